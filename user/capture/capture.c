@@ -51,6 +51,8 @@
 #define TABLE_SWEEP_S 10
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define OPEN_WAITS_S 10
+/* How long capture_settle() takes records at most. */
+#define SETTLE_NS 200000000ull
 /* Time at the end to read names that there was no time for while samples waited. */
 #define NAMES_AT_STOP_NS 1000000000ll
 /* The clock is read once per this number of records. */
@@ -419,6 +421,19 @@ int capture_housekeep(struct capture *s)
 		process_retry_names(t->process);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
+	return s->life.err;
+}
+
+int capture_settle(struct capture *s)
+{
+	struct tracked *t;
+	size_t pos = 0;
+
+	lifecycle_fail(&s->life, take_records(s, now_ns() + SETTLE_NS));
+	capture_take_losses(s);
+	capture_wait_emit_open(s);
+	while ((t = lifecycle_next_profiled(&s->life, &pos)))
+		process_retry_names(t->process);
 	return s->life.err;
 }
 

@@ -137,6 +137,12 @@ uint32_t capture_rate(const struct capture *s);
 int capture_housekeep(struct capture *s);
 
 /*
+ * Bring the observer up to now: take the records that have arrived, what was lost, the waits that are
+ * open, and the names that can be read. Returns as capture_poll().
+ */
+int capture_settle(struct capture *s);
+
+/*
  * Walk the threads that are off-CPU, of processes that were found since the last scan; one that runs
  * meanwhile is tried again twice. Only in a mode with scan_only; in other modes captures do it by
  * themselves. counts.scan says what was found.

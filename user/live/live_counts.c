@@ -49,16 +49,6 @@ struct live {
 	uint64_t ended_lost;
 };
 
-static void add(struct live_sums *to, const struct live_sums *more)
-{
-	to->cpu_ns += more->cpu_ns;
-	to->gil_ns += more->gil_ns;
-	to->gc_ns += more->gc_ns;
-	to->wait_ns += more->wait_ns;
-	to->gil_wait_ns += more->gil_wait_ns;
-	to->samples += more->samples;
-}
-
 /* ---- functions ---- */
 
 /* Make room for one more function. Returns false if there are too many, or no memory. */
@@ -189,22 +179,6 @@ static void keep_stack(struct live *l, struct counts *c, const struct event *ev,
 
 /* ---- the observer ---- */
 
-static bool in_collection(const struct profile_tables *t, const struct event *ev)
-{
-	static const char gc[] = "<GC>";
-	uint32_t i;
-
-	for (i = 0; i < ev->nframes; i++) {
-		const struct frame *f = &t->frames[ev->frames[i]];
-		const struct string_ref *name = &t->strings[f->func];
-
-		if (f->kind == FRAME_SYNTHETIC && name->len == strlen(gc) &&
-		    !memcmp(name->data, gc, name->len))
-			return true;
-	}
-	return false;
-}
-
 static void enter_window(struct counts *c, uint32_t window)
 {
 	if (c->window != window)
@@ -233,22 +207,14 @@ static int event(struct observer *o, struct process *p, const struct event *ev)
 {
 	struct live *l = (struct live *)o;
 	struct counts *c = process_observed(p);
-	bool on_cpu = ev->status & STATUS_ON_CPU;
 	uint64_t ns = ev->weight * (ev->tick_ns ? ev->tick_ns : l->wait_ns);
-	struct live_sums sums = { .samples = on_cpu ? ev->weight : 0 };
+	struct live_sums sums = live_sums_of(process_tables(p), ev, ns);
 
 	enter_window(c, l->window);
-	if (on_cpu) {
-		sums.cpu_ns = ns;
-		sums.gil_ns = ev->status & STATUS_HAS_GIL ? ns : 0;
-		sums.gc_ns = in_collection(process_tables(p), ev) ? ns : 0;
+	if (ev->status & STATUS_ON_CPU)
 		count_stack(c, ev, ns);
-	} else {
-		sums.wait_ns = ns;
-		sums.gil_wait_ns = ev->status & STATUS_GIL_REQUESTED ? ns : 0;
-	}
-	add(&c->last, &sums);
-	add(&c->all, &sums);
+	live_sums_add(&c->last, &sums);
+	live_sums_add(&c->all, &sums);
 	keep_stack(l, c, ev, ns);
 	return 0;
 }
@@ -283,7 +249,7 @@ static int end(struct observer *o, struct process *p, uint64_t end_ns)
 	uint32_t threads;
 
 	enter_window(c, l->window);
-	add(&l->ended_last, &c->last);
+	live_sums_add(&l->ended_last, &c->last);
 	l->ended++;
 	l->ended_lost += lost_of(p, &threads);
 	u64map_remove(&l->processes, (uintptr_t)c);
@@ -402,7 +368,7 @@ void live_total(struct live *l, struct live_total *out)
 				    .lost = l->ended_lost };
 	while ((c = u64map_next(&l->processes, &pos))) {
 		enter_window(c, l->window);
-		add(&out->last, &c->last);
+		live_sums_add(&out->last, &c->last);
 		out->lost += lost_of(c->process, &threads);
 		out->processes++;
 	}

@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "live/live_sums.h"
+
 struct live;
 struct observer;
 struct process;
@@ -26,16 +28,6 @@ struct stack_tree;
 
 /* How far back live_process.recent goes. */
 #define LIVE_RECENT_S 10
-
-/* Sums of time in ns, each that of samples. */
-struct live_sums {
-	uint64_t cpu_ns;	/* on a CPU */
-	uint64_t gil_ns;	/* ... with the GIL */
-	uint64_t gc_ns;		/* ... in a garbage collection */
-	uint64_t wait_ns;	/* off-CPU: 0 in a mode without waits */
-	uint64_t gil_wait_ns;	/* ... waiting for the GIL */
-	uint64_t samples;	/* on a CPU */
-};
 
 /* A function of a process in a window; ids are those of process_tables(). */
 struct live_function {

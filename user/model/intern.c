@@ -128,6 +128,18 @@ struct intern *intern_new(void)
 	return in;
 }
 
+size_t intern_bytes(const struct intern *in)
+{
+	const struct chunk *c;
+	size_t bytes = sizeof(*in);
+
+	for (c = in->chunk; c; c = c->next)
+		bytes += sizeof(*c) + c->cap;
+	return bytes + in->frame_cap * (sizeof(*in->frames) + 2 * sizeof(uint32_t)) +
+	       in->string_cap * (sizeof(*in->strings) + 2 * sizeof(uint32_t)) +
+	       in->library_cap * sizeof(*in->libraries);
+}
+
 void intern_free(struct intern *in)
 {
 	struct chunk *c, *next;

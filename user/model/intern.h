@@ -15,6 +15,8 @@ struct intern;
 /* NULL with errno. Freed by intern_free(). */
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
+/* About how many bytes it takes. */
+size_t intern_bytes(const struct intern *in);
 
 /* Copy the bytes and set *id. 0 or -ENOMEM. */
 int intern_string(struct intern *in, const char *s, size_t len, uint32_t *id);

@@ -34,6 +34,19 @@ struct counts_since *counts_since_new(const struct capture_counts *now)
 	return s;
 }
 
+struct counts_since *counts_since_copy(const struct counts_since *s)
+{
+	struct capture_counts then = s->then;
+	struct counts_since *copy;
+
+	then.bpf = s->bpf;
+	then.cpus = s->cpus;
+	copy = counts_since_new(&then);
+	if (copy)
+		copy->then.startup_cpu_s = s->then.startup_cpu_s;
+	return copy;
+}
+
 void counts_since_free(struct counts_since *s)
 {
 	if (!s)

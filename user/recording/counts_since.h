@@ -12,6 +12,8 @@ struct counts_since;
 
 /* Remember the counts so far, which are copied. NULL: no memory. Freed by counts_since_free(). */
 struct counts_since *counts_since_new(const struct capture_counts *now);
+/* The same counts, to be freed likewise. NULL: no memory. */
+struct counts_since *counts_since_copy(const struct counts_since *s);
 void counts_since_free(struct counts_since *s);
 
 /*

@@ -20,7 +20,6 @@
 #include "recording/totals.h"
 #include "resolve/process.h"
 
-#define CMDLINE_MAX 4096
 /*
  * A process that lives for less than this shares a file with similar ones. Until then its samples
  * are in memory: kill -9 loses them.
@@ -32,9 +31,6 @@
  * there once a second.
  */
 #define IDLE_HELD_NS 10000000000ull
-/* How many refused processes session.json names; of one user other than root. */
-#define REFUSALS_MAX 1000
-#define REFUSALS_OF_USER 250
 /* 10,000 samples of depth 20: more than a second of one CPU at any common rate. */
 #define HELD_MAX_BYTES (2u << 20)
 
@@ -65,8 +61,8 @@ static uint64_t clock_ns(clockid_t clock)
 /* The time of day at which the recording begins. */
 static void note_time(struct recording *r)
 {
-	r->start_time = time(NULL);
 	r->utc_us = (clock_ns(CLOCK_REALTIME) - now_ns()) / 1000;
+	r->start_time = (r->utc_us + r->start_ns / 1000) / 1000000;
 }
 
 struct recording *recording_new(const struct recording_args *args)
@@ -84,7 +80,8 @@ struct recording *recording_new(const struct recording_args *args)
 	r->selection = strdup(args->selection);
 	if (args->compress)
 		r->compressor = compressor_new(COMPRESS_LEVEL_LIVE);
-	if (!r->selection || (args->compress && !r->compressor)) {
+	r->trigger = args->trigger ? strdup(args->trigger) : NULL;
+	if (!r->selection || (args->trigger && !r->trigger) || (args->compress && !r->compressor)) {
 		err = -ENOMEM;
 	} else {
 		err = recording_open_place(r);
@@ -116,9 +113,10 @@ void recording_free(struct recording *r)
 		free_observed(o);
 	recording_free_groups(r);
 	recording_free_rows(r);
-	free(r->refusals);
+	remarks_free(&r->remarks);
 	buf_free(&r->late_files);
 	free(r->selection);
+	free(r->trigger);
 	u64map_free(&r->live);
 	compressor_free(r->compressor);
 	recording_free_place(r);
@@ -177,17 +175,22 @@ static void on_start(struct observer *observer, uint64_t start_ns)
 		r->rows[i]->begin_s = 0;	/* found before sampling began */
 }
 
-static struct row *add_row(struct recording *r, const struct process *p)
+/* If RAW_EXEC had no room for all of it: /proc has it while the process lives. */
+const char *recording_command(const struct process *p, char text[RECORDING_COMMAND_BYTES])
 {
-	char text[CMDLINE_MAX] = "";
 	const char *command = process_command(p);
-	struct row *row;
 
-	/* If RAW_EXEC had no room for all of it: /proc has it while the process lives. */
+	*text = '\0';
 	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
-	    !proc_cmdline(proc_living_task(process_tgid(p)), text, sizeof(text)))
-		command = text;
-	row = recording_new_row(r, command ? command : "");
+	    !proc_cmdline(proc_living_task(process_tgid(p)), text, RECORDING_COMMAND_BYTES))
+		return text;
+	return command ? command : "";
+}
+
+static struct row *add_row(struct recording *r, const struct process *p, const char *command)
+{
+	struct row *row = recording_new_row(r, command);
+
 	if (!row)
 		return NULL;
 	recording_reserve_row(r, row->command);
@@ -205,10 +208,10 @@ static struct row *add_row(struct recording *r, const struct process *p)
  * A process' file is created when there is something to write. Only one that the user named is
  * created now, so that an error is reported at once.
  */
-static struct observed *observe(struct recording *r, struct process *p)
+static struct observed *observe(struct recording *r, struct process *p, const char *command)
 {
 	struct observed *o = calloc(1, sizeof(*o));
-	struct row *row = o ? add_row(r, p) : NULL;
+	struct row *row = o ? add_row(r, p, command) : NULL;
 
 	if (row && u64map_put(&r->live, process_tgid(p), o)) {
 		recording_remove_row(r, row);
@@ -228,7 +231,8 @@ static struct observed *observe(struct recording *r, struct process *p)
 static int on_begin(struct observer *observer, struct process *p)
 {
 	struct recording *r = (struct recording *)observer;
-	struct observed *o = observe(r, p);
+	char text[RECORDING_COMMAND_BYTES];
+	struct observed *o = observe(r, p, recording_command(p, text));
 
 	if (!o)
 		return -ENOMEM;
@@ -242,15 +246,30 @@ static int on_begin(struct observer *observer, struct process *p)
 
 struct observed *recording_begin(struct recording *r, struct process *p)
 {
-	struct observed *o = observe(r, p);
+	char text[RECORDING_COMMAND_BYTES];
+	struct recording_joined joined = {
+		.begin_ns = now_ns(), .command = recording_command(p, text),
+	};
+
+	process_stats(p, &joined.before);
+	joined.lost_before = process_thread_losses(p);
+	return recording_begin_at(r, p, &joined);
+}
+
+struct observed *recording_begin_at(struct recording *r, struct process *p,
+				    const struct recording_joined *at)
+{
+	struct observed *o = observe(r, p, at->command);
 
 	if (!o) {
 		errno = ENOMEM;
 		return NULL;
 	}
 	o->joined = true;
-	process_stats(p, &o->before);
-	losses_add_since(&o->lost_before, process_thread_losses(p), NULL);
+	o->since_ns = at->begin_ns;
+	o->before = at->before;
+	losses_add_since(&o->lost_before, at->lost_before, NULL);
+	o->file.row->begin_s = recording_seconds(r, at->begin_ns);
 	return o;
 }
 
@@ -450,7 +469,7 @@ int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
 	if (r->args.mode->memory)
 		o->file.row->stats.samples = o->file.row->stats.allocs;
 	losses_add_since(&o->file.row->losses, process_thread_losses(o->process), o->lost_before);
-	o->file.row->end_s = recording_since_start(r);
+	o->file.row->end_s = end_ns ? recording_seconds(r, end_ns) : recording_since_start(r);
 	if (!r->args.mode->memory && shares(r, o, end_ns))
 		err = recording_merge(r, o->file.row, o->process, o->file.sink);
 	else
@@ -470,52 +489,25 @@ static int on_end(struct observer *observer, struct process *p, uint64_t end_ns)
 	return recording_end(r, o, end_ns);
 }
 
-/* Is there room for one more? One user's processes leave some for those of others. */
-static bool has_room(const struct recording *r, uint32_t uid)
-{
-	size_t i, its = 0;
-
-	for (i = 0; i < r->refusal_cnt; i++)
-		its += r->refusals[i].uid == uid;
-	return r->refusal_cnt < REFUSALS_MAX && (!uid || its < REFUSALS_OF_USER);
-}
-
 static bool on_remark(struct observer *observer, pid_t tgid, uint32_t uid, const char *comm,
 		      const char *text)
 {
-	struct recording *r = (struct recording *)observer;
-	struct refusal *bigger;
-	size_t i;
+	return remarks_add(&((struct recording *)observer)->remarks, tgid, uid, comm, text);
+}
 
-	for (i = 0; i < r->refusal_cnt; i++)
-		if (r->refusals[i].tgid == tgid && !strcmp(r->refusals[i].why, text))
-			return false;
-	if (!has_room(r, uid)) {
-		r->refusals_more++;
-		return false;
-	}
-	bigger = realloc(r->refusals, (r->refusal_cnt + 1) * sizeof(*bigger));
-	if (!bigger)
-		return true;
-	r->refusals = bigger;
-	bigger += r->refusal_cnt++;
-	bigger->tgid = tgid;
-	bigger->uid = uid;
-	snprintf(bigger->comm, PROC_COMM_MAX, "%s", comm);
-	snprintf(bigger->why, sizeof(bigger->why), "%s", text);
-	return true;
+uint64_t recording_interval_us(const struct recording *r)
+{
+	return sampling_interval_us(r->args.rate_hz);
 }
 
 void recording_keep_remarks(struct recording *to, const struct recording *from)
 {
-	const struct refusal *one;
-	size_t i;
+	remarks_add_living(&to->remarks, &from->remarks);
+}
 
-	for (i = 0; i < from->refusal_cnt; i++) {
-		one = &from->refusals[i];
-		if (proc_living_task(one->tgid))
-			on_remark(&to->observer, one->tgid, one->uid, one->comm, one->why);
-	}
+void recording_add_remarks(struct recording *r, const struct remarks *from)
+{
+	remarks_add_living(&r->remarks, from);
 }
 
 static void on_stop(struct observer *observer, double missed_pct)
@@ -545,7 +537,7 @@ int recording_finish(struct recording *r, const struct capture_counts *counts)
 	int err = recording_end_groups(r), json_err = memory_files_join(r);
 
 	err = err ? err : json_err;
-	if (!recording_row_cnt(r) && !r->refusal_cnt) {
+	if (!recording_row_cnt(r) && !r->remarks.cnt) {
 		recording_discard(r);
 		return err;
 	}
@@ -576,7 +568,7 @@ void recording_result(const struct recording *r, const struct capture_counts *co
 	totals_sum(r, counts, &t);
 	*out = (struct recording_result){
 		.processes = recording_row_cnt(r),
-		.refused = r->refusal_cnt + r->refusals_more,
+		.refused = r->remarks.cnt + r->remarks.more,
 		.samples = t.samples,
 		.lost = t.lost_total,
 		.lost_processes = r->lost_cnt,

@@ -15,9 +15,11 @@
 #include "recording/capture_counts.h"
 #include "recording/replaced.h"
 #include "resolve/observer.h"
+#include "resolve/process.h"
 #include "resolve/record_mode.h"
 
 struct recording;
+struct remarks;
 
 /* With --mode mem, what a reader should know of how it was recorded. */
 struct recording_memory {
@@ -39,6 +41,8 @@ struct recording_args {
 	uint32_t features;	/* FEATURE_* */
 	struct recording_memory memory;
 	const char *selection;	/* the user's options: "-a", "-p 12,13", "-- cmd"; copied */
+	const char *trigger;	/* what made it be written (docs/flight-recorder.md); NULL: the user
+				 * has asked for it from the beginning. Copied */
 	bool terse;		/* of files with the same error, only the first is logged */
 };
 
@@ -69,6 +73,18 @@ struct observed;	/* a process in a recording */
  * Freed by recording_end(), or with the recording.
  */
 struct observed *recording_begin(struct recording *r, struct process *p);
+/* The command line of a process that lives, as a row has it: in text, or the process' own. */
+#define RECORDING_COMMAND_BYTES 4096
+const char *recording_command(const struct process *p, char text[RECORDING_COMMAND_BYTES]);
+/* As recording_begin(), of a process of which the recording has more than what comes from now on. */
+struct recording_joined {
+	uint64_t begin_ns;		/* from when on (CLOCK_MONOTONIC) */
+	const char *command;		/* recording_command() when it lived; copied */
+	struct process_stats before;	/* what it had counted by then */
+	const struct losses_of_threads *lost_before;	/* as process_thread_losses(); copied */
+};
+struct observed *recording_begin_at(struct recording *r, struct process *p,
+				    const struct recording_joined *at);
 /* ev may differ from what p delivered: the samples in it are what the recording counts. */
 int recording_event(struct recording *r, struct observed *o, const struct event *ev);
 /* As the observer's memory(). */
@@ -77,6 +93,10 @@ int recording_memory(struct recording *r, struct observed *o, const struct memor
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns);
 /* Of a recording that follows another one: take over remarks on processes that still live. */
 void recording_keep_remarks(struct recording *to, const struct recording *from);
+/* Take over remarks, of processes that still live. */
+void recording_add_remarks(struct recording *r, const struct remarks *from);
+/* The time between two samples, which is one of weight 1, in us. */
+uint64_t recording_interval_us(const struct recording *r);
 /* About how many bytes the files have, with what a finished file adds; as of the last tick(). */
 uint64_t recording_bytes(const struct recording *r);
 /* --------------------------------------------------------------------- */

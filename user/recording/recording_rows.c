@@ -21,9 +21,14 @@
 /* Ended rows stay in memory up to this size: about 200 rows, or two with many members. */
 #define ENDED_MAX_BYTES (256 * 1024)
 
+double recording_seconds(const struct recording *r, uint64_t at_ns)
+{
+	return at_ns > r->start_ns ? (at_ns - r->start_ns) / 1e9 : 0;
+}
+
 double recording_since_start(const struct recording *r)
 {
-	return (now_ns() - r->start_ns) / 1e9;
+	return recording_seconds(r, now_ns());
 }
 
 struct row *recording_new_row(struct recording *r, const char *command)

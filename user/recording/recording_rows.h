@@ -15,6 +15,7 @@
 #include "base/util.h"
 #include "recording/memory_sums.h"
 #include "recording/recording.h"
+#include "recording/remarks.h"
 #include "recording/replaced.h"
 #include "recording/shared_profile.h"
 #include "resolve/process.h"
@@ -61,14 +62,6 @@ static inline uint64_t row_lost(const struct process_stats *s, enum loss_cause c
 struct group;
 struct profile_file;
 
-/* A remark on a process: mostly a Python that is not supported. */
-struct refusal {
-	pid_t tgid;
-	uint32_t uid;
-	char comm[PROC_COMM_MAX];
-	char why[256];
-};
-
 /* A file that the user has named, or after an exec x.1.tach beside it. */
 struct named_file {
 	char *name;
@@ -85,6 +78,7 @@ struct recording {
 	struct observer observer;
 	struct recording_args args;
 	char *selection;
+	char *trigger;			/* NULL: none */
 	/* recording_place.c sets these: */
 	char path[PATH_MAX];		/* what the user named */
 	char dir_path[PATH_MAX];	/* the directory: path, or with PLACE_COMMAND path.d */
@@ -113,8 +107,7 @@ struct recording {
 	struct open_files open;
 	struct buf late_files;		/* memory_file.c */
 	struct u64map live;		/* tgid -> struct observed */
-	struct refusal *refusals;
-	size_t refusal_cnt, refusals_more;	/* refusals_more: those that are not kept */
+	struct remarks remarks;
 	struct group **groups;		/* open merged files */
 	size_t group_cnt;
 	unsigned int groups_made;
@@ -145,8 +138,9 @@ bool recording_error_is_new(struct recording *r, int err);
 
 /* ---- recording_rows.c ---- */
 
-/* Seconds since sampling began. */
+/* Seconds since sampling began, of now; and of a time (CLOCK_MONOTONIC). Not below 0. */
 double recording_since_start(const struct recording *r);
+double recording_seconds(const struct recording *r, uint64_t at_ns);
 /* Add an empty row. NULL: no memory. */
 struct row *recording_new_row(struct recording *r, const char *command);
 /* Remove a row and free it. */

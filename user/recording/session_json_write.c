@@ -298,13 +298,13 @@ static void json_processes(struct json *j, const struct recording *r, struct wri
 	json_array(j, SESSION_PROCESSES);
 	recording_each_row(r, json_row, w);
 	json_array_end(j);
-	json_uint(j, "refused_more", r->refusals_more);	/* that are not named */
+	json_uint(j, "refused_more", r->remarks.more);	/* that are not named */
 	json_array(j, "refused");
-	for (i = 0; i < r->refusal_cnt; i++) {
+	for (i = 0; i < r->remarks.cnt; i++) {
 		json_object(j, NULL);
-		json_uint(j, SESSION_PID, r->refusals[i].tgid);
-		json_string(j, SESSION_COMM, r->refusals[i].comm);
-		json_string(j, "reason", r->refusals[i].why);
+		json_uint(j, SESSION_PID, r->remarks.list[i].tgid);
+		json_string(j, SESSION_COMM, r->remarks.list[i].comm);
+		json_string(j, "reason", r->remarks.list[i].why);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -374,6 +374,8 @@ static void json_where_and_when(struct json *j, const struct recording *r, struc
 	json_uint(j, SESSION_START_MONOTONIC_US, r->start_ns / 1000);
 	json_string(j, "output", r->path);
 	json_string(j, "selection", r->selection);
+	if (r->trigger)
+		json_string(j, "trigger", r->trigger);
 	json_string(j, "mode", r->args.mode->name);
 	json_uint(j, "rate_hz", r->args.rate_hz);
 }

@@ -202,8 +202,8 @@ static void print_remarks(const struct recording *r, const struct capture_counts
 			       "processes with a file that did not answer");
 	if (r->lost_cnt)
 		print_lost_processes(r, out);
-	if (r->refusal_cnt)
-		summary_remark(out, "refused Pythons", r->refusal_cnt + r->refusals_more,
+	if (r->remarks.cnt)
+		summary_remark(out, "refused Pythons", r->remarks.cnt + r->remarks.more,
 			       "cannot be profiled");
 }
 

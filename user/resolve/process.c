@@ -94,27 +94,64 @@ struct process *process_new(const struct process_args *args)
 	return p;
 }
 
-void process_free(struct process *p)
+/* What only its records need. Their statistics are in p->stats afterwards. */
+static void end_records(struct process *p)
 {
-	if (!p)
-		return;
+	struct process_stats last;
+
+	process_stats(p, &last);
 	threads_free(&p->threads);
 	waits_free(p->waits);
-	thread_names_drop(p->names);
-	thread_names_drop(p->given);
 	python_names_free(&p->python);
-	free(p->losses);
+	thread_names_drop(p->given);
 	free(p->gc);
 	symbolizer_free(p->sym);
 	native_records_free(&p->native_records);
 	native_frames_free(p->native);
 	process_blocks_free(p);
 	process_memory_free(p);
+	p->stats = last;
+	p->over = true;
+}
+
+static void free_rest(struct process *p)
+{
+	thread_names_drop(p->names);
+	free(p->losses);
 	intern_free(p->in);
 	if (p->args.image_release)
 		p->args.image_release(p->args.image);
 	free(p->command);
 	free(p);
+}
+
+void process_free(struct process *p)
+{
+	if (!p)
+		return;
+	end_records(p);
+	if (!p->holds)
+		free_rest(p);
+}
+
+void process_hold(struct process *p)
+{
+	p->holds++;
+}
+
+void process_release(struct process *p)
+{
+	if (!--p->holds && p->over)
+		free_rest(p);
+}
+
+size_t process_held_bytes(const struct process *p)
+{
+	size_t names;
+
+	thread_names_list(p->names, &names);
+	return sizeof(*p) + intern_bytes(p->in) + names * sizeof(struct thread_name) +
+	       (p->losses ? sizeof(*p->losses) : 0);
 }
 
 void process_set_observed(struct process *p, void *observed)
@@ -274,9 +311,12 @@ const struct py_proc *process_py(const struct process *p)
 
 void process_stats(const struct process *p, struct process_stats *out)
 {
-	const struct symbolizer_stats *sym = symbolizer_stats(p->sym);
+	const struct symbolizer_stats *sym;
 
 	*out = p->stats;
+	if (p->over || !p->sym)
+		return;
+	sym = symbolizer_stats(p->sym);
 	out->jit = p->jit.found;
 	out->unresolved = sym->unresolved;
 	out->code_cnt = sym->code_cnt;

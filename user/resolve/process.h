@@ -88,7 +88,22 @@ struct process_args {
 
 /* Returns NULL with errno. Does not call the observer. */
 struct process *process_new(const struct process_args *args);
+/*
+ * No more records will come. Frees what they needed; and all of it, as soon as nobody holds the
+ * process any more.
+ */
 void process_free(struct process *p);
+
+/*
+ * For an observer that needs a process after its end(): its tables, names, identity, image and
+ * statistics stay as they are until as many process_release() as process_hold(). The image and the
+ * containers must live as long. What it holds does not count in its user's budget (budget.h): the
+ * observer has bounds of its own.
+ */
+void process_hold(struct process *p);
+void process_release(struct process *p);
+/* About how many bytes a process takes after process_free(), while it is held. */
+size_t process_held_bytes(const struct process *p);
 
 /* Returns the number of samples in an event: its weight, or 1 if weights count another unit. */
 uint64_t process_samples_in(const struct process *p, const struct event *ev);

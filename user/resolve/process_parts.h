@@ -43,6 +43,8 @@ struct process {
 	struct process_blocks *blocks;	/* NULL: there was no record of a block */
 	struct gc_counters *gc;	/* process_gc.c's; NULL: none yet */
 	bool ended;		/* the observer has returned an error: the capture ends */
+	uint32_t holds;		/* process_hold() */
+	bool over;		/* process_free() was called: it gets no more records */
 };
 
 /* ---- process_account.c ---- */
