@@ -20,7 +20,9 @@
 #include "capture/capture_process.h"
 #include "commands/command_workers.h"
 #include "commands/options.h"
+#include "commands/options_flight.h"
 #include "commands/record_end.h"
+#include "commands/record_flight.h"
 #include "commands/record_show.h"
 #include "commands/record_signals.h"
 #include "doctor/precheck.h"
@@ -41,13 +43,16 @@
 struct record {
 	const struct record_options *opts;
 	struct identities *identities;
-	struct recording *recording;
+	struct recording *recording;	/* NULL with a flight recorder */
+	struct record_flight *flight;	/* --keep, --when, --signal; NULL: without */
 	struct capture *capture;
 	struct proc_filter proc_filter;	/* a copy of the options' conditions, which evaluation
 					 * changes */
+	char *selection;		/* selection_text() */
 	struct spawned child;
 	int command_status;		/* once it has ended; or why nothing could begin */
 	bool started;			/* sampling has begun */
+	bool not_asked;			/* there was no trigger: nothing was to be recorded */
 	struct record_signals ended_by;	/* signals that ended it */
 	struct recording_result result;
 	uint32_t rate_hz;
@@ -106,7 +111,6 @@ static int open_recording(struct record *r)
 {
 	const struct record_options *o = r->opts;
 	struct recording_args args = o->recording;
-	char *selection = selection_text(o);
 
 	args.rate_hz = r->rate_hz;
 	args.by_pid = o->pid_cnt && o->proc_filter.children != CHILDREN_YES;
@@ -121,10 +125,13 @@ static int open_recording(struct record *r)
 	args.features = FEATURE_ALL_THREADS | (o->capture.gc ? FEATURE_GC : 0) |
 			(o->capture.opcodes ? FEATURE_OPCODES : 0) |
 			(o->capture.native ? FEATURE_NATIVE : 0);
-	args.selection = selection ? selection : "";
-	r->recording = recording_new(&args);
-	free(selection);
-	return r->recording ? 0 : -errno;
+	r->selection = selection_text(o);
+	args.selection = r->selection ? r->selection : "";
+	if (options_is_flight(&o->flight))
+		r->flight = record_flight_new(o, &args);
+	else
+		r->recording = recording_new(&args);
+	return r->recording || r->flight ? 0 : -errno;
 }
 
 static bool has_conditions(const struct record_options *o)
@@ -170,7 +177,8 @@ static int open_capture(struct record *r)
 	args.kernel = r->kernel;
 	args.proc_filter = has_conditions(o) ? &r->proc_filter : NULL;
 	args.identities = r->identities;
-	args.observer = recording_observer(r->recording);
+	args.observer = r->flight ? record_flight_observer(r->flight) :
+				    recording_observer(r->recording);
 	r->capture = capture_new(&args);
 	return r->capture ? 0 : -errno;
 }
@@ -197,6 +205,14 @@ static int add_pid(struct record *r, pid_t pid)
 	return has_conditions(r->opts) ? capture_watch(r->capture, pid, WATCH_ALONE) : 0;
 }
 
+static void set_command(struct record *r)
+{
+	if (r->flight)
+		record_flight_set_command(r->flight, r->child.pid);
+	else
+		recording_set_command(r->recording, r->child.pid);
+}
+
 /* Fork the command, which waits until sampling has begun. */
 static int hold_command(struct record *r)
 {
@@ -207,7 +223,7 @@ static int hold_command(struct record *r)
 		return 0;
 	err = spawn_held(&r->child, r->opts->command);
 	if (!err) {
-		recording_set_command(r->recording, r->child.pid);
+		set_command(r);
 		err = capture_watch(r->capture, r->child.pid,
 				    children == CHILDREN_NO ? WATCH_ALONE : WATCH_CHILDREN);
 	}
@@ -276,13 +292,19 @@ static bool any_pid_may_follow(const struct record *r)
 	return false;
 }
 
+/* Is -d the duration of all? Else it is the time after a trigger. */
+static bool has_duration(const struct record *r)
+{
+	return r->opts->duration_s > 0 && !options_has_trigger(&r->opts->flight);
+}
+
 static bool finished(struct record *r)
 {
 	struct capture_counts c;
 
 	if (record_signals_seen().own)
 		return true;
-	if (r->opts->duration_s > 0 && now_ns() - r->start_ns >= r->opts->duration_s * NS_PER_S)
+	if (has_duration(r) && now_ns() - r->start_ns >= r->opts->duration_s * NS_PER_S)
 		return true;
 	if (r->opts->command)
 		return spawn_ended(&r->child, &r->command_status);
@@ -296,29 +318,37 @@ static int wait_ms(const struct record *r)
 {
 	double left_ms = STATUS_LINE_MS;
 
-	if (r->opts->duration_s > 0)
+	if (r->flight && !has_duration(r))
+		return record_flight_wait_ms(r->flight, STATUS_LINE_MS);
+	if (has_duration(r))
 		left_ms = r->opts->duration_s * 1000 - (now_ns() - r->start_ns) / 1e6;
 	return left_ms < 1 ? 1 : left_ms < STATUS_LINE_MS ? left_ms : STATUS_LINE_MS;
 }
 
+static void say_no_python(struct record *r)
+{
+	clear_status_line(r);
+	log_info("no Python process found yet%s",
+		 has_duration(r) ? "" : "; waiting for one (Ctrl-C ends)");
+}
+
 static int loop(struct record *r)
 {
-	bool reported = false;
+	bool reported = r->flight != NULL, done = false;
 	int err = 0;
 
-	while (!err && !finished(r)) {
+	while (!err && !done && !finished(r)) {
 		err = capture_poll(r->capture, wait_ms(r));
 		if (!err && now_ns() >= r->next_housekeep_ns) {
 			r->next_housekeep_ns = now_ns() + NS_PER_S;
 			err = capture_housekeep(r->capture);
 		}
 		print_status_line(r);
-		if (!reported && r->opts->all && !recording_process_cnt(r->recording)) {
-			clear_status_line(r);
-			log_info("no Python process found yet%s",
-				 r->opts->duration_s > 0 ? "" : "; waiting for one (Ctrl-C ends)");
-			reported = true;
-		}
+		if (!err && r->flight)
+			err = record_flight_step(r->flight, &done);
+		if (!reported && r->opts->all && !recording_process_cnt(r->recording))
+			say_no_python(r);
+		reported = true;
 	}
 	clear_status_line(r);
 	return err;
@@ -343,11 +373,24 @@ static int show_recording(struct record *r)
 	return err;
 }
 
+/* With a flight recorder. */
+static int conclude_flight(struct record *r)
+{
+	int err = capture_stop(r->capture), end_err;
+
+	end_err = record_flight_end(r->flight, &r->result);
+	r->not_asked = !record_flight_has_begun(r->flight);
+	return err ? err : end_err;
+}
+
 static int conclude(struct record *r)
 {
 	struct capture_counts counts;
-	int err = capture_stop(r->capture), finish_err;
+	int err, finish_err;
 
+	if (r->flight)
+		return conclude_flight(r);
+	err = capture_stop(r->capture);
 	capture_counts(r->capture, &counts);
 	finish_err = recording_finish(r->recording, &counts);
 	recording_result(r->recording, &counts, &r->result);
@@ -422,6 +465,8 @@ static int record(struct record *r)
 	r->started = true;
 	r->start_ns = now_ns();	/* -d is the duration of sampling, without the start */
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;
+	if (r->flight)
+		record_flight_begun(r->flight, r->capture);
 	err = loop(r);
 	r->ended_by = record_signals_seen();
 	end_err = conclude(r);
@@ -431,6 +476,7 @@ static int record(struct record *r)
 /* To be called before the command is waited for: it is not sampled any more. */
 static void end_capture(struct record *r)
 {
+	record_flight_free(r->flight);
 	capture_free(r->capture);
 	r->capture = NULL;
 }
@@ -442,7 +488,8 @@ int record_run(const struct record_options *opts)
 
 	r.rate_hz = opts->rate_hz ? opts->rate_hz :
 		    opts->all || opts->mode == RECORD_MEM ? RATE_ALL_HZ : RATE_ONE_HZ;
-	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL;
+	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL &&
+			!options_is_flight(&opts->flight);
 	err = record(&r);
 	if (err && !r.started)
 		recording_discard(r.recording);
@@ -451,11 +498,14 @@ int record_run(const struct record_options *opts)
 		r.command_status = record_wait_command(opts, &r.child, &r.ended_by);
 	spawn_abort(&r.child);
 	recording_free(r.recording);
+	free(r.selection);
 	identities_free(r.identities);
 	kallsyms_free(r.kernel);
 	opener_stop(&r.opener);
 	keeper_end();
 	if (err)
 		return r.started || !r.command_status ? EXIT_FAILURE : r.command_status;
+	if (r.not_asked)
+		return r.command_status;
 	return record_exit_status(&r.result, r.command_status);
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "commands/options_flight.h"
 #include "commands/options_set.h"
 #include "formats/readers.h"
 #include "formats/sinks.h"
@@ -30,6 +31,9 @@ void option_words(enum command_id command, const struct cli_option *opt,
 	} else if (opt->set == opt_native) {
 		for (i = 0; options_native[i]; i++)
 			each(ctx, options_native[i]);
+	} else if (opt->set == opt_signal) {
+		for (i = 0; options_signals[i]; i++)
+			each(ctx, options_signals[i]);
 	} else if (opt->set == opt_status) {
 		for (i = 0; statuses[i]; i++)
 			each(ctx, statuses[i]);

@@ -17,6 +17,7 @@
 #include "base/colour.h"
 #include "capture/capture.h"
 #include "capture/sampler.h"
+#include "flight/when.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
 #include "model/sink.h"
@@ -30,6 +31,14 @@
 #define EXIT_NO_PYTHON 3
 /* Of diff --fail-over: a function's share grew by more. */
 #define EXIT_GROWN 4
+
+/* A flight recorder: docs/flight-recorder.md. */
+struct flight_options {
+	double keep_s;			/* --keep; 0: nothing is kept */
+	struct when_list when;		/* --when */
+	int signal;			/* --signal; 0: none */
+	uint32_t triggers;		/* --triggers; 0: for ever with --keep, else one */
+};
 
 struct record_options {
 	bool all;			/* -a */
@@ -46,6 +55,7 @@ struct record_options {
 	bool open;			/* --open: show it */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	enum record_mode mode;
+	struct flight_options flight;
 	/* Of these two, cmd_record.c sets the members that are no option's. */
 	struct capture_args capture;
 	struct recording_args recording;

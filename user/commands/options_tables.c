@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "commands/options.h"
+#include "commands/options_flight.h"
 #include "commands/options_memory.h"
 #include "commands/options_set.h"
 
@@ -87,6 +88,7 @@ static const enum options_show show_help = SHOW_HELP, show_version = SHOW_VERSIO
 	{ 0, "value", "VALUE", "Input",                                                            \
 	  "of memory: live (default), allocated, peak; of\ntime: samples", opt_choice,             \
 	  AT(input.reader.value), values }
+#define FLIGHT "When to record (-d is then the time after the trigger)"
 #define SELECTION_OF_TOP "Which processes (PIDs, or one of these)"
 #define SELECTION_OF_LOOK "Which processes (a PID, or one of these)"
 #define SELECTION "What to record (one of these, or -- COMMAND)"
@@ -176,6 +178,17 @@ static const struct cli_option record_table[] = {
 	  opt_duration, AT(record.duration_s), NULL },
 	{ 0, "kill", NULL, "How to record",
 	  "-- COMMAND: end it when the recording ends", opt_flag, AT(record.kill), NULL },
+	{ 0, "keep", "TIME", FLIGHT,
+	  "record for ever, keep so much in memory, write it at\na trigger and at the end: 30s, 5m",
+	  opt_keep, AT(record.flight.keep_s), NULL },
+	{ 0, "when", "CONDITION", FLIGHT,
+	  "trigger: 'cpu>90% for 5s'; also gil, gc (percent),\nthreads, rss (500M); may be repeated",
+	  opt_when, AT(record.flight.when), NULL },
+	{ 0, "signal", "SIGNAL", FLIGHT, "trigger: tachbpf gets USR1 or USR2", opt_signal,
+	  AT(record.flight.signal), NULL },
+	{ 0, "triggers", "N", FLIGHT,
+	  "end after N recordings (default: 1; with --keep,\nnever)", opt_triggers,
+	  AT(record.flight.triggers), NULL },
 	{ 'o', "output", "PATH", "Output",
 	  "directory; a file when one process is asked for,\nor with -- COMMAND when it ends in "
 	  ".tach\n(default: tachbpf-HOST-TIME)",

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t own, last, terminal;
+static volatile sig_atomic_t own, last, terminal, asked;
 static volatile sig_atomic_t begun;
 static bool shared;	/* the command is in the terminal's foreground, too */
 
@@ -36,6 +36,18 @@ void record_signals_catch(bool with_command)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+static void on_ask(int sig)
+{
+	asked++;
+}
+
+void record_signals_ask(int sig)
+{
+	struct sigaction sa = { .sa_handler = on_ask };
+
+	sigaction(sig, &sa, NULL);
+}
+
 void record_signals_begun(void)
 {
 	begun = true;
@@ -43,5 +55,6 @@ void record_signals_begun(void)
 
 struct record_signals record_signals_seen(void)
 {
-	return (struct record_signals){ .own = own, .last = last, .terminal = terminal };
+	return (struct record_signals){ .own = own, .last = last, .terminal = terminal,
+					.asked = asked };
 }
