@@ -509,6 +509,7 @@ FUZZ_SEEDS_fuzz_process_ctx = tests/golden/fuzz_process_ctx/*.bin
 FUZZ_SEEDS_fuzz_thread_ctx  = tests/golden/fuzz_thread_ctx/*.bin
 FUZZ_SEEDS_fuzz_python_threads = tests/golden/fuzz_python_threads/*.bin
 FUZZ_SEEDS_fuzz_keys         = tests/golden/fuzz_keys/*.bin
+FUZZ_SEEDS_fuzz_when        = tests/golden/fuzz_when/*.txt
 FUZZ_SEEDS_fuzz_service     = tests/golden/fuzz_service/*.bin
 FUZZ_SEEDS_fuzz_otlp_split  = tests/golden/fuzz_otlp_split/*.bin
 FUZZ_SEEDS_fuzz_sender      = tests/golden/fuzz_sender/*.bin

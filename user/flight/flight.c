@@ -73,7 +73,7 @@ static void on_start(struct observer *o, uint64_t now_ns)
 static int on_begin(struct observer *o, struct process *p)
 {
 	struct flight *f = (struct flight *)o;
-	struct kept_process *k = kept_process_new(p, now_ns());
+	struct kept_process *k = kept_process_new(p, f->args.clock());
 
 	if (!k)
 		return -ENOMEM;
@@ -160,7 +160,7 @@ static int on_tick(struct observer *o)
 {
 	struct flight *f = (struct flight *)o;
 	struct observer *to = f->recording ? recording_observer(f->recording) : NULL;
-	uint64_t now = now_ns();
+	uint64_t now = f->args.clock();
 	int err;
 
 	if (f->started && f->args.keep_ns &&
@@ -212,6 +212,8 @@ struct flight *flight_new(const struct flight_args *args)
 		f->args.bytes_max = FLIGHT_BYTES_MAX;
 	if (!f->args.over_max)
 		f->args.over_max = FLIGHT_OVER_MAX;
+	if (!f->args.clock)
+		f->args.clock = now_ns;
 	f->part_ns = args->keep_ns / FLIGHT_PARTS;
 	if (f->part_ns < SECOND_NS)
 		f->part_ns = SECOND_NS;
@@ -257,6 +259,6 @@ void flight_stats(const struct flight *f, struct flight_stats *out)
 		.processes = f->live.cnt + f->room.over,
 		.over = f->room.over,
 		.dropped = f->dropped,
-		.reach_ns = f->started ? now_ns() - f->times[f->oldest % TIMES].begin_ns : 0,
+		.reach_ns = f->started ? f->args.clock() - f->times[f->oldest % TIMES].begin_ns : 0,
 	};
 }

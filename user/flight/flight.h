@@ -44,6 +44,7 @@ struct flight_args {
 	void (*counts)(void *ctx, struct capture_counts *out);
 	void *ctx;			/* of both */
 	size_t bytes_max, over_max;	/* 0: those above */
+	uint64_t (*clock)(void);	/* NULL: now_ns() */
 };
 
 /* NULL with errno. */

@@ -110,7 +110,7 @@ static int choose_start(struct flight *f, uint64_t *start_ns)
 
 	f->forgotten = 0;
 	if (!f->args.keep_ns) {
-		*start_ns = now_ns();
+		*start_ns = f->args.clock();
 		if (f->args.counts)
 			f->args.counts(f->args.ctx, &counts);
 		f->since = counts_since_new(&counts);
