@@ -207,6 +207,7 @@ static void say_goes_on(const struct record_flight *f)
 static void begin(struct record_flight *f, const char *trigger, bool after)
 {
 	double duration = f->opts->duration_s;
+	unsigned int seq = f->seq;
 	int err;
 
 	snprintf(f->why, sizeof(f->why), "%s", trigger);
@@ -214,6 +215,7 @@ static void begin(struct record_flight *f, const char *trigger, bool after)
 	f->recording = open_recording(f, f->why);
 	if (!f->recording) {
 		failed(f, -errno);
+		f->seq = seq;
 		f->next_ns = now_ns() + keep_ns(f);
 		log_warn("%s: nothing is written%s", trigger,
 			 has_written_all(f) ? "" : "; it is tried again at the next trigger");
