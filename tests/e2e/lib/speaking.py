@@ -24,18 +24,18 @@ class Speaking(Recording):
                 self.said.append(line.rstrip("\n"))
                 self.more.notify_all()
 
-    def expect(self, word, timeout=TIMEOUT):
-        """The next line, after those that were expected before, that has this word."""
+    def expect(self, *words, timeout=TIMEOUT):
+        """The next line, after those that were expected before, that has one of these words."""
         end = time.monotonic() + timeout
         with self.more:
             while True:
                 while self.seen < len(self.said):
                     self.seen += 1
-                    if word in self.said[self.seen - 1]:
+                    if any(word in self.said[self.seen - 1] for word in words):
                         return self.said[self.seen - 1]
                 alive = self.listener.is_alive()
                 self.more.wait(min(0.2, max(0, end - time.monotonic())))
-                assert alive and time.monotonic() < end, f"no {word!r} in {self.said}"
+                assert alive and time.monotonic() < end, f"no {words} in {self.said}"
 
     def wait(self, timeout=TIMEOUT):
         self.process.wait(timeout)
