@@ -16,7 +16,8 @@ hash() {
 }
 
 cat "$dir/common.css" "$dir/$name.css" > "$css"
-cat "$dir/common.js" "$dir/$name"-*.js > "$js"
+# No text of ours goes over several lines, so its indentation says nothing to a browser.
+sed 's/^\t*//' "$dir/common.js" "$dir/$name"-*.js > "$js"
 # What would end the element early, or is a mark of ours.
 if grep -n -i -e '</script' -e '</style' -e '<!--' -e '@[A-Z]*@' "$css" "$js" >&2; then
 	echo "html_page.sh: not allowed in a page's style or script" >&2

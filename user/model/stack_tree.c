@@ -42,6 +42,7 @@ struct stack_tree {
 	struct buf nodes, threads, shares;	/* arrays of the structures */
 	struct hash_index node_index, thread_index, share_index;
 	uint32_t process_cnt;
+	uint32_t share;			/* of the last event */
 	struct recent *recent[RECENT_CNT];	/* NULL: no thread has had it yet */
 	/* Of the profile that is being read: */
 	const struct profile_tables *tables;
@@ -352,9 +353,15 @@ int stack_tree_event(struct stack_tree *t, const struct event *ev)
 		}
 		r->status = ev->status;
 	}
+	t->share = r->share;
 	g = &shares_of(t)[r->share];
 	g->weight = add_capped(g->weight, ev->weight);
 	return 0;
+}
+
+uint32_t stack_tree_share(const struct stack_tree *t)
+{
+	return t->share;
 }
 
 /* map[i]: the node of dst that corresponds to src's node i. */

@@ -57,6 +57,8 @@ int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
 /* Add an event. */
 int stack_tree_event(struct stack_tree *t, const struct event *ev);
 void stack_tree_end(struct stack_tree *t);
+/* The number of the share that the last stack_tree_event() has added to. */
+uint32_t stack_tree_share(const struct stack_tree *t);
 
 /* Add everything in src; its processes get the numbers after dst's. */
 int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src);

@@ -55,7 +55,8 @@ class Writer:
         self.samples += varint(time_us - last) + bytes([status]) + stack
         self.cnt += 1
 
-    def write(self, path, mode="cpu", interval_us=1000, version=(3, 15, 2)):
+    def write(self, path, mode="cpu", interval_us=1000, version=(3, 15, 2), start_us=0):
+        """start_us: 0 is that of a file without times."""
         strings = b"".join(varint(len(s)) + s for s in self.strings)
         frames = b"".join(
             varint(file) + varint(func) + svarint(line) + svarint(end - line) + svarint(column) +
@@ -64,7 +65,7 @@ class Writer:
         at = 64 + len(self.samples)
         size = at + len(strings) + len(frames) + 32
         with open(path, "wb") as f:
-            f.write(struct.pack("=II4BQQQIQQII", MAGIC, 1, *version, 0, 0, interval_us, self.cnt,
+            f.write(struct.pack("=II4BQQQIQQII", MAGIC, 1, *version, 0, start_us, interval_us, self.cnt,
                                 len(self.last), at, at + len(strings), 0, MODES[mode] + 1))
             f.write(self.samples + strings + frames)
             f.write(struct.pack("=IIQ16x", len(self.strings), len(self.frames), size))
@@ -98,8 +99,9 @@ def repeats(path, count):
         f.write(struct.pack("=IIQ16x", 2, 1, at + len(strings) + len(frames) + 32))
 
 
-def synthetic(path, stacks, samples, depth, seed=1, threads=8):
-    """A file of about so many distinct stacks, as a large application's look."""
+def synthetic(path, stacks, samples, depth, seed=1, threads=8, jobs=False):
+    """A file of about so many distinct stacks, as a large application's look. Without jobs, each
+    sample is at a stack of its own choice; with them, threads stay for a while, and there are times."""
     rnd = random.Random(seed)
     writer = Writer()
     files = [f"/srv/app/{'pkg%d' % (i // 12)}/module_{i}.py" for i in range(200)]
@@ -131,9 +133,31 @@ def synthetic(path, stacks, samples, depth, seed=1, threads=8):
     made = [s + [(*rnd.choice(functions)[:2], i % 5000)] * (len(s) < depth)
             for i, s in enumerate(made[:stacks])]
     packed = [writer.stack(s[::-1]) for s in made]
+    if jobs:
+        add_jobs(writer, packed, samples, threads, rnd)
+        writer.write(path, mode="wall", start_us=10**9)
+        return len(packed)
     rnd.shuffle(packed)
     for i in range(samples):
         which = packed[i] if i < len(packed) else packed[int(len(packed) * rnd.random() ** 3)]
         writer.add(which, tid=100 + i % threads, status=rnd.choice((3, 3, 3, 2, 0, 8)))
     writer.write(path)
     return len(packed)
+
+
+def add_jobs(writer, packed, samples, threads, rnd):
+    """Each thread works at stacks that are near each other, for some 200 samples, then at others. What
+    a stack does (run, wait) is its own; now and then a thread that runs wants the GIL or has lost it."""
+    usual = [rnd.choice((HOLDS, HOLDS, 2, ASLEEP)) for _ in packed]
+    at, left = [0] * threads, [0] * threads
+    for i in range(samples):
+        t = i % threads
+        if not left[t]:
+            at[t], left[t] = int(len(packed) * rnd.random() ** 2), rnd.randrange(1, 400)
+        left[t] -= 1
+        if rnd.random() < 0.3:
+            at[t] = min(len(packed) - 1, max(0, at[t] + rnd.randrange(-3, 4)))
+        status = usual[at[t]]
+        if status == HOLDS and rnd.random() < 0.05:
+            status = WAITS
+        writer.add(packed[at[t]], tid=100 + t, status=status)

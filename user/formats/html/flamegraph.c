@@ -3,8 +3,8 @@
  * flamegraph.c - the sink `flamegraph`: an HTML page that draws the stacks; and the page
  * that compares two recordings. See docs/format-flamegraph.md.
  *
- * Collects a call tree and writes it as columns of varints. The browser computes everything
- * that a user selects from them. pages/ has the pages themselves.
+ * Collects a call tree and the times of its samples; flamegraph_data.c writes them. The browser
+ * computes everything that a user selects. pages/ has the pages themselves.
  */
 #include "formats/html/flamegraph.h"
 
@@ -14,14 +14,17 @@
 
 #include "base/json.h"
 #include "formats/formats.h"
+#include "formats/html/flamegraph_data.h"
+#include "formats/html/flamegraph_times.h"
 #include "formats/html/html_page.h"
 #include "model/sink.h"
 #include "model/stack_tree.h"
 
-#define DATA_VERSION 2
+#define DATA_VERSION 3
 
 struct flamegraph {
 	struct stack_tree *tree;
+	struct flamegraph_times *times;	/* NULL: not wanted */
 	struct html_processes processes;
 };
 
@@ -51,8 +54,15 @@ void flamegraph_free(struct flamegraph *f)
 	if (!f)
 		return;
 	html_processes_free(&f->processes);
+	flamegraph_times_free(f->times);
 	stack_tree_free(f->tree);
 	free(f);
+}
+
+int flamegraph_collect_times(struct flamegraph *f)
+{
+	f->times = flamegraph_times_new();
+	return f->times ? 0 : -ENOMEM;
 }
 
 int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
@@ -60,12 +70,18 @@ int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
 {
 	int err = stack_tree_begin(f->tree, tables);
 
+	if (!err && f->times)
+		flamegraph_times_begin(f->times, meta);
 	return err ? err : html_processes_add(&f->processes, meta, NULL, 0);
 }
 
 int flamegraph_event(struct flamegraph *f, const struct event *ev)
 {
-	return stack_tree_event(f->tree, ev);
+	int err = stack_tree_event(f->tree, ev);
+
+	if (!err && f->times)
+		err = flamegraph_times_add(f->times, stack_tree_share(f->tree), ev);
+	return err;
 }
 
 int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
@@ -91,6 +107,8 @@ static int put_meta(struct json *j, const void *ctx)
 	json_uint(j, "version", DATA_VERSION);
 	json_string(j, "generator", "tachbpf " TACHBPF_VERSION);
 	err = html_json_text(j, "title", m->title);
+	if (m->graph->times && flamegraph_times_utc(m->graph->times))
+		json_bool(j, "utc", true);
 	if (m->sides) {
 		json_array(j, "sides");
 		for (i = 0; !err && i < 2; i++)
@@ -100,116 +118,12 @@ static int put_meta(struct json *j, const void *ctx)
 	return err ? err : html_json_processes(j, &m->graph->processes);
 }
 
-static void put_frames(struct html_data *d, const struct stack_tree_view *v)
-{
-	const struct profile_tables *tables = v->tables;
-	uint32_t i;
-
-	html_varint(d, tables->frame_cnt);
-	for (i = 0; i < tables->frame_cnt; i++)
-		html_varint(d, tables->frames[i].file);
-	for (i = 0; i < tables->frame_cnt; i++)
-		html_varint(d, tables->frames[i].func);
-	/* LINE_NONE becomes 0. */
-	for (i = 0; i < tables->frame_cnt; i++)
-		html_varint(d, tables->frames[i].line < 0 ? 0 : tables->frames[i].line);
-	for (i = 0; i < tables->frame_cnt; i++)
-		html_varint(d, (uint32_t)v->first_lines[i]);
-}
-
-static void put_threads(struct html_data *d, const struct stack_tree_view *v)
-{
-	uint32_t i;
-
-	html_varint(d, v->thread_cnt);
-	for (i = 0; i < v->thread_cnt; i++)
-		html_varint(d, v->threads[i].process);
-	for (i = 0; i < v->thread_cnt; i++)
-		html_varint(d, v->threads[i].interp_id);
-	for (i = 0; i < v->thread_cnt; i++)
-		html_varint(d, v->threads[i].thread_id);
-}
-
-/* Write the nodes in preorder without the root: how many levels up the parent is, and the frame. */
-static void put_nodes(struct html_data *d, const struct stack_tree_view *v, const uint32_t *order,
-		      const uint32_t *depths)
-{
-	uint32_t i;
-
-	html_varint(d, v->node_cnt - 1);
-	for (i = 1; i < v->node_cnt; i++)
-		html_varint(d, depths[i - 1] + 1 - depths[i]);
-	for (i = 1; i < v->node_cnt; i++)
-		html_varint(d, v->nodes[order[i]].frame);
-}
-
-struct place {
-	uint32_t node;	/* in preorder */
-	uint32_t share;
-};
-
-static int compare_places(const void *a, const void *b)
-{
-	const struct place *x = a, *y = b;
-
-	if (x->node != y->node)
-		return x->node < y->node ? -1 : 1;
-	return x->share < y->share ? -1 : 1;
-}
-
-static void put_sorted_shares(struct html_data *d, const struct stack_tree_view *v,
-			      const struct place *places)
-{
-	uint32_t i;
-
-	html_varint(d, v->share_cnt);
-	for (i = 0; i < v->share_cnt; i++)
-		html_varint(d, places[i].node - (i ? places[i - 1].node : 0));
-	for (i = 0; i < v->share_cnt; i++)
-		html_varint(d, v->shares[places[i].share].thread);
-	for (i = 0; i < v->share_cnt; i++)
-		html_varint(d, v->shares[places[i].share].status);
-	for (i = 0; i < v->share_cnt; i++)
-		html_varint(d, v->shares[places[i].share].weight);
-}
-
-static void put_shares(struct html_data *d, const struct stack_tree_view *v,
-		       const uint32_t *order)
-{
-	struct place *places = calloc((size_t)v->share_cnt + 1, sizeof(*places));
-	uint32_t *number = calloc(v->node_cnt, sizeof(*number));
-	uint32_t i;
-
-	if (places && number) {
-		for (i = 0; i < v->node_cnt; i++)
-			number[order[i]] = i;
-		for (i = 0; i < v->share_cnt; i++)
-			places[i] = (struct place){ number[v->shares[i].node], i };
-		qsort(places, v->share_cnt, sizeof(*places), compare_places);
-		put_sorted_shares(d, v, places);
-	} else {
-		d->err = -ENOMEM;
-	}
-	free(places);
-	free(number);
-}
-
 static int write_page(int fd, const struct meta_ctx *m)
 {
-	struct stack_tree_view v = stack_tree_view(m->graph->tree);
 	struct html_data d = { 0 };
-	uint32_t *depths = NULL, *order = stack_tree_preorder(m->graph->tree, &depths);
 
-	if (!order)
-		return -ENOMEM;
 	html_json(&d, put_meta, m);
-	html_strings(&d, v.tables);
-	put_frames(&d, &v);
-	put_threads(&d, &v);
-	put_nodes(&d, &v, order, depths);
-	put_shares(&d, &v, order);
-	free(order);
-	free(depths);
+	flamegraph_put_data(&d, m->graph->tree, m->graph->times);
 	return html_write(fd, &html_flamegraph, &d);
 }
 
@@ -260,7 +174,7 @@ static struct sink *sink_open(const struct sink_args *args)
 	s->graph = flamegraph_new();
 	if (args->title)
 		s->title = strdup(args->title);
-	if (s->graph && (s->title || !args->title))
+	if (s->graph && (s->title || !args->title) && !flamegraph_collect_times(s->graph))
 		return &s->sink;
 	flamegraph_free(s->graph);
 	free(s->title);

@@ -79,6 +79,18 @@ class Reader {
 		return out;
 	}
 
+	/* Of signed numbers, each the difference to the one before it. */
+	differences(n, Type) {
+		const out = this.column(n, Float64Array);
+		let sum = 0;
+
+		for (let i = 0; i < n; i++) {
+			sum += out[i] % 2 ? -(out[i] + 1) / 2 : out[i] / 2;
+			out[i] = sum;
+		}
+		return Type.from(out);
+	}
+
 	take() {
 		const n = this.count();
 

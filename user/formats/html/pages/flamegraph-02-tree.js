@@ -241,8 +241,8 @@ class Tree {
 		this.first = first;
 	}
 
-	/* Weights of the groups that wanted(thread, status) is true for. */
-	weigh(wanted) {
+	/* weights: of the groups; those count that wanted(thread, status) is true for. */
+	weigh(wanted, weights = this.model.groupWeight) {
 		const m = this.model,
 			ps = m.meta.processes,
 			{ selfA, selfB } = this;
@@ -256,7 +256,7 @@ class Tree {
 			const thread = m.groupThread[g];
 
 			if (!wanted(thread, m.groupStatus[g])) continue;
-			(isB[thread] ? selfB : selfA)[this.at[g]] += m.groupWeight[g];
+			(isB[thread] ? selfB : selfA)[this.at[g]] += weights[g];
 		}
 		this.a.set(selfA);
 		this.b.set(selfB);

@@ -67,6 +67,25 @@ function linkParts(graph, begin) {
 				threadsFromText(text, graph.threads);
 			},
 		},
+		time: {
+			/* In µs since the first sample, so that it fits other bins, too. */
+			write: () =>
+				graph.time
+					? [graph.time.from, graph.time.to]
+							.map((bin) => Math.round(bin * graph.model.times.width * 1e6))
+							.join('-')
+					: '',
+			read: (text) => {
+				const [, from, to] = /^(\d{1,15})-(\d{1,15})$/.exec(text) || [],
+					{ times } = graph.model,
+					bins = [from, to].map((us) => Math.round(us / 1e6 / (times?.width || 1)));
+
+				graph.time =
+					graph.timeline && bins[0] < Math.min(bins[1], times.cnt)
+						? { from: bins[0], to: Math.min(bins[1], times.cnt) }
+						: null;
+			},
+		},
 		sort: {
 			write: () =>
 				graph.sort.key === 'self' && graph.sort.down
@@ -132,6 +151,7 @@ function startLink(graph) {
 		for (const [name, part] of Object.entries(parts)) part.read(params.get(name) ?? '');
 		graph.colours.clear();
 		showControls(graph);
+		graph.timeline?.refresh();
 		graph.reweigh();
 		zoomFromText(graph, params.get('zoom') ?? '');
 		showLegend(graph);

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * flamegraph_data.c - see flamegraph_data.h. Frames and groups are sorted, so that neighbours
+ * are alike and compress well.
+ */
+#include "formats/html/flamegraph_data.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Numbers of frames or nodes in the page's order: order[place] is the tree's, place[] the page's. */
+struct numbers {
+	uint32_t *order, *place;
+};
+
+static bool numbers_new(struct numbers *n, uint32_t cnt)
+{
+	uint32_t i;
+
+	n->order = calloc((size_t)cnt + 1, sizeof(*n->order));
+	n->place = calloc((size_t)cnt + 1, sizeof(*n->place));
+	for (i = 0; n->order && i < cnt; i++)
+		n->order[i] = i;
+	return n->order && n->place;
+}
+
+static void numbers_free(struct numbers *n)
+{
+	free(n->order);
+	free(n->place);
+}
+
+static void numbers_place(struct numbers *n, uint32_t cnt)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++)
+		n->place[n->order[i]] = i;
+}
+
+/* ---- frames ---- */
+
+static int compare_frames(const void *a, const void *b, void *ctx)
+{
+	const struct frame *frames = ctx;
+	const struct frame *x = &frames[*(const uint32_t *)a], *y = &frames[*(const uint32_t *)b];
+
+	if (x->file != y->file)
+		return x->file < y->file ? -1 : 1;
+	if (x->func != y->func)
+		return x->func < y->func ? -1 : 1;
+	return (x->line > y->line) - (x->line < y->line);
+}
+
+/* LINE_NONE becomes 0. */
+static int64_t line_of(const struct frame *f)
+{
+	return f->line < 0 ? 0 : f->line;
+}
+
+static void put_frames(struct html_data *d, const struct stack_tree_view *v, struct numbers *n)
+{
+	const struct frame *frames = v->tables->frames, none = { .line = 0 };
+	uint32_t cnt = v->tables->frame_cnt, i;
+
+	if (cnt)
+		qsort_r(n->order, cnt, sizeof(*n->order), compare_frames, (void *)frames);
+	numbers_place(n, cnt);
+	html_varint(d, cnt);
+#define PUT_DIFFERENCES(value)                                                                     \
+	for (i = 0; i < cnt; i++) {                                                                \
+		const struct frame *f = &frames[n->order[i]];                                      \
+		const struct frame *last = i ? &frames[n->order[i - 1]] : &none;                   \
+		html_svarint(d, (int64_t)(value(f)) - (int64_t)(value(last)));                     \
+	}
+#define FILE_OF(f) (f)->file
+#define FUNC_OF(f) (f)->func
+	PUT_DIFFERENCES(FILE_OF)
+	PUT_DIFFERENCES(FUNC_OF)
+	PUT_DIFFERENCES(line_of)
+#undef FUNC_OF
+#undef FILE_OF
+#undef PUT_DIFFERENCES
+	for (i = 0; i < cnt; i++)
+		html_varint(d, (uint32_t)v->first_lines[n->order[i]]);
+}
+
+static void put_threads(struct html_data *d, const struct stack_tree_view *v)
+{
+	uint32_t i;
+
+	html_varint(d, v->thread_cnt);
+	for (i = 0; i < v->thread_cnt; i++)
+		html_varint(d, v->threads[i].process);
+	for (i = 0; i < v->thread_cnt; i++)
+		html_varint(d, v->threads[i].interp_id);
+	for (i = 0; i < v->thread_cnt; i++)
+		html_varint(d, v->threads[i].thread_id);
+}
+
+/* Write the nodes in preorder without the root: how many levels up the parent is, and the frame. */
+static void put_nodes(struct html_data *d, const struct stack_tree_view *v, const uint32_t *order,
+		      const uint32_t *depths, const struct numbers *frames)
+{
+	uint32_t i;
+
+	html_varint(d, v->node_cnt - 1);
+	for (i = 1; i < v->node_cnt; i++)
+		html_varint(d, depths[i - 1] + 1 - depths[i]);
+	for (i = 1; i < v->node_cnt; i++)
+		html_varint(d, frames->place[v->nodes[order[i]].frame]);
+}
+
+/* ---- groups ---- */
+
+struct group_order {
+	const struct stack_share *shares;
+	const uint32_t *node_place;
+};
+
+static int compare_groups(const void *a, const void *b, void *ctx)
+{
+	const struct group_order *o = ctx;
+	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
+	const struct stack_share *x = &o->shares[i], *y = &o->shares[k];
+	uint32_t x_node = o->node_place[x->node], y_node = o->node_place[y->node];
+
+	if (x_node != y_node)
+		return x_node < y_node ? -1 : 1;
+	if (x->thread != y->thread)
+		return x->thread < y->thread ? -1 : 1;
+	return (x->status > y->status) - (x->status < y->status);
+}
+
+static void put_groups(struct html_data *d, const struct stack_tree_view *v,
+		       const struct numbers *nodes, struct numbers *shares)
+{
+	struct group_order by = { v->shares, nodes->place };
+	uint32_t i, place, last = 0;
+
+	if (v->share_cnt)
+		qsort_r(shares->order, v->share_cnt, sizeof(*shares->order), compare_groups, &by);
+	html_varint(d, v->share_cnt);
+	for (i = 0; i < v->share_cnt; i++, last = place) {
+		place = nodes->place[v->shares[shares->order[i]].node];
+		html_varint(d, place - last);
+	}
+	for (i = 0; i < v->share_cnt; i++)
+		html_varint(d, v->shares[shares->order[i]].thread);
+	for (i = 0; i < v->share_cnt; i++)
+		html_varint(d, v->shares[shares->order[i]].status);
+	for (i = 0; i < v->share_cnt; i++)
+		html_varint(d, v->shares[shares->order[i]].weight);
+}
+
+void flamegraph_put_data(struct html_data *d, const struct stack_tree *tree,
+			 const struct flamegraph_times *times)
+{
+	struct stack_tree_view v = stack_tree_view(tree);
+	struct numbers frames = { 0 }, nodes = { 0 }, shares = { 0 };
+	uint32_t *depths = NULL;
+
+	if (!numbers_new(&frames, v.tables->frame_cnt) || !numbers_new(&shares, v.share_cnt) ||
+	    !numbers_new(&nodes, v.node_cnt)) {
+		d->err = -ENOMEM;
+		goto out;
+	}
+	free(nodes.order);
+	nodes.order = stack_tree_preorder(tree, &depths);
+	if (!nodes.order) {
+		d->err = -ENOMEM;
+		goto out;
+	}
+	numbers_place(&nodes, v.node_cnt);
+	html_strings(d, v.tables);
+	put_frames(d, &v, &frames);
+	put_threads(d, &v);
+	put_nodes(d, &v, nodes.order, depths, &frames);
+	put_groups(d, &v, &nodes, &shares);
+	flamegraph_times_put(d, times, shares.order, v.share_cnt);
+out:
+	numbers_free(&frames);
+	numbers_free(&nodes);
+	numbers_free(&shares);
+	free(depths);
+}

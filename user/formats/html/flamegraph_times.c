@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* flamegraph_times.c - see flamegraph_times.h. Chooses the clock; model/time_bins.h counts. */
+#include "formats/html/flamegraph_times.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "model/time_bins.h"
+
+enum clock { CLOCK_NONE_YET, CLOCK_OF_BOOT, CLOCK_UTC, CLOCK_UNKNOWN };
+
+struct flamegraph_times {
+	struct time_bins *bins;		/* NULL: samples have no times */
+	enum clock clock;
+	uint64_t offset_us;		/* of the process' times to those of the page */
+	uint64_t interval_us;
+};
+
+struct flamegraph_times *flamegraph_times_new(void)
+{
+	struct flamegraph_times *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->bins = time_bins_new();
+	if (t->bins)
+		return t;
+	free(t);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void flamegraph_times_free(struct flamegraph_times *t)
+{
+	if (!t)
+		return;
+	time_bins_free(t->bins);
+	free(t);
+}
+
+/* A file that says of no sample when it was taken begins at 0: formats/thread_clocks.h. */
+static enum clock clock_of(const struct profile_meta *meta)
+{
+	if (meta->unit != UNIT_SAMPLES || !meta->interval_us || !meta->start_us)
+		return CLOCK_UNKNOWN;
+	return meta->start_utc_ns ? CLOCK_UTC : CLOCK_OF_BOOT;
+}
+
+void flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta *meta)
+{
+	enum clock clock = clock_of(meta);
+
+	if (t->clock == CLOCK_NONE_YET)
+		t->clock = clock;
+	if (t->clock != clock)
+		t->clock = CLOCK_UNKNOWN;
+	t->interval_us = meta->interval_us;
+	t->offset_us = clock == CLOCK_UTC ? meta->start_utc_ns / 1000 - meta->start_us : 0;
+	if (t->clock == CLOCK_UNKNOWN) {
+		time_bins_free(t->bins);
+		t->bins = NULL;
+	}
+}
+
+int flamegraph_times_add(struct flamegraph_times *t, uint32_t share, const struct event *ev)
+{
+	if (!t->bins || !ev->weight)
+		return 0;
+	return time_bins_add(t->bins, share, ev->time_us + t->offset_us, t->interval_us,
+			     ev->weight);
+}
+
+bool flamegraph_times_utc(const struct flamegraph_times *t)
+{
+	return t->bins && t->clock == CLOCK_UTC;
+}
+
+/* The entries by key: those of key k are order[first[k]] to order[first[k + 1] - 1]. */
+struct by_key {
+	uint32_t *first, *order;
+};
+
+static void free_by_key(struct by_key *b)
+{
+	free(b->first);
+	free(b->order);
+}
+
+static bool sort_by_key(struct by_key *b, const struct time_entry *entries, size_t cnt,
+			uint32_t key_cnt)
+{
+	size_t i;
+
+	b->first = calloc((size_t)key_cnt + 2, sizeof(*b->first));
+	b->order = calloc(cnt + 1, sizeof(*b->order));
+	if (!b->first || !b->order) {
+		free_by_key(b);
+		return false;
+	}
+	for (i = 0; i < cnt; i++)
+		b->first[entries[i].key + 2]++;
+	for (i = 2; i < (size_t)key_cnt + 2; i++)
+		b->first[i] += b->first[i - 1];
+	for (i = 0; i < cnt; i++)
+		b->order[b->first[entries[i].key + 1]++] = (uint32_t)i;
+	return true;
+}
+
+static uint64_t lowest_bin(const struct time_entry *entries, size_t cnt)
+{
+	uint64_t low = cnt ? UINT64_MAX : 0;
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		low = entries[i].bin < low ? entries[i].bin : low;
+	return low;
+}
+
+static void put_columns(struct html_data *d, const struct by_key *b,
+			const struct time_entry *entries, uint64_t first_bin,
+			const uint32_t *shares, uint32_t share_cnt)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < share_cnt; i++)
+		html_varint(d, b->first[shares[i] + 1] - b->first[shares[i]]);
+	for (i = 0; i < share_cnt; i++) {
+		uint64_t last = first_bin;
+
+		for (k = b->first[shares[i]]; k < b->first[shares[i] + 1]; k++) {
+			html_svarint(d, (int64_t)(entries[b->order[k]].bin - last));
+			last = entries[b->order[k]].bin;
+		}
+	}
+	/* The last weight of a group is what is left of the group's. */
+	for (i = 0; i < share_cnt; i++)
+		for (k = b->first[shares[i]]; k + 1 < b->first[shares[i] + 1]; k++)
+			html_varint(d, entries[b->order[k]].weight);
+}
+
+void flamegraph_times_put(struct html_data *d, const struct flamegraph_times *t,
+			  const uint32_t *shares, uint32_t share_cnt)
+{
+	struct by_key b = { 0 };
+	const struct time_entry *entries;
+	uint64_t first_bin;
+	size_t cnt;
+
+	if (!t || !t->bins) {
+		html_varint(d, 0);
+		return;
+	}
+	entries = time_bins_entries(t->bins, &cnt);
+	if (!sort_by_key(&b, entries, cnt, share_cnt)) {
+		d->err = -ENOMEM;
+		return;
+	}
+	first_bin = lowest_bin(entries, cnt);
+	html_varint(d, time_bins_width_us(t->bins));
+	html_varint(d, first_bin);
+	html_varint(d, cnt);
+	put_columns(d, &b, entries, first_bin, shares, share_cnt);
+	free_by_key(&b);
+}

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ---- the timeline: what each thread did when, and the time range that is selected ---- */
+
+const LANE = 18; /* CSS pixels */
+const LANES = 60; /* the busiest threads; the others share a lane */
+const LIVE_GROUPS = 50000; /* with more, the graph follows at the end of a drag */
+
+/* Kinds of time: name, then lightness, chroma and hue for light and dark. */
+const STATES = [
+	['garbage collection', [0.52, 0.2, 310], [0.62, 0.2, 310]],
+	['runs Python, with the GIL', [0.7, 0.15, 150], [0.62, 0.13, 150]],
+	['on CPU without the GIL', [0.62, 0.14, 250], [0.6, 0.13, 250]],
+	['has the GIL, not on CPU', [0.84, 0.15, 90], [0.8, 0.14, 90]],
+	['waits for the GIL', [0.6, 0.2, 27], [0.6, 0.19, 27]],
+	['waits', [0.9, 0.012, 260], [0.36, 0.015, 260]],
+];
+
+function stateOf(status, collects) {
+	const gil = status & 1,
+		cpu = status & 6; /* on a CPU, or not known */
+
+	if (collects) return 0;
+	if (gil) return cpu ? 1 : 3;
+	if (status & 8) return 4;
+	return status & 2 ? 2 : 5;
+}
+
+/* By node: is it a garbage collection, or what it runs in machine code? */
+function collectingNodes(model) {
+	const out = new Uint8Array(model.nodeCnt),
+		kinds = Array.from({ length: model.frameCnt }, (_, f) => {
+			const func = model.str(model.func[f]),
+				file = model.str(model.file[f]);
+
+			return func === '<GC>' && file === '~' ? 'gc' : kindOf(file, func, model.line[f]);
+		});
+
+	for (let n = 1; n < model.nodeCnt; n++) {
+		const kind = kinds[model.frame[n]];
+
+		out[n] = kind === 'gc' || (kind !== 'python' && out[model.parent[n]]) ? 1 : 0;
+	}
+	return out;
+}
+
+class Timeline {
+	constructor(graph) {
+		const { model } = graph;
+
+		Object.assign(this, { graph, model, times: model.times, drag: null });
+		this.canvas = $('time-canvas');
+		this.ctx = this.canvas.getContext('2d');
+		this.makeLanes();
+		this.addUp();
+		this.showNames();
+		this.listen();
+		this.showLegend();
+		this.resize();
+		new ResizeObserver(() => this.resize()).observe($('lanes'));
+	}
+
+	/* Lanes of the busiest threads, those of a process together; lane: by thread. */
+	makeLanes() {
+		const { model } = this,
+			weights = new Float64Array(model.threadCnt),
+			busiest = new Float64Array(model.meta.processes.length);
+
+		for (let g = 0; g < model.groupCnt; g++)
+			weights[model.groupThread[g]] += model.groupWeight[g];
+		weights.forEach((w, t) => (busiest[model.process[t]] += w));
+		const threads = Array.from(weights.keys()).sort((x, y) => weights[y] - weights[x]),
+			shown = threads.slice(0, threads.length > LANES ? LANES - 1 : LANES),
+			rest = threads.slice(shown.length);
+
+		shown.sort(
+			(x, y) =>
+				busiest[model.process[y]] - busiest[model.process[x]] ||
+				model.process[x] - model.process[y] ||
+				weights[y] - weights[x],
+		);
+		this.lanes = shown.map((t) => ({ name: threadLabel(model, t), threads: [t] }));
+		if (rest.length)
+			this.lanes.push({ name: `${count(rest.length)} more threads`, threads: rest });
+		this.lane = new Uint32Array(model.threadCnt);
+		this.lanes.forEach(({ threads: own }, i) => own.forEach((t) => (this.lane[t] = i)));
+	}
+
+	/* Weights by lane, bin and state, and how much a lane can have in a bin. */
+	addUp() {
+		const { model, times } = this,
+			collects = collectingNodes(model),
+			states = STATES.length;
+
+		this.sums = new Float32Array(this.lanes.length * times.cnt * states);
+		this.used = new Uint8Array(states);
+		for (let g = 0; g < model.groupCnt; g++) {
+			const state = stateOf(model.groupStatus[g], collects[model.groupNode[g]]),
+				base = this.lane[model.groupThread[g]] * times.cnt;
+
+			this.used[state] = 1;
+			for (let i = times.at[g]; i < times.at[g + 1]; i++)
+				this.sums[(base + times.bin[i]) * states + state] += times.weight[i];
+		}
+		for (const lane of this.lanes) {
+			const p = model.meta.processes[model.process[lane.threads[0]]];
+
+			lane.room =
+				Math.max(1, times.width / (p.interval_us / 1e6)) * lane.threads.length;
+		}
+	}
+
+	/* The sums of a lane's states in the bins from..to - 1, as shares of the time that these are. */
+	shares(i, from, to) {
+		const out = new Float64Array(STATES.length),
+			base = i * this.times.cnt;
+
+		for (let b = from; b < to; b++)
+			for (let s = 0; s < out.length; s++)
+				out[s] += this.sums[(base + b) * out.length + s];
+		return out.map((v) => v / (this.lanes[i].room * (to - from)));
+	}
+
+	/* ---- the picture ---- */
+
+	resize() {
+		this.pixels = this.canvas.parentElement.clientWidth - $('lane-names').offsetWidth;
+		this.showAxis();
+		this.paint();
+	}
+
+	paint() {
+		const { ctx, canvas, pixels: w } = this,
+			h = this.lanes.length * LANE,
+			ratio = devicePixelRatio || 1;
+
+		if (w <= 0) return;
+		canvas.width = Math.round(w * ratio);
+		canvas.height = Math.round(h * ratio);
+		canvas.style.width = `${w}px`;
+		canvas.style.height = `${h}px`;
+		ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
+		const css = getComputedStyle(document.documentElement);
+
+		this.colours = STATES.map(([, light, dark]) => oklch(...(theme.dark ? dark : light)));
+		this.lanes.forEach((lane, i) => this.paintLane(lane, i, css));
+		this.paintRange(h, css);
+	}
+
+	paintLane(lane, i, css) {
+		const { ctx, times, pixels } = this,
+			columns = Math.min(times.cnt, Math.ceil(pixels)),
+			y = i * LANE,
+			room = LANE - 3;
+
+		ctx.fillStyle = css.getPropertyValue('--raised');
+		ctx.fillRect(0, y + LANE - 2, pixels, 1);
+		ctx.globalAlpha = lane.threads.some((t) => this.graph.threads[t]) ? 1 : 0.3;
+		for (let c = 0; c < columns; c++) {
+			const from = Math.floor((c * times.cnt) / columns),
+				to = Math.floor(((c + 1) * times.cnt) / columns),
+				x = (from / times.cnt) * pixels,
+				width = ((to - from) / times.cnt) * pixels,
+				shares = this.shares(i, from, to);
+			const scale = 1 / Math.max(1, shares.reduce((a, b) => a + b));
+			let bottom = y + LANE - 2;
+
+			for (let s = 0; s < shares.length; s++) {
+				const height = shares[s] * scale * room;
+
+				if (!height) continue;
+				ctx.fillStyle = this.colours[s];
+				ctx.fillRect(x, bottom - height, width + 0.3, height);
+				bottom -= height;
+			}
+		}
+		ctx.globalAlpha = 1;
+	}
+
+	paintRange(h, css) {
+		const range = this.graph.time,
+			{ ctx, pixels } = this;
+
+		if (!range) return;
+		const x = this.xOf(range.from),
+			end = this.xOf(range.to);
+
+		ctx.globalAlpha = 0.62;
+		ctx.fillStyle = css.getPropertyValue('--panel');
+		ctx.fillRect(0, 0, x, h);
+		ctx.fillRect(end, 0, pixels - end, h);
+		ctx.globalAlpha = 1;
+		ctx.fillStyle = css.getPropertyValue('--accent');
+		ctx.fillRect(Math.max(0, x - 1), 0, 2, h);
+		ctx.fillRect(Math.min(pixels - 2, end - 1), 0, 2, h);
+	}
+
+	showAxis() {
+		const whole = this.times.cnt * this.times.width,
+			most = Math.max(1, Math.floor(this.pixels / 90)),
+			steps = [1, 2, 5, 10].map((f) => f * 10 ** Math.floor(Math.log10(whole / most))),
+			step = steps.find((s) => whole / s <= most) || steps[3],
+			ticks = [];
+
+		for (let k = 0; k * step < whole * 0.97; k++) {
+			const tick = el('span', null, k ? seconds(+(k * step).toPrecision(6)) : '0');
+
+			tick.style.left = `${((k * step) / whole) * 100}%`;
+			ticks.push(tick);
+		}
+		$('time-axis').style.marginLeft = `${$('lane-names').offsetWidth}px`;
+		$('time-axis').replaceChildren(...ticks);
+	}
+
+	showNames() {
+		$('lane-names').replaceChildren(
+			...this.lanes.map((lane) =>
+				el(
+					'button',
+					{
+						title: `${lane.name}: only this, or all`,
+						onclick: () => this.only(lane),
+					},
+					lane.name,
+				),
+			),
+		);
+	}
+
+	showLegend() {
+		const items = STATES.map(([name, light, dark], s) => {
+			const swatch = el('span', { className: 'swatch' });
+
+			swatch.style.background = oklch(...(theme.dark ? dark : light));
+			return this.used[s] ? el('span', null, swatch, name) : null;
+		});
+
+		$('time-legend').replaceChildren(...items.filter(Boolean));
+	}
+
+	/* What the range says, in words. */
+	showRange() {
+		const { times, graph, model } = this,
+			whole = seconds(times.cnt * times.width),
+			range = graph.time,
+			bins = `bins of ${seconds(times.width)}`;
+
+		$('time-range').value = range
+			? `${this.timeText(range.from)} – ${this.timeText(range.to)}, ${seconds((range.to - range.from) * times.width)} of ${whole}; ${bins}`
+			: `${whole}; ${bins}`;
+		$('time-range').title = model.meta.utc
+			? `from ${new Date(times.first * times.width * 1000).toISOString().replace('T', ' ').slice(0, 19)} UTC`
+			: '';
+		$('time-all').hidden = !range;
+	}
+
+	timeText(bin) {
+		return bin ? seconds(bin * this.times.width) : '0';
+	}
+
+	/* ---- what is selected ---- */
+
+	xOf(bin) {
+		return (bin / this.times.cnt) * this.pixels;
+	}
+
+	binAt(x) {
+		return Math.min(this.times.cnt, Math.max(0, (x / this.pixels) * this.times.cnt));
+	}
+
+	/* Select the bins from..to - 1; all: no range. */
+	select(from, to, final = true) {
+		const { cnt } = this.times,
+			low = Math.max(0, Math.min(from, cnt - 1)),
+			high = Math.min(cnt, Math.max(to, low + 1)),
+			time = low === 0 && high === cnt ? null : { from: low, to: high };
+
+		this.graph.time = time;
+		this.refresh();
+		if (final || this.model.groupCnt <= LIVE_GROUPS) this.graph.reweigh();
+	}
+
+	refresh() {
+		this.paint();
+		this.showRange();
+	}
+
+	/* Only the threads of a lane; a second time: all. */
+	only(lane) {
+		const { threads } = this.graph,
+			are = threads.every((on, t) => !!on === lane.threads.includes(t));
+
+		threads.fill(are ? 1 : 0);
+		lane.threads.forEach((t) => (threads[t] = 1));
+		this.graph.showThreads();
+		this.graph.reweigh();
+	}
+
+	listen() {
+		const { canvas } = this,
+			at = (e) => e.clientX - canvas.getBoundingClientRect().left;
+
+		canvas.addEventListener('pointerdown', (e) => {
+			if (e.button) return;
+			canvas.setPointerCapture(e.pointerId);
+			this.drag = this.grab(at(e));
+		});
+		canvas.addEventListener('pointermove', (e) => {
+			this.showTip(e);
+			canvas.style.cursor = this.cursor(at(e));
+			if (this.drag) this.pull(at(e), false);
+		});
+		canvas.addEventListener('pointerup', (e) => {
+			if (this.drag) this.pull(at(e), true);
+			this.drag = null;
+		});
+		canvas.addEventListener('pointercancel', () => (this.drag = null));
+		canvas.addEventListener('pointerleave', () => ($('tip').hidden = true));
+		canvas.addEventListener('keydown', (e) => this.key(e));
+		$('time-all').addEventListener('click', () => {
+			this.clear();
+			canvas.focus();
+		});
+	}
+
+	/* What is near x: an end of the range, its inside, or nothing. */
+	near(x) {
+		const range = this.graph.time;
+
+		if (!range) return 'new';
+		const from = this.xOf(range.from),
+			to = this.xOf(range.to);
+
+		if (Math.abs(x - to) < 6) return 'to';
+		if (Math.abs(x - from) < 6) return 'from';
+		return x > from && x < to ? 'move' : 'new';
+	}
+
+	cursor(x) {
+		const near = this.drag?.what ?? this.near(x);
+
+		return { new: 'crosshair', move: 'grab' }[near] ?? 'ew-resize';
+	}
+
+	grab(x) {
+		return { what: this.near(x), x, moved: false, range: this.graph.time };
+	}
+
+	pull(x, final) {
+		const { drag } = this,
+			{ range } = drag;
+
+		drag.moved ||= Math.abs(x - drag.x) >= 3;
+		if (!drag.moved) {
+			/* A click: all time. */
+			if (final && range) this.clear();
+			return;
+		}
+		const bin = this.binAt(x),
+			start = this.binAt(drag.x);
+
+		if (drag.what === 'new')
+			this.select(
+				Math.floor(Math.min(bin, start)),
+				Math.ceil(Math.max(bin, start)),
+				final,
+			);
+		else if (drag.what === 'from')
+			this.select(Math.min(Math.round(bin), range.to - 1), range.to, final);
+		else if (drag.what === 'to')
+			this.select(range.from, Math.max(Math.round(bin), range.from + 1), final);
+		else this.shift(range, Math.round(bin - start), final);
+	}
+
+	/* The range, later or earlier by so many bins, as far as there is time. */
+	shift({ from, to }, by, final) {
+		const most = this.times.cnt - to,
+			bins = Math.max(-from, Math.min(most, by));
+
+		this.select(from + bins, to + bins, final);
+	}
+
+	clear() {
+		this.select(0, this.times.cnt);
+	}
+
+	key(e) {
+		const { cnt } = this.times,
+			step = Math.max(1, Math.round(cnt / 100)),
+			range = this.graph.time ?? { from: 0, to: cnt },
+			by = { ArrowLeft: -step, ArrowRight: step }[e.key];
+
+		if (e.ctrlKey || e.metaKey || e.altKey) return;
+		if (by && !this.graph.time) this.select(0, Math.max(1, Math.round(cnt / 10)));
+		else if (by && e.shiftKey)
+			this.select(range.from, Math.max(range.from + 1, range.to + by));
+		else if (by) this.shift(range, by, true);
+		else if (e.key === 'Home') this.shift(range, -cnt, true);
+		else if (e.key === 'End') this.shift(range, cnt, true);
+		else if (e.key === 'Escape' && this.graph.time) this.clear();
+		else return;
+		e.preventDefault();
+		e.stopPropagation();
+	}
+
+	showTip(e) {
+		const box = this.canvas.getBoundingClientRect(),
+			lane = Math.floor((e.clientY - box.top) / LANE),
+			{ cnt } = this.times,
+			wide = Math.max(1, Math.round(cnt / this.pixels)),
+			from = Math.floor(this.binAt(e.clientX - box.left)),
+			to = Math.min(cnt, from + wide);
+
+		if (!this.lanes[lane] || from >= cnt) return;
+		const shares = this.shares(lane, from, to),
+			rows = STATES.map(([name], s) =>
+				shares[s]
+					? el('tr', null, el('th', null, name), el('td', null, percent(shares[s], 1)))
+					: null,
+			).filter(Boolean);
+
+		$('tip').replaceChildren(
+			el('div', { className: 'name' }, this.lanes[lane].name),
+			el('div', { className: 'where' }, `${this.timeText(from)} – ${this.timeText(to)}`),
+			rows.length ? el('table', null, ...rows) : el('div', null, 'no samples'),
+		);
+		$('tip').hidden = false;
+		placeTip(e.clientX, e.clientY);
+	}
+}
+
+/* Shown if the samples have times. */
+function startTimeline(graph) {
+	$('timeline').hidden = !graph.model.times || graph.model.times.cnt < 2;
+	if ($('timeline').hidden) return;
+	graph.timeline = new Timeline(graph);
+	graph.timeline.showRange();
+	theme.listeners.push(() => {
+		graph.timeline.showLegend();
+		graph.timeline.paint();
+	});
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* ---- what the page says of its profile, and its start ---- */
+
+/* Samples whose stack was cut: a frame <truncated> of no file. */
+function truncatedWeight(graph) {
+	const { tree } = graph,
+		matches = new Uint8Array(tree.labelCnt);
+
+	for (let l = 0; l < tree.labelCnt; l++)
+		matches[l] =
+			tree.func(l) === '<truncated>' && graph.fileName(l) === '~'
+				? 1
+				: 0;
+	const sum = tree.matched(matches);
+
+	return sum.a + sum.b;
+}
+
+/* What the two sides are called: the ends of their paths, if these differ. */
+function sideNames(model) {
+	const paths = [model.sides[0] || 'before', model.sides[1] || 'after'],
+		ends = paths.map((p) => p.replace(/\/+$/, '').split('/').at(-1));
+
+	return ends[0] && ends[1] && ends[0] !== ends[1] ? ends : paths;
+}
+
+function titleOf(model) {
+	const { title, processes } = model.meta;
+
+	if (model.sides) return sideNames(model).join(' → ');
+	return title || (processes.length === 1 && processes[0].comm) || 'Flame graph';
+}
+
+function showMeta(graph) {
+	const { model, tree, unit } = graph,
+		truncated = truncatedWeight(graph);
+	const total = graph.diff
+		? `${unit.text(tree.a[0])} → ${unit.text(tree.b[0])}`
+		: unit.text(tree.a[0]);
+	const title = titleOf(model);
+
+	$('title').textContent = printable(title);
+	document.title = `${printable(title)} – tachbpf`;
+	showFacts(model.meta, [
+		[unit.name === 'samples' ? 'samples' : unit.name, total],
+		truncated ? ['truncated stacks', unit.text(truncated), 'warn'] : null,
+	]);
+	$('diff-controls').hidden = !graph.diff;
+	$('colour-control').hidden = graph.diff;
+	$('held-controls').hidden = !graph.held;
+}
+
+/* What there is to leave out or to group by. With machine code, frames have the colour of their kind. */
+function contentControls(graph) {
+	const kinds = new Set(graph.tree.labelKind),
+		owners = new Set(graph.tree.labelOwner),
+		native = kinds.has('native') || kinds.has('kernel');
+
+	$('own-button').hidden = !owners.has('own') || !(native || owners.has('package') || owners.has('standard'));
+	for (const option of $('group').options)
+		option.hidden =
+			option.value !== '' && processGroups(graph.model, option.value).names.length < 2;
+	$('group-control').hidden = [...$('group').options].every((o) => o.hidden || !o.value);
+	$('python-button').hidden = !native;
+	if (native) graph.colourBy = 'kind';
+	graph.colours.clear();
+}
+
+function showKinds(graph) {
+	const names = { python: 'Python', native: 'machine code', kernel: 'kernel' };
+	const swatches = Object.entries(names).map(([kind, name]) => {
+		const swatch = el('span', { className: 'swatch' });
+
+		swatch.style.background = graph.kindColour(kind, '');
+		return el('span', null, swatch, name);
+	});
+
+	$('legend').replaceChildren(...swatches);
+}
+
+function showLegend(graph) {
+	if (!graph.diff && graph.colourBy === 'kind') {
+		showKinds(graph);
+		return;
+	}
+	$('legend').replaceChildren();
+	if (!graph.diff) return;
+	const ramp = el('span', { className: 'ramp' });
+	const steps = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((c) => graph.changeColour(c));
+
+	ramp.style.background = `linear-gradient(to right, ${steps.join(', ')})`;
+	$('legend').replaceChildren('less', ramp, 'more after');
+}
+
+start((reader) => {
+	const graph = new Graph(new Model(reader));
+
+	if (innerWidth <= 800) {
+		$('side').hidden = true;
+	}
+	selectionControls(graph);
+	const view = viewControls(graph);
+
+	graph.reweigh();
+	contentControls(graph);
+	showControls(graph);
+	startTimeline(graph);
+	startLink(graph);
+	showMeta(graph);
+	showLegend(graph);
+	mouse(graph);
+	keyboard(graph, view, startHelp());
+	theme.listeners.push(() => {
+		graph.colours.clear();
+		graph.paint();
+		graph.showTable();
+		showLegend(graph);
+	});
+	report.graph = graph;
+	graph.paintNow();
+});

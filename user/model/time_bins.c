@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * time_bins.c - see time_bins.h. Entries are in the order in which they were begun; a key's
+ * last entry is remembered, so a sample costs a division and an addition.
+ */
+#include "model/time_bins.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/arith.h"
+#include "base/util.h"
+
+#define NONE UINT32_MAX
+
+struct time_bins {
+	struct buf entries;	/* struct time_entry */
+	struct buf last;	/* uint32_t by key: its last entry; NONE */
+	uint64_t width_us;
+	uint64_t first_us, last_us;	/* times of the first and last sample */
+};
+
+static struct time_entry *entries_of(const struct time_bins *t)
+{
+	return (struct time_entry *)(void *)t->entries.data;
+}
+
+static uint32_t *last_of(const struct time_bins *t)
+{
+	return (uint32_t *)(void *)t->last.data;
+}
+
+struct time_bins *time_bins_new(void)
+{
+	struct time_bins *t = calloc(1, sizeof(*t));
+
+	if (t) {
+		t->width_us = TIME_BINS_WIDTH_US;
+		t->first_us = UINT64_MAX;
+	}
+	return t;
+}
+
+void time_bins_free(struct time_bins *t)
+{
+	if (!t)
+		return;
+	buf_free(&t->entries);
+	buf_free(&t->last);
+	free(t);
+}
+
+/* Add to the key's last entry, or begin a new one, for which there is room. */
+static size_t put(struct time_bins *t, size_t cnt, const struct time_entry *e)
+{
+	struct time_entry *entries = entries_of(t);
+	uint32_t *last = &last_of(t)[e->key];
+
+	if (*last != NONE && entries[*last].bin == e->bin) {
+		entries[*last].weight = add_capped(entries[*last].weight, e->weight);
+		return cnt;
+	}
+	entries[cnt] = *e;
+	*last = (uint32_t)cnt;
+	return cnt + 1;
+}
+
+/* Make bins twice as wide, in place: an entry never moves up. */
+static void widen(struct time_bins *t)
+{
+	size_t cnt = t->entries.len / sizeof(struct time_entry), keys, i, n = 0;
+
+	keys = t->last.len / sizeof(uint32_t);
+	for (i = 0; i < keys; i++)
+		last_of(t)[i] = NONE;
+	for (i = 0; i < cnt; i++) {
+		struct time_entry e = entries_of(t)[i];
+
+		e.bin /= 2;
+		n = put(t, n, &e);
+	}
+	t->width_us *= 2;
+	t->entries.len = n * sizeof(struct time_entry);
+}
+
+/* The width stays below 2^64: with 2^53 µs, all times that there are fit into TIME_BINS_MAX bins. */
+static void fit_span(struct time_bins *t, uint64_t from_us, uint64_t to_us)
+{
+	if (from_us < t->first_us)
+		t->first_us = from_us;
+	if (to_us > t->last_us)
+		t->last_us = to_us;
+	while (t->last_us / t->width_us - t->first_us / t->width_us >= TIME_BINS_MAX)
+		widen(t);
+}
+
+static int add_key(struct time_bins *t, uint32_t key)
+{
+	const uint32_t none = NONE;
+
+	while (key >= t->last.len / sizeof(none))
+		if (buf_add(&t->last, &none, sizeof(none)))
+			return -ENOMEM;
+	return 0;
+}
+
+static int add_entry(struct time_bins *t, const struct time_entry *e)
+{
+	size_t cnt = t->entries.len / sizeof(*e);
+
+	if (buf_reserve(&t->entries, sizeof(*e)))
+		return -ENOMEM;
+	t->entries.len = put(t, cnt, e) * sizeof(*e);
+	return 0;
+}
+
+/* A key has at least an entry, so there is a width at which what there is fits. */
+static void fit_entries(struct time_bins *t)
+{
+	size_t keys = t->last.len / sizeof(uint32_t);
+
+	while (t->entries.len / sizeof(struct time_entry) > TIME_BINS_EXTRA + keys &&
+	       t->last_us / t->width_us != t->first_us / t->width_us)
+		widen(t);
+}
+
+int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
+		  uint64_t weight)
+{
+	uint64_t end_us = add_capped(time_us, mul_capped(step_us, weight ? weight - 1 : 0));
+	int err = add_key(t, key);
+
+	if (err)
+		return err;
+	if (!step_us || end_us == UINT64_MAX)
+		end_us = time_us;
+	fit_span(t, time_us, end_us);
+	while (!err && weight) {
+		struct time_entry e = { time_us / t->width_us, weight, key };
+		uint64_t left_us = t->width_us - time_us % t->width_us, fit;
+
+		fit = end_us == time_us ? weight : (left_us + step_us - 1) / step_us;
+		e.weight = fit < weight ? fit : weight;
+		err = add_entry(t, &e);
+		weight -= e.weight;
+		time_us += weight ? e.weight * step_us : 0;
+	}
+	fit_entries(t);
+	return err;
+}
+
+uint64_t time_bins_width_us(const struct time_bins *t)
+{
+	return t->width_us;
+}
+
+const struct time_entry *time_bins_entries(const struct time_bins *t, size_t *cnt)
+{
+	*cnt = t->entries.len / sizeof(struct time_entry);
+	return entries_of(t);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * time_bins.h - when the samples of many keys were taken, in bins of time.
+ *
+ * All bins are equally wide. Samples of one key in one bin become one entry; when there are too
+ * many entries, or too many bins, bins become twice as wide. So nothing is left out, and memory
+ * does not grow with samples. Knows neither threads nor stacks.
+ */
+#ifndef TACHBPF_TIME_BINS_H
+#define TACHBPF_TIME_BINS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Entries beyond one for each key. */
+#define TIME_BINS_EXTRA (32u << 10)
+/* From the first bin that has samples to the last. */
+#define TIME_BINS_MAX 2048
+/* How wide bins are at first. */
+#define TIME_BINS_WIDTH_US 1000
+
+struct time_bins;
+
+/* The weight of a key's samples in the time from bin * width to (bin + 1) * width. */
+struct time_entry {
+	uint64_t bin, weight;
+	uint32_t key;
+};
+
+/* NULL with errno. Freed by time_bins_free(). */
+struct time_bins *time_bins_new(void);
+void time_bins_free(struct time_bins *t);
+
+/*
+ * Add as many samples as weight says, step_us after each other, the first at time_us. Keys are
+ * dense numbers from 0. 0; -ENOMEM.
+ */
+int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
+		  uint64_t weight);
+
+/* How wide bins are now, in µs. */
+uint64_t time_bins_width_us(const struct time_bins *t);
+/*
+ * The entries, valid until the next time_bins_add(). Those of one key are in the order of its
+ * samples, so bins of samples that were added in order ascend.
+ */
+const struct time_entry *time_bins_entries(const struct time_bins *t, size_t *cnt);
+
+#endif
