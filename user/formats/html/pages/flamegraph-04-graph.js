@@ -34,6 +34,7 @@ class Graph {
 		this.pythonOnly = this.ownOnly = this.namesOnly = false;
 		this.groupBy = '';
 		this.inverted = false;
+		this.around = []; /* codes of functions: callers and callees of the last one are shown */
 		this.threads = new Uint8Array(model.threadCnt).fill(1);
 		this.held = model.meta.processes.some((p) => p.held_apart);
 		this.need = this.held ? HELD : 0; /* status bits */
@@ -89,14 +90,21 @@ class Graph {
 		const selected = this.selected !== null ? this.pathOf(this.selected) : null;
 		const sameLabels =
 			this.pathTree === this.tree && this.pathInverted === this.inverted;
+		const wasAround = this.isAround;
 
-		this.view = this.inverted ? new BottomUp(this.tree) : new TopDown(this.tree);
+		const inside = this.around.length ? this.labelsOf(this.around.at(-1)) : null;
+
+		this.isAround = inside !== null; /* is the view that of callers and callees? */
+		if (inside) this.view = new Around(this.tree, inside);
+		else this.view = this.inverted ? new BottomUp(this.tree) : new TopDown(this.tree);
+		const found = sameLabels && !inside && !wasAround;
+
 		this.pathTree = this.tree;
 		this.pathInverted = this.inverted;
 		this.hover = null;
 		this.from = -1;
-		this.zoom = sameLabels ? this.follow(path) : 0;
-		this.selected = sameLabels && selected ? this.follow(selected) : null;
+		this.zoom = found ? this.follow(path) : 0;
+		this.selected = found && selected ? this.follow(selected) : null;
 		if (!this.view.width[this.zoom]) this.zoom = 0;
 		this.search($('search').value);
 		this.layout();
@@ -127,6 +135,13 @@ class Graph {
 	}
 
 	/* ---- names ---- */
+
+	/* The function in the middle is all of its lines. */
+	nodeName(node) {
+		const label = this.view.label[node];
+
+		return this.isAround && node === 0 ? this.tree.func(label) : this.name(label);
+	}
 
 	name(label) {
 		if (label < 0) return this.inverted ? 'all, by innermost function' : 'all';
@@ -283,6 +298,10 @@ class Graph {
 	/* from ≥ 0: leave out so many of the node's children, the widest, to see the narrow ones. */
 	zoomTo(node, from = -1) {
 		if (node < 0 || node === null || !this.view.width[node]) return;
+		if (this.isAround) {
+			if (node) this.goAround(this.view.label[node]);
+			return;
+		}
 		this.zoom = node;
 		this.from = from;
 		this.selected = node;
@@ -302,6 +321,10 @@ class Graph {
 
 		if (this.selected === null) {
 			/* The first key only shows where one is. */
+		} else if (this.isAround) {
+			const next = this.nextAround(node, key);
+
+			node = next >= 0 && view.width[next] ? next : node;
 		} else if (key === 'ArrowUp') {
 			node = Math.max(0, view.parent[node]);
 		} else if (key === 'ArrowDown') {
@@ -316,6 +339,12 @@ class Graph {
 			node = next !== undefined && view.width[next] ? next : node;
 		}
 		this.selected = node;
+		if (this.isAround) {
+			if (this.boxOf(node)) this.reveal(this.rowOf(node));
+			this.paint();
+			this.showStatus();
+			return;
+		}
 		/* Out of sight below the zoomed frame or too narrow to see: go there. */
 		if (!this.boxOf(node)) this.zoomTo(Math.max(0, view.parent[node]));
 		if (!this.boxOf(node)) this.zoomTo(node);

@@ -7,6 +7,11 @@ Object.assign(Graph.prototype, {
 		const chain = [];
 
 		this.pixels = $('scroller').clientWidth;
+		if (this.isAround) {
+			this.layoutAround();
+			this.finishLayout();
+			return;
+		}
 		this.rows = [];
 		for (let n = this.zoom; n >= 0; n = view.parent[n]) chain.push(n);
 		chain.reverse();
@@ -14,6 +19,10 @@ Object.assign(Graph.prototype, {
 			this.rows[depth] = [{ node: n, x: 0, w: this.pixels }];
 		});
 		if (view.width[this.zoom]) this.layoutBelow(chain.length - 1);
+		this.finishLayout();
+	},
+
+	finishLayout() {
 		$('sizer').style.height = `${this.rows.length * ROW + 4}px`;
 		this.paint();
 	},
@@ -64,9 +73,8 @@ Object.assign(Graph.prototype, {
 		return scale;
 	},
 
-	layoutKids(box, scale, below) {
-		const { view } = this,
-			kids = view.kids(box.node);
+	layoutKids(box, scale, below, kids = this.view.kids(box.node)) {
+		const { view } = this;
 		let x = box.x;
 
 		for (let i = 0; i < kids.length; i++) {
@@ -142,7 +150,8 @@ Object.assign(Graph.prototype, {
 
 		for (let row = first; row <= last; row++)
 			for (const box of this.rows[row]) this.paintBox(box, row, row * ROW - top);
-		this.outline(this.selected, top, 2);
+		this.outline(this.isAround ? 0 : this.selected, top, 2);
+		if (this.isAround) this.outline(this.selected, top, 1);
 		if (this.hover?.box.node >= 0) this.outline(this.hover.box.node, top, 1);
 		report.painted = true;
 	},
@@ -168,7 +177,7 @@ Object.assign(Graph.prototype, {
 		ctx.globalAlpha = this.matches && !matched ? 0.65 : 1;
 		if (box.w >= TEXT_MIN)
 			this.paintName(
-				this.name(label),
+				this.nodeName(box.node),
 				box.x,
 				y,
 				box.w,
@@ -242,8 +251,15 @@ Object.assign(Graph.prototype, {
 		return depth;
 	},
 
+	rowOf(node) {
+		const depth = this.depthOf(node);
+
+		if (!this.isAround) return depth;
+		return this.centreRow() + (this.view.up[node] ? -depth : depth);
+	},
+
 	boxOf(node) {
-		const row = this.depthOf(node),
+		const row = this.rowOf(node),
 			box = this.rows[row]?.find((b) => b.node === node);
 
 		return box ? { box, row } : null;

@@ -34,7 +34,7 @@ Object.assign(Graph.prototype, {
 		const where = label < 0 ? '' : this.where(label);
 
 		$('status').value =
-			`${this.name(label)}${where ? ` (${where})` : ''}: ${this.sharesText(node)}`;
+			`${this.nodeName(node)}${where ? ` (${where})` : ''}: ${this.sharesText(node)}`;
 	},
 
 	sharesText(node) {
@@ -57,12 +57,14 @@ Object.assign(Graph.prototype, {
 	stackText(node) {
 		const lines = [];
 
-		for (let n = node; n > 0; n = this.view.parent[n]) {
+		for (let n = node; n > 0 || (n === 0 && this.isAround); n = this.view.parent[n]) {
 			const where = this.where(this.view.label[n]);
 
-			lines.push(this.name(this.view.label[n]) + (where ? ` (${where})` : ''));
+			lines.push(this.nodeName(n) + (where ? ` (${where})` : ''));
 		}
-		return (this.inverted ? lines.reverse() : lines).join('\n');
+		const outward = this.isAround ? this.view.up[node] : this.inverted;
+
+		return (outward ? lines.reverse() : lines).join('\n');
 	},
 
 	async copyStack() {
@@ -79,6 +81,10 @@ Object.assign(Graph.prototype, {
 	showCrumbs() {
 		const chain = [];
 
+		if (this.isAround) {
+			this.showAroundCrumbs();
+			return;
+		}
 		for (let n = this.zoom; n >= 0; n = this.view.parent[n]) chain.push(n);
 		const items = chain.reverse().map((n) => {
 			const name = this.name(this.view.label[n]),
@@ -123,6 +129,33 @@ Object.assign(Graph.prototype, {
 		$('crumbs').firstElementChild.replaceChildren(...items);
 	},
 
+	/* All, then the functions in the order in which they were looked at. */
+	showAroundCrumbs() {
+		const names = ['all', ...this.around.map((code) => this.tree.func(this.labelsOf(code)?.indexOf(1) ?? -1))];
+		const items = names.map((name, i) => {
+			const show = () => {
+				this.around.length = i;
+				this.showAround();
+			};
+
+			return el(
+				'li',
+				null,
+				el(
+					'button',
+					{
+						title: name ?? '',
+						onclick: show,
+						'aria-current': i + 1 === names.length ? 'true' : null,
+					},
+					name || '(not here)',
+				),
+			);
+		});
+
+		$('crumbs').firstElementChild.replaceChildren(...items);
+	},
+
 	showTip(x, y) {
 		const tip = $('tip'),
 			{ hover, view } = this;
@@ -134,7 +167,7 @@ Object.assign(Graph.prototype, {
 				el(
 					'div',
 					{ className: 'where' },
-					`${plural(hover.box.cnt, 'frame')} too narrow to draw: click to see them`,
+					`${plural(hover.box.cnt, 'frame')} too narrow to draw${this.isAround ? '' : ': click to see them'}`,
 				),
 			);
 		} else {
@@ -142,7 +175,7 @@ Object.assign(Graph.prototype, {
 				label = view.label[node];
 
 			tip.replaceChildren(
-				el('div', { className: 'name' }, this.name(label)),
+				el('div', { className: 'name' }, this.nodeName(node)),
 				el('div', { className: 'where mono' }, this.where(label)),
 				this.diff ? this.tipDiff(node) : this.tipTable(node),
 			);
@@ -164,6 +197,7 @@ Object.assign(Graph.prototype, {
 				el('td', null, this.unit.time(n) || ''),
 			);
 
+		if (this.isAround) return el('table', null, row('of the function’s', view.a[node], all));
 		return el(
 			'table',
 			null,

@@ -15,6 +15,7 @@ Object.assign(Graph.prototype, {
 	functions() {
 		const { tree, view, zoom } = this;
 
+		if (this.isAround) return tree.functions(0, view.below);
 		if (!zoom) return tree.functions();
 		if (!this.inverted) return tree.functions(zoom);
 		const ends = new Uint8Array(tree.cnt);
@@ -65,8 +66,10 @@ Object.assign(Graph.prototype, {
 		const shown = this.matches ? rows.filter((r) => this.matches[r.label]) : rows;
 
 		this.table = shown;
-		$('scope').hidden = !this.zoom;
-		$('scope').textContent = `In ${this.name(this.view.label[this.zoom])}`;
+		$('scope').hidden = !this.zoom && !this.isAround;
+		$('scope').textContent = this.isAround
+			? `In stacks with ${this.nodeName(0)}`
+			: `In ${this.name(this.view.label[this.zoom])}`;
 		this.showHead();
 		$('side')
 			.querySelector('tbody')
@@ -171,6 +174,16 @@ Object.assign(Graph.prototype, {
 					swatch,
 					this.name(r.label),
 					el('small', null, ending(where, 46)),
+				),
+				el(
+					'button',
+					{
+						className: 'around',
+						title: 'Callers and callees (a)',
+						'aria-label': `Callers and callees of ${this.name(r.label)}`,
+						onclick: () => this.goAround(r.label),
+					},
+					'⇅',
 				),
 			),
 		);

@@ -32,7 +32,7 @@ Object.assign(Graph.prototype, {
 	svgBox(box, y, colour) {
 		const rest = box.node === REST,
 			label = rest ? -1 : this.view.label[box.node],
-			name = rest ? this.restName(box.cnt) : this.name(label),
+			name = rest ? this.restName(box.cnt) : this.nodeName(box.node),
 			fill = rest ? colour('--raised') : this.svgFill(box.node, label, colour),
 			where = this.where(label),
 			w = Math.max(0.1, box.w - (box.w > 2.5 ? 0.8 : 0)),

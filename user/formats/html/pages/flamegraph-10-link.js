@@ -51,6 +51,10 @@ function linkParts(graph, begin) {
 	return {
 		up: flag('inverted'),
 		lines: flag('byFunction'),
+		around: {
+			write: () => graph.around.at(-1) ?? '',
+			read: (text) => (graph.around = /^[0-9a-z]{1,13}$/.test(text) ? [text] : []),
+		},
 		python: flag('pythonOnly'),
 		own: flag('ownOnly'),
 		names: flag('namesOnly'),

@@ -4,8 +4,9 @@
 /* The buttons show the state that the graph has. */
 function showControls(graph) {
 	const pressed = {
-		'top-down': !graph.inverted,
-		'bottom-up': graph.inverted,
+		'top-down': !graph.inverted && !graph.around.length,
+		'bottom-up': graph.inverted && !graph.around.length,
+		around: graph.around.length,
 		functions: graph.byFunction,
 		lines: !graph.byFunction,
 		'names-button': graph.namesOnly,
@@ -36,7 +37,7 @@ function viewControls(graph) {
 	};
 	const invert = (inverted) => {
 		$('scroller').scrollTop = 0;
-		set({ inverted }, 'review');
+		set({ inverted, around: [] }, 'review');
 	};
 	const detail = (byFunction) => set({ byFunction });
 	const pythonOnly = () => $('python-button').hidden || set({ pythonOnly: !graph.pythonOnly });
@@ -64,6 +65,7 @@ function viewControls(graph) {
 	const clicks = {
 		'top-down': () => invert(false),
 		'bottom-up': () => invert(true),
+		around: () => graph.toggleAround(),
 		functions: () => detail(true),
 		lines: () => detail(false),
 		'names-button': namesOnly,
@@ -132,7 +134,7 @@ function mouse(graph) {
 	canvas.addEventListener('click', (e) => {
 		const found = find(e);
 
-		if (found?.box.node === REST) graph.zoomTo(found.box.parent, found.box.first);
+		if (found?.box.node === REST && !graph.isAround) graph.zoomTo(found.box.parent, found.box.first);
 		else if (found) graph.zoomTo(found.box.node);
 		graph.showTip();
 	});
@@ -164,6 +166,8 @@ function escape(graph) {
 		graph.canvas.focus();
 	} else if (isTyping()) {
 		graph.canvas.focus();
+	} else if (graph.around.length) {
+		graph.toggleAround();
 	} else if (graph.zoom || !graph.time) {
 		graph.zoomTo(0);
 	} else {
@@ -180,6 +184,7 @@ function keyboard(graph, view, help) {
 		i: view.invert,
 		l: view.detail,
 		f: view.namesOnly,
+		a: () => graph.toggleAround(),
 		c: view.ownOnly,
 		p: view.pythonOnly,
 		m: view.memory,
@@ -212,7 +217,10 @@ function keyboard(graph, view, help) {
 function canvasKey(graph, e) {
 	if (/^Arrow/.test(e.key)) graph.move(e.key);
 	else if (e.key === 'Enter') graph.zoomTo(graph.selected ?? graph.zoom);
-	else if (e.key === 'Backspace')
+	else if (e.key === 'Backspace' && graph.around.length) {
+		graph.around.pop();
+		graph.showAround();
+	} else if (e.key === 'Backspace')
 		graph.zoomTo(
 			graph.from >= 0 ? graph.zoom : Math.max(0, graph.view.parent[graph.zoom]),
 		);
