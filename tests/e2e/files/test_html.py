@@ -17,26 +17,12 @@ import make_tach
 from browser import picture
 from captures import DECODED, GOLDEN
 from command import good
-from html_reports import CAPTURES, counted, replay, samples
+from html_reports import (CAPTURES, boxes, counted, crumbs, replay, samples, stacks_drawn, table,
+                          total, where)
 from profiles import GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, UNKNOWN
-
-TABLE = """report.graph.tableRows().map(r => { const g = report.graph, t = g.tree, l = r.label;
-    return [g.fileName(l), g.model.str(t.labelFunc[l]), t.labelLine[l], r.selfA, r.a]; })"""
-
 
 # What a browser loads: no address but the name of SVG, which the page writes into a file.
 LOADS = r"https?://(?!www\.w3\.org/2000/svg\")|@import|url\("
-
-
-def table(page, by_line=False):
-    rows = page.run(TABLE)
-    keys = [tuple(r[:3]) if by_line else tuple(r[:2]) for r in rows]
-    assert len(set(keys)) == len(keys)
-    return ({k: r[3] for k, r in zip(keys, rows) if r[3]}, {k: r[4] for k, r in zip(keys, rows)})
-
-
-def total(page):
-    return page.run("report.graph.view.a[0]")
 
 
 # ---- the file ----
@@ -214,22 +200,6 @@ def test_search(show):
     page.key("/")
     page.type("(((")
     assert page.run("document.getElementById('search').getAttribute('aria-invalid')") == "true"
-
-
-def boxes(page):
-    """(name, x, y, width) of every frame in the picture."""
-    return page.run("""report.graph.rows.flatMap((row, y) => row.filter(b => b.node >= 0).map(b =>
-        [report.graph.name(report.graph.view.label[b.node]), b.x, y, b.w]))""")
-
-
-def where(page, name):
-    _, x, y, w = next(b for b in boxes(page) if b[0] == name)
-    left, top = page.run("(r => [r.x, r.y])(document.getElementById('canvas').getBoundingClientRect())")
-    return left + x + min(w / 2, 40), top + y * 20 + 10
-
-
-def crumbs(page):
-    return page.run("[...document.querySelectorAll('#crumbs button')].map(b => b.textContent)")
 
 
 def test_zoom_with_the_mouse(show):
@@ -429,15 +399,6 @@ def layered(path, tids=(1,), times=1):
                 w.add(at, tid=tid)
     w.write(path)
     return path
-
-
-def stacks_drawn(page):
-    return dict(page.run("""(() => { const g = report.graph, v = g.view, out = [];
-        (function walk(n, path) {
-            if (n) path = [...path, g.name(v.label[n])];
-            if (v.selfA[n]) out.push([path.join(';'), v.selfA[n]]);
-            for (const k of v.kids(n)) walk(k, path);
-        })(0, []); return out; })()"""))
 
 
 def test_my_code_only(show, tmp_path):

@@ -41,3 +41,45 @@ def counted(stacks, by_line=False):
         self_count[self_of(keys)] += 1
         total.update(set(keys))
     return self_count, total
+
+
+# ---- the page of a flame graph ----
+
+TABLE = """report.graph.tableRows().map(r => { const g = report.graph, t = g.tree, l = r.label;
+    return [g.fileName(l), g.model.str(t.labelFunc[l]), t.labelLine[l], r.selfA, r.a]; })"""
+
+
+def table(page, by_line=False):
+    rows = page.run(TABLE)
+    keys = [tuple(r[:3]) if by_line else tuple(r[:2]) for r in rows]
+    assert len(set(keys)) == len(keys)
+    return ({k: r[3] for k, r in zip(keys, rows) if r[3]}, {k: r[4] for k, r in zip(keys, rows)})
+
+
+def total(page):
+    return page.run("report.graph.view.a[0]")
+
+
+def boxes(page):
+    """(name, x, y, width) of every frame in the picture."""
+    return page.run("""report.graph.rows.flatMap((row, y) => row.filter(b => b.node >= 0).map(b =>
+        [report.graph.name(report.graph.view.label[b.node]), b.x, y, b.w]))""")
+
+
+def where(page, name):
+    _, x, y, w = next(b for b in boxes(page) if b[0] == name)
+    left, top = page.run("(r => [r.x, r.y])(document.getElementById('canvas').getBoundingClientRect())")
+    return left + x + min(w / 2, 40), top + y * 20 + 10
+
+
+def crumbs(page):
+    return page.run("[...document.querySelectorAll('#crumbs button')].map(b => b.textContent)")
+
+
+def stacks_drawn(page):
+    return dict(page.run("""(() => { const g = report.graph, v = g.view, out = [];
+        (function walk(n, path) {
+            if (n) path = [...path, g.name(v.label[n])];
+            if (v.selfA[n]) out.push([path.join(';'), v.selfA[n]]);
+            for (const k of v.kids(n)) walk(k, path);
+        })(0, []); return out; })()"""))

@@ -39,6 +39,18 @@ static inline uint64_t *html_column(struct html_reader *r, uint64_t cnt)
 	return column;
 }
 
+/* Of signed numbers, each the difference to the one before it. */
+static inline uint64_t *html_differences(struct html_reader *r, uint64_t cnt)
+{
+	uint64_t *column = html_column(r, cnt), sum = 0, i;
+
+	for (i = 0; i < cnt; i++) {
+		sum += (column[i] >> 1) ^ -(column[i] & 1);
+		column[i] = sum;
+	}
+	return column;
+}
+
 static inline char *html_text(struct html_reader *r, uint64_t len)
 {
 	char *text = strndup((const char *)r->at, len);

@@ -16,8 +16,34 @@ struct flame_data {
 	struct html_reader r;
 	uint64_t *file, *func, *line, *process, *interp, *tid, *node, *thread, *status, *weight;
 	uint64_t *first_line, *frame, *parent;
+	uint64_t *bin_cnt, *bin, *bin_weight;	/* of groups, and of entries */
 	uint64_t frame_cnt, thread_cnt, node_cnt, group_cnt;
+	uint64_t width_us, first_bin, entry_cnt;	/* 0: samples have no times */
 };
+
+static void read_times(struct flame_data *d)
+{
+	uint64_t g, i, at = 0;
+
+	d->width_us = html_read(&d->r);
+	d->first_bin = d->width_us ? html_read(&d->r) : 0;
+	d->entry_cnt = d->width_us ? html_read(&d->r) : 0;
+	d->bin_cnt = html_column(&d->r, d->width_us ? d->group_cnt : 0);
+	d->bin = html_column(&d->r, d->entry_cnt);
+	d->bin_weight = calloc(d->entry_cnt + 1, sizeof(*d->bin_weight));
+	for (g = 0; d->width_us && g < d->group_cnt; g++) {
+		uint64_t left = d->weight[g], bin = d->first_bin;
+
+		for (i = 0; i < d->bin_cnt[g]; i++, at++) {
+			assert_true(at < d->entry_cnt);
+			bin += (d->bin[at] >> 1) ^ -(d->bin[at] & 1);
+			d->bin[at] = bin;
+			d->bin_weight[at] = i + 1 < d->bin_cnt[g] ? html_read(&d->r) : left;
+			left -= d->bin_weight[at];
+		}
+	}
+	assert_int_equal(at, d->entry_cnt);
+}
 
 static void read_flame(const char *path, struct flame_data *d)
 {
@@ -25,9 +51,9 @@ static void read_flame(const char *path, struct flame_data *d)
 
 	html_reader_open(&d->r, path);
 	d->frame_cnt = html_read(&d->r);
-	d->file = html_column(&d->r, d->frame_cnt);
-	d->func = html_column(&d->r, d->frame_cnt);
-	d->line = html_column(&d->r, d->frame_cnt);
+	d->file = html_differences(&d->r, d->frame_cnt);
+	d->func = html_differences(&d->r, d->frame_cnt);
+	d->line = html_differences(&d->r, d->frame_cnt);
 	d->first_line = html_column(&d->r, d->frame_cnt);
 	d->thread_cnt = html_read(&d->r);
 	d->process = html_column(&d->r, d->thread_cnt);
@@ -53,6 +79,7 @@ static void read_flame(const char *path, struct flame_data *d)
 	d->weight = html_column(&d->r, d->group_cnt);
 	for (i = 1; i < d->group_cnt; i++)
 		d->node[i] += d->node[i - 1];
+	read_times(d);
 	html_reader_end(&d->r);
 }
 
@@ -61,7 +88,7 @@ static void free_flame(struct flame_data *d)
 	uint64_t **const columns[] = { &d->file,   &d->func,   &d->line, &d->process,
 				       &d->interp, &d->tid,    &d->node, &d->thread,
 				       &d->status, &d->weight, &d->frame, &d->parent,
-				       &d->first_line };
+				       &d->first_line, &d->bin_cnt, &d->bin, &d->bin_weight };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(columns); i++)
@@ -391,6 +418,78 @@ static void test_diff(void **state)
 	flamegraph_free(b);
 }
 
+/* One process with two threads; groups have their weights in the bins of their samples. */
+static struct flame_data timed(const struct profile_meta *meta, uint32_t meta_cnt)
+{
+	char path[PATH_BYTES];
+	struct sink_args args = { .fd = memory_file(path), .many = true };
+	struct sink *s = sink_flamegraph.open(&args);
+	struct intern *in = intern_new();
+	struct flame_data d = { 0 };
+	uint32_t i, k;
+
+	for (i = 0; i < meta_cnt; i++) {
+		assert_int_equal(s->ops->begin(s, &meta[i], intern_tables(in)), 0);
+		for (k = 0; k < 20; k++) {
+			struct event ev = { .time_us = meta[i].start_us + k * 500,
+					    .thread_id = 1 + k % 2, .weight = 1 };
+
+			assert_int_equal(s->ops->event(s, &ev), 0);
+		}
+		assert_int_equal(s->ops->end(s, NULL), 0);
+	}
+	assert_int_equal(s->ops->close(s), 0);
+	intern_free(in);
+	read_flame(path, &d);
+	close(args.fd);
+	return d;
+}
+
+static void test_times(void **state)
+{
+	const struct profile_meta meta = { .interval_us = 1000, .start_us = 7000000 };
+	struct flame_data d = timed(&meta, 1);
+	uint64_t i;
+
+	assert_int_equal(d.width_us, 1000);
+	assert_int_equal(d.first_bin, 7000);
+	assert_int_equal(d.group_cnt, 2);
+	assert_int_equal(d.entry_cnt, 20);	/* of each thread, a sample in each ms */
+	for (i = 0; i < d.entry_cnt; i++) {
+		assert_int_equal(d.bin[i], 7000 + i % 10);
+		assert_int_equal(d.bin_weight[i], 1);
+	}
+	assert_null(at(d.r.meta, "utc").value.data);
+	free_flame(&d);
+}
+
+/* With the time of day, two machines' clocks are one; without one of them there are no times. */
+static void test_clocks(void **state)
+{
+	struct profile_meta metas[2] = {
+		{ .interval_us = 1000, .start_us = 7000000, .start_utc_ns = 1700000000000000000 },
+		{ .interval_us = 1000, .start_us = 5000, .start_utc_ns = 1700000001000000000 },
+	};
+	struct flame_data d = timed(metas, 2);
+	uint64_t i;
+
+	assert_int_equal(d.first_bin, 1700000000000);
+	assert_int_equal(d.entry_cnt, 40);
+	for (i = 0; i < d.entry_cnt; i++)
+		assert_true(d.bin[i] < d.first_bin + 10 || (d.bin[i] >= d.first_bin + 1000 &&
+							    d.bin[i] < d.first_bin + 1010));
+	assert_non_null(at(d.r.meta, "utc").value.data);
+	free_flame(&d);
+	metas[1].start_utc_ns = 0;
+	d = timed(metas, 2);
+	assert_int_equal(d.width_us, 0);
+	free_flame(&d);
+	metas[0] = (struct profile_meta){ .interval_us = 1000 };	/* as of collapsed stacks */
+	d = timed(metas, 1);
+	assert_int_equal(d.width_us, 0);
+	free_flame(&d);
+}
+
 static void test_bad_events(void **state)
 {
 	struct sink_args args = { .fd = -1 };
@@ -460,6 +559,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_stacks), cmocka_unit_test(test_recordings),
 		cmocka_unit_test(test_thread_names),
+		cmocka_unit_test(test_times),	      cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_many),	      cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_bad_events),    cmocka_unit_test(test_write_error),
 		cmocka_unit_test(test_weights_saturate),
