@@ -30,12 +30,12 @@ static uint32_t *last_of(const struct time_bins *t)
 	return (uint32_t *)(void *)t->last.data;
 }
 
-struct time_bins *time_bins_new(void)
+struct time_bins *time_bins_new(uint64_t width_us)
 {
 	struct time_bins *t = calloc(1, sizeof(*t));
 
 	if (t) {
-		t->width_us = TIME_BINS_WIDTH_US;
+		t->width_us = width_us < TIME_BINS_WIDTH_US ? width_us : TIME_BINS_WIDTH_US;
 		t->first_us = UINT64_MAX;
 	}
 	return t;
@@ -83,7 +83,7 @@ static void widen(struct time_bins *t)
 	t->entries.len = n * sizeof(struct time_entry);
 }
 
-/* The width stays below 2^64: with 2^53 µs, all times that there are fit into TIME_BINS_MAX bins. */
+/* A width of 2^62 µs, which cannot overflow, is enough for all times. */
 static void fit_span(struct time_bins *t, uint64_t from_us, uint64_t to_us)
 {
 	if (from_us < t->first_us)
@@ -132,7 +132,9 @@ int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t 
 
 	if (err)
 		return err;
-	if (!step_us || end_us == UINT64_MAX)
+	if (time_us > TIME_BINS_LAST_US)
+		time_us = TIME_BINS_LAST_US;
+	if (!step_us || end_us > TIME_BINS_LAST_US)
 		end_us = time_us;
 	fit_span(t, time_us, end_us);
 	while (!err && weight) {

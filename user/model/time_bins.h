@@ -16,8 +16,10 @@
 #define TIME_BINS_EXTRA (32u << 10)
 /* From the first bin that has samples to the last. */
 #define TIME_BINS_MAX 2048
-/* How wide bins are at first. */
-#define TIME_BINS_WIDTH_US 1000
+/* Later times count as this one, some 146,000 years. */
+#define TIME_BINS_LAST_US (UINT64_MAX >> 2)
+/* How wide bins are at first, at most: 1,000 s. */
+#define TIME_BINS_WIDTH_US 1000000000
 
 struct time_bins;
 
@@ -27,8 +29,11 @@ struct time_entry {
 	uint32_t key;
 };
 
-/* NULL with errno. Freed by time_bins_free(). */
-struct time_bins *time_bins_new(void);
+/*
+ * width_us: how wide bins are at first, at least 1; that of one sample, so that no bin is empty
+ * only because it is narrower. NULL with errno. Freed by time_bins_free().
+ */
+struct time_bins *time_bins_new(uint64_t width_us);
 void time_bins_free(struct time_bins *t);
 
 /*

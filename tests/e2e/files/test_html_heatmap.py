@@ -207,3 +207,60 @@ def test_a_source_that_has_changed_is_told(show, tmp_path):
     page = show(tmp_path / "x.tach", report="heatmap")
     assert "has changed" in page.text("#note")
     assert page.text('[data-line="9"] .code') == "in f"
+
+
+# ---- whose files ----
+
+OWNED = {       # file: (owner, samples)
+    "/srv/app/main.py": ("own", 5), "job.py": ("own", 1), "/home/u/.venv/bin/tool.py": ("own", 2),
+    "/home/u/.venv/lib/python3.12/site-packages/web/server.py": ("package", 9),
+    "/usr/lib/python3/dist-packages/apt/cache.py": ("package", 3),
+    "/usr/lib64/python3.12/json/decoder.py": ("standard", 20), "/usr/bin/apt-tool": ("other", 4)}
+
+
+def listed(page):
+    return page.run("""[...document.querySelectorAll('#files > li')].map(l => l.className === 'owner' ?
+        l.querySelector('.name').textContent + ' ' + l.querySelector('.number').textContent :
+        l.querySelector('button').title)""")
+
+
+@pytest.mark.parametrize("width, scheme", [(1280, "light"), (390, "dark")])
+def test_files_are_grouped_yours_first(show, tmp_path, width, scheme):
+    w = make_tach.Writer()
+    for file, (_, cnt) in OWNED.items():
+        stack = w.stack([(file, "f", 3)])
+        for _ in range(cnt):
+            w.add(stack)
+    w.write(tmp_path / "5-app.tach")
+    page = show(tmp_path / "5-app.tach", report="heatmap", width=width, scheme=scheme)
+    picture(page, f"heatmap-owners-{width}")
+    names = {"own": "Your code", "package": "Packages", "standard": "Standard library", "other": "Other"}
+    wanted, everything = [], sum(cnt for _, cnt in OWNED.values())
+    for owner, name in names.items():
+        own = sorted(((cnt, f) for f, (o, cnt) in OWNED.items() if o == owner), reverse=True)
+        share = 100 * sum(cnt for cnt, _ in own) / everything
+        wanted += [f"{name} self {share:.{1 if share >= 10 else 2}f}%", *(f for _, f in own)]
+    assert listed(page) == wanted
+    page.run("document.querySelector('[data-owner=own]').click()")
+    assert listed(page) == wanted[:1] + wanted[4:]
+    assert page.run("document.activeElement.ariaExpanded") == "false"
+    page.run("""(f => { f.value = 'web'; f.dispatchEvent(new Event('input')); })(
+        document.getElementById('file-filter'))""")
+    assert [x for x in listed(page) if x.startswith("/")] == [
+        "/home/u/.venv/lib/python3.12/site-packages/web/server.py"]
+    assert page.run("document.documentElement.scrollWidth") <= width
+
+
+def test_both_pages_judge_alike(show, tmp_path):
+    """Whose code a file is says one function, in both."""
+    w = make_tach.Writer()
+    for file in OWNED:
+        w.add(w.stack([(file, "f", 3)]))
+    w.write(tmp_path / "5-app.tach")
+    for report in ("flamegraph", "heatmap"):
+        page = show(tmp_path / "5-app.tach", report=report)
+        assert page.run(f"{json.dumps(list(OWNED))}.map(ownerOf)") == [o for o, _ in OWNED.values()]
+    page = show(tmp_path / "5-app.tach")
+    page.key("c")
+    names = page.run("report.graph.tableRows().map(r => report.graph.fileName(r.label))")
+    assert sorted(names) == sorted(f for f, (o, _) in OWNED.items() if o == "own")

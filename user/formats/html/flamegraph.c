@@ -71,7 +71,7 @@ int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
 	int err = stack_tree_begin(f->tree, tables);
 
 	if (!err && f->times)
-		flamegraph_times_begin(f->times, meta);
+		err = flamegraph_times_begin(f->times, meta);
 	return err ? err : html_processes_add(&f->processes, meta, NULL, 0);
 }
 

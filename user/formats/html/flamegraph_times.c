@@ -10,7 +10,7 @@
 enum clock { CLOCK_NONE_YET, CLOCK_OF_BOOT, CLOCK_UTC, CLOCK_UNKNOWN };
 
 struct flamegraph_times {
-	struct time_bins *bins;		/* NULL: samples have no times */
+	struct time_bins *bins;		/* NULL: there are no samples, or they have no times */
 	enum clock clock;
 	uint64_t offset_us;		/* of the process' times to those of the page */
 	uint64_t interval_us;
@@ -18,16 +18,7 @@ struct flamegraph_times {
 
 struct flamegraph_times *flamegraph_times_new(void)
 {
-	struct flamegraph_times *t = calloc(1, sizeof(*t));
-
-	if (!t)
-		return NULL;
-	t->bins = time_bins_new();
-	if (t->bins)
-		return t;
-	free(t);
-	errno = ENOMEM;
-	return NULL;
+	return calloc(1, sizeof(struct flamegraph_times));
 }
 
 void flamegraph_times_free(struct flamegraph_times *t)
@@ -46,20 +37,23 @@ static enum clock clock_of(const struct profile_meta *meta)
 	return meta->start_utc_ns ? CLOCK_UTC : CLOCK_OF_BOOT;
 }
 
-void flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta *meta)
+int flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta *meta)
 {
 	enum clock clock = clock_of(meta);
 
-	if (t->clock == CLOCK_NONE_YET)
+	if (t->clock == CLOCK_NONE_YET) {
+		t->bins = time_bins_new(meta->interval_us);
 		t->clock = clock;
-	if (t->clock != clock)
+	} else if (t->clock != clock) {
 		t->clock = CLOCK_UNKNOWN;
+	}
 	t->interval_us = meta->interval_us;
 	t->offset_us = clock == CLOCK_UTC ? meta->start_utc_ns / 1000 - meta->start_us : 0;
-	if (t->clock == CLOCK_UNKNOWN) {
-		time_bins_free(t->bins);
-		t->bins = NULL;
-	}
+	if (t->clock != CLOCK_UNKNOWN)
+		return t->bins ? 0 : -ENOMEM;
+	time_bins_free(t->bins);
+	t->bins = NULL;
+	return 0;
 }
 
 int flamegraph_times_add(struct flamegraph_times *t, uint32_t share, const struct event *ev)

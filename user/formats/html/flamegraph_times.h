@@ -16,8 +16,8 @@ struct flamegraph_times;
 struct flamegraph_times *flamegraph_times_new(void);
 void flamegraph_times_free(struct flamegraph_times *t);
 
-/* The following samples are those of another process. */
-void flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta *meta);
+/* The following samples are those of another process. 0 or -ENOMEM. */
+int flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta *meta);
 /* Add an event to a share of the call tree. 0 or -ENOMEM. */
 int flamegraph_times_add(struct flamegraph_times *t, uint32_t share, const struct event *ev);
 

@@ -150,7 +150,7 @@ function scaled(n, steps) {
 	let i = 0;
 
 	while (i + 1 < steps.length && Math.abs(n) >= steps[i + 1][0]) i++;
-	const v = n / steps[i][0];
+	const v = +(n / steps[i][0]).toPrecision(12);
 
 	return `${Number.isInteger(v) ? v : v.toPrecision(v >= 100 ? 4 : 3)} ${steps[i][1]}`;
 }
@@ -257,6 +257,26 @@ function hashText(s) {
 	h = Math.imul(h ^ (h >>> 16), 0x85ebca6b);
 	h = Math.imul(h ^ (h >>> 13), 0xc2b2ae35);
 	return (h ^ (h >>> 16)) >>> 0;
+}
+
+/* ---- whose code ---- */
+
+/* In the order in which they are listed. */
+const OWNERS = {
+	own: 'Your code',
+	package: 'Packages',
+	standard: 'Standard library',
+	other: 'Other',
+};
+
+/*
+ * Whose a Python file is: an installed package's, the standard library's, of a program that came
+ * with the system, or your own.
+ */
+function ownerOf(file) {
+	if (/(?:site|dist)-packages\//.test(file)) return 'package';
+	if (/\/lib(?:64)?\/python\d[^/]*\/|\/python\d+\.zip\/|^<frozen /.test(file)) return 'standard';
+	return /^\/(?:usr\/)?(?:s?bin|libexec|share)\/|^\/snap\//.test(file) ? 'other' : 'own';
 }
 
 /* ---- what a profile says about itself ---- */

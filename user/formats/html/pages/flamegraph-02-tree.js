@@ -13,14 +13,6 @@ function kindOf(file, func, line) {
 	return func.startsWith('<native>') || func.startsWith('0x') ? 'native' : 'synthetic';
 }
 
-/* Whose code a Python file is: an installed package's, the standard library's, or your own. */
-function ownerOf(file) {
-	if (/(?:site|dist)-packages\//.test(file)) return 'package';
-	return /\/lib(?:64)?\/python\d[^/]*\/|\/python\d+\.zip\/|^<frozen /.test(file)
-		? 'standard'
-		: 'own';
-}
-
 /* Processes of one name (comm) or container, by thread: { names, of: index into names }. */
 function processGroups(model, by) {
 	const ids = new Map(),

@@ -150,7 +150,10 @@ class Timeline {
 		const { ctx, times, pixels } = this,
 			columns = Math.min(times.cnt, Math.ceil(pixels)),
 			y = i * LANE,
-			room = LANE - 3;
+			room = LANE - 3,
+			ratio = devicePixelRatio || 1,
+			/* Whole pixels of the screen, so that neighbours leave no seam. */
+			snap = (bin) => Math.round((bin / times.cnt) * pixels * ratio) / ratio;
 
 		ctx.fillStyle = css.getPropertyValue('--raised');
 		ctx.fillRect(0, y + LANE - 2, pixels, 1);
@@ -158,8 +161,8 @@ class Timeline {
 		for (let c = 0; c < columns; c++) {
 			const from = Math.floor((c * times.cnt) / columns),
 				to = Math.floor(((c + 1) * times.cnt) / columns),
-				x = (from / times.cnt) * pixels,
-				width = ((to - from) / times.cnt) * pixels,
+				x = snap(from),
+				width = snap(to) - x,
 				shares = this.shares(i, from, to);
 			const scale = 1 / Math.max(1, shares.reduce((a, b) => a + b));
 			let bottom = y + LANE - 2;
@@ -169,7 +172,7 @@ class Timeline {
 
 				if (!height) continue;
 				ctx.fillStyle = this.colours[s];
-				ctx.fillRect(x, bottom - height, width + 0.3, height);
+				ctx.fillRect(x, bottom - height, width, height);
 				bottom -= height;
 			}
 		}

@@ -56,7 +56,7 @@ function contentControls(graph) {
 		owners = new Set(graph.tree.labelOwner),
 		native = kinds.has('native') || kinds.has('kernel');
 
-	$('own-button').hidden = !owners.has('own') || !(native || owners.has('package') || owners.has('standard'));
+	$('own-button').hidden = !owners.has('own') || !(native || ['package', 'standard', 'other'].some((o) => owners.has(o)));
 	for (const option of $('group').options)
 		option.hidden =
 			option.value !== '' && processGroups(graph.model, option.value).names.length < 2;

@@ -114,6 +114,11 @@ class Profile {
 
 		this.files = [];
 		for (let i = 0; i < n; i++) this.files.push(new Source(r, str));
+		/* Yours first; those of one owner stay in the order of their totals. */
+		const owners = Object.keys(OWNERS);
+
+		for (const f of this.files) f.owner = ownerOf(f.name);
+		this.files.sort((x, y) => owners.indexOf(x.owner) - owners.indexOf(y.owner));
 		this.most = { self: 0, total: 0 };
 		for (const f of this.files) {
 			f.most = { self: 0, total: 0 };

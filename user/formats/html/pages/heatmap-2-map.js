@@ -15,6 +15,8 @@ class Heatmap {
 		this.pattern = null;
 		this.current = 0; /* line number */
 		this.colours = [];
+		this.folded = new Set(); /* owners whose files are not listed */
+		this.mostTotal = profile.files.reduce((m, f) => Math.max(m, f.total), 1);
 	}
 
 	/* 0 to 1, by the logarithm: otherwise only the hottest line would have a colour. */
@@ -43,70 +45,13 @@ class Heatmap {
 		return this.colours[key];
 	}
 
-	/* ---- files ---- */
-
-	showFiles() {
-		const filter = $('file-filter').value.toLowerCase(),
-			all = this.profile.meta.samples;
-		const files = this.profile.files.filter((f) =>
-			f.name.toLowerCase().includes(filter),
-		);
-		const most = this.profile.files[0]?.total || 1;
-
-		$('files').replaceChildren(
-			...files.slice(0, FILE_ROWS).map((f) => {
-				const slash = f.name.lastIndexOf('/'),
-					bar = el('i');
-
-				bar.style.width = `${(f.total / most) * 100}%`;
-				bar.style.background = theme.dark
-					? oklch(0.68, 0.13, 50)
-					: oklch(0.7, 0.15, 45);
-				return el(
-					'li',
-					null,
-					el(
-						'button',
-						{
-							title: f.name,
-							onclick: () => this.open(f),
-							'aria-current':
-								f === this.file ? 'true' : null,
-						},
-						el(
-							'span',
-							{ className: 'name' },
-							f.name.slice(slash + 1) || f.name,
-						),
-						el(
-							'span',
-							{ className: 'number' },
-							percent(f.total, all),
-						),
-						el(
-							'span',
-							{ className: 'dir' },
-							slash > 0 ? f.name.slice(0, slash) : '',
-						),
-						el(
-							'span',
-							{ className: 'number dir' },
-							`self ${percent(f.self, all)}`,
-						),
-						el('span', { className: 'share' }, bar),
-					),
-				);
-			}),
-		);
-		$('more').hidden = files.length <= FILE_ROWS;
-		$('more').textContent =
-			`and ${count(files.length - FILE_ROWS)} more; filter to see them`;
-	}
+	/* ---- the file that is shown ---- */
 
 	open(file, line) {
 		const all = this.profile.meta.samples;
 
 		this.file = file;
+		if (this.folded.delete(file.owner)) this.showFiles();
 		this.index = new Map(file.rows.map((at, i) => [at, i]));
 		$('file-name').textContent = file.name;
 		$('file-facts').textContent =
