@@ -643,7 +643,7 @@ uninstall: ## take them away again, but for /etc/default/tachbpf and /etc/tachbp
 
 # --- HTML reports: pages put together here, embedded by html_pages.S -----------------------
 HTML_DIR   := user/formats/html/pages
-HTML_PAGES := $(O)/$(HTML_DIR)/flamegraph.page $(O)/$(HTML_DIR)/heatmap.page
+HTML_PAGES := $(foreach page,flamegraph heatmap gil,$(O)/$(HTML_DIR)/$(page).page)
 
 $(O)/$(HTML_DIR)/%.page: tools/html_page.sh $(wildcard $(HTML_DIR)/*)
 	@mkdir -p $(@D)

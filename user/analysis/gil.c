@@ -47,6 +47,7 @@ struct gil {
 	struct pairs line_ids;		/* pairs of process and place */
 	struct pairs pair_ids;		/* pairs of holder line and waiter line */
 	struct buf processes, threads, lines;	/* struct gil_process, _thread, _line */
+	struct gil_cells *cells;	/* NULL: not wanted */
 	struct buf stacks, pairs;	/* uint64_t: number of samples that waited */
 	size_t stack_bytes;		/* of stack_keys */
 	/* The last waiting stack: */
@@ -115,12 +116,24 @@ void gil_free(struct gil *g)
 	intern_free(g->stack_keys);
 	pairs_free(&g->line_ids);
 	pairs_free(&g->pair_ids);
+	gil_cells_free(g->cells);
 	buf_free(&g->processes);
 	buf_free(&g->threads);
 	buf_free(&g->lines);
 	buf_free(&g->stacks);
 	buf_free(&g->pairs);
 	free(g);
+}
+
+int gil_collect_cells(struct gil *g)
+{
+	g->cells = gil_cells_new();
+	return g->cells ? 0 : -ENOMEM;
+}
+
+const struct gil_cells *gil_cells(const struct gil *g)
+{
+	return g->cells;
 }
 
 /* ---- the process and place of a sample ---- */
@@ -395,9 +408,21 @@ static int add_pair(struct gil *g, struct gil_process *p, uint32_t holder, uint6
 	return err;
 }
 
+static int add_cell(struct gil *g, struct gil_process *p, const struct gil_moment *m,
+		    uint32_t holder, uint64_t weight)
+{
+	const struct gil_cell cell = { holder, m->thread, m->line, g->last_line, weight };
+	int err = g->cells ? gil_cells_add(g->cells, &cell) : 0;
+
+	if (err != -ENOSPC)
+		return err;
+	p->cells_left_out += weight;
+	return 0;
+}
+
 int gil_wait_event(void *ctx, const struct event *ev)
 {
-	uint32_t process, thread, n;
+	uint32_t process, thread, holder, n;
 	struct gil_process *p;
 	struct gil *g = ctx;
 	struct gil_moment m;
@@ -421,10 +446,11 @@ int gil_wait_event(void *ctx, const struct event *ev)
 	else
 		AT(g->stacks, uint64_t, g->last_stack) += ev->weight;
 	m = (struct gil_moment){ ev->time_us, process, ev->interp_id, thread, 0 };
-	m.line = gil_holders_find(g->holders, &m);
+	m.line = gil_holders_find(g->holders, &m, &holder);
 	if (m.line != GIL_NOBODY)
 		AT(g->lines, struct gil_line, m.line).blamed += ev->weight;
-	return add_pair(g, p, m.line, ev->weight);
+	err = add_cell(g, p, &m, holder, ev->weight);
+	return err ? err : add_pair(g, p, m.line, ev->weight);
 }
 
 void gil_waits_done(struct gil *g)

@@ -10,6 +10,7 @@
 #ifndef TACHBPF_GIL_H
 #define TACHBPF_GIL_H
 
+#include "analysis/gil_cells.h"
 #include "model/event.h"
 #include "model/process_frame.h"
 
@@ -39,7 +40,7 @@ struct gil_process {
 	uint64_t first_us, last_us;	/* times of its first and last sample */
 	bool crowded;			/* several threads hold what should be one GIL */
 	/* Holding samples, waiting stacks and pairs of lines that did not fit into the tables. */
-	uint64_t holds_left_out, stacks_left_out, pairs_left_out;
+	uint64_t holds_left_out, stacks_left_out, pairs_left_out, cells_left_out;
 };
 
 struct gil_thread {
@@ -81,6 +82,11 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 		    bool shared);
 void gil_free(struct gil *g);
 
+/*
+ * Also collect threads and lines together, for gil_cells(): before the first pass. 0 or -ENOMEM.
+ */
+int gil_collect_cells(struct gil *g);
+
 /* First pass, for all samples; ctx is the gil. 0 or -ENOMEM. */
 int gil_hold_event(void *ctx, const struct event *ev);
 /* End the first pass. 0 or -ENOMEM. */
@@ -107,5 +113,7 @@ struct gil_pair gil_pair(const struct gil *g, uint32_t i);
 uint32_t gil_stack_cnt(const struct gil *g);
 struct gil_stack gil_stack(const struct gil *g, uint32_t i);
 const struct profile_tables *gil_tables(const struct gil *g);
+/* NULL: gil_collect_cells() was not called. */
+const struct gil_cells *gil_cells(const struct gil *g);
 
 #endif

@@ -163,11 +163,13 @@ bool gil_holders_crowded(const struct gil_holders *h, uint32_t process)
 	return crowds + (samples >= CROWD_SAMPLES) >= CROWD_MIN;
 }
 
-uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m)
+uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m,
+			  uint32_t *thread)
 {
 	uint32_t i = count_until(h, m->process, add_capped(m->time_us, h->tolerance_us));
 	uint64_t best = UINT64_MAX, reach = (STRETCH_MAX + 1) * h->tolerance_us;
-	uint32_t line = GIL_NOBODY, steps;
+	const struct stretch *found = NULL;
+	uint32_t steps;
 	bool best_own = false;
 
 	for (steps = 0; i-- > 0 && steps < SEARCH_MAX; steps++) {
@@ -187,8 +189,10 @@ uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *
 		if ((own && !best_own) || (own == best_own && far < best)) {
 			best = far;
 			best_own = own;
-			line = s->line;
+			found = s;
 		}
 	}
-	return line;
+	if (thread)
+		*thread = found ? found->thread : GIL_NOBODY;
+	return found ? found->line : GIL_NOBODY;
 }

@@ -45,7 +45,11 @@ void gil_holders_sort(struct gil_holders *h);
  */
 bool gil_holders_crowded(const struct gil_holders *h, uint32_t process);
 
-/* The line at which the GIL that m waits for was held; GIL_NOBODY: no holder was near enough. */
-uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m);
+/*
+ * The line at which the GIL that m waits for was held, and by which thread in *thread; both are
+ * GIL_NOBODY if no holder was near enough. thread may be NULL.
+ */
+uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m,
+			  uint32_t *thread);
 
 #endif

@@ -16,6 +16,7 @@
 #include "base/util.h"
 #include "commands/gil_show.h"
 #include "commands/options.h"
+#include "commands/profile_out.h"
 #include "commands/profile_set.h"
 #include "formats/readers.h"
 #include "formats/tach/tach_profile.h"
@@ -166,6 +167,8 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	res->meta.comm = res->meta.platform = NULL;	/* memory of the reader */
 	res->gil = gil_new(&res->meta, reader_tables(r), !file->process.tgid);
 	err = res->gil ? read_session(res, run) : -ENOMEM;
+	if (!err && run->opts->html)
+		err = gil_collect_cells(res->gil);
 	if (!err)
 		err = run_twice(run, res, r);
 	if (!err) {
@@ -207,6 +210,20 @@ static int compare_sections(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
+static int write_page(const struct run *run, const struct gil_report *r)
+{
+	struct output_file f;
+	int err = output_open(&f, run->opts->html);
+
+	if (err)
+		return err;
+	err = gil_write_page(f.fd, r, profile_out_title(&run->opts->input));
+	if (!err)
+		return output_commit(&f);
+	output_abort(&f);
+	return err;
+}
+
 static int print(const struct run *run)
 {
 	struct gil_report r = { .limit = run->opts->limit, .profile_cnt = run->result_cnt };
@@ -227,7 +244,9 @@ static int print(const struct run *run)
 			r.sections[r.section_cnt++] = section_of(run, i, n);
 	}
 	qsort(r.sections, r.section_cnt, sizeof(*r.sections), compare_sections);
-	if (run->opts->json)
+	if (run->opts->html)
+		err = write_page(run, &r);
+	else if (run->opts->json)
 		gil_print_json(&r, run->set);
 	else
 		err = gil_print_text(&r, run->set);

@@ -381,7 +381,7 @@ int report_run(const struct report_options *opts)
 	int err;
 
 	if (opts->by == REPORT_BY_GIL)
-		return gil_run(&(struct gil_options){ opts->input, opts->limit, opts->json });
+		return gil_run(&(struct gil_options){ opts->input, opts->limit, opts->json, NULL });
 	err = report_read(&run.read, opts->by, opts->detail ? ROWS_OF_FRAMES :
 			  opts->native ? ROWS_OF_FUNCTIONS : ROWS_OF_PYTHON, &opts->input, 0);
 	if (!err)

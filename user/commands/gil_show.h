@@ -65,6 +65,8 @@ uint32_t gil_shown(const struct gil_report *r, uint32_t cnt);
 
 /* Print the report of the set's files on standard output. */
 void gil_print_json(const struct gil_report *r, const struct profile_set *set);
+/* Write it as a page to fd. title may be NULL. 0 or -errno. */
+int gil_write_page(int fd, const struct gil_report *r, const char *title);
 /* 0 or -ENOMEM. */
 int gil_print_text(const struct gil_report *r, const struct profile_set *set);
 

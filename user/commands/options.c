@@ -328,6 +328,16 @@ static int check_mem(struct options *o)
 	return -EINVAL;
 }
 
+static int check_gil(struct options *o)
+{
+	int err = check_input(o);
+
+	if (err || !o->gil.html || !o->gil.json)
+		return err;
+	log_error("--json is for the tables: leave it out, or --html");
+	return -EINVAL;
+}
+
 static int check_completion(struct options *o)
 {
 	if (o->completion.shell)
@@ -362,7 +372,7 @@ static int (*const checks[OPTIONS_COMMAND_CNT])(struct options *o) = {
 	[COMMAND_SPLIT] = check_split,
 	[COMMAND_DIFF] = check_diff,
 	[COMMAND_COMPLETION] = check_completion,
-	[COMMAND_GIL] = check_input,
+	[COMMAND_GIL] = check_gil,
 	[COMMAND_RECOVER] = check_recover,
 };
 

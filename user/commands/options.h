@@ -169,6 +169,7 @@ struct gil_options {
 	struct input_options input;
 	uint32_t limit;			/* --limit; 0: all rows */
 	bool json;			/* --json */
+	const char *html;		/* --html: a page; NULL: none */
 };
 
 struct recover_options {

@@ -441,6 +441,8 @@ static const struct cli_option gil_table[] = {
 	  AT(gil.limit), NULL },
 	FILTER_OPTIONS,
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(gil.json), NULL },
+	{ 0, "html", "FILE", "Output", "a page with the matrix instead of the tables", opt_text,
+	  AT(gil.html), NULL },
 	GENERAL_OPTIONS,
 };
 
@@ -592,6 +594,8 @@ static const char *const gil_examples[] = {
 	"who waited for the GIL, where, and who held it meanwhile",
 	"tachbpf gil --focus handle_request --limit 5 tachbpf-host-20260101T120000Z",
 	"only the waits in requests, of all processes",
+	"tachbpf gil --html gil.html 1234-app.tach",
+	"a page: which thread waited for which one, and what both did",
 	NULL
 };
 static const char *const recover_synopsis[] = { "tachbpf recover FILE|DIR... [-o FILE]", NULL };

@@ -486,11 +486,11 @@ static void test_holders_are_bounded(void **state)
 	assert_int_equal(gil_holders_add(h, &m, &open), 0);
 	gil_holders_sort(h);
 	m = (struct gil_moment){ .time_us = 100001, .thread = 2 };
-	assert_int_equal(gil_holders_find(h, &m), 10000 & 1);
+	assert_int_equal(gil_holders_find(h, &m, NULL), 10000 & 1);
 	m.time_us = 100011;
-	assert_int_equal(gil_holders_find(h, &m), 10001 & 1);
+	assert_int_equal(gil_holders_find(h, &m, NULL), 10001 & 1);
 	m.process = 1;
-	assert_int_equal(gil_holders_find(h, &m), GIL_NOBODY);
+	assert_int_equal(gil_holders_find(h, &m, NULL), GIL_NOBODY);
 	gil_holders_free(h);
 }
 
@@ -514,7 +514,7 @@ static void test_extreme_times(void **state)
 	m.thread = 2;
 	for (i = 0; i < ARRAY_SIZE(times); i++) {
 		m.time_us = times[i];
-		assert_int_equal(gil_holders_find(h, &m), 3);
+		assert_int_equal(gil_holders_find(h, &m, NULL), 3);
 	}
 	gil_holders_free(h);
 }

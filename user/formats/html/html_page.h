@@ -19,7 +19,7 @@ struct json;
 struct html_page {
 	const char *start, *end;
 };
-extern const struct html_page html_flamegraph, html_heatmap;
+extern const struct html_page html_flamegraph, html_heatmap, html_gil;
 
 /* The data that is being built. After an error, which is kept, later calls do nothing. */
 struct html_data {

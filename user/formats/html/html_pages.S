@@ -20,5 +20,6 @@
 
 	page html_flamegraph, user/formats/html/pages/flamegraph.page
 	page html_heatmap, user/formats/html/pages/heatmap.page
+	page html_gil, user/formats/html/pages/gil.page
 
 	.section .note.GNU-stack, "", %progbits

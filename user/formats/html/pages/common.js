@@ -170,6 +170,15 @@ const SIZES = [
 const seconds = (s) => (s < 600 ? scaled(s, TIMES) : `${count(s / 60)} min`);
 const plural = (n, word) => `${count(n)} ${word}${n === 1 ? '' : 's'}`;
 
+/* The end of a path, from a slash on if there is one, in at most so many characters. */
+function ending(path, room) {
+	if (path.length <= room) return path;
+	const tail = path.slice(1 - room),
+		slash = tail.indexOf('/');
+
+	return `…${slash > 0 ? tail.slice(slash) : tail}`;
+}
+
 /* How weights are written: by the unit that all processes share. */
 function unitOf(meta) {
 	const units = new Set(meta.processes.map((p) => p.unit));

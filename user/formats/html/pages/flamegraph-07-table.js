@@ -1,15 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* ---- the rest of Graph: the table of functions ---- */
 
-/* The end of a path, from a slash on if there is one, in at most so many characters. */
-function ending(path, room) {
-	if (path.length <= room) return path;
-	const tail = path.slice(1 - room),
-		slash = tail.indexOf('/');
-
-	return `…${slash > 0 ? tail.slice(slash) : tail}`;
-}
-
 Object.assign(Graph.prototype, {
 	/* The functions in the zoomed frame: its share of the stacks, all that they call. */
 	functions() {
