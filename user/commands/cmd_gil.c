@@ -210,18 +210,20 @@ static int compare_sections(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static int write_page(const struct run *run, const struct gil_report *r)
+/* Returns false after logging why there is no page. */
+static bool write_page(const struct run *run, const struct gil_report *r)
 {
 	struct output_file f;
-	int err = output_open(&f, run->opts->html);
+	int err;
 
-	if (err)
-		return err;
+	if (output_open(&f, run->opts->html))
+		return false;
 	err = gil_write_page(f.fd, r, profile_out_title(&run->opts->input));
 	if (!err)
-		return output_commit(&f);
+		return !output_commit(&f);
+	profile_out_complain(run->opts->html, err);
 	output_abort(&f);
-	return err;
+	return false;
 }
 
 static int print(const struct run *run)
@@ -245,7 +247,7 @@ static int print(const struct run *run)
 	}
 	qsort(r.sections, r.section_cnt, sizeof(*r.sections), compare_sections);
 	if (run->opts->html)
-		err = write_page(run, &r);
+		run->set->failed |= !write_page(run, &r);
 	else if (run->opts->json)
 		gil_print_json(&r, run->set);
 	else

@@ -494,6 +494,41 @@ static void test_holders_are_bounded(void **state)
 	gil_holders_free(h);
 }
 
+/* Cells are the pairs of lines and of threads at once; a full table leaves out what is new. */
+static void test_cells(void **state)
+{
+	struct gil_cells *c = gil_cells_new();
+	struct gil_cell cell = { .holder = 1, .waiter = 2, .holder_line = 3, .waiter_line = 4,
+				 .waited = 5 }, got;
+	uint32_t i;
+
+	assert_int_equal(gil_cells_add(c, &cell), 0);
+	assert_int_equal(gil_cells_add(c, &cell), 0);
+	cell.holder = 4;
+	assert_int_equal(gil_cells_add(c, &cell), 0);
+	cell.holder_line = cell.holder = GIL_NOBODY;
+	assert_int_equal(gil_cells_add(c, &cell), 0);
+	assert_int_equal(gil_cells_cnt(c), 3);
+	got = gil_cells_get(c, 0);
+	assert_int_equal(got.waited, 10);
+	assert_int_equal(got.holder, 1);
+	assert_int_equal(got.waiter, 2);
+	assert_int_equal(got.holder_line, 3);
+	assert_int_equal(got.waiter_line, 4);
+	assert_int_equal(gil_cells_get(c, 2).holder_line, GIL_NOBODY);
+	for (i = 3; i < GIL_CELLS_MAX; i++) {
+		cell.waiter_line = 100 + i % 1024;
+		cell.waiter = i / 1024;
+		assert_int_equal(gil_cells_add(c, &cell), 0);
+	}
+	cell.waiter = 7777;
+	assert_int_equal(gil_cells_add(c, &cell), -ENOSPC);
+	cell.waiter = 1;
+	assert_int_equal(gil_cells_add(c, &cell), 0);
+	assert_int_equal(gil_cells_cnt(c), GIL_CELLS_MAX);
+	gil_cells_free(c);
+}
+
 /* Times and intervals that files may claim. */
 static void test_extreme_times(void **state)
 {
@@ -597,6 +632,7 @@ int main(void)
 		cmocka_unit_test(test_holders_not_recorded),
 		cmocka_unit_test(test_native_threads),
 		cmocka_unit_test(test_crowds),
+		cmocka_unit_test(test_cells),
 		cmocka_unit_test(test_holders_are_bounded),
 		cmocka_unit_test(test_extreme_times),
 		cmocka_unit_test(test_pairs_are_bounded),

@@ -19,8 +19,13 @@ class Matrix {
 		return (n * this.process.interval_us) / 1e6;
 	}
 
+	/* All in one unit, as tachbpf gil prints them. */
+	figure(n) {
+		return this.seconds(n).toFixed(3);
+	}
+
 	time(n) {
-		return seconds(+this.seconds(n).toPrecision(3));
+		return `${this.figure(n)} s`;
 	}
 
 	/* ---- names ---- */
@@ -121,6 +126,7 @@ class Matrix {
 
 	/* ---- drawing ---- */
 
+	/* A row for each of this.rows, and one for the sums of columns. */
 	draw() {
 		const head = this.columns.map((key) =>
 			el('th', { scope: 'col', title: this.title(key) }, el('span', null, this.nameOf(key))),
@@ -132,7 +138,7 @@ class Matrix {
 				el(
 					'tr',
 					null,
-					el('th', { className: 'corner', scope: 'col' }, el('span', null, 'waited, while the GIL was with →')),
+					el('th', { className: 'corner', scope: 'col' }, el('span', null, 'seconds waited, while the GIL was with →')),
 					...head,
 					el('th', { scope: 'col' }, el('span', null, 'waited for all')),
 				),
@@ -143,18 +149,28 @@ class Matrix {
 				null,
 				el('th', { scope: 'row', title: this.title(key) }, this.nameOf(key), this.heldText(key)),
 				...this.columns.map((_, column) => this.cell(row, column)),
-				el('td', { className: 'sum' }, this.time(this.sums[row].reduce((a, b) => a + b, 0))),
+				el('td', { className: 'sum' }, this.figure(this.sums[row].reduce((a, b) => a + b, 0))),
 			),
 		);
 		const sums = this.columns.map((_, column) =>
-			el('td', { className: 'sum' }, this.time(this.sums.reduce((sum, row) => sum + row[column], 0))),
+			el('td', { className: 'sum' }, this.figure(this.sums.reduce((sum, row) => sum + row[column], 0))),
 		);
 
 		$('grid')
 			.querySelector('tbody')
 			.replaceChildren(
 				...rows,
-				el('tr', null, el('th', { scope: 'row' }, 'all waits for it'), ...sums, el('td', { className: 'sum' }, this.time(this.sums.flat().reduce((a, b) => a + b, 0)))),
+				el(
+					'tr',
+					null,
+					el('th', { scope: 'row' }, 'all waits for it'),
+					...sums,
+					el(
+						'td',
+						{ className: 'sum' },
+						this.figure(this.sums.flat().reduce((a, b) => a + b, 0)),
+					),
+				),
 			);
 	}
 
@@ -185,7 +201,7 @@ class Matrix {
 				onfocus: () => this.kept || this.select(row, column),
 				onclick: () => this.keep(row, column),
 			},
-			sum ? this.time(sum) : '',
+			sum ? this.figure(sum) : '',
 		);
 
 		if (sum) td.style.background = this.colour(sum);
