@@ -16,8 +16,10 @@ hash() {
 }
 
 cat "$dir/common.css" "$dir/$name.css" > "$css"
-# No text of ours goes over several lines, so its indentation says nothing to a browser.
-sed 's/^\t*//' "$dir/common.js" "$dir/$name"-*.js > "$js"
+# Without indentation, comments of whole lines and empty lines, 15 % of the script: each page has
+# it. No text of ours goes over several lines.
+sed -e 's/^\t*//' -e '/SPDX/b' -e '/^\/\*.*\*\/$/d' -e '/^\/\*$/,/^ *\*\/$/d' -e '/^$/d' \
+	"$dir/common.js" "$dir/$name"-*.js > "$js"
 # What would end the element early, or is a mark of ours.
 if grep -n -i -e '</script' -e '</style' -e '<!--' -e '@[A-Z]*@' "$css" "$js" >&2; then
 	echo "html_page.sh: not allowed in a page's style or script" >&2

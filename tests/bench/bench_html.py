@@ -20,9 +20,10 @@ import browser as chromium  # noqa: E402
 import make_tach  # noqa: E402
 
 BINARY = Path(os.environ.get("TACHBPF", REPO / "build" / "tachbpf")).resolve()
-# name: distinct stacks, samples, greatest depth
-PROFILES = {"depth 10": (5000, 400000, 10), "depth 60": (5000, 400000, 60),
-            "100,000 stacks": (100000, 400000, 60)}
+# name: distinct stacks, samples, greatest depth; with jobs, as threads of an application
+PROFILES = {"jobs": (5000, 400000, 60, True), "depth 10": (5000, 400000, 10, False),
+            "depth 60": (5000, 400000, 60, False), "100,000 stacks": (100000, 400000, 60, False),
+            "jobs, 100,000": (100000, 400000, 60, True)}
 
 
 def timed(argv, runs=3):
@@ -45,34 +46,39 @@ def cpython_s(root, path, report):
                       f"--{report}", "-o", f"{inside}/out.html", f"{inside}/x.bin"], 1)
 
 
-def first_picture_ms(out):
+def first_picture(out):
+    """Time to it and CPU time of the page's thread until then, in ms; bins of time that the page has."""
     if not chromium.find():
-        return None
+        return float("nan"), float("nan"), 0
     with chromium.Browser() as b:
-        times = []
+        runs = []
         for _ in range(3):
-            page = b.open(out)
-            times.append(page.run("report.ready"))
+            page = b.open("about:blank", wait=False)
+            page.call("Performance.enable", timeDomain="threadTicks")
+            page.goto(out)
+            used = {m["name"]: m["value"] for m in page.call("Performance.getMetrics")["metrics"]}
+            runs.append((page.run("report.ready"), 1000 * used["TaskDuration"]))
+            bins = page.run("report.graph?.model.times?.cnt || 0")
             page.close()
-        return min(times)
+        return *map(min, zip(*runs)), bins
 
 
 def main():
     root = os.environ.get("TACHBPF_SID")
     with tempfile.TemporaryDirectory(dir=sys.argv[1] if len(sys.argv) > 1 else None) as scratch:
         print(f"{'profile':16}{'report':12}{'ours s':>8}{'CPython s':>11}{'times':>7}"
-              f"{'KiB':>8}{'picture ms':>12}")
-        for name, (stacks, samples, depth) in PROFILES.items():
+              f"{'bytes':>10}{'picture ms':>12}{'CPU ms':>8}{'bins':>6}")
+        for name, (stacks, samples, depth, jobs) in PROFILES.items():
             path = os.path.join(scratch, "x.tach")
-            make_tach.synthetic(path, stacks, samples, depth)
+            make_tach.synthetic(path, stacks, samples, depth, jobs=jobs)
             for report in ("flamegraph", "heatmap"):
                 out = os.path.join(scratch, "out.html")
                 ours = timed([BINARY, "replay", path, "--format", report, "-o", out])
                 theirs = cpython_s(root, path, report)
-                picture = first_picture_ms(out)
+                picture, cpu, bins = first_picture(out)
                 print(f"{name:16}{report:12}{ours:8.3f}{theirs or float('nan'):11.1f}"
-                      f"{(theirs or float('nan')) / ours:7.0f}{os.path.getsize(out) // 1024:8}"
-                      f"{picture or float('nan'):12.0f}")
+                      f"{(theirs or float('nan')) / ours:7.0f}{os.path.getsize(out):10}"
+                      f"{picture:12.0f}{cpu:8.0f}{bins:6}")
 
 
 main()

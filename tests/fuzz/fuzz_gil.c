@@ -78,13 +78,37 @@ static void check_process(const struct gil *g, const struct gil_rows *rows, uint
 	gil_known(g, p, false);
 }
 
+/* Every wait is in a cell, whose threads and lines there are, or is left out. */
+static void check_cells(const struct gil *g)
+{
+	const struct gil_cells *cells = gil_cells(g);
+	uint32_t i, process_cnt, thread_cnt, line_cnt;
+	const struct gil_process *processes = gil_processes(g, &process_cnt);
+	uint64_t waited = 0, sum = 0;
+
+	gil_threads(g, &thread_cnt);
+	gil_lines(g, &line_cnt);
+	for (i = 0; i < process_cnt; i++)
+		waited += processes[i].waited - processes[i].cells_left_out;
+	for (i = 0; i < gil_cells_cnt(cells); i++) {
+		struct gil_cell c = gil_cells_get(cells, i);
+
+		sum += c.waited;
+		require(c.waiter < thread_cnt && c.waiter_line < line_cnt, "a waiter");
+		require(c.holder_line == GIL_NO_LINE ||
+			(c.holder < thread_cnt && c.holder_line < line_cnt), "a holder");
+		require(c.holder != c.waiter, "nobody waits for himself");
+	}
+	require(sum == waited, "waits by cell");
+}
+
 static void try_gil(struct tach_reader *r, bool shared)
 {
 	struct gil *g = gil_new(&tach_reader_info(r)->meta, tach_reader_tables(r), shared);
 	struct gil_rows *rows;
 	uint32_t cnt, i;
 
-	require(g != NULL, "memory");
+	require(g != NULL && !gil_collect_cells(g), "memory");
 	run(r, g, gil_hold_event);
 	require(!gil_holds_done(g), "holders are sorted");
 	run(r, g, gil_wait_event);
@@ -94,6 +118,7 @@ static void try_gil(struct tach_reader *r, bool shared)
 	gil_processes(g, &cnt);
 	for (i = 0; i < cnt; i++)
 		check_process(g, rows, i);
+	check_cells(g);
 	gil_rows_free(rows);
 	gil_free(g);
 }
