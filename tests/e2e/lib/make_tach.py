@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Writes TACH files (docs/tach.md) that no recording would give us: any names, any number of stacks.
 
-A frame is (file, function, line, end line, column, end column) or shorter;
+A frame is (file, function, line, end line, column, end column, opcode) or shorter;
 a stack has the innermost first. Nothing is compressed, every record is whole.
 """
 import random
@@ -37,9 +37,10 @@ class Writer:
 
     def frame(self, frame):
         file, func, line, end, column, end_column = (*frame, -1, -1, -1, -1)[:6]
+        opcode = frame[6] if len(frame) > 6 else 255
         if line != -1 and end == -1:
             end = line
-        key = (self.string(file), self.string(func), line, end, column, end_column)
+        key = (self.string(file), self.string(func), line, end, column, end_column, opcode)
         return self.frames.setdefault(key, len(self.frames))
 
     def stack(self, frames):
@@ -60,8 +61,8 @@ class Writer:
         strings = b"".join(varint(len(s)) + s for s in self.strings)
         frames = b"".join(
             varint(file) + varint(func) + svarint(line) + svarint(end - line) + svarint(column) +
-            svarint(end_column - column) + b"\xff"
-            for file, func, line, end, column, end_column in self.frames)
+            svarint(end_column - column) + bytes([opcode])
+            for file, func, line, end, column, end_column, opcode in self.frames)
         at = 64 + len(self.samples)
         size = at + len(strings) + len(frames) + 32
         with open(path, "wb") as f:
@@ -99,9 +100,9 @@ def repeats(path, count):
         f.write(struct.pack("=IIQ16x", 2, 1, at + len(strings) + len(frames) + 32))
 
 
-def synthetic(path, stacks, samples, depth, seed=1, threads=8, jobs=False):
+def synthetic(path, stacks, samples, depth, seed=1, threads=8, jobs=False, start_us=0):
     """A file of about so many distinct stacks, as a large application's look. Without jobs, each
-    sample is at a stack of its own choice; with them, threads stay for a while, and there are times."""
+    sample is at a stack of its own choice; with them, threads stay for a while. start_us: of a file with times."""
     rnd = random.Random(seed)
     writer = Writer()
     files = [f"/srv/app/{'pkg%d' % (i // 12)}/module_{i}.py" for i in range(200)]
@@ -135,13 +136,13 @@ def synthetic(path, stacks, samples, depth, seed=1, threads=8, jobs=False):
     packed = [writer.stack(s[::-1]) for s in made]
     if jobs:
         add_jobs(writer, packed, samples, threads, rnd)
-        writer.write(path, mode="wall", start_us=10**9)
+        writer.write(path, mode="wall", start_us=start_us)
         return len(packed)
     rnd.shuffle(packed)
     for i in range(samples):
         which = packed[i] if i < len(packed) else packed[int(len(packed) * rnd.random() ** 3)]
         writer.add(which, tid=100 + i % threads, status=rnd.choice((3, 3, 3, 2, 0, 8)))
-    writer.write(path)
+    writer.write(path, start_us=start_us)
     return len(packed)
 
 

@@ -18,8 +18,27 @@ struct flame_data {
 	uint64_t *first_line, *frame, *parent;
 	uint64_t *bin_cnt, *bin, *bin_weight;	/* of groups, and of entries */
 	uint64_t frame_cnt, thread_cnt, node_cnt, group_cnt;
+	uint64_t opcode_weight;
 	uint64_t width_us, first_bin, entry_cnt;	/* 0: samples have no times */
 };
+
+/* The sum of their weights. */
+static uint64_t read_opcodes(struct flame_data *d)
+{
+	uint64_t cnt = html_read(&d->r), i, sum = 0;
+	uint64_t *frame = html_column(&d->r, cnt), *name = html_column(&d->r, cnt);
+	uint64_t *weight = html_column(&d->r, cnt);
+
+	for (i = 0; i < cnt; i++) {
+		assert_true(frame[i] < d->frame_cnt);
+		assert_true(name[i] < json_length(d->r.meta, "opcodes"));
+		sum += weight[i];
+	}
+	free(frame);
+	free(name);
+	free(weight);
+	return sum;
+}
 
 static void read_times(struct flame_data *d)
 {
@@ -80,6 +99,7 @@ static void read_flame(const char *path, struct flame_data *d)
 	for (i = 1; i < d->group_cnt; i++)
 		d->node[i] += d->node[i - 1];
 	read_times(d);
+	d->opcode_weight = read_opcodes(d);
 	html_reader_end(&d->r);
 }
 
@@ -298,6 +318,9 @@ static void test_recordings(void **state)
 			sum += d.weight[g];
 		r = open_ok(from);
 		assert_int_equal(sum, tach_reader_info(r)->sample_cnt);
+		/* Not of samples without a Python frame. */
+		assert_true(d.opcode_weight <= sum);
+		assert_int_equal(d.opcode_weight > 0, !strncmp(names[i], "native_opcodes", 14));
 		tach_reader_free(r);
 		free_flame(&d);
 		close(args.fd);

@@ -17,6 +17,7 @@
 #include "formats/html/flamegraph_data.h"
 #include "formats/html/flamegraph_times.h"
 #include "formats/html/html_page.h"
+#include "formats/html/page_opcodes.h"
 #include "model/sink.h"
 #include "model/stack_tree.h"
 
@@ -25,6 +26,7 @@
 struct flamegraph {
 	struct stack_tree *tree;
 	struct flamegraph_times *times;	/* NULL: not wanted */
+	struct page_opcodes *opcodes;	/* NULL: not wanted */
 	struct html_processes processes;
 };
 
@@ -55,14 +57,16 @@ void flamegraph_free(struct flamegraph *f)
 		return;
 	html_processes_free(&f->processes);
 	flamegraph_times_free(f->times);
+	page_opcodes_free(f->opcodes);
 	stack_tree_free(f->tree);
 	free(f);
 }
 
-int flamegraph_collect_times(struct flamegraph *f)
+int flamegraph_collect_more(struct flamegraph *f)
 {
 	f->times = flamegraph_times_new();
-	return f->times ? 0 : -ENOMEM;
+	f->opcodes = page_opcodes_new();
+	return f->times && f->opcodes ? 0 : -ENOMEM;
 }
 
 int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
@@ -72,6 +76,8 @@ int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
 
 	if (!err && f->times)
 		err = flamegraph_times_begin(f->times, meta);
+	if (f->opcodes)
+		page_opcodes_begin(f->opcodes, meta, tables);
 	return err ? err : html_processes_add(&f->processes, meta, NULL, 0);
 }
 
@@ -81,6 +87,8 @@ int flamegraph_event(struct flamegraph *f, const struct event *ev)
 
 	if (!err && f->times)
 		err = flamegraph_times_add(f->times, stack_tree_share(f->tree), ev);
+	if (!err && f->opcodes)
+		err = page_opcodes_add(f->opcodes, f->tree, ev);
 	return err;
 }
 
@@ -109,6 +117,8 @@ static int put_meta(struct json *j, const void *ctx)
 	err = html_json_text(j, "title", m->title);
 	if (m->graph->times && flamegraph_times_utc(m->graph->times))
 		json_bool(j, "utc", true);
+	if (m->graph->opcodes)
+		page_opcodes_json(j, m->graph->opcodes);
 	if (m->sides) {
 		json_array(j, "sides");
 		for (i = 0; !err && i < 2; i++)
@@ -123,7 +133,7 @@ static int write_page(int fd, const struct meta_ctx *m)
 	struct html_data d = { 0 };
 
 	html_json(&d, put_meta, m);
-	flamegraph_put_data(&d, m->graph->tree, m->graph->times);
+	flamegraph_put_data(&d, m->graph->tree, m->graph->times, m->graph->opcodes);
 	return html_write(fd, &html_flamegraph, &d);
 }
 
@@ -174,7 +184,7 @@ static struct sink *sink_open(const struct sink_args *args)
 	s->graph = flamegraph_new();
 	if (args->title)
 		s->title = strdup(args->title);
-	if (s->graph && (s->title || !args->title) && !flamegraph_collect_times(s->graph))
+	if (s->graph && (s->title || !args->title) && !flamegraph_collect_more(s->graph))
 		return &s->sink;
 	flamegraph_free(s->graph);
 	free(s->title);

@@ -15,10 +15,11 @@ struct flamegraph *flamegraph_new(void);
 void flamegraph_free(struct flamegraph *f);
 
 /*
- * Also collect when samples were taken, for the page of one recording: before the first
- * flamegraph_begin(). The page has it if all processes say so by one clock. 0 or -ENOMEM.
+ * Also collect when samples were taken and at which opcodes, for the page of one recording:
+ * before the first flamegraph_begin(). The page has times if all processes say them by one
+ * clock. 0 or -ENOMEM.
  */
-int flamegraph_collect_times(struct flamegraph *f);
+int flamegraph_collect_more(struct flamegraph *f);
 
 /*
  * For every process: begin, event..., end, as for a sink. This and the following functions

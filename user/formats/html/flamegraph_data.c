@@ -153,8 +153,23 @@ static void put_groups(struct html_data *d, const struct stack_tree_view *v,
 		html_varint(d, v->shares[shares->order[i]].weight);
 }
 
+static void put_opcodes(struct html_data *d, const struct page_opcodes *o,
+			const struct numbers *frames)
+{
+	uint32_t cnt = o ? page_opcodes_cnt(o) : 0, i;
+
+	html_varint(d, cnt);
+	for (i = 0; i < cnt; i++)
+		html_varint(d, frames->place[page_opcodes_get(o, i).frame]);
+	for (i = 0; i < cnt; i++)
+		html_varint(d, page_opcodes_get(o, i).name);
+	for (i = 0; i < cnt; i++)
+		html_varint(d, page_opcodes_get(o, i).weight);
+}
+
 void flamegraph_put_data(struct html_data *d, const struct stack_tree *tree,
-			 const struct flamegraph_times *times)
+			 const struct flamegraph_times *times,
+			 const struct page_opcodes *opcodes)
 {
 	struct stack_tree_view v = stack_tree_view(tree);
 	struct numbers frames = { 0 }, nodes = { 0 }, shares = { 0 };
@@ -178,6 +193,7 @@ void flamegraph_put_data(struct html_data *d, const struct stack_tree *tree,
 	put_nodes(d, &v, nodes.order, depths, &frames);
 	put_groups(d, &v, &nodes, &shares);
 	flamegraph_times_put(d, times, shares.order, v.share_cnt);
+	put_opcodes(d, opcodes, &frames);
 out:
 	numbers_free(&frames);
 	numbers_free(&nodes);

@@ -18,11 +18,13 @@
 #include "base/json.h"
 #include "formats/formats.h"
 #include "formats/html/html_page.h"
+#include "formats/html/line_opcodes.h"
+#include "formats/html/page_opcodes.h"
 #include "formats/html/source_text.h"
 #include "model/self_frame.h"
 #include "model/stack_tree.h"
 
-#define DATA_VERSION 1
+#define DATA_VERSION 2
 #define NO_FILE UINT32_MAX
 
 /*
@@ -53,6 +55,7 @@ struct heat {
 	uint32_t *order;
 	uint32_t order_cnt;
 	struct places places[PLACE_KINDS];
+	struct line_opcodes opcodes;
 	bool no_source;
 	size_t source_bytes;
 };
@@ -63,6 +66,7 @@ struct heatmap_sink {
 	bool many, active, begun, no_source;
 	char *title;
 	struct stack_tree *tree;
+	struct page_opcodes *opcodes;
 	struct html_processes processes;
 };
 
@@ -310,6 +314,8 @@ static void put_file(struct html_data *d, struct heat *h, uint32_t file)
 		  h->places[PLACE_LINE].of_frame[last] + 1);
 	put_spans(d, h, h->places[PLACE_SPAN].of_frame[first],
 		  h->places[PLACE_SPAN].of_frame[last] + 1);
+	line_opcodes_put(d, &h->opcodes, h->places[PLACE_LINE].of_frame[first],
+			 h->places[PLACE_LINE].of_frame[last] + 1);
 	put_text(d, h, &h->tables->strings[name]);
 }
 
@@ -353,6 +359,7 @@ static void heat_free(struct heat *h)
 		free(h->places[kind].of_frame);
 		free(h->places[kind].first);
 	}
+	line_opcodes_free(&h->opcodes);
 	free(h->order);
 }
 
@@ -375,6 +382,7 @@ static int put_meta(struct json *j, const void *ctx)
 	json_string(j, "generator", "tachbpf " TACHBPF_VERSION);
 	err = html_json_text(j, "title", s->title);
 	json_uint(j, "samples", weight);
+	page_opcodes_json(j, s->opcodes);
 	return err ? err : html_json_processes(j, &s->processes);
 }
 
@@ -387,6 +395,9 @@ static int write_page(struct heatmap_sink *s)
 
 	if (!err)
 		err = count_places(&h);
+	if (!err)
+		err = line_opcodes_make(&h.opcodes, s->opcodes, h.tables,
+					h.places[PLACE_LINE].of_frame, NO_FILE);
 	if (!err) {
 		html_json(&d, put_meta, s);
 		html_strings(&d, h.tables);
@@ -401,6 +412,7 @@ static void heatmap_free(struct heatmap_sink *s)
 {
 	html_processes_free(&s->processes);
 	stack_tree_free(s->tree);
+	page_opcodes_free(s->opcodes);
 	free(s->title);
 	free(s);
 }
@@ -418,7 +430,8 @@ static struct sink *heatmap_open(const struct sink_args *args)
 	s->tree = stack_tree_new(DETAIL_LOCATION);
 	if (args->title)
 		s->title = strdup(args->title);
-	if (s->tree && (s->title || !args->title))
+	s->opcodes = page_opcodes_new();
+	if (s->tree && s->opcodes && (s->title || !args->title))
 		return &s->sink;
 	heatmap_free(s);
 	errno = ENOMEM;
@@ -435,6 +448,7 @@ static int heatmap_begin(struct sink *sink, const struct profile_meta *meta,
 	if (s->active || (s->begun && !s->many))
 		return -EINVAL;
 	s->active = s->begun = true;
+	page_opcodes_begin(s->opcodes, meta, tables);
 	s->err = stack_tree_begin(s->tree, tables);
 	if (!s->err)
 		s->err = html_processes_add(&s->processes, meta, NULL, 0);
@@ -449,7 +463,10 @@ static int heatmap_event(struct sink *sink, const struct event *ev)
 		return s->err;
 	if (!s->active)
 		return -EINVAL;
-	return s->err = stack_tree_event(s->tree, ev);
+	s->err = stack_tree_event(s->tree, ev);
+	if (!s->err)
+		s->err = page_opcodes_add(s->opcodes, s->tree, ev);
+	return s->err;
 }
 
 static int heatmap_end(struct sink *sink, const struct profile_stats *stats)

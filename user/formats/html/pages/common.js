@@ -268,6 +268,21 @@ function hashText(s) {
 	return (h ^ (h >>> 16)) >>> 0;
 }
 
+/* The opcodes of a place and their shares, { name: weight }, as an element; null: not known. */
+function opcodesText(opcodes) {
+	if (!opcodes?.size) return null;
+	const list = [...opcodes].sort((x, y) => y[1] - x[1]),
+		sum = list.reduce((s, [, n]) => s + n, 0),
+		shown = list.slice(0, 5).map(([name, n]) => `${name} ${percent(n, sum)}`),
+		left = list.length - shown.length;
+
+	return el(
+		'div',
+		{ className: 'opcodes' },
+		`self, all samples, at ${shown.join(', ')}${left ? ` and ${left} more` : ''}`,
+	);
+}
+
 /* ---- whose code ---- */
 
 /* In the order in which they are listed. */

@@ -17,6 +17,7 @@ class Model {
 		this.readNodes(r);
 		this.readGroups(r);
 		this.times = this.readTimes(r);
+		this.opcodes = this.readOpcodes(r);
 		this.sides = this.meta.sides || null;
 		for (const p of this.meta.processes)
 			p.side_name = this.sides
@@ -91,6 +92,16 @@ class Model {
 			}
 		}
 		return { width: width / 1e6, first, cnt: most + 1, at, bin, weight };
+	}
+
+	/* At which instructions samples were whose self a frame has; null: that is not recorded. */
+	readOpcodes(r) {
+		const n = r.count(),
+			frame = r.column(n, Uint32Array),
+			name = r.column(n, Uint32Array),
+			weight = r.column(n, Float64Array);
+
+		return n ? { frame, name, weight } : null;
 	}
 
 	/* The weights of the groups in the bins from..to - 1; without a range: of all time. */

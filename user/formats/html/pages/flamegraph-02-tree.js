@@ -138,6 +138,23 @@ class Tree {
 			: this.groupNames[label - this.labelFunc.length];
 	}
 
+	/* By label: { name of an opcode: weight }, of all samples whose self the label has. */
+	get labelOpcodes() {
+		const { opcodes: o, meta } = this.model;
+
+		if (this.opcodesOf || !o) return this.opcodesOf ?? new Map();
+		this.opcodesOf = new Map();
+		o.frame.forEach((f, i) => {
+			const l = this.labelOf[f],
+				sums = this.opcodesOf.get(l) ?? new Map(),
+				name = printable(meta.opcodes?.[o.name[i]] ?? '?');
+
+			sums.set(name, (sums.get(name) || 0) + o.weight[i]);
+			this.opcodesOf.set(l, sums);
+		});
+		return this.opcodesOf;
+	}
+
 	kind(label) {
 		return this.labelKind[label] ?? 'group';
 	}

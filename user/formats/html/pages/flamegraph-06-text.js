@@ -178,6 +178,7 @@ Object.assign(Graph.prototype, {
 				el('div', { className: 'name' }, this.nodeName(node)),
 				el('div', { className: 'where mono' }, this.where(label)),
 				this.diff ? this.tipDiff(node) : this.tipTable(node),
+				opcodesText(this.tree.labelOpcodes.get(label)),
 			);
 		}
 		placeTip(x, y);

@@ -13,12 +13,13 @@ const WHY = [
 const LINES_MAX = 1000000; /* browsers cannot scroll much further */
 
 class Source {
-	constructor(r, str) {
+	constructor(r, str, opcodes) {
 		this.name = str(r.varint());
 		this.total = r.varint();
 		this.self = r.varint();
 		this.readLines(r, str);
 		this.readSpans(r);
+		this.readOpcodes(r, opcodes);
 		this.state = r.varint();
 		this.bytes = this.state === READ ? r.take() : null;
 	}
@@ -69,6 +70,22 @@ class Source {
 		}
 	}
 
+	/* A line's samples that were taken in it, by instruction. */
+	readOpcodes(r, opcodes) {
+		const n = r.count(),
+			at = r.column(n, Uint32Array),
+			name = r.column(n, Uint32Array),
+			self = r.column(n, Float64Array);
+
+		for (let i = 0; i < n; i++) {
+			const line = this.lines.get(at[i]);
+
+			if (!line) continue;
+			line.opcodes ??= new Map();
+			line.opcodes.set(printable(opcodes[name[i]] ?? '?'), self[i]);
+		}
+	}
+
 	/* Lines as Python counts them: after \n, \r\n and \r. */
 	get text() {
 		if (!this.split && this.bytes) {
@@ -113,7 +130,7 @@ class Profile {
 			n = r.count();
 
 		this.files = [];
-		for (let i = 0; i < n; i++) this.files.push(new Source(r, str));
+		for (let i = 0; i < n; i++) this.files.push(new Source(r, str, this.meta.opcodes || []));
 		/* Yours first; those of one owner stay in the order of their totals. */
 		const owners = Object.keys(OWNERS);
 

@@ -176,6 +176,7 @@ class Heatmap {
 				role: 'row',
 				'aria-rowindex': index + 1,
 				'data-line': at,
+				title: opcodesText(line?.opcodes)?.textContent ?? null,
 				onmouseenter: () => this.showStatus(at),
 			},
 			el('span', { className: 'at', role: 'rowheader' }, at ? String(at) : '–'),
@@ -305,7 +306,7 @@ class Heatmap {
 			line
 				? ` in ${line.func}: self ${this.weight(line.self, all)}, total ${this.weight(line.total, all)}`
 				: ': no samples'
-		}`;
+		}${line?.opcodes ? `; ${opcodesText(line.opcodes).textContent}` : ''}`;
 	}
 
 	/* ---- search ---- */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * page_opcodes.h - at which bytecode instructions the samples were whose self a frame has, for
+ * pages of recordings that have opcodes. Frames are those of the page's call tree.
+ */
+#ifndef TACHBPF_PAGE_OPCODES_H
+#define TACHBPF_PAGE_OPCODES_H
+
+#include "formats/html/html_page.h"
+#include "model/stack_tree.h"
+
+/* Rows for frames and opcodes; further ones count for the rest of the frames' samples. */
+#define PAGE_OPCODES_MAX 65536
+
+struct page_opcodes;
+
+struct page_opcode {
+	uint32_t frame;		/* of the tree's tables */
+	uint32_t name;		/* number in what page_opcodes_json() writes */
+	uint64_t weight;
+};
+
+/* NULL with errno. Freed by page_opcodes_free(). */
+struct page_opcodes *page_opcodes_new(void);
+void page_opcodes_free(struct page_opcodes *o);
+
+/* The following events are of this Python. */
+void page_opcodes_begin(struct page_opcodes *o, const struct profile_meta *meta,
+			const struct profile_tables *tables);
+/* Count the event, which stack_tree_event() has just added to the tree. 0 or -ENOMEM. */
+int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
+		     const struct event *ev);
+
+uint32_t page_opcodes_cnt(const struct page_opcodes *o);
+struct page_opcode page_opcodes_get(const struct page_opcodes *o, uint32_t i);
+/* Write the member "opcodes", their names, if there are any. */
+void page_opcodes_json(struct json *j, const struct page_opcodes *o);
+
+#endif
