@@ -385,6 +385,10 @@ soak-hostile: $(O)/tachbpf ## half an hour of everything that users can do to a 
 soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak.py $(BENCHFLAGS)
 
+.PHONY: bench-events
+bench-events: $(O)/tachbpf interpreters ## what an event of -e costs, beside perf and bpftrace (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_events.py $(BENCHFLAGS)
+
 .PHONY: bench-faults
 bench-faults: $(O)/tachbpf $(O)/tests/bpf/fault_program ## what page faults cost with --mode mem (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_faults.py $(BENCHFLAGS)
@@ -499,6 +503,7 @@ FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 FUZZ_SEEDS_fuzz_session     = tests/golden/fuzz_session/*.json
 FUZZ_SEEDS_fuzz_maps        = tests/golden/fuzz_maps/*.txt
 FUZZ_SEEDS_fuzz_elf         = tests/golden/fuzz_elf/*.bin
+FUZZ_SEEDS_fuzz_sdt         = $(O)/tests/fuzz/sdt_seed.so
 FUZZ_SEEDS_fuzz_elf_symbols = tests/golden/fuzz_elf_symbols/*.bin
 FUZZ_SEEDS_fuzz_elf_wire    = tests/golden/fuzz_elf_wire/*.bin
 FUZZ_SEEDS_fuzz_perf_map    = tests/golden/fuzz_perf_map/*.txt
@@ -534,6 +539,11 @@ $(O)/tests/fuzz/fuzz_unwind_build: | $(O)/tests/fuzz/unwind_seed.so
 $(O)/tests/fuzz/unwind_seed.so: tests/fuzz/unwind_seed.S
 	@mkdir -p $(@D)
 	$(CC) $(SYSROOT_FLAG) -shared -nostdlib -Wl,-z,noseparate-code -o $@ $<
+
+$(O)/tests/fuzz/fuzz_sdt: | $(O)/tests/fuzz/sdt_seed.so
+$(O)/tests/fuzz/sdt_seed.so: tests/e2e/targets/libprobed.c
+	@mkdir -p $(@D)
+	$(CC) $(SYSROOT_FLAG) -O2 -fPIC -shared -nostdlib -Wl,-z,noseparate-code -o $@ $<
 
 .PHONY: fuzz
 ifeq ($(SAN),1)

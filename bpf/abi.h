@@ -387,11 +387,12 @@ enum {
 enum raw_kind {
 	/*
 	 * struct raw_sample. on_cpu_tick(), at a tick in an admitted process: the stack of the
-	 * interrupted thread. User space names the frames and makes an event.
+	 * interrupted thread; on_event_*() (mode_event.bpf.c): of the thread in which an event of
+	 * -e happens. User space names the frames and makes an event.
 	 */
 	RAW_SAMPLE = 1,
 	/*
-	 * struct raw_tick. on_cpu_tick(), at a tick in a process that has no valid entry in
+	 * struct raw_tick. on_cpu_tick(), on_event_*(): in a process that has no valid entry in
 	 * py_procs, is UNDECIDED, or has loaded another libpython than the known one. User space
 	 * judges the process by the user's conditions and inspects it.
 	 */
@@ -454,7 +455,7 @@ enum raw_kind {
 	 */
 	RAW_EXTRA = 13,
 	/*
-	 * struct raw_no_stack. on_cpu_tick(), at a tick in a thread of an admitted process that has
+	 * struct raw_no_stack. on_cpu_tick(), on_event_*(): in a thread of an admitted process that has
 	 * no Python stack. User space makes an event with one frame, which says so.
 	 */
 	RAW_NO_STACK = 14,
@@ -871,6 +872,10 @@ enum counter {
 	CNT_FAULT_NOT_WALKED,	/* ... without a stack: no budget was left                   */
 	CNT_ALLOC,		/* RAW_ALLOC that were sent                                  */
 	CNT_GC_DONE,		/* RAW_GC_DONE that were sent                                */
+	CNT_EVENT,		/* events of -e                                              */
+	CNT_EVENT_OTHER,	/* ... of processes that are not recorded                    */
+	CNT_EVENT_UNKNOWN,	/* ... of one that is not inspected yet; a RAW_UNKNOWN was sent */
+	CNT_EVENT_PASSED,	/* ... between those that -c chooses                         */
 	/*
 	 * From here on: losses, which struct loss_table has by process and thread, too. User
 	 * space has their names in resolve/losses.c.
@@ -888,6 +893,7 @@ enum counter {
 	CNT_ALLOC_LOST,		/* a RAW_ALLOC: ring buffer full                     */
 	CNT_FREE_LOST,		/* a RAW_FREE or RAW_MOVED: ring buffer full         */
 	CNT_BLOCK_LOST,		/* a block: no room in live_blocks or heap_calls     */
+	CNT_EVENT_BEYOND,	/* an event: no budget was left                      */
 	CNT_LIFECYCLE_LOST,	/* a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
 	CNT_PROCS_FULL,		/* a process did not fit into py_procs               */
 	CNT_MAX,

@@ -189,7 +189,7 @@ struct scratch {
 	u64 budget_at_ns;	/* when time was last added to the budget */
 	u32 busy;		/* 1: on_switch() uses this memory, and a non-maskable tick
 				 * that interrupts it must not */
-	u32 pad3;
+	u32 passed;		/* events since the one that was walked: cfg_event_every */
 	struct fault_event fault_event;
 	struct walk walk;
 	struct list_walk list;

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "capture/capture_event.h"
 #include "capture/capture_faults.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_heap.h"
@@ -71,7 +72,7 @@
  */
 #define RING_SAMPLE_BYTES 1600
 #define RING_LATE_S 2
-#define FAULT_RATE 10000
+#define EVENT_RATE 10000
 #define RING_BYTES_MIN (4 * 1024 * 1024)
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
@@ -160,8 +161,8 @@ int capture_wake_for(struct capture *s, int fd)
 /* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
 static int size_ring(struct capture *s)
 {
-	/* Page faults come in bursts, whatever the rate of ticks is. */
-	uint32_t rate = s->mode->memory ? FAULT_RATE : s->args.rate_hz;
+	/* Events come in bursts, whatever the rate of ticks is. */
+	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
 	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), rate);
 
 	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
@@ -185,6 +186,7 @@ static int load(struct capture *s)
 		return -errno;
 	capture_wait_configure(s);
 	capture_faults_configure(s);
+	capture_event_configure(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
@@ -229,6 +231,8 @@ static int load(struct capture *s)
 	if (!err)
 		err = capture_faults_open(s);
 	if (!err)
+		err = capture_event_open(s);
+	if (!err)
 		err = capture_heap_prepare(s);
 	if (err)
 		return err;
@@ -272,6 +276,7 @@ void capture_free(struct capture *s)
 		return;
 	sampler_free(s->sampler);
 	capture_faults_free(s);
+	capture_event_free(s);
 	ring_buffer__free(s->ring);
 	capture_losses_free(s);
 	capture_memory_free(s);
@@ -304,6 +309,8 @@ int capture_start(struct capture *s)
 	s->startup_cpu_s = cpu_time_s();
 	remote_mem_hurry(true);	/* from now on samples wait for user space */
 	err = capture_wait_start(s);
+	if (!err)
+		err = capture_event_start(s);
 	if (!err)
 		err = sampler_start(s->sampler);
 	if (!err)
@@ -350,6 +357,7 @@ void capture_pause(struct capture *s, bool pause)
 	capture_wait_pause(s, pause);
 	sampler_pause(s->sampler, pause);
 	capture_faults_pause(s, pause);
+	capture_event_pause(s, pause);
 }
 
 uint64_t capture_walk_ns(struct capture *s)
@@ -406,6 +414,7 @@ int capture_housekeep(struct capture *s)
 	if (s->housekeeps % CPUS_S == 0) {
 		sampler_refresh(s->sampler);
 		capture_faults_refresh(s);
+		capture_event_refresh(s);
 	}
 	capture_wait_scan(s);
 	capture_take_losses(s);
@@ -457,6 +466,7 @@ int capture_stop(struct capture *s)
 
 	sampler_stop(s->sampler);
 	capture_faults_stop(s);
+	capture_event_stop(s);
 	capture_wait_stop(s);
 	capture_heap_stop(s);
 	s->life.stop_ns = now_ns();

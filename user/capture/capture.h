@@ -16,6 +16,7 @@
 #include "recording/capture_counts.h"
 #include "resolve/record_mode.h"
 
+struct event_spec;
 struct kallsyms;
 struct proc_filter;
 struct capture;
@@ -48,7 +49,10 @@ struct capture_args {
 	bool costly;			/* ... also if that takes much of a CPU (--force) */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: kernel stacks are
 					 * not recorded. Outlives the capture */
-	enum sampler_event event;
+	enum sampler_event event;	/* what ticks */
+	const struct event_spec *event_spec;	/* events are recorded, and ticks only discover
+						 * processes; NULL: ticks are. Outlives the capture */
+	uint64_t event_every;		/* one of so many of them; 0: of hardware's, rate_hz a second */
 	const char *cpu_list;		/* "0-3,7"; NULL: all CPUs */
 	uint32_t sent_codes;		/* code objects that the BPF side remembers as sent;
 					 * a power of two */

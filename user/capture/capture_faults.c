@@ -4,12 +4,13 @@
 
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "capture/capture_state.h"
-#include "capture/fault_sampler.h"
+#include "capture/event_sampler.h"
 #include "tachbpf.skel.h"
 
 /* Page faults are the events, not blocks of an allocator. */
@@ -36,8 +37,11 @@ void capture_faults_configure(struct capture *s)
 
 int capture_faults_open(struct capture *s)
 {
-	struct fault_sampler_args args = {
+	struct event_sampler_args args = {
 		.program = s->skel->progs.on_page_fault,
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_PAGE_FAULTS_MIN,
+		.what = "page faults",
 		.every_bytes = s->args.every_bytes,
 		.page_bytes = s->skel->rodata->cfg_page_bytes,
 		.cpu_list = s->args.cpu_list,
@@ -45,7 +49,7 @@ int capture_faults_open(struct capture *s)
 
 	if (!is_on(s))
 		return 0;
-	s->faults = fault_sampler_new(&args);
+	s->faults = event_sampler_new(&args);
 	return s->faults ? 0 : -errno;
 }
 
@@ -64,38 +68,38 @@ int capture_faults_start(struct capture *s)
 			return err;
 		}
 	}
-	return fault_sampler_start(s->faults);
+	return event_sampler_start(s->faults);
 }
 
 void capture_faults_pause(struct capture *s, bool pause)
 {
 	if (s->faults)
-		fault_sampler_pause(s->faults, pause);
+		event_sampler_pause(s->faults, pause);
 }
 
 void capture_faults_vary(struct capture *s)
 {
 	if (s->faults)
-		fault_sampler_vary(s->faults);
+		event_sampler_vary(s->faults);
 }
 
 void capture_faults_refresh(struct capture *s)
 {
 	if (s->faults)
-		fault_sampler_refresh(s->faults);
+		event_sampler_refresh(s->faults);
 }
 
 void capture_faults_stop(struct capture *s)
 {
 	if (!s->faults)
 		return;
-	fault_sampler_stop(s->faults);
+	event_sampler_stop(s->faults);
 	bpf_link__destroy(s->skel->links.on_unmapped_area);
 	s->skel->links.on_unmapped_area = NULL;
 }
 
 void capture_faults_free(struct capture *s)
 {
-	fault_sampler_free(s->faults);
+	event_sampler_free(s->faults);
 	s->faults = NULL;
 }

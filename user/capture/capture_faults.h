@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_faults.h - the page faults of --mode mem: perf events on each CPU (fault_sampler.h), and
+ * capture_faults.h - the page faults of --mode mem: perf events on each CPU (event_sampler.h), and
  * the program that follows moves of memory. Without that mode all functions do nothing.
  */
 #ifndef TACHBPF_CAPTURE_FAULTS_H

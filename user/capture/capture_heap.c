@@ -21,7 +21,7 @@
 #include "heap/heap_cost.h"
 #include "heap/heap_functions.h"
 #include "heap/heap_price.h"
-#include "heap/prober.h"
+#include "probe/prober.h"
 #include "tachbpf.skel.h"
 
 #define PROBES_MAX (2 * HEAP_FUNCTION_CNT * PROBER_FILES_MAX)
@@ -226,9 +226,15 @@ static int probe(struct capture *s, bool returns)
 {
 	const struct tracked *t = lifecycle_find(&s->life, s->heap->tgid);
 	struct prober_found found;
-	int err = prober_probe(s->heap->tgid, t ? t->start_ns : 0, returns, attach_function, s,
-			       &found);
+	struct prober_wanted wanted = {
+		.tgid = s->heap->tgid,
+		.start_ns = t ? t->start_ns : 0,
+		.returns = returns,
+	};
+	int err;
 
+	heap_functions_want(&wanted);
+	err = prober_probe(&wanted, attach_function, s, &found);
 	if (!err && !returns)
 		say_found(s, &found);
 	return err;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "capture/capture_event.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_heap.h"
 #include "capture/capture_state.h"
@@ -363,6 +364,7 @@ int capture_add(struct capture *s, pid_t tgid)
 		return -ESRCH;
 	}
 	capture_heap_choose(s, tgid);
+	capture_event_choose(s, tgid);
 	if (!capture_filter_meets(s, tgid))
 		return -EAGAIN;
 	t = lifecycle_ask(&s->life, tgid, 0);

@@ -8,11 +8,11 @@
 
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
-#include "heap/prober.h"
 #include "host/privileges.h"
 #include "host/reader.h"
 #include "memory/page_check.h"
 #include "native/native.h"
+#include "probe/prober.h"
 #include "target/inspector.h"
 #include "target/parser.h"
 
@@ -25,7 +25,7 @@ size_t capture_workers(unsigned int parts, const struct worker_kind *kinds[CAPTU
 		{ 0, &reader_kind }, { 0, &inspector_kind }, { 0, &parser_kind },
 		{ 0, &offcpu_scan_walker },
 		{ CAPTURE_NATIVE, &native_opener_kind }, { CAPTURE_NATIVE, &native_cache_kind },
-		{ CAPTURE_MEMORY, &page_check_kind }, { CAPTURE_BLOCKS, &heap_prober_kind },
+		{ CAPTURE_MEMORY, &page_check_kind }, { CAPTURE_BLOCKS | CAPTURE_PROBES, &prober_kind },
 	};
 	size_t cnt = 0, i;
 

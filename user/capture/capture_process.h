@@ -16,6 +16,7 @@ enum capture_part {
 	CAPTURE_NATIVE = 1,	/* --native */
 	CAPTURE_MEMORY = 2,	/* --mode mem */
 	CAPTURE_BLOCKS = 4,	/* --allocations */
+	CAPTURE_PROBES = 8,	/* -e uprobe:, usdt: */
 };
 
 /*

@@ -4,7 +4,7 @@
  *
  * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
- * capture_heap.c, capture_memory.c, lifecycle.c.
+ * capture_heap.c, capture_memory.c, capture_event.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -21,7 +21,8 @@ struct capture {
 	struct tachbpf_bpf *skel;
 	struct ring_buffer *ring;
 	struct sampler *sampler;
-	struct fault_sampler *faults;	/* NULL: page faults are no events */
+	struct event_sampler *faults;	/* NULL: page faults are no events */
+	struct capture_event *event;	/* of -e; NULL: there is none */
 	struct discovery *discovery;
 	struct exe_cache *exes;
 	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions, and never will be */

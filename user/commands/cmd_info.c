@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cli.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
@@ -165,6 +166,7 @@ static int json_file(struct json *j, const struct profile_file *file,
 	json_identity(j, file);
 	json_string(j, "format", "tach");
 	json_header(j, info);
+	json_string(j, "event", file->session ? session_json_event(file->session) : NULL);
 	json_bool(j, "jit", has_jit(file));
 	err = info_frames_json(j, tables);
 	json_members(j, t);
@@ -243,7 +245,19 @@ static void print_stats(const struct profile_stats *s)
 	printf("\n");
 }
 
-static void print_header(const struct tach_info *info)
+static void print_mode(const struct profile_file *file, const struct profile_meta *meta)
+{
+	const char *event = file->session ? session_json_event(file->session) : NULL;
+	char shown[CLI_TEXT_MAX];
+
+	if (event)
+		printf("  %-12s %s\n", "event",
+		       escape_text(event, strlen(event), shown, sizeof(shown)));
+	else
+		printf("  %-12s %s\n", "mode", profile_mode_name(meta->mode));
+}
+
+static void print_header(const struct profile_file *file, const struct tach_info *info)
 {
 	const struct profile_meta *meta = &info->meta;
 
@@ -252,7 +266,7 @@ static void print_header(const struct tach_info *info)
 	if (python_known(info))
 		printf("  %-12s %u.%u.%u\n", "python", meta->python_major, meta->python_minor,
 		       meta->python_micro);
-	printf("  %-12s %s\n", "mode", profile_mode_name(meta->mode));
+	print_mode(file, meta);
 	print_features(meta);
 	printf("  %-12s %" PRIu64 " us", "interval", meta->interval_us);
 	if (meta->interval_us)
@@ -295,7 +309,7 @@ static int print_file(const struct run *run, const struct profile_file *file,
 	if (t->process_cnt)
 		printf("  %-12s %zu in this file; report --by process lists them\n", "processes",
 		       t->process_cnt);
-	print_header(info);
+	print_header(file, info);
 	err = info_frames_print(tables, run->limit);
 	if (has_jit(file))
 		print_text("jit", "runs CPython's JIT: lines are where a trace was entered, "

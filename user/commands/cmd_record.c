@@ -20,6 +20,7 @@
 #include "capture/capture_process.h"
 #include "commands/command_workers.h"
 #include "commands/options.h"
+#include "commands/options_event.h"
 #include "commands/options_flight.h"
 #include "commands/record_end.h"
 #include "commands/record_flight.h"
@@ -114,7 +115,9 @@ static int open_recording(struct record *r)
 
 	args.rate_hz = r->rate_hz;
 	args.by_pid = o->pid_cnt && o->proc_filter.children != CHILDREN_YES;
-	args.mode = &record_modes[o->mode];
+	args.mode = options_mode(o);
+	args.event = o->event.name;
+	args.event_every = o->capture.event_every;
 	args.memory = (struct recording_memory){
 		.exact = o->capture.allocations,
 		.every_bytes = o->capture.every_bytes,
@@ -173,7 +176,8 @@ static int open_capture(struct record *r)
 	args.all = o->all;
 	args.children = o->proc_filter.children == CHILDREN_YES;
 	args.rate_hz = r->rate_hz;
-	args.mode = &record_modes[o->mode];
+	args.mode = options_mode(o);
+	args.event_spec = o->event.kind == EVENT_NONE ? NULL : &o->event;
 	args.kernel = r->kernel;
 	args.proc_filter = has_conditions(o) ? &r->proc_filter : NULL;
 	args.identities = r->identities;
@@ -424,7 +428,8 @@ static unsigned int parts_of(const struct record_options *o)
 {
 	return (o->capture.native ? CAPTURE_NATIVE : 0) |
 	       (record_modes[o->mode].memory ? CAPTURE_MEMORY : 0) |
-	       (o->capture.allocations ? CAPTURE_BLOCKS : 0);
+	       (o->capture.allocations ? CAPTURE_BLOCKS : 0) |
+	       (o->event.kind == EVENT_UPROBE || o->event.kind == EVENT_USDT ? CAPTURE_PROBES : 0);
 }
 
 static int record(struct record *r)
@@ -481,13 +486,20 @@ static void end_capture(struct record *r)
 	r->capture = NULL;
 }
 
+/* Does -r say how many samples come? Otherwise ticks only find processes. */
+static bool is_rate_of_samples(const struct record_options *o)
+{
+	return o->mode != RECORD_MEM &&
+	       (o->event.kind == EVENT_NONE || o->event.kind == EVENT_HARDWARE);
+}
+
 int record_run(const struct record_options *opts)
 {
 	struct record r = { .opts = opts, .proc_filter = opts->proc_filter };
 	int err;
 
 	r.rate_hz = opts->rate_hz ? opts->rate_hz :
-		    opts->all || opts->mode == RECORD_MEM ? RATE_ALL_HZ : RATE_ONE_HZ;
+		    opts->all || !is_rate_of_samples(opts) ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL &&
 			!options_is_flight(&opts->flight);
 	err = record(&r);

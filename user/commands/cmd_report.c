@@ -3,6 +3,7 @@
  * cmd_report.c - tachbpf report: the rows of analysis/report.h as a table or JSON.
  */
 #include "base/arith.h"
+#include "base/cli.h"
 #include "base/colour.h"
 #include "base/text.h"
 #include "commands/commands.h"
@@ -121,6 +122,8 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 		json_null(&j, "duration_s");
 	json_string(&j, "mode",
 		    run->read.modes_differ ? "mixed" : profile_mode_name(run->read.mode));
+	if (run->read.event && !run->read.modes_differ)
+		json_string(&j, "event", run->read.event);
 	json_uint(&j, "row_count", all);
 	json_array(&j, "rows");
 	for (i = 0; i < cnt; i++)
@@ -232,9 +235,14 @@ static void put_header(const struct run *run, FILE *out)
 	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
 	uint64_t total = report_sample_cnt(run->read.report);
 	bool one = run->read.profile_cnt == 1;
-	char mode[32];
+	const char *event = run->read.event;
+	char mode[CLI_TEXT_MAX + 16], name[CLI_TEXT_MAX];
 
-	snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->read.mode));
+	if (event)
+		snprintf(mode, sizeof(mode), "event %s",
+			 escape_text(event, strlen(event), name, sizeof(name)));
+	else
+		snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->read.mode));
 	if (opts->input.path_cnt == 1 && shown)
 		fprintf(out, "%s", shown);
 	if (opts->input.path_cnt == 1 && run->read.set.many)
@@ -246,7 +254,7 @@ static void put_header(const struct run *run, FILE *out)
 		profile_unit_of(total, run->read.unit));
 	if (run->read.timed)
 		fprintf(out, ", %s%.2f s", one ? "" : "up to ", run->read.longest_s);
-	if (run->read.mode != MODE_UNKNOWN || run->read.modes_differ)
+	if (run->read.mode != MODE_UNKNOWN || event || run->read.modes_differ)
 		fprintf(out, ", %s", run->read.modes_differ ? "several modes" : mode);
 	free(shown);
 }

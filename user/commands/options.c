@@ -15,6 +15,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "commands/options_event.h"
 #include "commands/options_flight.h"
 #include "commands/options_memory.h"
 #include "commands/options_set.h"
@@ -107,7 +108,9 @@ static int check_record(struct options *o)
 	}
 	if (selected == 1) {
 		choose_place(r);
-		return options_memory_check(r) || options_flight_check(r) ? -EINVAL : check_html(r);
+		if (options_memory_check(r) || options_event_check(r) || options_flight_check(r))
+			return -EINVAL;
+		return check_html(r);
 	}
 	if (selected)
 		log_error("-a, -p and -- COMMAND exclude each other: give only one of them");

@@ -17,6 +17,7 @@
 #include "base/colour.h"
 #include "capture/capture.h"
 #include "capture/sampler.h"
+#include "events/event_spec.h"
 #include "flight/when.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
@@ -54,7 +55,8 @@ struct record_options {
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
-	enum record_mode mode;
+	enum record_mode mode;		/* -m; with an event, see options_mode() */
+	struct event_spec event;	/* -e; kind EVENT_NONE: a clock's */
 	struct flight_options flight;
 	/* Of these two, cmd_record.c sets the members that are no option's. */
 	struct capture_args capture;

@@ -9,15 +9,11 @@
 
 #include "base/util.h"
 #include "commands/options.h"
+#include "commands/options_event.h"
 #include "commands/options_flight.h"
 #include "commands/options_memory.h"
 #include "commands/options_set.h"
 
-/* The names that perf uses. */
-static const struct choice events[] = {
-	{ "cycles", SAMPLER_CYCLES }, { "cpu-cycles", SAMPLER_CYCLES },
-	{ "cpu-clock", SAMPLER_CLOCK }, { 0 }
-};
 static const struct choice compressions[] = { { "zstd", true }, { "none", false }, { 0 } };
 static const struct choice file_splits[] = { { "auto", false }, { "all", true }, { 0 } };
 
@@ -170,8 +166,12 @@ static const struct cli_option record_table[] = {
 	  opt_rate, AT(record.rate_hz), NULL },
 	{ 'e', "event", "EVENT", "How to record",
 	  "what ticks: cycles (hardware) or cpu-clock (the\nkernel's); "
-	  "default: cycles if the machine has them",
-	  opt_choice, AT(record.capture.event), events },
+	  "default: cycles if the machine has them;\nor what happens: page-faults, "
+	  "context-switches,\ncache-misses, CATEGORY:NAME (a tracepoint),\n"
+	  "uprobe:LIBRARY:FUNCTION, usdt:PROVIDER:NAME",
+	  opt_event, 0, NULL },
+	{ 'c', "count", "N", "How to record",
+	  "-e: one event of N: 1 (default), 100, 10k", opt_event_count, 0, NULL },
 	{ 'C', "cpu", "LIST", "How to record", "sample these CPUs only: 0-3,7 (default: all)",
 	  opt_text, AT(record.capture.cpu_list), NULL },
 	{ 'd', "duration", "TIME", "How to record", "stop after 30, 0.5, 30s, 5m, 1h",

@@ -505,6 +505,7 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 		meta->thread_names = file->process.thread_names;
 	if (!file->session)
 		return;
+	meta->event = session_json_event(file->session);
 	kernel = session_json_kernel(file->session);
 	snprintf(platform, PROFILE_PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
 	meta->platform = kernel ? platform : NULL;

@@ -116,6 +116,19 @@ static int on_event(void *ctx, const struct event *ev)
 	return err ? err : report_event(r->report, &inner);
 }
 
+/* What the profile's samples are, and whether those of all profiles are the same. */
+static void note_mode(struct report_read *r, const struct profile_file *file,
+		      enum profile_mode mode)
+{
+	const char *event = file->session ? session_json_event(file->session) : NULL;
+
+	if (!r->profile_cnt)
+		r->event = event;
+	else if (r->mode != mode || !r->event != !event || (event && strcmp(event, r->event)))
+		r->modes_differ = true;
+	r->mode = mode;
+}
+
 /* 0; -EMEDIUMTYPE after logging that its unit differs from that of the others; -ENOMEM. */
 static int begin_profile(struct report_read *r, const struct profile_file *file,
 			 const struct reader_info *info)
@@ -127,9 +140,7 @@ static int begin_profile(struct report_read *r, const struct profile_file *file,
 		r->set.failed = true;
 		return -EMEDIUMTYPE;
 	}
-	if (r->profile_cnt && r->mode != info->meta.mode)
-		r->modes_differ = true;
-	r->mode = info->meta.mode;
+	note_mode(r, file, info->meta.mode);
 	r->unit = info->meta.unit;
 	r->timed |= info->timed;
 	r->left -= r->left < EVENTS_PER_PROFILE ? r->left : EVENTS_PER_PROFILE;

@@ -25,6 +25,7 @@ struct report_read {
 	size_t profile_cnt, profile_cap;
 	enum profile_mode mode;
 	bool modes_differ;
+	const char *event;			/* profile_meta.event of the first profile */
 	enum profile_unit unit;			/* of the first profile: others are refused */
 	bool timed;				/* at least one profile knows how long it took */
 	double longest_s;

@@ -81,7 +81,7 @@ int elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t le
 static bool name_is(const struct elf_file *f, uint64_t off, const char *name)
 {
 	size_t len = strlen(name) + 1;
-	char buf[64];
+	char buf[160];
 
 	if (len > sizeof(buf) || off >= f->dyn.strtab_bytes || len > f->dyn.strtab_bytes - off)
 		return false;

@@ -2,6 +2,8 @@
 /* heap_functions.c - see heap_functions.h. C++ names: Itanium C++ ABI, 5.1. */
 #include "heap/heap_functions.h"
 
+#include <stdio.h>
+
 const struct heap_function heap_functions[HEAP_FUNCTION_CNT] = {
 	{ "malloc", HEAP_MALLOC },
 	{ "free", HEAP_FREE },
@@ -42,4 +44,18 @@ const struct heap_function heap_functions[HEAP_FUNCTION_CNT] = {
 bool heap_shape_returns(enum heap_shape shape)
 {
 	return shape != HEAP_FREE && shape != HEAP_MUNMAP;
+}
+
+void heap_functions_want(struct prober_wanted *w)
+{
+	unsigned int i;
+
+	w->cnt = HEAP_FUNCTION_CNT;
+	w->needed = HEAP_FUNCTION_NEEDED;
+	w->left_out = 0;
+	for (i = 0; i < HEAP_FUNCTION_CNT; i++) {
+		snprintf(w->names[i], sizeof(w->names[i]), "%s", heap_functions[i].name);
+		if (w->returns && !heap_shape_returns(heap_functions[i].shape))
+			w->left_out |= 1ull << i;
+	}
 }

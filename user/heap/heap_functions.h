@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "probe/prober.h"
+
 /* By the arguments: a BPF program for each (bpf/heap.bpf.c). */
 enum heap_shape {
 	HEAP_MALLOC,		/* (bytes) */
@@ -37,5 +39,8 @@ extern const struct heap_function heap_functions[HEAP_FUNCTION_CNT];
 
 /* Does the function's return matter, too? */
 bool heap_shape_returns(enum heap_shape shape);
+
+/* Ask the prober for all functions of all allocators; w->returns must be filled in. */
+void heap_functions_want(struct prober_wanted *w);
 
 #endif

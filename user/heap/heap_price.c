@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "heap/uprobe_event.h"
+#include "probe/uprobe_event.h"
 #include "host/proc.h"
 
 /* The fastest of some rounds: nobody else had the CPU then. */
@@ -55,9 +55,10 @@ static double measure(void)
 
 static int attach(const struct heap_price_fns *fns, void *ctx, bool returns, uint64_t offset)
 {
+	const struct uprobe_place place = { .offset = offset, .returns = returns };
 	int type = uprobe_event_type();
 	int event = type < 0 ? type :
-		    uprobe_event_open(type, getpid(), "/proc/self/exe", offset, returns);
+		    uprobe_event_open(type, getpid(), "/proc/self/exe", &place);
 
 	return event < 0 ? event : fns->attach(ctx, returns, event);
 }

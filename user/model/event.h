@@ -111,6 +111,8 @@ struct profile_meta {
 	uint64_t interval_us;
 	enum profile_mode mode;
 	enum profile_unit unit;
+	const char *event;	/* what samples are, if not of time: the name of an event (-e), any
+				 * bytes; NULL: none, or unknown */
 	bool held_apart;	/* of memory: STATUS_HELD says which bytes are still held */
 	bool features_known;
 	uint32_t features;	/* FEATURE_* */

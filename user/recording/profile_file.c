@@ -28,7 +28,8 @@ void profile_file_init(struct profile_file *f, struct recording *r, struct row *
 		.recording = r,
 		.row = row,
 		.meta = {
-			.interval_us = sampling_interval_us(r->args.rate_hz),
+			.interval_us = r->args.mode->events ? 0 :	/* no sample is a time */
+				       sampling_interval_us(r->args.rate_hz),
 			.mode = r->args.mode->header,
 			.unit = r->args.mode->unit,
 			.features_known = true,

@@ -40,6 +40,8 @@ struct recording_args {
 	const struct record_mode_def *mode;
 	uint32_t features;	/* FEATURE_* */
 	struct recording_memory memory;
+	const char *event;	/* of a mode with events: its name; outlives the recording */
+	uint64_t event_every;	/* ... of which one of so many is recorded; 0: rate_hz a second */
 	const char *selection;	/* the user's options: "-a", "-p 12,13", "-- cmd"; copied */
 	const char *trigger;	/* what made it be written (docs/flight-recorder.md); NULL: the user
 				 * has asked for it from the beginning. Copied */

@@ -40,6 +40,7 @@
  */
 #define SESSION_DURATION_S          "duration_s"
 #define SESSION_KERNEL              "kernel"
+#define SESSION_EVENT               "event"
 #define SESSION_START_TIME          "start_time"
 #define SESSION_START_MONOTONIC_US  "start_monotonic_us"
 #define SESSION_LOST                "lost"
@@ -98,6 +99,8 @@ double session_json_duration(const struct session_json *s);
 
 /* The version of the kernel that ran during the recording; NULL: not known. May have any bytes. */
 const char *session_json_kernel(const struct session_json *s);
+/* What was recorded with -e, as session_json_kernel(). NULL: time, or memory. */
+const char *session_json_event(const struct session_json *s);
 
 /*
  * Converts a time of the recording (CLOCK_MONOTONIC) to the time of day, in ns since 1970; 0: not

@@ -41,7 +41,7 @@
 #define GIL_THREADS_MAX THREAD_NAMES_MAX
 
 /* Members of the outermost object. */
-enum { DURATION, KERNEL, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
+enum { DURATION, KERNEL, EVENT, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
 
 /* Members of a process. */
 enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, LOST_THREADS, NAMES, FREE, JIT,
@@ -143,6 +143,7 @@ static int read_text(struct session_json *s, char *why, size_t why_size)
 {
 	static const struct json_member top[TOP_CNT] = {
 		[DURATION] = { .key = SESSION_DURATION_S }, [KERNEL] = { .key = SESSION_KERNEL },
+		[EVENT] = { .key = SESSION_EVENT },
 		[START_TIME] = { .key = SESSION_START_TIME },
 		[START_US] = { .key = SESSION_START_MONOTONIC_US },
 		[LOST] = { .key = SESSION_LOST }, [PROCESSES] = { .key = SESSION_PROCESSES },
@@ -327,6 +328,11 @@ double session_json_duration(const struct session_json *s)
 const char *session_json_kernel(const struct session_json *s)
 {
 	return kept_string(s->kept, &s->top[KERNEL]);
+}
+
+const char *session_json_event(const struct session_json *s)
+{
+	return kept_string(s->kept, &s->top[EVENT]);
 }
 
 uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us)

@@ -95,8 +95,11 @@ static void json_member_losses(struct json *j, const struct shared_profile_membe
 		json_object_end(j);
 }
 
-/* Each delivered tick counts in exactly one member of "ticks" from `ends`. */
-static void json_ticks(struct json *j, const struct capture_counts *c)
+/*
+ * Each delivered tick counts in exactly one member of "ticks" from `ends`; in a recording of events,
+ * where ticks only find processes, these members are left out.
+ */
+static void json_ticks(struct json *j, const struct recording *r, const struct capture_counts *c)
 {
 	static const struct {
 		const char *key;
@@ -124,9 +127,9 @@ static void json_ticks(struct json *j, const struct capture_counts *c)
 	json_uint(j, "missed", c->bpf[CNT_MISSED]);
 	json_uint(j, "expected", c->bpf[CNT_TICK] + c->bpf[CNT_MISSED]);
 	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
+	for (i = 0; i < ARRAY_SIZE(ends) && !r->args.mode->events; i++)
 		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
-	json_uint(j, "without_stack", c->bpf[CNT_NO_STACK]);
+	json_uint(j, "without_stack", r->args.mode->events ? 0 : c->bpf[CNT_NO_STACK]);
 	json_uint(j, "received", c->received);
 	json_array(j, "cpus");
 	for (i = 0; i < c->cpu_cnt; i++) {
@@ -172,6 +175,41 @@ static void json_switches(struct json *j, const struct recording *r,
 	json_uint(j, "waits", t->waits.waits);
 	json_uint(j, "waits_repaired", t->waits.repaired);
 	json_uint(j, "waits_guessed", t->waits.guessed);
+	json_object_end(j);
+}
+
+/* With -e EVENT: each one counts in exactly one member from `ends`. */
+static void json_events(struct json *j, const struct recording *r, const struct capture_counts *c)
+{
+	static const struct {
+		const char *key;
+		enum counter cnt;
+	} ends[] = {
+		{ "samples", CNT_SAMPLE },
+		{ "other", CNT_EVENT_OTHER },
+		{ "unknown", CNT_EVENT_UNKNOWN },
+		{ "passed_over", CNT_EVENT_PASSED },
+		{ "native_thread", CNT_NATIVE_THREAD },
+		{ "no_frames", CNT_NO_FRAMES },
+		{ "beyond", CNT_EVENT_BEYOND },
+		{ "busy", CNT_BUSY },
+		{ "ring_full", CNT_RING_FULL },
+		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
+		{ "thread_state_uncertain", CNT_TSTATE_UNCERTAIN },
+	};
+	size_t i;
+
+	if (!r->args.mode->events)
+		return;
+	json_object(j, "events");
+	if (r->args.event_every)
+		json_uint(j, "every", r->args.event_every);
+	else
+		json_null(j, "every");
+	json_uint(j, "seen", c->bpf[CNT_EVENT]);
+	for (i = 0; i < ARRAY_SIZE(ends); i++)
+		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
+	json_uint(j, "without_stack", c->bpf[CNT_NO_STACK]);
 	json_object_end(j);
 }
 
@@ -377,6 +415,8 @@ static void json_where_and_when(struct json *j, const struct recording *r, struc
 	if (r->trigger)
 		json_string(j, "trigger", r->trigger);
 	json_string(j, "mode", r->args.mode->name);
+	if (r->args.mode->events)
+		json_string(j, SESSION_EVENT, r->args.event);
 	json_uint(j, "rate_hz", r->args.rate_hz);
 }
 
@@ -427,7 +467,8 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 		native_json(&j, &t.native, c);
 	if (r->args.mode->memory)
 		memory_json(&j, &t.memory, &r->args.memory);
-	json_ticks(&j, c);
+	json_events(&j, r, c);
+	json_ticks(&j, r, c);
 	json_switches(&j, r, c, &t);
 	json_cost(&j, c);
 	json_double(&j, "startup_cpu_s", c->startup_cpu_s);

@@ -3,6 +3,7 @@
  * summary.c - what a recording says about itself, for people: a count in each line, and what it
  * is a share of.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,10 +158,12 @@ static void print_outside(const struct capture_counts *c, FILE *out)
 {
 	uint64_t sent = c->bpf[CNT_NO_STACK];
 	uint64_t cnt = sent ? sent : c->bpf[CNT_NATIVE_THREAD] + c->bpf[CNT_NO_FRAMES];
-	uint64_t all = c->bpf[CNT_SAMPLE] + c->bpf[CNT_UNWANTED] + cnt;
+	uint64_t unwanted = c->bpf[CNT_EVENT] ? 0 : c->bpf[CNT_UNWANTED];
+	uint64_t all = c->bpf[CNT_SAMPLE] + unwanted + cnt;
 
 	if (percent(cnt, all) >= OUTSIDE_PCT)
 		summary_share(out, "without a stack", cnt, all,
+			      c->bpf[CNT_EVENT] ? "the events were outside Python" :
 			      sent ? "the CPU time of these processes was outside Python" :
 				     "the CPU time of these processes was outside Python, and is "
 				     "not in the files");
@@ -245,6 +248,20 @@ static void print_place(const struct recording *r, FILE *out)
 	free(text);
 }
 
+/* What was recorded, and how often. */
+static void print_how(const struct recording *r, FILE *out)
+{
+	char name[256];
+
+	if (r->args.mode->events)
+		fprintf(out, ", event %s", escape_text(r->args.event, strlen(r->args.event), name,
+						       sizeof(name)));
+	if (r->args.mode->events && r->args.event_every > 1)
+		fprintf(out, ", one of %" PRIu64, r->args.event_every);
+	if (!r->args.mode->memory && !(r->args.mode->events && r->args.event_every))
+		fprintf(out, " at %u Hz", r->args.rate_hz);
+}
+
 void recording_print(const struct recording *r, const struct capture_counts *c, FILE *out)
 {
 	size_t rows = recording_row_cnt(r);
@@ -255,8 +272,7 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 	fprintf(out, ": %zu %s, %zu %s, %.1f s", r->file_cnt,
 		text_plural(r->file_cnt, "file", "files"), rows,
 		text_plural(rows, "process", "processes"), t.elapsed_s);
-	if (!r->args.mode->memory)
-		fprintf(out, " at %u Hz", r->args.rate_hz);
+	print_how(r, out);
 	fprintf(out, "\n");
 	if (r->args.mode->memory) {
 		summary_count(out, "allocations", t.memory.allocs);

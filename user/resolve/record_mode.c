@@ -41,6 +41,10 @@ const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
 	},
 };
 
+const struct record_mode_def record_mode_event = {	/* ticks discover processes */
+	.name = "event", .header = MODE_UNKNOWN, .unit = UNIT_SAMPLES, .events = true,
+};
+
 uint64_t sampling_interval_us(uint32_t rate_hz)
 {
 	return lround(1e6 / rate_hz);

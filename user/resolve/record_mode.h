@@ -27,11 +27,14 @@ struct record_mode_def {
 	bool wait_frames;	/* blocked threads get a frame: <blocked in read> */
 	bool runnable_frames;	/* runnable threads get a frame: <waiting for a CPU> */
 	bool memory;		/* page faults, or allocations, are events: MEMORY_* */
+	bool events;		/* what -e names is recorded, not time */
 	bool exceptions;	/* an exception's type is a frame: <exception ValueError> */
 	uint8_t need_status;	/* samples have at least one of these STATUS_*; 0: all samples */
 };
 
 extern const struct record_mode_def record_modes[RECORD_MODE_CNT];
+/* With -e EVENT, which is no word of -m. */
+extern const struct record_mode_def record_mode_event;
 
 /* The interval at this rate in us, the unit of profiles. */
 uint64_t sampling_interval_us(uint32_t rate_hz);

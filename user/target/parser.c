@@ -24,7 +24,7 @@
 #define SLOW_TURNS 30
 /* Many calls can be short, and take long together. */
 #define BRIEF_NS 5000000ull
-enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX, FUNCTIONS };
+enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX, FUNCTIONS, SDT };
 
 struct shared {
 	union {
@@ -54,6 +54,11 @@ struct shared {
 			char names[PARSER_FUNCTIONS_MAX][PARSER_FUNCTION_BYTES];
 			uint64_t offsets[PARSER_FUNCTIONS_MAX];
 		} functions;
+		struct {
+			char provider[PARSER_FUNCTION_BYTES], name[PARSER_FUNCTION_BYTES];
+			struct elf_sdt_place places[ELF_SDT_PLACES_MAX];
+			uint32_t cnt;
+		} sdt;
 	};
 };
 
@@ -161,10 +166,26 @@ static int find_functions(void *shared, const int *fds)
 	return err;
 }
 
+/* As with find_functions(). */
+static int find_sdt(void *shared, const int *fds)
+{
+	struct elf_sdt_place places[ELF_SDT_PLACES_MAX];
+	struct shared *s = shared;
+	struct elf_file f;
+	uint32_t cnt = 0;
+	int err = elf_file_open(&f, fds[0]);
+
+	if (!err)
+		err = elf_sdt_find(&f, s->sdt.provider, s->sdt.name, places, &cnt);
+	memcpy(s->sdt.places, places, cnt * sizeof(*places));
+	s->sdt.cnt = cnt;
+	return err;
+}
+
 static const worker_fn functions[] = {
 	[IMAGE] = image, [MEM] = mem, [SELF_BELOW] = self_below, [DESCRIBE] = describe,
 	[LIBRARY] = library, [CONTAINER] = container,
-	[THREAD_CTX] = thread_ctx, [FUNCTIONS] = find_functions,
+	[THREAD_CTX] = thread_ctx, [FUNCTIONS] = find_functions, [SDT] = find_sdt,
 };
 static const char *const calls[] = { "pread64", "read", "fstat", "newfstatat", NULL };
 static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
@@ -368,6 +389,25 @@ int parser_functions(int fd, const char *const *names, uint64_t *offsets, uint32
 	if (!err)
 		memcpy(offsets, s->functions.offsets, cnt * sizeof(*offsets));
 	return err;
+}
+
+int parser_sdt(int fd, const char *provider, const char *name,
+	       struct elf_sdt_place places[ELF_SDT_PLACES_MAX], uint32_t *cnt)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	*cnt = 0;
+	if (!s)
+		return err;
+	snprintf(s->sdt.provider, sizeof(s->sdt.provider), "%s", provider);
+	snprintf(s->sdt.name, sizeof(s->sdt.name), "%s", name);
+	err = call(SDT, fd, -1);
+	if (err)
+		return err;
+	*cnt = s->sdt.cnt < ELF_SDT_PLACES_MAX ? s->sdt.cnt : ELF_SDT_PLACES_MAX;
+	memcpy(places, s->sdt.places, *cnt * sizeof(*places));
+	return 0;
 }
 
 void parser_end(void)

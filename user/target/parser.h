@@ -17,6 +17,7 @@
 
 #include "bpf/abi.h"
 #include "cpython/image.h"
+#include "elf/elf_sdt.h"
 #include "elf/elf_tls.h"
 #include "host/containers.h"
 #include "worker/worker.h"
@@ -78,8 +79,15 @@ int parser_thread_ctx(int fd, struct elf_tls *out);
  * found.
  */
 #define PARSER_FUNCTIONS_MAX 64
-#define PARSER_FUNCTION_BYTES 48
+#define PARSER_FUNCTION_BYTES 128
 int parser_functions(int fd, const char *const *names, uint64_t *offsets, uint32_t cnt);
+
+/*
+ * Find the places of a USDT probe: elf_sdt_find(). Names longer than PARSER_FUNCTION_BYTES are not
+ * found.
+ */
+int parser_sdt(int fd, const char *provider, const char *name,
+	       struct elf_sdt_place places[ELF_SDT_PLACES_MAX], uint32_t *cnt);
 
 /* End it. The next call starts another, if it is our own. */
 void parser_end(void);

@@ -163,6 +163,19 @@ static void test_record(void **state)
 	assert_int_equal(o.record.capture.event, SAMPLER_CYCLES);
 	assert_int_equal(parse("-aecpu-clock"), 0);
 	assert_int_equal(o.record.capture.event, SAMPLER_CLOCK);
+	assert_int_equal(o.record.event.kind, EVENT_NONE);
+	assert_int_equal(parse("-a -e cycles -e cs -c 10k"), 0);
+	assert_int_equal(o.record.event.kind, EVENT_SOFTWARE);
+	assert_int_equal(o.record.capture.event_every, 10000);
+	assert_int_equal(parse("-a -e cs"), 0);
+	assert_int_equal(o.record.capture.event_every, 1);
+	assert_int_equal(parse("-a -e cache-misses"), 0);
+	assert_int_equal(o.record.capture.event_every, 0);
+	assert_int_equal(parse("-a -e cache-misses -r 499"), 0);
+	assert_int_equal(o.record.rate_hz, 499);
+	assert_int_equal(parse("-a -e cs -C 0"), 0);
+	assert_int_equal(parse("-a -e cs -e cycles"), 0);
+	assert_int_equal(o.record.event.kind, EVENT_NONE);
 	assert_int_equal(parse("-ar99 --compression=zstd"), 0);
 	assert_int_equal(o.record.rate_hz, 99);
 	assert_true(o.record.recording.compress);
@@ -349,7 +362,7 @@ static void test_usage_errors(void **state)
 		"-a -z", "-a --al", "-a --rate", "-a -r",
 		"-a -r 0", "-a -d 0", "-a -d -1", "-a --json=1", "-a --rate=", "-a -o",
 		"-a --output=", "-p", "-p x", "-p 0", "-p -1", "-p 1,", "-p ,1", "-p 1,,2",
-		"-p 1x", "-p 4194305", "-p 99999999999999999999", "-a -e", "-a -e instructions",
+		"-p 1x", "-p 4194305", "-p 99999999999999999999", "-a -e", "-a -e instruktions",
 		"-a --layout old", "-a --compression gzip", "info", "report", "replay",
 		"info --by line a", "report --by x a", "report --sort x a", "report --limit x a",
 		"report --limit -1 a", "report --limit= a", "report --limit 4294967296 a",

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "heap/heap_price.h"
-#include "heap/uprobe_event.h"
+#include "probe/uprobe_event.h"
 
 static struct {
 	unsigned int entered, returned, detached;

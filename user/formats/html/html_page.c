@@ -155,7 +155,8 @@ static int put_process(struct json *j, const struct html_process *p)
 	snprintf(python, sizeof(python), "%u.%u.%u", m->python_major, m->python_minor,
 		 m->python_micro);
 	json_string(j, "python", m->python_major ? python : NULL);
-	json_string(j, "mode", profile_mode_known(m->mode) ? profile_mode_name(m->mode) : NULL);
+	json_string(j, "mode", m->event ? m->event :
+			       profile_mode_known(m->mode) ? profile_mode_name(m->mode) : NULL);
 	json_string(j, "unit", profile_unit_name(m->unit));
 	json_uint(j, "interval_us", m->interval_us);
 	if (m->held_apart)

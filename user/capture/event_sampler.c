@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fault_sampler.c - opens, starts and changes the events of page faults. See fault_sampler.h.
+ * event_sampler.c - opens, starts and changes the events of each CPU. See event_sampler.h.
  *
  * An event ends when its CPU goes offline, and stays so when the CPU is online again. Whether that
  * has happened shows in the time for which the kernel says it was enabled, which stands still.
  */
-#include "capture/fault_sampler.h"
+#include "capture/event_sampler.h"
 
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -21,18 +21,18 @@
 #include "capture/fault_period.h"
 #include "host/proc.h"
 
-struct cpu_faults {
+struct counted_cpu {
 	int cpu;
 	int fd;			/* -1: there is no event */
 	struct bpf_link *link;	/* owns fd after it was attached; NULL: the event chooses none */
-	uint32_t period;
+	uint64_t period;	/* or the frequency */
 	uint64_t enabled_ns;	/* for how long the event was enabled when last looked at */
 };
 
-struct fault_sampler {
-	struct fault_sampler_args args;
+struct event_sampler {
+	struct event_sampler_args args;
 	bool fixed_cpus, started, paused;
-	struct cpu_faults *cpus;
+	struct counted_cpu *cpus;
 	int cnt;
 	int turn;		/* whose period changes next */
 	uint64_t turn_ns;	/* when */
@@ -40,7 +40,7 @@ struct fault_sampler {
 };
 
 /* xorshift64* (Vigna 2016) */
-static uint64_t next_random(struct fault_sampler *f)
+static uint64_t next_random(struct event_sampler *f)
 {
 	f->random ^= f->random >> 12;
 	f->random ^= f->random << 25;
@@ -48,14 +48,16 @@ static uint64_t next_random(struct fault_sampler *f)
 	return (f->random * 0x2545f4914f6cdd1dull) >> 16;
 }
 
-static uint32_t next_period(struct fault_sampler *f)
+static uint64_t next_period(struct event_sampler *f)
 {
+	if (!f->args.every_bytes)
+		return f->args.hz ? f->args.hz : f->args.period;
 	return fault_period(f->args.every_bytes, f->args.page_bytes, next_random(f));
 }
 
 /* ---- one CPU ---- */
 
-static void stop_cpu(struct cpu_faults *c)
+static void stop_cpu(struct counted_cpu *c)
 {
 	if (c->link)
 		bpf_link__destroy(c->link);	/* closes fd */
@@ -66,31 +68,32 @@ static void stop_cpu(struct cpu_faults *c)
 }
 
 /* 0 or -errno. */
-static int open_cpu(struct fault_sampler *f, struct cpu_faults *c)
+static int open_cpu(struct event_sampler *f, struct counted_cpu *c)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
+		.type = f->args.type,
 		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_PAGE_FAULTS_MIN,
-		.sample_period = next_period(f),
+		.config = f->args.config,
+		.sample_period = next_period(f),	/* a union with .sample_freq */
+		.freq = f->args.hz > 0,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED,
 		.disabled = 1,	/* the program's attachment enables it */
 	};
 
 	c->enabled_ns = 0;
-	c->period = (uint32_t)attr.sample_period;
+	c->period = attr.sample_period;
 	c->fd = syscall(SYS_perf_event_open, &attr, -1, c->cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	return c->fd < 0 ? -errno : 0;
 }
 
-static void enable_cpu(struct cpu_faults *c, bool enable)
+static void enable_cpu(struct counted_cpu *c, bool enable)
 {
 	if (c->fd >= 0)
 		ioctl(c->fd, enable ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 /* 0 or -errno; then the CPU has no event. */
-static int start_cpu(struct fault_sampler *f, struct cpu_faults *c)
+static int start_cpu(struct event_sampler *f, struct counted_cpu *c)
 {
 	int err = c->fd < 0 ? open_cpu(f, c) : 0;
 
@@ -107,7 +110,7 @@ static int start_cpu(struct fault_sampler *f, struct cpu_faults *c)
 }
 
 /* Has the CPU been offline since the last call? */
-static bool has_ended(const struct fault_sampler *f, struct cpu_faults *c)
+static bool has_ended(const struct event_sampler *f, struct counted_cpu *c)
 {
 	uint64_t value[2], before = c->enabled_ns;	/* of read(2): the count, then the time */
 
@@ -123,8 +126,8 @@ static bool has_ended(const struct fault_sampler *f, struct cpu_faults *c)
  * Call how() for each CPU. 0; or -errno, and *cpu is the CPU for which it failed: then no CPU has
  * an event.
  */
-static int each_cpu(struct fault_sampler *f,
-		    int (*how)(struct fault_sampler *f, struct cpu_faults *c), int *cpu)
+static int each_cpu(struct event_sampler *f,
+		    int (*how)(struct event_sampler *f, struct counted_cpu *c), int *cpu)
 {
 	int i, err, done = 0;
 
@@ -134,7 +137,7 @@ static int each_cpu(struct fault_sampler *f,
 			continue;	/* it went offline after the CPUs were listed */
 		if (err) {
 			*cpu = f->cpus[i].cpu;
-			fault_sampler_stop(f);
+			event_sampler_stop(f);
 			return err;
 		}
 		done++;
@@ -142,33 +145,55 @@ static int each_cpu(struct fault_sampler *f,
 	return done ? 0 : -ENODEV;
 }
 
-/* Log why. Returns err. */
-static int complain(int cpu, int err)
+/* What to do about it; "": nothing is known. */
+static const char *remedy(const struct event_sampler *f, int err)
 {
-	log_error("cannot follow the page faults of CPU %d: %s%s", cpu, strerror(-err),
-		  err == -EPERM || err == -EACCES ?
-			  ": perf_event_open(2) is denied, by a seccomp filter "
-			  "(containers have one) or a security module" :
-		  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
-		  err == -ENODEV ? ": it is offline; choose others with -C" : "");
+	switch (err) {
+	case -EPERM:
+	case -EACCES:
+		return ": perf_event_open(2) is denied, by a seccomp filter (containers have one) or "
+		       "a security module";
+	case -EMFILE:
+		return ": raise the limit of open files (ulimit -n)";
+	case -ENODEV:
+		return ": it is offline; choose others with -C";
+	case -EINVAL:
+		return f->args.hz ? ": lower -r or raise kernel.perf_event_max_sample_rate" : "";
+	case -EBUSY:
+		return ": another program has all of the hardware's counters";
+	default:
+		return "";
+	}
+}
+
+/* Log why. Returns err. */
+static int complain(const struct event_sampler *f, int cpu, int err)
+{
+	if (f->args.type == PERF_TYPE_HARDWARE && (err == -ENOENT || err == -EOPNOTSUPP))
+		log_error("this machine's hardware counts no %s (virtual machines seldom have "
+			  "hardware counters; `perf list hw` shows them): choose a software event "
+			  "such as page-faults, or record on the physical machine", f->args.what);
+	else
+		log_error("cannot follow the %s of CPU %d: %s%s", f->args.what, cpu,
+			  strerror(-err), remedy(f, err));
 	return err;
 }
 
-static struct cpu_faults *add_cpu(struct fault_sampler *f, int cpu)
+static struct counted_cpu *add_cpu(struct event_sampler *f, int cpu)
 {
-	struct cpu_faults *bigger = realloc(f->cpus, (f->cnt + 1) * sizeof(*bigger)), *c;
+	struct counted_cpu *bigger = realloc(f->cpus, (f->cnt + 1) * sizeof(*bigger)), *c;
 
 	if (!bigger)
 		return NULL;
 	f->cpus = bigger;
 	c = &bigger[f->cnt++];
-	*c = (struct cpu_faults){ .cpu = cpu, .fd = -1 };
+	*c = (struct counted_cpu){ .cpu = cpu, .fd = -1 };
 	return c;
 }
 
-struct fault_sampler *fault_sampler_new(const struct fault_sampler_args *args)
+struct event_sampler *event_sampler_new(const struct event_sampler_args *args)
 {
-	struct fault_sampler *f = calloc(1, sizeof(*f));
+	struct event_sampler *f = calloc(1, sizeof(*f));
 	int *cpus = NULL, cnt, cpu = 0, i, err = 0;
 
 	if (!f)
@@ -187,33 +212,33 @@ struct fault_sampler *fault_sampler_new(const struct fault_sampler_args *args)
 		err = each_cpu(f, open_cpu, &cpu);
 	if (!err)
 		return f;
-	complain(cpu, err);
-	fault_sampler_free(f);
+	complain(f, cpu, err);
+	event_sampler_free(f);
 	errno = -err;
 	return NULL;
 }
 
-void fault_sampler_free(struct fault_sampler *f)
+void event_sampler_free(struct event_sampler *f)
 {
 	if (!f)
 		return;
-	fault_sampler_stop(f);
+	event_sampler_stop(f);
 	free(f->cpus);
 	free(f);
 }
 
-int fault_sampler_start(struct fault_sampler *f)
+int event_sampler_start(struct event_sampler *f)
 {
 	int cpu = 0, err = each_cpu(f, start_cpu, &cpu);
 
 	if (err)
-		return complain(cpu, err);
+		return complain(f, cpu, err);
 	f->started = true;
 	f->turn_ns = now_ns() + fault_turn_ns((unsigned int)f->cnt);
 	return 0;
 }
 
-void fault_sampler_pause(struct fault_sampler *f, bool pause)
+void event_sampler_pause(struct event_sampler *f, bool pause)
 {
 	int i;
 
@@ -224,12 +249,12 @@ void fault_sampler_pause(struct fault_sampler *f, bool pause)
 		enable_cpu(&f->cpus[i], !pause);
 }
 
-void fault_sampler_vary(struct fault_sampler *f)
+void event_sampler_vary(struct event_sampler *f)
 {
 	uint64_t now = now_ns(), period;
-	struct cpu_faults *c;
+	struct counted_cpu *c;
 
-	if (!f->started || f->paused || now < f->turn_ns)
+	if (!f->args.every_bytes || !f->started || f->paused || now < f->turn_ns)
 		return;
 	f->turn_ns = now + fault_turn_ns((unsigned int)f->cnt);
 	f->turn = (f->turn + 1) % f->cnt;
@@ -238,10 +263,10 @@ void fault_sampler_vary(struct fault_sampler *f)
 	/* The BPF side sees a change by the period. */
 	if (c->fd < 0 || period == c->period || ioctl(c->fd, PERF_EVENT_IOC_PERIOD, &period))
 		return;
-	c->period = (uint32_t)period;
+	c->period = period;
 }
 
-static struct cpu_faults *find_cpu(const struct fault_sampler *f, int cpu)
+static struct counted_cpu *find_cpu(const struct event_sampler *f, int cpu)
 {
 	int i;
 
@@ -251,7 +276,7 @@ static struct cpu_faults *find_cpu(const struct fault_sampler *f, int cpu)
 	return NULL;
 }
 
-void fault_sampler_refresh(struct fault_sampler *f)
+void event_sampler_refresh(struct event_sampler *f)
 {
 	int *cpus = NULL, cnt, k;
 
@@ -259,7 +284,7 @@ void fault_sampler_refresh(struct fault_sampler *f)
 		return;
 	cnt = proc_online_cpus(&cpus);
 	for (k = 0; k < cnt; k++) {
-		struct cpu_faults *c = find_cpu(f, cpus[k]);
+		struct counted_cpu *c = find_cpu(f, cpus[k]);
 
 		if (!c && !f->fixed_cpus)
 			c = add_cpu(f, cpus[k]);
@@ -271,7 +296,7 @@ void fault_sampler_refresh(struct fault_sampler *f)
 	free(cpus);
 }
 
-void fault_sampler_stop(struct fault_sampler *f)
+void event_sampler_stop(struct event_sampler *f)
 {
 	int i;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* uprobe_event.c - see uprobe_event.h. */
-#include "heap/uprobe_event.h"
+#include "probe/uprobe_event.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,6 +15,8 @@
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
 /* kernel/events/core.c, PERF_PROBE_CONFIG_IS_RETPROBE; format/retprobe says the same: "config:0" */
 #define IS_RETPROBE 1
+/* kernel/events/core.c, PERF_UPROBE_REF_CTR_OFFSET_SHIFT; format/ref_ctr_offset: "config:32-63" */
+#define SEMAPHORE_SHIFT 32
 
 int uprobe_event_type(void)
 {
@@ -33,16 +35,20 @@ int uprobe_event_type(void)
 	return (int)strtol(text, NULL, 10);
 }
 
-int uprobe_event_open(int type, pid_t tgid, const char *path, uint64_t offset, bool returns)
+int uprobe_event_open(int type, pid_t tgid, const char *path, const struct uprobe_place *place)
 {
 	struct perf_event_attr attr = {
 		.type = (uint32_t)type,
 		.size = sizeof(attr),
-		.config = returns ? IS_RETPROBE : 0,
+		.config = (place->returns ? IS_RETPROBE : 0) | place->semaphore << SEMAPHORE_SHIFT,
 		.uprobe_path = (uint64_t)(uintptr_t)path,
-		.probe_offset = offset,
+		.probe_offset = place->offset,
 	};
-	int fd = (int)syscall(SYS_perf_event_open, &attr, tgid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd;
 
+	if (place->semaphore > UINT32_MAX)
+		return -E2BIG;
+	fd = (int)syscall(SYS_perf_event_open, &attr, tgid ? tgid : -1, tgid ? -1 : 0, -1,
+			  PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }

@@ -2,31 +2,33 @@
 /*
  * prober.c - see prober.h: the function of the worker, and the calls to it.
  *
- * Each file that defines malloc() and free() is an allocator. There may be several, for example one
- * of LD_PRELOAD and the C library's, of which the dynamic linker chooses for each caller: all are
- * probed, and a call that one of them makes to another counts once (heap.bpf.c).
+ * All files that have what is wanted are probed. Of an allocator there may be several, for example
+ * one of LD_PRELOAD and the C library's, of which the dynamic linker chooses for each caller.
  */
-#include "heap/prober.h"
+#include "probe/prober.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/util.h"
-#include "heap/heap_functions.h"
-#include "heap/uprobe_event.h"
 #include "host/proc.h"
 #include "host/reader.h"
-#include "target/parser.h"
+#include "host/regular.h"
+#include "probe/uprobe_event.h"
 
 /* include/uapi/linux/capability.h, since 5.8 and 5.9; older headers lack them */
 #define CAP_PERFMON_BIT 38
 #define CAP_CHECKPOINT_RESTORE_BIT 40
 
 #define MAPPED_FILES_MAX 1024	/* that are looked at */
+#define KNOWN_FILES_MAX 256	/* that are probed everywhere */
 #define TICK_NS 10000000ull	/* of /proc/PID/stat: USER_HZ is 100 */
 /* How long to wait for an answer: to probe a function takes up to some milliseconds. */
 #define ANSWER_MS 500
@@ -43,12 +45,20 @@ struct probed {
 struct shared {
 	struct parser_use parser;
 	pid_t new_parser;
-	pid_t tgid;
-	uint64_t start_ns;
 	int type;
-	bool returns;
+	struct prober_wanted wanted;
 	struct prober_found found;
 };
+
+bool prober_is_called(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	size_t len = strlen(name);
+
+	return !strncmp(base, name, len) &&
+	       (!base[len] || base[len] == '.' || base[len] == '-' ||
+		isdigit((unsigned char)base[len]));
+}
 
 /* ---- in the worker ---- */
 
@@ -58,10 +68,13 @@ struct mapped_file {
 };
 
 static struct {
+	struct prober_wanted wanted;
+	int type;
 	struct mapped_file files[MAPPED_FILES_MAX];
 	unsigned int cnt;
 	struct prober_found found;
-	const char *names[HEAP_FUNCTION_CNT];
+	struct { uint64_t dev, ino; } known[KNOWN_FILES_MAX];
+	unsigned int known_cnt;
 } self;
 
 /* The end of a long path says more than its begin. */
@@ -72,13 +85,20 @@ static void copy_name(char out[PROBER_NAME_BYTES], const char *path)
 	memcpy(out, path + cut, len - cut + 1);
 }
 
+static bool is_wanted(const char *path)
+{
+	const char *file = self.wanted.file;
+
+	return strchr(file, '/') ? !strcmp(path, file) : !*file || prober_is_called(path, file);
+}
+
 /* Callback of proc_maps(): one mapping with code of each file. */
 static int add_mapped(void *ctx, const struct proc_map *m)
 {
 	struct mapped_file *f = &self.files[self.cnt];
 	unsigned int i;
 
-	if (!m->exec || !m->inode)
+	if (!m->exec || !m->inode || !is_wanted(m->path))
 		return 0;
 	for (i = 0; i < self.cnt; i++)
 		if (self.files[i].ino == m->inode && self.files[i].dev == m->dev)
@@ -120,6 +140,27 @@ static void send_event(int to, unsigned int function, bool returns, int event)
 		self.found.first_err = -errno;
 }
 
+/* Probe a place of the file fd. */
+static void probe_place(int fd, unsigned int function, const struct uprobe_place *place, int to)
+{
+	char path[32];
+	int event;
+
+	if (self.found.probe_cnt == PROBER_EVENTS_MAX) {
+		self.found.first_err = self.found.first_err ? self.found.first_err : -E2BIG;
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	event = uprobe_event_open(self.type, self.wanted.everywhere ? 0 : self.wanted.tgid, path,
+				  place);
+	if (event < 0) {
+		self.found.first_err = self.found.first_err ? self.found.first_err : event;
+		return;
+	}
+	send_event(to, function, place->returns, event);
+	close(event);
+}
+
 /* Two names may be of the same function. */
 static bool is_first(const uint64_t *offsets, unsigned int i)
 {
@@ -131,81 +172,151 @@ static bool is_first(const uint64_t *offsets, unsigned int i)
 	return true;
 }
 
-static void probe_functions(const struct shared *s, int fd, const uint64_t *offsets, int to)
+/* Does the file have all functions that are needed? As parser_functions(). */
+static int find_needed(int fd, const char *const *names)
 {
-	unsigned int i;
-	char path[32];
-	int event;
+	uint64_t needed[PARSER_FUNCTIONS_MAX];
+	uint32_t cnt = self.wanted.needed, i;
+	int err = parser_functions(fd, names, needed, cnt);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	for (i = 0; i < HEAP_FUNCTION_CNT; i++) {
-		if (!offsets[i] || !is_first(offsets, i) ||
-		    (s->returns && !heap_shape_returns(heap_functions[i].shape)))
-			continue;
-		event = uprobe_event_open(s->type, s->tgid, path, offsets[i], s->returns);
-		if (event < 0) {
-			self.found.first_err = self.found.first_err ? self.found.first_err : event;
-			continue;
-		}
-		send_event(to, i, s->returns, event);
-		close(event);
-	}
-}
-
-/* Where a file has its functions. 0; -ENOENT: it is no allocator; -EBUSY: it did not answer. */
-static int find_functions(int fd, uint64_t *offsets)
-{
-	uint64_t needed[HEAP_FUNCTION_NEEDED];
-	int err = parser_functions(fd, self.names, needed, HEAP_FUNCTION_NEEDED);
-	unsigned int i;
-
-	for (i = 0; !err && i < HEAP_FUNCTION_NEEDED; i++)
+	for (i = 0; !err && i < cnt; i++)
 		err = needed[i] ? 0 : -ENOENT;
-	return err ? err : parser_functions(fd, self.names, offsets, HEAP_FUNCTION_CNT);
+	return err;
 }
 
-/* 0, or -EBUSY. Files that cannot be opened or read are none. */
-static int probe_file(const struct shared *s, const struct mapped_file *f, int to)
+/* 0; -ENOENT: it has none; -EBUSY: it did not answer. */
+static int probe_functions(int fd, int to)
 {
-	/* By no path, which others can change meanwhile. */
+	const struct prober_wanted *w = &self.wanted;
+	uint64_t offsets[PARSER_FUNCTIONS_MAX];
+	const char *names[PARSER_FUNCTIONS_MAX];
+	uint32_t i;
+	int err;
+
+	for (i = 0; i < w->cnt; i++)
+		names[i] = w->names[i];
+	err = find_needed(fd, names);
+	if (!err)
+		err = parser_functions(fd, names, offsets, w->cnt);
+	for (i = 0; !err && i < w->cnt; i++)
+		if (offsets[i] && is_first(offsets, i) && !(w->left_out >> i & 1))
+			probe_place(fd, i, &(struct uprobe_place){ .offset = offsets[i],
+								   .returns = w->returns }, to);
+	return err;
+}
+
+/* As probe_functions(). */
+static int probe_usdt(int fd, int to)
+{
+	struct elf_sdt_place places[ELF_SDT_PLACES_MAX];
+	uint32_t cnt = 0, i;
+	int err = parser_sdt(fd, self.wanted.provider, self.wanted.probe, places, &cnt);
+
+	for (i = 0; !err && i < cnt; i++)
+		probe_place(fd, 0, &(struct uprobe_place){ .offset = places[i].offset,
+							   .semaphore = places[i].semaphore }, to);
+	return err;
+}
+
+/* Was the file probed everywhere before? */
+static bool is_known(const struct stat *st)
+{
+	unsigned int i;
+
+	for (i = 0; self.wanted.everywhere && i < self.known_cnt; i++)
+		if (self.known[i].dev == st->st_dev && self.known[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+static void remember(const struct stat *st)
+{
+	if (!self.wanted.everywhere || self.known_cnt == KNOWN_FILES_MAX)
+		return;
+	self.known[self.known_cnt].dev = st->st_dev;
+	self.known[self.known_cnt++].ino = st->st_ino;
+}
+
+/* 0, also if the file has nothing that is wanted; or -EBUSY. */
+static int probe_file(int fd, const char name[PROBER_NAME_BYTES], int to)
+{
+	struct stat st;
+	int err;
+
+	if (fstat(fd, &st))
+		return 0;
+	if (is_known(&st)) {
+		self.found.known = true;
+		return 0;
+	}
+	if (self.found.file_cnt == PROBER_FILES_MAX)
+		return 0;
+	err = self.wanted.cnt ? probe_functions(fd, to) : probe_usdt(fd, to);
+	if (!err) {
+		memcpy(self.found.names[self.found.file_cnt++], name, PROBER_NAME_BYTES);
+		remember(&st);
+	} else if (err != -ENOENT && err != -EBUSY && !self.found.first_err) {
+		self.found.first_err = err;
+	}
+	return err == -EBUSY ? err : 0;
+}
+
+/* By no path, which others can change meanwhile. Files that cannot be opened are none. */
+static int probe_mapped(const struct mapped_file *f, int to)
+{
 	const struct proc_map map = { .start = f->start, .end = f->end, .path = "" };
-	uint64_t offsets[HEAP_FUNCTION_CNT];
-	int fd = proc_open_mapped(s->tgid, &map), err;
+	int fd = proc_open_mapped(self.wanted.tgid, &map), err;
 
 	if (fd < 0)
 		return 0;
-	err = find_functions(fd, offsets);
-	if (!err && self.found.file_cnt < PROBER_FILES_MAX) {
-		memcpy(self.found.names[self.found.file_cnt++], f->name, PROBER_NAME_BYTES);
-		probe_functions(s, fd, offsets, to);
-	}
+	err = probe_file(fd, f->name, to);
 	close(fd);
-	return err == -EBUSY ? err : 0;
+	return err;
+}
+
+static int probe_process(int to)
+{
+	const struct prober_wanted *w = &self.wanted;
+	int err = is_same_process(w->tgid, w->start_ns);
+	unsigned int i;
+
+	if (!err)
+		err = proc_maps(w->tgid, add_mapped, NULL);
+	if (err == -E2BIG || err == -EFBIG)
+		err = 0;
+	for (i = 0; !err && i < self.cnt; i++)
+		err = probe_mapped(&self.files[i], to);
+	return err ? err : is_same_process(w->tgid, w->start_ns);
+}
+
+static int probe_path(int to)
+{
+	int fd = open_regular(AT_FDCWD, self.wanted.path, 0), err;
+	char name[PROBER_NAME_BYTES];
+
+	if (fd < 0)
+		return fd;
+	copy_name(name, self.wanted.path);
+	err = probe_file(fd, name, to);
+	close(fd);
+	return err;
 }
 
 static int probe(void *shared, const int *fds)
 {
 	struct shared *s = shared;
-	const struct shared asked = *s;
-	unsigned int i;
 	int err;
 
 	self.cnt = 0;
 	memset(&self.found, 0, sizeof(self.found));
-	for (i = 0; i < HEAP_FUNCTION_CNT; i++)
-		self.names[i] = heap_functions[i].name;
-	parser_for(asked.tgid, &s->parser);
-	err = is_same_process(asked.tgid, asked.start_ns);
-	if (!err)
-		err = proc_maps(asked.tgid, add_mapped, NULL);
-	if (err == -E2BIG || err == -EFBIG)
-		err = 0;
-	for (i = 0; !err && i < self.cnt; i++)
-		err = probe_file(&asked, &self.files[i], fds[0]);
-	if (!err)
-		err = is_same_process(asked.tgid, asked.start_ns);
+	self.wanted = s->wanted;
+	self.type = s->type;
+	parser_for(self.wanted.tgid, &s->parser);
+	err = *self.wanted.path ? probe_path(fds[0]) : probe_process(fds[0]);
 	s->found = self.found;
-	return err ? err : self.found.file_cnt ? 0 : -ENOENT;
+	if (err || self.found.file_cnt || self.found.known)
+		return err;
+	return *self.wanted.path && self.found.first_err ? self.found.first_err : -ENOENT;
 }
 
 static int set_parser(void *shared, const int *fds)
@@ -230,9 +341,9 @@ static const struct jail jail = {
 	.calls = calls,
 };
 
-const struct worker_kind heap_prober_kind = {
+const struct worker_kind prober_kind = {
 	.name = "tachbpf-prober",
-	.does = "probes the allocator of one process, for --allocations",
+	.does = "probes functions, for --allocations and -e uprobe: and usdt:",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
@@ -242,7 +353,7 @@ const struct worker_kind heap_prober_kind = {
 
 /* ---- in the program ---- */
 
-static struct worker prober = { .kind = &heap_prober_kind };
+static struct worker prober = { .kind = &prober_kind };
 static struct worker parser = { .kind = &parser_kind };
 
 static int call(enum function f, pid_t about, const int *fds)
@@ -303,7 +414,7 @@ static int receive_event(int fd, struct probed *p, int *event)
 	if (!c || c->cmsg_type != SCM_RIGHTS || c->cmsg_len != CMSG_LEN(sizeof(int)))
 		return -EBADMSG;
 	memcpy(event, CMSG_DATA(c), sizeof(*event));
-	if (n == sizeof(*p) && p->function < HEAP_FUNCTION_CNT)
+	if (n == sizeof(*p) && p->function < PARSER_FUNCTIONS_MAX)
 		return 0;
 	close(*event);
 	return -EBADMSG;
@@ -322,25 +433,25 @@ static int take_events(int fd, bool returns, prober_take_fn take, void *ctx)
 	return err == -EAGAIN ? 0 : err;
 }
 
-/* All events fit into the socket: HEAP_FUNCTION_CNT * PROBER_FILES_MAX messages at most. */
-static int probe_by_worker(bool returns, prober_take_fn take, void *ctx, pid_t tgid)
+/* All events fit into the socket: PROBER_EVENTS_MAX messages at most. */
+static int probe_by_worker(const struct prober_wanted *w, prober_take_fn take, void *ctx)
 {
 	int pair[2], fds[WORKER_FDS_MAX] = { -1, -1 }, err, taken;
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	fds[0] = pair[1];
-	err = call(PROBE, tgid, fds);
+	err = call(PROBE, w->tgid, fds);
 	close(pair[1]);
-	taken = take_events(pair[0], returns, take, ctx);
+	taken = take_events(pair[0], w->returns, take, ctx);
 	close(pair[0]);
 	return err ? err : taken;
 }
 
-int prober_probe(pid_t tgid, uint64_t start_ns, bool returns, prober_take_fn take, void *ctx,
+int prober_probe(const struct prober_wanted *wanted, prober_take_fn take, void *ctx,
 		 struct prober_found *found)
 {
-	int err = start_for(tgid), type = uprobe_event_type();
+	int err = start_for(wanted->tgid), type = uprobe_event_type();
 	struct shared *s = prober.shared;
 	uint32_t i;
 
@@ -348,11 +459,9 @@ int prober_probe(pid_t tgid, uint64_t start_ns, bool returns, prober_take_fn tak
 	if (err || type < 0)
 		return err ? err : type;
 	s->parser = (struct parser_use){ 0 };
-	s->tgid = tgid;
-	s->start_ns = start_ns;
+	s->wanted = *wanted;
 	s->type = type;
-	s->returns = returns;
-	err = probe_by_worker(returns, take, ctx, tgid);
+	err = probe_by_worker(wanted, take, ctx);
 	if (!prober.pid)
 		return err ? err : -EBUSY;
 	*found = s->found;
@@ -361,7 +470,7 @@ int prober_probe(pid_t tgid, uint64_t start_ns, bool returns, prober_take_fn tak
 	for (i = 0; i < found->file_cnt; i++)
 		found->names[i][PROBER_NAME_BYTES - 1] = '\0';
 	if (s->parser.lost && parser.pid)
-		worker_give_up(&parser, tgid, true);
+		worker_give_up(&parser, wanted->tgid, true);
 	return err;
 }
 
