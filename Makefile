@@ -393,6 +393,10 @@ bench-events: $(O)/tachbpf interpreters ## what an event of -e costs, beside per
 bench-faults: $(O)/tachbpf $(O)/tests/bpf/fault_program ## what page faults cost with --mode mem (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_faults.py $(BENCHFLAGS)
 
+.PHONY: bench-flight
+bench-flight: $(O)/tachbpf ## what a flight recorder takes beside 500 Pythons (root; BENCHFLAGS="--pythons 100")
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_flight.py $(BENCHFLAGS)
+
 .PHONY: bench-top
 bench-top: $(O)/tachbpf ## what tachbpf top costs beside 500 Pythons (root; BENCHFLAGS="--pythons 100")
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_top.py $(BENCHFLAGS)
