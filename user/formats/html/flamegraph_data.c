@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Numbers of frames or nodes in the page's order: order[place] is the tree's, place[] the page's. */
+/* Frames, nodes or groups in the page's order: order[place] is the tree's number. */
 struct numbers {
 	uint32_t *order, *place;
 };

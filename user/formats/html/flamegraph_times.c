@@ -7,6 +7,9 @@
 
 #include "model/time_bins.h"
 
+/* Bins that had to become so wide that fewer are left choose nothing: then there are no times. */
+#define BINS_MIN 8
+
 enum clock { CLOCK_NONE_YET, CLOCK_OF_BOOT, CLOCK_UTC, CLOCK_UNKNOWN };
 
 struct flamegraph_times {
@@ -14,6 +17,7 @@ struct flamegraph_times {
 	enum clock clock;
 	uint64_t offset_us;		/* of the process' times to those of the page */
 	uint64_t interval_us;
+	uint64_t narrowest_us;		/* how wide bins were at first */
 };
 
 struct flamegraph_times *flamegraph_times_new(void)
@@ -43,6 +47,7 @@ int flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta
 
 	if (t->clock == CLOCK_NONE_YET) {
 		t->bins = time_bins_new(meta->interval_us);
+		t->narrowest_us = t->bins ? time_bins_width_us(t->bins) : 0;
 		t->clock = clock;
 	} else if (t->clock != clock) {
 		t->clock = CLOCK_UNKNOWN;
@@ -64,9 +69,35 @@ int flamegraph_times_add(struct flamegraph_times *t, uint32_t share, const struc
 			     ev->weight);
 }
 
+static void find_span(const struct time_entry *entries, size_t cnt, uint64_t *first,
+		      uint64_t *last)
+{
+	size_t i;
+
+	*first = cnt ? UINT64_MAX : 0;
+	*last = 0;
+	for (i = 0; i < cnt; i++) {
+		*first = entries[i].bin < *first ? entries[i].bin : *first;
+		*last = entries[i].bin > *last ? entries[i].bin : *last;
+	}
+}
+
+static bool are_useful(const struct flamegraph_times *t)
+{
+	const struct time_entry *entries;
+	uint64_t first, last;
+	size_t cnt;
+
+	if (!t || !t->bins)
+		return false;
+	entries = time_bins_entries(t->bins, &cnt);
+	find_span(entries, cnt, &first, &last);
+	return last - first + 1 >= BINS_MIN || time_bins_width_us(t->bins) == t->narrowest_us;
+}
+
 bool flamegraph_times_utc(const struct flamegraph_times *t)
 {
-	return t->bins && t->clock == CLOCK_UTC;
+	return are_useful(t) && t->clock == CLOCK_UTC;
 }
 
 /* The entries by key: those of key k are order[first[k]] to order[first[k + 1] - 1]. */
@@ -100,16 +131,6 @@ static bool sort_by_key(struct by_key *b, const struct time_entry *entries, size
 	return true;
 }
 
-static uint64_t lowest_bin(const struct time_entry *entries, size_t cnt)
-{
-	uint64_t low = cnt ? UINT64_MAX : 0;
-	size_t i;
-
-	for (i = 0; i < cnt; i++)
-		low = entries[i].bin < low ? entries[i].bin : low;
-	return low;
-}
-
 static void put_columns(struct html_data *d, const struct by_key *b,
 			const struct time_entry *entries, uint64_t first_bin,
 			const uint32_t *shares, uint32_t share_cnt)
@@ -137,19 +158,19 @@ void flamegraph_times_put(struct html_data *d, const struct flamegraph_times *t,
 {
 	struct by_key b = { 0 };
 	const struct time_entry *entries;
-	uint64_t first_bin;
+	uint64_t first_bin, last_bin;
 	size_t cnt;
 
-	if (!t || !t->bins) {
+	if (!are_useful(t)) {
 		html_varint(d, 0);
 		return;
 	}
 	entries = time_bins_entries(t->bins, &cnt);
+	find_span(entries, cnt, &first_bin, &last_bin);
 	if (!sort_by_key(&b, entries, cnt, share_cnt)) {
 		d->err = -ENOMEM;
 		return;
 	}
-	first_bin = lowest_bin(entries, cnt);
 	html_varint(d, time_bins_width_us(t->bins));
 	html_varint(d, first_bin);
 	html_varint(d, cnt);
