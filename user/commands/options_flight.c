@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* options_flight.c - see options_flight.h. */
+#include "commands/options_event.h"
 #include "commands/options_flight.h"
 
 #include <errno.h>
@@ -89,7 +90,7 @@ int opt_triggers(void *target, const struct cli_option *opt, const char *value)
 /* Why a condition cannot be judged by the samples of this recording; NULL: it can. */
 static const char *why_unknown(const struct record_options *r, enum when_metric metric)
 {
-	const struct record_mode_def *mode = &record_modes[r->mode];
+	const struct record_mode_def *mode = options_mode(r);
 	bool of_samples = metric == WHEN_CPU || metric == WHEN_GIL || metric == WHEN_GC;
 
 	if (!of_samples)
