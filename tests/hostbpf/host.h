@@ -93,6 +93,9 @@ const void *host_record(u8 kind, int *i, size_t *len);
 /* The programs of bpf/. Each returns 0. */
 int on_cpu_tick(struct bpf_perf_event_data *ctx);
 int on_page_fault(struct bpf_perf_event_data *ctx);
+int on_event_counted(struct bpf_perf_event_data *ctx);
+int on_event_tracepoint(void *ctx);
+int on_event_probe(void *ctx);
 int host_on_unmapped_area(unsigned long addr, struct vm_unmapped_area_info *info);
 int host_on_exec(struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm);
 int host_on_fork(struct task_struct *parent, struct task_struct *child);
