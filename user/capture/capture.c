@@ -326,6 +326,18 @@ void capture_scan(struct capture *s)
 		capture_wait_scan(s);
 }
 
+void capture_emit_waits(struct capture *s)
+{
+	if (s->mode->scan_only)
+		capture_wait_emit_open(s);
+}
+
+void capture_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx)
+{
+	if (s->mode->scan_only)
+		capture_wait_scan_again(s, chosen, ctx);
+}
+
 int capture_poll(struct capture *s, int timeout_ms)
 {
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS, n;

@@ -154,6 +154,18 @@ int capture_settle(struct capture *s);
 void capture_scan(struct capture *s);
 
 /*
+ * In such a mode, too: pass the waits that are open to the observer, up to the last capture_poll(). The
+ * rest of them follows in capture_stop().
+ */
+void capture_emit_waits(struct capture *s);
+
+/*
+ * capture_scan() of chosen processes again: their threads get new stacks. counts.scan.left counts
+ * theirs alone then.
+ */
+void capture_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx);
+
+/*
  * capture_poll() returns when this descriptor can be read, too. It may be closed at any time. 0 or
  * -errno.
  */

@@ -65,14 +65,27 @@ int capture_wait_start(struct capture *s)
 	return err;
 }
 
-/* offcpu_scan_proc_fn: selects processes that were admitted since the last scan. */
-static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
-{
-	struct capture *s = ctx;
-	struct tracked *t = lifecycle_find(&s->life, tgid);
+struct scan {
+	struct capture *capture;
+	capture_chosen_fn chosen;	/* NULL: processes that were admitted since the last scan */
+	void *ctx;
+};
 
-	if (!t || !t->process || process_admitted_ns(t->process) < s->scanned_ns ||
-	    !proc_table_get(s->life.table, tgid, proc))
+static bool is_chosen(const struct scan *scan, struct process *p)
+{
+	return scan->chosen ? scan->chosen(scan->ctx, p) :
+			      process_admitted_ns(p) >= scan->capture->scanned_ns;
+}
+
+/* offcpu_scan_proc_fn */
+static int select_process(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
+{
+	struct scan *scan = ctx;
+	struct lifecycle *life = &scan->capture->life;
+	struct tracked *t = lifecycle_find(life, tgid);
+
+	if (!t || !t->process || !is_chosen(scan, t->process) ||
+	    !proc_table_get(life->table, tgid, proc))
 		return -ENOENT;
 	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;
 }
@@ -80,8 +93,8 @@ static int was_found_since(void *ctx, uint32_t tgid, uint64_t start_ns, struct p
 /* offcpu_scan_record_fn. Drops records without a status that the mode needs: the scan does not. */
 static void take_scanned(void *ctx, void *data, size_t len)
 {
+	struct capture *s = ((struct scan *)ctx)->capture;
 	const struct raw_head *head = data;
-	struct capture *s = ctx;
 
 	if (len < sizeof(*head))
 		return;
@@ -90,19 +103,34 @@ static void take_scanned(void *ctx, void *data, size_t len)
 		capture_take(s, data, len);
 }
 
+static void run_scan(struct scan *scan)
+{
+	struct capture *s = scan->capture;
+	int err = offcpu_scan_run(s->skel, s->mode->scan_only ? SCAN_TRIES : 1, select_process,
+				  take_scanned, scan, &s->scan);
+
+	if (err)
+		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
+}
+
 void capture_wait_scan(struct capture *s)
 {
+	struct scan scan = { .capture = s };
 	uint64_t begin_ns = now_ns();
-	int err;
 
 	if (!s->mode->waits || !s->scan_due || s->skel->bss->capture_paused)
 		return;
 	s->scan_due = false;
-	err = offcpu_scan_run(s->skel, s->mode->scan_only ? SCAN_TRIES : 1, was_found_since,
-			      take_scanned, s, &s->scan);
-	if (err)
-		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
+	run_scan(&scan);
 	s->scanned_ns = begin_ns;
+}
+
+void capture_wait_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx)
+{
+	struct scan scan = { .capture = s, .chosen = chosen, .ctx = ctx };
+
+	if (s->mode->waits && !s->skel->bss->capture_paused)
+		run_scan(&scan);
 }
 
 void capture_wait_stop(struct capture *s)

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-struct capture;
+#include "capture/capture.h"
 
 /* Select the programs that the mode needs, and set its constants, before they are loaded. */
 void capture_wait_configure(struct capture *s);
@@ -23,6 +23,8 @@ void capture_wait_stop(struct capture *s);
  * switch-out of these threads was seen.
  */
 void capture_wait_scan(struct capture *s);
+/* The same in chosen processes, whenever they were found. */
+void capture_wait_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx);
 
 /* Emit the time that threads of all processes have waited so far, as samples. */
 void capture_wait_emit_open(struct capture *s);

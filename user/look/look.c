@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/u64map.h"
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
 #include "host/proc.h"
+#include "look/look_seen.h"
 #include "look/look_worker.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
@@ -22,6 +22,8 @@
 /* Waits of a millisecond become events; so each wait that the scan finds lasts longer. */
 #define RATE_HZ 999
 #define SCANNED_MS 3
+/* How often threads that have moved on meanwhile are walked again. */
+#define AGAIN_MAX 2
 
 /* All that a thread can do is seen, and each wait says what it is. */
 #define LOOK_MODE .name = "look", .header = MODE_ALL, .unit = UNIT_SAMPLES, .waits = true, \
@@ -39,102 +41,27 @@ struct look {
 	const struct look_args *args;
 	struct look_counts *counts;
 	struct capture *capture;
+	struct look_seen *seen;	/* a list: of the processes that have not ended */
 	bool again;	/* this look was not enough: show nothing */
-};
-
-/* What is kept of a process until its end. */
-struct seen {
-	struct u64map by_tid;	/* of struct kept */
-	size_t cnt;
-	uint64_t beyond;
-};
-
-struct kept {
-	struct look_thread thread;
-	uint32_t frames[EVENT_MAX_FRAMES];
 };
 
 static int begin(struct observer *o, struct process *p)
 {
-	struct seen *seen = calloc(1, sizeof(*seen));
+	struct look *l = (struct look *)o;
+	struct look_seen *seen = look_seen_new(p, sampling_interval_us(RATE_HZ));
 
 	if (!seen)
 		return -ENOMEM;
+	seen->next = l->seen;
+	l->seen = seen;
 	process_set_observed(p, seen);
 	return 0;
 }
 
-/* Returns NULL if there are too many threads, or there is no memory. */
-static struct kept *add_thread(struct seen *seen, uint64_t tid)
-{
-	struct kept *k = seen->cnt < LOOK_THREADS_MAX ? malloc(sizeof(*k)) : NULL;
-
-	if (k && u64map_put(&seen->by_tid, tid, k)) {
-		free(k);
-		k = NULL;
-	}
-	seen->cnt += k != NULL;
-	return k;
-}
-
-/* Take an event of a thread. k has the one before, if there was one. */
-static void take_event(struct kept *k, bool first, struct process *p, const struct event *ev)
-{
-	struct look_thread now;
-
-	look_thread_take(&now, ev, process_tables(p));
-	now.advanced = now.state == LOOK_RUNNING;
-	if (now.state != LOOK_RUNNING)
-		now.waited_us = ev->weight * sampling_interval_us(RATE_HZ);
-	if (!first) {
-		now.advanced |= k->thread.advanced || look_thread_advances(&k->thread, &now);
-		now.waited_us += k->thread.waited_us;
-	}
-	memcpy(k->frames, now.frames, now.nframes * sizeof(*k->frames));
-	k->thread = now;
-	k->thread.frames = k->frames;
-}
-
 static int event(struct observer *o, struct process *p, const struct event *ev)
 {
-	struct seen *seen = process_observed(p);
-	struct kept *k = u64map_get(&seen->by_tid, ev->thread_id);
-	bool first = !k;
-
-	if (first)
-		k = add_thread(seen, ev->thread_id);
-	if (!k) {
-		seen->beyond++;
-		return 0;
-	}
-	take_event(k, first, p, ev);
+	look_seen_event(process_observed(p), ev);
 	return 0;
-}
-
-static int main_first(const void *a, const void *b)
-{
-	const struct look_thread *x = a, *y = b;
-	bool main_x = x->status & STATUS_MAIN_THREAD, main_y = y->status & STATUS_MAIN_THREAD;
-
-	if (main_x != main_y)
-		return main_y - main_x;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
-/* All threads of a process as an array, to be freed; NULL: no memory. */
-static struct look_thread *list_threads(const struct seen *seen, pid_t tgid)
-{
-	struct look_thread *list = calloc(seen->cnt + 1, sizeof(*list));
-	size_t pos = 0, n = 0;
-	struct kept *k;
-
-	while (list && n < seen->cnt && (k = u64map_next(&seen->by_tid, &pos)))
-		list[n++] = k->thread;
-	if (list) {
-		look_worker_details(list, n, tgid);
-		qsort(list, n, sizeof(*list), main_first);
-	}
-	return list;
 }
 
 static uint64_t only_holder(const struct look_thread *list, size_t cnt)
@@ -152,9 +79,9 @@ static uint64_t only_holder(const struct look_thread *list, size_t cnt)
 	return tid;
 }
 
-static int show(struct look *l, struct process *p, const struct seen *seen, bool ended)
+static int show(struct look *l, struct process *p, struct look_seen *seen, bool ended)
 {
-	struct look_thread *list = list_threads(seen, process_tgid(p));
+	struct look_thread *list = look_seen_detail(seen) ? NULL : look_seen_list(seen);
 	struct look_process shown = { .process = p, .threads = list, .cnt = seen->cnt,
 				      .beyond = seen->beyond, .ended = ended };
 	struct proc_status status;
@@ -173,25 +100,24 @@ static int show(struct look *l, struct process *p, const struct seen *seen, bool
 	return err;
 }
 
-static void free_seen(struct seen *seen)
+static void forget(struct look *l, struct look_seen *seen)
 {
-	struct kept *k;
-	size_t pos = 0;
+	struct look_seen **at = &l->seen;
 
-	while ((k = u64map_next(&seen->by_tid, &pos)))
-		free(k);
-	u64map_free(&seen->by_tid);
-	free(seen);
+	while (*at != seen)
+		at = &(*at)->next;
+	*at = seen->next;
+	look_seen_free(seen);
 }
 
 static int end(struct observer *o, struct process *p, uint64_t end_ns)
 {
 	struct look *l = (struct look *)o;
-	struct seen *seen = process_observed(p);
+	struct look_seen *seen = process_observed(p);
 	int err = l->again ? 0 : show(l, p, seen, end_ns != 0);
 
 	process_set_observed(p, NULL);
-	free_seen(seen);
+	forget(l, seen);
 	return err;
 }
 
@@ -235,6 +161,44 @@ static bool some_ran(struct look *l)
 	return c.scan.left || c.scan.lost;
 }
 
+/* Let the waits that the scan has found become events. 0 or -errno. */
+static int take_scanned(struct look *l)
+{
+	int err = poll_for(l, SCANNED_MS, false);
+
+	capture_emit_waits(l->capture);
+	return err;
+}
+
+/* capture_chosen_fn */
+static bool has_moved(void *ctx, struct process *p)
+{
+	const struct look_seen *seen = process_observed(p);
+
+	return seen && seen->moved;
+}
+
+/* Find out what threads wait for; those that have moved on meanwhile are walked again. 0 or -errno. */
+static int detail(struct look *l)
+{
+	size_t moved = 1;
+	struct look_seen *seen;
+	int err = 0, again;
+
+	for (again = 0; !err && moved; again++) {
+		moved = 0;
+		for (seen = l->seen; !err && seen; seen = seen->next) {
+			err = look_seen_detail(seen);
+			moved += seen->moved;
+		}
+		if (err || !moved || again == AGAIN_MAX)
+			break;
+		capture_scan_again(l->capture, has_moved, NULL);
+		err = take_scanned(l);
+	}
+	return err;
+}
+
 /* Look for as long as the mode needs. 0 or -errno. */
 static int watch(struct look *l, const struct record_mode_def *mode)
 {
@@ -246,12 +210,15 @@ static int watch(struct look *l, const struct record_mode_def *mode)
 		return err;
 	capture_scan(l->capture);
 	l->again = !mode->ticks && some_ran(l);
-	return l->again ? 0 : poll_for(l, SCANNED_MS, false);
+	if (l->again)
+		return 0;
+	err = take_scanned(l);
+	return err ? err : detail(l);
 }
 
 /*
- * Waits are events once they are over, or in capture_stop(). There is no capture_housekeep(), which would
- * emit them in parts: so a thread with two events began two waits.
+ * While threads are watched, waits are events once they are over, or in capture_stop(). There is no
+ * capture_housekeep(), which would emit them in parts: so a thread with two events began two waits.
  */
 static int look_at_all(struct look *l, const struct record_mode_def *mode)
 {

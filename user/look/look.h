@@ -14,14 +14,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "look/look_thread.h"
+#include "look/look_seen.h"
 
 struct identities;
 struct process;
 struct proc_filter;
-
-/* Of one process; more threads are counted, and not kept. */
-#define LOOK_THREADS_MAX 16384
 
 /* One process and its threads, the main thread first, then by tid. */
 struct look_process {
