@@ -15,19 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cpython/walk.h"
 
-/* All reads of one call: a dict is read READ_ENTRIES at a time. */
+/* All reads of one call: a dict is read WALK_ENTRIES at a time. */
 #define READS_MAX 16384
-#define READ_ENTRIES 64
 #define MODULES_MAX 32768
 #define ATTRIBUTES_MAX 1024
 #define INTERPS_MAX 1024
-
-/* tp_flags */
-#define INLINE_VALUES (1ull << 2)	/* 3.13 */
-#define MANAGED_DICT (1ull << 4)	/* 3.11 on */
-#define IS_LONG (1ull << 24)
-#define IS_DICT (1ull << 29)
 
 /*
  * pid_t tid in struct pthread, which pthread_self() points to: glibc's nptl/descr.h, musl's
@@ -42,145 +36,23 @@
 #endif
 
 struct walk {
-	const struct target_mem *mem;
-	const struct py_object_layout *o;
-	uint16_t head;		/* sizeof(PyObject) */
-	uint32_t reads_left;
+	struct py_walk base;
 	/* What was read last of types: nearly all objects have the same. 0: nothing yet. */
 	uint64_t int_type;
-	uint64_t type, type_flags;
 	uint64_t shared_type;	/* whose objects have their name at name_index */
 	uint32_t name_index;
 };
 
-/* The keys of a dict, and where its values are. */
-struct dict {
-	uint64_t entries, values;	/* values 0: they are in the entries */
-	uint32_t cnt;
-	uint8_t entry_bytes, key_at;	/* a value follows its key */
-};
-
-struct entry {
-	uint64_t key, value;
-};
-
-static int get(struct walk *w, uint64_t addr, void *buf, size_t len)
-{
-	if (!w->reads_left)
-		return -E2BIG;
-	w->reads_left--;
-	return w->mem->read(w->mem->ctx, addr, buf, len);
-}
-
-/* A pointer that is not NULL. */
-static int pointer(struct walk *w, uint64_t addr, uint64_t *out)
-{
-	int err = get(w, addr, out, sizeof(*out));
-
-	return err ? err : *out ? 0 : -ENOENT;
-}
-
-/* ob_type is the last word of an object's head, in builds of all kinds. */
-static int type_of(struct walk *w, uint64_t obj, uint64_t *type, uint64_t *flags)
-{
-	int err = pointer(w, obj + w->head - 8, type);
-
-	if (!err && *type != w->type) {
-		err = get(w, *type + w->head + 152, &w->type_flags, sizeof(w->type_flags));
-		w->type = err ? 0 : *type;
-	}
-	*flags = w->type_flags;
-	return err;
-}
-
-static int expect(struct walk *w, uint64_t obj, uint64_t flag)
-{
-	uint64_t type, flags;
-	int err = type_of(w, obj, &type, &flags);
-
-	return err ? err : flags & flag ? 0 : -EBADMSG;
-}
-
-/* ---- dicts ---- */
-
-/* Up to 3.10: dk_refcnt, dk_size, dk_lookup, dk_usable, dk_nentries, dk_indices. */
-static int old_keys(const uint64_t words[5], uint64_t keys, struct dict *d)
-{
-	uint64_t size = words[1], index = size <= 0xff ? 1 : size <= 0xffff ? 2 : 4;
-
-	if (!size || size & (size - 1) || size > UINT32_MAX || words[4] > size)
-		return -EBADMSG;
-	d->entries = keys + 40 + size * index;
-	d->cnt = (uint32_t)words[4];
-	d->entry_bytes = 24;	/* hash, key, value */
-	d->key_at = 8;
-	return 0;
-}
-
-/* From 3.11 on: dk_refcnt, sizes (bytes), dk_usable, dk_nentries, dk_indices. */
-static int new_keys(const uint64_t words[5], uint64_t keys, struct dict *d)
-{
-	uint8_t index_bytes = words[1] >> 8 & 0xff, kind = words[1] >> 16 & 0xff;
-
-	if (index_bytes > 35 || kind > 2 || words[3] > UINT32_MAX)
-		return -EBADMSG;
-	d->entries = keys + 32 + (1ull << index_bytes);
-	d->cnt = (uint32_t)words[3];
-	d->entry_bytes = kind ? 16 : 24;	/* of str, the hash is in the key */
-	d->key_at = kind ? 0 : 8;
-	return 0;
-}
-
-/* values: of a dict or an object that shares its keys with others; 0: none. */
-static int open_keys(struct walk *w, uint64_t keys, uint64_t values, struct dict *d)
-{
-	uint64_t words[5];
-	int err = get(w, keys, words, sizeof(words));
-
-	if (err)
-		return err;
-	/* struct _dictvalues begins with four bytes from 3.13 on. */
-	d->values = values && w->o->minor >= 13 ? values + 8 : values;
-	return w->o->minor >= 11 ? new_keys(words, keys, d) : old_keys(words, keys, d);
-}
-
-/* ma_used, ma_version_tag, ma_keys, ma_values */
-static int open_dict(struct walk *w, uint64_t addr, struct dict *d)
-{
-	uint64_t words[2];
-	int err = expect(w, addr, IS_DICT);
-
-	if (!err)
-		err = get(w, addr + w->head + 16, words, sizeof(words));
-	return err ? err : open_keys(w, words[0], words[1], d);
-}
-
-/* Read entries from number `from` on into out. *cnt: how many. A key 0: the entry is empty. */
-static int read_entries(struct walk *w, const struct dict *d, uint32_t from,
-			struct entry out[READ_ENTRIES], uint32_t *cnt)
-{
-	uint8_t bytes[READ_ENTRIES * 24];
-	uint32_t i;
-	int err;
-
-	*cnt = d->cnt - from < READ_ENTRIES ? d->cnt - from : READ_ENTRIES;
-	err = get(w, d->entries + (uint64_t)from * d->entry_bytes, bytes,
-		  (size_t)*cnt * d->entry_bytes);
-	for (i = 0; !err && i < *cnt; i++)
-		memcpy(&out[i], bytes + (size_t)i * d->entry_bytes + d->key_at, sizeof(*out));
-	return err;
-}
-
 /* Is the object at addr this ASCII text? A shorter str may be all that is mapped: no. */
 static bool is_text(struct walk *w, uint64_t addr, const char *text)
 {
-	const struct py_object_layout *o = w->o;
+	const struct py_object_layout *o = w->base.o;
 	size_t len = strlen(text), need = o->str_ascii_data + len;
 	uint8_t bytes[128];
 	uint64_t length;
 	uint32_t state;
 
-	if (need > sizeof(bytes) || get(w, addr, bytes, need))
+	if (need > sizeof(bytes) || py_get(&w->base, addr, bytes, need))
 		return false;
 	memcpy(&length, bytes + o->str_length, sizeof(length));
 	memcpy(&state, bytes + o->str_state, sizeof(state));
@@ -189,15 +61,15 @@ static bool is_text(struct walk *w, uint64_t addr, const char *text)
 }
 
 /* The value of a key among the first max ones, and its index. -ENOENT: there is none. */
-static int find(struct walk *w, const struct dict *d, const char *key, uint32_t max,
+static int find(struct walk *w, const struct py_dict *d, const char *key, uint32_t max,
 		uint64_t *value, uint32_t *index)
 {
-	struct entry entries[READ_ENTRIES];
+	struct py_entry entries[WALK_ENTRIES];
 	uint32_t from, cnt, i;
 	int err;
 
-	for (from = 0; from < d->cnt && from < max; from += READ_ENTRIES) {
-		err = read_entries(w, d, from, entries, &cnt);
+	for (from = 0; from < d->cnt && from < max; from += WALK_ENTRIES) {
+		err = py_read_entries(&w->base, d, from, entries, &cnt);
 		if (err)
 			return err;
 		for (i = 0; i < cnt; i++) {
@@ -205,19 +77,19 @@ static int find(struct walk *w, const struct dict *d, const char *key, uint32_t 
 				continue;
 			*index = from + i;
 			if (d->values)
-				return pointer(w, d->values + 8ull * (from + i), value);
+				return py_pointer(&w->base, d->values + 8ull * (from + i), value);
 			*value = entries[i].value;
 			return *value ? 0 : -ENOENT;
 		}
 	}
-	return w->reads_left ? -ENOENT : -E2BIG;
+	return w->base.reads_left ? -ENOENT : -E2BIG;
 }
 
 static int find_in(struct walk *w, uint64_t dict, const char *key, uint32_t max, uint64_t *value)
 {
 	uint32_t index;
-	struct dict d;
-	int err = open_dict(w, dict, &d);
+	struct py_dict d;
+	int err = py_open_dict(&w->base, dict, &d);
 
 	return err ? err : find(w, &d, key, max, value, &index);
 }
@@ -232,29 +104,29 @@ static int managed(struct walk *w, uint64_t obj, uint64_t type, uint64_t flags, 
 		   uint64_t *values)
 {
 	/* A free-threaded 3.13 has nothing of the collector's in front of objects. */
-	unsigned int below = w->o->minor == 13 && w->head == 32 ? 8 : 24;
+	unsigned int below = w->base.o->minor == 13 && w->base.head == 32 ? 8 : 24;
 	uint64_t front[2], basic = 0;
 	uint8_t head[4];
-	int err = get(w, obj - below - 8, front, sizeof(front));
+	int err = py_get(&w->base, obj - below - 8, front, sizeof(front));
 
 	*dict = front[1];
 	*values = 0;
 	if (err)
 		return err;
-	if (w->o->minor == 11 && !*dict)
+	if (w->base.o->minor == 11 && !*dict)
 		*values = front[0];
-	if (w->o->minor == 12 && *dict & 1) {
+	if (w->base.o->minor == 12 && *dict & 1) {
 		*values = *dict + 1;
 		*dict = 0;
 	}
-	if (w->o->minor < 13 || *dict)
+	if (w->base.o->minor < 13 || *dict)
 		return *dict || *values ? 0 : -ENOENT;
-	if (!(flags & INLINE_VALUES))
+	if (!(flags & PY_INLINE_VALUES))
 		return -ENOENT;
-	err = get(w, type + w->head + 16, &basic, sizeof(basic));
+	err = py_get(&w->base, type + w->base.head + 16, &basic, sizeof(basic));
 	*values = obj + basic;
 	if (!err)
-		err = get(w, *values, head, sizeof(head));
+		err = py_get(&w->base, *values, head, sizeof(head));
 	return err ? err : basic < 4096 && head[3] ? 0 : -EBADMSG;
 }
 
@@ -262,15 +134,15 @@ static int managed(struct walk *w, uint64_t obj, uint64_t type, uint64_t flags, 
 static int shared_name(struct walk *w, uint64_t type, uint64_t values, uint64_t *value)
 {
 	uint64_t keys;
-	struct dict d;
+	struct py_dict d;
 	int err;
 
 	if (type == w->shared_type)
-		return pointer(w, values + (w->o->minor >= 13 ? 8 : 0) + 8ull * w->name_index,
+		return py_pointer(&w->base, values + (w->base.o->minor >= 13 ? 8 : 0) + 8ull * w->name_index,
 			       value);
-	err = pointer(w, type + w->o->type_cached_keys + w->head - 16, &keys);
+	err = py_pointer(&w->base, type + w->base.o->type_cached_keys + w->base.head - 16, &keys);
 	if (!err)
-		err = open_keys(w, keys, values, &d);
+		err = py_open_keys(&w->base, keys, values, &d);
 	if (!err)
 		err = find(w, &d, "_name", ATTRIBUTES_MAX, value, &w->name_index);
 	w->shared_type = err ? 0 : type;
@@ -282,16 +154,16 @@ static int name_of(struct walk *w, uint64_t obj, uint64_t *value)
 {
 	uint64_t type, flags, dict, values = 0;
 	int64_t at = 0;
-	int err = type_of(w, obj, &type, &flags);
+	int err = py_type_of(&w->base, obj, &type, &flags);
 
-	if (!err && w->o->minor >= 11 && flags & MANAGED_DICT) {
+	if (!err && w->base.o->minor >= 11 && flags & PY_MANAGED_DICT) {
 		err = managed(w, obj, type, flags, &dict, &values);
 	} else if (!err) {
-		err = get(w, type + w->head + 272, &at, sizeof(at));	/* tp_dictoffset */
+		err = py_get(&w->base, type + w->base.head + 272, &at, sizeof(at));	/* tp_dictoffset */
 		if (!err && (at <= 0 || at > 65536))
 			err = -EBADMSG;
 		if (!err)
-			err = pointer(w, obj + at, &dict);
+			err = py_pointer(&w->base, obj + at, &dict);
 	}
 	if (err)
 		return err;
@@ -306,10 +178,10 @@ static int first_interpreter(struct walk *w, uint64_t head, uint32_t next_at, ui
 {
 	uint64_t next;
 	unsigned int i;
-	int err = pointer(w, head, is);
+	int err = py_pointer(&w->base, head, is);
 
 	for (i = 0; !err && i < INTERPS_MAX; i++) {
-		err = get(w, *is + next_at, &next, sizeof(next));
+		err = py_get(&w->base, *is + next_at, &next, sizeof(next));
 		if (!err && !next)
 			return 0;
 		*is = next;
@@ -323,11 +195,11 @@ static int find_active(struct walk *w, const struct python_threads_at *at, uint6
 	int err = first_interpreter(w, at->interps, at->interp_next, &is);
 
 	if (!err)
-		err = pointer(w, is + w->o->interp_modules, &modules);
+		err = py_pointer(&w->base, is + w->base.o->interp_modules, &modules);
 	if (!err)
 		err = find_in(w, modules, "threading", MODULES_MAX, &module);
 	if (!err)
-		err = pointer(w, module + w->head, &dict);	/* md_dict */
+		err = py_pointer(&w->base, module + w->base.head, &dict);	/* md_dict */
 	return err ? err : find_in(w, dict, "_active", ATTRIBUTES_MAX, active);
 }
 
@@ -339,14 +211,14 @@ static int number(struct walk *w, uint64_t addr, uint64_t *value)
 		uint64_t size;		/* from 3.12 on the sign is in the lowest bits */
 		uint32_t digits[2];
 	} n;
-	int err = get(w, addr + w->head - 8, &n, sizeof(n));
+	int err = py_get(&w->base, addr + w->base.head - 8, &n, sizeof(n));
 
 	if (!err && n.type != w->int_type)
-		err = expect(w, addr, IS_LONG);
+		err = py_expect(&w->base, addr, PY_IS_LONG);
 	if (err)
 		return err;
 	w->int_type = n.type;
-	if (n.size != (w->o->minor >= 12 ? 2 << 3 : 2))
+	if (n.size != (w->base.o->minor >= 12 ? 2 << 3 : 2))
 		return -EBADMSG;
 	*value = (uint64_t)n.digits[1] << 30 | n.digits[0];
 	return 0;
@@ -362,7 +234,7 @@ static void copy_name(char out[PYTHON_THREAD_BYTES], const char *s, size_t len)
 	out[len] = '\0';
 }
 
-static int read_thread(struct walk *w, const struct entry *e, bool musl,
+static int read_thread(struct walk *w, const struct py_entry *e, bool musl,
 		       struct python_thread *out)
 {
 	uint64_t self = 0, name = 0;
@@ -371,11 +243,11 @@ static int read_thread(struct walk *w, const struct entry *e, bool musl,
 	int err = number(w, e->key, &self);
 
 	if (!err)
-		err = get(w, self + (musl ? MUSL_TID : GLIBC_TID), &tid, sizeof(tid));
+		err = py_get(&w->base, self + (musl ? MUSL_TID : GLIBC_TID), &tid, sizeof(tid));
 	if (!err)
 		err = name_of(w, e->value, &name);
 	if (!err)
-		err = code_read_string(w->mem, w->o, name, &s, &len);
+		err = code_read_string(w->base.mem, w->base.o, name, &s, &len);
 	if (err)
 		return err;
 	out->tid = tid;
@@ -384,15 +256,15 @@ static int read_thread(struct walk *w, const struct entry *e, bool musl,
 	return tid && *out->name ? 0 : -ENOENT;
 }
 
-static int list_threads(struct walk *w, const struct dict *d, bool musl,
+static int list_threads(struct walk *w, const struct py_dict *d, bool musl,
 			struct python_threads *out)
 {
-	struct entry entries[READ_ENTRIES];
+	struct py_entry entries[WALK_ENTRIES];
 	uint32_t from, cnt, i;
 	int err;
 
-	for (from = 0; from < d->cnt && from < MODULES_MAX; from += READ_ENTRIES) {
-		err = read_entries(w, d, from, entries, &cnt);
+	for (from = 0; from < d->cnt && from < MODULES_MAX; from += WALK_ENTRIES) {
+		err = py_read_entries(&w->base, d, from, entries, &cnt);
 		for (i = 0; !err && i < cnt && out->cnt < PYTHON_THREADS_MAX; i++)
 			if (entries[i].key && entries[i].value &&
 			    !read_thread(w, &entries[i], musl, &out->list[out->cnt]))
@@ -400,7 +272,7 @@ static int list_threads(struct walk *w, const struct dict *d, bool musl,
 		if (err)
 			return err;
 	}
-	return w->reads_left ? 0 : -E2BIG;
+	return w->base.reads_left ? 0 : -E2BIG;
 }
 
 bool python_threads_known(const struct py_object_layout *o)
@@ -411,13 +283,11 @@ bool python_threads_known(const struct py_object_layout *o)
 int python_threads_read(const struct target_mem *mem, const struct python_threads_at *at,
 			struct python_threads *out)
 {
-	struct walk w = {
-		.mem = mem, .o = &at->objects, .head = at->objects.str_length,
-		.reads_left = READS_MAX,
-	};
-	struct dict d;
+	struct walk w = { .int_type = 0 };
+	struct py_dict d;
 	int err = 0;
 
+	py_walk_init(&w.base, mem, &at->objects, READS_MAX);
 	out->cnt = 0;
 	out->active = at->active;
 	if (!python_threads_known(&at->objects) || !at->interps)
@@ -425,7 +295,7 @@ int python_threads_read(const struct target_mem *mem, const struct python_thread
 	if (!out->active)
 		err = find_active(&w, at, &out->active);
 	if (!err)
-		err = open_dict(&w, out->active, &d);
+		err = py_open_dict(&w.base, out->active, &d);
 	if (!err)
 		err = list_threads(&w, &d, at->musl, out);
 	if (err && !out->cnt)
