@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
+#include "commands/dump_locks.h"
 #include "commands/dump_show.h"
 #include "cpython/image.h"
 #include "host/identity.h"
@@ -56,6 +57,7 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 	else
 		json_null(j, "fd");
 	json_string(j, "fd_path", *t->file ? t->file : NULL);
+	dump_json_lock(j, t);
 	json_bool(j, "moved", t->moved);
 	json_double(j, "waited", (double)t->waited_us / 1e6);
 	json_array(j, "frames");
@@ -100,6 +102,7 @@ void dump_json(struct json *j, const struct look_process *p)
 	for (i = 0; i < p->cnt; i++)
 		write_thread(j, p, &p->threads[i]);
 	json_array_end(j);
+	dump_json_deadlocks(j, p);
 	json_object_end(j);
 }
 

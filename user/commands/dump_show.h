@@ -6,6 +6,8 @@
 #include "base/json.h"
 #include "look/look.h"
 
+/* Print a thread's tid and its name: 7 "reader". */
+void dump_text_thread(const struct look_process *p, const struct look_thread *t);
 /* Print one process on stdout; first: no other was printed before. */
 void dump_text(const struct look_process *p, bool first);
 

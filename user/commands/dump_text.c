@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
+#include "commands/dump_locks.h"
 #include "commands/dump_show.h"
 #include "cpython/image.h"
 #include "host/containers.h"
@@ -63,6 +64,7 @@ static void print_state(const struct look_process *p, const struct look_thread *
 	}
 	if (*t->call)
 		printf(")");
+	dump_text_lock(t);
 	if (t->status & STATUS_HAS_GIL)
 		printf(", holds the GIL");
 	if (t->moved)
@@ -86,17 +88,24 @@ static void print_frame(const struct profile_tables *tables, uint32_t id)
 	printf("\n");
 }
 
-static void print_thread(const struct look_process *p, const struct look_thread *t)
+void dump_text_thread(const struct look_process *p, const struct look_thread *t)
 {
 	const char *name = thread_names_find(process_thread_names(p->process), t->tid);
+
+	printf("%" PRIu64, t->tid);
+	if (!name || !*name)
+		return;
+	printf(" \"");
+	print_escaped(name, strlen(name));
+	printf("\"");
+}
+
+static void print_thread(const struct look_process *p, const struct look_thread *t)
+{
 	uint32_t i;
 
-	printf("\nThread %" PRIu64, t->tid);
-	if (name && *name) {
-		printf(" \"");
-		print_escaped(name, strlen(name));
-		printf("\"");
-	}
+	printf("\nThread ");
+	dump_text_thread(p, t);
 	if (t->status & STATUS_MAIN_THREAD)
 		printf(" (main)");
 	print_state(p, t);
@@ -127,6 +136,7 @@ void dump_text(const struct look_process *p, bool first)
 	print_process(p);
 	for (i = 0; i < p->cnt; i++)
 		print_thread(p, &p->threads[i]);
+	dump_text_deadlocks(p);
 	if (p->beyond)
 		printf("\nThreads beyond %d are left out.\n", LOOK_THREADS_MAX);
 	if (p->ended)

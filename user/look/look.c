@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "capture/capture_process.h"
 #include "host/proc.h"
+#include "look/look_locks.h"
 #include "look/look_seen.h"
 #include "look/look_worker.h"
 #include "resolve/observer.h"
@@ -89,6 +90,8 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 
 	if (!list)
 		return -ENOMEM;
+	if (!ended)
+		look_locks_of(p, list, seen->cnt);
 	shown.gil_holder = only_holder(list, seen->cnt);
 	if (proc_status(process_tgid(p), &status))
 		shown.ended = true;

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "base/util.h"
 #include "bpf/abi.h"
@@ -93,7 +95,9 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
 	t->time_us = ev->time_us;
 	t->status = ev->status;
 	t->state = ev->status & STATUS_ON_CPU ? LOOK_RUNNING : LOOK_OTHER;
-	t->moved = t->advanced = false;
+	t->moved = t->advanced = t->futex_timed = false;
+	t->futex = t->lock = t->lock_holder = 0;
+	t->deadlock = 0;
 	t->waited_us = 0;
 	t->fd = -1;
 	t->call[0] = t->file[0] = '\0';
@@ -109,19 +113,40 @@ bool look_thread_advances(const struct look_thread *before, const struct look_th
 	       memcmp(now->frames, before->frames, now->nframes * sizeof(*now->frames)) != 0;
 }
 
-int look_parse_syscall(const char *text, int *nr, uint64_t *first_arg)
+int look_parse_syscall(const char *text, struct look_syscall *call)
 {
+	uint64_t *a = call->args;
 	int parsed;
 
-	*first_arg = 0;
+	*call = (struct look_syscall){ .nr = -1 };
 	if (!strncmp(text, "running", 7))
 		return -EAGAIN;
-	parsed = sscanf(text, "%d %" SCNx64, nr, first_arg);
-	if (parsed < 1 || *nr < -1 || *nr > UINT16_MAX || (*nr >= 0 && parsed < 2))
+	parsed = sscanf(text, "%d %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64, &call->nr, &a[0],
+			&a[1], &a[2], &a[3]);
+	if (parsed < 1 || call->nr < -1 || call->nr > UINT16_MAX || (call->nr >= 0 && parsed < 5))
 		return -EBADMSG;
-	if (*nr < 0)
-		*first_arg = 0;		/* what follows is the stack pointer */
+	if (call->nr < 0)	/* what follows are registers */
+		*call = (struct look_syscall){ .nr = -1 };
 	return 0;
+}
+
+int look_read_syscall(pid_t tgid, uint64_t tid, struct look_syscall *call)
+{
+	char name[64], text[192];
+	ssize_t n;
+
+	snprintf(name, sizeof(name), "task/%" PRIu64 "/syscall", tid);
+	n = proc_read(tgid, name, text, sizeof(text));
+	return n < 0 ? (int)n : look_parse_syscall(text, call);
+}
+
+uint64_t look_futex_of(const struct look_syscall *call, bool *timed)
+{
+	uint64_t op = call->args[1] & FUTEX_CMD_MASK;
+
+	*timed = call->args[3] != 0;
+	return call->nr == SYS_futex && (op == FUTEX_WAIT || op == FUTEX_WAIT_BITSET) ?
+		call->args[0] : 0;
 }
 
 /* A select() or poll() without descriptors only waits for its timeout. */
@@ -144,23 +169,22 @@ static void find_file(struct look_thread *t, pid_t tgid, uint64_t fd)
 
 void look_thread_detail(struct look_thread *t, pid_t tgid)
 {
-	char name[64], text[160], buf[SYSCALL_NAME_MAX];
-	uint64_t arg;
-	int nr, err;
+	struct look_syscall call;
+	char buf[SYSCALL_NAME_MAX];
+	int err;
 
 	if (!*t->call || !strcmp(t->call, "page fault"))
 		return;
-	snprintf(name, sizeof(name), "task/%" PRIu64 "/syscall", t->tid);
-	if (proc_read(tgid, name, text, sizeof(text)) < 0)
+	err = look_read_syscall(tgid, t->tid, &call);
+	if (err && err != -EAGAIN)
 		return;
-	err = look_parse_syscall(text, &nr, &arg);
-	if (err == -EBADMSG)
-		return;
-	t->moved = err || nr < 0 || strcmp(syscall_name((uint16_t)nr, buf), t->call) != 0;
+	t->moved = err || call.nr < 0 || strcmp(syscall_name((uint16_t)call.nr, buf), t->call) != 0;
 	if (t->moved)
 		return;
-	if (is_pure_timeout(t->call, arg))
+	if (is_pure_timeout(t->call, call.args[0]))
 		t->state = LOOK_SLEEP;
 	else if (takes_fd(t->call))
-		find_file(t, tgid, arg);
+		find_file(t, tgid, call.args[0]);
+	else if (t->state == LOOK_LOCK)
+		t->futex = look_futex_of(&call, &t->futex_timed);
 }

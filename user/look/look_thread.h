@@ -33,6 +33,11 @@ struct look_thread {
 	char call[LOOK_CALL_BYTES];	/* the system call that it waits in; "": none is known */
 	int fd;			/* of LOOK_IO: the descriptor; -1: none, or unknown */
 	char file[LOOK_FILE_BYTES];	/* what fd leads to, any bytes; "": unknown */
+	uint64_t futex;		/* of LOOK_LOCK: the address that it waits on; 0: unknown */
+	bool futex_timed;	/* it waits for some time only */
+	uint64_t lock;		/* the address of the RLock that it waits for; 0: unknown, or another */
+	uint64_t lock_holder;	/* the tid of the thread that held this RLock; 0: unknown */
+	uint32_t deadlock;	/* number of the deadlock that it is in, from 1 on; 0: none */
 	bool advanced;		/* during the look it ran, or came to another stack */
 	uint64_t waited_us;	/* of the look: how long it was seen waiting */
 	uint32_t nframes;
@@ -56,16 +61,27 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
  */
 bool look_thread_advances(const struct look_thread *before, const struct look_thread *now);
 
+/* A system call that a thread waits in. nr -1: it is in none, and args are 0. */
+#define LOOK_SYSCALL_ARGS 4
+struct look_syscall {
+	int nr;
+	uint64_t args[LOOK_SYSCALL_ARGS];
+};
+
 /*
- * Parse the text of /proc/PID/task/TID/syscall: "0 0x3 0x7ff..." is read(3, ...). *nr: the
- * system call; -1: the thread is in none. 0; -EAGAIN: the thread runs; -EBADMSG.
+ * Parse the text of /proc/PID/task/TID/syscall: "0 0x3 0x7ff... ..." is read(3, ...). 0; -EAGAIN:
+ * the thread runs; -EBADMSG.
  */
-int look_parse_syscall(const char *text, int *nr, uint64_t *first_arg);
+int look_parse_syscall(const char *text, struct look_syscall *call);
+/* Read it. As look_parse_syscall(), or -errno. In the worker (look_worker.h). */
+int look_read_syscall(pid_t tgid, uint64_t tid, struct look_syscall *call);
+/* The address of the futex that a thread in this call waits on; 0: none. *timed: not for ever. */
+uint64_t look_futex_of(const struct look_syscall *call, bool *timed);
 
 /*
  * Find out which descriptor a thread that does I/O waits for, and correct what the call's
- * arguments say: a select() without descriptors is a sleep. Reads /proc; to be
- * called in the worker (look_worker.h).
+ * arguments say: a select() without descriptors is a sleep. Which futex a thread waits on that
+ * waits for a lock. Reads /proc; to be called in the worker (look_worker.h).
  */
 void look_thread_detail(struct look_thread *t, pid_t tgid);
 

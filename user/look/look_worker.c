@@ -7,20 +7,29 @@
 
 #include "base/util.h"
 #include "host/reader.h"
+#include "look/look_locks.h"
 
 /* How long to wait for an answer about a batch of threads: some 0.02 ms each. */
 #define ANSWER_MS 500
 #define BATCH 64
 
-struct shared {
+enum function { DETAILS, LOCKS };
+
+struct details {
 	int32_t tgid;
 	uint32_t cnt;
 	struct look_thread threads[BATCH];
 };
 
+/* What both sides see; of a question and its answer only. */
+union shared {
+	struct details details;
+	struct look_locks locks;
+};
+
 static int details(void *shared, const int *fds)
 {
-	struct shared *s = shared;
+	struct details *s = shared;
 	uint32_t i;
 
 	for (i = 0; i < s->cnt && i < BATCH; i++)
@@ -28,9 +37,15 @@ static int details(void *shared, const int *fds)
 	return 0;
 }
 
-static const worker_fn functions[] = { details };
+static int locks(void *shared, const int *fds)
+{
+	look_locks_answer(shared);
+	return 0;
+}
+
+static const worker_fn functions[] = { [DETAILS] = details, [LOCKS] = locks };
 static const char *const calls[] = {
-	"open", "openat", "read", "readlink", "readlinkat", "fstat", "newfstatat", NULL,
+	"process_vm_readv", "open", "openat", "read", "readlink", "readlinkat", "fstat", "newfstatat", NULL,
 };
 static const struct jail jail = {
 	.caps = 1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH,
@@ -40,21 +55,32 @@ static const struct jail jail = {
 
 const struct worker_kind look_worker_kind = {
 	.name = "tachbpf-look",
-	.does = "reads which system calls threads wait in",
+	.does = "reads which system calls and locks threads wait in",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
-	.shared_bytes = sizeof(struct shared),
+	.shared_bytes = sizeof(union shared),
 	.owner = reader_owner,
 };
 
 static struct worker worker = { .kind = &look_worker_kind };
+
+static int ask(enum function f, pid_t tgid)
+{
+	int err = worker_call(&worker, f, NULL, ANSWER_MS);
+
+	if (err)
+		worker_give_up(&worker, tgid, !worker_is_runnable(&worker));
+	return err;
+}
 
 /* Take an answer, whoever has written it. */
 static void take(struct look_thread *t, const struct look_thread *answer)
 {
 	t->moved = *(const volatile unsigned char *)&answer->moved & 1;
 	t->fd = answer->fd;
+	t->futex = answer->futex;
+	t->futex_timed = *(const volatile unsigned char *)&answer->futex_timed & 1;
 	if (answer->state == LOOK_SLEEP)
 		t->state = LOOK_SLEEP;
 	memcpy(t->file, answer->file, sizeof(t->file));
@@ -63,7 +89,7 @@ static void take(struct look_thread *t, const struct look_thread *answer)
 
 static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
 {
-	struct shared *s;
+	struct details *s;
 	uint32_t i;
 	int err;
 
@@ -73,9 +99,7 @@ static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
 	s->tgid = tgid;
 	s->cnt = cnt;
 	memcpy(s->threads, threads, cnt * sizeof(*threads));
-	err = worker_call(&worker, 0, NULL, ANSWER_MS);
-	if (err)
-		worker_give_up(&worker, tgid, !worker_is_runnable(&worker));
+	err = ask(DETAILS, tgid);
 	for (i = 0; !err && i < cnt; i++)
 		take(&threads[i], &s->threads[i]);
 }
@@ -88,6 +112,16 @@ void look_worker_details(struct look_thread *threads, size_t cnt, pid_t tgid)
 		n = cnt - done < BATCH ? cnt - done : BATCH;
 		batch(threads + done, (uint32_t)n, tgid);
 	}
+}
+
+struct look_locks *look_worker_locks(pid_t tgid)
+{
+	return worker_ready(&worker, tgid) ? NULL : worker.shared;
+}
+
+int look_worker_locks_answer(pid_t tgid)
+{
+	return ask(LOCKS, tgid);
 }
 
 void look_worker_end(void)

@@ -232,6 +232,10 @@ const char *process_command(const struct process *p);
 const struct identity *process_identity(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
+/* The address of the pointer to its first interpreter; 0: not known. */
+uint64_t process_interps(const struct process *p);
+/* Is musl its C library? Else glibc is. */
+bool process_has_musl(const struct process *p);
 /* Where its threads publish their context, for its entry in py_procs and its forks'. */
 void process_set_trace(struct process *p, const struct thread_ctx_place *place);
 /* Fill *out with the statistics so far. */

@@ -54,10 +54,9 @@ static void python_named(void *ctx, uint32_t tid, const char *name, bool given)
 		thread_names_set(p->given, tid, name);
 }
 
-/* python_interps_fn. If the BPF side has admitted the process, it has found out where it is. */
-static uint64_t interps_of(void *ctx)
+/* If the BPF side has admitted the process, it has found out where it is. */
+uint64_t process_interps(const struct process *p)
 {
-	struct process *p = ctx;
 	struct py_proc py;
 
 	if (!p->args.py.runtime && p->args.entry &&
@@ -66,12 +65,25 @@ static uint64_t interps_of(void *ctx)
 	return p->args.py.runtime ? p->args.py.interps : 0;
 }
 
+/* python_interps_fn */
+static uint64_t interps_of(void *ctx)
+{
+	return process_interps(ctx);
+}
+
+bool process_has_musl(const struct process *p)
+{
+	const struct cpython_image *image = p->args.image;
+
+	return image->needs_musl || image->tstate_how == PY_TSTATE_TSS_MUSL;
+}
+
 void process_names_init(struct process *p)
 {
 	const struct cpython_image *image = p->args.image;
 	const struct python_threads_at at = {
 		.interp_next = image->layout.interp_next, .objects = image->objects,
-		.musl = image->needs_musl || image->tstate_how == PY_TSTATE_TSS_MUSL,
+		.musl = process_has_musl(p),
 	};
 
 	python_names_init(&p->python, p->args.tgid, &at, python_named, interps_of, p);

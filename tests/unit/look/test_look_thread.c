@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,21 +22,39 @@
 
 static void test_syscall_text(void **state)
 {
-	uint64_t arg = 1;
-	int nr = 0;
+	struct look_syscall call;
 
-	assert_int_equal(look_parse_syscall("0 0x3 0x7f 0x1 0x0 0x0 0x0 0x7f 0x7f\n", &nr, &arg), 0);
-	assert_int_equal(nr, 0);
-	assert_int_equal(arg, 3);
-	assert_int_equal(look_parse_syscall("-1 0x7fff 0x7f\n", &nr, &arg), 0);
-	assert_int_equal(nr, -1);
-	assert_int_equal(arg, 0);
-	assert_int_equal(look_parse_syscall("running\n", &nr, &arg), -EAGAIN);
-	assert_int_equal(look_parse_syscall("", &nr, &arg), -EBADMSG);
-	assert_int_equal(look_parse_syscall("7", &nr, &arg), -EBADMSG);
-	assert_int_equal(look_parse_syscall("read 0x1", &nr, &arg), -EBADMSG);
-	assert_int_equal(look_parse_syscall("70000 0x1", &nr, &arg), -EBADMSG);
-	assert_int_equal(look_parse_syscall("-2 0x1", &nr, &arg), -EBADMSG);
+	assert_int_equal(look_parse_syscall("0 0x3 0x7f 0x1 0x5 0x0 0x0 0x7f 0x7f\n", &call), 0);
+	assert_int_equal(call.nr, 0);
+	assert_int_equal(call.args[0], 3);
+	assert_int_equal(call.args[3], 5);
+	assert_int_equal(look_parse_syscall("-1 0x7fff 0x7f\n", &call), 0);
+	assert_int_equal(call.nr, -1);
+	assert_int_equal(call.args[0], 0);
+	assert_int_equal(look_parse_syscall("running\n", &call), -EAGAIN);
+	assert_int_equal(look_parse_syscall("", &call), -EBADMSG);
+	assert_int_equal(look_parse_syscall("7", &call), -EBADMSG);
+	assert_int_equal(look_parse_syscall("7 0x1 0x2", &call), -EBADMSG);
+	assert_int_equal(look_parse_syscall("read 0x1", &call), -EBADMSG);
+	assert_int_equal(look_parse_syscall("70000 0x1 0x1 0x1 0x1", &call), -EBADMSG);
+	assert_int_equal(look_parse_syscall("-2 0x1", &call), -EBADMSG);
+}
+
+static void test_futex_of_a_call(void **state)
+{
+	struct look_syscall call = { SYS_futex, { 0x1000, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG } };
+	bool timed;
+
+	assert_int_equal(look_futex_of(&call, &timed), 0x1000);
+	assert_false(timed);
+	call.args[1] = FUTEX_WAIT | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME;
+	call.args[3] = 0x2000;
+	assert_int_equal(look_futex_of(&call, &timed), 0x1000);
+	assert_true(timed);
+	call.args[1] = FUTEX_WAKE;
+	assert_int_equal(look_futex_of(&call, &timed), 0);
+	call = (struct look_syscall){ SYS_read, { 0x1000 } };
+	assert_int_equal(look_futex_of(&call, &timed), 0);
 }
 
 /* A stack of one Python function, with a frame of this name on top. */
@@ -216,6 +235,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_syscall_text),
+		cmocka_unit_test(test_futex_of_a_call),
 		cmocka_unit_test(test_frames_of_waits),
 		cmocka_unit_test(test_other_frames_stay),
 		cmocka_unit_test(test_long_names_are_cut),

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * frames.c - see frames.h.
+ *
+ * Sources, at v3.6.15 ... v3.15.0: Include/code.h and Include/cpython/code.h (PyCodeObject),
+ * Include/frameobject.h and Include/cpython/frameobject.h (f_localsplus, up to 3.10),
+ * Include/internal/pycore_frame.h, from 3.14 on pycore_interpframe_structs.h (localsplus).
+ * tests/e2e/cpython/test_layouts.py compares these numbers with the headers.
+ */
+#include "cpython/frames.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cpython/layout.h"
+
+/* sizeof(PyObject) that the offsets below have in them; some builds have 16 bytes more. */
+#define PLAIN_HEAD 16
+#define INTERPS_MAX 1024
+/* Of frames that are skipped; a circle of them ends there. */
+#define SHIMS_MAX 4096
+
+/* pid_t tid in struct pthread: see python_threads.c. */
+#ifdef __aarch64__
+#define GLIBC_TID 0xd0
+#define MUSL_TID 0x20
+#else
+#define GLIBC_TID 0x2d0
+#define MUSL_TID 0x30
+#endif
+
+/* co_flags (Include/cpython/code.h) */
+#define CO_VARARGS 4
+#define CO_VARKEYWORDS 8
+
+/* PyCodeObject, and the first slot in a frame. Up to 3.10 a frame is an object, too. */
+struct code_row {
+	uint8_t minor;		/* and later ones, until the next row */
+	uint8_t argcount, kwonly, stacksize, flags;	/* int */
+	uint8_t cnt;		/* co_nlocals, from 3.11 on co_nlocalsplus: int */
+	uint8_t names;		/* co_varnames, from 3.11 on co_localsplusnames */
+	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
+	uint8_t third;		/* co_freevars (up to 3.10) */
+	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
+};
+
+static const struct code_row code_rows[] = {
+	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 376 },
+	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 360 },
+	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 360 },
+	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 352 },
+	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 72 },
+	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 72 },
+	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 80 },
+};
+
+static const struct code_row *row_of(uint8_t minor)
+{
+	const struct code_row *row = NULL;
+	size_t i;
+
+	for (i = 0; minor <= LAYOUT_MINOR_MAX && i < ARRAY_SIZE(code_rows); i++)
+		if (code_rows[i].minor <= minor)
+			row = &code_rows[i];
+	return row;
+}
+
+/* ---- thread states ---- */
+
+int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid)
+{
+	return py_get(w, ident + (at->musl ? MUSL_TID : GLIBC_TID), tid, sizeof(*tid));
+}
+
+static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
+		       struct py_thread *out)
+{
+	int err = py_pointer(w, state + at->layout.ts_thread_id, &out->ident);
+
+	out->state = state;
+	return err ? err : py_thread_tid(w, at, out->ident, &out->tid);
+}
+
+/* A state whose thread has not begun, or is gone, is left out. */
+static int list_interpreter(struct py_walk *w, const struct py_frames_at *at, uint64_t interp,
+			    struct py_thread *out, uint32_t max, uint32_t *cnt)
+{
+	uint64_t state = 0;
+	uint32_t seen;
+	int err = py_get(w, interp + at->layout.interp_threads_head, &state, sizeof(state));
+
+	for (seen = 0; !err && state && seen < PY_THREADS_MAX && *cnt < max; seen++) {
+		if (!read_thread(w, at, state, &out[*cnt]))
+			(*cnt)++;
+		err = py_get(w, state + at->layout.ts_next, &state, sizeof(state));
+	}
+	return err;
+}
+
+int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_thread *out,
+		    uint32_t max, uint32_t *cnt)
+{
+	uint64_t interp = 0;
+	uint32_t seen;
+	int err = py_get(w, at->interps, &interp, sizeof(interp));
+
+	*cnt = 0;
+	for (seen = 0; !err && interp && seen < INTERPS_MAX; seen++) {
+		err = list_interpreter(w, at, interp, out, max, cnt);
+		if (!err)
+			err = py_get(w, interp + at->layout.interp_next, &interp, sizeof(interp));
+	}
+	return err;
+}
+
+/* ---- frames ---- */
+
+/* The innermost frame of a thread state; 0: none. */
+static int first_frame(struct py_walk *w, const struct py_layout *l, uint64_t state,
+		       uint64_t *frame)
+{
+	int err = py_get(w, state + l->ts_frame, frame, sizeof(*frame));
+
+	if (!err && *frame && l->cframe_frame != ABI_NO_OFF)
+		err = py_get(w, *frame + l->cframe_frame, frame, sizeof(*frame));
+	return err;
+}
+
+static uint64_t word_at(const uint8_t *bytes, uint16_t off)
+{
+	uint64_t v;
+
+	memcpy(&v, bytes + off, sizeof(v));
+	return v;
+}
+
+/* Read one frame: *out, and the next one. A frame that is no function has code 0. */
+static int read_frame(struct py_walk *w, const struct py_layout *l, uint64_t addr,
+		      struct py_frame *out, uint64_t *next)
+{
+	uint8_t bytes[128];
+	int err;
+
+	if (l->fr_bytes > sizeof(bytes) || l->fr_code + 8u > l->fr_bytes ||
+	    l->fr_previous + 8u > l->fr_bytes ||
+	    (l->fr_owner != ABI_NO_OFF && l->fr_owner >= l->fr_bytes))
+		return -EBADMSG;
+	err = py_get(w, addr + l->fr_base, bytes, l->fr_bytes);
+	if (err)
+		return err;
+	out->addr = addr;
+	out->code = word_at(bytes, l->fr_code) & ~(uint64_t)l->code_tag_mask;
+	*next = word_at(bytes, l->fr_previous);
+	if (l->fr_owner != ABI_NO_OFF && bytes[l->fr_owner] >= l->skip_owner)
+		out->code = 0;
+	return 0;
+}
+
+int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
+		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole)
+{
+	struct py_frame frame;
+	uint64_t addr = 0;
+	uint32_t seen;
+	int err = first_frame(w, &at->layout, state, &addr);
+
+	*cnt = 0;
+	for (seen = 0; !err && addr && seen < SHIMS_MAX && *cnt < max; seen++) {
+		err = read_frame(w, &at->layout, addr, &frame, &addr);
+		if (!err && frame.code)
+			out[(*cnt)++] = frame;
+	}
+	*whole = !err && !addr;
+	return err;
+}
+
+/* ---- variables ---- */
+
+static uint32_t int_at(const uint8_t *code, uint8_t off)
+{
+	uint32_t v;
+
+	memcpy(&v, code + off - PLAIN_HEAD, sizeof(v));
+	return v;
+}
+
+/* The number of items of a tuple; 0: it is none, or unreadable. */
+static uint32_t tuple_len(struct py_walk *w, uint64_t tuple)
+{
+	uint64_t len;
+
+	if (!tuple || py_expect(w, tuple, PY_IS_TUPLE) ||
+	    py_get(w, tuple + w->head, &len, sizeof(len)) || len > PY_SLOTS_MAX)
+		return 0;
+	return (uint32_t)len;
+}
+
+static uint32_t arguments(const uint8_t *code, const struct code_row *row)
+{
+	uint32_t flags = int_at(code, row->flags);
+
+	return int_at(code, row->argcount) + int_at(code, row->kwonly) +
+	       !!(flags & CO_VARARGS) + !!(flags & CO_VARKEYWORDS);
+}
+
+/* Up to 3.10 cells have names of their own, and follow. */
+static void add_cells(struct py_walk *w, const uint8_t *code, const struct code_row *row,
+		      struct py_variables *v)
+{
+	v->names[1] = word_at(code, row->second - PLAIN_HEAD);
+	v->names[2] = word_at(code, row->third - PLAIN_HEAD);
+	v->plain = v->cnt;
+	v->cnt += tuple_len(w, v->names[1]) + tuple_len(w, v->names[2]);
+}
+
+int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,
+		       const struct py_frame *frame, struct py_variables *out)
+{
+	const struct code_row *row = row_of(at->objects.minor);
+	bool objects = at->layout.lasti_unit;	/* frames are objects */
+	uint8_t code[96];	/* behind the head */
+	int err = row ? py_get(w, frame->code + w->head, code, sizeof(code)) : -EBADMSG;
+
+	if (err)
+		return err;
+	*out = (struct py_variables){
+		.slots = frame->addr + row->slots + (objects ? w->head - PLAIN_HEAD : 0),
+		.cnt = int_at(code, row->cnt), .stack = int_at(code, row->stacksize),
+		.arguments = arguments(code, row),
+		.names = { word_at(code, row->names - PLAIN_HEAD) },
+	};
+	if (out->cnt > PY_SLOTS_MAX || out->stack > PY_SLOTS_MAX)
+		return -EBADMSG;
+	if (objects)
+		add_cells(w, code, row, out);
+	else
+		out->kinds = word_at(code, row->second - PLAIN_HEAD);
+	if (out->arguments > out->cnt)
+		out->arguments = out->cnt;
+	return 0;
+}
+
+uint64_t py_slot_object(const struct py_frames_at *at, uint64_t bits)
+{
+	uint8_t mask = at->layout.code_tag_mask;
+
+	/* From 3.15 on, a tag of all bits is an int that is no object (pycore_stackref.h). */
+	return mask && (bits & mask) == mask ? 0 : bits & ~(uint64_t)mask;
+}

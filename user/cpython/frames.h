@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * frames.h - reads from a process which threads its interpreters have, their frames, and where a
+ * frame keeps its variables.
+ *
+ * The memory is hostile and may change while it is read: all lists are bounded, and what was read
+ * is valid only if the threads did not run meanwhile.
+ */
+#ifndef TACHBPF_CPYTHON_FRAMES_H
+#define TACHBPF_CPYTHON_FRAMES_H
+
+#include "cpython/walk.h"
+
+/* Thread states of an interpreter; slots of a frame. */
+#define PY_THREADS_MAX 16384
+#define PY_SLOTS_MAX 4096
+
+/* Where to begin. */
+struct py_frames_at {
+	uint64_t interps;	/* address of the pointer to the first interpreter */
+	struct py_layout layout;
+	struct py_object_layout objects;
+	bool musl;		/* the C library; else glibc */
+};
+
+struct py_thread {
+	uint64_t state;		/* address of the PyThreadState */
+	uint64_t ident;		/* pthread_self() */
+	uint32_t tid;		/* in the process' own pid namespace */
+};
+
+struct py_frame {
+	uint64_t addr, code;
+};
+
+/* A code object's variables. A slot is one variable, or one place of the value stack. */
+struct py_variables {
+	uint64_t slots;		/* address of the frame's first slot */
+	uint32_t cnt;		/* variables: the first slots */
+	uint32_t arguments;	/* of these, the first ones */
+	uint32_t stack;		/* places of the value stack, which follow */
+	uint64_t names[3];	/* tuples of str: their names, one tuple after the other; 0: none */
+	uint64_t kinds;		/* bytes: CO_FAST_* of each variable (3.11 on) */
+	uint32_t plain;		/* of these, the first ones are no cells (up to 3.10) */
+};
+
+/* The id of the thread whose pthread_self() this is, in the process' own pid namespace. */
+int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid);
+
+/* List the thread states. 0, or -errno of py_get(); *cnt are valid in any case. */
+int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_thread *out,
+		    uint32_t max, uint32_t *cnt);
+
+/*
+ * List the frames of a thread state, innermost first, without those that are no function, max at
+ * most. *whole: the list reached the end. 0 or -errno of py_get(); *cnt are valid in any case.
+ */
+int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
+		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole);
+
+/* Where the variables of a frame are. 0; -EBADMSG: impossible numbers; -errno of py_get(). */
+int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,
+		       const struct py_frame *frame, struct py_variables *out);
+
+/* The object in a slot, whose word is `bits`: without tags; 0: none. */
+uint64_t py_slot_object(const struct py_frames_at *at, uint64_t bits);
+
+#endif

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* look_locks.c - see look_locks.h: the questions, and what follows from the answers. */
+#include "look/look_locks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "look/look_worker.h"
+#include "resolve/process.h"
+
+/* How often a circle is confirmed that may be one: a signal may have woken a thread meanwhile. */
+#define CONFIRM_TRIES 3
+
+uint32_t look_circles(const uint32_t *next, uint32_t cnt, uint32_t *circle)
+{
+	/* Which walk has passed a node: a walk that meets itself has found a circle. */
+	uint32_t *passed = calloc(cnt + 1, sizeof(*passed)), found = 0, i, at;
+
+	memset(circle, 0, cnt * sizeof(*circle));
+	for (i = 0; passed && i < cnt; i++) {
+		for (at = i; at < cnt && !passed[at]; at = next[at])
+			passed[at] = i + 1;
+		if (at >= cnt || passed[at] != i + 1 || circle[at])
+			continue;
+		for (found++; !circle[at]; at = next[at])
+			circle[at] = found;
+	}
+	free(passed);
+	return found;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct look_thread *x = *(struct look_thread *const *)a,
+				 *y = *(struct look_thread *const *)b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* What the worker must know. NULL: it cannot be asked. */
+static struct look_locks *begin(const struct process *p)
+{
+	const struct cpython_image *image = process_image(p);
+	pid_t tgid = process_tgid(p), inner = process_identity(p)->ns_tgid;
+	struct look_locks *s = look_worker_locks(tgid);
+
+	if (!s)
+		return NULL;
+	s->tgid = tgid;
+	s->nested = inner && inner != tgid;
+	s->at = (struct py_frames_at){ .interps = process_interps(p), .layout = image->layout,
+				       .objects = image->objects, .musl = process_has_musl(p) };
+	return s;
+}
+
+/* Ask about these threads, which are sorted by tid. */
+static struct look_locks *ask(const struct process *p, struct look_thread *const *threads,
+			      uint32_t cnt, bool confirm)
+{
+	struct look_locks *s = begin(p);
+	uint32_t i;
+
+	if (!s)
+		return NULL;
+	s->confirm = confirm;
+	s->cnt = cnt;
+	for (i = 0; i < cnt; i++)
+		s->threads[i] = (struct look_lock_of){ .tid = (uint32_t)threads[i]->tid,
+						       .futex = threads[i]->futex };
+	return look_worker_locks_answer(s->tgid) ? NULL : s;
+}
+
+/* Are these threads, the only ones that were asked about, one circle? Whoever has answered. */
+static bool is_circle(const struct look_locks *s, uint32_t cnt)
+{
+	uint32_t i, at = 0;
+
+	for (i = 0; i < cnt; i++) {
+		if (!(*(const volatile unsigned char *)&s->threads[at].steady & 1) ||
+		    !s->threads[at].lock)
+			return false;
+		at = s->threads[at].holder;
+		if (at >= cnt || (at == 0) != (i == cnt - 1))
+			return false;
+	}
+	return true;
+}
+
+/* Read again what the threads of circle number n wait for: they must not have run meanwhile. */
+static bool confirm(const struct process *p, struct look_thread *const *threads, uint32_t cnt,
+		    const uint32_t *circle, uint32_t n)
+{
+	struct look_thread *members[LOOK_CONFIRMED_MAX];
+	const struct look_locks *s;
+	uint32_t i, member_cnt = 0;
+	int tries;
+
+	for (i = 0; i < cnt; i++) {
+		if (circle[i] != n)
+			continue;
+		if (member_cnt == LOOK_CONFIRMED_MAX)
+			return false;
+		members[member_cnt++] = threads[i];
+	}
+	for (tries = 0; tries < CONFIRM_TRIES; tries++) {
+		s = ask(p, members, member_cnt, true);
+		if (s && is_circle(s, member_cnt))
+			return true;
+	}
+	return false;
+}
+
+/* next: who holds what each thread waits for. Circles that are confirmed get the next numbers. */
+static void find_deadlocks(const struct process *p, struct look_thread *const *threads,
+			   uint32_t cnt, const uint32_t *next)
+{
+	uint32_t *circle = calloc(cnt + 1, sizeof(*circle)), found, n, i, confirmed = 0;
+
+	found = circle ? look_circles(next, cnt, circle) : 0;
+	for (n = 1; n <= found; n++) {
+		if (!confirm(p, threads, cnt, circle, n))
+			continue;
+		confirmed++;
+		for (i = 0; i < cnt; i++)
+			if (circle[i] == n)
+				threads[i]->deadlock = confirmed;
+	}
+	free(circle);
+}
+
+static void find_locks(const struct process *p, struct look_thread *const *threads, uint32_t cnt)
+{
+	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i;
+	const struct look_locks *s = next ? ask(p, threads, cnt, false) : NULL;
+
+	for (i = 0; s && i < cnt; i++) {
+		next[i] = s->threads[i].holder < cnt ? s->threads[i].holder : LOOK_NO_HOLDER;
+		threads[i]->lock = s->threads[i].lock;
+		threads[i]->lock_holder = threads[i]->lock && next[i] != LOOK_NO_HOLDER ?
+					  threads[next[i]]->tid : 0;
+	}
+	if (s)
+		find_deadlocks(p, threads, cnt, next);
+	free(next);
+}
+
+void look_locks_of(const struct process *p, struct look_thread *threads, size_t cnt)
+{
+	struct look_thread **sorted = calloc(cnt + 1, sizeof(*sorted));
+	bool waits = false;
+	size_t i;
+
+	for (i = 0; sorted && i < cnt && i < LOOK_THREADS_MAX; i++) {
+		sorted[i] = &threads[i];
+		waits |= threads[i].futex && !threads[i].moved;
+	}
+	if (waits && process_interps(p)) {
+		qsort(sorted, i, sizeof(*sorted), by_tid);
+		find_locks(p, sorted, (uint32_t)i);
+	}
+	free(sorted);
+}

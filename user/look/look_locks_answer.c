@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* look_locks_answer.c - the worker's part of look_locks.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpython/rlock.h"
+#include "host/proc.h"
+#include "look/look_locks.h"
+
+/* Reads of memory of one answer: some µs each. */
+#define READS_MAX 65536
+/* Threads that wait on the same futex, but have no such lock in their variables, before it is given up. */
+#define TRIES_MAX 8
+
+struct answer {
+	struct look_locks *s;
+	struct py_walk walk;
+	struct py_thread *states;	/* by tid; NULL: not needed */
+	uint32_t state_cnt;
+	uint32_t *own;		/* tids in the process' own pid namespace; NULL: the same */
+	struct py_rlock last;	/* what the threads on this futex wait for */
+	uint64_t last_futex;
+	uint32_t last_tries;
+};
+
+/* ---- ids ---- */
+
+static ssize_t status_of(const struct look_locks *s, uint32_t tid, char *text, size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "task/%" PRIu32 "/status", tid);
+	return proc_read(s->tgid, name, text, size);
+}
+
+static const char *field(const char *text, const char *name)
+{
+	const char *at = strstr(text, name);
+
+	return at ? at + strlen(name) : "";
+}
+
+static uint32_t own_tid(const struct look_locks *s, uint32_t tid)
+{
+	char text[4096];
+	const char *at;
+	uint32_t own = 0;
+	int used;
+
+	if (status_of(s, tid, text, sizeof(text)) <= 0)
+		return 0;
+	at = field(text, "\nNSpid:");
+	while (sscanf(at, " %" SCNu32 "%n", &own, &used) == 1)
+		at += used;
+	return own;
+}
+
+static void find_own_tids(struct answer *a)
+{
+	uint32_t i;
+
+	a->own = a->s->nested ? calloc(a->s->cnt, sizeof(*a->own)) : NULL;
+	for (i = 0; a->own && i < a->s->cnt; i++)
+		a->own[i] = own_tid(a->s, a->s->threads[i].tid);
+}
+
+static uint32_t own_of(const struct answer *a, uint32_t i)
+{
+	return a->own ? a->own[i] : a->s->threads[i].tid;
+}
+
+static int by_tid_of_lock(const void *key, const void *item)
+{
+	const struct look_lock_of *x = key, *y = item;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+/* The index of the thread with this tid of its own namespace; LOOK_NO_HOLDER: there is none. */
+static uint32_t index_of(const struct answer *a, uint32_t own)
+{
+	const struct look_lock_of key = { .tid = own }, *all = a->s->threads, *found;
+	uint32_t i;
+
+	if (!a->own) {
+		found = bsearch(&key, all, a->s->cnt, sizeof(key), by_tid_of_lock);
+		return found ? (uint32_t)(found - all) : LOOK_NO_HOLDER;
+	}
+	for (i = 0; i < a->s->cnt; i++)
+		if (a->own[i] == own)
+			return i;
+	return LOOK_NO_HOLDER;
+}
+
+/* ---- locks ---- */
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct py_thread *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static void list_states(struct answer *a)
+{
+	if (!py_rlock_needs_state(&a->s->at.objects))
+		return;
+	a->states = calloc(PY_THREADS_MAX, sizeof(*a->states));
+	if (!a->states)
+		return;
+	py_threads_list(&a->walk, &a->s->at, a->states, PY_THREADS_MAX, &a->state_cnt);
+	qsort(a->states, a->state_cnt, sizeof(*a->states), by_tid);
+}
+
+/* By each of the thread's states: it has several if it runs several interpreters. */
+static bool find_by_states(struct answer *a, uint32_t tid, uint64_t futex, struct py_rlock *out)
+{
+	const struct py_thread key = { .tid = tid };
+	const struct py_thread *t = a->state_cnt ?
+		bsearch(&key, a->states, a->state_cnt, sizeof(key), by_tid) : NULL;
+
+	while (t && t > a->states && t[-1].tid == tid)
+		t--;
+	for (; t && t < a->states + a->state_cnt && t->tid == tid; t++)
+		if (!py_rlock_find(&a->walk, &a->s->at, t->state, futex, out))
+			return true;
+	return false;
+}
+
+/* Many threads may wait on one futex: what is known of one holds for all. */
+static bool find_rlock(struct answer *a, uint32_t i, struct py_rlock *out)
+{
+	uint64_t futex = a->s->threads[i].futex;
+
+	if (!py_rlock_needs_state(&a->s->at.objects))
+		return !py_rlock_find(&a->walk, &a->s->at, 0, futex, out);
+	if (futex != a->last_futex) {
+		a->last = (struct py_rlock){ 0 };
+		a->last_futex = futex;
+		a->last_tries = 0;
+	}
+	if (!a->last.addr && a->last_tries++ < TRIES_MAX)
+		find_by_states(a, own_of(a, i), futex, &a->last);
+	*out = a->last;
+	return out->addr != 0;
+}
+
+static bool still_waits(const struct answer *a, const struct look_lock_of *t)
+{
+	struct look_syscall call;
+	bool timed;
+
+	return !look_read_syscall(a->s->tgid, t->tid, &call) &&
+	       look_futex_of(&call, &timed) == t->futex;
+}
+
+static void find_lock(struct answer *a, uint32_t i)
+{
+	struct look_lock_of *t = &a->s->threads[i];
+	struct py_rlock lock;
+	uint32_t owner = 0, holder;
+
+	if (!find_rlock(a, i, &lock) || !still_waits(a, t))
+		return;
+	t->lock = lock.addr;
+	if (!lock.owner || py_thread_tid(&a->walk, &a->s->at, lock.owner, &owner) || !owner)
+		return;
+	holder = index_of(a, owner);
+	t->holder = holder == i ? LOOK_NO_HOLDER : holder;
+}
+
+/* ---- whether threads ran ---- */
+
+/* How often a thread that sleeps has left a CPU; 0: it does not sleep, or it is not known. */
+static uint64_t switches_of(const struct look_locks *s, uint32_t tid)
+{
+	char text[4096];
+	uint64_t own = 0, forced = 0;
+
+	if (status_of(s, tid, text, sizeof(text)) <= 0 || *field(text, "\nState:\t") != 'S')
+		return 0;
+	sscanf(field(text, "\nvoluntary_ctxt_switches:"), "%" SCNu64, &own);
+	sscanf(field(text, "\nnonvoluntary_ctxt_switches:"), "%" SCNu64, &forced);
+	return own + forced;
+}
+
+static void find_locks(struct look_locks *s)
+{
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct answer a = { .s = s };
+	uint32_t i;
+
+	py_walk_init(&a.walk, &mem, &s->at.objects, READS_MAX);
+	find_own_tids(&a);
+	list_states(&a);
+	for (i = 0; i < s->cnt; i++)
+		if (s->threads[i].futex)
+			find_lock(&a, i);
+	free(a.states);
+	free(a.own);
+}
+
+void look_locks_answer(struct look_locks *s)
+{
+	uint64_t before[LOOK_CONFIRMED_MAX];
+	uint32_t i;
+
+	if (s->cnt > LOOK_THREADS_MAX || (s->confirm && s->cnt > LOOK_CONFIRMED_MAX))
+		return;
+	for (i = 0; i < s->cnt; i++) {
+		s->threads[i].lock = 0;
+		s->threads[i].holder = LOOK_NO_HOLDER;
+		if (s->confirm)
+			before[i] = switches_of(s, s->threads[i].tid);
+	}
+	find_locks(s);
+	for (i = 0; s->confirm && i < s->cnt; i++)
+		s->threads[i].steady = before[i] && switches_of(s, s->threads[i].tid) == before[i];
+}
