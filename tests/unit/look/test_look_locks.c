@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_look_locks.c - circles of threads that wait for each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+
+#include "look/look_locks.h"
+
+#define NO LOOK_NO_HOLDER
+#define MANY 100000u
+
+static void test_no_circle(void **state)
+{
+	const uint32_t next[] = { NO, 0, 1, 0 };
+	uint32_t circle[4];
+
+	assert_int_equal(look_circles(next, 0, circle), 0);
+	assert_int_equal(look_circles(next, 4, circle), 0);
+	for (uint32_t i = 0; i < 4; i++)
+		assert_int_equal(circle[i], 0);
+}
+
+/* Who waits for a thread of a circle is not in it. */
+static void test_circles_and_who_leads_to_them(void **state)
+{
+	const uint32_t next[] = { 1, 2, 1, 0, 5, 4, 6, NO, 99 };
+	const uint32_t want[] = { 0, 1, 1, 0, 2, 2, 3, 0, 0 };
+	uint32_t circle[9];
+
+	assert_int_equal(look_circles(next, 9, circle), 3);
+	assert_memory_equal(circle, want, sizeof(want));
+}
+
+/* In linear time, also if all walks lead the same way. */
+static void test_one_circle_of_all(void **state)
+{
+	uint32_t *next = calloc(MANY, sizeof(*next)), *circle = calloc(MANY, sizeof(*circle)), i;
+
+	for (i = 0; i < MANY; i++)
+		next[i] = i ? i - 1 : MANY - 1;
+	assert_int_equal(look_circles(next, MANY, circle), 1);
+	for (i = 0; i < MANY; i++)
+		assert_int_equal(circle[i], 1);
+	next[0] = NO;
+	assert_int_equal(look_circles(next, MANY, circle), 0);
+	free(next);
+	free(circle);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_no_circle),
+		cmocka_unit_test(test_circles_and_who_leads_to_them),
+		cmocka_unit_test(test_one_circle_of_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
