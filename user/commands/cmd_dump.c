@@ -21,6 +21,7 @@
 
 struct dump {
 	bool as_json;
+	bool locals;		/* --locals */
 	uint32_t blocked_ms;	/* --blocked; 0: all threads */
 	size_t shown;
 	struct json json;
@@ -29,9 +30,9 @@ struct dump {
 static void print(struct dump *d, const struct look_process *p)
 {
 	if (d->as_json)
-		dump_json(&d->json, p);
+		dump_json(&d->json, p, d->locals);
 	else
-		dump_text(p, !d->shown);
+		dump_text(p, !d->shown, d->locals);
 	d->shown++;
 }
 
@@ -76,10 +77,11 @@ static int dump(const struct record_options *opts, struct identities *ids,
 		struct look_counts *counts)
 {
 	struct proc_filter conditions = opts->proc_filter;
-	struct dump d = { .as_json = opts->json, .blocked_ms = (uint32_t)(1e3 * opts->duration_s) };
+	struct dump d = { .as_json = opts->json, .locals = opts->locals,
+			  .blocked_ms = (uint32_t)(1e3 * opts->duration_s) };
 	struct look_args args = {
 		.all = opts->all, .pids = opts->pids, .pid_cnt = opts->pid_cnt, .identities = ids,
-		.watch_ms = d.blocked_ms, .show = show, .ctx = &d,
+		.watch_ms = d.blocked_ms, .locals = d.locals, .show = show, .ctx = &d,
 		.proc_filter = conditions.cnt || conditions.min_age_s > 0 ? &conditions : NULL,
 	};
 	int err;

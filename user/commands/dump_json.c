@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
+#include "commands/dump_locals.h"
 #include "commands/dump_locks.h"
 #include "commands/dump_show.h"
 #include "cpython/image.h"
@@ -26,9 +27,11 @@ static void write_ref(struct json *j, const char *key, const struct string_ref *
 	json_string_n(j, key, s->data, s->len);
 }
 
-static void write_frame(struct json *j, const struct profile_tables *tables, uint32_t id)
+/* Frame number i of a thread. */
+static void write_frame(struct json *j, const struct profile_tables *tables,
+			const struct look_thread *t, uint32_t i, bool locals)
 {
-	const struct frame *f = &tables->frames[id];
+	const struct frame *f = &tables->frames[t->frames[i]];
 
 	json_object(j, NULL);
 	write_ref(j, "function", &tables->strings[f->func]);
@@ -38,10 +41,13 @@ static void write_frame(struct json *j, const struct profile_tables *tables, uin
 	else
 		json_null(j, "line");
 	json_string(j, "kind", profile_frame_kind_name(f->kind));
+	if (locals)
+		dump_json_locals(j, t, i);
 	json_object_end(j);
 }
 
-static void write_thread(struct json *j, const struct look_process *p, const struct look_thread *t)
+static void write_thread(struct json *j, const struct look_process *p, const struct look_thread *t,
+			 bool locals)
 {
 	uint32_t i;
 
@@ -60,9 +66,11 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 	dump_json_lock(j, t);
 	json_bool(j, "moved", t->moved);
 	json_double(j, "waited", (double)t->waited_us / 1e6);
+	if (locals)
+		dump_json_locals_state(j, t);
 	json_array(j, "frames");
 	for (i = 0; i < t->nframes; i++)
-		write_frame(j, process_tables(p->process), t->frames[i]);
+		write_frame(j, process_tables(p->process), t, i, locals);
 	json_array_end(j);
 	json_object_end(j);
 }
@@ -75,7 +83,7 @@ void dump_json_begin(struct json *j)
 	json_array(j, "processes");
 }
 
-void dump_json(struct json *j, const struct look_process *p)
+void dump_json(struct json *j, const struct look_process *p, bool locals)
 {
 	const char *command = process_command(p->process);
 	pid_t tgid = process_tgid(p->process);
@@ -98,9 +106,11 @@ void dump_json(struct json *j, const struct look_process *p)
 		json_null(j, "gil_holder");
 	json_uint(j, "threads_without_stack", p->unseen);
 	json_bool(j, "threads_left_out", p->beyond != 0);
+	if (locals)
+		json_bool(j, "locals_left_out", p->locals_cut);
 	json_array(j, "threads");
 	for (i = 0; i < p->cnt; i++)
-		write_thread(j, p, &p->threads[i]);
+		write_thread(j, p, &p->threads[i], locals);
 	json_array_end(j);
 	dump_json_deadlocks(j, p);
 	json_object_end(j);

@@ -6,10 +6,15 @@
 #include "base/json.h"
 #include "look/look.h"
 
+/* Print text from a target: what is no printable UTF-8 is escaped. */
+void dump_text_escaped(const char *text, size_t len);
 /* Print a thread's tid and its name: 7 "reader". */
 void dump_text_thread(const struct look_process *p, const struct look_thread *t);
-/* Print one process on stdout; first: no other was printed before. */
-void dump_text(const struct look_process *p, bool first);
+/*
+ * Print one process on stdout. first: no other was printed before. locals: its variables were asked
+ * for.
+ */
+void dump_text(const struct look_process *p, bool first, bool locals);
 
 /*
  * With --blocked: leave out the threads that have not been blocked for nearly all of watch_ms. kept:
@@ -19,7 +24,7 @@ void dump_keep_blocked(struct look_process *p, uint32_t watch_ms, struct look_th
 
 /* Write the document's begin, one process, its end. docs/dump.md describes the keys. */
 void dump_json_begin(struct json *j);
-void dump_json(struct json *j, const struct look_process *p);
+void dump_json(struct json *j, const struct look_process *p, bool locals);
 void dump_json_end(struct json *j, size_t failed);
 
 #endif

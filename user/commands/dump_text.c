@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
+#include "commands/dump_locals.h"
 #include "commands/dump_locks.h"
 #include "commands/dump_show.h"
 #include "cpython/image.h"
@@ -20,7 +21,7 @@
 #define COMMAND_BYTES 1024
 #define SHOWN_BYTES (4 * COMMAND_BYTES)
 
-static void print_escaped(const char *text, size_t len)
+void dump_text_escaped(const char *text, size_t len)
 {
 	char shown[SHOWN_BYTES];
 
@@ -38,12 +39,12 @@ static void print_process(const struct look_process *p)
 	if (!command)
 		command = process_comm(p->process);
 	printf("%sProcess %d: ", colour_on(stdout, COLOUR_BOLD), process_tgid(p->process));
-	print_escaped(command, strnlen(command, COMMAND_BYTES));
+	dump_text_escaped(command, strnlen(command, COMMAND_BYTES));
 	printf("%s\nPython %s", colour_off(stdout), process_image(p->process)->version);
 	if (c && container_is(c)) {
 		printf(", container ");
 		container_label(c, label);
-		print_escaped(label, strlen(label));
+		dump_text_escaped(label, strlen(label));
 	}
 	printf("\n");
 }
@@ -60,7 +61,7 @@ static void print_state(const struct look_process *p, const struct look_thread *
 		printf(", descriptor %d", t->fd);
 	if (t->fd >= 0 && *t->file) {
 		printf(": ");
-		print_escaped(t->file, strlen(t->file));
+		dump_text_escaped(t->file, strlen(t->file));
 	}
 	if (*t->call)
 		printf(")");
@@ -77,10 +78,10 @@ static void print_frame(const struct profile_tables *tables, uint32_t id)
 	const struct string_ref *func = &tables->strings[f->func], *file = &tables->strings[f->file];
 
 	printf("    ");
-	print_escaped(func->data, func->len);
+	dump_text_escaped(func->data, func->len);
 	if (file->len != strlen(SYNTHETIC_FILE) || memcmp(file->data, SYNTHETIC_FILE, file->len)) {
 		printf(" (");
-		print_escaped(file->data, file->len);
+		dump_text_escaped(file->data, file->len);
 		if (f->line != LINE_NONE)
 			printf(":%d", f->line);
 		printf(")");
@@ -96,11 +97,11 @@ void dump_text_thread(const struct look_process *p, const struct look_thread *t)
 	if (!name || !*name)
 		return;
 	printf(" \"");
-	print_escaped(name, strlen(name));
+	dump_text_escaped(name, strlen(name));
 	printf("\"");
 }
 
-static void print_thread(const struct look_process *p, const struct look_thread *t)
+static void print_thread(const struct look_process *p, const struct look_thread *t, bool locals)
 {
 	uint32_t i;
 
@@ -109,9 +110,12 @@ static void print_thread(const struct look_process *p, const struct look_thread 
 	if (t->status & STATUS_MAIN_THREAD)
 		printf(" (main)");
 	print_state(p, t);
+	dump_text_locals_state(t, locals);
 	printf("\n");
-	for (i = 0; i < t->nframes; i++)
+	for (i = 0; i < t->nframes; i++) {
 		print_frame(process_tables(p->process), t->frames[i]);
+		dump_text_locals(t, i);
+	}
 }
 
 void dump_keep_blocked(struct look_process *p, uint32_t watch_ms, struct look_thread *kept)
@@ -127,18 +131,22 @@ void dump_keep_blocked(struct look_process *p, uint32_t watch_ms, struct look_th
 	p->cnt = n;
 }
 
-void dump_text(const struct look_process *p, bool first)
+void dump_text(const struct look_process *p, bool first, bool locals)
 {
 	size_t i;
 
 	if (!first)
 		printf("\n");
 	print_process(p);
+	if (locals)
+		printf("The variables below are data of the process, and may contain secrets.\n");
 	for (i = 0; i < p->cnt; i++)
-		print_thread(p, &p->threads[i]);
+		print_thread(p, &p->threads[i], locals);
 	dump_text_deadlocks(p);
 	if (p->beyond)
 		printf("\nThreads beyond %d are left out.\n", LOOK_THREADS_MAX);
+	if (p->locals_cut)
+		printf("\nMore variables than 1 MiB are left out.\n");
 	if (p->ended)
 		printf("\nThe process has ended.\n");
 	else if (p->unseen)

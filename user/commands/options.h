@@ -52,6 +52,7 @@ struct record_options {
 	double duration_s;		/* -d; 0: until interrupted */
 	bool kill;			/* --kill: the command ends with the recording */
 	bool json;			/* --json: the summary as JSON on stdout */
+	bool locals;			/* --locals, of dump */
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */

@@ -54,6 +54,12 @@ int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag)
 	return err ? err : flags & flag ? 0 : -EBADMSG;
 }
 
+/* Behind ob_size, from 3.14 on behind ob_hash. */
+uint64_t py_tuple_items(const struct py_walk *w, uint64_t tuple)
+{
+	return tuple + w->head + (w->o->minor >= 14 ? 16 : 8);
+}
+
 /* ---- dicts ---- */
 
 /* Up to 3.10: dk_refcnt, dk_size, dk_lookup, dk_usable, dk_nentries, dk_indices. */

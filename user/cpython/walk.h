@@ -59,6 +59,9 @@ int py_type_of(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *flags)
 /* 0: the object's type has this flag; -EBADMSG: it has not. */
 int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag);
 
+/* Where the items of a tuple are. */
+uint64_t py_tuple_items(const struct py_walk *w, uint64_t tuple);
+
 /* values: of a dict or an object that shares its keys with others; 0: none. -EBADMSG: no keys. */
 int py_open_keys(struct py_walk *w, uint64_t keys, uint64_t values, struct py_dict *d);
 int py_open_dict(struct py_walk *w, uint64_t addr, struct py_dict *d);

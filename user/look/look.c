@@ -10,6 +10,7 @@
 #include "capture/capture.h"
 #include "capture/capture_process.h"
 #include "host/proc.h"
+#include "look/look_locals.h"
 #include "look/look_locks.h"
 #include "look/look_seen.h"
 #include "look/look_worker.h"
@@ -85,6 +86,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	struct look_thread *list = look_seen_detail(seen) ? NULL : look_seen_list(seen);
 	struct look_process shown = { .process = p, .threads = list, .cnt = seen->cnt,
 				      .beyond = seen->beyond, .ended = ended };
+	struct look_process_locals *locals = NULL;
 	struct proc_status status;
 	int err;
 
@@ -92,6 +94,8 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 		return -ENOMEM;
 	if (!ended)
 		look_locks_of(p, list, seen->cnt);
+	if (!ended && l->args->locals)
+		locals = look_locals_of(p, list, seen->cnt, &shown.locals_cut);
 	shown.gil_holder = only_holder(list, seen->cnt);
 	if (proc_status(process_tgid(p), &status))
 		shown.ended = true;
@@ -99,6 +103,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 		shown.unseen = status.threads - (uint32_t)seen->cnt;
 	l->counts->shown++;
 	err = l->args->show(l->args->ctx, &shown);
+	look_locals_free(locals);
 	free(list);
 	return err;
 }

@@ -28,6 +28,7 @@ struct look_process {
 	uint64_t gil_holder;	/* the only thread that holds a GIL; 0: none, or several */
 	uint64_t beyond;	/* threads beyond LOOK_THREADS_MAX, or without memory for them */
 	uint32_t unseen;	/* threads of the process that have no Python stack, or were not seen */
+	bool locals_cut;	/* with locals: there are more than were read */
 	bool ended;		/* the process has ended meanwhile */
 };
 
@@ -38,6 +39,7 @@ struct look_args {
 	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the look */
 	struct identities *identities;	/* outlives the look */
 	uint32_t watch_ms;		/* look for so long; 0: 30 ms */
+	bool locals;			/* threads get their variables, which are data of the process */
 	bool workers;			/* there is a keeper: the rights of this process are given up */
 	/* Called once for each process. *p is valid during the call. 0, or -errno: ends the look. */
 	int (*show)(void *ctx, const struct look_process *p);

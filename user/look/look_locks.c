@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "look/look_question.h"
 #include "look/look_worker.h"
 #include "resolve/process.h"
 
@@ -37,31 +38,18 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* What the worker must know. NULL: it cannot be asked. */
-static struct look_locks *begin(const struct process *p)
-{
-	const struct cpython_image *image = process_image(p);
-	pid_t tgid = process_tgid(p), inner = process_identity(p)->ns_tgid;
-	struct look_locks *s = look_worker_locks(tgid);
-
-	if (!s)
-		return NULL;
-	s->tgid = tgid;
-	s->nested = inner && inner != tgid;
-	s->at = (struct py_frames_at){ .interps = process_interps(p), .layout = image->layout,
-				       .objects = image->objects, .musl = process_has_musl(p) };
-	return s;
-}
-
 /* Ask about these threads, which are sorted by tid. */
 static struct look_locks *ask(const struct process *p, struct look_thread *const *threads,
 			      uint32_t cnt, bool confirm)
 {
-	struct look_locks *s = begin(p);
+	struct look_locks *s = look_worker_locks(process_tgid(p));
 	uint32_t i;
 
 	if (!s)
 		return NULL;
+	s->tgid = process_tgid(p);
+	s->nested = look_is_nested(p);
+	s->at = look_frames_at(p);
 	s->confirm = confirm;
 	s->cnt = cnt;
 	for (i = 0; i < cnt; i++)

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* look_locks_answer.c - the worker's part of look_locks.h. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cpython/rlock.h"
 #include "host/proc.h"
 #include "look/look_locks.h"
+#include "look/look_status.h"
 
 /* Reads of memory of one answer: some µs each. */
 #define READS_MAX 65536
@@ -27,43 +25,13 @@ struct answer {
 
 /* ---- ids ---- */
 
-static ssize_t status_of(const struct look_locks *s, uint32_t tid, char *text, size_t size)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "task/%" PRIu32 "/status", tid);
-	return proc_read(s->tgid, name, text, size);
-}
-
-static const char *field(const char *text, const char *name)
-{
-	const char *at = strstr(text, name);
-
-	return at ? at + strlen(name) : "";
-}
-
-static uint32_t own_tid(const struct look_locks *s, uint32_t tid)
-{
-	char text[4096];
-	const char *at;
-	uint32_t own = 0;
-	int used;
-
-	if (status_of(s, tid, text, sizeof(text)) <= 0)
-		return 0;
-	at = field(text, "\nNSpid:");
-	while (sscanf(at, " %" SCNu32 "%n", &own, &used) == 1)
-		at += used;
-	return own;
-}
-
 static void find_own_tids(struct answer *a)
 {
 	uint32_t i;
 
 	a->own = a->s->nested ? calloc(a->s->cnt, sizeof(*a->own)) : NULL;
 	for (i = 0; a->own && i < a->s->cnt; i++)
-		a->own[i] = own_tid(a->s, a->s->threads[i].tid);
+		a->own[i] = look_own_tid(a->s->tgid, a->s->threads[i].tid);
 }
 
 static uint32_t own_of(const struct answer *a, uint32_t i)
@@ -171,21 +139,6 @@ static void find_lock(struct answer *a, uint32_t i)
 	t->holder = holder == i ? LOOK_NO_HOLDER : holder;
 }
 
-/* ---- whether threads ran ---- */
-
-/* How often a thread that sleeps has left a CPU; 0: it does not sleep, or it is not known. */
-static uint64_t switches_of(const struct look_locks *s, uint32_t tid)
-{
-	char text[4096];
-	uint64_t own = 0, forced = 0;
-
-	if (status_of(s, tid, text, sizeof(text)) <= 0 || *field(text, "\nState:\t") != 'S')
-		return 0;
-	sscanf(field(text, "\nvoluntary_ctxt_switches:"), "%" SCNu64, &own);
-	sscanf(field(text, "\nnonvoluntary_ctxt_switches:"), "%" SCNu64, &forced);
-	return own + forced;
-}
-
 static void find_locks(struct look_locks *s)
 {
 	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
@@ -213,9 +166,10 @@ void look_locks_answer(struct look_locks *s)
 		s->threads[i].lock = 0;
 		s->threads[i].holder = LOOK_NO_HOLDER;
 		if (s->confirm)
-			before[i] = switches_of(s, s->threads[i].tid);
+			before[i] = look_switches(s->tgid, s->threads[i].tid);
 	}
 	find_locks(s);
 	for (i = 0; s->confirm && i < s->cnt; i++)
-		s->threads[i].steady = before[i] && switches_of(s, s->threads[i].tid) == before[i];
+		s->threads[i].steady = before[i] &&
+				       look_switches(s->tgid, s->threads[i].tid) == before[i];
 }

@@ -98,6 +98,7 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
 	t->moved = t->advanced = t->futex_timed = false;
 	t->futex = t->lock = t->lock_holder = 0;
 	t->deadlock = 0;
+	t->variables = NULL;
 	t->waited_us = 0;
 	t->fd = -1;
 	t->call[0] = t->file[0] = '\0';

@@ -40,6 +40,7 @@ struct look_thread {
 	uint32_t deadlock;	/* number of the deadlock that it is in, from 1 on; 0: none */
 	bool advanced;		/* during the look it ran, or came to another stack */
 	uint64_t waited_us;	/* of the look: how long it was seen waiting */
+	const struct look_variables *variables;	/* look_locals.h; NULL: not asked for, or not known */
 	uint32_t nframes;
 	const uint32_t *frames;	/* ids in process_tables(), innermost first */
 };

@@ -7,13 +7,16 @@
 
 #include "base/util.h"
 #include "host/reader.h"
+#include "look/look_locals.h"
 #include "look/look_locks.h"
 
 /* How long to wait for an answer about a batch of threads: some 0.02 ms each. */
 #define ANSWER_MS 500
+/* About all variables of a process. */
+#define LOCALS_MS 3000
 #define BATCH 64
 
-enum function { DETAILS, LOCKS };
+enum function { DETAILS, LOCKS, LOCALS };
 
 struct details {
 	int32_t tgid;
@@ -25,6 +28,7 @@ struct details {
 union shared {
 	struct details details;
 	struct look_locks locks;
+	struct look_locals_answer locals;
 };
 
 static int details(void *shared, const int *fds)
@@ -43,7 +47,13 @@ static int locks(void *shared, const int *fds)
 	return 0;
 }
 
-static const worker_fn functions[] = { [DETAILS] = details, [LOCKS] = locks };
+static int locals(void *shared, const int *fds)
+{
+	look_locals_answer(shared);
+	return 0;
+}
+
+static const worker_fn functions[] = { [DETAILS] = details, [LOCKS] = locks, [LOCALS] = locals };
 static const char *const calls[] = {
 	"process_vm_readv", "open", "openat", "read", "readlink", "readlinkat", "fstat", "newfstatat", NULL,
 };
@@ -55,7 +65,7 @@ static const struct jail jail = {
 
 const struct worker_kind look_worker_kind = {
 	.name = "tachbpf-look",
-	.does = "reads which system calls and locks threads wait in",
+	.does = "reads what threads wait in, their locks and variables",
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
@@ -65,9 +75,9 @@ const struct worker_kind look_worker_kind = {
 
 static struct worker worker = { .kind = &look_worker_kind };
 
-static int ask(enum function f, pid_t tgid)
+static int ask(enum function f, pid_t tgid, int timeout_ms)
 {
-	int err = worker_call(&worker, f, NULL, ANSWER_MS);
+	int err = worker_call(&worker, f, NULL, timeout_ms);
 
 	if (err)
 		worker_give_up(&worker, tgid, !worker_is_runnable(&worker));
@@ -99,7 +109,7 @@ static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
 	s->tgid = tgid;
 	s->cnt = cnt;
 	memcpy(s->threads, threads, cnt * sizeof(*threads));
-	err = ask(DETAILS, tgid);
+	err = ask(DETAILS, tgid, ANSWER_MS);
 	for (i = 0; !err && i < cnt; i++)
 		take(&threads[i], &s->threads[i]);
 }
@@ -121,7 +131,17 @@ struct look_locks *look_worker_locks(pid_t tgid)
 
 int look_worker_locks_answer(pid_t tgid)
 {
-	return ask(LOCKS, tgid);
+	return ask(LOCKS, tgid, ANSWER_MS);
+}
+
+struct look_locals_answer *look_worker_locals(pid_t tgid)
+{
+	return worker_ready(&worker, tgid) ? NULL : worker.shared;
+}
+
+int look_worker_locals_answer(pid_t tgid)
+{
+	return ask(LOCALS, tgid, LOCALS_MS);
 }
 
 void look_worker_end(void)

@@ -19,12 +19,17 @@ extern const struct worker_kind look_worker_kind;
  * for stay as they are.
  */
 void look_worker_details(struct look_thread *threads, size_t cnt, pid_t tgid);
-/* look_locks_answer() in the worker. Who asks fills the struct that look_worker_locks() returns. */
+/*
+ * Questions about a process: fill the struct that the first function returns (NULL: ask later, or
+ * never), then have it answered: 0, by whomever, or -errno. It is valid until the next call of a
+ * function of this file.
+ */
 struct look_locks;
-/* What to fill, valid until the next call of a function of this file; NULL: ask later, or never. */
 struct look_locks *look_worker_locks(pid_t tgid);
-/* 0: it is answered, by whomever; -errno. */
 int look_worker_locks_answer(pid_t tgid);
+struct look_locals_answer;
+struct look_locals_answer *look_worker_locals(pid_t tgid);
+int look_worker_locals_answer(pid_t tgid);
 
 /* End it. */
 void look_worker_end(void);
