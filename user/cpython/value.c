@@ -186,7 +186,7 @@ static void show_float(struct py_walk *w, uint64_t obj, unsigned int depth, stru
 		put(out, "<unreadable>");
 		return;
 	}
-	for (digits = 15; digits <= 17; digits++) {
+	for (digits = 1; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)
 			break;
