@@ -34,18 +34,7 @@
 #define CO_VARARGS 4
 #define CO_VARKEYWORDS 8
 
-/* PyCodeObject, and the first slot in a frame. Up to 3.10 a frame is an object, too. */
-struct code_row {
-	uint8_t minor;		/* and later ones, until the next row */
-	uint8_t argcount, kwonly, stacksize, flags;	/* int */
-	uint8_t cnt;		/* co_nlocals, from 3.11 on co_nlocalsplus: int */
-	uint8_t names;		/* co_varnames, from 3.11 on co_localsplusnames */
-	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
-	uint8_t third;		/* co_freevars (up to 3.10) */
-	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
-};
-
-static const struct code_row code_rows[] = {
+static const struct py_code_layout code_rows[] = {
 	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 376 },
 	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 360 },
 	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 360 },
@@ -55,9 +44,9 @@ static const struct code_row code_rows[] = {
 	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 80 },
 };
 
-static const struct code_row *row_of(uint8_t minor)
+const struct py_code_layout *py_code_layout(uint8_t minor)
 {
-	const struct code_row *row = NULL;
+	const struct py_code_layout *row = NULL;
 	size_t i;
 
 	for (i = 0; minor <= LAYOUT_MINOR_MAX && i < ARRAY_SIZE(code_rows); i++)
@@ -196,7 +185,7 @@ static uint32_t tuple_len(struct py_walk *w, uint64_t tuple)
 	return (uint32_t)len;
 }
 
-static uint32_t arguments(const uint8_t *code, const struct code_row *row)
+static uint32_t arguments(const uint8_t *code, const struct py_code_layout *row)
 {
 	uint32_t flags = int_at(code, row->flags);
 
@@ -205,7 +194,7 @@ static uint32_t arguments(const uint8_t *code, const struct code_row *row)
 }
 
 /* Up to 3.10 cells have names of their own, and follow. */
-static void add_cells(struct py_walk *w, const uint8_t *code, const struct code_row *row,
+static void add_cells(struct py_walk *w, const uint8_t *code, const struct py_code_layout *row,
 		      struct py_variables *v)
 {
 	v->names[1] = word_at(code, row->second - PLAIN_HEAD);
@@ -217,7 +206,7 @@ static void add_cells(struct py_walk *w, const uint8_t *code, const struct code_
 int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,
 		       const struct py_frame *frame, struct py_variables *out)
 {
-	const struct code_row *row = row_of(at->objects.minor);
+	const struct py_code_layout *row = py_code_layout(at->objects.minor);
 	bool objects = at->layout.lasti_unit;	/* frames are objects */
 	uint8_t code[96];	/* behind the head */
 	int err = row ? py_get(w, frame->code + w->head, code, sizeof(code)) : -EBADMSG;

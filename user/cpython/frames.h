@@ -44,6 +44,22 @@ struct py_variables {
 	uint32_t plain;		/* of these, the first ones are no cells (up to 3.10) */
 };
 
+/*
+ * Where PyCodeObject has what is needed, with a head of 16 bytes, and the first slot in a frame: an
+ * int each, and pointers. Up to 3.10 a frame is an object, too.
+ */
+struct py_code_layout {
+	uint8_t minor;		/* and later ones, until the next row */
+	uint8_t argcount, kwonly, stacksize, flags;
+	uint8_t cnt;		/* co_nlocals, from 3.11 on co_nlocalsplus */
+	uint8_t names;		/* co_varnames, from 3.11 on co_localsplusnames */
+	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
+	uint8_t third;		/* co_freevars (up to 3.10) */
+	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
+};
+/* NULL: 3.minor is not known. */
+const struct py_code_layout *py_code_layout(uint8_t minor);
+
 /* The id of the thread whose pthread_self() this is, in the process' own pid namespace. */
 int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid);
 

@@ -85,6 +85,17 @@ static uint64_t object_of(struct py_walk *w, const struct py_frames_at *at,
 	return py_get(w, obj + w->head, &inner, sizeof(inner)) ? 0 : inner;
 }
 
+/* Up to 3.10 an argument that is in a cell has its name, the same str, among the cells again. */
+static bool is_argument(const struct locals *l, uint32_t i)
+{
+	uint32_t j;
+
+	for (j = 0; j < l->v.arguments && j < i; j++)
+		if (l->names[j] == l->names[i])
+			return true;
+	return i < l->v.arguments;
+}
+
 /* Not more than LOCALS_NAME_BYTES, cut between characters. */
 static uint32_t cut_name(const char *s, uint32_t len)
 {
@@ -111,7 +122,7 @@ int py_locals_read(struct py_walk *w, const struct py_frames_at *at, const struc
 		    code_read_string(w->mem, w->o, l.names[i], &name, &len))
 			continue;
 		py_value_read(w, obj, &value);
-		more = fn(ctx, name, cut_name(name, len), i < l.v.arguments, &value);
+		more = fn(ctx, name, cut_name(name, len), is_argument(&l, i), &value);
 		free(name);
 	}
 	return err;

@@ -167,7 +167,7 @@ static inline void fake_layout(struct fake_threads *f, unsigned int minor, bool 
 	o->minor = minor;
 	o->interp_modules = 64;
 	f->at.interp_next = 8;
-	if (minor == 13 && big_head) {	/* free-threaded */
+	if (minor >= 13 && big_head) {	/* free-threaded */
 		o->str_length += 16;
 		o->str_state += 16;
 		o->str_ascii_data += 16;
