@@ -154,6 +154,7 @@ static inline uint64_t fake_mapping(struct fake_threads *f, const struct fake_ty
 struct fake_frame {
 	struct py_frames_at at;
 	struct py_frame frame;
+	uint64_t state;		/* of a thread, whose innermost frame it is */
 };
 
 static inline void fake_code_int(struct fake_threads *f, uint64_t code, uint8_t off, uint32_t v)
@@ -186,6 +187,14 @@ static inline void fake_frame_make(struct fake_threads *f, const struct fake_typ
 	fake_pointers(f, objs, cnt - 1, slots);
 	fake_poke(f, slots + 8 * (cnt - 1), cell | (out->at.layout.code_tag_mask & 1), 8);
 	out->frame = (struct py_frame){ frame, code };
+	out->at.layout.ts_frame = 16;
+	out->at.layout.cframe_frame = out->at.layout.fr_owner = ABI_NO_OFF;
+	out->at.layout.fr_previous = 8;
+	out->at.layout.fr_bytes = 16;
+	fake_poke(f, frame, code, 8);
+	fake_poke(f, frame + 8, 0, 8);
+	out->state = fake_take(f, 64);
+	fake_poke(f, out->state + 16, frame, 8);
 }
 
 #endif
