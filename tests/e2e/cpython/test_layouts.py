@@ -102,6 +102,24 @@ def test_debug_build_has_the_same_row(python, print_layout, tmp_path):
     assert debug == want
 
 
+@pytest.fixture(scope="session")
+def print_variables(tmp_path_factory):
+    return cc_with_cpython(tmp_path_factory.mktemp("variables") / "print_variables", "print_variables.c")
+
+
+@pytest.mark.parametrize("defines", ((), ("-DPy_DEBUG",), ("-DPy_GIL_DISABLED=1",)), ids=("release", "debug", "ft"))
+@pytest.mark.parametrize("python", found() or [None], ids=str)
+def test_where_variables_are(python, print_variables, tmp_path, defines):
+    """Frames' variables, and what objects have behind their head."""
+    if not python:
+        pytest.skip("no supported CPython here: run make interpreters")
+    if "-DPy_GIL_DISABLED=1" in defines and python.minor < (3, 13):
+        pytest.skip("there are no free-threaded builds of it")
+    want = numbers([cc(tmp_path / "headers", "header_variables.c", *defines, *header_flags(python))])[1]
+    got = numbers([print_variables, python.minor[1], want["head"]])[1]
+    assert got == want
+
+
 NOT_OFFSETS = ("str_kind_mask", "str_kind_shift", "str_compact_bit", "str_ascii_bit")
 
 

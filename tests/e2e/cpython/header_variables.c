@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * header_variables.c - where CPython's own headers have what user/cpython's frames.c, value.c,
+ * locals.c and rlock.c need, as "name value" lines that print_variables.c must agree with.
+ */
+#define Py_BUILD_CORE 1
+#include <Python.h>
+#include <stddef.h>
+#include <stdio.h>
+#if PY_VERSION_HEX >= 0x030e0000
+#include "internal/pycore_interpframe_structs.h"
+#elif PY_VERSION_HEX >= 0x030b0000
+#include "internal/pycore_frame.h"
+#else
+#include <frameobject.h>
+#endif
+#if PY_VERSION_HEX < 0x030b0000
+#include <code.h>
+#endif
+
+#define PRINT(name, value) printf("%s %lld\n", name, (long long)(value))
+#define OFF(name, type, f) PRINT(name, offsetof(type, f))
+
+int main(void)
+{
+	OFF("argcount", PyCodeObject, co_argcount);
+	OFF("kwonly", PyCodeObject, co_kwonlyargcount);
+	OFF("stacksize", PyCodeObject, co_stacksize);
+	OFF("flags", PyCodeObject, co_flags);
+#if PY_VERSION_HEX >= 0x030b0000
+	OFF("cnt", PyCodeObject, co_nlocalsplus);
+	OFF("names", PyCodeObject, co_localsplusnames);
+	OFF("second", PyCodeObject, co_localspluskinds);
+	OFF("slots", struct _PyInterpreterFrame, localsplus);
+#else
+	OFF("cnt", PyCodeObject, co_nlocals);
+	OFF("names", PyCodeObject, co_varnames);
+	OFF("second", PyCodeObject, co_cellvars);
+	OFF("third", PyCodeObject, co_freevars);
+	OFF("slots", PyFrameObject, f_localsplus);
+#endif
+	PRINT("head", sizeof(PyObject));
+	OFF("type", PyObject, ob_type);
+	OFF("tp_name", PyTypeObject, tp_name);
+	OFF("tp_flags", PyTypeObject, tp_flags);
+	OFF("tuple_items", PyTupleObject, ob_item);
+	OFF("list_items", PyListObject, ob_item);
+	OFF("set_used", PySetObject, used);
+	OFF("set_mask", PySetObject, mask);
+	OFF("set_table", PySetObject, table);
+	PRINT("set_entry", sizeof(setentry));
+	OFF("cell", PyCellObject, ob_ref);
+	OFF("real", PyFloatObject, ob_fval);
+	OFF("builtin_self", PyCFunctionObject, m_self);
+	OFF("method_self", PyMethodObject, im_self);
+	return 0;
+}
