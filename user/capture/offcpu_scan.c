@@ -52,6 +52,12 @@ struct job {
 	offcpu_scan_record_fn record;
 	void *ctx;
 	struct offcpu_scan_counts *counts;
+	/* What proc() was asked last. */
+	bool asked;
+	uint32_t asked_tgid;
+	uint64_t asked_start_ns;
+	int answer;
+	struct py_proc answer_proc;
 };
 
 /* The *cnt threads that the iterator reports; the caller frees them. NULL with errno. */
@@ -84,6 +90,20 @@ static struct raw_offcpu_scan *list_threads(struct tachbpf_bpf *skel, size_t *cn
 	return (struct raw_offcpu_scan *)b.data;
 }
 
+/* Select the process of thread a; the list has threads of the same process one after the other. */
+static bool is_selected(struct job *job, const struct raw_offcpu_scan *a, struct py_proc *proc)
+{
+	if (!job->asked || job->asked_tgid != a->tgid || job->asked_start_ns != a->start_ns) {
+		job->asked = true;
+		job->asked_tgid = a->tgid;
+		job->asked_start_ns = a->start_ns;
+		job->answer = job->proc(job->ctx, a->tgid, a->start_ns, &job->answer_proc);
+	}
+	if (!job->answer)
+		*proc = job->answer_proc;
+	return !job->answer;
+}
+
 /* Is this thread, of a selected process, one that this try can walk? Counts those left to a later try. */
 static bool can_walk(struct job *job, const struct raw_offcpu_scan *a)
 {
@@ -105,12 +125,13 @@ static int choose(struct job *job)
 	if (!job->procs)
 		return -ENOMEM;
 	job->counts->left = 0;
+	job->asked = false;
 	for (i = 0; i < job->cnt; i++) {
 		const struct raw_offcpu_scan *a = &job->threads[i];
 
 		if (job->once && !can_walk(job, a))
 			continue;
-		if (job->proc(job->ctx, a->tgid, a->start_ns, &job->procs[kept]) ||
+		if (!is_selected(job, a, &job->procs[kept]) ||
 		    (!job->once && !can_walk(job, a)))
 			continue;
 		job->threads[kept++] = *a;

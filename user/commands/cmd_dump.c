@@ -16,6 +16,7 @@
 #include "doctor/precheck.h"
 #include "host/identity.h"
 #include "look/look.h"
+#include "look/look_worker.h"
 #include "target/inspector.h"
 #include "worker/worker.h"
 
@@ -86,7 +87,9 @@ static int dump(const struct record_options *opts, struct identities *ids,
 	};
 	int err;
 
-	args.workers = !command_workers_start(COMMAND_LOOK);
+	if (opts->kernel)
+		look_worker_with_kernel();
+	args.workers = !command_workers_start(opts->kernel ? COMMAND_LOOK_KERNEL : COMMAND_LOOK);
 	if (d.as_json)
 		dump_json_begin(&d.json);
 	err = look_run(&args, counts);

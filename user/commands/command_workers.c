@@ -12,5 +12,7 @@ int command_workers_start(unsigned int parts)
 
 	if (parts & COMMAND_LOOK)
 		kinds[cnt++] = &look_worker_kind;
+	if (parts & COMMAND_LOOK_KERNEL)
+		kinds[cnt++] = &look_kernel_worker_kind;
 	return workers_start(kinds, cnt);
 }

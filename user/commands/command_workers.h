@@ -5,8 +5,10 @@
 
 #include "capture/capture_process.h"
 
-/* A part of `parts` that no capture has: the worker of a look (look_worker.h). */
+/* Parts of `parts` that no capture has: the worker of a look (look_worker.h). */
 #define COMMAND_LOOK 256
+/* The same, with the right to read the kernel's functions, instead. */
+#define COMMAND_LOOK_KERNEL 512
 
 /*
  * Start the keeper of the workers that a capture with these parts (enum capture_part) can have, once.

@@ -27,6 +27,24 @@ static void write_ref(struct json *j, const char *key, const struct string_ref *
 	json_string_n(j, key, s->data, s->len);
 }
 
+/* The kernel's functions, innermost first; null: not known. */
+static void write_kernel(struct json *j, const struct look_thread *t)
+{
+	const char *at = t->kernel;
+	size_t len;
+
+	if (!*at) {
+		json_null(j, "kernel");
+		return;
+	}
+	json_array(j, "kernel");
+	for (; *at; at += len + (at[len] == '\n')) {
+		len = strcspn(at, "\n");
+		json_string_n(j, NULL, at, len);
+	}
+	json_array_end(j);
+}
+
 /* Frame number i of a thread. */
 static void write_frame(struct json *j, const struct profile_tables *tables,
 			const struct look_thread *t, uint32_t i, bool locals)
@@ -66,6 +84,7 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 	dump_json_lock(j, t);
 	json_bool(j, "moved", t->moved);
 	json_double(j, "waited", (double)t->waited_us / 1e6);
+	write_kernel(j, t);
 	if (locals)
 		dump_json_locals_state(j, t);
 	json_array(j, "frames");

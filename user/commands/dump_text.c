@@ -101,6 +101,20 @@ void dump_text_thread(const struct look_process *p, const struct look_thread *t)
 	printf("\"");
 }
 
+/* The kernel's functions, innermost first. */
+static void print_kernel(const struct look_thread *t)
+{
+	const char *at = t->kernel;
+	size_t len;
+
+	for (; *at; at += len + (at[len] == '\n')) {
+		len = strcspn(at, "\n");
+		printf("    ");
+		dump_text_escaped(at, len);
+		printf(" (kernel)\n");
+	}
+}
+
 static void print_thread(const struct look_process *p, const struct look_thread *t, bool locals)
 {
 	uint32_t i;
@@ -112,6 +126,7 @@ static void print_thread(const struct look_process *p, const struct look_thread 
 	print_state(p, t);
 	dump_text_locals_state(t, locals);
 	printf("\n");
+	print_kernel(t);
 	for (i = 0; i < t->nframes; i++) {
 		print_frame(process_tables(p->process), t->frames[i]);
 		dump_text_locals(t, i);

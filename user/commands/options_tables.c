@@ -301,6 +301,8 @@ static const struct cli_option dump_table[] = {
 	{ 0, "blocked", "TIME", "Which threads",
 	  "only those that do not run for so long: 5s; the look\ntakes as long", opt_duration,
 	  AT(record.duration_s), NULL },
+	{ 0, "kernel", NULL, "Output", "with the kernel's functions of threads that wait", opt_flag,
+	  AT(record.kernel), NULL },
 	{ 0, "locals", NULL, "Output", "with arguments and local variables: this shows data of\nthe "
 	  "processes", opt_flag, AT(record.locals), NULL },
 	{ 0, "json", NULL, "Output", "as JSON", opt_flag, AT(record.json), NULL },

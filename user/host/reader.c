@@ -232,14 +232,29 @@ static ssize_t file(enum function f, pid_t tgid, const char *name, char *out, si
 /* Some mount /proc with hidepid: a process that may not be traced is not there for us. */
 static bool hidden;
 
-/* The kernel answers these at once, and to all who see the process. */
+/* What follows "task/TID/", if name begins so. */
+static const char *of_task(const char *name)
+{
+	size_t prefix = strlen("task/"), digits;
+
+	if (strncmp(name, "task/", prefix))
+		return name;
+	digits = strspn(name + prefix, "0123456789");
+	return digits && name[prefix + digits] == '/' ? name + prefix + digits + 1 : name;
+}
+
+/*
+ * The kernel answers these at once, and to all who see the process. A thousand threads have a
+ * thousand names, and a turn to the reader and back costs some 40 us.
+ */
 static bool is_open(const char *name)
 {
-	static const char *const names[] = { "stat", "status", "cgroup" };
+	static const char *const names[] = { "stat", "status", "cgroup", "comm" };
+	const char *file = of_task(name);
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(name, names[i]))
+		if (!strcmp(file, names[i]))
 			return !hidden;
 	return false;
 }

@@ -99,6 +99,7 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
 	t->futex = t->lock = t->lock_holder = 0;
 	t->deadlock = 0;
 	t->variables = NULL;
+	t->kernel[0] = '\0';
 	t->waited_us = 0;
 	t->fd = -1;
 	t->call[0] = t->file[0] = '\0';
@@ -188,4 +189,46 @@ void look_thread_detail(struct look_thread *t, pid_t tgid)
 		find_file(t, tgid, call.args[0]);
 	else if (t->state == LOOK_LOCK)
 		t->futex = look_futex_of(&call, &t->futex_timed);
+}
+
+/* The length of a function's name in "[<0>] name+0x5b/0xe0", and where it is; 0: there is none. */
+static size_t function_in(const char *line, const char **name)
+{
+	size_t len = strcspn(line, "\n");
+	const char *at = memchr(line, ']', len);
+
+	if (!at || at[1] != ' ')
+		return 0;
+	*name = at + 2;
+	return strspn(*name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+}
+
+void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES])
+{
+	const char *name;
+	size_t used = 0, n;
+
+	for (; *text; text += strcspn(text, "\n"), text += *text == '\n') {
+		n = function_in(text, &name);
+		if (!n)
+			continue;
+		if (n + 2 > LOOK_KERNEL_BYTES - used)
+			break;
+		memcpy(out + used, name, n);
+		used += n;
+		out[used++] = '\n';
+	}
+	out[used] = '\0';
+}
+
+void look_thread_kernel(struct look_thread *t, pid_t tgid)
+{
+	char name[64], text[4096];
+
+	t->kernel[0] = '\0';
+	if (t->state == LOOK_RUNNING || t->state == LOOK_RUNNABLE)
+		return;
+	snprintf(name, sizeof(name), "task/%" PRIu64 "/stack", t->tid);
+	if (proc_read(tgid, name, text, sizeof(text)) > 0)
+		look_parse_stack(text, t->kernel);
 }

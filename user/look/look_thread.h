@@ -23,6 +23,8 @@ enum look_state {
 /* Room for the name of a system call; for what a descriptor leads to, which is cut. */
 #define LOOK_CALL_BYTES 40
 #define LOOK_FILE_BYTES 256
+/* Room for the kernel's functions, as many as fit. */
+#define LOOK_KERNEL_BYTES 512
 
 struct look_thread {
 	uint64_t tid;
@@ -38,6 +40,9 @@ struct look_thread {
 	uint64_t lock;		/* the address of the RLock that it waits for; 0: unknown, or another */
 	uint64_t lock_holder;	/* the tid of the thread that held this RLock; 0: unknown */
 	uint32_t deadlock;	/* number of the deadlock that it is in, from 1 on; 0: none */
+	/* Where in the kernel it waits: function after function, innermost first, a line feed behind
+	 * each; "": not asked for, not known, or it does not wait. Any bytes of ASCII */
+	char kernel[LOOK_KERNEL_BYTES];
 	bool advanced;		/* during the look it ran, or came to another stack */
 	uint64_t waited_us;	/* of the look: how long it was seen waiting */
 	const struct look_variables *variables;	/* look_locals.h; NULL: not asked for, or not known */
@@ -85,5 +90,13 @@ uint64_t look_futex_of(const struct look_syscall *call, bool *timed);
  * waits for a lock. Reads /proc; to be called in the worker (look_worker.h).
  */
 void look_thread_detail(struct look_thread *t, pid_t tgid);
+
+/*
+ * Set kernel of a thread that waits: from /proc/PID/task/TID/stack, which only CAP_SYS_ADMIN may read.
+ * In the worker.
+ */
+void look_thread_kernel(struct look_thread *t, pid_t tgid);
+/* Take the functions out of that file's text: "[<0>] do_wait+0x5b/0xe0". out: as look_thread.kernel */
+void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES]);
 
 #endif

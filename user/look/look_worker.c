@@ -20,6 +20,7 @@ enum function { DETAILS, LOCKS, LOCALS };
 
 struct details {
 	int32_t tgid;
+	bool kernel;		/* the kernel's functions, too */
 	uint32_t cnt;
 	struct look_thread threads[BATCH];
 };
@@ -36,8 +37,11 @@ static int details(void *shared, const int *fds)
 	struct details *s = shared;
 	uint32_t i;
 
-	for (i = 0; i < s->cnt && i < BATCH; i++)
+	for (i = 0; i < s->cnt && i < BATCH; i++) {
 		look_thread_detail(&s->threads[i], s->tgid);
+		if (s->kernel && !s->threads[i].moved)
+			look_thread_kernel(&s->threads[i], s->tgid);
+	}
 	return 0;
 }
 
@@ -57,23 +61,35 @@ static const worker_fn functions[] = { [DETAILS] = details, [LOCKS] = locks, [LO
 static const char *const calls[] = {
 	"process_vm_readv", "open", "openat", "read", "readlink", "readlinkat", "fstat", "newfstatat", NULL,
 };
+#define LOOK_CAPS (1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH)
 static const struct jail jail = {
-	.caps = 1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH,
+	.caps = LOOK_CAPS,
+	.calls = calls,
+	.memory_bytes = 64u << 20,
+};
+static const struct jail kernel_jail = {
+	.caps = LOOK_CAPS | 1ull << CAP_SYS_ADMIN,	/* for /proc/PID/task/TID/stack */
 	.calls = calls,
 	.memory_bytes = 64u << 20,
 };
 
-const struct worker_kind look_worker_kind = {
-	.name = "tachbpf-look",
-	.does = "reads what threads wait in, their locks and variables",
-	.jail = &jail,
-	.functions = functions,
-	.function_cnt = ARRAY_SIZE(functions),
-	.shared_bytes = sizeof(union shared),
-	.owner = reader_owner,
-};
+#define LOOK_KIND \
+	.does = "reads what threads wait in, their locks and variables", \
+	.functions = functions, \
+	.function_cnt = ARRAY_SIZE(functions), \
+	.shared_bytes = sizeof(union shared), \
+	.owner = reader_owner
+
+const struct worker_kind look_worker_kind = { LOOK_KIND, .name = "tachbpf-look", .jail = &jail };
+const struct worker_kind look_kernel_worker_kind = { LOOK_KIND, .name = "tachbpf-lookk",
+						     .jail = &kernel_jail };
 
 static struct worker worker = { .kind = &look_worker_kind };
+
+void look_worker_with_kernel(void)
+{
+	worker.kind = &look_kernel_worker_kind;
+}
 
 static int ask(enum function f, pid_t tgid, int timeout_ms)
 {
@@ -95,6 +111,8 @@ static void take(struct look_thread *t, const struct look_thread *answer)
 		t->state = LOOK_SLEEP;
 	memcpy(t->file, answer->file, sizeof(t->file));
 	t->file[sizeof(t->file) - 1] = '\0';
+	memcpy(t->kernel, answer->kernel, sizeof(t->kernel));
+	t->kernel[sizeof(t->kernel) - 1] = '\0';
 }
 
 static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
@@ -107,6 +125,7 @@ static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
 		return;
 	s = worker.shared;
 	s->tgid = tgid;
+	s->kernel = worker.kind == &look_kernel_worker_kind;
 	s->cnt = cnt;
 	memcpy(s->threads, threads, cnt * sizeof(*threads));
 	err = ask(DETAILS, tgid, ANSWER_MS);

@@ -12,7 +12,11 @@
 #include "look/look_thread.h"
 #include "worker/worker.h"
 
-extern const struct worker_kind look_worker_kind;
+/* The second one is for looks at the kernel's functions, too: with the right to read them. */
+extern const struct worker_kind look_worker_kind, look_kernel_worker_kind;
+
+/* Before the first call: use the second kind. */
+void look_worker_with_kernel(void);
 
 /*
  * look_thread_detail() of the threads of one process, in the worker. Threads that it has no answer

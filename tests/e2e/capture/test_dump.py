@@ -2,6 +2,7 @@
 """`tachbpf dump`: what every thread of a process that hangs is doing."""
 import json
 import os
+import re
 import signal
 import subprocess
 import time
@@ -114,6 +115,22 @@ def test_the_text(interpreter, scratch):
     blocks = text.split("\n\n")
     assert len(blocks) == 4, text       # the process, and three threads, the main thread first
     assert "(main)" in blocks[1]
+
+
+@pytest.mark.interpreters("one")
+def test_where_in_the_kernel(interpreter, scratch):
+    with Hung(interpreter, scratch, "pipe", "nap") as hung:
+        hung.asleep()
+        process, = dump(hung.pid, "--kernel")["processes"]
+        text = succeeded(tachbpf("dump", str(hung.pid), "--kernel")).stdout
+        without, = dump(hung.pid)["processes"]
+    kernel = {hung.kinds.get(t["tid"], "main"): t["kernel"] for t in process["threads"]}
+    assert any("read" in function for function in kernel["pipe"]) and kernel["main"] == kernel["pipe"]
+    assert any("nanosleep" in function for function in kernel["nap"]), kernel
+    for functions_of_one in kernel.values():
+        assert all(re.fullmatch(r"[\w.]+", function) for function in functions_of_one)
+    assert f"\n    {kernel['pipe'][0]} (kernel)\n" in text
+    assert all(t["kernel"] is None for t in without["threads"])
 
 
 @pytest.mark.interpreters("one")

@@ -136,6 +136,24 @@ static void test_what_advances(void **state)
 	assert_true(look_thread_advances(&a, &b));
 }
 
+static void test_kernel_stack(void **state)
+{
+	char out[LOOK_KERNEL_BYTES], text[4096] = "";
+	int i;
+
+	look_parse_stack("[<0>] do_wait.part.0+0x5b/0xe0\n[<0>] x64_sys_call+0x1/0x2 [mod]\n", out);
+	assert_string_equal(out, "do_wait.part.0\nx64_sys_call\n");
+	look_parse_stack("", out);
+	assert_string_equal(out, "");
+	look_parse_stack("nothing\n[<0>]\n[<0>] \n[<0>] +0x1\n[<0>] \x1b[31m+0x1\n[<0>] last", out);
+	assert_string_equal(out, "last\n");
+	for (i = 0; i < 100; i++)
+		strcat(text, "[<0>] a_function_of_the_kernel+0x1/0x2\n");
+	look_parse_stack(text, out);
+	assert_int_equal(strlen(out), (LOOK_KERNEL_BYTES - 1) / 25 * 25);
+	assert_int_equal(out[strlen(out) - 1], '\n');
+}
+
 /* ---- a thread of ours that waits ---- */
 
 struct waiter {
@@ -240,6 +258,7 @@ int main(void)
 		cmocka_unit_test(test_other_frames_stay),
 		cmocka_unit_test(test_long_names_are_cut),
 		cmocka_unit_test(test_what_advances),
+		cmocka_unit_test(test_kernel_stack),
 		cmocka_unit_test(test_descriptor_of_a_read),
 		cmocka_unit_test(test_a_select_of_nothing_is_a_sleep),
 		cmocka_unit_test(test_every_state_has_a_name),
