@@ -148,6 +148,7 @@ static int walk_all(void *shared, const int *fds)
 	uint64_t cnt = s->cnt < THREADS_MAX ? s->cnt : THREADS_MAX, used = 0, head[2];
 	size_t i, room;
 
+	offcpu_scan_forget();
 	for (i = 0; i < cnt; i++) {
 		room = sizeof(s->out) - used;
 		if (room < sizeof(head))

@@ -9,12 +9,14 @@
 #include "bpf/pysend.bpf.h"
 #include "bpf/pyunwind.bpf.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 
 #include "capture/offcpu_scan_walk.h"
+#include "cpython/pages.h"
 
 #define OFFCPU_SCAN_SENT_SLOTS 65536
 
@@ -39,6 +41,12 @@ static struct {
 	size_t room, used;
 } now;
 
+static int read_memory(void *ctx, uint64_t addr, void *buf, size_t len);
+
+/* Of the process that is walked. A thread is valid only if it has not run since they were read. */
+static struct pages pages;
+static uint32_t pages_tgid;
+
 /* ---- the kernel's helpers ---- */
 
 void *host_map_lookup(const struct host_map_def *def, const void *key)
@@ -61,11 +69,17 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 	return NULL;
 }
 
+/* target_mem.read of the thread that is walked; ctx is not used. */
+static int read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec to = { buf, len }, from = { (void *)addr, len };
+
+	return process_vm_readv(now.who->tid, &to, 1, &from, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+}
+
 long bpf_probe_read_user(void *dst, u32 size, const void *addr)
 {
-	struct iovec to = { dst, size }, from = { (void *)addr, size };
-
-	if (process_vm_readv(now.who->tid, &to, 1, &from, 1, 0) == (ssize_t)size)
+	if (!pages_read(&pages, (uint64_t)addr, dst, size))
 		return 0;
 	memset(dst, 0, size);
 	return -1;
@@ -131,6 +145,14 @@ long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
 
 /* ---- */
 
+void offcpu_scan_forget(void)
+{
+	const struct target_mem mem = { read_memory, NULL };
+
+	pages_begin(&pages, &mem);
+	pages_tgid = 0;
+}
+
 static void become(const struct raw_offcpu_scan *a)
 {
 	now.who = a;
@@ -157,6 +179,9 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 
 	become(a);
+	if (pages_tgid != a->tgid)
+		offcpu_scan_forget();
+	pages_tgid = a->tgid;
 	now.out = out;
 	now.room = room;
 	now.used = 0;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "cpython/pages.h"
 #include "host/proc.h"
 
 /* How long to wait for an answer. A page that comes from a disk takes some ms. */
@@ -104,11 +105,14 @@ _Static_assert(sizeof(struct python_threads) <= READER_BYTES_MAX, "an answer fit
 static int python_threads(void *shared, const int *fds)
 {
 	static struct python_threads found;
+	static struct pages pages;
 	struct shared *s = shared;
-	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	const struct target_mem mem = { pages_read, &pages };
 	struct python_threads_at at;
 	int err;
 
+	pages_begin(&pages, &direct);
 	memcpy(&at, s->bytes, sizeof(at));
 	err = python_threads_read(&mem, &at, &found);
 	memcpy(s->bytes, &found,

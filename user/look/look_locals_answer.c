@@ -5,6 +5,7 @@
 
 #include "base/u64map.h"
 #include "cpython/locals.h"
+#include "cpython/pages.h"
 #include "host/proc.h"
 #include "look/look_locals.h"
 #include "look/look_status.h"
@@ -18,6 +19,7 @@ struct answer {
 	struct py_thread *states;	/* by tid */
 	uint32_t state_cnt;
 	uint32_t value_bytes;	/* so far */
+	struct pages pages;
 	struct u64map functions;	/* code object -> 1 + the index of a frame of it */
 };
 
@@ -112,6 +114,7 @@ static bool add_frames(struct answer *a, struct look_frames_of *t, uint64_t stat
 	t->first = a->s->frame_cnt;
 	for (i = 0; i < cnt && add_frame(a, &frames[i]); i++)
 		;
+	pages_begin(&a->pages, &a->pages.mem);
 	py_frames_list(&a->walk, &a->s->at, state, again, LOOK_THREAD_FRAMES, &cnt_again, &whole);
 	t->frame_cnt = a->s->frame_cnt - t->first;
 	return i == cnt && cnt == cnt_again && same_frames(frames, again, cnt);
@@ -133,6 +136,7 @@ static void add_thread(struct answer *a, struct look_frames_of *t)
 	const struct py_thread *state = a->state_cnt ?
 		bsearch(&key, a->states, a->state_cnt, sizeof(key), by_tid) : NULL;
 
+	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
 	while (state && state > a->states && state[-1].tid == key.tid)
 		state--;
 	for (; state && state < a->states + a->state_cnt && state->tid == key.tid; state++) {
@@ -145,9 +149,15 @@ static void add_thread(struct answer *a, struct look_frames_of *t)
 
 void look_locals_answer(struct look_locals_answer *s)
 {
-	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
-	struct answer a = { .s = s, .states = calloc(PY_THREADS_MAX, sizeof(*a.states)) };
+	static struct answer a;
+	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	const struct target_mem mem = { pages_read, &a.pages };
 	uint32_t i;
+
+	a.s = s;
+	a.states = calloc(PY_THREADS_MAX, sizeof(*a.states));
+	a.state_cnt = a.value_bytes = 0;
+	pages_begin(&a.pages, &direct);
 
 	s->frame_cnt = s->local_cnt = s->text_len = 0;
 	s->full = false;

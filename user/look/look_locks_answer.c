@@ -2,6 +2,7 @@
 /* look_locks_answer.c - the worker's part of look_locks.h. */
 #include <stdlib.h>
 
+#include "cpython/pages.h"
 #include "cpython/rlock.h"
 #include "host/proc.h"
 #include "look/look_locks.h"
@@ -141,10 +142,13 @@ static void find_lock(struct answer *a, uint32_t i)
 
 static void find_locks(struct look_locks *s)
 {
-	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	static struct pages pages;
+	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	const struct target_mem mem = { pages_read, &pages };
 	struct answer a = { .s = s };
 	uint32_t i;
 
+	pages_begin(&pages, &direct);
 	py_walk_init(&a.walk, &mem, &s->at.objects, READS_MAX);
 	find_own_tids(&a);
 	list_states(&a);

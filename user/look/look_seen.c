@@ -13,7 +13,7 @@
 struct kept {
 	struct look_thread thread;
 	bool detailed;		/* since its last stack */
-	uint32_t frames[EVENT_MAX_FRAMES];
+	uint32_t *frames, room;	/* of the thread */
 };
 
 struct look_seen *look_seen_new(struct process *p, uint64_t interval_us)
@@ -32,8 +32,10 @@ void look_seen_free(struct look_seen *seen)
 	struct kept *k;
 	size_t pos = 0;
 
-	while ((k = u64map_next(&seen->by_tid, &pos)))
+	while ((k = u64map_next(&seen->by_tid, &pos))) {
+		free(k->frames);
 		free(k);
+	}
 	u64map_free(&seen->by_tid);
 	free(seen);
 }
@@ -41,7 +43,7 @@ void look_seen_free(struct look_seen *seen)
 /* Returns NULL if there are too many threads, or there is no memory. */
 static struct kept *add_thread(struct look_seen *seen, uint64_t tid)
 {
-	struct kept *k = seen->cnt < LOOK_THREADS_MAX ? malloc(sizeof(*k)) : NULL;
+	struct kept *k = seen->cnt < LOOK_THREADS_MAX ? calloc(1, sizeof(*k)) : NULL;
 
 	if (k && u64map_put(&seen->by_tid, tid, k)) {
 		free(k);
@@ -49,6 +51,23 @@ static struct kept *add_thread(struct look_seen *seen, uint64_t tid)
 	}
 	seen->cnt += k != NULL;
 	return k;
+}
+
+/* As many frames as there is memory for. */
+static void take_frames(struct kept *k, struct look_thread *now)
+{
+	uint32_t *frames = now->nframes > k->room ?
+		realloc(k->frames, now->nframes * sizeof(*frames)) : k->frames;
+
+	if (frames && now->nframes > k->room)
+		k->room = now->nframes;
+	if (frames)
+		k->frames = frames;
+	if (now->nframes > k->room)
+		now->nframes = k->room;
+	if (now->nframes)
+		memcpy(k->frames, now->frames, now->nframes * sizeof(*frames));
+	now->frames = k->frames;
 }
 
 /* k has the event before, if there was one. */
@@ -64,9 +83,8 @@ static void take(struct look_seen *seen, struct kept *k, bool first, const struc
 		now.advanced |= k->thread.advanced || look_thread_advances(&k->thread, &now);
 		now.waited_us += k->thread.waited_us;
 	}
-	memcpy(k->frames, now.frames, now.nframes * sizeof(*k->frames));
+	take_frames(k, &now);
 	k->thread = now;
-	k->thread.frames = k->frames;
 	k->detailed = false;
 }
 

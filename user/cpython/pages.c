@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* pages.c - see pages.h. */
+#include "cpython/pages.h"
+
+#include <string.h>
+
+void pages_begin(struct pages *p, const struct target_mem *mem)
+{
+	p->mem = *mem;
+	memset(p->numbers, 0, sizeof(p->numbers));
+}
+
+/* The bytes of a page; NULL: it cannot be read as a whole. */
+static const uint8_t *page(struct pages *p, uint64_t number)
+{
+	uint64_t slot = number % PAGES_SLOTS;
+
+	if (p->numbers[slot] == number + 1)
+		return p->bytes[slot];
+	p->numbers[slot] = 0;
+	if (p->mem.read(p->mem.ctx, number * PAGES_BYTES, p->bytes[slot], PAGES_BYTES))
+		return NULL;
+	p->numbers[slot] = number + 1;
+	return p->bytes[slot];
+}
+
+int pages_read(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	struct pages *p = ctx;
+	uint64_t at = addr, off, n;
+	uint8_t *out = buf;
+	const uint8_t *from;
+
+	if (len >= PAGES_BYTES || addr + len < addr)
+		return p->mem.read(p->mem.ctx, addr, buf, len);
+	for (; len; at += n, out += n, len -= n) {
+		off = at % PAGES_BYTES;
+		n = len < PAGES_BYTES - off ? len : PAGES_BYTES - off;
+		from = page(p, at / PAGES_BYTES);
+		if (!from)
+			return p->mem.read(p->mem.ctx, at, out, len);
+		memcpy(out, from + off, n);
+	}
+	return 0;
+}
