@@ -2,10 +2,10 @@
 /*
  * fuzz_value.c - variables of frames, and locks, out of hostile memory.
  *
- * Input: bytes for the version and for what is special; then pokes into the memory of a process with
- * a frame whose variables have all plain types, each a u16 for where and a u16 that is written
- * there. Memory may be at every address (modulo its size), so that whatever is taken for a pointer leads
- * somewhere.
+ * Input: bytes for the version and for what is special; then pokes into the memory of a process
+ * with a frame whose variables have all plain types, each a u16 for where and a u16 that is written
+ * there. Memory may be at every address (modulo its size), so that whatever is taken for a pointer
+ * leads somewhere.
  */
 #include <stdlib.h>
 

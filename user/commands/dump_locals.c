@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "commands/dump_show.h"
+#include "commands/dump_words.h"
 #include "look/look_locals.h"
 
 static void print_local(const struct look_local *l)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/colour.h"
-#include "commands/dump_show.h"
+#include "commands/dump_words.h"
 
 void dump_text_lock(const struct look_thread *t)
 {

@@ -6,10 +6,6 @@
 #include "base/json.h"
 #include "look/look.h"
 
-/* Print text from a target: what is no printable UTF-8 is escaped. */
-void dump_text_escaped(const char *text, size_t len);
-/* Print a thread's tid and its name: 7 "reader". */
-void dump_text_thread(const struct look_process *p, const struct look_thread *t);
 /*
  * Print one process on stdout. first: no other was printed before. locals: its variables were asked
  * for.

@@ -12,21 +12,13 @@
 #include "commands/dump_locals.h"
 #include "commands/dump_locks.h"
 #include "commands/dump_show.h"
+#include "commands/dump_words.h"
 #include "cpython/image.h"
 #include "host/containers.h"
 #include "host/proc.h"
-#include "model/thread_names.h"
 #include "resolve/process.h"
 
 #define COMMAND_BYTES 1024
-#define SHOWN_BYTES (4 * COMMAND_BYTES)
-
-void dump_text_escaped(const char *text, size_t len)
-{
-	char shown[SHOWN_BYTES];
-
-	fputs(escape_text(text, len, shown, sizeof(shown)), stdout);
-}
 
 static void print_process(const struct look_process *p)
 {
@@ -87,18 +79,6 @@ static void print_frame(const struct profile_tables *tables, uint32_t id)
 		printf(")");
 	}
 	printf("\n");
-}
-
-void dump_text_thread(const struct look_process *p, const struct look_thread *t)
-{
-	const char *name = thread_names_find(process_thread_names(p->process), t->tid);
-
-	printf("%" PRIu64, t->tid);
-	if (!name || !*name)
-		return;
-	printf(" \"");
-	dump_text_escaped(name, strlen(name));
-	printf("\"");
 }
 
 /* The kernel's functions, innermost first. */

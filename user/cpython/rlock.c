@@ -3,10 +3,10 @@
  * rlock.c - see rlock.h.
  *
  * Sources: Modules/_threadmodule.c (rlockobject) at v3.6.15 ... v3.15.0; from 3.14 on
- * Include/internal/pycore_lock.h (_PyRecursiveMutex) and Python/parking_lot.c (struct wait_entry: the
- * word before the semaphore is the address of the mutex); Include/cpython/methodobject.h
- * (PyCFunctionObject), Include/cpython/classobject.h (PyMethodObject). glibc's and musl's sem_wait()
- * wait on the first word of a sem_t.
+ * Include/internal/pycore_lock.h (_PyRecursiveMutex) and Python/parking_lot.c (struct wait_entry:
+ * the word before the semaphore is the address of the mutex); Include/cpython/methodobject.h
+ * (PyCFunctionObject), Include/cpython/classobject.h (PyMethodObject). glibc's and musl's
+ * sem_wait() wait on the first word of a sem_t.
  */
 #include "cpython/rlock.h"
 
@@ -34,8 +34,8 @@ static bool type_is(struct py_walk *w, uint64_t obj, const char *name)
 }
 
 /*
- * The fields behind the head: up to 3.13 rlock_lock, rlock_owner, rlock_count; from 3.14 on mutex (a
- * byte), thread, level.
+ * The fields behind the head: up to 3.13 rlock_lock, rlock_owner, rlock_count; from 3.14 on mutex
+ * (a byte), thread, level.
  */
 static int read_rlock(struct py_walk *w, uint64_t obj, uint64_t fields[3])
 {

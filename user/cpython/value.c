@@ -1,257 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * value.c - see value.h.
+ * value.c - see value.h: which type an object has, and containers.
  *
- * Sources, at v3.6.15 ... v3.15.0: Include/longintrepr.h and Include/cpython/longintrepr.h,
- * Include/floatobject.h and Include/cpython/floatobject.h, bytesobject.h, listobject.h,
+ * Sources, at v3.6.15 ... v3.15.0: Include/listobject.h and Include/cpython/listobject.h,
  * tupleobject.h (a hash before the items from 3.14 on), setobject.h.
  */
 #include "cpython/value.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "cpython/object.h"
+#include "cpython/value_parts.h"
 
-/* An int of more digits, of 30 bits each, has no text that fits. */
-#define INT_DIGITS 22
-#define DIGIT_BITS 30
 /* Slots of a set's table that are looked at; free ones, too. */
 #define SET_SLOTS 256
 #define NAME_BYTES 64
 
-typedef void (*show_fn)(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out);
-
 static void show(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out);
-
-/* ---- text ---- */
-
-/* Append one character of len bytes. */
-static void put_char(struct py_value *out, const char *c, uint32_t len)
-{
-	if (out->cut)
-		return;
-	if (out->chars == VALUE_CHARS) {
-		memcpy(out->text + out->len, "...", 3);
-		out->len += 3;
-		out->cut = true;
-		return;
-	}
-	memcpy(out->text + out->len, c, len);
-	out->len += len;
-	out->chars++;
-}
-
-/* ASCII */
-static void put(struct py_value *out, const char *s)
-{
-	for (; *s; s++)
-		put_char(out, s, 1);
-}
-
-static void put_hex(struct py_value *out, const char *prefix, uint64_t v, int digits)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%s%0*" PRIx64, prefix, digits, v);
-	put(out, text);
-}
-
-/* One byte of a bytes object, or one ASCII character of a str. */
-static void put_escaped(struct py_value *out, char c, char quote)
-{
-	static const char from[] = "\t\n\r\\", to[] = "tnr\\";
-	const char *at = c ? strchr(from, c) : NULL;
-	char pair[3] = { '\\', c };
-
-	if (at)
-		pair[1] = to[at - from];
-	if (at || c == quote)
-		put(out, pair);
-	else if (c < ' ' || c >= 0x7f)
-		put_hex(out, "\\x", (uint8_t)c, 2);
-	else
-		put_char(out, &c, 1);
-}
-
-/* As Python: double quotes only around text that has single ones, and no double ones. */
-static char quote_for(const char *s, size_t len)
-{
-	return memchr(s, '\'', len) && !memchr(s, '"', len) ? '"' : '\'';
-}
-
-/* ---- numbers ---- */
-
-static void show_none(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
-{
-	put(out, "None");
-}
-
-static void show_ellipsis(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
-{
-	put(out, "Ellipsis");
-}
-
-/* Divide a number of cnt digits by 10^9; returns the remainder. */
-static uint32_t divide(uint32_t *digits, uint32_t cnt)
-{
-	uint64_t rest = 0;
-
-	while (cnt--) {
-		rest = rest << DIGIT_BITS | digits[cnt];
-		digits[cnt] = (uint32_t)(rest / 1000000000);
-		rest %= 1000000000;
-	}
-	return (uint32_t)rest;
-}
-
-static void put_decimal(struct py_value *out, uint32_t *digits, uint32_t cnt, bool negative)
-{
-	char text[INT_DIGITS * 10 + 16], *at = text + sizeof(text) - 1, chunk[16];
-
-	*at = '\0';
-	do {
-		snprintf(chunk, sizeof(chunk), "%09" PRIu32, divide(digits, cnt));
-		at -= 9;
-		memcpy(at, chunk, 9);
-		while (cnt && !digits[cnt - 1])
-			cnt--;
-	} while (cnt);
-	at += strspn(at, "0");
-	if (!*at)
-		at--;
-	if (negative)
-		*--at = '-';
-	put(out, at);
-}
-
-/* The number of digits, and the sign: up to 3.11 that of ob_size, from 3.12 on in the lowest bits. */
-static int read_digits(struct py_walk *w, uint64_t obj, uint32_t digits[INT_DIGITS], uint64_t *cnt,
-		       bool *negative)
-{
-	int64_t size;
-	int err = py_get(w, obj + w->head, &size, sizeof(size));
-
-	if (err)
-		return err;
-	*negative = w->o->minor >= 12 ? (size & 3) == 2 : size < 0;
-	*cnt = w->o->minor >= 12 ? (uint64_t)size >> 3 : size < 0 ? -(uint64_t)size : (uint64_t)size;
-	if (w->o->minor >= 12 && (size & 3) == 1)
-		*cnt = 0;
-	if (!*cnt || *cnt > INT_DIGITS)
-		return 0;
-	return py_get(w, obj + w->head + 8, digits, *cnt * sizeof(*digits));
-}
-
-static void show_int(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
-{
-	uint32_t digits[INT_DIGITS] = { 0 }, i;
-	uint64_t cnt;
-	bool negative;
-
-	if (read_digits(w, obj, digits, &cnt, &negative)) {
-		put(out, "<unreadable>");
-		return;
-	}
-	for (i = 0; i < INT_DIGITS; i++)
-		digits[i] &= (1u << DIGIT_BITS) - 1;
-	if (cnt <= INT_DIGITS)
-		put_decimal(out, digits, (uint32_t)cnt, negative);
-	else
-		put_hex(out, "<int at 0x", obj, 0), put(out, ">");
-}
-
-static void show_bool(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
-{
-	uint32_t digits[INT_DIGITS];
-	uint64_t cnt;
-	bool negative;
-
-	put(out, read_digits(w, obj, digits, &cnt, &negative) ? "<unreadable>" :
-		 cnt ? "True" : "False");
-}
-
-/* The shortest text that has this value. */
-static void show_float(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
-{
-	char text[40];
-	double v;
-	int digits;
-
-	if (py_get(w, obj + w->head, &v, sizeof(v))) {
-		put(out, "<unreadable>");
-		return;
-	}
-	for (digits = 1; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		if (strtod(text, NULL) == v)
-			break;
-	}
-	if (v != v)
-		snprintf(text, sizeof(text), "nan");
-	else if (v > -1e16 && v < 1e16 && strstr(text, "e+"))
-		snprintf(text, sizeof(text), "%.1f", v);
-	put(out, text);
-	if (!text[strspn(text, "-0123456789")])
-		put(out, ".0");
-}
-
-/* ---- text and bytes ---- */
-
-static uint32_t utf8_len(char c)
-{
-	return (uint8_t)c < 0x80 ? 1 : (uint8_t)c < 0xe0 ? 2 : (uint8_t)c < 0xf0 ? 3 : 4;
-}
-
-static void show_str(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
-{
-	char *s, quote, q[2] = "";
-	uint32_t len, i, n;
-
-	if (!w->reads_left || code_read_string(w->mem, w->o, obj, &s, &len)) {
-		put(out, "<unreadable>");
-		return;
-	}
-	w->reads_left--;
-	q[0] = quote = quote_for(s, len);
-	put(out, q);
-	for (i = 0; i < len && !out->cut; i += n) {
-		n = utf8_len(s[i]);
-		if (n == 1)
-			put_escaped(out, s[i], quote);
-		else
-			put_char(out, s + i, n);
-	}
-	put(out, q);
-	free(s);
-}
-
-static void show_bytes(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
-{
-	char bytes[VALUE_CHARS + 1], quote, q[2] = "";
-	uint64_t len;
-	uint32_t n, i;
-
-	if (py_get(w, obj + w->o->bytes_size, &len, sizeof(len))) {
-		put(out, "<unreadable>");
-		return;
-	}
-	n = len < sizeof(bytes) ? (uint32_t)len : sizeof(bytes);
-	if (py_get(w, obj + w->o->bytes_data, bytes, n)) {
-		put(out, "<unreadable>");
-		return;
-	}
-	q[0] = quote = quote_for(bytes, n);
-	put(out, "b");
-	put(out, q);
-	for (i = 0; i < n; i++)
-		put_escaped(out, bytes[i], quote);
-	put(out, q);
-}
 
 /* ---- containers ---- */
 
@@ -263,38 +29,38 @@ static void show_items(struct py_walk *w, uint64_t items, uint64_t len, unsigned
 	uint32_t cnt = len < VALUE_ITEMS ? (uint32_t)len : VALUE_ITEMS, i;
 
 	if (cnt && py_get(w, items, objs, cnt * sizeof(*objs))) {
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 		return;
 	}
 	for (i = 0; i < cnt && !out->cut; i++) {
-		put(out, i ? ", " : "");
+		value_put(out, i ? ", " : "");
 		show(w, objs[i], depth + 1, out);
 	}
-	put(out, len > cnt ? ", ..." : "");
+	value_put(out, len > cnt ? ", ..." : "");
 }
 
 static void show_list(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
 {
 	uint64_t words[2];	/* ob_size, ob_item */
 
-	put(out, "[");
+	value_put(out, "[");
 	if (py_get(w, obj + w->head, words, sizeof(words)))
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 	else
 		show_items(w, words[1], words[0], depth, out);
-	put(out, "]");
+	value_put(out, "]");
 }
 
 static void show_tuple(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
 {
 	uint64_t len;
 
-	put(out, "(");
+	value_put(out, "(");
 	if (py_get(w, obj + w->head, &len, sizeof(len)))
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 	else
 		show_items(w, py_tuple_items(w, obj), len, depth, out);
-	put(out, len == 1 ? ",)" : ")");
+	value_put(out, len == 1 ? ",)" : ")");
 }
 
 static void show_entry(struct py_walk *w, const struct py_dict *d, const struct py_entry *e,
@@ -303,7 +69,7 @@ static void show_entry(struct py_walk *w, const struct py_dict *d, const struct 
 	uint64_t value = e->value;
 
 	show(w, e->key, depth + 1, out);
-	put(out, ": ");
+	value_put(out, ": ");
 	if (d->values && py_get(w, d->values + 8ull * index, &value, sizeof(value)))
 		value = 0;
 	show(w, value, depth + 1, out);
@@ -316,29 +82,29 @@ static void show_entries(struct py_walk *w, const struct py_dict *d, unsigned in
 	uint32_t cnt = 0, i, shown = 0;
 
 	if (d->cnt && py_read_entries(w, d, 0, entries, &cnt)) {
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 		return;
 	}
 	for (i = 0; i < cnt && shown < VALUE_ITEMS && !out->cut; i++) {
 		if (!entries[i].key || (!d->values && !entries[i].value))
 			continue;
-		put(out, shown++ ? ", " : "");
+		value_put(out, shown++ ? ", " : "");
 		show_entry(w, d, &entries[i], i, depth, out);
 	}
 	if (d->used > shown)
-		put(out, shown ? ", ..." : "...");
+		value_put(out, shown ? ", ..." : "...");
 }
 
 static void show_dict(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
 {
 	struct py_dict d;
 
-	put(out, "{");
+	value_put(out, "{");
 	if (py_open_dict(w, obj, &d))
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 	else
 		show_entries(w, &d, depth, out);
-	put(out, "}");
+	value_put(out, "}");
 }
 
 /* An entry of a set: what was removed has a hash of -1, and no object has. */
@@ -355,18 +121,18 @@ static bool show_members(struct py_walk *w, const uint64_t words[4], unsigned in
 	uint32_t cnt = words[2] < SET_SLOTS ? (uint32_t)words[2] + 1 : SET_SLOTS, i, shown = 0;
 
 	if (py_get(w, words[3], slots, cnt * sizeof(*slots))) {
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 		return true;
 	}
 	for (i = 0; i < cnt && shown < VALUE_ITEMS && !out->cut; i++) {
 		if (!slots[i].key || slots[i].hash == -1)
 			continue;
-		put(out, shown++ ? ", " : "{");
+		value_put(out, shown++ ? ", " : "{");
 		show(w, slots[i].key, depth + 1, out);
 	}
 	if (words[1] > shown)
-		put(out, shown ? ", ..." : "{...");
-	put(out, shown || words[1] ? "}" : "");
+		value_put(out, shown ? ", ..." : "{...");
+	value_put(out, shown || words[1] ? "}" : "");
 	return shown || words[1];
 }
 
@@ -376,13 +142,13 @@ static void show_set_of(struct py_walk *w, uint64_t obj, unsigned int depth, boo
 	uint64_t words[4];	/* fill, used, mask, table */
 
 	if (py_get(w, obj + w->head, words, sizeof(words))) {
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 		return;
 	}
-	put(out, frozen ? "frozenset(" : "");
+	value_put(out, frozen ? "frozenset(" : "");
 	if (!show_members(w, words, depth, out))
-		put(out, frozen ? "" : "set()");
-	put(out, frozen ? ")" : "");
+		value_put(out, frozen ? "" : "set()");
+	value_put(out, frozen ? ")" : "");
 }
 
 static void show_set(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
@@ -402,15 +168,15 @@ static void show_frozenset(struct py_walk *w, uint64_t obj, unsigned int depth,
 static const struct kind {
 	const char *type, *too_deep;
 	uint64_t flag;		/* that the type must have; 0: none */
-	show_fn show;
+	value_fn show;
 } kinds[] = {
-	{ "NoneType", NULL, 0, show_none },
-	{ "ellipsis", NULL, 0, show_ellipsis },
-	{ "bool", NULL, PY_IS_LONG, show_bool },
-	{ "int", NULL, PY_IS_LONG, show_int },
-	{ "float", NULL, 0, show_float },
-	{ "str", NULL, PY_IS_STR, show_str },
-	{ "bytes", NULL, PY_IS_BYTES, show_bytes },
+	{ "NoneType", NULL, 0, value_none },
+	{ "ellipsis", NULL, 0, value_ellipsis },
+	{ "bool", NULL, PY_IS_LONG, value_bool },
+	{ "int", NULL, PY_IS_LONG, value_int },
+	{ "float", NULL, 0, value_float },
+	{ "str", NULL, PY_IS_STR, value_str },
+	{ "bytes", NULL, PY_IS_BYTES, value_bytes },
 	{ "list", "[...]", PY_IS_LIST, show_list },
 	{ "tuple", "(...)", PY_IS_TUPLE, show_tuple },
 	{ "dict", "{...}", PY_IS_DICT, show_dict },
@@ -450,7 +216,7 @@ static const struct kind *kind_of(const char *name, uint64_t flags)
 static void put_name(struct py_value *out, const char *name)
 {
 	for (; *name; name++)
-		put_escaped(out, *name, 0);
+		value_escaped(out, *name, 0);
 }
 
 static void show_other(struct py_walk *w, uint64_t obj, const char *name, uint64_t flags,
@@ -459,15 +225,15 @@ static void show_other(struct py_walk *w, uint64_t obj, const char *name, uint64
 	char own[NAME_BYTES];
 
 	if (flags & PY_IS_TYPE && !name_of(w, obj, own)) {
-		put(out, "<class '");
+		value_put(out, "<class '");
 		put_name(out, own);
-		put(out, "'>");
+		value_put(out, "'>");
 		return;
 	}
-	put(out, "<");
+	value_put(out, "<");
 	put_name(out, name);
-	put_hex(out, " at 0x", obj, 0);
-	put(out, ">");
+	value_hex(out, " at 0x", obj, 0);
+	value_put(out, ">");
 }
 
 static void show(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
@@ -477,14 +243,14 @@ static void show(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_
 	const struct kind *k;
 
 	if (!obj || py_type_of(w, obj, &type, &flags) || name_of(w, type, name)) {
-		put(out, "<unreadable>");
+		value_put(out, "<unreadable>");
 		return;
 	}
 	k = kind_of(name, flags);
 	if (!k)
 		show_other(w, obj, name, flags, out);
 	else if (k->too_deep && depth >= VALUE_DEPTH)
-		put(out, k->too_deep);
+		value_put(out, k->too_deep);
 	else
 		k->show(w, obj, depth, out);
 }

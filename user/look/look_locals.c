@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* look_locals.c - see look_locals.h: the question, and what of the answer belongs to which frame. */
+/* look_locals.c - see look_locals.h: the question, and which of the answer belongs to a frame. */
 #include "look/look_locals.h"
 
 #include <stdlib.h>

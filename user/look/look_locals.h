@@ -11,7 +11,7 @@
 #include "cpython/frames.h"
 #include "look/look_seen.h"
 
-/* Of one process: bytes of values; of values and names; frames and variables; frames of a thread. */
+/* Of a process: bytes of values; of values and names; frames and variables. Frames of a thread. */
 #define LOOK_VALUE_BYTES (1u << 20)
 #define LOOK_TEXT_BYTES (2u << 20)
 #define LOOK_FRAMES 65536u

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * look_locks.h - for which RLocks threads wait, who holds them, and whether they wait for each other
- * in a circle: a deadlock.
+ * look_locks.h - for which RLocks threads wait, who holds them, and whether they wait for each
+ * other in a circle: a deadlock.
  *
  * A deadlock is reported only if it is certain: each of its threads waits for a lock that the next
  * one holds, and none of them has run between two readings of all of this.
@@ -42,7 +42,7 @@ void look_locks_answer(struct look_locks *s);
  */
 uint32_t look_circles(const uint32_t *next, uint32_t cnt, uint32_t *circle);
 
-/* Set lock, lock_holder and deadlock of all threads of a process. Those that are not known stay 0. */
+/* Set lock, lock_holder and deadlock of a process' threads. Those that are not known stay 0. */
 void look_locks_of(const struct process *p, struct look_thread *threads, size_t cnt);
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Reads of memory of one answer: some µs each. */
 #define READS_MAX 65536
-/* Threads that wait on the same futex, but have no such lock in their variables, before it is given up. */
+/* So many threads that wait on a futex are searched for its lock, before it is given up. */
 #define TRIES_MAX 8
 
 struct answer {

@@ -92,11 +92,11 @@ uint64_t look_futex_of(const struct look_syscall *call, bool *timed);
 void look_thread_detail(struct look_thread *t, pid_t tgid);
 
 /*
- * Set kernel of a thread that waits: from /proc/PID/task/TID/stack, which only CAP_SYS_ADMIN may read.
- * In the worker.
+ * Set kernel of a thread that waits: from /proc/PID/task/TID/stack, which takes CAP_SYS_ADMIN. In
+ * the worker.
  */
 void look_thread_kernel(struct look_thread *t, pid_t tgid);
-/* Take the functions out of that file's text: "[<0>] do_wait+0x5b/0xe0". out: as look_thread.kernel */
+/* Take the functions out of that file's text: "[<0>] do_wait+0x5b/0xe0". out: as kernel. */
 void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES]);
 
 #endif
