@@ -82,14 +82,16 @@ static int dump(const struct record_options *opts, struct identities *ids,
 			  .blocked_ms = (uint32_t)(1e3 * opts->duration_s) };
 	struct look_args args = {
 		.all = opts->all, .pids = opts->pids, .pid_cnt = opts->pid_cnt, .identities = ids,
-		.watch_ms = d.blocked_ms, .locals = d.locals, .show = show, .ctx = &d,
+		.native = opts->capture.native, .native_full = opts->capture.native_full,
+		.native_lines = opts->capture.native_lines, .watch_ms = d.blocked_ms, .locals = d.locals, .show = show, .ctx = &d,
 		.proc_filter = conditions.cnt || conditions.min_age_s > 0 ? &conditions : NULL,
 	};
 	int err;
 
 	if (opts->kernel)
 		look_worker_with_kernel();
-	args.workers = !command_workers_start(opts->kernel ? COMMAND_LOOK_KERNEL : COMMAND_LOOK);
+	args.workers = !command_workers_start((opts->kernel ? COMMAND_LOOK_KERNEL : COMMAND_LOOK) |
+					      (opts->capture.native ? CAPTURE_NATIVE : 0));
 	if (d.as_json)
 		dump_json_begin(&d.json);
 	err = look_run(&args, counts);

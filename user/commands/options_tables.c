@@ -301,6 +301,9 @@ static const struct cli_option dump_table[] = {
 	{ 0, "blocked", "TIME", "Which threads",
 	  "only those that do not run for so long: 5s; the look\ntakes as long", opt_duration,
 	  AT(record.duration_s), NULL },
+	{ 0, "native", "[=HOW]", "Output",
+	  "with functions of C and other machine code, of threads\nthat run; HOW: full, lines, as "
+	  "of record", opt_native, 0, NULL },
 	{ 0, "kernel", NULL, "Output", "with the kernel's functions of threads that wait", opt_flag,
 	  AT(record.kernel), NULL },
 	{ 0, "locals", NULL, "Output", "with arguments and local variables: this shows data of\nthe "

@@ -19,6 +19,8 @@
 
 /* How long ticks are seen. A thread that runs has one each millisecond. */
 #define LOOK_MS 30
+/* The same with native frames: their tables are made when a library is first seen in a stack. */
+#define NATIVE_MS 1000
 /* How long processes may take to be found and inspected. */
 #define FIND_MS 5000
 /* Waits of a millisecond become events; so each wait that the scan finds lasts longer. */
@@ -207,13 +209,18 @@ static int detail(struct look *l)
 	return err;
 }
 
+static uint64_t ticks_ms(const struct look_args *args)
+{
+	return args->watch_ms ? args->watch_ms : args->native ? NATIVE_MS : LOOK_MS;
+}
+
 /* Look for as long as the mode needs. 0 or -errno. */
 static int watch(struct look *l, const struct record_mode_def *mode)
 {
 	int err = 0;
 
 	if (mode->ticks)
-		err = poll_for(l, l->args->watch_ms ? l->args->watch_ms : LOOK_MS, false);
+		err = poll_for(l, ticks_ms(l->args), false);
 	if (err || !mode->scan_only)
 		return err;
 	capture_scan(l->capture);
@@ -255,7 +262,8 @@ static int look_by(struct look *l, const struct record_mode_def *mode)
 		.all = args->all, .rate_hz = RATE_HZ, .batch_ms = 1, .mode = mode,
 		.proc_filter = args->proc_filter, .identities = args->identities,
 		.observer = &l->observer, .no_sample_limit = true, .sent_codes = SENT_SLOTS,
-		.gc = true, .native_threads = true,
+		.gc = true, .native_threads = true, .native = args->native,
+		.native_full = args->native_full, .native_lines = args->native_lines,
 	};
 	int err;
 
@@ -274,7 +282,8 @@ int look_run(const struct look_args *args, struct look_counts *counts)
 	int err;
 
 	*counts = (struct look_counts){ 0 };
-	err = look_by(&l, args->watch_ms ? &watch_mode : &asleep_mode);
+	err = look_by(&l, args->watch_ms ? &watch_mode :
+		      args->native ? &awake_mode : &asleep_mode);
 	if (!err && l.again)
 		err = look_by(&l, &awake_mode);
 	look_worker_end();

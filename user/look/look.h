@@ -39,6 +39,8 @@ struct look_args {
 	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the look */
 	struct identities *identities;	/* outlives the look */
 	uint32_t watch_ms;		/* look for so long; 0: 30 ms */
+	bool native;			/* threads that run get the functions of machine code */
+	bool native_full, native_lines;	/* as in struct capture_args */
 	bool locals;			/* threads get their variables, which are data of the process */
 	bool workers;			/* there is a keeper: the rights of this process are given up */
 	/* Called once for each process. *p is valid during the call. 0, or -errno: ends the look. */

@@ -118,6 +118,19 @@ def test_the_text(interpreter, scratch):
 
 
 @pytest.mark.interpreters("one")
+def test_functions_of_c(interpreter, scratch):
+    """Of a thread that runs; of one that sleeps there are none."""
+    with Target(interpreter, scratch, name="packing", program="packing.py") as target:
+        process, = dump(target.pid, "--native")["processes"]
+    threads = {t["name"]: t for t in process["threads"]}
+    kinds = [f["kind"] for f in threads["packs"]["frames"]]
+    assert "native" in kinds and "pack" in functions(threads["packs"]), threads["packs"]
+    assert kinds.index("native") < functions(threads["packs"]).index("pack")
+    assert any("zlib" in f["file"] or "libz" in f["file"] for f in threads["packs"]["frames"] if f["kind"] == "native")
+    assert {f["kind"] for f in threads["sleeps"]["frames"]} == {"python"}
+
+
+@pytest.mark.interpreters("one")
 def test_where_in_the_kernel(interpreter, scratch):
     with Hung(interpreter, scratch, "pipe", "nap") as hung:
         hung.asleep()
