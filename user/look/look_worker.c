@@ -82,7 +82,7 @@ static const struct jail kernel_jail = {
 	.owner = reader_owner
 
 const struct worker_kind look_worker_kind = { LOOK_KIND, .name = "tachbpf-look", .jail = &jail };
-const struct worker_kind look_kernel_worker_kind = { LOOK_KIND, .name = "tachbpf-lookk",
+const struct worker_kind look_kernel_worker_kind = { LOOK_KIND, .name = "tachbpf-look",
 						     .jail = &kernel_jail };
 
 static struct worker worker = { .kind = &look_worker_kind };
