@@ -61,6 +61,14 @@ static bool check(struct look_process_locals *l, const struct look_found_local *
 	return true;
 }
 
+/* Read once: the worker may change it. */
+static uint32_t at_most(const volatile uint32_t *v, uint32_t max)
+{
+	uint32_t once = *v;
+
+	return once < max ? once : max;
+}
+
 /* NULL: no memory, or it is not well-formed. */
 static struct look_process_locals *copy(const struct look_locals_answer *s, size_t thread_cnt)
 {
@@ -70,9 +78,9 @@ static struct look_process_locals *copy(const struct look_locals_answer *s, size
 
 	if (!l)
 		return NULL;
-	l->text_len = s->text_len < LOOK_TEXT_BYTES ? s->text_len : LOOK_TEXT_BYTES;
-	l->local_cnt = s->local_cnt < LOOK_LOCALS ? s->local_cnt : LOOK_LOCALS;
-	l->frame_cnt = s->frame_cnt < LOOK_FRAMES ? s->frame_cnt : LOOK_FRAMES;
+	l->text_len = at_most(&s->text_len, LOOK_TEXT_BYTES);
+	l->local_cnt = at_most(&s->local_cnt, LOOK_LOCALS);
+	l->frame_cnt = at_most(&s->frame_cnt, LOOK_FRAMES);
 	l->thread_cnt = thread_cnt;
 	l->text = malloc(l->text_len + 1);
 	l->locals = calloc(l->local_cnt + 1, sizeof(*l->locals));
@@ -160,7 +168,7 @@ struct look_process_locals *look_locals_of(const struct process *p, struct look_
 
 	*full = s && *(const volatile unsigned char *)&s->full & 1;
 	for (i = 0; l && i < cnt && i < LOOK_THREADS_MAX; i++) {
-		found = s->threads[i];
+		memcpy(&found, (const void *)&s->threads[i], sizeof(found));
 		if (!(*(unsigned char *)&found.read & 1) ||
 		    !fits((struct look_span){ found.first, found.frame_cnt }, l->frame_cnt))
 			continue;

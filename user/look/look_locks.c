@@ -58,6 +58,12 @@ static struct look_locks *ask(const struct process *p, struct look_thread *const
 	return look_worker_locks_answer(s->tgid) ? NULL : s;
 }
 
+/* Read once: the worker may change it. */
+static uint32_t holder_of(const struct look_lock_of *t)
+{
+	return *(const volatile uint32_t *)&t->holder;
+}
+
 /* Are these threads, the only ones that were asked about, one circle? Whoever has answered. */
 static bool is_circle(const struct look_locks *s, uint32_t cnt)
 {
@@ -67,7 +73,7 @@ static bool is_circle(const struct look_locks *s, uint32_t cnt)
 		if (!(*(const volatile unsigned char *)&s->threads[at].steady & 1) ||
 		    !s->threads[at].lock)
 			return false;
-		at = s->threads[at].holder;
+		at = holder_of(&s->threads[at]);
 		if (at >= cnt || (at == 0) != (i == cnt - 1))
 			return false;
 	}
@@ -118,11 +124,12 @@ static void find_deadlocks(const struct process *p, struct look_thread *const *t
 
 static void find_locks(const struct process *p, struct look_thread *const *threads, uint32_t cnt)
 {
-	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i;
+	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i, holder;
 	const struct look_locks *s = next ? ask(p, threads, cnt, false) : NULL;
 
 	for (i = 0; s && i < cnt; i++) {
-		next[i] = s->threads[i].holder < cnt ? s->threads[i].holder : LOOK_NO_HOLDER;
+		holder = holder_of(&s->threads[i]);
+		next[i] = holder < cnt ? holder : LOOK_NO_HOLDER;
 		threads[i]->lock = s->threads[i].lock;
 		threads[i]->lock_holder = threads[i]->lock && next[i] != LOOK_NO_HOLDER ?
 					  threads[next[i]]->tid : 0;
