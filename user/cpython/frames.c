@@ -10,6 +10,7 @@
 #include "cpython/frames.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -20,15 +21,6 @@
 #define INTERPS_MAX 1024
 /* Of frames that are skipped; a circle of them ends there. */
 #define SHIMS_MAX 4096
-
-/* pid_t tid in struct pthread: see python_threads.c. */
-#ifdef __aarch64__
-#define GLIBC_TID 0xd0
-#define MUSL_TID 0x20
-#else
-#define GLIBC_TID 0x2d0
-#define MUSL_TID 0x30
-#endif
 
 /* co_flags (Include/cpython/code.h) */
 #define CO_VARARGS 4
@@ -59,7 +51,7 @@ const struct py_code_layout *py_code_layout(uint8_t minor)
 
 int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid)
 {
-	return py_get(w, ident + (at->musl ? MUSL_TID : GLIBC_TID), tid, sizeof(*tid));
+	return py_get(w, ident + (at->musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), tid, sizeof(*tid));
 }
 
 static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
@@ -101,6 +93,29 @@ int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_
 			err = py_get(w, interp + at->layout.interp_next, &interp, sizeof(interp));
 	}
 	return err;
+}
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct py_thread *x = a, *y = b;
+
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+void py_threads_sort(struct py_thread *list, uint32_t cnt)
+{
+	if (cnt)
+		qsort(list, cnt, sizeof(*list), by_tid);
+}
+
+const struct py_thread *py_threads_find(const struct py_thread *list, uint32_t cnt, uint32_t tid)
+{
+	const struct py_thread key = { .tid = tid };
+	const struct py_thread *t = cnt ? bsearch(&key, list, cnt, sizeof(key), by_tid) : NULL;
+
+	while (t && t > list && t[-1].tid == tid)
+		t--;
+	return t;
 }
 
 /* ---- frames ---- */

@@ -67,6 +67,14 @@ int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ide
 int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_thread *out,
 		    uint32_t max, uint32_t *cnt);
 
+/* Sort a list by tid, for py_threads_find(). */
+void py_threads_sort(struct py_thread *list, uint32_t cnt);
+/*
+ * The first state of this thread in a sorted list; NULL: it has none. If it runs several
+ * interpreters, its other states follow.
+ */
+const struct py_thread *py_threads_find(const struct py_thread *list, uint32_t cnt, uint32_t tid);
+
 /*
  * List the frames of a thread state, innermost first, without those that are no function, max at
  * most. *whole: the list reached the end. 0 or -errno of py_get(); *cnt are valid in any case.

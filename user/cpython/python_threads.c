@@ -23,18 +23,6 @@
 #define ATTRIBUTES_MAX 1024
 #define INTERPS_MAX 1024
 
-/*
- * pid_t tid in struct pthread, which pthread_self() points to: glibc's nptl/descr.h, musl's
- * src/internal/pthread_impl.h (1.2). See also bpf/pythread.bpf.h.
- */
-#ifdef __aarch64__
-#define GLIBC_TID 0xd0
-#define MUSL_TID 0x20
-#else
-#define GLIBC_TID 0x2d0
-#define MUSL_TID 0x30
-#endif
-
 struct walk {
 	struct py_walk base;
 	/* What was read last of types: nearly all objects have the same. 0: nothing yet. */
@@ -243,7 +231,7 @@ static int read_thread(struct walk *w, const struct py_entry *e, bool musl,
 	int err = number(w, e->key, &self);
 
 	if (!err)
-		err = py_get(&w->base, self + (musl ? MUSL_TID : GLIBC_TID), &tid, sizeof(tid));
+		err = py_get(&w->base, self + (musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), &tid, sizeof(tid));
 	if (!err)
 		err = name_of(w, e->value, &name);
 	if (!err)

@@ -26,6 +26,18 @@
 #define PY_IS_DICT (1ull << 29)
 #define PY_IS_TYPE (1ull << 31)
 
+/*
+ * pid_t tid in struct pthread, which pthread_self() points to: glibc's nptl/descr.h, musl's
+ * src/internal/pthread_impl.h (1.2). See also bpf/pythread.bpf.h.
+ */
+#ifdef __aarch64__
+#define PTHREAD_GLIBC_TID 0xd0
+#define PTHREAD_MUSL_TID 0x20
+#else
+#define PTHREAD_GLIBC_TID 0x2d0
+#define PTHREAD_MUSL_TID 0x30
+#endif
+
 struct py_walk {
 	const struct target_mem *mem;
 	const struct py_object_layout *o;

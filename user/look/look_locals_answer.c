@@ -120,31 +120,21 @@ static bool add_frames(struct answer *a, struct look_frames_of *t, uint64_t stat
 	return i == cnt && cnt == cnt_again && same_frames(frames, again, cnt);
 }
 
-static int by_tid(const void *a, const void *b)
-{
-	const struct py_thread *x = a, *y = b;
-
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
 /* Of a thread's states, if it runs several interpreters, the first one with frames. */
 static void add_thread(struct answer *a, struct look_frames_of *t)
 {
-	const struct py_thread key = { .tid = a->s->nested ? look_own_tid(a->s->tgid, t->tid) :
-							     t->tid };
-	uint64_t before = look_switches(a->s->tgid, t->tid);
-	const struct py_thread *state = a->state_cnt ?
-		bsearch(&key, a->states, a->state_cnt, sizeof(key), by_tid) : NULL;
+	pid_t tgid = a->s->tgid;
+	uint32_t own = a->s->nested ? look_own_tid(tgid, t->tid) : t->tid;
+	const struct py_thread *state = py_threads_find(a->states, a->state_cnt, own);
+	uint64_t before = look_switches(tgid, t->tid);
 
 	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
-	while (state && state > a->states && state[-1].tid == key.tid)
-		state--;
-	for (; state && state < a->states + a->state_cnt && state->tid == key.tid; state++) {
+	for (; state && state < a->states + a->state_cnt && state->tid == own; state++) {
 		t->read = add_frames(a, t, state->state);
 		if (t->read)
 			break;
 	}
-	t->steady = t->read && before && look_switches(a->s->tgid, t->tid) == before;
+	t->steady = t->read && before && look_switches(tgid, t->tid) == before;
 }
 
 void look_locals_answer(struct look_locals_answer *s)
@@ -164,8 +154,7 @@ void look_locals_answer(struct look_locals_answer *s)
 	py_walk_init(&a.walk, &mem, &s->at.objects, READS_MAX);
 	if (a.states && s->cnt <= LOOK_THREADS_MAX)
 		py_threads_list(&a.walk, &s->at, a.states, PY_THREADS_MAX, &a.state_cnt);
-	if (a.state_cnt)
-		qsort(a.states, a.state_cnt, sizeof(*a.states), by_tid);
+	py_threads_sort(a.states, a.state_cnt);
 	for (i = 0; a.state_cnt && i < s->cnt && !s->full; i++)
 		add_thread(&a, &s->threads[i]);
 	u64map_free(&a.functions);

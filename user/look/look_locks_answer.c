@@ -65,13 +65,6 @@ static uint32_t index_of(const struct answer *a, uint32_t own)
 
 /* ---- locks ---- */
 
-static int by_tid(const void *a, const void *b)
-{
-	const struct py_thread *x = a, *y = b;
-
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
-}
-
 static void list_states(struct answer *a)
 {
 	if (!py_rlock_needs_state(&a->s->at.objects))
@@ -80,18 +73,14 @@ static void list_states(struct answer *a)
 	if (!a->states)
 		return;
 	py_threads_list(&a->walk, &a->s->at, a->states, PY_THREADS_MAX, &a->state_cnt);
-	qsort(a->states, a->state_cnt, sizeof(*a->states), by_tid);
+	py_threads_sort(a->states, a->state_cnt);
 }
 
 /* By each of the thread's states: it has several if it runs several interpreters. */
 static bool find_by_states(struct answer *a, uint32_t tid, uint64_t futex, struct py_rlock *out)
 {
-	const struct py_thread key = { .tid = tid };
-	const struct py_thread *t = a->state_cnt ?
-		bsearch(&key, a->states, a->state_cnt, sizeof(key), by_tid) : NULL;
+	const struct py_thread *t = py_threads_find(a->states, a->state_cnt, tid);
 
-	while (t && t > a->states && t[-1].tid == tid)
-		t--;
 	for (; t && t < a->states + a->state_cnt && t->tid == tid; t++)
 		if (!py_rlock_find(&a->walk, &a->s->at, t->state, futex, out))
 			return true;
