@@ -505,6 +505,7 @@ FUZZ_SEEDS_fuzz_proc_filter      = tests/golden/fuzz_proc_filter/*.txt
 FUZZ_SEEDS_fuzz_resolver    = tests/golden/fuzz_resolver/*.bin
 FUZZ_SEEDS_fuzz_containers  = tests/golden/fuzz_containers/*.txt
 FUZZ_SEEDS_fuzz_session     = tests/golden/fuzz_session/*.json
+FUZZ_SEEDS_fuzz_asyncio_section = tests/golden/asyncio_*.bin
 FUZZ_SEEDS_fuzz_maps        = tests/golden/fuzz_maps/*.txt
 FUZZ_SEEDS_fuzz_elf         = tests/golden/fuzz_elf/*.bin
 FUZZ_SEEDS_fuzz_sdt         = $(O)/tests/fuzz/sdt_seed.so

@@ -26,7 +26,7 @@ enum bound {
 	TSTATE,		/* read as one block of at most ABI_TS_BYTES */
 	FRAME, FRAME_INT, FRAME_BYTE,
 	CODE, CODE_INT,
-	OBJECT, OBJECT_INT,
+	OBJECT, OBJECT_INT, OBJECT_BYTE,
 	GC_INT,
 };
 
@@ -40,7 +40,7 @@ static const struct {
 	[FRAME_BYTE] = { 120, 1 },
 	[CODE] = { 512, 8 },		 [CODE_INT] = { 512, 4 },
 	[OBJECT] = { 128, 8 },		 [OBJECT_INT] = { 128, 4 },
-	[GC_INT] = { 4096, 4 },
+	[OBJECT_BYTE] = { 128, 1 },	 [GC_INT] = { 4096, 4 },
 };
 
 #define NO_POS 0
@@ -86,6 +86,7 @@ static const struct field {
 	FIELD(fr_owner, FRAME_BYTE, 264, 288, 352),
 	/* These are 0 in 3.13 and in builds with a GIL. */
 	FIELD(fr_tlbc_index, FRAME_INT, NO_POS, 304, 368),
+	FIELD(fr_stack, FRAME, NO_POS, 296, 360),
 	FIELD(co_filename, CODE, 280, 320, 384),
 	FIELD(co_name, CODE, 288, 328, 392),
 	FIELD(co_qualname, CODE, 296, 336, 400),
@@ -93,12 +94,20 @@ static const struct field {
 	FIELD(co_firstlineno, CODE_INT, 312, 352, 416),
 	FIELD(co_code, CODE, 344, 384, 448),
 	FIELD(co_tlbc, CODE, NO_POS, 392, 456),
+	FIELD(ob_type, OBJECT, NO_POS, 408, 472),
+	FIELD(set_used, OBJECT, NO_POS, 504, 600),
+	FIELD(set_table, OBJECT, NO_POS, 512, 608),
+	FIELD(set_mask, OBJECT, NO_POS, 520, 616),
+	FIELD(int_tag, OBJECT, NO_POS, 576, 672),
+	FIELD(int_digits, OBJECT_INT, NO_POS, 584, 680),
 	FIELD(bytes_size, OBJECT, 520, 600, 696),
 	FIELD(bytes_data, OBJECT, 528, 608, 704),
 	FIELD(str_state, OBJECT_INT, 544, 624, 720),
 	FIELD(str_length, OBJECT, 552, 632, 728),
 	FIELD(str_ascii_bytes, OBJECT, 560, 640, 736),
 	FIELD(str_compact_bytes, OBJECT, NO_POS, NO_POS, 744),
+	FIELD(gen_frame, OBJECT, NO_POS, 680, 808),
+	FIELD(gen_state, OBJECT_BYTE, NO_POS, 688, 816),
 	FIELD(gc_collecting, GC_INT, 576, 656, 760),
 	FIELD(gc_frame, GC_INT, NO_POS, NO_POS, 768),
 	FIELD(gc_stats_bytes, GC_INT, NO_POS, NO_POS, 776),

@@ -30,9 +30,11 @@ struct debug_offsets {
 	uint64_t ts_datastack;
 	uint64_t interp_gil, ts_gil_requested;
 	uint64_t ts_holds_gil, ts_exc_current, ts_exc_state, exc_value;
-	uint64_t fr_previous, fr_code, fr_ip, fr_owner, fr_tlbc_index;
+	uint64_t fr_previous, fr_code, fr_ip, fr_owner, fr_tlbc_index, fr_stack;
 	uint64_t co_filename, co_name, co_qualname, co_linetable, co_firstlineno, co_code;
 	uint64_t co_tlbc;
+	uint64_t ob_type, set_used, set_table, set_mask, int_tag, int_digits;
+	uint64_t gen_frame, gen_state;
 	uint64_t bytes_size, bytes_data;
 	uint64_t str_state, str_length, str_ascii_bytes, str_compact_bytes;
 	uint64_t gc_collecting, gc_frame, gc_stats_bytes, gc_stats;

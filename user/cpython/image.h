@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "bpf/abi_async.h"
 
 /* Where a code object has its names, and the layout of str and bytes objects. */
 struct py_object_layout {
@@ -67,6 +68,7 @@ struct cpython_image {
 	struct py_layout layout;
 	struct py_object_layout objects;
 	struct py_runtime_layout rt;
+	struct async_coroutine_layout coro;	/* zero below 3.14 */
 	bool program;			/* it is in an executable, not in a library */
 	bool needs_glibc, needs_musl;	/* C libraries that the file names */
 };

@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "base/util.h"
+#include "cpython/coroutine_layout.h"
 #include "cpython/layout.h"
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */
@@ -375,6 +376,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	img->objects.type_cached_keys = minor == 13 ? CACHED_KEYS_313 : 0;
 	/* Behind co_linetable and co_weakreflist: v3.14.0, v3.15.0, Include/cpython/code.h */
 	img->objects.co_executors = minor >= 14 ? d->co_linetable + 16 : 0;
+	coroutine_layout(d, minor, &img->coro);
 	set_for_kernel(img);
 	return 0;
 }

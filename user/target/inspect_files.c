@@ -42,6 +42,9 @@ struct known_file {
 	bool tls_read;			/* parser_thread_ctx() was tried: */
 	int tls_err;			/* its result */
 	struct elf_tls tls;
+	bool tasks_read;		/* parser_async() was tried: */
+	int tasks_err;			/* its result */
+	struct async_tasks_layout tasks;
 };
 
 /* The process that is being inspected. */
@@ -553,11 +556,24 @@ static bool has_musl(const struct mapped_files *m)
 	return m->libc_at != MAPPED_NOWHERE && strstr(m->files[m->libc_at].path, "/ld-musl-");
 }
 
+/*
+ * The i-th of the process' files with code, the executable first; NULL: the i-th is not one, or was
+ * the executable. i goes from 0 to m->cnt.
+ */
+static const struct mapped *code_file(const struct mapped_files *m, size_t i)
+{
+	size_t at = i ? i - 1 : m->exe_at;
+
+	if (at >= m->cnt || (i && (at == m->exe_at || !m->files[at].code)))
+		return NULL;
+	return &m->files[at];
+}
+
 int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *out)
 {
 	struct mapped_files *m = &c->cur.mapped;
-	const struct mapped *f;
-	size_t i, at = 0;
+	const struct mapped *f = NULL;
+	size_t i;
 	int err, none = -ENOENT;
 
 	c->cur.tgid = task;
@@ -565,10 +581,10 @@ int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *o
 	if (err)
 		return err;
 	for (i = 0; i <= m->cnt; i++) {
-		at = i ? i - 1 : m->exe_at;	/* the executable first */
-		if (at >= m->cnt || (i && (at == m->exe_at || !m->files[at].code)))
+		f = code_file(m, i);
+		if (!f)
 			continue;
-		err = tls_of(c, &m->files[at], &out->tls);
+		err = tls_of(c, f, &out->tls);
 		if (!err)
 			break;
 		if (err == -EBUSY || err == -ENOMEM)
@@ -576,10 +592,68 @@ int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *o
 	}
 	if (i > m->cnt)
 		return none;
-	f = &m->files[at];
 	out->bias = f->map.start - out->tls.first_load;
 	out->musl = out->tls.musl || (!out->tls.glibc && has_musl(m));
 	return 0;
+}
+
+/* Has the file asyncio's section? 0, -EBUSY or another -errno in f->tasks_err. */
+static void read_tasks(struct file_cache *c, const struct mapped *m, struct known_file *f)
+{
+	int fd;
+
+	if (f->tasks_read)
+		return;
+	fd = proc_open_mapped(c->cur.tgid, &m->map);
+	f->tasks_err = fd < 0 ? fd : parser_async(fd, &f->tasks);
+	f->tasks_read = fd >= 0 && f->tasks_err != -EBUSY;
+	if (fd >= 0)
+		close(fd);
+}
+
+/* What one file adds to *out. 0, or the -errno for which another look may find more. */
+static int add_async(struct file_cache *c, const struct mapped *m, struct async_layout *out,
+		     bool *python)
+{
+	struct known_file *f;
+	int err = known_file(c, m, &f);
+
+	if (err)
+		return err == -EBUSY || err == -ENOMEM ? err : 0;
+	if (!f->err && !*python) {
+		*python = true;
+		out->coro = f->image.coro;
+	}
+	if (out->task.task_bytes)
+		return 0;
+	read_tasks(c, m, f);
+	if (!f->tasks_err)
+		out->task = f->tasks;
+	return f->tasks_err == -EBUSY ? -EBUSY : 0;
+}
+
+int inspect_async(struct file_cache *c, pid_t task, struct async_layout *out)
+{
+	struct mapped_files *m = &c->cur.mapped;
+	const struct mapped *f;
+	bool python = false;
+	size_t i;
+	int err, none = -ENOENT;
+
+	*out = (struct async_layout){ 0 };
+	c->cur.tgid = task;
+	err = mapped_files_read(m, task);
+	for (i = 0; !err && i <= m->cnt && !(python && out->task.task_bytes); i++) {
+		f = code_file(m, i);
+		if (f && add_async(c, f, out, &python))
+			none = -EBUSY;
+	}
+	if (err)
+		return err;
+	if (python && !out->coro.gen_frame)
+		return -EOPNOTSUPP;
+	out->valid = python && out->task.task_bytes;
+	return out->valid ? 0 : none;
 }
 
 int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t before,

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "bpf/abi_async.h"
 #include "cpython/image.h"
 #include "elf/elf_tls.h"
 #include "host/otel_signs.h"
@@ -79,6 +80,13 @@ struct inspected_tls {
  * read in time; -ESRCH; other -errno. Files are read once, as by inspect_files().
  */
 int inspect_thread_ctx(struct file_cache *cache, pid_t task, struct inspected_tls *out);
+
+/*
+ * Find where asyncio keeps its tasks in a process: in the files of inspect_thread_ctx(), in the
+ * same order. 0: *out, which is valid; -ENOENT: asyncio is not loaded (yet), or no CPython;
+ * -EOPNOTSUPP: a CPython below 3.14, which does not tell; -EBUSY, -ESRCH and others as there.
+ */
+int inspect_async(struct file_cache *cache, pid_t task, struct async_layout *out);
 
 /*
  * The CPython in an open file. 0: *image, which the cache owns until the next call, and *id are

@@ -8,6 +8,7 @@
 
 #include "base/lru.h"
 #include "base/util.h"
+#include "cpython/asyncio_section.h"
 #include "host/reader.h"
 #include "target/parser.h"
 
@@ -23,7 +24,8 @@
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
 #define CAP_CHECKPOINT_RESTORE_BIT 40
 
-enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, ENVIRON, THREAD_CTX, SET_PARSER };
+enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, ENVIRON, THREAD_CTX, ASYNC,
+		SET_PARSER };
 
 struct shared {
 	uint32_t owner;			/* whose the files are that are read for the first time */
@@ -63,6 +65,10 @@ struct shared {
 			pid_t tgid, task;
 			struct inspected_tls out;
 		} thread_ctx;
+		struct {
+			pid_t tgid, task;
+			struct async_layout out;
+		} async;
 		pid_t new_parser;
 	};
 };
@@ -180,6 +186,21 @@ static int thread_ctx(void *shared, const int *fds)
 	return err;
 }
 
+static int async(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	struct file_cache *c = the_cache(s);
+	struct async_layout found;
+	int err = -ENOMEM;
+
+	parser_for(s->async.tgid, &s->parser);
+	if (c)
+		err = inspect_async(c, s->async.task, &found);
+	if (!err)
+		s->async.out = found;
+	return err;
+}
+
 static int set_parser(void *shared, const int *fds)
 {
 	const struct shared *s = shared;
@@ -189,7 +210,7 @@ static int set_parser(void *shared, const int *fds)
 
 static const worker_fn functions[] = {
 	[INSPECT] = inspect, [MEM] = mem, [LEARN] = learn, [SEEN] = seen, [LIKELY] = likely,
-	[NAMES] = names, [ENVIRON] = environment, [THREAD_CTX] = thread_ctx,
+	[NAMES] = names, [ENVIRON] = environment, [THREAD_CTX] = thread_ctx, [ASYNC] = async,
 	[SET_PARSER] = set_parser,
 };
 
@@ -461,6 +482,24 @@ int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out)
 	if (!err)
 		*out = s->thread_ctx.out;
 	return err;
+}
+
+int inspector_async(pid_t tgid, struct async_layout *out)
+{
+	pid_t task = proc_living_task(tgid);
+	int err;
+	struct shared *s = task ? ready_for(tgid, inspector_owner(tgid), &err) : NULL;
+
+	if (!s)
+		return task ? err : -ESRCH;
+	s->async.tgid = tgid;
+	s->async.task = task;
+	err = call(ASYNC, tgid, NULL);
+	if (err)
+		return err;
+	*out = s->async.out;
+	out->valid = 1;
+	return out->task.interp_tasks_head < ASYNCIO_INTERP_BYTES_MAX ? 0 : -EBUSY;
 }
 
 bool inspector_is_worker(const struct proc_info *who)

@@ -57,6 +57,14 @@ int inspector_environ(pid_t tgid, struct otel_environ *out);
  */
 int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out);
 
+/*
+ * Where asyncio keeps its tasks in a process: inspect_async(). Some ms when its files are seen for
+ * the first time, else 1 ms. 0: *out, which is valid, and whose offsets are 16 bits or below
+ * ASYNCIO_INTERP_BYTES_MAX, whatever the process is; -ENOENT: asyncio is not loaded (yet), ask
+ * again later; -EOPNOTSUPP: its CPython is below 3.14; -ESRCH; others as above.
+ */
+int inspector_async(pid_t tgid, struct async_layout *out);
+
 /* container_names() on this host. */
 int inspector_names(struct container *c, pid_t tgid);
 

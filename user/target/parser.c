@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "cpython/asyncio_section.h"
 #include "cpython/libc.h"
 #include "elf/elf_functions.h"
 #include "elf/elf_link.h"
@@ -24,7 +25,9 @@
 #define SLOW_TURNS 30
 /* Many calls can be short, and take long together. */
 #define BRIEF_NS 5000000ull
-enum function { IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX, FUNCTIONS, SDT };
+enum function {
+	IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX, ASYNC, FUNCTIONS, SDT,
+};
 
 struct shared {
 	union {
@@ -49,6 +52,7 @@ struct shared {
 			struct container c;
 		} container;
 		struct elf_tls tls;
+		struct async_tasks_layout tasks;
 		struct {
 			uint32_t cnt;
 			char names[PARSER_FUNCTIONS_MAX][PARSER_FUNCTION_BYTES];
@@ -148,6 +152,20 @@ static int thread_ctx(void *shared, const int *fds)
 	return err;
 }
 
+static int async(void *shared, const int *fds)
+{
+	struct async_tasks_layout found;
+	struct shared *s = shared;
+	struct elf_file f;
+	int err = elf_file_open(&f, fds[0]);
+
+	if (!err)
+		err = asyncio_section_read(&f, &found);
+	if (!err)
+		s->tasks = found;
+	return err;
+}
+
 /* The names are our own, and may be overwritten by nobody but this worker. */
 static int find_functions(void *shared, const int *fds)
 {
@@ -185,7 +203,8 @@ static int find_sdt(void *shared, const int *fds)
 static const worker_fn functions[] = {
 	[IMAGE] = image, [MEM] = mem, [SELF_BELOW] = self_below, [DESCRIBE] = describe,
 	[LIBRARY] = library, [CONTAINER] = container,
-	[THREAD_CTX] = thread_ctx, [FUNCTIONS] = find_functions, [SDT] = find_sdt,
+	[THREAD_CTX] = thread_ctx, [ASYNC] = async, [FUNCTIONS] = find_functions,
+	[SDT] = find_sdt,
 };
 static const char *const calls[] = { "pread64", "read", "fstat", "newfstatat", NULL };
 static const struct jail jail = { .calls = calls, .memory_bytes = 128u << 20 };
@@ -371,6 +390,18 @@ int parser_thread_ctx(int fd, struct elf_tls *out)
 		err = call(THREAD_CTX, fd, -1);
 	if (s && !err)
 		*out = s->tls;
+	return err;
+}
+
+int parser_async(int fd, struct async_tasks_layout *out)
+{
+	int err;
+	struct shared *s = ready(&err);
+
+	if (s)
+		err = call(ASYNC, fd, -1);
+	if (s && !err)
+		*out = s->tasks;
 	return err;
 }
 

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "bpf/abi_async.h"
 #include "cpython/image.h"
 #include "elf/elf_sdt.h"
 #include "elf/elf_tls.h"
@@ -73,6 +74,9 @@ bool parser_container(enum container_file what, int fd, struct container *c);
 
 /* Find the variable OTEL_THREAD_CTX_SYMBOL: elf_tls_find(). */
 int parser_thread_ctx(int fd, struct elf_tls *out);
+
+/* Find asyncio's section: asyncio_section_read(). */
+int parser_async(int fd, struct async_tasks_layout *out);
 
 /*
  * Find functions: elf_functions_find(). Of names longer than PARSER_FUNCTION_BYTES none is

@@ -40,7 +40,8 @@
 #define FAKE_RUNTIME 0x1000	/* 0x800 bytes */
 #define FAKE_SHSTR   0x1800
 #define FAKE_SHDRS   0x1900
-#define FAKE_SECTIONS 6
+#define FAKE_ASYNCIO 0x1f00	/* .AsyncioDebug, at most 256 bytes */
+#define FAKE_SECTIONS 7
 #define FAKE_SYMBOLS  9
 
 struct fake_elf {
@@ -60,6 +61,8 @@ struct fake_elf {
 	size_t head_len;
 	const void *getter;
 	size_t getter_len;
+	const void *asyncio;	/* bytes of .AsyncioDebug; NULL: no such section */
+	size_t asyncio_len;
 	uint8_t image[FAKE_SIZE];
 };
 
@@ -177,6 +180,10 @@ static inline void fake_sections(struct fake_elf *f)
 				      .sh_size = FAKE_SYMBOLS * sizeof(Elf64_Sym), .sh_link = 5 };
 	sh[5] = (Elf64_Shdr){ .sh_name = fake_string(&names, ".strtab"),
 			      .sh_type = SHT_STRTAB, .sh_offset = FAKE_STRTAB, .sh_size = 0x200 };
+	if (f->asyncio)
+		sh[6] = (Elf64_Shdr){ .sh_name = fake_string(&names, ".AsyncioDebug"),
+				      .sh_type = SHT_PROGBITS, .sh_offset = FAKE_ASYNCIO,
+				      .sh_size = f->asyncio_len };
 	fake_put(f, FAKE_SHSTR, names.data, 0x100);
 	fake_put(f, FAKE_SHDRS, sh, sizeof(sh));
 }
@@ -189,7 +196,7 @@ static inline void fake_elf_build(struct fake_elf *f)
 		.e_type = ET_EXEC, .e_machine = ELF_OWN_MACHINE, .e_version = EV_CURRENT,
 		.e_phoff = sizeof(eh), .e_ehsize = sizeof(eh), .e_phentsize = sizeof(Elf64_Phdr),
 		.e_phnum = 2, .e_shoff = FAKE_SHDRS, .e_shentsize = sizeof(Elf64_Shdr),
-		.e_shnum = FAKE_SECTIONS, .e_shstrndx = 3,
+		.e_shnum = f->asyncio ? FAKE_SECTIONS : FAKE_SECTIONS - 1, .e_shstrndx = 3,
 	};
 	Elf64_Phdr ph[2] = {
 		{ .p_type = PT_LOAD, .p_vaddr = FAKE_BASE, .p_filesz = FAKE_SIZE,
@@ -215,6 +222,8 @@ static inline void fake_elf_build(struct fake_elf *f)
 		fake_put(f, FAKE_HEAD, f->head, f->head_len);
 	if (f->getter)
 		fake_put(f, FAKE_GETTER, f->getter, f->getter_len);
+	if (f->asyncio)
+		fake_put(f, FAKE_ASYNCIO, f->asyncio, f->asyncio_len);
 }
 
 /* A file with these bytes; -1 on error. */

@@ -78,6 +78,29 @@ static void check_bounds(const struct cpython_image *img)
 	assert_true(l->fr_tlbc_index == ABI_NO_OFF || l->fr_tlbc_index + 4 <= l->fr_bytes);
 	assert_true(l->co_tlbc == ABI_NO_OFF || l->co_tlbc < 512);
 	assert_true(img->objects.str_compact_data <= 128 && img->objects.bytes_data <= 128);
+	assert_true(img->minor >= 14 || !img->coro.gen_frame);
+	assert_true(img->coro.gen_frame < 128 && img->coro.gen_state < 128);
+	assert_true(img->coro.fr_stack < 113 && img->coro.set_table < 128);
+}
+
+/* Values: cpython-facts, checked against the headers by test_layouts. */
+static void test_coroutines(void **state)
+{
+	static const struct async_coroutine_layout want[2][2] = {
+		{ { 8, 72, 67, 64, 8, 24, 32, 40, 16, 24, -1, -1, 0, 3 },
+		  { 24, 88, 83, 64, 8, 40, 48, 56, 32, 40, -1, -1, 0, 3 } },
+		{ { 8, 72, 67, 64, 16, 24, 32, 40, 16, 24, 2, 3, 4, 3 },
+		  { 24, 88, 83, 64, 16, 40, 48, 56, 32, 40, 2, 3, 4, 3 } },
+	};
+	struct cpython_image img;
+	unsigned int minor, ft;
+
+	for (minor = 14; minor <= 15; minor++)
+		for (ft = 0; ft <= 1; ft++) {
+			load_build(minor, ft ? "t" : "");
+			assert_int_equal(read_layout(minor, &img), 0);
+			assert_memory_equal(&img.coro, &want[minor - 14][ft], sizeof(img.coro));
+		}
 }
 
 static void test_real(void **state)
@@ -277,6 +300,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_real),
+		cmocka_unit_test(test_coroutines),
 		cmocka_unit_test(test_epoch_by_both_sizes),
 		cmocka_unit_test(test_free_threaded),
 		cmocka_unit_test(test_rings_of_collections),

@@ -175,6 +175,73 @@ static void test_opened_where_it_is_mapped(void **state)
 	file_cache_free(c);
 }
 
+static void *map_file(const struct fake_elf *f)
+{
+	int fd = fake_file(f->image, sizeof(f->image));
+	void *mapped = mmap(NULL, FAKE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+	assert_ptr_not_equal(mapped, MAP_FAILED);
+	close(fd);
+	return mapped;
+}
+
+static size_t golden(const char *name, uint8_t *out, size_t size)
+{
+	char where[512];
+	size_t len;
+	FILE *f;
+
+	snprintf(where, sizeof(where), "%s/%s", GOLDEN_DIR, name);
+	f = fopen(where, "rb");
+	assert_non_null(f);
+	len = fread(out, 1, size, f);
+	fclose(f);
+	return len;
+}
+
+/* asyncio's tasks need an interpreter that tells and the module, in one file or in two. */
+static void test_async(void **state)
+{
+	static const uint8_t getter[] = { FAKE_TLS_CODE };
+	static uint8_t offsets[1024], section[256];
+	static struct fake_elf f;
+	struct async_layout found;
+	void *python, *old, *module;
+
+	c = file_cache_new();
+	assert_int_equal(inspect_async(c, getpid(), &found), -ENOENT);
+	f = (struct fake_elf){ .asyncio = section };
+	f.asyncio_len = golden("asyncio_3.14.bin", section, sizeof(section));
+	fake_elf_build(&f);
+	module = map_file(&f);
+	assert_int_equal(inspect_async(c, getpid(), &found), -ENOENT);	/* no interpreter */
+	f = (struct fake_elf){ .hex = 0x030c01f0, .runtime = offsets, .runtime_len = 256 };
+	fake_elf_build(&f);
+	old = map_file(&f);
+	assert_int_equal(inspect_async(c, getpid(), &found), -EOPNOTSUPP);
+	munmap(old, FAKE_SIZE);
+	f = (struct fake_elf){ .runtime = offsets, .getter = getter, .getter_len = sizeof(getter) };
+	f.runtime_len = golden("debug_offsets_3.14.bin", offsets, sizeof(offsets));
+	fake_elf_build(&f);
+	python = map_file(&f);
+	assert_int_equal(inspect_async(c, getpid(), &found), 0);
+	assert_true(found.valid && found.task.ts_running_task == 872);
+	assert_true(found.coro.gen_frame == 72 && found.coro.awaited_below == 8);
+	munmap(module, FAKE_SIZE);
+	assert_int_equal(inspect_async(c, getpid(), &found), -ENOENT);
+	assert_false(found.valid);
+	munmap(python, FAKE_SIZE);
+	f.runtime_len = golden("debug_offsets_3.15.bin", offsets, sizeof(offsets));
+	f.asyncio = section;
+	f.asyncio_len = golden("asyncio_3.15.bin", section, sizeof(section));
+	fake_elf_build(&f);
+	python = map_file(&f);
+	assert_int_equal(inspect_async(c, getpid(), &found), 0);
+	assert_true(found.task.ts_tasks_head == 1048 && found.coro.state_yield_from == 2);
+	munmap(python, FAKE_SIZE);
+	file_cache_free(c);
+}
+
 static int set_up(void **state)
 {
 	int fd = mkstemp(path);
@@ -196,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_files_without_python),
 		cmocka_unit_test(test_opened_again),
 		cmocka_unit_test(test_opened_where_it_is_mapped),
+		cmocka_unit_test(test_async),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

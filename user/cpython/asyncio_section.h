@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * asyncio_section.h - the section in which asyncio (3.14 on) has the offsets of its own fields.
+ *
+ * It is in _asyncio's shared object, or in the executable or libpython where that module is built
+ * in (Debian's 3.15), and is initialised data: it can be read from the file. It is hostile input:
+ * all values are checked against bounds, and a section that fails is refused.
+ */
+#ifndef TACHBPF_CPYTHON_ASYNCIO_SECTION_H
+#define TACHBPF_CPYTHON_ASYNCIO_SECTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "bpf/abi_async.h"
+#include "elf/elf.h"
+
+/* Size in bytes of what is read of it: 13 words of 8 bytes, the same in 3.14 and 3.15. */
+#define ASYNCIO_SECTION_BYTES 104
+
+/*
+ * Bounds, exclusive: of a task's fields (168 bytes in 3.14), of a thread state's (the largest is
+ * 1,104 bytes, in 3.15) and of an interpreter's (226 KiB).
+ */
+#define ASYNCIO_TASK_BYTES_MAX 512
+#define ASYNCIO_TSTATE_BYTES_MAX 32768
+#define ASYNCIO_INTERP_BYTES_MAX (1u << 20)
+
+/* Decode and validate the section's bytes. 0 and *out; -EBADMSG: it has another form. */
+int asyncio_section_parse(const uint8_t *bytes, size_t len, struct async_tasks_layout *out);
+
+/* The same from a file. -ENOENT: it has no such section; other -errno. */
+int asyncio_section_read(const struct elf_file *f, struct async_tasks_layout *out);
+
+#endif
