@@ -519,6 +519,7 @@ FUZZ_SEEDS_fuzz_process_ctx = tests/golden/fuzz_process_ctx/*.bin
 FUZZ_SEEDS_fuzz_thread_ctx  = tests/golden/fuzz_thread_ctx/*.bin
 FUZZ_SEEDS_fuzz_python_threads = tests/golden/fuzz_python_threads/*.bin
 FUZZ_SEEDS_fuzz_value       = tests/golden/fuzz_value/*.bin
+FUZZ_SEEDS_fuzz_tasks       = tests/golden/fuzz_tasks/*.bin
 FUZZ_SEEDS_fuzz_keys         = tests/golden/fuzz_keys/*.bin
 FUZZ_SEEDS_fuzz_when        = tests/golden/fuzz_when/*.txt
 FUZZ_SEEDS_fuzz_service     = tests/golden/fuzz_service/*.bin

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 # From the lowest room to the highest. main.c, agent_main.c and elf_main.c are above all of them.
-ROOMS = ("base", "model", "worker", "elf", "unwind", "elf_helper", "cpython", "host", "native", "memory", "formats", "target", "probe", "heap", "events", "resolve", "telemetry",
+ROOMS = ("base", "model", "worker", "elf", "unwind", "elf_helper", "cpython", "host", "native", "memory", "formats", "target", "probe", "heap", "events", "resolve", "tasks", "telemetry",
          "delivery", "recording", "capture", "look", "live", "flight", "screen", "analysis", "doctor", "config", "metrics", "exporters", "agent",
          "commands")
 SKELETON = "tachbpf.skel.h"

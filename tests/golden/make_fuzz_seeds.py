@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
-fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_native_walk.c and
-fuzz_page_book.c.
+fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_native_walk.c,
+fuzz_page_book.c and fuzz_tasks.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
 
@@ -13,6 +13,7 @@ file of each kind. process_ctx: payloads of process contexts. service: a command
 native_record: machine code that calls Python, with entries, without, and cut off.
 native_walk: a process with two files, and stacks.
 page_book: lives of pages, of huge pages, moves; a worker's reply.
+tasks: each version and build, with some words changed.
 """
 import json
 import os
@@ -285,13 +286,20 @@ def page_book():
     yield struct.pack("<3QiIII", 9, 4096, 0, 0, len(states) // 32, 1, 0) + states
 
 
+def tasks():
+    """A byte for the version; which word, and what is written there: a u16 and a u32 each."""
+    for how in range(8):
+        yield bytes([how]) + b"".join(struct.pack("<HI", i * 11 + how, i * 977 + 4096 * (i % 3))
+                                      for i in range(4 + how))
+
+
 def main(golden):
     seeds = {"fuzz_elf": list(elves()), "fuzz_maps": list(maps()),
              "fuzz_container_files": list(container_files()),
              "fuzz_process_ctx": list(process_ctx()), "fuzz_service": list(service()),
              "fuzz_native_record": list(native_records()),
              "fuzz_native_walk": list(native_walk()),
-             "fuzz_page_book": list(page_book()),
+             "fuzz_page_book": list(page_book()), "fuzz_tasks": list(tasks()),
              "fuzz_image": list(images()), "fuzz_resolver": [
         resolver(11, ("/srv/spam.py", "eggs", "Spam.eggs")),
         resolver(12, ("/srv/\u6f22.py", "eggs", "\U0001f600.eggs")),

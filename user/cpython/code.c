@@ -142,15 +142,26 @@ static int read_parts(const struct target_mem *mem, const struct py_object_layou
 	return 0;
 }
 
-int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
-	       uint32_t identity)
+int code_identity_read(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
+		       uint32_t *identity)
 {
 	struct header h;
 	int err = read_header(mem, l, addr, &h);
 
+	if (!err)
+		*identity = header_identity(&h);
+	return err;
+}
+
+int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
+	       uint32_t identity)
+{
+	uint32_t now;
+	int err = code_identity_read(mem, l, addr, &now);
+
 	if (err)
 		return err;
-	return header_identity(&h) == identity ? 0 : -ESTALE;
+	return now == identity ? 0 : -ESTALE;
 }
 
 int code_read(const struct target_mem *mem, const struct py_layout *l,

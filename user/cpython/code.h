@@ -55,6 +55,10 @@ void code_free(struct code_object *code);
 int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
 	       uint32_t identity);
 
+/* The fingerprint of the code object at addr now (code_object.identity). 0 or -errno. */
+int code_identity_read(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
+		       uint32_t *identity);
+
 /*
  * The source position of the instruction at byte offset lasti. If it has none, the position
  * is that of the previous entry with a line, else firstlineno; at RAW_LASTI_NONE or more it is

@@ -33,6 +33,7 @@ struct py_object_layout {
 	uint32_t interp_modules;	/* PyInterpreterState: sys.modules (to 3.13) */
 	uint16_t type_cached_keys;	/* PyHeapTypeObject.ht_cached_keys, with a head of 16 bytes
 					 * (3.11 to 3.13) */
+	uint16_t ts_native_id;		/* PyThreadState.native_thread_id (3.13 on), for tasks.h */
 	uint16_t co_executors;		/* PyCodeObject: its traces, NULL without a JIT (3.14 on) */
 };
 

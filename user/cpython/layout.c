@@ -376,6 +376,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	img->objects.type_cached_keys = minor == 13 ? CACHED_KEYS_313 : 0;
 	/* Behind co_linetable and co_weakreflist: v3.14.0, v3.15.0, Include/cpython/code.h */
 	img->objects.co_executors = minor >= 14 ? d->co_linetable + 16 : 0;
+	img->objects.ts_native_id = d->ts_native_id;
 	coroutine_layout(d, minor, &img->coro);
 	set_for_kernel(img);
 	return 0;

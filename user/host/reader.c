@@ -19,7 +19,8 @@
 #define SLOW_TURNS 10
 #define NAME_BYTES 64
 
-enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS };
+enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
+		TASK_LISTS, TASKS };
 
 /* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
@@ -120,10 +121,44 @@ static int python_threads(void *shared, const int *fds)
 	return found.cnt ? 0 : err;
 }
 
+_Static_assert(sizeof(struct task_lists) <= READER_BYTES_MAX, "an answer fits");
+_Static_assert(sizeof(struct tasks_batch) <= READER_BYTES_MAX, "an answer fits");
+
+/* The inputs of both are in s->bytes, which the outputs replace. */
+static int task_lists(void *shared, const int *fds)
+{
+	static struct task_lists found;
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct tasks_at at;
+	int err;
+
+	memcpy(&at, s->bytes, sizeof(at));
+	err = task_lists_read(&mem, &at, &found);
+	memcpy(s->bytes, &found,
+	       offsetof(struct task_lists, list) + found.cnt * sizeof(found.list[0]));
+	return err;
+}
+
+static int tasks(void *shared, const int *fds)
+{
+	static struct tasks_batch found;
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct tasks_at at;
+	int err;
+
+	memcpy(&at, s->bytes, sizeof(at));
+	err = tasks_read(&mem, &at, &found);
+	memcpy(s->bytes, &found, sizeof(found));
+	return err;
+}
+
 static const worker_fn functions[] = {
 	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 	[PYTHON_THREADS] = python_threads,
+	[TASK_LISTS] = task_lists, [TASKS] = tasks,
 };
 
 static const char *const calls[] = {
@@ -336,6 +371,61 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 		copy.list[i].name[PYTHON_THREAD_BYTES - 1] = '\0';
 	*out = &copy;
 	return 0;
+}
+
+int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
+		      const struct task_lists **out)
+{
+	static struct task_lists copy;	/* see reader_python_threads() */
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	err = call(TASK_LISTS, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(&copy, s->bytes, sizeof(copy));
+	*out = &copy;
+	return copy.cnt > TASK_LISTS_MAX ? -EBADMSG : 0;
+}
+
+/* Whoever has written it: do the rows lie in the arrays? Names end. */
+static bool check_tasks(struct tasks_batch *b)
+{
+	uint32_t i;
+
+	if (b->row_cnt > TASKS_BATCH || b->frame_cnt > TASKS_BATCH_FRAMES ||
+	    b->waiter_cnt > TASKS_BATCH_WAITERS)
+		return false;
+	for (i = 0; i < b->row_cnt; i++) {
+		struct task_row *r = &b->rows[i];
+
+		r->name[TASK_NAME_BYTES - 1] = '\0';
+		if (r->frame_at > b->frame_cnt || r->frame_cnt > b->frame_cnt - r->frame_at ||
+		    r->waiter_at > b->waiter_cnt || r->waiter_cnt > b->waiter_cnt - r->waiter_at)
+			return false;
+	}
+	return true;
+}
+
+int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
+		 const struct tasks_batch **out)
+{
+	static struct tasks_batch copy;
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	err = call(TASKS, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(&copy, s->bytes, sizeof(copy));
+	*out = &copy;
+	return check_tasks(&copy) ? 0 : -EBADMSG;
 }
 
 void reader_reads_proc(void)

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "cpython/python_threads.h"
+#include "cpython/tasks.h"
 #include "host/otel_signs.h"
 #include "worker/worker.h"
 
@@ -41,6 +42,16 @@ int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out);
  */
 int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool hurry,
 			  const struct python_threads **out);
+
+/*
+ * task_lists_read() and tasks_read() of a process, in the reader. *out is valid until the next call
+ * of the same function, and well-formed: what is in rows lies in the arrays. Their -errno, or -EBUSY:
+ * try again later.
+ */
+int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
+		      const struct task_lists **out);
+int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
+		 const struct tasks_batch **out);
 
 /*
  * From now on the functions of proc.h ask the reader for the files that it is there for. For a

@@ -38,6 +38,13 @@ static bool may_wait(uint64_t now)
 	return budget.wait_ns > 0;
 }
 
+/* A read that began at start_ns is over. */
+static void waited(uint64_t start_ns)
+{
+	if (budget.hurry)
+		budget.wait_ns -= now_ns() - start_ns;
+}
+
 int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	pid_t tgid = (pid_t)(intptr_t)ctx;
@@ -50,8 +57,7 @@ int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	if (!may_wait(start_ns))
 		return -EBUSY;
 	err = reader_mem(tgid, addr, len, budget.hurry, &bytes);
-	if (budget.hurry)
-		budget.wait_ns -= now_ns() - start_ns;
+	waited(start_ns);
 	if (!err)
 		memcpy(buf, bytes, len);
 	return err;
@@ -71,8 +77,25 @@ int remote_python_threads(pid_t tgid, const struct python_threads_at *at,
 	if (!may_wait(start_ns))
 		return -EBUSY;
 	err = reader_python_threads(tgid, at, budget.hurry, out);
-	if (budget.hurry)
-		budget.wait_ns -= now_ns() - start_ns;
+	waited(start_ns);
+	return err;
+}
+
+int remote_task_lists(pid_t tgid, const struct tasks_at *at, const struct task_lists **out)
+{
+	uint64_t start_ns = now_ns();
+	int err = may_wait(start_ns) ? reader_task_lists(tgid, at, budget.hurry, out) : -EBUSY;
+
+	waited(start_ns);
+	return err;
+}
+
+int remote_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out)
+{
+	uint64_t start_ns = now_ns();
+	int err = may_wait(start_ns) ? reader_tasks(tgid, at, budget.hurry, out) : -EBUSY;
+
+	waited(start_ns);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "cpython/python_threads.h"
+#include "cpython/tasks.h"
 
 /*
  * Read len bytes at addr of the process whose tgid is in ctx (as struct target_mem requires). 0;
@@ -26,6 +27,13 @@ int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
  */
 int remote_python_threads(pid_t tgid, const struct python_threads_at *at,
 			  const struct python_threads **out);
+
+/*
+ * task_lists_read() and tasks_read() of a process, in the same way: *out is valid until the next
+ * call of the same function.
+ */
+int remote_task_lists(pid_t tgid, const struct tasks_at *at, const struct task_lists **out);
+int remote_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out);
 
 /*
  * hurry: samples wait, so only a part of the time may go into reads. At the start, without

@@ -236,6 +236,11 @@ const struct py_proc *process_py(const struct process *p);
 uint64_t process_interps(const struct process *p);
 /* Is musl its C library? Else glibc is. */
 bool process_has_musl(const struct process *p);
+/*
+ * The id in process_tables() of a Python frame that was read from outside, as of one in a sample. 0
+ * or -ENOMEM.
+ */
+int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_t *id);
 /* Where its threads publish their context, for its entry in py_procs and its forks'. */
 void process_set_trace(struct process *p, const struct thread_ctx_place *place);
 /* Fill *out with the statistics so far. */

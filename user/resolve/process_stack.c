@@ -56,6 +56,11 @@ static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_
 	}
 }
 
+int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_t *id)
+{
+	return symbolizer_frame(p->sym, raw, id);
+}
+
 /*
  * Fill t with the sample's stack. t->known ends before a frame that could not be resolved, so
  * that this frame is counted in each sample; and before a frame without a fingerprint, because

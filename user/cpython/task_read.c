@@ -1,0 +1,475 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * task_read.c - one task: its name, its coroutines, who awaits it. See task_read.h.
+ *
+ * The coroutines that are shown are those that _remote_debugging shows (Modules/_remote_debugging/
+ * asyncio.c at v3.15.0, parse_coro_chain): from each on to what it awaits, if that is of the type of
+ * the outermost one, or a step of an asynchronous generator, which goes on in the generator. A
+ * future, an iterator, a coroutine of another kind is the end. Objects: Include/cpython/object.h
+ * (PyTypeObject), longintrepr.h, Objects/genobject.c (PyAsyncGenASend and PyAsyncGenAThrow: the
+ * generator comes first), Include/cpython/setobject.h: an entry whose hash is -1 was deleted.
+ */
+#include "cpython/task_read.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cpython/object.h"
+
+#define IS_LONG (1ull << 24)	/* tp_flags */
+#define IS_STR (1ull << 28)
+#define TYPE_NAME 8		/* tp_name, behind ob_base and ob_size */
+#define TYPE_FLAGS 152		/* tp_flags */
+#define TYPE_NAME_BYTES 24
+/* Of a coroutine: what is in front of the frame, the frame, and usually all of its stack. */
+#define CORO_READ 512
+#define DIGIT_BITS 30
+#define DIGITS_MAX 3
+
+/* What must be the same after all was read. */
+struct coro_state {
+	uint64_t addr, code, ip;
+	int8_t state;
+};
+
+struct task_read {
+	struct tasks_batch *out;
+	struct task_row *row;
+	uint64_t type;		/* of the outermost coroutine */
+	struct coro_state coros[TASK_FRAMES_MAX];
+	uint32_t coro_cnt;
+};
+
+int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len)
+{
+	if (!r->reads_left)
+		return -E2BIG;
+	r->reads_left--;
+	return r->mem->read(r->mem->ctx, addr, buf, len);
+}
+
+int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f)
+{
+	const struct async_tasks_layout *t = &r->at->async.task;
+	uint8_t b[ASYNCIO_TASK_BYTES_MAX];
+	int err;
+
+	if (t->task_bytes > sizeof(b) || t->task_node + 16u > t->task_bytes)
+		return -EBADMSG;
+	err = task_get(r, node - t->task_node, b, t->task_bytes);
+	if (err)
+		return err;
+	memcpy(&f->name, b + t->task_name, 8);
+	memcpy(&f->awaited_by, b + t->task_awaited_by, 8);
+	memcpy(&f->coro, b + t->task_coro, 8);
+	memcpy(&f->next, b + t->task_node, 8);
+	memcpy(&f->prev, b + t->task_node + 8, 8);
+	f->is_task = b[t->task_is_task];
+	f->is_set = b[t->task_awaited_by_is_set] != 0;
+	return 0;
+}
+
+static bool same_fields(const struct task_fields *a, const struct task_fields *b)
+{
+	return a->name == b->name && a->awaited_by == b->awaited_by && a->coro == b->coro &&
+	       a->is_task == b->is_task && a->is_set == b->is_set;
+}
+
+/* ---- types ---- */
+
+static uint16_t head_bytes(const struct task_reader *r)
+{
+	return r->at->async.coro.ob_type + 8;
+}
+
+static enum task_type type_by_name(struct task_reader *r, uint64_t type)
+{
+	static const struct {
+		const char *name;
+		enum task_type what;
+	} names[] = {
+		{ "coroutine", TASK_TYPE_COROUTINE }, { "generator", TASK_TYPE_COROUTINE },
+		{ "async_generator", TASK_TYPE_ASYNC_GEN },
+		{ "async_generator_asend", TASK_TYPE_STEP },
+		{ "async_generator_athrow", TASK_TYPE_STEP },
+	};
+	char name[TYPE_NAME_BYTES] = "";
+	uint64_t at;
+	size_t i;
+
+	if (task_get(r, type + head_bytes(r) + TYPE_NAME, &at, 8) ||
+	    task_get(r, at, name, object_first_read(at, 2, sizeof(name) - 1)))
+		return TASK_TYPE_OTHER;
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i].name))
+			return names[i].what;
+	return TASK_TYPE_OTHER;
+}
+
+/* The index of what is known of a type, or -errno. */
+static int type_at(struct task_reader *r, uint64_t type)
+{
+	uint32_t i;
+	uint64_t flags;
+	int err;
+
+	for (i = 0; i < TASK_TYPES; i++)
+		if (type && r->types[i].addr == type)
+			return (int)i;
+	err = type ? task_get(r, type + head_bytes(r) + TYPE_FLAGS, &flags, 8) : -EBADMSG;
+	if (err)
+		return err;
+	i = r->next_type++ % TASK_TYPES;
+	r->types[i].addr = type;
+	r->types[i].flags = flags;
+	r->types[i].what = type_by_name(r, type);
+	return (int)i;
+}
+
+/* ---- the name ---- */
+
+/* An int's value, if it is not negative and fits. */
+static int read_int(struct task_reader *r, uint64_t obj, uint64_t *out)
+{
+	const struct async_coroutine_layout *c = &r->at->async.coro;
+	uint32_t digits[DIGITS_MAX] = { 0 };
+	uint64_t tag, cnt;
+	int err = task_get(r, obj + c->int_tag, &tag, 8);
+
+	cnt = tag >> 3;
+	if (err || cnt > DIGITS_MAX || (tag & 3) == 2)
+		return err ? err : -EBADMSG;
+	if (cnt)
+		err = task_get(r, obj + c->int_digits, digits, cnt * 4);
+	*out = digits[0] | (uint64_t)digits[1] << DIGIT_BITS |
+	       (uint64_t)digits[2] << 2 * DIGIT_BITS;
+	return err;
+}
+
+/* Copy what fits, whole characters, up to the first NUL. */
+static void copy_name(char *name, const char *s, uint32_t len)
+{
+	uint32_t n = len < TASK_NAME_BYTES - 1 ? len : TASK_NAME_BYTES - 1;
+
+	while (n && n < len && ((uint8_t)s[n] & 0xc0) == 0x80)
+		n--;
+	memcpy(name, s, n);
+	name[n] = '\0';
+}
+
+static int read_name(struct task_reader *r, uint64_t obj, char *name)
+{
+	uint64_t type, n;
+	uint32_t len;
+	char *s;
+	int err = task_get(r, obj + r->at->async.coro.ob_type, &type, 8), i;
+
+	name[0] = '\0';
+	i = err ? err : type_at(r, type);
+	if (i < 0)
+		return i;
+	if (r->types[i].flags & IS_LONG) {
+		err = read_int(r, obj, &n);
+		if (!err)
+			snprintf(name, TASK_NAME_BYTES, "Task-%llu", (unsigned long long)n);
+		return err;
+	}
+	if (!(r->types[i].flags & IS_STR) || !r->reads_left)
+		return -EBADMSG;
+	r->reads_left--;
+	err = code_read_string(r->mem, &r->at->objects, obj, &s, &len);
+	if (err)
+		return err;
+	copy_name(name, s, len);
+	free(s);
+	return 0;
+}
+
+/* ---- coroutines ---- */
+
+static uint32_t identity_of(struct task_reader *r, uint64_t code)
+{
+	uint32_t i = (uint32_t)(code >> 4) % TASK_CODES;
+
+	if (r->codes[i].addr == code || !r->reads_left)
+		return r->codes[i].addr == code ? r->codes[i].id : 0;
+	r->reads_left--;
+	r->codes[i].addr = code;
+	if (code_identity_read(r->mem, &r->at->l, code, &r->codes[i].id))
+		r->codes[i].id = 0;
+	return r->codes[i].id;
+}
+
+/* See own_bytecode() in bpf/pycode.bpf.h. */
+static uint64_t own_bytecode(struct task_reader *r, uint64_t code, uint32_t index)
+{
+	uint64_t array, size, entry, again, at = code + r->at->l.co_tlbc;
+
+	if (task_get(r, at, &array, 8) || task_get(r, array, &size, 8) || index >= size ||
+	    task_get(r, array + 8 + 8 * (uint64_t)index, &entry, 8) ||
+	    task_get(r, at, &again, 8) || again != array)
+		return 0;
+	return entry;
+}
+
+static uint32_t offset_of(struct task_reader *r, uint64_t code, uint64_t ip, uint32_t tlbc)
+{
+	uint64_t start = tlbc ? own_bytecode(r, code, tlbc) : code + r->at->l.co_code;
+
+	return !start || ip < start || ip - start > RAW_LASTI_NONE ? RAW_LASTI_NONE :
+								    (uint32_t)(ip - start);
+}
+
+/* An object's bytes, as many as its page has of CORO_READ. Returns how many; 0: unreadable. */
+static size_t read_object(struct task_reader *r, uint64_t addr, size_t need, uint8_t *b)
+{
+	size_t n = object_first_read(addr, need, CORO_READ);
+
+	return need > CORO_READ || task_get(r, addr, b, n) ? 0 : n;
+}
+
+/* How many bytes of a coroutine must be there; 0: the layout is none. */
+static size_t coro_bytes(const struct task_reader *r)
+{
+	const struct async_coroutine_layout *c = &r->at->async.coro;
+	size_t need = c->gen_frame + r->at->l.fr_bytes;
+
+	if (need < c->gen_frame + c->fr_stack + 8u)
+		need = c->gen_frame + c->fr_stack + 8u;
+	if (need < c->gen_state + 1u)
+		need = c->gen_state + 1u;
+	return need <= CORO_READ && need >= head_bytes(r) + 8u ? need : 0;
+}
+
+static void parse_coro(const struct task_reader *r, uint64_t addr, const uint8_t *b,
+		       struct coro_state *s)
+{
+	const struct async_coroutine_layout *c = &r->at->async.coro;
+	const uint8_t *fr = b + c->gen_frame;
+
+	s->addr = addr;
+	s->state = (int8_t)b[c->gen_state];
+	memcpy(&s->code, fr + r->at->l.fr_code, 8);
+	memcpy(&s->ip, fr + r->at->l.fr_ip, 8);
+	s->code &= ~(uint64_t)r->at->l.code_tag_mask;
+}
+
+static void add_frame(struct task_reader *r, struct task_read *t, const struct coro_state *s,
+		      const uint8_t *b)
+{
+	uint16_t at = r->at->l.fr_tlbc_index;
+	uint32_t tlbc = 0;
+
+	if (at != ABI_NO_OFF)
+		memcpy(&tlbc, b + r->at->async.coro.gen_frame + at, 4);
+	t->out->frames[t->row->frame_at + t->row->frame_cnt++] = (struct raw_frame){
+		.code = s->code, .lasti = offset_of(r, s->code, s->ip, tlbc),
+		.id = identity_of(r, s->code),
+	};
+}
+
+static bool is_suspended(const struct task_reader *r, int8_t state)
+{
+	const struct async_coroutine_layout *c = &r->at->async.coro;
+
+	return state == c->state_yield_from || state == c->state_yield_from_locked;
+}
+
+/* What a coroutine that is suspended in await waits for; 0: unknown. */
+static uint64_t awaited_by_coro(struct task_reader *r, uint64_t coro, const uint8_t *b, size_t n)
+{
+	const struct async_coroutine_layout *c = &r->at->async.coro;
+	uint64_t sp, value;
+
+	memcpy(&sp, b + c->gen_frame + c->fr_stack, 8);
+	if (!sp || sp & 7)
+		return 0;
+	sp -= c->awaited_below;
+	if (sp >= coro && sp - coro <= n - 8)
+		memcpy(&value, b + (sp - coro), 8);
+	else if (task_get(r, sp, &value, 8))
+		return 0;
+	return value & ~(uint64_t)c->stack_tag_mask;
+}
+
+/*
+ * Is the object at *obj, of which there are n bytes, the chain's next coroutine? A step leads to its
+ * generator: then *obj is that, and it is asked about again.
+ */
+static enum task_type take_object(struct task_reader *r, struct task_read *t, uint64_t *obj,
+				  const uint8_t *b)
+{
+	enum task_type what;
+	uint64_t type;
+	int i;
+
+	memcpy(&type, b + r->at->async.coro.ob_type, 8);
+	if (t->coro_cnt && type == t->type)
+		return TASK_TYPE_COROUTINE;
+	i = type_at(r, type);
+	what = i < 0 ? TASK_TYPE_OTHER : r->types[i].what;
+	if (what == TASK_TYPE_STEP)
+		memcpy(obj, b + head_bytes(r), 8);
+	if (t->coro_cnt)
+		return what == TASK_TYPE_COROUTINE ? TASK_TYPE_OTHER : what;
+	t->type = type;
+	return what;
+}
+
+/* Add a coroutine, of which there are n bytes. Returns what it awaits; 0: that is no object. */
+static uint64_t take_coro(struct task_reader *r, struct task_read *t, uint64_t coro,
+			  const uint8_t *b, size_t n)
+{
+	struct coro_state *s = &t->coros[t->coro_cnt++];
+
+	parse_coro(r, coro, b, s);
+	if (s->state == r->at->async.coro.state_executing)
+		t->row->flags |= TASK_EXECUTING;
+	if (s->code)
+		add_frame(r, t, s, b);
+	return is_suspended(r, s->state) ? awaited_by_coro(r, coro, b, n) : 0;
+}
+
+static void read_chain(struct task_reader *r, struct task_read *t, uint64_t obj)
+{
+	size_t need = coro_bytes(r), n;
+	uint8_t b[CORO_READ];
+	enum task_type what;
+	bool step = false;
+
+	while (obj && need) {
+		n = read_object(r, obj, head_bytes(r) + 8, b);
+		what = n ? take_object(r, t, &obj, b) : TASK_TYPE_OTHER;
+		if (what == TASK_TYPE_OTHER || (what == TASK_TYPE_STEP && (step || !t->coro_cnt)) ||
+		    (what == TASK_TYPE_ASYNC_GEN && !step))
+			return;
+		step = what == TASK_TYPE_STEP;
+		if (step)
+			continue;
+		if (n < need)
+			n = read_object(r, obj, need, b);
+		if (!n)
+			return;
+		if (t->coro_cnt == TASK_FRAMES_MAX) {
+			t->row->flags |= TASK_CUT;
+			return;
+		}
+		obj = take_coro(r, t, obj, b, n);
+	}
+}
+
+/* Are the coroutines where they were? */
+static bool stands_still(struct task_reader *r, const struct task_read *t)
+{
+	struct coro_state now;
+	uint8_t b[CORO_READ];
+	uint32_t i;
+
+	for (i = 0; i < t->coro_cnt; i++) {
+		if (!read_object(r, t->coros[i].addr, coro_bytes(r), b))
+			return false;
+		parse_coro(r, t->coros[i].addr, b, &now);
+		if (now.code != t->coros[i].code || now.ip != t->coros[i].ip ||
+		    now.state != t->coros[i].state)
+			return false;
+	}
+	return true;
+}
+
+/* ---- who awaits it ---- */
+
+static void add_waiter(struct task_read *t, uint64_t task)
+{
+	if (t->row->waiter_cnt < TASK_WAITERS_MAX)
+		t->out->waiters[t->row->waiter_at + t->row->waiter_cnt++] = task;
+	else
+		t->row->flags |= TASK_CUT;
+}
+
+/* The entries of a set of tasks, in its order. -EBADMSG: it is no set. */
+static int read_set(struct task_reader *r, struct task_read *t, uint64_t set)
+{
+	const struct async_coroutine_layout *c = &r->at->async.coro;
+	uint64_t slots[TASK_SLOTS_A_READ][ASYNC_SET_SLOT / 8], used, mask, table, i, k, n;
+	int err = task_get(r, set + c->set_used, &used, 8);
+
+	if (!err)
+		err = task_get(r, set + c->set_mask, &mask, 8);
+	if (!err)
+		err = task_get(r, set + c->set_table, &table, 8);
+	if (err || mask & (mask + 1) || used > mask)
+		return err ? err : -EBADMSG;
+	for (i = 0; i <= mask && i < TASK_SLOTS_MAX && used; i += n) {
+		n = mask + 1 - i < TASK_SLOTS_A_READ ? mask + 1 - i : TASK_SLOTS_A_READ;
+		err = task_get(r, table + i * ASYNC_SET_SLOT, slots, n * ASYNC_SET_SLOT);
+		if (err)
+			return err;
+		for (k = 0; k < n && used; k++) {
+			if (!slots[k][0] || slots[k][1] == UINT64_MAX)
+				continue;
+			add_waiter(t, slots[k][0]);
+			used--;
+		}
+	}
+	t->row->flags |= used ? TASK_CUT : 0;
+	return 0;
+}
+
+static int read_waiters(struct task_reader *r, struct task_read *t, const struct task_fields *f)
+{
+	if (!f->awaited_by)
+		return 0;
+	if (f->is_set)
+		return read_set(r, t, f->awaited_by);
+	add_waiter(t, f->awaited_by);
+	return 0;
+}
+
+/* ---- all of it ---- */
+
+/* Read it once. Returns whether it was the same before and after; else *f is what it is now. */
+static bool read_once(struct task_reader *r, struct task_read *t, uint64_t node,
+		      struct task_fields *f, int *err)
+{
+	struct task_fields now;
+
+	t->row->frame_cnt = t->row->waiter_cnt = t->coro_cnt = 0;
+	t->row->flags = read_name(r, f->name, t->row->name) ? TASK_NAMELESS : 0;
+	read_chain(r, t, f->coro);
+	if (read_waiters(r, t, f))
+		t->row->flags |= TASK_MOVED;
+	*err = task_fields_read(r, node, &now);
+	if (*err)
+		return false;
+	if (!same_fields(f, &now) || !stands_still(r, t)) {
+		*f = now;
+		t->row->flags |= TASK_MOVED;
+	}
+	f->next = now.next;
+	f->prev = now.prev;
+	return !(t->row->flags & TASK_MOVED);
+}
+
+int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
+		  struct tasks_batch *out)
+{
+	struct task_read t = { .out = out, .row = &out->rows[out->row_cnt] };
+	int tries, err = 0;
+
+	*t.row = (struct task_row){
+		.addr = node - r->at->async.task.task_node,
+		.frame_at = out->frame_cnt, .waiter_at = out->waiter_cnt,
+	};
+	for (tries = 0; tries < TASK_TRIES; tries++)
+		if (read_once(r, &t, node, f, &err) || err || !f->is_task)
+			break;
+	if (err || !f->is_task)
+		return err ? err : -EBADMSG;
+	out->row_cnt++;
+	out->frame_cnt += t.row->frame_cnt;
+	out->waiter_cnt += t.row->waiter_cnt;
+	return 0;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* task_read.h - what tasks.c and task_read.c share: how one task is read. */
+#ifndef TACHBPF_CPYTHON_TASK_READ_H
+#define TACHBPF_CPYTHON_TASK_READ_H
+
+#include <stdbool.h>
+
+#include "cpython/asyncio_section.h"
+#include "cpython/tasks.h"
+
+/*
+ * Slots that are looked at of a set of tasks, and read at a time. An asyncio program makes the set
+ * no larger than four times its entries.
+ */
+#define TASK_SLOTS_MAX (4 * TASK_WAITERS_MAX)
+#define TASK_SLOTS_A_READ 256
+/*
+ * Reads of one call. A task takes some 10, and this at most: for each coroutine itself, the slot of
+ * what it awaits, its bytecode (4), its code object (7) and itself again.
+ */
+#define TASK_READS_MAX 65536
+#define TASK_READS_OF_ONE (TASK_TRIES * (14 * TASK_FRAMES_MAX + \
+					 TASK_SLOTS_MAX / TASK_SLOTS_A_READ + 32))
+
+#define TASK_TYPES 8
+
+enum task_type {
+	TASK_TYPE_OTHER,
+	TASK_TYPE_COROUTINE,	/* coroutine, or a generator that is one */
+	TASK_TYPE_ASYNC_GEN,
+	TASK_TYPE_STEP,		/* one step of an asynchronous generator: async_generator_asend ... */
+};
+
+#define TASK_CODES 64		/* a power of two */
+
+struct task_reader {
+	const struct target_mem *mem;
+	const struct tasks_at *at;
+	uint32_t reads_left;
+	/* What was read of types and code objects: most tasks have the same. */
+	struct {
+		uint64_t addr;
+		uint64_t flags;		/* tp_flags */
+		enum task_type what;
+	} types[TASK_TYPES];
+	uint32_t next_type;
+	struct {
+		uint64_t addr;
+		uint32_t id;
+	} codes[TASK_CODES];
+};
+
+/* The fields of a task that matter here. */
+struct task_fields {
+	uint64_t name, awaited_by, coro, next, prev;
+	uint8_t is_task, is_set;
+};
+
+int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len);
+/* Read them from the task whose list node is at node. 0 or -errno. */
+int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f);
+
+/*
+ * Read the task into the next row, frames and waiters of *out, for which there is room. f: what was
+ * read of it, and afterwards what it is now. 0, or -errno: it is gone, and no row was added.
+ */
+int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
+		  struct tasks_batch *out);
+
+#endif

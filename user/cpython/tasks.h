@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * tasks.h - reads asyncio's tasks (3.14 on) from a process: their names, where their coroutines
+ * stand, and who awaits them.
+ *
+ * Each thread, and each interpreter for threads that have ended, has a circular list of its tasks.
+ * A list is read in batches, so that one call takes a bounded time. The process may run and change
+ * the list meanwhile, and the memory is hostile: every loop, size and number of reads is bounded.
+ * A task is read until it is twice the same, or TASK_TRIES times: then it is TASK_MOVED.
+ */
+#ifndef TACHBPF_CPYTHON_TASKS_H
+#define TACHBPF_CPYTHON_TASKS_H
+
+#include "bpf/abi_async.h"
+#include "cpython/code.h"
+
+/* A longer name is cut between characters. */
+#define TASK_NAME_BYTES 256
+/* Coroutines of one task, each awaited by the one before; tasks that await one task. */
+#define TASK_FRAMES_MAX 256
+#define TASK_WAITERS_MAX 16384
+#define TASK_TRIES 3
+
+/* One batch: tasks, and all of their frames and waiters. */
+#define TASKS_BATCH 512
+#define TASKS_BATCH_FRAMES 8192
+#define TASKS_BATCH_WAITERS 32768
+/* Lists of a process that are not empty; threads and interpreters that are asked for theirs. */
+#define TASK_LISTS_MAX 4096
+#define TASK_THREADS_MAX 16384
+#define TASK_INTERPS_MAX 1024
+
+enum task_flag {
+	TASK_MOVED = 1,		/* it changed while it was read: what is known may not fit together */
+	TASK_EXECUTING = 2,	/* its coroutine runs: what that awaits now is not in the task */
+	TASK_CUT = 4,		/* more coroutines or waiters than are listed */
+	TASK_NAMELESS = 8,	/* its name is no str and no int, or was unreadable */
+};
+
+struct task_row {
+	uint64_t addr;
+	uint32_t frame_at, frame_cnt;	/* in frames[]: outermost coroutine first */
+	uint32_t waiter_at, waiter_cnt;	/* in waiters[] */
+	uint8_t flags;			/* enum task_flag */
+	char name[TASK_NAME_BYTES];	/* valid UTF-8 without NULs, NUL-terminated */
+};
+
+/* How a batch ended. */
+enum tasks_end {
+	TASKS_DONE,	/* the list's end was reached */
+	TASKS_MORE,	/* go on at next */
+	TASKS_LOST,	/* the list changed so that the way on is lost: begin again */
+};
+
+struct tasks_batch {
+	uint8_t end;			/* enum tasks_end */
+	uint64_t next;			/* of TASKS_MORE: struct tasks_at, node */
+	uint32_t row_cnt, frame_cnt, waiter_cnt;
+	uint32_t reads;			/* that it took, for the caller's bound */
+	struct task_row rows[TASKS_BATCH];
+	struct raw_frame frames[TASKS_BATCH_FRAMES];
+	uint64_t waiters[TASKS_BATCH_WAITERS];	/* addresses of tasks */
+};
+
+/* Where to begin. */
+struct tasks_at {
+	struct async_layout async;	/* valid */
+	struct py_layout l;
+	struct py_object_layout objects;
+	uint64_t interps;	/* of task_lists_read(): address of the pointer to the first one */
+	uint64_t head;		/* of tasks_read(): struct task_list */
+	uint64_t node;		/* where to go on; 0: at the list's begin */
+	uint32_t max;		/* tasks that are wanted now; 0: as many as a batch has */
+};
+
+struct task_list {
+	uint64_t head;		/* address of the list's node in the thread or interpreter */
+	uint64_t running;	/* the task that runs in the thread now; 0: none */
+	uint64_t interp_id;
+	uint32_t tid;		/* in the process' own pid namespace; 0: of threads that have ended */
+	uint8_t main;		/* 1: its interpreter's main thread */
+	uint8_t pad[3];
+};
+
+struct task_lists {
+	uint32_t cnt;
+	uint8_t cut;		/* there are more, or some could not be read */
+	struct task_list list[TASK_LISTS_MAX];
+};
+
+/*
+ * The lists that are not empty, in the order in which CPython 3.15 shows them: each interpreter's
+ * threads, the newest first, then those that have ended. 0, also if out->cut; or -errno of mem if no
+ * interpreter can be read.
+ */
+int task_lists_read(const struct target_mem *mem, const struct tasks_at *at,
+		    struct task_lists *out);
+
+/*
+ * Read the next tasks of a list, in its order. *out is well-formed in any case. 0; -errno of mem:
+ * nothing was read.
+ */
+int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct tasks_batch *out);
+
+#endif
