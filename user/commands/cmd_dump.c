@@ -83,7 +83,8 @@ static int dump(const struct record_options *opts, struct identities *ids,
 	struct look_args args = {
 		.all = opts->all, .pids = opts->pids, .pid_cnt = opts->pid_cnt, .identities = ids,
 		.native = opts->capture.native, .native_full = opts->capture.native_full,
-		.native_lines = opts->capture.native_lines, .watch_ms = d.blocked_ms, .locals = d.locals, .show = show, .ctx = &d,
+		.native_lines = opts->capture.native_lines, .watch_ms = d.blocked_ms,
+		.locals = d.locals, .tasks = !d.blocked_ms, .show = show, .ctx = &d,
 		.proc_filter = conditions.cnt || conditions.min_age_s > 0 ? &conditions : NULL,
 	};
 	int err;

@@ -7,6 +7,7 @@
 #include "commands/dump_locals.h"
 #include "commands/dump_locks.h"
 #include "commands/dump_show.h"
+#include "commands/dump_tasks.h"
 #include "cpython/image.h"
 #include "host/identity.h"
 #include "host/proc.h"
@@ -131,6 +132,7 @@ void dump_json(struct json *j, const struct look_process *p, bool locals)
 	for (i = 0; i < p->cnt; i++)
 		write_thread(j, p, &p->threads[i], locals);
 	json_array_end(j);
+	dump_tasks_json(j, p);
 	dump_json_deadlocks(j, p);
 	json_object_end(j);
 }

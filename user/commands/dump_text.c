@@ -12,6 +12,7 @@
 #include "commands/dump_locals.h"
 #include "commands/dump_locks.h"
 #include "commands/dump_show.h"
+#include "commands/dump_tasks.h"
 #include "commands/dump_words.h"
 #include "cpython/image.h"
 #include "host/containers.h"
@@ -147,4 +148,5 @@ void dump_text(const struct look_process *p, bool first, bool locals)
 	else if (p->unseen)
 		printf("\n%" PRIu32 " more %s no Python stack.\n", p->unseen,
 		       p->unseen == 1 ? "thread has" : "threads have");
+	dump_tasks_text(p);
 }

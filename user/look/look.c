@@ -89,6 +89,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	struct look_process shown = { .process = p, .threads = list, .cnt = seen->cnt,
 				      .beyond = seen->beyond, .ended = ended };
 	struct look_process_locals *locals = NULL;
+	struct look_tasks tasks = { .err = -ENOENT };
 	struct proc_status status;
 	int err;
 
@@ -104,8 +105,13 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	else if (status.threads > seen->cnt)
 		shown.unseen = status.threads - (uint32_t)seen->cnt;
 	l->counts->shown++;
+	if (l->args->tasks && !shown.ended) {
+		look_tasks_take(p, &tasks);
+		shown.tasks = &tasks;
+	}
 	err = l->args->show(l->args->ctx, &shown);
 	look_locals_free(locals);
+	look_tasks_free(&tasks);
 	free(list);
 	return err;
 }

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "look/look_seen.h"
+#include "look/look_tasks.h"
 
 struct identities;
 struct process;
@@ -30,6 +31,7 @@ struct look_process {
 	uint32_t unseen;	/* threads of the process that have no Python stack, or were not seen */
 	bool locals_cut;	/* with locals: there are more than were read */
 	bool ended;		/* the process has ended meanwhile */
+	struct look_tasks *tasks;	/* its asyncio tasks; NULL: they were not asked for */
 };
 
 struct look_args {
@@ -42,6 +44,7 @@ struct look_args {
 	bool native;			/* threads that run get the functions of machine code */
 	bool native_full, native_lines;	/* as in struct capture_args */
 	bool locals;			/* threads get their variables, which are data of the process */
+	bool tasks;			/* list asyncio's tasks, too */
 	bool workers;			/* there is a keeper: the rights of this process are given up */
 	/* Called once for each process. *p is valid during the call. 0, or -errno: ends the look. */
 	int (*show)(void *ctx, const struct look_process *p);

@@ -3,6 +3,7 @@
 
 For the zoo, and for tests that want a program's libraries. Knows nothing of what is run there.
 """
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ class PyPI:
     program: str
     interpreter: object
     packages: tuple
+    pip: object = None      # the interpreter whose pip fetches wheels, if this one has none
 
     @property
     def name(self):
@@ -26,11 +28,19 @@ class PyPI:
     def recipe(self):
         return " ".join([*map(str, self.interpreter.version), *self.packages])
 
+    def for_another(self):
+        """The options with which a foreign pip fetches wheels for this interpreter."""
+        if not self.pip:
+            return ()
+        return ("--python-version", "%d.%d" % self.interpreter.minor, "--only-binary", ":all:",
+                "--platform", "manylinux2014_" + os.uname().machine,
+                "--platform", "manylinux_2_28_" + os.uname().machine)
+
     def make(self, workshop):
         done = workshop.path("done")
-        workshop.run(*self.interpreter.command(
+        workshop.run(*(self.pip or self.interpreter).command(
             "-m", "pip", "install", "--quiet", "--prefer-binary", "--disable-pip-version-check",
-            "--target", done, *self.packages), cwd="/")
+            "--target", done, *self.for_another(), *self.packages), cwd="/")
         return done
 
 

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* dump_tasks.c - see dump_tasks.h. */
+#include "commands/dump_tasks.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "base/util.h"
+#include "cpython/image.h"
+#include "host/proc.h"
+#include "resolve/process.h"
+#include "tasks/task_tree.h"
+
+#define SHOWN_BYTES (4 * CODE_STRING_MAX)
+
+/* ---- which loops run, by the files that their code is in ---- */
+
+static bool ends_with(const struct string_ref *s, const char *end)
+{
+	size_t len = strlen(end);
+
+	return s->len >= len && !memcmp(s->data + s->len - len, end, len);
+}
+
+/* Has a thread a frame of this file on its stack? */
+static bool runs(const struct look_process *p, const char *file)
+{
+	const struct profile_tables *tables = process_tables(p->process);
+	size_t i;
+	uint32_t f;
+
+	for (i = 0; i < p->cnt; i++)
+		for (f = 0; f < p->threads[i].nframes; f++)
+			if (ends_with(&tables->strings[tables->frames[p->threads[i].frames[f]].file],
+				      file))
+				return true;
+	return false;
+}
+
+static bool runs_asyncio(const struct look_process *p)
+{
+	return runs(p, "/asyncio/base_events.py") || runs(p, "/asyncio/runners.py");
+}
+
+/* ---- text ---- */
+
+struct text {
+	const struct look_process *p;
+	const struct task_set *set;
+};
+
+static void print_escaped(const char *s, size_t len)
+{
+	char shown[SHOWN_BYTES];
+
+	fputs(escape_text(s, len, shown, sizeof(shown)), stdout);
+}
+
+static void print_branches(const struct task_line *l)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->depth; i++)
+		fputs(l->last[i] ? "    " : "│   ", stdout);
+	fputs(l->last[l->depth] ? "└── " : "├── ", stdout);
+}
+
+/* As pstree writes it, which has a space for an emoji that nobody has set. */
+static void print_frame(const struct text *t, uint32_t frame)
+{
+	const struct profile_tables *tables = process_tables(t->p->process);
+	const struct frame *f = &tables->frames[t->p->tasks->frames[frame]];
+
+	fputs(" ", stdout);
+	print_escaped(tables->strings[f->func].data, tables->strings[f->func].len);
+	if (ends_with(&tables->strings[f->file], SYNTHETIC_FILE))
+		return;
+	fputs(" ", stdout);
+	print_escaped(tables->strings[f->file].data, tables->strings[f->file].len);
+	if (f->line != LINE_NONE)
+		printf(":%d", f->line);
+}
+
+static void print_task(const struct text *t, const struct task_line *l)
+{
+	static const char *const marks[] = {
+		[TASK_MARK_NONE] = "", [TASK_MARK_CYCLE] = " (awaits itself: a cycle)",
+		[TASK_MARK_ABOVE] = " (see above)", [TASK_MARK_BELOW] = " (goes on below)",
+		[TASK_MARK_UNLISTED] = " (in no list of tasks)",
+	};
+	const struct task *task = l->task == UINT32_MAX ? NULL : &t->set->tasks[l->task];
+
+	fputs("(T) ", stdout);
+	if (task && *task->name)
+		print_escaped(task->name, strlen(task->name));
+	else
+		printf("task 0x%" PRIx64, l->addr);
+	if (task && task->running)
+		fputs(" (running)", stdout);
+	if (task && task->flags & TASK_MOVED)
+		fputs(" (moved meanwhile)", stdout);
+	if (task && task->flags & TASK_CUT)
+		fputs(" (not all of it)", stdout);
+	fputs(marks[l->mark], stdout);
+}
+
+static void print_line(void *ctx, const struct task_line *l)
+{
+	const struct text *t = ctx;
+
+	print_branches(l);
+	if (l->frame == UINT32_MAX)
+		print_task(t, l);
+	else
+		print_frame(t, l->frame);
+	putchar('\n');
+}
+
+static void print_tree(const struct look_process *p)
+{
+	struct text t = { p, &p->tasks->set };
+	struct task_tree *tree;
+
+	if (!t.set->cnt && !t.set->changed)
+		return;
+	printf("\n%zu asyncio %s\n", t.set->cnt, text_plural(t.set->cnt, "task", "tasks"));
+	tree = task_tree_new(&p->tasks->set);
+	if (!tree || task_tree_each(tree, print_line, &t))
+		printf("There is no memory to show them.\n");
+	task_tree_free(tree);
+	if (t.set->cut)
+		printf("There are more.\n");
+	if (t.set->changed)
+		printf("The list of tasks changed all the time: some are missing.\n");
+}
+
+/* Why there is no tree, if somebody may look for one. */
+static void print_why(const struct look_process *p)
+{
+	int err = p->tasks->err;
+
+	if (err == -EOPNOTSUPP && runs_asyncio(p))
+		printf("\nasyncio's tasks are listed from CPython 3.14 on.\n");
+	else if (err && err != -EOPNOTSUPP && err != -ENOENT && runs_asyncio(p))
+		printf("\nasyncio's tasks could not be read: %s.\n", strerror(-err));
+	if (runs(p, "/trio/_core/_run.py"))
+		printf("\ntrio's tasks are not listed: trio keeps them in Python objects that cannot "
+		       "be found from outside.\n");
+}
+
+void dump_tasks_text(const struct look_process *p)
+{
+	if (!p->tasks)
+		return;
+	if (!p->tasks->err)
+		print_tree(p);
+	print_why(p);
+}
+
+/* ---- JSON ---- */
+
+static void write_frames(struct json *j, const struct look_process *p, const struct task *task)
+{
+	const struct profile_tables *tables = process_tables(p->process);
+	uint32_t i;
+
+	json_array(j, "coroutines");
+	for (i = 0; i < task->frame_cnt; i++) {
+		const struct frame *f = &tables->frames[p->tasks->frames[task->frame_at + i]];
+		const struct string_ref *func = &tables->strings[f->func];
+		const struct string_ref *file = &tables->strings[f->file];
+
+		json_object(j, NULL);
+		json_string_n(j, "function", func->data, func->len);
+		json_string_n(j, "file", file->data, file->len);
+		if (f->line != LINE_NONE)
+			json_uint(j, "line", f->line);
+		else
+			json_null(j, "line");
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_task(struct json *j, const struct look_process *p, const struct task *task)
+{
+	const struct task_set *set = &p->tasks->set;
+	uint32_t i;
+
+	json_object(j, NULL);
+	json_uint(j, "id", task->addr);
+	json_string(j, "name", *task->name ? task->name : NULL);
+	if (task->tid)
+		json_uint(j, "tid", task->tid);
+	else
+		json_null(j, "tid");
+	json_bool(j, "running", task->running);
+	json_bool(j, "moved", task->flags & TASK_MOVED);
+	json_bool(j, "cut", task->flags & TASK_CUT);
+	json_bool(j, "cycle", task->cycle);
+	write_frames(j, p, task);
+	json_array(j, "awaited_by");
+	for (i = 0; i < task->waiter_cnt; i++)
+		json_uint(j, NULL, set->waiters[task->waiter_at + i]);
+	json_array_end(j);
+	json_object_end(j);
+}
+
+void dump_tasks_json(struct json *j, const struct look_process *p)
+{
+	struct task_set *set = p->tasks && !p->tasks->err ? &p->tasks->set : NULL;
+	size_t i;
+
+	if (!set) {
+		json_null(j, "tasks");
+		json_bool(j, "tasks_complete", false);
+		return;
+	}
+	task_tree_free(task_tree_new(set));	/* it finds the cycles */
+	json_array(j, "tasks");
+	for (i = 0; i < set->cnt; i++)
+		write_task(j, p, &set->tasks[i]);
+	json_array_end(j);
+	json_bool(j, "tasks_complete", !set->cut && !set->changed);
+}
