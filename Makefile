@@ -405,6 +405,10 @@ bench-top: $(O)/tachbpf ## what tachbpf top costs beside 500 Pythons (root; BENC
 bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_dump.py $(BENCHFLAGS)
 
+.PHONY: bench-tasks
+bench-tasks: $(O)/tachbpf interpreters ## how long tachbpf dump takes to list asyncio's tasks, beside python -m asyncio pstree (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_tasks.py $(BENCHFLAGS)
+
 .PHONY: bench-period
 bench-period: $(O)/tests/bench/period_change ## what it costs to change the clock's period (root)
 	$<

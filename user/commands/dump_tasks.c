@@ -124,7 +124,7 @@ static void print_tree(const struct look_process *p)
 	struct text t = { p, &p->tasks->set };
 	struct task_tree *tree;
 
-	if (!t.set->cnt && !t.set->changed)
+	if (!t.set->cnt && !t.set->changed && !t.set->unread)
 		return;
 	printf("\n%zu asyncio %s\n", t.set->cnt, text_plural(t.set->cnt, "task", "tasks"));
 	tree = task_tree_new(&p->tasks->set);
@@ -133,6 +133,8 @@ static void print_tree(const struct look_process *p)
 	task_tree_free(tree);
 	if (t.set->cut)
 		printf("There are more.\n");
+	if (t.set->unread)
+		printf("Some could not be read.\n");
 	if (t.set->changed)
 		printf("The list of tasks changed all the time: some are missing.\n");
 }
@@ -224,5 +226,5 @@ void dump_tasks_json(struct json *j, const struct look_process *p)
 	for (i = 0; i < set->cnt; i++)
 		write_task(j, p, &set->tasks[i]);
 	json_array_end(j);
-	json_bool(j, "tasks_complete", !set->cut && !set->changed);
+	json_bool(j, "tasks_complete", !set->cut && !set->changed && !set->unread);
 }

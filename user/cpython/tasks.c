@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cpython/task_read.h"
 
 /* Nodes behind that may still be in the list when the one ahead is not. */
@@ -26,6 +27,7 @@ struct walk {
 	struct tasks_batch *out;
 	uint64_t trail[TRAIL];
 	uint32_t trail_cnt;	/* in all */
+	uint64_t until_ns;
 };
 
 static int read_node(struct task_reader *r, uint64_t at, struct llist_node *n)
@@ -92,12 +94,13 @@ static bool has_room(const struct walk *w)
 	return b->row_cnt < max &&
 	       b->frame_cnt + TASK_FRAMES_MAX <= TASKS_BATCH_FRAMES &&
 	       b->waiter_cnt + TASK_WAITERS_MAX <= TASKS_BATCH_WAITERS &&
-	       w->r.reads_left > TASK_READS_OF_ONE;
+	       w->r.reads_left > TASK_READS_OF_ONE && (!b->row_cnt || now_ns() < w->until_ns);
 }
 
 int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct tasks_batch *out)
 {
-	struct walk w = { .r = { .mem = mem, .at = at, .reads_left = TASK_READS_MAX }, .out = out };
+	struct walk w = { .r = { .mem = mem, .at = at, .reads_left = TASK_READS_MAX }, .out = out,
+			  .until_ns = now_ns() + TASKS_BATCH_NS };
 	uint64_t node = at->node;
 	struct llist_node n;
 	int err = 0;

@@ -25,6 +25,11 @@
 #define TASKS_BATCH 512
 #define TASKS_BATCH_FRAMES 8192
 #define TASKS_BATCH_WAITERS 32768
+/*
+ * It ends after this time, even if there was no CPU for it meanwhile: the caller waits for the reader,
+ * and gives it up if it does not answer.
+ */
+#define TASKS_BATCH_NS 20000000ull
 /* Lists of a process that are not empty; threads and interpreters that are asked for theirs. */
 #define TASK_LISTS_MAX 4096
 #define TASK_THREADS_MAX 16384

@@ -129,7 +129,7 @@ static int take(struct walk *w, const struct task_list *list, const struct tasks
 	return err;
 }
 
-/* One round along a list. TASKS_DONE, TASKS_LOST or -errno. */
+/* One round along a list. TASKS_DONE, TASKS_LOST or -errno of the source. */
 static int round_of(struct walk *w, const struct task_list *list)
 {
 	const struct tasks_batch *b;
@@ -145,7 +145,7 @@ static int round_of(struct walk *w, const struct task_list *list)
 		}
 		err = w->source->tasks(w->tgid, &w->at, &b);
 		if (err)
-			return err == -ENOMEM ? err : TASKS_LOST;
+			return err;
 		w->reads += b->reads;
 		err = take(w, list, b, &met);
 		if (err)
@@ -167,7 +167,8 @@ static int walk_list(struct walk *w, const struct task_list *list)
 	for (tries = 0; end == TASKS_LOST && tries <= TASKS_AGAIN; tries++)
 		end = round_of(w, list);
 	w->set->changed |= end == TASKS_LOST;
-	return end < 0 ? end : 0;
+	w->set->unread |= end < 0;
+	return end == -ENOMEM ? end : 0;
 }
 
 static int walk_lists(struct walk *w)

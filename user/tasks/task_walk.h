@@ -48,6 +48,7 @@ struct task_set {
 	size_t waiter_cnt;
 	bool cut;	/* there are more tasks, threads, frames or waiters, or too many reads */
 	bool changed;	/* a list changed all the time, or is no list: some may be missing */
+	bool unread;	/* ... or could not be read to its end */
 	void *own;	/* task_walk.c's */
 };
 
