@@ -32,7 +32,7 @@ static int grow(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
 	size_t need = cnt + more, now = *cap ? *cap : 1024;
 	void *grown;
 
-	if (need <= *cap)
+	if (*array && need <= *cap)
 		return 0;
 	while (now < need)
 		now *= 2;
