@@ -422,7 +422,8 @@ enum raw_kind {
 	RAW_CODE = 6,
 	/*
 	 * struct raw_tick. on_cpu_tick(), at a tick in a thread without a Python stack, if its
-	 * process has mapped other code since it was inspected. User space inspects it again.
+	 * process has mapped other code since it was inspected. User space inspects it again. With
+	 * CHANGED_ASYNC: async_begin(), if asyncio was not found in the process yet.
 	 */
 	RAW_CHANGED = 7,
 	/*
@@ -478,6 +479,12 @@ enum raw_kind {
 	RAW_MOVED = 18,
 	/* struct raw_gc: garbage was collected. */
 	RAW_GC_DONE = 19,
+	/*
+	 * struct raw_async (abi_await.h). async_send(), immediately before the record with the same
+	 * time, tid and CPU, with --async only. User space puts its frames in place of the event
+	 * loop's.
+	 */
+	RAW_ASYNC = 20,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */
@@ -494,7 +501,7 @@ enum raw_why {
 struct raw_header {
 	abi_u8 kind;		/* enum raw_kind */
 	union {
-		abi_u8 why;	/* RAW_SWITCH_OUT: enum raw_why */
+		abi_u8 why;	/* RAW_SWITCH_OUT: enum raw_why; RAW_CHANGED: CHANGED_ASYNC */
 		abi_u8 every;	/* RAW_SAMPLE of a tick, RAW_NO_STACK: it stands for so many
 				 * ticks; 0 is 1 */
 	};
@@ -509,6 +516,7 @@ struct raw_header {
 };
 
 /* RAW_UNKNOWN, RAW_CHANGED */
+#define CHANGED_ASYNC 1		/* h.why of a RAW_CHANGED: only asyncio is looked for (--async) */
 struct raw_tick {
 	struct raw_header h;
 	abi_u64 exec_pages;	/* mm->exec_vm of the process at this tick */
@@ -892,6 +900,7 @@ enum counter {
 	CNT_SWITCH_IN_LOST,	/* a RAW_SWITCH_IN or RAW_THREAD_EXIT: ring buffer full */
 	CNT_EXTRA_LOST,		/* a RAW_EXTRA; its stack may have been sent         */
 	CNT_NATIVE_LOST,	/* a RAW_NATIVE; the same                            */
+	CNT_ASYNC_LOST,		/* a RAW_ASYNC; the same                             */
 	CNT_ALLOC_LOST,		/* a RAW_ALLOC: ring buffer full                     */
 	CNT_FREE_LOST,		/* a RAW_FREE or RAW_MOVED: ring buffer full         */
 	CNT_BLOCK_LOST,		/* a block: no room in live_blocks or heap_calls     */

@@ -44,6 +44,8 @@ extern const volatile bool cfg_trace_context; /* send the contexts that threads 
 extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack: of blocked threads, and
 					     * of ticks that interrupted the kernel */
 extern const volatile bool cfg_native;	/* walk and send the machine code's frames, too */
+extern const volatile bool cfg_async;	/* walk who awaits the asyncio task that a thread runs   */
+extern const volatile bool cfg_task_names; /* ... and send the name of that task             */
 extern const volatile unsigned int cfg_page_bytes; /* size of a base page */
 extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 

@@ -9,6 +9,7 @@
 #include "admit_exec.bpf.h"
 #include "losses.bpf.h"
 #include "native.bpf.h"
+#include "pyasync.bpf.h"
 #include "proc_filter.bpf.h"
 #include "origin.bpf.h"
 
@@ -59,6 +60,8 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 		return 0;
 	if (cfg_native)
 		bpf_map_delete_elem(&native_places, &tgid);
+	if (cfg_async)
+		bpf_map_delete_elem(&async_places, &tgid);
 	if (cfg_filter.any)
 		unselected = judge_task(p, known);
 	if (unselected & UNSELECTED_FOR_SURE) {
@@ -102,6 +105,18 @@ static __always_inline void inherit_place(u32 parent_tgid, u32 tgid)
 	bpf_map_update_elem(&native_places, &tgid, &copy, BPF_ANY);
 }
 
+/* The child has the tasks of its parent, and what knows them. */
+static __always_inline void inherit_async(u32 parent_tgid, u32 tgid, u64 start_ns)
+{
+	struct async_place *known = bpf_map_lookup_elem(&async_places, &parent_tgid), copy;
+
+	if (!known)
+		return;
+	copy = *known;
+	copy.start_ns = start_ns;
+	bpf_map_update_elem(&async_places, &tgid, &copy, BPF_ANY);
+}
+
 /* Copy the parent's entry to the child, with another identity, and send a RAW_FORK. */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
@@ -142,6 +157,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		ev.admitted = 1;
 	if (cfg_native && ev.admitted)
 		inherit_place(parent_tgid, tgid);
+	if (cfg_async && ev.admitted)
+		inherit_async(parent_tgid, tgid, copy.start_ns);
 	ev.ident = copy.ident;
 	ev.ns_tgid = task_ns_pid(child);
 	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
@@ -164,6 +181,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	is_tracked = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
 	if (cfg_native)
 		bpf_map_delete_elem(&native_places, &tgid);
+	if (cfg_async)
+		bpf_map_delete_elem(&async_places, &tgid);
 	if (known)
 		bpf_map_delete_elem(&py_procs, &tgid);
 	if (!bpf_map_delete_elem(&watched, &tgid))

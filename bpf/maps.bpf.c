@@ -31,6 +31,8 @@ const volatile bool cfg_exceptions = false;
 const volatile bool cfg_kernel_stacks = false;
 const volatile bool cfg_native = false;
 const volatile bool cfg_trace_context = false;
+const volatile bool cfg_async = false;
+const volatile bool cfg_task_names = false;
 const volatile unsigned int cfg_page_bytes = 4096;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 

@@ -49,8 +49,12 @@ static __always_inline enum counter walk_for_alloc(struct bpf_perf_event_data *c
 	end = unwind_python(s, p, sp ? sp : current_user_sp(), NULL);
 	if (cfg_native && (end == CNT_SAMPLE || is_without_stack(end)))
 		walk_interrupted(ctx);
+	if (end == CNT_SAMPLE && cfg_async)
+		async_walk();
 	if (end == CNT_SAMPLE)
 		send_new_codes(s, p, &s->sample.h);
+	if (end == CNT_SAMPLE && cfg_async)
+		async_send();
 	if (cfg_native && (end == CNT_SAMPLE || is_without_stack(end)))
 		send_native(end == CNT_SAMPLE);
 	return end;

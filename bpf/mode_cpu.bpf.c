@@ -129,7 +129,11 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 		return end_without_sample(ctx, end);
 	if (cfg_native)	/* before the code objects, which may use up the sample's time */
 		kernel = walk_interrupted(ctx);
+	if (cfg_async)
+		async_walk();
 	send_new_codes(s, p, &s->sample.h);
+	if (cfg_async)
+		async_send();
 	if (cfg_native)
 		send_native(1);
 	if (cfg_exceptions || cfg_kernel_stacks)

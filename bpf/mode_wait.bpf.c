@@ -49,6 +49,8 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 		entry_user_regs(prev, &ns->regs);
 		native_walk();
 	}
+	if (cfg_async)
+		async_walk();
 	send_new_codes(s, p, &s->sample.h);
 	return end;
 }
@@ -98,7 +100,9 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		clear_stack(out);
 	} else if (end != CNT_SAMPLE) {
 		return wait_counter(end);
-	} else if (cfg_native || cfg_exceptions || cfg_kernel_stacks) {
+	} else if (cfg_async || cfg_native || cfg_exceptions || cfg_kernel_stacks) {
+		if (cfg_async)
+			async_send();
 		if (cfg_native)
 			send_native(1);
 		send_extra(ctx, why == WHY_BLOCKED, s, p);

@@ -11,6 +11,7 @@
 #define TACHBPF_PYUNWIND_H
 
 #include "native.bpf.h"
+#include "pyasync.bpf.h"
 #include "pycode.bpf.h"
 #include "pygreenlet.bpf.h"
 #include "pythread.bpf.h"
@@ -106,24 +107,6 @@ static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
 		return discard_stack(s, w);
 	w->entered_from = c.frame;
 	return 0;
-}
-
-/*
- * Offset in the bytecode, in bytes, or RAW_LASTI_NONE. ip: the word at fr_ip, which is an address,
- * or (lasti_unit) an int that is -1 before the first instruction. tlbc: the frame's tlbc_index.
- */
-static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, u32 tlbc)
-{
-	s64 lasti;
-	u64 start;
-
-	if (s->l.lasti_unit) {
-		lasti = (s64)(s32)ip * s->l.lasti_unit;
-	} else {
-		start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
-		lasti = start ? (s64)(ip - start) : -1;
-	}
-	return lasti < 0 || lasti > RAW_LASTI_NONE ? RAW_LASTI_NONE : lasti;
 }
 
 /*
@@ -303,6 +286,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return walk_from_caller(s, w);
 	if (id == CODE_ID_HIDDEN)
 		return 0;
+	if (cfg_async)
+		async_note_frame(fr);
 	keep_frame(s, w, fr, owner, (struct raw_frame){
 		.code = code,
 		.lasti = offset_of(s, code, ip, tlbc),
@@ -657,6 +642,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		return CNT_UNWANTED;
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		find_gc(s, p, is, w);
+	if (cfg_async)
+		async_begin(ts);
 	walk_frames(s);
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
