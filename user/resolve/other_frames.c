@@ -12,8 +12,9 @@
 
 /* A bound for programs that make ever more types. */
 #define EXCEPTIONS_MAX 1000
-/* And for those that name their threads anew again and again, or give each a number. */
+/* And for those that name their threads or tasks anew again and again, or give each a number. */
 #define NATIVE_NAMES_MAX 256
+#define TASK_NAMES_MAX 256
 
 void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel)
 {
@@ -116,6 +117,22 @@ int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint3
 		snprintf(text, sizeof(text), "<native thread>");
 	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
 	o->native_names += intern_tables(o->in)->frame_cnt != before;
+	return err;
+}
+
+int other_frame_of_task(struct other_frames *o, const char *name, size_t len, uint32_t *id)
+{
+	uint32_t before = intern_tables(o->in)->frame_cnt, known;
+	char escaped[4 * RAW_ASYNC_NAME], text[sizeof(escaped) + 16];
+	int err;
+
+	escape_text(name, len, escaped, sizeof(escaped));
+	snprintf(text, sizeof(text), "<task %s>", escaped);
+	if (o->task_names >= TASK_NAMES_MAX &&
+	    !intern_find_string(o->in, text, strlen(text), &known))
+		snprintf(text, sizeof(text), "<task>");
+	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
+	o->task_names += intern_tables(o->in)->frame_cnt != before;
 	return err;
 }
 

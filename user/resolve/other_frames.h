@@ -7,9 +7,11 @@
 #ifndef TACHBPF_OTHER_FRAMES_H
 #define TACHBPF_OTHER_FRAMES_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "bpf/abi.h"
+#include "bpf/abi_await.h"
 #include "bpf/abi_native.h"
 
 struct intern;
@@ -30,6 +32,7 @@ struct other_frames {
 	uint32_t ends[NATIVE_END_CNT];	/* as ids */
 	uint32_t exceptions;		/* types that have a frame */
 	uint32_t native_names;		/* of native threads that have a frame */
+	uint32_t task_names;		/* of tasks that have a frame */
 };
 
 /* in and kernel (may be NULL) must stay valid. There is nothing to free. */
@@ -50,6 +53,11 @@ int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTI
  * thread>". comm may have any bytes.
  */
 int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint32_t *id);
+/*
+ * "<task NAME>" of an asyncio task; beyond 256 different names of a process "<task>". name: UTF-8,
+ * len bytes, of which any may be control characters.
+ */
+int other_frame_of_task(struct other_frames *o, const char *name, size_t len, uint32_t *id);
 
 /*
  * The index of the first of x's kernel frames to show: those before it lead from the scheduler to

@@ -9,6 +9,7 @@
 #define TACHBPF_PROCESS_H
 
 #include "bpf/abi.h"
+#include "bpf/abi_await.h"
 #include "bpf/abi_memory.h"
 #include "bpf/abi_native.h"
 #include "cpython/image.h"
@@ -25,6 +26,16 @@ struct page_answer;
 struct observer;
 struct process;
 
+/* What became of the stacks of asyncio tasks, with --async. */
+struct async_stats {
+	uint64_t shown;		/* stacks with the awaiting tasks in place of the event loop */
+	uint64_t several;	/* ... where several await the same task */
+	uint64_t eager;		/* stacks as they are: the task runs inside of its creator */
+	uint64_t no_end;	/* stacks as they are: they have a gap, or no root, themselves */
+	uint64_t ends[ASYNC_END_CNT];	/* stacks as they are, by the end of the awaiters' walk;
+					 * that of ASYNC_WHOLE is 0 */
+};
+
 /* What happened to a process' samples. */
 struct process_stats {
 	uint64_t samples;	/* events that the observer took */
@@ -38,6 +49,7 @@ struct process_stats {
 	uint64_t native_unnamed;	/* ... that have no name */
 	uint64_t native_ends[NATIVE_END_CNT];	/* how walks of machine code ended */
 	uint64_t merge_uncertain;	/* ... that did not fit their Python stack */
+	struct async_stats async;	/* all 0 without --async */
 	uint64_t native_thread;	/* samples with the frame <native thread NAME> */
 	uint64_t no_frames;	/* samples with the frame <no Python frame> */
 	uint64_t code_cnt;	/* code objects with names */
@@ -83,6 +95,7 @@ struct process_args {
 	bool memory;		/* --mode mem: there are RAW_ALLOCs */
 	bool executed_here;	/* its program began during the capture: its interpreters' counters
 				 * were 0 then */
+	bool task_names;	/* --task-names: tasks that the program has named have a frame */
 	bool native_full;	/* show the interpreter's functions and those before it, too */
 };
 
@@ -119,6 +132,9 @@ void *process_observed(const struct process *p);
  * (LOSS_MEMORY), which is no error.
  */
 int process_extra(struct process *p, const struct raw_extra *x, size_t len);
+
+/* Take who awaits the task of a thread's next record, which has the same time. 0 or -EBADMSG. */
+int process_async(struct process *p, const struct raw_async *raw, size_t len);
 
 /* Take the machine code of a thread's next record, which has the same time. 0 or -EBADMSG. */
 int process_native(struct process *p, const struct raw_native *raw, size_t len);

@@ -9,11 +9,12 @@
 #define RAW_SYNTHETIC_FLAGS \
 	(RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END | RAW_SWITCHING)
 
-/* The stack so far; python: frames of ev that it has. */
+/* The stack so far; python: frames of ev that it has; end: those that it will have. */
 struct layout {
 	const struct event *ev;
 	uint32_t *out, n;
-	uint32_t python, gc_at, gc;
+	uint32_t python, end, gc_at, gc;
+	const struct async_stack *async;	/* NULL: none */
 };
 
 /* The next Python frame, with <GC> before it if collection began there. */
@@ -24,29 +25,39 @@ static void put_python(struct layout *l)
 	l->out[l->n++] = l->ev->frames[l->python++];
 }
 
+/* Is there room, and is this still inside of the task? What is outside of it is the event loop's. */
+static bool goes_on(const struct layout *l)
+{
+	return l->n <= EVENT_MAX_FRAMES && !(l->async && l->python == l->end);
+}
+
 /* All frames but the root: one more than fit at most, and one for <GC>. */
 static void lay_out(struct layout *l, const struct native_stack *native)
 {
 	uint32_t i;
 
-	for (i = 0; native && i < native->cnt && l->n <= EVENT_MAX_FRAMES; i++)
+	for (i = 0; native && i < native->cnt && goes_on(l); i++)
 		if (native->ids[i] != NATIVE_STACK_PYTHON)
 			l->out[l->n++] = native->ids[i];
-		else if (l->python < l->ev->nframes)
+		else if (l->python < l->end)
 			put_python(l);
-	while (l->python < l->ev->nframes && l->n <= EVENT_MAX_FRAMES)
+	while (l->python < l->end && l->n <= EVENT_MAX_FRAMES)
 		put_python(l);
+	for (i = 0; l->async && i < l->async->cnt && l->n <= EVENT_MAX_FRAMES; i++)
+		l->out[l->n++] = l->async->ids[i];
 }
 
 /*
- * Add machine code (native may be NULL) and the frames that raw->flags ask for: <GC> where
- * collection began, and as the root <unreadable frame>, <switching> or <truncated>, which replaces
+ * Add machine code and who awaits the task (both may be NULL), and the frames that raw->flags ask
+ * for: <GC> where collection began, and as the root <unreadable frame>, <switching> or <truncated>, which replaces
  * the outermost frame if there is no room. The stack is copied to out.
  */
 static int add_synthetic(struct process *p, const struct raw_head *raw,
-			 const struct native_stack *native, struct event *ev, uint32_t *out)
+			 const struct native_stack *native, const struct async_stack *async,
+			 struct event *ev, uint32_t *out)
 {
-	struct layout l = { .ev = ev, .out = out, .gc_at = UINT32_MAX };
+	struct layout l = { .ev = ev, .out = out, .gc_at = UINT32_MAX, .async = async,
+			    .end = async ? async->at + 1 : ev->nframes };
 	uint32_t root = UINT32_MAX;
 	int err = 0;
 
@@ -160,13 +171,14 @@ static const struct native_stack *native_of(const struct thread *t, const struct
 int process_lay_out(struct process *p, const struct thread *t, const struct raw_head *raw,
 		    const struct wait_stretch *wait, struct event *ev, uint32_t out[EVENT_ROOM])
 {
+	const struct async_stack *async = process_async_of(t, raw->nframes);
 	const struct native_stack *native = native_of(t, ev);
 	int err = 0;
 
 	ev->nframes = raw->nframes;
 	ev->frames = t->ids + ABI_MAX_FRAMES - raw->nframes;
-	if (native || raw->flags & RAW_SYNTHETIC_FLAGS)
-		err = add_synthetic(p, raw, native, ev, out);
+	if (native || async || raw->flags & RAW_SYNTHETIC_FLAGS)
+		err = add_synthetic(p, raw, native, async, ev, out);
 	if (!err && (wait || t->nkernel || t->exception != UINT32_MAX))
 		err = add_inner(p, t, wait, ev, out);
 	if (err)

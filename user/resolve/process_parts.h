@@ -80,6 +80,18 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 int process_take_native(struct process *p, const struct raw_head *raw, bool python_whole,
 			struct native_stack *out);
 
+/* ---- process_async.c ---- */
+
+/* Has a record of len bytes all that it claims, in its order? */
+bool process_async_is_whole(const struct raw_async *raw, size_t len);
+/*
+ * Set t->async to what the record's RAW_ASYNC says, or to nothing. t has the record's Python frames.
+ * 0 or -ENOMEM.
+ */
+int process_take_async(struct process *p, struct thread *t, const struct raw_head *raw);
+/* Who awaits the task of t's last record, if that is shown in a stack of so many frames; or NULL. */
+const struct async_stack *process_async_of(const struct thread *t, uint32_t nframes);
+
 /* ---- process_no_stack.c ---- */
 
 /*

@@ -105,6 +105,22 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 	return 0;
 }
 
+int process_async(struct process *p, const struct raw_async *raw, size_t len)
+{
+	struct thread *t;
+
+	if (!process_async_is_whole(raw, len))
+		return -EBADMSG;
+	t = process_thread(p, raw->tid, raw->interp_id);
+	if (t && !t->async)
+		t->async = calloc(1, sizeof(*t->async));
+	if (!t || !t->async)
+		return process_without_memory(p, raw->tid, -ENOMEM);
+	memcpy(&t->async->raw, raw,
+	       offsetof(struct raw_async, frames) + raw->nframes * sizeof(raw->frames[0]));
+	return 0;
+}
+
 /*
  * Set t's exception and kernel stack to those of the RAW_EXTRA of this record, or to none. A tick
  * has no frames of the scheduler to leave out: they are what it has interrupted.
@@ -167,5 +183,7 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 		err = take_trace(*t, raw, len);
 	if (!err)
 		err = take_extra(p, *t, raw);
+	if (!err)
+		err = process_take_async(p, *t, (const struct raw_head *)raw);
 	return err ? err : take_native(p, *t, (const struct raw_head *)raw);
 }

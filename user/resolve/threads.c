@@ -23,6 +23,7 @@ static void free_thread(struct thread *t)
 {
 	free(t->trace);
 	free(t->native);
+	free(t->async);
 	free(t);
 }
 
@@ -118,6 +119,7 @@ struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id)
 	t->exception = UINT32_MAX;
 	t->trace = NULL;
 	t->native = NULL;
+	t->async = NULL;
 	t->ended_ns = t->extra.h.time_ns = t->extra.nkernel = t->trace_len = 0;
 	t->extra.exception[0] = 0;
 	if (lru_add(&l->lru, &t->lru, LRU_OWNER_ROOT)) {

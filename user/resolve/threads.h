@@ -17,11 +17,12 @@
 
 #include "base/lru.h"
 #include "bpf/abi.h"
+#include "bpf/abi_await.h"
 #include "model/event.h"
 
 /*
- * Of one process; a record takes 5.4 KiB, 640 bytes if its thread had a thread context, and 1 KiB
- * if it had frames of machine code.
+ * Of one process; a record takes 5.4 KiB, 640 bytes if its thread had a thread context, 1 KiB if it
+ * had frames of machine code, and 3 KiB if it ran an asyncio task (--async).
  */
 #define THREADS_MAX 8192
 /* As long as there are no more, nobody looks which of them live. */
@@ -35,6 +36,15 @@ struct native_stack {
 	uint32_t ids[EVENT_MAX_FRAMES + 1];	/* innermost first */
 };
 
+/* Who awaits the asyncio task of a thread's last record. */
+struct async_stack {
+	bool shown;		/* 1: these frames stand in place of those outside of at */
+	uint32_t at;		/* index of the task's outermost frame among the Python frames */
+	uint32_t cnt;
+	uint32_t ids[RAW_ASYNC_FRAMES + 1];	/* innermost first */
+	struct raw_async raw;	/* belongs to the record with the same time */
+};
+
 /* The last stack of one (thread, interpreter), right-aligned. */
 struct thread {
 	uint64_t key;
@@ -46,6 +56,7 @@ struct thread {
 	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
 	uint64_t ended_ns;	/* when it was found to have ended (CLOCK_MONOTONIC); 0: not yet */
 	struct native_stack *native;	/* its own; NULL: it never had one */
+	struct async_stack *async;	/* its own; NULL: it never ran a task */
 	struct raw_extra extra;	/* belongs to the record with the same time */
 	struct raw_trace *trace;	/* its own; NULL: it never had a context */
 	uint32_t trace_len;	/* valid bytes of the last record's context; 0: it has none */

@@ -29,7 +29,7 @@ static inline void begin(void)
 		.runnable_frames = more_args.runnable_frames, .kernel = more_args.kernel,
 		.py = more_args.py, .executed_here = more_args.executed_here,
 		.native = more_args.native, .native_full = more_args.native_full,
-		.memory = more_args.memory,
+		.memory = more_args.memory, .task_names = more_args.task_names,
 	};
 
 	fake_codes_in_self(&fake, CODES);

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * process_async.c - puts the tasks that await a thread's asyncio task in place of the event loop
+ * (--async). See process_parts.h.
+ *
+ * The stack of a thread that runs a task: the task's coroutines, and outside of them the event loop's
+ * frames, which are the same for all tasks. The BPF side has found the task's outermost frame by its
+ * address, so the cut is exact whatever the loop is. If the awaiters could not be walked to their
+ * end, the stack stays as it is.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/util.h"
+#include "cpython/code.h"
+#include "resolve/process_parts.h"
+
+/* ---- the record ---- */
+
+static bool starts_rise(const struct raw_async *raw)
+{
+	uint32_t i;
+
+	for (i = 0; i < raw->ntasks; i++)
+		if (raw->starts[i] > raw->nframes ||
+		    (i && raw->starts[i] < raw->starts[i - 1]))
+			return false;
+	return true;
+}
+
+bool process_async_is_whole(const struct raw_async *raw, size_t len)
+{
+	return len >= offsetof(struct raw_async, frames) && raw->nframes <= RAW_ASYNC_FRAMES &&
+	       raw->ntasks <= RAW_ASYNC_TASKS && raw->end < ASYNC_END_CNT &&
+	       raw->at < ABI_MAX_FRAMES && raw->name_at.len <= RAW_ASYNC_NAME &&
+	       (!raw->ntasks || !raw->starts[0]) && (raw->ntasks || !raw->nframes) &&
+	       starts_rise(raw) &&
+	       len >= offsetof(struct raw_async, frames) +
+		      raw->nframes * sizeof(raw->frames[0]);
+}
+
+/* ---- a task that nobody awaits ---- */
+
+struct loop_function {
+	const char *file, *func;	/* the end of the file's path; NULL: any function in it */
+};
+
+/* Does the frame with this id run tasks, by its place in the standard library? */
+static bool is_loop(const struct process *p, uint32_t id)
+{
+	static const struct loop_function loop[] = {
+		{ "/asyncio/events.py", "Handle._run" },
+		{ "/asyncio/base_events.py", "BaseEventLoop._run_once" },
+		{ "/asyncio/base_events.py", "BaseEventLoop.run_forever" },
+		{ "/asyncio/base_events.py", "BaseEventLoop.run_until_complete" },
+		{ "/asyncio/runners.py", NULL },
+	};
+	const struct profile_tables *tables = intern_tables(p->in);
+	const struct frame *f = &tables->frames[id];
+	const struct string_ref *file = &tables->strings[f->file], *func = &tables->strings[f->func];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(loop); i++) {
+		size_t end = strlen(loop[i].file);
+
+		if (file->len >= end && !memcmp(file->data + file->len - end, loop[i].file, end) &&
+		    (!loop[i].func || (func->len == strlen(loop[i].func) &&
+				       !memcmp(func->data, loop[i].func, func->len))))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Nobody awaits the task. Has the loop begun its coroutine? An eager task (3.12+) runs inside of
+ * the function that has created it, and while it does so nobody can await it.
+ */
+static bool is_run_by_loop(const struct process *p, const struct thread *t,
+			   const struct raw_head *raw)
+{
+	const uint32_t *ids = t->ids + ABI_MAX_FRAMES - raw->nframes;
+	uint32_t outside = t->async->raw.at + 1;
+
+	return outside == raw->nframes || is_loop(p, ids[outside]);
+}
+
+/* ---- the task's name ---- */
+
+static int read_piece(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct raw_async *raw = ctx;
+	uint64_t off = addr - raw->name_at.addr;
+
+	if (off > raw->name_at.len || len > raw->name_at.len - off)
+		return -ENODATA;
+	memcpy(buf, raw->name + off, len);
+	return 0;
+}
+
+/* asyncio names a task "Task-" and a number if its program does not. */
+static bool is_default(const char *name, size_t len)
+{
+	return len > 5 && !memcmp(name, "Task-", 5) && strspn(name + 5, "0123456789") == len - 5;
+}
+
+/* Put "<task NAME>" behind the frames so far, if the program has named the task. 0 or -ENOMEM. */
+static int put_name(struct process *p, struct async_stack *a)
+{
+	const struct target_mem mem = { read_piece, &a->raw };
+	uint32_t len;
+	char *name;
+	int err;
+
+	if (!p->args.task_names || !a->raw.name_at.len ||
+	    code_read_string(&mem, &p->args.image->objects, a->raw.name_at.addr, &name, &len))
+		return 0;
+	err = !len || is_default(name, len) ? 0 :
+	      other_frame_of_task(&p->others, name, len, &a->ids[a->cnt]);
+	a->cnt += !err && len && !is_default(name, len);
+	free(name);
+	return err;
+}
+
+/* ---- the awaiting tasks ---- */
+
+/* The record has each task's frames from the outermost one to the innermost. 0 or -errno. */
+static int put_frames(struct process *p, struct async_stack *a)
+{
+	const struct raw_async *raw = &a->raw;
+	uint32_t task, i, end;
+	int err = 0;
+
+	for (task = 0; task < raw->ntasks; task++) {
+		end = task + 1u < raw->ntasks ? raw->starts[task + 1] : raw->nframes;
+		for (i = end; !err && i > raw->starts[task]; i--) {
+			if (raw_frame_kind(&raw->frames[i - 1]) != FRAME_PYTHON)
+				return -EBADMSG;
+			err = symbolizer_frame(p->sym, &raw->frames[i - 1], &a->ids[a->cnt]);
+			a->cnt += !err;
+		}
+	}
+	return err;
+}
+
+/* Is the chain whole, and does it belong into this stack? Else it is counted why not. */
+static bool is_shown(struct process *p, const struct thread *t, const struct raw_head *raw)
+{
+	const uint8_t cut = RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING;
+	const struct raw_async *async = &t->async->raw;
+	struct async_stats *stats = &p->stats.async;
+
+	if (raw->flags & cut)
+		stats->no_end++;
+	else if (async->end != ASYNC_WHOLE)
+		stats->ends[async->end]++;
+	else if (!async->ntasks && !is_run_by_loop(p, t, raw))
+		stats->eager++;
+	else
+		return true;
+	return false;
+}
+
+int process_take_async(struct process *p, struct thread *t, const struct raw_head *raw)
+{
+	struct async_stack *a = t->async;
+	int err;
+
+	if (!a)
+		return 0;
+	a->shown = false;
+	a->cnt = 0;
+	if (a->raw.h.time_ns != raw->h.time_ns || a->raw.at >= raw->nframes ||
+	    !is_shown(p, t, raw))
+		return 0;
+	a->at = a->raw.at;
+	err = put_name(p, a);
+	if (!err)
+		err = put_frames(p, a);
+	if (err)
+		return err;
+	a->shown = true;
+	p->stats.async.shown++;
+	p->stats.async.several += !!(a->raw.flags & ASYNC_SEVERAL);
+	return 0;
+}
+
+const struct async_stack *process_async_of(const struct thread *t, uint32_t nframes)
+{
+	return t->async && t->async->shown && t->async->at < nframes ? t->async : NULL;
+}
