@@ -28,6 +28,7 @@ static struct tach_exporter_args tach_args(const struct agent_files *f,
 		.rate_hz = c->rate_hz, .mode = f->args.mode,
 		.features = FEATURE_ALL_THREADS | FEATURE_GC |
 			    (c->native != AGENT_NATIVE_OFF ? FEATURE_NATIVE : 0),
+		.async = c->async,
 		.counts = f->args.counts, .ctx = f->args.ctx,
 	};
 }

@@ -125,6 +125,7 @@ static int open_capture(struct agent *a)
 		.batch_ms = AGENT_BATCH_MS, .bursts = a->ctl,
 		.native_threads = a->config->native_threads,
 		.trace_context = a->config->trace_context, .rate_hz = a->config->rate_hz,
+		.async = a->config->async,
 		.mode = &a->mode, .min_wait_ns = a->config->min_wait_ns,
 		.every_bytes = a->mode.memory ? a->config->memory.every_bytes : 0,
 		.interval_s = (double)a->config->memory.interval_ns / 1e9,

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "capture/capture_async.h"
 #include "capture/capture_event.h"
 #include "capture/capture_faults.h"
 #include "capture/capture_filter.h"
@@ -187,6 +188,7 @@ static int load(struct capture *s)
 	capture_wait_configure(s);
 	capture_faults_configure(s);
 	capture_event_configure(s);
+	capture_async_configure(s);
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
@@ -304,6 +306,7 @@ int capture_start(struct capture *s)
 		return err;
 	}
 	capture_native_prepare(s);
+	capture_async_poll(s);
 	if (s->args.observer->ops->start)
 		s->args.observer->ops->start(s->args.observer, now_ns());
 	s->startup_cpu_s = cpu_time_s();
@@ -343,9 +346,10 @@ int capture_poll(struct capture *s, int timeout_ms)
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS, n;
 	int soon = capture_heap_hurries(s) ? HURRY_MS : capture_memory_batch(s, batch);
 	int limit = timeout_ms < soon ? timeout_ms : soon;
-	uint64_t wait = lifecycle_wait_ns(&s->life, now_ns(), limit * MS_NS);
+	uint64_t wait = capture_async_wait_ns(s, now_ns(), limit * MS_NS);
 	struct epoll_event ev;
 
+	wait = lifecycle_wait_ns(&s->life, now_ns(), wait);
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	if (n < 0 && errno != EINTR)
 		return -errno;
@@ -356,6 +360,7 @@ int capture_poll(struct capture *s, int timeout_ms)
 	capture_memory_poll(s);
 	capture_native_poll(s);
 	capture_heap_poll(s);
+	capture_async_poll(s);
 	return s->life.err;
 }
 

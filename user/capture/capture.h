@@ -35,6 +35,8 @@ struct capture_args {
 	bool native_full;		/* of these, the interpreter's own, too */
 	bool native_lines;		/* they have lines, and inlined functions */
 	bool trace_context;		/* events have their thread's context: capture_trace.h */
+	bool async;			/* who awaits an asyncio task stands in place of the loop */
+	bool task_names;		/* ... and the task's name is a frame */
 	bool bursts;			/* capture_thin() may be called */
 	bool no_sample_limit;		/* no walk is cut off by the time limit */
 	uint32_t rate_hz;

@@ -8,7 +8,9 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "bpf/abi_await.h"
 #include "bpf/abi_native.h"
+#include "capture/capture_async.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_heap.h"
 #include "capture/capture_inspect.h"
@@ -72,6 +74,10 @@ static void take_changed(struct capture *s, const struct raw_tick *tick)
 
 	if (!t)
 		return;
+	if (tick->h.why == CHANGED_ASYNC) {
+		capture_async_changed(s, t);
+		return;
+	}
 	native_life_stale(&s->life.machine, t->process);
 	inspect_changed(&t->schedule);
 	capture_inspect_if_due(s, t);
@@ -180,6 +186,15 @@ static void take_native(struct capture *s, const struct raw_native *raw, size_t 
 
 	if (t)
 		lifecycle_fail(&s->life, process_native(t->process, raw, len));
+}
+
+/* As take_extra(). */
+static void take_async(struct capture *s, const struct raw_async *raw, size_t len)
+{
+	struct tracked *t = profiled(s, &raw->h);
+
+	if (t)
+		lifecycle_fail(&s->life, process_async(t->process, raw, len));
 }
 
 /* Renames arrive in their order: the last name stays. */
@@ -429,6 +444,10 @@ void capture_take(struct capture *s, const void *data, size_t len)
 	case RAW_NATIVE:
 		if (len >= offsetof(struct raw_native, frames))
 			take_native(s, data, len);
+		break;
+	case RAW_ASYNC:
+		if (len >= offsetof(struct raw_async, frames))
+			take_async(s, data, len);
 		break;
 	case RAW_ALLOC:
 		if (len >= offsetof(struct raw_sample, frames))

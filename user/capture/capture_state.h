@@ -4,7 +4,7 @@
  *
  * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
- * capture_heap.c, capture_memory.c, capture_event.c, lifecycle.c.
+ * capture_heap.c, capture_memory.c, capture_event.c, capture_async.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -32,6 +32,8 @@ struct capture {
 	struct map_set native_maps;	/* with --native */
 	struct capture_heap *heap;	/* of --allocations; NULL: there are none */
 	struct capture_memory *memory;	/* NULL: without --mode mem */
+	uint64_t async_next_ns;		/* --async: when a process is to be looked at (CLOCK_MONOTONIC) */
+	uint32_t async_begun;		/* ... life.begun_cnt at the last look */
 	struct counters counters;	/* as of the last read_counters() */
 	struct loss_reader *losses;	/* NULL: there are no BPF programs, in a test */
 	void *loss_tables;		/* what it reads */

@@ -297,6 +297,7 @@ static void begin_process(struct lifecycle *l, struct tracked *t, const struct s
 	if (step->inspected_ns)
 		process_set_admitted(t->process, step->inspected_ns, now_ns());
 	lifecycle_fail(l, native_life_begin(&l->machine, t->process, step->parent));
+	t->async = (struct inspect_schedule){ .next_ns = 0 };
 	l->begun_cnt++;
 	l->live_cnt++;
 	if (l->observer->ops->begin)

@@ -68,6 +68,7 @@ struct tracked {
 	struct process *process;	/* NULL but for PROC_PROFILED and PROC_PAUSED */
 	struct lru_item place;		/* in lifecycle.places, if it has a struct process */
 	struct inspect_schedule schedule;
+	struct inspect_schedule async;	/* when to look for asyncio, with --async */
 	bool selected;			/* the user's conditions were checked and are met */
 	bool stuck;			/* a file of it did not answer, and that was said */
 	bool has_entry;			/* it has an entry in py_procs that others may need more */

@@ -118,6 +118,7 @@ static int open_recording(struct record *r)
 	args.mode = options_mode(o);
 	args.event = o->event.name;
 	args.event_every = o->capture.event_every;
+	args.async = o->capture.async;
 	args.memory = (struct recording_memory){
 		.exact = o->capture.allocations,
 		.every_bytes = o->capture.every_bytes,

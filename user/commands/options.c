@@ -106,6 +106,10 @@ static int check_record(struct options *o)
 		log_error("--kill ends the program that tachbpf started: give -- COMMAND, too");
 		return -EINVAL;
 	}
+	if (selected == 1 && r->capture.task_names && !r->capture.async) {
+		log_error("--task-names is of --async: give that, too");
+		return -EINVAL;
+	}
 	if (selected == 1) {
 		choose_place(r);
 		if (options_memory_check(r) || options_event_check(r) || options_flight_check(r))

@@ -161,6 +161,12 @@ static const struct cli_option record_table[] = {
 	  "also functions of C and other machine code, and the\nkernel's; "
 	  "HOW: full (the interpreter's own, too),\nlines (and inlined functions)",
 	  opt_native, 0, NULL },
+	{ 0, "async", NULL, "How to record",
+	  "samples in an asyncio task show who awaits it, in\nplace of the event loop (3.14+)",
+	  opt_flag, AT(record.capture.async), NULL },
+	{ 0, "task-names", NULL, "How to record",
+	  "--async: also the names that the program has\ngiven its tasks",
+	  opt_flag, AT(record.capture.task_names), NULL },
 	{ 'r', "rate", "RATE", "How to record",
 	  "samples per second and CPU: 99, 999, 10khz\n(default: 99 with -a, 999 otherwise)",
 	  opt_rate, AT(record.rate_hz), NULL },

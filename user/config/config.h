@@ -105,6 +105,7 @@ struct agent_config {
 	bool native_threads;
 	enum agent_native native;
 	bool trace_context;
+	bool async;
 	enum log_level log_level;
 	struct agent_map labels;
 	struct agent_rules service_rules;

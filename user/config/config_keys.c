@@ -181,6 +181,8 @@ const struct config_key agent_keys[] = {
 	{ "trace_context", "trace-context", .type = &config_boolean, AT(trace_context),
 	  .restart = true, SAMPLING, .help = "link samples to the trace and span that their "
 	  "thread works on" },
+	{ "async", "async", .type = &config_boolean, AT(async), .restart = true, SAMPLING,
+	  .help = "samples in an asyncio task show who awaits it, in place of the event loop" },
 
 	CONDITION("container", FILTER_CONTAINER, "of this container: name, or beginning of its id"),
 	CONDITION("pod", FILTER_POD, "of this pod: uid, name or NAMESPACE/NAME"),

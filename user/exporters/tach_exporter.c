@@ -130,7 +130,7 @@ static int open_recording(struct tach_exporter *e)
 	struct recording_args args = {
 		.output = e->path, .place = PLACE_DIR, .compress = true, .terse = true,
 		.rate_hz = e->args.rate_hz, .mode = e->args.mode, .features = e->args.features,
-		.selection = "-a",
+		.async = e->args.async, .selection = "-a",
 	};
 	struct capture_counts counts;
 	int err = choose_name(e);

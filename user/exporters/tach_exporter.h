@@ -32,6 +32,7 @@ struct tach_exporter_args {
 	uint32_t rate_hz;		/* the nominal rate: what a sample of weight 1 stands for */
 	const struct record_mode_def *mode;	/* static; its unit is UNIT_SAMPLES */
 	uint32_t features;		/* FEATURE_* */
+	bool async;			/* as in struct recording_args */
 	/*
 	 * Fills in what the capture has counted (capture_counts()); NULL: nothing is known. Called
 	 * when a recording begins, first by tach_exporter_new(), and when one ends. Before there is

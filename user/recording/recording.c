@@ -3,6 +3,7 @@
  * recording.c - creates, fills and finishes the files of a recording. See recording.h.
  */
 #include "base/arith.h"
+#include "recording/async_sums.h"
 #include "recording/native_sums.h"
 #include "recording/recording_rows.h"
 
@@ -453,6 +454,7 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	s->waits.waits = since(s->waits.waits, b->waits.waits);
 	s->waits.repaired = since(s->waits.repaired, b->waits.repaired);
 	native_stats_since(s, b);
+	async_stats_since(&s->async, &b->async);
 	s->allocs = since(s->allocs, b->allocs);
 	s->alloc_bytes = since(s->alloc_bytes, b->alloc_bytes);
 	s->alloc_unwalked = since(s->alloc_unwalked, b->alloc_unwalked);

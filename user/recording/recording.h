@@ -39,6 +39,7 @@ struct recording_args {
 	uint32_t rate_hz;
 	const struct record_mode_def *mode;
 	uint32_t features;	/* FEATURE_* */
+	bool async;		/* --async: say what became of the stacks of tasks */
 	struct recording_memory memory;
 	const char *event;	/* of a mode with events: its name; outlives the recording */
 	uint64_t event_every;	/* ... of which one of so many is recorded; 0: rate_hz a second */

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/util.h"
+#include "recording/async_sums.h"
 #include "recording/native_sums.h"
 #include "recording/session_json.h"
 #include "recording/totals.h"
@@ -321,6 +322,8 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unresolved", s->unresolved);
 	if (w->r->args.features & FEATURE_NATIVE)
 		native_json_process(j, s);
+	if (w->r->args.async)
+		async_json(j, &s->async, false);
 	if (w->r->args.mode->memory)
 		memory_json_process(j, &row->memory);
 	json_row_losses(j, row);
@@ -465,6 +468,8 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_code_cache(&j, c, &t);
 	if (r->args.features & FEATURE_NATIVE)
 		native_json(&j, &t.native, c);
+	if (r->args.async)
+		async_json(&j, &t.async, true);
 	if (r->args.mode->memory)
 		memory_json(&j, &t.memory, &r->args.memory);
 	json_events(&j, r, c);

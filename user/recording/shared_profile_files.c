@@ -14,6 +14,7 @@
 
 #include "base/util.h"
 #include "model/memory_sink.h"
+#include "recording/async_sums.h"
 #include "recording/native_sums.h"
 #include "recording/profile_file.h"
 #include "recording/recording_rows.h"
@@ -322,6 +323,7 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->threads += s->threads;
 	sum->jit |= s->jit;
 	native_stats_add(sum, s);
+	async_stats_add(&sum->async, &s->async);
 	for (cause = 0; cause < LOSS_CNT; cause++)
 		sum->lost[cause] += s->lost[cause];
 }

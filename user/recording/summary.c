@@ -12,6 +12,7 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "recording/async_sums.h"
 #include "recording/native_sums.h"
 #include "recording/summary_lines.h"
 #include "recording/totals.h"
@@ -286,6 +287,8 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 		print_outside(c, out);
 	if (r->args.features & FEATURE_NATIVE)
 		native_print(&t.native, c, t.frames, out);
+	if (r->args.async)
+		async_print(&t.async, out);
 	print_remarks(r, c, &t, out);
 	print_cost(&c->cost, out);
 	fprintf(out, "  %-*s %*s  %7.3f %% of one CPU\n", NAME_COLUMNS, "tachbpf itself",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "recording/async_sums.h"
 
 void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 {
@@ -22,6 +23,7 @@ void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 		t->named[i] += row_lost(s, i, no_file);
 	t->repeated += s->code_repeated;
 	native_sums_add(&t->native, s);
+	async_stats_add(&t->async, &s->async);
 	t->waits.waits += s->waits.waits;
 	t->waits.repaired += s->waits.repaired;
 	t->waits.guessed += s->waits.guessed;

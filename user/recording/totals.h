@@ -15,6 +15,7 @@ struct totals {
 	uint64_t repeated;		/* records of code objects that had names already */
 	struct memory_sums memory;	/* all 0 without --mode mem */
 	struct wait_stats waits;
+	struct async_stats async;	/* all 0 without --async */
 	struct native_sums native;	/* all 0 without --native */
 	double cpu_s, elapsed_s;	/* the profiler's CPU time; the recording's duration */
 	uint64_t lost[LOSS_CNT], lost_total;

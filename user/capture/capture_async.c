@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* capture_async.c - see capture_async.h. */
+#include "capture/capture_async.h"
+
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <time.h>
+
+#include "base/util.h"
+#include "bpf/abi_await.h"
+#include "capture/capture_state.h"
+#include "host/proc.h"
+#include "target/inspector.h"
+#include "tachbpf.skel.h"
+
+void capture_async_configure(struct capture *s)
+{
+	s->skel->rodata->cfg_async = s->args.async;
+	s->skel->rodata->cfg_task_names = s->args.async && s->args.task_names;
+	if (s->args.async)
+		bpf_map__set_max_entries(s->skel->maps.async_places,
+					 bpf_map__max_entries(s->skel->maps.py_procs));
+}
+
+/* ---- the place of a process ---- */
+
+static bool get(const struct capture *s, const struct tracked *t, struct async_place *place)
+{
+	uint32_t key = t->tgid;
+
+	return !bpf_map__lookup_elem(s->skel->maps.async_places, &key, sizeof(key), place,
+				     sizeof(*place), 0) &&
+	       (!t->start_ns || !place->start_ns || place->start_ns == t->start_ns);
+}
+
+/*
+ * The BPF side deletes the place when the process ends. If it does so now, it may have looked for
+ * the place before it was written.
+ */
+static void put(const struct capture *s, const struct tracked *t, const struct async_place *place)
+{
+	struct bpf_map *map = s->skel->maps.async_places;
+	struct proc_stat st;
+	uint32_t key = t->tgid;
+
+	bpf_map__update_elem(map, &key, sizeof(key), place, sizeof(*place), BPF_ANY);
+	if (proc_stat(t->tgid, &st) || st.zombie || st.exiting)
+		bpf_map__delete_elem(map, &key, sizeof(key), 0);
+}
+
+/* Does the BPF side have room for what it reads of an object? */
+static bool fits(const struct async_layout *l, const struct py_layout *py, uint32_t *coro_bytes)
+{
+	uint32_t frame = l->coro.gen_frame + py->fr_bytes, top = l->coro.gen_frame + l->coro.fr_stack;
+
+	*coro_bytes = frame > top + 8 ? frame : top + 8;
+	return *coro_bytes <= ASYNC_OBJECT_BYTES && l->task.task_bytes <= ASYNC_OBJECT_BYTES &&
+	       l->coro.gen_state < *coro_bytes && l->coro.ob_type + 8u <= *coro_bytes;
+}
+
+/* ---- looking ---- */
+
+/*
+ * Asyncio is not loaded yet: from now on the BPF side says when code is mapped. exec_pages is 0 at
+ * first, so the next tick says it once in any case: code may have been mapped since the look.
+ */
+static void wait_for_change(const struct capture *s, struct tracked *t)
+{
+	struct async_place place;
+
+	if (!get(s, t, &place))
+		put(s, t, &(struct async_place){ .start_ns = t->start_ns });
+	inspect_no_more(&t->async);
+}
+
+static void found(struct capture *s, struct tracked *t, const struct async_layout *l)
+{
+	struct async_place place = { .start_ns = t->start_ns, .l = *l };
+
+	inspect_no_more(&t->async);
+	if (fits(l, &process_image(t->process)->layout, &place.coro_bytes))
+		put(s, t, &place);
+	else
+		log_debug("process %d: asyncio's objects are too large", t->tgid);
+}
+
+static void look(struct capture *s, struct tracked *t)
+{
+	struct async_place place;
+	struct async_layout l;
+	int err;
+
+	if (get(s, t, &place) && place.l.valid) {	/* its parent's */
+		inspect_no_more(&t->async);
+		return;
+	}
+	err = inspector_async(t->tgid, &l);
+	if (!err)
+		found(s, t, &l);
+	else if (err == -ENOENT)
+		wait_for_change(s, t);
+	else if (err == -EOPNOTSUPP || err == -ESRCH)
+		inspect_no_more(&t->async);
+	else
+		inspect_backoff(&t->async, now_ns());
+}
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+
+static void look_timed(struct capture *s, struct tracked *t)
+{
+	uint64_t begin = cpu_ns();
+
+	look(s, t);
+	inspect_done(&t->async, now_ns(), cpu_ns() - begin, false);
+}
+
+/* Below 3.14 asyncio does not tell where its tasks are. */
+static bool can_have_tasks(const struct tracked *t)
+{
+	return t->state == PROC_PROFILED && process_image(t->process)->coro.gen_frame;
+}
+
+void capture_async_poll(struct capture *s)
+{
+	struct tracked *t;
+	size_t pos = 0;
+
+	if (!s->args.async ||
+	    (s->async_next_ns > now_ns() && s->async_begun == s->life.begun_cnt))
+		return;
+	s->async_begun = s->life.begun_cnt;
+	s->async_next_ns = INSPECT_NEVER;
+	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
+		if (!can_have_tasks(t))
+			continue;
+		if (t->async.next_ns <= now_ns())
+			look_timed(s, t);
+		if (t->async.next_ns < s->async_next_ns)
+			s->async_next_ns = t->async.next_ns;
+	}
+}
+
+uint64_t capture_async_wait_ns(const struct capture *s, uint64_t now_ns, uint64_t limit_ns)
+{
+	if (!s->args.async || s->async_next_ns >= now_ns + limit_ns)
+		return limit_ns;
+	return s->async_next_ns > now_ns ? s->async_next_ns - now_ns : 0;
+}
+
+void capture_async_changed(struct capture *s, struct tracked *t)
+{
+	inspect_changed(&t->async);
+	if (t->async.next_ns < s->async_next_ns)
+		s->async_next_ns = t->async.next_ns;
+}
