@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""bench_async.py - what --async costs a sample in a task: with it and without it at the same time, by bpf_stats.
+
+Beside it the CPU time that CPython 3.15's own --async-aware takes for a sample. root; needs sid-3.15
+(make interpreters). ROUNDS, SECONDS: how often and how long.
+"""
+import json
+import os
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "e2e" / "lib")]
+
+from bpf_objects import bpf_stats  # noqa: E402
+from paths import binary  # noqa: E402
+from present import need  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
+
+ROUNDS, SECONDS, RATE = int(os.environ.get("ROUNDS", "6")), float(os.environ.get("SECONDS", "3")), 4999
+PROGRAM = """
+import asyncio, sys, time
+async def work():
+    while True:
+        end = time.thread_time() + 0.001
+        while time.thread_time() < end:
+            pass
+        await asyncio.sleep(0)
+async def awaits(depth):
+    await (asyncio.gather(*(work() for _ in range(100))) if not depth else asyncio.create_task(awaits(depth - 1)))
+print("ready", flush=True)
+asyncio.run(awaits(int(sys.argv[1])))
+"""
+AWAITING = (1, 2, 4, 8, 16)     # tasks that await each other
+
+
+def tick_of(recording):
+    """(run time in ns, runs) of its on_cpu_tick."""
+    texts = [p.read_text() for p in Path(f"/proc/{recording.process.pid}/fdinfo").iterdir()]
+    its = {int(i) for text in texts for i in re.findall(r"^prog_id:\s+(\d+)", text, re.M)}
+    shown = json.loads(subprocess.run(["bpftool", "-j", "prog", "show"], check=True,
+                                      capture_output=True).stdout)
+    tick = next(p for p in shown if p["id"] in its and p["name"] == "on_cpu_tick")
+    return tick.get("run_time_ns", 0), tick.get("run_cnt", 0)
+
+
+def measure(pid, scratch):
+    """ns a sample without and with --async; both record at once, as other load changes both."""
+    options = [[], ["--async"]]
+    recordings = [Recording(["-p", pid, "-r", RATE, "-o", scratch / f"{i}.tach", "--force", "--json", *o])
+                  for i, o in enumerate(options)]
+    with recordings[0], recordings[1]:
+        for recording in recordings:
+            recording.wait_recording()
+        before = [tick_of(r) for r in recordings]
+        time.sleep(SECONDS)
+        after = [tick_of(r) for r in recordings]
+        summaries = [succeeded(r.stop()).summary for r in recordings]
+    hits = [s["samples"] / s["ticks"]["delivered"] for s in summaries]
+    return [(b[0] - a[0]) / (b[1] - a[1]) / hit for a, b, hit in zip(before, after, hits)]
+
+
+def peer(python, script, scratch):
+    """CPU time in us that CPython's own profiler takes for a sample of all tasks' stacks."""
+    def spent():
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+    with subprocess.Popen(python.command(script, 0), stdout=subprocess.PIPE, text=True) as target:
+        try:
+            target.stdout.readline()
+            begin = spent()
+            done = subprocess.run(python.command("-m", "profiling.sampling", "attach", "--async-aware",
+                                                 "-d", 3, "--collapsed", "-o", scratch / "theirs",
+                                                 target.pid), capture_output=True, text=True)
+            took = spent() - begin
+        finally:
+            target.kill()
+    samples = re.search(r"Captured ([\d,]+) samples", done.stdout + done.stderr)
+    return 1e6 * took / int(samples[1].replace(",", "")) if samples else None
+
+
+def main():
+    python = need("sid-3.15")
+    with tempfile.TemporaryDirectory() as directory, bpf_stats():
+        scratch = Path(directory)
+        script = scratch / "awaiting.py"
+        script.write_text(PROGRAM)
+        print(f"{binary()}: ns a sample in a task, median of {ROUNDS}")
+        for depth in AWAITING:
+            with subprocess.Popen(python.command(script, depth - 1), stdout=subprocess.PIPE,
+                                  text=True) as target:
+                try:
+                    target.stdout.readline()
+                    rounds = [measure(target.pid, scratch) for _ in range(ROUNDS)]
+                finally:
+                    target.kill()
+            without, with_it = (statistics.median(r[i] for r in rounds) for i in (0, 1))
+            print(f"  {depth:2} awaiting: {without:6.0f} without, {with_it:6.0f} with --async, "
+                  f"{with_it - without:+6.0f} ({with_it / without:.2f} times)", flush=True)
+        theirs = peer(python, script, scratch)
+        print("  CPython 3.15 --async-aware, 100 tasks: " +
+              (f"{theirs:.0f} us of CPU a sample" if theirs else "did not run"))
+
+
+main()

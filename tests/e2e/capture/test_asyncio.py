@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""--async: who awaits a task, in place of the event loop: one flame for 1,000 tasks."""
+import collections
+import json
+import re
+import signal
+import subprocess
+
+import pytest
+
+import noise
+from command import good
+from paths import TARGETS
+from present import need
+from processes import use_cpu
+from recording import Recording, succeeded, tachbpf
+
+RATE = 999
+NAMES = ("sid-3.14", "sid-3.15")
+LOOP = ("Handle._run", "BaseEventLoop._run_once", "BaseEventLoop.run_forever", "Runner.run")
+
+
+class Run:
+    """A recording of tasks.py: stacks of functions, the root first; what it and the program say.
+
+    It has so much CPU time of tasks that run already, or (whole) all that the program does.
+    """
+
+    def __init__(self, interpreter, out, how, *options, seconds=1, whole=False):
+        (out / "tasks.py").write_text((TARGETS / "tasks.py").read_text())
+        command = list(map(str, interpreter.command("-B", out / "tasks.py", how,
+                                                    seconds if whole else 1000)))
+        options = ["-r", RATE, "-o", out / "rec", "--split", "all", *options]
+        if whole:
+            said = succeeded(tachbpf(*options, "--", *command)).stdout
+        else:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as target:
+                try:
+                    assert target.stdout.readline() == "ready\n"
+                    with Recording([*options, "-p", target.pid]) as recording:
+                        recording.wait_recording()
+                        use_cpu(target.pid, seconds)
+                        succeeded(recording.stop())
+                    target.send_signal(signal.SIGUSR1)
+                    said = target.stdout.read()
+                finally:
+                    target.kill()
+        book = re.search(r"^\{.*\}$", said, re.M)
+        self.book = json.loads(book[0]) if book else None
+        rec = out / "rec"       # of one process a file, of several a directory
+        session = rec / "session.json" if rec.is_dir() else out / "rec.json"
+        self.session = json.loads(session.read_text())
+        self.stacks = collections.Counter()
+        for line in good("replay", "--format", "collapsed", "-o", "-", out / "rec").splitlines():
+            stack, count = line.rsplit(" ", 1)
+            self.stacks[functions(stack)] += int(count)
+
+    def having(self, function):
+        return {s: n for s, n in self.stacks.items() if function in s}
+
+    def count(self, function):
+        return sum(self.having(function).values())
+
+
+def functions(stack):
+    """of "PROCESS;tid:1;a.py:f:3;<GC>;..." """
+    names = []
+    for frame in re.split(r"(?:^|;)tid:[^;]*;", stack)[-1].split(";"):
+        parts = frame.split(":")
+        names.append(parts[-2] if len(parts) > 2 else frame)
+    return tuple(names)
+
+
+def record(name, out, how, *options, **more):
+    return Run(need(name), out, how, "--async", *options, **more)
+
+
+def expect_whole(run):
+    """No chain was torn, and no stack of a task has the loop."""
+    told = dict(run.session["async"])
+    assert told.pop("stacks") > 0, told
+    told.pop("several_awaiters")
+    assert not any(told.values()), told
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("how, main", (
+    ("gather", ("main",)), ("group", ("grouped", "TaskGroup.__aexit__", "TaskGroup._aexit"))))
+def test_one_flame(name, how, main, out):
+    run = record(name, out, how)
+    expect_whole(run)
+    assert set(run.having("burn")) == {
+        (*main, "handle", "fetch", "burn"), (*main, "handle", "fetch", "digest", "burn"),
+        (*main, "reply", "burn")}, run.stacks.most_common(8)
+
+
+@pytest.mark.truth
+@pytest.mark.parametrize("name", NAMES)
+def test_the_shares_are_the_programs_own(name, out):
+    run = record(name, out, "gather", seconds=5)
+    chains = {"fetch": ("main", "handle", "fetch", "burn"),
+              "digest": ("main", "handle", "fetch", "digest", "burn"), "reply": ("main", "reply", "burn")}
+    counts = {what: run.stacks[chain] for what, chain in chains.items()}
+    total, all_of_it = sum(counts.values()), sum(run.book.values())
+    for what, count in counts.items():
+        bound = noise.share_bound(total, run.book[what] / all_of_it, design=noise.LOCKSTEP)
+        assert count in bound, (what, counts, run.book, str(bound))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_without_the_option_the_loop_is_there(name, out):
+    run = Run(need(name), out, "gather")
+    assert "async" not in run.session
+    for stack in run.having("digest"):
+        assert "Handle._run" in stack and "main" not in stack, stack
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_asyncio_that_is_imported_later_is_found(name, out):
+    run = record(name, out, "late", whole=True)
+    assert run.stacks["main", "handle", "fetch", "digest", "burn"] > run.count("digest") * 0.8, \
+        run.stacks.most_common(8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_forked_child(name, out):
+    run = record(name, out, "fork", whole=True)
+    expect_whole(run)
+    assert {s for s in run.having("burn") if "digest" in s} == {
+        ("main", "handle", "fetch", "digest", "burn")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_eager_task_stays_in_its_creator(name, out):
+    run = record(name, out, "eager")
+    assert run.session["async"]["eager"] > 0, run.session["async"]
+    inside = [s for s in run.having("reply") if "create_eager_task_factory.<locals>.factory" in s]
+    assert inside
+    for stack in inside:       # its creator, and what runs that
+        assert stack.index("eager") < stack.index("main") < stack.index("reply"), stack
+    # After its first wait it is a task like others.
+    assert run.stacks["eager", "main", "handle", "fetch", "digest", "burn"], run.stacks.most_common(8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_tasks(name, out):
+    run = record(name, out, "named", "--task-names")
+    expect_whole(run)
+    assert set(run.having("burn")) == {
+        ("named", "<task handler>", "handle", "fetch", "burn"),
+        ("named", "<task handler>", "handle", "fetch", "digest", "burn")}
+    assert not any(frame.startswith("<task Task-") for stack in run.stacks for frame in stack)
+
+
+def test_a_task_that_blocks_its_thread(out):
+    """But for a wait that had begun before the recording, which another reader has walked."""
+    run = record("sid-3.14", out, "block", "-m", "wall")
+    assert run.stacks["block", "blocked"] > run.count("blocked") / 2, run.stacks.most_common(8)
+
+
+def test_with_machine_code(out):
+    run = record("sid-3.15", out, "gather", "--native")
+    for stack in run.having("digest"):
+        python = tuple(f for f in stack if f in ("main", "handle", "fetch", "digest", "burn"))
+        assert stack[0] == "main" and python[:4] == ("main", "handle", "fetch", "digest"), stack
+        assert not set(stack) & set(LOOP), stack
+
+
+def test_equal_to_cpythons_own_profiler(out):
+    """Which chains there are, without the frames that name each task."""
+    python = need("sid-3.15")
+    run = record("sid-3.15", out, "gather")
+    subprocess.run(python.command("-m", "profiling.sampling", "run", "--async-aware", "--blocking",
+                                  "--collapsed", "-o", out / "theirs", out / "tasks.py", "gather", 2),
+                   check=True, capture_output=True)
+    theirs = {functions(line.rsplit(" ", 1)[0])
+              for line in (out / "theirs").read_text().splitlines() if "<task>" in line}
+    theirs = {tuple(f for f in s if not re.fullmatch(r"Task-\d+", f)) for s in theirs
+              if "burn" in s and "<module>" not in s}     # it shows the running one's whole stack, too
+    assert set(run.having("burn")) == theirs
+
+
+def test_names_are_of_tasks():
+    done = tachbpf("record", "--task-names", "-a")
+    assert done.returncode and "--async" in done.stderr, repr(done)
