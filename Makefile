@@ -445,6 +445,10 @@ bench-unwind: $(O)/tests/bench/bench_unwind_build ## how long unwind tables take
 bench-native-merge: $(O)/tests/bench/bench_native_merge ## what machine code costs user space for each sample
 	$<
 
+.PHONY: bench-async
+bench-async: $(O)/tachbpf interpreters ## what --async costs a sample (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_async.py
+
 .PHONY: bench-native
 bench-native: $(O)/tachbpf $(ELF_PROGRAM) interpreters ## what frames of machine code cost, beside the peers (root; BENCHFLAGS="--only kernel --peer PROGRAM")
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_native.py $(BENCHFLAGS)

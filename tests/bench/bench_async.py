@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """bench_async.py - what --async costs a sample in a task: with it and without it at the same time, by bpf_stats.
 
-Beside it the CPU time that CPython 3.15's own --async-aware takes for a sample. root; needs sid-3.15
-(make interpreters). ROUNDS, SECONDS: how often and how long.
+No peer beside it: CPython's --async-aware does not attach to a process in another root, and where it starts
+the program itself, its own CPU time cannot be told from the program's. root; needs sid-3.15 (make
+interpreters). ROUNDS, SECONDS: how often and how long.
 """
 import json
 import os
 import re
-import resource
 import statistics
 import subprocess
 import sys
@@ -68,25 +68,6 @@ def measure(pid, scratch):
     return [(b[0] - a[0]) / (b[1] - a[1]) / hit for a, b, hit in zip(before, after, hits)]
 
 
-def peer(python, script, scratch):
-    """CPU time in us that CPython's own profiler takes for a sample of all tasks' stacks."""
-    def spent():
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-    with subprocess.Popen(python.command(script, 0), stdout=subprocess.PIPE, text=True) as target:
-        try:
-            target.stdout.readline()
-            begin = spent()
-            done = subprocess.run(python.command("-m", "profiling.sampling", "attach", "--async-aware",
-                                                 "-d", 3, "--collapsed", "-o", scratch / "theirs",
-                                                 target.pid), capture_output=True, text=True)
-            took = spent() - begin
-        finally:
-            target.kill()
-    samples = re.search(r"Captured ([\d,]+) samples", done.stdout + done.stderr)
-    return 1e6 * took / int(samples[1].replace(",", "")) if samples else None
-
-
 def main():
     python = need("sid-3.15")
     with tempfile.TemporaryDirectory() as directory, bpf_stats():
@@ -105,9 +86,6 @@ def main():
             without, with_it = (statistics.median(r[i] for r in rounds) for i in (0, 1))
             print(f"  {depth:2} awaiting: {without:6.0f} without, {with_it:6.0f} with --async, "
                   f"{with_it - without:+6.0f} ({with_it / without:.2f} times)", flush=True)
-        theirs = peer(python, script, scratch)
-        print("  CPython 3.15 --async-aware, 100 tasks: " +
-              (f"{theirs:.0f} us of CPU a sample" if theirs else "did not run"))
 
 
 main()
