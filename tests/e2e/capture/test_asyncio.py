@@ -2,17 +2,22 @@
 """--async: who awaits a task, in place of the event loop: one flame for 1,000 tasks."""
 import collections
 import json
+import os
 import re
+import shutil
 import signal
 import subprocess
+from dataclasses import dataclass
 
 import pytest
 
 import noise
 from command import good
+from interp.cache import Failed
 from paths import TARGETS
-from present import need
+from present import covered, need
 from processes import use_cpu
+from pypi import PyPI, path_of
 from recording import Recording, succeeded, tachbpf
 
 RATE = 999
@@ -26,7 +31,7 @@ class Run:
     It has so much CPU time of tasks that run already, or (whole) all that the program does.
     """
 
-    def __init__(self, interpreter, out, how, *options, seconds=1, whole=False):
+    def __init__(self, interpreter, out, how, *options, seconds=1, whole=False, path=""):
         (out / "tasks.py").write_text((TARGETS / "tasks.py").read_text())
         command = list(map(str, interpreter.command("-B", out / "tasks.py", how,
                                                     seconds if whole else 1000)))
@@ -34,7 +39,8 @@ class Run:
         if whole:
             said = succeeded(tachbpf(*options, "--", *command)).stdout
         else:
-            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as target:
+            with subprocess.Popen(command, stdout=subprocess.PIPE, text=True,
+                                  env=dict(os.environ, PYTHONPATH=str(path))) as target:
                 try:
                     assert target.stdout.readline() == "ready\n"
                     with Recording([*options, "-p", target.pid]) as recording:
@@ -165,6 +171,37 @@ def test_with_machine_code(out):
         python = tuple(f for f in stack if f in ("main", "handle", "fetch", "digest", "burn"))
         assert stack[0] == "main" and python[:4] == ("main", "handle", "fetch", "digest"), stack
         assert not set(stack) & set(LOOP), stack
+
+
+@dataclass(frozen=True)
+class ForSid(PyPI):
+    """PyPI's wheels for a Debian Python, which has no pip: another one's pip fetches them."""
+
+    def make(self, workshop):
+        pip = next((i for i in covered("all") if i.name.startswith("pyenv-3.12")), None)
+        if not pip:
+            raise Failed("no pyenv 3.12, whose pip would fetch it")
+        done = workshop.path("done")
+        workshop.run(*pip.command("-m", "pip", "install", "--quiet", "--only-binary=:all:",
+                                  "--python-version", "%d.%d" % self.interpreter.minor,
+                                  "--target", done, *self.packages), cwd="/")
+        return done
+
+
+def test_uvloop(out):
+    """Its loop is machine code; it wraps what it runs in a coroutine of its own."""
+    python = need("sid-3.14")
+    try:
+        uvloop = path_of(ForSid("uvloop", python, ("uvloop==0.22.1",)))
+    except Failed as why:
+        pytest.skip(f"no uvloop for {python.name}: {why}")
+    shutil.copytree(uvloop, out / "packages")       # where its root has it, too
+    run = record(python.name, out, "uvloop", path=out / "packages")
+    expect_whole(run)
+    assert set(run.having("burn")) == {
+        ("run.<locals>.wrapper", "main", "handle", "fetch", "burn"),
+        ("run.<locals>.wrapper", "main", "handle", "fetch", "digest", "burn"),
+        ("run.<locals>.wrapper", "main", "reply", "burn")}
 
 
 def test_equal_to_cpythons_own_profiler(out):
