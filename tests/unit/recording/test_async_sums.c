@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_async_sums.c - what a recording with --async says of the stacks of tasks. */
+#include "tests/unit/tach_test.h"
+
+#include "recording/async_sums.h"
+#include "resolve/process.h"
+
+static const struct async_stats some = {
+	.shown = 90, .several = 4, .eager = 5, .no_end = 1,
+	.ends = { [ASYNC_DEPTH] = 2, [ASYNC_FOREIGN] = 7 },
+};
+
+static void test_sums(void **state)
+{
+	struct async_stats sum = { 0 };
+
+	async_stats_add(&sum, &some);
+	async_stats_add(&sum, &some);
+	assert_int_equal(sum.shown, 180);
+	assert_int_equal(async_stats_kept(&sum), 20);
+	assert_int_equal(async_stats_stacks(&sum), 210);
+	async_stats_since(&sum, &some);
+	assert_memory_equal(&sum, &some, sizeof(sum));
+	async_stats_since(&sum, &some);
+	assert_int_equal(async_stats_stacks(&sum) + sum.several, 0);
+}
+
+/* What async_print() writes, to be freed. */
+static char *printed(const struct async_stats *s)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *out = open_memstream(&text, &len);
+
+	assert_non_null(out);
+	async_print(s, out);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void test_summary(void **state)
+{
+	char *text = printed(&some);
+
+	assert_non_null(strstr(text, "in asyncio tasks"));
+	assert_non_null(strstr(text, "105"));
+	assert_non_null(strstr(text, "more than 16 awaiting tasks"));
+	assert_non_null(strstr(text, "not Python's"));
+	assert_non_null(strstr(text, "run in their creator"));
+	assert_non_null(strstr(text, "show the first one"));
+	assert_null(strstr(text, "could not be read"));
+	free(text);
+	text = printed(&(struct async_stats){ .shown = 1 });
+	assert_null(strstr(text, "eager"));
+	assert_null(strstr(text, "several"));
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_summary),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
