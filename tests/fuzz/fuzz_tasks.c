@@ -106,6 +106,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	task_lists_read(&f.target, &f.at, &lists);
 	check(lists.cnt <= TASK_LISTS_MAX);
 	f.at.node = 0;
+	f.at.count = 1;
+	tasks_read(&f.target, &f.at, &batch);
+	check_batch();
+	f.at.count = 0;
 	for (i = 0; i < 3; i++) {
 		tasks_read(&f.target, &f.at, &batch);
 		check_batch();

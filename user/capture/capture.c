@@ -31,6 +31,7 @@
 #include "capture/capture_native.h"
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
+#include "capture/capture_tasks.h"
 #include "capture/capture_thin.h"
 #include "capture/capture_wait.h"
 #include "capture/memory_need.h"
@@ -285,6 +286,7 @@ void capture_free(struct capture *s)
 	lifecycle_free(&s->life);
 	capture_native_free(s);
 	capture_heap_free(s);
+	capture_tasks_free(s);
 	tachbpf_bpf__destroy(s->skel);
 	exe_cache_free(s->exes);
 	discovery_free(s->discovery);
@@ -349,6 +351,7 @@ int capture_poll(struct capture *s, int timeout_ms)
 	uint64_t wait = capture_async_wait_ns(s, now_ns(), limit * MS_NS);
 	struct epoll_event ev;
 
+	wait = capture_tasks_wait_ns(s, now_ns(), wait);
 	wait = lifecycle_wait_ns(&s->life, now_ns(), wait);
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	if (n < 0 && errno != EINTR)
@@ -361,6 +364,7 @@ int capture_poll(struct capture *s, int timeout_ms)
 	capture_native_poll(s);
 	capture_heap_poll(s);
 	capture_async_poll(s);
+	capture_tasks_poll(s);
 	return s->life.err;
 }
 

@@ -160,3 +160,14 @@ void capture_async_changed(struct capture *s, struct tracked *t)
 	if (t->async.next_ns < s->async_next_ns)
 		s->async_next_ns = t->async.next_ns;
 }
+
+bool capture_async_layout(const struct capture *s, const struct tracked *t,
+			  struct async_layout *out)
+{
+	struct async_place place;
+
+	if (!get(s, t, &place) || !place.l.valid)
+		return false;
+	*out = place.l;
+	return true;
+}

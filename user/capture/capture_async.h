@@ -10,7 +10,10 @@
 #ifndef TACHBPF_CAPTURE_ASYNC_H
 #define TACHBPF_CAPTURE_ASYNC_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "bpf/abi_async.h"
 
 struct capture;
 struct tracked;
@@ -25,6 +28,10 @@ void capture_async_configure(struct capture *s);
 void capture_async_poll(struct capture *s);
 /* How long nothing is due: at most limit_ns. Without --async limit_ns. */
 uint64_t capture_async_wait_ns(const struct capture *s, uint64_t now_ns, uint64_t limit_ns);
+
+/* Where asyncio keeps the tasks of a process. Returns false if that is not known. */
+bool capture_async_layout(const struct capture *s, const struct tracked *t,
+			  struct async_layout *out);
 
 /* The process has mapped code, and perhaps asyncio. */
 void capture_async_changed(struct capture *s, struct tracked *t);

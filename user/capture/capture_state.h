@@ -4,7 +4,8 @@
  *
  * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
  * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
- * capture_heap.c, capture_memory.c, capture_event.c, capture_async.c, lifecycle.c.
+ * capture_heap.c, capture_memory.c, capture_event.c, capture_tasks.c, capture_async.c,
+ * lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
@@ -34,6 +35,7 @@ struct capture {
 	struct capture_memory *memory;	/* NULL: without --mode mem */
 	uint64_t async_next_ns;		/* --async: when a process is to be looked at (CLOCK_MONOTONIC) */
 	uint32_t async_begun;		/* ... life.begun_cnt at the last look */
+	struct capture_tasks *tasks;	/* capture_tasks.c's; NULL: none yet */
 	struct counters counters;	/* as of the last read_counters() */
 	struct loss_reader *losses;	/* NULL: there are no BPF programs, in a test */
 	void *loss_tables;		/* what it reads */

@@ -9,6 +9,7 @@
 #include "cpython/tasks.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,6 +98,17 @@ static bool has_room(const struct walk *w)
 	       w->r.reads_left > TASK_READS_OF_ONE && (!b->row_cnt || now_ns() < w->until_ns);
 }
 
+/* Follow the list without reading its tasks. */
+static void count_tasks(struct walk *w, uint64_t *node)
+{
+	struct llist_node n;
+
+	while (*node && *node != w->r.at->head && w->r.reads_left && now_ns() < w->until_ns) {
+		*node = read_node(&w->r, *node, &n) ? 0 : n.next;
+		w->out->counted++;
+	}
+}
+
 int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct tasks_batch *out)
 {
 	struct walk w = { .r = { .mem = mem, .at = at, .reads_left = TASK_READS_MAX }, .out = out,
@@ -112,7 +124,10 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct t
 		err = read_node(&w.r, at->head, &n);
 		node = err ? 0 : n.next;
 	}
-	while (node && node != at->head && has_room(&w))
+	out->counted = 0;
+	if (at->count)
+		count_tasks(&w, &node);
+	while (!at->count && node && node != at->head && has_room(&w))
 		if (!step(&w, &node))
 			break;
 	out->reads = TASK_READS_MAX - w.r.reads_left;
@@ -121,6 +136,22 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct t
 	out->end = node == at->head ? TASKS_DONE : TASKS_MORE;
 	out->next = node;
 	return 0;
+}
+
+static uint32_t most(uint32_t cnt, uint32_t max)
+{
+	return cnt < max ? cnt : max;
+}
+
+void tasks_batch_copy(struct tasks_batch *to, const struct tasks_batch *from)
+{
+	memcpy(to, from, offsetof(struct tasks_batch, rows));
+	to->row_cnt = most(to->row_cnt, TASKS_BATCH);
+	to->frame_cnt = most(to->frame_cnt, TASKS_BATCH_FRAMES);
+	to->waiter_cnt = most(to->waiter_cnt, TASKS_BATCH_WAITERS);
+	memcpy(to->rows, from->rows, to->row_cnt * sizeof(to->rows[0]));
+	memcpy(to->frames, from->frames, to->frame_cnt * sizeof(to->frames[0]));
+	memcpy(to->waiters, from->waiters, to->waiter_cnt * sizeof(to->waiters[0]));
 }
 
 /* ---- where the lists are ---- */

@@ -62,10 +62,14 @@ struct tasks_batch {
 	uint64_t next;			/* of TASKS_MORE: struct tasks_at, node */
 	uint32_t row_cnt, frame_cnt, waiter_cnt;
 	uint32_t reads;			/* that it took, for the caller's bound */
+	uint32_t counted;		/* tasks, if they were only to be counted */
 	struct task_row rows[TASKS_BATCH];
 	struct raw_frame frames[TASKS_BATCH_FRAMES];
 	uint64_t waiters[TASKS_BATCH_WAITERS];	/* addresses of tasks */
 };
+
+/* Copy what is valid of a batch; counts that are too high become those that there is room for. */
+void tasks_batch_copy(struct tasks_batch *to, const struct tasks_batch *from);
 
 /* Where to begin. */
 struct tasks_at {
@@ -76,6 +80,8 @@ struct tasks_at {
 	uint64_t head;		/* of tasks_read(): struct task_list */
 	uint64_t node;		/* where to go on; 0: at the list's begin */
 	uint32_t max;		/* tasks that are wanted now; 0: as many as a batch has */
+	uint8_t count;		/* 1: only count them, one read for each; no row comes */
+	uint8_t pad[3];
 };
 
 struct task_list {

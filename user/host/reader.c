@@ -28,7 +28,7 @@ struct shared {
 	uint32_t len;		/* wanted, then found; of memory, all or nothing is */
 	uint64_t addr;
 	char name[NAME_BYTES];	/* of a file in /proc/TGID */
-	uint8_t bytes[READER_BYTES_MAX];
+	uint8_t bytes[READER_BYTES_MAX] __attribute__((aligned(8)));
 };
 
 /* ---- in the worker ---- */
@@ -150,7 +150,7 @@ static int tasks(void *shared, const int *fds)
 
 	memcpy(&at, s->bytes, sizeof(at));
 	err = tasks_read(&mem, &at, &found);
-	memcpy(s->bytes, &found, sizeof(found));
+	tasks_batch_copy((void *)s->bytes, &found);
 	return err;
 }
 
@@ -396,9 +396,6 @@ static bool check_tasks(struct tasks_batch *b)
 {
 	uint32_t i;
 
-	if (b->row_cnt > TASKS_BATCH || b->frame_cnt > TASKS_BATCH_FRAMES ||
-	    b->waiter_cnt > TASKS_BATCH_WAITERS)
-		return false;
 	for (i = 0; i < b->row_cnt; i++) {
 		struct task_row *r = &b->rows[i];
 
@@ -423,7 +420,7 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 	err = call(TASKS, tgid, hurry);
 	if (err)
 		return err;
-	memcpy(&copy, s->bytes, sizeof(copy));
+	tasks_batch_copy(&copy, (const void *)s->bytes);
 	*out = &copy;
 	return check_tasks(&copy) ? 0 : -EBADMSG;
 }

@@ -63,6 +63,7 @@ struct process_stats {
 	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
 	uint64_t lost[LOSS_CNT];	/* by enum loss_cause. LOSS_WRITE: events that the observer
 					 * could not take; LOSS_MEMORY: records without memory */
+	uint64_t task_waits;	/* of samples, those of waiting asyncio tasks */
 	uint32_t threads;
 	bool jit;		/* some of its lines are those of a JIT's traces: jit_watch.h */
 	struct wait_stats waits;
@@ -248,6 +249,24 @@ const char *process_command(const struct process *p);
 const struct identity *process_identity(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
+/*
+ * Of a loop's thread: the id of the thread that has the events of its waiting tasks. No task of the
+ * kernel has so high an id (PID_MAX_LIMIT is 2^22).
+ */
+static inline uint32_t process_tasks_tid(uint32_t tid)
+{
+	return tid | 1u << 30;
+}
+
+/*
+ * Take the time that a waiting asyncio task stands for: an event of the thread process_tasks_tid().
+ * frames: its chain, innermost first. weight: in the profile's unit; 0: nothing happens. Errors as
+ * process_sample().
+ */
+int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
+			 const struct raw_frame *frames, uint32_t cnt, uint64_t time_ns,
+			 uint64_t weight);
+
 /* The address of the pointer to its first interpreter; 0: not known. */
 uint64_t process_interps(const struct process *p);
 /* Is musl its C library? Else glibc is. */

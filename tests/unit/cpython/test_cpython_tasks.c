@@ -243,6 +243,12 @@ static void test_batches(void **state)
 	f.at.max = 3;
 	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
 	assert_int_equal(batch.row_cnt, 3);
+	f.at.max = 0;
+	f.at.count = 1;
+	f.reads = 0;
+	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_true(!batch.row_cnt && batch.counted == 1300 && batch.end == TASKS_DONE);
+	assert_int_equal(f.reads, 1301);
 }
 
 /* ---- memory that changes ---- */

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* capture_tasks.c - see capture_tasks.h. */
+#include "capture/capture_tasks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/u64map.h"
+#include "base/util.h"
+#include "capture/capture_async.h"
+#include "capture/capture_state.h"
+#include "resolve/process.h"
+#include "tasks/task_sampler.h"
+
+/*
+ * Time between two walks; of all of it, they take one part of so many. What a walk takes is known by
+ * its reads: a clock would count the time without a CPU, too. (`make bench-tasks`: 300 ms for
+ * 100,000 reads.)
+ */
+#define PERIOD_NS 100000000ull
+#define SHARE 100
+#define READ_NS 3000
+
+/* A process whose tasks are walked. */
+struct waiting {
+	uint64_t tgid, start_ns;
+	struct task_sampler *sampler;
+	uint64_t rest_ns;	/* less than a sample's time, which was not passed on yet */
+	uint32_t round;		/* the last one in which the process was there */
+};
+
+struct capture_tasks {
+	struct u64map waiting;	/* tgid -> struct waiting */
+	uint64_t next_ns;
+	uint64_t took_ns;	/* of this round, by the reads */
+	uint32_t round;
+};
+
+struct taker {
+	struct waiting *w;
+	struct process *p;
+	uint64_t time_ns, interval_ns;
+};
+
+/* Only where threads' time off-CPU is sampled, whole. */
+static bool wanted(const struct capture *s)
+{
+	return s->args.async && s->mode->waits && s->mode->ticks && s->mode->runnable &&
+	       !s->mode->need_status && !s->mode->exceptions && !s->mode->scan_only;
+}
+
+static void drop(struct capture_tasks *c, struct waiting *w)
+{
+	u64map_remove(&c->waiting, w->tgid);
+	task_sampler_free(w->sampler);
+	free(w);
+}
+
+static struct waiting *add(struct capture_tasks *c, const struct tracked *t,
+			   const struct tasks_at *at)
+{
+	struct waiting *w = calloc(1, sizeof(*w));
+
+	if (w)
+		w->sampler = task_sampler_new(&task_source_remote, t->tgid, at);
+	if (w)
+		w->tgid = (uint64_t)t->tgid;
+	if (!w || !w->sampler || u64map_put(&c->waiting, w->tgid, w)) {
+		free(w ? w->sampler : NULL);
+		free(w);
+		return NULL;
+	}
+	w->start_ns = t->start_ns;
+	return w;
+}
+
+/* What is known of the process' tasks; NULL: it has none, as far as is known. */
+static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
+{
+	struct capture_tasks *c = s->tasks;
+	struct waiting *w = u64map_get(&c->waiting, (uint64_t)t->tgid);
+	struct tasks_at at = {
+		.l = process_image(t->process)->layout,
+		.objects = process_image(t->process)->objects,
+		.interps = process_interps(t->process),
+	};
+
+	if (w && w->start_ns != t->start_ns) {
+		drop(c, w);
+		w = NULL;
+	}
+	if (!w && at.interps && capture_async_layout(s, t, &at.async))
+		w = add(c, t, &at);
+	return w;
+}
+
+static int take(void *ctx, const struct task_wait *wait)
+{
+	struct taker *k = ctx;
+	uint64_t weight;
+
+	/* What is less than a sample counts for the next task. */
+	k->w->rest_ns += wait->ns;
+	weight = k->w->rest_ns / k->interval_ns;
+	k->w->rest_ns %= k->interval_ns;
+	return process_waiting_task(k->p, wait->tid, wait->interp_id, wait->frames,
+				    wait->frame_cnt, k->time_ns, weight);
+}
+
+static void walk(struct capture *s, struct tracked *t)
+{
+	struct waiting *w = waiting_of(s, t);
+	struct taker k = {
+		.w = w, .p = t->process, .time_ns = now_ns(),
+		.interval_ns = sampling_interval_us(s->args.rate_hz) * 1000,
+	};
+	uint64_t before;
+	int err;
+
+	if (!w)
+		return;
+	w->round = s->tasks->round;
+	before = task_sampler_stats(w->sampler)->reads;
+	err = task_sampler_step(w->sampler, k.time_ns, take, &k);
+	s->tasks->took_ns += (task_sampler_stats(w->sampler)->reads - before) * READ_NS;
+	if (err == -ENOMEM)
+		drop(s->tasks, w);
+	else
+		lifecycle_fail(&s->life, err);
+}
+
+static void drop_ended(struct capture_tasks *c)
+{
+	struct waiting *w;
+	size_t pos = 0;
+
+	while ((w = u64map_next(&c->waiting, &pos)))
+		if (w->round != c->round)
+			drop(c, w);
+}
+
+void capture_tasks_poll(struct capture *s)
+{
+	uint64_t now = now_ns(), pause;
+	struct tracked *t;
+	size_t pos = 0;
+
+	if (!wanted(s))
+		return;
+	if (!s->tasks)
+		s->tasks = calloc(1, sizeof(*s->tasks));
+	if (!s->tasks || now < s->tasks->next_ns)
+		return;
+	s->tasks->round++;
+	s->tasks->took_ns = 0;
+	while (!s->life.err && (t = lifecycle_next_profiled(&s->life, &pos)))
+		if (t->state == PROC_PROFILED)
+			walk(s, t);
+	drop_ended(s->tasks);
+	pause = s->tasks->took_ns * SHARE;
+	s->tasks->next_ns = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
+}
+
+uint64_t capture_tasks_wait_ns(const struct capture *s, uint64_t now_ns, uint64_t limit_ns)
+{
+	uint64_t next = s->tasks ? s->tasks->next_ns : UINT64_MAX;
+
+	if (next >= now_ns + limit_ns)
+		return limit_ns;
+	return next > now_ns ? next - now_ns : 0;
+}
+
+void capture_tasks_free(struct capture *s)
+{
+	struct waiting *w;
+	size_t pos = 0;
+
+	if (!s->tasks)
+		return;
+	while ((w = u64map_next(&s->tasks->waiting, &pos)))
+		drop(s->tasks, w);
+	u64map_free(&s->tasks->waiting);
+	free(s->tasks);
+	s->tasks = NULL;
+}
