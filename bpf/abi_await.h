@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * abi_await.h - who awaits the asyncio task that a thread runs (--async): where the BPF side finds
- * that, and the record that it sends. Like abi.h, it knows no kernel type, and all fields have fixed
- * widths.
+ * that, and the record that it sends. Like abi.h, it knows no kernel type, and all fields have
+ * fixed widths.
  */
 #ifndef TACHBPF_ABI_AWAIT_H
 #define TACHBPF_ABI_AWAIT_H
@@ -12,7 +12,8 @@
 
 /*
  * Value of the map async_places, whose key is the tgid. User space writes it when it has looked for
- * the layout; if l is not valid, the process has not loaded asyncio yet. on_fork() copies it for the child, on_exec() and on_exit() delete it.
+ * the layout; if l is not valid, the process has not loaded asyncio yet. on_fork() copies it for
+ * the child, on_exec() and on_exit() delete it.
  */
 struct async_place {
 	abi_u64 start_ns;	/* of the process: its identity; 0: the BPF side fills it in */

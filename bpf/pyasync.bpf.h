@@ -4,9 +4,9 @@
  *
  * Knows struct async_layout and no CPython version. The walk of the thread's stack finds the frame
  * of the task's coroutine; if it is there, its awaiters are walked: task by task, and of each the
- * coroutines that await each other. All of that memory may be hostile: every offset is masked before
- * its use, every chain is bounded, and the sample's time limit holds. Without cfg_async the verifier
- * removes all calls of this.
+ * coroutines that await each other. All of that memory may be hostile: every offset is masked
+ * before its use, every chain is bounded, and the sample's time limit holds. Without cfg_async the
+ * verifier removes all calls of this.
  */
 #ifndef TACHBPF_PYASYNC_BPF_H
 #define TACHBPF_PYASYNC_BPF_H
@@ -374,8 +374,9 @@ static __always_inline void read_task_name(struct scratch *s, struct async_scrat
 
 int async_walk(void);
 /*
- * The stack is walked. If it has the frame of the task, walk the task's awaiters: fill in a->raw but
- * for its header. Before send_new_codes(): these frames' code objects may be new, too. Returns 0.
+ * The stack is walked. If it has the frame of the task, walk the task's awaiters: fill in a->raw
+ * but for its header. Before send_new_codes(): these frames' code objects may be new, too. Returns
+ * 0.
  */
 __weak __noinline int async_walk(void)
 {

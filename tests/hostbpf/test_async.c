@@ -104,8 +104,8 @@ static void read_layout(int minor)
 }
 
 /*
- * A thread in the task 0: two functions of the loop, the task's coroutine, and two functions that it
- * has called. Nobody awaits it.
+ * A thread in the task 0: two functions of the loop, the task's coroutine, and two functions that
+ * it has called. Nobody awaits it.
  */
 static void make_world(int build)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_async.h - the part of a capture that is there with --async only: finds where asyncio keeps
- * the tasks of each profiled process, and tells the BPF side (bpf/abi_await.h).
+ * capture_async.h - the part of a capture that is there with --async only: finds where asyncio
+ * keeps the tasks of each profiled process, and tells the BPF side (bpf/abi_await.h).
  *
- * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side says when it
- * has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its parent's
- * tasks, and so its parent's place.
+ * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side says when
+ * it has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its
+ * parent's tasks, and so its parent's place.
  */
 #ifndef TACHBPF_CAPTURE_ASYNC_H
 #define TACHBPF_CAPTURE_ASYNC_H
@@ -22,8 +22,8 @@ struct tracked;
 void capture_async_configure(struct capture *s);
 
 /*
- * Look at the processes that are due. To be called at each capture_poll(); asks the inspector, about
- * 1 ms a process.
+ * Look at the processes that are due. To be called at each capture_poll(); asks the inspector,
+ * about 1 ms a process.
  */
 void capture_async_poll(struct capture *s);
 /* How long nothing is due: at most limit_ns. Without --async limit_ns. */

@@ -3,10 +3,10 @@
  * process_async.c - puts the tasks that await a thread's asyncio task in place of the event loop
  * (--async). See process_parts.h.
  *
- * The stack of a thread that runs a task: the task's coroutines, and outside of them the event loop's
- * frames, which are the same for all tasks. The BPF side has found the task's outermost frame by its
- * address, so the cut is exact whatever the loop is. If the awaiters could not be walked to their
- * end, the stack stays as it is.
+ * The stack of a thread that runs a task: the task's coroutines, and outside of them the event
+ * loop's frames, which are the same for all tasks. The BPF side has found the task's outermost
+ * frame by its address, so the cut is exact whatever the loop is. If the awaiters could not be
+ * walked to their end, the stack stays as it is.
  */
 #include <errno.h>
 #include <stdlib.h>
