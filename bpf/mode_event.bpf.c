@@ -62,7 +62,11 @@ static __always_inline enum counter send_event(void *ctx, struct scratch *s, str
 			send_native(0);
 		return send_no_stack(end) ? CNT_RING_FULL : end;
 	}
+	if (cfg_async)
+		async_walk();
 	send_new_codes(s, p, &s->sample.h);
+	if (cfg_async)
+		async_send();
 	if (cfg_native)
 		send_native(1);
 	if (cfg_exceptions || cfg_kernel_stacks)

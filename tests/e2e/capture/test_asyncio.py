@@ -31,11 +31,12 @@ class Run:
     It has so much CPU time of tasks that run already, or (whole) all that the program does.
     """
 
-    def __init__(self, interpreter, out, how, *options, seconds=1, whole=False, path=""):
+    def __init__(self, interpreter, out, how, *options, seconds=1, whole=False, path="", rate=RATE):
         (out / "tasks.py").write_text((TARGETS / "tasks.py").read_text())
         command = list(map(str, interpreter.command("-B", out / "tasks.py", how,
                                                     seconds if whole else 1000)))
-        options = ["-r", RATE, "-o", out / "rec", "--split", "all", *options]
+        clock = ["-r", rate] if rate else []
+        options = [*clock, "-o", out / "rec", "--split", "all", *options]
         if whole:
             said = succeeded(tachbpf(*options, "--", *command)).stdout
         else:
@@ -98,6 +99,14 @@ def test_one_flame(name, how, main, out):
     assert set(run.having("burn")) == {
         (*main, "handle", "fetch", "burn"), (*main, "handle", "fetch", "digest", "burn"),
         (*main, "reply", "burn")}, run.stacks.most_common(8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_event_in_a_task(name, out):
+    """-e: each time.sleep() of a task is below those who await it."""
+    run = record(name, out, "block", "-e", "syscalls:sys_enter_clock_nanosleep", rate=None)
+    expect_whole(run)
+    assert set(run.having("blocked")) == {("block", "blocked")}, run.stacks
 
 
 @pytest.mark.truth
