@@ -534,6 +534,7 @@ FUZZ_SEEDS_fuzz_service     = tests/golden/fuzz_service/*.bin
 FUZZ_SEEDS_fuzz_otlp_split  = tests/golden/fuzz_otlp_split/*.bin
 FUZZ_SEEDS_fuzz_sender      = tests/golden/fuzz_sender/*.bin
 FUZZ_SEEDS_fuzz_native_record = tests/golden/fuzz_native_record/*.bin
+FUZZ_SEEDS_fuzz_async_record = tests/golden/fuzz_async_record/*.bin
 FUZZ_SEEDS_fuzz_agent_metrics = tests/golden/fuzz_agent_metrics/*.bin
 FUZZ_SEEDS_fuzz_native_wire = tests/golden/fuzz_native_wire/*.bin
 FUZZ_SEEDS_fuzz_page_book   = tests/golden/fuzz_page_book/*.bin

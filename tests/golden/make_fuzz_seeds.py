@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes the seeds of tests/fuzz/fuzz_image.c, fuzz_resolver.c, fuzz_elf.c, fuzz_maps.c,
-fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_native_walk.c,
+fuzz_container_files.c, fuzz_process_ctx.c, fuzz_service.c, fuzz_native_record.c, fuzz_async_record.c, fuzz_native_walk.c,
 fuzz_page_book.c and fuzz_tasks.c.
 
     tests/golden/make_fuzz_seeds.py tests/golden
@@ -234,6 +234,24 @@ def native_records():
     yield native_record(256, LATER | LINES, 128, [CODE] * 127 + [EVAL], [(127, 256)])
 
 
+# ---- async_record ----
+
+def async_record(cnt, at, tasks, end=0, flags=0, name=b"", sample=0):
+    """tasks: of each how many frames it has."""
+    starts = bytes(sum(tasks[:i]) for i in range(len(tasks))).ljust(16, b"\0")
+    frames = b"".join(struct.pack("<QII", 0x900000 + i * 4096, 2 * i, 1) for i in range(sum(tasks)))
+    return (bytes([cnt - 1, sample]) + struct.pack("<H4B", at, sum(tasks), len(tasks), end, flags) + starts +
+            struct.pack("<QII", 0x4000 if name else 0, len(name), 0) + name.ljust(384, b"\0") + frames)
+
+
+def async_records():
+    yield async_record(7, 2, [2, 0, 3])
+    yield async_record(256, 255, [8] * 16, flags=1)
+    yield async_record(5, 1, [], sample=2)
+    yield async_record(5, 4, [], end=3)
+    yield async_record(9, 3, [1, 1], name=bytes(16) + struct.pack("<QQQ", 4, 0, 0x64) + b"read\0")
+
+
 # ---- native_walk ----
 
 MAPPED, FILE, STACK, ROW = 0x700000000000, 0x4000, 0x7ff000000000, 64
@@ -298,6 +316,7 @@ def main(golden):
              "fuzz_container_files": list(container_files()),
              "fuzz_process_ctx": list(process_ctx()), "fuzz_service": list(service()),
              "fuzz_native_record": list(native_records()),
+             "fuzz_async_record": list(async_records()),
              "fuzz_native_walk": list(native_walk()),
              "fuzz_page_book": list(page_book()), "fuzz_tasks": list(tasks()),
              "fuzz_image": list(images()), "fuzz_resolver": [

@@ -29,6 +29,16 @@ static bool starts_rise(const struct raw_async *raw)
 	return true;
 }
 
+static bool are_python(const struct raw_async *raw)
+{
+	uint32_t i;
+
+	for (i = 0; i < raw->nframes; i++)
+		if (raw_frame_kind(&raw->frames[i]) != FRAME_PYTHON)
+			return false;
+	return true;
+}
+
 bool process_async_is_whole(const struct raw_async *raw, size_t len)
 {
 	return len >= offsetof(struct raw_async, frames) && raw->nframes <= RAW_ASYNC_FRAMES &&
@@ -37,7 +47,7 @@ bool process_async_is_whole(const struct raw_async *raw, size_t len)
 	       (!raw->ntasks || !raw->starts[0]) && (raw->ntasks || !raw->nframes) &&
 	       starts_rise(raw) &&
 	       len >= offsetof(struct raw_async, frames) +
-		      raw->nframes * sizeof(raw->frames[0]);
+		      raw->nframes * sizeof(raw->frames[0]) && are_python(raw);
 }
 
 /* ---- a task that nobody awaits ---- */
@@ -134,8 +144,6 @@ static int put_frames(struct process *p, struct async_stack *a)
 	for (task = 0; task < raw->ntasks; task++) {
 		end = task + 1u < raw->ntasks ? raw->starts[task + 1] : raw->nframes;
 		for (i = end; !err && i > raw->starts[task]; i--) {
-			if (raw_frame_kind(&raw->frames[i - 1]) != FRAME_PYTHON)
-				return -EBADMSG;
 			err = symbolizer_frame(p->sym, &raw->frames[i - 1], &a->ids[a->cnt]);
 			a->cnt += !err;
 		}
