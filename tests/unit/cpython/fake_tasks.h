@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cpython/asyncio_section.h"
@@ -63,7 +64,11 @@ static inline uint64_t fake_alloc(struct fake_tasks *f, size_t bytes)
 
 static inline void fake_set(struct fake_tasks *f, uint64_t addr, const void *bytes, size_t len)
 {
-	memcpy(f->mem + (addr - FAKE_BASE), bytes, len);
+	uint64_t off = addr - FAKE_BASE;
+
+	if (off > FAKE_BYTES || len > FAKE_BYTES - off)
+		abort();		/* fake_alloc() has no more */
+	memcpy(f->mem + off, bytes, len);
 }
 
 static inline void fake_word(struct fake_tasks *f, uint64_t addr, uint64_t word)
