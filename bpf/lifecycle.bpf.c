@@ -105,16 +105,19 @@ static __always_inline void inherit_place(u32 parent_tgid, u32 tgid)
 	bpf_map_update_elem(&native_places, &tgid, &copy, BPF_ANY);
 }
 
-/* The child has the tasks of its parent, and what knows them. */
+/*
+ * The child has the tasks of its parent, and what knows them. The entry is another process' until it
+ * has the child's start time. No copy on the stack: on_fork() has one of struct py_proc there.
+ */
 static __always_inline void inherit_async(u32 parent_tgid, u32 tgid, u64 start_ns)
 {
-	struct async_place *known = bpf_map_lookup_elem(&async_places, &parent_tgid), copy;
+	struct async_place *place = bpf_map_lookup_elem(&async_places, &parent_tgid);
 
-	if (!known)
+	if (!place || bpf_map_update_elem(&async_places, &tgid, place, BPF_ANY))
 		return;
-	copy = *known;
-	copy.start_ns = start_ns;
-	bpf_map_update_elem(&async_places, &tgid, &copy, BPF_ANY);
+	place = bpf_map_lookup_elem(&async_places, &tgid);
+	if (place)
+		place->start_ns = start_ns;
 }
 
 /* Copy the parent's entry to the child, with another identity, and send a RAW_FORK. */
