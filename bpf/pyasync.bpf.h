@@ -76,8 +76,11 @@ static __always_inline int read_object(struct scratch *s, struct async_scratch *
 				       u64 bytes)
 {
 	count_reads(s, 1);
+	if (!bytes || !addr)
+		return -1;
+	/* One comparison of bytes - 1 would be no bound of bytes to the verifier. */
 	barrier_var(bytes);
-	if (bytes > ASYNC_OBJECT_BYTES || !bytes || !addr)
+	if (bytes > ASYNC_OBJECT_BYTES)
 		return -1;
 	if (!read_user(a->object, bytes, addr))
 		return 0;
