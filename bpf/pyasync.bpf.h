@@ -6,7 +6,8 @@
  * of the task's coroutine; if it is there, its awaiters are walked: task by task, and of each the
  * coroutines that await each other. All of that memory may be hostile: every offset is masked
  * before its use, every chain is bounded, and the sample's time limit holds. Without cfg_async the
- * verifier removes all calls of this.
+ * verifier removes all calls of this. Kernels that check each function by itself (5.10) do so
+ * whether it is called or not, so each asks for cfg_async first.
  */
 #ifndef TACHBPF_PYASYNC_BPF_H
 #define TACHBPF_PYASYNC_BPF_H
@@ -180,7 +181,7 @@ __weak __noinline int async_note_frame(u64 fr)
 	u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (s && a && a->frame == fr)
+	if (cfg_async && s && a && a->frame == fr)
 		a->at = s->walk.n;
 	return 0;
 }
@@ -260,7 +261,7 @@ __weak __noinline int async_awaiter(void)
 	u64 by;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !a || read_object(s, a, a->task, a->place.l.task.task_bytes))
+	if (!cfg_async || !s || !a || read_object(s, a, a->task, a->place.l.task.task_bytes))
 		return ASYNC_UNREADABLE;
 	by = object_u64(a, a->place.l.task.task_awaited_by) & ~REFERENCE_TAGS;
 	if (!by)
@@ -305,7 +306,7 @@ __weak __noinline int async_coroutine(void)
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
-	if (!s || !a || !cache || read_object(s, a, a->coro, a->place.coro_bytes))
+	if (!cfg_async || !s || !a || !cache || read_object(s, a, a->coro, a->place.coro_bytes))
 		return ASYNC_UNREADABLE;
 	if (a->first && object_u64(a, a->place.l.coro.ob_type) != a->type)
 		return ASYNC_FOREIGN;
@@ -348,7 +349,7 @@ __weak __noinline int async_steps(void)
 	int end;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !a)
+	if (!cfg_async || !s || !a)
 		return ASYNC_UNREADABLE;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < ASYNC_STEPS_A_CALL; i++) {

@@ -186,10 +186,10 @@ def waiting(pythons):
 
 
 def native(pythons):
-    """--native: what a function of Python calls in a library."""
+    """--native: what a function of Python calls in a library. --async: its programs load, too."""
     out = SCRATCH + "/native.tach"
     with Target(pythons[0], SCRATCH, "squeeze=5", name="native") as target:
-        argv = ["-p", target.pid, "--native", *CLOCK, "--json", "-o", out]
+        argv = ["-p", target.pid, "--native", "--async", *CLOCK, "--json", "-o", out]
         with Recording(argv) as recording:
             recording.wait_recording(timeout=90)
             target.go()
