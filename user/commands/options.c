@@ -538,6 +538,24 @@ void options_free(struct options *o)
 #define COMMAND_COLUMN 14	/* where what a command does begins */
 #define FORMAT_COLUMN 22	/* and what a format is */
 
+static void print_command(size_t i, FILE *out)
+{
+	cli_print_row(options_commands[i].name, options_commands[i].help, COMMAND_COLUMN, out);
+}
+
+/* What most people look for comes first. */
+static void print_commands(FILE *out)
+{
+	size_t i;
+
+	cli_print_heading("Commands", out);
+	print_command(COMMAND_TOP, out);
+	print_command(COMMAND_DUMP, out);
+	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
+		if (i != COMMAND_TOP && i != COMMAND_DUMP)
+			print_command(i, out);
+}
+
 /* tachbpf --help: all commands, and the options of record. */
 static void print_overview(FILE *out)
 {
@@ -551,10 +569,7 @@ static void print_overview(FILE *out)
 				"      " : "Usage:", *line);
 	}
 	fprintf(out, "\nProfiles CPython without touching it.\n");
-	cli_print_heading("Commands", out);
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
-		cli_print_row(options_commands[i].name, options_commands[i].help, COMMAND_COLUMN,
-			      out);
+	print_commands(out);
 	fprintf(out, "\ntachbpf help COMMAND says more about a command. These are record's "
 		"options.\n");
 	cli_print_options(&options_commands[COMMAND_RECORD], out);

@@ -448,6 +448,7 @@ def test_every_option_is_in_help_and_man_page():
     reading = man.pop("Input options")
     overview = good("--help")
     commands = re.findall(r"^  (\w+) +\S", overview.partition("\nCommands:\n")[2].split("\n\n")[0], re.M)
+    assert commands[:2] == ["top", "dump"]       # what most people look for
     assert {"record", "top", "dump", "open", "mem", "doctor", "gil", "ps", "agent", "completion", *COMMANDS, *WRITERS} == set(commands)
     assert man.pop("agent") == set()      # it has a page of its own: test_the_page_has_all_options
     for command in set(commands) - {"agent"}:
