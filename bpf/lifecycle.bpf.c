@@ -106,8 +106,8 @@ static __always_inline void inherit_place(u32 parent_tgid, u32 tgid)
 }
 
 /*
- * The child has the tasks of its parent, and what knows them. The entry is another process' until it
- * has the child's start time. No copy on the stack: on_fork() has one of struct py_proc there.
+ * The child has the tasks of its parent, and what knows them. The entry is another process' until
+ * it has the child's start time. No copy on the stack: on_fork() has one of struct py_proc there.
  */
 static __always_inline void inherit_async(u32 parent_tgid, u32 tgid, u64 start_ns)
 {
