@@ -120,13 +120,21 @@ def test_the_text(interpreter, scratch):
 @pytest.mark.interpreters("one")
 def test_functions_of_c(interpreter, scratch):
     """Of a thread that runs; of one that sleeps there are none."""
+    if subprocess.run(interpreter.command("-c", "import zlib"), stderr=subprocess.DEVNULL).returncode:
+        pytest.skip(f"{interpreter} was built without zlib")
     with Target(interpreter, scratch, name="packing", program="packing.py") as target:
-        process, = dump(target.pid, "--native")["processes"]
-    threads = {t["name"]: t for t in process["threads"]}
-    kinds = [f["kind"] for f in threads["packs"]["frames"]]
-    assert "native" in kinds and "pack" in functions(threads["packs"]), threads["packs"]
-    assert kinds.index("native") < functions(threads["packs"]).index("pack")
-    assert any("zlib" in f["file"] or "libz" in f["file"] for f in threads["packs"]["frames"] if f["kind"] == "native")
+        # Now and then it is between two calls of deflate().
+        for _ in range(5):
+            process, = dump(target.pid, "--native")["processes"]
+            threads = {t["name"]: t for t in process["threads"]}
+            kinds = [f["kind"] for f in threads["packs"]["frames"]]
+            assert "native" in kinds and "pack" in functions(threads["packs"]), threads["packs"]
+            assert kinds.index("native") < functions(threads["packs"]).index("pack")
+            machine_code = [f["file"] for f in threads["packs"]["frames"] if f["kind"] == "native"]
+            if any("zlib" in file or "libz" in file for file in machine_code):
+                break
+        else:
+            pytest.fail(f"five looks, and none of them in zlib: {machine_code}")
     assert {f["kind"] for f in threads["sleeps"]["frames"]} == {"python"}
 
 
@@ -139,7 +147,8 @@ def test_where_in_the_kernel(interpreter, scratch):
         without, = dump(hung.pid)["processes"]
     kernel = {hung.kinds.get(t["tid"], "main"): t["kernel"] for t in process["threads"]}
     assert any("read" in function for function in kernel["pipe"]) and kernel["main"] == kernel["pipe"]
-    assert any("nanosleep" in function for function in kernel["nap"]), kernel
+    # CPython up to 3.10 sleeps in select().
+    assert any("nanosleep" in function or "select" in function for function in kernel["nap"]), kernel
     for functions_of_one in kernel.values():
         assert all(re.fullmatch(r"[\w.]+", function) for function in functions_of_one)
     assert f"\n    {kernel['pipe'][0]} (kernel)\n" in text
