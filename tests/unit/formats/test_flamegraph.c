@@ -8,6 +8,7 @@
 
 #include "formats/formats.h"
 #include "formats/html/flamegraph.h"
+#include "formats/html/page_opcodes.h"
 #include "model/stack_tree.h"
 #include "model/thread_names.h"
 #include "tests/unit/formats/html_data.h"
@@ -326,6 +327,44 @@ static void test_recordings(void **state)
 	}
 }
 
+/* One sample of each of 300 lines at each instruction. */
+static void test_too_many_opcodes(void **state)
+{
+	char path[PATH_BYTES];
+	struct sink_args args = { .fd = memory_file(path) };
+	struct profile_meta meta = { .python_major = 3, .python_minor = 12 };
+	struct sink *s = sink_flamegraph.open(&args);
+	struct intern *in = intern_new();
+	const uint32_t line_cnt = 300, opcode_cnt = OPCODE_NONE;
+	struct flame_data d = { 0 };
+	uint32_t line, id;
+
+	assert_int_equal(s->ops->begin(s, &meta, intern_tables(in)), 0);
+	for (line = 1; line <= line_cnt; line++) {
+		struct frame f = { .line = (int32_t)line };
+		uint32_t opcode;
+
+		assert_int_equal(intern_string(in, "a.py", 4, &f.file), 0);
+		assert_int_equal(intern_string(in, "f", 1, &f.func), 0);
+		for (opcode = 0; opcode < opcode_cnt; opcode++) {
+			struct event ev = { .frames = &id, .nframes = 1, .weight = 1 };
+
+			f.opcode = (uint8_t)opcode;
+			assert_int_equal(intern_frame(in, &f, &id), 0);
+			assert_int_equal(s->ops->event(s, &ev), 0);
+		}
+	}
+	assert_int_equal(s->ops->end(s, NULL), 0);
+	intern_free(in);
+	assert_int_equal(s->ops->close(s), 0);
+	read_flame(path, &d);
+	assert_int_equal(d.opcode_weight, PAGE_OPCODES_MAX);
+	assert_int_equal(json_number(d.r.meta, "opcodes_left_out"),
+			 line_cnt * opcode_cnt - PAGE_OPCODES_MAX);
+	free_flame(&d);
+	close(args.fd);
+}
+
 /* Two processes with the same names share frames and nodes, but not threads. */
 static void test_many(void **state)
 {
@@ -580,7 +619,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_stacks), cmocka_unit_test(test_recordings),
-		cmocka_unit_test(test_thread_names),
+		cmocka_unit_test(test_thread_names),  cmocka_unit_test(test_too_many_opcodes),
 		cmocka_unit_test(test_times),	      cmocka_unit_test(test_clocks),
 		cmocka_unit_test(test_many),	      cmocka_unit_test(test_diff),
 		cmocka_unit_test(test_bad_events),    cmocka_unit_test(test_write_error),

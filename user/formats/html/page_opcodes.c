@@ -19,6 +19,7 @@ struct page_opcodes {
 	struct pairs names;			/* version and opcode, 0 */
 	struct pairs rows;			/* frame, number of the name */
 	struct buf weights;			/* uint64_t by row */
+	uint64_t left_out;			/* weight that found no room for its row */
 };
 
 struct page_opcodes *page_opcodes_new(void)
@@ -65,8 +66,10 @@ static int count(struct page_opcodes *o, struct pair row, uint64_t weight)
 	int err = 0;
 
 	if (!pairs_find(&o->rows, row, &id)) {
-		if (o->rows.cnt >= PAGE_OPCODES_MAX)
+		if (o->rows.cnt >= PAGE_OPCODES_MAX) {
+			o->left_out = add_capped(o->left_out, weight);
 			return 0;
+		}
 		err = pairs_add(&o->rows, row, &id);
 		if (!err)
 			err = buf_add(&o->weights, &none, sizeof(none));
@@ -131,4 +134,6 @@ void page_opcodes_json(struct json *j, const struct page_opcodes *o)
 		json_string(j, NULL, name ? name : number);
 	}
 	json_array_end(j);
+	if (o->left_out)
+		json_uint(j, "opcodes_left_out", o->left_out);
 }

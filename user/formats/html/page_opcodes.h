@@ -9,7 +9,7 @@
 #include "formats/html/html_page.h"
 #include "model/stack_tree.h"
 
-/* Rows for frames and opcodes; further ones count for the rest of the frames' samples. */
+/* Rows for frames and opcodes; the weight of further ones is left out, and counted. */
 #define PAGE_OPCODES_MAX 65536
 
 struct page_opcodes;
@@ -33,7 +33,10 @@ int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 
 uint32_t page_opcodes_cnt(const struct page_opcodes *o);
 struct page_opcode page_opcodes_get(const struct page_opcodes *o, uint32_t i);
-/* Write the member "opcodes", their names, if there are any. */
+/*
+ * Write the members "opcodes", their names, if there are any, and "opcodes_left_out", if there was
+ * no room for all rows.
+ */
 void page_opcodes_json(struct json *j, const struct page_opcodes *o);
 
 #endif

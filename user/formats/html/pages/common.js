@@ -368,6 +368,8 @@ function showFacts(meta, extra) {
 		facts.push(['missed', percent(worst('missed_pct'), 100), 'warn']);
 	if (worst('error_pct') > 0)
 		facts.push(['failed', percent(worst('error_pct'), 100), 'warn']);
+	if (meta.opcodes_left_out > 0)
+		facts.push(['without their opcode', count(meta.opcodes_left_out), 'warn']);
 	$('facts').replaceChildren(
 		...facts
 			.filter((f) => f && f[1])
