@@ -238,7 +238,8 @@ struct py_proc {
 	abi_u32 euid;		/* the effective uid that was judged last; EUID_NEVER: none */
 	abi_u8 by_hand;		/* 1: a thread ran a state that its key does not lead to (up to
 				 * 3.11); see running_tstate() */
-	abi_u8 pad[7];
+	abi_u8 pad[3];
+	abi_u32 window;		/* when its window began: see pywindow.bpf.h */
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
@@ -588,6 +589,9 @@ struct raw_head {
 	abi_u8 flags;		/* enum raw_sample_flags */
 	abi_u16 cpu;
 	abi_u16 gc_at;		/* RAW_GC: index of the frame that <GC> is inserted before */
+	abi_u64 codes_ns;	/* 0: all code objects of the stack were read with it, or are
+				 * certainly what they were. Otherwise some were not read again, but
+				 * all since this time (CLOCK_MONOTONIC): see pywindow.bpf.h */
 };
 
 /* RAW_ALLOC: what the process got. It follows the frames. */
@@ -610,14 +614,15 @@ struct raw_sample {
 	abi_u8 flags;
 	abi_u16 cpu;
 	abi_u16 gc_at;
+	abi_u64 codes_ns;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
 	struct raw_memory memory_room;	/* so that one also fits after ABI_MAX_FRAMES frames, */
 	struct raw_trace trace_room;	/* and a struct raw_trace */
 };
 _Static_assert(sizeof(struct raw_header) == 24, "raw_header has no hidden padding");
 _Static_assert(sizeof(struct raw_frame) == 16, "raw_frame has no hidden padding");
-_Static_assert(sizeof(struct raw_head) == 40, "raw_head has no hidden padding");
-_Static_assert(sizeof(struct raw_sample) == 40 + 16 * ABI_MAX_FRAMES +
+_Static_assert(sizeof(struct raw_head) == 48, "raw_head has no hidden padding");
+_Static_assert(sizeof(struct raw_sample) == 48 + 16 * ABI_MAX_FRAMES +
 	       sizeof(struct raw_memory) + sizeof(struct raw_trace), "raw_sample is packed");
 
 /*

@@ -27,6 +27,7 @@ extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when so 
 extern const volatile unsigned int cfg_codes_bytes; /* send no code objects when
 						     * more than this waits */
 extern const volatile unsigned int cfg_limit_ns; /* time limit of a sample; 0: none */
+extern const volatile unsigned int cfg_window_ns; /* see pywindow.bpf.h; 0: there are none */
 extern const volatile bool cfg_self_time; /* measure how long samples take */
 extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
 							   * are sent: bit 0 is v2 */

@@ -66,6 +66,7 @@ static __always_inline void clear_stack(struct raw_sample *out)
 	out->flags = RAW_NOT_WALKED;
 	out->gc_at = 0;
 	out->interp_id = 0;
+	out->codes_ns = 0;
 }
 
 /*

@@ -320,7 +320,7 @@ __weak __noinline int async_coroutine(void)
 	if (s->l.fr_tlbc_index != ABI_NO_OFF)
 		tlbc = object_u32(a, fr + s->l.fr_tlbc_index);
 	code = object_u64(a, fr + s->l.fr_code) & ~(u64)s->l.code_tag_mask;
-	id = code_id(cache, code, s->walk.stamp);
+	id = code_id(cache, code, &s->walk);
 	if (!id || id == CODE_ID_HIDDEN)
 		return ASYNC_UNREADABLE;
 	n = a->n;
@@ -396,6 +396,7 @@ __weak __noinline int async_walk(void)
 		return 0;
 	}
 	a->n = a->tasks = a->raw.flags = 0;
+	s->walk.window = s->walk.stamp;	/* nobody confirms these frames: all are read */
 	if (cfg_task_names)
 		read_task_name(s, a);
 	if (read_user(&a->type, 8, a->coro + a->place.l.coro.ob_type))

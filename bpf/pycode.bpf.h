@@ -8,7 +8,7 @@
 #ifndef TACHBPF_PYCODE_H
 #define TACHBPF_PYCODE_H
 
-#include "pyscratch.bpf.h"
+#include "pywindow.bpf.h"
 
 /* ---- fingerprints ---- */
 
@@ -82,6 +82,15 @@ static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file
 
 u32 read_code_id(u64 code, u64 stamp);
 
+/* What a code object was read with that had the same fingerprint as before, or nothing before. */
+static __always_inline void confirm_entry(struct code_cache_entry *e, const struct walk *w,
+					  u64 stamp)
+{
+	if (e->reads < STEADY_READS)
+		e->reads++;
+	e->stamp = e->reads >= STEADY_READS && !e->changed ? w->window : stamp;
+}
+
 static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
 {
 	return &cache->entries[(code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1)];
@@ -98,7 +107,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	struct code_cache *cache;
 	u32 zero = 0, version = 0, id, process;
 	struct scratch *s;
-	bool is_hidden;
+	bool is_hidden, was_here;
 	u64 base;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
@@ -137,8 +146,9 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		id = CODE_ID_HIDDEN;
 	process = s->ident >> 32 ^ s->ident;
 	e = cache_entry(cache, code);
-	if (e->code == code && e->id == id && e->process == process && e->stamp) {
-		e->stamp = stamp;
+	was_here = e->code == code && e->process == process;
+	if (was_here && e->id == id && e->stamp) {
+		confirm_entry(e, &s->walk, stamp);
 		return id;
 	}
 	if (e->code && e->code != code && e->process == process)
@@ -149,6 +159,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		.stamp = is_hidden || list_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
+		.changed = was_here && (e->changed || e->id != id),
 	};
 	return id;
 }
@@ -157,15 +168,22 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
  * The fingerprint of a code object; 0: unreadable. It comes from the cache if the code object is
  * certainly still the one that was read: within one sample, because this thread stands still
  * and its frames own their code; and as long as the interpreter's counter of code objects
- * (interp_epoch) has not changed. stamp identifies the sample, or the value of that counter.
+ * (interp_epoch) has not changed. w->stamp identifies the sample, or the value of that counter. It
+ * also comes from the cache if it was read in the same window, which user space confirms later.
  */
-static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, struct walk *w)
 {
 	const struct code_cache_entry *e = cache_entry(cache, code);
 
-	if (e->code == code && e->stamp == stamp)
-		return e->id;
-	return read_code_id(code, stamp);
+	if (e->code == code) {
+		if (e->stamp == w->stamp)
+			return e->id;
+		if (e->stamp == w->window) {
+			w->unread = 1;
+			return e->id;
+		}
+	}
+	return read_code_id(code, w->stamp);
 }
 
 /* ---- sizes of frames ---- */

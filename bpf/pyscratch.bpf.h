@@ -81,6 +81,8 @@ struct code_cache_entry {
 	u64 stamp;	/* 0: not valid */
 	u32 id;
 	u32 process;	/* its process' ident, folded to 32 bits */
+	u32 reads;	/* how often it was read and was the same; STEADY_READS at most */
+	u32 changed;	/* 1: another code object was at this address before */
 };
 
 /*
@@ -94,7 +96,8 @@ struct walk {
 	u64 win_last;	/* last offset in frames[] where a whole frame fits; 0: nothing was read */
 	u64 chunk;	/* start of the current chunk of the data stack */
 	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
-	u64 stamp;	/* see code_id() */
+	u64 stamp, window;	/* this sample's, and its window's: see code_id() */
+	u64 window_ns;	/* when that window began */
 	u64 gc_frame;	/* the frame that was current when a collection began */
 	u64 last;	/* the last frame of the stack so far */
 	/* The C stack; see is_on_c_stack(). */
@@ -115,6 +118,7 @@ struct walk {
 	u32 reads;	/* reads of memory since the clock was last read */
 	u32 out_of_time;	/* 1: the time limit has passed */
 	u32 entries;	/* calls from C so far, with cfg_native: see note_entry() */
+	u32 unread;	/* 1: a code object may not have been read in this sample */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */
@@ -180,7 +184,8 @@ struct scratch {
 	u8 name[40 + STRING_HEAD];	/* a str from its length on, with STRING_HEAD
 					 * bytes of text at least */
 	u64 seq;		/* samples on this CPU */
-	u64 deadline;		/* end of this sample's time limit (CLOCK_MONOTONIC, ns) */
+	u64 began_ns;		/* when this sample began (CLOCK_MONOTONIC) */
+	u64 deadline;		/* end of its time limit */
 	u64 clock_read_ns;	/* when the clock was last read */
 	u64 stalled_ns;		/* total time of this sample's stalls */
 	u64 stalls;
@@ -267,6 +272,7 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 /* A sample begins at now (CLOCK_MONOTONIC, ns). */
 static __always_inline void start_clock(struct scratch *s, u64 now)
 {
+	s->began_ns = now;
 	s->deadline = now + cfg_limit_ns;
 	s->clock_read_ns = now;
 	s->stalled_ns = 0;

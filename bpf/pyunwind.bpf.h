@@ -281,7 +281,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->gc_at = w->n;
 		out->flags |= RAW_GC;
 	}
-	id = code_id(cache, code, w->stamp);
+	id = code_id(cache, code, w);
 	if (w->unchecked && !id && is_no_stack(out, w->n))
 		return walk_from_caller(s, w);
 	if (id == CODE_ID_HIDDEN)
@@ -452,8 +452,8 @@ static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 	return id;
 }
 
-/* The stamp of this sample's fingerprints: see code_id(). is: the interpreter. */
-static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 is)
+/* Set the stamps of this sample's fingerprints: see code_id(). is: the interpreter. */
+static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct py_proc *p, u64 is)
 {
 	u64 addr = p->epoch, epoch = ++s->seq;
 	u32 e;
@@ -461,9 +461,16 @@ static __always_inline u64 code_stamp(struct scratch *s, struct py_proc *p, u64 
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
 	/* 0: the counter has overflowed and does not count any more (3.12, 3.13). */
-	if (addr && !read_user(&e, 4, addr) && e)
-		return (p->ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
-	return epoch * 0x94d049bb133111ebULL ^ p->ident;
+	if (addr && !read_user(&e, 4, addr) && e) {
+		w->stamp = (p->ident ^ is * 0x9e3779b97f4a7c15ULL) +
+			   (u64)e * 0xbf58476d1ce4e5b9ULL;
+		w->window = w->stamp;
+		return;
+	}
+	w->stamp = epoch * 0x94d049bb133111ebULL ^ p->ident;
+	w->window = w->stamp;
+	if (cfg_window_ns)
+		enter_window(w, p, s->began_ns);
 }
 
 /*
@@ -616,8 +623,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		.chunk = ts_u64(s, p->l.ts_datastack),
 		.sp = sp,
 		.self = self,
-		.stamp = code_stamp(s, p, is),
 	};
+	set_stamps(s, w, p, is);
 	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(s, w, ts))
 		return CNT_TSTATE_UNREADABLE;
 	w->low = w->fr + 1;	/* the first frame may use a window */
@@ -648,6 +655,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
 	out->nframes = w->n;
+	out->codes_ns = w->unread ? w->window_ns : 0;
 	/* A stack whose first frame could not be read is sent, too. */
 	return w->n || out->flags & (RAW_UNREADABLE | RAW_SWITCHING) ? CNT_SAMPLE : CNT_NO_FRAMES;
 }

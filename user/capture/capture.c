@@ -84,6 +84,9 @@
  */
 #define SAMPLE_LIMIT_NS 60000
 
+/* How long a code object may go unread at most, up to 3.11: see pywindow.bpf.h. */
+#define CODE_WINDOW_NS 8000000
+
 /* ---- the ring buffer ---- */
 
 /* Stops after s->take_until_ns even if more records arrive: signals and timers need us, too. */
@@ -197,6 +200,7 @@ static int load(struct capture *s)
 	s->skel->rodata->cfg_native_threads = s->args.native_threads && !s->mode->need_status;
 	s->skel->rodata->cfg_trace_context = s->args.trace_context;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
+	s->skel->rodata->cfg_window_ns = s->mode->memory || s->mode->events ? 0 : CODE_WINDOW_NS;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.sent_codes;
@@ -447,8 +451,10 @@ int capture_housekeep(struct capture *s)
 	}
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
-	while ((t = lifecycle_next_profiled(&s->life, &pos)))
+	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
+		lifecycle_fail(&s->life, process_settle_late(t->process));
 		process_retry_names(t->process);
+	}
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
 	return s->life.err;
@@ -462,8 +468,10 @@ int capture_settle(struct capture *s)
 	lifecycle_fail(&s->life, take_records(s, now_ns() + SETTLE_NS));
 	capture_take_losses(s);
 	capture_wait_emit_open(s);
-	while ((t = lifecycle_next_profiled(&s->life, &pos)))
+	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
+		lifecycle_fail(&s->life, process_settle(t->process));
 		process_retry_names(t->process);
+	}
 	return s->life.err;
 }
 

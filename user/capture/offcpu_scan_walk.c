@@ -30,6 +30,8 @@ const volatile unsigned int cfg_sent_slots = OFFCPU_SCAN_SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
+const volatile unsigned int cfg_period_ns = 0;
+const volatile unsigned int cfg_window_ns = 0;
 bool host_task_btf = true;
 struct counters_map counters;
 struct events_map events;

@@ -320,6 +320,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "switching", s->switching);
 	json_uint(j, "unresolved", s->unresolved);
+	json_uint(j, "unconfirmed", s->unconfirmed);
 	if (w->r->args.features & FEATURE_NATIVE)
 		native_json_process(j, s);
 	if (w->r->args.async)
@@ -459,6 +460,7 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "switching", t.switching);
 	json_uint(&j, "unresolved", t.unresolved);
+	json_uint(&j, "unconfirmed", t.unconfirmed);
 	json_uint(&j, "unverified_code", c->bpf[CNT_UNVERIFIED_CODE]);
 	json_uint(&j, "unknown_bytecode", c->bpf[CNT_NO_BYTECODE]);
 	json_uint(&j, "late", c->bpf[CNT_CUT_OFF]);

@@ -100,6 +100,7 @@ static void end_records(struct process *p)
 	struct process_stats last;
 
 	process_stats(p, &last);
+	process_confirm_free(p);
 	threads_free(&p->threads);
 	waits_free(p->waits);
 	python_names_free(&p->python);
@@ -182,6 +183,8 @@ static int take_sample(struct process *p, const struct raw_sample *raw, size_t l
 
 int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
 {
+	if (process_must_confirm(p, raw, len))
+		return process_confirm(p, raw, len);
 	return process_without_memory(p, raw->tid, take_sample(p, raw, len));
 }
 
@@ -192,6 +195,8 @@ int process_switch_out(struct process *p, const struct raw_sample *raw, size_t l
 
 	if (!p->waits || len < sizeof(struct raw_head))
 		return -EBADMSG;
+	if (process_must_confirm(p, raw, len))
+		return process_confirm(p, raw, len);
 	err = waits_switch_out(p->waits, raw);
 	if (!err && !(raw->flags & RAW_NOT_WALKED))
 		err = process_take_stack(p, raw, len, &t);
@@ -202,20 +207,28 @@ int process_switch_in(struct process *p, const struct raw_switch_in *run)
 {
 	if (!p->waits)
 		return -EBADMSG;
+	if (process_must_confirm(p, run, sizeof(*run)))
+		return process_confirm(p, run, sizeof(*run));
 	return process_without_memory(p, run->tid, waits_switch_in(p->waits, run));
 }
 
 void process_thread_exit(struct process *p, uint32_t tid)
 {
+	const struct raw_switch_in run = { .h.kind = RAW_THREAD_EXIT, .tid = tid };
 	uint32_t interp_id;
 
-	if (p->waits && waits_exit(p->waits, tid, &interp_id))
+	if (process_must_confirm(p, &run, sizeof(run)))
+		process_confirm(p, &run, sizeof(run));
+	else if (p->waits && waits_exit(p->waits, tid, &interp_id))
 		threads_remove(&p->threads, tid, interp_id);
 }
 
 int process_emit_open_waits(struct process *p, uint64_t now_ns)
 {
-	return p->waits ? process_without_memory(p, 0, waits_emit_open(p->waits, now_ns)) : 0;
+	int err = process_settle(p), waits_err;
+
+	waits_err = p->waits ? process_without_memory(p, 0, waits_emit_open(p->waits, now_ns)) : 0;
+	return err ? err : waits_err;
 }
 
 int process_code(struct process *p, const struct raw_code *raw, size_t len)
@@ -314,6 +327,7 @@ void process_stats(const struct process *p, struct process_stats *out)
 	const struct symbolizer_stats *sym;
 
 	*out = p->stats;
+	out->unconfirmed += p->confirm ? confirm_unconfirmed(p->confirm) : 0;
 	if (p->over || !p->sym)
 		return;
 	sym = symbolizer_stats(p->sym);

@@ -43,6 +43,7 @@ struct process_stats {
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t switching;	/* stacks with <switching> */
 	uint64_t unresolved;	/* frames that are <unresolved> */
+	uint64_t unconfirmed;	/* ... because their code object could not be read again: confirm.h */
 	uint64_t native;	/* frames of machine code, which are all called <native> */
 	uint64_t frames;	/* all frames */
 	uint64_t native_frames;	/* frames of machine code that have their own names: RAW_NATIVE */
@@ -211,6 +212,15 @@ void process_rename(struct process *p, uint32_t tid, const char *comm);
  * Valid until process_free(), or longer with thread_names_keep().
  */
 const struct thread_names *process_thread_names(const struct process *p);
+
+/*
+ * Records may wait until the code objects of their stacks were read again (confirm.h). Take them
+ * all now: what cannot be read becomes <unresolved>. Errors as process_sample().
+ * process_emit_open_waits() begins with it.
+ */
+int process_settle(struct process *p);
+/* Take those that have waited too long: to be called once a second. The same. */
+int process_settle_late(struct process *p);
 
 /*
  * Take a code object. Its record comes before the first sample that needs it. 0 or -EBADMSG;

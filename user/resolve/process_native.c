@@ -9,8 +9,11 @@
 
 int process_native(struct process *p, const struct raw_native *raw, size_t len)
 {
-	int err = p->native ? native_records_put(&p->native_records, raw, len) : -EBADMSG;
+	int err;
 
+	if (process_must_confirm(p, raw, len))
+		return process_confirm(p, raw, len);
+	err = p->native ? native_records_put(&p->native_records, raw, len) : -EBADMSG;
 	return err == -ENOMEM ? process_without_memory(p, raw->tid, err) : err;
 }
 

@@ -66,5 +66,7 @@ static int take_no_stack(struct process *p, const struct raw_no_stack *raw)
 
 int process_no_stack(struct process *p, const struct raw_no_stack *raw)
 {
+	if (process_must_confirm(p, raw, sizeof(*raw)))
+		return process_confirm(p, raw, sizeof(*raw));
 	return process_without_memory(p, raw->tid, take_no_stack(p, raw));
 }

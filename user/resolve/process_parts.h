@@ -7,6 +7,7 @@
 #define TACHBPF_PROCESS_PARTS_H
 
 #include "model/intern.h"
+#include "resolve/confirm.h"
 #include "resolve/jit_watch.h"
 #include "resolve/native_frames.h"
 #include "resolve/native_records.h"
@@ -28,6 +29,8 @@ struct process {
 	struct symbolizer *sym;
 	void *observed;		/* the observer's */
 	uint64_t admitted_ns, inspected_ns;
+	struct confirm *confirm;	/* NULL: each code object was read with its stack so far */
+	bool confirmed;		/* a record that has waited is being taken */
 	struct threads threads;
 	struct process_stats stats;
 	struct losses_of_threads *losses;	/* NULL: none yet */
@@ -56,6 +59,16 @@ int process_deliver(struct process *p, const struct event *ev);
  * goes on. tid: whose it is; 0: of several threads. Returns 0 then, else err.
  */
 int process_without_memory(struct process *p, uint32_t tid, int err);
+
+/* ---- process_confirm.c ---- */
+
+/*
+ * Has the record to wait until the names of stacks are certain, its own or those before it? Then
+ * process_confirm() takes it, now or later: 0 or the observer's -errno.
+ */
+bool process_must_confirm(const struct process *p, const void *record, size_t len);
+int process_confirm(struct process *p, const void *record, size_t len);
+void process_confirm_free(struct process *p);
 
 /* ---- process_names.c ---- */
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "resolve/process_parts.h"
+#include "resolve/raw_stack.h"
 
 struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id)
 {
@@ -25,19 +26,6 @@ struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_i
 		process_names_of_thread(p, tid);
 	}
 	return t;
-}
-
-/* How many frames at the root are the same as in the last stack. */
-static uint32_t shared_frames(const struct thread *t, const struct raw_frame *frames, uint32_t n)
-{
-	const struct raw_frame *a = t->raw + ABI_MAX_FRAMES, *b = frames + n;
-	uint32_t most = t->known < n ? t->known : n, i = 0;
-
-	while (i + 8 <= most && !memcmp(a - i - 8, b - i - 8, 8 * sizeof(*a)))
-		i += 8;
-	while (i < most && !memcmp(a - i - 1, b - i - 1, sizeof(*a)))
-		i++;
-	return i;
 }
 
 /* 0, -ENOMEM, or -EBADMSG: the BPF side sends no frame of this kind. */
@@ -68,7 +56,8 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
  */
 static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
-	uint32_t n = raw->nframes, i, fresh = n - shared_frames(t, raw->frames, n);
+	uint32_t n = raw->nframes, i, fresh = n - raw_stacks_shared(t->raw + ABI_MAX_FRAMES, t->known,
+							      raw->frames + n, n);
 	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
 	struct raw_frame *frames = t->raw + ABI_MAX_FRAMES - n;
 	uint32_t *ids = t->ids + ABI_MAX_FRAMES - n;
@@ -97,6 +86,8 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 	if (len < offsetof(struct raw_extra, kernel) || x->nkernel > RAW_KERNEL_FRAMES ||
 	    len < offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]))
 		return -EBADMSG;
+	if (process_must_confirm(p, x, len))
+		return process_confirm(p, x, len);
 	t = process_thread(p, x->tid, x->interp_id);
 	if (!t)
 		return process_without_memory(p, x->tid, -ENOMEM);
@@ -111,6 +102,8 @@ int process_async(struct process *p, const struct raw_async *raw, size_t len)
 
 	if (!process_async_is_whole(raw, len))
 		return -EBADMSG;
+	if (process_must_confirm(p, raw, len))
+		return process_confirm(p, raw, len);
 	t = process_thread(p, raw->tid, raw->interp_id);
 	if (t && !t->async)
 		t->async = calloc(1, sizeof(*t->async));

@@ -218,6 +218,16 @@ static int check_filled(struct symbolizer *sym, uint64_t addr, uint32_t identity
 	return err == -ESRCH ? 0 : err;
 }
 
+int symbolizer_check(struct symbolizer *sym, uint64_t code, uint32_t id)
+{
+	const struct target_mem mem = { read_process, sym };
+	int err = code_check(&mem, &sym->image->layout, code, id);
+
+	if (err == -ESRCH)
+		sym->gone = true;
+	return err;
+}
+
 static size_t code_size(const struct code_object *code)
 {
 	return code->linetable_len + code->file_len + code->name_len;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pywindow.bpf.h - windows of time in which code objects are not read again.
+ *
+ * Up to 3.11 no counter of the interpreter changes when a code object is replaced, so each sample
+ * has to read all code objects and names of its stack: memory that the program itself does not
+ * touch. A process therefore has windows: what a CPU has read since the window began serves the
+ * samples of that window unread. User space holds them back until the same code objects were read
+ * again, after them, with the same fingerprints (user/resolve/confirm.h). What was the same before
+ * and after was the same in between.
+ *
+ * A code object that is freed and made again in one window, with another one at its address in
+ * between, would not be noticed. So only a code object that was read STEADY_READS times, each time
+ * the same, is served unread, and never one at an address where another one was seen.
+ */
+#ifndef TACHBPF_PYWINDOW_H
+#define TACHBPF_PYWINDOW_H
+
+#include "pyscratch.bpf.h"
+
+/*
+ * A window lasts no longer than this share of the time for which the process was sampled: when it
+ * ends, nobody can read its code objects again, and only so many samples lose their names.
+ */
+#define WINDOW_SHARE 1024
+#define STEADY_READS 64
+
+/* py_proc.window counts in units of 2^WINDOW_SHIFT ns, modulo 2^32. */
+#define WINDOW_SHIFT 10
+
+/* How long a window of the process may last, in ns. */
+static __always_inline u64 window_length(const struct py_proc *p)
+{
+	u64 share = p->ticks * cfg_period_ns / WINDOW_SHARE;
+
+	return share < cfg_window_ns ? share : cfg_window_ns;
+}
+
+/*
+ * The sample that began at now is of the process' window, or begins the next one. Two CPUs may both
+ * begin one; then the later one counts, and what the other has read is read again.
+ */
+static __always_inline void enter_window(struct walk *w, struct py_proc *p, u64 now)
+{
+	u64 now_units = now >> WINDOW_SHIFT, age = (u32)(now_units - p->window);
+
+	if (age << WINDOW_SHIFT >= window_length(p)) {
+		p->window = now_units;
+		age = 0;
+	}
+	w->window_ns = (now_units - age) << WINDOW_SHIFT;
+	w->window = (p->ident ^ 0xd6e8feb86659fd93ULL) + w->window_ns * 0x9e3779b97f4a7c15ULL;
+}
+
+#endif
