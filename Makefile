@@ -336,6 +336,7 @@ check-e2e: $(READY) ## profiles of a few real interpreters (root; JOBS=1, PYTEST
 	$(PYTESTS) e2e tests/e2e $(PYTESTFLAGS)
 
 check-bpf truth-bpf: $(addprefix $(O)/tests/bpf/,capture_program fault_program heap_program native_program)
+truth-bpf: $(O)/tests/bench/read_cost $(O)/tests/bench/read_cost.bpf.o
 check-bpf: $(READY) ## the BPF side's own counters (root; JOBS=1, PYTESTFLAGS="-k NAME")
 	$(FORGET)
 	$(PYTESTS) bpf tests/bpf $(PYTESTFLAGS)
@@ -373,6 +374,17 @@ bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_churn.py
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_select.py
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_wait.py
+
+# Ratios that make check-truth compares with: tests/bench/budget.json, written by budget.
+READ_COST = $(O)/tests/bench/read_cost
+$(READ_COST): | $(O)/tests/bench/read_cost.bpf.o
+truth-bpf budget check-budget: export READ_COST := $(abspath $(READ_COST))
+.PHONY: budget check-budget
+budget check-budget: $(O)/tachbpf $(ELF_PROGRAM) $(READ_COST) $(if $(PREPARED),,interpreters)
+budget: ## record the budget anew: tests/bench/budget.json (root; two minutes)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/budget.py
+check-budget: ## has a sample become dearer than tests/bench/budget.json says? A part of check-truth (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/budget.py --check
 
 .PHONY: bench-hostile soak soak-hostile
 bench-hostile: $(O)/tachbpf ## how long a sample of a hostile target takes at worst (root)

@@ -1,19 +1,47 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """BPF programs and maps in the kernel, as bpftool shows them."""
 import contextlib
+import ctypes
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
 from processes import TIMEOUT
 
+SYS_BPF = {"x86_64": 321, "aarch64": 280}    # include/uapi/asm/unistd*.h
+BPF_ENABLE_STATS = 32                       # enum bpf_cmd of include/uapi/linux/bpf.h
+
+
+def fields(info):
+    """What a file of /proc/PID/fdinfo says: name -> word. Empty: it is gone."""
+    with contextlib.suppress(OSError):
+        return dict(re.findall(r"^(\w+):\s*(\S+)$", Path(info).read_text(), re.M))
+    return {}
+
+
+def held(pid, what):
+    """Descriptor -> fields, of those that a process holds and that have that field: "prog_id",
+    "map_id"."""
+    found = {}
+    with contextlib.suppress(OSError):
+        for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+            said = fields(info)
+            if what in said:
+                found[int(info.name)] = said
+    return found
+
+
+def program_name(prog_id):
+    """Of a program in the kernel; empty if it is gone."""
+    done = subprocess.run(["bpftool", "-j", "prog", "show", "id", str(prog_id)], check=False,
+                          capture_output=True, text=True, timeout=TIMEOUT)
+    return "" if done.returncode else json.loads(done.stdout).get("name", "")
+
 
 def map_entries(pid, name):
     """The keys in a process' BPF map of that name, each a 32-bit number."""
-    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
-        said = dict(re.findall(r"^(\w+):\s*(\S+)$", info.read_text(), re.M))
-        if "map_id" not in said:
-            continue
+    for said in held(pid, "map_id").values():
         shown = subprocess.run(["bpftool", "-j", "map", "show", "id", said["map_id"]],
                                capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
         if json.loads(shown)["name"] != name:
@@ -27,14 +55,16 @@ def map_entries(pid, name):
 
 @contextlib.contextmanager
 def bpf_stats():
-    """The kernel counts what BPF programs take."""
-    stats = Path("/proc/sys/kernel/bpf_stats_enabled")
-    before = stats.read_text()
-    stats.write_text("1")
+    """The kernel counts what BPF programs take, as long as anybody holds such a descriptor: whoever
+    else switches it off beside us does not matter."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    fd = libc.syscall(SYS_BPF[os.uname().machine], BPF_ENABLE_STATS, bytes(4), 4)
+    if fd < 0:
+        raise OSError(ctypes.get_errno(), "the kernel does not count what BPF programs take")
     try:
         yield
     finally:
-        stats.write_text(before)
+        os.close(fd)
 
 
 def bpf_programs(*named):

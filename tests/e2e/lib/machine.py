@@ -16,6 +16,13 @@ FILES = {
 }
 
 
+def description():
+    """CPUs and kernel, in a line for those who read a figure."""
+    models = [line.partition(":")[2].strip() for line in lines_of("/proc/cpuinfo", ("model name",))]
+    model = models[0] if models else os.uname().machine
+    return f"{model}, {os.cpu_count()} CPUs, Linux {os.uname().release}"
+
+
 def lines_of(path, wanted):
     try:
         lines = Path(path).read_text().splitlines()

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""The budget's figures: from rounds of measuring to ratios, from ratios to bounds and verdicts.
+
+Nothing is measured here. A round is
+{"reads": {"warm": ns, "cold": ns}, "walks": {"3.11": {"5": WALK, "120": WALK}}} with WALK
+{"ns": of a sample, "ring": bytes of a sample in the ring buffer, "file": bytes of a sample in the file}.
+"""
+import itertools
+from dataclasses import dataclass
+
+LOW, HIGH = "5", "120"      # depths
+# The least margin of each unit: what another build of the same Python, or another CPU, may differ by.
+LEAST_MARGIN = {"warm reads": 1.15, "bytes": 1.05}
+MOST_MARGIN = 1.5           # beyond that the machine was too busy to record
+INSTRUCTIONS_MARGIN = 1.20  # as in tests/kernels/judge.py: other compilers, other verifiers
+ADVICE = {
+    "warm reads": "a sample reads more of its target, or does more with it: make bench shows where "
+                  "(depth, version)",
+    "bytes": "a record has grown (bpf/abi.h), or its file (docs/tach.md)",
+    "instructions": "the verifier has more paths to look at: simplify the program",
+}
+
+
+@dataclass
+class Figure:
+    value: float
+    unit: str
+
+
+def least(rounds, minor, depth, what):
+    return min(r["walks"][minor][depth][what] for r in rounds)
+
+
+def walk_figures(rounds, minor, unit_ns, unit):
+    """What a frame takes (the slope between two depths), and a sample without its frames."""
+    low, high = (least(rounds, minor, depth, "ns") for depth in (LOW, HIGH))
+    frame = (high - low) / (int(HIGH) - int(LOW))
+    yield f"walk, CPython {minor}: a frame", Figure(frame / unit_ns, unit)
+    yield (f"walk, CPython {minor}: a sample without its frames",
+           Figure((low - int(LOW) * frame) / unit_ns, unit))
+
+
+def read_ns(rounds, kind):
+    return min(r["reads"][kind] for r in rounds)
+
+
+def in_reads(rounds, kind):
+    """The walks in reads of that kind: name -> Figure."""
+    unit = read_ns(rounds, kind)
+    return {name: figure for minor in rounds[0]["walks"]
+            for name, figure in walk_figures(rounds, minor, unit, f"{kind} reads")}
+
+
+def figures(rounds):
+    """What is judged: name -> Figure."""
+    found = in_reads(rounds, "warm")
+    for minor in rounds[0]["walks"]:
+        for depth in (LOW, HIGH):
+            for what, where in (("ring", "ring buffer"), ("file", "file")):
+                found[f"{where}, CPython {minor}: a sample of {depth} frames"] = Figure(
+                    least(rounds, minor, depth, what), "bytes")
+    return found
+
+
+def margins(rounds):
+    """name -> by what a figure may be larger another time: twice the range in which it is when it
+    is computed from half of the rounds, each half there is; LEAST_MARGIN at least."""
+    halves = [figures(half) for half in itertools.combinations(rounds, (len(rounds) + 1) // 2)]
+    found = {}
+    for name, figure in figures(rounds).items():
+        values = [half[name].value for half in halves]
+        spread = (max(values) - min(values)) / figure.value
+        found[name] = max(LEAST_MARGIN[figure.unit], 1 + 2 * spread)
+    return found
+
+
+def record(rounds):
+    """The part of budget.json that is the same on each machine."""
+    allowed, cold = margins(rounds), in_reads(rounds, "cold")
+    return {name: {"value": round(f.value, 3), "unit": f.unit, "margin": round(allowed[name], 3),
+                   **({"cold reads": round(cold[name].value, 3)} if name in cold else {})}
+            for name, f in figures(rounds).items()}
+
+
+def rose(name, value, recorded, margin, unit):
+    """What is wrong with a figure, or None."""
+    if value <= recorded * margin:
+        return None
+    return (f"{name}: {value:.4g} {unit}, recorded {recorded:.4g}: {100 * (value / recorded - 1):.0f} % "
+            f"more, {100 * (margin - 1):.0f} % are allowed; {ADVICE[unit]}")
+
+
+def judge(found, recorded):
+    """The figures that rose by more than they may."""
+    said = []
+    for name, figure in found.items():
+        if name not in recorded:
+            said.append(f"{name}: is not recorded")
+            continue
+        was = recorded[name]
+        said.append(rose(name, figure.value, was["value"], was["margin"], figure.unit))
+    return [s for s in said if s]
+
+
+def judge_instructions(found, recorded):
+    """found, recorded: mode -> program -> instructions that the verifier looked at."""
+    said = []
+    for mode, programs in found.items():
+        for program, n in programs.items():
+            was = recorded.get(mode, {}).get(program)
+            name = f"verifier, {mode}: {program}"
+            said.append(rose(name, n, was, INSTRUCTIONS_MARGIN, "instructions") if was
+                        else f"{name}: is not recorded")
+    return [s for s in said if s]

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * read_cost.c - what a read of a process' memory takes in a BPF program at a tick: cold and warm.
+ *
+ * read_cost OBJECT CPU: a child process spins on that CPU; read_cost.bpf.c, attached to a clock of
+ * it, chases pointers through its memory. Prints one line of JSON: ns a read, of RUNS_MAX runs of
+ * READS reads the fastest and the median. It is what other times of the same machine are divided by.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/util.h"
+#include "tests/bench/read_cost.h"
+
+#define LINE_WORDS 8			/* 64 bytes */
+#define COLD_BYTES (96u << 20)		/* more than caches hold: no line is read twice before all others */
+#define LINES (COLD_BYTES / 64)
+#define RATE 10000
+#define PATIENCE_S 60
+
+static uint64_t random_state = 88172645463325252u;
+
+/* xorshift64: the same order in each run. */
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* One circle through all lines in random order: each holds the address of the next (Sattolo). */
+static void link_lines(uint64_t *memory)
+{
+	uint32_t *order = malloc(LINES * sizeof(*order)), i, j, swap;
+
+	if (!order)
+		exit(1);
+	for (i = 0; i < LINES; i++)
+		order[i] = i;
+	for (i = LINES - 1; i > 0; i--) {
+		j = next_random() % i;
+		swap = order[i];
+		order[i] = order[j];
+		order[j] = swap;
+	}
+	for (i = 0; i < LINES; i++)
+		memory[(size_t)order[i] * LINE_WORDS] =
+			(uintptr_t)&memory[(size_t)order[(i + 1) % LINES] * LINE_WORDS];
+	free(order);
+}
+
+static uint64_t *cold_memory(void)
+{
+	uint64_t *memory = mmap(NULL, COLD_BYTES, PROT_READ | PROT_WRITE,
+				MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return NULL;
+	madvise(memory, COLD_BYTES, MADV_NOHUGEPAGE);	/* as the heap of a Python */
+	link_lines(memory);
+	return memory;
+}
+
+/* The child: it only computes, so that each tick of its clock finds it. */
+static void spin(int cpu)
+{
+	cpu_set_t only;
+
+	CPU_ZERO(&only);
+	CPU_SET(cpu, &only);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (sched_setaffinity(0, sizeof(only), &only))
+		_exit(1);
+	for (;;)
+		__asm__ volatile("" ::: "memory");
+}
+
+static struct bpf_link *attach(struct bpf_program *prog, pid_t pid)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.freq = 1,
+		.sample_freq = RATE,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, pid, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? NULL : bpf_program__attach_perf_event(prog, fd);
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void print_kind(const struct read_state *s, enum read_kind kind, const char *name)
+{
+	static double ns[RUNS_MAX];
+	unsigned int i;
+
+	for (i = 0; i < s->runs; i++)
+		ns[i] = (double)s->ns[i][kind] / READS;
+	qsort(ns, s->runs, sizeof(ns[0]), by_size);
+	printf("\"%s\": {\"least\": %.2f, \"median\": %.2f}", name, ns[0], ns[s->runs / 2]);
+}
+
+/* Until all runs are noted; the child gets no CPU for ever if that takes longer than PATIENCE_S. */
+static int wait_runs(struct bpf_map *map, struct read_state *s)
+{
+	struct timespec turn = { .tv_nsec = 10000000 };
+	uint32_t zero = 0;
+	int i;
+
+	for (i = 0; i < PATIENCE_S * 100; i++) {
+		if (bpf_map__lookup_elem(map, &zero, sizeof(zero), s, sizeof(*s), 0))
+			return -errno;
+		if (s->runs == RUNS_MAX)
+			return 0;
+		nanosleep(&turn, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+static int measure(struct bpf_object *obj, pid_t pid, struct read_state *s)
+{
+	struct bpf_map *map = bpf_object__find_map_by_name(obj, "state");
+	struct bpf_program *prog = bpf_object__find_program_by_name(obj, "time_reads");
+	struct bpf_link *link;
+	uint32_t zero = 0;
+	int err;
+
+	if (!map || !prog)
+		return -ENOENT;
+	err = bpf_map__update_elem(map, &zero, sizeof(zero), s, sizeof(*s), 0);
+	if (err)
+		return err;
+	link = attach(prog, pid);
+	if (!link)
+		return -errno;
+	err = wait_runs(map, s);
+	bpf_link__destroy(link);
+	return err ? err : s->failed ? -EFAULT : 0;
+}
+
+int main(int argc, char **argv)
+{
+	static struct read_state s;
+	static uint64_t warm[LINE_WORDS] __attribute__((aligned(64)));
+	struct bpf_object *obj;
+	uint64_t *cold = cold_memory();
+	pid_t child;
+	int err;
+
+	if (argc != 3 || !cold) {
+		fprintf(stderr, "usage: read_cost OBJECT CPU\n");
+		return 2;
+	}
+	warm[0] = (uintptr_t)warm;
+	s.next[READ_WARM] = (uintptr_t)warm;
+	s.next[READ_COLD] = (uintptr_t)cold;
+	child = fork();
+	if (!child)
+		spin(atoi(argv[2]));
+	obj = bpf_object__open_file(argv[1], NULL);
+	err = !obj || bpf_object__load(obj) ? -errno : measure(obj, child, &s);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	if (err) {
+		fprintf(stderr, "read_cost: %s\n", strerror(-err));
+		return 1;
+	}
+	printf("{");
+	print_kind(&s, READ_WARM, "warm");
+	printf(", ");
+	print_kind(&s, READ_COLD, "cold");
+	printf("}\n");
+	bpf_object__close(obj);
+	return 0;
+}
