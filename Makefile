@@ -370,10 +370,16 @@ check-waiting: $(READY) ## times of waiting as threads measure them; wants a mac
 	$(PYTESTS) waiting tests/e2e/capture/test_wait_truth.py $(PYTESTFLAGS)
 
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
-	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench.py $(BENCHFLAGS)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench.py --json $(O)/bench.json $(BENCHFLAGS)
+	$(PYTHON) tests/bench/picture.py $(O)/bench.json docs/overhead.svg
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_churn.py
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_select.py
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_wait.py
+
+.PHONY: bench-picture
+bench-picture: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## docs/overhead.svg from fewer interpreters: two minutes (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench.py --quick --seconds 0.4 --json $(O)/bench.json $(BENCHFLAGS)
+	$(PYTHON) tests/bench/picture.py $(O)/bench.json docs/overhead.svg
 
 # Ratios that make check-truth compares with: tests/bench/budget.json, written by budget.
 READ_COST = $(O)/tests/bench/read_cost

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench: what a sample costs, in the kernel and in user space, and beside the peers.
 
-Kernel cost is the kernel's own count (bpf_stats) of the perf-event program,
-with the target pinned to one CPU and only that CPU sampled: idle ticks would
-dilute it. The switch is put back as it was.
+How a sample is measured is in sample_cost.py. --json FILE: all figures, from which picture.py draws
+docs/overhead.svg. --quick: what the picture needs (make bench-picture).
 """
 import argparse
-import contextlib
 import json
 import os
 import shutil
@@ -20,33 +18,23 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 
 import interpreters  # noqa: E402
-from bpf_objects import bpf_stats  # noqa: E402
+import sample_cost  # noqa: E402
+from bpf_objects import bpf_stats, held  # noqa: E402
+from machine import description  # noqa: E402
 from processes import cpu_s, kill, online_cpus  # noqa: E402
 from recording import Recording, succeeded  # noqa: E402
 
 DEPTHS = (5, 20, 60, 120)
-KERNEL_RATE = 10000
 TOOL_RATE = 999
-PYSPY = "py-spy==0.4.1"
+PYSPY, AUSTIN = ("py-spy", "py-spy==0.4.1"), ("austin", "austin-dist==3.7.0")
+# For the picture: one of each group of versions, and the oldest.
+QUICK = ("pyenv-3.6.15", "bullseye-3.9", "pyenv-3.10.13", "system-3.11", "pyenv-3.12.1",
+         "sid-3.13", "sid-3.14", "sid-3.15")
 AIMS = ("aims: kernel <= 1000 ns + 20 ns a frame; user <= 2 us a sample; "
         "whole tool <= 1 % of a core at 999 Hz")
-
-
-@contextlib.contextmanager
-def busy(interpreter, scratch, depth, kind, cpu):
-    """A process that burns one CPU under a stack of that depth."""
-    process = subprocess.Popen(
-        ["taskset", "-c", str(cpu), *interpreter.command(scratch / "stack.py", depth, kind)],
-        stdout=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        if process.stdout.readline() != "ready\n":
-            raise SystemExit(f"bench: {interpreter} did not start")
-        yield process.pid
-    finally:
-        kill(process)
 
 
 def perf_programs():
@@ -67,47 +55,46 @@ def window(pid, known, seconds):
             sum(after[i][1] - before[i][1] for i in ours), user)
 
 
-def kernel_cost(pid, cpu, scratch, seconds):
-    """(kernel ns a sample, user us a sample, samples a tick) at 10 kHz on one CPU.
-
-    The median of five intervals: what else runs on this machine disturbs some. Ticks in
-    other processes are cheap; their cost is left in, but they do not count as samples.
-    """
-    others = ",".join(str(c) for c in range(online_cpus()) if c != cpu) or str(cpu)
-    known = perf_programs()
-    argv = ["-p", pid, "-C", cpu, "-r", KERNEL_RATE, "-o", scratch / "bench.tach", "--force",
-            "--json"]
-    with Recording(argv, prefix=["taskset", "-c", others]) as recording:
-        recording.wait_recording(cpus=1)
-        time.sleep(0.3)                 # the first samples resolve every name
-        windows = [window(recording.process.pid, known, seconds / 5) for _ in range(5)]
-        summary = succeeded(recording.stop()).summary
-    (scratch / "bench.tach").unlink()
-    hit = summary["samples"] / summary["ticks"]["delivered"]
-    return (statistics.median(ns / (ticks * hit) for ticks, ns, _ in windows),
-            statistics.median(1e6 * user / (ticks * hit) for ticks, _, user in windows), hit)
+def costs(found, kinds, scratch, args):
+    """(interpreter, kind, depth) -> a Cost of each round. Rounds are interleaved: what disturbs the
+    machine for a while disturbs all of them."""
+    cpu, got = online_cpus() - 1, {}
+    for _ in range(args.rounds):
+        for key in ((i, kind, d) for i in found for kind in kinds for d in args.depth or DEPTHS):
+            with sample_cost.busy(key[0], scratch, key[2], key[1], cpu) as pid:
+                got.setdefault(key, []).append(
+                    sample_cost.measure(pid, cpu, scratch,
+                                        max(1, round(args.seconds / sample_cost.WINDOW_S))))
+    return got
 
 
-def bench_kernel(found, scratch, seconds, depths):
-    cpu = online_cpus() - 1
-    print(f"\nkernel: ns a sample by bpf_stats, and user us a sample, at {KERNEL_RATE} Hz"
-          f"\n(aims: {', '.join(str(1000 + 20 * d) for d in depths)} ns; 2 us)")
-    print(f"{'interpreter':14} {'functions':10}"
-          + "".join(f"{'ns @' + str(d):>10}" for d in depths)
-          + "".join(f"{'us @' + str(d):>9}" for d in depths) + "   samples/tick")
-    worst = 0.0
-    for interpreter in found:
-        for kind in ("distinct", "recursion"):
-            rows = []
-            for depth in depths:
-                with bpf_stats(), busy(interpreter, scratch, depth, kind, cpu) as pid:
-                    rows.append(kernel_cost(pid, cpu, scratch, seconds))
-            print(f"{interpreter.name:14} {kind:10}" + "".join(f"{ns:10.0f}" for ns, _, _ in rows)
-                  + "".join(f"{us:9.2f}" for _, us, _ in rows)
-                  + f"   {min(hit for _, _, hit in rows):.3f}"
-                  + ("  (disturbed)" if min(hit for _, _, hit in rows) < 0.9 else ""), flush=True)
-            worst = max([worst] + [ns / (1000 + 20 * d) for (ns, _, _), d in zip(rows, depths)])
+def figures(key, rounds):
+    """A row of the JSON file: of all windows of all rounds."""
+    interpreter, kind, depth = key
+    ns = [v for cost in rounds for v in cost.kernel_ns]
+    us = [v for cost in rounds for v in cost.user_us]
+    return {"interpreter": interpreter.name, "version": "%d.%d" % interpreter.minor,
+            "functions": kind, "depth": depth, "ns": round(min(ns)),
+            "median_ns": round(statistics.median(ns)), "user_us": round(statistics.median(us), 3)}
+
+
+def bench_kernel(found, scratch, args):
+    """Measures, prints a table, and returns rows of figures."""
+    depths = args.depth or DEPTHS
+    print(f"\nkernel: ns a sample by bpf_stats at {sample_cost.RATE} Hz, of all windows of "
+          f"{args.rounds} rounds the fastest and the median; user: µs a sample, the median\n"
+          f"(aims: {', '.join(str(1000 + 20 * d) for d in depths)} ns; 2 µs)")
+    kinds = ("distinct",) if args.quick else ("distinct", "recursion")
+    rows = [figures(key, rounds) for key, rounds in costs(found, kinds, scratch, args).items()]
+    print(f"{'interpreter':14} {'functions':10}" + "".join(f"{'ns @' + str(d):>14}" for d in depths)
+          + "".join(f"{'µs @' + str(d):>9}" for d in depths))
+    for name, kind in dict.fromkeys((r["interpreter"], r["functions"]) for r in rows):
+        mine = [r for r in rows if (r["interpreter"], r["functions"]) == (name, kind)]
+        print(f"{name:14} {kind:10}" + "".join(f"{r['ns']:7}{r['median_ns']:7}" for r in mine)
+              + "".join(f"{r['user_us']:9.2f}" for r in mine), flush=True)
+    worst = max(r["ns"] / (1000 + 20 * r["depth"]) for r in rows)
     print(f"worst against the aim: {100 * worst:.0f} % of 1000 ns + 20 ns a frame")
+    return rows
 
 
 def measured_cpu(pid, seconds):
@@ -117,20 +104,25 @@ def measured_cpu(pid, seconds):
     return 100 * (cpu_s(pid) - start) / (time.monotonic() - clock)
 
 
-def tool_ours(pid, cpu, scratch, seconds):
-    """tachbpf's own CPU %, and the CPU % its BPF program takes from everyone."""
-    known = perf_programs()
-    with bpf_stats(), Recording(["-p", pid, "-r", TOOL_RATE, "-o", scratch / "tool.tach",
-                                 "--force", "--json"]) as recording:
+def kernel_s(pid):
+    """Seconds that a process' BPF programs took so far."""
+    programs = {said["prog_id"]: int(said["run_time_ns"]) for said in held(pid, "prog_id").values()
+                if "run_time_ns" in said}
+    return sum(programs.values()) / 1e9
+
+
+def tool_ours(pid, scratch, seconds):
+    """tachbpf's own CPU %, and the CPU % its BPF programs take from everyone."""
+    with Recording(["-p", pid, "-r", TOOL_RATE, "-o", scratch / "tool.tach", "--force",
+                    "--json"]) as recording:
         recording.wait_recording()
         time.sleep(0.5)
-        before = perf_programs()
+        before = kernel_s(recording.process.pid)
         own = measured_cpu(recording.process.pid, seconds)
-        after = perf_programs()
+        in_kernel = kernel_s(recording.process.pid) - before
         succeeded(recording.stop())
     (scratch / "tool.tach").unlink()
-    in_kernel = sum(after[i][1] - before[i][1] for i in after if i not in known)
-    return own, 100 * in_kernel / 1e9 / seconds
+    return own, 100 * in_kernel / seconds
 
 
 def tool_peer(argv, seconds, settle=1.5):
@@ -152,75 +144,106 @@ def tachyon(pid, scratch):
             str(scratch / "tachyon.bin"), str(pid)]
 
 
-def pyspy(scratch):
-    """Path of py-spy, got from PyPI into the scratch directory; None if it cannot be had."""
-    at_hand = shutil.which("py-spy")
+def from_pypi(scratch, program, package):
+    """Path of a program that is at hand, or got from PyPI into the scratch directory; None if it
+    cannot be had."""
+    at_hand = shutil.which(program)
     if at_hand:
         return at_hand
     done = subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--target",
-                           str(scratch / "pyspy"), PYSPY], capture_output=True, timeout=300)
-    path = scratch / "pyspy" / "bin" / "py-spy"
+                           str(scratch / program), package], capture_output=True, timeout=300)
+    path = scratch / program / "bin" / program
     return str(path) if done.returncode == 0 and path.exists() else None
+
+
+def pyspy(scratch):
+    return from_pypi(scratch, *PYSPY)
 
 
 def say(name, target, percent, note=""):
     print(f"{name:34} {target:14} {percent:8.2f} %  {note}", flush=True)
 
 
+def peers(name, pid, scratch):
+    """(name, argv) of the profilers that can be run beside us on that interpreter; argv None:
+    it cannot be had."""
+    if name == "sid-3.15":
+        return [("CPython 3.15 profiling.sampling", tachyon(pid, scratch))]
+    spy, austin = pyspy(scratch), from_pypi(scratch, *AUSTIN)
+    return [("py-spy", spy and [spy, "record", "-r", str(TOOL_RATE), "-d", "600", "-f", "raw", "-o",
+                                str(scratch / "spy.txt"), "-p", str(pid)]),
+            ("austin", austin and [austin, "-i", str(1000000 // TOOL_RATE), "-o",
+                                   str(scratch / "austin.txt"), "-p", str(pid)])]
+
+
+def bench_peers(name, pid, scratch, seconds):
+    for tool, argv in peers(name, pid, scratch):
+        if not argv:
+            print(f"{tool}: missing (pip could not install it)")
+            continue
+        percent, why = tool_peer(argv, seconds)
+        if percent is None:
+            print(f"{tool}: did not run: {why}")
+            continue
+        say(tool, name, percent)
+        yield {"tool": tool, "interpreter": name, "percent": round(percent, 3)}
+
+
 def bench_tool(found, scratch, seconds):
-    cpu = online_cpus() - 1
+    """Measures, prints, and returns rows of figures."""
+    cpu, rows = online_cpus() - 1, []
     print(f"\nwhole tool: CPU % of one core at {TOOL_RATE} Hz, one busy process, depth 20"
           " (aim: 1 %)")
     by_name = {i.name: i for i in found}
-    spy = pyspy(scratch)
     for name in ("system-3.11", "sid-3.15"):
         if name not in by_name:
             print(f"{name}: missing")
             continue
-        with busy(by_name[name], scratch, 20, "distinct", cpu) as pid:
-            own, in_kernel = tool_ours(pid, cpu, scratch, seconds)
+        with sample_cost.busy(by_name[name], scratch, 20, "distinct", cpu) as pid:
+            own, in_kernel = tool_ours(pid, scratch, seconds)
             say("tachbpf", name, own + in_kernel, f"user {own:.2f} + kernel {in_kernel:.2f}")
-            if name == "sid-3.15":
-                peer, why = tool_peer(tachyon(pid, scratch), seconds)
-                label = "CPython 3.15 profiling.sampling"
-            elif spy:
-                peer, why = tool_peer([spy, "record", "-r", str(TOOL_RATE), "-d", "600", "-f",
-                                       "raw", "-o", str(scratch / "spy.txt"), "-p", str(pid)],
-                                      seconds)
-                label = "py-spy"
-            else:
-                print("py-spy: missing (pip could not install it)")
-                continue
-            if peer is None:
-                print(f"{label}: did not run: {why}")
-            else:
-                say(label, name, peer)
+            rows.append({"tool": "tachbpf", "interpreter": name,
+                         "percent": round(own + in_kernel, 3)})
+            rows += bench_peers(name, pid, scratch, seconds)
+    return rows
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--seconds", type=float, default=1.0, help="per kernel figure")
+    parser.add_argument("--seconds", type=float, default=1.0, help="per kernel figure and round")
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--interpreter", action="append",
                         help="only these (default: all but debug builds)")
     parser.add_argument("--depth", type=int, action="append",
                         help="only these (default: 5 20 60 120)")
     parser.add_argument("--only", choices=("kernel", "tool"))
-    args = parser.parse_args()
+    parser.add_argument("--quick", action="store_true", help="what the picture needs")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    return parser.parse_args()
+
+
+def main():
+    args = options()
     if os.geteuid() != 0:
         raise SystemExit("bench: needs root: sudo make bench")
-    found = [i for i in interpreters.discover()
-             if (i.name in args.interpreter if args.interpreter else not i.debug)]
+    wanted = args.interpreter or (QUICK if args.quick else None)
+    found = [i for i in interpreters.discover() if (i.name in wanted if wanted else not i.debug)]
     scratch = Path(tempfile.mkdtemp(prefix="tachbpf-bench-", dir="/tmp"))
+    said = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "machine": description(),
+            "rate_hz": sample_cost.RATE, "tool_rate_hz": TOOL_RATE, "rounds": args.rounds}
     try:
         scratch.chmod(0o755)
         shutil.copy(HERE / "stack.py", scratch)
-        print(f"tachbpf bench on {online_cpus()} CPUs, kernel {os.uname().release}\n{AIMS}")
-        if args.only != "tool":
-            bench_kernel(found, scratch, args.seconds, args.depth or DEPTHS)
-        if args.only != "kernel":
-            bench_tool(found, scratch, 10 * args.seconds)
+        print(f"tachbpf bench on {description()}\n{AIMS}")
+        with sample_cost.before_others(online_cpus() - 1), bpf_stats():
+            if args.only != "tool":
+                said["kernel"] = bench_kernel(found, scratch, args)
+            if args.only != "kernel":
+                said["tools"] = bench_tool(found, scratch, (5 if args.quick else 10) * args.seconds)
     finally:
         shutil.rmtree(scratch)
+    if args.json:
+        args.json.write_text(json.dumps(said, indent=1) + "\n")
 
 
 if __name__ == "__main__":

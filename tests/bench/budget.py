@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""make budget: ratios that do not depend on the machine, recorded in budget.json (docs/testing.md).
+"""make budget: ratios that do not depend on the machine, recorded in budget.json.
 
---check compares with budget.json instead (tests/bpf/test_budget.py does so, too). In the environment:
-TACHBPF, READ_COST (the program of read_cost.c, its BPF object beside it).
+--check compares with it instead, as tests/bpf/test_budget.py does. docs/testing.md says what the
+figures are (The budget). In the environment: TACHBPF, READ_COST (the program of read_cost.c, with
+its BPF object beside it).
 """
 import argparse
 import contextlib
@@ -31,9 +32,10 @@ from recording import Recording, succeeded  # noqa: E402
 RECORDED = HERE / "budget.json"
 ROUNDS = 5
 WINDOWS = 6
-# One for each way in which a walk costs: frames and code objects read one by one, code objects read
-# one by one, neither. The builds that are preferred are those that most machines have.
-MINORS = {(3, 9): ("bullseye-3.9",), (3, 11): ("system-3.11", "bookworm-3.11"), (3, 13): ("sid-3.13",)}
+# One for each way in which a walk costs: frames and code objects are read one by one; code objects
+# are; neither is. Then the builds that are preferred.
+MINORS = {(3, 9): ("bullseye-3.9",), (3, 11): ("system-3.11", "bookworm-3.11"),
+          (3, 13): ("sid-3.13",)}
 MODES = {
     "-p": [], "-a": ["-a"], "-a --native": ["-a", "--native"], "-a --async": ["-a", "--async"],
     "-a -m wall": ["-a", "-m", "wall"], "-a -m offcpu": ["-a", "-m", "offcpu"],
@@ -166,11 +168,14 @@ class Measured:
         """The same of the verifier; None: this kernel is not recorded."""
         if kernel() not in recorded["instructions"]:
             return None
-        return arithmetic.judge_instructions(self.instructions(), recorded["instructions"][kernel()])
+        return arithmetic.judge_instructions(self.instructions(),
+                                             recorded["instructions"][kernel()])
 
 
 def read_recorded():
-    return json.loads(RECORDED.read_text()) if RECORDED.exists() else {"figures": {}, "instructions": {}}
+    if not RECORDED.exists():
+        return {"figures": {}, "instructions": {}}
+    return json.loads(RECORDED.read_text())
 
 
 def show(figures, before):
@@ -186,7 +191,8 @@ def show_instructions(found, before):
     print(f"\ninstructions verified, {kernel()} (in brackets: before)")
     for mode, programs in found.items():
         print(f"{mode}: " + ", ".join(
-            f"{program} {n}" + (f" ({was})" if (was := before.get(mode, {}).get(program, n)) != n else "")
+            f"{program} {n}"
+            + (f" ({was})" if (was := before.get(mode, {}).get(program, n)) != n else "")
             for program, n in programs.items()))
 
 
@@ -197,7 +203,7 @@ def write(measured):
     show(figures, recorded["figures"])
     show_instructions(found, recorded["instructions"].get(kernel(), {}))
     for name in (n for n, f in figures.items() if f["margin"] > arithmetic.MOST_MARGIN):
-        print(f"{name}: its rounds differ too much to be a bound: record again on a quieter machine")
+        print(f"{name}: its rounds differ too much for a bound: record again on a quieter machine")
     pythons = ", ".join(i.name for i in measured.found.values())
     RECORDED.write_text(json.dumps({
         "measured": f"{time.strftime('%Y-%m-%d', time.gmtime())}, {description()}, {pythons}, "
@@ -214,7 +220,8 @@ def check(measured):
     said = measured.compare(recorded)
     show(arithmetic.record(measured.rounds), recorded["figures"])
     verifier = measured.compare_instructions(recorded)
-    print(f"the verifier's figures of {kernel()} are not recorded: not compared" if verifier is None else "")
+    if verifier is None:
+        print(f"the verifier's figures of {kernel()} are not recorded: not compared")
     said += verifier or []
     print("\n".join(said) or "within the budget")
     return 1 if said else 0

@@ -3,13 +3,13 @@
 
 Nothing is measured here. A round is
 {"reads": {"warm": ns, "cold": ns}, "walks": {"3.11": {"5": WALK, "120": WALK}}} with WALK
-{"ns": of a sample, "ring": bytes of a sample in the ring buffer, "file": bytes of a sample in the file}.
+{"ns": of a sample, "ring": its bytes in the ring buffer, "file": its bytes in the file}.
 """
 import itertools
 from dataclasses import dataclass
 
 LOW, HIGH = "5", "120"      # depths
-# The least margin of each unit: what another build of the same Python, or another CPU, may differ by.
+# The least margin of each unit: what another build of the same Python may differ by.
 LEAST_MARGIN = {"warm reads": 1.15, "bytes": 1.05}
 MOST_MARGIN = 1.5           # beyond that the machine was too busy to record
 INSTRUCTIONS_MARGIN = 1.20  # as in tests/kernels/judge.py: other compilers, other verifiers
@@ -86,8 +86,9 @@ def rose(name, value, recorded, margin, unit):
     """What is wrong with a figure, or None."""
     if value <= recorded * margin:
         return None
-    return (f"{name}: {value:.4g} {unit}, recorded {recorded:.4g}: {100 * (value / recorded - 1):.0f} % "
-            f"more, {100 * (margin - 1):.0f} % are allowed; {ADVICE[unit]}")
+    return (f"{name}: {value:.4g} {unit}, recorded {recorded:.4g}: "
+            f"{100 * (value / recorded - 1):.0f} % more, {100 * (margin - 1):.0f} % are allowed. "
+            f"{ADVICE[unit]}; if it is worth it: make budget")
 
 
 def judge(found, recorded):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * read_cost.bpf.c - times reads of a process' memory where samples are taken: at a tick of its clock.
+ * read_cost.bpf.c - times reads of a process' memory, where samples are taken: at a tick.
  */
 #include <vmlinux.h>
 #include <bpf/bpf_helpers.h>

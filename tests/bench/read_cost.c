@@ -4,7 +4,7 @@
  *
  * read_cost OBJECT CPU: a child process spins on that CPU; read_cost.bpf.c, attached to a clock of
  * it, chases pointers through its memory. Prints one line of JSON: ns a read, of RUNS_MAX runs of
- * READS reads the fastest and the median. It is what other times of the same machine are divided by.
+ * READS reads the fastest and the median. Other times of the same machine are divided by it.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -26,7 +26,8 @@
 #include "tests/bench/read_cost.h"
 
 #define LINE_WORDS 8			/* 64 bytes */
-#define COLD_BYTES (96u << 20)		/* more than caches hold: no line is read twice before all others */
+/* More than caches hold, and 12 times what all runs read: no line is read twice. */
+#define COLD_BYTES (96u << 20)
 #define LINES (COLD_BYTES / 64)
 #define RATE 10000
 #define PATIENCE_S 60

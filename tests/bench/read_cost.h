@@ -3,7 +3,7 @@
 #ifndef TACHBPF_READ_COST_H
 #define TACHBPF_READ_COST_H
 
-#define READS 32		/* of each kind in a run: a chase as long as the stack of a program */
+#define READS 32		/* of each kind in a run */
 #define RUNS_MAX 4096		/* that are noted */
 
 enum read_kind {
@@ -12,7 +12,7 @@ enum read_kind {
 	READ_KINDS,
 };
 
-/* The memory that is read: where the next read of each kind is. Each line holds the next address. */
+/* Where the next read of each kind is: each line holds the address of the next. And the times. */
 struct read_state {
 	unsigned long long next[READ_KINDS];
 	unsigned int runs;

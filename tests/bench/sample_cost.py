@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a sample costs in the kernel and in user space, measured so that a busy machine shows little.
+"""What a sample costs in the kernel and in user space, on a machine that may be busy.
 
 The target is alone on its CPU as far as the scheduler can do that (before_others()), only that CPU
 is sampled, and a recording is cut into short windows: the fastest is what the code takes, in the
