@@ -23,10 +23,11 @@ sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 
 import cgroups  # noqa: E402
 import interpreters  # noqa: E402
-from bench import busy, window, perf_programs  # noqa: E402
+from bench import window, perf_programs  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
 from processes import kill, online_cpus  # noqa: E402
 from recording import Recording, succeeded  # noqa: E402
+from sample_cost import busy  # noqa: E402
 
 RATE = 10000
 CONTAINERS = 200

@@ -170,9 +170,9 @@ def right_panel(rows, rate):
 def caption(said):
     """How it was measured."""
     lines = (f"Kernel: by bpf_stats at {said['rate_hz']:,} Hz, the fastest 0.1 s of "
-             f"{said['rounds']} rounds: other work on the machine slows the others down. Profiler and",
-             "target run before it (SCHED_FIFO). Whole profiler: CPU time of its process and, of "
-             "tachbpf, of its BPF programs. Scales are logarithmic.")
+             f"{said['rounds']} rounds: other work on the machine slows the others down.",
+             "Profiler and target run before that work (SCHED_FIFO). Whole profiler: CPU time of its "
+             "process and, of tachbpf, of its BPF programs. Logarithmic scales.")
     for at, words in enumerate(lines):
         yield text(26, HEIGHT - 32 + 17 * at, words, class_="small")
 

@@ -44,10 +44,10 @@ def before_others(cpu):
 
 
 @contextlib.contextmanager
-def busy(interpreter, scratch, depth, kind, cpu):
-    """A process that burns one CPU under a stack of that depth; scratch has stack.py."""
+def spinning(interpreter, cpu, *argv):
+    """A script that says "ready" and burns one CPU: its process id."""
     process = subprocess.Popen(
-        ["taskset", "-c", str(cpu), *interpreter.command(scratch / "stack.py", depth, kind)],
+        ["taskset", "-c", str(cpu), *interpreter.command(*argv)],
         stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
         if process.stdout.readline() != "ready\n":
@@ -55,6 +55,11 @@ def busy(interpreter, scratch, depth, kind, cpu):
         yield process.pid
     finally:
         kill(process)
+
+
+def busy(interpreter, scratch, depth, kind, cpu):
+    """A process that burns one CPU under a stack of that depth; scratch has stack.py."""
+    return spinning(interpreter, cpu, scratch / "stack.py", depth, kind)
 
 
 @dataclass
@@ -124,7 +129,7 @@ class Cost:
 
 
 def measure(pid, cpu, scratch, number):
-    """A Cost of a process that is busy() on a CPU, in so many windows; in bpf_stats() and
+    """A Cost of a process that is spinning() on a CPU, in so many windows; in bpf_stats() and
     before_others()."""
     output = scratch / "cost.tach"
     argv = ["-p", pid, "-C", cpu, "-r", RATE, "-o", output, "--force", "--json"]

@@ -19,8 +19,9 @@ def a_round(slower=1.0, machine=1.0, frame=300, rest=1000, ring=16):
     """Of a machine with reads of 60 ns; slower: other work makes all of it slower."""
     return {"reads": {"warm": 60 * machine * slower, "cold": 300 * machine * slower},
             "walks": {"3.11": {depth: {"ns": (rest + int(depth) * frame) * machine * slower,
-                                       "ring": 40 + int(depth) * ring, "file": 1.5}
-                               for depth in (budget.LOW, budget.HIGH)}}}
+                                       "ring": 40 + int(depth) * ring}
+                               for depth in (budget.LOW, budget.HIGH)}},
+            "file": 12.5}
 
 
 def rounds(**how):
@@ -48,6 +49,8 @@ class Figures(unittest.TestCase):
         # the halves without a fast first round have 10 % more a frame; reads are the same
         mixed = [a_round()] + [a_round(frame=330)] * 3
         self.assertAlmostEqual(budget.margins(mixed)[FRAME], 1.2)
+        wild = [a_round()] + [a_round(frame=600)] * 3
+        self.assertEqual(budget.margins(wild)[FRAME], budget.MOST_MARGIN)
 
     def test_what_is_recorded_passes(self):
         self.assertEqual(budget.judge(budget.figures(rounds()), budget.record(rounds())), [])
@@ -56,7 +59,7 @@ class Figures(unittest.TestCase):
         said = budget.judge(budget.figures(rounds(frame=360)), budget.record(rounds()))
         self.assertEqual(len(said), 1, said)
         self.assertTrue(said[0].startswith(
-            f"{FRAME}: 6 warm reads, recorded 5: 20 % more, 15 % are allowed"), said[0])
+            f"{FRAME}: 6 warm reads, recorded 5: 20 % more, 10 % are allowed"), said[0])
         self.assertIn("make budget", said[0])
         said = budget.judge(budget.figures(rounds(rest=1200)), budget.record(rounds()))
         self.assertEqual(len(said), 1, said)
@@ -87,8 +90,8 @@ class Recorded(unittest.TestCase):
     def test_the_file_has_all_figures(self):
         recorded = json.loads(Path("tests/bench/budget.json").read_text(encoding="utf-8"))
         for minor in ("3.9", "3.11", "3.13"):
-            for name in budget.figures([{"reads": a_round()["reads"],
-                                         "walks": {minor: a_round()["walks"]["3.11"]}}]):
+            one = dict(a_round(), walks={minor: a_round()["walks"]["3.11"]})
+            for name in budget.figures([one]):
                 figure = recorded["figures"][name]
                 self.assertGreater(figure["value"], 0, name)
                 self.assertGreaterEqual(figure["margin"], budget.LEAST_MARGIN[figure["unit"]], name)

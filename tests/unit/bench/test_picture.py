@@ -18,7 +18,8 @@ SVG = "{http://www.w3.org/2000/svg}"
 NS = {"3.9": (2800, 23000, 46000), "3.11": (2500, 18000, 35000), "3.12": (1300, 2300, 5600),
       "3.13": (1100, 2100, 3100), "3.15": (1200, 2200, 3300)}
 TOOLS = (("tachbpf", "system-3.11", 1.04), ("py-spy", "system-3.11", 61.6),
-         ("austin", "system-3.11", 7.3), ("tachbpf", "sid-3.15", 0.4), ("CPython 3.15 profiling.sampling", "sid-3.15", 12.96))
+         ("austin", "system-3.11", 7.3), ("tachbpf", "sid-3.15", 0.4),
+         ("CPython 3.15 profiling.sampling", "sid-3.15", 12.96))
 
 
 def figures():
