@@ -58,6 +58,34 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 	return t ? process_emit(p, t, stretch->head, stretch->cnt, stretch) : 0;
 }
 
+/* A record has waited until its names were certain. process_confirm.c calls this. */
+static int take_record(struct process *p, const void *record, size_t len)
+{
+	const struct raw_header *h = record;
+
+	switch (h->kind) {
+	case RAW_SAMPLE:
+		return process_sample(p, record, len);
+	case RAW_SWITCH_OUT:
+		return process_switch_out(p, record, len);
+	case RAW_SWITCH_IN:
+		return process_switch_in(p, record);
+	case RAW_THREAD_EXIT:
+		process_thread_exit(p, ((const struct raw_switch_in *)record)->tid);
+		return 0;
+	case RAW_EXTRA:
+		return process_extra(p, record, len);
+	case RAW_NATIVE:
+		return process_native(p, record, len);
+	case RAW_ASYNC:
+		return process_async(p, record, len);
+	case RAW_NO_STACK:
+		return process_no_stack(p, record);
+	default:
+		return -EBADMSG;
+	}
+}
+
 struct process *process_new(const struct process_args *args)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -66,6 +94,7 @@ struct process *process_new(const struct process_args *args)
 	if (!p)
 		return NULL;
 	p->args = *args;
+	p->take = take_record;
 	if (args->image_hold)
 		args->image_hold(args->image);
 	threads_init(&p->threads, args->tgid, args->waits.interval_ns ? KEEP_ENDED_NS : 0,

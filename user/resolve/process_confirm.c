@@ -5,41 +5,13 @@
 #include "base/util.h"
 #include "resolve/process_parts.h"
 
-/* The record has its names now, and so have those before it. */
-static int take_confirmed(struct process *p, const void *record, size_t len)
-{
-	const struct raw_header *h = record;
-
-	switch (h->kind) {
-	case RAW_SAMPLE:
-		return process_sample(p, record, len);
-	case RAW_SWITCH_OUT:
-		return process_switch_out(p, record, len);
-	case RAW_SWITCH_IN:
-		return process_switch_in(p, record);
-	case RAW_THREAD_EXIT:
-		process_thread_exit(p, ((const struct raw_switch_in *)record)->tid);
-		return 0;
-	case RAW_EXTRA:
-		return process_extra(p, record, len);
-	case RAW_NATIVE:
-		return process_native(p, record, len);
-	case RAW_ASYNC:
-		return process_async(p, record, len);
-	case RAW_NO_STACK:
-		return process_no_stack(p, record);
-	default:
-		return -EBADMSG;
-	}
-}
-
 static int take(void *ctx, const void *record, size_t len)
 {
 	struct process *p = ctx;
 	int err;
 
 	p->confirmed = true;
-	err = take_confirmed(p, record, len);
+	err = p->take(p, record, len);
 	p->confirmed = false;
 	return err;
 }

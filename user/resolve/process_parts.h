@@ -30,7 +30,8 @@ struct process {
 	void *observed;		/* the observer's */
 	uint64_t admitted_ns, inspected_ns;
 	struct confirm *confirm;	/* NULL: each code object was read with its stack so far */
-	bool confirmed;		/* a record that has waited is being taken */
+	bool confirmed;		/* a record that has waited is being taken, by: */
+	int (*take)(struct process *p, const void *record, size_t len);
 	struct threads threads;
 	struct process_stats stats;
 	struct losses_of_threads *losses;	/* NULL: none yet */
