@@ -82,13 +82,15 @@ static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file
 
 u32 read_code_id(u64 code, u64 stamp);
 
-/* What a code object was read with that had the same fingerprint as before, or nothing before. */
-static __always_inline void confirm_entry(struct code_cache_entry *e, const struct walk *w,
-					  u64 stamp)
+/* The entry's code object was read again, and is the same. */
+static __always_inline void confirm_entry(struct scratch *s, struct code_cache_entry *e, u64 stamp)
 {
+	bool steady = e->reads >= STEADY_READS && !e->changed &&
+		      steady_time(s->began_ns) - e->since >= STEADY_TIME;
+
 	if (e->reads < STEADY_READS)
 		e->reads++;
-	e->stamp = e->reads >= STEADY_READS && !e->changed ? w->window : stamp;
+	e->stamp = steady ? s->walk.window : stamp;
 }
 
 static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
@@ -148,7 +150,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	e = cache_entry(cache, code);
 	was_here = e->code == code && e->process == process;
 	if (was_here && e->id == id && e->stamp) {
-		confirm_entry(e, &s->walk, stamp);
+		confirm_entry(s, e, stamp);
 		return id;
 	}
 	if (e->code && e->code != code && e->process == process)
@@ -160,6 +162,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		.id = id,
 		.process = process,
 		.changed = was_here && (e->changed || e->id != id),
+		.since = steady_time(s->began_ns),
 	};
 	return id;
 }

@@ -81,8 +81,9 @@ struct code_cache_entry {
 	u64 stamp;	/* 0: not valid */
 	u32 id;
 	u32 process;	/* its process' ident, folded to 32 bits */
-	u32 reads;	/* how often it was read and was the same; STEADY_READS at most */
-	u32 changed;	/* 1: another code object was at this address before */
+	u16 reads;	/* how often it was read and was the same; STEADY_READS at most */
+	u16 changed;	/* 1: another code object was at this address before */
+	u32 since;	/* when it was read first; see steady_time() */
 };
 
 /*

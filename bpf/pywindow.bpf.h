@@ -10,8 +10,8 @@
  * and after was the same in between.
  *
  * A code object that is freed and made again in one window, with another one at its address in
- * between, would not be noticed. So only a code object that was read STEADY_READS times, each time
- * the same, is served unread, and never one at an address where another one was seen.
+ * between, would not be noticed. So only a code object that was read for a second, each time the
+ * same, is served unread, and never one at an address where another one was seen.
  */
 #ifndef TACHBPF_PYWINDOW_H
 #define TACHBPF_PYWINDOW_H
@@ -23,7 +23,12 @@
  * ends, nobody can read its code objects again, and only so many samples lose their names.
  */
 #define WINDOW_SHARE 1024
+/*
+ * A code object is left unread when it was read so often, over so long a time, each time the same:
+ * a function that lives for a moment, or is seldom seen, would lose names when it goes.
+ */
 #define STEADY_READS 64
+#define STEADY_TIME 1024	/* units of 2^20 ns */
 
 /* py_proc.window counts in units of 2^WINDOW_SHIFT ns, modulo 2^32. */
 #define WINDOW_SHIFT 10
@@ -50,6 +55,12 @@ static __always_inline void enter_window(struct walk *w, struct py_proc *p, u64 
 	}
 	w->window_ns = (now_units - age) << WINDOW_SHIFT;
 	w->window = (p->ident ^ 0xd6e8feb86659fd93ULL) + w->window_ns * 0x9e3779b97f4a7c15ULL;
+}
+
+/* The time of the sample that began at now, for code_cache_entry.since. */
+static __always_inline u32 steady_time(u64 now)
+{
+	return now >> 20;
 }
 
 #endif
