@@ -560,16 +560,19 @@ _Static_assert(sizeof(struct raw_trace) == RAW_TRACE_HEAD + RAW_TRACE_ATTRS, "ra
  */
 struct raw_frame {
 	abi_u64 code;		/* address of the PyCodeObject; other kinds: of the instruction */
-	abi_u32 lasti;		/* byte offset into the bytecode, or RAW_LASTI_NONE; and the kind */
+	abi_u32 lasti;		/* byte offset into the bytecode, or RAW_LASTI_NONE; and the kind,
+				 * and RAW_FRAME_UNREAD */
 	abi_u32 id;		/* code_identity(); 0: unreadable, or a frame of another kind */
 };
 #define RAW_KIND_SHIFT 28
 #define RAW_LASTI_NONE ((1u << RAW_KIND_SHIFT) - 1)
+/* In lasti: the code object was not read with this stack: see raw_head.codes_ns. */
+#define RAW_FRAME_UNREAD (1u << 31)
 
 /* Returns an enum frame_kind; from a damaged record also another number. */
 static inline abi_u32 raw_frame_kind(const struct raw_frame *f)
 {
-	return f->lasti >> RAW_KIND_SHIFT;
+	return (f->lasti & ~RAW_FRAME_UNREAD) >> RAW_KIND_SHIFT;
 }
 
 /*
@@ -590,8 +593,9 @@ struct raw_head {
 	abi_u16 cpu;
 	abi_u16 gc_at;		/* RAW_GC: index of the frame that <GC> is inserted before */
 	abi_u64 codes_ns;	/* 0: all code objects of the stack were read with it, or are
-				 * certainly what they were. Otherwise some were not read again, but
-				 * all since this time (CLOCK_MONOTONIC): see pywindow.bpf.h */
+				 * certainly what they were. Otherwise those of frames with
+				 * RAW_FRAME_UNREAD were read since this time (CLOCK_MONOTONIC): see
+				 * pywindow.bpf.h */
 };
 
 /* RAW_ALLOC: what the process got. It follows the frames. */

@@ -178,11 +178,12 @@ static __always_inline u32 code_id(struct code_cache *cache, u64 code, struct wa
 {
 	const struct code_cache_entry *e = cache_entry(cache, code);
 
+	w->last_unread = 0;
 	if (e->code == code) {
 		if (e->stamp == w->stamp)
 			return e->id;
 		if (e->stamp == w->window) {
-			w->unread = 1;
+			w->last_unread = w->unread = RAW_FRAME_UNREAD;
 			return e->id;
 		}
 	}

@@ -119,7 +119,8 @@ struct walk {
 	u32 reads;	/* reads of memory since the clock was last read */
 	u32 out_of_time;	/* 1: the time limit has passed */
 	u32 entries;	/* calls from C so far, with cfg_native: see note_entry() */
-	u32 unread;	/* 1: a code object may not have been read in this sample */
+	u32 unread;	/* RAW_FRAME_UNREAD: a code object was not read in this sample */
+	u32 last_unread;	/* the same of the last frame */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */

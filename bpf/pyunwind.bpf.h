@@ -290,7 +290,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		async_note_frame(fr);
 	keep_frame(s, w, fr, owner, (struct raw_frame){
 		.code = code,
-		.lasti = offset_of(s, code, ip, tlbc),
+		.lasti = offset_of(s, code, ip, tlbc) | w->last_unread,
 		.id = id,
 	});
 	if (cfg_native && is_entry)

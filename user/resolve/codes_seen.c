@@ -80,7 +80,7 @@ enum code_verdict codes_seen_verdict(const struct codes_seen *c, const struct ra
 	const struct seen key = { .code = frame->code };
 	const struct seen *slot;
 
-	if (!claims(frame) || !frame->code)
+	if (!claims(frame) || !frame->code || !(frame->lasti & RAW_FRAME_UNREAD))
 		return CODE_SAME;
 	if (!c->table.cap)
 		return CODE_UNKNOWN;

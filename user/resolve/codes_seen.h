@@ -37,7 +37,7 @@ void codes_seen_set(struct codes_seen *c, uint64_t code, uint32_t id, uint64_t n
 /* What is known of a frame of a sample that began at ns. */
 enum code_verdict {
 	CODE_UNKNOWN,	/* its code object was not read since then */
-	CODE_SAME,	/* it was, and is the same; or the frame claims nothing */
+	CODE_SAME,	/* it was, and is the same; or it was read with the frame */
 	CODE_OTHER,	/* it was, and is another one */
 };
 /* *until: CODE_SAME holds for samples that began until then. */

@@ -15,8 +15,8 @@
 /* If there is no time to read it, the record waits so long. */
 #define GIVE_UP_NS 1000000000ull
 /* Bytes of one process' records, and of all processes'. With more, nothing waits any longer. */
-#define HELD_MAX (1u << 20)
-#define HELD_ALL_MAX (32u << 20)
+#define HELD_MAX (8u << 20)
+#define HELD_ALL_MAX (64u << 20)
 
 static size_t held_by_all;
 
@@ -192,6 +192,18 @@ static void ask(struct confirm *c, struct held *h, bool last)
 	}
 }
 
+/* All frames of the record are certain: whoever takes it need not know more. */
+static void make_read(struct held *h)
+{
+	struct raw_sample *raw = (struct raw_sample *)h->record;
+	uint32_t i;
+
+	if (!confirm_is_unread(raw, h->len))
+		return;
+	for (i = 0; i < raw->nframes; i++)
+		raw->frames[i].lasti &= ~RAW_FRAME_UNREAD;
+}
+
 /*
  * Take the first record if it is certain, or made so. Returns false if it must wait. *err: what
  * take() has returned.
@@ -211,6 +223,7 @@ static bool take_first(struct confirm *c, uint64_t now, bool last, int *err)
 			return false;
 	}
 	first = pop(c);
+	make_read(first);
 	*err = c->ops->take(c->ctx, first->record, first->len);
 	free(first);
 	return true;
