@@ -572,7 +572,7 @@ struct raw_frame {
 /* Returns an enum frame_kind; from a damaged record also another number. */
 static inline abi_u32 raw_frame_kind(const struct raw_frame *f)
 {
-	return (f->lasti & ~RAW_FRAME_UNREAD) >> RAW_KIND_SHIFT;
+	return f->lasti >> RAW_KIND_SHIFT;
 }
 
 /*

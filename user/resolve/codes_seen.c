@@ -55,7 +55,7 @@ void codes_seen_set(struct codes_seen *c, uint64_t code, uint32_t id, uint64_t n
 /* Has the frame a code object with a fingerprint? */
 static bool claims(const struct raw_frame *frame)
 {
-	return frame->id && raw_frame_kind(frame) == FRAME_PYTHON;
+	return frame->id && !((frame->lasti & ~RAW_FRAME_UNREAD) >> RAW_KIND_SHIFT);
 }
 
 void codes_seen_add(struct codes_seen *c, const struct raw_frame *frames, uint32_t cnt,
