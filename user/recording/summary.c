@@ -153,8 +153,7 @@ static void print_stacks(const struct totals *t, FILE *out)
 		summary_share(out, "switching stacks", t->switching, samples, "the samples");
 	summary_share(out, "unresolved frames", t->unresolved, t->frames, "the frames");
 	if (t->unconfirmed)
-		summary_share(out, "... whose code object could not be read again", t->unconfirmed,
-			      t->frames, "the frames");
+		summary_share(out, "unconfirmed frames", t->unconfirmed, t->frames, "the frames");
 }
 
 /* What had no Python stack: samples, or with --no-native-threads ticks that are in no file. */

@@ -17,7 +17,7 @@
 /* Zero-initialise; codes_seen_free() when done. */
 struct codes_seen {
 	struct hash_slots table;
-	/* The stack that was added last, right-aligned: what it shares with the next is not added. */
+	/* The stack that was added last, right-aligned: what the next shares is not added. */
 	struct raw_frame last[ABI_MAX_FRAMES];
 	uint32_t last_cnt;
 	uint64_t last_ns;

@@ -12,8 +12,11 @@
 
 /* A record that has waited so long is late: the process is read. */
 #define LATE_NS 100000000ull
-/* If there is no time to read it, the record waits so long. */
-#define GIVE_UP_NS 1000000000ull
+/*
+ * If there is no time to read it, the record waits so long: a process that sleeps is tried once a
+ * second only.
+ */
+#define GIVE_UP_NS 3000000000ull
 /* Bytes of one process' records, and of all processes'. With more, nothing waits any longer. */
 #define HELD_MAX (8u << 20)
 #define HELD_ALL_MAX (64u << 20)
@@ -23,7 +26,7 @@ static size_t held_by_all;
 struct held {
 	struct held *next;
 	uint32_t len;
-	uint32_t done;		/* frames of its stack whose verdict is known, innermost first */
+	uint32_t done;		/* innermost frames of its stack whose verdict is known */
 	uint64_t until;		/* these hold for samples that began until then */
 	uint64_t record[];
 };

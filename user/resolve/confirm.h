@@ -22,8 +22,8 @@ struct confirm_ops {
 	/* Take a record whose names are certain. Its memory is the caller's. 0 or -errno. */
 	int (*take)(void *ctx, const void *record, size_t len);
 	/*
-	 * Read a code object of the process. 0: it has this fingerprint; -ESTALE: it has not; -EBUSY:
-	 * there is no time now; another -errno: it cannot be read.
+	 * Read a code object of the process. 0: it has this fingerprint; -ESTALE: it has not;
+	 * -EBUSY: there is no time now; another -errno: it cannot be read.
 	 */
 	int (*check)(void *ctx, uint64_t code, uint32_t id);
 };

@@ -56,8 +56,9 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
  */
 static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
-	uint32_t n = raw->nframes, i, fresh = n - raw_stacks_shared(t->raw + ABI_MAX_FRAMES, t->known,
-							      raw->frames + n, n);
+	uint32_t n = raw->nframes, i;
+	uint32_t fresh = n - raw_stacks_shared(t->raw + ABI_MAX_FRAMES, t->known,
+					       raw->frames + n, n);
 	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
 	struct raw_frame *frames = t->raw + ABI_MAX_FRAMES - n;
 	uint32_t *ids = t->ids + ABI_MAX_FRAMES - n;
