@@ -200,9 +200,7 @@ static int load(struct capture *s)
 	s->skel->rodata->cfg_native_threads = s->args.native_threads && !s->mode->need_status;
 	s->skel->rodata->cfg_trace_context = s->args.trace_context;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
-	/* Machine code costs more than the code objects do, and its samples do not wait. */
-	s->skel->rodata->cfg_window_ns =
-		s->mode->memory || s->mode->events || s->args.native ? 0 : CODE_WINDOW_NS;
+	s->skel->rodata->cfg_window_ns = s->args.fewer_reads ? CODE_WINDOW_NS : 0;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	s->skel->rodata->cfg_sent_slots = s->args.sent_codes;

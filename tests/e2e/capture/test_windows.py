@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""Code objects of CPython up to 3.11 are read once in a window and confirmed afterwards: what that
-costs at a process' end, and that no function gets the name of another one at its address.
+"""--fewer-reads: code objects of CPython up to 3.11 are read once in a window and confirmed
+afterwards. What that costs at a process' end, and that no function gets the name of another one at
+its address.
 
 Windows begin when a process was sampled 1,024 times (bpf/pywindow.bpf.h).
 """
@@ -56,7 +57,7 @@ print(len(seen), made[0], file=open(sys.argv[1], "w"))
 
 def run(interpreter, out, *argv):
     """The row in session.json of a program's process, recorded at 10 kHz until it ends."""
-    with Recording(["-r", "10khz", "-o", out / "rec", "--", *interpreter.command(*argv)]) as rec:
+    with Recording(["-r", "10khz", "--fewer-reads", "-o", out / "rec", "--", *interpreter.command(*argv)]) as rec:
         succeeded(rec.wait())
     row, = (p for p in json.loads((out / "rec/session.json").read_text())["processes"]
             if p["samples"])
