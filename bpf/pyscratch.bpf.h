@@ -178,15 +178,6 @@ struct trace_slot {
 	u64 slot;
 };
 
-/* Where a thread has its pointer to its thread state; see tstate_by_tls(). */
-struct tls_place {
-	u64 thread;	/* tgid and tid; 0: none is known */
-	u64 tp;		/* its thread pointer */
-	u64 ident;	/* its process' */
-	u64 index_at;	/* py_proc.tls_index */
-	u64 addr;
-};
-
 struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most;
 				 * masked offsets can reach further */
@@ -207,7 +198,6 @@ struct scratch {
 				 * that interrupts it must not */
 	u32 passed;		/* events since the one that was walked: cfg_event_every */
 	struct fault_event fault_event;
-	struct tls_place tls_place;
 	struct walk walk;
 	struct list_walk list;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the thread state that holds the GIL */

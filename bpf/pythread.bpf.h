@@ -123,11 +123,8 @@ static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 self)
 	return tsd ? tstate_at(tsd + 8 * key) : TSTATE_NONE;
 }
 
-/*
- * The address of the variable whose tls_index is at index_at; TSTATE_NONE: this thread has none of
- * that module yet.
- */
-static __always_inline u64 variable_by_dtv(struct py_proc *p, u64 tp, u64 index_at)
+/* PY_TSTATE_TLS_DTV, PY_TSTATE_TLS_DTV_MUSL. index_at: address of the tls_index. */
+static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at)
 {
 	struct {
 		u64 module, offset;
@@ -141,36 +138,7 @@ static __always_inline u64 variable_by_dtv(struct py_proc *p, u64 tp, u64 index_
 		return TSTATE_UNREADABLE;
 	if (block + 1 <= 1)
 		return TSTATE_NONE;
-	return block + index.offset + p->tls_off;
-}
-
-static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at)
-{
-	u64 addr = variable_by_dtv(p, tp, index_at);
-
-	return addr > TSTATE_UNCERTAIN ? tstate_at(addr) : addr;
-}
-
-/*
- * PY_TSTATE_TLS_DTV, PY_TSTATE_TLS_DTV_MUSL. A library that was loaded with the program has its
- * variables in the block below the thread pointer, which is the thread's as long as it lives: then
- * this CPU keeps the address, and three reads are saved. What is further away may be freed.
- */
-#define STATIC_TLS_BYTES (64 * 1024)
-static __always_inline u64 tstate_by_tls(struct scratch *s, struct py_proc *p, u64 tp)
-{
-	struct tls_place *known = &s->tls_place;
-	u64 thread = bpf_get_current_pid_tgid(), addr;
-
-	if (known->thread == thread && known->tp == tp && known->ident == p->ident &&
-	    known->index_at == p->tls_index)
-		return tstate_at(known->addr);
-	addr = variable_by_dtv(p, tp, p->tls_index);
-	if (addr <= TSTATE_UNCERTAIN)
-		return addr;
-	if (tp - addr < STATIC_TLS_BYTES)
-		*known = (struct tls_place){ thread, tp, p->ident, p->tls_index, addr };
-	return tstate_at(addr);
+	return tstate_at(block + index.offset + p->tls_off);
 }
 
 /*
@@ -360,7 +328,7 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 		return tstate_at(tp + p->tls_off);
 	case PY_TSTATE_TLS_DTV:
 	case PY_TSTATE_TLS_DTV_MUSL:
-		return tstate_by_tls(s, p, tp);
+		return tstate_by_dtv(p, tp, p->tls_index);
 	case PY_TSTATE_TLS_DESC:
 		return WITH_ARM64 ? tstate_by_desc(p, tp) : TSTATE_NONE;
 	case PY_TSTATE_LIST:

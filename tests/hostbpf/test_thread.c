@@ -166,43 +166,6 @@ static void test_tls_dtv(void **state)
 	expect_dtv(PY_TSTATE_TLS_DTV_MUSL, 8, 0);
 }
 
-/*
- * A variable in the block below the thread pointer is looked for once: its address is the thread's as
- * long as it lives. Another process, or another library, is looked for again.
- */
-static void test_static_tls(void **state)
-{
-	const u64 index = W_RUNTIME + 0x2000, dtv = W_HEAP + 0x200000, block = W_TP - 0x200;
-	u64 reads;
-
-	hidden_thread(15, PY_TSTATE_TLS_DTV);
-	host_mem_map(dtv, 4096);
-	w.proc.tls_index = index;
-	w.proc.tls_off = 24;
-	world_put_proc(&w);
-	host_mem_put64(index, 5);
-	host_mem_put64(index + 8, 0x40);
-	host_mem_put64(W_TP + W_DTV, dtv);
-	host_mem_put64(dtv + 16 * 5, block);
-	host_mem_put64(block + 0x40 + 24, W_TSTATE);
-	world_expect(&w, 3, 0);
-	world_expect(&w, 3, 0);
-	reads = host.reads;
-	w.proc.ident += 2;
-	world_put_proc(&w);
-	world_expect(&w, 3, 0);		/* the code objects are read again, too */
-	world_expect(&w, 3, 0);
-	assert_int_equal(host.reads, reads);
-	host_mem_put64(index, 4097);	/* not looked at */
-	world_expect(&w, 3, 0);
-	host_mem_put64(block + 0x40 + 24, 0);
-	world_expect_end(CNT_NATIVE_THREAD);
-	host_mem_put64(block + 0x40 + 24, W_TSTATE);
-	w.proc.tls_index = index + 64;	/* another library: this thread has none of it */
-	world_put_proc(&w);
-	world_expect_end(CNT_NATIVE_THREAD);
-}
-
 /* Resolver and argument: an offset from the thread pointer, or a tls_index' address. */
 static void test_tls_desc(void **state)
 {
@@ -618,7 +581,6 @@ int main(void)
 		cmocka_unit_test(test_tls_fs),
 		cmocka_unit_test(test_tss_musl),
 		cmocka_unit_test(test_tls_dtv),
-		cmocka_unit_test(test_static_tls),
 		cmocka_unit_test(test_tls_desc),
 		cmocka_unit_test(test_self_below),
 		cmocka_unit_test(test_no_thread_pointer),
