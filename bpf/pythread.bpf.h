@@ -213,10 +213,18 @@ static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 	return !s->l.foreign_ids;
 }
 
+/* How a call of list_steps() has ended. */
+enum list_end {
+	LIST_GOES_ON = 0,	/* there may be more */
+	LIST_IS_OVER = 1,	/* the lists were read to their ends, or it is not needed */
+	LIST_IS_LATE = 2,	/* the sample's time limit has passed */
+};
+
 int list_steps(void);
 /*
- * LIST_STEPS_A_CALL steps along the lists. Returns 1 if the search is over. The function has
- * external linkage, so the verifier checks the steps of one call and not of all.
+ * LIST_STEPS_A_CALL steps along the lists, if there is time for them. Returns an enum list_end. The
+ * function has external linkage, so the verifier checks the steps and the look at the clock of one
+ * call and not of all.
  */
 __weak __noinline int list_steps(void)
 {
@@ -227,28 +235,46 @@ __weak __noinline int list_steps(void)
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
-		return 1;
+		return LIST_IS_OVER;
+	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
+		return LIST_IS_LATE;
 	w = &s->list;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < LIST_STEPS_A_CALL; i++) {
 		if (!w->ts) {
 			if (!w->is)
-				return 1;
+				return LIST_IS_OVER;
 			w->unreadable = read_user(&w->ts, 8, w->is + s->l.interp_threads_head) ||
 					read_user(&next, 8, w->is + s->l.interp_next);
 			if (w->unreadable)
-				return 1;
+				return LIST_IS_OVER;
 			w->is = next;
 			continue;
 		}
 		if (list_check(s, w))
-			return 1;
+			return LIST_IS_OVER;
 		w->unreadable = !!read_user(&next, 8, w->ts + s->l.ts_next);
 		if (w->unreadable)
-			return 1;
+			return LIST_IS_OVER;
 		w->ts = next;
 	}
-	return 0;
+	return LIST_GOES_ON;
+}
+
+int list_calls(void);
+/*
+ * LIST_CALLS calls of list_steps(), or until the search ends. Returns an enum list_end. Of external
+ * linkage, too: the verifier checks the loop once, not for each state in which a search begins.
+ */
+__weak __noinline int list_calls(void)
+{
+	int end = LIST_GOES_ON;
+	u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < LIST_CALLS && end == LIST_GOES_ON; i++)
+		end = list_steps();
+	return end;
 }
 
 /*
@@ -259,20 +285,14 @@ __weak __noinline int list_steps(void)
 static __always_inline u64 search_lists(struct scratch *s, struct py_proc *p)
 {
 	struct list_walk *w = &s->list;
-	bool whole = false;
-	u32 i;
+	int end;
 
 	if (read_user(&w->is, 8, p->interps))
 		return TSTATE_UNREADABLE;
-#pragma clang loop unroll(disable)
-	for (i = 0; i < LIST_CALLS && !whole; i++) {
-		if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
-			return TSTATE_UNCERTAIN;
-		whole = list_steps();
-	}
+	end = list_calls();
 	if (w->unreadable)
 		return TSTATE_UNREADABLE;
-	if (!whole)
+	if (end != LIST_IS_OVER)
 		return TSTATE_UNCERTAIN;
 	/*
 	 * Up to 3.11 the thread's first state is the last match, in the main interpreter;
