@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * lifecycle.c - the table of transitions, and what each of them does. See lifecycle.h.
+ * lifecycle.c - the table of transitions, and what each of them does. See lifecycle.h;
+ * lifecycle_due.c knows whose inspection is due.
  */
 #include "capture/lifecycle.h"
 
@@ -329,6 +330,7 @@ static void inspect_at_once(struct tracked *t)
 static void forget(struct lifecycle *l, struct tracked *t)
 {
 	u64map_remove(&l->tracked, t->tgid);
+	lifecycle_forget_due(l, t);
 	free(t);
 }
 
@@ -342,6 +344,7 @@ int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event
 
 	if (!tr->allowed)
 		return -EINVAL;
+	lifecycle_touch(l, t);
 	step = step ? step : &nothing;
 	err = say(l, t, tr->say, step);
 	if (err)
@@ -367,7 +370,11 @@ int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event
 
 struct tracked *lifecycle_find(struct lifecycle *l, pid_t tgid)
 {
-	return u64map_get(&l->tracked, tgid);
+	struct tracked *t = u64map_get(&l->tracked, tgid);
+
+	if (t)
+		lifecycle_touch(l, t);
+	return t;
 }
 
 struct process *lifecycle_process(struct lifecycle *l, pid_t tgid)
@@ -470,36 +477,4 @@ uint64_t lifecycle_sweep_gone(struct lifecycle *l)
 		lifecycle_step(l, t, PROC_EV_ENDED, NULL);
 	}
 	return asked;
-}
-
-struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t *pos)
-{
-	struct tracked *t;
-
-	while ((t = u64map_next(&l->tracked, pos)))
-		if (t->schedule.next_ns <= now_ns)
-			return t;
-	return NULL;
-}
-
-uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_ns)
-{
-	uint64_t wait = limit_ns;
-	struct tracked *t;
-	size_t pos = 0;
-
-	while ((t = u64map_next(&l->tracked, &pos)))
-		wait = inspect_wait_ns(&t->schedule, now_ns, wait);
-	return wait;
-}
-
-uint32_t lifecycle_young_cnt(struct lifecycle *l)
-{
-	struct tracked *t;
-	uint32_t cnt = 0;
-	size_t pos = 0;
-
-	while ((t = u64map_next(&l->tracked, &pos)))
-		cnt += inspect_is_young(&t->schedule);
-	return cnt;
 }

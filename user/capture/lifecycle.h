@@ -79,6 +79,7 @@ struct tracked {
 	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
 	uint64_t files;			/* hash of its files, by discovery_inspect(); 0: none */
 	uint64_t exec_pages;		/* for py_proc.exec_pages; 0: not known */
+	struct tracked *soon_next, **soon_at;	/* in lifecycle.soon; NULL, NULL: not there */
 };
 
 /* What a step needs besides the event. */
@@ -98,6 +99,9 @@ struct lifecycle {
 	struct u64map tracked;		/* tgid -> struct tracked */
 	uint32_t unseen_after;		/* for proc_table_remove_unseen() */
 	struct lru places;		/* the processes that are profiled, by their users */
+	struct tracked *soon;		/* those that may be due within DUE_AHEAD_NS */
+	struct tracked *due_at;		/* where lifecycle_next_due() goes on */
+	uint64_t soon_filled_ns;	/* when all were last looked at for this list; 0: never */
 	uint32_t begun_cnt, live_cnt;	/* processes profiled so far, and now */
 	uint64_t table_full;		/* times that a process did not fit into the table, or gave
 					 * way to another user's */
@@ -167,11 +171,26 @@ uint64_t lifecycle_sweep_gone(struct lifecycle *l);
  */
 struct tracked *lifecycle_next_profiled(struct lifecycle *l, size_t *pos);
 
-/* The same for processes whose inspection is due at now_ns, in no order. */
+/* ---- lifecycle_due.c: whose inspection is due ---- */
+
+/*
+ * All processes are looked at so often; in between only those of which something was heard, and
+ * those that become due before the next time.
+ */
+#define DUE_AHEAD_NS 1000000000ull
+
+/*
+ * Processes whose inspection is due at now_ns, in no order; as lifecycle_next_profiled(). Only for
+ * one iteration at a time.
+ */
 struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t *pos);
 /* The smallest inspect_wait_ns() of all processes; at most limit_ns. */
 uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_ns);
 /* How many processes are young: inspect_is_young(). */
 uint32_t lifecycle_young_cnt(struct lifecycle *l);
+/* The schedule of t may change now. lifecycle.c says it of every process that it hands out. */
+void lifecycle_touch(struct lifecycle *l, struct tracked *t);
+/* Before t is freed. */
+void lifecycle_forget_due(struct lifecycle *l, struct tracked *t);
 
 #endif

@@ -29,7 +29,7 @@ static bool slot_same(const void *slot, const void *key, const void *ctx)
 }
 
 static const struct hash_kind kind = {
-	.bytes = sizeof(struct known_frame), .cap_min = 256,
+	.bytes = sizeof(struct known_frame), .cap_min = 16,
 	.used = slot_used, .hash = slot_hash, .same = slot_same,
 };
 
