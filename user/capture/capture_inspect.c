@@ -37,6 +37,9 @@ struct finding {
 	struct discovered found;
 };
 
+/* The interpreter of an executable is told to the cache again after this time. */
+#define SEEN_AGAIN_NS 10000000000ull
+
 /* process_args.entry */
 static int entry_of(void *ctx, pid_t tgid, struct py_proc *out)
 {
@@ -98,12 +101,18 @@ static enum proc_event event_of(const struct finding *f, const struct process *p
 	}
 }
 
-static void find(struct capture *s, struct tracked *t, struct finding *f)
+/* who: NULL if it was not read just now. */
+static void find(struct capture *s, struct tracked *t, const struct proc_info *who,
+		 struct finding *f)
 {
 	uint64_t runtime = t->process ? process_py(t->process)->runtime : 0;
 
 	f->found.why[0] = '\0';
-	f->err = proc_info_read(t->tgid, &f->who);
+	f->err = 0;
+	if (who)
+		f->who = *who;
+	else
+		f->err = proc_info_read(t->tgid, &f->who);
 	if (!f->err)
 		f->err = discovery_inspect(s->discovery, &f->who, &t->files, runtime, &f->found);
 	f->event = event_of(f, t->process);
@@ -180,6 +189,24 @@ static void inspect_again_soon(struct tracked *t)
 	inspect_backoff(&t->schedule, now_ns());
 }
 
+/*
+ * Tell the cache what the executable runs. Thousands of processes may run the same one, and each
+ * time its file is opened; so not again within SEEN_AGAIN_NS.
+ */
+static void say_seen(struct capture *s, const struct finding *f)
+{
+	struct exe_seen *seen = &s->exes_seen[f->found.exe_ino % EXES_SEEN];
+	uint64_t now = now_ns();
+
+	if (f->found.exe_ino && seen->ino == f->found.exe_ino && seen->dev == f->found.exe_dev &&
+	    seen->image == f->found.image && seen->self_below == f->found.proc.self_below &&
+	    now < seen->time_ns + SEEN_AGAIN_NS)
+		return;
+	exe_cache_seen(s->exes, &f->who, f->found.image, &f->found.proc);
+	*seen = (struct exe_seen){ f->found.exe_dev, f->found.exe_ino, f->found.image,
+				   f->found.proc.self_below, now };
+}
+
 /* A Python that can be walked. Errors as profile(). */
 static int take_python(struct capture *s, struct tracked *t, uint64_t inspected_ns,
 		       struct finding *f)
@@ -192,7 +219,7 @@ static int take_python(struct capture *s, struct tracked *t, uint64_t inspected_
 		return err;
 	}
 	if (!f->found.copied)
-		exe_cache_seen(s->exes, &f->who, f->found.image, &f->found.proc);
+		say_seen(s, f);
 	remark(s, &f->who, "", f->found.also);
 	if (f->found.several && f->found.ready != READY_YES)
 		inspect_again_soon(t);	/* another CPython in it may become initialised first */
@@ -289,19 +316,20 @@ static bool is_idle(const struct tracked *t, uint64_t bpf_ticks)
 	       !t->schedule.changed;
 }
 
-static void inspect_timed(struct capture *s, struct tracked *t)
+static void inspect_timed(struct capture *s, struct tracked *t, const struct proc_info *who)
 {
 	uint64_t inspected_ns = now_ns(), files = t->files, begin = cpu_ns();
 	struct finding f;
 
-	find(s, t, &f);
+	find(s, t, who, &f);
 	if (files != t->files)
 		native_life_stale(&s->life.machine, t->process);
 	inspect_done(&t->schedule, now_ns(), cpu_ns() - begin, files != t->files);
 	take_finding(s, t, inspected_ns, &f);
 }
 
-void capture_inspect(struct capture *s, struct tracked *t)
+/* who: as find(). */
+static void inspect(struct capture *s, struct tracked *t, const struct proc_info *who)
 {
 	uint64_t bpf_ticks;
 	struct py_proc py;
@@ -315,12 +343,17 @@ void capture_inspect(struct capture *s, struct tracked *t)
 	bpf_ticks = proc_table_get(s->life.table, t->tgid, &py) ? py.ticks : 0;
 	if (!is_idle(t, bpf_ticks)) {
 		t->bpf_ticks = bpf_ticks;
-		inspect_timed(s, t);
+		inspect_timed(s, t, who);
 	} else if (kill(t->tgid, 0) && errno == ESRCH && capture_took_last(s, t)) {
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	} else {
 		inspect_backoff(&t->schedule, now_ns());
 	}
+}
+
+void capture_inspect(struct capture *s, struct tracked *t)
+{
+	inspect(s, t, NULL);
 }
 
 void capture_inspect_if_due(struct capture *s, struct tracked *t)
@@ -372,7 +405,7 @@ int capture_add(struct capture *s, pid_t tgid)
 	if (!t)
 		return s->life.err;
 	t->selected = true;
-	find(s, t, &f);
+	find(s, t, NULL, &f);
 	if (f.event == PROC_EV_FOUND_UNREADY)
 		return lifecycle_step(&s->life, t, f.event, NULL);
 	if (f.event == PROC_EV_FOUND || f.event == PROC_EV_FOUND_SAME) {
@@ -398,7 +431,7 @@ static int inspect_one(void *ctx, pid_t tgid)
 	if (!t)
 		return s->life.err;
 	t->selected = true;
-	capture_inspect(s, t);
+	inspect(s, t, &who);
 	return 0;
 }
 

@@ -16,6 +16,15 @@
 #include "capture/native_maps.h"
 #include "recording/capture_counts.h"
 
+/* An executable whose interpreter exe_cache_seen() was told: see say_seen(). */
+struct exe_seen {
+	uint64_t dev, ino;
+	const struct cpython_image *image;	/* only compared */
+	uint16_t self_below;
+	uint64_t time_ns;		/* when */
+};
+#define EXES_SEEN 64
+
 struct capture {
 	struct capture_args args;
 	const struct record_mode_def *mode;
@@ -26,6 +35,7 @@ struct capture {
 	struct capture_event *event;	/* of -e; NULL: there is none */
 	struct discovery *discovery;
 	struct exe_cache *exes;
+	struct exe_seen exes_seen[EXES_SEEN];	/* at a place by its inode */
 	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions, and never will be */
 	uint64_t filter_changed_ns;	/* records from before this time are judged again; 0: none,
 					 * UINT64_MAX: all, while the conditions change */

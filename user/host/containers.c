@@ -410,7 +410,7 @@ void container_end_strings(struct container *c)
 
 /* ---- processes ---- */
 
-/* The number of a process' pid namespace; tgid 0: of ours. 0: unknown. */
+/* The number of a process' pid namespace; tgid 0: of the reader of /proc. 0: unknown. */
 static uint64_t pid_namespace(pid_t tgid)
 {
 	static const char begin[] = "pid:[";
@@ -421,10 +421,9 @@ static uint64_t pid_namespace(pid_t tgid)
 	       strtoull(link + strlen(begin), NULL, 10) : 0;
 }
 
-int container_of_pid(pid_t tgid, struct container *out)
+int container_of_pid_cgroups(pid_t tgid, struct container *out)
 {
 	char *text = malloc(CGROUP_BYTES);
-	uint64_t own, theirs;
 	ssize_t n;
 
 	memset(out, 0, sizeof(*out));
@@ -437,6 +436,13 @@ int container_of_pid(pid_t tgid, struct container *out)
 	free(text);
 	if (n < 0)
 		return (int)n;
+	return empty(out) ? -ENOENT : 0;
+}
+
+int container_of_pid_namespace(pid_t tgid, struct container *out)
+{
+	uint64_t own, theirs;
+
 	if (!container_is(out)) {
 		own = pid_namespace(0);
 		theirs = pid_namespace(tgid);
@@ -446,6 +452,13 @@ int container_of_pid(pid_t tgid, struct container *out)
 		}
 	}
 	return empty(out) ? -ENOENT : 0;
+}
+
+int container_of_pid(pid_t tgid, struct container *out)
+{
+	int err = container_of_pid_cgroups(tgid, out);
+
+	return err && err != -ENOENT ? err : container_of_pid_namespace(tgid, out);
 }
 
 /* ---- names ---- */

@@ -56,6 +56,9 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
  * number. 0; -ENOENT: in none; -ESRCH: no such process.
  */
 int container_of_pid(pid_t tgid, struct container *out);
+/* The two halves of it. The second is for a process in another pid namespace than we. */
+int container_of_pid_cgroups(pid_t tgid, struct container *out);
+int container_of_pid_namespace(pid_t tgid, struct container *out);
 
 /* Make sure that all strings end, if who filled them in cannot be believed. */
 void container_end_strings(struct container *c);

@@ -226,9 +226,11 @@ static struct entry *entry_of_task(struct identities *ids, pid_t task, struct pr
 {
 	struct container c;
 
-	*err = container_of_pid(task, &c);
+	*err = container_of_pid_cgroups(task, &c);
 	if (proc_status(task, st) || !st->has_memory)
 		*err = -ESRCH;
+	else if ((!*err || *err == -ENOENT) && st->ns_tgid_cnt != 1)	/* 1: it is in ours */
+		*err = container_of_pid_namespace(task, &c);
 	return *err ? NULL : intern(ids, &c, st->uid);
 }
 

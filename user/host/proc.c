@@ -68,9 +68,13 @@ static bool parse_map(char *line, struct proc_map *m)
 	return true;
 }
 
+/* The kernel gives a page at a time (fs/seq_file.c); stdio would ask for a quarter of it. */
+#define MAPS_BUFFER 4096
+
 static int each_map(const char *path, bool (*wanted)(const struct proc_map *m),
 		    int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
 {
+	char buffer[MAPS_BUFFER];
 	size_t size = 0, bytes = 0;
 	struct proc_map m;
 	char *line = NULL;
@@ -81,6 +85,7 @@ static int each_map(const char *path, bool (*wanted)(const struct proc_map *m),
 	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
+	setvbuf(f, buffer, _IOFBF, sizeof(buffer));
 	while (!err && bytes <= PROC_MAPS_BYTES_MAX && (n = getline(&line, &size, f)) > 0) {
 		bytes += (size_t)n;
 		if (parse_map(line, &m) && wanted(&m))

@@ -120,6 +120,8 @@ static const struct inspected_python *choose(pid_t task, const struct inspected 
 	out->ready = ready[taken - in->pythons];
 	out->several = in->python_cnt > 1;
 	out->copied = in->copied;
+	out->exe_dev = in->exe_dev;
+	out->exe_ino = in->exe_ino;
 	return taken;
 }
 

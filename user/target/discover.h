@@ -40,6 +40,7 @@ struct discovered {
 	struct py_proc proc;		/* complete but for start_ns, ident and exec_pages */
 	enum ready ready;		/* of the CPython that was chosen */
 	bool several;			/* the process has other CPythons, too */
+	uint64_t exe_dev, exe_ino;	/* of its executable; 0: unknown */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
 	struct otel_mappings otel;	/* where a process context may be, so far */
 	char also[DISCOVERY_WHY_MAX];	/* message: another CPython is initialised, too; or "" */

@@ -656,6 +656,14 @@ int inspect_async(struct file_cache *c, pid_t task, struct async_layout *out)
 	return out->valid ? 0 : none;
 }
 
+static void say_exe(const struct mapped_files *m, struct inspected *out)
+{
+	const struct proc_map *exe = m->exe_at < m->cnt ? &m->files[m->exe_at].map : NULL;
+
+	out->exe_dev = exe ? exe->dev : 0;
+	out->exe_ino = exe ? exe->inode : 0;
+}
+
 int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t before,
 		  struct inspected *out)
 {
@@ -669,6 +677,7 @@ int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t be
 		return err;
 	out->files = cur->mapped.hash;
 	out->otel = cur->mapped.otel;
+	say_exe(&cur->mapped, out);
 	if (before == out->files)
 		return -EALREADY;
 	err = inspect_mapped(c);

@@ -42,6 +42,7 @@ struct inspected {
 	struct inspected_python pythons[INSPECT_PYTHONS_MAX];	/* in the order of their mappings */
 	uint32_t python_cnt;
 	uint64_t files;			/* hash of all mapped files */
+	uint64_t exe_dev, exe_ino;	/* of the executable, as proc_map; 0: unknown */
 	struct otel_mappings otel;	/* where a process context may be; also if no Python is */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
 	bool libc_seen;			/* the C library is mapped */
