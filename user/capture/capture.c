@@ -221,7 +221,11 @@ static int load(struct capture *s)
 		err = size_ring(s);
 	if (err)
 		return err;
+	if (!s->mode->scan_only)	/* which is over before anything is executed */
+		inspector_begin_likely(s->args.first);
 	err = tachbpf_bpf__load(s->skel);
+	if (!s->mode->scan_only && !err)
+		exe_cache_learn_likely(s->exes);
 	s->life.table = s->skel->maps.py_procs;
 	if (!err)
 		err = capture_filter_start(s);
@@ -306,7 +310,6 @@ int capture_start(struct capture *s)
 {
 	int err = s->args.all ? capture_inspect_all(s) : 0;
 
-	exe_cache_learn_likely(s->exes);
 	if (err) {
 		log_error("cannot list the processes in /proc: %s", strerror(-err));
 		return err;

@@ -26,6 +26,8 @@ struct process;
 
 struct capture_args {
 	bool all;			/* every process on the host */
+	pid_t first;			/* the process that will be added first: its files are read
+					 * while the BPF programs are loaded; 0: not known */
 	bool children;			/* the user wants the children of selected processes */
 	bool gc;			/* stacks get <GC> frames */
 	bool opcodes;			/* frames get the opcode of their instruction */

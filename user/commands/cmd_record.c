@@ -175,6 +175,7 @@ static int open_capture(struct record *r)
 	struct capture_args args = o->capture;
 
 	args.all = o->all;
+	args.first = o->pid_cnt ? o->pids[0] : 0;
 	args.children = o->proc_filter.children == CHILDREN_YES;
 	args.rate_hz = r->rate_hz;
 	args.mode = options_mode(o);

@@ -50,6 +50,7 @@ struct shared {
 			struct learned_exe out;
 		} learn;
 		struct {
+			pid_t first;
 			uint32_t cnt;
 			struct learned_exe out[LIKELY_MAX];
 		} likely;
@@ -133,11 +134,26 @@ static int seen(void *shared, const int *fds)
 	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
 }
 
+/* Have the process' files in the cache. */
+static void read_files_of(struct file_cache *c, pid_t tgid)
+{
+	static struct inspected unused;
+	struct proc_info who;
+
+	if (!proc_info_read(tgid, &who))
+		inspect_files(c, &who, 0, &unused);
+}
+
 static int likely(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
 
+	parser_for(s->likely.first, &s->parser);
+	if (c && s->likely.first)
+		read_files_of(c, s->likely.first);
+	if (c)
+		file_cache_set_owner(c, LRU_OWNER_ROOT);
 	parser_for(0, &s->parser);
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	return c ? 0 : -ENOMEM;
@@ -242,6 +258,11 @@ const struct worker_kind inspector_kind = {
 static struct worker inspector = { .kind = &inspector_kind };
 /* While it runs, the inspector uses it; it ends with the inspector. */
 static struct worker parser = { .kind = &parser_kind };
+/* inspector_begin_likely() was called, and its answer was not taken yet. */
+static struct {
+	bool is;
+	pid_t first;
+} begun;
 
 uint32_t inspector_owner(pid_t tgid)
 {
@@ -260,11 +281,11 @@ static bool makes_progress(uint32_t *beats)
 	return *beats != before || worker_is_runnable(&inspector);
 }
 
-/* Wait for the inspector as long as it makes progress. As worker_call(). */
-static int call_and_wait(enum function f, const int *fds)
+/* Wait for the inspector as long as it makes progress. err: of the call. As worker_call(). */
+static int wait_on(int err)
 {
-	int err = worker_call(&inspector, f, fds, ANSWER_MS), turns = 0;
 	uint32_t beats = 0;
+	int turns = 0;
 
 	while (err == -ETIMEDOUT && ++turns < SLOW_TURNS && makes_progress(&beats))
 		err = worker_wait(&inspector, ANSWER_MS);
@@ -272,12 +293,11 @@ static int call_and_wait(enum function f, const int *fds)
 }
 
 /*
- * The process' file did not answer: the inspector waits for it, or has waited for its parser until
- * it gave up. Or one of them has ended.
+ * How a call has ended. The process' file did not answer: the inspector waits for it, or has waited
+ * for its parser until it gave up. Or one of them has ended.
  */
-static int call(enum function f, pid_t about, const int *fds)
+static int answer(int err, pid_t about)
 {
-	int err = call_and_wait(f, fds);
 	const struct shared *s = inspector.shared;
 	bool lost = inspector.pid && __atomic_load_n(&s->parser.lost, __ATOMIC_RELAXED);
 
@@ -288,6 +308,19 @@ static int call(enum function f, pid_t about, const int *fds)
 	if (err && lost)
 		return -ETIMEDOUT;
 	return err == -EPIPE ? -EBUSY : err;
+}
+
+static int call(enum function f, pid_t about, const int *fds)
+{
+	return answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
+}
+
+/* Wait for what inspector_begin_likely() has begun. Its result. */
+static int end_begun(void)
+{
+	begun.is = false;
+	return inspector.pid ? answer(wait_on(worker_wait(&inspector, ANSWER_MS)), begun.first) :
+			       -EBUSY;
 }
 
 /* Start what does not run of the two. As worker_ready(). */
@@ -314,6 +347,8 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 {
 	struct shared *s;
 
+	if (begun.is)
+		end_begun();
 	*err = start_for(about);
 	if (*err)
 		return NULL;
@@ -417,13 +452,34 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 	return err;
 }
 
-int inspector_likely(const struct learned_exe **out, size_t *cnt)
+static struct shared *ready_for_likely(pid_t first, int *err)
 {
-	int err;
-	uint32_t found;
-	struct shared *s = ready(0, &err);
+	struct shared *s = first ? ready_for(first, inspector_owner(first), err) : ready(0, err);
 
 	if (s)
+		s->likely.first = first;
+	return s;
+}
+
+void inspector_begin_likely(pid_t first)
+{
+	int err;
+
+	if (!ready_for_likely(first, &err))
+		return;
+	begun.first = first;
+	begun.is = worker_call(&inspector, LIKELY, NULL, 0) == -ETIMEDOUT;
+}
+
+int inspector_likely(const struct learned_exe **out, size_t *cnt)
+{
+	struct shared *s = inspector.shared;
+	uint32_t found;
+	int err;
+
+	if (begun.is)
+		err = end_begun();
+	else if ((s = ready_for_likely(0, &err)))
 		err = call(LIKELY, 0, NULL);
 	if (err)
 		return err;
@@ -526,6 +582,7 @@ pid_t inspector_pid(void)
 
 void inspector_end(void)
 {
+	begun.is = false;
 	worker_end(&inspector);
 	worker_end(&parser);
 }

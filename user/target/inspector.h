@@ -41,8 +41,17 @@ int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out);
 /* exe_learn_seen(). */
 int inspector_seen(const struct proc_info *who, uint32_t owner, const struct file_id *image,
 		   const struct py_proc *proc, struct learned_exe *out);
-/* exe_learn_likely(): *cnt of them, valid until the next call. */
+/*
+ * exe_learn_likely(): *cnt of them, valid until the next call. If inspector_begin_likely() was called
+ * before, and nothing else since, it is that call's answer.
+ */
 int inspector_likely(const struct learned_exe **out, size_t *cnt);
+
+/*
+ * Begin exe_learn_likely() while the caller does something else. first: a process that will be
+ * inspected next, whose files are read before; 0: none. Any other call waits for its end.
+ */
+void inspector_begin_likely(pid_t first);
 
 /*
  * OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of the environment that a process was started
