@@ -24,6 +24,7 @@
 #include "capture/capture_event.h"
 #include "capture/capture_faults.h"
 #include "capture/capture_filter.h"
+#include "capture/capture_find.h"
 #include "capture/capture_heap.h"
 #include "capture/capture_inspect.h"
 #include "capture/capture_losses.h"
@@ -291,6 +292,7 @@ void capture_free(struct capture *s)
 	ring_buffer__free(s->ring);
 	capture_losses_free(s);
 	capture_memory_free(s);
+	capture_find_free(s);
 	lifecycle_free(&s->life);
 	capture_native_free(s);
 	capture_heap_free(s);
@@ -308,7 +310,7 @@ void capture_free(struct capture *s)
 
 int capture_start(struct capture *s)
 {
-	int err = s->args.all ? capture_inspect_all(s) : 0;
+	int err = s->args.all ? capture_find(s) : 0;
 
 	if (err) {
 		log_error("cannot list the processes in /proc: %s", strerror(-err));
@@ -360,12 +362,14 @@ int capture_poll(struct capture *s, int timeout_ms)
 
 	wait = capture_tasks_wait_ns(s, now_ns(), wait);
 	wait = lifecycle_wait_ns(&s->life, now_ns(), wait);
+	wait = capture_finds(s) ? 0 : wait;
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	sampler_vary(s->sampler);
 	capture_faults_vary(s);
 	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
+	capture_find_more(s);
 	capture_inspect_due(s);
 	capture_memory_poll(s);
 	capture_native_poll(s);

@@ -328,8 +328,7 @@ static void inspect_timed(struct capture *s, struct tracked *t, const struct pro
 	take_finding(s, t, inspected_ns, &f);
 }
 
-/* who: as find(). */
-static void inspect(struct capture *s, struct tracked *t, const struct proc_info *who)
+void capture_inspect_read(struct capture *s, struct tracked *t, const struct proc_info *who)
 {
 	uint64_t bpf_ticks;
 	struct py_proc py;
@@ -353,7 +352,7 @@ static void inspect(struct capture *s, struct tracked *t, const struct proc_info
 
 void capture_inspect(struct capture *s, struct tracked *t)
 {
-	inspect(s, t, NULL);
+	capture_inspect_read(s, t, NULL);
 }
 
 void capture_inspect_if_due(struct capture *s, struct tracked *t)
@@ -416,26 +415,4 @@ int capture_add(struct capture *s, pid_t tgid)
 	if (!s->life.err)	/* do not inspect it again */
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	return say_why_not(s, tgid, &f);
-}
-
-static int inspect_one(void *ctx, pid_t tgid)
-{
-	struct capture *s = ctx;
-	struct proc_info who;
-	struct tracked *t;
-
-	if (tgid == getpid() || proc_info_read(tgid, &who) || who.stat.kernel_thread ||
-	    !capture_filter_meets(s, tgid))
-		return 0;
-	t = lifecycle_ask(&s->life, tgid, 0);
-	if (!t)
-		return s->life.err;
-	t->selected = true;
-	inspect(s, t, &who);
-	return 0;
-}
-
-int capture_inspect_all(struct capture *s)
-{
-	return proc_each(inspect_one, s);
 }

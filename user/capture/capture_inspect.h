@@ -9,6 +9,7 @@
 
 struct capture;
 struct process_args;
+struct proc_info;
 struct tracked;
 
 /* Fill in the members of args that are the same for all processes of the capture. */
@@ -16,6 +17,8 @@ void capture_process_args(const struct capture *s, struct process_args *args);
 
 /* Inspect a process now, if it meets the conditions. t may be freed. */
 void capture_inspect(struct capture *s, struct tracked *t);
+/* The same of which /proc was read just now. */
+void capture_inspect_read(struct capture *s, struct tracked *t, const struct proc_info *who);
 
 /* Inspect a process if its inspection is due. t may be freed. */
 void capture_inspect_if_due(struct capture *s, struct tracked *t);
@@ -28,8 +31,5 @@ void capture_inspect_due(struct capture *s);
  * profiled process may be in the ring buffer still: then the answer is false until they are taken.
  */
 bool capture_took_last(const struct capture *s, struct tracked *t);
-
-/* Inspect all processes of the host. 0 or -errno. */
-int capture_inspect_all(struct capture *s);
 
 #endif

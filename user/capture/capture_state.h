@@ -3,13 +3,14 @@
  * capture_state.h - struct capture, for the files of this room only.
  *
  * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
- * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
+ * capture_records.c, capture_find.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
  * capture_heap.c, capture_memory.c, capture_event.c, capture_tasks.c, capture_async.c,
  * lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
 
+#include "base/util.h"
 #include "capture/capture.h"
 #include "capture/counters.h"
 #include "capture/lifecycle.h"
@@ -39,6 +40,8 @@ struct capture {
 	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions, and never will be */
 	uint64_t filter_changed_ns;	/* records from before this time are judged again; 0: none,
 					 * UINT64_MAX: all, while the conditions change */
+	struct buf found;		/* capture_find.c's: pid_t of the processes of the host ... */
+	size_t found_at;		/* ... and how many of them were inspected */
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct map_set native_maps;	/* with --native */
 	struct capture_heap *heap;	/* of --allocations; NULL: there are none */
