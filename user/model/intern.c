@@ -19,7 +19,7 @@
 #include "model/native_frame.h"
 
 /* Arena chunks double from the first to the second size, in bytes. */
-#define CHUNK_MIN 2048
+#define CHUNK_MIN 512
 #define CHUNK_MAX (256 * 1024)
 
 struct chunk {
@@ -78,7 +78,7 @@ static bool string_equal(const void *strings, uint32_t id, const void *key)
 /* Double an array of cap elements when cnt of them are used. */
 static int array_reserve(void **array, uint32_t *cap, uint32_t cnt, size_t elem_bytes)
 {
-	uint32_t bigger = *cap ? *cap * 2 : 32;
+	uint32_t bigger = *cap ? *cap * 2 : 8;
 	void *p;
 
 	if (cnt < *cap)

@@ -40,8 +40,8 @@ struct observed {
 	struct process *process;
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
 	struct memory_file memory;	/* --mode mem: instead of file */
-	bool joined;			/* by recording_begin(): then these are known, too */
-	struct process_stats before;	/* what the process had counted by then */
+	/* What the process had counted by recording_begin(). NULL: it is observed from its begin. */
+	struct process_stats *before;
 	struct losses_of_threads *lost_before;
 	uint64_t taken, refused;	/* samples, by recording_event() */
 	bool ran;			/* it has a sample on a CPU */
@@ -99,6 +99,7 @@ static void free_observed(struct observed *o)
 	profile_file_abandon(&o->file);
 	memory_file_abandon(&o->memory);
 	free(o->lost_before);
+	free(o->before);
 	free(o);
 }
 
@@ -260,15 +261,17 @@ struct observed *recording_begin(struct recording *r, struct process *p)
 struct observed *recording_begin_at(struct recording *r, struct process *p,
 				    const struct recording_joined *at)
 {
-	struct observed *o = observe(r, p, at->command);
+	struct process_stats *before = malloc(sizeof(*before));
+	struct observed *o = before ? observe(r, p, at->command) : NULL;
 
 	if (!o) {
+		free(before);
 		errno = ENOMEM;
 		return NULL;
 	}
-	o->joined = true;
 	o->since_ns = at->begin_ns;
-	o->before = at->before;
+	*before = at->before;
+	o->before = before;
 	losses_add_since(&o->lost_before, at->lost_before, NULL);
 	o->file.row->begin_s = recording_seconds(r, at->begin_ns);
 	return o;
@@ -430,12 +433,11 @@ static uint64_t since(uint64_t now, uint64_t before)
 /* The process' statistics, of the time that it was in this recording. */
 static void own_stats(const struct observed *o, struct process_stats *s)
 {
-	const struct process_stats *b = &o->before;
-
+	const struct process_stats *b = o->before;
 	int cause;
 
 	process_stats(o->process, s);
-	if (!o->joined)
+	if (!b)
 		return;
 	s->samples = o->taken;
 	for (cause = 0; cause < LOSS_CNT; cause++)
