@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -42,9 +43,9 @@ def family_cpu_s(pid):
 @contextlib.contextmanager
 def recording(binary, argv, scratch):
     """(process, seconds from its exec to the ticks, CPU seconds of all its processes by then)."""
-    shutil.rmtree(scratch / "recording", ignore_errors=True)
+    place = tempfile.mkdtemp(dir=scratch)
     begin = time.monotonic()
-    process = subprocess.Popen([str(binary), *map(str, argv), "-o", str(scratch / "recording")],
+    process = subprocess.Popen([str(binary), *map(str, argv), "-o", f"{place}/recording"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                                start_new_session=True)
     try:
@@ -58,4 +59,4 @@ def recording(binary, argv, scratch):
         yield process, took, family_cpu_s(process.pid)
     finally:
         kill(process)
-        shutil.rmtree(scratch / "recording", ignore_errors=True)
+        shutil.rmtree(place)
