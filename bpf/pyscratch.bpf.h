@@ -54,16 +54,19 @@
 #define NAMES_NS 5000
 #define NAMES_SHARE 512
 #define NAMES_SPARE_NS 200000
-/* Steps of a walk (frames and shims) in one call of walk_steps(), and in all. */
-#define STEPS_A_CALL 16
-#define MAX_STEPS (ABI_MAX_FRAMES + 10 * STEPS_A_CALL)
+/*
+ * Steps of a walk (frames and shims) in one call of walk_steps(), and in all. The verifier takes
+ * some 2,700 instructions for each step of a call, the kernel a few ns for each call.
+ */
+#define STEPS_A_CALL 8
+#define MAX_STEPS (ABI_MAX_FRAMES + 20 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
 /*
  * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS. A thread state
  * is a step, and so is an interpreter.
  */
-#define LIST_STEPS_A_CALL 32
-#define LIST_CALLS 256
+#define LIST_STEPS_A_CALL 16
+#define LIST_CALLS 512
 /*
  * How far above the stack pointer the innermost _PyCFrame of a thread is looked for that has no
  * state by its key. C code that is called from Python and takes more of the stack is rare.
@@ -160,7 +163,7 @@ struct fault_event {
 
 /* At most so many new code objects are sent with one sample; a later sample sends the others. */
 #define MAX_NEW_CODES 128
-#define CODES_A_CALL 16
+#define CODES_A_CALL 8
 /* At most so many of one process in a second (2^30 ns), for a process that always makes code. */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {
