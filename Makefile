@@ -420,6 +420,14 @@ bench-flight: $(O)/tachbpf ## what a flight recorder takes beside 500 Pythons (r
 bench-top: $(O)/tachbpf ## what tachbpf top costs beside 500 Pythons (root; BENCHFLAGS="--pythons 100")
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_top.py $(BENCHFLAGS)
 
+.PHONY: bench-start
+bench-start: $(O)/tachbpf ## how long a start takes, by phase, beside py-spy (root; BENCHFLAGS="--before OTHER_TACHBPF")
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_start.py $(BENCHFLAGS)
+
+.PHONY: bench-many
+bench-many: $(O)/tachbpf ## what tachbpf takes beside 2,000 idle Pythons (root; BENCHFLAGS="--pythons 2000,20000 --before OTHER_TACHBPF")
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_many.py $(BENCHFLAGS)
+
 .PHONY: bench-dump
 bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_dump.py $(BENCHFLAGS)

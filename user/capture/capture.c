@@ -69,15 +69,7 @@
 #define TAKE_MS 100
 /* CPUs that have gone online or offline are looked for so often: it costs some files of /sys. */
 #define CPUS_S 4
-/*
- * Room for 1 / RING_LATE_S seconds of stacks of 100 frames: so late user space may get a CPU on
- * an overloaded host (100 ms were measured with four busy threads per CPU).
- */
-#define RING_SAMPLE_BYTES 1600
-#define RING_LATE_S 2
 #define EVENT_RATE 10000
-#define RING_BYTES_MIN (4 * 1024 * 1024)
-#define RING_BYTES_MAX (64 * 1024 * 1024)
 
 /*
  * The time limit of a walk. Usual stacks take a few us; 3.11, where each walk reads all code
@@ -126,16 +118,6 @@ static void set_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 		bpf_map__delete_elem(map, &key, sizeof(key), 0);
 }
 
-static uint32_t ring_bytes(int cpus, unsigned int rate_hz)
-{
-	uint64_t want = (uint64_t)cpus * rate_hz * RING_SAMPLE_BYTES / RING_LATE_S;
-	uint64_t bytes = RING_BYTES_MIN;
-
-	while (bytes < want && bytes < RING_BYTES_MAX)
-		bytes *= 2;
-	return bytes;
-}
-
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level > LIBBPF_WARN || log_get_level() < LOG_VERBOSE)
@@ -169,7 +151,7 @@ static int size_ring(struct capture *s)
 {
 	/* Events come in bursts, whatever the rate of ticks is. */
 	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
-	uint32_t bytes = ring_bytes(libbpf_num_possible_cpus(), rate);
+	uint32_t bytes = memory_need_ring(libbpf_num_possible_cpus(), rate);
 
 	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
 	if (!bytes)
@@ -187,6 +169,9 @@ static int load(struct capture *s)
 	s->skel = skeleton_open();
 	if (!s->skel)
 		return -errno;
+	if (s->args.all)
+		bpf_map__set_max_entries(s->skel->maps.py_procs, memory_need_processes(
+					 bpf_map__max_entries(s->skel->maps.py_procs)));
 	s->sampler = sampler_new(s->skel, &sampling);
 	if (!s->sampler)
 		return -errno;

@@ -9,6 +9,7 @@
 
 #include "base/util.h"
 #include "host/memory_limit.h"
+#include "host/proc.h"
 
 /*
  * What a capture of some processes needs besides its maps: itself (7 MiB), its workers, the
@@ -66,6 +67,63 @@ uint64_t memory_need_maps(const struct bpf_object *obj)
 		if (bpf_map__autocreate(m))
 			sum += map_bytes(m);
 	return sum;
+}
+
+/* Has the map an element for each CPU? Those of an array are as many as there are CPUs. */
+static bool has_losses(const struct bpf_map *m)
+{
+	return !strcmp(bpf_map__name(m), "losses");
+}
+
+uint64_t memory_need_a_cpu(const struct bpf_object *obj)
+{
+	const struct bpf_map *m;
+	uint64_t sum = 0;
+
+	bpf_object__for_each_map(m, obj) {
+		if (!bpf_map__autocreate(m))
+			continue;
+		if (has_losses(m))
+			sum += round_up(bpf_map__value_size(m), 8);
+		else if (bpf_map__type(m) == BPF_MAP_TYPE_PERCPU_ARRAY)
+			sum += bpf_map__max_entries(m) * round_up(bpf_map__value_size(m), 8);
+	}
+	return sum;
+}
+
+static int count(void *ctx, pid_t tgid)
+{
+	++*(uint32_t *)ctx;
+	return 0;
+}
+
+uint32_t memory_need_processes(uint32_t least)
+{
+	uint32_t cnt = 0;
+
+	if (proc_each(count, &cnt))
+		return least;
+	while (least / 2 < cnt && least < PROCESSES_MAX)
+		least *= 2;
+	return least;
+}
+
+/*
+ * Room for 1 / RING_LATE_S seconds of stacks of 100 frames: so late user space may get a CPU on
+ * an overloaded host (100 ms were measured with four busy threads per CPU).
+ */
+#define RING_SAMPLE_BYTES 1600
+#define RING_LATE_S 2
+#define RING_BYTES_MAX (64 * 1024 * 1024)
+
+uint32_t memory_need_ring(int cpus, unsigned int rate_hz)
+{
+	uint64_t want = (uint64_t)cpus * rate_hz * RING_SAMPLE_BYTES / RING_LATE_S;
+	uint64_t bytes = RING_BYTES_MIN;
+
+	while (bytes < want && bytes < RING_BYTES_MAX)
+		bytes *= 2;
+	return bytes;
 }
 
 static unsigned int mib(uint64_t bytes)

@@ -13,6 +13,20 @@ struct bpf_object;
 /* About so many bytes the maps of an opened object will have, with the sizes that they have now. */
 uint64_t memory_need_maps(const struct bpf_object *obj);
 
+/* Of these, and of the table losses, so many are for each possible CPU. */
+uint64_t memory_need_a_cpu(const struct bpf_object *obj);
+
+/*
+ * Entries of a table of processes: twice as many as the host has processes now, but at least `least`
+ * and at most PROCESSES_MAX.
+ */
+#define PROCESSES_MAX 131072
+uint32_t memory_need_processes(uint32_t least);
+
+#define RING_BYTES_MIN (4 * 1024 * 1024)
+/* The size of the ring buffer for so many possible CPUs, whose samples are rate_hz each. */
+uint32_t memory_need_ring(int cpus, unsigned int rate_hz);
+
 /*
  * Is there memory for a ring buffer of ring bytes, and other_maps bytes of other maps? Returns the
  * size to use: a smaller one, at least ring_min, if the memory limit of our cgroup leaves no room

@@ -464,6 +464,42 @@ static void test_waiting(void **state)
 	assert_int_equal(lifecycle_young_cnt(&life), 1);
 }
 
+/*
+ * Only those that may be due soon are gone through: an old process that waits for a minute is not
+ * among them, is due again a minute later, and at once when something was heard of it.
+ */
+static void test_soon(void **state)
+{
+	struct tracked *idle = lifecycle_ask(&life, 1, 1), *old = lifecycle_ask(&life, 2, 1), *t;
+	const uint64_t s = 1000000000, begin = 5 * s;
+	size_t pos = 0;
+
+	inspect_no_more(&idle->schedule);
+	old->schedule.tries = INSPECT_YOUNG_TRIES;
+	old->schedule.next_ns = begin + 60 * s;
+	assert_null(lifecycle_next_due(&life, begin, &pos));
+	assert_null(life.soon);
+	/* An interval before its time it comes into the list, which is when all are looked at. */
+	pos = 0;
+	assert_null(lifecycle_next_due(&life, begin + 59 * s + s / 2, &pos));
+	assert_ptr_equal(life.soon, old);
+	pos = 0;
+	assert_ptr_equal(lifecycle_next_due(&life, begin + 60 * s, &pos), old);
+	assert_null(lifecycle_next_due(&life, begin + 60 * s, &pos));
+	/* Something is heard of the idle one, which has mapped code. */
+	t = lifecycle_find(&life, 1);
+	assert_ptr_equal(t, idle);
+	inspect_changed(&t->schedule);
+	t->schedule.next_ns = begin + 60 * s + 5;
+	inspect_no_more(&old->schedule);
+	assert_int_equal(lifecycle_wait_ns(&life, begin + 60 * s, s), 5);
+	pos = 0;
+	assert_ptr_equal(lifecycle_next_due(&life, begin + 60 * s + 5, &pos), idle);
+	lifecycle_step(&life, idle, PROC_EV_ENDED, NULL);
+	assert_null(lifecycle_next_due(&life, begin + 60 * s + 5, &pos));
+	assert_null(life.soon);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -483,6 +519,7 @@ int main(void)
 		TEST(test_pid_reuse),
 		TEST(test_end_while_due),
 		TEST(test_waiting),
+		TEST(test_soon),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
