@@ -34,7 +34,7 @@ UID = 60123
 FORKS = """
 import os, signal, sys
 os.setuid(int(sys.argv[2]))
-os.nice(19)
+os.nice(39)
 for _ in range(int(sys.argv[1])):
     if not os.fork():
         signal.pause()

@@ -62,13 +62,19 @@ def spy_start(spy, pid):
 
 def events(log):
     """(seconds since the exec, seconds that it took, pid, call) of each traced system call that has ended."""
-    begin = None
+    begin, begun = None, {}             # begun: pid -> a call that others' calls interrupt in the log
     for line in log.read_text(errors="replace").splitlines():
         m = re.match(r"(\d+)\s+([\d.]+) (.*?)(?: <([\d.]+)>)?$", line)
         if not m:
             continue
         begin = begin or float(m[2])
-        yield float(m[2]) - begin, float(m[4] or 0), int(m[1]), m[3]
+        at, pid, call = float(m[2]) - begin, int(m[1]), m[3]
+        if call.endswith("<unfinished ...>"):
+            begun[pid] = at, call
+            continue
+        if call.startswith("<... ") and pid in begun:
+            at, call = begun.pop(pid)
+        yield at, float(m[4] or 0), pid, call
 
 
 def phases(binary, argv, scratch):
@@ -77,10 +83,12 @@ def phases(binary, argv, scratch):
     subprocess.run(["strace", "--seccomp-bpf", "-f", "-ttt", "-T", "-e", f"trace={TRACED}", "-o", log, binary,
                     *map(str, argv), "-d", "0.05", "-o", tempfile.mkdtemp(dir=scratch) + "/recording"], capture_output=True)
     out, last, main, programs = [], 0.0, None, []
+
     def until(name, now):
         nonlocal last
         out.append((name, 1e3 * (now - last)))
         last = now
+
     for at, took, pid, call in events(log):
         main = main or pid
         program = re.search(r'prog_name="(on_\w+)"', call)
@@ -134,7 +142,7 @@ def main():
     args = parser.parse_args()
     binaries = {"before": args.before, "now": TACHBPF} if args.before else {"now": TACHBPF}
     # Nice: it must not take a CPU from what is measured, however urgent that is made.
-    target = subprocess.Popen(["chrt", "-o", "0", "nice", "-n", "19", sys.executable, "-S", "-c", BUSY],
+    target = subprocess.Popen(["chrt", "-o", "0", "nice", "-n", "39", sys.executable, "-S", "-c", BUSY],
                               start_new_session=True)
     try:
         with tempfile.TemporaryDirectory() as scratch:
