@@ -24,7 +24,11 @@
 
 /* include/linux/bpf_verifier.h: BPF_LOG_STATS, since 5.2 */
 #define LOG_STATS 4
-#define LOG_BYTES 16384
+/*
+ * The kernel writes a line for each call of a global function on the way that it follows, 512 of them
+ * in list_calls(), and refuses a log that was ever longer than its room, although it takes them back.
+ */
+#define LOG_BYTES 65536
 #define RING_BYTES (4 * 1024 * 1024)
 
 static char libbpf_log[16384];	/* static: libbpf_set_print() takes no context */
