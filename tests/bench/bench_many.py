@@ -96,6 +96,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--uid", action="store_true", help="record their user alone")
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))       # what was started ends, too
     binaries = {"before": args.before, "now": TACHBPF} if args.before else {"now": TACHBPF}
     modes = {"-a": ["-a", "-r", "99"], "-a -m wall": ["-a", "-r", "99", "-m", "wall"]}
     print(AIMS)

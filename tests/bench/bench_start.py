@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -140,6 +141,7 @@ def main():
     parser.add_argument("--before", help="another tachbpf, to be compared with")
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))       # what was started ends, too
     binaries = {"before": args.before, "now": TACHBPF} if args.before else {"now": TACHBPF}
     # Nice: it must not take a CPU from what is measured, however urgent that is made.
     target = subprocess.Popen(["chrt", "-o", "0", "nice", "-n", "39", sys.executable, "-S", "-c", BUSY],
