@@ -238,7 +238,7 @@ $(addprefix $(O)/libfuzzer/,fuzz_elf_symbols fuzz_elf_wire fuzz_perf_map): LIBS 
 $(O)/tests/unit/unwind/test_unwind_truth: LIBS = $(LDFLAGS) -ldw -lelf -lz -lxxhash
 
 # It shares the unit tests' data.
-$(O)/tests/bench/bench_agent_tach $(O)/tests/bench/bench_native_merge: LIBS += -lcmocka
+$(addprefix $(O)/tests/bench/,bench_agent_tach bench_native_merge bench_resolve): LIBS += -lcmocka
 
 # --- hostbpf: bpf/ compiled for this machine, run against memory images --------------------
 # The BPF code reads unaligned and through its own types, as BPF does.
