@@ -4,6 +4,7 @@
  * bench_resolve.py.
  *
  *     bench_resolve CASE DEPTH SAMPLES nothing    what comes of a record goes nowhere
+ *     bench_resolve CASE DEPTH SAMPLES tree       it goes to a call tree, as in tachbpf top
  *     bench_resolve CASE DEPTH SAMPLES FILE       it goes to a TACH file, as in a recording
  *
  * Prints the CPU time of a sample in ns. Records of THREADS threads in turn; CASE is how much of a
@@ -28,6 +29,7 @@
 #include "base/util.h"
 #include "formats/formats.h"
 #include "model/sink.h"
+#include "model/stack_tree.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
 #include "tests/unit/resolve/fake_code.h"
@@ -47,6 +49,7 @@ static struct fake_codes fake;
 static struct raw_frame known[CODES][SITES];
 static struct raw_frame stacks[THREADS][STACKS][ABI_MAX_FRAMES];
 static struct sink *sink;
+static struct stack_tree *tree;
 static uint64_t state = 88172645463325252ULL, frames;
 
 static uint32_t below(uint32_t n)
@@ -57,6 +60,8 @@ static uint32_t below(uint32_t n)
 static int take_event(struct observer *o, struct process *p, const struct event *ev)
 {
 	frames += ev->nframes;
+	if (tree)
+		return stack_tree_event(tree, ev);
 	return sink ? sink->ops->event(sink, ev) : 0;
 }
 
@@ -167,6 +172,13 @@ static void move(const cpu_set_t *cpus, int which)
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
 }
 
+static void begin_tree(struct process *p)
+{
+	tree = stack_tree_new(DETAIL_LINE);
+	assert_non_null(tree);
+	assert_int_equal(stack_tree_begin(tree, process_tables(p)), 0);
+}
+
 static uint64_t run(struct process *p, enum change change, uint32_t depth, uint64_t samples)
 {
 	uint8_t *batch = aligned_alloc(8, BATCH);
@@ -185,7 +197,7 @@ static uint64_t run(struct process *p, enum change change, uint32_t depth, uint6
 	return ns;
 }
 
-static void measure(enum change change, uint32_t depth, uint64_t samples, const char *path)
+static void measure(enum change change, uint32_t depth, uint64_t samples, const char *to)
 {
 	struct process *p = process_new(&(struct process_args){
 		.tgid = getpid(), .comm = "bench", .image = &fake.img, .observer = &observer,
@@ -195,8 +207,10 @@ static void measure(enum change change, uint32_t depth, uint64_t samples, const 
 
 	assert_non_null(p);
 	assert_non_null(compressor);
-	if (path)
-		open_file(path, compressor, p);
+	if (!strcmp(to, "tree"))
+		begin_tree(p);
+	else if (strcmp(to, "nothing"))
+		open_file(to, compressor, p);
 	begin_stacks(change, depth);
 	ns = run(p, change, depth, samples);
 	assert_true(frames == samples * depth);
@@ -204,6 +218,7 @@ static void measure(enum change change, uint32_t depth, uint64_t samples, const 
 		assert_int_equal(sink->ops->end(sink, NULL), 0);
 		assert_int_equal(sink->ops->close(sink), 0);
 	}
+	stack_tree_free(tree);
 	printf("%.1f\n", (double)ns / (double)samples);
 	process_free(p);
 	compressor_free(compressor);
@@ -220,11 +235,11 @@ int main(int argc, char **argv)
 	if (argc != 5 || change == ARRAY_SIZE(changes) || !depth || depth > ABI_MAX_FRAMES ||
 	    !samples) {
 		fprintf(stderr, "usage: bench_resolve same|line|top|all|switch DEPTH SAMPLES "
-			"nothing|FILE\n");
+			"nothing|tree|FILE\n");
 		return 2;
 	}
 	fake_codes_in_self(&fake, CODES);
-	measure(change, depth, samples, strcmp(argv[4], "nothing") ? argv[4] : NULL);
+	measure(change, depth, samples, argv[4]);
 	fake_codes_free(&fake);
 	return 0;
 }

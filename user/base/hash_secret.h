@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/random.h>
 
 #define HASH_SECRET_A 0xa0761d6478bd642fULL
 #define HASH_SECRET_B 0xe7037ed1a0b428dbULL
@@ -27,6 +28,14 @@ static inline uint64_t hash_secret_load(const void *p)
 
 	memcpy(&v, p, sizeof(v));
 	return v;
+}
+
+/* A seed. Without entropy it is 0: slower under attack, never wrong. */
+static inline uint64_t hash_secret_seed(void)
+{
+	uint64_t seed;
+
+	return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed) ? seed : 0;
 }
 
 /* The hash of len bytes; bytes may be NULL if len is 0. */

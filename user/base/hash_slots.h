@@ -54,6 +54,20 @@ HASH_INLINE void *hash_slots_find(const struct hash_slots *t, const struct hash_
 	return slot;
 }
 
+/*
+ * The slot of key, if it is the first or the second one where it may be; else a slot that is not
+ * key's. Both are compared, so that no branch depends on which one it is: such a branch is
+ * predicted wrongly too often. There must be slots: cap is not 0.
+ */
+HASH_INLINE void *hash_slots_near(const struct hash_slots *t, const struct hash_kind *kind,
+				  const void *key, const void *ctx)
+{
+	size_t i = kind->hash(key, ctx);
+
+	i += !kind->same(hash_slots_at(t, kind, i), key, ctx);
+	return hash_slots_at(t, kind, i);
+}
+
 /* The first free slot for a record that is in no slot yet. */
 HASH_INLINE void *hash_slots_free_slot(const struct hash_slots *t, const struct hash_kind *kind,
 				       const void *record, const void *ctx)

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "base/hash_index.h"
 #include "base/hash_secret.h"
@@ -122,9 +121,8 @@ struct intern *intern_new(void)
 {
 	struct intern *in = calloc(1, sizeof(*in));
 
-	/* Without entropy the seed stays 0: slower under attack, never wrong. */
-	if (in && getrandom(&in->seed, sizeof(in->seed), GRND_NONBLOCK) < 0)
-		in->seed = 0;
+	if (in)
+		in->seed = hash_secret_seed();
 	return in;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/random.h>
 
 #include "base/arith.h"
+#include "base/common_end.h"
 #include "base/hash_index.h"
 #include "base/util.h"
 #include "model/id_map.h"
@@ -23,7 +24,10 @@
 
 #define LABEL_HIDDEN UINT32_MAX	/* in place of a frame id */
 
-/* The last stack of a thread, root first; nodes[i] is the one that frames[i] led to. */
+/*
+ * The last stack of a thread. Its frames are right-aligned, the root last. nodes: root first, each
+ * the one that its frame led to.
+ */
 struct recent {
 	bool valid;
 	uint8_t status;
@@ -306,11 +310,11 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 {
 	const uint32_t *frame = ev->frames + ev->nframes;
-	uint32_t i = 0, n = ev->nframes, node = 0;
+	uint32_t n = ev->nframes, most = n < r->depth ? n : r->depth, node = 0, i;
+	uint32_t *last = r->frames + EVENT_MAX_FRAMES;
 	int err;
 
-	while (i < n && i < r->depth && r->frames[i] == frame[-1 - (int)i])
-		i++;
+	i = most ? (uint32_t)common_end(last, frame, most, sizeof(*frame)) : 0;
 	if (i == n && i == r->depth)
 		return 0;
 	r->share = UINT32_MAX;
@@ -321,7 +325,7 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 		r->depth = i;
 		if (err)
 			return err;
-		r->frames[i] = frame[-1 - (int)i];
+		last[-1 - (int)i] = frame[-1 - (int)i];
 		r->nodes[i] = node;
 	}
 	r->depth = n;

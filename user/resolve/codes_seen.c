@@ -2,8 +2,8 @@
 /* codes_seen.c - see codes_seen.h. */
 #include "resolve/codes_seen.h"
 
+#include "base/common_end.h"
 #include "base/util.h"
-#include "resolve/raw_stack.h"
 
 /* One slot. */
 struct seen {
@@ -64,8 +64,8 @@ void codes_seen_add(struct codes_seen *c, const struct raw_frame *frames, uint32
 	uint32_t i, fresh = cnt;
 
 	if (ns == c->last_ns)
-		fresh -= raw_stacks_shared(c->last + ABI_MAX_FRAMES, c->last_cnt, frames + cnt,
-					   cnt);
+		fresh -= common_end(c->last + ABI_MAX_FRAMES, frames + cnt,
+				    c->last_cnt < cnt ? c->last_cnt : cnt, sizeof(*frames));
 	for (i = 0; i < fresh; i++)
 		if (claims(&frames[i]))
 			codes_seen_set(c, frames[i].code, frames[i].id, ns);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/common_end.h"
 #include "base/util.h"
 #include "resolve/codes_seen.h"
-#include "resolve/raw_stack.h"
 
 /* A record that has waited so long is late: the process is read. */
 #define LATE_NS 100000000ull
@@ -149,8 +149,9 @@ static bool judge(struct confirm *c, struct held *h)
 		return true;
 	fresh = raw->nframes;
 	if (c->passed_ns >= raw->h.time_ns)
-		fresh -= raw_stacks_shared(c->passed + ABI_MAX_FRAMES, c->passed_cnt,
-					   raw->frames + raw->nframes, raw->nframes);
+		fresh -= common_end(c->passed + ABI_MAX_FRAMES, raw->frames + fresh,
+				    c->passed_cnt < fresh ? c->passed_cnt : fresh,
+				    sizeof(raw->frames[0]));
 	for (; h->done < fresh; h->done++) {
 		struct raw_frame *f = &raw->frames[h->done];
 		enum code_verdict v = codes_seen_verdict(&c->codes, f, raw->h.time_ns, &h->until);

@@ -6,18 +6,20 @@
 
 #include <stddef.h>
 
-#include "base/util.h"
+#include "base/hash_secret.h"
 
 static bool slot_used(const void *slot)
 {
 	return ((const struct known_frame *)slot)->raw.code;
 }
 
+/* The process chooses what is in a raw frame: ctx is the cache, which has a secret. */
 static uint64_t slot_hash(const void *record, const void *ctx)
 {
 	const struct raw_frame *raw = &((const struct known_frame *)record)->raw;
+	const struct frame_cache *c = ctx;
 
-	return hash_u64(raw->code ^ (uint64_t)raw->lasti << 40 ^ (uint64_t)raw->id << 8);
+	return hash_secret_mix(raw->code ^ c->seed, hash_secret_load(&raw->lasti) ^ HASH_SECRET_A);
 }
 
 static bool slot_same(const void *slot, const void *key, const void *ctx)
@@ -25,7 +27,9 @@ static bool slot_same(const void *slot, const void *key, const void *ctx)
 	const struct raw_frame *a = &((const struct known_frame *)slot)->raw;
 	const struct raw_frame *b = &((const struct known_frame *)key)->raw;
 
-	return a->code == b->code && a->lasti == b->lasti && a->id == b->id;
+	/* One condition, so that there is no branch for hash_slots_near(). */
+	return !((a->code ^ b->code) |
+		 (hash_secret_load(&a->lasti) ^ hash_secret_load(&b->lasti)));
 }
 
 static const struct hash_kind kind = {
@@ -35,7 +39,7 @@ static const struct hash_kind kind = {
 
 bool frame_cache_init(struct frame_cache *c)
 {
-	*c = (struct frame_cache){ 0 };
+	*c = (struct frame_cache){ .seed = hash_secret_seed() };
 	return !frame_cache_reserve(c);
 }
 
@@ -52,11 +56,26 @@ void frame_cache_forget(struct frame_cache *c)
 struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct raw_frame *raw)
 {
 	/* hash_slots_find() takes a record; slot_hash() and slot_same() read only its raw. */
-	return hash_slots_find(&c->table, &kind, raw, NULL);
+	return hash_slots_find(&c->table, &kind, raw, c);
 }
 _Static_assert(offsetof(struct known_frame, raw) == 0, "a raw frame is passed as a record");
 
+uint32_t frame_cache_ids(const struct frame_cache *c, const struct raw_frame *raw, uint32_t n,
+			 uint32_t *ids)
+{
+	const struct known_frame *slot;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		slot = hash_slots_near(&c->table, &kind, &raw[i], c);
+		if (!slot_same(slot, &raw[i], c) || !slot->resolved)
+			break;
+		ids[i] = slot->id;
+	}
+	return i;
+}
+
 int frame_cache_reserve(struct frame_cache *c)
 {
-	return hash_slots_reserve(&c->table, &kind, NULL);
+	return hash_slots_reserve(&c->table, &kind, c);
 }

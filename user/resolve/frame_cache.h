@@ -22,6 +22,7 @@ _Static_assert(sizeof(struct known_frame) == 24, "a process has thousands of slo
 
 struct frame_cache {
 	struct hash_slots table;	/* of struct known_frame */
+	uint64_t seed;			/* of hashes: the process chooses what is in raw frames */
 };
 
 /* Returns false if there is no memory. */
@@ -36,5 +37,12 @@ int frame_cache_reserve(struct frame_cache *c);
  * who fills a free slot increments table.cnt.
  */
 struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct raw_frame *raw);
+
+/*
+ * Set the ids of the first of n frames; returns of how many. It ends before a frame that is not
+ * resolved; now and then before one that is, which frame_cache_slot() finds.
+ */
+uint32_t frame_cache_ids(const struct frame_cache *c, const struct raw_frame *raw, uint32_t n,
+			 uint32_t *ids);
 
 #endif

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/common_end.h"
 #include "resolve/process_parts.h"
-#include "resolve/raw_stack.h"
+
+#define CACHE_LINE 64	/* bytes; where it is another one, this is slower and never wrong */
 
 struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id)
 {
@@ -26,6 +28,20 @@ struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_i
 		process_names_of_thread(p, tid);
 	}
 	return t;
+}
+
+/*
+ * How many frames at the root are the same as in the last stack. Another CPU has written the record:
+ * all of it is asked for at once, because each of its cache lines takes as long to come.
+ */
+static uint32_t shared_frames(const struct thread *t, const struct raw_frame *frames, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i += CACHE_LINE / sizeof(*frames))
+		__builtin_prefetch(frames + i);
+	return (uint32_t)common_end(t->raw + ABI_MAX_FRAMES, frames + n,
+				    t->known < n ? t->known : n, sizeof(*frames));
 }
 
 /* 0, -ENOMEM, or -EBADMSG: the BPF side sends no frame of this kind. */
@@ -57,8 +73,7 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
 static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
 	uint32_t n = raw->nframes, i;
-	uint32_t fresh = n - raw_stacks_shared(t->raw + ABI_MAX_FRAMES, t->known,
-					       raw->frames + n, n);
+	uint32_t fresh = n - shared_frames(t, raw->frames, n);
 	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
 	struct raw_frame *frames = t->raw + ABI_MAX_FRAMES - n;
 	uint32_t *ids = t->ids + ABI_MAX_FRAMES - n;
@@ -69,6 +84,9 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 	for (i = 0; i < fresh; i++) {
 		uint64_t unresolved = stats->unresolved;
 
+		i += symbolizer_known(p->sym, &raw->frames[i], fresh - i, &ids[i]);
+		if (i == fresh)
+			break;
 		err = resolve_frame(p, &raw->frames[i], &ids[i]);
 		if (err) {
 			t->known = 0;

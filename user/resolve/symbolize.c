@@ -604,6 +604,12 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 	return 0;
 }
 
+uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *raw, uint32_t n,
+			  uint32_t *ids)
+{
+	return frame_cache_ids(&sym->frames, raw, n, ids);
+}
+
 int symbolizer_retry(struct symbolizer *sym)
 {
 	struct known_frame *slot, once;

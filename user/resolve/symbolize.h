@@ -52,6 +52,13 @@ uint32_t symbolizer_trampoline(const struct symbolizer *sym);
 int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32_t *id);
 
 /*
+ * The ids of the first of n frames, as symbolizer_frame() would return them one after another, as
+ * long as this is quick. Returns of how many; the next one is for symbolizer_frame().
+ */
+uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *raw, uint32_t n,
+			  uint32_t *ids);
+
+/*
  * Resolve frames that were returned as <unresolved> because there was no time to read their code
  * object, if the process still has it. Their ids stay, their rows in the intern table change.
  * Reads as long as there is time. 0 or -ENOMEM.

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/common_end.h"
 #include "base/util.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_file.h"
@@ -137,27 +138,15 @@ static int make_room(struct tach_sink *t)
 	return err ? fail(t, err) : 0;
 }
 
-/* Number of frames that two stacks share at the root. */
-static uint32_t shared_frames(const uint32_t *a, uint32_t a_cnt, const uint32_t *b, uint32_t b_cnt)
+/* Number of frames that a thread's last stack and this one share at the root. */
+static uint32_t shared_frames(const struct tach_thread *th, const struct event *ev)
 {
-	uint32_t max = a_cnt < b_cnt ? a_cnt : b_cnt, n = 0;
-	uint64_t wa, wb;
+	uint32_t most = th->depth < ev->nframes ? th->depth : ev->nframes;
 
-	if (!max)
-		return 0;	/* a or b may be NULL */
-	a += a_cnt;
-	b += b_cnt;
-	/* Compares two at a time: stacks differ mostly at their leaf end. */
-	while (max - n >= 2) {
-		memcpy(&wa, a - n - 2, 8);
-		memcpy(&wb, b - n - 2, 8);
-		if (wa != wb)
-			break;
-		n += 2;
-	}
-	while (n < max && a[-(int64_t)n - 1] == b[-(int64_t)n - 1])
-		n++;
-	return n;
+	if (!most)
+		return 0;	/* either may be NULL */
+	return (uint32_t)common_end(th->stack + th->depth, ev->frames + ev->nframes, most,
+				    sizeof(*ev->frames));
 }
 
 /* Choose the record as CPython's writer does (compare_stacks() in binary_io_writer.c). */
@@ -170,10 +159,20 @@ static enum tach_record choose(uint32_t depth, uint32_t prev_depth, uint32_t sha
 	return shared < depth / 2 ? TACH_FULL : TACH_POP_PUSH;
 }
 
+/* Make the event's stack the thread's last one, for which there is room. */
+static void keep_stack(struct tach_thread *th, const struct event *ev, uint32_t shared)
+{
+	uint32_t differ = ev->nframes == th->depth ? ev->nframes - shared : ev->nframes;
+
+	if (differ)
+		memcpy(th->stack, ev->frames, differ * sizeof(*th->stack));
+	th->depth = ev->nframes;
+}
+
 static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct event *ev,
 		       uint64_t delta)
 {
-	uint32_t shared = shared_frames(th->stack, th->depth, ev->frames, ev->nframes);
+	uint32_t shared = shared_frames(th, ev);
 	enum tach_record kind = choose(ev->nframes, th->depth, shared);
 	uint32_t i, fresh = kind == TACH_FULL ? ev->nframes : ev->nframes - shared;
 	uint32_t frame_cnt = t->tables->frame_cnt;
@@ -203,9 +202,7 @@ static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct
 		p = tach_put_varint(p, ev->frames[i]);
 	t->out.len = p - t->out.data;
 	t->buffered_cnt++;
-	if (ev->nframes)
-		memcpy(th->stack, ev->frames, ev->nframes * sizeof(*th->stack));
-	th->depth = ev->nframes;
+	keep_stack(th, ev, shared);
 	return 0;
 }
 
