@@ -472,6 +472,10 @@ bench-unwind: $(O)/tests/bench/bench_unwind_build ## how long unwind tables take
 bench-native-merge: $(O)/tests/bench/bench_native_merge ## what machine code costs user space for each sample
 	$<
 
+.PHONY: bench-resolve
+bench-resolve: $(O)/tests/bench/bench_resolve ## what user space needs for a sample (BENCHFLAGS="--before PROGRAM": beside another build's)
+	BENCH_RESOLVE=$(abspath $<) $(PYTHON) tests/bench/bench_resolve.py $(BENCHFLAGS)
+
 .PHONY: bench-async
 bench-async: $(O)/tachbpf interpreters ## what --async costs a sample (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_async.py

@@ -44,16 +44,29 @@ static const struct hash_kind kind = {
 	.used = record_used, .hash = record_hash, .same = record_same,
 };
 
+/* How many slots behind its first one a slot is. */
+static size_t steps(const struct hash_slots *t, const struct record *slot, uint64_t hash)
+{
+	return ((size_t)((const uint8_t *)slot - t->slots) / sizeof(*slot) - hash) & (t->cap - 1);
+}
+
 static void check_all(const struct hash_slots *t, const uint32_t values[KEYS],
 		      const uint64_t *hashes)
 {
-	struct record key = { 0 }, *found;
+	struct record key = { 0 }, *found, *near;
 	size_t cnt = 0;
 
 	for (; key.key < KEYS; key.key++) {
+		near = hash_slots_near(t, &kind, &key, hashes);
+		assert_true((uint8_t *)near >= t->slots &&
+			    (uint8_t *)(near + 1) <= t->slots + t->cap * sizeof(*near));
 		found = hash_slots_find(t, &kind, &key, hashes);
 		assert_int_equal(found->value, values[key.key]);
 		assert_true(!found->value || found->rest[23] == 'r');
+		if (near->value && near->key == key.key)
+			assert_ptr_equal(near, found);
+		else if (found->value)	/* it is at neither of its first two slots */
+			assert_true(steps(t, found, record_hash(&key, hashes)) > 1);
 		cnt += !!values[key.key];
 	}
 	assert_int_equal(t->cnt, cnt);

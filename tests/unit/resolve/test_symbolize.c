@@ -593,6 +593,33 @@ static void test_opcodes(void **state)
 	end();
 }
 
+/* What is quick is what symbolizer_frame() returns; frames that are not known yet end it. */
+static void test_known(void **state)
+{
+	struct raw_frame frames[30];
+	uint32_t ids[30], i, n, known = 0;
+
+	begin(40);
+	for (i = 0; i < 30; i++)
+		frames[i] = fake_frame(&fake, i, 14 * (i % 5));
+	assert_int_equal(symbolizer_known(sym, frames, 30, ids), 0);
+	for (i = 0; i < 20; i++)
+		id_of(frames[i]);
+	for (i = 0; i < 30; i += n + 1) {
+		n = symbolizer_known(sym, &frames[i], 30 - i, &ids[i]);
+		assert_true(!n || i + n <= 20);
+		known += n;
+	}
+	assert_true(known > 10);
+	for (i = 0; i < 20; i++)
+		if (symbolizer_known(sym, &frames[i], 1, &ids[i]))
+			assert_int_equal(ids[i], id_of(frames[i]));
+	frames[0].id = 0;	/* without a fingerprint a frame is read each time */
+	id_of(frames[0]);
+	assert_int_equal(symbolizer_known(sym, frames, 1, ids), 0);
+	end();
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -618,6 +645,7 @@ int main(void)
 		cmocka_unit_test(test_busy_without_fingerprint),
 		cmocka_unit_test(test_bounded_without_fingerprint),
 		cmocka_unit_test(test_opcodes),
+		cmocka_unit_test(test_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
