@@ -31,7 +31,7 @@ static inline bool common_end_few(const uint8_t *a, const uint8_t *b)
 /*
  * The elements are of 1 to 32 bytes, a power of two, and equal if all bytes are. a and b: the
  * arrays' ends; at most most elements before them are looked at. Arrays that are the same cost one
- * memcmp(); which ends early if the first elements differ, as stacks do at their innermost frames.
+ * memcmp().
  */
 static inline size_t common_end(const void *a, const void *b, size_t most, size_t bytes)
 {
@@ -39,7 +39,7 @@ static inline size_t common_end(const void *a, const void *b, size_t most, size_
 	const uint8_t *x = a, *y = b;
 	size_t n = 0;
 
-	if (!end || !memcmp(x - end, y - end, end))
+	if (!end || (!memcmp(x - end, y - end, bytes) && !memcmp(x - end, y - end, end)))
 		return most;
 	while (n + many <= end && !memcmp(x - n - many, y - n - many, many))
 		n += many;

@@ -31,8 +31,8 @@ struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_i
 }
 
 /*
- * How many frames at the root are the same as in the last stack. Another CPU has written the record:
- * all of it is asked for at once, because each of its cache lines takes as long to come.
+ * How many frames at the root are the same as in the last stack. Another CPU has written the
+ * record: all of it is asked for at once, so that not each cache line is waited for.
  */
 static uint32_t shared_frames(const struct thread *t, const struct raw_frame *frames, uint32_t n)
 {
