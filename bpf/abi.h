@@ -373,6 +373,31 @@ static inline abi_u64 exe_key(abi_u64 ino, abi_u64 size, const abi_u64 *head)
 	return h | 1;
 }
 
+/*
+ * Key of the map other_exes: a file that user space has inspected and found to be no Python and to
+ * need no libpython. on_exec() sends no RAW_EXEC for it, so an exec of what is not recorded costs
+ * little. The key has all that changes with the file, and its device, so that nobody can give a
+ * file of his own the key of another's. The value is not used. A process that executes such a file
+ * may load a libpython later: its ticks ask what it is, as those of any process do that has no
+ * entry in py_procs.
+ */
+struct exe_file {
+	abi_u64 ino, size;
+	abi_s64 ctime_s;	/* when it, or what is said of it, was changed last */
+	abi_u32 ctime_ns;
+	abi_u32 dev;		/* super_block.s_dev; 0: of a file system with subvolumes, whose files
+				 * have other devices in stat(2) */
+};
+_Static_assert(sizeof(struct exe_file) == 32, "exe_file has no hidden padding");
+#define EXE_DEV(major, minor) ((abi_u32)(major) << 20 | (minor))	/* include/linux/kdev_t.h */
+/* s_magic of file systems with subvolumes, and statfs.f_type: include/uapi/linux/magic.h and
+ * fs/bcachefs/bcachefs_format.h */
+#define EXE_FS_BTRFS 0x9123683eu
+#define EXE_FS_BCACHEFS 0xca451a4eu
+
+/* At most so many; user space chooses which. 88 bytes each, when they are used. */
+#define MAX_OTHER_EXES 16384
+
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
 enum {
 	STATUS_HAS_GIL = 1,
@@ -403,7 +428,7 @@ enum raw_kind {
 	/*
 	 * struct raw_exec. on_exec(), when a process executes a file. User space ends the
 	 * profile of the program before. It profiles the new one if the BPF side has admitted
-	 * it, and inspects it otherwise.
+	 * it, and inspects it otherwise. Not sent for the files of the map other_exes.
 	 */
 	RAW_EXEC = 3,
 	/*
@@ -486,6 +511,12 @@ enum raw_kind {
 	 * loop's.
 	 */
 	RAW_ASYNC = 20,
+	/*
+	 * struct raw_lifecycle. on_exec(), in place of RAW_EXEC, when a process that user space
+	 * tracks executes a file of the map other_exes. User space ends the profile of the program
+	 * before, and tracks the process no more.
+	 */
+	RAW_EXEC_OTHER = 21,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */
@@ -774,9 +805,9 @@ struct raw_origin {
 };
 _Static_assert(sizeof(struct raw_origin) == 8 * RAW_CGROUPS + 16, "raw_origin is packed");
 
-/* RAW_EXIT, where all fields after h are 0; RAW_FORK */
+/* RAW_EXIT and RAW_EXEC_OTHER, where all fields after h are 0; RAW_FORK */
 struct raw_lifecycle {
-	struct raw_header h;	/* RAW_EXIT: of the process; RAW_FORK: of the child  */
+	struct raw_header h;	/* RAW_FORK: of the child; otherwise of the process  */
 	abi_u32 parent_tgid;
 	abi_u32 admitted;	/* 1: the child has a copy of its parent's entry in py_procs;
 				 * 0: the map was full                               */
@@ -796,12 +827,14 @@ struct raw_exec {
 	abi_u32 command_len;	/* bytes of all arguments with their NULs; may be > RAW_COMMAND */
 	abi_u8 unselected;	/* UNSELECTED_*; UNDECIDED alone: it may be admitted */
 	abi_u8 pad[3];
+	struct exe_file file;	/* the executable */
 	struct raw_origin origin;
 	abi_u8 comm[RAW_COMM];
 	abi_u8 command[RAW_COMMAND];	/* the arguments, each with its NUL */
 };
 _Static_assert(sizeof(struct raw_exec) ==
-	       24 + 32 + sizeof(struct raw_origin) + RAW_COMM + RAW_COMMAND, "raw_exec is packed");
+	       24 + 32 + sizeof(struct exe_file) + sizeof(struct raw_origin) + RAW_COMM +
+		       RAW_COMMAND, "raw_exec is packed");
 
 /* RAW_RENAME */
 struct raw_rename {

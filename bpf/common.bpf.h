@@ -17,6 +17,8 @@
  * code that they disable.
  */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
+extern const volatile bool cfg_reads_begin; /* user space reads what lives of a process when it
+					     * begins: wake it for that */
 extern const volatile bool cfg_gc;	/* report whether a thread collects garbage             */
 extern const volatile bool cfg_gc_stats; /* ticks look for collections: see_collections()  */
 extern const volatile unsigned int cfg_period_ns; /* mean period of the ticks; 0: unknown        */
@@ -78,6 +80,13 @@ struct exes_map {
 	__type(key, u64);
 	__type(value, struct py_exe);
 };
+struct other_exes_map {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, MAX_OTHER_EXES);
+	__uint(map_flags, BPF_F_NO_PREALLOC);	/* only user space inserts */
+	__type(key, struct exe_file);
+	__type(value, u32);
+};
 struct watched_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCS);
@@ -117,6 +126,8 @@ struct events_map {
 extern struct procs_map py_procs SEC(".maps");
 /* exe_key() -> template for a process that executes this file; user space inserts entries */
 extern struct exes_map known_exes SEC(".maps");
+/* executables without Python; user space inserts entries */
+extern struct other_exes_map other_exes SEC(".maps");
 /* tgid -> enum watch: processes that the user has chosen by -p or as a command */
 extern struct watched_map watched SEC(".maps");
 /* *_key() -> MARK_*: user space's verdicts on cgroups, uids and comms */

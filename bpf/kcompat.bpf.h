@@ -308,6 +308,44 @@ static __always_inline u32 state_of(const struct task_struct *task)
 	return ((const struct task_struct___old *)task)->state;
 }
 
+/*
+ * When an inode was changed last. The field was renamed in 6.6 (13bc24457850) and split in 6.11
+ * (3aa63a569c64); since 6.13 its highest bit says that somebody has asked (4e40eff0b573).
+ */
+struct inode___split {
+	s64 i_ctime_sec;
+	u32 i_ctime_nsec;
+} CO_RE;
+struct timespec64___any {
+	s64 tv_sec;
+	long tv_nsec;
+} CO_RE;
+struct inode___renamed {
+	struct timespec64___any __i_ctime;
+} CO_RE;
+struct inode___old {
+	struct timespec64___any i_ctime;
+} CO_RE;
+#define CTIME_QUERIED (1u << 31)	/* include/linux/fs.h, I_CTIME_QUERIED */
+
+static __always_inline void ctime_of(const struct inode *inode, s64 *s, u32 *ns)
+{
+	const struct inode___split *split = (const void *)inode;
+	const struct inode___renamed *renamed = (const void *)inode;
+	const struct inode___old *old = (const void *)inode;
+
+	if (bpf_core_field_exists(split->i_ctime_sec)) {
+		*s = split->i_ctime_sec;
+		*ns = split->i_ctime_nsec & ~CTIME_QUERIED;
+	} else if (bpf_core_field_exists(renamed->__i_ctime)) {
+		*s = renamed->__i_ctime.tv_sec;
+		*ns = renamed->__i_ctime.tv_nsec;
+	} else {
+		*s = old->i_ctime.tv_sec;
+		*ns = old->i_ctime.tv_nsec;
+	}
+}
+
 /* Does the current process have a single thread? */
 static __always_inline bool current_is_alone(void)
 {

@@ -11,12 +11,24 @@
 #include "native.bpf.h"
 #include "pyasync.bpf.h"
 #include "proc_filter.bpf.h"
+#include "pysend.bpf.h"
 #include "origin.bpf.h"
 
-static __always_inline void send_lifecycle(struct raw_lifecycle *ev)
+/*
+ * Nothing that comes at a fork, an exec or an exit must be done within the 100 ms that a record
+ * waits at most: the BPF side has done what the process' first tick needs. So these records do not
+ * wake user space, which costs an interrupt (1 to 8 us) and a run of it for each of them, but with
+ * `hurry`: user space reads what may soon be gone.
+ */
+static __always_inline u64 wakeup_if(bool hurry)
+{
+	return hurry ? BPF_RB_FORCE_WAKEUP : wakeup_flags();
+}
+
+static __always_inline void send_lifecycle(struct raw_lifecycle *ev, bool hurry)
 {
 	ev->h.time_ns = bpf_ktime_get_ns();
-	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), BPF_RB_FORCE_WAKEUP))
+	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), wakeup_if(hurry)))
 		count_loss(CNT_LIFECYCLE_LOST, ev->h.tgid, 0, ev->h.start_ns);
 }
 
@@ -42,19 +54,59 @@ static __always_inline u8 judge_task(struct task_struct *p, const struct py_proc
 	return judge_exec(p, comm, known);
 }
 
+/* As wakeup_if(): does user space have to look at the process for what the record cannot tell? */
+static __always_inline bool is_urgent(const struct raw_exec *ev)
+{
+	if (!ev->ident || ev->unselected & UNDECIDED)
+		return true;	/* what it is; or what its executable is called */
+	if (ev->command_len >= RAW_COMMAND)
+		return true;	/* the rest of its arguments */
+	return cfg_reads_begin || ev->origin.ns_tgid;	/* only /proc identifies a pid namespace */
+}
+
+/* Admit the process if its executable is known, and send a RAW_EXEC. */
+static __always_inline void send_exec(struct task_struct *p, u64 key, const struct exe_file *file,
+				      u8 unselected)
+{
+	struct raw_exec *ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
+	u64 start_ns = p->group_leader->start_boottime;
+
+	if (!ev) {
+		count_loss(CNT_LIFECYCLE_LOST, p->tgid, 0, start_ns);
+		return;
+	}
+	__builtin_memset(ev, 0, offsetof(struct raw_exec, command));
+	ev->h.kind = RAW_EXEC;
+	ev->h.tgid = p->tgid;
+	ev->h.time_ns = bpf_ktime_get_ns();
+	ev->h.start_ns = start_ns;
+	ev->unselected = unselected;
+	ev->file = *file;
+	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
+	read_command(ev, p->mm);
+	fill_origin(&ev->origin, p);
+	ev->exe = key;
+	if (!(unselected & UNSELECTED_FOR_SURE))
+		admit_exec(ev, p);
+	bpf_ringbuf_submit(ev, wakeup_if(is_urgent(ev)));
+}
+
 /*
  * Judge the process by the user's conditions, replace its entry, admit it if its executable is
  * known, and send a RAW_EXEC. If the process is excluded, the record is only sent if user space
- * tracks the process, which ends with this exec.
+ * tracks the process, which ends with this exec. The same if its executable is known to be no
+ * Python: then a RAW_EXEC_OTHER is enough.
  */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
-	u64 start_ns = p->group_leader->start_boottime;
-	struct raw_exec *ev;
+	struct raw_lifecycle ev = { .h = { .kind = RAW_EXEC_OTHER, .tgid = p->tgid } };
 	u32 tgid = p->tgid;
 	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
+	bool is_tracked = known && known->state != PY_PROC_UNSEEN;
+	struct exe_file file;
 	u8 unselected = 0;
+	u64 key;
 
 	if (!cfg_all && !known && !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
@@ -64,33 +116,20 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 		bpf_map_delete_elem(&async_places, &tgid);
 	if (cfg_filter.any)
 		unselected = judge_task(p, known);
+	ev.h.start_ns = p->group_leader->start_boottime;
 	if (unselected & UNSELECTED_FOR_SURE) {
-		bool is_tracked = known && known->state != PY_PROC_UNSEEN;
-
-		put_unseen(p, start_ns, unselected);
+		put_unseen(p, ev.h.start_ns, unselected);
 		if (!is_tracked)
 			return 0;
 	} else if (known) {
 		bpf_map_delete_elem(&py_procs, &tgid);
 	}
-	ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
-	if (!ev) {
-		count_loss(CNT_LIFECYCLE_LOST, tgid, 0, start_ns);
-		return 0;
-	}
-	__builtin_memset(ev, 0, offsetof(struct raw_exec, command));
-	ev->h.kind = RAW_EXEC;
-	ev->h.tgid = tgid;
-	ev->h.time_ns = bpf_ktime_get_ns();
-	ev->h.start_ns = start_ns;
-	ev->unselected = unselected;
-	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
-	read_command(ev, p->mm);
-	fill_origin(&ev->origin, p);
-	ev->exe = key_of_executable(bprm);
-	if (!(unselected & UNSELECTED_FOR_SURE))
-		admit_exec(ev, p);
-	bpf_ringbuf_submit(ev, BPF_RB_FORCE_WAKEUP);
+	key = key_of_executable(bprm);
+	file_of_executable(bprm, &file);
+	if (unselected & UNSELECTED_FOR_SURE || !is_other_exe(key, &file))
+		send_exec(p, key, &file, unselected);
+	else if (is_tracked)
+		send_lifecycle(&ev, false);
 	return 0;
 }
 
@@ -165,7 +204,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	ev.ident = copy.ident;
 	ev.ns_tgid = task_ns_pid(child);
 	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
-	send_lifecycle(&ev);
+	/* Else the child is what its parent is, and its names come with its first samples. */
+	send_lifecycle(&ev, ev.other_cgroups || cfg_reads_begin);
 	return 0;
 }
 
@@ -193,7 +233,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (!is_tracked)
 		return 0;
 	ev.h.start_ns = p->group_leader->start_boottime;
-	send_lifecycle(&ev);
+	send_lifecycle(&ev, false);	/* its memory is gone: nobody can read it any more */
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 char _license[] SEC("license") = "Dual BSD/GPL";
 
 const volatile bool cfg_all = false;
+const volatile bool cfg_reads_begin = false;
 const volatile bool cfg_gc = true;
 const volatile bool cfg_gc_stats = false;
 const volatile unsigned int cfg_period_ns = 0;
@@ -43,6 +44,7 @@ struct tick_period tick_periods[TICK_SLOTS] = {};
 
 struct procs_map py_procs SEC(".maps");
 struct exes_map known_exes SEC(".maps");
+struct other_exes_map other_exes SEC(".maps");
 struct watched_map watched SEC(".maps");
 struct marks_map marks SEC(".maps");
 struct burst_map burst_procs SEC(".maps");

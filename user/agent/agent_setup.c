@@ -122,7 +122,7 @@ static int open_capture(struct agent *a)
 	};
 	struct capture_args args = {
 		.all = true, .gc = true, .self_time = a->config->budget.cpu_percent > 0,
-		.batch_ms = AGENT_BATCH_MS, .bursts = a->ctl,
+		.batch_ms = AGENT_BATCH_MS, .reads_begin = true, .bursts = a->ctl,
 		.native_threads = a->config->native_threads,
 		.trace_context = a->config->trace_context, .rate_hz = a->config->rate_hz,
 		.async = a->config->async,

@@ -118,6 +118,19 @@ static void set_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 		bpf_map__delete_elem(map, &key, sizeof(key), 0);
 }
 
+/* exe_cache_other_fn */
+static void set_other_exe(void *ctx, const struct exe_file *file, bool other)
+{
+	struct capture *s = ctx;
+	struct bpf_map *map = s->skel->maps.other_exes;
+	uint32_t value = 1;
+
+	if (other)
+		bpf_map__update_elem(map, file, sizeof(*file), &value, sizeof(value), BPF_ANY);
+	else
+		bpf_map__delete_elem(map, file, sizeof(*file), 0);
+}
+
 static int print_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level > LIBBPF_WARN || log_get_level() < LOG_VERBOSE)
@@ -180,6 +193,8 @@ static int load(struct capture *s)
 	capture_event_configure(s);
 	capture_async_configure(s);
 	s->skel->rodata->cfg_all = s->args.all;
+	s->skel->rodata->cfg_reads_begin = s->args.reads_begin || s->args.native ||
+					   s->args.trace_context || s->args.async;
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	/* A mode that wants a status wants none of these threads. */
@@ -258,7 +273,7 @@ struct capture *capture_new(const struct capture_args *args)
 	s->life.observer = args->observer;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	s->exes = s->discovery ? exe_cache_new(s->discovery, set_known_exe, s) : NULL;
+	s->exes = s->discovery ? exe_cache_new(s->discovery, set_known_exe, set_other_exe, s) : NULL;
 	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;

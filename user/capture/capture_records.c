@@ -352,26 +352,51 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 	return true;
 }
 
-/* The program that the process executed before has ended. */
+/*
+ * The program that the process executed before has ended. False: nothing to do, for the process was
+ * inspected after the exec.
+ */
+static bool end_program(struct capture *s, const struct raw_header *h)
+{
+	struct tracked *t = profiled(s, h);
+
+	if (t && h->time_ns < process_inspected_ns(t->process))
+		return false;
+	capture_take_losses(s);
+	capture_heap_exec(s, h->tgid);
+	t = lifecycle_find(&s->life, h->tgid);
+	if (t)
+		lifecycle_step(&s->life, t, PROC_EV_EXEC, &(struct step){ .end_ns = h->time_ns });
+	return true;
+}
+
+/* The process is not tracked from now on. */
+static void stop_tracking(struct capture *s, pid_t tgid)
+{
+	struct tracked *t = lifecycle_find(&s->life, tgid);
+
+	if (t)
+		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
+}
+
+/* Its new program is no Python: if it becomes one, its ticks ask. */
+static void take_exec_other(struct capture *s, const struct raw_header *h)
+{
+	if (end_program(s, h))
+		stop_tracking(s, h->tgid);
+}
+
 static void take_exec(struct capture *s, const struct raw_exec *ev)
 {
-	struct tracked *t = profiled(s, &ev->h);
+	struct tracked *t;
 
-	if (t && ev->h.time_ns < process_inspected_ns(t->process))
+	if (!end_program(s, &ev->h))
 		return;
-	capture_take_losses(s);
-	capture_heap_exec(s, ev->h.tgid);
-	t = lifecycle_find(&s->life, ev->h.tgid);
-	if (t)
-		lifecycle_step(&s->life, t, PROC_EV_EXEC,
-			       &(struct step){ .end_ns = ev->h.time_ns });
 	if (!capture_filter_admits_exec(s, ev)) {
-		t = lifecycle_find(&s->life, ev->h.tgid);
-		if (t)
-			lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
+		stop_tracking(s, ev->h.tgid);
 		return;
 	}
-	exe_cache_learn_process(s->exes, ev->h.tgid, ev->origin.uid, ev->exe);
+	exe_cache_learn_process(s->exes, ev->h.tgid, ev->origin.uid, ev->exe, &ev->file);
 	if (take_admitted(s, ev))
 		return;
 	t = known(s, &ev->h);
@@ -429,6 +454,9 @@ void capture_take(struct capture *s, const void *data, size_t len)
 	case RAW_EXEC:
 		if (len >= sizeof(struct raw_exec))
 			take_exec(s, data);
+		break;
+	case RAW_EXEC_OTHER:
+		take_exec_other(s, h);
 		break;
 	case RAW_FORK:
 		if (len >= sizeof(struct raw_lifecycle))

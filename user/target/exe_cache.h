@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * exe_cache.h - executables that are known to run Python, so that a process is known to be
- * Python at its exec; and where to find some of them before they run.
+ * Python at its exec, and where to find some of them before they run; and executables that are known
+ * not to, so that their execs cost little.
  *
- * The callback puts what is found out into the map known_exes. This file knows files and
- * struct py_exe, but no map.
+ * The callbacks put what is found out into the maps known_exes and other_exes. This file knows files
+ * and struct py_exe, but no map.
  */
 #ifndef TACHBPF_EXE_CACHE_H
 #define TACHBPF_EXE_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -25,9 +27,16 @@ struct proc_info;
  * it is forgotten, because there are too many: at most MAX_EXES are known at a time.
  */
 typedef void (*exe_cache_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
+/*
+ * Called with `other` for every executable that is no Python, needs no libpython, and had no process
+ * yet that became Python; without it when that is no longer so, or when it is forgotten. At most
+ * MAX_OTHER_EXES are known at a time.
+ */
+typedef void (*exe_cache_other_fn)(void *ctx, const struct exe_file *file, bool other);
 
 /* NULL with errno. d must outlive it. Freed by exe_cache_free(). */
-struct exe_cache *exe_cache_new(struct discovery *d, exe_cache_fn cb, void *ctx);
+struct exe_cache *exe_cache_new(struct discovery *d, exe_cache_fn python, exe_cache_other_fn other,
+				void *ctx);
 void exe_cache_free(struct exe_cache *e);
 
 /*
@@ -42,9 +51,10 @@ const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 void exe_cache_learn_likely(struct exe_cache *e);
 /*
  * Inspect the executable of a process, if that was not done before. uid: the effective user of the
- * process, who has only a part of the cache.
+ * process, who has only a part of the cache. key, file: of its exec.
  */
-void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint64_t key);
+void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint64_t key,
+			     const struct exe_file *file);
 /* The process was found to run this image with this description, which replaces any guess. */
 void exe_cache_seen(struct exe_cache *e, const struct proc_info *who,
 		    const struct cpython_image *image, const struct py_proc *proc);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -36,6 +38,24 @@ static int describe(int exe_fd, int lib_fd, const struct cpython_image *image,
 	return err;
 }
 
+/* There is no CPython in the executable: is one in a library that it will load? */
+static int learn_library(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
+{
+	const struct cpython_image *image;
+	struct file_id file;
+	bool needed;
+	int lib = exe_open_library(fd, path, &needed), err;
+
+	out->other = !needed;
+	if (lib < 0)
+		return lib == -EBUSY ? lib : 0;
+	err = file_cache_image(c, lib, &image, &file);
+	if (!err)
+		describe(fd, lib, image, &file, NULL, out);
+	close(lib);
+	return err == -ENOENT ? 0 : err;
+}
+
 /*
  * An executable that does not run, or has just begun: the interpreter is in it, or in the library
  * that it will load.
@@ -44,8 +64,10 @@ static int learn_file(struct file_cache *c, int fd, const char *path, struct lea
 {
 	const struct cpython_image *image;
 	struct file_id file;
-	int err = exe_key_of(fd, &out->key), lib;
+	int err = exe_key_of(fd, &out->key);
 
+	if (!err)
+		err = exe_file_of(fd, &out->itself);
 	if (err)
 		return err;
 	err = file_cache_image(c, fd, &image, &file);
@@ -53,16 +75,7 @@ static int learn_file(struct file_cache *c, int fd, const char *path, struct lea
 		out->seen = true;
 		describe(fd, -1, image, &file, NULL, out);
 	}
-	if (err != -ENOENT)
-		return err;
-	lib = exe_open_library(fd, path);
-	if (lib < 0)
-		return lib == -EBUSY ? lib : 0;
-	err = file_cache_image(c, lib, &image, &file);
-	if (!err)
-		describe(fd, lib, image, &file, NULL, out);
-	close(lib);
-	return err == -ENOENT ? 0 : err;
+	return err == -ENOENT ? learn_library(c, fd, path, out) : err;
 }
 
 static int open_exe(pid_t task)
@@ -99,12 +112,12 @@ int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const stru
 	*out = (struct learned_exe){ .seen = true };
 	if (fd < 0)
 		return -errno;
-	err = lib < 0 || fstat(fd, &st) ? -ENOENT : exe_key_of(fd, &out->key);
+	err = exe_key_of(fd, &out->key);
 	if (!err)
-		err = file_cache_image(c, lib, &image, &its);
-	if (!err)
-		err = describe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
-			       &its, proc, out);
+		err = exe_file_of(fd, &out->itself);
+	if (!err && lib >= 0 && !fstat(fd, &st) && !file_cache_image(c, lib, &image, &its))
+		describe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
+			 &its, proc, out);
 	close(fd);
 	return err;
 }
@@ -164,6 +177,25 @@ int exe_key_of(int fd, uint64_t *key)
 	return 0;
 }
 
+int exe_file_of(int fd, struct exe_file *out)
+{
+	struct statfs fs;
+	struct stat st;
+	bool subvolumes;
+
+	if (fstat(fd, &st) || fstatfs(fd, &fs))
+		return -errno;
+	subvolumes = (uint32_t)fs.f_type == EXE_FS_BTRFS || (uint32_t)fs.f_type == EXE_FS_BCACHEFS;
+	*out = (struct exe_file){
+		.ino = st.st_ino,
+		.size = (uint64_t)st.st_size,
+		.ctime_s = st.st_ctim.tv_sec,
+		.ctime_ns = (uint32_t)st.st_ctim.tv_nsec,
+		.dev = subvolumes ? 0 : EXE_DEV(major(st.st_dev), minor(st.st_dev)),
+	};
+	return 0;
+}
+
 /* ---- libraries ---- */
 
 /* Open dir/name; $ORIGIN in dir is the directory of path. */
@@ -198,21 +230,26 @@ static int open_in_list(const char *list, const char *path, const char *name)
 	return fd;
 }
 
-int exe_open_library(int fd, const char *path)
+static int find_library(const struct exe_library *wanted, const char *path)
 {
 	/* Debian and relatives, other distributions, local installations. */
 	static const char places[] = "$ORIGIN/../lib:$ORIGIN/../lib64:/usr/local/lib:"
 				     "/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:"
 				     "/usr/lib64:/lib64:/usr/lib:/lib";
-	struct exe_library wanted;
-	int err = parser_library(fd, &wanted), lib;
+	int lib = open_in_list(wanted->runpath, path, wanted->name);
 
-	if (err)
-		return err;
-	lib = open_in_list(wanted.runpath, path, wanted.name);
 	if (lib < 0)
-		lib = open_in_list(places, path, wanted.name);
+		lib = open_in_list(places, path, wanted->name);
 	return lib < 0 ? -ENOENT : lib;
+}
+
+int exe_open_library(int fd, const char *path, bool *needed)
+{
+	struct exe_library wanted;
+	int err = parser_library(fd, &wanted);
+
+	*needed = err != -ENOENT;
+	return err ? err : find_library(&wanted, path);
 }
 
 /* ---- likely interpreters ---- */

@@ -22,11 +22,16 @@ struct learned_exe {
 	struct py_exe exe;
 	struct file_id file;		/* of the CPython */
 	struct cpython_image image;
+	struct exe_file itself;
+	bool other;			/* no CPython is in it, and it needs no libpython */
 };
 
 /* The executable of a process, before its mappings can be trusted. 0 or -errno. */
 int exe_learn_process(struct file_cache *cache, pid_t tgid, struct learned_exe *out);
-/* The process was found to run the CPython in this file, with this description. 0 or -errno. */
+/*
+ * The process was found to run the CPython in this file, with this description. 0, also if that
+ * does not tell what its executable runs next time: then out->runs_python is false; or -errno.
+ */
 int exe_learn_seen(struct file_cache *cache, const struct proc_info *who,
 		   const struct file_id *file, const struct py_proc *proc, struct learned_exe *out);
 /* Interpreters in the directories of the system, at most max. Returns their number. */
@@ -41,11 +46,17 @@ int exe_learn_file(struct file_cache *cache, const char *path, struct learned_ex
 int exe_key_of(int fd, uint64_t *key);
 
 /*
- * Open the libpython that the executable behind fd, at path, will most likely load. Returns
- * a file descriptor for the caller to close; -ENOENT: it needs none, or none was found;
- * other -errno. A wrong guess is detected in the process (struct py_exe, id).
+ * What the kernel says of an open file, as far as stat(2) tells: the device is another one below an
+ * overlay of several file systems. 0 or -errno.
  */
-int exe_open_library(int fd, const char *path);
+int exe_file_of(int fd, struct exe_file *out);
+
+/*
+ * Open the libpython that the executable behind fd, at path, will most likely load. Returns
+ * a file descriptor for the caller to close; -ENOENT: it needs none (*needed is false then), or
+ * none was found; other -errno. A wrong guess is detected in the process (struct py_exe, id).
+ */
+int exe_open_library(int fd, const char *path, bool *needed);
 
 /*
  * Call cb for every file in PATH and in common directories whose name is that of an interpreter,

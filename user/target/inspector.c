@@ -233,8 +233,8 @@ static const worker_fn functions[] = {
 /* It reads /proc, opens files, and waits for its parser. */
 static const char *const calls[] = {
 	"open", "openat", "openat2", "read", "pread64", "readlink", "readlinkat", "stat", "lstat",
-	"newfstatat", "fstat", "statx", "access", "faccessat", "faccessat2", "fcntl", "lseek",
-	"getdents64", "poll", "ppoll", "getuid", "geteuid", NULL,
+	"newfstatat", "fstat", "statx", "fstatfs", "access", "faccessat", "faccessat2", "fcntl",
+	"lseek", "getdents64", "poll", "ppoll", "getuid", "geteuid", NULL,
 };
 
 static const struct jail jail = {

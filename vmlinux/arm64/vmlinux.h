@@ -37,6 +37,9 @@ enum {
 	BPF_NOEXIST = 1,
 };
 enum {
+	BPF_F_NO_PREALLOC = 1,
+};
+enum {
 	BPF_RB_NO_WAKEUP = 1,
 	BPF_RB_FORCE_WAKEUP = 2,
 };
@@ -62,9 +65,15 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct super_block {
+	unsigned int s_dev;
+	unsigned long s_magic;
+};
+
 struct inode {
 	unsigned long i_ino;
 	s64 i_size;
+	struct super_block *i_sb;
 };
 
 struct file {
