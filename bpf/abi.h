@@ -552,6 +552,7 @@ struct raw_header {
 struct raw_tick {
 	struct raw_header h;
 	abi_u64 exec_pages;	/* mm->exec_vm of the process at this tick */
+	struct exe_file file;	/* RAW_UNKNOWN: what the process executes */
 };
 
 enum raw_sample_flags {

@@ -24,18 +24,6 @@ static __always_inline u64 key_of_executable(struct linux_binprm *bprm)
 	return exe_key(bprm->file->f_inode->i_ino, bprm->file->f_inode->i_size, head);
 }
 
-/* The key of the file in other_exes. */
-static __always_inline void file_of_executable(struct linux_binprm *bprm, struct exe_file *out)
-{
-	const struct inode *inode = bprm->file->f_inode;
-	u64 magic = inode->i_sb->s_magic;
-
-	out->ino = inode->i_ino;
-	out->size = inode->i_size;
-	ctime_of(inode, &out->ctime_s, &out->ctime_ns);
-	out->dev = magic == EXE_FS_BTRFS || magic == EXE_FS_BCACHEFS ? 0 : inode->i_sb->s_dev;
-}
-
 /* Is the file known to be no Python? key: its exe_key(). What is known to be Python is first. */
 static __always_inline bool is_other_exe(u64 key, const struct exe_file *file)
 {

@@ -140,6 +140,23 @@ extern struct sample_times_map sample_times SEC(".maps");
 /* the ring buffer of all records */
 extern struct events_map events SEC(".maps");
 
+/* The key of a file in other_exes. NULL: zeros, which no file has. */
+static __always_inline void exe_file_of(const struct file *file, struct exe_file *out)
+{
+	const struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : 0;
+	u64 magic;
+
+	__builtin_memset(out, 0, sizeof(*out));
+	if (!inode)
+		return;
+	magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	out->ino = BPF_CORE_READ(inode, i_ino);
+	out->size = BPF_CORE_READ(inode, i_size);
+	ctime_of(inode, &out->ctime_s, &out->ctime_ns);
+	if (magic != EXE_FS_BTRFS && magic != EXE_FS_BCACHEFS)
+		out->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+}
+
 /* which: an enum counter */
 static __always_inline void count_n(u64 which, u64 n)
 {

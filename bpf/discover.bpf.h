@@ -23,6 +23,7 @@ static __always_inline int send_tick(enum raw_kind kind, u32 tgid, u64 exec_page
 		.start_ns = current_start_ns(),
 	};
 	t->exec_pages = exec_pages;
+	exe_file_of(kind == RAW_UNKNOWN ? current_exe() : 0, &t->file);
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

@@ -335,15 +335,21 @@ static __always_inline void ctime_of(const struct inode *inode, s64 *s, u32 *ns)
 	const struct inode___old *old = (const void *)inode;
 
 	if (bpf_core_field_exists(split->i_ctime_sec)) {
-		*s = split->i_ctime_sec;
-		*ns = split->i_ctime_nsec & ~CTIME_QUERIED;
+		*s = BPF_CORE_READ(split, i_ctime_sec);
+		*ns = BPF_CORE_READ(split, i_ctime_nsec) & ~CTIME_QUERIED;
 	} else if (bpf_core_field_exists(renamed->__i_ctime)) {
-		*s = renamed->__i_ctime.tv_sec;
-		*ns = renamed->__i_ctime.tv_nsec;
+		*s = BPF_CORE_READ(renamed, __i_ctime.tv_sec);
+		*ns = BPF_CORE_READ(renamed, __i_ctime.tv_nsec);
 	} else {
-		*s = old->i_ctime.tv_sec;
-		*ns = old->i_ctime.tv_nsec;
+		*s = BPF_CORE_READ(old, i_ctime.tv_sec);
+		*ns = BPF_CORE_READ(old, i_ctime.tv_nsec);
 	}
+}
+
+/* What the kernel says of the file that the current process executes. NULL: nothing. */
+static __always_inline const struct file *current_exe(void)
+{
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exe_file);
 }
 
 /* Does the current process have a single thread? */

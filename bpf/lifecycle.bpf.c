@@ -125,7 +125,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 		bpf_map_delete_elem(&py_procs, &tgid);
 	}
 	key = key_of_executable(bprm);
-	file_of_executable(bprm, &file);
+	exe_file_of(bprm->file, &file);
 	if (unselected & UNSELECTED_FOR_SURE || !is_other_exe(key, &file))
 		send_exec(p, key, &file, unselected);
 	else if (is_tracked)

@@ -35,9 +35,17 @@ struct thread_struct {
 	} uw;
 };
 
+struct super_block {
+	unsigned int s_dev;
+	unsigned long s_magic;
+};
+
 struct inode {
+	s64 i_ctime_sec;	/* as struct inode___split */
+	u32 i_ctime_nsec;
 	unsigned long i_ino;
 	s64 i_size;
+	struct super_block *i_sb;
 };
 
 struct file {
@@ -52,6 +60,7 @@ struct linux_binprm {
 struct mm_struct {
 	unsigned long arg_start, arg_end;
 	unsigned long exec_vm;
+	struct file *exe_file;
 	unsigned long start_code;
 	unsigned long saved_auxv[24];
 };

@@ -516,6 +516,11 @@ void host_reset(void)
 	host_free();
 	memset(&host, 0, sizeof(host));
 	host.inode = (struct inode){ .i_ino = 4711, .i_size = 6000000 };
+	host.super_block = (struct super_block){ .s_dev = 0xfe00000 };
+	host.inode.i_ctime_sec = 1700000000;
+	host.inode.i_ctime_nsec = 123456789;
+	host.inode.i_sb = &host.super_block;
+	host.mm.exe_file = &host.file;
 	host.file.f_inode = &host.inode;
 	host.bprm.file = &host.file;
 	host.task = (struct task_struct){

@@ -19,6 +19,7 @@ struct host {
 	struct signal_struct signal;
 	struct mm_struct mm;
 	struct cred cred;
+	struct super_block super_block;
 	struct inode inode;	/* of the file that is executed */
 	struct file file;
 	struct linux_binprm bprm;

@@ -177,6 +177,62 @@ static void test_what_is_not_known_is_left_to_user_space(void **state)
 	assert_null(world_proc());
 }
 
+static void say_other(bool other)
+{
+	struct exe_file file = { .ino = host.inode.i_ino, .size = host.inode.i_size,
+				 .ctime_s = host.inode.i_ctime_sec,
+				 .ctime_ns = host.inode.i_ctime_nsec & 0x7fffffff,
+				 .dev = host.super_block.s_magic ? 0 : host.super_block.s_dev };
+	u32 one = 1;
+
+	if (other)
+		bpf_map_update_elem(&other_exes, &file, &one, BPF_ANY);
+	else
+		bpf_map_delete_elem(&other_exes, &file);
+}
+
+/* An executable that is no Python: no record, unless user space tracks the process. */
+static void test_no_python(void **state)
+{
+	u32 tgid = 1001;
+	int i = 0;
+	struct py_proc before = { .state = PY_PROC_OTHER, .start_ns = 1, .ident = 1 };
+
+	before_exec(false);
+	bpf_map_delete_elem(&known_exes, &key);
+	assert_non_null(execute());
+	say_other(true);
+	host.inode.i_ctime_nsec |= 1u << 31;	/* somebody has asked when it was changed */
+	assert_null(execute());
+	assert_null(host_record(RAW_EXEC_OTHER, &i, NULL));
+	assert_null(world_proc());
+	bpf_map_update_elem(&py_procs, &tgid, &before, BPF_ANY);
+	assert_null(execute());
+	assert_non_null(host_record(RAW_EXEC_OTHER, &i, NULL));
+	assert_null(world_proc());
+	host.inode.i_ctime_nsec++;		/* it was changed */
+	assert_non_null(execute());
+	host.inode.i_ctime_nsec--;
+	host.super_block.s_dev++;		/* another file with the same numbers */
+	assert_non_null(execute());
+	host.super_block.s_dev--;
+	bpf_map_update_elem(&known_exes, &key, &exe, BPF_ANY);
+	assert_true(execute()->ident);		/* it is known to be Python, too */
+	say_other(false);
+}
+
+/* Its files have another device in stat(2) than the kernel has. */
+static void test_no_python_in_a_subvolume(void **state)
+{
+	before_exec(false);
+	bpf_map_delete_elem(&known_exes, &key);
+	host.super_block.s_magic = EXE_FS_BTRFS;
+	say_other(true);
+	assert_null(execute());
+	say_other(false);
+	assert_non_null(execute());
+}
+
 /* User space has deleted the executable from known_exes. */
 static void test_executable_forgotten(void **state)
 {
@@ -241,6 +297,8 @@ int main(void)
 		cmocka_unit_test(test_interpreter_in_a_library),
 		cmocka_unit_test(test_other_library),
 		cmocka_unit_test(test_what_is_not_known_is_left_to_user_space),
+		cmocka_unit_test(test_no_python),
+		cmocka_unit_test(test_no_python_in_a_subvolume),
 		cmocka_unit_test(test_executable_forgotten),
 		cmocka_unit_test(test_a_fork_before_libpython_is_found),
 		cmocka_unit_test(test_command),

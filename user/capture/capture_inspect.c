@@ -291,7 +291,7 @@ static void take_finding(struct capture *s, struct tracked *t, uint64_t inspecte
 			inspect_backoff(&t->schedule, now_ns());
 			break;
 		}
-		s->unidentified += t->asked;
+		s->unidentified += lifecycle_unidentified(t);
 		lifecycle_step(&s->life, t, f->event, NULL);
 		break;
 	default:

@@ -54,6 +54,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 		return;
 	t->asked++;
 	t->selected = false;
+	t->other = exe_cache_is_other(s->exes, &tick->file);
 	t->exec_pages = tick->exec_pages;
 	capture_inspect_if_due(s, t);
 }
@@ -412,7 +413,7 @@ static void take_exit(struct capture *s, const struct raw_header *h)
 
 	if (!t || !lifecycle_confirm_start(t, h->start_ns))
 		return;
-	s->unidentified += t->schedule.tries ? 0 : t->asked;
+	s->unidentified += t->schedule.tries ? 0 : lifecycle_unidentified(t);
 	capture_take_losses(s);
 	lifecycle_step(&s->life, t, PROC_EV_ENDED, &(struct step){ .end_ns = h->time_ns });
 }

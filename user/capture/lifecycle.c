@@ -316,7 +316,7 @@ static bool has_process(enum proc_state state)
 static void forget_program(struct tracked *t)
 {
 	inspect_restart(&t->schedule);
-	t->selected = t->has_entry = false;
+	t->selected = t->has_entry = t->other = false;
 	t->asked = t->bpf_ticks = t->files = t->exec_pages = 0;
 }
 
@@ -416,6 +416,11 @@ static struct tracked *find_or_make(struct lifecycle *l, pid_t tgid, uint64_t st
 	return t;
 }
 
+uint64_t lifecycle_unidentified(const struct tracked *t)
+{
+	return t->other ? 0 : t->asked;
+}
+
 struct tracked *lifecycle_ask(struct lifecycle *l, pid_t tgid, uint64_t start_ns)
 {
 	struct tracked *t = find_or_make(l, tgid, start_ns);
@@ -473,7 +478,7 @@ uint64_t lifecycle_sweep_gone(struct lifecycle *l)
 	while ((t = u64map_next(&l->tracked, &pos))) {
 		if (t->process || !kill(t->tgid, 0) || errno != ESRCH)
 			continue;
-		asked += t->schedule.tries ? 0 : t->asked;
+		asked += t->schedule.tries ? 0 : lifecycle_unidentified(t);
 		lifecycle_step(l, t, PROC_EV_ENDED, NULL);
 	}
 	return asked;

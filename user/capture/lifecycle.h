@@ -74,6 +74,7 @@ struct tracked {
 	bool has_entry;			/* it has an entry in py_procs that others may need more */
 	bool executed;			/* the capture saw the exec of its program */
 	bool orphan;			/* the BPF side walks it, although it is not profiled */
+	bool other;			/* asked about, and its executable is known to be no Python */
 	uint64_t asked;			/* its RAW_UNKNOWN and orphans: ticks without an event */
 	uint64_t bpf_ticks;		/* py_proc.ticks at the last inspection */
 	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
@@ -126,6 +127,12 @@ struct process *lifecycle_process(struct lifecycle *l, pid_t tgid);
  * t was not known yet, it is start_ns from now on.
  */
 bool lifecycle_confirm_start(struct tracked *t, uint64_t start_ns);
+
+/*
+ * Returns how many ticks have asked about a process that is gone, so that nobody knows if it was
+ * Python; 0 if its executable tells.
+ */
+uint64_t lifecycle_unidentified(const struct tracked *t);
 
 /*
  * Track the process that started at start_ns (0: not known), if it is not tracked yet, and step

@@ -204,6 +204,13 @@ static struct other_exe *find_other(struct exe_cache *e, const struct exe_file *
 	return o;
 }
 
+bool exe_cache_is_other(struct exe_cache *e, const struct exe_file *file)
+{
+	const struct other_exe *o = find_other(e, file);
+
+	return o && o->said;
+}
+
 static struct other_exe *add_other(struct exe_cache *e, const struct exe_file *file, uint32_t owner)
 {
 	uint64_t key = file_key(file);

@@ -47,6 +47,9 @@ void exe_cache_free(struct exe_cache *e);
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe);
 
+/* Is it known that the file is no Python, by itself, and that no process of it became one? */
+bool exe_cache_is_other(struct exe_cache *e, const struct exe_file *file);
+
 /* Inspect executables that hosts commonly have, before they run. */
 void exe_cache_learn_likely(struct exe_cache *e);
 /*

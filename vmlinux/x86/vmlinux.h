@@ -90,6 +90,7 @@ struct mm_struct {
 	unsigned long arg_end;
 	unsigned long saved_auxv[24];	/* as many as a kernel has; at least so many words */
 	unsigned long exec_vm;
+	struct file *exe_file;
 	unsigned long start_code;
 };
 

@@ -46,6 +46,13 @@ static void no_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 	(void)exe;
 }
 
+static void no_other(void *ctx, const struct exe_file *file, bool other)
+{
+	(void)ctx;
+	(void)file;
+	(void)other;
+}
+
 static int set_up(void **state)
 {
 	observer = (struct memory_observer)MEMORY_OBSERVER;
@@ -56,7 +63,7 @@ static int set_up(void **state)
 	capture.args.identities = identities_new(no_names);
 	capture.mode = &record_modes[RECORD_CPU];
 	capture.discovery = discovery_new();
-	capture.exes = exe_cache_new(capture.discovery, no_exe, NULL);
+	capture.exes = exe_cache_new(capture.discovery, no_exe, no_other, NULL);
 	fake_codes_in_self(&fake, CODES);
 	known_images_init(&images);
 	image = known_images_get(&images, &(struct file_id){ .ino = 1 }, &fake.img, 0);
@@ -229,6 +236,21 @@ static void test_exec(void **state)
 	assert_null(lifecycle_find(&capture.life, GONE));
 }
 
+/* The same of an exec of what is known to be no Python. */
+static void test_exec_other(void **state)
+{
+	struct tracked *t = profile(GONE);
+	struct raw_lifecycle ev = { .h = header(RAW_EXEC_OTHER, GONE, START) };
+
+	process_set_admitted(t->process, 2000, 2001);
+	capture_take(&capture, &ev, sizeof(ev));	/* its time is 1000 */
+	calls("begin 1073741823\n");
+	ev.h.time_ns = 3000;
+	capture_take(&capture, &ev, sizeof(ev));
+	calls("end 1073741823\n");
+	assert_null(lifecycle_find(&capture.life, GONE));
+}
+
 /* What the entry is after the record of an exec at which the BPF side has admitted the process. */
 static const struct py_proc *entry_after_exec(const struct py_proc *before, uint64_t ident)
 {
@@ -381,6 +403,7 @@ int main(void)
 		TEST(test_exit_of_another),
 		TEST(test_fork_of_unknown),
 		TEST(test_exec),
+		TEST(test_exec_other),
 		TEST(test_overwritten_entry),
 		TEST(test_late_ticks),
 		TEST(test_other_program),

@@ -5,7 +5,9 @@
  */
 #include <limits.h>
 #include <malloc.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "host/proc.h"
 #include "target/discover.h"
@@ -39,14 +41,25 @@ static void say(void *ctx, uint64_t key, const struct py_exe *exe)
 	said_exe = *exe;
 }
 
+/* What the other callback got. */
+static int others;
+static struct exe_file other_file;
+
+static void say_other(void *ctx, const struct exe_file *file, bool other)
+{
+	assert_ptr_equal(ctx, &said);
+	others += other ? 1 : -1;
+	other_file = *file;
+}
+
 static int set_up(void **state)
 {
 	snprintf(dir, sizeof(dir), "/tmp/tachbpf-test-XXXXXX");
 	assert_non_null(mkdtemp(dir));
 	discovery = discovery_new();
 	files = files ? files : file_cache_new();
-	cache = exe_cache_new(discovery, say, &said);
-	said = forgotten = 0;
+	cache = exe_cache_new(discovery, say, say_other, &said);
+	said = forgotten = others = 0;
 	return discovery && cache && files ? 0 : -1;
 }
 
@@ -107,6 +120,16 @@ static uint64_t key_of(const char *path)
 	assert_int_equal(exe_key_of(fd, &key), 0);
 	close(fd);
 	return key;
+}
+
+static struct exe_file file_of(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	struct exe_file file;
+
+	assert_int_equal(exe_file_of(fd, &file), 0);
+	close(fd);
+	return file;
 }
 
 static void test_a_python(void **state)
@@ -170,27 +193,107 @@ static void test_keys_of_other_files(void **state)
 	assert_int_equal(exe_key_of(-1, &key), -EBADF);
 }
 
-/* This process runs no Python; a process that is gone has no executable. */
+/* A process that runs no Python, and waits. */
+#define TOOL "/bin/sleep"
+
+static pid_t start_tool(void)
+{
+	pid_t pid = vfork();
+
+	if (!pid) {
+		execl(TOOL, TOOL, "1000", (char *)NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void end_tool(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* A process that is gone has no executable. */
 static void test_processes(void **state)
 {
 	const struct py_exe *exe;
-	uint64_t key = key_of("/proc/self/exe");
+	uint64_t key = key_of(TOOL);
+	struct exe_file file = file_of(TOOL), none = { .ino = 1 };
+	pid_t pid = start_tool();
 
-	exe_cache_learn_process(cache, getpid(), getuid(), key);
-	exe_cache_learn_process(cache, 0x3fffffff, 0, 1);	/* above any pid_max */
+	exe_cache_learn_process(cache, pid, getuid(), key, &file);
+	exe_cache_learn_process(cache, 0x3fffffff, 0, 1, &none);	/* above any pid_max */
+	end_tool(pid);
+	assert_int_equal(others, 1);
+	assert_memory_equal(&other_file, &file, sizeof(file));
+	assert_true(exe_cache_is_other(cache, &file) && !exe_cache_is_other(cache, &none));
 	assert_null(exe_cache_find(cache, key, &exe));
 	assert_null(exe_cache_find(cache, 1, &exe));
 	assert_int_equal(said, 0);
 }
 
+/*
+ * What the kernel says of the executable differs from what stat(2) says, or the process executes
+ * another file already: then the file of the exec is not said to be no Python.
+ */
+static void test_not_the_file_of_the_exec(void **state)
+{
+	uint64_t key = key_of(TOOL);
+	struct exe_file file = file_of(TOOL), pseudo = file;
+	pid_t pid = start_tool();
+
+	pseudo.dev ^= 1;
+	exe_cache_learn_process(cache, pid, getuid(), key, &pseudo);
+	assert_int_equal(others, 0);
+	exe_cache_learn_process(cache, pid, getuid(), key ^ 2, &pseudo);	/* learned already */
+	assert_int_equal(others, 0);
+	pseudo.dev ^= 2;
+	exe_cache_learn_process(cache, pid, getuid(), key ^ 2, &pseudo);
+	end_tool(pid);
+	assert_true(exe_cache_is_other(cache, &file) && !exe_cache_is_other(cache, &pseudo));
+}
+
+/* A change of the file, and what others may change of it, gives it another key. */
+static void test_keys_of_changed_files(void **state)
+{
+	const char *path = write_file("tool", "tool", 4);
+	struct exe_file first = file_of(path), now;
+
+	assert_true(first.size == 4 && first.ino && first.dev);
+	do {
+		assert_int_equal(chmod(path, 0755), 0);
+		now = file_of(path);
+	} while (!memcmp(&now, &first, sizeof(now)));	/* the clock of files has steps of 4 ms */
+	assert_true(now.ino == first.ino && now.size == first.size);
+	assert_true(now.ctime_s > first.ctime_s || now.ctime_ns > first.ctime_ns);
+}
+
+/* An executable without Python whose process became Python: its execs are looked at from then on. */
+static void test_what_became_python(void **state)
+{
+	struct learned_exe tool = { .key = 3, .itself.ino = 5, .other = true };
+
+	exe_cache_take(cache, &tool, 1000);
+	assert_int_equal(others, 1);
+	exe_cache_take(cache, &(struct learned_exe){ .key = 3, .itself.ino = 5, .seen = true }, 1000);
+	assert_int_equal(others, 0);
+	assert_int_equal(other_file.ino, 5);
+	exe_cache_take(cache, &tool, 1000);
+	assert_int_equal(others, 0);
+	assert_false(exe_cache_is_other(cache, &tool.itself));
+}
+
 static void test_the_library_of_an_executable(void **state)
 {
 	int fd = open("/proc/self/exe", O_RDONLY);
+	bool needed;
 
-	assert_int_equal(exe_open_library(fd, "/proc/self/exe"), -ENOENT);	/* needs none */
+	assert_int_equal(exe_open_library(fd, "/proc/self/exe", &needed), -ENOENT);
+	assert_false(needed);
 	close(fd);
 	fd = open(write_file("text", "text", 4), O_RDONLY);
-	assert_true(exe_open_library(fd, path_of("text")) < 0);
+	assert_true(exe_open_library(fd, path_of("text"), &needed) < 0);
 	close(fd);
 }
 
@@ -291,9 +394,16 @@ static void test_other_programs(void **state)
 	size_t before = mallinfo2().uordblks, i;
 
 	for (i = 1; i <= 300000; i++)
-		exe_cache_take(cache, &(struct learned_exe){ .key = i }, 1000 + i % 100);
-	assert_in_range(mallinfo2().uordblks - before, 0, 16 << 20);
+		exe_cache_take(cache, &(struct learned_exe){ .key = i, .itself.ino = i, .other = true },
+			       1000 + i % 100);
+	assert_in_range(mallinfo2().uordblks - before, 0, 4 << 20);
 	assert_int_equal(said + forgotten, 0);
+	assert_int_equal(others, MAX_OTHER_EXES);
+	for (i = 1; i <= 3 * MAX_OTHER_EXES; i++)
+		exe_cache_take(cache, &(struct learned_exe){ .key = i, .itself.ino = 1ull << 32 | i,
+							     .other = true }, 7);
+	assert_int_equal(others, MAX_OTHER_EXES);
+	assert_true(exe_cache_is_other(cache, &(struct exe_file){ .ino = 300000 }));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -306,6 +416,9 @@ int main(void)
 		TEST(test_keys),
 		TEST(test_keys_of_other_files),
 		TEST(test_processes),
+		TEST(test_not_the_file_of_the_exec),
+		TEST(test_keys_of_changed_files),
+		TEST(test_what_became_python),
 		TEST(test_the_library_of_an_executable),
 		TEST(test_likely_names),
 		TEST(test_copies_without_end),

@@ -1,0 +1,129 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""make bench-exec: what an exec costs while everything is recorded (-a, 99 Hz), in a storm of them.
+
+ns of the programs that follow execs, forks, exits and new names, by the kernel's own count (bpf_stats), and
+us of CPU of tachbpf and its workers, all for each exec. A storm is started by a shell, which is no Python, or
+by a Python, whose forks are recorded until they execute something. BEFORE: another tachbpf, measured in turn.
+"""
+import argparse
+import contextlib
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
+
+import interpreters  # noqa: E402
+from bpf_objects import bpf_stats  # noqa: E402
+from paths import binary  # noqa: E402
+from processes import cpu_s, family, online_cpus  # noqa: E402
+from recording import Recording, succeeded  # noqa: E402
+
+PROGRAMS = ("on_exec", "on_fork", "on_exit", "on_rename")
+AIMS_US = {"true": 5, "python": 10}
+FROM_SHELL = 'i=0; while [ $i -lt $0 ]; do i=$((i + 1)); "$@"; done'
+FROM_PYTHON = """
+import os, sys
+for i in range(int(sys.argv[1])):
+    os.waitpid(os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ), 0)
+"""
+
+
+def programs_of(pid):
+    """id -> (name, runs, ns) of the programs that this process has loaded."""
+    ids = set()
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(OSError):
+            ids |= {int(i) for i in re.findall(r"^prog_id:\s*(\d+)$", info.read_text(), re.M)}
+    shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, text=True, timeout=60,
+                           check=True).stdout
+    return {p["id"]: (p["name"], p.get("run_cnt", 0), p.get("run_time_ns", 0))
+            for p in json.loads(shown) if p["id"] in ids and p.get("name") in PROGRAMS}
+
+
+def cpu_of(pid):
+    """CPU seconds of the tool and its workers."""
+    total = 0
+    for process in family(pid):
+        with contextlib.suppress(OSError):
+            total += cpu_s(process)
+    return total
+
+
+def storm(spawner, program, count):
+    if spawner == "shell":
+        argv = ["/bin/sh", "-c", FROM_SHELL, str(count), *program]
+    else:
+        argv = ["/usr/bin/python3", "-S", "-E", "-c", FROM_PYTHON, str(count), *program]
+    subprocess.run(argv, check=True, timeout=600, env={})
+
+
+def measure(tool, spawner, program, count, scratch):
+    """({program: ns a run}, user us an exec)."""
+    os.environ["TACHBPF"] = str(tool)
+    with bpf_stats(), Recording(["-a", "-r", 99, "-o", scratch / "p", "--force", "--json"],
+                                prefix=["nice", "-n", "-15"]) as recording:
+        recording.wait_recording()
+        storm(spawner, program, 5)      # now the executables are known
+        time.sleep(0.5)
+        pid = recording.process.pid
+        before, user = programs_of(pid), cpu_of(pid)
+        storm(spawner, program, count)
+        time.sleep(0.2)                 # a record waits for 100 ms at most
+        after, user = programs_of(pid), cpu_of(pid) - user
+        summary = succeeded(recording.stop()).summary
+    ns = {name: (after[i][2] - before[i][2]) / max(1, runs - before[i][1])
+          for i, (name, runs, _) in after.items()}
+    return ns, 1e6 * user / count, summary["unidentified"]
+
+
+def say(name, rows):
+    for part in PROGRAMS:
+        costs = [ns[part] / 1e3 for ns, _, _ in rows]
+        print(f"  {name + ' ' + part:34}{min(costs):9.2f}{statistics.median(costs):9.2f}")
+    user = [us for _, us, _ in rows]
+    print(f"  {name + ' user space':34}{min(user):9.2f}{statistics.median(user):9.2f}   "
+          f"{statistics.median(gone for _, _, gone in rows):.0f} ticks in processes that were gone too early",
+          flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("before", nargs="?", type=Path, help="another tachbpf")
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    args = parser.parse_args()
+    if os.geteuid() != 0:
+        raise SystemExit("bench: needs root: sudo make bench-exec")
+    by_name = {i.name: i for i in interpreters.discover()}
+    programs = {"true": ["/bin/true"]}
+    if "system-3.11" in by_name:
+        programs["python"] = by_name["system-3.11"].command("-S", "-E", "-c", "pass")
+    tools = {"after": binary(), **({"before": args.before.resolve()} if args.before else {})}
+    print(f"tachbpf bench of execs on {online_cpus()} CPUs, kernel {os.uname().release}: us an exec with -a, "
+          "least and median of rounds")
+    with tempfile.TemporaryDirectory(prefix="tachbpf-bench-", dir="/tmp") as scratch:
+        for program, argv in programs.items():
+            for spawner in ("shell", "python"):
+                count = args.count if program == "true" else args.count // 5
+                rows = {name: [] for name in tools}
+                for _ in range(args.rounds):
+                    for name, tool in tools.items():
+                        rows[name].append(measure(tool, spawner, list(map(str, argv)), count, Path(scratch)))
+                print(f"\n{program}, started by a {spawner}: {count} execs a round "
+                      f"(aim: on_exec <= {AIMS_US[program]} us)")
+                for name in tools:
+                    say(name, rows[name])
+
+
+if __name__ == "__main__":
+    main()
