@@ -411,12 +411,13 @@ static void test_other_programs(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		/* First: an inspector has no parser of the process that starts it. */
+		TEST(test_processes),
+		TEST(test_not_the_file_of_the_exec),
 		TEST(test_a_python),
 		TEST(test_others),
 		TEST(test_keys),
 		TEST(test_keys_of_other_files),
-		TEST(test_processes),
-		TEST(test_not_the_file_of_the_exec),
 		TEST(test_keys_of_changed_files),
 		TEST(test_what_became_python),
 		TEST(test_the_library_of_an_executable),
