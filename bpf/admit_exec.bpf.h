@@ -14,8 +14,8 @@
 #define AT_PHDR 3		/* include/uapi/linux/auxvec.h */
 #define AUXV_PAIRS 10		/* AT_PHDR is the sixth at most on x86-64 and arm64 */
 
-/* exe_key() of the file that is executed; 0: unknown. */
-static __always_inline u64 key_of_executable(struct linux_binprm *bprm)
+/* exe_key() of the file that is executed; 0: unknown. Not inlined, as put_unseen(). */
+static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 {
 	u64 head[EXE_HEAD / 8];
 

@@ -140,21 +140,18 @@ extern struct sample_times_map sample_times SEC(".maps");
 /* the ring buffer of all records */
 extern struct events_map events SEC(".maps");
 
-/* The key of a file in other_exes. NULL: zeros, which no file has. */
+/* The key of a file in other_exes. */
 static __always_inline void exe_file_of(const struct file *file, struct exe_file *out)
 {
-	const struct inode *inode = file ? BPF_CORE_READ(file, f_inode) : 0;
-	u64 magic;
+	const struct inode *inode = BPF_CORE_READ(file, f_inode);
+	u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
 
-	__builtin_memset(out, 0, sizeof(*out));
-	if (!inode)
-		return;
-	magic = BPF_CORE_READ(inode, i_sb, s_magic);
 	out->ino = BPF_CORE_READ(inode, i_ino);
 	out->size = BPF_CORE_READ(inode, i_size);
 	ctime_of(inode, &out->ctime_s, &out->ctime_ns);
-	if (magic != EXE_FS_BTRFS && magic != EXE_FS_BCACHEFS)
-		out->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	out->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	if (magic == EXE_FS_BTRFS || magic == EXE_FS_BCACHEFS)
+		out->dev = 0;
 }
 
 /* which: an enum counter */

@@ -12,6 +12,7 @@
 /* Send a struct raw_tick. Returns 0, or -1 if the ring buffer has no room. */
 static __always_inline int send_tick(enum raw_kind kind, u32 tgid, u64 exec_pages)
 {
+	const struct file *exe = kind == RAW_UNKNOWN ? current_exe() : 0;
 	struct raw_tick *t = bpf_ringbuf_reserve(&events, sizeof(*t), 0);
 
 	if (!t)
@@ -23,7 +24,9 @@ static __always_inline int send_tick(enum raw_kind kind, u32 tgid, u64 exec_page
 		.start_ns = current_start_ns(),
 	};
 	t->exec_pages = exec_pages;
-	exe_file_of(kind == RAW_UNKNOWN ? current_exe() : 0, &t->file);
+	__builtin_memset(&t->file, 0, sizeof(t->file));
+	if (exe)
+		exe_file_of(exe, &t->file);
 	bpf_ringbuf_submit(t, BPF_RB_FORCE_WAKEUP);
 	return 0;
 }

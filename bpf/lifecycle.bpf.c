@@ -54,6 +54,25 @@ static __always_inline u8 judge_task(struct task_struct *p, const struct py_proc
 	return judge_exec(p, comm, known);
 }
 
+/*
+ * Insert an entry for an excluded process, which must not be inspected. If the map is full, its
+ * next tick asks user space, so nothing is lost. Not inlined: the entry would be on the stack of
+ * on_exec() for all that it calls, which has 512 bytes together.
+ */
+static __noinline void put_unseen(struct task_struct *task, u64 start_ns, u8 unselected)
+{
+	struct py_proc p = {
+		.start_ns = start_ns,
+		.ident = start_ns | 1,
+		.state = PY_PROC_UNSEEN,
+		.unselected = unselected,
+		.euid = task_euid(task),
+	};
+	u32 tgid = task->tgid;
+
+	bpf_map_update_elem(&py_procs, &tgid, &p, BPF_ANY);
+}
+
 /* As wakeup_if(): does user space have to look at the process for what the record cannot tell? */
 static __always_inline bool is_urgent(const struct raw_exec *ev)
 {
@@ -91,6 +110,24 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 	bpf_ringbuf_submit(ev, wakeup_if(is_urgent(ev)));
 }
 
+/* Send a RAW_EXEC_OTHER. */
+static __always_inline void send_exec_other(struct task_struct *p)
+{
+	struct raw_lifecycle *ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
+	u64 start_ns = p->group_leader->start_boottime;
+
+	if (!ev) {
+		count_loss(CNT_LIFECYCLE_LOST, p->tgid, 0, start_ns);
+		return;
+	}
+	__builtin_memset(ev, 0, sizeof(*ev));
+	ev->h.kind = RAW_EXEC_OTHER;
+	ev->h.tgid = p->tgid;
+	ev->h.time_ns = bpf_ktime_get_ns();
+	ev->h.start_ns = start_ns;
+	bpf_ringbuf_submit(ev, wakeup_if(false));
+}
+
 /*
  * Judge the process by the user's conditions, replace its entry, admit it if its executable is
  * known, and send a RAW_EXEC. If the process is excluded, the record is only sent if user space
@@ -100,10 +137,10 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
-	struct raw_lifecycle ev = { .h = { .kind = RAW_EXEC_OTHER, .tgid = p->tgid } };
+	u64 start_ns = p->group_leader->start_boottime;
 	u32 tgid = p->tgid;
 	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
-	bool is_tracked = known && known->state != PY_PROC_UNSEEN;
+	u32 is_tracked = known && known->state != PY_PROC_UNSEEN;
 	struct exe_file file;
 	u8 unselected = 0;
 	u64 key;
@@ -116,20 +153,20 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 		bpf_map_delete_elem(&async_places, &tgid);
 	if (cfg_filter.any)
 		unselected = judge_task(p, known);
-	ev.h.start_ns = p->group_leader->start_boottime;
 	if (unselected & UNSELECTED_FOR_SURE) {
-		put_unseen(p, ev.h.start_ns, unselected);
+		put_unseen(p, start_ns, unselected);
 		if (!is_tracked)
 			return 0;
 	} else if (known) {
 		bpf_map_delete_elem(&py_procs, &tgid);
 	}
+	is_tracked |= opaque_zero(start_ns);	/* for the verifier, what follows is one state */
 	key = key_of_executable(bprm);
 	exe_file_of(bprm->file, &file);
 	if (unselected & UNSELECTED_FOR_SURE || !is_other_exe(key, &file))
 		send_exec(p, key, &file, unselected);
 	else if (is_tracked)
-		send_lifecycle(&ev, false);
+		send_exec_other(p);
 	return 0;
 }
 

@@ -131,24 +131,6 @@ static __always_inline u8 judge_exec(const struct task_struct *task, const u8 co
 }
 
 /*
- * Insert an entry for an excluded process, which must not be inspected. If the map is full, its
- * next tick asks user space, so nothing is lost.
- */
-static __always_inline void put_unseen(struct task_struct *task, u64 start_ns, u8 unselected)
-{
-	struct py_proc p = {
-		.start_ns = start_ns,
-		.ident = start_ns | 1,
-		.state = PY_PROC_UNSEEN,
-		.unselected = unselected,
-		.euid = task_euid(task),
-	};
-	u32 tgid = task->tgid;
-
-	bpf_map_update_elem(&py_procs, &tgid, &p, BPF_ANY);
-}
-
-/*
  * May a child get copy, which is a copy of its parent's entry? True unless the parent is not
  * judged yet or the child is in another cgroup: otherwise the verdict is the same for both.
  * If false, the child is judged at its first tick.

@@ -9,6 +9,7 @@ cost more than samples of one.
 """
 import argparse
 import collections
+import json
 import os
 import shutil
 import statistics
@@ -25,8 +26,8 @@ sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 import interpreters  # noqa: E402
 from bench import perf_programs, pyspy  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
-from paths import TARGETS  # noqa: E402
-from processes import cpu_s, kill, online_cpus  # noqa: E402
+from paths import TARGETS, binary  # noqa: E402
+from processes import cpu_s, family, kill, online_cpus  # noqa: E402
 from profiles import Oracle  # noqa: E402
 from recording import Recording, succeeded, tachbpf  # noqa: E402
 from summary import owners  # noqa: E402
@@ -156,6 +157,53 @@ def bench_latency(by_name, scratch, oracle, count=100):
               flush=True)
 
 
+def programs_ns(known):
+    """ns that all programs have run, but for those that were there before."""
+    shown = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, text=True, timeout=60,
+                           check=True).stdout
+    return sum(p.get("run_time_ns", 0) for p in json.loads(shown) if p["id"] not in known)
+
+
+def storm(interpreter, scratch, oracle, tool, seconds):
+    """1,000 children a second that live for 20 ms, with -a."""
+    directory = Path(tempfile.mkdtemp(dir=scratch))
+    argv = interpreter.command("-S", "-E", scratch / "forking.py", directory / "truth", 1000, seconds, 20, 300)
+    known = {p["id"] for p in json.loads(subprocess.run(["bpftool", "prog", "show", "-j"], timeout=60,
+                                                        capture_output=True, check=True).stdout)}
+    os.environ["TACHBPF"] = str(tool)
+    with bpf_stats(), Recording(["-a", "-r", RATE, "-o", directory / "p", "--json"]) as recording:
+        recording.wait_recording()
+        time.sleep(0.5)
+        pid = recording.process.pid
+        user, in_kernel = sum(map(cpu_s, family(pid))), programs_ns(known)
+        said = subprocess.run(["nice", "-n", "-15", *argv], check=True, timeout=600, capture_output=True,
+                              text=True).stdout
+        user, in_kernel = sum(map(cpu_s, family(pid))) - user, programs_ns(known) - in_kernel
+        summary = succeeded(recording.stop()).summary
+    started, took = int(said.split()[0]), float(said.split()[1])
+    burnt = truth(directory / "truth")
+    owed, present, frames, nameless = sum(burnt.values()) / 1e9 * RATE, 0, 0, 0
+    for owner, sample in owners(summary, oracle):
+        if owner in burnt:
+            frames += len(sample.frames)
+            nameless += sum(f.func.startswith("<un") for f in sample.frames)
+            present += any(f.func == "burn_known" for f in sample.frames)
+    return (started / took, 100 * present / owed, 100 * nameless / max(1, frames), 100 * user / took,
+            1e6 * user / started, 100 * in_kernel / 1e9 / took, summary["lost"]["lifecycle_events"])
+
+
+def bench_storm(by_name, scratch, oracle, seconds, before):
+    print("\na storm: 1,000 children a second by fork, each lives for 20 ms, -a at "
+          f"{RATE} Hz, {seconds:.0f} s (aims: 99 % of the samples, 25 % of a CPU)")
+    print(f"  {'':24}{'a second':>9}{'present':>10}{'nameless':>10}{'user':>9}{'a child':>11}{'in BPF':>9}")
+    for name in ("system-3.11", "pyenv-3.12.1", "sid-3.15"):
+        for which, tool in (("before", before), ("after", binary())):
+            if tool and name in by_name:
+                row = storm(by_name[name], scratch, oracle, tool, seconds)
+                print("  %-24s%9.0f%8.1f %%%8.2f %%%7.1f %%%8.0f us%7.1f %%   %d lifecycle records lost"
+                      % (f"{name} {which}", *row), flush=True)
+
+
 def code_cost(interpreter, scratch, kind, seconds):
     """(kernel ns a sample, user us a sample, code records a sample)."""
     cpu = online_cpus() - 1
@@ -197,7 +245,8 @@ def bench_code(by_name, scratch, seconds):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="per figure of code objects")
-    parser.add_argument("--only", choices=("presence", "latency", "code"))
+    parser.add_argument("--only", choices=("presence", "latency", "code", "storm"))
+    parser.add_argument("--before", type=Path, help="another tachbpf, for the storm")
     args = parser.parse_args()
     if os.geteuid() != 0:
         raise SystemExit("bench: needs root: sudo make bench")
@@ -208,6 +257,7 @@ def main():
     try:
         scratch.chmod(0o755)
         shutil.copy(HERE / "fresh.py", scratch)
+        shutil.copy(HERE / "forking.py", scratch)
         shutil.copy(TARGETS / "brood.py", scratch)
         shutil.copy(HERE.parent / "e2e" / "lib" / "oracle.py", scratch)
         oracle = Oracle(by_name["sid-3.15"], scratch)
@@ -216,6 +266,8 @@ def main():
             bench_presence(by_name, scratch, oracle)
         if args.only in (None, "latency"):
             bench_latency(by_name, scratch, oracle)
+        if args.only in (None, "storm"):
+            bench_storm(by_name, scratch, oracle, 5 * args.seconds, args.before)
         if args.only in (None, "code"):
             bench_code(by_name, scratch, args.seconds)
     finally:

@@ -22,6 +22,7 @@ import pytest
 
 import embedders
 import noise
+from bpf_objects import map_entries
 from command import on_terminal
 from embedders import Embedder, Ran, burn_in, link_shared
 from grouping import each_worker
@@ -238,6 +239,39 @@ def test_a_started_program_that_loads_libpython_late(kits, how, within_s, python
     profile = oracle.load(path)[0]
     stacks_are_right(during(profile, run))
     found_soon(profile, run, within_s)
+
+
+def other_files(recording):
+    """Inodes of the executables that the recording knows to be no Python."""
+    return {key & (1 << 64) - 1 for key in map_entries(recording.process.pid, "other_exes")}
+
+
+def wait_for_file(recording, exe, known):
+    inode, end = exe.stat().st_ino, time.monotonic() + TIMEOUT
+    while (inode in other_files(recording)) != known:
+        assert time.monotonic() < end, f"{exe} is {'not ' if known else ''}known to be no Python"
+        time.sleep(0.01)
+
+
+@WITHIN_S
+def test_what_is_known_to_be_no_python_loads_libpython(kits, within_s, python, scratch, out, oracle):
+    """Its execs are no news, but its ticks are. From the first process on that became Python they are."""
+    kit, found = kit_of(kits, python), []
+    exe = late_embedder(kit, scratch)
+    with Recording(["-a", "-r", 99, "-o", out / "a", "--json"]) as recording:
+        recording.wait_recording()
+        subprocess.run(kit.command(exe, "spin=1"), env=kit.env, check=True, timeout=TIMEOUT)
+        with Embedder(kit, exe, "wait", "spin=1"):
+            wait_for_file(recording, exe, True)
+        for _ in range(2):
+            with Embedder(kit, exe, "wait", *late_steps(kit, scratch), "pause") as program:
+                program.go()
+                found += [(program.pid, program.wait_done()[0])]
+            wait_for_file(recording, exe, False)
+        profiles = profiles_of(succeeded(recording.stop()), oracle)
+    for pid, run in found:
+        stacks_are_right(during(profiles[pid], run))
+        found_soon(profiles[pid], run, within_s)
 
 
 def test_a_process_that_is_not_python_yet_is_no_target(kits, python, scratch, out):
