@@ -404,6 +404,10 @@ soak-hostile: $(O)/tachbpf ## half an hour of everything that users can do to a 
 soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under stress (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/soak.py $(BENCHFLAGS)
 
+.PHONY: bench-exec
+bench-exec: $(O)/tachbpf interpreters ## what an exec costs with -a (root; BENCHFLAGS=ANOTHER-TACHBPF)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_exec.py $(BENCHFLAGS)
+
 .PHONY: bench-events
 bench-events: $(O)/tachbpf interpreters ## what an event of -e costs, beside perf and bpftrace (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_events.py $(BENCHFLAGS)

@@ -14,13 +14,15 @@
 #define AT_PHDR 3		/* include/uapi/linux/auxvec.h */
 #define AUXV_PAIRS 10		/* AT_PHDR is the sixth at most on x86-64 and arm64 */
 
-/* exe_key() of the file that is executed; 0: unknown. Not inlined, as put_unseen(). */
+/*
+ * exe_key() of the file that is executed. If its first bytes cannot be read they are zeros, as those
+ * of no executable. Not inlined, as put_unseen().
+ */
 static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 {
 	u64 head[EXE_HEAD / 8];
 
-	if (bpf_probe_read_kernel(head, sizeof(head), bprm->buf))
-		return 0;
+	bpf_probe_read_kernel(head, sizeof(head), bprm->buf);
 	return exe_key(bprm->file->f_inode->i_ino, bprm->file->f_inode->i_size, head);
 }
 
