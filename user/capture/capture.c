@@ -273,7 +273,8 @@ struct capture *capture_new(const struct capture_args *args)
 	s->life.observer = args->observer;
 	libbpf_set_print(print_libbpf);
 	s->discovery = discovery_new();
-	s->exes = s->discovery ? exe_cache_new(s->discovery, set_known_exe, set_other_exe, s) : NULL;
+	if (s->discovery)
+		s->exes = exe_cache_new(s->discovery, set_known_exe, set_other_exe, s);
 	err = s->exes ? load(s) : -ENOMEM;
 	if (!err)
 		return s;

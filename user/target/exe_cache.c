@@ -281,8 +281,8 @@ void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint
 	if (!key || find(e, key) || find_other(e, file) || inspector_learn(tgid, uid, &learned))
 		return;
 	/*
-	 * Otherwise the process executes another program now; or stat(2) and the kernel do not agree
-	 * about the file: then it is not learned twice, but only its execs' records tell what it is.
+	 * Otherwise the process executes another program now; or stat(2) and the kernel do not
+	 * agree about the file: then it is not learned twice, but its execs are records.
 	 */
 	if (learned.key == key && memcmp(&learned.itself, file, sizeof(*file))) {
 		learned.itself = *file;

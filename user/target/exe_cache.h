@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * exe_cache.h - executables that are known to run Python, so that a process is known to be
- * Python at its exec, and where to find some of them before they run; and executables that are known
- * not to, so that their execs cost little.
+ * Python at its exec, and where to find some of them before they run; and executables that are
+ * known not to, so that their execs cost little.
  *
- * The callbacks put what is found out into the maps known_exes and other_exes. This file knows files
- * and struct py_exe, but no map.
+ * The callbacks put what is found out into the maps known_exes and other_exes. This file knows
+ * files and struct py_exe, but no map.
  */
 #ifndef TACHBPF_EXE_CACHE_H
 #define TACHBPF_EXE_CACHE_H
@@ -28,8 +28,8 @@ struct proc_info;
  */
 typedef void (*exe_cache_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
 /*
- * Called with `other` for every executable that is no Python, needs no libpython, and had no process
- * yet that became Python; without it when that is no longer so, or when it is forgotten. At most
+ * Called with `other` for every executable that is no Python, needs no libpython, and had no
+ * process yet that became Python; without it when that is no longer so, or when it is forgotten. At most
  * MAX_OTHER_EXES are known at a time.
  */
 typedef void (*exe_cache_other_fn)(void *ctx, const struct exe_file *file, bool other);
