@@ -9,6 +9,7 @@
 #define TACHBPF_COMPRESS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct compressor;
 
@@ -18,6 +19,9 @@ struct compressor;
  */
 #define COMPRESS_LEVEL_LIVE 3
 #define COMPRESS_LEVEL 5
+
+/* For what was compressed before in small pieces, and is joined now. */
+#define COMPRESS_LEVEL_JOIN 8
 
 /* level: zstd's. NULL with errno. Freed by compressor_free(). */
 struct compressor *compressor_new(int level);
@@ -29,5 +33,15 @@ void compressor_free(struct compressor *c);
  */
 int compressor_run(struct compressor *c, const void *data, size_t len, const void **out,
 		   size_t *out_len);
+
+/*
+ * Make one frame of several, which compressor_run() made of `raw` bytes altogether; smaller, because it
+ * finds again what the others have. *out as above. 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO;
+ * -EDQUOT: what compressor_limit_joins() allowed is used up.
+ */
+int compressor_join(struct compressor *c, const void *frames, size_t len, size_t raw,
+		    const void **out, size_t *out_len);
+/* From now on, joins may read so many bytes of raw data. Without this call there is no limit. */
+void compressor_limit_joins(struct compressor *c, uint64_t bytes);
 
 #endif

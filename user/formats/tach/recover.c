@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "formats/tach/recover_steps.h"
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_decode.h"
 #include "formats/tach/tach_format.h"
@@ -31,6 +32,8 @@
 
 /* The tables grow by so many entries at a time. */
 #define GROW_CNT 4096
+/* No larger than a page of any machine. */
+#define OWN_STEP 4096
 
 struct mapping {
 	const uint8_t *data;	/* NULL: empty */
@@ -70,7 +73,10 @@ static int no_memory(struct recovery *r)
 	return -ENOMEM;
 }
 
-/* Map a file; an empty one is not mapped. live: a writer has it locked. 0 or -errno. */
+/*
+ * Map a file; an empty one is not mapped. What is written to the mapping stays in it.
+ * live: a writer has it locked. 0 or -errno.
+ */
 static int map_file(struct mapping *m, const char *path, bool *live)
 {
 	int fd = open_regular(AT_FDCWD, path, 0), err = 0;
@@ -80,7 +86,7 @@ static int map_file(struct mapping *m, const char *path, bool *live)
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		err = fd < 0 ? fd : -errno;
 	} else if (st.st_size) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
 		if (map == MAP_FAILED) {
 			err = -errno;
 		} else {
@@ -218,36 +224,58 @@ static int parse_journal_head(struct recovery *r, struct tach_journal_head *head
 	return 0;
 }
 
-/* The entry at off, with everything checked but its content. Returns its size; 0: there is none. */
-static uint64_t entry_at(const struct recovery *r, const struct tach_journal_head *head,
-			 uint64_t off, struct tach_journal_entry *e)
+/*
+ * The file of a recording that goes on can be changed behind the last join while we read it: these bytes become
+ * our own.
+ */
+static void own(const struct recovery *r, uint64_t from, uint64_t end)
 {
-	const uint8_t *p = r->journal.data + off;
-	uint64_t left = r->journal.size - off, size, check;
+	volatile uint8_t *data = (uint8_t *)r->file.data;
 
-	if (left < sizeof(*e) + sizeof(check))
-		return 0;
-	memcpy(e, p, sizeof(*e));
-	size = sizeof(*e) + (uint64_t)e->strings_len + e->frames_len;
-	if (e->magic != TACH_JOURNAL_ENTRY_MAGIC || size > left - sizeof(check))
-		return 0;
-	memcpy(&check, p + size, sizeof(check));
-	if (XXH3_64bits_withSeed(p, size, head->id) != check)
-		return 0;
-	return size + sizeof(check);
+	for (; from < end; from += OWN_STEP)
+		data[from] = data[from];
+	if (end)
+		data[end - 1] = data[end - 1];
 }
 
-/* Are the file's samples, up to the entry's end, those that the entry was written for? */
-static bool samples_match(const struct recovery *r, XXH3_state_t *h, uint64_t from,
-			  const struct tach_journal_entry *e)
+static bool sum_matches(const XXH3_state_t *h, const struct recover_step *s)
 {
 	uint8_t sum[TACH_CHECKSUM_BYTES];
 
-	if (e->end < from || e->end > r->file.size)
-		return false;
-	XXH3_128bits_update(h, r->file.data + from, e->end - from);
 	tach_checksum_now(h, sum);
-	return !memcmp(sum, e->checksum, sizeof(sum));
+	return !memcmp(sum, s->checksum, sizeof(sum));
+}
+
+/*
+ * Are the file's samples, up to the step's end, those that the step was written for? h: the checksum's state up
+ * to `from`, in any case.
+ */
+static bool samples_match(const struct recovery *r, XXH3_state_t *h, uint64_t from,
+			  const struct recover_step *s)
+{
+	if (s->end < from || s->end > r->file.size)
+		return false;
+	if (r->live && !s->from)
+		own(r, from, s->end);
+	XXH3_128bits_update(h, r->file.data + from, s->end - from);
+	return sum_matches(h, s);
+}
+
+/* Who wrote them was killed before they were where they belong: put them there, in our copy. */
+static bool finish_join(const struct recovery *r, XXH3_state_t *h, uint64_t from,
+			const struct recover_step *s)
+{
+	uint64_t len = s->end - s->at;
+	uint8_t *data = (uint8_t *)r->file.data;
+
+	if (!s->from || s->at < from || s->from > r->file.size || len > r->file.size - s->from)
+		return false;
+	XXH3_128bits_update(h, data + from, s->at - from);
+	XXH3_128bits_update(h, data + s->from, len);
+	if (!sum_matches(h, s))
+		return false;
+	memcpy(data + s->at, data + s->from, len);
+	return true;
 }
 
 /* Take its strings and frames, all of them or none. 0, -EBADMSG or -ENOMEM. */
@@ -274,45 +302,75 @@ static int take_entry(struct recovery *r, const struct tach_journal_entry *e, co
 	return err;
 }
 
-static int walk_journal(struct recovery *r, const struct tach_journal_head *head, XXH3_state_t *h)
+/* Take the names of all entries that belong to a step; *off: behind those before. 0 or as take_entry(). */
+static int take_names(struct recovery *r, const struct recover_step *s, uint64_t *off)
 {
-	uint64_t off = sizeof(*head), size;
 	struct tach_journal_entry e;
+	const uint8_t *p;
+	int err = 0;
+
+	while (!err && (p = recover_next_names(r->journal.data, off, s->entries_end, &e)))
+		err = take_entry(r, &e, p);
+	return err;
+}
+
+/* Take the steps up to the first that the file does not have. before: a state to work with. 0 or -ENOMEM. */
+static int walk_steps(struct recovery *r, const struct buf *steps, XXH3_state_t *h,
+		      XXH3_state_t *before)
+{
+	uint64_t off = sizeof(struct tach_journal_head);
+	struct recover_step s;
+	size_t at;
 	int err;
 
 	r->samples_end = TACH_HEADER_BYTES;
 	tach_checksum_start(h);
-	while ((size = entry_at(r, head, off, &e))) {
-		if (!samples_match(r, h, r->samples_end, &e)) {
-			r->cut = "the file's samples are not those that its journal names";
-			return 0;
+	for (at = 0; at < steps->len; at += sizeof(s)) {
+		memcpy(&s, steps->data + at, sizeof(s));
+		XXH3_copyState(before, h);
+		if (!samples_match(r, h, r->samples_end, &s)) {
+			XXH3_copyState(h, before);
+			if (!finish_join(r, h, r->samples_end, &s)) {
+				r->cut = "the file's samples are not those that its journal names";
+				return 0;
+			}
 		}
-		err = take_entry(r, &e, r->journal.data + off);
+		err = take_names(r, &s, &off);
 		if (err == -ENOMEM)
 			return err;
 		if (err) {
 			r->cut = "an entry of the journal makes no sense";
 			return 0;
 		}
-		r->samples_end = e.end;
-		off += size;
+		r->samples_end = s.end;
 	}
 	return 0;
+}
+
+static int walk_journal(struct recovery *r, const struct tach_journal_head *head)
+{
+	XXH3_state_t *h = XXH3_createState(), *before = XXH3_createState();
+	struct buf steps = { 0 };
+	int err = h && before ? recover_steps(&steps, r->journal.data, r->journal.size, head) :
+				-ENOMEM;
+
+	err = err ? no_memory(r) : walk_steps(r, &steps, h, before);
+	buf_free(&steps);
+	XXH3_freeState(h);
+	XXH3_freeState(before);
+	return err;
 }
 
 static int use_journal(struct recovery *r)
 {
 	struct tach_journal_head head;
-	XXH3_state_t *h;
 	int err;
 
 	r->source = RECOVERY_JOURNAL;
 	err = parse_journal_head(r, &head);
 	if (err)
 		return err;
-	h = XXH3_createState();
-	err = h ? walk_journal(r, &head, h) : no_memory(r);
-	XXH3_freeState(h);
+	err = walk_journal(r, &head);
 	r->info.frame_cnt = r->tables.frame_cnt;
 	return err;
 }

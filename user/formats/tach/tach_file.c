@@ -28,24 +28,14 @@
 #include "formats/tach/tach_tail.h"
 
 /*
- * An offset where the file can be cut: everything before it can be decoded on its own, with so
- * much of the tables.
- */
-struct mark {
-	uint64_t off;
-	uint64_t sample_cnt;
-	uint32_t string_cnt, frame_cnt;
-};
-
-/*
  * Room for the tail beyond the tables' own bytes. A frame that got its name later
  * (intern_name_later()) may have become longer than when it was counted.
  */
 #define TAIL_EXTRA_BYTES (TACH_STAT_BYTES + TACH_FOOTER_BYTES + 1024)
 
-static struct mark *last_mark(const struct tach_file *f)
+struct tach_mark *tach_file_mark(const struct tach_file *f)
 {
-	return (struct mark *)(void *)(f->marks.data + f->marks.len) - 1;
+	return (struct tach_mark *)(void *)(f->marks.data + f->marks.len) - 1;
 }
 
 int tach_file_init(struct tach_file *f, const struct sink_args *args)
@@ -54,6 +44,7 @@ int tach_file_init(struct tach_file *f, const struct sink_args *args)
 		.fd = args->fd,
 		.layout = args->layout,
 		.compressor = args->compressor,
+		.live = args->live,
 		.reserve = args->live,
 		.ready = args->ready,
 		.ready_ctx = args->ready_ctx,
@@ -71,6 +62,7 @@ int tach_file_init(struct tach_file *f, const struct sink_args *args)
 void tach_file_free(struct tach_file *f)
 {
 	XXH3_freeState(f->hash);
+	tach_join_free(f);
 	tach_journal_free(f->journal);
 	buf_free(&f->marks);
 	f->hash = NULL;
@@ -87,7 +79,7 @@ static uint32_t config_word(const struct profile_meta *m)
 	return config;
 }
 
-static void build_header(const struct tach_file *f, const struct mark *mark, uint32_t thread_cnt,
+static void build_header(const struct tach_file *f, const struct tach_mark *mark, uint32_t thread_cnt,
 			 size_t frames_at, uint8_t *header)
 {
 	/* CPython takes an empty compressed region for a damaged one. */
@@ -120,7 +112,7 @@ static void build_header(const struct tach_file *f, const struct mark *mark, uin
  */
 static void begin_journal(struct tach_file *f)
 {
-	const struct mark any = { .off = TACH_HEADER_BYTES + 1 };
+	const struct tach_mark any = { .off = TACH_HEADER_BYTES + 1 };
 	uint8_t header[TACH_HEADER_BYTES];
 
 	build_header(f, &any, 0, 0, header);
@@ -131,13 +123,15 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 		    const struct profile_tables *tables)
 {
 	static const uint8_t zeros[TACH_HEADER_BYTES];
-	const struct mark first = { .off = TACH_HEADER_BYTES };
+	const struct tach_mark first = { .off = TACH_HEADER_BYTES };
 	int err;
 
 	f->meta = *meta;
 	f->tables = tables;
 	tach_checksum_start(f->hash);
 	err = buf_add(&f->marks, &first, sizeof(first));
+	if (!err && f->live && f->compressor)
+		err = tach_join_init(f);
 	/* The magic number is missing until the file is complete. */
 	if (!err)
 		err = pwrite_all(f->fd, zeros, sizeof(zeros), 0);
@@ -168,11 +162,7 @@ static int count_tables(struct tach_file *f)
 	return err;
 }
 
-/*
- * Make sure that so many bytes of samples at off, the tail, and the samples' entry in the journal
- * have room. 0 or -errno.
- */
-static int reserve(struct tach_file *f, uint64_t off, uint64_t len)
+int tach_file_reserve(struct tach_file *f, uint64_t off, uint64_t len)
 {
 	int err = f->reserve ? count_tables(f) : 0;
 
@@ -187,10 +177,10 @@ static int reserve(struct tach_file *f, uint64_t off, uint64_t len)
 	return 0;
 }
 
-/* The file is finished and ends at `end`: give back what was reserved behind. */
+/* The file is finished and ends at `end`: give back what was reserved behind, or was there before. */
 static void release(const struct tach_file *f, uint64_t end)
 {
-	if (f->reserve && ftruncate(f->fd, (off_t)end))
+	if (f->live && ftruncate(f->fd, (off_t)end))
 		log_debug("room behind a profile stays reserved: %s", strerror(errno));
 }
 
@@ -207,10 +197,11 @@ static int make_ready(struct tach_file *f)
 	return err;
 }
 
-int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
-		     uint32_t thread_cnt)
+/* tach_file_append() without joining. */
+static int append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
+		  uint32_t thread_cnt)
 {
-	struct mark mark = *last_mark(f);
+	struct tach_mark mark = *tach_file_mark(f);
 	int err;
 
 	err = make_ready(f);
@@ -220,7 +211,7 @@ int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t
 	if (!err && f->compressor)
 		err = compressor_run(f->compressor, data, len, &data, &len);
 	if (!err)
-		err = reserve(f, mark.off, len);
+		err = tach_file_reserve(f, mark.off, len);
 	if (!err)
 		err = pwrite_all(f->fd, data, len, mark.off);
 	if (err)
@@ -235,9 +226,20 @@ int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t
 	return buf_add(&f->marks, &mark, sizeof(mark));
 }
 
+int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
+		     uint32_t thread_cnt)
+{
+	int err = append(f, data, len, sample_cnt, thread_cnt);
+
+	if (err || !f->join.hash)
+		return err;
+	f->join.raw += len;
+	return f->join.raw >= TACH_JOIN_BYTES ? tach_join(f) : 0;
+}
+
 uint64_t tach_file_bytes(const struct tach_file *f)
 {
-	uint64_t samples = f->marks.len ? last_mark(f)->off : 0;
+	uint64_t samples = f->marks.len ? tach_file_mark(f)->off : 0;
 
 	return samples + f->tables_len * (f->journal ? 2 : 1);
 }
@@ -268,7 +270,7 @@ static int write_tail(struct tach_file *f, struct buf *tail, size_t frames_at,
 		      uint32_t thread_cnt, const XXH3_state_t *samples)
 {
 	uint8_t *footer = tail->data + tail->len - TACH_FOOTER_BYTES;
-	struct mark *mark = last_mark(f);
+	struct tach_mark *mark = tach_file_mark(f);
 	uint8_t header[TACH_HEADER_BYTES];
 	uint64_t file_size = mark->off + tail->len;
 	int err;
@@ -294,12 +296,14 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 	size_t frames_at = 0;
 	int err = make_ready(f);
 
+	if (!err && f->join.hash)
+		err = tach_join(f);
 	if (!err)
 		err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
 	if (!err)
 		err = write_tail(f, &tail, frames_at, thread_cnt, f->hash);
 	if (!err)
-		release(f, last_mark(f)->off + tail.len);
+		release(f, tach_file_mark(f)->off + tail.len);
 	buf_free(&tail);
 	return err;
 }
@@ -310,7 +314,7 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
  */
 static bool hash_again(struct tach_file *f)
 {
-	uint64_t off = TACH_HEADER_BYTES, end = last_mark(f)->off;
+	uint64_t off = TACH_HEADER_BYTES, end = tach_file_mark(f)->off;
 	uint8_t chunk[16384];
 	ssize_t n;
 
@@ -329,7 +333,7 @@ static bool hash_again(struct tach_file *f)
  * The tables that the samples before a mark need: as they were then. A frame that got its name
  * later may need a newer string; then all strings up to that one are there.
  */
-static struct profile_tables tables_at(const struct tach_file *f, const struct mark *mark)
+static struct profile_tables tables_at(const struct tach_file *f, const struct tach_mark *mark)
 {
 	struct profile_tables t = *f->tables;
 	const struct frame *frame;
@@ -351,7 +355,7 @@ static struct profile_tables tables_at(const struct tach_file *f, const struct m
 static int finish_at_mark(struct tach_file *f, uint32_t thread_cnt,
 			  const struct profile_stats *stats, bool hashed, size_t *len)
 {
-	struct profile_tables tables = tables_at(f, last_mark(f));
+	struct profile_tables tables = tables_at(f, tach_file_mark(f));
 	struct buf tail = { 0 };
 	size_t frames_at = 0;
 	int err = tach_tail_build(&tail, f->layout, &tables, stats, &frames_at);
@@ -359,7 +363,7 @@ static int finish_at_mark(struct tach_file *f, uint32_t thread_cnt,
 	*len = tail.len;
 	if (!err)
 		err = write_tail(f, &tail, frames_at, thread_cnt, hashed ? f->hash : NULL);
-	if (!err && ftruncate(f->fd, (off_t)(last_mark(f)->off + tail.len)))
+	if (!err && ftruncate(f->fd, (off_t)(tach_file_mark(f)->off + tail.len)))
 		err = -errno;
 	buf_free(&tail);
 	return err;
@@ -371,18 +375,18 @@ static int finish_at_mark(struct tach_file *f, uint32_t thread_cnt,
  */
 static int cut(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats)
 {
-	uint64_t end = last_mark(f)->off;
+	uint64_t end = tach_file_mark(f)->off;
 	bool hashed = true;
 	size_t tail_len;
 	int err;
 
 	for (;;) {
 		err = finish_at_mark(f, thread_cnt, stats, hashed, &tail_len);
-		if (!err || err == -ENOMEM || f->marks.len == sizeof(struct mark))
+		if (!err || err == -ENOMEM || f->marks.len == sizeof(struct tach_mark))
 			return err;
-		while (f->marks.len > sizeof(struct mark) && end - last_mark(f)->off < tail_len)
-			f->marks.len -= sizeof(struct mark);
-		end = last_mark(f)->off;
+		while (f->marks.len > sizeof(struct tach_mark) && end - tach_file_mark(f)->off < tail_len)
+			f->marks.len -= sizeof(struct tach_mark);
+		end = tach_file_mark(f)->off;
 		hashed = hash_again(f);
 	}
 }
@@ -398,6 +402,6 @@ int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct pro
 	if (!err)
 		err = cut(f, thread_cnt, stats);
 	if (!err)
-		*sample_cnt = last_mark(f)->sample_cnt;
+		*sample_cnt = tach_file_mark(f)->sample_cnt;
 	return err;
 }

@@ -11,10 +11,21 @@
 #include <xxhash.h>
 
 #include "base/util.h"
+#include "formats/tach/tach_join.h"
 #include "model/event.h"
 #include "model/sink.h"
 
 struct tach_journal;
+
+/*
+ * An offset where the file can be cut: everything before it can be decoded on its own, with so
+ * much of the tables.
+ */
+struct tach_mark {
+	uint64_t off;
+	uint64_t sample_cnt;
+	uint32_t string_cnt, frame_cnt;
+};
 
 struct tach_file {
 	int fd;
@@ -22,11 +33,13 @@ struct tach_file {
 	struct compressor *compressor;
 	const struct profile_tables *tables;
 	struct profile_meta meta;
-	struct buf marks;		/* offsets where the file can be cut; see tach_file.c */
+	struct buf marks;		/* struct tach_mark: the first is where samples begin */
+	struct tach_join join;
 	XXH3_state_t *hash;		/* of the samples up to the last mark */
 	struct tach_journal *journal;	/* NULL: none */
 	int (*ready)(void *ctx, int *fd, int *journal_fd);	/* see sink_args */
 	void *ready_ctx;
+	bool live;
 	bool reserve;			/* keep room for the tail; see tach_file.c */
 	uint32_t string_cnt, frame_cnt;	/* how many of the tables are in tables_len */
 	uint64_t tables_len;		/* encoded, in bytes */
@@ -50,6 +63,14 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
  */
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt);
+
+/* For tach_join.c: the last mark; it is where the samples end. */
+struct tach_mark *tach_file_mark(const struct tach_file *f);
+/*
+ * For tach_join.c: make sure that so many bytes of samples at off, the tail, and the samples' entry in the
+ * journal have room. 0 or -errno.
+ */
+int tach_file_reserve(struct tach_file *f, uint64_t off, uint64_t len);
 
 /* About how many bytes of disk the file and its journal take, with the tail. */
 uint64_t tach_file_bytes(const struct tach_file *f);

@@ -80,7 +80,8 @@ enum tach_field {
  * this. Then each frame has a number, least significant digit first, each digit a character:
  * TACH_FIRST_LINE_ZERO + 5 bits, and TACH_FIRST_LINE_MORE if another digit follows.
  */
-#define TACH_FIRST_LINES "tachbpf: first lines of functions: "
+#define TACH_FIRST_LINES "first lines: "
+#define TACH_FIRST_LINES_LONG "tachbpf: first lines of functions: "	/* until 2026-11-25 */
 #define TACH_FIRST_LINE_ZERO '0'
 #define TACH_FIRST_LINE_MORE 32
 
@@ -137,7 +138,8 @@ struct tach_thread {
 	uint32_t *stack;	/* its last stack, innermost first */
 	uint32_t stack_cap;
 	uint32_t pending_cnt;	/* writer: repeats that are not in the buffer yet, */
-	uint32_t pending_len;	/* and the length of their bytes */
+	uint32_t pending_len;	/* the length of their bytes, */
+	uint32_t pending_cap;	/* and the room for them */
 	uint8_t quiet;		/* writer: flushes since its last sample, up to TACH_QUIET; then
 				 * its stack is freed, and the next sample has all of it */
 	uint8_t *pending;

@@ -29,6 +29,8 @@ struct tach_journal {
 	const struct profile_tables *tables;
 	uint64_t off;			/* offset of the next entry; 0:
 					 * the head was not written yet */
+	bool behind;			/* the last entry could not be written */
+	uint64_t join_off;		/* of the last tach_journal_join() */
 	struct tach_journal_head head;
 	uint32_t string_cnt, frame_cnt;	/* numbers of strings and frames in the entries so far */
 	uint64_t tables_len;		/* bytes that these take */
@@ -132,6 +134,7 @@ void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,
 		.frame_cnt = j->tables->frame_cnt - j->frame_cnt,
 	};
 
+	j->behind = true;
 	if (!write_head(j))
 		return;
 	tach_checksum_now(samples, e.checksum);
@@ -140,7 +143,38 @@ void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,
 		j->tables_len += j->buf.len - sizeof(e) - sizeof(uint64_t);
 		j->string_cnt += e.string_cnt;
 		j->frame_cnt += e.frame_cnt;
+		j->behind = false;
 	}
 	if (j->buf.cap > KEEP_BYTES)
 		buf_free(&j->buf);
+}
+
+int tach_journal_join(struct tach_journal *j, uint64_t at, uint64_t from, uint64_t len,
+		      const XXH3_state_t *samples)
+{
+	struct {
+		struct tach_journal_join join;
+		uint64_t check;
+	} e = { .join = { .magic = TACH_JOURNAL_JOIN_MAGIC, .at = at, .from = from, .len = len } };
+	int err;
+
+	_Static_assert(sizeof(e) == sizeof(e.join) + sizeof(e.check), "it is written as it is");
+	if (j->behind)		/* names that these samples have are missing in it */
+		return -EIO;
+	tach_checksum_now(samples, e.join.checksum);
+	e.check = XXH3_64bits_withSeed(&e.join, sizeof(e.join), j->head.id);
+	err = pwrite_all(j->fd, &e, sizeof(e), j->off);
+	if (err)
+		return err;
+	j->join_off = j->off;
+	j->off += sizeof(e);
+	return 0;
+}
+
+void tach_journal_take_back(struct tach_journal *j)
+{
+	static const uint32_t none;
+
+	if (!pwrite_all(j->fd, &none, sizeof(none), j->join_off))
+		j->off = j->join_off;
 }

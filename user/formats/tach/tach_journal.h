@@ -21,8 +21,9 @@
 #define TACH_JOURNAL_SUFFIX ".journal"
 
 #define TACH_JOURNAL_MAGIC "TACHJRNL"
-#define TACH_JOURNAL_VERSION 2	/* 1: its entries have no first lines */
+#define TACH_JOURNAL_VERSION 3	/* 1: its entries have no first lines; 2: nothing is joined */
 #define TACH_JOURNAL_ENTRY_MAGIC 0x544e454au	/* "JENT" on little-endian machines */
+#define TACH_JOURNAL_JOIN_MAGIC 0x494f4a4au	/* "JJOI": it is a struct tach_journal_join */
 
 /* The beginning of the journal. All numbers are in the writer's byte order. */
 struct tach_journal_head {
@@ -52,6 +53,20 @@ struct tach_journal_entry {
 };
 _Static_assert(sizeof(struct tach_journal_entry) == 56, "docs/tach.md says so");
 
+/*
+ * The samples from `at` on, which several entries in front of this one are about, were compressed again, and are
+ * shorter now. They were written at `from`, behind the old ones, and then to `at`; whoever was
+ * killed while doing that has left them at `from`. As in an entry, a u64 follows.
+ */
+struct tach_journal_join {
+	uint32_t magic;
+	uint32_t zero;
+	uint64_t at, from;			/* offsets in the file; at + len <= from */
+	uint64_t len;
+	uint8_t checksum[TACH_CHECKSUM_BYTES];	/* as in an entry: up to at + len */
+};
+_Static_assert(sizeof(struct tach_journal_join) == 48, "docs/tach.md says so");
+
 struct tach_journal;
 
 /* The caller owns fd. NULL: out of memory. Freed by tach_journal_free(). */
@@ -74,5 +89,14 @@ int tach_journal_reserve(const struct tach_journal *j, uint64_t tables_len);
  */
 void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,
 		      uint32_t thread_cnt, const XXH3_state_t *samples);
+
+/*
+ * Append that len bytes at `from` replace the samples from `at` on; samples: the checksum's state then.
+ * 0 or -errno, and then there is nothing in the journal about it. Before a file is changed so, it must be there.
+ */
+int tach_journal_join(struct tach_journal *j, uint64_t at, uint64_t from, uint64_t len,
+		      const XXH3_state_t *samples);
+/* The file could not be changed, and is as it was: take back what tach_journal_join() wrote last. */
+void tach_journal_take_back(struct tach_journal *j);
 
 #endif

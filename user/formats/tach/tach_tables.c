@@ -127,15 +127,26 @@ bool tach_take_first_lines(const uint8_t *p, const uint8_t *end, struct frame *f
 	return true;
 }
 
+/* How many bytes the string begins with that show that it has first lines; 0: it has none. */
+static size_t first_lines_head(const struct string_ref *s)
+{
+	size_t head = strlen(TACH_FIRST_LINES), head_long = strlen(TACH_FIRST_LINES_LONG);
+
+	if (s->len >= head && !memcmp(s->data, TACH_FIRST_LINES, head))
+		return head;
+	return s->len >= head_long && !memcmp(s->data, TACH_FIRST_LINES_LONG, head_long) ?
+	       head_long : 0;
+}
+
 bool tach_take_first_line_string(const struct string_ref *strings, uint32_t string_cnt,
 				 struct frame *frames, uint32_t frame_cnt)
 {
 	const struct string_ref *last = string_cnt ? &strings[string_cnt - 1] : NULL;
-	size_t head = strlen(TACH_FIRST_LINES);
+	size_t head = last ? first_lines_head(last) : 0;
 	const uint8_t *data;
 	uint32_t i;
 
-	if (!last || last->len < head || memcmp(last->data, TACH_FIRST_LINES, head))
+	if (!head)
 		return false;
 	for (i = 0; i < frame_cnt; i++)
 		if (frames[i].file == string_cnt - 1 || frames[i].func == string_cnt - 1)

@@ -24,17 +24,19 @@
 #include "model/sink.h"
 
 /*
- * A thread's run of repeats has room for about 340 samples of 3 bytes; a full one costs 15
- * bytes of header.
+ * A thread's run of repeats grows up to what CPython's has: about 5,400 samples of 3 bytes. A run
+ * costs 15 bytes of header. While all runs together have more than RUNS_BYTES, they are shorter.
  */
-#define PENDING_BYTES 1024
+#define RUN_FIRST_BYTES 256
+#define RUN_SHORT_BYTES 1024
+#define RUN_BYTES (16 * 1024)
+#define RUNS_BYTES (16u << 20)
 #define REPEAT_MAX_BYTES (VARINT_MAX + 1)
 
-/* The largest record and the run of repeats before it. A u32 as a varint has at most 5 bytes. */
-#define RUN_MAX_BYTES (TACH_SAMPLE_HEADER_BYTES + 5 + PENDING_BYTES)
+/* The largest record, and what a run has besides its repeats. A u32 as a varint has at most 5 bytes. */
+#define RUN_HEAD_BYTES (TACH_SAMPLE_HEADER_BYTES + 5)
 #define RECORD_MAX_BYTES                                                                           \
 	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
-#define ROOM_BYTES (RUN_MAX_BYTES + RECORD_MAX_BYTES)
 #define FLUSH_BYTES (64 * 1024)
 
 /*
@@ -69,6 +71,7 @@ struct tach_sink {
 	struct tach_threads threads;
 	struct buf out;
 	size_t flush_bytes;	/* size at which out is written */
+	size_t runs_bytes;	/* room of all threads' runs */
 };
 
 static struct tach_sink *to_tach(struct sink *s)
@@ -124,17 +127,20 @@ static void put_pending(struct tach_sink *t, struct tach_thread *th)
 	th->pending_cnt = th->pending_len = 0;
 }
 
-/* Make room for the largest record and the run before it; a buffer of flush_bytes is written. */
-static int make_room(struct tach_sink *t)
+/*
+ * Make room for the thread's run, and then so many bytes; a buffer of flush_bytes is written.
+ */
+static int make_room(struct tach_sink *t, const struct tach_thread *th, size_t bytes)
 {
+	size_t room = RUN_HEAD_BYTES + th->pending_len + bytes;
 	int err;
 
-	if (t->out.len + ROOM_BYTES > t->flush_bytes) {
+	if (t->out.len + room > t->flush_bytes) {
 		err = write_out(t);
 		if (err)
 			return err;
 	}
-	err = buf_reserve(&t->out, ROOM_BYTES);
+	err = buf_reserve(&t->out, room);
 	return err ? fail(t, err) : 0;
 }
 
@@ -184,7 +190,7 @@ static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct
 		if (ev->frames[i] >= frame_cnt)
 			return fail(t, -EINVAL);
 	}
-	err = make_room(t);
+	err = make_room(t, th, RECORD_MAX_BYTES);
 	if (!err && tach_thread_reserve(th, ev->nframes))
 		err = fail(t, -ENOMEM);
 	if (err)
@@ -206,22 +212,46 @@ static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct
 	return 0;
 }
 
+static void free_run(struct tach_sink *t, struct tach_thread *th)
+{
+	t->runs_bytes -= th->pending_cap;
+	free(th->pending);
+	th->pending = NULL;
+	th->pending_cap = 0;
+}
+
+/* Make room for a repeat in the thread's run, which is moved to the buffer if it has its largest size. */
+static int make_run_room(struct tach_sink *t, struct tach_thread *th)
+{
+	uint32_t max = t->runs_bytes > RUNS_BYTES ? RUN_SHORT_BYTES : RUN_BYTES;
+	uint32_t cap = th->pending_cap ? 2 * th->pending_cap : RUN_FIRST_BYTES;
+	uint8_t *bigger;
+	int err;
+
+	if (th->pending_len + REPEAT_MAX_BYTES <= th->pending_cap)
+		return 0;
+	if (cap > max) {
+		err = make_room(t, th, 0);
+		if (!err)
+			put_pending(t, th);
+		return err;
+	}
+	bigger = realloc(th->pending, cap);
+	if (!bigger)
+		return fail(t, -ENOMEM);
+	t->runs_bytes += cap - th->pending_cap;
+	th->pending = bigger;
+	th->pending_cap = cap;
+	return 0;
+}
+
 static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t status, uint64_t delta)
 {
 	uint8_t *p;
-	int err;
+	int err = make_run_room(t, th);
 
-	if (th->pending_len + REPEAT_MAX_BYTES > PENDING_BYTES) {
-		err = make_room(t);
-		if (err)
-			return err;
-		put_pending(t, th);
-	}
-	if (!th->pending) {
-		th->pending = malloc(PENDING_BYTES);
-		if (!th->pending)
-			return fail(t, -ENOMEM);
-	}
+	if (err)
+		return err;
 	p = tach_put_varint(th->pending + th->pending_len, delta);
 	*p++ = status;
 	th->pending_len = p - th->pending;
@@ -251,9 +281,7 @@ static int put_bulk(struct tach_sink *t, const struct event *ev, uint64_t cnt, u
 	t->sample_cnt += cnt;
 	while (cnt) {
 		n = cnt < BULK_BYTES / len ? cnt : BULK_BYTES / len;
-		err = make_room(t);
-		if (!err && buf_reserve(&t->out, ROOM_BYTES + BULK_BYTES))
-			err = fail(t, -ENOMEM);
+		err = make_room(t, th, RUN_HEAD_BYTES + BULK_BYTES);
 		if (err)
 			return err;
 		put_pending(t, th);
@@ -349,12 +377,11 @@ static int flush_all(struct tach_sink *t)
 	for (i = 0; i < t->threads.cnt; i++) {
 		th = &t->threads.list[i];
 		if (th->pending) {
-			err = make_room(t);
+			err = make_room(t, th, 0);
 			if (err)
 				return err;
 			put_pending(t, th);
-			free(th->pending);
-			th->pending = NULL;
+			free_run(t, th);
 		}
 		if (t->threads.cnt > STACKS_KEPT)
 			drop_quiet_stack(th);

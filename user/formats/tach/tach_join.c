@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * tach_join.c - see tach_join.h.
+ *
+ * Owns the order of writes. The new frame is first written behind the old ones, then the journal says where it
+ * is and where it belongs, and then it is written there:
+ *
+ *     | older samples | old frames | new frame |       killed here: the old frames count
+ *     | older samples | new fr|ames | new frame |      killed here: recover takes the copy behind
+ *     | older samples | new frame | (overwritten by what comes next)
+ *
+ * The room that becomes free stays allocated, so that the tail has room on a full disk.
+ */
+#include "formats/tach/tach_join.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/compress.h"
+#include "formats/tach/tach_checksum.h"
+#include "formats/tach/tach_file.h"
+#include "formats/tach/tach_journal.h"
+
+static struct tach_mark *first_mark(const struct tach_file *f)
+{
+	return (struct tach_mark *)(void *)f->marks.data + f->join.mark;
+}
+
+/* What is written from now on can be joined later. */
+static void begin_anew(struct tach_file *f)
+{
+	f->join.mark = f->marks.len / sizeof(struct tach_mark) - 1;
+	f->join.raw = 0;
+	XXH3_copyState(f->join.hash, f->hash);
+}
+
+int tach_join_init(struct tach_file *f)
+{
+	f->join.hash = XXH3_createState();
+	if (!f->join.hash)
+		return -ENOMEM;
+	begin_anew(f);
+	return 0;
+}
+
+void tach_join_free(struct tach_file *f)
+{
+	XXH3_freeState(f->join.hash);
+	f->join.hash = NULL;
+}
+
+/* The checksum's state with these bytes where the old frames are; NULL: out of memory. */
+static XXH3_state_t *state_with(const struct tach_file *f, const void *data, size_t len)
+{
+	XXH3_state_t *h = XXH3_createState();
+
+	if (h) {
+		XXH3_copyState(h, f->join.hash);
+		XXH3_128bits_update(h, data, len);
+	}
+	return h;
+}
+
+/* The old frames as they are in the file. false: they are not what was written there, or cannot be read. */
+static bool read_back(const struct tach_file *f, struct buf *old)
+{
+	uint64_t at = first_mark(f)->off, len = tach_file_mark(f)->off - at;
+	XXH3_state_t *h;
+	bool same;
+
+	old->len = 0;
+	if (buf_reserve(old, len))
+		return false;
+	while (old->len < len) {
+		ssize_t n = pread(f->fd, old->data + old->len, len - old->len,
+				  (off_t)(at + old->len));
+
+		if (n <= 0)
+			return false;
+		old->len += n;
+	}
+	h = state_with(f, old->data, old->len);
+	same = h && XXH128_isEqual(XXH3_128bits_digest(h), XXH3_128bits_digest(f->hash));
+	XXH3_freeState(h);
+	return same;
+}
+
+/* The marks of the old frames become one; h: the checksum's state then. */
+static void take_marks(struct tach_file *f, size_t len, const XXH3_state_t *h)
+{
+	struct tach_mark *first = first_mark(f), joined = *tach_file_mark(f);
+
+	joined.off = first->off + len;
+	first[1] = joined;
+	f->marks.len = (f->join.mark + 2) * sizeof(joined);
+	XXH3_copyState(f->hash, h);
+}
+
+/* The old frames are damaged, and the file cannot be written: it ends before them. */
+static void drop_marks(struct tach_file *f)
+{
+	f->marks.len = (f->join.mark + 1) * sizeof(struct tach_mark);
+	XXH3_copyState(f->hash, f->join.hash);
+}
+
+/* Write the new frame behind the old ones, and tell the journal. 0 or -errno: nothing has changed. */
+static int prepare(struct tach_file *f, const void *data, size_t len, const XXH3_state_t *h)
+{
+	uint64_t from = tach_file_mark(f)->off;
+	int err = tach_file_reserve(f, from, len);
+
+	if (!err)
+		err = pwrite_all(f->fd, data, len, from);
+	if (!err && f->journal)
+		err = tach_journal_join(f->journal, first_mark(f)->off, from, len, h);
+	return err;
+}
+
+/* Write the new frame over the old ones; old: room to read them. 0 or -errno as for tach_join(). */
+static int replace(struct tach_file *f, const void *data, size_t len, struct buf *old)
+{
+	XXH3_state_t *h = state_with(f, data, len);
+	int err = 0;
+
+	if (h && !prepare(f, data, len, h)) {
+		err = pwrite_all(f->fd, data, len, first_mark(f)->off);
+		if (!err) {
+			take_marks(f, len, h);
+		} else if (!read_back(f, old)) {
+			drop_marks(f);
+		} else {
+			err = 0;
+			if (f->journal)
+				tach_journal_take_back(f->journal);
+		}
+	}
+	XXH3_freeState(h);
+	return err;
+}
+
+int tach_join(struct tach_file *f)
+{
+	struct buf old = { 0 };
+	const void *data;
+	size_t len;
+	int err = 0;
+
+	if (!f->join.raw)
+		return 0;
+	if (read_back(f, &old) &&
+	    !compressor_join(f->compressor, old.data, old.len, f->join.raw, &data, &len) &&
+	    len < old.len)
+		err = replace(f, data, len, &old);
+	buf_free(&old);
+	begin_anew(f);
+	return err;
+}
