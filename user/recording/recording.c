@@ -515,6 +515,9 @@ void recording_add_remarks(struct recording *r, const struct remarks *from)
 	remarks_add_living(&r->remarks, from);
 }
 
+/* The user waits: no more than two seconds of CPU time at the end go into joining frames (35 MB/s at worst). */
+#define END_JOIN_BYTES (64u << 20)
+
 static void on_stop(struct observer *observer, double missed_pct)
 {
 	struct recording *r = (struct recording *)observer;
@@ -522,6 +525,8 @@ static void on_stop(struct observer *observer, double missed_pct)
 	r->missed_pct = missed_pct;
 	r->end_ns = now_ns();
 	r->ending = true;
+	if (r->compressor)
+		compressor_limit_joins(r->compressor, END_JOIN_BYTES);
 }
 
 static const struct observer_ops recording_ops = {

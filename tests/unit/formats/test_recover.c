@@ -10,11 +10,14 @@
 
 #include "formats/formats.h"
 #include "formats/tach/recover.h"
+#include "formats/tach/tach_join.h"
 #include "model/native_library.h"
 #include "formats/tach/tach_journal.h"
 
 #define THREADS 5
 #define STEPS 400
+/* Bytes of samples before compression that come to more than one join of TACH_JOIN_BYTES, and frames behind. */
+#define STEPS_JOINED 16000
 
 /* ---- what the writer wrote, write by write ---- */
 
@@ -131,12 +134,19 @@ static void one_event(struct source *s, struct sink *sink, uint64_t step)
 	}
 }
 
+/* How it is written: with samples that are flushed one time in so many. */
+struct how {
+	enum profile_layout layout;
+	struct compressor *c;
+	bool live;		/* as a recording: frames are joined */
+	uint64_t steps, flush_one_in;
+};
+
 /* Write it all, taking notes; finish: to the end. */
-static void record(struct source *s, struct files *f, enum profile_layout layout,
-		   struct compressor *c)
+static void record_as(struct source *s, struct files *f, const struct how *how)
 {
-	const struct sink_args args = { .fd = f->file, .layout = layout, .compressor = c,
-					.journal_fd = f->journal };
+	const struct sink_args args = { .fd = f->file, .layout = how->layout, .live = how->live,
+					.compressor = how->c, .journal_fd = f->journal };
 	const struct profile_meta meta = { .python_major = 3, .python_minor = 14,
 					   .start_us = 1000, .interval_us = 10, .mode = MODE_CPU };
 	struct sink *sink;
@@ -148,9 +158,9 @@ static void record(struct source *s, struct files *f, enum profile_layout layout
 	sink = sink_tach.open(&args);
 	assert_non_null(sink);
 	assert_int_equal(sink->ops->begin(sink, &meta, intern_tables(s->in)), 0);
-	for (i = 0; i < STEPS; i++) {
+	for (i = 0; i < how->steps; i++) {
 		one_event(s, sink, i);
-		if (rnd(&s->seed) % 25 == 0) {
+		if (rnd(&s->seed) % how->flush_one_in == 0) {
 			assert_int_equal(sink->ops->flush(sink), 0);
 			flushed = s->all.cnt;
 		}
@@ -158,6 +168,13 @@ static void record(struct source *s, struct files *f, enum profile_layout layout
 	assert_int_equal(sink->ops->end(sink, NULL), 0);
 	assert_int_equal(sink->ops->close(sink), 0);
 	recording = false;
+}
+
+static void record(struct source *s, struct files *f, enum profile_layout layout,
+		   struct compressor *c)
+{
+	record_as(s, f, &(struct how){ .layout = layout, .c = c, .steps = STEPS,
+				       .flush_one_in = 25 });
 }
 
 static void source_start(struct source *s, uint64_t seed)
@@ -251,7 +268,7 @@ static void replay_write(const struct files *from, struct files *to, const struc
 	assert_int_equal(syscall(SYS_pwrite64, fd, w->data, len, w->off), len);
 }
 
-static void kill_everywhere(enum profile_layout layout, struct compressor *c, uint64_t seed)
+static void kill_everywhere(const struct how *how, uint64_t seed)
 {
 	struct files live, dead;
 	struct source s;
@@ -261,7 +278,7 @@ static void kill_everywhere(enum profile_layout layout, struct compressor *c, ui
 	files_make(&live);
 	files_make(&dead);
 	source_start(&s, seed);
-	record(&s, &live, layout, c);
+	record_as(&s, &live, how);
 	assert_true(write_cnt > 20);
 	files_empty(&dead);
 	for (i = 0; i < write_cnt; i++) {
@@ -289,14 +306,110 @@ static void kill_everywhere(enum profile_layout layout, struct compressor *c, ui
 static void test_killed(void **state)
 {
 	struct compressor *c = compressor_new(3);
+	const struct how how[] = {
+		{ LAYOUT_RELEASE, c, false, STEPS, 25 }, { LAYOUT_RELEASE, NULL, false, STEPS, 25 },
+		{ LAYOUT_DRAFT1, c, false, STEPS, 25 }, { LAYOUT_DRAFT2, NULL, false, STEPS, 25 },
+		{ LAYOUT_RELEASE, c, true, STEPS, 25 }, { LAYOUT_DRAFT2, NULL, true, STEPS, 25 },
+	};
 	uint64_t seed;
+	size_t i;
 
-	for (seed = 1; seed < 4; seed++) {
-		kill_everywhere(LAYOUT_RELEASE, c, seed);
-		kill_everywhere(LAYOUT_RELEASE, NULL, seed * 77);
-		kill_everywhere(LAYOUT_DRAFT1, c, seed * 777);
-		kill_everywhere(LAYOUT_DRAFT2, NULL, seed * 7777);
+	for (seed = 1; seed < 4; seed++)
+		for (i = 0; i < ARRAY_SIZE(how); i++)
+			kill_everywhere(&how[i], seed * 77 + i);
+	compressor_free(c);
+}
+
+/* How many joins the journal tells of. */
+static int joins_told(const struct files *f)
+{
+	uint32_t magic;
+	size_t i;
+	int n = 0;
+
+	for (i = 0; i < write_cnt; i++) {
+		memcpy(&magic, writes[i].data, writes[i].len < 4 ? 0 : 4);
+		n += writes[i].fd == f->journal && writes[i].len >= 4 &&
+		     magic == TACH_JOURNAL_JOIN_MAGIC;
 	}
+	return n;
+}
+
+/* The same while frames are joined in the middle of a recording, and at its end. */
+static void test_killed_while_joining(void **state)
+{
+	struct compressor *c = compressor_new(3);
+	const struct how how = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 4000 };
+
+	kill_everywhere(&how, 5);
+	compressor_free(c);
+}
+
+/* Joined frames are the same samples, in fewer bytes; a file that was changed meanwhile is left alone. */
+static void test_joined(void **state)
+{
+	struct compressor *c = compressor_new(3), *limited = compressor_new(3);
+	const struct how apart = { LAYOUT_RELEASE, c, false, STEPS_JOINED, 4000 };
+	const struct how joined = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 4000 };
+	const struct how few = { LAYOUT_RELEASE, limited, true, STEPS_JOINED, 4000 };
+	const struct how *all[] = { &apart, &joined, &few };
+	const int joins[] = { 0, 2, 1 };
+	size_t size[ARRAY_SIZE(all)], i;
+	struct source s;
+	struct files f;
+	char why[256];
+
+	files_make(&f);
+	compressor_limit_joins(limited, TACH_JOIN_BYTES + 100000);
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		struct buf b;
+
+		source_start(&s, 8);
+		record_as(&s, &f, all[i]);
+		assert_int_equal(joins_told(&f), joins[i]);
+		assert_int_equal(recovered(&s, &f, why), s.all.cnt);
+		b = file_bytes(f.file_path);
+		size[i] = b.len;
+		buf_free(&b);
+		source_free(&s);
+	}
+	assert_true(size[1] < size[2] && size[2] < size[0]);
+	files_close(&f);
+	compressor_free(c);
+	compressor_free(limited);
+}
+
+/* Who owns the file writes to it, too: frames that are not what was written are not joined. */
+static void test_changed_meanwhile(void **state)
+{
+	struct compressor *c = compressor_new(3);
+	const struct profile_meta meta = { .start_us = 1000, .interval_us = 10 };
+	struct source s;
+	struct files f;
+	struct sink *sink;
+	uint64_t i;
+
+	files_make(&f);
+	source_start(&s, 3);
+	sink = sink_tach.open(&(struct sink_args){ .fd = f.file, .live = true, .compressor = c,
+						   .journal_fd = f.journal });
+	assert_non_null(sink);
+	assert_int_equal(sink->ops->begin(sink, &meta, intern_tables(s.in)), 0);
+	forget_writes();
+	recording = true;
+	for (i = 0; i < STEPS; i++) {
+		one_event(&s, sink, i);
+		if (i % 100 == 99)
+			assert_int_equal(sink->ops->flush(sink), 0);
+		if (i == 250)
+			assert_int_equal(syscall(SYS_pwrite64, f.file, "x", 1, 100), 1);
+	}
+	assert_int_equal(sink->ops->end(sink, NULL), 0);
+	assert_int_equal(sink->ops->close(sink), 0);
+	recording = false;
+	assert_int_equal(joins_told(&f), 0);
+	source_free(&s);
+	files_close(&f);
 	compressor_free(c);
 }
 
@@ -579,6 +692,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_killed),
+		cmocka_unit_test(test_killed_while_joining),
+		cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_changed_meanwhile),
 		cmocka_unit_test(test_lost_writes),
 		cmocka_unit_test(test_damaged_journal),
 		cmocka_unit_test(test_cost),

@@ -34,6 +34,7 @@
 #define GROW_CNT 4096
 /* No larger than a page of any machine. */
 #define OWN_STEP 4096
+#define LIVE_TRIES 3
 
 struct mapping {
 	const uint8_t *data;	/* NULL: empty */
@@ -522,6 +523,28 @@ static int open_recovery(struct recovery *r, const char *path, const char *journ
 	return use_tables(r);
 }
 
+/* Begin again with the files as they are now. */
+static void start_over(struct recovery *r)
+{
+	forget_tables(r);
+	unmap(&r->file);
+	unmap(&r->journal);
+	tach_reader_free(r->whole);
+	*r = (struct recovery){ .why = r->why, .why_size = r->why_size };
+}
+
+/* Frames of a recording that goes on may have been joined after the journal was looked at. */
+static int open_still(struct recovery *r, const char *path, const char *journal)
+{
+	int tries, err = open_recovery(r, path, journal);
+
+	for (tries = 1; !err && r->live && r->cut && tries < LIVE_TRIES; tries++) {
+		start_over(r);
+		err = open_recovery(r, path, journal);
+	}
+	return err;
+}
+
 struct recovery *recover_open(const char *path, const char *journal, char *why, size_t why_size)
 {
 	struct recovery *r = calloc(1, sizeof(*r));
@@ -533,7 +556,7 @@ struct recovery *recover_open(const char *path, const char *journal, char *why, 
 	}
 	r->why = why;
 	r->why_size = why_size;
-	err = open_recovery(r, path, journal);
+	err = open_still(r, path, journal);
 	if (!err)
 		err = native_libraries_find(&r->tables, &r->libraries);
 	if (err) {

@@ -80,7 +80,7 @@ enum tach_field {
  * this. Then each frame has a number, least significant digit first, each digit a character:
  * TACH_FIRST_LINE_ZERO + 5 bits, and TACH_FIRST_LINE_MORE if another digit follows.
  */
-#define TACH_FIRST_LINES "first lines: "
+#define TACH_FIRST_LINES "="	/* short: there are small files by the hundred */
 #define TACH_FIRST_LINES_LONG "tachbpf: first lines of functions: "	/* until 2026-11-25 */
 #define TACH_FIRST_LINE_ZERO '0'
 #define TACH_FIRST_LINE_MORE 32
