@@ -2,8 +2,9 @@
 /*
  * report.c - see report.h.
  *
- * Most samples repeat the stack before them. Equal samples are only counted, and the count
- * is added to the rows when another stack follows: so a repeated sample costs one comparison.
+ * Most samples repeat the stack before them, and others share its outer frames. Equal samples are only counted. A
+ * frame gets its total when it is left: what was counted since it was entered. So a sample costs
+ * one comparison, and something for each frame that was left or entered.
  * A row is a frame of our own intern table, in which the fields that do not distinguish rows
  * have no value; each frame id of a profile is translated once.
  */
@@ -24,13 +25,24 @@
 struct counts {
 	uint64_t self, total;
 	double self_squares;	/* of the weights in self */
-	uint64_t seen;		/* the last stack that was added to the
-				 * row: a recursive function counts once */
+	bool entered;		/* it is in the stack: a recursive function counts once */
 	int32_t first_line;	/* of the function; LINE_NONE: unknown */
 	int32_t lowest_line;	/* that was sampled; LINE_NONE */
 	uint32_t profile;
 	uint64_t thread_id;
 	bool main;
+};
+
+/* In place of a row: a frame that is a detail of the next one that is none; of machine code. */
+#define ROW_DETAIL UINT32_MAX
+#define ROW_NATIVE (UINT32_MAX - 1)
+#define IS_ROW(row) ((row) < ROW_NATIVE)
+
+/* A frame of the stack that is counted. */
+struct level {
+	uint32_t row;
+	bool outermost;		/* of this row's */
+	uint64_t since;		/* report.counted when it was entered */
 };
 
 struct report {
@@ -40,7 +52,6 @@ struct report {
 	bool hides_native;
 	uint64_t sample_cnt;
 	double squares;			/* sum of the squares of all weights */
-	uint64_t stack_cnt;		/* number of stacks added so far */
 	struct intern *names;		/* by function or line */
 	struct counts *rows;		/* by function or line: indexed by names' frame ids */
 	uint32_t row_cnt, row_cap;
@@ -52,13 +63,19 @@ struct report {
 	uint32_t selected;		/* by process, container: the row for samples */
 	struct thread_map *threads;	/* by thread */
 	uint32_t thread_row_0;		/* row of the profile's first thread */
-	struct id_map row_of;		/* frame id -> row, as far as translated */
+	struct id_map row_of;		/* frame id -> row or ROW_DETAIL, as far as translated */
+	struct id_map row_alone;	/* the same of details that are outermost in stacks of details */
 	struct id_map string_of;	/* string id -> ours, as far as translated */
 	/* The stack that is being repeated: */
 	uint64_t pending;
 	double pending_squares;
 	uint32_t depth;
 	uint32_t stack[EVENT_MAX_FRAMES];
+	uint64_t counted;		/* weight so far, without pending */
+	uint32_t level_cnt;		/* the outer frames of it that levels has, all or none */
+	struct level levels[EVENT_MAX_FRAMES];	/* the outermost first */
+	uint32_t self;			/* the row that gets pending as self */
+	bool alone;			/* and as total: nothing else does */
 };
 
 struct report *report_new(enum report_by by)
@@ -91,6 +108,7 @@ static void end_profile(struct report *r)
 {
 	thread_map_free(r->threads);
 	id_map_clear(&r->row_of);
+	id_map_clear(&r->row_alone);
 	id_map_clear(&r->string_of);
 	r->threads = NULL;
 	r->tables = NULL;
@@ -102,6 +120,7 @@ void report_free(struct report *r)
 		return;
 	end_profile(r);
 	id_map_free(&r->row_of);
+	id_map_free(&r->row_alone);
 	id_map_free(&r->string_of);
 	intern_free(r->names);
 	free(r->rows);
@@ -198,7 +217,7 @@ static void note_lowest(int32_t *lowest, int32_t line)
 		*lowest = line;
 }
 
-static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
+static int row_of_frame(struct report *r, uint32_t id, struct id_map *map, uint32_t *row)
 {
 	const struct frame *f = &r->tables->frames[id];
 	struct frame key = { .line = LINE_NONE, .end_line = LINE_NONE, .column = COLUMN_NONE,
@@ -215,7 +234,7 @@ static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 	if (!err)
 		err = need_row(r, *row);
 	if (!err)
-		err = id_map_set(&r->row_of, id, *row);
+		err = id_map_set(map, id, *row);
 	if (err)
 		return err;
 	note_lowest(&r->rows[*row].lowest_line, f->line);
@@ -224,43 +243,110 @@ static int row_of_frame(struct report *r, uint32_t id, uint32_t *row)
 	return 0;
 }
 
-static void note_hidden(struct report *r, uint32_t frame)
+/* The row of a frame, or what it is instead. 0 or -ENOMEM. */
+static int translate(struct report *r, uint32_t id, uint32_t *row)
 {
-	r->hides_native |= r->self_of == SELF_OF_PYTHON &&
-			   frame_is_native(r->tables, &r->tables->frames[frame]);
+	if (id_map_get(&r->row_of, id, row))
+		return 0;
+	if (r->detail || !frame_is_detail(r->tables, id, r->self_of))
+		return row_of_frame(r, id, &r->row_of, row);
+	*row = frame_is_native(r->tables, &r->tables->frames[id]) ? ROW_NATIVE : ROW_DETAIL;
+	return id_map_set(&r->row_of, id, *row);
 }
 
-/* Add the count of the repeated stack to its rows. */
-static int add_pending(struct report *r)
+/* Add the count of the repeated stack. */
+static void add_pending(struct report *r)
 {
-	uint32_t i, row, self;
-
 	if (!r->pending)
-		return 0;
-	r->stack_cnt++;
-	self = r->detail ? 0 : self_frame(r->tables, r->stack, r->depth, r->self_of);
-	for (i = 0; i < r->depth; i++) {
-		struct counts *c;
-
-		if (i < self || (i > self && !r->detail &&
-				 frame_is_detail(r->tables, r->stack[i], r->self_of))) {
-			note_hidden(r, r->stack[i]);
-			continue;
-		}
-		if (!id_map_get(&r->row_of, r->stack[i], &row) &&
-		    row_of_frame(r, r->stack[i], &row))
-			return -ENOMEM;
-		c = &r->rows[row];
-		if (i == self) {
-			c->self += r->pending;
-			c->self_squares += r->pending_squares;
-		}
-		if (c->seen != r->stack_cnt)
-			c->total += r->pending;
-		c->seen = r->stack_cnt;
+		return;
+	if (r->depth) {
+		r->rows[r->self].self += r->pending;
+		r->rows[r->self].self_squares += r->pending_squares;
+		r->rows[r->self].total += r->alone ? r->pending : 0;
 	}
+	r->counted += r->pending;
 	r->pending = 0;
+	r->pending_squares = 0;
+}
+
+/* Leave all frames but the outermost `keep`. */
+static void leave(struct report *r, uint32_t keep)
+{
+	while (r->level_cnt > keep) {
+		const struct level *l = &r->levels[--r->level_cnt];
+
+		if (!l->outermost)
+			continue;
+		r->rows[l->row].entered = false;
+		r->rows[l->row].total += r->counted - l->since;
+	}
+}
+
+/* Enter the frames of the stack that are not entered. 0 or -ENOMEM. */
+static int enter(struct report *r)
+{
+	for (; r->level_cnt < r->depth; r->level_cnt++) {
+		struct level *l = &r->levels[r->level_cnt];
+		int err = translate(r, r->stack[r->depth - 1 - r->level_cnt], &l->row);
+
+		if (err)
+			return err;
+		l->since = r->counted;
+		l->outermost = IS_ROW(l->row) && !r->rows[l->row].entered;
+		if (l->outermost)
+			r->rows[l->row].entered = true;
+		r->hides_native |= l->row == ROW_NATIVE;
+	}
 	return 0;
+}
+
+/* A stack of details is its outermost frame. 0 or -ENOMEM. */
+static int enter_alone(struct report *r)
+{
+	uint32_t root = r->stack[r->depth - 1];
+
+	r->alone = true;
+	return id_map_get(&r->row_alone, root, &r->self) ?
+	       0 : row_of_frame(r, root, &r->row_alone, &r->self);
+}
+
+/* The innermost frame that is no detail has the self. 0 or -ENOMEM. */
+static int find_self(struct report *r)
+{
+	uint32_t i = r->level_cnt;
+
+	r->alone = false;
+	while (i && !IS_ROW(r->levels[i - 1].row))
+		i--;
+	if (!i)
+		return r->depth ? enter_alone(r) : 0;
+	r->self = r->levels[i - 1].row;
+	return 0;
+}
+
+/* How many outer frames two stacks share. */
+static uint32_t shared_frames(const struct report *r, const struct event *ev)
+{
+	uint32_t max = r->depth < ev->nframes ? r->depth : ev->nframes, n = 0;
+	const uint32_t *a = r->stack + r->depth, *b = ev->frames + ev->nframes;
+
+	while (n < max && a[-(int64_t)n - 1] == b[-(int64_t)n - 1])
+		n++;
+	return n;
+}
+
+/* Another stack follows. 0 or -ENOMEM. */
+static int change_stack(struct report *r, const struct event *ev)
+{
+	int err;
+
+	add_pending(r);
+	leave(r, shared_frames(r, ev));
+	r->depth = ev->nframes;
+	if (r->depth)
+		memcpy(r->stack, ev->frames, r->depth * sizeof(*r->stack));
+	err = enter(r);
+	return err ? err : find_self(r);
 }
 
 static int add_to_thread(struct report *r, const struct event *ev)
@@ -298,16 +384,14 @@ int report_event(void *ctx, const struct event *ev)
 		r->rows[r->selected].total += ev->weight;
 		return 0;
 	}
-	if (ev->nframes == r->depth && !memcmp(ev->frames, r->stack, bytes)) {
+	if (ev->nframes == r->depth && (!bytes || !memcmp(ev->frames, r->stack, bytes))) {
 		r->pending += ev->weight;
 		r->pending_squares += square;
 		return 0;
 	}
-	err = add_pending(r);
+	err = change_stack(r, ev);
 	if (err)
 		return err;
-	r->depth = ev->nframes;
-	memcpy(r->stack, ev->frames, bytes);
 	r->pending = ev->weight;
 	r->pending_squares = square;
 	return 0;
@@ -315,12 +399,11 @@ int report_event(void *ctx, const struct event *ev)
 
 int report_end(struct report *r)
 {
-	int err = add_pending(r);
-
-	r->pending = 0;
+	add_pending(r);
+	leave(r, 0);
 	r->depth = 0;
 	end_profile(r);
-	return err;
+	return 0;
 }
 
 uint64_t report_sample_cnt(const struct report *r)

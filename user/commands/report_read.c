@@ -96,24 +96,26 @@ static int select_row(struct report_read *r, bool is_process)
 	return err;
 }
 
+/* Of a file that may be of several processes. */
+static int on_shared_event(struct report_read *r, const struct event *ev)
+{
+	bool is_process = process_root_of(&r->root, ev);
+	struct event inner = *ev;
+	int err = by_process(r) ? select_row(r, is_process) : 0;
+
+	inner.nframes -= is_process;	/* its frame is no function */
+	return err ? err : report_event(r->report, &inner);
+}
+
 static int on_event(void *ctx, const struct event *ev)
 {
 	struct report_read *r = ctx;
-	struct event inner = *ev;
-	bool is_process;
-	int err = 0;
 
 	if (r->limited && !r->left--)
 		return -EFBIG;
 	if (ev->time_us > r->last_us)
 		r->last_us = ev->time_us;
-	if (r->shared) {
-		is_process = process_root_of(&r->root, ev);
-		inner.nframes -= is_process;	/* its frame is no function */
-		if (by_process(r))
-			err = select_row(r, is_process);
-	}
-	return err ? err : report_event(r->report, &inner);
+	return r->shared ? on_shared_event(r, ev) : report_event(r->report, ev);
 }
 
 /* What the profile's samples are, and whether those of all profiles are the same. */

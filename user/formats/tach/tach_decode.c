@@ -44,6 +44,7 @@ struct tach_decoder {
 	const uint8_t *p, *end;		/* bytes that are available and not decoded yet */
 	uint64_t sample_cnt;		/* number of samples delivered */
 	struct tach_threads threads;
+	uint32_t last;			/* number of the thread of the last record */
 	struct tach_thread *repeating;	/* in a run of repeats: its thread, */
 	uint64_t repeats;		/* and how many repeats are left */
 	char *why;
@@ -251,6 +252,17 @@ static int decode_repeat(struct tach_decoder *d, struct tach_thread *th, struct 
 	return count ? next_repeat(d, ev) : 0;
 }
 
+/* Mostly it is that of the last record. NULL: not there. */
+static inline struct tach_thread *find_thread(const struct tach_decoder *d, uint64_t thread_id,
+					      uint32_t interp_id)
+{
+	struct tach_thread *th = d->threads.list + d->last;
+
+	if (d->threads.cnt && th->thread_id == thread_id && th->interp_id == interp_id)
+		return th;
+	return tach_threads_find(&d->threads, thread_id, interp_id);
+}
+
 /* 1: a sample; 0: the record has none. */
 static int decode_record(struct tach_decoder *d, struct event *ev)
 {
@@ -267,7 +279,7 @@ static int decode_record(struct tach_decoder *d, struct event *ev)
 	d->p += TACH_SAMPLE_HEADER_BYTES;
 	if (kind > TACH_POP_PUSH)
 		return bad(d, "damaged: record of unknown kind %u", kind);
-	th = tach_threads_find(&d->threads, thread_id, interp_id);
+	th = find_thread(d, thread_id, interp_id);
 	if (!th) {
 		if (d->threads.cnt == d->info->thread_cnt || d->threads.cnt == THREADS_MAX)
 			return bad(d, "damaged: more than %u threads", d->threads.cnt);
@@ -275,6 +287,7 @@ static int decode_record(struct tach_decoder *d, struct event *ev)
 		if (!th)
 			return no_memory(d);
 	}
+	d->last = (uint32_t)(th - d->threads.list);
 	return kind == TACH_REPEAT ? decode_repeat(d, th, ev) : decode_changed(d, th, kind, ev);
 }
 
