@@ -361,9 +361,7 @@ int diff_run(const struct diff_options *opts)
 	bool failed;
 	int err, i;
 
-	err = diff_side_read(&sides[0], opts, 0);
-	if (!err)
-		err = diff_side_read(&sides[1], opts, 1);
+	err = diff_sides_read(sides, opts);
 	if (!err)
 		err = check_sides(opts, sides);
 	if (!err)

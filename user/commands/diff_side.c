@@ -3,6 +3,7 @@
 #include "commands/diff_side.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -100,7 +101,7 @@ static void set_side(struct diff_side *s, const struct diff_options *opts, size_
 		set_moment(s, opts, i);
 }
 
-int diff_side_read(struct diff_side *s, const struct diff_options *opts, size_t i)
+static int read_side(struct diff_side *s, const struct diff_options *opts, size_t i)
 {
 	char *path;
 	int err;
@@ -123,6 +124,36 @@ int diff_side_read(struct diff_side *s, const struct diff_options *opts, size_t 
 		return -ENOMEM;
 	err = profile_set_each(&s->set, add_profile, s);
 	return err || s->profile_cnt ? err : -EIO;
+}
+
+struct side_job {
+	struct diff_side *side;
+	const struct diff_options *opts;
+	int err;
+};
+
+static void *read_first(void *ctx)
+{
+	struct side_job *job = ctx;
+
+	job->err = read_side(job->side, job->opts, 0);
+	return NULL;
+}
+
+int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts)
+{
+	struct side_job first = { &sides[0], opts, 0 };
+	pthread_t thread;
+	int err;
+
+	/* They have nothing in common; one after another if there can be no thread. */
+	if (pthread_create(&thread, NULL, read_first, &first)) {
+		read_first(&first);
+		return first.err ? first.err : read_side(&sides[1], opts, 1);
+	}
+	err = read_side(&sides[1], opts, 1);
+	pthread_join(thread, NULL);
+	return first.err ? first.err : err;
 }
 
 void diff_side_free(struct diff_side *s)

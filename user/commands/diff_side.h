@@ -30,10 +30,10 @@ struct diff_side {
 };
 
 /*
- * Read side i, 0 or 1. 0; -EIO: nothing could be read, and that was logged; -ENOMEM. The caller
- * calls diff_side_free() in any case.
+ * Read both sides, at the same time. 0; -EIO: of one nothing could be read, and that was logged; -ENOMEM. The
+ * caller calls diff_side_free() for each in any case.
  */
-int diff_side_read(struct diff_side *s, const struct diff_options *opts, size_t i);
+int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts);
 void diff_side_free(struct diff_side *s);
 
 /* The side's mode, "mixed" if it has several; NULL: unknown. */

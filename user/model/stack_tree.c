@@ -38,6 +38,11 @@ struct recent {
 	uint32_t nodes[EVENT_MAX_FRAMES];
 };
 
+/* Of a node: the child and the share that were found last. Programs do what they did before. 0: none. */
+struct recent_of {
+	uint32_t child, share_1;
+};
+
 struct stack_tree {
 	enum stack_detail detail;
 	uint64_t seed;
@@ -45,6 +50,7 @@ struct stack_tree {
 	struct buf first_lines;		/* int32_t, indexed by names' frame ids: view.first_lines */
 	struct buf nodes, threads, shares;	/* arrays of the structures */
 	struct hash_index node_index, thread_index, share_index;
+	struct buf recent_of;		/* struct recent_of by node: what was found last */
 	uint32_t process_cnt;
 	uint32_t share;			/* of the last event */
 	struct recent *recent[RECENT_CNT];	/* NULL: no thread has had it yet */
@@ -138,12 +144,36 @@ HASH_INLINE int find_or_add(struct hash_index *x, uint32_t hash, struct buf *arr
 	return 0;
 }
 
+static struct recent_of *recent_of(const struct stack_tree *t, uint32_t node)
+{
+	return (struct recent_of *)(void *)t->recent_of.data + node;
+}
+
+/* A new node has nothing recent. 0 or -ENOMEM. */
+static int add_recent_of(struct stack_tree *t)
+{
+	const struct recent_of none = { 0 };
+
+	return t->recent_of.len / sizeof(none) == t->nodes.len / sizeof(struct stack_node) ?
+	       0 : buf_add(&t->recent_of, &none, sizeof(none));
+}
+
 static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *id)
 {
 	const struct stack_node n = { parent, frame };
-	uint32_t hash = hash_pair(t->seed, (uint64_t)parent << 32 | frame, 0);
+	uint32_t hash;
+	int err;
 
-	return find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
+	*id = recent_of(t, parent)->child;
+	if (*id && nodes_of(t)[*id].frame == frame)
+		return 0;
+	hash = hash_pair(t->seed, (uint64_t)parent << 32 | frame, 0);
+	err = find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
+	if (!err)
+		err = add_recent_of(t);
+	if (!err)
+		recent_of(t, parent)->child = *id;
+	return err;
 }
 
 static int find_thread(struct stack_tree *t, const struct stack_thread *thread, uint32_t *id)
@@ -160,10 +190,17 @@ static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint
 		      uint32_t *id)
 {
 	const struct stack_share share = { .node = node, .thread = thread, .status = status };
-	uint32_t hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
+	uint32_t hash, *last_1 = &recent_of(t, node)->share_1;
+	int err;
 
-	return find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal,
-			   id);
+	*id = *last_1 - 1;
+	if (*last_1 && share_equal(t->shares.data, *id, &share))
+		return 0;
+	hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
+	err = find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal, id);
+	if (!err)
+		*last_1 = *id + 1;
+	return err;
 }
 
 struct stack_tree *stack_tree_new(enum stack_detail detail)
@@ -177,7 +214,7 @@ struct stack_tree *stack_tree_new(enum stack_detail detail)
 	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
 		t->seed = now_ns();
 	t->names = intern_new();
-	if (t->names && !buf_add(&t->nodes, &root, sizeof(root)))
+	if (t->names && !buf_add(&t->nodes, &root, sizeof(root)) && !add_recent_of(t))
 		return t;
 	stack_tree_free(t);
 	errno = ENOMEM;
@@ -195,6 +232,7 @@ void stack_tree_free(struct stack_tree *t)
 	buf_free(&t->nodes);
 	buf_free(&t->threads);
 	buf_free(&t->shares);
+	buf_free(&t->recent_of);
 	hash_index_free(&t->node_index);
 	hash_index_free(&t->thread_index);
 	hash_index_free(&t->share_index);
