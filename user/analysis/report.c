@@ -20,6 +20,7 @@
 #include "model/intern.h"
 #include "model/native_frame.h"
 #include "model/self_frame.h"
+#include "model/shared_frames.h"
 #include "model/thread_map.h"
 
 struct counts {
@@ -324,24 +325,13 @@ static int find_self(struct report *r)
 	return 0;
 }
 
-/* How many outer frames two stacks share. */
-static uint32_t shared_frames(const struct report *r, const struct event *ev)
-{
-	uint32_t max = r->depth < ev->nframes ? r->depth : ev->nframes, n = 0;
-	const uint32_t *a = r->stack + r->depth, *b = ev->frames + ev->nframes;
-
-	while (n < max && a[-(int64_t)n - 1] == b[-(int64_t)n - 1])
-		n++;
-	return n;
-}
-
 /* Another stack follows. 0 or -ENOMEM. */
 static int change_stack(struct report *r, const struct event *ev)
 {
 	int err;
 
 	add_pending(r);
-	leave(r, shared_frames(r, ev));
+	leave(r, frames_shared(r->stack, r->depth, ev->frames, ev->nframes));
 	r->depth = ev->nframes;
 	if (r->depth)
 		memcpy(r->stack, ev->frames, r->depth * sizeof(*r->stack));

@@ -14,11 +14,11 @@
 #include <sys/random.h>
 
 #include "base/arith.h"
-#include "base/common_end.h"
 #include "base/hash_index.h"
 #include "base/util.h"
 #include "model/id_map.h"
 #include "model/intern.h"
+#include "model/shared_frames.h"
 
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 
@@ -38,10 +38,8 @@ struct recent {
 	uint32_t nodes[EVENT_MAX_FRAMES];
 };
 
-/* Of a node: the child and the share that were found last. Programs do what they did before. 0: none. */
-struct recent_of {
-	uint32_t child, share_1;
-};
+/* Shares that were found before, by node and thread: a small table is in the CPU's cache, the index is not. */
+#define KNOWN_SHARES 65536
 
 struct stack_tree {
 	enum stack_detail detail;
@@ -50,7 +48,8 @@ struct stack_tree {
 	struct buf first_lines;		/* int32_t, indexed by names' frame ids: view.first_lines */
 	struct buf nodes, threads, shares;	/* arrays of the structures */
 	struct hash_index node_index, thread_index, share_index;
-	struct buf recent_of;		/* struct recent_of by node: what was found last */
+	struct buf last_child;		/* uint32_t by node: the child that was found last; 0: none */
+	uint32_t known_shares[KNOWN_SHARES];	/* number + 1; 0: none */
 	uint32_t process_cnt;
 	uint32_t share;			/* of the last event */
 	struct recent *recent[RECENT_CNT];	/* NULL: no thread has had it yet */
@@ -144,18 +143,18 @@ HASH_INLINE int find_or_add(struct hash_index *x, uint32_t hash, struct buf *arr
 	return 0;
 }
 
-static struct recent_of *recent_of(const struct stack_tree *t, uint32_t node)
+static uint32_t *last_child(const struct stack_tree *t, uint32_t node)
 {
-	return (struct recent_of *)(void *)t->recent_of.data + node;
+	return (uint32_t *)(void *)t->last_child.data + node;
 }
 
-/* A new node has nothing recent. 0 or -ENOMEM. */
-static int add_recent_of(struct stack_tree *t)
+/* A new node has no child. 0 or -ENOMEM. */
+static int add_last_child(struct stack_tree *t)
 {
-	const struct recent_of none = { 0 };
+	const uint32_t none = 0;
 
-	return t->recent_of.len / sizeof(none) == t->nodes.len / sizeof(struct stack_node) ?
-	       0 : buf_add(&t->recent_of, &none, sizeof(none));
+	return t->last_child.len / sizeof(none) == t->nodes.len / sizeof(struct stack_node) ?
+	       0 : buf_add(&t->last_child, &none, sizeof(none));
 }
 
 static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *id)
@@ -164,15 +163,15 @@ static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint
 	uint32_t hash;
 	int err;
 
-	*id = recent_of(t, parent)->child;
+	*id = *last_child(t, parent);
 	if (*id && nodes_of(t)[*id].frame == frame)
 		return 0;
 	hash = hash_pair(t->seed, (uint64_t)parent << 32 | frame, 0);
 	err = find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
 	if (!err)
-		err = add_recent_of(t);
+		err = add_last_child(t);
 	if (!err)
-		recent_of(t, parent)->child = *id;
+		*last_child(t, parent) = *id;
 	return err;
 }
 
@@ -190,16 +189,16 @@ static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint
 		      uint32_t *id)
 {
 	const struct stack_share share = { .node = node, .thread = thread, .status = status };
-	uint32_t hash, *last_1 = &recent_of(t, node)->share_1;
+	uint32_t hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
+	uint32_t *known = &t->known_shares[hash % KNOWN_SHARES];
 	int err;
 
-	*id = *last_1 - 1;
-	if (*last_1 && share_equal(t->shares.data, *id, &share))
+	*id = *known - 1;
+	if (*known && share_equal(t->shares.data, *id, &share))
 		return 0;
-	hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
 	err = find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal, id);
 	if (!err)
-		*last_1 = *id + 1;
+		*known = *id + 1;
 	return err;
 }
 
@@ -214,7 +213,7 @@ struct stack_tree *stack_tree_new(enum stack_detail detail)
 	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
 		t->seed = now_ns();
 	t->names = intern_new();
-	if (t->names && !buf_add(&t->nodes, &root, sizeof(root)) && !add_recent_of(t))
+	if (t->names && !buf_add(&t->nodes, &root, sizeof(root)) && !add_last_child(t))
 		return t;
 	stack_tree_free(t);
 	errno = ENOMEM;
@@ -232,7 +231,7 @@ void stack_tree_free(struct stack_tree *t)
 	buf_free(&t->nodes);
 	buf_free(&t->threads);
 	buf_free(&t->shares);
-	buf_free(&t->recent_of);
+	buf_free(&t->last_child);
 	hash_index_free(&t->node_index);
 	hash_index_free(&t->thread_index);
 	hash_index_free(&t->share_index);
@@ -347,23 +346,22 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 /* Make the event's stack r's; the part that they share at the root is kept. */
 static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 {
-	const uint32_t *frame = ev->frames + ev->nframes;
-	uint32_t n = ev->nframes, most = n < r->depth ? n : r->depth, node = 0, i;
-	uint32_t *last = r->frames + EVENT_MAX_FRAMES;
+	uint32_t *own = r->frames + EVENT_MAX_FRAMES, n = ev->nframes, node = 0;
+	uint32_t i = frames_shared(own - r->depth, r->depth, ev->frames, n), frame;
 	int err;
 
-	i = most ? (uint32_t)common_end(last, frame, most, sizeof(*frame)) : 0;
 	if (i == n && i == r->depth)
 		return 0;
 	r->share = UINT32_MAX;
 	if (i)
 		node = r->nodes[i - 1];
 	for (; i < n; i++) {
-		err = step(t, node, frame[-1 - (int)i], &node);
+		frame = ev->frames[n - 1 - i];
+		err = step(t, node, frame, &node);
 		r->depth = i;
 		if (err)
 			return err;
-		last[-1 - (int)i] = frame[-1 - (int)i];
+		own[-1 - (int)i] = frame;
 		r->nodes[i] = node;
 	}
 	r->depth = n;

@@ -16,11 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/common_end.h"
 #include "base/util.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_file.h"
 #include "formats/tach/tach_format.h"
+#include "model/shared_frames.h"
 #include "model/sink.h"
 
 /*
@@ -144,17 +144,6 @@ static int make_room(struct tach_sink *t, const struct tach_thread *th, size_t b
 	return err ? fail(t, err) : 0;
 }
 
-/* Number of frames that a thread's last stack and this one share at the root. */
-static uint32_t shared_frames(const struct tach_thread *th, const struct event *ev)
-{
-	uint32_t most = th->depth < ev->nframes ? th->depth : ev->nframes;
-
-	if (!most)
-		return 0;	/* either may be NULL */
-	return (uint32_t)common_end(th->stack + th->depth, ev->frames + ev->nframes, most,
-				    sizeof(*ev->frames));
-}
-
 /* Choose the record as CPython's writer does (compare_stacks() in binary_io_writer.c). */
 static enum tach_record choose(uint32_t depth, uint32_t prev_depth, uint32_t shared)
 {
@@ -178,7 +167,7 @@ static void keep_stack(struct tach_thread *th, const struct event *ev, uint32_t 
 static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct event *ev,
 		       uint64_t delta)
 {
-	uint32_t shared = shared_frames(th, ev);
+	uint32_t shared = frames_shared(th->stack, th->depth, ev->frames, ev->nframes);
 	enum tach_record kind = choose(ev->nframes, th->depth, shared);
 	uint32_t i, fresh = kind == TACH_FULL ? ev->nframes : ev->nframes - shared;
 	uint32_t frame_cnt = t->tables->frame_cnt;
