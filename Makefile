@@ -362,6 +362,7 @@ check-zoo: $(READY) ## real programs from PyPI and Debian, each with its truth (
 truth-e2e truth-bpf check-waiting: export TACHBPF_INTERPRETERS ?= all
 truth-e2e truth-bpf check-waiting: export SELECT = truth
 
+truth-e2e: $(O)/tests/bench/bench_files
 truth-e2e truth-bpf: truth-%: $(READY)
 	$(FORGET)
 	$(PYTESTS) truth-$* tests/$* $(PYTESTFLAGS)
@@ -448,6 +449,14 @@ bench-period: $(O)/tests/bench/period_change ## what it costs to change the cloc
 bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing files, beside CPython
 	TACHBPF=$(abspath $(O))/tachbpf BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
 		$(PYTHON) tests/bench/bench_files.py $(BENCHFLAGS)
+
+.PHONY: bench-live-files bench-large
+bench-live-files: $(O)/tachbpf interpreters ## the size of live recordings, beside CPython's files of the same samples (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_live_files.py $(BENCHFLAGS)
+
+bench-large: $(O)/tachbpf $(O)/tests/bench/large_files ## report, flamegraph and diff of 1 GiB and of 20,000 processes
+	TACHBPF=$(abspath $(O))/tachbpf LARGE_FILES=$(abspath $(O))/tests/bench/large_files \
+		$(PYTHON) tests/bench/bench_large.py $(BENCHFLAGS)
 
 .PHONY: bench-agent
 bench-agent: $(PROGRAMS) ## what the agent costs a host: CPU, memory, start (root; BENCHFLAGS="--only busy --peer PROGRAM")
