@@ -23,6 +23,7 @@ def show(name, sizes):
     line = f"{name:52} {sizes.samples:>9,} samples {sizes.files:>4} files  tachbpf {sizes.ours / 1000:9.1f} KB"
     if sizes.theirs:
         line += f"  CPython {sizes.theirs / 1000:9.1f} KB  ratio {sizes.ours / sizes.theirs:5.3f}"
+        line += f"  without first lines {(sizes.ours - sizes.first_lines) / sizes.theirs:5.3f}"
     print(line, flush=True)
 
 

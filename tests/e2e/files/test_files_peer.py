@@ -10,14 +10,14 @@ from present import absent
 
 pytestmark = pytest.mark.truth
 
-# Half of what docs/overhead.md has from a quiet machine, by depth. CPU times of both sides are taken in turn, the best
-# of three; on machines of other kinds and load the ratios were seen to differ by a quarter.
+# Half of what docs/overhead.md has from a quiet machine, by depth. CPU times of both sides are taken in turn, the better
+# of two; on machines of other kinds and load the ratios were seen to differ by a quarter.
 RATIOS = {10: (11 / 2, 19 / 2, 57 / 2), 60: (33 / 2, 85 / 2, 119 / 2)}
 # Of the same samples and names; runs of repeats are cut at other places.
 SIZE = 1.01
-# Of live recordings. They also have the first line of each function, which CPython's files do not
-# have: in a small recording that is up to 3 % of it.
-LIVE_SIZE = 1.03
+# Of live recordings, without the first lines of functions, which CPython's files do not have. On a quiet machine it
+# is 0.93 to 0.99; what a process of a few samples has is nearly all names, and there it is 1.00.
+LIVE_SIZE = 1.01
 
 
 @pytest.mark.parametrize("depth", RATIOS)
@@ -43,4 +43,4 @@ def test_live_files_are_no_larger_than_cpythons(python315, python, out, scratch,
     record(path, python.command(), argument)
     sizes = live_files.compare(path, python315, scratch)
     assert sizes.samples > 500, sizes
-    assert sizes.ours <= LIVE_SIZE * sizes.theirs, sizes
+    assert sizes.ours - sizes.first_lines <= LIVE_SIZE * sizes.theirs, sizes

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SAMPLES = 400000
-ROUNDS = 3
+ROUNDS = 2
 
 # In CPython 3.15: FILE OUT -> "read write", samples per second of CPU time. Run as a file.
 PEER = """

@@ -1,5 +1,6 @@
 """Recordings as users make them, and the sizes of their files beside those that CPython 3.15's own writer makes of the
 same samples."""
+import struct
 import subprocess
 import tempfile
 import time
@@ -34,9 +35,8 @@ time.sleep(10 ** 6)
 """
 DUTY = "import json, time\nwhile True:\n    json.dumps(list(range(2000)))\n    time.sleep(0.1)"
 
-# In CPython 3.15: FILE OUT, again and again -> a line "samples" for each pair. Run as a file. Samples are written
-# in the order of their times, as a sampler gets them,
-# and with the statistics that its command adds.
+# In CPython 3.15: FILE OUT, again and again -> a line "samples" for each pair. Run as a file. Samples are written in
+# the order of their times, as a sampler gets them, and with the statistics that its command adds.
 REWRITE = """
 import sys, _remote_debugging as r
 
@@ -71,14 +71,37 @@ class Sizes:
     samples: int
     ours: int
     theirs: int     # 0: there is no CPython 3.15
+    first_lines: int    # bytes of ours that say where functions begin, which theirs do not
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 127) << shift
+        shift += 7
+        at += 1
+        if data[at - 1] < 128:
+            return value, at
+
+
+def first_lines_bytes(path):
+    """docs/tach.md: the last string."""
+    data = path.read_bytes()
+    at, end = struct.unpack_from("=QQ", data, 40)
+    begin = at
+    while at < end:
+        begin = at
+        size, at = varint(data, at)
+        text, at = data[at:at + size], at + size
+    return end - begin if begin < end and text.startswith(b"=") else 0
 
 
 def compare(recording, python, scratch):
     """A file or a directory. scratch: the other Python can see it."""
     paths = sorted(recording.glob("*.tach")) if recording.is_dir() else [recording]
-    ours = sum(p.stat().st_size for p in paths)
+    ours, lines = sum(p.stat().st_size for p in paths), sum(map(first_lines_bytes, paths))
     if not python:
-        return Sizes(len(paths), 0, ours, 0)
+        return Sizes(len(paths), 0, ours, 0, lines)
     with tempfile.TemporaryDirectory(dir=scratch) as name:
         directory = Path(name)
         directory.chmod(0o755)
@@ -90,7 +113,7 @@ def compare(recording, python, scratch):
             pairs = [p for pair in zip(paths[i:i + AT_ONCE], outs[i:i + AT_ONCE]) for p in pair]
             done = subprocess.run(python.command(script, *pairs), check=True, capture_output=True, text=True)
             samples += sum(map(int, done.stdout.split()))
-        return Sizes(len(paths), samples, ours, sum(p.stat().st_size for p in outs))
+        return Sizes(len(paths), samples, ours, sum(p.stat().st_size for p in outs), lines)
 
 
 def start(count, *argv):
