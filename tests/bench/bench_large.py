@@ -65,7 +65,7 @@ def main():
         copy(scratch / "few", scratch / "large")
         print(f"{int(made.stdout) * COPIES:,} samples")
         commands("large files", scratch / "large", scratch)
-        subprocess.run([tool, scratch / "many", str(args.processes), str(args.processes * 120 * 1024)], check=True,
+        subprocess.run([tool, scratch / "many", str(args.processes), str(args.processes * 500), "small"], check=True,
                        stdout=subprocess.DEVNULL)
         commands("many files", scratch / "many", scratch)
 

@@ -2,10 +2,10 @@
 /*
  * large_files.c - a large recording's directory, for bench_large.py.
  *
- *     large_files DIRECTORY PROCESSES BYTES
+ *     large_files DIRECTORY PROCESSES BYTES       with as many samples that it has so many bytes
+ *     large_files DIRECTORY PROCESSES BYTES small with so many bytes of samples, of programs with 60 functions
  *
- * So many processes of 20 programs, with as many samples that the files have so many bytes altogether, as a
- * recording writes them. A program has 2,000 functions in 40 files, each calls three others, from lines of
+ * So many processes of 20 programs, as a recording writes them. A program has 2,000 functions in 40 files, each calls three others, from lines of
  * their own, and 5,000 stacks, 8 to 40 deep. A process has 4 threads, one of which runs at each tick, 999 times a
  * second. A third of the samples are at the stack of the thread's last one; most others are at one near it,
  * which has its outer frames, too; times vary by some microseconds. A sample takes about as many bytes as in a
@@ -36,6 +36,8 @@
 #define DEPTH_MAX 40
 #define TICK_US 1001
 #define JITTER_US 100
+#define SMALL 60	/* functions of a small program */
+#define SAMPLE_BYTES 5
 
 struct stack {
 	uint32_t depth;
@@ -43,6 +45,7 @@ struct stack {
 };
 
 static struct stack pool[STACKS];
+static uint32_t functions = FUNCTIONS;
 
 static uint64_t state = 88172645463325252ULL;
 
@@ -70,7 +73,7 @@ static struct intern *tables(uint32_t program)
 	uint32_t i, c, id;
 
 	need(in != NULL, "intern");
-	for (i = 0; i < FUNCTIONS; i++) {
+	for (i = 0; i < functions; i++) {
 		struct frame f = { .opcode = OPCODE_NONE, .first_line = (int32_t)(1 + i % 50 * 20) };
 
 		snprintf(name, sizeof(name), "/srv/program%u/lib/module_%u.py", program, i % FILES);
@@ -89,7 +92,7 @@ static struct intern *tables(uint32_t program)
 
 static uint32_t callee(uint32_t frame)
 {
-	return (uint32_t)(hash_u64(frame + 1) % FUNCTIONS) * CALLEES + rnd(rnd(2) ? 1 : CALLEES);
+	return (uint32_t)(hash_u64(frame + 1) % functions) * CALLEES + rnd(rnd(2) ? 1 : CALLEES);
 }
 
 /* Return from some functions, of which most are at the leaf, and call others. */
@@ -154,7 +157,7 @@ static uint64_t write_process(int fd, const struct intern *in, struct compressor
 	uint32_t thread = 0;
 
 	need(sink && !sink->ops->begin(sink, &meta, intern_tables(in)), "begin");
-	while (tach_bytes(sink) < bytes) {
+	while (functions == FUNCTIONS ? tach_bytes(sink) < bytes : tick < bytes / SAMPLE_BYTES) {
 		if (!rnd(5))
 			thread = rnd(THREADS);
 		at[thread] = next_stack(at[thread]);
@@ -170,12 +173,14 @@ int main(int argc, char **argv)
 	uint64_t samples = 0;
 	uint32_t i, cnt;
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: large_files DIRECTORY PROCESSES BYTES\n");
+	if (argc < 4) {
+		fprintf(stderr, "usage: large_files DIRECTORY PROCESSES BYTES [small]\n");
 		return 2;
 	}
 	need(c != NULL && !chdir(argv[1]), argv[1]);
 	cnt = (uint32_t)atoi(argv[2]);
+	if (argc > 4)
+		functions = SMALL;
 	for (i = 0; i < cnt; i++) {
 		struct intern *in = tables(i % PROGRAMS);
 		char name[64];
