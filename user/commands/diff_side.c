@@ -140,17 +140,22 @@ static void *read_first(void *ctx)
 	return NULL;
 }
 
+static int read_one_by_one(struct diff_side sides[2], const struct diff_options *opts)
+{
+	int err = read_side(&sides[0], opts, 0);
+
+	return err ? err : read_side(&sides[1], opts, 1);
+}
+
 int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts)
 {
 	struct side_job first = { &sides[0], opts, 0 };
 	pthread_t thread;
 	int err;
 
-	/* They have nothing in common; one after another if there can be no thread. */
-	if (pthread_create(&thread, NULL, read_first, &first)) {
-		read_first(&first);
-		return first.err ? first.err : read_side(&sides[1], opts, 1);
-	}
+	/* What is wrong with one file is said once. */
+	if (opts->input.path_cnt == 1 || pthread_create(&thread, NULL, read_first, &first))
+		return read_one_by_one(sides, opts);
 	err = read_side(&sides[1], opts, 1);
 	pthread_join(thread, NULL);
 	return first.err ? first.err : err;
