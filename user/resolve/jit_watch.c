@@ -31,5 +31,5 @@ void jit_watch_look(struct jit_watch *w, const struct target_mem *mem,
 	while (!w->found && looked++ < THREADS_LOOKED_AT &&
 	       (t = u64map_next(&threads->by_key, &pos)))
 		for (i = 0; !w->found && i < t->known && i < FRAMES_LOOKED_AT; i++)
-			w->found = is_compiled(mem, image, &t->raw[ABI_MAX_FRAMES - t->known + i]);
+			w->found = is_compiled(mem, image, t->raw_end - t->known + i);
 }

@@ -89,7 +89,7 @@ static bool is_loop(const struct process *p, uint32_t id)
 static bool is_run_by_loop(const struct process *p, const struct thread *t,
 			   const struct raw_head *raw)
 {
-	const uint32_t *ids = t->ids + ABI_MAX_FRAMES - raw->nframes;
+	const uint32_t *ids = t->ids_end - raw->nframes;
 	uint32_t outside = t->async->raw.at + 1;
 
 	return outside == raw->nframes || is_loop(p, ids[outside]);

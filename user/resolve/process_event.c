@@ -116,8 +116,8 @@ static int add_inner(struct process *p, const struct thread *t, const struct wai
 
 	if (err)
 		return err;
-	if (known && (!wait || wait->kind != WAIT_CPU)) {
-		memcpy(inner, t->kernel, t->nkernel * sizeof(*inner));
+	if (known && t->nkernel && (!wait || wait->kind != WAIT_CPU)) {
+		memcpy(inner, t->extra->kernel, t->nkernel * sizeof(*inner));
 		n = t->nkernel;
 	}
 	if (leaf != UINT32_MAX)
@@ -175,8 +175,10 @@ int process_lay_out(struct process *p, const struct thread *t, const struct raw_
 	const struct native_stack *native = native_of(t, ev);
 	int err = 0;
 
+	if (raw->nframes > t->nframes)
+		return -ENOMEM;		/* there was none for this stack */
 	ev->nframes = raw->nframes;
-	ev->frames = t->ids + ABI_MAX_FRAMES - raw->nframes;
+	ev->frames = t->ids_end - raw->nframes;
 	if (native || async || raw->flags & RAW_SYNTHETIC_FLAGS)
 		err = add_synthetic(p, raw, native, async, ev, out);
 	if (!err && (wait || t->nkernel || t->exception != UINT32_MAX))

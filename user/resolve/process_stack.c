@@ -40,7 +40,7 @@ static uint32_t shared_frames(const struct thread *t, const struct raw_frame *fr
 
 	for (i = 0; i < n; i += CACHE_LINE / sizeof(*frames))
 		__builtin_prefetch(frames + i);
-	return (uint32_t)common_end(t->raw + ABI_MAX_FRAMES, frames + n,
+	return (uint32_t)common_end(t->raw_end, frames + n,
 				    t->known < n ? t->known : n, sizeof(*frames));
 }
 
@@ -72,15 +72,18 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
  */
 static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
-	uint32_t n = raw->nframes, i;
-	uint32_t fresh = n - shared_frames(t, raw->frames, n);
+	uint32_t n = raw->nframes, i, fresh, *ids;
 	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
-	struct raw_frame *frames = t->raw + ABI_MAX_FRAMES - n;
-	uint32_t *ids = t->ids + ABI_MAX_FRAMES - n;
-	int err;
+	int err = n < t->cap ? 0 : thread_reserve(t, n);
 
-	memcpy(frames, raw->frames, fresh * sizeof(*frames));
-	t->known = n;
+	if (err) {
+		t->nframes = t->known = 0;
+		return err;
+	}
+	fresh = n - shared_frames(t, raw->frames, n);
+	ids = t->ids_end - n;
+	memcpy(t->raw_end - n, raw->frames, fresh * sizeof(*raw->frames));
+	t->nframes = t->known = n;
 	for (i = 0; i < fresh; i++) {
 		uint64_t unresolved = stats->unresolved;
 
@@ -89,7 +92,7 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 			break;
 		err = resolve_frame(p, &raw->frames[i], &ids[i]);
 		if (err) {
-			t->known = 0;
+			t->nframes = t->known = 0;
 			return err;
 		}
 		if (stats->unresolved != unresolved || !raw->frames[i].id)
@@ -108,10 +111,9 @@ int process_extra(struct process *p, const struct raw_extra *x, size_t len)
 	if (process_must_confirm(p, x, len))
 		return process_confirm(p, x, len);
 	t = process_thread(p, x->tid, x->interp_id);
-	if (!t)
+	len = offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]);
+	if (!t || thread_set_extra(t, x, len))
 		return process_without_memory(p, x->tid, -ENOMEM);
-	memcpy(&t->extra, x,
-	       offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]));
 	return 0;
 }
 
@@ -140,19 +142,20 @@ int process_async(struct process *p, const struct raw_async *raw, size_t len)
 static int take_extra(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
 	bool tick = raw->h.kind == RAW_SAMPLE;
-	const struct raw_extra *x = &t->extra;
+	const struct raw_extra *x = t->extra ? &t->extra->raw : NULL;
 	uint32_t i;
 	int err = 0;
 
 	t->nkernel = 0;
 	t->exception = UINT32_MAX;
-	if (x->h.time_ns != raw->h.time_ns)
+	if (!x || x->h.time_ns != raw->h.time_ns)
 		return 0;
 	if (x->exception[0])
 		err = other_frame_of_exception(&p->others, x->exception, &t->exception);
 	i = !p->args.kernel ? x->nkernel : tick ? 0 : other_frames_first_of_kernel(&p->others, x);
 	for (; !err && i < x->nkernel; i++) {
-		err = other_frame_of_kernel(&p->others, x->kernel[i], &t->kernel[t->nkernel]);
+		err = other_frame_of_kernel(&p->others, x->kernel[i],
+					    &t->extra->kernel[t->nkernel]);
 		t->nkernel += !err;
 	}
 	return err;

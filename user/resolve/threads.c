@@ -21,6 +21,9 @@ void threads_init(struct threads *l, pid_t tgid, uint64_t keep_ns, thread_gone_f
 
 static void free_thread(struct thread *t)
 {
+	if (t->cap)
+		free(t->raw_end - t->cap);
+	free(t->extra);
 	free(t->trace);
 	free(t->native);
 	free(t->async);
@@ -110,18 +113,11 @@ struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id)
 	for (i = 0; l->lru.cnt >= THREADS_FEW &&
 	     (i < LOOKS_FOR_NEW || l->lru.cnt >= THREADS_MAX); i++)
 		look_at_oldest(l);
-	t = malloc(sizeof(*t));
+	t = calloc(1, sizeof(*t));
 	if (!t)
 		return NULL;
 	t->key = key_of(tid, interp_id);
-	t->used = false;
-	t->known = t->nkernel = 0;
 	t->exception = UINT32_MAX;
-	t->trace = NULL;
-	t->native = NULL;
-	t->async = NULL;
-	t->ended_ns = t->extra.h.time_ns = t->extra.nkernel = t->trace_len = 0;
-	t->extra.exception[0] = 0;
 	if (lru_add(&l->lru, &t->lru, LRU_OWNER_ROOT)) {
 		free(t);
 		return NULL;
@@ -141,6 +137,42 @@ void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id)
 
 	if (t)
 		drop(l, t);
+}
+
+int thread_reserve(struct thread *t, uint32_t n)
+{
+	uint32_t cap = t->cap ? t->cap : THREAD_FRAMES_MIN;
+	struct raw_frame *raw;
+	uint32_t *ids_end;
+
+	if (t->cap && n <= t->cap)
+		return 0;
+	while (cap < n)
+		cap *= 2;
+	raw = malloc(cap * (sizeof(*raw) + sizeof(*ids_end)));
+	if (!raw)
+		return -ENOMEM;
+	ids_end = (uint32_t *)(raw + cap) + cap;
+	if (t->cap) {
+		memcpy(raw + cap - t->known, t->raw_end - t->known, t->known * sizeof(*raw));
+		memcpy(ids_end - t->known, t->ids_end - t->known, t->known * sizeof(*ids_end));
+		free(t->raw_end - t->cap);
+	}
+	t->nframes = t->known;
+	t->raw_end = raw + cap;
+	t->ids_end = ids_end;
+	t->cap = cap;
+	return 0;
+}
+
+int thread_set_extra(struct thread *t, const struct raw_extra *x, size_t len)
+{
+	if (!t->extra)
+		t->extra = malloc(sizeof(*t->extra));
+	if (!t->extra)
+		return -ENOMEM;
+	memcpy(&t->extra->raw, x, len < sizeof(*x) ? len : sizeof(*x));
+	return 0;
 }
 
 int thread_set_trace(struct thread *t, const void *trace, size_t len)

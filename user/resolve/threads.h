@@ -21,10 +21,14 @@
 #include "model/event.h"
 
 /*
- * Of one process; a record takes 5.4 KiB, 640 bytes if its thread had a thread context, 1 KiB if it
- * had frames of machine code, and 3 KiB if it ran an asyncio task (--async).
+ * Of one process. A record takes 150 bytes and 20 for each frame of the deepest stack that was seen,
+ * rounded up to 16, 32, 64, ..: 5.2 KiB at most; 1 KiB if its thread had an exception or a kernel
+ * stack, 640 bytes if it had a thread context, 1 KiB if it had frames of machine code, and 3 KiB if
+ * it ran an asyncio task (--async).
  */
 #define THREADS_MAX 8192
+/* A thread's first stack gets room for so many frames. */
+#define THREAD_FRAMES_MIN 16
 /* As long as there are no more, nobody looks which of them live. */
 #define THREADS_FEW 64
 
@@ -45,23 +49,30 @@ struct async_stack {
 	struct raw_async raw;	/* belongs to the record with the same time */
 };
 
-/* The last stack of one (thread, interpreter), right-aligned. */
+/* Kernel stack and exception type of a thread's last record. */
+struct thread_extra {
+	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
+	struct raw_extra raw;	/* belongs to the record with the same time */
+};
+
+/* The last stack of one (thread, interpreter), right-aligned: the root is at the end of its room. */
 struct thread {
 	uint64_t key;
 	struct lru_item lru;
 	bool used;		/* since threads.c looked at it last */
+	uint32_t cap;		/* frames that there is room for */
+	uint32_t nframes;	/* of the last stack, whose ids are all filled in */
 	uint32_t known;		/* number of valid frames, counted from the root */
+	struct raw_frame *raw_end;	/* behind the root's; NULL while cap is 0 */
+	uint32_t *ids_end;	/* the same; in the same allocation, behind the raw frames */
 	uint32_t exception;	/* frame with the exception's type; UINT32_MAX: no exception */
-	uint32_t nkernel;
-	uint32_t kernel[RAW_KERNEL_FRAMES];	/* kernel frames, innermost first */
+	uint32_t nkernel;	/* in extra->kernel */
+	struct thread_extra *extra;	/* its own; NULL: no record had one */
 	uint64_t ended_ns;	/* when it was found to have ended (CLOCK_MONOTONIC); 0: not yet */
 	struct native_stack *native;	/* its own; NULL: it never had one */
 	struct async_stack *async;	/* its own; NULL: it never ran a task */
-	struct raw_extra extra;	/* belongs to the record with the same time */
 	struct raw_trace *trace;	/* its own; NULL: it never had a context */
 	uint32_t trace_len;	/* valid bytes of the last record's context; 0: it has none */
-	struct raw_frame raw[ABI_MAX_FRAMES];
-	uint32_t ids[ABI_MAX_FRAMES];
 };
 
 static inline uint32_t thread_tid(const struct thread *t)
@@ -98,6 +109,13 @@ struct thread *threads_find(struct threads *l, uint32_t tid, uint32_t interp_id)
  * memory.
  */
 struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id);
+/*
+ * Make room for a stack of n frames, at most ABI_MAX_FRAMES, also if n is 0; those that are known
+ * stay. 0, or -ENOMEM: nothing has changed.
+ */
+int thread_reserve(struct thread *t, uint32_t n);
+/* Keep a RAW_EXTRA of len bytes, which are all it claims, for the record to come. 0 or -ENOMEM. */
+int thread_set_extra(struct thread *t, const struct raw_extra *x, size_t len);
 /* Keep the context of a thread's last record; len 0: it has none. 0 or -ENOMEM. */
 int thread_set_trace(struct thread *t, const void *trace, size_t len);
 /* The thread has ended. Does not call gone(). */

@@ -28,6 +28,54 @@ static void begin_list(uint64_t keep_ns)
 	ended = forgotten = 0;
 }
 
+/* A stack's frames stay at the root's end while its room grows, and there is never more than needed. */
+static void test_room_grows_with_the_depth(void **state)
+{
+	struct thread *t;
+	uint32_t n, cap, i;
+
+	begin_list(NEVER);
+	t = threads_add(&l, 1, 0);
+	assert_int_equal(t->cap, 0);
+	for (n = 0; n <= ABI_MAX_FRAMES; n++) {
+		assert_int_equal(thread_reserve(t, n), 0);
+		for (cap = THREAD_FRAMES_MIN; cap < n; cap *= 2)
+			;
+		assert_int_equal(t->cap, cap);
+		for (i = 1; i < n; i++) {	/* frame i is the i-th from the root */
+			assert_int_equal((t->raw_end - i)->code, i);
+			assert_int_equal(*(t->ids_end - i), 1000 + i);
+		}
+		if (!n)
+			continue;
+		*(t->raw_end - n) = (struct raw_frame){ .code = n, .id = n };
+		*(t->ids_end - n) = 1000 + n;
+		t->nframes = t->known = n;
+	}
+	assert_int_equal(thread_reserve(t, 1), 0);
+	assert_int_equal(t->cap, ABI_MAX_FRAMES);
+	threads_free(&l);
+}
+
+/* What waits in a shallow stack takes little; only who has had an exception has room for one. */
+static void test_a_thread_takes_what_it_needs(void **state)
+{
+	static const struct raw_extra x = { .exception = "ValueError" };
+	size_t before = mallinfo2().uordblks, shallow;
+	uint32_t i;
+
+	begin_list(NEVER);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(thread_reserve(threads_add(&l, GONE_TID + i, 0), 7), 0);
+	shallow = mallinfo2().uordblks - before;
+	assert_in_range(shallow / 1000, 1, 1024);
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(thread_set_extra(threads_find(&l, GONE_TID + i, 0), &x,
+						  sizeof(x)), 0);
+	assert_true(mallinfo2().uordblks - before >= shallow + 1000 * sizeof(x));
+	threads_free(&l);
+}
+
 static void test_ended_threads_give_back(void **state)
 {
 	uint32_t self = syscall(SYS_gettid), i;
@@ -132,6 +180,8 @@ static void test_waits_of_many_threads(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_room_grows_with_the_depth),
+		cmocka_unit_test(test_a_thread_takes_what_it_needs),
 		cmocka_unit_test(test_ended_threads_give_back),
 		cmocka_unit_test(test_living_threads_are_bounded),
 		cmocka_unit_test(test_short_threads_of_a_process),
