@@ -52,7 +52,9 @@
 #include "target/proc_filter_eval.h"
 
 #define MS_NS 1000000ull
-#define TABLE_SWEEP_S 10
+#define GONE_S 10
+/* Who looks for entries of processes that have ended: a net below what the BPF side removes. */
+#define TABLE_SWEEP_S 60
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define OPEN_WAITS_S 10
 /* How long capture_settle() takes records at most. */
@@ -438,11 +440,25 @@ static void sweep(struct capture *s)
 			lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 }
 
+/* Of thousands of processes, few have had records since they had nothing left to do. */
+static void care_for_heard(struct capture *s)
+{
+	struct tracked *t;
+	size_t pos = 0;
+
+	while ((t = lifecycle_next_heard(&s->life, &pos))) {
+		if (t->process) {
+			lifecycle_fail(&s->life, process_settle_late(t->process));
+			process_retry_names(t->process);
+		}
+		if (!t->process || !process_has_rest(t->process))
+			lifecycle_quiet(t);
+	}
+}
+
 int capture_housekeep(struct capture *s)
 {
 	const struct observer_ops *ops = s->args.observer->ops;
-	struct tracked *t;
-	size_t pos = 0;
 
 	if (s->housekeeps % CPUS_S == 0) {
 		sampler_refresh(s->sampler);
@@ -453,16 +469,13 @@ int capture_housekeep(struct capture *s)
 	capture_take_losses(s);
 	sweep(s);
 	capture_thin_more(s);
-	if (++s->housekeeps % TABLE_SWEEP_S == 0) {
-		proc_table_sweep(s->skel->maps.py_procs);
+	if (++s->housekeeps % GONE_S == 0)
 		s->unidentified += lifecycle_sweep_gone(&s->life);
-	}
+	if (s->housekeeps % TABLE_SWEEP_S == 0)
+		proc_table_sweep(s->skel->maps.py_procs);
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
-	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
-		lifecycle_fail(&s->life, process_settle_late(t->process));
-		process_retry_names(t->process);
-	}
+	care_for_heard(s);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
 	return s->life.err;

@@ -379,7 +379,7 @@ struct tracked *lifecycle_find(struct lifecycle *l, pid_t tgid)
 
 struct process *lifecycle_process(struct lifecycle *l, pid_t tgid)
 {
-	const struct tracked *t = u64map_get(&l->tracked, tgid);
+	const struct tracked *t = lifecycle_find(l, tgid);
 
 	return t ? t->process : NULL;
 }

@@ -60,6 +60,14 @@ enum proc_event {
 	PROC_EVENT_CNT,
 };
 
+/* All processes in `later` become due within so many seconds, or are looked at again by then. */
+#define LATER_SLOTS 128
+
+/* In a list of processes; at NULL: in none. */
+struct tracked_link {
+	struct tracked_link *next, **at;
+};
+
 /* A process. Only lifecycle_step() changes its state. */
 struct tracked {
 	pid_t tgid;
@@ -80,7 +88,9 @@ struct tracked {
 	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
 	uint64_t files;			/* hash of its files, by discovery_inspect(); 0: none */
 	uint64_t exec_pages;		/* for py_proc.exec_pages; 0: not known */
-	struct tracked *soon_next, **soon_at;	/* in lifecycle.soon; NULL, NULL: not there */
+	struct tracked_link due;	/* in lifecycle.soon or .later; in none if nothing is due */
+	bool soon;			/* it is in lifecycle.soon */
+	struct tracked_link heard;	/* in lifecycle.heard */
 };
 
 /* What a step needs besides the event. */
@@ -100,9 +110,12 @@ struct lifecycle {
 	struct u64map tracked;		/* tgid -> struct tracked */
 	uint32_t unseen_after;		/* for proc_table_remove_unseen() */
 	struct lru places;		/* the processes that are profiled, by their users */
-	struct tracked *soon;		/* those that may be due within DUE_AHEAD_NS */
-	struct tracked *due_at;		/* where lifecycle_next_due() goes on */
-	uint64_t soon_filled_ns;	/* when all were last looked at for this list; 0: never */
+	struct tracked_link *soon;	/* those that may be due within DUE_AHEAD_NS */
+	struct tracked_link *later[LATER_SLOTS];	/* the others, by their second */
+	uint64_t soon_until;		/* `soon` has those of all seconds before this one */
+	struct tracked_link *due_at;	/* where lifecycle_next_due() goes on */
+	struct tracked_link *heard;	/* those that may have something to do each second */
+	struct tracked_link *heard_at;	/* where lifecycle_next_heard() goes on */
 	uint32_t begun_cnt, live_cnt;	/* processes profiled so far, and now */
 	uint64_t table_full;		/* times that a process did not fit into the table, or gave
 					 * way to another user's */
@@ -180,10 +193,7 @@ struct tracked *lifecycle_next_profiled(struct lifecycle *l, size_t *pos);
 
 /* ---- lifecycle_due.c: whose inspection is due ---- */
 
-/*
- * All processes are looked at so often; in between only those of which something was heard, and
- * those that become due before the next time.
- */
+/* A second: those that become due in the next one are looked at more often than once in it. */
 #define DUE_AHEAD_NS 1000000000ull
 
 /*
@@ -195,7 +205,17 @@ struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t 
 uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_ns);
 /* How many processes are young: inspect_is_young(). */
 uint32_t lifecycle_young_cnt(struct lifecycle *l);
-/* The schedule of t may change now. lifecycle.c says it of every process that it hands out. */
+/*
+ * Processes of which something was heard, until lifecycle_quiet(); as lifecycle_next_profiled(). Only
+ * for one iteration at a time.
+ */
+struct tracked *lifecycle_next_heard(struct lifecycle *l, size_t *pos);
+/* t has nothing more to do until something is heard of it. */
+void lifecycle_quiet(struct tracked *t);
+/*
+ * The schedule of t may change now, and it may have got something to do. lifecycle.c says it of every
+ * process that it hands out by lifecycle_find().
+ */
 void lifecycle_touch(struct lifecycle *l, struct tracked *t);
 /* Before t is freed. */
 void lifecycle_forget_due(struct lifecycle *l, struct tracked *t);

@@ -1,61 +1,96 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * lifecycle_due.c - which processes are to be inspected now or soon. See lifecycle.h.
+ * lifecycle_due.c - which processes are to be inspected now or soon, and which were heard of. See
+ * lifecycle.h.
  *
  * A host may have tens of thousands of processes, of which few are young or have changed. Those are
  * in the list lifecycle.soon. A process comes there when it is handed out, because its schedule may
- * change then, and when all are looked at, once in DUE_AHEAD_NS; it leaves when the list is gone
- * through and it has nothing to wait for.
+ * change then, and a second before it is due; it leaves when the list is gone through and it has
+ * nothing to wait for. Then it waits in lifecycle.later, a wheel with a list for each second; or
+ * nowhere, if only something that is heard of it makes it due.
  */
 #include "capture/lifecycle.h"
 
-void lifecycle_touch(struct lifecycle *l, struct tracked *t)
+/* ---- lists ---- */
+
+static void put(struct tracked_link **list, struct tracked_link *link)
 {
-	if (t->soon_at)
-		return;
-	t->soon_next = l->soon;
-	if (l->soon)
-		l->soon->soon_at = &t->soon_next;
-	l->soon = t;
-	t->soon_at = &l->soon;
+	*link = (struct tracked_link){ .next = *list, .at = list };
+	if (*list)
+		(*list)->at = &link->next;
+	*list = link;
 }
 
-static void leave(struct lifecycle *l, struct tracked *t)
+static void take_out(struct tracked_link *link)
 {
-	if (!t->soon_at)
+	if (!link->at)
 		return;
-	*t->soon_at = t->soon_next;
-	if (t->soon_next)
-		t->soon_next->soon_at = t->soon_at;
-	t->soon_next = NULL;
-	t->soon_at = NULL;
+	*link->at = link->next;
+	if (link->next)
+		link->next->at = link->at;
+	*link = (struct tracked_link){ .next = NULL };
+}
+
+#define TRACKED_OF(link, member) \
+	((struct tracked *)((char *)(link) - offsetof(struct tracked, member)))
+
+/* ---- who is due ---- */
+
+static void become_soon(struct lifecycle *l, struct tracked *t)
+{
+	take_out(&t->due);
+	put(&l->soon, &t->due);
+	t->soon = true;
+}
+
+void lifecycle_touch(struct lifecycle *l, struct tracked *t)
+{
+	if (!t->soon)
+		become_soon(l, t);
+	if (!t->heard.at)
+		put(&l->heard, &t->heard);
+}
+
+static bool is_soon(const struct lifecycle *l, const struct tracked *t)
+{
+	return t->schedule.changed || inspect_is_young(&t->schedule) ||
+	       t->schedule.next_ns / DUE_AHEAD_NS < l->soon_until;
+}
+
+static void leave_soon(struct lifecycle *l, struct tracked *t)
+{
+	take_out(&t->due);
+	t->soon = false;
+	if (t->schedule.next_ns != INSPECT_NEVER)
+		put(&l->later[t->schedule.next_ns / DUE_AHEAD_NS % LATER_SLOTS], &t->due);
 }
 
 void lifecycle_forget_due(struct lifecycle *l, struct tracked *t)
 {
-	if (l->due_at == t)
-		l->due_at = t->soon_next;
-	leave(l, t);
+	if (l->due_at == &t->due)
+		l->due_at = t->due.next;
+	if (l->heard_at == &t->heard)
+		l->heard_at = t->heard.next;
+	take_out(&t->due);
+	take_out(&t->heard);
 }
 
-static bool is_soon(const struct tracked *t, uint64_t now_ns)
-{
-	return t->schedule.changed || inspect_is_young(&t->schedule) ||
-	       t->schedule.next_ns <= now_ns + DUE_AHEAD_NS;
-}
-
-/* Look at all processes, if it is time for that. */
+/*
+ * Those that may become due within DUE_AHEAD_NS come from the wheel into l->soon, and some that have
+ * a turn of the wheel to go: these leave again.
+ */
 static void fill(struct lifecycle *l, uint64_t now_ns)
 {
-	struct tracked *t;
-	size_t pos = 0;
+	uint64_t until = now_ns / DUE_AHEAD_NS + 2, second = l->soon_until;
 
-	if (l->soon_filled_ns && now_ns < l->soon_filled_ns + DUE_AHEAD_NS)
+	if (second >= until)
 		return;
-	l->soon_filled_ns = now_ns;
-	while ((t = u64map_next(&l->tracked, &pos)))
-		if (is_soon(t, now_ns))
-			lifecycle_touch(l, t);
+	if (second + LATER_SLOTS < until)
+		second = until - LATER_SLOTS;
+	l->soon_until = until;
+	for (; second < until; second++)
+		while (l->later[second % LATER_SLOTS])
+			become_soon(l, TRACKED_OF(l->later[second % LATER_SLOTS], due));
 }
 
 struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t *pos)
@@ -67,32 +102,55 @@ struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t 
 		fill(l, now_ns);
 		l->due_at = l->soon;
 	}
-	while ((t = l->due_at)) {
-		l->due_at = t->soon_next;
+	while (l->due_at) {
+		t = TRACKED_OF(l->due_at, due);
+		l->due_at = t->due.next;
 		if (t->schedule.next_ns <= now_ns)
 			return t;
-		if (!is_soon(t, now_ns))
-			leave(l, t);
+		if (!is_soon(l, t))
+			leave_soon(l, t);
 	}
 	return NULL;
 }
 
 uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_ns)
 {
-	const struct tracked *t;
+	const struct tracked_link *link;
 	uint64_t wait = limit_ns;
 
-	for (t = l->soon; t; t = t->soon_next)
-		wait = inspect_wait_ns(&t->schedule, now_ns, wait);
+	for (link = l->soon; link; link = link->next)
+		wait = inspect_wait_ns(&TRACKED_OF(link, due)->schedule, now_ns, wait);
 	return wait;
 }
 
 uint32_t lifecycle_young_cnt(struct lifecycle *l)
 {
-	const struct tracked *t;
+	const struct tracked_link *link;
 	uint32_t cnt = 0;
 
-	for (t = l->soon; t; t = t->soon_next)
-		cnt += inspect_is_young(&t->schedule);
+	for (link = l->soon; link; link = link->next)
+		cnt += inspect_is_young(&TRACKED_OF(link, due)->schedule);
 	return cnt;
+}
+
+/* ---- who was heard of ---- */
+
+struct tracked *lifecycle_next_heard(struct lifecycle *l, size_t *pos)
+{
+	struct tracked *t;
+
+	if (!*pos) {
+		*pos = 1;
+		l->heard_at = l->heard;
+	}
+	if (!l->heard_at)
+		return NULL;
+	t = TRACKED_OF(l->heard_at, heard);
+	l->heard_at = t->heard.next;
+	return t;
+}
+
+void lifecycle_quiet(struct tracked *t)
+{
+	take_out(&t->heard);
 }

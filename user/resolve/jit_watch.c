@@ -19,6 +19,13 @@ static bool is_compiled(const struct target_mem *mem, const struct cpython_image
 	       executors && !code_check(mem, &image->layout, frame->code, frame->id);
 }
 
+bool jit_watch_begins(const struct jit_watch *w, const struct cpython_image *image,
+		      const struct threads *threads)
+{
+	return image->objects.co_executors && !w->found && w->turns < EACH_UNTIL &&
+	       threads->by_key.cnt;
+}
+
 void jit_watch_look(struct jit_watch *w, const struct target_mem *mem,
 		    const struct cpython_image *image, const struct threads *threads)
 {

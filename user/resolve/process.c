@@ -280,6 +280,13 @@ void process_retry_names(struct process *p)
 		native_frames_retry(p->native);
 }
 
+bool process_has_rest(const struct process *p)
+{
+	return (p->confirm && confirm_holds(p->confirm)) || p->python.again_cnt ||
+	       symbolizer_pending(p->sym) || process_waits_for_names(p) ||
+	       jit_watch_begins(&p->jit, p->args.image, &p->threads);
+}
+
 bool process_waits_for_names(const struct process *p)
 {
 	return p->native && native_frames_pending(p->native);

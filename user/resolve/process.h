@@ -234,6 +234,11 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len);
  * called once a second, and before the process ends.
  */
 void process_retry_names(struct process *p);
+/*
+ * Has the process records or names that wait, so that process_settle_late() and process_retry_names()
+ * may have something to do although no more records come?
+ */
+bool process_has_rest(const struct process *p);
 /* Will native_settle() and process_retry_names() bring more names? */
 bool process_waits_for_names(const struct process *p);
 

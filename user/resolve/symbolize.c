@@ -610,6 +610,11 @@ uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *
 	return frame_cache_ids(&sym->frames, raw, n, ids);
 }
 
+uint32_t symbolizer_pending(const struct symbolizer *sym)
+{
+	return sym->pending_cnt;
+}
+
 int symbolizer_retry(struct symbolizer *sym)
 {
 	struct known_frame *slot, once;

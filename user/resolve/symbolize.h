@@ -64,6 +64,8 @@ uint32_t symbolizer_known(const struct symbolizer *sym, const struct raw_frame *
  * Reads as long as there is time. 0 or -ENOMEM.
  */
 int symbolizer_retry(struct symbolizer *sym);
+/* How many frames wait for symbolizer_retry(). */
+uint32_t symbolizer_pending(const struct symbolizer *sym);
 
 /*
  * Has the process this code object at this address, as long as reads are allowed? 0; -ESTALE: it

@@ -479,10 +479,11 @@ static void test_soon(void **state)
 	old->schedule.next_ns = begin + 60 * s;
 	assert_null(lifecycle_next_due(&life, begin, &pos));
 	assert_null(life.soon);
-	/* An interval before its time it comes into the list, which is when all are looked at. */
+	/* It comes into the list with the second in which it is due. */
 	pos = 0;
 	assert_null(lifecycle_next_due(&life, begin + 59 * s + s / 2, &pos));
-	assert_ptr_equal(life.soon, old);
+	assert_ptr_equal(life.soon, &old->due);
+	assert_null(old->due.next);
 	pos = 0;
 	assert_ptr_equal(lifecycle_next_due(&life, begin + 60 * s, &pos), old);
 	assert_null(lifecycle_next_due(&life, begin + 60 * s, &pos));
@@ -498,6 +499,79 @@ static void test_soon(void **state)
 	lifecycle_step(&life, idle, PROC_EV_ENDED, NULL);
 	assert_null(lifecycle_next_due(&life, begin + 60 * s + 5, &pos));
 	assert_null(life.soon);
+}
+
+/*
+ * Of many processes that are due at any time within two minutes, some of which end or are heard of
+ * meanwhile, each is returned in the poll at its time, however far apart the polls are.
+ */
+static void test_wheel(void **state)
+{
+	const uint64_t ms = 1000000;
+	uint64_t seed = 5, now = 1000 * ms, end = 400000 * ms, i;
+	size_t pos, returned = 0;
+	struct tracked *t;
+
+	for (i = 1; i <= 300; i++) {
+		t = lifecycle_ask(&life, i, 1);
+		t->schedule.tries = INSPECT_YOUNG_TRIES;
+		t->schedule.next_ns = now + rnd(&seed) % (120000 * ms);
+	}
+	while ((now += rnd(&seed) % (3000 * ms)) < end) {
+		if (rnd(&seed) % 16 == 0)
+			lifecycle_find(&life, 1 + rnd(&seed) % 300);
+		pos = 0;
+		while ((t = lifecycle_next_due(&life, now, &pos))) {
+			returned++;
+			if (rnd(&seed) % 8 == 0)
+				lifecycle_step(&life, t, PROC_EV_ENDED, NULL);
+			else if (rnd(&seed) % 4 == 0)
+				inspect_no_more(&t->schedule);
+			else
+				t->schedule.next_ns = now + 1 + rnd(&seed) % (150000 * ms);
+		}
+		pos = 0;
+		while ((t = u64map_next(&life.tracked, &pos)))
+			assert_true(t->schedule.next_ns > now);
+	}
+	assert_in_range(returned, 300, 3000);
+}
+
+static size_t heard_now(bool quiet)
+{
+	struct tracked *t;
+	size_t pos = 0, cnt = 0;
+
+	while ((t = lifecycle_next_heard(&life, &pos))) {
+		cnt++;
+		if (quiet)
+			lifecycle_quiet(t);
+	}
+	return cnt;
+}
+
+/* Of thousands of processes, only those are gone through each second of which something was heard. */
+static void test_heard(void **state)
+{
+	struct tracked *t;
+	size_t pos = 0;
+	int i;
+
+	for (i = 1; i <= 2000; i++)
+		lifecycle_ask(&life, i, 1);
+	assert_int_equal(heard_now(false), 2000);	/* they have begun */
+	assert_int_equal(heard_now(true), 2000);
+	assert_int_equal(heard_now(false), 0);
+	lifecycle_find(&life, 7);
+	lifecycle_find(&life, 9);
+	lifecycle_process(&life, 7);
+	assert_int_equal(heard_now(false), 2);
+	/* The other one ends while the first one has its turn. */
+	t = lifecycle_next_heard(&life, &pos);
+	lifecycle_step(&life, lifecycle_find(&life, t->tgid == 7 ? 9 : 7), PROC_EV_ENDED, NULL);
+	assert_null(lifecycle_next_heard(&life, &pos));
+	assert_int_equal(heard_now(true), 1);
+	assert_int_equal(heard_now(false), 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -520,6 +594,8 @@ int main(void)
 		TEST(test_end_while_due),
 		TEST(test_waiting),
 		TEST(test_soon),
+		TEST(test_wheel),
+		TEST(test_heard),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
