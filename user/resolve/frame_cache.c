@@ -33,7 +33,8 @@ static bool slot_same(const void *slot, const void *key, const void *ctx)
 }
 
 static const struct hash_kind kind = {
-	.bytes = sizeof(struct known_frame), .cap_min = 16,
+	/* Most processes of a host are idle and have no frames. */
+	.bytes = sizeof(struct known_frame), .cap_min = 2,
 	.used = slot_used, .hash = slot_hash, .same = slot_same,
 };
 

@@ -34,7 +34,10 @@ void python_names_init(struct python_names *n, pid_t tgid, const struct python_t
 void python_names_free(struct python_names *n)
 {
 	thread_names_drop(n->found);
+	free(n->again);
 	n->found = NULL;
+	n->again = NULL;
+	n->again_cnt = 0;
 }
 
 /* The thread's id in the process' own pid namespace; 0: it has ended. */
@@ -111,6 +114,7 @@ static bool name_thread(struct python_names *n, uint32_t tid)
 	return name || !own;
 }
 
+/* Without memory the thread keeps the name that it has. */
 static void add_again(struct python_names *n, uint32_t tid)
 {
 	uint32_t i;
@@ -118,7 +122,9 @@ static void add_again(struct python_names *n, uint32_t tid)
 	for (i = 0; i < n->again_cnt; i++)
 		if (n->again[i].tid == tid)
 			return;
-	if (n->again_cnt == PYTHON_NAMES_AGAIN)
+	if (!n->again)
+		n->again = calloc(PYTHON_NAMES_AGAIN, sizeof(*n->again));
+	if (!n->again || n->again_cnt == PYTHON_NAMES_AGAIN)
 		return;
 	n->again[n->again_cnt].tries = TRIES;
 	n->again[n->again_cnt++].tid = tid;

@@ -28,6 +28,12 @@ typedef void (*python_named_fn)(void *ctx, uint32_t tid, const char *name, bool 
 /* Where the pointer to the process' first interpreter is; 0: not known yet. */
 typedef uint64_t (*python_interps_fn)(void *ctx);
 
+/* A thread that is asked about again. */
+struct python_names_again {
+	uint32_t tid;
+	uint32_t tries;
+};
+
 struct python_names {
 	pid_t tgid;
 	python_named_fn named;
@@ -38,10 +44,7 @@ struct python_names {
 	struct thread_names *found;	/* what was read last: names by the process' own tids */
 	uint64_t found_ns;	/* when; 0: never */
 	uint64_t next_ns;	/* not read before that time */
-	struct {
-		uint32_t tid;
-		uint32_t tries;
-	} again[PYTHON_NAMES_AGAIN];
+	struct python_names_again *again;	/* room for PYTHON_NAMES_AGAIN; NULL: for none yet */
 	uint32_t again_cnt;
 };
 
