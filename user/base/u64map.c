@@ -20,7 +20,8 @@ static bool slot_same(const void *slot, const void *key, const void *ctx)
 }
 
 static const struct hash_kind kind = {
-	.bytes = sizeof(struct u64map_slot), .cap_min = 16,
+	/* Thousands of processes each have some maps, most of them with one entry. */
+	.bytes = sizeof(struct u64map_slot), .cap_min = 4,
 	.used = slot_used, .hash = slot_hash, .same = slot_same,
 };
 
