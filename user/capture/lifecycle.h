@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/link.h"
 #include "base/lru.h"
 #include "base/u64map.h"
 #include "bpf/abi.h"
@@ -63,11 +64,6 @@ enum proc_event {
 /* All processes in `later` become due within so many seconds, or are looked at again by then. */
 #define LATER_SLOTS 128
 
-/* In a list of processes; at NULL: in none. */
-struct tracked_link {
-	struct tracked_link *next, **at;
-};
-
 /* A process. Only lifecycle_step() changes its state. */
 struct tracked {
 	pid_t tgid;
@@ -88,9 +84,9 @@ struct tracked {
 	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
 	uint64_t files;			/* hash of its files, by discovery_inspect(); 0: none */
 	uint64_t exec_pages;		/* for py_proc.exec_pages; 0: not known */
-	struct tracked_link due;	/* in lifecycle.soon or .later; in none if nothing is due */
+	struct link due;	/* in lifecycle.soon or .later; in none if nothing is due */
 	bool soon;			/* it is in lifecycle.soon */
-	struct tracked_link heard;	/* in lifecycle.heard */
+	struct link heard;	/* in lifecycle.heard */
 };
 
 /* What a step needs besides the event. */
@@ -110,12 +106,12 @@ struct lifecycle {
 	struct u64map tracked;		/* tgid -> struct tracked */
 	uint32_t unseen_after;		/* for proc_table_remove_unseen() */
 	struct lru places;		/* the processes that are profiled, by their users */
-	struct tracked_link *soon;	/* those that may be due within DUE_AHEAD_NS */
-	struct tracked_link *later[LATER_SLOTS];	/* the others, by their second */
+	struct link *soon;	/* those that may be due within DUE_AHEAD_NS */
+	struct link *later[LATER_SLOTS];	/* the others, by their second */
 	uint64_t soon_until;		/* `soon` has those of all seconds before this one */
-	struct tracked_link *due_at;	/* where lifecycle_next_due() goes on */
-	struct tracked_link *heard;	/* those that may have something to do each second */
-	struct tracked_link *heard_at;	/* where lifecycle_next_heard() goes on */
+	struct link *due_at;	/* where lifecycle_next_due() goes on */
+	struct link *heard;	/* those that may have something to do each second */
+	struct link *heard_at;	/* where lifecycle_next_heard() goes on */
 	uint32_t begun_cnt, live_cnt;	/* processes profiled so far, and now */
 	uint64_t table_full;		/* times that a process did not fit into the table, or gave
 					 * way to another user's */

@@ -11,35 +11,14 @@
  */
 #include "capture/lifecycle.h"
 
-/* ---- lists ---- */
-
-static void put(struct tracked_link **list, struct tracked_link *link)
-{
-	*link = (struct tracked_link){ .next = *list, .at = list };
-	if (*list)
-		(*list)->at = &link->next;
-	*list = link;
-}
-
-static void take_out(struct tracked_link *link)
-{
-	if (!link->at)
-		return;
-	*link->at = link->next;
-	if (link->next)
-		link->next->at = link->at;
-	*link = (struct tracked_link){ .next = NULL };
-}
-
-#define TRACKED_OF(link, member) \
-	((struct tracked *)((char *)(link) - offsetof(struct tracked, member)))
+#define DUE(link) LINK_STRUCT(link, struct tracked, due)
 
 /* ---- who is due ---- */
 
 static void become_soon(struct lifecycle *l, struct tracked *t)
 {
-	take_out(&t->due);
-	put(&l->soon, &t->due);
+	link_take(&t->due);
+	link_put(&l->soon, &t->due);
 	t->soon = true;
 }
 
@@ -48,7 +27,7 @@ void lifecycle_touch(struct lifecycle *l, struct tracked *t)
 	if (!t->soon)
 		become_soon(l, t);
 	if (!t->heard.at)
-		put(&l->heard, &t->heard);
+		link_put(&l->heard, &t->heard);
 }
 
 static bool is_soon(const struct lifecycle *l, const struct tracked *t)
@@ -59,10 +38,10 @@ static bool is_soon(const struct lifecycle *l, const struct tracked *t)
 
 static void leave_soon(struct lifecycle *l, struct tracked *t)
 {
-	take_out(&t->due);
+	link_take(&t->due);
 	t->soon = false;
 	if (t->schedule.next_ns != INSPECT_NEVER)
-		put(&l->later[t->schedule.next_ns / DUE_AHEAD_NS % LATER_SLOTS], &t->due);
+		link_put(&l->later[t->schedule.next_ns / DUE_AHEAD_NS % LATER_SLOTS], &t->due);
 }
 
 void lifecycle_forget_due(struct lifecycle *l, struct tracked *t)
@@ -71,8 +50,8 @@ void lifecycle_forget_due(struct lifecycle *l, struct tracked *t)
 		l->due_at = t->due.next;
 	if (l->heard_at == &t->heard)
 		l->heard_at = t->heard.next;
-	take_out(&t->due);
-	take_out(&t->heard);
+	link_take(&t->due);
+	link_take(&t->heard);
 }
 
 /*
@@ -90,7 +69,7 @@ static void fill(struct lifecycle *l, uint64_t now_ns)
 	l->soon_until = until;
 	for (; second < until; second++)
 		while (l->later[second % LATER_SLOTS])
-			become_soon(l, TRACKED_OF(l->later[second % LATER_SLOTS], due));
+			become_soon(l, DUE(l->later[second % LATER_SLOTS]));
 }
 
 struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t *pos)
@@ -103,7 +82,7 @@ struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t 
 		l->due_at = l->soon;
 	}
 	while (l->due_at) {
-		t = TRACKED_OF(l->due_at, due);
+		t = DUE(l->due_at);
 		l->due_at = t->due.next;
 		if (t->schedule.next_ns <= now_ns)
 			return t;
@@ -115,21 +94,21 @@ struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t 
 
 uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_ns)
 {
-	const struct tracked_link *link;
+	const struct link *link;
 	uint64_t wait = limit_ns;
 
 	for (link = l->soon; link; link = link->next)
-		wait = inspect_wait_ns(&TRACKED_OF(link, due)->schedule, now_ns, wait);
+		wait = inspect_wait_ns(&DUE(link)->schedule, now_ns, wait);
 	return wait;
 }
 
 uint32_t lifecycle_young_cnt(struct lifecycle *l)
 {
-	const struct tracked_link *link;
+	const struct link *link;
 	uint32_t cnt = 0;
 
 	for (link = l->soon; link; link = link->next)
-		cnt += inspect_is_young(&TRACKED_OF(link, due)->schedule);
+		cnt += inspect_is_young(&DUE(link)->schedule);
 	return cnt;
 }
 
@@ -145,12 +124,12 @@ struct tracked *lifecycle_next_heard(struct lifecycle *l, size_t *pos)
 	}
 	if (!l->heard_at)
 		return NULL;
-	t = TRACKED_OF(l->heard_at, heard);
+	t = LINK_STRUCT(l->heard_at, struct tracked, heard);
 	l->heard_at = t->heard.next;
 	return t;
 }
 
 void lifecycle_quiet(struct tracked *t)
 {
-	take_out(&t->heard);
+	link_take(&t->heard);
 }

@@ -47,6 +47,8 @@ struct observed {
 	bool ran;			/* it has a sample on a CPU */
 	uint64_t since_ns;		/* when the recording began to observe it */
 	uint64_t held, shared;		/* samples in memory; in shared files, while it still lived */
+	struct link busy;		/* in recording.busy: it may have something to write */
+	bool news;			/* it had an event since the last tick */
 };
 
 static const struct observer_ops recording_ops;
@@ -96,6 +98,7 @@ struct recording *recording_new(const struct recording_args *args)
 
 static void free_observed(struct observed *o)
 {
+	link_take(&o->busy);
 	profile_file_abandon(&o->file);
 	memory_file_abandon(&o->memory);
 	free(o->lost_before);
@@ -225,6 +228,7 @@ static struct observed *observe(struct recording *r, struct process *p, const ch
 	}
 	o->process = p;
 	o->since_ns = now_ns();
+	link_put(&r->busy, &o->busy);
 	profile_file_init(&o->file, r, row, process_image(p), process_tgid(p), process_comm(p));
 	memory_file_init(&o->memory, r, row, p);
 	return o;
@@ -294,6 +298,9 @@ static inline int write_event(struct recording *r, struct observed *o, const str
 	int err;
 
 	o->ran |= (ev->status & STATUS_ON_CPU) != 0;
+	o->news = true;
+	if (!o->busy.at)
+		link_put(&r->busy, &o->busy);
 	if (!o->file.sink && !o->file.err)
 		o->file.err = open_sink(r, o);
 	err = profile_file_event(&o->file, ev);
@@ -383,16 +390,31 @@ static int flush(struct recording *r, struct observed *o)
 	return promote(o);
 }
 
+/* Everything was written: has the process anything else to be written if it gets no more events? */
+static bool may_rest(const struct recording *r, const struct observed *o)
+{
+	const struct sink *sink = o->file.sink;
+
+	return !r->args.mode->memory && !o->news && !process_frames_wait(o->process) &&
+	       !(memory_sink_is(sink) && memory_sink_bytes(sink));
+}
+
+/* Of thousands of processes few have events. */
 static int on_tick(struct observer *observer)
 {
 	struct recording *r = (struct recording *)observer;
+	struct link *link, *next;
 	struct observed *o;
-	size_t pos = 0;
 	int err = 0, one;
 
-	while ((o = u64map_next(&r->live, &pos))) {
+	for (link = r->busy; link; link = next) {
+		o = LINK_STRUCT(link, struct observed, busy);
+		next = link->next;
 		one = recording_judge_error(r, o->file.row, flush(r, o));
 		err = err ? err : one;
+		if (may_rest(r, o))
+			link_take(link);
+		o->news = false;
 	}
 	one = recording_flush_groups(r);
 	return err ? err : one;

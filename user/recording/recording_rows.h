@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <time.h>
 
+#include "base/link.h"
 #include "base/output.h"
 #include "base/u64map.h"
 #include "base/util.h"
@@ -106,6 +107,7 @@ struct recording {
 	uint64_t bytes;			/* in the profiles' files, as of the last flush of each */
 	struct open_files open;
 	struct buf late_files;		/* memory_file.c */
+	struct link *busy;		/* struct observed: what on_tick() goes through */
 	struct u64map live;		/* tgid -> struct observed */
 	struct remarks remarks;
 	struct group **groups;		/* open merged files */

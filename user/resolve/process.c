@@ -280,10 +280,15 @@ void process_retry_names(struct process *p)
 		native_frames_retry(p->native);
 }
 
+bool process_frames_wait(const struct process *p)
+{
+	return symbolizer_pending(p->sym) || process_waits_for_names(p);
+}
+
 bool process_has_rest(const struct process *p)
 {
 	return (p->confirm && confirm_holds(p->confirm)) || p->python.again_cnt ||
-	       symbolizer_pending(p->sym) || process_waits_for_names(p) ||
+	       process_frames_wait(p) ||
 	       jit_watch_begins(&p->jit, p->args.image, &p->threads);
 }
 

@@ -239,6 +239,8 @@ void process_retry_names(struct process *p);
  * may have something to do although no more records come?
  */
 bool process_has_rest(const struct process *p);
+/* May frames in process_tables() get names that they do not have yet? */
+bool process_frames_wait(const struct process *p);
 /* Will native_settle() and process_retry_names() bring more names? */
 bool process_waits_for_names(const struct process *p);
 

@@ -772,11 +772,46 @@ static uint64_t recovered(const char *name, bool *live)
 	return cnt;
 }
 
+/* Of many processes, a tick goes through those that had events, until all of theirs is written. */
+static void test_ticks_of_idle_processes(void **state)
+{
+	struct process *p[MANY];
+	char name[128];
+	struct stat st;
+	int i;
+
+	open_recording(dir, false);
+	for (i = 0; i < MANY; i++)
+		p[i] = begin(101 + i, OLD_NS, "a");
+	assert_int_equal(observer->ops->tick(observer), 0);
+	assert_null(recording->busy);
+	assert_int_equal(sample(p[3], 1), 0);
+	assert_non_null(recording->busy);
+	assert_null(recording->busy->next);
+	assert_int_equal(observer->ops->tick(observer), 0);
+	snprintf(name, sizeof(name), "%s/104-python3.tach", dir);
+	assert_int_equal(stat(name, &st), 0);
+	assert_true(st.st_size > 0);
+	assert_int_equal(observer->ops->tick(observer), 0);
+	assert_null(recording->busy);
+	assert_int_equal(end(p[3], 0), 0);
+	assert_int_equal(sample(p[5], 1), 0);
+	assert_int_equal(end(p[5], 0), 0);	/* ends while it has something to write */
+	assert_null(recording->busy);
+	for (i = 0; i < MANY; i++)
+		if (i != 3 && i != 5)
+			assert_int_equal(end(p[i], 0), 0);
+	free(finish());
+	check_file("104-python3.tach", 1);
+	check_file("106-python3.tach", 1);
+}
+
 /* More processes than descriptors: what was written longest ago is closed, and opened again. */
 static void test_more_processes_than_descriptors(void **state)
 {
 	struct process *p[MANY];
 	char name[128];
+	const int gone = MANY - 1;	/* the newest is written first, and so closed first */
 	int i, round;
 	bool live;
 
@@ -795,19 +830,19 @@ static void test_more_processes_than_descriptors(void **state)
 		assert_int_equal(recovered(name, &live), 3);
 		assert_true(live);
 	}
-	snprintf(name, sizeof(name), "%s/103-python3.tach", dir);	/* the user removes it */
+	snprintf(name, sizeof(name), "%s/%d-python3.tach", dir, 101 + gone);	/* the user does it */
 	assert_int_equal(unlink(name), 0);
-	assert_int_equal(sample(p[2], 7), 0);
+	assert_int_equal(sample(p[gone], 7), 0);
 	observer->ops->stop(observer, 0);
 	for (i = 0; i < MANY; i++)
 		assert_int_equal(end(p[i], 0), 0);
 	limit_descriptors(RLIM_INFINITY);
 	assert_int_equal(recording->lost_cnt, 1);
-	assert_int_equal(recording->rows[2]->err, -ESTALE);
+	assert_int_equal(recording->rows[gone]->err, -ESTALE);
 	free(finish());
 	for (i = 0; i < MANY; i++) {
 		snprintf(name, sizeof(name), "%d-python3.tach", 101 + i);
-		if (i != 2)
+		if (i != gone)
 			check_file(name, 3);
 	}
 }
@@ -893,6 +928,7 @@ int main(void)
 		TEST(test_errors),
 		TEST(test_the_idle_share),
 		TEST(test_the_idle_apart),
+		TEST(test_ticks_of_idle_processes),
 		TEST(test_more_processes_than_descriptors),
 		TEST(test_too_few_descriptors),
 		TEST(test_promotion_fails),
