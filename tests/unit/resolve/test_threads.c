@@ -61,18 +61,15 @@ static void test_room_grows_with_the_depth(void **state)
 static void test_a_thread_takes_what_it_needs(void **state)
 {
 	static const struct raw_extra x = { .exception = "ValueError" };
-	size_t before = mallinfo2().uordblks, shallow;
-	uint32_t i;
+	struct thread *t;
 
 	begin_list(NEVER);
-	for (i = 0; i < 1000; i++)
-		assert_int_equal(thread_reserve(threads_add(&l, GONE_TID + i, 0), 7), 0);
-	shallow = mallinfo2().uordblks - before;
-	assert_in_range(shallow / 1000, 1, 1024);
-	for (i = 0; i < 1000; i++)
-		assert_int_equal(thread_set_extra(threads_find(&l, GONE_TID + i, 0), &x,
-						  sizeof(x)), 0);
-	assert_true(mallinfo2().uordblks - before >= shallow + 1000 * sizeof(x));
+	t = threads_add(&l, 1, 0);
+	assert_int_equal(thread_reserve(t, 7), 0);
+	assert_in_range(malloc_usable_size(t) + malloc_usable_size(t->raw_end - t->cap), 1, 768);
+	assert_null(t->extra);
+	assert_int_equal(thread_set_extra(t, &x, sizeof(x)), 0);
+	assert_string_equal(t->extra->raw.exception, "ValueError");
 	threads_free(&l);
 }
 
