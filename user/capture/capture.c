@@ -52,8 +52,9 @@
 #include "target/proc_filter_eval.h"
 
 #define MS_NS 1000000ull
+/* How often processes that are no Python are looked at, whether they have ended. */
 #define GONE_S 10
-/* Who looks for entries of processes that have ended: a net below what the BPF side removes. */
+/* How often entries of ended processes are looked for, which the BPF side removes itself. */
 #define TABLE_SWEEP_S 60
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define OPEN_WAITS_S 10

@@ -61,7 +61,7 @@ enum proc_event {
 	PROC_EVENT_CNT,
 };
 
-/* All processes in `later` become due within so many seconds, or are looked at again by then. */
+/* Seconds of the wheel. Who is due later comes into lifecycle.soon early, and leaves again. */
 #define LATER_SLOTS 128
 
 /* A process. Only lifecycle_step() changes its state. */
@@ -189,7 +189,7 @@ struct tracked *lifecycle_next_profiled(struct lifecycle *l, size_t *pos);
 
 /* ---- lifecycle_due.c: whose inspection is due ---- */
 
-/* A second: those that become due in the next one are looked at more often than once in it. */
+/* Processes that become due within the next second are in lifecycle.soon: the width of a slot. */
 #define DUE_AHEAD_NS 1000000000ull
 
 /*
@@ -202,15 +202,15 @@ uint64_t lifecycle_wait_ns(struct lifecycle *l, uint64_t now_ns, uint64_t limit_
 /* How many processes are young: inspect_is_young(). */
 uint32_t lifecycle_young_cnt(struct lifecycle *l);
 /*
- * Processes of which something was heard, until lifecycle_quiet(); as lifecycle_next_profiled(). Only
- * for one iteration at a time.
+ * Processes of which something was heard, until lifecycle_quiet(); as lifecycle_next_profiled().
+ * Only for one iteration at a time.
  */
 struct tracked *lifecycle_next_heard(struct lifecycle *l, size_t *pos);
 /* t has nothing more to do until something is heard of it. */
 void lifecycle_quiet(struct tracked *t);
 /*
- * The schedule of t may change now, and it may have got something to do. lifecycle.c says it of every
- * process that it hands out by lifecycle_find().
+ * The schedule of t may change now, and it may have got something to do. lifecycle.c says it of
+ * every process that it hands out by lifecycle_find().
  */
 void lifecycle_touch(struct lifecycle *l, struct tracked *t);
 /* Before t is freed. */

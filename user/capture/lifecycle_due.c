@@ -55,8 +55,8 @@ void lifecycle_forget_due(struct lifecycle *l, struct tracked *t)
 }
 
 /*
- * Those that may become due within DUE_AHEAD_NS come from the wheel into l->soon, and some that have
- * a turn of the wheel to go: these leave again.
+ * Those that may become due within DUE_AHEAD_NS come from the wheel into l->soon, and some that
+ * have a turn of the wheel to go: these leave again.
  */
 static void fill(struct lifecycle *l, uint64_t now_ns)
 {

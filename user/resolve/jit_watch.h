@@ -24,7 +24,10 @@ struct jit_watch {
 	uint32_t turns;		/* so many calls of jit_watch_look() */
 };
 
-/* To be called once a second while the process has records, until it is found. mem reads the process. */
+/*
+ * To be called once a second while the process has records, until it is found. mem reads the
+ * process.
+ */
 void jit_watch_look(struct jit_watch *w, const struct target_mem *mem,
 		    const struct cpython_image *image, const struct threads *threads);
 /* Is it to be called in the next second, too, even if no more records come? */

@@ -235,8 +235,8 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len);
  */
 void process_retry_names(struct process *p);
 /*
- * Has the process records or names that wait, so that process_settle_late() and process_retry_names()
- * may have something to do although no more records come?
+ * Has the process records or names that wait, so that process_settle_late() and
+ * process_retry_names() may have something to do although no more records come?
  */
 bool process_has_rest(const struct process *p);
 /* May frames in process_tables() get names that they do not have yet? */

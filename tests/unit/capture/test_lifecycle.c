@@ -550,7 +550,7 @@ static size_t heard_now(bool quiet)
 	return cnt;
 }
 
-/* Of thousands of processes, only those are gone through each second of which something was heard. */
+/* Of thousands of processes, only those are gone through of which something was heard. */
 static void test_heard(void **state)
 {
 	struct tracked *t;

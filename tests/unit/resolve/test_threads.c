@@ -28,7 +28,7 @@ static void begin_list(uint64_t keep_ns)
 	ended = forgotten = 0;
 }
 
-/* A stack's frames stay at the root's end while its room grows, and there is never more than needed. */
+/* Frames stay at the root's end while the room grows, which is never more than needed. */
 static void test_room_grows_with_the_depth(void **state)
 {
 	struct thread *t;
