@@ -21,7 +21,7 @@
 #include "model/event.h"
 
 /*
- * Of one process. A record takes 150 bytes and 20 for each frame of the deepest stack that was seen,
+ * Of one process. A record takes 150 bytes and 20 for each frame of the deepest stack so far,
  * rounded up to 16, 32, 64, ..: 5.2 KiB at most; 1 KiB if its thread had an exception or a kernel
  * stack, 640 bytes if it had a thread context, 1 KiB if it had frames of machine code, and 3 KiB if
  * it ran an asyncio task (--async).
@@ -55,7 +55,7 @@ struct thread_extra {
 	struct raw_extra raw;	/* belongs to the record with the same time */
 };
 
-/* The last stack of one (thread, interpreter), right-aligned: the root is at the end of its room. */
+/* The last stack of one (thread, interpreter), right-aligned: the root is at the end. */
 struct thread {
 	uint64_t key;
 	struct lru_item lru;
