@@ -14,6 +14,12 @@
 
 static uint64_t work;
 
+/* From any thread. */
+static void add(uint64_t n)
+{
+	__atomic_fetch_add(&work, n, __ATOMIC_RELAXED);
+}
+
 void __sanitizer_cov_trace_pc(void);
 void *__real_memset(void *to, int c, size_t n);
 void *__wrap_memset(void *to, int c, size_t n);
@@ -32,48 +38,48 @@ void *__wrap_reallocarray(void *old, size_t cnt, size_t n);
 
 void __sanitizer_cov_trace_pc(void)
 {
-	work++;
+	add(1);
 }
 
 void *__wrap_memset(void *to, int c, size_t n)
 {
-	work += n / WORD;
+	add(n / WORD);
 	return __real_memset(to, c, n);
 }
 
 void *__wrap_memcpy(void *to, const void *from, size_t n)
 {
-	work += n / WORD;
+	add(n / WORD);
 	return __real_memcpy(to, from, n);
 }
 
 void *__wrap_memmove(void *to, const void *from, size_t n)
 {
-	work += n / WORD;
+	add(n / WORD);
 	return __real_memmove(to, from, n);
 }
 
 void *__wrap_malloc(size_t n)
 {
-	work += n / WORD;
+	add(n / WORD);
 	return __real_malloc(n);
 }
 
 void *__wrap_calloc(size_t cnt, size_t n)
 {
-	work += cnt * n / WORD;
+	add(cnt * n / WORD);
 	return __real_calloc(cnt, n);
 }
 
 void *__wrap_realloc(void *old, size_t n)
 {
-	work += n / WORD;
+	add(n / WORD);
 	return __real_realloc(old, n);
 }
 
 void *__wrap_reallocarray(void *old, size_t cnt, size_t n)
 {
-	work += cnt * n / WORD;
+	add(cnt * n / WORD);
 	return __real_reallocarray(old, cnt, n);
 }
 
