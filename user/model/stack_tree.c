@@ -38,6 +38,9 @@ struct recent {
 	uint32_t nodes[EVENT_MAX_FRAMES];
 };
 
+/* Nodes that were found before: a small table is in the CPU's cache, the index of all nodes is not. */
+#define KNOWN_NODES 32768
+
 /* What was found last at a node, and is mostly wanted again: its child, a share of it + 1; 0: none. */
 struct last {
 	uint32_t child, share_1;
@@ -52,6 +55,7 @@ struct stack_tree {
 	struct hash_index node_index;
 	struct hash_index thread_index, share_index;	/* of the process that is being read */
 	struct buf last;		/* struct last by node */
+	uint32_t known_nodes[KNOWN_NODES];	/* by hash; 0: none */
 	uint32_t process_cnt;
 	uint32_t share;			/* of the last event */
 	struct recent *recent[RECENT_CNT];	/* NULL: no thread has had it yet */
@@ -162,18 +166,21 @@ static int add_last(struct stack_tree *t)
 static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *id)
 {
 	const struct stack_node n = { parent, frame };
-	uint32_t hash;
-	int err;
+	uint32_t hash, *known;
+	int err = 0;
 
 	*id = last_at(t, parent)->child;
 	if (*id && nodes_of(t)[*id].frame == frame)
 		return 0;
 	hash = hash_pair(t->seed, (uint64_t)parent << 32 | frame, 0);
-	err = find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
+	known = &t->known_nodes[hash % KNOWN_NODES];
+	*id = *known;
+	if (!*id || !node_equal(t->nodes.data, *id, &n))
+		err = find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
 	if (!err)
 		err = add_last(t);
 	if (!err)
-		last_at(t, parent)->child = *id;
+		last_at(t, parent)->child = *known = *id;
 	return err;
 }
 
