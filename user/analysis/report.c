@@ -396,6 +396,60 @@ int report_end(struct report *r)
 	return 0;
 }
 
+/* The row of another report's row. 0 or -ENOMEM. */
+static int merged_row(struct report *r, const struct report *other, uint32_t theirs, uint32_t *row)
+{
+	const struct profile_tables *names = intern_tables(other->names);
+	struct frame key;
+	int err;
+
+	if (by_profile(r) || r->by == REPORT_BY_THREAD) {
+		*row = r->row_cnt;
+		return need_row(r, *row);
+	}
+	key = names->frames[theirs];
+	err = intern_string(r->names, names->strings[key.file].data, names->strings[key.file].len,
+			    &key.file);
+	if (!err)
+		err = intern_string(r->names, names->strings[key.func].data,
+				    names->strings[key.func].len, &key.func);
+	if (!err)
+		err = intern_frame(r->names, &key, row);
+	return err ? err : need_row(r, *row);
+}
+
+static void merge_counts(struct counts *c, const struct counts *more, uint32_t profile_0)
+{
+	c->self += more->self;
+	c->total += more->total;
+	c->self_squares += more->self_squares;
+	note_lowest(&c->first_line, more->first_line);
+	note_lowest(&c->lowest_line, more->lowest_line);
+	c->profile = profile_0 + more->profile;
+	c->thread_id = more->thread_id;
+	c->main = more->main;
+}
+
+int report_merge(struct report *r, const struct report *other)
+{
+	uint32_t i, row;
+	int err;
+
+	for (i = 0; i < other->row_cnt; i++) {
+		err = merged_row(r, other, i, &row);
+		if (err)
+			return err;
+		merge_counts(&r->rows[row], &other->rows[i], r->profile_cnt);
+	}
+	if (buf_add(&r->labels, other->labels.data, other->labels.len))
+		return -ENOMEM;
+	r->profile_cnt += other->profile_cnt;
+	r->sample_cnt += other->sample_cnt;
+	r->squares += other->squares;
+	r->hides_native |= other->hides_native;
+	return 0;
+}
+
 uint64_t report_sample_cnt(const struct report *r)
 {
 	return r->sample_cnt;

@@ -28,6 +28,12 @@ void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
+/* Append what this thread logs to `held` instead, for log_print_held(); NULL: no longer. */
+struct buf;
+void log_hold(struct buf *held);
+/* Print what was held, and empty it. */
+void log_print_held(struct buf *held);
+
 /*
  * Copy s (len bytes, hostile) to out as printable UTF-8: control characters and
  * invalid UTF-8 become \xNN. Always terminates; returns out.

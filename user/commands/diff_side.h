@@ -15,6 +15,7 @@
 
 /* One of the two sides, A or B. */
 struct diff_side {
+	const struct diff_options *opts;
 	const char *path;
 	char title[DIFF_TITLE_BYTES];	/* the path; of two moments of a file, which one */
 	struct reader_args reader;
