@@ -161,6 +161,12 @@ static struct string_ref *label_at(const struct report *r, uint32_t i)
 	return (struct string_ref *)(void *)r->labels.data + i;
 }
 
+/* Is each row a function or a line? */
+static bool by_code(const struct report *r)
+{
+	return r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
+}
+
 /* Does each profile have a row? Rows of one container are joined at the end. */
 static bool by_profile(const struct report *r)
 {
@@ -396,16 +402,22 @@ int report_end(struct report *r)
 	return 0;
 }
 
-/* The row of another report's row. 0 or -ENOMEM. */
+/* The row for another report's row; one of a profile or a thread is a new one. 0 or -ENOMEM. */
 static int merged_row(struct report *r, const struct report *other, uint32_t theirs, uint32_t *row)
 {
 	const struct profile_tables *names = intern_tables(other->names);
 	struct frame key;
 	int err;
 
-	if (by_profile(r) || r->by == REPORT_BY_THREAD) {
+	if (!by_code(r)) {
 		*row = r->row_cnt;
-		return need_row(r, *row);
+		err = need_row(r, *row);
+		if (err)
+			return err;
+		r->rows[*row].profile = r->profile_cnt + other->rows[theirs].profile;
+		r->rows[*row].thread_id = other->rows[theirs].thread_id;
+		r->rows[*row].main = other->rows[theirs].main;
+		return 0;
 	}
 	key = names->frames[theirs];
 	err = intern_string(r->names, names->strings[key.file].data, names->strings[key.file].len,
@@ -418,16 +430,13 @@ static int merged_row(struct report *r, const struct report *other, uint32_t the
 	return err ? err : need_row(r, *row);
 }
 
-static void merge_counts(struct counts *c, const struct counts *more, uint32_t profile_0)
+static void merge_counts(struct counts *c, const struct counts *more)
 {
 	c->self += more->self;
 	c->total += more->total;
 	c->self_squares += more->self_squares;
 	note_lowest(&c->first_line, more->first_line);
 	note_lowest(&c->lowest_line, more->lowest_line);
-	c->profile = profile_0 + more->profile;
-	c->thread_id = more->thread_id;
-	c->main = more->main;
 }
 
 int report_merge(struct report *r, const struct report *other)
@@ -439,7 +448,7 @@ int report_merge(struct report *r, const struct report *other)
 		err = merged_row(r, other, i, &row);
 		if (err)
 			return err;
-		merge_counts(&r->rows[row], &other->rows[i], r->profile_cnt);
+		merge_counts(&r->rows[row], &other->rows[i]);
 	}
 	if (buf_add(&r->labels, other->labels.data, other->labels.len))
 		return -ENOMEM;
@@ -553,7 +562,7 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 {
 	static const struct string_ref none = { "", 0 };
 	const struct profile_tables *names = intern_tables(r->names);
-	bool named = r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
+	bool named = by_code(r);
 	uint32_t i;
 
 	free(r->sorted);
