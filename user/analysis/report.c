@@ -2,9 +2,9 @@
 /*
  * report.c - see report.h.
  *
- * Most samples repeat the stack before them, and others share its outer frames. Equal samples are only counted. A
- * frame gets its total when it is left: what was counted since it was entered. So a sample costs
- * one comparison, and something for each frame that was left or entered.
+ * Most samples repeat the stack before them, and others share its outer frames. Equal samples are
+ * only counted. A frame gets its total when it is left: what was counted since it was entered. So a
+ * sample costs one comparison, and something for each frame that was left or entered.
  * A row is a frame of our own intern table, in which the fields that do not distinguish rows
  * have no value; each frame id of a profile is translated once.
  */

@@ -10,7 +10,7 @@
 /* Threads beyond this are not started, however many CPUs there are: each has memory of its own. */
 #define IN_THREADS_MAX 8
 
-/* How many jobs can run at the same time: CPUs that this process may use, at most IN_THREADS_MAX. */
+/* How many jobs can run at the same time: the CPUs that we may use, at most IN_THREADS_MAX. */
 size_t in_threads_most(void);
 
 /*

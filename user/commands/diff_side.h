@@ -31,8 +31,8 @@ struct diff_side {
 };
 
 /*
- * Read both sides, at the same time. 0; -EIO: of one nothing could be read, and that was logged; -ENOMEM. The
- * caller calls diff_side_free() for each in any case.
+ * Read both sides, at the same time. 0; -EIO: of one nothing could be read, and that was logged;
+ * -ENOMEM. The caller calls diff_side_free() for each in any case.
  */
 int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts);
 void diff_side_free(struct diff_side *s);

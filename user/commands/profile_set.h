@@ -55,7 +55,7 @@ struct profile_set {
 	const struct sample_filter_options *filter;	/* NULL: everything; set it after opening */
 	struct sample_filter *running;	/* profile_set_run()'s, kept from profile to profile */
 	bool part;	/* profile_set_part() */
-	size_t skipped, visited;	/* profile_set_each(): profiles that the filter did not want; others */
+	size_t skipped, visited;	/* profile_set_each(): profiles, unwanted ones and others */
 };
 
 /* Whose losses the session has for it: session_json_losses()'s file. */
@@ -91,7 +91,7 @@ void profile_set_part(const struct profile_set *set, size_t first, size_t cnt,
 		      struct profile_set *part);
 int profile_set_join_part(struct profile_set *set, struct profile_set *part);
 void profile_set_free_part(struct profile_set *part);
-/* profile_set_each()'s end, after the last part: complains if the filter wanted no profile at all. */
+/* After the last part: complains if the filter wanted no profile at all. */
 void profile_set_end(struct profile_set *set);
 
 /*

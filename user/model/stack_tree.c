@@ -4,7 +4,9 @@
  *
  * An event costs only its new part: the part that its stack shares with the last stack of
  * the same thread is kept, and each other frame costs one access to a hash table. If the
- * stack and the state repeat, it is one addition.
+ * stack and the state repeat, it is one addition. Nodes are those of all processes; threads and
+ * shares are looked for only in their own process, so its tables are small and nearly all in the
+ * CPU's cache.
  */
 #include "model/stack_tree.h"
 
@@ -38,10 +40,10 @@ struct recent {
 	uint32_t nodes[EVENT_MAX_FRAMES];
 };
 
-/* Nodes that were found before: a small table is in the CPU's cache, the index of all nodes is not. */
+/* Nodes found before: a small table is in the CPU's cache, the index of all nodes is not. */
 #define KNOWN_NODES 32768
 
-/* What was found last at a node, and is mostly wanted again: its child, a share of it + 1; 0: none. */
+/* What was found last at a node, and is mostly wanted again: child, share + 1; 0: none. */
 struct last {
 	uint32_t child, share_1;
 };
