@@ -16,7 +16,8 @@
 #include "base/colour.h"
 
 static enum log_level log_level = LOG_NORMAL;
-static _Thread_local struct buf *log_held;	/* NULL: lines are printed at once */
+/* Where lines go, and where they go when that hold ends; NULL: they are printed at once. */
+static _Thread_local struct buf *log_held, *log_held_outside;
 
 void log_set_level(enum log_level level)
 {
@@ -43,12 +44,15 @@ static void log_line(const char *prefix, enum colour colour, const char *fmt, va
 
 void log_hold(struct buf *held)
 {
-	log_held = held;
+	struct buf *outside = log_held_outside;
+
+	log_held_outside = held ? log_held : NULL;
+	log_held = held ? held : outside;
 }
 
 void log_print_held(struct buf *held)
 {
-	if (held->len)
+	if (held->len && (!log_held || buf_add(log_held, held->data, held->len)))
 		fwrite(held->data, 1, held->len, stderr);
 	buf_free(held);
 }

@@ -202,6 +202,7 @@ static int read_side(struct diff_side *s, const struct diff_options *opts, size_
 struct both {
 	struct diff_side *sides;
 	const struct diff_options *opts;
+	struct buf logged[2];
 	int err[2];
 };
 
@@ -209,14 +210,21 @@ static void read_one(void *ctx, size_t i)
 {
 	struct both *b = ctx;
 
+	log_hold(&b->logged[i]);
 	b->err[i] = read_side(&b->sides[i], b->opts, i);
+	log_hold(NULL);
 }
 
 int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts)
 {
-	struct both b = { sides, opts, { 0 } };
+	struct both b = { .sides = sides, .opts = opts };
 
 	in_threads(2, read_one, &b);
+	log_print_held(&b.logged[0]);
+	/* As if B had not been read: of one file at two moments it would say the same again. */
+	if (!b.err[0])
+		log_print_held(&b.logged[1]);
+	buf_free(&b.logged[1]);
 	return b.err[0] ? b.err[0] : b.err[1];
 }
 

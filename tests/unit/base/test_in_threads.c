@@ -106,12 +106,32 @@ static void test_log_is_held(void **state)
 	}
 }
 
+/* A hold within another one: what it held goes to the outer one when it is printed. */
+static void test_hold_within_hold(void **state)
+{
+	static const char want[] = "tachbpf: error: before\ntachbpf: error: within\n";
+	struct buf outer = { 0 }, inner = { 0 };
+
+	log_hold(&outer);
+	log_error("before");
+	log_hold(&inner);
+	log_error("within");
+	log_hold(NULL);
+	log_print_held(&inner);
+	assert_int_equal(inner.len, 0);
+	log_hold(NULL);
+	assert_int_equal(outer.len, strlen(want));
+	assert_memory_equal(outer.data, want, outer.len);
+	buf_free(&outer);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_job_once),
 		cmocka_unit_test(test_one_cpu_needs_no_thread),
 		cmocka_unit_test(test_log_is_held),
+		cmocka_unit_test(test_hold_within_hold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
