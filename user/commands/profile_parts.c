@@ -81,7 +81,7 @@ static int find_parts(struct parts *p, const struct profile_set *set, const void
 	if (!sizes)
 		return -ENOMEM;
 	all = find_sizes(set, sizes);
-	if (all >= 2 * PROFILE_PART_BYTES)
+	if (all >= 2 * PROFILE_PART_BYTES && all / set->file_cnt >= PROFILE_PART_FILE_BYTES)
 		err = divide(p, set, whole, sizes, all);
 	free(sizes);
 	return err;

@@ -15,6 +15,9 @@
 
 /* A set is read in parts if two of at least so many bytes come out, and then in at most so many. */
 #define PROFILE_PART_BYTES (1u << 20)
+/* And if its files have so many bytes on average: to open small ones is most of their time, and no
+ * faster in several threads, which all change the one address space. */
+#define PROFILE_PART_FILE_BYTES (64u << 10)
 #define PROFILE_PARTS_MAX 16
 
 /* How a collection (of a whole set, or of a part) is filled and joined. */
