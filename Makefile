@@ -433,6 +433,14 @@ bench-start: $(O)/tachbpf ## how long a start takes, by phase, beside py-spy (ro
 bench-many: $(O)/tachbpf ## what tachbpf takes beside 2,000 idle Pythons (root; BENCHFLAGS="--pythons 2000,20000 --before OTHER_TACHBPF")
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_many.py $(BENCHFLAGS)
 
+.PHONY: bench-possible
+bench-possible: $(O)/tachbpf $(O)/tachbpf-elf ## what tachbpf takes for each possible CPU, on emulated machines of 2 and 128 (root)
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_possible.py $(BENCHFLAGS)
+
+.PHONY: bench-reads
+bench-reads: $(READ_COST) ## what a read of a target's memory costs at a tick, by its size and place (root)
+	$(READ_COST) $(READ_COST).bpf.o 1
+
 .PHONY: bench-dump
 bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_dump.py $(BENCHFLAGS)

@@ -93,9 +93,28 @@ static __always_inline void confirm_entry(struct scratch *s, struct code_cache_e
 	e->stamp = steady ? s->walk.window : stamp;
 }
 
-static __always_inline struct code_cache_entry *cache_entry(struct code_cache *cache, u64 code)
+static __always_inline struct code_cache_set *cache_set(struct code_cache *cache, u64 code)
 {
-	return &cache->entries[(code >> 4 ^ code >> 14) & (CODE_CACHE_SIZE - 1)];
+	return &cache->sets[code * 0x9e3779b97f4a7c15ULL >> 32 & (CODE_CACHE_SETS - 1)];
+}
+
+/* What is known of the code object at this address, of whatever process, is not valid any more. */
+static __always_inline void forget_code(struct code_cache *cache, u64 code)
+{
+	struct code_cache_set *set = cache_set(cache, code);
+
+	if (set->first.code == code)
+		set->first.stamp = 0;
+	else if (set->second.code == code)
+		set->second.stamp = 0;
+}
+
+/* The first place is for another code object: what is there moves, and what was behind it goes. */
+static __always_inline void make_room(struct code_cache_set *set, u32 process)
+{
+	if (set->second.code && set->second.process == process)
+		count(CNT_CACHE_EVICTED);
+	set->second = set->first;
 }
 
 /*
@@ -105,6 +124,7 @@ static __always_inline struct code_cache_entry *cache_entry(struct code_cache *c
  */
 __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 {
+	struct code_cache_set *set;
 	struct code_cache_entry *e;
 	struct code_cache *cache;
 	u32 zero = 0, version = 0, id, process;
@@ -147,14 +167,15 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (is_hidden)
 		id = CODE_ID_HIDDEN;
 	process = s->ident >> 32 ^ s->ident;
-	e = cache_entry(cache, code);
+	set = cache_set(cache, code);
+	e = set->second.code == code ? &set->second : &set->first;
 	was_here = e->code == code && e->process == process;
 	if (was_here && e->id == id && e->stamp) {
 		confirm_entry(s, e, stamp);
 		return id;
 	}
-	if (e->code && e->code != code && e->process == process)
-		count(CNT_CACHE_EVICTED);
+	if (e->code && e->code != code)
+		make_room(set, process);
 	*e = (struct code_cache_entry){
 		.code = code,
 		/* 0: the entry is not valid, so the next sample lists the code object */
@@ -176,7 +197,8 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
  */
 static __always_inline u32 code_id(struct code_cache *cache, u64 code, struct walk *w)
 {
-	const struct code_cache_entry *e = cache_entry(cache, code);
+	const struct code_cache_set *set = cache_set(cache, code);
+	const struct code_cache_entry *e = set->first.code == code ? &set->first : &set->second;
 
 	w->last_unread = 0;
 	if (e->code == code) {
@@ -322,7 +344,7 @@ static __always_inline u32 read_table(struct raw_code *rec, const struct py_layo
 static __always_inline void defer_code(struct code_cache *cache, const struct new_code *code)
 {
 	count(CNT_CODE_LOST);
-	cache_entry(cache, code->code)->stamp = 0;
+	forget_code(cache, code->code);
 }
 
 /* Send a RAW_CODE. rec: its memory, with the header filled in. */
@@ -363,7 +385,7 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 	 */
 	if ((!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) &&
 	    *sent != (code->hash ^ HALF_SENT)) {
-		cache_entry(cache, code->code)->stamp = 0;
+		forget_code(cache, code->code);
 		*sent = code->hash ^ HALF_SENT;
 	} else {
 		*sent = code->hash;

@@ -77,7 +77,7 @@
  * builds need most: 72 bytes and a pointer.
  */
 #define CODE_BYTES 88
-#define CODE_CACHE_SIZE 1024
+#define CODE_CACHE_SETS 512
 /* A code object's fingerprint, which is valid for a sample with this stamp: see code_id(). */
 struct code_cache_entry {
 	u64 code;
@@ -222,8 +222,16 @@ struct scratch {
 	struct raw_sample sample;
 };
 
+/*
+ * A code object has two places, the first for what was read last: with one, a tenth of a deep
+ * stack's code objects would evict each other at every sample.
+ */
+struct code_cache_set {
+	struct code_cache_entry first, second;
+};
+
 struct code_cache {
-	struct code_cache_entry entries[CODE_CACHE_SIZE];
+	struct code_cache_set sets[CODE_CACHE_SETS];
 };
 
 struct {

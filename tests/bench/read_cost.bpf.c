@@ -19,7 +19,7 @@ struct {
 /* A chase: each read says where the next one is, so none begins before the one before it ended. */
 static __always_inline void chase(struct read_state *s, enum read_kind kind)
 {
-	__u64 at = s->next[kind];
+	__u64 begin = bpf_ktime_get_ns(), at = s->next[kind];
 	int i;
 
 	for (i = 0; i < READS; i++) {
@@ -29,26 +29,51 @@ static __always_inline void chase(struct read_state *s, enum read_kind kind)
 		}
 	}
 	s->next[kind] = at;
+	s->ns[s->runs & (RUNS_MAX - 1)][kind] = bpf_ktime_get_ns() - begin;
+}
+
+/*
+ * The same with more bytes a read. ahead: before the next object is read, a word of it is, as a
+ * prefetch would.
+ */
+static __always_inline void chase_bytes(struct read_state *s, enum read_kind kind, __u32 bytes,
+					bool ahead)
+{
+	__u64 begin = bpf_ktime_get_ns(), at = s->next[kind], word;
+	int i;
+
+	for (i = 0; i < READS; i++) {
+		if (bpf_probe_read_user(s->bytes, bytes, (void *)at)) {
+			s->failed++;
+			return;
+		}
+		at = *(__u64 *)s->bytes;
+		if (ahead)
+			bpf_probe_read_user(&word, sizeof(word), (void *)at);
+	}
+	s->next[kind] = at;
+	s->ns[s->runs & (RUNS_MAX - 1)][kind] = bpf_ktime_get_ns() - begin;
 }
 
 SEC("perf_event")
 int time_reads(void *ctx)
 {
-	__u32 zero = 0, run;
-	struct read_state *s = bpf_map_lookup_elem(&state, &zero);
-	__u64 begin, between;
+	struct read_state *s;
+	__u32 zero = 0;
 
-	if (!s)
+	s = bpf_map_lookup_elem(&state, &zero);
+	if (!s || s->runs >= RUNS_MAX)
 		return 0;
-	run = s->runs;
-	if (run >= RUNS_MAX)
-		return 0;
-	begin = bpf_ktime_get_ns();
 	chase(s, READ_COLD);
-	between = bpf_ktime_get_ns();
 	chase(s, READ_WARM);
-	s->ns[run][READ_WARM] = bpf_ktime_get_ns() - between;
-	s->ns[run][READ_COLD] = between - begin;
-	s->runs = run + 1;
+	chase_bytes(s, READ_WARM_8, 8, false);
+	chase_bytes(s, READ_WARM_64, 64, false);
+	chase_bytes(s, READ_WARM_128, 128, false);
+	chase_bytes(s, READ_WARM_352, 352, false);
+	chase_bytes(s, READ_WARM_2048, 2048, false);
+	chase_bytes(s, READ_OBJECTS, OBJECT_BYTES, false);
+	chase_bytes(s, READ_OBJECTS_WORD, 8, false);
+	chase_bytes(s, READ_OBJECTS_AHEAD, OBJECT_BYTES, true);
+	s->runs++;
 	return 0;
 }

@@ -3,8 +3,9 @@
  * read_cost.c - what a read of a process' memory takes in a BPF program at a tick: cold and warm.
  *
  * read_cost OBJECT CPU: a child process spins on that CPU; read_cost.bpf.c, attached to a clock of
- * it, chases pointers through its memory. Prints one line of JSON: ns a read, of RUNS_MAX runs of
- * READS reads the fastest and the median. Other times of the same machine are divided by it.
+ * it, chases pointers through its memory. Prints JSON, a line for each kind of read: ns a read, the
+ * fastest and the median of RUNS_MAX runs of READS reads. Other times of the same machine are divided
+ * by "warm".
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -43,24 +44,23 @@ static uint64_t next_random(void)
 	return random_state;
 }
 
-/* One circle through all lines in random order: each holds the address of the next (Sattolo). */
-static void link_lines(uint64_t *memory)
+/* One circle through cnt places in random order: each holds the address of the next (Sattolo). */
+static void link_places(uint64_t *memory, uint32_t cnt, size_t words)
 {
-	uint32_t *order = malloc(LINES * sizeof(*order)), i, j, swap;
+	uint32_t *order = malloc(cnt * sizeof(*order)), i, j, swap;
 
 	if (!order)
 		exit(1);
-	for (i = 0; i < LINES; i++)
+	for (i = 0; i < cnt; i++)
 		order[i] = i;
-	for (i = LINES - 1; i > 0; i--) {
+	for (i = cnt - 1; i > 0; i--) {
 		j = next_random() % i;
 		swap = order[i];
 		order[i] = order[j];
 		order[j] = swap;
 	}
-	for (i = 0; i < LINES; i++)
-		memory[(size_t)order[i] * LINE_WORDS] =
-			(uintptr_t)&memory[(size_t)order[(i + 1) % LINES] * LINE_WORDS];
+	for (i = 0; i < cnt; i++)
+		memory[order[i] * words] = (uintptr_t)&memory[order[(i + 1) % cnt] * words];
 	free(order);
 }
 
@@ -72,7 +72,7 @@ static uint64_t *cold_memory(void)
 	if (memory == MAP_FAILED)
 		return NULL;
 	madvise(memory, COLD_BYTES, MADV_NOHUGEPAGE);	/* as the heap of a Python */
-	link_lines(memory);
+	link_places(memory, LINES, LINE_WORDS);
 	return memory;
 }
 
@@ -111,7 +111,20 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static void print_kind(const struct read_state *s, enum read_kind kind, const char *name)
+static const char *const names[READ_KINDS] = {
+	[READ_WARM] = "warm",
+	[READ_COLD] = "cold",
+	[READ_WARM_8] = "warm_8",
+	[READ_WARM_64] = "warm_64",
+	[READ_WARM_128] = "warm_128",
+	[READ_WARM_352] = "warm_352",
+	[READ_WARM_2048] = "warm_2048",
+	[READ_OBJECTS] = "objects",
+	[READ_OBJECTS_WORD] = "objects_word",
+	[READ_OBJECTS_AHEAD] = "objects_ahead",
+};
+
+static void print_kind(const struct read_state *s, enum read_kind kind, const char *before)
 {
 	static double ns[RUNS_MAX];
 	unsigned int i;
@@ -119,7 +132,8 @@ static void print_kind(const struct read_state *s, enum read_kind kind, const ch
 	for (i = 0; i < s->runs; i++)
 		ns[i] = (double)s->ns[i][kind] / READS;
 	qsort(ns, s->runs, sizeof(ns[0]), by_size);
-	printf("\"%s\": {\"least\": %.2f, \"median\": %.2f}", name, ns[0], ns[s->runs / 2]);
+	printf("%s\"%s\": {\"least\": %.2f, \"median\": %.2f}", before, names[kind], ns[0],
+	       ns[s->runs / 2]);
 }
 
 /* Until all runs are noted; the child gets no CPU for ever if that takes longer than PATIENCE_S. */
@@ -163,18 +177,22 @@ static int measure(struct bpf_object *obj, pid_t pid, struct read_state *s)
 int main(int argc, char **argv)
 {
 	static struct read_state s;
-	static uint64_t warm[LINE_WORDS] __attribute__((aligned(64)));
+	static uint64_t warm[READ_LARGEST / 8] __attribute__((aligned(64)));
+	static uint64_t objects[OBJECTS * OBJECT_APART / 8];
 	struct bpf_object *obj;
 	uint64_t *cold = cold_memory();
 	pid_t child;
-	int err;
+	int err, i;
 
 	if (argc != 3 || !cold) {
 		fprintf(stderr, "usage: read_cost OBJECT CPU\n");
 		return 2;
 	}
+	memset(warm, 1, sizeof(warm));	/* so that its pages are there */
 	warm[0] = (uintptr_t)warm;
-	s.next[READ_WARM] = (uintptr_t)warm;
+	link_places(objects, OBJECTS, OBJECT_APART / 8);
+	for (i = 0; i < READ_KINDS; i++)
+		s.next[i] = i < READ_OBJECTS ? (uintptr_t)warm : (uintptr_t)objects;
 	s.next[READ_COLD] = (uintptr_t)cold;
 	child = fork();
 	if (!child)
@@ -187,10 +205,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "read_cost: %s\n", strerror(-err));
 		return 1;
 	}
-	printf("{");
-	print_kind(&s, READ_WARM, "warm");
-	printf(", ");
-	print_kind(&s, READ_COLD, "cold");
+	for (i = 0; i < READ_KINDS; i++)
+		print_kind(&s, i, i ? ",\n " : "{");
 	printf("}\n");
 	bpf_object__close(obj);
 	return 0;

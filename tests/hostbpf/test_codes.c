@@ -24,6 +24,24 @@ static void replace_code(u32 code, u32 line)
 	host_mem_put32(code_addr(code) + w.img.layout.co_firstlineno, line);
 }
 
+/* Where the cache of a CPU has the code object: as cache_set(). */
+static u64 set_of(u32 code)
+{
+	return code_addr(code) * 0x9e3779b97f4a7c15ULL >> 32 & 511;
+}
+
+/* Make code objects until some others have the set of the first one; their numbers. */
+static void make_same_set(u32 *codes, u32 cnt)
+{
+	u32 found = 0, code;
+
+	while (found < cnt) {
+		code = world_code(&w);
+		if (set_of(code) == set_of(0))
+			codes[found++] = code;
+	}
+}
+
 static int code_records(void)
 {
 	int i = 0, n = 0;
@@ -138,6 +156,34 @@ static void test_epochs_apart(void **state)
 	w.want[1].id = world_code_identity(&w, 1);
 	world_expect(&w, 3, 0);
 	assert_int_equal(code_records(), 3);	/* nothing was sent of the other process */
+}
+
+/*
+ * Two code objects in one set of the cache do not evict each other. The third one evicts the one that
+ * was read longest ago; each has its own names, whatever is read again.
+ */
+static void test_two_places(void **state)
+{
+	u32 codes[3];
+	u64 reads;
+	int i;
+
+	world_init(&w, 14);
+	make_same_set(codes, 3);
+	for (i = 0; i < 2; i++)
+		world_push(&w, OWNER_THREAD, codes[i], 2 * i);
+	world_expect(&w, 2, 0);
+	world_expect(&w, 2, 0);
+	reads = host.reads;
+	world_expect(&w, 2, 0);
+	assert_int_equal(host.reads, reads);	/* of this sample: no code object */
+	assert_int_equal(host_counter(CNT_CACHE_EVICTED), 0);
+	world_push(&w, OWNER_THREAD, codes[2], 4);
+	for (i = 0; i < 3; i++)
+		world_expect(&w, 3, 0);
+	assert_true(host_counter(CNT_CACHE_EVICTED) > 0);
+	assert_true(host.reads > reads);
+	assert_int_equal(code_records(), 0);	/* all were sent before */
 }
 
 static void test_unverified(void **state)
@@ -480,6 +526,7 @@ int main(void)
 		cmocka_unit_test(test_no_epoch),
 		cmocka_unit_test(test_shared_epoch),
 		cmocka_unit_test(test_epochs_apart),
+		cmocka_unit_test(test_two_places),
 		cmocka_unit_test(test_unverified),
 		cmocka_unit_test(test_deferred),
 		cmocka_unit_test(test_names_after_the_limit),

@@ -50,7 +50,7 @@ def job_cpio(files):
 
 
 def command(arch, boot, image, initrd, disk, cpus):
-    return ["setpriv", "--pdeathsig", "KILL", *arch.qemu, "-smp", str(cpus), "-m", "1024", "-nodefaults", "-no-user-config",
+    return ["setpriv", "--pdeathsig", "KILL", *arch.qemu, "-smp", cpus, "-m", "1024", "-nodefaults", "-no-user-config",
             "-display", "none", "-serial", "stdio", "-no-reboot",
             "-kernel", str(boot.vmlinuz), "-initrd", str(initrd),
             "-append", f"console={arch.console} quiet loglevel=4 panic=-1 oops=panic "
@@ -89,8 +89,8 @@ def run_once(argv, console):
     return False
 
 
-def run(arch, boot, image, job):
-    """A Guest, having powered off or been stopped."""
+def run(arch, boot, image, job, cpus="2"):
+    """A Guest, having powered off or been stopped. cpus: as of qemu's -smp."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tachbpf-guest-") as scratch:
         initrd, disk, console = (os.path.join(scratch, n) for n in ("initrd", "out", "console"))
@@ -99,7 +99,8 @@ def run(arch, boot, image, job):
         for n in range(1, BOOTS + 1):
             with open(disk, "wb") as f:
                 f.truncate(OUTPUT_BYTES)
-            argv = command(arch, boot, image, initrd, disk, 1 if n == BOOTS else 2)
+            argv = command(arch, boot, image, initrd, disk,
+                           "1" if n == BOOTS and cpus == "2" else cpus)
             timed_out = run_once(argv, console)
             text = Path(console).read_text(errors="replace")
             guest = Guest(text, untar(disk), time.monotonic() - start, timed_out, n)

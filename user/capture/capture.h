@@ -29,8 +29,8 @@ struct capture_args {
 	pid_t first;			/* the process that will be added first: its files are read
 					 * while the BPF programs are loaded; 0: not known */
 	bool children;			/* the user wants the children of selected processes */
-	bool reads_begin;		/* the observer reads what lives of a process that begins: it is
-					 * told at once. Otherwise within batch_ms */
+	bool reads_begin;		/* the observer reads what lives of a process that begins: it
+					 * hears of it at once, otherwise within batch_ms */
 	bool gc;			/* stacks get <GC> frames */
 	bool opcodes;			/* frames get the opcode of their instruction */
 	bool native_threads;		/* ticks in threads without a Python stack are events, too */

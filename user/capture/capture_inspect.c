@@ -37,7 +37,7 @@ struct finding {
 	struct discovered found;
 };
 
-/* The interpreter of an executable is told to the cache again after this time. */
+/* The cache gets what an executable runs again after this time. */
 #define SEEN_AGAIN_NS 10000000000ull
 
 /* process_args.entry */
@@ -190,7 +190,7 @@ static void inspect_again_soon(struct tracked *t)
 }
 
 /*
- * Tell the cache what the executable runs. Thousands of processes may run the same one, and each
+ * Give the cache what the executable runs. Thousands of processes may run the same one, and each
  * time its file is opened; so not again within SEEN_AGAIN_NS.
  */
 static void say_seen(struct capture *s, const struct finding *f)

@@ -91,7 +91,7 @@ def workers(python, count):
 
 def test_more_processes_than_descriptors(python, out, oracle):
     # what the profiler opens at its start, and eight descriptors more than it keeps free
-    limit = 67 + 2 * online_cpus()
+    limit = 68 + 2 * online_cpus()
     with workers(python, 40) as started:
         with Recording(["-p", ",".join(str(p.pid) for p in started), "-r", "999", "--json",
                         "-o", out / "all"],

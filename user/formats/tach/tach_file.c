@@ -5,12 +5,6 @@
  * Owns the order in which parts are written, the checksum, and the list of offsets where
  * the file can be cut. After a write error the file is cut back to a flush that succeeded
  * and finished there, so that a full disk only costs the newest samples.
- *
- * A file of a live recording has room for its tail behind the samples, from the first flush on:
- * fallocate() beyond the end of the file, before the samples are written. tmpfs counts these
- * pages, ext4, XFS and btrfs these blocks as used, so that writing there needs no more room
- * (btrfs does not copy what is written there for the first time). Where the file system cannot
- * do that, the file is cut further back until the tail fits.
  */
 #include "formats/tach/tach_file.h"
 
@@ -25,18 +19,8 @@
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
+#include "formats/tach/tach_room.h"
 #include "formats/tach/tach_tail.h"
-
-/*
- * Room for the tail beyond the tables' own bytes. A frame that got its name later
- * (intern_name_later()) may have become longer than when it was counted.
- */
-#define TAIL_EXTRA_BYTES (TACH_STAT_BYTES + TACH_FOOTER_BYTES + 1024)
-
-struct tach_mark *tach_file_mark(const struct tach_file *f)
-{
-	return (struct tach_mark *)(void *)(f->marks.data + f->marks.len) - 1;
-}
 
 int tach_file_init(struct tach_file *f, const struct sink_args *args)
 {
@@ -140,43 +124,6 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 	return err;
 }
 
-/*
- * Count what is new in the tables. A first line that is not known takes a byte, unless none is
- * known. 0 or -ENOMEM.
- */
-static int count_tables(struct tach_file *f)
-{
-	struct buf b = { 0 };
-	int err = tach_tail_strings(&b, f->tables, f->string_cnt);
-
-	if (!err)
-		err = tach_tail_frames(&b, f->layout, f->tables, f->frame_cnt);
-	if (!err)
-		err = tach_tail_first_lines(&b, f->tables, f->frame_cnt);
-	if (!err) {
-		f->tables_len += b.len + (f->tables->frame_cnt - f->frame_cnt);
-		f->string_cnt = f->tables->string_cnt;
-		f->frame_cnt = f->tables->frame_cnt;
-	}
-	buf_free(&b);
-	return err;
-}
-
-int tach_file_reserve(struct tach_file *f, uint64_t off, uint64_t len)
-{
-	int err = f->reserve ? count_tables(f) : 0;
-
-	if (err || !f->reserve)
-		return err;
-	if (!fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)off,
-		       (off_t)(len + f->tables_len + TAIL_EXTRA_BYTES)))
-		return f->journal ? tach_journal_reserve(f->journal, f->tables_len) : 0;
-	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
-		return -errno;
-	f->reserve = false;	/* this file system cannot do it */
-	return 0;
-}
-
 /* The file is finished and ends at `end`: give back what was reserved behind, or was there before. */
 static void release(const struct tach_file *f, uint64_t end)
 {
@@ -211,7 +158,7 @@ static int append(struct tach_file *f, const void *data, size_t len, uint64_t sa
 	if (!err && f->compressor)
 		err = compressor_run(f->compressor, data, len, &data, &len);
 	if (!err)
-		err = tach_file_reserve(f, mark.off, len);
+		err = tach_room_reserve(f, mark.off, len);
 	if (!err)
 		err = pwrite_all(f->fd, data, len, mark.off);
 	if (err)

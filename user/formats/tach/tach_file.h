@@ -40,10 +40,16 @@ struct tach_file {
 	int (*ready)(void *ctx, int *fd, int *journal_fd);	/* see sink_args */
 	void *ready_ctx;
 	bool live;
-	bool reserve;			/* keep room for the tail; see tach_file.c */
+	bool reserve;			/* keep room for the tail; see tach_room.c */
 	uint32_t string_cnt, frame_cnt;	/* how many of the tables are in tables_len */
 	uint64_t tables_len;		/* encoded, in bytes */
 };
+
+/* The last mark: where the samples end. */
+static inline struct tach_mark *tach_file_mark(const struct tach_file *f)
+{
+	return (struct tach_mark *)(void *)(f->marks.data + f->marks.len) - 1;
+}
 
 /* Writes nothing yet. 0 or -ENOMEM. */
 int tach_file_init(struct tach_file *f, const struct sink_args *args);
@@ -63,14 +69,6 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
  */
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt);
-
-/* For tach_join.c: the last mark; it is where the samples end. */
-struct tach_mark *tach_file_mark(const struct tach_file *f);
-/*
- * For tach_join.c: make sure that so many bytes of samples at off, the tail, and the samples' entry in the
- * journal have room. 0 or -errno.
- */
-int tach_file_reserve(struct tach_file *f, uint64_t off, uint64_t len);
 
 /* About how many bytes of disk the file and its journal take, with the tail. */
 uint64_t tach_file_bytes(const struct tach_file *f);

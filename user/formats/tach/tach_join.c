@@ -2,8 +2,8 @@
 /*
  * tach_join.c - see tach_join.h.
  *
- * Owns the order of writes. The new frame is first written behind the old ones, then the journal says where it
- * is and where it belongs, and then it is written there:
+ * Owns the order of writes. The new frame is first written behind the old ones, then the journal
+ * says where it is and where it belongs, and then it is written there:
  *
  *     | older samples | old frames | new frame |       killed here: the old frames count
  *     | older samples | new fr|ames | new frame |      killed here: recover takes the copy behind
@@ -21,6 +21,7 @@
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_file.h"
 #include "formats/tach/tach_journal.h"
+#include "formats/tach/tach_room.h"
 
 static struct tach_mark *first_mark(const struct tach_file *f)
 {
@@ -62,7 +63,7 @@ static XXH3_state_t *state_with(const struct tach_file *f, const void *data, siz
 	return h;
 }
 
-/* The old frames as they are in the file. false: they are not what was written there, or cannot be read. */
+/* The old frames as they are in the file. false: unreadable, or not what was written there. */
 static bool read_back(const struct tach_file *f, struct buf *old)
 {
 	uint64_t at = first_mark(f)->off, len = tach_file_mark(f)->off - at;
@@ -104,11 +105,11 @@ static void drop_marks(struct tach_file *f)
 	XXH3_copyState(f->hash, f->join.hash);
 }
 
-/* Write the new frame behind the old ones, and tell the journal. 0 or -errno: nothing has changed. */
+/* Write the new frame behind the old ones, and then to the journal. 0 or -errno: nothing has changed. */
 static int prepare(struct tach_file *f, const void *data, size_t len, const XXH3_state_t *h)
 {
 	uint64_t from = tach_file_mark(f)->off;
-	int err = tach_file_reserve(f, from, len);
+	int err = tach_room_reserve(f, from, len);
 
 	if (!err)
 		err = pwrite_all(f->fd, data, len, from);

@@ -2,10 +2,10 @@
 /*
  * tach_join.h - makes one zstd frame of the small ones at the end of a file that is being written.
  *
- * A recording writes what it has once a second, each time a frame that knows nothing of those before: such a
- * file would be up to twice as large as CPython's. So from time to time, and at the end, the small
- * ones become one. They are replaced in the file, and the journal is told before, so that a recording which is
- * killed at any moment loses nothing that was flushed.
+ * A recording writes what it has once a second, each time a frame that knows nothing of those before.
+ * With only these frames a file is up to twice as large as CPython's. So from time to time, and at
+ * the end, the small ones become one. They are replaced in the file, after the journal says so: a
+ * recording which is killed at any moment loses nothing that was flushed.
  */
 #ifndef TACHBPF_TACH_JOIN_H
 #define TACHBPF_TACH_JOIN_H
@@ -32,8 +32,9 @@ int tach_join_init(struct tach_file *f);
 void tach_join_free(struct tach_file *f);
 
 /*
- * Join what there is. Nothing happens if that makes nothing smaller, has no room, or what is in the file is not
- * what was written. 0, or -errno: the samples since the last join are lost, and the marks end before them.
+ * Join what there is. Nothing happens if that makes nothing smaller, has no room, or what is in the
+ * file is not what was written. 0, or -errno: the samples since the last join are lost, and the marks
+ * end before them.
  */
 int tach_join(struct tach_file *f);
 

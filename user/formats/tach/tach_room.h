@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* tach_room.h - keeps room for the tail of a TACH file that is being written. */
+#ifndef TACHBPF_TACH_ROOM_H
+#define TACHBPF_TACH_ROOM_H
+
+#include <stdint.h>
+
+struct tach_file;
+
+/*
+ * Make sure that so many bytes of samples at off, the tail, and the samples' entry in the journal
+ * have room. 0 or -errno.
+ */
+int tach_room_reserve(struct tach_file *f, uint64_t off, uint64_t len);
+
+#endif
