@@ -2,9 +2,9 @@
 /*
  * report.c - see report.h.
  *
- * Most samples repeat the stack before them, and others share its outer frames. Equal samples are only counted. A
- * frame gets its total when it is left: what was counted since it was entered. So a sample costs
- * one comparison, and something for each frame that was left or entered.
+ * Most samples repeat the stack before them, and others share its outer frames. Equal samples are
+ * only counted. A frame gets its total when it is left: what was counted since it was entered. So a
+ * sample costs one comparison, and something for each frame that was left or entered.
  * A row is a frame of our own intern table, in which the fields that do not distinguish rows
  * have no value; each frame id of a profile is translated once.
  */
@@ -159,6 +159,12 @@ static int need_row(struct report *r, uint32_t row)
 static struct string_ref *label_at(const struct report *r, uint32_t i)
 {
 	return (struct string_ref *)(void *)r->labels.data + i;
+}
+
+/* Is each row a function or a line? */
+static bool by_code(const struct report *r)
+{
+	return r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
 }
 
 /* Does each profile have a row? Rows of one container are joined at the end. */
@@ -396,6 +402,63 @@ int report_end(struct report *r)
 	return 0;
 }
 
+/* The row for another report's row; one of a profile or a thread is a new one. 0 or -ENOMEM. */
+static int merged_row(struct report *r, const struct report *other, uint32_t theirs, uint32_t *row)
+{
+	const struct profile_tables *names = intern_tables(other->names);
+	struct frame key;
+	int err;
+
+	if (!by_code(r)) {
+		*row = r->row_cnt;
+		err = need_row(r, *row);
+		if (err)
+			return err;
+		r->rows[*row].profile = r->profile_cnt + other->rows[theirs].profile;
+		r->rows[*row].thread_id = other->rows[theirs].thread_id;
+		r->rows[*row].main = other->rows[theirs].main;
+		return 0;
+	}
+	key = names->frames[theirs];
+	err = intern_string(r->names, names->strings[key.file].data, names->strings[key.file].len,
+			    &key.file);
+	if (!err)
+		err = intern_string(r->names, names->strings[key.func].data,
+				    names->strings[key.func].len, &key.func);
+	if (!err)
+		err = intern_frame(r->names, &key, row);
+	return err ? err : need_row(r, *row);
+}
+
+static void merge_counts(struct counts *c, const struct counts *more)
+{
+	c->self += more->self;
+	c->total += more->total;
+	c->self_squares += more->self_squares;
+	note_lowest(&c->first_line, more->first_line);
+	note_lowest(&c->lowest_line, more->lowest_line);
+}
+
+int report_merge(struct report *r, const struct report *other)
+{
+	uint32_t i, row;
+	int err;
+
+	for (i = 0; i < other->row_cnt; i++) {
+		err = merged_row(r, other, i, &row);
+		if (err)
+			return err;
+		merge_counts(&r->rows[row], &other->rows[i]);
+	}
+	if (buf_add(&r->labels, other->labels.data, other->labels.len))
+		return -ENOMEM;
+	r->profile_cnt += other->profile_cnt;
+	r->sample_cnt += other->sample_cnt;
+	r->squares += other->squares;
+	r->hides_native |= other->hides_native;
+	return 0;
+}
+
 uint64_t report_sample_cnt(const struct report *r)
 {
 	return r->sample_cnt;
@@ -499,7 +562,7 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 {
 	static const struct string_ref none = { "", 0 };
 	const struct profile_tables *names = intern_tables(r->names);
-	bool named = r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
+	bool named = by_code(r);
 	uint32_t i;
 
 	free(r->sorted);

@@ -68,6 +68,12 @@ int report_event(void *ctx, const struct event *ev);
 /* End the profile. */
 int report_end(struct report *r);
 
+/*
+ * Add all of another report of the same kind and settings, whose last profile has ended: as if its
+ * events had come after those so far. Its labels must stay valid as ours. 0 or -ENOMEM.
+ */
+int report_merge(struct report *r, const struct report *other);
+
 /* Weight of all samples, including those without a frame. */
 uint64_t report_sample_cnt(const struct report *r);
 /* Have they functions in machine code that have no rows, because nobody asked for them? */

@@ -16,6 +16,8 @@
 #include "base/colour.h"
 
 static enum log_level log_level = LOG_NORMAL;
+/* Where lines go, and where they go when that hold ends; NULL: they are printed at once. */
+static _Thread_local struct buf *log_held, *log_held_outside;
 
 void log_set_level(enum log_level level)
 {
@@ -29,12 +31,30 @@ enum log_level log_get_level(void)
 
 static void log_line(const char *prefix, enum colour colour, const char *fmt, va_list ap)
 {
-	char line[1024];
+	char line[1024], whole[1024 + 64];
+	int len;
 
 	/* One write per line, so that lines of several processes do not mix. */
 	vsnprintf(line, sizeof(line), fmt, ap);
-	fprintf(stderr, "tachbpf: %s%s%s%s\n", colour_on(stderr, colour), prefix,
-		colour == COLOUR_NONE ? "" : colour_off(stderr), line);
+	len = snprintf(whole, sizeof(whole), "tachbpf: %s%s%s%s\n", colour_on(stderr, colour), prefix,
+		       colour == COLOUR_NONE ? "" : colour_off(stderr), line);
+	if (!log_held || buf_add(log_held, whole, (size_t)len))
+		fputs(whole, stderr);
+}
+
+void log_hold(struct buf *held)
+{
+	struct buf *outside = log_held_outside;
+
+	log_held_outside = held ? log_held : NULL;
+	log_held = held ? held : outside;
+}
+
+void log_print_held(struct buf *held)
+{
+	if (held->len && (!log_held || buf_add(log_held, held->data, held->len)))
+		fwrite(held->data, 1, held->len, stderr);
+	buf_free(held);
 }
 
 #define DEFINE_LOG(name, threshold, prefix, colour)                                                \

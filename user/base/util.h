@@ -29,6 +29,15 @@ void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
+ * Append what this thread logs to `held` instead, for log_print_held(); NULL: no longer. A hold may
+ * be within one other: then NULL goes back to that one.
+ */
+struct buf;
+void log_hold(struct buf *held);
+/* Print what was held, or append it to what this thread holds, and empty it. */
+void log_print_held(struct buf *held);
+
+/*
  * Copy s (len bytes, hostile) to out as printable UTF-8: control characters and
  * invalid UTF-8 become \xNN. Always terminates; returns out.
  */

@@ -3,11 +3,13 @@
 #include "commands/diff_side.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/in_threads.h"
 #include "base/util.h"
+#include "commands/profile_parts.h"
 #include "formats/readers.h"
 #include "model/profile_names.h"
 
@@ -101,70 +103,134 @@ static void set_side(struct diff_side *s, const struct diff_options *opts, size_
 		set_moment(s, opts, i);
 }
 
+/* 0 or -ENOMEM. */
+static int begin(struct diff_side *s)
+{
+	if (s->opts->format)
+		s->graph = flamegraph_new();
+	else
+		s->report = report_new(REPORT_BY_FUNCTION);
+	if (s->report && s->opts->native)
+		report_show_native(s->report);
+	if (s->report && s->opts->detail)
+		report_show_detail(s->report);
+	return s->report || s->graph ? 0 : -ENOMEM;
+}
+
+static void free_all_but_set(struct diff_side *s)
+{
+	report_free(s->report);
+	flamegraph_free(s->graph);
+}
+
+/* ---- a part of the files: profile_parts.h ---- */
+
+static void part_free(void *part)
+{
+	free_all_but_set(part);
+	free(part);
+}
+
+static void *part_new(const void *whole)
+{
+	const struct diff_side *s = whole;
+	struct diff_side *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return NULL;
+	part->opts = s->opts;
+	part->moment = s->moment;
+	if (!begin(part))
+		return part;
+	free(part);
+	return NULL;
+}
+
+static struct profile_set *part_set(void *part)
+{
+	return &((struct diff_side *)part)->set;
+}
+
+static int part_read(void *part)
+{
+	return profile_set_each(part_set(part), add_profile, part);
+}
+
+static bool part_fits(const void *first, const void *part)
+{
+	const struct diff_side *a = first, *b = part;
+
+	return a->profile_cnt && b->profile_cnt && a->unit == b->unit;
+}
+
+static int part_join(void *whole, void *from)
+{
+	struct diff_side *s = whole, *part = from;
+
+	s->unit = part->unit;
+	s->modes |= part->modes;
+	s->longest_s = part->longest_s > s->longest_s ? part->longest_s : s->longest_s;
+	s->profile_cnt += part->profile_cnt;
+	return report_merge(s->report, part->report);
+}
+
+static const struct profile_parts_ops parts = {
+	.new = part_new, .set = part_set, .read = part_read, .fits = part_fits, .join = part_join,
+	.free = part_free,
+};
+
 static int read_side(struct diff_side *s, const struct diff_options *opts, size_t i)
 {
 	char *path;
 	int err;
 
+	s->opts = opts;
 	set_side(s, opts, i);
 	path = (char *)s->path;
 	err = profile_set_open(&s->set, &path, 1, &s->reader);
 	if (err)
 		return -EIO;
 	s->set.filter = &s->filter;
-	if (opts->format)
-		s->graph = flamegraph_new();
-	else
-		s->report = report_new(REPORT_BY_FUNCTION);
-	if (s->report && opts->native)
-		report_show_native(s->report);
-	if (s->report && opts->detail)
-		report_show_detail(s->report);
-	if (!s->report && !s->graph)
-		return -ENOMEM;
-	err = profile_set_each(&s->set, add_profile, s);
+	err = begin(s);
+	if (!err)
+		err = s->report ? profile_parts_read(&s->set, &parts, s) : 1;
+	if (err > 0)
+		err = profile_set_each(&s->set, add_profile, s);
 	return err || s->profile_cnt ? err : -EIO;
 }
 
-struct side_job {
-	struct diff_side *side;
+struct both {
+	struct diff_side *sides;
 	const struct diff_options *opts;
-	int err;
+	struct buf logged[2];
+	int err[2];
 };
 
-static void *read_first(void *ctx)
+static void read_one(void *ctx, size_t i)
 {
-	struct side_job *job = ctx;
+	struct both *b = ctx;
 
-	job->err = read_side(job->side, job->opts, 0);
-	return NULL;
-}
-
-static int read_one_by_one(struct diff_side sides[2], const struct diff_options *opts)
-{
-	int err = read_side(&sides[0], opts, 0);
-
-	return err ? err : read_side(&sides[1], opts, 1);
+	log_hold(&b->logged[i]);
+	b->err[i] = read_side(&b->sides[i], b->opts, i);
+	log_hold(NULL);
 }
 
 int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts)
 {
-	struct side_job first = { &sides[0], opts, 0 };
-	pthread_t thread;
-	int err;
+	struct both b = { .sides = sides, .opts = opts };
 
-	/* What is wrong with one file is said once. */
-	if (opts->input.path_cnt == 1 || pthread_create(&thread, NULL, read_first, &first))
-		return read_one_by_one(sides, opts);
-	err = read_side(&sides[1], opts, 1);
-	pthread_join(thread, NULL);
-	return first.err ? first.err : err;
+	in_threads(2, read_one, &b);
+	log_print_held(&b.logged[0]);
+	/* As if B had not been read: of one file at two moments it would say the same again. */
+	if (!b.err[0])
+		log_print_held(&b.logged[1]);
+	buf_free(&b.logged[1]);
+	return b.err[0] ? b.err[0] : b.err[1];
 }
 
 void diff_side_free(struct diff_side *s)
 {
-	report_free(s->report);
-	flamegraph_free(s->graph);
+	free_all_but_set(s);
 	profile_set_free(&s->set);
 }
 

@@ -15,6 +15,7 @@
 
 /* One of the two sides, A or B. */
 struct diff_side {
+	const struct diff_options *opts;
 	const char *path;
 	char title[DIFF_TITLE_BYTES];	/* the path; of two moments of a file, which one */
 	struct reader_args reader;
@@ -30,8 +31,8 @@ struct diff_side {
 };
 
 /*
- * Read both sides, at the same time if they are two files. 0; -EIO: of one nothing could be read,
- * and that was logged; -ENOMEM. The caller calls diff_side_free() for each in any case.
+ * Read both sides, at the same time. 0; -EIO: of one nothing could be read, and that was logged;
+ * -ENOMEM. The caller calls diff_side_free() for each in any case.
  */
 int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts);
 void diff_side_free(struct diff_side *s);

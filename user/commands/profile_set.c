@@ -267,6 +267,62 @@ void profile_set_order(struct profile_set *set)
 	qsort(set->files, set->file_cnt, sizeof(*set->files), by_container);
 }
 
+static void free_inner(struct profile_set *set)
+{
+	size_t i;
+
+	for (i = 0; i < set->inner_cnt; i++) {
+		free(set->inner[i]->comm);
+		free(set->inner[i]->container);
+		thread_names_drop(set->inner[i]->names);
+		free(set->inner[i]);
+	}
+	free(set->inner);
+}
+
+void profile_set_part(const struct profile_set *set, size_t first, size_t cnt,
+		      struct profile_set *part)
+{
+	*part = (struct profile_set){
+		.files = set->files + first, .file_cnt = cnt, .reader_args = set->reader_args,
+		.many = set->many, .quiet = set->quiet, .filter = set->filter, .part = true,
+	};
+}
+
+/* The entries of a part become the set's: others point to them. */
+static int take_inner(struct profile_set *set, struct profile_set *part)
+{
+	struct profile_file **list;
+
+	for (; part->inner_cnt; part->inner_cnt--) {
+		list = array_grow(set->inner, set->inner_cnt, &set->inner_cap, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		set->inner = list;
+		list[set->inner_cnt++] = part->inner[part->inner_cnt - 1];
+	}
+	return 0;
+}
+
+int profile_set_join_part(struct profile_set *set, struct profile_set *part)
+{
+	int err = take_inner(set, part);
+
+	set->failed |= part->failed;
+	set->many |= part->many;
+	set->skipped += part->skipped;
+	set->visited += part->visited;
+	profile_set_free_part(part);
+	return err;
+}
+
+void profile_set_free_part(struct profile_set *part)
+{
+	free_inner(part);
+	sample_filter_free(part->running);
+	memset(part, 0, sizeof(*part));
+}
+
 void profile_set_free(struct profile_set *set)
 {
 	size_t i;
@@ -280,13 +336,7 @@ void profile_set_free(struct profile_set *set)
 	for (i = 0; i < set->beside_cnt; i++)
 		session_json_free(set->beside[i]);
 	free(set->beside);
-	for (i = 0; i < set->inner_cnt; i++) {
-		free(set->inner[i]->comm);
-		free(set->inner[i]->container);
-		thread_names_drop(set->inner[i]->names);
-		free(set->inner[i]);
-	}
-	free(set->inner);
+	free_inner(set);
 	sample_filter_free(set->running);
 	free(set->files);
 	free(set->dirs);
@@ -360,7 +410,6 @@ struct walk {
 	struct profile_set *set;
 	int (*visit)(void *ctx, const struct profile_file *file, struct reader *r);
 	void *ctx;
-	size_t skipped, visited;
 };
 
 static bool wanted(const struct profile_set *set, const struct session_process *p)
@@ -402,10 +451,10 @@ static int visit_profiles(struct walk *w, struct profile_file *file, struct read
 		if (!inner)
 			return -ENOMEM;
 		if (!wanted_inside(set, inner, r, &frames)) {
-			w->skipped++;
+			set->skipped++;
 			continue;
 		}
-		w->visited++;
+		set->visited++;
 		if (set->filter && sample_filter_has_time(set->filter) && !reader_info(r)->timed)
 			report_damage(set, file, "it has no times: leave out --from and --to");
 		else
@@ -422,6 +471,7 @@ int profile_set_each(struct profile_set *set,
 	size_t i;
 	int err = 0;
 
+	set->skipped = set->visited = 0;
 	for (i = 0; !err && i < set->file_cnt; i++) {
 		const struct session_process *p = &set->files[i].process;
 		char why[WHY_BYTES] = "";
@@ -429,24 +479,30 @@ int profile_set_each(struct profile_set *set,
 
 		/* If the process is unknown, it may be named in the file. */
 		if (p->tgid && !wanted(set, p)) {
-			w.skipped++;
+			set->skipped++;
 			continue;
 		}
 		r = reader_open(set->files[i].path, &set->reader_args, why, sizeof(why));
 		if (!r) {
 			report_damage(set, &set->files[i], *why ? why : strerror(errno));
-			w.visited++;
+			set->visited++;
 			continue;
 		}
 		err = visit_profiles(&w, &set->files[i], r);
 		reader_free(r);
 	}
-	if (!err && w.skipped && !w.visited) {
-		log_error("no file is of a process that --process names: see tachbpf info for "
-			  "process ids and names");
-		set->failed = true;
-	}
+	if (!err && !set->part)
+		profile_set_end(set);
 	return err;
+}
+
+void profile_set_end(struct profile_set *set)
+{
+	if (!set->skipped || set->visited)
+		return;
+	log_error("no file is of a process that --process names: see tachbpf info for "
+		  "process ids and names");
+	set->failed = true;
 }
 
 int profile_set_run(struct profile_set *set, const struct profile_file *file,

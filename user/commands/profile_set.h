@@ -54,6 +54,8 @@ struct profile_set {
 	bool quiet;	/* damaged samples were reported before: do not report them again */
 	const struct sample_filter_options *filter;	/* NULL: everything; set it after opening */
 	struct sample_filter *running;	/* profile_set_run()'s, kept from profile to profile */
+	bool part;	/* profile_set_part() */
+	size_t skipped, visited;	/* profile_set_each(): profiles, unwanted ones and others */
 };
 
 /* Whose losses the session has for it: session_json_losses()'s file. */
@@ -78,6 +80,19 @@ void profile_set_free(struct profile_set *set);
 
 /* Sort the files by container; those without a container come first. */
 void profile_set_order(struct profile_set *set);
+
+/*
+ * Make *part a set of cnt of the set's files, the first of which has this number: to be read while
+ * other parts are, in another thread. The set must outlive it, and must not change meanwhile. Then
+ * profile_set_join_part() gives the set what the part found, and leaves it empty;
+ * profile_set_free_part() forgets that. Entries of files stay where they are.
+ */
+void profile_set_part(const struct profile_set *set, size_t first, size_t cnt,
+		      struct profile_set *part);
+int profile_set_join_part(struct profile_set *set, struct profile_set *part);
+void profile_set_free_part(struct profile_set *part);
+/* After the last part: complains if the filter wanted no profile at all. */
+void profile_set_end(struct profile_set *set);
 
 /*
  * Make an entry for one of several processes in a file; container: its label, NULL: none. The

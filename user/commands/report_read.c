@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
+#include "commands/profile_parts.h"
 #include "formats/readers.h"
 #include "model/native_frame.h"
 #include "model/profile_names.h"
@@ -187,29 +188,117 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	return err;
 }
 
+/* 0 or -ENOMEM. */
+static int begin(struct report_read *r)
+{
+	r->report = report_new(r->by);
+	if (r->report && r->rows == ROWS_OF_FUNCTIONS)
+		report_show_native(r->report);
+	if (r->report && r->rows == ROWS_OF_FRAMES)
+		report_show_detail(r->report);
+	return r->report ? 0 : -ENOMEM;
+}
+
+static void free_all_but_set(struct report_read *r)
+{
+	report_free(r->report);
+	id_map_free(&r->row_of);
+	free(r->profiles);
+}
+
+/* ---- a part of the files: profile_parts.h ---- */
+
+static void part_free(void *part)
+{
+	free_all_but_set(part);
+	free(part);
+}
+
+static void *part_new(const void *whole)
+{
+	const struct report_read *r = whole;
+	struct report_read *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return NULL;
+	part->by = r->by;
+	part->rows = r->rows;
+	if (!begin(part))
+		return part;
+	part_free(part);
+	return NULL;
+}
+
+static struct profile_set *part_set(void *part)
+{
+	return &((struct report_read *)part)->set;
+}
+
+static int part_read(void *part)
+{
+	return profile_set_each(part_set(part), add_profile, part);
+}
+
+/* What begin_profile() would refuse does not fit. */
+static bool part_fits(const void *first, const void *part)
+{
+	const struct report_read *a = first, *b = part;
+
+	return a->profile_cnt && b->profile_cnt && a->unit == b->unit;
+}
+
+static bool modes_differ(const struct report_read *r, const struct report_read *part)
+{
+	return part->modes_differ || r->mode != part->mode || !r->event != !part->event ||
+	       (r->event && strcmp(r->event, part->event));
+}
+
+static int part_join(void *whole, void *from)
+{
+	struct report_read *r = whole, *part = from;
+	int err = report_merge(r->report, part->report);
+	size_t i;
+
+	if (!r->profile_cnt) {
+		r->event = part->event;
+		r->modes_differ = part->modes_differ;
+	} else if (modes_differ(r, part)) {
+		r->modes_differ = true;
+	}
+	r->mode = part->mode;
+	r->unit = part->unit;
+	r->timed |= part->timed;
+	r->longest_s = part->longest_s > r->longest_s ? part->longest_s : r->longest_s;
+	for (i = 0; !err && i < part->profile_cnt; i++)
+		err = append_profile(r, part->profiles[i]);
+	return err;
+}
+
+static const struct profile_parts_ops parts = {
+	.new = part_new, .set = part_set, .read = part_read, .fits = part_fits, .join = part_join,
+	.free = part_free,
+};
+
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit)
 {
 	int err;
 
-	*r = (struct report_read){ .by = by, .limited = limit > 0, .left = limit };
+	*r = (struct report_read){ .by = by, .rows = rows, .limited = limit > 0, .left = limit };
 	if (profile_set_open(&r->set, input->paths, input->path_cnt, &input->reader))
 		return -EIO;
 	r->set.filter = &input->filter;
-	r->report = report_new(by);
-	if (r->report && rows == ROWS_OF_FUNCTIONS)
-		report_show_native(r->report);
-	if (r->report && rows == ROWS_OF_FRAMES)
-		report_show_detail(r->report);
-	err = r->report ? profile_set_each(&r->set, add_profile, r) : -ENOMEM;
+	err = begin(r);
+	if (!err)
+		err = r->limited ? 1 : profile_parts_read(&r->set, &parts, r);
+	if (err > 0)
+		err = profile_set_each(&r->set, add_profile, r);
 	return err || r->profile_cnt ? err : -EIO;	/* logged for each */
 }
 
 void report_read_free(struct report_read *r)
 {
-	report_free(r->report);
-	id_map_free(&r->row_of);
-	free(r->profiles);
+	free_all_but_set(r);
 	profile_set_free(&r->set);
 	memset(r, 0, sizeof(*r));
 }

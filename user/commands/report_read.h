@@ -17,8 +17,15 @@
 
 struct input_options;
 
+enum report_rows_of {
+	ROWS_OF_PYTHON,		/* Python functions                                             */
+	ROWS_OF_FUNCTIONS,	/* functions of any language: report_show_native()              */
+	ROWS_OF_FRAMES,		/* all: report_show_detail()                                    */
+};
+
 struct report_read {
 	enum report_by by;
+	enum report_rows_of rows;
 	struct profile_set set;
 	struct report *report;
 	const struct profile_file **profiles;	/* by report_row.profile */
@@ -40,12 +47,6 @@ struct report_read {
 	uint32_t row_of_rest;			/* 1 + the row of samples without a process frame,
 						 * 0: none */
 	bool spare_row;				/* the file's own row is not used so far */
-};
-
-enum report_rows_of {
-	ROWS_OF_PYTHON,		/* Python functions                                             */
-	ROWS_OF_FUNCTIONS,	/* functions of any language: report_show_native()              */
-	ROWS_OF_FRAMES,		/* all: report_show_detail()                                    */
 };
 
 /*

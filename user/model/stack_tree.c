@@ -4,7 +4,9 @@
  *
  * An event costs only its new part: the part that its stack shares with the last stack of
  * the same thread is kept, and each other frame costs one access to a hash table. If the
- * stack and the state repeat, it is one addition.
+ * stack and the state repeat, it is one addition. Nodes are those of all processes; threads and
+ * shares are looked for only in their own process, so its tables are small and nearly all in the
+ * CPU's cache.
  */
 #include "model/stack_tree.h"
 
@@ -38,8 +40,13 @@ struct recent {
 	uint32_t nodes[EVENT_MAX_FRAMES];
 };
 
-/* Shares that were found before, by node and thread: a small table is in the CPU's cache, the index is not. */
-#define KNOWN_SHARES 65536
+/* Nodes found before: a small table is in the CPU's cache, the index of all nodes is not. */
+#define KNOWN_NODES 32768
+
+/* What was found last at a node, and is mostly wanted again: child, share + 1; 0: none. */
+struct last {
+	uint32_t child, share_1;
+};
 
 struct stack_tree {
 	enum stack_detail detail;
@@ -47,9 +54,10 @@ struct stack_tree {
 	struct intern *names;
 	struct buf first_lines;		/* int32_t, indexed by names' frame ids: view.first_lines */
 	struct buf nodes, threads, shares;	/* arrays of the structures */
-	struct hash_index node_index, thread_index, share_index;
-	struct buf last_child;		/* uint32_t by node: the child that was found last; 0: none */
-	uint32_t known_shares[KNOWN_SHARES];	/* number + 1; 0: none */
+	struct hash_index node_index;
+	struct hash_index thread_index, share_index;	/* of the process that is being read */
+	struct buf last;		/* struct last by node */
+	uint32_t known_nodes[KNOWN_NODES];	/* by hash; 0: none */
 	uint32_t process_cnt;
 	uint32_t share;			/* of the last event */
 	struct recent *recent[RECENT_CNT];	/* NULL: no thread has had it yet */
@@ -143,35 +151,38 @@ HASH_INLINE int find_or_add(struct hash_index *x, uint32_t hash, struct buf *arr
 	return 0;
 }
 
-static uint32_t *last_child(const struct stack_tree *t, uint32_t node)
+static struct last *last_at(const struct stack_tree *t, uint32_t node)
 {
-	return (uint32_t *)(void *)t->last_child.data + node;
+	return (struct last *)(void *)t->last.data + node;
 }
 
-/* A new node has no child. 0 or -ENOMEM. */
-static int add_last_child(struct stack_tree *t)
+/* A new node has no child and no share. 0 or -ENOMEM. */
+static int add_last(struct stack_tree *t)
 {
-	const uint32_t none = 0;
+	const struct last none = { 0 };
 
-	return t->last_child.len / sizeof(none) == t->nodes.len / sizeof(struct stack_node) ?
-	       0 : buf_add(&t->last_child, &none, sizeof(none));
+	return t->last.len / sizeof(none) == t->nodes.len / sizeof(struct stack_node) ?
+	       0 : buf_add(&t->last, &none, sizeof(none));
 }
 
 static int find_node(struct stack_tree *t, uint32_t parent, uint32_t frame, uint32_t *id)
 {
 	const struct stack_node n = { parent, frame };
-	uint32_t hash;
-	int err;
+	uint32_t hash, *known;
+	int err = 0;
 
-	*id = *last_child(t, parent);
+	*id = last_at(t, parent)->child;
 	if (*id && nodes_of(t)[*id].frame == frame)
 		return 0;
 	hash = hash_pair(t->seed, (uint64_t)parent << 32 | frame, 0);
-	err = find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
+	known = &t->known_nodes[hash % KNOWN_NODES];
+	*id = *known;
+	if (!*id || !node_equal(t->nodes.data, *id, &n))
+		err = find_or_add(&t->node_index, hash, &t->nodes, &n, sizeof(n), node_equal, id);
 	if (!err)
-		err = add_last_child(t);
+		err = add_last(t);
 	if (!err)
-		*last_child(t, parent) = *id;
+		last_at(t, parent)->child = *known = *id;
 	return err;
 }
 
@@ -189,16 +200,16 @@ static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint
 		      uint32_t *id)
 {
 	const struct stack_share share = { .node = node, .thread = thread, .status = status };
-	uint32_t hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
-	uint32_t *known = &t->known_shares[hash % KNOWN_SHARES];
+	uint32_t hash;
 	int err;
 
-	*id = *known - 1;
-	if (*known && share_equal(t->shares.data, *id, &share))
+	*id = last_at(t, node)->share_1 - 1;
+	if (last_at(t, node)->share_1 && share_equal(t->shares.data, *id, &share))
 		return 0;
+	hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
 	err = find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal, id);
 	if (!err)
-		*known = *id + 1;
+		last_at(t, node)->share_1 = *id + 1;
 	return err;
 }
 
@@ -213,7 +224,7 @@ struct stack_tree *stack_tree_new(enum stack_detail detail)
 	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
 		t->seed = now_ns();
 	t->names = intern_new();
-	if (t->names && !buf_add(&t->nodes, &root, sizeof(root)) && !add_last_child(t))
+	if (t->names && !buf_add(&t->nodes, &root, sizeof(root)) && !add_last(t))
 		return t;
 	stack_tree_free(t);
 	errno = ENOMEM;
@@ -231,7 +242,7 @@ void stack_tree_free(struct stack_tree *t)
 	buf_free(&t->nodes);
 	buf_free(&t->threads);
 	buf_free(&t->shares);
-	buf_free(&t->last_child);
+	buf_free(&t->last);
 	hash_index_free(&t->node_index);
 	hash_index_free(&t->thread_index);
 	hash_index_free(&t->share_index);
@@ -239,6 +250,13 @@ void stack_tree_free(struct stack_tree *t)
 		free(t->recent[i]);
 	id_map_free(&t->labels);
 	free(t);
+}
+
+/* No thread or share of the processes so far is looked for again: each is of one process. */
+static void forget_process(struct stack_tree *t)
+{
+	hash_index_free(&t->thread_index);
+	hash_index_free(&t->share_index);
 }
 
 int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables)
@@ -249,6 +267,7 @@ int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables)
 		return -EINVAL;
 	t->tables = tables;
 	t->process_cnt++;
+	forget_process(t);
 	for (i = 0; i < RECENT_CNT; i++)
 		if (t->recent[i])
 			t->recent[i]->valid = false;
@@ -430,6 +449,7 @@ int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src)
 	uint32_t i, thread, share;
 	int err = map ? merge_nodes(dst, src, map) : -ENOMEM;
 
+	forget_process(dst);
 	for (i = 0; !err && i < v.share_cnt; i++) {
 		const struct stack_share *g = &v.shares[i];
 		struct stack_thread th = v.threads[g->thread];

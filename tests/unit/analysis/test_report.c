@@ -89,24 +89,36 @@ static void assert_row(const struct report_row *rows, size_t cnt, const char *fu
 	assert_int_equal(row->total, total);
 }
 
-/* Two profiles with different ids for the same things, recursion, an empty stack. */
-static struct report *fill(enum report_by by, bool detail, struct profile p[2])
+static void add_profile(struct report *r, const struct profile *p, const char *label)
+{
+	assert_int_equal(report_begin(r, intern_tables(p->in), label), 0);
+	sample(r, 3, 7, 2, p->a1, p->b);
+	sample(r, 2, 8, 4, p->a1, p->a2, p->a1, p->b);
+	sample(r, 1, 7, 2, p->a1, p->b);
+	sample(r, 1, 7, 3, p->gc, p->a2, p->b);
+	sample(r, 1, 7, 0);
+	assert_int_equal(report_end(r), 0);
+}
+
+static struct report *start(enum report_by by, bool detail)
 {
 	struct report *r = report_new(by);
-	int i;
 
 	assert_non_null(r);
 	if (detail)
 		report_show_detail(r);
+	return r;
+}
+
+/* Two profiles with different ids for the same things, recursion, an empty stack. */
+static struct report *fill(enum report_by by, bool detail, struct profile p[2])
+{
+	struct report *r = start(by, detail);
+	int i;
+
 	for (i = 0; i < 2; i++) {
 		p[i] = new_profile(i == 1);
-		assert_int_equal(report_begin(r, intern_tables(p[i].in), i ? "two" : "one"), 0);
-		sample(r, 3, 7, 2, p[i].a1, p[i].b);
-		sample(r, 2, 8, 4, p[i].a1, p[i].a2, p[i].a1, p[i].b);
-		sample(r, 1, 7, 2, p[i].a1, p[i].b);
-		sample(r, 1, 7, 3, p[i].gc, p[i].a2, p[i].b);
-		sample(r, 1, 7, 0);
-		assert_int_equal(report_end(r), 0);
+		add_profile(r, &p[i], i ? "two" : "one");
 	}
 	assert_int_equal(report_sample_cnt(r), 16);
 	return r;
@@ -117,6 +129,69 @@ static void clean(struct report *r, struct profile p[2])
 	report_free(r);
 	intern_free(p[0].in);
 	intern_free(p[1].in);
+}
+
+static void assert_same_text(struct string_ref a, struct string_ref b)
+{
+	assert_int_equal(a.len, b.len);
+	assert_memory_equal(a.data, b.data, a.len);
+}
+
+static void assert_same(struct report *a, struct report *b)
+{
+	const struct report_row *x, *y;
+	size_t x_cnt, y_cnt, i;
+
+	assert_int_equal(report_sample_cnt(a), report_sample_cnt(b));
+	assert_true(report_squares(a) == report_squares(b));
+	assert_int_equal(report_hides_native(a), report_hides_native(b));
+	x = report_rows(a, REPORT_SORT_SELF, &x_cnt);
+	y = report_rows(b, REPORT_SORT_SELF, &y_cnt);
+	assert_int_equal(x_cnt, y_cnt);
+	for (i = 0; i < x_cnt; i++) {
+		assert_same_text(x[i].func, y[i].func);
+		assert_same_text(x[i].file, y[i].file);
+		assert_true(x[i].self == y[i].self && x[i].total == y[i].total);
+		assert_true(x[i].self_squares == y[i].self_squares);
+		assert_true(x[i].kind == y[i].kind && x[i].line == y[i].line);
+		assert_true(x[i].profile == y[i].profile && x[i].profile_cnt == y[i].profile_cnt);
+		assert_true(x[i].thread_id == y[i].thread_id && x[i].main == y[i].main);
+	}
+}
+
+/* Three profiles, and the same as one and two that are joined, or as three and none. */
+static void check_merge(enum report_by by, bool detail)
+{
+	static const char *const labels[] = { "one", "two", "two" };
+	struct profile p[3] = { new_profile(false), new_profile(true), new_profile(true) };
+	struct report *whole = start(by, detail), *joined, *part;
+	size_t split, i;
+
+	for (i = 0; i < 3; i++)
+		add_profile(whole, &p[i], labels[i]);
+	for (split = 0; split <= 3; split++) {
+		joined = start(by, detail);
+		part = start(by, detail);
+		for (i = 0; i < 3; i++)
+			add_profile(i < split ? joined : part, &p[i], labels[i]);
+		assert_int_equal(report_merge(joined, part), 0);
+		report_free(part);
+		assert_same(whole, joined);
+		report_free(joined);
+	}
+	report_free(whole);
+	for (i = 0; i < 3; i++)
+		intern_free(p[i].in);
+}
+
+static void test_merge(void **state)
+{
+	enum report_by by;
+
+	for (by = REPORT_BY_FUNCTION; by <= REPORT_BY_CONTAINER; by++) {
+		check_merge(by, false);
+		check_merge(by, true);
+	}
 }
 
 static void test_by_function(void **state)
@@ -333,6 +408,7 @@ int main(void)
 		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_thread_map),
 		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_no_function),
 		cmocka_unit_test(test_native),
+		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_first_line),
 	};
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * profile_parts.h - reads the files of a large profile set in parts at the same time, each
+ * into a collection of its own, and joins these in the files' order.
+ *
+ * Parts are neighbours in the set and of about the same size. What comes out does not depend on
+ * how many threads there were: if joining is as if the files had been read one after another.
+ */
+#ifndef TACHBPF_PROFILE_PARTS_H
+#define TACHBPF_PROFILE_PARTS_H
+
+#include <stdbool.h>
+
+#include "commands/profile_set.h"
+
+/* A set is read in parts if two of at least so many bytes come out, and then in at most so many. */
+#define PROFILE_PART_BYTES (1u << 20)
+/* And if its files have so many bytes on average: to open small ones is most of their time, and no
+ * faster in several threads, which all change the one address space. */
+#define PROFILE_PART_FILE_BYTES (64u << 10)
+#define PROFILE_PARTS_MAX 16
+
+/* How a collection (of a whole set, or of a part) is filled and joined. */
+struct profile_parts_ops {
+	/* An empty one like whole, with a set for profile_set_part(). NULL: no memory. */
+	void *(*new)(const void *whole);
+	struct profile_set *(*set)(void *part);
+	/* Read all of its set. 0 or -errno; what it logs is printed when the parts are joined. */
+	int (*read)(void *part);
+	/* Can all that was read be joined? NULL: always. first: the first part. */
+	bool (*fits)(const void *first, const void *part);
+	/* Add all of part, which is the last one so far, but its set. 0 or -errno. */
+	int (*join)(void *whole, void *part);
+	/* Free all but its set. */
+	void (*free)(void *part);
+};
+
+/*
+ * Read the set in parts, and join them to whole, which is empty. 0, or -errno of a join. 1: the
+ * set is small, there is one CPU, or the parts do not fit each other: nothing was changed or
+ * printed, and the caller reads it as one.
+ */
+int profile_parts_read(struct profile_set *set, const struct profile_parts_ops *ops, void *whole);
+
+#endif
