@@ -31,10 +31,13 @@ def huge_pages(python):
 
 
 def test_arrays(with_numpy, scratch, out):
-    """Nothing is held of zeros until somebody writes to them."""
+    """
+    Nothing is held of zeros until somebody writes to them. Each array has a mapping of its own: otherwise
+    the C library may put one where freed memory is still resident, which then has no page faults.
+    """
     interpreter, env = with_numpy
     recorded = record(interpreter, scratch, out / "arrays", "arrays", every=PAGE,
-                      env=dict(env, BOOK_PACE_MS="24"))
+                      env=dict(env, BOOK_PACE_MS="24", MALLOC_MMAP_THRESHOLD_="131072"))
     assert not recorded.off("held") and not recorded.off("touched")
 
 
