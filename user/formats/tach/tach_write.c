@@ -49,8 +49,11 @@
  * their stacks: most of them have ended. The largest stack takes 1 KiB.
  */
 #define STACKS_KEPT 1024
-/* If there are fewer, they go to the thread's run of repeats. */
-#define BULK_MIN 64
+/*
+ * If there are fewer, they go to the thread's run of repeats: each record costs 15 bytes, and a thread
+ * that sleeps again and again has the same stack each time.
+ */
+#define BULK_MIN 1024
 
 struct tach_sink {
 	struct sink sink;
