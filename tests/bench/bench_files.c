@@ -23,6 +23,7 @@
 #include "formats/tach/tach_reader.h"
 #include "model/intern.h"
 #include "model/sink.h"
+#include "tests/bench/bench_common.h"
 
 #define THREADS 8
 #define FRAMES 2000
@@ -35,24 +36,7 @@ struct sample {
 
 #define CALLEES 3
 
-static uint64_t state = 88172645463325252ULL;
 static uint32_t stacks[THREADS][EVENT_MAX_FRAMES];
-
-static uint32_t rnd(uint32_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state * 0x2545f4914f6cdd1dULL) >> 32) % below;
-}
-
-static void need(int ok, const char *what)
-{
-	if (!ok) {
-		fprintf(stderr, "bench_files: %s: %s\n", what, strerror(errno));
-		exit(1);
-	}
-}
 
 static struct intern *tables(void)
 {
@@ -60,17 +44,17 @@ static struct intern *tables(void)
 	char name[64];
 	uint32_t i, id;
 
-	need(in != NULL, "intern");
+	bench_need(in != NULL, "intern");
 	for (i = 0; i < FRAMES; i++) {
 		struct frame f = { .line = 1 + i % 400, .end_line = 1 + i % 400,
 				   .column = i % 60, .end_column = i % 60 + 12,
 				   .opcode = OPCODE_NONE };
 
 		snprintf(name, sizeof(name), "/usr/lib/python3/module_%u.py", i / 20);
-		need(!intern_string(in, name, strlen(name), &f.file), "string");
+		bench_need(!intern_string(in, name, strlen(name), &f.file), "string");
 		snprintf(name, sizeof(name), "Class%u.method_%u", i / 40, i);
-		need(!intern_string(in, name, strlen(name), &f.func), "string");
-		need(!intern_frame(in, &f, &id), "frame");
+		bench_need(!intern_string(in, name, strlen(name), &f.func), "string");
+		bench_need(!intern_frame(in, &f, &id), "frame");
 	}
 	return in;
 }
@@ -82,10 +66,10 @@ static void make(struct sample *s, uint32_t cnt, uint32_t depth)
 	for (i = 0; i < cnt; i++) {
 		uint32_t *stack = stacks[i % THREADS];
 
-		if (rnd(2)) {
-			n = 1 + rnd(4);
+		if (bench_random(2)) {
+			n = 1 + bench_random(4);
 			for (k = n < depth ? n : depth - 1; k-- > 0;)
-				stack[k] = (stack[k + 1] * 7919 + rnd(CALLEES) * 104729 + 13) %
+				stack[k] = (stack[k + 1] * 7919 + bench_random(CALLEES) * 104729 + 13) %
 					   FRAMES;
 		}
 		s[i].depth = depth;
@@ -114,7 +98,7 @@ static uint64_t put(struct sink *sink, const struct sample *s, uint32_t cnt, uin
 			.status = 3,
 		};
 
-		need(!sink->ops->event(sink, &ev), "event");
+		bench_need(!sink->ops->event(sink, &ev), "event");
 	}
 	return cpu_ns() - start;
 }
@@ -131,9 +115,9 @@ static void bench_write(const char *path, uint64_t total, uint32_t depth, int zs
 	struct sink *sink;
 
 	args.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	need(args.fd >= 0, path);
+	bench_need(args.fd >= 0, path);
 	sink = sink_tach.open(&args);
-	need(s && sink && !sink->ops->begin(sink, &meta, intern_tables(in)), "begin");
+	bench_need(s && sink && !sink->ops->begin(sink, &meta, intern_tables(in)), "begin");
 	for (done = 0; done < THREADS; done++)
 		make(s, THREADS, depth);
 	for (done = 0; done < total; done += CHUNK) {
@@ -141,7 +125,7 @@ static void bench_write(const char *path, uint64_t total, uint32_t depth, int zs
 		ns += put(sink, s, CHUNK, done);
 	}
 	start = cpu_ns();
-	need(!sink->ops->end(sink, NULL) && !sink->ops->close(sink), "end");
+	bench_need(!sink->ops->end(sink, NULL) && !sink->ops->close(sink), "end");
 	ns += cpu_ns() - start;
 	printf("%.0f\n", done * 1e9 / ns);
 	compressor_free(args.compressor);
@@ -164,7 +148,7 @@ static void bench_read(const char *path, int times)
 
 	while (times--) {
 		r = tach_reader_open(path, why, sizeof(why));
-		need(r && !tach_reader_run(r, count, &samples, why, sizeof(why)), why);
+		bench_need(r && !tach_reader_run(r, count, &samples, why, sizeof(why)), why);
 		tach_reader_free(r);
 	}
 	printf("%.0f\n", samples * 1e9 / (cpu_ns() - start));
@@ -185,17 +169,17 @@ static void bench_huge(const char *path)
 	char why[256] = "";
 
 	args.fd = open(path, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	need(args.fd >= 0, path);
+	bench_need(args.fd >= 0, path);
 	sink = sink_tach.open(&args);
-	need(sink && !sink->ops->begin(sink, &meta, intern_tables(in)), "begin");
-	need(!sink->ops->event(sink, &ev), "event");
-	need(!sink->ops->end(sink, NULL) && !sink->ops->close(sink), "end");
+	bench_need(sink && !sink->ops->begin(sink, &meta, intern_tables(in)), "begin");
+	bench_need(!sink->ops->event(sink, &ev), "event");
+	bench_need(!sink->ops->end(sink, NULL) && !sink->ops->close(sink), "end");
 	printf("written in %.1f s, %lld bytes\n", (now_ns() - start) / 1e9,
 	       (long long)lseek(args.fd, 0, SEEK_END));
 	start = now_ns();
 	r = tach_reader_open(path, why, sizeof(why));
-	need(r && !tach_reader_run(r, count, &samples, why, sizeof(why)), why);
-	need(samples == ev.weight && tach_reader_checksum(r) == TACH_CHECKSUM_RIGHT, "not all");
+	bench_need(r && !tach_reader_run(r, count, &samples, why, sizeof(why)), why);
+	bench_need(samples == ev.weight && tach_reader_checksum(r) == TACH_CHECKSUM_RIGHT, "not all");
 	printf("read in %.1f s: %llu samples, checksum right\n", (now_ns() - start) / 1e9,
 	       (unsigned long long)samples);
 	tach_reader_free(r);

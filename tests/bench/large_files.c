@@ -5,11 +5,12 @@
  *     large_files DIRECTORY PROCESSES BYTES       with as many samples that it has so many bytes
  *     large_files DIRECTORY PROCESSES BYTES small with so many bytes of samples, of programs with 60 functions
  *
- * So many processes of 20 programs, as a recording writes them. A program has 2,000 functions in 40 files, each calls three others, from lines of
- * their own, and 5,000 stacks, 8 to 40 deep. A process has 4 threads, one of which runs at each tick, 999 times a
- * second. A third of the samples are at the stack of the thread's last one; most others are at one near it,
- * which has its outer frames, too; times vary by some microseconds. A sample takes about as many bytes as in a
- * recording of tests/bench/mixed.py (22 before compression, 5 after it).
+ * So many processes of 20 programs, as a recording writes them. A program has 2,000 functions in 40
+ * files, each calls three others, from lines of their own, and 5,000 stacks, 8 to 40 deep. A process
+ * has 4 threads, one of which runs at each tick, 999 times a second. A third of the samples are at
+ * the stack of the thread's last one; most others are at one near it, which has its outer frames,
+ * too; times vary by some microseconds. A sample takes about as many bytes as in a recording of
+ * tests/bench/mixed.py (22 before compression, 5 after it).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,6 +25,7 @@
 #include "formats/tach/tach_write.h"
 #include "model/intern.h"
 #include "model/sink.h"
+#include "tests/bench/bench_common.h"
 
 #define PROGRAMS 20
 #define FUNCTIONS 2000
@@ -47,24 +49,6 @@ struct stack {
 static struct stack pool[STACKS];
 static uint32_t functions = FUNCTIONS;
 
-static uint64_t state = 88172645463325252ULL;
-
-static uint32_t rnd(uint32_t below)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)((state * 0x2545f4914f6cdd1dULL) >> 32) % below;
-}
-
-static void need(int ok, const char *what)
-{
-	if (!ok) {
-		fprintf(stderr, "large_files: %s: %s\n", what, strerror(errno));
-		exit(1);
-	}
-}
-
 /* Frame CALLEES * f + c: function f at the line where it calls its callee c. */
 static struct intern *tables(uint32_t program)
 {
@@ -72,19 +56,19 @@ static struct intern *tables(uint32_t program)
 	char name[80];
 	uint32_t i, c, id;
 
-	need(in != NULL, "intern");
+	bench_need(in != NULL, "intern");
 	for (i = 0; i < functions; i++) {
 		struct frame f = { .opcode = OPCODE_NONE, .first_line = (int32_t)(1 + i % 50 * 20) };
 
 		snprintf(name, sizeof(name), "/srv/program%u/lib/module_%u.py", program, i % FILES);
-		need(!intern_string(in, name, strlen(name), &f.file), "string");
+		bench_need(!intern_string(in, name, strlen(name), &f.file), "string");
 		snprintf(name, sizeof(name), "Class%u.method_%u", i / 7, i);
-		need(!intern_string(in, name, strlen(name), &f.func), "string");
+		bench_need(!intern_string(in, name, strlen(name), &f.func), "string");
 		for (c = 0; c < CALLEES; c++) {
 			f.line = f.end_line = f.first_line + 1 + 4 * (int32_t)c;
 			f.column = 4;
 			f.end_column = 20 + (int32_t)(i % 30);
-			need(!intern_frame(in, &f, &id), "frame");
+			bench_need(!intern_frame(in, &f, &id), "frame");
 		}
 	}
 	return in;
@@ -92,15 +76,15 @@ static struct intern *tables(uint32_t program)
 
 static uint32_t callee(uint32_t frame)
 {
-	return (uint32_t)(hash_u64(frame + 1) % functions) * CALLEES + rnd(rnd(2) ? 1 : CALLEES);
+	return (uint32_t)(hash_u64(frame + 1) % functions) * CALLEES + bench_random(bench_random(2) ? 1 : CALLEES);
 }
 
 /* Return from some functions, of which most are at the leaf, and call others. */
 static void step(struct stack *s)
 {
-	uint32_t popped = 1, pushed = rnd(4);
+	uint32_t popped = 1, pushed = bench_random(4);
 
-	while (rnd(2) && popped < s->depth)
+	while (bench_random(2) && popped < s->depth)
 		popped++;
 	s->depth -= popped < s->depth ? popped : s->depth;
 	if (!s->depth)
@@ -126,11 +110,11 @@ static void make_pool(void)
 
 static uint32_t next_stack(uint32_t at)
 {
-	uint32_t kind = rnd(30);
+	uint32_t kind = bench_random(30);
 
 	if (kind < 10)
 		return at;
-	return kind ? (at + STACKS - NEAR / 2 + rnd(NEAR)) % STACKS : rnd(STACKS);
+	return kind ? (at + STACKS - NEAR / 2 + bench_random(NEAR)) % STACKS : bench_random(STACKS);
 }
 
 static void put(struct sink *sink, uint32_t thread, const struct stack *s, uint64_t tick)
@@ -141,8 +125,8 @@ static void put(struct sink *sink, uint32_t thread, const struct stack *s, uint6
 
 	for (i = 0; i < s->depth; i++)
 		frames[i] = s->frames[s->depth - 1 - i];
-	ev.time_us = 1000000 + tick * TICK_US + rnd(JITTER_US);
-	need(!sink->ops->event(sink, &ev), "event");
+	ev.time_us = 1000000 + tick * TICK_US + bench_random(JITTER_US);
+	bench_need(!sink->ops->event(sink, &ev), "event");
 }
 
 /* Returns how many samples it has. */
@@ -156,14 +140,14 @@ static uint64_t write_process(int fd, const struct intern *in, struct compressor
 	uint64_t tick = 0;
 	uint32_t thread = 0;
 
-	need(sink && !sink->ops->begin(sink, &meta, intern_tables(in)), "begin");
+	bench_need(sink && !sink->ops->begin(sink, &meta, intern_tables(in)), "begin");
 	while (functions == FUNCTIONS ? tach_bytes(sink) < bytes : tick < bytes / SAMPLE_BYTES) {
-		if (!rnd(5))
-			thread = rnd(THREADS);
+		if (!bench_random(5))
+			thread = bench_random(THREADS);
 		at[thread] = next_stack(at[thread]);
 		put(sink, thread, &pool[at[thread]], tick++);
 	}
-	need(!sink->ops->end(sink, NULL) && !sink->ops->close(sink), "end");
+	bench_need(!sink->ops->end(sink, NULL) && !sink->ops->close(sink), "end");
 	return tick;
 }
 
@@ -177,7 +161,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: large_files DIRECTORY PROCESSES BYTES [small]\n");
 		return 2;
 	}
-	need(c != NULL && !chdir(argv[1]), argv[1]);
+	bench_need(c != NULL && !chdir(argv[1]), argv[1]);
 	cnt = (uint32_t)atoi(argv[2]);
 	if (argc > 4)
 		functions = SMALL;
@@ -188,10 +172,10 @@ int main(int argc, char **argv)
 
 		snprintf(name, sizeof(name), "%u-program%u.tach", 1000 + i, i % PROGRAMS);
 		fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-		need(fd >= 0, name);
-		state = 88172645463325252ULL + i % PROGRAMS;
+		bench_need(fd >= 0, name);
+		bench_state = 88172645463325252ULL + i % PROGRAMS;
 		make_pool();
-		state += i;
+		bench_state += i;
 		samples += write_process(fd, in, c, strtoull(argv[3], NULL, 10) / cnt);
 		close(fd);
 		intern_free(in);

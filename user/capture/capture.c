@@ -177,20 +177,11 @@ static int size_ring(struct capture *s)
 	return 0;
 }
 
-static int load(struct capture *s)
+/* What the modes and the user's wishes make of the programs and maps, before they are loaded. 0 or -errno. */
+static int configure(struct capture *s)
 {
-	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
 	int err;
 
-	s->skel = skeleton_open();
-	if (!s->skel)
-		return -errno;
-	if (s->args.all)
-		bpf_map__set_max_entries(s->skel->maps.py_procs, memory_need_processes(
-					 bpf_map__max_entries(s->skel->maps.py_procs)));
-	s->sampler = sampler_new(s->skel, &sampling);
-	if (!s->sampler)
-		return -errno;
 	capture_wait_configure(s);
 	capture_faults_configure(s);
 	capture_event_configure(s);
@@ -223,8 +214,14 @@ static int load(struct capture *s)
 		err = capture_filter_configure(s);
 	if (!err)
 		err = size_ring(s);
-	if (err)
-		return err;
+	return err;
+}
+
+/* Fit the programs to the kernel, have them verified, and attach those that need no event. 0 or -errno. */
+static int load_programs(struct capture *s)
+{
+	int err;
+
 	if (!s->mode->scan_only)	/* which is over before anything is executed */
 		inspector_begin_likely(s->args.first);
 	err = tachbpf_bpf__load(s->skel);
@@ -237,12 +234,17 @@ static int load(struct capture *s)
 		err = capture_losses_start(s);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
-	if (err) {
+	if (err)
 		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons, "
 			  "`tachbpf doctor` what is missing)", strerror(-err), load_hint(err));
-		return err;
-	}
-	err = sampler_open(s->sampler);
+	return err;
+}
+
+/* Open the events, and what reads the records. 0 or -errno. */
+static int open_events(struct capture *s)
+{
+	int err = sampler_open(s->sampler);
+
 	if (!err)
 		err = capture_faults_open(s);
 	if (!err)
@@ -262,6 +264,26 @@ static int load(struct capture *s)
 	if (err || !s->life.machine.native)
 		return err;
 	return capture_wake_for(s, native_fd(s->life.machine.native));
+}
+
+static int load(struct capture *s)
+{
+	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
+	int err;
+
+	s->skel = skeleton_open();
+	if (!s->skel)
+		return -errno;
+	if (s->args.all)
+		bpf_map__set_max_entries(s->skel->maps.py_procs, memory_need_processes(
+					 bpf_map__max_entries(s->skel->maps.py_procs)));
+	s->sampler = sampler_new(s->skel, &sampling);
+	if (!s->sampler)
+		return -errno;
+	err = configure(s);
+	if (!err)
+		err = load_programs(s);
+	return err ? err : open_events(s);
 }
 
 struct capture *capture_new(const struct capture_args *args)

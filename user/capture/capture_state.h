@@ -17,7 +17,7 @@
 #include "capture/native_maps.h"
 #include "recording/capture_counts.h"
 
-/* An executable whose interpreter exe_cache_seen() was told: see say_seen(). */
+/* An executable whose interpreter exe_cache_seen() has: see say_seen(). */
 struct exe_seen {
 	uint64_t dev, ino;
 	const struct cpython_image *image;	/* only compared */

@@ -7,11 +7,13 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+import replay_all
+
 SAMPLES = 400000
 ROUNDS = 2
 
 # In CPython 3.15: FILE OUT -> "read write", samples per second of CPU time. Run as a file.
-PEER = """
+PEER = replay_all.KEEP + """
 import sys, time, _remote_debugging as r
 path, out = sys.argv[1:]
 
@@ -21,14 +23,6 @@ class Nothing:
         pass
     def collect_failed_sample(self):
         pass
-
-class Keep(Nothing):
-    aggregating = False
-    def __init__(self):
-        self.all = []
-    def collect(self, interpreters, timestamps_us=None):
-        for us in timestamps_us if isinstance(timestamps_us, list) else [timestamps_us]:
-            self.all.append((interpreters, us or 0))
 
 reader = r.BinaryReader(path)
 start = time.process_time()

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import replay_all
 from paths import TESTS, binary
 from processes import kill
 
@@ -37,18 +38,8 @@ DUTY = "import json, time\nwhile True:\n    json.dumps(list(range(2000)))\n    t
 
 # In CPython 3.15: FILE OUT, again and again -> a line "samples" for each pair. Run as a file. Samples are written in
 # the order of their times, as a sampler gets them, and with the statistics that its command adds.
-REWRITE = """
+REWRITE = replay_all.KEEP + """
 import sys, _remote_debugging as r
-
-class Keep:
-    aggregating = False
-    def __init__(self):
-        self.all = []
-    def collect(self, interpreters, timestamps_us=None):
-        for us in timestamps_us if isinstance(timestamps_us, list) else [timestamps_us]:
-            self.all.append((interpreters, us or 0))
-    def collect_failed_sample(self):
-        pass
 
 for path, out in zip(sys.argv[1::2], sys.argv[2::2]):
     reader, keep = r.BinaryReader(path), Keep()

@@ -221,34 +221,36 @@ static void test_fork_of_unknown(void **state)
 	calls("");
 }
 
-/* An exec ends the profiled process, unless it is older than the inspection. */
+/*
+ * The record of an exec, whose time is 1000, ends the profiled process, unless it is older than the
+ * inspection.
+ */
+static void exec_ends(struct tracked *t, void *record, size_t len)
+{
+	struct raw_header *h = record;
+
+	process_set_admitted(t->process, 2000, 2001);
+	capture_take(&capture, record, len);
+	calls("begin 1073741823\n");
+	h->time_ns = 3000;
+	capture_take(&capture, record, len);
+	calls("end 1073741823\n");
+	assert_null(lifecycle_find(&capture.life, GONE));
+}
+
 static void test_exec(void **state)
 {
 	struct raw_exec ev = { .h = header(RAW_EXEC, GONE, START) };
-	struct tracked *t = profile(GONE);
 
-	process_set_admitted(t->process, 2000, 2001);
-	capture_take(&capture, &ev, sizeof(ev));	/* its time is 1000 */
-	calls("begin 1073741823\n");
-	ev.h.time_ns = 3000;
-	capture_take(&capture, &ev, sizeof(ev));
-	calls("end 1073741823\n");
-	assert_null(lifecycle_find(&capture.life, GONE));
+	exec_ends(profile(GONE), &ev, sizeof(ev));
 }
 
 /* The same of an exec of what is known to be no Python. */
 static void test_exec_other(void **state)
 {
-	struct tracked *t = profile(GONE);
 	struct raw_lifecycle ev = { .h = header(RAW_EXEC_OTHER, GONE, START) };
 
-	process_set_admitted(t->process, 2000, 2001);
-	capture_take(&capture, &ev, sizeof(ev));	/* its time is 1000 */
-	calls("begin 1073741823\n");
-	ev.h.time_ns = 3000;
-	capture_take(&capture, &ev, sizeof(ev));
-	calls("end 1073741823\n");
-	assert_null(lifecycle_find(&capture.life, GONE));
+	exec_ends(profile(GONE), &ev, sizeof(ev));
 }
 
 /* What the entry is after the record of an exec at which the BPF side has admitted the process. */
