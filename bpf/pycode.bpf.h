@@ -427,38 +427,31 @@ static __always_inline bool may_send_code(struct scratch *s)
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
 }
 
-u32 send_codes(u32 from);
-
+int send_new_code(u32 n);
 /*
- * Send CODES_A_CALL of the sample's new code objects, from this one on; those for which there is
- * no time or room are deferred. The header of the code_records entry must be filled in. Returns
- * the number of the next one. With external linkage, so that the verifier checks it once.
+ * Send the sample's new code object n, or defer it if there is no time or room. The header of the
+ * code_records entry must be filled in. Returns 1 if there is none. With external linkage, so that
+ * the verifier checks it once.
  */
-__weak __noinline u32 send_codes(u32 from)
+__weak __noinline int send_new_code(u32 n)
 {
 	struct code_cache *cache;
 	struct raw_code *rec;
 	struct scratch *s;
-	u32 zero = 0, i, n;
+	u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
 	rec = bpf_map_lookup_elem(&code_records, &zero);
-	if (!s || !cache || !rec)
-		return MAX_NEW_CODES;
-#pragma clang loop unroll(disable)
-	for (i = 0; i < CODES_A_CALL; i++) {
-		n = from + i;
-		if (n >= s->new_cnt)
-			break;
-		n &= MAX_NEW_CODES - 1;
-		barrier_var(n);
-		if (may_send_code(s))
-			send_code(rec, cache, &s->l, &s->new_codes[n]);
-		else
-			defer_code(cache, &s->new_codes[n]);
-	}
-	return from + CODES_A_CALL;
+	if (!s || !cache || !rec || n >= s->new_cnt)
+		return 1;
+	n &= MAX_NEW_CODES - 1;
+	barrier_var(n);
+	if (may_send_code(s))
+		send_code(rec, cache, &s->l, &s->new_codes[n]);
+	else
+		defer_code(cache, &s->new_codes[n]);
+	return 0;
 }
 
 /* How many code objects the process may still send in this second. */
@@ -482,7 +475,7 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 					   const struct raw_header *h)
 {
 	struct raw_code *rec;
-	u32 zero = 0, from = 0, before, i;
+	u32 zero = 0, before, i;
 	u64 now;
 
 	if (!s->new_cnt)
@@ -496,11 +489,9 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 	s->names_time = time_for_names(s, now);
 	s->codes_left = before = codes_left(p, now);
 #pragma clang loop unroll(disable)
-	for (i = 0; i < MAX_NEW_CODES / CODES_A_CALL; i++) {
-		if (from >= s->new_cnt)
+	for (i = 0; i < MAX_NEW_CODES; i++)
+		if (send_new_code(i))
 			break;
-		from = send_codes(from);
-	}
 	p->codes_sent += before - s->codes_left;
 	spend_time_for_names(s, bpf_ktime_get_ns());
 }

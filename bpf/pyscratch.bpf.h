@@ -62,11 +62,13 @@
 #define MAX_STEPS (ABI_MAX_FRAMES + 20 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
 /*
- * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS. A thread state
- * is a step, and so is an interpreter.
+ * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS * LIST_ROUNDS. A
+ * thread state is a step, and so is an interpreter. The clock is read after 16 of them.
  */
-#define LIST_STEPS_A_CALL 16
-#define LIST_CALLS 512
+#define LIST_STEPS_A_CALL 4
+#define LIST_CALLS 16
+#define LIST_CALLS_PER_CLOCK 4
+#define LIST_ROUNDS 128
 /*
  * How far above the stack pointer the innermost _PyCFrame of a thread is looked for that has no
  * state by its key. C code that is called from Python and takes more of the stack is rare.
@@ -163,7 +165,6 @@ struct fault_event {
 
 /* At most so many new code objects are sent with one sample; a later sample sends the others. */
 #define MAX_NEW_CODES 128
-#define CODES_A_CALL 8
 /* At most so many of one process in a second (2^30 ns), for a process that always makes code. */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {

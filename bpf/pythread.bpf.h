@@ -220,61 +220,93 @@ enum list_end {
 	LIST_IS_LATE = 2,	/* the sample's time limit has passed */
 };
 
+/* One step along the lists. Returns an enum list_end. */
+static __always_inline int list_step(struct scratch *s, struct list_walk *w)
+{
+	u64 next;
+
+	if (!w->ts) {
+		if (!w->is)
+			return LIST_IS_OVER;
+		w->unreadable = read_user(&w->ts, 8, w->is + s->l.interp_threads_head) ||
+				read_user(&next, 8, w->is + s->l.interp_next);
+		if (w->unreadable)
+			return LIST_IS_OVER;
+		w->is = next;
+		return LIST_GOES_ON;
+	}
+	if (list_check(s, w))
+		return LIST_IS_OVER;
+	w->unreadable = !!read_user(&next, 8, w->ts + s->l.ts_next);
+	if (w->unreadable)
+		return LIST_IS_OVER;
+	w->ts = next;
+	return LIST_GOES_ON;
+}
+
 int list_steps(void);
 /*
- * LIST_STEPS_A_CALL steps along the lists, if there is time for them. Returns an enum list_end. The
- * function has external linkage, so the verifier checks the steps and the look at the clock of one
- * call and not of all.
+ * LIST_STEPS_A_CALL steps along the lists. Returns an enum list_end. This function and the two that
+ * follow have external linkage: the verifier checks the steps of one call and not of all, and each
+ * loop once and not for each state in which a search begins.
  */
 __weak __noinline int list_steps(void)
 {
-	struct list_walk *w;
 	struct scratch *s;
 	u32 zero = 0, i;
-	u64 next;
+	int end;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
 		return LIST_IS_OVER;
-	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
-		return LIST_IS_LATE;
-	w = &s->list;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < LIST_STEPS_A_CALL; i++) {
-		if (!w->ts) {
-			if (!w->is)
-				return LIST_IS_OVER;
-			w->unreadable = read_user(&w->ts, 8, w->is + s->l.interp_threads_head) ||
-					read_user(&next, 8, w->is + s->l.interp_next);
-			if (w->unreadable)
-				return LIST_IS_OVER;
-			w->is = next;
-			continue;
-		}
-		if (list_check(s, w))
-			return LIST_IS_OVER;
-		w->unreadable = !!read_user(&next, 8, w->ts + s->l.ts_next);
-		if (w->unreadable)
-			return LIST_IS_OVER;
-		w->ts = next;
+		end = list_step(s, &s->list);
+		if (end)
+			return end;
 	}
 	return LIST_GOES_ON;
 }
 
 int list_calls(void);
 /*
- * LIST_CALLS calls of list_steps(), or until the search ends. Returns an enum list_end. Of external
- * linkage, too: the verifier checks the loop once, not for each state in which a search begins.
+ * LIST_CALLS calls of list_steps(). It looks at the clock before each LIST_CALLS_PER_CLOCK of them.
+ * Returns an enum list_end.
  */
 __weak __noinline int list_calls(void)
 {
-	int end = LIST_GOES_ON;
+	struct scratch *s;
+	u32 zero = 0, i;
+	int end;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return LIST_IS_OVER;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < LIST_CALLS; i++) {
+		if (i % LIST_CALLS_PER_CLOCK == 0 && is_out_of_time(s, bpf_ktime_get_ns(), 0))
+			return LIST_IS_LATE;
+		end = list_steps();
+		if (end)
+			return end;
+	}
+	return LIST_GOES_ON;
+}
+
+int walk_lists(void);
+/* LIST_ROUNDS calls of list_calls(), or until the search ends. Returns an enum list_end. */
+__weak __noinline int walk_lists(void)
+{
+	int end;
 	u32 i;
 
 #pragma clang loop unroll(disable)
-	for (i = 0; i < LIST_CALLS && end == LIST_GOES_ON; i++)
-		end = list_steps();
-	return end;
+	for (i = 0; i < LIST_ROUNDS; i++) {
+		end = list_calls();
+		if (end)
+			return end;
+	}
+	return LIST_GOES_ON;
 }
 
 /*
@@ -289,7 +321,7 @@ static __always_inline u64 search_lists(struct scratch *s, struct py_proc *p)
 
 	if (read_user(&w->is, 8, p->interps))
 		return TSTATE_UNREADABLE;
-	end = list_calls();
+	end = walk_lists();
 	if (w->unreadable)
 		return TSTATE_UNREADABLE;
 	if (end != LIST_IS_OVER)

@@ -73,18 +73,27 @@ static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 	return 1;
 }
 
+int walk_from_caller(void);
 /*
  * Start again with the caller's frames. When C calls the interpreter in 3.11 and 3.12, it sets
  * tstate->cframe to the new _PyCFrame some instructions before it fills that in (v3.12.0,
  * Python/ceval.c, _PyEval_EvalFrameDefault()). Until then the memory has an old _PyCFrame, or
  * anything. In a valid chain, the first entry frame (3.12: shim) was entered from the frame in
  * the previous _PyCFrame. If a chain fails this check, the stack begins at the previous
- * _PyCFrame. If that one fails it as well, its address was invalid, too.
+ * _PyCFrame. If that one fails it as well, its address was invalid, too. Returns as walk_step().
+ * The function has external linkage, so the verifier checks it once and not at every step.
  */
-static __always_inline int walk_from_caller(struct scratch *s, struct walk *w)
+__weak __noinline int walk_from_caller(void)
 {
+	struct scratch *s;
 	struct cframe c;
+	struct walk *w;
+	u32 zero = 0;
 
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 1;
+	w = &s->walk;
 	if (w->from_caller)
 		return discard_stack(s, w);
 	count(CNT_ENTERING);
@@ -150,12 +159,24 @@ static __always_inline bool has_not_begun(const struct scratch *s, const struct 
 	       s->sample.frames[0].lasti == RAW_LASTI_NONE;
 }
 
-/* The last frame has no caller. Does an intact chain end there? Returns as walk_step(). */
-static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
+int end_of_chain(void);
+/*
+ * The last frame has no caller. Does an intact chain end there? Returns as walk_step(). Of external
+ * linkage, too.
+ */
+__weak __noinline int end_of_chain(void)
 {
-	struct raw_sample *out = &s->sample;
+	struct raw_sample *out;
+	struct scratch *s;
+	struct walk *w;
+	u32 zero = 0;
 	u64 kept;
 
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 1;
+	w = &s->walk;
+	out = &s->sample;
 	if (s->l.end_shim && !w->shim && w->n && w->owner == FRAME_OWNED_BY_THREAD) {
 		kept = kept_of(w->last);
 		if (kept) {
@@ -165,7 +186,7 @@ static __always_inline int end_of_chain(struct scratch *s, struct walk *w)
 		}
 	}
 	if (w->unchecked)
-		return walk_from_caller(s, w);
+		return walk_from_caller();
 	/*
 	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
 	 * Until then the field has the caller of an earlier frame at this address. If that was a
@@ -231,11 +252,11 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 1;
 	}
 	if (!fr)
-		return end_of_chain(s, w);
+		return end_of_chain();
 	at = fetch_frame(s, w);
 	if (at < 0) {
 		if (w->unchecked)
-			return walk_from_caller(s, w);
+			return walk_from_caller();
 		out->flags |= RAW_UNREADABLE;
 		return 1;
 	}
@@ -258,7 +279,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (w->unchecked &&
 	    (w->shim || (s->l.fr_is_entry != ABI_NO_OFF && FRAME_FIELD(u8, fr_is_entry)))) {
 		if (w->fr != w->entered_from)
-			return walk_from_caller(s, w);
+			return walk_from_caller();
 		w->unchecked = 0;
 	}
 	if (cfg_native && w->shim)
@@ -283,7 +304,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	}
 	id = code_id(cache, code, w);
 	if (w->unchecked && !id && is_no_stack(out, w->n))
-		return walk_from_caller(s, w);
+		return walk_from_caller();
 	if (id == CODE_ID_HIDDEN)
 		return 0;
 	if (cfg_async)
