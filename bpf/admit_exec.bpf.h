@@ -20,10 +20,11 @@
  */
 static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 {
+	const struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
 	u64 head[EXE_HEAD / 8];
 
 	bpf_probe_read_kernel(head, sizeof(head), bprm->buf);
-	return exe_key(bprm->file->f_inode->i_ino, bprm->file->f_inode->i_size, head);
+	return exe_key(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_size), head);
 }
 
 /* Is the file known to be no Python? key: its exe_key(). What is known to be Python is first. */
@@ -33,7 +34,7 @@ static __always_inline bool is_other_exe(u64 key, const struct exe_file *file)
 }
 
 /* Address of the program headers in the memory of the new program; 0: unknown. */
-static __always_inline u64 address_of_phdrs(struct mm_struct *mm)
+static __always_inline u64 address_of_phdrs(const struct mm_struct *mm)
 {
 	u64 pair[2];
 	int i;
@@ -57,7 +58,7 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 {
 	u64 key = ev->exe;	/* a copy: before 6.2 a map key cannot be in ring buffer memory */
 	const struct py_exe *exe = key ? bpf_map_lookup_elem(&known_exes, &key) : NULL;
-	u64 phdrs = exe ? address_of_phdrs(task->mm) : 0;
+	u64 phdrs = exe ? address_of_phdrs(BPF_CORE_READ(task, mm)) : 0;
 	u32 tgid = task->tgid;
 	struct py_proc *p;
 

@@ -312,37 +312,31 @@ static __always_inline u32 state_of(const struct task_struct *task)
  * When an inode was changed last. The field was renamed in 6.6 (13bc24457850) and split in 6.11
  * (3aa63a569c64); since 6.13 its highest bit says that somebody has asked (4e40eff0b573).
  */
-struct inode___split {
-	s64 i_ctime_sec;
-	u32 i_ctime_nsec;
-} CO_RE;
 struct timespec64___any {
 	s64 tv_sec;
 	long tv_nsec;
 } CO_RE;
-struct inode___renamed {
+struct inode___any {	/* one type, because libbpf searches the kernel's types for each: 1 ms */
+	s64 i_ctime_sec;
+	u32 i_ctime_nsec;
 	struct timespec64___any __i_ctime;
-} CO_RE;
-struct inode___old {
 	struct timespec64___any i_ctime;
 } CO_RE;
 #define CTIME_QUERIED (1u << 31)	/* include/linux/fs.h, I_CTIME_QUERIED */
 
 static __always_inline void ctime_of(const struct inode *inode, s64 *s, u32 *ns)
 {
-	const struct inode___split *split = (const void *)inode;
-	const struct inode___renamed *renamed = (const void *)inode;
-	const struct inode___old *old = (const void *)inode;
+	const struct inode___any *any = (const void *)inode;
 
-	if (bpf_core_field_exists(split->i_ctime_sec)) {
-		*s = BPF_CORE_READ(split, i_ctime_sec);
-		*ns = BPF_CORE_READ(split, i_ctime_nsec) & ~CTIME_QUERIED;
-	} else if (bpf_core_field_exists(renamed->__i_ctime)) {
-		*s = BPF_CORE_READ(renamed, __i_ctime.tv_sec);
-		*ns = BPF_CORE_READ(renamed, __i_ctime.tv_nsec);
+	if (bpf_core_field_exists(any->i_ctime_sec)) {
+		*s = BPF_CORE_READ(any, i_ctime_sec);
+		*ns = BPF_CORE_READ(any, i_ctime_nsec) & ~CTIME_QUERIED;
+	} else if (bpf_core_field_exists(any->__i_ctime)) {
+		*s = BPF_CORE_READ(any, __i_ctime.tv_sec);
+		*ns = BPF_CORE_READ(any, __i_ctime.tv_nsec);
 	} else {
-		*s = BPF_CORE_READ(old, i_ctime.tv_sec);
-		*ns = BPF_CORE_READ(old, i_ctime.tv_nsec);
+		*s = BPF_CORE_READ(any, i_ctime.tv_sec);
+		*ns = BPF_CORE_READ(any, i_ctime.tv_nsec);
 	}
 }
 
@@ -350,14 +344,6 @@ static __always_inline void ctime_of(const struct inode *inode, s64 *s, u32 *ns)
 static __always_inline const struct file *current_exe(void)
 {
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exe_file);
-}
-
-/* Does the current process have a single thread? */
-static __always_inline bool current_is_alone(void)
-{
-	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->signal->nr_threads == 1;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, nr_threads) == 1;
 }
 
 /* The thread pointer of any task: see current_thread_pointer(). */
@@ -379,11 +365,34 @@ static __always_inline u64 current_switches(void)
 }
 
 /*
+ * ---- what the current task points to ----
+ *
+ * Each load of a pointer from a typed pointer makes the verifier compare all names of the kernel's
+ * types, to see whether the field may be trusted: some ms on 6.18. So these functions have external
+ * linkage, and each is verified once and not wherever it is called. Programs that do not run often
+ * use BPF_CORE_READ() instead.
+ */
+
+bool current_is_alone(void);
+u64 current_exec_pages(void);
+bool current_is_in_exec(void);
+u64 current_start_ns(void);
+u32 current_euid(void);
+
+/* Does the current process have a single thread? */
+__weak __noinline bool current_is_alone(void)
+{
+	if (HAVE_TASK_BTF)
+		return bpf_get_current_task_btf()->signal->nr_threads == 1;
+	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, nr_threads) == 1;
+}
+
+/*
  * Number of pages that the current process has mapped executable and not writable
  * (fs/proc/task_mmu.c: VmExe + VmLib). It changes when a library is loaded, and when a JIT
  * compiler makes code.
  */
-static __always_inline u64 current_exec_pages(void)
+__weak __noinline u64 current_exec_pages(void)
 {
 	if (HAVE_TASK_BTF)
 		return bpf_get_current_task_btf()->mm->exec_vm;
@@ -394,7 +403,7 @@ static __always_inline u64 current_exec_pages(void)
  * True during an exec of the current process: its old memory is gone, and the new program is
  * not mapped yet (fs/binfmt_elf.c, load_elf_binary(), sets start_code last).
  */
-static __always_inline bool current_is_in_exec(void)
+__weak __noinline bool current_is_in_exec(void)
 {
 	if (HAVE_TASK_BTF)
 		return !bpf_get_current_task_btf()->mm->start_code;
@@ -402,7 +411,7 @@ static __always_inline bool current_is_in_exec(void)
 }
 
 /* Start time of the current process, which is its identity together with its tgid. */
-static __always_inline u64 current_start_ns(void)
+__weak __noinline u64 current_start_ns(void)
 {
 	if (HAVE_TASK_BTF)
 		return bpf_get_current_task_btf()->group_leader->start_boottime;
@@ -411,7 +420,7 @@ static __always_inline u64 current_start_ns(void)
 }
 
 /* Effective uid of the current process. A server may change it while it runs. */
-static __always_inline u32 current_euid(void)
+__weak __noinline u32 current_euid(void)
 {
 	if (HAVE_TASK_BTF)
 		return bpf_get_current_task_btf()->cred->euid.val;
@@ -466,7 +475,11 @@ static __always_inline const struct list_head *cgroup_list(const struct css_set 
 
 static __always_inline const struct list_head *cgroup_list_next(const struct list_head *pos)
 {
-	return BPF_CORE_READ(pos, next);
+	const struct list_head *next = NULL;
+
+	/* Its first field. No relocation, which would be one more type. */
+	bpf_probe_read_kernel(&next, sizeof(next), pos);
+	return next;
 }
 
 static __always_inline const struct cgroup *cgroup_at(const struct list_head *pos)

@@ -33,9 +33,9 @@ static __always_inline void send_lifecycle(struct raw_lifecycle *ev, bool hurry)
 }
 
 /* Read the arguments into ev. They are on the new stack, which the kernel has just written. */
-static __always_inline void read_command(struct raw_exec *ev, struct mm_struct *mm)
+static __always_inline void read_command(struct raw_exec *ev, const struct mm_struct *mm)
 {
-	u64 start = mm->arg_start, len = mm->arg_end - start;
+	u64 start = BPF_CORE_READ(mm, arg_start), len = BPF_CORE_READ(mm, arg_end) - start;
 
 	ev->command_len = len > 0xffffffff ? 0xffffffff : len;
 	if (len > RAW_COMMAND)
@@ -88,7 +88,7 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 				      u8 unselected)
 {
 	struct raw_exec *ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
-	u64 start_ns = p->group_leader->start_boottime;
+	u64 start_ns = task_start_ns(p);
 
 	if (!ev) {
 		count_loss(CNT_LIFECYCLE_LOST, p->tgid, 0, start_ns);
@@ -102,7 +102,7 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 	ev->unselected = unselected;
 	ev->file = *file;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
-	read_command(ev, p->mm);
+	read_command(ev, BPF_CORE_READ(p, mm));
 	fill_origin(&ev->origin, p);
 	ev->exe = key;
 	if (!(unselected & UNSELECTED_FOR_SURE))
@@ -114,7 +114,7 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 static __always_inline void send_exec_other(struct task_struct *p)
 {
 	struct raw_lifecycle *ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
-	u64 start_ns = p->group_leader->start_boottime;
+	u64 start_ns = task_start_ns(p);
 
 	if (!ev) {
 		count_loss(CNT_LIFECYCLE_LOST, p->tgid, 0, start_ns);
@@ -137,7 +137,7 @@ static __always_inline void send_exec_other(struct task_struct *p)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
-	u64 start_ns = p->group_leader->start_boottime;
+	u64 start_ns = task_start_ns(p);
 	u32 tgid = p->tgid;
 	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
 	u32 is_tracked = known && known->state != PY_PROC_UNSEEN;
@@ -162,7 +162,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	}
 	is_tracked |= opaque_zero(start_ns);	/* for the verifier, what follows is one state */
 	key = key_of_executable(bprm);
-	exe_file_of(bprm->file, &file);
+	exe_file_of(BPF_CORE_READ(bprm, file), &file);
 	if (unselected & UNSELECTED_FOR_SURE || !is_other_exe(key, &file))
 		send_exec(p, key, &file, unselected);
 	else if (is_tracked)
@@ -255,7 +255,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct py_proc *known;
 	bool is_tracked;
 
-	if (p->signal->live.counter)
+	if (BPF_CORE_READ(p, signal, live.counter))
 		return 0;	/* other threads still run */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
 	is_tracked = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
@@ -269,7 +269,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		is_tracked = true;
 	if (!is_tracked)
 		return 0;
-	ev.h.start_ns = p->group_leader->start_boottime;
+	ev.h.start_ns = task_start_ns(p);
 	send_lifecycle(&ev, false);	/* its memory is gone: nobody can read it any more */
 	return 0;
 }

@@ -112,24 +112,24 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 }
 
 /*
- * Send a RAW_SWITCH_IN or RAW_THREAD_EXIT. slot: the thread's own, or NULL if another thread has
- * overwritten it or no times are needed.
+ * Send a RAW_SWITCH_IN or RAW_THREAD_EXIT. start_ns: of the task's process. slot: the thread's own,
+ * or NULL if another thread has overwritten it or no times are needed.
  */
 static __always_inline void send_switch_in(enum raw_kind kind, const struct task_struct *task,
-					   const struct wait_slot *slot, u64 time_ns)
+					   u64 start_ns, const struct wait_slot *slot,
+					   u64 time_ns)
 {
 	struct raw_switch_in *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
 	if (!r) {
-		count_loss(CNT_SWITCH_IN_LOST, task->tgid, task->pid,
-			   task->group_leader->start_boottime);
+		count_loss(CNT_SWITCH_IN_LOST, task->tgid, task->pid, start_ns);
 		return;
 	}
 	r->h = (struct raw_header){
 		.kind = kind,
 		.tgid = task->tgid,
 		.time_ns = time_ns,
-		.start_ns = task->group_leader->start_boottime,
+		.start_ns = start_ns,
 	};
 	r->tid = task->pid;
 	r->out_lost = slot ? slot->out_lost : 0;
@@ -138,10 +138,10 @@ static __always_inline void send_switch_in(enum raw_kind kind, const struct task
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/* Is p the entry of the task's process, is the process selected, and can it be walked? */
-static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *task)
+/* Is p the entry of the current process, is the process selected, and can it be walked? */
+static __always_inline bool is_walked(struct py_proc *p, u32 tgid)
 {
-	u64 start_ns = task->group_leader->start_boottime;
+	u64 start_ns = current_start_ns();
 
 	if (!p->start_ns)
 		p->start_ns = start_ns;
@@ -150,7 +150,7 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
 	if (cfg_filter.any && (is_unselected(p, start_ns) || p->unselected))
 		return false;
 	return p->state == PY_PROC_PYTHON ||
-	       (p->state == PY_PROC_LINKING && find_libpython(task->tgid) > 0);
+	       (p->state == PY_PROC_LINKING && find_libpython(tgid) > 0);
 }
 
 /*
@@ -164,7 +164,8 @@ static __always_inline void send_missed_switch_in(const struct task_struct *prev
 {
 	u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 
-	send_switch_in(RAW_SWITCH_IN, prev, slot, ran < now - slot->out_ns ? now - ran : now);
+	send_switch_in(RAW_SWITCH_IN, prev, current_start_ns(), slot,
+		       ran < now - slot->out_ns ? now - ran : now);
 }
 
 /*
@@ -185,7 +186,7 @@ static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task
 		return;
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
-			send_switch_in(RAW_THREAD_EXIT, prev, NULL, now);
+			send_switch_in(RAW_THREAD_EXIT, prev, current_start_ns(), NULL, now);
 		if (slot->tid == (u32)prev->pid)
 			slot->tid = 0;
 		return;
@@ -219,17 +220,16 @@ static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task
 static __always_inline void switch_in(const struct task_struct *next)
 {
 	struct wait_slot *slot = slot_of(next->pid);
-	u64 now;
+	u64 start_ns;
+	bool own;
 
 	if (!slot || !slot->out_ns)
 		return;
-	now = bpf_ktime_get_ns();
-	if (slot->tid != (u32)next->pid) {
-		send_switch_in(RAW_SWITCH_IN, next, NULL, now);
-		return;
-	}
-	send_switch_in(RAW_SWITCH_IN, next, slot, now);
-	slot->out_ns = 0;
+	start_ns = next->group_leader->start_boottime;
+	own = slot->tid == (u32)next->pid;
+	send_switch_in(RAW_SWITCH_IN, next, start_ns, own ? slot : NULL, bpf_ktime_get_ns());
+	if (own)
+		slot->out_ns = 0;
 }
 
 SEC("?tp_btf/sched_switch")
@@ -240,7 +240,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (from && !(prev->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &from);
-		if (p && p->state != PY_PROC_OTHER && is_walked(p, prev))
+		if (p && p->state != PY_PROC_OTHER && is_walked(p, from))
 			switch_out(BPF_PROG_CTX, p, prev, preempt);
 	}
 	if (to && !(next->flags & PF_KTHREAD)) {

@@ -27,12 +27,12 @@ int on_task(struct bpf_iter__task *ctx)
 	    task->flags & (PF_KTHREAD | PF_EXITING))
 		return 0;
 	a.time_ns = bpf_ktime_get_ns();
-	a.start_ns = task->group_leader->start_boottime;
+	a.start_ns = task_start_ns(task);
 	a.thread_pointer = thread_pointer_of(task);
 	a.switches = task->nvcsw + task->nivcsw;
 	a.tgid = tgid;
 	a.tid = task->pid;
-	a.nr_threads = task->signal->nr_threads;
+	a.nr_threads = BPF_CORE_READ(task, signal, nr_threads);
 	a.sysno = RAW_SYSNO_NONE;
 	slot = slot_of(task->pid);
 	if (task->on_cpu || !slot)
