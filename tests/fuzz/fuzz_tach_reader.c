@@ -47,6 +47,27 @@ static int consume(void *ctx, const struct event *ev)
 	return ++c->cnt == EVENTS_MAX ? -ECANCELED : 0;
 }
 
+/* As runs, which are as many samples. */
+static int consume_run(void *ctx, const struct event *ev)
+{
+	unsigned long *cnt = ctx;
+
+	require(ev->nframes <= EVENT_MAX_FRAMES && ev->kept_1 <= ev->nframes + 1,
+		"no more is kept than there is");
+	*cnt += (unsigned long)ev->more + 1;
+	return *cnt >= EVENTS_MAX ? -ECANCELED : 0;
+}
+
+static void read_runs(struct tach_reader *r, int single_err, unsigned long single_cnt)
+{
+	unsigned long cnt = 0;
+	char why[256] = "";
+	int err = tach_reader_run_runs(r, consume_run, &cnt, why, sizeof(why));
+
+	require(single_err == -ECANCELED || (err == single_err && cnt == single_cnt),
+		"runs are the same samples");
+}
+
 static void read_samples(struct tach_reader *r, int out_fd, int null_fd)
 {
 	const struct tach_info *info = tach_reader_info(r);
@@ -70,6 +91,7 @@ static void read_samples(struct tach_reader *r, int out_fd, int null_fd)
 	err = tach_reader_run(r, consume, &c, why, sizeof(why));
 	require(err <= 0 && (err != -EBADMSG || why[0]), "errors have reasons");
 	require(err || c.cnt == info->sample_cnt, "as many samples as the header says");
+	read_runs(r, err, c.cnt);
 	for (i = 0; i < c.sink_cnt; i++) {
 		ops = c.sinks[i]->ops;
 		require(!ops->end(c.sinks[i], &info->stats), "end");

@@ -135,6 +135,11 @@ void reader_describe(const struct reader *r, struct describe *d)
 		r->ops->describe(r, d);
 }
 
+void reader_take_runs(struct reader *r, bool runs)
+{
+	r->runs = runs;
+}
+
 /* ---- time as samples ---- */
 
 /* The rest of each thread's time that was not converted to samples yet. */

@@ -40,5 +40,10 @@ void reader_describe(const struct reader *r, struct describe *d);
  * the damage were delivered.
  */
 int reader_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size);
+/*
+ * From now on, reader_run()'s on_event takes runs (event.h), or not. At first it does not. Formats
+ * that have none deliver single events.
+ */
+void reader_take_runs(struct reader *r, bool runs);
 
 #endif

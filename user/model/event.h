@@ -58,7 +58,10 @@ struct profile_tables {
 
 struct trace_context;
 
-/* One sample of one thread. */
+/*
+ * One sample of one thread. To who takes runs, and only to them, it may be several: this one is the
+ * last of `more` + 1 in a row that differ in their times alone.
+ */
 struct event {
 	uint64_t time_us;	/* CLOCK_MONOTONIC; never goes back within a thread */
 	uint64_t thread_id;	/* kernel tid as the host sees it */
@@ -70,6 +73,9 @@ struct event {
 				 * that its CPU had then, times the ticks that it stands for; 0: it
 				 * is no tick's, or the profile comes from a file */
 	uint8_t status;
+	uint32_t more;		/* of a run; else 0 */
+	uint32_t kept_1;	/* to who takes runs: so many outermost frames + 1 surely are those
+				 * of the thread's event before; 0: nothing is known */
 	const struct trace_context *trace;	/* valid as long as frames; NULL: none is known */
 };
 

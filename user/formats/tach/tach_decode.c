@@ -6,9 +6,14 @@
  * directly, or from one zstd frame after another through the window. A record is only decoded when
  * it is complete in the window (in a run of repeats: when one repeat is). None of the bytes are
  * trusted. What was decompressed before damage in a zstd frame is still decoded.
+ *
+ * A record that surely is complete, because the longest one would be, is decoded without asking
+ * before each byte whether there is one. A thread's stack lies at the end of its memory: what
+ * changes at the inner end moves no outer frames.
  */
 #include "formats/tach/tach_decode.h"
 
+#include <endian.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -19,13 +24,25 @@
 #include "base/util.h"
 #include "formats/tach/tach_format.h"
 
-/* Size of the window; anything above RECORD_MAX_BYTES works. */
+/* Size of the window; anything above WHOLE_BYTES works. */
 #define WINDOW_BYTES (256 * 1024)
 
 /* Header, delta, status, two counts, 256 frame ids; varints as long as they may be. */
 #define RECORD_MAX_BYTES                                                                           \
 	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * VARINT_MAX + EVENT_MAX_FRAMES * VARINT_MAX)
 #define REPEAT_MAX_BYTES (VARINT_MAX + 1)
+
+/* Where so much is left, a record surely is complete, and what is read behind it is there. */
+#define WHOLE_BYTES (RECORD_MAX_BYTES + 2 * IDS_AT_ONCE)
+
+/* These are part of one function, in which `whole` is a constant. */
+#define DECODE_INLINE static inline __attribute__((always_inline))
+
+/* How many frame ids are decoded at a time. */
+#define IDS_AT_ONCE 8
+
+/* Threads that are found without a search: a power of two. */
+#define RECENT_THREADS 16
 
 /*
  * 2^27 bytes, zstd's own limit for streams: this much memory a hostile frame can make us
@@ -43,8 +60,11 @@ struct tach_decoder {
 	const struct tach_info *info;
 	const uint8_t *p, *end;		/* bytes that are available and not decoded yet */
 	uint64_t sample_cnt;		/* number of samples delivered */
+	bool runs;			/* the taker of events takes runs */
+	uint64_t too_large;		/* decode_pairs(): added to four ids, sets bit 15 of those
+					 * that are no frame's */
 	struct tach_threads threads;
-	uint32_t last;			/* number of the thread of the last record */
+	uint32_t recent[RECENT_THREADS];	/* numbers of threads, by the end of their ids */
 	struct tach_thread *repeating;	/* in a run of repeats: its thread, */
 	uint64_t repeats;		/* and how many repeats are left */
 	char *why;
@@ -104,20 +124,29 @@ static inline void ensure(struct tach_decoder *d, size_t bytes)
 		refill(d);
 }
 
-/* varint_get() with the short cases inlined. */
-static inline const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t *v)
+/*
+ * varint_get() with the short cases inlined. whole: there surely are VARINT_MAX bytes. What is
+ * usual is a branch: one that is predicted costs less than to wait for the number's length.
+ */
+DECODE_INLINE const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t *v, bool whole)
 {
-	if (end - p >= 2) {
-		if (p[0] < 0x80) {
-			*v = p[0];
-			return p + 1;
-		}
-		if (p[1] < 0x80) {
-			*v = (p[0] & 0x7f) | (uint64_t)p[1] << 7;
-			return p + 2;
-		}
+	uint64_t any;
+
+	if (whole && p[0] < 0x80) {
+		*v = p[0];
+		return p + 1;
 	}
-	return varint_get(p, end, v);
+	if (whole && p[1] < 0x80) {
+		*v = (p[0] & 0x7f) | (uint64_t)p[1] << 7;
+		return p + 2;
+	}
+	if (whole && p[2] < 0x80) {
+		*v = (p[0] & 0x7f) | (uint64_t)(p[1] & 0x7f) << 7 | (uint64_t)p[2] << 14;
+		return p + 3;
+	}
+	p = varint_get(p, whole ? p + VARINT_MAX : end, &any);
+	*v = any;
+	return p;
 }
 
 static int zstd_damage(struct tach_decoder *d)
@@ -135,9 +164,11 @@ static int truncated(struct tach_decoder *d)
 		   (unsigned long long)d->sample_cnt, (unsigned long long)d->info->sample_cnt);
 }
 
-/* Deliver one sample of th, whose stack is current. 1, or -EBADMSG: a time exceeds 64 bits. */
-static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta,
-			 uint8_t status, struct event *ev)
+/*
+ * The thread has one more sample, so much later. 0, or -EBADMSG: its time exceeds 64 bits, or the
+ * header has fewer samples.
+ */
+static inline int count_sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta)
 {
 	if (delta > UINT64_MAX - th->time_us)
 		return bad(d, "damaged: a timestamp beyond 64 bits");
@@ -146,103 +177,238 @@ static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_
 			   (unsigned long long)d->info->sample_cnt);
 	th->time_us += delta;
 	d->sample_cnt++;
+	return 0;
+}
+
+/*
+ * Deliver one sample of th, whose stack is current. keep: so many outer frames are as in the
+ * thread's last one. 1 or -EBADMSG.
+ */
+static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta,
+			 uint8_t status, uint32_t keep, struct event *ev)
+{
+	if (count_sample(d, th, delta))
+		return -EBADMSG;
 	*ev = (struct event){
 		.time_us = th->time_us,
 		.thread_id = th->thread_id,
 		.interp_id = th->interp_id,
 		.nframes = th->depth,
-		.frames = th->stack,
+		.frames = th->stack + (th->stack_cap - th->depth),
 		.weight = 1,
 		.status = status,
+		.kept_1 = d->runs ? keep + 1 : 0,
 	};
 	return 1;
+}
+
+/* Add repeats to the event that differ from it in time alone, as far as the bytes are there. */
+static inline void add_repeats(struct tach_decoder *d, struct event *ev)
+{
+	struct tach_thread *th = d->repeating;
+	const uint8_t *p = d->p, *next;
+	uint64_t delta;
+
+	while (d->repeats && d->end - p >= REPEAT_MAX_BYTES && ev->more < UINT32_MAX) {
+		next = get(p, d->end, &delta, true);
+		/* What is damaged is found again, and reported, after this event. */
+		if (!next || *next != ev->status || delta > UINT64_MAX - th->time_us ||
+		    (d->sample_cnt == d->info->sample_cnt && !d->info->counts_unknown))
+			break;
+		p = next + 1;
+		th->time_us += delta;
+		d->sample_cnt++;
+		d->repeats--;
+		ev->more++;
+	}
+	d->p = p;
+	ev->time_us = th->time_us;
 }
 
 static inline int next_repeat(struct tach_decoder *d, struct event *ev)
 {
 	const uint8_t *p;
 	uint64_t delta;
+	int n;
 
 	ensure(d, REPEAT_MAX_BYTES);
-	p = get(d->p, d->end, &delta);
+	p = get(d->p, d->end, &delta, d->end - d->p >= REPEAT_MAX_BYTES);
 	if (!p || p == d->end)
 		return truncated(d);
 	d->p = p + 1;
 	d->repeats--;
-	return sample(d, d->repeating, delta, *p, ev);
+	n = sample(d, d->repeating, delta, *p, d->repeating->depth, ev);
+	if (n > 0 && d->runs)
+		add_repeats(d, ev);
+	return n;
+}
+
+/* Decode four ids of two bytes each. Not 0: one has not two bytes, or is not below frame_cnt. */
+DECODE_INLINE uint64_t four_pairs(const struct tach_decoder *d, const uint8_t *p, uint32_t ids[4])
+{
+	const uint64_t low = 0x007f007f007f007f, more = 0x0080008000800080;
+	uint64_t bytes, v;
+
+	memcpy(&bytes, p, sizeof(bytes));
+	bytes = le64toh(bytes);
+	v = (bytes & low) | (bytes >> 1 & low << 7);
+	ids[0] = v & 0xffff;
+	ids[1] = v >> 16 & 0xffff;
+	ids[2] = v >> 32 & 0xffff;
+	ids[3] = v >> 48;
+	return ((bytes ^ more) & (more | more << 8)) | ((v + d->too_large) & more << 8);
+}
+
+/*
+ * Most ids have two bytes: decode the next cnt <= IDS_AT_ONCE ids. false: not all of them have, or
+ * are frames'. Reads and writes IDS_AT_ONCE, whatever cnt is.
+ */
+DECODE_INLINE bool decode_pairs(const struct tach_decoder *d, const uint8_t *p, uint32_t cnt,
+				uint32_t ids[IDS_AT_ONCE])
+{
+	/* From number IDS_AT_ONCE - cnt on, there is a mask whose first cnt ids count. */
+	static const uint16_t masks[2 * IDS_AT_ONCE] = {
+		0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff,
+	};
+	uint64_t differ[2] = { four_pairs(d, p, ids), four_pairs(d, p + 8, ids + 4) }, mask[2];
+
+	memcpy(mask, masks + IDS_AT_ONCE - cnt, sizeof(mask));
+	return !((differ[0] & le64toh(mask[0])) | (differ[1] & le64toh(mask[1])));
 }
 
 /* Decode the new frames; the others are in place already. */
-static int decode_frames(struct tach_decoder *d, struct tach_thread *th, uint32_t cnt)
+DECODE_INLINE int decode_frames(struct tach_decoder *d, uint32_t *stack, uint32_t cnt, bool whole)
 {
+	uint32_t frame_cnt = d->info->frame_cnt, next[IDS_AT_ONCE], i = 0, n;
 	const uint8_t *p = d->p;
 	uint64_t id;
-	uint32_t i;
 
-	for (i = 0; i < cnt; i++) {
-		p = get(p, d->end, &id);
-		if (!p)
-			return truncated(d);
-		if (id >= d->info->frame_cnt)
-			return bad(d, "damaged: frame %llu of %u", (unsigned long long)id,
-				   d->info->frame_cnt);
-		th->stack[i] = (uint32_t)id;
-	}
+	if (whole)
+		memcpy(next, stack + cnt, sizeof(next));
+	do {
+		n = cnt - i < IDS_AT_ONCE ? cnt - i : IDS_AT_ONCE;
+		if (whole && decode_pairs(d, p, n, stack + i)) {
+			p += 2 * n;
+			i += n;
+			continue;
+		}
+		for (; n--; i++) {
+			p = get(p, d->end, &id, whole);
+			if (!p)
+				return truncated(d);
+			if (id >= frame_cnt)
+				return bad(d, "damaged: frame %llu of %u", (unsigned long long)id,
+					   frame_cnt);
+			stack[i] = (uint32_t)id;
+		}
+	} while (i < cnt);
+	if (whole)
+		memcpy(stack + cnt, next, sizeof(next));
 	d->p = p;
 	return 0;
 }
 
-/* Change the stack to fresh new frames, then the last keep frames of the old one. */
-static int change_stack(struct tach_decoder *d, struct tach_thread *th, uint64_t keep,
-			uint64_t fresh)
+/*
+ * Make room for a stack of so many frames, which keeps `keep` of the outermost ones, and behind it
+ * for what decode_frames() writes too much.
+ */
+static int reserve(struct tach_decoder *d, struct tach_thread *th, uint32_t depth, uint32_t keep)
 {
+	uint32_t cap = th->stack_cap ? th->stack_cap : 16;
+	uint32_t *stack;
+
+	while (cap < depth)
+		cap *= 2;
+	stack = calloc(cap + IDS_AT_ONCE, sizeof(*stack));
+	if (!stack)
+		return no_memory(d);
+	if (keep)
+		memcpy(stack + cap - keep, th->stack + th->stack_cap - keep,
+		       keep * sizeof(*stack));
+	free(th->stack);
+	th->stack = stack;
+	th->stack_cap = cap;
+	return 0;
+}
+
+/* Change the stack to fresh new frames, then the last keep frames of the old one. */
+DECODE_INLINE int change_stack(struct tach_decoder *d, struct tach_thread *th, uint64_t keep,
+			       uint64_t fresh, bool whole)
+{
+	uint32_t depth = (uint32_t)(keep + fresh);
+
 	if (keep > th->depth)
 		return bad(d, "damaged: keeps %llu frames of %u", (unsigned long long)keep,
 			   th->depth);
 	if (fresh > EVENT_MAX_FRAMES || keep + fresh > EVENT_MAX_FRAMES)
 		return bad(d, "damaged: a stack of %llu + %llu frames", (unsigned long long)keep,
 			   (unsigned long long)fresh);
-	if (tach_thread_reserve(th, (uint32_t)(keep + fresh)))
-		return no_memory(d);
-	if (keep)
-		memmove(th->stack + fresh, th->stack + th->depth - keep,
-			keep * sizeof(*th->stack));
-	th->depth = (uint32_t)(keep + fresh);
-	return decode_frames(d, th, (uint32_t)fresh);
+	if ((depth > th->stack_cap || !th->stack) && reserve(d, th, depth, (uint32_t)keep))
+		return -ENOMEM;
+	th->depth = depth;
+	return decode_frames(d, th->stack + (th->stack_cap - depth), (uint32_t)fresh, whole);
 }
 
-static int decode_changed(struct tach_decoder *d, struct tach_thread *th, enum tach_record kind,
-			  struct event *ev)
+/* How many frames are kept and how many follow. 0; -EBADMSG: more are popped than there are. */
+static __attribute__((noinline)) int take_counts(struct tach_decoder *d, struct tach_thread *th,
+						 enum tach_record kind, uint64_t counts[2])
 {
-	uint64_t delta, keep = 0, fresh;
-	const uint8_t *p = get(d->p, d->end, &delta);
+	const uint8_t *p = d->p;
+
+	counts[0] = 0;
+	if (kind != TACH_FULL)
+		p = varint_get(p, d->end, &counts[0]);
+	if (p)
+		p = varint_get(p, d->end, &counts[1]);
+	if (!p)
+		return truncated(d);
+	if (kind == TACH_POP_PUSH) {
+		if (counts[0] > th->depth)
+			return bad(d, "damaged: pops %llu frames of %u",
+				   (unsigned long long)counts[0], th->depth);
+		counts[0] = th->depth - counts[0];
+	}
+	d->p = p;
+	return 0;
+}
+
+DECODE_INLINE int decode_changed(struct tach_decoder *d, struct tach_thread *th,
+				 enum tach_record kind, struct event *ev, bool whole)
+{
+	uint64_t delta, keep = 0, fresh = 0;
+	const uint8_t *p = get(d->p, d->end, &delta, whole);
+	bool two = kind != TACH_FULL;
 	uint8_t status;
 	int err;
 
 	if (!p || p == d->end)
 		return truncated(d);
 	status = *p++;
-	if (kind != TACH_FULL)
-		p = get(p, d->end, &keep);
-	if (p)
-		p = get(p, d->end, &fresh);
-	if (!p)
-		return truncated(d);
-	if (kind == TACH_POP_PUSH) {
-		if (keep > th->depth)
-			return bad(d, "damaged: pops %llu frames of %u", (unsigned long long)keep,
-				   th->depth);
-		keep = th->depth - keep;
-	}
 	d->p = p;
-	err = change_stack(d, th, keep, fresh);
-	return err ? err : sample(d, th, delta, status, ev);
+	/* Both counts have one byte nearly always. */
+	keep = whole && two ? p[0] : 0;
+	if (whole && (p[0] | p[two]) < 0x80 && keep <= th->depth) {
+		keep = kind == TACH_POP_PUSH ? th->depth - keep : keep;
+		fresh = p[two];
+		d->p += 1 + two;
+	} else {
+		uint64_t counts[2] = { 0 };
+
+		err = take_counts(d, th, kind, counts);
+		if (err)
+			return err;
+		keep = counts[0];
+		fresh = counts[1];
+	}
+	err = change_stack(d, th, keep, fresh, whole);
+	return err ? err : sample(d, th, delta, status, (uint32_t)keep, ev);
 }
 
-static int decode_repeat(struct tach_decoder *d, struct tach_thread *th, struct event *ev)
+DECODE_INLINE int decode_repeat(struct tach_decoder *d, struct tach_thread *th, struct event *ev,
+				bool whole)
 {
 	uint64_t count;
-	const uint8_t *p = get(d->p, d->end, &count);
+	const uint8_t *p = get(d->p, d->end, &count, whole);
 
 	if (!p)
 		return truncated(d);
@@ -252,26 +418,32 @@ static int decode_repeat(struct tach_decoder *d, struct tach_thread *th, struct 
 	return count ? next_repeat(d, ev) : 0;
 }
 
-/* Mostly it is that of the last record. NULL: not there. */
-static inline struct tach_thread *find_thread(const struct tach_decoder *d, uint64_t thread_id,
-					      uint32_t interp_id)
+/* Find or add a thread. 0, -EBADMSG or -ENOMEM. */
+static int find_thread(struct tach_decoder *d, uint64_t thread_id, uint32_t interp_id,
+		       struct tach_thread **th)
 {
-	struct tach_thread *th = d->threads.list + d->last;
-
-	if (d->threads.cnt && th->thread_id == thread_id && th->interp_id == interp_id)
-		return th;
-	return tach_threads_find(&d->threads, thread_id, interp_id);
+	*th = tach_threads_find(&d->threads, thread_id, interp_id);
+	if (!*th) {
+		if (d->threads.cnt == d->info->thread_cnt || d->threads.cnt == THREADS_MAX)
+			return bad(d, "damaged: more than %u threads", d->threads.cnt);
+		*th = tach_threads_add(&d->threads, thread_id, interp_id, d->info->meta.start_us);
+		if (!*th)
+			return no_memory(d);
+	}
+	d->recent[thread_id % RECENT_THREADS] = (uint32_t)(*th - d->threads.list);
+	return 0;
 }
 
-/* 1: a sample; 0: the record has none. */
-static int decode_record(struct tach_decoder *d, struct event *ev)
+/* 1: a sample; 0: the record has none. whole: the longest record would be complete. */
+DECODE_INLINE int decode_record(struct tach_decoder *d, struct event *ev, bool whole)
 {
+	struct tach_thread *th;
 	uint64_t thread_id;
 	uint32_t interp_id;
-	struct tach_thread *th;
 	uint8_t kind;
+	int err;
 
-	if (d->end - d->p < TACH_SAMPLE_HEADER_BYTES)
+	if (!whole && d->end - d->p < TACH_SAMPLE_HEADER_BYTES)
 		return truncated(d);
 	thread_id = tach_load64(d->p, d->info->swapped);
 	interp_id = tach_load32(d->p + 8, d->info->swapped);
@@ -279,16 +451,20 @@ static int decode_record(struct tach_decoder *d, struct event *ev)
 	d->p += TACH_SAMPLE_HEADER_BYTES;
 	if (kind > TACH_POP_PUSH)
 		return bad(d, "damaged: record of unknown kind %u", kind);
-	th = find_thread(d, thread_id, interp_id);
-	if (!th) {
-		if (d->threads.cnt == d->info->thread_cnt || d->threads.cnt == THREADS_MAX)
-			return bad(d, "damaged: more than %u threads", d->threads.cnt);
-		th = tach_threads_add(&d->threads, thread_id, interp_id, d->info->meta.start_us);
-		if (!th)
-			return no_memory(d);
+	th = d->threads.list + d->recent[thread_id % RECENT_THREADS];
+	if (!d->threads.cnt || th->thread_id != thread_id || th->interp_id != interp_id) {
+		err = find_thread(d, thread_id, interp_id, &th);
+		if (err)
+			return err;
 	}
-	d->last = (uint32_t)(th - d->threads.list);
-	return kind == TACH_REPEAT ? decode_repeat(d, th, ev) : decode_changed(d, th, kind, ev);
+	return kind == TACH_REPEAT ? decode_repeat(d, th, ev, whole) :
+				     decode_changed(d, th, kind, ev, whole);
+}
+
+/* A record that may not be complete: one of those at the end. */
+static __attribute__((noinline)) int decode_last_record(struct tach_decoder *d, struct event *ev)
+{
+	return decode_record(d, ev, false);
 }
 
 /* Nothing is left to decode: is this a regular end? */
@@ -312,10 +488,13 @@ static inline int next(struct tach_decoder *d, struct event *ev)
 	if (d->repeats)
 		return next_repeat(d, ev);
 	while (!n) {
-		ensure(d, RECORD_MAX_BYTES);
-		if (d->p == d->end)
+		ensure(d, WHOLE_BYTES);
+		if (d->end - d->p >= WHOLE_BYTES)
+			n = decode_record(d, ev, true);
+		else if (d->p == d->end)
 			return at_end(d);
-		n = decode_record(d, ev);
+		else
+			n = decode_last_record(d, ev);
 	}
 	return n;
 }
@@ -351,6 +530,8 @@ struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_
 	d->end = len ? data + len : data;	/* data may be NULL if len is 0 */
 	d->why = why;
 	d->why_size = why_size;
+	if (info->frame_cnt < 0x4000)
+		d->too_large = (0x8000 - (uint64_t)info->frame_cnt) * 0x0001000100010001;
 	d->drained = info->compression != TACH_ZSTD || !len;
 	if (!d->drained && start_zstd(d, data, len)) {
 		tach_decoder_free(d);
@@ -375,7 +556,7 @@ uint32_t tach_decoder_threads(const struct tach_decoder *d)
 	return d->threads.cnt;
 }
 
-int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len,
+int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, bool runs,
 		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
 		size_t why_size)
 {
@@ -383,6 +564,8 @@ int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len,
 	struct event ev;
 	int err = d ? 0 : -ENOMEM;
 
+	if (d)
+		d->runs = runs;
 	while (!err) {
 		err = next(d, &ev);
 		if (err <= 0)

@@ -65,7 +65,10 @@ static struct reader *open_tach(const struct input *in, const struct reader_args
 
 static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
 {
-	return tach_reader_run(((struct tach_input *)r)->tach, on_event, ctx, why, why_size);
+	struct tach_reader *tach = ((struct tach_input *)r)->tach;
+
+	return r->runs ? tach_reader_run_runs(tach, on_event, ctx, why, why_size) :
+			 tach_reader_run(tach, on_event, ctx, why, why_size);
 }
 
 static void free_tach(struct reader *r)

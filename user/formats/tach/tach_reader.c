@@ -362,7 +362,14 @@ int tach_reader_run(struct tach_reader *r, int (*on_event)(void *ctx, const stru
 		    void *ctx, char *why, size_t why_size)
 {
 	return tach_decode(&r->info, r->map + TACH_HEADER_BYTES, r->strings_off - TACH_HEADER_BYTES,
-			   on_event, ctx, why, why_size);
+			   false, on_event, ctx, why, why_size);
+}
+
+int tach_reader_run_runs(struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
+			 void *ctx, char *why, size_t why_size)
+{
+	return tach_decode(&r->info, r->map + TACH_HEADER_BYTES, r->strings_off - TACH_HEADER_BYTES,
+			   true, on_event, ctx, why, why_size);
 }
 
 enum tach_checksum tach_reader_checksum(const struct tach_reader *r)
