@@ -2,9 +2,12 @@
 /*
  * report.c - see report.h.
  *
- * Most samples repeat the stack before them, and others share its outer frames. Equal samples are
- * only counted. A frame gets its total when it is left: what was counted since it was entered. So a
- * sample costs one comparison, and something for each frame that was left or entered.
+ * Most samples repeat the stack of their thread's sample before, and others share its outer frames;
+ * often the reader knows how many, and else they are compared. Equal samples are only counted. What
+ * a thread has counted is subtracted from a row's total when it is entered, and added when it is
+ * left. So a sample costs something for each frame that is left or entered, nothing for the others.
+ * Samples of several threads come in turn, so STACKS threads have a stack. Which one is decided by
+ * the thread's id; threads that have the same one take it from each other.
  * A row is a frame of our own intern table, in which the fields that do not distinguish rows
  * have no value; each frame id of a profile is translated once.
  */
@@ -23,10 +26,17 @@
 #include "model/shared_frames.h"
 #include "model/thread_map.h"
 
-struct counts {
-	uint64_t self, total;
-	double self_squares;	/* of the weights in self */
-	bool entered;		/* it is in the stack: a recursive function counts once */
+#define STACKS 8	/* of so many threads; sums fill half a cache line */
+
+/* What samples change of a row, which are few bytes: they change other rows all the time. */
+struct sums {
+	uint64_t self, total;	/* total: while it is entered, less what was counted before */
+	uint16_t entered[STACKS];	/* how often it is in each stack: a recursive
+					 * function counts once */
+};
+
+/* What else is known of a row. */
+struct about {
 	int32_t first_line;	/* of the function; LINE_NONE: unknown */
 	int32_t lowest_line;	/* that was sampled; LINE_NONE */
 	uint32_t profile;
@@ -39,11 +49,23 @@ struct counts {
 #define ROW_NATIVE (UINT32_MAX - 1)
 #define IS_ROW(row) ((row) < ROW_NATIVE)
 
-/* A frame of the stack that is counted. */
-struct level {
-	uint32_t row;
-	bool outermost;		/* of this row's */
-	uint64_t since;		/* report.counted when it was entered */
+/*
+ * What is called excess is the sum of the squares of some weights, less the sum of the weights.
+ * Mostly all weights are 1, and it is 0.
+ */
+
+/* The stack of a thread's last sample, whose frames are entered. */
+struct stack {
+	uint64_t thread_id;
+	uint32_t interp_id;
+	uint32_t depth;
+	uint64_t pending;		/* weight of the last samples, which have this stack, */
+	double pending_excess;
+	uint64_t counted;		/* and of all before them */
+	uint32_t self;			/* the row that gets pending as self */
+	bool alone;			/* and as total: nothing else does */
+	uint32_t frames[EVENT_MAX_FRAMES];	/* at the end, the outermost last */
+	uint32_t row_at[EVENT_MAX_FRAMES];	/* of each of them, or what it is instead */
 };
 
 struct report {
@@ -52,9 +74,11 @@ struct report {
 	enum self_of self_of;
 	bool hides_native;
 	uint64_t sample_cnt;
-	double squares;			/* sum of the squares of all weights */
+	double excess;			/* of all weights */
 	struct intern *names;		/* by function or line */
-	struct counts *rows;		/* by function or line: indexed by names' frame ids */
+	struct sums *sums;		/* by row; by function or line: by names' frame ids */
+	struct about *about;		/* by row */
+	double *excesses;		/* by row, of the weights in self */
 	uint32_t row_cnt, row_cap;
 	struct report_row *sorted;
 	struct buf labels;		/* struct string_ref, of the profiles */
@@ -67,16 +91,7 @@ struct report {
 	struct id_map row_of;		/* frame id -> row or ROW_DETAIL, as far as translated */
 	struct id_map row_alone;	/* the same of details that are outermost in stacks of details */
 	struct id_map string_of;	/* string id -> ours, as far as translated */
-	/* The stack that is being repeated: */
-	uint64_t pending;
-	double pending_squares;
-	uint32_t depth;
-	uint32_t stack[EVENT_MAX_FRAMES];
-	uint64_t counted;		/* weight so far, without pending */
-	uint32_t level_cnt;		/* the outer frames of it that levels has, all or none */
-	struct level levels[EVENT_MAX_FRAMES];	/* the outermost first */
-	uint32_t self;			/* the row that gets pending as self */
-	bool alone;			/* and as total: nothing else does */
+	struct stack stacks[STACKS];	/* by the end of the thread's id */
 };
 
 struct report *report_new(enum report_by by)
@@ -124,10 +139,41 @@ void report_free(struct report *r)
 	id_map_free(&r->row_alone);
 	id_map_free(&r->string_of);
 	intern_free(r->names);
-	free(r->rows);
+	free(r->sums);
+	free(r->about);
+	free(r->excesses);
 	free(r->sorted);
 	buf_free(&r->labels);
 	free(r);
+}
+
+/* Make room for more rows: this one, and half of all. 0 or -ENOMEM. */
+static int more_rows(struct report *r, uint32_t row)
+{
+	uint32_t cap = r->row_cap ? r->row_cap : 256;
+	struct about *about;
+	struct sums *sums;
+	double *excesses;
+
+	while (cap <= row) {
+		if (cap > UINT32_MAX / 2)
+			return -ENOMEM;
+		cap *= 2;
+	}
+	sums = reallocarray(r->sums, cap, sizeof(*sums));
+	if (!sums)
+		return -ENOMEM;
+	r->sums = sums;
+	about = reallocarray(r->about, cap, sizeof(*about));
+	if (!about)
+		return -ENOMEM;
+	r->about = about;
+	excesses = reallocarray(r->excesses, cap, sizeof(*excesses));
+	if (!excesses)
+		return -ENOMEM;
+	r->excesses = excesses;
+	r->row_cap = cap;
+	return 0;
 }
 
 /* Add rows until this one exists. */
@@ -135,24 +181,14 @@ static int need_row(struct report *r, uint32_t row)
 {
 	if (row < r->row_cnt)
 		return 0;
-	if (row >= r->row_cap) {
-		uint32_t cap = r->row_cap ? r->row_cap : 256;
-		struct counts *rows;
-
-		while (cap <= row) {
-			if (cap > UINT32_MAX / 2)
-				return -ENOMEM;
-			cap *= 2;
-		}
-		rows = reallocarray(r->rows, cap, sizeof(*rows));
-		if (!rows)
-			return -ENOMEM;
-		r->rows = rows;
-		r->row_cap = cap;
+	if (row >= r->row_cap && more_rows(r, row))
+		return -ENOMEM;
+	for (; r->row_cnt <= row; r->row_cnt++) {
+		r->sums[r->row_cnt] = (struct sums){ 0 };
+		r->excesses[r->row_cnt] = 0;
+		r->about[r->row_cnt] = (struct about){ .first_line = LINE_NONE,
+						       .lowest_line = LINE_NONE };
 	}
-	for (; r->row_cnt <= row; r->row_cnt++)
-		r->rows[r->row_cnt] = (struct counts){ .first_line = LINE_NONE,
-						      .lowest_line = LINE_NONE };
 	return 0;
 }
 
@@ -191,7 +227,7 @@ int report_begin(struct report *r, const struct profile_tables *tables, const ch
 		int err = need_row(r, row);
 
 		if (!err)
-			r->rows[row].profile = r->selected = row;
+			r->about[row].profile = r->selected = row;
 		return err;
 	}
 	return 0;
@@ -244,9 +280,9 @@ static int row_of_frame(struct report *r, uint32_t id, struct id_map *map, uint3
 		err = id_map_set(map, id, *row);
 	if (err)
 		return err;
-	note_lowest(&r->rows[*row].lowest_line, f->line);
+	note_lowest(&r->about[*row].lowest_line, f->line);
 	if (r->by == REPORT_BY_FUNCTION)
-		note_lowest(&r->rows[*row].first_line, f->first_line);
+		note_lowest(&r->about[*row].first_line, f->first_line);
 	return 0;
 }
 
@@ -262,91 +298,124 @@ static int translate(struct report *r, uint32_t id, uint32_t *row)
 }
 
 /* Add the count of the repeated stack. */
-static void add_pending(struct report *r)
+static inline void add_pending(struct report *r, struct stack *st)
 {
-	if (!r->pending)
-		return;
-	if (r->depth) {
-		r->rows[r->self].self += r->pending;
-		r->rows[r->self].self_squares += r->pending_squares;
-		r->rows[r->self].total += r->alone ? r->pending : 0;
+	struct sums *self = r->sums + st->self;
+
+	if (st->depth && st->pending) {
+		self->self += st->pending;
+		self->total += st->alone ? st->pending : 0;
+		if (st->pending_excess > 0)
+			r->excesses[st->self] += st->pending_excess;
 	}
-	r->counted += r->pending;
-	r->pending = 0;
-	r->pending_squares = 0;
+	st->counted += st->pending;
+	st->pending = 0;
+	st->pending_excess = 0;
 }
 
 /* Leave all frames but the outermost `keep`. */
-static void leave(struct report *r, uint32_t keep)
+static inline void leave(struct report *r, struct stack *st, size_t place, uint32_t keep)
 {
-	while (r->level_cnt > keep) {
-		const struct level *l = &r->levels[--r->level_cnt];
+	const uint32_t *row = st->row_at + EVENT_MAX_FRAMES - st->depth;
+	const uint32_t *end = st->row_at + EVENT_MAX_FRAMES - keep;
+	uint64_t counted = st->counted;
+	struct sums *sums = r->sums;
 
-		if (!l->outermost)
-			continue;
-		r->rows[l->row].entered = false;
-		r->rows[l->row].total += r->counted - l->since;
-	}
+	for (; row < end; row++)
+		if (IS_ROW(*row))
+			sums[*row].total += --sums[*row].entered[place] ? 0 : counted;
+	st->depth = keep;
 }
 
-/* Enter the frames of the stack that are not entered. 0 or -ENOMEM. */
-static int enter(struct report *r)
+/* Enter the inner frames of a stack of so many, whose outermost ones are entered. 0 or -ENOMEM. */
+static inline int enter(struct report *r, struct stack *st, size_t place, const uint32_t *frames,
+			uint32_t depth)
 {
-	for (; r->level_cnt < r->depth; r->level_cnt++) {
-		struct level *l = &r->levels[r->level_cnt];
-		int err = translate(r, r->stack[r->depth - 1 - r->level_cnt], &l->row);
+	uint32_t *id = st->frames + EVENT_MAX_FRAMES - st->depth, row;
+	uint32_t *row_at = st->row_at + EVENT_MAX_FRAMES - st->depth, left = depth - st->depth;
+	uint64_t counted = st->counted;
+	struct id_map rows = r->row_of;
+	struct sums *sums = r->sums;
 
-		if (err)
-			return err;
-		l->since = r->counted;
-		l->outermost = IS_ROW(l->row) && !r->rows[l->row].entered;
-		if (l->outermost)
-			r->rows[l->row].entered = true;
-		r->hides_native |= l->row == ROW_NATIVE;
+	while (left--) {
+		*--id = frames[left];
+		if (!id_map_get(&rows, *id, &row)) {
+			st->depth = depth - 1 - left;
+			if (translate(r, *id, &row))
+				return -ENOMEM;
+			rows = r->row_of;
+			sums = r->sums;
+		}
+		*--row_at = row;
+		if (IS_ROW(row))
+			sums[row].total -= sums[row].entered[place]++ ? 0 : counted;
+		else
+			r->hides_native |= row == ROW_NATIVE;
 	}
+	st->depth = depth;
 	return 0;
 }
 
 /* A stack of details is its outermost frame. 0 or -ENOMEM. */
-static int enter_alone(struct report *r)
+static int enter_alone(struct report *r, struct stack *st)
 {
-	uint32_t root = r->stack[r->depth - 1];
+	uint32_t root = st->frames[EVENT_MAX_FRAMES - 1];
 
-	r->alone = true;
-	return id_map_get(&r->row_alone, root, &r->self) ?
-	       0 : row_of_frame(r, root, &r->row_alone, &r->self);
+	st->alone = true;
+	return id_map_get(&r->row_alone, root, &st->self) ?
+	       0 : row_of_frame(r, root, &r->row_alone, &st->self);
 }
 
 /* The innermost frame that is no detail has the self. 0 or -ENOMEM. */
-static int find_self(struct report *r)
+static inline int find_self(struct report *r, struct stack *st)
 {
-	uint32_t i = r->level_cnt;
+	const uint32_t *row = st->row_at + EVENT_MAX_FRAMES - st->depth;
+	const uint32_t *end = st->row_at + EVENT_MAX_FRAMES;
 
-	r->alone = false;
-	while (i && !IS_ROW(r->levels[i - 1].row))
-		i--;
-	if (!i)
-		return r->depth ? enter_alone(r) : 0;
-	r->self = r->levels[i - 1].row;
+	st->alone = false;
+	while (row < end && !IS_ROW(*row))
+		row++;
+	if (row == end)
+		return st->depth ? enter_alone(r, st) : 0;
+	st->self = *row;
 	return 0;
 }
 
-/* Another stack follows. 0 or -ENOMEM. */
-static int change_stack(struct report *r, const struct event *ev)
+/* The stack of the event's thread; if its place had another's, an empty one. */
+static inline struct stack *stack_of(struct report *r, const struct event *ev, size_t place)
 {
-	int err;
+	struct stack *st = &r->stacks[place];
 
-	add_pending(r);
-	leave(r, frames_shared(r->stack, r->depth, ev->frames, ev->nframes));
-	r->depth = ev->nframes;
-	if (r->depth)
-		memcpy(r->stack, ev->frames, r->depth * sizeof(*r->stack));
-	err = enter(r);
-	return err ? err : find_self(r);
+	if (st->thread_id != ev->thread_id || st->interp_id != ev->interp_id) {
+		add_pending(r, st);
+		leave(r, st, place, 0);
+		st->thread_id = ev->thread_id;
+		st->interp_id = ev->interp_id;
+	}
+	return st;
 }
 
-static int add_to_thread(struct report *r, const struct event *ev)
+/* How many outer frames the event shares with the stack, as far as the reader knows that. */
+static inline uint32_t shared(const struct stack *st, const struct event *ev)
 {
+	uint32_t least = st->depth < ev->nframes ? st->depth : ev->nframes;
+
+	if (ev->kept_1)
+		return ev->kept_1 - 1 < least ? ev->kept_1 - 1 : least;
+	return frames_shared(st->frames + EVENT_MAX_FRAMES - st->depth, st->depth, ev->frames,
+			     ev->nframes);
+}
+
+/* Add weight to a row that has nothing but samples. */
+static void add_to_row(struct report *r, uint32_t row, uint64_t weight)
+{
+	r->sums[row].self += weight;
+	r->sums[row].total += weight;
+}
+
+static int add_to_thread(struct report *r, const struct event *ev, uint64_t weight)
+{
+	struct about *about;
 	uint32_t index;
 	int err;
 
@@ -356,48 +425,61 @@ static int add_to_thread(struct report *r, const struct event *ev)
 		err = need_row(r, r->thread_row_0 + index);
 	if (err)
 		return err;
-	r->rows[r->thread_row_0 + index].profile = r->profile_cnt - 1;
-	r->rows[r->thread_row_0 + index].thread_id = ev->thread_id;
-	r->rows[r->thread_row_0 + index].main |= (ev->status & STATUS_MAIN_THREAD) != 0;
-	r->rows[r->thread_row_0 + index].self += ev->weight;
-	r->rows[r->thread_row_0 + index].total += ev->weight;
+	about = &r->about[r->thread_row_0 + index];
+	about->profile = r->profile_cnt - 1;
+	about->thread_id = ev->thread_id;
+	about->main |= (ev->status & STATUS_MAIN_THREAD) != 0;
+	add_to_row(r, r->thread_row_0 + index, weight);
 	return 0;
+}
+
+static int add_to_stack(struct report *r, const struct event *ev, uint64_t weight, double excess)
+{
+	size_t place = ev->thread_id % STACKS;
+	struct stack *st = stack_of(r, ev, place);
+	uint32_t keep = shared(st, ev);
+	int err = 0;
+
+	if (keep != st->depth || keep != ev->nframes) {
+		add_pending(r, st);
+		leave(r, st, place, keep);
+		err = enter(r, st, place, ev->frames, ev->nframes);
+		if (!err)
+			err = find_self(r, st);
+	}
+	st->pending += weight;
+	st->pending_excess += excess;
+	return err;
 }
 
 int report_event(void *ctx, const struct event *ev)
 {
 	struct report *r = ctx;
-	size_t bytes = ev->nframes * sizeof(*ev->frames);
-	double square = (double)ev->weight * (double)ev->weight;
-	int err;
+	uint64_t weight = ev->weight * ((uint64_t)ev->more + 1);
+	double excess = 0;
 
-	r->sample_cnt += ev->weight;
-	r->squares += square;
+	r->sample_cnt += weight;
+	if (ev->weight != 1) {
+		excess = (double)weight * ((double)ev->weight - 1);
+		r->excess += excess;
+	}
 	if (r->by == REPORT_BY_THREAD)
-		return add_to_thread(r, ev);
+		return add_to_thread(r, ev, weight);
 	if (by_profile(r)) {
-		r->rows[r->selected].self += ev->weight;
-		r->rows[r->selected].total += ev->weight;
+		add_to_row(r, r->selected, weight);
 		return 0;
 	}
-	if (ev->nframes == r->depth && (!bytes || !memcmp(ev->frames, r->stack, bytes))) {
-		r->pending += ev->weight;
-		r->pending_squares += square;
-		return 0;
-	}
-	err = change_stack(r, ev);
-	if (err)
-		return err;
-	r->pending = ev->weight;
-	r->pending_squares = square;
-	return 0;
+	return add_to_stack(r, ev, weight, excess);
 }
 
 int report_end(struct report *r)
 {
-	add_pending(r);
-	leave(r, 0);
-	r->depth = 0;
+	size_t i;
+
+	for (i = 0; i < STACKS; i++) {
+		add_pending(r, &r->stacks[i]);
+		leave(r, &r->stacks[i], i, 0);
+	}
 	end_profile(r);
 	return 0;
 }
@@ -414,9 +496,8 @@ static int merged_row(struct report *r, const struct report *other, uint32_t the
 		err = need_row(r, *row);
 		if (err)
 			return err;
-		r->rows[*row].profile = r->profile_cnt + other->rows[theirs].profile;
-		r->rows[*row].thread_id = other->rows[theirs].thread_id;
-		r->rows[*row].main = other->rows[theirs].main;
+		r->about[*row] = other->about[theirs];
+		r->about[*row].profile += r->profile_cnt;
 		return 0;
 	}
 	key = names->frames[theirs];
@@ -430,13 +511,14 @@ static int merged_row(struct report *r, const struct report *other, uint32_t the
 	return err ? err : need_row(r, *row);
 }
 
-static void merge_counts(struct counts *c, const struct counts *more)
+static void merge_row(struct report *r, uint32_t row, const struct sums *sums,
+		      const struct about *about, double excess)
 {
-	c->self += more->self;
-	c->total += more->total;
-	c->self_squares += more->self_squares;
-	note_lowest(&c->first_line, more->first_line);
-	note_lowest(&c->lowest_line, more->lowest_line);
+	r->sums[row].self += sums->self;
+	r->sums[row].total += sums->total;
+	r->excesses[row] += excess;
+	note_lowest(&r->about[row].first_line, about->first_line);
+	note_lowest(&r->about[row].lowest_line, about->lowest_line);
 }
 
 int report_merge(struct report *r, const struct report *other)
@@ -448,13 +530,13 @@ int report_merge(struct report *r, const struct report *other)
 		err = merged_row(r, other, i, &row);
 		if (err)
 			return err;
-		merge_counts(&r->rows[row], &other->rows[i]);
+		merge_row(r, row, &other->sums[i], &other->about[i], other->excesses[i]);
 	}
 	if (buf_add(&r->labels, other->labels.data, other->labels.len))
 		return -ENOMEM;
 	r->profile_cnt += other->profile_cnt;
 	r->sample_cnt += other->sample_cnt;
-	r->squares += other->squares;
+	r->excess += other->excess;
 	r->hides_native |= other->hides_native;
 	return 0;
 }
@@ -471,7 +553,7 @@ bool report_hides_native(const struct report *r)
 
 double report_squares(const struct report *r)
 {
-	return r->squares;
+	return (double)r->sample_cnt + r->excess;
 }
 
 static int compare_text(const struct string_ref *a, const struct string_ref *b)
@@ -570,17 +652,18 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 	if (!r->sorted)
 		return NULL;
 	for (i = 0; i < r->row_cnt; i++) {
-		const struct counts *c = &r->rows[i];
+		const struct about *a = &r->about[i];
+		const struct sums *s = &r->sums[i];
 		const struct frame *f = named ? &names->frames[i] : NULL;
 
 		r->sorted[i] = (struct report_row){
-			.self = c->self, .total = c->total,
-			.self_squares = c->self_squares,
+			.self = s->self, .total = s->total,
+			.self_squares = (double)s->self + r->excesses[i],
 			.file = f ? names->strings[f->file] : none,
-			.func = f ? names->strings[f->func] : *label_at(r, c->profile),
+			.func = f ? names->strings[f->func] : *label_at(r, a->profile),
 			.kind = f ? f->kind : FRAME_SYNTHETIC,
-			.line = c->first_line > 0 ? c->first_line : c->lowest_line,
-			.profile = c->profile, .thread_id = c->thread_id, .main = c->main,
+			.line = a->first_line > 0 ? a->first_line : a->lowest_line,
+			.profile = a->profile, .thread_id = a->thread_id, .main = a->main,
 			.profile_cnt = 1,
 		};
 	}

@@ -63,7 +63,7 @@ int report_begin(struct report *r, const struct profile_tables *tables, const ch
 void report_select(struct report *r, uint32_t profile);
 /* Replace the label of the last report_begin(). */
 void report_rename(struct report *r, const char *label);
-/* Add an event; ctx is the report, as reader_run() passes it. */
+/* Add an event, which may be a run; ctx is the report, as reader_run() passes it. */
 int report_event(void *ctx, const struct event *ev);
 /* End the profile. */
 int report_end(struct report *r);

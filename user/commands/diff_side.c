@@ -36,6 +36,7 @@ static int add_to_report(struct diff_side *s, const struct profile_file *file, s
 {
 	int err = report_begin(s->report, reader_tables(r), file->name);
 
+	reader_take_runs(r, true);
 	if (!err)
 		err = profile_set_run(&s->set, file, r, report_event, s->report);
 	return err ? err : report_end(s->report);

@@ -105,6 +105,7 @@ static int on_shared_event(struct report_read *r, const struct event *ev)
 	int err = by_process(r) ? select_row(r, is_process) : 0;
 
 	inner.nframes -= is_process;	/* its frame is no function */
+	inner.kept_1 -= is_process && inner.kept_1 > 1;
 	return err ? err : report_event(r->report, &inner);
 }
 
@@ -112,8 +113,11 @@ static int on_event(void *ctx, const struct event *ev)
 {
 	struct report_read *r = ctx;
 
-	if (r->limited && !r->left--)
-		return -EFBIG;
+	if (r->limited) {
+		if (r->left <= ev->more)
+			return -EFBIG;
+		r->left -= (uint64_t)ev->more + 1;
+	}
 	if (ev->time_us > r->last_us)
 		r->last_us = ev->time_us;
 	return r->shared ? on_shared_event(r, ev) : report_event(r->report, ev);
@@ -175,6 +179,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	r->last_us = info->meta.start_us;
 	prepare_processes(r, file, reader_tables(reader));
 	err = report_begin(r->report, reader_tables(reader), label_of(r, file));
+	reader_take_runs(reader, true);
 	if (!err)
 		err = profile_set_run(&r->set, file, reader, on_event, r);
 	if (!err)

@@ -9,7 +9,7 @@ import pytest
 import noise
 from present import need
 from recording import succeeded, tachbpf
-from summary import ROOT_FRAME, files, lost_of_short_lives, owners
+from summary import ROOT_FRAME, SYNTHETIC, files, lost_of_short_lives, owners
 
 RATE = 999
 PARALLEL = 8
@@ -173,6 +173,13 @@ def test_a_merged_file_is_its_processes(python, scratch, out, oracle):
     for row in report["rows"]:
         told[row["pid"]] += row["self"]
     assert told == of
+
+    # Of functions, too, the process frame is left out.
+    totals = collections.Counter((f.file, f.func) for _, sample in brood.owned
+                                 for f in {(f.file, f.func): f for f in sample.frames}.values()
+                                 if f.file != SYNTHETIC)
+    report = json.loads(tachbpf("report", "--limit", 0, "--json", out / "p").stdout)
+    assert {(r["file"], r["function"]): r["total"] for r in report["rows"] if r["file"]} == totals
 
     pid = min(brood.cpu_s)
     one = json.loads(tachbpf("report", "--process", pid, "--json", out / "p").stdout)
