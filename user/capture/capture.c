@@ -66,6 +66,8 @@
 #define CLOCK_READ_RECORDS 32
 /* How long a batch may wait that is too small to wake us (cfg_wakeup_bytes), if nobody says. */
 #define BATCH_MS 100
+/* For so long after something was new, batches are no larger. */
+#define NEW_NS 1000000000ull
 /* The same while a program begins that must be probed. */
 #define HURRY_MS 10
 /* Records are taken for so long, before others have their turn. */
@@ -104,6 +106,9 @@ static int take_records(struct capture *s, uint64_t until_ns)
 	n = ring_buffer__consume(s->ring);
 	if (n >= 0)
 		s->taken_ns = begin_ns;
+	if (s->some_new)
+		s->new_ns = begin_ns;
+	s->some_new = false;
 	return n < 0 && n != -EINTR && n != -EAGAIN ? n : 0;
 }
 
@@ -378,9 +383,20 @@ void capture_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx)
 		capture_wait_scan_again(s, chosen, ctx);
 }
 
+/* A small batch waits longer while no process can be gone before user space has read what it must. */
+static int batch_ms(const struct capture *s)
+{
+	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS;
+	bool reads = s->args.native || s->args.async || s->args.trace_context || s->memory ||
+		     s->heap || s->event;
+
+	return s->args.quiet_batch_ms <= batch || reads || now_ns() <= s->new_ns + NEW_NS ?
+		       batch : s->args.quiet_batch_ms;
+}
+
 int capture_poll(struct capture *s, int timeout_ms)
 {
-	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS, n;
+	int batch = batch_ms(s), n;
 	int soon = capture_heap_hurries(s) ? HURRY_MS : capture_memory_batch(s, batch);
 	int limit = timeout_ms < soon ? timeout_ms : soon;
 	uint64_t wait = capture_async_wait_ns(s, now_ns(), limit * MS_NS);

@@ -46,6 +46,8 @@ struct capture_args {
 	bool fewer_reads;		/* code objects have windows: bpf/pywindow.bpf.h */
 	uint32_t rate_hz;
 	int batch_ms;			/* how long a sample may wait in the ring buffer; 0: 100 ms */
+	int quiet_batch_ms;		/* the same while nothing is new, for a second now: no
+					 * process, no code object; 0: no longer than batch_ms */
 	const struct record_mode_def *mode;	/* outlives the capture */
 	uint64_t min_wait_ns;		/* shorter waits are not recorded */
 	uint64_t every_bytes;		/* --mode mem: one page fault for so many; at least a

@@ -58,6 +58,8 @@ struct capture {
 	uint64_t take_until_ns;		/* when to stop taking records; UINT64_MAX: never */
 	uint32_t taken;			/* records taken so far */
 	uint64_t taken_ns;		/* records from before this time were taken or lost */
+	bool some_new;			/* ... of which one said that something is new */
+	uint64_t new_ns;		/* when that was so last; 0: never */
 	uint32_t housekeeps;		/* calls of capture_housekeep() */
 	capture_chosen_fn chosen;	/* as in capture_thin(); NULL: there is no burst */
 	void *chosen_ctx;

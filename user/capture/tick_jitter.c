@@ -8,10 +8,17 @@
 
 #define MS_NS 1000000ull
 
-/* Mean time between two changes; the actual time differs by up to a third. */
+/* Mean time between two changes, at least; the actual time differs by up to a third. */
 #define MEAN_WAIT_NS (75 * MS_NS)
-/* A change costs half a period on average: slow clocks are changed after this many ticks. */
-#define MEAN_WAIT_TICKS 8
+/*
+ * A change wakes user space, so clocks below 499 Hz keep a period for so many ticks, half of those of
+ * 999 Hz; but no longer than SLOW_WAIT_NS. Up to (sqrt(3) / TICK_JITTER)^2 = 48 ticks, their count is
+ * nearer to the mean than chance would bring that of as many independent samples.
+ */
+#define MEAN_WAIT_TICKS 37
+#define SLOW_WAIT_NS (375 * MS_NS)
+/* A change costs half a period on average: the slowest clocks are changed after this many ticks. */
+#define LEAST_WAIT_TICKS 8
 /*
  * A change is a system call and an interrupt on its CPU: 3 us, in virtual machines 30 us. At most
  * 500 a second on all CPUs together.
@@ -27,10 +34,14 @@ void tick_jitter_set_period(struct tick_jitter *j, uint64_t period_ns, unsigned 
 
 void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, unsigned int cpus)
 {
-	uint64_t wait = MEAN_WAIT_NS;
+	uint64_t wait = MEAN_WAIT_TICKS * period_ns;
 
-	if (wait < MEAN_WAIT_TICKS * period_ns)
-		wait = MEAN_WAIT_TICKS * period_ns;
+	if (wait > SLOW_WAIT_NS)
+		wait = SLOW_WAIT_NS;
+	if (wait < MEAN_WAIT_NS)
+		wait = MEAN_WAIT_NS;
+	if (wait < LEAST_WAIT_TICKS * period_ns)
+		wait = LEAST_WAIT_TICKS * period_ns;
 	if (wait < cpus * CPU_WAIT_NS)
 		wait = cpus * CPU_WAIT_NS;
 	*j = (struct tick_jitter){

@@ -18,8 +18,8 @@
 /*
  * The rate differs from the nominal one by at most the part TICK_JITTER, and by at most the part
  * TICK_JITTER_PAID_MAX to pay back what is owed. A program in step with the clock gets shares
- * with a variance of 1 / (2 * TICK_JITTER) times the binomial one; a count of ticks over 75 ms
- * is wrong by TICK_JITTER / sqrt(3).
+ * with a variance of 1 / (2 * TICK_JITTER) times the binomial one; a count of ticks between two
+ * changes is wrong by TICK_JITTER / sqrt(3).
  */
 #define TICK_JITTER 0.25
 #define TICK_JITTER_PAID_MAX 0.15
@@ -52,8 +52,8 @@ void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, 
 void tick_jitter_set_period(struct tick_jitter *j, uint64_t period_ns, unsigned int cpus);
 
 /*
- * Begin the next change. Returns the time until the change after it: 50 ms to 100 ms, longer for
- * slow clocks. It is the same time for both changes of a pair.
+ * Begin the next change. Returns the time until the change after it: 50 ms to 100 ms, at 99 Hz
+ * 0.25 s to 0.5 s. It is the same time for both changes of a pair.
  */
 uint64_t tick_jitter_turn(struct tick_jitter *j);
 

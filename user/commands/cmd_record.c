@@ -40,6 +40,11 @@
 #define RATE_ONE_HZ 999
 #define NS_PER_S 1000000000ull
 #define STATUS_LINE_MS 200
+/*
+ * How long samples wait while nothing is new (-a): longer than a clock of 99 Hz keeps its period, so
+ * that one wake-up does for both. If much comes, the ring buffer wakes us before.
+ */
+#define QUIET_BATCH_MS 550
 
 struct record {
 	const struct record_options *opts;
@@ -169,6 +174,12 @@ static int read_kernel_names(struct record *r)
 	return -errno;
 }
 
+/* Need nobody hear of a sample soon, nor of a process' end? */
+static bool waits_long(const struct record *r)
+{
+	return r->opts->all && !r->opts->command && !r->flight && !r->status_line;
+}
+
 static int open_capture(struct record *r)
 {
 	const struct record_options *o = r->opts;
@@ -180,6 +191,7 @@ static int open_capture(struct record *r)
 	args.rate_hz = r->rate_hz;
 	args.mode = options_mode(o);
 	args.event_spec = o->event.kind == EVENT_NONE ? NULL : &o->event;
+	args.quiet_batch_ms = waits_long(r) ? QUIET_BATCH_MS : 0;
 	args.kernel = r->kernel;
 	args.proc_filter = has_conditions(o) ? &r->proc_filter : NULL;
 	args.identities = r->identities;
@@ -322,13 +334,13 @@ static bool finished(struct record *r)
 
 static int wait_ms(const struct record *r)
 {
-	double left_ms = STATUS_LINE_MS;
+	double longest_ms = waits_long(r) ? QUIET_BATCH_MS : STATUS_LINE_MS, left_ms = longest_ms;
 
 	if (r->flight && !has_duration(r))
 		return record_flight_wait_ms(r->flight, STATUS_LINE_MS);
 	if (has_duration(r))
 		left_ms = r->opts->duration_s * 1000 - (now_ns() - r->start_ns) / 1e6;
-	return left_ms < 1 ? 1 : left_ms < STATUS_LINE_MS ? left_ms : STATUS_LINE_MS;
+	return left_ms < 1 ? 1 : left_ms < longest_ms ? left_ms : longest_ms;
 }
 
 static void say_no_python(struct record *r)

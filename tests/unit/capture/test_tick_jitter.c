@@ -146,6 +146,29 @@ static void test_changes_are_few(void **state)
 	}
 }
 
+/*
+ * Each turn wakes user space: slow clocks keep a period longer, but not so long that a count of ticks
+ * would be off by more than that of as many independent samples.
+ */
+static void test_slow_clocks_change_seldom(void **state)
+{
+	static const unsigned int rates[] = { 19, 49, 99, 199, 400 };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rates); i++) {
+		struct play p;
+		double ticks;
+
+		play_begin(&p, S / rates[i], SEED, 2);
+		while (p.now_ns < 600 * S)
+			play_turn(&p, 1e9, 0);
+		ticks = (double)p.ticks / p.changes;
+		assert_true(p.changes / 600.0 <= (rates[i] <= 99 ? 3 : 11));
+		assert_true(ticks >= 7 && ticks <= 40);
+		assert_true(TICK_JITTER / sqrt(3) * ticks < sqrt(ticks));
+	}
+}
+
 /* Change the rate late_ns after a tick, as sampler_set_rate() does. */
 static void play_rate(struct play *p, uint64_t period_ns, uint64_t late_ns)
 {
@@ -199,6 +222,7 @@ int main(void)
 		cmocka_unit_test(test_no_program_keeps_step),
 		cmocka_unit_test(test_pairs_cancel),
 		cmocka_unit_test(test_changes_are_few),
+		cmocka_unit_test(test_slow_clocks_change_seldom),
 		cmocka_unit_test(test_the_rate_changes),
 	};
 
