@@ -56,6 +56,12 @@ extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a pow
 extern volatile unsigned int capture_paused;
 
 /*
+ * 1: user space waits long, for nothing has been new. The next record that says otherwise wakes it
+ * and sets this to 0 (wakeup_new()), so a storm of such records wakes it once.
+ */
+extern volatile unsigned int waits_long;
+
+/*
  * A burst: the ticks are for the processes of the map burst_procs. Another one is walked at one
  * tick of so many, at random, so that no program keeps step; its sample stands for all of them
  * (raw_header.every). 0 and 1: there is no burst. At most THINNING_MAX.
@@ -168,6 +174,19 @@ static __always_inline void count_n(u64 which, u64 n)
 static __always_inline void count(enum counter which)
 {
 	count_n(which, 1);
+}
+
+/*
+ * flags, for a record that says that something is new: user space may have to read what is soon
+ * gone, so it must not wait long. User space sets waits_long before it looks whether the ring
+ * buffer is empty, so only a record that is written in that microsecond waits with the samples.
+ */
+static __always_inline u64 wakeup_new(u64 flags)
+{
+	if (!waits_long)
+		return flags;
+	waits_long = 0;
+	return BPF_RB_FORCE_WAKEUP;
 }
 
 #endif

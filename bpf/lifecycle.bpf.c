@@ -18,17 +18,17 @@
  * Nothing that comes at a fork, an exec or an exit must be done within the 100 ms that a record
  * waits at most: the BPF side has done what the process' first tick needs. So these records do not
  * wake user space, which costs an interrupt (1 to 8 us) and a run of it for each of them, but with
- * `hurry`: user space reads what may soon be gone.
+ * `hurry`: user space reads what may soon be gone. wakeup_new() ends a wait that is longer.
  */
 static __always_inline u64 wakeup_if(bool hurry)
 {
 	return hurry ? BPF_RB_FORCE_WAKEUP : wakeup_flags();
 }
 
-static __always_inline void send_lifecycle(struct raw_lifecycle *ev, bool hurry)
+static __always_inline void send_lifecycle(struct raw_lifecycle *ev, u64 wakeup)
 {
 	ev->h.time_ns = bpf_ktime_get_ns();
-	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), wakeup_if(hurry)))
+	if (bpf_ringbuf_output(&events, ev, sizeof(*ev), wakeup))
 		count_loss(CNT_LIFECYCLE_LOST, ev->h.tgid, 0, ev->h.start_ns);
 }
 
@@ -107,7 +107,7 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 	ev->exe = key;
 	if (!(unselected & UNSELECTED_FOR_SURE))
 		admit_exec(ev, p);
-	bpf_ringbuf_submit(ev, wakeup_if(is_urgent(ev)));
+	bpf_ringbuf_submit(ev, wakeup_new(wakeup_if(is_urgent(ev))));
 }
 
 /* Send a RAW_EXEC_OTHER. */
@@ -242,7 +242,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	ev.ns_tgid = task_ns_pid(child);
 	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
 	/* Else the child is what its parent is, and its names come with its first samples. */
-	send_lifecycle(&ev, ev.other_cgroups || cfg_reads_begin);
+	send_lifecycle(&ev, wakeup_new(wakeup_if(ev.other_cgroups || cfg_reads_begin)));
 	return 0;
 }
 
@@ -270,7 +270,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (!is_tracked)
 		return 0;
 	ev.h.start_ns = task_start_ns(p);
-	send_lifecycle(&ev, false);	/* its memory is gone: nobody can read it any more */
+	send_lifecycle(&ev, wakeup_if(false));	/* its memory is gone: nobody can read it any more */
 	return 0;
 }
 
@@ -317,6 +317,6 @@ int BPF_PROG(on_rename, struct task_struct *task, const char *comm)
 		return 0;
 	ev.tid = task_tid(task);
 	bpf_probe_read_kernel_str(ev.comm, sizeof(ev.comm), comm);
-	bpf_ringbuf_output(&events, &ev, sizeof(ev), BPF_RB_NO_WAKEUP);
+	bpf_ringbuf_output(&events, &ev, sizeof(ev), wakeup_new(BPF_RB_NO_WAKEUP));
 	return 0;
 }

@@ -39,6 +39,7 @@ const volatile unsigned int cfg_page_bytes = 4096;
 const volatile unsigned int cfg_wait_slots = WAIT_SLOTS;
 
 volatile unsigned int capture_paused = 0;
+volatile unsigned int waits_long = 0;
 volatile unsigned int tick_thinning = 0;
 struct tick_period tick_periods[TICK_SLOTS] = {};
 

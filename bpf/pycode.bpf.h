@@ -368,7 +368,7 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 	if (len > RAW_CODE_TABLE)
 		return;
 	if (bpf_ringbuf_output(&events, rec, offsetof(struct raw_code, table) + len,
-			       BPF_RB_NO_WAKEUP)) {
+			       wakeup_new(BPF_RB_NO_WAKEUP))) {
 		defer_code(cache, code);
 		return;
 	}

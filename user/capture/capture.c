@@ -383,20 +383,32 @@ void capture_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx)
 		capture_wait_scan_again(s, chosen, ctx);
 }
 
-/* A small batch waits longer while no process can be gone before user space has read what it must. */
-static int batch_ms(const struct capture *s)
+static bool is_quiet(const struct capture *s)
+{
+	return now_ns() > s->new_ns + NEW_NS;
+}
+
+/*
+ * How long a small batch may wait: longer while nothing is new. From then on, the BPF side wakes us
+ * for what is new. What came before it knew is taken first.
+ */
+static int begin_wait_ms(struct capture *s)
 {
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS;
 	bool reads = s->args.native || s->args.async || s->args.trace_context || s->memory ||
 		     s->heap || s->event;
 
-	return s->args.quiet_batch_ms <= batch || reads || now_ns() <= s->new_ns + NEW_NS ?
-		       batch : s->args.quiet_batch_ms;
+	if (s->args.quiet_batch_ms <= batch || reads || !is_quiet(s))
+		return batch;
+	s->skel->bss->waits_long = 1;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
+	return is_quiet(s) ? s->args.quiet_batch_ms : batch;
 }
 
 int capture_poll(struct capture *s, int timeout_ms)
 {
-	int batch = batch_ms(s), n;
+	int batch = begin_wait_ms(s), n;
 	int soon = capture_heap_hurries(s) ? HURRY_MS : capture_memory_batch(s, batch);
 	int limit = timeout_ms < soon ? timeout_ms : soon;
 	uint64_t wait = capture_async_wait_ns(s, now_ns(), limit * MS_NS);
@@ -406,6 +418,7 @@ int capture_poll(struct capture *s, int timeout_ms)
 	wait = lifecycle_wait_ns(&s->life, now_ns(), wait);
 	wait = capture_finds(s) ? 0 : wait;
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
+	s->skel->bss->waits_long = 0;
 	if (n < 0 && errno != EINTR)
 		return -errno;
 	sampler_vary(s->sampler);

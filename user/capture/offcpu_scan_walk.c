@@ -32,6 +32,7 @@ const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile unsigned int cfg_period_ns = 0;
 const volatile unsigned int cfg_window_ns = 0;
+volatile unsigned int waits_long = 0;
 bool host_task_btf = true;
 struct counters_map counters;
 struct events_map events;
