@@ -2,9 +2,10 @@
 /*
  * stack_tree.c - see stack_tree.h.
  *
- * An event costs only its new part: the part that its stack shares with the last stack of
- * the same thread is kept, and each other frame costs one access to a hash table. If the
- * stack and the state repeat, it is one addition. Nodes are those of all processes; threads and
+ * A stack that was seen before, in any thread of the process, is found as a whole
+ * (stack_cache.h), and so is its share. Another costs only its new part: the part that it shares
+ * with the last such stack of the same thread is kept, and each other frame costs one access to a
+ * hash table. If the stack and the state repeat, it is one addition. Nodes are those of all processes; threads and
  * shares are looked for only in their own process, so its tables are small and nearly all in the
  * CPU's cache.
  */
@@ -21,19 +22,23 @@
 #include "model/id_map.h"
 #include "model/intern.h"
 #include "model/shared_frames.h"
+#include "model/stack_cache.h"
 
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 
 #define LABEL_HIDDEN UINT32_MAX	/* in place of a frame id */
 
 /*
- * The last stack of a thread. Its frames are right-aligned, the root last. nodes: root first, each
- * the one that its frame led to.
+ * The last stack of a thread: where the cache has it, and its share. And the last one that the cache
+ * did not have: its frames are right-aligned, the root last. nodes: root first, each the one that
+ * its frame led to.
  */
 struct recent {
 	bool valid;
 	uint8_t status;
-	uint32_t thread, share, depth;
+	uint32_t thread, share;
+	uint32_t cached, cached_depth, round;	/* the cache's when it had it */
+	uint32_t depth;
 	uint64_t thread_id;
 	uint32_t interp_id;
 	uint32_t frames[EVENT_MAX_FRAMES];
@@ -64,6 +69,7 @@ struct stack_tree {
 	/* Of the profile that is being read: */
 	const struct profile_tables *tables;
 	struct id_map labels;	/* its frame ids -> ours */
+	struct stack_cache cache;	/* of its stacks; values: nodes */
 };
 
 static struct stack_node *nodes_of(const struct stack_tree *t)
@@ -221,6 +227,7 @@ struct stack_tree *stack_tree_new(enum stack_detail detail)
 	if (!t)
 		return NULL;
 	t->detail = detail;
+	stack_cache_init(&t->cache);
 	if (getrandom(&t->seed, sizeof(t->seed), 0) != sizeof(t->seed))
 		t->seed = now_ns();
 	t->names = intern_new();
@@ -249,6 +256,7 @@ void stack_tree_free(struct stack_tree *t)
 	for (i = 0; i < RECENT_CNT; i++)
 		free(t->recent[i]);
 	id_map_free(&t->labels);
+	stack_cache_free(&t->cache);
 	free(t);
 }
 
@@ -268,6 +276,7 @@ int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables)
 	t->tables = tables;
 	t->process_cnt++;
 	forget_process(t);
+	stack_cache_clear(&t->cache);
 	for (i = 0; i < RECENT_CNT; i++)
 		if (t->recent[i])
 			t->recent[i]->valid = false;
@@ -347,8 +356,6 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 	struct stack_thread thread = { t->process_cnt - 1, ev->interp_id, ev->thread_id };
 	int err;
 
-	if (r->valid && r->thread_id == ev->thread_id && r->interp_id == ev->interp_id)
-		return 0;
 	if (!r->valid)
 		r->depth = 0;
 	r->valid = false;
@@ -363,15 +370,12 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 }
 
 /* Make the event's stack r's; the part that they share at the root is kept. */
-static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
+static int walk(struct stack_tree *t, struct recent *r, const struct event *ev, uint32_t *leaf)
 {
 	uint32_t *own = r->frames + EVENT_MAX_FRAMES, n = ev->nframes, node = 0;
 	uint32_t i = frames_shared(own - r->depth, r->depth, ev->frames, n), frame;
 	int err;
 
-	if (i == n && i == r->depth)
-		return 0;
-	r->share = UINT32_MAX;
 	if (i)
 		node = r->nodes[i - 1];
 	for (; i < n; i++) {
@@ -384,6 +388,58 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev)
 		r->nodes[i] = node;
 	}
 	r->depth = n;
+	*leaf = node;
+	return 0;
+}
+
+/* Is the event at the stack of the thread's last one, in its state? */
+static inline bool is_again(const struct stack_tree *t, const struct recent *r,
+			    const struct event *ev)
+{
+	return r->share != UINT32_MAX && r->status == ev->status && r->round == t->cache.round &&
+	       r->cached_depth == ev->nframes &&
+	       !memcmp(t->cache.frames + r->cached, ev->frames, ev->nframes * sizeof(*ev->frames));
+}
+
+/* The share that is remembered of a stack, if it is the thread's in this state; UINT32_MAX. */
+static inline uint32_t share_known(const struct stack_tree *t, const struct stack_cached *s,
+				   uint32_t thread, uint8_t status)
+{
+	uint32_t id = s->shares[thread % STACK_CACHE_SHARES];
+
+	if (id != UINT32_MAX && shares_of(t)[id].thread == thread &&
+	    shares_of(t)[id].status == status)
+		return id;
+	return UINT32_MAX;
+}
+
+/* Find the event's share: r's. */
+static int find(struct stack_tree *t, struct recent *r, const struct event *ev)
+{
+	uint64_t hash = stack_cache_hash(&t->cache, ev->frames, ev->nframes);
+	struct stack_cached *s = stack_cache_find(&t->cache, hash, ev->frames, ev->nframes);
+	uint32_t node;
+	int err = 0;
+
+	r->share = s ? share_known(t, s, r->thread, ev->status) : UINT32_MAX;
+	if (r->share == UINT32_MAX) {
+		if (s)
+			node = s->value;
+		else
+			err = walk(t, r, ev, &node);
+		if (!err)
+			err = find_share(t, node, r->thread, ev->status, &r->share);
+		if (err)
+			return err;
+		if (!s)
+			s = stack_cache_add(&t->cache, hash, ev->frames, ev->nframes, node);
+		if (s)
+			s->shares[r->thread % STACK_CACHE_SHARES] = r->share;
+	}
+	r->status = ev->status;
+	r->cached = s ? s->frames : 0;
+	r->cached_depth = s ? ev->nframes : UINT32_MAX;
+	r->round = t->cache.round;
 	return 0;
 }
 
@@ -391,26 +447,22 @@ int stack_tree_event(struct stack_tree *t, const struct event *ev)
 {
 	struct recent **place = &t->recent[hash_u64(ev->thread_id) % RECENT_CNT], *r;
 	struct stack_share *g;
-	int err;
+	int err = 0;
 
 	if (!t->tables || ev->nframes > EVENT_MAX_FRAMES)
 		return -EINVAL;
 	if (!*place)
 		*place = calloc(1, sizeof(**place));
 	r = *place;
-	err = r ? recall(t, r, ev) : -ENOMEM;
-	if (!err)
-		err = walk(t, r, ev);
-	if (err)
+	if (!r)
+		return -ENOMEM;
+	if (!r->valid || r->thread_id != ev->thread_id || r->interp_id != ev->interp_id)
+		err = recall(t, r, ev);
+	if (!err && !is_again(t, r, ev))
+		err = find(t, r, ev);
+	if (err) {
+		r->valid = false;
 		return err;
-	if (r->share == UINT32_MAX || r->status != ev->status) {
-		err = find_share(t, r->depth ? r->nodes[r->depth - 1] : 0, r->thread, ev->status,
-				 &r->share);
-		if (err) {
-			r->valid = false;
-			return err;
-		}
-		r->status = ev->status;
 	}
 	t->share = r->share;
 	g = &shares_of(t)[r->share];

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * time_bins.c - see time_bins.h. Entries are in the order in which they were begun; a key's
- * last entry is remembered, so a sample costs a division and an addition.
+ * time_bins.c - see time_bins.h. Entries are in the order in which they were begun. A key's
+ * last entry is remembered, and so is the bin of the last sample: mostly a sample costs an addition.
  */
 #include "model/time_bins.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 
 #include "base/arith.h"
@@ -17,7 +18,8 @@ struct time_bins {
 	struct buf entries;	/* struct time_entry */
 	struct buf last;	/* uint32_t by key: its last entry; NONE */
 	uint64_t width_us;
-	uint64_t first_us, last_us;	/* times of the first and last sample */
+	uint64_t first_us, last_us;	/* times of the first and last sample, or others of their bins */
+	uint64_t bin, bin_us;		/* the last sample's bin, and when it begins */
 };
 
 static struct time_entry *entries_of(const struct time_bins *t)
@@ -124,8 +126,23 @@ static void fit_entries(struct time_bins *t)
 		widen(t);
 }
 
-int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
-		  uint64_t weight)
+/* Add a sample to the entry that its key has in the last sample's bin, if it is that one's, too. */
+static inline bool add_again(struct time_bins *t, uint32_t key, uint64_t time_us)
+{
+	struct time_entry *e;
+
+	if (time_us - t->bin_us >= t->width_us || key >= t->last.len / sizeof(uint32_t) ||
+	    last_of(t)[key] == NONE)
+		return false;
+	e = &entries_of(t)[last_of(t)[key]];
+	if (e->bin != t->bin)
+		return false;
+	e->weight = add_capped(e->weight, 1);
+	return true;
+}
+
+static int add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
+	       uint64_t weight)
 {
 	uint64_t end_us = add_capped(time_us, mul_capped(step_us, weight ? weight - 1 : 0));
 	int err = add_key(t, key);
@@ -148,7 +165,16 @@ int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t 
 		time_us += weight ? e.weight * step_us : 0;
 	}
 	fit_entries(t);
+	t->bin = time_us / t->width_us;
+	t->bin_us = t->bin * t->width_us;
 	return err;
+}
+
+int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
+		  uint64_t weight)
+{
+	return weight == 1 && add_again(t, key, time_us) ? 0 :
+							   add(t, key, time_us, step_us, weight);
 }
 
 uint64_t time_bins_width_us(const struct time_bins *t)
