@@ -5,9 +5,9 @@
  * A stack that was seen before, in any thread of the process, is found as a whole
  * (stack_cache.h), and so is its share. Another costs only its new part: the part that it shares
  * with the last such stack of the same thread is kept, and each other frame costs one access to a
- * hash table. If the stack and the state repeat, it is one addition. Nodes are those of all processes; threads and
- * shares are looked for only in their own process, so its tables are small and nearly all in the
- * CPU's cache.
+ * hash table. If the stack and the state repeat, it is one addition. Nodes are those of all
+ * processes; threads and shares are looked for only in their own process, so its tables are small
+ * and nearly all in the CPU's cache.
  */
 #include "model/stack_tree.h"
 
@@ -475,47 +475,98 @@ uint32_t stack_tree_share(const struct stack_tree *t)
 	return t->share;
 }
 
-/* map[i]: the node of dst that corresponds to src's node i. */
-static int merge_nodes(struct stack_tree *dst, const struct stack_tree *src, uint32_t *map)
+/*
+ * map[i]: the frame of dst that corresponds to src's frame i. In the order of their ids, which is
+ * that of their first events.
+ */
+static int merge_frames(struct stack_tree *dst, const struct stack_tree_view *v, uint32_t *map)
 {
-	struct stack_tree_view v = stack_tree_view(src);
-	uint32_t i, frame;
-	int err;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < v->tables->frame_cnt; i++)
+		err = adopt_frame(dst, v->tables, &v->tables->frames[i], v->first_lines[i],
+				  &map[i]);
+	return err;
+}
+
+/* map[i]: the node of dst that corresponds to src's node i. */
+static int merge_nodes(struct stack_tree *dst, const struct stack_tree_view *v,
+		       const uint32_t *frames, uint32_t *map)
+{
+	uint32_t i;
+	int err = 0;
 
 	map[0] = 0;
-	for (i = 1; i < v.node_cnt; i++) {
-		err = adopt_frame(dst, v.tables, &v.tables->frames[v.nodes[i].frame],
-				  v.first_lines[v.nodes[i].frame], &frame);
-		if (!err)
-			err = find_node(dst, map[v.nodes[i].parent], frame, &map[i]);
-		if (err)
-			return err;
+	for (i = 1; !err && i < v->node_cnt; i++)
+		err = find_node(dst, map[v->nodes[i].parent], frames[v->nodes[i].frame], &map[i]);
+	return err;
+}
+
+/* Their processes are new, and so are threads and shares: none of them is looked for. */
+static int merge_threads(struct stack_tree *dst, const struct stack_tree_view *v)
+{
+	struct stack_thread *to;
+	uint32_t i;
+
+	if (buf_reserve(&dst->threads, v->thread_cnt * sizeof(*to)))
+		return -ENOMEM;
+	to = (struct stack_thread *)(void *)(dst->threads.data + dst->threads.len);
+	for (i = 0; i < v->thread_cnt; i++) {
+		to[i] = v->threads[i];
+		to[i].process += dst->process_cnt;
 	}
+	dst->threads.len += v->thread_cnt * sizeof(*to);
 	return 0;
 }
 
-int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src)
+static int merge_shares(struct stack_tree *dst, const struct stack_tree_view *v,
+			const uint32_t *nodes, uint32_t first_thread)
 {
-	struct stack_tree_view v = stack_tree_view(src);
-	uint32_t *map = malloc(v.node_cnt * sizeof(*map));
-	uint32_t i, thread, share;
-	int err = map ? merge_nodes(dst, src, map) : -ENOMEM;
+	struct stack_share *to;
+	uint32_t i;
 
-	forget_process(dst);
-	for (i = 0; !err && i < v.share_cnt; i++) {
-		const struct stack_share *g = &v.shares[i];
-		struct stack_thread th = v.threads[g->thread];
-
-		th.process += dst->process_cnt;
-		err = find_thread(dst, &th, &thread);
-		if (!err)
-			err = find_share(dst, map[g->node], thread, g->status, &share);
-		if (!err)
-			shares_of(dst)[share].weight = add_capped(shares_of(dst)[share].weight,
-								  g->weight);
+	if (buf_reserve(&dst->shares, v->share_cnt * sizeof(*to)))
+		return -ENOMEM;
+	to = (struct stack_share *)(void *)(dst->shares.data + dst->shares.len);
+	for (i = 0; i < v->share_cnt; i++) {
+		to[i] = v->shares[i];
+		to[i].node = nodes[v->shares[i].node];
+		to[i].thread += first_thread;
 	}
+	dst->shares.len += v->share_cnt * sizeof(*to);
+	return 0;
+}
+
+int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src,
+		     struct stack_tree_map *map)
+{
+	struct stack_tree_view v = stack_tree_view(src), own = stack_tree_view(dst);
+	uint32_t *frames = calloc((size_t)v.tables->frame_cnt + 1, sizeof(*frames));
+	uint32_t *nodes = calloc(v.node_cnt, sizeof(*nodes));
+	int err = frames && nodes ? 0 : -ENOMEM;
+
+	if (dst->tables || dst->detail != src->detail)
+		err = -EINVAL;
+	else if ((uint64_t)own.share_cnt + v.share_cnt > HASH_INDEX_MAX ||
+		 (uint64_t)own.thread_cnt + v.thread_cnt > HASH_INDEX_MAX ||
+		 (uint64_t)dst->process_cnt + src->process_cnt > UINT32_MAX)
+		err = -EOVERFLOW;
+	if (!err)
+		err = merge_frames(dst, &v, frames);
+	if (!err)
+		err = merge_nodes(dst, &v, frames, nodes);
+	if (!err)
+		err = merge_threads(dst, &v);
+	if (!err)
+		err = merge_shares(dst, &v, nodes, own.thread_cnt);
+	forget_process(dst);
 	dst->process_cnt += src->process_cnt;
-	free(map);
+	free(nodes);
+	if (map && !err)
+		*map = (struct stack_tree_map){ frames, own.share_cnt };
+	else
+		free(frames);
 	return err;
 }
 

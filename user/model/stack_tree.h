@@ -60,8 +60,19 @@ void stack_tree_end(struct stack_tree *t);
 /* The number of the share that the last stack_tree_event() has added to. */
 uint32_t stack_tree_share(const struct stack_tree *t);
 
-/* Add everything in src; its processes get the numbers after dst's. */
-int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src);
+/* What became of a tree that was added to another. */
+struct stack_tree_map {
+	uint32_t *frames;	/* by src's frame: dst's; for the caller to free */
+	uint32_t share;		/* src's share i is dst's share + i */
+};
+
+/*
+ * Add everything in src, a tree of the same detail: dst is then as if the events of src's processes
+ * had been added to it after its own, in their order. map, unless NULL: what became of src; only if
+ * this returns 0.
+ */
+int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src,
+		     struct stack_tree_map *map);
 
 struct stack_tree_view stack_tree_view(const struct stack_tree *t);
 

@@ -13,6 +13,7 @@
 #include "base/util.h"
 
 #define NONE UINT32_MAX
+#define NONE_YET UINT64_MAX		/* no bin's number */
 
 struct time_bins {
 	struct buf entries;	/* struct time_entry */
@@ -67,8 +68,8 @@ static size_t put(struct time_bins *t, size_t cnt, const struct time_entry *e)
 	return cnt + 1;
 }
 
-/* Make bins twice as wide, in place: an entry never moves up. */
-static void widen(struct time_bins *t)
+/* Make bins 2^times as wide, in place: an entry never moves up. */
+static void widen(struct time_bins *t, unsigned int times)
 {
 	size_t cnt = t->entries.len / sizeof(struct time_entry), keys, i, n = 0;
 
@@ -78,10 +79,11 @@ static void widen(struct time_bins *t)
 	for (i = 0; i < cnt; i++) {
 		struct time_entry e = entries_of(t)[i];
 
-		e.bin /= 2;
+		e.bin >>= times;
 		n = put(t, n, &e);
 	}
-	t->width_us *= 2;
+	t->width_us <<= times;
+	t->bin = NONE_YET;
 	t->entries.len = n * sizeof(struct time_entry);
 }
 
@@ -93,7 +95,7 @@ static void fit_span(struct time_bins *t, uint64_t from_us, uint64_t to_us)
 	if (to_us > t->last_us)
 		t->last_us = to_us;
 	while (t->last_us / t->width_us - t->first_us / t->width_us >= TIME_BINS_MAX)
-		widen(t);
+		widen(t, 1);
 }
 
 static int add_key(struct time_bins *t, uint32_t key)
@@ -123,7 +125,7 @@ static void fit_entries(struct time_bins *t)
 
 	while (t->entries.len / sizeof(struct time_entry) > TIME_BINS_EXTRA + keys &&
 	       t->last_us / t->width_us != t->first_us / t->width_us)
-		widen(t);
+		widen(t, 1);
 }
 
 /* Add a sample to the entry that its key has in the last sample's bin, if it is that one's, too. */
@@ -175,6 +177,53 @@ int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t 
 {
 	return weight == 1 && add_again(t, key, time_us) ? 0 :
 							   add(t, key, time_us, step_us, weight);
+}
+
+/* How often bins of t's width must be doubled to be so wide. */
+static unsigned int doublings(const struct time_bins *t, uint64_t width_us)
+{
+	unsigned int times = 0;
+
+	while (t->width_us << times < width_us)
+		times++;
+	return times;
+}
+
+/* Behind t's entries, whose bins are as wide; there is room. */
+static void append(struct time_bins *t, const struct time_bins *src, uint32_t key)
+{
+	size_t cnt = src->entries.len / sizeof(struct time_entry), i;
+	uint32_t first = (uint32_t)(t->entries.len / sizeof(struct time_entry));
+	struct time_entry *to = entries_of(t) + first;
+
+	for (i = 0; i < cnt; i++) {
+		to[i] = entries_of(src)[i];
+		to[i].key += key;
+		last_of(t)[to[i].key] = first + (uint32_t)i;
+	}
+	t->entries.len += cnt * sizeof(*to);
+}
+
+/*
+ * How wide bins become does not depend on the order of samples: a sample adds at least as many
+ * entries as keys, and only makes the time longer from the first to the last.
+ */
+int time_bins_join(struct time_bins *t, struct time_bins *src, uint32_t key)
+{
+	size_t keys = src->last.len / sizeof(uint32_t);
+
+	if (!keys)
+		return 0;
+	if (buf_reserve(&t->entries, src->entries.len) || add_key(t, key + (uint32_t)keys - 1))
+		return -ENOMEM;
+	if (t->width_us < src->width_us)
+		widen(t, doublings(t, src->width_us));
+	if (src->width_us < t->width_us)
+		widen(src, doublings(src, t->width_us));
+	append(t, src, key);
+	fit_span(t, src->first_us, src->last_us);
+	fit_entries(t);
+	return 0;
 }
 
 uint64_t time_bins_width_us(const struct time_bins *t)

@@ -43,6 +43,13 @@ void time_bins_free(struct time_bins *t);
 int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
 		  uint64_t weight);
 
+/*
+ * Add everything in src, which was made for bins of the same width and whose key k becomes
+ * key + k: no key that t has had. t is then as if src's samples had been added to it after its own,
+ * if neither was given a weight of 0. src's bins become as wide as t's. 0; -ENOMEM.
+ */
+int time_bins_join(struct time_bins *t, struct time_bins *src, uint32_t key);
+
 /* How wide bins are now, in µs. */
 uint64_t time_bins_width_us(const struct time_bins *t);
 /*

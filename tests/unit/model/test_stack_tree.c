@@ -131,7 +131,7 @@ static void test_merge(void **state)
 	assert_non_null(want);
 	fill(t, 0, 1, in, want);
 	fill(other, 1, 1, in, want);
-	assert_int_equal(stack_tree_merge(t, other), 0);
+	assert_int_equal(stack_tree_merge(t, other, NULL), 0);
 	fill(t, 2, 1, in, want);
 	check(t, want);
 	stack_tree_free(t);

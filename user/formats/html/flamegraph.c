@@ -100,6 +100,25 @@ int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
 	return 0;
 }
 
+int flamegraph_join(struct flamegraph *f, struct flamegraph *part)
+{
+	struct stack_tree_map map = { 0 };
+	int err;
+
+	if ((f->times && !flamegraph_times_fit(f->times, part->times)) ||
+	    (f->opcodes && !page_opcodes_fit(part->opcodes)))
+		return 1;
+	err = stack_tree_merge(f->tree, part->tree, &map);
+	if (!err && f->times)
+		err = flamegraph_times_join(f->times, part->times, map.share);
+	if (!err && f->opcodes)
+		err = page_opcodes_join(f->opcodes, part->opcodes, map.frames);
+	if (!err)
+		err = html_processes_join(&f->processes, &part->processes);
+	free(map.frames);
+	return err;
+}
+
 struct meta_ctx {
 	const struct flamegraph *graph;
 	const char *title;
@@ -155,7 +174,7 @@ int flamegraph_diff(int fd, const struct flamegraph *before, const char *before_
 	int err = both ? 0 : -ENOMEM;
 
 	for (side = 0; !err && side < 2; side++) {
-		err = stack_tree_merge(both->tree, parts[side]->tree);
+		err = stack_tree_merge(both->tree, parts[side]->tree, NULL);
 		for (i = 0; !err && i < parts[side]->processes.cnt; i++)
 			err = html_processes_add(&both->processes,
 						 &parts[side]->processes.list[i].meta,

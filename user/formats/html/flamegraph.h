@@ -30,6 +30,14 @@ int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
 int flamegraph_event(struct flamegraph *f, const struct event *ev);
 int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats);
 
+/*
+ * Add everything that part has collected, which may be in another thread before this: f is then as
+ * if part's processes had come after its own. f and part collect the same: flamegraph_collect_more()
+ * of both or of neither. part is used up, and its owner frees it. 1: it does not fit, nothing was
+ * changed: its processes must be collected again, by f.
+ */
+int flamegraph_join(struct flamegraph *f, struct flamegraph *part);
+
 /* Write what was collected as one page to fd. title may be NULL. */
 int flamegraph_write(int fd, const struct flamegraph *f, const char *title);
 

@@ -18,6 +18,7 @@ struct flamegraph_times {
 	uint64_t offset_us;		/* of the process' times to those of the page */
 	uint64_t interval_us;
 	uint64_t narrowest_us;		/* how wide bins were at first */
+	bool nothing;			/* there was an event of no weight */
 };
 
 struct flamegraph_times *flamegraph_times_new(void)
@@ -41,32 +42,66 @@ static enum clock clock_of(const struct profile_meta *meta)
 	return meta->start_utc_ns ? CLOCK_UTC : CLOCK_OF_BOOT;
 }
 
+static void set_unknown(struct flamegraph_times *t)
+{
+	t->clock = CLOCK_UNKNOWN;
+	time_bins_free(t->bins);
+	t->bins = NULL;
+}
+
 int flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta *meta)
 {
 	enum clock clock = clock_of(meta);
 
-	if (t->clock == CLOCK_NONE_YET) {
-		t->bins = time_bins_new(meta->interval_us);
-		t->narrowest_us = t->bins ? time_bins_width_us(t->bins) : 0;
-		t->clock = clock;
-	} else if (t->clock != clock) {
-		t->clock = CLOCK_UNKNOWN;
-	}
 	t->interval_us = meta->interval_us;
 	t->offset_us = clock == CLOCK_UTC ? meta->start_utc_ns / 1000 - meta->start_us : 0;
-	if (t->clock != CLOCK_UNKNOWN)
-		return t->bins ? 0 : -ENOMEM;
-	time_bins_free(t->bins);
-	t->bins = NULL;
+	if (clock == CLOCK_UNKNOWN || (t->clock != CLOCK_NONE_YET && t->clock != clock)) {
+		set_unknown(t);
+	} else if (t->clock == CLOCK_NONE_YET) {
+		t->bins = time_bins_new(meta->interval_us);
+		if (!t->bins)
+			return -ENOMEM;
+		t->narrowest_us = time_bins_width_us(t->bins);
+		t->clock = clock;
+	}
 	return 0;
 }
 
 int flamegraph_times_add(struct flamegraph_times *t, uint32_t share, const struct event *ev)
 {
-	if (!t->bins || !ev->weight)
+	if (!t->bins)
 		return 0;
+	if (!ev->weight) {
+		t->nothing = true;
+		return 0;
+	}
 	return time_bins_add(t->bins, share, ev->time_us + t->offset_us, t->interval_us,
 			     ev->weight);
+}
+
+bool flamegraph_times_fit(const struct flamegraph_times *t, const struct flamegraph_times *src)
+{
+	if (!t->bins || !src->bins || t->clock != src->clock)
+		return true;
+	return t->narrowest_us == src->narrowest_us && !t->nothing && !src->nothing;
+}
+
+int flamegraph_times_join(struct flamegraph_times *t, struct flamegraph_times *src,
+			  uint32_t share)
+{
+	struct flamegraph_times none = *t;
+
+	if (src->clock == CLOCK_NONE_YET)
+		return 0;
+	if (t->clock == CLOCK_NONE_YET && !share) {
+		*t = *src;
+		*src = none;
+		return 0;
+	}
+	if (t->clock == src->clock && t->bins)
+		return time_bins_join(t->bins, src->bins, share);
+	set_unknown(t);
+	return 0;
 }
 
 static void find_span(const struct time_entry *entries, size_t cnt, uint64_t *first,

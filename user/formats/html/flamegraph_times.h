@@ -21,6 +21,15 @@ int flamegraph_times_begin(struct flamegraph_times *t, const struct profile_meta
 /* Add an event to a share of the call tree. 0 or -ENOMEM. */
 int flamegraph_times_add(struct flamegraph_times *t, uint32_t share, const struct event *ev);
 
+/*
+ * Can flamegraph_times_join() add src to t, so that t is as if src's processes had come after its
+ * own?
+ */
+bool flamegraph_times_fit(const struct flamegraph_times *t, const struct flamegraph_times *src);
+/* Add everything in src; its share i is share + i. src is used up. 0 or -ENOMEM. */
+int flamegraph_times_join(struct flamegraph_times *t, struct flamegraph_times *src,
+			  uint32_t share);
+
 /* Do times count from 1970 (UTC)? Else from the boot of the machine. */
 bool flamegraph_times_utc(const struct flamegraph_times *t);
 /*

@@ -200,6 +200,23 @@ int html_processes_add(struct html_processes *ps, const struct profile_meta *met
 	return 0;
 }
 
+int html_processes_join(struct html_processes *ps, struct html_processes *src)
+{
+	struct html_process *list = ps->list;
+	size_t i;
+
+	for (i = 0; i < src->cnt; i++) {
+		list = array_grow(list, ps->cnt + i, &ps->cap, sizeof(*list));
+		if (!list)
+			return -ENOMEM;
+		ps->list = list;
+		list[ps->cnt + i] = src->list[i];
+	}
+	ps->cnt += src->cnt;
+	src->cnt = 0;
+	return 0;
+}
+
 void html_processes_free(struct html_processes *ps)
 {
 	size_t i;

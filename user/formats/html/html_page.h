@@ -57,6 +57,8 @@ struct html_processes {
 /* Append a copy. stats may be NULL. This and the following functions return 0 or -ENOMEM. */
 int html_processes_add(struct html_processes *ps, const struct profile_meta *meta,
 		       const struct profile_stats *stats, uint32_t side);
+/* Append those of src, which is empty then. */
+int html_processes_join(struct html_processes *ps, struct html_processes *src);
 void html_processes_free(struct html_processes *ps);
 /* Write the member "processes". 0 or -ENOMEM. */
 int html_json_processes(struct json *j, const struct html_processes *ps);

@@ -107,6 +107,30 @@ int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 	return err ? err : count(o, row, ev->weight);
 }
 
+bool page_opcodes_fit(const struct page_opcodes *src)
+{
+	return !src->left_out;
+}
+
+int page_opcodes_join(struct page_opcodes *o, const struct page_opcodes *src,
+		      const uint32_t *frames)
+{
+	uint32_t i, name;
+	int err = 0;
+
+	/* A name comes before its first row, also of rows that find no room. */
+	for (i = 0; !err && i < src->names.cnt; i++)
+		err = pairs_add(&o->names, src->names.list[i], &name);
+	for (i = 0; !err && i < src->rows.cnt; i++) {
+		struct page_opcode row = page_opcodes_get(src, i);
+
+		err = pairs_add(&o->names, src->names.list[row.name], &name);
+		if (!err)
+			err = count(o, (struct pair){ frames[row.frame], name }, row.weight);
+	}
+	return err;
+}
+
 uint32_t page_opcodes_cnt(const struct page_opcodes *o)
 {
 	return o->rows.cnt;

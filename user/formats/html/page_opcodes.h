@@ -31,6 +31,15 @@ void page_opcodes_begin(struct page_opcodes *o, const struct profile_meta *meta,
 int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 		     const struct event *ev);
 
+/*
+ * Can page_opcodes_join() add src, so that all is as if its events had come later? Not if it has
+ * left something out, which may have had a row elsewhere.
+ */
+bool page_opcodes_fit(const struct page_opcodes *src);
+/* Add everything in src; frames[i]: what its frame i is now. 0 or -ENOMEM. */
+int page_opcodes_join(struct page_opcodes *o, const struct page_opcodes *src,
+		      const uint32_t *frames);
+
 uint32_t page_opcodes_cnt(const struct page_opcodes *o);
 struct page_opcode page_opcodes_get(const struct page_opcodes *o, uint32_t i);
 /*
