@@ -9,6 +9,7 @@
 
 #include "commands/options.h"
 #include "commands/profile_out.h"
+#include "commands/profile_parts.h"
 #include "commands/profile_set.h"
 #include "formats/readers.h"
 #include "model/sample_filter.h"
@@ -39,28 +40,120 @@ static int open_out(struct replay *re)
 	return err ? -ECANCELED : 0;	/* logged */
 }
 
-static int replay_profile(void *ctx, const struct profile_file *file, struct reader *r)
+/* Give the sink the profile that r has selected. */
+static int replay_into(struct profile_set *set, const struct profile_file *file, struct reader *r,
+		       struct sink *sink)
 {
 	const struct reader_info *info = reader_info(r);
 	struct profile_meta meta = info->meta;
 	struct profile_stats stats = info->stats;
-	struct replay *re = ctx;
 	char platform[PROFILE_PLATFORM_BYTES];
-	struct sink *sink;
-	int err = open_out(re);
+	int err;
 
-	if (err)
-		return err;
-	if (sample_filter_is_empty(&re->opts->input.filter))
-		err = profile_out_expect(&re->out, re->export.format, &re->export, info->event_cnt);
-	if (err)
-		return err;
-	sink = re->out.sink;
 	profile_file_context(file, &meta, &stats, platform);
 	err = sink->ops->begin(sink, &meta, reader_tables(r));
 	if (!err)
-		err = profile_set_run(&re->set, file, r, on_event, sink);
+		err = profile_set_run(set, file, r, on_event, sink);
 	return err ? err : sink->ops->end(sink, &stats);
+}
+
+/* A profile of a set, which is all of re->set or some of its files. */
+struct whole {
+	struct replay *re;
+	struct profile_set *set;
+};
+
+static int replay_profile(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	struct whole *w = ctx;
+	struct replay *re = w->re;
+	int err = open_out(re);
+
+	if (!err && sample_filter_is_empty(&re->opts->input.filter))
+		err = profile_out_expect(&re->out, re->export.format, &re->export,
+					 reader_info(r)->event_cnt);
+	return err ? err : replay_into(w->set, file, r, re->out.sink);
+}
+
+/* ---- a part of the files: profile_parts.h ---- */
+
+struct replay_part {
+	struct profile_set set;
+	struct sink *sink;
+	bool some;		/* it has a profile */
+};
+
+static void part_free(void *ctx)
+{
+	struct replay_part *part = ctx;
+
+	if (part->sink)
+		part->sink->ops->close(part->sink);
+	free(part);
+}
+
+static void *part_new(const void *whole)
+{
+	const struct replay *re = whole;
+	struct replay_part *part = calloc(1, sizeof(*part));
+
+	if (!part)
+		return NULL;
+	part->sink = re->export.format->part();
+	if (part->sink)
+		return part;
+	part_free(part);
+	return NULL;
+}
+
+static struct profile_set *part_set(void *part)
+{
+	return &((struct replay_part *)part)->set;
+}
+
+static int part_profile(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	struct replay_part *part = ctx;
+
+	part->some = true;
+	return replay_into(&part->set, file, r, part->sink);
+}
+
+static int part_read(void *part)
+{
+	return profile_set_each(part_set(part), part_profile, part);
+}
+
+static int part_join(void *whole, void *from)
+{
+	struct replay_part *part = from;
+	struct replay *re = whole;
+	int err = part->some ? open_out(re) : 0;
+
+	return err || !part->some ? err : re->out.sink->ops->join(re->out.sink, part->sink);
+}
+
+static int part_read_again(void *whole, struct profile_set *set)
+{
+	struct whole w = { whole, set };
+
+	return profile_set_each(set, replay_profile, &w);
+}
+
+static const struct profile_parts_ops parts = {
+	.new = part_new, .set = part_set, .read = part_read, .join = part_join,
+	.read_again = part_read_again, .free = part_free,
+};
+
+/* Give all profiles to the sink; a format that can take them in parts takes several at a time. */
+static int replay_all(struct replay *re)
+{
+	struct whole w = { re, &re->set };
+	int err = 1;
+
+	if (re->export.format->part && re->export.group != GROUP_CONTAINER)
+		err = profile_parts_in_turn(&re->set, &parts, re);
+	return err == 1 ? profile_set_each(&re->set, replay_profile, &w) : err;
 }
 
 static int replay_set(struct replay *re)
@@ -70,7 +163,7 @@ static int replay_set(struct replay *re)
 	re->set.filter = &re->opts->input.filter;
 	if (re->export.group == GROUP_CONTAINER)
 		profile_set_order(&re->set);
-	err = profile_set_each(&re->set, replay_profile, re);
+	err = replay_all(re);
 	if (re->out.sink)
 		return profile_out_close(&re->out, err);
 	if (err && err != -ECANCELED)

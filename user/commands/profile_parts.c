@@ -3,21 +3,27 @@
 #include "commands/profile_parts.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #include "base/in_threads.h"
 #include "base/util.h"
 
+/* Parts that are read or wait for their turn, more than there are threads. */
+#define AHEAD 2
+
 struct part {
-	void *into;
+	size_t first, cnt;	/* its files */
+	void *into;		/* NULL: not there, or freed */
 	struct buf logged;
 	int err;
+	bool done;		/* it was read */
 };
 
 struct parts {
 	const struct profile_parts_ops *ops;
-	struct part list[PROFILE_PARTS_MAX];
+	struct part *list;
 	size_t cnt;
 };
 
@@ -35,56 +41,55 @@ static uint64_t find_sizes(const struct profile_set *set, uint64_t *sizes)
 	return all;
 }
 
-/* A collection for cnt files of the set. 0 or -ENOMEM. */
-static int add_part(struct parts *p, const struct profile_set *set, const void *whole,
-		    size_t first, size_t cnt)
-{
-	void *into = p->ops->new(whole);
-
-	if (!into)
-		return -ENOMEM;
-	profile_set_part(set, first, cnt, p->ops->set(into));
-	p->list[p->cnt++].into = into;
-	return 0;
-}
-
 /* Neighbours of which each part has as many bytes as the others, as far as files allow. */
-static int divide(struct parts *p, const struct profile_set *set, const void *whole,
-		  const uint64_t *sizes, uint64_t all)
+static void divide(struct parts *p, const struct profile_set *set, const uint64_t *sizes,
+		   uint64_t each, size_t most)
 {
-	uint64_t each = all / PROFILE_PARTS_MAX, bytes = 0;
+	uint64_t bytes = 0;
 	size_t first = 0, i;
-	int err = 0;
 
-	if (each < PROFILE_PART_BYTES)
-		each = PROFILE_PART_BYTES;
-	for (i = 0; !err && i < set->file_cnt; i++) {
+	for (i = 0; i < set->file_cnt; i++) {
 		bytes += sizes[i];
-		if (i + 1 < set->file_cnt &&
-		    (bytes < each || p->cnt + 1 == PROFILE_PARTS_MAX))
+		if (i + 1 < set->file_cnt && (bytes < each || p->cnt + 1 == most))
 			continue;
-		err = add_part(p, set, whole, first, i + 1 - first);
+		p->list[p->cnt++] = (struct part){ .first = first, .cnt = i + 1 - first };
 		first = i + 1;
 		bytes = 0;
 	}
-	return err;
 }
 
-static int find_parts(struct parts *p, const struct profile_set *set, const void *whole)
+/* At most most parts (0: as many as files allow); none if the set is small. 0 or -ENOMEM. */
+static int find_parts(struct parts *p, const struct profile_set *set, size_t most)
 {
-	uint64_t *sizes, all;
-	int err = 0;
+	uint64_t *sizes, all, each;
 
 	if (set->file_cnt < 2 || in_threads_most() < 2)
 		return 0;
 	sizes = calloc(set->file_cnt, sizeof(*sizes));
-	if (!sizes)
+	p->list = calloc(set->file_cnt, sizeof(*p->list));
+	if (!sizes || !p->list) {
+		free(sizes);
 		return -ENOMEM;
+	}
 	all = find_sizes(set, sizes);
+	each = most ? all / most : 0;
+	if (each < PROFILE_PART_BYTES)
+		each = PROFILE_PART_BYTES;
 	if (all >= 2 * PROFILE_PART_BYTES && all / set->file_cnt >= PROFILE_PART_FILE_BYTES)
-		err = divide(p, set, whole, sizes, all);
+		divide(p, set, sizes, each, most);
 	free(sizes);
-	return err;
+	return 0;
+}
+
+/* The collection that the part is read into. 0 or -ENOMEM. */
+static int start(const struct parts *p, const struct profile_set *set, const void *whole,
+		 struct part *part)
+{
+	part->into = p->ops->new(whole);
+	if (!part->into)
+		return -ENOMEM;
+	profile_set_part(set, part->first, part->cnt, p->ops->set(part->into));
+	return 0;
 }
 
 static void read_part(void *ctx, size_t i)
@@ -95,6 +100,25 @@ static void read_part(void *ctx, size_t i)
 	log_hold(&part->logged);
 	part->err = p->ops->read(part->into);
 	log_hold(NULL);
+}
+
+static void drop(const struct parts *p, struct part *part)
+{
+	if (part->into) {
+		profile_set_free_part(p->ops->set(part->into));
+		p->ops->free(part->into);
+	}
+	part->into = NULL;
+	buf_free(&part->logged);
+}
+
+static void free_parts(struct parts *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->cnt; i++)
+		drop(p, &p->list[i]);
+	free(p->list);
 }
 
 /* Did all go well, so that they can be joined? */
@@ -128,17 +152,124 @@ static int join(struct parts *p, struct profile_set *set, void *whole)
 int profile_parts_read(struct profile_set *set, const struct profile_parts_ops *ops, void *whole)
 {
 	struct parts p = { .ops = ops };
-	int err = find_parts(&p, set, whole);
+	int err = find_parts(&p, set, PROFILE_PARTS_MAX);
 	size_t i;
 
+	for (i = 0; !err && p.cnt > 1 && i < p.cnt; i++)
+		err = start(&p, set, whole, &p.list[i]);
 	if (!err && p.cnt > 1)
 		in_threads(p.cnt, read_part, &p);
 	if (!err)
 		err = p.cnt > 1 && all_fit(&p) ? join(&p, set, whole) : 1;
-	for (i = 0; i < p.cnt; i++) {
-		profile_set_free_part(ops->set(p.list[i].into));
-		ops->free(p.list[i].into);
-		buf_free(&p.list[i].logged);
+	free_parts(&p);
+	return err;
+}
+
+/* ---- each in its turn ---- */
+
+struct turns {
+	struct parts p;
+	struct profile_set *set;
+	void *whole;
+	size_t ahead;		/* how many parts are there at most */
+	pthread_mutex_t lock;	/* of all below, of the set, and of parts that nobody reads */
+	pthread_cond_t joined;
+	size_t next;		/* the part to be joined */
+	bool joining;		/* a thread does, without the lock: whole is its own */
+	int err;
+};
+
+/* What was read of the part counts for nothing. */
+static int read_again(struct turns *t, struct part *part)
+{
+	struct profile_set again;
+	int err, join_err;
+
+	drop(&t->p, part);
+	profile_set_part(t->set, part->first, part->cnt, &again);
+	err = t->p.ops->read_again(t->whole, &again);
+	join_err = profile_set_join_part(t->set, &again);
+	return err ? err : join_err;
+}
+
+/* Join the part, and free it. Its messages come before those of joining it. 0 or -errno. */
+static int take_turn(struct turns *t, struct part *part)
+{
+	struct buf logged = { 0 };
+	int err = 1, set_err;
+
+	if (!part->err) {
+		log_hold(&logged);
+		err = t->p.ops->join(t->whole, part->into);
+		log_hold(NULL);
 	}
+	if (err == 1) {
+		buf_free(&logged);
+		return read_again(t, part);
+	}
+	log_print_held(&part->logged);
+	log_print_held(&logged);
+	set_err = profile_set_join_part(t->set, t->p.ops->set(part->into));
+	drop(&t->p, part);
+	return err ? err : set_err;
+}
+
+/* Join all parts whose turn it is, with the lock, unless another thread does. */
+static void take_turns(struct turns *t)
+{
+	while (!t->joining && !t->err && t->next < t->p.cnt && t->p.list[t->next].done) {
+		struct part *part = &t->p.list[t->next];
+		int err;
+
+		t->joining = true;
+		pthread_mutex_unlock(&t->lock);
+		err = take_turn(t, part);
+		pthread_mutex_lock(&t->lock);
+		t->joining = false;
+		t->next++;
+		t->err = err;
+		pthread_cond_broadcast(&t->joined);
+	}
+}
+
+/* Parts are begun in their order, so the next one to be joined never waits here. */
+static void read_in_turn(void *ctx, size_t i)
+{
+	struct turns *t = ctx;
+	bool started = false;
+
+	pthread_mutex_lock(&t->lock);
+	while (!t->err && i >= t->next + t->ahead)
+		pthread_cond_wait(&t->joined, &t->lock);
+	if (!t->err) {
+		t->p.list[i].err = start(&t->p, t->set, t->whole, &t->p.list[i]);
+		started = !t->p.list[i].err;
+	}
+	pthread_mutex_unlock(&t->lock);
+	if (started)
+		read_part(&t->p, i);
+	pthread_mutex_lock(&t->lock);
+	t->p.list[i].done = true;
+	take_turns(t);
+	pthread_mutex_unlock(&t->lock);
+}
+
+int profile_parts_in_turn(struct profile_set *set, const struct profile_parts_ops *ops,
+			  void *whole)
+{
+	struct turns t = { .p.ops = ops, .set = set, .whole = whole,
+			   .ahead = in_threads_most() + AHEAD,
+			   .lock = PTHREAD_MUTEX_INITIALIZER, .joined = PTHREAD_COND_INITIALIZER };
+	int err = find_parts(&t.p, set, 0);
+
+	if (!err && t.p.cnt > 1) {
+		in_threads(t.p.cnt, read_in_turn, &t);
+		err = t.err;
+		if (!err)
+			profile_set_end(set);
+	} else if (!err) {
+		err = 1;
+	}
+	free_parts(&t.p);
 	return err;
 }

@@ -81,6 +81,14 @@ struct sink_ops {
 	int (*flush)(struct sink *s);
 	int (*end)(struct sink *s, const struct profile_stats *stats);
 	int (*close)(struct sink *s);
+	/*
+	 * Optional, both or neither: several threads take profiles of one large recording. part()
+	 * makes a sink of the same kind, which writes nothing; NULL with errno. join() adds to s what
+	 * part was given, as if s had been given it after all that it has; the caller closes part in
+	 * any case. 1: it does not fit, and nothing was changed: s must be given the same profiles.
+	 */
+	struct sink *(*part)(void);
+	int (*join)(struct sink *s, struct sink *part);
 	const char *suffix;	/* of file names, for -o NAME; NULL: none */
 	bool one_profile;	/* a second begin() is refused */
 	uint32_t bytes_an_event;	/* about how many each event takes in the file; 0: events

@@ -34,6 +34,7 @@ struct flamegraph_sink {
 	struct sink sink;
 	int fd, err;
 	bool many, active, begun;
+	bool part;		/* of another one: it writes nothing */
 	char *title;
 	struct flamegraph *graph;
 };
@@ -212,6 +213,30 @@ static struct sink *sink_open(const struct sink_args *args)
 	return NULL;
 }
 
+static struct sink *sink_part(void)
+{
+	const struct sink_args args = { .fd = -1, .many = true };
+	struct sink *s = sink_open(&args);
+
+	if (s)
+		to_flamegraph(s)->part = true;
+	return s;
+}
+
+static int sink_join(struct sink *sink, struct sink *part)
+{
+	struct flamegraph_sink *s = to_flamegraph(sink), *from = to_flamegraph(part);
+	int err;
+
+	if (s->err)
+		return s->err;
+	if (s->active || from->active || from->err || !s->many)
+		return 1;
+	err = flamegraph_join(s->graph, from->graph);
+	s->begun |= !err && from->begun;
+	return err == 1 ? 1 : (s->err = err);
+}
+
 static int sink_begin(struct sink *sink, const struct profile_meta *meta,
 		      const struct profile_tables *tables)
 {
@@ -254,7 +279,7 @@ static int sink_close(struct sink *sink)
 	struct flamegraph_sink *s = to_flamegraph(sink);
 	int err = s->err;
 
-	if (!err && !s->active)
+	if (!err && !s->active && !s->part)
 		err = flamegraph_write(s->fd, s->graph, s->title);
 	flamegraph_free(s->graph);
 	free(s->title);
@@ -271,5 +296,7 @@ const struct sink_ops sink_flamegraph = {
 	.event = sink_event,
 	.end = sink_end,
 	.close = sink_close,
+	.part = sink_part,
+	.join = sink_join,
 	.suffix = ".html",
 };
