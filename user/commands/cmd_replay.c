@@ -19,6 +19,7 @@ struct replay {
 	const struct replay_options *opts;
 	struct export_options export;	/* opts->export, with "-" for standard output */
 	struct profile_out out;		/* without a sink until the first profile */
+	struct sink *like;		/* the first part, which has no profiles; NULL: no parts */
 };
 
 static int on_event(void *ctx, const struct event *ev)
@@ -99,7 +100,7 @@ static void *part_new(const void *whole)
 
 	if (!part)
 		return NULL;
-	part->sink = re->export.format->part();
+	part->sink = re->export.format->part(re->like);
 	if (part->sink)
 		return part;
 	part_free(part);
@@ -152,7 +153,11 @@ static int replay_all(struct replay *re)
 	int err = 1;
 
 	if (re->export.format->part && re->export.group != GROUP_CONTAINER)
+		re->like = re->export.format->part(NULL);
+	if (re->like) {
 		err = profile_parts_in_turn(&re->set, &parts, re);
+		re->like->ops->close(re->like);
+	}
 	return err == 1 ? profile_set_each(&re->set, replay_profile, &w) : err;
 }
 

@@ -226,6 +226,14 @@ int time_bins_join(struct time_bins *t, struct time_bins *src, uint32_t key)
 	return 0;
 }
 
+void time_bins_widen(struct time_bins *t, uint64_t width_us)
+{
+	unsigned int times = width_us <= TIME_BINS_LAST_US ? doublings(t, width_us) : 0;
+
+	if (times && t->width_us << times == width_us)
+		widen(t, times);
+}
+
 uint64_t time_bins_width_us(const struct time_bins *t)
 {
 	return t->width_us;

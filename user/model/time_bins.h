@@ -50,6 +50,12 @@ int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t 
  */
 int time_bins_join(struct time_bins *t, struct time_bins *src, uint32_t key);
 
+/*
+ * Make bins so wide, if they are narrower and this is a width that they can have: for t which is to
+ * be joined to one that has this width. The result is the same, and there are fewer entries before.
+ */
+void time_bins_widen(struct time_bins *t, uint64_t width_us);
+
 /* How wide bins are now, in µs. */
 uint64_t time_bins_width_us(const struct time_bins *t);
 /*

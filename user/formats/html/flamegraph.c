@@ -9,6 +9,7 @@
 #include "formats/html/flamegraph.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,12 @@ struct flamegraph_sink {
 	int fd, err;
 	bool many, active, begun;
 	bool part;		/* of another one: it writes nothing */
+	/*
+	 * Of parts: how wide bins of time were when the last one was joined; they only become wider.
+	 * like: the first part, whose width all use.
+	 */
+	_Atomic uint64_t width_us;
+	struct flamegraph_sink *like;
 	char *title;
 	struct flamegraph *graph;
 };
@@ -213,13 +220,15 @@ static struct sink *sink_open(const struct sink_args *args)
 	return NULL;
 }
 
-static struct sink *sink_part(void)
+static struct sink *sink_part(struct sink *like)
 {
 	const struct sink_args args = { .fd = -1, .many = true };
 	struct sink *s = sink_open(&args);
 
-	if (s)
+	if (s) {
 		to_flamegraph(s)->part = true;
+		to_flamegraph(s)->like = to_flamegraph(like ? like : s);
+	}
 	return s;
 }
 
@@ -234,6 +243,7 @@ static int sink_join(struct sink *sink, struct sink *part)
 		return 1;
 	err = flamegraph_join(s->graph, from->graph);
 	s->begun |= !err && from->begun;
+	from->like->width_us = flamegraph_times_width_us(s->graph->times);
 	return err == 1 ? 1 : (s->err = err);
 }
 
@@ -247,7 +257,10 @@ static int sink_begin(struct sink *sink, const struct profile_meta *meta,
 	if (s->active || (s->begun && !s->many))
 		return -EINVAL;
 	s->active = s->begun = true;
-	return s->err = flamegraph_begin(s->graph, meta, tables);
+	s->err = flamegraph_begin(s->graph, meta, tables);
+	if (s->like)
+		flamegraph_times_widen(s->graph->times, s->like->width_us);
+	return s->err;
 }
 
 static int sink_event(struct sink *sink, const struct event *ev)

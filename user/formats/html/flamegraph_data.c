@@ -7,6 +7,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+/* Groups are fetched from memory so many ahead of the one that is written. */
+#define FETCH_AHEAD 16
 
 /* Frames, nodes or groups in the page's order: order[place] is the tree's number. */
 struct numbers {
@@ -113,44 +117,91 @@ static void put_nodes(struct html_data *d, const struct stack_tree_view *v, cons
 
 /* ---- groups ---- */
 
-struct group_order {
+/* What groups are sorted by, the last first: each is sorted, and equal ones stay in their order. */
+enum group_key { BY_STATUS, BY_THREAD, BY_NODE, GROUP_KEYS };
+
+struct group_sort {
 	const struct stack_share *shares;
 	const uint32_t *node_place;
+	uint32_t cnt;
+	uint32_t *from, *to;	/* shares before and after */
+	uint32_t *first;	/* by key: where its shares begin */
 };
 
-static int compare_groups(const void *a, const void *b, void *ctx)
+static inline uint32_t group_key(const struct group_sort *s, enum group_key by, uint32_t i)
 {
-	const struct group_order *o = ctx;
-	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
-	const struct stack_share *x = &o->shares[i], *y = &o->shares[k];
-	uint32_t x_node = o->node_place[x->node], y_node = o->node_place[y->node];
+	const struct stack_share *share = &s->shares[s->from[i]];
 
-	if (x_node != y_node)
-		return x_node < y_node ? -1 : 1;
-	if (x->thread != y->thread)
-		return x->thread < y->thread ? -1 : 1;
-	return (x->status > y->status) - (x->status < y->status);
+	return by == BY_STATUS ? share->status :
+	       by == BY_THREAD ? share->thread : s->node_place[share->node];
+}
+
+/* By a key that is below key_cnt. */
+static void sort_by(struct group_sort *s, enum group_key by, uint32_t key_cnt)
+{
+	uint32_t *swap = s->from, i;
+
+	memset(s->first, 0, ((size_t)key_cnt + 1) * sizeof(*s->first));
+	for (i = 0; i < s->cnt; i++)
+		s->first[group_key(s, by, i) + 1]++;
+	for (i = 1; i < key_cnt; i++)
+		s->first[i] += s->first[i - 1];
+	for (i = 0; i < s->cnt; i++)
+		s->to[s->first[group_key(s, by, i)]++] = s->from[i];
+	s->from = s->to;
+	s->to = swap;
+}
+
+/* Sort the shares by node, thread and status; there are millions of them. 0 or -ENOMEM. */
+static int sort_groups(const struct stack_tree_view *v, const struct numbers *nodes,
+		       struct numbers *shares)
+{
+	const uint32_t keys[GROUP_KEYS] = { 256, v->thread_cnt, v->node_cnt };
+	struct group_sort s = { .shares = v->shares, .node_place = nodes->place,
+				.cnt = v->share_cnt, .from = shares->order, .to = shares->place };
+	uint32_t most = 0, by;
+
+	for (by = 0; by < GROUP_KEYS; by++)
+		most = keys[by] > most ? keys[by] : most;
+	s.first = calloc((size_t)most + 1, sizeof(*s.first));
+	if (!s.first)
+		return -ENOMEM;
+	for (by = 0; by < GROUP_KEYS; by++)
+		sort_by(&s, by, keys[by]);
+	free(s.first);
+	*shares = (struct numbers){ .order = s.from, .place = s.to };
+	return 0;
+}
+
+/* The share of place i. Places are far from each other in memory: some ahead it is fetched. */
+static inline const struct stack_share *share_at(const struct stack_tree_view *v,
+						 const struct numbers *shares, uint32_t i)
+{
+	if (i + FETCH_AHEAD < v->share_cnt)
+		__builtin_prefetch(&v->shares[shares->order[i + FETCH_AHEAD]]);
+	return &v->shares[shares->order[i]];
 }
 
 static void put_groups(struct html_data *d, const struct stack_tree_view *v,
 		       const struct numbers *nodes, struct numbers *shares)
 {
-	struct group_order by = { v->shares, nodes->place };
 	uint32_t i, place, last = 0;
 
-	if (v->share_cnt)
-		qsort_r(shares->order, v->share_cnt, sizeof(*shares->order), compare_groups, &by);
+	if (sort_groups(v, nodes, shares)) {
+		d->err = -ENOMEM;
+		return;
+	}
 	html_varint(d, v->share_cnt);
 	for (i = 0; i < v->share_cnt; i++, last = place) {
-		place = nodes->place[v->shares[shares->order[i]].node];
+		place = nodes->place[share_at(v, shares, i)->node];
 		html_varint(d, place - last);
 	}
 	for (i = 0; i < v->share_cnt; i++)
-		html_varint(d, v->shares[shares->order[i]].thread);
+		html_varint(d, share_at(v, shares, i)->thread);
 	for (i = 0; i < v->share_cnt; i++)
-		html_varint(d, v->shares[shares->order[i]].status);
+		html_varint(d, share_at(v, shares, i)->status);
 	for (i = 0; i < v->share_cnt; i++)
-		html_varint(d, v->shares[shares->order[i]].weight);
+		html_varint(d, share_at(v, shares, i)->weight);
 }
 
 static void put_opcodes(struct html_data *d, const struct page_opcodes *o,

@@ -104,6 +104,17 @@ int flamegraph_times_join(struct flamegraph_times *t, struct flamegraph_times *s
 	return 0;
 }
 
+uint64_t flamegraph_times_width_us(const struct flamegraph_times *t)
+{
+	return t->bins ? time_bins_width_us(t->bins) : 0;
+}
+
+void flamegraph_times_widen(struct flamegraph_times *t, uint64_t width_us)
+{
+	if (t->bins)
+		time_bins_widen(t->bins, width_us);
+}
+
 static void find_span(const struct time_entry *entries, size_t cnt, uint64_t *first,
 		      uint64_t *last)
 {

@@ -30,6 +30,11 @@ bool flamegraph_times_fit(const struct flamegraph_times *t, const struct flamegr
 int flamegraph_times_join(struct flamegraph_times *t, struct flamegraph_times *src,
 			  uint32_t share);
 
+/* How wide bins are, in µs; 0: there are none. */
+uint64_t flamegraph_times_width_us(const struct flamegraph_times *t);
+/* The one that t will be joined to has bins so wide: time_bins_widen(). */
+void flamegraph_times_widen(struct flamegraph_times *t, uint64_t width_us);
+
 /* Do times count from 1970 (UTC)? Else from the boot of the machine. */
 bool flamegraph_times_utc(const struct flamegraph_times *t);
 /*

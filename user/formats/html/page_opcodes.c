@@ -3,6 +3,7 @@
 #include "formats/html/page_opcodes.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -12,10 +13,14 @@
 #include "cpython/opcode_names.h"
 
 #define VERSION_SHIFT 8
+/* Frames of a table that are looked at with each event: a table may be large and have few events. */
+#define LOOK_AT 16
 
 struct page_opcodes {
 	const struct profile_tables *tables;	/* of the events */
 	uint32_t version;			/* major << 16 | minor << 8 */
+	uint32_t looked_at;			/* frames of these tables, from the first, */
+	bool some;				/* and do any of them have an opcode? */
 	struct pairs names;			/* version and opcode, 0 */
 	struct pairs rows;			/* frame, number of the name */
 	struct buf weights;			/* uint64_t by row */
@@ -41,6 +46,8 @@ void page_opcodes_begin(struct page_opcodes *o, const struct profile_meta *meta,
 			const struct profile_tables *tables)
 {
 	o->tables = tables;
+	o->looked_at = 0;
+	o->some = false;
 	o->version = ((uint32_t)meta->python_major << 8 | meta->python_minor) << VERSION_SHIFT;
 }
 
@@ -81,6 +88,16 @@ static int count(struct page_opcodes *o, struct pair row, uint64_t weight)
 	return 0;
 }
 
+/* May frames have opcodes? Most recordings have none. Tables may have grown. */
+static inline bool may_have(struct page_opcodes *o)
+{
+	uint32_t cnt = o->tables->frame_cnt, i;
+
+	for (i = 0; i < LOOK_AT && o->looked_at < cnt; i++)
+		o->some |= o->tables->frames[o->looked_at++].opcode != OPCODE_NONE;
+	return o->some || o->looked_at < cnt;
+}
+
 int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 		     const struct event *ev)
 {
@@ -90,6 +107,8 @@ int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 	uint32_t i = 0;
 	int err;
 
+	if (!may_have(o))
+		return 0;
 	/* Details and machine code on top have none; then it is that of their Python frame. */
 	while (i < ev->nframes && o->tables->frames[ev->frames[i]].opcode == OPCODE_NONE &&
 	       o->tables->frames[ev->frames[i]].kind != FRAME_PYTHON)
