@@ -13,14 +13,16 @@
 #include "base/util.h"
 
 #define NONE UINT32_MAX
-#define NONE_YET UINT64_MAX		/* no bin's number */
+#define NO_BIN INT32_MIN
 
 struct time_bins {
 	struct buf entries;	/* struct time_entry */
 	struct buf last;	/* uint32_t by key: its last entry; NONE */
 	uint64_t width_us;
 	uint64_t first_us, last_us;	/* times of the first and last sample, or others of their bins */
-	uint64_t bin, bin_us;		/* the last sample's bin, and when it begins */
+	uint64_t base;			/* the first sample's bin: those of entries count from it */
+	uint64_t bin_us;		/* when the last sample's bin begins, and its number from base */
+	int32_t bin;
 };
 
 static struct time_entry *entries_of(const struct time_bins *t)
@@ -59,7 +61,7 @@ static size_t put(struct time_bins *t, size_t cnt, const struct time_entry *e)
 	struct time_entry *entries = entries_of(t);
 	uint32_t *last = &last_of(t)[e->key];
 
-	if (*last != NONE && entries[*last].bin == e->bin) {
+	if (*last != NONE && entries[*last].from_base == e->from_base) {
 		entries[*last].weight = add_capped(entries[*last].weight, e->weight);
 		return cnt;
 	}
@@ -72,6 +74,7 @@ static size_t put(struct time_bins *t, size_t cnt, const struct time_entry *e)
 static void widen(struct time_bins *t, unsigned int times)
 {
 	size_t cnt = t->entries.len / sizeof(struct time_entry), keys, i, n = 0;
+	uint64_t base = t->base >> times;
 
 	keys = t->last.len / sizeof(uint32_t);
 	for (i = 0; i < keys; i++)
@@ -79,11 +82,12 @@ static void widen(struct time_bins *t, unsigned int times)
 	for (i = 0; i < cnt; i++) {
 		struct time_entry e = entries_of(t)[i];
 
-		e.bin >>= times;
+		e.from_base = (int32_t)(((t->base + (uint64_t)(int64_t)e.from_base) >> times) - base);
 		n = put(t, n, &e);
 	}
 	t->width_us <<= times;
-	t->bin = NONE_YET;
+	t->base = base;
+	t->bin = NO_BIN;
 	t->entries.len = n * sizeof(struct time_entry);
 }
 
@@ -96,6 +100,14 @@ static void fit_span(struct time_bins *t, uint64_t from_us, uint64_t to_us)
 		t->last_us = to_us;
 	while (t->last_us / t->width_us - t->first_us / t->width_us >= TIME_BINS_MAX)
 		widen(t, 1);
+	if (!t->entries.len)
+		t->base = from_us / t->width_us;
+}
+
+/* The number of the bin of a time that fit_span() has seen, from base. */
+static int32_t from_base(const struct time_bins *t, uint64_t time_us)
+{
+	return (int32_t)(time_us / t->width_us - t->base);
 }
 
 static int add_key(struct time_bins *t, uint32_t key)
@@ -137,7 +149,7 @@ static inline bool add_again(struct time_bins *t, uint32_t key, uint64_t time_us
 	    last_of(t)[key] == NONE)
 		return false;
 	e = &entries_of(t)[last_of(t)[key]];
-	if (e->bin != t->bin)
+	if (e->from_base != t->bin)
 		return false;
 	e->weight = add_capped(e->weight, 1);
 	return true;
@@ -157,7 +169,7 @@ static int add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t ste
 		end_us = time_us;
 	fit_span(t, time_us, end_us);
 	while (!err && weight) {
-		struct time_entry e = { time_us / t->width_us, weight, key };
+		struct time_entry e = { weight, key, from_base(t, time_us) };
 		uint64_t left_us = t->width_us - time_us % t->width_us, fit;
 
 		fit = end_us == time_us ? weight : (left_us + step_us - 1) / step_us;
@@ -167,8 +179,8 @@ static int add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t ste
 		time_us += weight ? e.weight * step_us : 0;
 	}
 	fit_entries(t);
-	t->bin = time_us / t->width_us;
-	t->bin_us = t->bin * t->width_us;
+	t->bin = from_base(t, time_us);
+	t->bin_us = time_us / t->width_us * t->width_us;
 	return err;
 }
 
@@ -199,6 +211,7 @@ static void append(struct time_bins *t, const struct time_bins *src, uint32_t ke
 	for (i = 0; i < cnt; i++) {
 		to[i] = entries_of(src)[i];
 		to[i].key += key;
+		to[i].from_base += (int32_t)(src->base - t->base);
 		last_of(t)[to[i].key] = first + (uint32_t)i;
 	}
 	t->entries.len += cnt * sizeof(*to);
@@ -218,10 +231,10 @@ int time_bins_join(struct time_bins *t, struct time_bins *src, uint32_t key)
 		return -ENOMEM;
 	if (t->width_us < src->width_us)
 		widen(t, doublings(t, src->width_us));
+	fit_span(t, src->first_us, src->last_us);
 	if (src->width_us < t->width_us)
 		widen(src, doublings(src, t->width_us));
 	append(t, src, key);
-	fit_span(t, src->first_us, src->last_us);
 	fit_entries(t);
 	return 0;
 }
@@ -237,6 +250,11 @@ void time_bins_widen(struct time_bins *t, uint64_t width_us)
 uint64_t time_bins_width_us(const struct time_bins *t)
 {
 	return t->width_us;
+}
+
+uint64_t time_bins_base(const struct time_bins *t)
+{
+	return t->base;
 }
 
 const struct time_entry *time_bins_entries(const struct time_bins *t, size_t *cnt)

@@ -23,10 +23,14 @@
 
 struct time_bins;
 
-/* The weight of a key's samples in the time from bin * width to (bin + 1) * width. */
+/*
+ * The weight of a key's samples in the time from bin * width to (bin + 1) * width, bin being
+ * time_bins_base() + from_base.
+ */
 struct time_entry {
-	uint64_t bin, weight;
+	uint64_t weight;
 	uint32_t key;
+	int32_t from_base;	/* nearer to 0 than TIME_BINS_MAX */
 };
 
 /*
@@ -58,6 +62,8 @@ void time_bins_widen(struct time_bins *t, uint64_t width_us);
 
 /* How wide bins are now, in µs. */
 uint64_t time_bins_width_us(const struct time_bins *t);
+/* The number of a bin among those that have samples; it changes when bins become wider. */
+uint64_t time_bins_base(const struct time_bins *t);
 /*
  * The entries, valid until the next time_bins_add(). Those of one key are in the order of its
  * samples, so bins of samples that were added in order ascend.

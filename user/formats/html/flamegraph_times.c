@@ -115,29 +115,29 @@ void flamegraph_times_widen(struct flamegraph_times *t, uint64_t width_us)
 		time_bins_widen(t->bins, width_us);
 }
 
-static void find_span(const struct time_entry *entries, size_t cnt, uint64_t *first,
-		      uint64_t *last)
+/* The first and the last bin that have samples. */
+static void find_span(const struct time_bins *bins, uint64_t *first, uint64_t *last)
 {
-	size_t i;
+	int32_t lowest = INT32_MAX, highest = INT32_MIN;
+	const struct time_entry *entries;
+	size_t cnt, i;
 
-	*first = cnt ? UINT64_MAX : 0;
-	*last = 0;
+	entries = time_bins_entries(bins, &cnt);
 	for (i = 0; i < cnt; i++) {
-		*first = entries[i].bin < *first ? entries[i].bin : *first;
-		*last = entries[i].bin > *last ? entries[i].bin : *last;
+		lowest = entries[i].from_base < lowest ? entries[i].from_base : lowest;
+		highest = entries[i].from_base > highest ? entries[i].from_base : highest;
 	}
+	*first = cnt ? time_bins_base(bins) + (uint64_t)(int64_t)lowest : 0;
+	*last = cnt ? time_bins_base(bins) + (uint64_t)(int64_t)highest : 0;
 }
 
 static bool are_useful(const struct flamegraph_times *t)
 {
-	const struct time_entry *entries;
 	uint64_t first, last;
-	size_t cnt;
 
 	if (!t || !t->bins)
 		return false;
-	entries = time_bins_entries(t->bins, &cnt);
-	find_span(entries, cnt, &first, &last);
+	find_span(t->bins, &first, &last);
 	return last - first + 1 >= BINS_MIN || time_bins_width_us(t->bins) == t->narrowest_us;
 }
 
@@ -178,7 +178,7 @@ static bool sort_by_key(struct by_key *b, const struct time_entry *entries, size
 }
 
 static void put_columns(struct html_data *d, const struct by_key *b,
-			const struct time_entry *entries, uint64_t first_bin,
+			const struct time_entry *entries, int32_t first_bin,
 			const uint32_t *shares, uint32_t share_cnt)
 {
 	uint32_t i, k;
@@ -186,11 +186,11 @@ static void put_columns(struct html_data *d, const struct by_key *b,
 	for (i = 0; i < share_cnt; i++)
 		html_varint(d, b->first[shares[i] + 1] - b->first[shares[i]]);
 	for (i = 0; i < share_cnt; i++) {
-		uint64_t last = first_bin;
+		int32_t last = first_bin;
 
 		for (k = b->first[shares[i]]; k < b->first[shares[i] + 1]; k++) {
-			html_svarint(d, (int64_t)(entries[b->order[k]].bin - last));
-			last = entries[b->order[k]].bin;
+			html_svarint(d, entries[b->order[k]].from_base - last);
+			last = entries[b->order[k]].from_base;
 		}
 	}
 	/* The last weight of a group is what is left of the group's. */
@@ -212,7 +212,7 @@ void flamegraph_times_put(struct html_data *d, const struct flamegraph_times *t,
 		return;
 	}
 	entries = time_bins_entries(t->bins, &cnt);
-	find_span(entries, cnt, &first_bin, &last_bin);
+	find_span(t->bins, &first_bin, &last_bin);
 	if (!sort_by_key(&b, entries, cnt, share_cnt)) {
 		d->err = -ENOMEM;
 		return;
@@ -220,6 +220,7 @@ void flamegraph_times_put(struct html_data *d, const struct flamegraph_times *t,
 	html_varint(d, time_bins_width_us(t->bins));
 	html_varint(d, first_bin);
 	html_varint(d, cnt);
-	put_columns(d, &b, entries, first_bin, shares, share_cnt);
+	put_columns(d, &b, entries, (int32_t)(first_bin - time_bins_base(t->bins)), shares,
+		    share_cnt);
 	free_by_key(&b);
 }
