@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+import make_tach
 from command import run
 
 # Files of some 300 KiB: six have more than two parts of 1 MiB (user/commands/profile_parts.h).
@@ -30,13 +31,15 @@ def alike():
     if len(cpus) < 2:
         pytest.skip("SKIP: this machine has one CPU, and then files are read one after another")
 
-    def compare(*command):
+    def compare(*command, each=lambda: None):
         try:
             os.sched_setaffinity(0, {min(cpus)})
             one = run(*command)
+            each()
         finally:
             os.sched_setaffinity(0, cpus)
         many = run(*command)
+        each()
         assert (one.returncode, one.stdout, one.stderr) == (many.returncode, many.stdout, many.stderr)
         return many
     yield compare
@@ -81,3 +84,58 @@ def test_units_that_differ_are_refused_as_before(large, alike):
     done = alike("report", large)
     assert done.stderr.count("give it a report of its own") == 1 and done.returncode != 0
     alike("diff", large, large)
+
+
+@pytest.fixture
+def recording(tmp_path):
+    """A directory of TACH files, whose samples have times."""
+    directory = tmp_path / "recording"
+    directory.mkdir()
+    for pid in range(1, 9):
+        make_tach.synthetic(directory / f"{pid}-app{pid % 3}.tach", 300, 16000, 20, seed=pid % 5, threads=pid,
+                            start_us=1000000 * pid)
+    assert sum(p.stat().st_size for p in directory.iterdir()) > 2 << 20
+    return directory
+
+
+def pages(alike, tmp_path, *inputs):
+    """The page of the files as one CPU makes it and as all do: the same."""
+    page, made = tmp_path / "page.html", []
+    alike("replay", "--format", "flamegraph", "-o", page, *inputs, each=lambda: made.append(page.read_bytes()))
+    assert len(made) == 2 and made[0] == made[1] and len(made[0]) > 10000
+
+
+def test_flamegraph(large, recording, alike, tmp_path):
+    pages(alike, tmp_path, large)
+    pages(alike, tmp_path, recording)
+    pages(alike, tmp_path, recording, large, recording)
+    pages(alike, tmp_path, "--process", "app1", "--from", "0.5", recording)
+
+
+def test_flamegraph_of_damaged_files(recording, alike, tmp_path):
+    """What is before the damage counts; who is damaged is said in the order of the files."""
+    for pid in (1, 4):
+        path = recording / f"{pid}-app{pid % 3}.tach"
+        path.write_bytes(b"TACH\x00 no profile" * 20000)
+    path = recording / "6-app0.tach"
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2:len(data) // 2 + 64] = b"\xff" * 64
+    path.write_bytes(data)
+    pages(alike, tmp_path, recording)
+    done = alike("replay", "--format", "flamegraph", "-o", tmp_path / "page.html", recording)
+    said = [line for line in done.stderr.splitlines() if "error" in line]
+    assert done.returncode != 0
+    assert [pid for line in said for pid in (1, 4, 6) if f"/{pid}-app" in line] == [1, 4, 6]
+
+
+def test_flamegraph_of_units_that_differ(recording, alike, tmp_path):
+    """A page of memory and of samples: parts whose clocks differ."""
+    golden = os.path.join(os.path.dirname(__file__), "../../golden/mlyze/basic.mlyze")
+    with open(golden, "rb") as f:
+        (recording / "5-app.mlyze").write_bytes(f.read())
+    pages(alike, tmp_path, recording)
+
+
+def test_flamegraph_that_cannot_be_written(recording, alike, tmp_path):
+    done = alike("replay", "--format", "flamegraph", "-o", tmp_path / "none" / "page.html", recording)
+    assert done.returncode != 0 and done.stderr.count("none/page.html") == 1
