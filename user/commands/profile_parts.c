@@ -179,6 +179,17 @@ struct turns {
 	int err;
 };
 
+/* Others look at the set when they begin a part. */
+static int join_set(struct turns *t, struct profile_set *part)
+{
+	int err;
+
+	pthread_mutex_lock(&t->lock);
+	err = profile_set_join_part(t->set, part);
+	pthread_mutex_unlock(&t->lock);
+	return err;
+}
+
 /* What was read of the part counts for nothing. */
 static int read_again(struct turns *t, struct part *part)
 {
@@ -188,7 +199,7 @@ static int read_again(struct turns *t, struct part *part)
 	drop(&t->p, part);
 	profile_set_part(t->set, part->first, part->cnt, &again);
 	err = t->p.ops->read_again(t->whole, &again);
-	join_err = profile_set_join_part(t->set, &again);
+	join_err = join_set(t, &again);
 	return err ? err : join_err;
 }
 
@@ -209,7 +220,7 @@ static int take_turn(struct turns *t, struct part *part)
 	}
 	log_print_held(&part->logged);
 	log_print_held(&logged);
-	set_err = profile_set_join_part(t->set, t->p.ops->set(part->into));
+	set_err = join_set(t, t->p.ops->set(part->into));
 	drop(&t->p, part);
 	return err ? err : set_err;
 }
