@@ -68,12 +68,23 @@ static void read_runs(struct tach_reader *r, int single_err, unsigned long singl
 		"runs are the same samples");
 }
 
+static struct sink *add_sink(struct consumer *c, struct sink *s, struct tach_reader *r)
+{
+	require(c->sink_cnt < SINKS_MAX, "room for every sink");
+	require(s != NULL, "sinks open");
+	c->sinks[c->sink_cnt++] = s;
+	require(!s->ops->begin(s, &tach_reader_info(r)->meta, tach_reader_tables(r)), "begin");
+	return s;
+}
+
 static void read_samples(struct tach_reader *r, int out_fd, int null_fd)
 {
 	const struct tach_info *info = tach_reader_info(r);
 	const struct sink_ops *ops;
 	struct consumer c = { 0 };
-	struct sink *s;
+	const struct sink_args many = { .fd = null_fd, .many = true };
+	struct sink *whole = add_sink(&c, sink_flamegraph.open(&many), r);
+	struct sink *part = add_sink(&c, sink_flamegraph.part(NULL), r);
 	char why[256] = "";
 	int i, err;
 
@@ -83,20 +94,17 @@ static void read_samples(struct tach_reader *r, int out_fd, int null_fd)
 		/* Shares its code with the others, and complains about every profile. */
 		if (ops == &sink_gperftools_native)
 			continue;
-		require(c.sink_cnt < SINKS_MAX, "room for every sink");
-		s = c.sinks[c.sink_cnt++] = ops->open(&args);
-		require(s != NULL, "sinks open");
-		require(!ops->begin(s, &info->meta, tach_reader_tables(r)), "begin");
+		add_sink(&c, ops->open(&args), r);
 	}
 	err = tach_reader_run(r, consume, &c, why, sizeof(why));
 	require(err <= 0 && (err != -EBADMSG || why[0]), "errors have reasons");
 	require(err || c.cnt == info->sample_cnt, "as many samples as the header says");
 	read_runs(r, err, c.cnt);
-	for (i = 0; i < c.sink_cnt; i++) {
-		ops = c.sinks[i]->ops;
-		require(!ops->end(c.sinks[i], &info->stats), "end");
-		require(!ops->close(c.sinks[i]), "close");
-	}
+	for (i = 0; i < c.sink_cnt; i++)
+		require(!c.sinks[i]->ops->end(c.sinks[i], &info->stats), "end");
+	require((unsigned int)whole->ops->join(whole, part) <= 1, "a part is joined or refused");
+	for (i = 0; i < c.sink_cnt; i++)
+		require(!c.sinks[i]->ops->close(c.sinks[i]), "close");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
