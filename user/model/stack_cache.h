@@ -72,7 +72,7 @@ static inline bool stack_cache_same(const struct stack_cache *c, const struct st
 				    const uint32_t *frames, uint32_t depth)
 {
 	return s->depth == depth && s->frames >= c->begun && s->frames &&
-	       !memcmp(c->frames + s->frames, frames, depth * sizeof(*frames));
+	       (!depth || !memcmp(c->frames + s->frames, frames, depth * sizeof(*frames)));
 }
 
 /* The stack of these frames, whose hash this is, valid until one is added. NULL: not found. */

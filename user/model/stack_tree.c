@@ -398,7 +398,8 @@ static inline bool is_again(const struct stack_tree *t, const struct recent *r,
 {
 	return r->share != UINT32_MAX && r->status == ev->status && r->round == t->cache.round &&
 	       r->cached_depth == ev->nframes &&
-	       !memcmp(t->cache.frames + r->cached, ev->frames, ev->nframes * sizeof(*ev->frames));
+	       (!ev->nframes || !memcmp(t->cache.frames + r->cached, ev->frames,
+					ev->nframes * sizeof(*ev->frames)));
 }
 
 /* The share that is remembered of a stack, if it is the thread's in this state; UINT32_MAX. */
