@@ -3,8 +3,9 @@
  * profile_parts.h - reads the files of a large profile set in parts at the same time, each
  * into a collection of its own, and joins these in the files' order.
  *
- * Parts are neighbours in the set and of about the same size, or a file each if files are large. What comes out does not depend on
- * how many threads there were: if joining is as if the files had been read one after another.
+ * Parts are neighbours in the set and of about the same size, or a file each if files are large.
+ * What comes out does not depend on how many threads there were: if joining is as if the files had
+ * been read one after another.
  */
 #ifndef TACHBPF_PROFILE_PARTS_H
 #define TACHBPF_PROFILE_PARTS_H
@@ -27,14 +28,20 @@ struct profile_parts_ops {
 	struct profile_set *(*set)(void *part);
 	/* Read all of its set. 0 or -errno; what it logs is printed when the parts are joined. */
 	int (*read)(void *part);
-	/* profile_parts_read(): can all that was read be joined? NULL: always. first: the first part. */
+	/*
+	 * profile_parts_read(): can all that was read be joined? NULL: always. first: the first
+	 * part.
+	 */
 	bool (*fits)(const void *first, const void *part);
 	/*
 	 * Add all of part, which is the last one so far, but its set. 0 or -errno;
 	 * profile_parts_in_turn(): 1: it does not fit, and nothing was changed.
 	 */
 	int (*join)(void *whole, void *part);
-	/* profile_parts_in_turn(): read all of the set, a part of whole's, into whole. 0 or -errno. */
+	/*
+	 * profile_parts_in_turn(): read all of the set, a part of whole's, into whole. 0 or
+	 * -errno.
+	 */
 	int (*read_again)(void *whole, struct profile_set *set);
 	/* Free all but its set. */
 	void (*free)(void *part);

@@ -85,9 +85,9 @@ struct sink_ops {
 	 * Optional, both or neither: several threads take profiles of one large recording. part()
 	 * makes a sink of the same kind, which writes nothing; NULL with errno. like: NULL, or the
 	 * first part, which must live longer; it tells others what was learned by joining.
-	 * join() adds to s what part was given, as if s had been given it after all that it has; the
-	 * caller closes part in any case. 1: it does not fit, and nothing was changed: s must be
-	 * given the same profiles.
+	 * join() adds to s what part was given, as if s had been given it after all that it has;
+	 * the caller closes part in any case. 1: it does not fit, and nothing was changed: s must
+	 * be given the same profiles.
 	 */
 	struct sink *(*part)(struct sink *like);
 	int (*join)(struct sink *s, struct sink *part);

@@ -21,8 +21,9 @@ void stack_cache_init(struct stack_cache *c)
 {
 	memset(c, 0, sizeof(*c));
 	c->seed = hash_secret_seed();
+	/* Without secrets: slower under attack, never wrong. */
 	if (getrandom(c->secret, sizeof(c->secret), GRND_NONBLOCK) != sizeof(c->secret))
-		memset(c->secret, 0, sizeof(c->secret));	/* slower under attack, never wrong */
+		memset(c->secret, 0, sizeof(c->secret));
 }
 
 void stack_cache_free(struct stack_cache *c)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * time_bins.c - see time_bins.h. Entries are in the order in which they were begun. A key's
- * last entry is remembered, and so is the bin of the last sample: mostly a sample costs an addition.
+ * time_bins.c - see time_bins.h. Entries are in the order in which they were begun. A key's last
+ * entry is remembered, and so is the bin of the last sample: mostly a sample costs an addition.
  */
 #include "model/time_bins.h"
 
@@ -19,10 +19,11 @@ struct time_bins {
 	struct buf entries;	/* struct time_entry */
 	struct buf last;	/* uint32_t by key: its last entry; NONE */
 	uint64_t width_us;
-	uint64_t first_us, last_us;	/* times of the first and last sample, or others of their bins */
+	/* Times of the first and last sample, or others of their bins. */
+	uint64_t first_us, last_us;
 	uint64_t base;			/* the first sample's bin: those of entries count from it */
-	uint64_t bin_us;		/* when the last sample's bin begins, and its number from base */
-	int32_t bin;
+	uint64_t bin_us;		/* when the last sample's bin begins */
+	int32_t bin;			/* its number, from base; NO_BIN */
 };
 
 static struct time_entry *entries_of(const struct time_bins *t)
@@ -81,8 +82,9 @@ static void widen(struct time_bins *t, unsigned int times)
 		last_of(t)[i] = NONE;
 	for (i = 0; i < cnt; i++) {
 		struct time_entry e = entries_of(t)[i];
+		uint64_t bin = t->base + (uint64_t)(int64_t)e.from_base;
 
-		e.from_base = (int32_t)(((t->base + (uint64_t)(int64_t)e.from_base) >> times) - base);
+		e.from_base = (int32_t)((bin >> times) - base);
 		n = put(t, n, &e);
 	}
 	t->width_us <<= times;

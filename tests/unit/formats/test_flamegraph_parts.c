@@ -161,7 +161,8 @@ static void test_parts_that_do_not_fit(void **state)
 	static const struct kind kinds[] = {
 		{ .frames = 40, .no_weight = true },
 		{ .frames = 40, .intervals_differ = true },
-		{ .frames = 40, .intervals_differ = true, .no_weight = true, .clocks_differ = true },
+		{ .frames = 40, .intervals_differ = true, .no_weight = true,
+		  .clocks_differ = true },
 	};
 	size_t i, refused = 0;
 

@@ -37,7 +37,8 @@ struct flamegraph_sink {
 	bool many, active, begun;
 	bool part;		/* of another one: it writes nothing */
 	/*
-	 * Of parts: how wide bins of time were when the last one was joined; they only become wider.
+	 * Of parts: how wide bins of time were when the last one was joined; they only become
+	 * wider.
 	 * like: the first part, whose width all use.
 	 */
 	_Atomic uint64_t width_us;

@@ -13,7 +13,7 @@
 #include "cpython/opcode_names.h"
 
 #define VERSION_SHIFT 8
-/* Frames of a table that are looked at with each event: a table may be large and have few events. */
+/* Frames of a table that are looked at with each event: a large table may have few events. */
 #define LOOK_AT 16
 
 struct page_opcodes {
