@@ -116,7 +116,7 @@ _Static_assert(sizeof(struct native_mapping) == 32, "native_mapping has no hidde
 #define NATIVE_MAPPINGS 4096u	/* of a process at most; those beyond it are NO_MAPPING */
 
 /* Addresses whose rules a CPU remembers: elements of the map native_codes. Without --native 1. */
-#define NATIVE_CODES 1024u
+#define NATIVE_CODES 512u
 
 /*
  * Value of the map native_places, whose key is the tgid: where the process' mappings are. User

@@ -78,7 +78,7 @@ struct native_code {
 };
 
 /* A cache, by code_slot(). */
-#define NATIVE_CODES_BITS 10
+#define NATIVE_CODES_BITS 9
 _Static_assert(NATIVE_CODES == 1 << NATIVE_CODES_BITS, "a slot is a number of so many bits");
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

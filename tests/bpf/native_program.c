@@ -23,7 +23,7 @@
 #define TABLE_CHUNK 8u
 #define SHIFT 8
 #define RATE_HZ 997
-#define CODES 1024	/* NATIVE_CODES */
+#define CODES 512	/* NATIVE_CODES */
 
 static void die(const char *what)
 {
