@@ -502,6 +502,7 @@ static void care_for_heard(struct capture *s)
 		if (t->process) {
 			lifecycle_fail(&s->life, process_settle_late(t->process));
 			process_retry_names(t->process);
+			process_watch_jit(t->process);
 		}
 		if (!t->process || !process_has_rest(t->process))
 			lifecycle_quiet(t);
@@ -544,6 +545,7 @@ int capture_settle(struct capture *s)
 	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
 		lifecycle_fail(&s->life, process_settle(t->process));
 		process_retry_names(t->process);
+		process_watch_jit(t->process);
 	}
 	return s->life.err;
 }

@@ -2,21 +2,30 @@
 /* jit_watch.c - see jit_watch.h. */
 #include "resolve/jit_watch.h"
 
+#include <errno.h>
+
 /* Looks in each of the first seconds, then at the 8th, 16th, ... */
 #define EACH_UNTIL 4
 #define THREADS_LOOKED_AT 4
 #define FRAMES_LOOKED_AT 4
 
-/* Has the frame's code object been compiled? It must still be the one that was sampled. */
-static bool is_compiled(const struct target_mem *mem, const struct cpython_image *image,
-			const struct raw_frame *frame)
+/*
+ * 1: the frame's code object has been compiled, and is still the one that was sampled; 0: not that;
+ * -ESRCH: the process has ended.
+ */
+static int is_compiled(const struct target_mem *mem, const struct cpython_image *image,
+		       const struct raw_frame *frame)
 {
 	uint64_t executors = 0;
+	int err;
 
-	return frame->id && raw_frame_kind(frame) == FRAME_PYTHON &&
-	       !mem->read(mem->ctx, frame->code + image->objects.co_executors, &executors,
-			  sizeof(executors)) &&
-	       executors && !code_check(mem, &image->layout, frame->code, frame->id);
+	if (!frame->id || raw_frame_kind(frame) != FRAME_PYTHON)
+		return 0;
+	err = mem->read(mem->ctx, frame->code + image->objects.co_executors, &executors,
+			sizeof(executors));
+	if (err || !executors)
+		return err == -ESRCH ? err : 0;
+	return !code_check(mem, &image->layout, frame->code, frame->id);
 }
 
 bool jit_watch_begins(const struct jit_watch *w, const struct cpython_image *image,
@@ -32,11 +41,13 @@ void jit_watch_look(struct jit_watch *w, const struct target_mem *mem,
 	const struct thread *t;
 	uint32_t turn = ++w->turns, looked = 0, i;
 	size_t pos = 0;
+	int found = 0;
 
 	if (!image->objects.co_executors || w->found || (turn > EACH_UNTIL && turn & (turn - 1)))
 		return;
-	while (!w->found && looked++ < THREADS_LOOKED_AT &&
+	while (!found && looked++ < THREADS_LOOKED_AT &&
 	       (t = u64map_next(&threads->by_key, &pos)))
-		for (i = 0; !w->found && i < t->known && i < FRAMES_LOOKED_AT; i++)
-			w->found = is_compiled(mem, image, t->raw_end - t->known + i);
+		for (i = 0; !found && i < t->known && i < FRAMES_LOOKED_AT; i++)
+			found = is_compiled(mem, image, t->raw_end - t->known + i);
+	w->found = found > 0;
 }

@@ -37,6 +37,14 @@ static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 	return err;
 }
 
+/* The same without the file. */
+static int read_living(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	const struct process *p = ctx;
+
+	return remote_mem_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
+}
+
 /* thread_gone_fn. What waits.c knows of the thread goes with its stack. */
 static void thread_gone(void *ctx, const struct thread *t, bool lives)
 {
@@ -268,13 +276,17 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len)
 	return err == -ENOMEM ? 0 : err;
 }
 
+void process_watch_jit(struct process *p)
+{
+	const struct target_mem mem = { read_living, p };
+
+	jit_watch_look(&p->jit, &mem, p->args.image, &p->threads);
+}
+
 void process_retry_names(struct process *p)
 {
-	const struct target_mem mem = { read_target, p };
-
 	python_names_retry(&p->python);
 	symbolizer_refill(p->sym);
-	jit_watch_look(&p->jit, &mem, p->args.image, &p->threads);
 	symbolizer_retry(p->sym);	/* without memory, frames stay <unresolved> */
 	if (p->native)
 		native_frames_retry(p->native);

@@ -234,9 +234,12 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len);
  * called once a second, and before the process ends.
  */
 void process_retry_names(struct process *p);
+/* Look whether the process runs a JIT's code: jit_watch.h. To be called once a second; it must live. */
+void process_watch_jit(struct process *p);
 /*
- * Has the process records or names that wait, so that process_settle_late() and
- * process_retry_names() may have something to do although no more records come?
+ * Has the process records or names that wait, or is its code to be looked at, so that
+ * process_settle_late(), process_retry_names() and process_watch_jit() may have something to do
+ * although no more records come?
  */
 bool process_has_rest(const struct process *p);
 /* May frames in process_tables() get names that they do not have yet? */
