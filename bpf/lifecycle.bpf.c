@@ -270,7 +270,8 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (!is_tracked)
 		return 0;
 	ev.h.start_ns = task_start_ns(p);
-	send_lifecycle(&ev, wakeup_if(false));	/* its memory is gone: nobody can read it any more */
+	/* Its memory is gone: nobody can read it any more. */
+	send_lifecycle(&ev, wakeup_if(false));
 	return 0;
 }
 

@@ -425,20 +425,16 @@ static void take_cgroup(struct capture *s, const struct raw_cgroup *ev)
 	identities_cgroup(s->args.identities, ev);
 }
 
-/* Does the record say that a process or a code object is new, or will user space look for something? */
+/* Is a process or a code object new, or will user space look for something? */
 static bool says_new(uint32_t kind)
 {
 	return kind == RAW_CODE || kind == RAW_UNKNOWN || kind == RAW_CHANGED || kind == RAW_EXEC ||
 	       kind == RAW_FORK || kind == RAW_RENAME;
 }
 
-void capture_take(struct capture *s, const void *data, size_t len)
+/* Take the record, which begins with h. */
+static void take(struct capture *s, const struct raw_header *h, const void *data, size_t len)
 {
-	const struct raw_header *h = data;
-
-	if (len < sizeof(*h))
-		return;
-	s->some_new |= says_new(h->kind);
 	switch (h->kind) {
 	case RAW_SAMPLE:
 	case RAW_SWITCH_OUT:
@@ -515,4 +511,14 @@ void capture_take(struct capture *s, const void *data, size_t len)
 			take_cgroup(s, data);
 		break;
 	}
+}
+
+void capture_take(struct capture *s, const void *data, size_t len)
+{
+	const struct raw_header *h = data;
+
+	if (len < sizeof(*h))
+		return;
+	s->some_new |= says_new(h->kind);
+	take(s, h, data, len);
 }

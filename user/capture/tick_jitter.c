@@ -11,9 +11,9 @@
 /* Mean time between two changes, at least; the actual time differs by up to a third. */
 #define MEAN_WAIT_NS (75 * MS_NS)
 /*
- * A change wakes user space, so clocks below 499 Hz keep a period for so many ticks, half of those of
- * 999 Hz; but no longer than SLOW_WAIT_NS. Up to (sqrt(3) / TICK_JITTER)^2 = 48 ticks, their count is
- * nearer to the mean than chance would bring that of as many independent samples.
+ * A change wakes user space, so clocks below 499 Hz keep a period for so many ticks, half of those
+ * of 999 Hz; but no longer than SLOW_WAIT_NS. Up to (sqrt(3) / TICK_JITTER)^2 = 48 ticks, their
+ * count is nearer to the mean than that of as many independent samples would be by chance.
  */
 #define MEAN_WAIT_TICKS 37
 #define SLOW_WAIT_NS (375 * MS_NS)

@@ -41,8 +41,8 @@
 #define NS_PER_S 1000000000ull
 #define STATUS_LINE_MS 200
 /*
- * How long samples wait while nothing is new (-a): longer than a clock of 99 Hz keeps its period, so
- * that one wake-up does for both. If much comes, the ring buffer wakes us before.
+ * How long samples wait while nothing is new (-a): longer than a clock of 99 Hz keeps its period,
+ * so that one wake-up does for both. If much comes, the ring buffer wakes us before.
  */
 #define QUIET_BATCH_MS 550
 

@@ -25,8 +25,9 @@
 /* include/linux/bpf_verifier.h: BPF_LOG_STATS, since 5.2 */
 #define LOG_STATS 4
 /*
- * The kernel writes a line for each call of a global function on the way that it follows, 128 of them
- * in walk_lists(), and refuses a log that was ever longer than its room, although it takes them back.
+ * The kernel writes a line for each call of a global function on the way that it follows, 128 of
+ * them in walk_lists(). It refuses a log that was ever longer than its room, although it takes them
+ * back.
  */
 #define LOG_BYTES 65536
 #define RING_BYTES (4 * 1024 * 1024)

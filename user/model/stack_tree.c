@@ -30,8 +30,8 @@
 
 /*
  * The last stack of a thread: where the cache has it, and its share. And the last one that the
- * cache did not have: its frames are right-aligned, the root last. nodes: root first, each the one that
- * its frame led to.
+ * cache did not have: its frames are right-aligned, the root last. nodes: root first, each the one
+ * that its frame led to.
  */
 struct recent {
 	bool valid;

@@ -234,7 +234,7 @@ int process_code(struct process *p, const struct raw_code *raw, size_t len);
  * called once a second, and before the process ends.
  */
 void process_retry_names(struct process *p);
-/* Look whether the process runs a JIT's code: jit_watch.h. To be called once a second; it must live. */
+/* Does the process run a JIT's code (jit_watch.h)? To be called once a second while it lives. */
 void process_watch_jit(struct process *p);
 /*
  * Has the process records or names that wait, or is its code to be looked at, so that

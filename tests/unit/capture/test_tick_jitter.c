@@ -147,8 +147,8 @@ static void test_changes_are_few(void **state)
 }
 
 /*
- * Each turn wakes user space: slow clocks keep a period longer, but not so long that a count of ticks
- * would be off by more than that of as many independent samples.
+ * Each turn wakes user space: slow clocks keep a period longer, but not so long that a count of
+ * ticks would be off by more than that of as many independent samples.
  */
 static void test_slow_clocks_change_seldom(void **state)
 {

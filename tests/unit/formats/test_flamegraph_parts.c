@@ -85,6 +85,46 @@ static void give(struct sink *s, const struct kind *k, uint32_t i)
 	intern_free(in);
 }
 
+/* Two pages that must be the same: of one profile after another, and in parts. */
+struct pages {
+	char paths[2][PATH_BYTES];
+	int fds[2];
+	struct sink *sinks[2];
+};
+
+static struct pages pages_begin(void)
+{
+	struct pages p;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		struct sink_args args = { .fd = memory_file(p.paths[i]), .many = true,
+					  .title = "x" };
+
+		p.fds[i] = args.fd;
+		p.sinks[i] = sink_flamegraph.open(&args);
+		assert_non_null(p.sinks[i]);
+	}
+	return p;
+}
+
+static void pages_end(struct pages *p)
+{
+	struct buf bytes[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		assert_int_equal(p->sinks[i]->ops->close(p->sinks[i]), 0);
+		bytes[i] = file_bytes(p->paths[i]);
+	}
+	assert_true(bytes[0].len > 1000 && bytes[0].len == bytes[1].len);
+	assert_memory_equal(bytes[0].data, bytes[1].data, bytes[0].len);
+	for (i = 0; i < 2; i++) {
+		buf_free(&bytes[i]);
+		close(p->fds[i]);
+	}
+}
+
 /* Profiles first to first + cnt - 1 as a part. Returns whether it fitted. */
 static bool give_part(struct sink *s, struct sink *like, const struct kind *k, uint32_t first,
 		      uint32_t cnt)
@@ -107,16 +147,13 @@ static bool give_part(struct sink *s, struct sink *like, const struct kind *k, u
 /* Returns how many parts did not fit. */
 static uint32_t check(const struct kind *k, uint64_t seed)
 {
-	char one[PATH_BYTES], other[PATH_BYTES];
-	struct sink_args args = { .fd = memory_file(one), .many = true, .title = "x" };
-	struct sink_args again = { .fd = memory_file(other), .many = true, .title = "x" };
-	struct sink *all = sink_flamegraph.open(&args), *s = sink_flamegraph.open(&again);
 	struct sink *like = sink_flamegraph.part(NULL);
+	struct pages p = pages_begin();
+	struct sink *s = p.sinks[1];
 	uint32_t i, n, cnt, refused = 0;
-	struct buf a, b;
 
 	for (i = 0; i < PROFILES; i++)
-		give(all, k, i);
+		give(p.sinks[0], k, i);
 	for (i = 0; i < PROFILES; i += cnt) {
 		cnt = 1 + rnd(&seed) % 4;
 		cnt = i + cnt <= PROFILES ? cnt : PROFILES - i;
@@ -126,17 +163,8 @@ static uint32_t check(const struct kind *k, uint64_t seed)
 			for (n = i; n < i + cnt; n++)
 				give(s, k, n);
 	}
-	assert_int_equal(all->ops->close(all), 0);
-	assert_int_equal(s->ops->close(s), 0);
 	assert_int_equal(like->ops->close(like), 0);
-	a = file_bytes(one);
-	b = file_bytes(other);
-	assert_true(a.len > 1000 && a.len == b.len);
-	assert_memory_equal(a.data, b.data, a.len);
-	buf_free(&a);
-	buf_free(&b);
-	close(args.fd);
-	close(again.fd);
+	pages_end(&p);
 	return refused;
 }
 
@@ -197,18 +225,15 @@ static void give_opcodes(struct sink *s, uint32_t first, uint32_t cnt)
 static void test_opcodes_that_are_left_out(void **state)
 {
 	static const uint32_t cnts[] = { 50000, 40000, PAGE_OPCODES_MAX + 10, 500 };
-	char one[PATH_BYTES], other[PATH_BYTES];
-	struct sink_args args = { .fd = memory_file(one), .many = true };
-	struct sink_args again = { .fd = memory_file(other), .many = true };
-	struct sink *all = sink_flamegraph.open(&args), *s = sink_flamegraph.open(&again);
-	struct buf a, b;
+	struct pages p = pages_begin();
+	struct sink *s = p.sinks[1];
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(cnts); i++) {
 		struct sink *part = sink_flamegraph.part(NULL);
 		int err;
 
-		give_opcodes(all, i * 20001, cnts[i]);
+		give_opcodes(p.sinks[0], i * 20001, cnts[i]);
 		give_opcodes(part, i * 20001, cnts[i]);
 		err = s->ops->join(s, part);
 		assert_int_equal(err, i == 2);
@@ -216,16 +241,7 @@ static void test_opcodes_that_are_left_out(void **state)
 			give_opcodes(s, i * 20001, cnts[i]);
 		assert_int_equal(part->ops->close(part), 0);
 	}
-	assert_int_equal(all->ops->close(all), 0);
-	assert_int_equal(s->ops->close(s), 0);
-	a = file_bytes(one);
-	b = file_bytes(other);
-	assert_true(a.len > 1000 && a.len == b.len);
-	assert_memory_equal(a.data, b.data, a.len);
-	buf_free(&a);
-	buf_free(&b);
-	close(args.fd);
-	close(again.fd);
+	pages_end(&p);
 }
 
 /* A part that is not complete is refused. */

@@ -113,13 +113,13 @@ static void test_ever_more_seldom(void **state)
 
 int main(void)
 {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_some_frames_of_some_threads, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_pages_that_are_not_there, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_process_that_has_ended_is_asked_once, set_up,
-						tear_down),
-		cmocka_unit_test_setup_teardown(test_without_traces_nothing_is_read, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_ever_more_seldom, set_up, tear_down),
+		TEST(test_some_frames_of_some_threads),
+		TEST(test_pages_that_are_not_there),
+		TEST(test_a_process_that_has_ended_is_asked_once),
+		TEST(test_without_traces_nothing_is_read),
+		TEST(test_ever_more_seldom),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

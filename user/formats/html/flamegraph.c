@@ -36,13 +36,9 @@ struct flamegraph_sink {
 	int fd, err;
 	bool many, active, begun;
 	bool part;		/* of another one: it writes nothing */
-	/*
-	 * Of parts: how wide bins of time were when the last one was joined; they only become
-	 * wider.
-	 * like: the first part, whose width all use.
-	 */
-	_Atomic uint64_t width_us;
+	/* Of parts: the first one. Its width_us is how wide the page's bins of time were last. */
 	struct flamegraph_sink *like;
+	_Atomic uint64_t width_us;	/* it only grows; the thread that joins parts writes it */
 	char *title;
 	struct flamegraph *graph;
 };
