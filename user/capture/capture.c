@@ -389,14 +389,15 @@ static bool is_quiet(const struct capture *s)
 }
 
 /*
- * How long a small batch may wait: longer while nothing is new. From then on, the BPF side wakes us
- * for what is new. What came before it knew is taken first.
+ * How long a small batch may wait: longer while nothing is new, unless samples make user space read
+ * processes, which may end. From then on, the BPF side wakes us for what is new. What came before it
+ * knew is taken first.
  */
 static int begin_wait_ms(struct capture *s)
 {
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS;
-	bool reads = s->args.native || s->args.async || s->args.trace_context || s->memory ||
-		     s->heap || s->event;
+	bool reads = s->args.native || s->args.async || s->args.trace_context ||
+		     s->args.fewer_reads || s->memory || s->heap || s->event;
 
 	if (s->args.quiet_batch_ms <= batch || reads || !is_quiet(s))
 		return batch;
