@@ -50,21 +50,21 @@ void stack_cache_clear(struct stack_cache *c);
 
 /*
  * The hash of a stack: the sum of products of two frames each (NH, of UMAC), and both have a secret
- * added, so nobody can choose stacks that have the same. Of an odd number the second frame counts
- * twice.
+ * added, so nobody can choose stacks that have the same. The last pair are the last two frames: of
+ * an odd number, one of them is in two pairs, and no branch depends on that.
  */
 static inline uint64_t stack_cache_hash(const struct stack_cache *c, const uint32_t *frames,
 					uint32_t depth)
 {
-	const uint32_t *key = c->secret, *p = frames + depth;
+	const uint32_t *key = c->secret, *p, *last;
 	uint64_t h = depth;
 
 	if (depth < 2)
 		return depth ? (frames[0] + 1 + (uint64_t)key[0]) * STACK_CACHE_MIX : 0;
-	for (; p > frames; key += 2) {
-		p -= p - frames < 2 ? 1 : 2;
+	last = frames + depth - 2;
+	for (p = frames; p < last; p += 2, key += 2)
 		h += (uint64_t)(p[0] + key[0]) * (p[1] + key[1]);
-	}
+	h += (uint64_t)(last[0] + key[0]) * (last[1] + key[1]);
 	return hash_secret_mix(h ^ c->seed, STACK_CACHE_MIX);
 }
 

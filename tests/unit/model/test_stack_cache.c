@@ -103,12 +103,34 @@ static void test_too_deep(void **state)
 	stack_cache_free(&c);
 }
 
+/* Also the one in the middle, and both ends of an odd number of frames. */
+static void test_hash_depends_on_each_frame(void **state)
+{
+	uint32_t frames[EVENT_MAX_FRAMES] = { 0 }, depth, i;
+	struct stack_cache c;
+
+	stack_cache_init(&c);
+	for (depth = 0; depth <= EVENT_MAX_FRAMES; depth++) {
+		uint64_t hash = stack_cache_hash(&c, frames, depth);
+
+		for (i = 0; i < depth; i++) {
+			frames[i] = 1;
+			assert_true(stack_cache_hash(&c, frames, depth) != hash);
+			frames[i] = 0;
+		}
+		assert_true(depth == EVENT_MAX_FRAMES ||
+			    stack_cache_hash(&c, frames, depth + 1) != hash);
+	}
+	stack_cache_free(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_is_found_is_right),
 		cmocka_unit_test(test_another_process),
 		cmocka_unit_test(test_too_deep),
+		cmocka_unit_test(test_hash_depends_on_each_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
