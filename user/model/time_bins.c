@@ -157,8 +157,9 @@ static inline bool add_again(struct time_bins *t, uint32_t key, uint64_t time_us
 	return true;
 }
 
-static int add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
-	       uint64_t weight)
+/* Not inline: few samples come here, and for the others no registers are saved. */
+static __attribute__((noinline)) int add(struct time_bins *t, uint32_t key, uint64_t time_us,
+					 uint64_t step_us, uint64_t weight)
 {
 	uint64_t end_us = add_capped(time_us, mul_capped(step_us, weight ? weight - 1 : 0));
 	int err = add_key(t, key);

@@ -88,8 +88,8 @@ static int count(struct page_opcodes *o, struct pair row, uint64_t weight)
 	return 0;
 }
 
-/* May frames have opcodes? Most recordings have none. Tables may have grown. */
-static inline bool may_have(struct page_opcodes *o)
+/* Look at some more frames: may any have an opcode? */
+static bool look_on(struct page_opcodes *o)
 {
 	uint32_t cnt = o->tables->frame_cnt, i;
 
@@ -98,8 +98,15 @@ static inline bool may_have(struct page_opcodes *o)
 	return o->some || o->looked_at < cnt;
 }
 
-int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
-		     const struct event *ev)
+/* May frames have opcodes? Most recordings have none. Tables may have grown. */
+static inline bool may_have(struct page_opcodes *o)
+{
+	return o->some || (o->looked_at < o->tables->frame_cnt && look_on(o));
+}
+
+/* Not inline: few events come here, and for the others no registers are saved. */
+static __attribute__((noinline)) int add(struct page_opcodes *o, const struct stack_tree *tree,
+					 const struct event *ev)
 {
 	struct stack_tree_view v;
 	const struct frame *f, *own;
@@ -107,8 +114,6 @@ int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 	uint32_t i = 0;
 	int err;
 
-	if (!may_have(o))
-		return 0;
 	/* Details and machine code on top have none; then it is that of their Python frame. */
 	while (i < ev->nframes && o->tables->frames[ev->frames[i]].opcode == OPCODE_NONE &&
 	       o->tables->frames[ev->frames[i]].kind != FRAME_PYTHON)
@@ -124,6 +129,12 @@ int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 		return 0;
 	err = pairs_add(&o->names, (struct pair){ o->version | f->opcode, 0 }, &row.b);
 	return err ? err : count(o, row, ev->weight);
+}
+
+int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
+		     const struct event *ev)
+{
+	return may_have(o) ? add(o, tree, ev) : 0;
 }
 
 bool page_opcodes_fit(const struct page_opcodes *src)
