@@ -481,7 +481,7 @@ static int at_end(struct tach_decoder *d)
 	return 0;
 }
 
-static inline int next(struct tach_decoder *d, struct event *ev)
+DECODE_INLINE int next(struct tach_decoder *d, struct event *ev)
 {
 	int n = 0;
 
