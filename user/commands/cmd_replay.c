@@ -53,6 +53,7 @@ static int replay_into(struct profile_set *set, const struct profile_file *file,
 
 	profile_file_context(file, &meta, &stats, platform);
 	err = sink->ops->begin(sink, &meta, reader_tables(r));
+	reader_take(r, sink->ops->kept ? EVENT_KEPT : 0);
 	if (!err)
 		err = profile_set_run(set, file, r, on_event, sink);
 	return err ? err : sink->ops->end(sink, &stats);

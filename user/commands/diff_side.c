@@ -27,6 +27,7 @@ static int add_to_graph(struct diff_side *s, const struct profile_file *file, st
 
 	profile_file_context(file, &meta, &stats, platform);
 	err = flamegraph_begin(s->graph, &meta, reader_tables(r));
+	reader_take(r, EVENT_KEPT);
 	if (!err)
 		err = profile_set_run(&s->set, file, r, graph_event, s->graph);
 	return err ? err : flamegraph_end(s->graph, &stats);
@@ -36,7 +37,7 @@ static int add_to_report(struct diff_side *s, const struct profile_file *file, s
 {
 	int err = report_begin(s->report, reader_tables(r), file->name);
 
-	reader_take_runs(r, true);
+	reader_take(r, EVENT_KEPT | EVENT_RUNS);
 	if (!err)
 		err = profile_set_run(&s->set, file, r, report_event, s->report);
 	return err ? err : report_end(s->report);

@@ -523,7 +523,7 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 			sample_filter_by_process_frames(set->running);
 		on_event = sample_filter_event;
 		ctx = set->running;
-		reader_take_runs(r, false);
+		reader_take(r, 0);
 	}
 	err = reader_run(r, on_event, ctx, why, sizeof(why));
 	/* An error with a reason is the reader's, one without is on_event()'s. */

@@ -112,9 +112,9 @@ int profile_set_each(struct profile_set *set,
 		     void *ctx);
 
 /*
- * For visit(): reader_run() through the filter, which takes no runs. Damaged samples are logged and
- * set set->failed; the samples before them count, and 0 is returned. Other errors are returned:
- * -errno.
+ * For visit(): reader_run() through the filter, which takes neither kept_1 nor runs. Damaged
+ * samples are logged and set set->failed; the samples before them count, and 0 is returned. Other
+ * errors are returned: -errno.
  */
 int profile_set_run(struct profile_set *set, const struct profile_file *file,
 		    struct reader *r, int (*on_event)(void *ctx, const struct event *ev),

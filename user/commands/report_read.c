@@ -179,7 +179,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	r->last_us = info->meta.start_us;
 	prepare_processes(r, file, reader_tables(reader));
 	err = report_begin(r->report, reader_tables(reader), label_of(r, file));
-	reader_take_runs(reader, true);
+	reader_take(reader, EVENT_KEPT | EVENT_RUNS);
 	if (!err)
 		err = profile_set_run(&r->set, file, reader, on_event, r);
 	if (!err)

@@ -135,9 +135,9 @@ void reader_describe(const struct reader *r, struct describe *d)
 		r->ops->describe(r, d);
 }
 
-void reader_take_runs(struct reader *r, bool runs)
+void reader_take(struct reader *r, unsigned int takes)
 {
-	r->runs = runs;
+	r->takes = takes;
 }
 
 /* ---- time as samples ---- */

@@ -41,9 +41,9 @@ void reader_describe(const struct reader *r, struct describe *d);
  */
 int reader_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size);
 /*
- * From now on, reader_run()'s on_event takes runs (event.h), or not. At first it does not. Formats
- * that have none deliver single events.
+ * From now on, reader_run()'s on_event takes this (enum event_takes). At first it is nothing.
+ * Formats that do not have it deliver single events of which nothing is known.
  */
-void reader_take_runs(struct reader *r, bool runs);
+void reader_take(struct reader *r, unsigned int takes);
 
 #endif

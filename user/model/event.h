@@ -74,10 +74,13 @@ struct event {
 				 * is no tick's, or the profile comes from a file */
 	uint8_t status;
 	uint32_t more;		/* of a run; else 0 */
-	uint32_t kept_1;	/* to who takes runs: so many outermost frames + 1 surely are those
+	uint32_t kept_1;	/* to who takes that: so many outermost frames + 1 surely are those
 				 * of the thread's event before; 0: nothing is known */
 	const struct trace_context *trace;	/* valid as long as frames; NULL: none is known */
 };
+
+/* What of events not everyone can take: kept_1, if none may be left out; runs. */
+enum event_takes { EVENT_KEPT = 1, EVENT_RUNS = 2 };
 
 enum profile_mode {
 	MODE_UNKNOWN = -1,

@@ -80,7 +80,7 @@ struct reader {
 	struct input *input;		/* set by readers.c */
 	enum reader_value value;	/* set by readers.c */
 	bool resample;			/* set by readers.c: time is delivered as samples */
-	bool runs;			/* set by readers.c: events may be runs (event.h) */
+	unsigned int takes;		/* set by readers.c: enum event_takes */
 };
 
 #endif

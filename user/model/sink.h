@@ -93,6 +93,7 @@ struct sink_ops {
 	int (*join)(struct sink *s, struct sink *part);
 	const char *suffix;	/* of file names, for -o NAME; NULL: none */
 	bool one_profile;	/* a second begin() is refused */
+	bool kept;		/* event() looks at kept_1 */
 	uint32_t bytes_an_event;	/* about how many each event takes in the file; 0: events
 					 * are added up */
 };

@@ -392,14 +392,22 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev, 
 	return 0;
 }
 
+/* Are the event's frames those of the thread's last one, where the cache has them? */
+static inline bool same_frames(const struct stack_tree *t, const struct recent *r,
+			       const struct event *ev)
+{
+	if (ev->kept_1)
+		return ev->kept_1 == ev->nframes + 1;
+	return !ev->nframes || !memcmp(t->cache.frames + r->cached, ev->frames,
+				       ev->nframes * sizeof(*ev->frames));
+}
+
 /* Is the event at the stack of the thread's last one, in its state? */
 static inline bool is_again(const struct stack_tree *t, const struct recent *r,
 			    const struct event *ev)
 {
 	return r->share != UINT32_MAX && r->status == ev->status && r->round == t->cache.round &&
-	       r->cached_depth == ev->nframes &&
-	       (!ev->nframes || !memcmp(t->cache.frames + r->cached, ev->frames,
-					ev->nframes * sizeof(*ev->frames)));
+	       r->cached_depth == ev->nframes && same_frames(t, r, ev);
 }
 
 /* The share that is remembered of a stack, if it is the thread's in this state; UINT32_MAX. */

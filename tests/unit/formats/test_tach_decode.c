@@ -140,7 +140,7 @@ static struct tach_info info_of(const struct made *m)
 struct taken {
 	const struct made *m;
 	size_t cnt, events;
-	bool runs;
+	unsigned int takes;
 	struct stack before[THREADS];
 };
 
@@ -149,8 +149,8 @@ static void assert_kept(struct taken *t, const struct event *ev)
 	struct stack *st = &t->before[(ev->thread_id - 1000) * 2 + ev->interp_id];
 	uint32_t kept = ev->kept_1 - 1;
 
-	assert_int_equal(ev->kept_1 > 0, t->runs);
-	if (t->runs) {
+	assert_int_equal(ev->kept_1 > 0, t->takes & EVENT_KEPT);
+	if (ev->kept_1) {
 		assert_true(kept <= st->depth && kept <= ev->nframes);
 		assert_true(!kept || !memcmp(st->frames + st->depth - kept,
 					     ev->frames + ev->nframes - kept, kept * 4));
@@ -167,7 +167,7 @@ static int take(void *ctx, const struct event *ev)
 	uint32_t i;
 
 	assert_kept(t, ev);
-	assert_true(t->runs || !ev->more);
+	assert_true(t->takes & EVENT_RUNS || !ev->more);
 	for (i = 0; i <= ev->more; i++, t->cnt++) {
 		const struct kept *k = &e->list[t->cnt];
 
@@ -184,15 +184,15 @@ static int take(void *ctx, const struct event *ev)
 	return 0;
 }
 
-static struct taken decode_all(const struct made *m, const uint8_t *data, size_t len, bool runs,
+static struct taken decode_all(const struct made *m, const uint8_t *data, size_t len, unsigned int takes,
 			       uint32_t compression)
 {
 	struct tach_info info = info_of(m);
-	struct taken t = { .m = m, .runs = runs };
+	struct taken t = { .m = m, .takes = takes };
 	char why[256] = "";
 
 	info.compression = compression;
-	if (tach_decode(&info, data, len, runs, take, &t, why, sizeof(why)))
+	if (tach_decode(&info, data, len, takes, take, &t, why, sizeof(why)))
 		fail_msg("frames %u: %s", m->frame_cnt, why);
 	assert_int_equal(t.cnt, m->events.cnt);
 	return t;
@@ -218,13 +218,15 @@ static void test_samples(void **state)
 		assert_non_null(packed);
 		len = ZSTD_compress(packed, room, m.bytes.data, m.bytes.len, 1);
 		assert_false(ZSTD_isError(len));
-		t = decode_all(&m, m.bytes.data, m.bytes.len, false, TACH_PLAIN);
+		t = decode_all(&m, m.bytes.data, m.bytes.len, 0, TACH_PLAIN);
 		assert_int_equal(t.events, t.cnt);
-		t = decode_all(&m, packed, len, false, TACH_ZSTD);
+		t = decode_all(&m, packed, len, 0, TACH_ZSTD);
 		assert_int_equal(t.events, t.cnt);
-		t = decode_all(&m, m.bytes.data, m.bytes.len, true, TACH_PLAIN);
+		t = decode_all(&m, m.bytes.data, m.bytes.len, EVENT_RUNS, TACH_PLAIN);
 		assert_true(t.events < t.cnt);
-		t = decode_all(&m, packed, len, true, TACH_ZSTD);
+		t = decode_all(&m, packed, len, EVENT_KEPT, TACH_ZSTD);
+		assert_int_equal(t.events, t.cnt);
+		t = decode_all(&m, packed, len, EVENT_KEPT | EVENT_RUNS, TACH_ZSTD);
 		assert_true(t.events < t.cnt);
 		free(packed);
 		made_free(&m);
@@ -255,14 +257,14 @@ static int add_outcome(void *ctx, const struct event *ev)
 
 /* In memory of just that size, for sanitizers. */
 static struct outcome outcome(const struct tach_info *info, const uint8_t *data, size_t len,
-			      bool runs)
+			      unsigned int takes)
 {
 	struct outcome o = { 0 };
 	uint8_t *copy = malloc(len ? len : 1);
 
 	assert_non_null(copy);
 	memcpy(copy, data, len);
-	o.err = tach_decode(info, copy, len, runs, add_outcome, &o, o.why, sizeof(o.why));
+	o.err = tach_decode(info, copy, len, takes, add_outcome, &o, o.why, sizeof(o.why));
 	free(copy);
 	return o;
 }
@@ -270,8 +272,8 @@ static struct outcome outcome(const struct tach_info *info, const uint8_t *data,
 static struct outcome assert_same_outcome(const struct tach_info *info, const uint8_t *data,
 					  size_t len)
 {
-	struct outcome single = outcome(info, data, len, false);
-	struct outcome runs = outcome(info, data, len, true);
+	struct outcome single = outcome(info, data, len, 0);
+	struct outcome runs = outcome(info, data, len, EVENT_KEPT | EVENT_RUNS);
 
 	assert_int_equal(single.err, runs.err);
 	assert_string_equal(single.why, runs.why);
@@ -426,13 +428,13 @@ static void test_run_ends(void **state)
 	}
 	info = info_of(&m);
 	info.sample_cnt = 100;
-	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, true, keep_last, &last, why,
+	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, EVENT_KEPT | EVENT_RUNS, keep_last, &last, why,
 				     sizeof(why)), -EBADMSG);
 	assert_non_null(strstr(why, "timestamp"));
 	assert_int_equal(last.more, 89);
 	assert_true(last.time_us == 90);
 	info.sample_cnt = 50;
-	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, true, keep_last, &last, why,
+	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, EVENT_KEPT | EVENT_RUNS, keep_last, &last, why,
 				     sizeof(why)), -EBADMSG);
 	assert_non_null(strstr(why, "more samples than the header says (50)"));
 	assert_int_equal(last.more, 49);

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "model/intern.h"
+#include "model/shared_frames.h"
 #include "model/stack_tree.h"
 
 #define PROCESSES 3
@@ -49,6 +50,20 @@ static uint32_t extend(uint32_t stack, uint32_t frame)
 	return stack * FRAMES + frame + 1;
 }
 
+/* The last stack of each thread of the process. */
+static struct {
+	uint32_t depth, frames[DEPTH];
+} last[THREADS];
+
+/* What a reader may say of the event: nothing, or no more frames than the thread's last one had. */
+static uint32_t some_kept_1(const struct event *ev)
+{
+	uint32_t depth = last[ev->thread_id].depth;
+
+	return (uint32_t)rand() % (2 + frames_shared(last[ev->thread_id].frames, depth, ev->frames,
+						     ev->nframes));
+}
+
 static void add(struct stack_tree *t, uint32_t process, counts *want)
 {
 	uint32_t frames[DEPTH], depth = (uint32_t)rand() % (DEPTH + 1), stack = 0, i;
@@ -60,6 +75,9 @@ static void add(struct stack_tree *t, uint32_t process, counts *want)
 		frames[i] = (uint32_t)rand() % FRAMES;
 		stack = extend(stack, frames[i]);
 	}
+	ev.kept_1 = some_kept_1(&ev);
+	last[ev.thread_id].depth = depth;
+	memcpy(last[ev.thread_id].frames, frames, depth * sizeof(*frames));
 	assert_int_equal(stack_tree_event(t, &ev), 0);
 	(*want)[process][ev.thread_id][ev.status][stack] += ev.weight;
 }
@@ -71,6 +89,7 @@ static void fill(struct stack_tree *t, uint32_t first, uint32_t cnt, const struc
 
 	for (i = 0; i < cnt; i++) {
 		assert_int_equal(stack_tree_begin(t, intern_tables(in)), 0);
+		memset(last, 0, sizeof(last));
 		for (n = 0; n < EVENTS; n++)
 			add(t, first + i, want);
 		stack_tree_end(t);

@@ -309,4 +309,5 @@ const struct sink_ops sink_flamegraph = {
 	.part = sink_part,
 	.join = sink_join,
 	.suffix = ".html",
+	.kept = true,
 };

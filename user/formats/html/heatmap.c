@@ -504,5 +504,6 @@ const struct sink_ops sink_heatmap = {
 	.event = heatmap_event,
 	.end = heatmap_end,
 	.close = heatmap_close,
+	.kept = true,
 	.suffix = ".heatmap.html",
 };

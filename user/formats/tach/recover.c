@@ -617,7 +617,7 @@ int recover_samples(struct recovery *r, int (*on_event)(void *ctx, const struct 
 			samples += TACH_HEADER_BYTES;
 			len = r->samples_end - TACH_HEADER_BYTES;
 		}
-		err = tach_decode(&r->info, samples, len, false, on_event, ctx, why,
+		err = tach_decode(&r->info, samples, len, 0, on_event, ctx, why,
 				  why_size);
 	}
 	/* With a reason, the error is the decoder's; without one, on_event()'s. */

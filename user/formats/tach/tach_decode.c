@@ -60,7 +60,7 @@ struct tach_decoder {
 	const struct tach_info *info;
 	const uint8_t *p, *end;		/* bytes that are available and not decoded yet */
 	uint64_t sample_cnt;		/* number of samples delivered */
-	bool runs;			/* the taker of events takes runs */
+	unsigned int takes;		/* what the taker of events does */
 	uint64_t too_large;		/* decode_pairs(): added to four ids, sets bit 15 of those
 					 * that are no frame's */
 	struct tach_threads threads;
@@ -197,7 +197,7 @@ static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_
 		.frames = th->stack + (th->stack_cap - th->depth),
 		.weight = 1,
 		.status = status,
-		.kept_1 = d->runs ? keep + 1 : 0,
+		.kept_1 = d->takes & EVENT_KEPT ? keep + 1 : 0,
 	};
 	return 1;
 }
@@ -238,7 +238,7 @@ static inline int next_repeat(struct tach_decoder *d, struct event *ev)
 	d->p = p + 1;
 	d->repeats--;
 	n = sample(d, d->repeating, delta, *p, d->repeating->depth, ev);
-	if (n > 0 && d->runs)
+	if (n > 0 && d->takes & EVENT_RUNS)
 		add_repeats(d, ev);
 	return n;
 }
@@ -556,7 +556,7 @@ uint32_t tach_decoder_threads(const struct tach_decoder *d)
 	return d->threads.cnt;
 }
 
-int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, bool runs,
+int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, unsigned int takes,
 		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
 		size_t why_size)
 {
@@ -565,7 +565,7 @@ int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, b
 	int err = d ? 0 : -ENOMEM;
 
 	if (d)
-		d->runs = runs;
+		d->takes = takes;
 	while (!err) {
 		err = next(d, &ev);
 		if (err <= 0)

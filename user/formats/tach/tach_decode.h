@@ -10,10 +10,10 @@
 #include "model/event.h"
 
 /*
- * data: the sample region of the file, len bytes. runs: on_event takes runs (event.h). Returns 0,
- * what on_event returned, or -EBADMSG or -ENOMEM with a reason in why.
+ * data: the sample region of the file, len bytes. takes: what on_event does (enum event_takes).
+ * Returns 0, what on_event returned, or -EBADMSG or -ENOMEM with a reason in why.
  */
-int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, bool runs,
+int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, unsigned int takes,
 		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
 		size_t why_size);
 

@@ -67,8 +67,7 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 {
 	struct tach_reader *tach = ((struct tach_input *)r)->tach;
 
-	return r->runs ? tach_reader_run_runs(tach, on_event, ctx, why, why_size) :
-			 tach_reader_run(tach, on_event, ctx, why, why_size);
+	return tach_reader_run_takes(tach, r->takes, on_event, ctx, why, why_size);
 }
 
 static void free_tach(struct reader *r)

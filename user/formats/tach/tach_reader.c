@@ -361,15 +361,15 @@ struct tach_decoder *tach_reader_samples(struct tach_reader *r, char *why, size_
 int tach_reader_run(struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx, char *why, size_t why_size)
 {
-	return tach_decode(&r->info, r->map + TACH_HEADER_BYTES, r->strings_off - TACH_HEADER_BYTES,
-			   false, on_event, ctx, why, why_size);
+	return tach_reader_run_takes(r, 0, on_event, ctx, why, why_size);
 }
 
-int tach_reader_run_runs(struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
-			 void *ctx, char *why, size_t why_size)
+int tach_reader_run_takes(struct tach_reader *r, unsigned int takes,
+			  int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
+			  size_t why_size)
 {
 	return tach_decode(&r->info, r->map + TACH_HEADER_BYTES, r->strings_off - TACH_HEADER_BYTES,
-			   true, on_event, ctx, why, why_size);
+			   takes, on_event, ctx, why, why_size);
 }
 
 enum tach_checksum tach_reader_checksum(const struct tach_reader *r)

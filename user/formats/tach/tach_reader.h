@@ -47,9 +47,10 @@ const struct profile_tables *tach_reader_tables(const struct tach_reader *r);
  */
 int tach_reader_run(struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
 		    void *ctx, char *why, size_t why_size);
-/* The same with runs (event.h). */
-int tach_reader_run_runs(struct tach_reader *r, int (*on_event)(void *ctx, const struct event *ev),
-			 void *ctx, char *why, size_t why_size);
+/* The same for an on_event() that takes this: enum event_takes. */
+int tach_reader_run_takes(struct tach_reader *r, unsigned int takes,
+			  int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
+			  size_t why_size);
 
 struct tach_decoder;
 
