@@ -13,7 +13,6 @@
  */
 #include "formats/tach/tach_decode.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -38,8 +37,10 @@
 /* These are part of one function, in which `whole` is a constant. */
 #define DECODE_INLINE static inline __attribute__((always_inline))
 
-/* How many frame ids are decoded at a time. */
+/* How many frame ids are decoded at a time, with the instructions that CPUs have for that. */
 #define IDS_AT_ONCE 8
+typedef uint16_t eight_u16 __attribute__((vector_size(IDS_AT_ONCE * 2)));
+typedef uint32_t eight_u32 __attribute__((vector_size(IDS_AT_ONCE * 4)));
 
 /* Threads that are found without a search: a power of two. */
 #define RECENT_THREADS 16
@@ -61,8 +62,8 @@ struct tach_decoder {
 	const uint8_t *p, *end;		/* bytes that are available and not decoded yet */
 	uint64_t sample_cnt;		/* number of samples delivered */
 	unsigned int takes;		/* what the taker of events does */
-	uint64_t too_large;		/* decode_pairs(): added to four ids, sets bit 15 of those
-					 * that are no frame's */
+	uint16_t too_large;		/* decode_pairs(): added to an id, sets bit 15 if it is no
+					 * frame's */
 	struct tach_threads threads;
 	uint32_t recent[RECENT_THREADS];	/* numbers of threads, by the end of their ids */
 	struct tach_thread *repeating;	/* in a run of repeats: its thread, */
@@ -243,20 +244,16 @@ static inline int next_repeat(struct tach_decoder *d, struct event *ev)
 	return n;
 }
 
-/* Decode four ids of two bytes each. Not 0: one has not two bytes, or is not below frame_cnt. */
-DECODE_INLINE uint64_t four_pairs(const struct tach_decoder *d, const uint8_t *p, uint32_t ids[4])
+/* The next bytes as numbers of two bytes each, of which the first is the lower one. */
+DECODE_INLINE eight_u16 load_pairs(const uint8_t *p)
 {
-	const uint64_t low = 0x007f007f007f007f, more = 0x0080008000800080;
-	uint64_t bytes, v;
+	eight_u16 v;
 
-	memcpy(&bytes, p, sizeof(bytes));
-	bytes = le64toh(bytes);
-	v = (bytes & low) | (bytes >> 1 & low << 7);
-	ids[0] = v & 0xffff;
-	ids[1] = v >> 16 & 0xffff;
-	ids[2] = v >> 32 & 0xffff;
-	ids[3] = v >> 48;
-	return ((bytes ^ more) & (more | more << 8)) | ((v + d->too_large) & more << 8);
+	memcpy(&v, p, sizeof(v));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	v = v << 8 | v >> 8;
+#endif
+	return v;
 }
 
 /*
@@ -270,10 +267,16 @@ DECODE_INLINE bool decode_pairs(const struct tach_decoder *d, const uint8_t *p, 
 	static const uint16_t masks[2 * IDS_AT_ONCE] = {
 		0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff,
 	};
-	uint64_t differ[2] = { four_pairs(d, p, ids), four_pairs(d, p + 8, ids + 4) }, mask[2];
+	eight_u16 pairs = load_pairs(p), v = (pairs & 0x7f) | (pairs >> 1 & 0x3f80), wrong, mask;
+	eight_u32 wide = __builtin_convertvector(v, eight_u32);
+	uint64_t halves[2];
 
-	memcpy(mask, masks + IDS_AT_ONCE - cnt, sizeof(mask));
-	return !((differ[0] & le64toh(mask[0])) | (differ[1] & le64toh(mask[1])));
+	memcpy(ids, &wide, sizeof(wide));
+	memcpy(&mask, masks + IDS_AT_ONCE - cnt, sizeof(mask));
+	/* Bit 7: no second byte; 15: a third one, or not below frame_cnt. */
+	wrong = (((pairs ^ 0x80) & 0x8080) | ((v + d->too_large) & 0x8000)) & mask;
+	memcpy(halves, &wrong, sizeof(halves));
+	return !(halves[0] | halves[1]);
 }
 
 /* Decode the new frames; the others are in place already. */
@@ -531,7 +534,7 @@ struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_
 	d->why = why;
 	d->why_size = why_size;
 	if (info->frame_cnt < 0x4000)
-		d->too_large = (0x8000 - (uint64_t)info->frame_cnt) * 0x0001000100010001;
+		d->too_large = (uint16_t)(0x8000 - info->frame_cnt);
 	d->drained = info->compression != TACH_ZSTD || !len;
 	if (!d->drained && start_zstd(d, data, len)) {
 		tach_decoder_free(d);
