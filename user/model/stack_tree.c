@@ -26,6 +26,8 @@
 
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 
+#define THREADS_MAX (1u << STACK_THREAD_BITS)
+
 #define LABEL_HIDDEN UINT32_MAX	/* in place of a frame id */
 
 /*
@@ -196,9 +198,10 @@ static int find_thread(struct stack_tree *t, const struct stack_thread *thread, 
 {
 	uint32_t hash = hash_pair(t->seed, thread->thread_id,
 				  (uint64_t)thread->process << 32 | thread->interp_id);
+	int err = find_or_add(&t->thread_index, hash, &t->threads, thread, sizeof(*thread),
+			      thread_equal, id);
 
-	return find_or_add(&t->thread_index, hash, &t->threads, thread, sizeof(*thread),
-			   thread_equal, id);
+	return err ? err : *id >= THREADS_MAX ? -EOVERFLOW : 0;
 }
 
 /* The new share, if it is one, has no weight yet. */
@@ -558,7 +561,7 @@ int stack_tree_merge(struct stack_tree *dst, const struct stack_tree *src,
 	if (dst->tables || dst->detail != src->detail)
 		err = -EINVAL;
 	else if ((uint64_t)own.share_cnt + v.share_cnt > HASH_INDEX_MAX ||
-		 (uint64_t)own.thread_cnt + v.thread_cnt > HASH_INDEX_MAX ||
+		 (uint64_t)own.thread_cnt + v.thread_cnt > THREADS_MAX ||
 		 (uint64_t)dst->process_cnt + src->process_cnt > UINT32_MAX)
 		err = -EOVERFLOW;
 	if (!err)

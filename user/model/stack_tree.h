@@ -25,13 +25,15 @@ struct stack_thread {
 	uint64_t thread_id;
 };
 
-/* What a thread left at exactly this stack, the node's, in a status. */
+#define STACK_THREAD_BITS 24
+
+/* What a thread left at exactly this stack, the node's, in a status. There are millions of them. */
 struct stack_share {
 	uint32_t node;
-	uint32_t thread;
+	uint32_t thread : STACK_THREAD_BITS, status : 8;
 	uint64_t weight;
-	uint8_t status;
 };
+_Static_assert(sizeof(struct stack_share) == 16, "four shares are a line of the CPU's cache");
 
 /* Valid until the next call that changes the tree. */
 struct stack_tree_view {
@@ -51,7 +53,7 @@ void stack_tree_free(struct stack_tree *t);
  * The following events are those of another process; their frames are in these tables, which
  * must stay valid until stack_tree_end(). This, stack_tree_event() and stack_tree_merge() return
  * 0 or -errno: -EINVAL for an event that does not fit the tables, -EOVERFLOW for more than 2^31
- * stacks.
+ * stacks or 2^24 threads.
  */
 int stack_tree_begin(struct stack_tree *t, const struct profile_tables *tables);
 /* Add an event. */
