@@ -97,9 +97,9 @@ LIB_SRC := $(call without_native,$(wildcard user/*/*.c user/*/*/*.c))
 ELF_PROGRAM := $(if $(filter 0,$(NATIVE)),,$(O)/tachbpf-elf)
 PROGRAMS := $(O)/tachbpf $(if $(filter 0,$(AGENT)),,$(O)/tachbpf-agent) $(ELF_PROGRAM)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
-# maps first: the linker resolves the others' extern maps against it.
-BPF_SRC := bpf/maps.bpf.c $(filter-out bpf/maps.bpf.c,$(wildcard bpf/*.bpf.c))
-BPF_OBJ := $(BPF_SRC:%.bpf.c=$(O)/%.bpf.o)
+# One object: see bpf/tachbpf.bpf.c.
+BPF_OBJ := $(O)/bpf/tachbpf.bpf.o
+BPF_SRC := $(filter-out bpf/tachbpf.bpf.c,$(wildcard bpf/*.bpf.c))
 UNIT_SRC := $(call without_native,$(wildcard tests/unit/*/test_*.c))
 UNIT_BIN := $(UNIT_SRC:%.c=$(O)/%)
 FUZZ_SRC := $(call without_native,$(wildcard tests/fuzz/fuzz_*.c))
@@ -244,7 +244,7 @@ $(addprefix $(O)/tests/bench/,bench_agent_tach bench_native_merge bench_resolve)
 # The BPF code reads unaligned and through its own types, as BPF does.
 HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
 HOSTBPF_BIN := $(HOSTBPF_SRC:%.c=$(O)/%)
-HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(O)/tests/hostbpf/host.o
+HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(addprefix $(O)/tests/hostbpf/,host.o page_tables.o)
 HOSTBPF_FLAGS = -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
                 $(if $(SANFLAGS),-fno-sanitize=alignment)
 
@@ -253,7 +253,7 @@ $(O)/hostbpf/%.bpf.o: bpf/%.bpf.c
 	$(E) CC $<
 	$(Q)$(CC) $(HOSTBPF_FLAGS) -Wno-missing-prototypes -c -o $@ $<
 
-$(O)/tests/hostbpf/host.o: tests/hostbpf/host.c
+$(O)/tests/hostbpf/%.o: tests/hostbpf/%.c
 	@mkdir -p $(@D)
 	$(E) CC $<
 	$(Q)$(CC) $(HOSTBPF_FLAGS) -c -o $@ $<
@@ -278,7 +278,7 @@ FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 
 # --- unit tests (cmocka): no root; Python looks at sources and objects only -------------------------
 # Copies, so that the logs are in build/, too.
-UNIT_PY := $(addprefix $(O)/,$(addprefix tests/,rooms.py circles.py imports.py documents.py) \
+UNIT_PY := $(addprefix $(O)/,$(addprefix tests/,rooms.py circles.py imports.py documents.py stack_depth.py) \
            $(call without_native,$(wildcard tests/unit/*.py tests/unit/*/*.py)))
 
 $(O)/tests/%.py: tests/%.py

@@ -858,6 +858,22 @@ struct raw_cgroup {
 _Static_assert(sizeof(struct raw_cgroup) == 40 + RAW_CGROUP_PATH, "raw_cgroup is packed");
 
 /*
+ * Where the kernel has mapped all physical memory. User space finds it by find_direct_map(), which
+ * leaves it in the variable direct_map; see bpf/direct.bpf.h.
+ */
+struct direct_map {
+	abi_u64 base;		/* where physical address 0 is; 0: not known */
+	abi_u64 encrypted;	/* bit that is set in all entries of page tables, but is no part of
+				 * an address: AMD's memory encryption; 0: none */
+};
+/* What it is to try. */
+struct direct_trial {
+	abi_u64 addr, word;	/* in the caller's memory, at the beginning of a page */
+	abi_u64 below;		/* the base: so many GiB below the highest possible one */
+	abi_u64 encrypted;	/* of struct direct_map */
+};
+
+/*
  * The timer of one CPU's ticks. User space changes its period at random, and its rate at any time;
  * it writes the change here, and each change restarts the timer. CPUs whose period_ns is 0 have the
  * period cfg_period_ns. CPUs from TICK_CPUS_MAX on share the slot TICK_CPUS_MAX: their periods do

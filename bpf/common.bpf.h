@@ -74,6 +74,9 @@ extern struct tick_period tick_periods[TICK_SLOTS];
 /* At most so many processes at a time: an exit frees the entry. About 300 bytes each. */
 #define MAX_PROCS 16384
 
+/* What user space has found out; base is 0 until it has. */
+extern volatile struct direct_map direct_map;
+
 struct procs_map {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_PROCS);
@@ -158,6 +161,19 @@ static __always_inline void exe_file_of(const struct file *file, struct exe_file
 	out->dev = BPF_CORE_READ(inode, i_sb, s_dev);
 	if (magic == EXE_FS_BTRFS || magic == EXE_FS_BCACHEFS)
 		out->dev = 0;
+}
+
+/*
+ * Returns 0, but the verifier takes it for any number. So it does not distinguish states that
+ * only differ in this number.
+ */
+static __always_inline u32 opaque_zero(u64 v)
+{
+	u64 same = v;
+
+	barrier_var(v);
+	barrier_var(same);
+	return v - same;
 }
 
 /* which: an enum counter */

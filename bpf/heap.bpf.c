@@ -30,8 +30,6 @@
  */
 #define NESTED_BYTES (256 * 1024)
 #define NESTED_NS 10000000000ull
-/* include/linux/err.h, MAX_ERRNO */
-#define IS_ERROR(rc) ((rc) > -4096ull)
 
 /* Smaller blocks are not recorded. */
 const volatile unsigned long long cfg_min_block = 512;
@@ -146,8 +144,20 @@ static __always_inline struct heap_call *call_around(u64 sp)
 
 /* ---- records ---- */
 
+/* Where it is, and not as a copy: the functions that call each other here have 512 bytes of stack. */
+static __always_inline void fill_in_header(struct raw_header *h, u32 why, u32 tgid, u64 start_ns)
+{
+	*h = (struct raw_header){
+		.kind = RAW_ALLOC,
+		.why = why,
+		.tgid = tgid,
+		.time_ns = bpf_ktime_get_ns(),
+		.start_ns = start_ns,
+	};
+}
+
 /* Send a RAW_ALLOC without a stack, if this CPU's struct scratch is in use. */
-static __always_inline int send_bare(const struct raw_header *h, const struct raw_memory *m)
+static __always_inline int send_bare(u32 why, u32 tgid, u64 start_ns, const struct raw_memory *m)
 {
 	struct {
 		struct raw_head head;
@@ -157,7 +167,7 @@ static __always_inline int send_bare(const struct raw_header *h, const struct ra
 	if (!r)
 		return -1;
 	__builtin_memset(r, 0, sizeof(*r));
-	r->head.h = *h;
+	fill_in_header(&r->head.h, why, tgid, start_ns);
 	r->head.h.sysno = CNT_BUSY;
 	r->head.tid = (u32)bpf_get_current_pid_tgid();
 	r->head.cpu = bpf_get_smp_processor_id();
@@ -175,7 +185,7 @@ static __always_inline enum counter walk_caller(struct scratch *s, struct py_pro
 	enum counter end;
 
 	start_clock(s, s->sample.h.time_ns);
-	end = unwind_python(s, p, sp, NULL);
+	end = unwind_python(s, p, current_task(), sp, NULL);
 	ns = cfg_native && (end == CNT_SAMPLE || is_without_stack(end)) ? native_scratch() : NULL;
 	if (ns) {
 		current_entry_regs(&ns->regs);
@@ -199,13 +209,6 @@ __weak __noinline int send_block(u64 addr, u64 bytes, u64 sp, u32 why)
 	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns = current_start_ns();
 	struct raw_memory m = { .addr = addr, .bytes = bytes, .weight = bytes };
 	u32 tgid = pid_tgid >> 32, zero = 0;
-	struct raw_header h = {
-		.kind = RAW_ALLOC,
-		.why = why,
-		.tgid = tgid,
-		.time_ns = bpf_ktime_get_ns(),
-		.start_ns = start_ns,
-	};
 	struct scratch *s;
 	struct py_proc *p;
 	enum counter end;
@@ -215,10 +218,10 @@ __weak __noinline int send_block(u64 addr, u64 bytes, u64 sp, u32 why)
 	if (!p || !s || !is_recorded(p, tgid, start_ns))
 		return -1;
 	if (s->busy) {
-		end = send_bare(&h, &m) ? CNT_ALLOC_LOST : CNT_ALLOC;
+		end = send_bare(why, tgid, start_ns, &m) ? CNT_ALLOC_LOST : CNT_ALLOC;
 	} else {
 		s->busy = 1;
-		s->sample.h = h;
+		fill_in_header(&s->sample.h, why, tgid, start_ns);
 		end = walk_caller(s, p, sp);
 		end = send_alloc(s, p, pid_tgid, end, &m);
 		s->busy = 0;
@@ -303,33 +306,37 @@ static __always_inline u64 result_of(void *ctx, const struct heap_call *c)
 	return addr;
 }
 
+/* The call c returns. c is in its map, not a copy: see fill_in_header(). */
+static __always_inline void take_return(void *ctx, const struct heap_call *c)
+{
+	enum raw_alloc_why why = c->kind == CALL_MAP ? ALLOC_MAP : ALLOC_BLOCK;
+	u64 addr = result_of(ctx, c), key;
+
+	/* realloc(p, 0) frees p, and may return nothing for that. */
+	if (c->old_bytes && !addr && c->bytes) {
+		key = c->old | (why == ALLOC_MAP ? MAPPING : 0);
+		bpf_map_update_elem(&live_blocks, &key, &c->old_bytes, BPF_ANY);
+		return;
+	}
+	if (c->old_bytes)
+		send_free(c->old, why == ALLOC_MAP ? c->old_bytes : 0, why, c->entered_ns);
+	/* mremap() of a file, or of what was there before: not what was given to it. */
+	if (why == ALLOC_MAP && c->old && !c->old_bytes)
+		return;
+	if (addr && is_wanted(c))
+		take_block(addr, c->bytes, c->sp, why);
+}
+
 SEC("?uprobe")
 int on_heap_return(void *ctx)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
-	struct heap_call *found = bpf_map_lookup_elem(&heap_calls, &tid), c;
-	enum raw_alloc_why why;
-	u64 addr, key;
+	struct heap_call *found = bpf_map_lookup_elem(&heap_calls, &tid);
 
 	if (!found || found->sp != STACK(ctx))
 		return 0;
-	c = *found;
+	take_return(ctx, found);
 	bpf_map_delete_elem(&heap_calls, &tid);
-	why = c.kind == CALL_MAP ? ALLOC_MAP : ALLOC_BLOCK;
-	addr = result_of(ctx, &c);
-	/* realloc(p, 0) frees p, and may return nothing for that. */
-	if (c.old_bytes && !addr && c.bytes) {
-		key = c.old | (why == ALLOC_MAP ? MAPPING : 0);
-		bpf_map_update_elem(&live_blocks, &key, &c.old_bytes, BPF_ANY);
-		return 0;
-	}
-	if (c.old_bytes)
-		send_free(c.old, why == ALLOC_MAP ? c.old_bytes : 0, why, c.entered_ns);
-	/* mremap() of a file, or of what was there before: not what was given to it. */
-	if (why == ALLOC_MAP && c.old && !c.old_bytes)
-		return 0;
-	if (addr && is_wanted(&c))
-		take_block(addr, c.bytes, c.sp, why);
 	return 0;
 }
 

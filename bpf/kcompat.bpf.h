@@ -25,12 +25,50 @@
 #define HAVE_TASK_BTF                                                                             \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
 
-/* PF_* of the current thread. */
-static __always_inline u32 current_flags(void)
+/*
+ * bpf_rdonly_cast() (6.2, a35b9af4ec2c) makes loads from any address; one that fails gives 0. A
+ * constant for the verifier, which removes what depends on it.
+ */
+#ifdef __bpf__
+extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
+#define HAVE_ANY_LOAD (!!bpf_rdonly_cast)
+#else
+#define HAVE_ANY_LOAD 1
+#endif
+
+/*
+ * KERNEL_WORDS words of the kernel's memory, if HAVE_ANY_LOAD. They are seen as the beginning of
+ * struct pt_regs, which has 17 words and more that are mere numbers.
+ */
+#define KERNEL_WORDS 16
+static __always_inline const u64 *kernel_words(u64 addr)
+{
+	return bpf_rdonly_cast((void *)addr, bpf_core_type_id_kernel(struct pt_regs));
+}
+
+/* The current thread, for the functions that take a task. Each call costs some 10 ns. */
+static __always_inline const struct task_struct *current_task(void)
+{
+	return HAVE_TASK_BTF ? bpf_get_current_task_btf() : (void *)bpf_get_current_task();
+}
+
+/* tgid and tid, as bpf_get_current_pid_tgid(). */
+static __always_inline u64 pid_tgid_of(const struct task_struct *task)
 {
 	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->flags;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), flags);
+		return (u64)task->tgid << 32 | (u32)task->pid;
+	return (u64)BPF_CORE_READ(task, tgid) << 32 | (u32)BPF_CORE_READ(task, pid);
+}
+
+/* PF_* of a thread. */
+static __always_inline u32 flags_of(const struct task_struct *task)
+{
+	return HAVE_TASK_BTF ? task->flags : BPF_CORE_READ(task, flags);
+}
+
+static __always_inline u32 current_flags(void)
+{
+	return flags_of(current_task());
 }
 
 /*
@@ -44,11 +82,9 @@ static __always_inline u32 current_flags(void)
 #else
 #define THREAD_POINTER thread.fsbase
 #endif
-static __always_inline u64 current_thread_pointer(void)
+static __always_inline u64 thread_pointer_of(const struct task_struct *task)
 {
-	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->THREAD_POINTER;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), THREAD_POINTER);
+	return HAVE_TASK_BTF ? task->THREAD_POINTER : BPF_CORE_READ(task, THREAD_POINTER);
 }
 
 /*
@@ -346,45 +382,35 @@ static __always_inline const struct file *current_exe(void)
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exe_file);
 }
 
-/* The thread pointer of any task: see current_thread_pointer(). */
-static __always_inline u64 thread_pointer_of(const struct task_struct *task)
+/* How often a thread has left a CPU. If two values are equal, it stayed on the CPU. */
+static __always_inline u64 switches_of(const struct task_struct *task)
 {
-	return task->THREAD_POINTER;
-}
-
-/* How often the current thread has left a CPU. If two values are equal, it stayed on the CPU. */
-static __always_inline u64 current_switches(void)
-{
-	if (HAVE_TASK_BTF) {
-		const struct task_struct *task = bpf_get_current_task_btf();
-
+	if (HAVE_TASK_BTF)
 		return task->nvcsw + task->nivcsw;
-	}
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), nvcsw) +
-	       BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), nivcsw);
+	return BPF_CORE_READ(task, nvcsw) + BPF_CORE_READ(task, nivcsw);
 }
 
 /*
- * ---- what the current task points to ----
+ * ---- what a thread points to ----
  *
  * Each load of a pointer from a typed pointer makes the verifier compare all names of the kernel's
- * types, to see whether the field may be trusted: some ms on 6.18. So these functions have external
- * linkage, and each is verified once and not wherever it is called. Programs that do not run often
- * use BPF_CORE_READ() instead.
+ * types, to see whether the field may be trusted: 1 ms and more on 6.18. Loads from any address do
+ * not. Kernels that have none do not compare names either.
  */
 
-bool current_is_alone(void);
-u64 current_exec_pages(void);
-bool current_is_in_exec(void);
-u64 current_start_ns(void);
-u32 current_euid(void);
+/* task->pointer->field, which is a field of the type `of`. task: the current thread. */
+#define FIELD_BEHIND(task, pointer, of, field)                                                     \
+	(HAVE_ANY_LOAD ?                                                                           \
+		 *(const typeof(((of *)0)->field) *)kernel_words(                                  \
+			 *kernel_words((u64)&(task)->pointer) + bpf_core_field_offset(of, field)) : \
+	 HAVE_TASK_BTF ? (task)->pointer->field : BPF_CORE_READ(task, pointer, field))
 
 /* Does the current process have a single thread? */
-__weak __noinline bool current_is_alone(void)
+static __always_inline bool current_is_alone(void)
 {
-	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->signal->nr_threads == 1;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), signal, nr_threads) == 1;
+	const struct task_struct *task = current_task();
+
+	return FIELD_BEHIND(task, signal, struct signal_struct, nr_threads) == 1;
 }
 
 /*
@@ -392,39 +418,41 @@ __weak __noinline bool current_is_alone(void)
  * (fs/proc/task_mmu.c: VmExe + VmLib). It changes when a library is loaded, and when a JIT
  * compiler makes code.
  */
-__weak __noinline u64 current_exec_pages(void)
+static __always_inline u64 current_exec_pages(void)
 {
-	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->mm->exec_vm;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exec_vm);
+	const struct task_struct *task = current_task();
+
+	return FIELD_BEHIND(task, mm, struct mm_struct, exec_vm);
 }
 
 /*
  * True during an exec of the current process: its old memory is gone, and the new program is
  * not mapped yet (fs/binfmt_elf.c, load_elf_binary(), sets start_code last).
  */
-__weak __noinline bool current_is_in_exec(void)
+static __always_inline bool current_is_in_exec(void)
 {
-	if (HAVE_TASK_BTF)
-		return !bpf_get_current_task_btf()->mm->start_code;
-	return !BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, start_code);
+	const struct task_struct *task = current_task();
+
+	return !FIELD_BEHIND(task, mm, struct mm_struct, start_code);
 }
 
-/* Start time of the current process, which is its identity together with its tgid. */
-__weak __noinline u64 current_start_ns(void)
+/* Start time of the process of the current thread, which is its identity together with its tgid. */
+static __always_inline u64 start_ns_of(const struct task_struct *task)
 {
-	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->group_leader->start_boottime;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), group_leader,
-			     start_boottime);
+	return FIELD_BEHIND(task, group_leader, struct task_struct, start_boottime);
+}
+
+static __always_inline u64 current_start_ns(void)
+{
+	return start_ns_of(current_task());
 }
 
 /* Effective uid of the current process. A server may change it while it runs. */
-__weak __noinline u32 current_euid(void)
+static __always_inline u32 current_euid(void)
 {
-	if (HAVE_TASK_BTF)
-		return bpf_get_current_task_btf()->cred->euid.val;
-	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), cred, euid.val);
+	const struct task_struct *task = current_task();
+
+	return FIELD_BEHIND(task, cred, struct cred, euid.val);
 }
 
 static __always_inline u32 task_euid(const struct task_struct *task)

@@ -36,7 +36,7 @@ static __always_inline u64 find_loss_slot(const struct loss_table *t, u64 first,
 					  u64 start_ns, u64 now)
 {
 	u64 hash = (pid_tgid ^ pid_tgid >> 32) * 0x9e3779b97f4a7c15ULL >> 40;
-	u64 found = 2 * LOSS_SLOTS, at, i;
+	u64 found = 2 * LOSS_SLOTS + opaque_zero(hash), at, i;
 
 #pragma clang loop unroll(disable)
 	for (i = 0; i < LOSS_PROBES; i++) {

@@ -17,6 +17,9 @@
 #include "proc_filter.bpf.h"
 #include "resolve_libpython.bpf.h"
 
+/* An error code in place of an address (include/linux/err.h, MAX_ERRNO). */
+#define IS_ERROR(addr) ((addr) > -4096ull)
+
 /*
  * Is p the entry of the current process, is the process selected, and can it be walked? Not during
  * an exec and an exit: what is touched there is not the program's.
@@ -46,7 +49,7 @@ static __always_inline enum counter walk_for_alloc(struct bpf_perf_event_data *c
 	enum counter end;
 
 	start_clock(s, s->sample.h.time_ns);
-	end = unwind_python(s, p, sp ? sp : current_user_sp(), NULL);
+	end = unwind_python(s, p, current_task(), sp ? sp : current_user_sp(), NULL);
 	if (cfg_native && (end == CNT_SAMPLE || is_without_stack(end)))
 		walk_interrupted(ctx);
 	if (end == CNT_SAMPLE && cfg_async)

@@ -60,9 +60,10 @@ static __always_inline u64 missed_since(u64 then, u64 now)
  * between, they are one period apart unless ticks were missed: the virtual CPU did not run, or
  * perf throttled the event.
  */
-static __always_inline void count_missed(struct last_tick *last, u64 pid_tgid, u64 now)
+static __always_inline void count_missed(struct last_tick *last, const struct task_struct *task,
+					 u64 pid_tgid, u64 now)
 {
-	u64 switches = current_switches();
+	u64 switches = switches_of(task);
 
 	if (!cfg_period_ns)
 		return;
@@ -100,6 +101,7 @@ static __always_inline enum counter end_without_sample(const struct bpf_perf_eve
 
 /* sp: the interrupted stack pointer; 0: unknown. Returns how the tick ends. */
 static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ctx,
+						  const struct task_struct *task,
 						  struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						  u64 sp, u64 now)
 {
@@ -113,12 +115,14 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 		return CNT_TSTATE_UNREADABLE;
 	if (s->busy)
 		return CNT_BUSY;
-	count_missed(&s->last_tick, pid_tgid, now);
+	count_missed(&s->last_tick, task, pid_tgid, now);
 	ticks = ticks_of_walk(pid_tgid >> 32, start_ns);
 	if (!ticks)
 		return CNT_THINNED;
 	start_clock(s, now);
-	end = unwind_python(s, p, sp, NULL);
+	begin_direct(s, task);
+	end = unwind_python(s, p, task, sp, NULL);
+	end_direct(s);
 	s->sample.h.kind = RAW_SAMPLE;
 	s->sample.h.every = ticks;
 	s->sample.h.rate_hz = tick_period_here()->rate_hz;
@@ -142,11 +146,12 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 }
 
 static __always_inline enum counter sample_process(struct bpf_perf_event_data *ctx,
+						   const struct task_struct *task,
 						   struct py_proc *p, u64 pid_tgid, u64 start_ns,
 						   u64 sp)
 {
 	u64 now = bpf_ktime_get_ns();
-	enum counter end = walk_and_send(ctx, p, pid_tgid, start_ns, sp, now);
+	enum counter end = walk_and_send(ctx, task, p, pid_tgid, start_ns, sp, now);
 
 	if (cfg_self_time && end != CNT_BUSY && end != CNT_THINNED)
 		record_time(now);
@@ -158,10 +163,10 @@ static __always_inline enum counter sample_process(struct bpf_perf_event_data *c
  * which it mostly does with the GIL, and so seldom at a switch-out: see running_tstate(). With
  * cfg_gc_stats it looks for collections.
  */
-static __always_inline void discover_only(struct py_proc *p, u64 sp)
+static __always_inline void discover_only(const struct task_struct *task, struct py_proc *p, u64 sp)
 {
 	bool by_hand = p->l.gil_how == PY_GIL_RT_CURRENT && !p->by_hand;
-	u64 tp = thread_pointer(), ts, is = 0, period = 0;
+	u64 tp = thread_pointer(task), ts, is = 0, period = 0;
 	struct scratch *s;
 	u32 zero = 0;
 
@@ -172,16 +177,19 @@ static __always_inline void discover_only(struct py_proc *p, u64 sp)
 		return;
 	s->l = p->l;
 	start_clock(s, bpf_ktime_get_ns());
-	if (read_tstate(s, p, tp, self_of(p, tp), sp, &ts) == CNT_SAMPLE) {
+	begin_direct(s, task);
+	if (read_tstate(s, p, flags_of(task), tp, self_of(p, tp), sp, &ts) == CNT_SAMPLE) {
 		is = ts_u64(s, p->l.ts_interp);
 		period = has_gil(s, p, ts) ? cfg_period_ns : 0;
 	}
+	end_direct(s);
 	if (cfg_gc_stats)
 		see_collections(is, period);
 }
 
 /* A tick in a selected process that has an entry. Returns how the tick ends. */
-static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx, struct py_proc *p,
+static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx,
+						 const struct task_struct *task, struct py_proc *p,
 						 u64 pid_tgid, u64 start_ns, u64 sp)
 {
 	u32 tgid = pid_tgid >> 32;
@@ -195,16 +203,17 @@ static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx
 			return found ? report_unknown(tgid) : CNT_NOT_READY;
 	}
 	if (!cfg_ticks) {
-		discover_only(p, sp);
+		discover_only(task, p, sp);
 		return CNT_UNWANTED;
 	}
-	return sample_process(ctx, p, pid_tgid, start_ns, sp);
+	return sample_process(ctx, task, p, pid_tgid, start_ns, sp);
 }
 
 /* Returns how the tick ends. */
 static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 {
-	u64 pid_tgid = bpf_get_current_pid_tgid(), sp = interrupted_user_sp(ctx), start_ns;
+	const struct task_struct *task = current_task();
+	u64 pid_tgid = pid_tgid_of(task), sp = interrupted_user_sp(ctx), start_ns;
 	u32 tgid = pid_tgid >> 32;
 	struct py_proc *p;
 	enum counter end;
@@ -214,7 +223,7 @@ static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
 	if (!p)
 		return report_unknown(tgid);
-	start_ns = current_start_ns();
+	start_ns = start_ns_of(task);
 	if (!p->start_ns)
 		p->start_ns = start_ns;
 	else if (p->start_ns != start_ns)
@@ -226,7 +235,7 @@ static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 			return report_unknown(tgid);
 	}
 	p->ticks++;
-	end = sample_known(ctx, p, pid_tgid, start_ns, sp);
+	end = sample_known(ctx, task, p, pid_tgid, start_ns, sp);
 	if (end == CNT_OTHER || end == CNT_NOT_READY || end == CNT_NATIVE_THREAD)
 		report_changed(p, tgid);
 	return end;

@@ -111,8 +111,6 @@ int on_page_fault(struct bpf_perf_event_data *ctx)
 }
 
 #define SEARCHED_DOWNWARDS 1	/* VM_UNMAPPED_AREA_TOPDOWN: include/linux/mm.h */
-/* The kernel's error codes in place of an address. */
-#define IS_ERROR(addr) ((addr) > -4096ull)
 /* A page of the second level, of which transparent huge pages are: one page of a table is full. */
 #define HUGE_BYTES ((u64)cfg_page_bytes * (cfg_page_bytes / 8))
 
@@ -135,7 +133,7 @@ static __always_inline u64 moved_to(const struct mremap_call *m, u64 free, u64 l
 #define RECORD_NS 1000
 
 /* Say that the range is free: whatever was there is gone. Not more often than the budget allows. */
-static __always_inline void send_free(const struct raw_header *h, u32 tid, u64 addr, u64 bytes)
+static __always_inline void send_unmapped(const struct raw_header *h, u32 tid, u64 addr, u64 bytes)
 {
 	struct scratch *s;
 	struct raw_free *r;
@@ -198,6 +196,6 @@ int BPF_PROG(on_unmapped_area, unsigned long addr, struct vm_unmapped_area_info 
 	if (current_mremap(&call) && call.bytes)
 		send_moved(&h, tid, &call, moved_to(&call, addr, info->length, info->flags));
 	else
-		send_free(&h, tid, addr, info->length);
+		send_unmapped(&h, tid, addr, info->length);
 	return 0;
 }

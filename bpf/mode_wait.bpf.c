@@ -41,7 +41,9 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 	enum counter end;
 
 	start_clock(s, now);
-	end = unwind_python(s, p, call->sp, call);
+	begin_direct(s, prev);
+	end = unwind_python(s, p, prev, call->sp, call);
+	end_direct(s);
 	if (end != CNT_SAMPLE)
 		return end;
 	ns = cfg_native ? native_scratch() : NULL;
@@ -59,7 +61,7 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
  * Make out a record without a stack. The wait is certain; user space assumes the last stack that
  * it knows of the thread.
  */
-static __always_inline void clear_stack(struct raw_sample *out)
+static __always_inline void leave_out_stack(struct raw_sample *out)
 {
 	out->nframes = 0;
 	out->status = STATUS_UNKNOWN;
@@ -88,7 +90,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		.sysno = call.nr < 0 ? RAW_SYSNO_NONE : call.nr,
 		.tgid = prev->tgid,
 		.time_ns = now,
-		.start_ns = current_start_ns(),
+		.start_ns = start_ns_of(prev),
 	};
 	if (has_budget(s, now))
 		end = walk(s, p, prev, &call, now);
@@ -98,7 +100,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		count_end(end);
 		if (cfg_need_status)
 			return CNT_WAIT_UNWANTED;
-		clear_stack(out);
+		leave_out_stack(out);
 	} else if (end != CNT_SAMPLE) {
 		return wait_counter(end);
 	} else if (cfg_async || cfg_native || cfg_exceptions || cfg_kernel_stacks) {
@@ -108,7 +110,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 			send_native(1);
 		send_extra(ctx, why == WHY_BLOCKED, s, p);
 	}
-	return wait_counter(send_sample(out, p, bpf_get_current_pid_tgid()));
+	return wait_counter(send_sample(out, p, pid_tgid_of(prev)));
 }
 
 /*
@@ -139,9 +141,9 @@ static __always_inline void send_switch_in(enum raw_kind kind, const struct task
 }
 
 /* Is p the entry of the current process, is the process selected, and can it be walked? */
-static __always_inline bool is_walked(struct py_proc *p, u32 tgid)
+static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *prev)
 {
-	u64 start_ns = current_start_ns();
+	u64 start_ns = start_ns_of(prev);
 
 	if (!p->start_ns)
 		p->start_ns = start_ns;
@@ -150,7 +152,7 @@ static __always_inline bool is_walked(struct py_proc *p, u32 tgid)
 	if (cfg_filter.any && (is_unselected(p, start_ns) || p->unselected))
 		return false;
 	return p->state == PY_PROC_PYTHON ||
-	       (p->state == PY_PROC_LINKING && find_libpython(tgid) > 0);
+	       (p->state == PY_PROC_LINKING && find_libpython(prev->tgid) > 0);
 }
 
 /*
@@ -164,7 +166,7 @@ static __always_inline void send_missed_switch_in(const struct task_struct *prev
 {
 	u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 
-	send_switch_in(RAW_SWITCH_IN, prev, current_start_ns(), slot,
+	send_switch_in(RAW_SWITCH_IN, prev, start_ns_of(prev), slot,
 		       ran < now - slot->out_ns ? now - ran : now);
 }
 
@@ -186,7 +188,7 @@ static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task
 		return;
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
-			send_switch_in(RAW_THREAD_EXIT, prev, current_start_ns(), NULL, now);
+			send_switch_in(RAW_THREAD_EXIT, prev, start_ns_of(prev), NULL, now);
 		if (slot->tid == (u32)prev->pid)
 			slot->tid = 0;
 		return;
@@ -240,7 +242,7 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_stru
 
 	if (from && !(prev->flags & PF_KTHREAD)) {
 		p = bpf_map_lookup_elem(&py_procs, &from);
-		if (p && p->state != PY_PROC_OTHER && is_walked(p, from))
+		if (p && p->state != PY_PROC_OTHER && is_walked(p, prev))
 			switch_out(BPF_PROG_CTX, p, prev, preempt);
 	}
 	if (to && !(next->flags & PF_KTHREAD)) {

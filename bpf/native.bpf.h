@@ -12,7 +12,7 @@
 #define TACHBPF_NATIVE_BPF_H
 
 #include "abi_native.h"
-#include "pyscratch.bpf.h"
+#include "pyread.bpf.h"
 
 /* So much of the stack is read at once. Few functions but the interpreter's have larger frames. */
 #define NATIVE_WINDOW 1024

@@ -317,7 +317,7 @@ __weak __noinline int native_walk(void)
 	if (!s || !ns)
 		return 0;
 	s->walk.out_of_time = is_out_of_time(s, bpf_ktime_get_ns(), 0);
-	s->walk.reads = 0;
+	s->walk.half_reads = 0;
 	ns->walk = (struct native_walk){
 		.pc = ns->regs.pc,
 		.sp = ns->regs.sp,

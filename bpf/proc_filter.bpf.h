@@ -23,19 +23,6 @@
 #define CGROUP_STEPS 96
 
 /*
- * Returns 0, but the verifier takes it for any number. So it does not distinguish states that
- * only differ in this number.
- */
-static __always_inline u32 opaque_zero(u64 v)
-{
-	u64 same = v;
-
-	barrier_var(v);
-	barrier_var(same);
-	return v - same;
-}
-
-/*
  * The MARK_* bits of a css_set's cgroups and of all cgroups above them; MARK_UNKNOWN too, if one
  * of its own cgroups has no mark or the steps did not suffice. The function is static: without
  * conditions on cgroups it has no caller, and the verifier skips it.

@@ -8,6 +8,7 @@
 #ifndef TACHBPF_PYCODE_H
 #define TACHBPF_PYCODE_H
 
+#include "pyread.bpf.h"
 #include "pywindow.bpf.h"
 
 /* ---- fingerprints ---- */
@@ -41,33 +42,58 @@ static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
 }
 
 /*
- * Returns string_hash() of the str object, or 0. One read brings a short string; a long one, or
- * one at the end of a page whose next page cannot be read, takes more reads.
+ * Read the str object at str, which is where its length is, into s->name. One read brings a short
+ * string; one at the end of a page whose next page cannot be read takes more. Returns 0, or -1.
  */
-static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
+static __always_inline int fetch_string(struct scratch *s, u64 str, u32 data)
 {
-	u32 data = (s->l.str_data - s->l.str_length) & 63, n;
-	u64 tail[STRING_TAIL / 8] = {}, length, len;
+	u64 len;
+	u32 n;
 
-	str += s->l.str_length;
 	count_reads(s, 1);
-	if (read_user(s->name, sizeof(s->name), str)) {
-		count_reads(s, FAULT_READS);
-		if (read_user(s->name, 8, str))
-			return 0;
-		len = *(u64 *)s->name;
-		n = len < STRING_HEAD ? len : STRING_HEAD;
-		barrier_var(n);
-		if (n > STRING_HEAD || read_user(s->name + data, n, str + data))
-			return 0;
-	}
-	length = *(u64 *)s->name;
-	if (length > STRING_HEAD &&
-	    read_user(tail, sizeof(tail), str + data + length - STRING_TAIL)) {
+	if (!read_user(s->name, sizeof(s->name), str))
+		return 0;
+	count_reads(s, FAULT_READS);
+	if (read_user(s->name, 8, str))
+		return -1;
+	len = *(u64 *)s->name;
+	n = len < STRING_HEAD ? len : STRING_HEAD;
+	barrier_var(n);
+	return n > STRING_HEAD || read_user(s->name + data, n, str + data) ? -1 : 0;
+}
+
+/*
+ * The hash of the string of so many bytes that begins at text. head: its first STRING_HEAD bytes; the
+ * place of their page in s->direct is kept.
+ */
+static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, const u64 *head)
+{
+	if (length > STRING_HEAD && read_apart(s, s->words, STRING_TAIL, text + length - STRING_TAIL)) {
 		count_reads(s, FAULT_READS);
 		return 0;
 	}
-	return string_hash(length, (const u64 *)(s->name + (data & 56)), tail);
+	return string_hash(length, head, s->words);
+}
+
+/* Returns string_hash() of the str object, or 0. */
+static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
+{
+	u32 data = (s->l.str_data - s->l.str_length) & TEXT_MAX, hash;
+	const struct direct_page *page;
+	u64 at;
+
+	str += s->l.str_length;
+	page = find_page(s, str, TEXT_MAX + STRING_HEAD);
+	if (page) {
+		count_direct_read(s);
+		at = page->at + str % PAGE_BYTES;
+		hash = hash_string(s, str + data, *kernel_words(at), kernel_words(at + data));
+		if (is_still(page))
+			return hash;
+	}
+	if (fetch_string(s, str, data))
+		return 0;
+	return hash_string(s, str + data, *(u64 *)s->name, (const u64 *)(s->name + data));
 }
 
 /* The hash of the last file name is kept: adjacent frames often have the same file. */
@@ -117,6 +143,46 @@ static __always_inline void make_room(struct code_cache_set *set, u32 process)
 	set->second = set->first;
 }
 
+/* Not a function, because the verifier does not take a copy and the direct map for the same. */
+#define CODE_FIELDS(c, l, FIELD)                                                                   \
+	do {                                                                                       \
+		(c)->filename = FIELD(u64, (l)->co_filename);                                      \
+		(c)->name = FIELD(u64, (l)->co_name);                                              \
+		(c)->qualname = FIELD(u64, (l)->co_qualname);                                      \
+		(c)->linetable = FIELD(u64, (l)->co_linetable);                                    \
+		(c)->firstlineno = FIELD(u32, (l)->co_firstlineno);                                \
+		(c)->version = (l)->co_version != ABI_NO_OFF ? FIELD(u32, (l)->co_version) : 0;    \
+	} while (0)
+
+/* Read those of the code object into s->fields. Returns 0, or -1. */
+static __always_inline int fetch_code(struct scratch *s, u64 code)
+{
+	struct code_fields *c = &s->fields;
+	u64 base = s->l.co_firstlineno & ~7, at;
+	const struct direct_page *page;
+
+	/* As far as a masked offset reaches, and a word. */
+	page = find_page(s, code + base, SINGLE_BYTES + 8);
+	if (page) {
+		count_direct_read(s);
+		at = page->at + (code + base) % PAGE_BYTES;
+#define LOADED(type, off) (*(const type *)kernel_words(at + (((off) - base) & FIELD_MASK)))
+		CODE_FIELDS(c, &s->l, LOADED);
+#undef LOADED
+		if (is_still(page))
+			return 0;
+	}
+	count_reads(s, 1);
+	if (read_user(s->code, CODE_BYTES, code + base)) {
+		count_reads(s, FAULT_READS);
+		return -1;
+	}
+#define COPIED(type, off) (*(const type *)(s->code + (((off) - base) & FIELD_MASK)))
+	CODE_FIELDS(c, &s->l, COPIED);
+#undef COPIED
+	return 0;
+}
+
 /*
  * Read a code object and compute its fingerprint, and cache that under stamp. Returns 0 if it
  * could not be read. The function has external linkage, so the verifier checks it once and not at
@@ -127,45 +193,35 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	struct code_cache_set *set;
 	struct code_cache_entry *e;
 	struct code_cache *cache;
-	u32 zero = 0, version = 0, id, process;
+	u32 zero = 0, id, process;
+	struct code_fields *c;
 	struct scratch *s;
 	bool is_hidden, was_here;
-	u64 base;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	cache = bpf_map_lookup_elem(&code_caches, &zero);
-	if (!s || !cache)
+	if (!s)
 		return 0;
-	base = s->l.co_firstlineno & ~7;
-	count_reads(s, 1);
-	if (read_user(s->code, CODE_BYTES, code + base)) {
-		count_reads(s, FAULT_READS);
+	c = &s->fields;
+	c->version = 0;
+	if (!fetch_code(s, code) && !c->version)
+		c->version = read_names_hash(s, c->qualname, c->filename);
+	if (!c->version) {
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
-#define CODE_FIELD(type, field) (*(type *)(s->code + ((s->l.field - base) & FIELD_MASK)))
-	if (s->l.co_version != ABI_NO_OFF)
-		version = CODE_FIELD(u32, co_version);
-	if (!version)
-		version = read_names_hash(s, CODE_FIELD(u64, co_qualname),
-					   CODE_FIELD(u64, co_filename));
-	if (!version) {
-		count(CNT_UNVERIFIED_CODE);
-		return 0;
-	}
-	id = code_identity(CODE_FIELD(u64, co_filename), CODE_FIELD(u64, co_name),
-			   CODE_FIELD(u64, co_qualname), CODE_FIELD(u64, co_linetable),
-			   CODE_FIELD(u32, co_firstlineno), version);
+	id = code_identity(c->filename, c->name, c->qualname, c->linetable, c->firstlineno,
+			   c->version);
 	/*
 	 * _Py_InitCleanup: see CODE_ID_HIDDEN. Compiled code begins at line 1; only this code
 	 * object has line 0 and a function's name in place of the file name.
 	 */
-	is_hidden = !CODE_FIELD(u32, co_firstlineno) &&
-		    CODE_FIELD(u64, co_filename) == CODE_FIELD(u64, co_qualname) &&
-		    CODE_FIELD(u64, co_name) == CODE_FIELD(u64, co_qualname);
-#undef CODE_FIELD
+	is_hidden = !c->firstlineno && c->filename == c->qualname && c->name == c->qualname;
 	if (is_hidden)
 		id = CODE_ID_HIDDEN;
+	/* Not before: what is kept during a read takes room on the stack. */
+	cache = bpf_map_lookup_elem(&code_caches, &zero);
+	if (!cache)
+		return 0;
 	process = s->ident >> 32 ^ s->ident;
 	set = cache_set(cache, code);
 	e = set->second.code == code ? &set->second : &set->first;
@@ -223,16 +279,18 @@ static __always_inline u32 code_id(struct code_cache *cache, u64 code, struct wa
  */
 static __always_inline u32 frame_room(struct scratch *s, u64 code)
 {
-	struct {
+	const struct {
 		u32 stacksize, firstlineno, nlocalsplus, framesize;
-	} c;
+	} *c = (const void *)s->words;
+	u32 words;
 
 	count_reads(s, 1);
-	if (read_user(&c, sizeof(c), code + s->l.co_firstlineno - 4))
+	if (read_words(code + s->l.co_firstlineno - 4, 2))
 		return 0;
+	words = c->framesize;
 	if (s->l.fr_is_entry != ABI_NO_OFF)
-		c.framesize = c.nlocalsplus + c.stacksize + FRAME_WORDS_3_11;
-	return 8 * c.framesize;
+		words = c->nlocalsplus + c->stacksize + FRAME_WORDS_3_11;
+	return 8 * words;
 }
 
 /* ---- per-thread bytecode ---- */
@@ -255,8 +313,8 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 	if (!s)
 		return 0;
 	code += s->l.co_tlbc;
-	if (read_user(&array, 8, code) || read_user(&size, 8, array) || index >= size ||
-	    read_user(&entry, 8, array + 8 + 8 * (u64)index) || read_user(&again, 8, code) ||
+	if (read_seldom(s, &array, code) || read_seldom(s, &size, array) || index >= size ||
+	    read_seldom(s, &entry, array + 8 + 8 * (u64)index) || read_seldom(s, &again, code) ||
 	    again != array) {
 		count(CNT_NO_BYTECODE);
 		return 0;
@@ -454,6 +512,22 @@ __weak __noinline int send_new_code(u32 n)
 	return 0;
 }
 
+/* So many at a time: the verifier follows each call of a loop. */
+#define CODES_A_CALL 16
+
+int send_some_codes(u32 first);
+/* Send CODES_A_CALL of them. Returns 1 if there are no more. Of external linkage, too. */
+__weak __noinline int send_some_codes(u32 first)
+{
+	u32 i;
+
+#pragma clang loop unroll(disable)
+	for (i = 0; i < CODES_A_CALL; i++)
+		if (send_new_code(first + i))
+			return 1;
+	return 0;
+}
+
 /* How many code objects the process may still send in this second. */
 static __always_inline u32 codes_left(struct py_proc *p, u64 now)
 {
@@ -489,8 +563,8 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 	s->names_time = time_for_names(s, now);
 	s->codes_left = before = codes_left(p, now);
 #pragma clang loop unroll(disable)
-	for (i = 0; i < MAX_NEW_CODES; i++)
-		if (send_new_code(i))
+	for (i = 0; i < MAX_NEW_CODES; i += CODES_A_CALL)
+		if (send_some_codes(i))
 			break;
 	p->codes_sent += before - s->codes_left;
 	spend_time_for_names(s, bpf_ktime_get_ns());

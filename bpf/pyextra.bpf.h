@@ -9,7 +9,7 @@
 #define TACHBPF_PYEXTRA_H
 
 #include "losses.bpf.h"
-#include "pyscratch.bpf.h"
+#include "pyread.bpf.h"
 
 /* The context argument of a BPF_PROG(). */
 #ifndef BPF_PROG_CTX

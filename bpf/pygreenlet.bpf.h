@@ -18,7 +18,7 @@
 #ifndef TACHBPF_PYGREENLET_H
 #define TACHBPF_PYGREENLET_H
 
-#include "pyscratch.bpf.h"
+#include "pyread.bpf.h"
 
 /* kept_of(): the frame has an object with nothing in it. No address. */
 #define KEPT_NOTHING 1
@@ -123,8 +123,25 @@ __weak __noinline int find_cframe_steps(u64 base, u32 first)
 	return 0;
 }
 
-/* The innermost _PyCFrame with a frame that greenlet has left; 0: none. Uses s->frames. */
-static __always_inline u64 find_cframe(struct scratch *s, struct walk *w)
+int find_cframe_window(u64 base);
+/* The same for WINDOW_BYTES from base on, which it reads into s->frames. Of external linkage, too. */
+__weak __noinline int find_cframe_window(u64 base)
+{
+	struct scratch *s;
+	u32 zero = 0, i;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || read_user(s->frames, WINDOW_BYTES + 8, base))
+		return 1;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < WINDOW_BYTES / 8; i += FIND_STEPS)
+		if (find_cframe_steps(base, i))
+			return 1;
+	return 0;
+}
+
+/* The innermost _PyCFrame with a frame that greenlet has left; 0: none. */
+static __always_inline u64 find_cframe(struct walk *w)
 {
 	u64 base = w->sp & ~7ull;
 	u32 i;
@@ -133,15 +150,9 @@ static __always_inline u64 find_cframe(struct scratch *s, struct walk *w)
 	if (!base)
 		return 0;
 #pragma clang loop unroll(disable)
-	for (i = 0; i < FIND_BYTES / FIND_STEPS / 8; i++) {
-		if (!(i * FIND_STEPS * 8 & (WINDOW_BYTES - 1))) {
-			base += i ? WINDOW_BYTES : 0;
-			if (read_user(s->frames, WINDOW_BYTES + 8, base))
-				return 0;
-		}
-		if (find_cframe_steps(base, i * FIND_STEPS))
+	for (i = 0; i < FIND_BYTES; i += WINDOW_BYTES)
+		if (find_cframe_window(base + i))
 			break;
-	}
 	return w->cframe;
 }
 

@@ -2,8 +2,7 @@
 /*
  * pyscratch.bpf.h - per-CPU memory of the walk, its maps and its limits.
  *
- * It has every limit on what is read from a target, and read_user(), by which all of it is read:
- * memory of the current process, in that process' context.
+ * It has every limit on what is read from a target.
  */
 #ifndef TACHBPF_PYSCRATCH_H
 #define TACHBPF_PYSCRATCH_H
@@ -58,17 +57,17 @@
  * Steps of a walk (frames and shims) in one call of walk_steps(), and in all. The verifier takes
  * some 2,700 instructions for each step of a call, the kernel a few ns for each call.
  */
-#define STEPS_A_CALL 8
-#define MAX_STEPS (ABI_MAX_FRAMES + 20 * STEPS_A_CALL)
+#define STEPS_A_CALL 5
+#define MAX_STEPS (ABI_MAX_FRAMES + 32 * STEPS_A_CALL)
 #define MAX_EXC_ITEMS 8
 /*
  * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS * LIST_ROUNDS. A
  * thread state is a step, and so is an interpreter. The clock is read after 16 of them.
  */
 #define LIST_STEPS_A_CALL 4
-#define LIST_CALLS 16
+#define LIST_CALLS 32
 #define LIST_CALLS_PER_CLOCK 4
-#define LIST_ROUNDS 128
+#define LIST_ROUNDS 64
 /*
  * How far above the stack pointer the innermost _PyCFrame of a thread is looked for that has no
  * state by its key. C code that is called from Python and takes more of the stack is rare.
@@ -79,6 +78,12 @@
  * builds need most: 72 bytes and a pointer.
  */
 #define CODE_BYTES 88
+/* Bytes of a str from its length on, with STRING_HEAD bytes of text at least. */
+#define NAME_BYTES (40 + STRING_HEAD)
+/* Where the text begins in it, at most; a mask. */
+#define TEXT_MAX 56
+/* Words that read_words() reads at most. */
+#define READ_WORDS 4
 #define CODE_CACHE_SETS 512
 /* A code object's fingerprint, which is valid for a sample with this stamp: see code_id(). */
 struct code_cache_entry {
@@ -121,7 +126,7 @@ struct walk {
 	u32 unchecked;	/* 1: no entry frame has confirmed the chain yet */
 	u32 from_caller;	/* 1: there is no further chain to try */
 	u32 owner;	/* _PyInterpreterFrame.owner of the last frame */
-	u32 reads;	/* reads of memory since the clock was last read */
+	u32 half_reads;	/* reads of memory since the clock was last read, twice */
 	u32 out_of_time;	/* 1: the time limit has passed */
 	u32 entries;	/* calls from C so far, with cfg_native: see note_entry() */
 	u32 unread;	/* RAW_FRAME_UNREAD: a code object was not read in this sample */
@@ -182,13 +187,36 @@ struct trace_slot {
 	u64 slot;
 };
 
+/* What a fingerprint consists of. */
+struct code_fields {
+	u64 filename, name, qualname, linetable;
+	u32 firstlineno, version;
+};
+
+/* A page of the current process: see direct.bpf.h. */
+struct direct_page {
+	u64 addr;	/* its first byte in the process; NO_PAGE */
+	u64 at;		/* and in the direct map */
+	u64 entry_at, entry;	/* its entry in a page table, and where that is */
+};
+
+#define NO_PAGE 1	/* where no page begins */
+#define DIRECT_PAGES 8
+struct direct {
+	u64 table;	/* of the current process; 0: this program must not read directly */
+	struct direct_page pages[DIRECT_PAGES];	/* that this program has found, by number */
+	struct direct_page apart;	/* for read_apart() */
+};
+
 struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most;
 				 * masked offsets can reach further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];	/* the window; from SINGLE_POS one frame */
 	u8 code[2 * SINGLE_BYTES];	/* CODE_BYTES of a PyCodeObject */
-	u8 name[40 + STRING_HEAD];	/* a str from its length on, with STRING_HEAD
-					 * bytes of text at least */
+	struct code_fields fields;	/* of it */
+	u8 name[NAME_BYTES];	/* a str from its length on */
+	u64 words[READ_WORDS];	/* what read_words() has read */
+	struct direct direct;
 	u64 seq;		/* samples on this CPU */
 	u64 began_ns;		/* when this sample began (CLOCK_MONOTONIC) */
 	u64 deadline;		/* end of its time limit */
@@ -277,12 +305,6 @@ struct {
 	__type(value, struct raw_code);
 } code_records __weak SEC(".maps");
 
-/* Read memory of the current process. Returns 0, or a negative error; then dst is zeroed. */
-static __always_inline int read_user(void *dst, u32 size, u64 addr)
-{
-	return bpf_probe_read_user(dst, size, (const void *)addr);
-}
-
 /* A sample begins at now (CLOCK_MONOTONIC, ns). */
 static __always_inline void start_clock(struct scratch *s, u64 now)
 {
@@ -315,17 +337,29 @@ static __always_inline bool is_out_of_time(struct scratch *s, u64 now, u64 spare
 	return now > s->deadline + spare_ns;
 }
 
-/* Count reads of memory. After READS_PER_CLOCK of them, check the time limit. */
-static __always_inline void count_reads(struct scratch *s, u32 reads)
+/* After READS_PER_CLOCK reads of memory, check the time limit. */
+static __always_inline void count_half_reads(struct scratch *s, u32 half_reads)
 {
 	struct walk *w = &s->walk;
 
-	w->reads += reads;
-	if (w->reads < READS_PER_CLOCK)
+	w->half_reads += half_reads;
+	if (w->half_reads < 2 * READS_PER_CLOCK)
 		return;
-	w->reads = 0;
+	w->half_reads = 0;
 	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
 		w->out_of_time = 1;
+}
+
+/* Count reads of memory. */
+static __always_inline void count_reads(struct scratch *s, u32 reads)
+{
+	count_half_reads(s, 2 * reads);
+}
+
+/* Count a direct read, which takes less than half of the time. */
+static __always_inline void count_direct_read(struct scratch *s)
+{
+	count_half_reads(s, 1);
 }
 
 /* Fields of the PyThreadState in s->ts. */

@@ -6,7 +6,7 @@
 #ifndef TACHBPF_PYTHREAD_H
 #define TACHBPF_PYTHREAD_H
 
-#include "pyscratch.bpf.h"
+#include "pyread.bpf.h"
 
 /* Code that only arm64 needs. It is also compiled for user space, so that all tests run it. */
 #if defined(__TARGET_ARCH_arm64) || !defined(__bpf__)
@@ -17,7 +17,7 @@
 
 /*
  * Is the thread pointer unknown? After an exec the C library has not set one yet, or (arm64) the
- * kernel has not saved it yet: see current_thread_pointer().
+ * kernel has not saved it yet: see thread_pointer_of().
  */
 static __always_inline bool is_unknown(u64 tp)
 {
@@ -30,9 +30,9 @@ static __always_inline bool is_unknown(u64 tp)
  * struct pthread would be. In a process of several threads the value is current, because the
  * kernel has saved it at the clone() or at a switch-out.
  */
-static __always_inline u64 thread_pointer(void)
+static __always_inline u64 thread_pointer(const struct task_struct *task)
 {
-	u64 tp = current_thread_pointer(), word;
+	u64 tp = thread_pointer_of(task), word;
 
 	if (WITH_ARM64 && tp && current_is_alone() && read_user(&word, 8, tp - 8))
 		return 0;
@@ -51,14 +51,6 @@ static __always_inline u64 self_of(const struct py_proc *p, u64 tp)
 #define TSTATE_NONE 0		/* the thread has no PyThreadState */
 #define TSTATE_UNREADABLE 1
 #define TSTATE_UNCERTAIN 2	/* the thread may run one of several */
-
-/* addr: where the pointer to the PyThreadState is. */
-static __always_inline u64 tstate_at(u64 addr)
-{
-	u64 ts;
-
-	return read_user(&ts, 8, addr) ? TSTATE_UNREADABLE : ts;
-}
 
 /* CPython's key for pthread_getspecific(); negative: CPython has not created it yet. */
 static __always_inline s32 tss_key(struct py_proc *p)
@@ -93,8 +85,13 @@ static __always_inline s32 tss_key(struct py_proc *p)
 #endif
 #define PTHREAD_SPECIFIC (PTHREAD_1STBLOCK + 512)
 
+/*
+ * Those named place_ return instead where the address of the PyThreadState is, which is above these
+ * values.
+ */
+
 /* PY_TSTATE_TSS_GLIBC. self: pthread_self(). */
-static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 self)
+static __always_inline u64 place_by_tss(struct scratch *s, struct py_proc *p, u64 self)
 {
 	u64 block = self + PTHREAD_1STBLOCK;
 	s32 key = tss_key(p);
@@ -102,43 +99,45 @@ static __always_inline u64 tstate_by_tss(struct py_proc *p, u64 self)
 	if ((u32)key >= 1024)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
 	if (key >= 32) {
-		if (read_user(&block, 8, self + PTHREAD_SPECIFIC + 8 * (key >> 5)))
+		if (read_seldom(s, &block, self + PTHREAD_SPECIFIC + 8 * (key >> 5)))
 			return TSTATE_UNREADABLE;
 		if (!block)
 			return TSTATE_NONE;
 	}
-	return tstate_at(block + 16 * (key & 31) + 8);
+	return block + 16 * (key & 31) + 8;
 }
 
 /* PY_TSTATE_TSS_MUSL. self: pthread_self(). */
-static __always_inline u64 tstate_by_musl(struct py_proc *p, u64 self)
+static __always_inline u64 place_by_musl(struct scratch *s, struct py_proc *p, u64 self)
 {
 	s32 key = tss_key(p);
 	u64 tsd;
 
 	if ((u32)key >= 128)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
-	if (read_user(&tsd, 8, self + PTHREAD_MUSL_TSD))
+	if (read_seldom(s, &tsd, self + PTHREAD_MUSL_TSD))
 		return TSTATE_UNREADABLE;
-	return tsd ? tstate_at(tsd + 8 * key) : TSTATE_NONE;
+	return tsd ? tsd + 8 * key : TSTATE_NONE;
 }
 
 /* PY_TSTATE_TLS_DTV, PY_TSTATE_TLS_DTV_MUSL. index_at: address of the tls_index. */
-static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at)
+static __always_inline u64 place_by_dtv(struct scratch *s, struct py_proc *p, u64 tp,
+					u64 index_at)
 {
-	struct {
-		u64 module, offset;
-	} index;
-	u64 dtv, block, entry = p->tstate_how == PY_TSTATE_TLS_DTV_MUSL ? 8 : 16;
+	u64 dtv, block, module, offset, entry = p->tstate_how == PY_TSTATE_TLS_DTV_MUSL ? 8 : 16;
 
-	if (read_user(&index, sizeof(index), index_at) || read_user(&dtv, 8, tp + TCB_DTV))
+	if (read_words(index_at, 2))	/* a tls_index */
+		return TSTATE_UNREADABLE;
+	module = s->words[0];
+	offset = s->words[1];
+	if (read_seldom(s, &dtv, tp + TCB_DTV))
 		return TSTATE_UNREADABLE;
 	/* The block is -1 (glibc) or 0 (musl) if this thread has none of that module yet. */
-	if (index.module > 4096 || read_user(&block, 8, dtv + entry * index.module))
+	if (module > 4096 || read_seldom(s, &block, dtv + entry * module))
 		return TSTATE_UNREADABLE;
 	if (block + 1 <= 1)
 		return TSTATE_NONE;
-	return tstate_at(block + index.offset + p->tls_off);
+	return block + offset + p->tls_off;
 }
 
 /*
@@ -148,7 +147,7 @@ static __always_inline u64 tstate_by_dtv(struct py_proc *p, u64 tp, u64 index_at
  * them: no program starts with a MiB of TLS, and no heap is below 1 MiB.
  */
 #define TLSDESC_OFFSET_MAX (1024 * 1024)
-static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
+static __always_inline u64 place_by_desc(struct scratch *s, struct py_proc *p, u64 tp)
 {
 	struct {
 		u64 resolver, arg;
@@ -159,8 +158,8 @@ static __always_inline u64 tstate_by_desc(struct py_proc *p, u64 tp)
 	if (!desc.resolver)	/* the dynamic linker has not filled it in yet */
 		return TSTATE_NONE;
 	if (desc.arg >= TLSDESC_OFFSET_MAX)
-		return tstate_by_dtv(p, tp, desc.arg);
-	return tstate_at(tp + desc.arg + p->tls_off);
+		return place_by_dtv(s, p, tp, desc.arg);
+	return tp + desc.arg + p->tls_off;
 }
 
 /*
@@ -369,24 +368,33 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
  */
 static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
 {
+	u64 place = TSTATE_NONE, ts;
+
 	if (is_unknown(tp))
 		return WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
-		return tstate_by_tss(p, self);
+		place = place_by_tss(s, p, self);
+		break;
 	case PY_TSTATE_TSS_MUSL:
-		return tstate_by_musl(p, self);
+		place = place_by_musl(s, p, self);
+		break;
 	case PY_TSTATE_TLS_TP:
-		return tstate_at(tp + p->tls_off);
+		place = tp + p->tls_off;
+		break;
 	case PY_TSTATE_TLS_DTV:
 	case PY_TSTATE_TLS_DTV_MUSL:
-		return tstate_by_dtv(p, tp, p->tls_index);
+		place = place_by_dtv(s, p, tp, p->tls_index);
+		break;
 	case PY_TSTATE_TLS_DESC:
-		return WITH_ARM64 ? tstate_by_desc(p, tp) : TSTATE_NONE;
+		place = WITH_ARM64 ? place_by_desc(s, p, tp) : TSTATE_NONE;
+		break;
 	case PY_TSTATE_LIST:
 		return tstate_by_list(s, p, self);
 	}
-	return TSTATE_NONE;
+	if (place <= TSTATE_UNCERTAIN)
+		return place;
+	return read_u64(s, &ts, place) ? TSTATE_UNREADABLE : ts;
 }
 
 /*
@@ -414,7 +422,7 @@ static __always_inline u64 holder_of_self(struct scratch *s, u64 holder, u64 sel
 	u64 word;
 
 	if (!holder ||
-	    read_user(&word, 8, holder + (by_stack ? s->l.ts_cframe : s->l.ts_thread_id)))
+	    read_seldom(s, &word, holder + (by_stack ? s->l.ts_cframe : s->l.ts_thread_id)))
 		return TSTATE_NONE;
 	if (by_stack)
 		return word >= sp && word < c_stack_end(self, sp, true) ? holder : TSTATE_NONE;
@@ -461,7 +469,7 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 	bool by_stack = p->l.ts_cframe != ABI_NO_OFF;
 	u64 current, head, next, found;
 
-	if (read_user(&current, 8, p->current))
+	if (read_u64(s, &current, p->current))
 		return ts ? TSTATE_UNREADABLE : TSTATE_NONE;
 	s->gil_holder = current;
 	if (ts && current == ts)
@@ -473,11 +481,11 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 		p->by_hand = 1;
 	if (found || (!ts && !p->by_hand))
 		return found;
-	if (read_user(&head, 8, p->interps))
+	if (read_seldom(s, &head, p->interps))
 		return TSTATE_UNREADABLE;
 	if (!head)	/* after Py_Finalize(); the key keeps its value */
 		return TSTATE_NONE;
-	if (read_user(&next, 8, head + p->l.interp_next))
+	if (read_seldom(s, &next, head + p->l.interp_next))
 		return TSTATE_UNREADABLE;
 	if (ts && !next && head == ts_u64(s, p->l.ts_interp) && !(by_stack && p->by_hand))
 		return ts;
@@ -493,7 +501,8 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
  * interpreter has a state that runs its main program; a child that another thread has forked has
  * none. Up to 3.13 CPython records the main thread's pthread_t.
  */
-static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u64 self)
+static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
+					  u64 self)
 {
 	bool by_state = p->l.interp_threads_main != ABI_NO_OFF32;
 	u64 me = by_state ? ts : self, main;
@@ -502,7 +511,7 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
 	    (!by_state || is == p->main_interp))
 		return true;
 	if (by_state) {
-		if (read_user(&main, 8, is + p->l.interp_threads_main))
+		if (read_seldom(s, &main, is + p->l.interp_threads_main))
 			return false;
 	} else {
 		/* pthread_self() can only be unknown for the first thread. */
@@ -511,7 +520,7 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
 
 			return (u32)pid_tgid == pid_tgid >> 32;
 		}
-		if (read_user(&main, 8, p->main_id))
+		if (read_seldom(s, &main, p->main_id))
 			return false;
 	}
 	if (main == me && (!by_state || is == p->main_interp))
@@ -524,13 +533,13 @@ static __always_inline bool is_main_thread(struct py_proc *p, u64 is, u64 ts, u6
  * address is unknown, the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
  * (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
  */
-static __always_inline bool is_exception(struct py_proc *p, u64 value)
+static __always_inline bool is_exception(struct scratch *s, struct py_proc *p, u64 value)
 {
 	u64 type = 0, flags = 0;
 
 	if (!value || p->none)
 		return value && value != p->none;
-	return !read_user(&type, 8, value + 8) && !read_user(&flags, 8, type + 168) &&
+	return !read_seldom(s, &type, value + 8) && !read_seldom(s, &flags, type + 168) &&
 	       flags >> 30 & 1;
 }
 
@@ -558,18 +567,20 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 	if (p->l.ts_exc_info != ABI_NO_OFF)
 		item = ts_u64(s, p->l.ts_exc_info);
 	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
-		u64 e[4];	/* up to 3.10: type, value, traceback, previous;
-				 * from 3.11 on: value, previous */
+		const u64 *e = s->words;	/* up to 3.10: type, value, traceback, previous;
+						 * from 3.11 on: value, previous */
+		u64 previous;
 
-		if (read_user(e, sizeof(e), item))
+		if (read_words(item, 4))
 			return false;
 		s->exception = e[p->l.exc_value / 8 & 3];
-		if (is_exception(p, s->exception))
+		previous = e[p->l.exc_previous / 8 & 3];
+		if (is_exception(s, p, s->exception))
 			return true;
-		item = e[p->l.exc_previous / 8 & 3];
+		item = previous;
 	}
 	s->exception = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
-	return item == bottom && is_exception(p, s->exception);
+	return item == bottom && is_exception(s, p, s->exception);
 }
 
 #endif

@@ -59,6 +59,66 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
+/* What a step needs to know of a frame. */
+struct frame_fields {
+	u64 code, ip, previous;
+	u32 tlbc;
+	u8 owner;
+	u8 is_entry;	/* 3.11 */
+};
+
+/*
+ * The fields of the frame in s->frames. Not of a function, because `from` is memory of different
+ * kinds to the verifier.
+ */
+#define FRAME_FIELDS(f, l, FIELD)                                                                 \
+	do {                                                                                       \
+		(f)->code = FIELD(u64, (l)->fr_code);                                              \
+		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
+		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
+		(f)->owner = (l)->fr_owner != ABI_NO_OFF ? FIELD(u8, (l)->fr_owner) : 0;           \
+		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
+		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
+	} while (0)
+
+/* Read the frame at w->fr directly. Returns false if fetch_frame() must. */
+static __always_inline bool read_frame(struct scratch *s, const struct walk *w,
+				       struct frame_fields *f)
+{
+	u64 addr = w->fr + s->l.fr_base, at;
+	const struct direct_page *page;
+
+	page = find_page(s, addr, s->l.fr_bytes);
+	if (!page)
+		return false;
+	count_direct_read(s);
+	at = page->at + addr % PAGE_BYTES;
+#define LOADED(type, off) (*(const type *)kernel_words(at + (off)))
+	FRAME_FIELDS(f, &s->l, LOADED);
+#undef LOADED
+	return is_still(page);
+}
+
+/* The fields of the frame at w->fr. Returns 0, or -1: it is unreadable. */
+static __always_inline int fetch_fields(struct scratch *s, struct walk *w, struct frame_fields *f)
+{
+	s32 at;
+	u32 pos;
+
+	if (read_frame(s, w, f))
+		return 0;
+	at = fetch_frame(s, w);
+	pos = at;
+	barrier_var(pos);	/* the compiler must not drop the check
+				 * below, which the verifier needs */
+	if (at < 0 || pos > SINGLE_POS)
+		return -1;
+#define COPIED(type, off) (*(const type *)(s->frames + pos + ((off) & FIELD_MASK)))
+	FRAME_FIELDS(f, &s->l, COPIED);
+#undef COPIED
+	return 0;
+}
+
 /* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
 #define FRAME_OWNED_BY_THREAD 0
 #define FRAME_OWNED_BY_GENERATOR 1
@@ -71,6 +131,11 @@ static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
 	s->sample.gc_at = 0;
 	return 1;
+}
+
+static __always_inline int fetch_cframe(struct scratch *s, struct cframe *c, u64 addr)
+{
+	return read_memory(s, c, sizeof(*c), addr + s->l.cframe_frame);
 }
 
 int walk_from_caller(void);
@@ -111,7 +176,7 @@ __weak __noinline int walk_from_caller(void)
 	if (!w->caller_cframe)
 		return 0;
 	/* Its call may have returned, and other data may have overwritten it. */
-	if (read_user(&c, sizeof(c), w->caller_cframe + s->l.cframe_frame) ||
+	if (fetch_cframe(s, &c, w->caller_cframe) ||
 	    !is_cframe(&c, w->caller_cframe, w->ts))
 		return discard_stack(s, w);
 	w->entered_from = c.frame;
@@ -241,10 +306,9 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 				     struct walk *w)
 {
 	struct raw_sample *out = &s->sample;
-	u64 code, ip, fr = w->fr;
-	u32 pos, id, owner = 0, tlbc = 0;
-	bool is_entry = false;
-	s32 at;
+	struct frame_fields f;
+	u64 code, fr = w->fr;
+	u32 id;
 
 	if (w->out_of_time) {
 		out->flags |= RAW_TRUNCATED;
@@ -253,43 +317,27 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	}
 	if (!fr)
 		return end_of_chain();
-	at = fetch_frame(s, w);
-	if (at < 0) {
+	if (fetch_fields(s, w, &f)) {
 		if (w->unchecked)
 			return walk_from_caller();
 		out->flags |= RAW_UNREADABLE;
 		return 1;
 	}
-	pos = at;
-	barrier_var(pos);	/* the compiler must not drop the check
-				 * below, which the verifier needs */
-	if (pos > SINGLE_POS)
-		return 1;
-#define FRAME_FIELD(type, field) (*(type *)(s->frames + pos + (s->l.field & FIELD_MASK)))
-	code = FRAME_FIELD(u64, fr_code) & ~(u64)s->l.code_tag_mask;
-	ip = FRAME_FIELD(u64, fr_ip);
-	if (s->l.fr_owner != ABI_NO_OFF)
-		owner = FRAME_FIELD(u8, fr_owner);
-	if (s->l.fr_tlbc_index != ABI_NO_OFF)
-		tlbc = FRAME_FIELD(u32, fr_tlbc_index);
-	w->fr = FRAME_FIELD(u64, fr_previous);
-	w->shim = owner >= s->l.skip_owner;
+	code = f.code & ~(u64)s->l.code_tag_mask;
+	w->fr = f.previous;
+	w->shim = f.owner >= s->l.skip_owner;
 	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
 		judge_entry(fr);
-	if (w->unchecked &&
-	    (w->shim || (s->l.fr_is_entry != ABI_NO_OFF && FRAME_FIELD(u8, fr_is_entry)))) {
+	if (w->unchecked && (w->shim || f.is_entry)) {
 		if (w->fr != w->entered_from)
 			return walk_from_caller();
 		w->unchecked = 0;
 	}
 	if (cfg_native && w->shim)
 		note_entry(fr);
-	if (cfg_native && s->l.fr_is_entry != ABI_NO_OFF)
-		is_entry = FRAME_FIELD(u8, fr_is_entry);
-#undef FRAME_FIELD
 	if (w->shim || !code)
 		return 0;
-	if (!owner) {
+	if (!f.owner) {
 		w->low = fr;
 		if (w->entered && !is_caller(s, w, fr, code))
 			return discard_stack(s, w);
@@ -309,12 +357,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 0;
 	if (cfg_async)
 		async_note_frame(fr);
-	keep_frame(s, w, fr, owner, (struct raw_frame){
+	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = offset_of(s, code, ip, tlbc) | w->last_unread,
+		.lasti = offset_of(s, code, f.ip, f.tlbc) | w->last_unread,
 		.id = id,
 	});
-	if (cfg_native && is_entry)
+	if (cfg_native && f.is_entry)
 		note_entry(0);
 	return 0;
 }
@@ -363,7 +411,7 @@ static __always_inline void find_gc(struct scratch *s, struct py_proc *p, u64 is
 
 	if (p->l.interp_gc_collecting != ABI_NO_OFF32)
 		at = is + p->l.interp_gc_collecting;
-	if (!at || read_user(&collecting, 4, at) || !collecting)
+	if (!at || read_u32(s, &collecting, at) || !collecting)
 		return;
 	/*
 	 * With gc_by_frame other threads run during a collection, and walk_step() sets RAW_GC
@@ -372,25 +420,35 @@ static __always_inline void find_gc(struct scratch *s, struct py_proc *p, u64 is
 	if (!p->l.gc_by_frame)
 		s->sample.flags |= RAW_GC;
 	if (p->l.interp_gc_frame != ABI_NO_OFF32)
-		read_user(&w->gc_frame, 8, is + p->l.interp_gc_frame);
+		read_seldom(s, &w->gc_frame, is + p->l.interp_gc_frame);
 }
 
+int read_cframe(u64 ts);
 /*
- * Replace w->fr, which is a _PyCFrame's address, by its frame, and prepare the checks of
- * walk_from_caller() with the previous _PyCFrame. Returns 0, or -1 if it is unreadable.
+ * Replace the walk's fr, which is a _PyCFrame's address, by its frame, and prepare the checks of
+ * walk_from_caller() with the previous _PyCFrame. Returns 0, or -1 if it is unreadable. Of external
+ * linkage, too.
  */
-static __always_inline int read_cframe(struct scratch *s, struct walk *w, u64 ts)
+__weak __noinline int read_cframe(u64 ts)
 {
 	struct cframe c, caller;
-	u64 addr = w->fr;
+	struct scratch *s;
+	struct walk *w;
+	u32 zero = 0;
+	u64 addr;
 
-	if (read_user(&c, sizeof(c), addr + s->l.cframe_frame))
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return -1;
+	w = &s->walk;
+	addr = w->fr;
+	if (fetch_cframe(s, &c, addr))
 		return -1;
 	w->fr = c.frame;
 	w->cframe = addr;
 	w->unchecked = c.previous || !is_cframe(&c, addr, ts);
 	w->from_caller = !c.previous ||
-			 read_user(&caller, sizeof(caller), c.previous + s->l.cframe_frame) ||
+			 fetch_cframe(s, &caller, c.previous) ||
 			 !is_cframe(&caller, c.previous, ts);
 	w->entered_from = 1;	/* no frame has this address */
 	if (w->from_caller)
@@ -434,13 +492,13 @@ __weak __noinline int enter_greenlet(u64 ts)
 		return 0;
 	w = &s->walk;
 	cframe = ts_u64(s, s->l.ts_frame);
-	found = find_cframe(s, w);
+	found = find_cframe(w);
 	if (!found || found == cframe)
 		return 0;
 	restart_walk(w, found);
 	s->sample.flags &= RAW_GC;
 	s->sample.gc_at = 0;
-	if (read_cframe(s, w, ts)) {
+	if (read_cframe(ts)) {
 		discard_stack(s, w);
 		return 0;
 	}
@@ -448,7 +506,10 @@ __weak __noinline int enter_greenlet(u64 ts)
 	return 1;
 }
 
-/* The walk from the _PyCFrame of the state ts has failed: walk the greenlet that is entered. */
+/*
+ * The walk from the _PyCFrame of the state ts has failed: walk the greenlet that is entered. Inline:
+ * calls within calls have 512 bytes of stack together.
+ */
 static __always_inline void walk_entered_greenlet(struct scratch *s, struct walk *w, u64 ts)
 {
 	u64 cframe = ts_u64(s, s->l.ts_frame);
@@ -482,7 +543,7 @@ static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
 	/* 0: the counter has overflowed and does not count any more (3.12, 3.13). */
-	if (addr && !read_user(&e, 4, addr) && e) {
+	if (addr && !read_u32(s, &e, addr) && e) {
 		w->stamp = (p->ident ^ is * 0x9e3779b97f4a7c15ULL) +
 			   (u64)e * 0xbf58476d1ce4e5b9ULL;
 		w->window = w->stamp;
@@ -492,22 +553,6 @@ static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct
 	w->window = w->stamp;
 	if (cfg_window_ns)
 		enter_window(w, p, s->began_ns);
-}
-
-/*
- * Read the state ts into s->ts up to the last field that is needed, rounded up. The sizes are
- * constants because the verifiers of 5.10 and 6.1 forget the bounds of a computed size. Returns 0,
- * or a negative error.
- */
-static __always_inline int read_state(struct scratch *s, struct py_proc *p, u64 ts)
-{
-	if (p->l.ts_bytes <= 192)
-		return read_user(s->ts, 192, ts);
-	if (p->l.ts_bytes <= 288)
-		return read_user(s->ts, 288, ts);
-	if (p->l.ts_bytes <= 352)
-		return read_user(s->ts, 352, ts);
-	return read_user(s->ts, ABI_TS_BYTES, ts);
 }
 
 /*
@@ -532,21 +577,21 @@ static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 
  * the memory. From then on the C library may give the thread's stack, with its struct pthread
  * and thread-local storage, to a new thread. The state that is found there would be the new one's.
  */
-static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u64 tp,
-						u64 self, u64 sp, u64 *tstate)
+static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u32 flags,
+						u64 tp, u64 self, u64 sp, u64 *tstate)
 {
 	u64 ts, running;
 
-	if (current_flags() & PF_EXITING)
+	if (flags & PF_EXITING)
 		return CNT_NATIVE_THREAD;
 	ts = find_tstate(s, p, tp, self);
 	*tstate = ts;
-	if (ts > TSTATE_UNCERTAIN && read_state(s, p, ts))
+	if (ts > TSTATE_UNCERTAIN && read_state(ts))
 		ts = TSTATE_UNREADABLE;
 	if (p->l.gil_how == PY_GIL_RT_CURRENT &&
 	    (ts > TSTATE_UNCERTAIN || (ts == TSTATE_NONE && !is_unknown(tp)))) {
 		running = running_tstate(s, p, self, sp, ts);
-		if (running > TSTATE_UNCERTAIN && running != ts && read_state(s, p, running))
+		if (running > TSTATE_UNCERTAIN && running != ts && read_state(running))
 			running = TSTATE_UNREADABLE;
 		ts = running;
 		*tstate = ts;
@@ -587,13 +632,14 @@ __weak __noinline int is_musl_waiter(u64 cond, u64 futex)
 }
 
 /* Does the thread wait for the GIL in this system call? */
-static __always_inline bool waits_for_gil(struct py_proc *p, u64 is, const struct user_call *call)
+static __always_inline bool waits_for_gil(struct scratch *s, struct py_proc *p, u64 is,
+					 const struct user_call *call)
 {
 	u64 gil = p->gil, futex = futex_waited_for(call);
 
 	if (!futex || !p->l.gil_locks)
 		return false;
-	if (p->l.interp_gil && read_user(&gil, 8, is + p->l.interp_gil))
+	if (p->l.interp_gil && read_u64(s, &gil, is + p->l.interp_gil))
 		return false;
 	if (!gil)
 		return false;
@@ -614,27 +660,28 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 se
 		status |= STATUS_HAS_GIL;
 	if (has_exception(s, p, ts))
 		status |= STATUS_HAS_EXCEPTION;
-	if (is_main_thread(p, is, ts, self))
+	if (is_main_thread(s, p, is, ts, self))
 		status |= STATUS_MAIN_THREAD;
 	return status;
 }
 
 /*
- * Walk the current thread: fill in the stack, status and flags of s->sample. sp: its user stack
+ * Walk the current thread, task: fill in the stack, status and flags of s->sample. sp: its user stack
  * pointer; 0: unknown. call: NULL if the thread is on-CPU; otherwise the thread leaves its CPU, and
  * call says how it has entered the kernel. Returns the counter that says how the walk has ended;
  * if that is not CNT_SAMPLE, there is no sample to send.
  */
-static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p, u64 sp,
+static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p,
+						  const struct task_struct *task, u64 sp,
 						  const struct user_call *call)
 {
 	struct raw_sample *out = &s->sample;
 	struct walk *w = &s->walk;
-	u64 tp = thread_pointer(), self = self_of(p, tp), ts, is;
+	u64 tp = thread_pointer(task), self = self_of(p, tp), ts, is;
 	enum counter end;
 
 	s->l = p->l;
-	end = read_tstate(s, p, tp, self, sp, &ts);
+	end = read_tstate(s, p, flags_of(task), tp, self, sp, &ts);
 	if (end != CNT_SAMPLE)
 		return end;
 	is = ts_u64(s, p->l.ts_interp);
@@ -646,7 +693,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		.self = self,
 	};
 	set_stamps(s, w, p, is);
-	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(s, w, ts))
+	if (p->l.cframe_frame != ABI_NO_OFF && w->fr && read_cframe(ts))
 		return CNT_TSTATE_UNREADABLE;
 	w->low = w->fr + 1;	/* the first frame may use a window */
 
@@ -664,7 +711,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	 * 0 is a pointer, whose bit 0 is 0.
 	 */
 	out->status |= (ts_u32(s, p->l.ts_gil_requested) & 1) * STATUS_GIL_REQUESTED;
-	if (call && waits_for_gil(p, is, call))
+	if (call && waits_for_gil(s, p, is, call))
 		out->status |= STATUS_GIL_REQUESTED;
 	if (cfg_need_status && !(out->status & cfg_need_status))
 		return CNT_UNWANTED;

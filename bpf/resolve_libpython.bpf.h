@@ -9,7 +9,7 @@
 #ifndef TACHBPF_RESOLVE_LIBPYTHON_H
 #define TACHBPF_RESOLVE_LIBPYTHON_H
 
-#include "pyscratch.bpf.h"
+#include "pyread.bpf.h"
 
 /*
  * The library may differ at so many ticks before user space is asked. The page with its build id

@@ -72,7 +72,7 @@ static __always_inline u64 slot_by_cache(struct scratch *s, const struct py_proc
 /* Where the current thread has its pointer; 0: it has none (yet). */
 static __always_inline u64 thread_ctx_slot(struct scratch *s, const struct py_proc *p)
 {
-	u64 tp = thread_pointer();
+	u64 tp = thread_pointer(current_task());
 
 	if (is_unknown(tp))
 		return 0;

@@ -58,6 +58,7 @@ struct linux_binprm {
 };
 
 struct mm_struct {
+	void *pgd;
 	unsigned long arg_start, arg_end;
 	unsigned long exec_vm;
 	struct file *exe_file;

@@ -101,6 +101,20 @@ static u8 *mem_at(u64 addr)
 	return p->mapped ? p->data + (addr & (PAGE - 1)) : NULL;
 }
 
+const u8 *host_mem_at(u64 addr)
+{
+	return mem_at(addr);
+}
+
+void host_mem_each(void (*each)(u64 addr))
+{
+	u32 i;
+
+	for (i = 0; i < PAGES_MAX; i++)
+		if (pages[i].mapped)
+			each(pages[i].addr);
+}
+
 /* How many of len bytes from addr on lie on addr's page. */
 static size_t on_page(u64 addr, size_t len)
 {
@@ -515,6 +529,8 @@ void host_reset(void)
 {
 	host_free();
 	memset(&host, 0, sizeof(host));
+	direct_map.base = 0;
+	direct_map.encrypted = 0;
 	host.inode = (struct inode){ .i_ino = 4711, .i_size = 6000000 };
 	host.super_block = (struct super_block){ .s_dev = 0xfe00000 };
 	host.inode.i_ctime_sec = 1700000000;

@@ -73,6 +73,10 @@ void host_mem_put32(u64 addr, u32 v);
 void host_mem_put8(u64 addr, u8 v);
 /* Read the target's memory. Returns 0 or -EFAULT. The signature is that of struct target_mem. */
 int host_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
+/* The byte of the target at addr, and its page's others; NULL: it is not mapped. */
+const u8 *host_mem_at(u64 addr);
+/* Calls each() with the address of every page that is mapped. */
+void host_mem_each(void (*each)(u64 addr));
 
 /* The map has this size, not that of its declaration, until host_reset(). Before its first use. */
 void host_map_size(const void *map, u32 max_entries);
@@ -108,5 +112,6 @@ int host_on_cgroup_attach(struct cgroup *cg, const char *path, struct task_struc
 int host_on_switch(bool preempt, struct task_struct *prev, struct task_struct *next);
 int host_on_wakeup(struct task_struct *p);
 int on_task(struct bpf_iter__task *ctx);
+int find_direct_map(const struct direct_trial *t);
 
 #endif

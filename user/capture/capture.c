@@ -35,6 +35,7 @@
 #include "capture/capture_tasks.h"
 #include "capture/capture_thin.h"
 #include "capture/capture_wait.h"
+#include "capture/direct_map.h"
 #include "capture/memory_need.h"
 #include "capture/offcpu_scan.h"
 #include "capture/proc_table.h"
@@ -233,6 +234,8 @@ static int load_programs(struct capture *s)
 	if (!s->mode->scan_only && !err)
 		exe_cache_learn_likely(s->exes);
 	s->life.table = s->skel->maps.py_procs;
+	if (!err && !s->args.no_direct_reads && !direct_map_find(s->skel))
+		log_debug("the kernel's direct map was not found: a helper reads all memory");
 	if (!err)
 		err = capture_filter_start(s);
 	if (!err)

@@ -43,6 +43,7 @@ struct capture_args {
 	bool task_names;		/* ... and the task's name is a frame */
 	bool bursts;			/* capture_thin() may be called */
 	bool no_sample_limit;		/* no walk is cut off by the time limit */
+	bool no_direct_reads;		/* a helper reads all memory: direct_map.h */
 	bool fewer_reads;		/* code objects have windows: bpf/pywindow.bpf.h */
 	uint32_t rate_hz;
 	int batch_ms;			/* how long a sample may wait in the ring buffer; 0: 100 ms */

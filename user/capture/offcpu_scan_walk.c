@@ -33,6 +33,7 @@ const volatile unsigned int cfg_limit_ns = 0;
 const volatile unsigned int cfg_period_ns = 0;
 const volatile unsigned int cfg_window_ns = 0;
 volatile unsigned int waits_long = 0;
+volatile struct direct_map direct_map;	/* not known: process_vm_readv() reads */
 bool host_task_btf = true;
 struct counters_map counters;
 struct events_map events;
@@ -46,7 +47,7 @@ static struct {
 	size_t room, used;
 } now;
 
-static int read_memory(void *ctx, uint64_t addr, void *buf, size_t len);
+static int read_thread(void *ctx, uint64_t addr, void *buf, size_t len);
 
 /* Of the process that is walked. A thread is valid only if it has not run since they were read. */
 static struct pages pages;
@@ -75,7 +76,7 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 }
 
 /* target_mem.read of the thread that is walked; ctx is not used. */
-static int read_memory(void *ctx, uint64_t addr, void *buf, size_t len)
+static int read_thread(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec to = { buf, len }, from = { (void *)addr, len };
 
@@ -94,6 +95,12 @@ long bpf_probe_read_kernel(void *dst, u32 size, const void *addr)
 {
 	memcpy(dst, addr, size);
 	return 0;
+}
+
+/* Never called: see direct_map. */
+void *bpf_rdonly_cast(const void *obj, u32 btf_id)
+{
+	return (void *)obj;
 }
 
 u64 bpf_ktime_get_ns(void)
@@ -152,7 +159,7 @@ long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
 
 void offcpu_scan_forget(void)
 {
-	const struct target_mem mem = { read_memory, NULL };
+	const struct target_mem mem = { read_thread, NULL };
 
 	pages_begin(&pages, &mem);
 	pages_tgid = 0;
@@ -190,7 +197,7 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 	now.out = out;
 	now.room = room;
 	now.used = 0;
-	if (unwind_python(s, proc, a->sp, &call) != CNT_SAMPLE)
+	if (unwind_python(s, proc, &now.task, a->sp, &call) != CNT_SAMPLE)
 		return 0;
 	s->sample.h = (struct raw_header){
 		.kind = RAW_SWITCH_OUT,

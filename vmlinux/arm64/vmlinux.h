@@ -86,6 +86,7 @@ struct linux_binprm {
 };
 
 struct mm_struct {
+	void *pgd;
 	unsigned long start_code;
 	unsigned long arg_start;
 	unsigned long arg_end;

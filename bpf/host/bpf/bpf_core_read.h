@@ -20,6 +20,7 @@ extern bool host_task_btf;
 	HOST_CORE_PICK(__VA_ARGS__, HOST_CORE_READ4, HOST_CORE_READ3, HOST_CORE_READ2,            \
 		       HOST_CORE_READ1)(__VA_ARGS__)
 
+#define bpf_core_type_id_kernel(type) 0
 #define bpf_core_field_offset(type, field) offsetof(type, field)
 
 #endif

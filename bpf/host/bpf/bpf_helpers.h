@@ -60,5 +60,6 @@ u64 bpf_get_current_task(void);
 long bpf_task_pt_regs(struct task_struct *task);
 long bpf_seq_write(struct seq_file *m, const void *data, u32 len);
 struct task_struct *bpf_get_current_task_btf(void);
+void *bpf_rdonly_cast(const void *obj, u32 btf_id);
 
 #endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * pyread.bpf.h - reads memory of the current process, in that process' context. Nothing else does.
+ *
+ * read_user() can always be called, for any size. The others are for what each sample or each frame
+ * needs: they read directly (direct.bpf.h) if the program may, which takes a quarter of the time.
+ * All return 0, or a negative error; then what they were to fill in is zeroed.
+ */
+#ifndef TACHBPF_PYREAD_H
+#define TACHBPF_PYREAD_H
+
+#include "direct.bpf.h"
+
+static __always_inline int read_user(void *dst, u32 size, u64 addr)
+{
+	return bpf_probe_read_user(dst, size, (const void *)addr);
+}
+
+/*
+ * From here on, the program may read the current process directly. It runs with interrupts off, and
+ * calls end_direct() before it ends. task: the current thread.
+ */
+static __always_inline void begin_direct(struct scratch *s, const struct task_struct *task)
+{
+	u64 base = direct_map.base;
+	u32 i;
+
+	s->direct.table = base ? page_table_of(task, base, direct_map.encrypted) : 0;
+#pragma unroll
+	for (i = 0; i < DIRECT_PAGES; i++)
+		s->direct.pages[i].addr = NO_PAGE;
+}
+
+static __always_inline void end_direct(struct scratch *s)
+{
+	s->direct.table = 0;
+}
+
+/* May `size` bytes at addr be read directly? */
+static __always_inline bool is_direct(const struct scratch *s, u64 addr, u32 size)
+{
+	return HAVE_DIRECT && s->direct.table && addr % PAGE_BYTES + size <= PAGE_BYTES;
+}
+
+/* Set *page to that with addr. Returns false if read_user() must read it; then *page is as it was. */
+static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
+					  struct direct_page *page)
+{
+	u64 first = addr & ~(u64)(PAGE_BYTES - 1);
+
+	if (!follow_tables(direct_map.base, direct_map.encrypted, s->direct.table, first, page))
+		return false;
+	page->addr = first;
+	return true;
+}
+
+/* The page that has `size` bytes from addr on; NULL: read_user() must read them. */
+static __always_inline const struct direct_page *find_page(struct scratch *s, u64 addr, u32 size)
+{
+	struct direct_page *page = &s->direct.pages[addr / PAGE_BYTES % DIRECT_PAGES];
+
+	if (!is_direct(s, addr, size))
+		return NULL;
+	if (page->addr == (addr & ~(u64)(PAGE_BYTES - 1)))
+		return page;
+	return look_for_page(s, addr, page) ? page : NULL;
+}
+
+/* As read_user(). size: a constant, a multiple of 4. */
+static __always_inline int read_memory(struct scratch *s, void *dst, u32 size, u64 addr)
+{
+	const struct direct_page *page = find_page(s, addr, size);
+
+	if (page) {
+		copy_words(dst, page->at + addr % PAGE_BYTES, size);
+		if (is_still(page))
+			return 0;
+	}
+	return read_user(dst, size, addr);
+}
+
+/* The same, and all places of s->direct.pages are kept. */
+static __always_inline int read_apart(struct scratch *s, void *dst, u32 size, u64 addr)
+{
+	struct direct_page *page = &s->direct.apart;
+
+	if (is_direct(s, addr, size) && look_for_page(s, addr, page)) {
+		copy_words(dst, page->at + addr % PAGE_BYTES, size);
+		if (is_still(page))
+			return 0;
+	}
+	return read_user(dst, size, addr);
+}
+
+static __always_inline int read_u64(struct scratch *s, u64 *v, u64 addr)
+{
+	int err = read_memory(s, s->words, sizeof(*v), addr);
+
+	*v = *(typeof(v))s->words;
+	return err;
+}
+
+static __always_inline int read_u32(struct scratch *s, u32 *v, u64 addr)
+{
+	int err = read_memory(s, s->words, sizeof(*v), addr);
+
+	*v = *(typeof(v))s->words;
+	return err;
+}
+
+int read_words(u64 addr, u32 cnt);
+/*
+ * 1, 2 or 4 words into s->words. With external linkage, so that the verifier checks it once:
+ * for what not every sample needs. The call costs some 10 ns.
+ */
+__weak __noinline int read_words(u64 addr, u32 cnt)
+{
+	const struct direct_page *page;
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return -1;
+	page = find_page(s, addr, 8 * cnt);
+	if (page) {	/* what it copies too much is not used */
+		copy_words(s->words, page->at + addr % PAGE_BYTES, sizeof(s->words));
+		if (is_still(page))
+			return 0;
+	}
+	if (cnt == 1)
+		return read_user(s->words, 8, addr);
+	if (cnt == 2)
+		return read_user(s->words, 16, addr);
+	return read_user(s->words, 32, addr);
+}
+
+/* As read_u64(), for what not every sample needs. */
+static __always_inline int read_seldom(struct scratch *s, u64 *v, u64 addr)
+{
+	int err = read_words(addr, 1);
+
+	*v = s->words[0];
+	return err;
+}
+
+/* A thread state, which is on one page or on two. */
+struct direct_state {
+	u64 at, behind;	/* where the direct map has it; the part that is on the second page */
+	u64 on_first;	/* bytes of it on the first page */
+};
+
+/* Copy the word at this offset of the state to s->ts. Returns false if it is on both pages. */
+static __always_inline bool copy_state_word(struct scratch *s, const struct direct_state *d, u32 off)
+{
+	u64 from = off + 8 <= d->on_first ? d->at : d->behind;
+
+	if (off >= ABI_TS_BYTES)	/* this CPython has no such field */
+		return true;
+	if (off < d->on_first && off + 8 > d->on_first)
+		return false;
+	off &= 511;
+	barrier_var(off);
+	*(u64 *)(s->ts + off) = *kernel_words(from + off);
+	return true;
+}
+
+/* Read what is needed of the state at ts directly. Returns false if read_state() must read all. */
+static __always_inline bool read_state_directly(struct scratch *s, u64 ts)
+{
+	struct direct_state d = { .on_first = PAGE_BYTES - ts % PAGE_BYTES };
+	const struct direct_page *first = find_page(s, ts, 1), *second = first;
+	const struct py_layout *l = &s->l;
+
+	if (first && d.on_first < l->ts_bytes)
+		second = find_page(s, ts + d.on_first, 1);
+	if (!first || !second)
+		return false;
+	d.at = first->at + ts % PAGE_BYTES;
+	d.behind = second->at - d.on_first;
+	return copy_state_word(s, &d, l->ts_interp) && copy_state_word(s, &d, l->ts_frame) &&
+	       copy_state_word(s, &d, l->ts_datastack) && copy_state_word(s, &d, l->ts_gil) &&
+	       copy_state_word(s, &d, l->ts_gil_requested) &&
+	       copy_state_word(s, &d, l->ts_exc_current) &&
+	       copy_state_word(s, &d, l->ts_exc_info) &&
+	       copy_state_word(s, &d, l->ts_exc_state + l->exc_value) && is_still(first) &&
+	       is_still(second);
+}
+
+int read_state(u64 ts);
+/*
+ * The fields of the state at ts that a walk needs into s->ts. The sizes are constants because the
+ * verifiers of 5.10 and 6.1 forget the bounds of a computed one. With external linkage, too.
+ */
+__weak __noinline int read_state(u64 ts)
+{
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return -1;
+	if (read_state_directly(s, ts))
+		return 0;
+	if (s->l.ts_bytes <= 192)
+		return read_user(s->ts, 192, ts);
+	if (s->l.ts_bytes <= 288)
+		return read_user(s->ts, 288, ts);
+	if (s->l.ts_bytes <= 352)
+		return read_user(s->ts, 352, ts);
+	return read_user(s->ts, ABI_TS_BYTES, ts);
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * direct_map.h - finds where the kernel has mapped all memory, so that the BPF programs can read a
+ * process directly: bpf/direct.bpf.h.
+ */
+#ifndef TACHBPF_DIRECT_MAP_H
+#define TACHBPF_DIRECT_MAP_H
+
+#include <stdbool.h>
+
+struct tachbpf_bpf;
+
+/*
+ * Search for the direct map, some 0.1 ms. skel: its programs are loaded. Returns false if it was not
+ * found: an old kernel, another architecture, or something unusual (a guest of Xen that has no page
+ * tables of its own). Then everything works, and each read takes longer.
+ */
+bool direct_map_find(struct tachbpf_bpf *skel);
+
+#endif
