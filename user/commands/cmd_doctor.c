@@ -68,6 +68,16 @@ static void trial_finding(const struct trial *t, struct finding *f)
 	}
 }
 
+/* Only valid if the programs have been loaded. */
+static void direct_finding(const struct trial *t, struct finding *f)
+{
+	if (t->direct)
+		finding_set(f, VERDICT_OK, "processes are read where the kernel has mapped all memory");
+	else
+		finding_set(f, VERDICT_NOTE, "not possible here (Linux 6.2 on x86-64 can): processes are read "
+			    "by a helper, and a sample takes up to four times as long");
+}
+
 static void diagnose(struct diagnosis *d)
 {
 	const struct worker_kind *kinds[CAPTURE_WORKERS_MAX];
@@ -146,6 +156,11 @@ static void print_trial(const struct trial *t)
 		printf("  %-9s  %-32s%llu %s\n", "", t->programs[i].name,
 		       (unsigned long long)t->programs[i].instructions,
 		       text_plural(t->programs[i].instructions, "instruction", "instructions"));
+	if (t->err)
+		return;
+	f = (struct finding){ 0 };
+	direct_finding(t, &f);
+	print_finding("direct reads", &f);
 }
 
 static void print_processes(const struct diagnosis *d)
@@ -266,6 +281,7 @@ static void json_trial(struct json *j, const struct trial *t)
 	json_object(j, "programs");
 	json_bool(j, "loaded", !t->err);
 	json_string(j, "reason", t->reason);
+	json_bool(j, "direct_reads", t->direct);
 	json_object(j, "instructions");
 	for (i = 0; i < t->cnt; i++)
 		json_uint(j, t->programs[i].name, t->programs[i].instructions);

@@ -224,6 +224,9 @@ static const struct cli_option record_table[] = {
 	{ 0, "no-sample-limit", NULL, RARE,
 	  "let a sample take longer than 60 us\n(emulated machines)",
 	  opt_flag, AT(record.capture.no_sample_limit), NULL },
+	{ 0, "no-direct-reads", NULL, RARE,
+	  "let a helper of the kernel read all memory, which\ntakes longer", opt_flag,
+	  AT(record.capture.no_direct_reads), NULL },
 	{ 0, "fewer-reads", NULL, RARE,
 	  "CPython 3.6 to 3.11: read a function's code once\nin 8 ms, not with each sample; a process' last\n"
 	  "milliseconds may lose names", opt_flag, AT(record.capture.fewer_reads), NULL },

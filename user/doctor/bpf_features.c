@@ -171,6 +171,10 @@ const struct feature features[FEATURE_CNT] = {
 		"sleepable reads of other tasks", "5.18", FEATURE_UNUSED,
 		"threads that sleep are read from user space",
 		probe_sleepable_reads, "BPF_FUNC_copy_from_user_task", 0 },
+	[FEATURE_ANY_LOAD] = {	/* a35b9af4ec2c */
+		"loads from any address", "6.2", FEATURE_REPLACED,
+		"a process' memory is read by a helper, which takes longer",
+		probe_function, "bpf_rdonly_cast", 0 },
 	[FEATURE_OPEN_ITER] = {	/* 6018e1f407cc */
 		"open-coded iterators", "6.4", FEATURE_UNUSED, "no mode needs it",
 		probe_function, "bpf_iter_num_new", 0 },

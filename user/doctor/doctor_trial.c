@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "capture/direct_map.h"
 #include "capture/skeleton.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"
@@ -147,6 +148,7 @@ void trial_load(struct trial *t)
 	}
 	t->err = tachbpf_bpf__load(skel);
 	read_logs(t, skel, logs);
+	t->direct = !t->err && direct_map_find(skel);
 	if (t->err) {
 		snprintf(t->reason, sizeof(t->reason), "%s", strerror(-t->err));
 		find_reason(t);
