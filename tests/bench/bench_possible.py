@@ -37,7 +37,7 @@ def job(python):
 
 def measured(arch, kernel, possible):
     row = table.ROOTS[kernel.root]
-    done = guest.run(arch, prepare.kernel(arch, kernel), prepare.root(arch, row), job(row.pythons[0]),
+    done = guest.run(arch, kernel, prepare.kernel(arch, kernel), prepare.root(arch, row), job(row.pythons[0]),
                      cpus=f"2,maxcpus={possible}")
     if "result.json" not in done.files:
         raise SystemExit(f"bench-possible: the guest left no result:\n{done.last_words()}")

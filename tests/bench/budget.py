@@ -60,14 +60,14 @@ def chosen():
 
 
 def read_cost(cpu):
-    """{"warm": ns, "cold": ns} of a read: the median of thousands of runs."""
+    """{"step": ns, "cold": ns} of a step and a read: the median of thousands of runs."""
     program = os.environ["READ_COST"]
     done = subprocess.run([program, program + ".bpf.o", str(cpu)],
                           capture_output=True, text=True, timeout=TIMEOUT, check=False)
     if done.returncode:
         raise Missing(done.stderr.strip())
     said = json.loads(done.stdout)
-    return {kind: said[kind]["median"] for kind in ("warm", "cold")}
+    return {kind: said[kind]["median"] for kind in ("step", "cold")}
 
 
 def walk(interpreter, depth, cpu, scratch):
@@ -156,8 +156,8 @@ class Measured:
         for _ in range(number):
             self.rounds.append(one_round(self.found, self.scratch))
             reads = self.rounds[-1]["reads"]
-            self.say(f"round {len(self.rounds)}: a warm read {reads['warm']:.1f} ns, "
-                     f"a cold one {reads['cold']:.0f} ns", flush=True)
+            self.say(f"round {len(self.rounds)}: a step {reads['step']:.1f} ns, "
+                     f"a cold read {reads['cold']:.0f} ns", flush=True)
 
     def instructions(self):
         return instructions(self.scratch)

@@ -2,7 +2,7 @@
 """The budget's figures: from rounds of measuring to ratios, from ratios to bounds and verdicts.
 
 Nothing is measured here. A round is
-{"reads": {"warm": ns, "cold": ns}, "walks": {"3.11": {"5": WALK, "120": WALK}}, "file": bytes of a
+{"reads": {"step": ns, "cold": ns}, "walks": {"3.11": {"5": WALK, "120": WALK}}, "file": bytes of a
 sample} with WALK {"ns": of a sample, "ring": its bytes in the ring buffer}.
 """
 import itertools
@@ -11,12 +11,11 @@ from dataclasses import dataclass
 
 LOW, HIGH = "5", "120"      # depths
 # The least margin of each unit: what another build of the same Python may differ by.
-LEAST_MARGIN = {"warm reads": 1.10, "bytes": 1.05}
+LEAST_MARGIN = {"steps": 1.10, "bytes": 1.05}
 MOST_MARGIN = 1.5           # a bound beyond that is of no use
 INSTRUCTIONS_MARGIN = 1.20  # as in tests/kernels/judge.py: other compilers, other verifiers
 ADVICE = {
-    "warm reads": "a sample reads more of its target, or does more with it: make bench shows where "
-                  "(depth, version)",
+    "steps": "a sample reads more of its target, or does more with it: make bench shows where (depth, version)",
     "bytes": "a record has grown (bpf/abi.h), or its file (docs/tach.md)",
     "instructions": "the verifier has more paths to look at: simplify the program",
 }
@@ -51,16 +50,16 @@ def read_ns(rounds, kind):
     return min(r["reads"][kind] for r in rounds)
 
 
-def in_reads(rounds, kind):
-    """The walks in reads of that kind: name -> Figure."""
-    unit = read_ns(rounds, kind)
+def in_units(rounds, kind, unit):
+    """The walks in units that take as long as what read_cost.c calls kind: name -> Figure."""
+    ns = read_ns(rounds, kind)
     return {name: figure for minor in rounds[0]["walks"]
-            for name, figure in walk_figures(rounds, minor, unit, f"{kind} reads")}
+            for name, figure in walk_figures(rounds, minor, ns, unit)}
 
 
 def figures(rounds):
     """What is judged: name -> Figure."""
-    found = in_reads(rounds, "warm")
+    found = in_units(rounds, "step", "steps")
     for minor in rounds[0]["walks"]:
         for depth in (LOW, HIGH):
             found[f"ring buffer, CPython {minor}: a sample of {depth} frames"] = Figure(
@@ -85,7 +84,7 @@ def margins(rounds):
 
 def record(rounds):
     """The part of budget.json that is the same on each machine."""
-    allowed, cold = margins(rounds), in_reads(rounds, "cold")
+    allowed, cold = margins(rounds), in_units(rounds, "cold", "cold reads")
     return {name: {"value": round(f.value, 3), "unit": f.unit, "margin": round(allowed[name], 3),
                    **({"cold reads": round(cold[name].value, 3)} if name in cold else {})}
             for name, f in figures(rounds).items()}

@@ -122,6 +122,7 @@ static const char *const names[READ_KINDS] = {
 	[READ_OBJECTS] = "objects",
 	[READ_OBJECTS_WORD] = "objects_word",
 	[READ_OBJECTS_AHEAD] = "objects_ahead",
+	[READ_NONE] = "step",
 };
 
 static void print_kind(const struct read_state *s, enum read_kind kind, const char *before)

@@ -25,6 +25,7 @@ enum read_kind {
 	READ_OBJECTS,		/* the next of 256 objects that are in no order, OBJECT_BYTES of it */
 	READ_OBJECTS_WORD,	/* only its first word */
 	READ_OBJECTS_AHEAD,	/* first a word of it, then OBJECT_BYTES: two reads counted as one */
+	READ_NONE,		/* no reads but steps: what a program does besides */
 	READ_KINDS,
 };
 

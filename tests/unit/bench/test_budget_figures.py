@@ -16,8 +16,8 @@ REST = "walk, CPython 3.11: a sample without its frames"
 
 
 def a_round(slower=1.0, machine=1.0, frame=300, rest=1000, ring=16):
-    """Of a machine with reads of 60 ns; slower: other work makes all of it slower."""
-    return {"reads": {"warm": 60 * machine * slower, "cold": 300 * machine * slower},
+    """Of a machine with steps of 60 ns; slower: other work makes all of it slower."""
+    return {"reads": {"step": 60 * machine * slower, "cold": 300 * machine * slower},
             "walks": {"3.11": {depth: {"ns": (rest + int(depth) * frame) * machine * slower,
                                        "ring": 40 + int(depth) * ring}
                                for depth in (budget.LOW, budget.HIGH)}},
@@ -34,7 +34,7 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(found[FRAME].value, 300 / 60)
         self.assertAlmostEqual(found[REST].value, 1000 / 60)
         self.assertEqual(found["ring buffer, CPython 3.11: a sample of 120 frames"].value, 1960)
-        self.assertAlmostEqual(budget.in_reads(rounds(), "cold")[FRAME].value, 1)
+        self.assertAlmostEqual(budget.in_units(rounds(), "cold", "cold reads")[FRAME].value, 1)
 
     def test_another_machine_and_other_work_change_nothing(self):
         here, there = budget.figures(rounds()), budget.figures(rounds(machine=2.6))
@@ -45,8 +45,8 @@ class Figures(unittest.TestCase):
 
     def test_a_margin_is_twice_the_range_of_the_halves(self):
         steady = [a_round()] * 4
-        self.assertEqual(budget.margins(steady)[FRAME], budget.LEAST_MARGIN["warm reads"])
-        # the halves without a fast first round have 10 % more a frame; reads are the same
+        self.assertEqual(budget.margins(steady)[FRAME], budget.LEAST_MARGIN["steps"])
+        # the halves without a fast first round have 10 % more a frame; steps are the same
         mixed = [a_round()] + [a_round(frame=330)] * 3
         self.assertAlmostEqual(budget.margins(mixed)[FRAME], 1.2)
         wild = [a_round()] + [a_round(frame=600)] * 3
@@ -55,15 +55,15 @@ class Figures(unittest.TestCase):
     def test_what_is_recorded_passes(self):
         self.assertEqual(budget.judge(budget.figures(rounds()), budget.record(rounds())), [])
 
-    def test_each_read_more_is_found_and_said(self):
+    def test_each_step_more_is_found_and_said(self):
         said = budget.judge(budget.figures(rounds(frame=360)), budget.record(rounds()))
         self.assertEqual(len(said), 1, said)
         self.assertTrue(said[0].startswith(
-            f"{FRAME}: 6 warm reads, recorded 5: 20 % more, 10 % are allowed"), said[0])
+            f"{FRAME}: 6 steps, recorded 5: 20 % more, 10 % are allowed"), said[0])
         self.assertIn("make budget", said[0])
         said = budget.judge(budget.figures(rounds(rest=1200)), budget.record(rounds()))
         self.assertEqual(len(said), 1, said)
-        self.assertTrue(said[0].startswith(f"{REST}: 20 warm reads"), said[0])
+        self.assertTrue(said[0].startswith(f"{REST}: 20 steps"), said[0])
 
     def test_bytes_more_a_frame_are_found(self):
         said = budget.judge(budget.figures(rounds(ring=18)), budget.record(rounds()))
