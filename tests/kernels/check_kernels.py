@@ -107,10 +107,10 @@ def run(arch, kernel, recorded, loader):
     boot = prepare.kernel(arch, kernel)
     row = table.ROOTS[kernel.root]
     image = prepare.root(arch, row)
-    done = guest.run(arch, boot, image, job(row))
+    done = guest.run(arch, kernel, boot, image, job(row))
     if starved(done):
         noise.note_retry(f"check-kernels {kernel.name}", starved(done))
-        done = guest.run(arch, boot, image, job(row))
+        done = guest.run(arch, kernel, boot, image, job(row))
     verdicts = judge(done, {} if on("DOCS") else recorded.get(kernel.name, {}), loader.load)
     verdicts.facts.update(package=boot.package, root=kernel.root)
     keep_logs(arch, kernel, done)

@@ -49,8 +49,13 @@ def job_cpio(files):
     return archive.bytes()
 
 
-def command(arch, boot, image, initrd, disk, cpus):
-    return ["setpriv", "--pdeathsig", "KILL", *arch.qemu, "-smp", cpus, "-m", "1024", "-nodefaults", "-no-user-config",
+def cpu(arch, kernel):
+    levels = {"x86": ",la57=" + ("on" if kernel.five_levels else "off")}
+    return arch.cpu + levels.get(arch.name, "")
+
+
+def command(arch, kernel, boot, image, initrd, disk, cpus):
+    return ["setpriv", "--pdeathsig", "KILL", *arch.qemu, "-cpu", cpu(arch, kernel), "-smp", cpus, "-m", "1024", "-nodefaults", "-no-user-config",
             "-display", "none", "-serial", "stdio", "-no-reboot",
             "-kernel", str(boot.vmlinuz), "-initrd", str(initrd),
             "-append", f"console={arch.console} quiet loglevel=4 panic=-1 oops=panic "
@@ -89,7 +94,7 @@ def run_once(argv, console):
     return False
 
 
-def run(arch, boot, image, job, cpus="2"):
+def run(arch, kernel, boot, image, job, cpus="2"):
     """A Guest, having powered off or been stopped. cpus: as of qemu's -smp."""
     start = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="tachbpf-guest-") as scratch:
@@ -99,7 +104,7 @@ def run(arch, boot, image, job, cpus="2"):
         for n in range(1, BOOTS + 1):
             with open(disk, "wb") as f:
                 f.truncate(OUTPUT_BYTES)
-            argv = command(arch, boot, image, initrd, disk,
+            argv = command(arch, kernel, boot, image, initrd, disk,
                            "1" if n == BOOTS and cpus == "2" else cpus)
             timed_out = run_once(argv, console)
             text = Path(console).read_text(errors="replace")

@@ -134,6 +134,10 @@ def judge_doctor(v, facts, result, profiles):
     v.check("doctor", "the verifier says how many instructions it processed",
             programs["instructions"] and all(programs["instructions"].values()),
             programs["instructions"])
+    can = result["machine"] == "x86_64" and any(
+        f["name"] == "loads from any address" and f["found"] for f in found["features"])
+    v.check("doctor", "memory is read directly where that is possible", programs["direct_reads"] == can,
+            programs["direct_reads"])
     v.facts["instructions"] = programs["instructions"]
     v.facts["features"] = {f["name"]: f["found"] for f in found["features"]}
 

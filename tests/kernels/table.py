@@ -8,7 +8,8 @@ class Arch:
     name: str           # as the Makefile's ARCH
     debian: str         # dpkg's word
     kernel: str         # the package whose dependencies are the newest kernel of a suite
-    qemu: tuple         # the emulator, its machine, its CPU; never KVM
+    qemu: tuple         # the emulator and its machine; never KVM
+    cpu: str
     qemu_package: str
     console: str        # the kernel's name of qemu's first serial line
 
@@ -19,6 +20,7 @@ class Kernel:
     suite: str          # of Debian, where the kernel comes from
     root: str           # whose Pythons and C library run on it
     always: bool        # in every `make check-kernels`, not only with ALL=1
+    five_levels: bool   # x86: its page tables have five levels
 
 
 @dataclass(frozen=True)
@@ -31,22 +33,21 @@ class Root:
 
 ARCHES = {a.name: a for a in (
     Arch("x86", "amd64", "linux-image-cloud-amd64",
-         ("qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi",
-          "-cpu", "max,la57=off"),     # 5.10 dies early with five page-table levels
+         ("qemu-system-x86_64", "-M", "q35", "-accel", "tcg,thread=multi"), "max",
          "qemu-system-x86", "ttyS0"),
     Arch("arm64", "arm64", "linux-image-cloud-arm64",
-         ("qemu-system-aarch64", "-M", "virt", "-accel", "tcg,thread=multi",
-          # of servers; its cycle counter samples, and it notes by itself which pages are used
-          "-cpu", "neoverse-n1"),
+         ("qemu-system-aarch64", "-M", "virt", "-accel", "tcg,thread=multi"),
+         # of servers; its cycle counter samples, and it notes by itself which pages are used
+         "neoverse-n1",
          "qemu-system-arm", "ttyAMA0"),
 )}
 
 # The binary is built against bookworm's C library, so bullseye's kernel gets a newer root.
 KERNELS = (
-    Kernel("5.10", "bullseye", "bookworm", True),
-    Kernel("6.1", "bookworm", "bookworm", False),
-    Kernel("6.12", "trixie", "trixie", False),
-    Kernel("sid", "sid", "sid", False),
+    Kernel("5.10", "bullseye", "bookworm", True, False),    # with five it dies early
+    Kernel("6.1", "bookworm", "bookworm", False, False),
+    Kernel("6.12", "trixie", "trixie", False, True),
+    Kernel("sid", "sid", "sid", False, False),
 )
 
 HELPER = ("libdw1", "libelf1", "liblzma5", "libseccomp2", "libxxhash0", "zlib1g")
