@@ -22,12 +22,12 @@ FUNCTIONS = ("burn_sixty", "burn_thirty", "burn_ten")
 
 
 class Run:
-    def __init__(self, interpreter, scratch, oracle):
-        path = scratch / f"small-{interpreter.name}.tach"
+    def __init__(self, interpreter, options, scratch, oracle):
+        path = scratch / f"small-{interpreter.name}{''.join(options)}.tach"
         stolen = noise.stolen_s()
         with Target(interpreter, scratch, f"shares={CPU_S}") as target, \
                 Recording(["-p", target.pid, "-r", RATE, "-o", path, "--json",
-                           "--no-sample-limit"]) as recording:     # a stall cuts no stack
+                           "--no-sample-limit", *options]) as recording:   # a stall cuts no stack
             recording.wait_recording()
             target.go()
             self.truth = target.wait_done(600)
@@ -41,9 +41,15 @@ class Run:
         self.spent = self.truth["phases"]["shares"]["spent"]
 
 
+@pytest.fixture(scope="module", params=["", "--no-direct-reads"], ids=["direct", "helper"])
+def options(request):
+    """Memory is read directly where the kernel allows it, or by the kernel's helper."""
+    return request.param.split()
+
+
 @pytest.fixture(scope="module", params=["system-3.11", "sid-3.15"])
-def run(request, scratch, oracle):
-    return Run(need(request.param), scratch, oracle)
+def run(request, options, scratch, oracle):
+    return Run(need(request.param), options, scratch, oracle)
 
 
 def test_shares(run):
