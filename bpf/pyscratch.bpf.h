@@ -35,7 +35,8 @@
 /*
  * A sample has a time limit, counted from the tick (cfg_limit_ns): the target determines how far
  * apart its objects are in memory, and each read can miss every cache, or fault. The clock is
- * read after so many reads of memory; a read that faults counts as several.
+ * read after so many reads of memory by the helper; one that faults counts as several, a direct
+ * one as half of one.
  */
 #define READS_PER_CLOCK 16
 #define FAULT_READS 6
@@ -55,7 +56,7 @@
 #define NAMES_SPARE_NS 200000
 /*
  * Steps of a walk (frames and shims) in one call of walk_steps(), and in all. The verifier takes
- * some 2,700 instructions for each step of a call, the kernel a few ns for each call.
+ * some 1,100 instructions for each step of a call, the kernel up to 11 ns for each call.
  */
 #define STEPS_A_CALL 5
 #define MAX_STEPS (ABI_MAX_FRAMES + 32 * STEPS_A_CALL)

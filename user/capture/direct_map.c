@@ -13,8 +13,8 @@
 #include "capture/skeleton.h"
 #include "tachbpf.skel.h"
 
-/* The memory of this many GiB may lie below our page table. */
-#define GIB_MAX 16384
+/* Our page table may be so many GiB from the beginning of memory. A try takes some 2 us. */
+#define GIB_MAX 4096
 
 /* find_direct_map()'s answer; negative also if it cannot run. */
 static int try_base(int prog, const struct direct_trial *trial)
