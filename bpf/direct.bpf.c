@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * direct.bpf.c - finds the direct map. No kernel says where it is, but a word of the caller's memory
- * is only found where it truly is.
+ * direct.bpf.c - finds the direct map. No kernel says where it is, but a word of the caller's
+ * memory is only found where it truly is.
  */
 #include "direct.bpf.h"
 
@@ -12,8 +12,8 @@
 #define LOWEST_OF_5 0xff11000000000000ULL
 
 /*
- * User space runs this by BPF_PROG_TEST_RUN. Returns 1: direct_map is known now. 0: it does not begin
- * here. Negative: it begins nowhere.
+ * User space runs this by BPF_PROG_TEST_RUN. Returns 1: direct_map is known now. 0: it does not
+ * begin here. Negative: it begins nowhere.
  */
 SEC("raw_tp")
 int find_direct_map(const struct direct_trial *t)

@@ -4,7 +4,7 @@
  *
  * bpf_probe_read_user() costs some 70 ns, whatever it reads. The kernel has mapped all physical
  * memory at one place, its direct map. So this file does what the CPU does: it follows the page
- * tables of the process, four or five loads, and loads from the page itself. That costs some 10 ns.
+ * tables of the process, four loads, and loads from the page itself. That costs some 10 ns.
  *
  * Nothing here can fault: bpf_rdonly_cast() (6.2, a35b9af4ec2c) makes loads from any address, and
  * one that fails gives 0. What was read is what the process has at this address: interrupts are
@@ -66,8 +66,8 @@ static __always_inline u64 page_table_of(const struct task_struct *task, u64 bas
 }
 
 /*
- * Follow the page table `table` to the page at addr, and set *page but for its key. Returns false if
- * the page is not there, or no plain memory; then *page is as it was.
+ * Follow the page table `table` to the page at addr, and set *page but for its addr. Returns false
+ * if the page is not there, or no plain memory; then *page is as it was.
  */
 static __always_inline bool follow_tables(u64 base, u64 encrypted, u64 table, u64 addr,
 					  struct direct_page *page)

@@ -144,7 +144,7 @@ static __always_inline struct heap_call *call_around(u64 sp)
 
 /* ---- records ---- */
 
-/* Where it is, and not as a copy: the functions that call each other here have 512 bytes of stack. */
+/* Not a copy: the functions that call each other here have 512 bytes of stack. */
 static __always_inline void fill_in_header(struct raw_header *h, u32 why, u32 tgid, u64 start_ns)
 {
 	*h = (struct raw_header){

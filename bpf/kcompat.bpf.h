@@ -402,7 +402,8 @@ static __always_inline u64 switches_of(const struct task_struct *task)
 #define FIELD_BEHIND(task, pointer, of, field)                                                     \
 	(HAVE_ANY_LOAD ?                                                                           \
 		 *(const typeof(((of *)0)->field) *)kernel_words(                                  \
-			 *kernel_words((u64)&(task)->pointer) + bpf_core_field_offset(of, field)) : \
+			 *kernel_words((u64)&(task)->pointer) +                                    \
+			 bpf_core_field_offset(of, field)) :                                       \
 	 HAVE_TASK_BTF ? (task)->pointer->field : BPF_CORE_READ(task, pointer, field))
 
 /* Does the current process have a single thread? */

@@ -63,12 +63,13 @@ static __always_inline int fetch_string(struct scratch *s, u64 str, u32 data)
 }
 
 /*
- * The hash of the string of so many bytes that begins at text. head: its first STRING_HEAD bytes; the
- * place of their page in s->direct is kept.
+ * The hash of the string of so many bytes that begins at text. head: its first STRING_HEAD bytes;
+ * the place of their page in s->direct is kept.
  */
 static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, const u64 *head)
 {
-	if (length > STRING_HEAD && read_apart(s, s->words, STRING_TAIL, text + length - STRING_TAIL)) {
+	if (length > STRING_HEAD &&
+	    read_apart(s, s->words, STRING_TAIL, text + length - STRING_TAIL)) {
 		count_reads(s, FAULT_READS);
 		return 0;
 	}
@@ -143,7 +144,7 @@ static __always_inline void make_room(struct code_cache_set *set, u32 process)
 	set->second = set->first;
 }
 
-/* Not a function, because the verifier does not take a copy and the direct map for the same. */
+/* Not a function for the reason of FRAME_FIELDS() (pyunwind.bpf.h). */
 #define CODE_FIELDS(c, l, FIELD)                                                                   \
 	do {                                                                                       \
 		(c)->filename = FIELD(u64, (l)->co_filename);                                      \

@@ -124,7 +124,7 @@ __weak __noinline int find_cframe_steps(u64 base, u32 first)
 }
 
 int find_cframe_window(u64 base);
-/* The same for WINDOW_BYTES from base on, which it reads into s->frames. Of external linkage, too. */
+/* The same for WINDOW_BYTES from base on, which it reads. Of external linkage, too. */
 __weak __noinline int find_cframe_window(u64 base)
 {
 	struct scratch *s;

@@ -42,7 +42,7 @@ static __always_inline bool is_direct(const struct scratch *s, u64 addr, u32 siz
 	return HAVE_DIRECT && s->direct.table && addr % PAGE_BYTES + size <= PAGE_BYTES;
 }
 
-/* Set *page to that with addr. Returns false if read_user() must read it; then *page is as it was. */
+/* Set *page to that with addr. Returns false if read_user() must read; then *page is as it was. */
 static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
 					  struct direct_page *page)
 {
@@ -151,7 +151,8 @@ struct direct_state {
 };
 
 /* Copy the word at this offset of the state to s->ts. Returns false if it is on both pages. */
-static __always_inline bool copy_state_word(struct scratch *s, const struct direct_state *d, u32 off)
+static __always_inline bool copy_state_word(struct scratch *s, const struct direct_state *d,
+					    u32 off)
 {
 	u64 from = off + 8 <= d->on_first ? d->at : d->behind;
 

@@ -67,10 +67,7 @@ struct frame_fields {
 	u8 is_entry;	/* 3.11 */
 };
 
-/*
- * The fields of the frame in s->frames. Not of a function, because `from` is memory of different
- * kinds to the verifier.
- */
+/* Not a function, because the verifier does not take a copy and the direct map for the same. */
 #define FRAME_FIELDS(f, l, FIELD)                                                                 \
 	do {                                                                                       \
 		(f)->code = FIELD(u64, (l)->fr_code);                                              \
@@ -666,8 +663,8 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 se
 }
 
 /*
- * Walk the current thread, task: fill in the stack, status and flags of s->sample. sp: its user stack
- * pointer; 0: unknown. call: NULL if the thread is on-CPU; otherwise the thread leaves its CPU, and
+ * Walk the current thread, task: fill in the stack, status and flags of s->sample. sp: its user
+ * stack pointer; 0: unknown. call: NULL if the thread is on-CPU; otherwise the thread leaves its CPU, and
  * call says how it has entered the kernel. Returns the counter that says how the walk has ended;
  * if that is not CNT_SAMPLE, there is no sample to send.
  */

@@ -72,10 +72,12 @@ static void trial_finding(const struct trial *t, struct finding *f)
 static void direct_finding(const struct trial *t, struct finding *f)
 {
 	if (t->direct)
-		finding_set(f, VERDICT_OK, "processes are read where the kernel has mapped all memory");
+		finding_set(f, VERDICT_OK, "processes are read where the kernel has mapped all "
+			    "memory");
 	else
-		finding_set(f, VERDICT_NOTE, "not possible here (Linux 6.2 on x86-64 can): processes are read "
-			    "by a helper, and a sample takes up to four times as long");
+		finding_set(f, VERDICT_NOTE, "not possible here (Linux 6.2 on x86-64 can): "
+			    "processes are read by a helper, and a sample takes up to four times "
+			    "as long");
 }
 
 static void diagnose(struct diagnosis *d)
