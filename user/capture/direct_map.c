@@ -52,5 +52,6 @@ bool direct_map_find(struct tachbpf_bpf *skel)
 		found = search(prog, (struct direct_trial){ .addr = (uintptr_t)word, .word = *word,
 							    .encrypted = encrypted[i] });
 	munmap(word, sizeof(*word));
+	bpf_program__unload(skel->progs.find_direct_map);	/* it is a descriptor */
 	return found;
 }

@@ -14,7 +14,7 @@ struct tachbpf_bpf;
  * Search for the direct map: 2 us for each GiB of memory, 25 ms at most. skel: its programs are
  * loaded. Returns false if it was not found: an old kernel, another architecture, more than 4 TiB,
  * or something unusual (a guest of Xen that has no page tables of its own). Then everything works,
- * and each read takes longer.
+ * and each read takes longer. To be called once: it unloads the program that it runs.
  */
 bool direct_map_find(struct tachbpf_bpf *skel);
 

@@ -6,5 +6,9 @@
 
 struct tachbpf_bpf *skeleton_open(void)
 {
-	return tachbpf_bpf__open();
+	struct tachbpf_bpf *skel = tachbpf_bpf__open();
+
+	if (skel)	/* which runs once, and is unloaded: direct_map.h */
+		bpf_program__set_autoattach(skel->progs.find_direct_map, false);
+	return skel;
 }
