@@ -94,8 +94,9 @@ class Meter:
 
     def __init__(self, profiler, target):
         self.profiler, self.target = profiler, target
+        # a link has a program, too, but no type
         self.program = next(Path(f"/proc/{profiler}/fdinfo/{fd}") for fd, said
-                            in held(profiler, "prog_id").items() if said["prog_type"] == PERF_EVENT)
+                            in held(profiler, "prog_id").items() if said.get("prog_type") == PERF_EVENT)
         self.ring = ring_position(profiler, next(
             fd for fd, said in held(profiler, "map_id").items() if said["map_type"] == RING_BUFFER))
 
