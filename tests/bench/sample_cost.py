@@ -98,7 +98,7 @@ class Meter:
         self.program = next(Path(f"/proc/{profiler}/fdinfo/{fd}") for fd, said
                             in held(profiler, "prog_id").items() if said.get("prog_type") == PERF_EVENT)
         self.ring = ring_position(profiler, next(
-            fd for fd, said in held(profiler, "map_id").items() if said["map_type"] == RING_BUFFER))
+            fd for fd, said in held(profiler, "map_id").items() if said.get("map_type") == RING_BUFFER))
 
     def read(self):
         said = fields(self.program)
