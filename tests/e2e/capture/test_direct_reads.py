@@ -39,8 +39,8 @@ chain(30)(time.process_time() + 2)
 print(open("/proc/self/smaps_rollup").read(), file=open(sys.argv[1], "w"))
 """
 
-# Another thread has all memory copied and moved: a fork makes each page one that is copied when it is written to,
-# and madvise() merges pages to large ones while the first thread runs.
+# Another thread has memory moved while the first one runs: a fork makes each page one that is copied when it is
+# written to, so objects get other pages all the time; and blocks are freed and made.
 MOVING = CHAIN + """
 import os
 def move():
@@ -50,7 +50,7 @@ def move():
             os._exit(0)
         os.waitpid(pid, 0)
         ballast[:] = [bytearray(1000) for i in range(5000)]
-ballast, over, forks = [], False, 0
+ballast, over = [], False
 mover = threading.Thread(target=move)
 mover.start()
 chain(30)(time.process_time() + 3)
@@ -101,7 +101,7 @@ def test_doctor_says_whether_it_can(root):
 
 def test_objects_in_large_pages(with_sysfs, out, oracle):
     record(with_sysfs, out, LARGE_PAGES, out / "smaps",
-                 env={"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"})
+           env={"PYTHONMALLOC": "malloc", "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"})
     large = int(re.search(r"AnonHugePages:\s+(\d+) kB", (out / "smaps").read_text())[1])
     if not large:
         absent("the kernel gives this process no large pages")
