@@ -8,7 +8,6 @@
 #include "bpf/pyread.bpf.h"
 #include "page_tables.h"
 
-#define FRAMES 48
 #define PAGE 4096ull
 #define HIGH_47 (1ull << 47)
 #define HIGH_51 (1ull << 51)
@@ -33,40 +32,6 @@ struct seen {
 	u64 counters[CNT_BUSY + 1];	/* before; and from keep_records() on, what was counted */
 };
 static struct seen by_helper, direct;
-
-/* A bit of everything: chunks, generators, shims, the GIL, an exception. */
-static void rich_world(int minor)
-{
-	const struct py_layout *l = &w.img.layout;
-	const u64 item = W_HEAP + 0x500000;
-	u32 i;
-
-	world_init(&w, minor);
-	for (i = 0; i < FRAMES; i++) {
-		if (i % 12 == 5)
-			world_shim(&w);
-		if (i % 20 == 10)
-			world_new_chunk(&w);
-		world_push(&w, i % 6 == 2 ? OWNER_GENERATOR : OWNER_THREAD, world_code(&w), 2 * i);
-	}
-	if (l->gil_how == PY_GIL_RT_CURRENT)
-		host_mem_put64(w.proc.current, W_TSTATE);
-	else
-		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
-	if (world_collecting(&w))
-		host_mem_put32(world_collecting(&w), 1);
-	if (l->interp_gc_frame != ABI_NO_OFF32)
-		host_mem_put64(W_INTERP + l->interp_gc_frame, w.at[FRAMES - 5]);
-	host_mem_map(item, 64);
-	host_mem_put64(item + l->exc_value, 0x7777770);
-	host_mem_put64(item + l->exc_previous, W_TSTATE + l->ts_exc_state);
-	if (l->ts_exc_info != ABI_NO_OFF)
-		host_mem_put64(W_TSTATE + l->ts_exc_info, item);
-	else
-		host_mem_put64(W_TSTATE + l->ts_exc_state, 0x7777770);
-	if (l->interp_id != ABI_NO_OFF32)	/* the main interpreter, which is recognized */
-		host_mem_put64(W_INTERP + l->interp_id, 0);
-}
 
 /* Forget what the machine knows of the process, so that it begins anew. */
 static void forget(void)
@@ -197,7 +162,7 @@ static const struct direct *scratch_direct(void)
 
 static void compare_rich(int build, int levels, u64 encrypted)
 {
-	rich_world(build);
+	world_rich(&w, build);
 	compare(levels, encrypted, tick_once);	/* sends the code objects, by the helper */
 	assert_true(direct.loads > 0);
 	assert_true(direct.reads < by_helper.reads);
@@ -258,7 +223,7 @@ static void test_large_pages(void **state)
 	int minor;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		page_tables_build(4, 0);
 		page_tables_join(W_TSTATE & -TABLE_MIB2, TABLE_MIB2);
 		page_tables_join(W_STRINGS & -TABLE_MIB2, TABLE_MIB2);
@@ -287,7 +252,7 @@ static void flip(int levels, u64 encrypted, u64 bits, u64 up_to)
 	size_t i;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		for (i = 0; i < sizeof(needed) / sizeof(*needed); i++) {
 			for (bytes = PAGE; bytes <= up_to; bytes *= 512) {
 				page_tables_build(levels, encrypted);
@@ -342,12 +307,12 @@ static void test_unmapped(void **state)
 
 	EACH_MINOR(minor) {
 		for (i = 0; i < sizeof(gone) / sizeof(*gone); i++) {
-			rich_world(minor);
+			world_rich(&w, minor);
 			host_mem_unmap(gone[i], 4096);
 			compare(4, 0, tick_once);
 		}
-		for (i = 0; i < FRAMES; i++) {
-			rich_world(minor);
+		for (i = 0; i < WORLD_RICH_FRAMES; i++) {
+			world_rich(&w, minor);
 			host_mem_unmap(w.at[i], 4096);
 			compare(4, 0, tick_once);
 		}
@@ -406,7 +371,7 @@ static void test_page_changes(void **state)
 	size_t i;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		tick_by_helper(tick_twice);
 		for (i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 			assert_true(tick_with_change(W_TSTATE, 2, changes[i]) > READS_LEFT);
@@ -425,7 +390,7 @@ static void test_page_is_used(void **state)
 	size_t i;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		tick_by_helper(tick_twice);
 		for (i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
 			assert_int_equal(tick_with_change(W_TSTATE, 2, changes[i]), READS_LEFT);
@@ -464,7 +429,7 @@ static void test_any_page_changes(void **state)
 	size_t i;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		tick_by_helper(tick_once);
 		page_tables_build(4, 0);
 		page_tables.before_load = change_once;
@@ -532,7 +497,7 @@ static void test_state_on_two_pages(void **state)
 
 	EACH_MINOR(minor) {
 		for (on_first = 4; on_first < 600; on_first += 4) {
-			rich_world(minor);
+			world_rich(&w, minor);
 			move_state(page - on_first);
 			compare(4, 0, tick_twice);
 			assert_int_equal(direct.reads, READS_LEFT + has_word_on_both(on_first));
@@ -547,7 +512,7 @@ static void test_second_page_of_state(void **state)
 	int minor;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		move_state(page - 16);
 		tick_by_helper(tick_twice);
 		assert_true(tick_with_change(page, 2, ENTRY_PRESENT) > READS_LEFT);
@@ -596,7 +561,7 @@ static void test_hostile_frame(void **state)
 	EACH_MINOR(minor) {
 		for (i = 0; i < sizeof(frames) / sizeof(*frames); i++) {
 			for (levels = 4; levels <= 5; levels++) {
-				rich_world(minor);
+				world_rich(&w, minor);
 				host_mem_put64(w.at[30] + w.img.layout.fr_base +
 						       w.img.layout.fr_previous, frames[i]);
 				compare(levels, 0, tick_twice);
@@ -610,15 +575,15 @@ static void test_hostile_frame(void **state)
 }
 
 /*
- * A process may say that a field of a code object is where none is. Nothing is read directly that is
- * far from the object: behind its page is another process' memory.
+ * A process may say that a field of a code object is where none is. Nothing is read directly that
+ * is far from the object: behind its page is another process' memory.
  */
 static void test_hostile_code_offset(void **state)
 {
 	int minor;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		w.proc.l.co_qualname = w.proc.l.co_filename + FIELD_MASK + 1;
 		compare(4, 0, tick_once);
 		compare(4, 0, tick_twice);
@@ -633,13 +598,13 @@ static void test_above_2_47(void **state)
 
 	EACH_MINOR(minor) {
 		for (levels = 4; levels <= 5; levels++) {
-			rich_world(minor);
+			world_rich(&w, minor);
 			host_mem_map(at, PAGE);
 			world_push_at(&w, at, OWNER_GENERATOR, 0, 8);
 			world_recurse(&w, 2);
 			compare(levels, 0, tick_twice);
 			assert_true(direct.reads > READS_LEFT);
-			assert_int_equal(world_sample()->nframes, FRAMES + 3);
+			assert_int_equal(world_sample()->nframes, WORLD_RICH_FRAMES + 3);
 		}
 	}
 }
@@ -715,7 +680,7 @@ static void test_forgotten_at_the_end(void **state)
 	int minor;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		page_tables_build(4, 0);
 		tick_once(&direct);
 		assert_true(direct.loads > 0);
@@ -736,7 +701,7 @@ static void test_not_without_begin(void **state)
 	int minor;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		page_tables_build(4, 0);
 		tick_twice(&direct);
 		page_tables.loads = host.reads = 0;
@@ -758,7 +723,7 @@ static void test_without_tables(void **state)
 	int minor;
 
 	EACH_MINOR(minor) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		page_tables_build(4, 0);
 		host.mm.pgd = NULL;
 		compare_built(tick_once);

@@ -9,44 +9,12 @@
 
 static struct world w;
 
-#define FRAMES 48
 /* With sanitizers, which are slow, not every read. */
 #ifdef __SANITIZE_ADDRESS__
 #define STRIDE 5
 #else
 #define STRIDE 1
 #endif
-
-/* A bit of everything: chunks, generators, shims, the GIL, an exception, a collection. */
-static void rich_world(int minor)
-{
-	const struct py_layout *l = &w.img.layout;
-	const u64 item = W_HEAP + 0x500000;
-	u32 i;
-
-	world_init(&w, minor);
-	for (i = 0; i < FRAMES; i++) {
-		if (i % 12 == 5)
-			world_shim(&w);
-		if (i % 20 == 10)
-			world_new_chunk(&w);
-		world_push(&w, i % 6 == 2 ? OWNER_GENERATOR : OWNER_THREAD, world_code(&w), 2 * i);
-	}
-	if (l->gil_how == PY_GIL_RT_CURRENT)
-		host_mem_put64(w.proc.current, W_TSTATE);
-	else
-		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
-	host_mem_put32(world_collecting(&w), 1);
-	if (l->interp_gc_frame != ABI_NO_OFF32)
-		host_mem_put64(W_INTERP + l->interp_gc_frame, w.at[FRAMES - 5]);
-	host_mem_map(item, 64);
-	host_mem_put64(item + l->exc_value, 0x7777770);
-	host_mem_put64(item + l->exc_previous, W_TSTATE + l->ts_exc_state);
-	if (l->ts_exc_info != ABI_NO_OFF)
-		host_mem_put64(W_TSTATE + l->ts_exc_info, item);
-	else
-		host_mem_put64(W_TSTATE + l->ts_exc_state, 0x7777770);
-}
 
 static u64 counted_ends(void)
 {
@@ -66,9 +34,9 @@ static void check_sample(const struct raw_sample *s)
 	const u8 all = STATUS_ON_CPU | STATUS_MAIN_THREAD | STATUS_HAS_GIL | STATUS_HAS_EXCEPTION;
 	u32 i;
 
-	assert_in_range(s->nframes, 0, FRAMES);
+	assert_in_range(s->nframes, 0, WORLD_RICH_FRAMES);
 	for (i = 0; i < s->nframes; i++) {
-		const struct raw_frame *want = &w.want[FRAMES - 1 - i];
+		const struct raw_frame *want = &w.want[WORLD_RICH_FRAMES - 1 - i];
 
 		assert_int_equal(s->frames[i].code, want->code);
 		assert_int_equal(s->frames[i].lasti, want->lasti);
@@ -76,7 +44,7 @@ static void check_sample(const struct raw_sample *s)
 	}
 	/* After the last frame there may be a shim that could not be read. */
 	assert_int_equal(s->flags & ~(RAW_GC | RAW_UNREADABLE), 0);
-	assert_true(s->nframes == FRAMES || s->flags & RAW_UNREADABLE);
+	assert_true(s->nframes == WORLD_RICH_FRAMES || s->flags & RAW_UNREADABLE);
 	assert_int_equal(s->status & ~all, 0);
 	assert_true(s->status & STATUS_ON_CPU);
 	assert_true(s->gc_at == 0 || (s->gc_at == 4 && s->flags & RAW_GC));
@@ -103,7 +71,7 @@ static void check_codes(void)
 	while ((c = host_record(RAW_CODE, &i, &len))) {
 		u32 n = (c->code - W_CODES) / W_CODE_STEP;
 
-		assert_in_range(n, 0, FRAMES - 1);
+		assert_in_range(n, 0, WORLD_RICH_FRAMES - 1);
 		assert_int_equal(c->id, w.code_ids[n]);
 		assert_in_range(len, offsetof(struct raw_code, table), sizeof(*c));
 		assert_int_equal(c->table_at.len, len - offsetof(struct raw_code, table));
@@ -135,7 +103,7 @@ static void fail_each(int minor, bool on, bool warm)
 	u64 n, reads = 1, deferred;
 
 	for (n = 1; n <= reads; n += STRIDE) {
-		rich_world(minor);
+		world_rich(&w, minor);
 		if (warm)
 			world_sample();
 		host.fail_on = on;
@@ -150,8 +118,8 @@ static void fail_each(int minor, bool on, bool warm)
 		/* After it, frames and fingerprints are right again. */
 		world_sample();
 		deferred = host_counter(CNT_CODE_LOST);
-		assert_in_range(deferred, 0, on ? FRAMES : 1);
-		world_expect(&w, FRAMES, RAW_GC);
+		assert_in_range(deferred, 0, on ? WORLD_RICH_FRAMES : 1);
+		world_expect(&w, WORLD_RICH_FRAMES, RAW_GC);
 		assert_int_equal(host_counter(CNT_CODE_LOST), deferred);
 	}
 	assert_true(reads > 10);
@@ -187,7 +155,7 @@ static void test_ways_to_the_thread(void **state)
 
 	for (i = 0; i < sizeof(hows); i++) {
 		for (n = 1; n < 12; n++) {
-			rich_world(14);
+			world_rich(&w, 14);
 			host_mem_map(dtv, 4096);
 			host_mem_map(block, 4096);
 			host_mem_put64(index, 2);
@@ -201,7 +169,7 @@ static void test_ways_to_the_thread(void **state)
 			host.fail_read = n;
 			check_tick();
 			host.fail_read = 0;
-			world_expect(&w, FRAMES, RAW_GC);
+			world_expect(&w, WORLD_RICH_FRAMES, RAW_GC);
 		}
 	}
 }
@@ -216,8 +184,8 @@ static void test_up_and_down(void **state)
 	EACH_MINOR(minor) {
 		for (n = 1; n < 150; n += STRIDE) {
 			world_init(&w, minor);
-			for (i = 0; i < FRAMES; i++) {
-				u64 at = w.chunk + 24 + 160 * (i * 31 % FRAMES);
+			for (i = 0; i < WORLD_RICH_FRAMES; i++) {
+				u64 at = w.chunk + 24 + 160 * (i * 31 % WORLD_RICH_FRAMES);
 
 				world_push_at(&w, at, OWNER_THREAD, world_code(&w), 2 * i);
 			}
@@ -225,7 +193,7 @@ static void test_up_and_down(void **state)
 			host.fail_read = n;
 			check_tick();
 			host.fail_read = 0;
-			world_expect(&w, FRAMES, 0);
+			world_expect(&w, WORLD_RICH_FRAMES, 0);
 		}
 	}
 }

@@ -458,6 +458,41 @@ static inline u64 world_collecting(const struct world *w)
 		       w->proc.collecting : W_INTERP + w->img.layout.interp_gc_collecting;
 }
 
+/* A bit of everything: chunks, generators, shims, the GIL, an exception, a collection. */
+#define WORLD_RICH_FRAMES 48
+static inline void world_rich(struct world *w, int minor)
+{
+	const struct py_layout *l = &w->img.layout;
+	const u64 item = W_HEAP + 0x500000;
+	u32 i;
+
+	world_init(w, minor);
+	for (i = 0; i < WORLD_RICH_FRAMES; i++) {
+		if (i % 12 == 5)
+			world_shim(w);
+		if (i % 20 == 10)
+			world_new_chunk(w);
+		world_push(w, i % 6 == 2 ? OWNER_GENERATOR : OWNER_THREAD, world_code(w), 2 * i);
+	}
+	if (l->gil_how == PY_GIL_RT_CURRENT)
+		host_mem_put64(w->proc.current, W_TSTATE);
+	else
+		host_mem_put32(W_TSTATE + l->ts_gil, l->ts_gil_mask);
+	if (world_collecting(w))
+		host_mem_put32(world_collecting(w), 1);
+	if (l->interp_gc_frame != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + l->interp_gc_frame, w->at[WORLD_RICH_FRAMES - 5]);
+	host_mem_map(item, 64);
+	host_mem_put64(item + l->exc_value, 0x7777770);
+	host_mem_put64(item + l->exc_previous, W_TSTATE + l->ts_exc_state);
+	if (l->ts_exc_info != ABI_NO_OFF)
+		host_mem_put64(W_TSTATE + l->ts_exc_info, item);
+	else
+		host_mem_put64(W_TSTATE + l->ts_exc_state, 0x7777770);
+	if (l->interp_id != ABI_NO_OFF32)	/* the main interpreter, which is recognized */
+		host_mem_put64(W_INTERP + l->interp_id, 0);
+}
+
 /* Add n frames of at most 50 code objects, each at another instruction. */
 static inline void world_recurse(struct world *w, u32 n)
 {
