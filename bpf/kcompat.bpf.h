@@ -136,12 +136,16 @@ static __always_inline u64 event_addr(const struct bpf_perf_event_data *ctx)
 #define THREAD_BYTES 16384
 #define HAVE_TASK_PT_REGS                                                                         \
 	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs)
-#define REGS_READ(task, field)                                                                    \
-	(HAVE_TASK_PT_REGS ?                                                                       \
-		 ((struct pt_regs *)bpf_task_pt_regs(task))->field :                               \
-		 BPF_CORE_READ((struct pt_regs *)((u64)(task)->stack + THREAD_BYTES -              \
-						  bpf_core_type_size(struct pt_regs)),             \
-			       field))
+static __always_inline struct pt_regs *entry_regs_of(struct task_struct *task)
+{
+	if (HAVE_TASK_PT_REGS)
+		return (struct pt_regs *)bpf_task_pt_regs(task);
+	return (struct pt_regs *)((u64)task->stack + THREAD_BYTES -
+				  bpf_core_type_size(struct pt_regs));
+}
+
+/* One of them. regs: from entry_regs_of(). */
+#define REG(regs, field) (HAVE_TASK_PT_REGS ? (regs)->field : BPF_CORE_READ(regs, field))
 
 /*
  * Stack pointer with which the current thread has entered the kernel: for a tick that has
@@ -203,24 +207,25 @@ static __always_inline bool interrupted_user_regs(const struct bpf_perf_event_da
 /* Those with which a task has entered the kernel. task: off-CPU, or the current one. */
 static __always_inline void entry_user_regs(struct task_struct *task, struct user_regs *r)
 {
+	struct pt_regs *regs = entry_regs_of(task);
 #ifdef __TARGET_ARCH_arm64
-	u64 mode = REGS_READ(task, pstate);
+	u64 mode = REG(regs, pstate);
 
-	r->pc = REGS_READ(task, pc);
-	r->fp = REGS_READ(task, regs[29]);
-	r->lr = REGS_READ(task, regs[30]);
+	r->pc = REG(regs, pc);
+	r->fp = REG(regs, regs[29]);
+	r->lr = REG(regs, regs[30]);
 	if (mode & USER32_MODE)
 		r->pc = 0;
 #else
-	u64 cs = REGS_READ(task, cs);
+	u64 cs = REG(regs, cs);
 
-	r->pc = REGS_READ(task, ip);
-	r->fp = REGS_READ(task, bp);
+	r->pc = REG(regs, ip);
+	r->fp = REG(regs, bp);
 	r->lr = 0;
 	if ((cs & 0xffff) == USER32_CS)
 		r->pc = 0;
 #endif
-	r->sp = REGS_READ(task, sp);
+	r->sp = REG(regs, sp);
 }
 
 /* The same of the current thread, for a tick that has interrupted the kernel. */
@@ -258,16 +263,18 @@ struct user_call {
 /* task: off-CPU, or the current one. */
 static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
 {
+	struct pt_regs *regs = entry_regs_of(task);
+
 #ifdef __TARGET_ARCH_arm64
-	c->sp = REGS_READ(task, sp);
-	c->nr = REGS_READ(task, syscallno);
-	c->args[0] = REGS_READ(task, orig_x0);
-	c->args[1] = REGS_READ(task, regs[1]);
+	c->sp = REG(regs, sp);
+	c->nr = REG(regs, syscallno);
+	c->args[0] = REG(regs, orig_x0);
+	c->args[1] = REG(regs, regs[1]);
 #else
-	c->sp = REGS_READ(task, sp);
-	c->nr = REGS_READ(task, orig_ax);
-	c->args[0] = REGS_READ(task, di);
-	c->args[1] = REGS_READ(task, si);
+	c->sp = REG(regs, sp);
+	c->nr = REG(regs, orig_ax);
+	c->args[0] = REG(regs, di);
+	c->args[1] = REG(regs, si);
 #endif
 }
 

@@ -120,4 +120,13 @@ __weak __noinline int count_end(u32 end)
 	       note_loss(which, bpf_get_current_pid_tgid(), current_start_ns());
 }
 
+/* The same, without the call if it has ended in the usual way, which is no loss. */
+static __always_inline void count_likely_end(enum counter end, enum counter usual)
+{
+	if (end == usual)
+		count(usual);
+	else
+		count_end(end);
+}
+
 #endif

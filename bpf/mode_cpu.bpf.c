@@ -245,6 +245,6 @@ SEC("perf_event")
 int on_cpu_tick(struct bpf_perf_event_data *ctx)
 {
 	count(CNT_TICK);
-	count_end(tick(ctx));
+	count_likely_end(tick(ctx), CNT_SAMPLE);
 	return 0;
 }

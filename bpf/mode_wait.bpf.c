@@ -72,8 +72,23 @@ static __always_inline void leave_out_stack(struct raw_sample *out)
 }
 
 /*
- * Send a RAW_SWITCH_OUT for the current thread prev, with its stack if possible. Returns one of
- * the CNT_WAIT counters.
+ * Send the RAW_SWITCH_OUT that is made out, and s->switch_in with it if that waits: one entry of the
+ * ring buffer costs less than two. Returns CNT_SAMPLE or CNT_RING_FULL.
+ */
+static __always_inline enum counter send_switch(struct scratch *s, const struct py_proc *p,
+						u64 pid_tgid)
+{
+	u64 size = complete_sample(&s->sample, pid_tgid);
+	enum counter end = output_sample(&s->sample, size, p, s->switch_in_waits);
+
+	if (end == CNT_SAMPLE)
+		s->switch_in_waits = 0;
+	return end;
+}
+
+/*
+ * Send a RAW_SWITCH_OUT for the current thread prev, with its stack if possible, and s->switch_in if
+ * that waits. Returns one of the CNT_WAIT counters.
  */
 static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s,
 						    struct py_proc *p, struct task_struct *prev,
@@ -110,23 +125,17 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 			send_native(1);
 		send_extra(ctx, why == WHY_BLOCKED, s, p);
 	}
-	return wait_counter(send_sample(out, p, pid_tgid_of(prev)));
+	return wait_counter(send_switch(s, p, pid_tgid_of(prev)));
 }
 
 /*
- * Send a RAW_SWITCH_IN or RAW_THREAD_EXIT. start_ns: of the task's process. slot: the thread's own,
- * or NULL if another thread has overwritten it or no times are needed.
+ * Make out a RAW_SWITCH_IN or RAW_THREAD_EXIT. start_ns: of the task's process. slot: the thread's
+ * own, or NULL if another thread has overwritten it or no times are needed.
  */
-static __always_inline void send_switch_in(enum raw_kind kind, const struct task_struct *task,
-					   u64 start_ns, const struct wait_slot *slot,
-					   u64 time_ns)
+static __always_inline void fill_switch_in(struct raw_switch_in *r, enum raw_kind kind,
+					   const struct task_struct *task, u64 start_ns,
+					   const struct wait_slot *slot, u64 time_ns)
 {
-	struct raw_switch_in *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
-
-	if (!r) {
-		count_loss(CNT_SWITCH_IN_LOST, task->tgid, task->pid, start_ns);
-		return;
-	}
 	r->h = (struct raw_header){
 		.kind = kind,
 		.tgid = task->tgid,
@@ -137,6 +146,20 @@ static __always_inline void send_switch_in(enum raw_kind kind, const struct task
 	r->out_lost = slot ? slot->out_lost : 0;
 	r->out_ns = slot ? slot->out_ns : 0;
 	r->wake_ns = slot ? slot->wake_ns : 0;
+}
+
+/* Make it out and send it. */
+static __always_inline void send_switch_in(enum raw_kind kind, const struct task_struct *task,
+					   u64 start_ns, const struct wait_slot *slot,
+					   u64 time_ns)
+{
+	struct raw_switch_in *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
+
+	if (!r) {
+		count_loss(CNT_SWITCH_IN_LOST, task->tgid, task->pid, start_ns);
+		return;
+	}
+	fill_switch_in(r, kind, task, start_ns, slot, time_ns);
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
@@ -171,20 +194,18 @@ static __always_inline void send_missed_switch_in(const struct task_struct *prev
 }
 
 /*
- * prev leaves its CPU: send a RAW_SWITCH_OUT, and write its slot. If prev exits, send a
+ * prev leaves its CPU at now: send a RAW_SWITCH_OUT, and write its slot. If prev exits, send a
  * RAW_THREAD_EXIT at its last switch-out instead.
  */
-static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task_struct *prev,
-				       bool preempt)
+static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_proc *p,
+				       struct task_struct *prev, bool preempt, u64 now)
 {
-	u32 zero = 0, state = preempt ? 0 : state_of(prev);
+	u32 state = preempt ? 0 : state_of(prev);
 	struct wait_slot *slot = slot_of(prev->pid);
-	u64 now = bpf_ktime_get_ns(), sent_ns = 0;
-	struct scratch *s;
 	enum counter end;
+	u64 sent_ns = 0;
 
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !slot)
+	if (!slot)
 		return;
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
@@ -200,56 +221,79 @@ static __always_inline void switch_out(void *ctx, struct py_proc *p, struct task
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
 	count(CNT_SWITCH);
-	s->busy = 1;
 	if (capture_paused || (!state && !cfg_runnable)) {
 		count(CNT_WAIT_UNWANTED);
 	} else {
 		end = send_switch_out(ctx, s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
-		count_end(end);
+		count_likely_end(end, CNT_WAIT);
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;
 		slot->out_lost = end == CNT_WAIT_LOST;
 		spend_budget(s, bpf_ktime_get_ns() - now);
 	}
 	slot->out_ns = sent_ns;
-	s->busy = 0;
 }
 
 /*
- * next gets a CPU: send a RAW_SWITCH_IN if its RAW_SWITCH_OUT was sent or lost, or if that is not
- * known because another thread has overwritten its slot.
+ * next gets a CPU at now: make out its RAW_SWITCH_IN if its RAW_SWITCH_OUT was sent or lost, or if
+ * that is not known because another thread has overwritten its slot.
  */
-static __always_inline void switch_in(const struct task_struct *next)
+static __always_inline void switch_in(struct scratch *s, const struct task_struct *next, u64 now)
 {
 	struct wait_slot *slot = slot_of(next->pid);
-	u64 start_ns;
 	bool own;
 
 	if (!slot || !slot->out_ns)
 		return;
-	start_ns = next->group_leader->start_boottime;
 	own = slot->tid == (u32)next->pid;
-	send_switch_in(RAW_SWITCH_IN, next, start_ns, own ? slot : NULL, bpf_ktime_get_ns());
+	fill_switch_in(&s->switch_in, RAW_SWITCH_IN, next, next->group_leader->start_boottime,
+		       own ? slot : NULL, now);
+	s->switch_in_waits = 1;
 	if (own)
 		slot->out_ns = 0;
+}
+
+/* Send s->switch_in, the RAW_SWITCH_IN of the thread next. */
+static __always_inline void send_waiting(struct scratch *s, const struct task_struct *next)
+{
+	struct raw_switch_in *r = &s->switch_in;
+
+	s->switch_in_waits = 0;
+	if (bpf_ringbuf_output(&events, r, sizeof(*r), wakeup_flags()))
+		count_loss(CNT_SWITCH_IN_LOST, next->tgid, next->pid, r->h.start_ns);
+}
+
+/* The entry of a process; NULL: it has none. */
+static __always_inline struct py_proc *proc_of(const struct task_struct *task)
+{
+	u32 tgid = task->tgid;
+
+	return tgid && !(task->flags & PF_KTHREAD) ? bpf_map_lookup_elem(&py_procs, &tgid) : NULL;
 }
 
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	u32 from = prev->tgid, to = next->tgid;
-	struct py_proc *p;
+	struct py_proc *from = proc_of(prev), *to;
+	struct scratch *s;
+	u32 zero = 0;
+	u64 now;
 
-	if (from && !(prev->flags & PF_KTHREAD)) {
-		p = bpf_map_lookup_elem(&py_procs, &from);
-		if (p && p->state != PY_PROC_OTHER && is_walked(p, prev))
-			switch_out(BPF_PROG_CTX, p, prev, preempt);
-	}
-	if (to && !(next->flags & PF_KTHREAD)) {
-		p = bpf_map_lookup_elem(&py_procs, &to);
-		if (p && p->state == PY_PROC_PYTHON)
-			switch_in(next);
-	}
+	to = from && prev->tgid == next->tgid ? from : proc_of(next);
+	if (!from && !to)
+		return 0;
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	now = bpf_ktime_get_ns();
+	s->busy = 1;
+	if (to && to->state == PY_PROC_PYTHON)
+		switch_in(s, next, now);
+	if (from && from->state != PY_PROC_OTHER && is_walked(from, prev))
+		switch_out(BPF_PROG_CTX, s, from, prev, preempt, now);
+	if (s->switch_in_waits)
+		send_waiting(s, next);
+	s->busy = 0;
 	return 0;
 }
 

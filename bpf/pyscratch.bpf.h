@@ -249,8 +249,12 @@ struct scratch {
 	u32 codes_left;		/* that its process may still send in this second */
 	struct new_code new_codes[MAX_NEW_CODES];
 	struct trace_slot trace_slots[TRACE_SLOTS];
+	u64 switch_in_waits;	/* 1: switch_in must be sent, with the sample or by itself */
+	struct raw_switch_in switch_in;	/* of the thread that gets the CPU; right before sample */
 	struct raw_sample sample;
 };
+_Static_assert(__builtin_offsetof(struct scratch, switch_in) + sizeof(struct raw_switch_in) ==
+	       __builtin_offsetof(struct scratch, sample), "one call sends both");
 
 /*
  * A code object has two places, the first for what was read last: with one, a tenth of a deep

@@ -42,11 +42,15 @@ static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tg
 
 /*
  * Send the first size bytes of the record. p: the process' entry; NULL: without its thread's
- * context. Returns CNT_SAMPLE or CNT_RING_FULL.
+ * context. joined: the sample is scratch.sample, and scratch.switch_in is sent with it. Returns
+ * CNT_SAMPLE or CNT_RING_FULL.
  */
 static __always_inline enum counter output_sample(struct raw_sample *sample, u64 size,
-						  const struct py_proc *p)
+						  const struct py_proc *p, bool joined)
 {
+	struct raw_switch_in *first = (struct raw_switch_in *)sample - 1;
+	long err;
+
 	barrier_var(size);
 	if (size > offsetof(struct raw_sample, trace_room))
 		return CNT_RING_FULL;
@@ -55,8 +59,9 @@ static __always_inline enum counter output_sample(struct raw_sample *sample, u64
 	barrier_var(size);
 	if (size > sizeof(*sample))
 		return CNT_RING_FULL;
-	return bpf_ringbuf_output(&events, sample, size, wakeup_flags()) ? CNT_RING_FULL :
-									   CNT_SAMPLE;
+	err = joined ? bpf_ringbuf_output(&events, first, sizeof(*first) + size, wakeup_flags()) :
+		       bpf_ringbuf_output(&events, sample, size, wakeup_flags());
+	return err ? CNT_RING_FULL : CNT_SAMPLE;
 }
 
 /*
@@ -66,7 +71,7 @@ static __always_inline enum counter output_sample(struct raw_sample *sample, u64
 static __always_inline enum counter send_sample(struct raw_sample *sample,
 						const struct py_proc *p, u64 pid_tgid)
 {
-	return output_sample(sample, complete_sample(sample, pid_tgid), p);
+	return output_sample(sample, complete_sample(sample, pid_tgid), p, false);
 }
 
 #endif

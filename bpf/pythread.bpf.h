@@ -499,17 +499,22 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 /*
  * Is this the main thread, as CPython 3.15's own profiler defines it? From 3.14 on, each
  * interpreter has a state that runs its main program; a child that another thread has forked has
- * none. Up to 3.13 CPython records the main thread's pthread_t.
+ * none. Up to 3.13 CPython records the main thread's pthread_t. As soon as the main thread itself was
+ * seen, the other threads read it once a second (2^30 ns).
  */
 static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
 					  u64 self)
 {
 	bool by_state = p->l.interp_threads_main != ABI_NO_OFF32;
+	bool in_main = !by_state || is == p->main_interp;
 	u64 me = by_state ? ts : self, main;
+	bool known = p->main_thread && in_main && !(WITH_ARM64 && is_unknown(me));
+	u8 second = s->began_ns >> 30;
 
-	if (p->main_thread == me && !(WITH_ARM64 && is_unknown(me)) &&
-	    (!by_state || is == p->main_interp))
+	if (known && p->main_thread == me)
 		return true;
+	if (known && p->main_second == second)
+		return false;
 	if (by_state) {
 		if (read_seldom(s, &main, is + p->l.interp_threads_main))
 			return false;
@@ -523,8 +528,10 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 		if (read_seldom(s, &main, p->main_id))
 			return false;
 	}
-	if (main == me && (!by_state || is == p->main_interp))
+	if (main == me && in_main)
 		p->main_thread = me;
+	if (main == p->main_thread && in_main)
+		p->main_second = second;
 	return main == me;
 }
 

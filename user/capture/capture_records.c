@@ -516,9 +516,16 @@ static void take(struct capture *s, const struct raw_header *h, const void *data
 void capture_take(struct capture *s, const void *data, size_t len)
 {
 	const struct raw_header *h = data;
+	const struct raw_switch_in *in = data;
 
 	if (len < sizeof(*h))
 		return;
+	/* A RAW_SWITCH_OUT of the thread that had the CPU before may follow in the same entry. */
+	if (h->kind == RAW_SWITCH_IN && len > sizeof(*in)) {
+		take(s, h, in, sizeof(*in));
+		capture_take(s, in + 1, len - sizeof(*in));
+		return;
+	}
 	s->some_new |= says_new(h->kind);
 	take(s, h, data, len);
 }
