@@ -518,6 +518,12 @@ enum raw_kind {
 	 * before, and tracks the process no more.
 	 */
 	RAW_EXEC_OTHER = 21,
+	/*
+	 * struct raw_head. on_switch(), in place of RAW_SWITCH_OUT, if the thread has the stack of
+	 * its last record: codes_ns is the time of that one. nframes is 0. User space makes a
+	 * RAW_SWITCH_OUT of it.
+	 */
+	RAW_SWITCH_SAME = 22,
 };
 
 /* RAW_SWITCH_OUT: why the thread left its CPU. */
@@ -761,6 +767,10 @@ struct wait_slot {
 	abi_u32 out_lost;	/* 1: the RAW_SWITCH_OUT was lost                    */
 	abi_u64 out_ns;		/* when it left its CPU; 0: no RAW_SWITCH_IN must be sent */
 	abi_u64 wake_ns;	/* when it became runnable; 0: it is blocked         */
+	abi_u64 stamp;		/* of the stack in its last record; 0: none. See pystamp.bpf.h */
+	abi_u64 stack_ns;	/* when that stack was sent */
+	abi_u32 top;		/* of the innermost frame when it last left its CPU */
+	abi_u32 pad;
 };
 
 /*
@@ -931,7 +941,8 @@ enum counter {
 	CNT_UNVERIFIED_CODE,	/* frames whose code object could not be read        */
 	CNT_ADMITTED_AT_EXEC,	/* processes of known executables                    */
 	CNT_SWITCH,		/* a thread of a Python process left its CPU           */
-	CNT_WAIT,		/* ... and a RAW_SWITCH_OUT was sent                 */
+	CNT_WAIT,		/* ... and a RAW_SWITCH_OUT or RAW_SWITCH_SAME was sent */
+	CNT_WAIT_SAME,		/* ... and it was a RAW_SWITCH_SAME                  */
 	CNT_WAIT_NOT_PYTHON,	/* ... and it had no Python stack                    */
 	CNT_WAIT_UNWANTED,	/* ... and the mode leaves the wait out              */
 	CNT_WAIT_NOT_WALKED,	/* ... and its stack is the last one: no budget was left */

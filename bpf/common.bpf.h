@@ -50,6 +50,7 @@ extern const volatile bool cfg_native;	/* walk and send the machine code's frame
 extern const volatile bool cfg_async;	/* walk who awaits the asyncio task that a thread runs   */
 extern const volatile bool cfg_task_names; /* ... and send the name of that task             */
 extern const volatile unsigned int cfg_page_bytes; /* size of a base page */
+extern const volatile bool cfg_stamps;	/* a stack that a thread had before is not sent again    */
 extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 
 /* 1: user space wants no samples now. There are no ticks then, and no switch-outs are sent. */

@@ -15,6 +15,7 @@
 #include "self_time.bpf.h"
 #include "pyunwind.bpf.h"
 #include "proc_filter.bpf.h"
+#include "wait_slots.bpf.h"
 
 /* The number of ticks missed in a gap between two ticks: its periods, rounded, minus one. */
 static __always_inline u64 missed_in(u64 gap, u64 period)
@@ -142,6 +143,8 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 		send_native(1);
 	if (cfg_exceptions || cfg_kernel_stacks)
 		send_extra(ctx, cfg_native ? kernel : !sp, s, p);
+	if (cfg_stamps)
+		forget_stamp(pid_tgid);
 	return send_sample(&s->sample, p, pid_tgid);
 }
 

@@ -71,6 +71,33 @@ static __always_inline void leave_out_stack(struct raw_sample *out)
 	out->codes_ns = 0;
 }
 
+/* Make out a record that says which stack it is: that of the thread's record of slot->stack_ns. */
+static __always_inline void repeat_stack(struct raw_sample *out, const struct wait_slot *slot)
+{
+	out->h.kind = RAW_SWITCH_SAME;
+	out->nframes = 0;
+	out->codes_ns = slot->stack_ns;
+	count(CNT_WAIT_SAME);
+}
+
+/* The stamp of the thread that leaves its CPU at now, for has_same_stack(). */
+static __always_inline void recall_stamp(struct scratch *s, const struct wait_slot *slot, u64 now)
+{
+	s->stamp.before = now - slot->stack_ns < STAMP_NS ? slot->stamp : 0;
+	s->stamp.top_before = slot->top;
+}
+
+/* Its record was sent or not. Keep the stamp of the stack that user space has of it now. */
+static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot *slot, bool sent,
+				       u64 now)
+{
+	slot->top = s->stamp.top;
+	if (sent && s->stamp.same)
+		return;
+	slot->stamp = sent ? s->stamp.now : 0;
+	slot->stack_ns = now;
+}
+
 /*
  * Send the RAW_SWITCH_OUT that is made out, and s->switch_in with it if that waits: one entry of the
  * ring buffer costs less than two. Returns CNT_SAMPLE or CNT_RING_FULL.
@@ -92,12 +119,14 @@ static __always_inline enum counter send_switch(struct scratch *s, const struct 
  */
 static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s,
 						    struct py_proc *p, struct task_struct *prev,
+						    const struct wait_slot *slot,
 						    enum raw_why why, u64 now)
 {
 	struct raw_sample *out = &s->sample;
 	enum counter end = CNT_WAIT_NOT_WALKED;
 	struct user_call call;
 
+	s->stamp.now = s->stamp.same = 0;
 	user_call_of(prev, &call);
 	out->h = (struct raw_header){
 		.kind = RAW_SWITCH_OUT,
@@ -116,6 +145,8 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		if (cfg_need_status)
 			return CNT_WAIT_UNWANTED;
 		leave_out_stack(out);
+	} else if (cfg_stamps && end == CNT_SAMPLE && s->stamp.same) {
+		repeat_stack(out, slot);
 	} else if (end != CNT_SAMPLE) {
 		return wait_counter(end);
 	} else if (cfg_async || cfg_native || cfg_exceptions || cfg_kernel_stacks) {
@@ -218,13 +249,20 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 		send_missed_switch_in(prev, slot, now);
 	else if (slot->out_ns)
 		count(CNT_WAIT_SLOT_TAKEN);
+	if (slot->tid != (u32)prev->pid)
+		slot->stamp = 0;
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
 	count(CNT_SWITCH);
 	if (capture_paused || (!state && !cfg_runnable)) {
 		count(CNT_WAIT_UNWANTED);
 	} else {
-		end = send_switch_out(ctx, s, p, prev, state ? WHY_BLOCKED : WHY_RUNNABLE, now);
+		if (cfg_stamps)
+			recall_stamp(s, slot, now);
+		end = send_switch_out(ctx, s, p, prev, slot, state ? WHY_BLOCKED : WHY_RUNNABLE,
+				      now);
+		if (cfg_stamps)
+			keep_stamp(s, slot, end == CNT_WAIT, now);
 		count_likely_end(end, CNT_WAIT);
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;

@@ -207,6 +207,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	if (!fetch_code(s, code) && !c->version)
 		c->version = read_names_hash(s, c->qualname, c->filename);
 	if (!c->version) {
+		s->walk.unverified = 1;
 		count(CNT_UNVERIFIED_CODE);
 		return 0;
 	}

@@ -132,6 +132,8 @@ struct walk {
 	u32 entries;	/* calls from C so far, with cfg_native: see note_entry() */
 	u32 unread;	/* RAW_FRAME_UNREAD: a code object was not read in this sample */
 	u32 last_unread;	/* the same of the last frame */
+	u32 certain;	/* 1: the stamp is that of a counter: the code objects are what they were */
+	u32 unverified;	/* 1: a code object could not be read */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */
@@ -154,6 +156,15 @@ struct list_walk {
 	u32 unbound;	/* number of states that have its thread_id but are not bound to it */
 	u32 unreadable;	/* 1: a list could not be read further */
 	u32 how;	/* enum list_how */
+};
+
+/* The stack of a thread that leaves its CPU: see pystamp.bpf.h. */
+struct stamp {
+	u64 before;	/* that of the thread's last record; 0: it has none that counts */
+	u64 now;	/* that of the thread's stack; 0: it has none */
+	u64 fr;		/* the next frame */
+	u32 top_before, top;	/* of the innermost frame, in short */
+	u32 same;	/* 1: it is the same stack */
 };
 
 /* The last tick of an admitted process on this CPU, for count_missed(). */
@@ -233,6 +244,7 @@ struct scratch {
 	struct fault_event fault_event;
 	struct walk walk;
 	struct list_walk list;
+	struct stamp stamp;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the thread state that holds the GIL */
 	u64 exception;		/* the exception that has_exception() has found, or its type */
 	struct raw_extra extra;

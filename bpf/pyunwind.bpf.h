@@ -13,108 +13,10 @@
 #include "native.bpf.h"
 #include "pyasync.bpf.h"
 #include "pycode.bpf.h"
+#include "pyframe.bpf.h"
 #include "pygreenlet.bpf.h"
+#include "pystamp.bpf.h"
 #include "pythread.bpf.h"
-
-/*
- * Start of the window: want, but not below memory that is surely mapped: the chunk's start, or
- * else the frame's own page.
- */
-static __always_inline u64 window_start(const struct walk *w, u64 want)
-{
-	u64 floor = w->fr & ~(u64)(PAGE_BYTES - 1);
-
-	if (w->fr - w->chunk < CHUNK_BYTES)
-		floor = w->chunk;
-	return want < floor ? floor : want;
-}
-
-/*
- * Read the frame at w->fr into s->frames, unless the window has it. Returns its offset in
- * s->frames; negative: unreadable.
- */
-static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
-{
-	u32 bytes = s->l.fr_bytes & FIELD_MASK;
-	u64 off = w->fr - w->win;
-
-	if (w->win_last && off <= w->win_last)
-		return off;
-	count_reads(s, 1);
-	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
-		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
-		u64 len = w->fr + bytes - win;
-
-		barrier_var(len);
-		if (len <= WINDOW_BYTES && !read_user(s->frames, len, win)) {
-			w->win = win;
-			w->win_last = len - bytes;
-			return len - bytes;
-		}
-		w->win_last = 0;	/* the window may be half overwritten */
-		count_reads(s, FAULT_READS);
-	}
-	barrier_var(bytes);
-	bytes &= FIELD_MASK;
-	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
-}
-
-/* What a step needs to know of a frame. */
-struct frame_fields {
-	u64 code, ip, previous;
-	u32 tlbc;
-	u8 owner;
-	u8 is_entry;	/* 3.11 */
-};
-
-/* Not a function, because the verifier does not take a copy and the direct map for the same. */
-#define FRAME_FIELDS(f, l, FIELD)                                                                 \
-	do {                                                                                       \
-		(f)->code = FIELD(u64, (l)->fr_code);                                              \
-		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
-		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->owner = (l)->fr_owner != ABI_NO_OFF ? FIELD(u8, (l)->fr_owner) : 0;           \
-		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
-		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
-	} while (0)
-
-/* Read the frame at w->fr directly. Returns false if fetch_frame() must. */
-static __always_inline bool read_frame(struct scratch *s, const struct walk *w,
-				       struct frame_fields *f)
-{
-	u64 addr = w->fr + s->l.fr_base, at;
-	const struct direct_page *page;
-
-	page = find_page(s, addr, s->l.fr_bytes);
-	if (!page)
-		return false;
-	count_direct_read(s);
-	at = page->at + addr % PAGE_BYTES;
-#define LOADED(type, off) (*(const type *)kernel_words(at + (off)))
-	FRAME_FIELDS(f, &s->l, LOADED);
-#undef LOADED
-	return is_still(page);
-}
-
-/* The fields of the frame at w->fr. Returns 0, or -1: it is unreadable. */
-static __always_inline int fetch_fields(struct scratch *s, struct walk *w, struct frame_fields *f)
-{
-	s32 at;
-	u32 pos;
-
-	if (read_frame(s, w, f))
-		return 0;
-	at = fetch_frame(s, w);
-	pos = at;
-	barrier_var(pos);	/* the compiler must not drop the check
-				 * below, which the verifier needs */
-	if (at < 0 || pos > SINGLE_POS)
-		return -1;
-#define COPIED(type, off) (*(const type *)(s->frames + pos + ((off) & FIELD_MASK)))
-	FRAME_FIELDS(f, &s->l, COPIED);
-#undef COPIED
-	return 0;
-}
 
 /* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
 #define FRAME_OWNED_BY_THREAD 0
@@ -544,6 +446,7 @@ static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct
 		w->stamp = (p->ident ^ is * 0x9e3779b97f4a7c15ULL) +
 			   (u64)e * 0xbf58476d1ce4e5b9ULL;
 		w->window = w->stamp;
+		w->certain = 1;
 		return;
 	}
 	w->stamp = epoch * 0x94d049bb133111ebULL ^ p->ident;
@@ -714,6 +617,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		return CNT_UNWANTED;
 	if (cfg_gc && (out->status & STATUS_HAS_GIL))
 		find_gc(s, p, is, w);
+	if (cfg_stamps && call && has_same_stack(s, w))
+		return CNT_SAMPLE;
 	if (cfg_async)
 		async_begin(ts);
 	walk_frames(s);
@@ -721,6 +626,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		walk_entered_greenlet(s, w, ts);
 	out->nframes = w->n;
 	out->codes_ns = w->unread ? w->window_ns : 0;
+	if (cfg_stamps && call && !is_repeatable(s, w))
+		s->stamp.now = 0;
 	/* A stack whose first frame could not be read is sent, too. */
 	return w->n || out->flags & (RAW_UNREADABLE | RAW_SWITCHING) ? CNT_SAMPLE : CNT_NO_FRAMES;
 }

@@ -25,4 +25,13 @@ static __always_inline struct wait_slot *slot_of(u32 tid)
 	return bpf_map_lookup_elem(&wait_slots, &slot);
 }
 
+/* Another record than a switch-out's has another stack of the thread. */
+static __always_inline void forget_stamp(u32 tid)
+{
+	struct wait_slot *slot = slot_of(tid);
+
+	if (slot)
+		slot->stamp = 0;
+}
+
 #endif

@@ -108,6 +108,8 @@ static void take_sample(struct capture *s, const struct raw_sample *raw, size_t 
 		take_orphan(s, &raw->h);
 	else if (raw->h.kind == RAW_SWITCH_OUT)
 		lifecycle_fail(&s->life, process_switch_out(t->process, raw, len));
+	else if (raw->h.kind == RAW_SWITCH_SAME)
+		lifecycle_fail(&s->life, process_switch_same(t->process, (const struct raw_head *)raw, len));
 	else
 		lifecycle_fail(&s->life, process_sample(t->process, raw, len));
 }
@@ -438,6 +440,7 @@ static void take(struct capture *s, const struct raw_header *h, const void *data
 	switch (h->kind) {
 	case RAW_SAMPLE:
 	case RAW_SWITCH_OUT:
+	case RAW_SWITCH_SAME:
 		take_sample(s, data, len);
 		break;
 	case RAW_SWITCH_IN:
@@ -520,11 +523,11 @@ void capture_take(struct capture *s, const void *data, size_t len)
 
 	if (len < sizeof(*h))
 		return;
-	/* A RAW_SWITCH_OUT of the thread that had the CPU before may follow in the same entry. */
-	if (h->kind == RAW_SWITCH_IN && len > sizeof(*in)) {
+	/* The same entry may have a record of the thread that had the CPU before. */
+	if (h->kind == RAW_SWITCH_IN && len >= sizeof(*in) + sizeof(*h)) {
 		take(s, h, in, sizeof(*in));
-		capture_take(s, in + 1, len - sizeof(*in));
-		return;
+		data = h = (const struct raw_header *)(in + 1);
+		len -= sizeof(*in);
 	}
 	s->some_new |= says_new(h->kind);
 	take(s, h, data, len);

@@ -19,6 +19,16 @@
 /* Of a scan that alone sees threads that are off-CPU: one that runs meanwhile is tried again. */
 #define SCAN_TRIES 3
 
+/*
+ * May a switch-out say that its thread has the stack of its last record? Not if records go with a
+ * stack, or if the mode has other records than ticks and switch-outs.
+ */
+static bool may_repeat_stacks(const struct capture *s)
+{
+	return s->mode->waits && !s->mode->scan_only && !s->mode->memory && !s->mode->events &&
+	       !s->mode->exceptions && !s->args.kernel && !s->args.native && !s->args.async;
+}
+
 /* The scheduler programs are attached later, in capture_wait_start(). */
 void capture_wait_configure(struct capture *s)
 {
@@ -40,6 +50,7 @@ void capture_wait_configure(struct capture *s)
 	s->skel->rodata->cfg_runnable = s->mode->runnable;
 	s->skel->rodata->cfg_exceptions = s->mode->exceptions;
 	s->skel->rodata->cfg_kernel_stacks = s->args.kernel;
+	s->skel->rodata->cfg_stamps = may_repeat_stacks(s);
 	if (!s->mode->waits)
 		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
 	if (!s->mode->memory)

@@ -25,6 +25,7 @@ const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_trace_context = false;
 const volatile bool cfg_native = false;
 const volatile bool cfg_async = false;
+const volatile bool cfg_stamps = false;
 const volatile bool cfg_task_names = false;
 const volatile unsigned int cfg_sent_slots = OFFCPU_SCAN_SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;

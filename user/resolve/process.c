@@ -240,6 +240,16 @@ int process_switch_out(struct process *p, const struct raw_sample *raw, size_t l
 	return process_without_memory(p, raw->tid, err);
 }
 
+int process_switch_same(struct process *p, const struct raw_head *raw, size_t len)
+{
+	struct raw_sample whole;
+
+	if (len < sizeof(*raw) || raw->nframes)
+		return -EBADMSG;
+	len = process_repeat_stack(p, raw, len, &whole);
+	return process_switch_out(p, &whole, len);
+}
+
 int process_switch_in(struct process *p, const struct raw_switch_in *run)
 {
 	if (!p->waits)

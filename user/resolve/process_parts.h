@@ -84,6 +84,12 @@ struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_i
 /* Take the stack of a record; *t is its thread. 0 or -errno. */
 int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		       struct thread **t);
+/*
+ * Make a RAW_SWITCH_OUT of a RAW_SWITCH_SAME of len bytes, with the frames of the thread's last stack.
+ * Returns its length. If that stack is another one than the record means, it is RAW_NOT_WALKED.
+ */
+size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
+			    struct raw_sample *out);
 
 /* ---- process_native.c ---- */
 

@@ -194,6 +194,7 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 	if (!*t)
 		return -ENOMEM;
 	err = resolve_stack(p, *t, raw);
+	(*t)->stack_ns = err ? 0 : raw->h.time_ns;
 	if (!err)
 		err = take_trace(*t, raw, len);
 	if (!err)
@@ -201,4 +202,26 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 	if (!err)
 		err = process_take_async(p, *t, (const struct raw_head *)raw);
 	return err ? err : take_native(p, *t, (const struct raw_head *)raw);
+}
+
+size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
+			    struct raw_sample *out)
+{
+	const struct thread *t = threads_find(&p->threads, same->tid, same->interp_id);
+	size_t rest = len - sizeof(*same), frames;
+
+	memcpy(out, same, sizeof(*same));
+	out->codes_ns = 0;
+	if (!t || !t->stack_ns || t->stack_ns != same->codes_ns) {
+		out->flags |= RAW_NOT_WALKED;
+		return sizeof(*same);
+	}
+	out->h.kind = RAW_SWITCH_OUT;
+	out->nframes = (uint16_t)t->nframes;
+	frames = t->nframes * sizeof(*t->raw_end);
+	memcpy(out->frames, t->raw_end - t->nframes, frames);
+	if (rest > sizeof(out->trace_room))
+		rest = sizeof(out->trace_room);
+	memcpy((uint8_t *)out->frames + frames, same + 1, rest);
+	return sizeof(*same) + frames + rest;
 }

@@ -21,7 +21,7 @@
 #include "model/event.h"
 
 /*
- * Of one process. A record takes 150 bytes and 20 for each frame of the deepest stack so far,
+ * Of one process. A record takes 160 bytes and 20 for each frame of the deepest stack so far,
  * rounded up to 16, 32, 64, ..: 5.2 KiB at most; 1 KiB if its thread had an exception or a kernel
  * stack, 640 bytes if it had a thread context, 1 KiB if it had frames of machine code, and 3 KiB if
  * it ran an asyncio task (--async).
@@ -62,6 +62,7 @@ struct thread {
 	bool used;		/* since threads.c looked at it last */
 	uint32_t cap;		/* frames that there is room for */
 	uint32_t nframes;	/* of the last stack, whose ids are all filled in */
+	uint64_t stack_ns;	/* time of the record that the last stack came with; 0: none */
 	uint32_t known;		/* number of valid frames, counted from the root */
 	struct raw_frame *raw_end;	/* behind the root's; NULL while cap is 0 */
 	uint32_t *ids_end;	/* the same; in the same allocation, behind the raw frames */

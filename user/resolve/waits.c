@@ -167,6 +167,9 @@ int waits_switch_out(struct waits *w, const struct raw_sample *raw)
 	struct wait_thread *t = walked ? find_or_add(w, raw->tid) : find(w, raw->tid);
 	int err;
 
+	/* The BPF side has seen the stack, but here it is not known any more. */
+	if (!walked && raw->h.kind == RAW_SWITCH_SAME && (!t || !t->known))
+		w->stats.forgotten++;
 	if (!t)
 		return walked ? -ENOMEM : 0;
 	err = repair(w, t, raw->h.time_ns);

@@ -60,7 +60,8 @@ int waits_tick(struct waits *w, const struct raw_sample *raw);
 int waits_no_stack(struct waits *w, uint32_t tid, uint64_t now_ns);
 /*
  * Take a thread's switch-out. raw has its stack; with RAW_NOT_WALKED it has none, and the wait
- * gets the thread's last stack, if one is known.
+ * gets the thread's last stack, if one is known. If none is and raw is a RAW_SWITCH_SAME, the wait
+ * counts as forgotten.
  */
 int waits_switch_out(struct waits *w, const struct raw_sample *raw);
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run);

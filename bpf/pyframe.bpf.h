@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* pyframe.bpf.h - reads frames: _PyInterpreterFrame, up to 3.10 PyFrameObject. */
+#ifndef TACHBPF_PYFRAME_H
+#define TACHBPF_PYFRAME_H
+
+#include "pyread.bpf.h"
+
+/*
+ * Start of the window: want, but not below memory that is surely mapped: the chunk's start, or
+ * else the frame's own page.
+ */
+static __always_inline u64 window_start(const struct walk *w, u64 want)
+{
+	u64 floor = w->fr & ~(u64)(PAGE_BYTES - 1);
+
+	if (w->fr - w->chunk < CHUNK_BYTES)
+		floor = w->chunk;
+	return want < floor ? floor : want;
+}
+
+/*
+ * Read the frame at w->fr into s->frames, unless the window has it. Returns its offset in
+ * s->frames; negative: unreadable.
+ */
+static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
+{
+	u32 bytes = s->l.fr_bytes & FIELD_MASK;
+	u64 off = w->fr - w->win;
+
+	if (w->win_last && off <= w->win_last)
+		return off;
+	count_reads(s, 1);
+	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
+		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
+		u64 len = w->fr + bytes - win;
+
+		barrier_var(len);
+		if (len <= WINDOW_BYTES && !read_user(s->frames, len, win)) {
+			w->win = win;
+			w->win_last = len - bytes;
+			return len - bytes;
+		}
+		w->win_last = 0;	/* the window may be half overwritten */
+		count_reads(s, FAULT_READS);
+	}
+	barrier_var(bytes);
+	bytes &= FIELD_MASK;
+	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
+}
+
+/* What a step needs to know of a frame. */
+struct frame_fields {
+	u64 code, ip, previous;
+	u32 tlbc;
+	u8 owner;
+	u8 is_entry;	/* 3.11 */
+};
+
+/* Not a function, because the verifier does not take a copy and the direct map for the same. */
+#define FRAME_FIELDS(f, l, FIELD)                                                                 \
+	do {                                                                                       \
+		(f)->code = FIELD(u64, (l)->fr_code);                                              \
+		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
+		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
+		(f)->owner = (l)->fr_owner != ABI_NO_OFF ? FIELD(u8, (l)->fr_owner) : 0;           \
+		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
+		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
+	} while (0)
+
+/* Read the frame at fr directly. Returns false if read_user() must. */
+static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_fields *f)
+{
+	u64 addr = fr + s->l.fr_base, at;
+	const struct direct_page *page;
+
+	page = find_page(s, addr, s->l.fr_bytes);
+	if (!page)
+		return false;
+	at = page->at + addr % PAGE_BYTES;
+#define LOADED(type, off) (*(const type *)kernel_words(at + (off)))
+	FRAME_FIELDS(f, &s->l, LOADED);
+#undef LOADED
+	return is_still(page);
+}
+
+/* The fields of the frame at w->fr. Returns 0, or -1: it is unreadable. */
+static __always_inline int fetch_fields(struct scratch *s, struct walk *w, struct frame_fields *f)
+{
+	s32 at;
+	u32 pos;
+
+	if (load_frame(s, w->fr, f)) {
+		count_direct_read(s);
+		return 0;
+	}
+	at = fetch_frame(s, w);
+	pos = at;
+	barrier_var(pos);	/* the compiler must not drop the check
+				 * below, which the verifier needs */
+	if (at < 0 || pos > SINGLE_POS)
+		return -1;
+#define COPIED(type, off) (*(const type *)(s->frames + pos + ((off) & FIELD_MASK)))
+	FRAME_FIELDS(f, &s->l, COPIED);
+#undef COPIED
+	return 0;
+}
+
+#endif
