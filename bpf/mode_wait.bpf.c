@@ -119,8 +119,8 @@ static __always_inline enum counter send_switch(struct scratch *s, const struct 
  */
 static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s,
 						    struct py_proc *p, struct task_struct *prev,
-						    const struct wait_slot *slot,
-						    enum raw_why why, u64 now)
+						    const struct wait_slot *slot, enum raw_why why,
+						    u64 now)
 {
 	struct raw_sample *out = &s->sample;
 	enum counter end = CNT_WAIT_NOT_WALKED;
@@ -134,7 +134,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		.sysno = call.nr < 0 ? RAW_SYSNO_NONE : call.nr,
 		.tgid = prev->tgid,
 		.time_ns = now,
-		.start_ns = start_ns_of(prev),
+		.start_ns = p->start_ns,	/* see is_walked() */
 	};
 	if (has_budget(s, now))
 		end = walk(s, p, prev, &call, now);
@@ -215,12 +215,13 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
  * time comes from the fair scheduler: se.prev_sum_exec_runtime is the run time that the thread
  * had when it got the CPU.
  */
-static __always_inline void send_missed_switch_in(const struct task_struct *prev,
+static __always_inline void send_missed_switch_in(const struct py_proc *p,
+						  const struct task_struct *prev,
 						  const struct wait_slot *slot, u64 now)
 {
 	u64 ran = prev->se.sum_exec_runtime - prev->se.prev_sum_exec_runtime;
 
-	send_switch_in(RAW_SWITCH_IN, prev, start_ns_of(prev), slot,
+	send_switch_in(RAW_SWITCH_IN, prev, p->start_ns, slot,
 		       ran < now - slot->out_ns ? now - ran : now);
 }
 
@@ -240,13 +241,13 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 		return;
 	if (prev->flags & PF_EXITING) {
 		if (state & TASK_DEAD)
-			send_switch_in(RAW_THREAD_EXIT, prev, start_ns_of(prev), NULL, now);
+			send_switch_in(RAW_THREAD_EXIT, prev, p->start_ns, NULL, now);
 		if (slot->tid == (u32)prev->pid)
 			slot->tid = 0;
 		return;
 	}
 	if (slot->out_ns && slot->tid == (u32)prev->pid)
-		send_missed_switch_in(prev, slot, now);
+		send_missed_switch_in(p, prev, slot, now);
 	else if (slot->out_ns)
 		count(CNT_WAIT_SLOT_TAKEN);
 	if (slot->tid != (u32)prev->pid)

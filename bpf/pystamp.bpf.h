@@ -22,18 +22,83 @@ static __always_inline u64 mix(u64 hash, u64 word)
 	return (hash ^ word) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* Add the frame at *fr to the hash, and set *fr to its caller. Returns false if it is unreadable. */
-static __always_inline bool stamp_frame(struct scratch *s, u64 *fr, u64 *hash)
+/* The page with the frames, while one after the other lies on it. */
+struct stamp_page {
+	const struct direct_page *page;	/* NULL: none */
+	u64 first;	/* its first byte in the process */
+};
+
+static __always_inline bool is_page_still(const struct stamp_page *on)
 {
-	struct frame_fields f;
+	return !on->page || is_still(on->page);
+}
+
+/* The fields of a frame that a stamp has. They depend on each other: owner is that of the code. */
+struct stamp_fields {
+	u64 code, ip, previous;
+	u32 tlbc;
+};
+
+#define STAMP_FIELDS(f, l, FIELD)                                                                  \
+	do {                                                                                       \
+		(f)->code = FIELD(u64, (l)->fr_code);                                              \
+		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
+		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
+		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
+	} while (0)
+
+/* Read the frame at addr by the helper: it is on two pages. Returns 0, or a negative error. */
+static __always_inline int copy_stamp_fields(struct scratch *s, u64 addr, struct stamp_fields *f)
+{
+	u32 bytes = s->l.fr_bytes;
+
+	barrier_var(bytes);
+	bytes &= FIELD_MASK;
+#define COPIED(type, off) (*(const type *)(s->frames + SINGLE_POS + ((off) & FIELD_MASK)))
+	if (read_user(s->frames + SINGLE_POS, bytes, addr))
+		return -1;
+	STAMP_FIELDS(f, &s->l, COPIED);
+#undef COPIED
+	barrier_var(f->tlbc);	/* the verifier does not take one load for both ways to read */
+	return 0;
+}
+
+/* Read the frame at addr. Returns 0, or -1: it is unreadable. */
+static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_page *on, u64 addr,
+					     struct stamp_fields *f)
+{
+	u64 bytes = s->l.fr_bytes & FIELD_MASK, at;
+
+	if (addr % PAGE_BYTES + bytes > PAGE_BYTES)
+		return copy_stamp_fields(s, addr, f);
+	if (!on->page || addr - on->first >= PAGE_BYTES) {
+		if (!is_page_still(on))
+			return -1;
+		on->page = find_page(s, addr, bytes);
+		if (!on->page)
+			return -1;
+		on->first = addr & ~(u64)(PAGE_BYTES - 1);
+	}
+	at = on->page->at + addr % PAGE_BYTES;
+#define LOADED(type, off) (*(const type *)kernel_words(at + (off)))
+	STAMP_FIELDS(f, &s->l, LOADED);
+#undef LOADED
+	return 0;
+}
+
+/* Add the frame at *fr to the hash, and set *fr to its caller. Returns 0, or -1: unreadable. */
+static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on, u64 *fr,
+				       u64 *hash)
+{
+	struct stamp_fields f;
 	u64 h;
 
-	if (!load_frame(s, *fr, &f))
-		return false;
-	h = mix(mix(mix(*hash, *fr), f.code), f.ip ^ (u64)f.tlbc << 32 ^ (u64)f.owner << 56);
+	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f))
+		return -1;
+	h = mix(mix(mix(*hash, *fr), f.code), f.ip ^ (u64)f.tlbc << 48);
 	*hash = h ^ h >> 32;
 	*fr = f.previous;
-	return true;
+	return 0;
 }
 
 int stamp_frames(void);
@@ -44,22 +109,23 @@ int stamp_frames(void);
  */
 __weak __noinline int stamp_frames(void)
 {
-	u64 fr, hash;
+	struct stamp_page on = { NULL, NO_PAGE };
 	struct scratch *s;
 	u32 zero = 0, i;
+	u64 fr, hash;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
 		return 0;
 	fr = s->stamp.fr;
 	hash = s->stamp.now;
+	s->stamp.now = 0;
 #pragma clang loop unroll(disable)
-	for (i = 0; i < STAMP_STEPS_A_CALL && fr; i++) {
-		if (!stamp_frame(s, &fr, &hash)) {
-			s->stamp.now = 0;
+	for (i = 0; i < STAMP_STEPS_A_CALL && fr; i++)
+		if (stamp_frame(s, &on, &fr, &hash))
 			return 0;
-		}
-	}
+	if (!is_page_still(&on))
+		return 0;
 	s->stamp.fr = fr;
 	s->stamp.now = hash;
 	return fr != 0;
@@ -71,13 +137,14 @@ __weak __noinline int stamp_frames(void)
  */
 static __always_inline bool has_same_stack(struct scratch *s, const struct walk *w)
 {
+	struct stamp_page on = { NULL, NO_PAGE };
 	struct stamp *stamp = &s->stamp;
 	u64 hash = w->stamp, fr = w->fr;
 	u32 i;
 
 	stamp->now = 0;
 	if (!w->certain || !s->direct.table || w->cframe || w->gc_frame || s->sample.flags ||
-	    !fr || !stamp_frame(s, &fr, &hash))
+	    !fr || stamp_frame(s, &on, &fr, &hash) || !is_page_still(&on))
 		return false;
 	stamp->top = hash;
 	if (stamp->top != stamp->top_before)
