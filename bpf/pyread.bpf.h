@@ -54,6 +54,14 @@ static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
 	return true;
 }
 
+/* The page with addr, if this program has found it before; else NULL. */
+static __always_inline const struct direct_page *find_known_page(const struct scratch *s, u64 addr)
+{
+	const struct direct_page *page = &s->direct.pages[addr / PAGE_BYTES % DIRECT_PAGES];
+
+	return page->addr == (addr & ~(u64)(PAGE_BYTES - 1)) ? page : NULL;
+}
+
 /* The page that has `size` bytes from addr on; NULL: read_user() must read them. */
 static __always_inline const struct direct_page *find_page(struct scratch *s, u64 addr, u32 size)
 {

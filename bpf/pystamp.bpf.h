@@ -14,6 +14,7 @@
 #include "pyframe.bpf.h"
 
 #define STAMP_STEPS_A_CALL 8
+#define STAMP_CALLS (ABI_MAX_FRAMES / STAMP_STEPS_A_CALL)
 /* After so long a stack is sent again: user space may have forgotten the thread. */
 #define STAMP_NS (1ULL << 30)
 
@@ -63,6 +64,20 @@ static __always_inline int copy_stamp_fields(struct scratch *s, u64 addr, struct
 	return 0;
 }
 
+int look_at_page(u64 addr);
+/*
+ * Find the page with addr, for find_known_page(). Returns 0, or -1: it cannot be read directly. With
+ * external linkage, so that the verifier checks it once: most frames lie on the page before.
+ */
+__weak __noinline int look_at_page(u64 addr)
+{
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	return s && find_page(s, addr, 1) ? 0 : -1;
+}
+
 /* Read the frame at addr. Returns 0, or -1: it is unreadable. */
 static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_page *on, u64 addr,
 					     struct stamp_fields *f)
@@ -74,7 +89,10 @@ static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_pag
 	if (!on->page || addr - on->first >= PAGE_BYTES) {
 		if (!is_page_still(on))
 			return -1;
-		on->page = find_page(s, addr, bytes);
+		on->page = find_known_page(s, addr);
+		if (!on->page && look_at_page(addr))
+			return -1;
+		on->page = find_known_page(s, addr);
 		if (!on->page)
 			return -1;
 		on->first = addr & ~(u64)(PAGE_BYTES - 1);
@@ -152,7 +170,7 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 	stamp->fr = fr;
 	stamp->now = hash;
 #pragma clang loop unroll(disable)
-	for (i = 0; i < MAX_STEPS / STAMP_STEPS_A_CALL && stamp_frames(); i++)
+	for (i = 0; i < STAMP_CALLS && stamp_frames(); i++)
 		;
 	if (stamp->fr)
 		stamp->now = 0;

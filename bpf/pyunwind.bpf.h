@@ -288,15 +288,37 @@ __weak __noinline int walk_steps(void)
 	return 0;
 }
 
-static __always_inline void walk_frames(struct scratch *s)
+int walk_on(void);
+/*
+ * The steps that are left after FIRST_CALLS calls of walk_steps(). Returns 0. With external linkage,
+ * too: few stacks are so deep, and the verifier would follow each call for each place that walks.
+ */
+#define FIRST_CALLS 8
+__weak __noinline int walk_on(void)
+{
+	struct scratch *s;
+	u32 zero = 0, i;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+#pragma clang loop unroll(disable)
+	for (i = FIRST_CALLS; i < MAX_STEPS / STEPS_A_CALL; i++)
+		if (walk_steps())
+			return 0;
+	s->sample.flags |= RAW_TRUNCATED;
+	return 0;
+}
+
+static __always_inline void walk_frames(void)
 {
 	u32 i;
 
 #pragma clang loop unroll(disable)
-	for (i = 0; i < MAX_STEPS / STEPS_A_CALL; i++)
+	for (i = 0; i < FIRST_CALLS; i++)
 		if (walk_steps())
 			return;
-	s->sample.flags |= RAW_TRUNCATED;
+	walk_on();
 }
 
 /*
@@ -414,7 +436,7 @@ static __always_inline void walk_entered_greenlet(struct scratch *s, struct walk
 	u64 cframe = ts_u64(s, s->l.ts_frame);
 
 	if (enter_greenlet(ts))
-		walk_frames(s);
+		walk_frames();
 	/* A _PyCFrame in use is not below the stack pointer. */
 	if (!w->n && s->sample.flags & RAW_UNREADABLE && cframe < w->sp &&
 	    is_on_c_stack(w, cframe))
@@ -508,25 +530,58 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 	return CNT_NATIVE_THREAD;
 }
 
-int is_musl_waiter(u64 cond, u64 futex);
 /*
- * Is this a futex of the musl condition variable at cond? In musl (1.1.11 on,
- * src/thread/pthread_cond_timedwait.c) a thread waits on a futex on its own stack, 20 bytes into a
- * list node. The first node's address is 8 bytes into the variable, and the next node's is 8 bytes
- * into each node. The function has external linkage, so the verifier checks it only once.
+ * In musl (1.1.11 on, src/thread/pthread_cond_timedwait.c) a thread that waits for a condition
+ * variable waits on a futex on its own stack, 20 bytes into a list node. The first node's address is
+ * 8 bytes into the variable, and the next node's is 8 bytes into each node.
  */
-#define MUSL_WAITERS_MAX 64
-__weak __noinline int is_musl_waiter(u64 cond, u64 futex)
-{
-	u64 node = cond;
-	int i;
+#define MUSL_NODES_A_CALL 8
+#define MUSL_CALLS 8
 
+int musl_nodes(u64 futex);
+/*
+ * Look at MUSL_NODES_A_CALL nodes behind that at s->words[0]. Returns 1 if one has the futex; -1 at
+ * the end of the list; 0 to go on. Both functions have external linkage: the verifier checks the
+ * nodes of one call and not of all.
+ */
+__weak __noinline int musl_nodes(u64 futex)
+{
+	struct scratch *s;
+	u32 zero = 0, i;
+	u64 node;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return -1;
+	node = s->words[0];
 #pragma clang loop unroll(disable)
-	for (i = 0; i < MUSL_WAITERS_MAX; i++) {
+	for (i = 0; i < MUSL_NODES_A_CALL; i++) {
 		if (read_user(&node, 8, node + 8) || !node)
-			return 0;
+			return -1;
 		if (node + 20 == futex)
 			return 1;
+	}
+	s->words[0] = node;
+	return 0;
+}
+
+int is_musl_waiter(u64 cond, u64 futex);
+/* Is this a futex of the musl condition variable at cond? Looks at 64 nodes at most. */
+__weak __noinline int is_musl_waiter(u64 cond, u64 futex)
+{
+	struct scratch *s;
+	u32 zero = 0, i;
+	int found;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	s->words[0] = cond;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MUSL_CALLS; i++) {
+		found = musl_nodes(futex);
+		if (found)
+			return found > 0;
 	}
 	return 0;
 }
@@ -621,7 +676,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		return CNT_SAMPLE;
 	if (cfg_async)
 		async_begin(ts);
-	walk_frames(s);
+	walk_frames();
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
 	out->nframes = w->n;
