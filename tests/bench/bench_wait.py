@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""make bench: what wall mode costs: context switches, a program that does little else, idle threads.
+"""make bench: what wall mode costs: switches, a program that does little else, idle threads.
 
 ns a switch are the kernel's own count (bpf_stats) of the scheduler's programs, which its own
 bookkeeping adds to; with the target pinned to one CPU, where nothing else is to run. A switch
@@ -128,9 +128,11 @@ class Turns:
         self.walks += said["looked_at"]
         self.over_budget += said["over_budget"]
 
-    def __str__(self):
-        return (f"{min(self.ns):5.0f} ({statistics.median(self.ns):.0f}) ns, "
-                f"{100 * self.over_budget / self.walks:.1f} % had no budget")
+    def took(self):
+        return f"{min(self.ns):5.0f} ({statistics.median(self.ns):.0f})"
+
+    def without_budget(self):
+        return f"{100 * self.over_budget / self.walks:.1f}"
 
 
 def turns_of(command, scratch, rounds, binaries, cpu):
@@ -150,13 +152,14 @@ def turns(interpreter, scratch, rounds, binaries, cpu):
         for how in HOW:
             command = interpreter.command(scratch / "turns.py", depth, how)
             found = turns_of(command, scratch, rounds, binaries, cpu)
-            said = "; ".join(f"{name} {one}" for name, one in found.items())
+            took = ", ".join(f"{name} {one.took()}" for name, one in found.items()) + " ns"
             if "before" in found:
-                said += f"; ratio {min(found['now'].ns) / min(found['before'].ns):.2f}"
+                took += f", ratio {min(found['now'].ns) / min(found['before'].ns):.2f}"
+            share = ", ".join(one.without_budget() for one in found.values())
             rate = statistics.median(found["now"].rates)
             aim = f"; aim {AIM_PYTHON_NS} ns" if (depth, how) == AIMED else ""
-            print(f"  {interpreter.name:12} {depth:3} {how:9} {said} ({rate:,.0f} switches/s{aim})",
-                  flush=True)
+            print(f"  {interpreter.name:12} {depth:3} {how:9} {took}; {share} % without budget "
+                  f"({rate:,.0f} switches/s{aim})", flush=True)
 
 
 def round_trips(interpreter, scratch, seconds, depth, cpu, mode=None):
