@@ -769,8 +769,9 @@ struct wait_slot {
 	abi_u64 wake_ns;	/* when it became runnable; 0: it is blocked         */
 	abi_u64 stamp;		/* of the stack in its last record; 0: none. See pystamp.bpf.h */
 	abi_u64 stack_ns;	/* when that stack was sent */
-	abi_u32 top;		/* of the innermost frame when it last left its CPU */
-	abi_u32 pad;
+	abi_u32 pause;		/* so many switch-outs went without a stamp after the last one that
+				 * did not match */
+	abi_u32 pause_left;	/* ... and so many are still to */
 };
 
 /*

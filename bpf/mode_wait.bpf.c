@@ -80,21 +80,30 @@ static __always_inline void repeat_stack(struct raw_sample *out, const struct wa
 	count(CNT_WAIT_SAME);
 }
 
-/* The stamp of the thread that leaves its CPU at now, for has_same_stack(). */
-static __always_inline void recall_stamp(struct scratch *s, const struct wait_slot *slot, u64 now)
+/* Set s->stamp for has_same_stack(), for the thread of the slot, which leaves its CPU at now. */
+static __always_inline void recall_stamp(struct scratch *s, struct wait_slot *slot, u64 now)
 {
 	s->stamp.before = now - slot->stack_ns < STAMP_NS ? slot->stamp : 0;
-	s->stamp.top_before = slot->top;
+	s->stamp.wanted = !slot->pause_left;
+	if (slot->pause_left)
+		slot->pause_left--;
 }
 
-/* Its record was sent or not. Keep the stamp of the stack that user space has of it now. */
+/* Keep the stamp of the stack that user space has of the thread now. sent: it was sent to it. */
 static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot *slot, bool sent,
 				       u64 now)
 {
-	slot->top = s->stamp.top;
-	if (sent && s->stamp.same)
+	const struct stamp *stamp = &s->stamp;
+
+	if (stamp->same && sent) {
+		slot->pause = 0;
 		return;
-	slot->stamp = sent ? s->stamp.now : 0;
+	}
+	if (stamp->now && stamp->before) {
+		slot->pause = (2 * slot->pause + 1) & STAMP_PAUSE_MAX;
+		slot->pause_left = slot->pause;
+	}
+	slot->stamp = sent ? stamp->now : 0;
 	slot->stack_ns = now;
 }
 
@@ -251,7 +260,7 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 	else if (slot->out_ns)
 		count(CNT_WAIT_SLOT_TAKEN);
 	if (slot->tid != (u32)prev->pid)
-		slot->stamp = 0;
+		slot->stamp = slot->pause = slot->pause_left = 0;
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
 	count(CNT_SWITCH);

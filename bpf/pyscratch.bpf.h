@@ -163,7 +163,8 @@ struct stamp {
 	u64 before;	/* that of the thread's last record; 0: it has none that counts */
 	u64 now;	/* that of the thread's stack; 0: it has none */
 	u64 fr;		/* the next frame */
-	u32 top_before, top;	/* of the innermost frame, in short */
+	u64 cframe;	/* the _PyCFrame that the walk begins at (3.12); 0: there is none */
+	u32 wanted;	/* 0: do not look */
 	u32 same;	/* 1: it is the same stack */
 };
 

@@ -7,6 +7,9 @@
  * not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp only counts where a
  * code object is certainly what it was when it was read: see set_stamps(). It also needs direct
  * reads, which make a look at a frame cheap.
+ *
+ * A thread whose stacks change would pay for stamps that never match. So after each that did not
+ * match, the thread's next switch-outs, twice as many each time, go without.
  */
 #ifndef TACHBPF_PYSTAMP_H
 #define TACHBPF_PYSTAMP_H
@@ -17,6 +20,8 @@
 #define STAMP_CALLS (ABI_MAX_FRAMES / STAMP_STEPS_A_CALL)
 /* After so long a stack is sent again: user space may have forgotten the thread. */
 #define STAMP_NS (1ULL << 30)
+/* So many switch-outs go without at most. One less than a power of two. */
+#define STAMP_PAUSE_MAX 63
 
 static __always_inline u64 mix(u64 hash, u64 word)
 {
@@ -151,37 +156,40 @@ __weak __noinline int stamp_frames(void)
 
 /*
  * Does the walk that begins at w->fr lead to the stack of the thread's last record? Sets s->stamp.
- * A thread's innermost frame must have been the same twice before the others are looked at.
+ * What is read of _PyCFrames (3.12) decides on the walk, so it is part of the stamp.
  */
 static __always_inline bool has_same_stack(struct scratch *s, const struct walk *w)
 {
-	struct stamp_page on = { NULL, NO_PAGE };
 	struct stamp *stamp = &s->stamp;
-	u64 hash = w->stamp, fr = w->fr;
 	u32 i;
 
 	stamp->now = 0;
-	if (!w->certain || !s->direct.table || w->cframe || w->gc_frame || s->sample.flags ||
-	    !fr || stamp_frame(s, &on, &fr, &hash) || !is_page_still(&on))
+	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_frame || s->sample.flags)
 		return false;
-	stamp->top = hash;
-	if (stamp->top != stamp->top_before)
-		return false;
-	stamp->fr = fr;
-	stamp->now = hash;
+	stamp->cframe = w->cframe;
+	stamp->fr = w->fr;
+	stamp->now = w->stamp;
+	if (w->cframe)
+		stamp->now = mix(mix(mix(stamp->now, w->cframe), w->entered_from),
+				 w->caller_cframe ^ (u64)w->unchecked << 63 ^
+				 (u64)w->from_caller << 62);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < STAMP_CALLS && stamp_frames(); i++)
 		;
-	if (stamp->fr)
+	if (stamp->fr)	/* it is too deep */
 		stamp->now = 0;
 	stamp->same = stamp->now && stamp->now == stamp->before;
 	return stamp->same;
 }
 
-/* Has the walk found a stack that a RAW_SWITCH_SAME can repeat: whole, with all names sent? */
+/*
+ * Has the walk found a stack that a RAW_SWITCH_SAME can repeat: whole, with all names sent, and from
+ * where the stamp begins?
+ */
 static __always_inline bool is_repeatable(const struct scratch *s, const struct walk *w)
 {
-	return w->n && !s->sample.flags && !s->new_cnt && !w->unverified;
+	return w->n && !s->sample.flags && !s->new_cnt && !w->unverified &&
+	       w->cframe == s->stamp.cframe;
 }
 
 #endif
