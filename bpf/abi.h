@@ -764,14 +764,15 @@ _Static_assert(sizeof(struct raw_offcpu_scan) == 72, "raw_offcpu_scan has no hid
 #define WAIT_SLOTS 32768
 struct wait_slot {
 	abi_u32 tid;		/* 0: the slot is free                               */
-	abi_u32 out_lost;	/* 1: the RAW_SWITCH_OUT was lost                    */
+	abi_u8 out_lost;	/* 1: the RAW_SWITCH_OUT was lost                    */
+	abi_u8 pause;		/* so many switch-outs went without a stamp after the last one that
+				 * did not match: see pystamp.bpf.h */
+	abi_u8 pause_left;	/* ... and so many are still to */
+	abi_u8 pad;
 	abi_u64 out_ns;		/* when it left its CPU; 0: no RAW_SWITCH_IN must be sent */
 	abi_u64 wake_ns;	/* when it became runnable; 0: it is blocked         */
-	abi_u64 stamp;		/* of the stack in its last record; 0: none. See pystamp.bpf.h */
-	abi_u64 stack_ns;	/* when that stack was sent */
-	abi_u32 pause;		/* so many switch-outs went without a stamp after the last one that
-				 * did not match */
-	abi_u32 pause_left;	/* ... and so many are still to */
+	abi_u64 stamp;		/* of the stack in its last record; 0: none          */
+	abi_u64 stack_ns;	/* when that stack was sent                          */
 };
 
 /*

@@ -167,6 +167,7 @@ static void json_switches(struct json *j, const struct recording *r,
 	json_uint(j, "looked_at", c->bpf[CNT_SWITCH]);
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
+	json_uint(j, "repeated", c->bpf[CNT_WAIT_SAME]);
 	json_uint(j, "over_budget", c->bpf[CNT_WAIT_NOT_WALKED]);
 	json_uint(j, "returns_lost", c->bpf[CNT_SWITCH_IN_LOST]);
 	json_uint(j, "slots_taken", c->bpf[CNT_WAIT_SLOT_TAKEN]);
