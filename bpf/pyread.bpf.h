@@ -16,6 +16,20 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 	return bpf_probe_read_user(dst, size, (const void *)addr);
 }
 
+/* Forget the pages that the programs before have found. */
+static __always_inline void forget_pages(struct direct *d)
+{
+	u32 i;
+
+	d->tag = (d->tag + 1) % PAGE_BYTES;
+	if (d->tag)
+		return;
+#pragma unroll
+	for (i = 0; i < DIRECT_PAGES; i++)
+		d->pages[i].key = 0;
+	d->tag = 1;
+}
+
 /*
  * From here on, the program may read the current process directly. It runs with interrupts off, and
  * calls end_direct() before it ends. task: the current thread.
@@ -23,12 +37,9 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 static __always_inline void begin_direct(struct scratch *s, const struct task_struct *task)
 {
 	u64 base = direct_map.base;
-	u32 i;
 
 	s->direct.table = base ? page_table_of(task, base, direct_map.encrypted) : 0;
-#pragma unroll
-	for (i = 0; i < DIRECT_PAGES; i++)
-		s->direct.pages[i].addr = NO_PAGE;
+	forget_pages(&s->direct);
 }
 
 static __always_inline void end_direct(struct scratch *s)
@@ -42,6 +53,12 @@ static __always_inline bool is_direct(const struct scratch *s, u64 addr, u32 siz
 	return HAVE_DIRECT && s->direct.table && addr % PAGE_BYTES + size <= PAGE_BYTES;
 }
 
+/* direct_page.key of the page with addr, if this program finds it. */
+static __always_inline u64 page_key(const struct scratch *s, u64 addr)
+{
+	return (addr & ~(u64)(PAGE_BYTES - 1)) | s->direct.tag;
+}
+
 /* Set *page to that with addr. Returns false if read_user() must read; then *page is as it was. */
 static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
 					  struct direct_page *page)
@@ -50,7 +67,7 @@ static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
 
 	if (!follow_tables(direct_map.base, direct_map.encrypted, s->direct.table, first, page))
 		return false;
-	page->addr = first;
+	page->key = page_key(s, addr);
 	return true;
 }
 
@@ -59,7 +76,7 @@ static __always_inline const struct direct_page *find_known_page(const struct sc
 {
 	const struct direct_page *page = &s->direct.pages[addr / PAGE_BYTES % DIRECT_PAGES];
 
-	return page->addr == (addr & ~(u64)(PAGE_BYTES - 1)) ? page : NULL;
+	return page->key == page_key(s, addr) ? page : NULL;
 }
 
 /* The page that has `size` bytes from addr on; NULL: read_user() must read them. */
@@ -69,7 +86,7 @@ static __always_inline const struct direct_page *find_page(struct scratch *s, u6
 
 	if (!is_direct(s, addr, size))
 		return NULL;
-	if (page->addr == (addr & ~(u64)(PAGE_BYTES - 1)))
+	if (page->key == page_key(s, addr))
 		return page;
 	return look_for_page(s, addr, page) ? page : NULL;
 }

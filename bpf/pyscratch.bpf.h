@@ -208,16 +208,16 @@ struct code_fields {
 
 /* A page of the current process: see direct.bpf.h. */
 struct direct_page {
-	u64 addr;	/* its first byte in the process; NO_PAGE */
+	u64 key;	/* its first byte in the process, and direct.tag; 0: none */
 	u64 at;		/* and in the direct map */
 	u64 entry_at, entry;	/* its entry in a page table, and where that is */
 };
 
-#define NO_PAGE 1	/* where no page begins */
-#define DIRECT_PAGES 8
+#define DIRECT_PAGES 32
 struct direct {
 	u64 table;	/* of the current process; 0: this program must not read directly */
-	struct direct_page pages[DIRECT_PAGES];	/* that this program has found, by number */
+	u64 tag;	/* 1 to PAGE_BYTES - 1: what has it in its key was found by this program */
+	struct direct_page pages[DIRECT_PAGES];	/* by number */
 	struct direct_page apart;	/* for read_apart() */
 };
 

@@ -132,7 +132,7 @@ int stamp_frames(void);
  */
 __weak __noinline int stamp_frames(void)
 {
-	struct stamp_page on = { NULL, NO_PAGE };
+	struct stamp_page on = { NULL, 0 };
 	struct scratch *s;
 	u32 zero = 0, i;
 	u64 fr, hash;
