@@ -1051,23 +1051,34 @@ static inline abi_u64 sample_time_end(abi_u32 class)
  * Code objects without a version (3.11) need it, because a new code object may have all the
  * addresses of an old one. (CPython seldom computes its own hash of a qualified name.) Never 0:
  * 0 stands for a name that could not be read.
+ *
+ * The hash is a sum, so the CPU multiplies several words at a time. The factors are random numbers:
+ * with related ones, changes of two words would cancel each other. Before it is multiplied, a
+ * word's upper half is added to its lower one, because a factor only moves bits up.
  */
 #define STRING_HEAD 48
 #define STRING_TAIL 32
+#define STRING_WORDS ((STRING_HEAD + STRING_TAIL) / 8)
 /* Always inline: the verifier lets no instruction load from memory of two kinds. */
 static inline __attribute__((always_inline)) abi_u32
 string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
-	abi_u64 h = length * 0x9e3779b97f4a7c15ULL, word;
+	const abi_u64 factors[STRING_WORDS] = {
+		0x84dc9072743fc897, 0x928be3ed19c72903, 0x978e3fb32b64b5ef, 0xabc4ac24b345f927,
+		0xbd70c34f85212905, 0xfee169f1cd3f199f, 0xd9c9821134c764d9, 0xfcf0e99a35374271,
+		0xadab27ddb3dec18d, 0xcf637d68744cccff,
+	};
+	abi_u64 h = length, word;
 	int i, left = length < STRING_HEAD ? (int)length : STRING_HEAD;
 
 	for (i = 0; i < STRING_HEAD / 8; i++, left -= 8) {
 		word = left >= 8 ? head[i] : left > 0 ? head[i] & ((1ULL << 8 * left) - 1) : 0;
-		h = (h ^ h >> 29 ^ word) * 0xbf58476d1ce4e5b9ULL;
+		h += (word ^ word >> 32) * factors[i];
 	}
 	if (length > STRING_HEAD)
 		for (i = 0; i < STRING_TAIL / 8; i++)
-			h = (h ^ h >> 29 ^ tail[i]) * 0x94d049bb133111ebULL;
+			h += (tail[i] ^ tail[i] >> 32) * factors[STRING_HEAD / 8 + i];
+	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL;
 	return (abi_u32)(h >> 32) | 1;
 }
 
