@@ -123,11 +123,19 @@ def say_phases(name, binary, pid, scratch):
                     print(f"    {program:44}{its:8.1f}")
 
 
+def text_of(file):
+    """Its text; "" if the descriptor was closed meanwhile."""
+    try:
+        return file.read_text()
+    except FileNotFoundError:
+        return ""
+
+
 def say_verified(name, binary, pid, scratch):
     """What the kernel says of the programs that a recording holds (Linux 5.16 and later)."""
     for mode, argv in modes(pid).items():
         with recording(binary, argv, scratch) as (process, _, _):
-            texts = [f.read_text() for f in Path(f"/proc/{process.pid}/fdinfo").iterdir()]
+            texts = [text_of(f) for f in Path(f"/proc/{process.pid}/fdinfo").iterdir()]
             said = [dict(re.findall(r"^(\w+):\s*(\S+)$", text, re.M)) for text in texts]
             shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, text=True, check=True).stdout
         names = {p["id"]: p.get("name", "") for p in json.loads(shown)}
