@@ -405,7 +405,7 @@ static __always_inline u64 switches_of(const struct task_struct *task)
  * not. Kernels that have none do not compare names either.
  */
 
-/* task->pointer->field, which is a field of the type `of`. task: the current thread. */
+/* task->pointer->field, which is a field of the type `of`. task: a typed pointer. */
 #define FIELD_BEHIND(task, pointer, of, field)                                                     \
 	(HAVE_ANY_LOAD ?                                                                           \
 		 *(const typeof(((of *)0)->field) *)kernel_words(                                  \
@@ -444,7 +444,7 @@ static __always_inline bool current_is_in_exec(void)
 	return !FIELD_BEHIND(task, mm, struct mm_struct, start_code);
 }
 
-/* Start time of the process of the current thread, which is its identity together with its tgid. */
+/* Start time of the process of a thread, which is its identity together with its tgid. */
 static __always_inline u64 start_ns_of(const struct task_struct *task)
 {
 	return FIELD_BEHIND(task, group_leader, struct task_struct, start_boottime);

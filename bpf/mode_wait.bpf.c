@@ -294,8 +294,8 @@ static __always_inline void switch_in(struct scratch *s, const struct task_struc
 	if (!slot || !slot->out_ns)
 		return;
 	own = slot->tid == (u32)next->pid;
-	fill_switch_in(&s->switch_in, RAW_SWITCH_IN, next, next->group_leader->start_boottime,
-		       own ? slot : NULL, now);
+	fill_switch_in(&s->switch_in, RAW_SWITCH_IN, next, start_ns_of(next), own ? slot : NULL,
+		       now);
 	s->switch_in_waits = 1;
 	if (own)
 		slot->out_ns = 0;

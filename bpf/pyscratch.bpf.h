@@ -248,6 +248,7 @@ struct scratch {
 	struct stamp stamp;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the thread state that holds the GIL */
 	u64 exception;		/* the exception that has_exception() has found, or its type */
+	u64 none;		/* py_proc.none */
 	struct raw_extra extra;
 	u64 file;		/* the last file name's object in this sample */
 	u32 file_hash;		/* its string_hash() */

@@ -535,27 +535,58 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 	return main == me;
 }
 
-/*
- * Is the value of an exception slot an exception? Up to 3.12 a slot may contain None. If None's
- * address is unknown, the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
- * (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
- */
-static __always_inline bool is_exception(struct scratch *s, struct py_proc *p, u64 value)
-{
-	u64 type = 0, flags = 0;
-
-	if (!value || p->none)
-		return value && value != p->none;
-	return !read_seldom(s, &type, value + 8) && !read_seldom(s, &flags, type + 168) &&
-	       flags >> 30 & 1;
-}
-
 /* Does the thread with the state ts hold the GIL? */
 static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts)
 {
 	if (p->l.gil_how == PY_GIL_TS_MASK)
 		return ts_u32(s, p->l.ts_gil) & p->l.ts_gil_mask;
 	return p->l.gil_how == PY_GIL_RT_CURRENT && s->gil_holder == ts;
+}
+
+/*
+ * Is the value of an exception slot an exception? Up to 3.12 a slot may contain None. If None's
+ * address is unknown, the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
+ * (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
+ */
+static __always_inline bool is_exception(struct scratch *s, u64 value)
+{
+	u64 type = 0, flags = 0;
+
+	if (!value || s->none)
+		return value && value != s->none;
+	return !read_seldom(s, &type, value + 8) && !read_seldom(s, &flags, type + 168) &&
+	       flags >> 30 & 1;
+}
+
+int is_handled(u64 item, u64 bottom);
+/*
+ * Does a frame handle an exception? Looks at the stack items from item to bottom, the embedded one,
+ * and sets s->exception. Of external linkage: most threads have no other item than the embedded
+ * one, and the verifier would follow each.
+ */
+__weak __noinline int is_handled(u64 item, u64 bottom)
+{
+	struct scratch *s;
+	u32 zero = 0, i;
+	const u64 *e;	/* up to 3.10: type, value, traceback, previous; then: value, previous */
+	u64 previous;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	e = s->words;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
+		if (read_words(item, 4))
+			return 0;
+		s->exception = e[s->l.exc_value / 8 & 3];
+		previous = e[s->l.exc_previous / 8 & 3];
+		if (is_exception(s, s->exception))
+			return 1;
+		item = previous;
+	}
+	s->exception = ts_u64(s, s->l.ts_exc_state + s->l.exc_value);
+	return item == bottom && is_exception(s, s->exception);
 }
 
 /*
@@ -566,28 +597,19 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
 static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)
 {
 	u64 bottom = ts + p->l.ts_exc_state, item = bottom;
-	int i;
 
 	s->exception = ts_u64(s, p->l.ts_exc_current);
 	if (s->exception)
 		return true;
 	if (p->l.ts_exc_info != ABI_NO_OFF)
 		item = ts_u64(s, p->l.ts_exc_info);
-	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
-		const u64 *e = s->words;	/* up to 3.10: type, value, traceback, previous;
-						 * from 3.11 on: value, previous */
-		u64 previous;
-
-		if (read_words(item, 4))
+	s->none = p->none;
+	if (item == bottom) {
+		s->exception = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
+		if (!s->exception || s->exception == s->none)
 			return false;
-		s->exception = e[p->l.exc_value / 8 & 3];
-		previous = e[p->l.exc_previous / 8 & 3];
-		if (is_exception(s, p, s->exception))
-			return true;
-		item = previous;
 	}
-	s->exception = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
-	return item == bottom && is_exception(s, p, s->exception);
+	return is_handled(item, bottom);
 }
 
 #endif

@@ -594,7 +594,7 @@ static __always_inline bool waits_for_gil(struct scratch *s, struct py_proc *p, 
 
 	if (!futex || !p->l.gil_locks)
 		return false;
-	if (p->l.interp_gil && read_u64(s, &gil, is + p->l.interp_gil))
+	if (p->l.interp_gil && read_seldom(s, &gil, is + p->l.interp_gil))
 		return false;
 	if (!gil)
 		return false;
