@@ -106,3 +106,5 @@ def test_each_wait_has_its_own_callers(python, out, oracle, how):
     may = how == "direct" and can_read_directly() and python.version >= (3, 12)
     assert (switches["repeated"] > len(said) / 4) == may, switches
     assert switches["repeated"] <= switches["stacks"]
+    # user space had each stack that was repeated
+    assert switches["waits_guessed"] <= switches["over_budget"] + switches["unreadable"], switches
