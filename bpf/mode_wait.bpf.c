@@ -77,7 +77,6 @@ static __always_inline void repeat_stack(struct raw_sample *out, const struct wa
 	out->h.kind = RAW_SWITCH_SAME;
 	out->nframes = 0;
 	out->codes_ns = slot->stack_ns;
-	count(CNT_WAIT_SAME);
 }
 
 /* Set s->stamp for has_same_stack(), for the thread of the slot, which leaves its CPU at now. */
@@ -96,10 +95,11 @@ static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot
 	const struct stamp *stamp = &s->stamp;
 
 	if (stamp->same && sent) {
+		count(CNT_WAIT_SAME);
 		slot->pause = 0;
 		return;
 	}
-	if (stamp->now && stamp->before) {
+	if (stamp->now && stamp->before && !stamp->same) {
 		slot->pause = (2 * slot->pause + 1) & STAMP_PAUSE_MAX;
 		slot->pause_left = slot->pause;
 	}
