@@ -348,24 +348,44 @@ int host_map_delete(const struct host_map_def *def, const void *key)
 
 /* ---- ring buffer ---- */
 
-static u8 *new_record(size_t len)
+/* A record of the entry that was begun last. */
+static u8 *add_record(size_t len)
 {
-	if (host.record_cnt >= host.ring_room)
-		return NULL;
 	if (host.record_cnt == HOST_RECORDS_MAX)
 		die("too many records", host.record_cnt);
 	host.records[host.record_cnt].data = malloc(len);
 	host.records[host.record_cnt].len = len;
+	host.records[host.record_cnt].entry = host.entry_cnt - 1;
 	return host.records[host.record_cnt++].data;
+}
+
+/* The record is an entry of its own. NULL: there is no room. */
+static u8 *new_record(size_t len)
+{
+	if (host.entry_cnt >= host.ring_room)
+		return NULL;
+	host.entry_cnt++;
+	return add_record(len);
+}
+
+/* Bytes of the first record of an entry, as capture_take() sees them. */
+static u64 first_bytes(const struct raw_header *h, u64 size)
+{
+	const u64 first = sizeof(struct raw_switch_in);
+
+	return h->kind == RAW_SWITCH_IN && size >= first + sizeof(*h) ? first : size;
 }
 
 long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
 {
-	u8 *to = new_record(size);
+	u64 first = first_bytes(data, size);
+	u8 *to = new_record(first);
 
 	if (!to)
 		return -EAGAIN;
-	memcpy(to, data, size);
+	memcpy(to, data, first);
+	if (first < size)
+		memcpy(add_record(size - first), (u8 *)data + first, size - first);
 	return 0;
 }
 
@@ -384,6 +404,7 @@ void bpf_ringbuf_discard(void *data, u64 flags)
 	if (!host.record_cnt || host.records[host.record_cnt - 1].data != data)
 		die("discard of another record", host.record_cnt);
 	free(host.records[--host.record_cnt].data);
+	host.entry_cnt--;
 }
 
 u32 bpf_get_prandom_u32(void)
@@ -400,6 +421,7 @@ void host_drop_records(void)
 {
 	while (host.record_cnt)
 		free(host.records[--host.record_cnt].data);
+	host.entry_cnt = 0;
 }
 
 const void *host_record(u8 kind, int *i, size_t *len)

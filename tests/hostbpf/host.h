@@ -47,12 +47,13 @@ struct host {
 	u64 reads;		/* since host_tick() began */
 	u64 mem_version;	/* counts changes of the target's memory map */
 	u32 inner_maps;		/* the first elements of an array of maps that have a map */
-	int ring_room;		/* so many records fit into the ring buffer */
+	int ring_room;		/* so many entries fit into the ring buffer */
 	struct {
 		u8 *data;
 		size_t len;
+		int entry;	/* the entry of the ring buffer that has it */
 	} records[HOST_RECORDS_MAX];
-	int record_cnt;
+	int record_cnt, entry_cnt;	/* an entry may have two records */
 };
 extern struct host host;
 
