@@ -194,7 +194,10 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 	if (!*t)
 		return -ENOMEM;
 	err = resolve_stack(p, *t, raw);
-	(*t)->stack_ns = err ? 0 : raw->h.time_ns;
+	if (err)
+		(*t)->stack_ns = 0;
+	else if (raw->h.kind != RAW_SWITCH_SAME)	/* that has the stack of another record */
+		(*t)->stack_ns = raw->h.time_ns;
 	if (!err)
 		err = take_trace(*t, raw, len);
 	if (!err)
@@ -216,7 +219,6 @@ size_t process_repeat_stack(struct process *p, const struct raw_head *same, size
 		out->flags |= RAW_NOT_WALKED;
 		return sizeof(*same);
 	}
-	out->h.kind = RAW_SWITCH_OUT;
 	out->nframes = (uint16_t)t->nframes;
 	frames = t->nframes * sizeof(*t->raw_end);
 	memcpy(out->frames, t->raw_end - t->nframes, frames);
