@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_thread_status.c - the status from a PyThreadState: GIL, exceptions, garbage collection.
+ * test_thread_status.c - the status from a PyThreadState: GIL, exceptions, garbage collection, and
+ * whether it is the main thread's.
  */
 #include "world.h"
 
@@ -209,6 +210,134 @@ static void test_gc_unknown(void **state)
 	world_expect(&w, 3, 0);
 }
 
+/* ---- the main thread ---- */
+
+#define SECOND (1ull << 30)	/* see is_main_thread() */
+#define TP_2 (W_TP + 0x100000)
+#define TSTATE_2 (W_TSTATE + 0x100000)
+
+static void copy_memory(u64 to, u64 from, u64 len)
+{
+	u8 page[4096];
+
+	host_mem_map(to, len);
+	for (; len; to += sizeof(page), from += sizeof(page), len -= sizeof(page)) {
+		assert_int_equal(host_mem_read(NULL, from, page, sizeof(page)), 0);
+		host_mem_write(to, page, sizeof(page));
+	}
+}
+
+/*
+ * Let another thread run, with the same frames. From 3.14 on the thread state says which is the main
+ * thread, so it has its own.
+ */
+static void run_second_thread(void)
+{
+	const struct py_layout *l = &w.img.layout;
+
+	copy_memory(TP_2 - 4096, W_TP - 4096, 4 * 4096);
+	host.task.pid++;
+	host.task.THREAD_POINTER = TP_2;
+	if (l->interp_threads_main == ABI_NO_OFF32)
+		return;
+	copy_memory(TSTATE_2, W_TSTATE, 4096);
+	host_mem_put64(TSTATE_2 + l->ts_exc_info, TSTATE_2 + l->ts_exc_state);
+	host_mem_put64(TSTATE_2 + l->ts_thread_id, TP_2);
+	host_mem_put64(TP_2 - 64, TSTATE_2);
+	host_mem_put64(TP_2 + W_TSS + 16 * 3 + 8, TSTATE_2);
+}
+
+static void run_first_thread(void)
+{
+	host.task.pid--;
+	host.task.THREAD_POINTER = W_TP;
+}
+
+/* The second thread is the main thread now. */
+static void make_second_main(void)
+{
+	if (w.img.layout.interp_threads_main == ABI_NO_OFF32)
+		host_mem_put64(w.proc.main_id, TP_2);
+	else
+		host_mem_put64(W_INTERP + w.img.layout.interp_threads_main, TSTATE_2);
+}
+
+static bool is_main_now(void)
+{
+	const struct raw_sample *s = world_sample();
+
+	assert_non_null(s);
+	return s->status & STATUS_MAIN_THREAD;
+}
+
+/* An interpreter that says which thread is the main one. Returns false: this CPython has none. */
+static bool begin_main(int minor)
+{
+	world_init(&w, minor);
+	world_recurse(&w, 3);
+	if (w.img.layout.interp_id != ABI_NO_OFF32)
+		host_mem_put64(W_INTERP + w.img.layout.interp_id, 0);
+	host.now_ns = 5 * SECOND;
+	return w.img.layout.interp_threads_main != ABI_NO_OFF32 || w.proc.main_id;
+}
+
+/* As soon as the main thread was seen, another one looks once a second whether it is the main one. */
+static void test_second_thread(void **state)
+{
+	u64 reads;
+	int minor, i;
+
+	EACH_MINOR(minor) {
+		if (!begin_main(minor))
+			continue;
+		assert_true(is_main_now());
+		run_second_thread();
+		assert_false(is_main_now());
+		reads = host.reads;
+		host.now_ns += SECOND;
+		assert_false(is_main_now());
+		assert_int_equal(host.reads, reads + 1);
+		for (i = 0; i < 5; i++) {
+			assert_false(is_main_now());
+			assert_int_equal(host.reads, reads);
+		}
+		run_first_thread();
+		assert_true(is_main_now());
+	}
+}
+
+/* A fork by another thread makes that the child's main thread. Its entry is a new one. */
+static void test_main_thread_not_seen(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		if (!begin_main(minor))
+			continue;
+		run_second_thread();
+		assert_false(is_main_now());
+		make_second_main();
+		assert_true(is_main_now());
+	}
+}
+
+static void test_main_thread_changes(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		if (!begin_main(minor))
+			continue;
+		assert_true(is_main_now());
+		run_second_thread();
+		assert_false(is_main_now());
+		make_second_main();
+		host.now_ns += SECOND;
+		assert_true(is_main_now());
+		assert_true(is_main_now());
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +348,9 @@ int main(void)
 		cmocka_unit_test(test_gc),
 		cmocka_unit_test(test_gc_free_threaded),
 		cmocka_unit_test(test_gc_unknown),
+		cmocka_unit_test(test_second_thread),
+		cmocka_unit_test(test_main_thread_not_seen),
+		cmocka_unit_test(test_main_thread_changes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

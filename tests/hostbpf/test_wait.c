@@ -4,6 +4,8 @@
  */
 #include "world.h"
 
+#include "bpf/losses.bpf.h"
+
 static struct world w;
 static struct task_struct idle_task;
 
@@ -334,6 +336,237 @@ static void test_offcpu_scan(void **state)
 	assert_null(iterate());
 }
 
+/* ---- both threads of a switch ---- */
+
+/* Threads of a process: the current one, which has its frames, and another. */
+static struct task_struct other_task, other_leader;
+
+/* The other thread waits; its RAW_SWITCH_OUT was sent at *out_ns. other_process: it has its own. */
+static void other_waits(bool other_process, u64 *out_ns)
+{
+	struct task_struct mine = host.task;
+	u32 tgid = 4000;
+
+	if (other_process) {
+		other_leader = host.leader;
+		other_leader.start_boottime = 99;
+		host.task.group_leader = &other_leader;
+		host.task.tgid = tgid;
+		w.proc.start_ns = 99;
+		world_put_proc(&w);
+		w.proc.start_ns = 77;
+	}
+	host.task.pid = 4001;
+	switch_out(1, false);
+	*out_ns = ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns;
+	host.now_ns += 1000;
+	other_task = host.task;
+	host.task = mine;
+}
+
+/* The current thread leaves its CPU to the other one. */
+static void switch_to_other(void)
+{
+	host_drop_records();
+	host.task.__state = 1;
+	host_on_switch(false, &host.task, &other_task);
+}
+
+static void check_other_comes(u64 out_ns, bool other_process)
+{
+	const struct raw_switch_in *r = only_record(RAW_SWITCH_IN);
+
+	assert_int_equal(r->tid, 4001);
+	assert_int_equal(r->h.tgid, other_process ? 4000 : 1001);
+	assert_int_equal(r->h.start_ns, other_process ? 99 : 77);
+	assert_int_equal(r->out_ns, out_ns);
+	assert_int_equal(r->out_lost, 0);
+}
+
+/* One entry has the record of the thread that comes, and behind it that of the one that leaves. */
+static void test_both_threads(void **state)
+{
+	const struct raw_sample *s;
+	u64 out_ns;
+	int minor, other_process, i;
+
+	EACH_MINOR(minor) {
+		for (other_process = 0; other_process < 2; other_process++) {
+			begin(minor);
+			world_recurse(&w, 7);
+			other_waits(other_process, &out_ns);
+			switch_to_other();
+			assert_int_equal(host.record_cnt, 2);
+			assert_int_equal(host.entry_cnt, 1);
+			i = 0;
+			assert_non_null(host_record(RAW_SWITCH_IN, &i, NULL));
+			assert_int_equal(i, 1);
+			check_other_comes(out_ns, other_process);
+			s = only_record(RAW_SWITCH_OUT);
+			assert_int_equal(s->tid, 1001);
+			assert_int_equal(s->h.tgid, 1001);
+			assert_int_equal(s->h.start_ns, 77);
+			assert_int_equal(s->h.time_ns,
+					 ((const struct raw_switch_in *)only_record(RAW_SWITCH_IN))
+						 ->h.time_ns);
+			world_check_frames(&w, s, 7);
+			/* It is sent once. */
+			switch_in();
+			assert_int_equal(host.record_cnt, 1);
+			assert_int_equal(((const struct raw_switch_in *)
+						  only_record(RAW_SWITCH_IN))->tid, 1001);
+		}
+	}
+}
+
+/* The code objects of the stack come before both. */
+static void test_both_threads_and_codes(void **state)
+{
+	u64 out_ns;
+	int i;
+
+	begin(13);
+	world_recurse(&w, 3);
+	other_waits(false, &out_ns);
+	world_push(&w, OWNER_THREAD, world_code(&w), 2);
+	switch_to_other();
+	i = 0;
+	assert_non_null(host_record(RAW_CODE, &i, NULL));
+	assert_int_equal(i, 1);
+	assert_int_equal(host.record_cnt, 3);
+	assert_int_equal(host.entry_cnt, 2);
+	check_other_comes(out_ns, false);
+}
+
+static u32 lost_of(u32 tgid, u32 tid, enum counter which)
+{
+	u32 zero = 0, i, n = 0;
+	struct loss_table *t = bpf_map_lookup_elem(&losses, &zero);
+
+	for (i = 0; i < 2 * LOSS_SLOTS; i++)
+		if (t->slots[i].tgid == tgid && t->slots[i].tid == tid)
+			n += t->slots[i].cnt[which - CNT_LOSSES];
+	return n;
+}
+
+/* Without room both are lost, each of its own thread. */
+static void test_both_threads_lost(void **state)
+{
+	const struct raw_switch_in *r;
+	int other_process;
+	u32 tgid;
+	u64 out_ns;
+
+	for (other_process = 0; other_process < 2; other_process++) {
+		begin(13);
+		host.now_ns += 2 * LOSS_KEPT_NS;
+		world_recurse(&w, 7);
+		other_waits(other_process, &out_ns);
+		tgid = other_process ? 4000 : 1001;
+		host.ring_room = 0;
+		switch_to_other();
+		assert_int_equal(host_counter(CNT_WAIT_LOST), 1);
+		assert_int_equal(lost_of(1001, 1001, CNT_WAIT_LOST), 1);
+		assert_int_equal(host_counter(CNT_SWITCH_IN_LOST), 1);
+		assert_int_equal(lost_of(tgid, 4001, CNT_SWITCH_IN_LOST), 1);
+		/* The next switch does not send what is lost. */
+		host.ring_room = 10;
+		switch_in();
+		assert_int_equal(host.record_cnt, 1);
+		r = only_record(RAW_SWITCH_IN);
+		assert_int_equal(r->tid, 1001);
+		assert_int_equal(r->out_lost, 1);
+	}
+}
+
+/* The thread that leaves has no stack, or its process is not recorded: the other one's is sent. */
+static void test_other_thread_alone(void **state)
+{
+	u64 out_ns;
+
+	begin(13);
+	world_recurse(&w, 7);
+	other_waits(false, &out_ns);
+	world_no_frames(&w);
+	switch_to_other();
+	assert_int_equal(host_counter(CNT_WAIT_NOT_PYTHON), 1);
+	assert_int_equal(host.record_cnt, 1);
+	check_other_comes(out_ns, false);
+
+	begin(13);
+	world_recurse(&w, 7);
+	other_waits(true, &out_ns);
+	host.task.tgid = 5000;
+	switch_to_other();
+	assert_int_equal(host.record_cnt, 1);
+	check_other_comes(out_ns, true);
+
+	begin(13);
+	world_recurse(&w, 7);
+	other_waits(true, &out_ns);
+	host_drop_records();
+	host_on_switch(false, &idle_task, &other_task);
+	assert_int_equal(host.record_cnt, 1);
+	check_other_comes(out_ns, true);
+}
+
+/* The thread that leaves ends: its record is an entry of its own. */
+static void test_other_thread_after_an_exit(void **state)
+{
+	u64 out_ns;
+
+	begin(13);
+	world_recurse(&w, 7);
+	other_waits(false, &out_ns);
+	host_drop_records();
+	host.task.flags = PF_EXITING;
+	host.task.__state = TASK_DEAD;
+	host_on_switch(false, &host.task, &other_task);
+	assert_int_equal(host.record_cnt, 2);
+	assert_int_equal(host.entry_cnt, 2);
+	check_other_comes(out_ns, false);
+	assert_int_equal(((const struct raw_switch_in *)only_record(RAW_THREAD_EXIT))->tid, 1001);
+}
+
+/* The mode leaves out the waits of threads that do not ask for the GIL. */
+static void test_other_thread_with_a_status(void **state)
+{
+	u8 need = STATUS_GIL_REQUESTED, any = 0;
+	u64 out_ns;
+
+	begin(13);
+	world_recurse(&w, 7);
+	other_waits(false, &out_ns);
+	host_set(&cfg_need_status, &need, sizeof(need));
+	switch_to_other();
+	host_set(&cfg_need_status, &any, sizeof(any));
+	assert_int_equal(host_counter(CNT_WAIT_UNWANTED), 1);
+	assert_int_equal(host.record_cnt, 1);
+	check_other_comes(out_ns, false);
+	switch_in();
+	assert_int_equal(host.record_cnt, 0);
+}
+
+/* Without budget the thread that leaves has no stack, and still both are in one entry. */
+static void test_both_threads_without_budget(void **state)
+{
+	u64 out_ns;
+
+	begin(13);
+	world_recurse(&w, 7);
+	other_waits(false, &out_ns);
+	host.clock_step_ns = 10000000;
+	switch_to_other();
+	switch_in();
+	host.clock_step_ns = 0;
+	other_waits(false, &out_ns);
+	switch_to_other();
+	assert_int_equal(((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->flags,
+			 RAW_NOT_WALKED);
+	assert_int_equal(host.entry_cnt, 1);
+	check_other_comes(out_ns, false);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -345,6 +578,13 @@ int main(void)
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_missed_switch_in),
 		cmocka_unit_test(test_offcpu_scan),
+		cmocka_unit_test(test_both_threads),
+		cmocka_unit_test(test_both_threads_and_codes),
+		cmocka_unit_test(test_both_threads_lost),
+		cmocka_unit_test(test_other_thread_alone),
+		cmocka_unit_test(test_other_thread_after_an_exit),
+		cmocka_unit_test(test_other_thread_with_a_status),
+		cmocka_unit_test(test_both_threads_without_budget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

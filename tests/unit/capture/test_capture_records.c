@@ -172,7 +172,7 @@ static void test_short_records(void **state)
 
 	profile(PARENT);
 	calls("begin 4000\n");
-	for (kind = 0; kind < 20; kind++) {
+	for (kind = 0; kind <= RAW_SWITCH_SAME; kind++) {
 		for (len = 0; len < sizeof(struct raw_header); len++) {
 			memset(&raw, 0, sizeof(raw));
 			raw.h = header(kind, PARENT, START);
@@ -185,6 +185,148 @@ static void test_short_records(void **state)
 	raw.nframes = 5;	/* but the record ends before the first one */
 	capture_take(&capture, &raw, offsetof(struct raw_sample, frames));
 	assert_int_equal(capture.life.err, -EBADMSG);
+}
+
+/* ---- an entry with two records ---- */
+
+#define WAIT_NS 1000000ull
+
+/* A profiled process whose waits are recorded, a sample each WAIT_NS. */
+static struct tracked *profile_waits(pid_t tgid)
+{
+	struct process_args args = {
+		.tgid = tgid, .start_ns = START, .comm = "python3", .command = "python3 x.py",
+		.image = image, .observer = &observer.observer,
+		.waits = { .interval_ns = WAIT_NS, .runnable = true },
+		.py = { .state = PY_PROC_PYTHON, .ident = 2, .start_ns = START },
+	};
+	struct tracked *t;
+
+	capture.mode = &record_modes[RECORD_WALL];
+	assert_int_equal(proc_table_put(NULL, tgid, &args.py), 0);
+	t = lifecycle_admit(&capture.life, &(struct step){ .args = &args });
+	assert_non_null(t);
+	return t;
+}
+
+/* An entry: the RAW_SWITCH_IN of a thread, and the record of the thread that had the CPU before. */
+static struct {
+	struct raw_switch_in in;
+	struct raw_sample out;
+} entry;
+
+/* The second record has nframes frames. Returns the bytes of the entry. */
+static size_t fill_entry(pid_t in, pid_t out, enum raw_kind kind, uint16_t nframes)
+{
+	uint32_t i;
+
+	memset(&entry, 0, sizeof(entry));
+	entry.in.h = header(RAW_SWITCH_IN, in, START);
+	entry.in.h.time_ns = 9 * WAIT_NS;
+	entry.in.tid = in;
+	entry.in.out_ns = 2 * WAIT_NS;
+	entry.out.h = header(kind, out, START);
+	entry.out.h.why = WHY_BLOCKED;
+	entry.out.h.time_ns = 9 * WAIT_NS;
+	entry.out.tid = out;
+	entry.out.nframes = nframes;
+	for (i = 0; i < nframes; i++)
+		entry.out.frames[i] = fake_frame(&fake, 3 + i, 2);
+	return sizeof(entry.in) + raw_sample_bytes(nframes, 0);
+}
+
+/* The thread of this process leaves its CPU after 2 * WAIT_NS. */
+static void leave(pid_t tgid)
+{
+	size_t len = fill_entry(tgid, tgid, RAW_SWITCH_OUT, 2) - sizeof(entry.in);
+
+	entry.out.h.time_ns = 2 * WAIT_NS;
+	capture_take(&capture, &entry.out, len);
+}
+
+static struct process_stats stats_of(struct tracked *t)
+{
+	struct process_stats stats;
+
+	process_stats(t->process, &stats);
+	return stats;
+}
+
+/* Both are taken, each for its own process. */
+static void test_entry_of_two_records(void **state)
+{
+	struct tracked *from = profile_waits(PARENT), *to = profile_waits(CHILD);
+	size_t len;
+
+	leave(CHILD);
+	assert_int_equal(capture.received, 1);
+	len = fill_entry(CHILD, PARENT, RAW_SWITCH_OUT, 2);
+	capture_take(&capture, &entry, len);
+	assert_int_equal(capture.received, 2);
+	assert_int_equal(capture.orphans, 0);
+	assert_int_equal(capture.life.err, 0);
+	assert_int_equal(stats_of(to).samples, 7);	/* the wait of 7 * WAIT_NS has ended ... */
+	assert_int_equal(stats_of(from).samples, 0);
+	assert_int_equal(stats_of(from).waits.waits, 1);	/* ... and another one begins */
+	/* Now the other way round, with a repetition. */
+	leave(CHILD);
+	len = fill_entry(PARENT, CHILD, RAW_SWITCH_SAME, 0);
+	entry.in.out_ns = 9 * WAIT_NS;
+	entry.in.h.time_ns = entry.out.h.time_ns = 14 * WAIT_NS;
+	entry.out.codes_ns = 2 * WAIT_NS;
+	capture_take(&capture, &entry, len);
+	assert_int_equal(capture.life.err, 0);
+	assert_int_equal(stats_of(from).samples, 5);
+	assert_int_equal(stats_of(to).waits.guessed, 0);
+	assert_int_equal(stats_of(to).waits.waits, 3);
+}
+
+/* The thread that leaves is of a process that is not profiled, or the one that comes. */
+static void test_entry_of_unknown(void **state)
+{
+	struct tracked *t = profile_waits(CHILD);
+
+	leave(CHILD);
+	capture_take(&capture, &entry, fill_entry(CHILD, GONE, RAW_SWITCH_OUT, 2));
+	assert_int_equal(stats_of(t).samples, 7);
+	assert_int_equal(capture.orphans, 1);
+	capture_take(&capture, &entry, fill_entry(GONE, CHILD, RAW_SWITCH_OUT, 2));
+	assert_int_equal(stats_of(t).waits.waits, 2);
+	assert_int_equal(capture.orphans, 1);
+	assert_int_equal(capture.life.err, 0);
+}
+
+/* A second record that is cut off: the first one is taken. */
+static void test_entry_that_is_cut_off(void **state)
+{
+	struct tracked *t;
+	size_t len, whole;
+
+	for (len = sizeof(entry.in);; len++) {
+		t = profile_waits(CHILD);
+		profile_waits(PARENT);
+		leave(CHILD);
+		whole = fill_entry(CHILD, PARENT, RAW_SWITCH_OUT, 2);
+		capture_take(&capture, &entry, len);
+		assert_int_equal(stats_of(t).samples, 7);
+		assert_int_equal(capture.life.err,
+				 len < sizeof(entry.in) + sizeof(entry.in.h) || len >= whole ?
+					 0 : -EBADMSG);
+		capture.life.err = 0;
+		lifecycle_record(RAW_EXIT, CHILD, START, 0, false);
+		lifecycle_record(RAW_EXIT, PARENT, START, 0, false);
+		if (len == whole)
+			break;
+		observer.calls[0] = '\0';
+	}
+	/* Without a whole RAW_SWITCH_IN there is nothing. */
+	t = profile_waits(CHILD);
+	leave(CHILD);
+	fill_entry(CHILD, PARENT, RAW_SWITCH_OUT, 2);
+	for (len = 0; len < sizeof(entry.in); len++)
+		capture_take(&capture, &entry, len);
+	assert_int_equal(stats_of(t).samples, 0);
+	assert_int_equal(capture.life.err, 0);
 }
 
 /* The exit record was lost, and another process has the pid now. */
@@ -401,6 +543,9 @@ int main(void)
 		TEST(test_samples_of_a_family),
 		TEST(test_names),
 		TEST(test_short_records),
+		TEST(test_entry_of_two_records),
+		TEST(test_entry_of_unknown),
+		TEST(test_entry_that_is_cut_off),
 		TEST(test_pid_comes_back),
 		TEST(test_exit_of_another),
 		TEST(test_fork_of_unknown),
