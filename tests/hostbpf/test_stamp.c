@@ -194,6 +194,17 @@ static void test_free_threaded(void **state)
 		}
 		sent_ns = make_known();
 		expect_same(sent_ns);
+		if (w.img.layout.interp_gc_frame != ABI_NO_OFF32) {
+			/* The stack may have the frame in which a collection began. */
+			host_mem_put32(W_TSTATE + w.img.layout.ts_gil, w.img.layout.ts_gil_mask);
+			expect_same(sent_ns);
+			host_mem_put32(world_collecting(&w), 1);
+			host_mem_put64(W_INTERP + w.img.layout.interp_gc_frame, w.at[4]);
+			expect_flags(RAW_GC);
+			host_mem_put32(world_collecting(&w), 0);
+			sent_ns = expect_whole();
+			expect_same(sent_ns);
+		}
 		if (w.img.layout.fr_tlbc_index == ABI_NO_OFF)
 			continue;
 		/* The thread goes on in another copy of the code, which cannot be read. */
@@ -527,11 +538,36 @@ static void test_no_counter(void **state)
 	}
 }
 
-static void test_truncated(void **state)
+/* Without a counter a number stands for it that each CPU counts for itself. */
+static void test_no_counter_on_two_cpus(void **state)
+{
+	int minor;
+
+	EACH_MINOR(minor) {
+		begin(minor);
+		if (minor >= STAMP_MINOR_MIN)
+			host_mem_put32(epoch_at(), 0);
+		host.cpu = 1;
+		expect_flags(0);
+		host.cpu = 0;
+		host_tick();
+		host.cpu = 1;
+		expect_flags(0);	/* the second walk of this CPU ... */
+		host.cpu = 0;
+		expect_flags(0);	/* ... and the second one of that */
+		assert_int_equal(host_counter(CNT_WAIT_SAME), 0);
+	}
+}
+
+static void test_too_deep(void **state)
 {
 	int minor;
 
 	EACH_STAMP_MINOR(minor) {
+		/* Whole, but the shim at its end is one frame too many for a stamp. */
+		begin_empty(minor);
+		world_recurse(&w, ABI_MAX_FRAMES);
+		never_repeated(0);
 		begin_empty(minor);
 		world_recurse(&w, ABI_MAX_FRAMES + 1);
 		never_repeated(RAW_TRUNCATED);
@@ -724,6 +760,25 @@ static void test_cframes(void **state)
 	expect_whole();
 }
 
+/*
+ * The newest _PyCFrame is not filled in yet, so the stack begins at the one before: what the walk
+ * has found is not what the stamp is of.
+ */
+static void test_entering(void **state)
+{
+	u64 from, stale;
+	int i;
+
+	begin(12);
+	from = w.top;
+	stale = w.at[3];
+	world_enter(&w, stale, from);
+	for (i = 0; i < 5; i++)
+		expect_whole();
+	assert_int_equal(host_counter(CNT_ENTERING), 5);
+	assert_int_equal(host_counter(CNT_WAIT_SAME), 0);
+}
+
 /* ---- both threads of a switch ---- */
 
 /* One entry of the ring buffer has the RAW_SWITCH_IN of the thread that comes, and the repetition. */
@@ -780,7 +835,8 @@ int main(void)
 		cmocka_unit_test(test_sent_once_a_second),
 		cmocka_unit_test(test_collection),
 		cmocka_unit_test(test_no_counter),
-		cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_no_counter_on_two_cpus),
+		cmocka_unit_test(test_too_deep),
 		cmocka_unit_test(test_unreadable_frame),
 		cmocka_unit_test(test_unreadable_code),
 		cmocka_unit_test(test_broken_end),
@@ -790,6 +846,7 @@ int main(void)
 		cmocka_unit_test(test_pause_of_another),
 		cmocka_unit_test(test_lost_once),
 		cmocka_unit_test(test_cframes),
+		cmocka_unit_test(test_entering),
 		cmocka_unit_test(test_joined),
 	};
 
