@@ -520,8 +520,8 @@ enum raw_kind {
 	RAW_EXEC_OTHER = 21,
 	/*
 	 * struct raw_head. on_switch(), in place of RAW_SWITCH_OUT, if the thread has the stack of
-	 * its last record. codes_ns is the time of the RAW_SWITCH_OUT that was sent with that stack;
-	 * nframes is 0. User space adds the frames and takes it as a RAW_SWITCH_OUT.
+	 * its last record. codes_ns is the time of the RAW_SWITCH_OUT that was sent with that
+	 * stack; nframes is 0. User space adds the frames and takes it as a RAW_SWITCH_OUT.
 	 */
 	RAW_SWITCH_SAME = 22,
 };

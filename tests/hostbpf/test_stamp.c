@@ -222,7 +222,7 @@ static u64 put_gil(void)
 	return gil + w.img.layout.gil_cond;
 }
 
-/* The address of the word that says which thread is the main thread, and what it has if it is w's. */
+/* Where it says which thread is the main thread. *value: what it has if that is w's. */
 static u64 main_thread_at(u64 *value)
 {
 	if (w.img.layout.interp_threads_main != ABI_NO_OFF32) {
@@ -781,7 +781,7 @@ static void test_entering(void **state)
 
 /* ---- both threads of a switch ---- */
 
-/* One entry of the ring buffer has the RAW_SWITCH_IN of the thread that comes, and the repetition. */
+/* An entry of the ring buffer has the RAW_SWITCH_IN of the thread that comes, and the repetition. */
 static void test_joined(void **state)
 {
 	struct task_struct next;

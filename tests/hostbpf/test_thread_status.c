@@ -228,8 +228,8 @@ static void copy_memory(u64 to, u64 from, u64 len)
 }
 
 /*
- * Let another thread run, with the same frames. From 3.14 on the thread state says which is the main
- * thread, so it has its own.
+ * Let another thread run, with the same frames. From 3.14 on the thread state says which is the
+ * main thread, so it has its own.
  */
 static void run_second_thread(void)
 {
@@ -281,7 +281,7 @@ static bool begin_main(int minor)
 	return w.img.layout.interp_threads_main != ABI_NO_OFF32 || w.proc.main_id;
 }
 
-/* As soon as the main thread was seen, another one looks once a second whether it is the main one. */
+/* As soon as the main thread was seen, another one looks once a second whether it is that. */
 static void test_second_thread(void **state)
 {
 	u64 reads;

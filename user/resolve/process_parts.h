@@ -86,8 +86,8 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 		       struct thread **t);
 /*
  * Set *out to a RAW_SWITCH_SAME of len bytes, with the frames of the thread's last stack, for
- * process_switch_out(). Returns its length. If that stack is another one than the record means, *out
- * has no frames and RAW_NOT_WALKED.
+ * process_switch_out(). Returns its length. If that stack is another one than the record means,
+ * *out has no frames and RAW_NOT_WALKED.
  */
 size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
 			    struct raw_sample *out);
