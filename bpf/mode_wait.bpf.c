@@ -88,28 +88,36 @@ static __always_inline void recall_stamp(struct scratch *s, struct wait_slot *sl
 		slot->pause_left--;
 }
 
-/* Keep the stamp of the stack that user space has of the thread now. sent: it was sent to it. */
-static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot *slot, bool sent,
-				       u64 now)
+/*
+ * The thread's switch-out at now has ended so. Keep the stamp of the stack that user space has of
+ * the thread, which only changes if another one was sent.
+ */
+static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot *slot,
+				       enum counter end, u64 now)
 {
 	const struct stamp *stamp = &s->stamp;
 
-	if (stamp->same && sent) {
+	if (end == CNT_WAIT_LOST)
+		slot->stamp = 0;
+	if (end != CNT_WAIT || s->sample.flags & RAW_NOT_WALKED)
+		return;
+	if (stamp->same) {
 		count(CNT_WAIT_SAME);
 		slot->pause = 0;
 		return;
 	}
-	if (stamp->now && stamp->before && !stamp->same) {
+	/* In vain: it did not match, or the stack is one that cannot be repeated. */
+	if (stamp->tried && (stamp->before || (!stamp->now && !s->new_cnt))) {
 		slot->pause = (2 * slot->pause + 1) & STAMP_PAUSE_MAX;
 		slot->pause_left = slot->pause;
 	}
-	slot->stamp = sent ? stamp->now : 0;
+	slot->stamp = stamp->now;
 	slot->stack_ns = now;
 }
 
 /*
- * Send the RAW_SWITCH_OUT that is made out, and s->switch_in with it if that waits: one entry of the
- * ring buffer costs less than two. Returns CNT_SAMPLE or CNT_RING_FULL.
+ * Send the record that is made out, and s->switch_in with it if that waits: one entry of the ring
+ * buffer costs less than two. Returns CNT_SAMPLE or CNT_RING_FULL.
  */
 static __always_inline enum counter send_switch(struct scratch *s, const struct py_proc *p,
 						u64 pid_tgid)
@@ -123,8 +131,8 @@ static __always_inline enum counter send_switch(struct scratch *s, const struct 
 }
 
 /*
- * Send a RAW_SWITCH_OUT for the current thread prev, with its stack if possible, and s->switch_in if
- * that waits. Returns one of the CNT_WAIT counters.
+ * Send a RAW_SWITCH_OUT for the current thread prev, with its stack if possible, or a
+ * RAW_SWITCH_SAME; and s->switch_in if that waits. Returns one of the CNT_WAIT counters.
  */
 static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s,
 						    struct py_proc *p, struct task_struct *prev,
@@ -135,7 +143,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 	enum counter end = CNT_WAIT_NOT_WALKED;
 	struct user_call call;
 
-	s->stamp.now = s->stamp.same = 0;
+	s->stamp.now = s->stamp.same = s->stamp.tried = 0;
 	user_call_of(prev, &call);
 	out->h = (struct raw_header){
 		.kind = RAW_SWITCH_OUT,
@@ -260,7 +268,7 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 	else if (slot->out_ns)
 		count(CNT_WAIT_SLOT_TAKEN);
 	if (slot->tid != (u32)prev->pid)
-		slot->stamp = slot->pause = slot->pause_left = 0;
+		forget_thread(slot);
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
 	count(CNT_SWITCH);
@@ -272,7 +280,7 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 		end = send_switch_out(ctx, s, p, prev, slot, state ? WHY_BLOCKED : WHY_RUNNABLE,
 				      now);
 		if (cfg_stamps)
-			keep_stamp(s, slot, end == CNT_WAIT, now);
+			keep_stamp(s, slot, end, now);
 		count_likely_end(end, CNT_WAIT);
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;

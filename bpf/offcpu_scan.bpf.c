@@ -50,7 +50,7 @@ int on_task(struct bpf_iter__task *ctx)
 		slot->tid = task->pid;
 		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;
 		slot->out_lost = 0;
-		slot->stamp = 0;
+		forget_thread(slot);
 		slot->out_ns = a.time_ns;
 	}
 	return 0;

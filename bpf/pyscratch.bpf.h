@@ -165,7 +165,9 @@ struct stamp {
 	u64 fr;		/* the next frame */
 	u64 cframe;	/* the _PyCFrame that the walk begins at (3.12); 0: there is none */
 	u32 wanted;	/* 0: do not look */
+	u32 tried;	/* 1: it was computed, or should have been */
 	u32 same;	/* 1: it is the same stack */
+	u32 pad;
 };
 
 /* The last tick of an admitted process on this CPU, for count_missed(). */

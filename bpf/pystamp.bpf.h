@@ -8,8 +8,8 @@
  * code object is certainly what it was when it was read: see set_stamps(). It also needs direct
  * reads, which make a look at a frame cheap.
  *
- * A thread whose stacks change would pay for stamps that never match. So after each that did not
- * match, the thread's next switch-outs, twice as many each time, go without.
+ * A thread whose stacks change, or cannot be repeated, would pay for stamps in vain. So after each
+ * in vain the thread's next switch-outs, twice as many each time, go without.
  */
 #ifndef TACHBPF_PYSTAMP_H
 #define TACHBPF_PYSTAMP_H
@@ -18,7 +18,10 @@
 
 #define STAMP_STEPS_A_CALL 8
 #define STAMP_CALLS (ABI_MAX_FRAMES / STAMP_STEPS_A_CALL)
-/* After so long a stack is sent again: user space may have forgotten the thread. */
+/*
+ * After so long a stack is sent again: user space may have forgotten the thread, whose waits then
+ * count as forgotten.
+ */
 #define STAMP_NS (1ULL << 30)
 /* So many switch-outs go without at most. One less than a power of two. */
 #define STAMP_PAUSE_MAX 63
@@ -109,7 +112,7 @@ static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_pag
 	return 0;
 }
 
-/* Add the frame at *fr to the hash, and set *fr to its caller. Returns 0, or -1: unreadable. */
+/* Add the frame at *fr to the hash, and set *fr to its caller. 0, or -1: it is unreadable. */
 static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on, u64 *fr,
 				       u64 *hash)
 {
@@ -166,6 +169,7 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 	stamp->now = 0;
 	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_frame || s->sample.flags)
 		return false;
+	stamp->tried = 1;
 	stamp->cframe = w->cframe;
 	stamp->fr = w->fr;
 	stamp->now = w->stamp;

@@ -499,8 +499,8 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 /*
  * Is this the main thread, as CPython 3.15's own profiler defines it? From 3.14 on, each
  * interpreter has a state that runs its main program; a child that another thread has forked has
- * none. Up to 3.13 CPython records the main thread's pthread_t. As soon as the main thread itself was
- * seen, the other threads read it once a second (2^30 ns).
+ * none. Up to 3.13 CPython records the main thread's pthread_t. As soon as the main thread itself
+ * was seen, it is read once a second (2^30 ns) for the others.
  */
 static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
 					  u64 self)

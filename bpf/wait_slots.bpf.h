@@ -25,6 +25,14 @@ static __always_inline struct wait_slot *slot_of(u32 tid)
 	return bpf_map_lookup_elem(&wait_slots, &slot);
 }
 
+/* What the slot knows of a thread's stacks is another thread's, or not true any more. */
+static __always_inline void forget_thread(struct wait_slot *slot)
+{
+	slot->stamp = 0;
+	slot->pause = 0;
+	slot->pause_left = 0;
+}
+
 /* Another record than a switch-out's has another stack of the thread. */
 static __always_inline void forget_stamp(u32 tid)
 {

@@ -680,6 +680,49 @@ static void test_pause(void **state)
 	}
 }
 
+/* A stack that cannot be repeated is not looked at in vain each time: see its pause when it can. */
+static void test_pause_of_unrepeatable(void **state)
+{
+	u64 previous;
+	int minor, i;
+
+	EACH_STAMP_MINOR(minor) {
+		begin(minor);
+		expect_whole();		/* lists the code objects, and begins no pause */
+		previous = w.at[1];
+		host_mem_put64(w.at[2] + w.img.layout.fr_previous, 0xdead000);
+		for (i = 0; i < 4; i++)	/* in vain, a pause of one, in vain, a pause of three */
+			expect_flags(RAW_UNREADABLE);
+		host_mem_put64(w.at[2] + w.img.layout.fr_previous, previous);
+		expect_pause(2);
+	}
+}
+
+/* What is not sent, or sent without a stack, changes nothing of what user space has. */
+static void test_kept(void **state)
+{
+	const u8 exception = STATUS_HAS_EXCEPTION, any = 0;
+	u64 sent_ns, not_walked;
+	int minor, i;
+
+	EACH_STAMP_MINOR(minor) {
+		begin(minor);
+		not_walked = host_counter(CNT_WAIT_NOT_WALKED);
+		sent_ns = make_known();
+		host_set(&cfg_need_status, &exception, sizeof(exception));
+		assert_null(leave());	/* the mode leaves it out */
+		host_set(&cfg_need_status, &any, sizeof(any));
+		expect_same(sent_ns);
+		host.clock_step_ns = 1000000;	/* soon the budget is used up */
+		for (i = 0; i < 40 && host_counter(CNT_WAIT_NOT_WALKED) == not_walked; i++)
+			leave();
+		assert_int_equal(host_counter(CNT_WAIT_NOT_WALKED), not_walked + 1);
+		host.clock_step_ns = 0;
+		host.now_ns += SECOND / 2;	/* there is budget again */
+		expect_same(sent_ns);
+	}
+}
+
 /* Another thread in the slot does not get the pause. */
 static void test_pause_of_another(void **state)
 {
@@ -843,6 +886,8 @@ int main(void)
 		cmocka_unit_test(test_cycle),
 		cmocka_unit_test(test_alternating),
 		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_pause_of_unrepeatable),
+		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_pause_of_another),
 		cmocka_unit_test(test_lost_once),
 		cmocka_unit_test(test_cframes),

@@ -109,7 +109,7 @@ static void take_sample(struct capture *s, const struct raw_sample *raw, size_t 
 	else if (raw->h.kind == RAW_SWITCH_OUT)
 		lifecycle_fail(&s->life, process_switch_out(t->process, raw, len));
 	else if (raw->h.kind == RAW_SWITCH_SAME)
-		lifecycle_fail(&s->life, process_switch_same(t->process, (const struct raw_head *)raw, len));
+		lifecycle_fail(&s->life, process_switch_same(t->process, (const void *)raw, len));
 	else
 		lifecycle_fail(&s->life, process_sample(t->process, raw, len));
 }

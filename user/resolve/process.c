@@ -75,7 +75,7 @@ static int take_record(struct process *p, const void *record, size_t len)
 	case RAW_SAMPLE:
 		return process_sample(p, record, len);
 	case RAW_SWITCH_OUT:
-	case RAW_SWITCH_SAME:	/* its stack is not known any more: process_repeat_stack() */
+	case RAW_SWITCH_SAME:	/* of process_repeat_stack() */
 		return process_switch_out(p, record, len);
 	case RAW_SWITCH_IN:
 		return process_switch_in(p, record);

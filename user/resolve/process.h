@@ -196,9 +196,10 @@ struct pages_round *process_pages_round(struct process *p);
 int process_no_stack(struct process *p, const struct raw_no_stack *raw);
 
 /*
- * Take a thread's switch-out (RAW_SWITCH_OUT, RAW_SWITCH_SAME), switch-in, exit. The time between switch-out and switch-in becomes
+ * Take a thread's switch-out, switch-in, exit. The time between switch-out and switch-in becomes
  * events at the switch-in. process_emit_open_waits() makes events of the time that threads have
- * waited until now_ns (CLOCK_MONOTONIC). Errors as process_sample().
+ * waited until now_ns (CLOCK_MONOTONIC). Errors as process_sample(). process_switch_same() takes a
+ * RAW_SWITCH_SAME, whose nframes must be 0.
  */
 int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len);
 int process_switch_same(struct process *p, const struct raw_head *raw, size_t len);

@@ -5,19 +5,17 @@ That such samples are right is what all other tests show, and test_small_truth.p
 helper reads.
 """
 import json
-import os
-import platform
 import re
 
 import pytest
 
+from direct_reads import can_read_directly
 from present import absent, need
 from profiles import without_gc
 from recording import Recording, succeeded, tachbpf
 from summary import tach_files
 
 RATE = 4999
-FIRST_KERNEL = (6, 2)
 
 CHAIN = """
 import sys, threading, time
@@ -57,11 +55,6 @@ chain(30)(time.process_time() + 3)
 over = True
 mover.join()
 """
-
-
-def can_read_directly():
-    release = tuple(map(int, re.match(r"(\d+)\.(\d+)", os.uname().release).groups()))
-    return platform.machine() == "x86_64" and release >= FIRST_KERNEL
 
 
 @pytest.fixture(params=["pyenv-3.8.18", "system-3.11", "sid-3.15"])

@@ -8,11 +8,11 @@ import json
 
 import pytest
 
+from direct_reads import can_read_directly
 from present import need
 from profiles import without_gc
 from recording import Recording, succeeded
 from summary import tach_files
-from test_direct_reads import can_read_directly
 
 RATE = 4999
 EDGE_US = 2             # times are rounded
