@@ -208,6 +208,7 @@ static __always_inline bool interrupted_user_regs(const struct bpf_perf_event_da
 static __always_inline void entry_user_regs(struct task_struct *task, struct user_regs *r)
 {
 	struct pt_regs *regs = entry_regs_of(task);
+
 #ifdef __TARGET_ARCH_arm64
 	u64 mode = REG(regs, pstate);
 

@@ -150,7 +150,8 @@ __weak __noinline int stamp_frames(void)
 	for (i = 0; i < STAMP_STEPS_A_CALL && fr; i++)
 		if (stamp_frame(s, &on, &fr, &hash))
 			return 0;
-	if (!is_page_still(&on))
+	count_half_reads(s, STAMP_STEPS_A_CALL / 2);	/* a frame takes half of a direct read's time */
+	if (!is_page_still(&on) || s->walk.out_of_time)
 		return 0;
 	s->stamp.fr = fr;
 	s->stamp.now = hash;

@@ -622,6 +622,26 @@ static void test_cycle(void **state)
 	}
 }
 
+/* The time limit of a walk is one of a stamp, too: the target says where its frames are. */
+static void test_time_limit(void **state)
+{
+	const u32 limit = 60000, none = 0;
+	int minor;
+
+	EACH_STAMP_MINOR(minor) {
+		begin_empty(minor);
+		world_recurse(&w, 200);
+		make_known();
+		host_set(&cfg_limit_ns, &limit, sizeof(limit));
+		host.clock_step_ns = 40000;	/* the clock is read twice in so many frames */
+		leave();
+		host.clock_step_ns = 0;
+		host_set(&cfg_limit_ns, &none, sizeof(none));
+		assert_int_equal(host_counter(CNT_WAIT_SAME), 1);
+		assert_int_equal(host_counter(CNT_CUT_OFF), 1);
+	}
+}
+
 /* ---- the pause of stacks that change ---- */
 
 static void test_alternating(void **state)
@@ -885,6 +905,7 @@ int main(void)
 		cmocka_unit_test(test_broken_end),
 		cmocka_unit_test(test_cycle),
 		cmocka_unit_test(test_alternating),
+		cmocka_unit_test(test_time_limit),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_pause_of_unrepeatable),
 		cmocka_unit_test(test_kept),
