@@ -141,7 +141,7 @@ __weak __noinline int stamp_frames(void)
 	u64 fr, hash;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
+	if (!HAVE_DIRECT || !s)	/* also checked here, because the kernel checks this by itself */
 		return 0;
 	fr = s->stamp.fr;
 	hash = s->stamp.now;
