@@ -765,8 +765,8 @@ _Static_assert(sizeof(struct raw_offcpu_scan) == 72, "raw_offcpu_scan has no hid
 struct wait_slot {
 	abi_u32 tid;		/* 0: the slot is free                               */
 	abi_u8 out_lost;	/* 1: the RAW_SWITCH_OUT was lost                    */
-	abi_u8 pause;		/* so many switch-outs went without a stamp after the last one that
-				 * did not match: see pystamp.bpf.h */
+	abi_u8 pause;		/* so many switch-outs went without a stamp after the last one in
+				 * vain: see pystamp.bpf.h */
 	abi_u8 pause_left;	/* ... and so many are still to */
 	abi_u8 pad;
 	abi_u64 out_ns;		/* when it left its CPU; 0: no RAW_SWITCH_IN must be sent */
