@@ -173,20 +173,22 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 	return fd < 0 ? open_in_root(tgid, m->path) : fd;
 }
 
-/* Read a file, at most size - 1 bytes, and NUL-terminate it. Length or -errno. */
+/*
+ * Read a file, at most size - 1 bytes, and NUL-terminate it. Length or -errno. One read gets all:
+ * the kernel writes the files of /proc and /sys that are read here in one piece.
+ */
 static ssize_t read_text(const char *path, char *out, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t len = 0;
-	ssize_t n = 1;
+	ssize_t n;
 
 	if (fd < 0)
 		return -errno;
-	while (len + 1 < size && (n = read(fd, out + len, size - 1 - len)) > 0)
-		len += (size_t)n;
-	n = n < 0 ? -errno : (ssize_t)len;
+	n = read(fd, out, size - 1);
+	if (n < 0)
+		n = -errno;
 	close(fd);
-	out[len] = '\0';
+	out[n < 0 ? 0 : n] = '\0';
 	return n;
 }
 
