@@ -164,11 +164,19 @@ static int end(struct mapped_files *m, int err)
 
 int mapped_files_read(struct mapped_files *m, pid_t tgid)
 {
+	uint64_t phdr = proc_phdr(tgid);
 	char exe[PATH_MAX];
+	int err;
 
+	if (phdr) {	/* mostly it is all that is needed */
+		begin(m, "", phdr);
+		err = end(m, proc_maps(tgid, collect, m));
+		if (err || m->phdr_at != MAPPED_NOWHERE)
+			return err;
+	}
 	if (proc_exe(tgid, exe, sizeof(exe)))
 		exe[0] = '\0';
-	begin(m, exe, proc_phdr(tgid));
+	begin(m, exe, phdr);
 	return end(m, proc_maps(tgid, collect, m));
 }
 

@@ -259,6 +259,23 @@ static void test_process_contexts(void **state)
 	assert_true(m.hash == hash);
 }
 
+/* The program headers alone tell which file is the executable. */
+static void test_of_this_process(void **state)
+{
+	static struct mapped_files mine;
+	char exe[PATH_MAX];
+	struct stat st, its;
+
+	assert_int_equal(mapped_files_read(&mine, getpid()), 0);
+	assert_true(mine.exe_at < mine.cnt);
+	assert_string_equal(mine.exe, "");	/* its path was not needed */
+	assert_int_equal(proc_exe(getpid(), exe, sizeof(exe)), 0);
+	assert_int_equal(stat(exe, &st), 0);
+	assert_int_equal(proc_stat_mapped(getpid(), &mine.files[mine.exe_at].map, &its), 0);
+	assert_int_equal(its.st_ino, st.st_ino);
+	assert_true(mine.libc_at < mine.cnt);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -267,6 +284,7 @@ int main(void)
 		cmocka_unit_test(test_many_called_libpython),
 		cmocka_unit_test(test_another_view_of_the_executable),
 		cmocka_unit_test(test_hash),
+		cmocka_unit_test(test_of_this_process),
 		cmocka_unit_test(test_process_contexts),
 		cmocka_unit_test(test_too_long_a_list),
 		cmocka_unit_test(test_lines_that_are_none),
