@@ -226,10 +226,12 @@ static int configure(struct capture *s)
 /* Fit the programs to the kernel, have them verified, and attach those that need no event. 0 or -errno. */
 static int load_programs(struct capture *s)
 {
+	bool waits = s->args.all && !capture_finds_late(s->mode);
 	int err;
 
 	if (!s->mode->scan_only)	/* which is over before anything is executed */
-		inspector_begin_likely(s->args.first);
+		inspector_begin_likely(s->args.first, waits);
+	reader_prepare();	/* it, too, has the time until the programs are loaded */
 	err = tachbpf_bpf__load(s->skel);
 	if (!s->mode->scan_only && !err)
 		exe_cache_learn_likely(s->exes);

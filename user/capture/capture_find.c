@@ -55,8 +55,7 @@ static void inspect_some(struct capture *s, size_t least, uint64_t until_ns)
 		capture_find_free(s);
 }
 
-/* Do only processes that run matter? */
-static bool may_come_late(const struct record_mode_def *mode)
+bool capture_finds_late(const struct record_mode_def *mode)
 {
 	return mode->ticks && !mode->waits && !mode->scan_only && !mode->memory && !mode->events;
 }
@@ -67,7 +66,8 @@ int capture_find(struct capture *s)
 
 	if (err)
 		return err;
-	inspect_some(s, may_come_late(s->mode) ? FIND_FIRST : SIZE_MAX, now_ns() + FIND_FIRST_NS);
+	inspect_some(s, capture_finds_late(s->mode) ? FIND_FIRST : SIZE_MAX,
+		     now_ns() + FIND_FIRST_NS);
 	if (left(s))
 		log_debug("%zu processes are left to be inspected while it records", left(s));
 	return s->life.err;

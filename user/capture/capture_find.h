@@ -14,12 +14,15 @@
 #include <stdbool.h>
 
 struct capture;
+struct record_mode_def;
 
 #define FIND_FIRST 256
 #define FIND_FIRST_NS 50000000ull
 /* So long at a time while it records. */
 #define FIND_SLICE_NS 5000000ull
 
+/* Do the ticks of this mode begin before all processes are inspected? */
+bool capture_finds_late(const struct record_mode_def *mode);
 /* List all processes of the host, and inspect the first ones, or all. 0 or -errno. */
 int capture_find(struct capture *s);
 /* Inspect some more. */

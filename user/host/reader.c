@@ -193,6 +193,12 @@ uint32_t reader_owner(pid_t tgid)
 
 static struct worker reader = { .kind = &reader_kind };
 
+void reader_prepare(void)
+{
+	if (worker_ready(&reader, 0))
+		log_debug("the reader cannot be started yet");
+}
+
 /* Give up the reader. If it only waited for a CPU, the process is not blamed for it. */
 static void give_up(pid_t tgid)
 {

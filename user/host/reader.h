@@ -60,6 +60,9 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
  */
 void reader_reads_proc(void);
 
+/* Start it, if it does not run: the first call does not wait for that, then. */
+void reader_prepare(void);
+
 /* For worker_kind.owner: the effective user of a process; 0 if it is gone. */
 uint32_t reader_owner(pid_t tgid);
 

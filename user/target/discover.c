@@ -41,13 +41,16 @@ struct known_images *discovery_images(struct discovery *d)
 	return &d->images;
 }
 
-/* Found: held until the next one is. */
+/* Found in this process: held until the next one is. */
 static const struct cpython_image *keep(struct discovery *d, const struct inspected_python *p,
-					uint32_t owner)
+					pid_t tgid)
 {
 	const struct cpython_image *before = d->last;
 
-	d->last = known_images_get(&d->images, &p->file, &p->image, owner);
+	d->last = known_images_find(&d->images, &p->file);
+	if (!d->last)
+		d->last = known_images_get(&d->images, &p->file, &p->image,
+					   inspector_owner(tgid));
 	if (before)
 		known_image_release(before);
 	return d->last;
@@ -61,14 +64,10 @@ int discovery_mem(const struct cpython_image *image, pid_t about, uint64_t vaddr
 
 /* ---- the CPythons of a process ---- */
 
-/*
- * Has this CPython an interpreter: is the runtime's list of interpreters not empty? READY_YES and
- * READY_NO are certain: the list was read, or is not mapped.
- */
-static enum ready is_initialised(pid_t tgid, const struct py_proc *p)
+enum ready discovery_ready(pid_t task, const struct py_proc *p)
 {
 	uint64_t head = 0;
-	int err = remote_mem_read((void *)(intptr_t)tgid, p->interps, &head, sizeof(head));
+	int err = remote_mem_read((void *)(intptr_t)task, p->interps, &head, sizeof(head));
 
 	if (err)
 		return err == -EFAULT ? READY_NO : err == -EBUSY ? READY_BUSY : READY_UNKNOWN;
@@ -96,17 +95,17 @@ static void describe_other(const struct inspected_python *taken,
 
 /*
  * Of several CPythons, choose the preferred one or the first that is initialised; if none
- * is, the first one.
+ * is, the first one. To look costs some 50 us, so a single one is taken without.
  */
 static const struct inspected_python *choose(pid_t task, const struct inspected *in,
 					     uint64_t prefer, struct discovered *out)
 {
 	const struct inspected_python *taken = &in->pythons[0], *p;
-	enum ready ready[INSPECT_PYTHONS_MAX];
+	enum ready ready[INSPECT_PYTHONS_MAX] = { READY_UNASKED };
 	size_t i;
 
-	for (i = 0; i < in->python_cnt; i++)
-		ready[i] = is_initialised(task, &in->pythons[i].proc);
+	for (i = 0; i < in->python_cnt && in->python_cnt > 1; i++)
+		ready[i] = discovery_ready(task, &in->pythons[i].proc);
 	for (i = 1; i < in->python_cnt; i++)
 		if (rank(&in->pythons[i], ready[i], prefer) >
 		    rank(taken, ready[taken - in->pythons], prefer))
@@ -163,8 +162,7 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 {
 	const struct inspected_python *taken;
 	const struct inspected *in = NULL;
-	uint32_t owner = inspector_owner(who->tgid);
-	int err = inspector_inspect(who, *files, owner, &in);
+	int err = inspector_inspect(who, *files, &in);
 
 	out->also[0] = '\0';
 	out->otel.cnt = 0;
@@ -176,7 +174,7 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 	if (err)
 		return err;
 	taken = choose(who->task, in, prefer, out);
-	out->image = keep(d, taken, owner);
+	out->image = keep(d, taken, who->tgid);
 	if (!out->image) {
 		snprintf(out->why, sizeof(out->why), "%s", strerror(ENOMEM));
 		return -ENOMEM;

@@ -32,13 +32,15 @@ enum ready {
 	READY_YES,
 	READY_BUSY,		/* its memory could not be read in time: another try may do it */
 	READY_UNKNOWN,		/* its memory cannot be read by us */
+	READY_UNASKED,		/* nobody has looked */
 };
 
 struct discovered {
 	const struct cpython_image *image;	/* one of discovery_images(); valid until the next
 						 * inspection, or as long as somebody holds it */
 	struct py_proc proc;		/* complete but for start_ns, ident and exec_pages */
-	enum ready ready;		/* of the CPython that was chosen */
+	enum ready ready;		/* of the CPython that was chosen; if it is the only one, nobody
+					 * has looked */
 	bool several;			/* the process has other CPythons, too */
 	uint64_t exe_dev, exe_ino;	/* of its executable; 0: unknown */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
@@ -61,6 +63,12 @@ struct discovered {
  */
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		      uint64_t prefer, struct discovered *found);
+
+/*
+ * Has this CPython an interpreter: is the runtime's list of interpreters not empty? task:
+ * proc_living_task(). READY_YES and READY_NO are certain: the list was read, or is not mapped.
+ */
+enum ready discovery_ready(pid_t task, const struct py_proc *p);
 
 /* The images that were found, owned by d. */
 struct known_images *discovery_images(struct discovery *d);

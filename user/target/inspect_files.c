@@ -73,7 +73,8 @@ struct file_cache {
 	struct u64map files;		/* hash of identity -> chain of known_file */
 	struct lru others, images;	/* files without and with a CPython */
 	struct lru open;		/* images with a descriptor */
-	uint32_t owner;			/* of files that are added now */
+	uint32_t owner;			/* of files that are added now, */
+	pid_t owner_of;			/* unless it is this process' user; 0: it is not */
 	struct inspection cur;		/* too large for the stack */
 };
 
@@ -162,13 +163,24 @@ static bool leaves_descriptors(int fd)
 	return spare >= 0;
 }
 
+/* Whose the files are that are added now. */
+static uint32_t owner(struct file_cache *c)
+{
+	uint32_t uid;
+
+	if (c->owner_of)
+		c->owner = proc_euid(c->owner_of, &uid) ? LRU_OWNER_UNKNOWN : uid;
+	c->owner_of = 0;
+	return c->owner;
+}
+
 /* Keep a descriptor of an image. */
 static void keep_open(struct file_cache *c, struct known_file *f, int fd)
 {
-	close_kept(c, LRU_STRUCT(lru_excess(&c->open, c->owner), struct known_file, open));
+	close_kept(c, LRU_STRUCT(lru_excess(&c->open, owner(c)), struct known_file, open));
 	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (f->fd >= 0 &&
-	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, c->owner))) {
+	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, owner(c)))) {
 		close(f->fd);
 		f->fd = -1;
 	}
@@ -180,9 +192,9 @@ static int add_file(struct file_cache *c, struct known_file *f)
 	struct lru *l = list_of(c, f);
 	int err;
 
-	forget(c, LRU_STRUCT(lru_excess(l, c->owner), struct known_file, lru));
+	forget(c, LRU_STRUCT(lru_excess(l, owner(c)), struct known_file, lru));
 	f->next = u64map_get(&c->files, file_key(&f->id));
-	err = lru_add(l, &f->lru, c->owner);
+	err = lru_add(l, &f->lru, owner(c));
 	if (!err)
 		err = u64map_put(&c->files, file_key(&f->id), f);
 	if (err)
@@ -329,6 +341,12 @@ void file_cache_free(struct file_cache *c)
 void file_cache_set_owner(struct file_cache *c, uint32_t owner)
 {
 	c->owner = owner;
+	c->owner_of = 0;
+}
+
+void file_cache_set_process(struct file_cache *c, pid_t tgid)
+{
+	c->owner_of = tgid;
 }
 
 void file_cache_counts(const struct file_cache *c, struct file_cache_counts *out)

@@ -57,6 +57,8 @@ struct file_cache *file_cache_new(void);
 void file_cache_free(struct file_cache *cache);
 /* From now on, new files are of processes of this user, who has only a part of the cache. */
 void file_cache_set_owner(struct file_cache *cache, uint32_t owner);
+/* The same for the effective user of a process, who is looked up when the first new file comes. */
+void file_cache_set_process(struct file_cache *cache, pid_t tgid);
 
 /*
  * Inspect a process. before: out->files of the last inspection of this process, 0: none. 0: *out

@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/lru.h"
 #include "base/util.h"
@@ -20,6 +22,11 @@
 /* Wait so many times as long while it makes progress: longer than it waits for its parser. */
 #define SLOW_TURNS 10
 #define LIKELY_MAX 256
+/* Of so many processes with different executables the files are read ahead, of so many looked at. */
+#ifndef AHEAD_EXES
+#define AHEAD_EXES 64
+#define AHEAD_PROCESSES 256
+#endif
 
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
 #define CAP_CHECKPOINT_RESTORE_BIT 40
@@ -28,7 +35,8 @@ enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, ENVIRON, THREAD_CTX, A
 		SET_PARSER };
 
 struct shared {
-	uint32_t owner;			/* whose the files are that are read for the first time */
+	uint32_t owner;			/* whose the files are that are read for the first time, */
+	pid_t owner_of;			/* unless they are this process' user's; 0: they are not */
 	struct parser_use parser;
 	union {
 		struct {
@@ -51,6 +59,10 @@ struct shared {
 		} learn;
 		struct {
 			pid_t first;
+			bool all;		/* then read the files of processes that run */
+			uint32_t listed;	/* not 0: cnt and out are complete */
+			uint32_t enough;	/* not 0: the program waits, begin no other process */
+			pid_t about;		/* whose files are read now; 0: nobody's */
 			uint32_t cnt;
 			struct learned_exe out[LIKELY_MAX];
 		} likely;
@@ -85,6 +97,8 @@ static struct file_cache *the_cache(const struct shared *s)
 		cache = file_cache_new();
 	if (cache)
 		file_cache_set_owner(cache, s->owner);
+	if (cache && s->owner_of)
+		file_cache_set_process(cache, s->owner_of);
 	return cache;
 }
 
@@ -144,10 +158,57 @@ static void read_files_of(struct file_cache *c, pid_t tgid)
 		inspect_files(c, &who, 0, &unused);
 }
 
+/* Reads ahead. */
+struct ahead {
+	struct file_cache *cache;
+	struct shared *s;
+	size_t looked, cnt;
+	struct {
+		dev_t dev;
+		ino_t ino;
+	} exes[AHEAD_EXES];
+};
+
+/* Is the process' executable one whose files were not read ahead yet? */
+static bool is_new_exe(struct ahead *a, pid_t tgid)
+{
+	char link[32];
+	struct stat st;
+	size_t i;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", tgid);
+	if (stat(link, &st))
+		return false;	/* a kernel thread has none */
+	a->looked++;
+	for (i = 0; i < a->cnt; i++)
+		if (a->exes[i].dev == st.st_dev && a->exes[i].ino == st.st_ino)
+			return false;
+	a->exes[a->cnt].dev = st.st_dev;
+	a->exes[a->cnt++].ino = st.st_ino;
+	return true;
+}
+
+/* proc_each_fn */
+static int read_ahead(void *ctx, pid_t tgid)
+{
+	struct ahead *a = ctx;
+
+	if (a->cnt == AHEAD_EXES || a->looked == AHEAD_PROCESSES ||
+	    __atomic_load_n(&a->s->likely.enough, __ATOMIC_RELAXED))
+		return 1;
+	__atomic_store_n(&a->s->likely.about, tgid, __ATOMIC_RELAXED);
+	parser_for(tgid, &a->s->parser);
+	file_cache_set_process(a->cache, tgid);
+	if (is_new_exe(a, tgid))
+		read_files_of(a->cache, tgid);
+	return 0;
+}
+
 static int likely(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
+	struct ahead a = { .cache = c, .s = s };
 
 	parser_for(s->likely.first, &s->parser);
 	if (c && s->likely.first)
@@ -155,7 +216,11 @@ static int likely(void *shared, const int *fds)
 	if (c)
 		file_cache_set_owner(c, LRU_OWNER_ROOT);
 	parser_for(0, &s->parser);
+	s->likely.about = 0;
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
+	__atomic_store_n(&s->likely.listed, 1, __ATOMIC_RELEASE);
+	if (c && s->likely.all)
+		proc_direct.each(0, read_ahead, &a);
 	return c ? 0 : -ENOMEM;
 }
 
@@ -258,11 +323,8 @@ const struct worker_kind inspector_kind = {
 static struct worker inspector = { .kind = &inspector_kind };
 /* While it runs, the inspector uses it; it ends with the inspector. */
 static struct worker parser = { .kind = &parser_kind };
-/* inspector_begin_likely() was called, and its answer was not taken yet. */
-static struct {
-	bool is;
-	pid_t first;
-} begun;
+/* inspector_begin_likely() was called, and nobody has waited for its end yet. */
+static bool has_begun;
 
 uint32_t inspector_owner(pid_t tgid)
 {
@@ -315,12 +377,27 @@ static int call(enum function f, pid_t about, const int *fds)
 	return answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
 }
 
-/* Wait for what inspector_begin_likely() has begun. Its result. */
+/* Have what inspector_begin_likely() has begun end soon, and wait for that. Its result. */
 static int end_begun(void)
 {
-	begun.is = false;
-	return inspector.pid ? answer(wait_on(worker_wait(&inspector, ANSWER_MS)), begun.first) :
-			       -EBUSY;
+	struct shared *s = inspector.shared;
+	int err;
+
+	has_begun = false;
+	if (!inspector.pid)
+		return -EBUSY;
+	__atomic_store_n(&s->likely.enough, 1, __ATOMIC_RELAXED);
+	err = wait_on(worker_wait(&inspector, ANSWER_MS));
+	return answer(err, inspector.pid ? __atomic_load_n(&s->likely.about, __ATOMIC_RELAXED) : 0);
+}
+
+/* Has it found all likely interpreters? It may still read ahead. */
+static bool has_listed(void)
+{
+	const struct shared *s = inspector.shared;
+
+	return has_begun && inspector.pid &&
+	       __atomic_load_n(&s->likely.listed, __ATOMIC_ACQUIRE);
 }
 
 /* Start what does not run of the two. As worker_ready(). */
@@ -347,13 +424,14 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 {
 	struct shared *s;
 
-	if (begun.is)
+	if (has_begun)
 		end_begun();
 	*err = start_for(about);
 	if (*err)
 		return NULL;
 	s = inspector.shared;
 	s->owner = owner;
+	s->owner_of = 0;
 	s->parser = (struct parser_use){ 0 };
 	return s;
 }
@@ -382,16 +460,16 @@ static bool check_inspected(struct inspected *i, bool found)
 	return true;
 }
 
-int inspector_inspect(const struct proc_info *who, uint64_t before, uint32_t owner,
-		      const struct inspected **out)
+int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
 {
 	/* A copy: what has been checked does not change any more. */
 	static struct inspected copy;
 	int err;
-	struct shared *s = ready_for(who->tgid, owner, &err);
+	struct shared *s = ready(who->tgid, &err);
 
 	if (!s)
 		return err;
+	s->owner_of = who->tgid;
 	s->inspect.who = *who;
 	s->inspect.before = before;
 	err = call(INSPECT, who->tgid, NULL);
@@ -452,34 +530,35 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 	return err;
 }
 
-static struct shared *ready_for_likely(pid_t first, int *err)
+static struct shared *ready_for_likely(pid_t first, bool all, int *err)
 {
 	struct shared *s = first ? ready_for(first, inspector_owner(first), err) : ready(0, err);
 
-	if (s)
-		s->likely.first = first;
+	if (!s)
+		return NULL;
+	s->likely.first = s->likely.about = first;
+	s->likely.all = all;
+	s->likely.listed = s->likely.enough = 0;
 	return s;
 }
 
-void inspector_begin_likely(pid_t first)
+void inspector_begin_likely(pid_t first, bool all)
 {
 	int err;
 
-	if (!ready_for_likely(first, &err))
-		return;
-	begun.first = first;
-	begun.is = worker_call(&inspector, LIKELY, NULL, 0) == -ETIMEDOUT;
+	if (ready_for_likely(first, all, &err))
+		has_begun = worker_call(&inspector, LIKELY, NULL, 0) == -ETIMEDOUT;
 }
 
 int inspector_likely(const struct learned_exe **out, size_t *cnt)
 {
 	struct shared *s = inspector.shared;
 	uint32_t found;
-	int err;
+	int err = 0;
 
-	if (begun.is)
+	if (has_begun && !has_listed())
 		err = end_begun();
-	else if ((s = ready_for_likely(0, &err)))
+	else if (!has_begun && (s = ready_for_likely(0, false, &err)))
 		err = call(LIKELY, 0, NULL);
 	if (err)
 		return err;
@@ -582,7 +661,7 @@ pid_t inspector_pid(void)
 
 void inspector_end(void)
 {
-	begun.is = false;
+	has_begun = false;
 	worker_end(&inspector);
 	worker_end(&parser);
 }

@@ -27,31 +27,32 @@ extern const struct worker_kind inspector_kind;
 uint32_t inspector_owner(pid_t tgid);
 
 /*
- * inspect_files(). *out stays valid until the next call of a function of this file. owner: whose
- * part of the inspector's cache the files take that are not in it yet.
+ * inspect_files(). *out stays valid until the next call of a function of this file. The files that
+ * are not in the inspector's cache yet take the process' user's part of it.
  */
-int inspector_inspect(const struct proc_info *who, uint64_t before, uint32_t owner,
-		      const struct inspected **out);
+int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out);
 
 /* Read len bytes of the memory image of a file with a CPython, that was found in this process. */
 int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len);
 
-/* exe_learn_process(). */
+/* exe_learn_process(). owner: whose part of the cache new files take; also of the next function. */
 int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out);
 /* exe_learn_seen(). */
 int inspector_seen(const struct proc_info *who, uint32_t owner, const struct file_id *image,
 		   const struct py_proc *proc, struct learned_exe *out);
 /*
  * exe_learn_likely(): *cnt of them, valid until the next call. If inspector_begin_likely() was called
- * before, and nothing else since, it is that call's answer.
+ * before, and nothing else since, it is that call's answer, which is not waited for longer than needed.
  */
 int inspector_likely(const struct learned_exe **out, size_t *cnt);
 
 /*
  * Begin exe_learn_likely() while the caller does something else. first: a process that will be
- * inspected next, whose files are read before; 0: none. Any other call waits for its end.
+ * inspected next, whose files are read before; 0: none. all: read the files of other processes, too,
+ * as long as the caller has no other question: for one that will wait for them. Any other call waits
+ * for its end.
  */
-void inspector_begin_likely(pid_t first);
+void inspector_begin_likely(pid_t first, bool all);
 
 /*
  * OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES of the environment that a process was started

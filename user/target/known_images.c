@@ -88,19 +88,29 @@ static struct known_image *add(struct known_images *k, const struct file_id *fil
 	return i;
 }
 
-const struct cpython_image *known_images_get(struct known_images *k, const struct file_id *file,
-					     const struct cpython_image *image, uint32_t owner)
+static const struct cpython_image *hold(struct known_image *i)
+{
+	if (!i)
+		return NULL;
+	known_image_hold(&i->image);
+	return &i->image;
+}
+
+const struct cpython_image *known_images_find(struct known_images *k, const struct file_id *file)
 {
 	struct known_image *i = u64map_get(&k->by_file, key_of(file));
 
 	while (i && memcmp(&i->file, file, sizeof(*file)))
 		i = i->next;
-	if (!i)
-		i = add(k, file, image, owner);
-	if (!i)
-		return NULL;
-	known_image_hold(&i->image);
-	return &i->image;
+	return hold(i);
+}
+
+const struct cpython_image *known_images_get(struct known_images *k, const struct file_id *file,
+					     const struct cpython_image *image, uint32_t owner)
+{
+	const struct cpython_image *found = known_images_find(k, file);
+
+	return found ? found : hold(add(k, file, image, owner));
 }
 
 void known_image_hold(const struct cpython_image *image)

@@ -28,6 +28,8 @@ struct known_images {
 void known_images_init(struct known_images *k);
 void known_images_free(struct known_images *k);
 
+/* The copy of the image of this file, held by the caller. NULL: there is none. */
+const struct cpython_image *known_images_find(struct known_images *k, const struct file_id *file);
 /*
  * The copy of this image, held by the caller, made if there is none: then its owner is that user.
  * NULL: no memory.

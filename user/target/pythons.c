@@ -106,7 +106,7 @@ static void describe(struct search *s, const struct proc_info *who, struct pytho
 	p->cpu_pct = cpu_pct(&who->stat);
 }
 
-/* discovery_inspect(), again as long as the memory could not be read in time. */
+/* discovery_inspect() and found->ready, again as long as the memory could not be read in time. */
 static int inspect(struct search *s, const struct proc_info *who, struct discovered *found)
 {
 	uint64_t files;
@@ -115,6 +115,8 @@ static int inspect(struct search *s, const struct proc_info *who, struct discove
 	for (;; s->tries_left--) {
 		files = 0;
 		err = discovery_inspect(s->discovery, who, &files, 0, found);
+		if (!err && found->ready == READY_UNASKED)
+			found->ready = discovery_ready(who->task, &found->proc);
 		if (err || found->ready != READY_BUSY || !s->tries_left)
 			return err;
 		usleep(AGAIN_US);

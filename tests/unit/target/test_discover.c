@@ -402,7 +402,7 @@ static void test_several(void **state)
 	add_python("libpython3.11.so", 0x030b04f0);
 	assert_int_equal(inspect(), 0);
 	assert_false(found.several);
-	assert_int_equal(found.ready, READY_NO);
+	assert_int_equal(found.ready, READY_UNASKED);
 	add_python("libpython3.12.so", 0x030c01f0);
 	assert_int_equal(inspect(), 0);
 	assert_true(found.several);
@@ -427,6 +427,29 @@ static void test_several(void **state)
 	assert_int_equal(inspect(), 0);
 	assert_string_equal(image->version, "3.11.4");
 	prefer = initialised = 0;
+	end();
+}
+
+/* Of a single CPython nobody asks whether it is initialised, until somebody wants to know. */
+static void test_single(void **state)
+{
+	uint64_t seen;
+	pid_t pid;
+
+	begin();
+	add_python("libpython3.12.so", 0x030c01f0);
+	for (initialised = 0; initialised < 2; initialised++) {
+		pid = child();
+		seen = 0;
+		assert_int_equal(inspect_pid(pid, &seen, 0, &found), 0);
+		assert_int_equal(found.ready, READY_UNASKED);
+		assert_int_equal(discovery_ready(pid, &found.proc),
+				 initialised ? READY_YES : READY_NO);
+		kill(pid, SIGKILL);
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		assert_int_equal(discovery_ready(pid, &found.proc), READY_UNKNOWN);
+	}
+	initialised = 0;
 	end();
 }
 
@@ -529,6 +552,7 @@ int main(void)
 		cmocka_unit_test(test_much_data),
 		cmocka_unit_test(test_any_code),
 		cmocka_unit_test(test_several),
+		cmocka_unit_test(test_single),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_32_bit),
 		cmocka_unit_test(test_read_and_loaded),

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #define FILES_MAX 32
 #define IMAGES_MAX 32
@@ -44,6 +45,50 @@ static struct file_id file(bool python, uint32_t owner)
 	assert_int_equal(file_cache_image(c, fd, &image, &id), python ? 0 : -ENOENT);
 	close(fd);
 	return id_of(&st);
+}
+
+/* The owner of the file that was added last. */
+static uint32_t last_owner(void)
+{
+	static const uint8_t text[] = "other text";
+	const struct cpython_image *image;
+	struct file_id id;
+	int fd = memfd_create("other", MFD_CLOEXEC);
+	struct known_file *f;
+	struct stat st;
+
+	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
+	assert_int_equal(file_cache_image(c, fd, &image, &id), -ENOENT);
+	assert_int_equal(fstat(fd, &st), 0);
+	id = id_of(&st);
+	f = find_known(c, &id);
+	close(fd);
+	assert_non_null(f);
+	return lru_owner_of(&f->lru);
+}
+
+/* Whose files of a process are is looked up when the first one comes, and not before. */
+static void test_files_of_a_process(void **state)
+{
+	pid_t gone = fork();
+	uint32_t uid = geteuid();
+
+	if (!gone)
+		_exit(0);
+	assert_int_equal(waitpid(gone, NULL, 0), gone);
+	c = file_cache_new();
+	assert_non_null(c);
+	file_cache_set_process(c, getpid());
+	assert_int_equal(c->owner_of, getpid());
+	assert_int_equal(last_owner(), uid);
+	assert_int_equal(c->owner_of, 0);
+	assert_int_equal(last_owner(), uid);
+	file_cache_set_process(c, gone);
+	assert_int_equal(last_owner(), LRU_OWNER_UNKNOWN);
+	file_cache_set_process(c, getpid());
+	file_cache_set_owner(c, uid + 1);	/* what was said last counts */
+	assert_int_equal(last_owner(), uid + 1);
+	file_cache_free(c);
 }
 
 static size_t open_fds(void)
@@ -261,6 +306,7 @@ int main(void)
 		cmocka_unit_test(test_images_and_descriptors),
 		cmocka_unit_test(test_few_descriptors),
 		cmocka_unit_test(test_files_without_python),
+		cmocka_unit_test(test_files_of_a_process),
 		cmocka_unit_test(test_opened_again),
 		cmocka_unit_test(test_opened_where_it_is_mapped),
 		cmocka_unit_test(test_async),

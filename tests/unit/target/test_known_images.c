@@ -33,6 +33,25 @@ static void test_one_copy(void **state)
 	known_images_free(&k);
 }
 
+/* Who only looks for an image holds it if it is there, and makes none. */
+static void test_found_or_not(void **state)
+{
+	const struct file_id first = { .dev = 1, .ino = 1 }, second = { .dev = 1, .ino = 2 };
+	const struct cpython_image *a;
+
+	known_images_init(&k);
+	assert_null(known_images_find(&k, &first));
+	assert_int_equal(k.cnt, 0);
+	a = get(1, 1000);
+	assert_ptr_equal(known_images_find(&k, &first), a);
+	assert_null(known_images_find(&k, &second));
+	known_image_release(a);
+	assert_int_equal(k.idle.cnt, 0);	/* it is held twice */
+	known_image_release(a);
+	assert_int_equal(k.idle.cnt, 1);
+	known_images_free(&k);
+}
+
 /* A user's processes run ever new copies: what others left behind is still there. */
 static void test_copies_without_end(void **state)
 {
@@ -80,6 +99,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_copy),
+		cmocka_unit_test(test_found_or_not),
 		cmocka_unit_test(test_copies_without_end),
 		cmocka_unit_test(test_held_images_stay),
 	};

@@ -161,7 +161,7 @@ static void test_seen_by_the_inspector(void **state)
 	assert_true(pid > 0);
 	assert_int_equal(proc_info_read(pid, &who), 0);
 	for (i = 0; (err == -EBUSY || err == -ETIMEDOUT) && i < 1000; i++) {
-		err = inspector_inspect(&who, 0, 0, &in);
+		err = inspector_inspect(&who, 0, &in);
 		if (err == -EBUSY || err == -ETIMEDOUT)
 			usleep(10000);
 	}
