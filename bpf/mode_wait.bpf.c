@@ -285,7 +285,10 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 		if (end == CNT_WAIT || end == CNT_WAIT_LOST)
 			sent_ns = now;
 		slot->out_lost = end == CNT_WAIT_LOST;
-		spend_budget(s, bpf_ktime_get_ns() - now);
+		if (cfg_stamps && s->stamp.same)
+			spend_sampled(s, now);
+		else
+			spend_budget(s, bpf_ktime_get_ns() - now);
 	}
 	slot->out_ns = sent_ns;
 }

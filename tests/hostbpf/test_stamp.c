@@ -642,6 +642,46 @@ static void test_time_limit(void **state)
 	}
 }
 
+/* ---- the budget ---- */
+
+/* What a repeated stack takes is measured once in eight times. */
+static void test_budget_is_sampled(void **state)
+{
+	enum { TIMES = 4096, STEP = 16, READING = STEP + 1 };	/* host.c adds 1 */
+	u64 sent_ns, begin_ns, readings;
+	int i;
+
+	begin(13);
+	sent_ns = make_known();
+	host.clock_step_ns = STEP;
+	begin_ns = host.now_ns;
+	for (i = 0; i < TIMES; i++)
+		expect_same(sent_ns);
+	host.clock_step_ns = 0;
+	/* Each time 10 us pass, and the clock is read at the switch-out and at the switch-in. */
+	readings = (host.now_ns - begin_ns - TIMES * 10000ull) / READING - 2 * TIMES;
+	assert_in_range(readings, TIMES / 10, TIMES / 6);
+}
+
+/* All the same it counts: if repeated stacks take more than their share of the time, they end. */
+static void test_budget_of_repeated_stacks(void **state)
+{
+	const struct raw_sample *s;
+	int i, same = 0;
+
+	begin(13);
+	make_known();
+	host.clock_step_ns = 100000;
+	for (i = 0; i < 1000; i++) {
+		s = leave();
+		assert_non_null(s);
+		same += s->h.kind == RAW_SWITCH_SAME;
+	}
+	host.clock_step_ns = 0;
+	assert_in_range(same, 1, 900);
+	assert_in_range(host_counter(CNT_WAIT_NOT_WALKED), 100, 999);
+}
+
 /* ---- the pause of stacks that change ---- */
 
 static void test_alternating(void **state)
@@ -904,6 +944,8 @@ int main(void)
 		cmocka_unit_test(test_unreadable_code),
 		cmocka_unit_test(test_broken_end),
 		cmocka_unit_test(test_cycle),
+		cmocka_unit_test(test_budget_is_sampled),
+		cmocka_unit_test(test_budget_of_repeated_stacks),
 		cmocka_unit_test(test_alternating),
 		cmocka_unit_test(test_time_limit),
 		cmocka_unit_test(test_pause),
