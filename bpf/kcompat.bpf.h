@@ -21,9 +21,13 @@
 /*
  * bpf_get_current_task_btf() (5.11, 3ca1032ab7ab) returns a typed pointer whose fields are
  * plain loads. Without it, each field is read by bpf_probe_read_kernel().
+ *
+ * Expected, as HAVE_ANY_LOAD, so that clang puts the code for older kernels at the end of each
+ * function: the kernel moves the rest of the program for each piece of dead code that it removes.
  */
 #define HAVE_TASK_BTF                                                                             \
-	bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_get_current_task_btf)
+	__builtin_expect(bpf_core_enum_value_exists(enum bpf_func_id,                             \
+						    BPF_FUNC_get_current_task_btf), 1)
 
 /*
  * bpf_rdonly_cast() (6.2, a35b9af4ec2c) makes loads from any address; one that fails gives 0. A
@@ -31,7 +35,7 @@
  */
 #ifdef __bpf__
 extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
-#define HAVE_ANY_LOAD (!!bpf_rdonly_cast)
+#define HAVE_ANY_LOAD __builtin_expect(!!bpf_rdonly_cast, 1)
 #else
 #define HAVE_ANY_LOAD 1
 #endif
