@@ -76,25 +76,51 @@ static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, 
 	return string_hash(length, head, s->words);
 }
 
+/* The same of the string at str, which is where its length is. Its text begins `data` further. */
+static __always_inline u32 copy_and_hash(struct scratch *s, u64 str, u32 data)
+{
+	if (fetch_string(s, str, data))
+		return 0;
+	return hash_string(s, str + data, *(u64 *)s->name, (const u64 *)(s->name + data));
+}
+
+/* Where the text of a str object begins, counted from its length. */
+static __always_inline u32 text_at(const struct scratch *s)
+{
+	return (s->l.str_data - s->l.str_length) & TEXT_MAX;
+}
+
+u32 string_by_helper(u64 str);
+/*
+ * copy_and_hash() where most strings are read directly. With external linkage, so that the verifier
+ * checks it once.
+ */
+__weak __noinline u32 string_by_helper(u64 str)
+{
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	return HAVE_DIRECT && s ? copy_and_hash(s, str, text_at(s)) : 0;
+}
+
 /* Returns string_hash() of the str object, or 0. */
 static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
 {
-	u32 data = (s->l.str_data - s->l.str_length) & TEXT_MAX, hash;
+	u32 data = text_at(s), hash;
 	const struct direct_page *page;
 	u64 at;
 
 	str += s->l.str_length;
+	if (!HAVE_DIRECT)
+		return copy_and_hash(s, str, data);
 	page = find_page(s, str, TEXT_MAX + STRING_HEAD);
-	if (page) {
-		count_direct_read(s);
-		at = page->at + str % PAGE_BYTES;
-		hash = hash_string(s, str + data, *kernel_words(at), kernel_words(at + data));
-		if (is_still(page))
-			return hash;
-	}
-	if (fetch_string(s, str, data))
-		return 0;
-	return hash_string(s, str + data, *(u64 *)s->name, (const u64 *)(s->name + data));
+	if (!page)
+		return string_by_helper(str);
+	count_direct_read(s);
+	at = page->at + str % PAGE_BYTES;
+	hash = hash_string(s, str + data, *kernel_words(at), kernel_words(at + data));
+	return is_still(page) ? hash : string_by_helper(str);
 }
 
 /* The hash of the last file name is kept: adjacent frames often have the same file. */

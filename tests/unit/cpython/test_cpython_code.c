@@ -251,6 +251,45 @@ static uint32_t version_of(unsigned int minor)
 	return minor == 11 ? names_hash(stamp_of("Spam.eggs"), stamp_of("/srv/spam.py")) : 77;
 }
 
+/* string_hash() without its masks: a byte at a time. */
+static uint32_t plain_hash(const unsigned char *text, size_t len)
+{
+	static const uint64_t factors[] = {
+		0x84dc9072743fc897, 0x928be3ed19c72903, 0x978e3fb32b64b5ef, 0xabc4ac24b345f927,
+		0xbd70c34f85212905, 0xfee169f1cd3f199f, 0xd9c9821134c764d9, 0xfcf0e99a35374271,
+		0xadab27ddb3dec18d, 0xcf637d68744cccff,
+	};
+	uint64_t words[STRING_WORDS] = { 0 }, h = len;
+	size_t i;
+
+	for (i = 0; i < len && i < STRING_HEAD; i++)
+		words[i / 8] |= (uint64_t)text[i] << i % 8 * 8;
+	for (i = 0; i < STRING_TAIL && len > STRING_HEAD; i++)
+		words[(STRING_HEAD + i) / 8] |= (uint64_t)text[len - STRING_TAIL + i] << i % 8 * 8;
+	for (i = 0; i < STRING_WORDS; i++)
+		h += (words[i] ^ words[i] >> 32) * factors[i];
+	h = (h ^ h >> 32) * 0x9e3779b97f4a7c15ULL;
+	return (uint32_t)(h >> 32) | 1;
+}
+
+/* Of each length; what is in memory behind the string does not count. */
+static void test_hash_of_strings_of_all_lengths(void **state)
+{
+	unsigned char text[STRING_HEAD + 100];
+	uint64_t head[STRING_HEAD / 8], tail[STRING_TAIL / 8];
+	size_t len, i;
+
+	for (i = 0; i < sizeof(text); i++)
+		text[i] = (unsigned char)(i * 151 + 77);
+	for (len = 0; len <= 100; len++) {
+		memcpy(head, text, STRING_HEAD);
+		memset(tail, 0xaa, sizeof(tail));
+		if (len > STRING_HEAD)
+			memcpy(tail, text + len - STRING_TAIL, STRING_TAIL);
+		assert_int_equal(string_hash(len, head, tail), plain_hash(text, len));
+	}
+}
+
 /* The same pointers, another name behind them: another code object. */
 static void test_names_tell_code_apart(void **state)
 {
@@ -414,6 +453,7 @@ int main(void)
 		cmocka_unit_test(test_string_bounds),
 		cmocka_unit_test(test_string_nonsense),
 		cmocka_unit_test(test_code),
+		cmocka_unit_test(test_hash_of_strings_of_all_lengths),
 		cmocka_unit_test(test_names_tell_code_apart),
 		cmocka_unit_test(test_code_changes),
 		cmocka_unit_test(test_code_nonsense),
