@@ -1090,15 +1090,16 @@ string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 	const unsigned char *mask;
 	int i;
 
-	if (__builtin_expect(length <= STRING_HEAD, 1))
-		left_out = STRING_HEAD - length;
-	else
+	if (__builtin_expect(length > STRING_HEAD, 0))
 		for (i = 0; i < STRING_TAIL / 8; i++)
 			h += (tail[i] ^ tail[i] >> 32) * factors[STRING_HEAD / 8 + i];
+	else
+		left_out = STRING_HEAD - length;
 	__asm__("" : "+r"(left_out));	/* or clang adds STRING_HEAD to masks first */
 	mask = masks + left_out;
 	for (i = 0; i < STRING_HEAD / 8; i++) {
-		if ((i == 2 || i == 4) && left_out >= (abi_u64)STRING_HEAD - 8 * i)
+		if ((i == 2 && left_out >= STRING_HEAD - 16) ||
+		    (i == 4 && left_out >= STRING_HEAD - 32))
 			break;
 		word = head[i] & string_mask(mask + 8 * i);
 		h += (word ^ word >> 32) * factors[i];

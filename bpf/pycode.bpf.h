@@ -223,7 +223,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	u32 zero = 0, id, process;
 	struct code_fields *c;
 	struct scratch *s;
-	bool is_hidden, was_here;
+	u16 changed = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
@@ -243,9 +243,9 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	 * _Py_InitCleanup: see CODE_ID_HIDDEN. Compiled code begins at line 1; only this code
 	 * object has line 0 and a function's name in place of the file name.
 	 */
-	is_hidden = !c->firstlineno && c->filename == c->qualname && c->name == c->qualname;
-	if (is_hidden)
+	if (!c->firstlineno && c->filename == c->qualname && c->name == c->qualname)
 		id = CODE_ID_HIDDEN;
+	barrier_var(id);	/* the verifier need not know which of both it is */
 	/* Not before: what is kept during a read takes room on the stack. */
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
 	if (!cache)
@@ -253,20 +253,22 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	process = s->ident >> 32 ^ s->ident;
 	set = cache_set(cache, code);
 	e = set->second.code == code ? &set->second : &set->first;
-	was_here = e->code == code && e->process == process;
-	if (was_here && e->id == id && e->stamp) {
-		confirm_entry(s, e, stamp);
-		return id;
-	}
-	if (e->code && e->code != code)
+	if (e->code == code && e->process == process) {
+		if (e->id == id && e->stamp) {
+			confirm_entry(s, e, stamp);
+			return id;
+		}
+		changed = e->changed || e->id != id;
+	} else if (e->code && e->code != code) {
 		make_room(set, process);
+	}
 	*e = (struct code_cache_entry){
 		.code = code,
 		/* 0: the entry is not valid, so the next sample lists the code object */
-		.stamp = is_hidden || list_new_code(s, code, id) ? stamp : 0,
+		.stamp = id == CODE_ID_HIDDEN || list_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
-		.changed = was_here && (e->changed || e->id != id),
+		.changed = changed,
 		.since = steady_time(s->began_ns),
 	};
 	return id;
