@@ -123,21 +123,30 @@ static bool has_all(const char *names, const char *options)
 	return *names;
 }
 
-/* The number of the hierarchy that has these mount options; 0: not found. */
-static uint32_t hierarchy_of(const char *options)
+/* /proc/self/cgroup, for the caller to free; NULL: there is none. */
+static char *read_own(void)
 {
-	char *text = malloc(CGROUP_FILE_BYTES), *line, *next, *controllers, *path;
+	char *text = malloc(CGROUP_FILE_BYTES);
+
+	if (text && proc_read(0, "cgroup", text, CGROUP_FILE_BYTES) > 0)
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* The number of the hierarchy that has these mount options; 0: not found. own: of read_own(). */
+static uint32_t hierarchy_of(const char *own, const char *options)
+{
+	char *text = own ? strdup(own) : NULL, *line, *next, *controllers, *path;
 	uint32_t hierarchy, found = 0;
 
-	if (text && proc_read(0, "cgroup", text, CGROUP_FILE_BYTES) > 0) {
-		for (line = text; !found && *line; line = next) {
-			next = strchrnul(line, '\n');
-			if (*next)
-				*next++ = '\0';
-			if (split_line(line, &hierarchy, &controllers, &path) &&
-			    has_all(controllers, options))
-				found = hierarchy;
-		}
+	for (line = text; line && !found && *line; line = next) {
+		next = strchrnul(line, '\n');
+		if (*next)
+			*next++ = '\0';
+		if (split_line(line, &hierarchy, &controllers, &path) &&
+		    has_all(controllers, options))
+			found = hierarchy;
 	}
 	free(text);
 	return found;
@@ -161,7 +170,7 @@ static void unescape(char *s)
 }
 
 /* "36 25 0:30 ROOT DIR rw,nosuid - cgroup cgroup rw,pids" (proc_pid_mountinfo(5)) */
-static void add_mount(struct cgroups *c, char *line)
+static void add_mount(struct cgroups *c, char *line, const char *own)
 {
 	char root[PATH_MAX], dir[PATH_MAX], type[32], *rest = strstr(line, " - ");
 	struct mount *m = &c->mounts[c->cnt];
@@ -174,7 +183,7 @@ static void add_mount(struct cgroups *c, char *line)
 		return;
 	if (!strcmp(type, "cgroup")) {
 		rest[strcspn(rest, "\n")] = '\0';
-		hierarchy = hierarchy_of(strrchr(rest, ' ') + 1);
+		hierarchy = hierarchy_of(own, strrchr(rest, ' ') + 1);
 	} else if (strcmp(type, "cgroup2")) {
 		return;
 	}
@@ -198,12 +207,13 @@ struct cgroups *cgroups_new(void)
 {
 	struct cgroups *c = calloc(1, sizeof(*c));
 	FILE *f = fopen("/proc/self/mountinfo", "re");
-	char *line = NULL;
+	char *line = NULL, *own = read_own();
 	size_t size = 0;
 
 	while (c && f && getline(&line, &size, f) > 0)
-		add_mount(c, line);
+		add_mount(c, line, own);
 	free(line);
+	free(own);
 	if (f)
 		fclose(f);
 	return c;
