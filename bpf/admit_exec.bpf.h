@@ -20,7 +20,7 @@
  */
 static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 {
-	const struct inode *inode = BPF_CORE_READ(bprm, file, f_inode);
+	const struct inode___any *inode = inode_of(BPF_CORE_READ(bprm, file));
 	u64 head[EXE_HEAD / 8];
 
 	bpf_probe_read_kernel(head, sizeof(head), bprm->buf);

@@ -153,7 +153,7 @@ extern struct events_map events SEC(".maps");
 /* The key of a file in other_exes. */
 static __always_inline void exe_file_of(const struct file *file, struct exe_file *out)
 {
-	const struct inode *inode = BPF_CORE_READ(file, f_inode);
+	const struct inode___any *inode = inode_of(file);
 	u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
 
 	out->ino = BPF_CORE_READ(inode, i_ino);

@@ -342,19 +342,29 @@ static __always_inline u64 futex_waited_for(const struct user_call *c)
 #ifndef CO_RE
 #define CO_RE __attribute__((preserve_access_index))
 #endif
-struct task_struct___renamed {
+struct task_struct___any {	/* one type, because libbpf searches the kernel's types for each: 1 ms */
 	unsigned int __state;
-} CO_RE;
-struct task_struct___old {
 	long state;
 } CO_RE;
 
 static __always_inline u32 state_of(const struct task_struct *task)
 {
-	if (bpf_core_field_exists(((struct task_struct___renamed *)0)->__state))
-		return ((const struct task_struct___renamed *)task)->__state;
-	return ((const struct task_struct___old *)task)->state;
+	const struct task_struct___any *any = (const void *)task;
+
+	return bpf_core_field_exists(any->__state) ? any->__state : (u32)any->state;
 }
+
+/*
+ * The context of a task iterator, struct bpf_iter__task, and the first field of struct
+ * bpf_iter_meta: the same since there are iterators (5.8), so they need no relocation.
+ */
+struct iter_meta {
+	struct seq_file *seq;
+};
+struct task_iter {
+	struct iter_meta *meta;
+	struct task_struct *task;	/* NULL: there are no more */
+};
 
 /*
  * When an inode was changed last. The field was renamed in 6.6 (13bc24457850) and split in 6.11
@@ -364,7 +374,10 @@ struct timespec64___any {
 	s64 tv_sec;
 	long tv_nsec;
 } CO_RE;
-struct inode___any {	/* one type, because libbpf searches the kernel's types for each: 1 ms */
+struct inode___any {	/* all that is read of an inode: one type, too */
+	unsigned long i_ino;
+	s64 i_size;
+	struct super_block *i_sb;
 	s64 i_ctime_sec;
 	u32 i_ctime_nsec;
 	struct timespec64___any __i_ctime;
@@ -372,10 +385,8 @@ struct inode___any {	/* one type, because libbpf searches the kernel's types for
 } CO_RE;
 #define CTIME_QUERIED (1u << 31)	/* include/linux/fs.h, I_CTIME_QUERIED */
 
-static __always_inline void ctime_of(const struct inode *inode, s64 *s, u32 *ns)
+static __always_inline void ctime_of(const struct inode___any *any, s64 *s, u32 *ns)
 {
-	const struct inode___any *any = (const void *)inode;
-
 	if (bpf_core_field_exists(any->i_ctime_sec)) {
 		*s = BPF_CORE_READ(any, i_ctime_sec);
 		*ns = BPF_CORE_READ(any, i_ctime_nsec) & ~CTIME_QUERIED;
@@ -386,6 +397,12 @@ static __always_inline void ctime_of(const struct inode *inode, s64 *s, u32 *ns)
 		*s = BPF_CORE_READ(any, i_ctime.tv_sec);
 		*ns = BPF_CORE_READ(any, i_ctime.tv_nsec);
 	}
+}
+
+/* The inode of a file that the program cannot load from directly. */
+static __always_inline const struct inode___any *inode_of(const struct file *file)
+{
+	return (const void *)BPF_CORE_READ(file, f_inode);
 }
 
 /* What the kernel says of the file that the current process executes. NULL: nothing. */
@@ -531,12 +548,15 @@ static __always_inline const struct cgroup *cgroup_at(const struct list_head *po
 	return BPF_CORE_READ(link, cgrp);
 }
 
-/* The cgroup above cg, or NULL if cg is the root of its hierarchy. */
+/*
+ * The cgroup above cg, or NULL if cg is the root of its hierarchy: its `self` is the parent of cg's
+ * (kernel/cgroup/cgroup.c, cgroup_parent()).
+ */
 static __always_inline const struct cgroup *cgroup_parent(const struct cgroup *cg)
 {
-	const struct cgroup_subsys_state *parent = BPF_CORE_READ(cg, self.parent);
+	const void *parent = BPF_CORE_READ(cg, self.parent);
 
-	return parent ? BPF_CORE_READ(parent, cgroup) : 0;
+	return parent ? parent - bpf_core_field_offset(struct cgroup, self) : NULL;
 }
 
 /* Number of its hierarchy; 0: v2. */

@@ -10,7 +10,7 @@
 
 /* Write a struct raw_offcpu_scan for one thread; of an off-CPU one also its wait slot. */
 SEC("?iter/task")
-int on_task(struct bpf_iter__task *ctx)
+int on_task(struct task_iter *ctx)
 {
 	struct task_struct *task = ctx->task;
 	struct raw_offcpu_scan a = {};

@@ -40,12 +40,12 @@ struct super_block {
 	unsigned long s_magic;
 };
 
-struct inode {
-	s64 i_ctime_sec;	/* as struct inode___split */
-	u32 i_ctime_nsec;
+struct inode {	/* as kcompat.bpf.h's struct inode___any begins */
 	unsigned long i_ino;
 	s64 i_size;
 	struct super_block *i_sb;
+	s64 i_ctime_sec;
+	u32 i_ctime_nsec;
 };
 
 struct file {
@@ -86,7 +86,6 @@ struct cgroup_root {
 };
 
 struct cgroup_subsys_state {
-	struct cgroup *cgroup;
 	struct cgroup_subsys_state *parent;
 };
 
@@ -128,7 +127,7 @@ struct sched_entity {
 };
 
 struct task_struct {
-	unsigned int __state;	/* first, as in kcompat.bpf.h's struct task_struct___renamed */
+	unsigned int __state;	/* first, as in kcompat.bpf.h's struct task_struct___any */
 	unsigned int flags;
 	int on_cpu;
 	struct mm_struct *mm;
@@ -159,12 +158,5 @@ struct vm_unmapped_area_info {
 };
 
 struct seq_file;
-struct bpf_iter_meta {
-	struct seq_file *seq;
-};
-struct bpf_iter__task {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
-};
 
 #endif

@@ -112,7 +112,7 @@ int host_on_cgroup_rmdir(struct cgroup *cg, const char *path);
 int host_on_cgroup_attach(struct cgroup *cg, const char *path, struct task_struct *task);
 int host_on_switch(bool preempt, struct task_struct *prev, struct task_struct *next);
 int host_on_wakeup(struct task_struct *p);
-int on_task(struct bpf_iter__task *ctx);
+int on_task(struct task_iter *ctx);
 int find_direct_map(const struct direct_trial *t);
 
 #endif

@@ -32,7 +32,6 @@ static void make_cgroup(int i, int parent, int root)
 {
 	nodes[i].id = 10 + (u64)i;
 	cgroups[i] = (struct cgroup){ .kn = &nodes[i], .root = &roots[root] };
-	cgroups[i].self.cgroup = &cgroups[i];
 	cgroups[i].self.parent = parent < 0 ? NULL : &cgroups[parent].self;
 }
 
@@ -213,7 +212,6 @@ static void test_a_very_deep_cgroup(void **state)
 	for (i = 0; i < 400; i++) {
 		own[i].id = 1000 + (u64)i;
 		deep[i] = (struct cgroup){ .kn = &own[i], .root = &roots[0] };
-		deep[i].self.cgroup = &deep[i];
 		deep[i].self.parent = i ? &deep[i - 1].self : &cgroups[APP].self;
 	}
 	links[0].cgrp = &deep[399];

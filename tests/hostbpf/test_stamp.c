@@ -408,8 +408,8 @@ static void other_thread_in_slot(void)
 
 static void iterated(void)
 {
-	struct bpf_iter_meta meta = { NULL };
-	struct bpf_iter__task ctx = { &meta, &host.task };
+	struct iter_meta meta = { NULL };
+	struct task_iter ctx = { &meta, &host.task };
 
 	on_task(&ctx);
 	assert_int_equal(host.record_cnt > 0, 1);

@@ -298,8 +298,8 @@ static void test_unreadable(void **state)
 
 static const struct raw_offcpu_scan *iterate(void)
 {
-	struct bpf_iter_meta meta = { NULL };
-	struct bpf_iter__task ctx = { &meta, &host.task };
+	struct iter_meta meta = { NULL };
+	struct task_iter ctx = { &meta, &host.task };
 
 	host_drop_records();
 	on_task(&ctx);

@@ -70,11 +70,7 @@ struct super_block {
 	unsigned long s_magic;
 };
 
-struct inode {
-	unsigned long i_ino;
-	s64 i_size;
-	struct super_block *i_sb;
-};
+struct inode;		/* see kcompat.bpf.h */
 
 struct file {
 	struct inode *f_inode;
@@ -115,7 +111,6 @@ struct cgroup_root {
 struct cgroup;
 
 struct cgroup_subsys_state {
-	struct cgroup *cgroup;
 	struct cgroup_subsys_state *parent;
 };
 
@@ -200,16 +195,6 @@ struct pt_regs {
 };
 
 struct seq_file;
-
-struct bpf_iter_meta {
-	struct seq_file *seq;
-};
-
-struct bpf_iter__task {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
-};
-
 struct bpf_perf_event_data;
 
 #ifndef BPF_NO_PRESERVE_ACCESS_INDEX
