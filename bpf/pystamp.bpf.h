@@ -56,19 +56,30 @@ struct stamp_fields {
 		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
 	} while (0)
 
-/* Read the frame at addr by the helper: it is on two pages. Returns 0, or a negative error. */
-static __always_inline int copy_stamp_fields(struct scratch *s, u64 addr, struct stamp_fields *f)
+int copy_stamp_fields(u64 addr);
+/*
+ * Read the frame at addr by the helper, as it is on two pages: a struct stamp_fields in s->words.
+ * Returns 0, or -1. With external linkage, so that the verifier checks it once: few frames are.
+ */
+__weak __noinline int copy_stamp_fields(u64 addr)
 {
-	u32 bytes = s->l.fr_bytes;
+	struct stamp_fields *f;
+	struct scratch *s;
+	u32 zero = 0, bytes;
 
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!HAVE_DIRECT || !s)
+		return -1;
+	bytes = s->l.fr_bytes;
 	barrier_var(bytes);
 	bytes &= FIELD_MASK;
-#define COPIED(type, off) (*(const type *)(s->frames + SINGLE_POS + ((off) & FIELD_MASK)))
 	if (read_user(s->frames + SINGLE_POS, bytes, addr))
 		return -1;
+	_Static_assert(sizeof(*f) <= sizeof(s->words), "a struct stamp_fields fits in s->words");
+	f = (void *)s->words;
+#define COPIED(type, off) (*(const type *)(s->frames + SINGLE_POS + ((off) & FIELD_MASK)))
 	STAMP_FIELDS(f, &s->l, COPIED);
 #undef COPIED
-	barrier_var(f->tlbc);	/* the verifier does not take one load for both ways to read */
 	return 0;
 }
 
@@ -92,8 +103,12 @@ static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_pag
 {
 	u64 bytes = s->l.fr_bytes & FIELD_MASK, at;
 
-	if (addr % PAGE_BYTES + bytes > PAGE_BYTES)
-		return copy_stamp_fields(s, addr, f);
+	if (addr % PAGE_BYTES + bytes > PAGE_BYTES) {
+		if (copy_stamp_fields(addr))
+			return -1;
+		*f = *(const struct stamp_fields *)s->words;
+		return 0;
+	}
 	if (!on->page || addr - on->first >= PAGE_BYTES) {
 		if (!is_page_still(on))
 			return -1;
