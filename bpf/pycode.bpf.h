@@ -76,12 +76,23 @@ static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, 
 	return string_hash(length, head, s->words);
 }
 
-/* The same of the string at str, which is where its length is. Its text begins `data` further. */
+/*
+ * The same by the helper, of the string at str, which is where its length is. Its text begins `data`
+ * further.
+ */
 static __always_inline u32 copy_and_hash(struct scratch *s, u64 str, u32 data)
 {
+	u64 length;
+
 	if (fetch_string(s, str, data))
 		return 0;
-	return hash_string(s, str + data, *(u64 *)s->name, (const u64 *)(s->name + data));
+	length = *(u64 *)s->name;
+	if (length > STRING_HEAD &&
+	    read_user(s->words, STRING_TAIL, str + data + length - STRING_TAIL)) {
+		count_reads(s, FAULT_READS);
+		return 0;
+	}
+	return string_hash(length, (const u64 *)(s->name + data), s->words);
 }
 
 /* Where the text of a str object begins, counted from its length. */
