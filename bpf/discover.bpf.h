@@ -9,8 +9,12 @@
 #include "pysend.bpf.h"
 #include "proc_filter.bpf.h"
 
-/* Send a struct raw_tick. Returns 0, or -1 if the ring buffer has no room. */
-static __always_inline int send_tick(enum raw_kind kind, u32 tgid, u64 exec_pages)
+int send_tick(u32 kind, u32 tgid, u64 exec_pages);
+/*
+ * Send a struct raw_tick. kind: an enum raw_kind. Returns 0, or -1 if the ring buffer has no room.
+ * With external linkage, so that the verifier checks it once: seldom is there one to send.
+ */
+__weak __noinline int send_tick(u32 kind, u32 tgid, u64 exec_pages)
 {
 	const struct file *exe = kind == RAW_UNKNOWN ? current_exe() : 0;
 	struct raw_tick *t = bpf_ringbuf_reserve(&events, sizeof(*t), 0);
