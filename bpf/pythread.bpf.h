@@ -309,16 +309,17 @@ __weak __noinline int walk_lists(void)
 }
 
 /*
- * Search the interpreters' thread lists for the state of this thread. s->list says how. Other
+ * Search the interpreters' thread lists for the state of this thread. s->list says how. interps:
+ * py_proc.interps. Other
  * threads may change the lists at the same time, so a result is only certain if the lists were
  * read to their ends.
  */
-static __always_inline u64 search_lists(struct scratch *s, struct py_proc *p)
+static __always_inline u64 search_lists(struct scratch *s, u64 interps)
 {
 	struct list_walk *w = &s->list;
 	int end;
 
-	if (read_user(&w->is, 8, p->interps))
+	if (read_user(&w->is, 8, interps))
 		return TSTATE_UNREADABLE;
 	end = walk_lists();
 	if (w->unreadable)
@@ -330,7 +331,7 @@ static __always_inline u64 search_lists(struct scratch *s, struct py_proc *p)
 	 * running_tstate() then finds the state that runs. In 3.12 a state has a bit if it is
 	 * bound to a thread, but its thread_id may be that of the thread that created it.
 	 */
-	if (w->cnt > 1 && (w->how == LIST_BY_ID_AND_FRAMES || p->l.ts_status != ABI_NO_OFF))
+	if (w->cnt > 1 && (w->how == LIST_BY_ID_AND_FRAMES || s->l.ts_status != ABI_NO_OFF))
 		return TSTATE_UNCERTAIN;
 	if (!w->cnt && w->unbound)
 		return TSTATE_UNCERTAIN;
@@ -341,7 +342,7 @@ static __always_inline u64 search_lists(struct scratch *s, struct py_proc *p)
 static __always_inline u64 tstate_by_list(struct scratch *s, struct py_proc *p, u64 self)
 {
 	s->list = (struct list_walk){ .how = LIST_BY_ID, .self = self };
-	return search_lists(s, p);
+	return search_lists(s, p->interps);
 }
 
 /* For an unknown thread pointer: the only state of a process with one thread and interpreter. */
@@ -431,13 +432,23 @@ static __always_inline u64 holder_of_self(struct scratch *s, u64 holder, u64 sel
 	return ts && !current_is_alone() ? TSTATE_UNCERTAIN : holder;
 }
 
-/* Search the lists for the state that the thread runs: see running_tstate(). */
-static __always_inline u64 running_by_list(struct scratch *s, struct py_proc *p, u64 self, u64 sp,
-					   u64 ts)
+u64 running_by_list(u64 self, u64 sp, u64 ts, u64 interps);
+/*
+ * Search the lists for the state that the thread runs: see running_tstate(). interps:
+ * py_proc.interps. With external linkage, so that the verifier checks it once: few processes have
+ * two interpreters.
+ */
+__weak __noinline u64 running_by_list(u64 self, u64 sp, u64 ts, u64 interps)
 {
-	bool by_stack = p->l.ts_cframe != ABI_NO_OFF;
+	struct scratch *s;
+	bool by_stack;
+	u32 zero = 0;
 	u64 found;
 
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return TSTATE_UNCERTAIN;
+	by_stack = s->l.ts_cframe != ABI_NO_OFF;
 	if (by_stack ? !sp : !!ts)
 		return TSTATE_UNCERTAIN;
 	s->list = (struct list_walk){
@@ -446,7 +457,7 @@ static __always_inline u64 running_by_list(struct scratch *s, struct py_proc *p,
 		.sp = sp,
 		.sp_end = c_stack_end(self, sp, !ts),
 	};
-	found = search_lists(s, p);
+	found = search_lists(s, interps);
 	return found ? found : ts;	/* ts if the thread runs no Python */
 }
 
@@ -491,7 +502,7 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 		return ts;
 	if (ts && !by_stack && current && current_is_alone())
 		return current;
-	return running_by_list(s, p, self, sp, ts);
+	return running_by_list(self, sp, ts, p->interps);
 }
 
 /* ---- status ---- */
