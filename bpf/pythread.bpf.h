@@ -310,9 +310,8 @@ __weak __noinline int walk_lists(void)
 
 /*
  * Search the interpreters' thread lists for the state of this thread. s->list says how. interps:
- * py_proc.interps. Other
- * threads may change the lists at the same time, so a result is only certain if the lists were
- * read to their ends.
+ * py_proc.interps. Other threads may change the lists at the same time, so a result is only certain
+ * if the lists were read to their ends.
  */
 static __always_inline u64 search_lists(struct scratch *s, u64 interps)
 {
