@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/lru.h"
 #include "base/util.h"
@@ -219,8 +220,10 @@ static int likely(void *shared, const int *fds)
 	s->likely.about = 0;
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	__atomic_store_n(&s->likely.listed, 1, __ATOMIC_RELEASE);
-	if (c && s->likely.all)
+	if (c && s->likely.all) {
+		is_new_exe(&a, getpid());	/* our own is none that matters */
 		proc_direct.each(0, read_ahead, &a);
+	}
 	return c ? 0 : -ENOMEM;
 }
 
