@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/shared_text.h"
 #include "base/util.h"
 
 /* Ended rows stay in memory up to this size: about 200 rows, or two with many members. */
@@ -38,7 +39,7 @@ struct row *recording_new_row(struct recording *r, const char *command)
 	bigger = row ? realloc(r->rows, (r->row_cnt + 1) * sizeof(*bigger)) : NULL;
 	if (bigger)
 		r->rows = bigger;
-	if (!bigger || !(row->command = strdup(command))) {
+	if (!bigger || !(row->command = shared_text_get(command))) {
 		free(row);
 		return NULL;
 	}
@@ -49,7 +50,7 @@ struct row *recording_new_row(struct recording *r, const char *command)
 
 static void free_row(struct row *row)
 {
-	free(row->command);
+	shared_text_drop(row->command);
 	free(row->members);
 	thread_names_drop(row->names);
 	free(row->losses);
@@ -114,6 +115,17 @@ static int write_row(FILE *f, const struct row *row)
 	       write_list(f, row->losses, sizeof(*row->losses), row->losses ? 1 : 0) ? 0 : -EIO;
 }
 
+static bool read_command(struct row *row, FILE *f)
+{
+	char *command = NULL;
+	size_t size = 0;
+
+	if (getdelim(&command, &size, '\0', f) > 0)
+		row->command = shared_text_get(command);
+	free(command);
+	return row->command;
+}
+
 static bool read_names(struct row *row, FILE *f)
 {
 	struct thread_name name;
@@ -140,7 +152,7 @@ static bool read_losses(struct row *row, FILE *f, bool had)
 static struct row *read_row(FILE *f)
 {
 	struct row *row = calloc(1, sizeof(*row));
-	size_t size = 0, cnt;
+	size_t cnt;
 	bool had_losses;
 
 	if (!row || fread(row, sizeof(*row), 1, f) != 1) {
@@ -153,7 +165,7 @@ static struct row *read_row(FILE *f)
 	had_losses = row->losses;
 	row->losses = NULL;
 	row->members = cnt ? calloc(cnt, sizeof(*row->members)) : NULL;
-	if (getdelim(&row->command, &size, '\0', f) > 0 && (!cnt || row->members) &&
+	if (read_command(row, f) && (!cnt || row->members) &&
 	    (!cnt || fread(row->members, sizeof(*row->members), cnt, f) == cnt) &&
 	    read_names(row, f) && read_losses(row, f, had_losses))
 		return row;

@@ -25,7 +25,7 @@
 struct row {
 	pid_t tgid;
 	char comm[PROC_COMM_MAX];
-	char *command;			/* hostile, like comm */
+	const char *command;		/* of shared_text_get(); hostile, like comm */
 	char version[sizeof(((struct cpython_image *)0)->version)];
 	bool free_threaded;		/* a build without GIL */
 	char file[OUTPUT_NAME_MAX];	/* "": there is no file, because there is no sample */

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/shared_text.h"
 #include "host/remote_mem.h"
 #include "model/thread_names.h"
 #include "resolve/process_parts.h"
@@ -110,7 +111,7 @@ struct process *process_new(const struct process_args *args)
 		     thread_gone, p);
 	snprintf(p->comm, sizeof(p->comm), "%s", args->comm);
 	p->args.comm = p->comm;
-	p->command = args->command ? strdup(args->command) : NULL;
+	p->command = args->command ? shared_text_get(args->command) : NULL;
 	p->args.command = p->command;
 	p->in = intern_new();
 	other_frames_init(&p->others, p->in, args->kernel);
@@ -160,7 +161,7 @@ static void free_rest(struct process *p)
 	intern_free(p->in);
 	if (p->args.image_release)
 		p->args.image_release(p->args.image);
-	free(p->command);
+	shared_text_drop(p->command);
 	free(p);
 }
 

@@ -74,7 +74,7 @@ struct process_args {
 	pid_t tgid;
 	uint64_t start_ns;	/* start_boottime of the process; 0: not known */
 	const char *comm;	/* copied */
-	const char *command;	/* copied; NULL: it is in /proc */
+	const char *command;	/* copied (shared_text.h); NULL: it is in /proc */
 	const struct cpython_image *image;	/* outlives the process, or: */
 	/* Called when the process begins and when it is freed; NULL: the image outlives it. */
 	void (*image_hold)(const struct cpython_image *image);

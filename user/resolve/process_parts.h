@@ -24,7 +24,7 @@ struct memory_event;
 struct process {
 	struct process_args args;
 	char comm[PROC_COMM_MAX];
-	char *command;
+	const char *command;	/* of shared_text_get() */
 	struct intern *in;
 	struct symbolizer *sym;
 	void *observed;		/* the observer's */
