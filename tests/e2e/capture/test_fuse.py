@@ -12,6 +12,7 @@ import pytest
 import fuse
 from present import absent
 from recording import Recording, succeeded, tachbpf
+from selecting import recorded
 from target import Target
 
 ATTACKERS = 10
@@ -59,11 +60,21 @@ def test_a_recording_goes_on_and_ends(attackers, out, scratch, python):
     fuse.recording_meanwhile(out, scratch, python)
 
 
-def test_a_user_blocks_two_workers_at_most(attackers, out):
+def test_a_start_that_waits_for_all_processes(attackers, out, scratch, python):
+    """In wall mode their files are read ahead, too: who blocks that is blamed, and the others are profiled."""
+    with Target(python, scratch, "shares=600") as target:
+        done = succeeded(tachbpf("-a", "-m", "wall", "-d", 1, "-o", out / "wall", "--json"))
+    assert recorded(done.summary)[target.pid]
+    assert done.summary["files_stuck"] > 0
+    assert {a.pid for a in attackers} & {p["pid"] for p in done.summary["refused"]}
+
+
+@pytest.mark.parametrize("mode", ["cpu", "wall"])
+def test_a_user_blocks_two_workers_at_most(attackers, out, mode):
     user = attackers[0].user
     if user is None:
         pytest.skip("root may block more")
-    with Recording(["-a", "--uid", user, "-o", out / "user", "--json"]) as recording:
+    with Recording(["-a", "-m", mode, "--uid", user, "-o", out / "user", "--json"]) as recording:
         recording.wait_recording()
         inspectors, parsers = (len(list(workers(recording, name))) for name in (INSPECTOR, PARSER))
         summary = succeeded(recording.stop()).summary
