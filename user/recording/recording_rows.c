@@ -115,6 +115,7 @@ static int write_row(FILE *f, const struct row *row)
 	       write_list(f, row->losses, sizeof(*row->losses), row->losses ? 1 : 0) ? 0 : -EIO;
 }
 
+/* As write_row() has written it. */
 static bool read_command(struct row *row, FILE *f)
 {
 	char *command = NULL;
