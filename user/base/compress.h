@@ -21,7 +21,7 @@ struct compressor;
 #define COMPRESS_LEVEL 5
 
 /* For what was compressed before in small pieces, and is joined now. */
-#define COMPRESS_LEVEL_JOIN 8
+#define COMPRESS_LEVEL_JOIN 6
 
 /* level: zstd's. NULL with errno. Freed by compressor_free(). */
 struct compressor *compressor_new(int level);

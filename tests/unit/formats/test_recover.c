@@ -17,7 +17,7 @@
 #define THREADS 5
 #define STEPS 400
 /* Bytes of samples before compression that come to more than one join of TACH_JOIN_BYTES, and frames behind. */
-#define STEPS_JOINED 16000
+#define STEPS_JOINED 32000
 
 /* ---- what the writer wrote, write by write ---- */
 

@@ -25,7 +25,7 @@ struct tach_join {
 };
 
 /* So many bytes of samples at most, and a flush, become one frame. */
-#define TACH_JOIN_BYTES (512 * 1024)
+#define TACH_JOIN_BYTES (1024 * 1024)
 
 /* Call it when the file has its first mark, and its checksum has begun. 0 or -ENOMEM. */
 int tach_join_init(struct tach_file *f);
