@@ -497,6 +497,10 @@ bench-native-merge: $(O)/tests/bench/bench_native_merge ## what machine code cos
 bench-resolve: $(O)/tests/bench/bench_resolve ## what user space needs for a sample (BENCHFLAGS="--before PROGRAM": beside another build's)
 	BENCH_RESOLVE=$(abspath $<) $(PYTHON) tests/bench/bench_resolve.py $(BENCHFLAGS)
 
+.PHONY: bench-recorder
+bench-recorder: $(O)/tachbpf interpreters ## CPU time of the whole recorder for a sample (root; BENCHFLAGS="--before PROGRAM")
+	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_recorder.py $(BENCHFLAGS)
+
 .PHONY: bench-async
 bench-async: $(O)/tachbpf interpreters ## what --async costs a sample (root)
 	TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench/bench_async.py

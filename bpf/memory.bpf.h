@@ -95,7 +95,7 @@ static __always_inline enum counter send_alloc(struct scratch *s, const struct p
 		return CNT_ALLOC_LOST;
 	*(struct raw_memory *)((u8 *)out + size) = *memory;
 	size += sizeof(*memory);
-	return output_sample(out, size, p, false) == CNT_SAMPLE ? CNT_ALLOC : CNT_ALLOC_LOST;
+	return output_sample(s, size, p, false) == CNT_SAMPLE ? CNT_ALLOC : CNT_ALLOC_LOST;
 }
 
 #endif

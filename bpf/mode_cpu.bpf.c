@@ -145,7 +145,7 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 		send_extra(ctx, cfg_native ? kernel : !sp, s, p);
 	if (cfg_stamps)
 		forget_stamp(pid_tgid);
-	return send_sample(&s->sample, p, pid_tgid);
+	return send_sample(s, p, pid_tgid);
 }
 
 static __always_inline enum counter sample_process(struct bpf_perf_event_data *ctx,

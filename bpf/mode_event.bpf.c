@@ -71,7 +71,7 @@ static __always_inline enum counter send_event(void *ctx, struct scratch *s, str
 		send_native(1);
 	if (cfg_exceptions || cfg_kernel_stacks)
 		send_extra(ctx, true, s, p);
-	return send_sample(&s->sample, p, bpf_get_current_pid_tgid());
+	return send_sample(s, p, bpf_get_current_pid_tgid());
 }
 
 /* The event of a process that is recorded. Returns how it ends. */

@@ -123,7 +123,7 @@ static __always_inline enum counter send_switch(struct scratch *s, const struct 
 						u64 pid_tgid)
 {
 	u64 size = complete_sample(&s->sample, pid_tgid);
-	enum counter end = output_sample(&s->sample, size, p, s->switch_in_waits);
+	enum counter end = output_sample(s, size, p, s->switch_in_waits);
 
 	if (end == CNT_SAMPLE)
 		s->switch_in_waits = 0;
@@ -318,7 +318,7 @@ static __always_inline void send_waiting(struct scratch *s, const struct task_st
 	struct raw_switch_in *r = &s->switch_in;
 
 	s->switch_in_waits = 0;
-	if (bpf_ringbuf_output(&events, r, sizeof(*r), wakeup_flags()))
+	if (bpf_ringbuf_output(&events, r, sizeof(*r), seldom_wakeup_flags(s, sizeof(*r))))
 		count_loss(CNT_SWITCH_IN_LOST, next->tgid, next->pid, r->h.start_ns);
 }
 

@@ -265,6 +265,7 @@ struct scratch {
 	u32 codes_left;		/* that its process may still send in this second */
 	struct new_code new_codes[MAX_NEW_CODES];
 	struct trace_slot trace_slots[TRACE_SLOTS];
+	u64 unasked;		/* bytes since seldom_wakeup_flags() has asked */
 	u64 switch_in_waits;	/* 1: switch_in must be sent, with the sample or by itself */
 	struct raw_switch_in switch_in;	/* of the thread that gets the CPU; right before sample */
 	struct raw_sample sample;

@@ -18,6 +18,20 @@ static __always_inline u64 wakeup_flags(void)
 }
 
 /*
+ * The same for a record of `size` bytes, of which a CPU may send many: it only asks after so many
+ * bytes, because a question costs some 20 ns.
+ */
+#define UNASKED_BYTES 4096
+static __always_inline u64 seldom_wakeup_flags(struct scratch *s, u64 size)
+{
+	s->unasked += size;
+	if (s->unasked < UNASKED_BYTES)
+		return BPF_RB_NO_WAKEUP;
+	s->unasked = 0;
+	return wakeup_flags();
+}
+
+/*
  * Complete the record but for what follows its frames, and count its flags. Its header, stack and
  * status must be filled in. Returns its size in bytes so far.
  */
@@ -41,37 +55,38 @@ static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tg
 }
 
 /*
- * Send the first size bytes of the record. p: the process' entry; NULL: without its thread's
- * context. joined: the sample is scratch.sample, and scratch.switch_in is sent with it. Returns
- * CNT_SAMPLE or CNT_RING_FULL.
+ * Send the first size bytes of s->sample. p: the process' entry; NULL: without its thread's
+ * context. joined: s->switch_in is sent with it. Returns CNT_SAMPLE or CNT_RING_FULL.
  */
-static __always_inline enum counter output_sample(struct raw_sample *sample, u64 size,
+static __always_inline enum counter output_sample(struct scratch *s, u64 size,
 						  const struct py_proc *p, bool joined)
 {
-	struct raw_switch_in *first = (struct raw_switch_in *)sample - 1;
+	struct raw_sample *sample = &s->sample;
+	u64 flags;
 	long err;
 
 	barrier_var(size);
 	if (size > offsetof(struct raw_sample, trace_room))
 		return CNT_RING_FULL;
 	if (cfg_trace_context && p && p->trace.how && !(sample->flags & RAW_NOT_WALKED))
-		size += add_trace(sample, size, p);
+		size += add_trace(s, size, p);
+	flags = seldom_wakeup_flags(s, size);
 	barrier_var(size);
 	if (size > sizeof(*sample))
 		return CNT_RING_FULL;
-	err = joined ? bpf_ringbuf_output(&events, first, sizeof(*first) + size, wakeup_flags()) :
-		       bpf_ringbuf_output(&events, sample, size, wakeup_flags());
+	err = joined ? bpf_ringbuf_output(&events, &s->switch_in, sizeof(s->switch_in) + size, flags) :
+		       bpf_ringbuf_output(&events, sample, size, flags);
 	return err ? CNT_RING_FULL : CNT_SAMPLE;
 }
 
 /*
- * Complete the record and send it; count its flags. Its header, stack and status must be filled in.
+ * Complete s->sample and send it; count its flags. Its header, stack and status must be filled in.
  * p: the process' entry; NULL: without its thread's context. Returns CNT_SAMPLE or CNT_RING_FULL.
  */
-static __always_inline enum counter send_sample(struct raw_sample *sample,
-						const struct py_proc *p, u64 pid_tgid)
+static __always_inline enum counter send_sample(struct scratch *s, const struct py_proc *p,
+						u64 pid_tgid)
 {
-	return output_sample(sample, complete_sample(sample, pid_tgid), p, false);
+	return output_sample(s, complete_sample(&s->sample, pid_tgid), p, false);
 }
 
 #endif

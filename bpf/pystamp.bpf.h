@@ -16,8 +16,8 @@
 
 #include "pyframe.bpf.h"
 
-#define STAMP_STEPS_A_CALL 8
-#define STAMP_CALLS (ABI_MAX_FRAMES / STAMP_STEPS_A_CALL)
+#define STAMP_STEPS_A_CALL 12	/* two calls for 20 frames, and those where C calls Python */
+#define STAMP_CALLS (ABI_MAX_FRAMES / STAMP_STEPS_A_CALL + 1)
 /*
  * After so long a stack is sent again: user space may have forgotten the thread, whose waits then
  * count as forgotten.

@@ -107,12 +107,12 @@ static __always_inline u64 read_trace(struct raw_trace *out, u64 addr)
 }
 
 /*
- * Put the current thread's context behind the first size bytes of the record, which is a struct
- * scratch's, and set its flag. Returns by how many bytes the record is longer now.
+ * Put the current thread's context behind the first size bytes of s->sample, and set its flag.
+ * Returns by how many bytes the record is longer now.
  */
-static __always_inline u64 add_trace(struct raw_sample *sample, u64 size, const struct py_proc *p)
+static __always_inline u64 add_trace(struct scratch *s, u64 size, const struct py_proc *p)
 {
-	struct scratch *s = (struct scratch *)((u8 *)sample - offsetof(struct scratch, sample));
+	struct raw_sample *sample = &s->sample;
 	u64 slot = thread_ctx_slot(s, p), addr, bytes;
 
 	if (!slot || read_user(&addr, 8, slot) || !addr)

@@ -383,6 +383,8 @@ long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
 
 	if (!to)
 		return -EAGAIN;
+	if (flags & BPF_RB_FORCE_WAKEUP)
+		host.woken = true;
 	memcpy(to, data, first);
 	if (first < size)
 		memcpy(add_record(size - first), (u8 *)data + first, size - first);
@@ -414,7 +416,7 @@ u32 bpf_get_prandom_u32(void)
 
 u64 bpf_ringbuf_query(void *ring, u64 flags)
 {
-	return host.record_cnt;
+	return host.ring_waits ? host.ring_waits : (u64)host.record_cnt;
 }
 
 void host_drop_records(void)

@@ -48,6 +48,8 @@ struct host {
 	u64 mem_version;	/* counts changes of the target's memory map */
 	u32 inner_maps;		/* the first elements of an array of maps that have a map */
 	int ring_room;		/* so many entries fit into the ring buffer */
+	u64 ring_waits;		/* bytes that wait in it; 0: as many as there are records */
+	bool woken;		/* bpf_ringbuf_output() has woken user space */
 	struct {
 		u8 *data;
 		size_t len;

@@ -5,6 +5,7 @@
 #include "world.h"
 
 #include "bpf/losses.bpf.h"
+#include "bpf/pysend.bpf.h"
 
 static struct world w;
 static struct task_struct idle_task;
@@ -567,6 +568,54 @@ static void test_both_threads_without_budget(void **state)
 	check_other_comes(out_ns, false);
 }
 
+/* Bytes of switch-outs and switch-ins since the last wake-up. */
+static u64 sent;
+
+/* Add what was sent, which wakes user space as soon as it is UNASKED_BYTES. Returns whether it did. */
+static bool add_sent(void)
+{
+	bool woken = host.woken;
+	int i;
+
+	for (i = 0; i < host.record_cnt; i++) {
+		const struct raw_header *h = (const void *)host.records[i].data;
+
+		if (h->kind == RAW_SWITCH_OUT || h->kind == RAW_SWITCH_IN)
+			sent += host.records[i].len;
+	}
+	assert_true(woken == (sent >= UNASKED_BYTES));
+	if (woken)
+		sent = 0;
+	host.woken = false;
+	return woken;
+}
+
+/* A CPU asks seldom whether so much waits that user space must be woken, and then wakes it. */
+static void test_wakes_user_space(void **state)
+{
+	static const u32 wakeup_bytes = 10000, always = 0;
+	int i, woken = 0;
+
+	begin(13);
+	world_recurse(&w, 7);
+	host_set(&cfg_wakeup_bytes, &wakeup_bytes, sizeof(wakeup_bytes));
+	host.ring_waits = wakeup_bytes;
+	for (i = 0; i < 200; i++) {
+		switch_out(1, false);
+		woken += add_sent();
+		switch_in();
+		woken += add_sent();
+	}
+	assert_in_range(woken, 5, 20);
+	host.ring_waits = wakeup_bytes - 1;
+	for (i = 0; i < 200; i++) {
+		switch_out(1, false);
+		switch_in();
+		assert_false(host.woken);
+	}
+	host_set(&cfg_wakeup_bytes, &always, sizeof(always));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -585,6 +634,7 @@ int main(void)
 		cmocka_unit_test(test_other_thread_after_an_exit),
 		cmocka_unit_test(test_other_thread_with_a_status),
 		cmocka_unit_test(test_both_threads_without_budget),
+		cmocka_unit_test(test_wakes_user_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

@@ -209,5 +209,5 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 		.start_ns = a->start_ns,
 	};
 	send_new_codes(s, proc, &s->sample.h);
-	return send_sample(&s->sample, NULL, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
+	return send_sample(s, NULL, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
 }
