@@ -166,11 +166,15 @@ class Measured:
         """What rose by more than it may. More rounds are measured before that is said: each can
         only bring the least time nearer to what the code takes."""
         self.measure(ROUNDS)
-        said = arithmetic.judge(arithmetic.figures(self.rounds), recorded["figures"])
+        said = self.judge(recorded)
         if said:
             self.measure(ROUNDS)
-            said = arithmetic.judge(arithmetic.figures(self.rounds), recorded["figures"])
+            said = self.judge(recorded)
         return said
+
+    def judge(self, recorded):
+        return arithmetic.judge(arithmetic.figures(self.rounds), recorded["figures"],
+                                arithmetic.margins(self.rounds))
 
     def compare_instructions(self, recorded):
         """The same of the verifier; None: this kernel is not recorded."""
@@ -204,14 +208,18 @@ def show_instructions(found, before):
             for program, n in programs.items()))
 
 
+def say_noise(figures):
+    for name in (n for n, f in figures.items() if f["margin"] >= arithmetic.MOST_MARGIN):
+        print(f"{name}: its rounds differ much: a quieter machine gives a narrower bound")
+
+
 def write(measured):
     recorded = read_recorded()
     measured.measure(ROUNDS)
     figures, found = arithmetic.record(measured.rounds), measured.instructions()
     show(figures, recorded["figures"])
     show_instructions(found, recorded["instructions"].get(kernel(), {}))
-    for name in (n for n, f in figures.items() if f["margin"] >= arithmetic.MOST_MARGIN):
-        print(f"{name}: its rounds differ much: a quieter machine gives a narrower bound")
+    say_noise(figures)
     pythons = ", ".join(i.name for i in measured.found.values())
     RECORDED.write_text(json.dumps({
         "measured": f"{time.strftime('%Y-%m-%d', time.gmtime())}, {description()}, {pythons}, "
@@ -226,7 +234,9 @@ def write(measured):
 def check(measured):
     recorded = read_recorded()
     said = measured.compare(recorded)
-    show(arithmetic.record(measured.rounds), recorded["figures"])
+    figures = arithmetic.record(measured.rounds)
+    show(figures, recorded["figures"])
+    say_noise(figures)
     verifier = measured.compare_instructions(recorded)
     if verifier is None:
         print(f"the verifier's figures of {kernel()} are not recorded: not compared")

@@ -99,15 +99,17 @@ def rose(name, value, recorded, margin, unit):
             f"{ADVICE[unit]}; if it is worth it: make budget")
 
 
-def judge(found, recorded):
-    """The figures that rose by more than they may."""
+def judge(found, recorded, noise=None):
+    """The figures that rose by more than they may. noise: the margins of the rounds that are judged;
+    where a machine changes while it is measured, its own margin counts if it is larger."""
     said = []
     for name, figure in found.items():
         if name not in recorded:
             said.append(f"{name}: is not recorded")
             continue
         was = recorded[name]
-        said.append(rose(name, figure.value, was["value"], was["margin"], figure.unit))
+        margin = max(was["margin"], (noise or {}).get(name, 0))
+        said.append(rose(name, figure.value, was["value"], margin, figure.unit))
     return [s for s in said if s]
 
 

@@ -65,6 +65,16 @@ class Figures(unittest.TestCase):
         self.assertEqual(len(said), 1, said)
         self.assertTrue(said[0].startswith(f"{REST}: 20 steps"), said[0])
 
+    def test_a_machine_that_changes_is_allowed_its_own_margin(self):
+        # a frame takes 20 % more in the fastest round; the range of the halves allows 30 %
+        changing = [a_round(frame=360)] + [a_round(frame=414)] * 3
+        found, noise = budget.figures(changing), budget.margins(changing)
+        self.assertAlmostEqual(noise[FRAME], 1.3)
+        self.assertEqual(budget.judge(found, budget.record(rounds()), noise), [])
+        said = budget.judge(budget.figures(rounds(frame=480)), budget.record(rounds()), noise)
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("60 % more", said[0])
+
     def test_bytes_more_a_frame_are_found(self):
         said = budget.judge(budget.figures(rounds(ring=18)), budget.record(rounds()))
         self.assertEqual(len(said), 2, said)      # at both depths
