@@ -82,7 +82,8 @@ def bench_kernel(found, scratch, args):
     """Measures, prints a table, and returns rows of figures."""
     depths = args.depth or DEPTHS
     print(f"\nkernel: ns a sample by bpf_stats at {sample_cost.RATE} Hz, of all windows of "
-          f"{args.rounds} rounds the fastest and the median; user: µs a sample, the median\n"
+          f"{args.rounds} rounds the fastest and the median; user: µs a sample, the median,\n"
+          "without what a recorder does seldom (make bench-recorder has all of it)\n"
           f"(aims: {', '.join(str(1000 + 20 * d) for d in depths)} ns; 2 µs)")
     kinds = ("distinct",) if args.quick else ("distinct", "recursion")
     rows = [figures(key, rounds) for key, rounds in costs(found, kinds, scratch, args).items()]
