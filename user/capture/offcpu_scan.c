@@ -2,7 +2,8 @@
 /*
  * offcpu_scan.c - lists threads by the kernel's task iterator, walks them in a worker (worker.h),
  * and lists them again: a thread with the same number of switches did not run in between, so its
- * stack is valid. The worker is given up after WALK_MS_MAX at most; what it has found counts.
+ * stack is valid. A worker that a process blocks is given up: what it has found counts, and the
+ * next one walks the threads of the other processes.
  */
 #include "capture/offcpu_scan.h"
 
@@ -19,17 +20,27 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "capture/offcpu_scan_walk.h"
+#include "host/reader.h"
 #include "tachbpf.skel.h"
 #include "worker/worker.h"
 
 /* Room for the records of 10,000 threads of depth 100, with their code objects. */
 #define OUT_BYTES (64u << 20)
-/* Threads that are walked in one scan; the others are lost. */
+/* One thread's records are not longer: the stack, which is smaller than a code object; and those. */
+#define OUT_OF_THREAD ((ABI_MAX_FRAMES + 1) * (sizeof(struct raw_code) + 16))
+_Static_assert(sizeof(struct raw_sample) < sizeof(struct raw_code) && OUT_OF_THREAD < OUT_BYTES,
+	       "there is room for a thread");
+/* Threads that one call of the walker walks. */
 #define THREADS_MAX 32768
-/* The walker's time: WALK_MS_MIN, and a millisecond for each WALKS_A_MS threads. */
-#define WALK_MS_MIN 200
-#define WALK_MS_MAX 1000
+/*
+ * The time of a try: TRY_MS, and a millisecond for each WALKS_A_MS threads. A thread takes some
+ * 20 us if the walker has a CPU.
+ */
+#define TRY_MS 2000
 #define WALKS_A_MS 5
+/* A process blocks the walker if for so many turns it made no progress with this process. */
+#define TURN_MS 50
+#define IDLE_TURNS 3
 
 /* In memory that we share with the walker; pages that nobody writes to take no memory. */
 struct shared {
@@ -46,6 +57,8 @@ struct job {
 	struct raw_offcpu_scan *threads;	/* as listed; choose() leaves cnt threads to walk */
 	size_t cnt;
 	struct py_proc *procs;		/* the process of each thread to walk */
+	struct raw_offcpu_scan *again;	/* as listed after a walk; NULL: not yet */
+	size_t again_cnt;
 	bool once;			/* there is one try: leave threads that were sent by on_switch() */
 	struct u64map done;		/* tids that need no other try, unless there is one */
 	offcpu_scan_proc_fn proc;
@@ -151,8 +164,8 @@ static int walk_all(void *shared, const int *fds)
 	offcpu_scan_forget();
 	for (i = 0; i < cnt; i++) {
 		room = sizeof(s->out) - used;
-		if (room < sizeof(head))
-			break;
+		if (room < OUT_OF_THREAD)
+			break;	/* the next call walks the rest */
 		head[0] = i;
 		head[1] = offcpu_scan_walk(&s->threads[i], &s->procs[i],
 					   s->out + used + sizeof(head), room - sizeof(head));
@@ -175,27 +188,81 @@ const struct worker_kind offcpu_scan_walker = {
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
 	.shared_bytes = sizeof(struct shared),
+	.owner = reader_owner,
 };
 
 static struct worker walker = { .kind = &offcpu_scan_walker };
 
-/*
- * Walk the threads of a job; what was walked in time is in walker.shared. 0 or -errno. The walker
- * is given up by itself, not for a process: the next scan has other threads.
- */
-static int walk(const struct job *job, size_t cnt)
+/* How many of the cnt threads it has walked so far. */
+static size_t walked_so_far(size_t cnt)
 {
-	uint64_t ms = WALK_MS_MIN + cnt / WALKS_A_MS;
-	int err = worker_ready(&walker, 0);
+	const struct shared *s = walker.shared;
+	uint64_t done = __atomic_load_n(&s->done, __ATOMIC_ACQUIRE);
+
+	return done < cnt ? done : cnt;
+}
+
+/* Begin to walk threads. As worker_call(). */
+static int begin_walk(const struct raw_offcpu_scan *threads, const struct py_proc *procs,
+		      size_t cnt)
+{
 	struct shared *s = walker.shared;
 
-	if (err)
-		return err;
 	s->cnt = cnt;
 	s->used = s->done = 0;
-	memcpy(s->threads, job->threads, cnt * sizeof(*job->threads));
-	memcpy(s->procs, job->procs, cnt * sizeof(*job->procs));
-	return worker_call(&walker, 0, NULL, ms < WALK_MS_MAX ? ms : WALK_MS_MAX);
+	memcpy(s->threads, threads, cnt * sizeof(*threads));
+	memcpy(s->procs, procs, cnt * sizeof(*procs));
+	return worker_call(&walker, 0, NULL, TURN_MS);
+}
+
+/*
+ * Walk threads, until end_ns at most; what was walked by then is in walker.shared. *blocker: the
+ * process that blocks the walker; 0: none, it was slow. As worker_call().
+ */
+static int walk(const struct raw_offcpu_scan *threads, const struct py_proc *procs, size_t cnt,
+		uint64_t end_ns, uint32_t *blocker)
+{
+	uint64_t disk = worker_disk_bytes(&walker), disk_before;
+	int err = begin_walk(threads, procs, cnt), idle = 0;
+	uint32_t at = 0, before;
+
+	while (err == -ETIMEDOUT && idle < IDLE_TURNS && now_ns() < end_ns) {
+		before = at;
+		disk_before = disk;
+		disk = worker_disk_bytes(&walker);
+		at = threads[walked_so_far(cnt) % cnt].tgid;
+		idle = at != before || disk > disk_before || worker_is_runnable(&walker) ?
+			       0 : idle + 1;
+		err = worker_wait(&walker, TURN_MS);
+	}
+	*blocker = idle == IDLE_TURNS ? at : 0;
+	return err;
+}
+
+/*
+ * From thread `first` on, leave out those of processes that have blocked a walker, or whose user
+ * may block no more of them. If any are left, there is a walker then. 0 or -errno.
+ */
+static int leave_blockers(struct job *job, size_t first)
+{
+	size_t i, kept = first;
+	int answer = 0;
+
+	for (i = first; i < job->cnt; i++) {
+		const struct raw_offcpu_scan *a = &job->threads[i];
+
+		if (i == first || a->tgid != a[-1].tgid)
+			answer = worker_ready(&walker, a->tgid);
+		if (answer && answer != -ETIMEDOUT && answer != -EUSERS && answer != -EBUSY)
+			return answer;
+		if (answer)
+			continue;
+		job->threads[kept] = *a;
+		job->procs[kept++] = job->procs[i];
+	}
+	job->counts->lost += job->cnt - kept;
+	job->cnt = kept;
+	return 0;
 }
 
 /* ---- what it found ---- */
@@ -251,7 +318,9 @@ static int take_walked(struct job *job, const struct u64map *later,
 	return u64map_put(&job->done, a->tid, job);
 }
 
-static int take_all_walked(struct job *job, const struct u64map *later)
+/* Of the threads that the walker was asked for, the first cnt, which it has walked. 0 or -ENOMEM. */
+static int take_all_walked(struct job *job, const struct raw_offcpu_scan *threads, size_t cnt,
+			   const struct u64map *later)
 {
 	struct shared *s = walker.shared;
 	size_t used = __atomic_load_n(&s->used, __ATOMIC_ACQUIRE), at = 0;
@@ -261,12 +330,50 @@ static int take_all_walked(struct job *job, const struct u64map *later)
 	while (!err && used <= sizeof(s->out) && used - at >= sizeof(head)) {
 		memcpy(head, s->out + at, sizeof(head));
 		at += sizeof(head);
-		if (head[0] >= job->cnt || head[1] > used - at)
+		if (head[0] >= cnt || head[1] > used - at)
 			break;
-		err = take_walked(job, later, &job->threads[head[0]], s->out + at, head[1]);
+		err = take_walked(job, later, &threads[head[0]], s->out + at, head[1]);
 		at += head[1];
 	}
-	job->counts->lost += job->cnt - __atomic_load_n(&s->done, __ATOMIC_ACQUIRE);
+	return err;
+}
+
+/*
+ * List the threads again, and pass on what was found of those of the first cnt that have not run
+ * meanwhile. A late walker may still go on. 0 or -errno.
+ */
+static int take_still(struct tachbpf_bpf *skel, struct job *job,
+		      const struct raw_offcpu_scan *threads, size_t cnt)
+{
+	struct u64map later = { 0 };
+	int err;
+
+	free(job->again);
+	job->again_cnt = 0;
+	job->again = list_threads(skel, &job->again_cnt);
+	err = job->again ? put_all(&later, job->again, job->again_cnt) : -errno;
+	if (!err)
+		err = take_all_walked(job, threads, cnt, &later);
+	u64map_free(&later);
+	return err;
+}
+
+/* Walk the threads from *first on, as far as one walker comes; moves *first. 0 or -errno. */
+static int walk_from(struct tachbpf_bpf *skel, struct job *job, size_t *first, uint64_t end_ns)
+{
+	const struct raw_offcpu_scan *threads = &job->threads[*first];
+	size_t left = job->cnt - *first, cnt = left < THREADS_MAX ? left : THREADS_MAX;
+	uint32_t blocker;
+	int err = walk(threads, &job->procs[*first], cnt, end_ns, &blocker);
+	bool late = err == -ETIMEDOUT;
+
+	if (!err || late) {
+		cnt = walked_so_far(cnt);
+		*first += cnt;
+		err = take_still(skel, job, threads, cnt);
+	}
+	if (late)
+		worker_give_up(&walker, blocker, blocker);
 	return err;
 }
 
@@ -276,23 +383,21 @@ static int take_all_walked(struct job *job, const struct u64map *later)
  */
 static int walk_still(struct tachbpf_bpf *skel, struct job *job)
 {
-	size_t walked = job->cnt < THREADS_MAX ? job->cnt : THREADS_MAX, cnt = 0;
-	struct raw_offcpu_scan *again = NULL;
-	struct u64map later = { 0 };
-	int err = walk(job, walked), walk_err = err;
+	uint64_t end_ns = now_ns() + (TRY_MS + job->cnt / WALKS_A_MS) * 1000000ull;
+	size_t walked = 0;
+	int err = 0;
 
-	if (!err || err == -ETIMEDOUT) {
-		again = list_threads(skel, &cnt);
-		err = again ? put_all(&later, again, cnt) : -errno;
+	while (!err && walked < job->cnt && now_ns() < end_ns) {
+		err = leave_blockers(job, walked);
+		if (!err && walked < job->cnt)
+			err = walk_from(skel, job, &walked, end_ns);
 	}
-	if (!err)
-		err = take_all_walked(job, &later);
-	if (walk_err == -ETIMEDOUT)
-		worker_give_up(&walker, 0, true);
-	u64map_free(&later);
+	job->counts->lost += job->cnt - walked;
 	free(job->threads);
-	job->threads = again;
-	job->cnt = again ? cnt : 0;
+	job->threads = job->again;
+	job->cnt = job->again_cnt;
+	job->again = NULL;
+	job->again_cnt = 0;
 	return err;
 }
 
@@ -314,7 +419,7 @@ int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_pr
 	int err;
 
 	job.threads = list_threads(skel, &job.cnt);
-	err = job.threads || !job.cnt ? 0 : -errno;
+	err = job.threads ? 0 : -errno;
 	if (!err)
 		err = choose(&job);
 	while (!err && job.cnt && tries--) {

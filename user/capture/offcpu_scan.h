@@ -38,8 +38,9 @@ void offcpu_scan_end(void);
  * Walk all threads that are off-CPU, of the processes that proc() selects, and pass the records
  * that the BPF side sends at a switch-out to record(). With one try, threads that the scheduler
  * programs have seen are left to them; to be called after these were attached. With more tries the
- * scheduler programs need not run, and a thread that ran during one try is walked in the next. Takes
- * a second for each try at most. Adds to *counts. 0 or -errno.
+ * scheduler programs need not run, and a thread that ran during one try is walked in the next. A try
+ * takes 2 s, and a fifth of a ms for each thread, at most; that long only if the walker gets no CPU,
+ * or if processes block it. Adds to *counts. 0 or -errno.
  */
 int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_proc_fn proc,
 		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);

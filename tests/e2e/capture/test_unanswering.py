@@ -8,24 +8,32 @@ import pytest
 import hostile
 from present import absent
 from recording import Recording, succeeded, tachbpf
+from selecting import recorded
 from target import Target
 
 HEALTHY = 6
 
 
-@pytest.fixture
-def crowd(out, scratch, python):
-    """(pid of the one that never answers, pids of the others; some have a lower number)."""
-    program = hostile.build(out, "3.11", "-DSILENT_RUNTIME")
+@contextlib.contextmanager
+def crowd_of(out, scratch, python, cnt, *flags):
+    """(pids of cnt that never answer, pids of the others, which sleep; some have a lower number)."""
+    program = hostile.build(out, "3.11", "-DSILENT_RUNTIME", *flags)
     with contextlib.ExitStack() as stack:
         def healthy():
             return stack.enter_context(Target(python, scratch, "shares=600")).pid
         before = [healthy() for _ in range(HEALTHY // 2)]
         try:
-            silent = stack.enter_context(hostile.Hostile(program, "plain"))
+            silent = [stack.enter_context(hostile.Hostile(program, "plain")).pid for _ in range(cnt)]
         except AssertionError:
             absent("userfaultfd is denied here")
-        yield silent.pid, before + [healthy() for _ in range(HEALTHY // 2)]
+        yield silent, before + [healthy() for _ in range(HEALTHY // 2)]
+
+
+@pytest.fixture
+def crowd(out, scratch, python):
+    """(pid of the one that never answers, pids of the others)."""
+    with crowd_of(out, scratch, python, 1) as ((silent,), healthy):
+        yield silent, healthy
 
 
 def test_ps_calls_busy_what_it_cannot_read_and_nobody_unready(crowd):
@@ -57,3 +65,12 @@ def test_one_that_never_answers_keeps_nobody_from_being_admitted(crowd, out):
     rows = {p["pid"]: p for p in summary["processes"]}
     assert {silent, *healthy} <= set(rows)
     assert not [r for r in summary["refused"] if r["pid"] in rows]
+
+
+def test_threads_that_sleep_are_walked_whoever_blocks_that(out, scratch, python):
+    """They have slept since before the recording and never wake up, so this walk is the only look at them."""
+    with crowd_of(out, scratch, python, 3, "-DASLEEP") as (silent, healthy):
+        summary = succeeded(tachbpf("-a", "-m", "wall", "-d", 1, "-o", out / "wall", "--json")).summary
+    seen = recorded(summary)
+    assert not set(silent) & set(seen) and not set(healthy) - set(seen)
+    assert summary["switches"]["asleep_unreadable"] >= len(silent)

@@ -3,7 +3,8 @@
  * image.c - the disguise, and how to build objects. See hostile.h.
  *
  * Built once for each minor version (-DMINOR=11 to 15; from 13 on -DOFFSETS is a
- * file with struct _Py_DebugOffsets). Prints "ready" and burns until it is killed.
+ * file with struct _Py_DebugOffsets). Prints "ready" and burns until it is killed;
+ * with -DASLEEP it sleeps.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -274,7 +275,11 @@ int main(int argc, char **argv)
 #endif
 	puts("ready");
 	fflush(stdout);
-	for (;;)
+	for (;;) {
+#ifdef ASLEEP
+		pause();
+#endif
 		if (s->step)
 			s->step();
+	}
 }
