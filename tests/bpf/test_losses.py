@@ -33,7 +33,9 @@ for t in threads:
 """
 THREADS = 4
 # The ring buffer has 4 MiB, and a switch-out of 80 frames more than 1 KiB.
-SWITCHES = 12000
+SWITCHES = 4000
+# bpf/abi.h, LOSS_KEPT_NS: if user space reads nothing for so long, a loss may be nobody's.
+KEPT_S = 5
 STACK_CAUSES = ("ring_full", "waits_ring_full")
 
 
@@ -73,6 +75,7 @@ def lossy(scratch, python):
         with Recording(["-p", pids, "-m", "wall", "-r", "99", "-o", out]) as recording:
             recording.wait_recording()
             recording.process.send_signal(signal.SIGSTOP)
+            begin = time.monotonic()
             for one in switchers:
                 one.wait_switches(SWITCHES)
             switchers[2].end()
@@ -80,10 +83,14 @@ def lossy(scratch, python):
             for one in switchers[:2]:
                 one.wait_switches(SWITCHES // 10)
             finished = succeeded(recording.stop())
+            unread_s = time.monotonic() - begin
     finally:
         for one in switchers:
             kill(one.process)
     session = json.loads((out / "session.json").read_text())
+    if unread_s > KEPT_S and session["lost_unnamed"]:
+        pytest.skip(f"the machine was so slow that nobody read for up to {unread_s:.1f} s: "
+                    f"{session['lost_unnamed']} of {session['lost']} are nobody's")
     yield out, session, {s.pid: s for s in switchers}, finished
 
 
