@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Whose losses are: by process and thread, in session.json, in the summary, in info and report."""
+import collections
 import json
 import re
 import select
@@ -88,6 +89,10 @@ def lossy(scratch, python):
         for one in switchers:
             kill(one.process)
     session = json.loads((out / "session.json").read_text())
+    named = collections.Counter(session["lost_unnamed"])
+    for row in session["processes"]:
+        named.update(row["lost"])
+    assert +named == +collections.Counter(session["lost"])
     if unread_s > KEPT_S and session["lost_unnamed"]:
         pytest.skip(f"the machine was so slow that nobody read for up to {unread_s:.1f} s: "
                     f"{session['lost_unnamed']} of {session['lost']} are nobody's")

@@ -32,10 +32,7 @@ _Static_assert(sizeof(struct raw_sample) < sizeof(struct raw_code) && OUT_OF_THR
 	       "there is room for a thread");
 /* Threads that one call of the walker walks. */
 #define THREADS_MAX 32768
-/*
- * The time of a try: TRY_MS, and a millisecond for each WALKS_A_MS threads. A thread takes some
- * 20 us if the walker has a CPU.
- */
+/* The time of a try: TRY_MS, and a millisecond for each WALKS_A_MS threads. */
 #define TRY_MS 2000
 #define WALKS_A_MS 5
 /* A process blocks the walker if for so many turns it made no progress with this process. */
@@ -369,11 +366,11 @@ static int walk_from(struct tachbpf_bpf *skel, struct job *job, size_t *first, u
 
 	if (!err || late) {
 		cnt = walked_so_far(cnt);
-		*first += cnt;
 		err = take_still(skel, job, threads, cnt);
+		*first += err ? 0 : cnt;
 	}
 	if (late)
-		worker_give_up(&walker, blocker, blocker);
+		worker_give_up(&walker, blocker, blocker != 0);
 	return err;
 }
 
