@@ -215,6 +215,41 @@ static void test_lifecycle(void **state)
 	assert_null(world_proc());
 }
 
+/* Has what was sent woken user space, which waits_long? Then it does not wait so any more. */
+static bool woke_up(void)
+{
+	bool woken = host.woken;
+
+	assert_int_equal(waits_long, 0);
+	host.woken = false;
+	host_drop_records();
+	return woken;
+}
+
+/* Little waits in the ring buffer, and that something is new ends a long wait, once. */
+static void test_what_is_new_wakes_user_space(void **state)
+{
+	static const u32 wakeup_bytes = 10000, always = 0;
+	struct task_struct child = { .pid = 2002, .tgid = 2002, .start_boottime = 99,
+				     .cgroups = &host.cgroups, .cred = &host.cred,
+				     .thread_pid = &host.pid };
+	u32 tgid = 1001, one = 1, i;
+
+	world_init(&w, 14);
+	host_set(&cfg_wakeup_bytes, &wakeup_bytes, sizeof(wakeup_bytes));
+	host.mm.start_code = 0x400000;
+	bpf_map_update_elem(&watched, &tgid, &one, BPF_ANY);
+	for (i = 0; i < 2; i++) {
+		waits_long = !i;
+		host_on_rename(&host.task, "w");
+		assert_true(woke_up() == !i);
+		waits_long = !i;
+		host_on_fork(&host.task, &child);
+		assert_true(woke_up() == !i);
+	}
+	host_set(&cfg_wakeup_bytes, &always, sizeof(always));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -226,6 +261,7 @@ int main(void)
 		cmocka_unit_test(test_lifecycle),
 		cmocka_unit_test(test_rename),
 		cmocka_unit_test(test_rename_flood),
+		cmocka_unit_test(test_what_is_new_wakes_user_space),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

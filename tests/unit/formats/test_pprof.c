@@ -7,6 +7,7 @@
 
 #include "formats/formats.h"
 #include "model/native_library.h"
+#include "model/thread_names.h"
 #include "tests/unit/export_test.h"
 #include "user/formats/pprof/profile.pb-c.h"
 
@@ -218,12 +219,48 @@ static void test_nothing(void **state)
 	done(p);
 }
 
+/* The text of a sample's label; "": it has none. */
+static const char *label_of(const Tachbpf__PprofProfile *p, size_t sample, const char *key)
+{
+	const Tachbpf__PprofSample *s = p->sample[sample];
+	size_t i;
+
+	for (i = 0; i < s->n_label; i++)
+		if (!strcmp(string_at(p, s->label[i]->key), key))
+			return string_at(p, s->label[i]->str);
+	return "";
+}
+
+/* A thread's name is a label of its samples. */
+static void test_thread_names(void **state)
+{
+	struct thread_names *names = thread_names_new();
+	struct export_test t = { .meta = { .tgid = 7, .comm = "app", .thread_names = names } };
+	Tachbpf__PprofProfile *p;
+	uint32_t f;
+
+	assert_non_null(names);
+	assert_int_equal(thread_names_set(names, 8, "worker-1"), 0);
+	export_open(&t, &sink_pprof);
+	f = export_frame(&t, "/x/a.py", "f", 3);
+	export_begin(&t);
+	export_event(&t, 7, 1, 1, 1, &f);
+	export_event(&t, 8, 1, 1, 1, &f);
+	p = finish(&t);
+	assert_int_equal(p->n_sample, 2);
+	assert_string_equal(label_of(p, 0, "thread"), "");
+	assert_string_equal(label_of(p, 1, "thread"), "worker-1");
+	assert_string_equal(label_of(p, 1, "comm"), "app");
+	done(p);
+	thread_names_drop(names);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_units),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_libraries), cmocka_unit_test(test_thread_names),
 		cmocka_unit_test(test_mixed_units), cmocka_unit_test(test_nothing),
 	};
 
