@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Runs test programs side by side: programs.py TIER [-v] COMMAND...
 
-A command is a line of shell, which begins with the program. Tests are counted as cmocka prints
-them; a program without cmocka is one test. In the environment: JOBS (how many at a time),
-TACHBPF_FAILED (where logs of failed ones are kept), TACHBPF_TALLY.
+A command is a line of shell: a program, or the program of a room and the name of a file of its tests.
+Tests are counted as cmocka prints them; a program without cmocka is one test. In the environment:
+JOBS (how many at a time), TACHBPF_FAILED (where logs of failed ones are kept), TACHBPF_TALLY.
 """
 import os
 import re
@@ -25,12 +25,20 @@ TIMEOUT = 900
 RAN = re.compile(r"^\[=+\] (?:[\w.]+: )?(\d+) test\(s\) run", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (?:[\w.]+: )?(?!\d+ test)(\w+)", re.M)
 SKIPPED = re.compile(r"^\[  SKIPPED \] (?:[\w.]+: )?(?!\d+ test)(\w+)", re.M)
+SLEPT = re.compile(r"^(\w+): slept ([\d.]+) s$", re.M)
 WHY = re.compile(r"^SKIP.*|^.*SKIPPED(?! \] \d+ test).*", re.M)
+
+
+def name_of(command):
+    """What a command is called, and its log: the file of tests if the program has several."""
+    program, *words = command.split()
+    several = words and Path(program).name in ("tests", "targets", "elf_targets")
+    return Path(program).with_name(words[0] if several else Path(program).name)
 
 
 class Result:
     def __init__(self, command, status, log, seconds):
-        self.program, self.log, self.seconds = Path(command.split()[0]), log, seconds
+        self.program, self.log, self.seconds = name_of(command), log, seconds
         self.text = log.read_text(errors="replace")
         self.skipped = len(set(SKIPPED.findall(self.text)))
         failed = sorted(set(FAILED.findall(self.text)))
@@ -44,7 +52,7 @@ class Result:
 
 
 def run(command):
-    program = Path(command.split()[0])
+    program = name_of(command)
     log = program.with_name(program.name + ".log")
     start = time.monotonic()
     with open(log, "w") as f:
@@ -91,6 +99,8 @@ def main():
         for result in pool.map(run, commands):
             failures += tell(tier, result, verbose)
             passed, skipped = passed + result.passed, skipped + result.skipped
+            for test, seconds in SLEPT.findall(result.text):
+                tally.slept(test, float(seconds))
     tally.add(tier, failures, passed=passed, failed=len(failures), skipped=skipped)
     print(f"{tier}: {len(commands)} programs: {passed} tests passed, {len(failures)} failed, "
           f"{skipped} skipped")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * driver.c - main() for the fuzz targets where there is no libFuzzer: feeds each
- * seed file as it is, then -runs=N mutations of them, the same ones every time.
+ * driver.c - main() for the fuzz targets where there is no libFuzzer: feeds a target
+ * each seed file as it is, then -runs=N mutations of them, the same ones every time.
  *
- *     fuzz_x [-runs=N] [-seed=N] FILE...
+ *     targets fuzz_NAME [-runs=N] [-seed=N] FILE...
  *
- * The input that kills the target is left in a file whose name comes first.
+ * The Makefile renames each target's LLVMFuzzerTestOneInput() to fuzz_NAME and lists it in TARGETS.
+ * The input that kills the target is left in a file whose name is printed first.
  * With clang: -fsanitize=fuzzer,address and without this file.
  */
 #include <fcntl.h>
@@ -20,7 +21,15 @@
 #define INPUT_MAX_BYTES (1 << 20)
 #define SEED_MAX_CNT 256
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#define DECLARE(name) int name(const uint8_t *data, size_t size);
+#define ROW(name) { #name, name },
+
+TARGETS(DECLARE)
+
+struct target {
+	const char *name;
+	int (*test)(const uint8_t *data, size_t size);
+};
 
 struct input {
 	uint8_t *data;
@@ -137,7 +146,7 @@ static uint8_t *shared_input(char *path, size_t path_size)
 }
 
 /* An exact copy, so that AddressSanitizer sees reads behind the end. */
-static void run(uint8_t *file, const uint8_t *data, size_t len)
+static void run(const struct target *target, uint8_t *file, const uint8_t *data, size_t len)
 {
 	uint64_t said = len;
 	uint8_t *copy = malloc(len);
@@ -147,12 +156,24 @@ static void run(uint8_t *file, const uint8_t *data, size_t len)
 		memmove(file + 8, data, len);
 		memcpy(copy, data, len);
 	}
-	LLVMFuzzerTestOneInput(copy, len);
+	target->test(copy, len);
 	free(copy);
+}
+
+static const struct target *find_target(const char *name)
+{
+	static const struct target targets[] = { TARGETS(ROW) };
+	size_t i;
+
+	for (i = 0; name && i < sizeof(targets) / sizeof(targets[0]); i++)
+		if (!strcmp(targets[i].name, name))
+			return &targets[i];
+	return NULL;
 }
 
 int main(int argc, char **argv)
 {
+	const struct target *target = find_target(argv[1]);
 	static uint8_t data[INPUT_MAX_BYTES];
 	unsigned long runs = 0, i;
 	char path[4096];
@@ -160,7 +181,7 @@ int main(int argc, char **argv)
 	size_t len;
 	int n;
 
-	for (n = 1; n < argc; n++) {
+	for (n = 2; n < argc; n++) {
 		if (!strncmp(argv[n], "-runs=", 6))
 			runs = strtoul(argv[n] + 6, NULL, 0);
 		else if (!strncmp(argv[n], "-seed=", 6))
@@ -169,12 +190,12 @@ int main(int argc, char **argv)
 			return 2;
 	}
 	file = seed_cnt ? shared_input(path, sizeof(path)) : NULL;
-	if (!file) {
-		fprintf(stderr, "usage: %s [-runs=N] [-seed=N] FILE...\n", argv[0]);
+	if (!target || !file) {
+		fprintf(stderr, "usage: %s fuzz_NAME [-runs=N] [-seed=N] FILE...\n", argv[0]);
 		return 2;
 	}
 	for (i = 0; i < seed_cnt; i++)
-		run(file, seeds[i].data, seeds[i].len);
+		run(target, file, seeds[i].data, seeds[i].len);
 	for (i = 0; i < runs; i++) {
 		const struct input *in = &seeds[rnd(seed_cnt)];
 
@@ -182,9 +203,9 @@ int main(int argc, char **argv)
 		len = in->len;
 		for (n = 1 + (int)rnd(4); n; n--)
 			len = mutate(data, len);
-		run(file, data, len);
+		run(target, file, data, len);
 	}
 	unlink(path);
-	fprintf(stderr, "%s: %zu seeds, %lu mutations: no crash\n", argv[0], seed_cnt, runs);
+	fprintf(stderr, "%s: %zu seeds, %lu mutations: no crash\n", target->name, seed_cnt, runs);
 	return 0;
 }

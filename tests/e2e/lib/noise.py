@@ -227,36 +227,9 @@ def missed(summary, stolen=0.0):
     return summary["ticks"]["missed"] + stolen * summary["rate_hz"]
 
 
-def stall(summary, stolen=0.0):
-    """Why a recording's times cannot be believed, or None: the machine stood still."""
-    ticks, cost = summary["ticks"], summary.get("sample_time", {})
-    said = []
-    if ticks["missed"]:
-        said.append(f"{ticks['missed']} of {ticks['expected']} ticks did not come")
-    if stolen:
-        said.append(f"the host had the CPUs for {stolen:.2f} s")
-    if cost.get("stalls"):
-        said.append(f"{cost['stalls']} stalls of {cost['stalled_ns'] / 1e6:.1f} ms during samples")
-    return "; ".join(said) or None
-
-
-# ---- once more ----
+# ---- once more: only where nothing but the machine's own counters decides, never in make check ----
 
 def note_retry(test, why):
-    """Printed, and counted in the last lines of make check."""
+    """Printed, and counted in the last lines of a run."""
     print(f"RETRIED {test}: {why}", flush=True)
     tally.retried(test, why)
-
-
-def retry_once(test, play, judge, why):
-    """judge(play()). If it fails and why() has a reason in that very run's own counters, once
-    more; the second verdict is final."""
-    result = play()
-    try:
-        return judge(result)
-    except AssertionError:
-        reason = why(result)
-        if not reason:
-            raise
-        note_retry(test, reason)
-    return judge(play())

@@ -3,7 +3,7 @@
 
 TACHBPF_TALLY names a file, one for each tier. A line of it is a JSON object: {"tier": ...,
 "passed": n, "failed": n, "skipped": n, "failures": [[test, where its evidence is], ...]},
-{"retried": 1, "test": ..., "why": ...}, or {"absent": [system that could not be had, ...]}. Without the variable nothing is written.
+{"slept": seconds, "test": ...}, {"retried": 1, "test": ..., "why": ...}, or {"absent": [system that could not be had, ...]}. Without the variable nothing is written.
 """
 import json
 import os
@@ -26,8 +26,13 @@ def add(tier, failures=(), **counts):
 
 
 def retried(test, why):
-    """A test was run once more, which the summary tells; why: what the machine did to it."""
+    """A test was run once more, which the summary tells; why: what the machine did to it. Never in make check."""
     write(retried=1, test=test, why=why)
+
+
+def slept(test, seconds):
+    """A test waited for so long by the clock (sleeping.py); tests/check.py refuses some."""
+    write(slept=seconds, test=test)
 
 
 def read(path):

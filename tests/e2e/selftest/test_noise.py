@@ -229,55 +229,11 @@ def test_steal_is_missed_ticks():
     assert noise.missed(SUMMARY) == 7 and noise.missed(SUMMARY, 0.1) == pytest.approx(57)
 
 
-def test_stalls_are_named():
-    assert "7 of 99" in noise.stall(SUMMARY)
-    quiet = dict(SUMMARY, ticks={"missed": 0, "expected": 99})
-    assert noise.stall(quiet) is None
-    assert "0.20 s" in noise.stall(quiet, 0.2)
-    slow = dict(quiet, sample_time={"stalls": 2, "stalled_ns": 3000000})
-    assert "2 stalls of 3.0 ms" in noise.stall(slow)
-
-
 def test_account_of_this_process():
     before = noise.account(os.getpid())
     sum(range(3000000))
     spent = noise.account(os.getpid()) - before
     assert spent.cpu_s > 0.005 and spent.slices >= 0
-
-
-# ---- once more ----
-
-def failing(times):
-    """judge() that fails so many times, and how often it was asked."""
-    asked = []
-
-    def judge(result):
-        asked.append(result)
-        assert len(asked) > times
-        return result
-    return judge, asked
-
-
-def test_a_retry_needs_a_reason_and_is_counted(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("TACHBPF_TALLY", str(tmp_path / "tally"))
-    judge, asked = failing(1)
-    assert noise.retry_once("t", lambda: 5, judge, lambda r: "because") == 5 and len(asked) == 2
-    line, = (tmp_path / "tally").read_text().splitlines()
-    assert json.loads(line) == {"retried": 1, "test": "t", "why": "because"}
-    assert "RETRIED t: because" in capsys.readouterr().out
-
-    judge, asked = failing(1)
-    with pytest.raises(AssertionError):
-        noise.retry_once("t", lambda: 5, judge, lambda r: None)
-    assert len(asked) == 1
-    judge, asked = failing(2)
-    with pytest.raises(AssertionError):
-        noise.retry_once("t", lambda: 5, judge, lambda r: "always")
-    assert len(asked) == 2
-
-    judge, asked = failing(0)
-    noise.retry_once("t", lambda: 5, judge, lambda r: "never asked")
-    assert len((tmp_path / "tally").read_text().splitlines()) == 2
 
 
 # ---- bytes ----
