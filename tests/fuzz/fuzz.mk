@@ -72,12 +72,12 @@ fuzz_san := -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-san
 fuzz_cov := -fprofile-instr-generate -fcoverage-mapping
 
 .PHONY: fuzz-long
-fuzz-long: ## libFuzzer on every reader of files, side by side: FUZZ_SECONDS=3600, FUZZ_LONG=targets
+fuzz-long: ## libFuzzer on every reader of files, side by side: FUZZ_SECONDS=3600, FUZZ_LONG=targets; DOCS=1: record
 	$(MAKE) CC=$(CLANG) O=$(O)/libfuzzer/fuzzer SANFLAGS="-fsanitize=fuzzer-no-link $(fuzz_san)" \
 		$(FUZZ_LONG:%=$(O)/libfuzzer/fuzzer/libfuzzer/%)
 	$(MAKE) CC=$(CLANG) O=$(O)/libfuzzer/covered SANFLAGS="-fsanitize=fuzzer-no-link $(fuzz_cov)" \
 		$(FUZZ_LONG:%=$(O)/libfuzzer/covered/libfuzzer/%)
-	sh tests/fuzz/long.sh $(O)/libfuzzer $(FUZZ_SECONDS) tests/golden $(FUZZ_LONG)
+	DOCS=$(DOCS) CLANG=$(CLANG) sh tests/fuzz/long.sh $(O)/libfuzzer $(FUZZ_SECONDS) tests/golden $(FUZZ_LONG)
 
 $(O)/libfuzzer/fuzz_agent_%: LIBS += $(AGENT_LIBS)
 $(FUZZ_ELF:tests/fuzz/%.c=$(O)/libfuzzer/%): LIBS = $(LDFLAGS) $(ELF_LIBS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""The zoo's table: printed after a run, and with DOCS=1 written into docs/testing.md.
+"""The zoo's table: printed after a run, and with DOCS=1 written into docs/zoo.md.
 
 There a row of a program that was not run stays as it is.
 """
@@ -7,7 +7,7 @@ import os
 
 from paths import REPO
 
-PAGE = REPO / "docs" / "testing.md"
+PAGE = REPO / "docs" / "zoo.md"
 BEGIN = "<!-- written by make check-zoo DOCS=1 -->\n"
 END = "<!-- end -->\n"
 HEAD = ("program", "versions", "CPU time and shares: true", "said by tachbpf", "difference")
