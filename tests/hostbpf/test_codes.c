@@ -419,7 +419,7 @@ static void test_page_ends(void **state)
 	int minor;
 
 	EACH_MINOR(minor) {
-		for (gap = 0; gap < 700; gap += 8) {
+		for (gap = 0; gap < 700; gap += 24) {
 			u64 name_len, name_at, table_at;
 
 			world_init(&w, minor);

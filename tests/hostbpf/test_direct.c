@@ -496,7 +496,7 @@ static void test_state_on_two_pages(void **state)
 	int minor;
 
 	EACH_MINOR(minor) {
-		for (on_first = 4; on_first < 600; on_first += 4) {
+		for (on_first = 4; on_first < 600; on_first += 12) {
 			world_rich(&w, minor);
 			move_state(page - on_first);
 			compare(4, 0, tick_twice);

@@ -11,7 +11,7 @@ static struct world w;
 
 /* With sanitizers, which are slow, not every read. */
 #ifdef __SANITIZE_ADDRESS__
-#define STRIDE 5
+#define STRIDE 11
 #else
 #define STRIDE 1
 #endif

@@ -80,7 +80,7 @@ static void test_every_offset(void **state)
 		accepted = 0;
 		for (pos = 8; pos + 8 <= len; pos += 8) {
 			memcpy(&was, bytes + pos, 8);
-			for (v = 0; v < 640; v += v < 160 ? 1 : 8) {
+			for (v = 0; v < 640; v += v < 48 ? 1 : 8) {
 				memcpy(bytes + pos, &v, 8);
 				accepted += try_offsets(minor, bytes, len);
 			}

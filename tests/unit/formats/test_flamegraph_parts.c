@@ -9,7 +9,7 @@
 #include "formats/html/page_opcodes.h"
 
 #define PROFILES 24
-#define EVENTS 3000
+#define EVENTS 1000
 #define DEPTH 30
 
 /* What profiles are like. */

@@ -206,7 +206,8 @@ static void damage(size_t format, const char *golden, char *stem)
 	struct buf whole = file_bytes(golden);
 	char path[PATH_BYTES];
 	int fd = memory_file(path);
-	size_t i, j, step = whole.len > 4000 ? whole.len / 1500 : 1;
+	/* Some 300 places; fuzzing takes the others. */
+	size_t i, j, step = 1 + whole.len / 300;
 
 	for (i = 0; i < whole.len; i += step) {
 		set_file(fd, whole.data, i);
@@ -498,14 +499,14 @@ static char *sorted_lines(const char *path)
 	return text;
 }
 
-/* What our sink writes we read, and what we read it writes again: 2,000 random profiles. */
+/* What our sink writes we read, and what we read it writes again: 500 random profiles. */
 static void test_collapsed_round_trip(void **state)
 {
 	struct reader_args rargs = { .format = "collapsed" };
 	uint64_t seed = 20240229;
 	int i, stacks = 0;
 
-	for (i = 0; i < 2000; i++) {
+	for (i = 0; i < 500; i++) {
 		char a[PATH_BYTES], b[PATH_BYTES], *x, *y;
 		struct sink_args first = { .fd = memory_file(a), .many = i % 2 };
 		struct sink_args second = { .fd = memory_file(b), .many = i % 2 };
@@ -532,7 +533,7 @@ static void test_collapsed_round_trip(void **state)
 		close(first.fd);
 		close(second.fd);
 	}
-	assert_true(stacks > 1500);
+	assert_true(stacks > 375);
 }
 
 int main(void)
