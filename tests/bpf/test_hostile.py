@@ -9,13 +9,14 @@ import accounting
 import hostile
 import noise
 from paths import binary
+from processes import use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import files, lost_once_known
 from target import Target
 
 RATE = 499
 FIRST = 4               # samples in which names may still be missing
-SECONDS = 2
+HONEST_S = 0.2          # of CPU for the honest process; a score of traps run beside it
 # Traps whose profile is certain: the functions' name, whether the stacks are truncated
 CERTAIN = {
     "plain": ("level", False), "cycle-1": ("round", True), "cycle-2": ("round", True),
@@ -62,7 +63,7 @@ def ordeals():
 
 
 def each(disguises, first):
-    """Parameters: those in first for the first tier, the others for the second."""
+    """Parameters: those in first always, the others in check-truth."""
     return [d if d in first else pytest.param(d, marks=pytest.mark.truth) for d in disguises]
 
 
@@ -80,7 +81,7 @@ def ordeal(request, ordeals, programs, scratch, python):
             with Recording(argv) as recording:
                 recording.wait_recording()
                 inside = noise.account(honest.pid)
-                time.sleep(SECONDS)     # the traps are sampled
+                use_cpu(honest.pid, HONEST_S)   # meanwhile the traps are sampled
                 used = noise.account(honest.pid) - inside
                 start = time.monotonic()
                 summary = succeeded(recording.stop()).summary

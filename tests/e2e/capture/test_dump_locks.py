@@ -9,7 +9,7 @@ from processes import TIMEOUT
 from recording import succeeded, tachbpf
 from target import Target
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 NO_FUTEX = ("handed",)
 

@@ -9,12 +9,14 @@ import subprocess
 
 import pytest
 
+from captures import GOLDEN
 from paths import binary
 from processes import TIMEOUT
 from recording import Recording, succeeded, tachbpf
 from summary import tach_files
 from target import Target
 
+CAPTURE = GOLDEN / "cpu_raw.bin"
 
 
 def refused(finished, *words, status=1):
@@ -101,9 +103,9 @@ def test_without_privilege_it_leaves_no_files(for_anyone, out):
     assert not (out / "none").exists()
 
 
-def test_files_are_read_without_privilege(for_anyone, matrix, out):
+def test_files_are_read_without_privilege(for_anyone, out):
     path = out / "public.tach"
-    shutil.copy(matrix.any_file(), path)
+    shutil.copy(CAPTURE, path)
     path.chmod(0o644)
     done = subprocess.run(as_nobody(for_anyone, "info", path), capture_output=True, text=True,
                           timeout=TIMEOUT)
@@ -221,8 +223,8 @@ def test_a_file_that_is_not_a_profile(out, content, command):
     refused(tachbpf(command, out / "bad.tach", *extra), "bad.tach")
 
 
-def test_a_truncated_profile(matrix, out):
-    whole = open(matrix.any_file(), "rb").read()
+def test_a_truncated_profile(out):
+    whole = CAPTURE.read_bytes()
     (out / "cut.tach").write_bytes(whole[:len(whole) // 2])
     refused(tachbpf("info", out / "cut.tach"), "cut.tach")
 
@@ -231,9 +233,8 @@ def test_a_profile_that_is_not_there(out):
     refused(tachbpf("info", out / "none.tach"), "none.tach", "no such file")
 
 
-def test_an_unknown_format(matrix):
-    path = matrix.any_file()
-    refused(tachbpf("replay", path, "--format", "nonsense"), "nonsense", status=2)
+def test_an_unknown_format():
+    refused(tachbpf("replay", CAPTURE, "--format", "nonsense"), "nonsense", status=2)
 
 
 def test_help_and_version_need_no_privilege(for_anyone):

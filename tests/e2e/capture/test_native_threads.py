@@ -16,7 +16,7 @@ from recording import Recording, succeeded, tachbpf
 from summary import files, lost_once_known
 from target import Target
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 RATE = 1999
 SECONDS = 3             # of CPU time

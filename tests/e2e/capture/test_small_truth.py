@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""A small truth, the same on a busy machine: an old and a new Python, their shares, names, lines and counts.
+"""A small truth, the same on a busy machine: of each way to keep frames a Python, its shares, names, lines and counts.
 
 All of it for every interpreter is test_profile.py's. Bounds are noise.py's.
 """
@@ -9,7 +9,7 @@ import pytest
 
 import accounting
 import noise
-from present import need
+from present import names_covered, need
 from profiles import without_gc
 from recording import Recording, succeeded
 from summary import files, lost_once_known
@@ -17,7 +17,7 @@ from target import Target
 
 # Turns of targets/shares.py last some milliseconds: many samples fall into each, which makes the
 # shares less noisy than independent samples would be.
-RATE, CPU_S = 4999, 3
+RATE, CPU_S = 9999, 1
 FUNCTIONS = ("burn_sixty", "burn_thirty", "burn_ten")
 
 
@@ -41,19 +41,18 @@ class Run:
         self.spent = self.truth["phases"]["shares"]["spent"]
 
 
-@pytest.fixture(scope="module", params=["", "--no-direct-reads"], ids=["direct", "helper"])
-def options(request):
-    """Memory is read directly where the kernel allows it, or by the kernel's helper."""
-    return request.param.split()
+# Memory is read directly where the kernel allows it, or by the kernel's helper.
+RUNS = [*((name, "") for name in names_covered("few")), (names_covered("one")[0], "--no-direct-reads")]
 
 
-@pytest.fixture(scope="module", params=["system-3.11", "sid-3.15"])
-def run(request, options, scratch, oracle):
-    return Run(need(request.param), options, scratch, oracle)
+@pytest.fixture(scope="module", params=RUNS, ids=[name + option for name, option in RUNS])
+def run(request, scratch, oracle):
+    name, option = request.param
+    return Run(need(name), option.split(), scratch, oracle)
 
 
 def test_shares(run):
-    """Off by five points is more than chance does to 15,000 samples, but for one in a million."""
+    """Off by five points is more than chance does to 10,000 samples, but for one in a million."""
     total = sum(run.spent.values())
     counts = collections.Counter(f.func for f in run.leaves)
     seen = sum(counts[name] for name in FUNCTIONS)

@@ -8,7 +8,7 @@ from present import covered
 from profiles import HAS_GIL, inside_python
 from summary import lost
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 RATE = 999
 SECONDS = 3.6

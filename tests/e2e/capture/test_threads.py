@@ -12,7 +12,7 @@ from profiles import HAS_GIL, MAIN_THREAD, ON_CPU, inside_python, outside_python
 from recording import Recording, succeeded
 from summary import files, lost
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 RATE = 999
 FOREIGN_S = 1.5

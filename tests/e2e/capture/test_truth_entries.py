@@ -16,7 +16,7 @@ from recording import Recording, succeeded
 from stacks import Known, Verdict
 from summary import files
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 RATE = 9999
 MIN_POINTS = 1000

@@ -19,7 +19,7 @@ from stacks import Known, Verdict
 from summary import files
 from target import Target
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 RATE = 9999
 SECONDS = 0.2           # of CPU, for each behaviour

@@ -15,7 +15,7 @@ import cgroups
 from container_runtimes import IMAGE, Runc, program_of, usr_of
 from paths import binary
 from present import need
-from processes import TIMEOUT, kill
+from processes import TIMEOUT, kill, use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import ROOT_FRAME, files, lost_of_short_lives, owners
 
@@ -70,7 +70,7 @@ def mixed(podman, system, scratch):
     the host, and short ones in a container, recorded together."""
     out = scratch / "mixed"
     out.mkdir()
-    sid, old = need("sid-3.14"), need("bullseye-3.9")
+    sid, old = need("sid-3.15"), need("sid-3.13")
     with contextlib.ExitStack() as stack:
         pids = {}
         for name, python in (("checkout", system), ("pay", sid)):
@@ -87,7 +87,8 @@ def mixed(podman, system, scratch):
             for i in range(3):
                 podman.run(f"brief{i}", usr_of(system),
                            [program_of(system), "-c", BRIEF], "--rm")
-            time.sleep(1.5)
+            for pid in pids.values():
+                use_cpu(pid, 0.3)
             summary = succeeded(recording.stop()).summary
     return {"summary": summary, "pids": pids, "kube": kube, "sid": sid, "old": old,
             "dir": out / "x"}
@@ -102,9 +103,9 @@ def test_who_and_where(mixed):
         assert row["container"]["image"] == IMAGE
         assert len(row["container"]["id"]) == 64
         assert row["ns_pid"] == 1 and row["uid"] == 0
-    assert pay["python"].startswith("3.14.")
+    assert pay["python"].startswith("3.15.")
     kube = row_of(summary, pids["kube"])
-    assert kube["python"].startswith("3.9.")
+    assert kube["python"].startswith("3.13.")
     assert kube["container"]["runtime"] == "oci" and kube["container"]["id"] == mixed["kube"].cid
     assert kube["container"]["label"] == mixed["kube"].cid[:12]
     assert kube["container"]["pod_uid"] == POD and kube["container"]["qos"] == "burstable"

@@ -32,7 +32,7 @@ from profiles import names
 from recording import Recording, succeeded, tachbpf
 from summary import files
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 RATE = 999
 SLEEPS, SLEPT_S = 30, 0.3    # targets/embed/by_hand.py
@@ -64,7 +64,7 @@ def build(how, kit, out, *flags):
     return out
 
 
-# Whether it is found so soon is the second tier's: what is judged here is its stack.
+# Whether it is found so soon is check-truth's: what is judged here is its stack.
 WITHIN_S = pytest.mark.parametrize("within_s", [None, pytest.param(0.1, marks=pytest.mark.truth)])
 
 

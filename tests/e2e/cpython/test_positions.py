@@ -15,7 +15,7 @@ from present import covered
 from processes import online_cpus
 from pythons import cc_with_cpython
 
-pytestmark = pytest.mark.interpreters("two")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
 
 def both_answers(python, read_codes, out):

@@ -47,7 +47,7 @@ def flushed(directory):
     return min((p.stat().st_size - 64 for p in directory.glob("*.tach")), default=0)
 
 
-# How late a flush may be is the second tier's: what is judged here is what it leaves.
+# How late a flush may be is check-truth's: what is judged here is what it leaves.
 @pytest.mark.parametrize("in_time", [False, pytest.param(True, marks=pytest.mark.truth)])
 def test_kill_9_costs_what_was_not_flushed(busy, out, oracle, in_time):
     path = out / "x.tach"

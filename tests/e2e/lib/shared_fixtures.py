@@ -19,8 +19,8 @@ from recording import Recording, succeeded
 from summary import files
 from target import Target
 
-# One process does all of these, one after the other; CPU seconds of each, in the second tier
-# and in the first, which looks at structure.
+# One process does all of these, one after the other; CPU seconds of each, in check-truth
+# and where structure is looked at.
 SECONDS = {"shares": (10, 4), "threads": (2.5, 1), "recursion": (1, 0.6), "deep": (1, 0.6),
            "unicodes": (1, 0.6), "generators": (1, 0.6), "qualnames": (2, 1),
            "exceptions": (1.5, 1.3), "garbage": (1.5, 1), "nogil": (0.8, 0.6),
@@ -110,9 +110,6 @@ class Matrix:
         found = [f for f in files(self.summary) if f["pid"] == pid]
         assert len(found) == 1, f"{name}: {len(found)} files for pid {pid}"
         return found[0]["path"]
-
-    def any_file(self):
-        return files(self.summary)[0]["path"]
 
 
 @pytest.fixture(scope="session")

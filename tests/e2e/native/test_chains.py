@@ -18,7 +18,7 @@ from recording import Recording, succeeded
 from summary import files
 from target import Target
 
-pytestmark = pytest.mark.interpreters("few")      # the others in the second tier
+pytestmark = pytest.mark.interpreters("few")      # the others in check-all
 
 RATE = 9999
 NUMBER = 100            # chains; each is played twice: meanwhile tables are built
