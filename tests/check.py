@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`make check`, `make check-truth`: runs the tiers, adds up what they counted.
+"""`make check`, `make check-all`, `make check-truth`: runs the tiers, adds up what they counted.
 
 A plan is a list of stages, one after the other; a stage has lanes, side by side; a lane has
 tiers, one after the other. A tier is a target of the Makefile that says its counts by tally.py.
 A tier that fails stops no other, a build that fails stops all. The last line is
-`N passed, N failed, N skipped`, and then the systems that could not be had. In the environment:
-BUILD, the build's directory.
+`N passed, N failed, N skipped`, and then the systems that could not be had. A test of `make check`
+that slept for more than SLEEP_MAX_S does not count: it failed. In the environment: BUILD, the
+build's directory; DOCS=1: the result of `make check-all` goes to docs/testing.md.
 """
 import os
 import shutil
@@ -24,9 +25,12 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE / "e2e" / "lib"))
 
 import tally  # noqa: E402
+from interp.cache import cache_dir  # noqa: E402
 
 CPUS = len(os.sched_getaffinity(0))
-DISTRO = "test_demo or test_static or test_two_builds"
+SLEEP_MAX_S = 2         # of a test of make check, in all; shorter steps of waiting for an event are free (gate.py)
+PAGE = HERE.parent / "docs" / "testing.md"
+MARKS = ("<!-- check-all: written by make check-all DOCS=1 -->", "<!-- end of check-all -->")
 BUILD = Path(os.environ.get("BUILD", "build")).absolute()
 
 
@@ -37,6 +41,7 @@ class Tier:
     counts: bool = True     # has tests; the others build or prepare
     nice: int = 0           # gives way to tiers beside it
     needed: bool = False    # if it fails, nothing else is of use
+    gate: bool = False      # of make check: no test may wait by the clock
     process: subprocess.Popen = None
     status: int = 0
     seconds: float = 0
@@ -59,26 +64,31 @@ def build(*tiers):
     return [[Tier(name, make, counts=False, needed=True)] for name, *make in tiers]
 
 
-def pytest_tier(name, target, phase):
-    return Tier(name, (target, "PREPARED=1", "PHASE=" + phase))
-
-
 def check_plan():
-    """Cheap and certain first; then what waits (pytest) beside what computes, at low priority.
-
-    bpf's hostile programs burn all CPUs: not beside e2e, and gone when the kernels begin. Of the
-    distributions' tests there are today's stable Debian, and what takes seconds."""
-    computing = [Tier("arm64", ("ARCH=arm64", "all"), counts=False, nice=19)]
-    computing = computing if os.uname().machine == "x86_64" else []
+    """What waits (pytest) beside what computes, at low priority. Nothing here is compiled twice: unit
+    tests run under sanitizers, except for those that sanitizers cannot judge."""
+    few = ("PREPARED=1", "SELECT=gate", "PHASE=beside")
     return [
-        build(("build", "all")),
-        [[Tier("unit", ("check-unit",))], [Tier("interpreters", ("interpreters",), counts=False)]],
-        [[pytest_tier("bpf", "check-bpf", "beside"), pytest_tier("e2e", "check-e2e", "beside")],
-         [Tier("unit-san", ("SAN=1", "check-unit"), nice=19), Tier("fuzz", ("fuzz",), nice=19),
-          *computing, Tier("kernels", ("check-kernels", "PREPARED=1")),
-          Tier("distro", ("check-distros", "PREPARED=1", "DISTROS=debian-13",
-                           f"PYTESTFLAGS=-k '{DISTRO}'"))]],
-        [[pytest_tier("bpf-alone", "check-bpf", "alone")]],
+        [[Tier("build", ("all",), counts=False, needed=True)],
+         [Tier("interpreters", ("interpreters", "MORE=few"), counts=False)]],
+        [[Tier("e2e", ("check-e2e", *few), gate=True), Tier("bpf", ("check-bpf", *few), gate=True)],
+         [Tier("unit", ("SAN=1", "check-unit"), nice=19, gate=True), Tier("plain", ("check-plain",), nice=19, gate=True),
+          Tier("fuzz", ("fuzz", "FUZZ_RUNS=1000"), nice=19, gate=True)]],
+    ]
+
+
+def all_plan():
+    """All that needs no quiet machine. bpf's tests that are alone change the machine."""
+    every = ("PREPARED=1", "TACHBPF_INTERPRETERS=all")
+    arm64 = [Tier("arm64", ("ARCH=arm64", "all"), counts=False, nice=19)]
+    return [
+        build(("build", "all"), ("interpreters", "interpreters")),
+        [[Tier("bpf", ("check-bpf", *every, "PHASE=beside")), Tier("e2e", ("check-e2e", *every, "PHASE=beside"))],
+         [Tier("unit", ("check-unit",)), Tier("rules", ("check-rules",)), Tier("unit-san", ("SAN=1", "check-unit"), nice=19),
+          Tier("fuzz", ("fuzz",), nice=19), *(arm64 if os.uname().machine == "x86_64" else []),
+          Tier("distros", ("check-distros", "PREPARED=1")), Tier("zoo", ("check-zoo", "PREPARED=1"))]],
+        [[Tier("bpf-alone", ("check-bpf", *every, "PHASE=alone")), Tier("servers", ("check-servers", "PREPARED=1")),
+          Tier("kernels", ("check-kernels", "ALL=1", "PREPARED=1")), Tier("planted", ("check-planted", "PREPARED=1"), counts=False)]],
     ]
 
 
@@ -87,20 +97,27 @@ def truth_plan():
     return [
         build(("build", "all"), ("interpreters", "interpreters")),
         [[Tier("truth-bpf", ("truth-bpf", "PREPARED=1")),
-          Tier("truth-e2e", ("truth-e2e", "PREPARED=1")),
-          Tier("truth-kernels", ("check-kernels", "ALL=1", "PREPARED=1"))]],
+          Tier("truth-e2e", ("truth-e2e", "PREPARED=1"))]],
     ]
 
 
 def makeflags():
-    """The variables that were given to make; its job server is not ours."""
+    """The variables that were given to make, except DOCS, which is ours; its job server is not."""
     words = os.environ.get("MAKEFLAGS", "").split(" ")
-    return " ".join(w for w in words if not w.startswith(("-j", "--jobserver")))
+    return " ".join(w for w in words if not w.startswith(("-j", "--jobserver", "DOCS=")))
+
+
+def compiler_cache():
+    """What has ccache find what any clone compiled before, beside the interpreters; {} without it."""
+    if not shutil.which("ccache"):
+        return {}
+    return {"CCACHE": "ccache", "CCACHE_DIR": str(Path(cache_dir(), "ccache")), "CCACHE_MAXSIZE": "1G",
+            "CCACHE_BASEDIR": os.getcwd(), "CCACHE_NOHASHDIR": "1", "CCACHE_COMPILERCHECK": "content"}
 
 
 def run(tier):
     tier.tally.touch()
-    env = dict(os.environ, MAKEFLAGS=makeflags(), TACHBPF_TALLY=str(tier.tally),
+    env = dict(os.environ, **compiler_cache(), DOCS="", MAKEFLAGS=makeflags(), TACHBPF_TALLY=str(tier.tally),
                TACHBPF_FAILED=str(BUILD / "failed"), TACHBPF_TIER=tier.name)
     argv = ["make", "--no-print-directory", f"-j{CPUS}", *tier.make]
     start = time.monotonic()
@@ -119,10 +136,20 @@ def run(tier):
 def hear(tier, line):
     for kind in tally.COUNTS:
         tier.said[kind] += line.get(kind, 0)
+    if tier.gate and line.get("slept", 0) > SLEEP_MAX_S:
+        refuse(tier, line)
     tier.failures += line.get("failures", ())
     tier.absent += line.get("absent", ())
     if "why" in line:
         tier.remarks.append(f"{line.get('test', tier.name)}: {line['why']}")
+
+
+def refuse(tier, line):
+    """A test that waited by the clock: its verdict depends on how busy the machine is."""
+    tier.said["passed"] -= 1
+    tier.said["failed"] += 1
+    tier.failures.append([f"{line['test']}: slept {line['slept']:.1f} s, at most {SLEEP_MAX_S} s are allowed in make check: "
+                          "wait for an event, or move it to check-truth", ""])
 
 
 def judge(tier):
@@ -203,12 +230,24 @@ def summary(done, seconds):
            + (f"; could not be had: {', '.join(absent)}" if absent else ""))
 
 
+def record(done, lines):
+    """The table and the last line into docs/testing.md, with the commit and the date."""
+    commit = subprocess.run(["git", "log", "-1", "--format=%h"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    text = PAGE.read_text()
+    begin, end = (text.index(mark) for mark in MARKS)
+    said = "\n".join([f"Commit {commit}, {time.strftime('%Y-%m-%d')}:", "", "```", *lines, "```", ""])
+    PAGE.write_text(f"{text[:begin]}{MARKS[0]}\n{said}{text[end:]}")
+
+
 def main():
     start = time.monotonic()
-    done = Run({"check": check_plan, "truth": truth_plan}[sys.argv[1]]())
+    done = Run({"check": check_plan, "all": all_plan, "truth": truth_plan}[sys.argv[1]]())
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     done.all()
-    print("\n".join(summary(done, time.monotonic() - start)), flush=True)
+    lines = list(summary(done, time.monotonic() - start))
+    print("\n".join(lines), flush=True)
+    if os.environ.get("DOCS") and sys.argv[1] == "all":
+        record(done, lines)
     return 1 if done.stopped or done.total("failed") else 0
 
 

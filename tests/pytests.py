@@ -3,8 +3,9 @@
 """Runs a directory of pytest tests: pytests.py TIER DIRECTORY [pytest's options].
 
 Twice: tests that can run side by side, with pytest-xdist; then those that are marked `alone`, one
-after the other. In the environment: SELECT (which tests: truth or first), JOBS (workers), PHASE
-(only `beside` or `alone`, when tests/check.py runs other tiers at the same time).
+after the other. In the environment: SELECT (which tests: gate, those of `make check`; truth, those
+that measure; all others), JOBS (workers), PHASE (only `beside` or `alone`, when tests/check.py runs
+other tiers at the same time).
 """
 import os
 import subprocess
@@ -25,7 +26,8 @@ def phases():
     if os.environ.get("SELECT") == "truth":         # measures: never side by side
         return {"alone": ("truth", [])}
     beside = [] if workers() == "0" else ["-n", workers(), "--dist", "loadgroup"]
-    both = {"beside": ("not truth and not alone", beside), "alone": ("not truth and alone", [])}
+    which = "gate and not truth" if os.environ.get("SELECT") == "gate" else "not truth"
+    both = {"beside": (which + " and not alone", beside), "alone": (which + " and alone", [])}
     phase = os.environ.get("PHASE")
     return {phase: both[phase]} if phase else both
 

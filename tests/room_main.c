@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A shorter sleep is a step of a loop that waits for an event. */
+/* Sleeps up to this long are steps of a loop that waits for an event. */
 #define STEP_NS 100000000ull
 #define NS_PER_S 1000000000ull
 
@@ -44,7 +44,7 @@ int __wrap_nanosleep(const struct timespec *t, struct timespec *left);
 
 static void count_sleep(unsigned long long ns)
 {
-	if (ns >= STEP_NS)
+	if (ns > STEP_NS)
 		__atomic_fetch_add(&slept_ns, ns, __ATOMIC_RELAXED);
 }
 

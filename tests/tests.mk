@@ -70,7 +70,9 @@ $(ROOM_PROGRAMS): $(O)/libtachbpf.a
 $(AGENT_ROOMS:%=$(O)/tests/unit/%/tests): LIBS += $(AGENT_LIBS)
 $(O)/tests/unit/elf_helper/tests: LIBS = $(LDFLAGS) $(ELF_LIBS)
 # Their second opinion is elfutils', which brings its own libelf.
+ifneq ($(NATIVE),0)
 $(O)/tests/unit/unwind/tests: LIBS = $(LDFLAGS) -ldw -lelf -lz -lxxhash
+endif
 
 # Programs that tests in Python drive, and tests alone.
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
@@ -123,13 +125,14 @@ unit_program  = $(O)/$(if $(filter %.py,$(1)),$(1),$(if $(filter $(1),$(UNIT_ALO
 unit_commands = $(foreach s,$(1),"$(strip $(call unit_program,$s) $(if $(filter %/tests,$(call unit_program,$s)),$(basename $(notdir $s))))")
 unit_needs    = $(sort $(foreach s,$(1),$(call unit_program,$s)))
 
-check_unit  := $(HOSTBPF_SRC) $(UNIT_SRC) $(UNIT_PY) $(RULES)
+# What waits for servers first.
+check_unit  := $(filter tests/unit/metrics/%,$(UNIT_PY)) $(filter-out tests/unit/metrics/%,$(UNIT_PY)) $(UNIT_SRC) $(HOSTBPF_SRC) $(RULES)
 check_plain := $(PLAIN_SRC) $(PLAIN_PY)
 check_rules := $(RULE_TESTS)
 .PHONY: check-unit check-plain check-rules
 check-unit: $(call unit_needs,$(check_unit)) | $(UNIT_DRIVEN) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
 check-plain: $(call unit_needs,$(check_plain)) | $(O)/tachbpf $(O)/work/tachbpf ## of these, what a sanitizer cannot judge
-check-rules: $(call unit_needs,$(check_rules)) | $(PROGRAMS) ## tests of the tests' own tools
+check-rules: $(call unit_needs,$(check_rules) $(RULES)) | $(PROGRAMS) ## tests of the tests' own tools
 check-unit check-plain check-rules: check-%:
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),$*) $(call unit_commands,$(check_$*))

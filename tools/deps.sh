@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# deps.sh build|cross|check|deb|rpm: install what is missing of what is needed by the build, also
-# by the build for arm64 (on x86-64), also by the tests, or by the making of packages.
+# deps.sh build|cross|check|check-all|deb|rpm: install what is missing of what is needed by the build,
+# also by the build for arm64 (on x86-64), also by the tests of make check, also by all tests, or by
+# the making of packages.
 # AGENT=0, NATIVE=0 in the environment: without what only tachbpf-agent, only tachbpf-elf needs.
 # Debian and Ubuntu, by apt; Fedora and its relatives, by dnf, for all but the tests. Elsewhere it
 # says what is missing.
@@ -45,7 +46,7 @@ if [ "${AGENT:-1}" != 0 ]; then
 fi
 have python3 || need python3
 case "${1:-build}-$(uname -m)" in
-cross-x86_64 | check-x86_64)
+cross-x86_64 | check-all-x86_64)
 	have aarch64-linux-gnu-gcc || need gcc-aarch64-linux-gnu
 	have dpkg-deb || need dpkg
 	;;
@@ -66,25 +67,33 @@ rpm)
 	have xz || need xz-utils
 	;;
 esac
-if [ "${1:-build}" = check ]; then
+case "${1:-build}" in
+check | check-all)
 	header cmocka.h || need libcmocka-dev
+	have ccache || need ccache
 	have mandoc || need mandoc
 	have debootstrap || need debootstrap
-	have musl-gcc || need musl-tools
-	header ffi.h || header "$(uname -m)-linux-gnu/ffi.h" || need libffi-dev
 	[ -e "$usr"/share/keyrings/debian-archive-keyring.gpg ] || need debian-archive-keyring
 	have setpriv || need util-linux
 	have setcap || need libcap2-bin
-	have qemu-system-x86_64 || need qemu-system-x86
-	have qemu-system-aarch64 || need qemu-system-arm
-	have mke2fs || need e2fsprogs
 	have tmux || need tmux
+	have strace || need strace
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# containers, made without a network: 90 MB
 	have podman || need podman
 	have conmon || need conmon
 	have runc || need runc
 	/usr/bin/python3 -c 'import yaml' 2>/dev/null || need python3-yaml
+	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
+	/usr/bin/python3 -c 'import xdist' 2>/dev/null || need python3-pytest-xdist
+	;;
+esac
+if [ "${1:-build}" = check-all ]; then
+	have musl-gcc || need musl-tools
+	header ffi.h || header "$(uname -m)-linux-gnu/ffi.h" || need libffi-dev
+	have qemu-system-x86_64 || need qemu-system-x86
+	have qemu-system-aarch64 || need qemu-system-arm
+	have mke2fs || need e2fsprogs
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
 	# what says whether names and lines are right
@@ -97,14 +106,11 @@ if [ "${1:-build}" = check ]; then
 	have fish || need fish
 	# programs that embed CPython, and the static library to make some: 15 MB
 	have gdb || need gdb
-	have strace || need strace
 	have uwsgi || need uwsgi-core
 	ls "$usr"/lib/uwsgi/plugins/python3*_plugin.so >/dev/null 2>&1 || need uwsgi-plugin-python3
 	have apache2 || need apache2-bin
 	[ -e "$usr"/lib/apache2/modules/mod_wsgi.so ] || need libapache2-mod-wsgi-py3
 	ls "$usr"/lib/python3*/config-*/libpython3*.a >/dev/null 2>&1 || need libpython3-dev
-	/usr/bin/python3 -c 'import pytest' 2>/dev/null || need python3-pytest
-	/usr/bin/python3 -c 'import xdist' 2>/dev/null || need python3-pytest-xdist
 fi
 # libbpf is built from source where this system's is too old.
 libbpf_is_here() {

@@ -23,7 +23,8 @@ SCRATCH = "tachbpf-distro-"
 ENVIRONMENT = {"HOME": "/root", "LC_ALL": "C.UTF-8", "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
 SCRIPTS = tuple(f"tools/{name}.sh" for name in ("deps", "bpftool", "libbpf", "libbpf_version",
                                                 "private_apt"))
-DEPS = ("Makefile", "packaging/packages.mk", *SCRIPTS)     # all that `make deps` takes
+MAKEFILES = ("Makefile", "tests/tests.mk", "tests/fuzz/fuzz.mk", "tests/bench/bench.mk", "packaging/install.mk", "packaging/packages.mk")
+DEPS = (*MAKEFILES, *SCRIPTS)     # all that `make deps` takes
 INSTALL = "apt-get update -q && apt-get install -y -q --no-install-recommends "
 # Shell: a Python that computes until the script ends, from now on.
 BUSY = """

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""make check-planted: plants bugs; tests of the first tier must find each.
+"""make check-planted: plants bugs; make check must find each.
 
 run.py [NAME...]: first all tests in PLANTED must pass in a copy of the tree. Then each patch beside
 this file is applied to the copy, the copy is built, and the bug's tests are run. If none fails, the
@@ -19,7 +19,7 @@ SMALL = "tests/e2e/capture/test_small_truth.py"
 ACCOUNTS = "tests/e2e/capture/test_accounting.py"
 LEAKS = "tests/e2e/capture/test_leaks.py"
 UNIT, HOSTBPF = "tests/unit", "tests/hostbpf"
-# bug -> tests of the first tier, one of which must fail: nodes of pytest, or sources of C programs
+# bug -> tests of make check, one of which must fail: nodes of pytest, or sources of C programs
 PLANTED = {
     "share": [f"{SMALL}::test_shares"],
     "name": [f"{SMALL}::test_stacks_have_the_right_names"],

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Which interpreters a run covers: all of them, a few, two, or one.
 
-A few are enough to take each path through CPython's layouts once. They are chosen by minor
-version and kind of build, from names; nothing here starts an interpreter.
+A few are enough to take each path through CPython's layouts once, and none of them has to be
+compiled. They are chosen by minor version, from names; nothing here starts an interpreter.
 """
 import os
 import re
 
 SIZES = ("one", "two", "few", "all")
 # One of each way to keep frames: objects on the heap (to 3.10), the data stack with entry marks
-# (3.11), with entry frames (3.12), and what the debug offsets say (3.13 on).
-MINORS = ("3.6", "3.11", "3.12", "3.15")
+# (3.11), with entry frames (3.12), and what the debug offsets say (3.13 on). Of several minors the
+# first that is here or can be had: 3.6 and 3.12 are in no suite of Debian's.
+MINORS = (("3.6", "3.9"), ("3.11",), ("3.12", "3.14"), ("3.13",), ("3.15",))
 
 
 def size():
@@ -37,17 +38,18 @@ def plain(names, minor):
     return found[:1]
 
 
-def oldest(names, prefix):
-    return sorted((n for n in names if n.startswith(prefix)), key=version)[:1]
+def first(found):
+    """The first list that is not empty."""
+    return next(filter(None, found), [])
 
 
 def of(names, how_many):
     """The names that a set of this size has."""
     if how_many == "all":
         return set(names)
-    releases = [name for minor in MINORS for name in plain(names, minor)]
+    releases = [name for minors in MINORS for name in first(plain(names, minor) for minor in minors)]
     if how_many == "few":
-        return {*releases, *oldest(names, "ft-")}
+        return set(releases)
     if how_many == "two":
         return {*releases[:1], *releases[-1:]}
     return set(([n for n in releases if n.startswith("system-")] or releases[-1:])[:1])

@@ -18,17 +18,17 @@ import sys
 import time
 from dataclasses import dataclass, field
 
+import choice
 from interp.builds import BUILDS, KEYRING
 from interp.cache import Failed, Jobs, need, path_of, prepare
 from interp.probes import Answers
 from interp.roots import ROOTS, in_root
 from processes import TIMEOUT
 
-# What preparing them needs beside a compiler, and the Debian package that has it.
-NEEDED = (("debootstrap", "debootstrap"), ("musl-gcc", "musl-tools"),
-          ("/usr/include/zlib.h", "zlib1g-dev"),
-          (f"/usr/include/{os.uname().machine}-linux-gnu/ffi.h", "libffi-dev"),
-          (KEYRING, "debian-archive-keyring"))
+# What roots need, what builds need beside a compiler, and the Debian packages that have it.
+NEEDED = (("debootstrap", "debootstrap"), (KEYRING, "debian-archive-keyring"))
+NEEDED_FOR_BUILDS = (("musl-gcc", "musl-tools"), ("/usr/include/zlib.h", "zlib1g-dev"),
+                     (f"/usr/include/{os.uname().machine}-linux-gnu/ffi.h", "libffi-dev"))
 SUPPORTED = ((3, 6), (3, 15))          # first and last minor version
 
 PROBE = r"""
@@ -205,6 +205,13 @@ def missing(found):
     return sorted(set(promised()) - {i.name for i in found})
 
 
+def needed_for(size):
+    """The roots and builds that a run over so many interpreters (choice.py) needs."""
+    chosen = choice.of(list(promised()), size)
+    return [*(r for r in ROOTS if chosen & {name for name, _ in r.interpreters()}),
+            *(b for b in BUILDS if b.name in chosen)]
+
+
 def wanted(names):
     """What is to be made: all that is promised, and what is asked for by name."""
     unknown = set(names) - {thing.name for thing in (*ROOTS, *BUILDS)}
@@ -233,17 +240,21 @@ def main():
 
     if os.geteuid() != 0:
         raise SystemExit("interpreters: needs root (debootstrap, chroot): sudo make interpreters")
-    for what, package in NEEDED:
-        need(what, package)
     start = time.monotonic()
-    failed = prepare_all(wanted(sys.argv[1:]))
+    names = sys.argv[1:]
+    size = "few" if names == ["few"] else "all"
+    things = needed_for(size) if size == "few" else wanted(names)
+    for what, package in (*NEEDED, *(NEEDED_FOR_BUILDS if set(things) & set(BUILDS) else ())):
+        need(what, package)
+    failed = prepare_all(things)
     found = discover(supported_only=False)
-    greenlets.prepare(found)
+    asked_for = choice.of(list(promised()), size)
+    greenlets.prepare([i for i in found if i.name in asked_for])
     for i in found:
         print(f"{i.name:18} {'.'.join(map(str, i.version)):8} {i.flags}"
               f"{', must be refused: ' + i.refusal if i.refusal else ''}")
     print(f"{len(found)} interpreters after {time.monotonic() - start:.0f} s")
-    failed += [f"interpreters: {name} is missing" for name in missing(found)]
+    failed += [f"interpreters: {name} is missing" for name in missing(found) if name in asked_for]
     if failed:
         raise SystemExit("\n".join(failed))
 

@@ -36,7 +36,7 @@ def need(name):
 
 
 def names_covered(asked):
-    """Of a test that asks for so many in the first tier, in this run."""
+    """Those of a test that asks for so many of the few, in this run."""
     size = SIZE if SIZE == "all" else choice.smaller(SIZE, asked)
     return [n for n in NAMES if n in choice.of(NAMES, size)]
 
@@ -54,7 +54,7 @@ def pytest_report_header():
 
 
 def asked_for(node):
-    """The set that a test asks for in the first tier, by its marker; a few."""
+    """The set that a test asks for, by its marker; a few."""
     marker = node.get_closest_marker("interpreters")
     return marker.args[0] if marker else "few"
 
@@ -63,13 +63,3 @@ def pytest_generate_tests(metafunc):
     if "interpreter" in metafunc.fixturenames:
         names = names_covered(asked_for(metafunc.definition))
         metafunc.parametrize("interpreter", names, indirect=True)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """What the first tier leaves out is the second's: tests of the other interpreters."""
-    for item in items if SIZE == "all" else ():
-        first = choice.of(NAMES, asked_for(item))
-        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if any(isinstance(v, str) and v in NAMES and v not in first for v in values):
-            item.add_marker("truth")

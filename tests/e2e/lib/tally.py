@@ -31,7 +31,7 @@ def retried(test, why):
 
 
 def slept(test, seconds):
-    """A test waited for so long by the clock (sleeping.py); tests/check.py refuses some."""
+    """A test waited for so long by the clock (gate.py); tests/check.py refuses some."""
     write(slept=seconds, test=test)
 
 

@@ -59,7 +59,7 @@ class Prometheus(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
-        AllMetrics.text = subprocess.run([HERE / "test_agent_metrics", "text", "open"], capture_output=True,
+        AllMetrics.text = subprocess.run([HERE / "tests", "test_agent_metrics", "text", "open"], capture_output=True,
                                          check=True).stdout
         all_metrics = http.server.ThreadingHTTPServer(("127.0.0.1", 0), AllMetrics)
         threading.Thread(target=all_metrics.serve_forever, daemon=True).start()
