@@ -65,15 +65,15 @@ def build(*tiers):
 
 
 def check_plan():
-    """What waits (pytest) beside what computes, at low priority. Nothing here is compiled twice: unit
-    tests run under sanitizers, except for those that sanitizers cannot judge."""
+    """What waits (pytest) beside what computes, at a lower priority, but not so low that other people's
+    work starves it. Unit tests run under sanitizers only, except for those that sanitizers cannot judge."""
     few = ("PREPARED=1", "SELECT=gate", "PHASE=beside")
     return [
         [[Tier("build", ("all",), counts=False, needed=True)],
          [Tier("interpreters", ("interpreters", "MORE=few"), counts=False)]],
         [[Tier("e2e", ("check-e2e", *few), gate=True), Tier("bpf", ("check-bpf", *few), gate=True)],
-         [Tier("unit", ("SAN=1", "check-unit"), nice=19, gate=True), Tier("plain", ("check-plain",), nice=19, gate=True),
-          Tier("fuzz", ("fuzz", "FUZZ_RUNS=1000"), nice=19, gate=True)]],
+         [Tier("unit", ("SAN=1", "check-unit"), nice=5, gate=True), Tier("plain", ("check-plain",), nice=5, gate=True),
+          Tier("fuzz", ("fuzz", "FUZZ_RUNS=1000"), nice=5, gate=True)]],
     ]
 
 

@@ -21,7 +21,7 @@ sys.path.insert(0, str(HERE / "e2e" / "lib"))
 
 import tally  # noqa: E402
 
-TIMEOUT = 900
+TIMEOUT = 3600          # of what hangs; a busy machine may take twenty times as long as a quiet one
 RAN = re.compile(r"^\[=+\] (?:[\w.]+: )?(\d+) test\(s\) run", re.M)
 FAILED = re.compile(r"^\[  FAILED  \] (?:[\w.]+: )?(?!\d+ test)(\w+)", re.M)
 SKIPPED = re.compile(r"^\[  SKIPPED \] (?:[\w.]+: )?(?!\d+ test)(\w+)", re.M)
