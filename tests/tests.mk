@@ -80,7 +80,8 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	$(E) CC $<
 	$(Q)$(CC) $(ALLFLAGS) $(GOLDEN) -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
-$(addprefix $(O)/tests/unit/,agent/test_agent_processes agent/test_burst delivery/delivery_program metrics/metrics_program): LIBS += $(AGENT_LIBS)
+$(addprefix $(O)/tests/unit/,agent/test_agent_processes agent/test_burst \
+            delivery/delivery_program delivery/test_sender_jail metrics/metrics_program metrics/test_metrics_jail): LIBS += $(AGENT_LIBS)
 
 # --- unit tests: no root ---------------------------------------------------------------------
 # A tachbpf that counts what it does, for tests of how that grows: the rooms that read and write
@@ -127,13 +128,17 @@ unit_needs    = $(sort $(foreach s,$(1),$(call unit_program,$s)))
 
 # What waits for servers first.
 check_unit  := $(filter tests/unit/metrics/%,$(UNIT_PY)) $(filter-out tests/unit/metrics/%,$(UNIT_PY)) $(UNIT_SRC) $(HOSTBPF_SRC) $(RULES)
-check_plain := $(PLAIN_SRC) $(PLAIN_PY)
 check_rules := $(RULE_TESTS)
+# A program each: their rooms' other tests are not compiled for them.
+plain_programs := $(PLAIN_SRC:%.c=$(O)/%) $(addprefix $(O)/,$(PLAIN_PY))
 .PHONY: check-unit check-plain check-rules
 check-unit: $(call unit_needs,$(check_unit)) | $(UNIT_DRIVEN) ## tests/unit, tests/hostbpf; goes on after a failure, SAN=1 with sanitizers
-check-plain: $(call unit_needs,$(check_plain)) | $(O)/tachbpf $(O)/work/tachbpf ## of these, what a sanitizer cannot judge
+check-plain: $(plain_programs) | $(O)/tachbpf $(O)/work/tachbpf ## of these, what a sanitizer cannot judge
+	$(FORGET)
+	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),plain) $^
+
 check-rules: $(call unit_needs,$(check_rules) $(RULES)) | $(PROGRAMS) ## tests of the tests' own tools
-check-unit check-plain check-rules: check-%:
+check-unit check-rules: check-%:
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),$*) $(call unit_commands,$(check_$*))
 

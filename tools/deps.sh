@@ -78,6 +78,11 @@ check | check-all)
 	have setcap || need libcap2-bin
 	have tmux || need tmux
 	have strace || need strace
+	# what says whether names and lines are right
+	have eu-addr2line || need elfutils
+	have g++ || need g++
+	have dwz || need dwz
+	have xz || need xz-utils
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# containers, made without a network: 90 MB
 	have podman || need podman
@@ -96,11 +101,6 @@ if [ "${1:-build}" = check-all ]; then
 	have mke2fs || need e2fsprogs
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
-	# what says whether names and lines are right
-	have eu-addr2line || need elfutils
-	have g++ || need g++
-	have dwz || need dwz
-	have xz || need xz-utils
 	# shells whose completion is tried
 	have zsh || need zsh
 	have fish || need fish
