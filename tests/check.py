@@ -72,7 +72,7 @@ def check_plan():
         [[Tier("build", ("all",), counts=False, needed=True)],
          [Tier("interpreters", ("interpreters", "MORE=few"), counts=False)]],
         [[Tier("e2e", ("check-e2e", *few), gate=True), Tier("bpf", ("check-bpf", *few), gate=True)],
-         [Tier("unit", ("SAN=1", "check-unit"), nice=5, gate=True), Tier("plain", ("check-plain",), nice=5, gate=True),
+         [Tier("unit", ("SAN=1", "SELECT=gate", "check-unit"), nice=5, gate=True), Tier("plain", ("check-plain",), nice=5, gate=True),
           Tier("fuzz", ("fuzz", "FUZZ_RUNS=1000"), nice=5, gate=True)]],
     ]
 
