@@ -16,8 +16,8 @@ from recording import Recording, succeeded
 from target import Target
 
 RATE = 9999
-LONG_S = 2              # of CPU, a round
-ROUNDS = 5
+LONG_S = 1.5            # of CPU, a round
+ROUNDS = 6
 COUNT = 100
 # Less than malloc's smallest block, 32 bytes, for one sample in four: a recording keeps none.
 SAMPLE_BYTES = 8
@@ -48,17 +48,18 @@ def growth(target, recording):
 
 
 def test_samples_leave_nothing(python, scratch, out):
-    """What is made once is made in one of the first rounds; a leak grows in all of them."""
-    grown = []
+    """What is made once is made in one of the first rounds; a leak grows in all of them. In one round the
+    recorder may have had too little of a CPU to grow: two in a row must be small."""
+    grown, most = [], SAMPLE_BYTES * LONG_S * RATE
     with Target(python, scratch, "shares=600") as target:
         target.go()
         with Recording(["-p", target.pid, "-r", RATE, "-o", out / "x.tach", "--json"]) as recording:
             recording.wait_recording()
-            while not grown or (grown[-1] > SAMPLE_BYTES * LONG_S * RATE and len(grown) < ROUNDS):
+            while len(grown) < 2 or (max(grown[-2:]) > most and len(grown) < ROUNDS):
                 grown.append(growth(target, recording))
             summary = succeeded(recording.stop()).summary
     print(f"{grown} bytes more in each round, {summary['samples']} samples")
-    assert grown[-1] <= SAMPLE_BYTES * LONG_S * RATE
+    assert max(grown[-2:]) <= most
 
 
 # Starts a brood whenever it is told to, and says when all of it is over.
