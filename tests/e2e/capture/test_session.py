@@ -198,9 +198,9 @@ def test_children_of_the_command_are_followed(python, out, oracle):
     assert all(len(mine) == 1 for mine in found.values())
     assert all(has(*mine, name) >= noise.least(0.5, 999, away(summary))
                for name, mine in found.items())
-    # a process between its fork and its exec may have a file of its own
+    # a process between its fork and its exec may have a file of its own, in Python or already out of it
     others = [p for p in profiles if not any(p in mine for mine in found.values())]
-    assert all(has(p, "Popen._execute_child") == len(p.samples) for p in others)
+    assert all(has(p, "Popen._execute_child") + has(p, "<no Python frame>") == len(p.samples) for p in others)
 
 
 def test_ctrl_c_ends_the_command_and_keeps_its_profile(python, out, oracle):
