@@ -35,7 +35,7 @@ install-agent: all
 	sed 's#@PREFIX@#$(PREFIX)#' packaging/tachbpf-agent.service >$(DESTDIR)$(UNITS)/tachbpf-agent.service
 	[ -e $(DESTDIR)$(AGENT_CONFIG) ] || install -D -m 644 packaging/agent.yaml $(DESTDIR)$(AGENT_CONFIG)
 
-uninstall: ## take them away again, but for /etc/default/tachbpf and /etc/tachbpf
+uninstall: ## remove what was installed, except /etc/default/tachbpf and /etc/tachbpf
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/tachbpf $(SHARE)/man/man1/tachbpf.1 $(UNITS)/tachbpf.service \
 		$(PREFIX)/libexec/tachbpf/tachbpf-elf $(PREFIX)/bin/tachbpf-agent $(SHARE)/man/man8/tachbpf-agent.8 $(UNITS)/tachbpf-agent.service \
 		$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))

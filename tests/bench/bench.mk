@@ -24,7 +24,7 @@ truth-bpf budget check-budget: export READ_COST := $(abspath $(READ_COST))
 budget check-budget: $(O)/tachbpf $(ELF_PROGRAM) $(READ_COST) $(if $(PREPARED),,interpreters)
 budget: ## record the budget anew: tests/bench/budget.json (root; two minutes)
 	$(BENCH)/budget.py
-check-budget: ## has a sample become dearer than tests/bench/budget.json says? A part of check-truth (root)
+check-budget: ## compare the cost of a sample with tests/bench/budget.json; a part of check-truth (root)
 	$(BENCH)/budget.py --check
 
 .PHONY: bench-hostile soak soak-hostile

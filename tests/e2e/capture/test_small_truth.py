@@ -52,7 +52,7 @@ def run(request, scratch, oracle):
 
 
 def test_shares(run):
-    """Off by five points is more than chance does to 10,000 samples, but for one in a million."""
+    """Off by five points is more than chance does to 10,000 samples, except once in a million runs."""
     total = sum(run.spent.values())
     counts = collections.Counter(f.func for f in run.leaves)
     seen = sum(counts[name] for name in FUNCTIONS)

@@ -206,7 +206,7 @@ def missing(found):
 
 
 def needed_for(size):
-    """The roots and builds that a run over so many interpreters (choice.py) needs."""
+    """The roots and builds that a run of this size (choice.py) needs."""
     chosen = choice.of(list(promised()), size)
     return [*(r for r in ROOTS if chosen & {name for name, _ in r.interpreters()}),
             *(b for b in BUILDS if b.name in chosen)]

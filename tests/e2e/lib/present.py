@@ -36,7 +36,7 @@ def need(name):
 
 
 def names_covered(asked):
-    """Those of a test that asks for so many of the few, in this run."""
+    """The interpreters that a test which asks for this size gets in this run."""
     size = SIZE if SIZE == "all" else choice.smaller(SIZE, asked)
     return [n for n in NAMES if n in choice.of(NAMES, size)]
 

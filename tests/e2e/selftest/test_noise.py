@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """The bounds of noise.py: simulated clocks raise no more false alarms than they may."""
 import itertools
-import json
 import math
 import os
 import random

@@ -288,7 +288,7 @@ static int joins_told(const struct files *f)
 	return n;
 }
 
-/* Killed in one of so many writes, and in each that tells of a join. */
+/* Kills it at each EVERY-th write, and at each that tells of a join. */
 static void kill_everywhere(const struct how *how, uint64_t seed, size_t every)
 {
 	struct files live, dead;
