@@ -54,6 +54,8 @@ class Result:
 def run(command):
     program = name_of(command)
     log = program.with_name(program.name + ".log")
+    if program.suffix == ".py":
+        command = f"{sys.executable} -B {HERE / 'count_sleeps.py'} {command}"
     start = time.monotonic()
     with open(log, "w") as f:
         try:

@@ -110,6 +110,8 @@ int main(int argc, char **argv)
 	int failed = 0;
 	size_t i;
 
+	if (TEST_CNT == 1 && (argc == 1 || strcmp(argv[1], tests[0].name)))
+		return run(&tests[0], argc, argv);	/* it may execute itself with arguments */
 	if (argc > 1)
 		return run_one(argv[1], argc - 1, argv + 1);
 	for (i = 0; i < TEST_CNT; i++)

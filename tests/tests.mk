@@ -8,7 +8,7 @@ FORGET  = @[ -n "$$TACHBPF_TALLY" ] || rm -rf $(O)/failed
 
 # --- one program a room: its tests, each with a main() of its own that gets another name -----
 UNIT_SRC   := $(call without_native,$(wildcard tests/unit/*/test_*.c))
-# These put functions or data of their own in the place of the program's, and have a program each.
+# These replace functions or data of the program by their own, so each has a program of its own.
 UNIT_ALONE := $(filter $(patsubst %,tests/unit/%.c,agent/test_agent_processes agent/test_burst capture/test_capture_records \
               capture/test_lifecycle capture/test_native_life capture/test_native_maps capture/test_proc_table \
               formats/test_recover native/test_native_flow native/test_native_losses recording/test_shared_profile_files \
@@ -22,7 +22,7 @@ HOSTBPF_SRC := $(wildcard tests/hostbpf/test_*.c)
 HOSTBPF_OBJ := $(BPF_SRC:bpf/%.c=$(O)/hostbpf/%.o) $(addprefix $(O)/tests/hostbpf/,host.o page_tables.o)
 HOSTBPF_FLAGS = -D__TARGET_ARCH_$(ARCH) -Ibpf/host $(ALLFLAGS) -Ibpf -fno-strict-aliasing -Wno-unknown-pragmas \
                 $(if $(SANFLAGS),-fno-sanitize=alignment)
-ROOM_PROGRAMS := $(UNIT_ROOMS:%=$(O)/tests/unit/%/tests) $(O)/tests/hostbpf/tests
+ROOM_PROGRAMS := $(UNIT_ROOMS:%=$(O)/tests/unit/%/tests) $(UNIT_ALONE:%.c=$(O)/%) $(O)/tests/hostbpf/tests
 ROOM_SLEEPS   := -Wl,--wrap=usleep,--wrap=sleep,--wrap=nanosleep
 GOLDEN        := -DGOLDEN_DIR='"tests/golden"'
 
@@ -34,9 +34,9 @@ define compile_test
 	$(Q)$(OBJCOPY) $(2) $@
 endef
 
-# Some include what they test: nothing of it is seen by the others.
+# Some include what they test: the other tests of the program do not see it.
 $(O)/tests/unit/%.o: tests/unit/%.c
-	$(call compile_test,$(ALLFLAGS),--redefine-sym main=$(*F)_main --keep-global-symbol=$(*F)_main)
+	$(call compile_test,$(ALLFLAGS),--redefine-sym main=$(*F)_main $(if $(filter $<,$(UNIT_ALONE)),,--keep-global-symbol=$(*F)_main))
 
 $(O)/tests/hostbpf/test_%.o: tests/hostbpf/test_%.c
 	$(call compile_test,$(HOSTBPF_FLAGS),--redefine-sym main=test_$*_main)
@@ -51,16 +51,17 @@ $(O)/hostbpf/%.bpf.o: bpf/%.bpf.c
 	$(E) CC $<
 	$(Q)$(CCACHE) $(CC) $(HOSTBPF_FLAGS) -Wno-missing-prototypes -c -o $@ $<
 
-# $(call room_program,ROOM,SOURCES): the directory is newer when a file was added or removed.
+# $(call room_program,PROGRAM,SOURCES): the directory is newer when a file was added or removed.
 define room_program
-$(O)/tests/$(1)/tests: $(2:%.c=$(O)/%.o) $(O)/tests/$(1)/room_main.o
-$(O)/tests/$(1)/room_main.o: ALLFLAGS += -D'TESTS(X)=$(patsubst %,X(%),$(basename $(notdir $(2))))'
-$(O)/tests/$(1)/room_main.o: tests/room_main.c tests/$(1)
+$(O)/$(1): $(2:%.c=$(O)/%.o) $(O)/$(1)_main.o
+$(O)/$(1)_main.o: ALLFLAGS += -D'TESTS(X)=$(patsubst %,X(%),$(basename $(notdir $(2))))'
+$(O)/$(1)_main.o: tests/room_main.c $(dir $(1))
 	@mkdir -p $$(@D)
 	$(Q)$(CCACHE) $(CC) $$(ALLFLAGS) -Wno-missing-prototypes -c -o $$@ $$<
 endef
-$(foreach r,$(UNIT_ROOMS),$(eval $(call room_program,unit/$r,$(filter tests/unit/$r/%,$(UNIT_SHARED)))))
-$(eval $(call room_program,hostbpf,$(HOSTBPF_SRC)))
+$(foreach r,$(UNIT_ROOMS),$(eval $(call room_program,tests/unit/$r/tests,$(filter tests/unit/$r/%,$(UNIT_SHARED)))))
+$(foreach s,$(UNIT_ALONE),$(eval $(call room_program,$(basename $s),$s)))
+$(eval $(call room_program,tests/hostbpf/tests,$(HOSTBPF_SRC)))
 
 $(O)/tests/hostbpf/tests: $(HOSTBPF_OBJ)
 $(ROOM_PROGRAMS): $(O)/libtachbpf.a
@@ -74,7 +75,7 @@ ifneq ($(NATIVE),0)
 $(O)/tests/unit/unwind/tests: LIBS = $(LDFLAGS) -ldw -lelf -lz -lxxhash
 endif
 
-# Programs that tests in Python drive, and tests alone.
+# Programs that tests in Python drive, and what check-plain compiles.
 $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	@mkdir -p $(@D)
 	$(E) CC $<
@@ -220,7 +221,7 @@ check-distros: PHASE = beside
 check-distros: JOBS = 0
 check-distros: $(if $(PREPARED),,pytest-ready) ## `make demo` on fresh Debian and Ubuntu, packages, static files (root; DISTROS=debian-13,ubuntu-22.04)
 	$(FORGET)
-	DISTROS=$(DISTROS) $(PYTESTS) distros tests/distros $(PYTESTFLAGS)
+	DISTROS="$(DISTROS)" $(PYTESTS) distros tests/distros $(PYTESTFLAGS)
 
 # --- the tiers, added up -----------------------------------------------------------------------
 # The compiler's cache is where the interpreters are: a fresh clone compiles what changed.

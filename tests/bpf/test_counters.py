@@ -10,7 +10,7 @@ import pytest
 
 import accounting
 import noise
-from processes import cpu_s, kill, online_cpus
+from processes import TIMEOUT, cpu_s, kill, online_cpus
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
@@ -132,7 +132,7 @@ def test_one_cpu_only_on_request(scratch, python):
 def programs():
     """Ids of the BPF programs in the kernel."""
     out = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, text=True,
-                         timeout=60, check=True).stdout
+                         timeout=TIMEOUT, check=True).stdout
     return {p["id"] for p in json.loads(out)}
 
 

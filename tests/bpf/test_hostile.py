@@ -9,7 +9,7 @@ import accounting
 import hostile
 import noise
 from paths import binary
-from processes import use_cpu
+from processes import TIMEOUT, use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import files, lost_once_known
 from target import Target
@@ -27,7 +27,7 @@ CERTAIN = {
 
 def verify(path):
     done = subprocess.run([str(binary()), "info", "--verify", str(path)], capture_output=True,
-                          text=True, timeout=60)
+                          text=True, timeout=TIMEOUT)
     assert done.returncode == 0 and "sound" in done.stdout, done.stdout + done.stderr
 
 
@@ -151,7 +151,7 @@ def test_certain_stacks_are_right(ordeal, oracle, scenario):
 def test_escape_sequences_stay_in_the_file(ordeal):
     done = subprocess.run([str(binary()), "report", "--limit", "0",
                            str(ordeal.files[ordeal.pids["dirty"]])], capture_output=True,
-                          timeout=60)
+                          timeout=TIMEOUT)
     assert done.returncode == 0
     assert not set(done.stdout) & (set(range(32)) - {10})
     done.stdout.decode()

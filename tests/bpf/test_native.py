@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from processes import TIMEOUT
 
 PROGRAM = Path(os.environ["TACHBPF"]).parent / "tests/bpf/native_program"
 SP, FP, END, UNSUPPORTED = 1, 2, 5, 6
@@ -97,7 +98,7 @@ def test_each_stack_is_the_chain_of_calls(tmp_path, depth):
         off = process.stdout.readline().strip()
         out = subprocess.run([PROGRAM, str(process.pid), off, hex(start), hex(rows[-1][0]),
                               hex(start), table, "1000"], capture_output=True, text=True,
-                             timeout=60, check=True).stdout.splitlines()
+                             timeout=TIMEOUT, check=True).stdout.splitlines()
     finally:
         process.kill()
         process.wait()

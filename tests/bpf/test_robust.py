@@ -15,7 +15,7 @@ import accounting
 import hostile
 import noise
 from paths import binary
-from processes import online_cpus, use_cpu
+from processes import TIMEOUT, online_cpus, use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import files
 from target import Target
@@ -85,7 +85,7 @@ def test_a_full_ring_buffer_is_counted_and_passes(scratch, deep):
     row, = summary["processes"]
     assert row["samples"] == summary["ticks"]["samples"]
     done = subprocess.run([binary(), "info", "--verify", scratch / "full.tach"],
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0 and "sound" in done.stdout
 
 
@@ -95,7 +95,7 @@ def test_a_stopped_profiler_loses_no_processes(scratch, python):
         recording.wait_recording()
         recording.process.send_signal(signal.SIGSTOP)
         for _ in range(30):
-            subprocess.run(python.command("-c", "sum(range(10 ** 5))"), check=True, timeout=60)
+            subprocess.run(python.command("-c", "sum(range(10 ** 5))"), check=True, timeout=TIMEOUT)
         recording.process.send_signal(signal.SIGCONT)
         summary = succeeded(recording.stop()).summary
     accounting.check(summary)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from interp.cache import cache_dir
+from processes import TIMEOUT
 
 ARCH = {"x86_64": "x86", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
 HEADERS = Path(__file__).resolve().parents[2] / "vmlinux"
@@ -33,7 +34,7 @@ def dumped(btf):
     bpftool = shutil.which("bpftool", path="/usr/sbin:/sbin:/usr/bin:/bin")
     assert bpftool, "bpftool is a build dependency"
     dump = subprocess.run([bpftool, "btf", "dump", "file", btf, "format", "c"],
-                          capture_output=True, text=True, timeout=120, check=True).stdout
+                          capture_output=True, text=True, timeout=TIMEOUT, check=True).stdout
     return structs(dump)
 
 

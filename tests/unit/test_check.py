@@ -92,6 +92,12 @@ class Planted(unittest.TestCase):
                        check=True, stdout=subprocess.DEVNULL)
         self.assertEqual(self.said(), (0, 1))
 
+    def test_a_program_in_python(self):
+        program = self.top / "test_planted.py"
+        program.write_text("import time\ntime.sleep(1.1); time.sleep(1.1)\n")
+        subprocess.run([sys.executable, "tests/programs.py", "unit", str(program)], env=self.env, check=True, stdout=subprocess.DEVNULL)
+        self.assertEqual(self.said(), (0, 1))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -6,7 +6,7 @@ import subprocess
 import time
 
 from agent import program, without_otel
-from processes import kill
+from processes import TIMEOUT, kill
 
 # Where an agent that is told nothing writes, and its port, are its own here.
 ALONE = ("ip link set lo up && mount -t tmpfs none /var/lib && mount -t tmpfs none /run && "
@@ -27,7 +27,7 @@ def alone(log):
 
 
 def inside(process, *argv):
-    return subprocess.run(["nsenter", "-t", str(process.pid), "-m", "-n", *argv], timeout=60,
+    return subprocess.run(["nsenter", "-t", str(process.pid), "-m", "-n", *argv], timeout=TIMEOUT,
                           capture_output=True, text=True)
 
 

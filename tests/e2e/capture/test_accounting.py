@@ -25,7 +25,7 @@ def everything(scratch, python):
         with Recording(["-a", "-r", RATE, "-o", scratch / "everything-accounted",
                         "--json"]) as recording:
             recording.wait_recording()
-            subprocess.run(argv, check=True, timeout=600)
+            subprocess.run(argv, check=True, timeout=TIMEOUT)
             use_cpu(busy.pid, 0.5)
             return succeeded(recording.stop()).summary
 

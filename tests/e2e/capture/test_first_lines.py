@@ -11,6 +11,7 @@ from command import good
 from paths import TESTS
 from pprof_decode import Pprof
 from present import need
+from processes import TIMEOUT
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
@@ -39,7 +40,7 @@ def recorded(request, scratch):
 
 def until_flushed(path):
     """Two flushes have been written behind the header: names of both are in the journal."""
-    end = time.monotonic() + 60
+    end = time.monotonic() + TIMEOUT
     sizes = set()
     while len(sizes) < 2:
         assert time.monotonic() < end, "nothing is flushed"

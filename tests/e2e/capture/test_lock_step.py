@@ -9,6 +9,7 @@ import json
 import pytest
 
 import noise
+from processes import TIMEOUT
 from recording import Recording, succeeded
 from summary import files
 from target import Target
@@ -34,7 +35,7 @@ def record(python, scratch, rate, factor):
             Recording(["-p", target.pid, "-r", rate, "-o", out, "--json"]) as recording:
         recording.wait_recording()
         target.go()
-        target.expect("done", timeout=600)
+        target.expect("done", timeout=TIMEOUT)
         truth = json.loads(target.truth_path.read_text())
         target.leave()
         summary = succeeded(recording.wait()).summary

@@ -34,7 +34,7 @@ def profiler(podman, argv, *options, status=0):
     done = subprocess.run([*map(str, [
         *podman.base, "run", "--rm", "--runtime", "runc", *LIMITS, "--network", "none",
         "-v", "/usr:/usr:ro", "-v", f"{binary()}:/out/tachbpf:ro", *options, IMAGE,
-        "/out/tachbpf", *argv])], capture_output=True, text=True, timeout=120,
+        "/out/tachbpf", *argv])], capture_output=True, text=True, timeout=TIMEOUT,
         stdin=subprocess.DEVNULL)
     assert done.returncode == status, (done.stdout[-2000:], done.stderr)
     return done
@@ -112,10 +112,10 @@ def test_containerfile(podman, target):
     run = [*map(str, podman.base), "run", "--rm", "--runtime", "runc", *LIMITS,
            "--network", "none", "--pid=host", "--privileged", "-v", "/usr/lib:/usr/lib:ro",
            "-v", "/usr/lib64:/usr/lib64:ro", "localhost/tachbpf"]
-    done = subprocess.run([*run, *map(str, RECORD)], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*run, *map(str, RECORD)], capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     expect_target(json.loads(done.stdout), target)
-    done = subprocess.run(run, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(run, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0 and "everything that recording needs is there" in done.stdout
 
 

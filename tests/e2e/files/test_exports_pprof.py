@@ -15,6 +15,7 @@ from captures import (GOLDEN, RELEASE, call_statistics, drop, drop_line, said, s
 from command import good, refused, run
 from go_pprof import go_pprof
 from pprof_decode import Pprof
+from processes import TIMEOUT
 
 
 # ---- pprof ----
@@ -137,7 +138,7 @@ def perl_rows(path):
     if not shutil.which("google-pprof"):
         pytest.skip("google-pprof is not installed (Debian 12: google-perftools)")
     done = subprocess.run(["google-pprof", "--text", "--nodecount=100000", "--nodefraction=0",
-                           "--edgefraction=0", path], capture_output=True, text=True, timeout=120)
+                           "--edgefraction=0", path], capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     rows = {}
     for line in done.stdout.splitlines():

@@ -19,6 +19,7 @@ from captures import DECODED, GOLDEN
 from command import good
 from html_reports import (CAPTURES, boxes, counted, crumbs, replay, samples, stacks_drawn, table,
                           total, where)
+from processes import TIMEOUT
 from profiles import GIL_REQUESTED, HAS_EXCEPTION, HAS_GIL, MAIN_THREAD, ON_CPU, UNKNOWN
 
 # What a browser loads: no address but the name of SVG, which the page writes into a file.
@@ -574,7 +575,7 @@ def test_a_picture_is_saved(browser, tmp_path):
     browser.call("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(saved),
                  browserContextId=page.context)
     page.key("s")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + TIMEOUT
     while not list(saved.glob("*.svg")) and time.monotonic() < deadline:
         time.sleep(0.05)
     file, = saved.glob("*.svg")

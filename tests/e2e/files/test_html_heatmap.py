@@ -41,6 +41,7 @@ def test_heat_of_lines(show, name):
 # HeatmapCollector's own counters, whether or not there is a source to show them in.
 CPYTHON_HEAT = """
 import json, sys
+from processes import TIMEOUT
 from profiling.sampling.binary_reader import BinaryReader
 from profiling.sampling.heatmap_collector import HeatmapCollector
 collector = HeatmapCollector(1000)
@@ -63,7 +64,7 @@ def cpython():
             shutil.copy(path, scratch)
             inside = f"/tmp/{os.path.basename(scratch)}/{os.path.basename(path)}"
             return subprocess.run(["chroot", root, "python3.15", "-c", script, inside], text=True,
-                                  capture_output=True, check=True, timeout=120).stdout
+                                  capture_output=True, check=True, timeout=TIMEOUT).stdout
         yield run
 
 

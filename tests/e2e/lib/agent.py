@@ -68,13 +68,13 @@ class Agent(Recording):
     def said(self):
         return self.log.read_text(errors="replace")
 
-    def wait_said(self, words, times=1, timeout=60):
+    def wait_said(self, words, times=1, timeout=TIMEOUT):
         end = time.monotonic() + timeout
         while self.said().count(words) < times:
             assert self.process.poll() is None and time.monotonic() < end, self.said()
             time.sleep(0.02)
 
-    def wait_processes(self, cnt, timeout=60):
+    def wait_processes(self, cnt, timeout=TIMEOUT):
         """Until so many are profiled."""
         end = time.monotonic() + timeout
         while self.metrics()["tachbpf_agent_processes"] < cnt:
@@ -82,7 +82,7 @@ class Agent(Recording):
             time.sleep(0.05)
 
     def metrics_text(self):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=60) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=TIMEOUT) as answer:
             return answer.read().decode()
 
     def metrics(self):

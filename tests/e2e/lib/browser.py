@@ -13,7 +13,8 @@ import subprocess
 import tempfile
 import time
 
-TIMEOUT = 60
+from processes import TIMEOUT
+
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",

@@ -6,6 +6,8 @@ import re
 import time
 from pathlib import Path
 
+from processes import TIMEOUT
+
 OCTAL = re.compile(r"\\(\d{3})")
 
 
@@ -113,7 +115,7 @@ class Tree:
 
 
 def remove(directory):
-    end = time.monotonic() + 20
+    end = time.monotonic() + TIMEOUT
     while directory.exists():
         for pid in (directory / "cgroup.procs").read_text().split():
             with contextlib.suppress(ProcessLookupError):

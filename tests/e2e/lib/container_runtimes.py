@@ -9,9 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from processes import TIMEOUT
+
 LIMITS = ("--ulimit", "nofile=4096:4096", "--ulimit", "nproc=4096:4096")
 IMAGE = "localhost/shop/checkout:1.2"
-TIMEOUT = 60
 
 
 def missing():

@@ -11,6 +11,7 @@ import sys
 
 import interpreters
 from interp.cache import path_of
+from processes import TIMEOUT
 
 # The last release that has a wheel for it.
 RELEASES = {(3, 6): "1.1.3.post0", (3, 7): "3.1.1", (3, 8): "3.1.1"}
@@ -31,7 +32,7 @@ def fetch(interpreter):
         interpreter.command("-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:",
                             "--disable-pip-version-check", "--target", fresh,
                             "greenlet==" + release),
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=120)
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=TIMEOUT)
     if done.returncode:
         shutil.rmtree(fresh, ignore_errors=True)
         print(f"greenlets: none for {interpreter.name}: {done.stdout.strip()[-200:]}")

@@ -70,7 +70,7 @@ class Recording:
                         return not ("ticks: 0\n" in info and "it_value: (0, 0)" in info)
         return False
 
-    def wait_recording(self, cpus=None, timeout=30):
+    def wait_recording(self, cpus=None, timeout=TIMEOUT):
         """Until one perf event per CPU ticks; a condition is polled, nothing is guessed."""
         cpus = cpus or online_cpus()
         end = time.monotonic() + timeout

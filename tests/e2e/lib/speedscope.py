@@ -32,6 +32,6 @@ def package():
 def imported(directory, path):
     """What the package's importer makes of a file."""
     done = subprocess.run(["node", LIB / "speedscope_import.js", directory, path],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -20,7 +20,7 @@ import native_frames
 import noise
 from paths import TARGETS
 from present import absent
-from processes import kill, use_cpu
+from processes import TIMEOUT, kill, use_cpu
 from recording import Recording, succeeded
 from summary import files, lost_once_known
 from target import Target
@@ -66,7 +66,7 @@ def record(python, out, scratch, oracle, *argv, options=("--native=full",)):
         argv = ["-p", f"{process.pid},{honest.pid}", "-r", RATE, "-o", out / "rec", "--self-time",
                 "--json", *options]
         with Recording(argv) as recording:
-            recording.wait_recording(timeout=120)
+            recording.wait_recording(timeout=TIMEOUT)
             stolen = noise.stolen_s()
             honest.go()
             truth = honest.wait_done()

@@ -44,7 +44,7 @@ class Agent(unittest.TestCase):
         self.agent.chmod(0o755)
 
     def run_it(self, *words, program=None):
-        return subprocess.run([program or self.tachbpf, *words], capture_output=True, text=True, timeout=60,
+        return subprocess.run([program or self.tachbpf, *words], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "PATH": f"{self.top}:{os.environ['PATH']}"})
 
     def test_all_words_and_the_status(self):
@@ -84,7 +84,7 @@ class Agent(unittest.TestCase):
 
     def bash(self, *words):
         done = subprocess.run(["bash", "-c", BASH, self.tachbpf, *words], cwd=self.top, text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=600)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return set(done.stdout.split())
 
@@ -102,7 +102,7 @@ class Agent(unittest.TestCase):
         if not shutil.which("fish"):
             self.skipTest("fish is not installed (make check-deps)")
         self.install(f"cat <<'END'\n{HELP}END")
-        done = subprocess.run(["fish", "-c", FISH], capture_output=True, text=True, timeout=60,
+        done = subprocess.run(["fish", "-c", FISH], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "HOME": str(self.top), "TACHBPF": str(self.tachbpf),
                                    "PATH": f"{self.top}:{os.environ['PATH']}", "LINE": "tachbpf agent --"})
         offered = {line.split("\t")[0] for line in done.stdout.splitlines()}
@@ -114,13 +114,13 @@ class Agent(unittest.TestCase):
             self.skipTest("zsh is not installed (make check-deps)")
         script = self.run_it("completion", "zsh").stdout
         self.assertTrue(re.search(r"^\tagent\)$", script, re.M))
-        subprocess.run(["zsh", "-n"], input=script, text=True, check=True, timeout=60)
+        subprocess.run(["zsh", "-n"], input=script, text=True, check=True, timeout=600)
 
     @unittest.skipUnless((BUILD / "tachbpf-agent").exists(), "built with AGENT=0")
     def test_the_real_one(self):
         done = subprocess.run([BUILD / "tachbpf", "agent", "--version"], capture_output=True, text=True,
-                              timeout=60)
-        own = subprocess.run([BUILD / "tachbpf", "--version"], capture_output=True, text=True, timeout=60)
+                              timeout=600)
+        own = subprocess.run([BUILD / "tachbpf", "--version"], capture_output=True, text=True, timeout=600)
         self.assertEqual((done.returncode, done.stdout), (0, own.stdout))
 
 

@@ -35,7 +35,7 @@ class Linear(unittest.TestCase):
         with tempfile.TemporaryDirectory(dir=self.top) as cwd:
             argv = [str(path) if word == "{}" else word for word in command.split()]
             done = subprocess.run([PROGRAM, *argv], cwd=cwd, env=env, stdout=subprocess.DEVNULL,
-                                  stderr=subprocess.PIPE, text=True, timeout=300)
+                                  stderr=subprocess.PIPE, text=True, timeout=600)
         self.assertEqual(done.returncode, 0, f"{command}: {done.stderr}")
         return int(counted.read_text())
 

@@ -368,7 +368,7 @@ class TestServers(TestCase):
         self.assertLessEqual(after[1], before[1] + 4)       # connections that are kept
 
     def test_several_at_once(self):
-        all_there = threading.Barrier(3, timeout=60)
+        all_there = threading.Barrier(3, timeout=600)
 
         def answer(server, connection, request):
             all_there.wait()

@@ -79,7 +79,7 @@ class Without(unittest.TestCase):
         env = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "MFLAGS"))}
         with tempfile.TemporaryDirectory() as top:
             done = subprocess.run(["make", "-n", "-B", f"O={top}/build", *words], env=env, text=True,
-                                  capture_output=True, timeout=300)
+                                  capture_output=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr[-2000:])
         return done.stdout
 
