@@ -15,6 +15,7 @@ from browser import picture
 from captures import DECODED, GOLDEN, said
 from html_reports import CAPTURES, samples, self_of
 from present import absent
+from processes import TIMEOUT
 
 
 def lines_of(page):
@@ -41,7 +42,6 @@ def test_heat_of_lines(show, name):
 # HeatmapCollector's own counters, whether or not there is a source to show them in.
 CPYTHON_HEAT = """
 import json, sys
-from processes import TIMEOUT
 from profiling.sampling.binary_reader import BinaryReader
 from profiling.sampling.heatmap_collector import HeatmapCollector
 collector = HeatmapCollector(1000)
