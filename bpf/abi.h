@@ -531,7 +531,24 @@ enum raw_why {
 	WHY_RUNNABLE = 1,	/* preempted: it is runnable, but another thread has the CPU */
 	WHY_BLOCKED = 2,
 };
-#define RAW_SYSNO_NONE 0xffff	/* not in a system call, but in a page fault or similar */
+
+/*
+ * raw_header.sysno: the system call that the thread waits in, or one of these, as wait_of() in
+ * kcompat.bpf.h decides. No system call has such a high number.
+ */
+enum raw_wait {
+	RAW_WAIT_STOPPED = 0xff00,	/* stopped by a signal, whose number is added; 0: unknown */
+	RAW_WAIT_TRACED = 0xff80,	/* stopped by a tracer (ptrace) */
+	RAW_WAIT_FROZEN = 0xff81,	/* by the freezer of its cgroup, or of the system */
+	RAW_WAIT_FAULT = 0xff82,	/* in a page fault */
+	RAW_SYSNO_NONE = 0xffff,	/* in no system call; the kernel does not say why it waits */
+};
+
+/* Returns true if the thread is held: it waits for nothing, but something keeps it from running. */
+static inline abi_u32 raw_wait_is_held(abi_u16 sysno)
+{
+	return sysno >= RAW_WAIT_STOPPED && sysno <= RAW_WAIT_FROZEN;
+}
 
 /* Slots for hashes of code objects that were sent; user space may set another number. */
 #define SENT_SLOTS 65536
@@ -545,7 +562,7 @@ struct raw_header {
 				 * ticks; 0 is 1 */
 	};
 	union {
-		abi_u16 sysno;	/* RAW_SWITCH_OUT: the thread's system call; RAW_SYSNO_NONE */
+		abi_u16 sysno;	/* RAW_SWITCH_OUT: the thread's system call, or enum raw_wait */
 		abi_u16 rate_hz;	/* RAW_SAMPLE of a tick, RAW_NO_STACK: its CPU's nominal
 					 * rate; 0: unknown */
 	};
@@ -747,14 +764,16 @@ struct raw_offcpu_scan {
 	abi_u64 start_ns;	/* start_boottime of the process */
 	abi_u64 thread_pointer;
 	abi_u64 switches;	/* how often the thread has left a CPU */
+	abi_u64 left_ns;	/* of one that is off-CPU: when it left its CPU (CLOCK_MONOTONIC, to
+				 * some ms); 0: unknown */
 	abi_u64 sp, args[2];	/* its stack pointer; first arguments of its system call */
 	abi_u32 tgid, tid;
-	abi_u16 sysno;		/* RAW_SYSNO_NONE */
+	abi_u16 sysno;		/* as raw_header.sysno */
 	abi_u8 why;		/* enum raw_why; 0: the thread is on-CPU */
 	abi_u8 out_sent;	/* 1: its RAW_SWITCH_OUT was sent, or user space has walked it */
 	abi_u32 nr_threads;	/* of the process */
 };
-_Static_assert(sizeof(struct raw_offcpu_scan) == 72, "raw_offcpu_scan has no hidden padding");
+_Static_assert(sizeof(struct raw_offcpu_scan) == 80, "raw_offcpu_scan has no hidden padding");
 
 /*
  * Value of the map wait_slots: a thread that is off-CPU. Its index is the tid modulo the number

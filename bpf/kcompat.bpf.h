@@ -13,9 +13,17 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "abi.h"
+
 /* include/linux/sched.h */
+#define TASK_INTERRUPTIBLE 0x00000001u
+#define TASK_UNINTERRUPTIBLE 0x00000002u
+#define TASK_STOPPED 0x00000004		/* __TASK_STOPPED: without TASK_WAKEKILL */
+#define TASK_TRACED 0x00000008		/* __TASK_TRACED */
 #define TASK_DEAD 0x00000080
+#define TASK_FROZEN 0x00008000		/* 6.1+ */
 #define PF_EXITING 0x00000004
+#define PF_FROZEN 0x00010000u		/* up to 6.0; later it is no flag of a user's thread */
 #define PF_KTHREAD 0x00200000
 
 /*
@@ -345,13 +353,95 @@ static __always_inline u64 futex_waited_for(const struct user_call *c)
 struct task_struct___any {	/* one type, because libbpf searches the kernel's types for each: 1 ms */
 	unsigned int __state;
 	long state;
+	unsigned int in_iowait : 1;
+	unsigned int in_user_fault : 1;	/* 4.19+ with CONFIG_MEMCG; 6.12+: CONFIG_MEMCG_V1 */
 } CO_RE;
+
+/* One of its bits. BPF_CORE_READ_BITFIELD() would take fields of any size, by more instructions. */
+#ifdef __bpf__
+#define TASK_BIT(any, field)                                                                      \
+	((u64)*(const u32 *)((const void *)(any) + __CORE_RELO(any, field, BYTE_OFFSET))          \
+	 << __CORE_RELO(any, field, LSHIFT_U64) >> 63)
+#else
+#define TASK_BIT(any, field) (any)->field
+#endif
 
 static __always_inline u32 state_of(const struct task_struct *task)
 {
 	const struct task_struct___any *any = (const void *)task;
 
 	return bpf_core_field_exists(any->__state) ? any->__state : (u32)any->state;
+}
+
+/* include/linux/sched/jobctl.h */
+#define JOBCTL_STOP_SIGMASK 0x7f	/* the last stop's signal; the kernel's mask has more bits */
+#define JOBCTL_TRAP_FREEZE (1ul << 23)
+
+/*
+ * Returns true if the blocked thread is in the freezer. That of v1 and of the system has a state of
+ * its own since 6.1 (f5d39b020809), and had a flag before. v2's is an interruptible sleep (5.2+,
+ * kernel/signal.c, do_freezer_trap()), and the only one of a thread that must go there: asking the
+ * thread to freeze wakes it from any other. Without branches, each of which the verifier follows.
+ */
+static __always_inline bool is_frozen(const struct task_struct *task, u32 state)
+{
+	return (state & TASK_FROZEN) |
+	       (state / TASK_UNINTERRUPTIBLE & task->flags / PF_FROZEN & 1) |
+	       (state / TASK_INTERRUPTIBLE & task->jobctl / JOBCTL_TRAP_FREEZE & 1);
+}
+
+/*
+ * Returns true if the kernel says that the blocked thread, which is in no system call, is in a page
+ * fault: it waits for a disk, which it does nowhere else, or is in handle_mm_fault(), which some
+ * kernels mark. Neither holds while it waits for the lock of the process' mappings (mmap_lock).
+ */
+static __always_inline bool is_in_fault(const struct task_struct *task)
+{
+	const struct task_struct___any *any = (const void *)task;
+	u64 in_fault = TASK_BIT(any, in_iowait);
+
+	if (bpf_core_field_exists(any->in_user_fault))
+		in_fault |= TASK_BIT(any, in_user_fault);
+	return in_fault;
+}
+
+/*
+ * What a thread that left its CPU with this state_of() waits for, as raw_header.sysno: the one
+ * place that decides it. nr: of its user_call. A thread that was in a system call when it was
+ * stopped or frozen has left it, or will: the signal has interrupted it. So being held comes first.
+ */
+static __always_inline u16 wait_of(const struct task_struct *task, u32 state, s64 nr)
+{
+	if (state & TASK_TRACED)
+		return RAW_WAIT_TRACED;
+	if (state & TASK_STOPPED)
+		return RAW_WAIT_STOPPED + (task->jobctl & JOBCTL_STOP_SIGMASK);
+	if (is_frozen(task, state))
+		return RAW_WAIT_FROZEN;
+	if ((u64)nr < RAW_WAIT_STOPPED)
+		return nr;
+	return state && is_in_fault(task) ? RAW_WAIT_FAULT : RAW_SYSNO_NONE;
+}
+
+/*
+ * When a thread left its CPU, by the scheduler's clock; of the current one: now. It came there at
+ * last_arrival, and has run since then, but for interrupts.
+ */
+static __always_inline u64 left_clock(const struct task_struct *task)
+{
+	return task->sched_info.last_arrival + task->se.sum_exec_runtime -
+	       task->se.prev_sum_exec_runtime;
+}
+
+/*
+ * How long ago a thread left its CPU, in ns. More than the host is up: not known, because the
+ * kernel does not say it, or the thread is a real-time one, whose prev_sum_exec_runtime is older.
+ */
+static __always_inline u64 left_ns_ago(const struct task_struct *task)
+{
+	if (!HAVE_TASK_BTF || !bpf_core_field_exists(task->sched_info.last_arrival))
+		return ~0ull;
+	return left_clock(bpf_get_current_task_btf()) - left_clock(task);
 }
 
 /*

@@ -132,11 +132,12 @@ static __always_inline enum counter send_switch(struct scratch *s, const struct 
 
 /*
  * Send a RAW_SWITCH_OUT for the current thread prev, with its stack if possible, or a
- * RAW_SWITCH_SAME; and s->switch_in if that waits. Returns one of the CNT_WAIT counters.
+ * RAW_SWITCH_SAME; and s->switch_in if that waits. state: of state_of(); 0: prev is runnable.
+ * Returns one of the CNT_WAIT counters.
  */
 static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s,
 						    struct py_proc *p, struct task_struct *prev,
-						    const struct wait_slot *slot, enum raw_why why,
+						    const struct wait_slot *slot, u32 state,
 						    u64 now)
 {
 	struct raw_sample *out = &s->sample;
@@ -147,8 +148,8 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 	user_call_of(prev, &call);
 	out->h = (struct raw_header){
 		.kind = RAW_SWITCH_OUT,
-		.why = why,
-		.sysno = call.nr < 0 ? RAW_SYSNO_NONE : call.nr,
+		.why = state ? WHY_BLOCKED : WHY_RUNNABLE,
+		.sysno = wait_of(prev, state, call.nr),
 		.tgid = prev->tgid,
 		.time_ns = now,
 		.start_ns = p->start_ns,	/* see is_walked() */
@@ -171,7 +172,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 			async_send();
 		if (cfg_native)
 			send_native(1);
-		send_extra(ctx, why == WHY_BLOCKED, s, p);
+		send_extra(ctx, state != 0, s, p);
 	}
 	return wait_counter(send_switch(s, p, pid_tgid_of(prev)));
 }
@@ -277,8 +278,7 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 	} else {
 		if (cfg_stamps)
 			recall_stamp(s, slot, now);
-		end = send_switch_out(ctx, s, p, prev, slot, state ? WHY_BLOCKED : WHY_RUNNABLE,
-				      now);
+		end = send_switch_out(ctx, s, p, prev, slot, state, now);
 		if (cfg_stamps)
 			keep_stamp(s, slot, end, now);
 		count_likely_end(end, CNT_WAIT);

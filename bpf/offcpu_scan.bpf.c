@@ -17,7 +17,8 @@ int on_task(struct task_iter *ctx)
 	struct wait_slot *slot;
 	struct user_call call;
 	struct py_proc *p;
-	u32 tgid;
+	u32 tgid, state;
+	u64 blocked, ago;
 
 	if (!task)
 		return 0;
@@ -37,18 +38,26 @@ int on_task(struct task_iter *ctx)
 	slot = slot_of(task->pid);
 	if (task->on_cpu || !slot)
 		goto out;
-	a.why = state_of(task) ? WHY_BLOCKED : WHY_RUNNABLE;
+	state = state_of(task);
+	/* 1 or 0. Without a branch, so that the verifier does not follow all below for both. */
+	blocked = -(u64)state >> 63;
+	a.why = WHY_RUNNABLE + blocked;
 	user_call_of(task, &call);
 	a.sp = call.sp;
 	a.args[0] = call.args[0];
 	a.args[1] = call.args[1];
-	if (call.nr >= 0)
-		a.sysno = call.nr;
-	a.out_sent = slot->tid == (u32)task->pid && slot->out_ns;
+	a.sysno = wait_of(task, state, call.nr);
+	ago = left_ns_ago(task);
+	if (ago < a.time_ns)
+		a.left_ns = a.time_ns - ago;
+	if (slot->tid == (u32)task->pid && slot->out_ns) {
+		a.out_sent = 1;
+		goto out;
+	}
 	/* If the write fails for lack of room, the iterator repeats the task at the next read. */
-	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a)) && !a.out_sent) {
+	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a))) {
 		slot->tid = task->pid;
-		slot->wake_ns = a.why == WHY_RUNNABLE ? a.time_ns : 0;
+		slot->wake_ns = a.time_ns & (blocked - 1);
 		slot->out_lost = 0;
 		forget_thread(slot);
 		slot->out_ns = a.time_ns;

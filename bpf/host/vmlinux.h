@@ -126,13 +126,22 @@ struct sched_entity {
 	u64 sum_exec_runtime, prev_sum_exec_runtime;
 };
 
+struct sched_info {
+	unsigned long long last_arrival;
+};
+
 struct task_struct {
-	unsigned int __state;	/* first, as in kcompat.bpf.h's struct task_struct___any */
+	/* First, as in kcompat.bpf.h's struct task_struct___any. */
+	unsigned int __state;
+	long state;
+	unsigned int in_iowait : 1, in_user_fault : 1;
 	unsigned int flags;
+	unsigned long jobctl;
 	int on_cpu;
 	struct mm_struct *mm;
 	int pid, tgid;
 	struct sched_entity se;
+	struct sched_info sched_info;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
 	char comm[16];

@@ -325,6 +325,7 @@ static void test_offcpu_scan(void **state)
 	assert_int_equal(a->out_sent, 0);
 	assert_int_equal(a->switches, 5);
 	assert_int_equal(a->thread_pointer, W_TP);
+	assert_int_equal(a->left_ns, a->time_ns);	/* the current thread left its CPU now */
 	since = a->time_ns;
 	a = iterate();
 	assert_int_equal(a->out_sent, 1);
@@ -335,6 +336,96 @@ static void test_offcpu_scan(void **state)
 	assert_int_equal(iterate()->why, 0);
 	host.task.tgid = 4000;
 	assert_null(iterate());
+}
+
+/* ---- what a thread waits for ---- */
+
+static const struct {
+	const char *what;
+	u32 state, flags;
+	u64 jobctl;
+	bool iowait, fault;
+	s64 nr;
+	u16 wait;
+} waits[] = {
+	{ "a system call", TASK_INTERRUPTIBLE, 0, 0, 0, 0, 7, 7 },
+	{ "a disk, in a system call", TASK_UNINTERRUPTIBLE, 0, 0, 1, 0, 7, 7 },
+	{ "no system call has this number", TASK_INTERRUPTIBLE, 0, 0, 0, 0, 0xff13, RAW_SYSNO_NONE },
+	{ "SIGSTOP while it computes", TASK_STOPPED | 0x100, 0, 19, 0, 0, -1, RAW_WAIT_STOPPED + 19 },
+	{ "SIGTSTP in a system call", TASK_STOPPED | 0x100, 0, 20, 0, 0, 7, RAW_WAIT_STOPPED + 20 },
+	{ "a stop without a signal", TASK_STOPPED | 0x100, 0, 0, 0, 0, -1, RAW_WAIT_STOPPED },
+	{ "a tracer", TASK_TRACED, 0, 1ull << 27, 0, 0, -1, RAW_WAIT_TRACED },
+	{ "a tracer up to 5.19, in a call", TASK_TRACED | 0x100, 0, 19, 0, 0, 7, RAW_WAIT_TRACED },
+	{ "v1's freezer since 6.1", TASK_FROZEN, 0, 0, 0, 0, -1, RAW_WAIT_FROZEN },
+	{ "v1's freezer before", TASK_UNINTERRUPTIBLE, PF_FROZEN, 0, 0, 0, 7, RAW_WAIT_FROZEN },
+	{ "v2's freezer", TASK_INTERRUPTIBLE | 0x2000, 0, JOBCTL_TRAP_FREEZE, 0, 0, 7, RAW_WAIT_FROZEN },
+	{ "a disk, before it must freeze", TASK_UNINTERRUPTIBLE, 0, JOBCTL_TRAP_FREEZE, 1, 0, 7, 7 },
+	{ "stopped, in a frozen cgroup", TASK_STOPPED | 0x100, 0, JOBCTL_TRAP_FREEZE | 19, 0, 0, -1,
+	  RAW_WAIT_STOPPED + 19 },
+	{ "a disk, in a page fault", TASK_UNINTERRUPTIBLE, 0, 0, 1, 0, -1, RAW_WAIT_FAULT },
+	{ "userfaultfd", TASK_INTERRUPTIBLE, 0, 0, 0, 1, -1, RAW_WAIT_FAULT },
+	{ "it is not known", TASK_UNINTERRUPTIBLE, 0, 19, 0, 0, -1, RAW_SYSNO_NONE },
+	{ "preempted in a page fault", 0, 0, 0, 0, 1, -1, RAW_SYSNO_NONE },
+};
+
+/* The programs for the two ways by which a wait is seen agree. */
+static void test_what_is_waited_for(void **state)
+{
+	const struct raw_offcpu_scan *a;
+	const struct raw_sample *s;
+	size_t i;
+
+	for (i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
+		print_message("%s\n", waits[i].what);
+		begin(13);
+		world_recurse(&w, 2);
+		host.task.flags = waits[i].flags;
+		host.task.jobctl = waits[i].jobctl;
+		host.task.in_iowait = waits[i].iowait;
+		host.task.in_user_fault = waits[i].fault;
+		host.user_regs.orig_ax = host.user_regs.syscallno = waits[i].nr;
+		switch_out(waits[i].state, false);
+		s = only_record(RAW_SWITCH_OUT);
+		assert_int_equal(s->h.sysno, waits[i].wait);
+		assert_int_equal(s->h.why, waits[i].state ? WHY_BLOCKED : WHY_RUNNABLE);
+		a = iterate();
+		assert_int_equal(a->sysno, waits[i].wait);
+		assert_int_equal(a->why, waits[i].state ? WHY_BLOCKED : WHY_RUNNABLE);
+	}
+}
+
+/* The list's reader has had its CPU for 300 ns of the scheduler's clock when it sees a thread. */
+static void test_since_when(void **state)
+{
+	static const struct {
+		u64 arrived, ran, ago;
+	} threads[] = {
+		{ 4000, 700, 5600 },
+		{ 10000, 300, 0 },
+		{ 10000, 301, 0 },	/* later than now: of a real-time thread it is not known */
+	};
+	const struct raw_offcpu_scan *a;
+	size_t i;
+
+	for (i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
+		struct iter_meta meta = { NULL };
+		struct task_struct asleep;
+		struct task_iter ctx = { &meta, &asleep };
+
+		begin(13);
+		host.now_ns = 1000000;
+		host.task.sched_info.last_arrival = 10000;
+		host.task.se.sum_exec_runtime = 900;
+		host.task.se.prev_sum_exec_runtime = 600;
+		asleep = host.task;
+		asleep.__state = TASK_INTERRUPTIBLE;
+		asleep.sched_info.last_arrival = threads[i].arrived;
+		asleep.se.sum_exec_runtime = 600 + threads[i].ran;
+		host_drop_records();
+		on_task(&ctx);
+		a = (const void *)host.records[0].data;
+		assert_int_equal(a->left_ns, i == 2 ? 0 : a->time_ns - threads[i].ago);
+	}
 }
 
 /* ---- both threads of a switch ---- */
@@ -627,6 +718,7 @@ int main(void)
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_missed_switch_in),
 		cmocka_unit_test(test_offcpu_scan),
+		cmocka_unit_test(test_what_is_waited_for), cmocka_unit_test(test_since_when),
 		cmocka_unit_test(test_both_threads),
 		cmocka_unit_test(test_both_threads_and_codes),
 		cmocka_unit_test(test_both_threads_lost),

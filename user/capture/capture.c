@@ -330,6 +330,7 @@ void capture_free(struct capture *s)
 	capture_memory_free(s);
 	capture_find_free(s);
 	lifecycle_free(&s->life);
+	u64map_free(&s->held_since);
 	capture_native_free(s);
 	capture_heap_free(s);
 	capture_tasks_free(s);

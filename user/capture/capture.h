@@ -170,6 +170,12 @@ void capture_scan(struct capture *s);
 void capture_emit_waits(struct capture *s);
 
 /*
+ * In such a mode: since when a thread that a scan found held (raw_wait_is_held()) has not run, by
+ * CLOCK_MONOTONIC; 0: not known.
+ */
+uint64_t capture_held_since_ns(const struct capture *s, uint32_t tid);
+
+/*
  * capture_scan() of chosen processes again: their threads get new stacks. counts.scan.left counts
  * theirs alone then.
  */

@@ -102,16 +102,23 @@ static int select_process(void *ctx, uint32_t tgid, uint64_t start_ns, struct py
 }
 
 /* offcpu_scan_record_fn. Drops records without a status that the mode needs: the scan does not. */
-static void take_scanned(void *ctx, void *data, size_t len)
+static void take_scanned(void *ctx, const struct raw_offcpu_scan *thread, void *data, size_t len)
 {
 	struct capture *s = ((struct scan *)ctx)->capture;
 	const struct raw_head *head = data;
 
 	if (len < sizeof(*head))
 		return;
+	if (s->mode->scan_only && raw_wait_is_held(thread->sysno) && thread->left_ns)
+		u64map_put(&s->held_since, thread->tid, (void *)thread->left_ns);
 	if (head->h.kind != RAW_SWITCH_OUT || !s->mode->need_status ||
 	    head->status & s->mode->need_status)
 		capture_take(s, data, len);
+}
+
+uint64_t capture_held_since_ns(const struct capture *s, uint32_t tid)
+{
+	return (uint64_t)u64map_get(&s->held_since, tid);
 }
 
 static void run_scan(struct scan *scan)

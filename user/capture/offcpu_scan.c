@@ -264,8 +264,8 @@ static int leave_blockers(struct job *job, size_t first)
 
 /* ---- what it found ---- */
 
-/* Pass one thread's records to record(). */
-static void hand_on(uint8_t *at, size_t len, offcpu_scan_record_fn record, void *ctx)
+/* Pass the records of thread a to job->record(). */
+static void hand_on(const struct job *job, const struct raw_offcpu_scan *a, uint8_t *at, size_t len)
 {
 	uint32_t size;
 
@@ -273,7 +273,7 @@ static void hand_on(uint8_t *at, size_t len, offcpu_scan_record_fn record, void 
 		memcpy(&size, at, sizeof(size));
 		if (size > len - 8)
 			return;
-		record(ctx, at + 8, size);
+		job->record(job->ctx, a, at + 8, size);
 		size = 8 + ((size + 7) & ~7u);
 		at += size < len ? size : len;
 		len -= size < len ? size : len;
@@ -307,7 +307,7 @@ static int take_walked(struct job *job, const struct u64map *later,
 	}
 	if (len) {
 		job->counts->threads++;
-		hand_on(records, len, job->record, job->ctx);
+		hand_on(job, a, records, len);
 	}
 	if (job->once)
 		return 0;

@@ -23,8 +23,9 @@ extern const struct worker_kind offcpu_scan_walker;
  */
 typedef int (*offcpu_scan_proc_fn)(void *ctx, uint32_t tgid, uint64_t start_ns,
 				   struct py_proc *proc);
-/* Receive one record, of the same form as in the ring buffer. */
-typedef void (*offcpu_scan_record_fn)(void *ctx, void *data, size_t len);
+/* Receive one record of a thread, of the same form as in the ring buffer. */
+typedef void (*offcpu_scan_record_fn)(void *ctx, const struct raw_offcpu_scan *thread, void *data,
+				      size_t len);
 
 /*
  * Start the walker, so that the first scan need not wait for it. 0 or -errno: then the scan tries

@@ -185,7 +185,7 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 {
 	struct user_call call = {
 		.sp = a->sp,
-		.nr = a->sysno == RAW_SYSNO_NONE ? -1 : a->sysno,
+		.nr = a->sysno < RAW_WAIT_STOPPED ? a->sysno : -1,
 		.args = { a->args[0], a->args[1] },
 	};
 	u32 zero = 0;

@@ -76,6 +76,7 @@ static void json_python(struct json *j, const struct python *p)
 	json_bool(j, "profilable", p->profilable);
 	json_string(j, "reason", *p->why ? p->why : NULL);
 	json_string(j, "remark", *p->remark ? p->remark : NULL);
+	json_string(j, "held", *p->held ? p->held : NULL);
 	json_object_end(j);
 }
 
@@ -259,7 +260,7 @@ static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
 		print_row(table, shown, rows[i]);
 }
 
-/* Print why processes cannot be profiled, and other remarks on them. */
+/* Print what holds processes, why they cannot be profiled, and other remarks on them. */
 static void print_remarks(const struct listing *l, const struct pythons_counts *counts)
 {
 	char shown[4 * DISCOVERY_WHY_MAX], line[sizeof(shown) + 64];
@@ -269,6 +270,8 @@ static void print_remarks(const struct listing *l, const struct pythons_counts *
 		const struct python *p = &l->list[i];
 		const char *text = p->profilable ? p->remark : p->why;
 
+		if (*p->held)
+			printf("%d: %s\n", p->tgid, p->held);
 		if (!*text)
 			continue;
 		snprintf(line, sizeof(line), "%d%s: %s", p->tgid,

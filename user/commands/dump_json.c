@@ -20,7 +20,8 @@
 
 static const char *const states[LOOK_STATE_CNT] = {
 	[LOOK_RUNNING] = "running", [LOOK_RUNNABLE] = "runnable", [LOOK_GIL] = "gil",
-	[LOOK_LOCK] = "lock", [LOOK_SLEEP] = "sleep", [LOOK_IO] = "io", [LOOK_OTHER] = "other",
+	[LOOK_LOCK] = "lock", [LOOK_SLEEP] = "sleep", [LOOK_IO] = "io", [LOOK_KERNEL] = "kernel",
+	[LOOK_HELD] = "held", [LOOK_OTHER] = "other",
 };
 
 static void write_ref(struct json *j, const char *key, const struct string_ref *s)
@@ -76,6 +77,11 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 	json_bool(j, "main", t->status & STATUS_MAIN_THREAD);
 	json_string(j, "state", states[t->state]);
 	json_bool(j, "holds_gil", t->status & STATUS_HAS_GIL);
+	json_string(j, "held", *t->held ? t->held : NULL);
+	if (t->idle_ms)
+		json_double(j, "idle", (double)t->idle_ms / 1e3);
+	else
+		json_null(j, "idle");
 	json_string(j, "call", *t->call ? t->call : NULL);
 	if (t->fd >= 0)
 		json_uint(j, "fd", t->fd);

@@ -42,10 +42,26 @@ static void print_process(const struct look_process *p)
 	printf("\n");
 }
 
+/* ", has not run for 2 h 5 min" */
+static void print_idle(const struct look_thread *t)
+{
+	uint64_t s = t->idle_ms / 1000;
+
+	if (!t->idle_ms)
+		return;
+	printf(", has not run for ");
+	if (s < 60)
+		printf("%.1f s", (double)t->idle_ms / 1000);
+	else if (s < 3600)
+		printf("%" PRIu64 " min %" PRIu64 " s", s / 60, s % 60);
+	else
+		printf("%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
+}
+
 /* ": waits for I/O: read, descriptor 3 (pipe:[4711])" */
 static void print_state(const struct look_process *p, const struct look_thread *t)
 {
-	printf(": %s", look_state_name(t->state));
+	printf(": %s", t->state == LOOK_HELD ? t->held : look_state_name(t->state));
 	if (t->state == LOOK_GIL && p->gil_holder)
 		printf(", which thread %" PRIu64 " holds", p->gil_holder);
 	else if (*t->call)
@@ -58,6 +74,7 @@ static void print_state(const struct look_process *p, const struct look_thread *
 	}
 	if (*t->call)
 		printf(")");
+	print_idle(t);
 	dump_text_lock(t);
 	if (t->status & STATUS_HAS_GIL)
 		printf(", holds the GIL");

@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "commands/top_show.h"
 #include "cpython/image.h"
+#include "host/held_by.h"
 #include "host/identity.h"
 #include "resolve/process.h"
 
@@ -36,6 +37,7 @@ static void write_hottest(struct json *j, const struct live_process *p)
 static void write_process(struct json *j, const struct live_process *p)
 {
 	pid_t tgid = process_tgid(p->process);
+	char held[HELD_BY_BYTES] = "";
 
 	json_object(j, NULL);
 	json_uint(j, "pid", tgid);
@@ -50,6 +52,9 @@ static void write_process(struct json *j, const struct live_process *p)
 	json_uint(j, "threads", p->threads);
 	json_uint(j, "lost", p->lost);
 	write_hottest(j, p);
+	if (!p->hottest)
+		held_by_words(tgid, held);
+	json_string(j, "held", *held ? held : NULL);
 	json_object_end(j);
 }
 

@@ -13,6 +13,7 @@
 #include "commands/top_text.h"
 #include "commands/top_views.h"
 #include "cpython/image.h"
+#include "host/held_by.h"
 #include "live/live_counts.h"
 #include "resolve/process.h"
 
@@ -31,7 +32,7 @@ void top_rows_free(struct top_rows *r)
 static char *process_text(const struct live_process *p, const struct live_sums *s, uint64_t ns,
 			  bool wide)
 {
-	char label[CONTAINER_LABEL_BYTES], *where, *comm, *hottest = NULL, *text;
+	char label[CONTAINER_LABEL_BYTES], *where, *comm, *hottest = NULL, *text, held[HELD_BY_BYTES] = "";
 
 	top_where(p->process, label);
 	where = text_escape(label, strlen(label));
@@ -39,17 +40,19 @@ static char *process_text(const struct live_process *p, const struct live_sums *
 	if (p->hottest)
 		hottest = top_function(process_tables(p->process), p->hottest->file,
 					p->hottest->func, LINE_NONE);
+	else
+		held_by_words(process_tgid(p->process), held);
 	if (wide)
 		text = top_text("%8d  %-15.15s  %-18.18s  %-7.7s  %6.1f  %5.1f  %5.1f  %7" PRIu32
 			       "  %6" PRIu64 "  %s", process_tgid(p->process), comm ? comm : "?",
 			       where ? where : "?", process_image(p->process)->version,
 			       top_percent(s->cpu_ns, ns), top_percent(s->gil_ns, ns),
 			       top_percent(s->gc_ns, s->cpu_ns), p->threads, p->lost,
-			       hottest ? hottest : "");
+			       hottest ? hottest : held);
 	else
 		text = top_text("%8d  %-12.12s  %6.1f  %5.1f  %s", process_tgid(p->process),
 			       comm ? comm : "?", top_percent(s->cpu_ns, ns), top_percent(s->gil_ns, ns),
-			       hottest ? hottest : "");
+			       hottest ? hottest : held);
 	free(where);
 	free(comm);
 	free(hottest);

@@ -12,6 +12,7 @@
 #include "commands/top_show.h"
 #include "cpython/image.h"
 #include "host/containers.h"
+#include "host/held_by.h"
 #include "host/identity.h"
 #include "model/event.h"
 #include "resolve/process.h"
@@ -21,16 +22,22 @@ static double percent(uint64_t ns, uint64_t of)
 	return of ? 100.0 * ns / of : 0;
 }
 
-/* "handle (app.py), 43 %": the function, its file's name, its share of the process' time. */
+/*
+ * "handle (app.py), 43 %": the function, its file's name, its share of the process' time. Without
+ * CPU time in the window: what holds the process, if anything does.
+ */
 static void write_hottest(FILE *out, const struct live_process *p)
 {
 	const struct profile_tables *t = process_tables(p->process);
 	const struct string_ref *func, *file;
+	char *name, *path, held[HELD_BY_BYTES];
 	const char *base;
-	char *name, *path;
 
-	if (!p->hottest)
+	if (!p->hottest) {
+		held_by_words(process_tgid(p->process), held);
+		fputs(held, out);
 		return;
+	}
 	func = &t->strings[p->hottest->func];
 	file = &t->strings[p->hottest->file];
 	name = text_escape(func->data, func->len);

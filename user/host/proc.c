@@ -270,7 +270,6 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	unsigned long long user, system;
 	unsigned int flags;
 	int threads;
-	char state;
 	ssize_t n = proc_read(tgid, "stat", buf, sizeof(buf));
 
 	if (n <= 0)
@@ -284,12 +283,12 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	snprintf(st->comm, sizeof(st->comm), "%s", open_paren + 1);
 	if (sscanf(close_paren + 1,
 		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %d %*d "
-		   "%" SCNu64, &state, &st->ppid, &flags, &user, &system, &threads,
+		   "%" SCNu64, &st->state, &st->ppid, &flags, &user, &system, &threads,
 		   &st->start_ticks) != 7)
 		return -EINVAL;
 	st->cpu_ticks = user + system;
 	/* The first thread may end before the others; then the process is not a zombie. */
-	st->ended = state == 'Z' || state == 'X';
+	st->ended = st->state == 'Z' || st->state == 'X';
 	st->zombie = st->ended && threads <= 1;
 	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */

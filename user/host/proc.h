@@ -78,6 +78,7 @@ void proc_set_source(const struct proc_source *source);
 /* Fields of /proc/PID/stat. */
 struct proc_stat {
 	char comm[PROC_COMM_MAX];	/* any bytes, NUL-terminated */
+	char state;		/* of its first thread: 'R', 'S', 'T' ... (proc_pid_stat(5)) */
 	pid_t ppid;
 	uint64_t start_ticks;		/* start time since boot, in 1/100 s (USER_HZ) */
 	uint64_t cpu_ticks;		/* user and system time of all

@@ -17,8 +17,10 @@ static const char *const names[] = {
 
 const char *syscall_name(uint16_t nr, char buf[SYSCALL_NAME_MAX])
 {
-	if (nr == RAW_SYSNO_NONE)
+	if (nr == RAW_WAIT_FAULT)
 		return "page fault";
+	if (nr == RAW_SYSNO_NONE)
+		return "the kernel";
 	if (nr < ARRAY_SIZE(names) && names[nr])
 		return names[nr];
 	snprintf(buf, SYSCALL_NAME_MAX, "system call %u", nr);

@@ -83,6 +83,19 @@ static uint64_t only_holder(const struct look_thread *list, size_t cnt)
 	return tid;
 }
 
+/* Threads that are held may be so for days: the kernel says since when they have not run. */
+static void set_idle(const struct look *l, struct look_thread *list, size_t cnt)
+{
+	uint64_t now = now_ns(), since;
+	size_t i;
+
+	for (i = 0; i < cnt; i++) {
+		since = list[i].state == LOOK_HELD ?
+			capture_held_since_ns(l->capture, (uint32_t)list[i].tid) : 0;
+		list[i].idle_ms = since && since < now ? (now - since) / 1000000 : 0;
+	}
+}
+
 static int show(struct look *l, struct process *p, struct look_seen *seen, bool ended)
 {
 	struct look_thread *list = look_seen_detail(seen) ? NULL : look_seen_list(seen);
@@ -99,6 +112,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 		look_locks_of(p, list, seen->cnt);
 	if (!ended && l->args->locals)
 		locals = look_locals_of(p, list, seen->cnt, &shown.locals_cut);
+	set_idle(l, list, seen->cnt);
 	shown.gil_holder = only_holder(list, seen->cnt);
 	if (proc_status(process_tgid(p), &status))
 		shown.ended = true;

@@ -17,6 +17,7 @@
 #include "model/python_waits.h"
 
 #define BLOCKED "<blocked in "
+#define IN_KERNEL "the kernel"	/* syscall_name() */
 #define FD_MAX (1 << 30)
 
 const char *look_state_name(enum look_state state)
@@ -24,7 +25,9 @@ const char *look_state_name(enum look_state state)
 	static const char *const names[LOOK_STATE_CNT] = {
 		[LOOK_RUNNING] = "running", [LOOK_RUNNABLE] = "waits for a CPU",
 		[LOOK_GIL] = "waits for the GIL", [LOOK_LOCK] = "waits for a lock",
-		[LOOK_SLEEP] = "sleeps", [LOOK_IO] = "waits for I/O", [LOOK_OTHER] = "waits",
+		[LOOK_SLEEP] = "sleeps", [LOOK_IO] = "waits for I/O",
+		[LOOK_KERNEL] = "waits in the kernel", [LOOK_HELD] = "held",
+		[LOOK_OTHER] = "waits",
 	};
 
 	return names[state];
@@ -49,18 +52,28 @@ static bool takes_fd(const char *call)
 	return bsearch(call, fd_calls, ARRAY_SIZE(fd_calls), sizeof(*fd_calls), by_name) != NULL;
 }
 
-/* The text between "<blocked in " and ">". */
+/* The text of a frame between the first `before` bytes and its last, ">". */
+static void set_inner(char *out, size_t size, const struct string_ref *frame, size_t before)
+{
+	size_t len = frame->len > before ? frame->len - before - 1 : 0;
+
+	if (len >= size)
+		len = size - 1;
+	memcpy(out, frame->data + before, len);
+	out[len] = '\0';
+}
+
+/* From "<blocked in read>". */
 static void set_call(struct look_thread *t, const struct string_ref *frame)
 {
-	size_t before = strlen(BLOCKED), len;
+	size_t before = strlen(BLOCKED);
 
-	if (frame->len <= before + 1 || memcmp(frame->data, BLOCKED, before))
+	if (frame->len > before && !memcmp(frame->data, BLOCKED, before))
+		set_inner(t->call, sizeof(t->call), frame, before);
+	if (strcmp(t->call, IN_KERNEL) != 0)
 		return;
-	len = frame->len - before - 1;
-	if (len >= sizeof(t->call))
-		len = sizeof(t->call) - 1;
-	memcpy(t->call, frame->data + before, len);
-	t->call[len] = '\0';
+	t->call[0] = '\0';
+	t->state = LOOK_KERNEL;
 }
 
 /* Is this the frame of a wait? Then it sets the state. */
@@ -69,7 +82,7 @@ static bool take_wait(struct look_thread *t, const struct string_ref *frame)
 	static const enum look_state states[PYTHON_WAITS] = {
 		[PYTHON_WAIT_LOCK] = LOOK_LOCK, [PYTHON_WAIT_IO] = LOOK_IO,
 		[PYTHON_WAIT_SLEEP] = LOOK_SLEEP, [PYTHON_WAIT_RUNNABLE] = LOOK_RUNNABLE,
-		[PYTHON_WAIT_OTHER] = LOOK_OTHER,
+		[PYTHON_WAIT_HELD] = LOOK_HELD, [PYTHON_WAIT_OTHER] = LOOK_OTHER,
 	};
 	static const char gil[] = "<waiting for the GIL>";
 	enum python_wait wait = python_wait_of(frame);
@@ -81,7 +94,10 @@ static bool take_wait(struct look_thread *t, const struct string_ref *frame)
 	if (wait == PYTHON_WAITS)
 		return false;
 	t->state = states[wait];
-	set_call(t, frame);
+	if (wait == PYTHON_WAIT_HELD)
+		set_inner(t->held, sizeof(t->held), frame, 1);
+	else
+		set_call(t, frame);
 	return true;
 }
 
@@ -100,9 +116,9 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
 	t->deadlock = 0;
 	t->variables = NULL;
 	t->kernel[0] = '\0';
-	t->waited_us = 0;
+	t->waited_us = t->idle_ms = 0;
 	t->fd = -1;
-	t->call[0] = t->file[0] = '\0';
+	t->call[0] = t->held[0] = t->file[0] = '\0';
 	wait = top && top->kind == FRAME_SYNTHETIC && take_wait(t, &tables->strings[top->func]);
 	t->frames = ev->frames + wait;
 	t->nframes = ev->nframes - wait;

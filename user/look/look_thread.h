@@ -16,6 +16,8 @@ enum look_state {
 	LOOK_LOCK,
 	LOOK_SLEEP,
 	LOOK_IO,
+	LOOK_KERNEL,	/* in no system call, and the kernel does not say for what */
+	LOOK_HELD,	/* stopped by a signal, traced, or frozen */
 	LOOK_OTHER,	/* another system call */
 	LOOK_STATE_CNT,
 };
@@ -23,6 +25,7 @@ enum look_state {
 /* Room for the name of a system call; for what a descriptor leads to, which is cut. */
 #define LOOK_CALL_BYTES 40
 #define LOOK_FILE_BYTES 256
+#define LOOK_HELD_BYTES 256
 /* Room for the kernel's functions, as many as fit. */
 #define LOOK_KERNEL_BYTES 512
 
@@ -33,6 +36,8 @@ struct look_thread {
 	uint8_t status;		/* STATUS_* of the stack */
 	bool moved;		/* it had left the call that it waited in when it was looked at again */
 	char call[LOOK_CALL_BYTES];	/* the system call that it waits in; "": none is known */
+	char held[LOOK_HELD_BYTES];	/* of LOOK_HELD, in words: "stopped by SIGSTOP"; printable */
+	uint64_t idle_ms;	/* of LOOK_HELD: for how long it has not run; 0: unknown */
 	int fd;			/* of LOOK_IO: the descriptor; -1: none, or unknown */
 	char file[LOOK_FILE_BYTES];	/* what fd leads to, any bytes; "": unknown */
 	uint64_t futex;		/* of LOOK_LOCK: the address that it waits on; 0: unknown */
@@ -50,7 +55,7 @@ struct look_thread {
 	const uint32_t *frames;	/* ids in process_tables(), innermost first */
 };
 
-/* The word for a state: "running", "waits for the GIL", ... */
+/* The word for a state: "running", "waits for the GIL", ...; of LOOK_HELD, t->held says it. */
 const char *look_state_name(enum look_state state);
 
 /*

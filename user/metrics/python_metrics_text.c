@@ -27,7 +27,7 @@ static const struct counter_row rows[] = {
 	{ "tachbpf_python_gil_wait_seconds", PYTHON_GIL_WAIT, PYTHON_METRICS_GIL_WAIT, true,
 	  .help = "Time for which threads waited for the GIL, added up over threads." },
 	{ "tachbpf_python_off_cpu_seconds", PYTHON_OFF_CPU, PYTHON_METRICS_OFF_CPU, true,
-	  .label = "kind", .values = { "lock", "io", "sleep", "runnable", "other" },
+	  .label = "kind", .values = { "lock", "io", "sleep", "runnable", "held", "other" },
 	  .help = "Time for which threads were off the CPUs, but for waits for the GIL, by what "
 		  "they waited for." },
 	{ "tachbpf_python_gc_seconds", PYTHON_GC, PYTHON_METRICS_GC | PYTHON_METRICS_GIL, true,

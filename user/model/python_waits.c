@@ -14,7 +14,7 @@ const char *python_wait_name(enum python_wait wait)
 	static const char *const names[PYTHON_WAITS] = {
 		[PYTHON_WAIT_LOCK] = "lock", [PYTHON_WAIT_IO] = "io",
 		[PYTHON_WAIT_SLEEP] = "sleep", [PYTHON_WAIT_RUNNABLE] = "runnable",
-		[PYTHON_WAIT_OTHER] = "other",
+		[PYTHON_WAIT_HELD] = "held", [PYTHON_WAIT_OTHER] = "other",
 	};
 
 	return names[wait];
@@ -58,6 +58,20 @@ static bool is(const struct string_ref *s, const char *text)
 	return s->len == strlen(text) && !memcmp(s->data, text, s->len);
 }
 
+static bool is_held(const struct string_ref *s)
+{
+	static const char *const held[] = { "<stopped", "<traced", "<frozen" };
+	size_t i, len;
+
+	for (i = 0; i < ARRAY_SIZE(held); i++) {
+		len = strlen(held[i]);
+		if (s->len > len && !memcmp(s->data, held[i], len) &&
+		    (s->data[len] == ' ' || s->data[len] == '>'))
+			return true;
+	}
+	return false;
+}
+
 enum python_wait python_wait_of(const struct string_ref *frame)
 {
 	const size_t before = strlen(BLOCKED);
@@ -65,6 +79,8 @@ enum python_wait python_wait_of(const struct string_ref *frame)
 
 	if (is(frame, "<waiting for a CPU>"))
 		return PYTHON_WAIT_RUNNABLE;
+	if (is_held(frame))
+		return PYTHON_WAIT_HELD;
 	if (frame->len <= before + 1 || memcmp(frame->data, BLOCKED, before))
 		return PYTHON_WAITS;
 	name = (struct string_ref){ frame->data + before, frame->len - (uint32_t)before - 1 };

@@ -10,6 +10,7 @@ enum python_wait {
 	PYTHON_WAIT_IO,		/* for files, sockets, pipes, memory from disk */
 	PYTHON_WAIT_SLEEP,	/* for time to pass */
 	PYTHON_WAIT_RUNNABLE,	/* for a CPU */
+	PYTHON_WAIT_HELD,	/* for nothing: stopped by a signal, traced, or frozen */
 	PYTHON_WAIT_OTHER,
 	PYTHON_WAITS
 };

@@ -2,10 +2,12 @@
 /* other_frames.c - see other_frames.h. */
 #include "resolve/other_frames.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/util.h"
+#include "host/held_by.h"
 #include "host/kallsyms.h"
 #include "host/syscall_name.h"
 #include "model/intern.h"
@@ -15,6 +17,8 @@
 /* And for those that name their threads or tasks anew again and again, or give each a number. */
 #define NATIVE_NAMES_MAX 256
 #define TASK_NAMES_MAX 256
+/* And for those who trace or freeze a process. */
+#define HOLDERS_MAX 256
 
 void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel)
 {
@@ -89,6 +93,34 @@ int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id)
 
 	snprintf(name, sizeof(name), "<blocked in %s>", syscall_name(sysno, call));
 	return intern_synthetic(o->in, FRAME_SYNTHETIC, name, id);
+}
+
+/* The signals that stop a process. */
+static const char *stop_signal(int sig)
+{
+	return sig == SIGSTOP ? "SIGSTOP" : sig == SIGTSTP ? "SIGTSTP" :
+	       sig == SIGTTIN ? "SIGTTIN" : sig == SIGTTOU ? "SIGTTOU" : "a signal";
+}
+
+int other_frame_of_held(struct other_frames *o, uint16_t wait, const char *by, uint32_t *id)
+{
+	uint32_t before = intern_tables(o->in)->frame_cnt, known;
+	char text[HELD_BY_BYTES + 32];
+	int err;
+
+	if (wait < RAW_WAIT_TRACED)
+		snprintf(text, sizeof(text), "<stopped by %s>", stop_signal(wait - RAW_WAIT_STOPPED));
+	else if (wait == RAW_WAIT_TRACED)
+		snprintf(text, sizeof(text), "<traced by %s>", by);
+	else
+		snprintf(text, sizeof(text), "<frozen in cgroup %s>", by);
+	if (wait >= RAW_WAIT_TRACED &&
+	    (!*by || (o->holders >= HOLDERS_MAX &&
+		      !intern_find_string(o->in, text, strlen(text), &known))))
+		snprintf(text, sizeof(text), wait == RAW_WAIT_TRACED ? "<traced>" : "<frozen>");
+	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
+	o->holders += intern_tables(o->in)->frame_cnt != before;
+	return err;
 }
 
 int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTION], uint32_t *id)

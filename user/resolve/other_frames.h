@@ -33,6 +33,7 @@ struct other_frames {
 	uint32_t exceptions;		/* types that have a frame */
 	uint32_t native_names;		/* of native threads that have a frame */
 	uint32_t task_names;		/* of tasks that have a frame */
+	uint32_t holders;		/* of held threads that have a frame */
 };
 
 /* in and kernel (may be NULL) must stay valid. There is nothing to free. */
@@ -44,8 +45,13 @@ int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id);
 int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id);
 /* "<unwound no further: CAUSE>"; not of NATIVE_WHOLE. */
 int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id);
-/* "<blocked in NAME>", of a system call. */
+/* "<blocked in NAME>": a system call, "page fault" or "the kernel". Not of a held thread. */
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id);
+/*
+ * "<stopped by SIGSTOP>", "<traced by BY>", "<frozen in cgroup BY>". by: printable, from held_by.h;
+ * "", or beyond 256 different ones of a process: "<traced>", "<frozen>".
+ */
+int other_frame_of_held(struct other_frames *o, uint16_t wait, const char *by, uint32_t *id);
 /* "<exception NAME>"; beyond 1,000 types of a process "<exception ?>". type may have any bytes. */
 int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTION], uint32_t *id);
 /*

@@ -97,6 +97,10 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 		return other_frame(&p->others, FRAME_OF_WAIT_FOR_CPU, leaf);
 	if (w->kind == WAIT_GIL && p->args.wait_frames)
 		return other_frame(&p->others, FRAME_OF_WAIT_FOR_GIL, leaf);
+	if (w->kind == WAIT_BLOCKED && raw_wait_is_held(w->head->h.sysno) &&
+	    (p->args.wait_frames || p->args.runnable_frames))
+		return other_frame_of_held(&p->others, w->head->h.sysno,
+					   process_held_by(p, w->head), leaf);
 	if (w->kind == WAIT_BLOCKED && p->args.wait_frames)
 		return other_frame_of_call(&p->others, w->head->h.sysno, leaf);
 	return 0;

@@ -6,6 +6,7 @@
 #ifndef TACHBPF_PROCESS_PARTS_H
 #define TACHBPF_PROCESS_PARTS_H
 
+#include "host/held_by.h"
 #include "model/intern.h"
 #include "resolve/confirm.h"
 #include "resolve/jit_watch.h"
@@ -20,6 +21,12 @@
 struct memory_event;
 
 #define US_NS 1000
+
+/* Who held a process when it was last asked. */
+struct held {
+	uint64_t asked_ns;	/* CLOCK_MONOTONIC; 0: never */
+	char by[HELD_BY_BYTES];	/* "": not known */
+};
 
 struct process {
 	struct process_args args;
@@ -37,6 +44,7 @@ struct process {
 	struct losses_of_threads *losses;	/* NULL: none yet */
 	struct other_frames others;
 	struct waits *waits;	/* NULL: the mode has no waits */
+	struct held held[2];	/* by the freezer, by a tracer */
 	struct thread_names *names;	/* NULL: none yet */
 	struct thread_names *given;	/* those that the Python program gave; NULL: none yet */
 	struct python_names python;
@@ -70,6 +78,15 @@ int process_without_memory(struct process *p, uint32_t tid, int err);
 bool process_must_confirm(const struct process *p, const void *record, size_t len);
 int process_confirm(struct process *p, const void *record, size_t len);
 void process_confirm_free(struct process *p);
+
+/* ---- process_held.c ---- */
+
+/*
+ * Who holds the thread of a wait that is RAW_WAIT_TRACED or RAW_WAIT_FROZEN, as held_by.h says it;
+ * "": not known. Asked for at most once a second, and not again while one wait goes on. Valid until
+ * the next call.
+ */
+const char *process_held_by(struct process *p, const struct raw_head *head);
 
 /* ---- process_names.c ---- */
 

@@ -99,7 +99,7 @@ static int add_time(struct waits *w, struct wait_thread *t, enum wait_kind kind,
 /* Emit the time from t->done_ns to `to`. After wake_ns (0: not known) the thread was runnable. */
 static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t wake_ns)
 {
-	bool gil = t->head.status & STATUS_GIL_REQUESTED;
+	bool gil = t->head.status & STATUS_GIL_REQUESTED && !raw_wait_is_held(t->head.h.sysno);
 	uint64_t from = t->done_ns, woken = wake_ns ? wake_ns : to;
 	int err;
 

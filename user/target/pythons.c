@@ -104,6 +104,7 @@ static void describe(struct search *s, const struct proc_info *who, struct pytho
 	identity_of_process(s->ids, who, &p->identity);
 	p->threads = proc_status(who->tgid, &status) ? 0 : status.threads;
 	p->cpu_pct = cpu_pct(&who->stat);
+	held_by_words(who->tgid, p->held);
 }
 
 /* discovery_inspect() and found->ready, again as long as the memory could not be read in time. */

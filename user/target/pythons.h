@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "host/held_by.h"
 #include "host/identity.h"
 #include "host/proc.h"
 #include "target/discover.h"
@@ -39,6 +40,7 @@ struct python {
 	bool profilable;		/* a recording would have its samples now */
 	char why[DISCOVERY_WHY_MAX];	/* the reason if it is not profilable; else "" */
 	char remark[DISCOVERY_WHY_MAX];	/* of one that is profilable; "": none */
+	char held[HELD_BY_BYTES];	/* held_by_words() */
 };
 
 /*

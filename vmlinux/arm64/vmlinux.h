@@ -165,6 +165,10 @@ struct sched_entity {
 	u64 prev_sum_exec_runtime;
 };
 
+struct sched_info {
+	unsigned long long last_arrival;	/* with CONFIG_SCHED_INFO, as everywhere */
+};
+
 struct task_struct {
 	unsigned int flags;
 	struct mm_struct *mm;
@@ -172,6 +176,8 @@ struct task_struct {
 	pid_t pid;
 	pid_t tgid;
 	struct sched_entity se;
+	struct sched_info sched_info;
+	unsigned long jobctl;
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_boottime;	/* 5.5+ */

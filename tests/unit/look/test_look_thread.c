@@ -92,6 +92,24 @@ static void test_frames_of_waits(void **state)
 	assert_wait("<blocked in clock_nanosleep>", LOOK_SLEEP, "clock_nanosleep");
 	assert_wait("<blocked in read>", LOOK_IO, "read");
 	assert_wait("<blocked in system call 999>", LOOK_OTHER, "system call 999");
+	assert_wait("<blocked in page fault>", LOOK_IO, "page fault");
+	assert_wait("<blocked in the kernel>", LOOK_KERNEL, "");
+}
+
+static void test_frames_of_held_threads(void **state)
+{
+	static const char *const held[] = {
+		"<stopped by SIGSTOP>", "<traced by 4711 (a)b)>", "<traced>", "<frozen in cgroup />>",
+	};
+	char inner[64];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(held); i++) {
+		assert_wait(held[i], LOOK_HELD, "");
+		snprintf(inner, sizeof(inner), "%.*s", (int)strlen(held[i]) - 2, held[i] + 1);
+		assert_string_equal(taken(held[i], FRAME_SYNTHETIC, 0).held, inner);
+	}
+	assert_string_equal(taken("<frozenX>", FRAME_SYNTHETIC, 0).held, "");
 }
 
 /* A function that calls itself so is none of the kernel's. */
@@ -255,6 +273,7 @@ int main(void)
 		cmocka_unit_test(test_syscall_text),
 		cmocka_unit_test(test_futex_of_a_call),
 		cmocka_unit_test(test_frames_of_waits),
+		cmocka_unit_test(test_frames_of_held_threads),
 		cmocka_unit_test(test_other_frames_stay),
 		cmocka_unit_test(test_long_names_are_cut),
 		cmocka_unit_test(test_what_advances),

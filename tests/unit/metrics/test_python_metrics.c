@@ -150,6 +150,7 @@ static void test_time(void **state)
 	check("off_cpu_seconds_total", "a", ",kind=\"lock\"", "9");
 	check("off_cpu_seconds_total", "a", ",kind=\"io\"", "0");
 	check("off_cpu_seconds_total", "a", ",kind=\"sleep\"", "0");
+	check("off_cpu_seconds_total", "a", ",kind=\"held\"", "0");
 	check("off_cpu_seconds_total", "a", ",kind=\"other\"", "13");
 	check("gc_seconds_total", "a", "", "0.25");
 	check("exception_seconds_total", "a", "", "7");
@@ -180,7 +181,12 @@ static void test_kinds_of_waits(void **state)
 		{ "<blocked in system call 999>", PYTHON_WAIT_OTHER },
 		{ "<blocked in rea>", PYTHON_WAIT_OTHER },
 		{ "<blocked in readx>", PYTHON_WAIT_OTHER },
+		{ "<blocked in the kernel>", PYTHON_WAIT_OTHER },
 		{ "<waiting for a CPU>", PYTHON_WAIT_RUNNABLE },
+		{ "<stopped by SIGSTOP>", PYTHON_WAIT_HELD },
+		{ "<traced by 4711 (gdb)>", PYTHON_WAIT_HELD },
+		{ "<frozen>", PYTHON_WAIT_HELD },
+		{ "<stopped", PYTHON_WAITS },
 		{ "<waiting for the GIL>", PYTHON_WAITS },
 		{ "<GC>", PYTHON_WAITS },
 		{ "<blocked in ", PYTHON_WAITS },

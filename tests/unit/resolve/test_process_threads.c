@@ -5,10 +5,13 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "host/kallsyms.h"
+#include "model/intern.h"
+#include "resolve/other_frames.h"
 #include "tests/unit/resolve/process_test.h"
 
 static void wait_for(int why, uint16_t sysno, int status, uint64_t from_ms, uint64_t to_ms)
@@ -39,6 +42,62 @@ static const char *last_leaf(uint32_t nframes)
 	return nframes == 3 ? "" : name;
 }
 
+/* What holds a thread has a frame in each mode that has frames of waits or of runnable threads. */
+static void test_held(void **state)
+{
+	static const struct {
+		uint16_t wait;
+		const char *name;
+	} held[] = {
+		{ RAW_WAIT_STOPPED + SIGSTOP, "<stopped by SIGSTOP>" },
+		{ RAW_WAIT_STOPPED + SIGTTOU, "<stopped by SIGTTOU>" },
+		{ RAW_WAIT_STOPPED, "<stopped by a signal>" },
+		{ RAW_WAIT_TRACED, "<traced>" },	/* nobody traces this process */
+		{ RAW_WAIT_FROZEN, "<frozen>" },
+	};
+	uint64_t ms = 10;
+	size_t i;
+	int mode;
+
+	for (mode = 0; mode < 2; mode++) {
+		more_args = (struct process_args){
+			.waits = { .interval_ns = 1000000, .runnable = true },
+			.wait_frames = mode, .runnable_frames = !mode,
+		};
+		begin();
+		for (i = 0; i < ARRAY_SIZE(held); i++, ms += 20) {
+			wait_for(WHY_BLOCKED, held[i].wait, STATUS_GIL_REQUESTED, ms, ms + 10);
+			assert_string_equal(last_leaf(4), held[i].name);
+		}
+		end();
+	}
+}
+
+/* Each of 300 tracers has a name; a process gets frames of 256. */
+static void test_many_holders(void **state)
+{
+	struct intern *in = intern_new();
+	uint32_t id, first = 0, plain = 0;
+	struct other_frames o;
+	char by[32];
+	int i;
+
+	assert_non_null(in);
+	other_frames_init(&o, in, NULL);
+	for (i = 0; i < 300; i++) {
+		snprintf(by, sizeof(by), "%d (gdb)", i + 1);
+		assert_int_equal(other_frame_of_held(&o, RAW_WAIT_TRACED, by, &id), 0);
+		first = i ? first : id;
+		plain = i == 256 ? id : plain;
+		if (i > 256)
+			assert_int_equal(id, plain);
+	}
+	assert_int_not_equal(plain, first);
+	assert_int_equal(other_frame_of_held(&o, RAW_WAIT_TRACED, "1 (gdb)", &id), 0);
+	assert_int_equal(id, first);
+	intern_free(in);
+}
+
 static void test_waits(void **state)
 {
 	more_args = (struct process_args){
@@ -47,6 +106,8 @@ static void test_waits(void **state)
 	};
 	begin();
 	wait_for(WHY_BLOCKED, RAW_SYSNO_NONE, 0, 10, 20);
+	assert_string_equal(last_leaf(4), "<blocked in the kernel>");
+	wait_for(WHY_BLOCKED, RAW_WAIT_FAULT, 0, 22, 28);
 	assert_string_equal(last_leaf(4), "<blocked in page fault>");
 	wait_for(WHY_BLOCKED, 65000, 0, 30, 40);
 	assert_string_equal(last_leaf(4), "<blocked in system call 65000>");
@@ -56,8 +117,8 @@ static void test_waits(void **state)
 	assert_string_equal(last_leaf(4), "<waiting for the GIL>");
 	wait_for(WHY_RUNNABLE, RAW_SYSNO_NONE, 0, 90, 100);
 	assert_string_equal(last_leaf(4), "<waiting for a CPU>");
-	assert_int_equal(stats_now().samples, 50);
-	assert_int_equal(stats_now().waits.waits, 5);
+	assert_int_equal(stats_now().samples, 56);
+	assert_int_equal(stats_now().waits.waits, 6);
 	end();
 	more_args.wait_frames = more_args.runnable_frames = false;
 	begin();
@@ -335,6 +396,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits),
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_many_holders),
 		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_nameless_kernel),
 		cmocka_unit_test(test_tick_time),
