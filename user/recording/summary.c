@@ -254,7 +254,7 @@ static void print_repeated(const struct capture_counts *c, const struct totals *
 
 	if (overwritten > codes / 10)
 		summary_share(out, "names sent again", overwritten, codes,
-			      "all; give more --sent-codes");
+			      "the names; try --sent-codes");
 }
 
 static void print_remarks(const struct recording *r, const struct capture_counts *c,
