@@ -2,12 +2,11 @@
 /* tick_sums.c - see tick_sums.h. */
 #include "recording/tick_sums.h"
 
-#include <string.h>
-
 #include "base/arith.h"
 #include "base/json.h"
 #include "recording/capture_counts.h"
 #include "recording/totals.h"
+#include "resolve/losses.h"
 
 static uint64_t less(uint64_t a, uint64_t b)
 {
@@ -15,8 +14,8 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /*
- * What the kernel side counted, with what it lost itself. Without --no-native-threads, of all ticks
- * without a stack only those before the interpreter's start are not sent.
+ * What the BPF side counted, with what it lost itself. Unless --no-native-threads was given, the only
+ * ticks without a stack that are not sent are those from before the interpreter's start.
  */
 static void sum_counters(struct tick_sums *out, const struct capture_counts *c)
 {

@@ -15,10 +15,10 @@ struct totals;
 
 /* Each tick counts in one member. */
 struct tick_sums {
-	uint64_t samples;	/* in the files; with waits, which are in the files too: taken */
-	uint64_t start;		/* before the program's interpreter was there: exec, dynamic linker */
+	uint64_t samples;	/* in the files; with waits: sampled */
+	uint64_t start;		/* before there was an interpreter: exec, dynamic linker */
 	uint64_t end;		/* after the last thread's exit: the kernel freed what it had */
-	uint64_t no_stack;	/* without a Python stack, and therefore not in the files */
+	uint64_t no_stack;	/* without a Python stack, and not in the files for that reason */
 	uint64_t left_out;	/* by the mode, or by a burst */
 	uint64_t lost;
 	uint64_t missed;	/* did not come */
@@ -28,9 +28,9 @@ struct tick_sums {
 /* Fill *out. waits: the mode samples off-CPU time, too. */
 void tick_sums(struct tick_sums *out, const struct capture_counts *c, const struct totals *t,
 	       bool waits);
-/* Ticks of processes that were not found to be Python, and might have been: not in the sums. */
+/* Returns the ticks of processes that are not Python, as far as is known: not in the sums. */
 uint64_t tick_sums_other(const struct capture_counts *c, const struct totals *t);
-/* Missed ticks and samples that found no room in the ring buffer, in percent of those sums' ticks. */
+/* Returns missed ticks and those that found no room in the ring buffer, in percent of all. */
 double tick_sums_missed_pct(const struct capture_counts *c);
 /* The member "cpu_time" of session.json. */
 void tick_sums_json(const struct tick_sums *ticks, struct json *j);
