@@ -888,9 +888,9 @@ struct direct_trial {
 };
 
 /*
- * The array ended_procs: processes whose last thread has exited, which have no entry in py_procs any
- * more and may still have ticks. A process is in the slot of its tgid: its start time, of which the
- * lowest bit says whether it was profiled.
+ * The array ended_procs: processes whose last thread has exited. They have no entry in py_procs any
+ * more and may still have ticks. The slot of a process' tgid has its start time, of which the lowest
+ * bit says whether it was profiled.
  */
 #define ENDED_SLOTS 4096
 #define ENDED_PROFILED 1ull

@@ -229,7 +229,7 @@ static void expect_after_exit(u8 proc_state, u8 unselected, enum counter end)
 	world_expect_end(end);
 }
 
-/* The kernel's work after the exit of the last thread is the process', but another's with that pid. */
+/* The kernel's work after the last exit is the process'; that of another with its pid is not. */
 static void test_ticks_after_the_exit(void **state)
 {
 	expect_after_exit(PY_PROC_OTHER, 0, CNT_OTHER);

@@ -168,8 +168,9 @@ static void print_losses(const struct recording *r, const struct totals *t,
 }
 
 /*
- * The CPU time without samples that is no loss; and what may have been CPU time of a Python. Ticks that
- * never came are told apart: the machine did not run the clock (a virtual CPU that was not scheduled).
+ * The CPU time without samples that is no loss; and what may have been CPU time of a Python. Ticks
+ * that never came are told apart: the machine did not run the clock (a virtual CPU that was not
+ * scheduled).
  */
 static void print_no_samples(const struct recording *r, const struct capture_counts *c,
 			     const struct totals *t, const struct tick_sums *ticks, FILE *out)

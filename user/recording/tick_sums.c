@@ -14,8 +14,8 @@ static uint64_t less(uint64_t a, uint64_t b)
 }
 
 /*
- * What the BPF side counted, with what it lost itself. Unless --no-native-threads was given, the only
- * ticks without a stack that are not sent are those from before the interpreter's start.
+ * What the BPF side counted, with what it lost itself. Unless --no-native-threads was given, the
+ * only ticks without a stack that are not sent are those from before the interpreter's start.
  */
 static void sum_counters(struct tick_sums *out, const struct capture_counts *c)
 {

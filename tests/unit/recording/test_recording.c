@@ -316,7 +316,7 @@ static unsigned long count_in(const char *summary, const char *name, const char 
 	return 0;
 }
 
-/* A recording of one process with 70 samples, of which 3 ticks were found late, and these counts. */
+/* A recording of one process with 70 samples, and 3 ticks from before it was known. */
 static char *summary_of(const struct capture_counts *counts)
 {
 	struct process *p;
