@@ -576,6 +576,7 @@ struct raw_header {
 struct raw_tick {
 	struct raw_header h;
 	abi_u64 exec_pages;	/* mm->exec_vm of the process at this tick */
+	abi_u64 ticks;		/* RAW_CHANGED: py_proc.ticks before this tick */
 	struct exe_file file;	/* RAW_UNKNOWN: what the process executes */
 };
 
@@ -906,6 +907,14 @@ struct direct_trial {
 };
 
 /*
+ * The array ended_procs: processes whose last thread has exited. They have no entry in py_procs any
+ * more and may still have ticks. The slot of a process' tgid has its start time, of which the lowest
+ * bit says whether it was profiled.
+ */
+#define ENDED_SLOTS 4096
+#define ENDED_PROFILED 1ull
+
+/*
  * The timer of one CPU's ticks. User space changes its period at random, and its rate at any time;
  * it writes the change here, and each change restarts the timer. CPUs whose period_ns is 0 have the
  * period cfg_period_ns. CPUs from TICK_CPUS_MAX on share the slot TICK_CPUS_MAX: their periods do
@@ -942,6 +951,7 @@ enum counter {
 	CNT_OTHER,		/* the process is PY_PROC_OTHER                      */
 	CNT_UNKNOWN,		/* the process is not inspected yet; a RAW_UNKNOWN was sent */
 	CNT_NOT_READY,		/* interpreter not initialised, or thread pointer not set yet */
+	CNT_ENDED,		/* its last thread has exited: the kernel cleans up after it */
 	CNT_NATIVE_THREAD,	/* the thread has no PyThreadState                   */
 	CNT_NO_FRAMES,		/* its PyThreadState has no Python frame             */
 	CNT_SAMPLE,		/* a RAW_SAMPLE was sent                             */

@@ -71,6 +71,7 @@ extern volatile unsigned int tick_thinning;
 
 /* The period of each CPU's ticks, by tick_slot(). User space changes it at any time. */
 extern struct tick_period tick_periods[TICK_SLOTS];
+extern unsigned long long ended_procs[ENDED_SLOTS];
 
 /* At most so many processes at a time: an exit frees the entry. About 300 bytes each. */
 #define MAX_PROCS 16384

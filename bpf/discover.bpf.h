@@ -9,12 +9,12 @@
 #include "pysend.bpf.h"
 #include "proc_filter.bpf.h"
 
-int send_tick(u32 kind, u32 tgid, u64 exec_pages);
+int send_tick(u32 kind, u32 tgid, u64 exec_pages, u64 ticks);
 /*
  * Send a struct raw_tick. kind: an enum raw_kind. Returns 0, or -1 if the ring buffer has no room.
  * With external linkage, so that the verifier checks it once: seldom is there one to send.
  */
-__weak __noinline int send_tick(u32 kind, u32 tgid, u64 exec_pages)
+__weak __noinline int send_tick(u32 kind, u32 tgid, u64 exec_pages, u64 ticks)
 {
 	const struct file *exe = kind == RAW_UNKNOWN ? current_exe() : 0;
 	struct raw_tick *t = bpf_ringbuf_reserve(&events, sizeof(*t), 0);
@@ -28,6 +28,7 @@ __weak __noinline int send_tick(u32 kind, u32 tgid, u64 exec_pages)
 		.start_ns = current_start_ns(),
 	};
 	t->exec_pages = exec_pages;
+	t->ticks = ticks;
 	__builtin_memset(&t->file, 0, sizeof(t->file));
 	if (exe)
 		exe_file_of(exe, &t->file);
@@ -44,7 +45,7 @@ static __always_inline enum counter report_unknown(u32 tgid)
 		return CNT_UNSELECTED;
 	if (is_young(current_start_ns()))
 		return CNT_UNSELECTED;
-	return send_tick(RAW_UNKNOWN, tgid, current_exec_pages()) ? CNT_RING_FULL : CNT_UNKNOWN;
+	return send_tick(RAW_UNKNOWN, tgid, current_exec_pages(), 0) ? CNT_RING_FULL : CNT_UNKNOWN;
 }
 
 /*
@@ -62,7 +63,7 @@ static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 	pages = current_exec_pages();
 	if (p->exe && !p->exec_pages)	/* admitted at its exec, never inspected */
 		p->exec_pages = pages;
-	if (p->exec_pages != pages && !send_tick(RAW_CHANGED, tgid, pages))
+	if (p->exec_pages != pages && !send_tick(RAW_CHANGED, tgid, pages, p->ticks - 1))
 		p->exec_pages = pages;
 }
 

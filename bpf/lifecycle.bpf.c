@@ -128,6 +128,17 @@ static __always_inline void send_exec_other(struct task_struct *p)
 	bpf_ringbuf_submit(ev, wakeup_if(false));
 }
 
+/* Ticks of the next program are not walked at once: the time since the last walk is no gap. */
+static __always_inline void forget_last_tick(void)
+{
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (s)
+		s->last_tick.pid_tgid = 0;
+}
+
 /*
  * Judge the process by the user's conditions, replace its entry, admit it if its executable is
  * known, and send a RAW_EXEC. If the process is excluded, the record is only sent if user space
@@ -147,6 +158,8 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 
 	if (!cfg_all && !known && !bpf_map_lookup_elem(&watched, &tgid))
 		return 0;
+	if (known)
+		forget_last_tick();
 	if (cfg_native)
 		bpf_map_delete_elem(&native_places, &tgid);
 	if (cfg_async)
@@ -246,6 +259,15 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* The process has ended, but for the kernel's work: its ticks count as what it was. */
+static __always_inline void note_end(u32 tgid, u64 start_ns, const struct py_proc *known)
+{
+	if (known->state == PY_PROC_UNSEEN || known->unselected)
+		return;
+	ended_procs[tgid % ENDED_SLOTS] = known->state == PY_PROC_OTHER ?
+		start_ns & ~ENDED_PROFILED : start_ns | ENDED_PROFILED;
+}
+
 /* If p is the last thread, delete the entries of the process, and send a RAW_EXIT. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *p)
@@ -263,8 +285,10 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		bpf_map_delete_elem(&native_places, &tgid);
 	if (cfg_async)
 		bpf_map_delete_elem(&async_places, &tgid);
-	if (known)
+	if (known) {
+		note_end(tgid, task_start_ns(p), known);
 		bpf_map_delete_elem(&py_procs, &tgid);
+	}
 	if (!bpf_map_delete_elem(&watched, &tgid))
 		is_tracked = true;
 	if (!is_tracked)

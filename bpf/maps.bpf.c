@@ -44,6 +44,7 @@ volatile unsigned int waits_long = 0;
 volatile unsigned int tick_thinning = 0;
 volatile struct direct_map direct_map = {};
 struct tick_period tick_periods[TICK_SLOTS] = {};
+unsigned long long ended_procs[ENDED_SLOTS] = {};
 
 struct procs_map py_procs SEC(".maps");
 struct exes_map known_exes SEC(".maps");

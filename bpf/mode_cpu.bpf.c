@@ -212,6 +212,16 @@ static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx
 	return sample_process(ctx, task, p, pid_tgid, start_ns, sp);
 }
 
+/* A tick in a process that has no entry. Returns how it ends. */
+static __always_inline enum counter tick_without_entry(const struct task_struct *task, u32 tgid)
+{
+	u64 ended = ended_procs[tgid % ENDED_SLOTS];
+
+	if (flags_of(task) & PF_EXITING && (ended ^ start_ns_of(task)) <= ENDED_PROFILED)
+		return ended & ENDED_PROFILED ? CNT_ENDED : CNT_OTHER;
+	return report_unknown(tgid);
+}
+
 /* Returns how the tick ends. */
 static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 {
@@ -225,7 +235,7 @@ static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 		return CNT_IDLE;
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
 	if (!p)
-		return report_unknown(tgid);
+		return tick_without_entry(task, tgid);
 	start_ns = start_ns_of(task);
 	if (!p->start_ns)
 		p->start_ns = start_ns;

@@ -144,6 +144,26 @@ static void test_interpreter_in_a_library(void **state)
 	assert_int_equal(world_proc()->none, W_NONE);
 }
 
+/* Ticks that came before the interpreter was there were not missed, by whoever called exec. */
+static void test_no_tick_is_missed_in_an_exec(void **state)
+{
+	static const u32 period = 1000, none = 0;
+
+	before_exec(true);
+	host_set(&cfg_period_ns, &period, sizeof(period));
+	bpf_map_update_elem(&py_procs, &host.task.tgid, &w.proc, BPF_ANY);
+	host.now_ns = 10 * period;
+	world_expect(&w, 3, 0);
+	host.now_ns += period / 2;
+	execute();
+	for (host.now_ns = 11 * period; host.now_ns < 15 * period; host.now_ns += period)
+		world_expect_end(CNT_NOT_READY);
+	link_library();
+	world_expect(&w, 3, 0);
+	assert_int_equal(host_counter(CNT_MISSED), 0);
+	host_set(&cfg_period_ns, &none, sizeof(none));
+}
+
 /* Another libpython than was learned: another build id, or an impossible load address. */
 static void test_other_library(void **state)
 {
@@ -295,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_origin),
 		cmocka_unit_test(test_new_cgroup),
 		cmocka_unit_test(test_interpreter_in_a_library),
+		cmocka_unit_test(test_no_tick_is_missed_in_an_exec),
 		cmocka_unit_test(test_other_library),
 		cmocka_unit_test(test_what_is_not_known_is_left_to_user_space),
 		cmocka_unit_test(test_no_python),

@@ -215,6 +215,35 @@ static void test_lifecycle(void **state)
 	assert_null(world_proc());
 }
 
+/* How a tick in the exiting thread of a process ends whose entry had this state at its exit. */
+static void expect_after_exit(u8 proc_state, u8 unselected, enum counter end)
+{
+	world_init(&w, 13);
+	memset(ended_procs, 0, sizeof(ended_procs));
+	host.task.flags |= PF_EXITING;
+	world_proc()->state = proc_state;
+	world_proc()->unselected = unselected;
+	host.signal.live.counter = 0;
+	host_on_exit(&host.task);
+	assert_null(world_proc());
+	world_expect_end(end);
+}
+
+/* The kernel's work after the last exit is the process'; that of another with its pid is not. */
+static void test_ticks_after_the_exit(void **state)
+{
+	expect_after_exit(PY_PROC_OTHER, 0, CNT_OTHER);
+	expect_after_exit(PY_PROC_UNSEEN, 0, CNT_UNSELECTED);
+	expect_after_exit(PY_PROC_PYTHON, UNSELECTED_FOR_SURE, CNT_UNSELECTED);
+	expect_after_exit(PY_PROC_LINKING, 0, CNT_ENDED);
+	expect_after_exit(PY_PROC_PYTHON, 0, CNT_ENDED);
+	host.task.flags &= ~PF_EXITING;
+	world_expect_end(CNT_UNSELECTED);
+	host.task.flags |= PF_EXITING;
+	host.task.group_leader->start_boottime += 2;
+	world_expect_end(CNT_UNSELECTED);
+}
+
 /* Has what was sent woken user space, which waits_long? Then it does not wait so any more. */
 static bool woke_up(void)
 {
@@ -261,6 +290,7 @@ int main(void)
 		cmocka_unit_test(test_lifecycle),
 		cmocka_unit_test(test_rename),
 		cmocka_unit_test(test_rename_flood),
+		cmocka_unit_test(test_ticks_after_the_exit),
 		cmocka_unit_test(test_what_is_new_wakes_user_space),
 	};
 

@@ -37,7 +37,7 @@ static void put_capture(const struct agent *a, struct agent_metrics *m)
 	agent_totals(a, &t, &c);
 	memcpy(m->lost, t.lost, sizeof(m->lost));
 	m->ticks = c.bpf[CNT_TICK];
-	m->ticks_missed = c.bpf[CNT_MISSED];
+	m->ticks_missed = c.bpf[CNT_MISSED] - c.no_event;
 	m->processes_seen = c.processes_seen;
 	m->processes = c.processes_live;
 	m->processes_pending = c.processes_pending;

@@ -45,6 +45,7 @@
 #include "host/reader.h"
 #include "host/remote_mem.h"
 #include "native/native.h"
+#include "recording/tick_sums.h"
 #include "resolve/observer.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
@@ -473,12 +474,14 @@ static void read_counters(struct capture *s)
 	struct counters *c = &s->counters;
 	size_t i;
 
+	s->no_event = 0;
 	counters_read(c, bpf_map__fd(s->skel->maps.counters));
 	for (i = 0; i < c->cpu_cnt; i++) {
 		uint64_t missed = sampler_missed(s->sampler, c->cpus[i].cpu);
 
 		c->cpus[i].missed += missed;
 		c->sum[CNT_MISSED] += missed;
+		s->no_event += missed;
 	}
 }
 
@@ -557,16 +560,12 @@ int capture_settle(struct capture *s)
 	return s->life.err;
 }
 
-/* Missed ticks and lost samples, in percent of all samples that should exist. */
 static double missed_pct(struct capture *s)
 {
-	uint64_t *sum = s->counters.sum;
-	double taken, missed;
+	struct capture_counts counts;
 
-	read_counters(s);
-	taken = sum[CNT_SAMPLE] + sum[CNT_NO_STACK];
-	missed = sum[CNT_MISSED] + sum[CNT_RING_FULL];
-	return taken ? 100 * missed / (taken + missed) : 0;
+	capture_counts(s, &counts);
+	return tick_sums_missed_pct(&counts);
 }
 
 int capture_stop(struct capture *s)
@@ -600,6 +599,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.bpf = s->counters.sum,
 		.cpus = s->counters.cpus,
 		.cpu_cnt = s->counters.cpu_cnt,
+		.no_event = s->no_event,
 		.received = s->received,
 		.scan = s->scan,
 		.orphans = s->orphans,

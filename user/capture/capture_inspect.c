@@ -136,10 +136,26 @@ static void remark(struct capture *s, const struct proc_info *who, const char *b
 
 /* ---- what that changes ---- */
 
-/* Ticks in the process before it was found to be Python; they have no samples. */
+/*
+ * Ticks in the process in which it may have been Python, before it was found to be. They have no
+ * samples. What a program does before it loads Python is none of them.
+ */
 static uint64_t late_ticks(const struct tracked *t)
 {
-	return t->process ? 0 : t->asked + t->bpf_ticks;
+	uint64_t known = t->bpf_ticks > t->plain_ticks ? t->bpf_ticks - t->plain_ticks : 0;
+
+	return t->process ? 0 : t->asked + known;
+}
+
+/* An inspection that began then found no Python in the process that can be walked. */
+static void note_plain(struct tracked *t, uint64_t inspected_ns)
+{
+	if (t->process)
+		return;
+	t->asked = 0;
+	t->plain_ns = inspected_ns;
+	t->plain_ticks = t->bpf_ticks;
+	t->plain = true;
 }
 
 /*
@@ -283,8 +299,14 @@ static void take_finding(struct capture *s, struct tracked *t, uint64_t inspecte
 		take_other(s, t, f);
 		break;
 	case PROC_EV_FOUND_UNREADY:
+		note_plain(t, inspected_ns);
 		lifecycle_step(&s->life, t, f->event, NULL);
 		inspect_again_soon(t);
+		break;
+	case PROC_EV_FOUND_NOTHING:
+	case PROC_EV_FOUND_UNCHANGED:
+		note_plain(t, inspected_ns);
+		take_other(s, t, f);
 		break;
 	case PROC_EV_ENDED:
 		if (will_report_its_end(s, t)) {

@@ -44,7 +44,8 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 	struct tracked *t = profiled(s, &tick->h);
 
 	if (t && tick->h.time_ns < process_admitted_ns(t->process)) {
-		process_add_lost(t->process, 0, LOSS_LATE_DISCOVERY, 1);
+		process_add_lost(t->process, 0, LOSS_LATE_DISCOVERY,
+				 tick->h.time_ns >= t->plain_ns);
 		return;
 	}
 	if (lifecycle_bpf_admitted(&s->life, tick->h.tgid, tick->h.start_ns))
@@ -52,7 +53,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 	t = lifecycle_ask(&s->life, tick->h.tgid, tick->h.start_ns);
 	if (!t)
 		return;
-	t->asked++;
+	t->asked += tick->h.time_ns >= t->plain_ns;
 	t->selected = false;
 	t->other = exe_cache_is_other(s->exes, &tick->file);
 	t->exec_pages = tick->exec_pages;
@@ -79,6 +80,10 @@ static void take_changed(struct capture *s, const struct raw_tick *tick)
 		capture_async_changed(s, t);
 		return;
 	}
+	if (t->plain && tick->h.time_ns >= t->plain_ns) {
+		t->plain_ticks = tick->ticks;
+		t->plain = false;
+	}
 	native_life_stale(&s->life.machine, t->process);
 	inspect_changed(&t->schedule);
 	capture_inspect_if_due(s, t);
@@ -93,7 +98,6 @@ static void take_orphan(struct capture *s, const struct raw_header *h)
 	if (!t)
 		return;
 	t->orphan = true;
-	t->asked++;
 	capture_inspect_if_due(s, t);
 }
 

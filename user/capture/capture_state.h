@@ -50,6 +50,7 @@ struct capture {
 	uint32_t async_begun;		/* ... life.begun_cnt at the last look */
 	struct capture_tasks *tasks;	/* capture_tasks.c's; NULL: none yet */
 	struct counters counters;	/* as of the last read_counters() */
+	uint64_t no_event;		/* as in struct capture_counts; the same */
 	struct loss_reader *losses;	/* NULL: there are no BPF programs, in a test */
 	void *loss_tables;		/* what it reads */
 	size_t loss_tables_bytes;

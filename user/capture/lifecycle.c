@@ -316,8 +316,9 @@ static bool has_process(enum proc_state state)
 static void forget_program(struct tracked *t)
 {
 	inspect_restart(&t->schedule);
-	t->selected = t->has_entry = t->other = false;
+	t->selected = t->has_entry = t->other = t->plain = false;
 	t->asked = t->bpf_ticks = t->files = t->exec_pages = 0;
+	t->plain_ns = t->plain_ticks = 0;
 }
 
 /* The BPF side does not walk a profiled process any more: an inspection finds out why. */

@@ -79,8 +79,13 @@ struct tracked {
 	bool executed;			/* the capture saw the exec of its program */
 	bool orphan;			/* the BPF side walks it, although it is not profiled */
 	bool other;			/* asked about, and its executable is known to be no Python */
-	uint64_t asked;			/* its RAW_UNKNOWN and orphans: ticks without an event */
+	uint64_t asked;			/* its RAW_UNKNOWN since plain_ns: ticks without an event */
 	uint64_t bpf_ticks;		/* py_proc.ticks at the last inspection */
+	uint64_t plain_ns;		/* begin of the last inspection that found no Python to walk;
+					 * 0: none did. Nothing is lost of the ticks before */
+	uint64_t plain_ticks;		/* py_proc.ticks then, or before the first tick at which the
+					 * process had mapped other code since */
+	bool plain;			/* no such tick is known */
 	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
 	uint64_t files;			/* hash of its files, by discovery_inspect(); 0: none */
 	uint64_t exec_pages;		/* for py_proc.exec_pages; 0: not known */

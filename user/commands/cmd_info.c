@@ -239,9 +239,9 @@ static void print_stats(const struct profile_stats *s)
 		return;
 	printf("  %-12s %.3f s, %.2f samples/s", "duration", s->duration_s, s->sample_rate);
 	if (s->error_known)
-		printf(", %.2f %% failed", s->error_pct);
+		printf(", %.2f %% of the samples failed", s->error_pct);
 	if (s->missed_known)
-		printf(", %.2f %% missed", s->missed_pct);
+		printf(", %.2f %% of those due missed", s->missed_pct);
 	printf("\n");
 }
 

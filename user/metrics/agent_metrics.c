@@ -34,7 +34,7 @@ static const struct family plain[] = {
 		"Times that the configuration was read again (SIGHUP)."),
 	COUNTER("ticks", FIELD_U64, ticks, "Ticks of all CPUs' clocks."),
 	COUNTER("ticks_missed", FIELD_U64, ticks_missed,
-		"Ticks that did not come, while one thread kept its CPU."),
+		"Ticks of Python processes that did not come, while a thread kept its CPU."),
 	GAUGE("processes", FIELD_U32, processes, "Python processes that are profiled now."),
 	GAUGE("processes_pending", FIELD_U32, processes_pending,
 	      "Processes that may soon become Python."),

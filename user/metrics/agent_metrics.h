@@ -51,7 +51,7 @@ struct agent_metrics {
 	uint64_t samples[WINDOW_KIND_CNT];	/* that went into windows */
 	/* As totals.c adds them up; they must not go backwards when a process ends. */
 	uint64_t lost[LOSS_CNT];
-	uint64_t ticks, ticks_missed;	/* CNT_TICK, CNT_MISSED */
+	uint64_t ticks, ticks_missed;	/* CNT_TICK, CNT_MISSED without no_event */
 	uint64_t processes_seen;
 	uint32_t processes, processes_pending;	/* now */
 	uint32_t rate_hz, rate_configured_hz;	/* in force; wanted */

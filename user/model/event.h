@@ -143,8 +143,8 @@ struct profile_stats {
 	double duration_s;
 	double sample_rate;	/* samples per second */
 	bool error_known, missed_known;
-	double error_pct;	/* samples that could not be taken, 0..100 */
-	double missed_pct;	/* ticks that did not come, 0..100 */
+	double error_pct;	/* of the samples: unreadable or not written, 0..100 */
+	double missed_pct;	/* of the ticks that were due: without a sample's record, 0..100 */
 	bool lost_known;
 	uint64_t lost_cnt;	/* samples that were taken but are not in the profile */
 };

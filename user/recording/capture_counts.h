@@ -37,6 +37,8 @@ struct capture_counts {
 	const uint64_t *bpf;		/* the CNT_MAX counters of the BPF side (abi.h), all CPUs */
 	const struct cpu_ticks *cpus;	/* cpu_cnt CPUs; valid as bpf until the next call */
 	size_t cpu_cnt;
+	uint64_t no_event;		/* of CNT_MISSED: ticks of CPUs that had come online and had no
+					 * event yet, whatever they ran */
 	uint64_t received;		/* samples taken from the ring buffer */
 	uint64_t orphans;		/* samples of processes that user space did not know */
 	uint64_t table_full;		/* times that a process did not fit into py_procs */

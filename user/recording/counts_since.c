@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arith.h"
 #include "base/util.h"
 #include "bpf/abi.h"
+#include "recording/tick_sums.h"
 
 struct counts_since {
 	struct capture_counts then;		/* bpf and cpus are below */
@@ -111,7 +111,6 @@ static void subtract_native(struct native_counts *now, const struct native_count
 double counts_since(struct counts_since *s, const struct capture_counts *now,
 		    struct capture_counts *out)
 {
-	uint64_t missed;
 	int i;
 
 	*out = *now;
@@ -119,6 +118,7 @@ double counts_since(struct counts_since *s, const struct capture_counts *now,
 		s->bpf_since[i] = grown(now->bpf[i], s->bpf[i]);
 	subtract_cpus(s, now, out);
 	out->bpf = s->bpf_since;
+	out->no_event = grown(now->no_event, s->then.no_event);
 	out->received = grown(now->received, s->then.received);
 	out->orphans = grown(now->orphans, s->then.orphans);
 	out->table_full = grown(now->table_full, s->then.table_full);
@@ -129,6 +129,5 @@ double counts_since(struct counts_since *s, const struct capture_counts *now,
 	out->scan.lost = grown(now->scan.lost, s->then.scan.lost);
 	subtract_native(&out->native, &s->then.native);
 	out->startup_cpu_s = s->then.startup_cpu_s;
-	missed = out->bpf[CNT_MISSED] + out->bpf[CNT_RING_FULL];
-	return percent(missed, out->bpf[CNT_SAMPLE] + out->bpf[CNT_NO_STACK] + missed);
+	return tick_sums_missed_pct(out);
 }

@@ -13,6 +13,7 @@
 #include "recording/async_sums.h"
 #include "recording/native_sums.h"
 #include "recording/session_json.h"
+#include "recording/tick_sums.h"
 #include "recording/totals.h"
 
 static void json_losses(struct json *j, const struct totals *t)
@@ -29,6 +30,17 @@ static void json_losses(struct json *j, const struct totals *t)
 		if (t->lost[i] > t->named[i])
 			json_uint(j, loss_names[i].key, t->lost[i] - t->named[i]);
 	json_object_end(j);
+}
+
+static void json_cpu_time(struct json *j, const struct recording *r,
+			  const struct capture_counts *c, const struct totals *t)
+{
+	struct tick_sums ticks;
+
+	if (!r->args.mode->ticks)
+		return;
+	tick_sums(&ticks, c, t, r->args.mode->waits);
+	tick_sums_json(&ticks, j);
 }
 
 /* Causes that each process has, also if nothing was lost. */
@@ -113,6 +125,7 @@ static void json_ticks(struct json *j, const struct recording *r, const struct c
 		{ "other", CNT_OTHER },
 		{ "unknown", CNT_UNKNOWN },
 		{ "not_ready", CNT_NOT_READY },
+		{ "ended", CNT_ENDED },
 		{ "native_thread", CNT_NATIVE_THREAD },
 		{ "no_frames", CNT_NO_FRAMES },
 		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
@@ -131,6 +144,7 @@ static void json_ticks(struct json *j, const struct recording *r, const struct c
 	for (i = 0; i < ARRAY_SIZE(ends) && !r->args.mode->events; i++)
 		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
 	json_uint(j, "without_stack", r->args.mode->events ? 0 : c->bpf[CNT_NO_STACK]);
+	json_uint(j, "no_event", c->no_event);
 	json_uint(j, "received", c->received);
 	json_array(j, "cpus");
 	for (i = 0; i < c->cpu_cnt; i++) {
@@ -452,6 +466,7 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "samples", t.samples);
 	json_uint(&j, "frames", t.frames);
 	json_losses(&j, &t);
+	json_cpu_time(&j, r, c, &t);
 	json_uint(&j, "processes_lost", r->lost_cnt);
 	json_uint(&j, "unidentified", c->unidentified);
 	json_uint(&j, "files_stuck", c->files_stuck);

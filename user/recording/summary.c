@@ -15,6 +15,7 @@
 #include "recording/async_sums.h"
 #include "recording/native_sums.h"
 #include "recording/summary_lines.h"
+#include "recording/tick_sums.h"
 #include "recording/totals.h"
 
 #define NAME_COLUMNS SUMMARY_NAME_COLUMNS
@@ -122,24 +123,82 @@ static void print_losers(const struct recording *r, const struct totals *t, FILE
 			(unsigned long long)unnamed);
 }
 
-/*
- * Lost is what was sampled and is not in a file. Ticks that never came are told
- * apart: the machine did not run the clock (a virtual CPU that was not scheduled).
- */
-static void print_losses(const struct recording *r, const struct capture_counts *c,
-			 const struct totals *t, FILE *out)
+/* All samples are ticks: the CPU time is samples, losses and what print_no_samples() prints. */
+static bool is_clock(const struct recording *r)
 {
-	uint64_t missed = c->bpf[CNT_MISSED], came = c->bpf[CNT_SAMPLE] + c->bpf[CNT_NO_STACK];
-	int i;
+	return r->args.mode->ticks && !r->args.mode->waits;
+}
 
-	summary_share(out, "lost", t->lost_total, t->samples + t->lost_total, "what was sampled");
-	for (i = 0; i < LOSS_CNT; i++)
-		if (t->lost[i])
-			summary_cause(out, t->lost[i], loss_names[i].text);
+static void print_samples(const struct recording *r, const struct totals *t,
+			  const struct tick_sums *ticks, FILE *out)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "ticks: %.3f s of Python processes",
+		 (double)ticks->all / r->args.rate_hz);
+	if (r->args.mode->ticks)
+		summary_remark(out, "CPU time", ticks->all, text);
+	if (is_clock(r))
+		summary_share(out, "samples", ticks->samples, ticks->all, "the CPU time");
+	else
+		summary_count(out, "samples", t->samples);
+}
+
+/* What was due and is not in a file. */
+static void print_losses(const struct recording *r, const struct totals *t,
+			 const struct tick_sums *ticks, FILE *out)
+{
+	uint64_t taken = r->args.mode->memory ? t->memory.allocs : t->samples;
+	uint64_t others = t->lost_total - t->lost_samples;
+	int i, samples;
+
+	if (is_clock(r))
+		summary_share(out, "lost", t->lost_samples, ticks->all, "the CPU time");
+	else
+		summary_share(out, "lost", t->lost_samples, taken + t->lost_samples,
+			      "what was sampled");
+	for (samples = 1; samples >= 0; samples--) {
+		if (!samples && others)
+			summary_remark(out, "also lost", others, "records beside the samples");
+		for (i = 0; i < LOSS_CNT; i++)
+			if (t->lost[i] && loss_names[i].is_sample == samples)
+				summary_cause(out, t->lost[i], loss_names[i].text);
+	}
 	print_losers(r, t, out);
-	if (missed)
-		summary_share(out, "missed ticks", missed, missed + came,
-			      "the ticks that were due");
+}
+
+/*
+ * The CPU time without samples that is no loss; and what may have been CPU time of a Python. Ticks
+ * that never came are told apart: the machine did not run the clock (a virtual CPU that was not
+ * scheduled).
+ */
+static void print_no_samples(const struct recording *r, const struct capture_counts *c,
+			     const struct totals *t, const struct tick_sums *ticks, FILE *out)
+{
+	uint64_t other = r->command_tgid ? tick_sums_other(c, t) : 0;
+
+	if (ticks->start)
+		summary_share(out, "start of Python", ticks->start, ticks->all,
+			      "the CPU time: exec and linker");
+	if (ticks->end)
+		summary_share(out, "end of Python", ticks->end, ticks->all,
+			      "the CPU time: after the exit");
+	if (ticks->no_stack)
+		summary_share(out, "without a stack", ticks->no_stack, ticks->all,
+			      "the CPU time: outside Python, not in the files");
+	if (ticks->left_out)
+		summary_share(out, "left out", ticks->left_out, ticks->all,
+			      "the CPU time, by the mode");
+	if (ticks->missed)
+		summary_share(out, "missed ticks", ticks->missed, ticks->all, "the CPU time");
+	if (c->unidentified)
+		summary_share(out, "unidentified ticks", c->unidentified,
+			      ticks->all + c->unidentified, "the CPU time, if it was Python");
+	if (c->no_event)
+		summary_remark(out, "ticks of new CPUs", c->no_event,
+			       "did not come, whatever ran there");
+	if (other)
+		summary_remark(out, "other programs", other, "ticks of the command, not Python");
 }
 
 static void print_stacks(const struct totals *t, FILE *out)
@@ -147,29 +206,32 @@ static void print_stacks(const struct totals *t, FILE *out)
 	/* These are counted before samples are written. */
 	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
 
-	summary_share(out, "truncated stacks", t->truncated, samples, "the samples");
-	summary_share(out, "unreadable stacks", t->unreadable, samples, "the samples");
+	if (t->truncated)
+		summary_share(out, "truncated stacks", t->truncated, samples, "the samples");
+	if (t->unreadable)
+		summary_share(out, "unreadable stacks", t->unreadable, samples, "the samples");
 	if (t->switching)
 		summary_share(out, "switching stacks", t->switching, samples, "the samples");
-	summary_share(out, "unresolved frames", t->unresolved, t->frames, "the frames");
+	if (t->unresolved)
+		summary_share(out, "unresolved frames", t->unresolved, t->frames,
+			      "the frames");
 	if (t->unconfirmed)
 		summary_share(out, "unconfirmed frames", t->unconfirmed, t->frames, "the frames");
 }
 
-/* What had no Python stack: samples, or with --no-native-threads ticks that are in no file. */
-static void print_outside(const struct capture_counts *c, FILE *out)
+/* Samples without a Python stack; of events, those that have no sample for that, too. */
+static void print_outside(const struct capture_counts *c, const struct tick_sums *ticks, FILE *out)
 {
 	uint64_t sent = c->bpf[CNT_NO_STACK];
-	uint64_t cnt = sent ? sent : c->bpf[CNT_NATIVE_THREAD] + c->bpf[CNT_NO_FRAMES];
-	uint64_t unwanted = c->bpf[CNT_EVENT] ? 0 : c->bpf[CNT_UNWANTED];
-	uint64_t all = c->bpf[CNT_SAMPLE] + unwanted + cnt;
 
-	if (percent(cnt, all) >= OUTSIDE_PCT)
-		summary_share(out, "without a stack", cnt, all,
-			      c->bpf[CNT_EVENT] ? "the events were outside Python" :
-			      sent ? "the CPU time of these processes was outside Python" :
-				     "the CPU time of these processes was outside Python, and is "
-				     "not in the files");
+	if (c->bpf[CNT_EVENT] && !sent)
+		sent = c->bpf[CNT_NATIVE_THREAD] + c->bpf[CNT_NO_FRAMES];
+	if (c->bpf[CNT_EVENT] && percent(sent, c->bpf[CNT_SAMPLE] + sent) >= OUTSIDE_PCT)
+		summary_share(out, "without a stack", sent, c->bpf[CNT_SAMPLE] + sent,
+			      "the events were outside Python");
+	else if (!c->bpf[CNT_EVENT] && percent(sent, ticks->all) >= OUTSIDE_PCT)
+		summary_share(out, "without a stack", sent, ticks->all,
+			      "the CPU time was outside Python");
 }
 
 static void print_lost_processes(const struct recording *r, FILE *out)
@@ -193,16 +255,13 @@ static void print_repeated(const struct capture_counts *c, const struct totals *
 
 	if (overwritten > codes / 10)
 		summary_share(out, "names sent again", overwritten, codes,
-			      "all; give more --sent-codes");
+			      "the names; try --sent-codes");
 }
 
 static void print_remarks(const struct recording *r, const struct capture_counts *c,
 			  const struct totals *t, FILE *out)
 {
 	print_repeated(c, t, out);
-	if (c->unidentified)
-		summary_remark(out, "unidentified ticks", c->unidentified,
-			       "of processes that were gone too early");
 	if (c->files_stuck)
 		summary_remark(out, "files that hang", c->files_stuck,
 			       "processes with a file that did not answer");
@@ -268,9 +327,11 @@ static void print_how(const struct recording *r, FILE *out)
 void recording_print(const struct recording *r, const struct capture_counts *c, FILE *out)
 {
 	size_t rows = recording_row_cnt(r);
+	struct tick_sums ticks;
 	struct totals t;
 
 	totals_sum(r, c, &t);
+	tick_sums(&ticks, c, &t, r->args.mode->waits);
 	print_place(r, out);
 	fprintf(out, ": %zu %s, %zu %s, %.1f s", r->file_cnt,
 		text_plural(r->file_cnt, "file", "files"), rows,
@@ -281,12 +342,14 @@ void recording_print(const struct recording *r, const struct capture_counts *c, 
 		summary_count(out, "allocations", t.memory.allocs);
 		memory_print(&t.memory, out);
 	} else {
-		summary_count(out, "samples", t.samples);
+		print_samples(r, &t, &ticks, out);
 	}
-	print_losses(r, c, &t, out);
+	print_losses(r, &t, &ticks, out);
+	if (r->args.mode->ticks)
+		print_no_samples(r, c, &t, &ticks, out);
 	print_stacks(&t, out);
 	if (!r->args.mode->memory)
-		print_outside(c, out);
+		print_outside(c, &ticks, out);
 	if (r->args.features & FEATURE_NATIVE)
 		native_print(&t.native, c, t.frames, out);
 	if (r->args.async)

@@ -44,7 +44,7 @@ void totals_losses(struct totals *t, const struct capture_counts *c)
 	uint64_t counted;
 	int i;
 
-	t->lost_total = 0;
+	t->lost_total = t->lost_samples = 0;
 	for (i = 0; i < LOSS_CNT; i++) {
 		counted = losses_counted(i, c->bpf);
 		if (i == LOSS_ORPHANS)
@@ -53,6 +53,7 @@ void totals_losses(struct totals *t, const struct capture_counts *c)
 			counted += c->table_full;
 		t->lost[i] = counted > t->named[i] ? counted : t->named[i];
 		t->lost_total += t->lost[i];
+		t->lost_samples += loss_names[i].is_sample ? t->lost[i] : 0;
 	}
 }
 

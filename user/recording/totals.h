@@ -19,12 +19,13 @@ struct totals {
 	struct native_sums native;	/* all 0 without --native */
 	double cpu_s, elapsed_s;	/* the profiler's CPU time; the recording's duration */
 	uint64_t lost[LOSS_CNT], lost_total;
+	uint64_t lost_samples;		/* of lost, whole samples: loss_names[].is_sample */
 	uint64_t named[LOSS_CNT];	/* of lost, those of the processes that were added */
 };
 
 /* Add what happened to a process' samples. no_file: its file could not be created. */
 void totals_add(struct totals *t, const struct process_stats *s, bool no_file);
-/* Set lost and lost_total of what was added and of what the capture counts. */
+/* Set lost, lost_total and lost_samples of what was added and of what the capture counts. */
 void totals_losses(struct totals *t, const struct capture_counts *c);
 /* Fill *t with the sums over all rows and the losses in c. */
 void totals_sum(const struct recording *r, const struct capture_counts *c, struct totals *t);

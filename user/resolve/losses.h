@@ -8,6 +8,7 @@
 #ifndef TACHBPF_LOSSES_H
 #define TACHBPF_LOSSES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/abi.h"
@@ -44,6 +45,7 @@ struct loss_name {
 	const char *key;	/* in session.json */
 	const char *text;	/* in the summary */
 	enum counter counters[LOSS_COUNTERS];	/* of the BPF side; 0: none */
+	bool is_sample;		/* what is lost is a whole sample, of a tick or an event */
 };
 extern const struct loss_name loss_names[LOSS_CNT];
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Nothing is lost that is not counted: sums that hold exactly, from the kernel's tick to CPython's reader."""
 import json
+import re
 import subprocess
 
 import pytest
 
 import accounting
 import noise
+from present import need
 from processes import TIMEOUT, use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import files, lost_once_known
@@ -46,6 +48,35 @@ def test_of_a_command_and_its_children(python, scratch, out, oracle, split):
     summary = succeeded(tachbpf("-r", RATE, "-o", out / "p", "--json", *options, "--", *argv)).summary
     accounting.check(summary)
     accounting.check_files(summary, oracle)
+
+
+# Short Pythons, one after the other; then the CPU time of the shell and of its children.
+SHORT_STARTS = """
+for i in $(seq 15); do "$0" -c "import json, re, argparse"; done; times
+"""
+RATE_OF_STARTS = 4999
+
+
+def cpu_of_times(said):
+    """Seconds: times(1p) prints user and system time of the shell, and then of its children."""
+    return sum(60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", said))
+
+
+def test_of_short_starts_nothing_due_is_unexplained(out):
+    """The lines of the summary add up to the CPU time; and that is what the kernel has counted."""
+    python = need("pyenv-3.12.1")       # its interpreter is in a library
+    done = succeeded(tachbpf("-r", RATE_OF_STARTS, "-o", out / "p", "--", "sh", "-c", SHORT_STARTS,
+                             *python.command()))
+    summary = json.loads((out / "p" / "session.json").read_text())
+    accounting.check(summary)
+    accounting.check_printed(done.stderr, summary)
+    cpu_time = summary["cpu_time"]
+    assert cpu_time["start"], done.stderr
+    seconds = cpu_of_times(done.stdout)
+    counted = cpu_time["ticks"] + accounting.other_programs(summary)
+    bound = noise.count_bound(seconds, RATE_OF_STARTS)
+    print(f"{counted} ticks, {cpu_time}; by the kernel {seconds * RATE_OF_STARTS:.0f}")
+    assert counted in noise.Bound(bound.low - cpu_time["missed"], bound.high), (seconds, summary)
 
 
 def test_the_kernel_counts_as_many_ticks(python, scratch, out):

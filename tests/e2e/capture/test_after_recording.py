@@ -77,10 +77,10 @@ def test_all_processes_have_the_busiest(busy, out):
 def test_the_summary_says_what_percentages_are_of(busy, out):
     said = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", "--self-time", "-o", out / "x.tach")).stderr
     rows = said.split("\n\n")[0].splitlines()[1:]
-    for name in ("samples", "lost", "truncated stacks", "unresolved frames", "tachbpf itself"):
+    for name in ("CPU time", "samples", "lost", "tachbpf itself"):
         assert any(re.match(rf"  {name} +[\d.]+", row) for row in rows), said
     shares = [row for row in rows if " % of " in row]
-    assert len(shares) >= 5 and len({row.index(" % of ") for row in shares}) == 1
+    assert len(shares) >= 2 and len({row.index(" % of ") for row in shares}) == 1
     counts = [re.match(r"  [a-z ]+? +\d+(?=$|  )", row) for row in rows]
     assert len({m.end() for m in counts if m}) == 1
     assert max(map(len, rows)) <= 80

@@ -25,7 +25,7 @@ WITHIN = 0.02           # of the process' CPU time
 # as targets/outside.py names them, and as outputs show them
 NAMES = ("<native thread blas>", "<native thread a\\x1b[1;\\xff>>")
 FORMATS = ("collapsed", "speedscope", "gecko", "pprof", "gperftools", "jsonl", "csv", "flamegraph")
-OUTSIDE = "of the CPU time of these processes was outside Python"
+OUTSIDE = "of the CPU time(?: was|:) outside Python"
 
 
 class Run:

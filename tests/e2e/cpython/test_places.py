@@ -12,10 +12,11 @@ from collections import Counter
 
 import pytest
 
+import accounting
 import embedders
 import noise
 from interpreters import Interpreter
-from present import BY_NAME, absent
+from present import BY_NAME, absent, need
 from processes import TIMEOUT
 from profiles import without_gc
 from recording import Recording, succeeded
@@ -188,3 +189,23 @@ def test_found_and_right(everywhere, name):
     away = min(away, max(0, total * RATE - len(samples)))
     for function, seconds in spent.items():
         assert counts[function] in noise.share_bound(seen, seconds / total, away), counts
+
+
+def test_what_a_host_does_before_it_loads_python_is_no_loss(out):
+    """A program computes in C, loads libpython and runs it: the first part is not Python's."""
+    kit, exe, spin_s, rate = embedders.kit(need("pyenv-3.12.1")), out / "host", 0.6, 1999
+    assert embedders.cc(exe, libc=kit.libc) is None
+    steps = ("wait", f"spin={1000 * spin_s:.0f}", f"local={kit.shared}", "init=0",
+             f"run=0:{embedders.BURN}", "pause")
+    with embedders.Embedder(kit, exe, *steps, env={"BURN_S": "0.1"}) as host, \
+            Recording(["-a", "-r", rate, "-o", out / "p", "--json"]) as recording:
+        recording.wait_recording()
+        host.go()
+        run, = host.wait_done()
+        summary = succeeded(recording.stop()).summary
+    accounting.check(summary)
+    row, = [p for p in summary["processes"] if p["pid"] == host.pid]
+    seconds = run.cpu_end / 1e9 - spin_s
+    print(f"{row['samples']} samples, {row['lost']}, of {seconds * rate:.0f}")
+    bound = noise.count_bound(seconds, rate)
+    assert row["samples"] + sum(row["lost"].values()) <= bound.high < spin_s * rate, str(bound)

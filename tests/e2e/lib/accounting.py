@@ -16,7 +16,10 @@ import re
 from summary import files
 
 # Of the summary's ticks: all others are ways a tick can end.
-NO_ENDS = ("delivered", "expected", "missed", "source", "without_stack", "received", "cpus")
+NO_ENDS = ("delivered", "expected", "missed", "no_event", "source", "without_stack", "received",
+           "cpus")
+# Ends of ticks of no process, of processes that are not recorded, and that are not Python.
+NOT_OURS = ("idle", "kernel_thread", "unselected", "other", "unknown")
 # Ends of ticks that are losses by the same name.
 BOTH = ("ring_full", "busy", "thread_state_unreadable", "thread_state_uncertain")
 
@@ -33,6 +36,45 @@ def check_ticks(ticks):
         assert sum(cpu[sum_of] for cpu in ticks["cpus"]) == ticks[sum_of], (sum_of, ticks)
 
 
+def check_cpu_time(summary):
+    """Each tick of a process that was recorded, and each that did not come, is in one member."""
+    ticks, cpu_time = summary["ticks"], dict(summary["cpu_time"])
+    assert cpu_time.pop("ticks") == sum(cpu_time.values())
+    ours = sum(n for name, n in ends(ticks).items() if name not in NOT_OURS)
+    late = summary["lost"]["late_discovery"]
+    assert sum(cpu_time.values()) == ours + late + ticks["missed"] - ticks["no_event"]
+    assert (cpu_time["samples"], cpu_time["end"]) == (summary["samples"], ticks["ended"])
+    # what was found late, or never, was asked about before
+    assert other_programs(summary) >= 0, ticks
+
+
+def other_programs(summary):
+    """Ticks of processes that are not Python."""
+    ticks = summary["ticks"]
+    return ticks["other"] + ticks["unknown"] - summary["lost"]["late_discovery"] - \
+        summary["unidentified"]
+
+
+# Lines of the summary -> members of cpu_time.
+LINES = {"CPU time": "ticks", "samples": "samples", "lost": "lost", "start of Python": "start",
+         "end of Python": "end", "missed ticks": "missed"}
+
+
+def check_printed(said, summary):
+    """What the summary prints is all of the CPU time, and each share is a share of that."""
+    rows = re.findall(r"^  (\S+(?: \S+)*) +(\d+)  +(.*)$", said, re.M)
+    counts = {name: int(n) for name, n, _ in rows}
+    cpu_time = summary["cpu_time"]
+    for line, member in LINES.items():
+        assert counts.get(line, 0) == cpu_time[member], (line, said)
+    assert cpu_time["ticks"] == sum(counts.get(line, 0) for line in LINES) - counts["CPU time"]
+    assert counts.get("other programs", 0) == other_programs(summary), said
+    for name, n, rest in rows:
+        share = re.match(r"([\d.]+) % of the CPU time", rest)
+        base = cpu_time["ticks"] + (int(n) if name == "unidentified ticks" else 0)
+        assert not share or share[1] == f"{100 * int(n) / base:.3f}", (name, said)
+
+
 def check(summary):
     """Of a recording of the clock (mode cpu): every sample that was sent is in a file or counted
     as lost, and each loss is in the sum."""
@@ -47,6 +89,7 @@ def check(summary):
     assert summary["lost_total"] == sum(lost.values())
     for name in BOTH:
         assert lost[name] == ticks[name], name
+    check_cpu_time(summary)
     # a process that was given up has its row: what it had is in the sum
     assert summary["samples"] == sum(p["samples"] for p in summary["processes"])
 

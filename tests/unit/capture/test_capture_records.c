@@ -130,6 +130,18 @@ static void unknown_tick(pid_t tgid, uint64_t start_ns, uint64_t time_ns)
 	capture_take(&capture, &tick, sizeof(tick));
 }
 
+static void changed_tick(pid_t tgid, uint64_t time_ns, uint64_t ticks)
+{
+	struct raw_tick tick = { .h = header(RAW_CHANGED, tgid, START), .ticks = ticks };
+	struct tracked *t = lifecycle_find(&capture.life, tgid);
+
+	tick.h.time_ns = time_ns;
+	t->schedule.inspected_ns = now_ns();	/* it is not inspected at once */
+	t->schedule.next_ns = INSPECT_NEVER;
+	t->schedule.gap_ns = 1000000000000ull;
+	capture_take(&capture, &tick, sizeof(tick));
+}
+
 static void calls(const char *want)
 {
 	assert_string_equal(observer.calls, want);
@@ -338,7 +350,7 @@ static void test_pid_comes_back(void **state)
 	calls("begin 1073741823\nevent 1073741823\nend 1073741823\n");
 	assert_int_equal(capture.orphans, 1);
 	assert_null(lifecycle_find(&capture.life, GONE));	/* inspected: it has ended */
-	assert_int_equal(capture.unidentified, 1);
+	assert_int_equal(capture.unidentified, 0);		/* the orphan counts once */
 }
 
 /* The exit record of an earlier process with the same pid is ignored. */
@@ -465,16 +477,24 @@ static void test_other_program(void **state)
 	t = lifecycle_find(&capture.life, child);
 	assert_non_null(t);
 	assert_int_equal(t->state, PROC_OTHER);
-	assert_int_equal(t->asked, 1);
+	assert_int_equal(t->asked, 0);		/* it was no Python at that tick */
+	unknown_tick(child, START, t->plain_ns - 1);
+	assert_int_equal(t->asked, 0);
+	changed_tick(child, t->plain_ns - 1, 5);
+	assert_int_equal(t->plain_ticks, 0);
+	changed_tick(child, t->plain_ns, 40);	/* from now on it may be one */
+	assert_int_equal(t->plain_ticks, 40);
+	changed_tick(child, t->plain_ns, 50);
+	assert_int_equal(t->plain_ticks, 40);
 	assert_int_equal(fake_table_state(child), PY_PROC_OTHER);
 	assert_true(t->schedule.next_ns > 0);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, NULL, 0), child);
 	t->schedule.next_ns = 0;
 	t->files = 0;
-	unknown_tick(child, START, 1000);
+	unknown_tick(child, START, t->plain_ns);
 	assert_null(lifecycle_find(&capture.life, child));
-	assert_int_equal(capture.unidentified, 2);
+	assert_int_equal(capture.unidentified, 1);
 	calls("");
 }
 

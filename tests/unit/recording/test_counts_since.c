@@ -47,6 +47,27 @@ static void test_since(void **state)
 	counts_since_free(s);
 }
 
+/*
+ * Missed ticks are a share of all ticks of the processes that were recorded, also of those that the
+ * mode leaves out; what a new CPU did not count is nobody's.
+ */
+static void test_missed(void **state)
+{
+	const uint64_t none[CNT_MAX] = { 0 };
+	const struct capture_counts then = { .bpf = none };
+	const uint64_t bpf[CNT_MAX] = { [CNT_TICK] = 9000, [CNT_SAMPLE] = 10, [CNT_UNWANTED] = 70,
+					[CNT_NO_FRAMES] = 10, [CNT_NOT_READY] = 5,
+					[CNT_ENDED] = 1, [CNT_MISSED] = 504 };
+	const struct capture_counts now = { .bpf = bpf, .no_event = 500 };
+	struct counts_since *s = counts_since_new(&then);
+	struct capture_counts out;
+
+	assert_non_null(s);
+	assert_int_equal(counts_since(s, &now, &out), 4);
+	assert_int_equal(out.no_event, 500);
+	counts_since_free(s);
+}
+
 /* Nothing is known of the capture: no share, no division by zero. */
 static void test_nothing(void **state)
 {
@@ -66,6 +87,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_since),
+		cmocka_unit_test(test_missed),
 		cmocka_unit_test(test_nothing),
 	};
 

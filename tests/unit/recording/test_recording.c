@@ -297,6 +297,97 @@ static void test_losses_of_processes(void **state)
 	fake_codes_free(&fake);
 }
 
+/* The count in the summary's line that begins with name and ends with what; 0: there is none. */
+static unsigned long count_in(const char *summary, const char *name, const char *what)
+{
+	char line[256], begin[64], end[128];
+	const char *at, *next;
+
+	snprintf(begin, sizeof(begin), "  %s ", name);
+	snprintf(end, sizeof(end), "%s\n", what);
+	for (at = summary; at && *at; at = next) {
+		next = strchr(at, '\n');
+		next = next ? next + 1 : NULL;
+		snprintf(line, sizeof(line), "%.*s", next ? (int)(next - at) : 0, at);
+		if (!strncmp(line, begin, strlen(begin)) && strlen(line) > strlen(end) &&
+		    !strcmp(line + strlen(line) - strlen(end), end))
+			return strtoul(line + strlen(begin), NULL, 10);
+	}
+	return 0;
+}
+
+/* A recording of one process with 70 samples, and 3 ticks from before it was known. */
+static char *summary_of(const struct capture_counts *counts)
+{
+	struct process *p;
+	char *summary;
+	int i;
+
+	open_recording(dir, false);
+	p = begin(101, OLD_NS, "python3 a.py");
+	observer->ops->start(observer, now_ns());
+	for (i = 0; i < 70; i++)
+		assert_int_equal(sample(p, 1), 0);
+	process_add_lost(p, 0, LOSS_LATE_DISCOVERY, 3);
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(p, 0), 0);
+	assert_int_equal(recording_finish(recording, counts), 0);
+	summary = summary_text(counts);
+	recording_free(recording);
+	fake_codes_free(&fake);
+	return summary;
+}
+
+/* Samples and what has none add up to the CPU time, of which all shares are. */
+static void test_the_summary_adds_up(void **state)
+{
+	uint64_t bpf[CNT_MAX] = {
+		[CNT_TICK] = 5000, [CNT_SAMPLE] = 50, [CNT_NO_STACK] = 20, [CNT_NO_FRAMES] = 12,
+		[CNT_NATIVE_THREAD] = 6, [CNT_NOT_READY] = 2 + 11, [CNT_ENDED] = 4,
+		[CNT_MISSED] = 9, [CNT_BUSY] = 1, [CNT_LIFECYCLE_LOST] = 5, [CNT_OTHER] = 4000,
+		[CNT_UNKNOWN] = 900,
+	};
+	struct capture_counts counts = { .bpf = bpf, .unidentified = 5, .no_event = 2 };
+	char *summary = summary_of(&counts);
+
+	assert_int_equal(count_in(summary, "CPU time", "s of Python processes"),
+			 70 + 4 + 11 + 4 + 7);
+	assert_int_equal(count_in(summary, "samples", " 72.917 % of the CPU time"), 70);
+	assert_int_equal(count_in(summary, "lost", " 4.167 % of the CPU time"), 3 + 1);
+	assert_int_equal(count_in(summary, "also lost", "records beside the samples"), 5);
+	assert_int_equal(count_in(summary, "start of Python",
+				  "11.458 % of the CPU time: exec and linker"), 11);
+	assert_int_equal(count_in(summary, "end of Python",
+				  "4.167 % of the CPU time: after the exit"), 4);
+	assert_int_equal(count_in(summary, "missed ticks", "7.292 % of the CPU time"), 9 - 2);
+	assert_int_equal(count_in(summary, "unidentified ticks",
+				  "4.950 % of the CPU time, if it was Python"), 5);
+	assert_int_equal(count_in(summary, "ticks of new CPUs",
+				  "did not come, whatever ran there"), 2);
+	assert_int_equal(count_in(summary, "without a stack",
+				  "20.833 % of the CPU time was outside Python"), 20);
+	assert_null(strstr(summary, "other programs"));		/* they are not the command's */
+	assert_null(strstr(summary, " 0.000 %"));
+	free(summary);
+}
+
+/* With --no-native-threads what has no Python stack is in no file, and in a line of its own. */
+static void test_the_summary_adds_up_without_native_threads(void **state)
+{
+	uint64_t bpf[CNT_MAX] = { [CNT_SAMPLE] = 70, [CNT_NO_FRAMES] = 12,
+				  [CNT_NATIVE_THREAD] = 6, [CNT_NOT_READY] = 9 };
+	struct capture_counts counts = { .bpf = bpf };
+	char *summary = summary_of(&counts);
+
+	assert_int_equal(count_in(summary, "CPU time", "s of Python processes"), 100);
+	assert_int_equal(count_in(summary, "samples", " 70.000 % of the CPU time"), 70);
+	assert_int_equal(count_in(summary, "start of Python",
+				  " 9.000 % of the CPU time: exec and linker"), 9);
+	assert_int_equal(count_in(summary, "without a stack",
+				  "18.000 % of the CPU time: outside Python, not in the files"), 18);
+	free(summary);
+}
+
 /* Does the summary advise a larger table, after 657 records? */
 static bool advises(uint64_t repeated, uint64_t evicted)
 {
@@ -915,6 +1006,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_for_each_old_process),
 		TEST(test_losses_of_processes),
+		TEST(test_the_summary_adds_up),
+		TEST(test_the_summary_adds_up_without_native_threads),
 		TEST(test_advice_on_the_table),
 		TEST(test_short_lives_share),
 		TEST(test_single_file),
