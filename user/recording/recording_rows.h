@@ -165,7 +165,7 @@ const char *recording_suffix(const struct recording *r);
 /*
  * Set row->file: "PID-COMM.tach", if it has no name yet; or of a process whose file the user named,
  * that name. A second profile, after an exec, is "x.1.tach" beside "x.tach", so that neither the
- * first one nor one of an earlier recording is overwritten.
+ * first one nor one of an earlier recording is overwritten; unless the first one has no sample.
  */
 void recording_name_row(struct recording *r, struct row *row);
 
