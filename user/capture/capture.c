@@ -419,9 +419,9 @@ static int check_keeper(void)
 	int err = keeper_check();
 
 	if (err)
-		log_error("the process " KEEPER_NAME " (%d) was killed: without it nothing can be found "
-			  "or named, and the rights to start another were given up; what was sampled until "
-			  "now is kept", keeper_pid());
+		log_error("the process " KEEPER_NAME " (%d) was killed: without it nothing can be "
+			  "found or named, and the rights to start another were given up; what was "
+			  "sampled until now is kept", keeper_pid());
 	return err;
 }
 

@@ -28,7 +28,7 @@ void capture_inspect_if_due(struct capture *s, struct tracked *t);
 void capture_inspect_due(struct capture *s);
 
 /*
- * The process has executed another program: the one before has ended, at end_ns (CLOCK_MONOTONIC; 0:
+ * The process has executed another program: the one before ended at end_ns (CLOCK_MONOTONIC; 0:
  * now).
  */
 void capture_end_program(struct capture *s, struct tracked *t, uint64_t end_ns);

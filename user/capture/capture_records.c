@@ -357,8 +357,8 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 }
 
 /*
- * The inspection that an earlier record asked for saw the program of this exec, maybe before on_exec()
- * ran, which has removed the entry then.
+ * An inspection that an earlier record asked for saw the program of this exec; maybe before
+ * on_exec() ran, which has removed the entry then.
  */
 static void keep_program(struct capture *s, struct tracked *t)
 {

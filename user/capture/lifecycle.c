@@ -32,7 +32,7 @@ struct transition {
 #define TO(state, word) { .allowed = true, .to = PROC_ ## state, .say = SAY_ ## word }
 
 /*
- * Events come from capture_records.c (ASKED, EXEC, EXEC_SEEN, ADMITTED, ENDED), from capture_filter.c
+ * Events come from capture_records.c (ASKED, EXEC_SEEN, ADMITTED, ENDED), from capture_filter.c
  * (EXCLUDED), from capture_set_filter.c (DISMISSED), from capture_inspect.c (all FOUND_...,
  * INSPECT_FAILED, EXEC, ENDED), and from here (DISPLACED).
  *

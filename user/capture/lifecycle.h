@@ -85,7 +85,7 @@ struct tracked {
 	uint64_t bpf_ticks;		/* py_proc.ticks at the last inspection */
 	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
 	uint64_t program;		/* proc_stat.program of what it executes; 0: not known */
-	bool program_seen;		/* an inspection saw that, and no record of its exec has come */
+	bool program_seen;		/* by an inspection; no record of its exec has come */
 	uint64_t moved_ns;		/* when it was first found to execute another; 0: not yet */
 	uint64_t files;			/* hash of its files, by discovery_inspect(); 0: none */
 	uint64_t exec_pages;		/* for py_proc.exec_pages; 0: not known */
@@ -97,7 +97,7 @@ struct tracked {
 /* What a step needs besides the event. */
 struct step {
 	const struct process_args *args;	/* ADMITTED, FOUND: the process that begins */
-	uint64_t inspected_ns;	/* FOUND: the process executed its program by then (CLOCK_MONOTONIC) */
+	uint64_t inspected_ns;	/* FOUND: it executed the program by then (CLOCK_MONOTONIC) */
 	uint64_t end_ns;	/* when the process ended (CLOCK_MONOTONIC); 0: now */
 	uint8_t unselected;	/* EXCLUDED, DISMISSED: UNSELECTED_* bits */
 	pid_t parent;		/* ADMITTED at a fork: the process that forked it; otherwise 0 */

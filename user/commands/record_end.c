@@ -55,18 +55,18 @@ static void explain_no_samples(const struct record_options *o, const struct reco
 
 	if (res->lost)
 		log_result("no samples: %" PRIu64 " %s lost", res->lost,
-			 text_plural(res->lost, "was", "were"));
+			   text_plural(res->lost, "was", "were"));
 	else if (o->mode == RECORD_CPU)
 		log_result("no samples: %s slept or waited, or used too little CPU time for one; "
-			 "-m wall records waiting, too", who);
+			   "-m wall records waiting, too", who);
 	else if (mode->memory)
 		log_result("no allocations: %s got no new memory", who);
 	else if (o->mode == RECORD_WALL || o->mode == RECORD_ALL)
 		log_result("no samples: %s did not live long enough for one; a higher -r may help",
-			 who);
+			   who);
 	else
 		log_result("no samples: %s did nothing that mode %s records; -m wall records all "
-			 "time", who, mode->name);
+			   "time", who, mode->name);
 }
 
 void record_explain(const struct record_options *o, const struct recording_result *res)

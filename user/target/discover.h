@@ -45,7 +45,7 @@ struct discovered {
 	uint64_t exe_dev, exe_ino;	/* of its executable; 0: unknown */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
 	struct otel_mappings otel;	/* where a process context may be, so far */
-	uint64_t program, seen_ns;	/* as in struct inspected; program 0 also if nobody has looked */
+	uint64_t program, seen_ns;	/* of struct inspected; 0: nobody has looked */
 	char also[DISCOVERY_WHY_MAX];	/* message: another CPython is initialised, too; or "" */
 	char why[DISCOVERY_WHY_MAX];	/* message of an error; hostile bytes are escaped */
 };

@@ -76,8 +76,8 @@ uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt);
 /* The keeper's pid; 0: there is none. */
 pid_t keeper_pid(void);
 /*
- * 0; or -ECHILD: the keeper was killed, and all its workers with it. Whoever has given up the rights
- * that they need can start no other.
+ * 0; or -ECHILD: the keeper was killed, and all its workers with it. Whoever has given up the
+ * rights that they need can start no other.
  */
 int keeper_check(void);
 
