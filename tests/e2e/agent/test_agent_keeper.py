@@ -27,7 +27,7 @@ def test_the_keeper_is_killed(rig):
         assert agent.wait() == 1
     assert f"tachbpf-keeper ({keeper}) was killed" in agent.said()
     assert not is_healthy(agent)
-    assert list(agent.spool.glob("*.req"))
+    assert list(agent.spool.glob("*.spool"))
 
 
 def test_workers_are_killed(rig, sink):

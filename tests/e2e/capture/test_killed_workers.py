@@ -14,12 +14,13 @@ def keeper_of(recording):
     return children_by_name(recording.process.pid)["tachbpf-keeper"]
 
 
-@pytest.mark.parametrize("selects", ("-a", "-p"))
-def test_the_keeper_of_a_recording(python, scratch, out, oracle, selects):
+@pytest.mark.parametrize("everything", (True, False), ids=("-a", "-p"))
+def test_the_keeper_of_a_recording(python, scratch, out, oracle, everything):
     """It ends with an error, and with what was sampled until then."""
     with Target(python, scratch, "shares=600") as target:
-        which = ["-a"] if selects == "-a" else ["-p", target.pid]
-        with Recording([*which, "-r", "999", "-o", out / "x"]) as recording:
+        which = ["-a"] if everything else ["-p", target.pid]
+        place = out / ("x" if everything else "x.tach")
+        with Recording([*which, "-r", "999", "-o", place]) as recording:
             recording.wait_recording()
             target.go()
             use_cpu(target.pid, 1)
@@ -27,9 +28,9 @@ def test_the_keeper_of_a_recording(python, scratch, out, oracle, selects):
             kill_and_wait(keeper)
             done = recording.wait()
     assert done.returncode == 1 and f"tachbpf-keeper ({keeper}) was killed" in done.stderr, done
-    profile, = (out / "x").glob(f"{target.pid}-*.tach")
+    profile, = place.glob(f"{target.pid}-*.tach") if everything else [place]
     assert sum(p.replayed for p in oracle.load(profile)) > 0
-    assert (out / "x" / "session.json").exists()
+    assert (place / "session.json" if everything else out / "x.tach.json").exists()
 
 
 def test_the_workers_of_a_recording(python, scratch, out):
