@@ -60,7 +60,7 @@ static bool take_over(struct recording *r, struct row *row)
 	for (i = r->row_cnt; i--;) {
 		before = r->rows[i];
 		if (!before->named || !before->ended || before->tgid != row->tgid ||
-		    !before->file[0] || before->stats.samples || before->err)
+		    !before->file[0] || before->kept || before->err)
 			continue;
 		memcpy(row->file, before->file, sizeof(row->file));
 		before->file[0] = '\0';

@@ -42,6 +42,7 @@ struct row {
 	size_t member_at;		/* and where it is there */
 	struct thread_names *names;	/* set when the process has ended; NULL: none */
 	struct losses_of_threads *losses;	/* as names; in stats.lost, too */
+	uint64_t kept;			/* samples in its file, as it ended */
 	bool ended;			/* the row does not change any more */
 	bool named;			/* its file is the one that the user named */
 };
