@@ -298,7 +298,7 @@ static uint64_t lost_cnt;
 
 void worker_lost(struct worker *w)
 {
-	if (w->pid && !keeper_check()) {
+	if (w->pid && w->pidfd >= 0 && !keeper_check()) {	/* not in a worker: it has no log */
 		lost_cnt++;
 		if (!(lost_cnt & (lost_cnt - 1)))	/* one may be killed again and again */
 			log_warn("the process %s (%d) has ended; another one takes its place",
