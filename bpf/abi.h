@@ -839,13 +839,13 @@ struct raw_origin {
 };
 _Static_assert(sizeof(struct raw_origin) == 8 * RAW_CGROUPS + 16, "raw_origin is packed");
 
-/* RAW_EXIT and RAW_EXEC_OTHER, where all fields after h are 0; RAW_FORK */
+/* RAW_EXIT, where all fields after h are 0; RAW_EXEC_OTHER, with ident alone; RAW_FORK */
 struct raw_lifecycle {
 	struct raw_header h;	/* RAW_FORK: of the child; otherwise of the process  */
 	abi_u32 parent_tgid;
 	abi_u32 admitted;	/* 1: the child has a copy of its parent's entry in py_procs;
 				 * 0: the map was full                               */
-	abi_u64 ident;		/* the child's py_proc.ident                         */
+	abi_u64 ident;		/* the child's py_proc.ident; RAW_EXEC_OTHER: raw_exec.program */
 	abi_u32 ns_tgid;	/* the child's, as raw_origin.ns_tgid                */
 	abi_u32 other_cgroups;	/* 1: the child is in other cgroups than its parent  */
 };
@@ -858,6 +858,7 @@ struct raw_exec {
 	abi_u64 exe;		/* exe_key(); 0: unknown                              */
 	abi_u64 ident;		/* py_proc.ident if the BPF side admitted the process, else 0 */
 	abi_u64 bias;		/* load bias of the executable, if admitted */
+	abi_u64 program;	/* mm_struct.start_stack: as proc_stat.program (host/proc.h) */
 	abi_u32 command_len;	/* bytes of all arguments with their NULs; may be > RAW_COMMAND */
 	abi_u8 unselected;	/* UNSELECTED_*; UNDECIDED alone: it may be admitted */
 	abi_u8 pad[3];
@@ -867,7 +868,7 @@ struct raw_exec {
 	abi_u8 command[RAW_COMMAND];	/* the arguments, each with its NUL */
 };
 _Static_assert(sizeof(struct raw_exec) ==
-	       24 + 32 + sizeof(struct exe_file) + sizeof(struct raw_origin) + RAW_COMM +
+	       32 + 32 + sizeof(struct exe_file) + sizeof(struct raw_origin) + RAW_COMM +
 		       RAW_COMMAND, "raw_exec is packed");
 
 /* RAW_RENAME */

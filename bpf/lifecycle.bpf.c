@@ -103,6 +103,7 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 	ev->file = *file;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
 	read_command(ev, BPF_CORE_READ(p, mm));
+	ev->program = BPF_CORE_READ(p, mm, start_stack);
 	fill_origin(&ev->origin, p);
 	ev->exe = key;
 	if (!(unselected & UNSELECTED_FOR_SURE))
@@ -125,6 +126,7 @@ static __always_inline void send_exec_other(struct task_struct *p)
 	ev->h.tgid = p->tgid;
 	ev->h.time_ns = bpf_ktime_get_ns();
 	ev->h.start_ns = start_ns;
+	ev->ident = BPF_CORE_READ(p, mm, start_stack);
 	bpf_ringbuf_submit(ev, wakeup_if(false));
 }
 

@@ -63,6 +63,7 @@ struct mm_struct {
 	unsigned long exec_vm;
 	struct file *exe_file;
 	unsigned long start_code;
+	unsigned long start_stack;
 	unsigned long saved_auxv[24];
 };
 

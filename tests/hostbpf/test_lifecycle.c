@@ -164,6 +164,7 @@ static void test_lifecycle(void **state)
 				     .thread_pid = &host.pid };
 	u32 parent_tgid = 1001, tgid = 2002, one = 1;
 	const struct raw_lifecycle *ev;
+	const struct raw_exec *exec;
 	struct py_proc *p;
 	int i = 0;
 
@@ -191,10 +192,13 @@ static void test_lifecycle(void **state)
 	child.group_leader = &child;
 	child.signal = &host.signal;
 	child.mm = &host.mm;
+	host.mm.start_stack = 0x7ffd12345670;
 	i = 0;
 	host_drop_records();
 	host_on_exec(&child, 2002, &host.bprm);
-	assert_non_null(host_record(RAW_EXEC, &i, NULL));
+	exec = host_record(RAW_EXEC, &i, NULL);
+	assert_non_null(exec);
+	assert_int_equal(exec->program, host.mm.start_stack);
 	assert_null(bpf_map_lookup_elem(&py_procs, &tgid));
 	assert_non_null(bpf_map_lookup_elem(&watched, &tgid));
 

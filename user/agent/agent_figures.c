@@ -12,6 +12,7 @@
 #include "capture/capture.h"
 #include "cpython/image.h"
 #include "resolve/process.h"
+#include "worker/worker.h"
 
 /* ---- what was sampled and lost ---- */
 
@@ -138,6 +139,7 @@ void agent_figures_render(void *ctx, struct metrics_text *t)
 		.version = TACHBPF_VERSION, .exporters = exporters, .files = files,
 		.started_wall_ns = a->started_wall_ns, .reload_ok = a->reload_ok,
 		.reload_wall_ns = a->reload_wall_ns, .reloads = a->reloads,
+		.workers_lost = worker_lost_cnt(),
 	};
 	struct metrics_server_counts served;
 	struct utsname host;

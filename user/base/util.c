@@ -70,6 +70,7 @@ void log_print_held(struct buf *held)
 	}
 
 DEFINE_LOG(log_error, LOG_QUIET, "error: ", COLOUR_RED)
+DEFINE_LOG(log_result, LOG_QUIET, "warning: ", COLOUR_YELLOW)
 DEFINE_LOG(log_warn, LOG_NORMAL, "warning: ", COLOUR_YELLOW)
 DEFINE_LOG(log_info, LOG_NORMAL, "", COLOUR_NONE)
 DEFINE_LOG(log_debug, LOG_VERBOSE, "debug: ", COLOUR_NONE)

@@ -21,9 +21,11 @@ enum log_level log_get_level(void);
 /*
  * Print one line on stderr, after "tachbpf: ". Control characters in strings from targets
  * (comm, paths) must be removed by escape_text() first. log_error() always prints,
- * log_warn() and log_info() unless -q, log_debug() with -v.
+ * log_warn() and log_info() unless -q, log_debug() with -v. log_result() is a warning that -q
+ * prints, too: the result is not what was asked for.
  */
 void log_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+void log_result(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void log_debug(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

@@ -52,6 +52,7 @@
 #include "target/exe_cache.h"
 #include "target/inspector.h"
 #include "target/proc_filter_eval.h"
+#include "worker/worker.h"
 
 #define MS_NS 1000000ull
 /* How often processes that are no Python are looked at, whether they have ended. */
@@ -414,6 +415,18 @@ static int begin_wait_ms(struct capture *s)
 	return is_quiet(s) ? s->args.quiet_batch_ms : batch;
 }
 
+/* Without workers nothing could be found, read or named any more, which nobody would notice. */
+static int check_keeper(void)
+{
+	int err = keeper_check();
+
+	if (err)
+		log_error("the process " KEEPER_NAME " (%d) was killed: without it nothing can be "
+			  "found or named, and the rights to start another were given up; what was "
+			  "sampled until now is kept", keeper_pid());
+	return err;
+}
+
 int capture_poll(struct capture *s, int timeout_ms)
 {
 	int batch = begin_wait_ms(s), n;
@@ -429,6 +442,9 @@ int capture_poll(struct capture *s, int timeout_ms)
 	s->skel->bss->waits_long = 0;
 	if (n < 0 && errno != EINTR)
 		return -errno;
+	lifecycle_fail(&s->life, check_keeper());
+	if (s->life.err)
+		return s->life.err;
 	sampler_vary(s->sampler);
 	capture_faults_vary(s);
 	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
@@ -606,6 +622,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.table_full = s->life.table_full,
 		.unidentified = s->unidentified,
 		.files_stuck = s->files_stuck,
+		.workers_lost = worker_lost_cnt(),
 		.containers_beyond = identities_beyond(s->args.identities),
 		.containers_unnamed = identities_unnamed(s->args.identities),
 		.startup_cpu_s = s->startup_cpu_s,

@@ -16,6 +16,7 @@
 #include "capture/capture_event.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_heap.h"
+#include "capture/capture_losses.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/identity.h"
@@ -71,6 +72,13 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 		};
 }
 
+void capture_end_program(struct capture *s, struct tracked *t, uint64_t end_ns)
+{
+	capture_take_losses(s);
+	capture_heap_exec(s, t->tgid);
+	lifecycle_step(&s->life, t, PROC_EV_EXEC, &(struct step){ .end_ns = end_ns });
+}
+
 /* ---- what is found ---- */
 
 /* Is it the CPython that is profiled? */
@@ -101,6 +109,31 @@ static enum proc_event event_of(const struct finding *f, const struct process *p
 	}
 }
 
+/* Have all records from before *since been taken, which is now the first time? */
+static bool took_since(const struct capture *s, uint64_t *since)
+{
+	if (!*since)
+		*since = now_ns();
+	return s->taken_ns > *since;
+}
+
+/*
+ * Returns true if the process executes another program than by the last record. The record of that
+ * exec comes, and is waited for: what the last program did comes before it. If it was lost, or none
+ * was sent, the next inspection takes the program.
+ */
+static bool awaits_exec(struct capture *s, struct tracked *t, uint64_t program)
+{
+	if (!t->program || !program || program == t->program)
+		return false;
+	if (took_since(s, &t->moved_ns)) {
+		capture_end_program(s, t, 0);
+		t->program = program;
+		t->program_seen = t->executed = true;
+	}
+	return true;
+}
+
 /* who: NULL if it was not read just now. */
 static void find(struct capture *s, struct tracked *t, const struct proc_info *who,
 		 struct finding *f)
@@ -113,8 +146,13 @@ static void find(struct capture *s, struct tracked *t, const struct proc_info *w
 		f->who = *who;
 	else
 		f->err = proc_info_read(t->tgid, &f->who);
+	f->found.program = f->found.seen_ns = 0;
 	if (!f->err)
 		f->err = discovery_inspect(s->discovery, &f->who, &t->files, runtime, &f->found);
+	if (awaits_exec(s, t, f->found.program)) {
+		t->files = f->found.seen_ns = 0;
+		f->err = -EAGAIN;
+	}
 	f->event = event_of(f, t->process);
 }
 
@@ -147,13 +185,13 @@ static uint64_t late_ticks(const struct tracked *t)
 	return t->process ? 0 : t->asked + known;
 }
 
-/* An inspection that began then found no Python in the process that can be walked. */
-static void note_plain(struct tracked *t, uint64_t inspected_ns)
+/* An inspection found no Python in the process that can be walked, as it was then; 0: it did not look. */
+static void note_plain(struct tracked *t, uint64_t seen_ns)
 {
-	if (t->process)
+	if (t->process || !seen_ns)
 		return;
 	t->asked = 0;
-	t->plain_ns = inspected_ns;
+	t->plain_ns = seen_ns;
 	t->plain_ticks = t->bpf_ticks;
 	t->plain = true;
 }
@@ -162,7 +200,7 @@ static void note_plain(struct tracked *t, uint64_t inspected_ns)
  * Admit a process: ticks walk it from now on. 0, or -errno: the map py_procs has no room, or the
  * capture ends (s->life.err; then t may be freed).
  */
-static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, struct finding *f)
+static int profile(struct capture *s, struct tracked *t, struct finding *f)
 {
 	char command[CMDLINE_MAX] = "";
 	struct process_args args = {
@@ -172,7 +210,7 @@ static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, 
 		.image = f->found.image,
 		.executed_here = t->executed,
 	};
-	struct step step = { .args = &args, .inspected_ns = inspected_ns };
+	struct step step = { .args = &args, .inspected_ns = f->found.seen_ns };
 	uint64_t late = late_ticks(t);
 	int err;
 
@@ -188,6 +226,10 @@ static int profile(struct capture *s, struct tracked *t, uint64_t inspected_ns, 
 	err = lifecycle_step(&s->life, t, f->event, &step);
 	if (err || s->life.err)
 		return err ? err : s->life.err;
+	if (f->event == PROC_EV_FOUND && !t->program) {
+		t->program = f->found.program;
+		t->program_seen = t->program;
+	}
 	if (f->event == PROC_EV_FOUND) {
 		log_debug("process %d: CPython %s", t->tgid, f->found.image->version);
 		process_add_lost(t->process, 0, LOSS_LATE_DISCOVERY, late);
@@ -224,10 +266,9 @@ static void say_seen(struct capture *s, const struct finding *f)
 }
 
 /* A Python that can be walked. Errors as profile(). */
-static int take_python(struct capture *s, struct tracked *t, uint64_t inspected_ns,
-		       struct finding *f)
+static int take_python(struct capture *s, struct tracked *t, struct finding *f)
 {
-	int err = profile(s, t, inspected_ns, f);
+	int err = profile(s, t, f);
 
 	if (err) {
 		snprintf(f->found.why, sizeof(f->found.why),
@@ -273,9 +314,7 @@ bool capture_took_last(const struct capture *s, struct tracked *t)
 {
 	if (!t->process)
 		return true;
-	if (!t->gone_ns)
-		t->gone_ns = now_ns();
-	return s->taken_ns > t->gone_ns;
+	return took_since(s, &t->gone_ns);
 }
 
 /*
@@ -287,25 +326,24 @@ static bool will_report_its_end(const struct capture *s, struct tracked *t)
 	return t->process && (!s->counters.sum[CNT_LIFECYCLE_LOST] || !capture_took_last(s, t));
 }
 
-static void take_finding(struct capture *s, struct tracked *t, uint64_t inspected_ns,
-			 struct finding *f)
+static void take_finding(struct capture *s, struct tracked *t, struct finding *f)
 {
 	switch (f->event) {
 	case PROC_EV_FOUND:
 	case PROC_EV_FOUND_SAME:
-		if (!take_python(s, t, inspected_ns, f) || s->life.err)
+		if (!take_python(s, t, f) || s->life.err)
 			return;
 		f->event = PROC_EV_INSPECT_FAILED;
 		take_other(s, t, f);
 		break;
 	case PROC_EV_FOUND_UNREADY:
-		note_plain(t, inspected_ns);
+		note_plain(t, f->found.seen_ns);
 		lifecycle_step(&s->life, t, f->event, NULL);
 		inspect_again_soon(t);
 		break;
 	case PROC_EV_FOUND_NOTHING:
 	case PROC_EV_FOUND_UNCHANGED:
-		note_plain(t, inspected_ns);
+		note_plain(t, f->found.seen_ns);
 		take_other(s, t, f);
 		break;
 	case PROC_EV_ENDED:
@@ -340,14 +378,14 @@ static bool is_idle(const struct tracked *t, uint64_t bpf_ticks)
 
 static void inspect_timed(struct capture *s, struct tracked *t, const struct proc_info *who)
 {
-	uint64_t inspected_ns = now_ns(), files = t->files, begin = cpu_ns();
+	uint64_t files = t->files, begin = cpu_ns();
 	struct finding f;
 
 	find(s, t, who, &f);
 	if (files != t->files)
 		native_life_stale(&s->life.machine, t->process);
 	inspect_done(&t->schedule, now_ns(), cpu_ns() - begin, files != t->files);
-	take_finding(s, t, inspected_ns, &f);
+	take_finding(s, t, &f);
 }
 
 void capture_inspect_read(struct capture *s, struct tracked *t, const struct proc_info *who)
@@ -410,7 +448,6 @@ static int say_why_not(const struct capture *s, pid_t tgid, const struct finding
 
 int capture_add(struct capture *s, pid_t tgid)
 {
-	uint64_t inspected_ns = now_ns();
 	struct finding f;
 	struct tracked *t;
 
@@ -430,7 +467,7 @@ int capture_add(struct capture *s, pid_t tgid)
 	if (f.event == PROC_EV_FOUND_UNREADY)
 		return lifecycle_step(&s->life, t, f.event, NULL);
 	if (f.event == PROC_EV_FOUND || f.event == PROC_EV_FOUND_SAME) {
-		f.err = take_python(s, t, inspected_ns, &f);
+		f.err = take_python(s, t, &f);
 		if (!f.err)
 			return 0;
 	}

@@ -6,6 +6,7 @@
 #define TACHBPF_CAPTURE_INSPECT_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct capture;
 struct process_args;
@@ -25,6 +26,12 @@ void capture_inspect_if_due(struct capture *s, struct tracked *t);
 
 /* Inspect all processes whose inspection is due. */
 void capture_inspect_due(struct capture *s);
+
+/*
+ * The process has executed another program: the one before ended at end_ns (CLOCK_MONOTONIC; 0:
+ * now).
+ */
+void capture_end_program(struct capture *s, struct tracked *t, uint64_t end_ns);
 
 /*
  * To be called when a process was found to have ended. Were all its records taken, too? Those of a

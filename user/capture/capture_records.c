@@ -12,7 +12,6 @@
 #include "bpf/abi_native.h"
 #include "capture/capture_async.h"
 #include "capture/capture_filter.h"
-#include "capture/capture_heap.h"
 #include "capture/capture_inspect.h"
 #include "capture/capture_losses.h"
 #include "capture/capture_state.h"
@@ -354,26 +353,42 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 	identity_of_origin(s->args.identities, ev->h.tgid, &ev->origin, &args.identity);
 	capture_process_args(s, &args);
 	t = lifecycle_admit(&s->life, &(struct step){ .args = &args, .end_ns = ev->h.time_ns });
+	if (t)
+		t->program = ev->program;
 	if (t && ev->unselected)	/* it was excluded until now: its ticks were not walked */
 		process_set_admitted(t->process, ev->h.time_ns, now_ns());
 	return true;
 }
 
 /*
- * The program that the process executed before has ended. False: nothing to do, for the process was
- * inspected after the exec.
+ * An inspection that an earlier record asked for saw the program of this exec; maybe before
+ * on_exec() ran, which has removed the entry then.
  */
-static bool end_program(struct capture *s, const struct raw_header *h)
+static void keep_program(struct capture *s, struct tracked *t)
+{
+	struct process_args args = { .py = *process_py(t->process) };
+
+	t->program_seen = false;
+	lifecycle_step(&s->life, t, PROC_EV_EXEC_SEEN, &(struct step){ .args = &args });
+}
+
+/*
+ * The process has executed a program (proc_stat.program; 0: unknown), so the one before has ended.
+ * False: nothing to do, for the process was inspected when it executed this program or a later one.
+ */
+static bool end_program(struct capture *s, const struct raw_header *h, uint64_t program)
 {
 	struct tracked *t = profiled(s, h);
 
+	if (t && t->program_seen && program == t->program) {
+		keep_program(s, t);
+		return false;
+	}
 	if (t && h->time_ns < process_inspected_ns(t->process))
 		return false;
-	capture_take_losses(s);
-	capture_heap_exec(s, h->tgid);
 	t = lifecycle_find(&s->life, h->tgid);
 	if (t)
-		lifecycle_step(&s->life, t, PROC_EV_EXEC, &(struct step){ .end_ns = h->time_ns });
+		capture_end_program(s, t, h->time_ns);
 	return true;
 }
 
@@ -387,17 +402,18 @@ static void stop_tracking(struct capture *s, pid_t tgid)
 }
 
 /* Its new program is no Python: if it becomes one, its ticks ask. */
-static void take_exec_other(struct capture *s, const struct raw_header *h)
+static void take_exec_other(struct capture *s, const struct raw_lifecycle *ev)
 {
-	if (end_program(s, h))
-		stop_tracking(s, h->tgid);
+	if (end_program(s, &ev->h, ev->ident))
+		stop_tracking(s, ev->h.tgid);
 }
 
 static void take_exec(struct capture *s, const struct raw_exec *ev)
 {
 	struct tracked *t;
 
-	if (!end_program(s, &ev->h))
+	/* What is perhaps excluded is judged, and begins again. */
+	if (!end_program(s, &ev->h, ev->unselected ? 0 : ev->program))
 		return;
 	if (!capture_filter_admits_exec(s, ev)) {
 		stop_tracking(s, ev->h.tgid);
@@ -409,6 +425,7 @@ static void take_exec(struct capture *s, const struct raw_exec *ev)
 	t = known(s, &ev->h);
 	if (!t)
 		return;
+	t->program = ev->program;
 	t->executed = true;
 	capture_inspect_if_due(s, t);
 }
@@ -468,7 +485,8 @@ static void take(struct capture *s, const struct raw_header *h, const void *data
 			take_exec(s, data);
 		break;
 	case RAW_EXEC_OTHER:
-		take_exec_other(s, h);
+		if (len >= sizeof(struct raw_lifecycle))
+			take_exec_other(s, data);
 		break;
 	case RAW_FORK:
 		if (len >= sizeof(struct raw_lifecycle))

@@ -32,10 +32,9 @@ struct transition {
 #define TO(state, word) { .allowed = true, .to = PROC_ ## state, .say = SAY_ ## word }
 
 /*
- * Events come from capture_records.c (ASKED, EXEC, ADMITTED, ENDED), from capture_filter.c
+ * Events come from capture_records.c (ASKED, EXEC_SEEN, ADMITTED, ENDED), from capture_filter.c
  * (EXCLUDED), from capture_set_filter.c (DISMISSED), from capture_inspect.c (all FOUND_...,
- * INSPECT_FAILED, ENDED), and from here
- * (DISPLACED).
+ * INSPECT_FAILED, EXEC, ENDED), and from here (DISPLACED).
  *
  * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A
  * transition to a state without a struct process ends it, too.
@@ -100,6 +99,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 	[PROC_PROFILED] = {
 		[PROC_EV_ASKED]			= TO(PAUSED, NOTHING),
 		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_EXEC_SEEN]		= TO(PROFILED, WALK_AGAIN),
 		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
 		[PROC_EV_EXCLUDED]		= TO(PAUSED, EXCLUDE),
 		[PROC_EV_DISPLACED]		= TO(SEEN, NOTHING),
@@ -115,6 +115,7 @@ static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 	[PROC_PAUSED] = {
 		[PROC_EV_ASKED]			= TO(PAUSED, NOTHING),
 		[PROC_EV_EXEC]			= TO(SEEN, NOTHING),
+		[PROC_EV_EXEC_SEEN]		= TO(PAUSED, NOTHING),
 		[PROC_EV_ADMITTED]		= TO(PROFILED, NOTHING),
 		[PROC_EV_EXCLUDED]		= TO(PAUSED, EXCLUDE),
 		[PROC_EV_DISMISSED]		= TO(UNKNOWN, UNSEEN),
@@ -316,8 +317,8 @@ static bool has_process(enum proc_state state)
 static void forget_program(struct tracked *t)
 {
 	inspect_restart(&t->schedule);
-	t->selected = t->has_entry = t->other = t->plain = false;
-	t->asked = t->bpf_ticks = t->files = t->exec_pages = 0;
+	t->selected = t->has_entry = t->other = t->plain = t->program_seen = false;
+	t->asked = t->bpf_ticks = t->files = t->exec_pages = t->program = t->moved_ns = 0;
 	t->plain_ns = t->plain_ticks = 0;
 }
 

@@ -43,6 +43,8 @@ enum proc_event {
 	PROC_EV_ASKED,		/* the BPF side asks what the process is (RAW_UNKNOWN); or user
 				 * space learned of it by another record, from /proc, by -p */
 	PROC_EV_EXEC,		/* it executed a program, and the BPF side did not admit it  */
+	PROC_EV_EXEC_SEEN,	/* it executed the program that is profiled: an inspection saw it
+				 * before the record came                                */
 	PROC_EV_ADMITTED,	/* the BPF side admitted it, at its exec or its fork         */
 	PROC_EV_EXCLUDED,	/* it does not meet the user's conditions                */
 	PROC_EV_DISMISSED,	/* the conditions have changed, it does not meet them, and its last
@@ -87,6 +89,9 @@ struct tracked {
 					 * process had mapped other code since */
 	bool plain;			/* no such tick is known */
 	uint64_t gone_ns;		/* when it was first found to have ended; 0: not yet */
+	uint64_t program;		/* proc_stat.program of what it executes; 0: not known */
+	bool program_seen;		/* by an inspection; no record of its exec has come */
+	uint64_t moved_ns;		/* when it was first found to execute another; 0: not yet */
 	uint64_t files;			/* hash of its files, by discovery_inspect(); 0: none */
 	uint64_t exec_pages;		/* for py_proc.exec_pages; 0: not known */
 	struct link due;	/* in lifecycle.soon or .later; in none if nothing is due */
@@ -97,7 +102,7 @@ struct tracked {
 /* What a step needs besides the event. */
 struct step {
 	const struct process_args *args;	/* ADMITTED, FOUND: the process that begins */
-	uint64_t inspected_ns;	/* FOUND: when the inspection began (CLOCK_MONOTONIC) */
+	uint64_t inspected_ns;	/* FOUND: it executed the program by then (CLOCK_MONOTONIC) */
 	uint64_t end_ns;	/* when the process ended (CLOCK_MONOTONIC); 0: now */
 	uint8_t unselected;	/* EXCLUDED, DISMISSED: UNSELECTED_* bits */
 	pid_t parent;		/* ADMITTED at a fork: the process that forked it; otherwise 0 */

@@ -54,19 +54,19 @@ static void explain_no_samples(const struct record_options *o, const struct reco
 	const char *who = res->processes == 1 ? "the Python" : "the Pythons";
 
 	if (res->lost)
-		log_warn("no samples: %" PRIu64 " %s lost", res->lost,
-			 text_plural(res->lost, "was", "were"));
+		log_result("no samples: %" PRIu64 " %s lost", res->lost,
+			   text_plural(res->lost, "was", "were"));
 	else if (o->mode == RECORD_CPU)
-		log_warn("no samples: %s slept or waited, or used too little CPU time for one; "
-			 "-m wall records waiting, too", who);
+		log_result("no samples: %s slept or waited, or used too little CPU time for one; "
+			   "-m wall records waiting, too", who);
 	else if (mode->memory)
-		log_warn("no allocations: %s got no new memory", who);
+		log_result("no allocations: %s got no new memory", who);
 	else if (o->mode == RECORD_WALL || o->mode == RECORD_ALL)
-		log_warn("no samples: %s did not live long enough for one; a higher -r may help",
-			 who);
+		log_result("no samples: %s did not live long enough for one; a higher -r may help",
+			   who);
 	else
-		log_warn("no samples: %s did nothing that mode %s records; -m wall records all "
-			 "time", who, mode->name);
+		log_result("no samples: %s did nothing that mode %s records; -m wall records all "
+			   "time", who, mode->name);
 }
 
 void record_explain(const struct record_options *o, const struct recording_result *res)

@@ -267,7 +267,7 @@ ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size)
 int proc_stat(pid_t tgid, struct proc_stat *st)
 {
 	char buf[1024], *open_paren, *close_paren;
-	unsigned long long user, system;
+	unsigned long long user, system, code, stack;
 	unsigned int flags;
 	int threads;
 	ssize_t n = proc_read(tgid, "stat", buf, sizeof(buf));
@@ -283,8 +283,8 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	snprintf(st->comm, sizeof(st->comm), "%s", open_paren + 1);
 	if (sscanf(close_paren + 1,
 		   " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %d %*d "
-		   "%" SCNu64, &st->state, &st->ppid, &flags, &user, &system, &threads,
-		   &st->start_ticks) != 7)
+		   "%" SCNu64 " %*u %*d %*u %llu %*u %llu", &st->state, &st->ppid, &flags, &user,
+		   &system, &threads, &st->start_ticks, &code, &stack) != 9)
 		return -EINVAL;
 	st->cpu_ticks = user + system;
 	/* The first thread may end before the others; then the process is not a zombie. */
@@ -292,6 +292,9 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	st->zombie = st->ended && threads <= 1;
 	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
+	/* The kernel sets both at the end of an exec; to whom may not know them it says 1 and 0. */
+	st->in_exec = !code;
+	st->program = code ? stack : 0;
 	return 0;
 }
 

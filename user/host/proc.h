@@ -87,6 +87,13 @@ struct proc_stat {
 	bool zombie;		/* all threads have ended */
 	bool exiting;		/* the last thread is exiting */
 	bool kernel_thread;
+	/*
+	 * Where the stack of its program begins, which the kernel chooses at each exec: it tells
+	 * apart what a process executes one after the other. 0: unknown, or it is executing a file
+	 * at this moment (in_exec), and its mappings are not complete.
+	 */
+	uint64_t program;
+	bool in_exec;		/* true also if it has no memory any more */
 };
 /* Read /proc/PID/stat. 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);

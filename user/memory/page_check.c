@@ -214,7 +214,7 @@ void page_check_poll(struct page_check *c, uint64_t known_ns)
 		a = oldest(c);
 		if (n < 0 || !a || !page_reply_ok(&a->q, &c->reply, (size_t)n)) {
 			c->counts.broken++;
-			worker_end(&c->worker);
+			worker_lost(&c->worker);
 			hang_up(c);
 			return;
 		}

@@ -215,10 +215,14 @@ void opener_answered(struct native *n)
 	n->opener.asked -= n->opener.asked > 0;
 }
 
-static void end_opener(struct native *n, pid_t about, bool blame)
+/* ended: nobody has ended it, and nobody is to blame. */
+static void end_opener(struct native *n, pid_t about, bool blame, bool ended)
 {
 	close_fd(&n->opener.fd);
-	worker_give_up(&n->opener.worker, about, blame);
+	if (ended)
+		worker_lost(&n->opener.worker);
+	else
+		worker_give_up(&n->opener.worker, about, blame);
 	n->opener.asked = 0;
 }
 
@@ -245,7 +249,7 @@ bool opener_is_lost(struct native *n, bool ended)
 		return false;
 	}
 	n->counts.stuck += !ended;
-	end_opener(n, (pid_t)about, !ended && about);
+	end_opener(n, (pid_t)about, about, ended);
 	return true;
 }
 
@@ -313,6 +317,6 @@ void parties_end(struct native *n)
 	for (i = 0; i < HELPERS; i++)
 		helper_end(n, &n->helpers[i]);
 	if (n->opener.worker.pid)
-		end_opener(n, 0, false);
+		end_opener(n, 0, false, false);
 	cache_end(n);
 }

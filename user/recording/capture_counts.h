@@ -43,6 +43,7 @@ struct capture_counts {
 	uint64_t orphans;		/* samples of processes that user space did not know */
 	uint64_t table_full;		/* times that a process did not fit into py_procs */
 	uint64_t files_stuck;		/* processes a file of which did not answer */
+	uint64_t workers_lost;		/* processes of ours that were killed, and replaced */
 	uint64_t unidentified;		/* ticks of processes that ended before the inspection */
 	uint64_t containers_unnamed;	/* containers whose names were not searched for: a user
 					 * has too many */

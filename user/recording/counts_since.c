@@ -123,6 +123,7 @@ double counts_since(struct counts_since *s, const struct capture_counts *now,
 	out->orphans = grown(now->orphans, s->then.orphans);
 	out->table_full = grown(now->table_full, s->then.table_full);
 	out->files_stuck = grown(now->files_stuck, s->then.files_stuck);
+	out->workers_lost = grown(now->workers_lost, s->then.workers_lost);
 	out->unidentified = grown(now->unidentified, s->then.unidentified);
 	out->scan.threads = grown(now->scan.threads, s->then.scan.threads);
 	out->scan.moved = grown(now->scan.moved, s->then.scan.moved);

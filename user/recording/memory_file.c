@@ -446,6 +446,7 @@ int memory_file_end(struct memory_file *f, bool exited)
 		f->err = f->err ? f->err : err;
 	}
 	f->row->err = f->err;
+	f->row->kept = f->put;
 	memory_sums_stats(&f->row->memory, &f->row->stats);
 	err = recording_judge_error(r, f->row, f->err);
 	close_all(f);

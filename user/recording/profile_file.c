@@ -285,6 +285,7 @@ int profile_file_end(struct profile_file *f)
 	if (f->fd >= 0 && close(f->fd))
 		keep_first(&f->err, -errno);
 	f->fd = -1;
+	f->row->kept = kept;
 	f->row->err = f->err;
 	f->recording->incomplete |= f->err != 0;
 	if (f->err)

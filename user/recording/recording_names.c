@@ -48,6 +48,28 @@ static bool is_taken(const struct recording *r, const char *name)
 	return is_there(r, name) || is_there(r, json);
 }
 
+/*
+ * What the process executed before may have no sample: then its file, which is complete, is this
+ * row's. False: there is none such.
+ */
+static bool take_over(struct recording *r, struct row *row)
+{
+	struct row *before;
+	size_t i;
+
+	for (i = r->row_cnt; i--;) {
+		before = r->rows[i];
+		if (!before->named || !before->ended || before->tgid != row->tgid ||
+		    !before->file[0] || before->kept || before->err)
+			continue;
+		memcpy(row->file, before->file, sizeof(row->file));
+		before->file[0] = '\0';
+		r->file_cnt--;
+		return true;
+	}
+	return false;
+}
+
 void recording_name_row(struct recording *r, struct row *row)
 {
 	unsigned int seq;
@@ -58,6 +80,8 @@ void recording_name_row(struct recording *r, struct row *row)
 					 recording_name_used(r, row->tgid), recording_suffix(r));
 		return;
 	}
+	if (take_over(r, row))
+		return;
 	seq = recording_name_used(r, row->tgid);
 	name_named(r, seq, row->file);
 	while (seq && is_taken(r, row->file)) {

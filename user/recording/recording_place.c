@@ -152,9 +152,14 @@ static int reserve_beside(const struct recording *r, struct named_file *n)
 
 int recording_add_named(struct recording *r, const char *name)
 {
-	struct named_file *n = reallocarray(r->named, r->named_cnt + 1, sizeof(*n));
+	struct named_file *n;
+	size_t i;
 	int err;
 
+	for (i = 0; i < r->named_cnt; i++)
+		if (!strcmp(r->named[i].name, name))
+			return 0;	/* of a program without a sample before */
+	n = reallocarray(r->named, r->named_cnt + 1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
 	r->named = n;

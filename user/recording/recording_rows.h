@@ -42,6 +42,7 @@ struct row {
 	size_t member_at;		/* and where it is there */
 	struct thread_names *names;	/* set when the process has ended; NULL: none */
 	struct losses_of_threads *losses;	/* as names; in stats.lost, too */
+	uint64_t kept;			/* samples in its file, as it ended */
 	bool ended;			/* the row does not change any more */
 	bool named;			/* its file is the one that the user named */
 };
@@ -165,7 +166,7 @@ const char *recording_suffix(const struct recording *r);
 /*
  * Set row->file: "PID-COMM.tach", if it has no name yet; or of a process whose file the user named,
  * that name. A second profile, after an exec, is "x.1.tach" beside "x.tach", so that neither the
- * first one nor one of an earlier recording is overwritten.
+ * first one nor one of an earlier recording is overwritten; unless the first one has no sample.
  */
 void recording_name_row(struct recording *r, struct row *row);
 

@@ -470,6 +470,7 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "processes_lost", r->lost_cnt);
 	json_uint(&j, "unidentified", c->unidentified);
 	json_uint(&j, "files_stuck", c->files_stuck);
+	json_uint(&j, "workers_lost", c->workers_lost);
 	json_uint(&j, "containers_beyond", c->containers_beyond);
 	json_uint(&j, "containers_unnamed", c->containers_unnamed);
 	json_uint(&j, "truncated", t.truncated);

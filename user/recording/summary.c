@@ -265,6 +265,9 @@ static void print_remarks(const struct recording *r, const struct capture_counts
 	if (c->files_stuck)
 		summary_remark(out, "files that hang", c->files_stuck,
 			       "processes with a file that did not answer");
+	if (c->workers_lost)
+		summary_remark(out, "own processes", c->workers_lost,
+			       "of tachbpf were killed and replaced: some names may be missing");
 	if (r->lost_cnt)
 		print_lost_processes(r, out);
 	if (r->remarks.cnt)

@@ -166,11 +166,14 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 
 	out->also[0] = '\0';
 	out->otel.cnt = 0;
+	out->program = 0;
 	if (!in || err == -EBADMSG)
 		return no_answer(err, out);
 	snprintf(out->why, sizeof(out->why), "%s", in->why);
 	*files = in->files;
 	out->otel = in->otel;
+	out->program = in->program;
+	out->seen_ns = in->seen_ns;
 	if (err)
 		return err;
 	taken = choose(who->task, in, prefer, out);

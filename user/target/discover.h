@@ -45,6 +45,7 @@ struct discovered {
 	uint64_t exe_dev, exe_ino;	/* of its executable; 0: unknown */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
 	struct otel_mappings otel;	/* where a process context may be, so far */
+	uint64_t program, seen_ns;	/* of struct inspected; 0: nobody has looked */
 	char also[DISCOVERY_WHY_MAX];	/* message: another CPython is initialised, too; or "" */
 	char why[DISCOVERY_WHY_MAX];	/* message of an error; hostile bytes are escaped */
 };
@@ -56,10 +57,10 @@ struct discovered {
  *
  * 0: *found is filled. -ENOENT: no Python in it (yet). -EALREADY: as -ENOENT, and its files
  * are those of the last inspection. -ENOTSUP: a Python that is not supported; found->why
- * has the reason. -EAGAIN: a Python that cannot be walked yet. -ESRCH: no such process.
- * -ETIMEDOUT: one of its files does not answer. -EUSERS: nor do files of other processes of its
- * user, so it is not asked. -EBUSY: try again. Other -errno: it could not be inspected;
- * found->why has the reason.
+ * has the reason. -EAGAIN: a Python that cannot be walked yet, or the process has
+ * executed another program meanwhile. -ESRCH: no such process. -ETIMEDOUT: one of its files does
+ * not answer. -EUSERS: nor do files of other processes of its user, so it is not asked. -EBUSY:
+ * try again. Other -errno: it could not be inspected; found->why has the reason.
  */
 int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t *files,
 		      uint64_t prefer, struct discovered *found);

@@ -682,6 +682,22 @@ static void say_exe(const struct mapped_files *m, struct inspected *out)
 	out->exe_ino = exe ? exe->inode : 0;
 }
 
+/* Which program the process executes; 0: unknown, or it is executing a file just now. */
+static uint64_t program_of(pid_t task)
+{
+	struct proc_stat st;
+
+	return proc_stat(task, &st) ? 0 : st.program;
+}
+
+/* Returns true if all that was found is of one program, which is complete. */
+static bool is_steady(const struct inspection *cur)
+{
+	struct proc_stat now;
+
+	return proc_stat(cur->tgid, &now) || (!now.in_exec && now.program == cur->out->program);
+}
+
 int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t before,
 		  struct inspected *out)
 {
@@ -689,6 +705,8 @@ int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t be
 	int err;
 
 	begin(cur, who->task, out);
+	out->program = program_of(cur->tgid);
+	out->seen_ns = now_ns();
 	err = mapped_files_read(&cur->mapped, cur->tgid);
 	snprintf(out->why, sizeof(out->why), "%s", strerror(-err));
 	if (err)
@@ -704,5 +722,9 @@ int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t be
 	out->copied = cur->runtime_copy || cur->none_copy;
 	if (!out->python_cnt)
 		return say_none(cur);
-	return needs_self(out) ? find_self(c) : 0;
+	err = needs_self(out) ? find_self(c) : 0;
+	if (err || is_steady(cur))
+		return err;
+	out->files = out->seen_ns = 0;
+	return -EAGAIN;
 }

@@ -42,6 +42,8 @@ struct inspected {
 	struct inspected_python pythons[INSPECT_PYTHONS_MAX];	/* in the order of their mappings */
 	uint32_t python_cnt;
 	uint64_t files;			/* hash of all mapped files */
+	uint64_t program;		/* proc_stat.program; 0: unknown */
+	uint64_t seen_ns;		/* it was so then (CLOCK_MONOTONIC); 0: unknown  */
 	uint64_t exe_dev, exe_ino;	/* of the executable, as proc_map; 0: unknown */
 	struct otel_mappings otel;	/* where a process context may be; also if no Python is */
 	bool copied;			/* the executable has a copy of the runtime, or of None */
@@ -63,8 +65,9 @@ void file_cache_set_process(struct file_cache *cache, pid_t tgid);
 /*
  * Inspect a process. before: out->files of the last inspection of this process, 0: none. 0: *out
  * is filled. -ENOENT: no Python in it (yet). -EALREADY: as -ENOENT, and its files are those of the
- * last inspection. -ENOTSUP: a Python that is not supported; out->why has the reason. -ESRCH: no
- * such process. -EBUSY: a file could not be read in time. Other -errno: it could not be inspected;
+ * last inspection. -ENOTSUP: a Python that is not supported; out->why has the reason. -EAGAIN:
+ * there is a Python, but the process has executed another program meanwhile. -ESRCH: no such
+ * process. -EBUSY: a file could not be read in time. Other -errno: it could not be inspected;
  * out->why has the reason.
  */
 int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_t before,

@@ -180,7 +180,7 @@ int worker_wait(struct worker *w, int timeout_ms)
 	if (!err)
 		return a.result;
 	if (err != -ETIMEDOUT) {
-		worker_end(w);
+		worker_lost(w);
 		err = -EPIPE;
 	}
 	return err;
@@ -191,7 +191,7 @@ int worker_call(struct worker *w, unsigned int function, const int *fds, int tim
 	struct worker_request r = { .function = function, .call = ++w->calls };
 
 	if (worker_send(w->fd, &r, sizeof(r), fds, fds ? WORKER_FDS_MAX : 0)) {
-		worker_end(w);
+		worker_lost(w);
 		return -EPIPE;
 	}
 	return worker_wait(w, timeout_ms);
@@ -292,6 +292,24 @@ void worker_end(struct worker *w)
 		close(w->pidfd);
 	}
 	w->pid = 0;
+}
+
+static uint64_t lost_cnt;
+
+void worker_lost(struct worker *w)
+{
+	if (w->pid && w->pidfd >= 0 && !keeper_check()) {	/* not in a worker: it has no log */
+		lost_cnt++;
+		if (!(lost_cnt & (lost_cnt - 1)))	/* one may be killed again and again */
+			log_warn("the process %s (%d) has ended; another one takes its place",
+				 w->kind->name, w->pid);
+	}
+	worker_end(w);
+}
+
+uint64_t worker_lost_cnt(void)
+{
+	return lost_cnt;
 }
 
 /* ---- a worker's worker ---- */

@@ -75,6 +75,11 @@ void keeper_end(void);
 uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt);
 /* The keeper's pid; 0: there is none. */
 pid_t keeper_pid(void);
+/*
+ * 0; or -ECHILD: the keeper was killed, and all its workers with it. Whoever has given up the
+ * rights that they need can start no other.
+ */
+int keeper_check(void);
 
 /*
  * May the worker be asked about this process (0: about none, who can be blamed)? If so, start the
@@ -122,6 +127,14 @@ unsigned int worker_stuck_cnt(struct worker *w);
 
 /* End the worker. The next worker_ready() starts another. */
 void worker_end(struct worker *w);
+
+/*
+ * The same of one that has ended by itself or was killed, which counts and is logged; worker_call()
+ * and worker_wait() do it.
+ */
+void worker_lost(struct worker *w);
+/* How many have ended so, in all. Those that end with the keeper do not count. */
+uint64_t worker_lost_cnt(void);
 
 /*
  * A worker can work for another worker: its owner passes these descriptors to its user by a call.

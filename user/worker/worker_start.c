@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,6 +318,13 @@ void keeper_end(void)
 pid_t keeper_pid(void)
 {
 	return keeper.pid;
+}
+
+int keeper_check(void)
+{
+	struct pollfd p = { .fd = keeper.fd };
+
+	return keeper.pid && poll(&p, 1, 0) > 0 && p.revents & POLLHUP ? -ECHILD : 0;
 }
 
 /* ---- for the client ---- */

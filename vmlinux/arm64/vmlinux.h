@@ -84,6 +84,7 @@ struct linux_binprm {
 struct mm_struct {
 	void *pgd;
 	unsigned long start_code;
+	unsigned long start_stack;
 	unsigned long arg_start;
 	unsigned long arg_end;
 	unsigned long saved_auxv[24];	/* as many as a kernel has; at least so many words */

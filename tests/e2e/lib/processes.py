@@ -2,6 +2,7 @@
 """Processes of the machine: to end them, and the CPU time that they had."""
 import contextlib
 import os
+import select
 import signal
 import time
 from pathlib import Path
@@ -32,6 +33,22 @@ def family(pid):
             for task in Path(f"/proc/{one}/task").iterdir():
                 found += map(int, (task / "children").read_text().split())
     return found
+
+
+def children_by_name(pid):
+    """comm -> pid, of what the process' first thread has started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return {Path(f"/proc/{child}/comm").read_text().strip(): int(child) for child in children}
+
+
+def kill_and_wait(pid):
+    """kill -9, until the process has ended; its parent may not have waited for it yet."""
+    fd = os.pidfd_open(pid)
+    try:
+        os.kill(pid, signal.SIGKILL)
+        assert select.select([fd], [], [], TIMEOUT)[0], f"{pid} does not end"
+    finally:
+        os.close(fd)
 
 
 def stat_of(pid):

@@ -69,6 +69,22 @@ static void test_stat_comm(void **state)
 	}
 }
 
+/* What a process executes is known; a fork executes nothing. */
+static void test_stat_program(void **state)
+{
+	pid_t child = child_with(nothing, NULL);
+	struct proc_stat st, copy;
+
+	assert_int_equal(proc_stat(getpid(), &st), 0);
+	assert_false(st.in_exec);
+	assert_true(st.program);
+	assert_int_equal(proc_stat(child, &copy), 0);
+	assert_int_equal(copy.program, st.program);	/* a fork executes nothing */
+	kill_child(child);
+	if (!proc_stat(2, &st) && st.kernel_thread)
+		assert_true(st.in_exec && !st.program);	/* it has no memory */
+}
+
 static void test_stat_kinds(void **state)
 {
 	struct proc_stat st;
@@ -351,6 +367,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stat_comm),
+		cmocka_unit_test(test_stat_program),
 		cmocka_unit_test(test_stat_kinds),
 		cmocka_unit_test(test_cpu_lists),
 		cmocka_unit_test(test_maps_of_self),

@@ -505,6 +505,46 @@ static void test_single_file_after_an_exec(void **state)
 	assert_int_equal(file_cnt("x.2.tach"), 0);
 }
 
+/* What ended by an exec before it had a sample leaves the file to what has some. */
+static void test_a_program_without_a_sample(void **state)
+{
+	struct process *p;
+	char path[128], *json;
+	int i;
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	open_recording(path, true);
+	for (i = 0; i < 4; i++) {
+		p = begin(getpid(), OLD_NS, i ? "python3 second.py" : "python3 first.py");
+		if (i >= 2)
+			assert_int_equal(sample(p, i), 0);
+		assert_int_equal(end(p, now_ns()), 0);
+	}
+	json = finish();
+	check_file("x.tach", 1);
+	check_file("x.1.tach", 1);
+	assert_int_equal(file_cnt(".tach"), 2);
+	assert_int_equal(file_cnt(".json"), 2);
+	assert_string_equal(finished_paths, "x.tach x.1.tach ");
+	free(json);
+}
+
+/* If nothing was sampled at all, the file is there. */
+static void test_no_sample_at_all(void **state)
+{
+	char path[128];
+	int i;
+
+	snprintf(path, sizeof(path), "%s/x.tach", dir);
+	open_recording(path, true);
+	for (i = 0; i < 2; i++)
+		assert_int_equal(end(begin(getpid(), OLD_NS, NULL), now_ns()), 0);
+	free(finish());
+	check_file("x.tach", 0);
+	assert_string_equal(finished_paths, "x.tach ");
+	assert_int_equal(file_cnt(".json"), 1);
+}
+
 /* The JSON beside a file is of that file's process alone, and readers find it by the name. */
 static void test_json_beside(void **state)
 {
@@ -1012,6 +1052,8 @@ int main(void)
 		TEST(test_short_lives_share),
 		TEST(test_single_file),
 		TEST(test_single_file_after_an_exec),
+		TEST(test_a_program_without_a_sample),
+		TEST(test_no_sample_at_all),
 		TEST(test_json_beside),
 		TEST(test_command_file),
 		TEST(test_command_alone_or_none),

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,10 +290,36 @@ static void test_what_is_refused(void **state)
 
 static void test_that_is_killed_is_replaced(void **state)
 {
+	uint64_t before = worker_lost_cnt();
+
 	ready();
 	kill(worker.pid, SIGKILL);
 	assert_int_equal(worker_call(&worker, TWICE, NULL, WAIT_MS), -EPIPE);
+	assert_int_equal(worker_lost_cnt(), before + 1);
 	assert_int_equal(twice_of(4), 8);
+	worker_end(&worker);		/* as wanted */
+	assert_int_equal(worker_lost_cnt(), before + 1);
+	assert_int_equal(keeper_check(), 0);
+}
+
+/* Its workers end with it, no other can be started, and that is known. */
+static void test_the_keeper_is_killed(void **state)
+{
+	uint64_t before = worker_lost_cnt();
+	struct pollfd p;
+
+	ready();
+	assert_int_equal(keeper_check(), 0);
+	p = (struct pollfd){ .fd = worker.pidfd, .events = POLLIN };
+	kill(keeper_pid(), SIGKILL);
+	assert_int_equal(poll(&p, 1, WAIT_MS), 1);
+	assert_int_equal(keeper_check(), -ECHILD);
+	assert_int_equal(worker_call(&worker, TWICE, NULL, WAIT_MS), -EPIPE);
+	assert_int_equal(worker_lost_cnt(), before);
+	assert_true(worker_ready(&worker, 1) < 0);
+	keeper_end();
+	assert_int_equal(keeper_check(), 0);
+	assert_int_equal(twice_of(4), 8);	/* without one */
 }
 
 /* It is given up, and who blocked it is not asked about for a while; the others are. */
@@ -406,6 +433,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_refused),
 		cmocka_unit_test_setup_teardown(test_the_keeper_has_no_rights, with_keeper, end),
 		cmocka_unit_test_setup_teardown(test_the_keepers_end, with_keeper, end),
+		cmocka_unit_test_setup_teardown(test_the_keeper_is_killed, with_keeper, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
