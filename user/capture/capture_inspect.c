@@ -185,7 +185,7 @@ static uint64_t late_ticks(const struct tracked *t)
 	return t->process ? 0 : t->asked + known;
 }
 
-/* An inspection found no Python in the process that can be walked, as it was then; 0: it did not look. */
+/* No Python that can be walked was in the process then; 0: nobody has looked. */
 static void note_plain(struct tracked *t, uint64_t seen_ns)
 {
 	if (t->process || !seen_ns)
