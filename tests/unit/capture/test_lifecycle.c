@@ -326,6 +326,7 @@ static size_t profiled_of(uint32_t uid)
 static void test_a_user_takes_not_all_places(void **state)
 {
 	const uint32_t greedy = 1000, other = 1001;
+	uint64_t begin = now_ns();
 	struct tracked *first;
 	pid_t tgid;
 
@@ -340,7 +341,7 @@ static void test_a_user_takes_not_all_places(void **state)
 	assert_int_equal(life.table_full, 4 + 8 + 2);
 	first = lifecycle_find(&life, 1);
 	assert_int_equal(first->state, PROC_SEEN);
-	assert_true(first->schedule.next_ns > now_ns() && first->schedule.next_ns != INSPECT_NEVER);
+	assert_true(first->schedule.next_ns > begin && first->schedule.next_ns != INSPECT_NEVER);
 	assert_int_equal(find_of(1, greedy), -E2BIG);
 	lifecycle_step(&life, lifecycle_find(&life, 108), PROC_EV_ENDED, NULL);
 	proc_table_remove(NULL, 108);	/* as the BPF side does */
