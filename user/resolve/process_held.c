@@ -16,6 +16,7 @@ const char *process_held_by(struct process *p, const struct raw_head *head)
 	if (h->asked_ns && head->h.time_ns < h->asked_ns + ASK_AGAIN_NS)
 		return h->by;
 	h->asked_ns = now_ns();
+	h->by[0] = '\0';		/* it may be another one now, that is not seen any more */
 	if (traced)
 		held_by_tracer(p->args.tgid, (pid_t)head->tid, h->by);
 	else
