@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "formats/foreign.h"
 #include "formats/formats.h"
 #include "formats/input.h"
 #include "model/thread_map.h"
@@ -81,6 +82,8 @@ struct reader *reader_open(const char *path, const struct reader_args *args, cha
 		err = errno;
 	}
 	if (!r) {
+		if (!args->format && err == EBADMSG)
+			foreign_explain(in, why, why_size);
 		input_unmap(in);
 		errno = err;
 		return NULL;
