@@ -48,7 +48,7 @@ static const struct foreign heads[] = {
 	  "--format speedscope or raw" },
 	{ "<!DOCTYPE", "a page for a browser", OURS },
 	{ "<!doctype", "a page for a browser", OURS },
-	{ "process,comm,container,", "a table that tachbpf wrote (csv)", OURS },
+	{ "process,comm,container,", "tachbpf's csv", OURS },
 };
 
 /* A key at the top of a JSON object, or of the first object in an array. */
@@ -63,8 +63,8 @@ static const struct foreign keys[] = {
 	{ "start_call_stack", "a session of pyinstrument", "'pyinstrument --load FILE -r speedscope "
 	  "-o FILE.json' makes a file that is read here" },
 	{ "growth_rate", "a profile of Scalene", "'scalene view FILE' shows it" },
-	{ "sample_interval_usec", "what tachbpf wrote as jsonl", OURS },
-	{ "processes", "what tachbpf notes about a recording", "give its directory, or the .tach or "
+	{ "sample_interval_usec", "tachbpf's jsonl", OURS },
+	{ "processes", "tachbpf's summary of a recording", "give its directory, or the .tach or "
 	  ".mlyze file beside it" },
 };
 
@@ -187,7 +187,7 @@ bool foreign_explain(const struct input *in, char *why, size_t why_size)
 	const struct foreign *found = find(in);
 
 	if (found)
-		snprintf(why, why_size, "this is %s, which tachbpf does not read: %s",
+		snprintf(why, why_size, "this is %s, which is not read here: %s",
 			 found->what, found->way);
 	return found;
 }

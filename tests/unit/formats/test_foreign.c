@@ -50,7 +50,7 @@ static const struct {
 	{ TEXT("<!DOCTYPE html>\n"), "a page for a browser", ".tach" },
 	{ TEXT("\x28\xb5\x2f\xfd\x04"), "zstd", "decompress" },
 	{ TEXT("{\"type\":\"meta\",\"v\":0,\"sample_interval_usec\":1}\n{}\n"), "jsonl", ".tach" },
-	{ TEXT("{\"duration_s\":1,\"processes\":[]}"), "notes about a recording", "directory" },
+	{ TEXT("{\"duration_s\":1,\"processes\":[]}"), "tachbpf's summary of a recording", "directory" },
 	{ TEXT("{\"a\":[1]}"), "JSON, but not speedscope's", "--input-format help" },
 };
 
