@@ -51,6 +51,7 @@ static const char *remedy(int err)
 		{ ENOENT, "; create its directory first" },
 		{ ENOTDIR, "; a part of the path is not a directory: give another with -o" },
 		{ ENAMETOOLONG, "; give a shorter one with -o" },
+		{ EFBIG, "; it is above the limit of file sizes (ulimit -f)" },
 		{ ENOSPC, "; make room or give another place with -o" },
 		{ EDQUOT, "; make room or give another place with -o" },
 	};
@@ -540,7 +541,8 @@ int output_flush_stdout(void)
 	if (err == EPIPE && pager_is_started())
 		return 0;	/* the user has seen enough */
 	if (err && err != EPIPE)
-		log_error("cannot write to standard output: %s", strerror(err));
+		log_error("cannot write to standard output: %s",
+			  err == EBADF ? "it is closed" : strerror(err));
 	return -err;
 }
 
