@@ -56,15 +56,15 @@ static bool is_other(const struct mem_trace *t, const struct profile_file *file,
 
 	if (t->error.rule != MLYZE_RULE_MAGIC)
 		return false;
-	if (!format)
-		return foreign_explain(t->in, why, why_size);
+	if (foreign_explain(t->in, why, why_size))
+		return true;
 	if (format == &reader_tach)
 		snprintf(why, why_size, "this is a profile of %s, not of memory: see tachbpf report",
 			 event ? "events" : "time");
-	else
+	else if (format)
 		snprintf(why, why_size, "this is a profile in the format %s, and mem reads mlyze: "
 			 "see tachbpf report", format->name);
-	return true;
+	return format;
 }
 
 /* The file says more of its process than its name, or what is beside it, does. */
