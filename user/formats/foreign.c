@@ -14,6 +14,7 @@
 #include "formats/input.h"
 
 #define SPEEDSCOPE "https://www.speedscope.app opens it, and exports it as a file that is read here"
+#define PPROF "https://www.speedscope.app opens one of pprof, and exports it as a file that is read here"
 #define DECOMPRESS "decompress it first"
 #define OURS "convert the .tach file that it was made from instead"
 
@@ -35,7 +36,7 @@ static const struct foreign heads[] = {
 	{ "\x28\xb5\x2f\xfd", "compressed with zstd", DECOMPRESS },
 	{ "\xfd" "7zXZ", "compressed with xz", DECOMPRESS },
 	{ "BZh", "compressed with bzip2", DECOMPRESS },
-	{ "\x1f\x8b", "compressed with gzip", DECOMPRESS },
+	{ "\x1f\x8b", "compressed with gzip, as pprof's profiles are", PPROF "; decompress others" },
 	{ "heap profile:", "a heap profile of gperftools",
 	  "'google-pprof --collapsed PROGRAM FILE > FILE.folded' makes a file that is read here" },
 	{ "heap_v2/", "a heap profile of jemalloc",
@@ -72,6 +73,7 @@ static const struct foreign perf_script = {
 	NULL, "the text of 'perf script'", "'stackcollapse-perf.pl FILE > FILE.folded' makes a file "
 	"that is read here",
 };
+static const struct foreign pprof = { NULL, "a profile of pprof", PPROF };
 static const struct foreign austin_full = {
 	NULL, "a profile of austin with several values a line (--full)", "record one without that "
 	"option",
@@ -171,6 +173,9 @@ static const struct foreign *find(const struct input *in)
 		return found;
 	if (in->size > 2 && d[0] == 0x80 && d[1] >= 2 && d[1] <= 5)
 		return &pickle;
+	/* profile.proto: sample_type, a message of a few bytes that begins with type. */
+	if (in->size > 4 && d[0] == 0x0a && d[1] >= 2 && d[1] <= 22 && d[2] == 0x08)
+		return &pprof;
 	/* Python's marshal: a dict, whose first key is a tuple; 0x80: it may be referred to. */
 	if (in->size > 2 && (d[0] & 0x7f) == '{' && strchr("()", d[1] & 0x7f) && d[1] & 0x7f)
 		return &marshal;
