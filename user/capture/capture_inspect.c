@@ -16,6 +16,7 @@
 #include "capture/capture_event.h"
 #include "capture/capture_filter.h"
 #include "capture/capture_heap.h"
+#include "capture/capture_refuse.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/identity.h"

@@ -6,7 +6,6 @@
 #define TACHBPF_CAPTURE_INSPECT_H
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct capture;
 struct process_args;
@@ -26,12 +25,6 @@ void capture_inspect_if_due(struct capture *s, struct tracked *t);
 
 /* Inspect all processes whose inspection is due. */
 void capture_inspect_due(struct capture *s);
-
-/*
- * Log why a process that the user named is not recorded: err and why are of discovery_inspect(). Of
- * one that is not Python, the first Python is named that it has started. Returns the error.
- */
-int capture_refuse(struct capture *s, pid_t tgid, int err, const char *why);
 
 /*
  * To be called when a process was found to have ended. Were all its records taken, too? Those of a
