@@ -12,6 +12,7 @@
 #include "config/config_command.h"
 #include "agent/ctl_command.h"
 #include "base/output.h"
+#include "base/start.h"
 
 /*
  * Tables from this size on are mappings of their own, which go back to the kernel when they are
@@ -26,6 +27,7 @@ int main(int argc, char **argv)
 	struct agent_config *config;
 	int status;
 
+	start_program();
 	mallopt(M_MMAP_THRESHOLD, MAPPING_BYTES);
 	if (argc > 1 && !strcmp(argv[1], "ctl"))
 		return ctl_command(argv + 2);

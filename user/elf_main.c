@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/start.h"
 #include "base/util.h"
 #include "elf_helper/elf_serve.h"
 #include "worker/jail.h"
@@ -72,6 +73,7 @@ int main(int argc, char **argv)
 {
 	bool names = argc > 1 && !strcmp(argv[1], "names");
 
+	start_program();
 	if (argc != 3 || (!names && strcmp(argv[1], "tables"))) {
 		fprintf(stderr, "%s is started by tachbpf\n", argv[0]);
 		return EXIT_FAILURE;

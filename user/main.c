@@ -7,6 +7,7 @@
 #include "base/colour.h"
 #include "base/output.h"
 #include "base/pager.h"
+#include "base/start.h"
 #include "base/util.h"
 #include "commands/cmd_record.h"
 #include "commands/commands.h"
@@ -147,6 +148,7 @@ int main(int argc, char **argv)
 	int status = EXIT_USAGE;
 	struct options o;
 
+	start_program();
 	if (options_parse(&o, argc, argv))
 		goto out;
 	colour_choose(o.colour);

@@ -7,7 +7,7 @@ from expect import NOMINAL_US, place, write
 HERE = Path(__file__).parent / "collapsed"
 
 
-def make(name, head, lines, newline=b"\n", last=b"\n"):
+def make(name, head, lines, newline=b"\n", last=b"\n", unit="samples", step_us=NOMINAL_US):
     """lines: (text, process, comm, thread, weight, frames root first)."""
     profiles, clocks = {}, {}
     for _, pid, comm, thread, weight, frames in lines:
@@ -15,11 +15,11 @@ def make(name, head, lines, newline=b"\n", last=b"\n"):
         if not weight:
             continue
         now = clocks.get((pid, comm, thread), 0)
-        clocks[pid, comm, thread] = now + weight * NOMINAL_US
+        clocks[pid, comm, thread] = now + int(weight * step_us)
         events.append((thread, now, weight, frames[::-1]))
     text = newline.join([head] + [line[0].encode() for line in lines]) + last
     (HERE / f"{name}.folded").write_bytes(text)
-    write(HERE / f"{name}.txt", [("samples", pid, comm, events)
+    write(HERE / f"{name}.txt", [(unit, pid, comm, events)
                                  for (pid, comm), events in profiles.items()])
 
 
@@ -54,6 +54,16 @@ def main():
         ("process:x;tid:y;a.py:f:3 1", 0, None, 0, 1, [place("process:x"), place("tid:y"), f]),
         ("process:12 app;tid:3 4", 12, "app", 3, 4, []),
     ])
+    # austin's own form of threads and processes, and its microseconds and bytes.
+    make("austin", b"# austin: 3.6.0\n# interval: 100\n# mode: wall\n# x: 1\n", [
+        ("P12;T0:34;a.py:f:3 110", 12, None, 34, 110000, [f]),
+        ("P12;T0:34 5", 12, None, 34, 5000, []),
+        ("P13;T7;a.py:f:3;T8 99", 13, None, 7, 99000, [f, place("T8")]),
+        ("P12;T0:34;a.py:f:3 40", 12, None, 34, 40000, [f]),
+        ("Px;Ty;a.py:f:3 1", 0, None, 0, 1000, [place("Px"), place("Ty"), f]),
+    ], unit="nanoseconds", step_us=1e-3, last=b"\n\n# duration: 1304866\n")
+    make("austin_memory", b"# austin: 3.6.0\n# mode: memory\n", [
+        ("P12;T0:34;a.py:f:3 4096", 12, None, 34, 4096, [f])], unit="bytes")
     make("deep", b"", [
         (f"{';'.join(f'd.py:f{i}:{i + 1}' for i in range(n))} {n}", 0, None, 0, n,
          [place(f"f{i}", "d.py", i + 1) for i in range(n)]) for n in (255, 256, 257, 400)])

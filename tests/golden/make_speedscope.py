@@ -39,6 +39,17 @@ def events(thread, unit, samples, weights, late_us=0, places=PLACES):
     return found
 
 
+def evented(name, unit, changes, start=0):
+    """changes: (how many frames are open from now on, when); each frame is one deeper."""
+    found, deep = [], 0
+    for now, at in changes:
+        found += [{"type": "C", "at": at, "frame": i} for i in range(deep - 1, now - 1, -1)]
+        found += [{"at": at, "frame": i, "type": "O", "x": [1]} for i in range(deep, now)]
+        deep = now
+    return {"type": "evented", "name": name, "unit": unit, "startValue": start,
+            "endValue": changes[-1][1], "events": found}
+
+
 def put(name, doc, profiles, text=None):
     (HERE / f"{name}.json").write_text(text or json.dumps(doc), encoding="utf-8")
     write(HERE / f"{name}.txt", profiles)
@@ -75,6 +86,13 @@ def main():
     put("deep", document([sampled("t", "none", stacks, [1] * 3)], deep),
         [("samples", 0, None, events(2**32, "none", stacks, [1] * 3,
                                      places=[place(f["name"]) for f in deep]))])
+    # Before the first function opens, and while none is open, time passes.
+    changes = [(2, 1000.25), (2, 1000.5), (3, 1001), (1, 1002), (0, 1002.5), (2, 1004), (5, 1004), (0, 1004.125)]
+    steps = [([0, 1], .75), ([0, 1, 2], 1), ([0], .5), ([], 1.5), ([0, 1, 2, 3, 4], .125)]
+    put("evented", document([evented("tid 5", "seconds", changes, 1000), evented("heap", "bytes", [(1, 3), (0, 7)])]),
+        [("nanoseconds", 0, None, events(5, "seconds", [[]] + [stack for stack, _ in steps],
+                                         [.25] + [weight for _, weight in steps])),
+         ("bytes", 0, None, events(2**32 + 1, "bytes", [[0]], [4]))])
     put("empty", document([sampled("nothing", "seconds", [], [])]), [("nanoseconds", 0, None, [])])
 
 

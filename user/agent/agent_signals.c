@@ -29,7 +29,6 @@ void agent_signals_catch(void)
 	sigaction(SIGINT, &end, NULL);
 	sigaction(SIGHUP, &reload, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 }
 
 void agent_signals_begun(void)

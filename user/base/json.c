@@ -63,14 +63,17 @@ static void new_line(struct json *j)
 /* The escape for a character that may not stand for itself. */
 static void put_escape(struct json *j, uint32_t cp)
 {
-	char text[8];
+	char text[16];
 
 	if (cp == '"' || cp == '\\')
 		snprintf(text, sizeof(text), "\\%c", (int)cp);
 	else if (j->short_escapes && (cp == '\n' || cp == '\t'))
 		snprintf(text, sizeof(text), "\\%c", cp == '\n' ? 'n' : 't');
-	else	/* none of these is above U+FFFF */
-		snprintf(text, sizeof(text), "\\u%04x", cp & 0xffff);
+	else if (cp < 0x10000)
+		snprintf(text, sizeof(text), "\\u%04x", cp);
+	else
+		snprintf(text, sizeof(text), "\\u%04x\\u%04x", 0xd7c0 + (cp >> 10 & 0xfff),
+			 0xdc00 | (cp & 0x3ff));
 	put(j, text);
 }
 

@@ -32,6 +32,8 @@
 /* How many bytes of a comm are in a file name; the kernel's has 15. */
 #define COMM_BYTES 64
 #define SHOWN_BYTES 512
+/* What may be in it of ASCII besides letters and digits: nothing that a shell gives a meaning. */
+#define FILE_NAME_MARKS "-_.,:+@%="
 
 static const char *shown(const char *path, char buf[SHOWN_BYTES])
 {
@@ -51,6 +53,7 @@ static const char *remedy(int err)
 		{ ENOENT, "; create its directory first" },
 		{ ENOTDIR, "; a part of the path is not a directory: give another with -o" },
 		{ ENAMETOOLONG, "; give a shorter one with -o" },
+		{ EFBIG, "; it is above the limit of file sizes (ulimit -f)" },
 		{ ENOSPC, "; make room or give another place with -o" },
 		{ EDQUOT, "; make room or give another place with -o" },
 	};
@@ -540,7 +543,8 @@ int output_flush_stdout(void)
 	if (err == EPIPE && pager_is_started())
 		return 0;	/* the user has seen enough */
 	if (err && err != EPIPE)
-		log_error("cannot write to standard output: %s", strerror(err));
+		log_error("cannot write to standard output: %s",
+			  err == EBADF ? "it is closed" : strerror(err));
 	return -err;
 }
 
@@ -555,7 +559,8 @@ void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm
 	for (i = 0, o = 0; i < len && o + 4 <= COMM_BYTES; i += n ? n : 1) {
 		n = utf8_char(comm + i, len - i, &cp);
 		leading &= n && cp == '.';
-		if (!n || !utf8_printable(cp) || cp == '/' || leading) {
+		if (!n || !utf8_printable(cp) || leading ||
+		    (cp < 0x80 && !isalnum((int)cp) && !strchr(FILE_NAME_MARKS, (int)cp))) {
 			safe[o++] = '_';
 		} else {
 			memcpy(safe + o, comm + i, n);

@@ -125,7 +125,8 @@ int output_flush_stdout(void);
 #define OUTPUT_SUFFIX ".tach"
 
 /*
- * "<tgid>-<comm><suffix>" as one component of a path, without special characters. seq > 0
+ * "<tgid>-<comm><suffix>" as one component of a path, without characters that a terminal or a
+ * shell gives a meaning. seq > 0
  * distinguishes later profiles with the same name: "<tgid>-<comm>.<seq><suffix>".
  */
 void output_file_name(char out[OUTPUT_NAME_MAX], uint32_t tgid, const char *comm,

@@ -103,14 +103,27 @@ size_t utf8_char(const char *text, size_t len, uint32_t *cp)
 
 bool utf8_printable(uint32_t cp)
 {
+	/*
+	 * Line separators, and what has no glyph (Unicode's Default_Ignorable_Code_Point, Cf):
+	 * bidirectional overrides, which can change the visible order of a line, joiners, tags,
+	 * byte order marks. Variation selectors, which emoji have, are left out.
+	 */
+	static const uint32_t unseen[][2] = {
+		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },
+		{ 0x17b4, 0x17b5 }, { 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e },
+		{ 0x2060, 0x206f }, { 0x3164, 0x3164 }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 },
+		{ 0xfff0, 0xfffb }, { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a },
+		{ 0xe0000, 0xe0fff },
+	};
+	size_t i;
+
 	/* C0, DEL, C1. */
 	if (cp < 0x20 || (cp >= 0x7f && cp < 0xa0))
 		return false;
-	/*
-	 * Line separators, and bidirectional overrides, which can change the visible order
-	 * of a line.
-	 */
-	return !(cp >= 0x2028 && cp <= 0x202e) && !(cp >= 0x2066 && cp <= 0x2069);
+	for (i = 0; i < ARRAY_SIZE(unseen) && cp >= unseen[i][0]; i++)
+		if (cp <= unseen[i][1])
+			return false;
+	return true;
 }
 
 char *escape_text(const char *s, size_t len, char *out, size_t out_size)

@@ -40,8 +40,8 @@ void log_hold(struct buf *held);
 void log_print_held(struct buf *held);
 
 /*
- * Copy s (len bytes, hostile) to out as printable UTF-8: control characters and
- * invalid UTF-8 become \xNN. Always terminates; returns out.
+ * Copy s (len bytes, hostile) to out as printable UTF-8: what utf8_printable()
+ * refuses and invalid UTF-8 become \xNN. Always terminates; returns out.
  */
 char *escape_text(const char *s, size_t len, char *out, size_t out_size);
 
@@ -52,8 +52,8 @@ char *escape_text(const char *s, size_t len, char *out, size_t out_size);
 size_t utf8_char(const char *s, size_t len, uint32_t *cp);
 
 /*
- * May the character be printed on a terminal: is it no control character and no
- * bidirectional override?
+ * May the character be printed on a terminal: is it no control character, no bidirectional
+ * override, and nothing else that cannot be seen?
  */
 bool utf8_printable(uint32_t cp);
 

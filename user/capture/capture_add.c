@@ -11,9 +11,6 @@
 #include "host/proc.h"
 #include "tachbpf.skel.h"
 
-/* How many ancestors of a process are checked. */
-#define ANCESTORS_MAX 64
-
 int capture_watch(struct capture *s, pid_t tgid, enum watch how)
 {
 	uint32_t key = tgid, value = how;
@@ -21,19 +18,6 @@ int capture_watch(struct capture *s, pid_t tgid, enum watch how)
 	capture_heap_choose(s, tgid);
 	return bpf_map__update_elem(s->skel->maps.watched, &key, sizeof(key), &value, sizeof(value),
 				    BPF_ANY);
-}
-
-static bool descends_from(pid_t tgid, pid_t ancestor)
-{
-	struct proc_stat st;
-	int i;
-
-	for (i = 0; i < ANCESTORS_MAX && !proc_stat(tgid, &st); i++) {
-		if (st.ppid == ancestor)
-			return true;
-		tgid = st.ppid;
-	}
-	return false;
 }
 
 struct children {
@@ -47,7 +31,7 @@ static int add_child(void *ctx, pid_t tgid)
 	struct tracked *t;
 	int err;
 
-	if (tgid == c->ancestor || !descends_from(tgid, c->ancestor))
+	if (tgid == c->ancestor || !proc_descends_from(tgid, c->ancestor))
 		return 0;
 	err = capture_watch(c->s, tgid, WATCH_CHILDREN);
 	if (err || lifecycle_process(&c->s->life, tgid))

@@ -17,6 +17,7 @@
 #include "capture/capture_filter.h"
 #include "capture/capture_heap.h"
 #include "capture/capture_losses.h"
+#include "capture/capture_refuse.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/identity.h"
@@ -432,20 +433,6 @@ void capture_inspect_due(struct capture *s)
 
 /* ---- processes that the user selected ---- */
 
-static int say_why_not(const struct capture *s, pid_t tgid, const struct finding *f)
-{
-	if (s->life.err)
-		return s->life.err;	/* its file cannot be created; that was logged */
-	if (f->err == -ENOENT && s->args.children)
-		log_warn("process %d is not Python: only what it starts is recorded", tgid);
-	else if (f->err == -ENOENT)
-		log_error("process %d is not Python: no interpreter and no libpython in it "
-			  "(tachbpf -a lists what it finds)", tgid);
-	else
-		log_error("process %d cannot be profiled: %s", tgid, f->found.why);
-	return f->err;
-}
-
 int capture_add(struct capture *s, pid_t tgid)
 {
 	struct finding f;
@@ -473,5 +460,5 @@ int capture_add(struct capture *s, pid_t tgid)
 	}
 	if (!s->life.err)	/* do not inspect it again */
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
-	return say_why_not(s, tgid, &f);
+	return capture_refuse(s, tgid, f.err, f.found.why);
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/output.h"
 #include "commands/commands.h"
 #include "commands/option_words.h"
 #include "commands/options.h"
@@ -363,5 +364,5 @@ int completion_run(const struct completion_options *opts)
 	};
 
 	print[opts->shell]();
-	return fflush(stdout) ? EXIT_FAILURE : EXIT_SUCCESS;
+	return output_flush_stdout() ? EXIT_FAILURE : EXIT_SUCCESS;
 }

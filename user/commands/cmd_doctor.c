@@ -14,6 +14,7 @@
 
 #include "base/colour.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/command_workers.h"
@@ -381,9 +382,5 @@ int doctor_run(const struct doctor_options *opts)
 		print_text(d);
 	status = d->problems ? EXIT_FAILURE : EXIT_SUCCESS;
 	free(d);
-	if (fflush(stdout)) {
-		log_error("standard output: %s", strerror(errno));
-		return EXIT_FAILURE;
-	}
-	return status;
+	return output_flush_stdout() ? EXIT_FAILURE : status;
 }

@@ -141,7 +141,10 @@ static bool is_usable(struct run *run, const struct profile_file *file, const st
 	const char *why = NULL;
 
 	if (!reader_tach_info(r))
-		why = "its format has no data about the GIL: give TACH files";
+		why = reader_info(r)->meta.unit == UNIT_BYTES ?
+			      "this is a profile of memory, which has no data about the GIL: see "
+			      "tachbpf mem" :
+			      "its format has no data about the GIL: give TACH files";
 	else if (!reader_info(r)->meta.interval_us)
 		why = "it does not say how much time a sample stands for";
 	if (!why)
@@ -164,6 +167,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		return -ENOMEM;
 	res->file = file;
 	res->meta = reader_info(r)->meta;
+	res->meta.mode = profile_file_mode(file, res->meta.mode);
 	res->meta.comm = res->meta.platform = NULL;	/* memory of the reader */
 	res->gil = gil_new(&res->meta, reader_tables(r), !file->process.tgid);
 	err = res->gil ? read_session(res, run) : -ENOMEM;

@@ -89,7 +89,8 @@ static bool has_jit(const struct profile_file *file)
 	return file->session && session_json_jit(file->session, file->name);
 }
 
-static void json_header(struct json *j, const struct tach_info *info)
+static void json_header(struct json *j, const struct profile_file *file,
+			const struct tach_info *info)
 {
 	const struct profile_meta *meta = &info->meta;
 	char python[32];
@@ -100,7 +101,7 @@ static void json_header(struct json *j, const struct tach_info *info)
 	snprintf(python, sizeof(python), "%u.%u.%u", meta->python_major, meta->python_minor,
 		 meta->python_micro);
 	json_string(j, "python", python_known(info) ? python : NULL);
-	json_string(j, "mode", profile_mode_name(meta->mode));
+	json_string(j, "mode", profile_mode_name(profile_file_mode(file, meta->mode)));
 	json_features(j, meta);
 	json_uint(j, "start_us", meta->start_us);
 	json_uint(j, "interval_us", meta->interval_us);
@@ -165,7 +166,7 @@ static int json_file(struct json *j, const struct profile_file *file,
 	json_object(j, NULL);
 	json_identity(j, file);
 	json_string(j, "format", "tach");
-	json_header(j, info);
+	json_header(j, file, info);
 	json_string(j, "event", file->session ? session_json_event(file->session) : NULL);
 	json_bool(j, "jit", has_jit(file));
 	err = info_frames_json(j, tables);
@@ -254,7 +255,8 @@ static void print_mode(const struct profile_file *file, const struct profile_met
 		printf("  %-12s %s\n", "event",
 		       escape_text(event, strlen(event), shown, sizeof(shown)));
 	else
-		printf("  %-12s %s\n", "mode", profile_mode_name(meta->mode));
+		printf("  %-12s %s\n", "mode",
+		       profile_mode_name(profile_file_mode(file, meta->mode)));
 }
 
 static void print_header(const struct profile_file *file, const struct tach_info *info)

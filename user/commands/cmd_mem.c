@@ -17,8 +17,10 @@
 #include "commands/limit.h"
 #include "commands/mem_show.h"
 #include "commands/profile_set.h"
+#include "formats/foreign.h"
 #include "formats/formats.h"
 #include "formats/input.h"
+#include "formats/readers.h"
 
 #define WHY_BYTES 256
 
@@ -40,6 +42,29 @@ static void report_damage(struct run *run, const struct mem_trace *t)
 		  mlyze_rule_name(t->error.rule), t->error.off,
 		  escape_text(t->error.text, strlen(t->error.text), shown, sizeof(shown)));
 	run->failed = true;
+}
+
+/*
+ * What else the file is, which is no Memlyze trace: the message is set. false: nobody knows, or it
+ * is a damaged one.
+ */
+static bool is_other(const struct mem_trace *t, const struct profile_file *file, char *why,
+		     size_t why_size)
+{
+	const struct reader_ops *format = reader_detect(t->in);
+	bool event = file->session && session_json_event(file->session);
+
+	if (t->error.rule != MLYZE_RULE_MAGIC)
+		return false;
+	if (foreign_explain(t->in, why, why_size))
+		return true;
+	if (format == &reader_tach)
+		snprintf(why, why_size, "this is a profile of %s, not of memory: see tachbpf report",
+			 event ? "events" : "time");
+	else if (format)
+		snprintf(why, why_size, "this is a profile in the format %s, and mem reads mlyze: "
+			 "see tachbpf report", format->name);
+	return format;
 }
 
 /* The file says more of its process than its name, or what is beside it, does. */
@@ -175,11 +200,15 @@ static int check_file(struct run *run, struct mem_trace *t)
 static int do_file(struct run *run, const struct profile_file *file)
 {
 	struct mem_trace t = { 0 };
+	char why[WHY_BYTES];
 	int err = open_trace(run, &t, file);
 
 	if (!err && (!t.file || run->opts->validate)) {
 		if (t.file || run->opts->validate || run->opts->json) {
 			err = check_file(run, &t);
+		} else if (is_other(&t, file, why, sizeof(why))) {
+			log_error("'%s': %s", t.shown, why);
+			run->failed = true;
 		} else {
 			report_damage(run, &t);
 		}

@@ -17,6 +17,7 @@
 #include "base/util.h"
 #include "commands/command_workers.h"
 #include "commands/options.h"
+#include "doctor/precheck.h"
 #include "doctor/worker_calls.h"
 #include "host/identity.h"
 #include "host/privileges.h"
@@ -328,7 +329,7 @@ int ps_run(const struct ps_options *opts)
 	struct listing l = { 0 };
 	int err = ids ? 0 : -ENOMEM;
 
-	if (worker_calls_check()) {
+	if (precheck_proc() || worker_calls_check()) {
 		identities_free(ids);
 		return EXIT_FAILURE;
 	}

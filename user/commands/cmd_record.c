@@ -404,7 +404,7 @@ static int conclude_flight(struct record *r)
 static int conclude(struct record *r)
 {
 	struct capture_counts counts;
-	int err, finish_err;
+	int err, finish_err, json_err;
 
 	if (r->flight)
 		return conclude_flight(r);
@@ -414,8 +414,8 @@ static int conclude(struct record *r)
 	recording_result(r->recording, &counts, &r->result);
 	if (r->opts->json) {
 		recording_print_json(r->recording, &counts, stdout);
-		if (fflush(stdout))
-			finish_err = finish_err ? finish_err : -errno;
+		json_err = output_flush_stdout();
+		finish_err = finish_err ? finish_err : json_err;
 	} else if (log_get_level() >= LOG_NORMAL) {
 		recording_print(r->recording, &counts, stderr);
 	}

@@ -70,7 +70,7 @@ static int show(struct top *t, uint64_t now)
 	t->shown++;
 	t->window_ns = now;
 	live_begin_window(t->session.live);
-	return fflush(stdout) ? -errno : 0;
+	return output_flush_stdout();
 }
 
 static bool finished(struct top *t)

@@ -43,10 +43,10 @@ static int add_to_report(struct diff_side *s, const struct profile_file *file, s
 	return err ? err : report_end(s->report);
 }
 
-static void note_mode(struct diff_side *s, const struct profile_meta *meta)
+static void note_mode(struct diff_side *s, enum profile_mode mode)
 {
-	if (profile_mode_known(meta->mode))
-		s->modes |= 1u << meta->mode;
+	if (profile_mode_known(mode))
+		s->modes |= 1u << mode;
 }
 
 static int add_profile(void *ctx, const struct profile_file *file, struct reader *r)
@@ -66,7 +66,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		return -EIO;
 	}
 	s->unit = unit;
-	note_mode(s, &reader_info(r)->meta);
+	note_mode(s, profile_file_mode(file, reader_info(r)->meta.mode));
 	if (reader_info(r)->stats.known && reader_info(r)->stats.duration_s > s->longest_s)
 		s->longest_s = reader_info(r)->stats.duration_s;
 	err = s->graph ? add_to_graph(s, file, r) : add_to_report(s, file, r);

@@ -93,6 +93,10 @@ static void print_task(const struct text *t, const struct task_line *l)
 	};
 	const struct task *task = l->task == UINT32_MAX ? NULL : &t->set->tasks[l->task];
 
+	if (l->mark == TASK_MARK_MORE) {
+		printf("and %u more that are shown elsewhere", l->more);
+		return;
+	}
 	fputs("(T) ", stdout);
 	if (task && *task->name)
 		print_escaped(task->name, strlen(task->name));

@@ -80,7 +80,7 @@ void info_other_json(struct json *j, const struct reader *r)
 	json_uint(j, "total", info->weight_sum);
 	json_uint(j, "stack_events", info->event_cnt);
 	json_uint(j, "truncated", info->truncated_cnt);
-	if (info->timed) {
+	if (info->stats.known) {
 		json_uint(j, "start_us", info->meta.start_us);
 		json_uint(j, "interval_us", info->meta.interval_us);
 		json_double(j, "duration_s", info->stats.duration_s);
@@ -174,9 +174,9 @@ void info_other_print(const struct reader *r)
 	       text_plural(info->event_cnt, "event", "events"));
 	if (info->truncated_cnt)
 		text_number(&d.d, "truncated stacks", info->truncated_cnt);
-	if (info->timed)
+	if (info->stats.known)
 		printf("  %-24s %.3f s\n", "duration", info->stats.duration_s);
-	if (info->timed && info->meta.unit != UNIT_BYTES)
+	if (info->stats.known && info->meta.unit != UNIT_BYTES)
 		printf("  %-24s %" PRIu64 " us\n", "interval", info->meta.interval_us);
 	printf("  %-24s %u %s, %u %s\n", "tables", tables->string_cnt,
 	       text_plural(tables->string_cnt, "string", "strings"), tables->frame_cnt,

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/arith.h"
@@ -39,9 +40,13 @@ const char *profile_out_title(const struct input_options *input)
 void profile_out_complain(const char *path, int err)
 {
 	char shown[SHOWN_BYTES];
+	struct rlimit limit;
 
 	escape_text(path, strlen(path), shown, sizeof(shown));
-	if (err == -EOVERFLOW)
+	if (err == -EFBIG && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < EXPORT_MAX_BYTES)
+		log_error("cannot write '%s': it is above the limit of file sizes (ulimit -f)",
+			  shown);
+	else if (err == -EOVERFLOW)
 		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end "
 			  "at 2^32 - 1, and counts that are written out as samples at 2^30 in a "
 			  "file", shown);

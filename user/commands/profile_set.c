@@ -234,18 +234,49 @@ static int add_path(struct profile_set *set, const char *path)
 	return err;
 }
 
+/* Are they the same but for the last `less` bytes of path? */
+static bool is_begin(const char *path, size_t less, const char *other)
+{
+	size_t len = strlen(path) - less;
+
+	return strlen(other) == len && !memcmp(path, other, len);
+}
+
+/* Is the path FILE.json or session.json of another one, as a pattern of the shell names them? */
+static bool is_beside(const char *path, char *const *paths, size_t cnt)
+{
+	size_t len = strlen(path), tail = strlen(SESSION_BESIDE_SUFFIX), dir, i;
+	const char *slash = strrchr(path, '/');
+	bool session = !strcmp(slash ? slash + 1 : path, SESSION_FILE_NAME);
+
+	if (len <= tail || strcmp(path + len - tail, SESSION_BESIDE_SUFFIX))
+		return false;
+	dir = slash ? (size_t)(slash + 1 - path) : 0;
+	for (i = 0; i < cnt; i++) {
+		if (is_begin(path, tail, paths[i]))
+			return true;
+		if (session && !strncmp(path, paths[i], dir) && !strchr(paths[i] + dir, '/') &&
+		    stem_of(paths[i] + dir))
+			return true;
+	}
+	return false;
+}
+
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args)
 {
-	size_t i;
+	size_t used = 0, i;
 	int err = 0;
 
 	memset(set, 0, sizeof(*set));
 	if (args)
 		set->reader_args = *args;
-	set->many = cnt > 1;
-	for (i = 0; !err && i < cnt; i++)
+	for (i = 0; !err && i < cnt; i++) {
+		if (is_beside(paths[i], paths, cnt))
+			continue;
+		set->many |= used++ > 0;
 		err = add_path(set, paths[i]);
+	}
 	if (err)
 		log_error("cannot look for profiles: %s", strerror(-err));
 	else if (!set->file_cnt)
@@ -541,6 +572,12 @@ const char *profile_file_losses_of(const struct profile_file *file)
 	return file->beside ? NULL : file->name;
 }
 
+enum profile_mode profile_file_mode(const struct profile_file *file, enum profile_mode mode)
+{
+	return mode == MODE_WALL && file->session && session_json_is_offcpu(file->session) ?
+		       MODE_OFFCPU : mode;
+}
+
 static void add_loss(void *ctx, const char *cause, uint64_t cnt)
 {
 	struct profile_stats *stats = ctx;
@@ -562,6 +599,7 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 		meta->thread_names = file->process.thread_names;
 	if (!file->session)
 		return;
+	meta->mode = profile_file_mode(file, meta->mode);
 	meta->event = session_json_event(file->session);
 	kernel = session_json_kernel(file->session);
 	snprintf(platform, PROFILE_PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");

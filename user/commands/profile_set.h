@@ -61,6 +61,9 @@ struct profile_set {
 /* Whose losses the session has for it: session_json_losses()'s file. */
 const char *profile_file_losses_of(const struct profile_file *file);
 
+/* The mode of the file's samples, for which its own header has this one. */
+enum profile_mode profile_file_mode(const struct profile_file *file, enum profile_mode mode);
+
 /*
  * Complete meta with the process and the host, and stats (unless NULL) with the losses, from
  * the file's name and session.json. platform: the memory of meta->platform.
@@ -70,7 +73,8 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES]);
 
 /*
- * Find the files of cnt paths; args (NULL: defaults) says how they are read. Returns 0, or
+ * Find the files of cnt paths; args (NULL: defaults) says how they are read. A session.json or
+ * FILE.json that a pattern of the shell has named along with its profile is passed over. Returns 0, or
  * -errno after logging if there is nothing to read. The caller calls profile_set_free() in
  * both cases.
  */

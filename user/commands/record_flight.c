@@ -148,10 +148,11 @@ static void add_result(struct record_flight *f, const struct recording_result *o
 	f->sum.command_seen |= one->command_seen;
 }
 
-static void say_written(const struct record_flight *f, const struct capture_counts *counts,
+static void say_written(struct record_flight *f, const struct capture_counts *counts,
 			const struct recording_result *one)
 {
 	char shown[4 * CLI_TEXT_MAX];
+	int err;
 
 	if (!one->processes) {
 		log_info("nothing to write: no Python was seen");
@@ -159,7 +160,8 @@ static void say_written(const struct record_flight *f, const struct capture_coun
 	}
 	if (f->opts->json) {
 		recording_print_json(f->recording, counts, stdout);
-		fflush(stdout);
+		err = output_flush_stdout();
+		f->err = f->err ? f->err : err;
 	} else if (log_get_level() >= LOG_NORMAL) {
 		recording_print(f->recording, counts, stderr);
 	}

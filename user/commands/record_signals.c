@@ -33,7 +33,6 @@ void record_signals_catch(bool with_command)
 	sigaction(SIGHUP, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 }
 
 static void on_ask(int sig)

@@ -136,10 +136,18 @@ static void note_mode(struct report_read *r, const struct profile_file *file,
 	r->mode = mode;
 }
 
-/* 0; -EMEDIUMTYPE after logging that its unit differs from that of the others; -ENOMEM. */
+/*
+ * 0; -EMEDIUMTYPE after logging that its unit differs from that of the others, which is no failure
+ * if the file itself has several; -ENOMEM.
+ */
 static int begin_profile(struct report_read *r, const struct profile_file *file,
 			 const struct reader_info *info)
 {
+	if (r->profile_cnt && r->unit != info->meta.unit && r->profiles[0]->path == file->path) {
+		log_info("'%s' also counts %s, which are not in this report", file->shown,
+			 profile_unit_name(info->meta.unit));
+		return -EMEDIUMTYPE;
+	}
 	if (r->profile_cnt && r->unit != info->meta.unit) {
 		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
 			  file->shown, profile_unit_name(info->meta.unit),
@@ -147,7 +155,7 @@ static int begin_profile(struct report_read *r, const struct profile_file *file,
 		r->set.failed = true;
 		return -EMEDIUMTYPE;
 	}
-	note_mode(r, file, info->meta.mode);
+	note_mode(r, file, profile_file_mode(file, info->meta.mode));
 	r->unit = info->meta.unit;
 	r->timed |= info->timed;
 	r->left -= r->left < EVENTS_PER_PROFILE ? r->left : EVENTS_PER_PROFILE;

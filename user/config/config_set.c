@@ -63,8 +63,8 @@ const char *config_text_error(const char *text)
 		return "it has more than 4096 bytes";
 	for (; len; text += n, len -= n) {
 		n = utf8_char(text, len, &cp);
-		/* Marks of byte order cannot be written in YAML. */
-		if (!n || !utf8_printable(cp) || cp == 0xfeff || (cp & 0xfffe) == 0xfffe)
+		/* The last two of each plane are not characters. */
+		if (!n || !utf8_printable(cp) || (cp & 0xfffe) == 0xfffe)
 			return "it has characters that are not printable UTF-8";
 	}
 	return NULL;

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -29,16 +30,12 @@
 
 uint64_t precheck_caps(void)
 {
-	unsigned long long caps = 0;
-	char line[256];
-	FILE *f = fopen("/proc/self/status", "re");
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
-	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "CapEff: %llx", &caps) == 1)
-			break;
-	if (f)
-		fclose(f);
-	return caps;
+	if (syscall(SYS_capget, &head, data))
+		return 0;
+	return (uint64_t)data[1].effective << 32 | data[0].effective;
 }
 
 static int check_caps(void)
@@ -132,10 +129,21 @@ static int check_pid_namespace(void)
 	return -ENOTSUP;
 }
 
+int precheck_proc(void)
+{
+	if (!access("/proc/self/status", R_OK))
+		return 0;
+	log_error("/proc is not mounted here, and processes are found there: mount -t proc proc "
+		  "/proc");
+	return -ENOENT;
+}
+
 int precheck_record(bool ignore_kernel_bugs)
 {
-	int err = check_pid_namespace();
+	int err = precheck_proc();
 
+	if (!err)
+		err = check_pid_namespace();
 	if (!err)
 		err = check_caps();
 	if (!err)

@@ -8,9 +8,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Is /proc there? 0, or -ENOENT after logging that it is not. */
+int precheck_proc(void);
+
 /*
- * Check the privileges, the PID namespace, the calls that start workers, and that the kernel has a
- * BPF ring buffer and type information and is not known to freeze (unless ignore_kernel_bugs).
+ * Check /proc, the privileges, the PID namespace, the calls that start workers, and that the kernel
+ * has a BPF ring buffer and type information and is not known to freeze (unless
+ * ignore_kernel_bugs).
  * Returns 0, or -errno after logging one line that says what is missing and what to do.
  */
 int precheck_record(bool ignore_kernel_bugs);

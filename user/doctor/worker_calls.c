@@ -7,11 +7,15 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/util.h"
+
+/* Several times what a worker shares. */
+#define FILE_SIZE_MIN (4u << 20)
 
 /* Close the descriptor that was made. 0 or -errno. */
 static int done(int fd)
@@ -86,10 +90,26 @@ int worker_calls_try(const char **name)
 	return 0;
 }
 
+/* Memory that is shared with workers counts as a file. */
+static int check_file_size(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= FILE_SIZE_MIN)
+		return 0;
+	log_error("the limit of file sizes (ulimit -f) is %llu KiB: raise it to %u KiB at least",
+		  (unsigned long long)limit.rlim_cur >> 10, FILE_SIZE_MIN >> 10);
+	return -EFBIG;
+}
+
 int worker_calls_check(void)
 {
 	const char *name;
-	int err = worker_calls_try(&name);
+	int err = check_file_size();
+
+	if (err)
+		return err;
+	err = worker_calls_try(&name);
 
 	if (err)
 		log_error("%s(2) is refused (%s), probably by a seccomp filter: " WORKER_CALLS_FIX,

@@ -17,7 +17,10 @@
  */
 int worker_calls_try(const char **name);
 
-/* worker_calls_try(); logs which call is refused, and what to do. */
+/*
+ * worker_calls_try(), and whether memory can be shared with workers. Logs what is refused, and what
+ * to do. 0 or -errno.
+ */
 int worker_calls_check(void);
 
 #endif

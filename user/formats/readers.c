@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "formats/foreign.h"
 #include "formats/formats.h"
 #include "formats/input.h"
 #include "model/thread_map.h"
@@ -34,7 +35,7 @@ const struct reader_ops *reader_at(size_t i)
 	return i < ARRAY_SIZE(readers) ? readers[i] : NULL;
 }
 
-static const struct reader_ops *detect(const struct input *in)
+const struct reader_ops *reader_detect(const struct input *in)
 {
 	size_t i;
 
@@ -72,7 +73,7 @@ struct reader *reader_open(const char *path, const struct reader_args *args, cha
 	in = input_map(path, why, why_size);
 	if (!in)
 		return NULL;
-	ops = args->format ? reader_find(args->format) : detect(in);
+	ops = args->format ? reader_find(args->format) : reader_detect(in);
 	if (!ops) {
 		snprintf(why, why_size, "not a profile in any format that is read here; "
 			 "--input-format help lists them");
@@ -81,6 +82,8 @@ struct reader *reader_open(const char *path, const struct reader_args *args, cha
 		err = errno;
 	}
 	if (!r) {
+		if (!args->format && err == EBADMSG)
+			foreign_explain(in, why, why_size);
 		input_unmap(in);
 		errno = err;
 		return NULL;

@@ -9,10 +9,13 @@
 #include "model/reader.h"
 
 struct describe;
+struct input;
 
 /* The format with this name; NULL: none. The i-th format; NULL: no more. */
 const struct reader_ops *reader_find(const char *name);
 const struct reader_ops *reader_at(size_t i);
+/* The format that the bytes look like; NULL: none. */
+const struct reader_ops *reader_detect(const struct input *in);
 
 /*
  * Open a file as args says (NULL: by its content). NULL with errno, and in why a reason in

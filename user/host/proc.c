@@ -298,6 +298,19 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	return 0;
 }
 
+bool proc_descends_from(pid_t tgid, pid_t ancestor)
+{
+	struct proc_stat st;
+	int i;
+
+	for (i = 0; i < PROC_ANCESTORS_MAX && !proc_stat(tgid, &st); i++) {
+		if (st.ppid == ancestor)
+			return true;
+		tgid = st.ppid;
+	}
+	return false;
+}
+
 /*
  * Value of the line "Name:\tvalue"; NULL: not there. comm is in the first line and cannot
  * forge one.

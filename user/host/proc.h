@@ -97,6 +97,10 @@ struct proc_stat {
 };
 /* Read /proc/PID/stat. 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);
+/* How many ancestors of a process are looked at. */
+#define PROC_ANCESTORS_MAX 64
+/* Returns true if ancestor has started the process, or one of its ancestors. */
+bool proc_descends_from(pid_t tgid, pid_t ancestor);
 
 /* Fields of /proc/PID/status: user and pids. */
 #define PROC_NS_MAX 33		/* MAX_PID_NS_LEVEL is 32 (include/linux/pid_namespace.h) */

@@ -89,6 +89,8 @@ enum profile_mode {
 	MODE_GIL = 2,
 	MODE_ALL = 3,
 	MODE_EXCEPTION = 4,
+	/* Not TACH's: what a file of wall mode is if the JSON beside it says so. */
+	MODE_OFFCPU = 7,
 };
 
 /* What was captured besides Python lines; the bit numbers are TACH's. */

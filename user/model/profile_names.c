@@ -13,7 +13,7 @@
 
 static const char *const modes[] = {
 	[MODE_WALL] = "wall", [MODE_CPU] = "cpu", [MODE_GIL] = "gil", [MODE_ALL] = "all",
-	[MODE_EXCEPTION] = "exception",
+	[MODE_EXCEPTION] = "exception", [MODE_OFFCPU] = "offcpu",
 };
 
 static const char *const units[] = {
@@ -57,7 +57,7 @@ static const struct {
 /* A number beyond the table is not known; so is a negative one. */
 static const char *name_of(const char *const *names, size_t cnt, size_t i)
 {
-	return i < cnt ? names[i] : "unknown";
+	return i < cnt && names[i] ? names[i] : "unknown";
 }
 
 const char *profile_mode_name(enum profile_mode mode)
@@ -67,7 +67,7 @@ const char *profile_mode_name(enum profile_mode mode)
 
 bool profile_mode_known(enum profile_mode mode)
 {
-	return (size_t)mode < ARRAY_SIZE(modes);
+	return (size_t)mode < ARRAY_SIZE(modes) && modes[mode];
 }
 
 const char *profile_unit_name(enum profile_unit unit)

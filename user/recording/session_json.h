@@ -4,7 +4,7 @@
  *
  * The members that are read (others are ignored, all are optional):
  *
- *   { "duration_s": 30.0,
+ *   { "duration_s": 30.0, "mode": "cpu",
  *     "kernel": "6.1.0", "start_time": "2026-01-01T12:00:00Z", "start_monotonic_us": 12,
  *     "lost": { CAUSE: COUNT, ... },
  *     "processes": [ { "file": "12-app.tach", "pid": 12, "comm": "app",
@@ -40,6 +40,7 @@
  */
 #define SESSION_DURATION_S          "duration_s"
 #define SESSION_KERNEL              "kernel"
+#define SESSION_MODE                "mode"
 #define SESSION_EVENT               "event"
 #define SESSION_START_TIME          "start_time"
 #define SESSION_START_MONOTONIC_US  "start_monotonic_us"
@@ -99,6 +100,8 @@ double session_json_duration(const struct session_json *s);
 
 /* The version of the kernel that ran during the recording; NULL: not known. May have any bytes. */
 const char *session_json_kernel(const struct session_json *s);
+/* Are its samples waits (-m offcpu)? TACH files say wall then. */
+bool session_json_is_offcpu(const struct session_json *s);
 /* What was recorded with -e, as session_json_kernel(). NULL: time, or memory. */
 const char *session_json_event(const struct session_json *s);
 

@@ -27,6 +27,7 @@
 #include "model/intern.h"
 #include "model/thread_names.h"
 #include "recording/session_json_keep.h"
+#include "resolve/record_mode.h"
 
 /* Of session.json: 100,000 processes take about 100 MB. A larger one would take too long. */
 #define MAX_BYTES ((size_t)256 << 20)
@@ -41,7 +42,7 @@
 #define GIL_THREADS_MAX THREAD_NAMES_MAX
 
 /* Members of the outermost object. */
-enum { DURATION, KERNEL, EVENT, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
+enum { DURATION, KERNEL, MODE, EVENT, START_TIME, START_US, LOST, PROCESSES, TOP_CNT };
 
 /* Members of a process. */
 enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, LOST_THREADS, NAMES, FREE, JIT,
@@ -143,7 +144,7 @@ static int read_text(struct session_json *s, char *why, size_t why_size)
 {
 	static const struct json_member top[TOP_CNT] = {
 		[DURATION] = { .key = SESSION_DURATION_S }, [KERNEL] = { .key = SESSION_KERNEL },
-		[EVENT] = { .key = SESSION_EVENT },
+		[MODE] = { .key = SESSION_MODE }, [EVENT] = { .key = SESSION_EVENT },
 		[START_TIME] = { .key = SESSION_START_TIME },
 		[START_US] = { .key = SESSION_START_MONOTONIC_US },
 		[LOST] = { .key = SESSION_LOST }, [PROCESSES] = { .key = SESSION_PROCESSES },
@@ -328,6 +329,13 @@ double session_json_duration(const struct session_json *s)
 const char *session_json_kernel(const struct session_json *s)
 {
 	return kept_string(s->kept, &s->top[KERNEL]);
+}
+
+bool session_json_is_offcpu(const struct session_json *s)
+{
+	const char *mode = kept_string(s->kept, &s->top[MODE]);
+
+	return mode && !strcmp(mode, record_modes[RECORD_OFFCPU].name);
 }
 
 const char *session_json_event(const struct session_json *s)

@@ -433,7 +433,7 @@ static void json_where_and_when(struct json *j, const struct recording *r, struc
 	json_string(j, "selection", r->selection);
 	if (r->trigger)
 		json_string(j, "trigger", r->trigger);
-	json_string(j, "mode", r->args.mode->name);
+	json_string(j, SESSION_MODE, r->args.mode->name);
 	if (r->args.mode->events)
 		json_string(j, SESSION_EVENT, r->args.event);
 	json_uint(j, "rate_hz", r->args.rate_hz);

@@ -28,7 +28,6 @@
 #define COMMS_MAX 4096
 #define CONTAINERS_MAX 8192
 #endif
-#define ANCESTORS_MAX 64
 #define HINTS_MAX 8
 #define HINT_BYTES 80
 
@@ -479,7 +478,7 @@ static int judge_pid(struct proc_filter_eval *c, pid_t tgid)
 	struct proc_stat st;
 	int i;
 
-	for (i = 0; tgid > 0 && i < ANCESTORS_MAX; i++) {
+	for (i = 0; tgid > 0 && i < PROC_ANCESTORS_MAX; i++) {
 		if (proc_filter_judge_pid(c->sel, tgid))
 			return UNSELECTED_PID;
 		if (c->sel->children != CHILDREN_YES || proc_stat(tgid, &st))

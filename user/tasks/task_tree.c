@@ -23,14 +23,13 @@ struct task_tree {
 	uint32_t *queue;	/* nodes that go on at the left */
 	uint32_t queue_cnt;
 	uint8_t last[TASK_DEPTH_MAX + 2];
-	uint64_t again;		/* lines below tasks that were shown before */
 };
 
 /* One task on the way down. */
 struct level {
 	uint32_t node, next;	/* next: index in kids */
 	uint32_t kid_depth;
-	bool again;		/* all of it was shown before */
+	uint32_t again;		/* how many below it have lines elsewhere */
 };
 
 static int add_unlisted(struct task_tree *t, struct u64map *numbers, uint64_t addr,
@@ -231,6 +230,13 @@ static void enqueue(struct task_tree *t, uint32_t node)
 	t->queue[t->queue_cnt++] = node;
 }
 
+/* Something is below it, and was shown before. */
+static bool is_above(const struct task_tree *t, uint32_t node)
+{
+	return t->shown[node] && !t->on_way[node] &&
+	       (frames_of(t, node) || t->first[node] < t->first[node + 1]);
+}
+
 static enum task_mark mark_of(const struct painter *p, uint32_t node, uint32_t depth)
 {
 	const struct task_tree *t = p->t;
@@ -239,7 +245,7 @@ static enum task_mark mark_of(const struct painter *p, uint32_t node, uint32_t d
 		return TASK_MARK_UNLISTED;
 	if (t->on_way[node])
 		return TASK_MARK_CYCLE;
-	if (t->shown[node] && t->again >= TASK_LINES_AGAIN)
+	if (is_above(t, node))
 		return TASK_MARK_ABOVE;
 	/* A task at the left goes down in any case: it has TASK_FRAMES_MAX coroutines at most. */
 	if (depth && depth + frames_of(t, node) + 1 > TASK_DEPTH_MAX)
@@ -259,7 +265,6 @@ static bool paint_task(struct painter *p, uint32_t node, uint32_t depth)
 	};
 
 	p->line(p->ctx, &l);
-	t->again += t->shown[node];
 	if (l.mark == TASK_MARK_BELOW)
 		enqueue(t, node);
 	return l.mark == TASK_MARK_NONE || l.mark == TASK_MARK_UNLISTED;
@@ -278,7 +283,6 @@ static uint32_t paint_frames(struct painter *p, uint32_t node, uint32_t depth)
 		l.addr = t->set->tasks[node].addr;
 		l.frame = t->set->tasks[node].frame_at + i;
 		p->line(p->ctx, &l);
-		t->again += t->shown[node];
 	}
 	return depth + 1;
 }
@@ -300,6 +304,19 @@ static void enter(struct painter *p, uint32_t node, uint32_t depth, bool last)
 	t->shown[node] = 1;
 }
 
+/* Below a task, how many have no line of their own. */
+static void paint_more(struct painter *p, const struct level *l)
+{
+	struct task_line line = { .depth = l->kid_depth, .last = p->t->last, .task = UINT32_MAX,
+				  .frame = UINT32_MAX, .mark = TASK_MARK_MORE };
+
+	if (l->again <= TASK_LINES_AGAIN)
+		return;
+	line.more = l->again - TASK_LINES_AGAIN;
+	p->t->last[l->kid_depth] = 1;
+	p->line(p->ctx, &line);
+}
+
 static void paint(struct painter *p, uint32_t root)
 {
 	struct task_tree *t = p->t;
@@ -308,17 +325,24 @@ static void paint(struct painter *p, uint32_t root)
 	while (p->way_cnt) {
 		struct level *l = &p->way[p->way_cnt - 1];
 		uint32_t end = t->first[l->node + 1], kid;
+		bool again;
 
 		if (l->next == end) {
+			paint_more(p, l);
 			t->on_way[l->node] = 0;
 			p->way_cnt--;
 			continue;
 		}
 		kid = t->kids[l->next++];
-		if (l->kid_depth > TASK_DEPTH_MAX || p->way_cnt > TASK_DEPTH_MAX)
+		if (l->kid_depth > TASK_DEPTH_MAX || p->way_cnt > TASK_DEPTH_MAX) {
 			enqueue(t, kid);
-		else
-			enter(p, kid, l->kid_depth, l->next == end);
+			continue;
+		}
+		again = is_above(t, kid) || (t->queued[kid] && !t->shown[kid]);
+		l->again += again;
+		if (!again || l->again <= TASK_LINES_AGAIN)
+			enter(p, kid, l->kid_depth,
+			      l->next == end && l->again <= TASK_LINES_AGAIN);
 	}
 }
 

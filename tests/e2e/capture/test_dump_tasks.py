@@ -40,14 +40,14 @@ def dump_json(pid):
 
 def test_every_way_to_wait(tells, scratch):
     with Tasks(tells, scratch, "tree") as target:
-        want = pstree.lines(tells, target.pid)
+        want = pstree.once(pstree.lines(tells, target.pid))
         assert pstree.of_dump(dump(target.pid)) == want
     assert len(want) > 80 and any("in_nested_for" in line for line in want)
 
 
 def test_ten_thousand(tells, scratch):
     with Tasks(tells, scratch, "many", "10000") as target:
-        want = pstree.lines(tells, target.pid)
+        want = pstree.once(pstree.lines(tells, target.pid))
         said = dump(target.pid)
     assert "\n10001 asyncio tasks\n" in said and pstree.of_dump(said) == want
 
@@ -93,7 +93,7 @@ def test_a_circle(tells, scratch):
 def test_two_loops(tells, scratch):
     """The newest thread comes first, as 3.15's pstree has it. 3.14's shows the main thread's tasks only."""
     with Tasks(tells, scratch, "threads") as target:
-        want = pstree.lines(tells, target.pid)
+        want = pstree.once(pstree.lines(tells, target.pid))
         said, process = dump(target.pid), dump_json(target.pid)
         truth = json.loads(target.truth_path.read_text())
     ours = pstree.of_dump(said)
@@ -152,7 +152,7 @@ def library(package, interpreter, scratch):
 def test_uvloop(tells, scratch):
     """Its loop is its own, its tasks are asyncio's."""
     with Tasks(tells, scratch, "uvloop", "20", env=library("uvloop==0.23.0", tells, scratch)) as target:
-        want = pstree.lines(tells, target.pid)
+        want = pstree.once(pstree.lines(tells, target.pid))
         said = dump(target.pid)
     assert "\n21 asyncio tasks\n" in said and pstree.of_dump(said) == want
 

@@ -55,6 +55,16 @@ def for_anyone(out):
     return copy
 
 
+@pytest.fixture
+def parent(python):
+    """A process that is not Python and waits for its child, which is; and that child's pid."""
+    child = "import os, sys, time; print(os.getpid(), flush=True); time.sleep(600)"
+    with subprocess.Popen(["sh", "-c", '"$@"; true', "sh", *python.prefix, "-c", child],
+                          stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
+        yield process.pid, int(process.stdout.readline())
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 def as_nobody(*argv):
     return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", *map(str, argv)]
 
@@ -64,6 +74,39 @@ def test_without_privilege_it_names_the_capability_and_the_command(for_anyone):
                           timeout=TIMEOUT, cwd="/tmp")
     line = refused(done, "CAP_", f"sudo {for_anyone}")
     assert re.search(rf"`sudo setcap [a-z_,]+=ep {for_anyone}`", line)
+
+
+@pytest.mark.parametrize("command", (["dump"], ["-d", "1", "-p"], ["top", "--once", "-p"]), ids=lambda c: c[0])
+def test_a_parent_that_is_not_python_names_its_child(parent, command, out):
+    """As of PyInstaller, whose programs start themselves again."""
+    above, below = parent
+    more = ["-o", out / "x.tach"] if command[0] == "-d" else []
+    refused(tachbpf(*command, above, *more), f"process {above} is not Python",
+            f"it has started process {below} (python", "which is")
+
+
+@pytest.mark.parametrize("command", (["ps"], ["dump", "1"], ["-d", "1", "-a"], ["top", "--once"]), ids=lambda c: c[0])
+def test_without_proc(command, out):
+    done = subprocess.run(["unshare", "-m", "sh", "-c", 'umount -l /proc && cd "$0" && exec "$@"', str(out), binary(),
+                           *command], capture_output=True, text=True, timeout=TIMEOUT)
+    refused(done, "/proc is not mounted here", "mount -t proc proc /proc")
+
+
+@pytest.mark.parametrize("command", (["ps"], ["-d", "1", "-a"]), ids=lambda c: c[0])
+def test_a_limit_of_file_sizes(command, out):
+    """Memory that workers share counts as a file."""
+    done = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$0" "$@"', binary(), *command], capture_output=True,
+                          text=True, timeout=TIMEOUT, cwd=out)
+    refused(done, "ulimit -f", "0 KiB", "raise it")
+
+
+def test_closed_descriptors(scratch, python, out):
+    """None of them becomes one of our files."""
+    done = subprocess.run(["bash", "-c", 'exec <&- >&-; exec "$0" "$@"', binary(), "-o", out / "x.tach", "--",
+                           *python.prefix, "-c", "sum(range(30_000_000))"],
+                          capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done
+    assert "x.tach: 1 file, 1 process" in done.stderr
 
 
 def test_the_command_it_names_is_enough(for_anyone, scratch, python, out, oracle):

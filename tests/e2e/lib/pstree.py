@@ -22,6 +22,20 @@ def lines(interpreter, pid):
     return done.stdout.splitlines()
 
 
+def once(shown):
+    """The lines without what is below a task that they have shown before."""
+    kept, seen, below = [], set(), None
+    for line in shown:
+        bare = line.lstrip(" │├└─")
+        depth = len(line) - len(bare)
+        if below is not None and depth > below:
+            continue
+        below = depth if bare.startswith("(T) ") and bare in seen else None
+        seen.add(bare)
+        kept.append(line)
+    return kept
+
+
 def of_dump(text):
     """The same lines out of what `tachbpf dump` prints, without our marks."""
     _, found, tree = text.partition(" asyncio task")

@@ -107,6 +107,7 @@ static void test_strings(void **state)
 		{ "\x1b[31m\x7f", 6, "\"\\u001b[31m\\u007f\"" },
 		{ "c1 \xc2\x9b", 5, "\"c1 \\u009b\"" },
 		{ "bidi \xe2\x80\xae", 8, "\"bidi \\u202e\"" },
+		{ "\xe2\x80\x8b\xf3\xa0\x81\x81", 7, "\"\\u200b\\udb40\\udc41\"" },
 		{ "\xff\xfe", 2, "\"" FFFD FFFD "\"" },
 		{ "\xc3", 1, "\"" FFFD "\"" },
 		{ "\xc0\xaf", 2, "\"" FFFD FFFD "\"" },

@@ -419,7 +419,11 @@ static void test_names(void **state)
 		{ "a/b", 0, "12-a_b.tach" },
 		{ "a\nb\x1b\x7f", 0, "12-a_b__.tach" },
 		{ "\xff\xc3\xa9", 0, "12-_\xc3\xa9.tach" },
-		{ "kworker/0:1 x", 0, "12-kworker_0:1 x.tach" },
+		{ "kworker/0:1 x", 0, "12-kworker_0:1_x.tach" },
+		{ "a b;$(x)/\xc3\xa9", 0, "12-a_b___x__\xc3\xa9.tach" },
+		{ "`'\"\\!*?[~#&|<>{}^", 0, "12-_________________.tach" },
+		{ "a+b-c_d@e=f,g%1", 0, "12-a+b-c_d@e=f,g%1.tach" },
+		{ "a\xe2\x80\x8b" "b\xef\xbb\xbf", 0, "12-a_b_.tach" },
 	};
 	char name[OUTPUT_NAME_MAX], longest[1000];
 	size_t i;

@@ -84,10 +84,32 @@ static void test_escape(void **state)
 	assert_escaped("\xed\xa0\x80", 3, "\\xed\\xa0\\x80");
 	assert_escaped("\xc2\x9b", 2, "\\xc2\\x9b");
 	assert_escaped("\xe2\x80\xae", 3, "\\xe2\\x80\\xae");
+	/* Zero width, byte order mark, hidden filler, tag; but not an emoji's selector. */
+	assert_escaped("a\xe2\x80\x8b\xef\xbb\xbf", 7, "a\\xe2\\x80\\x8b\\xef\\xbb\\xbf");
+	assert_escaped("\xe3\x85\xa4\xf3\xa0\x81\x81", 7, "\\xe3\\x85\\xa4\\xf3\\xa0\\x81\\x81");
+	assert_escaped("\xe2\x9d\xa4\xef\xb8\x8f", 6, "\xe2\x9d\xa4\xef\xb8\x8f");
 	assert_escaped("\xe2\x82", 2, "\\xe2\\x82");
 	/* Too small: whole characters only. */
 	escape_text("ab\ncd", 5, tiny, sizeof(tiny));
 	assert_string_equal(tiny, "ab");
+}
+
+/* Unicode's list of what is never printed, as Python has it (categories Cf, Zl, Zp), and fillers. */
+static void test_unseen(void **state)
+{
+	static const uint32_t unseen[] = {
+		0xad, 0x61c, 0x180e, 0x200b, 0x200d, 0x200e, 0x200f, 0x2028, 0x2029, 0x202a, 0x202e,
+		0x2060, 0x2064, 0x2066, 0x206f, 0x3164, 0xfeff, 0xffa0, 0xfff9, 0xfffb, 0x1d173,
+		0xe0001, 0xe007f, 0xe01ef, 0, 0x1f, 0x7f, 0x9f,
+	};
+	static const uint32_t seen[] = { 0x20, 0x7e, 0xa0, 0xae, 0xe9, 0x600, 0x2010, 0x2027, 0x202f,
+					 0x2070, 0x65e5, 0xfe0f, 0xfffc, 0xfffd, 0x1f40d, 0x10ffff };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(unseen); i++)
+		assert_false(utf8_printable(unseen[i]));
+	for (i = 0; i < ARRAY_SIZE(seen); i++)
+		assert_true(utf8_printable(seen[i]));
 }
 
 static void test_buf(void **state)
@@ -119,7 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_varint),	  cmocka_unit_test(test_varint_too_big),
-		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_escape), cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_buf),	  cmocka_unit_test(test_write_all),
 	};
 

@@ -82,7 +82,7 @@ static void check_golden(size_t format, const char *path, char *stem)
 
 static void test_golden(void **state)
 {
-	static const int at_least[] = { 3, 10, 8, 4 };
+	static const int at_least[] = { 5, 11, 8, 4 };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(formats); i++)
@@ -242,6 +242,9 @@ static void test_refusals(void **state)
 #define TEXT(s) (s), sizeof(s) - 1
 #define SPEEDSCOPE(profile)                                                                        \
 	TEXT("{\"shared\":{\"frames\":[{\"name\":\"f\"}]},\"profiles\":[" profile "]}")
+#define EVENTED(events)                                                                            \
+	SPEEDSCOPE("{\"type\":\"evented\",\"unit\":\"none\",\"startValue\":1,\"events\":[" events "]}")
+#define EVENT(type, frame, at) "{\"type\":\"" type "\",\"frame\":" frame ",\"at\":" at "}"
 #define SAMPLED(unit, samples, weights)                                                            \
 	SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"" unit "\",\"samples\":" samples              \
 		   ",\"weights\":" weights "}")
@@ -270,8 +273,20 @@ static void test_refusals(void **state)
 		{ "speedscope", TEXT("{\"profiles\":3}"), "byte 12: expected an array" },
 		{ "speedscope", TEXT("[1]"), "byte 0: expected an object" },
 		{ "speedscope", TEXT("{} x"), "byte 3: expected nothing more" },
-		{ "speedscope", SPEEDSCOPE("{\"type\":\"evented\"}"),
+		{ "speedscope", SPEEDSCOPE("{\"type\":\"x\"}"),
 		  "byte 56: expected a profile of type" },
+		{ "speedscope", SPEEDSCOPE("{\"type\":\"evented\",\"unit\":\"none\",\"samples\":[],"
+					   "\"weights\":[]}"), "expected a profile with type" },
+		{ "speedscope", EVENTED("3"), "expected an object" },
+		{ "speedscope", EVENTED("{}"), "expected an event with type" },
+		{ "speedscope", EVENTED(EVENT("X", "0", "1")), "byte 113: expected an event of type" },
+		{ "speedscope", EVENTED(EVENT("O", "1", "1")), "byte 125: expected an index" },
+		{ "speedscope", EVENTED(EVENT("O", "0", "0.4")), "expected a time that is not before" },
+		{ "speedscope", EVENTED(EVENT("O", "0", "1e30")), "expected a time that is not before" },
+		{ "speedscope", EVENTED(EVENT("C", "0", "1")), "expected an event before this that cl" },
+		{ "speedscope", EVENTED(EVENT("O", "0", "3") "," EVENT("C", "0", "2")),
+		  "not earlier than the one" },
+		{ "speedscope", EVENTED(EVENT("O", "0", "3")), "expected as many frames closed" },
 		{ "speedscope", SPEEDSCOPE("{}"), "byte 50: expected a profile with" },
 		{ "speedscope", SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"none\","
 					   "\"startValue\":2,\"endValue\":1,\"samples\":[],"

@@ -5,7 +5,7 @@
  *
  * The first elements of a line may name its process and thread, in CPython's form and ours
  * ("process:12 app;tid:34;..."). Frames are "file:func:line", "func (file:line)" or, in machine
- * code, "func ([library])"; anything else is a name. Lines are read several times: once to collect
+ * code, "func ([library])"; anything else is a name. austin's files are special (austin.h). Lines are read several times: once to collect
  * all names and counts, and once for each profile (process) that is delivered. Memory grows with
  * what is distinct, and with how often a line belongs to another process than the line before it,
  * but not with the number of lines.
@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "formats/collapsed/austin.h"
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/input.h"
@@ -49,6 +50,7 @@ struct profile {
 struct collapsed_reader {
 	struct reader reader;
 	const struct input *in;
+	struct austin austin;
 	struct intern *names;
 	struct intern *labels;		/* the texts of frames; only strings */
 	struct buf frame_of;		/* uint32_t: frame id of each label */
@@ -227,11 +229,15 @@ static bool starts_with(const struct string_ref *s, const char *prefix)
 }
 
 /* "process:12 app" */
-static bool is_process(const struct string_ref *s, uint32_t *tgid)
+static bool is_process(const struct collapsed_reader *c, const struct string_ref *s, uint32_t *tgid)
 {
 	size_t at = strlen(PROCESS_PREFIX), end = at;
 	uint64_t number;
 
+	if (c->austin.known && austin_process(s, &number)) {
+		*tgid = (uint32_t)number;
+		return true;
+	}
 	if (!starts_with(s, PROCESS_PREFIX))
 		return false;
 	while (end < s->len && is_digit(s->data[end]))
@@ -244,11 +250,14 @@ static bool is_process(const struct string_ref *s, uint32_t *tgid)
 }
 
 /* "tid:34", or py-spy's "thread (34): name". */
-static bool is_thread(const struct string_ref *s, uint64_t *thread_id)
+static bool is_thread(const struct collapsed_reader *c, const struct string_ref *s,
+		      uint64_t *thread_id)
 {
 	size_t len = strlen(THREAD_PREFIX), other = strlen(OTHER_THREAD_PREFIX);
 	const char *close;
 
+	if (c->austin.known && austin_thread(s, thread_id))
+		return true;
 	if (starts_with(s, THREAD_PREFIX))
 		return parse_decimal(s->data + len, s->len - len, thread_id);
 	if (!starts_with(s, OTHER_THREAD_PREFIX))
@@ -264,7 +273,7 @@ static int find_process(struct collapsed_reader *c, struct string_ref *rest, str
 	struct string_ref element, none = { "", 0 }, ahead = *rest;
 	uint32_t tgid;
 
-	if (next_element(&ahead, &element) && is_process(&element, &tgid))
+	if (next_element(&ahead, &element) && is_process(c, &element, &tgid))
 		*rest = ahead;
 	else
 		element = none;
@@ -278,7 +287,7 @@ static int parse_frames(struct collapsed_reader *c, struct string_ref rest, stru
 	int err;
 
 	l->thread_id = 0;
-	if (next_element(&ahead, &element) && is_thread(&element, &l->thread_id))
+	if (next_element(&ahead, &element) && is_thread(c, &element, &l->thread_id))
 		rest = ahead;
 	c->ids.len = 0;
 	while (next_element(&rest, &element)) {
@@ -312,6 +321,8 @@ static int parse_line(struct collapsed_reader *c, size_t at, size_t len, struct 
 	if (!parse_decimal(s + count, len - count, &l->weight))
 		return reason_at(why, at + count, "'%.*s' is not a count of at most 64 bits",
 				 len - count > 40 ? 40 : (int)(len - count), s + count);
+	if (__builtin_mul_overflow(l->weight, c->austin.factor, &l->weight))
+		return reason_at(why, at + count, "a count that is too large");
 	rest = (struct string_ref){ s, (uint32_t)(count - 1) };
 	err = find_process(c, &rest, l);
 	if (!err)
@@ -334,12 +345,14 @@ static int add_profile(struct collapsed_reader *c)
 	c->reader.profile_cnt++;
 	p = &profiles[i];
 	memset(p, 0, sizeof(*p));
-	p->info.meta.mode = MODE_UNKNOWN;
-	p->info.meta.interval_us = NOMINAL_INTERVAL_US;
+	p->info.meta.mode = c->austin.mode;
+	p->info.meta.unit = c->austin.unit;
+	p->info.meta.interval_us = c->austin.interval_us;
+	p->info.timed = c->austin.unit == UNIT_NANOSECONDS;
 	s = &intern_tables(c->processes)->strings[i];
 	if (!s->len)
 		return 0;
-	is_process(s, &p->info.meta.tgid);
+	is_process(c, s, &p->info.meta.tgid);
 	space = memchr(s->data, ' ', s->len);
 	if (space)
 		snprintf(p->comm, sizeof(p->comm), "%.*s",
@@ -442,6 +455,7 @@ static struct reader *open_collapsed(const struct input *in, const struct reader
 	}
 	c->reader.ops = &reader_collapsed;
 	c->in = in;
+	c->austin = austin_head(in);
 	c->names = intern_new();
 	c->labels = intern_new();
 	c->processes = intern_new();
@@ -459,12 +473,14 @@ static struct reader *open_collapsed(const struct input *in, const struct reader
 	return &c->reader;
 }
 
-static int deliver(struct clocks *clocks, const struct line *l, reader_event_fn on_event,
-		   void *ctx)
+static int deliver(const struct collapsed_reader *c, struct clocks *clocks, const struct line *l,
+		   reader_event_fn on_event, void *ctx)
 {
+	bool timed = c->austin.unit == UNIT_NANOSECONDS;
 	struct event ev = { .thread_id = l->thread_id, .nframes = l->nframes, .frames = l->frames,
 			    .weight = l->weight };
-	int err = clocks_tick(clocks, l->thread_id, l->weight, NOMINAL_INTERVAL_US, &ev.time_us);
+	int err = clocks_tick(clocks, l->thread_id, timed ? l->weight / 1000 : l->weight,
+			      timed ? 1 : NOMINAL_INTERVAL_US, &ev.time_us);
 
 	return err ? err : on_event(ctx, &ev);
 }
@@ -487,7 +503,7 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 			got = parse_line(c, at, len, &l, &reason);
 			err = got < 0 ? got : 0;
 			if (got > 0 && l.weight && l.process == c->current)
-				err = deliver(&clocks, &l, on_event, ctx);
+				err = deliver(c, &clocks, &l, on_event, ctx);
 		}
 		if (err || !segment(c, i)->next)
 			break;

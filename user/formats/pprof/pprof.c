@@ -123,6 +123,7 @@ static struct value_types types_of(const struct profile_meta *meta)
 	static const char *const clocks[] = {
 		[MODE_WALL] = "wall", [MODE_CPU] = "cpu", [MODE_GIL] = "gil",
 		[MODE_ALL] = "wall", [MODE_EXCEPTION] = "exception",
+		[MODE_OFFCPU] = "wall",
 	};
 	const char *clock = profile_mode_known(meta->mode) ? clocks[meta->mode] : "cpu";
 

@@ -159,17 +159,18 @@ static bool read_type(struct speedscope_reader *s, struct json_pull *j, struct t
 	if (!json_pull_string(j, &s->text))
 		return false;
 	th->has_type = true;
-	if (json_key_is(&s->text, "sampled"))
+	th->evented = json_key_is(&s->text, "evented");
+	if (th->evented || json_key_is(&s->text, "sampled"))
 		return true;
 	*j = back;
-	return json_pull_fail(j, "a profile of type \"sampled\", the only one that is read");
+	return json_pull_fail(j, "a profile of type \"sampled\" or \"evented\"");
 }
 
 /* Remember the position of an array and skip it. */
 static bool remember(struct json_pull *j, struct json_pull *place, bool *has)
 {
 	if (*has)
-		return json_pull_fail(j, "one list of samples and one of weights, no second one");
+		return json_pull_fail(j, "one list of samples, weights or events, no second one");
 	*has = json_pull_type(j) == JT_ARRAY;
 	*place = *j;
 	return *has ? json_pull_skip(j) : json_pull_fail(j, "an array");
@@ -178,6 +179,7 @@ static bool remember(struct json_pull *j, struct json_pull *place, bool *has)
 static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 {
 	struct thread th = { .off = json_pull_offset(j) };
+	struct json_pull events;
 	bool ok = json_pull_enter(j, JT_OBJECT);
 
 	while (ok && json_pull_key(j, &s->key)) {
@@ -195,14 +197,19 @@ static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 			ok = remember(j, &th.samples, &th.has_samples);
 		else if (json_key_is(&s->key, "weights"))
 			ok = remember(j, &th.weights, &th.has_weights);
+		else if (json_key_is(&s->key, "events"))
+			ok = remember(j, &events, &th.has_events);
 		else
 			ok = json_pull_skip(j);
 	}
 	if (j->err)
 		return false;
-	if (!th.has_type || !th.unit || !th.has_samples || !th.has_weights)
-		return json_pull_fail(j, "a profile with type, unit, samples and weights before "
-					 "this");
+	if (!th.has_type || !th.unit ||
+	    (th.evented ? !th.has_events : !th.has_samples || !th.has_weights))
+		return json_pull_fail(j, "a profile with type, unit, and samples and weights or "
+					 "events before this");
+	if (th.evented)
+		th.samples = events;
 	if (th.has_end && th.end < th.start)
 		return json_pull_fail(j,
 				      "a profile before this that does not end before it starts");
@@ -229,26 +236,34 @@ static bool read_top(struct speedscope_reader *s, struct json_pull *j)
 	return ok && json_pull_finish(j);
 }
 
+bool speedscope_read_index(const struct speedscope_reader *s, struct json_pull *j, uint32_t *frame)
+{
+	const uint32_t *frame_of = (const uint32_t *)(const void *)s->frame_of.data;
+	struct json_pull back = *j;
+	uint64_t index;
+
+	if (!json_pull_uint(j, &index))
+		return false;
+	if (index >= s->frame_of.len / sizeof(*frame_of)) {
+		*j = back;
+		return json_pull_fail(j, "an index into shared.frames");
+	}
+	*frame = frame_of[index];
+	return true;
+}
+
 /* Read the frames of one sample into s->ids. */
 bool speedscope_read_stack(struct speedscope_reader *s, struct json_pull *j)
 {
-	const uint32_t *frame_of = (const uint32_t *)(const void *)s->frame_of.data;
-	size_t cnt = s->frame_of.len / sizeof(*frame_of);
-	uint64_t index;
+	uint32_t frame;
 
 	s->ids.len = 0;
 	if (!json_pull_enter(j, JT_ARRAY))
 		return false;
 	while (json_pull_element(j)) {
-		struct json_pull back = *j;
-
-		if (!json_pull_uint(j, &index))
+		if (!speedscope_read_index(s, j, &frame))
 			return false;
-		if (index >= cnt) {
-			*j = back;
-			return json_pull_fail(j, "an index into shared.frames");
-		}
-		if (buf_add(&s->ids, &frame_of[index], sizeof(*frame_of)))
+		if (buf_add(&s->ids, &frame, sizeof(frame)))
 			return no_memory(j);
 	}
 	return !j->err;

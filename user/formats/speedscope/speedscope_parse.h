@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * speedscope_parse.h - between the two halves of the speedscope reader: the document and
- * its samples. No other file includes it.
+ * speedscope_parse.h - between the parts of the speedscope reader: the document, its
+ * samples and its events. No other file includes it.
  */
 #ifndef TACHBPF_SPEEDSCOPE_PARSE_H
 #define TACHBPF_SPEEDSCOPE_PARSE_H
@@ -25,8 +25,9 @@ extern const struct unit speedscope_units[SPEEDSCOPE_UNIT_CNT];
 
 /* One of the file's profiles. */
 struct thread {
-	struct json_pull samples, weights;	/* positions of the arrays */
-	bool has_samples, has_weights, has_type;
+	struct json_pull samples, weights;	/* positions of the arrays; evented: its events
+						 * are in samples */
+	bool has_samples, has_weights, has_events, has_type, evented;
 	const struct unit *unit;
 	struct string_ref name;		/* string in names */
 	double start, end;		/* startValue, endValue, in the file's unit */
@@ -74,8 +75,19 @@ int speedscope_parse(struct speedscope_reader *s);
 /* Set the message: what j expected and where. Returns -EBADMSG or -ENOMEM. */
 int speedscope_bad_json(const struct reason *why, const struct json_pull *j);
 
+/* Find the frame id of an index into shared.frames, which is the next value. */
+bool speedscope_read_index(const struct speedscope_reader *s, struct json_pull *j, uint32_t *frame);
+
 /* Read the next element of samples, as frame ids in s->ids; of weights. */
 bool speedscope_read_stack(struct speedscope_reader *s, struct json_pull *j);
 bool speedscope_read_weight(struct json_pull *j, const struct unit *unit, uint64_t *weight);
+
+/*
+ * Evented: read the events until time passes; s->ids is the stack meanwhile, and *weight that
+ * time. *at is the time so far, in our unit since startValue; before the first call it is 0 and
+ * s->ids empty. 1; 0: the events have ended; -1: see j->err.
+ */
+int speedscope_read_events(struct speedscope_reader *s, const struct thread *th,
+			   struct json_pull *j, uint64_t *at, uint64_t *weight);
 
 #endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * speedscope_read.c - reads speedscope's own JSON, with profiles of type "sampled". See
- * docs/reading.md.
+ * speedscope_read.c - reads speedscope's own JSON. See docs/reading.md.
  *
  * Its profiles are threads here; those of one process (by the names that py-spy and we give) with
  * the same unit are one profile. The text stays in the mapped file: samples and weights are two
- * positions in it that advance together, so memory only grows with frames and threads.
+ * positions in it that advance together, so memory only grows with frames and threads. An evented
+ * profile has a sample for each time that passes between two of its events.
  */
 #include "formats/speedscope/speedscope_parse.h"
 
@@ -53,21 +53,24 @@ static bool probe(const struct input *in)
 
 struct walk {
 	struct json_pull samples, weights;
+	uint64_t at;	/* evented: the time so far */
 	uint32_t frames[EVENT_MAX_FRAMES];
 	struct event ev;
 	bool cut;
 };
 
-static void walk_start(struct walk *w, const struct thread *th)
+static void walk_start(struct speedscope_reader *s, struct walk *w, const struct thread *th)
 {
 	w->samples = th->samples;
 	w->weights = th->weights;
 	json_pull_enter(&w->samples, JT_ARRAY);
-	json_pull_enter(&w->weights, JT_ARRAY);
+	if (!th->evented)
+		json_pull_enter(&w->weights, JT_ARRAY);
+	s->ids.len = 0;
 }
 
-/* Read the next sample of a thread into w->ev. 1; 0: there are no more; -errno with a reason. */
-static int walk_next(struct speedscope_reader *s, const struct thread *th, struct walk *w)
+/* 1: the stack and weight of the next sample were read; 0: there are no more; -errno. */
+static int read_sample(struct speedscope_reader *s, const struct thread *th, struct walk *w)
 {
 	bool sample = json_pull_element(&w->samples), weight = json_pull_element(&w->weights);
 
@@ -80,6 +83,23 @@ static int walk_next(struct speedscope_reader *s, const struct thread *th, struc
 		return speedscope_bad_json(s->why, &w->samples);
 	if (!speedscope_read_weight(&w->weights, th->unit, &w->ev.weight))
 		return speedscope_bad_json(s->why, &w->weights);
+	return 1;
+}
+
+/* Read the next sample of a thread into w->ev. 1; 0: there are no more; -errno with a reason. */
+static int walk_next(struct speedscope_reader *s, const struct thread *th, struct walk *w)
+{
+	int got;
+
+	if (th->evented) {
+		got = speedscope_read_events(s, th, &w->samples, &w->at, &w->ev.weight);
+		if (got < 0)
+			got = speedscope_bad_json(s->why, &w->samples);
+	} else {
+		got = read_sample(s, th, w);
+	}
+	if (got <= 0)
+		return got;
 	w->ev.frames = w->frames;
 	if (stack_fit(s->names, &s->ids, true, w->frames, &w->ev.nframes, &w->cut))
 		return reason_memory(s->why);
@@ -91,7 +111,7 @@ static int count_samples(struct speedscope_reader *s, struct thread *th)
 	struct walk w = { 0 };
 	int got;
 
-	walk_start(&w, th);
+	walk_start(s, &w, th);
 	while ((got = walk_next(s, th, &w)) > 0) {
 		if (w.ev.weight > WEIGHT_SUM_MAX - th->elapsed)
 			return reason_at(s->why, json_pull_offset(&w.weights),
@@ -337,7 +357,7 @@ static int run_thread(struct speedscope_reader *s, const struct thread *th,
 	uint64_t passed = 0, us;
 	int got, err = 0;
 
-	walk_start(&w, th);
+	walk_start(s, &w, th);
 	while (!err && (got = walk_next(s, th, &w)) > 0) {
 		us = passed / 1000;
 		if (!timed && __builtin_mul_overflow(passed, NOMINAL_INTERVAL_US, &us))
@@ -386,7 +406,7 @@ static void describe(const struct reader *r, struct describe *d)
 
 const struct reader_ops reader_speedscope = {
 	.name = "speedscope",
-	.help = "speedscope's JSON, sampled profiles",
+	.help = "speedscope's JSON",
 	.probe = probe,
 	.open = open_speedscope,
 	.select = select_group,

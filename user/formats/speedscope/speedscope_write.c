@@ -219,7 +219,8 @@ static int add_clock(struct speedscope *s, const struct event *ev, struct clock 
 /* Spool the time from a thread's last sample to now, or to the end. */
 static int put_time(struct speedscope *s, struct clock *c, uint64_t gap_us)
 {
-	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL;
+	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL &&
+			    s->meta.mode != MODE_OFFCPU;
 	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
 	uint64_t own = mul_capped(interval, c->weight);
 	int err;

@@ -55,7 +55,8 @@ void tach_file_free(struct tach_file *f)
 
 static uint32_t config_word(const struct profile_meta *m)
 {
-	uint32_t config = (uint32_t)(m->mode + 1) & TACH_CONFIG_MODE_MASK;
+	enum profile_mode mode = m->mode == MODE_OFFCPU ? MODE_WALL : m->mode;
+	uint32_t config = (uint32_t)(mode + 1) & TACH_CONFIG_MODE_MASK;
 
 	if (m->features_known)
 		config |= TACH_CONFIG_FEATURES_KNOWN |

@@ -7,11 +7,15 @@
 
 const $ = (id) => document.getElementById(id);
 
-/* Control characters and what reorders text are shown by number, as tachbpf itself has done. */
-const UNPRINTABLE =
-	/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+/* What utf8_printable() of tachbpf refuses is shown by number, as tachbpf itself has done. */
+const UNPRINTABLE = new RegExp(
+	'[\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f' +
+		'\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb' +
+		'\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}]',
+	'gu'
+);
 const printable = (s) =>
-	s.replace(UNPRINTABLE, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+	s.replace(UNPRINTABLE, (c) => `\\u${c.codePointAt(0).toString(16).padStart(4, '0')}`);
 
 /* An element. props: className, attributes, on<event>; children: nodes or text. */
 function el(tag, props, ...children) {

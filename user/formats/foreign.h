@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * foreign.h - recognises files of other tools that are not read here.
+ */
+#ifndef TACHBPF_FOREIGN_H
+#define TACHBPF_FOREIGN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct input;
+
+/*
+ * If the file is one that is known and not read, set why to a sentence that names it and says what
+ * to do. Takes time: it is for files that no reader has accepted.
+ */
+bool foreign_explain(const struct input *in, char *why, size_t why_size);
+
+#endif
