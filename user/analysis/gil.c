@@ -467,7 +467,8 @@ enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool 
 	if (free_threaded || (p->crowded && !p->wanted))
 		return GIL_NO_GIL;
 	/* Profiles of these modes have threads that request the GIL and run, but none that wait. */
-	if (mode == MODE_CPU || mode == MODE_EXCEPTION || ((mode == MODE_UNKNOWN || mode == MODE_OFFCPU) && !p->wanted))
+	if (mode == MODE_CPU || mode == MODE_EXCEPTION ||
+	    ((mode == MODE_UNKNOWN || mode == MODE_OFFCPU) && !p->wanted))
 		return GIL_NOT_RECORDED;
 	return p->held || p->wanted ? GIL_KNOWN : GIL_NEVER_SEEN;
 }

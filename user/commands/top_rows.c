@@ -32,7 +32,8 @@ void top_rows_free(struct top_rows *r)
 static char *process_text(const struct live_process *p, const struct live_sums *s, uint64_t ns,
 			  bool wide)
 {
-	char label[CONTAINER_LABEL_BYTES], *where, *comm, *hottest = NULL, *text, held[HELD_BY_BYTES] = "";
+	char label[CONTAINER_LABEL_BYTES], held[HELD_BY_BYTES] = "";
+	char *where, *comm, *hottest = NULL, *text;
 
 	top_where(p->process, label);
 	where = text_escape(label, strlen(label));

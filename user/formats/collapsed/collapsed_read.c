@@ -5,10 +5,11 @@
  *
  * The first elements of a line may name its process and thread, in CPython's form and ours
  * ("process:12 app;tid:34;..."). Frames are "file:func:line", "func (file:line)" or, in machine
- * code, "func ([library])"; anything else is a name. austin's files are special (austin.h). Lines are read several times: once to collect
- * all names and counts, and once for each profile (process) that is delivered. Memory grows with
- * what is distinct, and with how often a line belongs to another process than the line before it,
- * but not with the number of lines.
+ * code, "func ([library])"; anything else is a name. austin's files are special (austin.h).
+ *
+ * Lines are read several times: once to collect all names and counts, and once for each profile
+ * (process) that is delivered. Memory grows with what is distinct, and with how often a line belongs
+ * to another process than the line before it, but not with the number of lines.
  */
 #include <errno.h>
 #include <stdio.h>
