@@ -245,6 +245,7 @@ static void test_refusals(void **state)
 #define EVENTED(events)                                                                            \
 	SPEEDSCOPE("{\"type\":\"evented\",\"unit\":\"none\",\"startValue\":1,\"events\":[" events "]}")
 #define EVENT(type, frame, at) "{\"type\":\"" type "\",\"frame\":" frame ",\"at\":" at "}"
+#define TIMES16(s) s s s s s s s s s s s s s s s s
 #define SAMPLED(unit, samples, weights)                                                            \
 	SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"" unit "\",\"samples\":" samples              \
 		   ",\"weights\":" weights "}")
@@ -286,6 +287,8 @@ static void test_refusals(void **state)
 		{ "speedscope", EVENTED(EVENT("C", "0", "1")), "expected an event before this that cl" },
 		{ "speedscope", EVENTED(EVENT("O", "0", "3") "," EVENT("C", "0", "2")),
 		  "not earlier than the one" },
+		{ "speedscope", EVENTED(TIMES16(TIMES16(TIMES16(EVENT("O", "0", "1") ",")))
+					EVENT("O", "0", "1")), "at most 4096 open frames" },
 		{ "speedscope", EVENTED(EVENT("O", "0", "3")), "expected as many frames closed" },
 		{ "speedscope", SPEEDSCOPE("{}"), "byte 50: expected a profile with" },
 		{ "speedscope", SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"none\","

@@ -10,6 +10,9 @@
 
 #include "base/util.h"
 
+/* Each time that passes repeats the whole stack: without a limit, N events make N * N frames. */
+#define OPEN_MAX 4096
+
 struct event_json {
 	bool has_type, has_frame, has_at, close;
 	uint32_t frame;
@@ -70,6 +73,8 @@ static bool apply(struct speedscope_reader *s, struct json_pull *j, const struct
 {
 	size_t size = sizeof(e->frame);
 
+	if (!e->close && s->ids.len / size >= OPEN_MAX)
+		return json_pull_fail(j, "at most 4096 open frames before this");
 	if (!e->close)
 		return !buf_add(&s->ids, &e->frame, size) || json_pull_fail(j, "out of memory");
 	if (s->ids.len < size || memcmp(s->ids.data + s->ids.len - size, &e->frame, size))
