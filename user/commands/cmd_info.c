@@ -238,12 +238,11 @@ static void print_stats(const struct profile_stats *s)
 {
 	if (!s->known)
 		return;
-	printf("  %-12s %.3f s, %.2f samples/s", "duration", s->duration_s, s->sample_rate);
-	if (s->error_known)
-		printf(", %.2f %% of the samples failed", s->error_pct);
+	printf("  %-12s %.3f s, %.2f samples/s\n", "duration", s->duration_s, s->sample_rate);
 	if (s->missed_known)
-		printf(", %.2f %% of those due missed", s->missed_pct);
-	printf("\n");
+		printf("  %-12s %.2f %% of the samples that were due\n", "missed", s->missed_pct);
+	if (s->error_known)
+		printf("  %-12s %.2f %% of the samples\n", "failed", s->error_pct);
 }
 
 static void print_mode(const struct profile_file *file, const struct profile_meta *meta)
