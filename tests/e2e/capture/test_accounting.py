@@ -73,7 +73,7 @@ def test_of_short_starts_nothing_due_is_unexplained(out):
     cpu_time = summary["cpu_time"]
     assert cpu_time["start"], done.stderr
     seconds = cpu_of_times(done.stdout)
-    counted = cpu_time["ticks"] + accounting.other_programs(summary)
+    counted = cpu_time["ticks"] + accounting.other_programs(summary) + summary["unidentified"]
     bound = noise.count_bound(seconds, RATE_OF_STARTS)
     print(f"{counted} ticks, {cpu_time}; by the kernel {seconds * RATE_OF_STARTS:.0f}")
     assert counted in noise.Bound(bound.low - cpu_time["missed"], bound.high), (seconds, summary)

@@ -5,13 +5,12 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import pytest
 
 from command import refused
 from recording import succeeded, tachbpf
-from processes import TIMEOUT
+from processes import wait_until
 from target import Target
 
 pytestmark = pytest.mark.interpreters("two")      # the others in check-all
@@ -20,13 +19,6 @@ LOOKS = 50              # at a thread that is nearly always in zlib
 STATES = {"lock": "lock", "pipe": "io", "socket": "io", "nap": "sleep", "poll": "io"}
 FUNCTIONS = {"lock": "wait_lock", "pipe": "wait_pipe", "socket": "wait_socket", "nap": "wait_nap", "poll": "wait_poll",
              "compute": "compute"}
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end, f"not in time: {what}"
-        time.sleep(0.01)
 
 
 class Hung(Target):

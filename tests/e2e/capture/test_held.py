@@ -12,7 +12,7 @@ import pytest
 
 import cgroups
 from busy_program import Busy
-from processes import TIMEOUT, kill
+from processes import kill, wait_until
 from recording import Recording, succeeded, tachbpf
 
 pytestmark = pytest.mark.interpreters("one")
@@ -28,13 +28,6 @@ os.waitpid(int(sys.argv[1]), 0)
 print("attached", flush=True)
 sys.stdin.read()
 """
-
-
-def wait_until(condition, what):
-    end = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < end, f"not in time: {what}"
-        time.sleep(0.01)
 
 
 def state_of(pid):

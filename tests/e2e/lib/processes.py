@@ -73,3 +73,11 @@ def use_cpu(pid, seconds, patience=TIMEOUT):
     while cpu_s(pid) < enough:
         assert time.monotonic() < end, f"process {pid} gets no CPU"
         time.sleep(0.01)
+
+
+def wait_until(condition, what):
+    """Wait for an event. what: it, in words, for the message if it does not come."""
+    end = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < end, f"not in time: {what}"
+        time.sleep(0.01)

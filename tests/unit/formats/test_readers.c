@@ -235,8 +235,6 @@ static void test_damage(void **state)
 }
 
 /* Each with where it is noticed and what is said. */
-static void test_refusals(void **state)
-{
 #define WORDS(...) ((const char *)(const uint64_t[]){ __VA_ARGS__ }),                              \
 		   sizeof((uint64_t[]){ __VA_ARGS__ })
 #define TEXT(s) (s), sizeof(s) - 1
@@ -249,77 +247,80 @@ static void test_refusals(void **state)
 #define SAMPLED(unit, samples, weights)                                                            \
 	SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"" unit "\",\"samples\":" samples              \
 		   ",\"weights\":" weights "}")
-	const struct {
-		const char *format, *data;
-		size_t len;
-		const char *why;
-	} cases[] = {
-		{ "collapsed", TEXT("a 1\nb\n"), "byte 4: a line without" },
-		{ "collapsed", TEXT("a 18446744073709551616"), "byte 2: '18446744073709551616'" },
-		{ "collapsed", TEXT("a 9223372036854775807\nb 1\n"),
-		  "byte 22: counts that add up" },
-		{ "collapsed", TEXT("#\n\n"), "byte 0: no line with a stack" },
-		{ "collapsed", TEXT("a 1.5"), "byte 0: a line without" },
-		{ "gperftools", WORDS(0, 3, 0, 100, 0, 1), "byte 40: the file ends without" },
-		{ "gperftools", WORDS(0, 3, 2, 100, 0), "byte 0: no header" },
-		{ "gperftools", WORDS(0, 4, 0, 100, 0), "byte 8: a header of 4 slots" },
-		{ "gperftools", WORDS(0, 3, 0, 0, 0, 0, 1, 0), "byte 24: a sampling period of 0" },
-		{ "gperftools", WORDS(0, 3, 0, 1, 0, 1, 0, 7), "byte 48: a stack of 0" },
-		{ "gperftools", WORDS(0, 3, 0, 1, 0, 1, UINT64_MAX, 7),
-		  "byte 48: a stack of 18446744073709" },
-		{ "gperftools", WORDS(0, 3, 0, 1, 0, 0, 1, 7), "byte 40: a record of 0 samples" },
-		{ "gperftools", WORDS(0, 3, 0, 1, 0, UINT64_MAX, 1, 7, 0, 1, 0),
-		  "byte 40: counts that add" },
-		{ "speedscope", TEXT("{}"), "byte 2: expected a profile" },
-		{ "speedscope", TEXT("{\"profiles\":3}"), "byte 12: expected an array" },
-		{ "speedscope", TEXT("[1]"), "byte 0: expected an object" },
-		{ "speedscope", TEXT("{} x"), "byte 3: expected nothing more" },
-		{ "speedscope", SPEEDSCOPE("{\"type\":\"x\"}"),
-		  "byte 56: expected a profile of type" },
-		{ "speedscope", SPEEDSCOPE("{\"type\":\"evented\",\"unit\":\"none\",\"samples\":[],"
-					   "\"weights\":[]}"), "expected a profile with type" },
-		{ "speedscope", EVENTED("3"), "expected an object" },
-		{ "speedscope", EVENTED("{}"), "expected an event with type" },
-		{ "speedscope", EVENTED(EVENT("X", "0", "1")), "byte 113: expected an event of type" },
-		{ "speedscope", EVENTED(EVENT("O", "1", "1")), "byte 125: expected an index" },
-		{ "speedscope", EVENTED(EVENT("O", "0", "0.4")), "expected a time that is not before" },
-		{ "speedscope", EVENTED(EVENT("O", "0", "1e30")), "expected a time that is not before" },
-		{ "speedscope", EVENTED(EVENT("C", "0", "1")), "expected an event before this that cl" },
-		{ "speedscope", EVENTED(EVENT("O", "0", "3") "," EVENT("C", "0", "2")),
-		  "not earlier than the one" },
-		{ "speedscope", EVENTED(TIMES16(TIMES16(TIMES16(EVENT("O", "0", "1") ",")))
-					EVENT("O", "0", "1")), "at most 4096 open frames" },
-		{ "speedscope", EVENTED(EVENT("O", "0", "3")), "expected as many frames closed" },
-		{ "speedscope", SPEEDSCOPE("{}"), "byte 50: expected a profile with" },
-		{ "speedscope", SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"none\","
-					   "\"startValue\":2,\"endValue\":1,\"samples\":[],"
-					   "\"weights\":[]}"),
-		  "does not end before it starts" },
-		{ "speedscope", SAMPLED("parsecs", "[]", "[]"), "expected a unit" },
-		{ "speedscope", SAMPLED("none", "[[1]]", "[1]"), "byte 92: expected an index" },
-		{ "speedscope", SAMPLED("none", "[[-1]]", "[1]"),
-		  "byte 92: expected a whole number" },
-		{ "speedscope", SAMPLED("none", "[[0]]", "[]"),
-		  "byte 108: expected as many weights" },
-		{ "speedscope", SAMPLED("none", "[]", "[1]"), "as many weights" },
-		{ "speedscope", SAMPLED("none", "[[0]]", "[-1]"), "byte 107: expected a weight" },
-		{ "speedscope", SAMPLED("seconds", "[[0]]", "[1e30]"), "expected a weight" },
-		{ "speedscope", SAMPLED("none", "[[0],[0]]", "[9223372036854775807,1]"), "add up" },
-	};
+static const struct {
+	const char *format, *data;
+	size_t len;
+	const char *why;
+} refusals[] = {
+	{ "collapsed", TEXT("a 1\nb\n"), "byte 4: a line without" },
+	{ "collapsed", TEXT("a 18446744073709551616"), "byte 2: '18446744073709551616'" },
+	{ "collapsed", TEXT("a 9223372036854775807\nb 1\n"),
+	  "byte 22: counts that add up" },
+	{ "collapsed", TEXT("#\n\n"), "byte 0: no line with a stack" },
+	{ "collapsed", TEXT("a 1.5"), "byte 0: a line without" },
+	{ "gperftools", WORDS(0, 3, 0, 100, 0, 1), "byte 40: the file ends without" },
+	{ "gperftools", WORDS(0, 3, 2, 100, 0), "byte 0: no header" },
+	{ "gperftools", WORDS(0, 4, 0, 100, 0), "byte 8: a header of 4 slots" },
+	{ "gperftools", WORDS(0, 3, 0, 0, 0, 0, 1, 0), "byte 24: a sampling period of 0" },
+	{ "gperftools", WORDS(0, 3, 0, 1, 0, 1, 0, 7), "byte 48: a stack of 0" },
+	{ "gperftools", WORDS(0, 3, 0, 1, 0, 1, UINT64_MAX, 7),
+	  "byte 48: a stack of 18446744073709" },
+	{ "gperftools", WORDS(0, 3, 0, 1, 0, 0, 1, 7), "byte 40: a record of 0 samples" },
+	{ "gperftools", WORDS(0, 3, 0, 1, 0, UINT64_MAX, 1, 7, 0, 1, 0),
+	  "byte 40: counts that add" },
+	{ "speedscope", TEXT("{}"), "byte 2: expected a profile" },
+	{ "speedscope", TEXT("{\"profiles\":3}"), "byte 12: expected an array" },
+	{ "speedscope", TEXT("[1]"), "byte 0: expected an object" },
+	{ "speedscope", TEXT("{} x"), "byte 3: expected nothing more" },
+	{ "speedscope", SPEEDSCOPE("{\"type\":\"x\"}"),
+	  "byte 56: expected a profile of type" },
+	{ "speedscope", SPEEDSCOPE("{\"type\":\"evented\",\"unit\":\"none\",\"samples\":[],"
+				   "\"weights\":[]}"), "expected a profile with type" },
+	{ "speedscope", EVENTED("3"), "expected an object" },
+	{ "speedscope", EVENTED("{}"), "expected an event with type" },
+	{ "speedscope", EVENTED(EVENT("X", "0", "1")), "byte 113: expected an event of type" },
+	{ "speedscope", EVENTED(EVENT("O", "1", "1")), "byte 125: expected an index" },
+	{ "speedscope", EVENTED(EVENT("O", "0", "0.4")), "expected a time that is not before" },
+	{ "speedscope", EVENTED(EVENT("O", "0", "1e30")), "expected a time that is not before" },
+	{ "speedscope", EVENTED(EVENT("C", "0", "1")), "expected an event before this that cl" },
+	{ "speedscope", EVENTED(EVENT("O", "0", "3") "," EVENT("C", "0", "2")),
+	  "not earlier than the one" },
+	{ "speedscope", EVENTED(TIMES16(TIMES16(TIMES16(EVENT("O", "0", "1") ",")))
+				EVENT("O", "0", "1")), "at most 4096 open frames" },
+	{ "speedscope", EVENTED(EVENT("O", "0", "3")), "expected as many frames closed" },
+	{ "speedscope", SPEEDSCOPE("{}"), "byte 50: expected a profile with" },
+	{ "speedscope", SPEEDSCOPE("{\"type\":\"sampled\",\"unit\":\"none\","
+				   "\"startValue\":2,\"endValue\":1,\"samples\":[],"
+				   "\"weights\":[]}"),
+	  "does not end before it starts" },
+	{ "speedscope", SAMPLED("parsecs", "[]", "[]"), "expected a unit" },
+	{ "speedscope", SAMPLED("none", "[[1]]", "[1]"), "byte 92: expected an index" },
+	{ "speedscope", SAMPLED("none", "[[-1]]", "[1]"),
+	  "byte 92: expected a whole number" },
+	{ "speedscope", SAMPLED("none", "[[0]]", "[]"),
+	  "byte 108: expected as many weights" },
+	{ "speedscope", SAMPLED("none", "[]", "[1]"), "as many weights" },
+	{ "speedscope", SAMPLED("none", "[[0]]", "[-1]"), "byte 107: expected a weight" },
+	{ "speedscope", SAMPLED("seconds", "[[0]]", "[1e30]"), "expected a weight" },
+	{ "speedscope", SAMPLED("none", "[[0],[0]]", "[9223372036854775807,1]"), "add up" },
+};
+
+static void test_refusals(void **state)
+{
 	struct reader_args args = { 0 };
 	char path[PATH_BYTES], why[256];
 	int fd = memory_file(path);
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
 		struct reader *r;
 
-		set_file(fd, cases[i].data, cases[i].len);
-		args.format = cases[i].format;
+		set_file(fd, refusals[i].data, refusals[i].len);
+		args.format = refusals[i].format;
 		strcpy(why, "");
 		r = reader_open(path, &args, why, sizeof(why));
-		if (r || errno != EBADMSG || !strstr(why, cases[i].why))
-			fail_msg("case %zu: '%s', wanted '%s'", i, why, cases[i].why);
+		if (r || errno != EBADMSG || !strstr(why, refusals[i].why))
+			fail_msg("case %zu: '%s', wanted '%s'", i, why, refusals[i].why);
 	}
 	close(fd);
 }
