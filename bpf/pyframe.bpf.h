@@ -51,6 +51,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 /* What a step needs to know of a frame. */
 struct frame_fields {
 	u64 code, ip, previous;
+	u64 object;	/* frame_obj (3.11+)   */
 	u32 tlbc;
 	u8 owner;
 	u8 is_entry;	/* 3.11 */
@@ -62,7 +63,12 @@ struct frame_fields {
 		(f)->code = FIELD(u64, (l)->fr_code);                                              \
 		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->owner = (l)->fr_owner != ABI_NO_OFF ? FIELD(u8, (l)->fr_owner) : 0;           \
+		(f)->owner = 0;                                                                    \
+		(f)->object = 0;                                                                   \
+		if ((l)->fr_owner != ABI_NO_OFF) {                                                 \
+			(f)->owner = FIELD(u8, (l)->fr_owner);                                     \
+			(f)->object = FIELD(u64, (l)->fr_object);                                  \
+		}                                                                                  \
 		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
 		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
 	} while (0)
@@ -81,6 +87,39 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 	FRAME_FIELDS(f, &s->l, LOADED);
 #undef LOADED
 	return is_still(page);
+}
+
+/* Can a frame with this owner and this object have an own_line()? Not if it is a thread's. */
+static __always_inline bool may_have_line(const struct scratch *s, u8 owner, u64 object)
+{
+	return owner && owner < s->l.skip_owner && object;
+}
+
+u32 own_line(u64 fr, u64 object);
+/*
+ * The line that the frame fr has in its object (3.11+), f_lineno; 0: none. Frames of compiled code
+ * have one, which execute no bytecode; of others only while a tracer looks at them, the line that
+ * they are at. The function has external linkage, so the verifier checks it only once.
+ */
+__weak __noinline u32 own_line(u64 fr, u64 object)
+{
+	struct {	/* PyFrameObject from f_frame on, its second field */
+		u64 frame, trace;
+		u32 lineno, pad;
+	} *o;
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	count_reads(s, 1);
+	_Static_assert(sizeof(*o) <= sizeof(s->words), "it fits in s->words");
+	o = (void *)s->words;
+	/* Where a PyVarObject has ob_size, an object's first field is. */
+	if (read_apart(s, o, sizeof(*o), object + s->l.bytes_size + 8) || o->frame != fr)
+		return 0;
+	return o->lineno < RAW_LASTI_LINE ? o->lineno : 0;
 }
 
 /* The fields of the frame at w->fr. Returns 0, or -1: it is unreadable. */

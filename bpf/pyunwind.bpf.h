@@ -131,9 +131,10 @@ int end_of_chain(void);
 __weak __noinline int end_of_chain(void)
 {
 	struct raw_sample *out;
+	u32 zero = 0, last;
 	struct scratch *s;
 	struct walk *w;
-	u32 zero = 0;
+	bool compiled;
 	u64 kept;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
@@ -151,15 +152,19 @@ __weak __noinline int end_of_chain(void)
 	}
 	if (w->unchecked)
 		return walk_from_caller();
+	last = out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].lasti & ~RAW_FRAME_UNREAD;
+	compiled = w->n && !w->shim && raw_lasti_is_line(last);
 	/*
 	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
 	 * Until then the field has the caller of an earlier frame at this address. If that was a
-	 * generator that is suspended now, the chain ends at the generator's frame.
+	 * generator that is suspended now, the chain ends at the generator's frame. Or it was
+	 * compiled code that has returned, and was the caller itself.
 	 */
-	if (w->owner == FRAME_OWNED_BY_GENERATOR && w->n > 1 &&
+	if (w->owner == FRAME_OWNED_BY_GENERATOR && w->n > 1 && (w->n == 2 || !compiled) &&
 	    out->frames[0].lasti == RAW_LASTI_NONE)
 		return discard_stack(s, w);
-	if (s->l.end_shim && !w->shim)
+	/* Compiled code that runs outside of all calls of the interpreter has no shim. */
+	if (s->l.end_shim && !w->shim && !compiled)
 		out->flags |= RAW_BROKEN_END;
 	return 1;
 }
@@ -207,7 +212,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	struct raw_sample *out = &s->sample;
 	struct frame_fields f;
 	u64 code, fr = w->fr;
-	u32 id;
+	u32 id, line = 0;
 
 	if (w->out_of_time) {
 		out->flags |= RAW_TRUNCATED;
@@ -225,6 +230,11 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	code = f.code & ~(u64)s->l.code_tag_mask;
 	w->fr = f.previous;
 	w->shim = f.owner >= s->l.skip_owner;
+	if (may_have_line(s, f.owner, f.object)) {
+		line = own_line(fr, f.object);
+		if (line)	/* Nuitka does not set it */
+			f.is_entry = 0;
+	}
 	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
 		judge_entry(fr);
 	if (w->unchecked && (w->shim || f.is_entry)) {
@@ -258,7 +268,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		async_note_frame(fr);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = offset_of(s, code, f.ip, f.tlbc) | w->last_unread,
+		.lasti = (line ? raw_lasti_of_line(line) : offset_of(s, code, f.ip, f.tlbc)) |
+			 w->last_unread,
 		.id = id,
 	});
 	if (cfg_native && f.is_entry)
