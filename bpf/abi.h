@@ -616,7 +616,7 @@ struct raw_frame {
 /* The lasti of a frame that has this line itself; RAW_LASTI_NONE: it has none. */
 static inline abi_u32 raw_lasti_of_line(abi_u32 line)
 {
-	return line && line < RAW_LASTI_LINE ? RAW_LASTI_LINE + line : RAW_LASTI_NONE;
+	return line && line < RAW_LASTI_LINE - 1 ? RAW_LASTI_LINE + line : RAW_LASTI_NONE;
 }
 
 /* Is lasti, of a Python frame and without RAW_FRAME_UNREAD, such a line? */

@@ -97,9 +97,10 @@ static __always_inline bool may_have_line(const struct scratch *s, u8 owner, u64
 
 u32 own_line(u64 fr, u64 object);
 /*
- * The line that the frame fr has in its object (3.11+), f_lineno; 0: none. Frames of compiled code
- * have one, which execute no bytecode; of others only while a tracer looks at them, the line that
- * they are at. The function has external linkage, so the verifier checks it only once.
+ * raw_frame.lasti of the line that the frame fr has in its object (3.11+), f_lineno; RAW_LASTI_NONE:
+ * it has none. Frames of compiled code have one, which execute no bytecode; others only while a
+ * tracer looks at them, the line that they are at. The function has external linkage, so the
+ * verifier checks it only once.
  */
 __weak __noinline u32 own_line(u64 fr, u64 object)
 {
@@ -112,14 +113,14 @@ __weak __noinline u32 own_line(u64 fr, u64 object)
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
-		return 0;
+		return RAW_LASTI_NONE;
 	count_reads(s, 1);
 	_Static_assert(sizeof(*o) <= sizeof(s->words), "it fits in s->words");
 	o = (void *)s->words;
 	/* Where a PyVarObject has ob_size, an object's first field is. */
 	if (read_apart(s, o, sizeof(*o), object + s->l.bytes_size + 8) || o->frame != fr)
-		return 0;
-	return o->lineno < RAW_LASTI_LINE ? o->lineno : 0;
+		return RAW_LASTI_NONE;
+	return raw_lasti_of_line(o->lineno);
 }
 
 /* The fields of the frame at w->fr. Returns 0, or -1: it is unreadable. */

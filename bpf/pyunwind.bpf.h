@@ -212,7 +212,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	struct raw_sample *out = &s->sample;
 	struct frame_fields f;
 	u64 code, fr = w->fr;
-	u32 id, line = 0;
+	u32 id, lasti = RAW_LASTI_NONE;
 
 	if (w->out_of_time) {
 		out->flags |= RAW_TRUNCATED;
@@ -231,8 +231,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	w->fr = f.previous;
 	w->shim = f.owner >= s->l.skip_owner;
 	if (may_have_line(s, f.owner, f.object)) {
-		line = own_line(fr, f.object);
-		if (line)	/* Nuitka does not set it */
+		lasti = own_line(fr, f.object);
+		if (lasti != RAW_LASTI_NONE)	/* Nuitka does not set it */
 			f.is_entry = 0;
 	}
 	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
@@ -266,10 +266,11 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 0;
 	if (cfg_async)
 		async_note_frame(fr);
+	if (lasti == RAW_LASTI_NONE)
+		lasti = offset_of(s, code, f.ip, f.tlbc);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = (line ? raw_lasti_of_line(line) : offset_of(s, code, f.ip, f.tlbc)) |
-			 w->last_unread,
+		.lasti = lasti | w->last_unread,
 		.id = id,
 	});
 	if (cfg_native && f.is_entry)
