@@ -48,11 +48,9 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
-/* What a step needs to know of a frame. */
+/* What a step needs to know of a frame; and walk.tlbc, walk.object. */
 struct frame_fields {
 	u64 code, ip, previous;
-	u64 object;	/* frame_obj (3.11+)   */
-	u32 tlbc;
 	u8 owner;
 	u8 is_entry;	/* 3.11 */
 };
@@ -64,12 +62,13 @@ struct frame_fields {
 		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
 		(f)->owner = 0;                                                                    \
-		(f)->object = 0;                                                                   \
+		s->walk.object = 0;                                                                \
 		if ((l)->fr_owner != ABI_NO_OFF) {                                                 \
 			(f)->owner = FIELD(u8, (l)->fr_owner);                                     \
-			(f)->object = FIELD(u64, (l)->fr_object);                                  \
+			s->walk.object = FIELD(u64, (l)->fr_object);                               \
 		}                                                                                  \
-		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
+		s->walk.tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ?                                  \
+				       FIELD(u32, (l)->fr_tlbc_index) : 0;                         \
 		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
 	} while (0)
 

@@ -134,6 +134,10 @@ struct walk {
 	u32 last_unread;	/* the same of the last frame */
 	u32 certain;	/* 1: the stamp is that of a counter: the code objects are what they were */
 	u32 unverified;	/* 1: a code object could not be read */
+	/* Of the frame of this step, here because the BPF stack has no room: */
+	u32 line;	/* own_line() */
+	u32 tlbc;	/* tlbc_index; 0: none */
+	u64 object;	/* frame_obj (3.11+); 0: none */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */

@@ -3,10 +3,10 @@
  * pystamp.bpf.h - does a thread leave its CPU with the stack that it had when it last left?
  *
  * Most threads wait at the same few places. The stamp of a stack is a hash of its frames: their
- * addresses, code objects and instructions, or lines. If it is that of the thread's last record, the stack is
- * not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp only counts where a
- * code object is certainly what it was when it was read: see set_stamps(). It also needs direct
- * reads, which make a look at a frame cheap.
+ * addresses, code objects and instructions (or own_line()). If it is that of the thread's last
+ * record, the stack is not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp
+ * only counts where a code object is certainly what it was when it was read: see set_stamps(). It
+ * also needs direct reads, which make a look at a frame cheap.
  *
  * A thread whose stacks change, or cannot be repeated, would pay for stamps in vain. So after each
  * in vain the thread's next switch-outs, twice as many each time, go without.

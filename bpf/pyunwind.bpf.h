@@ -205,6 +205,12 @@ __weak __noinline int judge_entry(u64 fr)
 	return 0;
 }
 
+/* Has C code called the interpreter with this frame (3.11)? Compiled code does not set is_entry. */
+static __always_inline bool is_entry(const struct walk *w, const struct frame_fields *f)
+{
+	return f->is_entry && w->line == RAW_LASTI_NONE;
+}
+
 /* One step: the frame at w->fr. Returns 0 to go on; 1: the chain ends or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
@@ -212,7 +218,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	struct raw_sample *out = &s->sample;
 	struct frame_fields f;
 	u64 code, fr = w->fr;
-	u32 id, lasti = RAW_LASTI_NONE;
+	u32 id;
 
 	if (w->out_of_time) {
 		out->flags |= RAW_TRUNCATED;
@@ -230,14 +236,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	code = f.code & ~(u64)s->l.code_tag_mask;
 	w->fr = f.previous;
 	w->shim = f.owner >= s->l.skip_owner;
-	if (may_have_line(s, f.owner, f.object)) {
-		lasti = own_line(fr, f.object);
-		if (lasti != RAW_LASTI_NONE)	/* Nuitka does not set it */
-			f.is_entry = 0;
-	}
+	w->line = RAW_LASTI_NONE;
+	if (may_have_line(s, f.owner, w->object))
+		w->line = own_line(fr, w->object);
 	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
 		judge_entry(fr);
-	if (w->unchecked && (w->shim || f.is_entry)) {
+	if (w->unchecked && (w->shim || is_entry(w, &f))) {
 		if (w->fr != w->entered_from)
 			return walk_from_caller();
 		w->unchecked = 0;
@@ -266,14 +270,14 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		return 0;
 	if (cfg_async)
 		async_note_frame(fr);
-	if (lasti == RAW_LASTI_NONE)
-		lasti = offset_of(s, code, f.ip, f.tlbc);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = lasti | w->last_unread,
+		.lasti = (w->line != RAW_LASTI_NONE ? w->line :
+						      offset_of(s, code, f.ip, w->tlbc)) |
+			 w->last_unread,
 		.id = id,
 	});
-	if (cfg_native && f.is_entry)
+	if (cfg_native && is_entry(w, &f))
 		note_entry(0);
 	return 0;
 }
