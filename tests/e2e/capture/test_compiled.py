@@ -10,6 +10,8 @@ from paths import TARGETS
 from recording import Recording, succeeded, tachbpf
 from target import Target
 
+pytestmark = pytest.mark.interpreters("two")      # the others in check-all
+
 SOURCE = TARGETS / "compiled" / "compiled.c"
 LINES = {"inner": {101, 107}, "outer": {44}, "outermost": {9}}
 OUTERMOST = ("Python", "compiled")
