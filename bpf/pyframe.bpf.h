@@ -88,18 +88,19 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 	return is_still(page);
 }
 
-/* Can a frame with this owner and this object have an own_line()? Not if it is a thread's. */
-static __always_inline bool may_have_line(const struct scratch *s, u8 owner, u64 object)
+/*
+ * Can the frame fr, with this owner and this object, have an own_line()? Not if it is a thread's.
+ * Frames of compiled code are part of their object; a generator's is not.
+ */
+static __always_inline bool may_have_line(const struct scratch *s, u64 fr, u8 owner, u64 object)
 {
-	return owner && owner < s->l.skip_owner && object;
+	return owner && owner < s->l.skip_owner && fr - object < FRAME_OBJECT_BYTES;
 }
 
 u32 own_line(u64 fr, u64 object);
 /*
  * raw_frame.lasti of the line that the frame fr has in its object (3.11+), f_lineno; RAW_LASTI_NONE:
- * it has none. Frames of compiled code have one, which execute no bytecode; others only while a
- * tracer looks at them, the line that they are at. The function has external linkage, so the
- * verifier checks it only once.
+ * it has none. The function has external linkage, so the verifier checks it only once.
  */
 __weak __noinline u32 own_line(u64 fr, u64 object)
 {

@@ -23,6 +23,8 @@
 #define SINGLE_POS WINDOW_BYTES
 #define SINGLE_BYTES 128
 #define FIELD_MASK (SINGLE_BYTES - 1)
+/* A frame that is part of its object begins less than this above the object's start. */
+#define FRAME_OBJECT_BYTES 256
 /* A caller that lies less than this below a frame of the data stack is assumed to be in it. */
 #define NEAR_BYTES (64 * 1024)
 /* A C stack is assumed to reach less than this below and above the stack pointer. */

@@ -57,7 +57,7 @@ struct stamp_fields {
 			(f)->place ^= (u64)FIELD(u32, (l)->fr_tlbc_index) << 48;                   \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
 		(f)->object = FIELD(u64, (l)->fr_object);                                          \
-		if (!may_have_line(s, FIELD(u8, (l)->fr_owner), (f)->object))                      \
+		if (!may_have_line(s, addr, FIELD(u8, (l)->fr_owner), (f)->object))                \
 			(f)->object = 0;                                                           \
 	} while (0)
 

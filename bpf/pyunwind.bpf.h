@@ -237,7 +237,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	w->fr = f.previous;
 	w->shim = f.owner >= s->l.skip_owner;
 	w->line = RAW_LASTI_NONE;
-	if (may_have_line(s, f.owner, w->object))
+	if (may_have_line(s, fr, f.owner, w->object))
 		w->line = own_line(fr, w->object);
 	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
 		judge_entry(fr);

@@ -40,7 +40,6 @@
 #define W_DTV     8ull
 #endif
 #define W_HEAP    0x5550000000ull	/* generators' frames, exceptions */
-#define W_OBJECTS 0x5800000000ull	/* frames' objects */
 #define W_CODES   0x6000000000ull
 #define W_STRINGS 0x6100000000ull
 #define W_CHUNK   0x7f0000000000ull	/* chunks of the data stack, with gaps between them */
@@ -228,7 +227,7 @@ static inline void world_push(struct world *w, int owner, u32 code, s32 lasti)
 static inline void world_set_line(struct world *w, u32 line)
 {
 	const struct py_layout *l = &w->img.layout;
-	u64 at = w->top, object = W_OBJECTS + (u64)w->want_cnt * 256;
+	u64 at = w->top, object = at - 128;	/* the frame is part of it */
 
 	if (l->lasti_unit) {
 		host_mem_put32(at + l->fr_base + l->fr_ip + 4, line);
