@@ -610,21 +610,38 @@ struct raw_trace {
 _Static_assert(sizeof(struct raw_trace) == RAW_TRACE_HEAD + RAW_TRACE_ATTRS, "raw_trace is packed");
 
 /*
- * A frame: its code object, its place in the bytecode, and the code object's fingerprint. The
- * kind is in the upper bits of lasti: no code object has 256 MiB of bytecode, while the address
- * of an instruction in the kernel uses all bits of code. The kind of a Python frame is 0, so
- * the walk does not write it.
+ * A frame: its code object, its place in it, and the code object's fingerprint. The kind is in the
+ * upper bits of lasti: no code object has 128 MiB of bytecode, while the address of an instruction
+ * in the kernel uses all bits of code. The kind of a Python frame is 0, so the walk does not write
+ * it.
  */
 struct raw_frame {
 	abi_u64 code;		/* address of the PyCodeObject; other kinds: of the instruction */
-	abi_u32 lasti;		/* byte offset into the bytecode, or RAW_LASTI_NONE; and the kind,
-				 * and RAW_FRAME_UNREAD */
+	abi_u32 lasti;		/* byte offset into the bytecode, RAW_LASTI_LINE and a line, or
+				 * RAW_LASTI_NONE; and the kind, and RAW_FRAME_UNREAD */
 	abi_u32 id;		/* code_identity(); 0: unreadable, or a frame of another kind */
 };
 #define RAW_KIND_SHIFT 28
 #define RAW_LASTI_NONE ((1u << RAW_KIND_SHIFT) - 1)
+/*
+ * A frame of compiled code (Nuitka) executes no bytecode, and has its line itself: from here on,
+ * but below RAW_LASTI_NONE, lasti is that line plus RAW_LASTI_LINE.
+ */
+#define RAW_LASTI_LINE (1u << (RAW_KIND_SHIFT - 1))
 /* In lasti: the code object was not read with this stack: see raw_head.codes_ns. */
 #define RAW_FRAME_UNREAD (1u << 31)
+
+/* The lasti of a frame that has this line itself; RAW_LASTI_NONE: it has none. */
+static inline abi_u32 raw_lasti_of_line(abi_u32 line)
+{
+	return line && line < RAW_LASTI_LINE - 1 ? RAW_LASTI_LINE + line : RAW_LASTI_NONE;
+}
+
+/* Is lasti, of a Python frame and without RAW_FRAME_UNREAD, such a line? */
+static inline int raw_lasti_is_line(abi_u32 lasti)
+{
+	return lasti > RAW_LASTI_LINE && lasti < RAW_LASTI_NONE;
+}
 
 /* Returns an enum frame_kind; from a damaged record also another number. */
 static inline abi_u32 raw_frame_kind(const struct raw_frame *f)

@@ -364,8 +364,9 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 }
 
 /*
- * Offset in the bytecode, in bytes, or RAW_LASTI_NONE. ip: the word at fr_ip, which is an address,
- * or (lasti_unit) an int that is -1 before the first instruction. tlbc: the frame's tlbc_index.
+ * raw_frame.lasti: the offset in the bytecode, or RAW_LASTI_NONE. ip: the word at fr_ip, which is an
+ * address, or (lasti_unit) two ints: f_lasti, which is -1 before the first instruction, and
+ * f_lineno. A frame of compiled code has no instruction, but a line. tlbc: the frame's tlbc_index.
  */
 static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, u32 tlbc)
 {
@@ -373,12 +374,14 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 	u64 start;
 
 	if (s->l.lasti_unit) {
+		if ((s32)ip == -1)
+			return raw_lasti_of_line(ip >> 32);
 		lasti = (s64)(s32)ip * s->l.lasti_unit;
 	} else {
 		start = tlbc ? own_bytecode(code, tlbc) : code + s->l.co_code;
 		lasti = start ? (s64)(ip - start) : -1;
 	}
-	return lasti < 0 || lasti > RAW_LASTI_NONE ? RAW_LASTI_NONE : lasti;
+	return lasti < 0 || lasti >= RAW_LASTI_LINE ? RAW_LASTI_NONE : lasti;
 }
 
 /* ---- snapshots of code objects ---- */

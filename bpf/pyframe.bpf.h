@@ -48,10 +48,9 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
-/* What a step needs to know of a frame. */
+/* What a step needs to know of a frame; and walk.tlbc, walk.object. */
 struct frame_fields {
 	u64 code, ip, previous;
-	u32 tlbc;
 	u8 owner;
 	u8 is_entry;	/* 3.11 */
 };
@@ -62,8 +61,14 @@ struct frame_fields {
 		(f)->code = FIELD(u64, (l)->fr_code);                                              \
 		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->owner = (l)->fr_owner != ABI_NO_OFF ? FIELD(u8, (l)->fr_owner) : 0;           \
-		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
+		(f)->owner = 0;                                                                    \
+		s->walk.object = 0;                                                                \
+		if ((l)->fr_owner != ABI_NO_OFF) {                                                 \
+			(f)->owner = FIELD(u8, (l)->fr_owner);                                     \
+			s->walk.object = FIELD(u64, (l)->fr_object);                               \
+		}                                                                                  \
+		s->walk.tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ?                                  \
+				       FIELD(u32, (l)->fr_tlbc_index) : 0;                         \
 		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
 	} while (0)
 
@@ -81,6 +86,41 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 	FRAME_FIELDS(f, &s->l, LOADED);
 #undef LOADED
 	return is_still(page);
+}
+
+/*
+ * Can the frame fr, with this owner and this object, have an own_line()? Not if it is a thread's.
+ * Frames of compiled code are part of their object; a generator's is not.
+ */
+static __always_inline bool may_have_line(const struct scratch *s, u64 fr, u8 owner, u64 object)
+{
+	return owner && owner < s->l.skip_owner && fr - object < FRAME_OBJECT_BYTES;
+}
+
+u32 own_line(u64 fr, u64 object);
+/*
+ * raw_frame.lasti of the line that the frame fr has in its object (3.11+), f_lineno; RAW_LASTI_NONE:
+ * it has none. The function has external linkage, so the verifier checks it only once.
+ */
+__weak __noinline u32 own_line(u64 fr, u64 object)
+{
+	struct {	/* PyFrameObject from f_frame on, its second field */
+		u64 frame, trace;
+		u32 lineno, pad;
+	} *o;
+	struct scratch *s;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return RAW_LASTI_NONE;
+	count_reads(s, 1);
+	_Static_assert(sizeof(*o) <= sizeof(s->words), "it fits in s->words");
+	o = (void *)s->words;
+	/* Where a PyVarObject has ob_size, an object's first field is. */
+	if (read_apart(s, o, sizeof(*o), object + s->l.bytes_size + 8) || o->frame != fr)
+		return RAW_LASTI_NONE;
+	return raw_lasti_of_line(o->lineno);
 }
 
 /* The fields of the frame at w->fr. Returns 0, or -1: it is unreadable. */

@@ -23,6 +23,8 @@
 #define SINGLE_POS WINDOW_BYTES
 #define SINGLE_BYTES 128
 #define FIELD_MASK (SINGLE_BYTES - 1)
+/* A frame that is part of its object begins less than this above the object's start. */
+#define FRAME_OBJECT_BYTES 256
 /* A caller that lies less than this below a frame of the data stack is assumed to be in it. */
 #define NEAR_BYTES (64 * 1024)
 /* A C stack is assumed to reach less than this below and above the stack pointer. */
@@ -134,6 +136,10 @@ struct walk {
 	u32 last_unread;	/* the same of the last frame */
 	u32 certain;	/* 1: the stamp is that of a counter: the code objects are what they were */
 	u32 unverified;	/* 1: a code object could not be read */
+	/* Of the frame of this step, here because the BPF stack has no room: */
+	u32 line;	/* own_line() */
+	u32 tlbc;	/* tlbc_index; 0: none */
+	u64 object;	/* frame_obj (3.11+); 0: none */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */

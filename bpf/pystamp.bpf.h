@@ -3,10 +3,10 @@
  * pystamp.bpf.h - does a thread leave its CPU with the stack that it had when it last left?
  *
  * Most threads wait at the same few places. The stamp of a stack is a hash of its frames: their
- * addresses, code objects and instructions. If it is that of the thread's last record, the stack is
- * not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp only counts where a
- * code object is certainly what it was when it was read: see set_stamps(). It also needs direct
- * reads, which make a look at a frame cheap.
+ * addresses, code objects and instructions (or own_line()). If it is that of the thread's last
+ * record, the stack is not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp
+ * only counts where a code object is certainly what it was when it was read: see set_stamps(). It
+ * also needs direct reads, which make a look at a frame cheap.
  *
  * A thread whose stacks change, or cannot be repeated, would pay for stamps in vain. So after each
  * in vain the thread's next switch-outs, twice as many each time, go without.
@@ -42,18 +42,23 @@ static __always_inline bool is_page_still(const struct stamp_page *on)
 	return !on->page || is_still(on->page);
 }
 
-/* The fields of a frame that a stamp has. They depend on each other: owner is that of the code. */
+/* The fields of a frame that a stamp has. */
 struct stamp_fields {
-	u64 code, ip, previous;
-	u32 tlbc;
+	u64 code, previous;
+	u64 place;	/* the instruction and tlbc_index */
+	u64 object;	/* 0: it has no line in it */
 };
 
 #define STAMP_FIELDS(f, l, FIELD)                                                                  \
 	do {                                                                                       \
 		(f)->code = FIELD(u64, (l)->fr_code);                                              \
-		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
+		(f)->place = FIELD(u64, (l)->fr_ip);                                               \
+		if ((l)->fr_tlbc_index != ABI_NO_OFF)                                              \
+			(f)->place ^= (u64)FIELD(u32, (l)->fr_tlbc_index) << 48;                   \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ? FIELD(u32, (l)->fr_tlbc_index) : 0; \
+		(f)->object = FIELD(u64, (l)->fr_object);                                          \
+		if (!may_have_line(s, addr, FIELD(u8, (l)->fr_owner), (f)->object))                \
+			(f)->object = 0;                                                           \
 	} while (0)
 
 int copy_stamp_fields(u64 addr);
@@ -136,7 +141,9 @@ static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on,
 
 	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f))
 		return -1;
-	h = mix(mix(mix(*hash, *fr), f.code), f.ip ^ (u64)f.tlbc << 48);
+	h = mix(mix(mix(*hash, *fr), f.code), f.place);
+	if (f.object)
+		h = mix(h, own_line(*fr, f.object));
 	*hash = h ^ h >> 32;
 	*fr = f.previous;
 	return 0;

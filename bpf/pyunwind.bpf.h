@@ -131,9 +131,10 @@ int end_of_chain(void);
 __weak __noinline int end_of_chain(void)
 {
 	struct raw_sample *out;
+	u32 zero = 0, last;
 	struct scratch *s;
 	struct walk *w;
-	u32 zero = 0;
+	bool compiled;
 	u64 kept;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
@@ -151,15 +152,19 @@ __weak __noinline int end_of_chain(void)
 	}
 	if (w->unchecked)
 		return walk_from_caller();
+	last = out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].lasti & ~RAW_FRAME_UNREAD;
+	compiled = w->n && !w->shim && raw_lasti_is_line(last);
 	/*
 	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
 	 * Until then the field has the caller of an earlier frame at this address. If that was a
-	 * generator that is suspended now, the chain ends at the generator's frame.
+	 * generator that is suspended now, the chain ends at the generator's frame. Or it was
+	 * compiled code that has returned, and was the caller itself.
 	 */
-	if (w->owner == FRAME_OWNED_BY_GENERATOR && w->n > 1 &&
+	if (w->owner == FRAME_OWNED_BY_GENERATOR && w->n > 1 && (w->n == 2 || !compiled) &&
 	    out->frames[0].lasti == RAW_LASTI_NONE)
 		return discard_stack(s, w);
-	if (s->l.end_shim && !w->shim)
+	/* Compiled code that runs outside of all calls of the interpreter has no shim. */
+	if (s->l.end_shim && !w->shim && !compiled)
 		out->flags |= RAW_BROKEN_END;
 	return 1;
 }
@@ -200,6 +205,12 @@ __weak __noinline int judge_entry(u64 fr)
 	return 0;
 }
 
+/* Has C code called the interpreter with this frame (3.11)? Compiled code does not set is_entry. */
+static __always_inline bool is_entry(const struct walk *w, const struct frame_fields *f)
+{
+	return f->is_entry && w->line == RAW_LASTI_NONE;
+}
+
 /* One step: the frame at w->fr. Returns 0 to go on; 1: the chain ends or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
@@ -225,9 +236,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	code = f.code & ~(u64)s->l.code_tag_mask;
 	w->fr = f.previous;
 	w->shim = f.owner >= s->l.skip_owner;
+	w->line = RAW_LASTI_NONE;
+	if (may_have_line(s, fr, f.owner, w->object))
+		w->line = own_line(fr, w->object);
 	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
 		judge_entry(fr);
-	if (w->unchecked && (w->shim || f.is_entry)) {
+	if (w->unchecked && (w->shim || is_entry(w, &f))) {
 		if (w->fr != w->entered_from)
 			return walk_from_caller();
 		w->unchecked = 0;
@@ -258,10 +272,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		async_note_frame(fr);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = offset_of(s, code, f.ip, f.tlbc) | w->last_unread,
+		.lasti = (w->line != RAW_LASTI_NONE ? w->line :
+						      offset_of(s, code, f.ip, w->tlbc)) |
+			 w->last_unread,
 		.id = id,
 	});
-	if (cfg_native && f.is_entry)
+	if (cfg_native && is_entry(w, &f))
 		note_entry(0);
 	return 0;
 }

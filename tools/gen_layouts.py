@@ -46,7 +46,7 @@ OBJECTS = (
 RUNTIME = ("interp_head? tss_key? gil? collecting? main_thread? ceval_gil? gc_stats?",)
 # In the headers, but not in a row: said twice, or a matter of free-threaded builds.
 NOT_IN_A_ROW = {"minor", "layout_bytes_size", "layout_bytes_data", "str_data_pointer",
-                "gc_by_frame", "fo_frame"}
+                "gc_by_frame", "fo_frame", "fo_lineno"}
 WORDS = {"gil_how": {1: "PY_GIL_RT_CURRENT", 2: "PY_GIL_TS_MASK"},
          "gc_stats_how": {1: "PY_GC_STATS_ARRAY"}}
 

@@ -29,12 +29,12 @@ static void test_one_frame(void **state)
 	}
 }
 
-/* An instruction far from the start of its code does not change the frame's kind. */
+/* An instruction far from the start of its code changes no kind, and is no line. */
 static void test_far_instruction(void **state)
 {
 	static const s32 far[] = {
-		RAW_LASTI_NONE - 2, RAW_LASTI_NONE - 1, RAW_LASTI_NONE, RAW_LASTI_NONE + 1,
-		2 * RAW_LASTI_NONE, INT32_MAX,
+		RAW_LASTI_LINE - 2, RAW_LASTI_LINE - 1, RAW_LASTI_LINE, RAW_LASTI_LINE + 1,
+		RAW_LASTI_NONE - 1, RAW_LASTI_NONE, 2 * RAW_LASTI_NONE, INT32_MAX,
 	};
 	int minor;
 	u32 i;
@@ -47,7 +47,7 @@ static void test_far_instruction(void **state)
 			unit = w.img.layout.lasti_unit;
 			lasti = unit ? far[i] / unit * unit : far[i];
 			world_push(&w, OWNER_THREAD, world_code(&w), lasti);
-			if (lasti > (s32)RAW_LASTI_NONE)
+			if (lasti >= (s32)RAW_LASTI_LINE)
 				w.want[0].lasti = RAW_LASTI_NONE;
 			world_expect(&w, 1, 0);
 		}

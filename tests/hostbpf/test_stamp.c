@@ -303,6 +303,22 @@ static void test_deep_stacks(void **state)
 	}
 }
 
+/* Compiled code has its line in its frame's object, and goes on without an instruction. */
+static void test_compiled(void **state)
+{
+	u64 sent_ns;
+	int minor;
+
+	EACH_STAMP_MINOR(minor) {
+		begin(minor);
+		world_push_compiled(&w, 2, 30);
+		sent_ns = make_known();
+		expect_same(sent_ns);
+		world_set_line(&w, 31);
+		expect_whole();
+	}
+}
+
 /* What follows the frames of a RAW_SWITCH_OUT follows the head of a RAW_SWITCH_SAME. */
 static void test_thread_context(void **state)
 {
@@ -928,6 +944,7 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_frame_on_two_pages),
 		cmocka_unit_test(test_deep_stacks),
+		cmocka_unit_test(test_compiled),
 		cmocka_unit_test(test_thread_context),
 		cmocka_unit_test(test_whole_again),
 		cmocka_unit_test(test_same_after_whole),

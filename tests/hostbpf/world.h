@@ -197,7 +197,7 @@ static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s
 					     addr | w->code_tag);
 	host_mem_put64(at + l->fr_previous, w->top);
 	if (l->lasti_unit)
-		host_mem_put32(at + l->fr_ip, lasti < 0 ? (u32)-1 : (u32)lasti / l->lasti_unit);
+		host_mem_put64(at + l->fr_ip, lasti < 0 ? (u32)-1 : (u32)lasti / l->lasti_unit);
 	else
 		host_mem_put64(at + l->fr_ip, addr + l->co_code + (s64)lasti);
 	if (l->fr_owner != ABI_NO_OFF)
@@ -221,6 +221,32 @@ static inline void world_push_at(struct world *w, u64 at, int owner, u32 code, s
 static inline void world_push(struct world *w, int owner, u32 code, s32 lasti)
 {
 	world_push_at(w, world_frame_place(w, owner), owner, code, lasti);
+}
+
+/* Set the line that the newest frame has itself. */
+static inline void world_set_line(struct world *w, u32 line)
+{
+	const struct py_layout *l = &w->img.layout;
+	u64 at = w->top, object = at - 128;	/* the frame is part of it */
+
+	if (l->lasti_unit) {
+		host_mem_put32(at + l->fr_base + l->fr_ip + 4, line);
+	} else {
+		host_mem_map(object, 256);
+		host_mem_put64(at + l->fr_object, object);
+		host_mem_put64(object + l->bytes_size + 8, at);		/* f_frame */
+		host_mem_put32(object + l->bytes_size + 24, line);	/* f_lineno */
+	}
+	w->want[w->want_cnt - 1].lasti = RAW_LASTI_LINE + line;
+}
+
+/* Add a new current frame of compiled code, as Nuitka makes them, which is at this line. */
+static inline void world_push_compiled(struct world *w, u32 code, u32 line)
+{
+	s32 lasti = w->img.layout.lasti_unit ? -2 : 2;
+
+	world_push(w, OWNER_GENERATOR, code, lasti);
+	world_set_line(w, line);
 }
 
 /* Add a shim if this CPython has shims. */

@@ -86,17 +86,23 @@ def environment(program, place, out, port):
             "PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8", **dict(program.env)}
 
 
-def run(program, place, out):
+def prepare(program, place, out, port=0):
+    """What the program needs, in out: its environment."""
     out.chmod(0o755)
     shutil.copytree(HERE / "programs", out, dirs_exist_ok=True,
                     ignore=shutil.ignore_patterns("__pycache__"))
-    port = free_port()
     env = environment(program, place, out, port)
     if program.before:
         made = subprocess.run(place.command(program.before), cwd=out, env=dict(os.environ, **env),
                               stdin=subprocess.DEVNULL, capture_output=True, text=True,
                               timeout=TIMEOUT)
         assert made.returncode == 0, made
+    return env
+
+
+def run(program, place, out):
+    port = free_port()
+    env = prepare(program, place, out, port)
     argv = place.command(program.command, port=port, out=out)
     with Recording(["-o", out / "recorded", "--json", "--", "sh", "-c", BECOME, out, *argv],
                    env=env, cwd=out) as recording:

@@ -182,8 +182,10 @@ static void locations_position(const struct code_object *code, uint32_t lasti,
 
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos)
 {
+	if (raw_lasti_is_line(lasti))
+		only_line(pos, (int32_t)(lasti - RAW_LASTI_LINE), code->firstlineno);
 	/* No instruction was executed yet. */
-	if (lasti >= RAW_LASTI_NONE || !code->linetable_len)
+	else if (lasti >= RAW_LASTI_NONE || !code->linetable_len)
 		only_line(pos, LINE_NONE, code->firstlineno);
 	else if (code->minor <= 9)
 		lnotab_position(code, lasti, pos);

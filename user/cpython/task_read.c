@@ -219,8 +219,8 @@ static uint32_t offset_of(struct task_reader *r, uint64_t code, uint64_t ip, uin
 {
 	uint64_t start = tlbc ? own_bytecode(r, code, tlbc) : code + r->at->l.co_code;
 
-	return !start || ip < start || ip - start > RAW_LASTI_NONE ? RAW_LASTI_NONE :
-								    (uint32_t)(ip - start);
+	return !start || ip < start || ip - start >= RAW_LASTI_LINE ? RAW_LASTI_NONE :
+								     (uint32_t)(ip - start);
 }
 
 /* An object's bytes, as many as its page has of CORO_READ. Returns how many; 0: unreadable. */

@@ -452,7 +452,7 @@ static int make_frame(struct symbolizer *sym, const struct known_code *c,
 	f.column = pos.column;
 	f.end_column = pos.end_column;
 	f.first_line = c->code.firstlineno > 0 ? c->code.firstlineno : 0;
-	if (sym->opcodes && raw->lasti != RAW_LASTI_NONE && !sym->gone)
+	if (sym->opcodes && raw->lasti < RAW_LASTI_LINE && !sym->gone)
 		f.opcode = code_opcode(&mem, &sym->image->layout, c->code.minor, raw->code,
 				       raw->lasti);
 	return add_frame(sym, &f, id);

@@ -105,6 +105,7 @@ static void frame(void)
 	PRINT("end_shim", PY_VERSION_HEX >= 0x030c0000);
 	FR("fr_object", frame_obj);
 	OFF("fo_frame", PyFrameObject, f_frame);
+	OFF("fo_lineno", PyFrameObject, f_lineno);
 #if PY_VERSION_HEX >= 0x030c0000
 	OFF("fo_data", PyFrameObject, _f_frame_data);
 #endif

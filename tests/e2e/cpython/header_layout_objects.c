@@ -55,8 +55,11 @@ static void frame(void)
 	FR("fr_previous", f_back);
 	FR("fr_code", f_code);
 	FR("fr_ip", f_lasti);
-	PRINT("fr_bytes", offsetof(PyFrameObject, f_lasti) + sizeof(int) -
+	/* f_lineno, which is right behind f_lasti, is the last one that is read. */
+	PRINT("fr_bytes", offsetof(PyFrameObject, f_lasti) + 2 * sizeof(int) -
 			  offsetof(PyFrameObject, f_back));
+	_Static_assert(offsetof(PyFrameObject, f_lineno) ==
+		       offsetof(PyFrameObject, f_lasti) + sizeof(int), "one word");
 	PRINT("lasti_unit", PY_VERSION_HEX >= 0x030a0000 ? 2 : 1);
 }
 

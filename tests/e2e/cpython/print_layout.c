@@ -34,6 +34,7 @@ static void print_layout(const struct cpython_image *img)
 	L(lasti_unit); L(tss_flag); L(ts_datastack); L(ts_cframe); L(ts_status);
 	L(foreign_ids); L(fr_is_entry); L(fr_object); L(fo_data);
 	PRINT("fo_frame", img->layout.bytes_size + 8);
+	PRINT("fo_lineno", img->layout.bytes_size + 24);	/* own_line() */
 	PRINT("rt_main_thread", img->rt.main_thread);
 	PRINT("rt_ceval_gil", img->rt.ceval_gil);
 	L(interp_gil); L(gil_cond); L(ts_gil_requested);
