@@ -110,7 +110,9 @@ struct walk {
 	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
 	u64 stamp, window;	/* this sample's, and its window's: see code_id() */
 	u64 window_ns;	/* when that window began */
-	u64 gc_frame;	/* the frame that was current when a collection began */
+	/* A collection; see pygc.bpf.h. */
+	u64 gc_frame;	/* the frame that was current when it began; 0: unknown */
+	u64 gc_list;	/* the head of a list that its C functions have; 0: none was found */
 	u64 last;	/* the last frame of the stack so far */
 	/* The C stack; see is_on_c_stack(). */
 	u64 sp;		/* 0: unknown */
@@ -134,6 +136,9 @@ struct walk {
 	u32 last_unread;	/* the same of the last frame */
 	u32 certain;	/* 1: the stamp is that of a counter: the code objects are what they were */
 	u32 unverified;	/* 1: a code object could not be read */
+	u32 gc_looks;	/* frames that may still be looked at; 0: no collection runs */
+	u32 gc_open;	/* 1: the last frame belongs to it, and perhaps its caller */
+	u32 gc_top;	/* RAW_GC: as far as is known, it is on top of the stack */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */

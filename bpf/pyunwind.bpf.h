@@ -13,21 +13,16 @@
 #include "native.bpf.h"
 #include "pyasync.bpf.h"
 #include "pycode.bpf.h"
-#include "pyframe.bpf.h"
-#include "pygreenlet.bpf.h"
+#include "pygc.bpf.h"
 #include "pystamp.bpf.h"
 #include "pythread.bpf.h"
-
-/* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
-#define FRAME_OWNED_BY_THREAD 0
-#define FRAME_OWNED_BY_GENERATOR 1
 
 /* End the walk without frames: the memory does not contain a stack. Returns as walk_step(). */
 static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 {
 	w->n = 0;
 	w->entries = 0;
-	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
+	s->sample.flags = w->gc_top | RAW_UNREADABLE;
 	s->sample.gc_at = 0;
 	return 1;
 }
@@ -61,7 +56,7 @@ __weak __noinline int walk_from_caller(void)
 	if (w->from_caller)
 		return discard_stack(s, w);
 	count(CNT_ENTERING);
-	s->sample.flags &= RAW_GC;
+	s->sample.flags = w->gc_top;
 	s->sample.gc_at = 0;
 	w->from_caller = 1;
 	w->entered = 0;
@@ -234,6 +229,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	}
 	if (cfg_native && w->shim)
 		note_entry(fr);
+	if (w->shim)
+		note_gc_shim(s, w, fr);
+	if (fr == w->gc_frame) {
+		out->gc_at = w->n;
+		out->flags |= RAW_GC;
+	}
 	if (w->shim || !code)
 		return 0;
 	if (!f.owner) {
@@ -244,10 +245,6 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (w->n >= ABI_MAX_FRAMES) {
 		out->flags |= RAW_TRUNCATED;
 		return 1;
-	}
-	if (fr == w->gc_frame) {
-		out->gc_at = w->n;
-		out->flags |= RAW_GC;
 	}
 	id = code_id(cache, code, w);
 	if (w->unchecked && !id && is_no_stack(out, w->n))
@@ -263,6 +260,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	});
 	if (cfg_native && f.is_entry)
 		note_entry(0);
+	if (w->gc_looks | w->gc_open)
+		note_gc_frame(fr, f.is_entry | (s->l.fr_is_entry == ABI_NO_OFF));
 	return 0;
 }
 
@@ -319,29 +318,6 @@ static __always_inline void walk_frames(void)
 		if (walk_steps())
 			return;
 	walk_on();
-}
-
-/*
- * Does a garbage collection run? Sets RAW_GC, or w->gc_frame to the frame that was current when it
- * began. is: the interpreter.
- */
-static __always_inline void find_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
-{
-	u64 at = p->collecting;
-	u32 collecting = 0;
-
-	if (p->l.interp_gc_collecting != ABI_NO_OFF32)
-		at = is + p->l.interp_gc_collecting;
-	if (!at || read_u32(s, &collecting, at) || !collecting)
-		return;
-	/*
-	 * With gc_by_frame other threads run during a collection, and walk_step() sets RAW_GC
-	 * if the stack has gc_frame.
-	 */
-	if (!p->l.gc_by_frame)
-		s->sample.flags |= RAW_GC;
-	if (p->l.interp_gc_frame != ABI_NO_OFF32)
-		read_seldom(s, &w->gc_frame, is + p->l.interp_gc_frame);
 }
 
 int read_cframe(u64 ts);
@@ -417,7 +393,7 @@ __weak __noinline int enter_greenlet(u64 ts)
 	if (!found || found == cframe)
 		return 0;
 	restart_walk(w, found);
-	s->sample.flags &= RAW_GC;
+	s->sample.flags = w->gc_top;
 	s->sample.gc_at = 0;
 	if (read_cframe(ts)) {
 		discard_stack(s, w);
@@ -670,8 +646,11 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		out->status |= STATUS_GIL_REQUESTED;
 	if (cfg_need_status && !(out->status & cfg_need_status))
 		return CNT_UNWANTED;
-	if (cfg_gc && (out->status & STATUS_HAS_GIL))
-		find_gc(s, p, is, w);
+	if (cfg_gc && collects_garbage(s, p, is)) {
+		if (!sp && !call)
+			w->sp = current_user_sp();
+		begin_gc(is, out->status & STATUS_HAS_GIL);
+	}
 	if (cfg_stamps && call && has_same_stack(s, w))
 		return CNT_SAMPLE;
 	if (cfg_async)
@@ -679,6 +658,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	walk_frames();
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
+	end_gc(s, p, is);
 	out->nframes = w->n;
 	out->codes_ns = w->unread ? w->window_ns : 0;
 	if (cfg_stamps && call && !is_repeatable(s, w))

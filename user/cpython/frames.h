@@ -46,7 +46,8 @@ struct py_variables {
 
 /*
  * Where PyCodeObject has what is needed, with a head of 16 bytes, and the first slot in a frame: an
- * int each, and pointers. Up to 3.10 a frame is an object, too.
+ * int each, and pointers. Up to 3.10 a frame is an object, too. And how a generator and its frame
+ * belong together.
  */
 struct py_code_layout {
 	uint8_t minor;		/* and later ones, until the next row */
@@ -56,6 +57,7 @@ struct py_code_layout {
 	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
 	uint8_t third;		/* co_freevars (up to 3.10) */
 	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
+	uint16_t generator;	/* f_gen in a frame, from 3.11 on gi_iframe in a generator */
 };
 /* NULL: 3.minor is not known. */
 const struct py_code_layout *py_code_layout(uint8_t minor);
