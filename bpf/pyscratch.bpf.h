@@ -146,7 +146,11 @@ enum list_how {
 	LIST_BY_ID = 0,		/* its thread_id, and that it is bound to the thread (3.12+) */
 	LIST_BY_ID_AND_FRAMES = 1,	/* its thread_id, and that it runs Python (up to 3.9) */
 	LIST_BY_C_STACK = 2,	/* its _PyCFrame is the innermost in the thread's C stack */
+	LIST_OUTER = 3,		/* the thread left it to run another interpreter inside */
 };
+
+/* A thread that runs interpreters inside each other: so many but the innermost are walked. */
+#define OUTER_MAX 8
 
 /* Cursor of the search through the thread lists; in map memory for the same reason. */
 struct list_walk {
@@ -161,6 +165,9 @@ struct list_walk {
 	u32 unbound;	/* number of states that have its thread_id but are not bound to it */
 	u32 unreadable;	/* 1: a list could not be read further */
 	u32 how;	/* enum list_how */
+	/* LIST_OUTER: */
+	u32 id;		/* of the interpreter whose frames were walked last */
+	u32 before;	/* frames of the stack before found's */
 };
 
 /* The stack of a thread that leaves its CPU: see pystamp.bpf.h. */

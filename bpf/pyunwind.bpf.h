@@ -14,6 +14,7 @@
 #include "pyasync.bpf.h"
 #include "pycode.bpf.h"
 #include "pygc.bpf.h"
+#include "pyouter.bpf.h"
 #include "pystamp.bpf.h"
 #include "pythread.bpf.h"
 
@@ -434,21 +435,17 @@ static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 /* Set the stamps of this sample's fingerprints: see code_id(). is: the interpreter. */
 static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct py_proc *p, u64 is)
 {
-	u64 addr = p->epoch, epoch = ++s->seq;
+	u64 addr = p->epoch;
 	u32 e;
 
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
 	/* 0: the counter has overflowed and does not count any more (3.12, 3.13). */
 	if (addr && !read_u32(s, &e, addr) && e) {
-		w->stamp = (p->ident ^ is * 0x9e3779b97f4a7c15ULL) +
-			   (u64)e * 0xbf58476d1ce4e5b9ULL;
-		w->window = w->stamp;
-		w->certain = 1;
+		set_certain(w, p->ident, is, e);
 		return;
 	}
-	w->stamp = epoch * 0x94d049bb133111ebULL ^ p->ident;
-	w->window = w->stamp;
+	set_fresh(s, w, p->ident);
 	if (cfg_window_ns)
 		enter_window(w, p, s->began_ns);
 }
@@ -610,6 +607,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	struct walk *w = &s->walk;
 	u64 tp = thread_pointer(task), self = self_of(p, tp), ts, is;
 	enum counter end;
+	u32 i;
 
 	s->l = p->l;
 	end = read_tstate(s, p, flags_of(task), tp, self, sp, &ts);
@@ -651,7 +649,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 			w->sp = current_user_sp();
 		begin_gc(is, out->status & STATUS_HAS_GIL);
 	}
-	if (cfg_stamps && call && has_same_stack(s, w))
+	/* A stamp has no frames of outer interpreters. */
+	if (cfg_stamps && call && !out->interp_id && has_same_stack(s, w))
 		return CNT_SAMPLE;
 	if (cfg_async)
 		async_begin(ts);
@@ -659,6 +658,13 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
 	end_gc(s, p, is);
+	if (out->interp_id && w->n && !(out->flags & ~RAW_GC)) {
+		if (p->l.foreign_ids && !w->sp && !call)
+			w->sp = current_user_sp();
+#pragma clang loop unroll(disable)
+		for (i = 0; i <= OUTER_MAX && next_outer(p->interps, p->epoch, i); i++)
+			walk_on();
+	}
 	out->nframes = w->n;
 	out->codes_ns = w->unread ? w->window_ns : 0;
 	if (cfg_stamps && call && !is_repeatable(s, w))

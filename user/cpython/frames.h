@@ -27,6 +27,7 @@ struct py_thread {
 	uint64_t state;		/* address of the PyThreadState */
 	uint64_t ident;		/* pthread_self() */
 	uint32_t tid;		/* in the process' own pid namespace */
+	uint32_t order;		/* in the lists, which begin with the newest interpreter */
 };
 
 struct py_frame {
@@ -69,7 +70,7 @@ int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ide
 int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_thread *out,
 		    uint32_t max, uint32_t *cnt);
 
-/* Sort a list by tid, for py_threads_find(). */
+/* Sort a list by tid, then as it is, for py_threads_find(). */
 void py_threads_sort(struct py_thread *list, uint32_t cnt);
 /*
  * The first state of this thread in a sorted list; NULL: it has none. If it runs several
