@@ -140,7 +140,11 @@ struct py_layout {
 	abi_u8 gc_stats_how;	/* enum py_gc_stats_how */
 	abi_u8 gc_young_items;	/* PY_GC_STATS_RINGS: items of the youngest generation's ring */
 	abi_u8 gc_old_items;	/* ... of each of the other two                      */
-	abi_u8 pad[5];
+	/* What shows that the collection has called a frame: see pygc.bpf.h. */
+	abi_u8 gc_head;		/* bytes of a PyGC_Head, right before its object; 0: there is none */
+	abi_u16 fr_locals;	/* a frame's first variable                         */
+	abi_u16 fr_generator;	/* a generator's frame is in it, so many bytes above its start; up to
+				 * 3.10: the frame's pointer to the generator        */
 };
 _Static_assert(sizeof(struct py_layout) == 136, "py_layout has no hidden padding");
 
@@ -218,6 +222,8 @@ struct py_proc {
 	abi_u64 epoch;		/* as interp_epoch, but all interpreters share it (3.12) */
 	abi_u64 main_interp;	/* the interpreter with id 0; the BPF side fills it in */
 	abi_u64 main_thread;	/* the main thread's state or pthread_t; 0: not read yet */
+	abi_u64 gc_done;	/* the collection seen last: see is_on_top() */
+	abi_u64 gc_place;	/* where its thread was then                         */
 	abi_u64 tls_index;	/* TLS_DTV: the tls_index in the GOT; TLS_DESC: the descriptor */
 	abi_s64 tls_off;	/* TLS_TP: from the thread pointer; else: added to the offset in
 				 * the tls_index or the descriptor                   */
@@ -244,7 +250,7 @@ struct py_proc {
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
-_Static_assert(sizeof(struct py_proc) == 344, "py_proc has no hidden padding");
+_Static_assert(sizeof(struct py_proc) == 360, "py_proc has no hidden padding");
 
 #define EUID_NEVER 0xffffffffu
 

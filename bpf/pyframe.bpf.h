@@ -5,6 +5,10 @@
 
 #include "pyread.bpf.h"
 
+/* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
+#define FRAME_OWNED_BY_THREAD 0
+#define FRAME_OWNED_BY_GENERATOR 1
+
 /*
  * Start of the window: want, but not below memory that is surely mapped: the chunk's start, or
  * else the frame's own page.

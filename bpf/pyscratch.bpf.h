@@ -112,7 +112,9 @@ struct walk {
 	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
 	u64 stamp, window;	/* this sample's, and its window's: see code_id() */
 	u64 window_ns;	/* when that window began */
-	u64 gc_frame;	/* the frame that was current when a collection began */
+	/* A collection; see pygc.bpf.h. */
+	u64 gc_frame;	/* the frame that was current when it began; 0: unknown */
+	u64 gc_list;	/* the head of a list that its C functions have; 0: none was found */
 	u64 last;	/* the last frame of the stack so far */
 	/* The C stack; see is_on_c_stack(). */
 	u64 sp;		/* 0: unknown */
@@ -140,6 +142,9 @@ struct walk {
 	u32 line;	/* own_line() */
 	u32 tlbc;	/* tlbc_index; 0: none */
 	u64 object;	/* frame_obj (3.11+); 0: none */
+	u32 gc_looks;	/* frames that may still be looked at; 0: no collection runs */
+	u32 gc_open;	/* 1: the last frame belongs to it, and perhaps its caller */
+	u32 gc_top;	/* RAW_GC: as far as is known, it is on top of the stack */
 };
 
 /* What distinguishes the current thread's state in the thread lists. */
@@ -147,7 +152,11 @@ enum list_how {
 	LIST_BY_ID = 0,		/* its thread_id, and that it is bound to the thread (3.12+) */
 	LIST_BY_ID_AND_FRAMES = 1,	/* its thread_id, and that it runs Python (up to 3.9) */
 	LIST_BY_C_STACK = 2,	/* its _PyCFrame is the innermost in the thread's C stack */
+	LIST_OUTER = 3,		/* the thread left it to run another interpreter inside */
 };
+
+/* A thread that runs interpreters inside each other: so many but the innermost are walked. */
+#define OUTER_MAX 8
 
 /* Cursor of the search through the thread lists; in map memory for the same reason. */
 struct list_walk {
@@ -162,6 +171,9 @@ struct list_walk {
 	u32 unbound;	/* number of states that have its thread_id but are not bound to it */
 	u32 unreadable;	/* 1: a list could not be read further */
 	u32 how;	/* enum list_how */
+	/* LIST_OUTER: */
+	u32 id;		/* of the interpreter whose frames were walked last */
+	u32 before;	/* frames of the stack before found's */
 };
 
 /* The stack of a thread that leaves its CPU: see pystamp.bpf.h. */

@@ -190,7 +190,8 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 	u32 i;
 
 	stamp->now = 0;
-	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_frame || s->sample.flags)
+	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_frame ||
+	    w->gc_looks || s->sample.flags)
 		return false;
 	stamp->tried = 1;
 	stamp->cframe = w->cframe;

@@ -174,6 +174,24 @@ static __always_inline bool has_id_and_frames(struct scratch *s, const struct li
 	       !read_user(&frame, 8, w->ts + s->l.ts_frame) && frame;
 }
 
+/*
+ * Did the current thread leave this state to run another interpreter inside? From 3.13 on a state has
+ * the id of its own thread. From 3.10 to 3.12 a state that runs has its _PyCFrame in the thread's C
+ * stack. Before, nothing certain tells.
+ */
+static __always_inline bool is_outer(struct scratch *s, const struct list_walk *w)
+{
+	u32 cframe = s->l.cframe_frame != ABI_NO_OFF ? s->l.ts_frame : s->l.ts_cframe;
+	u64 at;
+
+	if (w->ts == s->walk.ts)
+		return false;
+	if (!s->l.foreign_ids)
+		return has_id_and_frames(s, w);
+	return cframe != ABI_NO_OFF && w->sp && !read_user(&at, 8, w->ts + cframe) &&
+	       at >= w->sp && at < w->sp_end;
+}
+
 /* Is the state at w->ts the current thread's? Counts it in *w. Returns 1 to end the search. */
 static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 {
@@ -190,6 +208,10 @@ static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 			w->cnt = 1;
 		}
 		return 0;
+	}
+	if (w->how == LIST_OUTER) {
+		w->found = is_outer(s, w) ? w->ts : 0;
+		return w->found != 0;
 	}
 	if (w->how == LIST_BY_ID_AND_FRAMES) {
 		if (has_id_and_frames(s, w)) {
@@ -507,20 +529,36 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 /* ---- status ---- */
 
 /*
- * Is this the main thread, as CPython 3.15's own profiler defines it? From 3.14 on, each
- * interpreter has a state that runs its main program; a child that another thread has forked has
- * none. Up to 3.13 CPython records the main thread's pthread_t. As soon as the main thread itself
- * was seen, it is read once a second (2^30 ns) for the others.
+ * The same for a thread that runs a sub-interpreter (3.14+): does the main interpreter's state that
+ * runs the main program belong to it? Before that interpreter was seen, the process' first thread
+ * is the main one.
+ */
+static __always_inline bool is_main_in_sub(struct scratch *s, const struct py_proc *p, u64 self)
+{
+	u64 pid_tgid = bpf_get_current_pid_tgid(), main, id;
+
+	if (!p->main_interp)
+		return (u32)pid_tgid == pid_tgid >> 32;
+	return !read_seldom(s, &main, p->main_interp + p->l.interp_threads_main) && main &&
+	       !read_seldom(s, &id, main + p->l.ts_thread_id) && id == self;
+}
+
+/*
+ * Is this the main thread? From 3.14 on, each interpreter has a state that runs its main program:
+ * the main interpreter's tells. A child that another thread has forked has none. Up to 3.13 CPython
+ * records the main thread's pthread_t. As soon as the main thread itself was seen, it is read once a
+ * second (2^30 ns) for the others.
  */
 static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
 					  u64 self)
 {
 	bool by_state = p->l.interp_threads_main != ABI_NO_OFF32;
-	bool in_main = !by_state || is == p->main_interp;
 	u64 me = by_state ? ts : self, main;
-	bool known = p->main_thread && in_main && !(WITH_ARM64 && is_unknown(me));
+	bool known = p->main_thread && !(WITH_ARM64 && is_unknown(me));
 	u8 second = s->began_ns >> 30;
 
+	if (by_state && is != p->main_interp)
+		return is_main_in_sub(s, p, self);
 	if (known && p->main_thread == me)
 		return true;
 	if (known && p->main_second == second)
@@ -538,9 +576,9 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 		if (read_seldom(s, &main, p->main_id))
 			return false;
 	}
-	if (main == me && in_main)
+	if (main == me)
 		p->main_thread = me;
-	if (main == p->main_thread && in_main)
+	if (main == p->main_thread)
 		p->main_second = second;
 	return main == me;
 }

@@ -13,21 +13,17 @@
 #include "native.bpf.h"
 #include "pyasync.bpf.h"
 #include "pycode.bpf.h"
-#include "pyframe.bpf.h"
-#include "pygreenlet.bpf.h"
+#include "pygc.bpf.h"
+#include "pyouter.bpf.h"
 #include "pystamp.bpf.h"
 #include "pythread.bpf.h"
-
-/* _PyInterpreterFrame.owner (3.11+, Include/internal/pycore_frame.h) */
-#define FRAME_OWNED_BY_THREAD 0
-#define FRAME_OWNED_BY_GENERATOR 1
 
 /* End the walk without frames: the memory does not contain a stack. Returns as walk_step(). */
 static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 {
 	w->n = 0;
 	w->entries = 0;
-	s->sample.flags = (s->sample.flags & RAW_GC) | RAW_UNREADABLE;
+	s->sample.flags = w->gc_top | RAW_UNREADABLE;
 	s->sample.gc_at = 0;
 	return 1;
 }
@@ -61,7 +57,7 @@ __weak __noinline int walk_from_caller(void)
 	if (w->from_caller)
 		return discard_stack(s, w);
 	count(CNT_ENTERING);
-	s->sample.flags &= RAW_GC;
+	s->sample.flags = w->gc_top;
 	s->sample.gc_at = 0;
 	w->from_caller = 1;
 	w->entered = 0;
@@ -248,6 +244,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	}
 	if (cfg_native && w->shim)
 		note_entry(fr);
+	if (w->shim)
+		note_gc_shim(s, w, fr);
+	if (fr == w->gc_frame) {
+		out->gc_at = w->n;
+		out->flags |= RAW_GC;
+	}
 	if (w->shim || !code)
 		return 0;
 	if (!f.owner) {
@@ -258,10 +260,6 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	if (w->n >= ABI_MAX_FRAMES) {
 		out->flags |= RAW_TRUNCATED;
 		return 1;
-	}
-	if (fr == w->gc_frame) {
-		out->gc_at = w->n;
-		out->flags |= RAW_GC;
 	}
 	id = code_id(cache, code, w);
 	if (w->unchecked && !id && is_no_stack(out, w->n))
@@ -279,6 +277,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	});
 	if (cfg_native && is_entry(w, &f))
 		note_entry(0);
+	if (w->gc_looks | w->gc_open)
+		note_gc_frame(fr, f.is_entry | (s->l.fr_is_entry == ABI_NO_OFF));
 	return 0;
 }
 
@@ -335,29 +335,6 @@ static __always_inline void walk_frames(void)
 		if (walk_steps())
 			return;
 	walk_on();
-}
-
-/*
- * Does a garbage collection run? Sets RAW_GC, or w->gc_frame to the frame that was current when it
- * began. is: the interpreter.
- */
-static __always_inline void find_gc(struct scratch *s, struct py_proc *p, u64 is, struct walk *w)
-{
-	u64 at = p->collecting;
-	u32 collecting = 0;
-
-	if (p->l.interp_gc_collecting != ABI_NO_OFF32)
-		at = is + p->l.interp_gc_collecting;
-	if (!at || read_u32(s, &collecting, at) || !collecting)
-		return;
-	/*
-	 * With gc_by_frame other threads run during a collection, and walk_step() sets RAW_GC
-	 * if the stack has gc_frame.
-	 */
-	if (!p->l.gc_by_frame)
-		s->sample.flags |= RAW_GC;
-	if (p->l.interp_gc_frame != ABI_NO_OFF32)
-		read_seldom(s, &w->gc_frame, is + p->l.interp_gc_frame);
 }
 
 int read_cframe(u64 ts);
@@ -433,7 +410,7 @@ __weak __noinline int enter_greenlet(u64 ts)
 	if (!found || found == cframe)
 		return 0;
 	restart_walk(w, found);
-	s->sample.flags &= RAW_GC;
+	s->sample.flags = w->gc_top;
 	s->sample.gc_at = 0;
 	if (read_cframe(ts)) {
 		discard_stack(s, w);
@@ -474,21 +451,17 @@ static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 /* Set the stamps of this sample's fingerprints: see code_id(). is: the interpreter. */
 static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct py_proc *p, u64 is)
 {
-	u64 addr = p->epoch, epoch = ++s->seq;
+	u64 addr = p->epoch;
 	u32 e;
 
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
 	/* 0: the counter has overflowed and does not count any more (3.12, 3.13). */
 	if (addr && !read_u32(s, &e, addr) && e) {
-		w->stamp = (p->ident ^ is * 0x9e3779b97f4a7c15ULL) +
-			   (u64)e * 0xbf58476d1ce4e5b9ULL;
-		w->window = w->stamp;
-		w->certain = 1;
+		set_certain(w, p->ident, is, e);
 		return;
 	}
-	w->stamp = epoch * 0x94d049bb133111ebULL ^ p->ident;
-	w->window = w->stamp;
+	set_fresh(s, w, p->ident);
 	if (cfg_window_ns)
 		enter_window(w, p, s->began_ns);
 }
@@ -650,6 +623,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	struct walk *w = &s->walk;
 	u64 tp = thread_pointer(task), self = self_of(p, tp), ts, is;
 	enum counter end;
+	u32 i;
 
 	s->l = p->l;
 	end = read_tstate(s, p, flags_of(task), tp, self, sp, &ts);
@@ -686,15 +660,27 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		out->status |= STATUS_GIL_REQUESTED;
 	if (cfg_need_status && !(out->status & cfg_need_status))
 		return CNT_UNWANTED;
-	if (cfg_gc && (out->status & STATUS_HAS_GIL))
-		find_gc(s, p, is, w);
-	if (cfg_stamps && call && has_same_stack(s, w))
+	if (cfg_gc && collects_garbage(s, p, is)) {
+		if (!sp && !call)
+			w->sp = current_user_sp();
+		begin_gc(is, out->status & STATUS_HAS_GIL);
+	}
+	/* A stamp has no frames of outer interpreters. */
+	if (cfg_stamps && call && !out->interp_id && has_same_stack(s, w))
 		return CNT_SAMPLE;
 	if (cfg_async)
 		async_begin(ts);
 	walk_frames();
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
+	end_gc(s, p, is);
+	if (out->interp_id && w->n && !(out->flags & ~RAW_GC)) {
+		if (p->l.foreign_ids && !w->sp && !call)
+			w->sp = current_user_sp();
+#pragma clang loop unroll(disable)
+		for (i = 0; i <= OUTER_MAX && next_outer(p->interps, p->epoch, i); i++)
+			walk_on();
+	}
 	out->nframes = w->n;
 	out->codes_ns = w->unread ? w->window_ns : 0;
 	if (cfg_stamps && call && !is_repeatable(s, w))

@@ -388,6 +388,17 @@ static void put_cframe(u64 ts, u64 addr, u64 frame)
 	host_mem_put64(ts + l->ts_frame, addr);
 }
 
+/* A sample with three frames, those of the outer interpreter behind them. */
+static const struct raw_sample *expect_inside(void)
+{
+	const struct raw_sample *s = world_sample();
+
+	assert_non_null(s);
+	assert_int_equal(s->flags, 0);
+	assert_int_equal(s->nframes, 3 + 1 + 3);
+	return s;
+}
+
 /*
  * 3.11: the key leads to the thread's first state. The state that the thread runs in another
  * interpreter is the one that holds the GIL, or whose _PyCFrame is innermost in its C stack.
@@ -398,6 +409,7 @@ static void test_first_state_is_not_the_one(void **state)
 	const u64 other = W_INTERP + 0x200000, sub = W_TSTATE + 4096, cframe = W_CSTACK + 4096;
 
 	world_init(&w, 11);
+	host_mem_put64(W_INTERP + l->interp_id, 0);
 	world_recurse(&w, 1);
 	host_mem_put8(w.top + l->fr_is_entry, 1);
 	world_recurse(&w, 2);
@@ -419,31 +431,31 @@ static void test_first_state_is_not_the_one(void **state)
 	host.regs.sp = cframe - 256;
 	/* No thread runs the other state: its _PyCFrame is the one in the state. */
 	host_mem_put64(sub + l->ts_frame, sub + 128);
-	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 0);
 	/* Another thread runs it: its _PyCFrame is in another C stack. */
 	host_mem_put64(sub + l->ts_frame, cframe - 257);
-	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 0);
 	/* This thread runs it: its _PyCFrame is further in. */
 	put_cframe(sub, cframe - 128, w.top);
-	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
+	assert_int_equal(expect_inside()->interp_id, 5);
 	/* ... and holds the GIL */
 	host_mem_put64(w.proc.current, sub);
-	assert_int_equal(world_expect(&w, 3, 0)->status & STATUS_HAS_GIL, STATUS_HAS_GIL);
+	assert_true(expect_inside()->status & STATUS_HAS_GIL);
 	/* The thread runs its first state again, which holds the GIL. */
 	host_mem_put64(w.proc.current, W_TSTATE);
-	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 0);
 	/* Without ts_cframe the GIL decides, if the process has only one thread. */
 	host_mem_put64(w.proc.current, sub);
 	w.proc.l.ts_cframe = ABI_NO_OFF;
 	world_put_proc(&w);
-	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 5);
+	assert_int_equal(expect_inside()->interp_id, 5);
 	host.signal.nr_threads = 2;
 	world_expect_end(CNT_TSTATE_UNCERTAIN);
 	host_mem_put64(w.proc.current, W_TSTATE);
-	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 0);
 	host_mem_put64(w.proc.current, sub);
 	host_mem_put64(w.proc.interps, W_INTERP);
-	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 6);
+	assert_int_equal(world_expect(&w, 3, 0)->interp_id, 0);
 }
 
 static bool is_main(void)
@@ -454,7 +466,7 @@ static bool is_main(void)
 static void test_main_thread(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
-	const u64 other = W_INTERP + 0x200000;
+	const u64 other = W_INTERP + 0x200000, outer = W_TSTATE + 0x10000;
 	int minor;
 
 	EACH_MINOR(minor) {
@@ -486,12 +498,20 @@ static void test_main_thread(void **state)
 		assert_true(is_main());
 		if (!by_state)
 			continue;
-		/* Each interpreter has one; what was stored is that of the first. */
+		/* Each interpreter has one. That of the main interpreter tells, also inside another. */
 		host_mem_map(other, 256 * 1024);
 		host_mem_put64(other + l->interp_id, 5);
 		host_mem_put64(W_TSTATE + l->ts_interp, other);
-		assert_false(is_main());
 		host_mem_put64(other + l->interp_threads_main, W_TSTATE);
+		host_mem_map(outer, 4096);
+		host_mem_put64(outer + l->ts_thread_id, 0xdead);
+		host_mem_put64(at, outer);
+		assert_false(is_main());
+		host_mem_put64(outer + l->ts_thread_id, W_TP);
+		assert_true(is_main());
+		world_put_proc(&w);	/* the main interpreter was not seen yet */
+		assert_false(is_main());
+		host.task.pid = host.task.tgid;
 		assert_true(is_main());
 	}
 }

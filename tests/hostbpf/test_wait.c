@@ -645,6 +645,7 @@ static void test_both_threads_without_budget(void **state)
 	u64 out_ns;
 
 	begin(13);
+	host_mem_put64(W_INTERP + w.img.layout.interp_id, 0);
 	world_recurse(&w, 7);
 	other_waits(false, &out_ns);
 	host.clock_step_ns = 10000000;

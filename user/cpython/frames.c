@@ -27,13 +27,13 @@
 #define CO_VARKEYWORDS 8
 
 static const struct py_code_layout code_rows[] = {
-	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 376 },
-	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 360 },
-	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 360 },
-	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 352 },
-	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 72 },
-	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 72 },
-	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 80 },
+	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 376, 112 },
+	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 360, 96 },
+	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 360, 96 },
+	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 352, 88 },
+	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 72, 80 },
+	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 72, 72 },
+	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 80, 72 },
 };
 
 const struct py_code_layout *py_code_layout(uint8_t minor)
@@ -55,11 +55,12 @@ int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ide
 }
 
 static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
-		       struct py_thread *out)
+		       uint32_t order, struct py_thread *out)
 {
 	int err = py_pointer(w, state + at->layout.ts_thread_id, &out->ident);
 
 	out->state = state;
+	out->order = order;
 	return err ? err : py_thread_tid(w, at, out->ident, &out->tid);
 }
 
@@ -72,7 +73,7 @@ static int list_interpreter(struct py_walk *w, const struct py_frames_at *at, ui
 	int err = py_get(w, interp + at->layout.interp_threads_head, &state, sizeof(state));
 
 	for (seen = 0; !err && state && seen < PY_THREADS_MAX && *cnt < max; seen++) {
-		if (!read_thread(w, at, state, &out[*cnt]))
+		if (!read_thread(w, at, state, *cnt, &out[*cnt]))
 			(*cnt)++;
 		err = py_get(w, state + at->layout.ts_next, &state, sizeof(state));
 	}
@@ -99,7 +100,9 @@ static int by_tid(const void *a, const void *b)
 {
 	const struct py_thread *x = a, *y = b;
 
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
 void py_threads_sort(struct py_thread *list, uint32_t cnt)
@@ -110,12 +113,16 @@ void py_threads_sort(struct py_thread *list, uint32_t cnt)
 
 const struct py_thread *py_threads_find(const struct py_thread *list, uint32_t cnt, uint32_t tid)
 {
-	const struct py_thread key = { .tid = tid };
-	const struct py_thread *t = cnt ? bsearch(&key, list, cnt, sizeof(key), by_tid) : NULL;
+	uint32_t from = 0, to = cnt, middle;
 
-	while (t && t > list && t[-1].tid == tid)
-		t--;
-	return t;
+	while (from < to) {
+		middle = from + (to - from) / 2;
+		if (list[middle].tid < tid)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < cnt && list[from].tid == tid ? &list[from] : NULL;
 }
 
 /* ---- frames ---- */

@@ -27,6 +27,7 @@ struct py_thread {
 	uint64_t state;		/* address of the PyThreadState */
 	uint64_t ident;		/* pthread_self() */
 	uint32_t tid;		/* in the process' own pid namespace */
+	uint32_t order;		/* in the lists, which begin with the newest interpreter */
 };
 
 struct py_frame {
@@ -46,7 +47,8 @@ struct py_variables {
 
 /*
  * Where PyCodeObject has what is needed, with a head of 16 bytes, and the first slot in a frame: an
- * int each, and pointers. Up to 3.10 a frame is an object, too.
+ * int each, and pointers. Up to 3.10 a frame is an object, too. And how a generator and its frame
+ * belong together.
  */
 struct py_code_layout {
 	uint8_t minor;		/* and later ones, until the next row */
@@ -56,6 +58,7 @@ struct py_code_layout {
 	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
 	uint8_t third;		/* co_freevars (up to 3.10) */
 	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
+	uint16_t generator;	/* f_gen in a frame, from 3.11 on gi_iframe in a generator */
 };
 /* NULL: 3.minor is not known. */
 const struct py_code_layout *py_code_layout(uint8_t minor);
@@ -67,7 +70,7 @@ int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ide
 int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_thread *out,
 		    uint32_t max, uint32_t *cnt);
 
-/* Sort a list by tid, for py_threads_find(). */
+/* Sort a list by tid, then as it is, for py_threads_find(). */
 void py_threads_sort(struct py_thread *list, uint32_t cnt);
 /*
  * The first state of this thread in a sorted list; NULL: it has none. If it runs several

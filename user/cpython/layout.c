@@ -17,6 +17,7 @@
 
 #include "base/util.h"
 #include "cpython/coroutine_layout.h"
+#include "cpython/frames.h"
 #include "cpython/layout.h"
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */
@@ -125,9 +126,32 @@ static uint16_t gil_locks_bytes(const struct cpython_image *img)
 	return 2 * (layout_cond_bytes() + mutex);
 }
 
-/* What the BPF side needs to send whole line tables and to hash names. */
+/*
+ * PyGC_Head is right before its object. Up to 3.7 a double in it makes it longer; free-threaded
+ * builds have none (Include/objimpl.h at v3.6.15 and v3.7.16, then internal/pycore_gc.h).
+ */
+static uint8_t gc_head_bytes(const struct cpython_image *img)
+{
+	return img->layout.gc_by_frame ? 0 : img->objects.minor < 8 ? 32 : 16;
+}
+
+/* What the BPF side needs to find the collector's calls. */
+static void set_for_collections(struct cpython_image *img)
+{
+	const struct py_code_layout *code = py_code_layout(img->objects.minor);
+	struct py_layout *l = &img->layout;
+	/* An object's head without its size, beyond the 16 bytes that most builds have. */
+	uint16_t head = img->objects.str_length - 16;
+
+	l->gc_head = gc_head_bytes(img);
+	l->fr_locals = code->slots + (l->lasti_unit ? head : 0);
+	l->fr_generator = code->generator + head;
+}
+
+/* What the BPF side needs to send whole line tables, to hash names, and for collections. */
 static void set_for_kernel(struct cpython_image *img)
 {
+	set_for_collections(img);
 	img->layout.ts_bytes = tstate_bytes(&img->layout);
 	if (img->layout.gil_cond)
 		img->layout.gil_locks = gil_locks_bytes(img);

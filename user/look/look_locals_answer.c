@@ -101,39 +101,40 @@ static bool same_frames(const struct py_frame *x, const struct py_frame *y, uint
 	return !memcmp(x, y, cnt * sizeof(*x));
 }
 
-/* All frames of one thread state; false: there are none, or they changed meanwhile. */
-static bool add_frames(struct answer *a, struct look_frames_of *t, uint64_t state)
+/* All frames of one thread state, which may have none; false: they changed meanwhile, or do not fit. */
+static bool add_frames(struct answer *a, uint64_t state)
 {
 	static struct py_frame frames[LOOK_THREAD_FRAMES], again[LOOK_THREAD_FRAMES];
 	uint32_t cnt, cnt_again, i;
 	bool whole;
 
 	py_frames_list(&a->walk, &a->s->at, state, frames, LOOK_THREAD_FRAMES, &cnt, &whole);
-	if (!cnt || (!whole && cnt < LOOK_THREAD_FRAMES))
+	if (!cnt)
+		return true;
+	if (!whole && cnt < LOOK_THREAD_FRAMES)
 		return false;
-	t->first = a->s->frame_cnt;
 	for (i = 0; i < cnt && add_frame(a, &frames[i]); i++)
 		;
 	pages_begin(&a->pages, &a->pages.mem);
 	py_frames_list(&a->walk, &a->s->at, state, again, LOOK_THREAD_FRAMES, &cnt_again, &whole);
-	t->frame_cnt = a->s->frame_cnt - t->first;
 	return i == cnt && cnt == cnt_again && same_frames(frames, again, cnt);
 }
 
-/* Of a thread's states, if it runs several interpreters, the first one with frames. */
+/* Of all the thread's states, if it runs interpreters inside each other: see bpf/pyouter.bpf.h. */
 static void add_thread(struct answer *a, struct look_frames_of *t)
 {
 	pid_t tgid = a->s->tgid;
 	uint32_t own = a->s->nested ? look_own_tid(tgid, t->tid) : t->tid;
 	const struct py_thread *state = py_threads_find(a->states, a->state_cnt, own);
 	uint64_t before = look_switches(tgid, t->tid);
+	bool whole = true;
 
+	t->first = a->s->frame_cnt;
 	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
-	for (; state && state < a->states + a->state_cnt && state->tid == own; state++) {
-		t->read = add_frames(a, t, state->state);
-		if (t->read)
-			break;
-	}
+	for (; whole && state && state < a->states + a->state_cnt && state->tid == own; state++)
+		whole = add_frames(a, state->state);
+	t->frame_cnt = a->s->frame_cnt - t->first;
+	t->read = whole && t->frame_cnt;
 	t->steady = t->read && before && look_switches(tgid, t->tid) == before;
 }
 

@@ -2,6 +2,7 @@
 /* other_frames.c - see other_frames.h. */
 #include "resolve/other_frames.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 #define TASK_NAMES_MAX 256
 /* And for those who trace or freeze a process. */
 #define HOLDERS_MAX 256
+/* And for those that make ever more interpreters. */
+#define INTERPS_MAX 256
 
 void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel)
 {
@@ -84,6 +87,20 @@ int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id
 	}
 	if (!err)
 		*id = o->ends[end];
+	return err;
+}
+
+int other_frame_of_interpreter(struct other_frames *o, uint64_t interp_id, uint32_t *id)
+{
+	uint32_t before = intern_tables(o->in)->frame_cnt, known;
+	char text[48];
+	int err;
+
+	snprintf(text, sizeof(text), "<interpreter %" PRIu64 ">", interp_id);
+	if (o->interps >= INTERPS_MAX && !intern_find_string(o->in, text, strlen(text), &known))
+		snprintf(text, sizeof(text), "<interpreter>");
+	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
+	o->interps += intern_tables(o->in)->frame_cnt != before;
 	return err;
 }
 

@@ -34,6 +34,7 @@ struct other_frames {
 	uint32_t native_names;		/* of native threads that have a frame */
 	uint32_t task_names;		/* of tasks that have a frame */
 	uint32_t holders;		/* of held threads that have a frame */
+	uint32_t interps;		/* that have a frame */
 };
 
 /* in and kernel (may be NULL) must stay valid. There is nothing to free. */
@@ -45,6 +46,8 @@ int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id);
 int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id);
 /* "<unwound no further: CAUSE>"; not of NATIVE_WHOLE. */
 int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id);
+/* "<interpreter ID>"; beyond 256 different ones of a process "<interpreter>". */
+int other_frame_of_interpreter(struct other_frames *o, uint64_t interp_id, uint32_t *id);
 /* "<blocked in NAME>": a system call, "page fault" or "the kernel". Not of a held thread. */
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id);
 /*

@@ -55,6 +55,8 @@ static int resolve_frame(struct process *p, const struct raw_frame *raw, uint32_
 		return other_frame(&p->others, FRAME_OF_NATIVE, id);
 	case FRAME_KERNEL:
 		return other_frame_of_kernel(&p->others, raw->code, id);
+	case FRAME_SYNTHETIC:
+		return other_frame_of_interpreter(&p->others, raw->code, id);
 	default:
 		return -EBADMSG;
 	}

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Sub-interpreters: each sample says which one it is from, and has that one's stack."""
+import json
+
 import pytest
 
 import noise
 from per_interpreter import of_all, record_target
 from present import covered
 from profiles import HAS_GIL, inside_python
+from recording import succeeded, tachbpf
 from summary import lost
+from target import Target
 
 pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
@@ -51,6 +55,15 @@ def burns_in(sample):
     return None
 
 
+def has_outer_frames(interpreter):
+    """Before, nothing tells which interpreter called another."""
+    return interpreter.minor >= (3, 10)
+
+
+def functions(sample):
+    return [f.func.rpartition(".")[2] for f in sample.frames]
+
+
 def test_the_interpreter_is_the_one_that_runs(run):
     wrong = [s for s in run.samples if burns_in(s) is not None and burns_in(s) != s.interp]
     assert not wrong, wrong[:3]
@@ -58,13 +71,18 @@ def test_the_interpreter_is_the_one_that_runs(run):
     assert not away, away[:3]
 
 
-def test_an_interpreter_is_that_of_the_stack(run):
+def test_an_interpreter_is_that_of_the_stack(run, interpreter):
     """While a thread starts, and makes or ends a sub-interpreter, it runs the main interpreter:
     these are all of its samples that say so. What a sub-interpreter imports first is its own."""
     workers = set(run.tids.values())
     for s in inside_python(run.samples):
-        home = s.frames[-1].func.endswith("_bootstrap")
-        assert s.tid not in workers or home == (s.interp == 0), s
+        marks = [f for f in functions(s) if f.startswith("<interpreter ")]
+        root = functions(s)[-1]
+        if has_outer_frames(interpreter):
+            assert marks == ([f"<interpreter {s.interp}>"] if s.interp else []), s
+            assert s.tid not in workers or root in ("_bootstrap", "<truncated>"), s
+        else:
+            assert not marks and (s.tid not in workers or (root == "_bootstrap") == (s.interp == 0)), s
 
 
 def test_the_thread_is_the_one_that_runs_it(run):
@@ -75,12 +93,14 @@ def test_the_thread_is_the_one_that_runs_it(run):
     assert all(s.tid == run.tids[0] for s in run.samples if s.frames[0].func == "at_home")
 
 
-def test_the_stack_is_that_interpreters_own(run):
+def test_the_stack_is_that_interpreters_own(run, interpreter):
     home = run.truth.stack("at_home")
     for s in run.samples:
         names = [(f.file, f.func) for f in s.frames]
         if burns_in(s) is not None:
-            assert [func for _, func in names] == [f"burn_{s.interp}", "<module>"], names
+            outer = functions(s)[2:4]
+            assert functions(s)[:2] == [f"burn_{s.interp}", "<module>"], names
+            assert outer == ([f"<interpreter {s.interp}>", "burn_in"] if has_outer_frames(interpreter) else []), names
         elif names[0][1] == "at_home":
             assert names == home
 
@@ -121,3 +141,22 @@ def test_each_holds_a_gil(run, interpreter):
     if interpreter.minor <= (3, 9) and not mine:
         pytest.skip("no sample is certain where states do not tell their thread")
     assert sum(bool(s.status & HAS_GIL) for s in mine) >= noise.most_bound(len(mine), 0.98)
+
+
+@pytest.mark.parametrize("options", ((), ("--locals",)), ids=("stacks", "locals"))
+def test_dump_of_one_inside_another(interpreter, scratch, options):
+    if not has_outer_frames(interpreter):
+        pytest.skip("nothing tells which interpreter called another before 3.10")
+    if options and interpreter.minor < (3, 13):
+        pytest.skip("a state has the thread's id that made it, and --locals reads the frames by it")
+    with Target(interpreter, scratch, name="nested", program="nested.py") as target:
+        process, = json.loads(succeeded(tachbpf("dump", "--json", *options, target.pid)).stdout)["processes"]
+    main, other = process["threads"]
+    assert main["main"] and main["tid"] == target.pid and not other["main"]
+    stacks = [[f["function"].rpartition(".")[2] for f in t["frames"]] for t in (main, other)]
+    inner = ["nested", "<module>"]
+    assert stacks[0] == [*inner, "<interpreter 2>", "enter", "main", "<module>"]
+    assert stacks[1][:5] == [*inner, "<interpreter 1>", "enter", "begin"] and stacks[1][-1] == "_bootstrap"
+    if options:
+        numbers = [f["locals"] for f in main["frames"] if f["function"] == "enter"]
+        assert [v["value"] for v in numbers[0] if v["name"] == "number"] == ["1"]

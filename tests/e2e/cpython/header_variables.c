@@ -32,12 +32,14 @@ int main(void)
 	OFF("names", PyCodeObject, co_localsplusnames);
 	OFF("second", PyCodeObject, co_localspluskinds);
 	OFF("slots", struct _PyInterpreterFrame, localsplus);
+	OFF("generator", PyGenObject, gi_iframe);
 #else
 	OFF("cnt", PyCodeObject, co_nlocals);
 	OFF("names", PyCodeObject, co_varnames);
 	OFF("second", PyCodeObject, co_cellvars);
 	OFF("third", PyCodeObject, co_freevars);
 	OFF("slots", PyFrameObject, f_localsplus);
+	OFF("generator", PyFrameObject, f_gen);
 #endif
 	PRINT("head", sizeof(PyObject));
 	OFF("type", PyObject, ob_type);
