@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "cpython/rlock.h"
+#include "cpython/lock.h"
 #include "tests/unit/cpython/fake_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -86,7 +86,7 @@ static void read_all(void)
 {
 	struct py_frame frames[8];
 	struct py_thread threads[8];
-	struct py_rlock lock;
+	struct py_lock lock;
 	struct py_walk w;
 	uint32_t cnt = 0, found;
 	bool whole;
@@ -97,7 +97,7 @@ static void read_all(void)
 	check(found <= 8);
 	py_threads_list(&w, &frame.at, threads, 8, &found);
 	check(found <= 8);
-	py_rlock_find(&w, &frame.at, frame.state, FAKE_BASE + 64, &lock);
+	py_lock_find(&w, &frame.at, frame.state, FAKE_BASE + 64, &lock);
 	/* Strings are read beside the count. */
 	check(f.reads <= READS * 2 + 2 * LOCALS_MAX);
 }

@@ -89,6 +89,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	struct look_process shown = { .process = p, .threads = list, .cnt = seen->cnt,
 				      .beyond = seen->beyond, .ended = ended };
 	struct look_process_locals *locals = NULL;
+	struct look_lock *locks = NULL;
 	struct look_tasks tasks = { .err = -ENOENT };
 	struct proc_status status;
 	int err;
@@ -96,7 +97,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	if (!list)
 		return -ENOMEM;
 	if (!ended)
-		look_locks_of(p, list, seen->cnt);
+		locks = look_locks_of(p, list, seen->cnt);
 	if (!ended && l->args->locals)
 		locals = look_locals_of(p, list, seen->cnt, &shown.locals_cut);
 	shown.gil_holder = only_holder(list, seen->cnt);
@@ -111,6 +112,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	}
 	err = l->args->show(l->args->ctx, &shown);
 	look_locals_free(locals);
+	free(locks);
 	look_tasks_free(&tasks);
 	free(list);
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * header_variables.c - where CPython's own headers have what user/cpython's frames.c, value.c,
- * locals.c and rlock.c need, as "name value" lines that print_variables.c must agree with.
+ * locals.c, lock.c and with.c need, as "name value" lines that print_variables.c must agree with.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>
@@ -27,7 +27,9 @@ int main(void)
 	OFF("kwonly", PyCodeObject, co_kwonlyargcount);
 	OFF("stacksize", PyCodeObject, co_stacksize);
 	OFF("flags", PyCodeObject, co_flags);
+	OFF("used", PyCodeObject, co_names);
 #if PY_VERSION_HEX >= 0x030b0000
+	OFF("exceptions", PyCodeObject, co_exceptiontable);
 	OFF("cnt", PyCodeObject, co_nlocalsplus);
 	OFF("names", PyCodeObject, co_localsplusnames);
 	OFF("second", PyCodeObject, co_localspluskinds);
@@ -38,6 +40,7 @@ int main(void)
 	OFF("second", PyCodeObject, co_cellvars);
 	OFF("third", PyCodeObject, co_freevars);
 	OFF("slots", PyFrameObject, f_localsplus);
+	PRINT("blocks_before_slots", offsetof(PyFrameObject, f_localsplus) - offsetof(PyFrameObject, f_blockstack));
 #endif
 	PRINT("head", sizeof(PyObject));
 	OFF("type", PyObject, ob_type);

@@ -21,8 +21,11 @@ int main(int argc, char **argv)
 	py_walk_init(&w, NULL, &o, 0);
 	MORE(argcount); MORE(kwonly); MORE(stacksize); MORE(flags); MORE(cnt); MORE(names);
 	MORE(second);
+	MORE(used);
 	if (l->third)
 		MORE(third);
+	if (l->exceptions)
+		MORE(exceptions);
 	PRINT("slots", l->slots + (minor <= 10 ? more : 0));
 	PRINT("head", w.head);
 	PRINT("type", w.head - 8);
