@@ -55,9 +55,11 @@ void dump_text_lock(const struct look_thread *t)
 		return;
 	printf(", ");
 	print_lock(t->lock);
+	if (t->lock->holder_tid == t->tid)
+		printf(", which this thread");
+	else if (t->lock->holder_tid)
+		printf(", which thread %" PRIu64, t->lock->holder_tid);
 	if (t->lock->holder_tid) {
-		printf(", which %s %" PRIu64, t->lock->holder_tid == t->tid ? "this thread," :
-		       "thread", t->lock->holder_tid);
 		print_holds(t->lock);
 	} else if (t->lock->foreign) {
 		printf(", which no thread of this process holds");
