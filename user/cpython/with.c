@@ -23,7 +23,7 @@
 struct block {
 	int32_t type, handler, level;
 };
-#define BLOCKS_MAX 20
+#define BLOCKS_MAX (PY_BLOCKS_BYTES / sizeof(struct block))
 #define BLOCK_FINALLY 122	/* SETUP_FINALLY, in all these versions */
 
 #define OP_SETUP_WITH 143	/* the same */
@@ -114,9 +114,9 @@ static bool find_setup(struct frame_stack *f, uint32_t handler, uint32_t *lasti)
 static int by_blocks(struct frame_stack *f)
 {
 	struct block blocks[BLOCKS_MAX];
-	uint64_t at = f->v.slots - sizeof(blocks), self;
+	uint64_t at = f->v.slots - PY_BLOCKS_BYTES, self;
 	uint32_t cnt, lasti;
-	int err = py_get(f->w, at - 8, &cnt, sizeof(cnt));	/* f_iblock */
+	int err = py_get(f->w, at - PY_IBLOCK_BEFORE, &cnt, sizeof(cnt));
 
 	if (!err && cnt > BLOCKS_MAX)
 		err = -EBADMSG;

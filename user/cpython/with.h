@@ -14,6 +14,12 @@
 
 /* Statements in each other: CPython allows 20, of all kinds. */
 #define PY_WITHS_MAX 20
+/*
+ * f_blockstack, which ends where the frame's slots begin; f_iblock is so many bytes before it (up to
+ * 3.10).
+ */
+#define PY_BLOCKS_BYTES (20 * 12)
+#define PY_IBLOCK_BEFORE 8
 
 struct py_with {
 	uint64_t self;		/* the object whose __exit__ it will call */

@@ -40,7 +40,10 @@ int main(void)
 	OFF("second", PyCodeObject, co_cellvars);
 	OFF("third", PyCodeObject, co_freevars);
 	OFF("slots", PyFrameObject, f_localsplus);
-	PRINT("blocks_before_slots", offsetof(PyFrameObject, f_localsplus) - offsetof(PyFrameObject, f_blockstack));
+	PRINT("blocks_before_slots",
+	      offsetof(PyFrameObject, f_localsplus) - offsetof(PyFrameObject, f_blockstack));
+	PRINT("iblock_before_blocks",
+	      offsetof(PyFrameObject, f_blockstack) - offsetof(PyFrameObject, f_iblock));
 #endif
 	PRINT("head", sizeof(PyObject));
 	OFF("type", PyObject, ob_type);
