@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "cpython/lock.h"
+#include "cpython/taken.h"
 #include "cpython/with.h"
 #include "tests/unit/cpython/fake_values.h"
 
@@ -105,6 +106,7 @@ static void poke(const uint8_t *data, size_t size)
 static void read_locks(struct py_walk *w)
 {
 	struct py_with withs[PY_WITHS_MAX];
+	struct py_taken taken[PY_TAKEN_MAX];
 	struct py_lock lock;
 	uint32_t cnt;
 
@@ -115,7 +117,9 @@ static void read_locks(struct py_walk *w)
 	while (cnt--)
 		py_lock_of(w, withs[cnt].self);
 	py_lock_given_up(w, &frame.at, &frame.frame);
-	py_frame_releases(w, &frame.frame);
+	py_code_releases(w, frame.frame.code);
+	py_frame_taken(w, &frame.at, &frame.frame, taken, &cnt);
+	check(cnt <= PY_TAKEN_MAX);
 }
 
 static void read_all(void)

@@ -44,8 +44,9 @@ static void print_holds(const struct look_lock *lock)
 	dump_text_escaped(lock->path, strlen(lock->path));
 	if (lock->line != LINE_NONE)
 		printf(":%d", lock->line);
-	if (lock->with_line != LINE_NONE)
-		printf(", inside the `with` of line %d", lock->with_line);
+	if (lock->since_line != LINE_NONE)
+		printf(lock->by_hand ? ", acquired in line %d" : ", inside the `with` of line %d",
+		       lock->since_line);
 	printf(")");
 }
 
@@ -198,7 +199,8 @@ static void write_place(struct json *j, const struct look_lock *lock)
 	json_string(j, "function", lock->function);
 	json_string(j, "file", lock->path);
 	write_line(j, "line", lock->line);
-	write_line(j, "with_line", lock->with_line);
+	write_line(j, "since_line", lock->since_line);
+	json_string(j, "by", lock->by_hand ? "acquire" : "with");
 	json_object_end(j);
 }
 

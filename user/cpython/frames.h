@@ -57,6 +57,7 @@ struct py_code_layout {
 	uint8_t third;		/* co_freevars (up to 3.10) */
 	uint8_t used;		/* co_names: of globals and attributes */
 	uint8_t exceptions;	/* co_exceptiontable (3.11 on) */
+	uint8_t globals;	/* f_globals, in the frame */
 	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
 };
 /* NULL: 3.minor is not known. */

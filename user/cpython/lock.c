@@ -20,8 +20,6 @@
 
 /* A frame's slots that are looked at, variables and value stack. */
 #define SLOTS 512
-/* Names of a function that are looked at: one with more may release. */
-#define NAMES 256
 /* From here on a reference count is none: the object was freed, or is immortal. */
 #define REFCNT_MAX (1ull << 31)
 /* A Condition's lock is multiprocessing's, whose lock is the semaphore. */
@@ -265,19 +263,4 @@ uint64_t py_lock_given_up(struct py_walk *w, const struct py_frames_at *at,
 		return 0;
 	return py_is_text(w, name, "wait") || py_is_text(w, name, "_acquire_restore") ||
 	       py_is_text(w, name, "_release_save") ? py_lock_of(w, self) : 0;
-}
-
-bool py_frame_releases(struct py_walk *w, const struct py_frame *frame)
-{
-	const struct py_code_layout *row = py_code_layout(w->o->minor);
-	uint64_t tuple, cnt, names[NAMES], i;
-
-	if (py_pointer(w, frame->code + row->used + w->head - 16, &tuple) ||
-	    py_get(w, tuple + w->head, &cnt, sizeof(cnt)) || cnt > NAMES ||
-	    py_get(w, py_tuple_items(w, tuple), names, cnt * sizeof(*names)))
-		return true;
-	for (i = 0; i < cnt; i++)
-		if (py_is_text(w, names[i], "release"))
-			return true;
-	return !w->reads_left;
 }

@@ -50,7 +50,5 @@ bool py_lock_is_held(struct py_walk *w, uint64_t lock);
  */
 uint64_t py_lock_given_up(struct py_walk *w, const struct py_frames_at *at,
 			  const struct py_frame *innermost);
-/* May the function of this frame release a lock by hand? True also if it cannot be read. */
-bool py_frame_releases(struct py_walk *w, const struct py_frame *frame);
 
 #endif

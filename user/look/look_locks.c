@@ -151,6 +151,7 @@ static struct look_lock *copy_locks(const struct look_locks *s, struct look_thre
 		l->holder_tid = l->holder < cnt ? threads[l->holder]->tid : 0;
 		l->sure = *(unsigned char *)&l->sure & 1;
 		l->foreign = *(unsigned char *)&l->foreign & 1;
+		l->by_hand = *(unsigned char *)&l->by_hand & 1;
 		l->function[sizeof(l->function) - 1] = '\0';
 		l->path[sizeof(l->path) - 1] = '\0';
 		l->module[sizeof(l->module) - 1] = '\0';

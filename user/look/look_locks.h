@@ -5,7 +5,7 @@
  *
  * Some locks record who holds them. A threading.Lock does not: it is held by the thread that is
  * inside of a `with` statement of it, if only one is. That is certain unless code that runs inside
- * of the statement may have released the lock by hand.
+ * of the statement may have released the lock by hand. Who has called acquire() is a guess.
  *
  * A deadlock is reported only if each of its threads waits for a lock that the next one holds, and
  * none of them has run between two readings of all of this.
@@ -32,7 +32,8 @@ struct look_lock {
 	uint64_t holder_tid;	/* 0: not known */
 	bool sure;		/* it holds it for certain; else it may */
 	bool foreign;		/* no thread of this process holds it */
-	int32_t line, with_line;	/* where the holder's function is, and its `with` */
+	bool by_hand;		/* acquire() was called; else it is inside of a `with` */
+	int32_t line, since_line;	/* where the holder's function is, and where it took it */
 	char function[LOOK_FUNCTION_BYTES];	/* that holds it, any UTF-8; "": not known */
 	char path[LOOK_PATH_BYTES];
 	char module[PY_LOCK_MODULE_BYTES];	/* of PY_LOCK_IMPORT */

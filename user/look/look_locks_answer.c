@@ -146,24 +146,51 @@ static bool has_holders(const struct look_lock *lock)
 	return lock->kind <= PY_LOCK_SEMAPHORE;
 }
 
-static bool waits_for(const struct answer *a, uint32_t thread, uint32_t number)
+/* The lock that a thread waits for; 0: none. */
+static uint64_t waited_by(const struct answer *a, uint32_t thread)
 {
-	return a->s->threads[thread].lock == number + 1;
+	uint32_t lock = thread < a->s->cnt ? a->s->threads[thread].lock : 0;
+
+	return lock ? a->s->locks[lock - 1].addr : 0;
 }
 
-/* Only one thread is inside of a `with` of a Lock that does not know who holds it. */
+/*
+ * Only one thread is inside of a `with` of a Lock that does not know who holds it, or seems to have
+ * acquired it.
+ */
 static void guess_holder(struct answer *a, uint32_t number)
 {
-	const struct look_holder *h = &a->holders.list[number];
+	const struct look_holder *with = &a->holders.by_with[number];
+	const struct look_holder *hand = &a->holders.by_hand[number], *h = with;
+	struct look_lock *lock = &a->s->locks[number];
+	bool sure = with->thread_cnt == 1 && !with->releases && !a->holders.cut;
+
+	if (!sure && with->thread_cnt + hand->thread_cnt != 1)
+		return;
+	if (!with->thread_cnt)
+		h = hand;
+	if (h->thread == LOOK_NO_HOLDER || !py_lock_is_held(&a->walk, lock->addr) ||
+	    (h == with && !look_holder_is(&a->holders, h, lock->addr)) ||
+	    (h == hand && !look_holder_took(&a->holders, h, lock->addr)))
+		return;
+	/* Who waits for it inside of its own `with` has released it, if that may be. */
+	if (!sure && waited_by(a, h->thread) == lock->addr)
+		return;
+	lock->sure = sure;
+	lock->by_hand = h == hand;
+	lock->holder = h->thread;
+	look_holder_place(&a->holders, h, lock);
+}
+
+/* Where does the thread hold it that the lock says? */
+static void place_holder(struct answer *a, uint32_t number)
+{
+	const struct look_holder *h = &a->holders.by_with[number];
 	struct look_lock *lock = &a->s->locks[number];
 
-	if (h->thread_cnt != 1 || h->thread == LOOK_NO_HOLDER ||
-	    !py_lock_is_held(&a->walk, lock->addr))
-		return;
-	lock->sure = !h->releases && !a->holders.cut;
-	/* Who waits inside of its own `with` has not released it meanwhile, or has. */
-	if (lock->sure || !waits_for(a, h->thread, number))
-		lock->holder = h->thread;
+	if (h->thread_cnt && h->thread == lock->holder && h->thread != LOOK_NO_HOLDER &&
+	    look_holder_is(&a->holders, h, lock->addr))
+		look_holder_place(&a->holders, h, lock);
 }
 
 static void find_holders(struct answer *a)
@@ -174,18 +201,15 @@ static void find_holders(struct answer *a)
 	for (i = 0; i < a->state_cnt; i++) {
 		thread = index_of(a, a->states[i].tid);
 		if (thread != LOOK_NO_HOLDER || !s->confirm)
-			look_holders_add(&a->holders, thread, a->states[i].state);
+			look_holders_add(&a->holders, thread, waited_by(a, thread),
+					 a->states[i].state);
 	}
 	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
 	for (i = 0; i < s->lock_cnt; i++) {
-		const struct look_holder *h = &a->holders.list[i];
-
-		if (!h->thread_cnt || !look_holder_is(&a->holders, h, s->locks[i].addr))
-			continue;
 		if (s->locks[i].kind == PY_LOCK_PLAIN)
 			guess_holder(a, i);
-		if (s->locks[i].holder == h->thread && h->thread != LOOK_NO_HOLDER)
-			look_holder_place(&a->holders, h, &s->locks[i]);
+		else if (has_holders(&s->locks[i]))
+			place_holder(a, i);
 	}
 }
 
@@ -214,6 +238,7 @@ static void find_all(struct look_locks *s)
 	if (any)
 		find_holders(&a);
 	u64map_free(&a.holders.locks);
+	u64map_free(&a.holders.quiet);
 	free(a.states);
 	free(a.own);
 }

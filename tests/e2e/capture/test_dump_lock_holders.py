@@ -54,7 +54,7 @@ def test_who_is_inside_of_a_with_statement(interpreter, scratch, plan):
         place = lock["held_in"]
         assert (place is None) == (row["line"] is None), (row, lock)
         if place:
-            assert place["function"].endswith(row["function"]) and place["with_line"] == row["line"], (row, lock)
+            assert place["function"].endswith(row["function"]) and place["since_line"] == row["line"], (row, lock)
             assert place["line"] >= row["line"], (row, lock)
 
 

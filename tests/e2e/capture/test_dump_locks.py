@@ -59,7 +59,7 @@ def test_a_deadlock_is_named(interpreter, scratch, kind, many):
         assert lock["type"] == kind and lock["certain"] and not lock["timeout"], (i, thread)
         assert lock["address"] == locked.locks[(i + 1) % many], (i, thread)
         assert lock["holder"] == locked.tids[(i + 1) % many], (i, thread)
-        assert lock["held_in"]["function"] == "begin" and lock["held_in"]["line"] > lock["held_in"]["with_line"], lock
+        assert lock["held_in"]["function"] == "begin" and lock["held_in"]["line"] > lock["held_in"]["since_line"], lock
     assert text.count("Deadlock: thread ") == 1
     assert text.split("\n")[2].startswith("Deadlock: ") and text.split("\n")[2].count(" -> ") == many, text
     for i, tid in enumerate(locked.tids):

@@ -34,12 +34,14 @@ int main(void)
 	OFF("names", PyCodeObject, co_localsplusnames);
 	OFF("second", PyCodeObject, co_localspluskinds);
 	OFF("slots", struct _PyInterpreterFrame, localsplus);
+	OFF("globals", struct _PyInterpreterFrame, f_globals);
 #else
 	OFF("cnt", PyCodeObject, co_nlocals);
 	OFF("names", PyCodeObject, co_varnames);
 	OFF("second", PyCodeObject, co_cellvars);
 	OFF("third", PyCodeObject, co_freevars);
 	OFF("slots", PyFrameObject, f_localsplus);
+	OFF("globals", PyFrameObject, f_globals);
 	PRINT("blocks_before_slots",
 	      offsetof(PyFrameObject, f_localsplus) - offsetof(PyFrameObject, f_blockstack));
 	PRINT("iblock_before_blocks",

@@ -26,6 +26,7 @@ int main(int argc, char **argv)
 		MORE(third);
 	if (l->exceptions)
 		MORE(exceptions);
+	PRINT("globals", l->globals + (minor <= 10 ? more : 0));
 	PRINT("slots", l->slots + (minor <= 10 ? more : 0));
 	if (minor <= 10) {
 		PRINT("blocks_before_slots", PY_BLOCKS_BYTES);

@@ -233,27 +233,6 @@ static void test_an_import(void **state)
 	}
 }
 
-static void test_a_function_that_releases(void **state)
-{
-	const char *const words[] = { "acquire", "released", "release" };
-	uint64_t names[3];
-	struct py_walk w;
-	unsigned int i;
-
-	EACH_VERSION(minor, big) {
-		make(minor, big, "_thread.lock", false);
-		py_walk_init(&w, &f.target, &f.at.objects, 1000);
-		for (i = 0; i < 3; i++)
-			names[i] = fake_str(&f, &t, words[i]);
-		assert_true(py_frame_releases(&w, &frame.frame));	/* it has no names */
-		for (i = 1; i < 4; i++) {
-			fake_poke(&f, frame.frame.code + py_code_layout(minor)->used + f.head - 16,
-				  fake_tuple(&f, &t, names, i), 8);
-			assert_int_equal(py_frame_releases(&w, &frame.frame), i == 3);
-		}
-	}
-}
-
 /* Who waits for it, and nobody holds it, waits for what is there no more. */
 static void test_a_lock_that_is_free_is_not_it(void **state)
 {
@@ -312,7 +291,6 @@ int main(void)
 		cmocka_unit_test(test_a_lock_of_multiprocessing),
 		cmocka_unit_test(test_a_condition),
 		cmocka_unit_test(test_an_import),
-		cmocka_unit_test(test_a_function_that_releases),
 		cmocka_unit_test(test_a_lock_that_is_free_is_not_it),
 		cmocka_unit_test(test_a_freed_lock_is_not_it),
 		cmocka_unit_test(test_reads_that_fail),
