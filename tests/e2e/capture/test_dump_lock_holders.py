@@ -54,6 +54,7 @@ def test_who_is_inside_of_a_with_statement(interpreter, scratch, plan):
         place = lock["held_in"]
         assert (place is None) == (row["line"] is None), (row, lock)
         if place:
+            assert place["by"] == "with", (row, lock)
             assert place["function"].endswith(row["function"]) and place["since_line"] == row["line"], (row, lock)
             assert place["line"] >= row["line"], (row, lock)
 
@@ -70,4 +71,6 @@ def test_what_else_threads_wait_for(interpreter, scratch):
         check_holder(row, lock)
         assert lock["other_process"] == row.get("foreign", False), (row, lock)
         assert lock["module"] == row.get("module"), (row, lock)
+        if row["what"] == "by hand":
+            assert lock["held_in"]["function"] == "acquired_by_hand" and lock["held_in"]["by"] == "acquire", lock
     assert " to be notified" in text and " may hold (" in text and "no thread of this process" in text, text

@@ -67,6 +67,18 @@ def test_a_deadlock_is_named(interpreter, scratch, kind, many):
             f'{locked.tids[(i + 1) % many]} "n{(i + 1) % many}" holds (begin, ' in text, text
 
 
+def test_a_probable_deadlock(interpreter, scratch):
+    """Who has called acquire() is a guess, and is said to be one."""
+    with Locked(interpreter, scratch, "by_hand:2") as locked:
+        process, threads = looked_at(locked)
+        text = succeeded(tachbpf("dump", str(locked.pid))).stdout
+    assert sorted(process["deadlocks"][0]) == sorted(locked.tids)
+    for i, thread in enumerate(threads):
+        assert thread["lock"]["holder"] == locked.tids[1 - i] and not thread["lock"]["certain"], thread
+        assert f'which thread {locked.tids[1 - i]} "n{1 - i}" may hold (begin_by_hand, ' in text, text
+    assert text.count("Probable deadlock: ") == 2 and "\nDeadlock: " not in text, text
+
+
 def test_among_blocked_threads(interpreter, scratch):
     with Locked(interpreter, scratch, "circle:2") as locked:
         process, threads = looked_at(locked, "--blocked", "0.5s")

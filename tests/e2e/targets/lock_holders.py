@@ -12,6 +12,7 @@ import queue
 import sys
 import threading
 import time
+import types
 
 LINES = open(__file__).readlines()
 BEGUN = threading.Semaphore(0)
@@ -209,6 +210,12 @@ def released_by_hand(lock):
         stay()
 
 
+def acquired_by_hand(holder):
+    holder.lock.acquire()
+    stay()
+    holder.lock.release()
+
+
 def waits_for_itself(lock):
     with lock:
         say_begun()
@@ -268,9 +275,12 @@ def kinds():
     lock = threading.Lock()
     yield row("itself", start(waits_for_itself, lock), "Lock", lock, None, itself=True)
     lock, shared = threading.Lock(), multiprocessing.Lock()
-    released = start(released_by_hand, lock)
+    start(released_by_hand, lock)
     take(lock)
-    yield row("by hand", wait_for(lock), "Lock", lock, released, certain=False)
+    yield row("released", wait_for(lock), "Lock", lock, None)
+    account = types.SimpleNamespace(lock=threading.Lock())
+    holder = start(acquired_by_hand, account)
+    yield row("by hand", wait_for(account.lock), "Lock", account.lock, holder, certain=False)
     holder = start(of_processes, shared)
     yield row("shared", wait_for(shared), "multiprocessing lock", shared._semlock, holder)
     shared = multiprocessing.get_context("fork").Lock()
