@@ -239,12 +239,13 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			arg = arg << 8 | b[i + 1];
 			name = opcode_name(3, minor, b[i]);
 			caches = code_cache_units(minor, b[i]);
-			if (!name || caches == CODE_CACHES_UNKNOWN)
+			if (caches == CODE_CACHES_UNKNOWN)
 				return;
 			skip = caches;
-			if (begins(name, "EXTENDED_ARG"))
+			if (name && begins(name, "EXTENDED_ARG"))
 				continue;
-			step(s, off + i, name, arg);
+			/* 3.11 and 3.12 have pairs without a name, whose second is an instruction, too. */
+			step(s, off + i, name ? name : "", arg);
 			arg = 0;
 		}
 	}

@@ -180,6 +180,27 @@ static void test_an_attribute_a_cell_and_a_global(void **state)
 		}
 }
 
+/* LOAD_FAST__LOAD_FAST of 3.11 and 3.12: the second LOAD_FAST follows. */
+static void test_an_instruction_without_a_name(void **state)
+{
+	unsigned int op;
+
+	EACH_VERSION(minor, big) {
+		make(minor, big);
+		for (op = 0; op < 256; op++)
+			if (!opcode_name(3, minor, op) && !code_cache_units(minor, op))
+				break;
+		assert_true(op < 256);
+		code[len++] = op;
+		code[len++] = 1;
+		put("LOAD_FAST", 0);
+		put_method(ACQUIRE);
+		look(len);
+		assert_int_equal(cnt, 1);
+		assert_true(found[0].held);
+	}
+}
+
 static void test_another_object_is_not_it(void **state)
 {
 	EACH_VERSION(minor, big) {
@@ -243,6 +264,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_variable),
 		cmocka_unit_test(test_an_attribute_a_cell_and_a_global),
+		cmocka_unit_test(test_an_instruction_without_a_name),
 		cmocka_unit_test(test_another_object_is_not_it),
 		cmocka_unit_test(test_the_names_of_a_function),
 		cmocka_unit_test(test_reads_that_fail),
