@@ -86,8 +86,8 @@ int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t st
 		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole);
 
 /*
- * The byte offset of the instruction that a frame is at, or of a cache behind it. 0; -ENOENT: it has
- * not begun, or it is none; -errno of py_get().
+ * The byte offset of the instruction that a frame is at, or of a cache behind it. 0; -ENOENT: it
+ * has not begun, or it is none; -errno of py_get().
  */
 int py_frame_lasti(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,
 		   uint32_t *lasti);

@@ -29,8 +29,8 @@
 
 /*
  * The words behind the head. RLock: up to 3.13 rlock_lock, rlock_owner, rlock_count; from 3.14 on
- * mutex (a byte), thread, level. Lock: up to early releases of 3.13 lock_lock, in_weakreflist, locked
- * (a byte); later a mutex. Of multiprocessing: handle, last_tid, count and maxvalue (ints).
+ * mutex (a byte), thread, level. Lock: up to early releases of 3.13 lock_lock, in_weakreflist,
+ * locked (a byte); later a mutex. Of multiprocessing: handle, last_tid, count and maxvalue (ints).
  */
 struct words {
 	uint64_t w[3];

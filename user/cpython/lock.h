@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * lock.h - finds out for which lock of Python a thread waits, and what the lock knows of its holder.
+ * lock.h - finds out which lock of Python a thread waits for, and what the lock knows of its holder.
  *
- * The proof is the futex that the thread waits on: up to 3.13, and of multiprocessing's locks, it is
- * the semaphore that the lock points to; from 3.14 on it is in an entry on the thread's own stack,
- * with the address of the lock's mutex beside it. So a lock that is found is the right one, or none
+ * The proof is the futex that the thread waits on: up to 3.13, and for multiprocessing's locks, it
+ * is the semaphore that the lock points to; from 3.14 on (a Lock: from late releases of 3.13 on) it
+ * is in an entry on the thread's own stack, with the address of the lock's mutex beside it. So a lock that is found is the right one, or none
  * is found. A threading.Lock does not know who holds it: see with.h.
  */
 #ifndef TACHBPF_CPYTHON_LOCK_H

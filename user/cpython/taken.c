@@ -3,8 +3,8 @@
  * taken.c - see taken.h.
  *
  * `self.lock.acquire()` is LOAD_FAST self, LOAD_ATTR lock, LOAD_ATTR acquire (up to 3.11
- * LOAD_METHOD), or specialised forms of these, whose names begin the same. Sources: dis' documentation
- * of 3.6 ... 3.15, Python/bytecodes.c.
+ * LOAD_METHOD), or specialised forms of these, whose names begin the same. Sources: the
+ * documentation of dis, 3.6 ... 3.15; Python/bytecodes.c.
  */
 #include "cpython/taken.h"
 
@@ -16,7 +16,10 @@
 #include "cpython/lock.h"
 #include "cpython/opcode_names.h"
 
-/* Names of a function; attributes of attributes; bytes of code that are looked at, at a time and in all. */
+/*
+ * Names of a function; attributes of attributes; bytes of code that are looked at, at a time and in
+ * all; globals.
+ */
 #define NAMES_MAX 256
 #define PATH_MAX_NAMES 4
 #define WINDOW 1024u

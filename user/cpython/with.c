@@ -3,10 +3,10 @@
  * with.c - see with.h.
  *
  * Sources, at v3.6.15 ... v3.15.0: Include/frameobject.h and Include/cpython/frameobject.h
- * (PyTryBlock, f_iblock, f_blockstack, which end where the slots begin), Python/ceval.c (SETUP_WITH,
- * BEFORE_WITH), Python/bytecodes.c (LOAD_SPECIAL), Objects/exception_handling_notes.txt, from 3.13
- * on InternalDocs/exception_handling.md. tests/e2e/cpython/test_layouts.py compares the offsets with
- * the headers.
+ * (PyTryBlock, f_iblock, f_blockstack, which end where the slots begin), Python/ceval.c
+ * (SETUP_WITH, BEFORE_WITH), Python/bytecodes.c (LOAD_SPECIAL),
+ * Objects/exception_handling_notes.txt, from 3.13 on InternalDocs/exception_handling.md.
+ * tests/e2e/cpython/test_layouts.py compares the offsets with the headers.
  */
 #include "cpython/with.h"
 

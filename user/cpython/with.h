@@ -2,10 +2,10 @@
 /*
  * with.h - the `with` statements that a frame is inside of.
  *
- * Their __exit__ is on the frame's value stack. Which places of that are in use says the block stack
- * up to 3.10, and from 3.11 on the exception table: the handlers that the current instruction would
- * reach, and how many values are below each. A statement counts from when its __enter__ has
- * returned until its __exit__ is about to be called. Async ones are none of these.
+ * Their __exit__ is on the frame's value stack. Which places of the stack are in use is told by the
+ * block stack up to 3.10, and from 3.11 on by the exception table: the handlers that the current
+ * instruction would reach, and how many values are below each. A statement counts from when its
+ * __enter__ has returned until its __exit__ is about to be called.
  */
 #ifndef TACHBPF_CPYTHON_WITH_H
 #define TACHBPF_CPYTHON_WITH_H
@@ -15,8 +15,8 @@
 /* Statements in each other: CPython allows 20, of all kinds. */
 #define PY_WITHS_MAX 20
 /*
- * f_blockstack, which ends where the frame's slots begin; f_iblock is so many bytes before it (up to
- * 3.10).
+ * Up to 3.10: the bytes of f_blockstack, which ends where the frame's slots begin, and how many bytes
+ * before it f_iblock is.
  */
 #define PY_BLOCKS_BYTES (20 * 12)
 #define PY_IBLOCK_BEFORE 8

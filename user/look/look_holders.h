@@ -31,8 +31,8 @@ struct look_holders {
 };
 
 /*
- * Look at all frames of a thread state. thread: a number for the caller; waits: the lock that it waits
- * for, 0: none.
+ * Look at all frames of a thread state. thread: a number for the caller; waits: the lock that it
+ * waits for, 0: none.
  */
 void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits, uint64_t state);
 

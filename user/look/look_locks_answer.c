@@ -173,7 +173,7 @@ static void guess_holder(struct answer *a, uint32_t number)
 	    (h == with && !look_holder_is(&a->holders, h, lock->addr)) ||
 	    (h == hand && !look_holder_took(&a->holders, h, lock->addr)))
 		return;
-	/* Who waits for it inside of its own `with` has released it, if that may be. */
+	/* A thread that waits for a lock that it may have released does not hold it. */
 	if (!sure && waited_by(a, h->thread) == lock->addr)
 		return;
 	lock->sure = sure;
@@ -229,8 +229,9 @@ static void find_all(struct look_locks *s)
 	py_walk_init(&a.walk, &mem, &s->at.objects, READS_MAX);
 	find_own_tids(&a);
 	a.states = calloc(PY_THREADS_MAX, sizeof(*a.states));
-	if (a.states)
-		py_threads_list(&a.walk, &s->at, a.states, PY_THREADS_MAX, &a.state_cnt);
+	/* Threads that are not listed may hold what seems to be held by one thread only. */
+	a.holders.cut = !a.states || py_threads_list(&a.walk, &s->at, a.states, PY_THREADS_MAX,
+						     &a.state_cnt) || a.state_cnt == PY_THREADS_MAX;
 	py_threads_sort(a.states, a.state_cnt);
 	find_locks(&a);
 	for (i = 0; i < s->lock_cnt; i++)
