@@ -2,17 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Makes user/cpython/opcodes.inc from the headers of installed interpreters.
 
-    tools/gen_opcodes.py python3.11 python3.12 > user/cpython/opcodes.inc
+    tools/gen_opcodes.py python3.11 ... python3.15 > user/cpython/opcodes.inc
 
-Inline cache lengths are in Include/internal/pycore_opcode.h (_PyOpcode_Caches, by
-unspecialised opcode; _PyOpcode_Deopt leads there). Only 3.11 and 3.12 need them: from
-3.13 on a frame's instr_ptr never points into a cache. Python 3.6+, no dependencies.
+Inline cache lengths are in Include/internal/pycore_opcode.h, from 3.13 on pycore_opcode_metadata.h
+(_PyOpcode_Caches, by unspecialised opcode; _PyOpcode_Deopt leads there). Python 3.6+, no
+dependencies.
 """
+import os
 import re
 import subprocess
 import sys
 
-UNKNOWN = 255  # INSTRUMENTED_LINE, _INSTRUCTION: the opcode is elsewhere
+# The opcode is elsewhere.
+UNKNOWN = 255
+ELSEWHERE = ("INSTRUMENTED_LINE", "INSTRUMENTED_INSTRUCTION", "ENTER_EXECUTOR")
 
 
 def include_dir(python):
@@ -25,15 +28,26 @@ def table(text, name):
     return dict(re.findall(r"\[(\w+)\] = (\w+)", body))
 
 
+def headers(include):
+    """(where the numbers of opcodes are, where their caches' lengths)"""
+    for numbers, lengths in (("opcode_ids.h", "pycore_opcode_metadata.h"),
+                             ("opcode.h", "pycore_opcode.h")):
+        pair = (os.path.join(include, numbers), os.path.join(include, "internal", lengths))
+        if all(map(os.path.exists, pair)):
+            return pair
+    return None
+
+
 def caches(include):
-    with open(include + "/opcode.h") as f:
+    numbers_in, lengths_in = headers(include)
+    with open(numbers_in) as f:
         numbers = {n: int(v) for n, v in re.findall(r"#define (\w+)\s+(\d+)$", f.read(), re.M)}
-    with open(include + "/internal/pycore_opcode.h") as f:
+    with open(lengths_in) as f:
         text = f.read()
     lengths, deopt = table(text, "_PyOpcode_Caches"), table(text, "_PyOpcode_Deopt")
     out = [0] * 256
     for name, number in numbers.items():
-        if name in ("INSTRUMENTED_LINE", "INSTRUMENTED_INSTRUCTION"):
+        if name in ELSEWHERE:
             out[number] = UNKNOWN
             continue
         base = name.replace("INSTRUMENTED_", "")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_value.c - variables of frames, and locks, out of hostile memory.
+ * fuzz_value.c - variables of frames, locks, and `with` statements, out of hostile memory.
  *
  * Input: bytes for the version and for what is special; then pokes into the memory of a process
  * with a frame whose variables have all plain types, each a u16 for where and a u16 that is written
@@ -9,7 +9,9 @@
  */
 #include <stdlib.h>
 
-#include "cpython/rlock.h"
+#include "cpython/lock.h"
+#include "cpython/taken.h"
+#include "cpython/with.h"
 #include "tests/unit/cpython/fake_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -52,6 +54,24 @@ static bool take(void *ctx, const char *name, uint32_t len, bool argument,
 	return true;
 }
 
+/* A value stack whose bottom may be that of a `with`. */
+static void add_with(unsigned int minor)
+{
+	const char table[] = { (char)0x80, 63, 100, 2 << 1 | 1, (char)(0x80 | 100), 1, 0, 1 };
+	const struct py_code_layout *l = py_code_layout(minor);
+	uint64_t code = frame.frame.code;
+
+	fake_code_int(&f, code, l->stacksize, 8);
+	frame.at.layout.co_name = 240;
+	frame.at.layout.co_code = 216;
+	frame.at.layout.fr_tlbc_index = ABI_NO_OFF;
+	frame.at.layout.fr_ip = 24;
+	fake_poke(&f, frame.frame.addr + 24, code + 216 + 8, 8);
+	if (l->exceptions)
+		fake_poke(&f, code + l->exceptions + f.head - 16,
+			  fake_bytes(&f, &t, table, sizeof(table)), 8);
+}
+
 static void fill(unsigned int minor, bool big)
 {
 	const uint32_t digits[] = { 1, 2, 3 };
@@ -69,6 +89,7 @@ static void fill(unsigned int minor, bool big)
 	objs[4] = fake_set(&f, &t, objs, 2);
 	objs[5] = fake_tuple(&f, &t, objs + 2, 3);
 	fake_frame_make(&f, &t, &frame, names, objs, VARIABLES, 2);
+	add_with(minor);
 }
 
 static void poke(const uint8_t *data, size_t size)
@@ -82,11 +103,29 @@ static void poke(const uint8_t *data, size_t size)
 	}
 }
 
+static void read_locks(struct py_walk *w)
+{
+	struct py_with withs[PY_WITHS_MAX];
+	struct py_taken taken[PY_TAKEN_MAX];
+	struct py_lock lock;
+	uint32_t cnt;
+
+	py_lock_find(w, &frame.at, frame.state, FAKE_BASE + 64, &lock);
+	check(memchr(lock.module, 0, sizeof(lock.module)) != NULL);
+	py_frame_withs(w, &frame.at, &frame.frame, withs, &cnt);
+	check(cnt <= PY_WITHS_MAX);
+	while (cnt--)
+		py_lock_of(w, withs[cnt].self);
+	py_lock_given_up(w, &frame.at, &frame.frame);
+	py_code_releases(w, frame.frame.code);
+	py_frame_taken(w, &frame.at, &frame.frame, taken, &cnt);
+	check(cnt <= PY_TAKEN_MAX);
+}
+
 static void read_all(void)
 {
 	struct py_frame frames[8];
 	struct py_thread threads[8];
-	struct py_rlock lock;
 	struct py_walk w;
 	uint32_t cnt = 0, found;
 	bool whole;
@@ -97,9 +136,9 @@ static void read_all(void)
 	check(found <= 8);
 	py_threads_list(&w, &frame.at, threads, 8, &found);
 	check(found <= 8);
-	py_rlock_find(&w, &frame.at, frame.state, FAKE_BASE + 64, &lock);
+	read_locks(&w);
 	/* Strings are read beside the count. */
-	check(f.reads <= READS * 2 + 2 * LOCALS_MAX);
+	check(f.reads <= READS * 2 + 2 * LOCALS_MAX + 4);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -6,8 +6,10 @@
 #include "base/json.h"
 #include "look/look.h"
 
-/* Print ", RLock 0x7f... which thread 7 holds", if it is known. */
+/* Print ", RLock 0x7f..., which thread 7 holds", if it is known. */
 void dump_text_lock(const struct look_thread *t);
+/* Print a line for each deadlock of a process: which threads. */
+void dump_text_circles(const struct look_process *p);
 /* Print a paragraph for each deadlock of a process. */
 void dump_text_deadlocks(const struct look_process *p);
 

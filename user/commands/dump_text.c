@@ -151,6 +151,7 @@ void dump_text(const struct look_process *p, bool first, bool locals)
 	if (!first)
 		printf("\n");
 	print_process(p);
+	dump_text_circles(p);
 	if (locals)
 		printf("The variables below are data of the process, and may contain secrets.\n");
 	for (i = 0; i < p->cnt; i++)

@@ -74,6 +74,10 @@ void code_position(const struct code_object *code, uint32_t lasti, struct code_p
 uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uint8_t minor,
 		    uint64_t addr, uint32_t lasti);
 
+/* How many units of two bytes of inline cache are behind an instruction; up to 3.10: 0. */
+#define CODE_CACHES_UNKNOWN 255
+uint8_t code_cache_units(uint8_t minor, uint8_t opcode);
+
 /*
  * Read a str object as UTF-8. *s is NUL-terminated, and the caller frees it. A string
  * longer than CODE_STRING_MAX is cut between characters. 0 or -errno.

@@ -27,13 +27,13 @@
 #define CO_VARKEYWORDS 8
 
 static const struct py_code_layout code_rows[] = {
-	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 376, 112 },
-	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 360, 96 },
-	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 360, 96 },
-	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 352, 88 },
-	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 72, 80 },
-	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 72, 72 },
-	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 80, 72 },
+	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 376, 112 },
+	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 360, 96 },
+	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 360, 96 },
+	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 352, 88 },
+	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 32, 40, 8, 72, 80 },
+	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 72, 72 },
+	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 80, 72 },
 };
 
 const struct py_code_layout *py_code_layout(uint8_t minor)
@@ -184,6 +184,39 @@ int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t st
 	}
 	*whole = !err && !addr;
 	return err;
+}
+
+/* The copy of the bytecode that a thread of a free-threaded build executes; 0: it is gone. */
+static uint64_t own_bytecode(struct py_walk *w, const struct py_layout *l, uint64_t code,
+			     uint32_t index)
+{
+	uint64_t array, size, entry;
+
+	if (py_pointer(w, code + l->co_tlbc, &array) || py_get(w, array, &size, sizeof(size)) ||
+	    index >= size || py_get(w, array + 8 + 8ull * index, &entry, sizeof(entry)))
+		return 0;
+	return entry;
+}
+
+int py_frame_lasti(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,
+		   uint32_t *lasti)
+{
+	const struct py_layout *l = &at->layout;
+	uint64_t base = frame->addr + l->fr_base, start = frame->code + l->co_code, ip = 0, off;
+	uint32_t index = 0;
+	int err = py_get(w, base + l->fr_ip, &ip, l->lasti_unit ? 4 : 8);
+
+	if (!err && !l->lasti_unit && l->fr_tlbc_index != ABI_NO_OFF)
+		err = py_get(w, base + l->fr_tlbc_index, &index, sizeof(index));
+	if (err)
+		return err;
+	if (index)
+		start = own_bytecode(w, l, frame->code, index);
+	off = l->lasti_unit ? ip * l->lasti_unit : ip - start;
+	if (!start || off >= CODE_TABLE_MAX)
+		return -ENOENT;
+	*lasti = (uint32_t)off;
+	return 0;
 }
 
 /* ---- variables ---- */

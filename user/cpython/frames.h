@@ -57,6 +57,9 @@ struct py_code_layout {
 	uint8_t names;		/* co_varnames, from 3.11 on co_localsplusnames */
 	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
 	uint8_t third;		/* co_freevars (up to 3.10) */
+	uint8_t used;		/* co_names: of globals and attributes */
+	uint8_t exceptions;	/* co_exceptiontable (3.11 on) */
+	uint8_t globals;	/* f_globals, in the frame */
 	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
 	uint16_t generator;	/* f_gen in a frame, from 3.11 on gi_iframe in a generator */
 };
@@ -84,6 +87,13 @@ const struct py_thread *py_threads_find(const struct py_thread *list, uint32_t c
  */
 int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
 		   struct py_frame *out, uint32_t max, uint32_t *cnt, bool *whole);
+
+/*
+ * The byte offset of the instruction that a frame is at, or of a cache behind it. 0; -ENOENT: it
+ * has not begun, or it is none; -errno of py_get().
+ */
+int py_frame_lasti(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,
+		   uint32_t *lasti);
 
 /* Where the variables of a frame are. 0; -EBADMSG: impossible numbers; -errno of py_get(). */
 int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,

@@ -29,10 +29,10 @@ struct py_object_layout {
 	uint8_t str_kind_shift;
 	uint32_t str_compact_bit, str_ascii_bit;
 	uint8_t minor;			/* 3.minor: line table and cache dialect */
-	/* For python_threads.h; 0: not known, or not needed. */
+	/* For python_threads.h, attributes.h; 0: not known, or not needed. */
 	uint32_t interp_modules;	/* PyInterpreterState: sys.modules (to 3.13) */
 	uint16_t type_cached_keys;	/* PyHeapTypeObject.ht_cached_keys, with a head of 16 bytes
-					 * (3.11 to 3.13) */
+					 * (3.11 on) */
 	uint16_t ts_native_id;		/* PyThreadState.native_thread_id (3.13 on), for tasks.h */
 	uint16_t co_executors;		/* PyCodeObject: its traces, NULL without a JIT (3.14 on) */
 };

@@ -27,8 +27,9 @@
 #define STATUS_BIT_ACTIVE    (1u << 4)	/* attached */
 #define STATUS_BIT_HOLDS_GIL (1u << 5)	/* 3.13 only: 3.14 made it an int */
 
-/* v3.13.0, Include/cpython/object.h: PyHeapTypeObject.ht_cached_keys */
+/* v3.13.0 and v3.14.0, v3.15.0, Include/cpython/object.h: PyHeapTypeObject.ht_cached_keys */
 #define CACHED_KEYS_313 880
+#define CACHED_KEYS_315 888
 
 /* _PyStackRef: 3.14+ tags references in the low bits, GIL builds too (pycore_stackref.h). */
 #define STACKREF_TAG_MASK 3
@@ -397,7 +398,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	fill_objects(&img->objects, d, u->str_shift);
 	img->objects.minor = minor;
 	img->objects.interp_modules = (uint32_t)d->interp_modules;
-	img->objects.type_cached_keys = minor == 13 ? CACHED_KEYS_313 : 0;
+	img->objects.type_cached_keys = minor < 15 ? CACHED_KEYS_313 : CACHED_KEYS_315;
 	/* Behind co_linetable and co_weakreflist: v3.14.0, v3.15.0, Include/cpython/code.h */
 	img->objects.co_executors = minor >= 14 ? d->co_linetable + 16 : 0;
 	img->objects.ts_native_id = d->ts_native_id;

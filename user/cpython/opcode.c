@@ -7,13 +7,19 @@
  * Python/bytecodes.c, JUMPBY before DISPATCH_INLINED). That entry is data. Only walking
  * from the start of the bytecode shows where the instruction begins.
  */
+#include "base/util.h"
 #include "cpython/code.h"
 #include "cpython/opcodes.inc"
 #include "model/event.h"
 
 #define UNIT_BYTES 2u		/* opcode, oparg */
 #define WINDOW 4096u
-#define UNKNOWN_CACHES 255
+#define UNKNOWN_CACHES CODE_CACHES_UNKNOWN
+
+static const uint8_t *const cache_units[] = {
+	[11] = cache_units_311, [12] = cache_units_312, [13] = cache_units_313,
+	[14] = cache_units_314, [15] = cache_units_315,
+};
 
 static uint8_t read_opcode(const struct target_mem *mem, uint64_t at)
 {
@@ -64,9 +70,12 @@ uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uin
 			return OPCODE_NONE;
 		return read_opcode(mem, start + l->bytes_data + lasti);
 	}
-	if (minor == 11)
-		return step_to(mem, cache_units_311, start, lasti);
-	if (minor == 12)
-		return step_to(mem, cache_units_312, start, lasti);
+	if (minor == 11 || minor == 12)
+		return step_to(mem, cache_units[minor], start, lasti);
 	return read_opcode(mem, start + lasti);
+}
+
+uint8_t code_cache_units(uint8_t minor, uint8_t opcode)
+{
+	return minor < ARRAY_SIZE(cache_units) && cache_units[minor] ? cache_units[minor][opcode] : 0;
 }

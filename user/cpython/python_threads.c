@@ -2,12 +2,8 @@
 /*
  * python_threads.c - see python_threads.h.
  *
- * Sources, at v3.6.15 ... v3.13.0: Objects/dict-common.h and Include/internal/pycore_dict.h
- * (struct _dictkeysobject, from 3.11 on with dk_kind), Include/cpython/dictobject.h,
- * Include/longintrepr.h and Include/cpython/longintrepr.h, Include/cpython/object.h
- * (PyTypeObject), Include/internal/pycore_object.h (MANAGED_DICT_OFFSET, values in front of or
- * in an object), Objects/moduleobject.c (md_dict), Lib/threading.py. tests/e2e/cpython/
- * test_layouts.py compares interp_modules and type_cached_keys with the headers.
+ * Sources, at v3.6.15 ... v3.13.0: Objects/moduleobject.c (md_dict), Lib/threading.py.
+ * tests/e2e/cpython/test_layouts.py compares interp_modules with the headers.
  */
 #include "cpython/python_threads.h"
 
@@ -15,124 +11,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpython/walk.h"
+#include "cpython/attributes.h"
 
 /* All reads of one call: a dict is read WALK_ENTRIES at a time. */
 #define READS_MAX 16384
 #define MODULES_MAX 32768
-#define ATTRIBUTES_MAX 1024
 #define INTERPS_MAX 1024
 
 struct walk {
 	struct py_walk base;
-	/* What was read last of types: nearly all objects have the same. 0: nothing yet. */
-	uint64_t int_type;
+	/* What was read last of types: nearly all objects have the same. */
 	uint64_t shared_type;	/* whose objects have their name at name_index */
 	uint32_t name_index;
 };
 
-/* Is the object at addr this ASCII text? A shorter str may be all that is mapped: no. */
-static bool is_text(struct walk *w, uint64_t addr, const char *text)
-{
-	const struct py_object_layout *o = w->base.o;
-	size_t len = strlen(text), need = o->str_ascii_data + len;
-	uint8_t bytes[128];
-	uint64_t length;
-	uint32_t state;
-
-	if (need > sizeof(bytes) || py_get(&w->base, addr, bytes, need))
-		return false;
-	memcpy(&length, bytes + o->str_length, sizeof(length));
-	memcpy(&state, bytes + o->str_state, sizeof(state));
-	return length == len && state & o->str_compact_bit && state & o->str_ascii_bit &&
-	       !memcmp(bytes + o->str_ascii_data, text, len);
-}
-
-/* The value of a key among the first max ones, and its index. -ENOENT: there is none. */
-static int find(struct walk *w, const struct py_dict *d, const char *key, uint32_t max,
-		uint64_t *value, uint32_t *index)
-{
-	struct py_entry entries[WALK_ENTRIES];
-	uint32_t from, cnt, i;
-	int err;
-
-	for (from = 0; from < d->cnt && from < max; from += WALK_ENTRIES) {
-		err = py_read_entries(&w->base, d, from, entries, &cnt);
-		if (err)
-			return err;
-		for (i = 0; i < cnt; i++) {
-			if (!entries[i].key || !is_text(w, entries[i].key, key))
-				continue;
-			*index = from + i;
-			if (d->values)
-				return py_pointer(&w->base, d->values + 8ull * (from + i), value);
-			*value = entries[i].value;
-			return *value ? 0 : -ENOENT;
-		}
-	}
-	return w->base.reads_left ? -ENOENT : -E2BIG;
-}
-
-static int find_in(struct walk *w, uint64_t dict, const char *key, uint32_t max, uint64_t *value)
-{
-	uint32_t index;
-	struct py_dict d;
-	int err = py_open_dict(&w->base, dict, &d);
-
-	return err ? err : find(w, &d, key, max, value, &index);
-}
-
-/* ---- instances ---- */
-
 /*
- * Where an object of a class has its attributes: *dict, or *values with the keys that its type has
- * for all its objects. One of both is 0.
+ * The value of _name among those with the keys of the type. Keys are only added behind others.
  */
-static int managed(struct walk *w, uint64_t obj, uint64_t type, uint64_t flags, uint64_t *dict,
-		   uint64_t *values)
-{
-	/* A free-threaded 3.13 has nothing of the collector's in front of objects. */
-	unsigned int below = w->base.o->minor == 13 && w->base.head == 32 ? 8 : 24;
-	uint64_t front[2], basic = 0;
-	uint8_t head[4];
-	int err = py_get(&w->base, obj - below - 8, front, sizeof(front));
-
-	*dict = front[1];
-	*values = 0;
-	if (err)
-		return err;
-	if (w->base.o->minor == 11 && !*dict)
-		*values = front[0];
-	if (w->base.o->minor == 12 && *dict & 1) {
-		*values = *dict + 1;
-		*dict = 0;
-	}
-	if (w->base.o->minor < 13 || *dict)
-		return *dict || *values ? 0 : -ENOENT;
-	if (!(flags & PY_INLINE_VALUES))
-		return -ENOENT;
-	err = py_get(&w->base, type + w->base.head + 16, &basic, sizeof(basic));
-	*values = obj + basic;
-	if (!err)
-		err = py_get(&w->base, *values, head, sizeof(head));
-	return err ? err : basic < 4096 && head[3] ? 0 : -EBADMSG;
-}
-
-/* The value of _name among those with the keys of the type. Keys are only added behind others. */
 static int shared_name(struct walk *w, uint64_t type, uint64_t values, uint64_t *value)
 {
-	uint64_t keys;
 	struct py_dict d;
 	int err;
 
 	if (type == w->shared_type)
 		return py_pointer(&w->base, values + (w->base.o->minor >= 13 ? 8 : 0) + 8ull * w->name_index,
 			       value);
-	err = py_pointer(&w->base, type + w->base.o->type_cached_keys + w->base.head - 16, &keys);
+	err = py_shared_keys(&w->base, type, values, &d);
 	if (!err)
-		err = py_open_keys(&w->base, keys, values, &d);
-	if (!err)
-		err = find(w, &d, "_name", ATTRIBUTES_MAX, value, &w->name_index);
+		err = py_dict_find(&w->base, &d, "_name", PY_ATTRIBUTES_MAX, value, &w->name_index);
 	w->shared_type = err ? 0 : type;
 	return err;
 }
@@ -140,23 +46,13 @@ static int shared_name(struct walk *w, uint64_t type, uint64_t values, uint64_t 
 /* A Thread's _name. */
 static int name_of(struct walk *w, uint64_t obj, uint64_t *value)
 {
-	uint64_t type, flags, dict, values = 0;
-	int64_t at = 0;
-	int err = py_type_of(&w->base, obj, &type, &flags);
+	uint64_t type, dict, values;
+	int err = py_attributes(&w->base, obj, &type, &dict, &values);
 
-	if (!err && w->base.o->minor >= 11 && flags & PY_MANAGED_DICT) {
-		err = managed(w, obj, type, flags, &dict, &values);
-	} else if (!err) {
-		err = py_get(&w->base, type + w->base.head + 272, &at, sizeof(at));	/* tp_dictoffset */
-		if (!err && (at <= 0 || at > 65536))
-			err = -EBADMSG;
-		if (!err)
-			err = py_pointer(&w->base, obj + at, &dict);
-	}
 	if (err)
 		return err;
 	return values ? shared_name(w, type, values, value) :
-			find_in(w, dict, "_name", ATTRIBUTES_MAX, value);
+			py_dict_value(&w->base, dict, "_name", PY_ATTRIBUTES_MAX, value);
 }
 
 /* ---- threading ---- */
@@ -185,31 +81,10 @@ static int find_active(struct walk *w, const struct python_threads_at *at, uint6
 	if (!err)
 		err = py_pointer(&w->base, is + w->base.o->interp_modules, &modules);
 	if (!err)
-		err = find_in(w, modules, "threading", MODULES_MAX, &module);
+		err = py_dict_value(&w->base, modules, "threading", MODULES_MAX, &module);
 	if (!err)
 		err = py_pointer(&w->base, module + w->base.head, &dict);	/* md_dict */
-	return err ? err : find_in(w, dict, "_active", ATTRIBUTES_MAX, active);
-}
-
-/* The value of an int with two digits of 30 bits, as a pthread_t has. */
-static int number(struct walk *w, uint64_t addr, uint64_t *value)
-{
-	struct {
-		uint64_t type;		/* the last word of the head */
-		uint64_t size;		/* from 3.12 on the sign is in the lowest bits */
-		uint32_t digits[2];
-	} n;
-	int err = py_get(&w->base, addr + w->base.head - 8, &n, sizeof(n));
-
-	if (!err && n.type != w->int_type)
-		err = py_expect(&w->base, addr, PY_IS_LONG);
-	if (err)
-		return err;
-	w->int_type = n.type;
-	if (n.size != (w->base.o->minor >= 12 ? 2 << 3 : 2))
-		return -EBADMSG;
-	*value = (uint64_t)n.digits[1] << 30 | n.digits[0];
-	return 0;
+	return err ? err : py_dict_value(&w->base, dict, "_active", PY_ATTRIBUTES_MAX, active);
 }
 
 /* Not more than fits, cut between characters, and up to a NUL. */
@@ -228,7 +103,7 @@ static int read_thread(struct walk *w, const struct py_entry *e, bool musl,
 	uint64_t self = 0, name = 0;
 	uint32_t len, tid = 0;
 	char *s;
-	int err = number(w, e->key, &self);
+	int err = py_ident_of(&w->base, e->key, &self);
 
 	if (!err)
 		err = py_get(&w->base, self + (musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), &tid, sizeof(tid));
@@ -271,7 +146,7 @@ bool python_threads_known(const struct py_object_layout *o)
 int python_threads_read(const struct target_mem *mem, const struct python_threads_at *at,
 			struct python_threads *out)
 {
-	struct walk w = { .int_type = 0 };
+	struct walk w = { .shared_type = 0 };
 	struct py_dict d;
 	int err = 0;
 

@@ -54,6 +54,17 @@ int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag)
 	return err ? err : flags & flag ? 0 : -EBADMSG;
 }
 
+/* tp_name is the first field behind a PyVarObject's head. */
+bool py_type_named(struct py_walk *w, uint64_t obj, const char *name)
+{
+	char text[32] = "";
+	uint64_t type, at;
+
+	if (py_pointer(w, obj + w->head - 8, &type) || py_pointer(w, type + w->head + 8, &at))
+		return false;
+	return !py_get(w, at, text, strlen(name) + 1) && !strcmp(text, name);
+}
+
 /* Behind ob_size, from 3.14 on behind ob_hash. */
 uint64_t py_tuple_items(const struct py_walk *w, uint64_t tuple)
 {

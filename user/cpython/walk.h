@@ -44,6 +44,7 @@ struct py_walk {
 	uint16_t head;		/* sizeof(PyObject) */
 	uint32_t reads_left;
 	uint64_t type, type_flags;	/* the type that was read last; 0: none */
+	uint64_t ident_type;		/* that of the int that py_ident_of() read last; 0: none */
 };
 
 /* The keys of a dict, and where its values are. */
@@ -70,6 +71,9 @@ int py_pointer(struct py_walk *w, uint64_t addr, uint64_t *out);
 int py_type_of(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *flags);
 /* 0: the object's type has this flag; -EBADMSG: it has not. */
 int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag);
+
+/* Has the object's type this tp_name, of less than 32 bytes? A class of Python has no module in it. */
+bool py_type_named(struct py_walk *w, uint64_t obj, const char *name);
 
 /* Where the items of a tuple are. */
 uint64_t py_tuple_items(const struct py_walk *w, uint64_t tuple);

@@ -102,6 +102,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	struct look_process shown = { .process = p, .threads = list, .cnt = seen->cnt,
 				      .beyond = seen->beyond, .ended = ended };
 	struct look_process_locals *locals = NULL;
+	struct look_lock *locks = NULL;
 	struct look_tasks tasks = { .err = -ENOENT };
 	struct proc_status status;
 	int err;
@@ -109,7 +110,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	if (!list)
 		return -ENOMEM;
 	if (!ended)
-		look_locks_of(p, list, seen->cnt);
+		locks = look_locks_of(p, list, seen->cnt);
 	if (!ended && l->args->locals)
 		locals = look_locals_of(p, list, seen->cnt, &shown.locals_cut);
 	set_idle(l, list, seen->cnt);
@@ -125,6 +126,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	}
 	err = l->args->show(l->args->ctx, &shown);
 	look_locals_free(locals);
+	free(locks);
 	look_tasks_free(&tasks);
 	free(list);
 	return err;

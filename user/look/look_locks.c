@@ -59,21 +59,30 @@ static struct look_locks *ask(const struct process *p, struct look_thread *const
 }
 
 /* Read once: the worker may change it. */
-static uint32_t holder_of(const struct look_lock_of *t)
+static uint32_t once(const uint32_t *v)
 {
-	return *(const volatile uint32_t *)&t->holder;
+	return *(const volatile uint32_t *)v;
+}
+
+/* The number of a thread's lock, from 0 on; LOOK_LOCKS_MAX: it has none. */
+static uint32_t lock_of(const struct look_locks *s, uint32_t thread)
+{
+	uint32_t lock = once(&s->threads[thread].lock);
+
+	return lock && lock <= LOOK_LOCKS_MAX ? lock - 1 : LOOK_LOCKS_MAX;
 }
 
 /* Are these threads, the only ones that were asked about, one circle? Whoever has answered. */
 static bool is_circle(const struct look_locks *s, uint32_t cnt)
 {
-	uint32_t i, at = 0;
+	uint32_t i, at = 0, lock;
 
 	for (i = 0; i < cnt; i++) {
+		lock = lock_of(s, at);
 		if (!(*(const volatile unsigned char *)&s->threads[at].steady & 1) ||
-		    !s->threads[at].lock)
+		    lock == LOOK_LOCKS_MAX)
 			return false;
-		at = holder_of(&s->threads[at]);
+		at = once(&s->locks[lock].holder);
 		if (at >= cnt || (at == 0) != (i == cnt - 1))
 			return false;
 	}
@@ -122,26 +131,56 @@ static void find_deadlocks(const struct process *p, struct look_thread *const *t
 	free(circle);
 }
 
-static void find_locks(const struct process *p, struct look_thread *const *threads, uint32_t cnt)
+/* A copy of the answer's locks, whoever has written it; *lock_cnt of them. NULL: no memory. */
+static struct look_lock *copy_locks(const struct look_locks *s, struct look_thread *const *threads,
+				    uint32_t cnt, uint32_t *lock_cnt)
 {
-	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i, holder;
-	const struct look_locks *s = next ? ask(p, threads, cnt, false) : NULL;
+	uint32_t n = once(&s->lock_cnt), i;
+	struct look_lock *list;
 
-	for (i = 0; s && i < cnt; i++) {
-		holder = holder_of(&s->threads[i]);
-		next[i] = holder < cnt ? holder : LOOK_NO_HOLDER;
-		threads[i]->lock = s->threads[i].lock;
-		threads[i]->lock_holder = threads[i]->lock && next[i] != LOOK_NO_HOLDER ?
-					  threads[next[i]]->tid : 0;
+	*lock_cnt = n < LOOK_LOCKS_MAX ? n : LOOK_LOCKS_MAX;
+	list = calloc(*lock_cnt + 1, sizeof(*list));
+	if (!list)
+		return NULL;
+	memcpy(list, s->locks, *lock_cnt * sizeof(*list));
+	for (i = 0; i < *lock_cnt; i++) {
+		struct look_lock *l = &list[i];
+
+		l->kind = l->kind < PY_LOCK_KINDS ? l->kind : PY_LOCK_PLAIN;
+		l->holder = l->holder < cnt ? l->holder : LOOK_NO_HOLDER;
+		l->holder_tid = l->holder < cnt ? threads[l->holder]->tid : 0;
+		l->sure = *(unsigned char *)&l->sure & 1;
+		l->foreign = *(unsigned char *)&l->foreign & 1;
+		l->by_hand = *(unsigned char *)&l->by_hand & 1;
+		l->function[sizeof(l->function) - 1] = '\0';
+		l->path[sizeof(l->path) - 1] = '\0';
+		l->module[sizeof(l->module) - 1] = '\0';
 	}
-	if (s)
-		find_deadlocks(p, threads, cnt, next);
-	free(next);
+	return list;
 }
 
-void look_locks_of(const struct process *p, struct look_thread *threads, size_t cnt)
+static struct look_lock *find_locks(const struct process *p, struct look_thread *const *threads,
+				    uint32_t cnt)
+{
+	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i, lock, lock_cnt;
+	const struct look_locks *s = next ? ask(p, threads, cnt, false) : NULL;
+	struct look_lock *list = s ? copy_locks(s, threads, cnt, &lock_cnt) : NULL;
+
+	for (i = 0; list && i < cnt; i++) {
+		lock = lock_of(s, i);
+		threads[i]->lock = lock < lock_cnt ? &list[lock] : NULL;
+		next[i] = lock < lock_cnt ? list[lock].holder : LOOK_NO_HOLDER;
+	}
+	if (list)
+		find_deadlocks(p, threads, cnt, next);
+	free(next);
+	return list;
+}
+
+struct look_lock *look_locks_of(const struct process *p, struct look_thread *threads, size_t cnt)
 {
 	struct look_thread **sorted = calloc(cnt + 1, sizeof(*sorted));
+	struct look_lock *list = NULL;
 	bool waits = false;
 	size_t i;
 
@@ -151,7 +190,8 @@ void look_locks_of(const struct process *p, struct look_thread *threads, size_t 
 	}
 	if (waits && process_interps(p)) {
 		qsort(sorted, i, sizeof(*sorted), by_tid);
-		find_locks(p, sorted, (uint32_t)i);
+		list = find_locks(p, sorted, (uint32_t)i);
 	}
 	free(sorted);
+	return list;
 }

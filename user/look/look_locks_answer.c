@@ -1,27 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* look_locks_answer.c - the worker's part of look_locks.h. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cpython/pages.h"
-#include "cpython/rlock.h"
 #include "host/proc.h"
-#include "look/look_locks.h"
+#include "look/look_holders.h"
 #include "look/look_status.h"
 
-/* Reads of memory of one answer: some µs each. */
-#define READS_MAX 65536
+/* Reads of memory of one answer: about a µs each. */
+#define READS_MAX 400000
 /* So many threads that wait on a futex are searched for its lock, before it is given up. */
 #define TRIES_MAX 8
 
 struct answer {
 	struct look_locks *s;
 	struct py_walk walk;
-	struct py_thread *states;	/* by tid; NULL: not needed */
+	struct py_thread *states;	/* by tid */
 	uint32_t state_cnt;
+	struct pages pages;
 	uint32_t *own;		/* tids in the process' own pid namespace; NULL: the same */
-	struct py_rlock last;	/* what the threads on this futex wait for */
+	struct py_lock last;	/* what the threads on this futex wait for */
 	uint64_t last_futex;
 	uint32_t last_tries;
+	struct look_holders holders;
 };
 
 /* ---- ids ---- */
@@ -65,42 +67,30 @@ static uint32_t index_of(const struct answer *a, uint32_t own)
 
 /* ---- locks ---- */
 
-static void list_states(struct answer *a)
-{
-	if (!py_rlock_needs_state(&a->s->at.objects))
-		return;
-	a->states = calloc(PY_THREADS_MAX, sizeof(*a->states));
-	if (!a->states)
-		return;
-	py_threads_list(&a->walk, &a->s->at, a->states, PY_THREADS_MAX, &a->state_cnt);
-	py_threads_sort(a->states, a->state_cnt);
-}
-
 /* By each of the thread's states: it has several if it runs several interpreters. */
-static bool find_by_states(struct answer *a, uint32_t tid, uint64_t futex, struct py_rlock *out)
+static bool find_by_states(struct answer *a, uint32_t tid, uint64_t futex, struct py_lock *out)
 {
 	const struct py_thread *t = py_threads_find(a->states, a->state_cnt, tid);
 
 	for (; t && t < a->states + a->state_cnt && t->tid == tid; t++)
-		if (!py_rlock_find(&a->walk, &a->s->at, t->state, futex, out))
+		if (!py_lock_find(&a->walk, &a->s->at, t->state, futex, out))
 			return true;
 	return false;
 }
 
 /* Many threads may wait on one futex: what is known of one holds for all. */
-static bool find_rlock(struct answer *a, uint32_t i, struct py_rlock *out)
+static bool find_lock(struct answer *a, uint32_t i, struct py_lock *out)
 {
 	uint64_t futex = a->s->threads[i].futex;
 
-	if (!py_rlock_needs_state(&a->s->at.objects))
-		return !py_rlock_find(&a->walk, &a->s->at, 0, futex, out);
 	if (futex != a->last_futex) {
-		a->last = (struct py_rlock){ 0 };
+		a->last = (struct py_lock){ 0 };
 		a->last_futex = futex;
 		a->last_tries = 0;
 	}
-	if (!a->last.addr && a->last_tries++ < TRIES_MAX)
-		find_by_states(a, own_of(a, i), futex, &a->last);
+	if (!a->last.addr && a->last_tries++ < TRIES_MAX &&
+	    !find_by_states(a, own_of(a, i), futex, &a->last))
+		a->last.addr = 0;
 	*out = a->last;
 	return out->addr != 0;
 }
@@ -114,36 +104,142 @@ static bool still_waits(const struct answer *a, const struct look_lock_of *t)
 	       look_futex_of(&call, &timed) == t->futex;
 }
 
-static void find_lock(struct answer *a, uint32_t i)
+/* 1 + the number of the lock; 0: there is no room for it. */
+static uint32_t add_lock(struct answer *a, const struct py_lock *lock)
 {
-	struct look_lock_of *t = &a->s->threads[i];
-	struct py_rlock lock;
-	uint32_t owner = 0, holder;
+	uint32_t known = (uint32_t)(uintptr_t)u64map_get(&a->holders.locks, lock->addr), tid = 0;
+	struct look_lock *out = &a->s->locks[a->s->lock_cnt];
 
-	if (!find_rlock(a, i, &lock) || !still_waits(a, t))
-		return;
-	t->lock = lock.addr;
-	if (!lock.owner || py_thread_tid(&a->walk, &a->s->at, lock.owner, &owner) || !owner)
-		return;
-	holder = index_of(a, owner);
-	t->holder = holder == i ? LOOK_NO_HOLDER : holder;
+	if (known || a->s->lock_cnt == LOOK_LOCKS_MAX ||
+	    u64map_put(&a->holders.locks, lock->addr, (void *)(uintptr_t)(a->s->lock_cnt + 1)))
+		return known;
+	*out = (struct look_lock){ .addr = lock->addr, .kind = lock->kind,
+				   .holder = LOOK_NO_HOLDER, .foreign = lock->foreign };
+	memcpy(out->module, lock->module, sizeof(out->module));
+	if (lock->owner && !py_thread_tid(&a->walk, &a->s->at, lock->owner, &tid) && tid)
+		out->holder = index_of(a, tid);
+	out->sure = out->holder != LOOK_NO_HOLDER;
+	return ++a->s->lock_cnt;
 }
 
-static void find_locks(struct look_locks *s)
+static void find_locks(struct answer *a)
 {
-	static struct pages pages;
-	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
-	const struct target_mem mem = { pages_read, &pages };
-	struct answer a = { .s = s };
+	struct py_lock lock;
 	uint32_t i;
 
-	pages_begin(&pages, &direct);
+	for (i = 0; i < a->s->cnt; i++) {
+		struct look_lock_of *t = &a->s->threads[i];
+
+		if (!t->futex || !find_lock(a, i, &lock) || !still_waits(a, t))
+			continue;
+		t->lock = add_lock(a, &lock);
+		/* An RLock is never waited for by who holds it: what was read is of two moments. */
+		if (t->lock && lock.kind == PY_LOCK_RLOCK && a->s->locks[t->lock - 1].holder == i)
+			a->s->locks[t->lock - 1].holder = LOOK_NO_HOLDER;
+	}
+}
+
+/* ---- holders ---- */
+
+static bool has_holders(const struct look_lock *lock)
+{
+	return lock->kind <= PY_LOCK_SEMAPHORE;
+}
+
+/* The lock that a thread waits for; 0: none. */
+static uint64_t waited_by(const struct answer *a, uint32_t thread)
+{
+	uint32_t lock = thread < a->s->cnt ? a->s->threads[thread].lock : 0;
+
+	return lock ? a->s->locks[lock - 1].addr : 0;
+}
+
+/*
+ * Only one thread is inside of a `with` of a Lock that does not know who holds it, or seems to have
+ * acquired it.
+ */
+static void guess_holder(struct answer *a, uint32_t number)
+{
+	const struct look_holder *with = &a->holders.by_with[number];
+	const struct look_holder *hand = &a->holders.by_hand[number], *h = with;
+	struct look_lock *lock = &a->s->locks[number];
+	bool sure = with->thread_cnt == 1 && !with->releases && !a->holders.cut;
+
+	if (!sure && with->thread_cnt + hand->thread_cnt != 1)
+		return;
+	if (!with->thread_cnt)
+		h = hand;
+	if (h->thread == LOOK_NO_HOLDER || !py_lock_is_held(&a->walk, lock->addr) ||
+	    (h == with && !look_holder_is(&a->holders, h, lock->addr)) ||
+	    (h == hand && !look_holder_took(&a->holders, h, lock->addr)))
+		return;
+	/* A thread that waits for a lock that it may have released does not hold it. */
+	if (!sure && waited_by(a, h->thread) == lock->addr)
+		return;
+	lock->sure = sure;
+	lock->by_hand = h == hand;
+	lock->holder = h->thread;
+	look_holder_place(&a->holders, h, lock);
+}
+
+/* Where does the thread hold it that the lock says? */
+static void place_holder(struct answer *a, uint32_t number)
+{
+	const struct look_holder *h = &a->holders.by_with[number];
+	struct look_lock *lock = &a->s->locks[number];
+
+	if (h->thread_cnt && h->thread == lock->holder && h->thread != LOOK_NO_HOLDER &&
+	    look_holder_is(&a->holders, h, lock->addr))
+		look_holder_place(&a->holders, h, lock);
+}
+
+static void find_holders(struct answer *a)
+{
+	struct look_locks *s = a->s;
+	uint32_t i, thread;
+
+	for (i = 0; i < a->state_cnt; i++) {
+		thread = index_of(a, a->states[i].tid);
+		if (thread != LOOK_NO_HOLDER || !s->confirm)
+			look_holders_add(&a->holders, thread, waited_by(a, thread),
+					 a->states[i].state);
+	}
+	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
+	for (i = 0; i < s->lock_cnt; i++) {
+		if (s->locks[i].kind == PY_LOCK_PLAIN)
+			guess_holder(a, i);
+		else if (has_holders(&s->locks[i]))
+			place_holder(a, i);
+	}
+}
+
+static void find_all(struct look_locks *s)
+{
+	static struct answer a;
+	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	const struct target_mem mem = { pages_read, &a.pages };
+	bool any = false;
+	uint32_t i;
+
+	memset(&a, 0, sizeof(a));
+	a.s = s;
+	a.holders.walk = &a.walk;
+	a.holders.at = &s->at;
+	pages_begin(&a.pages, &direct);
 	py_walk_init(&a.walk, &mem, &s->at.objects, READS_MAX);
 	find_own_tids(&a);
-	list_states(&a);
-	for (i = 0; i < s->cnt; i++)
-		if (s->threads[i].futex)
-			find_lock(&a, i);
+	a.states = calloc(PY_THREADS_MAX, sizeof(*a.states));
+	/* Threads that are not listed may hold what seems to be held by one thread only. */
+	a.holders.cut = !a.states || py_threads_list(&a.walk, &s->at, a.states, PY_THREADS_MAX,
+						     &a.state_cnt) || a.state_cnt == PY_THREADS_MAX;
+	py_threads_sort(a.states, a.state_cnt);
+	find_locks(&a);
+	for (i = 0; i < s->lock_cnt; i++)
+		any |= has_holders(&s->locks[i]);
+	if (any)
+		find_holders(&a);
+	u64map_free(&a.holders.locks);
+	u64map_free(&a.holders.quiet);
 	free(a.states);
 	free(a.own);
 }
@@ -153,15 +249,15 @@ void look_locks_answer(struct look_locks *s)
 	uint64_t before[LOOK_CONFIRMED_MAX];
 	uint32_t i;
 
+	s->lock_cnt = 0;
 	if (s->cnt > LOOK_THREADS_MAX || (s->confirm && s->cnt > LOOK_CONFIRMED_MAX))
 		return;
 	for (i = 0; i < s->cnt; i++) {
 		s->threads[i].lock = 0;
-		s->threads[i].holder = LOOK_NO_HOLDER;
 		if (s->confirm)
 			before[i] = look_switches(s->tgid, s->threads[i].tid);
 	}
-	find_locks(s);
+	find_all(s);
 	for (i = 0; s->confirm && i < s->cnt; i++)
 		s->threads[i].steady = before[i] &&
 				       look_switches(s->tgid, s->threads[i].tid) == before[i];

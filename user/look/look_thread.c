@@ -112,7 +112,8 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
 	t->status = ev->status;
 	t->state = ev->status & STATUS_ON_CPU ? LOOK_RUNNING : LOOK_OTHER;
 	t->moved = t->advanced = t->futex_timed = false;
-	t->futex = t->lock = t->lock_holder = 0;
+	t->futex = 0;
+	t->lock = NULL;
 	t->deadlock = 0;
 	t->variables = NULL;
 	t->kernel[0] = '\0';

@@ -42,8 +42,7 @@ struct look_thread {
 	char file[LOOK_FILE_BYTES];	/* what fd leads to, any bytes; "": unknown */
 	uint64_t futex;		/* of LOOK_LOCK: the address that it waits on; 0: unknown */
 	bool futex_timed;	/* it waits for some time only */
-	uint64_t lock;		/* the address of the RLock that it waits for; 0: unknown, or another */
-	uint64_t lock_holder;	/* the tid of the thread that held this RLock; 0: unknown */
+	const struct look_lock *lock;	/* look_locks.h: that it waits for; NULL: unknown */
 	uint32_t deadlock;	/* number of the deadlock that it is in, from 1 on; 0: none */
 	/* Where in the kernel it waits: function after function, innermost first, a line feed behind
 	 * each; "": not asked for, not known, or it does not wait. Any bytes of ASCII */

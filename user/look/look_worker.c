@@ -12,7 +12,8 @@
 
 /* How long to wait for an answer about a batch of threads: some 0.02 ms each. */
 #define ANSWER_MS 500
-/* About all variables of a process. */
+/* About all locks, or all variables, of a process. */
+#define LOCKS_MS 3000
 #define LOCALS_MS 3000
 #define BATCH 64
 
@@ -151,7 +152,7 @@ struct look_locks *look_worker_locks(pid_t tgid)
 
 int look_worker_locks_answer(pid_t tgid)
 {
-	return ask(LOCKS, tgid, ANSWER_MS);
+	return ask(LOCKS, tgid, LOCKS_MS);
 }
 
 struct look_locals_answer *look_worker_locals(pid_t tgid)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""`tachbpf dump`: who holds the RLock that a thread waits for, and deadlocks."""
+"""`tachbpf dump`: who holds the lock that a thread waits for, and deadlocks."""
 import json
 import time
 
@@ -11,7 +11,7 @@ from target import Target
 
 pytestmark = pytest.mark.interpreters("two")      # the others in check-all
 
-NO_FUTEX = ("handed",)
+NO_FUTEX = ("handed", "handed_plain")
 
 
 class Locked(Target):
@@ -45,9 +45,9 @@ def looked_at(locked, *argv):
     return process, [threads.get(tid) for tid in locked.tids]
 
 
-@pytest.mark.parametrize("many", (2, 3, 4))
-def test_a_deadlock_is_named(interpreter, scratch, many):
-    with Locked(interpreter, scratch, f"circle:{many}") as locked:
+@pytest.mark.parametrize("kind, many", (("RLock", 4), ("Lock", 2), ("Lock", 4)))
+def test_a_deadlock_is_named(interpreter, scratch, kind, many):
+    with Locked(interpreter, scratch, f"{'circle' if kind == 'RLock' else 'plain'}:{many}") as locked:
         process, threads = looked_at(locked)
         text = succeeded(tachbpf("dump", str(locked.pid))).stdout
     deadlock, = process["deadlocks"]
@@ -55,12 +55,28 @@ def test_a_deadlock_is_named(interpreter, scratch, many):
     assert deadlock == locked.tids[first:] + locked.tids[:first]
     for i, thread in enumerate(threads):
         assert thread["state"] == "lock", thread
-        assert thread["lock"] == {"type": "RLock", "address": locked.locks[(i + 1) % many],
-                                  "holder": locked.tids[(i + 1) % many], "timeout": False}, (i, thread)
+        lock = thread["lock"]
+        assert lock["type"] == kind and lock["certain"] and not lock["timeout"], (i, thread)
+        assert lock["address"] == locked.locks[(i + 1) % many], (i, thread)
+        assert lock["holder"] == locked.tids[(i + 1) % many], (i, thread)
+        assert lock["held_in"]["function"] == "begin" and lock["held_in"]["line"] > lock["held_in"]["since_line"], lock
     assert text.count("Deadlock: thread ") == 1
+    assert text.split("\n")[2].startswith("Deadlock: ") and text.split("\n")[2].count(" -> ") == many, text
     for i, tid in enumerate(locked.tids):
-        assert f'hread {tid} "n{i}" waits for RLock {locked.locks[(i + 1) % many]}, which thread ' \
-            f'{locked.tids[(i + 1) % many]} "n{(i + 1) % many}" holds' in text, text
+        assert f'hread {tid} "n{i}" waits for {kind} {locked.locks[(i + 1) % many]}, which thread ' \
+            f'{locked.tids[(i + 1) % many]} "n{(i + 1) % many}" holds (begin, ' in text, text
+
+
+def test_a_probable_deadlock(interpreter, scratch):
+    """Who has called acquire() is a guess, and is said to be one."""
+    with Locked(interpreter, scratch, "by_hand:2") as locked:
+        process, threads = looked_at(locked)
+        text = succeeded(tachbpf("dump", str(locked.pid))).stdout
+    assert sorted(process["deadlocks"][0]) == sorted(locked.tids)
+    for i, thread in enumerate(threads):
+        assert thread["lock"]["holder"] == locked.tids[1 - i] and not thread["lock"]["certain"], thread
+        assert f'which thread {locked.tids[1 - i]} "n{1 - i}" may hold (begin_by_hand, ' in text, text
+    assert text.count("Probable deadlock: ") == 2 and "\nDeadlock: " not in text, text
 
 
 def test_among_blocked_threads(interpreter, scratch):
@@ -91,16 +107,9 @@ def test_no_deadlock_where_a_lock_is_only_held(interpreter, scratch, plan, holde
             assert thread["lock"]["address"] == locked.locks[holder]
 
 
-def test_plain_locks_have_no_holder(interpreter, scratch):
-    """A threading.Lock does not know who holds it: nothing is said."""
-    with Locked(interpreter, scratch, "plain:2") as locked:
-        process, threads = looked_at(locked)
-    assert process["deadlocks"] == []
-    assert all(t["state"] == "lock" and t["lock"] is None for t in threads)
-
-
-def test_locks_that_change_hands_are_no_deadlock(interpreter, scratch):
-    with Locked(interpreter, scratch, "handed") as locked:
+@pytest.mark.parametrize("plan", NO_FUTEX)
+def test_locks_that_change_hands_are_no_deadlock(interpreter, scratch, plan):
+    with Locked(interpreter, scratch, plan) as locked:
         for _ in range(5):
             process, threads = looked_at(locked)
             assert process["deadlocks"] == []

@@ -157,10 +157,8 @@ static void runtime(void)
 #elif PY_VERSION_HEX < 0x030e0000
 	IS("interp_modules", imports.modules);
 #endif
-#if PY_VERSION_HEX < 0x030e0000
 	PRINT("type_cached_keys",
 	      offsetof(PyHeapTypeObject, ht_cached_keys) + 16 - sizeof(PyObject));
-#endif
 #if !defined(Py_GIL_DISABLED) || PY_VERSION_HEX >= 0x030f0000
 	IS("interp_gc_collecting", gc.collecting);
 #endif

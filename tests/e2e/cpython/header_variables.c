@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * header_variables.c - where CPython's own headers have what user/cpython's frames.c, value.c,
- * locals.c and rlock.c need, as "name value" lines that print_variables.c must agree with.
+ * locals.c, lock.c and with.c need, as "name value" lines that print_variables.c must agree with.
  */
 #define Py_BUILD_CORE 1
 #include <Python.h>
@@ -27,12 +27,15 @@ int main(void)
 	OFF("kwonly", PyCodeObject, co_kwonlyargcount);
 	OFF("stacksize", PyCodeObject, co_stacksize);
 	OFF("flags", PyCodeObject, co_flags);
+	OFF("used", PyCodeObject, co_names);
 #if PY_VERSION_HEX >= 0x030b0000
+	OFF("exceptions", PyCodeObject, co_exceptiontable);
 	OFF("cnt", PyCodeObject, co_nlocalsplus);
 	OFF("names", PyCodeObject, co_localsplusnames);
 	OFF("second", PyCodeObject, co_localspluskinds);
 	OFF("slots", struct _PyInterpreterFrame, localsplus);
 	OFF("generator", PyGenObject, gi_iframe);
+	OFF("globals", struct _PyInterpreterFrame, f_globals);
 #else
 	OFF("cnt", PyCodeObject, co_nlocals);
 	OFF("names", PyCodeObject, co_varnames);
@@ -40,6 +43,11 @@ int main(void)
 	OFF("third", PyCodeObject, co_freevars);
 	OFF("slots", PyFrameObject, f_localsplus);
 	OFF("generator", PyFrameObject, f_gen);
+	OFF("globals", PyFrameObject, f_globals);
+	PRINT("blocks_before_slots",
+	      offsetof(PyFrameObject, f_localsplus) - offsetof(PyFrameObject, f_blockstack));
+	PRINT("iblock_before_blocks",
+	      offsetof(PyFrameObject, f_blockstack) - offsetof(PyFrameObject, f_iblock));
 #endif
 	PRINT("head", sizeof(PyObject));
 	OFF("type", PyObject, ob_type);

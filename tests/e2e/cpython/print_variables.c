@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpython/frames.h"
+#include "cpython/with.h"
 
 #define PRINT(name, value) printf("%s %lld\n", name, (long long)(value))
 #define MORE(field) PRINT(#field, l->field + more)
@@ -21,9 +21,18 @@ int main(int argc, char **argv)
 	py_walk_init(&w, NULL, &o, 0);
 	MORE(argcount); MORE(kwonly); MORE(stacksize); MORE(flags); MORE(cnt); MORE(names);
 	MORE(second);
+	MORE(used);
 	if (l->third)
 		MORE(third);
+	if (l->exceptions)
+		MORE(exceptions);
+	PRINT("globals", l->globals + (minor <= 10 ? more : 0));
 	PRINT("slots", l->slots + (minor <= 10 ? more : 0));
+	MORE(generator);
+	if (minor <= 10) {
+		PRINT("blocks_before_slots", PY_BLOCKS_BYTES);
+		PRINT("iblock_before_blocks", PY_IBLOCK_BEFORE);
+	}
 	PRINT("head", w.head);
 	PRINT("type", w.head - 8);
 	PRINT("tp_name", w.head + 8);

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""deadlocks.py TRUTH PLAN: threads that wait for RLocks of each other.
+"""deadlocks.py TRUTH PLAN: threads that wait for locks of each other.
 
 Says "ready" when all of them have begun, and writes {"tids": ..., "locks": ..., "main": ...}; leaves at the end of
-its input. Plans: circle:N, N threads that each hold a lock and wait for the next one's, in different ways; timed, a
-circle of two of which one waits with a timeout; held, two threads wait for a lock that a third, which sleeps, holds;
-chain, a thread waits for a lock whose holder waits for another; plain, a circle of two plain locks, which nobody can
-see; handed, four threads that pass two locks on and on, in the right order.
+its input. Plans: circle:N, N threads that each hold an RLock and wait for the next one's, in different ways; plain:N,
+the same with plain locks; by_hand:N, the same, each acquired without `with`; timed, a circle of two of which one waits
+with a timeout; held, two threads wait for a lock that a third, which sleeps, holds; chain, a thread waits for a lock
+whose holder waits for another; handed, four threads that pass two locks on and on, in the right order; handed_plain,
+the same with plain locks, hand over hand.
 """
 import json
 import os
@@ -47,15 +48,27 @@ class Account:
 WAYS = (Account.by_acquire, Account.by_with, Account.by_condition, Account.by_argument)
 
 
+def say(begun):
+    begun.release()
+
+
 def begin(number, held, wait, tids, begun, go):
     tids[number] = tid()
     with held:
-        begun.release()
+        say(begun)
         go.wait()
         wait()
 
 
-def start(targets):
+def begin_by_hand(number, held, wait, tids, begun, go):
+    tids[number] = tid()
+    held.acquire()
+    say(begun)
+    go.wait()
+    wait()
+
+
+def start(targets, begin=begin):
     """Each of (lock that it holds, what it then waits in)."""
     tids, begun, go = {}, threading.Semaphore(0), threading.Event()
     for number, (held, wait) in enumerate(targets):
@@ -77,12 +90,20 @@ def hand_on(first, second):
                 time.sleep(0.0001)
 
 
+def hand_over_hand(first, second):
+    while True:
+        first.acquire()
+        with second:
+            first.release()
+            time.sleep(0.0001)
+
+
 def plan_of(kind, many):
-    lock = threading.Lock if kind == "plain" else threading.RLock
+    lock = threading.RLock if kind in ("circle", "timed", "held", "chain", "handed") else threading.Lock
     locks = [lock() for _ in range(many)]
     accounts = [Account(l) for l in locks]
-    if kind in ("circle", "plain"):
-        ways = [WAYS[i % len(WAYS)] if kind == "circle" else Account.by_acquire for i in range(many)]
+    if kind in ("circle", "plain", "by_hand"):
+        ways = [WAYS[i % len(WAYS)] for i in range(many)]
         waits = [(lambda i=i: ways[i](accounts[(i + 1) % many])) for i in range(many)]
         return locks, list(zip(locks, waits))
     if kind == "timed":
@@ -92,13 +113,14 @@ def plan_of(kind, many):
         return locks, [(locks[0], sleep), (own[0], accounts[0].by_acquire), (own[1], accounts[0].by_with)]
     if kind == "chain":
         return locks, [(locks[0], sleep), (locks[1], accounts[0].by_with), (own[0], accounts[1].by_with)]
-    return locks, [(threading.RLock(), lambda: hand_on(*locks)) for _ in range(4)]
+    hand = hand_over_hand if kind == "handed_plain" else hand_on
+    return locks, [(threading.RLock(), lambda: hand(*locks)) for _ in range(4)]
 
 
 def main():
     truth, (kind, _, many) = sys.argv[1], sys.argv[2].partition(":")
     locks, targets = plan_of(kind, int(many or 2))
-    tids = start(targets)
+    tids = start(targets, begin_by_hand if kind == "by_hand" else begin)
     with open(truth, "w") as f:
         json.dump({"tids": tids, "locks": ["0x%x" % id(l) for l in locks], "main": tid()}, f)
     print("ready", flush=True)

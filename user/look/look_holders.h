@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * look_holders.h - which threads are inside of a `with` statement of certain locks, or seem to have
+ * acquired them by hand. In the worker.
+ *
+ * Other threads may run meanwhile: a holder that was found is to be checked at the end.
+ */
+#ifndef TACHBPF_LOOK_LOOK_HOLDERS_H
+#define TACHBPF_LOOK_LOOK_HOLDERS_H
+
+#include "base/u64map.h"
+#include "look/look_locks.h"
+
+/* Of one lock: the outermost frame of the first thread. */
+struct look_holder {
+	uint32_t thread_cnt;	/* how many threads there are */
+	uint32_t thread;
+	struct py_frame frame;
+	uint32_t since;		/* byte offset of the instruction that entered it, or of acquire() */
+	bool releases;		/* a function that it runs inside of it may release by hand */
+};
+
+struct look_holders {
+	struct py_walk *walk;
+	const struct py_frames_at *at;
+	struct u64map locks;	/* address -> 1 + the number of the lock, as a pointer */
+	bool cut;		/* frames of some thread could not be read */
+	struct u64map quiet;	/* code objects that do not take or release by hand */
+	/* By the number of the lock. */
+	struct look_holder by_with[LOOK_LOCKS_MAX], by_hand[LOOK_LOCKS_MAX];
+};
+
+/*
+ * Look at all frames of a thread state. thread: a number for the caller; waits: the lock that it
+ * waits for, 0: none.
+ */
+void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits, uint64_t state);
+
+/* Read again: is this frame inside of a statement of the lock; or, has it acquired it? */
+bool look_holder_is(const struct look_holders *h, const struct look_holder *holder, uint64_t lock);
+bool look_holder_took(const struct look_holders *h, const struct look_holder *holder,
+		      uint64_t lock);
+
+/* Set the function, path and lines of a lock from its holder. */
+void look_holder_place(const struct look_holders *h, const struct look_holder *holder,
+		       struct look_lock *lock);
+
+#endif
