@@ -155,15 +155,29 @@ __weak __noinline int note_gc_frame(u64 fr, u32 is_entry)
 	return 0;
 }
 
+int note_gc_begin(u64 fr);
 /*
- * The walk is at the shim at fr (3.12+), a variable of the C function that runs the frames so far. If
- * that was called by the collection, its variables are below the collection's, and all these frames
- * belong to the collection.
+ * The walk is at fr, a frame or a shim: are all frames so far the collection's? They are if fr is the
+ * frame that was current when it began (3.15). A shim (3.12+) is a variable of the C function that
+ * runs the frames so far: if the collection has called that, its variables are below the
+ * collection's. Returns 0.
  */
-static __always_inline void note_gc_shim(struct scratch *s, const struct walk *w, u64 fr)
+__weak __noinline int note_gc_begin(u64 fr)
 {
-	if (w->gc_list && fr - w->sp < w->gc_list - w->sp)
-		s->sample.gc_at = w->n;
+	struct scratch *s;
+	struct walk *w;
+	u32 zero = 0;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return 0;
+	w = &s->walk;
+	if (fr == w->gc_frame)
+		s->sample.flags |= RAW_GC;
+	else if (!w->shim || !w->gc_list || fr - w->sp >= w->gc_list - w->sp)
+		return 0;
+	s->sample.gc_at = w->n;
+	return 0;
 }
 
 u64 collections_done(u64 at);

@@ -244,12 +244,8 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	}
 	if (cfg_native && w->shim)
 		note_entry(fr);
-	if (w->shim)
-		note_gc_shim(s, w, fr);
-	if (fr == w->gc_frame) {
-		out->gc_at = w->n;
-		out->flags |= RAW_GC;
-	}
+	if (w->gc_frame | w->gc_list)
+		note_gc_begin(fr);
 	if (w->shim || !code)
 		return 0;
 	if (!f.owner) {
@@ -661,7 +657,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (cfg_need_status && !(out->status & cfg_need_status))
 		return CNT_UNWANTED;
 	if (cfg_gc && collects_garbage(s, p, is)) {
-		if (!sp && !call)
+		if (!w->sp && !call)
 			w->sp = current_user_sp();
 		begin_gc(is, out->status & STATUS_HAS_GIL);
 	}
