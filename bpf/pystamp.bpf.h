@@ -3,10 +3,11 @@
  * pystamp.bpf.h - does a thread leave its CPU with the stack that it had when it last left?
  *
  * Most threads wait at the same few places. The stamp of a stack is a hash of its frames: their
- * addresses, code objects and instructions (or own_line()). If it is that of the thread's last
- * record, the stack is not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp
- * only counts where a code object is certainly what it was when it was read: see set_stamps(). It
- * also needs direct reads, which make a look at a frame cheap.
+ * addresses, code objects and instructions. If it is that of the thread's last record, the stack is
+ * not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp only counts where a
+ * code object is certainly what it was when it was read: see set_stamps(). It also needs direct
+ * reads, which make a look at a frame cheap. A stack with compiled code has none: its lines are
+ * elsewhere, see own_line().
  *
  * A thread whose stacks change, or cannot be repeated, would pay for stamps in vain. So after each
  * in vain the thread's next switch-outs, twice as many each time, go without.
@@ -46,7 +47,7 @@ static __always_inline bool is_page_still(const struct stamp_page *on)
 struct stamp_fields {
 	u64 code, previous;
 	u64 place;	/* the instruction and tlbc_index */
-	u64 object;	/* 0: it has no line in it */
+	u64 has_line;	/* it may: see may_have_line() */
 };
 
 #define STAMP_FIELDS(f, l, FIELD)                                                                  \
@@ -56,9 +57,8 @@ struct stamp_fields {
 		if ((l)->fr_tlbc_index != ABI_NO_OFF)                                              \
 			(f)->place ^= (u64)FIELD(u32, (l)->fr_tlbc_index) << 48;                   \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->object = FIELD(u64, (l)->fr_object);                                          \
-		if (!may_have_line(s, addr, FIELD(u8, (l)->fr_owner), (f)->object))                \
-			(f)->object = 0;                                                           \
+		(f)->has_line = may_have_line(s, addr, FIELD(u8, (l)->fr_owner),                   \
+					      FIELD(u64, (l)->fr_object));                         \
 	} while (0)
 
 int copy_stamp_fields(u64 addr);
@@ -132,18 +132,16 @@ static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_pag
 	return 0;
 }
 
-/* Add the frame at *fr to the hash, and set *fr to its caller. 0, or -1: it is unreadable. */
+/* Add the frame at *fr to the hash, and set *fr to its caller. 0, or -1: it cannot be. */
 static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on, u64 *fr,
 				       u64 *hash)
 {
 	struct stamp_fields f;
 	u64 h;
 
-	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f))
+	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f) || f.has_line)
 		return -1;
 	h = mix(mix(mix(*hash, *fr), f.code), f.place);
-	if (f.object)
-		h = mix(h, own_line(*fr, f.object));
 	*hash = h ^ h >> 32;
 	*fr = f.previous;
 	return 0;
