@@ -15,13 +15,8 @@
 
 /* A bound for programs that make ever more types. */
 #define EXCEPTIONS_MAX 1000
-/* And for those that name their threads or tasks anew again and again, or give each a number. */
-#define NATIVE_NAMES_MAX 256
-#define TASK_NAMES_MAX 256
-/* And for those who trace or freeze a process. */
-#define HOLDERS_MAX 256
-/* And for those that make ever more interpreters. */
-#define INTERPS_MAX 256
+/* And of other frames of one kind, which a target may name anew again and again. */
+#define NAMES_MAX 256
 
 void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel)
 {
@@ -90,18 +85,29 @@ int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id
 	return err;
 }
 
-int other_frame_of_interpreter(struct other_frames *o, uint64_t interp_id, uint32_t *id)
+/*
+ * A frame whose text the target chooses. cnt: those of its kind so far; beyond max different ones of a
+ * process the text is rest.
+ */
+static int limited(struct other_frames *o, uint32_t *cnt, uint32_t max, const char *text,
+		   const char *rest, uint32_t *id)
 {
 	uint32_t before = intern_tables(o->in)->frame_cnt, known;
-	char text[48];
 	int err;
 
-	snprintf(text, sizeof(text), "<interpreter %" PRIu64 ">", interp_id);
-	if (o->interps >= INTERPS_MAX && !intern_find_string(o->in, text, strlen(text), &known))
-		snprintf(text, sizeof(text), "<interpreter>");
+	if (*cnt >= max && !intern_find_string(o->in, text, strlen(text), &known))
+		text = rest;
 	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
-	o->interps += intern_tables(o->in)->frame_cnt != before;
+	*cnt += intern_tables(o->in)->frame_cnt != before;
 	return err;
+}
+
+int other_frame_of_interpreter(struct other_frames *o, uint64_t interp_id, uint32_t *id)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "<interpreter %" PRIu64 ">", interp_id);
+	return limited(o, &o->interps, NAMES_MAX, text, "<interpreter>", id);
 }
 
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id)
@@ -121,68 +127,46 @@ static const char *stop_signal(int sig)
 
 int other_frame_of_held(struct other_frames *o, uint16_t wait, const char *by, uint32_t *id)
 {
-	uint32_t before = intern_tables(o->in)->frame_cnt, known;
+	const char *rest = wait == RAW_WAIT_TRACED ? "<traced>" : "<frozen>";
 	char text[HELD_BY_BYTES + 32];
-	int err;
 
 	if (wait < RAW_WAIT_TRACED)
 		snprintf(text, sizeof(text), "<stopped by %s>", stop_signal(wait - RAW_WAIT_STOPPED));
+	else if (!*by)
+		snprintf(text, sizeof(text), "%s", rest);
 	else if (wait == RAW_WAIT_TRACED)
 		snprintf(text, sizeof(text), "<traced by %s>", by);
 	else
 		snprintf(text, sizeof(text), "<frozen in cgroup %s>", by);
-	if (wait >= RAW_WAIT_TRACED &&
-	    (!*by || (o->holders >= HOLDERS_MAX &&
-		      !intern_find_string(o->in, text, strlen(text), &known))))
-		snprintf(text, sizeof(text), wait == RAW_WAIT_TRACED ? "<traced>" : "<frozen>");
-	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
-	o->holders += intern_tables(o->in)->frame_cnt != before;
-	return err;
+	return limited(o, &o->holders, NAMES_MAX, text, rest, id);
 }
 
 int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTION], uint32_t *id)
 {
-	uint32_t before = intern_tables(o->in)->frame_cnt;
 	char name[4 * RAW_EXCEPTION], text[sizeof(name) + 16];
-	int err;
 
 	escape_text(type, strnlen(type, RAW_EXCEPTION), name, sizeof(name));
-	snprintf(text, sizeof(text), "<exception %s>", o->exceptions < EXCEPTIONS_MAX ? name : "?");
-	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
-	o->exceptions += intern_tables(o->in)->frame_cnt != before;
-	return err;
+	snprintf(text, sizeof(text), "<exception %s>", name);
+	return limited(o, &o->exceptions, EXCEPTIONS_MAX, text, "<exception ?>", id);
 }
 
 int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint32_t *id)
 {
-	uint32_t before = intern_tables(o->in)->frame_cnt, known;
+	static const char *const nameless = "<native thread>";
 	char name[4 * COMM_BYTES], text[sizeof(name) + 24];
-	int err;
 
 	escape_text(comm, strnlen(comm, COMM_BYTES), name, sizeof(name));
 	snprintf(text, sizeof(text), "<native thread %s>", name);
-	if (!*name || (o->native_names >= NATIVE_NAMES_MAX &&
-		       !intern_find_string(o->in, text, strlen(text), &known)))
-		snprintf(text, sizeof(text), "<native thread>");
-	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
-	o->native_names += intern_tables(o->in)->frame_cnt != before;
-	return err;
+	return limited(o, &o->native_names, NAMES_MAX, *name ? text : nameless, nameless, id);
 }
 
 int other_frame_of_task(struct other_frames *o, const char *name, size_t len, uint32_t *id)
 {
-	uint32_t before = intern_tables(o->in)->frame_cnt, known;
 	char escaped[4 * RAW_ASYNC_NAME], text[sizeof(escaped) + 16];
-	int err;
 
 	escape_text(name, len, escaped, sizeof(escaped));
 	snprintf(text, sizeof(text), "<task %s>", escaped);
-	if (o->task_names >= TASK_NAMES_MAX &&
-	    !intern_find_string(o->in, text, strlen(text), &known))
-		snprintf(text, sizeof(text), "<task>");
-	err = intern_synthetic(o->in, FRAME_SYNTHETIC, text, id);
-	o->task_names += intern_tables(o->in)->frame_cnt != before;
-	return err;
+	return limited(o, &o->task_names, NAMES_MAX, text, "<task>", id);
 }
 
 uint32_t other_frames_first_of_kernel(const struct other_frames *o, const struct raw_extra *x)

@@ -217,12 +217,13 @@ static void test_kinds(void **state)
 	more_args = (struct process_args){ .kernel = k };
 	begin();
 	for (again = 0; again < 2; again++) {	/* the second time, a part of the stack is known */
-		stack(7, 5, 30);
+		stack(7, 6, 30);
 		raw.frames[0] = raw_of_kind(FRAME_KERNEL, 0xffffffff81000208ull);
 		raw.frames[1] = raw_of_kind(FRAME_NATIVE, 0x7f0012345678ull);
 		raw.frames[2].lasti = RAW_LASTI_NONE;
+		raw.frames[5] = raw_of_kind(FRAME_SYNTHETIC, 3);
 		ev = take();
-		assert_int_equal(ev.nframes, 5);
+		assert_int_equal(ev.nframes, 6);
 		assert_string_equal(frame_of_last(0), "<kernel pipe_read>");
 		assert_int_equal(frame_of(&ev, 0)->kind, FRAME_KERNEL);
 		assert_string_equal(frame_of_last(1), "<native>");
@@ -232,10 +233,12 @@ static void test_kinds(void **state)
 		assert_int_equal(frame_of(&ev, 2)->line, 320);	/* its first line */
 		check_code(&ev, 3, 33);
 		check_code(&ev, 4, 34);
+		assert_string_equal(frame_of_last(5), "<interpreter 3>");
+		assert_int_equal(frame_of(&ev, 5)->kind, FRAME_SYNTHETIC);
 		assert_int_equal(stats_now().native, 1 + again);
 	}
 	/* Kinds that no record has, and kinds that do not exist. */
-	for (kind = FRAME_SYNTHETIC; kind < 1u << (32 - RAW_KIND_SHIFT); kind++) {
+	for (kind = FRAME_SYNTHETIC + 1; kind < 1u << (32 - RAW_KIND_SHIFT); kind++) {
 		raw.frames[1] = raw_of_kind(kind, 0x7f0012345678ull);
 		assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
 	}
@@ -248,6 +251,27 @@ static void test_kinds(void **state)
 	end();
 	memset(&more_args, 0, sizeof(more_args));
 	kallsyms_free(k);
+}
+
+/* Interpreters without end share a frame; those that have one keep it. */
+static void test_many_interpreters(void **state)
+{
+	static const struct {
+		uint64_t interp;
+		const char *text;
+	} rows[] = { { 255, "<interpreter 255>" }, { 256, "<interpreter>" },
+		     { UINT64_MAX, "<interpreter>" }, { 0, "<interpreter 0>" } };
+	uint64_t i;
+
+	begin();
+	for (i = 0; i < 256 + ARRAY_SIZE(rows); i++) {
+		stack(7, 2, 1);
+		raw.frames[1] = raw_of_kind(FRAME_SYNTHETIC, i < 256 ? i : rows[i - 256].interp);
+		take();
+		if (i >= 256)
+			assert_string_equal(frame_of_last(1), rows[i - 256].text);
+	}
+	end();
 }
 
 /* A tick's event says what time it stands for; one of memory, or of a wait, says 0. */
@@ -399,6 +423,7 @@ int main(void)
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_many_holders),
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_many_interpreters),
 		cmocka_unit_test(test_nameless_kernel),
 		cmocka_unit_test(test_tick_time),
 		cmocka_unit_test(test_extra),
