@@ -186,14 +186,15 @@ int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t st
 	return err;
 }
 
-/* The copy of the bytecode that a thread of a free-threaded build executes; 0: it is gone. */
-static uint64_t own_bytecode(struct py_walk *w, const struct py_layout *l, uint64_t code,
-			     uint32_t index)
+/* See own_bytecode() in bpf/pycode.bpf.h. */
+uint64_t py_own_bytecode(struct py_walk *w, const struct py_layout *l, uint64_t code,
+			 uint32_t index)
 {
-	uint64_t array, size, entry;
+	uint64_t array, size, entry, again;
 
 	if (py_pointer(w, code + l->co_tlbc, &array) || py_get(w, array, &size, sizeof(size)) ||
-	    index >= size || py_get(w, array + 8 + 8ull * index, &entry, sizeof(entry)))
+	    index >= size || py_get(w, array + 8 + 8ull * index, &entry, sizeof(entry)) ||
+	    py_pointer(w, code + l->co_tlbc, &again) || again != array)
 		return 0;
 	return entry;
 }
@@ -211,7 +212,7 @@ int py_frame_lasti(struct py_walk *w, const struct py_frames_at *at, const struc
 	if (err)
 		return err;
 	if (index)
-		start = own_bytecode(w, l, frame->code, index);
+		start = py_own_bytecode(w, l, frame->code, index);
 	off = l->lasti_unit ? ip * l->lasti_unit : ip - start;
 	if (!start || off >= CODE_TABLE_MAX)
 		return -ENOENT;

@@ -95,6 +95,10 @@ int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t st
 int py_frame_lasti(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,
 		   uint32_t *lasti);
 
+/* The copy of the bytecode that a thread of a free-threaded build executes; 0: it is gone. */
+uint64_t py_own_bytecode(struct py_walk *w, const struct py_layout *l, uint64_t code,
+			 uint32_t index);
+
 /* Where the variables of a frame are. 0; -EBADMSG: impossible numbers; -errno of py_get(). */
 int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,
 		       const struct py_frame *frame, struct py_variables *out);
