@@ -216,6 +216,10 @@ def acquired_by_hand(holder):
     holder.lock.release()
 
 
+def imports(name):
+    __import__(name)  # imports
+
+
 def waits_for_itself(lock):
     with lock:
         say_begun()
@@ -263,38 +267,46 @@ def of_processes(lock):
         stay()
 
 
-def kinds():
-    def row(what, waiter, kind, address, holder, **more):
-        return dict({"what": what, "waiter": waiter, "type": kind, "address": address and hex(id(address)),
-                     "holder": holder, "certain": bool(holder), "function": None, "line": None}, **more)
+def row(what, waiter, kind, address, holder, **more):
+    return dict({"what": what, "waiter": waiter, "type": kind, "address": address and hex(id(address)),
+                 "holder": holder, "certain": bool(holder), "function": None, "line": None}, **more)
 
+
+def shared():
+    try:
+        lock, other = (multiprocessing.get_context("fork").Lock() for _ in range(2))
+    except OSError:     # there is no /dev/shm
+        return
+    holder = start(of_processes, lock)
+    yield row("shared", wait_for(lock), "multiprocessing lock", lock._semlock, holder)
+    if os.fork() == 0:
+        other.acquire()
+        time.sleep(10000)
+    while other._semlock._get_value():
+        time.sleep(0.001)
+    yield row("in a child", wait_for(other), "multiprocessing lock", other._semlock, None, foreign=True)
+
+
+def kinds():
     full = queue.Queue()
     yield row("queue", start(lambda: (say_begun(), full.get())), "Condition", full.not_empty, None)
     event = threading.Event()
     yield row("event", start(lambda: (say_begun(), event.wait())), "Condition", event._cond, None)
     lock = threading.Lock()
     yield row("itself", start(waits_for_itself, lock), "Lock", lock, None, itself=True)
-    lock, shared = threading.Lock(), multiprocessing.Lock()
+    lock = threading.Lock()
     start(released_by_hand, lock)
     take(lock)
     yield row("released", wait_for(lock), "Lock", lock, None)
     account = types.SimpleNamespace(lock=threading.Lock())
     holder = start(acquired_by_hand, account)
     yield row("by hand", wait_for(account.lock), "Lock", account.lock, holder, certain=False)
-    holder = start(of_processes, shared)
-    yield row("shared", wait_for(shared), "multiprocessing lock", shared._semlock, holder)
-    shared = multiprocessing.get_context("fork").Lock()
-    if os.fork() == 0:
-        shared.acquire()
-        time.sleep(10000)
-    while shared._semlock._get_value():
-        time.sleep(0.001)
-    yield row("in a child", wait_for(shared), "multiprocessing lock", shared._semlock, None, foreign=True)
+    yield from shared()
     sys.path.insert(0, os.path.dirname(sys.argv[1]))
     name = "slow_%d" % os.getpid()
     with open(os.path.join(sys.path[0], name + ".py"), "w") as f:
         f.write("import __main__\n__main__.stay()\n")
-    holder = start(__import__, name)
+    holder = start(imports, name)
     yield row("import", start(lambda: (say_begun(), __import__(name))), "import lock", None, holder, module=name)
 
 

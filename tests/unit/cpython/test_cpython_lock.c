@@ -218,6 +218,7 @@ static void test_a_condition(void **state)
 
 static void test_an_import(void **state)
 {
+	struct py_walk w;
 	uint64_t module;
 
 	EACH_VERSION(minor, big) {
@@ -230,7 +231,42 @@ static void test_an_import(void **state)
 		assert_int_equal(found.addr, module);
 		assert_int_equal(found.owner, OWNER);
 		assert_string_equal(found.module, "json");
+		py_walk_init(&w, &f.target, &f.at.objects, 1000);
+		assert_int_equal(py_lock_of(&w, make_instance("_ModuleLockManager", "_lock", module,
+							      NULL, 0)), module);
 	}
+}
+
+/* A task waits in its acquire(), whatever has called that. */
+static void test_a_lock_of_asyncio(void **state)
+{
+	uint64_t own, other, condition, locked;
+	struct py_walk w;
+
+	for (unsigned int minor = 14; minor <= 15; minor++)
+		for (unsigned int big = 0; big < 2; big++) {
+			make(minor, big, "Thing", false);
+			locked = fake_object(&f, fake_named_type(&f, "bool", PY_IS_LONG), 16);
+			fake_poke(&f, locked + f.head + 8, 1, 4);
+			own = make_instance("Lock", "_waiters", method, "_locked", locked);
+			other = make_instance("Lock", "_waiters", method, NULL, 0);
+			condition = make_instance("Condition", "_lock", own, NULL, 0);
+			py_walk_init(&w, &f.target, &f.at.objects, 5000);
+			set_self(own, "acquire");
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), own);
+			set_self(own, "__aenter__");
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			set_self(other, "acquire");	/* of another library */
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			set_self(condition, "acquire");
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			set_self(condition, "wait");
+			assert_int_equal(py_lock_given_up(&w, &frame.at, &frame.frame), own);
+			assert_true(py_lock_is_held(&w, own));
+			fake_poke(&f, locked + f.head + 8, 0, 4);
+			assert_false(py_lock_is_held(&w, own));
+			assert_false(py_lock_is_held(&w, other));
+		}
 }
 
 /* Who waits for it, and nobody holds it, waits for what is there no more. */
@@ -291,6 +327,7 @@ int main(void)
 		cmocka_unit_test(test_a_lock_of_multiprocessing),
 		cmocka_unit_test(test_a_condition),
 		cmocka_unit_test(test_an_import),
+		cmocka_unit_test(test_a_lock_of_asyncio),
 		cmocka_unit_test(test_a_lock_that_is_free_is_not_it),
 		cmocka_unit_test(test_a_freed_lock_is_not_it),
 		cmocka_unit_test(test_reads_that_fail),
