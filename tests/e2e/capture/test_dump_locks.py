@@ -45,7 +45,7 @@ def looked_at(locked, *argv):
     return process, [threads.get(tid) for tid in locked.tids]
 
 
-@pytest.mark.parametrize("kind, many", (("RLock", 4), ("Lock", 2), ("Lock", 4)))
+@pytest.mark.parametrize("kind, many", (("RLock", 4), ("Lock", 2), ("Lock", 60)))
 def test_a_deadlock_is_named(interpreter, scratch, kind, many):
     with Locked(interpreter, scratch, f"{'circle' if kind == 'RLock' else 'plain'}:{many}") as locked:
         process, threads = looked_at(locked)
