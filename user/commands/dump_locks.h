@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* dump_locks.h - the locks that threads and asyncio tasks wait for, and deadlocks, in `tachbpf dump`. */
+/* dump_locks.h - the locks that threads and tasks wait for, and deadlocks, in `tachbpf dump`. */
 #ifndef TACHBPF_DUMP_LOCKS_H
 #define TACHBPF_DUMP_LOCKS_H
 
@@ -15,7 +15,7 @@ void dump_text_circles(const struct look_process *p);
 /* Print a paragraph for each deadlock of a process' threads, or of its tasks. */
 void dump_text_deadlocks(const struct look_process *p, bool tasks);
 
-/* Write the key "lock" of a thread, or task. lock NULL: none; holder: its tid or id, 0: not known. */
+/* Write the key "lock" of a thread, or task. lock NULL: none; holder: a tid or id, 0: not known. */
 void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holder, bool timed);
 /* Write the key "deadlocks", or "task_deadlocks", of a process. */
 void dump_json_deadlocks(struct json *j, const struct look_process *p, bool tasks);

@@ -49,9 +49,9 @@ const struct py_code_layout *py_code_layout(uint8_t minor)
 
 /* ---- thread states ---- */
 
-int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid)
+int py_thread_tid(struct py_walk *w, bool musl, uint64_t ident, uint32_t *tid)
 {
-	return py_get(w, ident + (at->musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), tid, sizeof(*tid));
+	return py_get(w, ident + (musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), tid, sizeof(*tid));
 }
 
 static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
@@ -61,7 +61,7 @@ static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_
 
 	out->state = state;
 	out->order = order;
-	return err ? err : py_thread_tid(w, at, out->ident, &out->tid);
+	return err ? err : py_thread_tid(w, at->musl, out->ident, &out->tid);
 }
 
 /* A state whose thread has not begun, or is gone, is left out. */

@@ -67,7 +67,7 @@ struct py_code_layout {
 const struct py_code_layout *py_code_layout(uint8_t minor);
 
 /* The id of the thread whose pthread_self() this is, in the process' own pid namespace. */
-int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid);
+int py_thread_tid(struct py_walk *w, bool musl, uint64_t ident, uint32_t *tid);
 
 /* List the thread states. 0, or -errno of py_get(); *cnt are valid in any case. */
 int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_thread *out,

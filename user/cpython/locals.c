@@ -114,7 +114,8 @@ int py_locals_read(struct py_walk *w, const struct py_frames_at *at, const struc
 		    code_read_string(w->mem, w->o, l.names[i], &name, &len))
 			continue;
 		py_value_read(w, obj, &value);
-		more = fn(ctx, name, (uint32_t)utf8_cut(name, len, LOCALS_NAME_BYTES), is_argument(&l, i), &value);
+		len = (uint32_t)utf8_cut(name, len, LOCALS_NAME_BYTES);
+		more = fn(ctx, name, len, is_argument(&l, i), &value);
 		free(name);
 	}
 	return err;

@@ -95,7 +95,7 @@ static int parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
 	return err;
 }
 
-/* A freed object's first word is the allocator's. Free-threaded builds have the owner's id there. */
+/* A freed object's first word is the allocator's. Free-threaded builds have an id there. */
 static bool lives(struct py_walk *w, uint64_t obj)
 {
 	uint64_t refcnt;
@@ -218,40 +218,57 @@ int py_lock_find(struct py_walk *w, const struct py_frames_at *at, uint64_t stat
 	return err;
 }
 
-/* The lock of asyncio's Condition has no other in it, nor has that of a module. */
+static bool is_any_of(struct py_walk *w, uint64_t obj, const char *const *names, size_t cnt)
+{
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		if (py_type_named(w, obj, names[i]))
+			return true;
+	return false;
+}
+
 uint64_t py_lock_of(struct py_walk *w, uint64_t obj)
 {
+	static const char *const locks[] = { "_thread.lock", "_thread.RLock",
+					     "_multiprocessing.SemLock", "_ModuleLock" };
+	static const char *const with_lock[] = { "Condition", "_ModuleLockManager" };
+	static const char *const with_semlock[] = { "Lock", "RLock" };
 	uint64_t found;
-	const char *inner;
 	unsigned int i;
 
 	for (i = 0; i < WRAPPERS_MAX; i++) {
-		if (py_type_named(w, obj, "_thread.lock") || py_type_named(w, obj, "_thread.RLock") ||
-		    py_type_named(w, obj, "_multiprocessing.SemLock") ||
-		    py_type_named(w, obj, "_ModuleLock"))
+		if (is_any_of(w, obj, locks, ARRAY_SIZE(locks)))
 			return obj;
-		if (py_type_named(w, obj, "Condition") || py_type_named(w, obj, "_ModuleLockManager"))
-			inner = "_lock";
-		else if (py_type_named(w, obj, "Lock") || py_type_named(w, obj, "RLock"))
-			inner = "_semlock";
-		else
+		if (is_any_of(w, obj, with_lock, ARRAY_SIZE(with_lock))) {
+			if (py_attribute(w, obj, "_lock", &found))
+				return 0;
+		} else if (!is_any_of(w, obj, with_semlock, ARRAY_SIZE(with_semlock))) {
 			return 0;
-		if (py_attribute(w, obj, inner, &found))
+		} else if (py_attribute(w, obj, "_semlock", &found)) {	/* asyncio's? */
 			return py_attribute(w, obj, "_locked", &found) ? 0 : obj;
+		}
 		obj = found;
 	}
 	return 0;
 }
 
+/* An asyncio.Lock has a bool, which is an int. */
+static bool is_locked(struct py_walk *w, uint64_t lock)
+{
+	uint64_t value;
+	uint32_t digit;
+
+	return !py_attribute(w, lock, "_locked", &value) && py_type_named(w, value, "bool") &&
+	       !py_get(w, value + w->head + 8, &digit, sizeof(digit)) && digit == 1;
+}
+
 bool py_lock_is_held(struct py_walk *w, uint64_t lock)
 {
 	struct words o;
-	uint64_t locked;
-	uint32_t digit;
 
 	if (py_type_named(w, lock, "Lock"))
-		return !py_attribute(w, lock, "_locked", &locked) && py_type_named(w, locked, "bool") &&
-		       !py_get(w, locked + w->head + 8, &digit, sizeof(digit)) && digit == 1;
+		return is_locked(w, lock);
 	return !py_get(w, lock + w->head, &o.w[0], sizeof(o.w[0])) &&
 	       (is_mutex(w, o.w[0]) ? o.w[0] & 1 :
 		!py_get(w, lock + w->head, &o, sizeof(o)) && o.w[2] & 0xff);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * lock.h - finds out which lock of Python a thread waits for, and what the lock knows of its holder.
+ * lock.h - finds out which lock of Python a thread waits for, and what that knows of its holder.
  *
  * The proof is the futex that the thread waits on: up to 3.13, and for multiprocessing's locks, it
  * is the semaphore that the lock points to; from 3.14 on (a Lock: from late releases of 3.13 on) it
@@ -30,7 +30,7 @@ struct py_lock {
 	enum py_lock_kind kind;
 	uint64_t owner;		/* pthread_self() of the thread that holds it; 0: not known */
 	bool foreign;		/* no thread of this process holds it (SEMAPHORE) */
-	char module[PY_LOCK_MODULE_BYTES];	/* of IMPORT: its name, any UTF-8, cut; "": unknown */
+	char module[PY_LOCK_MODULE_BYTES];	/* of IMPORT: its name, UTF-8, cut; "": unknown */
 };
 
 /*
@@ -42,8 +42,8 @@ int py_lock_find(struct py_walk *w, const struct py_frames_at *at, uint64_t stat
 		 uint64_t futex, struct py_lock *out);
 
 /*
- * The asyncio.Lock that the coroutine waits for whose frame this is, the innermost one of a task: it
- * is in Lock.acquire(). 0: none.
+ * The asyncio.Lock that a task waits for whose innermost frame this is: that of Lock.acquire().
+ * 0: none.
  */
 uint64_t py_lock_awaited(struct py_walk *w, const struct py_frames_at *at,
 			 const struct py_frame *innermost);

@@ -13,6 +13,7 @@
 
 #include "base/util.h"
 #include "cpython/attributes.h"
+#include "cpython/frames.h"
 
 /* All reads of one call: a dict is read WALK_ENTRIES at a time. */
 #define READS_MAX 16384
@@ -97,7 +98,7 @@ static int read_thread(struct walk *w, const struct py_entry *e, bool musl,
 	int err = py_ident_of(&w->base, e->key, &self);
 
 	if (!err)
-		err = py_get(&w->base, self + (musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), &tid, sizeof(tid));
+		err = py_thread_tid(&w->base, musl, self, &tid);
 	if (!err)
 		err = name_of(w, e->value, &name);
 	if (!err)

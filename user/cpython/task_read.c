@@ -455,6 +455,7 @@ uint32_t task_frames_read(struct task_reader *r, uint64_t task,
 	struct task_row row = { 0 };
 	struct task_read t = { .row = &row };
 	struct task_fields f;
+	uint16_t gen_frame = r->at->async.coro.gen_frame;
 	uint32_t i, cnt = 0;
 
 	*whole = false;
@@ -468,7 +469,7 @@ uint32_t task_frames_read(struct task_reader *r, uint64_t task,
 		*where = (*where ^ s->addr ^ s->code << 8 ^ s->ip << 16 ^ (uint8_t)s->state) *
 			 0x9e3779b97f4a7c15ull;
 		if (s->code)
-			out[cnt++] = (struct py_frame){ s->addr + r->at->async.coro.gen_frame, s->code };
+			out[cnt++] = (struct py_frame){ s->addr + gen_frame, s->code };
 	}
 	*whole = !(row.flags & (TASK_EXECUTING | TASK_CUT)) && r->walk.reads_left;
 	return cnt;

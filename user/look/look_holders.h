@@ -19,8 +19,8 @@ struct look_holder {
 	uint32_t thread_cnt;	/* how many threads there are */
 	uint32_t thread;
 	struct py_frame frame;
-	struct py_frame importer;	/* of an import lock: what imports the module; else code 0 */
-	uint32_t since;		/* byte offset of the instruction that entered it, or of acquire() */
+	struct py_frame importer;	/* of an import lock: who imports; else code 0 */
+	uint32_t since;		/* byte offset of the instruction that took it */
 	bool by_hand;		/* of look_holders.by_hand */
 	bool releases;		/* a function that it runs inside of it may release by hand */
 };

@@ -30,12 +30,12 @@
 struct look_lock {
 	uint64_t addr;		/* of the object */
 	uint32_t kind;		/* enum py_lock_kind */
-	uint32_t holder;	/* the index of the thread, or task, that holds it; or LOOK_NO_HOLDER */
+	uint32_t holder;	/* index of the thread, or task, that holds it; LOOK_NO_HOLDER */
 	uint64_t holder_tid;	/* of a thread; 0: not known */
 	bool sure;		/* it holds it for certain; else it may */
 	bool foreign;		/* no thread of this process holds it */
 	bool by_hand;		/* acquire() was called; else it is inside of a `with` */
-	/* Where the holder's function is, and where it took it: of an import lock, that is the same. */
+	/* Where the holder's function is, and where it took it; of an import lock LINE_NONE. */
 	int32_t line, since_line;
 	char function[LOOK_FUNCTION_BYTES];	/* that holds it, any UTF-8; "": not known */
 	char path[LOOK_PATH_BYTES];
@@ -88,7 +88,7 @@ struct look_wait {
 	uint32_t deadlock;		/* as in struct look_thread */
 };
 struct task;
-/* The same of a process' tasks, of which LOOK_THREADS_MAX are looked at. waits: all 0, one of each. */
+/* The same of tasks, of which LOOK_THREADS_MAX are looked at. waits: all 0, one of each. */
 struct look_lock *look_task_locks_of(const struct process *p, const struct async_layout *async,
 				     const struct task *tasks, size_t cnt, struct look_wait *waits);
 

@@ -121,7 +121,7 @@ static uint32_t add_lock(struct answer *a, const struct py_lock *lock)
 	*out = (struct look_lock){ .addr = lock->addr, .kind = lock->kind,
 				   .holder = LOOK_NO_HOLDER, .foreign = lock->foreign };
 	memcpy(out->module, lock->module, sizeof(out->module));
-	if (lock->owner && !py_thread_tid(&a->walk, &a->s->at, lock->owner, &tid) && tid)
+	if (lock->owner && !py_thread_tid(&a->walk, a->s->at.musl, lock->owner, &tid) && tid)
 		out->holder = index_of(a, tid);
 	out->sure = out->holder != LOOK_NO_HOLDER;
 	return ++a->s->lock_cnt;

@@ -31,11 +31,13 @@ static bool some_acquire(const struct process *p, const struct look_tasks *t)
 	const struct profile_tables *tables = process_tables(p);
 	const struct string_ref *func;
 	const struct task *task;
+	uint32_t frame;
 
 	for (task = t->set.tasks; task < t->set.tasks + t->set.cnt; task++) {
 		if (!task->frame_cnt)
 			continue;
-		func = &tables->strings[tables->frames[t->frames[task->frame_at + task->frame_cnt - 1]].func];
+		frame = t->frames[task->frame_at + task->frame_cnt - 1];
+		func = &tables->strings[tables->frames[frame].func];
 		if (func->len == sizeof(name) - 1 && !memcmp(func->data, name, func->len))
 			return true;
 	}

@@ -13,7 +13,7 @@ struct look_tasks {
 				 * -EOPNOTSUPP: its CPython is below 3.14. Else they could not be read */
 	struct task_set set;
 	uint32_t *frames;	/* of each of set.frames: its id in process_tables() */
-	struct look_wait *waits;	/* of each task; NULL: none waits for a lock, or no memory */
+	struct look_wait *waits;	/* of each task; NULL: none waits for a lock */
 	struct look_lock *locks;	/* that they point to */
 };
 
