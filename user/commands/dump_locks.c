@@ -78,8 +78,9 @@ void dump_text_task_lock(const struct look_tasks *t, uint32_t task)
 	print_lock(lock);
 	if (lock->holder >= t->set.cnt)
 		return;
-	printf(", which task ");
-	dump_text_task(&t->set.tasks[lock->holder]);
+	printf(lock->holder == task ? ", which this task" : ", which task ");
+	if (lock->holder != task)
+		dump_text_task(&t->set.tasks[lock->holder]);
 	print_holds(lock);
 }
 

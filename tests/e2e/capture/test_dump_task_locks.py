@@ -26,9 +26,12 @@ def test_locks_of_asyncio(name, scratch):
         assert lock["certain"] == (want["by"] == "with") and lock["held_in"]["by"] == want["by"], (task, lock)
         assert lock["held_in"]["function"] == want["function"], (task, lock)
         assert lock["held_in"]["line"] > lock["held_in"]["since_line"], (task, lock)
-    assert [sorted(d) for d in process["task_deadlocks"]] == [sorted(tasks[t]["id"] for t in ("first", "second"))]
+    ids = [[tasks[name]["id"] for name in names] for names in (("first", "second"), ("itself",))]
+    assert sorted(map(sorted, process["task_deadlocks"])) == sorted(map(sorted, ids))
     assert process["deadlocks"] == []
     assert "\nDeadlock: first -> second -> first\n" in text, text
-    assert f"\nDeadlock: task first waits for asyncio.Lock {locks['two']}, which task second holds (cross, " in text, text
+    for first, lock, second in ("first", "two", "second"), ("second", "one", "first"):
+        assert f"task {first} waits for asyncio.Lock {locks[lock]}, which task {second} holds (cross, " in text, text
+    assert f"(T) itself, waits for asyncio.Lock {locks['own']}, which this task holds (again, " in text, text
     assert f"(T) patient, waits for asyncio.Lock {locks['taken']}, which task hand may hold (by_hand, " in text, text
     assert "inside the `async with` of line " in text, text

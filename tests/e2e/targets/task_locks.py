@@ -21,6 +21,11 @@ async def deep(lock):
         await asyncio.gather(asyncio.sleep(10000))
 
 
+async def again(lock):
+    async with lock:
+        await wait_in(lock)
+
+
 async def by_hand(lock):
     await lock.acquire()
     await asyncio.sleep(10000)
@@ -51,12 +56,13 @@ async def main():
         rows[name] = row or None
 
     tasks = []
-    one, two, slept, taken, free, given = (asyncio.Lock() for _ in range(6))
-    address = {"one": one, "two": two, "slept": slept, "taken": taken, "free": free, "given": given}
+    locks = {name: asyncio.Lock() for name in ("one", "two", "own", "slept", "taken", "free", "given")}
+    one, two, own, slept, taken, free, given = locks.values()
     go = asyncio.Event()
     await start("first", cross(one, two, go), lock="two", holder="second", function="cross", by="with")
     await start("second", cross(two, one, go), lock="one", holder="first", function="cross", by="with")
     go.set()
+    await start("itself", again(own), lock="own", holder="itself", function="again", by="with")
     await start("sleeper", deep(slept))
     await start("waiter", wait_in(slept), lock="slept", holder="sleeper", function="deep", by="with")
     await start("condition", wait_in(asyncio.Condition(slept)), lock="slept", holder="sleeper", function="deep",
@@ -70,7 +76,7 @@ async def main():
     await given.acquire()
     await start("given", wait_in(given), lock="given", holder="Task-1", function="main", by="acquire")
     with open(sys.argv[1], "w") as f:
-        json.dump({"tasks": rows, "locks": {name: hex(id(lock)) for name, lock in address.items()}}, f)
+        json.dump({"tasks": rows, "locks": {name: hex(id(lock)) for name, lock in locks.items()}}, f)
     asyncio.get_running_loop().add_reader(0, lambda: os._exit(0))
     print("ready", flush=True)
     await asyncio.sleep(10000)
