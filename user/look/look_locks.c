@@ -236,7 +236,7 @@ struct look_lock *look_task_locks_of(const struct process *p, const struct async
 				     const struct task *tasks, size_t all, struct look_wait *waits)
 {
 	uint32_t cnt = all < LOOK_THREADS_MAX ? (uint32_t)all : LOOK_THREADS_MAX, i, lock, lock_cnt;
-	uint32_t *next = calloc(cnt + 1, 2 * sizeof(*next)), *circle = next + cnt;
+	uint32_t *next = calloc(cnt + 1, 2 * sizeof(*next));	/* and circles */
 	const struct look_locks *s = next ? ask_tasks(p, async, tasks, cnt, cnt < all) : NULL;
 	struct look_lock *list = s ? copy_locks(s, cnt, &lock_cnt) : NULL;
 
@@ -246,9 +246,9 @@ struct look_lock *look_task_locks_of(const struct process *p, const struct async
 		next[i] = lock < lock_cnt && is_steady(s, i) ? list[lock].holder : LOOK_NO_HOLDER;
 	}
 	if (list)
-		look_circles(next, cnt, circle);
+		look_circles(next, cnt, next + cnt);
 	for (i = 0; list && i < cnt; i++)
-		waits[i].deadlock = circle[i];
+		waits[i].deadlock = next[cnt + i];
 	free(next);
 	return list;
 }

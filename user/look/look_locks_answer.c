@@ -284,11 +284,8 @@ static void find_waiting_tasks(struct answer *a, uint64_t *where)
 	uint32_t i;
 
 	for (i = 0; i < a->s->cnt; i++) {
-		a->s->threads[i].lock = 0;
-		a->s->threads[i].steady = false;
-		if (!frames_of(a, i, frames, &whole, &where[i]) || !whole)
-			continue;
-		lock.addr = py_lock_awaited(&a->walk, &a->s->at, &frames[0]);
+		lock.addr = !frames_of(a, i, frames, &whole, &where[i]) || !whole ? 0 :
+			    py_lock_awaited(&a->walk, &a->s->at, &frames[0]);
 		if (lock.addr)
 			a->s->threads[i].lock = add_lock(a, &lock);
 	}
