@@ -81,7 +81,7 @@ def test_a_probable_deadlock(interpreter, scratch):
 
 def test_among_blocked_threads(interpreter, scratch):
     with Locked(interpreter, scratch, "circle:2") as locked:
-        process, threads = looked_at(locked, "--blocked", "0.5s")
+        process, threads = looked_at(locked, "--blocked", "1s")
     assert sorted(process["deadlocks"][0]) == sorted(locked.tids) and all(threads)
 
 
