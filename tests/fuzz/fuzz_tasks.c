@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "cpython/task_read.h"
+#include "cpython/task_read.h"
 #include "tests/unit/cpython/fake_tasks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -95,6 +96,17 @@ static void poke(const uint8_t *data, size_t size)
 	}
 }
 
+static void read_frames(uint64_t task)
+{
+	struct task_reader r = { .at = &f.at };
+	struct py_frame frames[TASK_FRAMES_MAX];
+	uint64_t where;
+	bool whole;
+
+	py_walk_init(&r.walk, &f.target, &f.at.objects, TASK_READS_MAX);
+	check(task_frames_read(&r, task, frames, &whole, &where) <= TASK_FRAMES_MAX);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int i;
@@ -105,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	poke(data + 1, size - 1);
 	task_lists_read(&f.target, &f.at, &lists);
 	check(lists.cnt <= TASK_LISTS_MAX);
+	read_frames(fake_get(&f, fake_head(&f)) - f.at.async.task.task_node);
 	f.at.node = 0;
 	f.at.count = 1;
 	tasks_read(&f.target, &f.at, &batch);

@@ -63,10 +63,7 @@ static void add_with(unsigned int minor)
 
 	fake_code_int(&f, code, l->stacksize, 8);
 	frame.at.layout.co_name = 240;
-	frame.at.layout.co_code = 216;
-	frame.at.layout.fr_tlbc_index = ABI_NO_OFF;
-	frame.at.layout.fr_ip = 24;
-	fake_poke(&f, frame.frame.addr + 24, code + 216 + 8, 8);
+	fake_poke(&f, frame.frame.addr + 32, code + 216 + 8, 8);
 	if (l->exceptions)
 		fake_poke(&f, code + l->exceptions + f.head - 16,
 			  fake_bytes(&f, &t, table, sizeof(table)), 8);
@@ -117,6 +114,8 @@ static void read_locks(struct py_walk *w)
 	while (cnt--)
 		py_lock_of(w, withs[cnt].self);
 	py_lock_given_up(w, &frame.at, &frame.frame);
+	py_lock_awaited(w, &frame.at, &frame.frame);
+	py_lock_is_held(w, lock.addr);
 	py_code_releases(w, frame.frame.code);
 	py_frame_taken(w, &frame.at, &frame.frame, taken, &cnt);
 	check(cnt <= PY_TAKEN_MAX);

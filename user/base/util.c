@@ -101,6 +101,21 @@ size_t utf8_char(const char *text, size_t len, uint32_t *cp)
 	return n;
 }
 
+size_t utf8_cut(const char *s, size_t len, size_t max)
+{
+	if (len > max)
+		for (len = max; len && (s[len] & 0xc0) == 0x80; len--)
+			;
+	return len;
+}
+
+void utf8_copy(char *out, size_t size, const char *s, size_t len)
+{
+	len = utf8_cut(s, len, size - 1);
+	memcpy(out, s, len);
+	out[len] = '\0';
+}
+
 bool utf8_printable(uint32_t cp)
 {
 	/*

@@ -51,6 +51,11 @@ char *escape_text(const char *s, size_t len, char *out, size_t out_size);
  */
 size_t utf8_char(const char *s, size_t len, uint32_t *cp);
 
+/* How many bytes, at most max, of UTF-8 text of len bytes are whole characters. */
+size_t utf8_cut(const char *s, size_t len, size_t max);
+/* Copy whole characters, as many as fit, and a NUL behind them. */
+void utf8_copy(char *out, size_t size, const char *s, size_t len);
+
 /*
  * May the character be printed on a terminal: is it no control character, no bidirectional
  * override, and nothing else that cannot be seen?

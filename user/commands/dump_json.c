@@ -88,7 +88,7 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 	else
 		json_null(j, "fd");
 	json_string(j, "fd_path", *t->file ? t->file : NULL);
-	dump_json_lock(j, t);
+	dump_json_lock(j, t->lock, t->lock ? t->lock->holder_tid : 0, t->futex_timed);
 	json_bool(j, "moved", t->moved);
 	json_double(j, "waited", (double)t->waited_us / 1e6);
 	write_kernel(j, t);
@@ -139,7 +139,8 @@ void dump_json(struct json *j, const struct look_process *p, bool locals)
 		write_thread(j, p, &p->threads[i], locals);
 	json_array_end(j);
 	dump_tasks_json(j, p);
-	dump_json_deadlocks(j, p);
+	dump_json_deadlocks(j, p, false);
+	dump_json_deadlocks(j, p, true);
 	json_object_end(j);
 }
 

@@ -14,7 +14,7 @@
 static const char *const kinds[PY_LOCK_KINDS] = {
 	[PY_LOCK_PLAIN] = "Lock", [PY_LOCK_RLOCK] = "RLock",
 	[PY_LOCK_SEMAPHORE] = "multiprocessing lock", [PY_LOCK_CONDITION] = "Condition",
-	[PY_LOCK_IMPORT] = "import lock",
+	[PY_LOCK_IMPORT] = "import lock", [PY_LOCK_ASYNCIO] = "asyncio.Lock",
 };
 
 /* "Lock 0x7f...", "import lock of module 'json'" */
@@ -45,8 +45,9 @@ static void print_holds(const struct look_lock *lock)
 	if (lock->line != LINE_NONE)
 		printf(":%d", lock->line);
 	if (lock->since_line != LINE_NONE)
-		printf(lock->by_hand ? ", acquired in line %d" : ", inside the `with` of line %d",
-		       lock->since_line);
+		printf(lock->by_hand ? ", acquired in line %d" :
+		       lock->kind == PY_LOCK_ASYNCIO ? ", inside the `async with` of line %d" :
+		       ", inside the `with` of line %d", lock->since_line);
 	printf(")");
 }
 
@@ -67,118 +68,167 @@ void dump_text_lock(const struct look_thread *t)
 	}
 }
 
-/* A thread of deadlock number n; NULL: there is none. */
-static const struct look_thread *first_of(const struct look_process *p, uint32_t n)
+void dump_text_task_lock(const struct look_tasks *t, uint32_t task)
+{
+	const struct look_lock *lock = t->waits ? t->waits[task].lock : NULL;
+
+	if (!lock)
+		return;
+	printf(", waits for ");
+	print_lock(lock);
+	if (lock->holder >= t->set.cnt)
+		return;
+	printf(lock->holder == task ? ", which this task" : ", which task ");
+	if (lock->holder != task)
+		dump_text_task(&t->set.tasks[lock->holder]);
+	print_holds(lock);
+}
+
+/* ---- deadlocks ---- */
+
+/* The threads of a process, or its tasks, by number. */
+struct waiters {
+	const struct look_process *p;
+	bool tasks;
+	size_t cnt;
+};
+#define NOBODY SIZE_MAX
+
+static struct waiters waiters_of(const struct look_process *p, bool tasks)
+{
+	size_t cnt = !tasks ? p->cnt : p->tasks && p->tasks->waits ? p->tasks->set.cnt : 0;
+
+	return (struct waiters){ p, tasks, cnt };
+}
+
+static const struct look_lock *lock_of(const struct waiters *w, size_t i)
+{
+	return w->tasks ? w->p->tasks->waits[i].lock : w->p->threads[i].lock;
+}
+
+/* The first one in deadlock number n. */
+static size_t first_of(const struct waiters *w, uint32_t n)
 {
 	size_t i;
 
-	for (i = 0; i < p->cnt; i++)
-		if (p->threads[i].deadlock == n)
-			return &p->threads[i];
-	return NULL;
+	for (i = 0; i < w->cnt; i++)
+		if ((w->tasks ? w->p->tasks->waits[i].deadlock : w->p->threads[i].deadlock) == n)
+			return i;
+	return NOBODY;
 }
 
-/* The thread of a deadlock that holds the lock t waits for; NULL: it is not shown. */
-static const struct look_thread *holder_of(const struct look_process *p,
-					   const struct look_thread *t)
+/* Who holds the lock that number i waits for; NOBODY: it is not shown. */
+static size_t holder_of(const struct waiters *w, size_t i)
 {
-	size_t i;
+	const struct look_lock *lock = lock_of(w, i);
 
-	for (i = 0; t->lock && i < p->cnt; i++)
-		if (p->threads[i].tid == t->lock->holder_tid)
-			return &p->threads[i];
-	return NULL;
+	if (w->tasks || !lock)
+		return lock && lock->holder < w->cnt ? lock->holder : NOBODY;
+	for (i = 0; i < w->cnt; i++)
+		if (w->p->threads[i].tid == lock->holder_tid)
+			return i;
+	return NOBODY;
 }
 
-/* "thread 7 "reader" waits for RLock 0x7f..., which thread 8 "writer" holds" */
-static void print_wait(const struct look_process *p, const struct look_thread *t,
-		       const struct look_thread *holder)
+/*
+ * Call it for each one of a deadlock, and who holds what it waits for; at most for all that there
+ * are.
+ */
+static void each_of(const struct waiters *w, size_t first, void *ctx,
+		    void (*fn)(void *ctx, const struct waiters *w, size_t i, size_t holder))
 {
-	printf("thread ");
-	dump_text_thread(p, t);
-	printf(" waits %sfor ", t->futex_timed ? "with a timeout " : "");
-	print_lock(t->lock);
-	printf(", which thread ");
-	dump_text_thread(p, holder);
-	print_holds(t->lock);
-}
+	size_t i = first, n, holder;
 
-/* Is each lock of the deadlock held for certain? */
-static bool is_sure(const struct look_process *p, const struct look_thread *first)
-{
-	const struct look_thread *t = first;
-	bool sure = true;
-	size_t i;
-
-	for (i = 0; t && i < p->cnt; i++) {
-		sure &= t->lock->sure;
-		t = holder_of(p, t);
-		if (t == first)
-			break;
+	for (n = 0; n < w->cnt; n++, i = holder) {
+		holder = holder_of(w, i);
+		if (holder != NOBODY)
+			fn(ctx, w, i, holder);
+		if (holder == first || holder == NOBODY)
+			return;
 	}
-	return sure;
 }
 
-static void print_name(const struct look_process *p, const struct look_thread *first)
+static void print_one(const struct waiters *w, size_t i)
 {
-	printf("%s%s%s", colour_on(stdout, COLOUR_BOLD),
-	       is_sure(p, first) ? "Deadlock:" : "Probable deadlock:",
+	if (w->tasks)
+		dump_text_task(&w->p->tasks->set.tasks[i]);
+	else
+		dump_text_thread(w->p, &w->p->threads[i]);
+}
+
+static void add_sure(void *ctx, const struct waiters *w, size_t i, size_t holder)
+{
+	*(bool *)ctx &= lock_of(w, i)->sure;
+}
+
+/* "Deadlock: ", if each lock of it is held for certain. */
+static void print_name(const struct waiters *w, size_t first)
+{
+	bool sure = true;
+
+	each_of(w, first, &sure, add_sure);
+	printf("%s%s%s ", colour_on(stdout, COLOUR_BOLD), sure ? "Deadlock:" : "Probable deadlock:",
 	       colour_off(stdout));
 }
 
+static void print_arrow(void *ctx, const struct waiters *w, size_t i, size_t holder)
+{
+	printf(" -> ");
+	print_one(w, holder);
+}
+
+/* "thread 7 "reader" waits for RLock 0x7f..., which thread 8 "writer" holds" */
+static void print_wait(void *ctx, const struct waiters *w, size_t i, size_t holder)
+{
+	const char *what = w->tasks ? "task" : "thread";
+	size_t first = *(size_t *)ctx;
+
+	printf("%s%s ", i == first ? "" : ";\n    ", what);
+	print_one(w, i);
+	printf(" waits %sfor ", !w->tasks && w->p->threads[i].futex_timed ? "with a timeout " : "");
+	print_lock(lock_of(w, i));
+	printf(", which %s ", what);
+	print_one(w, holder);
+	print_holds(lock_of(w, i));
+}
+
+static void print_circles(const struct waiters *w)
+{
+	size_t first;
+	uint32_t n;
+
+	for (n = 1; (first = first_of(w, n)) != NOBODY; n++) {
+		print_name(w, first);
+		print_one(w, first);
+		each_of(w, first, NULL, print_arrow);
+		printf("\n");
+	}
+}
+
 /* "Deadlock: 7 "reader" -> 8 "writer" -> 7 "reader"" */
-static void print_circle(const struct look_process *p, const struct look_thread *first)
-{
-	const struct look_thread *t = first;
-	size_t i;
-
-	print_name(p, first);
-	printf(" ");
-	dump_text_thread(p, first);
-	for (i = 0; i < p->cnt && (t = holder_of(p, t)); i++) {
-		printf(" -> ");
-		dump_text_thread(p, t);
-		if (t == first)
-			break;
-	}
-	printf("\n");
-}
-
-static void print_deadlock(const struct look_process *p, const struct look_thread *first)
-{
-	const struct look_thread *t = first, *holder;
-	size_t i;
-
-	printf("\n");
-	print_name(p, first);
-	printf(" ");
-	for (i = 0; i < p->cnt && (holder = holder_of(p, t)); i++) {
-		printf("%s", i ? ";\n    " : "");
-		print_wait(p, t, holder);
-		t = holder;
-		if (t == first)
-			break;
-	}
-	printf(".\n");
-}
-
 void dump_text_circles(const struct look_process *p)
 {
-	const struct look_thread *first;
-	uint32_t n;
+	struct waiters threads = waiters_of(p, false), tasks = waiters_of(p, true);
 
-	for (n = 1; (first = first_of(p, n)); n++)
-		print_circle(p, first);
+	print_circles(&threads);
+	print_circles(&tasks);
 }
 
-void dump_text_deadlocks(const struct look_process *p)
+void dump_text_deadlocks(const struct look_process *p, bool tasks)
 {
-	const struct look_thread *first;
+	struct waiters w = waiters_of(p, tasks);
+	size_t first;
 	uint32_t n;
 
-	for (n = 1; (first = first_of(p, n)); n++)
-		print_deadlock(p, first);
+	for (n = 1; (first = first_of(&w, n)) != NOBODY; n++) {
+		printf("\n");
+		print_name(&w, first);
+		each_of(&w, first, &first, print_wait);
+		printf(".\n");
+	}
 }
+
+/* ---- JSON ---- */
 
 static void write_line(struct json *j, const char *key, int32_t line)
 {
@@ -200,13 +250,13 @@ static void write_place(struct json *j, const struct look_lock *lock)
 	json_string(j, "file", lock->path);
 	write_line(j, "line", lock->line);
 	write_line(j, "since_line", lock->since_line);
-	json_string(j, "by", lock->by_hand ? "acquire" : "with");
+	json_string(j, "by", lock->kind == PY_LOCK_IMPORT ? "import" :
+			     lock->by_hand ? "acquire" : "with");
 	json_object_end(j);
 }
 
-void dump_json_lock(struct json *j, const struct look_thread *t)
+void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holder, bool timed)
 {
-	const struct look_lock *lock = t->lock;
 	char addr[24];
 
 	if (!lock) {
@@ -218,40 +268,33 @@ void dump_json_lock(struct json *j, const struct look_thread *t)
 	json_string(j, "type", kinds[lock->kind]);
 	json_string(j, "address", addr);
 	json_string(j, "module", *lock->module ? lock->module : NULL);
-	if (lock->holder_tid)
-		json_uint(j, "holder", lock->holder_tid);
+	if (holder)
+		json_uint(j, "holder", holder);
 	else
 		json_null(j, "holder");
-	json_bool(j, "certain", lock->holder_tid && lock->sure);
+	json_bool(j, "certain", holder && lock->sure);
 	json_bool(j, "other_process", lock->foreign);
 	write_place(j, lock);
-	json_bool(j, "timeout", t->futex_timed);
+	json_bool(j, "timeout", timed);
 	json_object_end(j);
 }
 
-static void write_deadlock(struct json *j, const struct look_process *p,
-			   const struct look_thread *first)
+static void write_one(void *ctx, const struct waiters *w, size_t i, size_t holder)
 {
-	const struct look_thread *t = first;
-	size_t i;
-
-	json_array(j, NULL);
-	for (i = 0; t && i < p->cnt; i++) {
-		json_uint(j, NULL, t->tid);
-		t = holder_of(p, t);
-		if (t == first)
-			break;
-	}
-	json_array_end(j);
+	json_uint(ctx, NULL, w->tasks ? w->p->tasks->set.tasks[i].addr : w->p->threads[i].tid);
 }
 
-void dump_json_deadlocks(struct json *j, const struct look_process *p)
+void dump_json_deadlocks(struct json *j, const struct look_process *p, bool tasks)
 {
-	const struct look_thread *first;
+	struct waiters w = waiters_of(p, tasks);
+	size_t first;
 	uint32_t n;
 
-	json_array(j, "deadlocks");
-	for (n = 1; (first = first_of(p, n)); n++)
-		write_deadlock(j, p, first);
+	json_array(j, tasks ? "task_deadlocks" : "deadlocks");
+	for (n = 1; (first = first_of(&w, n)) != NOBODY; n++) {
+		json_array(j, NULL);
+		each_of(&w, first, j, write_one);
+		json_array_end(j);
+	}
 	json_array_end(j);
 }

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "base/util.h"
+#include "commands/dump_locks.h"
 #include "cpython/image.h"
 #include "host/proc.h"
 #include "resolve/process.h"
@@ -109,6 +110,8 @@ static void print_task(const struct text *t, const struct task_line *l)
 	if (task && task->flags & TASK_CUT)
 		fputs(" (not all of it)", stdout);
 	fputs(marks[l->mark], stdout);
+	if (task && l->mark == TASK_MARK_NONE)
+		dump_text_task_lock(t->p->tasks, l->task);
 }
 
 static void print_line(void *ctx, const struct task_line *l)
@@ -141,6 +144,7 @@ static void print_tree(const struct look_process *p)
 		printf("Some could not be read.\n");
 	if (t.set->changed)
 		printf("The list of tasks changed all the time: some are missing.\n");
+	dump_text_deadlocks(p, true);
 }
 
 /* Why there is no tree, if somebody may look for one. */
@@ -194,6 +198,8 @@ static void write_frames(struct json *j, const struct look_process *p, const str
 static void write_task(struct json *j, const struct look_process *p, const struct task *task)
 {
 	const struct task_set *set = &p->tasks->set;
+	const struct look_wait *wait = p->tasks->waits ? &p->tasks->waits[task - set->tasks] : NULL;
+	const struct look_lock *lock = wait ? wait->lock : NULL;
 	uint32_t i;
 
 	json_object(j, NULL);
@@ -212,6 +218,8 @@ static void write_task(struct json *j, const struct look_process *p, const struc
 	for (i = 0; i < task->waiter_cnt; i++)
 		json_uint(j, NULL, set->waiters[task->waiter_at + i]);
 	json_array_end(j);
+	dump_json_lock(j, lock, lock && lock->holder < set->cnt ? set->tasks[lock->holder].addr : 0,
+		       false);
 	json_object_end(j);
 }
 

@@ -156,7 +156,7 @@ void dump_text(const struct look_process *p, bool first, bool locals)
 		printf("The variables below are data of the process, and may contain secrets.\n");
 	for (i = 0; i < p->cnt; i++)
 		print_thread(p, &p->threads[i], locals);
-	dump_text_deadlocks(p);
+	dump_text_deadlocks(p, false);
 	if (p->beyond)
 		printf("\nThreads beyond %d are left out.\n", LOOK_THREADS_MAX);
 	if (p->locals_cut)

@@ -20,6 +20,14 @@ void dump_text_escaped(const char *text, size_t len)
 	fputs(escape_text(text, len, shown, sizeof(shown)), stdout);
 }
 
+void dump_text_task(const struct task *task)
+{
+	if (*task->name)
+		dump_text_escaped(task->name, strlen(task->name));
+	else
+		printf("0x%" PRIx64, task->addr);
+}
+
 void dump_text_thread(const struct look_process *p, const struct look_thread *t)
 {
 	const char *name = thread_names_find(process_thread_names(p->process), t->tid);

@@ -49,9 +49,9 @@ const struct py_code_layout *py_code_layout(uint8_t minor)
 
 /* ---- thread states ---- */
 
-int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid)
+int py_thread_tid(struct py_walk *w, bool musl, uint64_t ident, uint32_t *tid)
 {
-	return py_get(w, ident + (at->musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), tid, sizeof(*tid));
+	return py_get(w, ident + (musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), tid, sizeof(*tid));
 }
 
 static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_t state,
@@ -61,7 +61,7 @@ static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_
 
 	out->state = state;
 	out->order = order;
-	return err ? err : py_thread_tid(w, at, out->ident, &out->tid);
+	return err ? err : py_thread_tid(w, at->musl, out->ident, &out->tid);
 }
 
 /* A state whose thread has not begun, or is gone, is left out. */
@@ -186,14 +186,15 @@ int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t st
 	return err;
 }
 
-/* The copy of the bytecode that a thread of a free-threaded build executes; 0: it is gone. */
-static uint64_t own_bytecode(struct py_walk *w, const struct py_layout *l, uint64_t code,
-			     uint32_t index)
+/* See own_bytecode() in bpf/pycode.bpf.h. */
+uint64_t py_own_bytecode(struct py_walk *w, const struct py_layout *l, uint64_t code,
+			 uint32_t index)
 {
-	uint64_t array, size, entry;
+	uint64_t array, size, entry, again;
 
 	if (py_pointer(w, code + l->co_tlbc, &array) || py_get(w, array, &size, sizeof(size)) ||
-	    index >= size || py_get(w, array + 8 + 8ull * index, &entry, sizeof(entry)))
+	    index >= size || py_get(w, array + 8 + 8ull * index, &entry, sizeof(entry)) ||
+	    py_pointer(w, code + l->co_tlbc, &again) || again != array)
 		return 0;
 	return entry;
 }
@@ -211,7 +212,7 @@ int py_frame_lasti(struct py_walk *w, const struct py_frames_at *at, const struc
 	if (err)
 		return err;
 	if (index)
-		start = own_bytecode(w, l, frame->code, index);
+		start = py_own_bytecode(w, l, frame->code, index);
 	off = l->lasti_unit ? ip * l->lasti_unit : ip - start;
 	if (!start || off >= CODE_TABLE_MAX)
 		return -ENOENT;

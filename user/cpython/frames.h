@@ -67,7 +67,7 @@ struct py_code_layout {
 const struct py_code_layout *py_code_layout(uint8_t minor);
 
 /* The id of the thread whose pthread_self() this is, in the process' own pid namespace. */
-int py_thread_tid(struct py_walk *w, const struct py_frames_at *at, uint64_t ident, uint32_t *tid);
+int py_thread_tid(struct py_walk *w, bool musl, uint64_t ident, uint32_t *tid);
 
 /* List the thread states. 0, or -errno of py_get(); *cnt are valid in any case. */
 int py_threads_list(struct py_walk *w, const struct py_frames_at *at, struct py_thread *out,
@@ -94,6 +94,10 @@ int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t st
  */
 int py_frame_lasti(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,
 		   uint32_t *lasti);
+
+/* The copy of the bytecode that a thread of a free-threaded build executes; 0: it is gone. */
+uint64_t py_own_bytecode(struct py_walk *w, const struct py_layout *l, uint64_t code,
+			 uint32_t index);
 
 /* Where the variables of a frame are. 0; -EBADMSG: impossible numbers; -errno of py_get(). */
 int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #define CO_FAST_CELL 0x40
 #define CO_FAST_FREE 0x80
 
@@ -96,15 +97,6 @@ static bool is_argument(const struct locals *l, uint32_t i)
 	return i < l->v.arguments;
 }
 
-/* Not more than LOCALS_NAME_BYTES, cut between characters. */
-static uint32_t cut_name(const char *s, uint32_t len)
-{
-	if (len > LOCALS_NAME_BYTES)
-		for (len = LOCALS_NAME_BYTES; len && (s[len] & 0xc0) == 0x80; len--)
-			;
-	return len;
-}
-
 int py_locals_read(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,
 		   py_local_fn fn, void *ctx)
 {
@@ -122,7 +114,8 @@ int py_locals_read(struct py_walk *w, const struct py_frames_at *at, const struc
 		    code_read_string(w->mem, w->o, l.names[i], &name, &len))
 			continue;
 		py_value_read(w, obj, &value);
-		more = fn(ctx, name, cut_name(name, len), is_argument(&l, i), &value);
+		len = (uint32_t)utf8_cut(name, len, LOCALS_NAME_BYTES);
+		more = fn(ctx, name, len, is_argument(&l, i), &value);
 		free(name);
 	}
 	return err;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cpython/attributes.h"
 
 /* A frame's slots that are looked at, variables and value stack. */
@@ -94,7 +95,7 @@ static int parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
 	return err;
 }
 
-/* A freed object's first word is the allocator's. Free-threaded builds have the owner's id there. */
+/* A freed object's first word is the allocator's. Free-threaded builds have an id there. */
 static bool lives(struct py_walk *w, uint64_t obj)
 {
 	uint64_t refcnt;
@@ -178,11 +179,7 @@ static void take_module(struct py_walk *w, uint64_t self, struct py_lock *out)
 	if (py_attribute(w, self, "name", &name) ||
 	    code_read_string(w->mem, w->o, name, &text, &len))
 		return;
-	len = len < sizeof(out->module) ? len : sizeof(out->module) - 1;
-	while (len && (text[len] & 0xc0) == 0x80)
-		len--;
-	memcpy(out->module, text, len);
-	out->module[len] = '\0';
+	utf8_copy(out->module, sizeof(out->module), text, len);
 	free(text);
 }
 
@@ -221,46 +218,88 @@ int py_lock_find(struct py_walk *w, const struct py_frames_at *at, uint64_t stat
 	return err;
 }
 
+static bool is_any_of(struct py_walk *w, uint64_t obj, const char *const *names, size_t cnt)
+{
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		if (py_type_named(w, obj, names[i]))
+			return true;
+	return false;
+}
+
 uint64_t py_lock_of(struct py_walk *w, uint64_t obj)
 {
-	const char *inner;
+	static const char *const locks[] = { "_thread.lock", "_thread.RLock",
+					     "_multiprocessing.SemLock", "_ModuleLock" };
+	static const char *const with_lock[] = { "Condition", "_ModuleLockManager" };
+	static const char *const with_semlock[] = { "Lock", "RLock" };
+	uint64_t found;
 	unsigned int i;
 
 	for (i = 0; i < WRAPPERS_MAX; i++) {
-		if (py_type_named(w, obj, "_thread.lock") || py_type_named(w, obj, "_thread.RLock") ||
-		    py_type_named(w, obj, "_multiprocessing.SemLock"))
+		if (is_any_of(w, obj, locks, ARRAY_SIZE(locks)))
 			return obj;
-		if (py_type_named(w, obj, "Condition"))
-			inner = "_lock";
-		else if (py_type_named(w, obj, "Lock") || py_type_named(w, obj, "RLock"))
-			inner = "_semlock";
-		else
+		if (is_any_of(w, obj, with_lock, ARRAY_SIZE(with_lock))) {
+			if (py_attribute(w, obj, "_lock", &found))
+				return 0;
+		} else if (!is_any_of(w, obj, with_semlock, ARRAY_SIZE(with_semlock))) {
 			return 0;
-		if (py_attribute(w, obj, inner, &obj))
-			return 0;
+		} else if (py_attribute(w, obj, "_semlock", &found)) {	/* asyncio's? */
+			return py_attribute(w, obj, "_locked", &found) ? 0 : obj;
+		}
+		obj = found;
 	}
 	return 0;
+}
+
+/* An asyncio.Lock has a bool, which is an int. */
+static bool is_locked(struct py_walk *w, uint64_t lock)
+{
+	uint64_t value;
+	uint32_t digit;
+
+	return !py_attribute(w, lock, "_locked", &value) && py_type_named(w, value, "bool") &&
+	       !py_get(w, value + w->head + 8, &digit, sizeof(digit)) && digit == 1;
 }
 
 bool py_lock_is_held(struct py_walk *w, uint64_t lock)
 {
 	struct words o;
 
+	if (py_type_named(w, lock, "Lock"))
+		return is_locked(w, lock);
 	return !py_get(w, lock + w->head, &o.w[0], sizeof(o.w[0])) &&
 	       (is_mutex(w, o.w[0]) ? o.w[0] & 1 :
 		!py_get(w, lock + w->head, &o, sizeof(o)) && o.w[2] & 0xff);
 }
 
-/* ---- given up ---- */
+/* ---- what a frame does with a lock ---- */
+
+/* The first argument of a method of this name and class; 0: the frame is of another function. */
+static uint64_t self_in(struct py_walk *w, const struct py_frames_at *at,
+			const struct py_frame *frame, const char *class, const char *method)
+{
+	uint64_t name, self = self_of(w, at, frame);
+
+	if (!self || !py_type_named(w, self, class) ||
+	    py_pointer(w, frame->code + at->layout.co_name, &name) || !py_is_text(w, name, method))
+		return 0;
+	return self;
+}
+
+uint64_t py_lock_awaited(struct py_walk *w, const struct py_frames_at *at,
+			 const struct py_frame *innermost)
+{
+	uint64_t self = self_in(w, at, innermost, "Lock", "acquire");
+
+	return self && py_lock_of(w, self) == self ? self : 0;
+}
 
 uint64_t py_lock_given_up(struct py_walk *w, const struct py_frames_at *at,
-			  const struct py_frame *innermost)
+			  const struct py_frame *frame)
 {
-	uint64_t name, self = self_of(w, at, innermost);
+	uint64_t self = self_in(w, at, frame, "Condition", "wait");
 
-	if (!self || !py_type_named(w, self, "Condition") ||
-	    py_pointer(w, innermost->code + at->layout.co_name, &name))
-		return 0;
-	return py_is_text(w, name, "wait") || py_is_text(w, name, "_acquire_restore") ||
-	       py_is_text(w, name, "_release_save") ? py_lock_of(w, self) : 0;
+	return self ? py_lock_of(w, self) : 0;
 }

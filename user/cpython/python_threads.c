@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "cpython/attributes.h"
+#include "cpython/frames.h"
 
 /* All reads of one call: a dict is read WALK_ENTRIES at a time. */
 #define READS_MAX 16384
@@ -87,16 +89,6 @@ static int find_active(struct walk *w, const struct python_threads_at *at, uint6
 	return err ? err : py_dict_value(&w->base, dict, "_active", PY_ATTRIBUTES_MAX, active);
 }
 
-/* Not more than fits, cut between characters, and up to a NUL. */
-static void copy_name(char out[PYTHON_THREAD_BYTES], const char *s, size_t len)
-{
-	if (len >= PYTHON_THREAD_BYTES)
-		for (len = PYTHON_THREAD_BYTES - 1; len && (s[len] & 0xc0) == 0x80; len--)
-			;
-	memcpy(out, s, len);
-	out[len] = '\0';
-}
-
 static int read_thread(struct walk *w, const struct py_entry *e, bool musl,
 		       struct python_thread *out)
 {
@@ -106,7 +98,7 @@ static int read_thread(struct walk *w, const struct py_entry *e, bool musl,
 	int err = py_ident_of(&w->base, e->key, &self);
 
 	if (!err)
-		err = py_get(&w->base, self + (musl ? PTHREAD_MUSL_TID : PTHREAD_GLIBC_TID), &tid, sizeof(tid));
+		err = py_thread_tid(&w->base, musl, self, &tid);
 	if (!err)
 		err = name_of(w, e->value, &name);
 	if (!err)
@@ -114,7 +106,7 @@ static int read_thread(struct walk *w, const struct py_entry *e, bool musl,
 	if (err)
 		return err;
 	out->tid = tid;
-	copy_name(out->name, s, len);
+	utf8_copy(out->name, sizeof(out->name), s, len);
 	free(s);
 	return tid && *out->name ? 0 : -ENOENT;
 }

@@ -247,7 +247,7 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			skip = caches;
 			if (name && begins(name, "EXTENDED_ARG"))
 				continue;
-			/* 3.11 and 3.12 have pairs without a name, whose second is an instruction, too. */
+			/* 3.11 and 3.12 have pairs without a name, whose second follows, too. */
 			step(s, off + i, name ? name : "", arg);
 			arg = 0;
 		}

@@ -36,7 +36,7 @@ struct coro_state {
 };
 
 struct task_read {
-	struct tasks_batch *out;
+	struct tasks_batch *out;	/* NULL: rows have no frames */
 	struct task_row *row;
 	uint64_t type;		/* of the outermost coroutine */
 	struct coro_state coros[TASK_FRAMES_MAX];
@@ -45,10 +45,7 @@ struct task_read {
 
 int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len)
 {
-	if (!r->reads_left)
-		return -E2BIG;
-	r->reads_left--;
-	return r->mem->read(r->mem->ctx, addr, buf, len);
+	return py_get(&r->walk, addr, buf, len);
 }
 
 int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f)
@@ -149,17 +146,6 @@ static int read_int(struct task_reader *r, uint64_t obj, uint64_t *out)
 	return err;
 }
 
-/* Copy what fits, whole characters, up to the first NUL. */
-static void copy_name(char *name, const char *s, uint32_t len)
-{
-	uint32_t n = len < TASK_NAME_BYTES - 1 ? len : TASK_NAME_BYTES - 1;
-
-	while (n && n < len && ((uint8_t)s[n] & 0xc0) == 0x80)
-		n--;
-	memcpy(name, s, n);
-	name[n] = '\0';
-}
-
 static int read_name(struct task_reader *r, uint64_t obj, char *name)
 {
 	uint64_t type, n;
@@ -177,13 +163,13 @@ static int read_name(struct task_reader *r, uint64_t obj, char *name)
 			snprintf(name, TASK_NAME_BYTES, "Task-%llu", (unsigned long long)n);
 		return err;
 	}
-	if (!(r->types[i].flags & IS_STR) || !r->reads_left)
+	if (!(r->types[i].flags & IS_STR) || !r->walk.reads_left)
 		return -EBADMSG;
-	r->reads_left--;
-	err = code_read_string(r->mem, &r->at->objects, obj, &s, &len);
+	r->walk.reads_left--;
+	err = code_read_string(r->walk.mem, &r->at->objects, obj, &s, &len);
 	if (err)
 		return err;
-	copy_name(name, s, len);
+	utf8_copy(name, TASK_NAME_BYTES, s, len);
 	free(s);
 	return 0;
 }
@@ -194,30 +180,19 @@ static uint32_t identity_of(struct task_reader *r, uint64_t code)
 {
 	uint32_t i = (uint32_t)(code >> 4) % TASK_CODES;
 
-	if (r->codes[i].addr == code || !r->reads_left)
+	if (r->codes[i].addr == code || !r->walk.reads_left)
 		return r->codes[i].addr == code ? r->codes[i].id : 0;
-	r->reads_left--;
+	r->walk.reads_left--;
 	r->codes[i].addr = code;
-	if (code_identity_read(r->mem, &r->at->l, code, &r->codes[i].id))
+	if (code_identity_read(r->walk.mem, &r->at->l, code, &r->codes[i].id))
 		r->codes[i].id = 0;
 	return r->codes[i].id;
 }
 
-/* See own_bytecode() in bpf/pycode.bpf.h. */
-static uint64_t own_bytecode(struct task_reader *r, uint64_t code, uint32_t index)
-{
-	uint64_t array, size, entry, again, at = code + r->at->l.co_tlbc;
-
-	if (task_get(r, at, &array, 8) || task_get(r, array, &size, 8) || index >= size ||
-	    task_get(r, array + 8 + 8 * (uint64_t)index, &entry, 8) ||
-	    task_get(r, at, &again, 8) || again != array)
-		return 0;
-	return entry;
-}
-
 static uint32_t offset_of(struct task_reader *r, uint64_t code, uint64_t ip, uint32_t tlbc)
 {
-	uint64_t start = tlbc ? own_bytecode(r, code, tlbc) : code + r->at->l.co_code;
+	uint64_t start = tlbc ? py_own_bytecode(&r->walk, &r->at->l, code, tlbc) :
+				code + r->at->l.co_code;
 
 	return !start || ip < start || ip - start >= RAW_LASTI_LINE ? RAW_LASTI_NONE :
 								     (uint32_t)(ip - start);
@@ -328,7 +303,7 @@ static uint64_t take_coro(struct task_reader *r, struct task_read *t, uint64_t c
 	parse_coro(r, coro, b, s);
 	if (s->state == r->at->async.coro.state_executing)
 		t->row->flags |= TASK_EXECUTING;
-	if (s->code)
+	if (s->code && t->out)
 		add_frame(r, t, s, b);
 	return is_suspended(r, s->state) ? awaited_by_coro(r, coro, b, n) : 0;
 }
@@ -472,4 +447,30 @@ int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
 	out->frame_cnt += t.row->frame_cnt;
 	out->waiter_cnt += t.row->waiter_cnt;
 	return 0;
+}
+
+uint32_t task_frames_read(struct task_reader *r, uint64_t task,
+			  struct py_frame out[TASK_FRAMES_MAX], bool *whole, uint64_t *where)
+{
+	struct task_row row = { 0 };
+	struct task_read t = { .row = &row };
+	struct task_fields f;
+	uint16_t gen_frame = r->at->async.coro.gen_frame;
+	uint32_t i, cnt = 0;
+
+	*whole = false;
+	*where = 0;
+	if (task_fields_read(r, task + r->at->async.task.task_node, &f) || !f.is_task)
+		return 0;
+	read_chain(r, &t, f.coro);
+	for (i = t.coro_cnt; i--;) {
+		const struct coro_state *s = &t.coros[i];
+
+		*where = (*where ^ s->addr ^ s->code << 8 ^ s->ip << 16 ^ (uint8_t)s->state) *
+			 0x9e3779b97f4a7c15ull;
+		if (s->code)
+			out[cnt++] = (struct py_frame){ s->addr + gen_frame, s->code };
+	}
+	*whole = !(row.flags & (TASK_EXECUTING | TASK_CUT)) && r->walk.reads_left;
+	return cnt;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* task_read.h - what tasks.c and task_read.c share: how one task is read. */
+/* task_read.h - how one task is read: of a list (tasks.c), or its frames alone. */
 #ifndef TACHBPF_CPYTHON_TASK_READ_H
 #define TACHBPF_CPYTHON_TASK_READ_H
 
 #include <stdbool.h>
 
 #include "cpython/asyncio_section.h"
+#include "cpython/frames.h"
 #include "cpython/tasks.h"
 
 /*
@@ -33,10 +34,10 @@ enum task_type {
 
 #define TASK_CODES 64		/* a power of two */
 
+/* walk is begun by the caller (py_walk_init()), and at outlives it; the rest is 0. */
 struct task_reader {
-	const struct target_mem *mem;
+	struct py_walk walk;
 	const struct tasks_at *at;
-	uint32_t reads_left;
 	/* What was read of types and code objects: most tasks have the same. */
 	struct {
 		uint64_t addr;
@@ -66,5 +67,12 @@ int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f
  */
 int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
 		  struct tasks_batch *out);
+
+/*
+ * The frames of a task's coroutines, innermost first. Returns how many. *whole: these are all, and
+ * the task does not run; *where: another number once one of them has gone on.
+ */
+uint32_t task_frames_read(struct task_reader *r, uint64_t task,
+			  struct py_frame out[TASK_FRAMES_MAX], bool *whole, uint64_t *where);
 
 #endif

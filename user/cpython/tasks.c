@@ -95,7 +95,7 @@ static bool has_room(const struct walk *w)
 	return b->row_cnt < max &&
 	       b->frame_cnt + TASK_FRAMES_MAX <= TASKS_BATCH_FRAMES &&
 	       b->waiter_cnt + TASK_WAITERS_MAX <= TASKS_BATCH_WAITERS &&
-	       w->r.reads_left > TASK_READS_OF_ONE && (!b->row_cnt || now_ns() < w->until_ns);
+	       w->r.walk.reads_left > TASK_READS_OF_ONE && (!b->row_cnt || now_ns() < w->until_ns);
 }
 
 /* Follow the list without reading its tasks. */
@@ -103,7 +103,7 @@ static void count_tasks(struct walk *w, uint64_t *node)
 {
 	struct llist_node n;
 
-	while (*node && *node != w->r.at->head && w->r.reads_left && now_ns() < w->until_ns) {
+	while (*node && *node != w->r.at->head && w->r.walk.reads_left && now_ns() < w->until_ns) {
 		*node = read_node(&w->r, *node, &n) ? 0 : n.next;
 		w->out->counted++;
 	}
@@ -111,12 +111,12 @@ static void count_tasks(struct walk *w, uint64_t *node)
 
 int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct tasks_batch *out)
 {
-	struct walk w = { .r = { .mem = mem, .at = at, .reads_left = TASK_READS_MAX }, .out = out,
-			  .until_ns = now_ns() + TASKS_BATCH_NS };
+	struct walk w = { .r = { .at = at }, .out = out, .until_ns = now_ns() + TASKS_BATCH_NS };
 	uint64_t node = at->node;
 	struct llist_node n;
 	int err = 0;
 
+	py_walk_init(&w.r.walk, mem, &at->objects, TASK_READS_MAX);
 	out->row_cnt = out->frame_cnt = out->waiter_cnt = 0;
 	out->end = TASKS_LOST;
 	out->next = 0;
@@ -130,7 +130,7 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct t
 	while (!at->count && node && node != at->head && has_room(&w))
 		if (!step(&w, &node))
 			break;
-	out->reads = TASK_READS_MAX - w.r.reads_left;
+	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
 	if (!node)
 		return err;
 	out->end = node == at->head ? TASKS_DONE : TASKS_MORE;
@@ -252,12 +252,10 @@ int task_lists_read(const struct target_mem *mem, const struct tasks_at *at,
 		    struct task_lists *out)
 {
 	const struct async_tasks_layout *t = &at->async.task;
-	struct listing l = {
-		.r = { .mem = mem, .at = at, .reads_left = TASK_READS_MAX }, .out = out,
-		.threads_left = TASK_THREADS_MAX,
-	};
+	struct listing l = { .r = { .at = at }, .out = out, .threads_left = TASK_THREADS_MAX };
 	int err;
 
+	py_walk_init(&l.r.walk, mem, &at->objects, TASK_READS_MAX);
 	out->cnt = 0;
 	out->cut = 0;
 	l.ts_bytes = at->l.ts_bytes;

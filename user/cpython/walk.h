@@ -72,7 +72,7 @@ int py_type_of(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *flags)
 /* 0: the object's type has this flag; -EBADMSG: it has not. */
 int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag);
 
-/* Has the object's type this tp_name, of less than 32 bytes? A class of Python has no module in it. */
+/* Has its type this tp_name, of less than 32 bytes? That of a class of Python has no module. */
 bool py_type_named(struct py_walk *w, uint64_t obj, const char *name);
 
 /* Where the items of a tuple are. */

@@ -15,8 +15,8 @@
 /* Statements in each other: CPython allows 20, of all kinds. */
 #define PY_WITHS_MAX 20
 /*
- * Up to 3.10: the bytes of f_blockstack, which ends where the frame's slots begin, and how many bytes
- * before it f_iblock is.
+ * Up to 3.10: the bytes of f_blockstack, which ends where the frame's slots begin, and how many
+ * bytes before it f_iblock is.
  */
 #define PY_BLOCKS_BYTES (20 * 12)
 #define PY_IBLOCK_BEFORE 8

@@ -2,36 +2,53 @@
 /* look_holders.c - see look_holders.h. */
 #include "look/look_holders.h"
 
-#include <string.h>
-
+#include "base/util.h"
+#include "cpython/attributes.h"
 #include "cpython/taken.h"
 #include "cpython/with.h"
 
-/* Of one thread: deeper frames are not looked at, nor more locks that it has released. */
-#define FRAMES_MAX 4096
+/* Of one thread: more locks that it has released are not known. */
 #define RELEASED_MAX 64
 
 /* What is known of the thread whose frames are looked at, from the innermost one on. */
 struct thread {
 	uint32_t number;
 	uint64_t waits;
-	struct py_frame frames[FRAMES_MAX];
+	const struct py_frame *frames;
+	uint32_t cnt;
 	/* Locks that it has released, in which frame and where. */
 	struct released {
 		uint64_t lock;
 		uint32_t frame, lasti;
 	} released[RELEASED_MAX];
 	uint32_t released_cnt;
+	uint32_t checked;	/* frames that releases() has looked at, */
+	bool releases;		/* and what it has found */
 };
 
-static bool releases(const struct look_holders *h, const struct py_frame *frames, uint32_t cnt)
+/* May one of the frames up to number i have released a lock by hand? Each is looked at once. */
+static bool releases(const struct look_holders *h, struct thread *t, uint32_t i)
 {
-	uint32_t i;
+	while (!t->releases && t->checked <= i)
+		t->releases = py_code_releases(h->walk, t->frames[t->checked++].code);
+	return t->releases;
+}
 
-	for (i = 0; i < cnt; i++)
-		if (py_code_releases(h->walk, frames[i].code))
-			return true;
-	return false;
+static bool in_importlib(const struct look_holders *h, const struct py_frame *frame)
+{
+	uint64_t file;
+
+	return !py_pointer(h->walk, frame->code + h->at->layout.co_filename, &file) &&
+	       (py_is_text(h->walk, file, "<frozen importlib._bootstrap>") ||
+		py_is_text(h->walk, file, "<frozen importlib._bootstrap_external>"));
+}
+
+/* Who has called the function of importlib that is frame number i; code 0: nobody. */
+static struct py_frame importer_of(const struct look_holders *h, const struct thread *t, uint32_t i)
+{
+	while (i < t->cnt && in_importlib(h, &t->frames[i]))
+		i++;
+	return i < t->cnt ? t->frames[i] : (struct py_frame){ 0 };
 }
 
 /* Was the lock released by hand inside of the statement of frame number i that begins at lasti? */
@@ -54,15 +71,19 @@ static struct look_holder *holder_of(struct look_holders *h, struct look_holder 
 }
 
 /* Of one thread the outermost frame remains. */
-static void set_holder(struct look_holder *holder, const struct thread *t, uint32_t i,
-		       uint32_t since, bool releases)
+static void set_holder(struct look_holders *h, struct look_holder *holder, struct thread *t,
+		       uint32_t i, uint32_t since, uint64_t lock, bool by_hand)
 {
-	if (holder->thread_cnt && holder->thread != t->number)
+	if (holder->thread_cnt && holder->thread != t->number) {
 		holder->thread_cnt++;
-	else
-		*holder = (struct look_holder){ .thread_cnt = 1, .thread = t->number,
-						.frame = t->frames[i], .since = since,
-						.releases = releases };
+		return;
+	}
+	*holder = (struct look_holder){ .thread_cnt = 1, .thread = t->number,
+					.frame = t->frames[i], .since = since, .by_hand = by_hand };
+	if (py_type_named(h->walk, lock, "_ModuleLock"))
+		holder->importer = importer_of(h, t, i);
+	else if (!by_hand)
+		holder->releases = releases(h, t, i);
 }
 
 static void add_released(struct thread *t, uint64_t lock, uint32_t frame, uint32_t lasti)
@@ -93,12 +114,12 @@ static void take_by_hand(struct look_holders *h, struct thread *t, uint32_t i)
 		if (!taken[n].held)
 			add_released(t, taken[n].lock, i, taken[n].lasti);
 		else if (!was_released(t, taken[n].lock, i, taken[n].lasti))
-			set_holder(holder, t, i, taken[n].lasti, true);
+			set_holder(h, holder, t, i, taken[n].lasti, taken[n].lock, true);
 	}
 }
 
 /* Which statements frame number i is inside of. */
-static void take_withs(struct look_holders *h, const struct thread *t, uint32_t i)
+static void take_withs(struct look_holders *h, struct thread *t, uint32_t i)
 {
 	struct py_with withs[PY_WITHS_MAX];
 	struct look_holder *holder;
@@ -110,24 +131,22 @@ static void take_withs(struct look_holders *h, const struct thread *t, uint32_t 
 		lock = py_lock_of(h->walk, withs[n].self);
 		holder = holder_of(h, h->by_with, lock);
 		if (holder && !was_released(t, lock, i, withs[n].lasti))
-			set_holder(holder, t, i, withs[n].lasti, releases(h, t->frames, i + 1));
+			set_holder(h, holder, t, i, withs[n].lasti, lock, false);
 	}
 }
 
-void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits, uint64_t state)
+void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits,
+		      const struct py_frame *frames, uint32_t cnt, bool whole)
 {
-	static struct thread t;
+	struct thread t = { .number = thread, .waits = waits, .frames = frames, .cnt = cnt };
 	uint64_t given_up;
-	uint32_t cnt, i;
-	bool whole;
+	uint32_t i;
 
-	t.number = thread;
-	t.waits = waits;
-	t.released_cnt = 0;
-	py_frames_list(h->walk, h->at, state, t.frames, FRAMES_MAX, &cnt, &whole);
-	given_up = cnt ? py_lock_given_up(h->walk, h->at, &t.frames[0]) : 0;
-	if (given_up)
-		add_released(&t, given_up, 0, UINT32_MAX);
+	for (i = 0; i < cnt && i < 2; i++) {
+		given_up = py_lock_given_up(h->walk, h->at, &frames[i]);
+		if (given_up)
+			add_released(&t, given_up, i, UINT32_MAX);
+	}
 	for (i = 0; i < cnt; i++) {
 		take_by_hand(h, &t, i);
 		take_withs(h, &t, i);
@@ -138,53 +157,39 @@ void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits, u
 bool look_holder_is(const struct look_holders *h, const struct look_holder *holder, uint64_t lock)
 {
 	struct py_with withs[PY_WITHS_MAX];
+	struct py_taken taken[PY_TAKEN_MAX];
 	uint32_t cnt;
 
-	py_frame_withs(h->walk, h->at, &holder->frame, withs, &cnt);
+	if (holder->by_hand)
+		py_frame_taken(h->walk, h->at, &holder->frame, taken, &cnt);
+	else
+		py_frame_withs(h->walk, h->at, &holder->frame, withs, &cnt);
 	while (cnt--)
-		if (withs[cnt].lasti == holder->since &&
+		if (holder->by_hand ? taken[cnt].lock == lock && taken[cnt].held :
+		    withs[cnt].lasti == holder->since &&
 		    py_lock_of(h->walk, withs[cnt].self) == lock)
 			return true;
 	return false;
 }
 
-bool look_holder_took(const struct look_holders *h, const struct look_holder *holder,
-		      uint64_t lock)
-{
-	struct py_taken taken[PY_TAKEN_MAX];
-	uint32_t cnt;
-
-	py_frame_taken(h->walk, h->at, &holder->frame, taken, &cnt);
-	while (cnt--)
-		if (taken[cnt].lock == lock && taken[cnt].held)
-			return true;
-	return false;
-}
-
-static void copy_text(char *out, size_t size, const char *text, size_t len)
-{
-	if (len >= size)
-		for (len = size - 1; len && (text[len] & 0xc0) == 0x80; len--)
-			;
-	memcpy(out, text, len);
-	out[len] = '\0';
-}
-
 void look_holder_place(const struct look_holders *h, const struct look_holder *holder,
 		       struct look_lock *lock)
 {
-	struct code_position now, begin;
+	bool imports = holder->importer.code != 0;
+	const struct py_frame *frame = imports ? &holder->importer : &holder->frame;
+	struct code_position now, begin = { .line = LINE_NONE };
 	struct code_object code;
 	uint32_t lasti;
 
-	if (py_frame_lasti(h->walk, h->at, &holder->frame, &lasti) ||
-	    code_read(h->walk->mem, &h->at->layout, h->walk->o, holder->frame.code, &code))
+	if (py_frame_lasti(h->walk, h->at, frame, &lasti) ||
+	    code_read(h->walk->mem, &h->at->layout, h->walk->o, frame->code, &code))
 		return;
 	code_position(&code, lasti, &now);
-	code_position(&code, holder->since, &begin);
+	if (!imports)
+		code_position(&code, holder->since, &begin);
 	lock->line = now.line;
 	lock->since_line = begin.line;
-	copy_text(lock->function, sizeof(lock->function), code.name, code.name_len);
-	copy_text(lock->path, sizeof(lock->path), code.file, code.file_len);
+	utf8_copy(lock->function, sizeof(lock->function), code.name, code.name_len);
+	utf8_copy(lock->path, sizeof(lock->path), code.file, code.file_len);
 	code_free(&code);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * look_holders.h - which threads are inside of a `with` statement of certain locks, or seem to have
- * acquired them by hand. In the worker.
+ * look_holders.h - which threads, or asyncio tasks, are inside of a `with` statement of certain
+ * locks, or seem to have acquired them by hand. In the worker.
  *
- * Other threads may run meanwhile: a holder that was found is to be checked at the end.
+ * Others may run meanwhile: a holder that was found is to be checked at the end.
  */
 #ifndef TACHBPF_LOOK_LOOK_HOLDERS_H
 #define TACHBPF_LOOK_LOOK_HOLDERS_H
@@ -11,12 +11,17 @@
 #include "base/u64map.h"
 #include "look/look_locks.h"
 
+/* Of one thread or task: deeper frames are not looked at. */
+#define LOOK_FRAMES_MAX 4096
+
 /* Of one lock: the outermost frame of the first thread. */
 struct look_holder {
 	uint32_t thread_cnt;	/* how many threads there are */
 	uint32_t thread;
 	struct py_frame frame;
-	uint32_t since;		/* byte offset of the instruction that entered it, or of acquire() */
+	struct py_frame importer;	/* of an import lock: who imports; else code 0 */
+	uint32_t since;		/* byte offset of the instruction that took it */
+	bool by_hand;		/* of look_holders.by_hand */
 	bool releases;		/* a function that it runs inside of it may release by hand */
 };
 
@@ -31,15 +36,14 @@ struct look_holders {
 };
 
 /*
- * Look at all frames of a thread state. thread: a number for the caller; waits: the lock that it
- * waits for, 0: none.
+ * Look at cnt frames of a thread or task, innermost first. thread: a number for the caller; waits:
+ * the lock that it waits for, 0: none. whole: these are all frames.
  */
-void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits, uint64_t state);
+void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits,
+		      const struct py_frame *frames, uint32_t cnt, bool whole);
 
-/* Read again: is this frame inside of a statement of the lock; or, has it acquired it? */
+/* Read again: is this frame inside of a statement of the lock, or has it acquired it by hand? */
 bool look_holder_is(const struct look_holders *h, const struct look_holder *holder, uint64_t lock);
-bool look_holder_took(const struct look_holders *h, const struct look_holder *holder,
-		      uint64_t lock);
 
 /* Set the function, path and lines of a lock from its holder. */
 void look_holder_place(const struct look_holders *h, const struct look_holder *holder,

@@ -8,6 +8,7 @@
 #include "look/look_question.h"
 #include "look/look_worker.h"
 #include "resolve/process.h"
+#include "tasks/task_walk.h"
 
 /* How often a circle is confirmed that may be one: a signal may have woken a thread meanwhile. */
 #define CONFIRM_TRIES 3
@@ -38,20 +39,31 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* Ask about these threads, which are sorted by tid. */
-static struct look_locks *ask(const struct process *p, struct look_thread *const *threads,
-			      uint32_t cnt, bool confirm)
+/* A question without threads, or tasks. NULL: it cannot be asked. */
+static struct look_locks *begin_question(const struct process *p, uint32_t cnt)
 {
 	struct look_locks *s = look_worker_locks(process_tgid(p));
-	uint32_t i;
 
 	if (!s)
 		return NULL;
 	s->tgid = process_tgid(p);
 	s->nested = look_is_nested(p);
 	s->at = look_frames_at(p);
-	s->confirm = confirm;
+	s->confirm = s->tasks = s->cut = false;
 	s->cnt = cnt;
+	return s;
+}
+
+/* Ask about these threads, which are sorted by tid. */
+static struct look_locks *ask(const struct process *p, struct look_thread *const *threads,
+			      uint32_t cnt, bool confirm)
+{
+	struct look_locks *s = begin_question(p, cnt);
+	uint32_t i;
+
+	if (!s)
+		return NULL;
+	s->confirm = confirm;
 	for (i = 0; i < cnt; i++)
 		s->threads[i] = (struct look_lock_of){ .tid = (uint32_t)threads[i]->tid,
 						       .futex = threads[i]->futex };
@@ -72,6 +84,11 @@ static uint32_t lock_of(const struct look_locks *s, uint32_t thread)
 	return lock && lock <= LOOK_LOCKS_MAX ? lock - 1 : LOOK_LOCKS_MAX;
 }
 
+static bool is_steady(const struct look_locks *s, uint32_t thread)
+{
+	return *(const volatile unsigned char *)&s->threads[thread].steady & 1;
+}
+
 /* Are these threads, the only ones that were asked about, one circle? Whoever has answered. */
 static bool is_circle(const struct look_locks *s, uint32_t cnt)
 {
@@ -79,8 +96,7 @@ static bool is_circle(const struct look_locks *s, uint32_t cnt)
 
 	for (i = 0; i < cnt; i++) {
 		lock = lock_of(s, at);
-		if (!(*(const volatile unsigned char *)&s->threads[at].steady & 1) ||
-		    lock == LOOK_LOCKS_MAX)
+		if (!is_steady(s, at) || lock == LOOK_LOCKS_MAX)
 			return false;
 		at = once(&s->locks[lock].holder);
 		if (at >= cnt || (at == 0) != (i == cnt - 1))
@@ -132,8 +148,7 @@ static void find_deadlocks(const struct process *p, struct look_thread *const *t
 }
 
 /* A copy of the answer's locks, whoever has written it; *lock_cnt of them. NULL: no memory. */
-static struct look_lock *copy_locks(const struct look_locks *s, struct look_thread *const *threads,
-				    uint32_t cnt, uint32_t *lock_cnt)
+static struct look_lock *copy_locks(const struct look_locks *s, uint32_t cnt, uint32_t *lock_cnt)
 {
 	uint32_t n = once(&s->lock_cnt), i;
 	struct look_lock *list;
@@ -148,7 +163,7 @@ static struct look_lock *copy_locks(const struct look_locks *s, struct look_thre
 
 		l->kind = l->kind < PY_LOCK_KINDS ? l->kind : PY_LOCK_PLAIN;
 		l->holder = l->holder < cnt ? l->holder : LOOK_NO_HOLDER;
-		l->holder_tid = l->holder < cnt ? threads[l->holder]->tid : 0;
+		l->holder_tid = 0;
 		l->sure = *(unsigned char *)&l->sure & 1;
 		l->foreign = *(unsigned char *)&l->foreign & 1;
 		l->by_hand = *(unsigned char *)&l->by_hand & 1;
@@ -164,8 +179,11 @@ static struct look_lock *find_locks(const struct process *p, struct look_thread 
 {
 	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i, lock, lock_cnt;
 	const struct look_locks *s = next ? ask(p, threads, cnt, false) : NULL;
-	struct look_lock *list = s ? copy_locks(s, threads, cnt, &lock_cnt) : NULL;
+	struct look_lock *list = s ? copy_locks(s, cnt, &lock_cnt) : NULL;
 
+	for (i = 0; list && i < lock_cnt; i++)
+		if (list[i].holder != LOOK_NO_HOLDER)
+			list[i].holder_tid = threads[list[i].holder]->tid;
 	for (i = 0; list && i < cnt; i++) {
 		lock = lock_of(s, i);
 		threads[i]->lock = lock < lock_cnt ? &list[lock] : NULL;
@@ -193,5 +211,44 @@ struct look_lock *look_locks_of(const struct process *p, struct look_thread *thr
 		list = find_locks(p, sorted, (uint32_t)i);
 	}
 	free(sorted);
+	return list;
+}
+
+/* ---- asyncio ---- */
+
+static struct look_locks *ask_tasks(const struct process *p, const struct async_layout *async,
+				    const struct task *tasks, uint32_t cnt, bool cut)
+{
+	struct look_locks *s = begin_question(p, cnt);
+	uint32_t i;
+
+	if (!s)
+		return NULL;
+	s->tasks = true;
+	s->cut = cut;
+	s->async = *async;
+	for (i = 0; i < cnt; i++)
+		s->threads[i] = (struct look_lock_of){ .task = tasks[i].addr };
+	return look_worker_locks_answer(s->tgid) ? NULL : s;
+}
+
+struct look_lock *look_task_locks_of(const struct process *p, const struct async_layout *async,
+				     const struct task *tasks, size_t all, struct look_wait *waits)
+{
+	uint32_t cnt = all < LOOK_THREADS_MAX ? (uint32_t)all : LOOK_THREADS_MAX, i, lock, lock_cnt;
+	uint32_t *next = calloc(cnt + 1, 2 * sizeof(*next));	/* and circles */
+	const struct look_locks *s = next ? ask_tasks(p, async, tasks, cnt, cnt < all) : NULL;
+	struct look_lock *list = s ? copy_locks(s, cnt, &lock_cnt) : NULL;
+
+	for (i = 0; list && i < cnt; i++) {
+		lock = lock_of(s, i);
+		waits[i].lock = lock < lock_cnt ? &list[lock] : NULL;
+		next[i] = lock < lock_cnt && is_steady(s, i) ? list[lock].holder : LOOK_NO_HOLDER;
+	}
+	if (list)
+		look_circles(next, cnt, next + cnt);
+	for (i = 0; list && i < cnt; i++)
+		waits[i].deadlock = next[cnt + i];
+	free(next);
 	return list;
 }

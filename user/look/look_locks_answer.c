@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "cpython/pages.h"
+#include "cpython/task_read.h"
 #include "host/proc.h"
 #include "look/look_holders.h"
 #include "look/look_status.h"
 
 /* Reads of memory of one answer: about a µs each. */
 #define READS_MAX 400000
+#define TASK_READS_ALL 2000000
 /* So many threads that wait on a futex are searched for its lock, before it is given up. */
 #define TRIES_MAX 8
 
@@ -24,6 +26,9 @@ struct answer {
 	uint64_t last_futex;
 	uint32_t last_tries;
 	struct look_holders holders;
+	/* Of tasks. */
+	struct tasks_at tasks_at;
+	struct task_reader reader;
 };
 
 /* ---- ids ---- */
@@ -116,7 +121,7 @@ static uint32_t add_lock(struct answer *a, const struct py_lock *lock)
 	*out = (struct look_lock){ .addr = lock->addr, .kind = lock->kind,
 				   .holder = LOOK_NO_HOLDER, .foreign = lock->foreign };
 	memcpy(out->module, lock->module, sizeof(out->module));
-	if (lock->owner && !py_thread_tid(&a->walk, &a->s->at, lock->owner, &tid) && tid)
+	if (lock->owner && !py_thread_tid(&a->walk, a->s->at.musl, lock->owner, &tid) && tid)
 		out->holder = index_of(a, tid);
 	out->sure = out->holder != LOOK_NO_HOLDER;
 	return ++a->s->lock_cnt;
@@ -143,7 +148,7 @@ static void find_locks(struct answer *a)
 
 static bool has_holders(const struct look_lock *lock)
 {
-	return lock->kind <= PY_LOCK_SEMAPHORE;
+	return lock->kind != PY_LOCK_CONDITION;
 }
 
 /* The lock that a thread waits for; 0: none. */
@@ -170,14 +175,13 @@ static void guess_holder(struct answer *a, uint32_t number)
 	if (!with->thread_cnt)
 		h = hand;
 	if (h->thread == LOOK_NO_HOLDER || !py_lock_is_held(&a->walk, lock->addr) ||
-	    (h == with && !look_holder_is(&a->holders, h, lock->addr)) ||
-	    (h == hand && !look_holder_took(&a->holders, h, lock->addr)))
+	    !look_holder_is(&a->holders, h, lock->addr))
 		return;
 	/* A thread that waits for a lock that it may have released does not hold it. */
 	if (!sure && waited_by(a, h->thread) == lock->addr)
 		return;
 	lock->sure = sure;
-	lock->by_hand = h == hand;
+	lock->by_hand = h->by_hand;
 	lock->holder = h->thread;
 	look_holder_place(&a->holders, h, lock);
 }
@@ -185,32 +189,128 @@ static void guess_holder(struct answer *a, uint32_t number)
 /* Where does the thread hold it that the lock says? */
 static void place_holder(struct answer *a, uint32_t number)
 {
-	const struct look_holder *h = &a->holders.by_with[number];
 	struct look_lock *lock = &a->s->locks[number];
+	const struct look_holder *h = &a->holders.by_with[number];
 
+	if (lock->kind == PY_LOCK_IMPORT && !h->thread_cnt)	/* from 3.15 on */
+		h = &a->holders.by_hand[number];
 	if (h->thread_cnt && h->thread == lock->holder && h->thread != LOOK_NO_HOLDER &&
 	    look_holder_is(&a->holders, h, lock->addr))
 		look_holder_place(&a->holders, h, lock);
 }
 
-static void find_holders(struct answer *a)
+static void add_threads(struct answer *a)
 {
-	struct look_locks *s = a->s;
-	uint32_t i, thread;
+	static struct py_frame frames[LOOK_FRAMES_MAX];
+	uint32_t i, thread, cnt;
+	bool whole;
 
 	for (i = 0; i < a->state_cnt; i++) {
 		thread = index_of(a, a->states[i].tid);
-		if (thread != LOOK_NO_HOLDER || !s->confirm)
-			look_holders_add(&a->holders, thread, waited_by(a, thread),
-					 a->states[i].state);
+		if (thread == LOOK_NO_HOLDER && a->s->confirm)
+			continue;
+		py_frames_list(&a->walk, &a->s->at, a->states[i].state, frames, LOOK_FRAMES_MAX,
+			       &cnt, &whole);
+		look_holders_add(&a->holders, thread, waited_by(a, thread), frames, cnt, whole);
 	}
+}
+
+/* The frames of task number i, as task_frames_read() lists them. */
+static uint32_t frames_of(struct answer *a, uint32_t i, struct py_frame out[TASK_FRAMES_MAX],
+			  bool *whole, uint64_t *where)
+{
+	return task_frames_read(&a->reader, a->s->threads[i].task, out, whole, where);
+}
+
+static void add_tasks(struct answer *a)
+{
+	struct py_frame frames[TASK_FRAMES_MAX];
+	uint32_t i, cnt;
+	uint64_t where;
+	bool whole;
+
+	for (i = 0; i < a->s->cnt; i++) {
+		cnt = frames_of(a, i, frames, &whole, &where);
+		look_holders_add(&a->holders, i, waited_by(a, i), frames, cnt, whole);
+	}
+}
+
+static void find_holders(struct answer *a)
+{
+	struct look_locks *s = a->s;
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < s->lock_cnt; i++)
+		any |= has_holders(&s->locks[i]);
+	if (!any)
+		return;
+	if (s->tasks)
+		add_tasks(a);
+	else
+		add_threads(a);
 	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
 	for (i = 0; i < s->lock_cnt; i++) {
-		if (s->locks[i].kind == PY_LOCK_PLAIN)
+		if (s->locks[i].kind == PY_LOCK_PLAIN || s->locks[i].kind == PY_LOCK_ASYNCIO)
 			guess_holder(a, i);
 		else if (has_holders(&s->locks[i]))
 			place_holder(a, i);
 	}
+}
+
+/* ---- threads, or tasks ---- */
+
+static void find_thread_locks(struct answer *a)
+{
+	find_own_tids(a);
+	a->states = calloc(PY_THREADS_MAX, sizeof(*a->states));
+	/* Threads that are not listed may hold what seems to be held by one thread only. */
+	a->holders.cut = !a->states ||
+			 py_threads_list(&a->walk, &a->s->at, a->states, PY_THREADS_MAX,
+					 &a->state_cnt) || a->state_cnt == PY_THREADS_MAX;
+	py_threads_sort(a->states, a->state_cnt);
+	find_locks(a);
+	find_holders(a);
+	free(a->states);
+	free(a->own);
+}
+
+/* Set the locks that tasks wait for, and where these tasks stand. */
+static void find_waiting_tasks(struct answer *a, uint64_t *where)
+{
+	struct py_frame frames[TASK_FRAMES_MAX];
+	struct py_lock lock = { .kind = PY_LOCK_ASYNCIO };
+	bool whole;
+	uint32_t i;
+
+	for (i = 0; i < a->s->cnt; i++) {
+		lock.addr = !frames_of(a, i, frames, &whole, &where[i]) || !whole ? 0 :
+			    py_lock_awaited(&a->walk, &a->s->at, &frames[0]);
+		if (lock.addr)
+			a->s->threads[i].lock = add_lock(a, &lock);
+	}
+}
+
+static void find_task_locks(struct answer *a)
+{
+	uint64_t *before = calloc(a->s->cnt + 1, sizeof(*before)), now;
+	struct py_frame frames[TASK_FRAMES_MAX];
+	bool whole;
+	uint32_t i;
+
+	if (!before)
+		return;
+	a->tasks_at = (struct tasks_at){ .async = a->s->async, .l = a->s->at.layout,
+					 .objects = a->s->at.objects };
+	a->reader = (struct task_reader){ .walk = a->walk, .at = &a->tasks_at };
+	a->holders.cut = a->s->cut;
+	find_waiting_tasks(a, before);
+	find_holders(a);
+	for (i = 0; i < a->s->cnt; i++)
+		a->s->threads[i].steady = a->s->threads[i].lock &&
+					  frames_of(a, i, frames, &whole, &now) && whole &&
+					  now == before[i];
+	free(before);
 }
 
 static void find_all(struct look_locks *s)
@@ -218,30 +318,19 @@ static void find_all(struct look_locks *s)
 	static struct answer a;
 	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
 	const struct target_mem mem = { pages_read, &a.pages };
-	bool any = false;
-	uint32_t i;
 
 	memset(&a, 0, sizeof(a));
 	a.s = s;
 	a.holders.walk = &a.walk;
 	a.holders.at = &s->at;
 	pages_begin(&a.pages, &direct);
-	py_walk_init(&a.walk, &mem, &s->at.objects, READS_MAX);
-	find_own_tids(&a);
-	a.states = calloc(PY_THREADS_MAX, sizeof(*a.states));
-	/* Threads that are not listed may hold what seems to be held by one thread only. */
-	a.holders.cut = !a.states || py_threads_list(&a.walk, &s->at, a.states, PY_THREADS_MAX,
-						     &a.state_cnt) || a.state_cnt == PY_THREADS_MAX;
-	py_threads_sort(a.states, a.state_cnt);
-	find_locks(&a);
-	for (i = 0; i < s->lock_cnt; i++)
-		any |= has_holders(&s->locks[i]);
-	if (any)
-		find_holders(&a);
+	py_walk_init(&a.walk, &mem, &s->at.objects, s->tasks ? TASK_READS_ALL : READS_MAX);
+	if (s->tasks)
+		find_task_locks(&a);
+	else
+		find_thread_locks(&a);
 	u64map_free(&a.holders.locks);
 	u64map_free(&a.holders.quiet);
-	free(a.states);
-	free(a.own);
 }
 
 void look_locks_answer(struct look_locks *s)

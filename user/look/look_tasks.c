@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/remote_mem.h"
 #include "resolve/process.h"
@@ -21,6 +22,34 @@ static int name_frames(struct process *p, struct look_tasks *t)
 	for (i = 0; !err && i < t->set.frame_cnt; i++)
 		err = process_python_frame(p, &t->set.frames[i], &t->frames[i]);
 	return err;
+}
+
+/* Does one stand in asyncio's Lock.acquire()? Otherwise nothing more need be read. */
+static bool some_acquire(const struct process *p, const struct look_tasks *t)
+{
+	static const char name[] = "Lock.acquire";
+	const struct profile_tables *tables = process_tables(p);
+	const struct string_ref *func;
+	const struct task *task;
+	uint32_t frame;
+
+	for (task = t->set.tasks; task < t->set.tasks + t->set.cnt; task++) {
+		if (!task->frame_cnt)
+			continue;
+		frame = t->frames[task->frame_at + task->frame_cnt - 1];
+		func = &tables->strings[tables->frames[frame].func];
+		if (func->len == sizeof(name) - 1 && !memcmp(func->data, name, func->len))
+			return true;
+	}
+	return false;
+}
+
+static void find_locks(const struct process *p, const struct async_layout *async,
+		       struct look_tasks *t)
+{
+	t->waits = some_acquire(p, t) ? calloc(t->set.cnt, sizeof(*t->waits)) : NULL;
+	if (t->waits)
+		t->locks = look_task_locks_of(p, async, t->set.tasks, t->set.cnt, t->waits);
 }
 
 static int take(struct process *p, struct look_tasks *t)
@@ -42,6 +71,8 @@ static int take(struct process *p, struct look_tasks *t)
 	err = name_frames(p, t);
 	if (err)
 		task_set_free(&t->set);
+	else
+		find_locks(p, &at.async, t);
 	return err;
 }
 
@@ -56,5 +87,7 @@ void look_tasks_free(struct look_tasks *t)
 	if (!t->err)
 		task_set_free(&t->set);
 	free(t->frames);
+	free(t->waits);
+	free(t->locks);
 	*t = (struct look_tasks){ 0 };
 }

@@ -73,4 +73,10 @@ def test_what_else_threads_wait_for(interpreter, scratch):
         assert lock["module"] == row.get("module"), (row, lock)
         if row["what"] == "by hand":
             assert lock["held_in"]["function"] == "acquired_by_hand" and lock["held_in"]["by"] == "acquire", lock
-    assert " to be notified" in text and " may hold (" in text and "no thread of this process" in text, text
+        if row["what"] == "import":
+            assert lock["held_in"]["function"] == "imports" and lock["held_in"]["by"] == "import", lock
+            assert lock["held_in"]["since_line"] is None and lock["held_in"]["line"] > 0, lock
+            assert " holds (imports, " in text, text
+        if row.get("foreign"):
+            assert "no thread of this process" in text, text
+    assert " to be notified" in text and " may hold (" in text, text

@@ -45,7 +45,7 @@ def looked_at(locked, *argv):
     return process, [threads.get(tid) for tid in locked.tids]
 
 
-@pytest.mark.parametrize("kind, many", (("RLock", 4), ("Lock", 2), ("Lock", 4)))
+@pytest.mark.parametrize("kind, many", (("RLock", 4), ("Lock", 2), ("Lock", 60)))
 def test_a_deadlock_is_named(interpreter, scratch, kind, many):
     with Locked(interpreter, scratch, f"{'circle' if kind == 'RLock' else 'plain'}:{many}") as locked:
         process, threads = looked_at(locked)
@@ -81,7 +81,7 @@ def test_a_probable_deadlock(interpreter, scratch):
 
 def test_among_blocked_threads(interpreter, scratch):
     with Locked(interpreter, scratch, "circle:2") as locked:
-        process, threads = looked_at(locked, "--blocked", "0.5s")
+        process, threads = looked_at(locked, "--blocked", "1s")
     assert sorted(process["deadlocks"][0]) == sorted(locked.tids) and all(threads)
 
 

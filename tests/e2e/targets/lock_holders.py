@@ -9,12 +9,12 @@ import json
 import multiprocessing
 import os
 import queue
+import re
 import sys
 import threading
 import time
 import types
 
-LINES = open(__file__).readlines()
 BEGUN = threading.Semaphore(0)
 
 
@@ -39,169 +39,41 @@ def take(lock):
     lock.acquire()
 
 
-# ---- held
+# Bodies of functions that stay inside of the `with` of a lock, and of others that only seem to.
+HELD = {
+    "plainly": "with lock:\n stay()",
+    "in_try": "with lock:\n try:\n  stay()\n finally:\n  pass",
+    "in_except": "with lock:\n try:\n  raise ValueError\n except ValueError:\n  stay()",
+    "in_finally": "with lock:\n try:\n  pass\n finally:\n  stay()",
+    "in_finally_of_an_exception":
+        "with lock:\n try:\n  try:\n   raise ValueError\n  finally:\n   stay()\n except ValueError:\n  pass",
+    "in_loops": "for _ in range(2):\n with lock:\n  for _ in (1, 2):\n   while True:\n    stay()",
+    "around_another": "with lock:\n with threading.Lock() as own:\n  stay(), own",
+    "within_another": "with threading.Lock():\n with lock:\n  stay()",
+    "second_of_two": "with open(os.devnull), lock:\n stay()",
+    "from_an_outer_function": "with lock:\n (lambda: [stay() for _ in range(1)])()",
+    "in_a_generator": "def generate():\n with lock:\n  yield stay()\nnext(generate())",
+    "in_a_cell": "with lock:\n (lambda: lock and stay())()",
+    "by_a_condition": "with threading.Condition(lock):\n stay()",
+    "in_long_code": "with lock:\n stay()\n " + "\n ".join("x = %d" % i for i in range(400)),
+}
+FREE = {
+    "after_it": "with lock:\n pass\ntake(lock)\nstay()",
+    "after_an_exception": "try:\n with lock:\n  raise ValueError\nexcept ValueError:\n take(lock)\n stay()",
+    "after_two": "with lock:\n with threading.Lock():\n  pass\ntake(lock)\nfor _ in range(1):\n stay()",
+    "after_a_condition": "with threading.Condition(lock):\n pass\ntake(lock)\nstay()",
+    # What only looks like a `with` is on the stack.
+    "in_an_argument": "take(lock)\nprint(lock.__exit__, lock, lock.__enter__, stay())",
+    # A Condition gives its lock up.
+    "while_another_has_it": "condition = threading.Condition(lock)\nwith condition:\n say_begun()\n condition.wait()",
+}
 
 
-def plainly(lock):
-    with lock:  # plainly
-        stay()
-
-
-def in_try(lock):
-    with lock:  # in_try
-        try:
-            stay()
-        finally:
-            pass
-
-
-def in_except(lock):
-    with lock:  # in_except
-        try:
-            raise ValueError
-        except ValueError:
-            stay()
-
-
-def in_finally(lock):
-    with lock:  # in_finally
-        try:
-            pass
-        finally:
-            stay()
-
-
-def in_finally_of_an_exception(lock):
-    with lock:  # in_finally_of_an_exception
-        try:
-            try:
-                raise ValueError
-            finally:
-                stay()
-        except ValueError:
-            pass
-
-
-def in_loops(lock):
-    for _ in range(2):
-        with lock:  # in_loops
-            for _ in (1, 2):
-                while True:
-                    stay()
-
-
-def around_another(lock):
-    with lock:  # around_another
-        with threading.Lock() as own:
-            assert own
-            stay()
-
-
-def within_another(lock):
-    with threading.Lock():
-        with lock:  # within_another
-            stay()
-
-
-def second_of_two(lock):
-    with open(os.devnull), lock:  # second_of_two
-        stay()
-
-
-def from_an_outer_function(lock):
-    with lock:  # from_an_outer_function
-        (lambda: [stay() for _ in range(1)])()
-
-
-def in_a_generator(lock):
-    def generate():
-        with lock:  # in_a_generator
-            yield stay()
-    next(generate())
-
-
-def in_a_cell(lock):
-    with lock:  # in_a_cell
-        (lambda: lock and stay())()
-
-
-def by_a_condition(lock):
-    with threading.Condition(lock):  # by_a_condition
-        stay()
-
-
-def in_long_code(lock):
-    namespace = {"stay": stay}
-    lines = ["x = %d" % i for i in range(400)]
-    exec("def long_code(lock):\n with lock:\n  stay()\n  " + "\n  ".join(lines), namespace)
-    namespace["long_code"](lock)
-
-
-HELD = (plainly, in_try, in_except, in_finally, in_finally_of_an_exception, in_loops, around_another, within_another,
-        second_of_two, from_an_outer_function, in_a_generator, in_a_cell, by_a_condition, in_long_code)
-
-
-def held_in(function):
-    if function is in_long_code:
-        return "long_code", 2
-    name = "generate" if function is in_a_generator else function.__name__
-    return name, 1 + [line.rstrip().endswith(": # " + function.__name__) or
-                      line.rstrip().endswith(":  # " + function.__name__) for line in LINES].index(True)
-
-
-# ---- free
-
-
-def after_it(lock):
-    with lock:
-        pass
-    take(lock)
-    stay()
-
-
-def after_an_exception(lock):
-    try:
-        with lock:
-            raise ValueError
-    except ValueError:
-        take(lock)
-        stay()
-
-
-def after_two(lock):
-    with lock:
-        with threading.Lock():
-            pass
-    take(lock)
-    for _ in range(1):
-        stay()
-
-
-def after_a_condition(lock):
-    with threading.Condition(lock):
-        pass
-    take(lock)
-    stay()
-
-
-def in_an_argument(lock):
-    """What only looks like a `with` is on the stack."""
-    take(lock)
-    print(lock.__exit__, lock, lock.__enter__, stay())
-
-
-def while_another_has_it(lock):
-    """A Condition gives its lock up."""
-    condition = threading.Condition(lock)
-    with condition:
-        say_begun()
-        condition.wait()
-
-
-FREE = (after_it, after_an_exception, after_two, after_a_condition, in_an_argument, while_another_has_it)
-
-
-# ---- others
+def function(name, body):
+    """The function, and the line of its `with`, if it has one."""
+    lines = ["def %s(lock):" % name] + [" " + line for line in body.split("\n")]
+    exec("\n".join(lines), globals())
+    return globals()[name], next((1 + n for n, line in enumerate(lines) if re.search(r"with .*\block\b", line)), None)
 
 
 def released_by_hand(lock):
@@ -214,6 +86,10 @@ def acquired_by_hand(holder):
     holder.lock.acquire()
     stay()
     holder.lock.release()
+
+
+def imports(name):
+    __import__(name)
 
 
 def waits_for_itself(lock):
@@ -240,61 +116,64 @@ def wait_for(lock):
     return start(wait_by_with)
 
 
+def row(what, waiter, kind, address, holder, **more):
+    return dict({"what": what, "waiter": waiter, "type": kind, "address": address and hex(id(address)),
+                 "holder": holder, "certain": bool(holder), "function": None, "line": None}, **more)
+
+
 def held():
-    for function in HELD:
+    for name, body in HELD.items():
         lock = threading.Lock()
-        holder, (name, line) = start(function, lock), held_in(function)
-        yield {"what": function.__name__, "waiter": wait_for(lock), "type": "Lock", "address": hex(id(lock)),
-               "holder": holder, "certain": True, "function": name, "line": line}
+        stays, line = function(name, body)
+        holder = start(stays, lock)
+        yield row(name, wait_for(lock), "Lock", lock, holder, line=line,
+                  function="generate" if name == "in_a_generator" else name)
 
 
 def free():
-    for function in FREE:
+    for name, body in FREE.items():
         lock = threading.Lock()
-        start(function, lock)
-        if function is while_another_has_it:
+        start(function(name, body)[0], lock)
+        if name == "while_another_has_it":
             take(lock)
-        yield {"what": function.__name__, "waiter": wait_for(lock), "type": "Lock", "address": hex(id(lock)),
-               "holder": None, "certain": False, "function": None, "line": None}
+        yield row(name, wait_for(lock), "Lock", lock, None)
 
 
-def of_processes(lock):
-    with lock:
-        stay()
+def shared():
+    try:
+        lock, other = (multiprocessing.get_context("fork").Lock() for _ in range(2))
+    except OSError:     # there is no /dev/shm
+        return
+    holder = start(function("of_processes", HELD["plainly"])[0], lock)
+    yield row("shared", wait_for(lock), "multiprocessing lock", lock._semlock, holder)
+    if os.fork() == 0:
+        other.acquire()
+        time.sleep(10000)
+    while other._semlock._get_value():
+        time.sleep(0.001)
+    yield row("in a child", wait_for(other), "multiprocessing lock", other._semlock, None, foreign=True)
 
 
 def kinds():
-    def row(what, waiter, kind, address, holder, **more):
-        return dict({"what": what, "waiter": waiter, "type": kind, "address": address and hex(id(address)),
-                     "holder": holder, "certain": bool(holder), "function": None, "line": None}, **more)
-
     full = queue.Queue()
     yield row("queue", start(lambda: (say_begun(), full.get())), "Condition", full.not_empty, None)
     event = threading.Event()
     yield row("event", start(lambda: (say_begun(), event.wait())), "Condition", event._cond, None)
     lock = threading.Lock()
     yield row("itself", start(waits_for_itself, lock), "Lock", lock, None, itself=True)
-    lock, shared = threading.Lock(), multiprocessing.Lock()
+    lock = threading.Lock()
     start(released_by_hand, lock)
     take(lock)
     yield row("released", wait_for(lock), "Lock", lock, None)
     account = types.SimpleNamespace(lock=threading.Lock())
     holder = start(acquired_by_hand, account)
     yield row("by hand", wait_for(account.lock), "Lock", account.lock, holder, certain=False)
-    holder = start(of_processes, shared)
-    yield row("shared", wait_for(shared), "multiprocessing lock", shared._semlock, holder)
-    shared = multiprocessing.get_context("fork").Lock()
-    if os.fork() == 0:
-        shared.acquire()
-        time.sleep(10000)
-    while shared._semlock._get_value():
-        time.sleep(0.001)
-    yield row("in a child", wait_for(shared), "multiprocessing lock", shared._semlock, None, foreign=True)
+    yield from shared()
     sys.path.insert(0, os.path.dirname(sys.argv[1]))
     name = "slow_%d" % os.getpid()
     with open(os.path.join(sys.path[0], name + ".py"), "w") as f:
         f.write("import __main__\n__main__.stay()\n")
-    holder = start(__import__, name)
+    holder = start(imports, name)
     yield row("import", start(lambda: (say_begun(), __import__(name))), "import lock", None, holder, module=name)
 
 

@@ -70,6 +70,22 @@ static void assert_escaped(const char *s, size_t len, const char *want)
 	assert_string_equal(escape_text(s, len, out, sizeof(out)), want);
 }
 
+/* Between characters, or all of it. */
+static void test_cut(void **state)
+{
+	static const size_t fit[] = { 0, 0, 1, 1, 3, 3, 3, 6 };	/* by the size of out */
+	static const char text[] = "a\xc3\xa4\xe2\x82\xac";
+	char out[8];
+	size_t size;
+
+	for (size = 1; size < ARRAY_SIZE(fit); size++) {
+		utf8_copy(out, size, text, strlen(text));
+		assert_int_equal(strlen(out), fit[size]);
+		assert_memory_equal(out, text, fit[size]);
+	}
+	assert_int_equal(utf8_cut("\x80\x80", 2, 1), 0);
+}
+
 static void test_escape(void **state)
 {
 	char tiny[6];
@@ -141,7 +157,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_varint),	  cmocka_unit_test(test_varint_too_big),
-		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_escape), cmocka_unit_test(test_unseen),
+		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_cut), cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_buf),	  cmocka_unit_test(test_write_all),
 	};
 

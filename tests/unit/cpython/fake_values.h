@@ -9,6 +9,10 @@
 #include "cpython/locals.h"
 #include "tests/unit/cpython/fake_threads.h"
 
+#define EACH_VERSION(minor, big) \
+	for (unsigned int minor = 6; minor <= 15; minor++) \
+		for (unsigned int big = 0; big < 2; big++)
+
 struct fake_types {
 	uint64_t none, boolean, integer, real, text, bytes, list, tuple, dict, set, cell, thing;
 };
@@ -147,6 +151,26 @@ static inline uint64_t fake_mapping(struct fake_threads *f, const struct fake_ty
 	return at;
 }
 
+/* An object of a class of Python, with one or two attributes; name2 NULL: one. */
+static inline uint64_t fake_instance(struct fake_threads *f, const struct fake_types *t,
+				     const char *class, const char *name, uint64_t value,
+				     const char *name2, uint64_t value2)
+{
+	bool managed = f->at.objects.minor >= 11;
+	bool no_gc_head = f->at.objects.minor >= 13 && f->head == 32;
+	uint64_t type = fake_named_type(f, class, PY_HEAP_TYPE | (managed ? PY_MANAGED_DICT : 0));
+	uint64_t keys = fake_keys(f, false), dict = fake_dict(f, keys, 0), at;
+
+	fake_add(f, keys, fake_str(f, t, name), value);
+	if (name2)
+		fake_add(f, keys, fake_str(f, t, name2), value2);
+	fake_poke(f, type + f->head + 272, f->head, 8);	/* tp_dictoffset */
+	fake_take(f, 32);		/* the pointers in front of an object */
+	at = fake_object(f, type, 32);
+	fake_poke(f, managed ? at - (no_gc_head ? 8 : 24) : at + f->head, dict, 8);
+	return at;
+}
+
 /*
  * A frame, and its code object, whose cnt variables have these names and objects; the first
  * `arguments` ones are arguments, the last one is in a cell.
@@ -173,7 +197,10 @@ static inline void fake_frame_make(struct fake_threads *f, const struct fake_typ
 	char kinds[LOCALS_MAX + 1] = { 0 };
 
 	*out = (struct fake_frame){ .at = { .objects = f->at.objects } };
-	out->at.layout.lasti_unit = old;
+	out->at.layout.lasti_unit = !old ? 0 : f->at.objects.minor == 10 ? 2 : 1;
+	out->at.layout.co_code = (uint16_t)(old ? 200 + f->head - 16 : 216);
+	out->at.layout.fr_ip = 32;
+	out->at.layout.fr_tlbc_index = ABI_NO_OFF;
 	out->at.layout.code_tag_mask = f->at.objects.minor >= 14 ? 3 : 0;
 	fake_poke(f, cell + f->head, objs[cnt - 1], 8);
 	fake_code_int(f, code, l->argcount, arguments);

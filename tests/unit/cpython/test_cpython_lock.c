@@ -56,24 +56,6 @@ static void make(unsigned int minor, bool big, const char *type, bool bound)
 	fake_poke(&f, entry + 8, lock + f.head, 8);
 }
 
-/* An object of a class of Python, with one or two attributes. */
-static uint64_t make_instance(const char *class, const char *name, uint64_t value,
-			      const char *name2, uint64_t value2)
-{
-	bool managed = f.at.objects.minor >= 11, no_gc_head = f.at.objects.minor >= 13 && f.head == 32;
-	uint64_t type = fake_named_type(&f, class, PY_HEAP_TYPE | (managed ? PY_MANAGED_DICT : 0));
-	uint64_t keys = fake_keys(&f, false), dict = fake_dict(&f, keys, 0), at;
-
-	fake_add(&f, keys, fake_str(&f, &t, name), value);
-	if (name2)
-		fake_add(&f, keys, fake_str(&f, &t, name2), value2);
-	fake_poke(&f, type + f.head + 272, f.head, 8);	/* tp_dictoffset */
-	fake_take(&f, 32);		/* the pointers in front of an object */
-	at = fake_object(&f, type, 32);
-	fake_poke(&f, managed ? at - (no_gc_head ? 8 : 24) : at + f.head, dict, 8);
-	return at;
-}
-
 /* The frame's function has this object as its first argument, and this name. */
 static void set_self(uint64_t self, const char *name)
 {
@@ -97,10 +79,6 @@ static uint64_t futex_of(unsigned int minor)
 {
 	return has_mutex(minor) ? entry + 16 : FUTEX;
 }
-
-#define EACH_VERSION(minor, big) \
-	for (unsigned int minor = 6; minor <= 15; minor++) \
-		for (unsigned int big = 0; big < 2; big++)
 
 static void test_the_lock_that_is_waited_for(void **state)
 {
@@ -183,7 +161,7 @@ static void test_a_lock_of_multiprocessing(void **state)
 		assert_int_equal(found.owner, 0);
 		fake_poke(&f, lock + f.head + 20, 7, 4);	/* seven may have it */
 		assert_true(find(FUTEX) < 0);
-		wrapper = make_instance("Lock", "_semlock", lock, NULL, 0);
+		wrapper = fake_instance(&f, &t, "Lock", "_semlock", lock, NULL, 0);
 		py_walk_init(&w, &f.target, &f.at.objects, 1000);
 		assert_int_equal(py_lock_of(&w, wrapper), lock);
 	}
@@ -197,7 +175,7 @@ static void test_a_condition(void **state)
 	EACH_VERSION(minor, big) {
 		make(minor, big, "_thread.lock", false);
 		own = make_lock(fake_named_type(&f, "_thread.RLock", 0), false);
-		condition = make_instance("Condition", "_waiters", method, "_lock", own);
+		condition = fake_instance(&f, &t, "Condition", "_waiters", method, "_lock", own);
 		set_self(condition, "wait");
 		assert_int_equal(find(futex_of(minor)), 0);
 		assert_int_equal(found.kind, PY_LOCK_CONDITION);
@@ -208,7 +186,7 @@ static void test_a_condition(void **state)
 		set_self(condition, "__enter__");
 		assert_int_equal(py_lock_given_up(&w, &frame.at, &frame.frame), 0);
 		/* It waits for the Condition's own lock. */
-		condition = make_instance("Condition", "_lock", lock, NULL, 0);
+		condition = fake_instance(&f, &t, "Condition", "_lock", lock, NULL, 0);
 		set_self(condition, "__enter__");
 		assert_int_equal(find(futex_of(minor)), 0);
 		assert_int_equal(found.kind, PY_LOCK_PLAIN);
@@ -218,19 +196,55 @@ static void test_a_condition(void **state)
 
 static void test_an_import(void **state)
 {
-	uint64_t module;
+	struct py_walk w;
+	uint64_t module, manager;
 
 	EACH_VERSION(minor, big) {
 		make(minor, big, "_thread.lock", false);
-		module = make_instance("_ModuleLock", "name", fake_str(&f, &t, "json"), "owner",
-				       fake_number(&f, OWNER));
+		module = fake_instance(&f, &t, "_ModuleLock", "name", fake_str(&f, &t, "json"),
+				       "owner", fake_number(&f, OWNER));
 		set_self(module, "acquire");
 		assert_int_equal(find(futex_of(minor)), 0);
 		assert_int_equal(found.kind, PY_LOCK_IMPORT);
 		assert_int_equal(found.addr, module);
 		assert_int_equal(found.owner, OWNER);
 		assert_string_equal(found.module, "json");
+		py_walk_init(&w, &f.target, &f.at.objects, 1000);
+		manager = fake_instance(&f, &t, "_ModuleLockManager", "_lock", module, NULL, 0);
+		assert_int_equal(py_lock_of(&w, manager), module);
 	}
+}
+
+/* A task waits in its acquire(), whatever has called that. */
+static void test_a_lock_of_asyncio(void **state)
+{
+	uint64_t own, other, condition, locked;
+	struct py_walk w;
+
+	for (unsigned int minor = 14; minor <= 15; minor++)
+		for (unsigned int big = 0; big < 2; big++) {
+			make(minor, big, "Thing", false);
+			locked = fake_object(&f, fake_named_type(&f, "bool", PY_IS_LONG), 16);
+			fake_poke(&f, locked + f.head + 8, 1, 4);
+			own = fake_instance(&f, &t, "Lock", "_waiters", method, "_locked", locked);
+			other = fake_instance(&f, &t, "Lock", "_waiters", method, NULL, 0);
+			condition = fake_instance(&f, &t, "Condition", "_lock", own, NULL, 0);
+			py_walk_init(&w, &f.target, &f.at.objects, 5000);
+			set_self(own, "acquire");
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), own);
+			set_self(own, "__aenter__");
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			set_self(other, "acquire");	/* of another library */
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			set_self(condition, "acquire");
+			assert_int_equal(py_lock_awaited(&w, &frame.at, &frame.frame), 0);
+			set_self(condition, "wait");
+			assert_int_equal(py_lock_given_up(&w, &frame.at, &frame.frame), own);
+			assert_true(py_lock_is_held(&w, own));
+			fake_poke(&f, locked + f.head + 8, 0, 4);
+			assert_false(py_lock_is_held(&w, own));
+			assert_false(py_lock_is_held(&w, other));
+		}
 }
 
 /* Who waits for it, and nobody holds it, waits for what is there no more. */
@@ -291,6 +305,7 @@ int main(void)
 		cmocka_unit_test(test_a_lock_of_multiprocessing),
 		cmocka_unit_test(test_a_condition),
 		cmocka_unit_test(test_an_import),
+		cmocka_unit_test(test_a_lock_of_asyncio),
 		cmocka_unit_test(test_a_lock_that_is_free_is_not_it),
 		cmocka_unit_test(test_a_freed_lock_is_not_it),
 		cmocka_unit_test(test_reads_that_fail),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "cpython/task_read.h"
 #include "tests/unit/cpython/fake_tasks.h"
 
 static struct fake_tasks f;
@@ -123,6 +124,38 @@ static void test_chain(void **state)
 			assert_true(batch.frames[1].code == inner && batch.frames[1].lasti == 20);
 			assert_true(batch.frames[0].id & 1 && batch.frames[1].id & 1);
 		}
+}
+
+/* The frames alone, innermost first, and whether one of them has gone on. */
+static void test_frames_of_one(void **state)
+{
+	const struct async_coroutine_layout *c = &f.at.async.coro;
+	struct task_reader r = { .at = &f.at };
+	struct py_frame frames[TASK_FRAMES_MAX];
+	uint64_t outer, inner, coro, task, where, now;
+	bool whole;
+
+	for (unsigned int minor = 14; minor <= 15; minor++) {
+		make(minor);
+		py_walk_init(&r.walk, &f.target, &f.at.objects, 1000);
+		outer = fake_code(&f, "outer");
+		inner = fake_code(&f, "inner");
+		coro = two_coros(outer, inner);
+		task = fake_task(&f, fake_int(&f, 1), coro);
+		assert_int_equal(task_frames_read(&r, task, frames, &whole, &where), 2);
+		assert_true(whole && frames[0].code == inner && frames[1].code == outer);
+		assert_int_equal(frames[1].addr, coro + c->gen_frame);
+		assert_int_equal(task_frames_read(&r, task, frames, &whole, &now), 2);
+		assert_int_equal(now, where);
+		fake_word(&f, frames[0].addr + f.at.l.fr_ip, inner + f.at.l.co_code + 22);
+		task_frames_read(&r, task, frames, &whole, &now);
+		assert_true(whole && now != where);
+		fake_set(&f, coro + c->gen_state, &c->state_executing, 1);
+		assert_int_equal(task_frames_read(&r, task, frames, &whole, &now), 1);
+		assert_false(whole);
+		assert_int_equal(task_frames_read(&r, 16, frames, &whole, &now), 0);
+		assert_false(whole);
+	}
 }
 
 /* An asynchronous generator is reached by its step only; a coroutine of another type never. */
@@ -371,7 +404,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lists), cmocka_unit_test(test_endless_lists),
 		cmocka_unit_test(test_names), cmocka_unit_test(test_chain),
-		cmocka_unit_test(test_async_generator), cmocka_unit_test(test_endless_chain),
+		cmocka_unit_test(test_frames_of_one), cmocka_unit_test(test_async_generator),
+		cmocka_unit_test(test_endless_chain),
 		cmocka_unit_test(test_executing), cmocka_unit_test(test_waiters),
 		cmocka_unit_test(test_hostile_sets), cmocka_unit_test(test_batches),
 		cmocka_unit_test(test_tasks_that_end), cmocka_unit_test(test_lost),

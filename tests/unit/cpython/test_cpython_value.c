@@ -38,10 +38,6 @@ static const char *shown(uint64_t obj)
 	return value.text;
 }
 
-#define EACH_VERSION(minor, big) \
-	for (unsigned int minor = 6; minor <= 15; minor++) \
-		for (unsigned int big = 0; big < 2; big++)
-
 static void test_plain_values(void **state)
 {
 	const uint32_t digits[] = { 0x3fffffff, 0x3fffffff, 5 };

@@ -106,7 +106,6 @@ static void make_bytecode(void)
 	code[4] = code[10] = (char)143;
 	code[5] = (char)((144 - 6) / unit);
 	code[11] = (char)((120 - 12) / unit);
-	frame.at.layout.co_code = 200 + f.head - 16;
 	fake_poke(&f, code_at(200), fake_bytes(&f, &t, code, sizeof(code)), 8);
 }
 
@@ -138,15 +137,11 @@ static void make(unsigned int minor, bool big, bool builtin)
 	fake_frame_make(&f, &t, &frame, names, objs, 2, 0);
 	fake_code_int(&f, frame.frame.code, l->stacksize, 12);
 	slots = frame.frame.addr + l->slots + (minor <= 10 ? f.head - 16 : 0) + 16;
-	frame.at.layout.fr_tlbc_index = ABI_NO_OFF;
-	frame.at.layout.fr_ip = 24;
-	frame.at.layout.lasti_unit = minor <= 9 ? 1 : minor == 10 ? 2 : 0;
 	fill_stack(builtin);
 	if (minor <= 10) {
 		make_bytecode();
 		return;
 	}
-	frame.at.layout.co_code = 216;
 	len = make_table(table, minor >= 14 ? 2 : 1);
 	fake_poke(&f, code_at(l->exceptions), fake_bytes(&f, &t, (char *)table, len), 8);
 }
@@ -156,7 +151,7 @@ static void look(uint32_t lasti)
 	struct py_walk w;
 
 	py_walk_init(&w, &f.target, &f.at.objects, 1000);
-	fake_poke(&f, frame.frame.addr + 24, frame.frame.code + frame.at.layout.co_code + lasti, 8);
+	fake_poke(&f, frame.frame.addr + 32, frame.frame.code + frame.at.layout.co_code + lasti, 8);
 	py_frame_withs(&w, &frame.at, &frame.frame, found, &cnt);
 }
 
@@ -268,7 +263,8 @@ static void test_reads_that_fail(void **state)
 
 static void test_damaged_tables(void **state)
 {
-	const uint8_t circle[] = { 0x80, 63, 0, 1, 0x00, 63, 0, 0 }, endless[] = { 0x80 | 64, 127, 127 };
+	const uint8_t circle[] = { 0x80, 63, 0, 1, 0x00, 63, 0, 0 };
+	const uint8_t endless[] = { 0x80 | 64, 127, 127 };
 	struct py_handler h;
 
 	assert_false(py_handler_of(circle, 0, 0, &h));

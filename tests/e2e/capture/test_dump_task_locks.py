@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+"""`tachbpf dump`: which asyncio.Lock a task waits for, which task holds it, and deadlocks of tasks."""
+import json
+
+import pytest
+
+from present import need
+from recording import succeeded, tachbpf
+from target import Target
+
+
+@pytest.mark.parametrize("name", ("sid-3.14", "sid-3.15"))
+def test_locks_of_asyncio(name, scratch):
+    with Target(need(name), scratch, name="task-locks", program="task_locks.py") as target:
+        process, = json.loads(succeeded(tachbpf("dump", "--json", target.pid)).stdout)["processes"]
+        text = succeeded(tachbpf("dump", target.pid)).stdout
+        truth = json.loads(target.truth_path.read_text())
+    tasks, locks = {t["name"]: t for t in process["tasks"]}, truth["locks"]
+    for task, want in truth["tasks"].items():
+        lock = tasks[task]["lock"]
+        if not want:
+            assert lock is None, (task, lock)
+            continue
+        assert (lock["type"], lock["address"]) == ("asyncio.Lock", locks[want["lock"]]), (task, lock)
+        assert lock["holder"] == tasks[want["holder"]]["id"], (task, lock)
+        assert lock["certain"] == (want["by"] == "with") and lock["held_in"]["by"] == want["by"], (task, lock)
+        assert lock["held_in"]["function"] == want["function"], (task, lock)
+        assert lock["held_in"]["line"] > lock["held_in"]["since_line"], (task, lock)
+    ids = [[tasks[name]["id"] for name in names] for names in (("first", "second"), ("itself",))]
+    assert sorted(map(sorted, process["task_deadlocks"])) == sorted(map(sorted, ids))
+    assert process["deadlocks"] == []
+    assert "\nDeadlock: first -> second -> first\n" in text, text
+    for first, lock, second in ("first", "two", "second"), ("second", "one", "first"):
+        assert f"task {first} waits for asyncio.Lock {locks[lock]}, which task {second} holds (cross, " in text, text
+    assert f"(T) itself, waits for asyncio.Lock {locks['own']}, which this task holds (again, " in text, text
+    assert f"(T) patient, waits for asyncio.Lock {locks['taken']}, which task hand may hold (by_hand, " in text, text
+    assert "inside the `async with` of line " in text, text
