@@ -1,12 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * frames.c - see frames.h.
- *
- * Sources, at v3.6.15 ... v3.15.0: Include/code.h and Include/cpython/code.h (PyCodeObject),
- * Include/frameobject.h and Include/cpython/frameobject.h (f_localsplus, up to 3.10),
- * Include/internal/pycore_frame.h, from 3.14 on pycore_interpframe_structs.h (localsplus).
- * tests/e2e/cpython/test_layouts.py compares these numbers with the headers.
- */
+/* frames.c - see frames.h. layout.h has the offsets. */
 #include "cpython/frames.h"
 
 #include <errno.h>
@@ -14,9 +7,8 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "cpython/layout.h"
 
-/* sizeof(PyObject) that the offsets below have in them; some builds have 16 bytes more. */
+/* sizeof(PyObject) that py_code_layout() has in it; some builds have 16 bytes more. */
 #define PLAIN_HEAD 16
 #define INTERPS_MAX 1024
 /* Of frames that are skipped; a circle of them ends there. */
@@ -25,27 +17,6 @@
 /* co_flags (Include/cpython/code.h) */
 #define CO_VARARGS 4
 #define CO_VARKEYWORDS 8
-
-static const struct py_code_layout code_rows[] = {
-	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 376, 112 },
-	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 360, 96 },
-	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 360, 96 },
-	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 352, 88 },
-	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 32, 40, 8, 72, 80 },
-	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 72, 72 },
-	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 80, 72 },
-};
-
-const struct py_code_layout *py_code_layout(uint8_t minor)
-{
-	const struct py_code_layout *row = NULL;
-	size_t i;
-
-	for (i = 0; minor <= LAYOUT_MINOR_MAX && i < ARRAY_SIZE(code_rows); i++)
-		if (code_rows[i].minor <= minor)
-			row = &code_rows[i];
-	return row;
-}
 
 /* ---- thread states ---- */
 

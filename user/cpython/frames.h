@@ -9,6 +9,7 @@
 #ifndef TACHBPF_CPYTHON_FRAMES_H
 #define TACHBPF_CPYTHON_FRAMES_H
 
+#include "cpython/layout.h"
 #include "cpython/walk.h"
 
 /* Thread states of an interpreter; slots of a frame. */
@@ -44,27 +45,6 @@ struct py_variables {
 	uint64_t kinds;		/* bytes: CO_FAST_* of each variable (3.11 on) */
 	uint32_t plain;		/* of these, the first ones are no cells (up to 3.10) */
 };
-
-/*
- * Where PyCodeObject has what is needed, with a head of 16 bytes, and the first slot in a frame: an
- * int each, and pointers. Up to 3.10 a frame is an object, too. And how a generator and its frame
- * belong together.
- */
-struct py_code_layout {
-	uint8_t minor;		/* and later ones, until the next row */
-	uint8_t argcount, kwonly, stacksize, flags;
-	uint8_t cnt;		/* co_nlocals, from 3.11 on co_nlocalsplus */
-	uint8_t names;		/* co_varnames, from 3.11 on co_localsplusnames */
-	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
-	uint8_t third;		/* co_freevars (up to 3.10) */
-	uint8_t used;		/* co_names: of globals and attributes */
-	uint8_t exceptions;	/* co_exceptiontable (3.11 on) */
-	uint8_t globals;	/* f_globals, in the frame */
-	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
-	uint16_t generator;	/* f_gen in a frame, from 3.11 on gi_iframe in a generator */
-};
-/* NULL: 3.minor is not known. */
-const struct py_code_layout *py_code_layout(uint8_t minor);
 
 /* The id of the thread whose pthread_self() this is, in the process' own pid namespace. */
 int py_thread_tid(struct py_walk *w, bool musl, uint64_t ident, uint32_t *tid);

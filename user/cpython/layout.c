@@ -17,7 +17,6 @@
 
 #include "base/util.h"
 #include "cpython/coroutine_layout.h"
-#include "cpython/frames.h"
 #include "cpython/layout.h"
 
 /* FRAME_OWNED_BY_CSTACK (3.12, 3.13), FRAME_OWNED_BY_INTERPRETER (3.14+) and above. */
@@ -125,6 +124,31 @@ static uint16_t gil_locks_bytes(const struct cpython_image *img)
 	int mutex = 40 + (img->mutexes_extra > 0 ? img->mutexes_extra / 2 : 0);
 
 	return 2 * (layout_cond_bytes() + mutex);
+}
+
+/*
+ * v3.6.15 ... v3.15.0: Include/code.h, Include/frameobject.h, later Include/cpython/code.h and
+ * Include/cpython/frameobject.h; from 3.11 on the frame's structure of the sources above.
+ */
+static const struct py_code_layout code_rows[] = {
+	{ 6, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 376, 112 },
+	{ 7, 16, 20, 28, 32, 24, 64, 80, 72, 56, 0, 48, 360, 96 },
+	{ 8, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 360, 96 },
+	{ 10, 16, 24, 32, 36, 28, 72, 88, 80, 64, 0, 48, 352, 88 },
+	{ 11, 56, 64, 68, 48, 76, 96, 104, 0, 32, 40, 8, 72, 80 },
+	{ 12, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 72, 72 },
+	{ 14, 52, 60, 64, 48, 72, 96, 104, 0, 32, 40, 24, 80, 72 },
+};
+
+const struct py_code_layout *py_code_layout(uint8_t minor)
+{
+	const struct py_code_layout *row = NULL;
+	size_t i;
+
+	for (i = 0; minor <= LAYOUT_MINOR_MAX && i < ARRAY_SIZE(code_rows); i++)
+		if (code_rows[i].minor <= minor)
+			row = &code_rows[i];
+	return row;
 }
 
 /*

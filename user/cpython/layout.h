@@ -27,4 +27,25 @@ unsigned int layout_cond_bytes(void);
 int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 			      const struct debug_offsets *d, const char **what);
 
+/*
+ * Where PyCodeObject has what is needed, with a head of 16 bytes, and the first slot in a frame: an
+ * int each, and pointers. Up to 3.10 a frame is an object, too. And how a generator and its frame
+ * belong together.
+ */
+struct py_code_layout {
+	uint8_t minor;		/* and later ones, until the next row */
+	uint8_t argcount, kwonly, stacksize, flags;
+	uint8_t cnt;		/* co_nlocals, from 3.11 on co_nlocalsplus */
+	uint8_t names;		/* co_varnames, from 3.11 on co_localsplusnames */
+	uint8_t second;		/* co_cellvars, from 3.11 on co_localspluskinds */
+	uint8_t third;		/* co_freevars (up to 3.10) */
+	uint8_t used;		/* co_names: of globals and attributes */
+	uint8_t exceptions;	/* co_exceptiontable (3.11 on) */
+	uint8_t globals;	/* f_globals, in the frame */
+	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
+	uint16_t generator;	/* f_gen in a frame, from 3.11 on gi_iframe in a generator */
+};
+/* NULL: 3.minor is not known. */
+const struct py_code_layout *py_code_layout(uint8_t minor);
+
 #endif
