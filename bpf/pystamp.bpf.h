@@ -46,7 +46,7 @@ static __always_inline bool is_page_still(const struct stamp_page *on)
 struct stamp_fields {
 	u64 code, previous;
 	u64 place;	/* the instruction and tlbc_index */
-	u64 object;	/* 0: it has no line in it */
+	u64 object;	/* 0: none, or it has no line */
 };
 
 #define STAMP_FIELDS(f, l, FIELD)                                                                  \
@@ -57,7 +57,7 @@ struct stamp_fields {
 			(f)->place ^= (u64)FIELD(u32, (l)->fr_tlbc_index) << 48;                   \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
 		(f)->object = FIELD(u64, (l)->fr_object);                                          \
-		if (!may_have_line(s, addr, FIELD(u8, (l)->fr_owner), (f)->object))                \
+		if (!may_have_object(s, FIELD(u8, (l)->fr_owner)))                                 \
 			(f)->object = 0;                                                           \
 	} while (0)
 
@@ -142,7 +142,7 @@ static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on,
 	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f))
 		return -1;
 	h = mix(mix(mix(*hash, *fr), f.code), f.place);
-	if (f.object)
+	if (is_in_object(*fr, f.object))
 		h = mix(h, own_line(*fr, f.object));
 	*hash = h ^ h >> 32;
 	*fr = f.previous;
@@ -190,8 +190,8 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 	u32 i;
 
 	stamp->now = 0;
-	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_frame ||
-	    w->gc_looks || s->sample.flags)
+	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_looks ||
+	    s->sample.flags)
 		return false;
 	stamp->tried = 1;
 	stamp->cframe = w->cframe;
