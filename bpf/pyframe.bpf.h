@@ -77,9 +77,11 @@ struct frame_fields {
 		(f)->code = FIELD(u64, (l)->fr_code);                                              \
 		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->owner = (l)->fr_owner != ABI_NO_OFF ? FIELD(u8, (l)->fr_owner) : 0;           \
-		if (may_have_object(s, (f)->owner))                                                \
+		(f)->owner = 0;                                                                    \
+		if ((l)->fr_owner != ABI_NO_OFF) {                                                 \
+			(f)->owner = FIELD(u8, (l)->fr_owner);                                     \
 			s->walk.object = FIELD(u64, (l)->fr_object);                               \
+		}                                                                                  \
 		if ((l)->fr_tlbc_index != ABI_NO_OFF)                                              \
 			s->walk.tlbc = FIELD(u32, (l)->fr_tlbc_index);                             \
 		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
@@ -104,7 +106,7 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 /* Can the frame fr of this step have an own_line()? owner: its owner. */
 static __always_inline bool may_have_line(const struct scratch *s, u64 fr, u8 owner)
 {
-	return may_have_object(s, owner) && is_in_object(fr, s->walk.object);
+	return is_in_object(fr, s->walk.object) && may_have_object(s, owner);
 }
 
 u32 own_line(u64 fr, u64 object);

@@ -90,7 +90,7 @@ __weak __noinline int next_outer(u64 interps, u64 epoch, u32 i)
 	} else if (leave_outer(s, w)) {
 		goto cut;
 	}
-	if (s->sample.flags & ~RAW_GC)
+	if (!w->n || s->sample.flags & ~RAW_GC)
 		return 0;
 	s->list.found = 0;
 	if (walk_lists() != LIST_IS_OVER || s->list.unreadable)

@@ -679,7 +679,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
 	end_gc(s, p, is);
-	if (out->interp_id && w->n && !(out->flags & ~RAW_GC)) {
+	if (out->interp_id) {
 		if (p->l.foreign_ids && !w->sp && !call)
 			w->sp = current_user_sp();
 #pragma clang loop unroll(disable)
