@@ -140,11 +140,11 @@ struct py_layout {
 	abi_u8 gc_stats_how;	/* enum py_gc_stats_how */
 	abi_u8 gc_young_items;	/* PY_GC_STATS_RINGS: items of the youngest generation's ring */
 	abi_u8 gc_old_items;	/* ... of each of the other two                      */
-	/* What shows that the collection has called a frame: see pygc.bpf.h. */
-	abi_u8 gc_head;		/* bytes of a PyGC_Head, right before its object; 0: there is none */
+	/* What shows that the collector has called a frame: see pygc.bpf.h. */
+	abi_u8 gc_head;		/* bytes of a PyGC_Head, right before its object; 0: none */
 	abi_u16 fr_locals;	/* a frame's first variable                         */
-	abi_u16 fr_generator;	/* a generator's frame is in it, so many bytes above its start; up to
-				 * 3.10: the frame's pointer to the generator        */
+	abi_u16 fr_generator;	/* in a generator: its frame; up to 3.10 in a frame: the pointer
+				 * to its generator                                  */
 };
 _Static_assert(sizeof(struct py_layout) == 136, "py_layout has no hidden padding");
 

@@ -364,8 +364,8 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 }
 
 /*
- * raw_frame.lasti: the offset in the bytecode, or RAW_LASTI_NONE. ip: the word at fr_ip, which is an
- * address, or (lasti_unit) two ints: f_lasti, which is -1 before the first instruction, and
+ * raw_frame.lasti: the offset in the bytecode, or RAW_LASTI_NONE. ip: the word at fr_ip, which is
+ * an address, or (lasti_unit) two ints: f_lasti, which is -1 before the first instruction, and
  * f_lineno. A frame of compiled code has no instruction, but a line. tlbc: the frame's tlbc_index.
  */
 static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, u32 tlbc)

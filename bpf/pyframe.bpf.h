@@ -52,6 +52,18 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
+/* A thread's frame has no own_line(), and its object is not read. A shim has none. */
+static __always_inline bool may_have_object(const struct scratch *s, u8 owner)
+{
+	return owner && owner < s->l.skip_owner;
+}
+
+/* Is the frame fr part of its object? A frame of compiled code is; a generator's is not. */
+static __always_inline bool is_in_object(u64 fr, u64 object)
+{
+	return fr - object < FRAME_OBJECT_BYTES;
+}
+
 /* What a step needs to know of a frame; and walk.tlbc, walk.object. */
 struct frame_fields {
 	u64 code, ip, previous;
@@ -66,13 +78,12 @@ struct frame_fields {
 		(f)->ip = FIELD(u64, (l)->fr_ip);                                                  \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
 		(f)->owner = 0;                                                                    \
-		s->walk.object = 0;                                                                \
 		if ((l)->fr_owner != ABI_NO_OFF) {                                                 \
 			(f)->owner = FIELD(u8, (l)->fr_owner);                                     \
 			s->walk.object = FIELD(u64, (l)->fr_object);                               \
 		}                                                                                  \
-		s->walk.tlbc = (l)->fr_tlbc_index != ABI_NO_OFF ?                                  \
-				       FIELD(u32, (l)->fr_tlbc_index) : 0;                         \
+		if ((l)->fr_tlbc_index != ABI_NO_OFF)                                              \
+			s->walk.tlbc = FIELD(u32, (l)->fr_tlbc_index);                             \
 		(f)->is_entry = (l)->fr_is_entry != ABI_NO_OFF ? FIELD(u8, (l)->fr_is_entry) : 0;  \
 	} while (0)
 
@@ -92,19 +103,17 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 	return is_still(page);
 }
 
-/*
- * Can the frame fr, with this owner and this object, have an own_line()? Not if it is a thread's.
- * Frames of compiled code are part of their object; a generator's is not.
- */
-static __always_inline bool may_have_line(const struct scratch *s, u64 fr, u8 owner, u64 object)
+/* Can the frame fr of this step have an own_line()? owner: its owner. */
+static __always_inline bool may_have_line(const struct scratch *s, u64 fr, u8 owner)
 {
-	return owner && owner < s->l.skip_owner && fr - object < FRAME_OBJECT_BYTES;
+	return is_in_object(fr, s->walk.object) && may_have_object(s, owner);
 }
 
 u32 own_line(u64 fr, u64 object);
 /*
- * raw_frame.lasti of the line that the frame fr has in its object (3.11+), f_lineno; RAW_LASTI_NONE:
- * it has none. The function has external linkage, so the verifier checks it only once.
+ * The line that the frame fr has in its object (3.11+), f_lineno, as raw_frame.lasti;
+ * RAW_LASTI_NONE if it has none. The function has external linkage, so the verifier checks it only
+ * once.
  */
 __weak __noinline u32 own_line(u64 fr, u64 object)
 {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pygc.bpf.h - does a thread collect garbage, and where in its stack did the collection begin?
+ * pygc.bpf.h - whether a thread collects garbage, and where in its stack the collection began.
  *
- * From 3.15 on the interpreter says which frame was current when it began. Before, only a flag says
- * that a collection runs. Mostly it is on top of the thread that holds the GIL. But a collection also
- * calls Python: __del__(), callbacks of weak references, and what a generator still has to do. They may
- * wait, release the GIL, and then other threads run.
+ * From 3.15 on, the interpreter has the frame that was current when the collection began. Before,
+ * it has only a flag: a collection runs. Usually that is on top of the thread that holds the GIL.
+ * But a collection also calls Python: __del__(), callbacks of weak references, the rest of a
+ * generator. These may wait and release the GIL, and then other threads run.
  *
- * Such a call is found by what it is called with. The collection takes the objects of each kind out
- * of their generation into lists, whose heads are variables of its C functions (Modules/gcmodule.c,
- * from 3.13 on Python/gc.c: `seen` in finalize_garbage(), `wrcb_to_call` in handle_weakrefs()). The
- * object that is being finalized is the last of its list, and the weak reference whose callback is called
- * is the first: next to a list's head on the C stack of the thread that collects. So a frame is the
- * collection's if such an object is one of its first two variables, or its generator, or, where no shim
- * tells who called whom (up to 3.11), the first item of a tuple: that of *args.
+ * Such a call is recognised by its arguments. The collector moves the objects of each kind from
+ * their generation to a list, whose head is a variable of a C function (Modules/gcmodule.c, from
+ * 3.13 on Python/gc.c: `seen` in finalize_garbage(), `wrcb_to_call` in handle_weakrefs()). The
+ * object that is being finalized is the last of its list, and the weak reference whose callback
+ * runs is the first: it is next to a head on the C stack of the thread that collects. The collector
+ * has called a frame if such an object is one of its first two variables, or its generator, or the
+ * first item of a tuple (*args; up to 3.11, where no shim separates a frame from the C code that
+ * called it).
  */
 #ifndef TACHBPF_PYGC_H
 #define TACHBPF_PYGC_H
@@ -21,12 +22,12 @@
 #include "pyframe.bpf.h"
 #include "pygreenlet.bpf.h"
 
-/* So many frames are looked at, the innermost ones. */
+/* Number of frames that are checked, the innermost ones. */
 #define GC_LOOKS 64
 /* Flags in the pointers of a PyGC_Head. */
 #define GC_HEAD_FLAGS 7ull
 
-/* Does a garbage collection run in the interpreter is? */
+/* Returns true if a garbage collection runs in the interpreter is. */
 static __always_inline bool collects_garbage(struct scratch *s, struct py_proc *p, u64 is)
 {
 	u64 at = p->collecting;
@@ -39,9 +40,9 @@ static __always_inline bool collects_garbage(struct scratch *s, struct py_proc *
 
 int begin_gc(u64 is, u32 has_gil);
 /*
- * A collection runs in the interpreter is: prepare the walk, and set RAW_GC if it is assumed to be on top
- * of the stack. Returns 0. With external linkage, so that the verifier checks it once: the same
- * holds for the other two.
+ * A collection runs in the interpreter is: prepare the walk, and set RAW_GC if the collection is
+ * assumed to be on top of the stack. Returns 0. This function and the three below have external
+ * linkage, so the verifier checks each only once.
  */
 __weak __noinline int begin_gc(u64 is, u32 has_gil)
 {
@@ -54,26 +55,28 @@ __weak __noinline int begin_gc(u64 is, u32 has_gil)
 		return 0;
 	w = &s->walk;
 	if (s->l.interp_gc_frame != ABI_NO_OFF32 &&
-	    !read_seldom(s, &w->gc_frame, is + s->l.interp_gc_frame) && w->gc_frame)
-		return 0;	/* walk_step() sets RAW_GC if the stack has it */
+	    !read_seldom(s, &w->gc_frame, is + s->l.interp_gc_frame) && w->gc_frame) {
+		w->gc_looks = 1;
+		return 0;	/* RAW_GC is set if the stack has it */
+	}
 	if (s->l.gc_by_frame)
 		return 0;
 	if (s->l.gc_head && w->sp)
-		w->gc_looks = GC_LOOKS;
+		w->gc_looks = GC_LOOKS + 1;
 	if (has_gil)
 		w->gc_top = RAW_GC;
 	s->sample.flags |= w->gc_top;
 	return 0;
 }
 
-/* Is addr on the part of the thread's C stack that is in use? */
+/* Returns true if addr is on the part of the thread's C stack that is in use. */
 static __always_inline bool is_c_variable(const struct walk *w, u64 addr)
 {
 	return addr >= w->sp && is_on_c_stack(w, addr);
 }
 
 int is_next_to_list_head(u64 object);
-/* Is the object in a list, next to its head on the C stack? Then sets s->walk.gc_list, and returns 1. */
+/* If the object is in a list, next to a head on the C stack, sets s->walk.gc_list and returns 1. */
 __weak __noinline int is_next_to_list_head(u64 object)
 {
 	u64 head, next, previous;
@@ -104,8 +107,10 @@ __weak __noinline int is_next_to_list_head(u64 object)
 	return 0;
 }
 
-/* Did the collection call the frame at fr? owner: its _PyInterpreterFrame.owner. */
-static __always_inline bool is_of_collection(struct scratch *s, u64 fr, u32 owner)
+/*
+ * Returns true if the collector has called the frame at fr. owner: its _PyInterpreterFrame.owner.
+ */
+static __always_inline bool is_called_by_gc(struct scratch *s, u64 fr, u32 owner)
 {
 	u64 tag = s->l.code_tag_mask, first, second, item = 0, generator = 0;
 
@@ -120,16 +125,16 @@ static __always_inline bool is_of_collection(struct scratch *s, u64 fr, u32 owne
 		generator = fr - s->l.fr_generator;
 	else if (s->l.fr_owner == ABI_NO_OFF)
 		read_seldom(s, &generator, fr + s->l.fr_generator);
-	if (!s->l.end_shim)	/* a tuple's items are behind its size */
+	if (!s->l.end_shim)	/* a tuple's items follow its size */
 		read_seldom(s, &item, first + s->l.bytes_size + 8);
 	return is_next_to_list_head(generator) || is_next_to_list_head(item);
 }
 
 int note_gc_frame(u64 fr, u32 is_entry);
 /*
- * The frame at fr was just added to the stack. If the collection has called it, the collection began behind it:
- * set RAW_GC and gc_at. What is called with an object may call others with it; so the outermost
- * frame counts. is_entry: 0: the frame's caller is its callers' C function, too (3.11). Returns 0.
+ * The frame at fr was just added to the stack. If the collection began in it, or the collector has
+ * called it, set RAW_GC and gc_at. A function may pass an object on to others, so the outermost frame
+ * with it counts. is_entry: 0 if the frame's caller runs in the same C function (3.11). Returns 0.
  */
 __weak __noinline int note_gc_frame(u64 fr, u32 is_entry)
 {
@@ -141,9 +146,13 @@ __weak __noinline int note_gc_frame(u64 fr, u32 is_entry)
 	if (!s)
 		return 0;
 	w = &s->walk;
-	if (w->gc_looks) {
+	if (fr == w->gc_frame) {
+		s->sample.flags |= RAW_GC;
+		s->sample.gc_at = w->n - 1;
+	}
+	if (w->gc_looks > 1) {
 		w->gc_looks--;
-		if (is_of_collection(s, fr, w->owner)) {
+		if (is_called_by_gc(s, fr, w->owner)) {
 			s->sample.flags |= RAW_GC;
 			w->gc_open = 1;
 		}
@@ -155,35 +164,23 @@ __weak __noinline int note_gc_frame(u64 fr, u32 is_entry)
 	return 0;
 }
 
-int note_gc_begin(u64 fr);
 /*
- * The walk is at fr, a frame or a shim: are all frames so far the collection's? They are if fr is the
- * frame that was current when it began (3.15). A shim (3.12+) is a variable of the C function that
- * runs the frames so far: if the collection has called that, its variables are below the
- * collection's. Returns 0.
+ * The same for the shim at fr (3.12+), a variable of the C function that runs the frames so far. If
+ * the collector has called that function, its variables are below the list's head, and all these
+ * frames are the collection's.
  */
-__weak __noinline int note_gc_begin(u64 fr)
+static __always_inline void note_gc_shim(struct scratch *s, const struct walk *w, u64 fr)
 {
-	struct scratch *s;
-	struct walk *w;
-	u32 zero = 0;
-
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
-		return 0;
-	w = &s->walk;
-	if (fr == w->gc_frame)
-		s->sample.flags |= RAW_GC;
-	else if (!w->shim || !w->gc_list || fr - w->sp >= w->gc_list - w->sp)
-		return 0;
+	if (fr != w->gc_frame && (!w->gc_list || fr - w->sp >= w->gc_list - w->sp))
+		return;
+	s->sample.flags |= RAW_GC;
 	s->sample.gc_at = w->n;
-	return 0;
 }
 
 u64 collections_done(u64 at);
 /*
- * How many collections are over, and one more; 0: unreadable. at: struct gc_generation_stats[3]. With
- * external linkage, so that the verifier checks it once.
+ * Returns the number of collections that have ended, plus 1; 0: unreadable. at: the address of
+ * struct gc_generation_stats[3].
  */
 __weak __noinline u64 collections_done(u64 at)
 {
@@ -203,13 +200,14 @@ __weak __noinline u64 collections_done(u64 at)
 	return done;
 }
 
-/* py_proc.gc_place: the collection has called Python. */
+/* py_proc.gc_place: the collector has called Python. */
 #define GC_CALLS 1
 
 /*
- * A stack that a collection may be on top of was walked: is it? While it is, its thread stays at one
- * instruction. So if the last sample in the same collection was at another, or a frame that the
- * collection has called was seen, another thread collects, and waits now.
+ * Returns true if the collection can be on top of the stack that was walked. While it is, the
+ * thread stays at one instruction. So if the last sample during the same collection was at another
+ * place, or had a frame that the collector has called, it is another thread that collects, and that
+ * waits now.
  */
 static __always_inline bool is_on_top(struct scratch *s, struct py_proc *p, u64 is)
 {
@@ -228,7 +226,7 @@ static __always_inline bool is_on_top(struct scratch *s, struct py_proc *p, u64 
 	return before == place;
 }
 
-/* A collection runs in the interpreter is, and the walk is over: complete what begin_gc() began. */
+/* The walk is over: take RAW_GC back if begin_gc() was wrong. is: the interpreter. */
 static __always_inline void end_gc(struct scratch *s, struct py_proc *p, u64 is)
 {
 	const struct walk *w = &s->walk;

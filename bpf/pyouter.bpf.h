@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pyouter.bpf.h - a thread that runs an interpreter inside another one: finds its states in the others,
- * whose frames follow.
+ * pyouter.bpf.h - a thread that runs an interpreter inside another one: adds the frames of its
+ * states in the outer interpreters.
  */
 #ifndef TACHBPF_PYOUTER_H
 #define TACHBPF_PYOUTER_H
@@ -10,8 +10,8 @@
 #include "pywindow.bpf.h"
 
 /*
- * Go on with the frames of the state s->list.found: those so far are of an interpreter that it has
- * called. epoch: py_proc.epoch. Returns 0, or -1: the state is unreadable.
+ * Prepare the walk of the frames of the state s->list.found, from which the interpreter of the
+ * frames so far was called. epoch: py_proc.epoch. Returns 0, or -1: the state is unreadable.
  */
 static __always_inline int enter_outer(struct scratch *s, struct walk *w, u64 epoch)
 {
@@ -44,7 +44,10 @@ static __always_inline int enter_outer(struct scratch *s, struct walk *w, u64 ep
 	return 0;
 }
 
-/* The frames of the state s->list.found were walked: prepare the search for the next. -1: unreadable. */
+/*
+ * The frames of the state s->list.found were walked: prepare the search for the next one. Returns
+ * 0, or -1: it is unreadable.
+ */
 static __always_inline int leave_outer(struct scratch *s, struct walk *w)
 {
 	struct list_walk *list = &s->list;
@@ -61,11 +64,11 @@ static __always_inline int leave_outer(struct scratch *s, struct walk *w)
 
 int next_outer(u64 interps, u64 epoch, u32 i);
 /*
- * The frames of an interpreter were walked. If the thread has called that from another one, add
- * "<interpreter ID>", and prepare the walk of the frames there. i: 0, then one more each time. With
- * several, their order is that of the list of interpreters, the newest first: those further in were
- * mostly made later. interps, epoch: of py_proc. Returns 1, or 0: there are no others. With
- * external linkage, so that the verifier checks it once.
+ * The frames of an interpreter were walked. If the thread has called it from another one, add
+ * "<interpreter ID>" and prepare the walk of the frames there. Several are taken in the order of
+ * the list of interpreters, newest first, because inner ones were usually made later. i: number of
+ * earlier calls for this stack. interps, epoch: of py_proc. Returns 1, or 0 if there is no other.
+ * The function has external linkage, so the verifier checks it only once.
  */
 __weak __noinline int next_outer(u64 interps, u64 epoch, u32 i)
 {
@@ -87,7 +90,7 @@ __weak __noinline int next_outer(u64 interps, u64 epoch, u32 i)
 	} else if (leave_outer(s, w)) {
 		goto cut;
 	}
-	if (s->sample.flags & ~RAW_GC)
+	if (!w->n || s->sample.flags & ~RAW_GC)
 		return 0;
 	s->list.found = 0;
 	if (walk_lists() != LIST_IS_OVER || s->list.unreadable)

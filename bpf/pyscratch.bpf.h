@@ -139,10 +139,9 @@ struct walk {
 	u32 certain;	/* 1: the stamp is that of a counter: the code objects are what they were */
 	u32 unverified;	/* 1: a code object could not be read */
 	/* Of the frame of this step, here because the BPF stack has no room: */
-	u32 line;	/* own_line() */
 	u32 tlbc;	/* tlbc_index; 0: none */
-	u64 object;	/* frame_obj (3.11+); 0: none */
-	u32 gc_looks;	/* frames that may still be looked at; 0: no collection runs */
+	u64 object;	/* frame_obj, if it may_have_object() */
+	u32 gc_looks;	/* frames that may still be looked at, plus 1; 0: skip note_gc_frame() */
 	u32 gc_open;	/* 1: the last frame belongs to it, and perhaps its caller */
 	u32 gc_top;	/* RAW_GC: as far as is known, it is on top of the stack */
 };
@@ -155,7 +154,7 @@ enum list_how {
 	LIST_OUTER = 3,		/* the thread left it to run another interpreter inside */
 };
 
-/* A thread that runs interpreters inside each other: so many but the innermost are walked. */
+/* A thread that runs interpreters inside each other: at most this many outer ones are walked. */
 #define OUTER_MAX 8
 
 /* Cursor of the search through the thread lists; in map memory for the same reason. */

@@ -47,7 +47,7 @@ static __always_inline bool is_page_still(const struct stamp_page *on)
 struct stamp_fields {
 	u64 code, previous;
 	u64 place;	/* the instruction and tlbc_index */
-	u64 has_line;	/* it may: see may_have_line() */
+	u64 has_line;	/* 1: it may be compiled code */
 };
 
 #define STAMP_FIELDS(f, l, FIELD)                                                                  \
@@ -57,8 +57,8 @@ struct stamp_fields {
 		if ((l)->fr_tlbc_index != ABI_NO_OFF)                                              \
 			(f)->place ^= (u64)FIELD(u32, (l)->fr_tlbc_index) << 48;                   \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->has_line = may_have_line(s, addr, FIELD(u8, (l)->fr_owner),                   \
-					      FIELD(u64, (l)->fr_object));                         \
+		(f)->has_line = may_have_object(s, FIELD(u8, (l)->fr_owner)) &&                    \
+				is_in_object(addr, FIELD(u64, (l)->fr_object));                    \
 	} while (0)
 
 int copy_stamp_fields(u64 addr);
@@ -188,8 +188,8 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 	u32 i;
 
 	stamp->now = 0;
-	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_frame ||
-	    w->gc_looks || s->sample.flags)
+	if (!stamp->wanted || !w->certain || !s->direct.table || w->gc_looks ||
+	    s->sample.flags)
 		return false;
 	stamp->tried = 1;
 	stamp->cframe = w->cframe;

@@ -175,9 +175,9 @@ static __always_inline bool has_id_and_frames(struct scratch *s, const struct li
 }
 
 /*
- * Did the current thread leave this state to run another interpreter inside? From 3.13 on a state has
- * the id of its own thread. From 3.10 to 3.12 a state that runs has its _PyCFrame in the thread's C
- * stack. Before, nothing certain tells.
+ * Returns true if the current thread has left this state to run another interpreter inside. From
+ * 3.13 on, a state has its own thread's id. From 3.10 to 3.12, a state that runs has its _PyCFrame
+ * on the thread's C stack. Before, nothing tells for certain.
  */
 static __always_inline bool is_outer(struct scratch *s, const struct list_walk *w)
 {
@@ -529,9 +529,9 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 /* ---- status ---- */
 
 /*
- * The same for a thread that runs a sub-interpreter (3.14+): does the main interpreter's state that
- * runs the main program belong to it? Before that interpreter was seen, the process' first thread
- * is the main one.
+ * is_main_thread() for a thread that runs a sub-interpreter (3.14+): returns true if the main
+ * interpreter's state that runs the main program is this thread's. Before that interpreter was
+ * seen, the process' first thread is the main one.
  */
 static __always_inline bool is_main_in_sub(struct scratch *s, const struct py_proc *p, u64 self)
 {
@@ -544,10 +544,10 @@ static __always_inline bool is_main_in_sub(struct scratch *s, const struct py_pr
 }
 
 /*
- * Is this the main thread? From 3.14 on, each interpreter has a state that runs its main program:
+ * Is this the main thread? From 3.14 on, each interpreter has a state that runs its main program;
  * the main interpreter's tells. A child that another thread has forked has none. Up to 3.13 CPython
- * records the main thread's pthread_t. As soon as the main thread itself was seen, it is read once a
- * second (2^30 ns) for the others.
+ * records the main thread's pthread_t. As soon as the main thread itself was seen, it is read once
+ * a second (2^30 ns) for the others.
  */
 static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
 					  u64 self)

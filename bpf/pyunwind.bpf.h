@@ -201,10 +201,24 @@ __weak __noinline int judge_entry(u64 fr)
 	return 0;
 }
 
-/* Has C code called the interpreter with this frame (3.11)? Compiled code does not set is_entry. */
-static __always_inline bool is_entry(const struct walk *w, const struct frame_fields *f)
+/*
+ * Has C code called the interpreter with the frame fr of this step (3.11)? Compiled code does not
+ * set is_entry.
+ */
+static __always_inline bool is_entry(const struct scratch *s, u64 fr, const struct frame_fields *f)
 {
-	return f->is_entry && w->line == RAW_LASTI_NONE;
+	return f->is_entry && !may_have_line(s, fr, f->owner);
+}
+
+/* raw_frame.lasti of the frame fr of this step. */
+static __always_inline u32 place_of(const struct scratch *s, u64 fr, u64 code,
+				    const struct frame_fields *f)
+{
+	u32 line = RAW_LASTI_NONE;
+
+	if (may_have_line(s, fr, f->owner))
+		line = own_line(fr, s->walk.object);
+	return line != RAW_LASTI_NONE ? line : offset_of(s, code, f->ip, s->walk.tlbc);
 }
 
 /* One step: the frame at w->fr. Returns 0 to go on; 1: the chain ends or cannot be followed. */
@@ -232,20 +246,17 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	code = f.code & ~(u64)s->l.code_tag_mask;
 	w->fr = f.previous;
 	w->shim = f.owner >= s->l.skip_owner;
-	w->line = RAW_LASTI_NONE;
-	if (may_have_line(s, fr, f.owner, w->object))
-		w->line = own_line(fr, w->object);
 	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
 		judge_entry(fr);
-	if (w->unchecked && (w->shim || is_entry(w, &f))) {
+	if (w->unchecked && (w->shim || is_entry(s, fr, &f))) {
 		if (w->fr != w->entered_from)
 			return walk_from_caller();
 		w->unchecked = 0;
 	}
 	if (cfg_native && w->shim)
 		note_entry(fr);
-	if (w->gc_frame | w->gc_list)
-		note_gc_begin(fr);
+	if (w->gc_looks && w->shim)
+		note_gc_shim(s, w, fr);
 	if (w->shim || !code)
 		return 0;
 	if (!f.owner) {
@@ -266,14 +277,12 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		async_note_frame(fr);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = (w->line != RAW_LASTI_NONE ? w->line :
-						      offset_of(s, code, f.ip, w->tlbc)) |
-			 w->last_unread,
+		.lasti = place_of(s, fr, code, &f) | w->last_unread,
 		.id = id,
 	});
-	if (cfg_native && is_entry(w, &f))
+	if (cfg_native && is_entry(s, fr, &f))
 		note_entry(0);
-	if (w->gc_looks | w->gc_open)
+	if (w->gc_looks)
 		note_gc_frame(fr, f.is_entry | (s->l.fr_is_entry == ABI_NO_OFF));
 	return 0;
 }
@@ -670,7 +679,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
 	end_gc(s, p, is);
-	if (out->interp_id && w->n && !(out->flags & ~RAW_GC)) {
+	if (out->interp_id) {
 		if (p->l.foreign_ids && !w->sp && !call)
 			w->sp = current_user_sp();
 #pragma clang loop unroll(disable)

@@ -336,10 +336,12 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 }
 
 /* Size of the part of a frame that has all fields that are read, rounded up to 8 bytes. */
-static uint16_t frame_bytes(const struct debug_offsets *d)
+static uint16_t frame_bytes(const struct debug_offsets *d, uint16_t fr_object)
 {
 	uint64_t end = d->fr_owner + 1;
 
+	if (fr_object + 8u > end)
+		end = fr_object + 8u;
 	if (d->fr_code + 8 > end)
 		end = d->fr_code + 8;
 	if (d->fr_previous + 8 > end)
@@ -385,7 +387,8 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.ts_exc_state = u->exc_state, .ts_datastack = d->ts_datastack,
 		.exc_value = 0, .exc_previous = 8,
 		.fr_code = d->fr_code, .fr_previous = d->fr_previous, .fr_ip = d->fr_ip,
-		.fr_owner = d->fr_owner, .fr_is_entry = ABI_NO_OFF, .fr_bytes = frame_bytes(d),
+		.fr_owner = d->fr_owner, .fr_is_entry = ABI_NO_OFF,
+		.fr_bytes = frame_bytes(d, u->fr_object),
 		.fr_object = u->fr_object, .fo_data = u->fo_data,
 		.co_firstlineno = d->co_firstlineno, .co_version = u->co_version,
 		.co_filename = d->co_filename, .co_name = d->co_name,

@@ -132,7 +132,7 @@ def test_losses_have_their_process_and_thread(run, interpreter):
     of_threads = row.get("lost_threads", {})
     for cause in ("thread_state_uncertain", "thread_state_unreadable"):
         assert sum(of.get(cause, 0) for of in of_threads.values()) == run.summary["lost"][cause]
-    if interpreter.minor <= (3, 10):
+    if interpreter.minor <= (3, 9):     # later only by chance
         assert {int(tid) for tid in of_threads} & set(run.tids.values())
 
 

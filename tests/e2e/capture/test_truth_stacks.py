@@ -86,6 +86,8 @@ def play(interpreters, scratch, out, behaviours=BEHAVIOURS):
             target.leave()
         summary = succeeded(recording.wait()).summary
     for target in targets:
+        if all("skip" in phase for phase in truths[target.interpreter.name]["phases"].values()):
+            continue
         rows = [f for f in files(summary) if f["pid"] == target.pid]
         assert len(rows) == 1 and rows[0]["samples"] >= FEW_POINTS, (
             target.interpreter.name, rows, summary["lost"], summary["ticks"])

@@ -57,7 +57,7 @@ static void check_bounds(const struct cpython_image *img)
 	const struct py_layout *l = &img->layout;
 	const uint16_t ts[] = { l->ts_next, l->ts_interp, l->ts_frame, l->ts_thread_id, l->ts_gil,
 				l->ts_exc_current, l->ts_exc_info, l->ts_exc_state };
-	const uint16_t fr[] = { l->fr_code, l->fr_previous, l->fr_ip };
+	const uint16_t fr[] = { l->fr_code, l->fr_previous, l->fr_ip, l->fr_object };
 	const uint16_t co[] = { l->co_filename, l->co_name, l->co_qualname, l->co_linetable,
 				l->co_firstlineno, l->co_version, l->co_code };
 	size_t i;
@@ -277,6 +277,23 @@ static void test_hostile_words(void **state)
 	assert_true(refused > 1000);
 }
 
+/* All fields that are told are at a frame's start: what is not told is read, too. */
+static void test_a_short_frame(void **state)
+{
+	static const size_t previous[] = { 232, 256, 320 };
+	struct cpython_image img;
+	unsigned int minor;
+	size_t i;
+
+	for (minor = 13; minor <= 15; minor++) {
+		load(minor);
+		for (i = 0; i <= 32; i += 8)	/* previous, executable, instr_ptr, ..., owner */
+			put(previous[minor - 13] + i, 0);
+		assert_int_equal(read_layout(minor, &img), 0);
+		check_bounds(&img);
+	}
+}
+
 static void test_short(void **state)
 {
 	struct cpython_image img;
@@ -307,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_wrong_build),
 		cmocka_unit_test(test_wrong_minor),
 		cmocka_unit_test(test_hostile_words),
+		cmocka_unit_test(test_a_short_frame),
 		cmocka_unit_test(test_short),
 	};
 
