@@ -136,6 +136,24 @@ __weak __noinline u32 own_line(u64 fr, u64 object)
 	return raw_lasti_of_line(o->lineno);
 }
 
+u32 line_of(u64 fr);
+/* own_line() of the frame fr, whose object was not read. With external linkage, too. */
+__weak __noinline u32 line_of(u64 fr)
+{
+	struct scratch *s;
+	u32 zero = 0;
+	u64 object;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return RAW_LASTI_NONE;
+	count_reads(s, 1);
+	if (read_apart(s, s->words, 8, fr + s->l.fr_object))
+		return RAW_LASTI_NONE;
+	object = s->words[0];
+	return is_in_object(fr, object) ? own_line(fr, object) : RAW_LASTI_NONE;
+}
+
 /* The fields of the frame at w->fr. Returns 0, or -1: it is unreadable. */
 static __always_inline int fetch_fields(struct scratch *s, struct walk *w, struct frame_fields *f)
 {

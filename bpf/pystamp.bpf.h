@@ -46,7 +46,7 @@ static __always_inline bool is_page_still(const struct stamp_page *on)
 struct stamp_fields {
 	u64 code, previous;
 	u64 place;	/* the instruction and tlbc_index */
-	u64 object;	/* 0: none, or it has no line */
+	u64 owner;
 };
 
 #define STAMP_FIELDS(f, l, FIELD)                                                                  \
@@ -56,9 +56,7 @@ struct stamp_fields {
 		if ((l)->fr_tlbc_index != ABI_NO_OFF)                                              \
 			(f)->place ^= (u64)FIELD(u32, (l)->fr_tlbc_index) << 48;                   \
 		(f)->previous = FIELD(u64, (l)->fr_previous);                                      \
-		(f)->object = FIELD(u64, (l)->fr_object);                                          \
-		if (!may_have_object(s, FIELD(u8, (l)->fr_owner)))                                 \
-			(f)->object = 0;                                                           \
+		(f)->owner = FIELD(u8, (l)->fr_owner);                                             \
 	} while (0)
 
 int copy_stamp_fields(u64 addr);
@@ -142,8 +140,8 @@ static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on,
 	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f))
 		return -1;
 	h = mix(mix(mix(*hash, *fr), f.code), f.place);
-	if (is_in_object(*fr, f.object))
-		h = mix(h, own_line(*fr, f.object));
+	if (may_have_object(s, f.owner))
+		h = mix(h, line_of(*fr));
 	*hash = h ^ h >> 32;
 	*fr = f.previous;
 	return 0;
