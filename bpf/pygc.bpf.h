@@ -27,21 +27,26 @@
 /* Flags in the pointers of a PyGC_Head. */
 #define GC_HEAD_FLAGS 7ull
 
-/* Returns true if a garbage collection runs in the interpreter is. */
-static __always_inline bool collects_garbage(struct scratch *s, struct py_proc *p, u64 is)
+/* Where the flag is that a garbage collection runs in the interpreter is; 0: unknown. */
+static __always_inline u64 gc_flag(const struct py_proc *p, u64 is)
 {
-	u64 at = p->collecting;
+	return p->l.interp_gc_collecting != ABI_NO_OFF32 ? is + p->l.interp_gc_collecting :
+							   p->collecting;
+}
+
+/* Returns true if a garbage collection runs in the interpreter is. */
+static __always_inline bool collects_garbage(struct scratch *s, const struct py_proc *p, u64 is)
+{
+	u64 at = gc_flag(p, is);
 	u32 collecting;
 
-	if (p->l.interp_gc_collecting != ABI_NO_OFF32)
-		at = is + p->l.interp_gc_collecting;
 	return at && !read_u32(s, &collecting, at) && collecting;
 }
 
 int begin_gc(u64 is, u32 has_gil);
 /*
  * A collection runs in the interpreter is: prepare the walk, and set RAW_GC if the collection is
- * assumed to be on top of the stack. Returns 0. This function and the three below have external
+ * assumed to be on top of the stack. Returns 0. This function and those below have external
  * linkage, so the verifier checks each only once.
  */
 __weak __noinline int begin_gc(u64 is, u32 has_gil)
@@ -61,12 +66,31 @@ __weak __noinline int begin_gc(u64 is, u32 has_gil)
 	}
 	if (s->l.gc_by_frame)
 		return 0;
+	if (!w->sp)
+		w->sp = current_user_sp();
 	if (s->l.gc_head && w->sp)
 		w->gc_looks = GC_LOOKS + 1;
 	if (has_gil)
 		w->gc_top = RAW_GC;
 	s->sample.flags |= w->gc_top;
 	return 0;
+}
+
+int begin_gc_without_gil(u64 is, u64 flag);
+/*
+ * begin_gc() for a thread that does not hold the GIL, if a collection runs: it may wait in a function
+ * that the collector has called. flag: gc_flag(). Returns 0.
+ */
+__weak __noinline int begin_gc_without_gil(u64 is, u64 flag)
+{
+	struct scratch *s;
+	u32 zero = 0;
+	u64 word;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s || !flag || read_seldom(s, &word, flag) || !(u32)word)
+		return 0;
+	return begin_gc(is, 0);
 }
 
 /* Returns true if addr is on the part of the thread's C stack that is in use. */
@@ -88,9 +112,11 @@ __weak __noinline int is_next_to_list_head(u64 object)
 	if (!s)
 		return 0;
 	w = &s->walk;
+	if (object % 8 || object < PAGE_BYTES)	/* no address, and a read would fault */
+		return 0;
 	head = object - s->l.gc_head;
 	count_reads(s, 1);
-	if (!object || read_words(head, 2))
+	if (read_words(head, 2))
 		return 0;
 	next = s->words[0] & ~GC_HEAD_FLAGS;
 	previous = s->words[1] & ~GC_HEAD_FLAGS;

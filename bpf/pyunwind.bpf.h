@@ -665,14 +665,16 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		out->status |= STATUS_GIL_REQUESTED;
 	if (cfg_need_status && !(out->status & cfg_need_status))
 		return CNT_UNWANTED;
-	if (cfg_gc && collects_garbage(s, p, is)) {
-		if (!w->sp && !call)
-			w->sp = current_user_sp();
-		begin_gc(is, out->status & STATUS_HAS_GIL);
-	}
-	/* A stamp has no frames of outer interpreters. */
+	if (cfg_gc && out->status & STATUS_HAS_GIL && collects_garbage(s, p, is))
+		begin_gc(is, 1);
+	/*
+	 * A stamp has no frames of outer interpreters. Without the GIL, a thread with the same stack
+	 * is in a collection if it was then, so it is not asked again.
+	 */
 	if (cfg_stamps && call && !out->interp_id && has_same_stack(s, w))
 		return CNT_SAMPLE;
+	if (cfg_gc && !(out->status & STATUS_HAS_GIL))
+		begin_gc_without_gil(is, gc_flag(p, is));
 	if (cfg_async)
 		async_begin(ts);
 	walk_frames();
