@@ -78,8 +78,8 @@ __weak __noinline int begin_gc(u64 is, u32 has_gil)
 
 int begin_gc_without_gil(u64 is, u64 flag);
 /*
- * begin_gc() for a thread that does not hold the GIL, if a collection runs: it may wait in a function
- * that the collector has called. flag: gc_flag(). Returns 0.
+ * begin_gc() for a thread that does not hold the GIL, if a collection runs: it may wait in a
+ * function that the collector has called. flag: gc_flag(). Returns 0.
  */
 __weak __noinline int begin_gc_without_gil(u64 is, u64 flag)
 {
@@ -159,8 +159,8 @@ static __always_inline bool is_called_by_gc(struct scratch *s, u64 fr, u32 owner
 int note_gc_frame(u64 fr, u32 is_entry);
 /*
  * The frame at fr was just added to the stack. If the collection began in it, or the collector has
- * called it, set RAW_GC and gc_at. A function may pass an object on to others, so the outermost frame
- * with it counts. is_entry: 0 if the frame's caller runs in the same C function (3.11). Returns 0.
+ * called it, set RAW_GC and gc_at. A function may pass an object on to others, so the outermost
+ * frame with it counts. is_entry: 0 if the frame's caller runs in the same C function (3.11). Returns 0.
  */
 __weak __noinline int note_gc_frame(u64 fr, u32 is_entry)
 {

@@ -668,8 +668,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (cfg_gc && out->status & STATUS_HAS_GIL && collects_garbage(s, p, is))
 		begin_gc(is, 1);
 	/*
-	 * A stamp has no frames of outer interpreters. Without the GIL, a thread with the same stack
-	 * is in a collection if it was then, so it is not asked again.
+	 * A stamp has no frames of outer interpreters. Without the GIL, a thread with the same
+	 * stack is in a collection if it was then, so it is not asked again.
 	 */
 	if (cfg_stamps && call && !out->interp_id && has_same_stack(s, w))
 		return CNT_SAMPLE;

@@ -61,8 +61,8 @@ int code_identity_read(const struct target_mem *mem, const struct py_layout *l, 
 
 /*
  * The source position of raw_frame.lasti: of the instruction at this byte offset, or the line that
- * the frame has itself. If the instruction has none, the position is that of the previous entry with
- * a line, else firstlineno; at RAW_LASTI_NONE or more it is firstlineno. Never fails.
+ * the frame has itself. If the instruction has none, the position is that of the previous entry
+ * with a line, else firstlineno; at RAW_LASTI_NONE or more it is firstlineno. Never fails.
  */
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos);
 

@@ -86,8 +86,8 @@ int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id
 }
 
 /*
- * A frame whose text the target chooses. cnt: those of its kind so far; beyond max different ones of a
- * process the text is rest.
+ * A frame whose text the target chooses. cnt: those of its kind so far; beyond max different ones
+ * of a process the text is rest.
  */
 static int limited(struct other_frames *o, uint32_t *cnt, uint32_t max, const char *text,
 		   const char *rest, uint32_t *id)
