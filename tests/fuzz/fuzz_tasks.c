@@ -120,11 +120,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	read_frames(fake_get(&f, fake_head(&f)) - f.at.async.task.task_node);
 	f.at.node = 0;
 	f.at.count = 1;
-	tasks_read(&f.target, &f.at, &batch);
+	tasks_read(&f.target, &f.at, UINT64_MAX, &batch);
 	check_batch();
 	f.at.count = 0;
 	for (i = 0; i < 3; i++) {
-		tasks_read(&f.target, &f.at, &batch);
+		tasks_read(&f.target, &f.at, UINT64_MAX, &batch);
 		check_batch();
 		f.at.node = batch.next;
 		if (batch.end != TASKS_MORE)

@@ -109,9 +109,10 @@ static void count_tasks(struct walk *w, uint64_t *node)
 	}
 }
 
-int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct tasks_batch *out)
+int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t until_ns,
+	       struct tasks_batch *out)
 {
-	struct walk w = { .r = { .at = at }, .out = out, .until_ns = now_ns() + TASKS_BATCH_NS };
+	struct walk w = { .r = { .at = at }, .out = out, .until_ns = until_ns };
 	uint64_t node = at->node;
 	struct llist_node n;
 	int err = 0;

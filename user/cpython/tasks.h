@@ -25,11 +25,6 @@
 #define TASKS_BATCH 512
 #define TASKS_BATCH_FRAMES 8192
 #define TASKS_BATCH_WAITERS 32768
-/*
- * It ends after this time, even if there was no CPU for it meanwhile: the caller waits for the reader,
- * and gives it up if it does not answer.
- */
-#define TASKS_BATCH_NS 20000000ull
 /* Lists of a process that are not empty; threads and interpreters that are asked for theirs. */
 #define TASK_LISTS_MAX 4096
 #define TASK_THREADS_MAX 16384
@@ -108,9 +103,10 @@ int task_lists_read(const struct target_mem *mem, const struct tasks_at *at,
 		    struct task_lists *out);
 
 /*
- * Read the next tasks of a list, in its order. *out is well-formed in any case. 0; -errno of mem:
- * nothing was read.
+ * Read the next tasks of a list, in its order, until until_ns (of now_ns()); at least one, unless
+ * they are only counted. *out is well-formed in any case. 0; -errno of mem: nothing was read.
  */
-int tasks_read(const struct target_mem *mem, const struct tasks_at *at, struct tasks_batch *out);
+int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t until_ns,
+	       struct tasks_batch *out);
 
 #endif

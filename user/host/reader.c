@@ -17,6 +17,11 @@
 #define ANSWER_MS 200
 /* Without hurry, wait so many times as long while the reader only waits for a CPU. */
 #define SLOW_TURNS 10
+/*
+ * A batch of tasks ends after this time, even if there was no CPU for it meanwhile: the caller gives
+ * a reader up that does not answer.
+ */
+#define TASKS_NS 20000000ull
 #define NAME_BYTES 64
 
 enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
@@ -149,7 +154,7 @@ static int tasks(void *shared, const int *fds)
 	int err;
 
 	memcpy(&at, s->bytes, sizeof(at));
-	err = tasks_read(&mem, &at, &found);
+	err = tasks_read(&mem, &at, now_ns() + TASKS_NS, &found);
 	tasks_batch_copy((void *)s->bytes, &found);
 	return err;
 }

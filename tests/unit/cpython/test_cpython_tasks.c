@@ -20,7 +20,7 @@ static void make(unsigned int minor)
 
 static const struct task_row *read_one(void)
 {
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 	assert_int_equal(batch.end, TASKS_DONE);
 	assert_int_equal(batch.row_cnt, 1);
 	return &batch.rows[0];
@@ -265,7 +265,7 @@ static void test_batches(void **state)
 	for (i = 0; i < 1300; i++)
 		fake_task(&f, name, fake_coro(&f, FAKE_CORO, code, 2, 0));
 	do {
-		assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+		assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 		assert_true(batch.row_cnt <= TASKS_BATCH && batch.frame_cnt == batch.row_cnt);
 		sum += batch.row_cnt;
 		f.at.node = batch.next;
@@ -273,13 +273,15 @@ static void test_batches(void **state)
 	assert_int_equal(batch.end, TASKS_DONE);
 	assert_int_equal(sum, 1300);
 	f.at.node = 0;
+	assert_int_equal(tasks_read(&f.target, &f.at, 0, &batch), 0);	/* it is late */
+	assert_true(batch.row_cnt == 1 && batch.end == TASKS_MORE);
 	f.at.max = 3;
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 	assert_int_equal(batch.row_cnt, 3);
 	f.at.max = 0;
 	f.at.count = 1;
 	f.reads = 0;
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 	assert_true(!batch.row_cnt && batch.counted == 1300 && batch.end == TASKS_DONE);
 	assert_int_equal(f.reads, 1301);
 }
@@ -323,7 +325,7 @@ static void test_tasks_that_end(void **state)
 		for (gone_to = gone_from + 1; gone_to <= 8; gone_to++) {
 			eight_tasks();
 			when = task_at(gone_to - 1);	/* the last of them */
-			assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+			assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 			if (!gone_from && batch.end == TASKS_LOST)
 				continue;	/* no way behind is left */
 			assert_int_equal(batch.end, TASKS_DONE);
@@ -341,10 +343,10 @@ static void test_lost(void **state)
 	gone_from = 0;
 	gone_to = 4;
 	when = task_at(0);
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 	assert_int_equal(batch.end, TASKS_LOST);
 	assert_int_equal(batch.row_cnt, 0);
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 	assert_true(batch.end == TASKS_DONE && batch.row_cnt == 4);
 }
 
@@ -383,7 +385,7 @@ static void test_ring(void **state)
 	eight_tasks();
 	fake_word(&f, nodes[7], nodes[2]);
 	fake_word(&f, nodes[2] + 8, nodes[7]);
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 	assert_true(batch.row_cnt <= TASKS_BATCH && batch.end != TASKS_DONE);
 }
 
@@ -391,11 +393,11 @@ static void test_unreadable(void **state)
 {
 	make(14);
 	f.at.head = 4096;
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), -EFAULT);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), -EFAULT);
 	assert_int_equal(batch.row_cnt, 0);
 	make(14);
 	fake_word(&f, fake_head(&f), 4096);
-	assert_int_equal(tasks_read(&f.target, &f.at, &batch), 0);
+	assert_int_equal(tasks_read(&f.target, &f.at, UINT64_MAX, &batch), 0);
 	assert_true(batch.end == TASKS_LOST && !batch.row_cnt);
 }
 
