@@ -32,7 +32,7 @@ static void print_lock(const struct look_lock *lock)
 		printf(" to be notified");
 }
 
-/* " holds (pay_ba, /srv/pay.py:9, inside the `with` of line 8)" */
+/* " holds (pay_ba, /srv/pay.py:9, inside the `with` on line 8)" */
 static void print_holds(const struct look_lock *lock)
 {
 	printf(" %s", lock->sure ? "holds" : "may hold");
@@ -45,9 +45,9 @@ static void print_holds(const struct look_lock *lock)
 	if (lock->line != LINE_NONE)
 		printf(":%d", lock->line);
 	if (lock->since_line != LINE_NONE)
-		printf(lock->by_hand ? ", acquired in line %d" :
-		       lock->kind == PY_LOCK_ASYNCIO ? ", inside the `async with` of line %d" :
-		       ", inside the `with` of line %d", lock->since_line);
+		printf(lock->by_hand ? ", acquired on line %d" :
+		       lock->kind == PY_LOCK_ASYNCIO ? ", inside the `async with` on line %d" :
+		       ", inside the `with` on line %d", lock->since_line);
 	printf(")");
 }
 

@@ -34,4 +34,4 @@ def test_locks_of_asyncio(name, scratch):
         assert f"task {first} waits for asyncio.Lock {locks[lock]}, which task {second} holds (cross, " in text, text
     assert f"(T) itself, waits for asyncio.Lock {locks['own']}, which this task holds (again, " in text, text
     assert f"(T) patient, waits for asyncio.Lock {locks['taken']}, which task hand may hold (by_hand, " in text, text
-    assert "inside the `async with` of line " in text, text
+    assert "inside the `async with` on line " in text, text
