@@ -10,7 +10,10 @@
 
 #include "delivery/delivery_parts.h"
 
-/* A sender that has not answered so long after a transfer's timeout hangs. */
+/*
+ * A sender that has not answered so long after a transfer's timeout hangs, if it has not run
+ * meanwhile; or when it has used so much CPU time. Else it waits for a CPU, and is looked at again.
+ */
 #define GRACE_NS 5000000000ull
 /* While a server takes requests, so much waits for its turn in memory, and no longer. */
 #define WAIT_BYTES (4u << 20)
@@ -48,6 +51,7 @@ static int depart(struct delivery *d, size_t exporter, struct item *i, uint64_t 
 			return -EBADMSG;
 		}
 	}
+	i->cpu_ns = d->sender_cpu_ns = sender_cpu_ns(&d->sender);
 	err = sender_send(&d->sender, &job);
 	if (i->entry)
 		close(job.fd);
@@ -116,15 +120,24 @@ int delivery_offer(struct delivery *d, size_t exporter, const struct request_inf
 	return 0;
 }
 
-/* Has one of the transfers not been answered, though its time is over? */
-static bool hangs(const struct delivery *d, uint64_t now)
+/* True if a transfer was not answered in its time, and not because the sender lacks CPU time. */
+static bool hangs(struct delivery *d, uint64_t now)
 {
+	uint64_t cpu = 0;
+	struct item *i;
 	size_t q, f;
 
 	for (q = 0; q < d->cnt; q++)
-		for (f = 0; f < DELIVERY_TRANSFERS_MAX; f++)
-			if (d->queues[q]->flights[f] && now >= d->queues[q]->flights[f]->deadline)
+		for (f = 0; f < DELIVERY_TRANSFERS_MAX; f++) {
+			i = d->queues[q]->flights[f];
+			if (!i || now < i->deadline)
+				continue;
+			cpu = cpu ? cpu : sender_cpu_ns(&d->sender);
+			if (cpu <= d->sender_cpu_ns || cpu - i->cpu_ns >= GRACE_NS)
 				return true;
+			i->deadline = now + GRACE_NS;
+		}
+	d->sender_cpu_ns = cpu ? cpu : d->sender_cpu_ns;
 	return false;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "delivery/sender_process.h"
@@ -82,6 +83,16 @@ bool sender_is_running(const struct sender *s)
 int sender_fd(const struct sender *s)
 {
 	return s->fd;
+}
+
+uint64_t sender_cpu_ns(const struct sender *s)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(s->worker.pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
 int sender_send(struct sender *s, const struct sender_job *job)

@@ -103,6 +103,8 @@ int sender_start(struct sender *s, const struct sender_server *servers, size_t c
 bool sender_is_running(const struct sender *s);
 /* The socket, to be polled for POLLIN, while the process runs. */
 int sender_fd(const struct sender *s);
+/* The CPU time that the process has used, in ns; 0: it has ended. */
+uint64_t sender_cpu_ns(const struct sender *s);
 /* Send a job; never waits. 0; -EAGAIN: it has too many; other -errno: the process has ended. */
 int sender_send(struct sender *s, const struct sender_job *job);
 /*

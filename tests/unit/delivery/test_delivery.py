@@ -637,7 +637,7 @@ class TestSender(TestCase):
     def test_hangs(self):
         server = self.server(reply(200))
         p = self.program(self.otlp(server))
-        os.kill(p("pid"), signal.SIGSTOP)
+        self.stop(p("pid"))
         p("offer 0 10 1")
         self.assertEqual(self.figures(p)["in_flight"], 1)
         p("skip 34000")
@@ -647,6 +647,26 @@ class TestSender(TestCase):
         self.assertEqual((f["waiting"] + f["in_flight"], f["lost_answers"]), (1, 1))
         p("skip 60000")
         self.until(p, "sent 1")
+
+    def test_waits_for_a_cpu(self):
+        """Who has run since then is not given up yet; who has not run since the last look is."""
+        server = self.server(silent)
+        p = self.program(self.otlp(server))
+        p("offer 0 10 1")
+        while not server.seen:
+            time.sleep(0.01)
+        self.stop(p("pid"))
+        p("skip 35001")
+        self.assertEqual(self.figures(p)["in_flight"], 1)
+        p("skip 4000")
+        self.assertEqual(self.figures(p)["in_flight"], 1)
+        p("skip 1001")
+        self.figures(p, lost=1)
+
+    def stop(self, pid):
+        os.kill(pid, signal.SIGSTOP)
+        while " T " not in Path(f"/proc/{pid}/stat").read_text():
+            time.sleep(0.01)
 
     def test_ends_with_its_program(self):
         p = self.program(self.otlp(self.server(reply(200))))
