@@ -11,10 +11,12 @@
 #include "delivery/delivery_parts.h"
 
 /*
- * A sender that has not answered so long after a transfer's timeout hangs, if it has not run
- * meanwhile; or when it has used so much CPU time. Else it waits for a CPU, and is looked at again.
+ * A sender that has not answered this long after a transfer's timeout is looked at. If it has not run
+ * since then, or has used this much CPU time, it hangs. Else it lacks a CPU, and is looked at again,
+ * but not for ever.
  */
 #define GRACE_NS 5000000000ull
+#define GRACE_MAX_NS 60000000000ull
 /* While a server takes requests, so much waits for its turn in memory, and no longer. */
 #define WAIT_BYTES (4u << 20)
 #define WAIT_NS 1000000000ull
@@ -51,7 +53,7 @@ static int depart(struct delivery *d, size_t exporter, struct item *i, uint64_t 
 			return -EBADMSG;
 		}
 	}
-	i->cpu_ns = d->sender_cpu_ns = sender_cpu_ns(&d->sender);
+	i->cpu_ns = sender_cpu_ns(&d->sender);
 	err = sender_send(&d->sender, &job);
 	if (i->entry)
 		close(job.fd);
@@ -123,7 +125,7 @@ int delivery_offer(struct delivery *d, size_t exporter, const struct request_inf
 /* True if a transfer was not answered in its time, and not because the sender lacks CPU time. */
 static bool hangs(struct delivery *d, uint64_t now)
 {
-	uint64_t cpu = 0;
+	uint64_t cpu, used, last;
 	struct item *i;
 	size_t q, f;
 
@@ -132,12 +134,14 @@ static bool hangs(struct delivery *d, uint64_t now)
 			i = d->queues[q]->flights[f];
 			if (!i || now < i->deadline)
 				continue;
-			cpu = cpu ? cpu : sender_cpu_ns(&d->sender);
-			if (cpu <= d->sender_cpu_ns || cpu - i->cpu_ns >= GRACE_NS)
+			cpu = sender_cpu_ns(&d->sender);
+			used = cpu - i->cpu_ns;	/* huge if it has ended */
+			last = i->started + i->queue->timeout_ms * 1000000ull + GRACE_MAX_NS;
+			if (!used || used >= GRACE_NS || now >= last)
 				return true;
+			i->cpu_ns = cpu;
 			i->deadline = now + GRACE_NS;
 		}
-	d->sender_cpu_ns = cpu ? cpu : d->sender_cpu_ns;
 	return false;
 }
 

@@ -14,7 +14,6 @@ struct delivery {
 	struct buf texts;			/* of servers */
 	struct sender_server servers[SENDER_EXPORTERS_MAX];
 	struct sender sender;
-	uint64_t sender_cpu_ns;			/* what it had used at the last departure or look */
 	int epoll;
 	uint64_t jobs;				/* numbers that were given */
 	uint64_t chance;

@@ -26,7 +26,7 @@ struct item {
 	bool passed;			/* others have gone first */
 	uint64_t job;			/* 0: it is not in flight */
 	uint64_t started, deadline;	/* of its transfer */
-	uint64_t cpu_ns;		/* what the sender had used then */
+	uint64_t cpu_ns;		/* that the sender had used at its departure or at the last look */
 	uint64_t spool_at;		/* in memory: when it goes to the spool if it still waits */
 };
 

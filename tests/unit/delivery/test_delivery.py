@@ -663,6 +663,22 @@ class TestSender(TestCase):
         p("skip 1001")
         self.figures(p, lost=1)
 
+    def test_waits_for_a_cpu_for_a_minute(self):
+        """Who runs a little between two looks, and never answers, is given up in the end."""
+        server = self.server(silent)
+        p = self.program(self.otlp(server, "timeout_ms=3600000"))
+        p("offer 0 10 1")
+        while not server.seen:
+            time.sleep(0.01)
+        self.stop(p("pid"))
+        p("skip 3605001")
+        for _ in range(11):
+            self.assertEqual(self.figures(p)["in_flight"], 1)
+            os.kill(p("pid"), signal.SIGCONT)
+            self.stop(p("pid"))
+            p("skip 5000")
+        self.figures(p, lost=1)
+
     def stop(self, pid):
         os.kill(pid, signal.SIGSTOP)
         while " T " not in Path(f"/proc/{pid}/stat").read_text():
