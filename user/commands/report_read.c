@@ -212,8 +212,10 @@ static int begin(struct report_read *r)
 	return r->report ? 0 : -ENOMEM;
 }
 
-static void free_all_but_set(struct report_read *r)
+static void free_all_but_set(void *ctx)
 {
+	struct report_read *r = ctx;
+
 	report_free(r->report);
 	id_map_free(&r->row_of);
 	free(r->profiles);
@@ -221,35 +223,14 @@ static void free_all_but_set(struct report_read *r)
 
 /* ---- a part of the files: profile_parts.h ---- */
 
-static void part_free(void *part)
-{
-	free_all_but_set(part);
-	free(part);
-}
-
-static void *part_new(const void *whole)
+static int part_begin(void *ctx, const void *whole)
 {
 	const struct report_read *r = whole;
-	struct report_read *part = calloc(1, sizeof(*part));
+	struct report_read *part = ctx;
 
-	if (!part)
-		return NULL;
 	part->by = r->by;
 	part->rows = r->rows;
-	if (!begin(part))
-		return part;
-	part_free(part);
-	return NULL;
-}
-
-static struct profile_set *part_set(void *part)
-{
-	return &((struct report_read *)part)->set;
-}
-
-static int part_read(void *part)
-{
-	return profile_set_each(part_set(part), add_profile, part);
+	return begin(part);
 }
 
 /* What begin_profile() would refuse does not fit. */
@@ -288,8 +269,8 @@ static int part_join(void *whole, void *from)
 }
 
 static const struct profile_parts_ops parts = {
-	.new = part_new, .set = part_set, .read = part_read, .fits = part_fits, .join = part_join,
-	.free = part_free,
+	.bytes = sizeof(struct report_read), .begin = part_begin, .add = add_profile,
+	.fits = part_fits, .join = part_join, .end = free_all_but_set,
 };
 
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,

@@ -24,9 +24,9 @@ enum report_rows_of {
 };
 
 struct report_read {
+	struct profile_set set;		/* first: profile_parts.h */
 	enum report_by by;
 	enum report_rows_of rows;
-	struct profile_set set;
 	struct report *report;
 	const struct profile_file **profiles;	/* by report_row.profile */
 	size_t profile_cnt, profile_cap;

@@ -16,8 +16,10 @@
 
 int queue_set_up(struct queue *q, const struct delivery_exporter *e)
 {
-	if (!q->name)
+	if (!q->name) {
+		TAILQ_INIT(&q->items);
 		q->name = strdup(e->name);
+	}
 	if (!q->name)
 		return -ENOMEM;
 	q->held = !e->server.url;
@@ -36,20 +38,14 @@ int queue_set_up(struct queue *q, const struct delivery_exporter *e)
 static void link_item(struct item *i)
 {
 	struct queue *q = i->queue;
-	struct item *older = q->newest;
+	struct item *older = TAILQ_LAST(&q->items, item_list);
 
 	while (older && older->seq > i->seq)
-		older = older->older;
-	i->older = older;
-	i->newer = older ? older->newer : q->oldest;
+		older = TAILQ_PREV(older, item_list, link);
 	if (older)
-		older->newer = i;
+		TAILQ_INSERT_AFTER(&q->items, older, i, link);
 	else
-		q->oldest = i;
-	if (i->newer)
-		i->newer->older = i;
-	else
-		q->newest = i;
+		TAILQ_INSERT_HEAD(&q->items, i, link);
 	q->cnt++;
 	q->bytes += i->bytes;
 }
@@ -129,10 +125,10 @@ void queue_now_spooled(struct item *i, struct spool_entry *e)
 
 struct item *queue_oldest_in_memory(const struct queue *q)
 {
-	struct item *i = q->memory_bytes ? q->oldest : NULL;
+	struct item *i = q->memory_bytes ? TAILQ_FIRST(&q->items) : NULL;
 
 	while (i && (i->fd < 0 || i->job))
-		i = i->newer;
+		i = TAILQ_NEXT(i, link);
 	return i;
 }
 
@@ -142,14 +138,7 @@ void queue_free_item(struct item *i)
 
 	queue_land(i);
 	forget_memory(i);
-	if (i->older)
-		i->older->newer = i->newer;
-	else
-		q->oldest = i->newer;
-	if (i->newer)
-		i->newer->older = i->older;
-	else
-		q->newest = i->older;
+	TAILQ_REMOVE(&q->items, i, link);
 	q->cnt--;
 	q->bytes -= i->bytes;
 	if (i->entry) {
@@ -179,7 +168,7 @@ static struct item *oldest_waiting(const struct queue *q)
 {
 	struct item *i, *passed = NULL;
 
-	for (i = q->oldest; i; i = i->newer) {
+	TAILQ_FOREACH(i, &q->items, link) {
 		if (i->job)
 			continue;
 		if (!i->passed)

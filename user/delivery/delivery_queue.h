@@ -6,6 +6,8 @@
 #ifndef TACHBPF_DELIVERY_QUEUE_H
 #define TACHBPF_DELIVERY_QUEUE_H
 
+#include <sys/queue.h>
+
 #include "delivery/delivery.h"
 
 /* A server has refused a request so often: others go first. */
@@ -15,7 +17,7 @@ struct queue;
 
 /* A request: in the spool, or in memory. */
 struct item {
-	struct item *older, *newer;
+	TAILQ_ENTRY(item) link;		/* from old to new, by seq */
 	struct queue *queue;
 	struct spool_entry *entry;	/* NULL: it is in memory */
 	struct request_info *info;	/* in memory only; the item's */
@@ -35,7 +37,7 @@ struct queue {
 	uint32_t timeout_ms, transfers;
 	bool held;			/* there is no server */
 	uint64_t pause_ns, pause_max_ns;
-	struct item *oldest, *newest;
+	TAILQ_HEAD(item_list, item) items;
 	struct item *flights[DELIVERY_TRANSFERS_MAX];	/* NULL: free */
 	size_t cnt, flight_cnt, spooled_cnt;
 	uint64_t bytes, memory_bytes;

@@ -67,15 +67,15 @@ static void free_queue(struct delivery *d, struct queue *q)
 	uint64_t lost = 0;
 	struct item *i;
 
-	for (i = q->oldest; i; i = i->newer)
+	TAILQ_FOREACH(i, &q->items, link)
 		queue_land(i);
 	delivery_all_to_spool(d, q);
-	while (q->oldest) {
-		if (q->oldest->fd >= 0) {	/* the disk did not take it */
-			queue_count(&d->unknown_dropped, q->oldest);
+	while ((i = TAILQ_FIRST(&q->items))) {
+		if (i->fd >= 0) {	/* the disk did not take it */
+			queue_count(&d->unknown_dropped, i);
 			lost++;
 		}
-		queue_free_item(q->oldest);
+		queue_free_item(i);
 	}
 	if (lost)
 		log_warn("exporter %s: %llu requests are lost: the spool's disk did not take them",
@@ -233,11 +233,12 @@ const struct delivery_counts *delivery_counts(const struct delivery *d, size_t e
 void delivery_state(const struct delivery *d, size_t exporter, struct delivery_state *out)
 {
 	const struct queue *q = d->queues[exporter];
+	const struct item *oldest = TAILQ_FIRST(&q->items);
 
 	*out = (struct delivery_state){
 		.waiting = q->cnt - q->flight_cnt, .in_flight = q->flight_cnt,
 		.waiting_bytes = q->bytes, .memory_bytes = q->memory_bytes,
-		.oldest_ns = q->oldest ? q->oldest->created_ns : 0,
+		.oldest_ns = oldest ? oldest->created_ns : 0,
 		.failures_in_row = q->failures, .last_status = q->last_status,
 	};
 	memcpy(out->last_text, q->last_text, sizeof(out->last_text));

@@ -130,7 +130,7 @@ int delivery_adopt(struct delivery *d, struct queue *q)
 	struct spool_entry *e;
 	struct item *i;
 
-	for (e = spool_dir_oldest(d->spool); e; e = e->newer) {
+	for (e = spool_dir_oldest(d->spool); e; e = TAILQ_NEXT(e, link)) {
 		if (e->owner || strcmp(spool_dir_exporter(d->spool, e), q->name))
 			continue;
 		i = queue_new_spooled(q, e);

@@ -26,7 +26,7 @@
 struct spool_dir {
 	int fd, lock;
 	struct spool_limits limits;
-	struct spool_entry *oldest, *newest;
+	TAILQ_HEAD(spool_entries, spool_entry) entries;
 	size_t cnt;
 	uint64_t bytes, next_seq;
 	char (*exporters)[SPOOL_EXPORTER_BYTES];
@@ -105,36 +105,16 @@ static struct spool_entry *entry_new(struct spool_dir *s, uint64_t seq,
 /* In the order of numbers: almost always the newest. */
 static void link_entry(struct spool_dir *s, struct spool_entry *e)
 {
-	struct spool_entry *older = s->newest;
+	struct spool_entry *older = TAILQ_LAST(&s->entries, spool_entries);
 
 	while (older && older->seq > e->seq)
-		older = older->older;
-	e->older = older;
-	e->newer = older ? older->newer : s->oldest;
+		older = TAILQ_PREV(older, spool_entries, link);
 	if (older)
-		older->newer = e;
+		TAILQ_INSERT_AFTER(&s->entries, older, e, link);
 	else
-		s->oldest = e;
-	if (e->newer)
-		e->newer->older = e;
-	else
-		s->newest = e;
+		TAILQ_INSERT_HEAD(&s->entries, e, link);
 	s->cnt++;
 	s->bytes += e->disk_bytes;
-}
-
-static void unlink_entry(struct spool_dir *s, struct spool_entry *e)
-{
-	if (e->older)
-		e->older->newer = e->newer;
-	else
-		s->oldest = e->newer;
-	if (e->newer)
-		e->newer->older = e->older;
-	else
-		s->newest = e->older;
-	s->cnt--;
-	s->bytes -= e->disk_bytes;
 }
 
 void spool_dir_remove(struct spool_dir *s, struct spool_entry *e)
@@ -143,20 +123,22 @@ void spool_dir_remove(struct spool_dir *s, struct spool_entry *e)
 
 	name_of(name, e->seq, ".spool");
 	unlinkat(s->fd, name, 0);
-	unlink_entry(s, e);
+	TAILQ_REMOVE(&s->entries, e, link);
+	s->cnt--;
+	s->bytes -= e->disk_bytes;
 	free(e);
 }
 
 /* Remove the oldest that may go until so many bytes fit. false: they cannot. */
 static bool make_room(struct spool_dir *s, uint64_t bytes, size_t entries)
 {
-	struct spool_entry *e = s->oldest, *next;
+	struct spool_entry *e = TAILQ_FIRST(&s->entries), *next;
 
 	if (bytes > s->limits.bytes)
 		return false;
 	for (; e && (s->bytes + bytes > s->limits.bytes || s->cnt + entries > s->limits.entries);
 	     e = next) {
-		next = e->newer;
+		next = TAILQ_NEXT(e, link);
 		if (e->busy)
 			continue;
 		if (s->gone)
@@ -417,6 +399,7 @@ int spool_dir_open(struct spool_dir **out, const char *path, const struct spool_
 
 	if (!s)
 		return -ENOMEM;
+	TAILQ_INIT(&s->entries);
 	s->gone = gone;
 	s->ctx = ctx;
 	err = spool_place_open(path, &s->fd, &s->lock);
@@ -437,12 +420,12 @@ int spool_dir_open(struct spool_dir **out, const char *path, const struct spool_
 
 void spool_dir_close(struct spool_dir *s)
 {
-	struct spool_entry *e, *next;
+	struct spool_entry *e;
 
 	if (!s)
 		return;
-	for (e = s->oldest; e; e = next) {
-		next = e->newer;
+	while ((e = TAILQ_FIRST(&s->entries))) {
+		TAILQ_REMOVE(&s->entries, e, link);
 		free(e);
 	}
 	close(s->lock);
@@ -453,7 +436,7 @@ void spool_dir_close(struct spool_dir *s)
 
 struct spool_entry *spool_dir_oldest(const struct spool_dir *s)
 {
-	return s->oldest;
+	return TAILQ_FIRST(&s->entries);
 }
 
 const char *spool_dir_exporter(const struct spool_dir *s, const struct spool_entry *e)

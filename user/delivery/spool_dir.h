@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/queue.h>
 
 #include "delivery/spool_entry.h"
 
@@ -30,7 +31,7 @@
 struct spool_dir;
 
 struct spool_entry {
-	struct spool_entry *older, *newer;
+	TAILQ_ENTRY(spool_entry) link;	/* from old to new, by seq */
 	uint64_t seq;			/* its number */
 	uint64_t disk_bytes;		/* what it counts: whole pages */
 	uint64_t created_ns;		/* wall clock */
@@ -92,7 +93,7 @@ int spool_dir_get(struct spool_dir *s, const struct spool_entry *e, struct reque
 /* Remove an entry, which was sent or is of no use. e is freed. */
 void spool_dir_remove(struct spool_dir *s, struct spool_entry *e);
 
-/* The oldest entry; NULL: none. The following ones are behind ->newer. */
+/* The oldest entry; NULL: none. The following ones are its TAILQ_NEXT(e, link). */
 struct spool_entry *spool_dir_oldest(const struct spool_dir *s);
 /* The name of an entry's exporter. */
 const char *spool_dir_exporter(const struct spool_dir *s, const struct spool_entry *e);
