@@ -54,7 +54,6 @@ int lru_add(struct lru *l, struct lru_item *item, uint32_t owner);
 void lru_use(struct lru *l, struct lru_item *item);
 /* Remove an item; one that is in no list stays so. */
 void lru_remove(struct lru *l, struct lru_item *item);
-uint32_t lru_owner_of(const struct lru_item *item);
 
 /* The item whose last use is longest ago; NULL: there is none. */
 struct lru_item *lru_oldest(const struct lru *l);

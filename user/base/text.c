@@ -34,7 +34,8 @@ static bool starts(char c)
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-size_t text_width(const char *text)
+/* How many columns text takes: one for each character. */
+static size_t text_width(const char *text)
 {
 	size_t width = 0;
 

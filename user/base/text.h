@@ -16,9 +16,6 @@ char *text_escape(const char *s, size_t len);
 /* The noun behind a number: one if it is 1, else many. For example "process", "processes". */
 const char *text_plural(uint64_t cnt, const char *one, const char *many);
 
-/* How many columns text takes: one for each character. */
-size_t text_width(const char *text);
-
 /*
  * How wide the terminal is that out goes to, 80 if it does not say; 0: it is not a terminal, and
  * nothing need be cut.

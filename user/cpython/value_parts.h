@@ -5,8 +5,7 @@
 
 #include "cpython/value.h"
 
-/* Append one character of len bytes; ASCII; a prefix and at least so many digits. */
-void value_char(struct py_value *out, const char *c, uint32_t len);
+/* Append ASCII; a prefix and a number of at least that many hexadecimal digits. */
 void value_put(struct py_value *out, const char *s);
 void value_hex(struct py_value *out, const char *prefix, uint64_t v, int digits);
 /* Append a byte, escaped if it is no printable ASCII, or is the quote. */

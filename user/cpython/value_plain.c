@@ -19,7 +19,8 @@
 /* ---- text ---- */
 
 /* Append one character of len bytes. */
-void value_char(struct py_value *out, const char *c, uint32_t len)
+/* Append one character of len bytes. */
+static void value_char(struct py_value *out, const char *c, uint32_t len)
 {
 	if (out->cut)
 		return;

@@ -154,12 +154,8 @@ void delivery_finish(struct delivery *d, int timeout_ms);
 /* Figures; valid until delivery_set_exporters() or delivery_free(). */
 const struct delivery_counts *delivery_counts(const struct delivery *d, size_t exporter);
 void delivery_state(const struct delivery *d, size_t exporter, struct delivery_state *out);
-/* Of entries whose exporter is not configured: what was dropped. */
-const struct delivery_sum *delivery_unknown_dropped(const struct delivery *d);
 const struct spool_dir *delivery_spool(const struct delivery *d);
 /* How many senders have ended and were replaced. */
 uint64_t delivery_senders_lost(const struct delivery *d);
-/* The sender's pid, for its CPU time and memory; 0: there is none now. */
-pid_t delivery_sender_pid(const struct delivery *d);
 
 #endif

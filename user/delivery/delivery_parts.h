@@ -22,7 +22,6 @@ struct delivery {
 	uint64_t disk_again;			/* when a disk that took nothing is tried again */
 	uint64_t full_until;			/* nothing departs before */
 	bool finishing;				/* nothing leaves the spool any more */
-	struct delivery_sum unknown_dropped;
 	delivery_split_fn split;
 	void *ctx;
 };
@@ -37,8 +36,6 @@ void delivery_drop(struct delivery *d, struct item *i, enum drop_cause cause);
 void delivery_gone(void *ctx, const struct spool_entry *e);
 /* What is in memory, with what is in flight. */
 uint64_t delivery_memory_bytes(const struct delivery *d);
-/* Drop the oldest that are in memory until the rest may be. */
-void delivery_bound_memory(struct delivery *d);
 /* A copy of a request's payload, to be freed, and its info; NULL: it cannot be read. */
 void *delivery_copy_payload(struct delivery *d, const struct item *i, struct request_info *info);
 /*

@@ -71,10 +71,7 @@ static void free_queue(struct delivery *d, struct queue *q)
 		queue_land(i);
 	delivery_all_to_spool(d, q);
 	while ((i = TAILQ_FIRST(&q->items))) {
-		if (i->fd >= 0) {	/* the disk did not take it */
-			queue_count(&d->unknown_dropped, i);
-			lost++;
-		}
+		lost += i->fd >= 0;	/* the disk did not take it */
 		queue_free_item(i);
 	}
 	if (lost)
@@ -244,11 +241,6 @@ void delivery_state(const struct delivery *d, size_t exporter, struct delivery_s
 	memcpy(out->last_text, q->last_text, sizeof(out->last_text));
 }
 
-const struct delivery_sum *delivery_unknown_dropped(const struct delivery *d)
-{
-	return &d->unknown_dropped;
-}
-
 const struct spool_dir *delivery_spool(const struct delivery *d)
 {
 	return d->spool;
@@ -257,9 +249,4 @@ const struct spool_dir *delivery_spool(const struct delivery *d)
 uint64_t delivery_senders_lost(const struct delivery *d)
 {
 	return d->senders_lost;
-}
-
-pid_t delivery_sender_pid(const struct delivery *d)
-{
-	return d->sender.worker.pid;
 }

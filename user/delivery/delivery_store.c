@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "delivery/delivery_parts.h"
-#include "base/arith.h"
 
 /* The request is done: away from queue and spool. */
 void delivery_remove(struct delivery *d, struct item *i)
@@ -27,17 +26,12 @@ void delivery_drop(struct delivery *d, struct item *i, enum drop_cause cause)
 /* Called by the spool: the entry goes, for newer ones. */
 void delivery_gone(void *ctx, const struct spool_entry *e)
 {
-	struct delivery *d = ctx;
 	struct item *i = e->owner;
 
-	if (i) {
-		queue_count(&i->queue->counts.dropped[DROP_SPOOL_FULL], i);
-		queue_free_item(i);
+	if (!i)		/* its exporter is not configured */
 		return;
-	}
-	d->unknown_dropped.requests++;
-	d->unknown_dropped.samples = add_capped(d->unknown_dropped.samples, e->samples);
-	d->unknown_dropped.weight = add_capped(d->unknown_dropped.weight, e->weight);
+	queue_count(&i->queue->counts.dropped[DROP_SPOOL_FULL], i);
+	queue_free_item(i);
 }
 
 uint64_t delivery_memory_bytes(const struct delivery *d)
@@ -64,7 +58,8 @@ static struct item *oldest_in_memory(const struct delivery *d)
 	return oldest;
 }
 
-void delivery_bound_memory(struct delivery *d)
+/* Drop the oldest that are in memory until the rest may be. */
+static void delivery_bound_memory(struct delivery *d)
 {
 	struct item *i;
 

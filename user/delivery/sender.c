@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "delivery/sender_process.h"
 #include "delivery/sender_wire.h"
 #include "worker/worker_start.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sender_process.c - see sender_process.h. One thread, and one of libcurl's for each name that is
- * being resolved.
+ * sender_process.c - the sender's own side: its loop (sender.h has what it is for). One thread, and
+ * one of libcurl's for each name that is being resolved.
  *
  * The jail: no capabilities; files can be read only, by nobody's rights, and where the kernel has
  * Landlock only below the directories that resolver and TLS need. Passing each file by a broker
@@ -9,8 +9,6 @@
  * change. Sockets are those of the Internet only, since behind a local one there may be a service
  * that takes this process for root.
  */
-#include "delivery/sender_process.h"
-
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
@@ -20,6 +18,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "delivery/sender.h"
 #include "delivery/sender_wire.h"
 #include "delivery/transfer.h"
 #include "worker/worker_start.h"
@@ -51,19 +50,9 @@ static const char *const reads_below[] = {
 	"/etc", "/usr", "/lib", "/lib64", "/nix/store", "/run/systemd/resolve",
 	"/run/NetworkManager", "/run/resolvconf", "/run/connman", NULL,
 };
-const struct jail sender_jail = {
+static const struct jail jail = {
 	.calls = calls, .memory_bytes = MEMORY_BYTES, .reads_below = reads_below,
 	.internet = true, .threads = true, .secret = true,
-};
-
-static const worker_fn functions[] = { sender_run };
-const struct worker_kind sender_kind = {
-	.name = "tachbpf-sender",
-	.does = "sends profiles to servers; reads what they answer",
-	.jail = &sender_jail,
-	.functions = functions,
-	.function_cnt = ARRAY_SIZE(functions),
-	.shared_bytes = 4096,
 };
 
 static struct {
@@ -184,7 +173,8 @@ static void be_small(void)
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0);
 }
 
-int sender_run(void *shared, const int *fds)
+/* The worker's function: fds[0] is its socket. Ends the process when the other end is closed. */
+static int sender_run(void *shared, const int *fds)
 {
 	struct curl_waitfd wait = { .fd = fds[0], .events = CURL_WAIT_POLLIN };
 	int running, err = 0;
@@ -203,3 +193,14 @@ int sender_run(void *shared, const int *fds)
 	}
 	_exit(0);
 }
+
+static const worker_fn functions[] = { sender_run };
+
+const struct worker_kind sender_kind = {
+	.name = "tachbpf-sender",
+	.does = "sends profiles to servers; reads what they answer",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = 4096,
+};

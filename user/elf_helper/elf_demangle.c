@@ -41,7 +41,8 @@ static size_t finish(struct text *t)
 	return t->len;
 }
 
-size_t elf_name_cut(const char *name, char *out, size_t size)
+/* The name as it is, cut in the same way. */
+static size_t elf_name_cut(const char *name, char *out, size_t size)
 {
 	struct text t = { .out = out, .size = size };
 

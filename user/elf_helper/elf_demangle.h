@@ -11,7 +11,4 @@
  */
 size_t elf_demangle(const char *name, char *out, size_t size);
 
-/* The name as it is, cut in the same way. */
-size_t elf_name_cut(const char *name, char *out, size_t size);
-
 #endif

@@ -12,7 +12,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-void elf_files_drop_tables(struct elf_held *h)
+/* Free the file's tables and the further files that they were made of. */
+static void elf_files_drop_tables(struct elf_held *h)
 {
 	elf_symbols_free(h->symbols);
 	elf_lines_free(h->lines);

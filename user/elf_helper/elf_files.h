@@ -49,8 +49,6 @@ struct elf_held *elf_files_get(struct elf_files *f, uint32_t file);
 void elf_files_forget(struct elf_files *f, uint32_t file);
 void elf_files_free(struct elf_files *f);
 
-/* Free the file's tables and the further files that they were made of. */
-void elf_files_drop_tables(struct elf_held *h);
 /* Free tables until all have at most ELF_FILES_TABLE_BYTES, but not those of the busy file. */
 void elf_files_trim(struct elf_files *f);
 

@@ -209,13 +209,3 @@ int block_book_map(struct block_book *b, const struct block *map)
 	err = block_book_unmap(b, map->addr, map->bytes, UINT64_MAX);
 	return err ? err : insert_map(b, map);
 }
-
-size_t block_book_cnt(const struct block_book *b)
-{
-	return b->blocks.cnt + b->map_cnt;
-}
-
-uint64_t block_book_held(const struct block_book *b)
-{
-	return b->held;
-}

@@ -54,8 +54,4 @@ int block_book_remove(struct block_book *b, uint64_t addr, uint64_t time_ns);
 int block_book_map(struct block_book *b, const struct block *map);
 int block_book_unmap(struct block_book *b, uint64_t addr, uint64_t bytes, uint64_t time_ns);
 
-/* What the book has: blocks and mappings, and their bytes. */
-size_t block_book_cnt(const struct block_book *b);
-uint64_t block_book_held(const struct block_book *b);
-
 #endif

@@ -138,11 +138,6 @@ size_t page_book_pages(const struct page_book *b)
 	return b->pages.cnt;
 }
 
-size_t page_book_waiting(const struct page_book *b)
-{
-	return b->waiting;
-}
-
 uint64_t page_book_waiting_bytes(const struct page_book *b, uint64_t until_ns)
 {
 	const struct page *p;

@@ -107,7 +107,6 @@ int page_book_end(struct page_book *b);
 uint64_t page_book_held(const struct page_book *b);
 uint64_t page_book_unchecked(const struct page_book *b);
 size_t page_book_pages(const struct page_book *b);	/* held or waiting for an answer */
-size_t page_book_waiting(const struct page_book *b);	/* pages without an answer */
 /* Bytes of pages whose fault was until then and waits for its first answer. Looks at all pages. */
 uint64_t page_book_waiting_bytes(const struct page_book *b, uint64_t until_ns);
 

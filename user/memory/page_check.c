@@ -33,7 +33,6 @@ struct page_check {
 	uint64_t numbers;
 	uint64_t answered_ns;
 	uint32_t first, open;		/* of asked, a ring */
-	struct page_check_counts counts;
 	struct asked asked[PAGE_CHECK_OPEN_MAX];
 	size_t waiting;			/* bytes of reply, whose turn has not come; 0: none */
 	struct page_reply reply;
@@ -62,7 +61,6 @@ static void hang_up(struct page_check *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
-	c->counts.unanswered += c->open;
 	c->open = 0;
 	c->waiting = 0;
 	c->again_ns = now_ns() + AGAIN_MS * MS_NS;
@@ -89,11 +87,6 @@ uint32_t page_check_open(const struct page_check *c)
 	return c->open;
 }
 
-void page_check_counts(const struct page_check *c, struct page_check_counts *out)
-{
-	*out = c->counts;
-}
-
 int page_check_start(struct page_check *c)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -109,7 +102,6 @@ int page_check_start(struct page_check *c)
 		c->again_ns = now_ns() + AGAIN_MS * MS_NS;
 		return err;
 	}
-	c->counts.starts++;
 	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->fd, &ev) ? -errno : 0;
 }
 
@@ -147,7 +139,6 @@ int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t
 		return err;
 	if (!c->open++)
 		c->answered_ns = a->asked_ns;
-	c->counts.pages += cnt;
 	return 0;
 }
 
@@ -187,7 +178,6 @@ static void give_up_if_stuck(struct page_check *c)
 		return;
 	if (waited < SLOW_MS * MS_NS && worker_is_runnable(&c->worker))
 		return;
-	c->counts.stuck++;
 	worker_give_up(&c->worker, a->q.tgid, true);
 	hang_up(c);
 	c->again_ns = 0;
@@ -213,7 +203,6 @@ void page_check_poll(struct page_check *c, uint64_t known_ns)
 			break;
 		a = oldest(c);
 		if (n < 0 || !a || !page_reply_ok(&a->q, &c->reply, (size_t)n)) {
-			c->counts.broken++;
 			worker_lost(&c->worker);
 			hang_up(c);
 			return;

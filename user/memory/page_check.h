@@ -38,14 +38,6 @@ struct page_answer {
 };
 typedef void (*page_answer_fn)(void *ctx, const struct page_answer *answer);
 
-struct page_check_counts {
-	uint64_t pages;		/* that were asked about */
-	uint64_t unanswered;	/* questions: their worker had ended */
-	uint32_t starts;	/* of the worker */
-	uint32_t stuck;		/* workers that were given up */
-	uint32_t broken;	/* workers that ended, or said what is no answer */
-};
-
 /* NULL with errno. fn is called from page_check_poll() and page_check_settle() only. */
 struct page_check *page_check_new(page_answer_fn fn, void *ctx);
 /* Start the worker, if it does not run. 0 or -errno; page_check_ask() tries again, too. */
@@ -68,6 +60,5 @@ void page_check_poll(struct page_check *c, uint64_t known_ns);
 /* Wait for the answers to all open questions, for so many milliseconds at most. */
 void page_check_settle(struct page_check *c, int timeout_ms);
 uint32_t page_check_open(const struct page_check *c);	/* questions without an answer */
-void page_check_counts(const struct page_check *c, struct page_check_counts *out);
 
 #endif

@@ -79,13 +79,3 @@ int metrics_listen(const char *address)
 	at = (union place){ .v4 = { .sin_family = AF_INET, .sin_port = port } };
 	return open_socket(&at);
 }
-
-uint16_t metrics_listen_port(int fd)
-{
-	union place at = { .any = { .sa_family = AF_UNSPEC } };
-	socklen_t len = sizeof(at);
-
-	if (getsockname(fd, &at.any, &len))
-		return 0;
-	return ntohs(at.any.sa_family == AF_INET6 ? at.v6.sin6_port : at.v4.sin_port);
-}

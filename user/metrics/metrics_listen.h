@@ -10,7 +10,5 @@
  * IPv4. Asks no resolver. The descriptor, which does not block; or -errno: -EINVAL: another form.
  */
 int metrics_listen(const char *address);
-/* The port of a socket; 0: it has none. */
-uint16_t metrics_listen_port(int fd);
 
 #endif

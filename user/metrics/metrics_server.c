@@ -65,16 +65,6 @@ int metrics_server_start(struct metrics_server **out, const char *listen)
 	return 0;
 }
 
-void metrics_server_use(struct metrics_server *s, const struct worker_kind *kind)
-{
-	s->worker.kind = kind;
-}
-
-uint16_t metrics_server_port(const struct metrics_server *s)
-{
-	return metrics_listen_port(s->listens);
-}
-
 int metrics_server_fd(const struct metrics_server *s)
 {
 	return s ? s->epoll : -1;
@@ -237,9 +227,4 @@ void metrics_server_end(struct metrics_server *s)
 void metrics_server_counts(const struct metrics_server *s, struct metrics_server_counts *out)
 {
 	*out = s ? s->counts : (struct metrics_server_counts){ 0 };
-}
-
-pid_t metrics_server_pid(const struct metrics_server *s)
-{
-	return s ? s->worker.pid : 0;
 }

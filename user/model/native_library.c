@@ -216,12 +216,6 @@ int native_libraries(const struct profile_tables *tables, struct native_library 
 	return *list ? fill(tables, *list) : -ENOMEM;
 }
 
-const struct native_library *native_library_find(const struct native_library *list, int cnt,
-						 const struct string_ref *name)
-{
-	return entry_of((struct native_library *)list, cnt, name);
-}
-
 /* What makes an index. */
 struct maker {
 	struct native_index *x;
@@ -239,7 +233,7 @@ static int place(struct maker *m, uint32_t file, const struct string_ref *name)
 	if (intern_string(m->names, name->data, name->len, &id))
 		return -ENOMEM;
 	if (id == m->x->cnt) {
-		record = native_library_find(m->known, m->known_cnt, name);
+		record = entry_of(m->known, m->known_cnt, name);
 		m->x->list[m->x->cnt++] =
 			record ? *record : (struct native_library){ .name = *name };
 	}

@@ -48,9 +48,6 @@ int native_libraries_copy(const struct profile_tables *from, struct intern *into
  * as the tables. Returns how many, or -ENOMEM.
  */
 int native_libraries(const struct profile_tables *tables, struct native_library **list);
-/* The library of this name in a list; NULL: it is not there. */
-const struct native_library *native_library_find(const struct native_library *list, int cnt,
-						 const struct string_ref *name);
 
 /* The libraries whose frames a profile has, whatever is known of them; which frame has which. */
 struct native_index {

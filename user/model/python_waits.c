@@ -9,17 +9,6 @@
 
 #define BLOCKED "<blocked in "
 
-const char *python_wait_name(enum python_wait wait)
-{
-	static const char *const names[PYTHON_WAITS] = {
-		[PYTHON_WAIT_LOCK] = "lock", [PYTHON_WAIT_IO] = "io",
-		[PYTHON_WAIT_SLEEP] = "sleep", [PYTHON_WAIT_RUNNABLE] = "runnable",
-		[PYTHON_WAIT_HELD] = "held", [PYTHON_WAIT_OTHER] = "other",
-	};
-
-	return names[wait];
-}
-
 static const char *const locks[] = { "flock", "futex", "futex_waitv", "semop", "semtimedop" };
 static const char *const sleeps[] = {
 	"clock_nanosleep", "nanosleep", "pause", "rt_sigsuspend", "rt_sigtimedwait",

@@ -14,8 +14,6 @@ enum python_wait {
 	PYTHON_WAIT_OTHER,
 	PYTHON_WAITS
 };
-/* "lock", "io", ... */
-const char *python_wait_name(enum python_wait wait);
 
 /*
  * The kind of a synthetic frame (resolve/other_frames.h): "<blocked in futex>" is a lock. A frame

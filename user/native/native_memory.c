@@ -162,11 +162,6 @@ int native_memory_unsettled(const struct native_memory *m)
 	return m->given.cnt > 0;
 }
 
-uint64_t native_memory_bytes(const struct native_memory *m)
-{
-	return (uint64_t)m->slabs * NATIVE_SLAB_CHUNKS * NATIVE_CHUNK;
-}
-
 uint64_t native_memory_used(const struct native_memory *m)
 {
 	return (uint64_t)m->used * NATIVE_CHUNK;

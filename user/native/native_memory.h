@@ -36,8 +36,6 @@ void native_memory_settle(struct native_memory *m, uint64_t now);
 /* Are there chunks that were given back and are not free yet? */
 int native_memory_unsettled(const struct native_memory *m);
 
-/* Bytes of all slabs. */
-uint64_t native_memory_bytes(const struct native_memory *m);
 /* Bytes of the chunks that somebody has, or that are not free yet. */
 uint64_t native_memory_used(const struct native_memory *m);
 

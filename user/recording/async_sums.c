@@ -44,7 +44,8 @@ void async_stats_since(struct async_stats *s, const struct async_stats *before)
 		s->ends[i] -= before->ends[i];
 }
 
-uint64_t async_stats_kept(const struct async_stats *s)
+/* Those that keep the event loop because of a gap. */
+static uint64_t async_stats_kept(const struct async_stats *s)
 {
 	uint64_t kept = s->no_end;
 	int i;

@@ -17,9 +17,8 @@ struct json;
 void async_stats_add(struct async_stats *sum, const struct async_stats *s);
 void async_stats_since(struct async_stats *s, const struct async_stats *before);
 
-/* All stacks of tasks, and those that keep the event loop because of a gap. */
+/* The number of all stacks of tasks. */
 uint64_t async_stats_stacks(const struct async_stats *s);
-uint64_t async_stats_kept(const struct async_stats *s);
 
 /* The member "async" of session.json's outermost object, and of a process. all: also what did not
  * occur. */

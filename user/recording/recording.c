@@ -327,7 +327,8 @@ int recording_event(struct recording *r, struct observed *o, const struct event 
 	return err;
 }
 
-int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev)
+/* As the observer's memory(). */
+static int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev)
 {
 	return recording_judge_error(r, o->file.row, memory_file_event(&o->memory, ev));
 }

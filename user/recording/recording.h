@@ -90,8 +90,6 @@ struct observed *recording_begin_at(struct recording *r, struct process *p,
 				    const struct recording_joined *at);
 /* ev may differ from what p delivered: the samples in it are what the recording counts. */
 int recording_event(struct recording *r, struct observed *o, const struct event *ev);
-/* As the observer's memory(). */
-int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev);
 /* end_ns 0: the process may still live. */
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns);
 /* Of a recording that follows another one: take over remarks on processes that still live. */

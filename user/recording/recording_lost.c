@@ -54,7 +54,8 @@ static bool is_of_one(int err)
 	}
 }
 
-bool recording_error_is_new(struct recording *r, int err)
+/* Returns true the first time for each kind of error. */
+static bool recording_error_is_new(struct recording *r, int err)
 {
 	uint64_t *word = &r->lost_said[-err / 64 % 2], bit = 1ull << (-err % 64);
 	bool is_first = !(*word & bit);

@@ -8,7 +8,8 @@
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
 
-const char *recording_suffix(const struct recording *r)
+/* What the names of processes' files end with: ".tach" or ".mlyze". */
+static const char *recording_suffix(const struct recording *r)
 {
 	return r->args.mode->memory ? MLYZE_SUFFIX : OUTPUT_SUFFIX;
 }

@@ -136,8 +136,6 @@ int recording_judge_error(struct recording *r, struct row *row, int err);
 void recording_log_write_error(struct recording *r, const struct row *row, int err);
 /* What the user can do about an error of one profile: "; ..." or "". */
 const char *recording_lost_remedy(int err);
-/* Returns true the first time for each kind of error. */
-bool recording_error_is_new(struct recording *r, int err);
 
 /* ---- recording_rows.c ---- */
 
@@ -161,8 +159,6 @@ unsigned int recording_name_used(struct recording *r, uint64_t key);
 
 /* ---- recording_names.c ---- */
 
-/* What the names of processes' files end with: ".tach" or ".mlyze". */
-const char *recording_suffix(const struct recording *r);
 /*
  * Set row->file: "PID-COMM.tach", if it has no name yet; or of a process whose file the user named,
  * that name. A second profile, after an exec, is "x.1.tach" beside "x.tach", so that neither the

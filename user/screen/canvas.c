@@ -73,11 +73,6 @@ int canvas_begin(struct canvas *c, size_t rows, size_t columns)
 	return 0;
 }
 
-void canvas_forget(struct canvas *c)
-{
-	c->all = true;
-}
-
 /* The bytes of at most `room` characters of text; *width: how many they are. */
 static size_t fitting(const char *text, size_t room, size_t *width)
 {

@@ -18,8 +18,6 @@ void canvas_free(struct canvas *c);
 
 /* Begin a picture of this size, with empty lines. After another size everything is drawn. 0 or -ENOMEM. */
 int canvas_begin(struct canvas *c, size_t rows, size_t columns);
-/* Draw everything the next time: others may have written to the terminal. */
-void canvas_forget(struct canvas *c);
 
 /*
  * Add printable text (text_escape()) to the end of a line; what is beyond the last column is cut. A line

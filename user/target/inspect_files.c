@@ -323,21 +323,6 @@ struct file_cache *file_cache_new(void)
 	return c;
 }
 
-void file_cache_free(struct file_cache *c)
-{
-	struct known_file *f;
-
-	while ((f = LRU_STRUCT(lru_oldest(&c->others), struct known_file, lru)))
-		forget(c, f);
-	while ((f = LRU_STRUCT(lru_oldest(&c->images), struct known_file, lru)))
-		forget(c, f);
-	u64map_free(&c->files);
-	lru_free(&c->others);
-	lru_free(&c->images);
-	lru_free(&c->open);
-	free(c);
-}
-
 void file_cache_set_owner(struct file_cache *c, uint32_t owner)
 {
 	c->owner = owner;
@@ -347,11 +332,6 @@ void file_cache_set_owner(struct file_cache *c, uint32_t owner)
 void file_cache_set_process(struct file_cache *c, pid_t tgid)
 {
 	c->owner_of = tgid;
-}
-
-void file_cache_counts(const struct file_cache *c, struct file_cache_counts *out)
-{
-	*out = (struct file_cache_counts){ c->others.cnt, c->images.cnt, c->open.cnt };
 }
 
 /* ---- what is in the mapped files ---- */

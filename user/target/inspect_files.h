@@ -56,7 +56,6 @@ struct inspected {
 struct file_cache;
 /* NULL with errno. */
 struct file_cache *file_cache_new(void);
-void file_cache_free(struct file_cache *cache);
 /* From now on, new files are of processes of this user, who has only a part of the cache. */
 void file_cache_set_owner(struct file_cache *cache, uint32_t owner);
 /* The same for the effective user of a process, who is looked up when the first new file comes. */
@@ -105,12 +104,6 @@ int file_cache_image(struct file_cache *cache, int fd, const struct cpython_imag
  * opened again where this process has it mapped. -ENOENT: there is none; other -errno.
  */
 int file_cache_fd(struct file_cache *cache, const struct file_id *id, pid_t about);
-/* How many files without and with a CPython are known now, and how many of these are open. */
-struct file_cache_counts {
-	size_t others, images, open;
-};
-void file_cache_counts(const struct file_cache *cache, struct file_cache_counts *out);
-
 /*
  * Fill in what is needed to walk a process of this image, with addresses as in the file
  * (py_proc_relocate()), but without self_below, which depends on the process' C library.

@@ -652,16 +652,6 @@ bool inspector_is_worker(const struct proc_info *who)
 	return false;
 }
 
-unsigned int inspector_stuck_cnt(void)
-{
-	return worker_stuck_cnt(&inspector) + worker_stuck_cnt(&parser);
-}
-
-pid_t inspector_pid(void)
-{
-	return inspector.pid;
-}
-
 void inspector_end(void)
 {
 	has_begun = false;

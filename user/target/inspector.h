@@ -81,10 +81,6 @@ int inspector_names(struct container *c, pid_t tgid);
 /* Is it the inspector, or another process that we have started to look at processes? */
 bool inspector_is_worker(const struct proc_info *who);
 
-/* Number of processes whose files are not answering now. */
-unsigned int inspector_stuck_cnt(void);
-/* Its pid, for tests; 0: it does not run. */
-pid_t inspector_pid(void);
 /* End it. The next call starts another. */
 void inspector_end(void);
 

@@ -440,8 +440,3 @@ int parser_sdt(int fd, const char *provider, const char *name,
 	memcpy(places, s->sdt.places, *cnt * sizeof(*places));
 	return 0;
 }
-
-void parser_end(void)
-{
-	worker_end(&parser);
-}

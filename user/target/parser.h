@@ -93,7 +93,4 @@ int parser_functions(int fd, const char *const *names, uint64_t *offsets, uint32
 int parser_sdt(int fd, const char *provider, const char *name,
 	       struct elf_sdt_place places[ELF_SDT_PLACES_MAX], uint32_t *cnt);
 
-/* End it. The next call starts another, if it is our own. */
-void parser_end(void);
-
 #endif

@@ -84,8 +84,6 @@ struct service_privacy {
 	bool containers;	/* container.*, k8s.*, systemd.unit; names made of them stay */
 	bool others;		/* what a process says of itself and is not known here */
 };
-/* All but command_line and user. */
-extern const struct service_privacy service_privacy_default;
 
 struct service_config {
 	const struct service_rule *rules;	/* checked; the first that matches counts */

@@ -106,8 +106,9 @@ static bool ra_can_be_said(const struct cfi_registers *known, const struct unwin
 	return rule->ra == UNWIND_SAME || rule->ra == UNWIND_AT_CFA;
 }
 
-struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
-				  const struct cfi_state *state)
+/* The rule that a state means; UNWIND_UNSUPPORTED if there is none for it. */
+static struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
+					 const struct cfi_state *state)
 {
 	struct unwind_rule rule = { 0 };
 

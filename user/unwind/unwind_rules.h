@@ -25,9 +25,6 @@ void unwind_rules_begin(struct unwind_rules *r, const struct cfi_registers *regi
 			uint64_t seed);
 void unwind_rules_free(struct unwind_rules *r);
 
-/* The rule that a state means; UNWIND_UNSUPPORTED if there is none for it. */
-struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
-				  const struct cfi_state *state);
 /*
  * Pack a state's rule into *packed (struct unwind_row's rule), with a long rule if need be. One
  * long rule too many is UNWIND_UNSUPPORTED. 0 or -ENOMEM.

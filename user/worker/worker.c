@@ -102,18 +102,6 @@ int worker_ready(struct worker *w, pid_t about)
 	return err || w->pid ? err : worker_start(w);
 }
 
-unsigned int worker_stuck_cnt(struct worker *w)
-{
-	unsigned int cnt = 0;
-	struct stuck *s;
-
-	for (s = w->stuck; s && s < w->stuck + WORKER_STUCK_MAX; s++) {
-		forget_ended(s);
-		cnt += !!s->pidfd;
-	}
-	return cnt;
-}
-
 /*
  * Wait until there is an answer. Signals do not prolong the wait. We may have had no CPU for all
  * that time ourselves, so the socket is checked once more at its end.

@@ -122,9 +122,6 @@ uint64_t worker_disk_bytes(const struct worker *w);
  */
 void worker_give_up(struct worker *w, pid_t about, bool blame);
 
-/* How many workers of this place are blocked in the kernel, and were given up. */
-unsigned int worker_stuck_cnt(struct worker *w);
-
 /* End the worker. The next worker_ready() starts another. */
 void worker_end(struct worker *w);
 

@@ -29,7 +29,6 @@
 #include <unistd.h>
 
 #include "delivery/sender.h"
-#include "delivery/sender_process.h"
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
 #include "host/reader.h"

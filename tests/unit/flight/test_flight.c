@@ -3,11 +3,11 @@
  * test_flight.c - a flight recorder gives a recording what came in the time to keep, of whom, with the
  * losses of that time; and what it keeps is bounded. The clock is ours.
  */
+#include "user/flight/flight.c"
 #include "tests/unit/resolve/process_test.h"
 
 #include <dirent.h>
 
-#include "flight/flight.h"
 #include "recording/recording.h"
 #include "recording/session_json.h"
 #include "tests/unit/json_doc.h"
@@ -32,6 +32,24 @@ static void note_met(void *ctx, const struct flight_met *m)
 {
 	met_cnt++;
 	snprintf(met, sizeof(met), "%d %s: %s", m->tgid, m->comm, m->text);
+}
+
+struct flight_stats {
+	size_t bytes;			/* of what is kept */
+	size_t processes, over;		/* over: of these, those that have ended */
+	uint64_t dropped;		/* samples that went early, for lack of room */
+	uint64_t reach_ns;		/* how far back the present part and those before go */
+};
+
+static void flight_stats(const struct flight *f, struct flight_stats *out)
+{
+	*out = (struct flight_stats){
+		.bytes = f->room.bytes,
+		.processes = f->live.cnt + f->room.over,
+		.over = f->room.over,
+		.dropped = f->dropped,
+		.reach_ns = f->started ? f->args.clock() - f->times[f->oldest % TIMES].begin_ns : 0,
+	};
 }
 
 static void counts(void *ctx, struct capture_counts *out)

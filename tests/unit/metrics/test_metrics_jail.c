@@ -24,8 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "metrics/metrics_process.h"
-#include "metrics/metrics_server.h"
+#include "user/metrics/metrics_server.c"
 #include "metrics/metrics_wire.h"
 #include "base/util.h"
 #include "tests/unit/jail_tries.h"
@@ -171,7 +170,7 @@ static void render(void *ctx, struct metrics_text *t)
 static uint64_t started(const struct metrics_server *s, struct metrics_server_counts *counts)
 {
 	metrics_server_counts(s, counts);
-	return counts->lost + (metrics_server_pid(s) > 0);
+	return counts->lost + (s->worker.pid > 0);
 }
 
 /* The clock is the test's: a second never passes for the worker that asks and asks. */
@@ -192,7 +191,7 @@ static void test_is_replaced(void **state)
 		kind.function_cnt = 1;
 		rendered = 0;
 		assert_int_equal(metrics_server_start(&s, "127.0.0.1:0"), 0);
-		metrics_server_use(s, &kind);
+		s->worker.kind = &kind;
 		p.fd = metrics_server_fd(s);
 		assert_int_equal(metrics_server_next_ns(s), 0);
 		metrics_server_tick(s, now, render, NULL);
@@ -202,12 +201,12 @@ static void test_is_replaced(void **state)
 			metrics_server_tick(s, now, render, NULL);
 			assert_int_equal(started(s, &counts), 1);
 		}
-		assert_int_equal(metrics_server_pid(s), 0);
+		assert_int_equal(s->worker.pid, 0);
 		assert_int_equal(rendered, f ? 0 : 1);
 		assert_int_equal(counts.texts, rendered);
 		/* Not at once; then another one. */
 		metrics_server_tick(s, now + 1, render, NULL);
-		assert_int_equal(metrics_server_pid(s), 0);
+		assert_int_equal(s->worker.pid, 0);
 		metrics_server_tick(s, metrics_server_next_ns(s), render, NULL);
 		assert_int_equal(started(s, &counts), 2);
 		metrics_server_end(s);
@@ -222,7 +221,6 @@ static void test_no_server(void **state)
 	metrics_server_counts(NULL, &counts);
 	assert_int_equal(counts.texts, 0);
 	assert_int_equal(metrics_server_fd(NULL), -1);
-	assert_int_equal(metrics_server_pid(NULL), 0);
 	assert_true(metrics_server_next_ns(NULL) == UINT64_MAX);
 	metrics_server_end(NULL);
 }
