@@ -83,6 +83,7 @@ static void write_event(struct mlyze_test *m, struct mlyze_event *ev, const stru
 	case MLYZE_ALLOC:
 		ev->addr = number(seed);
 		ev->size = number(seed);
+		ev->size += !ev->size;	/* mlyze_join.c: no block is empty */
 		ev->stack = rnd(seed) % MAX_STACKS;
 		ev->thread = (uint16_t)number(seed);
 		assert_int_equal(mlyze_stream_alloc(m->stream, ev->time_us, ev->addr, ev->size,
