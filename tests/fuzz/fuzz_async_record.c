@@ -7,13 +7,13 @@
  * record from `at` on.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/abi_await.h"
 #include "cpython/layout.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
+#include "tests/fuzz/check.h"
 
 #define NOBODY 0x7ffffff0	/* no process has this tgid: its Python frames have no names */
 #define HEAD_BYTES 2
@@ -23,12 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t own;	/* frames that the event has in any case */
 static uint32_t events;
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static int take_event(struct observer *o, struct process *p, const struct event *ev)
 {

@@ -6,12 +6,12 @@
  * Input: a byte for the number of Python frames; one for what is special, see below; one for the
  * sample's flags; one for gc_at; then the record from nframes on.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cpython/layout.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
+#include "tests/fuzz/check.h"
 #include "tests/unit/resolve/fake_native.h"
 
 #define NOBODY 0x7ffffff0	/* no process has this tgid: its Python frames have no names */
@@ -24,12 +24,6 @@ enum {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t python_cnt, events;
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static bool is_python(const struct profile_tables *t, uint32_t id)
 {

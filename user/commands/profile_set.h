@@ -19,7 +19,6 @@
 
 struct sample_filter;
 struct sample_filter_options;
-struct tach_reader;
 
 /* A recording's directory. */
 struct profile_dir {

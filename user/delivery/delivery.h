@@ -34,7 +34,6 @@
 
 #define DELIVERY_TRANSFERS_MAX 16
 #define DELIVERY_MEMORY_DEFAULT (16u << 20)
-#define DELIVERY_FINISH_MS 5000
 
 struct delivery;
 
@@ -146,7 +145,7 @@ void delivery_tick(struct delivery *d, uint64_t now);
 uint64_t delivery_next_ns(const struct delivery *d, uint64_t now);
 
 /*
- * The agent ends: wait at most so long (DELIVERY_FINISH_MS) for what is in flight and what is in
+ * The agent ends: wait at most this long for what is in flight and what is in
  * memory only. After that, or when there is no more, delivery_free() spools the rest.
  */
 void delivery_finish(struct delivery *d, int timeout_ms);

@@ -50,7 +50,6 @@ void finding_fix(struct finding *f, const char *fmt, ...) __attribute__((format(
 #define TRIAL_PROGRAMS 64
 struct trial_program {
 	char name[64];
-	bool loaded;
 	uint64_t instructions;	/* that the verifier processed; 0: unknown */
 };
 struct trial {

@@ -124,7 +124,6 @@ static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
 		if (i == t->cnt)
 			break;
 		snprintf(p->name, sizeof(p->name), "%s", bpf_program__name(prog));
-		p->loaded = bpf_program__fd(prog) >= 0;
 		p->instructions = processed(logs + i++ * LOG_BYTES);
 	}
 }

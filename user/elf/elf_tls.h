@@ -19,7 +19,6 @@ enum elf_tls_model {
 	ELF_TLS_MODULE,		/* the word has the module's number; add is the offset (local dynamic) */
 	ELF_TLS_DESC,		/* two words: a descriptor. Its second word is an offset from the
 				 * thread pointer, or the address of two words as of ELF_TLS_INDEX */
-	ELF_TLS_MODEL_CNT,
 };
 
 struct elf_tls {

@@ -65,10 +65,10 @@ struct elf_message {
 	int32_t result;		/* 0 or -errno */
 	uint32_t cnt;		/* elements in data */
 	uint32_t bytes;		/* of data */
-	uint32_t flags;		/* HELPER_NAMES: ELF_LINES; opener -> helper: ELF_FOR_NAMES */
+	uint32_t flags;		/* HELPER_NAMES: ELF_LINES */
 	uint32_t more;		/* 1: further messages of this answer follow */
 };
-enum { ELF_LINES = 1, ELF_FOR_NAMES = 2, ELF_LAST = 4 };
+enum { ELF_LINES = 1 };
 
 /* A mapping of a process: /proc/TGID/map_files/START-END. start 0: none. */
 struct elf_place {

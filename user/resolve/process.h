@@ -60,7 +60,6 @@ struct process_stats {
 	uint64_t held_bytes;	/* of these, not freed */
 	uint64_t alloc_unwalked;	/* RAW_ALLOCs without a stack: no budget was left */
 	uint64_t stacks_not_kept;	/* ... whose stack is "<stacks not kept>" */
-	uint64_t unchecked_bytes;	/* of held_bytes, what could not be looked at */
 	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
 	uint64_t lost[LOSS_CNT];	/* by enum loss_cause. LOSS_WRITE: events that the observer
 					 * could not take; LOSS_MEMORY: records without memory */

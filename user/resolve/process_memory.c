@@ -152,7 +152,6 @@ static int emit_check(struct process *p, uint64_t waiting)
 
 	ev.check.held = (int64_t)held > 0 ? held : 0;
 	ev.check.unchecked = page_book_unchecked(m->pages);
-	p->stats.unchecked_bytes = ev.check.unchecked;
 	m->check_ns = 0;
 	return process_memory_emit(p, &ev);
 }

@@ -75,9 +75,7 @@ static struct worker w;
 
 static int begin(void **state)
 {
-	kind = metrics_server_kind;
-	kind.functions = deadly;
-	kind.function_cnt = ARRAY_SIZE(deadly);
+	kind = jail_kind(&metrics_server_kind, deadly, ARRAY_SIZE(deadly));
 	w = (struct worker){ .kind = &kind };
 	return 0;
 }
@@ -90,10 +88,7 @@ static int begin_with_keeper(void **state)
 
 static int end(void **state)
 {
-	worker_end(&w);
-	free(w.stuck);
-	keeper_end();
-	return 0;
+	return jail_end(&w);
 }
 
 static void test_dies_of_what_it_may_not_do(void **state)
@@ -107,14 +102,7 @@ static void test_dies_of_what_it_may_not_do(void **state)
 
 static void test_has_no_rights(void **state)
 {
-	assert_int_equal(worker_ready(&w, 0), 0);
-	assert_int_equal(worker_call(&w, 0, NULL, WAIT_MS), 0);
-	assert_int_equal(process_status(w.pid, "CapEff:", 16), 0);
-	assert_int_equal(process_status(w.pid, "CapPrm:", 16), 0);
-	assert_int_equal(process_status(w.pid, "NoNewPrivs:", 10), 1);
-#if !defined(__SANITIZE_ADDRESS__)
-	assert_int_equal(process_status(w.pid, "Seccomp:", 10), 2);
-#endif
+	has_no_rights(&w, 0);
 }
 
 /* ---- a worker that was taken over ---- */
@@ -185,10 +173,8 @@ static void test_is_replaced(void **state)
 	size_t f;
 
 	for (f = 0; f < ARRAY_SIZE(taken_over); f++) {
-		kind = metrics_server_kind;
+		kind = jail_kind(&metrics_server_kind, taken_over + f, 1);
 		kind.jail = &jail;
-		kind.functions = taken_over + f;
-		kind.function_cnt = 1;
 		rendered = 0;
 		assert_int_equal(metrics_server_start(&s, "127.0.0.1:0"), 0);
 		s->worker.kind = &kind;
