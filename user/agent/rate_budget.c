@@ -3,7 +3,6 @@
 #include "agent/rate_budget.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #define S_NS 1000000000ull
 #define MINUTE_NS (60 * S_NS)

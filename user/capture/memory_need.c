@@ -3,7 +3,6 @@
 #include "capture/memory_need.h"
 
 #include <bpf/libbpf.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -6,7 +6,6 @@
  * the Pythons that run. Prints the results as text or as JSON. Exit status 1: something is
  * missing that recording needs.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,6 @@
  * 2 bytes. Bit 7 marks the first byte of an entry, so that a damaged table is detected.
  * Arithmetic is unsigned: in a hostile table it may wrap to wrong lines.
  */
-#include <stdbool.h>
 
 #include "cpython/code.h"
 #include "model/event.h"

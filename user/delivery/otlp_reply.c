@@ -6,7 +6,6 @@
 #include "delivery/otlp_reply.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
 #include "base/util.h"
 

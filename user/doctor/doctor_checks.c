@@ -6,7 +6,6 @@
  */
 #include "doctor/doctor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

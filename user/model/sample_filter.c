@@ -7,8 +7,6 @@
  */
 #include "model/sample_filter.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 /* exe_learn.c - see exe_learn.h. */
 #include "target/exe_learn.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>

@@ -7,7 +7,6 @@
  */
 #include "tasks/task_sampler.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

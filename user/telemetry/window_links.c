@@ -5,7 +5,6 @@
  */
 #include "telemetry/window_links.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>

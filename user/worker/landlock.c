@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CREATE_RULESET 444
