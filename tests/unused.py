@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """unused.py [BUILD [TREE]]: the program has no function that only tests call.
 
-What a file of the library exports, another file of it or a program needs; object files say that, as
-the linker sees them. What only its own file needs is static, unless a test calls it: a part that has
-tests of its own. Inline functions of headers are looked for in the sources.
+What a file of the library exports, another file of it or a program needs; object files say that,
+as the linker sees them. What only its own file needs is static, unless a test calls it: a part that
+has tests of its own. Inline functions of headers are looked for in the sources.
 """
 import re
 import subprocess
@@ -28,8 +28,8 @@ INLINE = re.compile(r"^static (?:inline|__always_inline) [^;{=]*?\b(\w+)\(", re.
 
 
 def exported(lines):
-    """[(member, symbol)]: what members of an archive define and no other file needs. lines: of nm -A,
-    of the archive and of programs' own objects."""
+    """[(member, symbol)]: what members of an archive define and no other file needs. lines: of
+    nm -A, of the archive and of programs' own objects."""
     home, needed = {}, set()
     for line in lines:
         *_, kind, symbol = ("", "", *line.split())
@@ -41,7 +41,8 @@ def exported(lines):
 
 
 def complaints(unneeded, sources, tests):
-    """unneeded: as exported() returns it. sources: path -> its words, with repetitions. tests: words."""
+    """unneeded: as exported() returns it. sources: path -> its words, with repetitions. tests: the
+    words of all tests."""
     own = {Path(path).stem: words for path, words in sources.items() if path.endswith(".c")}
     for member, symbol in unneeded:
         if member in EXCEPTIONS or symbol in EXCEPTIONS:
@@ -76,8 +77,8 @@ def main():
     if not all(path.exists() for path in mains):
         print("not all programs are built here: the library is not only theirs")
         return 0
-    listed = subprocess.run(["nm", "-A", build / "libtachbpf.a", *mains], capture_output=True, text=True,
-                            check=True)
+    listed = subprocess.run(["nm", "-A", build / "libtachbpf.a", *mains], capture_output=True,
+                            text=True, check=True)
     texts = read_all(tree, ("user", "bpf"))
     tests = set(WORD.findall(" ".join(read_all(tree, ("tests",)).values())))
     found = list(complaints(exported(listed.stdout.splitlines()),

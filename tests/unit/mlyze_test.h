@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* mlyze_test.h - a .mlyze file for a test: written and joined as a recording does it, then opened. */
+/* mlyze_test.h - a .mlyze file for a test: written and joined as recordings are, then opened. */
 #ifndef TACHBPF_MLYZE_TEST_H
 #define TACHBPF_MLYZE_TEST_H
 

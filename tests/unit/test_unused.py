@@ -23,7 +23,8 @@ lib.a:b.o:0000000000000000 D b_table
 main.o:0000000000000000 T main
 main.o:                 U a_used
 """.splitlines()
-SOURCES = {"user/r/a.c": ["a_used", "a_own", "a_dead", "a_own"], "user/r/b.c": ["b_used", "b_table"]}
+SOURCES = {"user/r/a.c": ["a_used", "a_own", "a_dead", "a_own"],
+           "user/r/b.c": ["b_used", "b_table"]}
 
 
 def complaints(*tests):

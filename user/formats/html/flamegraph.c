@@ -111,10 +111,10 @@ int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
 }
 
 /*
- * Add everything that part has collected: f is then as if part's processes had come after its own.
- * Another thread may have collected part before. Both collect the same, by flamegraph_collect_more()
- * of both or of neither. part is used up, and its owner frees it. 0 or -ENOMEM. 1: part does not
- * fit, and nothing was changed: its processes must be collected again, by f.
+ * Add everything that part has collected: f is then as if part's processes had come after its
+ * own. Another thread may have collected part before. Both collect the same: more, or not. part is
+ * used up, and its owner frees it. 0 or -ENOMEM. 1: part does not fit, and nothing was changed: its
+ * processes must be collected again, by f.
  */
 static int flamegraph_join(struct flamegraph *f, struct flamegraph *part)
 {
