@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """unused.py [BUILD [TREE]]: the program has no function that only tests call.
 
-What a file of the library exports, another file of it or a program needs; object files say that,
-as the linker sees them. What only its own file needs is static, unless a test calls it: a part that
-has tests of its own. Inline functions of headers are looked for in the sources.
+What a file of the library exports, another file of it or a program needs; object files say that, as
+the linker sees them. What only its own file needs is static: a test that looks into a file includes
+it. Inline functions of headers are looked for in the sources.
 """
 import re
 import subprocess
@@ -13,14 +13,20 @@ from pathlib import Path
 
 BUILD = Path(__file__).resolve().parents[1]
 PROGRAMS = ("user/main.o", "user/agent_main.o", "user/elf_main.o")
+# Members and symbols, and why.
 EXCEPTIONS = {
     "offcpu_scan_walk.o": "bpf/ compiled for user space, where all functions are in one file",
     "profile.pb-c.o": "generated",
     "agent_config_parse": "fuzz_agent_config: any bytes, and no file",
+    "asyncio_section_parse": "fuzz_asyncio_section: any bytes",
     "config_print_keys": "test_config_docs print makes the tables of docs/agent-config.md",
+    "exe_cache_take": "tests of capture fill the cache with it",
     "mapped_files_read_text": "fuzz_maps: any bytes, and no process",
+    "native_libraries": "tests of formats read what a file has",
     "page_book_held": "fuzz_page_book compares it with what it was told",
+    "process_ctx_parse": "fuzz_process_ctx: any bytes, and no process",
     "session_json_parse": "fuzz_session: any bytes, and no file",
+    "window_pprof_name": "test_otlp_calls: hostile names",
 }
 NO_CODE = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', re.S)
 WORD = re.compile(r"\w+")
@@ -40,17 +46,10 @@ def exported(lines):
     return sorted((member, symbol) for symbol, member in home.items() if symbol not in needed)
 
 
-def complaints(unneeded, sources, tests):
-    """unneeded: as exported() returns it. sources: path -> its words, with repetitions. tests: the
-    words of all tests."""
-    own = {Path(path).stem: words for path, words in sources.items() if path.endswith(".c")}
-    for member, symbol in unneeded:
-        if member in EXCEPTIONS or symbol in EXCEPTIONS:
-            continue
-        if own.get(Path(member).stem, []).count(symbol) < 2:
-            yield f"{member}: no program needs {symbol}"
-        elif symbol not in tests:
-            yield f"{member}: {symbol} is needed by this file only, and is not static"
+def complaints(unneeded):
+    return [f"{member}: only {member.removesuffix('.o')}.c or tests need {symbol}"
+            for member, symbol in unneeded
+            if member not in EXCEPTIONS and symbol not in EXCEPTIONS]
 
 
 def unused_inlines(texts):
@@ -62,7 +61,7 @@ def unused_inlines(texts):
         for word in WORD.findall(text):
             if word in uses:
                 uses[word] += 1
-    return [f"{inlines[name]}: no program needs {name}" for name in sorted(uses) if uses[name] < 2]
+    return [f"{inlines[name]}: nothing needs {name}" for name in sorted(uses) if uses[name] < 2]
 
 
 def read_all(tree, folders):
@@ -79,11 +78,8 @@ def main():
         return 0
     listed = subprocess.run(["nm", "-A", build / "libtachbpf.a", *mains], capture_output=True,
                             text=True, check=True)
-    texts = read_all(tree, ("user", "bpf"))
-    tests = set(WORD.findall(" ".join(read_all(tree, ("tests",)).values())))
-    found = list(complaints(exported(listed.stdout.splitlines()),
-                            {path: WORD.findall(text) for path, text in texts.items()}, tests))
-    found += unused_inlines(texts)
+    found = complaints(exported(listed.stdout.splitlines()))
+    found += unused_inlines(read_all(tree, ("user", "bpf")))
     print("\n".join(found) or "all that the library exports is needed")
     return 1 if found else 0
 

@@ -257,7 +257,12 @@ static bool is_before(int64_t s, uint32_t ns, const struct timespec *t)
 	return s < t->tv_sec || (s == t->tv_sec && ns < t->tv_nsec);
 }
 
-int output_check_fresh(int dirfd, const char *path, const struct timespec *since)
+/*
+ * Is this open directory the one that we have just made, after `since` (CLOCK_REALTIME_COARSE):
+ * ours, private, empty and no older? Who may rename it could have put another in its place.
+ * path: its name, for the message. 0, or -EPERM after logging it.
+ */
+static int output_check_fresh(int dirfd, const char *path, const struct timespec *since)
 {
 	char buf[SHOWN_BYTES];
 	struct statx st;

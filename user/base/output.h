@@ -100,12 +100,6 @@ int output_reserve_more(const struct output_file *f, uint64_t bytes);
 int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted);
 /* May root create files in this directory? path: its name, for the message. 0 or -errno. */
 int output_check_dir(int dirfd, const char *path);
-/*
- * Is this open directory the one that we have just made, after `since` (CLOCK_REALTIME_COARSE):
- * ours, private, empty and no older? Who may rename it could have put another in its place.
- * path: its name, for the message. 0, or -EPERM after logging it.
- */
-int output_check_fresh(int dirfd, const char *path, const struct timespec *since);
 /* May the file called name be replaced? 0 if there is none, or a regular one; else -errno. */
 int output_check_replaceable(int dirfd, const char *name);
 

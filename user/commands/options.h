@@ -243,8 +243,6 @@ void options_free(struct options *o);
 /* Print what o->show asks for. */
 void options_print(const struct options *o, FILE *out);
 
-/* Parse a rate, "99" or "10khz", from 1 to 50000 Hz. 0, or -EINVAL; logs nothing. */
-int options_rate(const char *text, uint32_t *hz);
 /* Parse a duration: "1.5", "30s", "5m" or "1h". 0, or -EINVAL; logs nothing. */
 int options_duration(const char *text, double *seconds);
 

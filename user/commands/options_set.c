@@ -22,7 +22,8 @@
 #define DURATION_MAX_S (366.0 * 86400)
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
 
-int options_rate(const char *text, uint32_t *hz)
+/* Parse a rate, "99" or "10khz", from 1 to 50000 Hz. 0, or -EINVAL; logs nothing. */
+static int options_rate(const char *text, uint32_t *hz)
 {
 	static const struct quantity_unit units[] = {
 		{ "", 1 }, { "hz", 1 }, { "k", 1000 }, { "khz", 1000 }, { 0 }

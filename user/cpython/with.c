@@ -167,7 +167,8 @@ static bool take_handler(struct cursor *c, struct py_handler *out)
 	return true;
 }
 
-bool py_handler_of(const uint8_t *table, size_t len, uint32_t lasti, struct py_handler *out)
+/* The entry that covers lasti. False: there is none, or the table is damaged before it. */
+static bool py_handler_of(const uint8_t *table, size_t len, uint32_t lasti, struct py_handler *out)
 {
 	struct cursor c = { table, table + len };
 

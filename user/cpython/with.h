@@ -36,7 +36,5 @@ struct py_handler {
 	uint32_t depth;		/* values below it on the stack */
 	bool of_with;		/* it is that of a `with`, or cleans up behind another handler */
 };
-/* The entry that covers lasti. False: there is none, or the table is damaged before it. */
-bool py_handler_of(const uint8_t *table, size_t len, uint32_t lasti, struct py_handler *out);
 
 #endif

@@ -276,7 +276,8 @@ CURL *transfer_easy(struct transfer *t)
 
 /* ---- the answer ---- */
 
-enum send_result transfer_judge(enum request_path path, uint32_t status)
+/* What a status means for a request of this path; for tests. */
+static enum send_result transfer_judge(enum request_path path, uint32_t status)
 {
 	if (status >= 200 && status < 300)
 		return SEND_DONE;

@@ -28,7 +28,4 @@ void transfer_answer(struct transfer *t, CURLcode code, struct sender_answer *ou
 /* NULL: nothing. It must be in no multi handle. */
 void transfer_free(struct transfer *t);
 
-/* What a status means for a request of this path; for tests. */
-enum send_result transfer_judge(enum request_path path, uint32_t status);
-
 #endif

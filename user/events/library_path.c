@@ -42,7 +42,8 @@ static const char *string_at(const uint8_t *cache, size_t bytes, uint32_t at)
 	return (const char *)cache + at;
 }
 
-int library_path_in(const uint8_t *cache, size_t bytes, const char *name, char *path, size_t size)
+/* The same in the bytes of an ld.so.cache. */
+static int library_path_in(const uint8_t *cache, size_t bytes, const char *name, char *path, size_t size)
 {
 	const uint8_t *at = memmem(cache, bytes, CACHE_MAGIC, strlen(CACHE_MAGIC));
 	const char *found, *is;

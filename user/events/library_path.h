@@ -12,7 +12,4 @@
  */
 int library_path(const char *name, char *path, size_t size);
 
-/* The same in the bytes of an ld.so.cache. */
-int library_path_in(const uint8_t *cache, size_t bytes, const char *name, char *path, size_t size);
-
 #endif

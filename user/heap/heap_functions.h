@@ -37,9 +37,6 @@ struct heap_function {
 #define HEAP_FUNCTION_NEEDED 2
 extern const struct heap_function heap_functions[HEAP_FUNCTION_CNT];
 
-/* Does the function's return matter, too? */
-bool heap_shape_returns(enum heap_shape shape);
-
 /* Ask the prober for all functions of all allocators; w->returns must be filled in. */
 void heap_functions_want(struct prober_wanted *w);
 

@@ -43,7 +43,11 @@ static uint64_t with_below(const char *stat, const char *name)
 	return v ? v : stat_value(stat, name);
 }
 
-uint64_t memory_limit_left(uint64_t limit, uint64_t used, const char *stat)
+/*
+ * How much of a limit is left: used bytes, and the text of memory.stat, v1's or v2's, from which
+ * the file cache is taken.
+ */
+static uint64_t memory_limit_left(uint64_t limit, uint64_t used, const char *stat)
 {
 	uint64_t cache = with_below(stat, "inactive_file") + with_below(stat, "active_file");
 

@@ -18,10 +18,4 @@ struct memory_limit {
 /* Find the limit with the least left. Returns false if there is no limit. */
 bool memory_limit_find(struct memory_limit *out);
 
-/*
- * How much of a limit is left: used bytes, and the text of memory.stat, v1's or v2's, from which
- * the file cache is taken.
- */
-uint64_t memory_limit_left(uint64_t limit, uint64_t used, const char *stat);
-
 #endif

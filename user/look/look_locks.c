@@ -13,7 +13,12 @@
 /* How often a circle is confirmed that may be one: a signal may have woken a thread meanwhile. */
 #define CONFIRM_TRIES 3
 
-uint32_t look_circles(const uint32_t *next, uint32_t cnt, uint32_t *circle)
+/*
+ * Number the circles, from 1 on, of a graph in which each of cnt nodes leads to one other, or to
+ * LOOK_NO_HOLDER: circle[i] is the number of the one that node i is in; 0: none. Returns how many
+ * there are.
+ */
+static uint32_t look_circles(const uint32_t *next, uint32_t cnt, uint32_t *circle)
 {
 	/* Which walk has passed a node: a walk that meets itself has found a circle. */
 	uint32_t *passed = calloc(cnt + 1, sizeof(*passed)), found = 0, i, at;

@@ -70,13 +70,6 @@ struct look_locks {
 void look_locks_answer(struct look_locks *s);
 
 /*
- * Number the circles, from 1 on, of a graph in which each of cnt nodes leads to one other, or to
- * LOOK_NO_HOLDER: circle[i] is the number of the one that node i is in; 0: none. Returns how many
- * there are.
- */
-uint32_t look_circles(const uint32_t *next, uint32_t cnt, uint32_t *circle);
-
-/*
  * Set lock and deadlock of a process' threads. Those that are not known stay 0. Returns what the
  * threads' locks point to, to be freed, or NULL.
  */

@@ -132,7 +132,11 @@ bool look_thread_advances(const struct look_thread *before, const struct look_th
 	       memcmp(now->frames, before->frames, now->nframes * sizeof(*now->frames)) != 0;
 }
 
-int look_parse_syscall(const char *text, struct look_syscall *call)
+/*
+ * Parse the text of /proc/PID/task/TID/syscall: "0 0x3 0x7ff... ..." is read(3, ...). 0; -EAGAIN:
+ * the thread runs; -EBADMSG.
+ */
+static int look_parse_syscall(const char *text, struct look_syscall *call)
 {
 	uint64_t *a = call->args;
 	int parsed;
@@ -220,7 +224,8 @@ static size_t function_in(const char *line, const char **name)
 	return strspn(*name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 }
 
-void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES])
+/* Take the functions out of that file's text: "[<0>] do_wait+0x5b/0xe0". out: as kernel. */
+static void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES])
 {
 	const char *name;
 	size_t used = 0, n;

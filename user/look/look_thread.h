@@ -78,12 +78,7 @@ struct look_syscall {
 	uint64_t args[LOOK_SYSCALL_ARGS];
 };
 
-/*
- * Parse the text of /proc/PID/task/TID/syscall: "0 0x3 0x7ff... ..." is read(3, ...). 0; -EAGAIN:
- * the thread runs; -EBADMSG.
- */
-int look_parse_syscall(const char *text, struct look_syscall *call);
-/* Read it. As look_parse_syscall(), or -errno. In the worker (look_worker.h). */
+/* Read it. 0; -EAGAIN: the thread runs; -EBADMSG or other -errno. In the worker (look_worker.h). */
 int look_read_syscall(pid_t tgid, uint64_t tid, struct look_syscall *call);
 /* The address of the futex that a thread in this call waits on; 0: none. *timed: not for ever. */
 uint64_t look_futex_of(const struct look_syscall *call, bool *timed);
@@ -100,7 +95,5 @@ void look_thread_detail(struct look_thread *t, pid_t tgid);
  * the worker.
  */
 void look_thread_kernel(struct look_thread *t, pid_t tgid);
-/* Take the functions out of that file's text: "[<0>] do_wait+0x5b/0xe0". out: as kernel. */
-void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES]);
 
 #endif

@@ -55,7 +55,8 @@ static uint64_t async_stats_kept(const struct async_stats *s)
 	return kept;
 }
 
-uint64_t async_stats_stacks(const struct async_stats *s)
+/* The number of all stacks of tasks. */
+static uint64_t async_stats_stacks(const struct async_stats *s)
 {
 	return s->shown + s->eager + async_stats_kept(s);
 }

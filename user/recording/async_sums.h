@@ -17,9 +17,6 @@ struct json;
 void async_stats_add(struct async_stats *sum, const struct async_stats *s);
 void async_stats_since(struct async_stats *s, const struct async_stats *before);
 
-/* The number of all stacks of tasks. */
-uint64_t async_stats_stacks(const struct async_stats *s);
-
 /* The member "async" of session.json's outermost object, and of a process. all: also what did not
  * occur. */
 void async_json(struct json *j, const struct async_stats *s, bool all);

@@ -58,7 +58,12 @@ static uint64_t growth(const struct memory_sums *m)
 	return end > begin ? end - begin : 0;
 }
 
-bool memory_sums_explained(const struct memory_sums *m, double *share)
+/*
+ * Which share of the growth from the first check to the last, as the kernel counts it (RssAnon and
+ * VmSwap), is memory that is held. It exceeds 1 if memory from before has gone. false: there was no
+ * growth, or no check.
+ */
+static bool memory_sums_explained(const struct memory_sums *m, double *share)
 {
 	uint64_t grown = growth(m);
 	uint64_t held = m->held_end > m->held_begin ? m->held_end - m->held_begin : 0;

@@ -33,13 +33,6 @@ void memory_sums_stats(struct memory_sums *m, const struct process_stats *s);
 void memory_sums_check(struct memory_sums *m, const struct memory_check *c);
 void memory_sums_add(struct memory_sums *sum, const struct memory_sums *m);
 
-/*
- * Which share of the growth from the first check to the last, as the kernel counts it (RssAnon and
- * VmSwap), is memory that is held. It exceeds 1 if memory from before has gone. false: there was no
- * growth, or no check.
- */
-bool memory_sums_explained(const struct memory_sums *m, double *share);
-
 /* Members of a process in session.json; and "memory" of the outermost object. */
 void memory_json_process(struct json *j, const struct memory_sums *m);
 void memory_json(struct json *j, const struct memory_sums *sum, const struct recording_memory *how);

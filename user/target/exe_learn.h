@@ -37,31 +37,4 @@ int exe_learn_seen(struct file_cache *cache, const struct proc_info *who,
 /* Interpreters in the directories of the system, at most max. Returns their number. */
 size_t exe_learn_likely(struct file_cache *cache, struct learned_exe *out, size_t max);
 
-/* ---- for the functions above, and for tests ---- */
-
-/* The executable at path, which does not run. 0 or -errno. */
-int exe_learn_file(struct file_cache *cache, const char *path, struct learned_exe *out);
-
-/* exe_key() of an open file. 0 or -errno. */
-int exe_key_of(int fd, uint64_t *key);
-
-/*
- * What the kernel says of an open file, as far as stat(2) tells: the device is another one below an
- * overlay of several file systems. 0 or -errno.
- */
-int exe_file_of(int fd, struct exe_file *out);
-
-/*
- * Open the libpython that the executable behind fd, at path, will most likely load. Returns
- * a file descriptor for the caller to close; -ENOENT: it needs none (*needed is false then), or
- * none was found; other -errno. A wrong guess is detected in the process (struct py_exe, id).
- */
-int exe_open_library(int fd, const char *path, bool *needed);
-
-/*
- * Call cb for every file in PATH and in common directories whose name is that of an interpreter,
- * but for directories of other users.
- */
-void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx);
-
 #endif

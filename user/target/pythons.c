@@ -69,7 +69,11 @@ static double cpu_pct(const struct proc_stat *st)
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }
 
-void python_describe(struct python *p, int err, const struct discovered *found)
+/*
+ * Set p's version, build, profilable, why and remark from err, the result of
+ * discovery_inspect() (0, -ENOTSUP or -EAGAIN), and what that found.
+ */
+static void python_describe(struct python *p, int err, const struct discovered *found)
 {
 	const char *why = "", *remark = "";
 

@@ -43,12 +43,6 @@ struct python {
 	char held[HELD_BY_BYTES];	/* held_by_words() */
 };
 
-/*
- * Set p's version, build, profilable, why and remark from err, the result of
- * discovery_inspect() (0, -ENOTSUP or -EAGAIN), and what that found.
- */
-void python_describe(struct python *p, int err, const struct discovered *found);
-
 struct pythons_counts {
 	uint32_t processes, pythons, unreadable;	/* numbers; of processes
 							 * that meet the conditions */

@@ -52,8 +52,9 @@ static int place_in_module(const struct inspected_tls *in, uint64_t module, uint
 	return 0;
 }
 
-int thread_ctx_place(const struct inspected_tls *in, const struct target_mem *mem,
-		     struct thread_ctx_place *out)
+/* The second half: from a file's entry and the process' memory. 0, -EAGAIN or mem's -errno. */
+static int thread_ctx_place(const struct inspected_tls *in, const struct target_mem *mem,
+			    struct thread_ctx_place *out)
 {
 	uint64_t words[2] = { 0 }, at = in->bias + in->tls.vaddr, add = (uint64_t)in->tls.add;
 	size_t cnt = word_cnt(in->tls.model);

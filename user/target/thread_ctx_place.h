@@ -23,8 +23,4 @@
  */
 int thread_ctx_find(pid_t tgid, struct thread_ctx_place *out);
 
-/* The second half: from a file's entry and the process' memory. 0, -EAGAIN or mem's -errno. */
-int thread_ctx_place(const struct inspected_tls *tls, const struct target_mem *mem,
-		     struct thread_ctx_place *out);
-
 #endif

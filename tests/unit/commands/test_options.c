@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "commands/options_set.c"
 #include "base/util.h"
 #include "commands/options.h"
 #include "formats/formats.h"

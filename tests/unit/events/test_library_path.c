@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/util.h"
-#include "events/library_path.h"
+#include "events/library_path.c"
 #include "probe/prober.h"
 
 static char path[PATH_MAX];

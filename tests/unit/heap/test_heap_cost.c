@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "heap/heap_cost.h"
-#include "heap/heap_functions.h"
+#include "heap/heap_functions.c"
 
 #define SECOND 1000000000ull
 

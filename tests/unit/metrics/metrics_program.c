@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "user/metrics/metrics_server.c"
+#include "metrics/metrics_server.c"
 #include "base/util.h"
 
 static struct metrics_server *server;

@@ -24,7 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "user/metrics/metrics_server.c"
+#include "metrics/metrics_server.c"
 #include "metrics/metrics_wire.h"
 #include "base/util.h"
 #include "tests/unit/jail_tries.h"

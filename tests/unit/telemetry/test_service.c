@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "telemetry/service_name.c"
 #include "base/util.h"
 #include "telemetry/resource_variable.h"
 #include "telemetry/service.h"
