@@ -21,6 +21,7 @@ EXCEPTIONS = {
     "asyncio_section_parse": "fuzz_asyncio_section: any bytes",
     "config_print_keys": "test_config_docs print makes the tables of docs/agent-config.md",
     "exe_cache_take": "tests of capture fill the cache with it",
+    "landlock_read_below": "sanitized programs have no jail",
     "mapped_files_read_text": "fuzz_maps: any bytes, and no process",
     "native_libraries": "tests of formats read what a file has",
     "page_book_held": "fuzz_page_book compares it with what it was told",
