@@ -2,6 +2,8 @@
 /* capture_find.c - see capture_find.h. */
 #include "capture/capture_find.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

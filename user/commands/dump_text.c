@@ -2,6 +2,7 @@
 /* dump_text.c - the text of `tachbpf dump`. See dump_show.h. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/colour.h"

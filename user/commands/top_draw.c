@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* top_draw.c - draws the screen of `tachbpf top`. See top_state.h. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

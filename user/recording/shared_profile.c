@@ -4,6 +4,7 @@
  */
 #include "recording/shared_profile.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

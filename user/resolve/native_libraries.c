@@ -2,6 +2,7 @@
 /* native_libraries.c - see native_libraries.h. Paths are the target's. */
 #include "resolve/native_libraries.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 

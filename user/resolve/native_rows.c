@@ -2,6 +2,7 @@
 /* native_rows.c - see native_rows.h. */
 #include "resolve/native_rows.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/util.h"

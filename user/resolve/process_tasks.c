@@ -3,6 +3,7 @@
  * process_tasks.c - time of waiting asyncio tasks as events: of a thread that does not exist, beside
  * the one that runs their loop. See process.h.
  */
+#include <errno.h>
 
 #include "model/thread_names.h"
 #include "resolve/process_parts.h"
