@@ -87,13 +87,13 @@ LIBS     = $(LDFLAGS) $(LIBBPF_LINK) $(file <$(O)/libs)
 BPFFLAGS := -target bpf $(NO_PATHS) -D__TARGET_ARCH_$(ARCH) -O2 -g -Wall $(WERROR) -Ivmlinux/$(ARCH) -Ibpf -I. $(LIBBPF_INCLUDE) -MMD -MP
 
 # What is the agent's: $(call without_agent,FILES) leaves it out if there is none.
-AGENT_ROOMS := delivery config metrics exporters agent
+AGENT_ROOMS := delivery config agent
 AGENT_FILES := $(foreach r,$(AGENT_ROOMS),user/$r/% tests/unit/$r/%) tests/fuzz/fuzz_agent_% tests/fuzz/fuzz_sender.c
 without_agent = $(filter-out $(if $(filter 0,$(AGENT)),$(AGENT_FILES)),$(1))
 # What is tachbpf-elf's alone: it starts by elf_start.c, and elf_channel.c needs no library.
 ELF_FILES := $(filter-out %/elf_start.c %/elf_channel.c,$(wildcard user/elf_helper/*.c)) tests/unit/elf_helper/% \
              tests/fuzz/fuzz_elf_symbols.c tests/fuzz/fuzz_elf_wire.c tests/fuzz/fuzz_perf_map.c \
-             tests/unit/unwind/test_unwind_truth.c tests/unit/native/test_native_live.c
+             tests/unit/elf/test_unwind_truth.c tests/unit/native/test_native_live.c
 without_native = $(filter-out $(if $(filter 0,$(NATIVE)),$(ELF_FILES)),$(call without_agent,$(1)))
 LIB_SRC := $(call without_native,$(wildcard user/*/*.c user/*/*/*.c))
 ELF_PROGRAM := $(if $(filter 0,$(NATIVE)),,$(O)/tachbpf-elf)

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "host/reader.h"
-#include "host/remote_mem.h"
+#include "memory/reader.h"
+#include "memory/remote_mem.h"
 #include "target/inspector.h"
 #include "target/mapped_files.h"
 #include "telemetry/process_ctx.h"

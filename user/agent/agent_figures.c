@@ -5,11 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "metrics/agent_metrics.h"
+#include "agent/agent_metrics.h"
 #include "agent/agent_state.h"
-#include "config/config.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "config/config.h"
 #include "cpython/image.h"
 #include "resolve/process.h"
 #include "worker/worker.h"

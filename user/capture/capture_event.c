@@ -12,9 +12,9 @@
 #include "base/util.h"
 #include "capture/capture_state.h"
 #include "capture/event_sampler.h"
-#include "events/event_probes.h"
-#include "events/event_spec.h"
-#include "events/tracepoint.h"
+#include "probe/event_probes.h"
+#include "probe/event_spec.h"
+#include "probe/tracepoint.h"
 #include "tachbpf.skel.h"
 
 struct capture_event {

@@ -18,9 +18,9 @@
 #include "base/util.h"
 #include "bpf/abi_heap.h"
 #include "capture/capture_state.h"
-#include "heap/heap_cost.h"
-#include "heap/heap_functions.h"
-#include "heap/heap_price.h"
+#include "probe/heap_cost.h"
+#include "probe/heap_functions.h"
+#include "probe/heap_price.h"
 #include "probe/prober.h"
 #include "tachbpf.skel.h"
 

@@ -9,8 +9,8 @@
 #include "base/util.h"
 #include "capture/capture_async.h"
 #include "capture/capture_state.h"
+#include "capture/task_sampler.h"
 #include "resolve/process.h"
-#include "tasks/task_sampler.h"
 
 /*
  * Time between two walks; of all of it, they take one part of so many. What a walk takes is known by

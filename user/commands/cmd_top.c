@@ -21,7 +21,7 @@
 #include "commands/top_show.h"
 #include "doctor/precheck.h"
 #include "live/live_counts.h"
-#include "screen/terminal.h"
+#include "live/terminal.h"
 
 #define POLL_MS 200
 #define OTHER_ROWS 4	/* of a table: its head, "3 more", the cursor's */

@@ -12,8 +12,8 @@
 #include "commands/dump_locks.h"
 #include "cpython/image.h"
 #include "host/proc.h"
+#include "look/task_tree.h"
 #include "resolve/process.h"
-#include "tasks/task_tree.h"
 
 #define SHOWN_BYTES (4 * CODE_STRING_MAX)
 

@@ -18,7 +18,7 @@
 #include "commands/options.h"
 #include "commands/options_flight.h"
 #include "commands/record_signals.h"
-#include "flight/flight.h"
+#include "recording/flight.h"
 #include "recording/recording.h"
 
 #define NS_PER_S 1000000000ull

@@ -16,11 +16,11 @@
 #include "commands/record_signals.h"
 #include "commands/top_session.h"
 #include "commands/top_state.h"
+#include "live/canvas.h"
+#include "live/keys.h"
 #include "live/live_counts.h"
 #include "live/live_recent.h"
-#include "screen/canvas.h"
-#include "screen/keys.h"
-#include "screen/terminal.h"
+#include "live/terminal.h"
 
 #define POLL_MS 200
 #define ESC_MS 50	/* bytes of one key come together */

@@ -18,7 +18,7 @@
 #include "capture/skeleton.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
 #include "target/inspector.h"

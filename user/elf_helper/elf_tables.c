@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "unwind/unwind_build.h"
+#include "elf/unwind_build.h"
 
 #define CHUNK 65536
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/remote_mem.h"
+#include "memory/remote_mem.h"
 #include "resolve/process.h"
 #include "target/inspector.h"
 

@@ -4,7 +4,7 @@
 #define TACHBPF_LOOK_LOOK_TASKS_H
 
 #include "look/look_locks.h"
-#include "tasks/task_walk.h"
+#include "memory/task_walk.h"
 
 struct process;
 

@@ -14,9 +14,9 @@
 
 #include "base/util.h"
 #include "host/proc.h"
-#include "host/reader.h"
 #include "memory/page_check_wire.h"
 #include "memory/page_frames.h"
+#include "memory/reader.h"
 
 #define TICK_NS 10000000ull	/* of /proc/PID/stat: USER_HZ is 100 */
 #define KIB 1024u

@@ -15,7 +15,7 @@
 
 #include "base/util.h"
 #include "elf_helper/elf_start.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "native/native_wire.h"
 #include "native/opener_files.h"
 #include "native/opener_maps.h"

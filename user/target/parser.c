@@ -13,7 +13,7 @@
 #include "elf/elf_link.h"
 #include "host/container_files.h"
 #include "host/otel_signs.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 
 /*
  * It must answer in so many turns; in more while it waits for a CPU or a disk, or computes. Both

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "target/inspector.h"
 #include "target/proc_filter_eval.h"
 

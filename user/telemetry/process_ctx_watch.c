@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "host/reader.h"
-#include "host/remote_mem.h"
+#include "memory/reader.h"
+#include "memory/remote_mem.h"
 
 _Static_assert(sizeof(struct process_ctx_watch) == 64, "said in process_ctx_watch.h");
 

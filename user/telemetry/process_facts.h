@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process_facts.h - collects what of /proc says who a process is. Workers read (host/reader.h,
+ * process_facts.h - collects what of /proc says who a process is. Workers read (memory/reader.h,
  * target/inspector.h); so this waits for them, some 20 µs each time, at worst a part of a second.
  */
 #ifndef TACHBPF_PROCESS_FACTS_H

@@ -21,7 +21,7 @@
 #include "agent/agent_processes.h"
 #include "base/util.h"
 #include "cpython/image.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
 #include "target/inspector.h"

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "target/inspector.h"
 #include "telemetry/process_facts.h"
 

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* metrics_server.c - see metrics_server.h: the main process' side. */
+#include "agent/metrics_server.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/metrics_listen.h"
+#include "agent/metrics_wire.h"
+#include "worker/worker_start.h"
+
+#define SECOND_NS 1000000000ull
+#define FRESH_NS (METRICS_FRESH_MS * 1000000ull)
+/* A worker that has ended is replaced after a second, twice as long after each further one. */
+#define PAUSE_DOUBLINGS 6
+/* One that has lived so long had no failure. */
+#define GOOD_NS (60 * SECOND_NS)
+/* The worker asks twice a second at most: once for each form. */
+#define ASKS_A_SECOND 20
+#define ASKS_A_TICK 4
+
+struct text {
+	int fd;			/* -1: none */
+	size_t bytes;
+	uint64_t made_ns;
+};
+
+struct metrics_server {
+	struct worker worker;
+	int listens, epoll, fd;	/* fd: the socket to the worker */
+	struct text texts[METRICS_FORMS];
+	uint64_t started_ns, again_ns;
+	unsigned int failures;
+	uint64_t second_ns;	/* when this second of asking began */
+	unsigned int asks;	/* in it */
+	struct metrics_server_counts counts;
+};
+
+int metrics_server_start(struct metrics_server **out, const char *listen)
+{
+	struct metrics_server *s = calloc(1, sizeof(*s));
+	int err = s ? 0 : -ENOMEM;
+
+	if (s) {
+		s->worker.kind = &metrics_server_kind;
+		s->texts[METRICS_PROMETHEUS].fd = s->texts[METRICS_OPENMETRICS].fd = -1;
+		s->epoll = epoll_create1(EPOLL_CLOEXEC);
+		s->listens = s->epoll < 0 ? -errno : metrics_listen(listen);
+		err = s->listens < 0 ? s->listens : 0;
+	}
+	if (err) {
+		log_error("cannot serve metrics at %s: %s; metrics.listen has the address", listen,
+			  strerror(-err));
+		if (s && s->epoll >= 0)
+			close(s->epoll);
+		free(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+void metrics_server_use(struct metrics_server *s, const struct worker_kind *kind)
+{
+	s->worker.kind = kind;
+}
+
+uint16_t metrics_server_port(const struct metrics_server *s)
+{
+	return metrics_listen_port(s->listens);
+}
+
+int metrics_server_fd(const struct metrics_server *s)
+{
+	return s ? s->epoll : -1;
+}
+
+/* ---- the worker ---- */
+
+static void end_worker(struct metrics_server *s)
+{
+	if (!s->worker.pid)
+		return;
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, s->fd, NULL);
+	close(s->fd);
+	worker_give_up(&s->worker, 0, false);
+}
+
+static int start_worker(struct metrics_server *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int err = worker_converse(&s->worker, s->listens, &s->fd);
+
+	if (err)
+		return err;
+	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->fd, &ev)) {
+		err = -errno;
+		end_worker(s);
+	}
+	return err;
+}
+
+static void start_again(struct metrics_server *s, uint64_t now)
+{
+	int err;
+
+	if (s->worker.pid || now < s->again_ns)
+		return;
+	if (s->started_ns && now - s->started_ns >= GOOD_NS)
+		s->failures = 0;
+	s->again_ns = now + (SECOND_NS << s->failures);
+	s->failures += s->failures < PAUSE_DOUBLINGS;
+	s->started_ns = now;
+	s->asks = 0;
+	err = start_worker(s);
+	if (err == -EPIPE)	/* it has ended before start_worker() returned */
+		s->counts.lost++;
+	if (err)
+		log_warn("cannot start the process that serves metrics: %s; there are no metrics "
+			 "until it starts", strerror(-err));
+}
+
+static void lose_worker(struct metrics_server *s, const char *why)
+{
+	log_warn("the process that serves metrics %s; another one takes its place", why);
+	s->counts.lost++;
+	end_worker(s);
+}
+
+/* ---- texts ---- */
+
+static void forget_text(struct text *text)
+{
+	if (text->fd >= 0)
+		close(text->fd);
+	text->fd = -1;
+}
+
+static int make_text(struct metrics_server *s, enum metrics_form form, metrics_render_fn render,
+		     void *ctx)
+{
+	struct text *text = &s->texts[form];
+	struct metrics_text t;
+	int err;
+
+	forget_text(text);
+	metrics_text_begin(&t, form, METRICS_BYTES_MAX);
+	render(ctx, &t);
+	err = metrics_text_end(&t);
+	text->bytes = t.out.len;
+	s->counts.texts++;
+	s->counts.left_out = t.left_out;
+	if (err != -ENOMEM) {
+		text->fd = memfd_create("tachbpf-metrics", MFD_CLOEXEC);
+		err = text->fd < 0 ? -errno : write_all(text->fd, t.out.data, t.out.len);
+	}
+	if (err)
+		forget_text(text);
+	metrics_text_free(&t);
+	return err;
+}
+
+/* 0, or -errno: the worker does not take the answer. */
+static int give(struct metrics_server *s, enum metrics_form form, uint64_t now,
+		metrics_render_fn render, void *ctx)
+{
+	struct metrics_given given = { .form = form };
+	struct text *text = &s->texts[form];
+
+	if (text->fd < 0 || now - text->made_ns >= FRESH_NS) {
+		given.err = make_text(s, form, render, ctx);
+		text->made_ns = now;
+	}
+	given.bytes = given.err ? 0 : text->bytes;
+	return worker_send(s->fd, &given, sizeof(given), &text->fd, 1);
+}
+
+/* ---- the loop ---- */
+
+static bool asks_too_often(struct metrics_server *s, uint64_t now)
+{
+	if (now - s->second_ns >= SECOND_NS) {
+		s->second_ns = now;
+		s->asks = 0;
+	}
+	return ++s->asks > ASKS_A_SECOND;
+}
+
+void metrics_server_tick(struct metrics_server *s, uint64_t now, metrics_render_fn render,
+			 void *ctx)
+{
+	struct metrics_ask ask;
+	unsigned int i;
+	int err = 0;
+
+	if (!s)
+		return;
+	start_again(s, now);
+	for (i = 0; i < ASKS_A_TICK && s->worker.pid; i++) {
+		err = worker_receive(s->fd, &ask, sizeof(ask), NULL, 0, 0);
+		if (err == -EAGAIN)
+			return;
+		if (err)
+			lose_worker(s, "has ended");
+		else if (!metrics_ask_ok(&ask))
+			lose_worker(s, "said what it cannot say");
+		else if (asks_too_often(s, now))
+			lose_worker(s, "asks too often");
+		else if (give(s, ask.form, now, render, ctx))
+			lose_worker(s, "takes no answer");
+	}
+}
+
+uint64_t metrics_server_next_ns(const struct metrics_server *s)
+{
+	return !s || s->worker.pid ? UINT64_MAX : s->again_ns;
+}
+
+void metrics_server_end(struct metrics_server *s)
+{
+	if (!s)
+		return;
+	end_worker(s);
+	free(s->worker.stuck);
+	forget_text(&s->texts[METRICS_PROMETHEUS]);
+	forget_text(&s->texts[METRICS_OPENMETRICS]);
+	close(s->listens);
+	close(s->epoll);
+	free(s);
+}
+
+void metrics_server_counts(const struct metrics_server *s, struct metrics_server_counts *out)
+{
+	*out = s ? s->counts : (struct metrics_server_counts){ 0 };
+}
+
+pid_t metrics_server_pid(const struct metrics_server *s)
+{
+	return s ? s->worker.pid : 0;
+}
