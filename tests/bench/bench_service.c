@@ -17,7 +17,7 @@
 #include "target/inspector.h"
 #include "target/mapped_files.h"
 #include "telemetry/process_ctx.h"
-#include "telemetry/process_facts.h"
+#include "telemetry/process_ctx_watch.h"
 #include "telemetry/service.h"
 #include "tests/unit/telemetry/process_ctx_test.h"
 

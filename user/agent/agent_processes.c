@@ -12,7 +12,7 @@
 #include "base/util.h"
 #include "host/users.h"
 #include "resolve/process.h"
-#include "telemetry/process_facts.h"
+#include "telemetry/process_ctx_watch.h"
 
 /* A process whose files do not answer is asked again at so many ticks. */
 #define NAME_TRIES 5

@@ -20,7 +20,6 @@
 #include "capture/capture_state.h"
 #include "probe/heap_cost.h"
 #include "probe/heap_functions.h"
-#include "probe/heap_price.h"
 #include "probe/prober.h"
 #include "tachbpf.skel.h"
 

@@ -43,4 +43,23 @@ enum heap_verdict heap_judge(const struct heap_cost *cost, uint64_t ns, bool aga
 /* "12,000 calls/s × 7.1 µs = 8.5 % of a CPU". */
 void heap_cost_text(const struct heap_cost *cost, char *out, unsigned int size);
 
+/* Measures on this machine what a probe takes, by probing a function of our own. */
+
+/*
+ * Attach to an event of this process the program of malloc()'s entry, or of the return. 0 or
+ * -errno;
+ * the event is the function's. detach ends both.
+ */
+struct heap_price_fns {
+	int (*attach)(void *ctx, bool returns, int event);
+	void (*detach)(void *ctx);
+};
+
+/*
+ * The programs must run as they do while recording, for blocks that are too small. Takes some 20
+ * ms.
+ * 0 or -errno: *out is not filled in.
+ */
+int heap_prices_measure(const struct heap_price_fns *fns, void *ctx, struct heap_prices *out);
+
 #endif

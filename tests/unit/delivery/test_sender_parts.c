@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "delivery/otlp_reply.h"
 #include "delivery/sender_wire.h"
 #include "delivery/transfer.h"
 

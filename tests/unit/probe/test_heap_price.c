@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "probe/heap_price.h"
+#include "probe/heap_cost.h"
 #include "probe/uprobe_event.h"
 
 static struct {

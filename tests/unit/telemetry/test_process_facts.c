@@ -21,7 +21,7 @@
 
 #include "memory/reader.h"
 #include "target/inspector.h"
-#include "telemetry/process_facts.h"
+#include "telemetry/process_ctx_watch.h"
 
 /* A process with this environment; its first thread waits. */
 static pid_t start_with(char *const env[])
