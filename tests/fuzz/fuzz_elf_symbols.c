@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "elf_helper/elf_debug.h"
-#include "elf_helper/elf_names.h"
+#include "elf_helper/elf_demangle.h"
 #include "elf_helper/elf_segments.h"
 #include "elf_helper/elf_symbols.h"
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "delivery/otlp_reply.h"
 #include "delivery/sender_wire.h"
 #include "delivery/spool_entry.h"
-#include "delivery/transfer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,6 +8,7 @@
 
 #include "agent/exporter_servers.h"
 #include "agent/pyroscope_query.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "config/config.h"
 #include "telemetry/gzip.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "host/users.h"
@@ -20,7 +21,6 @@
 #define PARENTS_MAX 3
 /* A tick looks at processes for so long; the others wait for the next one. */
 #define TICK_NS 20000000ull
-#define NS_PER_S 1000000000ull
 
 struct agent_processes {
 	struct agent_processes_args args;

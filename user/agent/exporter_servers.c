@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "config/config.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
-#define NS_PER_MS 1000000ull
 
 /* So much is never moved while it grows: what is moved leaves a copy of a secret behind. */
 #define ROOM_BYTES (2 * FILE_BYTES_MAX)

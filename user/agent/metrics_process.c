@@ -18,9 +18,9 @@
 
 #include "agent/metrics_server.h"
 #include "agent/metrics_wire.h"
+#include "base/time.h"
 #include "worker/worker_start.h"
 
-#define MS_NS 1000000ull
 /* Connections have the text in force when they asked; more than two or three are never there. */
 #define MEMORY_BYTES (256u << 20)
 /* Of a connection: request line and headers must fit in. */
@@ -108,7 +108,7 @@ static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const 
 
 static bool is_fresh(const struct text *t, uint64_t now)
 {
-	return t->response && now - t->made_ns < METRICS_FRESH_MS * MS_NS;
+	return t->response && now - t->made_ns < METRICS_FRESH_MS * NS_PER_MS;
 }
 
 /* The main process is asked once for all that wait. */
@@ -218,21 +218,21 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 /* End connections that take too long, and what waits too long. Returns when the next one is due. */
 static uint64_t expire(uint64_t now)
 {
-	uint64_t due, next = now + IDLE_MS * MS_NS;
+	uint64_t due, next = now + IDLE_MS * NS_PER_MS;
 	size_t i;
 
 	for (i = 0; i < METRICS_CONNECTIONS; i++) {
 		struct client *c = &self.clients[i];
 		struct request *r = &self.requests[i];
 
-		due = c->since_ns + METRICS_CONNECTION_MS * MS_NS;
+		due = c->since_ns + METRICS_CONNECTION_MS * NS_PER_MS;
 		if (c->fd >= 0 && now >= due) {
 			shutdown(c->fd, SHUT_RDWR);
 			c->since_ns = now;
 		} else if (c->fd >= 0) {
 			next = min_u64(next, due);
 		}
-		due = r->since_ns + METRICS_WAIT_MS * MS_NS;
+		due = r->since_ns + METRICS_WAIT_MS * NS_PER_MS;
 		if (r->connection && r->waits && now >= due) {
 			r->failed = true;
 			r->waits = self.texts[r->form].asked = false;
@@ -325,7 +325,7 @@ static int start(int listens)
 
 static int wait_ms(uint64_t now, uint64_t next)
 {
-	uint64_t ms = (next - now + MS_NS - 1) / MS_NS;
+	uint64_t ms = (next - now + NS_PER_MS - 1) / NS_PER_MS;
 	MHD_UNSIGNED_LONG_LONG own;
 
 	if (MHD_get_timeout(self.daemon, &own) == MHD_YES)

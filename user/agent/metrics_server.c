@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/metrics_wire.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "worker/worker_start.h"
 
@@ -103,12 +104,11 @@ static uint16_t metrics_listen_port(int fd)
 	return ntohs(at.any.sa_family == AF_INET6 ? at.v6.sin6_port : at.v4.sin_port);
 }
 
-#define SECOND_NS 1000000000ull
 #define FRESH_NS (METRICS_FRESH_MS * 1000000ull)
 /* A worker that has ended is replaced after a second, twice as long after each further one. */
 #define PAUSE_DOUBLINGS 6
 /* One that has lived so long had no failure. */
-#define GOOD_NS (60 * SECOND_NS)
+#define GOOD_NS (60 * NS_PER_S)
 /* The worker asks twice a second at most: once for each form. */
 #define ASKS_A_SECOND 20
 #define ASKS_A_TICK 4
@@ -202,7 +202,7 @@ static void start_again(struct metrics_server *s, uint64_t now)
 		return;
 	if (s->started_ns && now - s->started_ns >= GOOD_NS)
 		s->failures = 0;
-	s->again_ns = now + (SECOND_NS << s->failures);
+	s->again_ns = now + (NS_PER_S << s->failures);
 	s->failures += s->failures < PAUSE_DOUBLINGS;
 	s->started_ns = now;
 	s->asks = 0;
@@ -273,7 +273,7 @@ static int give(struct metrics_server *s, enum metrics_form form, uint64_t now,
 
 static bool asks_too_often(struct metrics_server *s, uint64_t now)
 {
-	if (now - s->second_ns >= SECOND_NS) {
+	if (now - s->second_ns >= NS_PER_S) {
 		s->second_ns = now;
 		s->asks = 0;
 	}

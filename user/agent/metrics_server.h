@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/time.h"
 #include "telemetry/metrics_text.h"
 #include "worker/worker.h"
 

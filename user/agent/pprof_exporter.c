@@ -12,6 +12,7 @@
 
 #include "agent/dated_dir.h"
 #include "base/output.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "telemetry/window_pprof.h"
 

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "base/util.h"
 
 /* Room for what follows the name. */
 #define REST_BYTES 128
 #define BRACE_BYTES 3	/* the last "}" */
-#define NS_PER_S 1000000000ull
 
 static const char *const shared_keys[] = {
 	"service.namespace", "service.version", "deployment.environment.name", "host.name",

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/time.h"
 #include "model/event.h"
 #include "model/memory_event.h"
 #include "telemetry/metrics_text.h"

@@ -4,6 +4,7 @@
 #define TACHBPF_AGENT_PYTHON_METRICS_PARTS_H
 
 #include "agent/python_metrics.h"
+#include "base/time.h"
 #include "base/u64map.h"
 #include "model/python_waits.h"
 

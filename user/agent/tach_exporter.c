@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "agent/dated_dir.h"
+#include "base/time.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "bpf/abi.h"

@@ -21,10 +21,9 @@
 
 /*
  * What rows of memory are by: numbers for stacks, functions, processes ... of several files, and
- * what each number stands for.
+ * what each number stands for. A key is bytes: of a stack the ids of its frames, else a struct
+ * place. Interned as strings they have dense numbers.
  */
-
-struct memory_keys;
 
 #define NONE UINT32_MAX
 
@@ -55,6 +54,20 @@ struct memory_keys {
 	struct buf stack;		/* ids in names of the stack at hand */
 };
 
+static void memory_keys_free(struct memory_keys *k)
+{
+	if (!k)
+		return;
+	intern_free(k->names);
+	intern_free(k->keys);
+	buf_free(&k->facts);
+	buf_free(&k->stacks);
+	id_map_free(&k->known);
+	id_map_free(&k->frames);
+	buf_free(&k->stack);
+	free(k);
+}
+
 /* NULL: out of memory. Freed by memory_keys_free(). */
 static struct memory_keys *memory_keys_new(enum mem_by by)
 {
@@ -69,20 +82,6 @@ static struct memory_keys *memory_keys_new(enum mem_by by)
 		return k;
 	memory_keys_free(k);
 	return NULL;
-}
-
-static void memory_keys_free(struct memory_keys *k)
-{
-	if (!k)
-		return;
-	intern_free(k->names);
-	intern_free(k->keys);
-	buf_free(&k->facts);
-	buf_free(&k->stacks);
-	id_map_free(&k->known);
-	id_map_free(&k->frames);
-	buf_free(&k->stack);
-	free(k);
 }
 
 /* The following allocations are of this file, which must stay valid until the next call. */

@@ -7,8 +7,6 @@
 #define TACHBPF_TRANSFER_H
 
 #include <curl/curl.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "delivery/sender_wire.h"
 
@@ -32,22 +30,5 @@ void transfer_free(struct transfer *t);
 
 /* What a status means for a request of this path; for tests. */
 enum send_result transfer_judge(enum request_path path, uint32_t status);
-
-/*
- * The bodies of OTLP answers: protobuf, of which two fields count. Any bytes are safe; what cannot
- * be read says nothing. Runs in the sender.
- */
-
-struct otlp_reply {
-	int64_t rejected;	/* profiles that the server did not take, though it says 200 */
-	const uint8_t *text;	/* in the body, not terminated; NULL: none */
-	size_t text_len;
-};
-
-/* ExportProfilesServiceResponse: partial_success. 0, or -EBADMSG: *out is empty. */
-int otlp_reply_success(const uint8_t *body, size_t len, struct otlp_reply *out);
-
-/* google.rpc.Status, the body of an error: its message. As above. */
-int otlp_reply_error(const uint8_t *body, size_t len, struct otlp_reply *out);
 
 #endif

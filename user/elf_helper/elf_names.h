@@ -3,8 +3,6 @@
 #ifndef TACHBPF_ELF_NAMES_H
 #define TACHBPF_ELF_NAMES_H
 
-#include <stddef.h>
-
 #include "elf_helper/elf_opener.h"
 
 /*
@@ -16,16 +14,5 @@ int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *h,
 		     const struct elf_packet *question);
 int elf_names_match(int main_fd, struct elf_opener *o, struct elf_held *h,
 		    const struct elf_packet *question);
-
-/* Names of C++ and Rust functions as their sources have them (libiberty). */
-
-/*
- * The name without parameters ("ns::foo") if it is a mangled one, else as it is. out: size bytes,
- * with its NUL; what is too long is cut and ends with "...". Returns the length, without the NUL.
- */
-size_t elf_demangle(const char *name, char *out, size_t size);
-
-/* The name as it is, cut in the same way. */
-size_t elf_name_cut(const char *name, char *out, size_t size);
 
 #endif

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "elf/unwind_build.h"
 

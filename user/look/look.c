@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "host/proc.h"
 #include "memory/page_book.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "cpython/pages.h"
 #include "host/proc.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "host/proc.h"
 #include "memory/reader.h"

@@ -16,6 +16,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "native/native_answers.h"
 #include "native/native_ask.h"
@@ -65,7 +66,7 @@ static int vdso_copy(uint64_t *bytes)
 /* Tells the BPF side which processes have which mappings. */
 
 /* Lists are written again so often at most. */
-#define REWRITE_NS (20 * MS_NS)
+#define REWRITE_NS (20 * NS_PER_MS)
 
 /* A process that the BPF side does not know is told to it again so often, a second apart. */
 #define PLACE_TRIES 10
@@ -80,7 +81,7 @@ static void put_place(struct native *n, struct process *p)
 	place = (struct native_place){ .chunk = l->chunk, .cnt = l->cnt, .stamp = l->stamp };
 	if (n->args.maps.put_place(n->args.maps.ctx, p->tgid, &place)) {
 		p->place_failures++;
-		n->places_ns = n->now + SECOND_NS;
+		n->places_ns = n->now + NS_PER_S;
 		return;
 	}
 	p->placed = l->stamp;
@@ -123,10 +124,10 @@ static void places_write(struct native *n)
 }
 
 #define MEMORY_BYTES (128u << 20)
-#define POLL_NS MS_NS
+#define POLL_NS NS_PER_MS
 /* What waits for a time is looked at so often; what waits for nothing, as soon as possible. */
-#define SOON_NS (20 * MS_NS)
-#define AT_ONCE_NS (MS_NS / 4)
+#define SOON_NS (20 * NS_PER_MS)
+#define AT_ONCE_NS (NS_PER_MS / 4)
 
 /* ---- beginning and end ---- */
 
@@ -372,10 +373,10 @@ static bool waits_for_time(const struct native *n)
 static void set_timer(struct native *n)
 {
 	struct itimerspec at = { .it_value.tv_sec = 1 };
-	uint64_t ns = n->more ? AT_ONCE_NS : waits_for_time(n) ? SOON_NS : SECOND_NS;
+	uint64_t ns = n->more ? AT_ONCE_NS : waits_for_time(n) ? SOON_NS : NS_PER_S;
 
-	at.it_value.tv_sec = (time_t)(ns / SECOND_NS);
-	at.it_value.tv_nsec = (long)(ns % SECOND_NS);
+	at.it_value.tv_sec = (time_t)(ns / NS_PER_S);
+	at.it_value.tv_nsec = (long)(ns % NS_PER_S);
 	timerfd_settime(n->timer, 0, &at, NULL);
 }
 
@@ -435,7 +436,7 @@ static bool waits_for_tables(const struct native *n)
 
 static void poll_while(struct native *n, bool (*waits)(const struct native *), int timeout_ms)
 {
-	uint64_t end = now_ns() + (uint64_t)timeout_ms * MS_NS;
+	uint64_t end = now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 	struct pollfd p = { .fd = n->epoll, .events = POLLIN };
 
 	do {

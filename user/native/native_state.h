@@ -6,6 +6,7 @@
 #ifndef TACHBPF_NATIVE_STATE_H
 #define TACHBPF_NATIVE_STATE_H
 
+#include "base/time.h"
 #include "base/u64map.h"
 #include "elf/unwind_file.h"
 #include "elf_helper/elf_start.h"
@@ -14,8 +15,6 @@
 #include "native/native_names.h"
 #include "native/native_wire.h"
 
-#define MS_NS 1000000ull
-#define SECOND_NS 1000000000ull
 
 /* ---- files ---- */
 

@@ -132,6 +132,10 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 	return err;
 }
 
+/*
+ * The format of ld.so.cache: glibc 2.36, sysdeps/generic/dl-cache.h, struct cache_file_new. Behind an
+ * older cache of the same file it begins at a multiple of 8.
+ */
 #define CACHE_FILE "/etc/ld.so.cache"
 #define CACHE_BYTES_MAX (64u << 20)
 #define CACHE_MAGIC "glibc-ld.so.cache1.1"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "host/proc.h"
 #include "probe/uprobe_event.h"

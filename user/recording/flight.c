@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "recording/flight_parts.h"
 #include "recording/recording.h"
 
-#define SECOND_NS 1000000000ull
 /* A capture ticks about once a second: a part ends that is so much shorter. */
 #define PART_SLACK_NS 100000000ull
 
@@ -66,7 +66,7 @@ static void on_start(struct observer *o, uint64_t now_ns)
 	struct flight *f = (struct flight *)o;
 
 	f->started = true;
-	f->judged = now_ns / SECOND_NS + 1;	/* the first whole second */
+	f->judged = now_ns / NS_PER_S + 1;	/* the first whole second */
 	begin_part(f, now_ns);
 }
 
@@ -215,8 +215,8 @@ struct flight *flight_new(const struct flight_args *args)
 	if (!f->args.clock)
 		f->args.clock = now_ns;
 	f->part_ns = args->keep_ns / FLIGHT_PARTS;
-	if (f->part_ns < SECOND_NS)
-		f->part_ns = SECOND_NS;
+	if (f->part_ns < NS_PER_S)
+		f->part_ns = NS_PER_S;
 	f->over_end = &f->over;
 	return f;
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/time.h"
 #include "recording/when.h"
 
 struct capture_counts;

@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "host/proc.h"
 #include "recording/flight_parts.h"
 
-#define SECOND_NS 1000000000ull
 /* How long a sample may wait in the ring buffer, and some more (capture_args.batch_ms). */
 #define LATE_NS 300000000ull
 
@@ -63,9 +63,9 @@ static void read_facts(const struct flight *f, const struct kept_process *k, uin
 	double rss;
 
 	*facts = (struct when_facts){ 0 };
-	set(facts, WHEN_CPU, 100.0 * s->cpu_ns / SECOND_NS);
-	set(facts, WHEN_GIL, 100.0 * s->gil_ns / SECOND_NS);
-	set(facts, WHEN_GC, 100.0 * s->gc_ns / SECOND_NS);
+	set(facts, WHEN_CPU, 100.0 * s->cpu_ns / NS_PER_S);
+	set(facts, WHEN_GIL, 100.0 * s->gil_ns / NS_PER_S);
+	set(facts, WHEN_GC, 100.0 * s->gc_ns / NS_PER_S);
 	if (when_needs(f->args.when, WHEN_THREADS) &&
 	    !proc_status(process_tgid(k->process), &status))
 		set(facts, WHEN_THREADS, status.threads);
@@ -94,7 +94,7 @@ static void judge_process(struct flight *f, struct kept_process *k, uint64_t sec
 
 void flight_judge(struct flight *f, uint64_t now_ns)
 {
-	uint64_t end = now_ns > LATE_NS ? (now_ns - LATE_NS) / SECOND_NS : 0;
+	uint64_t end = now_ns > LATE_NS ? (now_ns - LATE_NS) / NS_PER_S : 0;
 	struct kept_process *k;
 	size_t pos;
 

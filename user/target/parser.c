@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "cpython/asyncio_section.h"
 #include "cpython/libc.h"

@@ -11,7 +11,6 @@
 #include <sched.h>
 #include <seccomp.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -21,60 +20,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-
-/* Which files a process of ours may open, as far as the kernel has Landlock (5.13). */
-
-#define CREATE_RULESET 444
-#define ADD_RULE 445
-#define RESTRICT_SELF 446
-#define RULE_PATH_BENEATH 1
-#define READ_FILE (1ull << 2)
-#define READ_DIR (1ull << 3)
-/* All rights that the first version knows: execute, write, read, list, remove, make. */
-#define ALL_RIGHTS ((1ull << 13) - 1)
-
-struct ruleset {
-	uint64_t handled;
-};
-struct path_beneath {
-	uint64_t allowed;
-	int32_t parent_fd;
-} __attribute__((packed));
-
-/* 0 or -errno. */
-static int add(int rules, const char *dir)
-{
-	struct path_beneath rule = { .allowed = READ_FILE | READ_DIR };
-	int err = 0;
-
-	rule.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (rule.parent_fd < 0)
-		return 0;
-	if (syscall(ADD_RULE, rules, RULE_PATH_BENEATH, &rule, 0))
-		err = -errno;
-	close(rule.parent_fd);
-	return err;
-}
-
-/*
- * From now on this process reads files below these directories only (ends with NULL; one that does
- * not exist is left out), and changes none. PR_SET_NO_NEW_PRIVS must be set. 0, also where the
- * kernel has no Landlock; else -errno.
- */
-static int landlock_read_below(const char *const *dirs)
-{
-	struct ruleset set = { ALL_RIGHTS };
-	int rules = (int)syscall(CREATE_RULESET, &set, sizeof(set), 0), err = 0;
-
-	if (rules < 0)
-		return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
-	for (; !err && *dirs; dirs++)
-		err = add(rules, *dirs);
-	if (!err && syscall(RESTRICT_SELF, rules, 0))
-		err = -errno;
-	close(rules);
-	return err;
-}
+#include "worker/landlock.h"
 
 int jail_keep_caps(uint64_t caps)
 {

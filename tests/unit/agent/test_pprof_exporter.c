@@ -37,8 +37,8 @@ static struct pprof_exporter_stats stats(const struct pprof_exporter *e)
 /* A window that began so many windows after BEGIN_NS, with a sample of each service. */
 static struct window *window(uint32_t number, uint32_t services)
 {
-	uint64_t begin = BEGIN_NS + number * 15 * SECOND;
-	struct window *w = window_new(&window_limits_default, begin, begin + 15 * SECOND);
+	uint64_t begin = BEGIN_NS + number * 15 * NS_PER_S;
+	struct window *w = window_new(&window_limits_default, begin, begin + 15 * NS_PER_S);
 	uint32_t i, frame;
 
 	assert_non_null(w);

@@ -14,12 +14,12 @@
 #include <unistd.h>
 
 #include "agent/python_metrics.h"
+#include "base/time.h"
 #include "bpf/abi.h"
 #include "model/intern.h"
 #include "model/python_waits.h"
 
-#define SECOND 1000000000ull
-#define MINUTE (60 * SECOND)
+#define MINUTE (60 * NS_PER_S)
 #define ALL PYTHON_METRICS_ALL
 
 static struct python_metrics *m;
@@ -132,16 +132,16 @@ static void test_time(void **state)
 
 	make(10, ALL);
 	p = begin("a", true);
-	add(p, STATUS_ON_CPU | STATUS_HAS_GIL, SECOND, 1, line);
-	add(p, STATUS_ON_CPU, SECOND / 2, 1, line);
-	add(p, STATUS_ON_CPU | STATUS_HAS_GIL, SECOND / 4, 3, line, gc, line);
-	add(p, STATUS_HAS_GIL, 2 * SECOND, 2, runnable, line);
-	add(p, STATUS_GIL_REQUESTED, 3 * SECOND, 1, line);
-	add(p, STATUS_GIL_REQUESTED | STATUS_HAS_EXCEPTION, SECOND, 1, line);
-	add(p, 0, 4 * SECOND, 2, futex, line);
-	add(p, 0, 5 * SECOND, 5, kernel, kernel, futex, failed, line);
-	add(p, STATUS_HAS_EXCEPTION, 6 * SECOND, 3, failed, line, futex);
-	add(p, STATUS_UNKNOWN, 7 * SECOND, 0);
+	add(p, STATUS_ON_CPU | STATUS_HAS_GIL, NS_PER_S, 1, line);
+	add(p, STATUS_ON_CPU, NS_PER_S / 2, 1, line);
+	add(p, STATUS_ON_CPU | STATUS_HAS_GIL, NS_PER_S / 4, 3, line, gc, line);
+	add(p, STATUS_HAS_GIL, 2 * NS_PER_S, 2, runnable, line);
+	add(p, STATUS_GIL_REQUESTED, 3 * NS_PER_S, 1, line);
+	add(p, STATUS_GIL_REQUESTED | STATUS_HAS_EXCEPTION, NS_PER_S, 1, line);
+	add(p, 0, 4 * NS_PER_S, 2, futex, line);
+	add(p, 0, 5 * NS_PER_S, 5, kernel, kernel, futex, failed, line);
+	add(p, STATUS_HAS_EXCEPTION, 6 * NS_PER_S, 3, failed, line, futex);
+	add(p, STATUS_UNKNOWN, 7 * NS_PER_S, 0);
 	cpu("a", "1.75");
 	check("gil_held_seconds_total", "a", ",state=\"on_cpu\"", "1.25");
 	check("gil_held_seconds_total", "a", ",state=\"off_cpu\"", "2");
@@ -232,15 +232,15 @@ static void test_one_name_is_one_service(void **state)
 	a = begin("a\n", false);
 	b = begin("a\x01", false);
 	c = begin("other", false);
-	add(a, STATUS_ON_CPU, SECOND, 1, line);
-	add(b, STATUS_ON_CPU, SECOND, 1, line);
-	add(c, STATUS_ON_CPU, SECOND, 1, line);
+	add(a, STATUS_ON_CPU, NS_PER_S, 1, line);
+	add(b, STATUS_ON_CPU, NS_PER_S, 1, line);
+	add(c, STATUS_ON_CPU, NS_PER_S, 1, line);
 	cpu("a\xef\xbf\xbd", "2");
 	cpu("other", "1");
 	check("processes", "a\xef\xbf\xbd", ",python=\"3.12\"", "2");
 	check("processes", "other", ",python=\"3.12\"", "1");
 	python_metrics_rename(b, "b");
-	add(b, STATUS_ON_CPU, SECOND, 1, line);
+	add(b, STATUS_ON_CPU, NS_PER_S, 1, line);
 	cpu("b", "1");
 	check("processes", "a\xef\xbf\xbd", ",python=\"3.12\"", "1");
 	python_metrics_end(a);
@@ -294,7 +294,7 @@ static void test_rows_are_bounded(void **state)
 	for (i = 0; i < ARRAY_SIZE(p); i++) {
 		snprintf(name, sizeof(name), "s%zu", i);
 		p[i] = begin(name, true);
-		add(p[i], STATUS_ON_CPU, (i + 1) * SECOND, 1, line);
+		add(p[i], STATUS_ON_CPU, (i + 1) * NS_PER_S, 1, line);
 	}
 	cpu("s0", "1");
 	cpu("s2", "3");
@@ -321,13 +321,13 @@ static void test_rows_change_hands(void **state)
 	a = begin("a", false);
 	b = begin("b", false);
 	c = begin("c", false);
-	add(a, STATUS_ON_CPU, 10 * SECOND, 1, line);
-	add(b, STATUS_ON_CPU, 2 * SECOND, 1, line);
-	add(c, STATUS_ON_CPU, 3 * SECOND, 1, line);
+	add(a, STATUS_ON_CPU, 10 * NS_PER_S, 1, line);
+	add(b, STATUS_ON_CPU, 2 * NS_PER_S, 1, line);
+	add(c, STATUS_ON_CPU, 3 * NS_PER_S, 1, line);
 	/* Not twice as hot. */
 	python_metrics_tick(m, 2 * MINUTE);
 	cpu("c", NULL);
-	add(c, STATUS_ON_CPU, 30 * SECOND, 1, line);
+	add(c, STATUS_ON_CPU, 30 * NS_PER_S, 1, line);
 	python_metrics_tick(m, 3 * MINUTE - 1);
 	cpu("c", NULL);
 	python_metrics_tick(m, 3 * MINUTE);
@@ -335,8 +335,8 @@ static void test_rows_change_hands(void **state)
 	cpu("b", NULL);
 	cpu("c", "0");
 	cpu("other", "33");
-	add(b, STATUS_ON_CPU, SECOND, 1, line);
-	add(c, STATUS_ON_CPU, SECOND, 1, line);
+	add(b, STATUS_ON_CPU, NS_PER_S, 1, line);
+	add(c, STATUS_ON_CPU, NS_PER_S, 1, line);
 	cpu("c", "1");
 	cpu("other", "34");
 	python_metrics_end(a);
@@ -352,7 +352,7 @@ static void test_rows_of_the_dead(void **state)
 	make(1, ALL);
 	python_metrics_tick(m, MINUTE);
 	p = begin("a", false);
-	add(p, STATUS_ON_CPU, SECOND, 1, line);
+	add(p, STATUS_ON_CPU, NS_PER_S, 1, line);
 	python_metrics_end(p);
 	python_metrics_tick(m, 10 * MINUTE);
 	p = begin("b", false);
@@ -360,7 +360,7 @@ static void test_rows_of_the_dead(void **state)
 	python_metrics_end(p);
 	/* It comes back, and goes on where it was. */
 	p = begin("a", false);
-	add(p, STATUS_ON_CPU, SECOND, 1, line);
+	add(p, STATUS_ON_CPU, NS_PER_S, 1, line);
 	cpu("a", "2");
 	python_metrics_end(p);
 	python_metrics_tick(m, 20 * MINUTE);
@@ -382,15 +382,15 @@ static void test_the_number_of_rows_changes(void **state)
 	make(0, ALL);
 	a = begin("a", false);
 	b = begin("b", false);
-	add(a, STATUS_ON_CPU, SECOND, 1, line);
-	add(b, STATUS_ON_CPU, 2 * SECOND, 1, line);
+	add(a, STATUS_ON_CPU, NS_PER_S, 1, line);
+	add(b, STATUS_ON_CPU, 2 * NS_PER_S, 1, line);
 	cpu("other", "3");
 	python_metrics_set_rows(m, 1);
 	cpu("b", "0");
 	cpu("a", NULL);
 	python_metrics_set_rows(m, 5);
 	cpu("a", "0");
-	add(a, STATUS_ON_CPU, SECOND, 1, line);
+	add(a, STATUS_ON_CPU, NS_PER_S, 1, line);
 	python_metrics_set_rows(m, 1);
 	/* Both used as much. */
 	assert_true((value("tachbpf_python_cpu_seconds_total{service=\"a\"}") != NULL) !=
@@ -460,7 +460,7 @@ static void test_tables_are_bounded(void **state)
 		args.service = name;
 		args.minor = (uint8_t)i;
 		p[i] = python_metrics_begin(m, &args);
-		add(p[i], 0, SECOND, 1, (uint32_t)(i % 200));
+		add(p[i], 0, NS_PER_S, 1, (uint32_t)(i % 200));
 	}
 	check("processes", "s0", ",python=\"3.0\"", "1");
 	assert_non_null(value("tachbpf_python_processes{service=\"other\",python=\"other\"}"));

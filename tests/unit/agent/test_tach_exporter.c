@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "agent/tach_exporter.h"
+#include "base/time.h"
 #include "formats/tach/recover.h"
 #include "recording/capture_counts.h"
 #include "recording/session_json.h"
@@ -19,8 +20,7 @@
 
 #define CODES 400
 #define OLD_NS 1	/* start_boottime of a process that began when the machine did */
-#define SECOND 1000000000ull
-#define HOUR (3600 * SECOND)
+#define HOUR (3600 * NS_PER_S)
 
 static struct fake_codes fake;
 static char dir[64], disk[64];
@@ -105,7 +105,7 @@ static void samples(struct process *p, uint32_t first, int cnt)
 
 static void tick(uint64_t seconds)
 {
-	agent.now_ns += seconds * SECOND;
+	agent.now_ns += seconds * NS_PER_S;
 	tach_exporter_tick(agent.exporter, agent.now_ns);
 }
 
@@ -341,7 +341,7 @@ static void test_young_processes(void **state)
 	 * On a machine that stands still they get old: then they have files, and the same samples.
 	 */
 	clock_gettime(CLOCK_BOOTTIME, &now);
-	boot_ns = (uint64_t)now.tv_sec * SECOND + (uint64_t)now.tv_nsec - 1;
+	boot_ns = (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec - 1;
 	young = begin(101, boot_ns);
 	brief = begin(102, boot_ns);
 	samples(young, 0, 5);

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "delivery/otlp_reply.h"
 #include "delivery/sender_wire.h"
 #include "delivery/transfer.h"
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "elf_helper/elf_names.h"
+#include "elf_helper/elf_demangle.h"
 
 static void test_names(void **state)
 {

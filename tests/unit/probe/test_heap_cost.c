@@ -10,10 +10,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "probe/heap_cost.h"
 #include "probe/heap_functions.h"
 
-#define SECOND 1000000000ull
 
 static const struct heap_prices prices = { .enter_us = 2, .return_us = 3, .walk_us = 5 };
 
@@ -33,7 +33,7 @@ static enum heap_verdict judge(uint64_t entries, uint64_t ns)
 static void test_cost(void **state)
 {
 	const struct heap_counts counts = { .entries = 2000, .returns = 1000, .kept = 100 };
-	struct heap_cost cost = heap_cost(&counts, SECOND / 2, &prices);
+	struct heap_cost cost = heap_cost(&counts, NS_PER_S / 2, &prices);
 
 	/* 4000 + 3000 + 500 µs in half a second */
 	assert_true(fabs(cost.calls_per_s - 4000) < 1e-6);
@@ -45,36 +45,36 @@ static void test_no_call_costs_nothing(void **state)
 {
 	const struct heap_counts none = { 0 }, some = { .entries = 5 };
 
-	assert_true(heap_cost(&none, SECOND, &prices).cpu == 0);
+	assert_true(heap_cost(&none, NS_PER_S, &prices).cpu == 0);
 	assert_true(heap_cost(&some, 0, &prices).cpu == 0);
-	assert_int_equal(judge(0, SECOND), HEAP_CHEAP);
-	assert_int_equal(judge(0, SECOND - 1), HEAP_COUNT_ON);
+	assert_int_equal(judge(0, NS_PER_S), HEAP_CHEAP);
+	assert_int_equal(judge(0, NS_PER_S - 1), HEAP_COUNT_ON);
 }
 
 /* 2 µs each: 50,000 calls are a tenth of a second. */
 static void test_verdicts(void **state)
 {
-	assert_int_equal(judge(49000, SECOND), HEAP_CHEAP);
-	assert_int_equal(judge(51000, SECOND), HEAP_COSTLY);
+	assert_int_equal(judge(49000, NS_PER_S), HEAP_CHEAP);
+	assert_int_equal(judge(51000, NS_PER_S), HEAP_COSTLY);
 	/* Late is no reason: the share counts. */
-	assert_int_equal(judge(60000, 2 * SECOND), HEAP_COSTLY);
-	assert_int_equal(judge(49000, 3 * SECOND), HEAP_CHEAP);
+	assert_int_equal(judge(60000, 2 * NS_PER_S), HEAP_COSTLY);
+	assert_int_equal(judge(49000, 3 * NS_PER_S), HEAP_CHEAP);
 }
 
 /* Before the end, only what no quiet rest could make cheap. */
 static void test_a_burst_is_no_verdict(void **state)
 {
-	assert_int_equal(judge(49000, SECOND / 10), HEAP_COUNT_ON);
-	assert_int_equal(judge(51000, SECOND / 10), HEAP_COSTLY);
+	assert_int_equal(judge(49000, NS_PER_S / 10), HEAP_COUNT_ON);
+	assert_int_equal(judge(51000, NS_PER_S / 10), HEAP_COSTLY);
 }
 
 /* A program that starts calls malloc() often; then it does not. */
 static void test_too_much_is_counted_again(void **state)
 {
-	assert_int_equal(judge_count(51000, SECOND / 10, false), HEAP_COUNT_AGAIN);
-	assert_int_equal(judge_count(60000, 2 * SECOND, false), HEAP_COUNT_AGAIN);
-	assert_int_equal(judge_count(49000, SECOND / 10, false), HEAP_COUNT_ON);
-	assert_int_equal(judge_count(49000, SECOND, false), HEAP_CHEAP);
+	assert_int_equal(judge_count(51000, NS_PER_S / 10, false), HEAP_COUNT_AGAIN);
+	assert_int_equal(judge_count(60000, 2 * NS_PER_S, false), HEAP_COUNT_AGAIN);
+	assert_int_equal(judge_count(49000, NS_PER_S / 10, false), HEAP_COUNT_ON);
+	assert_int_equal(judge_count(49000, NS_PER_S, false), HEAP_CHEAP);
 }
 
 static void test_text(void **state)

@@ -3,6 +3,7 @@
  * test_flight.c - a flight recorder gives a recording what came in the time to keep, of whom, with the
  * losses of that time; and what it keeps is bounded. The clock is ours.
  */
+#include "base/time.h"
 #include "tests/unit/resolve/process_test.h"
 
 #include <dirent.h>
@@ -12,7 +13,6 @@
 #include "recording/session_json.h"
 #include "tests/unit/json_doc.h"
 
-#define SECOND 1000000000ull
 #define KEEP_S 10
 
 static uint64_t now;
@@ -61,7 +61,7 @@ static void end_process(struct process *which)
 static void set_up(struct flight_args args)
 {
 	fake_codes_in_self(&fake, CODES);
-	now = (now_ns() / SECOND + 1) * SECOND;
+	now = (now_ns() / NS_PER_S + 1) * NS_PER_S;
 	args.when = &when;
 	args.met = note_met;
 	args.counts = counts;
@@ -108,7 +108,7 @@ static void sample(struct process *of, uint32_t first)
 
 static void next_second(void)
 {
-	now += SECOND;
+	now += NS_PER_S;
 	assert_int_equal(to->ops->tick(to), 0);
 }
 
@@ -118,9 +118,9 @@ static void seconds(int cnt, uint32_t first)
 	int i, n;
 
 	for (i = 0; i < cnt; i++) {
-		for (n = 0; n < 10; n++, now += SECOND / 10)
+		for (n = 0; n < 10; n++, now += NS_PER_S / 10)
 			sample(p, first);
-		now -= SECOND;
+		now -= NS_PER_S;
 		next_second();
 	}
 }
@@ -199,7 +199,7 @@ static void test_the_last_seconds(void **state)
 	size_t i;
 	char *json;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	seconds(100, 10);
 	end_us = now / 1000;
 	json = write_all_kept();
@@ -220,7 +220,7 @@ static void test_a_young_recorder(void **state)
 {
 	struct events kept;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	seconds(3, 10);
 	free(write_all_kept());
 	kept = events_of(101);
@@ -235,7 +235,7 @@ static void test_it_does_not_grow(void **state)
 	struct process *more;
 	int i;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	seconds(2 * KEEP_S, 10);
 	flight_stats(flight, &early);
 	for (i = 0; i < 500; i++) {
@@ -245,7 +245,7 @@ static void test_it_does_not_grow(void **state)
 		seconds(1, 10);
 		flight_stats(flight, &late);
 		assert_in_range(late.over, 0, KEEP_S + 2);
-		assert_in_range(late.reach_ns, KEEP_S * SECOND, (KEEP_S + 2) * SECOND);
+		assert_in_range(late.reach_ns, KEEP_S * NS_PER_S, (KEEP_S + 2) * NS_PER_S);
 	}
 	seconds(2 * KEEP_S, 10);
 	flight_stats(flight, &late);
@@ -261,7 +261,7 @@ static void test_a_process_that_ended(void **state)
 	struct events kept;
 	char *json;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	gone = begin_process(202, 1000, "python3 gone.py");
 	sample(gone, 20);
 	sample(gone, 21);
@@ -284,7 +284,7 @@ static void test_a_process_that_ended_long_ago(void **state)
 	struct flight_stats stats;
 	char *json;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	gone = begin_process(202, 1000, "python3 gone.py");
 	sample(gone, 20);
 	end_process(gone);
@@ -304,7 +304,7 @@ static void test_a_pid_that_is_used_again(void **state)
 	struct events kept;
 	char *json;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	sample(p, 10);
 	end_process(p);
 	p = begin_process(101, 1000, "python3 second.py");
@@ -326,7 +326,7 @@ static void test_losses(void **state)
 {
 	char *json;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	process_add_lost(p, 7, LOSS_RING_FULL, 100);
 	orphans = 50;
 	seconds(2 * KEEP_S, 10);
@@ -347,11 +347,11 @@ static void test_losses_without_samples(void **state)
 {
 	char *json;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	process_add_lost(p, 7, LOSS_BUSY, 5);
-	now += (2 * KEEP_S) * SECOND;
+	now += (2 * KEEP_S) * NS_PER_S;
 	next_second();
-	now += (2 * KEEP_S) * SECOND;
+	now += (2 * KEEP_S) * NS_PER_S;
 	next_second();
 	json = write_all_kept();
 	assert_null(strstr(json, "\"7\""));
@@ -368,7 +368,7 @@ static void test_the_largest_user_gives_way(void **state)
 	char *json;
 	int i, n;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND, .bytes_max = room });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S, .bytes_max = room });
 	other = begin_process(202, 2000, "python3 other.py");
 	for (i = 0; i < KEEP_S / 2; i++) {
 		sample(other, 20);
@@ -399,7 +399,7 @@ static void test_many_that_end(void **state)
 	char *json;
 	int i;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND, .over_max = 20 });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S, .over_max = 20 });
 	more = begin_process(3000, 2000, "python3 honest.py");
 	sample(more, 20);
 	end_process(more);
@@ -429,7 +429,7 @@ static void test_a_wait_that_began_before(void **state)
 	uint64_t start_us;
 	size_t i;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	seconds(2 * KEEP_S, 10);
 	wait.time_us = now / 1000 - wait.weight * 10000;
 	assert_int_equal(to->ops->event(to, p, &wait), 0);
@@ -450,7 +450,7 @@ static void test_it_goes_on(void **state)
 	struct process *more;
 	struct events kept;
 
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	seconds(2, 10);
 	r = new_recording();
 	assert_int_equal(flight_enter(flight, r), 0);
@@ -493,7 +493,7 @@ static void test_without_keeping(void **state)
 static void test_conditions(void **state)
 {
 	when = (struct when_list){ .cnt = 1, .list = { { WHEN_CPU, 5, 3, "cpu>5% for 3s" } } };
-	set_up((struct flight_args){ .keep_ns = KEEP_S * SECOND });
+	set_up((struct flight_args){ .keep_ns = KEEP_S * NS_PER_S });
 	seconds(3, 10);
 	assert_int_equal(met_cnt, 0);
 	seconds(2, 10);

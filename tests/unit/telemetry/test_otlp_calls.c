@@ -55,7 +55,7 @@ static int take_pprof(void *ctx, const struct window_pprof *p)
 
 static struct window *window_of(uint32_t services, uint32_t stacks)
 {
-	struct window *w = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + SECOND);
+	struct window *w = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + NS_PER_S);
 	struct fake_process p = fake_process();
 	uint32_t i, f;
 

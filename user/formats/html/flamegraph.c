@@ -21,7 +21,10 @@
 #include "model/sink.h"
 #include "model/stack_tree.h"
 
-/* A call tree as the columns of docs/format-flamegraph.md. */
+/*
+ * A call tree as the columns of docs/format-flamegraph.md. Frames and groups are sorted, so that
+ * neighbours are alike and compress well.
+ */
 
 /* Groups are fetched from memory so many ahead of the one that is written. */
 #define FETCH_AHEAD 16

@@ -26,7 +26,8 @@
 
 /*
  * Reads the journal of names (mlyze_stream.h), any bytes, and writes the metadata of a .mlyze file
- * from it. Memory: a few bytes for each frame.
+ * from it. It is read four times: once for what it has, then for each section of the metadata. So
+ * only frames are kept, which may change up to the end: a few bytes for each.
  */
 
 struct mlyze_names {
