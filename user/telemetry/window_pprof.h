@@ -29,9 +29,10 @@ struct window_pprof_args {
 };
 
 /*
- * Encode each series of the window that has samples, in several profiles if one would be larger than
- * max_bytes; one sample that is larger alone is a profile all the same. Values: "samples" (count) and "cpu"
- * (nanoseconds) of CPU time, else the one of window_kinds[]. 0, -ENOMEM, or emit's error.
+ * Encode each series of the window that has samples, in several profiles if one would be larger
+ * than max_bytes; one sample that is larger alone is a profile all the same. Values: "samples"
+ * (count) and "cpu" (nanoseconds) of CPU time, else the one of window_kinds[]. 0, -ENOMEM, or
+ * emit's error.
  */
 int window_pprof(const struct window *w, const struct window_pprof_args *args);
 

@@ -59,16 +59,18 @@ static void test_units(void **state)
 		export_event(&t, 7, 1, 2, 1, &f);
 		export_event(&t, 7, 1, 3, 1, &f);
 		p = finish(&t);
-		assert_int_equal(p->n_sample_type, 2);
-		assert_string_equal(string_at(p, p->sample_type[0]->type), cases[i].first);
-		assert_string_equal(string_at(p, p->sample_type[0]->unit), "count");
-		assert_string_equal(string_at(p, p->sample_type[1]->type), cases[i].last);
-		assert_string_equal(string_at(p, p->sample_type[1]->unit), cases[i].last_unit);
-		assert_int_equal(p->n_sample, 1);
-		assert_memory_equal(p->sample[0]->value, cases[i].values, 16);
-		assert_int_equal(p->period, cases[i].period);
-		assert_int_equal(p->time_nanos, 77);
-		assert_string_equal(string_at(p, 0), "");
+		assert_int_equal(p->type_cnt, 2);
+		assert_string(p, p->types[0].v[1], cases[i].first);
+		assert_string(p, p->types[0].v[2], "count");
+		assert_string(p, p->types[1].v[1], cases[i].last);
+		assert_string(p, p->types[1].v[2], cases[i].last_unit);
+		assert_string(p, p->head.v[14], cases[i].last);
+		assert_int_equal(p->sample_cnt, 1);
+		assert_int_equal(p->samples[0].value_cnt, 2);
+		assert_memory_equal(p->samples[0].values, cases[i].values, 16);
+		assert_int_equal(p->head.v[12], cases[i].period);
+		assert_int_equal(p->head.v[9], 77);
+		assert_string(p, 0, "");
 		read_profile_free(p);
 	}
 }
