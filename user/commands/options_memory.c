@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/quantity.h"
+#include "base/string_ref.h"
 #include "base/util.h"
 
 #define BYTES_MAX 0x1p30	/* of --every and --allocations */
@@ -93,13 +94,6 @@ static const char *other_mode(const struct record_options *r)
 	return NULL;
 }
 
-static bool ends_in(const char *text, const char *end)
-{
-	size_t len = text ? strlen(text) : 0, n = strlen(end);
-
-	return len > n && !strcmp(text + len - n, end);
-}
-
 /* Options of time, with --mode mem. */
 static const char *of_time(const struct record_options *r)
 {
@@ -119,7 +113,7 @@ static const char *of_time(const struct record_options *r)
 		return "--layout is of TACH files: with --mode mem the files are .mlyze";
 	if (!r->recording.compress)
 		return "--compression is of TACH files: with --mode mem the files are .mlyze";
-	if (ends_in(r->recording.output, ".tach"))
+	if (r->recording.output && ends_with(r->recording.output, ".tach"))
 		return "-o FILE.tach cannot hold bytes: with --mode mem the name ends in .mlyze";
 	return NULL;
 }

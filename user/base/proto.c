@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* proto_out.c - see proto_out.h. */
-#include "telemetry/proto_out.h"
+/* proto.c - see proto.h. */
+#include "base/proto.h"
 
 #include <string.h>
 
-enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2 };
+#define FIELD_NUMBER_MAX 0x1fffffffu	/* protobuf.dev: 2^29 - 1 */
+
+/* ---- writing ---- */
 
 void proto_out_free(struct proto_out *o)
 {
@@ -152,4 +154,88 @@ void proto_append(struct proto_out *o, const struct proto_out *fields)
 		memcpy(p, fields->b.data, fields->b.len);
 		o->b.len += fields->b.len;
 	}
+}
+
+/* ---- reading ---- */
+
+/* Read a little-endian number of this many bytes. */
+static bool read_fixed(struct proto_in *in, size_t bytes, uint64_t *v)
+{
+	size_t i;
+
+	if ((size_t)(in->end - in->p) < bytes)
+		return false;
+	*v = 0;
+	for (i = 0; i < bytes; i++)
+		*v |= (uint64_t)*in->p++ << 8 * i;
+	return true;
+}
+
+static bool read_varint(struct proto_in *in, uint64_t *v)
+{
+	const uint8_t *p = varint_get(in->p, in->end, v);
+
+	if (p)
+		in->p = p;
+	return p;
+}
+
+static bool read_bytes(struct proto_in *in, struct proto_field *f)
+{
+	uint64_t len;
+
+	if (!read_varint(in, &len) || len > (size_t)(in->end - in->p))
+		return false;
+	f->data = in->p;
+	f->len = (size_t)len;
+	in->p += f->len;
+	return true;
+}
+
+static bool read_content(struct proto_in *in, struct proto_field *f)
+{
+	switch (f->wire) {
+	case WIRE_VARINT:
+		return read_varint(in, &f->value);
+	case WIRE_FIXED64:
+		return read_fixed(in, 8, &f->value);
+	case WIRE_FIXED32:
+		return read_fixed(in, 4, &f->value);
+	case WIRE_BYTES:
+		return read_bytes(in, f);
+	default:
+		return false;
+	}
+}
+
+bool proto_next(struct proto_in *in, struct proto_field *f)
+{
+	uint64_t key;
+
+	if (in->bad || in->p == in->end)
+		return false;
+	*f = (struct proto_field){ 0 };
+	in->bad = true;
+	if (!read_varint(in, &key) || key < 8 || key >> 3 > FIELD_NUMBER_MAX)
+		return false;
+	f->number = (uint32_t)(key >> 3);
+	f->wire = (enum wire)(key & 7);
+	in->bad = !read_content(in, f);
+	return !in->bad;
+}
+
+struct proto_in proto_inside(const struct proto_field *f)
+{
+	struct proto_in in = { .p = f->data, .end = f->data + f->len };
+
+	in.bad = f->wire != WIRE_BYTES;
+	return in;
+}
+
+bool proto_next_number(struct proto_in *in, uint64_t *v)
+{
+	if (in->bad || in->p == in->end)
+		return false;
+	in->bad = !read_varint(in, v);
+	return !in->bad;
 }
