@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* capture_async.c - see capture_async.h. */
-#include "capture/capture_async.h"
-
+/*
+ * capture_async.c - the part of a capture that is there with --async only: finds where asyncio
+ * keeps the tasks of each profiled process, and tells the BPF side (bpf/abi_await.h).
+ *
+ * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side says when
+ * it has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its
+ * parent's tasks, and so its parent's place.
+ */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <time.h>
@@ -13,13 +18,14 @@
 #include "target/inspector.h"
 #include "tachbpf.skel.h"
 
-void capture_async_configure(struct capture *s)
+static int async_configure(struct capture *s)
 {
 	s->skel->rodata->cfg_async = s->args.async;
 	s->skel->rodata->cfg_task_names = s->args.async && s->args.task_names;
 	if (s->args.async)
 		bpf_map__set_max_entries(s->skel->maps.async_places,
 					 bpf_map__max_entries(s->skel->maps.py_procs));
+	return 0;
 }
 
 /* ---- the place of a process ---- */
@@ -127,7 +133,8 @@ static bool can_have_tasks(const struct tracked *t)
 	return t->state == PROC_PROFILED && process_image(t->process)->coro.gen_frame;
 }
 
-void capture_async_poll(struct capture *s)
+/* Look at the processes that are due: asks the inspector, about 1 ms a process. */
+static void async_poll(struct capture *s)
 {
 	struct tracked *t;
 	size_t pos = 0;
@@ -147,7 +154,7 @@ void capture_async_poll(struct capture *s)
 	}
 }
 
-uint64_t capture_async_wait_ns(const struct capture *s, uint64_t now_ns, uint64_t limit_ns)
+static uint64_t async_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
 	if (!s->args.async || s->async_next_ns >= now_ns + limit_ns)
 		return limit_ns;
@@ -171,3 +178,10 @@ bool capture_async_layout(const struct capture *s, const struct tracked *t,
 	*out = place.l;
 	return true;
 }
+
+const struct source_ops capture_async_source = {
+	.configure = async_configure,
+	.prepare = async_poll,
+	.poll = async_poll,
+	.wait_ns = async_wait_ns,
+};

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_heap.c - see capture_heap.h.
+ * capture_heap.c - --allocations: probes of the allocator of the one process that is recorded. First
+ * calls are counted, to know what it would cost; then the capture goes on or ends (heap_cost.h).
  *
  * While functions are being probed, and while calls are counted, the BPF side records nothing
  * (heap_counting): it must see a call's entry and its return, or neither.
  */
-#include "capture/capture_heap.h"
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -26,6 +25,8 @@
 
 #define PROBES_MAX (2 * HEAP_FUNCTION_CNT * PROBER_FILES_MAX)
 #define MS_NS 1000000ull
+/* How long a record may wait while a program begins that must be probed. */
+#define HURRY_NS (10 * MS_NS)
 /*
  * How often a process is looked at that has no allocator yet, and for how long. It is known to be
  * Python then, but on a busy machine it may take seconds to load its libraries. With PROBER_WAIT_MS
@@ -77,7 +78,7 @@ static struct bpf_program *program_of(struct tachbpf_bpf *skel, enum heap_shape 
 	return returns ? skel->progs.on_heap_return : programs[shape];
 }
 
-int capture_heap_configure(struct capture *s)
+static int heap_configure(struct capture *s)
 {
 	struct tachbpf_bpf *skel = s->skel;
 	bool on = s->args.allocations;
@@ -142,7 +143,8 @@ static int attach_own(void *ctx, bool returns, int event)
 	return attach(ctx, HEAP_MALLOC, returns, event);
 }
 
-int capture_heap_prepare(struct capture *s)
+/* Measures what a probe takes here. */
+static int heap_open(struct capture *s)
 {
 	static const struct heap_price_fns fns = { .attach = attach_own, .detach = detach };
 	int err;
@@ -348,7 +350,7 @@ void capture_heap_exec(struct capture *s, pid_t tgid)
 	enter(s, HEAP_WAITS);
 }
 
-void capture_heap_poll(struct capture *s)
+static void heap_poll(struct capture *s)
 {
 	struct capture_heap *h = s->heap;
 	uint64_t now;
@@ -369,12 +371,14 @@ void capture_heap_poll(struct capture *s)
 		say_cost(s, now);
 }
 
-bool capture_heap_hurries(const struct capture *s)
+static uint64_t heap_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
-	return s->heap && s->heap->state <= HEAP_SEEKS;
+	bool hurries = s->heap && s->heap->state <= HEAP_SEEKS;
+
+	return hurries && limit_ns > HURRY_NS ? HURRY_NS : limit_ns;
 }
 
-void capture_heap_stop(struct capture *s)
+static void heap_stop(struct capture *s)
 {
 	if (!s->heap)
 		return;
@@ -382,12 +386,20 @@ void capture_heap_stop(struct capture *s)
 	enter(s, HEAP_ENDED);
 }
 
-void capture_heap_free(struct capture *s)
+static void heap_free(struct capture *s)
 {
 	if (!s->heap)
 		return;
 	detach(s);
 	prober_end();
 	free(s->heap);
-	s->heap = NULL;
 }
+
+const struct source_ops capture_heap_source = {
+	.configure = heap_configure,
+	.open = heap_open,
+	.poll = heap_poll,
+	.wait_ns = heap_wait_ns,
+	.stop = heap_stop,
+	.free = heap_free,
+};

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* capture_tasks.c - see capture_tasks.h. */
-#include "capture/capture_tasks.h"
-
+/*
+ * capture_tasks.c - the part of a capture that is there with --async in a mode that samples all time
+ * (wall, all): what the waiting asyncio tasks of each profiled process wait for.
+ *
+ * Their lists are walked from outside, ten times a second, and less often if that took more than 1 %
+ * of the time.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/u64map.h"
 #include "base/util.h"
-#include "capture/capture_async.h"
 #include "capture/capture_state.h"
 #include "resolve/process.h"
 #include "tasks/task_sampler.h"
@@ -139,7 +142,8 @@ static void drop_ended(struct capture_tasks *c)
 			drop(c, w);
 }
 
-void capture_tasks_poll(struct capture *s)
+/* Walk tasks of all processes, if it is time to. */
+static void tasks_poll(struct capture *s)
 {
 	uint64_t now = now_ns(), pause;
 	struct tracked *t;
@@ -161,7 +165,7 @@ void capture_tasks_poll(struct capture *s)
 	s->tasks->next_ns = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
 }
 
-uint64_t capture_tasks_wait_ns(const struct capture *s, uint64_t now_ns, uint64_t limit_ns)
+static uint64_t tasks_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
 	uint64_t next = s->tasks ? s->tasks->next_ns : UINT64_MAX;
 
@@ -170,7 +174,7 @@ uint64_t capture_tasks_wait_ns(const struct capture *s, uint64_t now_ns, uint64_
 	return next > now_ns ? next - now_ns : 0;
 }
 
-void capture_tasks_free(struct capture *s)
+static void tasks_free(struct capture *s)
 {
 	struct waiting *w;
 	size_t pos = 0;
@@ -181,5 +185,10 @@ void capture_tasks_free(struct capture *s)
 		drop(s->tasks, w);
 	u64map_free(&s->tasks->waiting);
 	free(s->tasks);
-	s->tasks = NULL;
 }
+
+const struct source_ops capture_tasks_source = {
+	.poll = tasks_poll,
+	.wait_ns = tasks_wait_ns,
+	.free = tasks_free,
+};

@@ -1,83 +1,352 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sampler.c - one perf event per CPU, to which the BPF program is attached. See sampler.h;
- * sampler_rate.c changes their periods.
+ * sampler.c - what ticks on every CPU, and with which periods: at random, another rate, a pause. See
+ * sampler.h.
+ *
+ * Periods change at random; tick_jitter.c computes them. The array tick_periods shows them to
+ * the BPF side, which counts missed ticks by them.
  */
-#include "capture/sampler_parts.h"
+#include "capture/sampler.h"
 
-#include <bpf/bpf.h>
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "base/util.h"
-#include "host/proc.h"
+#include "capture/cpu_events.h"
 #include "tachbpf.skel.h"
 
-/* Some kernels' clock of perf events is as coarse as their timer interrupt. */
-#define CLOCK_GRAIN_NS 20000000ull
+#define NS_PER_S 1000000000ull
 
-static int open_event(struct perf_event_attr *attr, int cpu)
+struct sampler {
+	struct cpu_events cpus;	/* the first member: its functions get it as struct cpu_events */
+	struct tachbpf_bpf *skel;
+	uint32_t rate_hz;
+	enum sampler_event event;	/* as in sampler_args */
+	struct tick_jitter jitter;
+	int timer;		/* timerfd; expires when the periods must change */
+};
+
+bool sampler_is_hardware(const struct sampler *s)
 {
-	int fd = syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
+	return s->cpus.args.attr.type == PERF_TYPE_HARDWARE;
 }
 
-static void set_clock(struct perf_event_attr *attr, uint32_t rate_hz)
+uint32_t sampler_period_ns(const struct sampler *s)
 {
-	*attr = (struct perf_event_attr){
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(*attr),
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		/* An idle CPU has no stack, and an idle virtual CPU often does not tick. */
-		.exclude_idle = 1,
-		.disabled = 1,	/* the program's attachment enables it: no tick comes before */
-		.sample_period = NS_PER_S / rate_hz,
+	return sampler_is_hardware(s) ? 0 : NS_PER_S / s->rate_hz;
+}
+
+/* ---- what the BPF side knows of a CPU's ticks ---- */
+
+static struct tick_period *period_of(struct sampler *s, const struct cpu_event *e)
+{
+	return &s->skel->bss->tick_periods[tick_slot(e->cpu)];
+}
+
+/* Does the timer of this CPU change at random? Then the BPF side counts by its own period. */
+static bool varies(const struct sampler *s, const struct cpu_event *e)
+{
+	return e->cpu < TICK_CPUS_MAX && !sampler_is_hardware(s);
+}
+
+/* From now on the CPU's samples say this rate. */
+static void publish_rate(struct sampler *s, const struct cpu_event *e, uint32_t hz)
+{
+	__atomic_store_n(&period_of(s, e)->rate_hz, hz, __ATOMIC_RELAXED);
+}
+
+/* Show the BPF side a CPU's new period. before_ns: the period before, 0: there was none. */
+static void publish_period(struct sampler *s, const struct cpu_event *e, uint64_t before_ns)
+{
+	struct tick_period *p = period_of(s, e);
+
+	if (!varies(s, e))
+		return;
+	p->since_ns = e->clock.since_ns;
+	p->before_ns = before_ns;
+	__atomic_store_n(&p->period_ns, e->clock.period_ns, __ATOMIC_RELEASE);
+}
+
+/* Until the next publish_period() the BPF side counts no missed ticks of this CPU. */
+static void publish_change(struct sampler *s, const struct cpu_event *e)
+{
+	__atomic_store_n(&period_of(s, e)->period_ns, TICK_PERIOD_CHANGES, __ATOMIC_RELEASE);
+}
+
+/* ---- periods that change ---- */
+
+/* Hardware events have a rate that the kernel keeps. It refuses a rate beyond its limit. */
+static void change_frequency(struct sampler *s, struct cpu_event *e)
+{
+	uint64_t hz = s->rate_hz * tick_clock_factor(&e->clock, &s->jitter) + 0.5;
+
+	if (hz)
+		ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &hz);
+}
+
+/* The ioctl restarts the timer at some time between begin and end. */
+static void change_period(struct sampler *s, struct cpu_event *e)
+{
+	uint64_t begin = now_ns(), before = e->clock.period_ns;
+	uint64_t period = tick_clock_next(&e->clock, &s->jitter, begin);
+
+	publish_change(s, e);
+	if (!ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period)) {
+		uint64_t end = now_ns();
+
+		tick_clock_changed(&e->clock, &s->jitter, begin + (end - begin) / 2, period);
+	}
+	publish_period(s, e, before);
+}
+
+/* ns: from now; 0: never. */
+static void set_timer(struct sampler *s, uint64_t ns)
+{
+	struct itimerspec in = {
+		.it_value = { .tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S },
 	};
+
+	timerfd_settime(s->timer, 0, &in, NULL);
 }
 
-/* Fills s->attr. 0, or -errno: -e cycles was given, but cycles cannot be sampled; logs why. */
-static int choose_event(struct sampler *s, int cpu)
+static void begin_turns(struct sampler *s)
+{
+	set_timer(s, tick_jitter_turn(&s->jitter));
+}
+
+int sampler_timer(const struct sampler *s)
+{
+	return s->timer;
+}
+
+void sampler_vary(struct sampler *s)
+{
+	uint64_t expired;
+	int i;
+
+	if (!s->cpus.started || s->cpus.paused || read(s->timer, &expired, sizeof(expired)) != sizeof(expired))
+		return;
+	begin_turns(s);
+	for (i = 0; i < s->cpus.cnt; i++) {
+		struct cpu_event *e = &s->cpus.events[i];
+
+		if (e->fd < 0)
+			continue;
+		if (sampler_is_hardware(s))
+			change_frequency(s, e);
+		else if (e->cpu < TICK_CPUS_MAX)
+			change_period(s, e);
+	}
+}
+
+/* ---- the rate ---- */
+
+/*
+ * Give a CPU the nominal rate of s->jitter. before: the jitter that it had until now. Ticks before
+ * the ioctl are of the old rate. If this thread loses its CPU in the middle, ticks of both rates
+ * count as of the higher one: some time may be missing, but never is a tick of 1 ms taken for 53
+ * ms.
+ */
+static void change_rate(struct sampler *s, struct cpu_event *e, uint32_t hz,
+			const struct tick_jitter *before)
+{
+	uint64_t begin = now_ns(), period_before = e->clock.period_ns, period, end;
+
+	/* No tick was due between the last change and now: this gap shows no missed ticks. */
+	if (begin - e->clock.since_ns < period_before)
+		period_before = 0;
+	tick_clock_settle(&e->clock, before, begin);
+	period = varies(s, e) ? tick_clock_next(&e->clock, &s->jitter, begin) : NS_PER_S / hz;
+	publish_rate(s, e, hz > s->rate_hz ? hz : s->rate_hz);
+	if (varies(s, e))
+		publish_change(s, e);
+	if (!ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period)) {
+		end = now_ns();
+		tick_clock_changed(&e->clock, before, begin + (end - begin) / 2, period);
+	}
+	publish_period(s, e, period_before);
+	publish_rate(s, e, hz);
+}
+
+/* Hardware cycles: 0, or -errno of the CPU that refused. */
+static int change_hardware_rate(struct sampler *s, struct cpu_event *e, uint32_t hz)
+{
+	uint64_t freq = hz;
+
+	publish_rate(s, e, hz > s->rate_hz ? hz : s->rate_hz);
+	if (ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &freq))
+		return -errno;
+	publish_rate(s, e, hz);
+	return 0;
+}
+
+/* CPUs from TICK_CPUS_MAX on: all have this rate from now on, and tick without jitter. */
+static void publish_other_cpus(struct sampler *s, uint32_t hz)
+{
+	struct tick_period *p = &s->skel->bss->tick_periods[TICK_CPUS_MAX];
+
+	if (sampler_is_hardware(s))
+		return;
+	p->since_ns = now_ns();
+	p->before_ns = hz == s->rate_hz ? 0 : NS_PER_S / s->rate_hz;
+	__atomic_store_n(&p->period_ns, NS_PER_S / hz, __ATOMIC_RELEASE);
+}
+
+static int change_all(struct sampler *s, uint32_t hz, const struct tick_jitter *before)
+{
+	int i, err = 0;
+
+	for (i = 0; i < s->cpus.cnt && !err; i++) {
+		struct cpu_event *e = &s->cpus.events[i];
+
+		if (e->fd < 0)
+			continue;
+		if (sampler_is_hardware(s))
+			err = change_hardware_rate(s, e, hz);
+		else
+			change_rate(s, e, hz, before);
+	}
+	publish_other_cpus(s, hz);
+	return err;
+}
+
+int sampler_set_rate(struct sampler *s, uint32_t hz)
+{
+	struct tick_jitter before = s->jitter;
+	uint32_t rate_before = s->rate_hz;
+	int err = 0;
+
+	if (!hz || hz > SAMPLER_RATE_MAX_HZ || !s->cpus.started)
+		return -EINVAL;
+	if (hz == rate_before)
+		return 0;
+	tick_jitter_set_period(&s->jitter, NS_PER_S / hz, s->cpus.cnt);
+	if (!s->cpus.paused) {
+		begin_turns(s);
+		err = change_all(s, hz, &before);
+	}
+	if (!err) {
+		s->rate_hz = hz;	/* CPUs that come online later begin with it, too */
+		return 0;
+	}
+	/* Only hardware refuses, above the kernel's limit: those that took it go back. */
+	tick_jitter_set_period(&s->jitter, before.period_ns, s->cpus.cnt);
+	change_all(s, rate_before, &before);
+	return err;
+}
+
+uint32_t sampler_rate(const struct sampler *s)
+{
+	return s->rate_hz;
+}
+
+/* ---- a pause ---- */
+
+/* The CPU does not tick from now on; what its clock owes stays owed. */
+static void stop_ticks(struct sampler *s, struct cpu_event *e)
+{
+	cpu_event_enable(e, false);
+	if (varies(s, e))
+		publish_change(s, e);
+	tick_clock_settle(&e->clock, &s->jitter, now_ns());
+}
+
+/* The first tick comes a whole period from now, by the present rate. */
+static void resume_ticks(struct sampler *s, struct cpu_event *e)
+{
+	uint64_t now = now_ns(), period = s->rate_hz;
+
+	e->clock.since_ns = now;
+	if (varies(s, e))
+		period = tick_clock_next(&e->clock, &s->jitter, now);
+	else if (!sampler_is_hardware(s))
+		period = NS_PER_S / s->rate_hz;
+	e->clock.period_ns = period;
+	ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period);
+	publish_rate(s, e, s->rate_hz);
+	cpu_event_enable(e, true);
+	publish_period(s, e, 0);
+}
+
+/* cpu_events_args.pause */
+static void pause_ticks(struct cpu_events *c, struct cpu_event *e, bool pause)
+{
+	if (pause)
+		stop_ticks((struct sampler *)c, e);
+	else
+		resume_ticks((struct sampler *)c, e);
+}
+
+void sampler_pause(struct sampler *s, bool pause)
+{
+	if (!s->cpus.started || s->cpus.paused == pause)
+		return;
+	if (pause)
+		set_timer(s, 0);
+	else
+		begin_turns(s);
+	cpu_events_pause(&s->cpus, pause);
+	if (!pause)
+		publish_other_cpus(s, s->rate_hz);
+}
+
+/* ---- the events ---- */
+
+static void count_clock(struct perf_event_attr *attr)
+{
+	attr->type = PERF_TYPE_SOFTWARE;
+	attr->config = PERF_COUNT_SW_CPU_CLOCK;
+	attr->freq = 0;
+	/* An idle CPU has no stack, and an idle virtual CPU often does not tick. */
+	attr->exclude_idle = 1;
+}
+
+/* 0, or -errno: this CPU has no cycles that can be sampled. */
+static int count_cycles(const struct sampler *s, struct perf_event_attr *attr, int cpu)
 {
 	int fd;
 
-	if (s->event == SAMPLER_CLOCK) {
-		set_clock(&s->attr, s->rate_hz);
-		return 0;
-	}
-	s->attr = (struct perf_event_attr){
-		.type = PERF_TYPE_HARDWARE,
-		.size = sizeof(s->attr),
-		.config = PERF_COUNT_HW_CPU_CYCLES,
-		.disabled = 1,
-		.freq = 1,
-		.sample_freq = s->rate_hz,
-	};
-	fd = open_event(&s->attr, cpu);
-	if (fd >= 0) {
+	attr->type = PERF_TYPE_HARDWARE;
+	attr->config = PERF_COUNT_HW_CPU_CYCLES;
+	attr->freq = 1;
+	attr->sample_freq = s->rate_hz;
+	fd = cpu_event_open(attr, cpu);
+	if (fd >= 0)
 		close(fd);
+	return fd < 0 ? fd : 0;
+}
+
+/* 0, or -errno: -e cycles was given, but cycles cannot be sampled; logs why. */
+static int choose_event(struct sampler *s)
+{
+	struct perf_event_attr *attr = &s->cpus.args.attr;
+	int err;
+
+	if (s->event == SAMPLER_CLOCK) {
+		count_clock(attr);
 		return 0;
 	}
+	err = count_cycles(s, attr, s->cpus.events[0].cpu);
+	if (!err)
+		return 0;
 	if (s->event == SAMPLER_CYCLES) {
 		/* The kernel limits a frequency (cycles), but not a period (cpu-clock). */
-		if (fd == -EINVAL)
+		if (err == -EINVAL)
 			log_error("%u Hz is more than kernel.perf_event_max_sample_rate allows: "
 				  "lower -r, or raise the limit with sysctl", s->rate_hz);
 		else
 			log_error("the hardware counts no cycles that can be sampled (%s): leave "
-				  "out -e cycles for the kernel's cpu-clock", strerror(-fd));
-		return fd;
+				  "out -e cycles for the kernel's cpu-clock", strerror(-err));
+		return err;
 	}
-	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-fd));
-	set_clock(&s->attr, s->rate_hz);
+	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-err));
+	count_clock(attr);
 	return 0;
 }
 
@@ -95,38 +364,51 @@ static void warn_throttled(uint32_t rate_hz)
 		fclose(f);
 }
 
+/* cpu_events_args.period: a CPU's first one. */
+static uint64_t first_period(struct cpu_events *c, struct cpu_event *e)
+{
+	struct sampler *s = (struct sampler *)c;
+	uint64_t period = tick_clock_first(&e->clock, &s->jitter);
+
+	publish_rate(s, e, s->rate_hz);
+	if (varies(s, e))
+		return period;
+	return sampler_is_hardware(s) ? s->rate_hz : NS_PER_S / s->rate_hz;
+}
+
+/* cpu_events_args.begun */
+static void begin_ticks(struct cpu_events *c, struct cpu_event *e, uint64_t since_ns)
+{
+	struct sampler *s = (struct sampler *)c;
+
+	tick_clock_changed(&e->clock, &s->jitter, e->seen_ns, e->period);
+	publish_period(s, e, 0);
+	if (since_ns)
+		e->missed += (e->seen_ns - since_ns) * s->rate_hz / NS_PER_S;
+}
+
 struct sampler *sampler_new(struct tachbpf_bpf *skel, const struct sampler_args *args)
 {
+	struct cpu_events_args events = {
+		.program = skel->progs.on_cpu_tick, .cpu_list = args->cpu_list,
+		.period = first_period, .begun = begin_ticks, .pause = pause_ticks,
+	};
 	struct sampler *s = calloc(1, sizeof(*s));
-	int *cpus = NULL, i, err = -ENOMEM;
+	int err;
 
 	if (!s)
 		return NULL;
 	s->skel = skel;
 	s->rate_hz = args->rate_hz;
 	s->event = args->event;
-	s->fixed_cpus = args->cpu_list;
-	s->cnt = args->cpu_list ? proc_cpu_list(args->cpu_list, &cpus) : proc_online_cpus(&cpus);
-	if (s->cnt <= 0) {
-		log_error("cannot read the list of CPUs '%s': give a list like 0-3,7",
-			  args->cpu_list ? args->cpu_list : "/sys/devices/system/cpu/online");
-		free(s);
-		errno = EINVAL;
-		return NULL;
-	}
 	s->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	s->events = s->timer >= 0 ? calloc(s->cnt, sizeof(*s->events)) : NULL;
-	for (i = 0; s->events && i < s->cnt; i++)
-		s->events[i] = (struct cpu_event){ .cpu = cpus[i], .fd = -1 };
-	if (s->events)
-		err = choose_event(s, cpus[0]);
+	err = s->timer < 0 ? -errno : cpu_events_init(&s->cpus, &events);
 	if (!err)
+		err = choose_event(s);
+	if (!err) {
 		warn_throttled(s->rate_hz);
-	free(cpus);
-	if (!err)
 		return s;
-	if (!s->events)
-		s->cnt = 0;
+	}
 	sampler_free(s);
 	errno = -err;
 	return NULL;
@@ -139,254 +421,57 @@ static void init_varying(struct sampler *s)
 	/* A seed that programs cannot know; if there is no random number yet, the time. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		log_debug("no random numbers: %s", strerror(errno));
-	tick_jitter_init(&s->jitter, NS_PER_S / s->rate_hz, seed, s->cnt);
-}
-
-/* ---- the events ---- */
-
-static void stop_cpu(struct cpu_event *e)
-{
-	if (e->fd < 0)
-		return;
-	ioctl(e->fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (e->link)
-		bpf_link__destroy(e->link);	/* closes fd */
-	else
-		close(e->fd);
-	e->fd = -1;
-	e->link = NULL;
-}
-
-/* Open an event, which does not tick yet. 0 or -errno. */
-static int open_cpu(struct sampler *s, struct cpu_event *e)
-{
-	struct perf_event_attr attr = s->attr;
-	uint64_t period = tick_clock_first(&e->clock, &s->jitter);
-	int fd;
-
-	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
-	if (!sampler_is_hardware(s) && e->cpu < TICK_CPUS_MAX)
-		attr.sample_period = period;
-	fd = open_event(&attr, e->cpu);
-	if (fd < 0)
-		return fd;
-	e->fd = fd;
-	e->first_period = attr.sample_period;
-	return 0;
-}
-
-/* 0 or -errno; then the CPU has no event. */
-static int start_cpu(struct sampler *s, struct cpu_event *e)
-{
-	int err = e->fd < 0 ? open_cpu(s, e) : 0;
-
-	if (err)
-		return err;
-	sampler_publish_rate(s, e, s->rate_hz);
-	e->link = bpf_program__attach_perf_event(s->skel->progs.on_cpu_tick, e->fd);
-	if (!e->link) {
-		err = -errno;
-		stop_cpu(e);
-		return err;
-	}
-	e->seen_ns = now_ns();
-	e->seen_enabled_ns = 0;
-	tick_clock_changed(&e->clock, &s->jitter, e->seen_ns, e->first_period);
-	sampler_publish_period(s, e, 0);
-	if (s->paused)	/* attaching has enabled it */
-		sampler_pause_cpu(s, e);
-	return 0;
-}
-
-/*
- * Call how() for each CPU. 0; or -errno, and *cpu is the CPU for which it failed: then no CPU
- * has an event.
- */
-static int each_cpu(struct sampler *s, int (*how)(struct sampler *s, struct cpu_event *e), int *cpu)
-{
-	int i, err, done = 0;
-
-	for (i = 0; i < s->cnt; i++) {
-		err = how(s, &s->events[i]);
-		if (err == -ENODEV && !s->fixed_cpus)
-			continue;	/* it went offline after the CPUs were listed */
-		if (err) {
-			*cpu = s->events[i].cpu;
-			sampler_stop(s);
-			return err;
-		}
-		done++;
-	}
-	return done ? 0 : -ENODEV;
-}
-
-/* Log why a CPU cannot be sampled. Returns err. */
-static int complain(const struct sampler *s, int cpu, int err)
-{
-	log_error("cannot sample CPU %d: %s%s", cpu, strerror(-err),
-		  err == -EPERM || err == -EACCES ?
-			  ": perf_event_open(2) is denied, by a seccomp filter "
-			  "(containers have one) or a security module" :
-		  err == -EMFILE ? ": raise the limit of open files (ulimit -n)" :
-		  err == -ENODEV ? ": it is offline; choose others with -C" :
-		  err == -EINVAL && sampler_is_hardware(s) ?
-			  ": lower -r or raise kernel.perf_event_max_sample_rate" : "");
-	return err;
+	tick_jitter_init(&s->jitter, NS_PER_S / s->rate_hz, seed, s->cpus.cnt);
 }
 
 int sampler_open(struct sampler *s)
 {
-	int cpu = 0, err;
+	int err;
 
 	init_varying(s);
-	err = each_cpu(s, open_cpu, &cpu);
+	err = cpu_events_open(&s->cpus);
 	/* A CPU may have no free counter, or the kernel may have lowered its limit of the rate. */
 	if (err && err != -EMFILE && sampler_is_hardware(s) && s->event == SAMPLER_ANY) {
 		log_debug("no hardware cycles on CPU %d (%s): the kernel's CPU clock ticks instead",
-			  cpu, strerror(-err));
-		set_clock(&s->attr, s->rate_hz);
-		err = each_cpu(s, open_cpu, &cpu);
+			  s->cpus.failed_cpu, strerror(-err));
+		count_clock(&s->cpus.args.attr);
+		err = cpu_events_open(&s->cpus);
 	}
-	return err ? complain(s, cpu, err) : 0;
+	return err ? cpu_events_complain(&s->cpus, err) : 0;
 }
 
 int sampler_start(struct sampler *s)
 {
-	int cpu = 0, err = each_cpu(s, start_cpu, &cpu);
+	int err = cpu_events_start(&s->cpus);
 
-	if (err)
-		return complain(s, cpu, err);
-	s->started = true;
-	s->refreshed_ns = now_ns();
-	sampler_begin_turns(s);	/* tests see by it that all CPUs tick */
-	return 0;
-}
-
-static struct cpu_event *find_cpu(const struct sampler *s, int cpu)
-{
-	int i;
-
-	for (i = 0; i < s->cnt; i++)
-		if (s->events[i].cpu == cpu)
-			return &s->events[i];
-	return NULL;
-}
-
-static struct cpu_event *add_cpu(struct sampler *s, int cpu)
-{
-	struct cpu_event *bigger = realloc(s->events, (s->cnt + 1) * sizeof(*bigger));
-
-	if (!bigger)
-		return NULL;
-	s->events = bigger;
-	s->events[s->cnt] = (struct cpu_event){ .cpu = cpu, .fd = -1 };
-	return &s->events[s->cnt++];
-}
-
-/* How long an event has been enabled: the kernel counts it, also while the CPU is idle. */
-static bool read_enabled(const struct cpu_event *e, uint64_t *ns)
-{
-	uint64_t value[2];	/* of read(2): the count, then the time */
-
-	if (read(e->fd, value, sizeof(value)) != sizeof(value))
-		return false;
-	*ns = value[1];
-	return true;
-}
-
-/*
- * An event ends when its CPU goes offline, and stays so when the CPU is online again: then the time
- * for which it has been enabled stands still. Between the end of one read and the begin of the next
- * one less time passes than the event counts, however long this thread waits for its CPU.
- */
-static bool stands_still(struct sampler *s, struct cpu_event *e)
-{
-	uint64_t begin = now_ns(), enabled, counted;
-
-	if (s->paused || !read_enabled(e, &enabled))
-		return false;
-	counted = enabled - e->seen_enabled_ns;
-	if (e->seen_ns && counted + CLOCK_GRAIN_NS < begin - e->seen_ns) {
-		e->seen_ns += counted;
-		return true;
-	}
-	e->seen_ns = now_ns();
-	e->seen_enabled_ns = enabled;
-	return false;
-}
-
-static void stop_ended(struct sampler *s, const int *cpus, int cnt)
-{
-	int i, k;
-
-	for (i = 0; i < s->cnt; i++) {
-		struct cpu_event *e = &s->events[i];
-
-		if (e->fd < 0)
-			continue;
-		for (k = 0; k < cnt && cpus[k] != e->cpu; k++)
-			;
-		if (k == cnt || stands_still(s, e))
-			stop_cpu(e);
-	}
-}
-
-/* The CPU is online, and had no event, or one that had ended, since then. */
-static void start_again(struct sampler *s, struct cpu_event *e, uint64_t now)
-{
-	uint64_t since = e->seen_ns > s->refreshed_ns ? e->seen_ns : s->refreshed_ns;
-
-	if (start_cpu(s, e))
-		return;
-	log_debug("CPU %d came online", e->cpu);
-	e->missed += (now - since) * s->rate_hz / NS_PER_S;
+	if (!err)
+		begin_turns(s);	/* tests see by it that all CPUs tick */
+	return err;
 }
 
 void sampler_refresh(struct sampler *s)
 {
-	uint64_t now = now_ns();
-	int *cpus = NULL, cnt, k;
-
-	if (!s->started)
-		return;
-	cnt = proc_online_cpus(&cpus);
-	if (cnt > 0)
-		stop_ended(s, cpus, cnt);
-	for (k = 0; k < cnt; k++) {
-		struct cpu_event *e = find_cpu(s, cpus[k]);
-
-		if (!e && !s->fixed_cpus)
-			e = add_cpu(s, cpus[k]);
-		if (e && e->fd < 0)
-			start_again(s, e, now);
-	}
-	free(cpus);
-	s->refreshed_ns = now;
+	cpu_events_refresh(&s->cpus);
 }
 
 uint64_t sampler_missed(const struct sampler *s, int cpu)
 {
-	const struct cpu_event *e = find_cpu(s, cpu);
+	const struct cpu_event *e = cpu_events_find(&s->cpus, cpu);
 
 	return e ? e->missed : 0;
 }
 
 void sampler_stop(struct sampler *s)
 {
-	int i;
-
-	for (i = 0; i < s->cnt; i++)
-		stop_cpu(&s->events[i]);
-	s->started = false;
+	cpu_events_stop(&s->cpus);
 }
 
 void sampler_free(struct sampler *s)
 {
 	if (!s)
 		return;
-	sampler_stop(s);
+	cpu_events_free(&s->cpus);
 	if (s->timer >= 0)
 		close(s->timer);
-	free(s->events);
 	free(s);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sampler.h - the perf events that tick on every CPU.
+ * sampler.h - the perf events that tick on every CPU (cpu_events.h).
  */
 #ifndef TACHBPF_SAMPLER_H
 #define TACHBPF_SAMPLER_H
