@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture.c - the BPF programs, the ring buffer and the sampler of a capture. See capture.h.
+ * capture.c - the BPF programs, the ring buffer and the other parts of a capture, and the order in
+ * which these are called. See capture.h.
  *
  * User space keeps a process in a struct tracked (lifecycle.h), the BPF side in the map py_procs.
  * The BPF side removes the entry when the process exits or executes a program; user space learns
@@ -25,7 +26,6 @@
 #include "capture/capture_state.h"
 #include "capture/memory_need.h"
 #include "capture/proc_table.h"
-#include "capture/sampler.h"
 #include "capture/skeleton.h"
 #include "host/identity.h"
 #include "host/reader.h"
@@ -437,7 +437,7 @@ static void read_counters(struct capture *s)
 	s->no_event = 0;
 	counters_read(c, bpf_map__fd(s->skel->maps.counters));
 	for (i = 0; i < c->cpu_cnt; i++) {
-		uint64_t missed = sampler_missed(s->sampler, c->cpus[i].cpu);
+		uint64_t missed = capture_ticks_missed(s, c->cpus[i].cpu);
 
 		c->cpus[i].missed += missed;
 		c->sum[CNT_MISSED] += missed;
@@ -572,7 +572,7 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.processes_live = s->life.live_cnt,
 		.processes_pending = lifecycle_young_cnt(&s->life),
 		.sent_codes = s->args.sent_codes,
-		.hardware_cycles = sampler_is_hardware(s->sampler),
+		.hardware_cycles = capture_ticks_are_hardware(s),
 	};
 	if (s->life.machine.native)
 		native_counts(s->life.machine.native, &out->native);

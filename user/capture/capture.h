@@ -12,7 +12,6 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "capture/sampler.h"
 #include "recording/capture_counts.h"
 #include "resolve/record_mode.h"
 
@@ -26,6 +25,14 @@ struct capture;
 struct identities;
 struct observer;
 struct process;
+
+enum sampler_event {
+	SAMPLER_ANY,		/* hardware cycles if the machine has them, else cpu-clock */
+	SAMPLER_CYCLES,		/* hardware cycles; virtual machines often have none */
+	SAMPLER_CLOCK,		/* the kernel's cpu-clock */
+};
+
+#define SAMPLER_RATE_MAX_HZ 50000	/* fits raw_header.rate_hz */
 
 struct capture_args {
 	bool all;			/* every process on the host */
@@ -127,9 +134,12 @@ int capture_start(struct capture *s);
 int capture_poll(struct capture *s, int timeout_ms);
 
 /*
- * Change the rate of a capture that was started, in place: every event says by its tick_ns what it
- * stands for. Intervals of waits keep their length. 0 or -errno as sampler_set_rate(); logs
- * nothing.
+ * Change the rate of a capture that was started, on all CPUs in place: the ticks go on, and every event
+ * says by its tick_ns what it stands for. Time of a CPU that got no tick because its timer was
+ * restarted is paid back with ticks of the new rate (tick_jitter.h). Intervals of waits keep their
+ * length. A system call and an interrupt for each CPU: 3 us, in virtual machines 30 us. 0; -EINVAL:
+ * not started, or not 1 to SAMPLER_RATE_MAX_HZ; other -errno: hardware cycles, and the kernel
+ * refused (more than kernel.perf_event_max_sample_rate): then the rate stays. Logs nothing.
  */
 int capture_set_rate(struct capture *s, uint32_t hz);
 

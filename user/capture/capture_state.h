@@ -137,6 +137,13 @@ void capture_wait_scan(struct capture *s);
 /* Emit the time that threads of all processes have waited so far, as samples. */
 void capture_wait_emit_open(struct capture *s);
 
+/* Returns true if hardware cycles tick, false if the kernel's cpu-clock does. */
+bool capture_ticks_are_hardware(const struct capture *s);
+/*
+ * The ticks that a CPU did not have, at most, because it was online before it got a new event. How
+ * much of that time it was idle is not known.
+ */
+uint64_t capture_ticks_missed(const struct capture *s, int cpu);
 /* In a burst, judge the processes that were not judged yet. To be called about once a second. */
 void capture_thin_more(struct capture *s);
 

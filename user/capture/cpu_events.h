@@ -3,8 +3,8 @@
  * cpu_events.h - one perf event on every CPU, each with the same BPF program attached. CPUs that go
  * offline and come online are followed.
  *
- * The owner decides what the events count and with which periods: ticks (sampler.c), page faults
- * (capture_faults.c), the events of -e (capture_event.c).
+ * The owner decides what the events count and with which periods: ticks (capture_ticks.c), page
+ * faults (capture_faults.c), the events of -e (capture_event.c).
  */
 #ifndef TACHBPF_CPU_EVENTS_H
 #define TACHBPF_CPU_EVENTS_H

@@ -16,7 +16,6 @@
 #include "analysis/report.h"
 #include "base/colour.h"
 #include "capture/capture.h"
-#include "capture/sampler.h"
 #include "events/event_spec.h"
 #include "flight/when.h"
 #include "model/reader.h"
