@@ -151,10 +151,10 @@ static const struct source_ops records_source = {
 /*
  * The order of all calls but stop() and free(), which go from the last to the first.
  * - The conditions and the losses are in their maps before a program is attached.
- * - The scheduler programs follow all threads, and events are sampled, before the ticks begin: tests
- *   see by the ticks' timer that recording has begun.
- * - At each poll the clocks change first, because records may take TAKE_MS. Records are taken before
- *   processes are inspected, and these before their memory, code and tasks are looked at.
+ * - The scheduler programs follow all threads, and events are sampled, before the ticks begin:
+ *   tests see by the ticks' timer that recording has begun.
+ * - At each poll the clocks change first, because records may take TAKE_MS. Records are taken
+ *   before processes are inspected, and these before their memory, code and tasks are looked at.
  * - The maps of machine code and of asyncio's places are as large as that of processes, which is
  *   configured before them. The ring buffer gets what memory is left: size_ring().
  * - Processes are found before tables of their code are waited for, and before they are looked at

@@ -48,7 +48,8 @@ struct capture_args {
 	bool native;			/* stacks get the frames of machine code */
 	bool native_full;		/* of these, the interpreter's own, too */
 	bool native_lines;		/* they have lines, and inlined functions */
-	bool trace_context;		/* events have their thread's context: capture_trace_process() */
+	bool trace_context;		/* events have their thread's context:
+					 * capture_trace_process() */
 	bool async;			/* who awaits an asyncio task stands in place of the loop */
 	bool task_names;		/* ... and the task's name is a frame */
 	bool bursts;			/* capture_thin() may be called */
@@ -112,10 +113,10 @@ int capture_watch(struct capture *s, pid_t tgid, enum watch how);
  * process' children have the same memory after a fork, so they are read at the same place without a
  * call; an exec ends it.
  *
- * To be called when it is found to announce them, and again at each later look at its process context
- * that says the same: the library may have been loaded or changed meanwhile. From the thread that calls
- * capture_poll(); asks the inspector and the reader, so it takes 1 ms, and up to their deadlines if
- * the process' files block (then it is not asked for a while).
+ * To be called when it is found to announce them, and again at each later look at its process
+ * context that says the same: the library may have been loaded or changed meanwhile. From the
+ * thread that calls capture_poll(); asks the inspector and the reader, so it takes 1 ms, and up
+ * to their deadlines if the process' files block (then it is not asked for a while).
  *
  * 0; -ENOENT: no file of the process has the variable (yet); -EAGAIN, -EBUSY: call again in a
  * second; -ESRCH: it is not profiled; -EOPNOTSUPP: the capture was started without
@@ -134,12 +135,13 @@ int capture_start(struct capture *s);
 int capture_poll(struct capture *s, int timeout_ms);
 
 /*
- * Change the rate of a capture that was started, on all CPUs in place: the ticks go on, and every event
- * says by its tick_ns what it stands for. Time of a CPU that got no tick because its timer was
- * restarted is paid back with ticks of the new rate (tick_jitter.h). Intervals of waits keep their
- * length. A system call and an interrupt for each CPU: 3 us, in virtual machines 30 us. 0; -EINVAL:
- * not started, or not 1 to SAMPLER_RATE_MAX_HZ; other -errno: hardware cycles, and the kernel
- * refused (more than kernel.perf_event_max_sample_rate): then the rate stays. Logs nothing.
+ * Change the rate of a capture that was started, on all CPUs in place: the ticks go on, and every
+ * event says by its tick_ns what it stands for. Time of a CPU that got no tick because its timer
+ * was restarted is paid back with ticks of the new rate (tick_jitter.h). Intervals of waits keep
+ * their length. A system call and an interrupt for each CPU: 3 us, in virtual machines 30 us. 0;
+ * -EINVAL: not started, or not 1 to SAMPLER_RATE_MAX_HZ; other -errno: hardware cycles, and the
+ * kernel refused (more than kernel.perf_event_max_sample_rate): then the rate stays. Logs
+ * nothing.
  */
 int capture_set_rate(struct capture *s, uint32_t hz);
 

@@ -5,9 +5,9 @@
  * those whose thread contexts are read.
  *
  * An inspection takes some 0.2 ms, and a host may have tens of thousands of processes. Where only
- * processes that run are sampled, the ticks begin after FIND_FIRST of them, or FIND_FIRST_NS if that
- * comes later; the others are inspected while it records. One that runs meanwhile is inspected at its
- * first tick, which counts as lost (late_discovery).
+ * processes that run are sampled, the ticks begin after FIND_FIRST of them, or FIND_FIRST_NS if
+ * that comes later; the others are inspected while it records. One that runs meanwhile is
+ * inspected at its first tick, which counts as lost (late_discovery).
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -80,7 +80,7 @@ static void forget_found(struct capture *s)
 	s->found_at = 0;
 }
 
-/* Inspect at least `least` of the processes that are left, and go on until until_ns (CLOCK_MONOTONIC). */
+/* Inspect `least` of the processes that are left, or more until until_ns (CLOCK_MONOTONIC). */
 static void inspect_some(struct capture *s, size_t least, uint64_t until_ns)
 {
 	size_t cnt;
@@ -186,7 +186,8 @@ int capture_add_children(struct capture *s, pid_t tgid)
  * that the BPF side has made at that exec (odd ident, exe): reinstate() in capture_records.c, or
  * the inspection that follows the exec, then writes the right one.
  */
-static int put_trace(struct capture *s, const struct tracked *t, const struct thread_ctx_place *place)
+static int put_trace(struct capture *s, const struct tracked *t,
+		     const struct thread_ctx_place *place)
 {
 	struct py_proc py;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_event.c - the event of -e (capture_args.event_spec): perf events on each CPU, a tracepoint,
- * or probes, and the program that is attached to them.
+ * capture_event.c - the event of -e (capture_args.event_spec): perf events on each CPU, a
+ * tracepoint, or probes, and the program that is attached to them.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

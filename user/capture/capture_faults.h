@@ -2,10 +2,10 @@
 /*
  * capture_faults.h - the periods of the perf events that choose page faults.
  *
- * An event with a fixed period sees a program that touches pages in a loop of as many always at the
- * same point: one of its functions gets all faults. So the periods change at random while we record.
- * The BPF side weighs by what the kernel has counted, so a change costs nothing of the weights'
- * truth.
+ * An event with a fixed period sees a program that touches pages in a loop of as many always at
+ * the same point: one of its functions gets all faults. So the periods change at random while we
+ * record. The BPF side weighs by what the kernel has counted, so a change costs nothing of the
+ * weights' truth.
  */
 #ifndef TACHBPF_CAPTURE_FAULTS_H
 #define TACHBPF_CAPTURE_FAULTS_H
@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /*
- * A period by a random number: within a quarter of its mean, and at least 1 from it. The mean is the
- * pages in every_bytes; if that is one page, the period is always 1. Somewhat more faults are chosen
- * than one in every_bytes: 2 %, and for the shortest mean of 2 22 %.
+ * A period by a random number: within a quarter of its mean, and at least 1 from it. The mean is
+ * the pages in every_bytes; if that is one page, the period is always 1. Somewhat more faults are
+ * chosen than one in every_bytes: 2 %, and for the shortest mean of 2 22 %.
  */
 uint32_t fault_period(uint64_t every_bytes, uint32_t page_bytes, uint64_t random);
 

@@ -3,10 +3,10 @@
  * capture_filter.c - applies the verdicts of proc_filter_eval.c to processes and to the map
  * py_procs, and replaces the conditions while the capture runs. See capture_filter.h.
  *
- * When they are replaced, the BPF side gets the new conditions first, so that nothing is judged by
- * the old ones any more. Then all verdicts that are left are made again: of entries of excluded
- * processes, of tracked processes, of processes that nobody knew, and of records that lie in the ring
- * buffer.
+ * When they are replaced, the BPF side gets the new conditions first, so that nothing is judged
+ * by the old ones any more. Then all verdicts that are left are made again: of entries of
+ * excluded processes, of tracked processes, of processes that nobody knew, and of records that
+ * lie in the ring buffer.
  */
 #include "capture/capture_filter.h"
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_heap.c - --allocations: probes of the allocator of the one process that is recorded. First
- * calls are counted, to know what it would cost; then the capture goes on or ends (heap_cost.h).
+ * capture_heap.c - --allocations: probes of the allocator of the one process that is recorded.
+ * First calls are counted, to know what it would cost; then the capture goes on or ends
+ * (heap_cost.h).
  *
  * While functions are being probed, and while calls are counted, the BPF side records nothing
  * (heap_counting): it must see a call's entry and its return, or neither.

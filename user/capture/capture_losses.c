@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_losses.c - gives processes what the BPF side has lost of them: the map losses in our memory,
- * and the processes that it speaks of.
+ * capture_losses.c - gives processes what the BPF side has lost of them: the map losses in our
+ * memory, and the processes that it speaks of.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -73,9 +73,9 @@ struct capture {
 };
 
 /*
- * A part of a capture. capture.c calls the parts in the order of its table, and stops and frees them
- * in the opposite order. Each function may be NULL, and does nothing if the user did not ask for
- * the part. Results are 0, or -errno after logging.
+ * A part of a capture. capture.c calls the parts in the order of its table, and stops and frees
+ * them in the opposite order. Each function may be NULL, and does nothing if the user did not ask
+ * for the part. Results are 0, or -errno after logging.
  */
 struct source_ops {
 	/* Before the BPF programs are loaded: which of them, their settings, the maps' sizes. */
@@ -84,7 +84,7 @@ struct source_ops {
 	int (*load)(struct capture *s);
 	/* They are attached: open what needs rights that are given up afterwards, start workers. */
 	int (*open)(struct capture *s);
-	/* Opened: a descriptor that can be read when poll() has something to do; -1: there is none. */
+	/* Opened: a descriptor that can be read when poll() has something to do; -1: none. */
 	int (*fd)(const struct capture *s);
 	/* Before the recording's time begins: what may take long. Errors: lifecycle_fail(). */
 	void (*prepare)(struct capture *s);
@@ -100,7 +100,7 @@ struct source_ops {
 	void (*refresh)(struct capture *s);
 	/* Stop sampling. */
 	void (*stop)(struct capture *s);
-	/* All have stopped, and their records were taken: wait for what is open, some seconds at most. */
+	/* All have stopped, and all records were taken: wait for what is open, for a few seconds. */
 	void (*settle)(struct capture *s);
 	/* s->skel is still there, processes are not. The part may not have been configured. */
 	void (*free)(struct capture *s);

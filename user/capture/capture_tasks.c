@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_tasks.c - the part of a capture that is there with --async in a mode that samples all time
- * (wall, all): what the waiting asyncio tasks of each profiled process wait for.
+ * capture_tasks.c - the part of a capture that is there with --async in a mode that samples all
+ * time (wall, all): what the waiting asyncio tasks of each profiled process wait for.
  *
- * Their lists are walked from outside, ten times a second, and less often if that took more than 1 %
- * of the time.
+ * Their lists are walked from outside, ten times a second, and less often if that took more than
+ * 1 % of the time.
  */
 #include <errno.h>
 #include <stdlib.h>

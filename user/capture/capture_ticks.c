@@ -3,9 +3,9 @@
  * capture_ticks.c - what ticks on every CPU, with which periods, and which processes are walked at
  * each tick.
  *
- * Periods change at random; tick_jitter.c computes them. The array tick_periods shows them to
- * the BPF side, which counts missed ticks by them. The map burst_procs says in a burst which processes
- * are walked at every tick; the BPF side thins the ticks of all others.
+ * Periods change at random; tick_jitter.c computes them. The array tick_periods shows them to the
+ * BPF side, which counts missed ticks by them. The map burst_procs says in a burst which
+ * processes are walked at every tick; the BPF side thins the ticks of all others.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -129,7 +129,8 @@ static void ticks_poll(struct capture *c)
 	uint64_t expired;
 	int i;
 
-	if (!s->cpus.started || s->cpus.paused || read(s->timer, &expired, sizeof(expired)) != sizeof(expired))
+	if (!s->cpus.started || s->cpus.paused ||
+	    read(s->timer, &expired, sizeof(expired)) != sizeof(expired))
 		return;
 	begin_turns(s);
 	for (i = 0; i < s->cpus.cnt; i++) {

@@ -180,8 +180,8 @@ void capture_emit_waits(struct capture *s)
 }
 
 /*
- * No switch-outs come from now on, or they come again; then a scan finds the threads that fell asleep
- * in between.
+ * No switch-outs come from now on, or they come again; then a scan finds the threads that fell
+ * asleep in between.
  */
 static void wait_pause(struct capture *s, bool pause)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * skeleton.c - see skeleton.h. Of the direct map, the BPF side tries a base; this says which ones, and
- * what is there.
+ * skeleton.c - see skeleton.h. Of the direct map, the BPF side tries a base; this says which
+ * ones, and what is there.
  */
 #include "capture/skeleton.h"
 
