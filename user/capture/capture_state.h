@@ -14,10 +14,16 @@
 #include "base/util.h"
 #include "bpf/abi_async.h"
 #include "capture/capture.h"
-#include "capture/counters.h"
 #include "capture/lifecycle.h"
 #include "capture/native_maps.h"
 #include "recording/capture_counts.h"
+
+/* The BPF side's per-CPU counters (abi.h, enum counter). */
+struct counters {
+	uint64_t sum[CNT_MAX];
+	struct cpu_ticks *cpus;	/* cpu_cnt CPUs that have ticked */
+	size_t cpu_cnt;
+};
 
 /* An executable whose interpreter exe_cache_seen() has: see say_seen(). */
 struct exe_seen {
@@ -119,6 +125,17 @@ extern const struct source_ops
 	capture_heap_source,		/* of --allocations: an allocator's functions */
 	capture_async_source,		/* of --async: where tasks are */
 	capture_tasks_source;		/* of --async: what waiting tasks wait for */
+
+/* ---- counters.c ---- */
+
+/* Read the map `sample_times` behind fd. 0 or -errno. */
+int counters_read_cost(struct sample_cost *cost, int fd);
+/*
+ * Read the map `counters` behind fd. *c is zero or was filled by an earlier call; the caller
+ * frees it by counters_free(). 0 or -errno.
+ */
+int counters_read(struct counters *c, int fd);
+void counters_free(struct counters *c);
 
 /* ---- what parts ask of each other, besides filters and inspections ---- */
 
