@@ -278,7 +278,7 @@ static int load_programs(struct capture *s)
 	return err;
 }
 
-static int load(struct capture *s)
+static int load_all(struct capture *s)
 {
 	int i, err = 0;
 
@@ -310,7 +310,7 @@ struct capture *capture_new(const struct capture_args *args)
 	s->discovery = discovery_new();
 	if (s->discovery)
 		s->exes = exe_cache_new(s->discovery, set_known_exe, set_other_exe, s);
-	err = s->exes ? load(s) : -ENOMEM;
+	err = s->exes ? load_all(s) : -ENOMEM;
 	if (!err)
 		return s;
 	capture_free(s);
@@ -449,7 +449,7 @@ static void read_counters(struct capture *s)
  * End the processes that no longer exist, if exit records were lost. Repeated in every call,
  * because a zombie still exists.
  */
-static void sweep(struct capture *s)
+static void end_gone_processes(struct capture *s)
 {
 	struct tracked *t;
 	size_t pos = 0;
@@ -490,7 +490,7 @@ int capture_housekeep(struct capture *s)
 	}
 	capture_wait_scan(s);
 	capture_take_losses(s);
-	sweep(s);
+	end_gone_processes(s);
 	capture_thin_more(s);
 	if (++s->housekeeps % GONE_S == 0)
 		s->unidentified += lifecycle_sweep_gone(&s->life);

@@ -11,7 +11,6 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -53,7 +52,7 @@ static int list_process(void *ctx, pid_t tgid)
 	return buf_add(&s->found, &tgid, sizeof(tgid));
 }
 
-static size_t left(const struct capture *s)
+static size_t found_left(const struct capture *s)
 {
 	return s->found.len / sizeof(pid_t) - s->found_at;
 }
@@ -86,11 +85,11 @@ static void inspect_some(struct capture *s, size_t least, uint64_t until_ns)
 	size_t cnt;
 	pid_t tgid;
 
-	for (cnt = 0; left(s) && !s->life.err && (cnt < least || now_ns() < until_ns); cnt++) {
+	for (cnt = 0; found_left(s) && !s->life.err && (cnt < least || now_ns() < until_ns); cnt++) {
 		memcpy(&tgid, s->found.data + s->found_at++ * sizeof(tgid), sizeof(tgid));
 		inspect_one(s, tgid);
 	}
-	if (!left(s))
+	if (!found_left(s))
 		forget_found(s);
 }
 
@@ -109,20 +108,20 @@ static void processes_find(struct capture *s)
 		     now_ns() + FIND_FIRST_NS);
 	if (s->life.err)
 		log_error("cannot list the processes in /proc: %s", strerror(-s->life.err));
-	else if (left(s))
-		log_debug("%zu processes are left to be inspected while it records", left(s));
+	else if (found_left(s))
+		log_debug("%zu processes are left to be inspected while it records", found_left(s));
 }
 
 static void processes_inspect(struct capture *s)
 {
-	if (left(s))
+	if (found_left(s))
 		inspect_some(s, 1, now_ns() + FIND_SLICE_NS);
 	capture_inspect_due(s);
 }
 
 static uint64_t processes_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
-	return left(s) ? 0 : lifecycle_wait_ns(&s->life, now_ns, limit_ns);
+	return found_left(s) ? 0 : lifecycle_wait_ns(&s->life, now_ns, limit_ns);
 }
 
 const struct source_ops capture_processes_source = {

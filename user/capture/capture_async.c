@@ -30,7 +30,7 @@ static int async_configure(struct capture *s)
 
 /* ---- the place of a process ---- */
 
-static bool get(const struct capture *s, const struct tracked *t, struct async_place *place)
+static bool get_place(const struct capture *s, const struct tracked *t, struct async_place *place)
 {
 	uint32_t key = t->tgid;
 
@@ -43,7 +43,8 @@ static bool get(const struct capture *s, const struct tracked *t, struct async_p
  * The BPF side deletes the place when the process ends. If it does so now, it may have looked for
  * the place before it was written.
  */
-static void put(const struct capture *s, const struct tracked *t, const struct async_place *place)
+static void put_place(const struct capture *s, const struct tracked *t,
+		      const struct async_place *place)
 {
 	struct bpf_map *map = s->skel->maps.async_places;
 	struct proc_stat st;
@@ -55,7 +56,8 @@ static void put(const struct capture *s, const struct tracked *t, const struct a
 }
 
 /* Does the BPF side have room for what it reads of an object? */
-static bool fits(const struct async_layout *l, const struct py_layout *py, uint32_t *coro_bytes)
+static bool fits_bpf_objects(const struct async_layout *l, const struct py_layout *py,
+			     uint32_t *coro_bytes)
 {
 	uint32_t frame = l->coro.gen_frame + py->fr_bytes, top = l->coro.gen_frame + l->coro.fr_stack;
 
@@ -74,35 +76,35 @@ static void wait_for_change(const struct capture *s, struct tracked *t)
 {
 	struct async_place place;
 
-	if (!get(s, t, &place))
-		put(s, t, &(struct async_place){ .start_ns = t->start_ns });
+	if (!get_place(s, t, &place))
+		put_place(s, t, &(struct async_place){ .start_ns = t->start_ns });
 	inspect_no_more(&t->async);
 }
 
-static void found(struct capture *s, struct tracked *t, const struct async_layout *l)
+static void take_layout(struct capture *s, struct tracked *t, const struct async_layout *l)
 {
 	struct async_place place = { .start_ns = t->start_ns, .l = *l };
 
 	inspect_no_more(&t->async);
-	if (fits(l, &process_image(t->process)->layout, &place.coro_bytes))
-		put(s, t, &place);
+	if (fits_bpf_objects(l, &process_image(t->process)->layout, &place.coro_bytes))
+		put_place(s, t, &place);
 	else
 		log_debug("process %d: asyncio's objects are too large", t->tgid);
 }
 
-static void look(struct capture *s, struct tracked *t)
+static void look_for_asyncio(struct capture *s, struct tracked *t)
 {
 	struct async_place place;
 	struct async_layout l;
 	int err;
 
-	if (get(s, t, &place) && place.l.valid) {	/* its parent's */
+	if (get_place(s, t, &place) && place.l.valid) {	/* its parent's */
 		inspect_no_more(&t->async);
 		return;
 	}
 	err = inspector_async(t->tgid, &l);
 	if (!err)
-		found(s, t, &l);
+		take_layout(s, t, &l);
 	else if (err == -ENOENT)
 		wait_for_change(s, t);
 	else if (err == -EOPNOTSUPP || err == -ESRCH)
@@ -119,11 +121,11 @@ static uint64_t cpu_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void look_timed(struct capture *s, struct tracked *t)
+static void look_and_time(struct capture *s, struct tracked *t)
 {
 	uint64_t begin = cpu_ns();
 
-	look(s, t);
+	look_for_asyncio(s, t);
 	inspect_done(&t->async, now_ns(), cpu_ns() - begin, false);
 }
 
@@ -148,7 +150,7 @@ static void async_poll(struct capture *s)
 		if (!can_have_tasks(t))
 			continue;
 		if (t->async.next_ns <= now_ns())
-			look_timed(s, t);
+			look_and_time(s, t);
 		if (t->async.next_ns < s->async_next_ns)
 			s->async_next_ns = t->async.next_ns;
 	}
@@ -173,7 +175,7 @@ bool capture_async_layout(const struct capture *s, const struct tracked *t,
 {
 	struct async_place place;
 
-	if (!get(s, t, &place) || !place.l.valid)
+	if (!get_place(s, t, &place) || !place.l.valid)
 		return false;
 	*out = place.l;
 	return true;

@@ -116,7 +116,7 @@ void capture_event_choose(struct capture *s, pid_t tgid)
 }
 
 /* Attach the program to an event, which is the link's then, or closed. 0 or -errno. */
-static int attach(struct capture *s, int fd)
+static int attach_event(struct capture *s, int fd)
 {
 	struct capture_event *e = s->event;
 	struct bpf_link **links = array_grow(e->links, e->link_cnt, &e->link_cap, sizeof(*links));
@@ -138,7 +138,7 @@ static int attach(struct capture *s, int fd)
 /* prober_take_fn */
 static int attach_probe(void *ctx, unsigned int i, bool returns, int event)
 {
-	return attach(ctx, event);
+	return attach_event(ctx, event);
 }
 
 /* Probe the chosen processes; all, if others may be recorded, too. 0 or -errno; logs why. */
@@ -173,7 +173,7 @@ static int event_start(struct capture *s)
 		return cpu_events_start(&e->counted);
 	if (s->args.event_spec->kind != EVENT_TRACEPOINT)
 		return start_probes(s);
-	err = attach(s, e->fd);
+	err = attach_event(s, e->fd);
 	e->fd = -1;
 	if (err)
 		log_error("-e %s: cannot attach to it: %s", s->args.event_spec->name,

@@ -109,7 +109,7 @@ static int filter_configure(struct capture *s)
 }
 
 /* Enter the verdicts first: the settings say how to read them. 0 or -errno. */
-static int enter(struct capture *s, struct proc_filter_eval *eval)
+static int enter_verdicts(struct capture *s, struct proc_filter_eval *eval)
 {
 	int err = proc_filter_eval_start(eval, s->skel->maps.marks);
 	struct filter_config cfg;
@@ -124,7 +124,7 @@ static int enter(struct capture *s, struct proc_filter_eval *eval)
 
 static int filter_load(struct capture *s)
 {
-	return s->filter_eval ? enter(s, s->filter_eval) : 0;
+	return s->filter_eval ? enter_verdicts(s, s->filter_eval) : 0;
 }
 
 static void filter_free(struct capture *s)
@@ -287,7 +287,7 @@ static int replace_conditions(struct capture *s, struct proc_filter *filter)
 	proc_filter_eval_free(s->filter_eval);
 	s->filter_eval = eval;
 	s->args.proc_filter = filter;
-	lifecycle_fail(&s->life, enter(s, eval));
+	lifecycle_fail(&s->life, enter_verdicts(s, eval));
 	wait_for_programs();
 	return 0;
 }
@@ -336,7 +336,7 @@ static int judge_process(void *ctx, pid_t tgid)
 }
 
 /* End the processes that are excluded. Their last samples were taken. */
-static void dismiss(struct capture *s)
+static void dismiss_excluded(struct capture *s)
 {
 	struct step step = { .unselected = 0 };
 	struct tracked *t;
@@ -367,7 +367,7 @@ int capture_set_filter(struct capture *s, struct proc_filter *filter)
 	s->filter_changed_ns = now_ns();
 	take_some(s, TAKE_LAST_NS);
 	capture_take_losses(s);
-	dismiss(s);
+	dismiss_excluded(s);
 	log_debug("conditions changed in %.1f ms: %u processes judged, %u newly selected",
 		  (now_ns() - c.begin_ns) / 1e6, c.judged, c.selected);
 	return s->life.err;

@@ -104,7 +104,7 @@ static int heap_configure(struct capture *s)
 
 /* ---- probes ---- */
 
-static void detach(void *ctx)
+static void detach_probes(void *ctx)
 {
 	struct capture *s = ctx;
 	struct capture_heap *h = s->heap;
@@ -115,7 +115,7 @@ static void detach(void *ctx)
 }
 
 /* The event is the link's, or closed. 0 or -errno. */
-static int attach(struct capture *s, enum heap_shape shape, bool returns, int event)
+static int attach_probe(struct capture *s, enum heap_shape shape, bool returns, int event)
 {
 	struct capture_heap *h = s->heap;
 	struct bpf_link *link = NULL;
@@ -135,19 +135,19 @@ static int attach(struct capture *s, enum heap_shape shape, bool returns, int ev
 /* prober_take_fn */
 static int attach_function(void *ctx, unsigned int function, bool returns, int event)
 {
-	return attach(ctx, heap_functions[function].shape, returns, event);
+	return attach_probe(ctx, heap_functions[function].shape, returns, event);
 }
 
 /* heap_price_fns.attach */
 static int attach_own(void *ctx, bool returns, int event)
 {
-	return attach(ctx, HEAP_MALLOC, returns, event);
+	return attach_probe(ctx, HEAP_MALLOC, returns, event);
 }
 
 /* Measures what a probe takes here. */
 static int heap_open(struct capture *s)
 {
-	static const struct heap_price_fns fns = { .attach = attach_own, .detach = detach };
+	static const struct heap_price_fns fns = { .attach = attach_own, .detach = detach_probes };
 	int err;
 
 	if (!s->heap)
@@ -195,7 +195,7 @@ static struct heap_cost cost_since(struct capture *s, uint64_t now)
 
 /* ---- states ---- */
 
-static void enter(struct capture *s, enum heap_state state)
+static void enter_state(struct capture *s, enum heap_state state)
 {
 	s->heap->state = state;
 	s->heap->since_ns = now_ns();
@@ -203,10 +203,10 @@ static void enter(struct capture *s, enum heap_state state)
 	read_counts(s, &s->heap->before);
 }
 
-static void fail(struct capture *s, int err)
+static void fail_heap(struct capture *s, int err)
 {
-	detach(s);
-	enter(s, HEAP_ENDED);
+	detach_probes(s);
+	enter_state(s, HEAP_ENDED);
 	lifecycle_fail(&s->life, err);
 }
 
@@ -225,7 +225,7 @@ static void say_found(const struct capture *s, const struct prober_found *found)
 }
 
 /* Probe where functions are entered, or where they return. 0 or -errno. */
-static int probe(struct capture *s, bool returns)
+static int probe_functions(struct capture *s, bool returns)
 {
 	const struct tracked *t = lifecycle_find(&s->life, s->heap->tgid);
 	struct prober_found found;
@@ -243,24 +243,24 @@ static int probe(struct capture *s, bool returns)
 	return err;
 }
 
-static void record(struct capture *s)
+static void record_blocks(struct capture *s)
 {
-	int err = probe(s, true);
+	int err = probe_functions(s, true);
 
 	if (err == -ESRCH || err == -ENOENT) {	/* it has ended, or executes a program */
-		detach(s);
-		enter(s, HEAP_WAITS);
+		detach_probes(s);
+		enter_state(s, HEAP_WAITS);
 	} else if (err) {
 		log_error("--allocations: cannot probe process %d: %s", s->heap->tgid,
 			  strerror(-err));
-		fail(s, err);
+		fail_heap(s, err);
 	} else {
-		enter(s, HEAP_RECORDS);
+		enter_state(s, HEAP_RECORDS);
 		s->skel->bss->heap_counting = 0;
 	}
 }
 
-static void seek(struct capture *s, uint64_t now)
+static void seek_allocator(struct capture *s, uint64_t now)
 {
 	struct capture_heap *h = s->heap;
 	int err;
@@ -268,20 +268,20 @@ static void seek(struct capture *s, uint64_t now)
 	if (now < h->next_ns)
 		return;
 	h->next_ns = now + SEEK_AGAIN_NS;
-	err = probe(s, false);
+	err = probe_functions(s, false);
 	if (!err && s->args.costly) {
-		record(s);
+		record_blocks(s);
 	} else if (!err) {
-		enter(s, HEAP_COUNTS);
+		enter_state(s, HEAP_COUNTS);
 	} else if (err == -ESRCH) {
-		enter(s, HEAP_WAITS);
+		enter_state(s, HEAP_WAITS);
 	} else if ((err != -ENOENT && err != -EBUSY) || now - h->since_ns > SEEK_NS) {
 		log_error("--allocations: no allocator was found in process %d: %s", h->tgid,
 			  err == -ENOENT ? "none of its files defines malloc() and free()" :
 			  err == -ETIMEDOUT ? "a file that it has mapped does not answer" :
 			  err == -EMFILE ? "too many open files: raise the limit (ulimit -n)" :
 			  strerror(-err));
-		fail(s, err);
+		fail_heap(s, err);
 	}
 }
 
@@ -291,10 +291,10 @@ static void give_up(struct capture *s)
 	log_error("--allocations: what it would cost process %d was not known after %.0f s: the "
 		  "machine is too busy; try again, or record it with --force, or without "
 		  "--allocations", s->heap->tgid, VERDICT_NS / 1e9);
-	fail(s, -ETIMEDOUT);
+	fail_heap(s, -ETIMEDOUT);
 }
 
-static void judge(struct capture *s, uint64_t now)
+static void judge_cost(struct capture *s, uint64_t now)
 {
 	struct heap_cost cost = cost_since(s, now);
 	enum heap_verdict verdict = heap_judge(&cost, now - s->heap->since_ns, s->heap->again);
@@ -306,21 +306,21 @@ static void judge(struct capture *s, uint64_t now)
 		return;
 	}
 	if (verdict == HEAP_COUNT_AGAIN) {
-		enter(s, HEAP_COUNTS);
+		enter_state(s, HEAP_COUNTS);
 		s->heap->again = true;
 		return;
 	}
 	heap_cost_text(&cost, text, sizeof(text));
 	s->heap->cost_said = true;
 	if (verdict == HEAP_CHEAP) {
-		record(s);
+		record_blocks(s);
 		if (s->heap->state == HEAP_RECORDS)
 			log_info("--allocations: %s; blocks are recorded from now on", text);
 		return;
 	}
 	log_error("--allocations would cost process %d %s, more than %.0f %%: record it with "
 		  "--force, or without --allocations", s->heap->tgid, text, 100 * HEAP_COST_MAX);
-	fail(s, -EDQUOT);
+	fail_heap(s, -EDQUOT);
 }
 
 /* With --force nothing was counted before. */
@@ -347,8 +347,8 @@ void capture_heap_exec(struct capture *s, pid_t tgid)
 {
 	if (!s->heap || s->heap->tgid != tgid || s->heap->state == HEAP_ENDED)
 		return;
-	detach(s);
-	enter(s, HEAP_WAITS);
+	detach_probes(s);
+	enter_state(s, HEAP_WAITS);
 }
 
 static void heap_poll(struct capture *s)
@@ -359,15 +359,15 @@ static void heap_poll(struct capture *s)
 	if (!h || !h->tgid || s->life.err)
 		return;
 	if (h->state == HEAP_WAITS && lifecycle_process(&s->life, h->tgid)) {
-		enter(s, HEAP_SEEKS);
+		enter_state(s, HEAP_SEEKS);
 		h->sought_ns = h->since_ns;
 		h->again = false;
 	}
 	now = now_ns();	/* not before the state's begin */
 	if (h->state == HEAP_SEEKS)
-		seek(s, now);
+		seek_allocator(s, now);
 	else if (h->state == HEAP_COUNTS)
-		judge(s, now);
+		judge_cost(s, now);
 	else if (h->state == HEAP_RECORDS)
 		say_cost(s, now);
 }
@@ -383,15 +383,15 @@ static void heap_stop(struct capture *s)
 {
 	if (!s->heap)
 		return;
-	detach(s);
-	enter(s, HEAP_ENDED);
+	detach_probes(s);
+	enter_state(s, HEAP_ENDED);
 }
 
 static void heap_free(struct capture *s)
 {
 	if (!s->heap)
 		return;
-	detach(s);
+	detach_probes(s);
 	prober_end();
 	free(s->heap);
 }

@@ -88,7 +88,8 @@ static void memory_free(struct capture *s)
 }
 
 /* False: not now. What was asked about and is lost is asked about with all pages. */
-static bool ask(struct capture_memory *m, const struct process *p, enum pages_tag tag, size_t cnt)
+static bool ask_pages(struct capture_memory *m, const struct process *p, enum pages_tag tag,
+		      size_t cnt)
 {
 	return !page_check_ask(m->check, process_tgid(p), process_start_ns(p), tag, m->addrs, cnt);
 }
@@ -102,7 +103,7 @@ static bool has_room(const struct capture_memory *m)
 static bool ask_first(struct capture_memory *m, const struct process *p, struct pages_round *r,
 		      uint64_t now)
 {
-	r->begun = ask(m, p, PAGES_LAST, 0);
+	r->begun = ask_pages(m, p, PAGES_LAST, 0);
 	r->next_ns = now + m->interval_ns;
 	return r->begun;
 }
@@ -112,7 +113,7 @@ static bool ask_new(struct capture_memory *m, const struct process *p)
 	uint64_t pos = 0;
 	size_t n = process_pages_ask(p, false, &pos, m->addrs, PAGE_CHECK_MAX);
 
-	return n && ask(m, p, PAGES_NEW, n);
+	return n && ask_pages(m, p, PAGES_NEW, n);
 }
 
 /* Who does nothing is looked at more rarely: it may have given memory back all the same. */
@@ -138,7 +139,7 @@ static bool ask_all(struct capture_memory *m, const struct process *p, struct pa
 		begin_look(m, r, now);
 	n = process_pages_ask(p, true, &r->pos, m->addrs, PAGE_CHECK_MAX);
 	m->looked_ns += n * SECOND_NS / LOOK_PAGES_A_SECOND;
-	asked = ask(m, p, r->pos == UINT64_MAX ? PAGES_LAST : PAGES_ALL, n);
+	asked = ask_pages(m, p, r->pos == UINT64_MAX ? PAGES_LAST : PAGES_ALL, n);
 	r->going = asked && r->pos != UINT64_MAX;
 	return asked;
 }

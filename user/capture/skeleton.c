@@ -36,7 +36,7 @@ static int try_base(int prog, const struct direct_trial *trial)
 }
 
 /* Search with this bit of encryption, from the highest base on. */
-static bool search(int prog, struct direct_trial trial)
+static bool search_bases(int prog, struct direct_trial trial)
 {
 	int found = 0;
 
@@ -60,8 +60,8 @@ bool direct_map_find(struct tachbpf_bpf *skel)
 	if (getrandom(word, sizeof(*word), GRND_NONBLOCK) != sizeof(*word))
 		*word = now_ns();
 	for (i = 0; !found && i < sizeof(encrypted) / sizeof(*encrypted); i++)
-		found = search(prog, (struct direct_trial){ .addr = (uintptr_t)word, .word = *word,
-							    .encrypted = encrypted[i] });
+		found = search_bases(prog, (struct direct_trial){
+			.addr = (uintptr_t)word, .word = *word, .encrypted = encrypted[i] });
 	munmap(word, sizeof(*word));
 	bpf_program__unload(skel->progs.find_direct_map);	/* it is a descriptor */
 	return found;
