@@ -154,8 +154,8 @@ static const char *remedy(const struct cpu_events *c, int err)
 	switch (err) {
 	case -EPERM:
 	case -EACCES:
-		return ": perf_event_open(2) is denied, by a seccomp filter (containers have one) or "
-		       "a security module";
+		return ": perf_event_open(2) is denied, by a seccomp filter (containers have one) "
+		       "or a security module";
 	case -EMFILE:
 		return ": raise the limit of open files (ulimit -n)";
 	case -ENODEV:

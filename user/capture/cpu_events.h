@@ -38,7 +38,7 @@ struct cpu_events_args {
 	/* The owner's functions; each may be NULL. */
 	/* The period, or the frequency, with which an event is opened. */
 	uint64_t (*period)(struct cpu_events *c, struct cpu_event *e);
-	/* It was enabled at seen_ns. since_ns: since when the CPU had no event; 0: it is the first. */
+	/* It was enabled at seen_ns. since_ns: since when the CPU had none; 0: it is the first. */
 	void (*begun)(struct cpu_events *c, struct cpu_event *e, uint64_t since_ns);
 	/* Pauses and resumes an event, in place of cpu_event_enable(). */
 	void (*pause)(struct cpu_events *c, struct cpu_event *e, bool pause);
