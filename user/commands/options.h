@@ -16,7 +16,6 @@
 #include "analysis/report.h"
 #include "base/colour.h"
 #include "capture/capture.h"
-#include "capture/sampler.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
 #include "model/sink.h"
