@@ -25,7 +25,7 @@ static int run_top(const struct options *o)
 
 static int run_dump(const struct options *o)
 {
-	return dump_run(&o->record);
+	return dump_run(&o->dump);
 }
 
 static int run_info(const struct options *o)

@@ -13,7 +13,6 @@
 #include "agent/agent_signals.h"
 #include "agent/agent_state.h"
 #include "config/config.h"
-#include "config/config_flags.h"
 #include "base/util.h"
 #include "capture/capture.h"
 

@@ -5,7 +5,6 @@
 
 #include "agent/agent_state.h"
 #include "config/config.h"
-#include "config/config_flags.h"
 #include "base/util.h"
 #include "capture/capture.h"
 

@@ -7,8 +7,8 @@
 #ifndef TACHBPF_COMMANDS_H
 #define TACHBPF_COMMANDS_H
 
-struct record_options;
 struct top_options;
+struct dump_options;
 struct info_options;
 struct report_options;
 struct replay_options;
@@ -41,10 +41,9 @@ int gil_run(const struct gil_options *opts);
 int recover_run(const struct recover_options *opts);
 
 /* These read no files. */
-/* The options of record that choose processes, and --json. */
 int doctor_run(const struct doctor_options *opts);
 int top_run(const struct top_options *opts);
-int dump_run(const struct record_options *opts);
+int dump_run(const struct dump_options *opts);
 int ps_run(const struct ps_options *opts);
 int completion_run(const struct completion_options *opts);
 /*

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* config_file.c - walks the tree of config_yaml.h along the table of keys. See config_file.h. */
-#include "config/config_file.h"
+/* config_file.c - walks the tree of config_yaml.h along the table of keys. See config_keys.h. */
+#include "config/config_keys.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "config/config_lists.h"
 #include "config/config_yaml.h"
 #include "base/cli.h"
 #include "host/regular.h"
@@ -33,7 +32,7 @@ static bool is_value(struct config_loading *l, const struct yaml_node *node, con
 	return node->kind == YAML_TEXT && !node->null;
 }
 
-static void set_text(struct config_loading *l, const struct config_key *key,
+static void set_text(struct config_loading *l, const struct setting *key,
 		     const struct yaml_node *node)
 {
 	const struct agent_origin at = place_of(node);
@@ -42,7 +41,7 @@ static void set_text(struct config_loading *l, const struct config_key *key,
 		config_set(l, key, &at, node->text);
 }
 
-static void set_list(struct config_loading *l, const struct config_key *key,
+static void set_list(struct config_loading *l, const struct setting *key,
 		     const struct yaml_node *node)
 {
 	const struct agent_origin at = place_of(node);
@@ -63,7 +62,7 @@ static const char *shown_name(const struct yaml_node *node, char shown[CLI_TEXT_
 	return escape_text(node->text, strlen(node->text), shown, CLI_TEXT_MAX);
 }
 
-static void set_map(struct config_loading *l, const struct config_key *key,
+static void set_map(struct config_loading *l, const struct setting *key,
 		    const struct yaml_node *node)
 {
 	const struct agent_origin at = place_of(node);
@@ -78,7 +77,7 @@ static void set_map(struct config_loading *l, const struct config_key *key,
 	for (i = 0; i + 1 < node->cnt; i += 2) {
 		const struct yaml_node *name = &node->members[i], *value = name + 1;
 		const struct agent_origin there = place_of(name);
-		struct config_why why = { "" };
+		struct setting_why why = { "" };
 		const char *wrong = config_text_error(name->text);
 		int err;
 
@@ -86,7 +85,7 @@ static void set_map(struct config_loading *l, const struct config_key *key,
 			continue;
 		wrong = wrong ? wrong : config_text_error(value->text);
 		if (wrong)
-			err = config_why(&why, "%s", wrong);
+			err = setting_why(&why, "%s", wrong);
 		else
 			err = config_map_put(key, config_field(l->config, key), name->text,
 					     value->text, &why);
@@ -95,12 +94,12 @@ static void set_map(struct config_loading *l, const struct config_key *key,
 }
 
 /* Take a text of a rule, or those of its "match". */
-static void take_part(struct config_loading *l, const struct config_key *key,
+static void take_part(struct config_loading *l, const struct setting *key,
 		      const struct yaml_node *name, struct service_rule *rule, bool inside)
 {
 	const struct agent_origin at = place_of(name);
 	const struct yaml_node *value = name + 1;
-	struct config_why why = { "" };
+	struct setting_why why = { "" };
 	char shown[CLI_TEXT_MAX];
 	const char *wrong;
 	size_t i;
@@ -119,11 +118,11 @@ static void take_part(struct config_loading *l, const struct config_key *key,
 		return;
 	wrong = config_text_error(value->text);
 	config_result(l, key, &at, value->text,
-		      wrong ? config_why(&why, "%s", wrong) :
+		      wrong ? setting_why(&why, "%s", wrong) :
 		      config_rule_part(rule, name->text, value->text, &why), &why);
 }
 
-static void set_rules(struct config_loading *l, const struct config_key *key,
+static void set_rules(struct config_loading *l, const struct setting *key,
 		      const struct yaml_node *node)
 {
 	const struct agent_origin at = place_of(node);
@@ -140,7 +139,7 @@ static void set_rules(struct config_loading *l, const struct config_key *key,
 		const struct agent_origin there = place_of(item);
 		struct service_rule rule = { .name = NULL };
 		unsigned int errors = l->errors;
-		struct config_why why = { "" };
+		struct setting_why why = { "" };
 
 		for (j = 0; item->kind == YAML_MAP && j + 1 < item->cnt; j += 2)
 			take_part(l, key, &item->members[j], &rule, false);
@@ -153,13 +152,13 @@ static void set_rules(struct config_loading *l, const struct config_key *key,
 	}
 }
 
-static void set_value(struct config_loading *l, const struct config_key *key,
+static void set_value(struct config_loading *l, const struct setting *key,
 		      const struct yaml_node *node)
 {
-	static void (*const set[])(struct config_loading *l, const struct config_key *key,
+	static void (*const set[])(struct config_loading *l, const struct setting *key,
 				   const struct yaml_node *node) = {
-		[CONFIG_SCALAR] = set_text, [CONFIG_LIST] = set_list, [CONFIG_MAP] = set_map,
-		[CONFIG_RULES] = set_rules,
+		[SETTING_SCALAR] = set_text, [SETTING_LIST] = set_list, [SETTING_MAP] = set_map,
+		[SETTING_RULES] = set_rules,
 	};
 
 	set[key->type->shape](l, key, node);
@@ -195,7 +194,7 @@ static void set_group(struct config_loading *l, const struct yaml_node *node, co
 	for (i = 0; i + 1 < node->cnt; i += 2) {
 		const struct yaml_node *name = &node->members[i];
 		char path[CONFIG_PATH_BYTES];
-		const struct config_key *key;
+		const struct setting *key;
 		int len = snprintf(path, sizeof(path), "%s%s%s", group, *group ? "." : "",
 				   name->text);
 

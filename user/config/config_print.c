@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* config_print.c - see config_print.h. */
-#include "config/config_print.h"
+/* config_print.c - the configuration as YAML, and its keys as tables for documents. */
+#include "config/config_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "config/config_keys.h"
-#include "config/config_types.h"
 
 /* Where comments begin, if there is room. */
 #define COMMENT_COLUMN 48
@@ -45,7 +42,7 @@ static int open_groups(const char *path, const char *last, FILE *out)
 
 static void print_key(const struct agent_config *c, size_t i, int depth, FILE *out)
 {
-	const struct config_key *key = &agent_keys[i];
+	const struct setting *key = &agent_keys[i];
 	const char *dot = strrchr(key->path, '.'), *name = dot ? dot + 1 : key->path;
 	const void *field = config_field_of(c, key);
 	char *line = NULL;
@@ -87,13 +84,13 @@ void agent_config_print(const struct agent_config *c, FILE *out)
 	}
 }
 
-static void print_row(const struct config_key *key, FILE *out)
+static void print_row(const struct setting *key, FILE *out)
 {
 	size_t i;
 
 	fprintf(out, "| `%s` | ", key->path);
 	if (!key->secret)
-		fprintf(out, "`--%s`", key->flag);
+		fprintf(out, "`--%s`", key->name);
 	fprintf(out, " | %s | ", key->type->name);
 	if (key->preset && *key->preset)
 		fprintf(out, "`%s`", key->preset);
@@ -114,7 +111,7 @@ void config_print_keys(FILE *out)
 	size_t i;
 
 	for (i = 0; i < agent_key_cnt; i++) {
-		const struct config_key *key = &agent_keys[i];
+		const struct setting *key = &agent_keys[i];
 
 		if (strcmp(group, key->group) != 0)
 			fprintf(out, "%s**%s**\n\n"

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/quantity.h"
+#include "base/settings.h"
 #include "flight/when.h"
 
 /* A number with its unit. */

@@ -22,6 +22,12 @@ enum proc_filter_kind {
 	FILTER_PID, FILTER_UID, FILTER_COMM, FILTER_EXE,
 	FILTER_KINDS
 };
+
+/* Where a condition goes that a setting adds (base/settings.h): its kind, and whether it excludes. */
+struct proc_filter_place {
+	enum proc_filter_kind kind;
+	bool exclude;
+};
 #define FILTER_CGROUP_KINDS (1u << FILTER_CONTAINER | 1u << FILTER_POD | 1u << FILTER_CGROUP | \
 			     1u << FILTER_UNIT)
 

@@ -13,7 +13,6 @@
 
 #include "base/util.h"
 #include "commands/options.h"
-#include "commands/options_memory.h"
 
 #define MAX_WORDS 16
 
@@ -115,14 +114,14 @@ static void test_allocations(void **state)
 		assert_int_equal(parse(bad[i]), -EINVAL);
 	assert_int_equal(parse("-m mem -p 1 --allocations"), 0);
 	assert_true(args->allocations && args->min_block_bytes == 512 && !args->costly);
-	assert_int_equal(o.record.proc_filter.children, CHILDREN_NO);
-	assert_int_equal(parse("-m mem --allocations=4K --force -- python3 x.py"), 0);
+	assert_int_equal(o.record.select.proc_filter.children, CHILDREN_NO);
+	assert_int_equal(parse("-m mem --allocations=4K --accept-cost -- python3 x.py"), 0);
 	assert_true(args->min_block_bytes == 4096 && args->costly);
-	assert_int_equal(o.record.proc_filter.children, CHILDREN_NO);
+	assert_int_equal(o.record.select.proc_filter.children, CHILDREN_NO);
 	assert_int_equal(parse("-m mem --allocations=1 -p 7 --uid root"), 0);
 	assert_int_equal(args->min_block_bytes, 1);
-	/* Without it, --force replaces a recording and nothing else. */
-	assert_int_equal(parse("-m mem -a --force"), 0);
+	/* --force replaces a recording and nothing else. */
+	assert_int_equal(parse("-m mem -p 1 --allocations --force"), 0);
 	assert_true(o.record.recording.force && !args->costly);
 }
 
@@ -136,6 +135,7 @@ static void test_together(void **state)
 		"-m mem -o x.tach -- python3", "-a --every 64K", "-m wall -a --interval 1s",
 		"-m cpu -p 1 --allocations", "-m memory -a", "-m mem -a --fewer-reads",
 		"-a --native --fewer-reads", "-a -e page-faults --fewer-reads",
+		"-a --accept-cost", "-m mem -p 1 --accept-cost",
 	};
 	static const char *const good[] = {
 		"-m mem -a --native", "-m mem -a --native=full,lines", "-m mem -a --no-gc",

@@ -7,8 +7,6 @@
  */
 #include "config_test.h"
 
-#include "config/config_flags.h"
-#include "config/config_print.h"
 #include "base/util.h"
 
 #define PAGE GOLDEN_DIR "/../../docs/agent-config.md"
@@ -33,18 +31,18 @@ static void test_the_table(void **state)
 	size_t i, j;
 
 	for (i = 0; i < agent_key_cnt; i++) {
-		const struct config_key *key = &agent_keys[i];
+		const struct setting *key = &agent_keys[i];
 
 		assert_non_null(key->type);
 		assert_true(key->off < sizeof(struct agent_config));
 		assert_true(*key->help && *key->group && !strchr(key->help, '|'));
 		/* No text is NULL, and numbers have bounds. */
-		if (key->type->equal && key->type->shape == CONFIG_SCALAR)
+		if (key->type->equal && key->type->shape == SETTING_SCALAR)
 			assert_non_null(key->preset);
 		assert_true(key->max >= key->min);
 		for (j = 0; j < i; j++) {
 			assert_string_not_equal(key->path, agent_keys[j].path);
-			assert_string_not_equal(key->flag, agent_keys[j].flag);
+			assert_string_not_equal(key->name, agent_keys[j].name);
 			assert_int_not_equal(key->off, agent_keys[j].off);
 		}
 		assert_false(config_key_is_group(key->path));
@@ -145,10 +143,10 @@ static void test_help(void **state)
 	size_t i;
 
 	for (i = 0; i < agent_key_cnt; i++) {
-		const struct config_key *key = &agent_keys[i];
+		const struct setting *key = &agent_keys[i];
 		bool on = key->preset && !strcmp(key->preset, "true");
 
-		snprintf(flag, sizeof(flag), "--%s%s%s%s", on ? "no-" : "", key->flag,
+		snprintf(flag, sizeof(flag), "--%s%s%s%s", on ? "no-" : "", key->name,
 			 key->type->arg ? " " : "", key->type->arg ? key->type->arg : "");
 		if (key->secret ? strstr(text, flag) != NULL : !strstr(text, flag))
 			fail_msg("%s is %sin --help", flag, key->secret ? "" : "not ");
