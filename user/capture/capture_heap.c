@@ -286,8 +286,8 @@ static void seek(struct capture *s, uint64_t now)
 static void give_up(struct capture *s)
 {
 	log_error("--allocations: what it would cost process %d was not known after %.0f s: the "
-		  "machine is too busy; try again, or record it with --force, or without "
-		  "--allocations", s->heap->tgid, VERDICT_NS / 1e9);
+		  "machine is too busy; try again, or record it with --accept-cost, or "
+		  "without --allocations", s->heap->tgid, VERDICT_NS / 1e9);
 	fail(s, -ETIMEDOUT);
 }
 
@@ -316,11 +316,11 @@ static void judge(struct capture *s, uint64_t now)
 		return;
 	}
 	log_error("--allocations would cost process %d %s, more than %.0f %%: record it with "
-		  "--force, or without --allocations", s->heap->tgid, text, 100 * HEAP_COST_MAX);
+		  "--accept-cost, or without --allocations", s->heap->tgid, text, 100 * HEAP_COST_MAX);
 	fail(s, -EDQUOT);
 }
 
-/* With --force nothing was counted before. */
+/* With --accept-cost nothing was counted before. */
 static void say_cost(struct capture *s, uint64_t now)
 {
 	struct heap_cost cost;
