@@ -35,14 +35,6 @@ struct ctl_words {
 
 /* ---- the command line ---- */
 
-static int set_condition(const struct setting *s, void *field, const char *text,
-			 struct setting_why *why)
-{
-	const struct proc_filter_place *place = s->data;
-
-	return proc_filter_add(field, place->kind, place->exclude, text);
-}
-
 static int set_pid(const struct setting *s, void *field, const char *text, struct setting_why *why)
 {
 	struct ctl_request *r = field;
@@ -59,8 +51,7 @@ static int set_pid(const struct setting *s, void *field, const char *text, struc
 	return 0;
 }
 
-static const struct setting_type type_condition = { .set = set_condition },
-				 type_pid = { .set = set_pid };
+static const struct setting_type type_pid = { .set = set_pid };
 
 static int take_word(void *target, char *word)
 {
@@ -89,7 +80,7 @@ static int take_word(void *target, char *word)
 #define HOW "burst: how"
 #define AT(member) .off = offsetof(struct ctl_words, member)
 #define CONDITION(NAME, ARG, HELP, KIND)                                                           \
-	{ 0, NAME, ARG, BURST, HELP, &type_condition, AT(request.filter),                          \
+	{ 0, NAME, ARG, BURST, HELP, &proc_filter_setting, AT(request.filter),                     \
 	  .data = &(const struct proc_filter_place){ KIND, false } }
 
 static const struct setting ctl_settings[] = {

@@ -13,7 +13,6 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/options_tables.h"
-#include "commands/options_types.h"
 
 /* Call fn for each option that is shown of each command. */
 static void each_option(void (*fn)(enum command_id command, const struct setting *s))

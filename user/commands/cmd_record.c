@@ -3,7 +3,7 @@
  * cmd_record.c - tachbpf record: makes a capture and a recording from the options, and lets
  * them run until the time is over, a signal comes, or the chosen processes have ended.
  */
-#include "commands/cmd_record.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <math.h>

@@ -13,7 +13,6 @@
 #include "base/cli.h"
 #include "base/util.h"
 #include "commands/options_tables.h"
-#include "commands/options_types.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "formats/sinks.h"

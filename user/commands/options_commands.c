@@ -2,8 +2,6 @@
 /* options_commands.c - the commands: what --help says of each. See options_tables.h. */
 #include "commands/options_tables.h"
 
-#include "commands/options_types.h"
-
 #define TEXTS(...) (const char *const[]){ __VA_ARGS__, NULL }
 
 const struct cli_command options_commands[COMMAND_CNT] = {

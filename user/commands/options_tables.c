@@ -10,7 +10,6 @@
 
 #include "base/util.h"
 #include "commands/options.h"
-#include "commands/options_types.h"
 
 #define BYTES_MAX 0x1p30	/* of --every and --allocations */
 #define YEAR (366 * NS_OF_D)
@@ -199,10 +198,10 @@ static const struct setting frames[] = {
 };
 
 #define CONDITION(NAME, KIND, ARG, HELP)                                                           \
-	{ 0, NAME, ARG, CONDITIONS, HELP, &type_condition, AT(select.proc_filter),                 \
+	{ 0, NAME, ARG, CONDITIONS, HELP, &proc_filter_setting, AT(select.proc_filter),            \
 	  .data = &(const struct proc_filter_place){ KIND, false } }
 #define EXCLUSION(NAME, KIND, ARG, HELP)                                                           \
-	{ 0, "exclude-" NAME, ARG, EXCLUSIONS, HELP, &type_condition, AT(select.proc_filter),      \
+	{ 0, "exclude-" NAME, ARG, EXCLUSIONS, HELP, &proc_filter_setting, AT(select.proc_filter), \
 	  .data = &(const struct proc_filter_place){ KIND, true } }
 
 static const struct setting conditions[] = {

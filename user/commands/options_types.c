@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* options_types.c - see options_types.h. */
-#include "commands/options_types.h"
+/* options_types.c - see options_tables.h. */
+#include "commands/options_tables.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -74,16 +74,7 @@ static int set_pids(const struct setting *s, void *field, const char *text, stru
 	}
 }
 
-static int set_condition(const struct setting *s, void *field, const char *text,
-			 struct setting_why *why)
-{
-	const struct proc_filter_place *place = s->data;
-
-	return proc_filter_add(field, place->kind, place->exclude, text);
-}
-
 const struct setting_type type_pids = { .arg = "PID[,PID...]", .set = set_pids };
-const struct setting_type type_condition = { .set = set_condition };
 
 /* ---- files and formats ---- */
 

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/settings.h"
 #include "base/util.h"
 
 enum proc_filter_kind {
@@ -23,11 +24,6 @@ enum proc_filter_kind {
 	FILTER_KINDS
 };
 
-/* Where a condition goes that a setting adds (base/settings.h): its kind, and whether it excludes. */
-struct proc_filter_place {
-	enum proc_filter_kind kind;
-	bool exclude;
-};
 #define FILTER_CGROUP_KINDS (1u << FILTER_CONTAINER | 1u << FILTER_POD | 1u << FILTER_CGROUP | \
 			     1u << FILTER_UNIT)
 
@@ -59,6 +55,12 @@ const char *proc_filter_kind_name(enum proc_filter_kind kind);
 /* Add one condition; for pids and uids a list of them. 0, or -errno: logs why. */
 int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		    const char *text);
+/* An option that adds one to a struct proc_filter; data of its row: which. */
+struct proc_filter_place {
+	enum proc_filter_kind kind;
+	bool exclude;
+};
+extern const struct setting_type proc_filter_setting;
 /*
  * As proc_filter_add(), but logs nothing of a condition that is no good: *remedy is static text
  * that says what is allowed, if the answer is -EINVAL.
