@@ -145,7 +145,7 @@ static int check_condition(const struct setting *key, const char *text, struct s
 	  .help = "of a request, before compression; larger windows are split" }
 
 const struct setting agent_keys[] = {
-	{ KEY("rate", "rate"), .type = &setting_integer, AT(rate_hz), .preset = "19", .min = 1,
+	{ KEY("rate", "rate"), .type = &setting_rate, AT(rate_hz), .preset = "19", .min = 1,
 	  .max = 50000, SAMPLING, .help = "samples a second and CPU; the budget may lower it" },
 	{ KEY("window", "window"), .type = &setting_duration, AT(window_ns), .preset = "15s",
 	  .min = NS_OF_S, .max = NS_OF_H, SAMPLING, .help = "how long one profile is" },
@@ -270,7 +270,7 @@ const struct setting agent_keys[] = {
 	{ KEY("budget.bytes_per_minute", "budget-bytes-per-minute"), .type = &setting_size,
 	  AT(budget.bytes_per_minute), .preset = "0", .max = TIB, BUDGET,
 	  .help = "of what is exported; the rate is lowered to keep it; 0: no limit" },
-	{ KEY("budget.min_rate", "budget-min-rate"), .type = &setting_integer, AT(budget.min_rate_hz),
+	{ KEY("budget.min_rate", "budget-min-rate"), .type = &setting_rate, AT(budget.min_rate_hz),
 	  .preset = "1", .min = 1, .max = 50000, BUDGET,
 	  .help = "the rate is not lowered further" },
 

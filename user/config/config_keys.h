@@ -28,9 +28,6 @@ bool config_key_is_group(const char *path);
 #define CONFIG_PATH_BYTES 128
 void config_key_nearest(const char *group, const char *name, char near[CONFIG_PATH_BYTES]);
 
-/* The keys as tables in Markdown. */
-void config_print_keys(FILE *out);
-
 /* ---- types of values that only a configuration has ---- */
 
 extern const struct setting_type config_string;	/* char *, never NULL once it is set */
