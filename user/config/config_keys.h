@@ -97,6 +97,8 @@ const char *config_text_error(const char *text);
 
 /* Is this text a good value? Complains, as an option, if it is not. */
 bool config_try(const struct setting *key, const char *text);
+/* Free what the key's value owns. */
+void config_clear(struct agent_config *c, const struct setting *key);
 
 /* Set what the file's text says, and complain of what is wrong. l->path: the file's. */
 void config_file_apply(struct config_loading *l, const void *text, size_t len);
