@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * settings.h - a setting is one row: its name, type, default, bounds and help, and where it may stand.
- * Command lines and --help (cli.h), the completion of shells, and the agent's configuration with its
- * file, variables and tables in documents are made of such rows.
+ * settings.h - a setting is one row: its name, type, default, bounds and help, and where it may
+ * stand. Command lines and --help (cli.h), the completion of shells, and the agent's configuration
+ * with its file, variables and tables in documents are made of such rows.
  *
  * Knows no setting of tachbpf.
  */
@@ -38,13 +38,14 @@ extern const struct quantity_unit setting_times[];
 
 struct setting;
 
-/* Why a value is refused: what follows "bad --NAME 'VALUE': ". Filled when the answer is -EINVAL. */
+/* Why a value is refused, after "bad --NAME 'VALUE': ". Filled when the answer is -EINVAL. */
 #define SETTING_WHY_BYTES 320
 struct setting_why {
 	char text[SETTING_WHY_BYTES];
 };
 /* Fill *why. -EINVAL. */
-int setting_why(struct setting_why *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int setting_why(struct setting_why *why, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* How values are written in YAML. */
 enum setting_shape {
@@ -57,13 +58,13 @@ enum setting_shape {
 /* A type of values. A field is zero before its first value. */
 struct setting_type {
 	const char *name;	/* for people: "duration" */
-	const char *arg;	/* the value in --help, unless the row has a word for it; NULL: none */
+	const char *arg;	/* the value in --help, if the row does not say; NULL: none */
 	enum setting_shape shape;
 	size_t bytes;		/* of the field */
 	/*
 	 * Set the field to text; of the other shapes, add text as a command line gives it: an item,
-	 * NAME=VALUE, a rule. NULL: the option stood alone. 0, -ENOMEM, or -EINVAL with *why (empty:
-	 * it was logged): then the field is as it was.
+	 * NAME=VALUE, a rule. NULL: the option stood alone. 0, -ENOMEM, or -EINVAL with *why, which
+	 * is empty if it was logged; then the field is as it was.
 	 */
 	int (*set)(const struct setting *s, void *field, const char *text, struct setting_why *why);
 	/* The same for the value of an OpenTelemetry variable; NULL: as set. */
@@ -74,8 +75,9 @@ struct setting_type {
 	/* The i-th word that it takes, of those that have no table of words; NULL: no more. */
 	const char *(*word)(const struct setting *s, size_t i);
 	/*
-	 * The value as YAML: scalars and [items] behind "KEY:"; maps and rules as lines below it, each
-	 * of which begins with indent blanks; without the last newline. NULL: it is in no file.
+	 * The value as YAML: scalars and [items] behind "KEY:"; maps and rules as lines below it,
+	 * each of which begins with indent blanks; without the last newline. NULL: it is in no
+	 * file.
 	 */
 	void (*print)(const struct setting *s, const void *field, int indent, FILE *out);
 	/* NULL: the bytes say it. */
@@ -96,18 +98,19 @@ struct setting_word {
 
 struct setting {
 	char letter;		/* of the option; 0: long form only */
-	const char *name;	/* of the option, without the dashes; NULL ends a table, unless... */
-	const char *arg;	/* its value in --help; NULL: the type's; "[=NAME]": it can be left out */
+	const char *name;	/* of the option, without the dashes; NULL: see others */
+	const char *arg;	/* its value in --help; NULL: the type's; "[=X]": can be left out */
 	const char *group;	/* heading in --help; neighbours have the same */
-	const char *help;	/* lines are broken where they are full; NULL: an old name, not shown */
+	const char *help;	/* NULL: an old name of an option, which is not shown */
 	const struct setting_type *type;
 	size_t off;		/* of the field in what the command line or file fills */
 	const char *preset;	/* the default, as an option gives it; NULL: empty, 0 or false */
 	double min, max;	/* of numbers: what is allowed, in their units */
 	const struct setting_word *words;	/* of choices */
-	const char *wanted;	/* what a bad value is answered with; NULL: "give" what is allowed */
+	const char *wanted;	/* the answer to a bad value; NULL: "give" and what is allowed */
 	const void *data;	/* for the type */
-	const struct setting *others;	/* ... the row stands for all those of another table */
+	/* Without a name: the row stands for all those of this table; NULL: it ends its table. */
+	const struct setting *others;
 
 	/* Of a configuration file; NULL: it is none of its keys. */
 	const char *path;	/* in YAML, "exporters.otlp.endpoint" */
@@ -137,7 +140,7 @@ extern const struct setting_type setting_boolean;	/* bool; as options, --NAME an
 /* Options without a value. */
 extern const struct setting_type setting_flag;		/* bool: true */
 extern const struct setting_type setting_no_flag;	/* bool: false; its preset makes it true */
-extern const struct setting_type setting_fixed;		/* an enum: the value of the row's only word */
+extern const struct setting_type setting_fixed;		/* an enum: the row's only word's */
 /* Texts that stay where they are, as those of a command line do: const char *, not empty. */
 extern const struct setting_type setting_text;
 extern const struct setting_type setting_file;		/* of a file or directory */

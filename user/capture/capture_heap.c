@@ -316,7 +316,8 @@ static void judge(struct capture *s, uint64_t now)
 		return;
 	}
 	log_error("--allocations would cost process %d %s, more than %.0f %%: record it with "
-		  "--accept-cost, or without --allocations", s->heap->tgid, text, 100 * HEAP_COST_MAX);
+		  "--accept-cost, or without --allocations", s->heap->tgid, text,
+		  100 * HEAP_COST_MAX);
 	fail(s, -EDQUOT);
 }
 

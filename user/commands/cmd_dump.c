@@ -99,8 +99,8 @@ static int dump(const struct dump_options *opts, struct identities *ids,
 		dump_json_begin(&d.json);
 	err = look_run(&args, counts);
 	if (!err && counts->shown && !d.shown && !d.as_json)
-		printf("No thread was blocked for %g s, in %zu %s.\n", opts->blocked_s, counts->shown,
-		       text_plural(counts->shown, "process", "processes"));
+		printf("No thread was blocked for %g s, in %zu %s.\n", opts->blocked_s,
+		       counts->shown, text_plural(counts->shown, "process", "processes"));
 	if (d.as_json)
 		dump_json_end(&d.json, counts->failed);
 	return err;

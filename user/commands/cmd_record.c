@@ -81,7 +81,8 @@ static char *selection_text(const struct record_options *o)
 		buf_add(&b, o->select.all ? "-a" : "-p", 2);
 	}
 	for (i = 0; i < o->select.pid_cnt; i++)
-		buf_add(&b, pid, snprintf(pid, sizeof(pid), "%c%d", i ? ',' : ' ', o->select.pids[i]));
+		buf_add(&b, pid, snprintf(pid, sizeof(pid), "%c%d", i ? ',' : ' ',
+					  o->select.pids[i]));
 	for (i = 0; o->command && o->command[i]; i++) {
 		buf_add(&b, " ", 1);
 		buf_add(&b, o->command[i], strlen(o->command[i]));

@@ -287,8 +287,8 @@ static inline bool options_is_flight(const struct flight_options *f)
 const struct record_mode_def *options_mode(const struct record_options *r);
 
 /*
- * Do the command's options go together? Sets the defaults that depend on several. 0, or -EINVAL after
- * logging why.
+ * Check that the command's options go together, and set the defaults that depend on several. 0, or
+ * -EINVAL after logging why.
  */
 int options_check(struct options *o);
 

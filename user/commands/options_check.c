@@ -169,16 +169,17 @@ static const char *event_conflict(const struct record_options *r)
 {
 	if (r->mode != RECORD_CPU)
 		return r->mode == RECORD_MEM ?
-			       "-e records events and -m mem memory: record them one after another, "
-			       "or see page-faults without -m mem" :
+			       "-e records events and -m mem memory: record them one after "
+			       "another, or see page-faults without -m mem" :
 			       "-e records events and -m says which time: leave one of them out";
 	if (r->capture.min_wait_ns)
 		return "--min-wait is of waits, and -e records events: leave it out";
 	if (r->rate_hz && r->event.kind != EVENT_HARDWARE)
-		return "-r is how often a clock ticks, and each event is recorded: leave it out, or "
-		       "give -c N for one event of N";
+		return "-r is how often a clock ticks, and each event is recorded: leave it out, "
+		       "or give -c N for one event of N";
 	if (r->rate_hz && r->capture.event_every)
-		return "-r is how many events a second and -c one of how many: leave one of them out";
+		return "-r is how many events a second and -c one of how many: leave one of them "
+		       "out";
 	if (r->capture.cpu_list && !event_is_counted(&r->event))
 		return "-C is for what each CPU counts, and a tracepoint or probe is seen on all "
 		       "CPUs: leave it out";
@@ -189,8 +190,9 @@ static const char *check_event(const struct record_options *r)
 {
 	if (r->event.kind != EVENT_NONE)
 		return event_conflict(r);
-	return r->capture.event_every ?
-		       "-c is one event of how many: give -e EVENT, too (a clock's rate is -r)" : NULL;
+	if (r->capture.event_every)
+		return "-c is one event of how many: give -e EVENT, too (a clock's rate is -r)";
+	return NULL;
 }
 
 static void set_event_defaults(struct record_options *r)
@@ -258,8 +260,8 @@ static const char *check_flight(const struct record_options *r)
 	if (!options_is_flight(f))
 		return NULL;
 	if (r->mode == RECORD_MEM)
-		return "--keep, --when and --signal are of time: what a process holds is known only "
-		       "if its memory is recorded from the beginning";
+		return "--keep, --when and --signal are of time: what a process holds is known "
+		       "only if its memory is recorded from the beginning";
 	if (r->html || r->open)
 		return "--html is of one recording, and --keep, --when and --signal may write "
 		       "several: use `tachbpf replay --format flamegraph` or `tachbpf open` later";

@@ -135,7 +135,8 @@ static const struct setting_word statuses[] = {
 static const struct setting general[] = {
 	{ 0, "color", "WHEN", GENERAL, "auto (default), always or never", CHOICE(colour, colours) },
 	{ 'q', "quiet", NULL, GENERAL, "errors and results only", FIXED(verbose, LOG_QUIET) },
-	{ 'v', "verbose", NULL, GENERAL, "say more; twice: everything", &type_verbose, AT(verbose) },
+	{ 'v', "verbose", NULL, GENERAL, "say more; twice: everything", &type_verbose,
+	  AT(verbose) },
 	{ 'h', "help", NULL, GENERAL, "this text", FIXED(show, SHOW_HELP) },
 	{ 0, "version", NULL, GENERAL, "the version", FIXED(show, SHOW_VERSION) },
 	{ 0 }
@@ -395,7 +396,8 @@ const struct setting options_report[] = {
 	  "as tachbpf gil", CHOICE(report.by, bys) },
 	{ 0, "sort", "KEY", IN_ROWS, "self (default), total, samples, name or file",
 	  CHOICE(report.sort, sorts) },
-	{ 0, "limit", "N", IN_ROWS, "this many rows, 0 for all (default: 20)", LIMIT(report.limit) },
+	{ 0, "limit", "N", IN_ROWS, "this many rows, 0 for all (default: 20)",
+	  LIMIT(report.limit) },
 	USE(frames),
 	USE(filter),
 	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(report.json) },
@@ -406,7 +408,8 @@ const struct setting options_report[] = {
 const struct setting options_replay[] = {
 	USE(input),
 	USE(filter),
-	{ 0, "format", "FORMAT", OUTPUT, "default: collapsed; all are listed below", FORMAT(COMMAND_REPLAY), .preset = "collapsed" },
+	{ 0, "format", "FORMAT", OUTPUT, "default: collapsed; all are listed below",
+	  FORMAT(COMMAND_REPLAY), .preset = "collapsed" },
 	{ 'o', "output", "FILE", OUTPUT, "write here (default: standard output)",
 	  FILE_NAME(replay.export.output) },
 	USE(export),
@@ -417,7 +420,8 @@ const struct setting options_replay[] = {
 const struct setting options_open[] = {
 	USE(input),
 	USE(filter),
-	{ 0, "format", "FORMAT", OUTPUT, "flamegraph (default) or heatmap", FORMAT(COMMAND_OPEN), .preset = "flamegraph" },
+	{ 0, "format", "FORMAT", OUTPUT, "flamegraph (default) or heatmap",
+	  FORMAT(COMMAND_OPEN), .preset = "flamegraph" },
 	{ 'o', "output", "FILE", OUTPUT, "write the page here (default: a private file below "
 	  "/tmp)", FILE_NAME(replay.export.output) },
 	{ 0, "no-source", NULL, OUTPUT, "heatmap: read no source files",

@@ -11,7 +11,7 @@
 
 extern const struct cli_command options_commands[COMMAND_CNT];
 
-/* Of each command, for options_commands[]; agent has none here. Their fields are in struct options. */
+/* Of each command but agent, for options_commands[]. The fields are in struct options. */
 extern const struct setting options_record[], options_top[], options_dump[], options_info[],
 	options_report[], options_replay[], options_open[], options_mem[], options_convert[],
 	options_merge[], options_split[], options_diff[], options_gil[], options_recover[],

@@ -232,9 +232,9 @@ static int set_status(const struct setting *s, void *field, const char *text,
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
 		if (!status_word(text, len, &bit, &not))
-			return setting_why(why, "give gil, on-cpu, unknown, gil-requested, exception "
-					   "or main, separated by commas, each perhaps with ! or no- "
-					   "before it");
+			return setting_why(why, "give gil, on-cpu, unknown, gil-requested, "
+					   "exception or main, separated by commas, each perhaps "
+					   "with ! or no- before it");
 		if (not)
 			f->status_clear |= bit;
 		else
@@ -256,8 +256,8 @@ static int set_moment(const struct setting *s, void *field, const char *text,
 	t->absolute = *text == '@';
 	/* Doubles are exact to the microsecond up to 2^53 us, which are 285 years. */
 	if (quantity_parse(text + t->absolute, setting_times, &ns) || ns / 1e3 > 0x1p53)
-		return setting_why(why, "give seconds since the profile's start, such as 1.5, 500ms "
-				   "or 2m, or with @ the clock's own");
+		return setting_why(why, "give seconds since the profile's start, such as 1.5, "
+				   "500ms or 2m, or with @ the clock's own");
 	t->us = (uint64_t)(ns / 1e3 + 0.5);
 	t->given = true;
 	return 0;
@@ -386,8 +386,8 @@ static int set_when(const struct setting *s, void *field, const char *text, stru
 	rest = text + at;
 	if (!*rest)
 		return setting_why(why, "at its end: %s", what);
-	return setting_why(why, "at '%s': %s", escape_text(rest, strlen(rest), where, sizeof(where)),
-			   what);
+	return setting_why(why, "at '%s': %s",
+			   escape_text(rest, strlen(rest), where, sizeof(where)), what);
 }
 
 /* A word, perhaps with SIG before it, or its number. */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config.c - brings defaults, file, environment and options together; what must fit together; what a
- * reload changes; what others ask. See config.h.
+ * config.c - brings defaults, file, environment and options together; what must fit together; what
+ * a reload changes; what others ask. See config.h.
  */
 #include <errno.h>
 #include <stdlib.h>

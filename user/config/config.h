@@ -185,10 +185,10 @@ struct agent_options {
 
 /*
  * Parse the words behind "tachbpf agent" (NULL-terminated), which must stay as long as *o: a reload
- * reads them again. Load the configuration, and do what ends at once, on out: --check prints nothing
- * but errors, on stderr. AGENT_GO: *config is what is in force, for agent_config_free(), and *o is
- * for reloads; else the exit status, and *config is NULL. The caller calls agent_options_free() in
- * both cases.
+ * reads them again. Load the configuration, and do what ends at once, on out: --check prints
+ * nothing but errors, on stderr. AGENT_GO: *config is what is in force, for agent_config_free(),
+ * and *o is for reloads; else the exit status, and *config is NULL. The caller calls
+ * agent_options_free() in both cases.
  */
 int agent_config_begin(struct agent_options *o, char **words, FILE *out,
 		       struct agent_config **config);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config_file.c - the configuration's file: libyaml's events become a tree of texts, lists and maps,
- * which is held against the table of keys. See config_keys.h.
+ * config_file.c - the configuration's file: libyaml's events become a tree of texts, lists and
+ * maps, which is held against the table of keys. See config_keys.h.
  *
- * Aliases, anchors and tags are refused, and so are two equal names in a map, and a second document.
+ * Aliases, anchors and tags are refused, and so are two equal names in a map, and a second
+ * document.
  */
 #include "config/config_keys.h"
 

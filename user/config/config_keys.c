@@ -87,6 +87,13 @@ static int check_condition(const struct setting *key, const char *text, struct s
 
 #define KEY(PATH, NAME) .path = PATH, .name = NAME
 #define AT(member) .off = offsetof(struct agent_config, member)
+#define PATH_AT(member) .type = &config_path, AT(member), .preset = ""
+#define URL_AT(member) .type = &config_url, AT(member), .preset = ""
+#define BOOLEAN_AT(member) .type = &setting_boolean, AT(member)
+#define DURATION_AT(member) .type = &setting_duration, AT(member)
+#define SIZE_AT(member) .type = &setting_size, AT(member)
+#define CHOICE_AT(member, list) .type = &setting_choice, AT(member), .words = list
+#define CHOICES_AT(member, list) .type = &setting_choices, AT(member), .words = list
 #define SAMPLING .group = "What to sample"
 #define SELECTION .group = "Which Pythons (one condition of each kind must be met)"
 #define EXCLUSION .group = "Which Pythons are left out (those that meet one of these)"
@@ -100,11 +107,13 @@ static int check_condition(const struct setting *key, const char *text, struct s
 #define SERVING .group = "Metrics, control"
 
 #define CONDITION(NAME, KIND, HELP)                                                                \
-	{ KEY("selection." NAME, NAME), .type = &config_list, AT(select[0][KIND]),                      \
-	  .check = check_condition, .data = &(const struct proc_filter_place){ KIND, false }, SELECTION, .help = HELP }
+	{ KEY("selection." NAME, NAME), .type = &config_list, AT(select[0][KIND]),                 \
+	  .check = check_condition, SELECTION, .help = HELP,                                       \
+	  .data = &(const struct proc_filter_place){ KIND, false } }
 #define EXCLUDED(NAME, KIND, HELP)                                                                 \
-	{ KEY("selection.exclude." NAME, "exclude-" NAME), .type = &config_list, AT(select[1][KIND]),   \
-	  .check = check_condition, .data = &(const struct proc_filter_place){ KIND, true }, EXCLUSION, .help = HELP }
+	{ KEY("selection.exclude." NAME, "exclude-" NAME), .type = &config_list,                   \
+	  AT(select[1][KIND]), .check = check_condition, EXCLUSION, .help = HELP,                  \
+	  .data = &(const struct proc_filter_place){ KIND, true } }
 
 /* OpenTelemetry's variables: for profiles, and for all signals. */
 #define OTEL(NAME) .env = { "OTEL_EXPORTER_OTLP_PROFILES_" NAME, "OTEL_EXPORTER_OTLP_" NAME }
@@ -112,69 +121,62 @@ static int check_condition(const struct setting *key, const char *text, struct s
 
 /* What every exporter that sends has. */
 #define HTTP_KEYS(PATH, FLAG, MEMBER, GROUP, ENV)                                                  \
-	{ KEY(PATH ".headers", FLAG "-headers"), ENV("HEADERS"), .type = &config_map,                   \
+	{ KEY(PATH ".headers", FLAG "-headers"), ENV("HEADERS"), .type = &config_map,              \
 	  AT(MEMBER.headers), .check = check_header, .secret = true, GROUP,                        \
 	  .help = "sent with each request" },                                                      \
-	{ KEY(PATH ".headers_file", FLAG "-headers-file"), .type = &config_path,                        \
-	  AT(MEMBER.headers_file), .preset = "", GROUP,                                            \
+	{ KEY(PATH ".headers_file", FLAG "-headers-file"), PATH_AT(MEMBER.headers_file), GROUP,    \
 	  .help = "more headers: lines NAME: VALUE" },                                             \
-	{ KEY(PATH ".bearer_token_file", FLAG "-bearer-token-file"), .type = &config_path,              \
-	  AT(MEMBER.bearer_token_file), .preset = "", GROUP,                                       \
+	{ KEY(PATH ".bearer_token_file", FLAG "-bearer-token-file"),                               \
+	  PATH_AT(MEMBER.bearer_token_file), GROUP,                                                \
 	  .help = "file with the token for Authorization: Bearer" },                               \
-	{ KEY(PATH ".basic_auth_file", FLAG "-basic-auth-file"), .type = &config_path,                  \
-	  AT(MEMBER.basic_auth_file), .preset = "", GROUP,                                         \
-	  .help = "file with USER:PASSWORD for Authorization: Basic" },                            \
-	{ KEY(PATH ".timeout", FLAG "-timeout"), ENV("TIMEOUT"), .type = &setting_duration,              \
-	  AT(MEMBER.timeout_ns), .preset = "10s", .min = 100 * NS_OF_MS, .max = NS_OF_H, GROUP,             \
+	{ KEY(PATH ".basic_auth_file", FLAG "-basic-auth-file"), PATH_AT(MEMBER.basic_auth_file),  \
+	  GROUP, .help = "file with USER:PASSWORD for Authorization: Basic" },                     \
+	{ KEY(PATH ".timeout", FLAG "-timeout"), ENV("TIMEOUT"), DURATION_AT(MEMBER.timeout_ns),   \
+	  .preset = "10s", .min = 100 * NS_OF_MS, .max = NS_OF_H, GROUP,                           \
 	  .help = "a request that takes longer has failed" },                                      \
-	{ KEY(PATH ".ca_file", FLAG "-ca-file"), ENV("CERTIFICATE"), .type = &config_path,              \
-	  AT(MEMBER.ca_file), .preset = "", GROUP,                                                 \
-	  .help = "PEM file of authorities to trust instead of the system's" },                    \
-	{ KEY(PATH ".cert_file", FLAG "-cert-file"), ENV("CLIENT_CERTIFICATE"), .type = &config_path,   \
-	  AT(MEMBER.cert_file), .preset = "", GROUP,                                               \
-	  .help = "PEM file of our own certificate" },                                             \
-	{ KEY(PATH ".key_file", FLAG "-key-file"), ENV("CLIENT_KEY"), .type = &config_path,             \
-	  AT(MEMBER.key_file), .preset = "", GROUP,                                                \
-	  .help = "PEM file of its private key" },                                                 \
-	{ KEY(PATH ".insecure", FLAG "-insecure"), .type = &setting_boolean, AT(MEMBER.insecure), GROUP, \
+	{ KEY(PATH ".ca_file", FLAG "-ca-file"), ENV("CERTIFICATE"), PATH_AT(MEMBER.ca_file),      \
+	  GROUP, .help = "PEM file of authorities to trust instead of the system's" },             \
+	{ KEY(PATH ".cert_file", FLAG "-cert-file"), ENV("CLIENT_CERTIFICATE"),                    \
+	  PATH_AT(MEMBER.cert_file), GROUP, .help = "PEM file of our own certificate" },           \
+	{ KEY(PATH ".key_file", FLAG "-key-file"), ENV("CLIENT_KEY"), PATH_AT(MEMBER.key_file),    \
+	  GROUP, .help = "PEM file of its private key" },                                          \
+	{ KEY(PATH ".insecure", FLAG "-insecure"), BOOLEAN_AT(MEMBER.insecure), GROUP,             \
 	  .help = "do not check the server's certificate" },                                       \
-	{ KEY(PATH ".proxy", FLAG "-proxy"), .type = &config_proxy, AT(MEMBER.proxy), .preset = "",     \
-	  GROUP, .help = "through this proxy; a user only in the file" },                          \
-	{ KEY(PATH ".max_request_bytes", FLAG "-max-request-bytes"), .type = &setting_size,              \
-	  AT(MEMBER.max_request_bytes), .preset = "4MiB", .min = 64 * KIB, .max = 16 * MIB, GROUP, \
-	  .help = "of a request, before compression; larger windows are split" }
+	{ KEY(PATH ".proxy", FLAG "-proxy"), .type = &config_proxy, AT(MEMBER.proxy),              \
+	  .preset = "", GROUP, .help = "through this proxy; a user only in the file" },            \
+	{ KEY(PATH ".max_request_bytes", FLAG "-max-request-bytes"),                               \
+	  SIZE_AT(MEMBER.max_request_bytes), .preset = "4MiB", .min = 64 * KIB, .max = 16 * MIB,   \
+	  GROUP, .help = "of a request, before compression; larger windows are split" }
 
 const struct setting agent_keys[] = {
 	{ KEY("rate", "rate"), .type = &setting_rate, AT(rate_hz), .preset = "19", .min = 1,
 	  .max = 50000, SAMPLING, .help = "samples a second and CPU; the budget may lower it" },
-	{ KEY("window", "window"), .type = &setting_duration, AT(window_ns), .preset = "15s",
-	  .min = NS_OF_S, .max = NS_OF_H, SAMPLING, .help = "how long one profile is" },
-	{ KEY("modes", "modes"), .type = &setting_choices, AT(modes), .preset = "cpu", .words = modes,
-	  .restart = true, SAMPLING, .help = "which times: on a CPU, off it, waiting for the GIL, "
-	  "handling exceptions; and memory" },
-	{ KEY("min_wait", "min-wait"), .type = &setting_duration, AT(min_wait_ns), .max = NS_OF_H,
-	  .preset = "0", .restart = true, SAMPLING, .help = "leave out shorter waits" },
-	{ KEY("memory.every", "memory-every"), .type = &setting_size, AT(memory.every_bytes),
-	  .preset = "64KiB", .min = 64 * KIB, .max = GIB, .restart = true, SAMPLING,
+	{ KEY("window", "window"), DURATION_AT(window_ns), .preset = "15s", .min = NS_OF_S,
+	  .max = NS_OF_H, SAMPLING, .help = "how long one profile is" },
+	{ KEY("modes", "modes"), CHOICES_AT(modes, modes), .preset = "cpu", .restart = true,
+	  SAMPLING, .help = "which times: on a CPU, off it, waiting for the GIL, handling "
+	  "exceptions; and memory" },
+	{ KEY("min_wait", "min-wait"), DURATION_AT(min_wait_ns), .max = NS_OF_H, .preset = "0",
+	  .restart = true, SAMPLING, .help = "leave out shorter waits" },
+	{ KEY("memory.every", "memory-every"), SIZE_AT(memory.every_bytes), .preset = "64KiB",
+	  .min = 64 * KIB, .max = GIB, .restart = true, SAMPLING,
 	  .help = "mode memory: one stack for so much new memory" },
-	{ KEY("memory.interval", "memory-interval"), .type = &setting_duration, AT(memory.interval_ns),
+	{ KEY("memory.interval", "memory-interval"), DURATION_AT(memory.interval_ns),
 	  .preset = "5s", .min = NS_OF_S, .max = NS_OF_H, .restart = true, SAMPLING,
 	  .help = "mode memory: how often to look at what is still held" },
-	{ KEY("event", "event"), .type = &setting_choice, AT(event), .preset = "auto", .words = events,
-	  .restart = true, SAMPLING, .help = "what ticks: hardware cycles, or the kernel's clock" },
-	{ KEY("probability", "probability"), .type = &setting_number, AT(probability), .preset = "1",
-	  .min = 0.0001, .max = 1, SAMPLING, .help = "the share of windows that are profiled; "
-	  "weights are corrected" },
-	{ KEY("native_threads", "native-threads"), .type = &setting_boolean, AT(native_threads),
-	  .preset = "true", .restart = true, SAMPLING, .help = "CPU time of threads that run no "
-	  "Python" },
-	{ KEY("native", "native"), .type = &setting_choice, AT(native), .preset = "off",
-	  .words = natives, .restart = true, SAMPLING, .help = "functions of C and other machine "
-	  "code, and the kernel's; full: the interpreter's own, too" },
-	{ KEY("trace_context", "trace-context"), .type = &setting_boolean, AT(trace_context),
-	  .restart = true, SAMPLING, .help = "link samples to the trace and span that their "
-	  "thread works on" },
-	{ KEY("async", "async"), .type = &setting_boolean, AT(async), .restart = true, SAMPLING,
+	{ KEY("event", "event"), CHOICE_AT(event, events), .preset = "auto", .restart = true,
+	  SAMPLING, .help = "what ticks: hardware cycles, or the kernel's clock" },
+	{ KEY("probability", "probability"), .type = &setting_number, AT(probability),
+	  .preset = "1", .min = 0.0001, .max = 1, SAMPLING,
+	  .help = "the share of windows that are profiled; weights are corrected" },
+	{ KEY("native_threads", "native-threads"), BOOLEAN_AT(native_threads), .preset = "true",
+	  .restart = true, SAMPLING, .help = "CPU time of threads that run no Python" },
+	{ KEY("native", "native"), CHOICE_AT(native, natives), .preset = "off", .restart = true,
+	  SAMPLING, .help = "functions of C and other machine code, and the kernel's; full: the "
+	  "interpreter's own, too" },
+	{ KEY("trace_context", "trace-context"), BOOLEAN_AT(trace_context), .restart = true,
+	  SAMPLING, .help = "link samples to the trace and span that their thread works on" },
+	{ KEY("async", "async"), BOOLEAN_AT(async), .restart = true, SAMPLING,
 	  .help = "samples in an asyncio task show who awaits it, in place of the event loop" },
 
 	CONDITION("container", FILTER_CONTAINER, "of this container: name, or beginning of its id"),
@@ -184,7 +186,7 @@ const struct setting agent_keys[] = {
 	CONDITION("uid", FILTER_UID, "acting as this user: name or number"),
 	CONDITION("comm", FILTER_COMM, "whose name matches this glob"),
 	CONDITION("exe", FILTER_EXE, "whose executable matches this glob, its path if it has a /"),
-	{ KEY("selection.min_age", "min-age"), .type = &setting_duration, AT(min_age_ns), .preset = "0",
+	{ KEY("selection.min_age", "min-age"), DURATION_AT(min_age_ns), .preset = "0",
 	  .max = 366 * NS_OF_D, SELECTION, .help = "from this age on" },
 	EXCLUDED("container", FILTER_CONTAINER, "of this container"),
 	EXCLUDED("pod", FILTER_POD, "of this pod"),
@@ -194,97 +196,97 @@ const struct setting agent_keys[] = {
 	EXCLUDED("comm", FILTER_COMM, "whose name matches"),
 	EXCLUDED("exe", FILTER_EXE, "whose executable matches"),
 
-	{ KEY("labels", "label"), .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map, AT(labels),
-	  .check = check_label, NAMES, .help = "resource attribute of every service, such as "
-	  "deployment.environment.name" },
+	{ KEY("labels", "label"), .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map,
+	  AT(labels), .check = check_label, NAMES,
+	  .help = "resource attribute of every service, such as deployment.environment.name" },
 	{ KEY("service_rules", "service-rule"), .type = &config_rules, AT(service_rules), NAMES,
 	  .help = "names services; the first rule that fits counts" },
 
-	{ KEY("privacy.command_line", "command-line"), .type = &setting_boolean,
-	  AT(privacy.command_line), PRIVACY, .help = "command lines" },
-	{ KEY("privacy.paths", "paths"), .type = &setting_choice, AT(privacy.paths), .preset = "full",
-	  .words = paths, PRIVACY, .help = "of files: whole paths, or names only" },
-	{ KEY("privacy.usernames", "usernames"), .type = &setting_boolean, AT(privacy.usernames),
-	  PRIVACY, .help = "names of users that processes act as" },
-	{ KEY("privacy.host_name", "host-name"), .type = &setting_boolean, AT(privacy.host_name),
-	  .preset = "true", PRIVACY, .help = "this host's name and id" },
-	{ KEY("privacy.containers", "containers"), .type = &setting_boolean, AT(privacy.containers),
+	{ KEY("privacy.command_line", "command-line"), BOOLEAN_AT(privacy.command_line), PRIVACY,
+	  .help = "command lines" },
+	{ KEY("privacy.paths", "paths"), CHOICE_AT(privacy.paths, paths), .preset = "full",
+	  PRIVACY, .help = "of files: whole paths, or names only" },
+	{ KEY("privacy.usernames", "usernames"), BOOLEAN_AT(privacy.usernames), PRIVACY,
+	  .help = "names of users that processes act as" },
+	{ KEY("privacy.host_name", "host-name"), BOOLEAN_AT(privacy.host_name), .preset = "true",
+	  PRIVACY, .help = "this host's name and id" },
+	{ KEY("privacy.containers", "containers"), BOOLEAN_AT(privacy.containers),
 	  .preset = "true", PRIVACY, .help = "names and ids of containers and pods" },
-	{ KEY("privacy.exception_types", "exception-types"), .type = &setting_boolean,
-	  AT(privacy.exception_types), .preset = "true", PRIVACY, .help = "names of exceptions" },
+	{ KEY("privacy.exception_types", "exception-types"), BOOLEAN_AT(privacy.exception_types),
+	  .preset = "true", PRIVACY, .help = "names of exceptions" },
 
-	{ KEY("exporters.otlp.endpoint", "otlp-endpoint"), .env = { "OTEL_EXPORTER_OTLP_ENDPOINT" },
-	  .type = &config_url, AT(exporters.otlp.endpoint), .preset = "", OTLP,
+	{ KEY("exporters.otlp.endpoint", "otlp-endpoint"),
+	  .env = { "OTEL_EXPORTER_OTLP_ENDPOINT" }, URL_AT(exporters.otlp.endpoint), OTLP,
 	  .help = "base URL; /v1development/profiles is added" },
 	{ KEY("exporters.otlp.profiles_endpoint", "otlp-profiles-endpoint"),
-	  .env = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" }, .type = &config_url,
-	  AT(exporters.otlp.profiles_endpoint), .preset = "", OTLP,
+	  .env = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" },
+	  URL_AT(exporters.otlp.profiles_endpoint), OTLP,
 	  .help = "whole URL, instead of the endpoint" },
-	{ KEY("exporters.otlp.protocol", "otlp-protocol"), OTEL("PROTOCOL"), .type = &setting_choice,
-	  AT(exporters.otlp.protocol), .preset = "http/protobuf", .words = protocols, OTLP,
+	{ KEY("exporters.otlp.protocol", "otlp-protocol"), OTEL("PROTOCOL"),
+	  CHOICE_AT(exporters.otlp.protocol, protocols), .preset = "http/protobuf", OTLP,
 	  .help = "the only one: there is no gRPC" },
 	{ KEY("exporters.otlp.compression", "otlp-compression"), OTEL("COMPRESSION"),
-	  .type = &setting_choice, AT(exporters.otlp.compression), .preset = "gzip",
-	  .words = compressions, OTLP, .help = "of requests" },
+	  CHOICE_AT(exporters.otlp.compression, compressions), .preset = "gzip", OTLP,
+	  .help = "of requests" },
 	HTTP_KEYS("exporters.otlp", "otlp", exporters.otlp.http, OTLP, OTEL),
 
-	{ KEY("exporters.pyroscope.url", "pyroscope-url"), .type = &config_url,
-	  AT(exporters.pyroscope.url), .preset = "", PYROSCOPE, .help = "base URL; /ingest is "
-	  "added" },
+	{ KEY("exporters.pyroscope.url", "pyroscope-url"), URL_AT(exporters.pyroscope.url),
+	  PYROSCOPE, .help = "base URL; /ingest is added" },
 	{ KEY("exporters.pyroscope.tenant_id", "pyroscope-tenant-id"), .type = &config_string,
 	  AT(exporters.pyroscope.tenant_id), .preset = "", PYROSCOPE,
 	  .help = "sent as X-Scope-OrgID" },
 	HTTP_KEYS("exporters.pyroscope", "pyroscope", exporters.pyroscope.http, PYROSCOPE, NO_ENV),
 
-	{ KEY("exporters.tach.dir", "tach-dir"), .type = &config_path, AT(exporters.tach.dir),
-	  .preset = "", FILES, .help = "recordings as of tachbpf record, in this directory" },
-	{ KEY("exporters.tach.rotate_time", "tach-rotate-time"), .type = &setting_duration,
-	  AT(exporters.tach.rotate_time_ns), .preset = "1h", .min = 10 * NS_OF_S, .max = 31 * NS_OF_D,
-	  FILES, .help = "a new recording after this time" },
-	{ KEY("exporters.tach.rotate_size", "tach-rotate-size"), .type = &setting_size,
-	  AT(exporters.tach.rotate_size_bytes), .preset = "64MiB", .min = MIB, .max = TIB, FILES,
-	  .help = "a new recording at this size" },
-	{ KEY("exporters.tach.keep", "tach-keep"), .type = &setting_integer, AT(exporters.tach.keep),
-	  .preset = "24", .min = 1, .max = 1e6, FILES, .help = "recordings; the oldest goes" },
-	{ KEY("exporters.pprof.dir", "pprof-dir"), .type = &config_path, AT(exporters.pprof.dir),
-	  .preset = "", FILES, .help = "pprof files, one a service and window, in this directory" },
-	{ KEY("exporters.pprof.keep", "pprof-keep"), .type = &setting_integer, AT(exporters.pprof.keep),
-	  .preset = "1000", .min = 1, .max = 1e6, FILES, .help = "files; the oldest goes" },
+	{ KEY("exporters.tach.dir", "tach-dir"), PATH_AT(exporters.tach.dir), FILES,
+	  .help = "recordings as of tachbpf record, in this directory" },
+	{ KEY("exporters.tach.rotate_time", "tach-rotate-time"),
+	  DURATION_AT(exporters.tach.rotate_time_ns), .preset = "1h", .min = 10 * NS_OF_S,
+	  .max = 31 * NS_OF_D, FILES, .help = "a new recording after this time" },
+	{ KEY("exporters.tach.rotate_size", "tach-rotate-size"),
+	  SIZE_AT(exporters.tach.rotate_size_bytes), .preset = "64MiB", .min = MIB, .max = TIB,
+	  FILES, .help = "a new recording at this size" },
+	{ KEY("exporters.tach.keep", "tach-keep"), .type = &setting_integer,
+	  AT(exporters.tach.keep), .preset = "24", .min = 1, .max = 1e6, FILES,
+	  .help = "recordings; the oldest goes" },
+	{ KEY("exporters.pprof.dir", "pprof-dir"), PATH_AT(exporters.pprof.dir), FILES,
+	  .help = "pprof files, one a service and window, in this directory" },
+	{ KEY("exporters.pprof.keep", "pprof-keep"), .type = &setting_integer,
+	  AT(exporters.pprof.keep), .preset = "1000", .min = 1, .max = 1e6, FILES,
+	  .help = "files; the oldest goes" },
 
-	{ KEY("retry.initial", "retry-initial"), .type = &setting_duration, AT(retry.initial_ns),
-	  .preset = "1s", .min = 10 * NS_OF_MS, .max = NS_OF_H, SENDING,
-	  .help = "until the first retry, if the server does not say; then twice as long each "
-	  "time" },
-	{ KEY("retry.max", "retry-max"), .type = &setting_duration, AT(retry.max_ns), .preset = "1m",
-	  .min = 10 * NS_OF_MS, .max = NS_OF_D, SENDING, .help = "the longest time between two retries" },
+	{ KEY("retry.initial", "retry-initial"), DURATION_AT(retry.initial_ns), .preset = "1s",
+	  .min = 10 * NS_OF_MS, .max = NS_OF_H, SENDING, .help = "until the first retry, if the "
+	  "server does not say; then twice as long each time" },
+	{ KEY("retry.max", "retry-max"), DURATION_AT(retry.max_ns), .preset = "1m",
+	  .min = 10 * NS_OF_MS, .max = NS_OF_D, SENDING,
+	  .help = "the longest time between two retries" },
 	{ KEY("spool.dir", "spool-dir"), .type = &config_path, AT(spool.dir), .needed = true,
 	  .preset = "/var/lib/tachbpf/spool", .restart = true, SENDING,
 	  .help = "what was not sent yet, in this directory" },
-	{ KEY("spool.size", "spool-size"), .type = &setting_size, AT(spool.size_bytes),
-	  .preset = "256MiB", .min = MIB, .max = TIB, SENDING,
-	  .help = "of all that is not sent; the oldest goes" },
+	{ KEY("spool.size", "spool-size"), SIZE_AT(spool.size_bytes), .preset = "256MiB",
+	  .min = MIB, .max = TIB, SENDING, .help = "of all that is not sent; the oldest goes" },
 
 	{ KEY("budget.cpu", "budget-cpu"), .type = &setting_percent, AT(budget.cpu_percent),
-	  .preset = "0.5%", .max = 100, BUDGET, .help = "of this host's CPUs; the rate is lowered "
-	  "to keep it; 0: no limit" },
-	{ KEY("budget.bytes_per_minute", "budget-bytes-per-minute"), .type = &setting_size,
-	  AT(budget.bytes_per_minute), .preset = "0", .max = TIB, BUDGET,
+	  .preset = "0.5%", .max = 100, BUDGET,
+	  .help = "of this host's CPUs; the rate is lowered to keep it; 0: no limit" },
+	{ KEY("budget.bytes_per_minute", "budget-bytes-per-minute"),
+	  SIZE_AT(budget.bytes_per_minute), .preset = "0", .max = TIB, BUDGET,
 	  .help = "of what is exported; the rate is lowered to keep it; 0: no limit" },
-	{ KEY("budget.min_rate", "budget-min-rate"), .type = &setting_rate, AT(budget.min_rate_hz),
-	  .preset = "1", .min = 1, .max = 50000, BUDGET,
+	{ KEY("budget.min_rate", "budget-min-rate"), .type = &setting_rate,
+	  AT(budget.min_rate_hz), .preset = "1", .min = 1, .max = 50000, BUDGET,
 	  .help = "the rate is not lowered further" },
 
 	{ KEY("metrics.listen", "metrics-listen"), .type = &config_address, AT(metrics.listen),
 	  .preset = "127.0.0.1:9419", SERVING, .restart = true,
 	  .help = "Prometheus metrics by HTTP; empty: none" },
-	{ KEY("metrics.services", "metrics-services"), .type = &setting_integer, AT(metrics.services),
-	  .preset = "100", .max = 10000, SERVING,
+	{ KEY("metrics.services", "metrics-services"), .type = &setting_integer,
+	  AT(metrics.services), .preset = "100", .max = 10000, SERVING,
 	  .help = "with metrics of their own, those that use most CPU; the others are one" },
 	{ KEY("ctl.socket", "ctl-socket"), .type = &config_path, AT(ctl.socket), .restart = true,
 	  .preset = "/run/tachbpf/agent.sock", SERVING,
 	  .help = "for tachbpf agent ctl; empty: none" },
-	{ KEY("log_level", "log-level"), .type = &setting_choice, AT(log_level), .preset = "info",
-	  .words = levels, SERVING, .help = "what goes to standard error" },
+	{ KEY("log_level", "log-level"), CHOICE_AT(log_level, levels), .preset = "info", SERVING,
+	  .help = "what goes to standard error" },
 	{ 0 }
 };
 const size_t agent_key_cnt = ARRAY_SIZE(agent_keys) - 1;

@@ -62,8 +62,8 @@ static const struct setting_type type_action = { .set = set_action };
 	.words = (const struct setting_word[]){ { "", VALUE }, { 0 } }
 
 static const struct setting options[] = {
-	{ .name = "config", .group = "General", .help = "read this YAML file; flags and variables of "
-	  "the environment are stronger", .type = &setting_file,
+	{ .name = "config", .group = "General", .help = "read this YAML file; flags and variables "
+	  "of the environment are stronger", .type = &setting_file,
 	  .off = offsetof(struct agent_options, path) },
 	{ ACTION("check", AGENT_CHECK, "say what is wrong with the configuration, and end") },
 	{ ACTION("print-config", AGENT_PRINT_CONFIG, "print the configuration in force, where each "
@@ -87,7 +87,8 @@ static const char *const examples[] = {
 };
 
 static const struct cli_command command = {
-	.name = "agent", .help = "Profiles all Pythons of this host for ever, and exports the profiles.",
+	.name = "agent",
+	.help = "Profiles all Pythons of this host for ever, and exports the profiles.",
 	.synopsis = synopsis, .examples = examples,
 	.settings = options, .word = take_word, .take = take_option,
 };

@@ -26,7 +26,8 @@ static const struct setting_word colours[] = { { "red", 1 }, { "green", 2 }, { "
 
 #define AT(member) .off = offsetof(struct values, member)
 static const struct setting below[] = {
-	{ 'n', "number", NULL, "One", "a number", &setting_integer, AT(number), .min = 2, .max = 9 },
+	{ 'n', "number", NULL, "One", "a number", &setting_integer, AT(number), .min = 2,
+	  .max = 9 },
 	{ 0, "count", NULL, "One", "a count", &setting_count, AT(count), .max = 1e9 },
 	{ 0 }
 };
@@ -34,7 +35,8 @@ static const struct setting rows[] = {
 	{ .others = below },
 	{ 'r', "rate", NULL, "One", "a rate", &setting_rate, AT(rate), .min = 1, .max = 50000,
 	  .preset = "1khz" },
-	{ 0, "time", NULL, "Two", "a time", &setting_duration, AT(ns), .min = NS_OF_MS, .max = NS_OF_H },
+	{ 0, "time", NULL, "Two", "a time", &setting_duration, AT(ns), .min = NS_OF_MS,
+	  .max = NS_OF_H },
 	{ 0, "us", NULL, "Two", "a time", &setting_microseconds, AT(us), .max = NS_OF_H },
 	{ 0, "s", NULL, "Two", "a time", &setting_seconds, AT(seconds), .min = 1, .max = NS_OF_D },
 	{ 0, "size", "BYTES", "Two", "a size", &setting_size, AT(bytes), .max = 0x1p40 },
@@ -43,8 +45,8 @@ static const struct setting rows[] = {
 	{ 0, "word", NULL, "Two", "a word", &setting_choice, AT(word), .words = colours },
 	{ 0, "switch", NULL, "Two", "a word", &setting_switch, AT(of_word), .words = colours },
 	{ 0, "bits", NULL, "Two", "words", &setting_choices, AT(bits), .words = colours },
-	{ 0, "boolean", NULL, "Two", "what is true", &setting_boolean, AT(boolean), .preset = "true",
-	  .path = "x.boolean" },
+	{ 0, "boolean", NULL, "Two", "what is true", &setting_boolean, AT(boolean),
+	  .preset = "true", .path = "x.boolean" },
 	{ 'f', "flag", NULL, "Two", "a flag", &setting_flag, AT(flag) },
 	{ 0, "no-flag", NULL, "Two", "no flag", &setting_no_flag, AT(no_flag), .preset = "on" },
 	{ 0, "old-flag", NULL, "Two", NULL, &setting_flag, AT(flag) },
@@ -115,7 +117,8 @@ static void test_numbers(void **state)
 
 static void test_words(void **state)
 {
-	assert_int_equal(parse("--word Green --switch blue --bits red,blue --bits green --text a"), 0);
+	assert_int_equal(parse("--word Green --switch blue --bits red,blue --bits green "
+			       "--text a"), 0);
 	assert_true(v.word == 2 && v.of_word && v.bits == 7);
 	assert_string_equal(v.text, "a");
 	assert_bad("--word gren", "bad --word 'gren': give red, green or blue");
@@ -132,7 +135,8 @@ static void test_flags_and_presets(void **state)
 	assert_true(!v.boolean && !v.no_flag && v.flag && v.rate == 6);
 	assert_int_equal(parse("--no-boolean --boolean --old-flag"), 0);
 	assert_true(v.boolean && v.flag);
-	assert_bad("--no-boolean=1", "option --no-boolean takes no value: write --no-boolean alone");
+	assert_bad("--no-boolean=1",
+		   "option --no-boolean takes no value: write --no-boolean alone");
 	assert_bad("--no-bolean", "unknown option '--no-bolean': did you mean --no-boolean? See: "
 		   "tachbpf x --help");
 	assert_bad("--old-fla", "unknown option '--old-fla'; see: tachbpf x --help");
