@@ -198,36 +198,23 @@ static const struct setting frames[] = {
 	{ 0 }
 };
 
-#define CONDITION(NAME, KIND, ARG, HELP)                                                           \
-	{ 0, NAME, ARG, CONDITIONS, HELP, &proc_filter_setting, AT(select.proc_filter),            \
-	  .data = &(const struct proc_filter_place){ KIND, false } }
-#define EXCLUSION(NAME, KIND, ARG, HELP)                                                           \
-	{ 0, "exclude-" NAME, ARG, EXCLUSIONS, HELP, &proc_filter_setting, AT(select.proc_filter), \
-	  .data = &(const struct proc_filter_place){ KIND, true } }
+#define CONDITION(NAME, KIND, VALUE, HELP)                                                         \
+	{ 0, NAME, VALUE, CONDITIONS, HELP, &proc_filter_setting, AT(select.proc_filter),          \
+	  .data = &(const struct proc_filter_place){ KIND, false } },
+#define EXCLUSION(NAME, KIND, VALUE, HELP)                                                         \
+	{ 0, "exclude-" NAME, VALUE, EXCLUSIONS, HELP, &proc_filter_setting,                       \
+	  AT(select.proc_filter), .data = &(const struct proc_filter_place){ KIND, true } },
 
 static const struct setting conditions[] = {
-	CONDITION("container", FILTER_CONTAINER, "ID|NAME",
-		  "of this container; the first part of an id is enough"),
-	CONDITION("pod", FILTER_POD, "UID|NAME", "of this pod (Kubernetes, podman)"),
-	CONDITION("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or one below it"),
-	CONDITION("unit", FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice"),
-	CONDITION("uid", FILTER_UID, "USER[,USER...]", "acting as this user, a name or number"),
-	CONDITION("comm", FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it"),
-	CONDITION("exe", FILTER_EXE, "GLOB", "whose executable matches, the path if GLOB has a /"),
+	PROC_FILTER_CONDITIONS(CONDITION)
 	{ 0, "min-age", "TIME", CONDITIONS, "from this age on: 5, 0.5s, 5m",
 	  SECONDS(select.proc_filter.min_age_s) },
 	{ 0 }
 };
 
 static const struct setting exclusions[] = {
-	EXCLUSION("container", FILTER_CONTAINER, "ID|NAME", "of this container"),
-	EXCLUSION("pod", FILTER_POD, "UID|NAME", "of this pod"),
-	EXCLUSION("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or one below it"),
-	EXCLUSION("unit", FILTER_UNIT, "UNIT", "of this systemd unit"),
-	EXCLUSION("pid", FILTER_PID, "PID[,PID...]", "these; with --children also what they start"),
-	EXCLUSION("uid", FILTER_UID, "USER[,USER...]", "acting as this user"),
-	EXCLUSION("comm", FILTER_COMM, "GLOB", "whose name matches"),
-	EXCLUSION("exe", FILTER_EXE, "GLOB", "whose executable matches"),
+	PROC_FILTER_EXCLUSIONS(EXCLUSION)
+	EXCLUSION("pid", FILTER_PID, "PID[,PID...]", "these; with --children also what they start")
 	{ 0 }
 };
 

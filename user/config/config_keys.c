@@ -106,14 +106,14 @@ static int check_condition(const struct setting *key, const char *text, struct s
 #define BUDGET .group = "The agent's own cost"
 #define SERVING .group = "Metrics, control"
 
-#define CONDITION(NAME, KIND, HELP)                                                                \
-	{ KEY("selection." NAME, NAME), .type = &config_list, AT(select[0][KIND]),                 \
+#define CONDITION(NAME, KIND, VALUE, HELP)                                                         \
+	{ KEY("selection." NAME, NAME), .type = &config_list, AT(select[0][KIND]), .arg = VALUE,   \
 	  .check = check_condition, SELECTION, .help = HELP,                                       \
-	  .data = &(const struct proc_filter_place){ KIND, false } }
-#define EXCLUDED(NAME, KIND, HELP)                                                                 \
-	{ KEY("selection.exclude." NAME, "exclude-" NAME), .type = &config_list,                   \
+	  .data = &(const struct proc_filter_place){ KIND, false } },
+#define EXCLUDED(NAME, KIND, VALUE, HELP)                                                          \
+	{ KEY("selection.exclude." NAME, "exclude-" NAME), .type = &config_list, .arg = VALUE,     \
 	  AT(select[1][KIND]), .check = check_condition, EXCLUSION, .help = HELP,                  \
-	  .data = &(const struct proc_filter_place){ KIND, true } }
+	  .data = &(const struct proc_filter_place){ KIND, true } },
 
 /* OpenTelemetry's variables: for profiles, and for all signals. */
 #define OTEL(NAME) .env = { "OTEL_EXPORTER_OTLP_PROFILES_" NAME, "OTEL_EXPORTER_OTLP_" NAME }
@@ -179,22 +179,10 @@ const struct setting agent_keys[] = {
 	{ KEY("async", "async"), BOOLEAN_AT(async), .restart = true, SAMPLING,
 	  .help = "samples in an asyncio task show who awaits it, in place of the event loop" },
 
-	CONDITION("container", FILTER_CONTAINER, "of this container: name, or beginning of its id"),
-	CONDITION("pod", FILTER_POD, "of this pod: uid, name or NAMESPACE/NAME"),
-	CONDITION("cgroup", FILTER_CGROUP, "in this cgroup or below it"),
-	CONDITION("unit", FILTER_UNIT, "of this systemd unit: nginx, user-*.slice"),
-	CONDITION("uid", FILTER_UID, "acting as this user: name or number"),
-	CONDITION("comm", FILTER_COMM, "whose name matches this glob"),
-	CONDITION("exe", FILTER_EXE, "whose executable matches this glob, its path if it has a /"),
+	PROC_FILTER_CONDITIONS(CONDITION)
 	{ KEY("selection.min_age", "min-age"), DURATION_AT(min_age_ns), .preset = "0",
 	  .max = 366 * NS_OF_D, SELECTION, .help = "from this age on" },
-	EXCLUDED("container", FILTER_CONTAINER, "of this container"),
-	EXCLUDED("pod", FILTER_POD, "of this pod"),
-	EXCLUDED("cgroup", FILTER_CGROUP, "in this cgroup or below it"),
-	EXCLUDED("unit", FILTER_UNIT, "of this systemd unit"),
-	EXCLUDED("uid", FILTER_UID, "acting as this user"),
-	EXCLUDED("comm", FILTER_COMM, "whose name matches"),
-	EXCLUDED("exe", FILTER_EXE, "whose executable matches"),
+	PROC_FILTER_EXCLUSIONS(EXCLUDED)
 
 	{ KEY("labels", "label"), .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map,
 	  AT(labels), .check = check_label, NAMES,

@@ -62,6 +62,27 @@ struct proc_filter_place {
 };
 extern const struct setting_type proc_filter_setting;
 /*
+ * What can be asked for on command lines and in the agent's configuration: ROW(NAME, KIND, VALUE,
+ * HELP) of each condition; and of each exclusion, whose name begins with "exclude-".
+ */
+#define PROC_FILTER_CONDITIONS(ROW)                                                                \
+	ROW("container", FILTER_CONTAINER, "ID|NAME",                                              \
+	    "of this container: its name, or the beginning of its id")                             \
+	ROW("pod", FILTER_POD, "UID|NAME", "of this pod: uid, name or NAMESPACE/NAME")             \
+	ROW("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or below it")                         \
+	ROW("unit", FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice")              \
+	ROW("uid", FILTER_UID, "USER[,USER...]", "acting as this user: name or number")            \
+	ROW("comm", FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it")               \
+	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches, the path if GLOB has a /")
+#define PROC_FILTER_EXCLUSIONS(ROW)                                                                \
+	ROW("container", FILTER_CONTAINER, "ID|NAME", "of this container")                         \
+	ROW("pod", FILTER_POD, "UID|NAME", "of this pod")                                          \
+	ROW("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or below it")                         \
+	ROW("unit", FILTER_UNIT, "UNIT", "of this systemd unit")                                   \
+	ROW("uid", FILTER_UID, "USER[,USER...]", "acting as this user")                            \
+	ROW("comm", FILTER_COMM, "GLOB", "whose name matches")                                     \
+	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches")
+/*
  * As proc_filter_add(), but logs nothing of a condition that is no good: *remedy is static text
  * that says what is allowed, if the answer is -EINVAL.
  */

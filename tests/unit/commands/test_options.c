@@ -3,40 +3,10 @@
  * test_options.c - command lines, good and bad. What is printed is looked at by
  * tests/e2e/files/test_commands.py.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "options_test.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/util.h"
-#include "commands/options.h"
 #include "formats/formats.h"
 #include "formats/sinks.h"
-
-#define MAX_WORDS 32
-
-static struct options o;
-static char line[512];
-static char *words[MAX_WORDS + 1];
-
-/* Parse "tachbpf " + rest, split at spaces. */
-static int parse(const char *rest)
-{
-	char *word, *save;
-	int cnt = 0;
-
-	options_free(&o);
-	snprintf(line, sizeof(line), "tachbpf %s", rest);
-	for (word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		words[cnt++] = word;
-	assert_true(cnt <= MAX_WORDS);
-	words[cnt] = NULL;
-	return options_parse(&o, cnt, words);
-}
 
 /* Parse "tachbpf -a", this option and its value. */
 static int parse_value(const char *option, const char *value)

@@ -1,39 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_options_memory.c - command lines of --mode mem, good and bad. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "options_test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "base/util.h"
-#include "commands/options.h"
-
-#define MAX_WORDS 16
-
-static struct options o;
-static char line[256];
-static char *words[MAX_WORDS + 1];
-
-/* Parse "tachbpf " + rest, split at spaces. */
-static int parse(const char *rest)
-{
-	char *word, *save;
-	int cnt = 0;
-
-	options_free(&o);
-	snprintf(line, sizeof(line), "tachbpf %s", rest);
-	for (word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		words[cnt++] = word;
-	assert_true(cnt <= MAX_WORDS);
-	words[cnt] = NULL;
-	return options_parse(&o, cnt, words);
-}
 
 static void test_defaults(void **state)
 {

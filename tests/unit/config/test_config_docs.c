@@ -147,7 +147,7 @@ static void test_help(void **state)
 		bool on = key->preset && !strcmp(key->preset, "true");
 
 		snprintf(flag, sizeof(flag), "--%s%s%s%s", on ? "no-" : "", key->name,
-			 key->type->arg ? " " : "", key->type->arg ? key->type->arg : "");
+			 setting_arg(key) ? " " : "", setting_arg(key) ? setting_arg(key) : "");
 		if (key->secret ? strstr(text, flag) != NULL : !strstr(text, flag))
 			fail_msg("%s is %sin --help", flag, key->secret ? "" : "not ");
 	}
