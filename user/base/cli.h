@@ -26,7 +26,7 @@ struct cli_command {
 	 * NULL: they are words like others.
 	 */
 	int (*rest)(void *target, char **words);
-	/* Take an option: NULL: cli_set(). */
+	/* Takes an option and its value, as cli_set(), which does it if this is NULL. */
 	int (*take)(void *target, const struct setting *s, const char *value);
 };
 
@@ -46,7 +46,7 @@ int cli_parse(const struct cli_command *cmd, char **argv, void *target);
  */
 int cli_set(void *target, const struct setting *s, const char *value);
 
-/* Is the option shown in --help and to those who complete it? */
+/* Returns true if the option is shown in --help and by the completion of shells. */
 bool cli_is_shown(const struct setting *s);
 
 /* The parts of --help: usage and what the command does; the options, by group; examples. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * settings.h - a setting is one row: its name, type, default, bounds and help, and where it may
+ * settings.h - a setting is one row: its name, type, default, limits and help, and where it may
  * stand. Command lines and --help (cli.h), the completion of shells, and the agent's configuration
  * with its file, variables and tables in documents are made of such rows.
  *
@@ -122,7 +122,12 @@ struct setting {
 	bool needed;		/* may not be empty */
 };
 
-/* Numbers. Where min and max allow it, 0 stands for itself. */
+/* The offset of a field, which must have the size of this type: else it does not compile. */
+#define SETTING_OFF(owner, member, type)                                                           \
+	(offsetof(owner, member) +                                                                 \
+	 0 * sizeof(char[sizeof(((owner *)0)->member) == sizeof(type) ? 1 : -1]))
+
+/* Numbers. */
 extern const struct setting_type setting_integer;	/* uint32_t */
 extern const struct setting_type setting_count;		/* uint64_t: 10k, 1m */
 extern const struct setting_type setting_rate;		/* uint32_t, Hz: 99, 10khz */

@@ -273,7 +273,7 @@ void options_free(struct options *o);
 /* Print what o->show asks for. */
 void options_print(const struct options *o, FILE *out);
 
-/* Is anything of a flight recorder asked for? And can something ask it for a recording? */
+/* Return true if something can trigger a recording; if an option of a flight recorder was given. */
 static inline bool options_has_trigger(const struct flight_options *f)
 {
 	return f->when.cnt || f->signal;

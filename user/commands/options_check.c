@@ -36,7 +36,7 @@ static bool ends_in(const char *text, const char *end)
 	return len > n && !strcmp(text + len - n, end);
 }
 
-/* Conditions alone are of all processes. */
+/* Conditions without -a, -p or -- COMMAND are of all processes. */
 static void use_conditions(struct select_options *select, bool chosen)
 {
 	if (!chosen && (select->proc_filter.cnt || select->proc_filter.min_age_s > 0))
@@ -52,7 +52,7 @@ static void set_native(struct record_options *r)
 	r->capture.native_lines = r->native & NATIVE_LINES;
 }
 
-/* Is -o a directory, one file, or a file for the command and a directory for its children? */
+/* What -o is: a directory, one file, or a file for the command and a directory for its children. */
 static void choose_place(struct record_options *r)
 {
 	const char *output = r->recording.output;
@@ -291,7 +291,7 @@ static const char *missing(const struct record_options *r)
 	return NULL;
 }
 
-/* What all that was given means together, if it goes together. */
+/* Of options that go together: the defaults that depend on several. */
 static void set_record_defaults(struct record_options *r)
 {
 	if (r->mode == RECORD_MEM)
@@ -376,7 +376,7 @@ static int check_export(const struct export_options *e)
 	return -EINVAL;
 }
 
-/* Has the file's name an ending, as in "x.txt"? */
+/* Returns true if the file's name has an ending, as in "x.txt". */
 static bool has_ending(const char *path)
 {
 	const char *name = strrchr(path, '/');

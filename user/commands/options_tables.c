@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * options_tables.c - the options of the commands: a row is an option, with its type, default and
- * bounds. base/cli.c parses by these tables; options_types.c has the types that are only ours.
+ * limits. base/cli.c parses by these tables; options_types.c has the types that are only ours.
  */
 #include "commands/options_tables.h"
 
@@ -83,27 +83,28 @@ static const struct setting_word statuses[] = {
 
 #define USE(table) { .others = table }
 #define AT(member) .off = offsetof(struct options, member)
-#define FLAG(member) .type = &setting_flag, AT(member)
-#define NO_FLAG(member) .type = &setting_no_flag, AT(member), .preset = "on"
+#define AT_A(type, member) .off = SETTING_OFF(struct options, member, type)
+#define FLAG(member) .type = &setting_flag, AT_A(bool, member)
+#define NO_FLAG(member) .type = &setting_no_flag, AT_A(bool, member), .preset = "on"
 #define FIXED(member, value)                                                                       \
-	.type = &setting_fixed, AT(member),                                                        \
+	.type = &setting_fixed, AT_A(int, member),                                                 \
 	.words = (const struct setting_word[]){ { "", value }, { 0 } }
-#define CHOICE(member, list) .type = &setting_choice, AT(member), .words = list
-#define SWITCH(member, list) .type = &setting_switch, AT(member), .words = list
-#define FILE_NAME(member) .type = &setting_file, AT(member)
+#define CHOICE(member, list) .type = &setting_choice, AT_A(int, member), .words = list
+#define SWITCH(member, list) .type = &setting_switch, AT_A(bool, member), .words = list
+#define FILE_NAME(member) .type = &setting_file, AT_A(char *, member)
 #define NUMBER(member)                                                                             \
-	.type = &setting_integer, AT(member), .max = UINT32_MAX,                                   \
+	.type = &setting_integer, AT_A(uint32_t, member), .max = UINT32_MAX,                       \
 	.wanted = "give a number of rows, 0 for all"
 #define LIMIT(member) NUMBER(member), .preset = "20"
 #define RATE(member)                                                                               \
-	.type = &setting_rate, AT(member), .min = 1, .max = 50000,                                 \
+	.type = &setting_rate, AT_A(uint32_t, member), .min = 1, .max = 50000,                     \
 	.wanted = "give 1 to 50000 Hz, such as 99, 999 or 10khz"
 #define SECONDS(member)                                                                            \
-	.type = &setting_seconds, AT(member), .min = 1, .max = YEAR,                               \
+	.type = &setting_seconds, AT_A(double, member), .min = 1, .max = YEAR,                     \
 	.wanted = "give more than 0 and at most 366 days, such as 30, 0.5, 30s, 5m or 1h"
 #define PIDS .type = &type_pids, AT(select)
 #define NATIVE(member)                                                                             \
-	.type = &type_native, AT(member), .words = natives,                                        \
+	.type = &type_native, AT_A(uint32_t, member), .words = natives,                            \
 	.wanted = "give --native alone, or =full, =lines or =full,lines"
 #define SENT_CODES                                                                                 \
 	.type = &type_sent_codes, AT(record.capture.sent_codes), .min = 256, .max = 1 << 24,       \

@@ -309,7 +309,7 @@ static struct agent_origin place_of(const struct yaml_node *node)
 				      .column = node->column };
 }
 
-/* Is the node a text with a value? what: its name, for the complaint if not. */
+/* Returns true if the node is a text with a value. what: its name, for the complaint if not. */
 static bool is_value(struct config_loading *l, const struct yaml_node *node, const char *what)
 {
 	const struct agent_origin at = place_of(node);

@@ -40,11 +40,6 @@ static const struct setting_word compressions[] = {
 	{ "gzip", AGENT_COMPRESSION_GZIP }, { "none", AGENT_COMPRESSION_NONE }, { 0 }
 };
 static const struct setting_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
-_Static_assert(sizeof(enum agent_event) == sizeof(int) && sizeof(enum log_level) == sizeof(int) &&
-	       sizeof(enum agent_paths) == sizeof(int) &&
-	       sizeof(enum agent_native) == sizeof(int) &&
-	       sizeof(enum agent_protocol) == sizeof(int) &&
-	       sizeof(enum agent_compression) == sizeof(int), "setting_choice writes an int");
 
 /* ---- what a text must be beyond its type ---- */
 
@@ -87,13 +82,14 @@ static int check_condition(const struct setting *key, const char *text, struct s
 
 #define KEY(PATH, NAME) .path = PATH, .name = NAME
 #define AT(member) .off = offsetof(struct agent_config, member)
-#define PATH_AT(member) .type = &config_path, AT(member), .preset = ""
-#define URL_AT(member) .type = &config_url, AT(member), .preset = ""
-#define BOOLEAN_AT(member) .type = &setting_boolean, AT(member)
-#define DURATION_AT(member) .type = &setting_duration, AT(member)
-#define SIZE_AT(member) .type = &setting_size, AT(member)
-#define CHOICE_AT(member, list) .type = &setting_choice, AT(member), .words = list
-#define CHOICES_AT(member, list) .type = &setting_choices, AT(member), .words = list
+#define AT_A(type, member) .off = SETTING_OFF(struct agent_config, member, type)
+#define PATH_AT(member) .type = &config_path, AT_A(char *, member), .preset = ""
+#define URL_AT(member) .type = &config_url, AT_A(char *, member), .preset = ""
+#define BOOLEAN_AT(member) .type = &setting_boolean, AT_A(bool, member)
+#define DURATION_AT(member) .type = &setting_duration, AT_A(uint64_t, member)
+#define SIZE_AT(member) .type = &setting_size, AT_A(uint64_t, member)
+#define CHOICE_AT(member, list) .type = &setting_choice, AT_A(int, member), .words = list
+#define CHOICES_AT(member, list) .type = &setting_choices, AT_A(uint32_t, member), .words = list
 #define SAMPLING .group = "What to sample"
 #define SELECTION .group = "Which Pythons (one condition of each kind must be met)"
 #define EXCLUSION .group = "Which Pythons are left out (those that meet one of these)"

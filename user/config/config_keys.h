@@ -22,7 +22,7 @@ const void *config_field_of(const struct agent_config *c, const struct setting *
 
 /* The key of this path; NULL: there is none. */
 const struct setting *config_key_find(const char *path);
-/* Is there a key below this path: is it a map of keys? "" is the whole file. */
+/* Returns true if there are keys below this path: it is a map of keys. "" is the whole file. */
 bool config_key_is_group(const char *path);
 /* The key or group that is meant by a name in the group path, as a whole path; "": none. */
 #define CONFIG_PATH_BYTES 128
@@ -44,7 +44,7 @@ extern const struct setting_type config_rules;	/* struct agent_rules */
 
 /* A text as YAML: in quotes, on one line. */
 void config_print_text(const char *text, FILE *out);
-/* Has the URL a user, perhaps with a password? */
+/* Returns true if the URL has a user, perhaps with a password. */
 bool config_url_has_user(const char *url);
 
 /* Add a pair; one of the same name gets the value. As setting_type.set. */
@@ -95,7 +95,7 @@ void config_result(struct config_loading *l, const struct setting *key,
 /* What is wrong with a text that may be a value: too long, not printable; NULL: nothing. */
 const char *config_text_error(const char *text);
 
-/* Is this text a good value? Complains, as an option, if it is not. */
+/* Returns true if the text is a good value; complains, as of an option, if it is not. */
 bool config_try(const struct setting *key, const char *text);
 /* Free what the key's value owns. */
 void config_clear(struct agent_config *c, const struct setting *key);
