@@ -226,8 +226,8 @@ static const struct setting_word booleans[] = {
 	{ "true", 1 }, { "false", 0 }, { "yes", 1 }, { "no", 0 }, { "on", 1 }, { "off", 0 }, { 0 }
 };
 
-const struct setting_word *setting_find_word(const struct setting_word *words, const char *text,
-					     size_t len)
+static const struct setting_word *find_word(const struct setting_word *words, const char *text,
+					    size_t len)
 {
 	for (; words->name; words++)
 		if (strlen(words->name) == len && !strncasecmp(words->name, text, len))
@@ -246,7 +246,7 @@ static void store_value(const struct setting *s, void *field, int value)
 static int set_word_of(const struct setting *s, const struct setting_word *words, void *field,
 		       const char *text, struct setting_why *why)
 {
-	const struct setting_word *word = setting_find_word(words, text, strlen(text));
+	const struct setting_word *word = find_word(words, text, strlen(text));
 
 	if (!word)
 		return setting_not_allowed(s, why);
@@ -275,7 +275,7 @@ static int set_choices(const struct setting *s, void *field, const char *text,
 
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
-		word = setting_find_word(s->words, text, len);
+		word = find_word(s->words, text, len);
 		if (!word)
 			return setting_not_allowed(s, why);
 		bits |= (uint32_t)word->value;

@@ -52,7 +52,7 @@ enum setting_shape {
 	SETTING_SCALAR,
 	SETTING_LIST,		/* of scalars; one alone is a list, too */
 	SETTING_MAP,		/* of names to scalars */
-	SETTING_RULES,		/* a list of service rules */
+	SETTING_RULES,		/* a list of maps */
 };
 
 /* A type of values. A field is zero before its first value. */
@@ -158,9 +158,6 @@ bool setting_value_is_optional(const struct setting *s);
 const char *setting_word(const struct setting *s, size_t i);
 /* Fill *why with what the setting allows. -EINVAL or -ENOMEM. */
 int setting_not_allowed(const struct setting *s, struct setting_why *why);
-/* The word of len bytes in a table of words, in either case; NULL: it has none. */
-const struct setting_word *setting_find_word(const struct setting_word *words, const char *text,
-					     size_t len);
 /* What words there are: "a, b or c". */
 void setting_list_words(const struct setting *s, FILE *out);
 
