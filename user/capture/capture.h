@@ -67,7 +67,7 @@ struct capture_args {
 	double interval_s;		/* --mode mem: how often pages are looked at; 0: 1 s */
 	bool allocations;		/* every block of one process: capture_heap.c */
 	uint64_t min_block_bytes;	/* ... of so many bytes at least */
-	bool costly;			/* ... also if that takes much of a CPU (--force) */
+	bool costly;			/* ... also if that takes much of a CPU: --accept-cost */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: kernel stacks are
 					 * not recorded. Outlives the capture */
 	enum sampler_event event;	/* what ticks */

@@ -288,8 +288,8 @@ static void seek_allocator(struct capture *s, uint64_t now)
 static void give_up(struct capture *s)
 {
 	log_error("--allocations: what it would cost process %d was not known after %.0f s: the "
-		  "machine is too busy; try again, or record it with --force, or without "
-		  "--allocations", s->heap->tgid, VERDICT_NS / 1e9);
+		  "machine is too busy; try again, or record it with --accept-cost, or "
+		  "without --allocations", s->heap->tgid, VERDICT_NS / 1e9);
 	fail_heap(s, -ETIMEDOUT);
 }
 
@@ -318,11 +318,12 @@ static void judge_cost(struct capture *s, uint64_t now)
 		return;
 	}
 	log_error("--allocations would cost process %d %s, more than %.0f %%: record it with "
-		  "--force, or without --allocations", s->heap->tgid, text, 100 * HEAP_COST_MAX);
+		  "--accept-cost, or without --allocations", s->heap->tgid, text,
+		  100 * HEAP_COST_MAX);
 	fail_heap(s, -EDQUOT);
 }
 
-/* With --force nothing was counted before. */
+/* With --accept-cost nothing was counted before. */
 static void say_cost(struct capture *s, uint64_t now)
 {
 	struct heap_cost cost;
