@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""documents.py [TREE]: files and tests that a document names are there, and README.md is narrow.
+"""documents.py [TREE]: what documents name is there, and they are as narrow and short as they should be.
 
-Documents are README.md, CONTRIBUTING.md, docs/*.md and the README.md of each room. Each line of
-output is one name that nothing has, or one line of README.md that is too long.
+Documents are README.md, CONTRIBUTING.md, docs/*.md, tests/shown.md and the README.md of each room.
+Files that they name exist; so do the functions that the pages on the design name. Only documents
+for developers name tests, which exist: README.md and docs/*.md leave that to tests/shown.md, whose
+rows name the tests of a claim. Each line of output is one complaint.
 """
 import re
 import sys
@@ -13,12 +15,23 @@ from pathlib import Path
 PATH = re.compile(r"(?<![\w/.])(?:user|bpf|tests|docs|tools|packaging|vmlinux)/[\w./*-]*[\w*/]")
 ANY = re.compile("NAME|FORMAT|ROOM|TEST|LAYOUT")
 TEST = re.compile(r"(?<![\w/])(test_\w+)")
+TEST_IN_PATH = re.compile(r"(?<!\w)(test_\w+)")
+SHOWN_TEST = re.compile(r"(?<!\w)((?:test|fuzz)_\w+)")
+COMMENT = re.compile(r"<!--.*?-->")
 README_COLUMNS = 120
 DEFINED = re.compile(r"(?:def|void|static int) (test_\w+)\(")
+SHOWN = "tests/shown.md"
+DESIGN = "docs/design.md"
+DESIGN_WORDS = 2500
+# Functions are checked on these pages, and in the rooms' README.md.
+ON_FUNCTIONS = (DESIGN, "docs/decisions.md", "docs/limits.md", "docs/glossary.md")
+FUNCTION = re.compile(r"`(?:\w+ > )*([a-z]\w*_\w+)\(\)")
+WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 def documents(tree):
-    yield from (tree / name for name in ("README.md", "CONTRIBUTING.md") if (tree / name).exists())
+    yield from (tree / name for name in ("README.md", "CONTRIBUTING.md", SHOWN)
+                if (tree / name).exists())
     for pattern in ("docs/*.md", "user/*/README.md", "tests/e2e/*/README.md"):
         yield from sorted(tree.glob(pattern))
 
@@ -31,25 +44,66 @@ def tests(tree):
     return found
 
 
+def words(tree):
+    """All words of the program, its functions among them."""
+    found = set()
+    for path in (p for top in ("user", "bpf") for p in (tree / top).rglob("*.[ch]")):
+        found |= set(WORD.findall(path.read_text(encoding="utf-8")))
+    return found
+
+
+def wrong_in_row(line, known):
+    """What is wrong with a line of tests/shown.md, if it is a row of a table."""
+    cells = [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("|") else []
+    if not cells or cells[-1] in ("tests", "---"):
+        return
+    named = SHOWN_TEST.findall(cells[-1])
+    if not named:
+        yield "the row names no test"
+    yield from (f"no test is called {test}" for test in named if test not in known)
+
+
+def wrong_tests(name, line, known):
+    """What is wrong with the tests that a line of a document names."""
+    if name == SHOWN:
+        yield from wrong_in_row(line, known)
+    elif name.startswith("docs/") or name == "README.md":
+        for test in TEST_IN_PATH.findall(COMMENT.sub("", line)):
+            if not ANY.search(test):
+                yield f"names {test}: tests are named in {SHOWN}"
+    else:
+        for test in TEST.findall(line):
+            if not ANY.search(test) and not any(k.startswith(test) for k in known):
+                yield f"no test is called {test}"
+
+
+def wrong_in_line(tree, name, line, known, functions):
+    if name == "README.md" and len(line) > README_COLUMNS:
+        yield f"{len(line)} columns, at most {README_COLUMNS} are allowed"
+    for word in PATH.findall(line):
+        if not any(tree.glob(ANY.sub("*", word).rstrip("/.*") + "*")):
+            yield f"there is no {word}"
+    yield from wrong_tests(name, line, known)
+    if name in ON_FUNCTIONS or name.startswith("user/"):
+        yield from (f"there is no {f}()" for f in FUNCTION.findall(line) if f not in functions)
+
+
 def complaints(tree):
     tree = Path(tree)
-    known = tests(tree)
+    known, functions = tests(tree), words(tree)
     for path in documents(tree):
         name = path.relative_to(tree).as_posix()
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            if name == "README.md" and len(line) > README_COLUMNS:
-                yield f"{name}:{number}: {len(line)} columns, at most {README_COLUMNS} are allowed"
-            for word in PATH.findall(line):
-                if not any(tree.glob(ANY.sub("*", word).rstrip("/.*") + "*")):
-                    yield f"{name}:{number}: there is no {word}"
-            for test in TEST.findall(line):
-                if not ANY.search(test) and not any(k.startswith(test) for k in known):
-                    yield f"{name}:{number}: no test is called {test}"
+        text = path.read_text(encoding="utf-8")
+        for number, line in enumerate(text.splitlines(), 1):
+            for wrong in wrong_in_line(tree, name, line, known, functions):
+                yield f"{name}:{number}: {wrong}"
+        if name == DESIGN and len(text.split()) > DESIGN_WORDS:
+            yield f"{name}:1: {len(text.split())} words, at most {DESIGN_WORDS} are allowed"
 
 
 def main():
     found = list(complaints(sys.argv[1] if len(sys.argv) > 1 else "."))
-    print("\n".join(found) or "documents name nothing that is not there, and README.md is narrow")
+    print("\n".join(found) or "documents name nothing that is not there, README.md is narrow and design.md short")
     return 1 if found else 0
 
 

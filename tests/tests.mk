@@ -72,7 +72,7 @@ $(AGENT_ROOMS:%=$(O)/tests/unit/%/tests): LIBS += $(AGENT_LIBS)
 $(O)/tests/unit/elf_helper/tests: LIBS = $(LDFLAGS) $(ELF_LIBS)
 # Their second opinion is elfutils', which brings its own libelf.
 ifneq ($(NATIVE),0)
-$(O)/tests/unit/unwind/tests: LIBS = $(LDFLAGS) -ldw -lelf -lz -lxxhash
+$(O)/tests/unit/elf/tests: LIBS = $(LDFLAGS) -ldw -lelf -lz -lxxhash
 endif
 
 # Programs that tests in Python drive, and what check-plain compiles.
@@ -82,7 +82,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(O)/libtachbpf.a
 	$(Q)$(CC) $(ALLFLAGS) $(GOLDEN) -o $@ $< $(O)/libtachbpf.a -lcmocka $(LIBS)
 
 $(addprefix $(O)/tests/unit/,agent/test_agent_processes agent/test_burst \
-            delivery/delivery_program delivery/test_sender_jail metrics/metrics_program metrics/test_metrics_jail): LIBS += $(AGENT_LIBS)
+            delivery/delivery_program delivery/test_sender_jail agent/metrics_program agent/test_metrics_jail): LIBS += $(AGENT_LIBS)
 
 # --- unit tests: no root ---------------------------------------------------------------------
 # A tachbpf that counts what it does, for tests of how that grows: the rooms that read and write
@@ -114,13 +114,13 @@ $(O)/tests/unit/telemetry/test_otlp.py: | $(O)/tests/unit/telemetry/write_window
 # sanitizers cannot live in, or want an allocator that may fail.
 PLAIN_PY   := $(addprefix tests/unit/commands/,test_linear.py test_metadata_memory.py)
 PLAIN_SRC  := $(call without_native,$(addprefix tests/unit/,capture/test_jails.c delivery/test_sender_jail.c \
-              metrics/test_metrics_jail.c worker/test_worker.c resolve/test_process.c host/test_containers.c))
+              agent/test_metrics_jail.c worker/test_worker.c resolve/test_process.c host/test_containers.c))
 # Rules of the tree, and tests of these rules and of the tests' own tools.
 RULES      := $(addprefix tests/,rooms.py circles.py unused.py documents.py stack_depth.py)
 RULE_TESTS := tests/imports.py $(wildcard tests/unit/*.py tests/unit/bench/*.py tests/unit/tools/*.py)
 UNIT_PY    := $(call without_native,$(filter-out $(RULE_TESTS) $(PLAIN_PY),$(wildcard tests/unit/*/*.py)))
 UNIT_DRIVEN := $(PROGRAMS) $(addprefix $(O)/,$(call without_agent,tests/unit/delivery/delivery_program \
-               tests/unit/metrics/metrics_program))
+               tests/unit/agent/metrics_program))
 
 # $(call unit_program,SOURCE), $(call unit_commands,SOURCES): a quoted word of the shell for each.
 unit_program  = $(O)/$(if $(filter %.py,$(1)),$(1),$(if $(filter $(1),$(UNIT_ALONE)),$(basename $(1)),$(dir $(1))tests))
@@ -128,7 +128,7 @@ unit_commands = $(foreach s,$(1),"$(strip $(call unit_program,$s) $(if $(filter 
 unit_needs    = $(sort $(foreach s,$(1),$(call unit_program,$s)))
 
 # A server's own time limits decide there: not for a busy machine.
-UNIT_TIMED  := $(addprefix tests/unit/metrics/,test_metrics_server.py test_prometheus.py)
+UNIT_TIMED  := $(addprefix tests/unit/agent/,test_metrics_server.py test_prometheus.py)
 check_unit  := $(filter-out $(if $(filter gate,$(SELECT)),$(UNIT_TIMED)),$(UNIT_PY)) $(UNIT_SRC) $(HOSTBPF_SRC) $(RULES)
 check_rules := $(RULE_TESTS)
 # A program each: their rooms' other tests are not compiled for them.

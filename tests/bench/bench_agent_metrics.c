@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "metrics/python_metrics.h"
+#include "agent/python_metrics.h"
 #include "bpf/abi.h"
 #include "model/intern.h"
 

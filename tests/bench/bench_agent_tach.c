@@ -7,7 +7,7 @@
  */
 #include <time.h>
 
-#include "exporters/tach_exporter.h"
+#include "agent/tach_exporter.h"
 #include "recording/capture_counts.h"
 #include "recording/recording.h"
 #include "resolve/observer.h"

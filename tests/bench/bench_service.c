@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "host/reader.h"
-#include "host/remote_mem.h"
+#include "memory/reader.h"
+#include "memory/remote_mem.h"
 #include "target/inspector.h"
 #include "target/mapped_files.h"
 #include "telemetry/process_ctx.h"
-#include "telemetry/process_facts.h"
+#include "telemetry/process_ctx_watch.h"
 #include "telemetry/service.h"
 #include "tests/unit/telemetry/process_ctx_test.h"
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "unwind/unwind_build.h"
+#include "elf/unwind_build.h"
 
 static long memory_kib(void)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "metrics/metrics_wire.h"
+#include "agent/metrics_wire.h"
 #include "model/python_waits.h"
 #include "telemetry/metrics_text.h"
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "screen/keys.h"
+#include "live/keys.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

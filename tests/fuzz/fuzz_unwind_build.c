@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unwind/unwind_build.h"
-#include "unwind/unwind_index.h"
+#include "elf/unwind_build.h"
+#include "elf/unwind_index.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "flight/when.h"
+#include "recording/when.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

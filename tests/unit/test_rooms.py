@@ -48,6 +48,16 @@ class Planted(unittest.TestCase):
             self.assertEqual(self.plant("model/planted.h", f'#include "{include}"'),
                              [f'user/model/planted.h:1: "{include}" is not written as "room/file.h"'])
 
+    def test_a_name_that_a_room_refuses_to_know(self):
+        for name, line, refused in (("host", "int python_version;", "python"), ("elf", 'read("/proc/1/maps");', '"/proc'),
+                                    ("look", '#include "formats/sinks.h"', '"formats/'),
+                                    ("telemetry", "curl_easy_init();", "curl_easy_init")):
+            self.assertEqual(self.plant(f"{name}/planted.h", line), [f"user/{name}/planted.h:1: {name} refuses to know {refused}"])
+        self.assertEqual(self.plant("host/planted.h", "/* Python is not known here. */"), [])
+
+    def test_every_refusal_is_a_rooms(self):
+        self.assertEqual(set(rooms.REFUSED) - set(rooms.ROOMS), set())
+
     def test_the_skeleton_outside_of_its_room(self):
         for name, cnt in ("capture/planted.c", 0), ("recording/planted.c", 1):
             self.assertEqual(len(self.plant(name, '#include "tachbpf.skel.h"')), cnt)

@@ -12,13 +12,11 @@
 
 #include "agent/agent_signals.h"
 #include "agent/agent_state.h"
-#include "config/config.h"
-#include "config/config_flags.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "config/config.h"
 
-#define NS_PER_S 1000000000ull
-#define NS_PER_MS 1000000ull
 /* At the end: for what is in flight to servers. systemd and Kubernetes give us longer. */
 #define FINISH_MS 4000
 

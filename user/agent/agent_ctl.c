@@ -5,6 +5,7 @@
 
 #include "agent/agent_state.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "base/util.h"
 
 static int reload(struct agent *a, struct buf *out)

@@ -6,10 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
-#include "exporters/exporter_servers.h"
-#include "exporters/pyroscope_query.h"
+#include "agent/exporter_servers.h"
+#include "agent/pyroscope_query.h"
+#include "base/time.h"
 #include "base/util.h"
+#include "config/config.h"
 #include "telemetry/gzip.h"
 #include "telemetry/window_pprof.h"
 

@@ -5,11 +5,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "metrics/agent_metrics.h"
+#include "agent/agent_metrics.h"
 #include "agent/agent_state.h"
-#include "config/config.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "config/config.h"
 #include "cpython/image.h"
 #include "resolve/process.h"
 #include "worker/worker.h"
@@ -143,14 +144,12 @@ void agent_figures_render(void *ctx, struct metrics_text *t)
 	};
 	struct metrics_server_counts served;
 	struct utsname host;
-	struct timespec now;
 
 	if (!uname(&host)) {
 		m.kernel = host.release;
 		m.arch = host.machine;
 	}
-	clock_gettime(CLOCK_REALTIME, &now);
-	m.now_wall_ns = (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+	m.now_wall_ns = wall_ns();
 	put_capture(a, &m);
 	put_windows(a, &m);
 	put_cost(a, &m);

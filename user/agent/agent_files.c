@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config.h"
+#include "base/time.h"
 #include "base/util.h"
+#include "config/config.h"
 
 struct agent_files {
 	struct agent_files_args args;

@@ -7,8 +7,8 @@
 #define TACHBPF_AGENT_FILES_H
 
 #include "agent/agent_windows.h"
-#include "exporters/pprof_exporter.h"
-#include "exporters/tach_exporter.h"
+#include "agent/pprof_exporter.h"
+#include "agent/tach_exporter.h"
 
 struct agent_config;
 struct agent_files;

@@ -8,11 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "host/users.h"
 #include "resolve/process.h"
-#include "telemetry/process_facts.h"
+#include "telemetry/process_ctx_watch.h"
 
 /* A process whose files do not answer is asked again at so many ticks. */
 #define NAME_TRIES 5
@@ -20,7 +21,6 @@
 #define PARENTS_MAX 3
 /* A tick looks at processes for so long; the others wait for the next one. */
 #define TICK_NS 20000000ull
-#define NS_PER_S 1000000000ull
 
 struct agent_processes {
 	struct agent_processes_args args;

@@ -7,8 +7,9 @@
 #include <time.h>
 
 #include "agent/agent_modes.h"
-#include "config/config.h"
+#include "base/time.h"
 #include "base/util.h"
+#include "config/config.h"
 #include "resolve/process.h"
 
 struct agent_pythons {
@@ -42,12 +43,10 @@ static unsigned int what_of(uint32_t modes)
 struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes)
 {
 	struct agent_pythons *a = calloc(1, sizeof(*a));
-	struct timespec t;
 
 	if (!a)
 		return NULL;
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	a->boot_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	a->boot_ns = clock_ns(CLOCK_BOOTTIME);
 	a->metrics = python_metrics_new(rows, what_of(modes));
 	if (a->metrics)
 		return a;

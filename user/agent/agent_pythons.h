@@ -11,7 +11,7 @@
 #define TACHBPF_AGENT_PYTHONS_H
 
 #include "agent/agent_windows.h"
-#include "metrics/python_metrics.h"
+#include "agent/python_metrics.h"
 
 struct agent_pythons;
 

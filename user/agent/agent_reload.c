@@ -4,10 +4,10 @@
 #include <time.h>
 
 #include "agent/agent_state.h"
-#include "config/config.h"
-#include "config/config_flags.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "config/config.h"
 
 /*
  * The parts that can refuse, all of them or none. 0 or -errno after logging. Requests that were
@@ -94,7 +94,6 @@ bool agent_reload(struct agent *a)
 {
 	struct agent_changes changes = { .cnt = 0 };
 	struct agent_config *new;
-	struct timespec t;
 
 	notify_reloading(&a->notify);
 	a->reloads++;
@@ -104,8 +103,7 @@ bool agent_reload(struct agent *a)
 	if (!a->reload_ok)
 		agent_config_free(new);
 	if (a->reload_ok) {
-		clock_gettime(CLOCK_REALTIME, &t);
-		a->reload_wall_ns = (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+		a->reload_wall_ns = wall_ns();
 		log_info("the configuration was reloaded: %zu keys have changed", changes.cnt);
 	} else {
 		log_error("the configuration was not reloaded: the old one is in force");

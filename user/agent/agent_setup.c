@@ -9,12 +9,12 @@
 #include "agent/agent_modes.h"
 #include "agent/agent_signals.h"
 #include "agent/agent_state.h"
-#include "config/config.h"
 #include "base/output.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
-#include "capture/capture_trace.h"
+#include "config/config.h"
 #include "delivery/sender.h"
 #include "doctor/precheck.h"
 #include "doctor/workers_start.h"
@@ -23,14 +23,6 @@
 #include "resolve/process.h"
 #include "target/inspector.h"
 #include "worker/worker.h"
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
-}
 
 /* ---- parts ---- */
 
@@ -204,7 +196,7 @@ int agent_start(struct agent *a)
 
 	if (err)
 		return err;
-	a->started_wall_ns = a->reload_wall_ns = clock_ns(CLOCK_REALTIME);
+	a->started_wall_ns = a->reload_wall_ns = wall_ns();
 	a->reload_ok = true;
 	notify_begin(&a->notify);
 	output_keep_roots();	/* under sudo, too: the agent belongs to the host */

@@ -8,11 +8,11 @@
 
 #include "agent/agent_exports.h"
 #include "agent/agent_files.h"
-#include "agent/agent_windows.h"
 #include "agent/agent_pythons.h"
 #include "agent/agent_rate.h"
+#include "agent/agent_windows.h"
 #include "agent/ctl.h"
-#include "metrics/metrics_server.h"
+#include "agent/metrics_server.h"
 #include "agent/notify.h"
 #include "recording/totals.h"
 #include "resolve/record_mode.h"

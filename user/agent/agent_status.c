@@ -4,11 +4,12 @@
 #include <stdlib.h>
 
 #include "agent/agent_state.h"
-#include "config/config.h"
 #include "base/arith.h"
 #include "base/json.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "config/config.h"
 #include "delivery/spool_dir.h"
 
 struct status {

@@ -10,11 +10,10 @@
 #include "agent/agent_modes.h"
 #include "agent/held.h"
 #include "base/arith.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "resolve/process.h"
 
-#define NS_PER_S 1000000000ull
-#define NS_PER_MS 1000000ull
 /* The two clocks may differ by so much in a window without a jump. */
 #define CLOCK_SLACK_NS NS_PER_S
 
@@ -31,14 +30,6 @@ struct agent_windows {
 	uint64_t remarks;
 	struct agent_windows_counts counts;
 };
-
-static uint64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
-}
 
 /* The end of the window that a time is in. */
 static uint64_t end_of(const struct agent_windows *a, uint64_t time_ns)

@@ -10,8 +10,8 @@
 
 #include "base/json.h"
 #include "base/json_members.h"
+#include "base/time.h"
 
-#define MS_NS 1000000ull
 
 static const char *const words[] = {
 	[CTL_STATUS] = "status", [CTL_BURST] = "burst", [CTL_BURST_STOP] = "burst-stop",
@@ -49,7 +49,7 @@ static void write_burst(struct json *j, const struct ctl_request *r)
 	size_t i;
 
 	json_uint(j, "rate_hz", r->rate_hz);
-	json_uint(j, "for_ms", r->for_ns / MS_NS);
+	json_uint(j, "for_ms", r->for_ns / NS_PER_MS);
 	json_array(j, "conditions");
 	for (i = 0; i < r->filter.cnt; i++) {
 		json_array(j, NULL);
@@ -198,10 +198,10 @@ static int read_burst(struct ctl_request *r, const struct json_member *m, char *
 
 	if (!json_member_count(&m[RATE_HZ], &rate) || !rate || rate > CTL_RATE_MAX_HZ)
 		return refuse(why, "the rate is not 1 to %d Hz", CTL_RATE_MAX_HZ);
-	if (!json_member_count(&m[FOR_MS], &ms) || !ms || ms > CTL_BURST_MAX_NS / MS_NS)
+	if (!json_member_count(&m[FOR_MS], &ms) || !ms || ms > CTL_BURST_MAX_NS / NS_PER_MS)
 		return refuse(why, "the time is not 1 ms to 1 h");
 	r->rate_hz = rate;
-	r->for_ns = ms * MS_NS;
+	r->for_ns = ms * NS_PER_MS;
 	err = read_conditions(r, &m[CONDITIONS], why);
 	return err ? err : read_pids(r, &m[PIDS], why);
 }

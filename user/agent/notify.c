@@ -11,9 +11,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 
-#define US_NS 1000
 
 static int set_address(struct notify *n, const char *name)
 {
@@ -41,8 +41,8 @@ static void set_watchdog(struct notify *n)
 
 	if (pid && (!parse_decimal(pid, strlen(pid), &v) || v != (uint64_t)getpid()))
 		return;
-	if (us && parse_decimal(us, strlen(us), &v) && v && v < UINT64_MAX / US_NS)
-		n->every_ns = v * US_NS / 2;
+	if (us && parse_decimal(us, strlen(us), &v) && v && v < UINT64_MAX / NS_PER_US)
+		n->every_ns = v * NS_PER_US / 2;
 }
 
 int notify_begin(struct notify *n)
@@ -93,7 +93,8 @@ void notify_reloading(struct notify *n)
 {
 	char text[64];
 
-	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64, now_ns() / US_NS);
+	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
+		 (uint64_t)(now_ns() / NS_PER_US));
 	say(n, text);
 }
 

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/un.h>
 
+#include "base/time.h"
+
 struct notify {
 	int fd;			/* -1: nobody wants to know */
 	struct sockaddr_un to;

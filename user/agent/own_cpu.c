@@ -7,23 +7,16 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
-
-static uint64_t clock_ns(clockid_t clock, uint64_t otherwise)
-{
-	struct timespec ts;
-
-	if (clock_gettime(clock, &ts))
-		return otherwise;
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 /* The CPU time of a process; otherwise, if it has ended. */
 static uint64_t process_ns(pid_t pid, uint64_t otherwise)
 {
 	clockid_t clock;
+	uint64_t ns = clock_getcpuclockid(pid, &clock) ? 0 : clock_ns(clock);
 
-	return clock_getcpuclockid(pid, &clock) ? otherwise : clock_ns(clock, otherwise);
+	return ns ? ns : otherwise;
 }
 
 static void look_at(struct own_cpu *c, pid_t pid)
@@ -66,7 +59,7 @@ static void look_at_children(struct own_cpu *c, pid_t parent, int depth)
 
 uint64_t own_cpu_main_ns(void)
 {
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID, 0);
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 /* /proc/PID/statm: all pages, those that are resident, ... */

@@ -4,14 +4,15 @@
 
 #include <math.h>
 
-#define S_NS 1000000000ull
-#define MINUTE_NS (60 * S_NS)
+#include "base/time.h"
+
+#define MINUTE_NS (60 * NS_PER_S)
 #define TRY_MAX_NS (60 * MINUTE_NS)
 #define BUDGET_ROOM 0.93	/* of the target: above this no higher rate is tried */
 
 /* Times of the two limits. A first verdict comes after fast_ns. */
 static const struct budget_limit cpu_limit = {
-	.fast_ns = 10 * S_NS, .slow_ns = MINUTE_NS, .hold_ns = 30 * S_NS, .try_ns = 2 * MINUTE_NS,
+	.fast_ns = 10 * NS_PER_S, .slow_ns = MINUTE_NS, .hold_ns = 30 * NS_PER_S, .try_ns = 2 * MINUTE_NS,
 };
 static const struct budget_limit bytes_limit = {
 	.fast_ns = 2 * MINUTE_NS, .slow_ns = 5 * MINUTE_NS, .hold_ns = 5 * MINUTE_NS,

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/time.h"
+
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 /* What log_*() print. Errors are always printed. */
@@ -115,11 +117,5 @@ static inline uint64_t hash_u64(uint64_t v)
 int write_all(int fd, const void *data, size_t len);
 /* As write_all(), but at off, without moving the file's position. */
 int pwrite_all(int fd, const void *data, size_t len, uint64_t off);
-
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t now_ns(void);
-
-/* This process' own CPU time so far, user and system, in seconds. */
-double cpu_time_s(void);
 
 #endif

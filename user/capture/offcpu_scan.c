@@ -20,7 +20,7 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "capture/offcpu_scan_walk.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "tachbpf.skel.h"
 #include "worker/worker.h"
 

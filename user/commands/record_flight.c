@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/cli.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "capture/capture.h"
 #include "commands/options.h"
-#include "commands/options_flight.h"
 #include "commands/record_signals.h"
-#include "flight/flight.h"
+#include "recording/flight.h"
 #include "recording/recording.h"
 
 #define NS_PER_S 1000000000ull

@@ -8,8 +8,8 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/top_state.h"
-#include "screen/canvas.h"
-#include "screen/terminal.h"
+#include "live/canvas.h"
+#include "live/terminal.h"
 
 /* Lines that are no rows: title, tabs or sort, headings, the last line. */
 #define OTHER_LINES 4

@@ -7,8 +7,8 @@
 #include "capture/capture.h"
 #include "commands/top_session.h"
 #include "commands/top_state.h"
+#include "live/keys.h"
 #include "live/live_recent.h"
-#include "screen/keys.h"
 
 static const uint32_t rates[] = { 9, 19, 49, 99, 199, 499, 999, 1999 };
 

@@ -16,11 +16,11 @@
 #include "commands/record_signals.h"
 #include "commands/top_session.h"
 #include "commands/top_state.h"
+#include "live/canvas.h"
+#include "live/keys.h"
 #include "live/live_counts.h"
 #include "live/live_recent.h"
-#include "screen/canvas.h"
-#include "screen/keys.h"
-#include "screen/terminal.h"
+#include "live/terminal.h"
 
 #define POLL_MS 200
 #define ESC_MS 50	/* bytes of one key come together */
@@ -141,7 +141,7 @@ int top_screen_run(const struct top_options *opts)
 	if (args.choice == MAP_FAILED)
 		return -errno;
 	args.choice->mode = RECORD_CPU;
-	args.choice->rate_hz = opts->select.rate_hz;
+	args.choice->rate_hz = opts->rate_hz;
 	result = terminal_run(run, &args);
 	munmap(args.choice, sizeof(*args.choice));
 	return result == -EINTR ? 0 : result > 0 ? -EIO : result;

@@ -11,6 +11,7 @@
 #ifndef TACHBPF_CPYTHON_TASKS_H
 #define TACHBPF_CPYTHON_TASKS_H
 
+#include "base/time.h"
 #include "bpf/abi_async.h"
 #include "cpython/code.h"
 

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "delivery/delivery_parts.h"
 
 /*
@@ -23,14 +24,6 @@
 #define DISK_PAUSE_NS 10000000000ull
 /* A sender whose socket is full, or a table of files that is, gets so long. */
 #define FULL_PAUSE_NS 100000000ull
-
-static uint64_t wall_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_REALTIME, &t);
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
-}
 
 /* 0: it is in flight. -EBADMSG: it is gone. -EAGAIN: not now. -EPIPE: there is no sender. */
 static int depart(struct delivery *d, size_t exporter, struct item *i, uint64_t now)

@@ -29,6 +29,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/time.h"
 #include "delivery/sender.h"
 #include "delivery/spool_dir.h"
 

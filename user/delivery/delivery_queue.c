@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/arith.h"
+#include "base/time.h"
 
-#define SECOND 1000000000ull
 #define DOUBLINGS_MAX 20
 
 int queue_set_up(struct queue *q, const struct delivery_exporter *e)
@@ -27,8 +27,8 @@ int queue_set_up(struct queue *q, const struct delivery_exporter *e)
 	q->transfers = e->transfers ? e->transfers : 4;
 	if (q->transfers > DELIVERY_TRANSFERS_MAX)
 		q->transfers = DELIVERY_TRANSFERS_MAX;
-	q->pause_ns = e->pause_ns ? e->pause_ns : SECOND;
-	q->pause_max_ns = e->pause_max_ns ? e->pause_max_ns : 60 * SECOND;
+	q->pause_ns = e->pause_ns ? e->pause_ns : NS_PER_S;
+	q->pause_max_ns = e->pause_max_ns ? e->pause_max_ns : 60 * NS_PER_S;
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "delivery/delivery_parts.h"
 #include "delivery/sender_wire.h"
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "delivery/sender_wire.h"
 #include "worker/worker_start.h"
 
@@ -86,12 +87,9 @@ int sender_fd(const struct sender *s)
 
 uint64_t sender_cpu_ns(const struct sender *s)
 {
-	struct timespec t;
 	clockid_t clock;
 
-	if (clock_getcpuclockid(s->worker.pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return t.tv_sec * 1000000000ull + t.tv_nsec;
+	return clock_getcpuclockid(s->worker.pid, &clock) ? 0 : clock_ns(clock);
 }
 
 int sender_send(struct sender *s, const struct sender_job *job)

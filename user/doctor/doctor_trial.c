@@ -14,11 +14,10 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/direct_map.h"
 #include "capture/skeleton.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
 #include "target/inspector.h"

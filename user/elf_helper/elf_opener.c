@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 
 static int close_passed(int passed, int err)

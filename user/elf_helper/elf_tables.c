@@ -12,8 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
-#include "unwind/unwind_build.h"
+#include "elf/unwind_build.h"
 
 #define CHUNK 65536
 

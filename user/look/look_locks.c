@@ -7,8 +7,8 @@
 
 #include "look/look_question.h"
 #include "look/look_worker.h"
+#include "memory/task_walk.h"
 #include "resolve/process.h"
-#include "tasks/task_walk.h"
 
 /* How often a circle is confirmed that may be one: a signal may have woken a thread meanwhile. */
 #define CONFIRM_TRIES 3

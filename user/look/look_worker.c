@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "host/reader.h"
 #include "look/look_locals.h"
 #include "look/look_locks.h"
+#include "memory/reader.h"
 
 /* How long to wait for an answer about a batch of threads: some 0.02 ms each. */
 #define ANSWER_MS 500

@@ -9,10 +9,10 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "memory/page_check_wire.h"
 
-#define MS_NS 1000000ull
 /* A question of 2,048 pages takes some 3 ms; one about huge pages 30 ms. */
 #define ANSWER_MS 2000
 /* So long it may only wait for a CPU. */
@@ -63,7 +63,7 @@ static void hang_up(struct page_check *c)
 	c->fd = -1;
 	c->open = 0;
 	c->waiting = 0;
-	c->again_ns = now_ns() + AGAIN_MS * MS_NS;
+	c->again_ns = now_ns() + AGAIN_MS * NS_PER_MS;
 }
 
 void page_check_free(struct page_check *c)
@@ -99,7 +99,7 @@ int page_check_start(struct page_check *c)
 	err = worker_converse(&c->worker, -1, &c->fd);
 	if (err) {
 		c->fd = -1;
-		c->again_ns = now_ns() + AGAIN_MS * MS_NS;
+		c->again_ns = now_ns() + AGAIN_MS * NS_PER_MS;
 		return err;
 	}
 	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->fd, &ev) ? -errno : 0;
@@ -174,9 +174,9 @@ static void give_up_if_stuck(struct page_check *c)
 	const struct asked *a = oldest(c);
 	uint64_t waited = a ? now_ns() - c->answered_ns : 0;
 
-	if (waited < ANSWER_MS * MS_NS)
+	if (waited < ANSWER_MS * NS_PER_MS)
 		return;
-	if (waited < SLOW_MS * MS_NS && worker_is_runnable(&c->worker))
+	if (waited < SLOW_MS * NS_PER_MS && worker_is_runnable(&c->worker))
 		return;
 	worker_give_up(&c->worker, a->q.tgid, true);
 	hang_up(c);
@@ -218,13 +218,13 @@ void page_check_poll(struct page_check *c, uint64_t known_ns)
 
 void page_check_settle(struct page_check *c, int timeout_ms)
 {
-	uint64_t now = now_ns(), end = now + (uint64_t)timeout_ms * MS_NS;
+	uint64_t now = now_ns(), end = now + (uint64_t)timeout_ms * NS_PER_MS;
 
 	page_check_poll(c, UINT64_MAX);
 	while (c->open && now < end) {
 		struct pollfd p = { .fd = c->fd, .events = POLLIN };
 
-		poll(&p, 1, (int)((end - now + MS_NS - 1) / MS_NS));
+		poll(&p, 1, (int)((end - now + NS_PER_MS - 1) / NS_PER_MS));
 		page_check_poll(c, UINT64_MAX);
 		now = now_ns();
 	}

@@ -3,7 +3,184 @@
  * page_take.c - takes answers: page_book_take(). See page_book.h. Answers are a worker's, which may
  * have been attacked: any of them may be false, and does no more harm than to be believed.
  */
-#include "memory/page_huge.h"
+#include <errno.h>
+#include <stdlib.h>
+
+#include "memory/page_table.h"
+
+/*
+ * Huge pages of a page_book. The fault of a huge page is sampled as rarely as that of a base page,
+ * so those next to a sampled one, which nobody asked about, are taken for memory of the nearest
+ * sampled stack. A huge page that the kernel has made of base pages which are in the book
+ * (khugepaged) is not held a second time: its base pages stay what is held.
+ */
+
+/* Base pages in a huge page: 512 MiB has 8,192 of 64 KiB (arm64). */
+#define BASE_PAGES_MAX 8192u
+/* Neighbours that are looked at for one batch of answers: 32 GiB of 2 MiB. */
+#define NEIGHBOURS_MAX 16384u
+
+/* A huge page whose fault was sampled, and its neighbours: all from lo up to hi. */
+struct run {
+	uint64_t base, bytes, lo, hi;
+	uint32_t stack, tid;
+};
+
+static bool is_huge(const struct page_book *b, const struct page_state *s)
+{
+	uint64_t bytes = s->huge_bytes;
+
+	return s->kind == PAGE_HUGE && bytes > b->page_bytes && !(bytes & (bytes - 1)) &&
+	       bytes / b->page_bytes <= BASE_PAGES_MAX;
+}
+
+/* Are there base pages in the range that are held? */
+static bool has_base_pages(const struct page_book *b, uint64_t base, uint64_t bytes)
+{
+	const struct page *p;
+	uint64_t at;
+
+	for (at = base; at < base + bytes; at += b->page_bytes) {
+		p = page_find(b, at, 0);
+		if (p && p->held)
+			return true;
+	}
+	return false;
+}
+
+/* Has the fault of p, which holds nothing, brought a whole huge page? */
+static bool page_is_huge_fault(const struct page_book *b, const struct page *p,
+			const struct page_state *s)
+{
+	return is_huge(b, s) && !has_base_pages(b, page_addr(p) & ~(uint64_t)(s->huge_bytes - 1),
+						s->huge_bytes);
+}
+
+/* Hold the huge page at base, which is not in the book. like: who has touched it, and when. */
+static int hold_block(struct page_book *b, uint64_t base, uint64_t bytes, uint64_t frame,
+		      const struct page *like)
+{
+	struct page *p = page_add(b, base, KEY_BLOCK);
+
+	if (!p)
+		return errno == ENOSPC ? 0 : -ENOMEM;
+	p->time_ns = like->time_ns;
+	p->stack = like->stack;
+	p->tid = like->tid;
+	p->flags = like->flags;
+	return page_hold(b, p, bytes, frame);
+}
+
+/* Take such an answer: p is removed, and its huge page held. As fns. */
+static int page_huge_fault(struct page_book *b, struct page *p, const struct page_state *s)
+{
+	uint64_t bytes = s->huge_bytes, base = page_addr(p) & ~(bytes - 1);
+	uint64_t before = (page_addr(p) - base) / b->page_bytes;
+	uint64_t frame = s->frame > before ? s->frame - before : 0;
+	struct page touched = *p, *block;
+	int err = 0;
+
+	touched.flags = PAGE_SAMPLED;
+	page_answered(b, p);
+	page_remove(b, p);
+	block = page_find(b, base, KEY_BLOCK);
+	if (block && block->flags & PAGE_SAMPLED && (!frame || frame == block->frame))
+		return 0;	/* another sample of the same fault, or of its first use */
+	if (block) {
+		err = page_let_go(b, block);
+		page_remove(b, block);
+	}
+	return err ? err : hold_block(b, base, bytes, frame, &touched);
+}
+
+/* ---- neighbours ---- */
+
+/* The runs of sampled huge pages in these answers, in their order. Returns how many. */
+static size_t find_runs(const struct page_book *b, const struct page_state *states, size_t cnt,
+			struct run *runs)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < cnt; i++) {
+		const struct page_state *s = &states[i];
+		uint64_t bytes = s->huge_bytes, base, before, after;
+		const struct page *p;
+
+		if (!is_huge(b, s))
+			continue;
+		base = s->addr & ~(bytes - 1);
+		p = page_find(b, base, KEY_BLOCK);
+		if (!p || !(p->flags & PAGE_SAMPLED) || (n && base <= runs[n - 1].base))
+			continue;
+		before = s->huge_before * bytes;
+		after = (s->huge_after + 1ull) * bytes;
+		runs[n++] = (struct run){
+			.base = base, .bytes = bytes, .stack = p->stack, .tid = p->tid,
+			.lo = base > before ? base - before : 0,
+			.hi = base + after > base ? base + after : base,
+		};
+	}
+	return n;
+}
+
+/* What lies between two sampled ones is half the one's, half the other's. */
+static void share_neighbours(struct run *runs, size_t n)
+{
+	uint64_t middle;
+	size_t i;
+
+	for (i = 0; i + 1 < n; i++) {
+		struct run *r = &runs[i], *next = &runs[i + 1];
+
+		if (r->hi <= next->lo)
+			continue;
+		middle = r->base + ((next->base - r->base) / r->bytes / 2 + 1) * r->bytes;
+		if (r->hi > middle)
+			r->hi = middle;
+		if (next->lo < r->hi)
+			next->lo = r->hi;
+	}
+}
+
+static int take_run(struct page_book *b, const struct run *r, uint64_t asked_ns,
+		    unsigned int *looked_at)
+{
+	const struct page like = { .stack = r->stack, .tid = r->tid, .time_ns = asked_ns };
+	uint64_t at;
+	int err = 0;
+
+	for (at = r->lo; at < r->hi && !err; at += r->bytes) {
+		if (b->held + r->bytes > b->growth || ++*looked_at > NEIGHBOURS_MAX)
+			break;
+		if (!page_find(b, at, KEY_BLOCK) && !has_base_pages(b, at, r->bytes))
+			err = hold_block(b, at, r->bytes, 0, &like);
+	}
+	return err;
+}
+
+/* Take the neighbours of the huge pages in these answers, which are sorted. As fns, or -ENOMEM. */
+static int page_huge_neighbours(struct page_book *b, const struct page_state *states, size_t cnt,
+			 uint64_t asked_ns)
+{
+	unsigned int looked_at = 0;
+	struct run *runs;
+	size_t i, n = 0;
+	int err = 0;
+
+	for (i = 0; i < cnt; i++)
+		n += is_huge(b, &states[i]);
+	if (!n)
+		return 0;
+	runs = malloc(n * sizeof(*runs));
+	if (!runs)
+		return -ENOMEM;
+	n = find_runs(b, states, cnt, runs);
+	share_neighbours(runs, n);
+	for (i = 0; i < n && !err; i++)
+		err = take_run(b, &runs[i], asked_ns, &looked_at);
+	free(runs);
+	return err;
+}
 
 static bool is_memory(const struct page_state *s)
 {

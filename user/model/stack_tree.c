@@ -18,6 +18,7 @@
 
 #include "base/arith.h"
 #include "base/hash_index.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "model/id_map.h"
 #include "model/intern.h"

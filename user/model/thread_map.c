@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/hash_index.h"
+#include "base/time.h"
 #include "base/util.h"
 
 struct thread_key {

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "native/native.h"
+#include "native/native_wire.h"
 
 /*
  * Of the worker's shared memory: what it does. About what process it opens a file now, 0: it opens
@@ -17,5 +18,17 @@
 struct file_opener_at {
 	uint32_t about, step;
 };
+
+/* For the file opener: which mappings with code a process has, as messages. */
+
+/* Sends a message to main; waits if it must. 0 or -errno: main is gone. */
+typedef int (*opener_send_fn)(const struct elf_message *m, const void *data);
+
+/*
+ * Answer OPENER_MAPS by one or more MAPS; adjacent mappings of a file are one. After
+ * NATIVE_MAPPINGS no more are sent: the last message's result is -E2BIG, or -errno of reading them.
+ */
+int opener_maps(const struct elf_message *asked, const struct elf_place *place,
+		opener_send_fn send);
 
 #endif

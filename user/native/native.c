@@ -3,30 +3,131 @@
 #include "native/native.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "native/native_answers.h"
 #include "native/native_ask.h"
 #include "native/native_files.h"
+#include "native/native_lists.h"
 #include "native/native_mappings.h"
 #include "native/native_parties.h"
-#include "native/native_places.h"
 #include "native/native_state.h"
 #include "native/native_tables.h"
 #include "native/native_texts.h"
-#include "native/native_vdso.h"
+
+/* The code that the kernel maps into every process: a copy of what we have. */
+
+/* The mapping of this process that begins there. 0 or -ENOENT. */
+static int find_end(uint64_t start, uint64_t *end)
+{
+	FILE *f = fopen("/proc/self/maps", "re");
+	char line[512];
+	uint64_t from;
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%" SCNx64 "-%" SCNx64, &from, end) == 2 && from == start;
+	if (f)
+		fclose(f);
+	return found ? 0 : -ENOENT;
+}
+
+/* A memfd with it, the caller's; *bytes: of its mapping. -errno: we have none. */
+static int vdso_copy(uint64_t *bytes)
+{
+	uint64_t start = getauxval(AT_SYSINFO_EHDR), end = 0;
+	int err = start ? find_end(start, &end) : -ENOENT, fd;
+
+	if (err)
+		return err;
+	*bytes = end - start;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = write_all(fd, (const void *)(uintptr_t)start, *bytes);
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
+/* Tells the BPF side which processes have which mappings. */
+
+/* Lists are written again so often at most. */
+#define REWRITE_NS (20 * NS_PER_MS)
+
+/* A process that the BPF side does not know is told to it again so often, a second apart. */
+#define PLACE_TRIES 10
+
+static void put_place(struct native *n, struct process *p)
+{
+	const struct list *l = p->list;
+	struct native_place place;
+
+	if (!l || !l->stamp || p->placed == l->stamp || p->place_failures >= PLACE_TRIES)
+		return;
+	place = (struct native_place){ .chunk = l->chunk, .cnt = l->cnt, .stamp = l->stamp };
+	if (n->args.maps.put_place(n->args.maps.ctx, p->tgid, &place)) {
+		p->place_failures++;
+		n->places_ns = n->now + NS_PER_S;
+		return;
+	}
+	p->placed = l->stamp;
+	p->place_failures = 0;
+}
+
+static void put_places(struct native *n)
+{
+	struct process *p;
+	size_t pos = 0;
+
+	if (n->now < n->places_ns)
+		return;
+	n->places_ns = UINT64_MAX;
+	while ((p = u64map_next(&n->processes, &pos)))
+		put_place(n, p);
+}
+
+static void write_lists(struct native *n)
+{
+	bool wrote, whole = true;
+	struct list *l;
+
+	if (!n->lists_stale || n->now - n->lists_ns < REWRITE_NS)
+		return;
+	for (l = n->lists; l; l = l->next) {
+		whole &= !list_write(n, l, &wrote);
+		if (wrote)
+			n->places_ns = 0;
+	}
+	n->lists_ns = n->now;
+	n->lists_stale = !whole;
+}
+
+/* Write the lists that are not true any more, and say where they are. */
+static void places_write(struct native *n)
+{
+	write_lists(n);
+	put_places(n);
+}
 
 #define MEMORY_BYTES (128u << 20)
-#define POLL_NS MS_NS
+#define POLL_NS NS_PER_MS
 /* What waits for a time is looked at so often; what waits for nothing, as soon as possible. */
-#define SOON_NS (20 * MS_NS)
-#define AT_ONCE_NS (MS_NS / 4)
+#define SOON_NS (20 * NS_PER_MS)
+#define AT_ONCE_NS (NS_PER_MS / 4)
 
 /* ---- beginning and end ---- */
 
@@ -272,10 +373,10 @@ static bool waits_for_time(const struct native *n)
 static void set_timer(struct native *n)
 {
 	struct itimerspec at = { .it_value.tv_sec = 1 };
-	uint64_t ns = n->more ? AT_ONCE_NS : waits_for_time(n) ? SOON_NS : SECOND_NS;
+	uint64_t ns = n->more ? AT_ONCE_NS : waits_for_time(n) ? SOON_NS : NS_PER_S;
 
-	at.it_value.tv_sec = (time_t)(ns / SECOND_NS);
-	at.it_value.tv_nsec = (long)(ns % SECOND_NS);
+	at.it_value.tv_sec = (time_t)(ns / NS_PER_S);
+	at.it_value.tv_nsec = (long)(ns % NS_PER_S);
 	timerfd_settime(n->timer, 0, &at, NULL);
 }
 
@@ -335,7 +436,7 @@ static bool waits_for_tables(const struct native *n)
 
 static void poll_while(struct native *n, bool (*waits)(const struct native *), int timeout_ms)
 {
-	uint64_t end = now_ns() + (uint64_t)timeout_ms * MS_NS;
+	uint64_t end = now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
 	struct pollfd p = { .fd = n->epoll, .events = POLLIN };
 
 	do {

@@ -186,5 +186,5 @@ bool helper_is_late(const struct native *n, const struct helper *h)
 	uint64_t ms = h->role == ELF_ROLE_TABLES ? TABLE_MS :
 		      n->args.lines && h->kind == HELPER_NAMES ? LINES_MS : NAMES_MS;
 
-	return h->request && n->now - h->asked_ns >= ms * MS_NS;
+	return h->request && n->now - h->asked_ns >= ms * NS_PER_MS;
 }

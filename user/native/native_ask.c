@@ -46,7 +46,7 @@ static void open_failed(struct native *n, struct file *f, int err)
 		f->confirmed = false;
 		file_drop_wanted(f, true);
 	} else if (++f->failures < OPEN_TRIES) {
-		f->again_ns = n->now + (f->failures > 1 ? SECOND_NS : 0);
+		f->again_ns = n->now + (f->failures > 1 ? NS_PER_S : 0);
 		file_push(n, QUEUE_OPEN, f);
 	} else {
 		refuse(n, f, NATIVE_NO_TABLE);

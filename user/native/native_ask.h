@@ -9,7 +9,7 @@
 #include "native/native_state.h"
 
 /* A perf map is read again so often at most. */
-#define PERF_MAP_NS SECOND_NS
+#define PERF_MAP_NS NS_PER_S
 
 /* Ask what can be asked now. */
 void files_ask(struct native *n);

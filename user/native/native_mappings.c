@@ -54,7 +54,7 @@ void process_stale(struct native *n, struct process *p)
 
 static bool may_read(struct native *n)
 {
-	if (n->now - n->read_second_ns >= SECOND_NS) {
+	if (n->now - n->read_second_ns >= NS_PER_S) {
 		n->read_second_ns = n->now;
 		n->reads = 0;
 	}
@@ -93,7 +93,7 @@ void mappings_ask(struct native *n)
 		if (err == -EBUSY)
 			return;
 		if (err)
-			p->due_ns = n->now + SECOND_NS;
+			p->due_ns = n->now + NS_PER_S;
 	}
 }
 

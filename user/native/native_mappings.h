@@ -13,9 +13,9 @@
  * a new process maps its libraries within some 50 ms, and another one has 65,530 mappings. Each
  * reading that shows nothing new doubles that, up to REREAD_MAX_NS.
  */
-#define REREAD_NS (20 * MS_NS)
+#define REREAD_NS (20 * NS_PER_MS)
 #define REREAD_TIMES 32
-#define REREAD_MAX_NS (30 * SECOND_NS)
+#define REREAD_MAX_NS (30 * NS_PER_S)
 #define READS_A_SECOND 200u
 
 struct process *process_find(const struct native *n, pid_t tgid);

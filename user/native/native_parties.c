@@ -20,7 +20,7 @@
 #define OPENER_ASKED_MAX 32
 #define CACHE_MS 5000		/* then tables are built without it */
 #define PAUSE_DOUBLINGS 6
-#define GOOD_NS (60 * SECOND_NS)	/* who has lived so long had no failure */
+#define GOOD_NS (60 * NS_PER_S)	/* who has lived so long had no failure */
 
 static void watch(struct native *n, int fd)
 {
@@ -103,7 +103,7 @@ void helper_end(struct native *n, struct helper *h)
 	h->file = NULL;
 	if (n->now - h->started_ns >= GOOD_NS)
 		h->failures = 0;
-	h->again_ns = n->now + (SECOND_NS << h->failures);
+	h->again_ns = n->now + (NS_PER_S << h->failures);
 	h->failures += h->failures < PAUSE_DOUBLINGS;
 }
 
@@ -120,7 +120,7 @@ static void start_helper(struct native *n, struct helper *h)
 	}
 	log_warn("cannot start tachbpf-elf: %s; machine code is without new %s until it starts",
 		 strerror(-err), h->role == ELF_ROLE_NAMES ? "names" : "tables");
-	h->again_ns = n->now + (SECOND_NS << h->failures);
+	h->again_ns = n->now + (NS_PER_S << h->failures);
 	h->failures += h->failures < PAUSE_DOUBLINGS;
 }
 
@@ -176,7 +176,7 @@ static void start_opener(struct native *n)
 
 	if (o->worker.pid || n->now < o->again_ns)
 		return;
-	o->again_ns = n->now + SECOND_NS;
+	o->again_ns = n->now + NS_PER_S;
 	if (worker_converse(&o->worker, -1, &o->fd))
 		return;
 	watch(n, o->fd);
@@ -241,7 +241,7 @@ bool opener_is_lost(struct native *n, bool ended)
 		o->step = step;
 		o->step_ns = n->now;
 	}
-	if (!ended && n->now - o->step_ns < OPENER_MS * MS_NS)
+	if (!ended && n->now - o->step_ns < OPENER_MS * NS_PER_MS)
 		return false;
 	slow = !ended && worker_is_runnable(&o->worker);
 	if (slow) {
@@ -288,7 +288,7 @@ void cache_end(struct native *n)
 static void find_secret(struct native *n)
 {
 	if (n->has_secret || (n->cache.worker.pid &&
-			      n->now - n->cache.started_ns < CACHE_MS * MS_NS))
+			      n->now - n->cache.started_ns < CACHE_MS * NS_PER_MS))
 		return;
 	cache_end(n);
 	n->has_secret = getrandom(n->secret, sizeof(n->secret), 0) == sizeof(n->secret);

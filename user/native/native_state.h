@@ -6,16 +6,15 @@
 #ifndef TACHBPF_NATIVE_STATE_H
 #define TACHBPF_NATIVE_STATE_H
 
+#include "base/time.h"
 #include "base/u64map.h"
+#include "elf/unwind_file.h"
 #include "elf_helper/elf_start.h"
 #include "native/native.h"
 #include "native/native_memory.h"
 #include "native/native_names.h"
 #include "native/native_wire.h"
-#include "unwind/unwind_file.h"
 
-#define MS_NS 1000000ull
-#define SECOND_NS 1000000000ull
 
 /* ---- files ---- */
 

@@ -6,12 +6,13 @@
 #ifndef TACHBPF_NATIVE_TABLES_H
 #define TACHBPF_NATIVE_TABLES_H
 
+#include "base/time.h"
 #include "native/native_state.h"
 
 /* A table that was used within this time does not go while its file is mapped. */
-#define TABLE_IDLE_NS (10 * SECOND_NS)
+#define TABLE_IDLE_NS (10 * NS_PER_S)
 /* A file whose table found no room, or was built in vain, is tried again after this time. */
-#define TABLE_AGAIN_NS (10 * SECOND_NS)
+#define TABLE_AGAIN_NS (10 * NS_PER_S)
 
 /* Put the tables without rows (TABLE_NO_TABLE ...), once. 0 or -errno: try again. */
 int tables_begin(struct native *n);

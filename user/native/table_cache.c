@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "unwind/unwind_file.h"
+#include "elf/unwind_file.h"
 
 #define SECRET "secret"
 #define NEW_PREFIX ".new-"

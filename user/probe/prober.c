@@ -19,8 +19,8 @@
 
 #include "base/util.h"
 #include "host/proc.h"
-#include "host/reader.h"
 #include "host/regular.h"
+#include "memory/reader.h"
 #include "probe/uprobe_event.h"
 
 /* include/uapi/linux/capability.h, since 5.8 and 5.9; older headers lack them */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "recording/tick_sums.h"

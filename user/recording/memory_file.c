@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "formats/mlyze/mlyze_join.h"
 #include "formats/mlyze/mlyze_stream.h"

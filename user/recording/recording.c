@@ -3,6 +3,7 @@
  * recording.c - creates, fills and finishes the files of a recording. See recording.h.
  */
 #include "base/arith.h"
+#include "base/time.h"
 #include "recording/async_sums.h"
 #include "recording/native_sums.h"
 #include "recording/recording_rows.h"
@@ -53,18 +54,10 @@ struct observed {
 
 static const struct observer_ops recording_ops;
 
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return ts.tv_sec * 1000000000ull + ts.tv_nsec;
-}
-
 /* The time of day at which the recording begins. */
 static void note_time(struct recording *r)
 {
-	r->utc_us = (clock_ns(CLOCK_REALTIME) - now_ns()) / 1000;
+	r->utc_us = (wall_ns() - now_ns()) / 1000;
 	r->start_time = (r->utc_us + r->start_ns / 1000) / 1000000;
 }
 
@@ -140,7 +133,7 @@ static uint64_t age_ns(const struct process *p, uint64_t end_ns)
 	uint64_t boot = clock_ns(CLOCK_BOOTTIME), start = process_start_ns(p);
 
 	if (end_ns)
-		boot -= clock_ns(CLOCK_MONOTONIC) - end_ns;
+		boot -= now_ns() - end_ns;
 	return start && start < boot ? boot - start : UINT64_MAX;
 }
 

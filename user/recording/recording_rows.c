@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/shared_text.h"
+#include "base/time.h"
 #include "base/util.h"
 
 /* Ended rows stay in memory up to this size: about 200 rows, or two with many members. */

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "recording/async_sums.h"
 

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/shared_text.h"
-#include "host/remote_mem.h"
+#include "memory/remote_mem.h"
 #include "model/thread_names.h"
 #include "resolve/process_parts.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/util.h"
 #include "host/proc.h"
-#include "host/remote_mem.h"
+#include "memory/remote_mem.h"
 
 /* A thread is asked about so many times. */
 #define TRIES 4

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "host/remote_mem.h"
+#include "memory/remote_mem.h"
 #include "target/inspector.h"
 
 struct discovery {

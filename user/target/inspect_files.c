@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/lru.h"
+#include "base/time.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "cpython/libc.h"

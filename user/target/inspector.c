@@ -12,7 +12,7 @@
 #include "base/lru.h"
 #include "base/util.h"
 #include "cpython/asyncio_section.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "target/parser.h"
 
 /*

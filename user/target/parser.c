@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "cpython/asyncio_section.h"
 #include "cpython/libc.h"
@@ -13,7 +14,7 @@
 #include "elf/elf_link.h"
 #include "host/container_files.h"
 #include "host/otel_signs.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 
 /*
  * It must answer in so many turns; in more while it waits for a CPU or a disk, or computes. Both

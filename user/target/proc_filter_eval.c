@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "host/cgroups.h"
@@ -19,7 +20,6 @@
 #include "host/proc.h"
 #include "target/inspector.h"
 
-#define NS_PER_S 1000000000ull
 /* Room in the map marks for cgroups that are made later; the BPF side deletes removed ones. */
 #define MARKS_MORE 16384
 #define MARKS_MAX (1u << 20)
@@ -516,13 +516,11 @@ uint64_t proc_filter_eval_wait_ns(const struct proc_filter_eval *c, pid_t tgid, 
 {
 	uint64_t age, need = (uint64_t)(c->sel->min_age_s * NS_PER_S);
 	struct proc_stat st;
-	struct timespec t;
 
 	if (!need)
 		return 0;
 	if (!start_ns && !proc_stat(tgid, &st))
 		start_ns = st.start_ticks * (NS_PER_S / (uint64_t)sysconf(_SC_CLK_TCK));
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	age = (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec - start_ns;
+	age = clock_ns(CLOCK_BOOTTIME) - start_ns;
 	return age < need ? need - age : 0;
 }

@@ -11,8 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "base/util.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "target/inspector.h"
 #include "target/proc_filter_eval.h"
 
@@ -61,10 +62,8 @@ static uint32_t build_of(const struct cpython_image *img)
 static double cpu_pct(const struct proc_stat *st)
 {
 	double hz = (double)sysconf(_SC_CLK_TCK), age;
-	struct timespec boot;
 
-	clock_gettime(CLOCK_BOOTTIME, &boot);
-	age = (double)boot.tv_sec + (double)boot.tv_nsec / 1e9 - (double)st->start_ticks / hz;
+	age = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)st->start_ticks / hz;
 	/* Younger processes would have no meaningful value: times are measured in clock ticks. */
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }

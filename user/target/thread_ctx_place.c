@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "host/proc.h"
-#include "host/remote_mem.h"
+#include "memory/remote_mem.h"
 #include "target/inspector.h"
 
 /* A process has as many modules as libraries with TLS. The BPF side reads dtv[module]. */

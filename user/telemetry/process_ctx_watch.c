@@ -3,9 +3,12 @@
 #include "telemetry/process_ctx_watch.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
-#include "host/reader.h"
-#include "host/remote_mem.h"
+#include "memory/reader.h"
+#include "memory/remote_mem.h"
+#include "target/inspector.h"
 
 _Static_assert(sizeof(struct process_ctx_watch) == 64, "said in process_ctx_watch.h");
 
@@ -38,4 +41,27 @@ int process_ctx_look(struct process_ctx_watch *w, pid_t task, uint64_t now_ns, b
 	if (err && err != -EALREADY && err != -EAGAIN && err != -EBUSY)
 		w->mappings.cnt = 0;
 	return err;
+}
+
+int process_facts_read(const struct proc_info *who, struct process_facts *out)
+{
+	ssize_t n = proc_read(who->task, "cmdline", out->cmdline, sizeof(out->cmdline));
+	int exe_err = proc_exe(who->task, out->exe, sizeof(out->exe)), env_err;
+
+	out->cmdline_len = n > 0 ? (size_t)n : 0;
+	if (exe_err)
+		out->exe[0] = '\0';
+	snprintf(out->comm, sizeof(out->comm), "%s", who->stat.comm);
+	env_err = inspector_environ(who->task, &out->env);
+	return n == -EBUSY || exe_err == -EBUSY || env_err == -EBUSY || env_err == -ETIMEDOUT ||
+	       env_err == -EUSERS ? -EBUSY : 0;
+}
+
+void process_facts_fill(const struct process_facts *p, struct service_facts *facts)
+{
+	facts->exe = p->exe;
+	facts->comm = p->comm;
+	facts->cmdline = p->cmdline;
+	facts->cmdline_len = p->cmdline_len;
+	facts->env = &p->env;
 }

@@ -17,6 +17,7 @@
 #include "base/arith.h"
 #include "base/hash_index.h"
 #include "base/hash_secret.h"
+#include "base/time.h"
 #include "base/util.h"
 
 #define ID_BYTES 3		/* of a frame id in a stack */

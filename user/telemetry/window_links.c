@@ -12,6 +12,7 @@
 #include "base/hash_index.h"
 #include "base/hash_secret.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/util.h"
 
 #define ID_BYTES (sizeof(((struct otlp_link *)0)->trace_id) + \

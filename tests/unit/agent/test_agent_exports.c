@@ -86,7 +86,7 @@ static void look_at_entry(int fd, struct found *f)
 	payload = bytes + sizes.head_bytes;
 	assert_int_equal(spool_entry_crc(0, payload, sizes.payload_bytes), sizes.payload_crc);
 	assert_int_equal(info.begin_ns, BEGIN_NS);
-	assert_int_equal(info.end_ns, BEGIN_NS + 15 * SECOND);
+	assert_int_equal(info.end_ns, BEGIN_NS + 15 * NS_PER_S);
 	assert_string_equal(info.content_type, "application/x-protobuf");
 	f->requests++;
 	if (info.path == REQUEST_PYROSCOPE) {
@@ -294,7 +294,7 @@ static int group_setup(void **state)
 	services = agent_services_new(10);
 	enter("web");
 	enter("a p{i}");
-	window = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + 15 * SECOND);
+	window = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + 15 * NS_PER_S);
 	process = fake_process();
 	for (i = 0; i < STACKS; i++) {
 		snprintf(name, sizeof(name), "function_%u", i);

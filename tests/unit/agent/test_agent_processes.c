@@ -19,15 +19,15 @@
 #include <unistd.h>
 
 #include "agent/agent_processes.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "cpython/image.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
 #include "target/inspector.h"
 #include "tests/unit/telemetry/process_ctx_test.h"
 
-#define SECOND 1000000000ull
 #define TICKS_MAX 1000	/* a busy machine may leave no time in one */
 #define SAY_FD 100	/* processes say their pid here */
 
@@ -193,7 +193,7 @@ static void test_names(void **state)
 	assert_false(agent_processes_some_new(processes, now_ns()));
 	p = begin(pid, "python3");
 	assert_true(agent_processes_some_new(processes, now_ns()));
-	assert_false(agent_processes_some_new(processes, now_ns() + SECOND));
+	assert_false(agent_processes_some_new(processes, now_ns() + NS_PER_S));
 	assert_int_equal(p->service, SERVICE_NUMBER_OTHER);
 	assert_ptr_equal(agent_processes_first(processes), p);
 	agent_processes_name(processes, p);
@@ -302,14 +302,14 @@ static void test_ends(void **state)
 
 	for (i = 0; i < 4; i++)
 		p[i] = begin(0x7f000000 + (pid_t)i, "gone");
-	agent_processes_tick(processes, now_ns() - SECOND);
+	agent_processes_tick(processes, now_ns() - NS_PER_S);
 	for (i = 0; i < 4; i++)
 		assert_false(p[i]->named);
 	end(p[3]);	/* the first in the list */
 	tick_until_named(p[0]);
 	for (i = 0; i < 3; i++)
 		assert_string_equal(name_of(p[i]), "gone");
-	agent_processes_tick(processes, now_ns() - SECOND);
+	agent_processes_tick(processes, now_ns() - NS_PER_S);
 	end(p[1]);
 	end(p[2]);
 	end(p[0]);

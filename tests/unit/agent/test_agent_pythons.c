@@ -12,13 +12,13 @@
 #include <unistd.h>
 
 #include "agent/agent_pythons.h"
-#include "config/config.h"
+#include "base/time.h"
 #include "bpf/abi.h"
+#include "config/config.h"
 #include "cpython/image.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
 
-#define SECOND 1000000000ull
 
 static const struct observer_ops nobody = { .event = NULL };
 static struct observer observer = { &nobody };
@@ -60,8 +60,8 @@ static void test_a_process(void **state)
 
 	agent_pythons_moved(a, &old, "web");
 	agent_pythons_moved(a, &new, "web");
-	v.event(v.ctx, &old, &ev, SECOND);
-	v.event(v.ctx, &new, &ev, SECOND / 2);
+	v.event(v.ctx, &old, &ev, NS_PER_S);
+	v.event(v.ctx, &new, &ev, NS_PER_S / 2);
 	v.tick(v.ctx);
 	has(a, "tachbpf_python_cpu_seconds_total{service=\"web\"} 1.5\n", true);
 	has(a, "tachbpf_python_starts_total{service=\"web\"} 1\n", true);
@@ -73,7 +73,7 @@ static void test_a_process(void **state)
 	has(a, "tachbpf_python_processes{service=\"api\",python=\"3.11\"} 1\n", true);
 	v.end(v.ctx, &new, 0);
 	/* One that ended before it was named. */
-	v.event(v.ctx, &unnamed, &ev, SECOND);
+	v.event(v.ctx, &unnamed, &ev, NS_PER_S);
 	v.end(v.ctx, &unnamed, 0);
 	has(a, "tachbpf_python_starts_total{service=\"other\"} 1\n", true);
 	has(a, "tachbpf_python_processes{", false);

@@ -15,16 +15,16 @@
 #include <string.h>
 
 #include "agent/agent_windows.h"
+#include "base/time.h"
 #include "bpf/abi.h"
 #include "config/config.h"
 #include "cpython/image.h"
 #include "resolve/process.h"
 
-#define SECOND 1000000000ull
 #define MS 1000000ull
-#define LENGTH (15 * SECOND)
-#define T0 (1700000000 * SECOND)	/* 5 s after a multiple of 15 s */
-#define CUT (T0 + 10 * SECOND)
+#define LENGTH (15 * NS_PER_S)
+#define T0 (1700000000 * NS_PER_S)	/* 5 s after a multiple of 15 s */
+#define CUT (T0 + 10 * NS_PER_S)
 
 static uint64_t wall, mono;
 
@@ -52,7 +52,7 @@ static struct agent_windows *windows_of(uint32_t modes)
 	struct agent_windows *a;
 
 	wall = T0;
-	mono = 77 * SECOND;
+	mono = 77 * NS_PER_S;
 	args.modes = modes;
 	args.window_ns = LENGTH;
 	args.interval_ns = 10 * MS;
@@ -130,7 +130,7 @@ static void test_cut(void **state)
 	/* The first one is shorter. */
 	assert_int_equal(agent_windows_left_ms(a), 10000);
 	assert_int_equal(agent_windows_aligned_ns(a), CUT - LENGTH);
-	pass(10 * SECOND - 1);
+	pass(10 * NS_PER_S - 1);
 	assert_int_equal(agent_windows_left_ms(a), 1);
 	pass(1);
 	assert_int_equal(agent_windows_left_ms(a), 0);
@@ -145,17 +145,17 @@ static void test_cut(void **state)
 		agent_windows_next(a);
 	}
 	/* One that is cut ends now, and the next one at a multiple all the same. */
-	pass(SECOND);
+	pass(NS_PER_S);
 	is_window(agent_windows_finish(a), CUT + 3 * LENGTH, wall);
 	agent_windows_next(a);
 	assert_int_equal(agent_windows_aligned_ns(a), CUT + 3 * LENGTH);
 	assert_int_equal(agent_windows_left_ms(a), 15000 - 1000 - 150);
 	/* Another length: of the minute. */
 	agent_windows_finish(a);
-	agent_windows_set_length(a, 60 * SECOND);
+	agent_windows_set_length(a, 60 * NS_PER_S);
 	agent_windows_next(a);
-	pass(60 * SECOND);
-	assert_int_equal(window_end_ns(agent_windows_finish(a)) % (60 * SECOND), 0);
+	pass(60 * NS_PER_S);
+	assert_int_equal(window_end_ns(agent_windows_finish(a)) % (60 * NS_PER_S), 0);
 	agent_windows_free(a);
 }
 
@@ -163,27 +163,27 @@ static void test_clock_jumps(void **state)
 {
 	struct agent_windows *a = windows_of(AGENT_CPU);
 	struct agent_windows_counts counts;
-	uint64_t day = 86400 * SECOND;
+	uint64_t day = 86400 * NS_PER_S;
 
 	/* Forwards, by a day: what was measured took 2 s. */
-	pass(2 * SECOND);
+	pass(2 * NS_PER_S);
 	assert_int_not_equal(agent_windows_left_ms(a), 0);
 	wall += day;
 	assert_int_equal(agent_windows_left_ms(a), 0);
-	is_window(agent_windows_finish(a), T0, T0 + 2 * SECOND);
+	is_window(agent_windows_finish(a), T0, T0 + 2 * NS_PER_S);
 	agent_windows_next(a);
 	is_window(agent_windows_finish(a), wall, wall);
 	agent_windows_next(a);
 	/* And back. */
-	pass(3 * SECOND);
+	pass(3 * NS_PER_S);
 	wall -= day;
 	assert_int_equal(agent_windows_left_ms(a), 0);
-	is_window(agent_windows_finish(a), wall + day - 3 * SECOND, wall + day);
+	is_window(agent_windows_finish(a), wall + day - 3 * NS_PER_S, wall + day);
 	agent_windows_next(a);
 	assert_int_equal(agent_windows_left_ms(a), 5000);
 	/* Half a second is no jump: that is how clocks are set right. */
-	pass(SECOND);
-	wall -= SECOND / 2;
+	pass(NS_PER_S);
+	wall -= NS_PER_S / 2;
 	assert_int_equal(agent_windows_left_ms(a), 4500);
 	agent_windows_counts(a, &counts);
 	assert_int_equal(counts.clock_jumps, 2);
@@ -197,7 +197,7 @@ static void test_halt(void **state)
 	struct agent_windows *a = windows_of(AGENT_CPU);
 	struct agent_windows_counts counts;
 
-	pass(100 * SECOND);
+	pass(100 * NS_PER_S);
 	is_window(agent_windows_finish(a), T0, CUT);
 	agent_windows_next(a);
 	assert_int_equal(agent_windows_left_ms(a), 15000 - (100 - 10) % 15 * 1000);

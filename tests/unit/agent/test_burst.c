@@ -5,9 +5,10 @@
  */
 #include "agent/agent_rate.h"
 #include "agent/burst.h"
-#include "config/config.h"
 #include "agent/own_cpu.h"
+#include "base/time.h"
 #include "capture/capture.h"
+#include "config/config.h"
 #include "resolve/process.h"
 #include "tests/unit/tach_test.h"
 
@@ -15,7 +16,6 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-#define S 1000000000ull
 
 /* ---- the capture that is played ---- */
 
@@ -99,35 +99,35 @@ static void test_a_burst_comes_and_goes(void **state)
 {
 	struct agent_config c = config(19, 0, 1);
 	struct agent_rate *r = begin(&c);
-	struct ctl_request q = of_pid(getpid(), 999, 30 * S);
+	struct ctl_request q = of_pid(getpid(), 999, 30 * NS_PER_S);
 	struct buf out = { 0 };
 	struct agent_rate_now now;
 
-	assert_false(agent_rate_tick(r, S, 0));
-	assert_int_equal(agent_rate_burst(r, &q, S, &out), 0);
+	assert_false(agent_rate_tick(r, NS_PER_S, 0));
+	assert_int_equal(agent_rate_burst(r, &q, NS_PER_S, &out), 0);
 	assert_int_equal(play.hz, 19);
-	assert_true(agent_rate_tick(r, S, 0));		/* the window is cut */
+	assert_true(agent_rate_tick(r, NS_PER_S, 0));		/* the window is cut */
 	assert_int_equal(play.hz, 999);
 	assert_int_equal(play.every, 52);
-	assert_false(agent_rate_tick(r, 2 * S, 0));
-	agent_rate_now(r, 11 * S, &now);
+	assert_false(agent_rate_tick(r, 2 * NS_PER_S, 0));
+	agent_rate_now(r, 11 * NS_PER_S, &now);
 	assert_true(now.burst && now.burst_left_s == 20 && now.others_every == 52);
-	assert_false(agent_rate_tick(r, 31 * S - 1, 0));
-	assert_true(agent_rate_tick(r, 31 * S, 0));
+	assert_false(agent_rate_tick(r, 31 * NS_PER_S - 1, 0));
+	assert_true(agent_rate_tick(r, 31 * NS_PER_S, 0));
 	assert_int_equal(play.hz, 19);
 	assert_int_equal(play.every, 1);
-	assert_false(agent_rate_tick(r, 32 * S, 0));
+	assert_false(agent_rate_tick(r, 32 * NS_PER_S, 0));
 	/* Stopped by hand; and one of all processes thins nothing. */
-	q = of_pid(0, 99, 30 * S);
-	assert_int_equal(agent_rate_burst(r, &q, 32 * S, &out), 0);
-	assert_true(agent_rate_tick(r, 32 * S, 0));
+	q = of_pid(0, 99, 30 * NS_PER_S);
+	assert_int_equal(agent_rate_burst(r, &q, 32 * NS_PER_S, &out), 0);
+	assert_true(agent_rate_tick(r, 32 * NS_PER_S, 0));
 	assert_int_equal(play.hz, 99);
 	assert_int_equal(play.every, 1);
 	assert_int_equal(agent_rate_burst_stop(r, &out), 0);
-	assert_true(agent_rate_tick(r, 33 * S, 0));
+	assert_true(agent_rate_tick(r, 33 * NS_PER_S, 0));
 	assert_int_equal(play.hz, 19);
 	assert_int_equal(agent_rate_burst_stop(r, &out), 0);
-	assert_false(agent_rate_tick(r, 33 * S, 0));
+	assert_false(agent_rate_tick(r, 33 * NS_PER_S, 0));
 	agent_rate_free(r);
 	buf_free(&out);
 }
@@ -137,18 +137,18 @@ static void test_bursts_replace_each_other(void **state)
 {
 	struct agent_config c = config(99, 0, 1);
 	struct agent_rate *r = begin(&c);
-	struct ctl_request q = of_pid(1, 50000, 30 * S);
+	struct ctl_request q = of_pid(1, 50000, 30 * NS_PER_S);
 	struct buf out = { 0 };
 
-	agent_rate_burst(r, &q, S, &out);
-	agent_rate_tick(r, S, 0);
+	agent_rate_burst(r, &q, NS_PER_S, &out);
+	agent_rate_tick(r, NS_PER_S, 0);
 	assert_int_equal(play.every, THINNING_MAX);
-	q = of_pid(2, 20, 5 * S);
-	agent_rate_burst(r, &q, 2 * S, &out);
-	assert_true(agent_rate_tick(r, 2 * S, 0));
+	q = of_pid(2, 20, 5 * NS_PER_S);
+	agent_rate_burst(r, &q, 2 * NS_PER_S, &out);
+	assert_true(agent_rate_tick(r, 2 * NS_PER_S, 0));
 	assert_int_equal(play.hz, 20);
 	assert_int_equal(play.every, 1);
-	assert_true(agent_rate_tick(r, 7 * S, 0));
+	assert_true(agent_rate_tick(r, 7 * NS_PER_S, 0));
 	assert_int_equal(play.hz, 99);
 	agent_rate_free(r);
 	buf_free(&out);
@@ -158,7 +158,7 @@ static void test_bursts_replace_each_other(void **state)
 static void test_who_is_chosen(void **state)
 {
 	struct burst b = { 0 };
-	struct ctl_request q = of_pid(getpid(), 99, S);
+	struct ctl_request q = of_pid(getpid(), 99, NS_PER_S);
 	struct buf text = { 0 };
 
 	assert_false(burst_chooses(&b, getpid()));
@@ -166,22 +166,22 @@ static void test_who_is_chosen(void **state)
 	assert_int_equal(q.pid_cnt, 0);			/* it was taken */
 	assert_true(burst_chooses(&b, getpid()));
 	assert_false(burst_chooses(&b, getppid()));
-	q = of_pid(getpid(), 99, S);
+	q = of_pid(getpid(), 99, NS_PER_S);
 	assert_int_equal(proc_filter_add(&q.filter, FILTER_COMM, false, "test_burs*"), 0);
 	assert_int_equal(burst_begin(&b, &q, 0), 0);
 	assert_true(burst_chooses(&b, getpid()));
 	assert_int_equal(burst_text(&b, &text), 0);
 	assert_int_equal(text.len, (size_t)snprintf(NULL, 0, "--comm test_burs* --pid %d",
 						    getpid()));
-	q = of_pid(getpid(), 99, S);
+	q = of_pid(getpid(), 99, NS_PER_S);
 	assert_int_equal(proc_filter_add(&q.filter, FILTER_COMM, false, "another"), 0);
 	assert_int_equal(burst_begin(&b, &q, 0), 0);
 	assert_false(burst_chooses(&b, getpid()));
 	assert_false(burst_chooses(&b, 0x7ffffff));	/* no such process */
-	assert_false(burst_expired(&b, S - 1));
-	assert_true(burst_expired(&b, S));
-	assert_false(burst_expired(&b, 2 * S));
-	q = of_pid(0, 99, S);
+	assert_false(burst_expired(&b, NS_PER_S - 1));
+	assert_true(burst_expired(&b, NS_PER_S));
+	assert_false(burst_expired(&b, 2 * NS_PER_S));
+	q = of_pid(0, 99, NS_PER_S);
 	assert_int_equal(burst_begin(&b, &q, 0), 0);
 	assert_true(burst_is_of_all(&b) && burst_chooses(&b, getppid()));
 	burst_end(&b);
@@ -202,7 +202,7 @@ static void test_probability(void **state)
 		struct agent_rate_now now;
 
 		for (w = 0; w < windows; w++) {
-			uint64_t start = 1790000000 * S + w * 15 * S;
+			uint64_t start = 1790000000 * NS_PER_S + w * 15 * NS_PER_S;
 			struct agent_weight a = agent_rate_window(r, start);
 			struct agent_weight b = agent_rate_window(r, start);
 
@@ -218,7 +218,7 @@ static void test_probability(void **state)
 			fail_msg("%g: %g of %llu", ps[i], profiled, (unsigned long long)windows);
 		assert_true(fabs(weight / windows - profiled / windows / ps[i]) < 1e-4);
 		assert_true(longest < 25 / ps[i]);
-		agent_rate_now(r, S, &now);
+		agent_rate_now(r, NS_PER_S, &now);
 		assert_true(now.windows_skipped == 2 * (windows - profiled));
 		agent_rate_free(r);
 	}
@@ -229,18 +229,18 @@ static void test_a_burst_in_a_window_that_is_not_profiled(void **state)
 {
 	struct agent_config c = config(19, 0, 1e-6);
 	struct agent_rate *r = begin(&c);
-	struct ctl_request q = of_pid(0, 99, 30 * S);
+	struct ctl_request q = of_pid(0, 99, 30 * NS_PER_S);
 	struct buf out = { 0 };
 	struct agent_weight w;
 
-	assert_false(agent_rate_window(r, S).profiled);
-	agent_rate_burst(r, &q, S, &out);
-	assert_true(agent_rate_tick(r, S, 0));
-	w = agent_rate_window(r, S);
+	assert_false(agent_rate_window(r, NS_PER_S).profiled);
+	agent_rate_burst(r, &q, NS_PER_S, &out);
+	assert_true(agent_rate_tick(r, NS_PER_S, 0));
+	w = agent_rate_window(r, NS_PER_S);
 	assert_true(w.profiled && w.mul == w.div && !play.paused);
 	assert_int_equal(play.hz, 99);
-	assert_true(agent_rate_tick(r, 40 * S, 0));
-	assert_false(agent_rate_window(r, 30 * S).profiled);
+	assert_true(agent_rate_tick(r, 40 * NS_PER_S, 0));
+	assert_false(agent_rate_window(r, 30 * NS_PER_S).profiled);
 	assert_true(play.paused);
 	agent_rate_free(r);
 	buf_free(&out);
@@ -251,25 +251,25 @@ static void test_the_budget(void **state)
 {
 	struct agent_config c = config(99, 0.5, 1);
 	struct agent_rate *r = begin(&c);
-	struct ctl_request q = of_pid(0, 999, 60 * S);
+	struct ctl_request q = of_pid(0, 999, 60 * NS_PER_S);
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	struct buf out = { 0 };
 	uint32_t lowered, i;
 
 	for (i = 0; i < 60; i++) {
-		agent_rate_tick(r, i * S, 0);
+		agent_rate_tick(r, i * NS_PER_S, 0);
 		play.walk_ns += 10000000ull * cpus * play.hz / 99;	/* 1 % */
 	}
 	lowered = play.hz;
 	assert_in_range(lowered, 20, 60);
-	agent_rate_burst(r, &q, i * S, &out);
+	agent_rate_burst(r, &q, i * NS_PER_S, &out);
 	for (; i < 110; i++) {
-		agent_rate_tick(r, i * S, 0);
+		agent_rate_tick(r, i * NS_PER_S, 0);
 		play.walk_ns += 100000000ull * cpus;
 		assert_int_equal(play.hz, 999);
 	}
 	for (; i < 140; i++)
-		agent_rate_tick(r, i * S, 0);
+		agent_rate_tick(r, i * NS_PER_S, 0);
 	assert_in_range(play.hz, lowered, lowered + lowered / 2 + 1);
 	c.rate_hz = 19;
 	agent_rate_configure(r, &c);
@@ -290,7 +290,7 @@ static void test_bytes(void **state)
 	r = begin(&c);
 	for (i = 0; i < 1200; i++) {
 		bytes += i % 15 ? 0 : 3000 * play.hz;	/* 1.2 MB a minute at 99 Hz */
-		agent_rate_tick(r, i * S, bytes);
+		agent_rate_tick(r, i * NS_PER_S, bytes);
 	}
 	assert_in_range(play.hz, 25, 55);
 	agent_rate_free(r);

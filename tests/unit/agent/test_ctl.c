@@ -2,6 +2,7 @@
 /* test_ctl.c - requests over the agent's socket: good ones, and clients that mean no good. */
 #include "agent/ctl.h"
 #include "agent/ctl_command.h"
+#include "base/time.h"
 #include "tests/unit/tach_test.h"
 
 #include <errno.h>
@@ -13,11 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define S 1000000000ull
 
 static char dir[] = "/tmp/test_ctl.XXXXXX", path[100];
 static struct ctl *ctl;
-static uint64_t now = S;
+static uint64_t now = NS_PER_S;
 static struct ctl_request last;		/* without its conditions */
 static size_t conditions, answer_bytes;
 static int answer_status, obeyed;
@@ -125,7 +125,7 @@ static void test_good_requests(void **state)
 			     &text), 3);
 	assert_int_equal(last.what, CTL_BURST);
 	assert_int_equal(last.rate_hz, 999);
-	assert_int_equal(last.for_ns, 30 * S);
+	assert_int_equal(last.for_ns, 30 * NS_PER_S);
 	assert_int_equal(conditions, 2);
 	assert_int_equal(last.pid_cnt, 2);
 	assert_int_equal(last.pids[1], 8);
@@ -196,7 +196,7 @@ static void test_too_much(void **state)
 /* A request is read as it was written, whatever its texts have. */
 static void test_round_trip(void **state)
 {
-	struct ctl_request r = { .what = CTL_BURST, .rate_hz = 99, .for_ns = 5 * S,
+	struct ctl_request r = { .what = CTL_BURST, .rate_hz = 99, .for_ns = 5 * NS_PER_S,
 				 .pids = { 1, 4194304 }, .pid_cnt = 2 }, again;
 	struct buf line = { 0 };
 	char why[CTL_WHY_BYTES];
@@ -211,7 +211,7 @@ static void test_round_trip(void **state)
 	assert_int_equal(again.filter.cnt, 2);
 	assert_string_equal(again.filter.rules[1].text, "wéb");
 	assert_int_equal(again.pids[1], 4194304);
-	assert_int_equal(again.for_ns, 5 * S);
+	assert_int_equal(again.for_ns, 5 * NS_PER_S);
 	ctl_request_free(&again);
 	for (i = 0; i < 200; i++)
 		assert_int_equal(proc_filter_add(&r.filter, FILTER_COMM, false, "0123456789"), 0);
@@ -391,7 +391,7 @@ static void test_the_command(void **state)
 	assert_int_equal(command(burst), 0);
 	assert_int_equal(last.what, CTL_BURST);
 	assert_int_equal(last.rate_hz, 2000);
-	assert_int_equal(last.for_ns, 300 * S);
+	assert_int_equal(last.for_ns, 300 * NS_PER_S);
 	assert_int_equal(last.pids[0], 7);
 	assert_int_equal(conditions, 2);
 	answer_status = 1;

@@ -4,12 +4,12 @@
  * depend on the rate.
  */
 #include "agent/rate_budget.h"
+#include "base/time.h"
 #include "tests/unit/tach_test.h"
 
 #include <math.h>
 
-#define S 1000000000ull
-#define MINUTE (60 * S)
+#define MINUTE (60 * NS_PER_S)
 #define HOUR (60 * MINUTE)
 
 /* A host: what a second costs at a rate. */
@@ -109,7 +109,7 @@ static void test_a_load_in_proportion(void **state)
 	struct plant p = plant(0.005, 0, 99);
 
 	p.per_hz = 0.0004;
-	play(&p, 30 * S);
+	play(&p, 30 * NS_PER_S);
 	assert_true(cost(&p) <= 0.010);
 	assert_true(cost(&p) >= 0.0070);
 	assert_int_equal(p.b.why, BUDGET_CPU);
@@ -130,7 +130,7 @@ static void test_a_load_comes_and_goes(void **state)
 	play(&p, 10 * MINUTE);
 	assert_int_equal(p.b.rate_hz, 99);
 	p.per_hz = 0.0005;
-	play(&p, 20 * S);
+	play(&p, 20 * NS_PER_S);
 	assert_true(cost(&p) <= 0.010 * 1.3);
 	play(&p, 2 * MINUTE);
 	assert_true(cost(&p) <= 0.010);
@@ -169,7 +169,7 @@ static void test_a_fixed_cost_below_the_target(void **state)
 	p.fixed = 0.0085;
 	p.per_hz = 0.000001;
 	budget_step(&p.b, &(struct budget_used){ .elapsed_ns = MINUTE, .cpu_ns = 40 * MINUTE / 99 });
-	play(&p, S);
+	play(&p, NS_PER_S);
 	count_from_now(&p);
 	assert_true(p.b.rate_hz < 10);
 	play(&p, 2 * HOUR);
@@ -287,7 +287,7 @@ static void test_odd_steps(void **state)
 {
 	static const struct budget_used odd[] = {
 		{ 0, 1, 1 }, { 1, 0, 0 }, { 1, UINT64_MAX, UINT64_MAX }, { UINT64_MAX, 0, 0 },
-		{ UINT64_MAX / 4, UINT64_MAX, UINT64_MAX }, { S, 0, 0 }, { 1, 1, 0 },
+		{ UINT64_MAX / 4, UINT64_MAX, UINT64_MAX }, { NS_PER_S, 0, 0 }, { 1, 1, 0 },
 	};
 	struct plant p = plant(0.005, 1, 99);
 	size_t i;

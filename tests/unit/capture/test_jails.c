@@ -23,7 +23,7 @@
 
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "target/inspector.h"
 #include "target/parser.h"
 #include "tests/unit/jail_tries.h"

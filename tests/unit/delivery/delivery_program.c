@@ -38,7 +38,7 @@ static size_t cnt;
 static uint64_t skipped;
 static const char *spool;
 
-static uint64_t clock_ns(void)
+static uint64_t test_now_ns(void)
 {
 	return now_ns() + skipped;
 }
@@ -117,7 +117,7 @@ static int offer(size_t exporter, size_t len, uint64_t samples, const char *quer
 	snprintf(info.query, sizeof(info.query), "%s", query ? query : "");
 	memset(payload, 'x', len);
 	snprintf((char *)payload, len, "%u ", number++);
-	err = delivery_offer(delivery, exporter, &info, payload, len, clock_ns());
+	err = delivery_offer(delivery, exporter, &info, payload, len, test_now_ns());
 	free(payload);
 	return err;
 }
@@ -133,11 +133,11 @@ static int split(void *ctx, struct delivery *d, size_t exporter, const struct re
 		return -E2BIG;
 	part.samples = info->samples / 2;
 	part.weight = info->weight / 2;
-	err = delivery_offer(d, exporter, &part, p, len / 2, clock_ns());
+	err = delivery_offer(d, exporter, &part, p, len / 2, test_now_ns());
 	part.samples = info->samples - part.samples;
 	part.weight = info->weight - part.weight;
 	return err ? err : delivery_offer(d, exporter, &part, p + len / 2, len - len / 2,
-					  clock_ns());
+					  test_now_ns());
 }
 
 static int open_delivery(char **w)
@@ -151,7 +151,7 @@ static int open_delivery(char **w)
 	int err = delivery_new(&delivery, &args);
 
 	if (!err)
-		delivery_tick(delivery, clock_ns());
+		delivery_tick(delivery, test_now_ns());
 	return err;
 }
 
@@ -209,8 +209,8 @@ static void collect(size_t exporter)
 	put("other_version", s->other_version);
 	put("leftovers", s->leftovers);
 	put("disk_failures", s->disk_failures);
-	put("next_ms", delivery_next_ns(delivery, clock_ns()) == UINT64_MAX ? 0 :
-		       (delivery_next_ns(delivery, clock_ns()) - clock_ns()) / 1000000);
+	put("next_ms", delivery_next_ns(delivery, test_now_ns()) == UINT64_MAX ? 0 :
+		       (delivery_next_ns(delivery, test_now_ns()) - test_now_ns()) / 1000000);
 }
 
 static uint64_t figure(const char *name, size_t exporter)
@@ -249,7 +249,7 @@ static int until(const char *name, uint64_t value, size_t exporter)
 	struct pollfd p = { .fd = delivery_fd(delivery), .events = POLLIN };
 
 	for (;;) {
-		now = clock_ns();
+		now = test_now_ns();
 		delivery_tick(delivery, now);
 		if (figure(name, exporter) >= value)
 			return 0;
@@ -281,7 +281,7 @@ static int command(char **w)
 		return until(w[1], strtoull(w[2], NULL, 10), w[3] ? strtoul(w[3], NULL, 10) : 0);
 	if (!strcmp(c, "skip")) {
 		skipped += strtoull(w[1], NULL, 10) * 1000000;
-		return delivery_tick(delivery, clock_ns()), 0;
+		return delivery_tick(delivery, test_now_ns()), 0;
 	}
 	if (!strcmp(c, "pid"))
 		return delivery->sender.worker.pid;

@@ -28,10 +28,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "delivery/sender.h"
 #include "base/util.h"
 #include "capture/offcpu_scan.h"
-#include "host/reader.h"
+#include "delivery/sender.h"
+#include "memory/reader.h"
 #include "target/inspector.h"
 #include "target/parser.h"
 #include "tests/unit/jail_tries.h"

@@ -16,10 +16,10 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "elf/unwind_index.h"
 #include "native/file_opener.h"
 #include "native/native_mappings.h"
 #include "native/native_state.h"
-#include "unwind/unwind_index.h"
 
 #define LIMIT_NS 60000000000ull
 #define TGID 4711

@@ -160,7 +160,7 @@ static void test_a_helper_that_is_late(void **state)
 	STEP_UNTIL(n, maps.places[0].cnt && mapping(TGID, 0)->file == file);
 	assert_int_equal(native_name(n, TGID, file, 0x401150, &name), -EAGAIN);
 	assert_int_equal(question(n, ELF_ROLE_NAMES).kind, HELPER_NAMES);
-	n->helpers[ELF_ROLE_NAMES].asked_ns -= NAMES_MS * MS_NS;
+	n->helpers[ELF_ROLE_NAMES].asked_ns -= NAMES_MS * NS_PER_MS;
 	STEP_UNTIL(n, native_name(n, TGID, file, 0x401150, &name) == -ENOENT);
 	STEP_UNTIL(n, fakes[ELF_ROLE_NAMES].starts == 2);
 	native_counts(n, &counts);

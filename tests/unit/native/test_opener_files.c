@@ -21,8 +21,8 @@
 #include <unistd.h>
 
 #include "bpf/abi_native.h"
+#include "native/file_opener.h"
 #include "native/opener_files.h"
-#include "native/opener_maps.h"
 
 static char path[128];
 static struct elf_place place;

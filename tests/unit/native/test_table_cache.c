@@ -16,8 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elf/unwind_file.h"
 #include "native/table_cache.h"
-#include "unwind/unwind_file.h"
 
 static char base[64], path[128];
 static int dir;

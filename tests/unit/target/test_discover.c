@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "host/reader.h"
-#include "host/remote_mem.h"
+#include "memory/reader.h"
+#include "memory/remote_mem.h"
 #include "target/discover.h"
 #include "target/inspector.h"
 #include "tests/unit/cpython/fake_elf.h"

@@ -17,11 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "host/cgroups.h"
 #include "target/proc_filter_eval.h"
 
 #define COMM "filtered"
-#define NS_PER_S 1000000000ull
 
 static struct proc_filter filter;
 

@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 
 #include "host/proc.h"
-#include "host/reader.h"
-#include "host/remote_mem.h"
+#include "memory/reader.h"
+#include "memory/remote_mem.h"
 #include "target/inspector.h"
 #include "telemetry/process_ctx.h"
 #include "telemetry/process_ctx_watch.h"

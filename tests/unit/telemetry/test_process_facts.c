@@ -19,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/reader.h"
+#include "memory/reader.h"
 #include "target/inspector.h"
-#include "telemetry/process_facts.h"
+#include "telemetry/process_ctx_watch.h"
 
 /* A process with this environment; its first thread waits. */
 static pid_t start_with(char *const env[])

@@ -19,7 +19,7 @@
 static struct window *new_window(const struct window_limits *limits)
 {
 	struct window *w = window_new(limits ? limits : &window_limits_default, BEGIN_NS,
-				      BEGIN_NS + 15 * SECOND);
+				      BEGIN_NS + 15 * NS_PER_S);
 
 	assert_non_null(w);
 	return w;
@@ -343,9 +343,9 @@ static void test_reset(void **state)
 	add_stack(w, &p, 3, WINDOW_CPU, &f, 1, 1, 10);
 	add_many(w, 20000, 1);
 	large = window_bytes(w);
-	window_reset(w, BEGIN_NS + 15 * SECOND, BEGIN_NS + 30 * SECOND);
-	assert_int_equal(window_begin_ns(w), BEGIN_NS + 15 * SECOND);
-	assert_int_equal(window_end_ns(w), BEGIN_NS + 30 * SECOND);
+	window_reset(w, BEGIN_NS + 15 * NS_PER_S, BEGIN_NS + 30 * NS_PER_S);
+	assert_int_equal(window_begin_ns(w), BEGIN_NS + 15 * NS_PER_S);
+	assert_int_equal(window_end_ns(w), BEGIN_NS + 30 * NS_PER_S);
 	assert_int_equal(window_service_cnt(w), 0);
 	assert_int_equal(window_stack_cnt(w), 0);
 	assert_int_equal(window_series(w, 3, WINDOW_CPU)->value, 0);
@@ -359,7 +359,7 @@ static void test_reset(void **state)
 	for (i = 0; i < 2; i++) {
 		assert_int_equal(window_series(w, 3, WINDOW_CPU)->value, 10);
 		assert_exact(w);
-		window_reset(w, BEGIN_NS, BEGIN_NS + SECOND);
+		window_reset(w, BEGIN_NS, BEGIN_NS + NS_PER_S);
 		assert_int_equal(window_names_tables(window_names(w))->frame_cnt, 4);
 		add_stack(w, &p, 3, WINDOW_CPU, &f, 1, 1, 10);
 		assert_int_equal(window_stack_cnt(w), 1);

@@ -26,7 +26,7 @@ static const char *shown(uint32_t frame)
 	uint32_t ids[EVENT_MAX_FRAMES];
 	const struct frame *f;
 
-	window_reset(window, BEGIN_NS, BEGIN_NS + SECOND);
+	window_reset(window, BEGIN_NS, BEGIN_NS + NS_PER_S);
 	add_stack(window, &process, 0, WINDOW_CPU, &frame, 1, 1, 1);
 	assert_int_equal(window_stack_cnt(window), 1);
 	assert_int_equal(window_stack(window, 0, ids), 1);
@@ -42,7 +42,7 @@ static void hide(bool directories, bool exceptions)
 	const struct window_privacy privacy = { .no_directories = directories,
 						.no_exceptions = exceptions };
 
-	window_reset(window, BEGIN_NS, BEGIN_NS + SECOND);
+	window_reset(window, BEGIN_NS, BEGIN_NS + NS_PER_S);
 	window_hide(window, &privacy);
 }
 
@@ -143,7 +143,7 @@ static void test_forgotten(void **state)
 
 static int group_setup(void **state)
 {
-	window = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + SECOND);
+	window = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + NS_PER_S);
 	process = fake_process();
 	return window ? 0 : -1;
 }

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "model/intern.h"
 #include "telemetry/window.h"
 
-#define SECOND 1000000000ULL
-#define BEGIN_NS (1700000000ULL * SECOND)
+#define BEGIN_NS (1700000000ULL * NS_PER_S)
 
 /* A process: its own tables, and its map. */
 struct fake_process {

@@ -153,7 +153,7 @@ static void write_window(const struct window *w, const char *dir, const char *na
 
 static struct window *new_window(const struct window_limits *limits)
 {
-	struct window *w = window_new(limits, BEGIN_NS, BEGIN_NS + 15 * SECOND);
+	struct window *w = window_new(limits, BEGIN_NS, BEGIN_NS + 15 * NS_PER_S);
 
 	must(w != NULL);
 	return w;

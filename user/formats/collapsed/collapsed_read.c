@@ -17,16 +17,93 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "formats/collapsed/austin.h"
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/input.h"
 #include "formats/read_error.h"
 #include "formats/read_stack.h"
 #include "formats/thread_clocks.h"
+#include "model/event.h"
 #include "model/frame_names.h"
 #include "model/intern.h"
 #include "model/reader.h"
+
+/*
+ * What is special in the folded stacks of austin: a head that says what is counted, and how
+ * processes and threads are named.
+ */
+
+struct input;
+
+/* Without a head of austin's, known is false and the rest is what folded stacks are otherwise. */
+struct austin {
+	bool known;
+	enum profile_unit unit;
+	enum profile_mode mode;
+	uint64_t factor;	/* from a count in the file to the unit: it counts microseconds */
+	uint64_t interval_us;
+};
+
+/* Longer heads are not read to their end. */
+#define HEAD_BYTES 4096
+/* A period of a day or more is not believed, as in gperftools' profiles. */
+#define INTERVAL_MAX_US 86400000000
+
+static void read_line(struct austin *a, const char *line)
+{
+	unsigned long long interval;
+	char mode[16];
+
+	if (sscanf(line, "# interval: %19llu", &interval) == 1 && interval &&
+	    interval < INTERVAL_MAX_US)
+		a->interval_us = interval;
+	if (sscanf(line, "# mode: %15s", mode) != 1)
+		return;
+	if (!strcmp(mode, "memory")) {
+		a->unit = UNIT_BYTES;
+		a->mode = MODE_UNKNOWN;
+		a->factor = 1;
+	} else {
+		a->mode = !strcmp(mode, "cpu") ? MODE_CPU : MODE_WALL;
+	}
+}
+
+/* Read "# austin: 3.6.0", "# interval: 100", "# mode: wall" at the beginning of a file. */
+static struct austin austin_head(const struct input *in)
+{
+	struct austin a = { .unit = UNIT_SAMPLES, .mode = MODE_UNKNOWN, .factor = 1,
+			    .interval_us = NOMINAL_INTERVAL_US };
+	char head[HEAD_BYTES], *line = head, *end;
+	size_t n = in->size < sizeof(head) - 1 ? in->size : sizeof(head) - 1;
+
+	memcpy(head, in->data, n);
+	head[n] = '\0';
+	if (strncmp(head, "# austin: ", 10))
+		return a;
+	a = (struct austin){ .known = true, .unit = UNIT_NANOSECONDS, .mode = MODE_WALL,
+			     .factor = 1000, .interval_us = 100 };
+	for (; *line == '#' && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		read_line(&a, line);
+	}
+	return a;
+}
+
+/* "P12" is a process, "T0:34" or "T34" is a thread. */
+static bool austin_process(const struct string_ref *s, uint64_t *tgid)
+{
+	return s->len > 1 && *s->data == 'P' && parse_decimal(s->data + 1, s->len - 1, tgid) &&
+	       *tgid <= UINT32_MAX;
+}
+
+static bool austin_thread(const struct string_ref *s, uint64_t *tid)
+{
+	const char *colon = s->len ? memrchr(s->data, ':', s->len) : NULL;
+	const char *number = colon ? colon + 1 : s->data + 1;
+
+	return s->len > 1 && *s->data == 'T' &&
+	       parse_decimal(number, s->data + s->len - number, tid);
+}
 
 #define PROCESS_PREFIX "process:"
 #define THREAD_PREFIX "tid:"
@@ -222,13 +299,6 @@ static bool next_element(struct string_ref *s, struct string_ref *element)
 	return true;
 }
 
-static bool starts_with(const struct string_ref *s, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	return s->len >= len && !memcmp(s->data, prefix, len);
-}
-
 /* "process:12 app" */
 static bool is_process(const struct collapsed_reader *c, const struct string_ref *s, uint32_t *tgid)
 {
@@ -239,7 +309,7 @@ static bool is_process(const struct collapsed_reader *c, const struct string_ref
 		*tgid = (uint32_t)number;
 		return true;
 	}
-	if (!starts_with(s, PROCESS_PREFIX))
+	if (!ref_starts_with(*s, PROCESS_PREFIX))
 		return false;
 	while (end < s->len && is_digit(s->data[end]))
 		end++;
@@ -259,9 +329,9 @@ static bool is_thread(const struct collapsed_reader *c, const struct string_ref 
 
 	if (c->austin.known && austin_thread(s, thread_id))
 		return true;
-	if (starts_with(s, THREAD_PREFIX))
+	if (ref_starts_with(*s, THREAD_PREFIX))
 		return parse_decimal(s->data + len, s->len - len, thread_id);
-	if (!starts_with(s, OTHER_THREAD_PREFIX))
+	if (!ref_starts_with(*s, OTHER_THREAD_PREFIX))
 		return false;
 	close = memchr(s->data, ')', s->len);
 	return close && (close + 1 == s->data + s->len || close[1] == ':') &&

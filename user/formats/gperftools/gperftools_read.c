@@ -7,6 +7,7 @@
  * each run. The first reading finds damage; what precedes it is used. Knows nothing of
  * names: gperftools_text.c does.
  */
+#include "base/time.h"
 #include "formats/gperftools/gperftools_text.h"
 
 #include <errno.h>

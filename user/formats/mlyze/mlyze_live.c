@@ -9,6 +9,7 @@
 #include <sys/random.h>
 
 #include "base/hash_slots.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "formats/mlyze/mlyze_stats.h"
 

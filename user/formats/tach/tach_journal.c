@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/time.h"
 #include "base/util.h"
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_tail.h"

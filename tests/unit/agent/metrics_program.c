@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * metrics_program.c - a main process that serves metrics, for test_metrics_server.py. Commands on
+ * stdin, one a line; a line of JSON for each on stdout.
+ *
+ *     metrics_program ADDRESS:PORT [keeper]
+ *
+ * figures      port, worker's pid, texts that were made, workers that were lost
+ * rows N       the text has so many samples
+ * hold | go    the main process does not answer; it does again
+ */
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/metrics_server.c"
+#include "base/util.h"
+
+static struct metrics_server *server;
+static unsigned int rows = 3;
+static bool held;
+
+static void render(void *ctx, struct metrics_text *t)
+{
+	char number[16];
+	unsigned int i;
+
+	metrics_family(t, "test_requests", METRIC_COUNTER, "Rows of a test.");
+	for (i = 0; i < rows; i++) {
+		snprintf(number, sizeof(number), "%u", i);
+		metrics_count(t, &(struct metric_label){ "row", number }, 1, 1000 + i);
+	}
+}
+
+static unsigned int port(void)
+{
+	struct sockaddr_in6 at;		/* IPv4 has its port in the same place */
+	socklen_t len = sizeof(at);
+
+	return getsockname(server->listens, (struct sockaddr *)&at, &len) ? 0 : ntohs(at.sin6_port);
+}
+
+static void figures(void)
+{
+	struct metrics_server_counts c;
+
+	metrics_server_counts(server, &c);
+	printf("{\"port\": %u, \"pid\": %d, \"texts\": %llu, \"left_out\": %llu, \"lost\": %llu}\n",
+	       port(), server->worker.pid,
+	       (unsigned long long)c.texts, (unsigned long long)c.left_out,
+	       (unsigned long long)c.lost);
+	fflush(stdout);
+}
+
+/* false: no more commands will come. */
+static bool take_command(void)
+{
+	char line[64];
+	ssize_t n = read(0, line, sizeof(line) - 1);
+
+	if (n <= 0)
+		return false;
+	line[n] = 0;
+	if (sscanf(line, "rows %u", &rows) != 1)
+		held = !strncmp(line, "hold", 4) || (held && strncmp(line, "go", 2));
+	figures();
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct worker_kind *const kinds[] = { &metrics_server_kind };
+	struct pollfd polled[] = { { .fd = 0, .events = POLLIN }, { .events = POLLIN } };
+
+	if (argc < 2 || (argc > 2 && keeper_start(kinds, 1)) ||
+	    metrics_server_start(&server, argv[1]))
+		return 1;
+	for (;;) {
+		uint64_t now = now_ns(), next = metrics_server_next_ns(server);
+
+		if (!held)
+			metrics_server_tick(server, now, render, NULL);
+		next = metrics_server_next_ns(server);
+		polled[1].fd = held ? -1 : metrics_server_fd(server);
+		if (poll(polled, 2, next == UINT64_MAX || held ? -1 :
+				    next <= now ? 0 : (int)((next - now) / 1000000 + 1)) < 0)
+			return 1;
+		if (polled[0].revents && !take_command())
+			break;
+	}
+	metrics_server_end(server);
+	keeper_end();
+	return 0;
+}

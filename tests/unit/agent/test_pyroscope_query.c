@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* test_pyroscope_query.c - the URL's query for Pyroscope: labels, hostile names, no room. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/pyroscope_query.h"
+
+#define REST "&from=1700000000&until=1700000015&format=pprof&spyName=tachbpf"
+#define BEGIN_NS 1700000000999999999ull
+#define END_NS 1700000015000000000ull
+
+static char out[SPOOL_QUERY_BYTES];
+static struct service service;
+static const struct agent_map no_labels;
+
+static struct service *service_of(const char *name)
+{
+	attrs_clear(&service.resource);
+	assert_true(attrs_put_text(&service.resource, "service.name", name));
+	return &service;
+}
+
+static const char *query(const struct service *s, const struct agent_map *labels)
+{
+	memset(out, 'x', sizeof(out));
+	pyroscope_query(s, labels, BEGIN_NS, END_NS, out);
+	return out;
+}
+
+static void test_names(void **state)
+{
+	static const struct {
+		const char *name, *encoded;
+	} cases[] = {
+		{ "web", "web" }, { "a-b_c.d~e", "a-b_c.d~e" }, { "a b/c", "a%20b%2Fc" },
+		{ "a&name=b#c%41+", "a%26name_b%23c%2541%2B" },
+		/* Pyroscope would read labels in it. */
+		{ "web{pod=x,y}", "web_pod_x_y_" }, { "\xc3\xa9", "%C3%A9" },
+	};
+	char expected[256];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		snprintf(expected, sizeof(expected), "name=%s" REST, cases[i].encoded);
+		assert_string_equal(query(service_of(cases[i].name), &no_labels), expected);
+	}
+	assert_string_equal(query(NULL, &no_labels), "name=other" REST);
+}
+
+static void test_labels(void **state)
+{
+	struct agent_pair pairs[] = { { "env", "p,r}" }, { "host.name", "mine" },
+				      { "1st-key", "" } };
+	const struct agent_map labels = { pairs, 3 };
+	struct service *s = service_of("web");
+
+	assert_true(attrs_put_text(&s->resource, "host.name", "h"));
+	assert_true(attrs_put_text(&s->resource, "service.version", "1.2"));
+	/* Each process has another one: no label. */
+	assert_true(attrs_put_text(&s->resource, "process.executable.path", "/x"));
+	assert_string_equal(query(s, &labels),
+			    "name=web%7Bservice_version%3D1.2%2Chost_name%3Dh%2C"
+			    "env%3Dp_r_%2C1st_key%3D%7D" REST);
+	assert_string_equal(query(NULL, &labels),
+			    "name=other%7Benv%3Dp_r_%2Chost_name%3Dmine%2C1st_key%3D%7D" REST);
+}
+
+/* Whatever the labels' lengths are: a "}" for each "{", the rest complete, and printable. */
+static void test_room(void **state)
+{
+	static char value[ATTR_VALUE_BYTES + 1024], name[256];
+	struct agent_pair pairs[] = { { "b", "short" }, { "a", value }, { "c", value } };
+	const struct agent_map labels = { pairs, 3 };
+	size_t len, before = 0;
+
+	memset(name, '{', sizeof(name) - 1);
+	for (len = 0; len < sizeof(value) - 1; len++) {
+		const char *brace, *end;
+
+		memset(value, len % 2 ? '/' : 'v', len);
+		value[len] = '\0';
+		query(service_of(len % 3 ? name : "web"), &labels);
+		assert_true(strlen(out) < SPOOL_QUERY_BYTES);
+		end = strstr(out, REST);
+		assert_non_null(end);
+		assert_string_equal(end, REST);
+		brace = strstr(out, "%7B");
+		assert_non_null(brace);
+		assert_memory_equal(brace, "%7Bb%3Dshort", 12);
+		assert_memory_equal(end - 3, "%7D", 3);
+		/* No label is cut. */
+		before += !strstr(out, "%2Ca%3D");
+		end -= 3 + strlen(value);
+		if (end > brace && len && len % 2 == 0 && end[0] == 'v')
+			assert_memory_equal(end - 3, "%3D", 3);
+	}
+	/* Some were too long. */
+	assert_true(before > 0 && before < len);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_room),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* agent_metrics.c - see agent_metrics.h: tables of families, and how each row is written. */
+#include "agent/agent_metrics.h"
+
+#include <stddef.h>
+
+#include "base/util.h"
+
+/* How a value lies in its struct. */
+enum field { FIELD_U64, FIELD_U32, FIELD_NS, FIELD_REAL, FIELD_BOOL };
+
+struct family {
+	const char *name;
+	enum metric_type type;
+	enum field field;
+	size_t offset;
+	const char *help;
+};
+
+#define PREFIX "tachbpf_agent_"
+#define COUNTER(name, field, member, help)                                                         \
+	{ PREFIX name, METRIC_COUNTER, field, offsetof(struct agent_metrics, member), help }
+#define GAUGE(name, field, member, help)                                                           \
+	{ PREFIX name, METRIC_GAUGE, field, offsetof(struct agent_metrics, member), help }
+
+static const struct family plain[] = {
+	GAUGE("start_time_seconds", FIELD_NS, started_wall_ns,
+	      "When the agent started, since the epoch."),
+	GAUGE("config_last_reload_successful", FIELD_BOOL, reload_ok,
+	      "Whether the configuration that was read last was good."),
+	GAUGE("config_last_reload_success_timestamp_seconds", FIELD_NS, reload_wall_ns,
+	      "When a good configuration was read last, since the epoch."),
+	COUNTER("config_reloads", FIELD_U64, reloads,
+		"Times that the configuration was read again (SIGHUP)."),
+	COUNTER("ticks", FIELD_U64, ticks, "Ticks of all CPUs' clocks."),
+	COUNTER("ticks_missed", FIELD_U64, ticks_missed,
+		"Ticks of Python processes that did not come, while a thread kept its CPU."),
+	GAUGE("processes", FIELD_U32, processes, "Python processes that are profiled now."),
+	GAUGE("processes_pending", FIELD_U32, processes_pending,
+	      "Processes that may soon become Python."),
+	COUNTER("processes_seen", FIELD_U64, processes_seen,
+		"Python processes that were profiled."),
+	GAUGE("rate_hertz", FIELD_U32, rate_hz,
+	      "Ticks a second on each CPU, as the budget lets them be."),
+	GAUGE("rate_configured_hertz", FIELD_U32, rate_configured_hz,
+	      "Ticks a second on each CPU, as the configuration (rate) wants them."),
+	GAUGE("probability_ratio", FIELD_REAL, probability,
+	      "Share of the windows that are recorded."),
+	GAUGE("budget_cpu_ratio", FIELD_REAL, budget_ratio,
+	      "What the agent may use of all CPUs of the host (budget.cpu); 0: no limit."),
+	GAUGE("cost_cpu_ratio", FIELD_REAL, cost_ratio,
+	      "What the agent has used of all CPUs of the host, as the budget measured it last."),
+	GAUGE("cpus", FIELD_U32, cpus, "CPUs of the host that are online."),
+	COUNTER("workers_lost", FIELD_U64, workers_lost,
+		"Processes of the agent that ended and were replaced."),
+	COUNTER("windows", FIELD_U64, windows, "Windows that were finished."),
+	COUNTER("windows_skipped", FIELD_U64, windows_skipped,
+		"Windows that were not recorded, by the probability."),
+	GAUGE("window_seconds", FIELD_NS, window_ns, "How long a window is."),
+	GAUGE("window_stacks", FIELD_U32, stacks, "Distinct stacks in the last window."),
+	GAUGE("window_memory_bytes", FIELD_U64, window_bytes, "Memory of the window's tables."),
+	GAUGE("services", FIELD_U32, services, "Services that are known."),
+	COUNTER("encode_cpu_seconds", FIELD_NS, encode_cpu_ns,
+		"CPU time that went into making messages of windows."),
+	COUNTER("encode_failures", FIELD_U64, encode_failures,
+		"Windows, or the rests of windows, that could not be encoded: lost."),
+	COUNTER("too_large_samples", FIELD_U64, too_large_samples,
+		"Samples whose stack is larger than a request: they are at <other>."),
+	COUNTER("links_left_out", FIELD_U64, links_beyond,
+		"Events without their link to a trace: the window had too many spans."),
+	COUNTER("held_stacks_left_out", FIELD_U64, held_beyond,
+		"Memory that processes got without its stack: there were too many stacks."),
+	COUNTER("services_beyond", FIELD_U64, services_beyond,
+		"Times that a process found no room for its service: it is in \"other\"."),
+	COUNTER("metrics_texts", FIELD_U64, scrapes, "Times that these metrics were written."),
+	GAUGE("metrics_left_out", FIELD_U64, left_out,
+	      "Samples of metrics that did not fit into the text before this one."),
+};
+
+#define SPOOL_COUNTER(name, member, help) COUNTER("spool_" name, FIELD_U64, spool.member, help)
+static const struct family of_spool[] = {
+	GAUGE("spool_bytes", FIELD_U64, spool_bytes, "Size of the spool's files."),
+	GAUGE("spool_limit_bytes", FIELD_U64, spool_limit_bytes,
+	      "What the spool may have (spool.size)."),
+	GAUGE("spool_entries", FIELD_U64, spool_entries, "Requests in the spool."),
+	SPOOL_COUNTER("found_entries", found, "Requests in the spool when the agent started."),
+	SPOOL_COUNTER("damaged_entries", damaged, "Entries of the spool that were damaged."),
+	SPOOL_COUNTER("other_version_entries", other_version,
+		      "Entries of the spool of another version of the agent; removed."),
+	SPOOL_COUNTER("disk_failures", disk_failures,
+		      "Requests that a full or broken disk did not take."),
+};
+
+/* Of machine code. */
+static const struct family of_native[] = {
+	COUNTER("native_frames", FIELD_U64, native.frames, "Frames of machine code in samples."),
+	COUNTER("native_unnamed_frames", FIELD_U64, native.unnamed,
+		"Of these, frames without a symbol."),
+	COUNTER("native_uncertain_stacks", FIELD_U64, native.uncertain,
+		"Stacks whose Python frames did not match the interpreter's calls."),
+	GAUGE("native_files", FIELD_U32, native_counts.files,
+	      "Files with code that profiled processes have mapped."),
+	COUNTER("native_tables", FIELD_U32, native_counts.tables,
+		"Unwind tables that were loaded, of libraries and executables."),
+	COUNTER("native_tables_cached", FIELD_U32, native_counts.tables_cached,
+		"Of these, tables that were found on disk."),
+	COUNTER("native_tables_failed", FIELD_U32, native_counts.tables_failed,
+		"Files of which no table could be made."),
+	COUNTER("native_tables_evicted", FIELD_U32, native_counts.tables_evicted,
+		"Tables that gave way to others."),
+	GAUGE("native_memory_bytes", FIELD_U64, native_counts.memory_bytes,
+	      "Kernel memory of tables and mappings."),
+	COUNTER("native_names", FIELD_U64, native_counts.names,
+		"Addresses that were looked up in symbol tables."),
+	COUNTER("native_names_unknown", FIELD_U64, native_counts.names_unknown,
+		"Of these, addresses of which the file says nothing at all."),
+	COUNTER("native_files_stuck", FIELD_U64, native_counts.stuck,
+		"Files that did not answer when they were opened."),
+	COUNTER("native_processes_cut", FIELD_U32, native_counts.processes_cut,
+		"Processes with more mappings than are unwound."),
+	COUNTER("native_helper_restarts", FIELD_U64, native_counts.helper_restarts,
+		"Times that the helper tachbpf-elf ended and was started again."),
+};
+
+/* Of each exporter with a queue. */
+#define OF_COUNTS(name, member, help)                                                              \
+	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
+	  offsetof(struct delivery_counts, member), help }
+static const struct family of_counts[] = {
+	OF_COUNTS("offered_requests", offered.requests, "Requests that were made for the server."),
+	OF_COUNTS("offered_samples", offered.samples, "Samples in these requests."),
+	OF_COUNTS("sent_requests", sent.requests, "Requests that the server took."),
+	OF_COUNTS("sent_samples", sent.samples, "Samples in requests that the server took."),
+	OF_COUNTS("sent_bytes", sent_bytes, "Bytes of bodies, with those of failed transfers."),
+	OF_COUNTS("spooled_requests", spooled, "Requests that went through the spool."),
+	OF_COUNTS("retries", retried, "Transfers without success that were repeated."),
+	OF_COUNTS("split_requests", split.requests,
+		  "Requests that were too large for the server and were split."),
+	OF_COUNTS("rejected_profiles", rejected_profiles,
+		  "Profiles that the server refused in requests that it took."),
+};
+
+#define OF_STATE(name, field, member, help)                                                        \
+	{ PREFIX "exporter_" name, METRIC_GAUGE, field,                                            \
+	  offsetof(struct agent_metrics_exporter, state.member), help }
+static const struct family of_state[] = {
+	OF_STATE("queue_requests", FIELD_U64, waiting, "Requests that wait, the spool's included."),
+	OF_STATE("queue_bytes", FIELD_U64, waiting_bytes,
+		 "Size of requests that wait or are in flight."),
+	OF_STATE("queue_memory_bytes", FIELD_U64, memory_bytes,
+		 "What of them is in memory only."),
+	OF_STATE("in_flight_requests", FIELD_U64, in_flight, "Requests that are being sent."),
+	OF_STATE("failures_in_row", FIELD_U32, failures_in_row,
+		 "Failed transfers since the last success; 0: the server takes requests."),
+	OF_STATE("last_status", FIELD_U32, last_status,
+		 "HTTP status of the server's last answer; 0: none yet."),
+};
+_Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_U64 reads sizes, too");
+
+#define OF_FILES(name, member, help)                                                               \
+	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
+	  offsetof(struct agent_metrics_files, member), help }
+static const struct family of_files[] = {
+	OF_FILES("written_files", files, "Files that were written."),
+	OF_FILES("written_bytes", bytes, "Bytes of these files."),
+	OF_FILES("write_failures", failures, "Files that could not be written."),
+};
+
+static void begin(struct metrics_text *t, const struct family *f)
+{
+	metrics_family(t, f->name, f->type, f->help);
+}
+
+static void put(struct metrics_text *t, const struct family *f, const void *from,
+		const struct metric_label *label)
+{
+	const char *at = (const char *)from + f->offset;
+	size_t cnt = label ? 1 : 0;
+
+	switch (f->field) {
+	case FIELD_U64:
+		metrics_count(t, label, cnt, *(const uint64_t *)(const void *)at);
+		break;
+	case FIELD_U32:
+		metrics_count(t, label, cnt, *(const uint32_t *)(const void *)at);
+		break;
+	case FIELD_NS:
+		metrics_ns(t, label, cnt, *(const uint64_t *)(const void *)at);
+		break;
+	case FIELD_REAL:
+		metrics_real(t, label, cnt, *(const double *)(const void *)at);
+		break;
+	case FIELD_BOOL:
+		metrics_count(t, label, cnt, *(const bool *)(const void *)at);
+		break;
+	}
+}
+
+static void put_all(struct metrics_text *t, const struct family *f, size_t cnt, const void *from)
+{
+	for (; cnt; cnt--, f++) {
+		begin(t, f);
+		put(t, f, from, NULL);
+	}
+}
+
+/* ---- families with a label that is not an exporter ---- */
+
+static void put_build(const struct agent_metrics *m, struct metrics_text *t)
+{
+	const struct metric_label labels[] = {
+		{ "version", m->version }, { "kernel", m->kernel }, { "arch", m->arch },
+	};
+
+	metrics_family(t, PREFIX "build", METRIC_INFO, "What runs where.");
+	metrics_count(t, labels, ARRAY_SIZE(labels), 1);
+}
+
+static void put_samples(const struct agent_metrics *m, struct metrics_text *t)
+{
+	static const char *const types[WINDOW_KIND_CNT] = {
+		[WINDOW_CPU] = "cpu", [WINDOW_OFF_CPU] = "offcpu", [WINDOW_GIL_WAIT] = "gil",
+		[WINDOW_EXCEPTION] = "exception", [WINDOW_ALLOC_SPACE] = "alloc_space",
+		[WINDOW_INUSE_SPACE] = "inuse_space",
+	};
+	size_t i;
+
+	metrics_family(t, PREFIX "samples", METRIC_COUNTER,
+		       "Samples that went into windows, by sample type.");
+	for (i = 0; i < WINDOW_KIND_CNT; i++)
+		metrics_count(t, &(struct metric_label){ "type", types[i] }, 1, m->samples[i]);
+}
+
+static void put_losses(const struct agent_metrics *m, struct metrics_text *t)
+{
+	static const char *const others[WINDOW_OTHER_CNT] = {
+		[WINDOW_OTHER_STACKS] = "stacks", [WINDOW_OTHER_SAMPLES] = "samples",
+		[WINDOW_OTHER_FRAMES] = "frames", [WINDOW_OTHER_NAMES] = "names",
+		[WINDOW_OTHER_MEMORY] = "memory", [WINDOW_OTHER_EVENT] = "event",
+		[WINDOW_OTHER_SERVICES] = "services",
+	};
+	size_t i;
+
+	metrics_family(t, PREFIX "lost", METRIC_COUNTER,
+		       "Samples and other records that were lost, by cause.");
+	for (i = 0; i < LOSS_CNT; i++)
+		metrics_count(t, &(struct metric_label){ "cause", loss_names[i].key }, 1,
+			      m->lost[i]);
+	metrics_family(t, PREFIX "window_other_samples", METRIC_COUNTER,
+		       "Samples whose stack is <other>, or whose service is other, by the limit "
+		       "that was reached.");
+	for (i = 0; i < WINDOW_OTHER_CNT; i++)
+		metrics_count(t, &(struct metric_label){ "cause", others[i] }, 1,
+			      m->window_others[i]);
+}
+
+static void put_native(const struct agent_metrics *m, struct metrics_text *t)
+{
+	size_t i;
+
+	metrics_family(t, PREFIX "native_stacks", METRIC_COUNTER,
+		       "Stacks of machine code, by the end of their walk; whole: it reached the "
+		       "thread's first function.");
+	for (i = 0; i < NATIVE_END_CNT; i++)
+		metrics_count(t, &(struct metric_label){ "end", native_end_names[i].key }, 1,
+			      m->native.ends[i]);
+	put_all(t, of_native, ARRAY_SIZE(of_native), m);
+}
+
+static void put_cost(const struct agent_metrics *m, struct metrics_text *t)
+{
+	static const char *const parts[AGENT_PARTS] = {
+		[AGENT_PART_MAIN] = "main", [AGENT_PART_WORKERS] = "workers",
+		[AGENT_PART_BPF] = "bpf",
+	};
+	size_t i;
+
+	metrics_family(t, PREFIX "cpu_seconds", METRIC_COUNTER,
+		       "CPU time of the agent: its main process, its other processes, its BPF "
+		       "programs.");
+	for (i = 0; i < AGENT_PARTS; i++)
+		metrics_ns(t, &(struct metric_label){ "part", parts[i] }, 1, m->cpu_ns[i]);
+	metrics_family(t, PREFIX "resident_memory_bytes", METRIC_GAUGE,
+		       "Memory of the agent's processes.");
+	for (i = 0; i < AGENT_PART_BPF; i++)
+		metrics_count(t, &(struct metric_label){ "part", parts[i] }, 1, m->rss_bytes[i]);
+}
+
+/* ---- exporters ---- */
+
+static void put_age(const struct agent_metrics *m, struct metrics_text *t)
+{
+	size_t i;
+
+	metrics_family(t, PREFIX "exporter_oldest_age_seconds", METRIC_GAUGE,
+		       "How long the oldest request has waited; 0: none waits.");
+	for (i = 0; i < m->exporter_cnt; i++) {
+		const struct agent_metrics_exporter *e = &m->exporters[i];
+		uint64_t oldest = e->state.oldest_ns;
+		/* The clock may have been put back. */
+		uint64_t age = oldest && oldest < m->now_wall_ns ? m->now_wall_ns - oldest : 0;
+
+		metrics_ns(t, &(struct metric_label){ "exporter", e->name }, 1, age);
+	}
+}
+
+static void put_drops(const struct agent_metrics *m, struct metrics_text *t, const char *name,
+		      size_t offset, const char *help)
+{
+	size_t i, cause;
+
+	metrics_family(t, name, METRIC_COUNTER, help);
+	for (i = 0; i < m->exporter_cnt; i++)
+		for (cause = 0; cause < DROP_CAUSES; cause++) {
+			const struct delivery_sum *sum = &m->exporters[i].counts->dropped[cause];
+			const struct metric_label labels[] = {
+				{ "exporter", m->exporters[i].name },
+				{ "cause", drop_cause_name(cause) },
+			};
+			const void *at = (const char *)sum + offset;
+
+			metrics_count(t, labels, 2, *(const uint64_t *)at);
+		}
+}
+
+static void put_failures(const struct agent_metrics *m, struct metrics_text *t)
+{
+	size_t i, cause;
+
+	metrics_family(t, PREFIX "exporter_failures", METRIC_COUNTER,
+		       "Transfers without success, by cause.");
+	for (i = 0; i < m->exporter_cnt; i++)
+		for (cause = CAUSE_NONE + 1; cause < SEND_CAUSES; cause++) {
+			const struct metric_label labels[] = {
+				{ "exporter", m->exporters[i].name },
+				{ "cause", send_cause_name(cause) },
+			};
+
+			metrics_count(t, labels, 2, m->exporters[i].counts->failures[cause]);
+		}
+}
+
+static void put_exporters(const struct agent_metrics *m, struct metrics_text *t)
+{
+	const struct agent_metrics_exporter *e;
+	size_t f, i;
+
+	for (f = 0; f < ARRAY_SIZE(of_counts); f++) {
+		begin(t, &of_counts[f]);
+		for (i = 0, e = m->exporters; i < m->exporter_cnt; i++, e++)
+			put(t, &of_counts[f], e->counts,
+			    &(struct metric_label){ "exporter", e->name });
+	}
+	for (f = 0; f < ARRAY_SIZE(of_state); f++) {
+		begin(t, &of_state[f]);
+		for (i = 0, e = m->exporters; i < m->exporter_cnt; i++, e++)
+			put(t, &of_state[f], e, &(struct metric_label){ "exporter", e->name });
+	}
+	put_age(m, t);
+	put_failures(m, t);
+	put_drops(m, t, PREFIX "exporter_dropped_requests", offsetof(struct delivery_sum, requests),
+		  "Requests that will not arrive, by cause.");
+	put_drops(m, t, PREFIX "exporter_dropped_samples", offsetof(struct delivery_sum, samples),
+		  "Samples in these requests.");
+}
+
+static void put_files(const struct agent_metrics *m, struct metrics_text *t)
+{
+	size_t f, i;
+
+	for (f = 0; f < ARRAY_SIZE(of_files); f++) {
+		begin(t, &of_files[f]);
+		for (i = 0; i < m->file_cnt; i++)
+			put(t, &of_files[f], &m->files[i],
+			    &(struct metric_label){ "exporter", m->files[i].name });
+	}
+}
+
+void agent_metrics_render(const struct agent_metrics *m, struct metrics_text *t)
+{
+	put_build(m, t);
+	put_samples(m, t);
+	put_losses(m, t);
+	put_cost(m, t);
+	put_all(t, plain, ARRAY_SIZE(plain), m);
+	put_exporters(m, t);
+	put_files(m, t);
+	if (m->has_native)
+		put_native(m, t);
+	if (m->has_spool)
+		put_all(t, of_spool, ARRAY_SIZE(of_spool), m);
+}

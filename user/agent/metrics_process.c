@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * metrics_process.c - the worker that serves metrics: its loop (metrics_server.h). One thread;
+ * libmicrohttpd's sockets and the one to the main process are polled together. A request for the
+ * metrics is suspended until the main process has given the text.
+ */
+#include <errno.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "agent/metrics_server.h"
+#include "agent/metrics_wire.h"
+#include "base/time.h"
+#include "worker/worker_start.h"
+
+/* Connections have the text in force when they asked; more than two or three are never there. */
+#define MEMORY_BYTES (256u << 20)
+/* Of a connection: request line and headers must fit in. */
+#define REQUEST_BYTES 16384u
+#define IDLE_MS 60000
+
+/* Beside what the jail allows: found with strace, with glibc 2.36 and libmicrohttpd 0.9.75. */
+static const char *const calls[] = {
+	"accept4", "accept", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd2",
+	"recvfrom", "sendto", "shutdown", "setsockopt", "getsockopt", "getsockname", "poll",
+	"ppoll", "read", "write", "pread64", "fcntl", "fstat", "newfstatat", "mprotect",
+	"setpriority", "gettimeofday", "time", "sysinfo", "prlimit64", "getrlimit", "sched_yield",
+	"set_robust_list", "rseq",
+	NULL,
+};
+static const struct jail jail = {
+	.calls = calls, .memory_bytes = MEMORY_BYTES, .secret = true,
+};
+
+/* A request for the metrics. */
+struct request {
+	struct MHD_Connection *connection;
+	enum metrics_form form;
+	uint64_t since_ns;
+	bool waits, failed;
+};
+
+struct text {
+	struct MHD_Response *response;
+	uint64_t made_ns;
+	bool asked;
+};
+
+struct client {
+	int fd;			/* -1: free */
+	uint64_t since_ns;
+};
+
+static struct {
+	int socket;
+	struct MHD_Daemon *daemon;
+	struct text texts[METRICS_FORMS];
+	struct request requests[METRICS_CONNECTIONS];
+	struct client clients[METRICS_CONNECTIONS];
+	bool closed;		/* a connection has just ended */
+} self;
+
+/* ---- answers ---- */
+
+static void add_headers(struct MHD_Response *r, const char *type)
+{
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close");
+	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+}
+
+/* An answer with a constant text. */
+static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const char *type,
+			   const char *text)
+{
+	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), (void *)text,
+								 MHD_RESPMEM_PERSISTENT);
+	enum MHD_Result result;
+
+	if (!r)
+		return MHD_NO;
+	add_headers(r, type);
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	result = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return result;
+}
+
+static bool is_fresh(const struct text *t, uint64_t now)
+{
+	return t->response && now - t->made_ns < METRICS_FRESH_MS * NS_PER_MS;
+}
+
+/* The main process is asked once for all that wait. */
+static void ask(enum metrics_form form)
+{
+	const struct metrics_ask a = { METRICS_ASK, form };
+
+	if (self.texts[form].asked)
+		return;
+	if (worker_send(self.socket, &a, sizeof(a), NULL, 0))
+		_exit(1);
+	self.texts[form].asked = true;
+}
+
+static struct request *free_request(void)
+{
+	size_t i;
+
+	for (i = 0; i < METRICS_CONNECTIONS; i++)
+		if (!self.requests[i].connection)
+			return &self.requests[i];
+	return NULL;
+}
+
+static enum MHD_Result say_metrics(struct MHD_Connection *c, void **context)
+{
+	const char *accepts = MHD_lookup_connection_value(c, MHD_HEADER_KIND,
+							  MHD_HTTP_HEADER_ACCEPT);
+	enum metrics_form form = metrics_form_of(accepts);
+	struct text *t = &self.texts[form];
+	struct request *r = *context;
+	uint64_t now = now_ns();
+
+	if ((r && !r->failed && t->response) || is_fresh(t, now))
+		return MHD_queue_response(c, MHD_HTTP_OK, t->response);
+	if (r || !(r = free_request()))
+		return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
+			   "The agent did not give the metrics in time.\n");
+	*r = (struct request){ .connection = c, .form = form, .since_ns = now, .waits = true };
+	*context = r;
+	ask(form);
+	MHD_suspend_connection(c);
+	return MHD_YES;
+}
+
+static const char page[] =
+	"<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>tachbpf agent"
+	"</title></head>\n<body><h1>tachbpf agent</h1>\n<p>tachbpf " TACHBPF_VERSION ". "
+	"<a href=\"metrics\">Metrics</a> for Prometheus.</p></body></html>\n";
+
+/* libmicrohttpd's: a request's headers are there, or it goes on. */
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
+			      const char *method, const char *version, const char *upload,
+			      size_t *upload_bytes, void **context)
+{
+	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
+		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
+			   "Only GET and HEAD.\n");
+	if (!strcmp(url, "/metrics"))
+		return say_metrics(c, context);
+	if (!strcmp(url, "/"))
+		return say(c, MHD_HTTP_OK, "text/html; charset=utf-8", page);
+	if (!strcmp(url, "/-/healthy"))
+		return say(c, MHD_HTTP_OK, "text/plain; charset=utf-8", "The agent runs.\n");
+	return say(c, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
+		   "Not found. There is /metrics.\n");
+}
+
+static void completed(void *ctx, struct MHD_Connection *c, void **context,
+		      enum MHD_RequestTerminationCode code)
+{
+	struct request *r = *context;
+
+	if (r)
+		r->connection = NULL;
+}
+
+/* ---- connections ---- */
+
+static void connection_changed(void *ctx, struct MHD_Connection *c, void **context,
+			       enum MHD_ConnectionNotificationCode code)
+{
+	const union MHD_ConnectionInfo *info;
+	struct client *client = *context;
+	size_t i;
+
+	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
+		if (client)
+			client->fd = -1;
+		self.closed = true;
+		return;
+	}
+	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	for (i = 0; info && i < METRICS_CONNECTIONS; i++)
+		if (self.clients[i].fd < 0) {
+			self.clients[i] = (struct client){ info->connect_fd, now_ns() };
+			*context = &self.clients[i];
+			return;
+		}
+}
+
+static uint64_t min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* End connections that take too long, and what waits too long. Returns when the next one is due. */
+static uint64_t expire(uint64_t now)
+{
+	uint64_t due, next = now + IDLE_MS * NS_PER_MS;
+	size_t i;
+
+	for (i = 0; i < METRICS_CONNECTIONS; i++) {
+		struct client *c = &self.clients[i];
+		struct request *r = &self.requests[i];
+
+		due = c->since_ns + METRICS_CONNECTION_MS * NS_PER_MS;
+		if (c->fd >= 0 && now >= due) {
+			shutdown(c->fd, SHUT_RDWR);
+			c->since_ns = now;
+		} else if (c->fd >= 0) {
+			next = min_u64(next, due);
+		}
+		due = r->since_ns + METRICS_WAIT_MS * NS_PER_MS;
+		if (r->connection && r->waits && now >= due) {
+			r->failed = true;
+			r->waits = self.texts[r->form].asked = false;
+			MHD_resume_connection(r->connection);
+		} else if (r->connection && r->waits) {
+			next = min_u64(next, due);
+		}
+	}
+	return next;
+}
+
+/* ---- texts ---- */
+
+static int read_text(const struct metrics_given *g, int fd, struct text *t)
+{
+	char *data = malloc(g->bytes + 1);
+	uint64_t at = 0;
+	ssize_t n = 1;
+
+	for (; data && at < g->bytes && n > 0; at += (uint64_t)n)
+		n = pread(fd, data + at, g->bytes - at, (off_t)at);
+	if (!data || n <= 0) {
+		free(data);
+		return -EIO;
+	}
+	if (t->response)
+		MHD_destroy_response(t->response);
+	t->response = MHD_create_response_from_buffer(g->bytes, data, MHD_RESPMEM_MUST_FREE);
+	if (!t->response) {
+		free(data);
+		return -ENOMEM;
+	}
+	add_headers(t->response, metrics_content_type(g->form));
+	t->made_ns = now_ns();
+	return 0;
+}
+
+static void take_text(const struct metrics_given *g, int fd)
+{
+	struct text *t = &self.texts[g->form];
+	int err = g->err ? g->err : read_text(g, fd, t);
+	size_t i;
+
+	t->asked = false;
+	for (i = 0; i < METRICS_CONNECTIONS; i++) {
+		struct request *r = &self.requests[i];
+
+		if (!r->connection || !r->waits || r->form != g->form)
+			continue;
+		r->waits = false;
+		r->failed = err;
+		MHD_resume_connection(r->connection);
+	}
+}
+
+/* 0, or -errno: the main process is gone. */
+static int take_texts(void)
+{
+	struct metrics_given g;
+	int fd, err;
+
+	while (!(err = worker_receive(self.socket, &g, sizeof(g), &fd, 1, 0))) {
+		if (g.form < METRICS_FORMS && g.bytes <= 2 * METRICS_BYTES_MAX)
+			take_text(&g, fd);
+		if (fd >= 0)
+			close(fd);
+	}
+	return err == -EAGAIN ? 0 : err;
+}
+
+/* ---- the loop ---- */
+
+static int start(int listens)
+{
+	const union MHD_DaemonInfo *info;
+
+	/* For a header with the date, the C library would read /etc/localtime. */
+	self.daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK, 0,
+		NULL, NULL, handle, NULL,
+		MHD_OPTION_LISTEN_SOCKET, listens,
+		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CONNECTIONS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
+		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)METRICS_CONNECTION_MS / 1000,
+		MHD_OPTION_NOTIFY_CONNECTION, connection_changed, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
+	info = self.daemon ? MHD_get_daemon_info(self.daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
+	return info ? info->epoll_fd : -1;
+}
+
+static int wait_ms(uint64_t now, uint64_t next)
+{
+	uint64_t ms = (next - now + NS_PER_MS - 1) / NS_PER_MS;
+	MHD_UNSIGNED_LONG_LONG own;
+
+	if (MHD_get_timeout(self.daemon, &own) == MHD_YES)
+		ms = min_u64(ms, own);
+	return (int)min_u64(ms, IDLE_MS);
+}
+
+/*
+ * The worker's function: fds[0] is its socket to the main process, fds[1] the one that listens.
+ * Ends the process when the main process is gone.
+ */
+static int metrics_run(void *shared, const int *fds)
+{
+	struct pollfd polled[] = {
+		{ .fd = fds[0], .events = POLLIN }, { .events = POLLIN },
+	};
+	uint64_t now;
+	size_t i;
+
+	/* The keeper's is for workers that samples wait for. */
+	setpriority(PRIO_PROCESS, 0, 0);
+	signal(SIGPIPE, SIG_IGN);
+	self.socket = fds[0];
+	for (i = 0; i < METRICS_CONNECTIONS; i++)
+		self.clients[i].fd = -1;
+	polled[1].fd = start(fds[1]);
+	if (polled[1].fd < 0)
+		_exit(1);
+	while (!take_texts()) {
+		/* At its limit it does not look at new clients until it runs once more. */
+		do {
+			self.closed = false;
+			MHD_run(self.daemon);
+		} while (self.closed);
+		now = now_ns();
+		if (poll(polled, 2, wait_ms(now, expire(now))) < 0 && errno != EINTR)
+			_exit(1);
+	}
+	_exit(0);
+}
+
+static const worker_fn functions[] = { metrics_run };
+
+const struct worker_kind metrics_server_kind = {
+	.name = "tachbpf-metrics",
+	.does = "serves metrics over HTTP",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = 4096,
+};

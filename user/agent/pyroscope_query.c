@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* pyroscope_query.c - see pyroscope_query.h. */
+#include "agent/pyroscope_query.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/time.h"
+#include "base/util.h"
+
+/* Room for what follows the name. */
+#define REST_BYTES 128
+#define BRACE_BYTES 3	/* the last "}" */
+
+static const char *const shared_keys[] = {
+	"service.namespace", "service.version", "deployment.environment.name", "host.name",
+	"k8s.namespace.name", "k8s.pod.name", "k8s.container.name", "container.name",
+	"systemd.unit",
+};
+
+struct query {
+	char *out;
+	size_t len, room;
+};
+
+/* Append a character, encoded; false: there is no room. */
+static bool put(struct query *q, unsigned char c)
+{
+	bool plain = isalnum(c) || strchr("-_.~", c);
+
+	if (q->len + 3 >= q->room)
+		return false;
+	q->len += (size_t)snprintf(q->out + q->len, 4, plain ? "%c" : "%%%02X", c);
+	return true;
+}
+
+/*
+ * Append a text; Pyroscope's parser of names knows no quotes, so its own characters are replaced.
+ */
+static bool put_text(struct query *q, const char *text)
+{
+	for (; *text; text++)
+		if (!put(q, strchr("{}=,", *text) ? '_' : (unsigned char)*text))
+			return false;
+	return true;
+}
+
+/* A label's name may have letters, digits and "_". */
+static bool put_key(struct query *q, const char *key)
+{
+	for (; *key; key++)
+		if (!put(q, isalnum((unsigned char)*key) ? (unsigned char)*key : '_'))
+			return false;
+	return true;
+}
+
+static void put_label(struct query *q, const char *key, const char *value, char before)
+{
+	size_t len = q->len;
+
+	if (put(q, (unsigned char)before) && put_key(q, key) && put(q, '=') && put_text(q, value))
+		return;
+	q->len = len;
+	q->out[len] = '\0';
+}
+
+void pyroscope_query(const struct service *service, const struct agent_map *labels,
+		     uint64_t begin_ns, uint64_t end_ns, char out[SPOOL_QUERY_BYTES])
+{
+	struct query q = { .out = out, .room = SPOOL_QUERY_BYTES - REST_BYTES };
+	const char *value;
+	size_t i, name_len;
+
+	q.room -= BRACE_BYTES;
+	q.len = (size_t)sprintf(out, "name=");
+	put_text(&q, service ? service_name_of(service) : SERVICE_OTHER_NAME);
+	name_len = q.len;
+	for (i = 0; service && i < ARRAY_SIZE(shared_keys); i++) {
+		value = attrs_text(&service->resource, shared_keys[i]);
+		if (*value)
+			put_label(&q, shared_keys[i], value, q.len == name_len ? '{' : ',');
+	}
+	for (i = 0; i < labels->cnt; i++)
+		if (!service || !*attrs_text(&service->resource, labels->pairs[i].name))
+			put_label(&q, labels->pairs[i].name, labels->pairs[i].value,
+				  q.len == name_len ? '{' : ',');
+	q.room += BRACE_BYTES;
+	if (q.len != name_len)
+		put(&q, '}');
+	snprintf(out + q.len, SPOOL_QUERY_BYTES - q.len,
+		 "&from=%llu&until=%llu&format=pprof&spyName=tachbpf", begin_ns / NS_PER_S,
+		 end_ns / NS_PER_S);
+}

@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * python_metrics.c - see python_metrics.h: services, processes, and what an event adds to them.
+ * python_rows.c decides who has a row; python_metrics_text.c writes them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "agent/python_metrics_parts.h"
+#include "base/util.h"
+#include "bpf/abi.h"
+
+#define NONE UINT32_MAX
+
+struct python_metrics *python_metrics_new(uint32_t rows, unsigned int what)
+{
+	struct python_metrics *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return NULL;
+	m->row_max = rows;
+	m->what = what;
+	m->other.to = &m->other;
+	snprintf(m->other.name, sizeof(m->other.name), "%s", PYTHON_OTHER);
+	m->services.next = m->services.before = &m->services;
+	m->processes.next = m->processes.before = &m->processes;
+	m->at = &m->processes;
+	return m;
+}
+
+void python_metrics_free(struct python_metrics *m)
+{
+	struct python_service *s, *next;
+
+	if (!m)
+		return;
+	for (s = m->services.next; s != &m->services; s = next) {
+		next = s->next;
+		free(s);
+	}
+	u64map_free(&m->by_name);
+	free(m);
+}
+
+void python_metrics_set_what(struct python_metrics *m, unsigned int what)
+{
+	m->what = what;
+}
+
+/* ---- services ---- */
+
+static struct python_service *add_service(struct python_metrics *m, const char *name, uint64_t hash)
+{
+	struct python_service *s = m->service_cnt < PYTHON_SERVICES_MAX ? calloc(1, sizeof(*s)) :
+									  NULL;
+
+	if (!s)
+		return NULL;
+	if (u64map_put(&m->by_name, hash, s)) {
+		free(s);
+		return NULL;
+	}
+	snprintf(s->name, sizeof(s->name), "%s", name);
+	s->to = &m->other;
+	s->before = m->services.before;
+	s->next = &m->services;
+	s->before->next = s->next->before = s;
+	m->service_cnt++;
+	python_rows_ask(m, s);
+	return s;
+}
+
+/* The service of this name, made if there is none. Never fails: what cannot be kept is "other". */
+static struct python_service *service_of(struct python_metrics *m, const char *hostile)
+{
+	char name[METRIC_LABEL_BYTES] = "";
+	struct python_service *s;
+	uint64_t hash;
+
+	if (hostile)
+		metrics_clean(hostile, name);
+	if (!*name || !strcmp(name, PYTHON_OTHER))
+		return &m->other;
+	hash = hash_bytes(name, strlen(name));
+	s = u64map_get(&m->by_name, hash);
+	if (!s)
+		s = add_service(m, name, hash);
+	/* Who makes names with one hash has made them for that: they share "other". */
+	return s && !strcmp(s->name, name) ? s : &m->other;
+}
+
+/* What a process has joins the service's, or leaves it. */
+static void add_memory(struct python_service *s, const uint64_t memory[PYTHON_MEMORY], bool leaves)
+{
+	size_t i;
+
+	for (i = 0; i < PYTHON_MEMORY; i++)
+		s->memory[i] += leaves ? -memory[i] : memory[i];
+}
+
+static void join(struct python_process *p, struct python_service *s)
+{
+	p->service = s;
+	s->processes++;
+	s->by_version[p->version]++;
+	s->threads += p->threads;
+	add_memory(s, p->memory, false);
+}
+
+static void leave(struct python_process *p)
+{
+	struct python_service *s = p->service;
+
+	s->threads -= p->threads;
+	add_memory(s, p->memory, true);
+	s->processes--;
+	s->by_version[p->version]--;
+	s->idle_since = p->all->now;
+	python_rows_forget(p->all, s);
+}
+
+/* ---- processes ---- */
+
+static void count_start(struct python_process *p)
+{
+	p->service->to->counters[PYTHON_STARTS] += p->start_waits;
+	p->start_waits = false;
+}
+
+static uint32_t version_of(struct python_metrics *m, const struct python_process_args *args)
+{
+	const struct python_version v = { args->major, args->minor, args->free_threaded };
+	uint32_t i;
+
+	for (i = 0; i < m->version_cnt; i++)
+		if (m->versions[i].major == v.major && m->versions[i].minor == v.minor &&
+		    m->versions[i].free_threaded == v.free_threaded)
+			return i;
+	if (i == PYTHON_VERSIONS - 1)
+		return i;
+	m->versions[m->version_cnt++] = v;
+	return i;
+}
+
+struct python_process *python_metrics_begin(struct python_metrics *m,
+					    const struct python_process_args *args)
+{
+	struct python_process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->all = m;
+	p->tables = args->tables;
+	p->tgid = args->tgid;
+	p->version = version_of(m, args);
+	p->gc = NONE;
+	p->threads = 1;
+	p->next = &m->processes;
+	p->before = m->processes.before;
+	p->before->next = p;
+	m->processes.before = p;
+	join(p, service_of(m, args->service));
+	p->start_waits = args->started;
+	if (args->service)
+		count_start(p);
+	return p;
+}
+
+void python_metrics_rename(struct python_process *p, const char *service)
+{
+	struct python_service *s;
+
+	if (!p)
+		return;
+	s = service_of(p->all, service);
+	if (s != p->service) {
+		leave(p);
+		join(p, s);
+	}
+	count_start(p);
+}
+
+void python_metrics_end(struct python_process *p)
+{
+	if (!p)
+		return;
+	if (p->all->at == p)
+		p->all->at = p->next;
+	p->before->next = p->next;
+	p->next->before = p->before;
+	count_start(p);
+	leave(p);
+	free(p);
+}
+
+/* ---- events ---- */
+
+/* Look at the frames that the process has had since the last event, each once. */
+static __attribute__((noinline)) void learn(struct python_process *p)
+{
+	const struct profile_tables *t = p->tables;
+	const struct string_ref *name;
+	enum python_wait wait;
+	uint32_t i;
+
+	for (i = p->learnt; i < t->frame_cnt; i++) {
+		if (t->frames[i].kind != FRAME_SYNTHETIC)
+			continue;
+		name = &t->strings[t->frames[i].func];
+		if (name->len == 4 && !memcmp(name->data, "<GC>", 4))
+			p->gc = i;
+		wait = python_wait_of(name);
+		if (wait == PYTHON_WAITS || p->wait_cnt == PYTHON_WAIT_FRAMES)
+			continue;
+		p->waits[p->wait_cnt].frame = i;
+		p->waits[p->wait_cnt++].wait = (uint8_t)wait;
+	}
+	p->learnt = t->frame_cnt;
+}
+
+/* Its wait's frame is innermost but for those of the kernel. */
+static enum python_wait wait_of(const struct python_process *p, const struct event *ev)
+{
+	const struct frame *frames = p->tables->frames;
+	uint32_t i = 0, w;
+
+	while (i < ev->nframes && frames[ev->frames[i]].kind == FRAME_KERNEL)
+		i++;
+	if (i == ev->nframes || frames[ev->frames[i]].kind != FRAME_SYNTHETIC)
+		return PYTHON_WAIT_OTHER;
+	for (w = 0; w < p->wait_cnt; w++)
+		if (p->waits[w].frame == ev->frames[i])
+			return p->waits[w].wait;
+	return PYTHON_WAIT_OTHER;
+}
+
+typedef uint32_t four __attribute__((vector_size(16)));
+
+static bool has_frame(const struct event *ev, uint32_t frame)
+{
+	const four wanted = { frame, frame, frame, frame };
+	four found = { 0 }, some;
+	uint32_t i = 0, last = 0;
+
+	for (; i + 4 <= ev->nframes; i += 4) {
+		memcpy(&some, ev->frames + i, sizeof(some));
+		found |= (four)(some == wanted);
+	}
+	for (; i < ev->nframes; i++)
+		last |= ev->frames[i] == frame;
+	return found[0] | found[1] | found[2] | found[3] | last;
+}
+
+static void off_cpu(const struct python_process *p, const struct event *ev, uint64_t ns,
+		    uint64_t *counters)
+{
+	if (ev->status & STATUS_GIL_REQUESTED) {
+		counters[PYTHON_GIL_WAIT] += ns;
+		return;
+	}
+	if (ev->status & STATUS_HAS_GIL)
+		counters[PYTHON_GIL_OFF_CPU] += ns;
+	counters[PYTHON_OFF_CPU + wait_of(p, ev)] += ns;
+}
+
+void python_metrics_event(struct python_process *p, const struct event *ev, uint64_t ns)
+{
+	uint64_t *counters;
+
+	if (!p)
+		return;
+	if (p->learnt != p->tables->frame_cnt)
+		learn(p);
+	counters = p->service->to->counters;
+	if (ev->status & STATUS_HAS_EXCEPTION) {
+		counters[PYTHON_EXCEPTIONS]++;
+		counters[PYTHON_EXCEPTION_NS] += ns;
+	}
+	if (!(ev->status & STATUS_ON_CPU)) {
+		off_cpu(p, ev, ns, counters);
+		return;
+	}
+	counters[PYTHON_CPU] += ns;
+	p->service->heat += ns;
+	if (!(ev->status & STATUS_HAS_GIL))
+		return;
+	counters[PYTHON_GIL_ON_CPU] += ns;
+	/* Garbage is collected by who holds the GIL. */
+	if (p->gc != NONE && has_frame(ev, p->gc))
+		counters[PYTHON_GC] += ns;
+}
+
+static void check_memory(struct python_process *p, const struct memory_check *check)
+{
+	add_memory(p->service, p->memory, true);
+	p->memory[PYTHON_HELD] = check->held;
+	p->memory[PYTHON_RSS_ANON] = check->rss_anon;
+	p->memory[PYTHON_SWAPPED] = check->swapped;
+	add_memory(p->service, p->memory, false);
+}
+
+void python_metrics_memory(struct python_process *p, const struct memory_event *ev)
+{
+	uint64_t *counters;
+
+	if (!p)
+		return;
+	counters = p->service->to->counters;
+	if (ev->change == MEMORY_ALLOC) {
+		counters[PYTHON_TOUCHED] += ev->bytes;
+	} else if (ev->change == MEMORY_COLLECTION) {
+		counters[PYTHON_COLLECTIONS] += ev->collection.runs;
+		counters[PYTHON_COLLECTED] += ev->collection.collected;
+		counters[PYTHON_UNCOLLECTABLE] += ev->collection.uncollectable;
+	} else if (ev->change == MEMORY_CHECK) {
+		check_memory(p, &ev->check);
+	}
+}
+
+/* ---- threads ---- */
+
+/* A directory has two links, and one more for each directory in it. */
+static uint32_t threads_of(pid_t tgid)
+{
+	char path[40];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", tgid);
+	if (stat(path, &st) || st.st_nlink < 3)
+		return 0;
+	return (uint32_t)st.st_nlink - 2;
+}
+
+static void count_threads(struct python_metrics *m)
+{
+	struct python_process *p = m->at, *last = m->at;
+	uint32_t cnt = 0, threads;
+
+	do {
+		if (p != &m->processes) {
+			threads = threads_of(p->tgid);
+			p->service->threads += (uint64_t)threads - p->threads;
+			p->threads = threads;
+			cnt++;
+		}
+		p = p->next;
+	} while (p != last && cnt < PYTHON_METRICS_STATS);
+	m->at = p;
+}
+
+void python_metrics_tick(struct python_metrics *m, uint64_t now)
+{
+	m->now = now;
+	count_threads(m);
+	python_rows_tick(m, now);
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* python_metrics_parts.h - what the files of the Pythons' metrics share. For python_*.c. */
+#ifndef TACHBPF_AGENT_PYTHON_METRICS_PARTS_H
+#define TACHBPF_AGENT_PYTHON_METRICS_PARTS_H
+
+#include "agent/python_metrics.h"
+#include "base/time.h"
+#include "base/u64map.h"
+#include "model/python_waits.h"
+
+#define PYTHON_OTHER "other"
+/* Services that have a row or processes; the processes of further ones are "other". */
+#define PYTHON_SERVICES_MAX 16384
+/* Versions of Python; the last one is of all that do not fit. */
+#define PYTHON_VERSIONS 24
+/* Synthetic frames of a process that name a wait: there are fewer system calls that wait. */
+#define PYTHON_WAIT_FRAMES 64
+
+/* Nanoseconds but for PYTHON_STARTS and PYTHON_EXCEPTIONS; the last ones are bytes and numbers. */
+enum python_counter {
+	PYTHON_CPU, PYTHON_GIL_ON_CPU, PYTHON_GIL_OFF_CPU, PYTHON_GIL_WAIT,
+	PYTHON_OFF_CPU,		/* and PYTHON_WAITS in all */
+	PYTHON_GC = PYTHON_OFF_CPU + PYTHON_WAITS, PYTHON_EXCEPTION_NS,
+	PYTHON_EXCEPTIONS, PYTHON_STARTS,
+	PYTHON_TOUCHED, PYTHON_COLLECTIONS, PYTHON_COLLECTED, PYTHON_UNCOLLECTABLE,
+	PYTHON_COUNTERS
+};
+
+/* Bytes that processes have now. */
+enum python_memory { PYTHON_HELD, PYTHON_RSS_ANON, PYTHON_SWAPPED, PYTHON_MEMORY };
+
+struct python_version {
+	uint8_t major, minor;
+	bool free_threaded;
+};
+
+struct python_service {
+	uint64_t counters[PYTHON_COUNTERS];	/* since it has its row */
+	struct python_service *to;	/* whose counters count: itself, or "other" */
+	uint64_t heat;			/* CPU of late: halved each minute */
+	uint64_t idle_since;		/* without processes (now_ns()) */
+	uint64_t threads;
+	uint64_t memory[PYTHON_MEMORY];
+	uint32_t processes;
+	uint32_t by_version[PYTHON_VERSIONS];	/* processes */
+	struct python_service *next, *before;
+	char name[METRIC_LABEL_BYTES];
+};
+
+struct python_process {
+	struct python_metrics *all;
+	struct python_service *service;
+	const struct profile_tables *tables;
+	uint32_t learnt;		/* frames that were looked at */
+	uint32_t gc;			/* the frame <GC>; UINT32_MAX: not yet */
+	uint32_t wait_cnt;
+	struct {
+		uint32_t frame;
+		uint8_t wait;		/* enum python_wait */
+	} waits[PYTHON_WAIT_FRAMES];
+	uint32_t version;		/* index of python_metrics.versions */
+	pid_t tgid;
+	bool start_waits;		/* its start counts when its service is known */
+	uint32_t threads;		/* as counted last */
+	uint64_t memory[PYTHON_MEMORY];	/* as the last check had it */
+	struct python_process *next, *before;
+};
+
+struct python_metrics {
+	struct python_service other;
+	struct python_service services;	/* the list's head; "other" is not in it */
+	struct u64map by_name;		/* hash of the name -> service */
+	struct python_version versions[PYTHON_VERSIONS];
+	uint32_t version_cnt;
+	uint32_t service_cnt, row_cnt, row_max;
+	unsigned int what;
+	uint64_t now, cooled_ns;	/* of the last tick; when heat was last halved */
+	struct python_process processes;	/* the list's head */
+	struct python_process *at;	/* whose threads are counted next */
+};
+
+#define PYTHON_EACH_SERVICE(m, s) \
+	for ((s) = (m)->services.next; (s) != &(m)->services; (s) = (s)->next)
+
+static inline bool python_has_row(const struct python_service *s)
+{
+	return s->to == s;
+}
+
+/* ---- python_rows.c ---- */
+
+/* Give a new service a row, if there is one. */
+void python_rows_ask(struct python_metrics *m, struct python_service *s);
+/* Free a service that has neither processes nor a row. */
+void python_rows_forget(struct python_metrics *m, struct python_service *s);
+/* Rows of services that ended, rows that change hands. */
+void python_rows_tick(struct python_metrics *m, uint64_t now);
+
+#endif

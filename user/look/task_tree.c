@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * task_tree.c - see task_tree.h. Nothing recurses: chains of tasks may be as long as there are tasks.
+ *
+ * Numbers of nodes: first the tasks of the set, then those in no list that tasks of it name.
+ */
+#include "look/task_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/u64map.h"
+
+struct task_tree {
+	struct task_set *set;
+	uint32_t node_cnt;
+	uint64_t *unlisted;	/* address of node set->cnt + i */
+	uint32_t *first;	/* children of node i: kids[first[i]] to kids[first[i + 1] - 1] */
+	uint32_t *kids;
+	uint8_t *is_kid;	/* of some node */
+	uint8_t *shown, *on_way, *queued;
+	uint32_t *queue;	/* nodes that go on at the left */
+	uint32_t queue_cnt;
+	uint8_t last[TASK_DEPTH_MAX + 2];
+};
+
+/* One task on the way down. */
+struct level {
+	uint32_t node, next;	/* next: index in kids */
+	uint32_t kid_depth;
+	uint32_t again;		/* how many below it have lines elsewhere */
+};
+
+static int add_unlisted(struct task_tree *t, struct u64map *numbers, uint64_t addr,
+			uint32_t *node)
+{
+	void *known = u64map_get(numbers, addr);
+
+	if (!known) {
+		t->unlisted[t->node_cnt - t->set->cnt] = addr;
+		known = (void *)(uintptr_t)(++t->node_cnt);
+		if (u64map_put(numbers, addr, known))
+			return -ENOMEM;
+	}
+	*node = (uint32_t)(uintptr_t)known - 1;
+	return 0;
+}
+
+/* The node of each waiter of each task, in the order of set->waiters. */
+static int find_parents(struct task_tree *t, uint32_t *parents)
+{
+	const struct task_set *s = t->set;
+	struct u64map unlisted = { .cnt = 0 };
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < s->waiter_cnt; i++) {
+		parents[i] = task_set_find(s, s->waiters[i]);
+		if (parents[i] == UINT32_MAX)
+			err = add_unlisted(t, &unlisted, s->waiters[i], &parents[i]);
+	}
+	u64map_free(&unlisted);
+	return err;
+}
+
+/*
+ * Fill first and kids from each task's parents. A parent that a task names twice has it once: seen
+ * has the last task that each parent got.
+ */
+static void link_kids(struct task_tree *t, const uint32_t *parents, uint32_t *seen)
+{
+	const struct task_set *s = t->set;
+	uint32_t i, w, sum = 0, cnt, pass;
+
+	for (pass = 0; pass < 2; pass++) {
+		memset(seen, 0xff, t->node_cnt * sizeof(*seen));
+		for (i = 0; i < s->cnt; i++) {
+			const struct task *task = &s->tasks[i];
+
+			for (w = task->waiter_at; w < task->waiter_at + task->waiter_cnt; w++) {
+				uint32_t p = parents[w];
+
+				if (seen[p] == i)
+					continue;
+				seen[p] = i;
+				t->is_kid[i] = 1;
+				if (pass)
+					t->kids[t->first[p]++] = i;
+				else
+					t->first[p]++;
+			}
+		}
+		for (i = 0; !pass && i <= t->node_cnt; i++) {
+			cnt = t->first[i];
+			t->first[i] = sum;
+			sum += cnt;
+		}
+	}
+	/* Each was moved to its end, which is the begin of the next. */
+	memmove(t->first + 1, t->first, t->node_cnt * sizeof(*t->first));
+	t->first[0] = 0;
+}
+
+static int link_all(struct task_tree *t)
+{
+	size_t waiters = t->set->waiter_cnt, most = t->set->cnt + waiters;
+	uint32_t *parents = calloc(waiters + 1, sizeof(*parents));
+	uint32_t *seen = calloc(most + 1, sizeof(*seen));
+	int err = parents && seen ? find_parents(t, parents) : -ENOMEM;
+
+	if (!err)
+		link_kids(t, parents, seen);
+	free(parents);
+	free(seen);
+	return err;
+}
+
+static uint32_t frames_of(const struct task_tree *t, uint32_t node)
+{
+	return node < t->set->cnt ? t->set->tasks[node].frame_cnt : 0;
+}
+
+/* All that is on the way from the node at the way's end that is met again. */
+static void mark_cycle(struct task_tree *t, const struct level *way, uint32_t cnt, uint32_t node)
+{
+	while (cnt--) {
+		if (way[cnt].node < t->set->cnt)
+			t->set->tasks[way[cnt].node].cycle = true;
+		if (way[cnt].node == node)
+			return;
+	}
+}
+
+/* Visit all that is below a node and was not visited. state: 0, 1: on the way, 2: visited. */
+static void find_cycles_from(struct task_tree *t, uint32_t root, uint8_t *state,
+			     struct level *way)
+{
+	uint32_t cnt = 1, kid;
+
+	way[0] = (struct level){ .node = root, .next = t->first[root] };
+	state[root] = 1;
+	while (cnt) {
+		struct level *l = &way[cnt - 1];
+
+		if (l->next == t->first[l->node + 1]) {
+			state[l->node] = 2;
+			cnt--;
+			continue;
+		}
+		kid = t->kids[l->next++];
+		if (state[kid] == 1)
+			mark_cycle(t, way, cnt, kid);
+		if (state[kid])
+			continue;
+		state[kid] = 1;
+		way[cnt++] = (struct level){ .node = kid, .next = t->first[kid] };
+	}
+}
+
+static int find_cycles(struct task_tree *t)
+{
+	uint8_t *state = calloc(t->node_cnt + 1, 1);
+	struct level *way = calloc(t->node_cnt + 1, sizeof(*way));
+	uint32_t i;
+
+	for (i = 0; state && way && i < t->node_cnt; i++)
+		if (!state[i])
+			find_cycles_from(t, i, state, way);
+	free(state);
+	free(way);
+	return state && way ? 0 : -ENOMEM;
+}
+
+struct task_tree *task_tree_new(struct task_set *set)
+{
+	struct task_tree *t = calloc(1, sizeof(*t));
+	size_t most = set->cnt + set->waiter_cnt;
+
+	if (!t)
+		return NULL;
+	t->set = set;
+	t->node_cnt = (uint32_t)set->cnt;
+	t->unlisted = calloc(set->waiter_cnt + 1, sizeof(*t->unlisted));
+	t->first = calloc(most + 2, sizeof(*t->first));
+	t->kids = calloc(set->waiter_cnt + 1, sizeof(*t->kids));
+	t->is_kid = calloc(most + 1, 1);
+	t->shown = calloc(most + 1, 1);
+	t->on_way = calloc(most + 1, 1);
+	t->queued = calloc(most + 1, 1);
+	t->queue = calloc(most + 1, sizeof(*t->queue));
+	if (t->unlisted && t->first && t->kids && t->is_kid && t->shown && t->on_way &&
+	    t->queued && t->queue && !link_all(t) && !find_cycles(t))
+		return t;
+	task_tree_free(t);
+	return NULL;
+}
+
+void task_tree_free(struct task_tree *t)
+{
+	if (!t)
+		return;
+	free(t->unlisted);
+	free(t->first);
+	free(t->kids);
+	free(t->is_kid);
+	free(t->shown);
+	free(t->on_way);
+	free(t->queued);
+	free(t->queue);
+	free(t);
+}
+
+/* ---- lines ---- */
+
+struct painter {
+	struct task_tree *t;
+	void (*line)(void *ctx, const struct task_line *l);
+	void *ctx;
+	struct level way[TASK_DEPTH_MAX + 1];
+	uint32_t way_cnt;
+};
+
+/* Later, from the left. */
+static void enqueue(struct task_tree *t, uint32_t node)
+{
+	if (t->queued[node])
+		return;
+	t->queued[node] = 1;
+	t->queue[t->queue_cnt++] = node;
+}
+
+/* Something is below it, and was shown before. */
+static bool is_above(const struct task_tree *t, uint32_t node)
+{
+	return t->shown[node] && !t->on_way[node] &&
+	       (frames_of(t, node) || t->first[node] < t->first[node + 1]);
+}
+
+static enum task_mark mark_of(const struct painter *p, uint32_t node, uint32_t depth)
+{
+	const struct task_tree *t = p->t;
+
+	if (node >= t->set->cnt)
+		return TASK_MARK_UNLISTED;
+	if (t->on_way[node])
+		return TASK_MARK_CYCLE;
+	if (is_above(t, node))
+		return TASK_MARK_ABOVE;
+	/* A task at the left goes down in any case: it has TASK_FRAMES_MAX coroutines at most. */
+	if (depth && depth + frames_of(t, node) + 1 > TASK_DEPTH_MAX)
+		return TASK_MARK_BELOW;
+	return TASK_MARK_NONE;
+}
+
+/* The task's line. Returns whether it goes on below. */
+static bool paint_task(struct painter *p, uint32_t node, uint32_t depth)
+{
+	struct task_tree *t = p->t;
+	bool listed = node < t->set->cnt;
+	const struct task_line l = {
+		.depth = depth, .last = t->last, .task = listed ? node : UINT32_MAX,
+		.addr = listed ? t->set->tasks[node].addr : t->unlisted[node - t->set->cnt],
+		.frame = UINT32_MAX, .mark = mark_of(p, node, depth),
+	};
+
+	p->line(p->ctx, &l);
+	if (l.mark == TASK_MARK_BELOW)
+		enqueue(t, node);
+	return l.mark == TASK_MARK_NONE || l.mark == TASK_MARK_UNLISTED;
+}
+
+/* Its coroutines, each below the one before. Returns the depth of what is below them. */
+static uint32_t paint_frames(struct painter *p, uint32_t node, uint32_t depth)
+{
+	struct task_tree *t = p->t;
+	struct task_line l = { .last = t->last, .task = node };
+	uint32_t i, cnt = frames_of(t, node);
+
+	for (i = 0; i < cnt && depth < TASK_DEPTH_MAX; i++) {
+		t->last[++depth] = 1;
+		l.depth = depth;
+		l.addr = t->set->tasks[node].addr;
+		l.frame = t->set->tasks[node].frame_at + i;
+		p->line(p->ctx, &l);
+	}
+	return depth + 1;
+}
+
+/* A task's line, its coroutines, and then it is on the way. */
+static void enter(struct painter *p, uint32_t node, uint32_t depth, bool last)
+{
+	struct task_tree *t = p->t;
+	uint32_t below;
+
+	t->last[depth] = last;
+	if (!paint_task(p, node, depth))
+		return;
+	below = paint_frames(p, node, depth);
+	t->on_way[node] = 1;
+	p->way[p->way_cnt++] = (struct level){
+		.node = node, .next = t->first[node], .kid_depth = below,
+	};
+	t->shown[node] = 1;
+}
+
+/* Below a task, how many have no line of their own. */
+static void paint_more(struct painter *p, const struct level *l)
+{
+	struct task_line line = { .depth = l->kid_depth, .last = p->t->last, .task = UINT32_MAX,
+				  .frame = UINT32_MAX, .mark = TASK_MARK_MORE };
+
+	if (l->again <= TASK_LINES_AGAIN)
+		return;
+	line.more = l->again - TASK_LINES_AGAIN;
+	p->t->last[l->kid_depth] = 1;
+	p->line(p->ctx, &line);
+}
+
+static void paint(struct painter *p, uint32_t root)
+{
+	struct task_tree *t = p->t;
+
+	enter(p, root, 0, true);
+	while (p->way_cnt) {
+		struct level *l = &p->way[p->way_cnt - 1];
+		uint32_t end = t->first[l->node + 1], kid;
+		bool again;
+
+		if (l->next == end) {
+			paint_more(p, l);
+			t->on_way[l->node] = 0;
+			p->way_cnt--;
+			continue;
+		}
+		kid = t->kids[l->next++];
+		if (l->kid_depth > TASK_DEPTH_MAX || p->way_cnt > TASK_DEPTH_MAX) {
+			enqueue(t, kid);
+			continue;
+		}
+		again = is_above(t, kid) || (t->queued[kid] && !t->shown[kid]);
+		l->again += again;
+		if (!again || l->again <= TASK_LINES_AGAIN)
+			enter(p, kid, l->kid_depth,
+			      l->next == end && l->again <= TASK_LINES_AGAIN);
+	}
+}
+
+static void paint_queue(struct painter *p, uint32_t *done)
+{
+	while (*done < p->t->queue_cnt)
+		paint(p, p->t->queue[(*done)++]);
+}
+
+int task_tree_each(struct task_tree *t, void (*line)(void *ctx, const struct task_line *l),
+		   void *ctx)
+{
+	struct painter *p = calloc(1, sizeof(*p));
+	uint32_t i, done = 0;
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct painter){ .t = t, .line = line, .ctx = ctx };
+	for (i = 0; i < t->node_cnt; i++)
+		if (!t->is_kid[i])
+			paint(p, i);
+	paint_queue(p, &done);
+	/* What is left awaits itself. */
+	for (i = 0; i < t->node_cnt; i++) {
+		if (!t->shown[i])
+			paint(p, i);
+		paint_queue(p, &done);
+	}
+	free(p);
+	return 0;
+}

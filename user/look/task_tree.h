@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * task_tree.h - tasks as a tree: below a task its coroutines, and below the innermost of them the
+ * tasks that it awaits. In the order of `python -m asyncio pstree` (Lib/asyncio/tools.py
+ * at v3.15.0), which shows all that is below a task again below each task that awaits it: 240 tasks
+ * can have 2^120 ways. Here, what is below a task is shown once, so there are not many more lines
+ * than tasks and coroutines.
+ *
+ * That one shows no tree if tasks await each other in a circle, and none below a task that is in no
+ * list. Here, such a task is at the tree's end, and a task that is met again on its own way down is
+ * a line with a mark.
+ */
+#ifndef TACHBPF_LOOK_TASK_TREE_H
+#define TACHBPF_LOOK_TASK_TREE_H
+
+#include "memory/task_walk.h"
+
+/* What is deeper begins again at the left. */
+#define TASK_DEPTH_MAX 256
+/* So many tasks that have lines elsewhere have more below one that awaits them; others are counted. */
+#define TASK_LINES_AGAIN 3
+
+enum task_mark {
+	TASK_MARK_NONE,
+	TASK_MARK_CYCLE,	/* it is further up on the same way: they await each other */
+	TASK_MARK_ABOVE,	/* what is below it was shown before */
+	TASK_MARK_BELOW,	/* too deep: what is below it follows, from the left */
+	TASK_MARK_UNLISTED,	/* it is in no list: nothing but its address is known */
+	TASK_MARK_MORE,		/* not one task: `more` others, which have lines elsewhere */
+};
+
+struct task_line {
+	uint32_t depth;		/* 0: at the root */
+	const uint8_t *last;	/* last[0..depth]: 1: nothing follows at that level */
+	uint32_t task;		/* its number in the set; UINT32_MAX: unlisted, or more */
+	uint64_t addr;		/* of the task */
+	uint32_t frame;		/* in set->frames; UINT32_MAX: the line is the task's own */
+	enum task_mark mark;
+	uint32_t more;		/* TASK_MARK_MORE */
+};
+
+struct task_tree;
+/* Of a set that stays as it is; sets task.cycle in it. NULL: no memory. */
+struct task_tree *task_tree_new(struct task_set *set);
+void task_tree_free(struct task_tree *tree);
+
+/* Call it for each line, from above. 0 or -ENOMEM. */
+int task_tree_each(struct task_tree *tree, void (*line)(void *ctx, const struct task_line *l),
+		   void *ctx);
+
+#endif

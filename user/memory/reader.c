@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* reader.c - see reader.h: the functions of the worker, and the calls to them. */
+#include "memory/reader.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "base/util.h"
+#include "cpython/pages.h"
+#include "host/proc.h"
+
+/* How long to wait for an answer. A page that comes from a disk takes some ms. */
+#define ANSWER_MS 200
+/* Without hurry, wait so many times as long while the reader only waits for a CPU. */
+#define SLOW_TURNS 10
+/*
+ * A batch of tasks ends after this time, even if there was no CPU for it meanwhile: the caller gives
+ * a reader up that does not answer.
+ */
+#define TASKS_NS 20000000ull
+#define NAME_BYTES 64
+
+enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
+		TASK_LISTS, TASKS };
+
+/* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
+struct shared {
+	int32_t tgid;
+	uint32_t len;		/* wanted, then found; of memory, all or nothing is */
+	uint64_t addr;
+	char name[NAME_BYTES];	/* of a file in /proc/TGID */
+	uint8_t bytes[READER_BYTES_MAX] __attribute__((aligned(8)));
+};
+
+/* ---- in the worker ---- */
+
+static int read_mem(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+	uint32_t len = s->len;
+
+	return len > READER_BYTES_MAX ? -E2BIG :
+		proc_mem_read((void *)(intptr_t)s->tgid, s->addr, s->bytes, len);
+}
+
+static int read_file(struct shared *s, proc_read_fn read)
+{
+	char name[NAME_BYTES];
+	uint32_t size = s->len;
+	ssize_t n;
+
+	memcpy(name, s->name, sizeof(name));
+	name[sizeof(name) - 1] = '\0';
+	n = size > READER_BYTES_MAX ? -E2BIG : read(s->tgid, name, (char *)s->bytes, size);
+	s->len = n > 0 ? (uint32_t)n : 0;
+	return n < 0 ? (int)n : 0;
+}
+
+static int read_text(void *shared, const int *fds)
+{
+	return read_file(shared, proc_direct.text);
+}
+
+static int read_link(void *shared, const int *fds)
+{
+	return read_file(shared, proc_direct.link);
+}
+
+static int add_pid(void *ctx, pid_t pid)
+{
+	struct shared *s = ctx;
+
+	if (s->len + sizeof(pid) > READER_BYTES_MAX)
+		return -E2BIG;
+	memcpy(s->bytes + s->len, &pid, sizeof(pid));
+	s->len += sizeof(pid);
+	return 0;
+}
+
+static int read_list(void *shared, const int *fds)
+{
+	struct shared *s = shared;
+
+	s->len = 0;
+	return proc_direct.each(s->tgid, add_pid, s);
+}
+
+static int take_mapping(void *ctx, const struct proc_map *map)
+{
+	otel_mappings_take(ctx, map);
+	return 0;
+}
+
+static int otel_mappings(void *shared, const int *fds)
+{
+	struct otel_mappings found = { .cnt = 0 };
+	struct shared *s = shared;
+	int err = proc_maps(s->tgid, take_mapping, &found);
+
+	memcpy(s->bytes, &found, sizeof(found));
+	return err == -EFBIG ? 0 : err;
+}
+
+_Static_assert(sizeof(struct python_threads) <= READER_BYTES_MAX, "an answer fits");
+
+/* The input is in s->bytes, which the output replaces. */
+static int python_threads(void *shared, const int *fds)
+{
+	static struct python_threads found;
+	static struct pages pages;
+	struct shared *s = shared;
+	const struct target_mem direct = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	const struct target_mem mem = { pages_read, &pages };
+	struct python_threads_at at;
+	int err;
+
+	pages_begin(&pages, &direct);
+	memcpy(&at, s->bytes, sizeof(at));
+	err = python_threads_read(&mem, &at, &found);
+	memcpy(s->bytes, &found,
+	       offsetof(struct python_threads, list) + found.cnt * sizeof(found.list[0]));
+	return found.cnt ? 0 : err;
+}
+
+_Static_assert(sizeof(struct task_lists) <= READER_BYTES_MAX, "an answer fits");
+_Static_assert(sizeof(struct tasks_batch) <= READER_BYTES_MAX, "an answer fits");
+
+/* The inputs of both are in s->bytes, which the outputs replace. */
+static int task_lists(void *shared, const int *fds)
+{
+	static struct task_lists found;
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct tasks_at at;
+	int err;
+
+	memcpy(&at, s->bytes, sizeof(at));
+	err = task_lists_read(&mem, &at, &found);
+	memcpy(s->bytes, &found,
+	       offsetof(struct task_lists, list) + found.cnt * sizeof(found.list[0]));
+	return err;
+}
+
+static int tasks(void *shared, const int *fds)
+{
+	static struct tasks_batch found;
+	struct shared *s = shared;
+	const struct target_mem mem = { proc_mem_read, (void *)(intptr_t)s->tgid };
+	struct tasks_at at;
+	int err;
+
+	memcpy(&at, s->bytes, sizeof(at));
+	err = tasks_read(&mem, &at, now_ns() + TASKS_NS, &found);
+	tasks_batch_copy((void *)s->bytes, &found);
+	return err;
+}
+
+static const worker_fn functions[] = {
+	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
+	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
+	[PYTHON_THREADS] = python_threads,
+	[TASK_LISTS] = task_lists, [TASKS] = tasks,
+};
+
+static const char *const calls[] = {
+	"process_vm_readv", "open", "openat", "read", "readlink", "readlinkat", "getdents64",
+	"fstat", "newfstatat", "fcntl", "lseek", NULL,
+};
+
+static const struct jail jail = {
+	.caps = 1ull << CAP_SYS_PTRACE,
+	.calls = calls,
+	.memory_bytes = 256u << 20,
+};
+
+const struct worker_kind reader_kind = {
+	.name = "tachbpf-reader",
+	.does = "reads processes' memory, and what of /proc is not for everybody",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = sizeof(struct shared),
+	.owner = reader_owner,
+};
+
+/* ---- in the program ---- */
+
+uint32_t reader_owner(pid_t tgid)
+{
+	uint32_t uid;
+
+	return tgid && !proc_euid(tgid, &uid) ? uid : 0;
+}
+
+static struct worker reader = { .kind = &reader_kind };
+
+void reader_prepare(void)
+{
+	if (worker_ready(&reader, 0))
+		log_debug("the reader cannot be started yet");
+}
+
+/* Give up the reader. If it only waited for a CPU, the process is not blamed for it. */
+static void give_up(pid_t tgid)
+{
+	bool is_slow = worker_is_runnable(&reader);
+
+	log_debug("process %d: it cannot be read in time%s", tgid,
+		  is_slow ? ": the machine is busy" : "");
+	worker_give_up(&reader, tgid, !is_slow);
+}
+
+static int call(enum function f, pid_t tgid, bool hurry)
+{
+	int err = worker_call(&reader, f, NULL, ANSWER_MS), turns = 0;
+
+	while (err == -ETIMEDOUT && !hurry && ++turns < SLOW_TURNS &&
+	       worker_is_runnable(&reader))
+		err = worker_wait(&reader, ANSWER_MS);
+	if (err == -ETIMEDOUT)
+		give_up(tgid);
+	return err == -ETIMEDOUT || err == -EPIPE ? -EBUSY : err;
+}
+
+int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **bytes)
+{
+	struct shared *s;
+	int err;
+
+	if (len > READER_BYTES_MAX)
+		return -E2BIG;
+	err = worker_ready(&reader, tgid);
+	if (err)
+		return err == -ETIMEDOUT || err == -EUSERS ? -EBUSY : err;
+	s = reader.shared;
+	s->tgid = tgid;
+	s->addr = addr;
+	s->len = len;
+	*bytes = s->bytes;
+	return call(READ_MEM, tgid, hurry);
+}
+
+static struct shared *shared_for(pid_t tgid, const char *name, size_t size)
+{
+	struct shared *s;
+
+	if (worker_ready(&reader, tgid))
+		return NULL;
+	s = reader.shared;
+	s->tgid = tgid;
+	s->len = size < READER_BYTES_MAX ? size : READER_BYTES_MAX;
+	strncpy(s->name, name, NAME_BYTES - 1);
+	return s;
+}
+
+/* Copy what was found, at most size - 1 bytes, and NUL-terminate it. */
+static ssize_t take_file(const struct shared *s, char *out, size_t size)
+{
+	size_t len = s->len;
+
+	if (len > READER_BYTES_MAX)
+		len = 0;
+	if (len >= size)
+		len = size - 1;
+	memcpy(out, s->bytes, len);
+	out[len] = '\0';
+	return (ssize_t)len;
+}
+
+static ssize_t file(enum function f, pid_t tgid, const char *name, char *out, size_t size)
+{
+	struct shared *s = shared_for(tgid, name, size);
+	int err = s ? call(f, tgid, false) : -EBUSY;
+
+	return err ? err : take_file(s, out, size);
+}
+
+/* Some mount /proc with hidepid: a process that may not be traced is not there for us. */
+static bool hidden;
+
+/* What follows "task/TID/", if name begins so. */
+static const char *of_task(const char *name)
+{
+	size_t prefix = strlen("task/"), digits;
+
+	if (strncmp(name, "task/", prefix))
+		return name;
+	digits = strspn(name + prefix, "0123456789");
+	return digits && name[prefix + digits] == '/' ? name + prefix + digits + 1 : name;
+}
+
+/*
+ * The kernel answers these at once, and to all who see the process. A thousand threads have a
+ * thousand names, and a turn to the reader and back costs some 40 us.
+ */
+static bool is_open(const char *name)
+{
+	static const char *const names[] = { "stat", "status", "cgroup", "comm" };
+	const char *file = of_task(name);
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(file, names[i]))
+			return !hidden;
+	return false;
+}
+
+static ssize_t text_by_reader(pid_t tgid, const char *name, char *out, size_t size)
+{
+	return !tgid || is_open(name) ? proc_direct.text(tgid, name, out, size) :
+		file(READ_TEXT, tgid, name, out, size);
+}
+
+static ssize_t link_by_reader(pid_t tgid, const char *name, char *out, size_t size)
+{
+	return file(READ_LINK, tgid, name, out, size);
+}
+
+static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
+{
+	struct shared *s;
+	pid_t *pids = NULL;
+	size_t cnt, i;
+	int err;
+
+	if (!hidden)
+		return proc_direct.each(tgid, cb, ctx);
+	s = shared_for(tgid, "", 0);
+	err = s ? call(READ_LIST, tgid, false) : -EBUSY;
+	cnt = err ? 0 : s->len / sizeof(pid_t);
+	if (cnt > READER_BYTES_MAX / sizeof(pid_t))
+		return -E2BIG;
+	if (cnt)
+		pids = malloc(cnt * sizeof(pid_t));
+	if (cnt && !pids)
+		return -ENOMEM;
+	if (cnt)	/* the callback may call the reader */
+		memcpy(pids, s->bytes, cnt * sizeof(pid_t));
+	for (i = 0; !err && i < cnt; i++)
+		err = cb(ctx, pids[i]);
+	free(pids);
+	return err;
+}
+
+int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
+{
+	struct shared *s = shared_for(tgid, "", 0);
+	int err = s ? call(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
+
+	if (!err)
+		memcpy(out, s->bytes, sizeof(*out));
+	/* Whoever has written it. */
+	if (err || out->cnt > OTEL_MAPPINGS_MAX)
+		out->cnt = 0;
+	return err;
+}
+
+int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool hurry,
+			  const struct python_threads **out)
+{
+	/* A copy: what has been checked does not change any more. */
+	static struct python_threads copy;
+	struct shared *s = shared_for(tgid, "", 0);
+	uint32_t i;
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	err = call(PYTHON_THREADS, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(&copy, s->bytes, sizeof(copy));
+	/* Whoever has written it. */
+	if (copy.cnt > PYTHON_THREADS_MAX)
+		return -EBADMSG;
+	for (i = 0; i < copy.cnt; i++)
+		copy.list[i].name[PYTHON_THREAD_BYTES - 1] = '\0';
+	*out = &copy;
+	return 0;
+}
+
+int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
+		      const struct task_lists **out)
+{
+	static struct task_lists copy;	/* see reader_python_threads() */
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	err = call(TASK_LISTS, tgid, hurry);
+	if (err)
+		return err;
+	memcpy(&copy, s->bytes, sizeof(copy));
+	*out = &copy;
+	return copy.cnt > TASK_LISTS_MAX ? -EBADMSG : 0;
+}
+
+/* Whoever has written it: do the rows lie in the arrays? Names end. */
+static bool check_tasks(struct tasks_batch *b)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->row_cnt; i++) {
+		struct task_row *r = &b->rows[i];
+
+		r->name[TASK_NAME_BYTES - 1] = '\0';
+		if (r->frame_at > b->frame_cnt || r->frame_cnt > b->frame_cnt - r->frame_at ||
+		    r->waiter_at > b->waiter_cnt || r->waiter_cnt > b->waiter_cnt - r->waiter_at)
+			return false;
+	}
+	return true;
+}
+
+int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
+		 const struct tasks_batch **out)
+{
+	static struct tasks_batch copy;
+	struct shared *s = shared_for(tgid, "", 0);
+	int err;
+
+	if (!s)
+		return -EBUSY;
+	memcpy(s->bytes, at, sizeof(*at));
+	err = call(TASKS, tgid, hurry);
+	if (err)
+		return err;
+	tasks_batch_copy(&copy, (const void *)s->bytes);
+	*out = &copy;
+	return check_tasks(&copy) ? 0 : -EBADMSG;
+}
+
+void reader_reads_proc(void)
+{
+	static const struct proc_source by_reader = {
+		.text = text_by_reader, .link = link_by_reader, .each = each_by_reader,
+	};
+
+	hidden = access("/proc/1/stat", R_OK);
+	proc_set_source(&by_reader);
+}
+
+pid_t reader_pid(void)
+{
+	return reader.pid;
+}
+
+void reader_end(void)
+{
+	worker_end(&reader);
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* event_probes.c - see event_probes.h. */
+#include "probe/event_probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "base/util.h"
+#include "probe/prober.h"
+
+static void want(const struct event_spec *spec, struct prober_wanted *w)
+{
+	memset(w, 0, sizeof(*w));
+	if (spec->kind == EVENT_UPROBE) {
+		w->cnt = 1;
+		w->needed = 1;
+		snprintf(w->names[0], sizeof(w->names[0]), "%s", spec->what);
+	} else {
+		snprintf(w->provider, sizeof(w->provider), "%s", spec->group);
+		snprintf(w->probe, sizeof(w->probe), "%s", spec->what);
+	}
+}
+
+static void say_found(const struct event_spec *spec, const struct prober_found *found)
+{
+	char text[4 * PROBER_NAME_BYTES];
+	uint32_t i;
+
+	for (i = 0; i < found->file_cnt; i++) {
+		escape_text(found->names[i], strlen(found->names[i]), text, sizeof(text));
+		log_debug("-e %s: it is in %s", spec->name, text);
+	}
+	if (found->first_err)
+		log_warn("-e %s: not every place could be probed: %s", spec->name,
+			 strerror(-found->first_err));
+}
+
+/* What to do about an error; "": nothing is known. */
+static const char *remedy(const struct event_spec *spec, int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return spec->kind == EVENT_USDT ?
+			       "no such USDT probe is in it (`readelf -n FILE` lists them)" :
+			       "no function of this name is in it (`nm -D FILE` lists them)";
+	case -ETIMEDOUT:
+		return "a file does not answer";
+	case -EMFILE:
+		return "too many open files: raise the limit (ulimit -n)";
+	case -ESRCH:
+		return "the process is gone";
+	case -EOPNOTSUPP:
+	case -ENODEV:
+		return "the kernel cannot probe it (CONFIG_UPROBE_EVENTS)";
+	case -E2BIG:
+		return "it is in too many places";
+	default:
+		return strerror(-err);
+	}
+}
+
+static int probe(const struct event_spec *spec, const struct prober_wanted *w,
+		 prober_take_fn take, void *ctx)
+{
+	struct prober_found found;
+	int err = prober_probe(w, take, ctx, &found);
+
+	if (!err && found.file_cnt && !found.probe_cnt)
+		err = found.first_err ? found.first_err : -ENOENT;
+	else if (!err)
+		say_found(spec, &found);
+	return err;
+}
+
+int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t start_ns,
+			bool everywhere, prober_take_fn take, void *ctx)
+{
+	struct prober_wanted w;
+	int err;
+
+	want(spec, &w);
+	w.tgid = tgid;
+	w.start_ns = start_ns;
+	w.everywhere = everywhere;
+	snprintf(w.file, sizeof(w.file), "%s", spec->file);
+	err = probe(spec, &w, take, ctx);
+	if (err == -ENOENT && strchr(spec->file, '/')) {	/* mapped by another path, or not yet */
+		snprintf(w.path, sizeof(w.path), "%s", spec->file);
+		err = probe(spec, &w, take, ctx);
+		if (err)
+			log_error("-e %s: %s: %s", spec->name, spec->file, remedy(spec, err));
+		return err;
+	}
+	if (err == -ENOENT && *spec->file)
+		log_error("-e %s: of the files that process %d has mapped and that are called %s*: "
+			  "%s", spec->name, tgid, spec->file, remedy(spec, err));
+	else if (err)
+		log_error("-e %s: process %d cannot be probed: %s", spec->name, tgid,
+			  err == -ENOENT ? "none of its files has such a probe (`readelf -n FILE` "
+					   "lists them)" : remedy(spec, err));
+	return err;
+}
+
+int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *ctx)
+{
+	struct prober_wanted w;
+	int err;
+
+	want(spec, &w);
+	w.everywhere = true;
+	if (!*spec->file) {
+		log_error("-e %s: in which file? With -p it is looked for in what the process has "
+			  "mapped; otherwise give usdt:FILE:%s:%s, with a path or a library's name",
+			  spec->name, spec->group, spec->what);
+		return -EINVAL;
+	}
+	err = library_path(spec->file, w.path, sizeof(w.path));
+	if (err) {
+		log_error("-e %s: neither ld.so.cache nor PATH knows %s: give its path, or -p PID, "
+			  "where it is looked for in what the process has mapped", spec->name,
+			  spec->file);
+		return err;
+	}
+	err = probe(spec, &w, take, ctx);
+	if (err)
+		log_error("-e %s: %s: %s", spec->name, w.path, remedy(spec, err));
+	return err;
+}
+
+/*
+ * The format of ld.so.cache: glibc 2.36, sysdeps/generic/dl-cache.h, struct cache_file_new. Behind an
+ * older cache of the same file it begins at a multiple of 8.
+ */
+#define CACHE_FILE "/etc/ld.so.cache"
+#define CACHE_BYTES_MAX (64u << 20)
+#define CACHE_MAGIC "glibc-ld.so.cache1.1"
+#define CACHE_HEAD_BYTES 48
+
+struct entry {
+	int32_t flags;
+	uint32_t name, path;	/* from the begin of the cache */
+	uint32_t osversion;
+	uint64_t hwcap;
+};
+
+/* FLAG_ELF_LIBC6, and FLAG_X8664_LIB64 or FLAG_AARCH64_LIB64 */
+#if defined(__aarch64__)
+#define OWN_FLAGS 0x0a03
+#else
+#define OWN_FLAGS 0x0303
+#endif
+
+/* The string at an offset; NULL: none ends in the cache. */
+static const char *string_at(const uint8_t *cache, size_t bytes, uint32_t at)
+{
+	if (at >= bytes || !memchr(cache + at, '\0', bytes - at))
+		return NULL;
+	return (const char *)cache + at;
+}
+
+/* As library_path(), in the bytes of an ld.so.cache. */
+static int library_path_in(const uint8_t *cache, size_t bytes, const char *name, char *path,
+			   size_t size)
+{
+	const uint8_t *at = memmem(cache, bytes, CACHE_MAGIC, strlen(CACHE_MAGIC));
+	const char *found, *is;
+	struct entry e;
+	uint32_t cnt, i;
+
+	if (!at)
+		return -ENOENT;
+	bytes -= (size_t)(at - cache);
+	if (bytes < CACHE_HEAD_BYTES)
+		return -ENOENT;
+	memcpy(&cnt, at + strlen(CACHE_MAGIC), sizeof(cnt));
+	for (i = 0; i < cnt && CACHE_HEAD_BYTES + (i + 1ull) * sizeof(e) <= bytes; i++) {
+		memcpy(&e, at + CACHE_HEAD_BYTES + i * sizeof(e), sizeof(e));
+		is = string_at(at, bytes, e.name);
+		found = string_at(at, bytes, e.path);
+		if (e.flags != OWN_FLAGS || !is || !found || !prober_is_called(is, name))
+			continue;
+		return snprintf(path, size, "%s", found) < (int)size ? 0 : -ENAMETOOLONG;
+	}
+	return -ENOENT;
+}
+
+static int in_cache(const char *name, char *path, size_t size)
+{
+	int fd = open(CACHE_FILE, O_RDONLY | O_CLOEXEC), err = fd < 0 ? -errno : 0;
+	struct buf text = { 0 };
+
+	if (!err)
+		err = buf_add_file(&text, fd, CACHE_BYTES_MAX);
+	if (fd >= 0)
+		close(fd);
+	if (!err)
+		err = library_path_in(text.data, text.len, name, path, size);
+	buf_free(&text);
+	return err;
+}
+
+static int in_directories(const char *list, const char *name, char *path, size_t size)
+{
+	size_t len;
+
+	for (; *list; list += len + (list[len] == ':')) {
+		len = strcspn(list, ":");
+		if (*list == '/' &&
+		    snprintf(path, size, "%.*s/%s", (int)len, list, name) < (int)size &&
+		    !access(path, X_OK))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int library_path(const char *name, char *path, size_t size)
+{
+	const char *directories = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return snprintf(path, size, "%s", name) < (int)size ? 0 : -ENAMETOOLONG;
+	if (!in_cache(name, path, size))
+		return 0;
+	return in_directories(directories ? directories : "/usr/bin:/bin", name, path, size);
+}
