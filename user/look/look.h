@@ -76,8 +76,4 @@ struct look_tasks {
 	struct look_lock *locks;	/* that they point to */
 };
 
-/* Read them; names take up to a second. Always sets *out, which look_tasks_free() frees. */
-void look_tasks_take(struct process *p, struct look_tasks *out);
-void look_tasks_free(struct look_tasks *t);
-
 #endif

@@ -106,6 +106,12 @@ int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t star
 	return err;
 }
 
+/*
+ * The path for a name: of a library that ld.so.cache knows and that is called so
+ * (prober_is_called()), else of a program in PATH. A name with a '/' is a path. 0 or -ENOENT.
+ */
+static int library_path(const char *name, char *path, size_t size);
+
 int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *ctx)
 {
 	struct prober_wanted w;
@@ -218,7 +224,7 @@ static int in_directories(const char *list, const char *name, char *path, size_t
 	return -ENOENT;
 }
 
-int library_path(const char *name, char *path, size_t size)
+static int library_path(const char *name, char *path, size_t size)
 {
 	const char *directories = getenv("PATH");
 

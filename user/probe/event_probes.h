@@ -24,12 +24,4 @@ int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t star
  */
 int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *ctx);
 
-/* Where this system has a library or a program of a name. */
-
-/*
- * The path for a name: of a library that ld.so.cache knows and that is called so
- * (prober_is_called()), else of a program in PATH. A name with a '/' is a path. 0 or -ENOENT.
- */
-int library_path(const char *name, char *path, size_t size);
-
 #endif
