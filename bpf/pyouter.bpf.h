@@ -6,8 +6,8 @@
 #ifndef TACHBPF_PYOUTER_H
 #define TACHBPF_PYOUTER_H
 
+#include "pycode.bpf.h"
 #include "pythread.bpf.h"
-#include "pywindow.bpf.h"
 
 /*
  * Prepare the walk of the frames of the state s->list.found, from which the interpreter of the

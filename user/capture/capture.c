@@ -85,9 +85,6 @@
  */
 #define SAMPLE_LIMIT_NS 60000
 
-/* How long a code object may go unread at most, up to 3.11: see pywindow.bpf.h. */
-#define CODE_WINDOW_NS 8000000
-
 /* ---- the ring buffer ---- */
 
 /* Stops after s->take_until_ns even if more records arrive: signals and timers need us, too. */
@@ -203,17 +200,14 @@ static int configure(struct capture *s)
 	s->skel->rodata->cfg_native_threads = s->args.native_threads && !s->mode->need_status;
 	s->skel->rodata->cfg_trace_context = s->args.trace_context;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
-	s->skel->rodata->cfg_window_ns = s->args.fewer_reads ? CODE_WINDOW_NS : 0;
 	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
-	s->skel->rodata->cfg_sent_slots = s->args.sent_codes;
 	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
 	/* Without -a, user space reads the cgroups of processes from /proc. */
 	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
 				  s->args.all && !access("/proc/cgroups", F_OK));
 	if (!s->args.bursts)
 		bpf_map__set_max_entries(s->skel->maps.burst_procs, 1);
-	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
 	capture_losses_configure(s);
 	err = capture_native_configure(s);
 	if (!err)
@@ -405,7 +399,7 @@ static int begin_wait_ms(struct capture *s)
 {
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS;
 	bool reads = s->args.native || s->args.async || s->args.trace_context ||
-		     s->args.fewer_reads || s->memory || s->heap || s->event;
+		     s->memory || s->heap || s->event;
 
 	if (s->args.quiet_batch_ms <= batch || reads || !is_quiet(s))
 		return batch;
@@ -629,7 +623,6 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.processes_seen = s->life.begun_cnt,
 		.processes_live = s->life.live_cnt,
 		.processes_pending = lifecycle_young_cnt(&s->life),
-		.sent_codes = s->args.sent_codes,
 		.hardware_cycles = sampler_is_hardware(s->sampler),
 	};
 	capture_native_counts(s, &out->native);

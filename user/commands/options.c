@@ -110,12 +110,6 @@ static int check_record(struct options *o)
 		log_error("--task-names is of --async: give that, too");
 		return -EINVAL;
 	}
-	if (selected == 1 && r->capture.fewer_reads &&
-	    (r->capture.native || r->mode == RECORD_MEM || r->event.kind != EVENT_NONE)) {
-		log_error("--fewer-reads is for Python code and time: leave out --native, -m mem "
-			  "and -e EVENT");
-		return -EINVAL;
-	}
 	if (selected == 1) {
 		choose_place(r);
 		if (options_memory_check(r) || options_event_check(r) || options_flight_check(r))
@@ -397,7 +391,6 @@ static void set_defaults(struct options *o)
 	case COMMAND_RECORD:
 		o->record.capture.gc = true;
 		o->record.capture.native_threads = true;
-		o->record.capture.sent_codes = SENT_SLOTS;
 		o->record.recording.compress = true;
 		break;
 	case COMMAND_TOP:

@@ -169,25 +169,6 @@ int opt_rate(void *target, const struct cli_option *opt, const char *value)
 	return 0;
 }
 
-#define SENT_CODES_MIN 256
-#define SENT_CODES_MAX (1u << 24)	/* 128 MiB */
-int opt_sent_codes(void *target, const struct cli_option *opt, const char *value)
-{
-	uint32_t slots = SENT_CODES_MIN;
-	unsigned long wanted;
-	char *end;
-
-	errno = 0;
-	wanted = strtoul(value, &end, 10);
-	if (!isdigit((unsigned char)*value) || *end || errno || wanted < SENT_CODES_MIN ||
-	    wanted > SENT_CODES_MAX)
-		return bad_value(opt, value, "give 256 to 16777216 code objects");
-	while (slots < wanted)
-		slots *= 2;
-	*(uint32_t *)place(target, opt) = slots;
-	return 0;
-}
-
 int opt_min_wait(void *target, const struct cli_option *opt, const char *value)
 {
 	static const struct quantity_unit units[] = {

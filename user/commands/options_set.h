@@ -39,7 +39,6 @@ int opt_bool(void *target, const struct cli_option *opt, const char *value);
 int opt_value(void *target, const struct cli_option *opt, const char *value);
 int opt_mode(void *target, const struct cli_option *opt, const char *value);
 int opt_rate(void *target, const struct cli_option *opt, const char *value);
-int opt_sent_codes(void *target, const struct cli_option *opt, const char *value);
 int opt_min_wait(void *target, const struct cli_option *opt, const char *value);
 int opt_duration(void *target, const struct cli_option *opt, const char *value);
 int opt_select(void *target, const struct cli_option *opt, const char *value);

@@ -216,8 +216,8 @@ size_t process_repeat_stack(struct process *p, const struct raw_head *same, size
 	size_t rest = len - sizeof(*same), frames;
 
 	memcpy(out, same, sizeof(*same));
-	out->codes_ns = 0;
-	if (!t || !t->stack_ns || t->stack_ns != same->codes_ns) {
+	out->stack_ns = 0;
+	if (!t || !t->stack_ns || t->stack_ns != same->stack_ns) {
 		out->flags |= RAW_NOT_WALKED;
 		return sizeof(*same);
 	}

@@ -285,7 +285,7 @@ static void test_entry_of_two_records(void **state)
 	len = fill_entry(PARENT, CHILD, RAW_SWITCH_SAME, 0);
 	entry.in.out_ns = 9 * WAIT_NS;
 	entry.in.h.time_ns = entry.out.h.time_ns = 14 * WAIT_NS;
-	entry.out.codes_ns = 2 * WAIT_NS;
+	entry.out.stack_ns = 2 * WAIT_NS;
 	capture_take(&capture, &entry, len);
 	assert_int_equal(capture.life.err, 0);
 	assert_int_equal(stats_of(from).samples, 5);

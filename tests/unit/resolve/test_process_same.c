@@ -38,20 +38,20 @@ static void leave(uint32_t tid, uint32_t n, uint32_t first)
 	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
 }
 
-static struct raw_head same_head(uint32_t tid, uint64_t codes_ns)
+static struct raw_head same_head(uint32_t tid, uint64_t stack_ns)
 {
 	at_ns += 10 * MS;
 	return (struct raw_head){
 		.h = { .kind = RAW_SWITCH_SAME, .why = WHY_BLOCKED, .sysno = 7, .tgid = getpid(),
 		       .time_ns = at_ns, .start_ns = 9 },
-		.tid = tid, .status = STATUS_HAS_EXCEPTION, .codes_ns = codes_ns,
+		.tid = tid, .status = STATUS_HAS_EXCEPTION, .stack_ns = stack_ns,
 	};
 }
 
-/* It leaves with the stack of its record of codes_ns. */
-static void leave_same(uint32_t tid, uint64_t codes_ns)
+/* It leaves with the stack of its record of stack_ns. */
+static void leave_same(uint32_t tid, uint64_t stack_ns)
 {
-	struct raw_head same = same_head(tid, codes_ns);
+	struct raw_head same = same_head(tid, stack_ns);
 
 	assert_int_equal(process_switch_same(p, &same, sizeof(same)), 0);
 }
