@@ -520,7 +520,6 @@ static void care_for_heard(struct capture *s)
 
 	while ((t = lifecycle_next_heard(&s->life, &pos))) {
 		if (t->process) {
-			lifecycle_fail(&s->life, process_settle_late(t->process));
 			process_retry_names(t->process);
 			process_watch_jit(t->process);
 		}
@@ -563,7 +562,6 @@ int capture_settle(struct capture *s)
 	capture_take_losses(s);
 	capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
-		lifecycle_fail(&s->life, process_settle(t->process));
 		process_retry_names(t->process);
 		process_watch_jit(t->process);
 	}

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process.c - a process from its beginning to its end, and the records that it gets. See process.h.
+ * process.c - a process from its beginning to its end, the records that it gets, and the names of
+ * its threads. See process.h.
  *
- * What the other files do: process_stack.c takes a record's stack, process_event.c makes an event
- * of it, process_account.c passes it on.
+ * What the other files do: process_stack.c takes a record's stack, process_async.c who awaits its
+ * task, process_event.c makes an event of it and passes it on; process_memory.c and process_gc.c
+ * take what --mode mem records.
  */
-#include "resolve/process.h"
-
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/shared_text.h"
+#include "base/util.h"
+#include "host/proc.h"
 #include "host/remote_mem.h"
 #include "model/thread_names.h"
-#include "resolve/process_parts.h"
+#include "resolve/process_internal.h"
 
 /* Where threads have waits, their exit is reported. If that was lost, they are kept for so long. */
 #define KEEP_ENDED_NS 60000000000ull
@@ -67,34 +70,98 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 	return t ? process_emit(p, t, stretch->head, stretch->cnt, stretch) : 0;
 }
 
-/* A record has waited until its names were certain. process_confirm.c calls this. */
-static int take_record(struct process *p, const void *record, size_t len)
-{
-	const struct raw_header *h = record;
+/* ---- names of threads ---- */
 
-	switch (h->kind) {
-	case RAW_SAMPLE:
-		return process_sample(p, record, len);
-	case RAW_SWITCH_OUT:
-	case RAW_SWITCH_SAME:	/* of process_repeat_stack() */
-		return process_switch_out(p, record, len);
-	case RAW_SWITCH_IN:
-		return process_switch_in(p, record);
-	case RAW_THREAD_EXIT:
-		process_thread_exit(p, ((const struct raw_switch_in *)record)->tid);
-		return 0;
-	case RAW_EXTRA:
-		return process_extra(p, record, len);
-	case RAW_NATIVE:
-		return process_native(p, record, len);
-	case RAW_ASYNC:
-		return process_async(p, record, len);
-	case RAW_NO_STACK:
-		return process_no_stack(p, record);
-	default:
-		return -EBADMSG;
-	}
+/* If there is no memory, the name is missing. */
+void process_rename(struct process *p, uint32_t tid, const char *comm)
+{
+	bool own = strcmp(comm, p->comm);
+
+	if (thread_names_find(p->given, tid))
+		return;
+	if (!p->names && own)
+		p->names = thread_names_new();
+	if (p->names)
+		thread_names_set(p->names, tid, own ? comm : "");
 }
+
+/*
+ * Read a new thread's name from /proc; later changes come as RAW_RENAME. The first thread has the
+ * name of the process. Only the first THREAD_NAMES_MAX threads of a process are read.
+ */
+static void read_thread_name(struct process *p, uint32_t tid)
+{
+	char path[32], comm[PROC_COMM_MAX];
+	ssize_t len;
+
+	if (tid == (uint32_t)p->args.tgid || p->stats.threads > THREAD_NAMES_MAX ||
+	    thread_names_find(p->names, tid))
+		return;
+	snprintf(path, sizeof(path), "task/%u/comm", tid);
+	len = proc_read(p->args.tgid, path, comm, sizeof(comm));
+	if (len <= 1)
+		return;
+	comm[len - 1] = '\0';	/* a line feed */
+	process_rename(p, tid, comm);
+}
+
+/* python_named_fn. What the program calls its thread is the best name, a number the worst. */
+static void python_named(void *ctx, uint32_t tid, const char *name, bool given)
+{
+	struct process *p = ctx;
+
+	if (!strcmp(name, p->comm) || (!given && thread_names_find(p->names, tid)))
+		return;
+	process_rename(p, tid, name);
+	if (given && !p->given)
+		p->given = thread_names_new();
+	if (given && p->given)
+		thread_names_set(p->given, tid, name);
+}
+
+/* If the BPF side has admitted the process, it has found out where it is. */
+uint64_t process_interps(const struct process *p)
+{
+	struct py_proc py;
+
+	if (!p->args.py.runtime && p->args.entry &&
+	    !p->args.entry(p->args.entry_ctx, p->args.tgid, &py) && py.state == PY_PROC_PYTHON)
+		return py.interps;
+	return p->args.py.runtime ? p->args.py.interps : 0;
+}
+
+/* python_interps_fn */
+static uint64_t interps_of(void *ctx)
+{
+	return process_interps(ctx);
+}
+
+bool process_has_musl(const struct process *p)
+{
+	const struct cpython_image *image = p->args.image;
+
+	return image->needs_musl || image->tstate_how == PY_TSTATE_TSS_MUSL;
+}
+
+static void init_names(struct process *p)
+{
+	const struct cpython_image *image = p->args.image;
+	const struct python_threads_at at = {
+		.interp_next = image->layout.interp_next, .objects = image->objects,
+		.musl = process_has_musl(p),
+	};
+
+	python_names_init(&p->python, p->args.tgid, &at, python_named, interps_of, p);
+}
+
+void process_names_of_thread(struct process *p, uint32_t tid)
+{
+	read_thread_name(p, tid);
+	if (p->stats.threads <= THREAD_NAMES_MAX)
+		python_names_thread(&p->python, tid);
+}
+
+/* ---- from begin to end ---- */
 
 struct process *process_new(const struct process_args *args)
 {
@@ -104,7 +171,6 @@ struct process *process_new(const struct process_args *args)
 	if (!p)
 		return NULL;
 	p->args = *args;
-	p->take = take_record;
 	if (args->image_hold)
 		args->image_hold(args->image);
 	threads_init(&p->threads, args->tgid, args->waits.interval_ns ? KEEP_ENDED_NS : 0,
@@ -119,7 +185,7 @@ struct process *process_new(const struct process_args *args)
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
 	if (p->sym)
 		symbolizer_set_owner(p->sym, args->identity.uid);
-	process_names_init(p);
+	init_names(p);
 	if (p->sym && args->waits.interval_ns)
 		p->waits = waits_new(&args->waits, take_stretch, p);
 	if (p->in && args->native)
@@ -139,7 +205,6 @@ static void end_records(struct process *p)
 	struct process_stats last;
 
 	process_stats(p, &last);
-	process_confirm_free(p);
 	threads_free(&p->threads);
 	waits_free(p->waits);
 	python_names_free(&p->python);
@@ -148,7 +213,6 @@ static void end_records(struct process *p)
 	symbolizer_free(p->sym);
 	native_records_free(&p->native_records);
 	native_frames_free(p->native);
-	process_blocks_free(p);
 	process_memory_free(p);
 	p->stats = last;
 	p->over = true;
@@ -204,13 +268,16 @@ void *process_observed(const struct process *p)
 	return p->observed;
 }
 
-static int take_sample(struct process *p, const struct raw_sample *raw, size_t len)
+/* ---- records ---- */
+
+static int take_sample(struct process *p, const void *record, size_t len)
 {
+	const struct raw_sample *raw = record;
 	struct raw_head head;
 	struct thread *t;
 	int err = 0;
 
-	if (p->waits && len >= sizeof(head))	/* a wait that ends here needs the old stack */
+	if (p->waits)			/* a wait that ends here needs the old stack */
 		err = waits_tick(p->waits, raw);
 	if (!err)
 		err = process_take_stack(p, raw, len, &t);
@@ -220,73 +287,122 @@ static int take_sample(struct process *p, const struct raw_sample *raw, size_t l
 	return process_emit(p, t, &head, 1, NULL);
 }
 
-int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
+static int take_switch_out(struct process *p, const void *record, size_t len)
 {
-	if (process_must_confirm(p, raw, len))
-		return process_confirm(p, raw, len);
-	return process_without_memory(p, raw->tid, take_sample(p, raw, len));
-}
-
-int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len)
-{
+	const struct raw_sample *raw = record;
 	struct thread *t;
 	int err;
 
-	if (!p->waits || len < sizeof(struct raw_head))
+	if (!p->waits)
 		return -EBADMSG;
-	if (process_must_confirm(p, raw, len))
-		return process_confirm(p, raw, len);
 	err = waits_switch_out(p->waits, raw);
 	if (!err && !(raw->flags & RAW_NOT_WALKED))
 		err = process_take_stack(p, raw, len, &t);
-	return process_without_memory(p, raw->tid, err);
+	return err;
 }
 
-int process_switch_same(struct process *p, const struct raw_head *raw, size_t len)
+static int take_switch_same(struct process *p, const void *record, size_t len)
 {
+	const struct raw_head *raw = record;
 	struct raw_sample whole;
 
-	if (len < sizeof(*raw) || raw->nframes)
+	if (raw->nframes)
 		return -EBADMSG;
 	len = process_repeat_stack(p, raw, len, &whole);
-	return process_switch_out(p, &whole, len);
+	return take_switch_out(p, &whole, len);
 }
 
-int process_switch_in(struct process *p, const struct raw_switch_in *run)
+static int take_switch_in(struct process *p, const void *record, size_t len)
 {
-	if (!p->waits)
-		return -EBADMSG;
-	if (process_must_confirm(p, run, sizeof(*run)))
-		return process_confirm(p, run, sizeof(*run));
-	return process_without_memory(p, run->tid, waits_switch_in(p->waits, run));
+	return p->waits ? waits_switch_in(p->waits, record) : -EBADMSG;
 }
 
-void process_thread_exit(struct process *p, uint32_t tid)
+static int take_thread_exit(struct process *p, const void *record, size_t len)
 {
-	const struct raw_switch_in run = { .h.kind = RAW_THREAD_EXIT, .tid = tid };
+	const struct raw_switch_in *run = record;
 	uint32_t interp_id;
 
-	if (process_must_confirm(p, &run, sizeof(run)))
-		process_confirm(p, &run, sizeof(run));
-	else if (p->waits && waits_exit(p->waits, tid, &interp_id))
-		threads_remove(&p->threads, tid, interp_id);
+	if (p->waits && waits_exit(p->waits, run->tid, &interp_id))
+		threads_remove(&p->threads, run->tid, interp_id);
+	return 0;
 }
 
-int process_emit_open_waits(struct process *p, uint64_t now_ns)
+/* Renames arrive in their order: the last name stays. */
+static int take_rename(struct process *p, const void *record, size_t len)
 {
-	int err = process_settle(p), waits_err;
+	const struct raw_rename *raw = record;
+	char comm[RAW_COMM + 1] = "";
 
-	waits_err = p->waits ? process_without_memory(p, 0, waits_emit_open(p->waits, now_ns)) : 0;
-	return err ? err : waits_err;
+	memcpy(comm, raw->comm, RAW_COMM);
+	process_rename(p, raw->tid, comm);
+	return 0;
 }
 
-int process_code(struct process *p, const struct raw_code *raw, size_t len)
+static int take_code(struct process *p, const void *record, size_t len)
 {
-	int err = symbolizer_learn(p->sym, raw, len);
+	int err = symbolizer_learn(p->sym, record, len);
 
 	/* Without memory, its frames are read from the process later, or <unresolved>. */
 	return err == -ENOMEM ? 0 : err;
 }
+
+/* What takes records of each kind, which have so many bytes at least. */
+static const struct record_kind {
+	int (*take)(struct process *p, const void *record, size_t len);
+	size_t least;
+} kinds[] = {
+	[RAW_SAMPLE] = { take_sample, sizeof(struct raw_head) },
+	[RAW_SWITCH_OUT] = { take_switch_out, sizeof(struct raw_head) },
+	[RAW_SWITCH_SAME] = { take_switch_same, sizeof(struct raw_head) },
+	[RAW_SWITCH_IN] = { take_switch_in, sizeof(struct raw_switch_in) },
+	[RAW_THREAD_EXIT] = { take_thread_exit, sizeof(struct raw_switch_in) },
+	[RAW_NO_STACK] = { process_take_no_stack, sizeof(struct raw_no_stack) },
+	[RAW_EXTRA] = { process_keep_extra, offsetof(struct raw_extra, kernel) },
+	[RAW_NATIVE] = { process_keep_native, offsetof(struct raw_native, frames) },
+	[RAW_ASYNC] = { process_keep_async, offsetof(struct raw_async, frames) },
+	[RAW_CODE] = { take_code, offsetof(struct raw_code, table) },
+	[RAW_RENAME] = { take_rename, sizeof(struct raw_rename) },
+	[RAW_ALLOC] = { process_take_alloc, sizeof(struct raw_head) },
+	[RAW_FREE] = { process_take_free, sizeof(struct raw_free) },
+	[RAW_MOVED] = { process_take_moved, sizeof(struct raw_moved) },
+	[RAW_GC_DONE] = { process_take_gc, sizeof(struct raw_gc) },
+};
+
+/* All of these but RAW_CODE, which never lacks memory, have their thread behind the header. */
+static uint32_t tid_of(const void *record)
+{
+	return ((const struct raw_free *)record)->tid;
+}
+#define HAS_TID_THERE(type) \
+	_Static_assert(offsetof(struct type, tid) == offsetof(struct raw_free, tid), #type)
+HAS_TID_THERE(raw_head);
+HAS_TID_THERE(raw_switch_in);
+HAS_TID_THERE(raw_no_stack);
+HAS_TID_THERE(raw_extra);
+HAS_TID_THERE(raw_native);
+HAS_TID_THERE(raw_async);
+HAS_TID_THERE(raw_moved);
+HAS_TID_THERE(raw_gc);
+
+int process_take(struct process *p, const void *record, size_t len)
+{
+	const struct raw_header *h = record;
+	const struct record_kind *kind;
+
+	if (len < sizeof(*h) || h->kind >= ARRAY_SIZE(kinds))
+		return -EBADMSG;
+	kind = &kinds[h->kind];
+	if (!kind->take || len < kind->least)
+		return -EBADMSG;
+	return process_without_memory(p, tid_of(record), kind->take(p, record, len));
+}
+
+int process_emit_open_waits(struct process *p, uint64_t now_ns)
+{
+	return p->waits ? process_without_memory(p, 0, waits_emit_open(p->waits, now_ns)) : 0;
+}
+
+/* ---- once a second ---- */
 
 void process_watch_jit(struct process *p)
 {
@@ -311,8 +427,7 @@ bool process_frames_wait(const struct process *p)
 
 bool process_has_rest(const struct process *p)
 {
-	return (p->confirm && confirm_holds(p->confirm)) || p->python.again_cnt ||
-	       process_frames_wait(p) ||
+	return p->python.again_cnt || process_frames_wait(p) ||
 	       jit_watch_begins(&p->jit, p->args.image, &p->threads);
 }
 
@@ -321,21 +436,7 @@ bool process_waits_for_names(const struct process *p)
 	return p->native && native_frames_pending(p->native);
 }
 
-void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns)
-{
-	p->inspected_ns = inspected_ns;
-	p->admitted_ns = time_ns;
-}
-
-uint64_t process_inspected_ns(const struct process *p)
-{
-	return p->inspected_ns;
-}
-
-uint64_t process_admitted_ns(const struct process *p)
-{
-	return p->admitted_ns;
-}
+/* ---- what others ask ---- */
 
 pid_t process_tgid(const struct process *p)
 {
@@ -387,12 +488,16 @@ const struct py_proc *process_py(const struct process *p)
 	return &p->args.py;
 }
 
+const struct thread_names *process_thread_names(const struct process *p)
+{
+	return p->names;
+}
+
 void process_stats(const struct process *p, struct process_stats *out)
 {
 	const struct symbolizer_stats *sym;
 
 	*out = p->stats;
-	out->unconfirmed += p->confirm ? confirm_unconfirmed(p->confirm) : 0;
 	if (p->over || !p->sym)
 		return;
 	sym = symbolizer_stats(p->sym);

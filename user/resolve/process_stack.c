@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process_stack.c - takes a record's stack and keeps it with its thread. See process_parts.h.
+ * process_stack.c - takes a record's stack and keeps it with its thread: Python's frames, what came
+ * with them, and their order among the frames of machine code. See process_internal.h.
  *
  * Most frames of a stack are those of the thread's last sample. So the last stack is kept
  * right-aligned (the root at the array's end), a new one is compared with it from the root, and
@@ -12,7 +13,10 @@
 #include <string.h>
 
 #include "base/common_end.h"
-#include "resolve/process_parts.h"
+#include "base/util.h"
+#include "native/native.h"
+#include "resolve/native_merge.h"
+#include "resolve/process_internal.h"
 
 #define CACHE_LINE 64	/* bytes; where it is another one, this is slower and never wrong */
 
@@ -103,38 +107,24 @@ static int resolve_stack(struct process *p, struct thread *t, const struct raw_s
 	return 0;
 }
 
-int process_extra(struct process *p, const struct raw_extra *x, size_t len)
+/* ---- what comes before a stack's record, and belongs to it ---- */
+
+int process_keep_extra(struct process *p, const void *record, size_t len)
 {
+	const struct raw_extra *x = record;
 	struct thread *t;
 
-	if (len < offsetof(struct raw_extra, kernel) || x->nkernel > RAW_KERNEL_FRAMES ||
+	if (x->nkernel > RAW_KERNEL_FRAMES ||
 	    len < offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]))
 		return -EBADMSG;
-	if (process_must_confirm(p, x, len))
-		return process_confirm(p, x, len);
 	t = process_thread(p, x->tid, x->interp_id);
 	len = offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]);
-	if (!t || thread_set_extra(t, x, len))
-		return process_without_memory(p, x->tid, -ENOMEM);
-	return 0;
+	return t ? thread_set_extra(t, x, len) : -ENOMEM;
 }
 
-int process_async(struct process *p, const struct raw_async *raw, size_t len)
+int process_keep_native(struct process *p, const void *record, size_t len)
 {
-	struct thread *t;
-
-	if (!process_async_is_whole(raw, len))
-		return -EBADMSG;
-	if (process_must_confirm(p, raw, len))
-		return process_confirm(p, raw, len);
-	t = process_thread(p, raw->tid, raw->interp_id);
-	if (t && !t->async)
-		t->async = calloc(1, sizeof(*t->async));
-	if (!t || !t->async)
-		return process_without_memory(p, raw->tid, -ENOMEM);
-	memcpy(&t->async->raw, raw,
-	       offsetof(struct raw_async, frames) + raw->nframes * sizeof(raw->frames[0]));
-	return 0;
+	return p->native ? native_records_put(&p->native_records, record, len) : -EBADMSG;
 }
 
 /*
@@ -172,8 +162,106 @@ static int take_trace(struct thread *t, const struct raw_sample *raw, size_t len
 				raw->flags & RAW_TRACED ? len - at : 0);
 }
 
+/* ---- machine code ---- */
+
+/* If there is no more room, what is at the root is left out: the stack is too deep for an event. */
+static void put_id(struct native_stack *out, uint32_t id)
+{
+	if (out->cnt < ARRAY_SIZE(out->ids))
+		out->ids[out->cnt++] = id;
+}
+
+/* One C frame: several ids if functions are inlined in it. */
+static int put_native_frame(struct process *p, struct native_known *known, struct native_stack *out)
+{
+	const uint32_t *ids;
+	uint32_t cnt, i;
+	int err = native_frames_ids(p->native, known, &ids, &cnt);
+
+	for (i = 0; !err && i < cnt; i++)
+		put_id(out, ids[i]);
+	out->frames += err ? 0 : cnt;
+	return err;
+}
+
+/* The items of a merged stack become ids. */
+static int put_merged(struct process *p, const struct raw_native *raw, const struct native_merge *m,
+		     struct native_known *const known[], struct native_stack *out)
+{
+	uint32_t i, id;
+	int err = 0;
+
+	for (i = 0; !err && i < m->cnt; i++) {
+		if (m->items[i] == NATIVE_MERGE_PYTHON) {
+			put_id(out, NATIVE_STACK_PYTHON);
+		} else if (m->items[i] == NATIVE_MERGE_END) {
+			err = other_frame_of_end(&p->others, raw->end, &id);
+			if (!err)
+				put_id(out, id);
+		} else {
+			err = put_native_frame(p, known[m->items[i]], out);
+		}
+	}
+	return err;
+}
+
+/* Their tables stay. Neighbours are often in the same file. */
+static void note_use_of_files(struct process *p, const struct raw_native *raw)
+{
+	uint32_t i;
+
+	for (i = 0; i < raw->nframes; i++)
+		if (raw->frames[i].file && (!i || raw->frames[i].file != raw->frames[i - 1].file))
+			native_used(p->args.native, raw->frames[i].file);
+}
+
+static int merge_native(struct process *p, const struct raw_native *raw, uint32_t python,
+		 bool python_whole, struct native_stack *out)
+{
+	struct native_known *known[RAW_NATIVE_FRAMES];
+	uint8_t classes[RAW_NATIVE_FRAMES];
+	const struct native_merge_in in = {
+		.raw = raw, .classes = classes, .python = python, .python_whole = python_whole,
+		.without_entries = p->args.image->minor <= 10, .full = p->args.native_full,
+	};
+	struct native_merge merged;
+	uint32_t i;
+
+	if (native_frames_find(p->native, raw, known))
+		return -ENOMEM;
+	for (i = 0; i < raw->nframes; i++)
+		classes[i] = known[i]->class;
+	native_merge(&in, &merged);
+	p->stats.merge_uncertain += merged.uncertain;
+	return put_merged(p, raw, &merged, known, out);
+}
+
+int process_take_native(struct process *p, const struct raw_head *raw, bool python_whole,
+			struct native_stack *out)
+{
+	const struct raw_native *native;
+	int err;
+
+	out->cnt = out->frames = 0;
+	if (!p->native)
+		return 0;
+	native = native_records_take(&p->native_records, raw->h.time_ns, raw->tid, raw->cpu);
+	if (!native)
+		return 0;
+	p->stats.native_ends[native->end]++;
+	if (native->end == NATIVE_NO_MAPPINGS || native->end == NATIVE_NO_MAPPING)
+		native_stale(p->args.native, p->args.tgid);
+	note_use_of_files(p, native);
+	err = merge_native(p, native, raw->nframes, python_whole, out);
+	if (err)
+		out->cnt = 0;
+	return err;
+}
+
+/* ---- a whole stack ---- */
+
 /* Set t's machine code to that of this record, or to none. */
-static int take_native(struct process *p, struct thread *t, const struct raw_head *raw)
+static int take_native_of_thread(struct process *p, struct thread *t, const struct raw_head *raw)
 {
 	const uint8_t cut = RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING;
 
@@ -206,7 +294,7 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 		err = take_extra(p, *t, raw);
 	if (!err)
 		err = process_take_async(p, *t, (const struct raw_head *)raw);
-	return err ? err : take_native(p, *t, (const struct raw_head *)raw);
+	return err ? err : take_native_of_thread(p, *t, (const struct raw_head *)raw);
 }
 
 size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,

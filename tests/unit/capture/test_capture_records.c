@@ -383,7 +383,8 @@ static void exec_ends(struct tracked *t, void *record, size_t len)
 {
 	struct raw_header *h = record;
 
-	process_set_admitted(t->process, 2000, 2001);
+	t->inspected_ns = 2000;
+	t->admitted_ns = 2001;
 	capture_take(&capture, record, len);
 	calls("begin 1073741823\n");
 	h->time_ns = 3000;
@@ -452,7 +453,8 @@ static void test_late_ticks(void **state)
 	struct process_stats stats;
 	struct tracked *t = profile(PARENT);
 
-	process_set_admitted(t->process, 2000, 2001);
+	t->inspected_ns = 2000;
+	t->admitted_ns = 2001;
 	unknown_tick(PARENT, START, 1999);
 	unknown_tick(PARENT, START, 2000);
 	process_stats(t->process, &stats);

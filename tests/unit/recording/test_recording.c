@@ -66,7 +66,7 @@ static int sample(struct process *p, uint32_t first)
 		.frames = { fake_frame(&fake, first, 2), fake_frame(&fake, first + 1, 2) },
 	};
 
-	return process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
+	return process_take(p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
 }
 
 static int end(struct process *p, uint64_t end_ns)
@@ -780,7 +780,7 @@ static void wall_sample(struct process *p, bool on_cpu)
 		.frames = { fake_frame(&fake, 1, 2) },
 	};
 
-	assert_int_equal(process_sample(p, &raw, raw_sample_bytes(1, 0)), 0);
+	assert_int_equal(process_take(p, &raw, raw_sample_bytes(1, 0)), 0);
 }
 
 /* Processes that never ran share a file; one that runs later has its own from then on. */

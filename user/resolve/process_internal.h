@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process_parts.h - struct process, and what the files process*.c offer each other: none of it is
- * for anybody else.
+ * process_internal.h - struct process, and what the files process*.c offer each other. Only they may
+ * include it (tests/rooms.py, PRIVATE).
  */
-#ifndef TACHBPF_PROCESS_PARTS_H
-#define TACHBPF_PROCESS_PARTS_H
+#ifndef TACHBPF_PROCESS_INTERNAL_H
+#define TACHBPF_PROCESS_INTERNAL_H
 
 #include "host/held_by.h"
 #include "model/intern.h"
-#include "resolve/confirm.h"
 #include "resolve/jit_watch.h"
 #include "resolve/native_frames.h"
 #include "resolve/native_records.h"
@@ -35,10 +34,6 @@ struct process {
 	struct intern *in;
 	struct symbolizer *sym;
 	void *observed;		/* the observer's */
-	uint64_t admitted_ns, inspected_ns;
-	struct confirm *confirm;	/* NULL: each code object was read with its stack so far */
-	bool confirmed;		/* a record that has waited is being taken, by: */
-	int (*take)(struct process *p, const void *record, size_t len);
 	struct threads threads;
 	struct process_stats stats;
 	struct losses_of_threads *losses;	/* NULL: none yet */
@@ -52,45 +47,21 @@ struct process {
 	struct native_frames *native;	/* NULL: without machine code */
 	struct native_records native_records;
 	struct process_memory *memory;	/* NULL: without --mode mem */
-	struct process_blocks *blocks;	/* NULL: there was no record of a block */
 	struct gc_counters *gc;	/* process_gc.c's; NULL: none yet */
 	bool ended;		/* the observer has returned an error: the capture ends */
 	uint32_t holds;		/* process_hold() */
 	bool over;		/* process_free() was called: it gets no more records */
 };
 
-/* ---- process_account.c ---- */
-
-/* Pass an event to the observer, and count whether it was taken. 0 or the observer's -errno. */
-int process_deliver(struct process *p, const struct event *ev);
 /*
- * A record for which there is no memory (err is -ENOMEM) is lost; the other processes' recording
- * goes on. tid: whose it is; 0: of several threads. Returns 0 then, else err.
+ * Functions that take a record of at least the bytes that process.c, kinds[], says. 0; -EBADMSG;
+ * -ENOMEM: process_take() counts it as lost; or the observer's -errno.
  */
-int process_without_memory(struct process *p, uint32_t tid, int err);
 
-/* ---- process_confirm.c ---- */
+/* ---- process.c ---- */
 
-/*
- * Has the record to wait until the names of stacks are certain, its own or those before it? Then
- * process_confirm() takes it, now or later: 0 or the observer's -errno.
- */
-bool process_must_confirm(const struct process *p, const void *record, size_t len);
-int process_confirm(struct process *p, const void *record, size_t len);
-void process_confirm_free(struct process *p);
-
-/* ---- process_held.c ---- */
-
-/*
- * Who holds the thread of a wait that is RAW_WAIT_TRACED or RAW_WAIT_FROZEN, as held_by.h says it;
- * "": not known. Asked for at most once a second, and not again while one wait goes on. Valid until
- * the next call.
- */
-const char *process_held_by(struct process *p, const struct raw_head *head);
-
-/* ---- process_names.c ---- */
-
-void process_names_init(struct process *p);
+/* Set the name of a thread, which may have no sample yet. comm may have any bytes. */
+void process_rename(struct process *p, uint32_t tid, const char *comm);
 /* Read the names of a new thread. */
 void process_names_of_thread(struct process *p, uint32_t tid);
 
@@ -102,26 +73,27 @@ struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_i
 int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		       struct thread **t);
 /*
- * Set *out to a RAW_SWITCH_SAME of len bytes, with the frames of the thread's last stack, for
- * process_switch_out(). Returns its length. If that stack is another one than the record means,
+ * Set *out to a RAW_SWITCH_SAME of len bytes, with the frames of the thread's last stack, to be
+ * taken as a RAW_SWITCH_OUT. Returns its length. If that stack is another one than the record means,
  * *out has no frames and RAW_NOT_WALKED.
  */
 size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
 			    struct raw_sample *out);
-
-/* ---- process_native.c ---- */
-
 /*
- * Put the machine code of a record, if it has any, and its Python frames, so many, into one order.
- * python_whole: the last of them is the thread's first function. 0 or -ENOMEM; then out->cnt is 0.
+ * Put the machine code of a record, if it has any, and its Python frames, raw->nframes, into one
+ * order. python_whole: the last of them is the thread's first function. 0 or -ENOMEM; then out->cnt
+ * is 0.
  */
 int process_take_native(struct process *p, const struct raw_head *raw, bool python_whole,
 			struct native_stack *out);
+/* Keep a RAW_EXTRA or a RAW_NATIVE for the thread's next record, which has the same time. */
+int process_keep_extra(struct process *p, const void *record, size_t len);
+int process_keep_native(struct process *p, const void *record, size_t len);
 
 /* ---- process_async.c ---- */
 
-/* Has a record of len bytes all that it claims, in its order? */
-bool process_async_is_whole(const struct raw_async *raw, size_t len);
+/* Keep a RAW_ASYNC for the thread's next record, which has the same time. */
+int process_keep_async(struct process *p, const void *record, size_t len);
 /*
  * Set t->async to what the record's RAW_ASYNC says, or to nothing. t has the record's Python frames.
  * 0 or -ENOMEM.
@@ -129,17 +101,6 @@ bool process_async_is_whole(const struct raw_async *raw, size_t len);
 int process_take_async(struct process *p, struct thread *t, const struct raw_head *raw);
 /* Who awaits the task of t's last record, if that is shown in a stack of so many frames; or NULL. */
 const struct async_stack *process_async_of(const struct thread *t, uint32_t nframes);
-
-/* ---- process_no_stack.c ---- */
-
-/*
- * The frames of a thread without a Python stack, in out->ids: the record's machine code, and the
- * root "<native thread NAME>" or "<no Python frame>". end: the enum counter by which its walk
- * ended. *counter: of the statistics, to be increased when that is an event. 0 or -ENOMEM.
- */
-int process_take_no_stack(struct process *p, const struct raw_head *head, uint32_t end,
-			  const char *comm, struct native_stack *out, uint32_t *nframes,
-			  uint64_t **counter);
 
 /* ---- process_event.c ---- */
 
@@ -155,26 +116,33 @@ int process_lay_out(struct process *p, const struct thread *t, const struct raw_
 /* Make an event of t's stack. weight: in the profile's unit. wait: NULL for a sample. */
 int process_emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		 uint64_t weight, const struct wait_stretch *wait);
+/*
+ * The frames of a thread without a Python stack, in out->ids: the record's machine code, and the
+ * root "<native thread NAME>" or "<no Python frame>". end: the enum counter by which its walk
+ * ended. *counter: of the statistics, to be increased when that is an event. 0 or -ENOMEM.
+ */
+int process_no_stack_frames(struct process *p, const struct raw_head *head, uint32_t end,
+			    const char *comm, struct native_stack *out, uint32_t *nframes,
+			    uint64_t **counter);
+/* Take a RAW_NO_STACK. */
+int process_take_no_stack(struct process *p, const void *record, size_t len);
+/* Pass an event to the observer, and count whether it was taken. 0 or the observer's -errno. */
+int process_deliver(struct process *p, const struct event *ev);
+/*
+ * A record for which there is no memory (err is -ENOMEM) is lost; the other processes' recording
+ * goes on. tid: whose it is; 0: of several threads. Returns 0 then, else err.
+ */
+int process_without_memory(struct process *p, uint32_t tid, int err);
 
-/* ---- process_memory.c; process_memory_stack.c ---- */
+/* ---- process_memory.c ---- */
 
 /* 0 or -errno. Without --mode mem it stays NULL. */
 int process_memory_init(struct process *p);
 void process_memory_free(struct process *p);
-/* Take a RAW_ALLOC of a page. As process_alloc(). */
-int process_page(struct process *p, const struct raw_sample *raw, size_t len);
-/* A RAW_FREE of ALLOC_PAGE. As process_free_memory(). */
-int process_pages_unmapped(struct process *p, const struct raw_free *raw);
-
-/*
- * The number of a record's stack, for struct memory_event: of a RAW_ALLOC, or of another record
- * with the form of a struct raw_sample. Beyond STACKS_MAX stacks of a process, or STACK_BYTES_MAX
- * of them, new ones have the number of the stack "<stacks not kept>". 0, -EBADMSG or -ENOMEM.
- */
-#define STACKS_MAX (256u * 1024)
-#define STACK_BYTES_MAX (64u << 20)
-int process_memory_stack(struct process *p, const struct raw_sample *raw, size_t len,
-			 uint32_t *stack);
+/* Take a RAW_ALLOC: a page fault or a block; a RAW_FREE; a RAW_MOVED. */
+int process_take_alloc(struct process *p, const void *record, size_t len);
+int process_take_free(struct process *p, const void *record, size_t len);
+int process_take_moved(struct process *p, const void *record, size_t len);
 /*
  * Pass an event to the observer, and count it: change, time_us, addr, bytes, stack, thread_id and
  * what the change needs are set; the frames are filled in here, and the time never goes back. 0 or
@@ -182,12 +150,12 @@ int process_memory_stack(struct process *p, const struct raw_sample *raw, size_t
  */
 int process_memory_emit(struct process *p, struct memory_event *ev);
 
-/* ---- process_blocks.c ---- */
+/* ---- process_gc.c ---- */
 
-/* Take a RAW_ALLOC of a block or a mapping. As process_alloc(). */
-int process_block(struct process *p, const struct raw_sample *raw, size_t len);
-/* A RAW_FREE of one. As process_free_memory(). */
-int process_block_freed(struct process *p, const struct raw_free *raw);
-void process_blocks_free(struct process *p);
+/*
+ * Take a RAW_GC_DONE. Of a process that is older than the capture, an interpreter's first record has
+ * no collections: it is what the later ones are compared with.
+ */
+int process_take_gc(struct process *p, const void *record, size_t len);
 
 #endif
