@@ -58,17 +58,16 @@ struct process {
  * -ENOMEM: process_take() counts it as lost; or the observer's -errno.
  */
 
-/* ---- process.c ---- */
+/* ---- process_threads.c ---- */
 
+void process_names_init(struct process *p);
 /* Set the name of a thread, which may have no sample yet. comm may have any bytes. */
 void process_rename(struct process *p, uint32_t tid, const char *comm);
-/* Read the names of a new thread. */
-void process_names_of_thread(struct process *p, uint32_t tid);
+/* The thread's last stack; of a new one the names are read. NULL: no memory. */
+struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id);
 
 /* ---- process_stack.c ---- */
 
-/* The thread's last stack, made if it has none. NULL: no memory. */
-struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id);
 /* Take the stack of a record; *t is its thread. 0 or -errno. */
 int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		       struct thread **t);

@@ -20,20 +20,6 @@
 
 #define CACHE_LINE 64	/* bytes; where it is another one, this is slower and never wrong */
 
-struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id)
-{
-	struct thread *t = threads_find(&p->threads, tid, interp_id);
-
-	if (t)
-		return t;
-	t = threads_add(&p->threads, tid, interp_id);
-	if (t) {
-		p->stats.threads++;
-		process_names_of_thread(p, tid);
-	}
-	return t;
-}
-
 /*
  * How many frames at the root are the same as in the last stack. Another CPU has written the
  * record: all of it is asked for at once, so that not each cache line is waited for.
