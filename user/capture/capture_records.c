@@ -108,8 +108,8 @@ static bool is_event(uint32_t kind)
 }
 
 /*
- * If the process is not profiled, nothing is lost of other records than events: the begin of a wait
- * that ends is not known either, an event follows and is an orphan, or a later record says the same.
+ * If the process is not profiled, nothing is lost of records that are no events: the begin of a
+ * wait that ends is not known either, an orphan follows, or a later record says the same.
  */
 static void take_of_process(struct capture *s, const struct raw_header *h, size_t len)
 {

@@ -124,7 +124,7 @@ static int read_snapshot(const struct raw_code *raw, uint64_t addr, void *buf, s
 	return -ENODATA;
 }
 
-/* Reads a code object: from a snapshot, and what that has not, or without one all, from the process. */
+/* Reads a code object: from a snapshot, if there is one, and what that has not from the process. */
 struct reader {
 	struct code_objects *codes;
 	const struct raw_code *snapshot;	/* NULL: there is none */
@@ -203,7 +203,8 @@ static bool is_trampoline(const struct code_object *code)
 }
 
 /* Give c the code object *code, and intern its names. 0: c owns it; else the caller still does. */
-static int name_code(struct code_objects *codes, struct known_code *c, const struct code_object *code)
+static int name_code(struct code_objects *codes, struct known_code *c,
+		     const struct code_object *code)
 {
 	uint32_t file, func;
 	int err;
@@ -331,7 +332,8 @@ int code_objects_find(struct code_objects *codes, const struct raw_frame *raw,
 }
 
 /* If the gaps cannot be filled, the code object is read without them: it may have no line table. */
-static int learn_snapshot(struct code_objects *codes, const struct raw_code *raw, struct known_code *c)
+static int learn_snapshot(struct code_objects *codes, const struct raw_code *raw,
+			  struct known_code *c)
 {
 	struct reader whole = { .codes = codes, .snapshot = raw };
 	struct reader alone = { .codes = codes, .snapshot = raw, .not_process = true };

@@ -3,8 +3,8 @@
  * native_frames.c - see native_frames.h.
  *
  * A target chooses its addresses and the names in its files, so all that is kept is bounded: the
- * table of addresses is emptied when it is full. Rows of the intern table stay until the process has
- * ended, so a process has a number of them, and its user a budget (budget.h).
+ * table of addresses is emptied when it is full. Rows of the intern table stay until the process
+ * has ended, so a process has a number of them, and its user a budget (budget.h).
  */
 #include "resolve/native_frames.h"
 
@@ -257,7 +257,8 @@ static int reserve_known(struct native_frames *nf, uint32_t cnt)
 }
 _Static_assert(RAW_NATIVE_FRAMES * 4 <= NATIVE_KNOWN_MAX, "one stack does not fill the table");
 
-static struct native_known *find_or_add_known(struct native_frames *nf, uint32_t file, uint64_t addr)
+static struct native_known *find_or_add_known(struct native_frames *nf, uint32_t file,
+					      uint64_t addr)
 {
 	const struct native_known key = { .addr = addr, .file = file, .used = 1 };
 	struct native_known *k = hash_slots_find(&nf->known, &kind, &key, NULL);

@@ -127,10 +127,10 @@ void process_set_observed(struct process *p, void *observed);
 void *process_observed(const struct process *p);
 
 /*
- * Take a record of the BPF side, of len bytes: a sample or a tick without a Python stack, what
- * belongs to a thread's next one, a thread's switch-out, switch-in, exit or name, a code object, and
- * what --mode mem records. Events go to the observer: the time between switch-out and switch-in at
- * the switch-in.
+ * Take a record of the BPF side, of len bytes: a sample, a tick without a Python stack, or what
+ * belongs to a thread's next one; a thread's switch-out, switch-in, exit or name; a code object; what
+ * --mode mem records. Events go to the observer: the time between switch-out and switch-in at the
+ * switch-in.
  *
  * 0; -EBADMSG; or the observer's -errno: then the event counts as lost (LOSS_WRITE). A record for
  * which there is no memory counts as lost (LOSS_MEMORY), which is no error.
@@ -186,8 +186,8 @@ void process_retry_names(struct process *p);
 /* Does the process run a JIT's code (jit_watch.h)? To be called once a second while it lives. */
 void process_watch_jit(struct process *p);
 /*
- * Has the process names that wait, or is its code to be looked at, so that process_retry_names() and
- * process_watch_jit() may have something to do although no more records come?
+ * Has the process names that wait, or is its code to be looked at, so that process_retry_names()
+ * and process_watch_jit() may have something to do although no more records come?
  */
 bool process_has_rest(const struct process *p);
 /* May frames in process_tables() get names that they do not have yet? */

@@ -103,7 +103,8 @@ static int seen_generation(const struct gc_interp *interp, const struct raw_gc *
 	return i;
 }
 
-static int emit_collection(struct process *p, const struct raw_gc *raw, const struct memory_collection *done)
+static int emit_collection(struct process *p, const struct raw_gc *raw,
+			   const struct memory_collection *done)
 {
 	struct memory_event ev = {
 		.change = MEMORY_COLLECTION, .time_us = raw->h.time_ns / US_NS, .collection = *done,

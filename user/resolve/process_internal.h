@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process_internal.h - struct process, and what the files process*.c offer each other. Only they may
- * include it (tests/rooms.py, PRIVATE).
+ * process_internal.h - struct process, and what the files process*.c offer each other. Only they
+ * may include it (tests/rooms.py, PRIVATE).
  */
 #ifndef TACHBPF_PROCESS_INTERNAL_H
 #define TACHBPF_PROCESS_INTERNAL_H
@@ -73,8 +73,8 @@ int process_take_stack(struct process *p, const struct raw_sample *raw, size_t l
 		       struct thread **t);
 /*
  * Set *out to a RAW_SWITCH_SAME of len bytes, with the frames of the thread's last stack, to be
- * taken as a RAW_SWITCH_OUT. Returns its length. If that stack is another one than the record means,
- * *out has no frames and RAW_NOT_WALKED.
+ * taken as a RAW_SWITCH_OUT. Returns its length. If that stack is another one than the record
+ * means, *out has no frames and RAW_NOT_WALKED.
  */
 size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
 			    struct raw_sample *out);
@@ -94,11 +94,11 @@ int process_keep_native(struct process *p, const void *record, size_t len);
 /* Keep a RAW_ASYNC for the thread's next record, which has the same time. */
 int process_keep_async(struct process *p, const void *record, size_t len);
 /*
- * Set t->async to what the record's RAW_ASYNC says, or to nothing. t has the record's Python frames.
- * 0 or -ENOMEM.
+ * Set t->async to what the record's RAW_ASYNC says, or to nothing. t has the record's Python
+ * frames. 0 or -ENOMEM.
  */
 int process_take_async(struct process *p, struct thread *t, const struct raw_head *raw);
-/* Who awaits the task of t's last record, if that is shown in a stack of so many frames; or NULL. */
+/* Who awaits the task of t's last record, if a stack of nframes frames shows that; or NULL. */
 const struct async_stack *process_async_of(const struct thread *t, uint32_t nframes);
 
 /* ---- process_event.c ---- */
@@ -152,8 +152,8 @@ int process_memory_emit(struct process *p, struct memory_event *ev);
 /* ---- process_gc.c ---- */
 
 /*
- * Take a RAW_GC_DONE. Of a process that is older than the capture, an interpreter's first record has
- * no collections: it is what the later ones are compared with.
+ * Take a RAW_GC_DONE. Of a process that is older than the capture, an interpreter's first record
+ * has no collections: it is what the later ones are compared with.
  */
 int process_take_gc(struct process *p, const void *record, size_t len);
 

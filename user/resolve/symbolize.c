@@ -118,7 +118,8 @@ static int add_frame(struct symbolizer *sym, const struct frame *f, uint32_t *id
 
 static bool has_room_for_frame(const struct symbolizer *sym)
 {
-	return intern_tables(sym->in)->frame_cnt < FRAMES_MAX && !budget_names_full(sym->codes.budget);
+	return intern_tables(sym->in)->frame_cnt < FRAMES_MAX &&
+	       !budget_names_full(sym->codes.budget);
 }
 
 static int make_frame(struct symbolizer *sym, const struct known_code *c,

@@ -468,7 +468,8 @@ static void test_random(void **state)
 			lastis[t][i] = 2 * (rnd(&seed) % 100);
 		}
 		raw = (struct raw_sample){ .h.kind = RAW_SAMPLE, .tid = 100 + t % 3,
-					   .interp_id = t / 3, .nframes = depth[t], .status = STATUS_ON_CPU };
+					   .interp_id = t / 3, .nframes = depth[t],
+					   .status = STATUS_ON_CPU };
 		raw.h.time_ns = round * 1000;
 		for (i = 0; i < depth[t]; i++) {
 			uint32_t c = codes[t][depth[t] - 1 - i];
