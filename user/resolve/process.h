@@ -128,7 +128,7 @@ void *process_observed(const struct process *p);
 
 /*
  * Take a record of the BPF side, of len bytes: a sample, a tick without a Python stack, or what
- * belongs to a thread's next one; a thread's switch-out, switch-in, exit or name; a code object; what
+ * belongs to a next one; a thread's switch-out, switch-in, exit or name; a code object; what
  * --mode mem records. Events go to the observer: the time between switch-out and switch-in at the
  * switch-in.
  *

@@ -58,39 +58,48 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
 }
 
 /*
- * Fill t with the sample's stack. t->known ends before a frame that could not be resolved, so
- * that this frame is counted in each sample; and before a frame without a fingerprint, because
- * its address may have another code object in the next sample.
+ * Resolve the innermost frames, which t's last stack had not. t->known ends before a frame that could
+ * not be resolved, so that this frame is counted in each sample; and before a frame without a
+ * fingerprint, because its address may have another code object in the next sample. 0 or -errno.
  */
-static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
+static int resolve_fresh(struct process *p, struct thread *t, const struct raw_frame *frames,
+			 uint32_t fresh)
 {
-	uint32_t n = raw->nframes, i, fresh, *ids;
 	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
-	int err = n < t->cap ? 0 : thread_reserve(t, n);
+	uint32_t *ids = t->ids_end - t->nframes, i;
+	int err;
 
-	if (err) {
-		t->nframes = t->known = 0;
-		return err;
-	}
-	fresh = n - shared_frames(t, raw->frames, n);
-	ids = t->ids_end - n;
-	memcpy(t->raw_end - n, raw->frames, fresh * sizeof(*raw->frames));
-	t->nframes = t->known = n;
 	for (i = 0; i < fresh; i++) {
 		uint64_t unresolved = stats->unresolved;
 
-		i += symbolizer_known(p->sym, &raw->frames[i], fresh - i, &ids[i]);
+		i += symbolizer_known(p->sym, &frames[i], fresh - i, &ids[i]);
 		if (i == fresh)
 			break;
-		err = resolve_frame(p, &raw->frames[i], &ids[i]);
-		if (err) {
-			t->nframes = t->known = 0;
+		err = resolve_frame(p, &frames[i], &ids[i]);
+		if (err)
 			return err;
-		}
-		if (stats->unresolved != unresolved || !raw->frames[i].id)
-			t->known = n - i - 1;
+		if (stats->unresolved != unresolved || !frames[i].id)
+			t->known = t->nframes - i - 1;
 	}
 	return 0;
+}
+
+/* Fill t with the sample's stack. 0 or -errno: t has none. */
+static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
+{
+	uint32_t n = raw->nframes, fresh;
+	int err = n < t->cap ? 0 : thread_reserve(t, n);
+
+	if (!err) {
+		fresh = n - shared_frames(t, raw->frames, n);
+		memcpy(t->raw_end - n, raw->frames, fresh * sizeof(*raw->frames));
+		t->nframes = t->known = n;
+		if (fresh)
+			err = resolve_fresh(p, t, raw->frames, fresh);
+	}
+	if (err)
+		t->nframes = t->known = 0;
+	return err;
 }
 
 /* ---- what comes before a stack's record, and belongs to it ---- */
