@@ -253,7 +253,7 @@ static int take_code(struct process *p, const void *record, size_t len)
 	return err == -ENOMEM ? 0 : err;
 }
 
-/* What takes records of each kind, which have so many bytes at least. */
+/* What takes the records of each kind, and their least size in bytes. */
 static const struct record_kind {
 	int (*take)(struct process *p, const void *record, size_t len);
 	size_t least;

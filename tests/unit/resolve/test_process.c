@@ -444,6 +444,35 @@ static void check_model(const struct event *ev, const struct model_frame *want, 
 }
 
 /* Samples of many threads and interpreters in random order; stacks grow, shrink and change. */
+/* A record that no kind fits, or that is shorter than its kind, is refused and not read. */
+static void test_kinds(void **state)
+{
+	static const uint32_t kinds[] = {
+		RAW_SAMPLE, RAW_SWITCH_OUT, RAW_SWITCH_SAME, RAW_SWITCH_IN, RAW_THREAD_EXIT,
+		RAW_NO_STACK, RAW_EXTRA, RAW_NATIVE, RAW_ASYNC, RAW_CODE, RAW_RENAME, RAW_ALLOC,
+		RAW_FREE, RAW_MOVED, RAW_GC_DONE,
+	};
+	static const uint32_t none[] = { 0, RAW_UNKNOWN, RAW_EXEC, RAW_EXIT, RAW_CGROUP, 255 };
+	size_t i, len;
+
+	begin();
+	stack(7, 3, 10);
+	for (i = 0; i < ARRAY_SIZE(none); i++) {
+		raw.h.kind = none[i];
+		assert_int_equal(process_take(p, &raw, sizeof(raw)), -EBADMSG);
+	}
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		for (len = 0; len <= sizeof(raw.h); len++) {
+			struct raw_header *h = malloc(sizeof(*h));
+
+			h->kind = kinds[i];
+			assert_int_equal(process_take(p, h, len), -EBADMSG);
+			free(h);
+		}
+	assert_int_equal(observer.events.cnt, 0);
+	end();
+}
+
 static void test_random(void **state)
 {
 	static uint32_t codes[6][ABI_MAX_FRAMES], lastis[6][ABI_MAX_FRAMES];
@@ -520,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_bad_records),
 		cmocka_unit_test(test_image_is_held),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_observer_errors),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_random),
 	};
 
