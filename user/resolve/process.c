@@ -185,7 +185,7 @@ static int take_sample(struct process *p, const void *record, size_t len)
 	int err = 0;
 
 	if (p->waits)			/* a wait that ends here needs the old stack */
-		err = waits_tick(p->waits, raw);
+		err = waits_tick(p->waits, record);
 	if (!err)
 		err = process_take_stack(p, raw, len, &t);
 	if (err)
@@ -202,7 +202,7 @@ static int take_switch_out(struct process *p, const void *record, size_t len)
 
 	if (!p->waits)
 		return -EBADMSG;
-	err = waits_switch_out(p->waits, raw);
+	err = waits_switch_out(p->waits, record);
 	if (!err && !(raw->flags & RAW_NOT_WALKED))
 		err = process_take_stack(p, raw, len, &t);
 	return err;
@@ -211,12 +211,21 @@ static int take_switch_out(struct process *p, const void *record, size_t len)
 static int take_switch_same(struct process *p, const void *record, size_t len)
 {
 	const struct raw_head *raw = record;
-	struct raw_sample whole;
+	struct thread *t = threads_find(&p->threads, raw->tid, raw->interp_id);
+	bool known = t && t->stack_ns && t->stack_ns == raw->stack_ns;
+	struct raw_head head = *raw;
+	int err;
 
-	if (raw->nframes)
+	if (!p->waits || raw->nframes)
 		return -EBADMSG;
-	len = process_repeat_stack(p, raw, len, &whole);
-	return take_switch_out(p, &whole, len);
+	if (known)
+		head.nframes = (uint16_t)t->nframes;
+	else
+		head.flags |= RAW_NOT_WALKED;
+	err = waits_switch_out(p->waits, &head);
+	if (!err && known)
+		err = process_repeat_stack(p, t, &head, raw + 1, len - sizeof(*raw));
+	return err;
 }
 
 static int take_switch_in(struct process *p, const void *record, size_t len)

@@ -172,11 +172,10 @@ static int put_frames(struct process *p, struct async_stack *a)
 /* Is the chain whole, and does it belong into this stack? Else it is counted why not. */
 static bool is_shown(struct process *p, const struct thread *t, const struct raw_head *raw)
 {
-	const uint8_t cut = RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING;
 	const struct raw_async *async = &t->async->raw;
 	struct async_stats *stats = &p->stats.async;
 
-	if (raw->flags & cut)
+	if (raw->flags & RAW_CUT)
 		stats->no_end++;
 	else if (async->end != ASYNC_WHOLE)
 		stats->ends[async->end]++;

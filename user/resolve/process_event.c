@@ -13,8 +13,7 @@
 #include "resolve/process_internal.h"
 
 /* Flags that add a synthetic frame. */
-#define RAW_SYNTHETIC_FLAGS \
-	(RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END | RAW_SWITCHING)
+#define RAW_SYNTHETIC_FLAGS (RAW_CUT | RAW_GC)
 
 /* A tracer may stop a process thousands of times a second. */
 #define ASK_AGAIN_NS 1000000000ull

@@ -21,6 +21,9 @@ struct memory_event;
 
 #define US_NS 1000
 
+/* Flags of a stack that may not reach the thread's first function. */
+#define RAW_CUT (RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING)
+
 /* Who held a process when it was last asked. */
 struct held {
 	uint64_t asked_ns;	/* CLOCK_MONOTONIC; 0: never */
@@ -72,12 +75,11 @@ struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_i
 int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		       struct thread **t);
 /*
- * Set *out to a RAW_SWITCH_SAME of len bytes, with the frames of the thread's last stack, to be
- * taken as a RAW_SWITCH_OUT. Returns its length. If that stack is another one than the record
- * means, *out has no frames and RAW_NOT_WALKED.
+ * The same for a record without frames, whose stack is t's last one. head: the record's, with the
+ * number of that stack's frames; trace: what stands behind it, len bytes.
  */
-size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
-			    struct raw_sample *out);
+int process_repeat_stack(struct process *p, struct thread *t, const struct raw_head *head,
+			 const void *trace, size_t len);
 /*
  * Put the machine code of a record, if it has any, and its Python frames, raw->nframes, into one
  * order. python_whole: the last of them is the thread's first function. 0 or -ENOMEM; then out->cnt

@@ -126,7 +126,7 @@ int process_keep_native(struct process *p, const void *record, size_t len)
  * Set t's exception and kernel stack to those of the RAW_EXTRA of this record, or to none. A tick
  * has no frames of the scheduler to leave out: they are what it has interrupted.
  */
-static int take_extra(struct process *p, struct thread *t, const struct raw_sample *raw)
+static int take_extra(struct process *p, struct thread *t, const struct raw_head *raw)
 {
 	bool tick = raw->h.kind == RAW_SAMPLE;
 	const struct raw_extra *x = t->extra ? &t->extra->raw : NULL;
@@ -146,15 +146,6 @@ static int take_extra(struct process *p, struct thread *t, const struct raw_samp
 		t->nkernel += !err;
 	}
 	return err;
-}
-
-/* Keep the context behind the record's stack for the thread's events, or that it has none. */
-static int take_trace(struct thread *t, const struct raw_sample *raw, size_t len)
-{
-	size_t at = raw_sample_bytes(raw->nframes, raw->flags);
-
-	return thread_set_trace(t, (const uint8_t *)raw + at,
-				raw->flags & RAW_TRACED ? len - at : 0);
 }
 
 /* ---- machine code ---- */
@@ -258,57 +249,55 @@ int process_take_native(struct process *p, const struct raw_head *raw, bool pyth
 /* Set t's machine code to that of this record, or to none. */
 static int take_native_of_thread(struct process *p, struct thread *t, const struct raw_head *raw)
 {
-	const uint8_t cut = RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING;
-
 	if (p->native && !t->native)
 		t->native = malloc(sizeof(*t->native));
 	if (!t->native)
 		return p->native ? -ENOMEM : 0;
-	return process_take_native(p, raw, !(raw->flags & cut), t->native);
+	return process_take_native(p, raw, !(raw->flags & RAW_CUT), t->native);
+}
+
+/*
+ * Keep what came with t's stack for the thread's events, or that nothing came: its context, of len
+ * bytes, which stands behind the stack, and what was kept for this record.
+ */
+static int take_what_came(struct process *p, struct thread *t, const struct raw_head *raw,
+			  const void *trace, size_t len)
+{
+	int err = thread_set_trace(t, trace, raw->flags & RAW_TRACED ? len : 0);
+
+	if (!err)
+		err = take_extra(p, t, raw);
+	if (!err)
+		err = process_take_async(p, t, raw);
+	return err ? err : take_native_of_thread(p, t, raw);
 }
 
 int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		       struct thread **t)
 {
+	size_t bytes = raw_sample_bytes(raw->nframes, raw->flags);
 	int err;
 
-	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
-	    len < raw_sample_bytes(raw->nframes, raw->flags))
+	if (raw->nframes > ABI_MAX_FRAMES || len < bytes)
 		return -EBADMSG;
 	*t = process_thread(p, raw->tid, raw->interp_id);
 	if (!*t)
 		return -ENOMEM;
 	err = resolve_stack(p, *t, raw);
-	if (err)
-		(*t)->stack_ns = 0;
-	else if (raw->h.kind != RAW_SWITCH_SAME)	/* that has the stack of another record */
-		(*t)->stack_ns = raw->h.time_ns;
-	if (!err)
-		err = take_trace(*t, raw, len);
-	if (!err)
-		err = take_extra(p, *t, raw);
-	if (!err)
-		err = process_take_async(p, *t, (const struct raw_head *)raw);
-	return err ? err : take_native_of_thread(p, *t, (const struct raw_head *)raw);
+	(*t)->stack_ns = err ? 0 : raw->h.time_ns;
+	return err ? err : take_what_came(p, *t, (const struct raw_head *)raw,
+					  (const uint8_t *)raw + bytes, len - bytes);
 }
 
-size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
-			    struct raw_sample *out)
+int process_repeat_stack(struct process *p, struct thread *t, const struct raw_head *head,
+			 const void *trace, size_t len)
 {
-	const struct thread *t = threads_find(&p->threads, same->tid, same->interp_id);
-	size_t rest = len - sizeof(*same), frames;
+	uint32_t n = t->nframes, fresh = n - t->known;
+	int err;
 
-	memcpy(out, same, sizeof(*same));
-	out->stack_ns = 0;
-	if (!t || !t->stack_ns || t->stack_ns != same->stack_ns) {
-		out->flags |= RAW_NOT_WALKED;
-		return sizeof(*same);
-	}
-	out->nframes = (uint16_t)t->nframes;
-	frames = t->nframes * sizeof(*t->raw_end);
-	memcpy(out->frames, t->raw_end - t->nframes, frames);
-	if (rest > sizeof(out->trace_room))
-		rest = sizeof(out->trace_room);
-	memcpy((uint8_t *)out->frames + frames, same + 1, rest);
-	return sizeof(*same) + frames + rest;
+	t->known = n;
+	err = fresh ? resolve_fresh(p, t, t->raw_end - n, fresh) : 0;
+	if (err)
+		t->nframes = t->known = t->stack_ns = 0;
+	return err ? err : take_what_came(p, t, head, trace, len);
 }
