@@ -285,20 +285,6 @@ static __always_inline u32 code_id(struct code_cache *cache, u64 code, const str
 	return read_code_id(code, w->stamp);
 }
 
-/* The code objects of the interpreter is are certainly what they were while its counter is e. */
-static __always_inline void set_certain(struct walk *w, u64 ident, u64 is, u32 e)
-{
-	w->stamp = (ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
-	w->certain = 1;
-}
-
-/* No code object was read before this sample. */
-static __always_inline void set_fresh(struct scratch *s, struct walk *w, u64 ident)
-{
-	w->stamp = ++s->seq * 0x94d049bb133111ebULL ^ ident;
-	w->certain = 0;
-}
-
 /* ---- sizes of frames ---- */
 
 /* Words of a frame before its variables in 3.11 (Include/internal/pycore_frame.h). */

@@ -6,7 +6,6 @@
 #ifndef TACHBPF_PYOUTER_H
 #define TACHBPF_PYOUTER_H
 
-#include "pycode.bpf.h"
 #include "pythread.bpf.h"
 
 /*

@@ -338,6 +338,20 @@ struct {
 	__type(value, struct raw_code);
 } code_records __weak SEC(".maps");
 
+/* The code objects of the interpreter is are certainly what they were while its counter is e. */
+static __always_inline void set_certain(struct walk *w, u64 ident, u64 is, u32 e)
+{
+	w->stamp = (ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
+	w->certain = 1;
+}
+
+/* No code object was read before this sample. */
+static __always_inline void set_fresh(struct scratch *s, struct walk *w, u64 ident)
+{
+	w->stamp = ++s->seq * 0x94d049bb133111ebULL ^ ident;
+	w->certain = 0;
+}
+
 /* A sample begins at now (CLOCK_MONOTONIC, ns). */
 static __always_inline void start_clock(struct scratch *s, u64 now)
 {

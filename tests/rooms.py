@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""rooms.py [TREE]: no file of user/ includes a file of a higher room, or a header of others.
+"""rooms.py [TREE]: no file of user/ includes a file of a higher room.
 
 A room is a folder of user/. Each line of output is one include, or one file, that breaks a rule.
 """

@@ -72,8 +72,8 @@ struct tracked {
 	uint64_t start_ns;		/* start_boottime; 0: not known yet */
 	enum proc_state state;
 	struct process *process;	/* NULL but for PROC_PROFILED and PROC_PAUSED */
-	uint64_t inspected_ns;		/* of process: when its inspection began: execs
-					 * before are older (CLOCK_MONOTONIC) */
+	uint64_t inspected_ns;		/* of process: when its inspection began; execs before are
+					 * older (CLOCK_MONOTONIC) */
 	uint64_t admitted_ns;		/* ... when its entry came into py_procs: ticks before are
 					 * discovered late. Both 0: the BPF side has admitted it */
 	struct lru_item place;		/* in lifecycle.places, if it has a struct process */

@@ -82,7 +82,7 @@ struct process_args {
 	int (*image_mem)(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
 			 size_t len);
 	struct py_proc py;	/* its entry in py_procs, for forks. runtime 0: not known */
-	/* Its entry in py_procs now, if py.runtime is not known; NULL: nobody tells. 0 or -errno. */
+	/* Its entry in py_procs now, if py.runtime is 0; NULL: nobody tells. 0 or -errno. */
 	int (*entry)(void *ctx, pid_t tgid, struct py_proc *out);
 	void *entry_ctx;
 	bool opcodes;		/* frames get the opcode of their instruction */

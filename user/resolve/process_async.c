@@ -86,7 +86,8 @@ static bool is_loop(const struct process *p, uint32_t id)
 	};
 	const struct profile_tables *tables = intern_tables(p->in);
 	const struct frame *f = &tables->frames[id];
-	const struct string_ref *file = &tables->strings[f->file], *func = &tables->strings[f->func];
+	const struct string_ref *file = &tables->strings[f->file];
+	const struct string_ref *func = &tables->strings[f->func];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(loop); i++) {

@@ -76,7 +76,7 @@ static void put_python(struct layout *l)
 	l->out[l->n++] = l->ev->frames[l->python++];
 }
 
-/* Is there room, and is this still inside of the task? What is outside of it is the event loop's. */
+/* Is there room, and is this still inside the task? What is outside is the event loop's. */
 static bool layout_goes_on(const struct layout *l)
 {
 	return l->n <= EVENT_MAX_FRAMES && !(l->async && l->python == l->end);

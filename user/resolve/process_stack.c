@@ -58,8 +58,8 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
 }
 
 /*
- * Resolve the innermost frames, which t's last stack had not. t->known ends before a frame that could
- * not be resolved, so that this frame is counted in each sample; and before a frame without a
+ * Resolve the innermost frames, which t's last stack had not. t->known ends before a frame that
+ * could not be resolved, so that this frame is counted in each sample; and before a frame without a
  * fingerprint, because its address may have another code object in the next sample. 0 or -errno.
  */
 static int resolve_fresh(struct process *p, struct thread *t, const struct raw_frame *frames,
