@@ -38,7 +38,8 @@ const struct losses_of_threads *process_thread_losses(const struct process *p)
 	return p->losses;
 }
 
-int process_deliver(struct process *p, const struct event *ev)
+/* Pass an event to the observer, and count whether it was taken. 0 or the observer's -errno. */
+static int process_deliver(struct process *p, const struct event *ev)
 {
 	int err = p->args.observer->ops->event(p->args.observer, p, ev);
 

@@ -127,8 +127,6 @@ int process_no_stack_frames(struct process *p, const struct raw_head *head, uint
 			    uint64_t **counter);
 /* Take a RAW_NO_STACK. */
 int process_take_no_stack(struct process *p, const void *record, size_t len);
-/* Pass an event to the observer, and count whether it was taken. 0 or the observer's -errno. */
-int process_deliver(struct process *p, const struct event *ev);
 /*
  * A record for which there is no memory (err is -ENOMEM) is lost; the other processes' recording
  * goes on. tid: whose it is; 0: of several threads. Returns 0 then, else err.
