@@ -64,8 +64,8 @@ int py_dict_value(struct py_walk *w, uint64_t dict, const char *key, uint32_t ma
 }
 
 /* Of an object whose dict, or whose values, are beside it (3.11 on). */
-static int managed(struct py_walk *w, uint64_t obj, uint64_t type, uint64_t flags, uint64_t *dict,
-		   uint64_t *values)
+static int find_managed(struct py_walk *w, uint64_t obj, uint64_t type, uint64_t flags,
+			uint64_t *dict, uint64_t *values)
 {
 	/* A free-threaded build has nothing of the collector's in front of objects. */
 	unsigned int below = w->o->minor >= 13 && w->head == 32 ? 8 : 24;
@@ -103,7 +103,7 @@ int py_attributes(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *dic
 
 	*values = 0;
 	if (!err && w->o->minor >= 11 && flags & PY_MANAGED_DICT)
-		return managed(w, obj, *type, flags, dict, values);
+		return find_managed(w, obj, *type, flags, dict, values);
 	if (!err)
 		err = py_get(w, *type + w->head + 272, &at, sizeof(at));	/* tp_dictoffset */
 	if (!err && (at <= 0 || at > 65536))

@@ -212,7 +212,7 @@ static uint32_t tuple_len(struct py_walk *w, uint64_t tuple)
 	return (uint32_t)len;
 }
 
-static uint32_t arguments(const uint8_t *code, const struct py_code_layout *row)
+static uint32_t argument_cnt(const uint8_t *code, const struct py_code_layout *row)
 {
 	uint32_t flags = int_at(code, row->flags);
 
@@ -243,7 +243,7 @@ int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,
 	*out = (struct py_variables){
 		.slots = frame->addr + row->slots + (objects ? w->head - PLAIN_HEAD : 0),
 		.cnt = int_at(code, row->cnt), .stack = int_at(code, row->stacksize),
-		.arguments = arguments(code, row),
+		.arguments = argument_cnt(code, row),
 		.names = { word_at(code, row->names - PLAIN_HEAD) },
 	};
 	if (out->cnt > PY_SLOTS_MAX || out->stack > PY_SLOTS_MAX)

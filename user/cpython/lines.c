@@ -92,7 +92,7 @@ static void take_entry(struct table *t, unsigned int code, struct code_position 
 }
 
 /* Make the position conform to event.h. A module's code begins with an instruction at line 0. */
-static void tidy(struct code_position *pos, int32_t fallback)
+static void tidy_position(struct code_position *pos, int32_t fallback)
 {
 	if (pos->line < 1) {
 		int32_t line = fallback < 1 ? LINE_NONE : fallback;
@@ -109,7 +109,7 @@ static void tidy(struct code_position *pos, int32_t fallback)
 static void only_line(struct code_position *pos, int32_t line, int32_t fallback)
 {
 	*pos = (struct code_position){ line, line, COLUMN_NONE, COLUMN_NONE };
-	tidy(pos, fallback);
+	tidy_position(pos, fallback);
 }
 
 /* Pairs of bytes: a number of code bytes, then a number of lines to advance (signed). */
@@ -169,7 +169,7 @@ static void locations_position(const struct code_object *code, uint32_t lasti,
 		take_entry(&t, first >> 3 & 15, pos);
 		at += (first & 7) + 1;
 		if (unit < at) {
-			tidy(pos, last_line);
+			tidy_position(pos, last_line);
 			return;
 		}
 		if (pos->line >= 1)
@@ -177,7 +177,7 @@ static void locations_position(const struct code_object *code, uint32_t lasti,
 	}
 	/* Not in the table: the frame has not started, or the table is wrong. */
 	*pos = (struct code_position){ LINE_NONE, LINE_NONE, COLUMN_NONE, COLUMN_NONE };
-	tidy(pos, code->firstlineno);
+	tidy_position(pos, code->firstlineno);
 }
 
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos)

@@ -77,7 +77,7 @@ static int take_lock(struct py_walk *w, uint64_t obj, const struct words *o, str
 }
 
 /* Locked, and threads wait (Include/cpython/pylock.h, pycore_lock.h). */
-static int parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
+static int find_parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
 {
 	struct words o = { { 0 } };
 	uint64_t mutex;
@@ -96,7 +96,7 @@ static int parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
 }
 
 /* A freed object's first word is the allocator's. Free-threaded builds have an id there. */
-static bool lives(struct py_walk *w, uint64_t obj)
+static bool object_lives(struct py_walk *w, uint64_t obj)
 {
 	uint64_t refcnt;
 
@@ -118,7 +118,7 @@ static bool is_waited_for(struct py_walk *w, uint64_t obj, uint64_t futex, struc
 	if (py_get(w, obj + w->head, &o, sizeof(o)))
 		return false;
 	*self = o.w[1];	/* m_self, im_self */
-	if (o.w[0] != futex || !lives(w, obj) || take_lock(w, obj, &o, out))
+	if (o.w[0] != futex || !object_lives(w, obj) || take_lock(w, obj, &o, out))
 		return false;
 	out->addr = obj;
 	return true;
@@ -209,7 +209,7 @@ int py_lock_find(struct py_walk *w, const struct py_frames_at *at, uint64_t stat
 
 	*out = (struct py_lock){ 0 };
 	if (at->objects.minor >= 13)
-		err = parked(w, futex, out);
+		err = find_parked(w, futex, out);
 	py_frames_list(w, at, state, &innermost, 1, &cnt, &whole);
 	if (err && cnt)
 		err = in_frame(w, at, &innermost, futex, out);

@@ -77,5 +77,6 @@ uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uin
 
 uint8_t code_cache_units(uint8_t minor, uint8_t opcode)
 {
-	return minor < ARRAY_SIZE(cache_units) && cache_units[minor] ? cache_units[minor][opcode] : 0;
+	return minor < ARRAY_SIZE(cache_units) && cache_units[minor] ?
+	       cache_units[minor][opcode] : 0;
 }

@@ -36,8 +36,8 @@ static int shared_name(struct walk *w, uint64_t type, uint64_t values, uint64_t 
 	int err;
 
 	if (type == w->shared_type)
-		return py_pointer(&w->base, values + (w->base.o->minor >= 13 ? 8 : 0) + 8ull * w->name_index,
-			       value);
+		return py_pointer(&w->base, values + (w->base.o->minor >= 13 ? 8 : 0) +
+				  8ull * w->name_index, value);
 	err = py_shared_keys(&w->base, type, values, &d);
 	if (!err)
 		err = py_dict_find(&w->base, &d, "_name", PY_ATTRIBUTES_MAX, value, &w->name_index);

@@ -27,7 +27,7 @@
  * Does a _PyRuntime begin here? 2: its debug offsets are valid; 1: it may be a newer
  * version's; 0: no.
  */
-static int judge(const uint8_t *bytes, size_t len)
+static int judge_runtime(const uint8_t *bytes, size_t len)
 {
 	struct cpython_image img = { 0 };
 	struct debug_offsets d;
@@ -55,7 +55,7 @@ static bool scan_chunk(const struct elf_file *f, const uint8_t *chunk, size_t le
 		if (memcmp(chunk + i, DEBUG_OFFSETS_COOKIE, 8))
 			continue;
 		n = elf_file_read_some(f, vaddr + i, bytes, sizeof(bytes));
-		how = n > 0 ? judge(bytes, n) : 0;
+		how = n > 0 ? judge_runtime(bytes, n) : 0;
 		if (how == 2 || (how && !*found))
 			*found = vaddr + i;
 		if (how == 2)

@@ -95,7 +95,7 @@ bool py_code_releases(struct py_walk *w, uint64_t code)
 
 /* ---- objects ---- */
 
-static uint64_t slot(struct scan *s, uint32_t i)
+static uint64_t read_slot(struct scan *s, uint32_t i)
 {
 	uint64_t bits, obj;
 
@@ -108,7 +108,7 @@ static uint64_t slot(struct scan *s, uint32_t i)
 }
 
 /* Names are interned: the key is the same str. */
-static uint64_t global(struct scan *s, uint32_t name)
+static uint64_t read_global(struct scan *s, uint32_t name)
 {
 	const struct py_code_layout *row = py_code_layout(s->at->objects.minor);
 	uint64_t at = s->frame->addr + row->globals +
@@ -131,7 +131,7 @@ static uint64_t global(struct scan *s, uint32_t name)
 	return 0;
 }
 
-static uint64_t attribute(struct scan *s, uint64_t obj, uint32_t name)
+static uint64_t read_attribute(struct scan *s, uint64_t obj, uint32_t name)
 {
 	uint64_t value = 0;
 	uint32_t len;
@@ -147,32 +147,32 @@ static uint64_t attribute(struct scan *s, uint64_t obj, uint32_t name)
 }
 
 /* The object whose method the instruction loads; 0: not known. */
-static uint64_t object(struct scan *s)
+static uint64_t push_object(struct scan *s)
 {
 	uint32_t cells = s->at->layout.lasti_unit ? s->v.plain : 0, i;
 	uint64_t obj = 0;
 
 	if (s->from == FROM_SLOT)
-		obj = slot(s, s->index);
+		obj = read_slot(s, s->index);
 	else if (s->from == FROM_CELL)
-		obj = slot(s, cells + s->index);
+		obj = read_slot(s, cells + s->index);
 	else if (s->from == FROM_GLOBAL)
-		obj = global(s, s->index);
+		obj = read_global(s, s->index);
 	for (i = 0; obj && i < s->path_cnt; i++)
-		obj = attribute(s, obj, s->path[i]);
+		obj = read_attribute(s, obj, s->path[i]);
 	return obj;
 }
 
 /* ---- instructions ---- */
 
-static bool begins(const char *name, const char *with)
+static bool name_begins(const char *name, const char *with)
 {
 	return !strncmp(name, with, strlen(with));
 }
 
-static void take(struct scan *s, uint32_t lasti, bool held)
+static void take_lock(struct scan *s, uint32_t lasti, bool held)
 {
-	uint64_t obj = object(s), lock = obj ? py_lock_of(s->w, obj) : 0;
+	uint64_t obj = push_object(s), lock = obj ? py_lock_of(s->w, obj) : 0;
 	uint32_t i;
 
 	for (i = 0; i < s->cnt && s->out[i].lock != lock; i++)
@@ -186,38 +186,38 @@ static void take(struct scan *s, uint32_t lasti, bool held)
 static void load_attribute(struct scan *s, uint32_t lasti, uint32_t name)
 {
 	if (name == s->acquire || name == s->release)
-		take(s, lasti, name == s->acquire);
+		take_lock(s, lasti, name == s->acquire);
 	if (name == s->acquire || name == s->release || s->path_cnt == PATH_MAX_NAMES)
 		s->from = FROM_ELSEWHERE;
 	else
 		s->path[s->path_cnt++] = name;
 }
 
-static void load(struct scan *s, enum from from, uint32_t index)
+static void load_from(struct scan *s, enum from from, uint32_t index)
 {
 	s->from = from;
 	s->index = index;
 	s->path_cnt = 0;
 }
 
-static void step(struct scan *s, uint32_t lasti, const char *name, uint32_t arg)
+static void step_instruction(struct scan *s, uint32_t lasti, const char *name, uint32_t arg)
 {
 	uint8_t minor = s->at->objects.minor;
 
-	if (begins(name, "LOAD_FAST_LOAD") || begins(name, "LOAD_FAST_BORROW_LOAD") ||
-	    begins(name, "STORE_FAST_LOAD"))	/* the second is on top */
-		load(s, FROM_SLOT, arg & 15);
-	else if (begins(name, "LOAD_FAST"))
-		load(s, FROM_SLOT, arg);
-	else if (begins(name, "LOAD_DEREF"))
-		load(s, FROM_CELL, arg);
-	else if (begins(name, "LOAD_GLOBAL"))
-		load(s, FROM_GLOBAL, minor >= 11 ? arg >> 1 : arg);
-	else if (begins(name, "LOAD_NAME"))
-		load(s, FROM_GLOBAL, arg);
-	else if (begins(name, "LOAD_METHOD"))
+	if (name_begins(name, "LOAD_FAST_LOAD") || name_begins(name, "LOAD_FAST_BORROW_LOAD") ||
+	    name_begins(name, "STORE_FAST_LOAD"))	/* the second is on top */
+		load_from(s, FROM_SLOT, arg & 15);
+	else if (name_begins(name, "LOAD_FAST"))
+		load_from(s, FROM_SLOT, arg);
+	else if (name_begins(name, "LOAD_DEREF"))
+		load_from(s, FROM_CELL, arg);
+	else if (name_begins(name, "LOAD_GLOBAL"))
+		load_from(s, FROM_GLOBAL, minor >= 11 ? arg >> 1 : arg);
+	else if (name_begins(name, "LOAD_NAME"))
+		load_from(s, FROM_GLOBAL, arg);
+	else if (name_begins(name, "LOAD_METHOD"))
 		load_attribute(s, lasti, arg);
-	else if (begins(name, "LOAD_ATTR"))
+	else if (name_begins(name, "LOAD_ATTR"))
 		load_attribute(s, lasti, minor >= 12 ? arg >> 1 : arg);
 	else
 		s->from = FROM_ELSEWHERE;
@@ -245,10 +245,10 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			if (caches == CODE_CACHES_UNKNOWN)
 				return;
 			skip = caches;
-			if (name && begins(name, "EXTENDED_ARG"))
+			if (name && name_begins(name, "EXTENDED_ARG"))
 				continue;
 			/* 3.11 and 3.12 have pairs without a name, whose second follows, too. */
-			step(s, off + i, name ? name : "", arg);
+			step_instruction(s, off + i, name ? name : "", arg);
 			arg = 0;
 		}
 	}

@@ -74,7 +74,7 @@ static bool is_next(struct walk *w, uint64_t at, const struct task_fields *f)
 }
 
 /* Read the task at *node, and set *node to the next one. Returns whether it could be. */
-static bool step(struct walk *w, uint64_t *node)
+static bool step_node(struct walk *w, uint64_t *node)
 {
 	struct task_fields f;
 
@@ -130,7 +130,7 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 	if (at->count)
 		count_tasks(&w, &node);
 	while (!at->count && node && node != at->head && has_room(&w))
-		if (!step(&w, &node))
+		if (!step_node(&w, &node))
 			break;
 	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
 	if (!node)
@@ -140,7 +140,7 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 	return 0;
 }
 
-static uint32_t most(uint32_t cnt, uint32_t max)
+static uint32_t at_most(uint32_t cnt, uint32_t max)
 {
 	return cnt < max ? cnt : max;
 }
@@ -148,9 +148,9 @@ static uint32_t most(uint32_t cnt, uint32_t max)
 void tasks_batch_copy(struct tasks_batch *to, const struct tasks_batch *from)
 {
 	memcpy(to, from, offsetof(struct tasks_batch, rows));
-	to->row_cnt = most(to->row_cnt, TASKS_BATCH);
-	to->frame_cnt = most(to->frame_cnt, TASKS_BATCH_FRAMES);
-	to->waiter_cnt = most(to->waiter_cnt, TASKS_BATCH_WAITERS);
+	to->row_cnt = at_most(to->row_cnt, TASKS_BATCH);
+	to->frame_cnt = at_most(to->frame_cnt, TASKS_BATCH_FRAMES);
+	to->waiter_cnt = at_most(to->waiter_cnt, TASKS_BATCH_WAITERS);
 	memcpy(to->rows, from->rows, to->row_cnt * sizeof(to->rows[0]));
 	memcpy(to->frames, from->frames, to->frame_cnt * sizeof(to->frames[0]));
 	memcpy(to->waiters, from->waiters, to->waiter_cnt * sizeof(to->waiters[0]));

@@ -25,7 +25,7 @@ struct cursor {
 };
 
 /* Skip these bytes if they are next. */
-static bool eat(struct cursor *c, const char *bytes, size_t len)
+static bool eat_bytes(struct cursor *c, const char *bytes, size_t len)
 {
 	if ((size_t)(c->end - c->p) < len || memcmp(c->p, bytes, len))
 		return false;
@@ -33,7 +33,7 @@ static bool eat(struct cursor *c, const char *bytes, size_t len)
 	c->vaddr += len;
 	return true;
 }
-#define EAT(c, s) eat(c, s, sizeof(s) - 1)
+#define EAT(c, s) eat_bytes(c, s, sizeof(s) - 1)
 
 static bool take_i32(struct cursor *c, int32_t *v)
 {

@@ -17,7 +17,7 @@
 #define SET_SLOTS 256
 #define NAME_BYTES 64
 
-static void show(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out);
+static void show_value(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out);
 
 /* ---- containers ---- */
 
@@ -34,7 +34,7 @@ static void show_items(struct py_walk *w, uint64_t items, uint64_t len, unsigned
 	}
 	for (i = 0; i < cnt && !out->cut; i++) {
 		value_put(out, i ? ", " : "");
-		show(w, objs[i], depth + 1, out);
+		show_value(w, objs[i], depth + 1, out);
 	}
 	value_put(out, len > cnt ? ", ..." : "");
 }
@@ -68,11 +68,11 @@ static void show_entry(struct py_walk *w, const struct py_dict *d, const struct 
 {
 	uint64_t value = e->value;
 
-	show(w, e->key, depth + 1, out);
+	show_value(w, e->key, depth + 1, out);
 	value_put(out, ": ");
 	if (d->values && py_get(w, d->values + 8ull * index, &value, sizeof(value)))
 		value = 0;
-	show(w, value, depth + 1, out);
+	show_value(w, value, depth + 1, out);
 }
 
 static void show_entries(struct py_walk *w, const struct py_dict *d, unsigned int depth,
@@ -128,7 +128,7 @@ static bool show_members(struct py_walk *w, const uint64_t words[4], unsigned in
 		if (!slots[i].key || slots[i].hash == -1)
 			continue;
 		value_put(out, shown++ ? ", " : "{");
-		show(w, slots[i].key, depth + 1, out);
+		show_value(w, slots[i].key, depth + 1, out);
 	}
 	if (words[1] > shown)
 		value_put(out, shown ? ", ..." : "{...");
@@ -236,7 +236,7 @@ static void show_other(struct py_walk *w, uint64_t obj, const char *name, uint64
 	value_put(out, ">");
 }
 
-static void show(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
+static void show_value(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
 {
 	uint64_t type, flags;
 	char name[NAME_BYTES];
@@ -259,7 +259,7 @@ void py_value_read(struct py_walk *w, uint64_t obj, struct py_value *out)
 {
 	out->len = out->chars = 0;
 	out->cut = false;
-	show(w, obj, 0, out);
+	show_value(w, obj, 0, out);
 }
 
 bool py_value_is(struct py_walk *w, uint64_t obj, const char *type_name)

@@ -85,7 +85,7 @@ void value_ellipsis(struct py_walk *w, uint64_t obj, unsigned int depth, struct 
 }
 
 /* Divide a number of cnt digits by 10^9; returns the remainder. */
-static uint32_t divide(uint32_t *digits, uint32_t cnt)
+static uint32_t divide_digits(uint32_t *digits, uint32_t cnt)
 {
 	uint64_t rest = 0;
 
@@ -103,7 +103,7 @@ static void put_decimal(struct py_value *out, uint32_t *digits, uint32_t cnt, bo
 
 	*at = '\0';
 	do {
-		snprintf(chunk, sizeof(chunk), "%09" PRIu32, divide(digits, cnt));
+		snprintf(chunk, sizeof(chunk), "%09" PRIu32, divide_digits(digits, cnt));
 		at -= 9;
 		memcpy(at, chunk, 9);
 		while (cnt && !digits[cnt - 1])
@@ -127,7 +127,8 @@ static int read_digits(struct py_walk *w, uint64_t obj, uint32_t digits[INT_DIGI
 	if (err)
 		return err;
 	*negative = w->o->minor >= 12 ? (size & 3) == 2 : size < 0;
-	*cnt = w->o->minor >= 12 ? (uint64_t)size >> 3 : size < 0 ? -(uint64_t)size : (uint64_t)size;
+	*cnt = w->o->minor >= 12 ? (uint64_t)size >> 3 :
+	       size < 0 ? -(uint64_t)size : (uint64_t)size;
 	if (w->o->minor >= 12 && (size & 3) == 1)
 		*cnt = 0;
 	if (!*cnt || *cnt > INT_DIGITS)

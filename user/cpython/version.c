@@ -127,8 +127,8 @@ static bool find_micro(struct cpython_image *img, const char *s, size_t len)
  * Search for the version strings. known: the minor version is known already. Returns
  * whether it is known now; *exact: the micro version is, too.
  */
-static bool search(struct cpython_image *img, const struct elf_file *f, uint64_t off,
-		   uint64_t size, bool known, bool *exact)
+static bool search_version(struct cpython_image *img, const struct elf_file *f, uint64_t off,
+			   uint64_t size, bool known, bool *exact)
 {
 	char *s;
 
@@ -155,11 +155,12 @@ int version_from_strings(struct cpython_image *img, const struct elf_file *f, bo
 
 	*exact = false;
 	if (!elf_file_section(f, ".rodata", &r))
-		known = search(img, f, r.off, r.size, known, exact);
+		known = search_version(img, f, r.off, r.size, known, exact);
 	/* Without section headers, constants are in a segment that is not writable. */
 	for (i = 0; !f->shnum && i < f->load_cnt && !*exact; i++)
 		if (!f->loads[i].writable)
-			known = search(img, f, f->loads[i].off, f->loads[i].filesz, known, exact);
+			known = search_version(img, f, f->loads[i].off, f->loads[i].filesz, known,
+					       exact);
 	return known ? 0 : -ENOENT;
 }
 

@@ -76,7 +76,7 @@ static uint64_t self_at(struct frame_stack *f, uint32_t depth)
 			 py_type_named(f->w, below, "function")) ? top : 0;
 }
 
-static void add(struct frame_stack *f, uint64_t self, uint32_t lasti)
+static void add_with(struct frame_stack *f, uint64_t self, uint32_t lasti)
 {
 	if (self && f->cnt < PY_WITHS_MAX)
 		f->out[f->cnt++] = (struct py_with){ self, lasti };
@@ -127,7 +127,7 @@ static int by_blocks(struct frame_stack *f)
 			continue;
 		self = self_at(f, (uint32_t)blocks[cnt].level);
 		if (self && find_setup(f, (uint32_t)blocks[cnt].handler, &lasti))
-			add(f, self, lasti);
+			add_with(f, self, lasti);
 	}
 	return err;
 }
@@ -225,7 +225,7 @@ static int by_handlers(struct frame_stack *f)
 		if (!py_handler_of(table, len, at, &h))
 			break;
 		if (h.of_with && h.depth <= depth)
-			add(f, self_at(f, h.depth), body_of(table, len, h.target) - 2);
+			add_with(f, self_at(f, h.depth), body_of(table, len, h.target) - 2);
 		if (h.depth < depth)
 			depth = h.depth;
 		at = h.target;

@@ -91,7 +91,7 @@ static void put_expression(struct run *run, struct cfi_reader *r, enum cfi_where
 	put_rule(run, reg, where, cfi_expression_value(expression, true));
 }
 
-static void restore(struct run *run, uint64_t reg)
+static void restore_reg(struct run *run, uint64_t reg)
 {
 	struct cfi_register *rule = rule_of(run, &run->now, reg);
 
@@ -117,7 +117,7 @@ static void change_cfa(struct run *run, const uint64_t *reg, int64_t off)
 		cfa->off = off;
 }
 
-static int remember(struct run *run)
+static int remember_state(struct run *run)
 {
 	if (run->remembered_cnt == REMEMBERED_MAX)
 		return -EBADMSG;
@@ -125,7 +125,7 @@ static int remember(struct run *run)
 	return 0;
 }
 
-static int recall(struct run *run)
+static int recall_state(struct run *run)
 {
 	if (!run->remembered_cnt)
 		return -EBADMSG;
@@ -133,7 +133,7 @@ static int recall(struct run *run)
 	return 0;
 }
 
-static int emit(struct run *run)
+static int emit_row(struct run *run)
 {
 	return run->machine->row(run->machine->ctx, run->loc, &run->now);
 }
@@ -147,12 +147,12 @@ static int go_to(struct run *run, uint64_t to)
 		return -EBADMSG;
 	if (to == run->loc)
 		return 0;
-	err = emit(run);
+	err = emit_row(run);
 	run->loc = to;
 	return err;
 }
 
-static int advance(struct run *run, uint64_t by)
+static int advance_pc(struct run *run, uint64_t by)
 {
 	uint64_t bytes, to;
 
@@ -186,7 +186,7 @@ static int run_special(struct run *run, struct cfi_reader *r, unsigned int op)
 		put_offset(run, reg, CFI_AT, -cfi_uleb(r));
 		return 0;
 	case CFA_MIPS_ADVANCE_LOC8:
-		return advance(run, cfi_uint(r, 8));
+		return advance_pc(run, cfi_uint(r, 8));
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
 		/* Return addresses are signed from here on, or not: who reads them masks them. */
@@ -218,7 +218,7 @@ static int run_register(struct run *run, struct cfi_reader *r, unsigned int op)
 		put_offset(run, reg, CFI_IS, (uint64_t)cfi_sleb(r));
 		return 0;
 	case CFA_RESTORE_EXTENDED:
-		restore(run, cfi_uleb(r));
+		restore_reg(run, cfi_uleb(r));
 		return 0;
 	case CFA_UNDEFINED:
 		put_plain(run, cfi_uleb(r), CFI_UNDEFINED);
@@ -269,9 +269,9 @@ static int run_cfa(struct run *run, struct cfi_reader *r, unsigned int op)
 		run->now.cfa = cfi_expression_value(cfi_block(r, cfi_uleb(r)), false);
 		return 0;
 	case CFA_REMEMBER_STATE:
-		return remember(run);
+		return remember_state(run);
 	case CFA_RESTORE_STATE:
-		return recall(run);
+		return recall_state(run);
 	}
 	return run_register(run, r, op);
 }
@@ -282,12 +282,12 @@ static int run_one(struct run *run, struct cfi_reader *r)
 
 	switch (op & 0xc0) {
 	case CFA_ADVANCE_LOC:
-		return advance(run, low);
+		return advance_pc(run, low);
 	case CFA_OFFSET:
 		put_offset(run, low, CFI_AT, cfi_uleb(r));
 		return 0;
 	case CFA_RESTORE:
-		restore(run, low);
+		restore_reg(run, low);
 		return 0;
 	}
 	switch (op) {
@@ -296,11 +296,11 @@ static int run_one(struct run *run, struct cfi_reader *r)
 	case CFA_SET_LOC:
 		return set_loc(run, r);
 	case CFA_ADVANCE_LOC1:
-		return advance(run, cfi_uint(r, 1));
+		return advance_pc(run, cfi_uint(r, 1));
 	case CFA_ADVANCE_LOC2:
-		return advance(run, cfi_uint(r, 2));
+		return advance_pc(run, cfi_uint(r, 2));
 	case CFA_ADVANCE_LOC4:
-		return advance(run, cfi_uint(r, 4));
+		return advance_pc(run, cfi_uint(r, 4));
 	}
 	return run_cfa(run, r, op);
 }
@@ -340,5 +340,5 @@ int cfi_machine_run(struct cfi_machine *m, const struct cfi_fde *fde)
 	err = run_program(&run, fde->program);
 	if (err)
 		return err;
-	return run.loc < fde->end ? emit(&run) : 0;
+	return run.loc < fde->end ? emit_row(&run) : 0;
 }

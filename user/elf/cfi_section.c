@@ -96,7 +96,7 @@ int cfi_section_read_eh(const struct elf_file *elf, struct cfi_section *s)
 }
 
 /* Replace the bytes, which begin with an Elf64_Chdr, by what they say when decompressed. */
-static int decompress(struct cfi_section *s)
+static int decompress_section(struct cfi_section *s)
 {
 	uint8_t *plain;
 	Elf64_Chdr h;
@@ -134,7 +134,7 @@ int cfi_section_read_debug(const struct elf_file *elf, struct cfi_section *s)
 		return -ENOENT;
 	err = read_section(elf, &r, s);
 	if (!err && r.flags & SHF_COMPRESSED)
-		err = decompress(s);
+		err = decompress_section(s);
 	s->debug = true;
 	s->vaddr = 0;
 	return err;

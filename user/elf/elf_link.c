@@ -117,7 +117,7 @@ static bool is_slot(uint32_t type)
 	return type == 6 || type == 7 || type == 1025 || type == 1026;
 }
 
-static void consider(struct slot_search *s, const Elf64_Rela *r, bool set_at_start)
+static void consider_slot(struct slot_search *s, const Elf64_Rela *r, bool set_at_start)
 {
 	struct elf_symbol found;
 	unsigned int rank;
@@ -153,7 +153,7 @@ static void search_table(struct slot_search *s, uint64_t vaddr, uint64_t bytes, 
 		if (elf_file_read(s->exe, vaddr, r, n * sizeof(*r)))
 			return;
 		for (i = 0; i < n; i++)
-			consider(s, &r[i], set_at_start);
+			consider_slot(s, &r[i], set_at_start);
 	}
 }
 

@@ -83,7 +83,7 @@ static int take_note(struct search *s, const uint8_t *desc, size_t len)
 	return 0;
 }
 
-static size_t padded(uint32_t bytes)
+static size_t padded_size(uint32_t bytes)
 {
 	return ((size_t)bytes + 3) & ~(size_t)3;
 }
@@ -97,17 +97,17 @@ static int take_notes(struct search *s, const uint8_t *data, size_t left)
 		memcpy(&h, data, sizeof(h));
 		data += sizeof(h);
 		left -= sizeof(h);
-		if (padded(h.n_namesz) > left || h.n_descsz > left - padded(h.n_namesz))
+		if (padded_size(h.n_namesz) > left || h.n_descsz > left - padded_size(h.n_namesz))
 			break;
 		if (h.n_type == NOTE_TYPE && h.n_namesz == sizeof(NOTE_OWNER) &&
 		    !memcmp(data, NOTE_OWNER, sizeof(NOTE_OWNER)))
-			err = take_note(s, data + padded(h.n_namesz), h.n_descsz);
-		data += padded(h.n_namesz);
-		left -= padded(h.n_namesz);
-		if (padded(h.n_descsz) >= left)
+			err = take_note(s, data + padded_size(h.n_namesz), h.n_descsz);
+		data += padded_size(h.n_namesz);
+		left -= padded_size(h.n_namesz);
+		if (padded_size(h.n_descsz) >= left)
 			break;
-		data += padded(h.n_descsz);
-		left -= padded(h.n_descsz);
+		data += padded_size(h.n_descsz);
+		left -= padded_size(h.n_descsz);
 	}
 	return err;
 }

@@ -57,9 +57,11 @@ static bool names_it(const struct search *s, uint32_t symbol)
 	Elf64_Sym sym;
 
 	return len <= sizeof(buf) &&
-	       !elf_file_read(s->f, d->symtab + symbol * (uint64_t)sizeof(sym), &sym, sizeof(sym)) &&
+	       !elf_file_read(s->f, d->symtab + symbol * (uint64_t)sizeof(sym), &sym,
+			      sizeof(sym)) &&
 	       sym.st_name < d->strtab_bytes &&
-	       !elf_file_read(s->f, d->strtab + sym.st_name, buf, len) && !memcmp(buf, s->name, len);
+	       !elf_file_read(s->f, d->strtab + sym.st_name, buf, len) &&
+	       !memcmp(buf, s->name, len);
 }
 
 /*
@@ -71,7 +73,7 @@ static int rank_of(enum elf_tls_model model, bool named)
 	return (named ? 4 : 0) + (model == ELF_TLS_DESC ? 1 : 2);
 }
 
-static void consider(struct search *s, const Elf64_Rela *r)
+static void consider_reloc(struct search *s, const Elf64_Rela *r)
 {
 	uint32_t symbol = ELF64_R_SYM(r->r_info);
 	enum elf_tls_model model;
@@ -110,7 +112,7 @@ static void search_table(struct search *s, uint64_t vaddr, uint64_t bytes, uint6
 		if (elf_file_read(s->f, vaddr, r, n * sizeof(*r)))
 			return;
 		for (i = 0; i < n; i++)
-			consider(s, &r[i]);
+			consider_reloc(s, &r[i]);
 	}
 }
 

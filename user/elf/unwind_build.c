@@ -30,7 +30,7 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 }
 
 /* Where the parts lie. 0 or -EFBIG. */
-static int place(struct unwind_file *head, uint32_t row_cnt, uint32_t rule_cnt)
+static int place_parts(struct unwind_file *head, uint32_t row_cnt, uint32_t rule_cnt)
 {
 	uint64_t index_cnt;
 
@@ -91,7 +91,7 @@ static int write_parts(int fd, const struct unwind_file *head, const struct unwi
 static int unwind_write(struct unwind_file *head, const struct unwind_row *rows, uint32_t row_cnt,
 		 const struct unwind_rule *rules, uint32_t rule_cnt)
 {
-	int err = place(head, row_cnt, rule_cnt), fd;
+	int err = place_parts(head, row_cnt, rule_cnt), fd;
 
 	if (err)
 		return err;

@@ -130,7 +130,7 @@ struct list {
 	uint32_t end;		/* of the function that was put last */
 };
 
-static int put(struct list *l, uint32_t addr, uint32_t rule)
+static int put_row(struct list *l, uint32_t addr, uint32_t rule)
 {
 	struct unwind_row *grown;
 
@@ -151,7 +151,7 @@ static int put_gap(struct list *l, uint32_t start, uint32_t next)
 {
 	bool padding = l->cnt && start - l->end < PADDING && l->rows[l->cnt - 1].rule == next;
 
-	return start == l->end || padding ? 0 : put(l, l->end, UNWIND_NO_ROW);
+	return start == l->end || padding ? 0 : put_row(l, l->end, UNWIND_NO_ROW);
 }
 
 static int put_function(struct list *l, const struct unwind_rows *r,
@@ -162,7 +162,7 @@ static int put_function(struct list *l, const struct unwind_rows *r,
 	uint32_t i;
 
 	for (i = 0; !err && i < f->cnt && rows[i].addr < end; i++)
-		err = put(l, rows[i].addr, rows[i].rule);
+		err = put_row(l, rows[i].addr, rows[i].rule);
 	l->end = end;
 	return err;
 }

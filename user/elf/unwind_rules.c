@@ -23,12 +23,12 @@ void unwind_rules_free(struct unwind_rules *r)
 	hash_index_free(&r->index);
 }
 
-static bool fits(int64_t v, int bits)
+static bool fits_bits(int64_t v, int bits)
 {
 	return v >= -(1ll << (bits - 1)) && v < 1ll << (bits - 1);
 }
 
-static struct unwind_rule plain(enum unwind_cfa cfa)
+static struct unwind_rule plain_rule(enum unwind_cfa cfa)
 {
 	return (struct unwind_rule){ .cfa = (abi_u8)cfa };
 }
@@ -39,7 +39,7 @@ static bool say_cfa(const struct cfi_registers *known, const struct cfi_value *v
 {
 	bool sp = v->reg == known->sp, at = v->how == CFI_VALUE_AT_REG;
 
-	if (!fits(v->off, 32) || !fits(v->add, 32))
+	if (!fits_bits(v->off, 32) || !fits_bits(v->add, 32))
 		return false;
 	rule->cfa_off = (abi_s32)v->off;
 	if (v->how == CFI_VALUE_PLT) {
@@ -84,7 +84,7 @@ static void say_register(const struct cfi_registers *known, const struct cfi_val
 		*where = UNWIND_AT_FRAME;
 		from = reg->value.off;
 	}
-	if (*where == UNWIND_LOST || !fits(from, 16)) {
+	if (*where == UNWIND_LOST || !fits_bits(from, 16)) {
 		*where = UNWIND_LOST;
 		return;
 	}
@@ -112,12 +112,12 @@ struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
 	struct unwind_rule rule = { 0 };
 
 	if (state->ra.where == CFI_UNDEFINED)
-		return plain(UNWIND_END);
+		return plain_rule(UNWIND_END);
 	if (!sp_is_cfa(&state->sp) || !say_cfa(registers, &state->cfa, &rule))
-		return plain(UNWIND_UNSUPPORTED);
+		return plain_rule(UNWIND_UNSUPPORTED);
 	say_register(registers, &state->cfa, &state->fp, &rule.fp, &rule.fp_off);
 	say_register(registers, &state->cfa, &state->ra, &rule.ra, &rule.ra_off);
-	return ra_can_be_said(registers, &rule) ? rule : plain(UNWIND_UNSUPPORTED);
+	return ra_can_be_said(registers, &rule) ? rule : plain_rule(UNWIND_UNSUPPORTED);
 }
 
 /* The number that a row has for where a register is; -1: it cannot say that. */
@@ -132,7 +132,8 @@ static int short_register(abi_u8 where, abi_s16 off)
 /* Can a row say it without a long rule? */
 static bool pack_short(const struct unwind_rule *rule, uint32_t *packed)
 {
-	int fp = short_register(rule->fp, rule->fp_off), ra = short_register(rule->ra, rule->ra_off);
+	int fp = short_register(rule->fp, rule->fp_off);
+	int ra = short_register(rule->ra, rule->ra_off);
 	uint32_t off = (uint32_t)rule->cfa_off;
 
 	switch (rule->cfa) {

@@ -153,7 +153,7 @@ static uint32_t hierarchy_of(const char *own, const char *options)
 }
 
 /* Decode mountinfo's \ooo for spaces, tabs, newlines and backslashes. */
-static void unescape(char *s)
+static void unescape_mount(char *s)
 {
 	char *out = s;
 	int c;
@@ -192,8 +192,8 @@ static void add_mount(struct cgroups *c, char *line, const char *own)
 	for (i = 0; i < c->cnt; i++)
 		if (c->mounts[i].hierarchy == hierarchy)
 			return;		/* the first mount of a hierarchy mostly shows most of it */
-	unescape(root);
-	unescape(dir);
+	unescape_mount(root);
+	unescape_mount(dir);
 	*m = (struct mount){ hierarchy, strdup(dir), strdup(strcmp(root, "/") ? root : "") };
 	if (m->dir && m->root) {
 		c->cnt++;
@@ -302,7 +302,7 @@ int cgroups_each(struct cgroups *c, int (*cb)(void *ctx, const struct cgroup_dir
 }
 
 /* The part of path below prefix: "" or "/..."; NULL: path is not below it. */
-static const char *below(const char *path, const char *prefix)
+static const char *path_below(const char *path, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -323,7 +323,7 @@ static bool dir_of(const struct cgroups *c, uint32_t hierarchy, const char *path
 
 		if (m->hierarchy != hierarchy)
 			continue;
-		rest = below(path, m->root);
+		rest = path_below(path, m->root);
 		return rest && snprintf(out, 2 * PATH_MAX, "%s%s", m->dir, rest) < 2 * PATH_MAX;
 	}
 	return false;
@@ -369,12 +369,12 @@ int cgroups_resolve(struct cgroups *c, const char *dir, uint32_t *hierarchy, con
 	size_t i;
 
 	for (i = 0; i < c->cnt; i++)
-		if (below(dir, c->mounts[i].dir) && !c->mounts[i].root[0] &&
+		if (path_below(dir, c->mounts[i].dir) && !c->mounts[i].root[0] &&
 		    (!best || strlen(c->mounts[i].dir) > strlen(best->dir)))
 			best = &c->mounts[i];
 	if (!best)
 		return -ENOENT;
-	rest = below(dir, best->dir);
+	rest = path_below(dir, best->dir);
 	*hierarchy = best->hierarchy;
 	*path = *rest ? rest : "/";
 	return 0;

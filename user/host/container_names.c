@@ -58,7 +58,7 @@ static DIR *open_dir(const struct lookup *l, const char *path)
 }
 
 /* Take from a file what it says of the container. Returns false if it says nothing. */
-static bool parse(const struct lookup *l, enum container_file what, const char *path)
+static bool learn_from_file(const struct lookup *l, enum container_file what, const char *path)
 {
 	int fd = open_below(l, path);
 	bool found = fd >= 0 && l->parse(what, fd, l->c);
@@ -135,7 +135,7 @@ static bool read_docker_at(struct lookup *l, const char *data_root)
 	char path[2 * PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/containers/%s/config.v2.json", data_root, l->c->id) >=
-	    PATH_MAX || !parse(l, CONTAINER_FILE_DOCKER, path))
+	    PATH_MAX || !learn_from_file(l, CONTAINER_FILE_DOCKER, path))
 		return false;
 	set_runtime(l, "docker");
 	return true;
@@ -181,7 +181,7 @@ static bool read_bundle(struct lookup *l, const char *dir, const char *runtime)
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/config.json", dir) >= PATH_MAX ||
-	    !parse(l, CONTAINER_FILE_BUNDLE, path))
+	    !learn_from_file(l, CONTAINER_FILE_BUNDLE, path))
 		return false;
 	set_runtime(l, runtime);
 	return true;
@@ -230,7 +230,7 @@ static bool read_lists(struct lookup *l, const char *dir)
 
 	for (i = 0; !found && i < ARRAY_SIZE(storage_lists); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, storage_lists[i]);
-		found = parse(l, CONTAINER_FILE_LIST, path);
+		found = learn_from_file(l, CONTAINER_FILE_LIST, path);
 	}
 	return found;
 }
@@ -251,7 +251,7 @@ static bool read_storage(struct lookup *l, const char *root)
 /* ---- conmon, the monitor process of a container of podman or CRI-O ---- */
 
 /* The value of one of two options; NULL: not there. args: NUL-separated. */
-static const char *option(const char *args, size_t len, const char *a, const char *b)
+static const char *option_value(const char *args, size_t len, const char *a, const char *b)
 {
 	const char *p, *end = args + len;
 	bool next = false;
@@ -318,11 +318,11 @@ static bool read_conmon(struct lookup *l)
 	size_t len = l->tgid ? conmon_args(l, args, &conmon) : 0;
 	int up;
 
-	cid = option(args, len, "-c", "--cid");
+	cid = option_value(args, len, "-c", "--cid");
 	if (!cid || strcmp(cid, l->c->id))
 		return false;
-	name = option(args, len, "-n", "--name");
-	bundle = option(args, len, "-b", "--bundle");
+	name = option_value(args, len, "-n", "--name");
+	bundle = option_value(args, len, "-b", "--bundle");
 	if (name)
 		escape_text(name, strlen(name), l->c->name, sizeof(l->c->name));
 	if (bundle && strlen(bundle) < sizeof(dir)) {

@@ -28,17 +28,17 @@ struct word {
 	size_t len;
 };
 
-static bool is(struct word w, const char *text)
+static bool word_is(struct word w, const char *text)
 {
 	return w.len == strlen(text) && !memcmp(w.s, text, w.len);
 }
 
-static bool begins(struct word w, const char *text)
+static bool word_begins(struct word w, const char *text)
 {
 	return w.len >= strlen(text) && !memcmp(w.s, text, strlen(text));
 }
 
-static bool ends(struct word w, const char *text)
+static bool word_ends(struct word w, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -46,7 +46,7 @@ static bool ends(struct word w, const char *text)
 }
 
 /* Copy as many bytes as fit, in whole characters, and nothing unprintable. */
-static void set(char *out, size_t size, struct word w)
+static void set_text(char *out, size_t size, struct word w)
 {
 	escape_text(w.s, w.len, out, size);
 }
@@ -165,8 +165,8 @@ static bool parent_fits(const char *wanted, struct word parent, bool first)
 	if (!wanted)
 		return true;
 	if (*wanted == '/')
-		return first && is(parent, wanted + 1);
-	return is(parent, wanted);
+		return first && word_is(parent, wanted + 1);
+	return word_is(parent, wanted);
 }
 
 static bool form_fits(const struct form *f, struct word w, struct word parent, bool first,
@@ -174,8 +174,8 @@ static bool form_fits(const struct form *f, struct word w, struct word parent, b
 {
 	size_t prefix = strlen(f->prefix), suffix = strlen(f->suffix);
 
-	if (!parent_fits(f->parent, parent, first) || !begins(w, f->prefix) ||
-	    !ends(w, f->suffix) || w.len < prefix + suffix)
+	if (!parent_fits(f->parent, parent, first) || !word_begins(w, f->prefix) ||
+	    !word_ends(w, f->suffix) || w.len < prefix + suffix)
 		return false;
 	*id = (struct word){ w.s + prefix, w.len - prefix - suffix };
 	return (id->len || !f->runtime) && id_fits(f->id, *id);
@@ -196,7 +196,7 @@ static void look_for_container(struct word w, struct word parent, bool first,
 		if (!f->runtime)
 			return;
 		snprintf(c->runtime, sizeof(c->runtime), "%s", f->runtime);
-		set(c->id, sizeof(c->id), id);
+		set_text(c->id, sizeof(c->id), id);
 		if (f->id == UNIT_ID)
 			unescape_unit(c->id);
 		return;
@@ -218,7 +218,7 @@ static bool set_pod_uid(struct container *c, struct word uid)
 	for (i = 0; i < uid.len; i++)
 		if (!isxdigit((unsigned char)uid.s[i]) && uid.s[i] != '-' && uid.s[i] != '_')
 			return false;
-	set(c->pod_uid, sizeof(c->pod_uid), uid);
+	set_text(c->pod_uid, sizeof(c->pod_uid), uid);
 	for (i = 0; i < uid.len; i++)
 		if (c->pod_uid[i] == '_')
 			c->pod_uid[i] = '-';
@@ -233,7 +233,7 @@ static void set_qos(struct container *c, const char *qos)
 }
 
 /* What follows the last occurrence of text in w; len 0: text does not occur. */
-static struct word behind(struct word w, const char *text)
+static struct word word_behind(struct word w, const char *text)
 {
 	size_t len = strlen(text), i;
 
@@ -246,18 +246,18 @@ static struct word behind(struct word w, const char *text)
 /* "kubepods-burstable-pod<uid>.slice", with a longer prefix where kubelets are nested. */
 static void look_for_slice(struct word w, struct container *c)
 {
-	struct word uid = behind(w, "-pod");
+	struct word uid = word_behind(w, "-pod");
 	char class[32];
 	size_t i;
 
-	if (ends(uid, ".slice"))
+	if (word_ends(uid, ".slice"))
 		uid.len -= strlen(".slice");
-	if (!behind(w, "kubepods").len || !set_pod_uid(c, uid))
+	if (!word_behind(w, "kubepods").len || !set_pod_uid(c, uid))
 		return;
 	set_qos(c, "guaranteed");
 	for (i = 0; i < ARRAY_SIZE(classes); i++) {
 		snprintf(class, sizeof(class), "kubepods-%s", classes[i]);
-		if (behind(w, class).len)
+		if (word_behind(w, class).len)
 			set_qos(c, classes[i]);
 	}
 }
@@ -267,25 +267,25 @@ static void look_for_pod_dir(struct word w, struct word parent, struct container
 {
 	size_t i;
 
-	if (!begins(w, "pod") || !set_pod_uid(c, (struct word){ w.s + 3, w.len - 3 }))
+	if (!word_begins(w, "pod") || !set_pod_uid(c, (struct word){ w.s + 3, w.len - 3 }))
 		return;
 	set_qos(c, "");
-	if (is(parent, "kubepods"))
+	if (word_is(parent, "kubepods"))
 		set_qos(c, "guaranteed");
 	for (i = 0; i < ARRAY_SIZE(classes); i++)
-		if (is(parent, classes[i]))
+		if (word_is(parent, classes[i]))
 			set_qos(c, classes[i]);
 }
 
 /* Pods of podman: "machine-libpod_pod_<hex>.slice", "user-libpod_pod_<hex>.slice". */
 static void look_for_podman_pod(struct word w, struct container *c)
 {
-	struct word uid = behind(w, "libpod_pod_");
+	struct word uid = word_behind(w, "libpod_pod_");
 
-	if (ends(uid, ".slice"))
+	if (word_ends(uid, ".slice"))
 		uid.len -= strlen(".slice");
 	if (uid.len == ID_HEX && is_hex(uid))
-		set(c->pod_uid, sizeof(c->pod_uid), uid);
+		set_text(c->pod_uid, sizeof(c->pod_uid), uid);
 }
 
 /*
@@ -304,7 +304,7 @@ static void look_for_colons(struct word w, struct container *c)
 	if (id.len != ID_HEX || !is_hex(id))
 		return;
 	look_for_slice((struct word){ w.s, (size_t)(first - w.s) }, c);
-	set(c->id, sizeof(c->id), id);
+	set_text(c->id, sizeof(c->id), id);
 	snprintf(c->runtime, sizeof(c->runtime), "%s",
 		 !memcmp(first, ":cri-containerd:", 16) ? "containerd" :
 		 !memcmp(first, ":docker:", 8) ? "docker" :
@@ -318,9 +318,9 @@ static void look_for_unit(struct word w, struct container *c)
 	char number[16];
 	struct word uid;
 
-	if (ends(w, ".service") || ends(w, ".scope"))
-		set(c->unit, sizeof(c->unit), w);
-	if (!begins(w, "user@") || !ends(w, ".service"))
+	if (word_ends(w, ".service") || word_ends(w, ".scope"))
+		set_text(c->unit, sizeof(c->unit), w);
+	if (!word_begins(w, "user@") || !word_ends(w, ".service"))
 		return;
 	uid = (struct word){ w.s + 5, w.len - 5 - strlen(".service") };
 	if (uid.len && uid.len < sizeof(number) && isdigit((unsigned char)*uid.s)) {
@@ -331,7 +331,7 @@ static void look_for_unit(struct word w, struct container *c)
 
 /* ---- paths ---- */
 
-static bool empty(const struct container *c)
+static bool is_empty(const struct container *c)
 {
 	return !c->id[0] && !c->unit[0] && !c->pod_uid[0];
 }
@@ -358,7 +358,7 @@ static int look_at_path(struct word path, struct container *c)
 		look_for_container(w, parent, parent.s == path.s + 1, c);
 		parent = w;
 	}
-	return empty(c) ? -ENOENT : 0;
+	return is_empty(c) ? -ENOENT : 0;
 }
 
 int container_of_cgroup(const char *path, struct container *out)
@@ -367,7 +367,7 @@ int container_of_cgroup(const char *path, struct container *out)
 }
 
 /* How much information a line contains. */
-static int worth(const struct container *c)
+static int information_in(const struct container *c)
 {
 	return 4 * !!c->id[0] + 2 * !!c->pod_uid[0] + !!c->unit[0];
 }
@@ -391,12 +391,12 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
 		if (!colon)
 			continue;
 		path = (struct word){ colon + 1, (size_t)(next - colon - 1) };
-		if (ends(path, " (deleted)"))
+		if (word_ends(path, " (deleted)"))
 			path.len -= strlen(" (deleted)");
-		if (!look_at_path(path, &c) && worth(&c) > worth(out))
+		if (!look_at_path(path, &c) && information_in(&c) > information_in(out))
 			*out = c;
 	}
-	return empty(out) ? -ENOENT : 0;
+	return is_empty(out) ? -ENOENT : 0;
 }
 
 void container_end_strings(struct container *c)
@@ -436,7 +436,7 @@ int container_of_pid_cgroups(pid_t tgid, struct container *out)
 	free(text);
 	if (n < 0)
 		return (int)n;
-	return empty(out) ? -ENOENT : 0;
+	return is_empty(out) ? -ENOENT : 0;
 }
 
 int container_of_pid_namespace(pid_t tgid, struct container *out)
@@ -451,7 +451,7 @@ int container_of_pid_namespace(pid_t tgid, struct container *out)
 			snprintf(out->id, sizeof(out->id), "%llu", (unsigned long long)theirs);
 		}
 	}
-	return empty(out) ? -ENOENT : 0;
+	return is_empty(out) ? -ENOENT : 0;
 }
 
 int container_of_pid(pid_t tgid, struct container *out)

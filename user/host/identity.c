@@ -165,14 +165,15 @@ static struct quota *quota_of(struct identities *ids, const struct container *c,
 	return q;
 }
 
-static bool same(const struct container *a, const struct container *b)
+static bool same_container(const struct container *a, const struct container *b)
 {
 	return !strcmp(a->id, b->id) && !strcmp(a->unit, b->unit) &&
 	       !strcmp(a->pod_uid, b->pod_uid) && a->user == b->user;
 }
 
 /* The single entry for a container of a process of uid; NULL: too many, or no memory. */
-static struct entry *intern(struct identities *ids, const struct container *c, uint32_t uid)
+static struct entry *intern_container(struct identities *ids, const struct container *c,
+				      uint32_t uid)
 {
 	uint64_t key = hash_bytes(c->id, strlen(c->id)) ^
 		       hash_u64(hash_bytes(c->unit, strlen(c->unit)) + c->user) ^
@@ -180,7 +181,7 @@ static struct entry *intern(struct identities *ids, const struct container *c, u
 	struct quota *q;
 	struct entry *e;
 
-	while ((e = u64map_get(&ids->by_text, key)) && !same(&e->container, c))
+	while ((e = u64map_get(&ids->by_text, key)) && !same_container(&e->container, c))
 		key = hash_u64(key + 1);
 	if (e)
 		return e;
@@ -231,7 +232,7 @@ static struct entry *entry_of_task(struct identities *ids, pid_t task, struct pr
 		*err = -ESRCH;
 	else if ((!*err || *err == -ENOENT) && st->ns_tgid_cnt != 1)	/* 1: it is in ours */
 		*err = container_of_pid_namespace(task, &c);
-	return *err ? NULL : intern(ids, &c, st->uid);
+	return *err ? NULL : intern_container(ids, &c, st->uid);
 }
 
 /* out->uid is known. */
@@ -310,7 +311,7 @@ static int add_dir(void *ctx, const struct cgroup_dir *dir)
  * Done once, when a process has ended before we
  * look, and its cgroup is older than the recording.
  */
-static void scan(struct identities *ids)
+static void scan_cgroups(struct identities *ids)
 {
 	struct cgroups *all = ids->scanned ? NULL : cgroups_new();
 
@@ -336,7 +337,7 @@ static bool entry_of_paths(struct identities *ids, const struct raw_origin *w, s
 	}
 	*out = NULL;
 	if (text.len && !container_of_cgroup_file((char *)text.data, text.len, &c))
-		*out = intern(ids, &c, w->uid);
+		*out = intern_container(ids, &c, w->uid);
 	buf_free(&text);
 	return text.len;
 }
@@ -346,13 +347,13 @@ static struct entry *entry_of_gone(struct identities *ids, const struct raw_orig
 	struct entry *e;
 
 	if (!entry_of_paths(ids, w, &e) && !ids->scanned) {
-		scan(ids);
+		scan_cgroups(ids);
 		entry_of_paths(ids, w, &e);
 	}
 	return e;
 }
 
-static void remember(struct identities *ids, uint64_t key, struct entry *e)
+static void remember_cgroup(struct identities *ids, uint64_t key, struct entry *e)
 {
 	if (ids->by_cgroup.cnt >= PATHS_MAX) {
 		u64map_free(&ids->by_cgroup);
@@ -376,7 +377,7 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 			e = entry_of_gone(ids, origin);
 		/* Not cached for pidns: the cgroups do not determine the pid namespace. */
 		else if (!e || strcmp(e->container.runtime, "pidns"))
-			remember(ids, key, e);
+			remember_cgroup(ids, key, e);
 	}
 	/*
 	 * Its cgroups tell nothing, but it is in another pid namespace, which only /proc

@@ -95,7 +95,7 @@ static int clean_environment(const struct passwd *pw)
 }
 
 /* Become the user, for good. 0 or -errno. */
-static int become(const struct passwd *pw, gid_t gid)
+static int become_user(const struct passwd *pw, gid_t gid)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
@@ -141,7 +141,7 @@ static void run_helper(int path_fd, int err_fd, const struct passwd *pw, gid_t g
 
 	setsid();	/* Ctrl-C ends the recording, not us */
 	if (pw)
-		err = become(pw, gid);
+		err = become_user(pw, gid);
 	if (!err && pw)
 		err = clean_environment(pw);
 	if (!read_path(path_fd, path))

@@ -38,7 +38,7 @@ static const char *value_of(const char *var, size_t len, const char *name, size_
 }
 
 /* Keep the value if it is the first one. Returns how much of it was kept. */
-static size_t keep(char *out, size_t size, const char *value, size_t len)
+static size_t keep_value(char *out, size_t size, const char *value, size_t len)
 {
 	size_t kept = len < size ? len : size - 1;
 
@@ -57,14 +57,14 @@ static void take_variable(struct otel_environ *out, const char *var, size_t len,
 	value = value_of(var, len, "OTEL_SERVICE_NAME", &value_len);
 	if (value && !seen[0]) {
 		seen[0] = true;
-		out->cut |= keep(out->service_name, sizeof(out->service_name), value, value_len) <
-			    value_len;
+		out->cut |= keep_value(out->service_name, sizeof(out->service_name), value,
+				       value_len) < value_len;
 	}
 	value = value_of(var, len, "OTEL_RESOURCE_ATTRIBUTES", &value_len);
 	if (!value || seen[1])
 		return;
 	seen[1] = true;
-	if (keep(out->resource, sizeof(out->resource), value, value_len) == value_len)
+	if (keep_value(out->resource, sizeof(out->resource), value, value_len) == value_len)
 		return;
 	out->cut = true;
 	comma = strrchr(out->resource, ',');

@@ -23,7 +23,7 @@
 #include "host/regular.h"
 
 /* Parse a hexadecimal number and the character that must follow; *p moves behind both. */
-static bool hex(char **p, char then, uint64_t *v)
+static bool parse_hex(char **p, char then, uint64_t *v)
 {
 	char *end;
 
@@ -54,11 +54,12 @@ static bool parse_map(char *line, struct proc_map *m)
 	uint64_t major, minor;
 	char *p = line;
 
-	if (!hex(&p, '-', &m->start) || !hex(&p, ' ', &m->end) || strnlen(p, 5) < 5)
+	if (!parse_hex(&p, '-', &m->start) || !parse_hex(&p, ' ', &m->end) || strnlen(p, 5) < 5)
 		return false;
 	m->exec = p[2] == 'x';
 	p += 5;
-	if (!hex(&p, ' ', &m->offset) || !hex(&p, ':', &major) || !hex(&p, ' ', &minor))
+	if (!parse_hex(&p, ' ', &m->offset) || !parse_hex(&p, ':', &major) ||
+	    !parse_hex(&p, ' ', &minor))
 		return false;
 	m->inode = strtoull(p, &p, 10);
 	p += strspn(p, " ");

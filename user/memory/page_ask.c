@@ -13,7 +13,7 @@ static int by_address(const void *a, const void *b)
 }
 
 /* Returns how many are left without the same twice. */
-static size_t sort(uint64_t *addrs, size_t cnt)
+static size_t sort_addrs(uint64_t *addrs, size_t cnt)
 {
 	size_t i, n = 0;
 
@@ -38,7 +38,7 @@ static size_t ask_fresh(struct page_book *b, uint64_t *addrs, size_t max)
 		if (p->weight)
 			addrs[n++] = page_addr(p);
 	}
-	return sort(addrs, n);
+	return sort_addrs(addrs, n);
 }
 
 /* Without memory the round has no pages. */
@@ -60,7 +60,7 @@ static void begin_round(struct page_book *b)
 		l->addrs[l->cnt++] = page_addr(p);
 	}
 	if (l->cnt)
-		l->cnt = sort(l->addrs, l->cnt);
+		l->cnt = sort_addrs(l->addrs, l->cnt);
 }
 
 size_t page_book_ask(struct page_book *b, bool all, uint64_t *pos, uint64_t *addrs, size_t max)

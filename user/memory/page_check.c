@@ -114,7 +114,7 @@ int page_check_start(struct page_check *c)
 }
 
 /* The oldest question, if one is open. */
-static struct asked *oldest(struct page_check *c)
+static struct asked *oldest_asked(struct page_check *c)
 {
 	return c->open ? &c->asked[c->first] : NULL;
 }
@@ -151,7 +151,7 @@ int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t
 	return 0;
 }
 
-static uint64_t between(uint64_t t, uint64_t first, uint64_t last)
+static uint64_t clamp_time(uint64_t t, uint64_t first, uint64_t last)
 {
 	return t < first ? first : t > last ? last : t;
 }
@@ -165,7 +165,7 @@ static void pass_on(struct page_check *c, const struct asked *a)
 		.err = c->reply.err, .frames_known = c->reply.frames_known,
 		.rss_anon = c->reply.rss_anon, .swapped = c->reply.swapped, .tag = a->tag,
 		.cnt = c->reply.cnt, .states = c->reply.states,
-		.read_ns = between(c->reply.read_ns, a->asked_ns, now),
+		.read_ns = clamp_time(c->reply.read_ns, a->asked_ns, now),
 	};
 
 	c->first = (c->first + 1) % PAGE_CHECK_OPEN_MAX;
@@ -180,7 +180,7 @@ static void pass_on(struct page_check *c, const struct asked *a)
  */
 static void give_up_if_stuck(struct page_check *c)
 {
-	const struct asked *a = oldest(c);
+	const struct asked *a = oldest_asked(c);
 	uint64_t waited = a ? now_ns() - c->answered_ns : 0;
 
 	if (waited < ANSWER_MS * NS_PER_MS)
@@ -211,14 +211,14 @@ void page_check_poll(struct page_check *c, uint64_t known_ns)
 		n = next_reply(c);
 		if (n == -EAGAIN)
 			break;
-		a = oldest(c);
+		a = oldest_asked(c);
 		if (n < 0 || !a || !page_reply_ok(&a->q, &c->reply, (size_t)n)) {
 			c->counts.broken++;
 			worker_lost(&c->worker);
 			hang_up(c);
 			return;
 		}
-		if (between(c->reply.read_ns, a->asked_ns, now_ns()) > known_ns) {
+		if (clamp_time(c->reply.read_ns, a->asked_ns, now_ns()) > known_ns) {
 			c->waiting = (size_t)n;
 			return;
 		}

@@ -79,7 +79,7 @@ static uint64_t flags_of(const struct page_frames *f, uint64_t frame)
  * Does a huge page of so many frames, a power of two, begin at this one? Smaller ones lie aligned
  * to their size, so if a frame in the middle is a tail, it is this page's.
  */
-static bool begins(const struct page_frames *f, uint64_t frame, uint64_t frames)
+static bool frame_begins(const struct page_frames *f, uint64_t frame, uint64_t frames)
 {
 	return flags_of(f, frame) & FRAME_HEAD && flags_of(f, frame + frames / 2) & FRAME_TAIL;
 }
@@ -90,7 +90,7 @@ static uint64_t huge_frames(const struct page_frames *f, uint64_t addr, uint64_t
 	uint64_t n, page = addr / f->page_bytes;
 
 	for (n = f->page_bytes / 8; n > 1; n /= 2)	/* from that of a page table's size on */
-		if (begins(f, frame & ~(n - 1), n))
+		if (frame_begins(f, frame & ~(n - 1), n))
 			return (page & (n - 1)) == (frame & (n - 1)) ? n : 0;
 	return 0;
 }
@@ -107,7 +107,7 @@ static bool is_huge_at(struct page_frames *f, uint64_t addr, uint64_t bytes)
 		return false;
 	frame = entry & MAP_FRAME;
 	return frame && !(frame & (frames - 1)) && flags_of(f, frame) & FRAME_ANON &&
-	       begins(f, frame, frames);
+	       frame_begins(f, frame, frames);
 }
 
 /* Find the run of huge pages around the one at base. */
@@ -115,7 +115,8 @@ static void find_run(struct page_frames *f, uint64_t base, uint64_t bytes)
 {
 	uint64_t lo = base, hi = base + bytes;
 
-	while (lo >= bytes && (base - lo) / bytes < NEIGHBOURS_MAX && is_huge_at(f, lo - bytes, bytes))
+	while (lo >= bytes && (base - lo) / bytes < NEIGHBOURS_MAX &&
+	       is_huge_at(f, lo - bytes, bytes))
 		lo -= bytes;
 	while ((hi - base) / bytes <= NEIGHBOURS_MAX && is_huge_at(f, hi, bytes))
 		hi += bytes;
@@ -148,7 +149,8 @@ static void describe_huge(struct page_frames *f, struct page_state *s)
 /* ---- all pages ---- */
 
 /* A page that KSM has merged gets another frame each time: none is named. */
-static void describe(struct page_frames *f, struct page_state *s, uint64_t addr, uint64_t entry)
+static void describe_page(struct page_frames *f, struct page_state *s, uint64_t addr,
+			  uint64_t entry)
 {
 	uint64_t flags;
 
@@ -195,8 +197,8 @@ static int page_frames_look(struct page_frames *f, const uint64_t *addrs, size_t
 		if (err)
 			return err;
 		for (; i < end; i++)
-			describe(f, &states[i], addrs[i],
-				 entries[addrs[i] / f->page_bytes - first]);
+			describe_page(f, &states[i], addrs[i],
+				      entries[addrs[i] / f->page_bytes - first]);
 	}
 	return 0;
 }
@@ -225,7 +227,7 @@ static pid_t task_of(pid_t tgid, uint64_t start_ns)
 }
 
 /* A line of /proc/PID/status, in bytes; 0: it is not there. */
-static uint64_t amount(const char *status, const char *key)
+static uint64_t status_bytes(const char *status, const char *key)
 {
 	const char *line = strstr(status, key);
 
@@ -239,8 +241,8 @@ static int read_amounts(pid_t task)
 
 	if (n < 0)
 		return (int)n;
-	reply.rss_anon = amount(status, "\nRssAnon:");
-	reply.swapped = amount(status, "\nVmSwap:");
+	reply.rss_anon = status_bytes(status, "\nRssAnon:");
+	reply.swapped = status_bytes(status, "\nVmSwap:");
 	reply.read_ns = now_ns();
 	return 0;
 }
@@ -262,7 +264,7 @@ static int look_at_pages(struct page_frames *f, pid_t task)
 }
 
 /* The pid may become another process' meanwhile. */
-static int look(struct page_frames *f)
+static int look_at_request(struct page_frames *f)
 {
 	pid_t task = task_of(question.tgid, question.start_ns);
 	int err, denied = 0;
@@ -281,13 +283,13 @@ static int look(struct page_frames *f)
 	return err ? err : denied;
 }
 
-static void answer(int fd, struct page_frames *f)
+static void answer_request(int fd, struct page_frames *f)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	int err;
 
 	reply = (struct page_reply){ .number = question.number };
-	reply.err = look(f);
+	reply.err = look_at_request(f);
 	reply.cnt = reply.err ? 0 : question.cnt;
 	reply.frames_known = f->known;
 	while ((err = page_wire_send(fd, &reply, page_reply_bytes(&reply))) == -EAGAIN)
@@ -296,7 +298,7 @@ static void answer(int fd, struct page_frames *f)
 		_exit(0);
 }
 
-static int converse(void *shared, const int *fds)
+static int run_converse(void *shared, const int *fds)
 {
 	struct page_frames f = { .page_bytes = (uint32_t)sysconf(_SC_PAGESIZE) };
 	struct pollfd p = { .fd = fds[0], .events = POLLIN };
@@ -311,11 +313,11 @@ static int converse(void *shared, const int *fds)
 		else if (n < 0 || !page_question_ok(&question, (size_t)n))
 			_exit(0);
 		else
-			answer(p.fd, &f);
+			answer_request(p.fd, &f);
 	}
 }
 
-static const worker_fn functions[] = { converse };
+static const worker_fn functions[] = { run_converse };
 
 static const char *const calls[] = {
 	"open", "openat", "read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "poll",

@@ -17,7 +17,7 @@ struct moved {
 	size_t cnt, cap;
 };
 
-static int collect(struct moved *m, const struct page *p)
+static int collect_page(struct moved *m, const struct page *p)
 {
 	struct page *pages = m->pages;
 
@@ -42,7 +42,7 @@ static int find_each(const struct page_book *b, uint64_t addr, uint64_t bytes, s
 	for (at = addr; at < addr + bytes && !err; at += b->page_bytes)
 		for (i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
 			p = page_find(b, at, kinds[i]);
-			err = p ? collect(out, p) : 0;
+			err = p ? collect_page(out, p) : 0;
 		}
 	return err;
 }
@@ -55,7 +55,7 @@ static int find_all(const struct page_book *b, uint64_t addr, uint64_t bytes, st
 
 	while (!err && (p = page_next(b, &pos)))
 		if (page_addr(p) - addr < bytes)
-			err = collect(out, p);
+			err = collect_page(out, p);
 	return err;
 }
 
@@ -71,7 +71,7 @@ static int make_room(struct page_book *b, struct page *p)
 	return err;
 }
 
-static int put(struct page_book *b, const struct page *p, uint64_t addr)
+static int put_page(struct page_book *b, const struct page *p, uint64_t addr)
 {
 	unsigned int block = p->key & KEY_BLOCK;
 	struct page *at = page_find(b, addr, block);
@@ -91,7 +91,7 @@ static int put(struct page_book *b, const struct page *p, uint64_t addr)
 }
 
 /* Copy the pages in the range to out, as far as the bound allows. 0 or -ENOMEM. */
-static int find(struct page_book *b, uint64_t addr, uint64_t bytes, struct moved *out)
+static int find_pages(struct page_book *b, uint64_t addr, uint64_t bytes, struct moved *out)
 {
 	uint64_t pages = bytes / b->page_bytes;
 
@@ -113,13 +113,13 @@ int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t 
 	addr = page_of(b, addr);
 	to = page_of(b, to);
 	if (to + bytes >= to && addr != to)
-		err = find(b, addr, bytes, &m);
+		err = find_pages(b, addr, bytes, &m);
 	for (i = 0; i < m.cnt && !err; i++)
 		page_remove(b, page_find(b, page_addr(&m.pages[i]), m.pages[i].key & KEY_BLOCK));
 	b->moves += m.cnt != 0;
 	/* All are put back: what is removed and not put would be held for ever. */
 	for (i = 0; i < m.cnt && !err; i++) {
-		int its = put(b, &m.pages[i], page_addr(&m.pages[i]) - addr + to);
+		int its = put_page(b, &m.pages[i], page_addr(&m.pages[i]) - addr + to);
 
 		end = end ? end : its;
 	}
@@ -128,7 +128,7 @@ int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t 
 }
 
 /* What was held before is gone; a fault of later waits for its answer. */
-static int forget(struct page_book *b, struct page *p, uint64_t time_ns)
+static int forget_page(struct page_book *b, struct page *p, uint64_t time_ns)
 {
 	if (!p->weight || p->time_ns <= time_ns)
 		return make_room(b, p);
@@ -138,12 +138,12 @@ static int forget(struct page_book *b, struct page *p, uint64_t time_ns)
 int page_book_unmapped(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t time_ns)
 {
 	struct moved m = { .cnt = 0 };
-	int err = find(b, page_of(b, addr), bytes, &m);
+	int err = find_pages(b, page_of(b, addr), bytes, &m);
 	size_t i;
 
 	for (i = 0; i < m.cnt && !err; i++)
-		err = forget(b, page_find(b, page_addr(&m.pages[i]), m.pages[i].key & KEY_BLOCK),
-			     time_ns);
+		err = forget_page(b, page_find(b, page_addr(&m.pages[i]),
+					       m.pages[i].key & KEY_BLOCK), time_ns);
 	free(m.pages);
 	return err;
 }

@@ -97,7 +97,7 @@ void page_queue(struct page_book *b, struct page *p)
 	p->flags |= PAGE_QUEUED;
 }
 
-static int got(struct page_book *b, const struct page *p, uint64_t name, uint64_t bytes)
+static int page_got(struct page_book *b, const struct page *p, uint64_t name, uint64_t bytes)
 {
 	const struct page_touch touch = { .addr = page_addr(p), .weight = p->weight,
 					  .time_ns = p->time_ns, .stack = p->stack,
@@ -119,7 +119,7 @@ int page_hold(struct page_book *b, struct page *p, uint64_t bytes, uint64_t fram
 	p->held_stack = p->stack;
 	p->frame = frame;
 	b->held += bytes;
-	return got(b, p, p->name, bytes);
+	return page_got(b, p, p->name, bytes);
 }
 
 int page_let_go(struct page_book *b, struct page *p)
@@ -135,7 +135,7 @@ int page_let_go(struct page_book *b, struct page *p)
 int page_pass_by(struct page_book *b, struct page *p)
 {
 	uint64_t name = PAGE_NAME_UNTRACKED | b->names++ << 12;
-	int err = got(b, p, name, p->weight);
+	int err = page_got(b, p, name, p->weight);
 
 	return err ? err : b->fns->gone(b->ctx, name, p->weight, p->stack);
 }

@@ -192,7 +192,7 @@ static bool is_memory(const struct page_state *s)
  * has become part of a huge page has another, too, unless a fault at its address says that the
  * huge page is new. Without frames a fault is a new page's.
  */
-static bool stays(const struct page *p, const struct page_state *s)
+static bool page_stays(const struct page *p, const struct page_state *s)
 {
 	if (!is_memory(s))
 		return false;
@@ -217,7 +217,7 @@ static int take_base(struct page_book *b, struct page *p, const struct page_stat
 {
 	int err = 0;
 
-	if (p->held && stays(p, s))
+	if (p->held && page_stays(p, s))
 		p->frame = s->frame;
 	else if (p->held)
 		err = page_let_go(b, p);
@@ -232,7 +232,7 @@ static int take_base(struct page_book *b, struct page *p, const struct page_stat
 	return err;
 }
 
-static int take(struct page_book *b, const struct page_state *s, uint64_t asked_ns)
+static int take_state(struct page_book *b, const struct page_state *s, uint64_t asked_ns)
 {
 	uint64_t addr = page_of(b, s->addr);
 	struct page *p = page_find(b, addr, KEY_BLOCK);
@@ -257,6 +257,6 @@ int page_book_take(struct page_book *b, const struct page_state *states, size_t 
 	int err = 0;
 
 	for (i = 0; i < cnt && !err; i++)
-		err = take(b, &states[i], asked_ns);
+		err = take_state(b, &states[i], asked_ns);
 	return err ? err : page_huge_neighbours(b, states, cnt, asked_ns);
 }

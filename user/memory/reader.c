@@ -146,7 +146,7 @@ static int task_lists(void *shared, const int *fds)
 	return err;
 }
 
-static int tasks(void *shared, const int *fds)
+static int run_tasks(void *shared, const int *fds)
 {
 	static struct tasks_batch found;
 	struct shared *s = shared;
@@ -164,7 +164,7 @@ static const worker_fn functions[] = {
 	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 	[PYTHON_THREADS] = python_threads,
-	[TASK_LISTS] = task_lists, [TASKS] = tasks,
+	[TASK_LISTS] = task_lists, [TASKS] = run_tasks,
 };
 
 static const char *const calls[] = {
@@ -215,7 +215,7 @@ static void give_up(pid_t tgid)
 	worker_give_up(&reader, tgid, !is_slow);
 }
 
-static int call(enum function f, pid_t tgid, bool hurry)
+static int call_reader(enum function f, pid_t tgid, bool hurry)
 {
 	int err = worker_call(&reader, f, NULL, ANSWER_MS), turns = 0;
 
@@ -242,7 +242,7 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
 	s->addr = addr;
 	s->len = len;
 	*bytes = s->bytes;
-	return call(READ_MEM, tgid, hurry);
+	return call_reader(READ_MEM, tgid, hurry);
 }
 
 static struct shared *shared_for(pid_t tgid, const char *name, size_t size)
@@ -272,10 +272,10 @@ static ssize_t take_file(const struct shared *s, char *out, size_t size)
 	return (ssize_t)len;
 }
 
-static ssize_t file(enum function f, pid_t tgid, const char *name, char *out, size_t size)
+static ssize_t ask_for_file(enum function f, pid_t tgid, const char *name, char *out, size_t size)
 {
 	struct shared *s = shared_for(tgid, name, size);
-	int err = s ? call(f, tgid, false) : -EBUSY;
+	int err = s ? call_reader(f, tgid, false) : -EBUSY;
 
 	return err ? err : take_file(s, out, size);
 }
@@ -313,12 +313,12 @@ static bool is_open(const char *name)
 static ssize_t text_by_reader(pid_t tgid, const char *name, char *out, size_t size)
 {
 	return !tgid || is_open(name) ? proc_direct.text(tgid, name, out, size) :
-		file(READ_TEXT, tgid, name, out, size);
+		ask_for_file(READ_TEXT, tgid, name, out, size);
 }
 
 static ssize_t link_by_reader(pid_t tgid, const char *name, char *out, size_t size)
 {
-	return file(READ_LINK, tgid, name, out, size);
+	return ask_for_file(READ_LINK, tgid, name, out, size);
 }
 
 static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
@@ -331,7 +331,7 @@ static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 	if (!hidden)
 		return proc_direct.each(tgid, cb, ctx);
 	s = shared_for(tgid, "", 0);
-	err = s ? call(READ_LIST, tgid, false) : -EBUSY;
+	err = s ? call_reader(READ_LIST, tgid, false) : -EBUSY;
 	cnt = err ? 0 : s->len / sizeof(pid_t);
 	if (cnt > READER_BYTES_MAX / sizeof(pid_t))
 		return -E2BIG;
@@ -350,7 +350,7 @@ static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 {
 	struct shared *s = shared_for(tgid, "", 0);
-	int err = s ? call(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
+	int err = s ? call_reader(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
 
 	if (!err)
 		memcpy(out, s->bytes, sizeof(*out));
@@ -372,7 +372,7 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 	if (!s)
 		return -EBUSY;
 	memcpy(s->bytes, at, sizeof(*at));
-	err = call(PYTHON_THREADS, tgid, hurry);
+	err = call_reader(PYTHON_THREADS, tgid, hurry);
 	if (err)
 		return err;
 	memcpy(&copy, s->bytes, sizeof(copy));
@@ -395,7 +395,7 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 	if (!s)
 		return -EBUSY;
 	memcpy(s->bytes, at, sizeof(*at));
-	err = call(TASK_LISTS, tgid, hurry);
+	err = call_reader(TASK_LISTS, tgid, hurry);
 	if (err)
 		return err;
 	memcpy(&copy, s->bytes, sizeof(copy));
@@ -429,7 +429,7 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 	if (!s)
 		return -EBUSY;
 	memcpy(s->bytes, at, sizeof(*at));
-	err = call(TASKS, tgid, hurry);
+	err = call_reader(TASKS, tgid, hurry);
 	if (err)
 		return err;
 	tasks_batch_copy(&copy, (const void *)s->bytes);

@@ -27,7 +27,7 @@ struct walk {
 };
 
 /* Make room for one more batch. 0 or -ENOMEM. */
-static int grow(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
+static int grow_array(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
 {
 	size_t need = cnt + more, now = *cap ? *cap : 1024;
 	void *grown;
@@ -44,18 +44,18 @@ static int grow(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
 	return 0;
 }
 
-static int reserve(struct walk *w, const struct tasks_batch *b)
+static int reserve_batch(struct walk *w, const struct tasks_batch *b)
 {
 	struct task_set *s = w->set;
 	void *tasks = s->tasks, *frames = s->frames, *waiters = s->waiters;
-	int err = grow(&tasks, &w->own->task_cap, s->cnt, b->row_cnt, sizeof(*s->tasks));
+	int err = grow_array(&tasks, &w->own->task_cap, s->cnt, b->row_cnt, sizeof(*s->tasks));
 
 	if (!err)
-		err = grow(&frames, &w->own->frame_cap, s->frame_cnt, b->frame_cnt,
-			   sizeof(*s->frames));
+		err = grow_array(&frames, &w->own->frame_cap, s->frame_cnt, b->frame_cnt,
+				 sizeof(*s->frames));
 	if (!err)
-		err = grow(&waiters, &w->own->waiter_cap, s->waiter_cnt, b->waiter_cnt,
-			   sizeof(*s->waiters));
+		err = grow_array(&waiters, &w->own->waiter_cap, s->waiter_cnt, b->waiter_cnt,
+				 sizeof(*s->waiters));
 	s->tasks = tasks;
 	s->frames = frames;
 	s->waiters = waiters;
@@ -110,11 +110,11 @@ static int add_row(struct walk *w, const struct task_list *list, const struct ta
  * Take a batch. *met counts tasks that were met in this round: more than there are new ones, and the
  * list leads back into itself. 0 or -ENOMEM.
  */
-static int take(struct walk *w, const struct task_list *list, const struct tasks_batch *b,
-		size_t *met)
+static int take_list(struct walk *w, const struct task_list *list, const struct tasks_batch *b,
+		     size_t *met)
 {
 	uint32_t i;
-	int err = reserve(w, b);
+	int err = reserve_batch(w, b);
 
 	for (i = 0; !err && i < b->row_cnt; i++) {
 		*met += 1;
@@ -147,7 +147,7 @@ static int round_of(struct walk *w, const struct task_list *list)
 		if (err)
 			return err;
 		w->reads += b->reads;
-		err = take(w, list, b, &met);
+		err = take_list(w, list, b, &met);
 		if (err)
 			return err;
 		if (w->set->cut && w->set->cnt == TASKS_MAX)

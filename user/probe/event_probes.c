@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "probe/prober.h"
 
-static void want(const struct event_spec *spec, struct prober_wanted *w)
+static void fill_wanted(const struct event_spec *spec, struct prober_wanted *w)
 {
 	memset(w, 0, sizeof(*w));
 	if (spec->kind == EVENT_UPROBE) {
@@ -41,7 +41,7 @@ static void say_found(const struct event_spec *spec, const struct prober_found *
 }
 
 /* What to do about an error; "": nothing is known. */
-static const char *remedy(const struct event_spec *spec, int err)
+static const char *remedy_for(const struct event_spec *spec, int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -64,8 +64,8 @@ static const char *remedy(const struct event_spec *spec, int err)
 	}
 }
 
-static int probe(const struct event_spec *spec, const struct prober_wanted *w,
-		 prober_take_fn take, void *ctx)
+static int probe_event(const struct event_spec *spec, const struct prober_wanted *w,
+		       prober_take_fn take, void *ctx)
 {
 	struct prober_found found;
 	int err = prober_probe(w, take, ctx, &found);
@@ -83,26 +83,26 @@ int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t star
 	struct prober_wanted w;
 	int err;
 
-	want(spec, &w);
+	fill_wanted(spec, &w);
 	w.tgid = tgid;
 	w.start_ns = start_ns;
 	w.everywhere = everywhere;
 	snprintf(w.file, sizeof(w.file), "%s", spec->file);
-	err = probe(spec, &w, take, ctx);
+	err = probe_event(spec, &w, take, ctx);
 	if (err == -ENOENT && strchr(spec->file, '/')) {	/* mapped by another path, or not yet */
 		snprintf(w.path, sizeof(w.path), "%s", spec->file);
-		err = probe(spec, &w, take, ctx);
+		err = probe_event(spec, &w, take, ctx);
 		if (err)
-			log_error("-e %s: %s: %s", spec->name, spec->file, remedy(spec, err));
+			log_error("-e %s: %s: %s", spec->name, spec->file, remedy_for(spec, err));
 		return err;
 	}
 	if (err == -ENOENT && *spec->file)
 		log_error("-e %s: of the files that process %d has mapped and that are called %s*: "
-			  "%s", spec->name, tgid, spec->file, remedy(spec, err));
+			  "%s", spec->name, tgid, spec->file, remedy_for(spec, err));
 	else if (err)
 		log_error("-e %s: process %d cannot be probed: %s", spec->name, tgid,
 			  err == -ENOENT ? "none of its files has such a probe (`readelf -n FILE` "
-					   "lists them)" : remedy(spec, err));
+					   "lists them)" : remedy_for(spec, err));
 	return err;
 }
 
@@ -111,7 +111,7 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 	struct prober_wanted w;
 	int err;
 
-	want(spec, &w);
+	fill_wanted(spec, &w);
 	w.everywhere = true;
 	if (!*spec->file) {
 		log_error("-e %s: in which file? With -p it is looked for in what the process has "
@@ -126,9 +126,9 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 			  spec->file);
 		return err;
 	}
-	err = probe(spec, &w, take, ctx);
+	err = probe_event(spec, &w, take, ctx);
 	if (err)
-		log_error("-e %s: %s: %s", spec->name, w.path, remedy(spec, err));
+		log_error("-e %s: %s: %s", spec->name, w.path, remedy_for(spec, err));
 	return err;
 }
 

@@ -229,7 +229,7 @@ static bool is_known(const struct stat *st)
 	return false;
 }
 
-static void remember(const struct stat *st)
+static void remember_file(const struct stat *st)
 {
 	if (!self.wanted.everywhere || self.known_cnt == KNOWN_FILES_MAX)
 		return;
@@ -254,7 +254,7 @@ static int probe_file(int fd, const char name[PROBER_NAME_BYTES], int to)
 	err = self.wanted.cnt ? probe_functions(fd, to) : probe_usdt(fd, to);
 	if (!err) {
 		memcpy(self.found.names[self.found.file_cnt++], name, PROBER_NAME_BYTES);
-		remember(&st);
+		remember_file(&st);
 	} else if (err != -ENOENT && err != -EBUSY && !self.found.first_err) {
 		self.found.first_err = err;
 	}
@@ -302,7 +302,7 @@ static int probe_path(int to)
 	return err;
 }
 
-static int probe(void *shared, const int *fds)
+static int run_probe(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	int err;
@@ -326,7 +326,7 @@ static int set_parser(void *shared, const int *fds)
 	return parser_adopt(fds, s->new_parser);
 }
 
-static const worker_fn functions[] = { [PROBE] = probe, [SET_PARSER] = set_parser };
+static const worker_fn functions[] = { [PROBE] = run_probe, [SET_PARSER] = set_parser };
 
 static const char *const calls[] = {
 	"open", "openat", "openat2", "read", "pread64", "readlink", "readlinkat", "stat", "lstat",
@@ -356,7 +356,7 @@ const struct worker_kind prober_kind = {
 static struct worker prober = { .kind = &prober_kind };
 static struct worker parser = { .kind = &parser_kind };
 
-static int call(enum function f, pid_t about, const int *fds)
+static int call_prober(enum function f, pid_t about, const int *fds)
 {
 	int err = worker_call(&prober, f, fds, ANSWER_MS), turns = 0;
 
@@ -385,7 +385,7 @@ static int start_for(pid_t about)
 	worker_descriptors(&parser, fds);
 	s->parser = (struct parser_use){ 0 };
 	s->new_parser = parser.pid;
-	err = call(SET_PARSER, 0, fds);
+	err = call_prober(SET_PARSER, 0, fds);
 	if (err)
 		worker_end(&parser);
 	return err ? -EBUSY : 0;
@@ -441,7 +441,7 @@ static int probe_by_worker(const struct prober_wanted *w, prober_take_fn take, v
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	fds[0] = pair[1];
-	err = call(PROBE, w->tgid, fds);
+	err = call_prober(PROBE, w->tgid, fds);
 	close(pair[1]);
 	taken = take_events(pair[0], w->returns, take, ctx);
 	close(pair[0]);

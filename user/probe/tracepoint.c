@@ -147,7 +147,7 @@ static int open_event(long id)
 	return fd < 0 ? -errno : fd;
 }
 
-static void complain(const struct event_spec *spec, int err)
+static void log_failure(const struct event_spec *spec, int err)
 {
 	log_error("-e %s: the tracepoint cannot be followed: %s%s", spec->name, strerror(-err),
 		  err == -EPERM || err == -EACCES ?
@@ -162,7 +162,7 @@ int tracepoint_open(const struct event_spec *spec)
 	long id;
 
 	if (events < 0) {
-		complain(spec, events);
+		log_failure(spec, events);
 		return events;
 	}
 	id = read_id(events, spec);
@@ -170,7 +170,7 @@ int tracepoint_open(const struct event_spec *spec)
 	if (id == -ENOENT)
 		say_unknown(events, spec);
 	else if (fd < 0)
-		complain(spec, fd);
+		log_failure(spec, fd);
 	close(events);
 	return fd;
 }

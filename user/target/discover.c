@@ -42,8 +42,8 @@ struct known_images *discovery_images(struct discovery *d)
 }
 
 /* Found in this process: held until the next one is. */
-static const struct cpython_image *keep(struct discovery *d, const struct inspected_python *p,
-					pid_t tgid)
+static const struct cpython_image *keep_image(struct discovery *d, const struct inspected_python *p,
+					      pid_t tgid)
 {
 	const struct cpython_image *before = d->last;
 
@@ -75,7 +75,7 @@ enum ready discovery_ready(pid_t task, const struct py_proc *p)
 }
 
 /* The runtime that is walked now stays, unless it is certainly not initialised. */
-static int rank(const struct inspected_python *p, enum ready ready, uint64_t prefer)
+static int rank_python(const struct inspected_python *p, enum ready ready, uint64_t prefer)
 {
 	if (p->proc.runtime == prefer && ready != READY_NO)
 		return 3;
@@ -97,8 +97,8 @@ static void describe_other(const struct inspected_python *taken,
  * Of several CPythons, choose the preferred one or the first that is initialised; if none
  * is, the first one. To look costs some 50 us, so a single one is taken without.
  */
-static const struct inspected_python *choose(pid_t task, const struct inspected *in,
-					     uint64_t prefer, struct discovered *out)
+static const struct inspected_python *choose_python(pid_t task, const struct inspected *in,
+						    uint64_t prefer, struct discovered *out)
 {
 	const struct inspected_python *taken = &in->pythons[0], *p;
 	enum ready ready[INSPECT_PYTHONS_MAX] = { READY_UNASKED };
@@ -107,8 +107,8 @@ static const struct inspected_python *choose(pid_t task, const struct inspected 
 	for (i = 0; i < in->python_cnt && in->python_cnt > 1; i++)
 		ready[i] = discovery_ready(task, &in->pythons[i].proc);
 	for (i = 1; i < in->python_cnt; i++)
-		if (rank(&in->pythons[i], ready[i], prefer) >
-		    rank(taken, ready[taken - in->pythons], prefer))
+		if (rank_python(&in->pythons[i], ready[i], prefer) >
+		    rank_python(taken, ready[taken - in->pythons], prefer))
 			taken = &in->pythons[i];
 	for (i = 0; i < in->python_cnt && !out->also[0]; i++) {
 		p = &in->pythons[i];
@@ -176,8 +176,8 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 	out->seen_ns = in->seen_ns;
 	if (err)
 		return err;
-	taken = choose(who->task, in, prefer, out);
-	out->image = keep(d, taken, who->tgid);
+	taken = choose_python(who->task, in, prefer, out);
+	out->image = keep_image(d, taken, who->tgid);
 	if (!out->image) {
 		snprintf(out->why, sizeof(out->why), "%s", strerror(ENOMEM));
 		return -ENOMEM;

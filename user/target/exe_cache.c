@@ -102,7 +102,7 @@ void exe_cache_free(struct exe_cache *e)
 /* ---- executables with Python ---- */
 
 /* NULL: nothing to do. */
-static void forget(struct exe_cache *e, struct known_exe *known)
+static void forget_exe(struct exe_cache *e, struct known_exe *known)
 {
 	if (!known)
 		return;
@@ -113,7 +113,7 @@ static void forget(struct exe_cache *e, struct known_exe *known)
 	free(known);
 }
 
-static struct known_exe *find(struct exe_cache *e, uint64_t key)
+static struct known_exe *find_exe(struct exe_cache *e, uint64_t key)
 {
 	struct known_exe *known = u64map_get(&e->by_key, key);
 
@@ -125,7 +125,7 @@ static struct known_exe *find(struct exe_cache *e, uint64_t key)
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe)
 {
-	const struct known_exe *known = find(e, key);
+	const struct known_exe *known = find_exe(e, key);
 
 	if (!known)
 		return NULL;
@@ -134,7 +134,7 @@ const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 }
 
 /* Make room in the list, and add it there. NULL: no memory. */
-static struct known_exe *add(struct exe_cache *e, uint64_t key, uint32_t owner)
+static struct known_exe *add_exe(struct exe_cache *e, uint64_t key, uint32_t owner)
 {
 	struct known_exe *known = calloc(1, sizeof(*known));
 
@@ -147,23 +147,23 @@ static struct known_exe *add(struct exe_cache *e, uint64_t key, uint32_t owner)
 		free(known);
 		return NULL;
 	}
-	forget(e, LRU_STRUCT(lru_excess(&e->pythons, owner), struct known_exe, lru));
+	forget_exe(e, LRU_STRUCT(lru_excess(&e->pythons, owner), struct known_exe, lru));
 	if (!lru_add(&e->pythons, &known->lru, owner))
 		return known;
-	forget(e, known);
+	forget_exe(e, known);
 	return NULL;
 }
 
 static void take_python(struct exe_cache *e, const struct learned_exe *l, uint32_t owner)
 {
-	struct known_exe *known = find(e, l->key);
+	struct known_exe *known = find_exe(e, l->key);
 	const struct cpython_image *image;
 
 	if (known && (known->runs->seen || !l->seen))
 		return;
 	image = known_images_get(discovery_images(e->discovery), &l->file, &l->image, owner);
 	if (!known && image)
-		known = add(e, l->key, owner);
+		known = add_exe(e, l->key, owner);
 	if (!known || !image) {
 		if (image)
 			known_image_release(image);
@@ -278,7 +278,7 @@ void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint
 {
 	struct learned_exe learned;
 
-	if (!key || find(e, key) || find_other(e, file) || inspector_learn(tgid, uid, &learned))
+	if (!key || find_exe(e, key) || find_other(e, file) || inspector_learn(tgid, uid, &learned))
 		return;
 	/*
 	 * Otherwise the process executes another program now; or stat(2) and the kernel do not

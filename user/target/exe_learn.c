@@ -20,8 +20,9 @@
 #include "target/parser.h"
 
 /* Describe a process of the executable that runs this CPython. lib_fd: as of parser_describe(). */
-static int describe(int exe_fd, int lib_fd, const struct cpython_image *image,
-		    const struct file_id *file, const struct py_proc *of, struct learned_exe *out)
+static int describe_exe(int exe_fd, int lib_fd, const struct cpython_image *image,
+			const struct file_id *file, const struct py_proc *of,
+			struct learned_exe *out)
 {
 	struct py_proc proc;
 	int err;
@@ -51,7 +52,7 @@ static int learn_library(struct file_cache *c, int fd, const char *path, struct 
 		return lib == -EBUSY ? lib : 0;
 	err = file_cache_image(c, lib, &image, &file);
 	if (!err)
-		describe(fd, lib, image, &file, NULL, out);
+		describe_exe(fd, lib, image, &file, NULL, out);
 	close(lib);
 	return err == -ENOENT ? 0 : err;
 }
@@ -73,7 +74,7 @@ static int learn_file(struct file_cache *c, int fd, const char *path, struct lea
 	err = file_cache_image(c, fd, &image, &file);
 	if (!err) {
 		out->seen = true;
-		describe(fd, -1, image, &file, NULL, out);
+		describe_exe(fd, -1, image, &file, NULL, out);
 	}
 	return err == -ENOENT ? learn_library(c, fd, path, out) : err;
 }
@@ -116,8 +117,8 @@ int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const stru
 	if (!err)
 		err = exe_file_of(fd, &out->itself);
 	if (!err && lib >= 0 && !fstat(fd, &st) && !file_cache_image(c, lib, &image, &its))
-		describe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
-			 &its, proc, out);
+		describe_exe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
+			     &its, proc, out);
 	close(fd);
 	return err;
 }
@@ -277,7 +278,7 @@ struct likely {
 	size_t cnt;
 };
 
-static void offer(struct likely *l, const char *path)
+static void offer_likely(struct likely *l, const char *path)
 {
 	char real[PATH_MAX];
 	struct stat st;
@@ -303,7 +304,7 @@ static void offer_matches(struct likely *l, const char *pattern)
 	if (glob(pattern, GLOB_NOSORT, NULL, &found))
 		return;
 	for (i = 0; i < found.gl_pathc; i++)
-		offer(l, found.gl_pathv[i]);
+		offer_likely(l, found.gl_pathv[i]);
 	globfree(&found);
 }
 

@@ -128,7 +128,7 @@ static void close_kept(struct file_cache *c, struct known_file *f)
 }
 
 /* Take the file out of its chain. */
-static void unchain(struct file_cache *c, struct known_file *gone)
+static void unchain_file(struct file_cache *c, struct known_file *gone)
 {
 	uint64_t key = file_key(&gone->id);
 	struct known_file *first = u64map_get(&c->files, key), *f;
@@ -144,12 +144,12 @@ static void unchain(struct file_cache *c, struct known_file *gone)
 		u64map_put(&c->files, key, gone->next);
 }
 
-static void forget(struct file_cache *c, struct known_file *f)
+static void forget_file(struct file_cache *c, struct known_file *f)
 {
 	if (!f)
 		return;
 	close_kept(c, f);
-	unchain(c, f);
+	unchain_file(c, f);
 	lru_remove(list_of(c, f), &f->lru);
 	free(f);
 }
@@ -165,7 +165,7 @@ static bool leaves_descriptors(int fd)
 }
 
 /* Whose the files are that are added now. */
-static uint32_t owner(struct file_cache *c)
+static uint32_t owner_to_blame(struct file_cache *c)
 {
 	uint32_t uid;
 
@@ -178,10 +178,10 @@ static uint32_t owner(struct file_cache *c)
 /* Keep a descriptor of an image. */
 static void keep_open(struct file_cache *c, struct known_file *f, int fd)
 {
-	close_kept(c, LRU_STRUCT(lru_excess(&c->open, owner(c)), struct known_file, open));
+	close_kept(c, LRU_STRUCT(lru_excess(&c->open, owner_to_blame(c)), struct known_file, open));
 	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (f->fd >= 0 &&
-	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, owner(c)))) {
+	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, owner_to_blame(c)))) {
 		close(f->fd);
 		f->fd = -1;
 	}
@@ -193,9 +193,9 @@ static int add_file(struct file_cache *c, struct known_file *f)
 	struct lru *l = list_of(c, f);
 	int err;
 
-	forget(c, LRU_STRUCT(lru_excess(l, owner(c)), struct known_file, lru));
+	forget_file(c, LRU_STRUCT(lru_excess(l, owner_to_blame(c)), struct known_file, lru));
 	f->next = u64map_get(&c->files, file_key(&f->id));
-	err = lru_add(l, &f->lru, owner(c));
+	err = lru_add(l, &f->lru, owner_to_blame(c));
 	if (!err)
 		err = u64map_put(&c->files, file_key(&f->id), f);
 	if (err)
@@ -329,9 +329,9 @@ void file_cache_free(struct file_cache *c)
 	struct known_file *f;
 
 	while ((f = LRU_STRUCT(lru_oldest(&c->others), struct known_file, lru)))
-		forget(c, f);
+		forget_file(c, f);
 	while ((f = LRU_STRUCT(lru_oldest(&c->images), struct known_file, lru)))
-		forget(c, f);
+		forget_file(c, f);
 	u64map_free(&c->files);
 	lru_free(&c->others);
 	lru_free(&c->images);
@@ -524,7 +524,7 @@ static bool needs_self(const struct inspected *out)
 }
 
 /* Forget the last process. */
-static void begin(struct inspection *cur, pid_t tgid, struct inspected *out)
+static void begin_inspection(struct inspection *cur, pid_t tgid, struct inspected *out)
 {
 	cur->tgid = tgid;
 	cur->runtime_copy = cur->none_copy = 0;
@@ -705,7 +705,7 @@ int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t be
 	struct inspection *cur = &c->cur;
 	int err;
 
-	begin(cur, who->task, out);
+	begin_inspection(cur, who->task, out);
 	out->program = program_of(cur->tgid);
 	out->seen_ns = now_ns();
 	err = mapped_files_read(&cur->mapped, cur->tgid);

@@ -103,7 +103,7 @@ static struct file_cache *the_cache(const struct shared *s)
 	return cache;
 }
 
-static int inspect(void *shared, const int *fds)
+static int run_inspect(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -113,7 +113,7 @@ static int inspect(void *shared, const int *fds)
 	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
 }
 
-static int mem(void *shared, const int *fds)
+static int run_mem(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -128,7 +128,7 @@ static int mem(void *shared, const int *fds)
 	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
 }
 
-static int learn(void *shared, const int *fds)
+static int run_learn(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -137,7 +137,7 @@ static int learn(void *shared, const int *fds)
 	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
 }
 
-static int seen(void *shared, const int *fds)
+static int run_seen(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -205,7 +205,7 @@ static int read_ahead(void *ctx, pid_t tgid)
 	return 0;
 }
 
-static int likely(void *shared, const int *fds)
+static int run_likely(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -227,7 +227,7 @@ static int likely(void *shared, const int *fds)
 	return c ? 0 : -ENOMEM;
 }
 
-static int names(void *shared, const int *fds)
+static int run_names(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct container c = s->names.c;
@@ -240,7 +240,7 @@ static int names(void *shared, const int *fds)
 }
 
 /* The environment stays here, in memory that is not shared, and not longer than needed. */
-static int environment(void *shared, const int *fds)
+static int run_environment(void *shared, const int *fds)
 {
 	static char text[OTEL_ENVIRON_BYTES_MAX + 1];
 	struct shared *s = shared;
@@ -270,7 +270,7 @@ static int thread_ctx(void *shared, const int *fds)
 	return err;
 }
 
-static int async(void *shared, const int *fds)
+static int run_async(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -293,8 +293,9 @@ static int set_parser(void *shared, const int *fds)
 }
 
 static const worker_fn functions[] = {
-	[INSPECT] = inspect, [MEM] = mem, [LEARN] = learn, [SEEN] = seen, [LIKELY] = likely,
-	[NAMES] = names, [ENVIRON] = environment, [THREAD_CTX] = thread_ctx, [ASYNC] = async,
+	[INSPECT] = run_inspect, [MEM] = run_mem, [LEARN] = run_learn, [SEEN] = run_seen,
+	[LIKELY] = run_likely, [NAMES] = run_names, [ENVIRON] = run_environment,
+	[THREAD_CTX] = thread_ctx, [ASYNC] = run_async,
 	[SET_PARSER] = set_parser,
 };
 
@@ -361,7 +362,7 @@ static int wait_on(int err)
  * How a call has ended. The process' file did not answer: the inspector waits for it, or has waited
  * for its parser until it gave up. Or one of them has ended.
  */
-static int answer(int err, pid_t about)
+static int note_answer(int err, pid_t about)
 {
 	const struct shared *s = inspector.shared;
 	bool lost = inspector.pid && __atomic_load_n(&s->parser.lost, __ATOMIC_RELAXED);
@@ -375,9 +376,9 @@ static int answer(int err, pid_t about)
 	return err == -EPIPE ? -EBUSY : err;
 }
 
-static int call(enum function f, pid_t about, const int *fds)
+static int call_inspector(enum function f, pid_t about, const int *fds)
 {
-	return answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
+	return note_answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
 }
 
 /* Have what inspector_begin_likely() has begun end soon, and wait for that. Its result. */
@@ -391,7 +392,8 @@ static int end_begun(void)
 		return -EBUSY;
 	__atomic_store_n(&s->likely.enough, 1, __ATOMIC_RELAXED);
 	err = wait_on(worker_wait(&inspector, ANSWER_MS));
-	return answer(err, inspector.pid ? __atomic_load_n(&s->likely.about, __ATOMIC_RELAXED) : 0);
+	return note_answer(err, inspector.pid ?
+				__atomic_load_n(&s->likely.about, __ATOMIC_RELAXED) : 0);
 }
 
 /* Has it found all likely interpreters? It may still read ahead. */
@@ -417,7 +419,7 @@ static int start_for(pid_t about)
 	worker_descriptors(&parser, fds);
 	s->parser = (struct parser_use){ 0 };
 	s->new_parser = parser.pid;
-	err = call(SET_PARSER, 0, fds);
+	err = call_inspector(SET_PARSER, 0, fds);
 	if (err && parser.pid)
 		worker_end(&parser);
 	return err ? -EBUSY : 0;
@@ -440,7 +442,7 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 }
 
 /* The files are known, or the system's. */
-static struct shared *ready(pid_t about, int *err)
+static struct shared *inspector_ready(pid_t about, int *err)
 {
 	return ready_for(about, LRU_OWNER_ROOT, err);
 }
@@ -468,14 +470,14 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, const struct
 	/* A copy: what has been checked does not change any more. */
 	static struct inspected copy;
 	int err;
-	struct shared *s = ready(who->tgid, &err);
+	struct shared *s = inspector_ready(who->tgid, &err);
 
 	if (!s)
 		return err;
 	s->owner_of = who->tgid;
 	s->inspect.who = *who;
 	s->inspect.before = before;
-	err = call(INSPECT, who->tgid, NULL);
+	err = call_inspector(INSPECT, who->tgid, NULL);
 	if (err == -EBUSY || err == -ETIMEDOUT || err == -EUSERS)
 		return err;
 	if (!inspector.pid)
@@ -488,7 +490,7 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, const struct
 int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len)
 {
 	int err;
-	struct shared *s = ready(about, &err);
+	struct shared *s = inspector_ready(about, &err);
 
 	if (!s || len > PARSER_BYTES_MAX)
 		return s ? -E2BIG : err;
@@ -496,7 +498,7 @@ int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void 
 	s->mem.file = *file;
 	s->mem.vaddr = vaddr;
 	s->mem.len = len;
-	err = call(MEM, about, NULL);
+	err = call_inspector(MEM, about, NULL);
 	if (!err)
 		memcpy(buf, s->mem.bytes, len);
 	return err;
@@ -510,7 +512,7 @@ int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out)
 	if (!s)
 		return err;
 	s->learn.who = (struct proc_info){ .tgid = tgid };
-	err = call(LEARN, tgid, NULL);
+	err = call_inspector(LEARN, tgid, NULL);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -527,7 +529,7 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 	s->learn.who = *who;
 	s->learn.file = *image;
 	s->learn.proc = *proc;
-	err = call(SEEN, who->tgid, NULL);
+	err = call_inspector(SEEN, who->tgid, NULL);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -535,7 +537,8 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 
 static struct shared *ready_for_likely(pid_t first, bool all, int *err)
 {
-	struct shared *s = first ? ready_for(first, inspector_owner(first), err) : ready(0, err);
+	struct shared *s = first ? ready_for(first, inspector_owner(first), err) :
+				   inspector_ready(0, err);
 
 	if (!s)
 		return NULL;
@@ -562,7 +565,7 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt)
 	if (has_begun && !has_listed())
 		err = end_begun();
 	else if (!has_begun && (s = ready_for_likely(0, false, &err)))
-		err = call(LIKELY, 0, NULL);
+		err = call_inspector(LIKELY, 0, NULL);
 	if (err)
 		return err;
 	found = __atomic_load_n(&s->likely.cnt, __ATOMIC_RELAXED);
@@ -574,13 +577,13 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt)
 int inspector_names(struct container *c, pid_t tgid)
 {
 	int err;
-	struct shared *s = ready(tgid, &err);
+	struct shared *s = inspector_ready(tgid, &err);
 
 	if (!s)
 		return err;
 	s->names.tgid = tgid;
 	s->names.c = *c;
-	err = call(NAMES, tgid, NULL);
+	err = call_inspector(NAMES, tgid, NULL);
 	if (err == -EBUSY || err == -ETIMEDOUT)
 		return err;
 	*c = s->names.c;
@@ -591,12 +594,12 @@ int inspector_names(struct container *c, pid_t tgid)
 int inspector_environ(pid_t tgid, struct otel_environ *out)
 {
 	int err;
-	struct shared *s = ready(tgid, &err);
+	struct shared *s = inspector_ready(tgid, &err);
 
 	memset(out, 0, sizeof(*out));
 	if (s) {
 		s->env.tgid = tgid;
-		err = call(ENVIRON, tgid, NULL);
+		err = call_inspector(ENVIRON, tgid, NULL);
 	}
 	if (err)
 		return err;
@@ -616,7 +619,7 @@ int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out)
 		return task ? err : -ESRCH;
 	s->thread_ctx.tgid = tgid;
 	s->thread_ctx.task = task;
-	err = call(THREAD_CTX, tgid, NULL);
+	err = call_inspector(THREAD_CTX, tgid, NULL);
 	if (!err)
 		*out = s->thread_ctx.out;
 	return err;
@@ -632,7 +635,7 @@ int inspector_async(pid_t tgid, struct async_layout *out)
 		return task ? err : -ESRCH;
 	s->async.tgid = tgid;
 	s->async.task = task;
-	err = call(ASYNC, tgid, NULL);
+	err = call_inspector(ASYNC, tgid, NULL);
 	if (err)
 		return err;
 	*out = s->async.out;

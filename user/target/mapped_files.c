@@ -128,7 +128,7 @@ static void take_code(struct mapped_files *m, const struct proc_map *map)
 	add_to_hash(m, map);
 }
 
-static int collect(void *ctx, const struct proc_map *map)
+static int collect_map(void *ctx, const struct proc_map *map)
 {
 	struct mapped_files *m = ctx;
 
@@ -142,7 +142,7 @@ static int collect(void *ctx, const struct proc_map *map)
 	return 0;
 }
 
-static void begin(struct mapped_files *m, const char *exe, uint64_t phdr)
+static void begin_reading(struct mapped_files *m, const char *exe, uint64_t phdr)
 {
 	m->cnt = m->code_cnt = m->libpython_cnt = 0;
 	m->exe_at = m->phdr_at = m->libc_at = m->last_at = MAPPED_NOWHERE;
@@ -154,7 +154,7 @@ static void begin(struct mapped_files *m, const char *exe, uint64_t phdr)
 }
 
 /* err: of proc_maps(). The program headers are surer than a path, which may have several views. */
-static int end(struct mapped_files *m, int err)
+static int end_reading(struct mapped_files *m, int err)
 {
 	if (m->phdr_at != MAPPED_NOWHERE)
 		m->exe_at = m->phdr_at;
@@ -169,21 +169,21 @@ int mapped_files_read(struct mapped_files *m, pid_t tgid)
 	int err;
 
 	if (phdr) {	/* mostly it is all that is needed */
-		begin(m, "", phdr);
-		err = end(m, proc_maps(tgid, collect, m));
+		begin_reading(m, "", phdr);
+		err = end_reading(m, proc_maps(tgid, collect_map, m));
 		if (err || m->phdr_at != MAPPED_NOWHERE)
 			return err;
 	}
 	if (proc_exe(tgid, exe, sizeof(exe)))
 		exe[0] = '\0';
-	begin(m, exe, phdr);
-	return end(m, proc_maps(tgid, collect, m));
+	begin_reading(m, exe, phdr);
+	return end_reading(m, proc_maps(tgid, collect_map, m));
 }
 
 int mapped_files_read_text(struct mapped_files *m, const char *path, const char *exe, uint64_t phdr)
 {
-	begin(m, exe, phdr);
-	return end(m, proc_maps_file(path, collect, m));
+	begin_reading(m, exe, phdr);
+	return end_reading(m, proc_maps_file(path, collect_map, m));
 }
 
 bool mapped_files_is_other_view(const struct mapped_files *m, const struct mapped *f)

@@ -92,7 +92,7 @@ void python_describe(struct python *p, int err, const struct discovered *found)
 	snprintf(p->remark, sizeof(p->remark), "%s", remark);
 }
 
-static void describe(struct search *s, const struct proc_info *who, struct python *p)
+static void describe_python(struct search *s, const struct proc_info *who, struct python *p)
 {
 	struct proc_status status;
 
@@ -107,7 +107,7 @@ static void describe(struct search *s, const struct proc_info *who, struct pytho
 }
 
 /* discovery_inspect() and found->ready, again as long as the memory could not be read in time. */
-static int inspect(struct search *s, const struct proc_info *who, struct discovered *found)
+static int inspect_process(struct search *s, const struct proc_info *who, struct discovered *found)
 {
 	uint64_t files;
 	int err;
@@ -155,12 +155,12 @@ static int list_if_python(void *ctx, pid_t tgid)
 			       proc_filter_eval_judge(s->filter_eval, tgid)))
 		return 0;
 	s->counts->processes++;
-	err = inspect(s, &who, &found);
+	err = inspect_process(s, &who, &found);
 	if (says_nothing(err))
 		count_unreadable(s, &who, err, &found);
 	if (err && err != -ENOTSUP && err != -EAGAIN)
 		return 0;
-	describe(s, &who, &p);
+	describe_python(s, &who, &p);
 	python_describe(&p, err, &found);
 	s->counts->pythons++;
 	return s->each(s->ctx, &p);

@@ -29,7 +29,7 @@ struct path_beneath {
 } __attribute__((packed));
 
 /* 0 or -errno. */
-static int add(int rules, const char *dir)
+static int rules_add_dir(int rules, const char *dir)
 {
 	struct path_beneath rule = { .allowed = READ_FILE | READ_DIR };
 	int err = 0;
@@ -51,7 +51,7 @@ int landlock_read_below(const char *const *dirs)
 	if (rules < 0)
 		return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
 	for (; !err && *dirs; dirs++)
-		err = add(rules, *dirs);
+		err = rules_add_dir(rules, *dirs);
 	if (!err && syscall(RESTRICT_SELF, rules, 0))
 		err = -errno;
 	close(rules);

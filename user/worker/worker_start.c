@@ -126,7 +126,7 @@ static bool keep_only(int fd)
 }
 
 /* End with the parent, and not by Ctrl-C. */
-static bool detach(const char *name, pid_t parent)
+static bool process_detach(const char *name, pid_t parent)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT };
 	size_t i;
@@ -140,7 +140,7 @@ static bool detach(const char *name, pid_t parent)
 }
 
 /* One call at a time, until the client closes its end of the socket. */
-static void serve(const struct worker_kind *kind, int fd, void *shared)
+static void serve_calls(const struct worker_kind *kind, int fd, void *shared)
 {
 	struct worker_request r;
 	struct worker_answer a;
@@ -164,10 +164,10 @@ static void become_worker(const struct worker_kind *kind, int fd, int memory, pi
 
 	keeper.pid = 0;		/* it is not ours to ask */
 	jail_leave_files();
-	if (shared == MAP_FAILED || !detach(kind->name, parent) || !keep_only(fd) ||
+	if (shared == MAP_FAILED || !process_detach(kind->name, parent) || !keep_only(fd) ||
 	    jail_enter(kind->jail))
 		_exit(1);
-	serve(kind, 3, shared);
+	serve_calls(kind, 3, shared);
 }
 
 /* Memory that neither side can cut, so that no access ends in a signal. -errno or descriptor. */
@@ -251,7 +251,7 @@ static void keeper_jail(struct jail *jail, const char *calls[CALLS_MAX])
 	calls[cnt] = NULL;
 }
 
-static void keep(int fd)
+static void serve_as_keeper(int fd)
 {
 	struct started s;
 	uint32_t index;
@@ -275,13 +275,13 @@ static void become_keeper(int fd, pid_t parent)
 	keeper_jail(&jail, calls);
 	/* Workers use little CPU time, and samples wait for them. Fails without CAP_SYS_NICE. */
 	setpriority(PRIO_PROCESS, 0, -10);
-	jail_leave_files();	/* before detach(): it undoes PR_SET_PDEATHSIG */
-	if (!detach(KEEPER_NAME, parent) || !keep_only(fd))
+	jail_leave_files();	/* before process_detach(): it undoes PR_SET_PDEATHSIG */
+	if (!process_detach(KEEPER_NAME, parent) || !keep_only(fd))
 		_exit(1);
 	signal(SIGCHLD, SIG_IGN);	/* the kernel removes workers that have ended */
 	if (jail_enter(&jail))
 		_exit(1);
-	keep(3);
+	serve_as_keeper(3);
 }
 
 int keeper_start(const struct worker_kind *const kinds[], size_t cnt)
