@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * landlock.c - see landlock.h. Numbers are those of include/uapi/linux/landlock.h (Linux 5.13),
- * which are the same on all architectures, and which older systems' headers do not have.
+ * landlock.c - see landlock.h. The numbers are those of include/uapi/linux/landlock.h (Linux 5.13):
+ * the same on all architectures, and missing from the headers of older systems.
  */
 #include "worker/landlock.h"
 
@@ -17,7 +17,7 @@
 #define RULE_PATH_BENEATH 1
 #define READ_FILE (1ull << 2)
 #define READ_DIR (1ull << 3)
-/* All rights that the first version knows: execute, write, read, list, remove, make. */
+/* All rights of the first version: execute, write, read, list, remove, make. */
 #define ALL_RIGHTS ((1ull << 13) - 1)
 
 struct ruleset {
