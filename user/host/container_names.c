@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * container_names.c - finds names and images of containers in the state that runtimes keep
- * on disk. See containers.h; containers.c finds out which container it is.
+ * container_names.c - finds names and images of containers in the state that runtimes keep on disk.
+ * See containers.h; containers.c determines the container.
  *
- * No daemon is asked. Files are opened below the host's root, wherever their symlinks
- * point, and only if they are regular; what is in them is in container_files.c.
+ * No daemon is asked. Files are opened below the host's root, wherever their symlinks point, and
+ * only if they are regular; container_files.c reads them.
  */
 #include "host/container_files.h"
 
@@ -38,13 +38,13 @@ struct lookup {
 
 /* ---- files ---- */
 
-/* A regular file; -errno. */
+/* Open a regular file. Descriptor or -errno. */
 static int open_below(const struct lookup *l, const char *path)
 {
 	return open_regular(l->root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-/* NULL: there is no such directory. */
+/* NULL: no such directory. */
 static DIR *open_dir(const struct lookup *l, const char *path)
 {
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_DIRECTORY,
@@ -57,7 +57,7 @@ static DIR *open_dir(const struct lookup *l, const char *path)
 	return d;
 }
 
-/* Take from a file what it says of the container. Returns false if it says nothing. */
+/* Take from a file what it contains about the container. Returns false if that is nothing. */
 static bool learn_from_file(const struct lookup *l, enum container_file what, const char *path)
 {
 	int fd = open_below(l, path);
@@ -109,7 +109,10 @@ static bool read_log_links(struct lookup *l)
 
 /* ---- docker ---- */
 
-/* The home directory of the container's user in the host's /etc/passwd; false: unknown. */
+/*
+ * Copy the home directory of the container's user, from the host's /etc/passwd. Returns false if
+ * unknown.
+ */
 static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
 {
 	struct passwd *pw;
@@ -141,7 +144,7 @@ static bool read_docker_at(struct lookup *l, const char *data_root)
 	return true;
 }
 
-/* Where docker's own settings, which only root can change, say that its data are. */
+/* Copy the data directory from docker's settings, which only root can change. */
 static bool configured_root(const struct lookup *l, char *out, size_t size)
 {
 	int fd = open_below(l, "/etc/docker/daemon.json");
@@ -187,7 +190,7 @@ static bool read_bundle(struct lookup *l, const char *dir, const char *runtime)
 	return true;
 }
 
-/* Search each of containerd's namespaces but "moby": docker's own state knows more. */
+/* Search each of containerd's namespaces except "moby": docker's own state has more details. */
 static bool read_containerd(struct lookup *l)
 {
 	char bundle[PATH_MAX];
@@ -250,7 +253,7 @@ static bool read_storage(struct lookup *l, const char *root)
 
 /* ---- conmon, the monitor process of a container of podman or CRI-O ---- */
 
-/* The value of one of two options; NULL: not there. args: NUL-separated. */
+/* The value of one of two options; NULL: not given. args: NUL-separated. */
 static const char *option_value(const char *args, size_t len, const char *a, const char *b)
 {
 	const char *p, *end = args + len;
@@ -265,8 +268,8 @@ static const char *option_value(const char *args, size_t len, const char *a, con
 }
 
 /*
- * The arguments of the conmon that is an ancestor of tgid, NUL-separated. Returns their length; 0:
- * none. Processes inside the container are ignored, because they can have any name.
+ * Copy the arguments of the conmon that is an ancestor of tgid, NUL-separated. Returns their
+ * length; 0: none. Processes inside the container are ignored, because they can have any name.
  */
 static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], pid_t *conmon)
 {
@@ -293,8 +296,8 @@ static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], 
 }
 
 /*
- * Read the list of the storage that conmon's options name: as conmon sees it, else below
- * the host's root.
+ * Read the list of the storage that conmon's options name: in conmon's view, else below the host's
+ * root.
  */
 static void read_lists_of(struct lookup *l, pid_t conmon, const char *dir)
 {
@@ -392,7 +395,7 @@ static const struct {
 	{ "crun", false, is_its_name },
 };
 
-/* An id becomes part of a path, so only these characters are allowed. */
+/* An id becomes part of a path, so only these characters are permitted. */
 static bool id_is_plain(const char *id)
 {
 	return *id && !id[strspn(id, "0123456789abcdef")];

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * containers.c - finds the container, pod and unit in cgroup paths. See containers.h; names
- * are found by container_names.c.
+ * containers.c - finds the container, pod and unit in cgroup paths. See containers.h;
+ * container_names.c finds names.
  *
- * The components of a path are examined one by one from the root. An inner component
- * overrides an outer one (Kubernetes in docker, a service in an nspawn container).
+ * The components of a path are examined one by one from the root. An inner component overrides an
+ * outer one (Kubernetes in docker, a service in an nspawn container).
  */
 #include "host/containers.h"
 
@@ -45,7 +45,7 @@ static bool word_ends(struct word w, const char *text)
 	return w.len >= len && !memcmp(w.s + w.len - len, text, len);
 }
 
-/* Copy as many bytes as fit, in whole characters, and nothing unprintable. */
+/* Copy as many whole characters as fit, without unprintable ones. */
 static void set_text(char *out, size_t size, struct word w)
 {
 	escape_text(w.s, w.len, out, size);
@@ -61,21 +61,21 @@ enum id_form {
 };
 
 /*
- * One form of a component. The id is what is between the prefix and the suffix. Sources: moby
+ * One form of a component. The id is between the prefix and the suffix. Sources: moby
  * daemon/oci_linux.go, containerd internal/cri/server (getCgroupsPath), cri-o
  * internal/config/cgmgr, podman libpod/container_internal_linux.go, lxc src/lxc/cgroups/cgfsng.c,
  * systemd src/nspawn/nspawn-register.c, and runc and crun themselves.
  */
 struct form {
-	const char *parent;	/* the component before; "/x": x, as
-				 * the first component; NULL: any */
+	const char *parent;	/* the component before it; "/x": x, as the first component;
+				 * NULL: any */
 	const char *prefix, *suffix;
 	enum id_form id;
-	const char *runtime;	/* NULL: the monitor of a container, which is in none */
+	const char *runtime;	/* NULL: the container's monitor, which is in no container */
 };
 
 static const struct form forms[] = {
-	/* The first form that fits counts. With systemd's driver, cgroups are scopes; */
+	/* The first matching form counts. With systemd's driver, cgroups are scopes; */
 	{ NULL, "docker-", ".scope", HEX_ID, "docker" },
 	{ NULL, "cri-containerd-", ".scope", HEX_ID, "containerd" },
 	{ NULL, "containerd-", ".scope", HEX_ID, "containerd" },
@@ -206,8 +206,8 @@ static void look_for_container(struct word w, struct word parent, bool first,
 /* ---- Kubernetes ---- */
 
 /*
- * The uid of a pod as the API shows it, or the hash of a static pod's manifest. systemd's
- * slices have "_" in place of "-".
+ * The uid of a pod as the API shows it, or the hash of a static pod's manifest. systemd's slices
+ * have "_" in place of "-".
  */
 static bool set_pod_uid(struct container *c, struct word uid)
 {
@@ -232,7 +232,7 @@ static void set_qos(struct container *c, const char *qos)
 	snprintf(c->qos, sizeof(c->qos), "%s", qos);
 }
 
-/* What follows the last occurrence of text in w; len 0: text does not occur. */
+/* The part of w after the last occurrence of text; len 0: text does not occur. */
 static struct word word_behind(struct word w, const char *text)
 {
 	size_t len = strlen(text), i;
@@ -366,13 +366,13 @@ int container_of_cgroup(const char *path, struct container *out)
 	return look_at_path((struct word){ path, strlen(path) }, out);
 }
 
-/* How much information a line contains. */
+/* Rate how much information a line contains. */
 static int information_in(const struct container *c)
 {
 	return 4 * !!c->id[0] + 2 * !!c->pod_uid[0] + !!c->unit[0];
 }
 
-/* Lines are "hierarchy:controllers:path"; a path may contain any byte but a newline. */
+/* Lines are "hierarchy:controllers:path"; a path may contain any byte except a newline. */
 int container_of_cgroup_file(const char *text, size_t len, struct container *out)
 {
 	const char *end = text + len, *line, *next, *colon;
@@ -410,7 +410,7 @@ void container_end_strings(struct container *c)
 
 /* ---- processes ---- */
 
-/* The number of a process' pid namespace; tgid 0: of the reader of /proc. 0: unknown. */
+/* The number of a process' pid namespace; tgid 0: that of the reader of /proc. 0: unknown. */
 static uint64_t pid_namespace(pid_t tgid)
 {
 	static const char begin[] = "pid:[";

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-/* How the path of such a mapping begins: OTEP 4719. " (deleted)" can follow. */
+/* Beginnings of the path of such a mapping: OTEP 4719. " (deleted)" can follow. */
 static const char *const names[] = { "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]",
 				     "/memfd:OTEL_CTX" };
 
@@ -15,7 +15,7 @@ void otel_mappings_take(struct otel_mappings *m, const struct proc_map *map)
 	const char *path = map->path;
 	size_t i;
 
-	/* Nearly all paths go here: they begin with a directory that is not called memfd:... */
+	/* Nearly all paths return here: they begin with a directory that is not called memfd:... */
 	if (path[0] == '/' ? path[1] != 'm' : path[0] != '[')
 		return;
 	for (i = 0; i < ARRAY_SIZE(names) && m->cnt < OTEL_MAPPINGS_MAX; i++) {
@@ -37,7 +37,7 @@ static const char *value_of(const char *var, size_t len, const char *name, size_
 	return var + name_len + 1;
 }
 
-/* Keep the value if it is the first one. Returns how much of it was kept. */
+/* Keep the value if it is the first one. Returns how many of its bytes were kept. */
 static size_t keep_value(char *out, size_t size, const char *value, size_t len)
 {
 	size_t kept = len < size ? len : size - 1;
