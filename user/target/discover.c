@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * discover.c - see discover.h. The inspector finds the CPythons (inspector.h); this file finds out
+ * discover.c - see discover.h. The inspector finds the CPythons (inspector.h); this file determines
  * which are initialised, and chooses one. known_images.c keeps their images.
  */
 #include "target/discover.h"
@@ -16,7 +16,7 @@
 
 struct discovery {
 	struct known_images images;
-	const struct cpython_image *last;	/* found last, and held; NULL: none */
+	const struct cpython_image *last;	/* the image found last, held; NULL: none */
 };
 
 struct discovery *discovery_new(void)
@@ -41,7 +41,7 @@ struct known_images *discovery_images(struct discovery *d)
 	return &d->images;
 }
 
-/* Found in this process: held until the next one is. */
+/* The image found in this process is held until the next one is found. */
 static const struct cpython_image *keep_image(struct discovery *d, const struct inspected_python *p,
 					      pid_t tgid)
 {
@@ -74,7 +74,7 @@ enum ready discovery_ready(pid_t task, const struct py_proc *p)
 	return head ? READY_YES : READY_NO;
 }
 
-/* The runtime that is walked now stays, unless it is certainly not initialised. */
+/* The runtime that is being walked stays, unless it is certainly not initialised. */
 static int rank_python(const struct inspected_python *p, enum ready ready, uint64_t prefer)
 {
 	if (p->proc.runtime == prefer && ready != READY_NO)
@@ -94,8 +94,8 @@ static void describe_other(const struct inspected_python *taken,
 }
 
 /*
- * Of several CPythons, choose the preferred one or the first that is initialised; if none
- * is, the first one. To look costs some 50 us, so a single one is taken without.
+ * Of several CPythons, choose the preferred one or the first that is initialised; if none is, the
+ * first one. The check costs about 50 us, so a single one is chosen without it.
  */
 static const struct inspected_python *choose_python(pid_t task, const struct inspected *in,
 						    uint64_t prefer, struct discovered *out)
@@ -124,7 +124,10 @@ static const struct inspected_python *choose_python(pid_t task, const struct ins
 	return taken;
 }
 
-/* The distance of pthread_self() below the thread pointer. -EAGAIN: the C library may come. */
+/*
+ * The distance of pthread_self() below the thread pointer. -EAGAIN: the C library may be loaded
+ * later.
+ */
 static int take_self(const struct inspected *in, const struct cpython_image *image,
 		     struct discovered *out)
 {
@@ -141,8 +144,8 @@ static int take_self(const struct inspected *in, const struct cpython_image *ima
 }
 
 /*
- * The inspector has not answered, whatever the reason: it may not even have been started. Its
- * errors are no answers about the process, which -ENOENT or -EAGAIN would be.
+ * The inspector has not answered, for any reason: it may not even have been started. Its errors are
+ * no answers about the process, as -ENOENT or -EAGAIN would be.
  */
 static int no_answer(int err, struct discovered *out)
 {

@@ -27,7 +27,7 @@ static int describe_exe(int exe_fd, int lib_fd, const struct cpython_image *imag
 	struct py_proc proc;
 	int err;
 
-	/* Only a process shows which C library counts. */
+	/* Only a process shows which C library matters. */
 	if (image->needs_self && !of)
 		return -ENOENT;
 	py_proc_of_image(image, &proc);
@@ -39,7 +39,7 @@ static int describe_exe(int exe_fd, int lib_fd, const struct cpython_image *imag
 	return err;
 }
 
-/* There is no CPython in the executable: is one in a library that it will load? */
+/* The executable contains no CPython: look for one in a library that it will load. */
 static int learn_library(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
 {
 	const struct cpython_image *image;
@@ -84,7 +84,8 @@ static int open_exe(pid_t task)
 	char link[64];
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", task);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* what runs is a regular file */
+	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* a running program is a regular
+								 * file */
 }
 
 int exe_learn_process(struct file_cache *c, pid_t tgid, struct learned_exe *out)
@@ -169,7 +170,7 @@ int exe_key_of(int fd, uint64_t *key)
 	if (!S_ISREG(st.st_mode))
 		return -EINVAL;
 	/*
-	 * If the file is shorter, the kernel's buffer is zero behind its end (fs/exec.c,
+	 * If the file is shorter, the kernel's buffer is zero after its end (fs/exec.c,
 	 * prepare_binprm()).
 	 */
 	if (pread(fd, head, sizeof(head), 0) < 0)
@@ -273,7 +274,7 @@ static bool is_likely_name(const char *path)
 struct likely {
 	void (*cb)(void *ctx, const char *path);
 	void *ctx;
-	dev_t dev[256];		/* files seen so far: python3 is mostly a link to python3.X */
+	dev_t dev[256];		/* files seen so far: python3 is usually a link to python3.X */
 	ino_t ino[256];
 	size_t cnt;
 };
@@ -308,7 +309,7 @@ static void offer_matches(struct likely *l, const char *pattern)
 	globfree(&found);
 }
 
-/* In a directory of another user are files that only he trusts. */
+/* A directory of another user contains files that only that user trusts. */
 static bool is_ours(const char *dir, size_t len)
 {
 	char path[PATH_MAX];
@@ -336,7 +337,7 @@ static void offer_path(struct likely *l)
 
 void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
 {
-	/* Not in users' homes: what runs there tells. */
+	/* Not in users' homes: those are found when they run. */
 	static const char *const patterns[] = {
 		"/usr/bin/python*", "/usr/local/bin/python*", "/bin/python*",
 		"/opt/*/bin/python*",

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * inspect_files.c - finds the CPythons in a process' mapped files, and caches what it finds. See
+ * inspect_files.c - finds the CPythons in a process' mapped files, and caches the results. See
  * inspect_files.h.
  *
- * The interpreter is in the executable, in a library named libpython*, or in any other file
- * that is mapped executable (a plug-in, a program that was started through ld.so); files
- * are inspected in this order. File names have no other influence.
+ * The interpreter is in the executable, in a library named libpython*, or in any other file that is
+ * mapped executable (a plug-in, a program that was started through ld.so); files are inspected in
+ * this order. File names have no other influence.
  */
 #include "target/inspect_files.h"
 
@@ -37,13 +37,13 @@ struct known_file {
 	struct lru_item lru;		/* in others or in images */
 	struct lru_item open;		/* if fd is kept */
 	int fd;				/* of an image, for inspected_mem(); -1: not kept */
-	bool self_read;			/* libc_self_below() was tried: */
+	bool self_read;			/* libc_self_below() was called: */
 	int self_err;			/* its result */
 	uint16_t self_below;
-	bool tls_read;			/* parser_thread_ctx() was tried: */
+	bool tls_read;			/* parser_thread_ctx() was called: */
 	int tls_err;			/* its result */
 	struct elf_tls tls;
-	bool tasks_read;		/* parser_async() was tried: */
+	bool tasks_read;		/* parser_async() was called: */
 	int tasks_err;			/* its result */
 	struct async_tasks_layout tasks;
 };
@@ -52,30 +52,30 @@ struct known_file {
 struct inspection {
 	pid_t tgid;
 	struct mapped_files mapped;
-	uint64_t runtime_copy, none_copy;	/* the executable's copies; 0: none */
+	uint64_t runtime_copy, none_copy;	/* addresses of the executable's copies; 0: none */
 	bool missed;			/* a file could not be opened, so its content is unknown */
 	int err;			/* -ENOENT, or -ENOTSUP with a reason in out->why */
 	struct inspected *out;
 };
 
-/* All users can create files: limits in all, and of one user. A file takes about 1 KB. */
+/* All users can create files: limits in total, and for one user. A file takes about 1 KB. */
 #ifndef FILES_MAX
 #define FILES_MAX 16384		/* without and with a CPython */
 #define IMAGES_MAX 2048
 #define IMAGES_OPEN_MAX 1024
 #endif
-#define FILES_OF_USER (FILES_MAX / 4)	/* one process may map 4,160 that count */
+#define FILES_OF_USER (FILES_MAX / 4)	/* one process may map 4,160 relevant files */
 #define IMAGES_OF_USER (IMAGES_MAX / 8)
 #define IMAGES_OPEN_OF_USER (IMAGES_OPEN_MAX / 8)
-/* More than one inspection has open at a time; where the limit is low, fewer images are kept. */
+/* More than one inspection has open at a time; with a low limit, fewer images are kept. */
 #define DESCRIPTORS_LEFT 16
 
 struct file_cache {
 	struct u64map files;		/* hash of identity -> chain of known_file */
 	struct lru others, images;	/* files without and with a CPython */
 	struct lru open;		/* images with a descriptor */
-	uint32_t owner;			/* of files that are added now, */
-	pid_t owner_of;			/* unless it is this process' user; 0: it is not */
+	uint32_t owner;			/* user of files that are added now, */
+	pid_t owner_of;			/* unless it is this process' user; 0: no process */
 	struct inspection cur;		/* too large for the stack */
 };
 
@@ -140,7 +140,7 @@ static void unchain_file(struct file_cache *c, struct known_file *gone)
 		return;
 	}
 	u64map_remove(&c->files, key);
-	if (gone->next)		/* a key was removed: there is room for it */
+	if (gone->next)		/* a key was removed, so adding cannot fail */
 		u64map_put(&c->files, key, gone->next);
 }
 
@@ -154,7 +154,10 @@ static void forget_file(struct file_cache *c, struct known_file *f)
 	free(f);
 }
 
-/* Are so many descriptors free that the next files can be opened? They are given out from below. */
+/*
+ * Returns true if enough descriptors are free to open the next files. They are allocated from the
+ * lowest.
+ */
 static bool leaves_descriptors(int fd)
 {
 	int spare = fcntl(fd, F_DUPFD_CLOEXEC, fd + DESCRIPTORS_LEFT);
@@ -164,7 +167,7 @@ static bool leaves_descriptors(int fd)
 	return spare >= 0;
 }
 
-/* Whose the files are that are added now. */
+/* The user of files that are added now. */
 static uint32_t owner_to_blame(struct file_cache *c)
 {
 	uint32_t uid;
@@ -277,7 +280,7 @@ int file_cache_image(struct file_cache *c, int fd, const struct cpython_image **
 	return 0;
 }
 
-/* Where the process has the file mapped; NULL: nowhere. */
+/* The process' mapping of the file; NULL: none. */
 static const struct mapped *find_mapped(const struct inspection *cur, const struct file_id *id)
 {
 	const struct mapped *m;
@@ -381,7 +384,7 @@ void py_proc_of_image(const struct cpython_image *img, struct py_proc *p)
 		p->none = PY_NONE_NOWHERE;
 }
 
-/* The runtime has another address than in the image: move all that is part of it. */
+/* The runtime has another address than in the image: move all addresses inside it. */
 static void move_runtime(struct py_proc *p, uint64_t to)
 {
 	uint64_t by = to - p->runtime;
@@ -416,7 +419,7 @@ static void add_found(struct inspection *cur, const struct known_file *f, const 
 	cur->out->python_cnt++;
 }
 
-/* Keep the reason if a file is a Python that is not supported. */
+/* Keep the reason if a file is an unsupported Python. */
 static void keep_refusal(struct inspection *cur, const struct known_file *f, const struct mapped *m)
 {
 	/* The content of a 32-bit program is unknown; one that is named python counts as Python. */
@@ -453,8 +456,8 @@ static int inspect_file(struct file_cache *c, const struct mapped *m)
 }
 
 /*
- * Inspect the executable, then libraries named libpython, and if there is no CPython, all
- * other code.
+ * Inspect the executable, then libraries named libpython; if they contain no CPython, all other
+ * code.
  */
 static int inspect_mapped(struct file_cache *c)
 {
@@ -536,7 +539,7 @@ static void begin_inspection(struct inspection *cur, pid_t tgid, struct inspecte
 	out->python_cnt = 0;
 }
 
-/* No Python was found. */
+/* Report that no Python was found. */
 static int say_none(const struct inspection *cur)
 {
 	/* A file could not be opened: the next inspection must try again. */
@@ -549,7 +552,7 @@ static int say_none(const struct inspection *cur)
 	return -ENOTSUP;
 }
 
-/* Has the file the thread context's variable? 0: *tls; -ENOENT; -EBUSY; other -errno. */
+/* Look for the thread context's variable in a file. 0: *tls; -ENOENT; -EBUSY; other -errno. */
 static int tls_of(struct file_cache *c, const struct mapped *m, struct elf_tls *tls)
 {
 	struct known_file *f;
@@ -569,7 +572,7 @@ static int tls_of(struct file_cache *c, const struct mapped *m, struct elf_tls *
 	return f->tls_err;
 }
 
-/* The C library of a file that names none. */
+/* The C library of a file that does not name one. */
 static bool has_musl(const struct mapped_files *m)
 {
 	return m->libc_at != MAPPED_NOWHERE && strstr(m->files[m->libc_at].path, "/ld-musl-");
@@ -616,7 +619,7 @@ int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *o
 	return 0;
 }
 
-/* Has the file asyncio's section? 0, -EBUSY or another -errno in f->tasks_err. */
+/* Look for asyncio's section in a file. 0, -EBUSY or another -errno in f->tasks_err. */
 static void read_tasks(struct file_cache *c, const struct mapped *m, struct known_file *f)
 {
 	int fd;
@@ -630,7 +633,7 @@ static void read_tasks(struct file_cache *c, const struct mapped *m, struct know
 		close(fd);
 }
 
-/* What one file adds to *out. 0, or the -errno for which another look may find more. */
+/* Add what one file contains to *out. 0, or the -errno after which another try may find more. */
 static int add_async(struct file_cache *c, const struct mapped *m, struct async_layout *out,
 		     bool *python)
 {
@@ -683,7 +686,7 @@ static void say_exe(const struct mapped_files *m, struct inspected *out)
 	out->exe_ino = exe ? exe->inode : 0;
 }
 
-/* Which program the process executes; 0: unknown, or it is executing a file just now. */
+/* Which program the process executes; 0: unknown, or an exec is in progress. */
 static uint64_t program_of(pid_t task)
 {
 	struct proc_stat st;
@@ -691,7 +694,7 @@ static uint64_t program_of(pid_t task)
 	return proc_stat(task, &st) ? 0 : st.program;
 }
 
-/* Returns true if all that was found is of one program, which is complete. */
+/* Returns true if everything that was found is of one program, which is complete. */
 static bool is_steady(const struct inspection *cur)
 {
 	struct proc_stat now;

@@ -20,10 +20,13 @@
  * second later.
  */
 #define ANSWER_MS 200
-/* Wait so many times as long while it makes progress: longer than it waits for its parser. */
+/* Multiplies the wait while the inspector makes progress: longer than it waits for its parser. */
 #define SLOW_TURNS 10
 #define LIKELY_MAX 256
-/* Of so many processes with different executables the files are read ahead, of so many looked at. */
+/*
+ * Limits for reading ahead: processes with different executables whose files are read, and
+ * processes examined.
+ */
 #ifndef AHEAD_EXES
 #define AHEAD_EXES 64
 #define AHEAD_PROCESSES 256
@@ -36,8 +39,8 @@ enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, ENVIRON, THREAD_CTX, A
 		SET_PARSER };
 
 struct shared {
-	uint32_t owner;			/* whose the files are that are read for the first time, */
-	pid_t owner_of;			/* unless they are this process' user's; 0: they are not */
+	uint32_t owner;			/* user of the files that are read for the first time, */
+	pid_t owner_of;			/* unless it is this process' user; 0: no process */
 	struct parser_use parser;
 	union {
 		struct {
@@ -60,10 +63,11 @@ struct shared {
 		} learn;
 		struct {
 			pid_t first;
-			bool all;		/* then read the files of processes that run */
+			bool all;		/* then read the files of running processes */
 			uint32_t listed;	/* not 0: cnt and out are complete */
-			uint32_t enough;	/* not 0: the program waits, begin no other process */
-			pid_t about;		/* whose files are read now; 0: nobody's */
+			uint32_t enough;	/* not 0: the program waits, do not begin another
+						 * process */
+			pid_t about;		/* process whose files are being read; 0: none */
 			uint32_t cnt;
 			struct learned_exe out[LIKELY_MAX];
 		} likely;
@@ -89,7 +93,7 @@ struct shared {
 
 /* ---- in the worker ---- */
 
-/* Of the worker, from its first call on. */
+/* The worker's cache, created by the first call. */
 static struct file_cache *the_cache(const struct shared *s)
 {
 	static struct file_cache *cache;
@@ -149,7 +153,7 @@ static int run_seen(void *shared, const int *fds)
 	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
 }
 
-/* Have the process' files in the cache. */
+/* Bring the process' files into the cache. */
 static void read_files_of(struct file_cache *c, pid_t tgid)
 {
 	static struct inspected unused;
@@ -159,7 +163,7 @@ static void read_files_of(struct file_cache *c, pid_t tgid)
 		inspect_files(c, &who, 0, &unused);
 }
 
-/* Reads ahead. */
+/* State of reading ahead. */
 struct ahead {
 	struct file_cache *cache;
 	struct shared *s;
@@ -170,7 +174,7 @@ struct ahead {
 	} exes[AHEAD_EXES];
 };
 
-/* Is the process' executable one whose files were not read ahead yet? */
+/* Returns true if the files of the process' executable were not read ahead so far. */
 static bool is_new_exe(struct ahead *a, pid_t tgid)
 {
 	char link[32];
@@ -221,7 +225,7 @@ static int run_likely(void *shared, const int *fds)
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	__atomic_store_n(&s->likely.listed, 1, __ATOMIC_RELEASE);
 	if (c && s->likely.all) {
-		is_new_exe(&a, getpid());	/* our own is none that matters */
+		is_new_exe(&a, getpid());	/* exclude our own */
 		proc_direct.each(0, read_ahead, &a);
 	}
 	return c ? 0 : -ENOMEM;
@@ -239,7 +243,7 @@ static int run_names(void *shared, const int *fds)
 	return err;
 }
 
-/* The environment stays here, in memory that is not shared, and not longer than needed. */
+/* The environment stays here, in memory that is not shared, and only as long as needed. */
 static int run_environment(void *shared, const int *fds)
 {
 	static char text[OTEL_ENVIRON_BYTES_MAX + 1];
@@ -325,9 +329,9 @@ const struct worker_kind inspector_kind = {
 /* ---- in the program ---- */
 
 static struct worker inspector = { .kind = &inspector_kind };
-/* While it runs, the inspector uses it; it ends with the inspector. */
+/* The inspector uses it while it runs; it ends with the inspector. */
 static struct worker parser = { .kind = &parser_kind };
-/* inspector_begin_likely() was called, and nobody has waited for its end yet. */
+/* inspector_begin_likely() was called, and its end was not waited for so far. */
 static bool has_begun;
 
 uint32_t inspector_owner(pid_t tgid)
@@ -337,7 +341,7 @@ uint32_t inspector_owner(pid_t tgid)
 	return proc_euid(tgid, &uid) ? LRU_OWNER_UNKNOWN : uid;
 }
 
-/* Does the inspector only wait for a CPU, or its parser for a CPU or a disk? */
+/* Returns true if the inspector only waits for a CPU, or its parser for a CPU or a disk. */
 static bool makes_progress(uint32_t *beats)
 {
 	const struct shared *s = inspector.shared;
@@ -359,8 +363,8 @@ static int wait_on(int err)
 }
 
 /*
- * How a call has ended. The process' file did not answer: the inspector waits for it, or has waited
- * for its parser until it gave up. Or one of them has ended.
+ * Evaluate how a call has ended: the process' file did not answer, so the inspector waits for it,
+ * or has waited for its parser until it gave up; or one of them has ended.
  */
 static int note_answer(int err, pid_t about)
 {
@@ -381,7 +385,7 @@ static int call_inspector(enum function f, pid_t about, const int *fds)
 	return note_answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
 }
 
-/* Have what inspector_begin_likely() has begun end soon, and wait for that. Its result. */
+/* Make inspector_begin_likely() end soon, and wait for that. Returns its result. */
 static int end_begun(void)
 {
 	struct shared *s = inspector.shared;
@@ -396,7 +400,7 @@ static int end_begun(void)
 				__atomic_load_n(&s->likely.about, __ATOMIC_RELAXED) : 0);
 }
 
-/* Has it found all likely interpreters? It may still read ahead. */
+/* Returns true if it has found all likely interpreters. It may still be reading ahead. */
 static bool has_listed(void)
 {
 	const struct shared *s = inspector.shared;
@@ -405,7 +409,7 @@ static bool has_listed(void)
 	       __atomic_load_n(&s->likely.listed, __ATOMIC_ACQUIRE);
 }
 
-/* Start what does not run of the two. As worker_ready(). */
+/* Start the inspector and its parser, unless they run. As worker_ready(). */
 static int start_for(pid_t about)
 {
 	int err = worker_ready(&inspector, about), fds[WORKER_FDS_MAX];
@@ -441,13 +445,13 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 	return s;
 }
 
-/* The files are known, or the system's. */
+/* The files are known, or belong to the system. */
 static struct shared *inspector_ready(pid_t about, int *err)
 {
 	return ready_for(about, LRU_OWNER_ROOT, err);
 }
 
-/* Make sure that what the inspector says has its form, whoever has written it. */
+/* Make sure that the inspector's answer has the documented form, whoever has written it. */
 static bool check_inspected(struct inspected *i, bool found)
 {
 	uint32_t n;
@@ -467,7 +471,7 @@ static bool check_inspected(struct inspected *i, bool found)
 
 int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
 {
-	/* A copy: what has been checked does not change any more. */
+	/* A copy: what has been checked cannot change any more. */
 	static struct inspected copy;
 	int err;
 	struct shared *s = inspector_ready(who->tgid, &err);
@@ -648,7 +652,7 @@ bool inspector_is_worker(const struct proc_info *who)
 	const pid_t ours[] = { keeper_pid(), reader_pid(), inspector.pid };
 	size_t i;
 
-	/* The keeper's children are also the parser, and workers that were given up. */
+	/* The keeper's children include the parser, and workers that were given up. */
 	for (i = 0; i < ARRAY_SIZE(ours); i++)
 		if (ours[i] && (who->tgid == ours[i] || who->stat.ppid == ours[i]))
 			return true;

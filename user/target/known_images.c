@@ -8,7 +8,7 @@
 #include "base/util.h"
 
 struct known_image {
-	struct cpython_image image;	/* what the others know of it: the first member */
+	struct cpython_image image;	/* the part that others know: the first member */
 	struct file_id file;
 	struct known_images *in;
 	struct known_image *next;	/* next one with the same hash */
@@ -47,7 +47,7 @@ static uint64_t key_of(const struct file_id *file)
 	return hash_bytes(file, sizeof(*file));
 }
 
-/* Take it out of its chain, and free it. */
+/* Remove it from its chain, and free it. */
 static void forget_image(struct known_image *gone)
 {
 	struct known_images *k = gone->in;
@@ -57,7 +57,7 @@ static void forget_image(struct known_image *gone)
 	lru_remove(&k->idle, &gone->idle);
 	if (first == gone) {
 		u64map_remove(&k->by_file, key);
-		if (gone->next)		/* a key was removed: there is room for it */
+		if (gone->next)		/* a key was removed, so adding cannot fail */
 			u64map_put(&k->by_file, key, gone->next);
 	} else {
 		for (i = first; i->next != gone; i = i->next)

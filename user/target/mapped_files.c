@@ -2,8 +2,8 @@
 /*
  * mapped_files.c - see mapped_files.h.
  *
- * A file is mapped in parts: its beginning (offset 0) first, its code behind it. Whether the file
- * has code, and with it a place, is known only when that second part comes.
+ * A file is mapped in parts: its beginning (offset 0) first, then its code. Whether the file has
+ * code, and therefore gets a place, is known only when that second part comes.
  */
 #include "target/mapped_files.h"
 
@@ -44,8 +44,8 @@ static bool has_phdr(const struct mapped_files *m, const struct proc_map *map)
 }
 
 /*
- * Is it the executable, by its path? If that is unknown it is the first mapping: loaders place it
- * lowest.
+ * Returns true if the mapping is the executable's, by its path. If that is unknown it is the first
+ * mapping: loaders place it lowest.
  */
 static bool has_exe_path(const struct mapped_files *m, const struct proc_map *map)
 {
@@ -53,7 +53,9 @@ static bool has_exe_path(const struct mapped_files *m, const struct proc_map *ma
 	       (m->exe[0] ? same_path(map->path, m->exe) : !m->phdr && !m->cnt);
 }
 
-/* Is there a place for the last file, which is not the executable? Data has none. */
+/*
+ * Returns true if there is a place for the last file, which is not the executable. Data gets none.
+ */
 static bool has_place(const struct mapped_files *m)
 {
 	const struct mapped *f = &m->last;
@@ -109,7 +111,7 @@ static void take_beginning(struct mapped_files *m, const struct proc_map *map)
 	f->python = f->libpython || !strncmp(name, "python", 6);
 	f->libc = libc_is_name(name);
 	m->last_at = MAPPED_NOWHERE;
-	/* path is the caller's, and whole: for same_path() */
+	/* path is the caller's and complete: for same_path() */
 	keep_last(m);
 	f->map.path = f->path;
 }
@@ -153,7 +155,10 @@ static void begin_reading(struct mapped_files *m, const char *exe, uint64_t phdr
 	snprintf(m->exe, sizeof(m->exe), "%s", exe);
 }
 
-/* err: of proc_maps(). The program headers are surer than a path, which may have several views. */
+/*
+ * err: of proc_maps(). The program headers are more reliable than a path, which may have several
+ * views.
+ */
 static int end_reading(struct mapped_files *m, int err)
 {
 	if (m->phdr_at != MAPPED_NOWHERE)
@@ -168,7 +173,7 @@ int mapped_files_read(struct mapped_files *m, pid_t tgid)
 	char exe[PATH_MAX];
 	int err;
 
-	if (phdr) {	/* mostly it is all that is needed */
+	if (phdr) {	/* usually nothing else is needed */
 		begin_reading(m, "", phdr);
 		err = end_reading(m, proc_maps(tgid, collect_map, m));
 		if (err || m->phdr_at != MAPPED_NOWHERE)

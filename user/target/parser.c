@@ -17,14 +17,14 @@
 #include "memory/reader.h"
 
 /*
- * It must answer in so many turns; in more while it waits for a CPU or a disk, or computes. Both
- * are
- * shorter than the inspector's client waits for the inspector: then the inspector lives on.
+ * Duration of a turn, and limits on turns: in general, and while the parser waits for a CPU or a
+ * disk, or computes. Both waits are shorter than that of the inspector's client, so the inspector
+ * survives.
  */
 #define TURN_MS 50
 #define IDLE_TURNS 3
 #define SLOW_TURNS 30
-/* Many calls can be short, and take long together. */
+/* Many calls can be short, and take long in total. */
 #define BRIEF_NS 5000000ull
 enum function {
 	IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX, ASYNC, FUNCTIONS, SDT,
@@ -167,7 +167,7 @@ static int run_async(void *shared, const int *fds)
 	return err;
 }
 
-/* The names are our own, and may be overwritten by nobody but this worker. */
+/* The names are private to this worker: nobody else can overwrite them. */
 static int find_functions(void *shared, const int *fds)
 {
 	const char *names[PARSER_FUNCTIONS_MAX];
@@ -239,7 +239,7 @@ void parser_for(pid_t about, struct parser_use *its_use)
 	use = its_use;
 }
 
-/* NULL: there is no parser, now: what a file is must not be concluded from that. */
+/* NULL: there is no parser at the moment; this says nothing about the file. */
 static struct shared *parser_ready(int *err)
 {
 	if (adopted)
@@ -250,8 +250,9 @@ static struct shared *parser_ready(int *err)
 }
 
 /*
- * Does it make progress? A call that has asked a disk waits for that disk: the file is then on no
- * file system that a process serves, and the bytes come. disk_before: worker_disk_bytes() then.
+ * Returns true if the parser makes progress. A call that has read from a disk waits for that disk:
+ * so the file is not on a file system that a process serves, and the data will come. disk_before:
+ * worker_disk_bytes() then.
  */
 static bool makes_progress(uint64_t disk_before)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* proc_filter.c - parses conditions on processes, and compares. See proc_filter.h. */
+/* proc_filter.c - parses conditions on processes, and evaluates them. See proc_filter.h. */
 #include "target/proc_filter.h"
 
 #include <ctype.h>
@@ -33,7 +33,7 @@ static int rule_bad(struct proc_filter_rule *rule, const char *remedy)
 	return -EINVAL;
 }
 
-/* ---- kinds: how the user's text becomes what is compared. 0, -ENOMEM (logged), or rule_bad() ---- */
+/* ---- kinds: from the user's text to what is compared. 0, -ENOMEM (logged), or rule_bad() ---- */
 
 static int parse_nothing(struct proc_filter_rule *rule)
 {
@@ -112,7 +112,7 @@ static int parse_cgroup(struct proc_filter_rule *rule)
 	return 0;
 }
 
-/* As systemctl does: a name without a type is a service. */
+/* As in systemctl, a name without a type is a service. */
 static int parse_unit(struct proc_filter_rule *rule)
 {
 	static const char *const suffixes[] = { ".service", ".scope", ".slice", ".socket",
@@ -168,7 +168,7 @@ static void free_rule(struct proc_filter_rule *rule)
 	free(rule->text);
 }
 
-/* *rule, which has its text as far as there was memory for it, is the caller's after a failure. */
+/* After a failure, the caller frees *rule, which has its text if there was memory for it. */
 static int add_one(struct proc_filter *s, struct proc_filter_rule *rule, const char *text,
 		   size_t len)
 {
@@ -187,7 +187,7 @@ static int add_one(struct proc_filter *s, struct proc_filter_rule *rule, const c
 	return err;
 }
 
-/* Add each condition of a list. *wrong, to be freed by free_rule(): the one that failed. */
+/* Add each condition of a list. *wrong: the one that failed, for free_rule(). */
 static int add_all(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		   const char *text, struct proc_filter_rule *wrong)
 {

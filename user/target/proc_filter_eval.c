@@ -20,10 +20,10 @@
 #include "host/proc.h"
 #include "target/inspector.h"
 
-/* Room in the map marks for cgroups that are made later; the BPF side deletes removed ones. */
+/* Space in the map marks for cgroups that are created later; the BPF side deletes removed ones. */
 #define MARKS_MORE 16384
 #define MARKS_MAX (1u << 20)
-/* Upper bound of comms in the map marks: processes choose them. */
+/* Limit on comms in the map marks: processes choose them. */
 #ifndef COMMS_MAX
 #define COMMS_MAX 4096
 #define CONTAINERS_MAX 8192
@@ -36,7 +36,7 @@ struct mark {
 	uint32_t value;
 };
 
-/* Existing containers, pods, units or cgroups, for a message. */
+/* Existing containers, pods, units or cgroups to suggest in a message. */
 struct hints {
 	char names[HINTS_MAX][HINT_BYTES];
 	size_t cnt, more;
@@ -46,11 +46,11 @@ struct proc_filter_eval {
 	struct proc_filter *sel;
 	struct cgroups *cgroups;
 	uint32_t included, excluded;	/* kinds, 1 << kind */
-	bool by_name;			/* ids do not suffice to identify containers */
+	bool by_name;			/* containers cannot be identified by their ids alone */
 	bool ask;			/* cgroups that were not judged yet may matter */
 	struct mark *found;		/* verdicts on the cgroups that existed at the start */
 	size_t found_cnt;
-	struct bpf_map *marks;		/* NULL: the programs are not loaded yet */
+	struct bpf_map *marks;		/* NULL: the programs are not loaded so far */
 	uint32_t comms;			/* number of comms in marks */
 	struct u64map containers;	/* hash of a cgroup's path -> struct container with names */
 	struct hints hints[FILTER_KINDS];
@@ -74,8 +74,8 @@ static void forget_containers(struct proc_filter_eval *c)
 }
 
 /*
- * Find the container of a cgroup, by its path. A container's name may be unknown when its cgroup
- * is made (tgid 0), but known when a process runs in it (tgid). Returns false if a name is needed
+ * Find the container of a cgroup by its path. A container's name may be unknown when its cgroup is
+ * created (tgid 0), but known when a process runs in it (tgid). Returns false if a name is needed
  * and unknown.
  */
 static bool find_container(struct proc_filter_eval *c, const char *path, pid_t tgid,
@@ -133,7 +133,10 @@ static uint32_t mark_value(uint32_t bits)
 	return value;
 }
 
-/* 0 or -errno. If the mark of a cgroup or comm does not fit, the BPF side asks user space. */
+/*
+ * Enter a mark. 0 or -errno. If the mark of a cgroup or comm does not fit, the BPF side asks user
+ * space.
+ */
 static int put_mark(struct proc_filter_eval *c, uint64_t key, uint32_t value)
 {
 	return c->marks ? bpf_map__update_elem(c->marks, &key, sizeof(key), &value, sizeof(value),
@@ -255,7 +258,7 @@ static int resolve_paths(struct proc_filter_eval *c)
 	return 0;
 }
 
-/* Judge the cgroups that exist, and warn of conditions that none of them meets. 0 or -errno. */
+/* Judge the existing cgroups, and warn of conditions that none of them meets. 0 or -errno. */
 static int judge_existing_cgroups(struct proc_filter_eval *c)
 {
 	int err = resolve_paths(c);
@@ -276,7 +279,7 @@ static int judge_existing_cgroups(struct proc_filter_eval *c)
 	return err;
 }
 
-/* Is the condition met by ids, without names? */
+/* Returns true if ids are enough to meet the condition, without names. */
 static bool is_by_id(const struct proc_filter_rule *rule)
 {
 	size_t len = strspn(rule->text, "0123456789abcdef-");
@@ -464,7 +467,7 @@ static int judge_names(struct proc_filter_eval *c, pid_t tgid)
 	}
 	if (!filter_uses(c, 1u << FILTER_EXE))
 		return 0;
-	/* A kernel thread has no executable; nor has a process whose first thread has ended. */
+	/* A kernel thread has no executable; neither has a process whose first thread has ended. */
 	if (proc_exe(proc_living_task(tgid), path, sizeof(path)))
 		return kill(tgid, 0) && errno == ESRCH ? -ESRCH : UNSELECTED_NAME;
 	if (strlen(path) > 10 && !strcmp(path + strlen(path) - 10, " (deleted)"))

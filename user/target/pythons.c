@@ -18,8 +18,8 @@
 #include "target/proc_filter_eval.h"
 
 /*
- * Memory that cannot be read in time is read again after 50 ms. A process that never delivers
- * a page makes all of them together wait for so many times, three seconds, at most.
+ * Memory that cannot be read in time is read again after 50 ms. For processes that never deliver a
+ * page, the total wait is limited to TRIES_AGAIN of these: three seconds.
  */
 #define AGAIN_US 50000
 #define TRIES_AGAIN 60
@@ -64,7 +64,9 @@ static double cpu_pct(const struct proc_stat *st)
 	double hz = (double)sysconf(_SC_CLK_TCK), age;
 
 	age = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)st->start_ticks / hz;
-	/* Younger processes would have no meaningful value: times are measured in clock ticks. */
+	/*
+	 * For a younger process the value would be meaningless: times are measured in clock ticks.
+	 */
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }
 
@@ -106,7 +108,7 @@ static void describe_python(struct search *s, const struct proc_info *who, struc
 	held_by_words(who->tgid, p->held);
 }
 
-/* discovery_inspect() and found->ready, again as long as the memory could not be read in time. */
+/* discovery_inspect() and found->ready, repeated while the memory could not be read in time. */
 static int inspect_process(struct search *s, const struct proc_info *who, struct discovered *found)
 {
 	uint64_t files;
@@ -123,7 +125,7 @@ static int inspect_process(struct search *s, const struct proc_info *who, struct
 	}
 }
 
-/* Is this a result of discovery_inspect() that says nothing about the process? */
+/* Returns true if this result of discovery_inspect() says nothing about the process. */
 static bool says_nothing(int err)
 {
 	return err && err != -ENOENT && err != -EALREADY && err != -ENOTSUP && err != -EAGAIN &&
