@@ -13,9 +13,9 @@
 #include "base/time.h"
 #include "base/util.h"
 
-/* A question of 2,048 pages takes some 3 ms; one about huge pages 30 ms. */
+/* A question of 2,048 pages takes about 3 ms; one about huge pages 30 ms. */
 #define ANSWER_MS 2000
-/* So long it may only wait for a CPU. */
+/* Limit on the wait while the worker only waits for a CPU. */
 #define SLOW_MS 20000
 #define AGAIN_MS 1000
 
@@ -29,13 +29,13 @@ struct page_check {
 	void *ctx;
 	struct worker worker;
 	int fd, epoll;			/* fd: to the worker; -1: there is none */
-	uint64_t again_ns;		/* before this it is not started again */
+	uint64_t again_ns;		/* earliest time of the next start */
 	uint64_t numbers;
 	uint64_t answered_ns;
 	uint32_t first, open;		/* of asked, a ring */
 	struct page_check_counts counts;
 	struct asked asked[PAGE_CHECK_OPEN_MAX];
-	size_t waiting;			/* bytes of reply, whose turn has not come; 0: none */
+	size_t waiting;			/* bytes of a reply whose turn has not come; 0: none */
 	struct page_reply reply;
 };
 
@@ -113,7 +113,7 @@ int page_check_start(struct page_check *c)
 	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->fd, &ev) ? -errno : 0;
 }
 
-/* The oldest question, if one is open. */
+/* The oldest open question; NULL: none is open. */
 static struct asked *oldest_asked(struct page_check *c)
 {
 	return c->open ? &c->asked[c->first] : NULL;
@@ -156,7 +156,7 @@ static uint64_t clamp_time(uint64_t t, uint64_t first, uint64_t last)
 	return t < first ? first : t > last ? last : t;
 }
 
-/* fn may ask again: the question is closed before. */
+/* fn may ask again, so the question is closed first. */
 static void pass_on(struct page_check *c, const struct asked *a)
 {
 	uint64_t now = now_ns();
@@ -175,8 +175,8 @@ static void pass_on(struct page_check *c, const struct asked *a)
 }
 
 /*
- * Whatever it waits for is the process' that it was asked about. One that only waits for a CPU has
- * more time.
+ * Whatever the worker waits for belongs to the process that it was asked about. If it only waits
+ * for a CPU, it has more time.
  */
 static void give_up_if_stuck(struct page_check *c)
 {
@@ -193,7 +193,7 @@ static void give_up_if_stuck(struct page_check *c)
 	c->again_ns = 0;
 }
 
-/* The next reply: the one that waits, or from the worker. As page_wire_receive(). */
+/* The next reply: the waiting one, or one from the worker. As page_wire_receive(). */
 static ssize_t next_reply(struct page_check *c)
 {
 	ssize_t n = (ssize_t)c->waiting;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * page_check.h - asks which pages of processes are still there. A worker reads /proc/PID/pagemap,
- * /proc/kpageflags and /proc/PID/status, which can wait for the process' memory map; nobody waits
- * for it: answers come when they come, to page_check_poll().
+ * /proc/kpageflags and /proc/PID/status, which can block on the process' memory map; so nothing
+ * waits for it: page_check_poll() takes the answers when they come.
  */
 #ifndef TACHBPF_PAGE_CHECK_H
 #define TACHBPF_PAGE_CHECK_H
@@ -17,7 +17,7 @@
 
 struct page_check;
 
-/* Pages in one question, and questions that may be open. */
+/* Limits on pages in one question, and on open questions. */
 #define PAGE_CHECK_MAX 2048
 #define PAGE_CHECK_OPEN_MAX 4
 
@@ -26,61 +26,62 @@ extern const struct worker_kind page_check_kind;
 
 struct page_answer {
 	pid_t tgid;
-	uint64_t start_ns;	/* as in the question: the process' identity */
+	uint64_t start_ns;	/* as in the question: identifies the process */
 	uint64_t asked_ns;
 	int32_t err;		/* 0; -ESRCH: the process is gone; -EACCES: pagemap is denied */
-	bool frames_known;	/* page frame numbers are shown (CAP_SYS_ADMIN) */
+	bool frames_known;	/* page frame numbers are visible (CAP_SYS_ADMIN) */
 	uint64_t rss_anon, swapped;	/* bytes */
-	uint64_t read_ns;	/* when these two were read: from asked_ns to now */
-	uint64_t tag;		/* of the question */
+	uint64_t read_ns;	/* when these two were read: between asked_ns and now */
+	uint64_t tag;		/* from the question */
 	size_t cnt;
 	const struct page_state *states;
 };
 typedef void (*page_answer_fn)(void *ctx, const struct page_answer *answer);
 
 struct page_check_counts {
-	uint64_t pages;		/* that were asked about */
-	uint64_t unanswered;	/* questions: their worker had ended */
+	uint64_t pages;		/* asked about */
+	uint64_t unanswered;	/* questions whose worker had ended */
 	uint32_t starts;	/* of the worker */
 	uint32_t stuck;		/* workers that were given up */
-	uint32_t broken;	/* workers that ended, or said what is no answer */
+	uint32_t broken;	/* workers that ended, or sent an invalid answer */
 };
 
-/* NULL with errno. fn is called from page_check_poll() and page_check_settle() only. */
+/* NULL with errno. fn is called only from page_check_poll() and page_check_settle(). */
 struct page_check *page_check_new(page_answer_fn fn, void *ctx);
-/* Start the worker, if it does not run. 0 or -errno; page_check_ask() tries again, too. */
+/* Start the worker, unless it is running. 0 or -errno; page_check_ask() tries again, too. */
 int page_check_start(struct page_check *c);
 void page_check_free(struct page_check *c);
-/* Can be read when there are answers. */
+/* Readable when there are answers. */
 int page_check_fd(const struct page_check *c);
 
 /*
- * Ask about cnt addresses (may be 0: only RssAnon), sorted. 0; -EAGAIN: too many are open;
- * -errno: the worker has ended or is stuck: it is started again.
+ * Ask about cnt addresses, sorted (0: only RssAnon). 0; -EAGAIN: too many questions are open;
+ * -errno: the worker has ended or is stuck, and is started again.
  */
 int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t tag,
 		   const uint64_t *addrs, size_t cnt);
 /*
- * Take the answers that are there, but none from after known_ns (CLOCK_MONOTONIC): so far the caller
- * knows which pages were moved. A page that was moved meanwhile is gone from where it was asked for.
+ * Take the available answers, but none from after known_ns (CLOCK_MONOTONIC), up to which the
+ * caller knows the moves of pages. A page that was moved since the question is gone from its
+ * address there.
  */
 void page_check_poll(struct page_check *c, uint64_t known_ns);
-/* Wait for the answers to all open questions, for so many milliseconds at most. */
+/* Wait for the answers to all open questions, at most timeout_ms. */
 void page_check_settle(struct page_check *c, int timeout_ms);
 uint32_t page_check_open(const struct page_check *c);	/* questions without an answer */
 void page_check_counts(const struct page_check *c, struct page_check_counts *out);
 
 /*
- * What page_check and its worker say to each other: a question is answered by one reply, in the
- * order of questions. Messages of a socket of type SOCK_SEQPACKET.
+ * Messages between page_check and its worker: each question is answered by one reply, in the order
+ * of questions. The socket's type is SOCK_SEQPACKET.
  */
 
 struct page_question {
-	uint64_t number;	/* which the reply repeats */
-	uint64_t start_ns;	/* the process' identity; 0: not known */
+	uint64_t number;	/* repeated in the reply */
+	uint64_t start_ns;	/* identifies the process; 0: unknown */
 	int32_t tgid;
 	uint32_t cnt;
-	uint64_t addrs[PAGE_CHECK_MAX];	/* cnt sent */
+	uint64_t addrs[PAGE_CHECK_MAX];	/* only cnt are sent */
 };
 
 struct page_reply {
@@ -91,20 +92,23 @@ struct page_reply {
 	uint32_t cnt;		/* as in the question, or 0 with err */
 	uint32_t frames_known;
 	uint32_t pad;
-	struct page_state states[PAGE_CHECK_MAX];	/* cnt sent */
+	struct page_state states[PAGE_CHECK_MAX];	/* only cnt are sent */
 };
 
 size_t page_question_bytes(const struct page_question *q);
 size_t page_reply_bytes(const struct page_reply *r);
 
-/* Has a question of so many bytes its form? */
+/* Returns true if a question of this many bytes is well-formed. */
 bool page_question_ok(const struct page_question *q, size_t bytes);
-/* Does a reply of so many bytes answer q: the same addresses, kinds that there are? */
+/* Returns true if a reply of this many bytes answers q: the same addresses, valid kinds. */
 bool page_reply_ok(const struct page_question *q, const struct page_reply *r, size_t bytes);
 
-/* Send a message. Does not wait. 0; -EAGAIN: there is no room; other -errno. */
+/* Send a message without blocking. 0; -EAGAIN: no space; other -errno. */
 int page_wire_send(int fd, const void *msg, size_t bytes);
-/* Receive one. Does not wait. Its length; -EAGAIN: there is none; -EPIPE: the end is closed. */
+/*
+ * Receive a message without blocking. Returns its length; -EAGAIN: there is none; -EPIPE: the other
+ * end is closed.
+ */
 ssize_t page_wire_receive(int fd, void *msg, size_t room);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * page_move.c - pages whose process gives them another address, or unmaps them: page_book_move(),
+ * page_move.c - pages that their process moves to another address, or unmaps: page_book_move(),
  * page_book_unmapped(). See page_book.h.
  */
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "memory/page_table.h"
 
-/* Addresses and slots that moves may look at in a round, so that no process costs us a CPU. */
+/* Limit on addresses and slots examined for moves in a round, so that no process costs us a CPU. */
 #define WORK_MAX (4u << 20)
 
 struct moved {
@@ -59,7 +59,7 @@ static int find_all(const struct page_book *b, uint64_t addr, uint64_t bytes, st
 	return err;
 }
 
-/* What was at the address before has been unmapped. */
+/* What was at the address before was unmapped. */
 static int make_room(struct page_book *b, struct page *p)
 {
 	int err = p->held ? page_let_go(b, p) : 0;
@@ -78,7 +78,7 @@ static int put_page(struct page_book *b, const struct page *p, uint64_t addr)
 	int err = at ? make_room(b, at) : 0;
 	uint64_t key;
 
-	at = page_add(b, addr, block);	/* there is room: p was removed */
+	at = page_add(b, addr, block);	/* there is space: p was removed */
 	if (!at)
 		return -ENOMEM;
 	key = at->key;
@@ -90,7 +90,7 @@ static int put_page(struct page_book *b, const struct page *p, uint64_t addr)
 	return err;
 }
 
-/* Copy the pages in the range to out, as far as the bound allows. 0 or -ENOMEM. */
+/* Copy the pages in the range to out, within the limit. 0 or -ENOMEM. */
 static int find_pages(struct page_book *b, uint64_t addr, uint64_t bytes, struct moved *out)
 {
 	uint64_t pages = bytes / b->page_bytes;
@@ -117,7 +117,7 @@ int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t 
 	for (i = 0; i < m.cnt && !err; i++)
 		page_remove(b, page_find(b, page_addr(&m.pages[i]), m.pages[i].key & KEY_BLOCK));
 	b->moves += m.cnt != 0;
-	/* All are put back: what is removed and not put would be held for ever. */
+	/* All are added again: a page that is removed and not added would be held forever. */
 	for (i = 0; i < m.cnt && !err; i++) {
 		int its = put_page(b, &m.pages[i], page_addr(&m.pages[i]) - addr + to);
 
@@ -127,7 +127,7 @@ int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t 
 	return err ? err : end;
 }
 
-/* What was held before is gone; a fault of later waits for its answer. */
+/* What was held before is gone; a later fault waits for its answer. */
 static int forget_page(struct page_book *b, struct page *p, uint64_t time_ns)
 {
 	if (!p->weight || p->time_ns <= time_ns)

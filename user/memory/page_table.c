@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* page_table.c - see page_table.h. Targets choose addresses: their hash has a secret seed. */
+/* page_table.c - see page_table.h. Targets choose addresses, so the hash has a secret seed. */
 #include "memory/page_table.h"
 
 #include "base/hash_secret.h"
 #include "base/util.h"
 
 /*
- * The low bits of a name say how often pages were moved: where they were, others may be now; and
- * whether it is a huge page, of which a base page may be again.
+ * The low bits of a name are the number of moves, because other pages may be where moved ones were;
+ * and whether it is a huge page, where a base page may be later.
  */
 #define NAME_MOVES 0x7ffu
 #define NAME_BLOCK 0x800u
@@ -106,7 +106,7 @@ static int page_got(struct page_book *b, const struct page *p, uint64_t name, ui
 	return b->fns->got(b->ctx, name, bytes, &touch);
 }
 
-/* While a page is held, no other one gets its name (but after 2,048 moves). */
+/* While a page is held, no other one gets its name (within 2,048 moves). */
 static uint64_t new_name(const struct page_book *b, const struct page *p)
 {
 	return page_addr(p) | (b->moves & NAME_MOVES) | (p->key & KEY_BLOCK ? NAME_BLOCK : 0);
@@ -131,7 +131,7 @@ int page_let_go(struct page_book *b, struct page *p)
 	return b->fns->gone(b->ctx, p->name, bytes, p->held_stack);
 }
 
-/* Something else may be held at this address, with its name. */
+/* Something else, with its own name, may be held at this address. */
 int page_pass_by(struct page_book *b, struct page *p)
 {
 	uint64_t name = PAGE_NAME_UNTRACKED | b->names++ << 12;

@@ -14,13 +14,13 @@
 #include "cpython/pages.h"
 #include "host/proc.h"
 
-/* How long to wait for an answer. A page that comes from a disk takes some ms. */
+/* How long to wait for an answer. A page from a disk takes some ms. */
 #define ANSWER_MS 200
-/* Without hurry, wait so many times as long while the reader only waits for a CPU. */
+/* Without hurry, multiplies the wait while the reader only waits for a CPU. */
 #define SLOW_TURNS 10
 /*
- * A batch of tasks ends after this time, even if there was no CPU for it meanwhile: the caller gives
- * a reader up that does not answer.
+ * A batch of tasks ends after this time, even if no CPU was available meanwhile: the caller gives
+ * up a reader that does not answer.
  */
 #define TASKS_NS 20000000ull
 #define NAME_BYTES 64
@@ -28,10 +28,10 @@
 enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
 		TASK_LISTS, TASKS };
 
-/* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
+/* Shared by both sides. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
 	int32_t tgid;
-	uint32_t len;		/* wanted, then found; of memory, all or nothing is */
+	uint32_t len;		/* requested, then found; memory is all or nothing */
 	uint64_t addr;
 	char name[NAME_BYTES];	/* of a file in /proc/TGID */
 	uint8_t bytes[READER_BYTES_MAX] __attribute__((aligned(8)));
@@ -205,7 +205,7 @@ void reader_prepare(void)
 		log_debug("the reader cannot be started yet");
 }
 
-/* Give up the reader. If it only waited for a CPU, the process is not blamed for it. */
+/* Give up the reader. If it only waited for a CPU, the process is not blamed. */
 static void give_up(pid_t tgid)
 {
 	bool is_slow = worker_is_runnable(&reader);
@@ -280,10 +280,10 @@ static ssize_t ask_for_file(enum function f, pid_t tgid, const char *name, char 
 	return err ? err : take_file(s, out, size);
 }
 
-/* Some mount /proc with hidepid: a process that may not be traced is not there for us. */
+/* With hidepid, /proc does not show us processes that we may not trace. */
 static bool hidden;
 
-/* What follows "task/TID/", if name begins so. */
+/* The part of name after "task/TID/"; NULL: name has another form. */
 static const char *of_task(const char *name)
 {
 	size_t prefix = strlen("task/"), digits;
@@ -295,8 +295,8 @@ static const char *of_task(const char *name)
 }
 
 /*
- * The kernel answers these at once, and to all who see the process. A thousand threads have a
- * thousand names, and a turn to the reader and back costs some 40 us.
+ * The kernel answers these immediately, and to all who see the process. A thousand threads have a
+ * thousand names, and a round trip to the reader costs about 40 us.
  */
 static bool is_open(const char *name)
 {
@@ -354,7 +354,7 @@ int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 
 	if (!err)
 		memcpy(out, s->bytes, sizeof(*out));
-	/* Whoever has written it. */
+	/* Check it, whoever has written it. */
 	if (err || out->cnt > OTEL_MAPPINGS_MAX)
 		out->cnt = 0;
 	return err;
@@ -363,7 +363,7 @@ int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool hurry,
 			  const struct python_threads **out)
 {
-	/* A copy: what has been checked does not change any more. */
+	/* A copy: what has been checked cannot change any more. */
 	static struct python_threads copy;
 	struct shared *s = shared_for(tgid, "", 0);
 	uint32_t i;
@@ -376,7 +376,7 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 	if (err)
 		return err;
 	memcpy(&copy, s->bytes, sizeof(copy));
-	/* Whoever has written it. */
+	/* Check it, whoever has written it. */
 	if (copy.cnt > PYTHON_THREADS_MAX)
 		return -EBADMSG;
 	for (i = 0; i < copy.cnt; i++)
@@ -403,7 +403,7 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 	return copy.cnt > TASK_LISTS_MAX ? -EBADMSG : 0;
 }
 
-/* Whoever has written it: do the rows lie in the arrays? Names end. */
+/* Check it, whoever has written it: ranges in rows are within the arrays. Terminates the names. */
 static bool check_tasks(struct tasks_batch *b)
 {
 	uint32_t i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* remote_mem.c - see remote_mem.h: what time may go into reads. */
+/* remote_mem.c - see remote_mem.h: how much time may be spent on reads. */
 #include "memory/remote_mem.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "memory/reader.h"
 
 /*
- * On a busy machine each answer costs a turn of the scheduler. At most one fifth of the
- * time is spent waiting, so that samples are taken meanwhile. Unused time is saved up to a
- * limit, because the names of a new program come all at once; the limit is a fifth of what
- * the ring buffer can hold (capture.c).
+ * On a busy machine each answer costs a turn of the scheduler. At most one fifth of the time is
+ * spent waiting, so that samples are taken meanwhile. Unused time is saved up to a limit, because
+ * the names of a new program are read in a burst; the limit is a fifth of what the ring buffer can
+ * hold (capture.c).
  */
 #define WAIT_SHARE 5
 #define WAIT_NS_MAX 100000000ll
@@ -39,7 +39,7 @@ static bool may_wait(uint64_t now)
 	return budget.wait_ns > 0;
 }
 
-/* A read that began at start_ns is over. */
+/* A read that began at start_ns has ended. */
 static void count_wait(uint64_t start_ns)
 {
 	if (budget.hurry)

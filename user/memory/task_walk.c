@@ -11,9 +11,9 @@
 
 const struct task_source task_source_remote = { remote_task_lists, remote_tasks };
 
-/* What a set has besides its arrays. */
+/* Private part of a set. */
 struct own {
-	struct u64map numbers;	/* address -> number + 1 */
+	struct u64map numbers;	/* address -> index + 1 */
 	size_t task_cap, frame_cap, waiter_cap;
 };
 
@@ -26,7 +26,7 @@ struct walk {
 	uint64_t reads;
 };
 
-/* Make room for one more batch. 0 or -ENOMEM. */
+/* Make space for another batch. 0 or -ENOMEM. */
 static int grow_array(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
 {
 	size_t need = cnt + more, now = *cap ? *cap : 1024;
@@ -62,7 +62,7 @@ static int reserve_batch(struct walk *w, const struct tasks_batch *b)
 	return err;
 }
 
-/* Copy what a row refers to, as far as the bounds of the whole set allow. */
+/* Copy what a row refers to, within the limits of the whole set. */
 static void copy_parts(struct task_set *s, const struct tasks_batch *b, const struct task_row *r,
 		       struct task *t)
 {
@@ -84,7 +84,7 @@ static void copy_parts(struct task_set *s, const struct tasks_batch *b, const st
 	s->waiter_cnt += t->waiter_cnt;
 }
 
-/* Add a task that is new. 0 or -ENOMEM. */
+/* Add a new task. 0 or -ENOMEM. */
 static int add_row(struct walk *w, const struct task_list *list, const struct tasks_batch *b,
 		   const struct task_row *r)
 {
@@ -107,7 +107,7 @@ static int add_row(struct walk *w, const struct task_list *list, const struct ta
 }
 
 /*
- * Take a batch. *met counts tasks that were met in this round: more than there are new ones, and the
+ * Take a batch. *met counts tasks that were met in this round: if there are more than new ones, the
  * list leads back into itself. 0 or -ENOMEM.
  */
 static int take_list(struct walk *w, const struct task_list *list, const struct tasks_batch *b,
@@ -129,7 +129,7 @@ static int take_list(struct walk *w, const struct task_list *list, const struct 
 	return err;
 }
 
-/* One round along a list. TASKS_DONE, TASKS_LOST or -errno of the source. */
+/* Walk a list once. TASKS_DONE, TASKS_LOST or -errno of the source. */
 static int round_of(struct walk *w, const struct task_list *list)
 {
 	const struct tasks_batch *b;
@@ -153,7 +153,7 @@ static int round_of(struct walk *w, const struct task_list *list)
 		if (w->set->cut && w->set->cnt == TASKS_MAX)
 			return TASKS_DONE;
 		w->at.node = b->next;
-		/* No list is that long: it never ends. */
+		/* No list is this long: it never ends. */
 		if (!b->row_cnt || met > 2 * w->set->cnt)
 			return b->end == TASKS_DONE ? TASKS_DONE : TASKS_LOST;
 	} while (b->end == TASKS_MORE);

@@ -40,7 +40,7 @@ static void say_found(const struct event_spec *spec, const struct prober_found *
 			 strerror(-found->first_err));
 }
 
-/* What to do about an error; "": nothing is known. */
+/* Advice for an error; "": none. */
 static const char *remedy_for(const struct event_spec *spec, int err)
 {
 	switch (err) {
@@ -89,7 +89,8 @@ int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t star
 	w.everywhere = everywhere;
 	snprintf(w.file, sizeof(w.file), "%s", spec->file);
 	err = probe_event(spec, &w, take, ctx);
-	if (err == -ENOENT && strchr(spec->file, '/')) {	/* mapped by another path, or not yet */
+	if (err == -ENOENT && strchr(spec->file, '/')) {	/* mapped under another path, or
+								 * not mapped yet */
 		snprintf(w.path, sizeof(w.path), "%s", spec->file);
 		err = probe_event(spec, &w, take, ctx);
 		if (err)
@@ -133,8 +134,8 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 }
 
 /*
- * The format of ld.so.cache: glibc 2.36, sysdeps/generic/dl-cache.h, struct cache_file_new. Behind an
- * older cache of the same file it begins at a multiple of 8.
+ * The format of ld.so.cache: glibc 2.36, sysdeps/generic/dl-cache.h, struct cache_file_new. In a
+ * file that starts with an older cache, it follows at a multiple of 8.
  */
 #define CACHE_FILE "/etc/ld.so.cache"
 #define CACHE_BYTES_MAX (64u << 20)
@@ -143,7 +144,7 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 
 struct entry {
 	int32_t flags;
-	uint32_t name, path;	/* from the begin of the cache */
+	uint32_t name, path;	/* from the beginning of the cache */
 	uint32_t osversion;
 	uint64_t hwcap;
 };
@@ -155,7 +156,7 @@ struct entry {
 #define OWN_FLAGS 0x0303
 #endif
 
-/* The string at an offset; NULL: none ends in the cache. */
+/* The string at an offset; NULL: it does not end within the cache. */
 static const char *string_at(const uint8_t *cache, size_t bytes, uint32_t at)
 {
 	if (at >= bytes || !memchr(cache + at, '\0', bytes - at))

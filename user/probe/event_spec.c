@@ -34,7 +34,7 @@ static const struct counted {
 	{ "ref-cycles", NULL, EVENT_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
 };
 
-/* Words before the first ':', bpftrace's. */
+/* Words before the first ':', as in bpftrace. */
 static const struct {
 	const char *name, *letter;
 	enum event_kind kind;	/* EVENT_NONE: not supported */
@@ -48,7 +48,7 @@ static const struct {
 	{ "profile", "p", EVENT_NONE }, { "interval", "i", EVENT_NONE },
 };
 
-/* cli_name_fn: what a word without ':' can be. */
+/* cli_name_fn: valid words without ':'. */
 static const char *name_at(const void *ctx, size_t i)
 {
 	static const char *const others[] = {
@@ -90,7 +90,7 @@ static int parse_counted(const char *word, struct event_spec *spec, char *why, s
 	return -EINVAL;
 }
 
-/* Cut the last part, behind a ':', off text. NULL: there is none. */
+/* Cut the last part, after a ':', off text. NULL: there is none. */
 static char *cut_last(char *text)
 {
 	char *colon = strrchr(text, ':');
@@ -101,13 +101,13 @@ static char *cut_last(char *text)
 	return colon + 1;
 }
 
-/* Copy a part. False: it is empty or too long. */
+/* Copy a part. Returns false if it is empty or too long. */
 static bool take_part(char *to, size_t size, const char *part)
 {
 	return part && *part && snprintf(to, size, "%s", part) < (int)size;
 }
 
-/* Names of tracepoints become names of files: nothing else than these is one. */
+/* Names of tracepoints become file names, so no other characters are allowed. */
 static bool is_identifier(const char *text)
 {
 	return !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -55,11 +55,11 @@ void heap_cost_text(const struct heap_cost *cost, char *out, unsigned int size)
 		 100 * cost->cpu);
 }
 
-/* The fastest of some rounds: nobody else had the CPU then. */
+/* Number of rounds, of which the minimum counts: nothing else used the CPU then. */
 #define ROUNDS 100
 #define CALLS 10
 
-/* Stands for malloc(): asks for nothing. */
+/* Stands for malloc(), but allocates nothing. */
 __attribute__((noinline, noclone)) static void *probed_function(unsigned long bytes)
 {
 	void *volatile none = NULL;
@@ -83,7 +83,7 @@ static int find_place(void *ctx, const struct proc_map *m)
 	return 1;
 }
 
-/* Of a call, in microseconds. */
+/* Duration of a call, in microseconds. */
 static double measure_calls(void)
 {
 	uint64_t best = UINT64_MAX, began, took;
