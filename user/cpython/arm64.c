@@ -2,10 +2,10 @@
 /*
  * arm64.c - evaluates a short sequence of instructions without branches. See arm64.h.
  *
- * Encodings: Arm Architecture Reference Manual (DDI 0487), C4.1. TLS descriptors are called
- * as "ELF for the Arm 64-bit Architecture" (aaelf64, TLS descriptors) defines it: x0 has
- * the descriptor's address, the function's address is the descriptor's first word, the
- * result is in x0, and no other register but the link register changes.
+ * Encodings: Arm Architecture Reference Manual (DDI 0487), C4.1. TLS descriptors are called as in
+ * "ELF for the Arm 64-bit Architecture" (aaelf64, TLS descriptors): x0 has the descriptor's
+ * address, the function's address is the descriptor's first word, the result is in x0, and no other
+ * register except the link register changes.
  */
 #include "cpython/arm64.h"
 
@@ -22,7 +22,7 @@ struct machine {
 
 static const struct arm64_value unknown;
 
-/* The n bits of v from bit at upwards. */
+/* The n bits of v starting at bit `at`. */
 static uint32_t bits_at(uint32_t v, unsigned int at, unsigned int n)
 {
 	return v >> at & ((1u << n) - 1);
@@ -69,10 +69,7 @@ static void set_reg(struct machine *m, uint32_t reg, struct arm64_value v)
 		m->x[reg] = v;
 }
 
-/*
- * Instructions of the frame record, and those without
- * an effect here: nop, bti, paciasp, autiasp.
- */
+/* Instructions of the frame record, and those without effect here: nop, bti, paciasp, autiasp. */
 static bool step_frame(struct machine *m, uint32_t insn)
 {
 	if ((insn & 0xfffff01f) == 0xd503201f ||	/* hints */
@@ -97,7 +94,7 @@ static bool step_number(struct machine *m, uint32_t insn)
 
 	if ((insn & 0x9f000000) == 0x90000000) {	/* adrp */
 		imm = (uint64_t)bits_at(insn, 5, 19) << 2 | bits_at(insn, 29, 2);
-		imm = (imm ^ 1 << 20) - (1 << 20);	/* 21 bits with a sign */
+		imm = (imm ^ 1 << 20) - (1 << 20);	/* 21 bits, signed */
 		set_reg(m, rd, value_number((m->pc & ~0xfffull) + (imm << 12)));
 	} else if ((insn & 0xbf800000) == 0x91000000) {	/* add, sub rd, rn, #imm */
 		imm = (uint64_t)bits_at(insn, 10, 12) << 12 * bits_at(insn, 22, 1);

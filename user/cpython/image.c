@@ -2,9 +2,9 @@
 /*
  * image.c - recognises CPython in an ELF file and collects what is known of it.
  *
- * elf.c reads the file, version.c determines the version, debug_offsets.c and layout.c the
- * offsets, tls.c how a thread finds its state. A version without a row is refused by its
- * name; the nearest row is never used.
+ * elf.c reads the file, version.c determines the version, debug_offsets.c and layout.c the offsets,
+ * tls.c how a thread finds its state. A version without a row is refused by name; the nearest row
+ * is never used.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -56,8 +56,8 @@ static int find_symbol(const struct reader *r, const char *name, struct elf_symb
 }
 
 /*
- * There is no symbol and no cookie. Is there a
- * CPython all the same? 0: it is 3.6, by its .symtab.
+ * There is no symbol and no cookie: check whether there is a CPython nevertheless. 0: it is 3.6,
+ * according to its .symtab.
  */
 static int look_for_hidden(struct reader *r)
 {
@@ -129,8 +129,8 @@ static unsigned int row_of(const struct cpython_image *img)
 }
 
 /*
- * A version that is not known by its number (3.16 and newer, alphas and betas of 3.15) is
- * accepted only if its debug offsets are word by word those of 3.15's final releases.
+ * A version with an unknown number (3.16 and newer, alphas and betas of 3.15) is accepted only if
+ * its debug offsets are word by word those of 3.15's final releases.
  */
 static int check_newness(struct reader *r)
 {
@@ -143,7 +143,7 @@ static int check_newness(struct reader *r)
 				    img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
 	if (!newer && !(r->hex && version_is_unstable(r->hex)))
 		return 0;
-	/* Of older versions, offsets are used that their debug offsets do not contain. */
+	/* For older versions, offsets are used that their debug offsets do not contain. */
 	if (img->minor < LAYOUT_MINOR_MAX)
 		return refuse_image(r, -ENOTSUP, "CPython %s is not supported (it is a "
 				    "pre-release)", img->version);
@@ -157,8 +157,8 @@ static int check_newness(struct reader *r)
 
 /*
  * Py_TRACE_REFS, up to 3.12: objects begin with two more pointers (Include/object.h,
- * _PyObject_HEAD_EXTRA). It renames PyModule_Create2() (Include/modsupport.h). In a stripped
- * program the name sys.getobjects() (Python/sysmodule.c), which only exists with it, is left.
+ * _PyObject_HEAD_EXTRA). It renames PyModule_Create2() (Include/modsupport.h). A stripped program
+ * still has the name of sys.getobjects() (Python/sysmodule.c), which only exists with it.
  */
 static bool has_trace_refs(const struct reader *r)
 {
@@ -282,8 +282,8 @@ static void find_first_load(struct reader *r)
 }
 
 /*
- * 3.6: the GIL's locks are separate variables, which linkers place next to each other
- * (v3.6.0, Python/ceval_gil.h). In a stripped file they cannot be found.
+ * 3.6: the GIL's locks are separate variables, which linkers place next to each other (v3.6.0,
+ * Python/ceval_gil.h). In a stripped file they cannot be found.
  */
 #define GIL_STATICS_MAX 1024
 static void find_gil_statics(struct reader *r)
@@ -306,9 +306,9 @@ static void find_gil_statics(struct reader *r)
 }
 
 /*
- * 3.6 has static variables in place of _PyRuntime. Their symbols are local, and stripping
- * removes them, but two exported functions refer to those that are indispensable (x86-64).
- * Without the others, garbage collections are not detected, or not counted.
+ * 3.6 has static variables in place of _PyRuntime. Their symbols are local, and stripping removes
+ * them, but two exported functions refer to the indispensable ones (x86-64). Without the others,
+ * garbage collections are not detected, or not counted.
  */
 static int find_statics(struct reader *r)
 {
@@ -423,7 +423,8 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 				    "not supported");
 	if (r.f.machine != ELF_OWN_MACHINE)
 		return refuse_image(&r, -ENOTSUP, "CPython %s for %s is not supported (this "
-				    "tachbpf is for %s)", img->version, elf_machine_name(r.f.machine),
+				    "tachbpf is for %s)", img->version,
+				    elf_machine_name(r.f.machine),
 				    elf_machine_name(ELF_OWN_MACHINE));
 	err = check_version(&r);
 	if (err)

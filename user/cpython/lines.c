@@ -16,7 +16,7 @@
 
 enum {
 	CODE_SHORT_LAST = 9,	/* 0..9: same line, columns in one byte */
-	CODE_ONE_LINE = 10,	/* 10..12: 0..2 lines on, columns in two bytes */
+	CODE_ONE_LINE = 10,	/* 10..12: line advances by 0..2, columns in two bytes */
 	CODE_ONE_LINE_LAST = 12,
 	CODE_NO_COLUMNS = 13,
 	CODE_LONG = 14,
@@ -33,7 +33,7 @@ static uint8_t take_byte(struct table *t)
 	return t->p < t->end ? *t->p++ : 0;
 }
 
-/* 6 bits a byte, the lowest first; bit 6: more follow. */
+/* 6 bits per byte, the lowest first; bit 6: more follow. */
 static uint32_t take_varint(struct table *t)
 {
 	uint32_t v = 0;
@@ -57,7 +57,7 @@ static uint32_t take_svarint(struct table *t)
 	return v & 1 ? 0 - (v >> 1) : v >> 1;
 }
 
-/* Decode what follows the first byte of an entry. */
+/* Decode the bytes after the first one of an entry. */
 static void take_entry(struct table *t, unsigned int code, struct code_position *pos)
 {
 	uint32_t end_line, column, end_column;
@@ -130,8 +130,8 @@ static void lnotab_position(const struct code_object *code, uint32_t lasti,
 #define NO_LINE_310 (-128)
 
 /*
- * Pairs of bytes. Each pair is a range: the number of lines to advance (signed), then the number
- * of code bytes in it. If a range has no line, the line of the range before it is used.
+ * Pairs of bytes. Each pair is a range: the number of lines to advance (signed), then the number of
+ * code bytes in it. If a range has no line, the line of the previous range is used.
  */
 static void linetable_310_position(const struct code_object *code, uint32_t lasti,
 				   struct code_position *pos)
@@ -184,7 +184,7 @@ void code_position(const struct code_object *code, uint32_t lasti, struct code_p
 {
 	if (raw_lasti_is_line(lasti))
 		only_line(pos, (int32_t)(lasti - RAW_LASTI_LINE), code->firstlineno);
-	/* No instruction was executed yet. */
+	/* No instruction has been executed. */
 	else if (lasti >= RAW_LASTI_NONE || !code->linetable_len)
 		only_line(pos, LINE_NONE, code->firstlineno);
 	else if (code->minor <= 9)

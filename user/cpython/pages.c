@@ -10,7 +10,7 @@ void pages_begin(struct pages *p, const struct target_mem *mem)
 	memset(p->numbers, 0, sizeof(p->numbers));
 }
 
-/* The bytes of a page; NULL: it cannot be read as a whole. */
+/* The bytes of a page; NULL: it is not readable as a whole. */
 static const uint8_t *page_at(struct pages *p, uint64_t number)
 {
 	uint64_t slot = number % PAGES_SLOTS;

@@ -3,7 +3,7 @@
  * taken.c - see taken.h.
  *
  * `self.lock.acquire()` is LOAD_FAST self, LOAD_ATTR lock, LOAD_ATTR acquire (up to 3.11
- * LOAD_METHOD), or specialised forms of these, whose names begin the same. Sources: the
+ * LOAD_METHOD), or specialised forms of these, whose names begin in the same way. Sources: the
  * documentation of dis, 3.6 ... 3.15; Python/bytecodes.c.
  */
 #include "cpython/taken.h"
@@ -17,8 +17,8 @@
 #include "cpython/opcode_names.h"
 
 /*
- * Names of a function; attributes of attributes; bytes of code that are looked at, at a time and in
- * all; globals.
+ * Limits: names of a function; attributes of attributes; bytes of code that are examined, at a time
+ * and in total; globals.
  */
 #define NAMES_MAX 256
 #define PATH_MAX_NAMES 4
@@ -31,7 +31,7 @@ struct names {
 	uint32_t cnt;
 };
 
-/* Where the object on the top of the stack came from. */
+/* Where the object on top of the stack came from. */
 enum from { FROM_ELSEWHERE, FROM_SLOT, FROM_CELL, FROM_GLOBAL };
 
 struct scan {
@@ -43,7 +43,7 @@ struct scan {
 	uint32_t acquire, release;	/* their indices */
 	struct py_taken *out;
 	uint32_t cnt;
-	/* of the instruction before */
+	/* of the previous instruction */
 	enum from from;
 	uint32_t index, path[PATH_MAX_NAMES], path_cnt;
 };
@@ -146,7 +146,7 @@ static uint64_t read_attribute(struct scan *s, uint64_t obj, uint32_t name)
 	return value;
 }
 
-/* The object whose method the instruction loads; 0: not known. */
+/* The object whose method the instruction loads; 0: unknown. */
 static uint64_t push_object(struct scan *s)
 {
 	uint32_t cells = s->at->layout.lasti_unit ? s->v.plain : 0, i;
@@ -223,7 +223,7 @@ static void step_instruction(struct scan *s, uint32_t lasti, const char *name, u
 		s->from = FROM_ELSEWHERE;
 }
 
-/* The bytecode, up to the instruction at end. */
+/* Scan the bytecode up to the instruction at end. */
 static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 {
 	uint32_t off, arg = 0, skip = 0, i, len;
@@ -247,7 +247,10 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			skip = caches;
 			if (name && name_begins(name, "EXTENDED_ARG"))
 				continue;
-			/* 3.11 and 3.12 have pairs without a name, whose second follows, too. */
+			/*
+			 * 3.11 and 3.12 have pairs without a name, whose second instruction
+			 * follows, too.
+			 */
 			step_instruction(s, off + i, name ? name : "", arg);
 			arg = 0;
 		}

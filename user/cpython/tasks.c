@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * tasks.c - the lists of tasks: where they are, and the way along one that changes meanwhile. See
+ * tasks.c - the lists of tasks: where they are, and how to follow one that changes meanwhile. See
  * tasks.h.
  *
  * llist_node { next, prev } and how nodes are added and removed: Include/internal/pycore_llist.h at
- * v3.14.0. New tasks come at the end; a node that is removed gets NULL in both.
+ * v3.14.0. New tasks are appended; a node that is removed gets NULL in both.
  */
 #include "cpython/tasks.h"
 
@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "cpython/task_read.h"
 
-/* Nodes behind that may still be in the list when the one ahead is not. */
+/* Previous nodes that may still be in the list when the current one is not. */
 #define TRAIL 64
 
 struct llist_node {
@@ -28,7 +28,7 @@ struct walk {
 	struct task_reader r;
 	struct tasks_batch *out;
 	uint64_t trail[TRAIL];
-	uint32_t trail_cnt;	/* in all */
+	uint32_t trail_cnt;	/* in total */
 	uint64_t until_ns;
 };
 
@@ -37,7 +37,7 @@ static int read_node(struct task_reader *r, uint64_t at, struct llist_node *n)
 	return task_get(r, at, n, sizeof(*n));
 }
 
-/* Is the node in a list now? Its neighbours lead to it. */
+/* Returns true if the node is in a list now: its neighbours lead to it. */
 static bool is_listed(struct task_reader *r, uint64_t at, const struct llist_node *n)
 {
 	struct llist_node before, behind;
@@ -46,7 +46,7 @@ static bool is_listed(struct task_reader *r, uint64_t at, const struct llist_nod
 	       !read_node(r, n->next, &behind) && behind.prev == at;
 }
 
-/* The way on from the last node behind that is still in the list; 0: none is. */
+/* The successor of the last previous node that is still in the list; 0: none is. */
 static uint64_t go_back(struct walk *w)
 {
 	struct llist_node n;
@@ -63,7 +63,7 @@ static uint64_t go_back(struct walk *w)
 	return 0;
 }
 
-/* Was the node's task reached by a way that still leads there? */
+/* Returns true if the link that led to the node's task still leads there. */
 static bool is_next(struct walk *w, uint64_t at, const struct task_fields *f)
 {
 	const struct llist_node n = { f->next, f->prev };
@@ -73,7 +73,7 @@ static bool is_next(struct walk *w, uint64_t at, const struct task_fields *f)
 	return is_listed(&w->r, at, &n);
 }
 
-/* Read the task at *node, and set *node to the next one. Returns whether it could be. */
+/* Read the task at *node, and set *node to the next one. Returns true on success. */
 static bool step_node(struct walk *w, uint64_t *node)
 {
 	struct task_fields f;

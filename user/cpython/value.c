@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * value.c - see value.h: which type an object has, and containers.
+ * value.c - see value.h: types of objects, and containers.
  *
  * Sources, at v3.6.15 ... v3.15.0: Include/listobject.h and Include/cpython/listobject.h,
  * tupleobject.h (a hash before the items from 3.14 on), setobject.h.
@@ -13,7 +13,7 @@
 #include "cpython/object.h"
 #include "cpython/value_parts.h"
 
-/* Slots of a set's table that are looked at; free ones, too. */
+/* Limit on slots of a set's table that are examined, including free ones. */
 #define SET_SLOTS 256
 #define NAME_BYTES 64
 
@@ -21,7 +21,7 @@ static void show_value(struct py_walk *w, uint64_t obj, unsigned int depth, stru
 
 /* ---- containers ---- */
 
-/* An array of pointers as items, with commas between them; len may be more than are shown. */
+/* Show an array of pointers as items separated by commas; len may be more than are shown. */
 static void show_items(struct py_walk *w, uint64_t items, uint64_t len, unsigned int depth,
 		       struct py_value *out)
 {
@@ -107,13 +107,13 @@ static void show_dict(struct py_walk *w, uint64_t obj, unsigned int depth, struc
 	value_put(out, "}");
 }
 
-/* An entry of a set: what was removed has a hash of -1, and no object has. */
+/* An entry of a set: a removed one has the hash -1, which no object has. */
 struct set_entry {
 	uint64_t key;
 	int64_t hash;
 };
 
-/* Returns whether any is shown. */
+/* Returns true if any is shown. */
 static bool show_members(struct py_walk *w, const uint64_t words[4], unsigned int depth,
 			 struct py_value *out)
 {
@@ -164,10 +164,10 @@ static void show_frozenset(struct py_walk *w, uint64_t obj, unsigned int depth,
 
 /* ---- types ---- */
 
-/* too_deep: of containers: what is shown instead when they are too deep. */
+/* too_deep: for containers, what is shown instead below the maximum depth. */
 static const struct kind {
 	const char *type, *too_deep;
-	uint64_t flag;		/* that the type must have; 0: none */
+	uint64_t flag;		/* required of the type; 0: none */
 	value_fn show;
 } kinds[] = {
 	{ "NoneType", NULL, 0, value_none },
@@ -184,7 +184,7 @@ static const struct kind {
 	{ "frozenset", "frozenset({...})", 0, show_frozenset },
 };
 
-/* tp_name. Reads into the next page only if the name goes on there. */
+/* tp_name. Reads into the next page only if the name continues there. */
 static int name_of(struct py_walk *w, uint64_t type, char name[NAME_BYTES])
 {
 	uint64_t addr;
@@ -201,7 +201,7 @@ static int name_of(struct py_walk *w, uint64_t type, char name[NAME_BYTES])
 	return err;
 }
 
-/* The kind of a type that is exactly one of the interpreter's own; NULL: another. */
+/* The kind of a type that is exactly one of the interpreter's own; NULL: it is another type. */
 static const struct kind *kind_of(const char *name, uint64_t flags)
 {
 	size_t i;
@@ -212,7 +212,7 @@ static const struct kind *kind_of(const char *name, uint64_t flags)
 	return NULL;
 }
 
-/* The bytes of a name, which may be any. */
+/* The bytes of a name, which are arbitrary. */
 static void put_name(struct py_value *out, const char *name)
 {
 	for (; *name; name++)

@@ -12,7 +12,7 @@
 
 #include "cpython/value_parts.h"
 
-/* An int of more digits, of 30 bits each, has no text that fits. */
+/* An int with more digits, of 30 bits each, has no text that fits. */
 #define INT_DIGITS 22
 #define DIGIT_BITS 30
 
@@ -66,7 +66,7 @@ void value_escaped(struct py_value *out, char c, char quote)
 		value_char(out, &c, 1);
 }
 
-/* As Python: double quotes only around text that has single ones, and no double ones. */
+/* As in Python: double quotes only around text that has single but no double ones. */
 static char quote_for(const char *s, size_t len)
 {
 	return memchr(s, '\'', len) && !memchr(s, '"', len) ? '"' : '\'';
@@ -117,7 +117,9 @@ static void put_decimal(struct py_value *out, uint32_t *digits, uint32_t cnt, bo
 	value_put(out, at);
 }
 
-/* The number of digits, and the sign: up to 3.11 that of ob_size, from 3.12 on in the lowest bits. */
+/*
+ * The number of digits, and the sign: up to 3.11 the sign of ob_size, from 3.12 on the lowest bits.
+ */
 static int read_digits(struct py_walk *w, uint64_t obj, uint32_t digits[INT_DIGITS], uint64_t *cnt,
 		       bool *negative)
 {
