@@ -3,7 +3,7 @@
 #include "elf/cfi_expression.h"
 
 #define STACK 4
-/* A longer expression is none of those that are known. */
+/* Longer expressions are not among the known ones. */
 #define EXPRESSION_MAX 32
 
 enum {
@@ -55,7 +55,7 @@ static bool stack_plus(struct stack *s, int64_t n)
 	return true;
 }
 
-/* The number on top goes to what is below it. */
+/* Add or subtract the number on top to or from the value below it. */
 static bool plus_number(struct stack *s, bool negative)
 {
 	const struct cfi_value *top = s->cnt ? &s->values[s->cnt - 1] : NULL;
@@ -120,8 +120,8 @@ static bool run_one(struct stack *s, struct cfi_reader *r)
 }
 
 /*
- * GNU ld's for the PLT of x86-64 (bfd/elfxx-x86.c, elf_x86_64_eh_frame_lazy_plt): an entry's second
- * half has pushed a number.
+ * Used by GNU ld for the PLT of x86-64 (bfd/elfxx-x86.c, elf_x86_64_eh_frame_lazy_plt): an entry's
+ * second half has pushed a number.
  */
 static bool is_plt(struct cfi_reader r, struct cfi_value *out)
 {

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* Nested remember_state. Compilers write one. */
+/* Limit on nested remember_state. Compilers use one. */
 #define REMEMBERED_MAX 16
 
 enum {
@@ -23,12 +23,12 @@ enum {
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-/* One FDE that is being executed. */
+/* An FDE that is being executed. */
 struct run {
 	struct cfi_machine *machine;
 	const struct cfi_fde *fde;
 	uint64_t loc;
-	bool initial;		/* the CIE's instructions: there are no addresses yet */
+	bool initial;		/* the CIE's instructions: there are no addresses so far */
 	struct cfi_state now, first;	/* first: after the CIE's instructions */
 	struct cfi_state remembered[REMEMBERED_MAX];
 	unsigned int remembered_cnt;
@@ -49,7 +49,7 @@ const struct cfi_registers *cfi_registers_of(uint16_t machine)
 	return NULL;
 }
 
-/* The rule of a register; NULL: it is none of the three. */
+/* The rule of a register; NULL: not one of the three. */
 static struct cfi_register *rule_of(const struct run *run, struct cfi_state *state, uint64_t reg)
 {
 	const struct cfi_registers *known = run->machine->registers;
@@ -104,7 +104,7 @@ static void def_cfa(struct run *run, uint64_t reg, int64_t off)
 	run->now.cfa = (struct cfi_value){ .how = CFI_VALUE_REG, .reg = reg, .off = off };
 }
 
-/* Change a part of a CFA that is a register and an offset; an expression has no such part. */
+/* Change one part of a CFA that is a register and an offset; an expression has no such parts. */
 static void change_cfa(struct run *run, const uint64_t *reg, int64_t off)
 {
 	struct cfi_value *cfa = &run->now.cfa;
@@ -138,7 +138,7 @@ static int emit_row(struct run *run)
 	return run->machine->row(run->machine->ctx, run->loc, &run->now);
 }
 
-/* The row that has come about ends before the address `to`. */
+/* The current row ends before the address `to`. */
 static int go_to(struct run *run, uint64_t to)
 {
 	int err;
@@ -172,7 +172,7 @@ static int set_loc(struct run *run, struct cfi_reader *r)
 				      (uint64_t)(r->at - fde->program.at)));
 }
 
-/* What only one machine type, or old compilers, write. */
+/* Instructions of a single machine type, or of old compilers. */
 static int run_special(struct run *run, struct cfi_reader *r, unsigned int op)
 {
 	uint64_t reg;
@@ -189,13 +189,16 @@ static int run_special(struct run *run, struct cfi_reader *r, unsigned int op)
 		return advance_pc(run, cfi_uint(r, 8));
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-		/* Return addresses are signed from here on, or not: who reads them masks them. */
+		/*
+		 * From here on return addresses are signed, or no longer: whoever reads them masks
+		 * them.
+		 */
 		return run->machine->registers->machine == EM_AARCH64 ? 0 : -EBADMSG;
 	}
 	return -EBADMSG;
 }
 
-/* Where a register is. */
+/* Instructions that locate a register. */
 static int run_register(struct run *run, struct cfi_reader *r, unsigned int op)
 {
 	uint64_t reg;
@@ -240,7 +243,7 @@ static int run_register(struct run *run, struct cfi_reader *r, unsigned int op)
 	return run_special(run, r, op);
 }
 
-/* How the CFA is computed, and the state as a whole. */
+/* Instructions for the CFA, and for the state as a whole. */
 static int run_cfa(struct run *run, struct cfi_reader *r, unsigned int op)
 {
 	int64_t align = run->fde->cie->data_align;

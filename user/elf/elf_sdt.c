@@ -18,12 +18,12 @@ struct addresses {
 struct search {
 	const struct elf_file *f;
 	const char *provider, *name;
-	uint64_t base;		/* where .stapsdt.base is; 0: the file has none */
+	uint64_t base;		/* address of .stapsdt.base; 0: the file has none */
 	struct elf_sdt_place *places;
 	uint32_t cnt;
 };
 
-/* Where the file has what is mapped at vaddr; 0: in no part of this kind. */
+/* File offset of what is mapped at vaddr; 0: in no part of this kind. */
 static uint64_t offset_of(const struct elf_file *f, uint64_t vaddr, bool code)
 {
 	unsigned int i;
@@ -40,7 +40,7 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t vaddr, bool code)
 	return 0;
 }
 
-/* Cut a string off the front of what is left. NULL: none ends there. */
+/* Cut a string off the beginning of the rest. NULL: it has no end. */
 static const char *take_string(const uint8_t **at, size_t *left)
 {
 	const uint8_t *end = memchr(*at, '\0', *left), *begin = *at;
@@ -69,12 +69,12 @@ static int take_note(struct search *s, const uint8_t *desc, size_t len)
 	name = provider ? take_string(&desc, &len) : NULL;
 	if (!name || strcmp(provider, s->provider) || strcmp(name, s->name))
 		return 0;
-	/* prelink moves addresses of sections, but not what is in notes. */
+	/* prelink moves addresses of sections, but not those in notes. */
 	moved = s->base && a.base ? s->base - a.base : 0;
 	place = (struct elf_sdt_place){ .offset = offset_of(s->f, a.pc + moved, true) };
 	if (a.semaphore)
 		place.semaphore = offset_of(s->f, a.semaphore + moved, false);
-	/* Without its semaphore the probe would stay switched off. */
+	/* Without its semaphore the probe would stay disabled. */
 	if (!place.offset || (a.semaphore && !place.semaphore))
 		return 0;
 	if (s->cnt == ELF_SDT_PLACES_MAX)

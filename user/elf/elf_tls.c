@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * elf_tls.c - see elf_tls.h. The file is hostile: tables are bounded.
+ * elf_tls.c - see elf_tls.h. The file is hostile: tables are limited.
  *
  * A relocation names the variable itself, or only its file (symbol 0): then its addend is the
- * offset of what it leads to, and the variable is so many bytes from there.
+ * offset of its target, from which the variable has a known distance.
  */
 #include "elf/elf_tls.h"
 
@@ -13,7 +13,8 @@
 #define PAGE_MASK_4K 4095ull
 #define NAME_BYTES_MAX 64
 /*
- * Of both tables. PyTorch's largest library has 600,000, most of them relative: these are skipped.
+ * Limit for both tables. PyTorch's largest library has 600,000, most of them relative: these are
+ * skipped.
  */
 #define RELAS_MAX (32u * 1024 * 1024 / sizeof(Elf64_Rela))
 #define RELAS_A_READ 128
@@ -24,7 +25,7 @@ struct search {
 	const struct elf_file *f;
 	const char *name;
 	uint64_t value;		/* the variable's offset in the TLS segment */
-	int rank;		/* of what was found; 0: nothing */
+	int rank;		/* of the result so far; 0: none */
 	uint64_t left;		/* relocations that may still be read */
 	struct elf_tls *out;
 };
@@ -65,8 +66,8 @@ static bool names_it(const struct search *s, uint32_t symbol)
 }
 
 /*
- * The best relocation: one that names the variable leads to it even if the linker has chosen
- * another file's; a descriptor may be empty until the variable is first used.
+ * The best relocation: one that names the variable finds it even if the linker has chosen another
+ * file's; a descriptor may be empty until the variable is first used.
  */
 static int rank_of(enum elf_tls_model model, bool named)
 {
@@ -90,7 +91,7 @@ static void consider_reloc(struct search *s, const Elf64_Rela *r)
 	s->out->add = symbol ? -r->r_addend : (int64_t)(s->value - (uint64_t)r->r_addend);
 	if (model != ELF_TLS_INDEX)
 		return;
-	/* The module's word takes no addend; the offset's word may have another variable's. */
+	/* The module's word has no addend; the offset's word may have another variable's. */
 	s->out->add = symbol ? 0 : (int64_t)s->value;
 	s->out->model = symbol ? ELF_TLS_INDEX : ELF_TLS_MODULE;
 }
@@ -117,8 +118,8 @@ static void search_table(struct search *s, uint64_t vaddr, uint64_t bytes, uint6
 }
 
 /*
- * The offset from the thread pointer of a variable of the executable: on arm64 its segment lies
- * behind the thread control block, on x86-64 it ends at the thread pointer.
+ * The offset of a variable of the executable from the thread pointer: on arm64 its segment follows
+ * the thread control block, on x86-64 it ends at the thread pointer.
  */
 static int64_t fixed_offset(const struct elf_file *f, uint64_t value)
 {

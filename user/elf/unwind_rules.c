@@ -8,7 +8,7 @@
 #include "base/hash_secret.h"
 #include "base/util.h"
 
-#define CFA_OFF_MAX (8 * 0x1fff)	/* what a row can say */
+#define CFA_OFF_MAX (8 * 0x1fff)	/* limits of a row */
 #define REG_OFF_MIN (-8 * 255)
 
 void unwind_rules_begin(struct unwind_rules *r, const struct cfi_registers *registers,
@@ -33,7 +33,7 @@ static struct unwind_rule plain_rule(enum unwind_cfa cfa)
 	return (struct unwind_rule){ .cfa = (abi_u8)cfa };
 }
 
-/* How the CFA is computed: false if no rule can say it. */
+/* The computation of the CFA. Returns false if no rule can express it. */
 static bool say_cfa(const struct cfi_registers *known, const struct cfi_value *v,
 		    struct unwind_rule *rule)
 {
@@ -66,7 +66,7 @@ static bool from_cfa(const struct cfi_registers *known, const struct cfi_value *
 	return !__builtin_sub_overflow(v->off, cfa->off, off);
 }
 
-/* Where the caller's FP or RA is. */
+/* Set where the caller's FP or RA is. */
 static void say_register(const struct cfi_registers *known, const struct cfi_value *cfa,
 			 const struct cfi_register *reg, abi_u8 *where, abi_s16 *off)
 {
@@ -91,14 +91,17 @@ static void say_register(const struct cfi_registers *known, const struct cfi_val
 	*off = (abi_s16)from;
 }
 
-/* The walk takes the CFA for the caller's SP: is it? */
+/* Returns true if the caller's SP is the CFA, as the walk assumes. */
 static bool sp_is_cfa(const struct cfi_register *sp)
 {
 	return sp->where == CFI_UNSAID ||
 	       (sp->where == CFI_IS && sp->value.how == CFI_VALUE_CFA && !sp->value.off);
 }
 
-/* On x86-64 the call has pushed the return address. On arm64 it is in LR, until that is saved. */
+/*
+ * Returns true if the return address can be expressed. On x86-64 the call has pushed it. On arm64
+ * it is in LR, until that is saved.
+ */
 static bool ra_can_be_said(const struct cfi_registers *known, const struct unwind_rule *rule)
 {
 	if (known->machine == EM_X86_64)
@@ -120,7 +123,7 @@ struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
 	return ra_can_be_said(registers, &rule) ? rule : plain_rule(UNWIND_UNSUPPORTED);
 }
 
-/* The number that a row has for where a register is; -1: it cannot say that. */
+/* A row's number for the location of a register; -1: a row cannot express it. */
 static int short_register(abi_u8 where, abi_s16 off)
 {
 	if (where == UNWIND_SAME)
@@ -129,7 +132,7 @@ static int short_register(abi_u8 where, abi_s16 off)
 	       -off / 8 : -1;
 }
 
-/* Can a row say it without a long rule? */
+/* Returns true if a row can express the rule without a long rule. */
 static bool pack_short(const struct unwind_rule *rule, uint32_t *packed)
 {
 	int fp = short_register(rule->fp, rule->fp_off);
