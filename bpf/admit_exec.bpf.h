@@ -65,7 +65,7 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 	if (!exe || !phdrs)
 		return;
 	if (bpf_map_update_elem(&py_procs, &tgid, &exe->proc, BPF_ANY)) {
-		count(CNT_PROCS_FULL);
+		count_one(CNT_PROCS_FULL);
 		return;
 	}
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
@@ -81,7 +81,7 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 		py_proc_relocate(p, &exe->proc, p->exe_bias);
 	barrier();
 	p->state = exe->slot ? PY_PROC_LINKING : PY_PROC_PYTHON;
-	count(CNT_ADMITTED_AT_EXEC);
+	count_one(CNT_ADMITTED_AT_EXEC);
 	ev->ident = p->ident;
 	ev->bias = p->exe_bias;
 }

@@ -143,7 +143,7 @@ static __always_inline int send_collections(struct py_proc *p, u64 is, struct gc
 	raw->seen_ns = slot->seen_ns;
 	if (bpf_ringbuf_output(&events, raw, sizeof(*raw), wakeup_flags()))
 		return 0;
-	count(CNT_GC_DONE);
+	count_one(CNT_GC_DONE);
 	slot->stamp = stamp;
 	slot->sent_ns = now;
 	slot->seen_ns = 0;

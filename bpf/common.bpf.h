@@ -189,7 +189,7 @@ static __always_inline void count_n(u64 which, u64 n)
 		c[which] += n;
 }
 
-static __always_inline void count(enum counter which)
+static __always_inline void count_one(enum counter which)
 {
 	count_n(which, 1);
 }

@@ -96,7 +96,7 @@ __weak __noinline int send_no_stack(u64 end)
 	bpf_get_current_comm(raw.comm, sizeof(raw.comm));
 	if (bpf_ringbuf_output(&events, &raw, sizeof(raw), wakeup_flags()))
 		return -1;
-	count(CNT_NO_STACK);
+	count_one(CNT_NO_STACK);
 	return 0;
 }
 

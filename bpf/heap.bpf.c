@@ -116,7 +116,7 @@ static __always_inline bool only_counts(bool returns, bool kept)
 	return heap_counting || capture_paused;
 }
 
-static __always_inline void lose(enum counter which)
+static __always_inline void lose_record(enum counter which)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 
@@ -124,7 +124,7 @@ static __always_inline void lose(enum counter which)
 }
 
 /* What a multiplication that overflows asks for, nobody gets. */
-static __always_inline u64 product(u64 a, u64 b)
+static __always_inline u64 size_product(u64 a, u64 b)
 {
 	u64 large = a > b ? a : b, small = a > b ? b : a;
 
@@ -236,7 +236,7 @@ static __always_inline void send_free(u64 addr, u64 bytes, enum raw_alloc_why wh
 	struct raw_free *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
 	if (!r) {
-		lose(CNT_FREE_LOST);
+		lose_record(CNT_FREE_LOST);
 		return;
 	}
 	*r = (struct raw_free){
@@ -257,7 +257,7 @@ static __always_inline void send_free(u64 addr, u64 bytes, enum raw_alloc_why wh
 /* ---- calls that give memory ---- */
 
 /* The thread enters a function. Inside of another one, it does not count. */
-static __always_inline int enter(void *ctx, struct heap_call *c)
+static __always_inline int enter_call(void *ctx, struct heap_call *c)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	u64 sp = STACK(ctx);
@@ -275,7 +275,7 @@ static __always_inline int enter(void *ctx, struct heap_call *c)
 			bpf_map_delete_elem(&live_blocks, &key);
 	}
 	if (bpf_map_update_elem(&heap_calls, &tid, c, BPF_ANY))
-		lose(CNT_BLOCK_LOST);
+		lose_record(CNT_BLOCK_LOST);
 	return 0;
 }
 
@@ -285,7 +285,7 @@ static __always_inline void take_block(u64 addr, u64 bytes, u64 sp, enum raw_all
 	u64 key = addr | (why == ALLOC_MAP ? MAPPING : 0);
 
 	if (bpf_map_update_elem(&live_blocks, &key, &bytes, BPF_ANY)) {
-		lose(CNT_BLOCK_LOST);
+		lose_record(CNT_BLOCK_LOST);
 		return;
 	}
 	if (send_block(addr, bytes, sp, why))
@@ -346,15 +346,16 @@ int on_malloc(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 0) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
 int on_calloc(void *ctx)
 {
-	struct heap_call c = { .kind = CALL_BLOCK, .bytes = product(ARG(ctx, 0), ARG(ctx, 1)) };
+	struct heap_call c = { .kind = CALL_BLOCK,
+			       .bytes = size_product(ARG(ctx, 0), ARG(ctx, 1)) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
@@ -362,16 +363,16 @@ int on_realloc(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0), .bytes = ARG(ctx, 1) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
 int on_reallocarray(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0),
-			       .bytes = product(ARG(ctx, 1), ARG(ctx, 2)) };
+			       .bytes = size_product(ARG(ctx, 1), ARG(ctx, 2)) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 /* aligned_alloc, memalign: the second argument is the size. */
@@ -380,7 +381,7 @@ int on_aligned_alloc(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 1) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
@@ -388,7 +389,7 @@ int on_posix_memalign(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK_AT, .at = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 /*
@@ -402,7 +403,7 @@ int on_mmap(void *ctx)
 		      ARG(ctx, 2) & PROT_WRITE;
 	struct heap_call c = { .kind = CALL_MAP, .bytes = memory ? ARG(ctx, 1) : 0 };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
@@ -410,7 +411,7 @@ int on_mremap(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_MAP, .old = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 /* ---- calls that take memory back ---- */

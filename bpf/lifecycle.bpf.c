@@ -224,7 +224,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	watch = bpf_map_lookup_elem(&watched, &parent_tgid);
 	if (watch && *watch == WATCH_CHILDREN) {
 		if (bpf_map_update_elem(&watched, &tgid, watch, BPF_ANY))
-			count(CNT_PROCS_FULL);
+			count_one(CNT_PROCS_FULL);
 	} else if (!cfg_all) {
 		return 0;
 	}
@@ -246,7 +246,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	}
 	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
-		count(CNT_PROCS_FULL);
+		count_one(CNT_PROCS_FULL);
 	else
 		ev.admitted = 1;
 	if (cfg_native && ev.admitted)

@@ -99,7 +99,7 @@ __weak __noinline int note_loss(u32 which, u64 pid_tgid, u64 start_ns)
 /* Count a loss of a thread: note_loss(). */
 static __always_inline void count_loss(enum counter which, u32 tgid, u32 tid, u64 start_ns)
 {
-	count(which);
+	count_one(which);
 	note_loss(which, (u64)tgid << 32 | tid, start_ns);
 }
 
@@ -124,7 +124,7 @@ __weak __noinline int count_end(u32 end)
 static __always_inline void count_likely_end(enum counter end, enum counter usual)
 {
 	if (end == usual)
-		count(usual);
+		count_one(usual);
 	else
 		count_end(end);
 }

@@ -223,7 +223,7 @@ static __always_inline enum counter tick_without_entry(const struct task_struct 
 }
 
 /* Returns how the tick ends. */
-static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
+static __always_inline enum counter handle_tick(struct bpf_perf_event_data *ctx)
 {
 	const struct task_struct *task = current_task();
 	u64 pid_tgid = pid_tgid_of(task), sp = interrupted_user_sp(ctx), start_ns;
@@ -257,7 +257,7 @@ static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int on_cpu_tick(struct bpf_perf_event_data *ctx)
 {
-	count(CNT_TICK);
-	count_likely_end(tick(ctx), CNT_SAMPLE);
+	count_one(CNT_TICK);
+	count_likely_end(handle_tick(ctx), CNT_SAMPLE);
 	return 0;
 }

@@ -130,7 +130,7 @@ static __always_inline bool is_passed_over(struct scratch *s)
 }
 
 /* Returns how the event ends. */
-static __always_inline enum counter event(void *ctx, struct bpf_perf_event_data *perf)
+static __always_inline enum counter handle_event(void *ctx, struct bpf_perf_event_data *perf)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32, zero = 0;
 	struct scratch *s;
@@ -166,23 +166,23 @@ static __always_inline enum counter event(void *ctx, struct bpf_perf_event_data 
 SEC("?perf_event")
 int on_event_counted(struct bpf_perf_event_data *ctx)
 {
-	count(CNT_EVENT);
-	count_end(event(ctx, ctx));
+	count_one(CNT_EVENT);
+	count_end(handle_event(ctx, ctx));
 	return 0;
 }
 
 SEC("?tracepoint")
 int on_event_tracepoint(void *ctx)
 {
-	count(CNT_EVENT);
-	count_end(event(ctx, NULL));
+	count_one(CNT_EVENT);
+	count_end(handle_event(ctx, NULL));
 	return 0;
 }
 
 SEC("?uprobe")
 int on_event_probe(void *ctx)
 {
-	count(CNT_EVENT);
-	count_end(event(ctx, NULL));
+	count_one(CNT_EVENT);
+	count_end(handle_event(ctx, NULL));
 	return 0;
 }

@@ -75,14 +75,14 @@ static __always_inline enum counter take_fault(struct bpf_perf_event_data *ctx, 
 	if (walk)
 		end = walk_for_alloc(ctx, s, p);
 	else
-		count(CNT_FAULT_NOT_WALKED);
+		count_one(CNT_FAULT_NOT_WALKED);
 	end = send_alloc(s, p, pid_tgid, end, &memory);
 	spend_budget(s, CHOSEN_NS + COUNTED_NS * faults + (walk ? bpf_ktime_get_ns() - now : 0));
 	return end;
 }
 
 /* Returns how it ends. */
-static __always_inline enum counter fault(struct bpf_perf_event_data *ctx)
+static __always_inline enum counter handle_fault(struct bpf_perf_event_data *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns, faults;
 	u32 tgid = pid_tgid >> 32, zero = 0;
@@ -105,8 +105,8 @@ static __always_inline enum counter fault(struct bpf_perf_event_data *ctx)
 SEC("?perf_event")
 int on_page_fault(struct bpf_perf_event_data *ctx)
 {
-	count(CNT_FAULT);
-	count_end(fault(ctx));
+	count_one(CNT_FAULT);
+	count_end(handle_fault(ctx));
 	return 0;
 }
 

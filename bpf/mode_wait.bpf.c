@@ -33,9 +33,9 @@ static __always_inline enum counter wait_counter(enum counter end)
 }
 
 /* Walk the current thread prev and send its new code objects. Returns as unwind_python(). */
-static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
-					 struct task_struct *prev, const struct user_call *call,
-					 u64 now)
+static __always_inline enum counter walk_leaving(struct scratch *s, struct py_proc *p,
+						 struct task_struct *prev,
+						 const struct user_call *call, u64 now)
 {
 	struct native_scratch *ns;
 	enum counter end;
@@ -102,7 +102,7 @@ static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot
 	if (end != CNT_WAIT || s->sample.flags & RAW_NOT_WALKED)
 		return;
 	if (stamp->same) {
-		count(CNT_WAIT_SAME);
+		count_one(CNT_WAIT_SAME);
 		slot->pause = 0;
 		return;
 	}
@@ -155,7 +155,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		.start_ns = p->start_ns,	/* see is_walked() */
 	};
 	if (has_budget(s, now))
-		end = walk(s, p, prev, &call, now);
+		end = walk_leaving(s, p, prev, &call, now);
 	if (end == CNT_TSTATE_UNREADABLE || end == CNT_TSTATE_UNCERTAIN)
 		end = CNT_WAIT_UNREADABLE;
 	if (end == CNT_WAIT_UNREADABLE || end == CNT_WAIT_NOT_WALKED) {
@@ -267,14 +267,14 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 	if (slot->out_ns && slot->tid == (u32)prev->pid)
 		send_missed_switch_in(p, prev, slot, now);
 	else if (slot->out_ns)
-		count(CNT_WAIT_SLOT_TAKEN);
+		count_one(CNT_WAIT_SLOT_TAKEN);
 	if (slot->tid != (u32)prev->pid)
 		forget_thread(slot);
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
-	count(CNT_SWITCH);
+	count_one(CNT_SWITCH);
 	if (capture_paused || (!state && !cfg_runnable)) {
-		count(CNT_WAIT_UNWANTED);
+		count_one(CNT_WAIT_UNWANTED);
 	} else {
 		if (cfg_stamps)
 			recall_stamp(s, slot, now);

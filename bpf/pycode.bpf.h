@@ -177,7 +177,7 @@ static __always_inline void forget_code(struct code_cache *cache, u64 code)
 static __always_inline void make_room(struct code_cache_set *set, u32 process)
 {
 	if (set->second.code && set->second.process == process)
-		count(CNT_CACHE_EVICTED);
+		count_one(CNT_CACHE_EVICTED);
 	set->second = set->first;
 }
 
@@ -245,7 +245,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		c->version = read_names_hash(s, c->qualname, c->filename);
 	if (!c->version) {
 		s->walk.unverified = 1;
-		count(CNT_UNVERIFIED_CODE);
+		count_one(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
 	id = code_identity(c->filename, c->name, c->qualname, c->linetable, c->firstlineno,
@@ -357,7 +357,7 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 	if (read_seldom(s, &array, code) || read_seldom(s, &size, array) || index >= size ||
 	    read_seldom(s, &entry, array + 8 + 8 * (u64)index) || read_seldom(s, &again, code) ||
 	    again != array) {
-		count(CNT_NO_BYTECODE);
+		count_one(CNT_NO_BYTECODE);
 		return 0;
 	}
 	return entry;
@@ -445,7 +445,7 @@ static __always_inline u32 read_table(struct raw_code *rec, const struct py_layo
 /* Do not send the code object now: the next sample that has it lists it again. */
 static __always_inline void defer_code(struct code_cache *cache, const struct new_code *code)
 {
-	count(CNT_CODE_LOST);
+	count_one(CNT_CODE_LOST);
 	forget_code(cache, code->code);
 }
 
@@ -474,12 +474,12 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		defer_code(cache, code);
 		return;
 	}
-	count(CNT_CODE);
+	count_one(CNT_CODE);
 	sent = sent_slot(code->hash);
 	if (!sent)
 		return;
 	if (*sent && (*sent ^ code->hash) > HALF_SENT)
-		count(CNT_SENT_EVICTED);
+		count_one(CNT_SENT_EVICTED);
 	/*
 	 * A page that is copied after a fork cannot be read at this moment, so the next
 	 * sample sends the code object again. But only once: a code object whose snapshot

@@ -42,13 +42,13 @@ static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tg
 	sample->tid = (u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
 	if (sample->flags & RAW_TRUNCATED)
-		count(CNT_TRUNCATED);
+		count_one(CNT_TRUNCATED);
 	if (sample->flags & RAW_UNREADABLE)
-		count(CNT_UNREADABLE_FRAME);
+		count_one(CNT_UNREADABLE_FRAME);
 	if (sample->flags & RAW_BROKEN_END)
-		count(CNT_BROKEN_END);
+		count_one(CNT_BROKEN_END);
 	if (sample->flags & RAW_SWITCHING)
-		count(CNT_SWITCHING);
+		count_one(CNT_SWITCHING);
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;
 	return offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);
@@ -74,7 +74,8 @@ static __always_inline enum counter output_sample(struct scratch *s, u64 size,
 	barrier_var(size);
 	if (size > sizeof(*sample))
 		return CNT_RING_FULL;
-	err = joined ? bpf_ringbuf_output(&events, &s->switch_in, sizeof(s->switch_in) + size, flags) :
+	err = joined ? bpf_ringbuf_output(&events, &s->switch_in, sizeof(s->switch_in) + size,
+					  flags) :
 		       bpf_ringbuf_output(&events, sample, size, flags);
 	return err ? CNT_RING_FULL : CNT_SAMPLE;
 }

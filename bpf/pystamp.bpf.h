@@ -27,7 +27,7 @@
 /* So many switch-outs go without at most. One less than a power of two. */
 #define STAMP_PAUSE_MAX 63
 
-static __always_inline u64 mix(u64 hash, u64 word)
+static __always_inline u64 mix_word(u64 hash, u64 word)
 {
 	return (hash ^ word) * 0x9e3779b97f4a7c15ULL;
 }
@@ -141,7 +141,7 @@ static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on,
 
 	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f) || f.has_line)
 		return -1;
-	h = mix(mix(mix(*hash, *fr), f.code), f.place);
+	h = mix_word(mix_word(mix_word(*hash, *fr), f.code), f.place);
 	*hash = h ^ h >> 32;
 	*fr = f.previous;
 	return 0;
@@ -196,9 +196,9 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 	stamp->fr = w->fr;
 	stamp->now = w->stamp;
 	if (w->cframe)
-		stamp->now = mix(mix(mix(stamp->now, w->cframe), w->entered_from),
-				 w->caller_cframe ^ (u64)w->unchecked << 63 ^
-				 (u64)w->from_caller << 62);
+		stamp->now = mix_word(mix_word(mix_word(stamp->now, w->cframe), w->entered_from),
+				      w->caller_cframe ^ (u64)w->unchecked << 63 ^
+				      (u64)w->from_caller << 62);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < STAMP_CALLS && stamp_frames(); i++)
 		;

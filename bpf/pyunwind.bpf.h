@@ -56,7 +56,7 @@ __weak __noinline int walk_from_caller(void)
 	w = &s->walk;
 	if (w->from_caller)
 		return discard_stack(s, w);
-	count(CNT_ENTERING);
+	count_one(CNT_ENTERING);
 	s->sample.flags = w->gc_top;
 	s->sample.gc_at = 0;
 	w->from_caller = 1;
@@ -105,7 +105,7 @@ static __always_inline bool is_caller(struct scratch *s, struct walk *w, u64 fr,
 	}
 	room = frame_room(s, code);
 	if (room && fr + room != w->entered) {
-		count(CNT_ENTERING);
+		count_one(CNT_ENTERING);
 		return false;
 	}
 	w->entered = 0;
@@ -232,7 +232,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 
 	if (w->out_of_time) {
 		out->flags |= RAW_TRUNCATED;
-		count(CNT_CUT_OFF);
+		count_one(CNT_CUT_OFF);
 		return 1;
 	}
 	if (!fr)

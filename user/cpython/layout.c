@@ -264,9 +264,10 @@ static const struct undocumented {
 		[15] = { 176, 32, 256, 68, 40, 36, 136, 144, 288, ABI_NO_OFF,
 			 36, UINT32_MAX, 92, 48, 72, STACKREF_TAG_MASK, 0 },
 	}, {	/*
-		 * Free-threaded builds. For CPython's own profiler, the thread that "holds the
-		 * GIL" there is one that is attached (v3.15.0, Modules/_remote_debugging/threads.c).
-		 * If the GIL was switched on at run time, it is the same thread.
+		 * Free-threaded builds. For CPython's own profiler, the thread that "holds
+		 * the GIL" there is one that is attached (v3.15.0,
+		 * Modules/_remote_debugging/threads.c). If the GIL was switched on at run
+		 * time, it is the same thread.
 		 */
 		[13] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
 			 32, STATUS_BIT_ACTIVE, 108, 48, 80, 0, 0 },
