@@ -18,8 +18,8 @@ static __always_inline u64 wakeup_flags(void)
 }
 
 /*
- * The same for a record of `size` bytes, of which a CPU may send many: it only asks after so many
- * bytes, because a question costs some 20 ns.
+ * The same for a record of `size` bytes, of which a CPU may send many: it asks only once per
+ * UNASKED_BYTES, because asking costs about 20 ns.
  */
 #define UNASKED_BYTES 4096
 static __always_inline u64 seldom_wakeup_flags(struct scratch *s, u64 size)
@@ -32,7 +32,7 @@ static __always_inline u64 seldom_wakeup_flags(struct scratch *s, u64 size)
 }
 
 /*
- * Complete the record but for what follows its frames, and count its flags. Its header, stack and
+ * Complete the record except the part after its frames, and count its flags. Its header, stack and
  * status must be filled in. Returns its size in bytes so far.
  */
 static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tgid)
