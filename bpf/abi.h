@@ -601,8 +601,7 @@ enum raw_sample_flags {
 
 /*
  * The thread context as the thread has it in its memory (OTEP 4947), so everything except
- * attrs_bytes, which is cut to the space, may have any value. Sent if valid is 1 and an id is not
- * 0.
+ * attrs_bytes, which is cut to the space, may be anything. Sent if valid is 1 and an id is not 0.
  */
 #define RAW_TRACE_HEAD 28
 #define RAW_TRACE_ATTRS 612	/* OTEP 4947 limits a record to 640 bytes */

@@ -95,7 +95,7 @@ struct unwind_table {
 	abi_u32 bytes;		/* length of the covered range */
 	abi_u32 chunk;		/* first chunk */
 	abi_u32 row_cnt;	/* 0: there is no table, for the reason in why */
-	abi_u32 index_at;	/* of the first index entry, in units of 4 bytes from the first chunk */
+	abi_u32 index_at;	/* of the first index entry, in 4-byte units from the first chunk */
 	abi_u32 ext_at, ext_cnt;	/* of the first long rule, in units of 16 bytes; number */
 	abi_u16 shift;
 	abi_u8 why;		/* enum native_end, if row_cnt is 0: NO_TABLE, JIT, NO_ROW */

@@ -27,9 +27,7 @@ static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 	return exe_key(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_size), head);
 }
 
-/*
- * Returns true if the file is known not to be Python. key: its exe_key(), which is checked first.
- */
+/* Returns true if the file is known not to be Python. key: its exe_key(), checked first. */
 static __always_inline bool is_other_exe(u64 key, const struct exe_file *file)
 {
 	return !bpf_map_lookup_elem(&known_exes, &key) && bpf_map_lookup_elem(&other_exes, file);

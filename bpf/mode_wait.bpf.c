@@ -212,9 +212,7 @@ static __always_inline void send_switch_in(enum raw_kind kind, const struct task
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/*
- * Returns true if p is the current process' entry, and the process is selected and can be walked.
- */
+/* Returns true if p is the current process' entry, and the process is selected and walkable. */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *prev)
 {
 	u64 start_ns = start_ns_of(prev);

@@ -192,9 +192,7 @@ static __always_inline bool is_outer(struct scratch *s, const struct list_walk *
 	       at >= w->sp && at < w->sp_end;
 }
 
-/*
- * Check whether the state at w->ts is this thread's. Counts it in *w. Returns 1 to end the search.
- */
+/* Check whether the state at w->ts is this thread's. Counts it in *w. 1: end the search. */
 static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 {
 	u64 id, cframe;

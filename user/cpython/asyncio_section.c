@@ -3,8 +3,7 @@
  * asyncio_section.c - decodes and validates struct Py_AsyncioModuleDebugOffsets.
  *
  * Its fields and their order: Modules/_asynciomodule.c at tags v3.14.0 (symbol _AsyncioDebug) and
- * v3.15.0 (_Py_AsyncioDebug). The symbol is local and not needed: the section contains nothing
- * else.
+ * v3.15.0 (_Py_AsyncioDebug). The symbol is local and not needed: it is alone in its section.
  */
 #include "cpython/asyncio_section.h"
 

@@ -261,9 +261,6 @@ uint64_t py_slot_object(const struct py_frames_at *at, uint64_t bits)
 {
 	uint8_t mask = at->layout.code_tag_mask;
 
-	/*
-	 * From 3.15 on, a tag with all bits set is an int that is not an object
-	 * (pycore_stackref.h).
-	 */
+	/* From 3.15 on, a tag with all bits set is an int, not an object (pycore_stackref.h). */
 	return mask && (bits & mask) == mask ? 0 : bits & ~(uint64_t)mask;
 }

@@ -43,8 +43,7 @@ struct py_variables {
 	uint32_t stack;		/* number of value stack entries, which follow */
 	uint64_t names[3];	/* tuples of str: their names, one tuple after another; 0: none */
 	uint64_t kinds;		/* bytes: CO_FAST_* of each variable (3.11+) */
-	uint32_t plain;		/* number of variables that are not cells: the first ones (up to
-				 * 3.10) */
+	uint32_t plain;		/* number of variables that are not cells: the first (up to 3.10) */
 };
 
 /* Find the id of the thread with this pthread_self(), in the process' own pid namespace. */
@@ -63,8 +62,8 @@ void py_threads_sort(struct py_thread *list, uint32_t cnt);
 const struct py_thread *py_threads_find(const struct py_thread *list, uint32_t cnt, uint32_t tid);
 
 /*
- * List the frames of a thread state, innermost first, without those that are not functions; at most
- * max. *whole: the end of the list was reached. 0 or -errno of py_get(); *cnt are valid in any
+ * List the frames of a thread state, innermost first, at most max, except those that are not
+ * functions. *whole: the list was read completely. 0 or -errno of py_get(); *cnt are valid in any
  * case.
  */
 int py_frames_list(struct py_walk *w, const struct py_frames_at *at, uint64_t state,

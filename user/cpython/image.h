@@ -59,8 +59,7 @@ struct cpython_image {
 	uint64_t runtime_vaddr;		/* this and the following: see struct py_proc */
 	uint64_t tss_vaddr, interps_vaddr, current_vaddr, collecting_vaddr, main_id_vaddr;
 	uint64_t none_vaddr;		/* &_Py_NoneStruct; 0: not found */
-	uint64_t gc_stats_vaddr;	/* see struct py_proc; 0: not found, or in each
-					 * interpreter */
+	uint64_t gc_stats_vaddr;	/* see struct py_proc; 0: none, or in each interpreter */
 	uint64_t gil_vaddr;		/* see struct py_proc; 0: each interpreter has a pointer */
 	uint64_t epoch_vaddr;		/* see struct py_proc; 0: none, or not found */
 	uint8_t tstate_how;		/* enum py_tstate_how */

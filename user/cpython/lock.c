@@ -183,9 +183,7 @@ static void take_module(struct py_walk *w, uint64_t self, struct py_lock *out)
 	free(text);
 }
 
-/*
- * A Condition has a Lock for each thread that waits, and an import has one in addition to its own.
- */
+/* A Condition has a Lock for each thread that waits, and an import has one next to its own. */
 static void find_purpose(struct py_walk *w, const struct py_frames_at *at,
 			 const struct py_frame *frame, struct py_lock *out)
 {

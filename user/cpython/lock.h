@@ -50,9 +50,7 @@ uint64_t py_lock_awaited(struct py_walk *w, const struct py_frames_at *at,
 
 /* The lock that `with obj` holds: obj itself, or that of a Condition; 0: obj is of another kind. */
 uint64_t py_lock_of(struct py_walk *w, uint64_t obj);
-/*
- * Returns true if this threading.Lock or asyncio.Lock is locked; false also if it cannot be read.
- */
+/* Returns true if this threading.Lock or asyncio.Lock is locked; false if it is unreadable. */
 bool py_lock_is_held(struct py_walk *w, uint64_t lock);
 
 /*

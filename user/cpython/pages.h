@@ -23,9 +23,7 @@ struct pages {
 /* Drop all pages, and read from *mem, which is copied, from now on. */
 void pages_begin(struct pages *p, const struct target_mem *mem);
 
-/*
- * As target_mem.read; ctx: a struct pages. A page that is not readable as a whole is read in parts.
- */
+/* As target_mem.read; ctx: a struct pages. A page not readable as a whole is read in parts. */
 int pages_read(void *ctx, uint64_t addr, void *buf, size_t len);
 
 #endif

@@ -49,10 +49,7 @@ bool python_threads_known(const struct py_object_layout *o);
 int python_threads_read(const struct target_mem *mem, const struct python_threads_at *at,
 			struct python_threads *out);
 
-/*
- * Returns true if the name comes from threading itself ("Thread-1", "Thread-1 (work)"), not from
- * the program.
- */
+/* Returns true for a name from threading itself ("Thread-1", "Thread-1 (work)"). */
 bool python_thread_is_numbered(const char *name);
 /* Returns true if threading has not started the thread ("Dummy-1"): such a name has no meaning. */
 bool python_thread_is_dummy(const char *name);

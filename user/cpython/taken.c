@@ -247,10 +247,7 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			skip = caches;
 			if (name && name_begins(name, "EXTENDED_ARG"))
 				continue;
-			/*
-			 * 3.11 and 3.12 have pairs without a name, whose second instruction
-			 * follows, too.
-			 */
+			/* 3.11, 3.12: in nameless pairs, the second instruction follows, too. */
 			step_instruction(s, off + i, name ? name : "", arg);
 			arg = 0;
 		}

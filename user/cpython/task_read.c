@@ -198,9 +198,7 @@ static uint32_t offset_of(struct task_reader *r, uint64_t code, uint64_t ip, uin
 								     (uint32_t)(ip - start);
 }
 
-/*
- * An object's bytes, as many of CORO_READ as are in its page. Returns their number; 0: unreadable.
- */
+/* An object's bytes, as many of CORO_READ as are in its page. Returns their number; 0: none. */
 static size_t read_object(struct task_reader *r, uint64_t addr, size_t need, uint8_t *b)
 {
 	size_t n = object_first_read(addr, need, CORO_READ);

@@ -17,8 +17,7 @@
 #define TASK_SLOTS_A_READ 256
 /*
  * Limits on reads: of one call, and of a task. A task takes about 10, and at most: for each
- * coroutine itself, the slot of what it awaits, its bytecode (4), its code object (7) and itself
- * again.
+ * coroutine itself, the slot of what it awaits, its bytecode (4), code object (7) and itself again.
  */
 #define TASK_READS_MAX 65536
 #define TASK_READS_OF_ONE (TASK_TRIES * (14 * TASK_FRAMES_MAX + \
@@ -64,7 +63,7 @@ int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f
 
 /*
  * Read the task into the next row, frames and waiters of *out, which has room for them. f: the
- * fields as read before; set to what they are now. 0, or -errno: the task is gone, and no row was
+ * fields as read before; set to what they are now. 0, or -errno: the task is gone; no row was
  * added.
  */
 int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,

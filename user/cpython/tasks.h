@@ -17,10 +17,7 @@
 
 /* A longer name is cut between characters. */
 #define TASK_NAME_BYTES 256
-/*
- * Limits on coroutines of one task, each awaited by the previous one, and on tasks that await one
- * task.
- */
+/* Limits on coroutines of one task, and on tasks that await one task. */
 #define TASK_FRAMES_MAX 256
 #define TASK_WAITERS_MAX 16384
 #define TASK_TRIES 3
@@ -36,8 +33,7 @@
 
 enum task_flag {
 	TASK_MOVED = 1,		/* it changed while it was read: its fields may be inconsistent */
-	TASK_EXECUTING = 2,	/* its coroutine is running: the task does not show what it
-				 * awaits now */
+	TASK_EXECUTING = 2,	/* its coroutine is running: what it awaits now is unknown */
 	TASK_CUT = 4,		/* more coroutines or waiters than are listed */
 	TASK_NAMELESS = 8,	/* its name is neither a str nor an int, or was unreadable */
 };
@@ -88,8 +84,7 @@ struct task_list {
 	uint64_t head;		/* address of the list's node in the thread or interpreter */
 	uint64_t running;	/* the task that the thread runs now; 0: none */
 	uint64_t interp_id;
-	uint32_t tid;		/* in the process' own pid namespace; 0: list of threads that
-				 * have ended */
+	uint32_t tid;		/* in the process' own pid namespace; 0: of ended threads */
 	uint8_t main;		/* 1: its interpreter's main thread */
 	uint8_t pad[3];
 };

@@ -12,9 +12,7 @@
 
 #include "cpython/walk.h"
 
-/*
- * Limits on characters of a value's text, on items of a container, and on the depth of containers.
- */
+/* Limits on characters of a value's text, items of a container, and depth of containers. */
 #define VALUE_CHARS 200
 #define VALUE_ITEMS 20
 #define VALUE_DEPTH 2

@@ -117,9 +117,7 @@ static void put_decimal(struct py_value *out, uint32_t *digits, uint32_t cnt, bo
 	value_put(out, at);
 }
 
-/*
- * The number of digits, and the sign: up to 3.11 the sign of ob_size, from 3.12 on the lowest bits.
- */
+/* The number of digits, and the sign: up to 3.11 that of ob_size, from 3.12 on the low bits. */
 static int read_digits(struct py_walk *w, uint64_t obj, uint32_t digits[INT_DIGITS], uint64_t *cnt,
 		       bool *negative)
 {

@@ -70,9 +70,7 @@ static bool minor_from_soname(struct cpython_image *img, const struct elf_file *
 	       take_minor(img, name + sizeof(prefix) - 1);
 }
 
-/*
- * Returns true if the string at p, in a buffer that begins at s, is "python3.9" and nothing more.
- */
+/* Returns true if the string at p, in a buffer that begins at s, is exactly "python3.9". */
 static bool is_whole(const char *s, const char *p, const char *digits)
 {
 	return p > s && !p[-1] && !digits[2 + strspn(digits + 2, "0123456789")];

@@ -63,10 +63,7 @@ struct py_entry {
 void py_walk_init(struct py_walk *w, const struct target_mem *mem,
 		  const struct py_object_layout *o, uint32_t reads);
 
-/*
- * Read len bytes. 0; -E2BIG: there were too many reads; -errno of mem. The same for the following
- * functions.
- */
+/* Read len bytes. 0; -E2BIG: too many reads; -errno of mem. The same for the functions below. */
 int py_get(struct py_walk *w, uint64_t addr, void *buf, size_t len);
 /* A pointer; -ENOENT: it is NULL. */
 int py_pointer(struct py_walk *w, uint64_t addr, uint64_t *out);
@@ -75,10 +72,7 @@ int py_type_of(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *flags)
 /* 0: the object's type has this flag; -EBADMSG: it does not. */
 int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag);
 
-/*
- * Returns true if its type has this tp_name, shorter than 32 bytes. For a class written in Python
- * it does not include the module.
- */
+/* Returns true if its type has this tp_name, shorter than 32 bytes (Python classes: no module). */
 bool py_type_named(struct py_walk *w, uint64_t obj, const char *name);
 
 /* The address of the items of a tuple. */

@@ -12,9 +12,7 @@
 
 #include <errno.h>
 
-/*
- * Limits: bytes of an exception table; bytes of bytecode that are searched at a time, and in total.
- */
+/* Limits: bytes of an exception table; bytes of bytecode searched at a time, and in total. */
 #define TABLE_MAX 16384
 #define WINDOW 1024u
 #define BYTECODE_MAX 65536u
@@ -52,10 +50,7 @@ static uint64_t stack_object(struct frame_stack *f, uint32_t place)
 	return py_slot_object(f->at, bits);
 }
 
-/*
- * The object that a method, a builtin's or a function's, is bound to: both have it in the same
- * place.
- */
+/* The object that a method, a builtin's or a function's, is bound to, at the same offset. */
 static uint64_t bound_to(struct py_walk *w, uint64_t obj)
 {
 	uint64_t self;
@@ -89,10 +84,7 @@ static void add_with(struct frame_stack *f, uint64_t self, uint32_t lasti)
 
 /* ---- up to 3.10 ---- */
 
-/*
- * Find the SETUP_WITH that has this handler. In 3.10 handlers and arguments count units of two
- * bytes.
- */
+/* Find the SETUP_WITH that has this handler. 3.10 counts units of two bytes. */
 static bool find_setup(struct frame_stack *f, uint32_t handler, uint32_t *lasti)
 {
 	uint32_t unit = f->at->layout.lasti_unit, off, i, arg = 0, len;

@@ -30,19 +30,13 @@ struct py_with {
 int py_frame_withs(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,
 		   struct py_with out[PY_WITHS_MAX], uint32_t *cnt);
 
-/*
- * An entry of an exception table: offsets in bytes, of the first instruction and after the last
- * one.
- */
+/* An entry of an exception table: byte offsets of the first instruction and after the last one. */
 struct py_handler {
 	uint32_t start, end, target;
 	uint32_t depth;		/* number of values below it on the stack */
 	bool of_with;		/* handler of a `with`, or cleanup after another handler */
 };
-/*
- * Find the entry that covers lasti. Returns false if there is none, or the table is damaged before
- * it.
- */
+/* Find the entry that covers lasti. False: none, or the table is damaged before it. */
 bool py_handler_of(const uint8_t *table, size_t len, uint32_t lasti, struct py_handler *out);
 
 #endif

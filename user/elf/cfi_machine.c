@@ -189,10 +189,7 @@ static int run_special(struct run *run, struct cfi_reader *r, unsigned int op)
 		return advance_pc(run, cfi_uint(r, 8));
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-		/*
-		 * From here on return addresses are signed, or no longer: whoever reads them masks
-		 * them.
-		 */
+		/* Return addresses are signed from here on, or not: the reader masks them. */
 		return run->machine->registers->machine == EM_AARCH64 ? 0 : -EBADMSG;
 	}
 	return -EBADMSG;

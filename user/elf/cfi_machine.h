@@ -14,8 +14,7 @@
 
 /* Where the caller's value of a register is. */
 enum cfi_where {
-	CFI_UNSAID = 0,		/* according to the machine's calling convention: see
-				 * unwind_rules.c */
+	CFI_UNSAID = 0,		/* by the machine's calling convention: see unwind_rules.c */
 	CFI_UNDEFINED,
 	CFI_UNCHANGED,
 	CFI_AT,			/* in memory, at the address `value` */

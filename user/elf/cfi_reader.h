@@ -140,8 +140,7 @@ static inline uint64_t cfi_pointer_raw(struct cfi_reader *r, uint8_t encoding)
 
 /*
  * The address that an encoded pointer means; place is the pointer's own. Only absolute and
- * pc-relative ones that are not indirect can be decoded without the process: others break the
- * reader.
+ * pc-relative ones that are not indirect can be decoded without the process: others break r.
  */
 static inline uint64_t cfi_pointer(struct cfi_reader *r, uint8_t encoding, uint64_t place)
 {

@@ -13,10 +13,7 @@
 
 #include "elf/cfi_reader.h"
 
-/*
- * Section types without contents and sections without a size have 0 bytes according to
- * elf_file_section().
- */
+/* For elf_file_section(), sections without contents or size have 0 bytes. */
 static int read_bytes(const struct elf_file *elf, uint64_t off, uint64_t len, uint8_t **bytes)
 {
 	int err;
@@ -63,9 +60,7 @@ static int find_eh_frame(const struct elf_file *elf, uint64_t *vaddr)
 	return r.broken ? -ENOENT : 0;
 }
 
-/*
- * Read from .eh_frame to the end of its segment: only its last entry shows where the section ends.
- */
+/* Read from .eh_frame to the end of its segment: its last entry shows where the section ends. */
 static int read_by_segment(const struct elf_file *elf, struct cfi_section *s)
 {
 	unsigned int i;

@@ -13,8 +13,7 @@ struct cfi_section {
 	size_t len;
 	uint64_t vaddr;		/* of the first byte; .debug_frame is not mapped: 0 */
 	bool debug;		/* .debug_frame: its entries have another format */
-	bool measured;		/* its length comes from the section table; else the data may end
-				 * earlier */
+	bool measured;		/* the section table has its length; else it may end earlier */
 };
 
 /*

@@ -35,8 +35,7 @@ struct elf_load {
 /* Pointers of the dynamic section (virtual addresses; 0: missing). */
 struct elf_dynamic {
 	uint64_t symtab, strtab, strtab_bytes, gnu_hash, sysv_hash;
-	uint64_t rela, rela_bytes, rela_relative;	/* the first rela_relative ones are
-							 * relative */
+	uint64_t rela, rela_bytes, rela_relative;	/* the first ones are relative */
 	uint64_t jmprel, jmprel_bytes;
 	uint64_t soname;	/* offset in strtab */
 	bool has_soname;

@@ -12,10 +12,7 @@
 
 #define PAGE_MASK_4K 4095ull
 #define NAME_BYTES_MAX 64
-/*
- * Limit for both tables. PyTorch's largest library has 600,000, most of them relative: these are
- * skipped.
- */
+/* Limit for both tables. PyTorch's largest library has 600,000, most of them relative (skipped). */
 #define RELAS_MAX (32u * 1024 * 1024 / sizeof(Elf64_Rela))
 #define RELAS_A_READ 128
 /* The thread control block of arm64 (variant I), which the executable's TLS follows. */

@@ -18,8 +18,7 @@ enum elf_tls_model {
 				 * dynamic) */
 	ELF_TLS_MODULE,		/* module number in one word; add is the offset (local dynamic) */
 	ELF_TLS_DESC,		/* two words: a descriptor. Its second word is an offset from the
-				 * thread pointer, or the address of two words as for
-				 * ELF_TLS_INDEX */
+				 * thread pointer, or the address of words as for INDEX */
 	ELF_TLS_MODEL_CNT,
 };
 

@@ -106,9 +106,7 @@ static int unwind_write(struct unwind_file *head, const struct unwind_row *rows,
 	return fd;
 }
 
-/*
- * Limit on instructions of one file. libtorch_cpu has 8 million; this many take less than a second.
- */
+/* Limit on instructions of one file, less than a second. libtorch_cpu has 8 million. */
 #define STEPS_MAX (64u << 20)
 
 struct build {

@@ -54,8 +54,7 @@ bool unwind_rows_covered(const struct unwind_rows *r, uint32_t start, uint32_t e
 
 /*
  * Create the list: *rows, which the caller frees, with *row_cnt rows, the first one at address 0.
- * It covers *bytes: up to the last function's end. 0; -ENOENT: there is no function; -ENOMEM,
- * -EFBIG.
+ * It covers *bytes: up to the last function's end. 0; -ENOENT: no function; -ENOMEM, -EFBIG.
  */
 int unwind_rows_list(struct unwind_rows *r, struct unwind_row **rows, uint32_t *row_cnt,
 		     uint32_t *bytes);

@@ -98,10 +98,7 @@ static bool sp_is_cfa(const struct cfi_register *sp)
 	       (sp->where == CFI_IS && sp->value.how == CFI_VALUE_CFA && !sp->value.off);
 }
 
-/*
- * Returns true if the return address can be expressed. On x86-64 the call has pushed it. On arm64
- * it is in LR, until that is saved.
- */
+/* On x86-64 the call has pushed the return address. On arm64 it is in LR, until saved. */
 static bool ra_can_be_said(const struct cfi_registers *known, const struct unwind_rule *rule)
 {
 	if (known->machine == EM_X86_64)

@@ -191,8 +191,7 @@ static void add_mount(struct cgroups *c, char *line, const char *own)
 		return;
 	for (i = 0; i < c->cnt; i++)
 		if (c->mounts[i].hierarchy == hierarchy)
-			return;		/* the first mount of a hierarchy usually shows most of
-					 * it */
+			return;		/* the first mount of a hierarchy shows most of it */
 	unescape_mount(root);
 	unescape_mount(dir);
 	*m = (struct mount){ hierarchy, strdup(dir), strdup(strcmp(root, "/") ? root : "") };
@@ -312,9 +311,7 @@ static const char *path_below(const char *path, const char *prefix)
 	return path + len;
 }
 
-/*
- * Write a cgroup's directory to out. Returns false if it is not mounted, or its path is too long.
- */
+/* Write a cgroup's directory to out. Returns false if it is not mounted, or the path too long. */
 static bool dir_of(const struct cgroups *c, uint32_t hierarchy, const char *path,
 		   char out[2 * PATH_MAX])
 {

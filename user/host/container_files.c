@@ -21,10 +21,7 @@
 #define LIST_MAX_BYTES (32u << 20)
 #define LIST_WINDOW_BYTES (64u << 10)
 
-/*
- * Read the members of the object that a file begins with. They are valid as long as b, which holds
- * the file.
- */
+/* Read the members of a file's object. They are valid as long as b, which holds the file. */
 static bool read_object(int fd, struct buf *b, struct json_member *members, size_t cnt)
 {
 	struct json_pull j;

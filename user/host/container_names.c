@@ -109,10 +109,7 @@ static bool read_log_links(struct lookup *l)
 
 /* ---- docker ---- */
 
-/*
- * Copy the home directory of the container's user, from the host's /etc/passwd. Returns false if
- * unknown.
- */
+/* Copy the home directory of the container's user, from the host's /etc/passwd; false: unknown. */
 static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
 {
 	struct passwd *pw;

@@ -79,8 +79,7 @@ char *container_label(const struct container *c, char out[CONTAINER_LABEL_BYTES]
 enum container_file {
 	CONTAINER_FILE_DOCKER,		/* docker's config.v2.json */
 	CONTAINER_FILE_BUNDLE,		/* config.json of an OCI bundle */
-	CONTAINER_FILE_LIST,		/* containers.json of containers/storage: a list of all
-					 * containers */
+	CONTAINER_FILE_LIST,		/* containers.json of containers/storage: all containers */
 };
 /* container_file_parse(), or a function that calls it where a file can do no harm. */
 typedef bool (*container_parse_fn)(enum container_file what, int fd, struct container *c);
@@ -101,10 +100,7 @@ const char *container_host_root(void);
  * the first 4 characters of its id. Patterns are not supported.
  */
 bool container_matches(const struct container *c, const char *wanted);
-/*
- * Returns true if the text identifies the container's pod: by its uid, its name, or
- * "namespace/name".
- */
+/* Returns true if the text is the uid, name, or "namespace/name" of the container's pod. */
 bool container_matches_pod(const struct container *c, const char *wanted);
 
 #endif

@@ -12,10 +12,7 @@
 /* Size of the texts below, which are printable; a longer cgroup path is cut. */
 #define HELD_BY_BYTES 192
 
-/*
- * The tracer of a thread: "4711 (gdb)". Returns false if there is none, or it is unknown; out is
- * unchanged.
- */
+/* The tracer of a thread: "4711 (gdb)". False: none, or unknown; out is unchanged. */
 bool held_by_tracer(pid_t tgid, pid_t tid, char out[HELD_BY_BYTES]);
 
 /*

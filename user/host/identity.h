@@ -54,10 +54,7 @@ void container_json(struct json *j, const struct container *c);
 /* Write "ns_pid" (the pid if there is only one namespace) and "uid"; null if unknown. */
 void identity_json(struct json *j, const struct identity *id, pid_t tgid);
 
-/*
- * Number of containers that were not kept because there were too many. Their processes have no
- * container.
- */
+/* Number of containers beyond the limit. Their processes have no container. */
 uint64_t identities_beyond(const struct identities *ids);
 /* Number of containers without a name because their users have used up their lookups. */
 uint64_t identities_unnamed(const struct identities *ids);

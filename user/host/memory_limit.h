@@ -9,8 +9,7 @@
 
 struct memory_limit {
 	uint64_t limit;		/* bytes: memory.max of v2, memory.limit_in_bytes of v1 */
-	uint64_t left;		/* bytes of it that are free, or file cache, which the kernel can
-				 * reclaim */
+	uint64_t left;		/* bytes of it that are free or reclaimable file cache */
 	char path[PATH_MAX];	/* the cgroup, as in /proc/PID/cgroup */
 };
 

@@ -21,10 +21,7 @@ struct opener {
 /* Start the helper. A failure is not an error: opener_show() will log the reason. */
 void opener_start(struct opener *o);
 
-/*
- * Open the file, or log a warning with the reason if that is not possible. Does not wait until the
- * viewer is closed.
- */
+/* Open the file, without waiting until it is closed. Logs a warning if that is not possible. */
 void opener_show(struct opener *o, const char *path);
 
 /* End the helper if it was not needed. */

@@ -90,10 +90,7 @@ bool privileges_user_may_create(const char *path, bool is_dir)
 	find_place(path, is_dir, place, &st);
 	if (st.st_uid == uid)
 		return true;	/* and root may not, either, once the rights are gone */
-	/*
-	 * Root creates a new directory and hands it over: the user only needs to be able to reach
-	 * it.
-	 */
+	/* Root creates a new directory and hands it over: the user must only reach it. */
 	mode = is_dir && !(path && !strcmp(place, path)) ? X_OK : W_OK | X_OK;
 	/* In a separate process, because finding out takes the user's rights. */
 	pid = fork();

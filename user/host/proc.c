@@ -293,10 +293,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	st->zombie = st->ended && threads <= 1;
 	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
-	/*
-	 * The kernel sets both at the end of an exec; readers without the rights to see them get 1
-	 * and 0.
-	 */
+	/* The kernel sets both at the end of an exec; unprivileged readers get 1 and 0. */
 	st->in_exec = !code;
 	st->program = code ? stack : 0;
 	return 0;

@@ -31,9 +31,7 @@ struct proc_map {
  * PROC_MAPS_BYTES_MAX bytes, and cb was called for the mappings in these.
  */
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
-/*
- * The same for every executable mapping, including those without a file or name: their path is "".
- */
+/* The same for every executable mapping, even without a file or name: then its path is "". */
 int proc_code_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /* The same for a file with the text of /proc/PID/maps. */
 int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
@@ -65,8 +63,7 @@ ssize_t proc_link(pid_t tgid, const char *name, char *out, size_t size);
 
 /*
  * The source of /proc for these functions, except proc_maps(), proc_open_mapped(),
- * proc_stat_mapped() and proc_mem_read(): this process itself (proc_direct), or one with more
- * rights.
+ * proc_stat_mapped() and proc_mem_read(): this process (proc_direct), or one with more rights.
  */
 typedef ssize_t (*proc_read_fn)(pid_t tgid, const char *name, char *out, size_t size);
 typedef int (*proc_each_fn)(void *ctx, pid_t pid);

@@ -22,9 +22,7 @@ int spawn_held(struct spawned *child, char **argv);
 /* Let the child exec the command. 0, or the child's -errno (-ENOENT: no such command). */
 int spawn_go(struct spawned *child);
 
-/*
- * Returns true if it has ended; *status is then its exit status, or 128 + N if signal N killed it.
- */
+/* Returns true if it has ended; *status: its exit status, or 128 + N if signal N killed it. */
 bool spawn_ended(struct spawned *child, int *status);
 
 /* Wait until it has ended, a signal arrives, or timeout_ms have passed. As spawn_ended(). */
@@ -33,10 +31,7 @@ bool spawn_wait(struct spawned *child, int timeout_ms, int *status);
 /* Send it a signal, unless it has ended. */
 void spawn_signal(const struct spawned *child, int sig);
 
-/*
- * The exit status that shells use for a command that cannot be executed with this errno: 127 or
- * 126.
- */
+/* The exit status of shells for a command that fails to execute with this errno: 127 or 126. */
 int spawn_exec_status(int err);
 
 /* Discard the command: if it still runs, ask it to end, and wait. */

@@ -58,9 +58,7 @@ static int keep_untracked(struct page_book *b, const struct page_touch *t)
 	return err ? err : -ENOSPC;
 }
 
-/*
- * What was held before this fault was either the same page, or is gone: that cannot be determined.
- */
+/* What was held before this fault was either the same page, or is gone: nobody can tell. */
 static int hold_unasked(struct page_book *b, struct page *p)
 {
 	int err = p->held ? 0 : page_hold(b, p, p->weight, 0);

@@ -54,9 +54,8 @@ struct page_state {
 	uint64_t frame;		/* page frame number; 0: unknown */
 	uint8_t kind;		/* enum page_kind */
 	uint8_t pad;
-	uint16_t huge_before, huge_after;	/* huge pages next to its own, without a gap, at
-						 * lower and higher addresses, that were not
-						 * asked about */
+	uint16_t huge_before, huge_after;	/* huge pages adjacent to its own, at lower and
+						 * higher addresses, not asked about */
 	uint16_t pad2;
 	uint32_t huge_bytes;	/* size of a huge page, a power of two; 0: unknown */
 	uint32_t pad3;
@@ -99,9 +98,7 @@ int page_book_take(struct page_book *b, const struct page_state *states, size_t 
  * Before the first call: no limit.
  */
 void page_book_set_growth(struct page_book *b, uint64_t bytes);
-/*
- * Pages cannot be checked: those without an answer are held, as base pages, and all are unchecked.
- */
+/* Pages cannot be checked: those without an answer are held as base pages, all are unchecked. */
 int page_book_deny(struct page_book *b);
 /* The process ends: pass on what was not answered so far, as base pages. Nothing counts as gone. */
 int page_book_end(struct page_book *b);
@@ -111,10 +108,7 @@ uint64_t page_book_held(const struct page_book *b);
 uint64_t page_book_unchecked(const struct page_book *b);
 size_t page_book_pages(const struct page_book *b);	/* held or waiting for an answer */
 size_t page_book_waiting(const struct page_book *b);	/* pages without an answer */
-/*
- * Bytes of pages whose fault was no later than until_ns and waits for its first answer. Looks at
- * all pages.
- */
+/* Bytes of pages whose fault, until then, waits for its first answer. Looks at all pages. */
 uint64_t page_book_waiting_bytes(const struct page_book *b, uint64_t until_ns);
 
 #endif

@@ -62,8 +62,7 @@ int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t
 		   const uint64_t *addrs, size_t cnt);
 /*
  * Take the available answers, but none from after known_ns (CLOCK_MONOTONIC), up to which the
- * caller knows the moves of pages. A page that was moved since the question is gone from its
- * address there.
+ * caller knows the moves of pages. A page moved since the question is gone from its old address.
  */
 void page_check_poll(struct page_check *c, uint64_t known_ns);
 /* Wait for the answers to all open questions, at most timeout_ms. */
@@ -105,10 +104,7 @@ bool page_reply_ok(const struct page_question *q, const struct page_reply *r, si
 
 /* Send a message without blocking. 0; -EAGAIN: no space; other -errno. */
 int page_wire_send(int fd, const void *msg, size_t bytes);
-/*
- * Receive a message without blocking. Returns its length; -EAGAIN: there is none; -EPIPE: the other
- * end is closed.
- */
+/* Receive a message without blocking. Its length; -EAGAIN: none; -EPIPE: the end is closed. */
 ssize_t page_wire_receive(int fd, void *msg, size_t room);
 
 #endif

@@ -28,8 +28,7 @@ struct page_frames {
 	int pagemap, flags;	/* descriptors; flags -1: properties of frames are unknown */
 	uint32_t page_bytes;
 	bool known;		/* a page frame number was seen, so they are visible */
-	uint32_t steps;		/* huge pages that may be examined in addition to those in the
-				 * question */
+	uint32_t steps;		/* huge pages that may be examined beyond those asked about */
 	uint64_t run_lo, run_hi, run_bytes;	/* the last run of huge pages; run_bytes 0: none */
 };
 
@@ -85,10 +84,7 @@ static bool frame_begins(const struct page_frames *f, uint64_t frame, uint64_t f
 	return flags_of(f, frame) & FRAME_HEAD && flags_of(f, frame + frames / 2) & FRAME_TAIL;
 }
 
-/*
- * The number of frames of the huge page that contains this frame, which is at addr; 0: it is not
- * aligned.
- */
+/* Frames of the huge page that contains this frame, which is at addr; 0: it is not aligned. */
 static uint64_t huge_frames(const struct page_frames *f, uint64_t addr, uint64_t frame)
 {
 	uint64_t n, page = addr / f->page_bytes;
@@ -215,10 +211,7 @@ static int page_frames_look(struct page_frames *f, const uint64_t *addrs, size_t
 static struct page_question question;
 static struct page_reply reply;
 
-/*
- * The entry of /proc that has the process' files. -errno; -ESRCH: it is another process now, or
- * none.
- */
+/* The entry of /proc with the process' files. -errno; -ESRCH: another process now, or none. */
 static pid_t task_of(pid_t tgid, uint64_t start_ns)
 {
 	struct proc_stat st;

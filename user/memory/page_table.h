@@ -45,8 +45,7 @@ struct page_book {
 	uint32_t page_bytes;
 	const struct page_book_fns *fns;
 	void *ctx;
-	uint64_t held, untracked;	/* bytes; untracked: of pages for which there was no
-					 * space */
+	uint64_t held, untracked;	/* bytes; untracked: of pages that had no space */
 	uint64_t growth;	/* see page_book_set_growth() */
 	size_t waiting;
 	bool denied;

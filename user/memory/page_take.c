@@ -56,10 +56,7 @@ static bool page_is_huge_fault(const struct page_book *b, const struct page *p,
 						s->huge_bytes);
 }
 
-/*
- * Hold the huge page at base, which is not in the book. like: which fault to copy stack, thread and
- * time from.
- */
+/* Hold the huge page at base, which is not in the book, with like's stack, thread and time. */
 static int hold_block(struct page_book *b, uint64_t base, uint64_t bytes, uint64_t frame,
 		      const struct page *like)
 {

@@ -61,7 +61,7 @@ extern const struct task_source task_source_remote;	/* remote_mem.h */
 
 /*
  * Walk all lists. at: everything except head, node and max is set. 0 and *out, which
- * task_set_free() frees; it may have no tasks. -errno of the source if nothing could be read;
+ * task_set_free() frees; it may have no tasks. -errno of the source if nothing was readable;
  * -ENOMEM.
  */
 int task_walk(const struct task_source *source, pid_t tgid, const struct tasks_at *at,

@@ -89,8 +89,7 @@ int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t star
 	w.everywhere = everywhere;
 	snprintf(w.file, sizeof(w.file), "%s", spec->file);
 	err = probe_event(spec, &w, take, ctx);
-	if (err == -ENOENT && strchr(spec->file, '/')) {	/* mapped under another path, or
-								 * not mapped yet */
+	if (err == -ENOENT && strchr(spec->file, '/')) {	/* other path, or not mapped yet */
 		snprintf(w.path, sizeof(w.path), "%s", spec->file);
 		err = probe_event(spec, &w, take, ctx);
 		if (err)

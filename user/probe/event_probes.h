@@ -13,8 +13,8 @@
 
 /*
  * Probe a process: the files that it has mapped now and whose name matches spec. everywhere: the
- * files' code in all processes, not only in this one. As prober_probe(); logs what is probed, or
- * why nothing is.
+ * files' code in all processes, not only this one. As prober_probe(); logs what is probed, or why
+ * not.
  */
 int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t start_ns,
 			bool everywhere, prober_take_fn take, void *ctx);

@@ -35,10 +35,7 @@ struct event_spec {
  */
 int event_spec_parse(const char *word, struct event_spec *spec, char *why, size_t why_size);
 
-/*
- * Returns true if perf counts it on each CPU. Otherwise the program runs at each event, on all
- * CPUs.
- */
+/* Returns true if perf counts it on each CPU. Else the program runs at each event, on all CPUs. */
 static inline int event_is_counted(const struct event_spec *spec)
 {
 	return spec->kind == EVENT_SOFTWARE || spec->kind == EVENT_HARDWARE;

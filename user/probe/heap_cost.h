@@ -15,16 +15,14 @@
 struct heap_prices {
 	double enter_us, return_us, walk_us;
 };
-/*
- * Of a walk, including sending it: assumed, not measured; 2 us to 3 us are typical with 20 frames.
- */
+/* Of a walk, including sending it: assumed, not measured; 2 us to 3 us are usual at 20 frames. */
 #define HEAP_WALK_US 5.0
 
 /* More than this share of a CPU needs --force. */
 #define HEAP_COST_MAX 0.1
 /*
- * Counting ends after HEAP_COUNT_NS; earlier, if the calls so far already cost too much for that
- * whole time. If so, they are counted once more: the burst of calls at a program's start does not
+ * Counting ends after HEAP_COUNT_NS; earlier, if the calls so far already cost too much for all
+ * that time. If so, they are counted once more: the burst of calls at a program's start does not
  * decide.
  */
 #define HEAP_COUNT_NS 1000000000ull

@@ -27,16 +27,14 @@ struct prober_wanted {
 	pid_t tgid;		/* the files that this process has mapped ... */
 	uint64_t start_ns;	/* ... if it has this start time (0: any) ... */
 	char path[PATH_MAX];	/* ... or, if not "", the file at this path */
-	bool everywhere;	/* in all processes that have the file, not only in tgid; a file
-				 * that one call has probed in this way is not probed again by
-				 * others */
+	bool everywhere;	/* in all processes that have the file, not only in tgid; other
+				 * calls do not probe such a file again */
 	bool returns;		/* probe returns of functions, too */
 	char file[PROBER_FILE_BYTES];	/* limits mapped files to this name (prober_is_called()),
 					 * or to this path if it has a '/'; "": no limit */
 	/* Functions by their names ... */
 	uint32_t cnt;		/* 0: a USDT probe */
-	uint32_t needed;	/* a file without one of the first `needed` functions counts as
-				 * having none */
+	uint32_t needed;	/* a file without one of the first ones has none */
 	uint64_t left_out;	/* bit i: function i is only looked for, not probed */
 	char names[PARSER_FUNCTIONS_MAX][PARSER_FUNCTION_BYTES];
 	/* ... or a USDT probe. */
@@ -46,8 +44,7 @@ struct prober_wanted {
 /* What was found. Names may contain any bytes. */
 struct prober_found {
 	uint32_t file_cnt;
-	char names[PROBER_FILES_MAX][PROBER_NAME_BYTES];	/* paths; the beginning may be
-								 * cut */
+	char names[PROBER_FILES_MAX][PROBER_NAME_BYTES];	/* paths, maybe cut at the front */
 	uint32_t probe_cnt;
 	int first_err;		/* why a place is not probed; 0: all places are */
 	bool known;		/* everywhere: another call has probed all of them */

@@ -124,10 +124,7 @@ static const struct inspected_python *choose_python(pid_t task, const struct ins
 	return taken;
 }
 
-/*
- * The distance of pthread_self() below the thread pointer. -EAGAIN: the C library may be loaded
- * later.
- */
+/* The distance of pthread_self() below the thread pointer. -EAGAIN: the C library may come. */
 static int take_self(const struct inspected *in, const struct cpython_image *image,
 		     struct discovered *out)
 {

@@ -65,8 +65,8 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 		      uint64_t prefer, struct discovered *found);
 
 /*
- * Check whether this CPython has an interpreter: whether the runtime's list of interpreters is not
- * empty. task: proc_living_task(). READY_YES and READY_NO are certain: the list was read, or is not
+ * Check whether this CPython has an interpreter: its runtime's list of interpreters is not empty.
+ * task: proc_living_task(). READY_YES and READY_NO are certain: the list was read, or is not
  * mapped.
  */
 enum ready discovery_ready(pid_t task, const struct py_proc *p);

@@ -231,10 +231,7 @@ static struct other_exe *add_other(struct exe_cache *e, const struct exe_file *f
 	return NULL;
 }
 
-/*
- * An executable that became Python, or whose Python is not known before it runs, is never reported
- * as other.
- */
+/* Not other: a file that became Python, or whose Python is not known before it runs. */
 static void take_other(struct exe_cache *e, const struct learned_exe *l, uint32_t owner)
 {
 	struct other_exe *o = find_other(e, &l->itself);

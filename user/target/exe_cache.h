@@ -47,10 +47,7 @@ void exe_cache_free(struct exe_cache *e);
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe);
 
-/*
- * Returns true if the file itself is known not to be Python, and none of its processes became
- * Python.
- */
+/* Returns true if the file is known not to be Python, and no process of it became one. */
 bool exe_cache_is_other(struct exe_cache *e, const struct exe_file *file);
 
 /* Inspect executables that are common on hosts, before they run. */

@@ -84,8 +84,7 @@ static int open_exe(pid_t task)
 	char link[64];
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", task);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* a running program is a regular
-								 * file */
+	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* programs are regular files */
 }
 
 int exe_learn_process(struct file_cache *c, pid_t tgid, struct learned_exe *out)

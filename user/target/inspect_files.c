@@ -154,10 +154,7 @@ static void forget_file(struct file_cache *c, struct known_file *f)
 	free(f);
 }
 
-/*
- * Returns true if enough descriptors are free to open the next files. They are allocated from the
- * lowest.
- */
+/* Returns true if enough descriptors are free for the next files; the lowest are used first. */
 static bool leaves_descriptors(int fd)
 {
 	int spare = fcntl(fd, F_DUPFD_CLOEXEC, fd + DESCRIPTORS_LEFT);

@@ -34,8 +34,7 @@ struct file_id {
 struct inspected_python {
 	struct file_id file;
 	struct cpython_image image;
-	struct py_proc proc;		/* complete except for self_below, start_ns, ident,
-					 * exec_pages */
+	struct py_proc proc;		/* all except self_below, start_ns, ident, exec_pages */
 	char name[INSPECT_NAME_MAX];	/* of the file, hostile */
 };
 

@@ -13,9 +13,7 @@
 #define GAP_MAX_NS (1000 * 1000000ull)
 #define GAP_COST 100
 
-/*
- * 2 ms after the first inspection (about as long as a dynamic linker takes), doubling to a minute.
- */
+/* 2 ms after the first inspection (the time of a dynamic linker), doubling to a minute. */
 #define FIRST_WAIT_NS (2 * 1000000ull)
 #define MAX_WAIT_NS (64 * 1000000000ull)
 

@@ -23,10 +23,7 @@
 /* Multiplies the wait while the inspector makes progress: longer than it waits for its parser. */
 #define SLOW_TURNS 10
 #define LIKELY_MAX 256
-/*
- * Limits for reading ahead: processes with different executables whose files are read, and
- * processes examined.
- */
+/* Limits for reading ahead: executables whose files are read, and processes examined. */
 #ifndef AHEAD_EXES
 #define AHEAD_EXES 64
 #define AHEAD_PROCESSES 256
@@ -65,8 +62,7 @@ struct shared {
 			pid_t first;
 			bool all;		/* then read the files of running processes */
 			uint32_t listed;	/* not 0: cnt and out are complete */
-			uint32_t enough;	/* not 0: the program waits, do not begin another
-						 * process */
+			uint32_t enough;	/* not 0: the program waits, begin no other */
 			pid_t about;		/* process whose files are being read; 0: none */
 			uint32_t cnt;
 			struct learned_exe out[LIKELY_MAX];

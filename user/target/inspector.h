@@ -78,10 +78,7 @@ int inspector_async(pid_t tgid, struct async_layout *out);
 /* container_names() on this host. */
 int inspector_names(struct container *c, pid_t tgid);
 
-/*
- * Returns true for the inspector, and for other processes that we have started to look at
- * processes.
- */
+/* Returns true for the inspector and our other processes that look at processes. */
 bool inspector_is_worker(const struct proc_info *who);
 
 /* Number of processes whose files are not answering now. */

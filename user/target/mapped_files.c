@@ -53,9 +53,7 @@ static bool has_exe_path(const struct mapped_files *m, const struct proc_map *ma
 	       (m->exe[0] ? same_path(map->path, m->exe) : !m->phdr && !m->cnt);
 }
 
-/*
- * Returns true if there is a place for the last file, which is not the executable. Data gets none.
- */
+/* Returns true if there is a place for the last file, not the executable. Data gets none. */
 static bool has_place(const struct mapped_files *m)
 {
 	const struct mapped *f = &m->last;
@@ -155,10 +153,7 @@ static void begin_reading(struct mapped_files *m, const char *exe, uint64_t phdr
 	snprintf(m->exe, sizeof(m->exe), "%s", exe);
 }
 
-/*
- * err: of proc_maps(). The program headers are more reliable than a path, which may have several
- * views.
- */
+/* err: of proc_maps(). The program headers are surer than a path, which may have several views. */
 static int end_reading(struct mapped_files *m, int err)
 {
 	if (m->phdr_at != MAPPED_NOWHERE)

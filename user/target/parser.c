@@ -250,8 +250,8 @@ static struct shared *parser_ready(int *err)
 }
 
 /*
- * Returns true if the parser makes progress. A call that has read from a disk waits for that disk:
- * so the file is not on a file system that a process serves, and the data will come. disk_before:
+ * Returns true if the parser makes progress. A call that has read from a disk waits for it: the
+ * file is not on a file system that a process serves, so the data will come. disk_before:
  * worker_disk_bytes() then.
  */
 static bool makes_progress(uint64_t disk_before)

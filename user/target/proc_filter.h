@@ -36,8 +36,7 @@ struct proc_filter_rule {
 	uint32_t number;	/* for FILTER_PID, FILTER_UID; FILTER_CGROUP:
 				 * the hierarchy, or FILTER_ANY_HIERARCHY */
 	const char *remedy;	/* the text was not valid: what is allowed */
-	bool met;		/* something has met it; maintained only for included cgroup
-				 * conditions */
+	bool met;		/* something has met it; only for included cgroup conditions */
 };
 
 struct proc_filter {
@@ -86,10 +85,7 @@ uint32_t proc_filter_judge_exe(struct proc_filter *s, const char *path);
 /* Exclusions only: pids to record have options of their own. */
 uint32_t proc_filter_judge_pid(struct proc_filter *s, pid_t tgid);
 
-/*
- * Returns true if a process with these verdict bits is recorded. mask: the kinds that the bits
- * cover.
- */
+/* Returns true if a process with these verdict bits is recorded. mask: kinds that they cover. */
 bool proc_filter_meets(const struct proc_filter *s, uint32_t mask, uint32_t bits);
 
 #endif

@@ -133,10 +133,7 @@ static uint32_t mark_value(uint32_t bits)
 	return value;
 }
 
-/*
- * Enter a mark. 0 or -errno. If the mark of a cgroup or comm does not fit, the BPF side asks user
- * space.
- */
+/* 0 or -errno. If the mark of a cgroup or comm does not fit, the BPF side asks user space. */
 static int put_mark(struct proc_filter_eval *c, uint64_t key, uint32_t value)
 {
 	return c->marks ? bpf_map__update_elem(c->marks, &key, sizeof(key), &value, sizeof(value),

@@ -64,9 +64,7 @@ static double cpu_pct(const struct proc_stat *st)
 	double hz = (double)sysconf(_SC_CLK_TCK), age;
 
 	age = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)st->start_ticks / hz;
-	/*
-	 * For a younger process the value would be meaningless: times are measured in clock ticks.
-	 */
+	/* Meaningless for younger processes: times are measured in clock ticks. */
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }
 

@@ -98,9 +98,7 @@ static int limit_files(const char *const *dirs)
 
 #else
 
-/*
- * Memory, the socket to the client, the clock, exit. Calls that an architecture lacks are left out.
- */
+/* Memory, the socket to the client, the clock, exit. An architecture may lack some of them. */
 static const char *const common_calls[] = {
 	"recvmsg", "sendmsg", "close", "brk", "mmap", "munmap", "mremap", "madvise", "futex",
 	"clock_gettime", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "restart_syscall",

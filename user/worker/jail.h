@@ -11,8 +11,7 @@
 #include <stdint.h>
 
 struct jail {
-	uint64_t caps;			/* bits of the capabilities to keep, if the process has
-					 * them */
+	uint64_t caps;			/* bits of the capabilities to keep, if present */
 	const char *const *calls;	/* names of system calls, ends with NULL; those that
 					 * every process needs to allocate, answer and exit are
 					 * added */
@@ -22,9 +21,8 @@ struct jail {
 					 * keeper starts: it is in the keeper's jail, too */
 	uint64_t memory_bytes;		/* address space; 0: no limit */
 	/*
-	 * The process may open files for reading only, and only below these directories; ends with
-	 * NULL. NULL: no limit except calls. A kernel without Landlock does not limit the
-	 * directories.
+	 * The process may open files for reading only, only below these directories; ends with
+	 * NULL. NULL: no limit except calls. Without Landlock the directories do not limit it.
 	 */
 	const char *const *reads_below;
 	bool internet;			/* IPv4 and IPv6 sockets, and netlink for the kernel's
@@ -46,10 +44,7 @@ void jail_leave_files(void);
 /* Returns true if jail_leave_files() can do that, or has nothing to do. */
 bool jail_can_leave_files(void);
 
-/*
- * Check whether the kernel filters system calls. 0, or -errno: then jail_enter() continues without
- * a filter.
- */
+/* Check that the kernel filters system calls. 0; -errno: jail_enter() works without a filter. */
 int jail_filter_works(void);
 
 /*

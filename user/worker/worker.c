@@ -75,10 +75,7 @@ static int has_room(const struct worker *w, uint32_t owner, unsigned int blocked
 	return blocked < WORKER_STUCK_MAX - (owner ? WORKER_STUCK_OF_ROOT : 0) ? 0 : -EBUSY;
 }
 
-/*
- * A worker that has ended is no longer blocked, so its process may be asked about. As
- * worker_ready().
- */
+/* A worker that has ended is not blocked: ask about its process again. As worker_ready(). */
 static int may_ask(struct worker *w, pid_t about, uint64_t now)
 {
 	unsigned int blocked = 0;

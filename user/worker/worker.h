@@ -49,10 +49,7 @@ struct worker_kind {
 	const worker_fn *functions;
 	unsigned int function_cnt;
 	size_t shared_bytes;
-	/*
-	 * Returns the user of a process; one user's processes may block only some of the workers.
-	 * NULL: no limit per user.
-	 */
+	/* The user of a process, who may block only some of the workers; NULL: no such limit. */
 	uint32_t (*owner)(pid_t about);
 };
 

@@ -170,9 +170,7 @@ static void become_worker(const struct worker_kind *kind, int fd, int memory, pi
 	serve_calls(kind, 3, shared);
 }
 
-/*
- * Memory that neither side can truncate, so that no access raises a signal. Descriptor or -errno.
- */
+/* Memory that neither side can truncate, so no access raises a signal. Descriptor or -errno. */
 static int make_memory(size_t bytes)
 {
 	int fd = memfd_create("tachbpf", MFD_CLOEXEC | MFD_ALLOW_SEALING);

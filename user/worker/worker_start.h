@@ -15,10 +15,7 @@ struct worker_answer {
 	uint32_t call;
 };
 
-/*
- * Start a worker of this kind for w, which has none: through the keeper if there is one. 0 or
- * -errno.
- */
+/* Start a worker of this kind for w, which has none, through the keeper if any. 0 or -errno. */
 int worker_start(struct worker *w);
 /* Map a worker's memory to w->shared. 0 or -errno. */
 int worker_map(struct worker *w, int memory);
