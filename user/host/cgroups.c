@@ -191,7 +191,7 @@ static void add_mount(struct cgroups *c, char *line, const char *own)
 		return;
 	for (i = 0; i < c->cnt; i++)
 		if (c->mounts[i].hierarchy == hierarchy)
-			return;		/* the first mount of a hierarchy shows most of it */
+			return;		/* the first mount usually shows most of it */
 	unescape_mount(root);
 	unescape_mount(dir);
 	*m = (struct mount){ hierarchy, strdup(dir), strdup(strcmp(root, "/") ? root : "") };

@@ -354,7 +354,7 @@ int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 
 	if (!err)
 		memcpy(out, s->bytes, sizeof(*out));
-	/* Check it, whoever has written it. */
+	/* The reader may be compromised. */
 	if (err || out->cnt > OTEL_MAPPINGS_MAX)
 		out->cnt = 0;
 	return err;
@@ -376,7 +376,7 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 	if (err)
 		return err;
 	memcpy(&copy, s->bytes, sizeof(copy));
-	/* Check it, whoever has written it. */
+	/* The reader may be compromised. */
 	if (copy.cnt > PYTHON_THREADS_MAX)
 		return -EBADMSG;
 	for (i = 0; i < copy.cnt; i++)
@@ -403,7 +403,7 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 	return copy.cnt > TASK_LISTS_MAX ? -EBADMSG : 0;
 }
 
-/* Check it, whoever has written it: ranges in rows are within the arrays. Terminates the names. */
+/* The reader may be compromised: check the ranges in rows, and terminate the names. */
 static bool check_tasks(struct tasks_batch *b)
 {
 	uint32_t i;

@@ -447,7 +447,7 @@ static struct shared *inspector_ready(pid_t about, int *err)
 	return ready_for(about, LRU_OWNER_ROOT, err);
 }
 
-/* Make sure that the inspector's answer has the documented form, whoever has written it. */
+/* Make sure that the inspector's answer, which may be forged, has the documented form. */
 static bool check_inspected(struct inspected *i, bool found)
 {
 	uint32_t n;
