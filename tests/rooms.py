@@ -39,7 +39,7 @@ REFUSED = {
 }
 SKELETON = "tachbpf.skel.h"
 # Files that make generates: they are in no room.
-GENERATED = re.compile(r"tachbpf\.skel\.h|syscall_names\.inc|user/.*\.pb-c\.h")
+GENERATED = re.compile(r"tachbpf\.skel\.h|syscall_names\.inc")
 # Who loads BPF programs: all that is in one room, and one more file.
 LOADERS = ("capture/", "doctor/doctor_trial.c")
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]*)"')

@@ -19,7 +19,6 @@
 
 #include "base/util.h"
 #include "capture/capture.h"
-#include "capture/capture_trace.h"
 #include "host/identity.h"
 #include "model/trace_context.h"
 #include "resolve/observer.h"

@@ -14,7 +14,6 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
-#include "capture/capture_trace.h"
 #include "config/config.h"
 #include "delivery/sender.h"
 #include "doctor/precheck.h"

@@ -1,37 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cli.h - command lines described by tables: parses them, and prints their --help.
+ * cli.h - command lines described by tables of settings (settings.h): parses them, and prints their
+ * --help.
  *
  * Knows no option of tachbpf; options_tables.c has the tables.
  */
 #ifndef TACHBPF_CLI_H
 #define TACHBPF_CLI_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-struct cli_option {
-	char letter;		/* 0: long form only */
-	const char *name;	/* without the dashes */
-	const char *arg;	/* name of the value in --help; NULL: there is no value; "[=NAME]":
-				 * it can be left out, and stands behind = */
-	const char *group;	/* heading in --help; options of a group are neighbours */
-	const char *help;	/* lines are broken where they are full; NULL: an old name, not in
-				 * --help */
-	/* Apply value; NULL: there is none. 0, or -errno after having logged why. */
-	int (*set)(void *target, const struct cli_option *opt, const char *value);
-	size_t off;		/* for set: offset in target */
-	const void *data;	/* for set: what is allowed */
-};
+#include "base/settings.h"
 
 struct cli_command {
 	const char *name;
 	const char *help;		/* one line */
 	const char *const *synopsis;	/* NULL-terminated lines */
 	const char *const *examples;	/* NULL-terminated: command, what it does, ... */
-	const struct cli_option *options;
-	size_t option_cnt;
+	const struct setting *settings;	/* its options; NULL: it has none */
 	/* A word that is not an option. 0, or -errno after having logged why. */
 	int (*word)(void *target, char *word);
 	/*
@@ -39,16 +26,28 @@ struct cli_command {
 	 * NULL: they are words like others.
 	 */
 	int (*rest)(void *target, char **words);
+	/* Takes an option and its value, as cli_set(), which does it if this is NULL. */
+	int (*take)(void *target, const struct setting *s, const char *value);
 };
 
+/* The i-th option; NULL: there are no more. */
+const struct setting *cli_option(const struct cli_command *cmd, size_t i);
+
+/* Set the fields of the options that have a preset. 0, or -errno after having logged why. */
+int cli_preset(const struct cli_command *cmd, void *target);
 /*
  * Apply the words of argv (NULL-terminated) to target. 0, or -errno after the
  * reason has been logged in one line.
  */
 int cli_parse(const struct cli_command *cmd, char **argv, void *target);
+/*
+ * Set an option's field in target; value is NULL if there is none. 0, or -errno after having logged
+ * "bad --NAME 'VALUE': WHY".
+ */
+int cli_set(void *target, const struct setting *s, const char *value);
 
-/* Can the option's value be left out? */
-bool cli_value_is_optional(const struct cli_option *opt);
+/* Returns true if the option is shown in --help and by the completion of shells. */
+bool cli_is_shown(const struct setting *s);
 
 /* The parts of --help: usage and what the command does; the options, by group; examples. */
 void cli_print_usage(const struct cli_command *cmd, FILE *out);

@@ -33,8 +33,8 @@ struct transition {
 
 /*
  * Events come from capture_records.c (ASKED, EXEC_SEEN, ADMITTED, ENDED), from capture_filter.c
- * (EXCLUDED), from capture_set_filter.c (DISMISSED), from capture_inspect.c (all FOUND_...,
- * INSPECT_FAILED, EXEC, ENDED), and from here (DISPLACED).
+ * (EXCLUDED, DISMISSED), from capture_inspect.c (all FOUND_..., INSPECT_FAILED, EXEC, ENDED), and
+ * from here (DISPLACED).
  *
  * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A
  * transition to a state without a struct process ends it, too.

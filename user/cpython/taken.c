@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/string_ref.h"
 #include "cpython/attributes.h"
 #include "cpython/lock.h"
 #include "cpython/opcode_names.h"
@@ -147,7 +148,7 @@ static uint64_t read_attribute(struct scan *s, uint64_t obj, uint32_t name)
 }
 
 /* The object whose method the instruction loads; 0: unknown. */
-static uint64_t push_object(struct scan *s)
+static uint64_t find_object(struct scan *s)
 {
 	uint32_t cells = s->at->layout.lasti_unit ? s->v.plain : 0, i;
 	uint64_t obj = 0;
@@ -165,14 +166,9 @@ static uint64_t push_object(struct scan *s)
 
 /* ---- instructions ---- */
 
-static bool name_begins(const char *name, const char *with)
-{
-	return !strncmp(name, with, strlen(with));
-}
-
 static void take_lock(struct scan *s, uint32_t lasti, bool held)
 {
-	uint64_t obj = push_object(s), lock = obj ? py_lock_of(s->w, obj) : 0;
+	uint64_t obj = find_object(s), lock = obj ? py_lock_of(s->w, obj) : 0;
 	uint32_t i;
 
 	for (i = 0; i < s->cnt && s->out[i].lock != lock; i++)
@@ -204,20 +200,20 @@ static void step_instruction(struct scan *s, uint32_t lasti, const char *name, u
 {
 	uint8_t minor = s->at->objects.minor;
 
-	if (name_begins(name, "LOAD_FAST_LOAD") || name_begins(name, "LOAD_FAST_BORROW_LOAD") ||
-	    name_begins(name, "STORE_FAST_LOAD"))	/* the second is on top */
+	if (starts_with(name, "LOAD_FAST_LOAD") || starts_with(name, "LOAD_FAST_BORROW_LOAD") ||
+	    starts_with(name, "STORE_FAST_LOAD"))	/* the second is on top */
 		load_from(s, FROM_SLOT, arg & 15);
-	else if (name_begins(name, "LOAD_FAST"))
+	else if (starts_with(name, "LOAD_FAST"))
 		load_from(s, FROM_SLOT, arg);
-	else if (name_begins(name, "LOAD_DEREF"))
+	else if (starts_with(name, "LOAD_DEREF"))
 		load_from(s, FROM_CELL, arg);
-	else if (name_begins(name, "LOAD_GLOBAL"))
+	else if (starts_with(name, "LOAD_GLOBAL"))
 		load_from(s, FROM_GLOBAL, minor >= 11 ? arg >> 1 : arg);
-	else if (name_begins(name, "LOAD_NAME"))
+	else if (starts_with(name, "LOAD_NAME"))
 		load_from(s, FROM_GLOBAL, arg);
-	else if (name_begins(name, "LOAD_METHOD"))
+	else if (starts_with(name, "LOAD_METHOD"))
 		load_attribute(s, lasti, arg);
-	else if (name_begins(name, "LOAD_ATTR"))
+	else if (starts_with(name, "LOAD_ATTR"))
 		load_attribute(s, lasti, minor >= 12 ? arg >> 1 : arg);
 	else
 		s->from = FROM_ELSEWHERE;
@@ -245,7 +241,7 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			if (caches == CODE_CACHES_UNKNOWN)
 				return;
 			skip = caches;
-			if (name && name_begins(name, "EXTENDED_ARG"))
+			if (name && starts_with(name, "EXTENDED_ARG"))
 				continue;
 			/* 3.11, 3.12: in nameless pairs, the second instruction follows, too. */
 			step_instruction(s, off + i, name ? name : "", arg);

@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include "capture/capture_records.h"
-#include "capture/capture_losses.h"
 #include "capture/capture_state.h"
 #include "capture/loss_table.h"
 #include "host/identity.h"
