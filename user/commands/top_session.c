@@ -23,7 +23,7 @@ static int open_capture(struct top_session *s, enum record_mode mode, uint32_t r
 	const struct select_options *o = &s->opts->select;
 	struct capture_args args = {
 		.all = o->all, .rate_hz = rate_hz ? rate_hz : RATE_HZ, .gc = true,
-		.native_threads = true, .sent_codes = SENT_SLOTS, .mode = &record_modes[mode],
+		.native_threads = true, .mode = &record_modes[mode],
 		.identities = s->identities, .observer = live_observer(s->live),
 	};
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* process_names.c - the names of a process' threads. See process_parts.h. */
+/* process_threads.c - the threads of a process and their names. See process_internal.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "host/proc.h"
 #include "model/thread_names.h"
-#include "resolve/process_parts.h"
+#include "resolve/process_internal.h"
 
 /* If there is no memory, the name is missing. */
 void process_rename(struct process *p, uint32_t tid, const char *comm)
@@ -89,7 +89,8 @@ void process_names_init(struct process *p)
 	python_names_init(&p->python, p->args.tgid, &at, python_named, interps_of, p);
 }
 
-void process_names_of_thread(struct process *p, uint32_t tid)
+/* Read the names of a new thread. */
+static void read_names(struct process *p, uint32_t tid)
 {
 	read_thread_name(p, tid);
 	if (p->stats.threads <= THREAD_NAMES_MAX)
@@ -99,4 +100,18 @@ void process_names_of_thread(struct process *p, uint32_t tid)
 const struct thread_names *process_thread_names(const struct process *p)
 {
 	return p->names;
+}
+
+struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id)
+{
+	struct thread *t = threads_find(&p->threads, tid, interp_id);
+
+	if (t)
+		return t;
+	t = threads_add(&p->threads, tid, interp_id);
+	if (t) {
+		p->stats.threads++;
+		read_names(p, tid);
+	}
+	return t;
 }
