@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * memory_limit.h - how much memory our own cgroup, and those above it, let us have.
- */
+/* memory_limit.h - how much memory our own cgroup, and those above it, let us use. */
 #ifndef TACHBPF_MEMORY_LIMIT_H
 #define TACHBPF_MEMORY_LIMIT_H
 
@@ -11,7 +9,7 @@
 
 struct memory_limit {
 	uint64_t limit;		/* bytes: memory.max of v2, memory.limit_in_bytes of v1 */
-	uint64_t left;		/* of these: free, or the file cache, which the kernel gives back */
+	uint64_t left;		/* bytes of it that are free or reclaimable file cache */
 	char path[PATH_MAX];	/* the cgroup, as in /proc/PID/cgroup */
 };
 

@@ -234,13 +234,14 @@ static void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
 /* ---- what an executable runs ---- */
 
 /* Describe a process of the executable that runs this CPython. lib_fd: as of parser_describe(). */
-static int describe(int exe_fd, int lib_fd, const struct cpython_image *image,
-		    const struct file_id *file, const struct py_proc *of, struct learned_exe *out)
+static int describe_exe(int exe_fd, int lib_fd, const struct cpython_image *image,
+			const struct file_id *file, const struct py_proc *of,
+			struct learned_exe *out)
 {
 	struct py_proc proc;
 	int err;
 
-	/* Only a process shows which C library counts. */
+	/* Only a process shows which C library matters. */
 	if (image->needs_self && !of)
 		return -ENOENT;
 	py_proc_of_image(image, &proc);
@@ -252,7 +253,7 @@ static int describe(int exe_fd, int lib_fd, const struct cpython_image *image,
 	return err;
 }
 
-/* There is no CPython in the executable: is one in a library that it will load? */
+/* The executable contains no CPython: look for one in a library that it will load. */
 static int learn_library(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
 {
 	const struct cpython_image *image;
@@ -265,7 +266,7 @@ static int learn_library(struct file_cache *c, int fd, const char *path, struct 
 		return lib == -EBUSY ? lib : 0;
 	err = file_cache_image(c, lib, &image, &file);
 	if (!err)
-		describe(fd, lib, image, &file, NULL, out);
+		describe_exe(fd, lib, image, &file, NULL, out);
 	close(lib);
 	return err == -ENOENT ? 0 : err;
 }
@@ -287,7 +288,7 @@ static int learn_file(struct file_cache *c, int fd, const char *path, struct lea
 	err = file_cache_image(c, fd, &image, &file);
 	if (!err) {
 		out->seen = true;
-		describe(fd, -1, image, &file, NULL, out);
+		describe_exe(fd, -1, image, &file, NULL, out);
 	}
 	return err == -ENOENT ? learn_library(c, fd, path, out) : err;
 }
@@ -297,7 +298,7 @@ static int open_exe(pid_t task)
 	char link[64];
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", task);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* what runs is a regular file */
+	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* programs are regular files */
 }
 
 int exe_learn_process(struct file_cache *c, pid_t tgid, struct learned_exe *out)
@@ -330,8 +331,8 @@ int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const stru
 	if (!err)
 		err = exe_file_of(fd, &out->itself);
 	if (!err && lib >= 0 && !fstat(fd, &st) && !file_cache_image(c, lib, &image, &its))
-		describe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
-			 &its, proc, out);
+		describe_exe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
+			     &its, proc, out);
 	close(fd);
 	return err;
 }

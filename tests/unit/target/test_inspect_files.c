@@ -229,9 +229,9 @@ static void test_opened_where_it_is_mapped(void **state)
 	close(fd);
 	close_kept(c, find_known(c, &id));
 	assert_true(file_cache_fd(c, &id, getpid()) >= 0);
-	forget(c, find_known(c, &id));
+	forget_file(c, find_known(c, &id));
 	assert_true(file_cache_fd(c, &id, getpid()) >= 0);
-	forget(c, find_known(c, &id));
+	forget_file(c, find_known(c, &id));
 	assert_int_equal(munmap(mapped, FAKE_SIZE), 0);
 	assert_int_equal(file_cache_fd(c, &id, getpid()), -ENOENT);
 	free_cache();

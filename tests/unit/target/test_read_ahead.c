@@ -77,7 +77,7 @@ static void look(bool all, uint32_t enough)
 	s.likely.all = all;
 	s.likely.listed = 0;
 	s.likely.enough = enough;
-	assert_int_equal(likely(&s, NULL), 0);
+	assert_int_equal(run_likely(&s, NULL), 0);
 	assert_int_equal(s.likely.listed, 1);
 }
 
