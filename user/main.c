@@ -9,7 +9,6 @@
 #include "base/pager.h"
 #include "base/start.h"
 #include "base/util.h"
-#include "commands/cmd_record.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 

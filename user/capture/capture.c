@@ -45,7 +45,7 @@
 #include "host/reader.h"
 #include "host/remote_mem.h"
 #include "native/native.h"
-#include "recording/tick_sums.h"
+#include "recording/totals.h"
 #include "resolve/observer.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"

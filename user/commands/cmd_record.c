@@ -3,7 +3,7 @@
  * cmd_record.c - tachbpf record: makes a capture and a recording from the options, and lets
  * them run until the time is over, a signal comes, or the chosen processes have ended.
  */
-#include "commands/cmd_record.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <math.h>
@@ -18,14 +18,11 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
-#include "commands/command_workers.h"
+#include "commands/command_process.h"
 #include "commands/options.h"
 #include "commands/options_event.h"
 #include "commands/options_flight.h"
-#include "commands/record_end.h"
-#include "commands/record_flight.h"
-#include "commands/record_show.h"
-#include "commands/record_signals.h"
+#include "commands/record_parts.h"
 #include "doctor/precheck.h"
 #include "host/identity.h"
 #include "host/kallsyms.h"

@@ -9,6 +9,7 @@
 #include "commands/commands.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,11 +17,9 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/util.h"
-#include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/report_read.h"
-#include "commands/show_losses.h"
-#include "model/native_frame.h"
+#include "commands/show.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
@@ -67,16 +66,7 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 
 	json_object(j, NULL);
 	if (by_code(run)) {
-		json_string_n(j, "function", row->func.data, row->func.len);
-		if (frame_has_file(row->kind, &row->file))
-			json_string_n(j, "file", row->file.data, row->file.len);
-		else
-			json_null(j, "file");
-		json_string(j, "kind", profile_frame_kind_name(row->kind));
-		if (row->line > 0)
-			json_int(j, "line", row->line);
-		else
-			json_null(j, "line");
+		show_json_row(j, &row->func, row->kind, &row->file, row->line);
 		json_uint(j, "total", row->total);
 		json_double(j, "total_pct", percent(row->total, samples));
 	} else if (run->opts->by == REPORT_BY_CONTAINER) {
@@ -87,10 +77,7 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 		const struct profile_file *file = run->read.profiles[row->profile];
 
 		json_string(j, "path", file->path);
-		if (file->process.tgid)
-			json_uint(j, "pid", file->process.tgid);
-		else
-			json_null(j, "pid");
+		json_uint_known(j, "pid", file->process.tgid);
 		json_string(j, "comm", file->process.comm);
 		json_string(j, "command", file->process.command);
 		json_string(j, "container", file->process.container);
@@ -116,10 +103,7 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 	json_array_end(&j);
 	json_string(&j, "unit", profile_unit_name(run->read.unit));
 	json_uint(&j, "samples", report_sample_cnt(run->read.report));
-	if (run->read.timed)
-		json_double(&j, "duration_s", run->read.longest_s);
-	else
-		json_null(&j, "duration_s");
+	json_double(&j, "duration_s", run->read.timed ? run->read.longest_s : NAN);
 	json_string(&j, "mode",
 		    run->read.modes_differ ? "mixed" : profile_mode_name(run->read.mode));
 	if (run->read.event && !run->read.modes_differ)
@@ -138,7 +122,7 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 static int line_of_code(struct line *line)
 {
 	line->name = text_escape(line->row->func.data, line->row->func.len);
-	line->place = report_place(line->row);
+	line->place = show_place(line->row->kind, &line->row->file, line->row->line);
 	return line->name && line->place ? 0 : -ENOMEM;
 }
 

@@ -349,13 +349,10 @@ static int number_of(struct split *s, uint64_t key, size_t *number)
 		return 0;
 	if (n == PIECES_MAX)
 		return -E2BIG;
-	if (s->piece_cnt == s->piece_cap) {
-		s->piece_cap = s->piece_cap ? s->piece_cap * 2 : 16;
-		bigger = reallocarray(s->pieces, s->piece_cap, sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		s->pieces = bigger;
-	}
+	bigger = array_grow(s->pieces, s->piece_cnt, &s->piece_cap, sizeof(*bigger));
+	if (!bigger)
+		return -ENOMEM;
+	s->pieces = bigger;
 	s->pieces[s->piece_cnt] = (struct piece){ .key = key, .fd = -1 };
 	return set_process(s, &s->pieces[s->piece_cnt++]);
 }

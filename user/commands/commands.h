@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * commands.h - all commands except record, each in its cmd_NAME.c.
+ * commands.h - all commands, each in its cmd_NAME.c.
  *
  * Each returns the program's exit status; errors have been logged, in one line each.
  */
@@ -24,6 +24,11 @@ struct ps_options;
 struct completion_options;
 struct agent_command_options;
 
+/*
+ * 126 or 127 if the command cannot be executed; else its status if that is not 0; else 3
+ * (EXIT_NO_PYTHON) if no Python was seen, or 0.
+ */
+int record_run(const struct record_options *opts);
 int info_run(const struct info_options *opts);
 int report_run(const struct report_options *opts);
 int replay_run(const struct replay_options *opts);

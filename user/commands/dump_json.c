@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* dump_json.c - the JSON of `tachbpf dump`. See dump_show.h. */
+#include "commands/dump_show.h"
+
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "commands/dump_locals.h"
-#include "commands/dump_locks.h"
-#include "commands/dump_show.h"
-#include "commands/dump_tasks.h"
 #include "cpython/image.h"
 #include "host/identity.h"
 #include "host/proc.h"
+#include "look/look_locals.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 #include "resolve/process.h"
@@ -23,11 +23,6 @@ static const char *const states[LOOK_STATE_CNT] = {
 	[LOOK_LOCK] = "lock", [LOOK_SLEEP] = "sleep", [LOOK_IO] = "io", [LOOK_KERNEL] = "kernel",
 	[LOOK_HELD] = "held", [LOOK_OTHER] = "other",
 };
-
-static void write_ref(struct json *j, const char *key, const struct string_ref *s)
-{
-	json_string_n(j, key, s->data, s->len);
-}
 
 /* The kernel's functions, innermost first; null: not known. */
 static void write_kernel(struct json *j, const struct look_thread *t)
@@ -47,6 +42,35 @@ static void write_kernel(struct json *j, const struct look_thread *t)
 	json_array_end(j);
 }
 
+/* Of frame number i; null: they are not known. */
+static void write_locals(struct json *j, const struct look_thread *t, uint32_t i)
+{
+	const struct look_frame_variables *v = t->variables ? &t->variables->frames[i] : NULL;
+	uint32_t n;
+
+	if (!v || !v->list) {
+		json_null(j, "locals");
+		return;
+	}
+	json_array(j, "locals");
+	for (n = 0; n < v->cnt; n++) {
+		json_object(j, NULL);
+		json_string_n(j, "name", v->list[n].name, v->list[n].name_len);
+		json_string_n(j, "value", v->list[n].value, v->list[n].value_len);
+		json_bool(j, "argument", v->list[n].argument);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void write_locals_state(struct json *j, const struct look_thread *t)
+{
+	if (t->variables)
+		json_bool(j, "locals_steady", t->variables->steady);
+	else
+		json_null(j, "locals_steady");
+}
+
 /* Frame number i of a thread. */
 static void write_frame(struct json *j, const struct profile_tables *tables,
 			const struct look_thread *t, uint32_t i, bool locals)
@@ -54,15 +78,12 @@ static void write_frame(struct json *j, const struct profile_tables *tables,
 	const struct frame *f = &tables->frames[t->frames[i]];
 
 	json_object(j, NULL);
-	write_ref(j, "function", &tables->strings[f->func]);
-	write_ref(j, "file", &tables->strings[f->file]);
-	if (f->line != LINE_NONE)
-		json_uint(j, "line", f->line);
-	else
-		json_null(j, "line");
+	json_ref(j, "function", &tables->strings[f->func]);
+	json_ref(j, "file", &tables->strings[f->file]);
+	dump_json_line(j, "line", f->line);
 	json_string(j, "kind", profile_frame_kind_name(f->kind));
 	if (locals)
-		dump_json_locals(j, t, i);
+		write_locals(j, t, i);
 	json_object_end(j);
 }
 
@@ -78,10 +99,7 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 	json_string(j, "state", states[t->state]);
 	json_bool(j, "holds_gil", t->status & STATUS_HAS_GIL);
 	json_string(j, "held", *t->held ? t->held : NULL);
-	if (t->idle_ms)
-		json_double(j, "idle", (double)t->idle_ms / 1e3);
-	else
-		json_null(j, "idle");
+	json_double(j, "idle", t->idle_ms ? (double)t->idle_ms / 1e3 : NAN);
 	json_string(j, "call", *t->call ? t->call : NULL);
 	if (t->fd >= 0)
 		json_uint(j, "fd", t->fd);
@@ -93,7 +111,7 @@ static void write_thread(struct json *j, const struct look_process *p, const str
 	json_double(j, "waited", (double)t->waited_us / 1e6);
 	write_kernel(j, t);
 	if (locals)
-		dump_json_locals_state(j, t);
+		write_locals_state(j, t);
 	json_array(j, "frames");
 	for (i = 0; i < t->nframes; i++)
 		write_frame(j, process_tables(p->process), t, i, locals);
@@ -126,10 +144,7 @@ void dump_json(struct json *j, const struct look_process *p, bool locals)
 	json_string(j, "comm", process_comm(p->process));
 	json_string(j, "command", command);
 	json_bool(j, "ended", p->ended);
-	if (p->gil_holder)
-		json_uint(j, "gil_holder", p->gil_holder);
-	else
-		json_null(j, "gil_holder");
+	json_uint_known(j, "gil_holder", p->gil_holder);
 	json_uint(j, "threads_without_stack", p->unseen);
 	json_bool(j, "threads_left_out", p->beyond != 0);
 	if (locals)

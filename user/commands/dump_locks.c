@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dump_locks.c - see dump_locks.h. */
-#include "commands/dump_locks.h"
+/*
+ * dump_locks.c - the locks that threads and tasks wait for, and deadlocks, in `tachbpf dump`. See
+ * dump_show.h.
+ */
+#include "commands/dump_show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/colour.h"
-#include "commands/dump_words.h"
 #include "look/look_locks.h"
 #include "model/event.h"
 
@@ -230,7 +232,7 @@ void dump_text_deadlocks(const struct look_process *p, bool tasks)
 
 /* ---- JSON ---- */
 
-static void write_line(struct json *j, const char *key, int32_t line)
+void dump_json_line(struct json *j, const char *key, int32_t line)
 {
 	if (line != LINE_NONE)
 		json_uint(j, key, line);
@@ -248,8 +250,8 @@ static void write_place(struct json *j, const struct look_lock *lock)
 	json_object(j, "held_in");
 	json_string(j, "function", lock->function);
 	json_string(j, "file", lock->path);
-	write_line(j, "line", lock->line);
-	write_line(j, "since_line", lock->since_line);
+	dump_json_line(j, "line", lock->line);
+	dump_json_line(j, "since_line", lock->since_line);
 	json_string(j, "by", lock->kind == PY_LOCK_IMPORT ? "import" :
 			     lock->by_hand ? "acquire" : "with");
 	json_object_end(j);
@@ -268,10 +270,7 @@ void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holde
 	json_string(j, "type", kinds[lock->kind]);
 	json_string(j, "address", addr);
 	json_string(j, "module", *lock->module ? lock->module : NULL);
-	if (holder)
-		json_uint(j, "holder", holder);
-	else
-		json_null(j, "holder");
+	json_uint_known(j, "holder", holder);
 	json_bool(j, "certain", holder && lock->sure);
 	json_bool(j, "other_process", lock->foreign);
 	write_place(j, lock);

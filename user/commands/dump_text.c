@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* dump_text.c - the text of `tachbpf dump`. See dump_show.h. */
+#include "commands/dump_show.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,17 +11,43 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
-#include "commands/dump_locals.h"
-#include "commands/dump_locks.h"
-#include "commands/dump_show.h"
-#include "commands/dump_tasks.h"
-#include "commands/dump_words.h"
 #include "cpython/image.h"
 #include "host/containers.h"
 #include "host/proc.h"
+#include "look/look_locals.h"
+#include "model/thread_names.h"
 #include "resolve/process.h"
 
 #define COMMAND_BYTES 1024
+#define TEXT_BYTES 1024
+#define SHOWN_BYTES (4 * TEXT_BYTES)
+
+void dump_text_escaped(const char *text, size_t len)
+{
+	char shown[SHOWN_BYTES];
+
+	fputs(escape_text(text, len, shown, sizeof(shown)), stdout);
+}
+
+void dump_text_task(const struct task *task)
+{
+	if (*task->name)
+		dump_text_escaped(task->name, strlen(task->name));
+	else
+		printf("0x%" PRIx64, task->addr);
+}
+
+void dump_text_thread(const struct look_process *p, const struct look_thread *t)
+{
+	const char *name = thread_names_find(process_thread_names(p->process), t->tid);
+
+	printf("%" PRIu64, t->tid);
+	if (!name || !*name)
+		return;
+	printf(" \"");
+	dump_text_escaped(name, strlen(name));
+	printf("\"");
+}
 
 static void print_process(const struct look_process *p)
 {
@@ -113,6 +141,50 @@ static void print_kernel(const struct look_thread *t)
 	}
 }
 
+static void print_variable(const struct look_local *l)
+{
+	printf("            ");
+	dump_text_escaped(l->name, l->name_len);
+	printf(": ");
+	dump_text_escaped(l->value, l->value_len);
+	printf("\n");
+}
+
+static void print_variables(const struct look_frame_variables *v, bool arguments, const char *title)
+{
+	bool any = false;
+	uint32_t i;
+
+	for (i = 0; i < v->cnt; i++) {
+		if (v->list[i].argument != arguments)
+			continue;
+		if (!any)
+			printf("        %s:\n", title);
+		any = true;
+		print_variable(&v->list[i]);
+	}
+}
+
+/* Below frame number i its arguments and locals, if they are known. */
+static void print_locals(const struct look_thread *t, uint32_t i)
+{
+	if (!t->variables)
+		return;
+	print_variables(&t->variables->frames[i], true, "Arguments");
+	print_variables(&t->variables->frames[i], false, "Locals");
+}
+
+/* ", variables read while it ran" */
+static void print_locals_state(const struct look_thread *t, bool asked)
+{
+	if (!asked)
+		return;
+	if (!t->variables)
+		printf(", variables not read");
+	else if (!t->variables->steady)
+		printf(", variables read while it ran");
+}
+
 static void print_thread(const struct look_process *p, const struct look_thread *t, bool locals)
 {
 	uint32_t i;
@@ -122,12 +194,12 @@ static void print_thread(const struct look_process *p, const struct look_thread 
 	if (t->status & STATUS_MAIN_THREAD)
 		printf(" (main)");
 	print_state(p, t);
-	dump_text_locals_state(t, locals);
+	print_locals_state(t, locals);
 	printf("\n");
 	print_kernel(t);
 	for (i = 0; i < t->nframes; i++) {
 		print_frame(process_tables(p->process), t->frames[i]);
-		dump_text_locals(t, i);
+		print_locals(t, i);
 	}
 }
 

@@ -4,31 +4,17 @@
  *
  * What is not known is null, never 0.
  */
-#include <string.h>
+#include <math.h>
 
 #include "base/arith.h"
 #include "base/json.h"
 #include "commands/gil_show.h"
-#include "model/native_frame.h"
+#include "commands/show.h"
 #include "model/profile_names.h"
 
 static void json_place(struct json *j, const char *key, const struct gil_section *s, uint32_t place)
 {
-	const struct profile_tables *t = gil_tables(s->gil);
-	const struct frame *f = &t->frames[place];
-	const struct string_ref *file = &t->strings[f->file], *func = &t->strings[f->func];
-
-	json_object(j, key);
-	json_string_n(j, "function", func->data, func->len);
-	if (frame_has_file(f->kind, &t->strings[f->file]))
-		json_string_n(j, "file", file->data, file->len);
-	else
-		json_null(j, "file");
-	if (f->line > 0)
-		json_int(j, "line", f->line);
-	else
-		json_null(j, "line");
-	json_object_end(j);
+	show_json_frame(j, key, gil_tables(s->gil), place);
 }
 
 static void json_exact(struct json *j, const struct session_gil *exact)
@@ -52,19 +38,14 @@ static void json_share(struct json *j, const struct gil_section *s, uint64_t wai
 
 static void json_held(struct json *j, const struct gil_section *s, uint64_t held)
 {
-	if (gil_holders_known(s->process))
-		json_double(j, "held_s", gil_seconds(s, held));
-	else
-		json_null(j, "held_s");
+	json_double(j, "held_s", gil_holders_known(s->process) ? gil_seconds(s, held) : NAN);
 }
 
 static void json_utilisation(struct json *j, const struct gil_section *s, uint64_t held)
 {
 	json_held(j, s, held);
-	if (gil_holders_known(s->process))
-		json_double(j, "utilisation_pct", gil_utilisation(s, held));
-	else
-		json_null(j, "utilisation_pct");
+	json_double(j, "utilisation_pct",
+		    gil_holders_known(s->process) ? gil_utilisation(s, held) : NAN);
 }
 
 static void json_threads(struct json *j, const struct gil_section *s, const struct gil_report *r)
@@ -190,10 +171,7 @@ static void json_section(struct json *j, const struct gil_section *s, const stru
 
 	json_object(j, NULL);
 	json_string(j, "path", s->file->path);
-	if (gil_tgid(s))
-		json_uint(j, "pid", gil_tgid(s));
-	else
-		json_null(j, "pid");
+	json_uint_known(j, "pid", gil_tgid(s));
 	json_string(j, "comm", gil_comm(s));
 	json_string(j, "command", s->file->process.command);
 	json_string(j, "mode", profile_mode_name(s->meta->mode));

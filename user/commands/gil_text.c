@@ -12,7 +12,7 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "commands/gil_show.h"
-#include "commands/limit.h"
+#include "commands/show.h"
 #include "model/profile_names.h"
 
 /* Columns of two numbers and their gaps, and of three, before the places. */

@@ -172,7 +172,7 @@ static int add_dir(struct profile_set *set, int dirfd, const char *path, const c
 	size_t before = set->file_cnt;
 	int err;
 
-	dirs = reallocarray(set->dirs, set->dir_cnt + 1, sizeof(*dirs));
+	dirs = array_grow(set->dirs, set->dir_cnt, &set->dir_cap, sizeof(*dirs));
 	if (!dirs)
 		return -ENOMEM;
 	set->dirs = dirs;

@@ -43,7 +43,7 @@ struct profile_set {
 	struct profile_file *files;
 	size_t file_cnt, file_cap;
 	struct profile_dir *dirs;
-	size_t dir_cnt;
+	size_t dir_cnt, dir_cap;
 	struct session_json **beside;	/* FILE.json of files; beside_cnt of them */
 	size_t beside_cnt, beside_cap;
 	struct profile_file **inner;	/* entries of profile_set_inner() */

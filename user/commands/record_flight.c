@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* record_flight.c - see record_flight.h. */
-#include "commands/record_flight.h"
+/* record_flight.c - see record_parts.h. */
+#include "commands/record_parts.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -15,9 +15,9 @@
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "capture/capture.h"
+#include "commands/command_process.h"
 #include "commands/options.h"
 #include "commands/options_flight.h"
-#include "commands/record_signals.h"
 #include "flight/flight.h"
 #include "recording/recording.h"
 

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
 #include "commands/profile_parts.h"
 #include "formats/readers.h"
-#include "model/native_frame.h"
 #include "model/profile_names.h"
 
 #define EVENTS_PER_PROFILE 1000		/* which take as long as opening a file */
@@ -314,19 +312,4 @@ void report_read_free(struct report_read *r)
 	free_all_but_set(r);
 	profile_set_free(&r->set);
 	memset(r, 0, sizeof(*r));
-}
-
-char *report_place(const struct report_row *row)
-{
-	char *file, *place = NULL;
-
-	if (!frame_has_file(row->kind, &row->file))
-		return strdup("");
-	file = text_escape(row->file.data, row->file.len);
-	if (!file || row->line <= 0)
-		return file;
-	if (asprintf(&place, "%s:%d", file, row->line) < 0)
-		place = NULL;
-	free(file);
-	return place;
 }

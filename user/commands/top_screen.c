@@ -3,7 +3,7 @@
  * top_screen.c - runs the screen. It is a process of its own: a mode has BPF programs of its own, and who
  * samples has given up the right to load others. So another mode is another process.
  */
-#include "commands/top_screen.h"
+#include "commands/top_state.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +13,8 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "commands/options.h"
-#include "commands/record_signals.h"
+#include "commands/command_process.h"
 #include "commands/top_session.h"
-#include "commands/top_state.h"
 #include "live/live_counts.h"
 #include "live/live_recent.h"
 #include "screen/canvas.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_views.c - the rows of the views of one process. See top_views.h. */
-#include "commands/top_views.h"
+/* top_views.c - the rows of the views of one process. See top_state.h. */
+#include "commands/top_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,11 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/top_session.h"
-#include "commands/top_state.h"
-#include "commands/top_text.h"
 #include "cpython/image.h"
 #include "live/live_counts.h"
 #include "live/live_recent.h"
@@ -55,8 +54,8 @@ static void title_of_process(struct top_ui *ui, const struct live_process *p, ui
 	snprintf(ui->rows.title, sizeof(ui->rows.title),
 		 "%s %d (%.40s, %s)  %.1f %% CPU  GIL %.1f %%  GC %.1f %%  %" PRIu64 " lost  %s",
 		 comm ? comm : "?", process_tgid(p->process), where ? where : "?",
-		 process_image(p->process)->version, top_percent(s->cpu_ns, top_span(ui, now_ns())),
-		 top_percent(s->gil_ns, top_span(ui, now_ns())), top_percent(s->gc_ns, s->cpu_ns), p->lost,
+		 process_image(p->process)->version, percent(s->cpu_ns, top_span(ui, now_ns())),
+		 percent(s->gil_ns, top_span(ui, now_ns())), percent(s->gc_ns, s->cpu_ns), p->lost,
 		 what);
 	free(where);
 	free(comm);
@@ -106,8 +105,8 @@ static char *row_of_functions(const struct seen *s, const struct live_rows *l,
 			      const struct live_row *row)
 {
 	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
-	char *text = top_text("%6.1f  %6.1f  %s", top_percent(row->self, l->total),
-			     top_percent(row->total, l->total), function ? function : "?");
+	char *text = top_text("%6.1f  %6.1f  %s", percent(row->self, l->total),
+			     percent(row->total, l->total), function ? function : "?");
 
 	free(function);
 	return text;
@@ -119,9 +118,9 @@ static char *row_of_threads(const struct seen *s, const struct live_rows *l,
 	char label[THREAD_LABEL_BYTES];
 
 	thread_label(process_thread_names(s->process), row->thread_id, "thread ", label);
-	return top_text("%6.1f  %6.1f  %6.1f  %6.1f  %s", top_percent(row->cpu, s->span_ns),
-		       top_percent(row->holds, s->span_ns), top_percent(row->wants, s->span_ns),
-		       top_percent(row->total - row->cpu, s->span_ns), label);
+	return top_text("%6.1f  %6.1f  %6.1f  %6.1f  %s", percent(row->cpu, s->span_ns),
+		       percent(row->holds, s->span_ns), percent(row->wants, s->span_ns),
+		       percent(row->total - row->cpu, s->span_ns), label);
 }
 
 static char *row_of_callers(const struct seen *s, const struct live_rows *l,
@@ -129,7 +128,7 @@ static char *row_of_callers(const struct seen *s, const struct live_rows *l,
 {
 	static const char *const kinds[] = { "called by", "", "calls" };
 	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
-	char *text = top_text("%6.1f  %-9s  %s", top_percent(row->total, l->total), kinds[row->depth],
+	char *text = top_text("%6.1f  %-9s  %s", percent(row->total, l->total), kinds[row->depth],
 			     function ? function : "?");
 
 	free(function);
@@ -141,8 +140,8 @@ static char *row_of_tree(const struct seen *s, const struct live_rows *l,
 {
 	int indent = row->depth < TREE_INDENT ? (int)row->depth : TREE_INDENT;
 	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
-	char *text = top_text("%6.1f  %6.1f  %*s%s", top_percent(row->total, l->total),
-			     top_percent(row->self, l->total), indent, "", function ? function : "?");
+	char *text = top_text("%6.1f  %6.1f  %*s%s", percent(row->total, l->total),
+			     percent(row->self, l->total), indent, "", function ? function : "?");
 
 	free(function);
 	return text;
@@ -151,8 +150,8 @@ static char *row_of_tree(const struct seen *s, const struct live_rows *l,
 static char *row_of_gil(const struct seen *s, const struct live_rows *l, const struct live_row *row)
 {
 	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
-	char *text = top_text("%6.1f  %6.1f  %s", top_percent(row->wants, s->span_ns),
-			     top_percent(row->holds, s->span_ns), function ? function : "?");
+	char *text = top_text("%6.1f  %6.1f  %s", percent(row->wants, s->span_ns),
+			     percent(row->holds, s->span_ns), function ? function : "?");
 
 	free(function);
 	return text;

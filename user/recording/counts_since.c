@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 #include "bpf/abi.h"
-#include "recording/tick_sums.h"
+#include "recording/totals.h"
 
 struct counts_since {
 	struct capture_counts then;		/* bpf and cpus are below */
@@ -93,21 +93,6 @@ static void subtract_cpus(struct counts_since *s, const struct capture_counts *n
 	}
 }
 
-/* Files and memory are what there is now. */
-static void subtract_native(struct native_counts *now, const struct native_counts *then)
-{
-	now->tables = (uint32_t)grown(now->tables, then->tables);
-	now->tables_failed = (uint32_t)grown(now->tables_failed, then->tables_failed);
-	now->tables_evicted = (uint32_t)grown(now->tables_evicted, then->tables_evicted);
-	now->tables_cached = (uint32_t)grown(now->tables_cached, then->tables_cached);
-	now->build_us = grown(now->build_us, then->build_us);
-	now->names = grown(now->names, then->names);
-	now->names_unknown = grown(now->names_unknown, then->names_unknown);
-	now->helper_restarts = grown(now->helper_restarts, then->helper_restarts);
-	now->stuck = grown(now->stuck, then->stuck);
-	now->processes_cut = (uint32_t)grown(now->processes_cut, then->processes_cut);
-}
-
 double counts_since(struct counts_since *s, const struct capture_counts *now,
 		    struct capture_counts *out)
 {
@@ -128,7 +113,7 @@ double counts_since(struct counts_since *s, const struct capture_counts *now,
 	out->scan.threads = grown(now->scan.threads, s->then.scan.threads);
 	out->scan.moved = grown(now->scan.moved, s->then.scan.moved);
 	out->scan.lost = grown(now->scan.lost, s->then.scan.lost);
-	subtract_native(&out->native, &s->then.native);
+	native_counts_since(&out->native, &s->then.native);
 	out->startup_cpu_s = s->then.startup_cpu_s;
 	return tick_sums_missed_pct(out);
 }

@@ -74,7 +74,7 @@ int recording_dir(struct recording *r)
 	r->dirfd = output_create_dir(r->dir_path, &is_new);
 	if (r->dirfd < 0)
 		return r->dirfd;
-	/* Shows `tachbpf recover` that files in it are still written (open_files.c). */
+	/* Shows `tachbpf recover` that files in it are still written (profile_file.c). */
 	flock(r->dirfd, LOCK_EX | LOCK_NB);
 	r->session_bytes = r->session_reserved = json_bytes();
 	err = output_reserve(&r->session, r->dirfd, SESSION_FILE_NAME, r->session_reserved);
@@ -159,7 +159,7 @@ int recording_add_named(struct recording *r, const char *name)
 	for (i = 0; i < r->named_cnt; i++)
 		if (!strcmp(r->named[i].name, name))
 			return 0;	/* of a program without a sample before */
-	n = reallocarray(r->named, r->named_cnt + 1, sizeof(*n));
+	n = array_grow(r->named, r->named_cnt, &r->named_cap, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
 	r->named = n;

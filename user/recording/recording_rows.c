@@ -36,7 +36,7 @@ struct row *recording_new_row(struct recording *r, const char *command)
 {
 	struct row **bigger, *row = calloc(1, sizeof(*row));
 
-	bigger = row ? realloc(r->rows, (r->row_cnt + 1) * sizeof(*bigger)) : NULL;
+	bigger = row ? array_grow(r->rows, r->row_cnt, &r->row_cap, sizeof(*bigger)) : NULL;
 	if (bigger)
 		r->rows = bigger;
 	if (!bigger || !(row->command = shared_text_get(command))) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "host/proc.h"
 
 /* Is there room for one more? One user's processes leave some for those of others. */
@@ -30,7 +31,7 @@ bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, 
 		r->more++;
 		return false;
 	}
-	bigger = realloc(r->list, (r->cnt + 1) * sizeof(*bigger));
+	bigger = array_grow(r->list, r->cnt, &r->cap, sizeof(*bigger));
 	if (!bigger)
 		return true;
 	r->list = bigger;

@@ -27,7 +27,7 @@ struct remark {
 /* Zero-initialise; freed by remarks_free(). */
 struct remarks {
 	struct remark *list;
-	size_t cnt, more;	/* more: those that are not kept */
+	size_t cnt, cap, more;	/* more: those that are not kept */
 };
 
 /*

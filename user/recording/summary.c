@@ -12,10 +12,6 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "recording/async_sums.h"
-#include "recording/native_sums.h"
-#include "recording/summary_lines.h"
-#include "recording/tick_sums.h"
 #include "recording/totals.h"
 
 #define NAME_COLUMNS SUMMARY_NAME_COLUMNS
