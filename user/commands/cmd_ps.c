@@ -39,14 +39,8 @@ struct listing {
 static int keep(void *ctx, const struct python *p)
 {
 	struct listing *l = ctx;
-	struct python *bigger;
 
-	bigger = array_grow(l->list, l->cnt, &l->cap, sizeof(*bigger));
-	if (!bigger)
-		return -ENOMEM;
-	l->list = bigger;
-	l->list[l->cnt++] = *p;
-	return 0;
+	return array_add(l->list, l->cnt, l->cap, *p);
 }
 
 /* ---- JSON ---- */

@@ -213,8 +213,9 @@ static struct table fit(const struct line *lines, size_t cnt, enum report_by by)
 	return t;
 }
 
-static void put_header(const struct run *run, FILE *out)
+static void put_header(const void *ctx, FILE *out)
 {
+	const struct run *run = ctx;
 	const struct report_options *opts = run->opts;
 	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
 	uint64_t total = report_sample_cnt(run->read.report);
@@ -241,25 +242,6 @@ static void put_header(const struct run *run, FILE *out)
 	if (run->read.mode != MODE_UNKNOWN || event || run->read.modes_differ)
 		fprintf(out, ", %s", run->read.modes_differ ? "several modes" : mode);
 	free(shown);
-}
-
-static int print_header(const struct run *run)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	int err = -ENOMEM;
-
-	if (out) {
-		put_header(run, out);
-		err = fclose(out) ? -ENOMEM : 0;
-	}
-	if (!err) {
-		text_wrap(stdout, text, 0, text_terminal_width(stdout));
-		printf("\n");
-	}
-	free(text);
-	return err;
 }
 
 /* As perf's report has them: from 5 % on, from 0.5 % on. */
@@ -329,8 +311,9 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 							     line_of_process(run, &lines[i]);
 	}
 	if (!err)
-		err = print_header(run);
+		err = text_wrap_written(stdout, put_header, run, text_terminal_width(stdout));
 	if (!err) {
+		printf("\n");
 		if (cnt)
 			print_lines(run, lines, cnt);
 		limit_print_more("", all, cnt);

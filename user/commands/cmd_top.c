@@ -22,7 +22,6 @@
 #include "commands/command_process.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/top_session.h"
 #include "commands/top_state.h"
 #include "cpython/image.h"
 #include "doctor/precheck.h"

@@ -22,18 +22,14 @@
 /* Add to the samples of the process whose root frame was found last. 0 or -ENOMEM. */
 static int count_process(struct info_threads *t, uint64_t weight)
 {
-	struct info_process *list;
 	uint32_t i;
 
 	if (!id_map_get(&t->process_of, t->root.frame, &i)) {
 		i = (uint32_t)t->process_cnt;
-		list = array_grow(t->processes, i, &t->process_cap, sizeof(*list));
-		if (!list)
+		if (array_add(t->processes, t->process_cnt, t->process_cap,
+			      (struct info_process){ .frame = t->root.frame }) ||
+		    id_map_set(&t->process_of, t->root.frame, i))
 			return -ENOMEM;
-		t->processes = list;
-		if (id_map_set(&t->process_of, t->root.frame, i))
-			return -ENOMEM;
-		list[t->process_cnt++] = (struct info_process){ .frame = t->root.frame };
 	}
 	t->processes[i].samples += weight;
 	return 0;
@@ -49,20 +45,15 @@ static int compare_processes(const void *a, const void *b)
 static int on_event(void *ctx, const struct event *ev)
 {
 	struct info_threads *t = ctx;
-	struct info_thread *th, *list;
+	struct info_thread *th, none = {
+		.id = ev->thread_id, .interp_id = ev->interp_id, .first_us = ev->time_us,
+	};
 	uint32_t index;
 
-	if (thread_map_get(t->map, ev->thread_id, ev->interp_id, &index))
+	if (thread_map_get(t->map, ev->thread_id, ev->interp_id, &index) ||
+	    (index == t->cnt && array_add(t->list, t->cnt, t->cap, none)))
 		return -ENOMEM;
-	list = array_grow(t->list, t->cnt, &t->cap, sizeof(*list));
-	if (!list)
-		return -ENOMEM;
-	t->list = list;
-	th = &list[index];
-	if (index == t->cnt) {
-		t->cnt++;
-		*th = (struct info_thread){ ev->thread_id, ev->interp_id, .first_us = ev->time_us };
-	}
+	th = &t->list[index];
 	th->samples += ev->weight;
 	th->last_us = ev->time_us;
 	th->gil += !!(ev->status & STATUS_HAS_GIL);

@@ -16,7 +16,6 @@
 #include "base/bytes_text.h"
 #include "base/text.h"
 #include "commands/show.h"
-#include "model/native_frame.h"
 
 /* ---- the head of a file ---- */
 
@@ -210,13 +209,17 @@ static void print_numbers(const struct memory_row *row, const struct table *t)
 	printf(" ");
 }
 
-/* The row's two cells; place may be empty. */
-static void print_cells(const struct table *t, const char *name, const char *place)
+/* The row's two cells, which are freed. NULL: no memory, or no place. */
+static void print_cells(const struct table *t, char *name, char *place)
 {
-	text_cell(stdout, &t->name, name, *place);
-	if (*place)
+	bool has_place = place && *place;
+
+	text_cell(stdout, &t->name, name ? name : "?", has_place);
+	if (has_place)
 		text_cell(stdout, &t->place, place, false);
 	printf("\n");
+	free(name);
+	free(place);
 }
 
 static char *escaped(const struct string_ref *s)
@@ -224,28 +227,12 @@ static char *escaped(const struct string_ref *s)
 	return text_escape(s->data, s->len);
 }
 
-static void print_frame(const struct profile_tables *tables, const struct frame *f, bool lines,
+static void print_frame(const struct profile_tables *tables, const struct frame *f,
 			const struct table *t)
 {
-	char *name = escaped(&tables->strings[f->func]), *file = NULL, *place = NULL;
+	const struct string_ref *file = &tables->strings[f->file];
 
-	if (frame_has_file(f->kind, &tables->strings[f->file]))
-		file = escaped(&tables->strings[f->file]);
-	if (file && lines && f->line > 0 && asprintf(&place, "%s:%d", file, f->line) < 0)
-		place = NULL;
-	print_cells(t, name ? name : "?", place ? place : file ? file : "");
-	free(name);
-	free(file);
-	free(place);
-}
-
-static void print_file(const struct profile_tables *tables, const struct frame *f,
-		       const struct table *t)
-{
-	char *name = escaped(&tables->strings[f->file]);
-
-	print_cells(t, name ? name : "?", "");
-	free(name);
+	print_cells(t, escaped(&tables->strings[f->func]), show_place(f->kind, file, f->line));
 }
 
 static void print_stack(const struct profile_tables *tables, const struct memory_key *key,
@@ -256,7 +243,7 @@ static void print_stack(const struct profile_tables *tables, const struct memory
 	for (i = 0; i < key->frame_cnt; i++) {
 		if (i)
 			printf("%*s", t->numbers, "");
-		print_frame(tables, &tables->frames[key->frames[i]], true, t);
+		print_frame(tables, &tables->frames[key->frames[i]], t);
 	}
 }
 
@@ -277,32 +264,31 @@ static char *process_text(const struct memory_key *key)
 
 static void print_thread(const struct memory_key *key, const struct table *t)
 {
-	char *process = process_text(key), *name = NULL, *thread = NULL;
+	char *name = key->thread ? text_escape(key->thread, strlen(key->thread)) : NULL, *thread;
 
-	if (key->thread)
-		name = text_escape(key->thread, strlen(key->thread));
 	if (asprintf(&thread, name ? "%s (tid %" PRIu64 ")" : "%sthread %" PRIu64,
 		     name ? name : "", key->tid) < 0)
 		thread = NULL;
-	print_cells(t, thread ? thread : "?", process ? process : "");
-	free(process);
+	print_cells(t, thread, process_text(key));
 	free(name);
-	free(thread);
 }
 
 static void print_process_row(const struct memory_key *key, enum mem_by by, const struct table *t)
 {
 	char *container = key->container ?
 				  text_escape(key->container, strlen(key->container)) : NULL;
-	char *process = by == MEM_BY_PROCESS ? process_text(key) : NULL;
+	char *process;
 
-	if (by == MEM_BY_CONTAINER)
-		print_cells(t, container ? container : "(no container)", "");
-	else
-		print_cells(t, process && *process ? process : "(not known)",
-			    container ? container : "");
-	free(container);
-	free(process);
+	if (by == MEM_BY_CONTAINER) {
+		print_cells(t, container ? container : strdup("(no container)"), NULL);
+		return;
+	}
+	process = process_text(key);
+	if (process && !*process) {
+		free(process);
+		process = strdup("(not known)");
+	}
+	print_cells(t, process, container);
 }
 
 static void print_row(const struct mem_rows *rows, const struct memory_row *row, enum mem_by by,
@@ -321,9 +307,9 @@ static void print_row(const struct mem_rows *rows, const struct memory_row *row,
 	else if (by == MEM_BY_STACK)
 		print_stack(tables, &key, t);
 	else if (by == MEM_BY_FILE)
-		print_file(tables, key.own, t);
+		print_cells(t, escaped(&tables->strings[key.own->file]), NULL);
 	else
-		print_frame(tables, key.own, true, t);
+		print_frame(tables, key.own, t);
 }
 
 static void print_heading(const struct table *t, enum mem_by by, bool range)

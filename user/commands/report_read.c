@@ -17,14 +17,7 @@
 
 static int append_profile(struct report_read *r, const struct profile_file *file)
 {
-	const struct profile_file **profiles;
-
-	profiles = array_grow(r->profiles, r->profile_cnt, &r->profile_cap, sizeof(*profiles));
-	if (!profiles)
-		return -ENOMEM;
-	r->profiles = profiles;
-	r->profiles[r->profile_cnt++] = file;
-	return 0;
+	return array_add(r->profiles, r->profile_cnt, r->profile_cap, file);
 }
 
 /* The label of the file's row. By container, "" means that the process is in none. */

@@ -6,7 +6,6 @@
 
 #include "base/util.h"
 #include "capture/capture.h"
-#include "commands/top_session.h"
 #include "commands/top_state.h"
 #include "live/live_recent.h"
 #include "screen/keys.h"

@@ -13,7 +13,6 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
-#include "commands/top_session.h"
 #include "cpython/image.h"
 #include "host/containers.h"
 #include "host/held_by.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_session.c - see top_session.h. */
-#include "commands/top_session.h"
+/* top_session.c - see top_state.h. */
+#include "commands/top_state.h"
 
 #include <errno.h>
 

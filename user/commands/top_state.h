@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * top_state.h - the screen of `tachbpf top`: what the user has chosen, the rows of the present view, and
- * who changes which of these.
+ * top_state.h - `tachbpf top`: its capture, and its screen: what the user has chosen, the rows of the
+ * present view, and who changes which of these.
  */
 #ifndef TACHBPF_TOP_STATE_H
 #define TACHBPF_TOP_STATE_H
@@ -13,16 +13,46 @@
 
 #include "host/containers.h"
 #include "resolve/record_mode.h"
+#include "target/proc_filter.h"
 
 struct canvas;
+struct capture;
+struct identities;
+struct live;
 struct live_process;
 struct live_recent;
 struct live_sums;
 struct process;
 struct profile_tables;
 struct top_options;
-struct top_session;
 struct top_ui;
+
+/* ---- the capture behind it, and its counts (top_session.c) ---- */
+
+struct top_session {
+	const struct top_options *opts;
+	struct proc_filter conditions;
+	struct identities *identities;
+	struct live *live;
+	struct capture *capture;
+	uint64_t start_ns;		/* CLOCK_MONOTONIC */
+	uint64_t next_second_ns;
+};
+
+/*
+ * Begin to sample in this mode, with this rate (0: the default). stacks: keep them, too. 0 or -errno, which
+ * was logged; in any case top_session_end() is to be called.
+ */
+int top_session_begin(struct top_session *s, const struct top_options *opts, enum record_mode mode,
+		      uint32_t rate_hz, bool stacks);
+/* Take records for up to ms. *second: another second has passed. 0 or -errno. */
+int top_session_poll(struct top_session *s, int ms, bool *second);
+/* Has a signal come, or have all processes ended that were named? */
+bool top_session_over(struct top_session *s);
+/* Stop, and free everything. 0 or -errno. */
+int top_session_end(struct top_session *s);
+
+/* ---- the screen ---- */
 
 /* The list of processes, and the views of one of them in the order of their tabs. */
 enum top_view {
@@ -131,8 +161,5 @@ void top_key(struct top_ui *ui, int key);
 
 /* Write what was seen as a flame graph; ui->message says where it is, or why it is not. */
 void top_write(struct top_ui *ui);
-
-/* Draw everything. 0 or -errno. */
-int top_draw(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns);
 
 #endif

@@ -11,7 +11,6 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "commands/top_session.h"
 #include "cpython/image.h"
 #include "live/live_counts.h"
 #include "live/live_recent.h"

@@ -8,7 +8,6 @@
 
 #include "base/output.h"
 #include "base/util.h"
-#include "commands/top_session.h"
 #include "commands/top_state.h"
 #include "cpython/image.h"
 #include "formats/sinks.h"

@@ -167,7 +167,7 @@ void recording_free_rows(struct recording *r);
 /* Returns a sequence number for a file's name: how many files have a name with this key. */
 unsigned int recording_name_used(struct recording *r, uint64_t key);
 
-/* ---- recording_names.c ---- */
+/* ---- recording_place.c ---- */
 
 /* What the names of processes' files end with: ".tach" or ".mlyze". */
 const char *recording_suffix(const struct recording *r);
@@ -177,9 +177,6 @@ const char *recording_suffix(const struct recording *r);
  * first one nor one of an earlier recording is overwritten; unless the first one has no sample.
  */
 void recording_name_row(struct recording *r, struct row *row);
-
-/* ---- recording_place.c ---- */
-
 /* Name the place, make room there, make the directory. 0 or -errno; logs why. */
 int recording_open_place(struct recording *r);
 void recording_free_place(struct recording *r);

@@ -138,23 +138,20 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 			       const struct container *container,
 			       const struct cpython_image *image)
 {
-	struct group **bigger = array_grow(r->groups, r->group_cnt, &r->group_cap, sizeof(*bigger));
 	struct group *g = calloc(1, sizeof(*g));
 	struct row *own;
 
-	if (bigger)
-		r->groups = bigger;
-	if (!bigger || !g) {
-		free(g);
+	if (!g)
 		return NULL;
-	}
 	snprintf(g->comm, sizeof(g->comm), "%s", row->comm);
 	snprintf(g->version, sizeof(g->version), "%s", row->version);
 	snprintf(g->command, sizeof(g->command), "%s", command);
 	g->container = container;
 	g->id = ++r->groups_made;
 	own = recording_new_row(r, command);
-	if (!own) {
+	if (!own || array_add(r->groups, r->group_cnt, r->group_cap, g)) {
+		if (own)
+			recording_remove_row(r, own);
 		free(g);
 		return NULL;
 	}
@@ -164,7 +161,6 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 	snprintf(own->version, sizeof(own->version), "%s", row->version);
 	own->free_threaded = row->free_threaded;
 	profile_file_init(&g->file, r, own, image, 0, g->comm);
-	r->groups[r->group_cnt++] = g;
 	return g;
 }
 
@@ -359,17 +355,13 @@ static int pour_event(void *ctx, const struct event *ev)
 static struct shared_profile_member *new_member(struct group *g, struct row *row)
 {
 	struct row *all = g->file.row;
-	struct shared_profile_member *bigger;
 
-	bigger = array_grow(all->members, all->member_cnt, &g->member_cap, sizeof(*bigger));
-	if (!bigger)
+	if (array_add(all->members, all->member_cnt, g->member_cap,
+		      (struct shared_profile_member){ 0 }))
 		return NULL;
-	all->members = bigger;
 	row->in_group = g->id;
-	row->member_at = all->member_cnt;
-	bigger = &all->members[all->member_cnt++];
-	*bigger = (struct shared_profile_member){ 0 };
-	return bigger;
+	row->member_at = all->member_cnt - 1;
+	return &all->members[row->member_at];
 }
 
 /* Add what a process has had since it was last added. It may have been a member when it lived. */

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "bpf/abi.h"
-#include "recording/counts_since.h"
+#include "recording/sums.h"
 
 static void test_since(void **state)
 {
