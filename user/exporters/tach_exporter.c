@@ -21,7 +21,7 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "bpf/abi.h"
-#include "recording/sums.h"
+#include "recording/totals.h"
 #include "recording/replaced.h"
 #include "recording/recording.h"
 #include "resolve/process.h"

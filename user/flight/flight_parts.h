@@ -6,7 +6,7 @@
 #include "flight/flight.h"
 #include "flight/kept_process.h"
 #include "flight/kept_room.h"
-#include "recording/sums.h"
+#include "recording/totals.h"
 #include "recording/remarks.h"
 #include "resolve/observer.h"
 
