@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * dump_show.h - what `tachbpf dump` prints: text (dump_text.c), or JSON (dump_json.c). Locks
- * (dump_locks.c) and tasks (dump_tasks.c) are in both.
+ * dump_show.h - what `tachbpf dump` prints, as text or JSON: a process (dump_process.c), its locks
+ * (dump_locks.c) and its tasks (dump_tasks.c).
  */
 #ifndef TACHBPF_DUMP_SHOW_H
 #define TACHBPF_DUMP_SHOW_H

@@ -156,10 +156,10 @@ void top_rows_free(struct top_rows *r);
 /* Choose the rows that the filter leaves, sort them, and keep the cursor on its row. 0 or -ENOMEM. */
 int top_rows_choose(struct top_ui *ui);
 
-/* Do what a key means (screen/keys.h). */
+/*
+ * Do what a key means (screen/keys.h). Of w, which writes what was seen as a flame graph, ui->message
+ * says where that is, or why it is not.
+ */
 void top_key(struct top_ui *ui, int key);
-
-/* Write what was seen as a flame graph; ui->message says where it is, or why it is not. */
-void top_write(struct top_ui *ui);
 
 #endif

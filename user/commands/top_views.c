@@ -199,72 +199,74 @@ static uint64_t function_id(const struct live_row *row)
 	return (uint64_t)row->file << 32 | row->func;
 }
 
+/* function: printable; of threads it says nothing. */
 static char *row_of_functions(const struct seen *s, const struct live_rows *l,
-			      const struct live_row *row)
+			      const struct live_row *row, const char *function)
 {
-	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
-	char *text = top_text("%6.1f  %6.1f  %s", percent(row->self, l->total),
-			     percent(row->total, l->total), function ? function : "?");
-
-	free(function);
-	return text;
+	return top_text("%6.1f  %6.1f  %s", percent(row->self, l->total),
+			percent(row->total, l->total), function);
 }
 
 static char *row_of_threads(const struct seen *s, const struct live_rows *l,
-			    const struct live_row *row)
+			    const struct live_row *row, const char *function)
 {
 	char label[THREAD_LABEL_BYTES];
 
 	thread_label(process_thread_names(s->process), row->thread_id, "thread ", label);
 	return top_text("%6.1f  %6.1f  %6.1f  %6.1f  %s", percent(row->cpu, s->span_ns),
-		       percent(row->holds, s->span_ns), percent(row->wants, s->span_ns),
-		       percent(row->total - row->cpu, s->span_ns), label);
+			percent(row->holds, s->span_ns), percent(row->wants, s->span_ns),
+			percent(row->total - row->cpu, s->span_ns), label);
 }
 
 static char *row_of_callers(const struct seen *s, const struct live_rows *l,
-			    const struct live_row *row)
+			    const struct live_row *row, const char *function)
 {
 	static const char *const kinds[] = { "called by", "", "calls" };
-	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
-	char *text = top_text("%6.1f  %-9s  %s", percent(row->total, l->total), kinds[row->depth],
-			     function ? function : "?");
 
-	free(function);
-	return text;
+	return top_text("%6.1f  %-9s  %s", percent(row->total, l->total), kinds[row->depth],
+			function);
 }
 
 static char *row_of_tree(const struct seen *s, const struct live_rows *l,
-			 const struct live_row *row)
+			 const struct live_row *row, const char *function)
 {
 	int indent = row->depth < TREE_INDENT ? (int)row->depth : TREE_INDENT;
-	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
-	char *text = top_text("%6.1f  %6.1f  %*s%s", percent(row->total, l->total),
-			     percent(row->self, l->total), indent, "", function ? function : "?");
 
-	free(function);
-	return text;
+	return top_text("%6.1f  %6.1f  %*s%s", percent(row->total, l->total),
+			percent(row->self, l->total), indent, "", function);
 }
 
-static char *row_of_gil(const struct seen *s, const struct live_rows *l, const struct live_row *row)
+static char *row_of_gil(const struct seen *s, const struct live_rows *l,
+			const struct live_row *row, const char *function)
 {
-	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
-	char *text = top_text("%6.1f  %6.1f  %s", percent(row->wants, s->span_ns),
-			     percent(row->holds, s->span_ns), function ? function : "?");
-
-	free(function);
-	return text;
+	return top_text("%6.1f  %6.1f  %s", percent(row->wants, s->span_ns),
+			percent(row->holds, s->span_ns), function);
 }
 
 static const struct {
-	char *(*text)(const struct seen *s, const struct live_rows *l, const struct live_row *row);
+	char *(*text)(const struct seen *s, const struct live_rows *l, const struct live_row *row,
+		      const char *function);
 	const char *columns;
+	bool lines;		/* functions with their lines, if the row has one */
 } views[VIEW_CNT] = {
-	[VIEW_FUNCTIONS] = { row_of_functions, "self %  total %  function" },
+	[VIEW_FUNCTIONS] = { row_of_functions, "self %  total %  function", true },
 	[VIEW_THREADS] = { row_of_threads, " cpu %   gil %  wants   off %  thread" },
 	[VIEW_CALLERS] = { row_of_callers, "     %             function" },
-	[VIEW_TREE] = { row_of_tree, "total %  self %  call" },
+	[VIEW_TREE] = { row_of_tree, "total %  self %  call", true },
 	[VIEW_GIL] = { row_of_gil, "waits %  holds %  function" },
 };
+
+static char *row_text(enum top_view view, const struct seen *s, const struct live_rows *l,
+		      const struct live_row *row)
+{
+	char *function = view == VIEW_THREADS ? NULL :
+			 top_function(s->w.v.tables, row->file, row->func,
+				      views[view].lines ? row->line : LINE_NONE);
+	char *text = views[view].text(s, l, row, function ? function : "?");
+
+	free(function);
+	return text;
+}
 
 static int list_rows(const struct top_ui *ui, const struct seen *s, struct live_rows *out)
 {
@@ -319,7 +321,7 @@ static int take_rows(struct top_ui *ui, const struct seen *s, const struct live_
 
 		if (view == VIEW_GIL && !row->wants && !row->holds)
 			continue;
-		to->text = views[view].text(s, l, row);
+		to->text = row_text(view, s, l, row);
 		to->id = view == VIEW_THREADS ? row->thread_id :
 			 view == VIEW_TREE || ui->choice->lines ? i : function_id(row);
 		if (view == VIEW_CALLERS)
