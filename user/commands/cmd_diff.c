@@ -133,7 +133,8 @@ static void print_bytes(const struct diff_row *row)
 static int print_row(const struct diff_row *row, enum profile_unit unit,
 		     const struct text_column *names, const struct text_column *places)
 {
-	char *name = text_escape(row->func.data, row->func.len), *place = show_place(row->kind, &row->file, row->line);
+	char *name = text_escape(row->func.data, row->func.len);
+	char *place = show_place(row->kind, &row->file, row->line);
 
 	if (name && place) {
 		if (unit == UNIT_BYTES)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_top.c - `tachbpf top`: the busiest Python processes, again at the end of each interval: a table, or a
- * line of JSON; on a terminal a screen with keys (top_screen.c).
+ * cmd_top.c - `tachbpf top`: the busiest Python processes, again at the end of each interval: a
+ * table, or a line of JSON; on a terminal a screen with keys (top_screen.c).
  */
 #include <errno.h>
 #include <inttypes.h>

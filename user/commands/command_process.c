@@ -65,7 +65,8 @@ struct record_signals record_signals_seen(void)
 
 int command_workers_start(unsigned int parts)
 {
-	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 1];	/* the keeper needs them */
+	/* The keeper needs them. */
+	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 1];
 	size_t cnt = capture_workers(parts, kinds);
 
 	if (parts & COMMAND_LOOK)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * command_process.h - the process of a command that looks at others: its workers (worker.h), and the
- * signals to it while it records: SIGINT, SIGTERM and SIGHUP, and the one of --signal.
+ * command_process.h - the process of a command that looks at others: its workers (worker.h), and
+ * the signals to it while it records: SIGINT, SIGTERM and SIGHUP, and the one of --signal.
  *
  * Ctrl-C on a terminal also reaches the command after "--". It decides whether to end, and the
  * recording ends after it, so that its end is recorded: such a SIGINT is counted separately.
@@ -40,9 +40,9 @@ struct record_signals record_signals_seen(void);
 #define COMMAND_LOOK_KERNEL 512
 
 /*
- * Start the keeper of the workers that a capture with these parts (enum capture_part) can have, once.
- * Without a keeper, which is logged, the program must keep its own rights: -errno. Once it has given
- * them up: reader_reads_proc().
+ * Start the keeper of the workers that a capture with these parts (enum capture_part) can have,
+ * once. Without a keeper, which is logged, the program must keep its own rights: -errno. Once it
+ * has given them up: reader_reads_proc().
  */
 int command_workers_start(unsigned int parts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * dump_locks.c - the locks that threads and tasks wait for, and deadlocks, in `tachbpf dump`; words of
- * its text. See dump_show.h.
+ * dump_locks.c - the locks that threads and tasks wait for, and deadlocks, in `tachbpf dump`;
+ * words of its text. See dump_show.h.
  */
 #include "commands/dump_show.h"
 

@@ -16,8 +16,8 @@
 void dump_text(const struct look_process *p, bool first, bool locals);
 
 /*
- * With --blocked: leave out the threads that have not been blocked for nearly all of watch_ms. kept:
- * room for all of p's threads. *p gets them.
+ * With --blocked: leave out the threads that have not been blocked for nearly all of watch_ms.
+ * kept: room for all of p's threads. *p gets them.
  */
 void dump_keep_blocked(struct look_process *p, uint32_t watch_ms, struct look_thread *kept);
 

@@ -61,7 +61,7 @@ void info_threads_print(const struct info_threads *t, const struct thread_names 
 void info_threads_json(struct json *j, const struct info_threads *t,
 		       const struct thread_names *names);
 
-/* ---- info_other.c: of a file in another format, what every reader has and what this one adds ---- */
+/* ---- info_other.c: of a file in another format: what all readers know, what this one adds ---- */
 
 /* Add members to the JSON object that is open. */
 void info_other_json(struct json *j, const struct reader *r);

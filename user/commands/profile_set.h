@@ -74,8 +74,8 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 
 /*
  * Find the files of cnt paths; args (NULL: defaults) says how they are read. A session.json or
- * FILE.json that a pattern of the shell has named along with its profile is passed over. Returns 0, or
- * -errno after logging if there is nothing to read. The caller calls profile_set_free() in
+ * FILE.json that a pattern of the shell has named along with its profile is passed over. Returns
+ * 0, or -errno after logging if there is nothing to read. The caller calls profile_set_free() in
  * both cases.
  */
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,

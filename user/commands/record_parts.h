@@ -65,8 +65,8 @@ int record_write_html(const struct record_options *opts, const struct recording_
  */
 
 /*
- * Nothing is written yet, but the place is tried: it can be made, and nothing is in the way. opts and what
- * args points to outlive it. NULL with errno; logs why.
+ * Nothing is written yet, but the place is tried: it can be made, and nothing is in the way.
+ * opts and what args points to outlive it. NULL with errno; logs why.
  */
 struct record_flight *record_flight_new(const struct record_options *opts,
 					const struct recording_args *args);
@@ -80,13 +80,16 @@ void record_flight_set_command(struct record_flight *f, pid_t tgid);
 /* Sampling has begun: say what is waited for. The capture outlives f. */
 void record_flight_begun(struct record_flight *f, struct capture *capture);
 /*
- * To be called again and again: writes what was asked for. *done: so many recordings as were asked for
- * are written. 0, or -errno that ends the capture; an error of a recording does not.
+ * To be called again and again: writes what was asked for. *done: so many recordings as were
+ * asked for are written. 0, or -errno that ends the capture; an error of a recording does not.
  */
 int record_flight_step(struct record_flight *f, bool *done);
 /* How long the caller may wait until the next step, at most max_ms. */
 int record_flight_wait_ms(const struct record_flight *f, int max_ms);
-/* After capture_stop(): the last recording. *result is the sum of all. 0; or -errno: one was not written. */
+/*
+ * After capture_stop(): the last recording. *result is the sum of all. 0; or -errno: one was not
+ * written.
+ */
 int record_flight_end(struct record_flight *f, struct recording_result *result);
 
 /* Was there a trigger, or an end, for which a recording was written or tried? */

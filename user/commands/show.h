@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * show.h - what several commands show in the same way, as text and JSON: as many rows as --limit lets
- * through, where a function is, what was lost.
+ * show.h - what several commands show in the same way, as text and JSON: as many rows as --limit
+ * lets through, where a function is, what was lost.
  */
 #ifndef TACHBPF_SHOW_H
 #define TACHBPF_SHOW_H
@@ -32,7 +32,10 @@ static inline void limit_print_more(const char *indent, size_t all, size_t shown
 
 /* "FILE:LINE" of a frame, "" if it has no file; to be freed. NULL: out of memory. */
 char *show_place(enum frame_kind kind, const struct string_ref *file, int32_t line);
-/* The JSON members "function", "file", "kind" and "line" of a row; null: it has no file, or line. */
+/*
+ * The JSON members "function", "file", "kind" and "line" of a row; null: it has no file, or
+ * line.
+ */
 void show_json_row(struct json *j, const struct string_ref *func, enum frame_kind kind,
 		   const struct string_ref *file, int32_t line);
 /* A frame as a JSON object: "function", "file" and "line", likewise. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_rows.c - the rows of the list of processes; which rows of a view are shown. See top_state.h. */
+/* top_rows.c - the list of processes; which rows of a view are shown. See top_state.h. */
 #include "commands/top_state.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * top_screen.c - runs the screen. It is a process of its own: a mode has BPF programs of its own, and who
- * samples has given up the right to load others. So another mode is another process.
+ * top_screen.c - runs the screen. It is a process of its own: a mode has BPF programs of its
+ * own, and who samples has given up the right to load others. So another mode is another
+ * process.
  */
 #include "commands/top_state.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * top_state.h - `tachbpf top`: its capture, and its screen: what the user has chosen, the rows of the
- * present view, and who changes which of these.
+ * top_state.h - `tachbpf top`: its capture, and its screen: what the user has chosen, the rows
+ * of the present view, and who changes which of these.
  */
 #ifndef TACHBPF_TOP_STATE_H
 #define TACHBPF_TOP_STATE_H
@@ -40,8 +40,8 @@ struct top_session {
 };
 
 /*
- * Begin to sample in this mode, with this rate (0: the default). stacks: keep them, too. 0 or -errno, which
- * was logged; in any case top_session_end() is to be called.
+ * Begin to sample in this mode, with this rate (0: the default). stacks: keep them, too. 0 or
+ * -errno, which was logged; in any case top_session_end() is to be called.
  */
 int top_session_begin(struct top_session *s, const struct top_options *opts, enum record_mode mode,
 		      uint32_t rate_hz, bool stacks);
@@ -153,12 +153,15 @@ int top_rows_make(struct top_ui *ui, size_t columns);
 int top_views_make(struct top_ui *ui);
 void top_rows_free(struct top_rows *r);
 
-/* Choose the rows that the filter leaves, sort them, and keep the cursor on its row. 0 or -ENOMEM. */
+/*
+ * Choose the rows that the filter leaves, sort them, and keep the cursor on its row. 0 or
+ * -ENOMEM.
+ */
 int top_rows_choose(struct top_ui *ui);
 
 /*
- * Do what a key means (screen/keys.h). Of w, which writes what was seen as a flame graph, ui->message
- * says where that is, or why it is not.
+ * Do what a key means (screen/keys.h). Of w, which writes what was seen as a flame graph,
+ * ui->message says where that is, or why it is not.
  */
 void top_key(struct top_ui *ui, int key);
 

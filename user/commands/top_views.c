@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_views.c - the rows of the views of one process; words of all rows and titles. See top_state.h. */
+/* top_views.c - the views of one process; words of all rows and titles. See top_state.h. */
 #include "commands/top_state.h"
 
 #include <errno.h>
@@ -38,7 +38,10 @@ char *top_text(const char *format, ...)
 	return n < 0 ? NULL : text;
 }
 
-/* The name of a user. Valid until the next call. The last ones are remembered: each is read from a file. */
+/*
+ * The name of a user. Valid until the next call. The last ones are remembered: each is read from
+ * a file.
+ */
 static const char *user_text(uint32_t uid)
 {
 	static struct {
@@ -159,7 +162,10 @@ static void title_of_process(struct top_ui *ui, const struct live_process *p, ui
 	free(comm);
 }
 
-/* The stacks of the chosen process and what they weigh. Returns false if it has none, or no memory. */
+/*
+ * The stacks of the chosen process and what they weigh. Returns false if it has none, or no
+ * memory.
+ */
 static bool see(struct top_ui *ui, const struct live_process *p, struct seen *out)
 {
 	uint64_t now = now_ns(), beyond;

@@ -57,9 +57,9 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
 /*
  * ---- which profiles have their file and journal open ----
  *
- * There may be more profiles than descriptors: those that were written longest ago are closed, and
- * opened again when they are written. A list from the profile that was used last to the one that was
- * used first; a file that the user has named always stays open, and is not in it.
+ * There may be more profiles than descriptors: those that were written longest ago are closed,
+ * and opened again when they are written. A list from the profile that was used last to the one
+ * that was used first; a file that the user has named always stays open, and is not in it.
  *
  * While a profile is closed, its journal is not locked: the lock on the recording's directory
  * shows `tachbpf recover` that it is still written.

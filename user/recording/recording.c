@@ -507,7 +507,10 @@ void recording_add_remarks(struct recording *r, const struct remarks *from)
 	remarks_add_living(&r->remarks, from);
 }
 
-/* The user waits: no more than two seconds of CPU time at the end go into joining frames (35 MB/s at worst). */
+/*
+ * The user waits: no more than two seconds of CPU time at the end go into joining frames (35
+ * MB/s at worst).
+ */
 #define END_JOIN_BYTES (64u << 20)
 
 static void on_stop(struct observer *observer, double missed_pct)

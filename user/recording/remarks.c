@@ -34,7 +34,8 @@ bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, 
 	}
 	snprintf(new.comm, PROC_COMM_MAX, "%s", comm);
 	snprintf(new.why, sizeof(new.why), "%s", why);
-	(void)array_add(r->list, r->cnt, r->cap, new);	/* without memory it is said, and not kept */
+	/* Without memory it is said, and not kept. */
+	(void)array_add(r->list, r->cnt, r->cap, new);
 	return true;
 }
 

@@ -119,8 +119,8 @@ static void json_counters(struct json *j, const struct counted *list, size_t cnt
 }
 
 /*
- * Each delivered tick counts in exactly one member of "ticks" from `ends`; in a recording of events,
- * where ticks only find processes, these members are left out.
+ * Each delivered tick counts in exactly one member of "ticks" from `ends`; in a recording of
+ * events, where ticks only find processes, these members are left out.
  */
 static void json_ticks(struct json *j, const struct recording *r, const struct capture_counts *c)
 {

@@ -69,7 +69,8 @@ void stats_add(struct process_stats *sum, const struct process_stats *s)
 
 void stats_since(struct process_stats *s, const struct process_stats *before)
 {
-	table_subtract(stats_columns + ONLY_ADDED, ARRAY_SIZE(stats_columns) - ONLY_ADDED, s, before);
+	table_subtract(stats_columns + ONLY_ADDED, ARRAY_SIZE(stats_columns) - ONLY_ADDED, s,
+		       before);
 }
 
 /* ---- machine code ---- */

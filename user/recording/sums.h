@@ -94,7 +94,8 @@ void async_print(const struct async_stats *s, FILE *out);
 struct memory_sums {
 	uint64_t allocs, touched, held, not_walked;	/* by memory_sums_stats() */
 	uint64_t checks;
-	uint64_t rss_anon_begin, rss_anon_end, swapped_begin, swapped_end;	/* first, last check */
+	/* At the first check and at the last: */
+	uint64_t rss_anon_begin, rss_anon_end, swapped_begin, swapped_end;
 	uint64_t held_begin, held_end;	/* ... of what is held */
 	uint64_t unchecked;		/* at the last check */
 	uint64_t collections;

@@ -9,6 +9,7 @@
 
 #include "base/arith.h"
 #include "base/json.h"
+#include "base/table.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "recording/capture_counts.h"
@@ -236,6 +237,13 @@ static void subtract_cpus(struct counts_since *s, const struct capture_counts *n
 	}
 }
 
+#define COUNTED(member) COLUMN(NULL, struct capture_counts, member)
+static const struct column counted[] = {
+	COUNTED(no_event), COUNTED(received), COUNTED(orphans), COUNTED(table_full),
+	COUNTED(files_stuck), COUNTED(workers_lost), COUNTED(unidentified), COUNTED(scan.threads),
+	COUNTED(scan.moved), COUNTED(scan.lost),
+};
+
 double counts_since(struct counts_since *s, const struct capture_counts *now,
 		    struct capture_counts *out)
 {
@@ -246,16 +254,7 @@ double counts_since(struct counts_since *s, const struct capture_counts *now,
 		s->bpf_since[i] = grown(now->bpf[i], s->bpf[i]);
 	subtract_cpus(s, now, out);
 	out->bpf = s->bpf_since;
-	out->no_event = grown(now->no_event, s->then.no_event);
-	out->received = grown(now->received, s->then.received);
-	out->orphans = grown(now->orphans, s->then.orphans);
-	out->table_full = grown(now->table_full, s->then.table_full);
-	out->files_stuck = grown(now->files_stuck, s->then.files_stuck);
-	out->workers_lost = grown(now->workers_lost, s->then.workers_lost);
-	out->unidentified = grown(now->unidentified, s->then.unidentified);
-	out->scan.threads = grown(now->scan.threads, s->then.scan.threads);
-	out->scan.moved = grown(now->scan.moved, s->then.scan.moved);
-	out->scan.lost = grown(now->scan.lost, s->then.scan.lost);
+	table_subtract(counted, ARRAY_SIZE(counted), out, &s->then);
 	native_counts_since(&out->native, &s->then.native);
 	out->startup_cpu_s = s->then.startup_cpu_s;
 	return tick_sums_missed_pct(out);

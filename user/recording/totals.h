@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * totals.h - sums over the processes of a recording, what was lost in it, and where its CPU time is.
+ * totals.h - sums over a recording's processes, what was lost in it, and where its CPU time is.
  */
 #ifndef TACHBPF_TOTALS_H
 #define TACHBPF_TOTALS_H
@@ -31,8 +31,8 @@ void totals_losses(struct totals *t, const struct capture_counts *c);
 void totals_sum(const struct recording *r, const struct capture_counts *c, struct totals *t);
 
 /*
- * ---- the ticks of the processes that were recorded, by what became of them: the CPU time of which the
- * summary's shares are. Of modes with ticks (record_mode.h) ----
+ * ---- the ticks of the processes that were recorded, by what became of them: the CPU time of
+ * which the summary's shares are. Of modes with ticks (record_mode.h) ----
  */
 
 /* Each tick counts in one member. */
@@ -57,9 +57,7 @@ double tick_sums_missed_pct(const struct capture_counts *c);
 /* The member "cpu_time" of session.json. */
 void tick_sums_json(const struct tick_sums *ticks, struct json *j);
 
-/*
- * ---- what a capture counted while a recording was made that began after it, or follows another one ----
- */
+/* ---- what a capture counted while a recording was made that began after it did ---- */
 
 struct counts_since;
 

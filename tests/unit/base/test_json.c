@@ -56,8 +56,8 @@ static void test_shapes(void **state)
 	json_array_end(&j);
 	json_object_end(&j);
 	assert_string_equal(finish(&j), "{\"a\":[-1,18446744073709551615,{}],\"b\":true,"
-					"\"n\":null,\"none\":null,\"ref\":\"ab\",\"id\":7,\"no_id\":null,"
-					"\"empty\":[]}");
+					"\"n\":null,\"none\":null,\"ref\":\"ab\",\"id\":7,"
+					"\"no_id\":null,\"empty\":[]}");
 }
 
 static void test_pretty(void **state)
