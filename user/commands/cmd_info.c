@@ -249,11 +249,13 @@ static void json_recordings(struct json *j, const struct profile_set *set)
 
 /* ---- text ---- */
 
-/* Print a heading and s, which is hostile. */
+/* Print a heading and s, which is hostile; NULL: there is nothing to print. */
 static void print_text(const char *heading, const char *s)
 {
-	char *shown = text_escape(s, strlen(s));
+	char *shown = s ? text_escape(s, strlen(s)) : NULL;
 
+	if (!s)
+		return;
 	printf("  %-12s ", heading);
 	text_wrap(stdout, shown ? shown : "?", FACT_COLUMN, text_terminal_width(stdout));
 	free(shown);
@@ -375,16 +377,11 @@ static void print_identity(const struct profile_file *file)
 	printf("%s\n", file->shown);
 	if (file->process.tgid)
 		printf("  %-12s %u\n", "pid", file->process.tgid);
-	if (file->process.comm)
-		print_text("comm", file->process.comm);
-	if (file->process.command)
-		print_text("command", file->process.command);
-	if (file->process.container)
-		print_text("container", file->process.container);
-	if (file->process.image)
-		print_text("image", file->process.image);
-	if (file->process.unit)
-		print_text("unit", file->process.unit);
+	print_text("comm", file->process.comm);
+	print_text("command", file->process.command);
+	print_text("container", file->process.container);
+	print_text("image", file->process.image);
+	print_text("unit", file->process.unit);
 }
 
 static int print_file(const struct run *run, const struct profile_file *file,

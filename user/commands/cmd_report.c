@@ -119,15 +119,14 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 
 /* ---- the table ---- */
 
-static int line_of_code(struct line *line)
+static void line_of_code(struct line *line)
 {
 	line->name = text_escape(line->row->func.data, line->row->func.len);
 	line->place = show_place(line->row->kind, &line->row->file, line->row->line);
-	return line->name && line->place ? 0 : -ENOMEM;
 }
 
 /* The number of processes, the container, its image. */
-static int line_of_container(const struct run *run, struct line *line)
+static void line_of_container(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->read.profiles[line->row->profile];
 	const char *image = file->process.image ? file->process.image : "";
@@ -137,10 +136,9 @@ static int line_of_container(const struct run *run, struct line *line)
 	line->name = line->row->func.len ? text_escape(line->row->func.data, line->row->func.len) :
 					   strdup("(none)");
 	line->place = text_escape(image, strlen(image));
-	return line->id && line->name && line->place ? 0 : -ENOMEM;
 }
 
-static int line_of_process(const struct run *run, struct line *line)
+static void line_of_process(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->read.profiles[line->row->profile];
 	const char *command = file->process.command ? file->process.command : "";
@@ -159,7 +157,6 @@ static int line_of_process(const struct run *run, struct line *line)
 		line->id = NULL;
 	line->name = text_escape(line->row->func.data, line->row->func.len);
 	line->place = text_escape(command, strlen(command));
-	return line->id && line->name && line->place ? 0 : -ENOMEM;
 }
 
 struct table {
@@ -306,9 +303,14 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 
 	for (i = 0; !err && i < cnt; i++) {
 		lines[i].row = &rows[i];
-		err = by_code(run) ? line_of_code(&lines[i]) :
-		      run->opts->by == REPORT_BY_CONTAINER ? line_of_container(run, &lines[i]) :
-							     line_of_process(run, &lines[i]);
+		if (by_code(run))
+			line_of_code(&lines[i]);
+		else if (run->opts->by == REPORT_BY_CONTAINER)
+			line_of_container(run, &lines[i]);
+		else
+			line_of_process(run, &lines[i]);
+		if (!lines[i].name || !lines[i].place || (!by_code(run) && !lines[i].id))
+			err = -ENOMEM;
 	}
 	if (!err)
 		err = text_wrap_written(stdout, put_header, run, text_terminal_width(stdout));

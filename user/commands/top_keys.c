@@ -152,31 +152,22 @@ static void move(struct top_ui *ui, long by)
 /* Returns true if the key moves the cursor. */
 static bool moves(struct top_ui *ui, int key)
 {
-	long page = ui->height > 1 ? (long)ui->height - 1 : 1;
+	const long page = ui->height > 1 ? (long)ui->height - 1 : 1, all = 1000000000;
+	const struct {
+		int key;
+		long by;
+	} ways[] = {
+		{ KEY_UP, -1 }, { 'k', -1 }, { KEY_DOWN, 1 }, { 'j', 1 }, { KEY_PAGE_UP, -page },
+		{ KEY_PAGE_DOWN, page }, { KEY_HOME, -all }, { KEY_END, all },
+	};
+	size_t i;
 
-	switch (key) {
-	case KEY_UP:
-	case 'k':
-		move(ui, -1);
-		return true;
-	case KEY_DOWN:
-	case 'j':
-		move(ui, 1);
-		return true;
-	case KEY_PAGE_UP:
-		move(ui, -page);
-		return true;
-	case KEY_PAGE_DOWN:
-		move(ui, page);
-		return true;
-	case KEY_HOME:
-		move(ui, -1000000000);
-		return true;
-	case KEY_END:
-		move(ui, 1000000000);
-		return true;
-	}
-	return false;
+	for (i = 0; i < ARRAY_SIZE(ways) && ways[i].key != key; i++)
+		;
+	if (i == ARRAY_SIZE(ways))
+		return false;
+	move(ui, ways[i].by);
+	return true;
 }
 
 /* ---- w: what was seen since the start as a flame graph ---- */

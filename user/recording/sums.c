@@ -39,6 +39,18 @@ void summary_remark(FILE *out, const char *name, uint64_t cnt, const char *remar
 	fprintf(out, "  %s\n", remark);
 }
 
+void summary_share_any(FILE *out, const char *name, uint64_t cnt, uint64_t all, const char *of)
+{
+	if (cnt)
+		summary_share(out, name, cnt, all, of);
+}
+
+void summary_remark_any(FILE *out, const char *name, uint64_t cnt, const char *remark)
+{
+	if (cnt)
+		summary_remark(out, name, cnt, remark);
+}
+
 void summary_cause(FILE *out, uint64_t cnt, const char *text)
 {
 	fprintf(out, "    %*llu  %s\n", SUMMARY_COUNT_COLUMNS, (unsigned long long)cnt, text);
@@ -169,18 +181,14 @@ void native_json_process(struct json *j, const struct process_stats *s)
 
 static void print_helpers(const struct native_counts *n, FILE *out)
 {
-	if (n->tables_evicted)
-		summary_remark(out, "tables dropped", n->tables_evicted,
-			       "unwind tables, for others that were needed more");
-	if (n->processes_cut)
-		summary_remark(out, "too many mappings", n->processes_cut,
-			       "processes of which only a part is unwound");
-	if (n->stuck)
-		summary_remark(out, "stuck libraries", n->stuck,
-			       "files that did not answer the opener");
-	if (n->helper_restarts)
-		summary_remark(out, "helper restarts", n->helper_restarts,
-			       "a file ended tachbpf-elf, or took it too long");
+	summary_remark_any(out, "tables dropped", n->tables_evicted,
+			   "unwind tables, for others that were needed more");
+	summary_remark_any(out, "too many mappings", n->processes_cut,
+			   "processes of which only a part is unwound");
+	summary_remark_any(out, "stuck libraries", n->stuck,
+			   "files that did not answer the opener");
+	summary_remark_any(out, "helper restarts", n->helper_restarts,
+			   "a file ended tachbpf-elf, or took it too long");
 }
 
 void native_print(const struct native_sums *s, const struct capture_counts *c, uint64_t frames,
@@ -190,16 +198,14 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 	int i;
 
 	summary_share(out, "native frames", s->frames, frames, "the frames");
-	if (s->unnamed)
-		summary_share(out, "without a symbol", s->unnamed, s->frames,
-			      "these; docs/native.md says how to install symbols");
+	summary_share_any(out, "without a symbol", s->unnamed, s->frames,
+			  "these; docs/native.md says how to install symbols");
 	summary_share(out, "unwound in part", cut, stacks, "the native stacks");
 	for (i = NATIVE_WHOLE + 1; i < NATIVE_END_CNT; i++)
 		if (s->ends[i])
 			summary_cause(out, s->ends[i], native_end_names[i].text);
-	if (s->uncertain)
-		summary_share(out, "uncertain order", s->uncertain, stacks,
-			      "the native stacks: some native frames may be out of place");
+	summary_share_any(out, "uncertain order", s->uncertain, stacks,
+			  "the native stacks: some native frames may be out of place");
 	print_helpers(&c->native, out);
 }
 
@@ -268,12 +274,9 @@ void async_print(const struct async_stats *s, FILE *out)
 	for (i = ASYNC_WHOLE + 1; i < ASYNC_END_CNT; i++)
 		if (s->ends[i])
 			summary_cause(out, s->ends[i], async_ends[i].text);
-	if (s->eager)
-		summary_remark(out, "eager tasks", s->eager,
-			       "stacks of tasks that run in their creator");
-	if (s->several)
-		summary_remark(out, "several awaiters", s->several,
-			       "stacks that show the first one");
+	summary_remark_any(out, "eager tasks", s->eager,
+			   "stacks of tasks that run in their creator");
+	summary_remark_any(out, "several awaiters", s->several, "stacks that show the first one");
 }
 
 /* ---- memory ---- */
@@ -369,18 +372,14 @@ void memory_print(const struct memory_sums *sum, FILE *out)
 	else
 		snprintf(text, sizeof(text), "bytes; the processes have not grown");
 	summary_remark(out, "held at the end", sum->held, text);
-	if (sum->unchecked)
-		summary_remark(out, "not looked at", sum->unchecked,
-			       "bytes, which may have gone: they count as held");
-	if (sum->not_walked)
-		summary_share(out, "without a stack", sum->not_walked, sum->allocs,
-			      "the allocations: no budget was left");
-	if (sum->not_kept)
-		summary_share(out, "stacks not kept", sum->not_kept, sum->allocs,
-			      "the allocations: there were too many different stacks");
-	if (sum->beyond_threads)
-		summary_share(out, "threads not kept", sum->beyond_threads, sum->allocs,
-			      "the allocations: a process had more than 65,535 threads");
+	summary_remark_any(out, "not looked at", sum->unchecked,
+			   "bytes, which may have gone: they count as held");
+	summary_share_any(out, "without a stack", sum->not_walked, sum->allocs,
+			  "the allocations: no budget was left");
+	summary_share_any(out, "stacks not kept", sum->not_kept, sum->allocs,
+			  "the allocations: there were too many different stacks");
+	summary_share_any(out, "threads not kept", sum->beyond_threads, sum->allocs,
+			  "the allocations: a process had more than 65,535 threads");
 	if (sum->collections)
 		summary_count(out, "collections", sum->collections);
 }

@@ -32,6 +32,9 @@ void summary_count(FILE *out, const char *name, uint64_t cnt);
 void summary_share(FILE *out, const char *name, uint64_t cnt, uint64_t all, const char *of);
 /* A count with a remark. */
 void summary_remark(FILE *out, const char *name, uint64_t cnt, const char *remark);
+/* The same, unless cnt is 0. */
+void summary_share_any(FILE *out, const char *name, uint64_t cnt, uint64_t all, const char *of);
+void summary_remark_any(FILE *out, const char *name, uint64_t cnt, const char *remark);
 /* A part of the count in the line above. */
 void summary_cause(FILE *out, uint64_t cnt, const char *text);
 
