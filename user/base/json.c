@@ -179,6 +179,11 @@ void json_string_n(struct json *j, const char *key, const char *s, size_t len)
 	put_string(j, s, len);
 }
 
+void json_ref(struct json *j, const char *key, const struct string_ref *s)
+{
+	json_string_n(j, key, s->data, s->len);
+}
+
 void json_int(struct json *j, const char *key, int64_t v)
 {
 	char text[24];
@@ -195,6 +200,14 @@ void json_uint(struct json *j, const char *key, uint64_t v)
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	begin_value(j, key);
 	put(j, text);
+}
+
+void json_uint_known(struct json *j, const char *key, uint64_t v)
+{
+	if (v)
+		json_uint(j, key, v);
+	else
+		json_null(j, key);
 }
 
 void json_double(struct json *j, const char *key, double v)

@@ -46,8 +46,11 @@ void json_array(struct json *j, const char *key);
 void json_array_end(struct json *j);
 void json_string(struct json *j, const char *key, const char *s);
 void json_string_n(struct json *j, const char *key, const char *s, size_t len);
+void json_ref(struct json *j, const char *key, const struct string_ref *s);
 void json_int(struct json *j, const char *key, int64_t v);
 void json_uint(struct json *j, const char *key, uint64_t v);
+/* As json_uint(), for numbers that are never 0: null if v is 0, which stands for "not known". */
+void json_uint_known(struct json *j, const char *key, uint64_t v);
 /* NaN and infinity become null. */
 void json_double(struct json *j, const char *key, double v);
 void json_bool(struct json *j, const char *key, bool v);

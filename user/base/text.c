@@ -4,6 +4,7 @@
  */
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -89,6 +90,24 @@ void text_wrap(FILE *out, const char *text, size_t indent, size_t width)
 		text += len;
 	}
 	fputc('\n', out);
+}
+
+int text_wrap_written(FILE *out, void (*write)(const void *ctx, FILE *text), const void *ctx,
+		      size_t width)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int err = -ENOMEM;
+
+	if (f) {
+		write(ctx, f);
+		err = fclose(f) ? -ENOMEM : 0;
+	}
+	if (!err)
+		text_wrap(out, text, 0, width);
+	free(text);
+	return err;
 }
 
 /* Number of bytes in the first n characters of text. */

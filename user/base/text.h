@@ -34,6 +34,10 @@ void text_keep_terminal_width(void);
  */
 void text_wrap(FILE *out, const char *text, size_t indent, size_t width);
 
+/* As text_wrap(), of what write() puts into a stream in memory. 0 or -ENOMEM. */
+int text_wrap_written(FILE *out, void (*write)(const void *ctx, FILE *text), const void *ctx,
+		      size_t width);
+
 enum text_cut { CUT_LEFT, CUT_RIGHT };	/* where "…" goes when it is too long */
 
 /*

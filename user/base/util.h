@@ -71,6 +71,21 @@ bool utf8_printable(uint32_t cp);
  */
 void *array_grow(void *array, size_t cnt, size_t *cap, size_t elem_bytes);
 
+/*
+ * Append a value to an array of cnt elements, which has room for cap (size_t). 0 or -ENOMEM. array,
+ * cnt and cap are evaluated several times.
+ */
+#define array_add(array, cnt, cap, ...)                                                            \
+	({                                                                                         \
+		__typeof__(array) grown_ = array_grow(array, cnt, &(cap), sizeof(*(array)));       \
+                                                                                                   \
+		if (grown_) {                                                                      \
+			(array) = grown_;                                                          \
+			(array)[(cnt)++] = (__VA_ARGS__);                                          \
+		}                                                                                  \
+		grown_ ? 0 : -ENOMEM;                                                              \
+	})
+
 /* A growing byte buffer. Zero-initialise it; freed by buf_free(). */
 struct buf {
 	uint8_t *data;

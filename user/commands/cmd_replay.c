@@ -22,23 +22,10 @@ struct replay {
 	struct sink *like;		/* the first part, which has no profiles; NULL: no parts */
 };
 
-static int on_event(void *ctx, const struct event *ev)
-{
-	struct sink *sink = ctx;
-
-	return sink->ops->event(sink, ev);
-}
-
-/* Opened late: only the first open file shows whether there are several profiles. */
 static int open_out(struct replay *re)
 {
-	int err;
-
-	if (re->out.sink)
-		return 0;
-	err = profile_out_open(&re->out, re->export.format, &re->export, &re->opts->input,
-			       re->set.many);
-	return err ? -ECANCELED : 0;	/* logged */
+	return profile_out_open(&re->out, re->export.format, &re->export, &re->opts->input,
+				re->set.many);
 }
 
 /* Give the sink the profile that r has selected. */
@@ -55,7 +42,7 @@ static int replay_into(struct profile_set *set, const struct profile_file *file,
 	err = sink->ops->begin(sink, &meta, reader_tables(r));
 	reader_take(r, sink->ops->kept ? EVENT_KEPT : 0);
 	if (!err)
-		err = profile_set_run(set, file, r, on_event, sink);
+		err = profile_set_run(set, file, r, sink_pass, sink);
 	return err ? err : sink->ops->end(sink, &stats);
 }
 

@@ -7,26 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
 #include "commands/profile_parts.h"
 #include "formats/readers.h"
-#include "model/native_frame.h"
 #include "model/profile_names.h"
 
 #define EVENTS_PER_PROFILE 1000		/* which take as long as opening a file */
 
 static int append_profile(struct report_read *r, const struct profile_file *file)
 {
-	const struct profile_file **profiles;
-
-	profiles = array_grow(r->profiles, r->profile_cnt, &r->profile_cap, sizeof(*profiles));
-	if (!profiles)
-		return -ENOMEM;
-	r->profiles = profiles;
-	r->profiles[r->profile_cnt++] = file;
-	return 0;
+	return array_add(r->profiles, r->profile_cnt, r->profile_cap, file);
 }
 
 /* The label of the file's row. By container, "" means that the process is in none. */
@@ -295,19 +286,4 @@ void report_read_free(struct report_read *r)
 	free_all_but_set(r);
 	profile_set_free(&r->set);
 	memset(r, 0, sizeof(*r));
-}
-
-char *report_place(const struct report_row *row)
-{
-	char *file, *place = NULL;
-
-	if (!frame_has_file(row->kind, &row->file))
-		return strdup("");
-	file = text_escape(row->file.data, row->file.len);
-	if (!file || row->line <= 0)
-		return file;
-	if (asprintf(&place, "%s:%d", file, row->line) < 0)
-		place = NULL;
-	free(file);
-	return place;
 }

@@ -60,7 +60,4 @@ int report_read(struct report_read *r, enum report_by by, enum report_rows_of ro
 		const struct input_options *input, uint64_t limit);
 void report_read_free(struct report_read *r);
 
-/* The row's "FILE:LINE", "" if it has no file; to be freed. NULL: out of memory. */
-char *report_place(const struct report_row *row);
-
 #endif

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_session.c - see top_session.h. */
-#include "commands/top_session.h"
+/* top_session.c - see top_state.h. */
+#include "commands/top_state.h"
 
 #include <errno.h>
 
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
-#include "commands/command_workers.h"
+#include "commands/command_process.h"
 #include "commands/options.h"
-#include "commands/record_signals.h"
 #include "host/identity.h"
 #include "live/live_counts.h"
 #include "target/inspector.h"

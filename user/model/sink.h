@@ -103,6 +103,14 @@ struct sink {
 	const struct sink_ops *ops;
 };
 
+/* Give the sink, which is ctx, an event: for functions that call back. 0 or -errno. */
+static inline int sink_pass(void *ctx, const struct event *ev)
+{
+	struct sink *s = ctx;
+
+	return s->ops->event(s, ev);
+}
+
 /*
  * May the sink write about so many bytes? 0, or SINK_REPORTED after logging the size and what to
  * do. Called before they are written.

@@ -79,7 +79,10 @@ struct observed *recording_begin(struct recording *r, struct process *p);
 /* The command line of a process that lives, as a row has it: in text, or the process' own. */
 #define RECORDING_COMMAND_BYTES 4096
 const char *recording_command(const struct process *p, char text[RECORDING_COMMAND_BYTES]);
-/* As recording_begin(), of a process of which the recording has more than what comes from now on. */
+/*
+ * As recording_begin(), of a process of which the recording has more than what comes from now
+ * on.
+ */
 struct recording_joined {
 	uint64_t begin_ns;		/* from when on (CLOCK_MONOTONIC) */
 	const char *command;		/* recording_command() when it lived; copied */

@@ -39,7 +39,7 @@ static bool is_of_one(int err)
 	case EMFILE:		/* there may be descriptors again when other processes have ended */
 	case ENFILE:
 	case ENOMEM:
-	case ESTALE:		/* this file was moved or removed (open_files.h) */
+	case ESTALE:		/* this file was moved or removed (profile_file.c) */
 	case EOVERFLOW:		/* too many samples for the layout */
 	case EFBIG:
 	case EINVAL:		/* of the sink: an event that it cannot take */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mem_text.c - tachbpf mem for people: the head of a file, and the table.
+ * mem_show.c - tachbpf mem: the head of a file and the table for people, and the same as JSON.
  *
  * On a narrow terminal the table has no peak and no count, unless it is sorted by them.
  */
 #include "commands/mem_show.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +15,7 @@
 #include "analysis/memory_series.h"
 #include "base/bytes_text.h"
 #include "base/text.h"
-#include "commands/limit.h"
-#include "model/native_frame.h"
+#include "commands/show.h"
 
 /* ---- the head of a file ---- */
 
@@ -209,13 +209,17 @@ static void print_numbers(const struct memory_row *row, const struct table *t)
 	printf(" ");
 }
 
-/* The row's two cells; place may be empty. */
-static void print_cells(const struct table *t, const char *name, const char *place)
+/* The row's two cells, which are freed. NULL: no memory, or no place. */
+static void print_cells(const struct table *t, char *name, char *place)
 {
-	text_cell(stdout, &t->name, name, *place);
-	if (*place)
+	bool has_place = place && *place;
+
+	text_cell(stdout, &t->name, name ? name : "?", has_place);
+	if (has_place)
 		text_cell(stdout, &t->place, place, false);
 	printf("\n");
+	free(name);
+	free(place);
 }
 
 static char *escaped(const struct string_ref *s)
@@ -223,28 +227,12 @@ static char *escaped(const struct string_ref *s)
 	return text_escape(s->data, s->len);
 }
 
-static void print_frame(const struct profile_tables *tables, const struct frame *f, bool lines,
+static void print_frame(const struct profile_tables *tables, const struct frame *f,
 			const struct table *t)
 {
-	char *name = escaped(&tables->strings[f->func]), *file = NULL, *place = NULL;
+	const struct string_ref *file = &tables->strings[f->file];
 
-	if (frame_has_file(f->kind, &tables->strings[f->file]))
-		file = escaped(&tables->strings[f->file]);
-	if (file && lines && f->line > 0 && asprintf(&place, "%s:%d", file, f->line) < 0)
-		place = NULL;
-	print_cells(t, name ? name : "?", place ? place : file ? file : "");
-	free(name);
-	free(file);
-	free(place);
-}
-
-static void print_file(const struct profile_tables *tables, const struct frame *f,
-		       const struct table *t)
-{
-	char *name = escaped(&tables->strings[f->file]);
-
-	print_cells(t, name ? name : "?", "");
-	free(name);
+	print_cells(t, escaped(&tables->strings[f->func]), show_place(f->kind, file, f->line));
 }
 
 static void print_stack(const struct profile_tables *tables, const struct memory_key *key,
@@ -255,7 +243,7 @@ static void print_stack(const struct profile_tables *tables, const struct memory
 	for (i = 0; i < key->frame_cnt; i++) {
 		if (i)
 			printf("%*s", t->numbers, "");
-		print_frame(tables, &tables->frames[key->frames[i]], true, t);
+		print_frame(tables, &tables->frames[key->frames[i]], t);
 	}
 }
 
@@ -276,32 +264,31 @@ static char *process_text(const struct memory_key *key)
 
 static void print_thread(const struct memory_key *key, const struct table *t)
 {
-	char *process = process_text(key), *name = NULL, *thread = NULL;
+	char *name = key->thread ? text_escape(key->thread, strlen(key->thread)) : NULL, *thread;
 
-	if (key->thread)
-		name = text_escape(key->thread, strlen(key->thread));
 	if (asprintf(&thread, name ? "%s (tid %" PRIu64 ")" : "%sthread %" PRIu64,
 		     name ? name : "", key->tid) < 0)
 		thread = NULL;
-	print_cells(t, thread ? thread : "?", process ? process : "");
-	free(process);
+	print_cells(t, thread, process_text(key));
 	free(name);
-	free(thread);
 }
 
 static void print_process_row(const struct memory_key *key, enum mem_by by, const struct table *t)
 {
 	char *container = key->container ?
 				  text_escape(key->container, strlen(key->container)) : NULL;
-	char *process = by == MEM_BY_PROCESS ? process_text(key) : NULL;
+	char *process;
 
-	if (by == MEM_BY_CONTAINER)
-		print_cells(t, container ? container : "(no container)", "");
-	else
-		print_cells(t, process && *process ? process : "(not known)",
-			    container ? container : "");
-	free(container);
-	free(process);
+	if (by == MEM_BY_CONTAINER) {
+		print_cells(t, container ? container : strdup("(no container)"), NULL);
+		return;
+	}
+	process = process_text(key);
+	if (process && !*process) {
+		free(process);
+		process = strdup("(not known)");
+	}
+	print_cells(t, process, container);
 }
 
 static void print_row(const struct mem_rows *rows, const struct memory_row *row, enum mem_by by,
@@ -320,9 +307,9 @@ static void print_row(const struct mem_rows *rows, const struct memory_row *row,
 	else if (by == MEM_BY_STACK)
 		print_stack(tables, &key, t);
 	else if (by == MEM_BY_FILE)
-		print_file(tables, key.own, t);
+		print_cells(t, escaped(&tables->strings[key.own->file]), NULL);
 	else
-		print_frame(tables, key.own, true, t);
+		print_frame(tables, key.own, t);
 }
 
 static void print_heading(const struct table *t, enum mem_by by, bool range)
@@ -361,4 +348,201 @@ void mem_text_rows(const struct mem_options *opts, const struct mem_rows *rows,
 		print_row(rows, &rows->list[i], opts->by, &table);
 	limit_print_more("", rows->cnt, rows->shown);
 	printf("\n");
+}
+
+/* ---- JSON ---- */
+
+static void json_sums(struct json *j, const struct memory_row *row)
+{
+	const struct mlyze_sums *s = &row->sums;
+
+	json_int(j, "held", row->held);
+	json_uint(j, "touched", s->allocated);
+	json_double(j, "growth_per_minute", row->growth);
+	json_uint(j, "allocations", s->count);
+	json_uint(j, "allocated_bytes", s->allocated);
+	json_uint(j, "live_allocations", s->live_count);
+	json_uint(j, "live_bytes", s->live);
+	json_uint(j, "peak_allocations", s->peak_count);
+	json_uint(j, "peak_bytes", s->peak);
+}
+
+static void json_frame(struct json *j, const struct profile_tables *tables,
+		       const struct frame *frame)
+{
+	json_ref(j, "function", &tables->strings[frame->func]);
+	json_ref(j, "file", &tables->strings[frame->file]);
+	json_uint_known(j, "line", frame->line > 0 ? (uint64_t)frame->line : 0);
+}
+
+/* The function that allocated, or its file; null: there is none. */
+static void json_own(struct json *j, const struct profile_tables *tables, const struct frame *own,
+		     enum mem_by by)
+{
+	if (own && by != MEM_BY_FILE) {
+		json_frame(j, tables, own);
+	} else if (own) {
+		json_ref(j, "file", &tables->strings[own->file]);
+	} else {
+		if (by != MEM_BY_FILE)
+			json_null(j, "function");
+		json_null(j, "file");
+		if (by != MEM_BY_FILE)
+			json_null(j, "line");
+	}
+}
+
+static void json_stack(struct json *j, const struct profile_tables *tables,
+		       const struct memory_key *key)
+{
+	size_t i;
+
+	json_array(j, "frames");	/* innermost first */
+	for (i = 0; i < key->frame_cnt; i++) {
+		json_object(j, NULL);
+		json_frame(j, tables, &tables->frames[key->frames[i]]);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_process(struct json *j, const struct memory_key *key, enum mem_by by)
+{
+	if (by != MEM_BY_CONTAINER) {
+		json_uint_known(j, "pid", key->pid);
+		json_string(j, "comm", key->comm);
+	}
+	if (by == MEM_BY_THREAD) {
+		json_uint(j, "thread", key->tid);
+		json_string(j, "thread_name", key->thread);
+	}
+	json_string(j, "container", key->container);
+}
+
+static void json_row(struct json *j, const struct mem_options *opts, const struct mem_rows *rows,
+		     const struct memory_row *row)
+{
+	const struct profile_tables *tables = memory_rows_tables(rows->all);
+	struct memory_key key = memory_rows_key(rows->all, row->key);
+	enum mem_by by = opts->by;
+
+	json_object(j, NULL);
+	if (by == MEM_BY_PROCESS || by == MEM_BY_CONTAINER || by == MEM_BY_THREAD)
+		json_process(j, &key, by);
+	else
+		json_own(j, tables, key.own, by);
+	json_sums(j, row);
+	json_bool(j, "leaks", row->leaks);
+	if (by == MEM_BY_STACK && rows->of_file)
+		json_uint(j, "stack_id", row->id);
+	if (by == MEM_BY_STACK)
+		json_stack(j, tables, &key);
+	json_object_end(j);
+}
+
+void mem_json_rows(struct json *j, const struct mem_options *opts, const struct mem_rows *rows)
+{
+	size_t i;
+
+	json_uint(j, "row_count", rows->cnt);
+	json_array(j, "rows");
+	for (i = 0; i < rows->shown; i++)
+		json_row(j, opts, rows, &rows->list[i]);
+	json_array_end(j);
+}
+
+static void json_validity(struct json *j, const struct mem_trace *t)
+{
+	json_string(j, "path", t->path);
+	json_bool(j, "valid", t->error.rule == MLYZE_VALID);
+	if (t->error.rule == MLYZE_VALID)
+		return;
+	json_int(j, "rule", t->error.rule);
+	json_string(j, "rule_name", mlyze_rule_name(t->error.rule));
+	json_uint(j, "offset", t->error.off);
+	json_string(j, "error", t->error.text);
+}
+
+static void json_totals(struct json *j, const struct mem_trace *t)
+{
+	const struct mlyze_stats *st = &t->stats;
+
+	json_uint(j, "start_us", st->start_us);
+	json_uint(j, "end_us", st->end_us);
+	json_uint(j, "events", st->event_cnt);
+	json_sums(j, &t->list.total);
+	json_uint(j, "peak_us", st->peak_us);
+	json_uint(j, "frees", st->free_cnt);
+	json_uint(j, "freed_bytes", st->freed);
+	json_uint(j, "frees_of_unknown_blocks", st->unmatched_frees);
+	json_uint(j, "frees_not_recorded", st->lost_frees);
+	json_uint(j, "collections", st->gc_cnt);
+	json_uint(j, "collected_objects", st->gc_objects);
+	json_uint(j, "collected_bytes", st->gc_bytes);
+	json_uint(j, "markers", st->marker_cnt);
+	json_uint(j, "intervals", t->list.intervals);
+}
+
+static void json_grown(struct json *j, const struct memory_grown *g)
+{
+	double explained = memory_explained(g);
+
+	if (!g->known) {
+		json_null(j, "resident_growth");
+		return;
+	}
+	json_object(j, "resident_growth");
+	json_double(j, "seconds", g->seconds);
+	json_int(j, "bytes", g->resident);
+	json_int(j, "held", g->held);
+	json_double(j, "explained_pct", explained >= 0 ? explained : NAN);
+	json_uint(j, "unchecked", g->unchecked);
+	json_object_end(j);
+}
+
+/* What only files that tachbpf recorded say. */
+static void json_notes(struct json *j, const struct mem_trace *t)
+{
+	const struct mlyze_notes *n = &t->notes;
+	size_t i;
+
+	if (!n->recorded) {
+		json_null(j, "recorded");
+		return;
+	}
+	json_object(j, "recorded");
+	json_string(j, "mode", n->exact ? "exact" : "sampled");
+	json_uint(j, "every_bytes", n->every_bytes);
+	json_uint(j, "min_bytes", n->min_bytes);
+	json_uint(j, "interval_us", n->interval_us);
+	json_bool(j, "complete", n->ended);
+	json_bool(j, "exited", n->exited);
+	json_array(j, "collections_by_generation");
+	for (i = 0; i < MLYZE_GENERATIONS; i++)
+		json_uint(j, NULL, n->runs[i]);
+	json_array_end(j);
+	json_uint(j, "uncollectable_objects", n->uncollectable);
+	json_uint(j, "collecting_us", n->collecting_us);
+	json_object(j, "lost");
+	for (i = 0; i < n->loss_cnt; i++)
+		json_uint(j, n->losses[i].cause, n->losses[i].cnt);
+	json_object_end(j);
+	json_object_end(j);
+}
+
+void mem_json_file(struct json *j, const struct mem_options *opts, const struct mem_trace *t,
+		   const struct mem_rows *rows)
+{
+	json_object(j, NULL);
+	json_validity(j, t);
+	if (rows) {
+		json_uint_known(j, "pid", t->pid);
+		json_string(j, "comm", t->comm);
+		json_string(j, "container", t->container);
+		json_totals(j, t);
+		json_grown(j, &t->grown);
+		json_notes(j, t);
+		mem_json_rows(j, opts, rows);
+	}
+	json_object_end(j);
 }

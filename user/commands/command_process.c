@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* record_signals.c - see record_signals.h. */
-#include "commands/record_signals.h"
+/* command_process.c - see command_process.h. */
+#include "commands/command_process.h"
 
 #include <signal.h>
 #include <stddef.h>
+
+#include "doctor/workers_start.h"
+#include "look/look_worker.h"
 
 static volatile sig_atomic_t own, last, terminal, asked;
 static volatile sig_atomic_t begun;
@@ -56,4 +59,19 @@ struct record_signals record_signals_seen(void)
 {
 	return (struct record_signals){ .own = own, .last = last, .terminal = terminal,
 					.asked = asked };
+}
+
+/* ---- workers ---- */
+
+int command_workers_start(unsigned int parts)
+{
+	/* The keeper needs them. */
+	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 1];
+	size_t cnt = capture_workers(parts, kinds);
+
+	if (parts & COMMAND_LOOK)
+		kinds[cnt++] = &look_worker_kind;
+	if (parts & COMMAND_LOOK_KERNEL)
+		kinds[cnt++] = &look_kernel_worker_kind;
+	return workers_start(kinds, cnt);
 }

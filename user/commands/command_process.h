@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * record_signals.h - signals to tachbpf while it records: SIGINT, SIGTERM and SIGHUP, and the one of
- * --signal.
+ * command_process.h - the process of a command that looks at others: its workers (worker.h), and
+ * the signals to it while it records: SIGINT, SIGTERM and SIGHUP, and the one of --signal.
  *
  * Ctrl-C on a terminal also reaches the command after "--". It decides whether to end, and the
  * recording ends after it, so that its end is recorded: such a SIGINT is counted separately.
  */
-#ifndef TACHBPF_RECORD_SIGNALS_H
-#define TACHBPF_RECORD_SIGNALS_H
+#ifndef TACHBPF_COMMAND_PROCESS_H
+#define TACHBPF_COMMAND_PROCESS_H
 
 #include <stdbool.h>
+
+#include "capture/capture_process.h"
 
 struct record_signals {
 	int own;		/* number of signals that were sent to tachbpf */
@@ -31,5 +33,17 @@ void record_signals_ask(int sig);
 
 /* What has come since. */
 struct record_signals record_signals_seen(void);
+
+/* Parts of `parts` that no capture has: the worker of a look (look_worker.h). */
+#define COMMAND_LOOK 256
+/* The same, with the right to read the kernel's functions, instead. */
+#define COMMAND_LOOK_KERNEL 512
+
+/*
+ * Start the keeper of the workers that a capture with these parts (enum capture_part) can have,
+ * once. Without a keeper, which is logged, the program must keep its own rights: -errno. Once it
+ * has given them up: reader_reads_proc().
+ */
+int command_workers_start(unsigned int parts);
 
 #endif

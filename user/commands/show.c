@@ -1,22 +1,72 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* show_losses.c - see show_losses.h. Causes and names in the JSON may have any bytes. */
-#include "commands/show_losses.h"
+/* show.c - see show.h. */
+#include "commands/show.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arith.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "commands/limit.h"
 #include "commands/profile_set.h"
+#include "model/native_frame.h"
+#include "model/profile_names.h"
 #include "model/thread_names.h"
 
-/* ---- of a process, or of a recording ---- */
+/* ---- functions and their places ---- */
+
+char *show_place(enum frame_kind kind, const struct string_ref *file, int32_t line)
+{
+	char *path, *place = NULL;
+
+	if (!frame_has_file(kind, file))
+		return strdup("");
+	path = text_escape(file->data, file->len);
+	if (!path || line <= 0)
+		return path;
+	if (asprintf(&place, "%s:%d", path, line) < 0)
+		place = NULL;
+	free(path);
+	return place;
+}
+
+static void json_file(struct json *j, enum frame_kind kind, const struct string_ref *file)
+{
+	if (frame_has_file(kind, file))
+		json_ref(j, "file", file);
+	else
+		json_null(j, "file");
+}
+
+static void json_line(struct json *j, int32_t line)
+{
+	json_uint_known(j, "line", line > 0 ? (uint64_t)line : 0);
+}
+
+void show_json_row(struct json *j, const struct string_ref *func, enum frame_kind kind,
+		   const struct string_ref *file, int32_t line)
+{
+	json_ref(j, "function", func);
+	json_file(j, kind, file);
+	json_string(j, "kind", profile_frame_kind_name(kind));
+	json_line(j, line);
+}
+
+void show_json_frame(struct json *j, const char *key, const struct profile_tables *tables,
+		     uint32_t frame)
+{
+	const struct frame *f = &tables->frames[frame];
+
+	json_object(j, key);
+	json_ref(j, "function", &tables->strings[f->func]);
+	json_file(j, f->kind, &tables->strings[f->file]);
+	json_line(j, f->line);
+	json_object_end(j);
+}
+
+/* ---- what was lost: causes and names in the JSON may have any bytes ---- */
 
 static void print_loss(void *ctx, const char *cause, uint64_t cnt)
 {
@@ -211,10 +261,7 @@ void losses_json_foot(struct json *j, const struct profile_file *const *files, s
 	for (i = 0; i < found; i++) {
 		json_object(j, NULL);
 		json_string(j, "path", list[i].file->path);
-		if (list[i].file->process.tgid)
-			json_uint(j, "pid", list[i].file->process.tgid);
-		else
-			json_null(j, "pid");
+		json_uint_known(j, "pid", list[i].file->process.tgid);
 		losses_json(j, list[i].file->session, list[i].file->name);
 		losses_json_threads(j, list[i].file);
 		json_object_end(j);

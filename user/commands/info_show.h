@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * info_threads.h - what the threads of a file did, for tachbpf info; and how many samples each
- * process has in a file of several.
+ * info_show.h - the parts of tachbpf info: what the threads of a file did and how many samples each
+ * process has in a file of several (info_threads.c), what it has of files in other formats
+ * (info_other.c), --verify (info_verify.c).
  */
-#ifndef TACHBPF_INFO_THREADS_H
-#define TACHBPF_INFO_THREADS_H
+#ifndef TACHBPF_INFO_SHOW_H
+#define TACHBPF_INFO_SHOW_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,7 +37,8 @@ struct info_process {
 struct info_threads {
 	struct thread_map *map;		/* while the file is read */
 	struct info_thread *list;
-	uint32_t cnt, cap;
+	uint32_t cnt;
+	size_t cap;
 	struct process_root root;
 	bool shared;			/* the file may be of several processes */
 	struct id_map process_of;	/* root frame -> its number in processes */
@@ -58,5 +60,21 @@ void info_threads_print(const struct info_threads *t, const struct thread_names 
 /* The array "threads", of all. */
 void info_threads_json(struct json *j, const struct info_threads *t,
 		       const struct thread_names *names);
+
+/* ---- info_other.c: of a file in another format: what all readers know, what this one adds ---- */
+
+/* Add members to the JSON object that is open. */
+void info_other_json(struct json *j, const struct reader *r);
+/* Print indented lines on stdout. */
+void info_other_print(const struct reader *r);
+
+/* ---- info_verify.c ---- */
+
+/*
+ * Decode every file of the set and compare checksums. Prints a verdict for each on stdout; for
+ * a file that is damaged it logs a line and sets set->failed. Returns 0, or -errno if it could
+ * not go on.
+ */
+int info_verify(struct profile_set *set, bool as_json);
 
 #endif
