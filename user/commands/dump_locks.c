@@ -26,7 +26,8 @@ void dump_text_escaped(const char *text, size_t len)
 	fputs(escape_text(text, len, shown, sizeof(shown)), stdout);
 }
 
-void dump_text_task(const struct task *task)
+/* Print the name of a task, or its address. */
+static void dump_text_task(const struct task *task)
 {
 	if (*task->name)
 		dump_text_escaped(task->name, strlen(task->name));

@@ -30,8 +30,6 @@ void dump_json_end(struct json *j, size_t failed);
 
 /* Print text from a target, at most 1 KiB: what is no printable UTF-8 is escaped. */
 void dump_text_escaped(const char *text, size_t len);
-/* Print the name of a task, or its address. */
-void dump_text_task(const struct task *task);
 /* Print a thread's tid and its name: 7 "reader". */
 void dump_text_thread(const struct look_process *p, const struct look_thread *t);
 

@@ -231,7 +231,8 @@ void async_stats_add(struct async_stats *sum, const struct async_stats *s)
 	table_add(&all, 1, sum, s);
 }
 
-uint64_t async_stats_kept(const struct async_stats *s)
+/* Those that keep the event loop because of a gap. */
+static uint64_t async_stats_kept(const struct async_stats *s)
 {
 	uint64_t kept = s->no_end;
 	int i;
@@ -241,7 +242,8 @@ uint64_t async_stats_kept(const struct async_stats *s)
 	return kept;
 }
 
-uint64_t async_stats_stacks(const struct async_stats *s)
+/* The number of all stacks of tasks. */
+static uint64_t async_stats_stacks(const struct async_stats *s)
 {
 	return s->shown + s->eager + async_stats_kept(s);
 }
@@ -329,7 +331,12 @@ static uint64_t growth(const struct memory_sums *m)
 	return end > begin ? end - begin : 0;
 }
 
-bool memory_sums_explained(const struct memory_sums *m, double *share)
+/*
+ * Which share of the growth from the first check to the last, as the kernel counts it (RssAnon and
+ * VmSwap), is memory that is held. It exceeds 1 if memory from before has gone. false: there was no
+ * growth, or no check.
+ */
+static bool memory_sums_explained(const struct memory_sums *m, double *share)
 {
 	uint64_t grown = growth(m);
 	uint64_t held = m->held_end > m->held_begin ? m->held_end - m->held_begin : 0;

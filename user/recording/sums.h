@@ -81,10 +81,6 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 /* Add what another process has. */
 void async_stats_add(struct async_stats *sum, const struct async_stats *s);
 
-/* All stacks of tasks, and those that keep the event loop because of a gap. */
-uint64_t async_stats_stacks(const struct async_stats *s);
-uint64_t async_stats_kept(const struct async_stats *s);
-
 /* The member "async" of session.json's outermost object, and of a process. all: also what did not
  * occur. */
 void async_json(struct json *j, const struct async_stats *s, bool all);
@@ -110,13 +106,6 @@ struct memory_sums {
 void memory_sums_stats(struct memory_sums *m, const struct process_stats *s);
 void memory_sums_check(struct memory_sums *m, const struct memory_check *c);
 void memory_sums_add(struct memory_sums *sum, const struct memory_sums *m);
-
-/*
- * Which share of the growth from the first check to the last, as the kernel counts it (RssAnon and
- * VmSwap), is memory that is held. It exceeds 1 if memory from before has gone. false: there was no
- * growth, or no check.
- */
-bool memory_sums_explained(const struct memory_sums *m, double *share);
 
 /* Members of a process in session.json; and "memory" of the outermost object. */
 void memory_json_process(struct json *j, const struct memory_sums *m);

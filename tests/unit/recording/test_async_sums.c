@@ -2,8 +2,7 @@
 /* test_async_sums.c - what a recording with --async says of the stacks of tasks. */
 #include "tests/unit/tach_test.h"
 
-#include "recording/async_sums.c"
-#include "recording/sums.h"
+#include "recording/sums.c"
 #include "resolve/process.h"
 
 static const struct async_stats some = {

@@ -6,7 +6,7 @@
 #include <dirent.h>
 #include <time.h>
 
-#include "recording/memory_sums.c"
+#include "recording/sums.c"
 #include "formats/mlyze/mlyze_join.h"
 #include "formats/mlyze/mlyze_marks.h"
 #include "formats/mlyze/mlyze_stats.h"
