@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cli.c - parses a command line by means of a table. See cli.h.
+ * cli.c - parses a command line from a table. See cli.h.
  *
  * Not getopt_long(): it accepts abbreviations, so a new option can change the meaning of an
  * existing script, and its messages contain neither the command nor the remedy.
@@ -15,11 +15,11 @@
 #include "base/text.h"
 #include "base/util.h"
 
-/* Where the help text of an option begins, and that of an example. */
+/* Column of an option's help text, and of an example. */
 #define HELP_COLUMN 30
 #define EXAMPLE_COLUMN 6
 
-/* Names that are longer are not compared with what the user wrote. */
+/* Longer names are not compared with the user's word. */
 #define NEAR_BYTES 32
 
 struct parser {
@@ -58,8 +58,8 @@ static size_t min(size_t a, size_t b)
 }
 
 /*
- * How many letters must be inserted, left out, replaced, or exchanged with their neighbour, to
- * make b of the len letters at a (optimal string alignment). Both have at most NEAR_BYTES.
+ * Returns how many letters must be inserted, deleted, replaced, or exchanged with their neighbour,
+ * to make b of the len letters at a (optimal string alignment). Both have at most NEAR_BYTES.
  */
 static size_t edit_distance(const char *a, size_t len, const char *b)
 {
@@ -94,7 +94,7 @@ const char *cli_nearest(const char *word, size_t len, cli_name_fn at, const void
 		if (longer > NEAR_BYTES)
 			continue;
 		far = edit_distance(word, len, name);
-		/* The beginning of a name is as good as one mistake. */
+		/* A prefix of a name counts as one mistake. */
 		if (len > 2 && far && !strncmp(word, name, len))
 			far = 1;
 		longer = longer > len ? longer : len;
@@ -111,7 +111,7 @@ static const char *option_name(const void *ctx, size_t i)
 	const struct cli_command *cmd = ctx;
 
 	while (i < cmd->option_cnt && !cmd->options[i].help)
-		i++;	/* an old name: the next one, though it comes twice */
+		i++;	/* an old name: the next one, even if it repeats */
 	return i < cmd->option_cnt ? cmd->options[i].name : NULL;
 }
 
@@ -131,7 +131,7 @@ static int unknown_option(const struct cli_command *cmd, const char *text, size_
 	return -EINVAL;
 }
 
-/* The option's value, which is the next word. NULL: there is none, which was logged. */
+/* Returns the option's value, which is the next word. NULL: there is none, which was logged. */
 static const char *next_value(struct parser *p, const struct cli_option *opt)
 {
 	if (!p->argv[1]) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* *end: the first character after the number. 0 or -EINVAL. */
+/* *end: the first character after the number. Returns 0 or -EINVAL. */
 static int parse_number(const char *text, double *value, const char **end)
 {
 	size_t len = strspn(text, "0123456789.");
