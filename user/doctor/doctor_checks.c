@@ -186,7 +186,8 @@ static void check_bpf(const struct doctor_check *c, struct finding *f)
 		finding_fix(f, "the kernel has no bpf(2), or a seccomp filter hides it");
 	else if (has_cap(CAP_BPF_BIT) || has_cap(CAP_SYS_ADMIN_BIT))
 		finding_fix(f, "the capabilities are present: a seccomp filter or a security "
-			    "module refuses; check the container's profile, lockdown and the audit log");
+			    "module refuses; check the container's profile, lockdown and the "
+			    "audit log");
 	else
 		finding_fix(f, "the capabilities above are needed");
 }

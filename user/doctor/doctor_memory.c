@@ -75,7 +75,8 @@ void doctor_memory_pages(const struct doctor_check *c, struct finding *f)
 
 	if (err || !(entry & PAGEMAP_PRESENT)) {
 		finding_set(f, VERDICT_OFF, "/proc/PID/pagemap: %s: touched memory is known, but "
-			    "not whether it is still held", err ? strerror(-err) : "it shows no pages");
+			    "not whether it is still held",
+			    err ? strerror(-err) : "it shows no pages");
 		finding_fix(f, "use a kernel with CONFIG_PROC_PAGE_MONITOR, and an unmasked "
 			    "/proc");
 	} else if (!(entry & PAGEMAP_FRAME) || !flags) {
