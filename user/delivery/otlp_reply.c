@@ -18,7 +18,7 @@ struct field {
 	const uint8_t *bytes;
 };
 
-/* Read the next field. The end of what was read; NULL: it is none. */
+/* Reads the next field. Returns the end of the read bytes; NULL: malformed. */
 static const uint8_t *next_field(const uint8_t *p, const uint8_t *end, struct field *f)
 {
 	uint64_t key;
@@ -41,7 +41,7 @@ static const uint8_t *next_field(const uint8_t *p, const uint8_t *end, struct fi
 	return p + f->value;
 }
 
-/* Field 1 as a number, field 2 as text: PartialSuccess and Status have this form. */
+/* Reads field 1 as a number, field 2 as text: PartialSuccess and Status have this form. */
 static int number_and_text(const uint8_t *p, const uint8_t *end, struct otlp_reply *out)
 {
 	struct field f;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* sender_process.h - the sender's own side: its loop (sender.h has what it is for). */
+/* sender_process.h - the sender's own side: its loop (sender.h has its purpose). */
 #ifndef TACHBPF_SENDER_PROCESS_H
 #define TACHBPF_SENDER_PROCESS_H
 
