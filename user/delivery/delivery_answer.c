@@ -25,7 +25,8 @@ static void say_failing(struct queue *q, const struct sender_answer *a)
 	memcpy(q->last_text, a->text, sizeof(q->last_text));
 }
 
-static void retry_item(struct delivery *d, struct item *i, const struct sender_answer *a, uint64_t now)
+static void retry_item(struct delivery *d, struct item *i, const struct sender_answer *a,
+		       uint64_t now)
 {
 	struct queue *q = i->queue;
 
@@ -83,7 +84,7 @@ static void take_answer(struct delivery *d, size_t exporter, struct item *i,
 	if (a->result == SEND_DONE) {
 		take_success(d, i, a);
 	} else if (a->result == SEND_TOO_LARGE) {
-		split_item(d, exporter, i);	/* it stays in flight: its parts do not push it out */
+		split_item(d, exporter, i);	/* stays in flight: its parts do not push it out */
 	} else {
 		delivery_drop(d, i, a->status / 100 == 3 ? DROP_REDIRECTED : DROP_REFUSED);
 	}

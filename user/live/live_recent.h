@@ -11,7 +11,7 @@
 
 /* Zero-initialise; freed by live_recent_reset(). */
 struct live_recent {
-	uint64_t *weights[LIVE_RECENT_S];	/* of the first cnt[] shares, at the end of a second */
+	uint64_t *weights[LIVE_RECENT_S];	/* of the first cnt[] shares, after each second */
 	size_t cnt[LIVE_RECENT_S];
 	uint64_t ns[LIVE_RECENT_S];	/* when that was */
 	uint64_t begun_ns;	/* CLOCK_MONOTONIC: of the first second; 0: none yet */
