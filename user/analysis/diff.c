@@ -74,8 +74,7 @@ static double share_variance(double sum, double squares, double own, double own_
 	       (all * all);
 }
 
-#define FALSE_ALARMS 0.01	/* the fraction of comparisons in which any function may falsely
-				 * seem to grow */
+#define FALSE_ALARMS 0.01	/* chance that any function falsely seems to grow */
 
 /*
  * The standard errors by which chance may move one of cnt functions: P(Z > z) < exp(-z^2 / 2) / 2,

@@ -44,10 +44,7 @@ enum diff_of { DIFF_OF_SHARES, DIFF_OF_COUNTS };
 struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort,
 			   enum diff_of of, size_t *cnt);
 
-/*
- * Returns true if its share of self has grown by more than this many percentage points plus its
- * noise.
- */
+/* Returns true if its self has grown by more than its noise plus this many percentage points. */
 static inline bool diff_has_grown(const struct diff_row *row, double points)
 {
 	return row->self_delta - row->self_noise > points;

@@ -221,9 +221,7 @@ static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_
 	return err;
 }
 
-/*
- * Finds or adds a line. If there is no room, *line is the process's line for all that do not fit.
- */
+/* Finds or adds a line. Without room, *line is the process's line for all that do not fit. */
 static int add_line(struct gil *g, uint32_t process, uint32_t place, uint32_t *line)
 {
 	struct gil_line fresh = { .process = process, .place = place };
@@ -368,9 +366,7 @@ static bool is_repeat(const struct gil *g, const struct event *ev, uint32_t proc
 	       (!n || !memcmp(g->last_frames, ev->frames, n * sizeof(*ev->frames)));
 }
 
-/*
- * Finds the line and stack of a waiting sample, and stores them in g->last_line and g->last_stack.
- */
+/* Finds a waiting sample's line and stack, and sets g->last_line and g->last_stack. */
 static int look_up(struct gil *g, const struct event *ev, uint32_t process, uint32_t n)
 {
 	int err;

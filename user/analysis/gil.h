@@ -81,10 +81,7 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 		    bool shared);
 void gil_free(struct gil *g);
 
-/*
- * Also collects combinations of threads and lines, for gil_cells(): call this before the first
- * pass. Returns 0 or -ENOMEM.
- */
+/* Also collects threads with lines, for gil_cells(): before the first pass. 0 or -ENOMEM. */
 int gil_collect_cells(struct gil *g);
 
 /* First pass, for all samples; ctx is the gil. Returns 0 or -ENOMEM. */
@@ -96,10 +93,7 @@ int gil_wait_event(void *ctx, const struct event *ev);
 /* Ends the second pass. */
 void gil_waits_done(struct gil *g);
 
-/*
- * Returns what is known about the process's GIL. free_threaded: its Python is a free-threaded
- * build.
- */
+/* Returns what is known of the process's GIL. free_threaded: its Python is such a build. */
 enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool free_threaded);
 /* Returns false if the profile has no running threads, so that no holder is known. */
 bool gil_holders_known(const struct gil_process *p);

@@ -22,9 +22,7 @@ struct gil_cell {
 struct gil_cells *gil_cells_new(void);
 void gil_cells_free(struct gil_cells *c);
 
-/*
- * Adds c->waited to the cell with these threads and lines. Returns 0; -ENOSPC: left out; -ENOMEM.
- */
+/* Adds c->waited to the cell of these threads and lines. 0; -ENOSPC: left out; -ENOMEM. */
 int gil_cells_add(struct gil_cells *c, const struct gil_cell *cell);
 
 uint32_t gil_cells_cnt(const struct gil_cells *c);

@@ -15,10 +15,7 @@
 #include "base/arith.h"
 
 #define STRETCH_MAX 16		/* in samples */
-/*
- * A search reads at most this many stretches. One GIL has far fewer that close; hostile files do
- * not.
- */
+/* Limit of a search: one GIL has far fewer stretches that close; hostile files do not. */
 #define SEARCH_MAX 1024
 #define FIRST_CAP 256
 /*
@@ -113,10 +110,7 @@ void gil_holders_sort(struct gil_holders *h)
 		qsort(h->list, h->cnt, sizeof(*h->list), compare_stretches);
 }
 
-/*
- * Returns the distance from time_us to the stretch's nearest sample; they are assumed to be evenly
- * spaced.
- */
+/* Returns the distance to the stretch's nearest sample; they are assumed to be evenly spaced. */
 static uint64_t distance_us(const struct stretch *s, uint64_t time_us)
 {
 	uint64_t step, past;

@@ -24,9 +24,8 @@ struct gil_moment {
 };
 
 /*
- * tolerance_us: the distance from a sample up to which its thread counts as the holder. one_gil:
- * all interpreters of a process share the GIL. Returns NULL with errno. Freed by
- * gil_holders_free().
+ * tolerance_us: distance from a sample up to which its thread counts as the holder. one_gil: all
+ * interpreters of a process share the GIL. Returns NULL with errno. Freed by gil_holders_free().
  */
 struct gil_holders *gil_holders_new(uint64_t tolerance_us, bool one_gil);
 void gil_holders_free(struct gil_holders *h);

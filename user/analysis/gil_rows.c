@@ -43,10 +43,7 @@ static int compare_keys(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/*
- * Sorts cnt rows by their keys, except those for which key_of() returns false. Returns 0; -1: no
- * memory.
- */
+/* Sorts cnt rows by key, except those for which key_of() returns false. 0; -1: no memory. */
 static int sort_rows(struct sorted *s, const struct gil *g, uint32_t cnt,
 		     bool (*key_of)(const struct gil *g, uint32_t i, struct key *key))
 {

@@ -21,10 +21,7 @@ struct gil_interp {
 
 struct gil_rows;
 
-/*
- * Sorts g's results; g must outlive the rows. Returns NULL if out of memory. Freed by
- * gil_rows_free().
- */
+/* Sorts g's results; g must outlive the rows. NULL: out of memory. Freed by gil_rows_free(). */
 struct gil_rows *gil_rows_new(const struct gil *g);
 void gil_rows_free(struct gil_rows *r);
 

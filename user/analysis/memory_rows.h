@@ -31,9 +31,7 @@ struct memory_row {
 	uint64_t id;		/* in the rows of one file, by stack: the stack's id in the file */
 };
 
-/*
- * The subject of a row. Strings have any bytes, and are valid as long as the rows; NULL: unknown.
- */
+/* The subject of a row. Strings have any bytes, and live as long as the rows; NULL: unknown. */
 struct memory_key {
 	const uint32_t *frames;	/* by stack: of memory_rows_tables(), innermost first */
 	size_t frame_cnt;

@@ -88,8 +88,7 @@ struct report {
 	struct thread_map *threads;	/* by thread */
 	uint32_t thread_row_0;		/* row of the profile's first thread */
 	struct id_map row_of;		/* frame id -> row or ROW_DETAIL, as far as translated */
-	struct id_map row_alone;	/* the same for details that are outermost in stacks of
-					 * details */
+	struct id_map row_alone;	/* the same for a stack's outermost detail */
 	struct id_map string_of;	/* string id -> ours, as far as translated */
 	struct stack stacks[STACKS];	/* by the end of the thread's id */
 };
@@ -327,10 +326,7 @@ static inline void leave_frames(struct report *r, struct stack *st, size_t place
 	st->depth = keep;
 }
 
-/*
- * Enters the inner frames of a stack of this depth, whose outermost ones are entered. Returns 0 or
- * -ENOMEM.
- */
+/* Enters the inner frames of a stack whose outermost ones are entered. Returns 0 or -ENOMEM. */
 static inline int enter_frames(struct report *r, struct stack *st, size_t place,
 			       const uint32_t *frames, uint32_t depth)
 {
@@ -487,10 +483,7 @@ int report_end(struct report *r)
 	return 0;
 }
 
-/*
- * Finds the row for another report's row, a new one for a profile or a thread. Returns 0 or
- * -ENOMEM.
- */
+/* Finds the row for another report's row; profiles and threads get new ones. 0 or -ENOMEM. */
 static int merged_row(struct report *r, const struct report *other, uint32_t theirs, uint32_t *row)
 {
 	const struct profile_tables *names = intern_tables(other->names);

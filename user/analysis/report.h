@@ -76,10 +76,7 @@ int report_merge(struct report *r, const struct report *other);
 
 /* Returns the weight of all samples, including those without a frame. */
 uint64_t report_sample_cnt(const struct report *r);
-/*
- * Returns true if samples have functions in machine code without rows, because they were not
- * requested.
- */
+/* Returns true if samples have machine code without rows, because it was not requested. */
 bool report_hides_native(const struct report *r);
 /* Returns the sum of the squares of their weights. */
 double report_squares(const struct report *r);

@@ -19,9 +19,7 @@ void colour_choose(enum colour_when when);
 
 enum colour { COLOUR_NONE, COLOUR_BOLD, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW };
 
-/*
- * Return the sequence that begins this colour, and the one that ends any; "" if out has no colours.
- */
+/* Return the sequence that begins this colour, and that ends any; "" if out has no colours. */
 const char *colour_on(FILE *out, enum colour colour);
 const char *colour_off(FILE *out);
 

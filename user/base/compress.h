@@ -41,10 +41,7 @@ int compressor_run(struct compressor *c, const void *data, size_t len, const voi
  */
 int compressor_join(struct compressor *c, const void *frames, size_t len, size_t raw,
 		    const void **out, size_t *out_len);
-/*
- * From now on, joins may read this many bytes of raw data in total. Without this call there is no
- * limit.
- */
+/* Limits the raw bytes that joins may read from now on. Without this call there is no limit. */
 void compressor_limit_joins(struct compressor *c, uint64_t bytes);
 
 #endif

@@ -8,10 +8,7 @@
 /* More threads are not started, however many CPUs there are: each has its own memory. */
 #define IN_THREADS_MAX 8
 
-/*
- * Returns how many jobs can run in parallel: the number of CPUs that we may use, at most
- * IN_THREADS_MAX.
- */
+/* Returns how many jobs can run in parallel: one per usable CPU, at most IN_THREADS_MAX. */
 size_t in_threads_most(void);
 
 /*

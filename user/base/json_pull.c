@@ -72,10 +72,7 @@ static void skip_space(struct json_pull *j)
 	}
 }
 
-/*
- * Returns the next character that is no space, without consuming it; NUL at the end (and for a
- * NUL).
- */
+/* Returns the next non-space character without consuming it; NUL at the end (and for a NUL). */
 static char peek_char(struct json_pull *j)
 {
 	skip_space(j);

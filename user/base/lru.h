@@ -48,10 +48,7 @@ void lru_init(struct lru *l, size_t max, size_t owner_max);
 /* Drops all items, which the caller still owns. */
 void lru_free(struct lru *l);
 
-/*
- * Adds an item as the most recently used one. The caller enforces the limits: lru_excess(). Returns
- * 0 or -ENOMEM.
- */
+/* Adds an item as the newest. The caller enforces limits: lru_excess(). Returns 0 or -ENOMEM. */
 int lru_add(struct lru *l, struct lru_item *item, uint32_t owner);
 /* Marks the item as just used. */
 void lru_use(struct lru *l, struct lru_item *item);
@@ -67,9 +64,8 @@ struct lru_item *lru_oldest(const struct lru *l);
  */
 struct lru_item *lru_excess(const struct lru *l, uint32_t owner);
 /*
- * For tables without a limit per owner: returns the oldest item of the owner who has the most,
- * except root, if that owner would still have as many as this one after giving it up. NULL: there
- * is none.
+ * For tables without a limit per owner: returns the oldest item of the non-root owner who has the
+ * most, if that owner still has as many as this one after giving it up. NULL: none.
  */
 struct lru_item *lru_give_way(const struct lru *l, uint32_t owner);
 

@@ -108,10 +108,7 @@ bool output_owner(uid_t *uid, gid_t *gid)
 	return !keep_roots && output_sudo_user(uid, gid);
 }
 
-/*
- * Returns true if created files must be handed to the sudo user. Not if they are created with that
- * user's rights.
- */
+/* Returns true if files must be handed to the sudo user, unless created with that user's rights. */
 static bool must_give(uid_t *uid, gid_t *gid)
 {
 	return output_owner(uid, gid) && (uid_t)setfsuid(-1) != *uid;
@@ -427,10 +424,7 @@ int output_open(struct output_file *f, const char *path)
 	return err;
 }
 
-/*
- * Creates a file without a name, or with a temporary one where that is not possible. Returns 0 or
- * -errno.
- */
+/* Creates a file without a name, or else with a temporary one. Returns 0 or -errno. */
 static int create_nameless(struct output_file *f)
 {
 	f->temp[0] = '\0';

@@ -98,10 +98,7 @@ int output_reserve_more(const struct output_file *f, uint64_t bytes);
  * dir_wanted, trailing slashes are dropped. Returns the file descriptor or -errno.
  */
 int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wanted);
-/*
- * Checks that root may create files in this directory. path: its name, for the message. Returns 0
- * or -errno.
- */
+/* Returns 0 if root may create files in this directory, or -errno. path: for the message. */
 int output_check_dir(int dirfd, const char *path);
 /*
  * Checks that this open directory is the one that we have just made, after `since`
@@ -109,10 +106,7 @@ int output_check_dir(int dirfd, const char *path);
  * replaced it. path: its name, for the message. Returns 0, or -EPERM after logging it.
  */
 int output_check_fresh(int dirfd, const char *path, const struct timespec *since);
-/*
- * Checks that the file called name may be replaced. Returns 0 if there is none, or a regular one;
- * otherwise -errno.
- */
+/* Returns 0 if the file called name may be replaced (none, or a regular one), or -errno. */
 int output_check_replaceable(int dirfd, const char *name);
 
 /*

@@ -90,8 +90,7 @@ static void catch_signals(void)
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);	/* write(2) then fails with EPIPE when the pager has
-					 * ended */
+	signal(SIGPIPE, SIG_IGN);	/* write(2) fails with EPIPE when the pager has ended */
 }
 
 void pager_start(void)

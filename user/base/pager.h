@@ -12,16 +12,10 @@
 
 #include <stdbool.h>
 
-/*
- * Starts the pager if standard output is a terminal. If that fails there is no pager, which is no
- * error.
- */
+/* Starts the pager if standard output is a terminal. Failing is no error: there is no pager. */
 void pager_start(void);
 
-/*
- * Returns true if a pager was started. It is then no error if nobody reads standard output any
- * more.
- */
+/* Returns true if one was started. It is no error then if nobody reads standard output. */
 bool pager_is_started(void);
 
 /*

@@ -11,10 +11,7 @@
 /* Returns s (hostile) as printable text, which the caller frees; NULL: out of memory. */
 char *text_escape(const char *s, size_t len);
 
-/*
- * Returns the noun after a number: one if it is 1, otherwise many. For example "process",
- * "processes".
- */
+/* Returns the noun after a number: one if it is 1, else many. Such as "process", "processes". */
 const char *text_plural(uint64_t cnt, const char *one, const char *many);
 
 /* Returns the columns that text needs: one for each character. */

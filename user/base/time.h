@@ -10,10 +10,7 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/*
- * Returns the time of a clock in ns; 0 if there is no such clock, for example that of a process
- * that has ended.
- */
+/* Returns a clock's time in ns; 0: no such clock, such as that of a process that has ended. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;

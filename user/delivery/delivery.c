@@ -18,19 +18,14 @@
  */
 #define GRACE_NS 5000000000ull
 #define GRACE_MAX_NS 60000000000ull
-/*
- * While a server takes requests, at most this many bytes wait for their turn in memory, for at most
- * this long.
- */
+/* While a server takes requests, at most this many bytes wait in memory, for at most this long. */
 #define WAIT_BYTES (4u << 20)
 #define WAIT_NS 1000000000ull
 #define DISK_PAUSE_NS 10000000000ull
 /* The pause if a sender's socket, or a table of files, is full. */
 #define FULL_PAUSE_NS 100000000ull
 
-/*
- * Returns 0: it is in flight; -EBADMSG: it is gone; -EAGAIN: not now; -EPIPE: there is no sender.
- */
+/* Returns 0: in flight; -EBADMSG: it is gone; -EAGAIN: not now; -EPIPE: there is no sender. */
 static int send_item(struct delivery *d, size_t exporter, struct item *i, uint64_t now)
 {
 	struct request_info info;
@@ -81,10 +76,7 @@ static void depart_all(struct delivery *d, uint64_t now)
 	}
 }
 
-/*
- * Returns true if it may bypass the disk. If older ones are in the spool, it waits there, after
- * them.
- */
+/* Returns true if it may bypass the disk: not if older ones are in the spool. */
 static bool may_go_straight(const struct delivery *d, const struct queue *q, size_t len)
 {
 	uint64_t max = d->memory_max < WAIT_BYTES ? d->memory_max : WAIT_BYTES;
@@ -123,9 +115,7 @@ int delivery_offer(struct delivery *d, size_t exporter, const struct request_inf
 	return 0;
 }
 
-/*
- * Returns true if a transfer was not answered in time, and not because the sender lacks CPU time.
- */
+/* Returns true if a transfer is overdue, and not because the sender lacks CPU time. */
 static bool sender_hangs(struct delivery *d, uint64_t now)
 {
 	uint64_t cpu, used, last;
@@ -148,9 +138,7 @@ static bool sender_hangs(struct delivery *d, uint64_t now)
 	return false;
 }
 
-/*
- * Moves requests that have waited in memory long enough to the spool, so that they survive our end.
- */
+/* Spools requests that have waited in memory long enough, so that they survive our end. */
 static void spool_waiting(struct delivery *d, uint64_t now)
 {
 	const struct item *i;

@@ -110,9 +110,8 @@ struct delivery_args {
 };
 
 /*
- * Opens the spool; delivery_tick() starts the sender, by the keeper if there is one (the list for
- * keeper_start() must include sender_kind). Returns 0, or -errno, which was logged. Freed by
- * delivery_free().
+ * Opens the spool; delivery_tick() starts the sender, by the keeper if there is one (whose kinds
+ * must include sender_kind). Returns 0 or -errno, which was logged. Freed by delivery_free().
  */
 int delivery_new(struct delivery **out, const struct delivery_args *args);
 /* Puts requests in memory or in flight into the spool, and ends the sender. NULL: nothing. */
@@ -138,17 +137,11 @@ void delivery_set_limits(struct delivery *d, const struct spool_limits *limits);
 int delivery_offer(struct delivery *d, size_t exporter, const struct request_info *info,
 		   const void *payload, size_t len, uint64_t now);
 
-/*
- * Returns a descriptor to poll for POLLIN: there are answers. It stays the same as long as the
- * delivery lives.
- */
+/* Returns a descriptor to poll for POLLIN: there are answers. It never changes. */
 int delivery_fd(const struct delivery *d);
 /* Takes answers, replaces a sender that has ended or hangs, and sends requests that are due. */
 void delivery_tick(struct delivery *d, uint64_t now);
-/*
- * Returns when delivery_tick() has something to do without an answer; UINT64_MAX: not before an
- * offer.
- */
+/* Returns when to call delivery_tick() without an answer; UINT64_MAX: not before an offer. */
 uint64_t delivery_next_ns(const struct delivery *d, uint64_t now);
 
 /*

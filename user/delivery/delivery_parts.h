@@ -19,8 +19,7 @@ struct delivery {
 	uint64_t chance;
 	uint64_t sender_again, senders_lost;
 	unsigned int sender_failures;		/* consecutive */
-	uint64_t disk_again;			/* when to try the disk again after it took
-						 * nothing */
+	uint64_t disk_again;			/* when to retry a disk that took nothing */
 	uint64_t full_until;			/* nothing is sent before */
 	bool finishing;				/* nothing leaves the spool any more */
 	struct delivery_sum unknown_dropped;
@@ -40,10 +39,7 @@ void delivery_gone(void *ctx, const struct spool_entry *e);
 uint64_t delivery_memory_bytes(const struct delivery *d);
 /* Drops the oldest requests in memory until the limit is met. */
 void delivery_bound_memory(struct delivery *d);
-/*
- * Returns a copy of a request's payload, which the caller frees, and its info; NULL: it cannot be
- * read.
- */
+/* Returns a copy of a request's payload, to be freed, and its info; NULL: unreadable. */
 void *delivery_copy_payload(struct delivery *d, const struct item *i, struct request_info *info);
 /*
  * Moves requests that wait in memory to the spool, except those in flight. false: the disk does not

@@ -174,9 +174,7 @@ static size_t flights_allowed(const struct queue *q)
 	return q->failures ? 1 : q->transfers;
 }
 
-/*
- * Returns the oldest that is not in flight and has not let others go first; otherwise the oldest.
- */
+/* Returns the oldest that is not in flight and has not let others go first; else the oldest. */
 static struct item *oldest_waiting(const struct queue *q)
 {
 	struct item *i, *passed = NULL;

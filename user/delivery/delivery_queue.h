@@ -26,8 +26,7 @@ struct item {
 	bool passed;			/* others have gone first */
 	uint64_t job;			/* 0: not in flight */
 	uint64_t started, deadline;	/* of its transfer */
-	uint64_t cpu_ns;		/* used by the sender at its departure or at the last
-					 * check */
+	uint64_t cpu_ns;		/* used by the sender at departure or last check */
 	uint64_t spool_at;		/* in memory: when it goes to the spool if it still waits */
 };
 

@@ -85,10 +85,7 @@ static void free_queue(struct delivery *d, struct queue *q)
 	free(q);
 }
 
-/*
- * Keeps the old queues whose names are still used, and creates new ones. Returns 0 or -ENOMEM: none
- * is left.
- */
+/* Keeps old queues that are still named, and creates new ones. 0, or -ENOMEM: none is left. */
 static int make_queues(const struct delivery *d, const struct delivery_exporter *e, size_t cnt,
 		       struct queue *queues[])
 {

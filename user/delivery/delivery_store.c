@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * delivery_store.c - where requests are stored: in the spool or in memory, and how they leave it.
- */
+/* delivery_store.c - where requests are: in the spool or in memory, and how they leave it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -42,8 +42,7 @@ struct sender_server {
 	const char *ca;			/* the only trusted CAs; NULL: the system's */
 	const char *certificate, *key;	/* of the client */
 	bool insecure;			/* its certificate is not checked */
-	uint32_t stall_ms;		/* a transfer ends after this time without progress; 0:
-					 * 10 s */
+	uint32_t stall_ms;		/* time without progress that ends a transfer; 0: 10 s */
 };
 
 enum send_result {
@@ -104,10 +103,7 @@ bool sender_is_running(const struct sender *s);
 int sender_fd(const struct sender *s);
 /* Returns the CPU time that the process has used, in ns; 0: it has ended. */
 uint64_t sender_cpu_ns(const struct sender *s);
-/*
- * Sends a job; never waits. Returns 0; -EAGAIN: it has too many; another -errno: the process has
- * ended.
- */
+/* Sends a job; never waits. Returns 0; -EAGAIN: it has too many; another -errno: it has ended. */
 int sender_send(struct sender *s, const struct sender_job *job);
 /*
  * Takes an answer; never waits. Returns 1: *out is one, it is well-formed, and its text is

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * sender_check.c - see sender.h: checks whether the sender could use a server's settings. Needs no
- * libcurl.
- */
+/* sender_check.c - see sender.h: checks a server's settings. Needs no libcurl. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -43,10 +43,7 @@ int sender_servers_put(struct buf *out, const struct sender_server *servers, siz
 	return err;
 }
 
-/*
- * Reads the string at *p, and advances *p past it. Returns false if there is none. "" is stored as
- * NULL.
- */
+/* Reads the string at *p, and advances *p. Returns false if there is none. "" becomes NULL. */
 static bool get_text(const char **p, const char *end, const char **text)
 {
 	if (*p >= end)

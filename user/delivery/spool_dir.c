@@ -32,8 +32,7 @@ struct spool_dir {
 	char (*exporters)[SPOOL_EXPORTER_BYTES];
 	size_t exporter_cnt, exporter_cap;
 	struct spool_counts counts;
-	unsigned int failing;		/* entries that the disk must still take to be considered
-					 * working */
+	unsigned int failing;		/* entries to take until the disk is well again */
 	spool_gone_fn gone;
 	void *ctx;
 };
@@ -176,10 +175,7 @@ void spool_dir_set_limits(struct spool_dir *s, const struct spool_limits *limits
 
 /* ---- entries on the disk ---- */
 
-/*
- * Reads and checks the header of an open entry, and its size. Returns the same as
- * spool_entry_parse(), or -errno.
- */
+/* Reads and checks an open entry's header, and its size. As spool_entry_parse(), or -errno. */
 static int read_head(int fd, struct request_info *info, struct spool_sizes *sizes)
 {
 	uint8_t head[SPOOL_HEAD_MAX];

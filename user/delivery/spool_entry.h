@@ -48,10 +48,7 @@ struct spool_sizes {
 /* No header is longer. */
 #define SPOOL_HEAD_MAX 4096
 
-/*
- * Checks that the info's strings are terminated and printable ASCII, and its path is known. Returns
- * 0 or -EINVAL.
- */
+/* Returns 0 if the info's strings are printable and terminated and its path known, or -EINVAL. */
 int request_info_check(const struct request_info *info);
 
 /*
@@ -63,8 +60,8 @@ int spool_entry_head(uint8_t out[SPOOL_HEAD_MAX], size_t *len, const struct requ
 
 /*
  * Reads a header: len bytes, the first of an entry, at least the whole header or SPOOL_HEAD_MAX.
- * Returns 0; -EPROTONOSUPPORT: another version; -EBADMSG: it is no header, or damaged. Any bytes
- * are safe.
+ * Returns 0; -EPROTONOSUPPORT: another version; -EBADMSG: no header, or damaged. Any bytes are
+ * safe.
  */
 int spool_entry_parse(const uint8_t *data, size_t len, struct request_info *info,
 		      struct spool_sizes *sizes);

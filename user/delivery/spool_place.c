@@ -72,8 +72,7 @@ static int open_dir(const char *path)
 
 	if (err)
 		return err;
-	mkdir(parent, 0700);		/* usually it exists; if not, the next step reports the
-					 * error */
+	mkdir(parent, 0700);		/* usually it exists; otherwise the next step fails */
 	up = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (up < 0)
 		return log_failure("open the parent of", path, errno);

@@ -71,10 +71,7 @@ static int probe_typedef(const struct feature *f)
 	return features_has_typedef(f->symbol);
 }
 
-/*
- * Probes whether the map type is in the kernel's enum and, if this process may create maps, can be
- * created.
- */
+/* Probes a map type in the kernel's enum and, if this process may create maps, by creating it. */
 static int probe_map(const struct feature *f)
 {
 	int found = enum_has("bpf_map_type", f->symbol);

@@ -7,8 +7,7 @@
 
 /*
  * Starts the keeper of these kinds of workers (keeper_start()). Without a keeper, which is logged,
- * the program must keep its own rights: returns -errno. After it has dropped them:
- * reader_reads_proc().
+ * the program must keep its rights: -errno. After it has dropped them: reader_reads_proc().
  */
 int workers_start(const struct worker_kind *const kinds[], size_t cnt);
 

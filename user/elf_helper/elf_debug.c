@@ -53,10 +53,7 @@ uint64_t elf_debug_bytes(int fd)
 
 /* ---- separate files ---- */
 
-/*
- * Reads the name and what follows it at the next multiple of 4. Returns the number of bytes that
- * follow, or -1.
- */
+/* Reads the name and what follows it at a multiple of 4. Returns the bytes that follow, or -1. */
 static int read_link(int fd, const char *section, struct elf_want_debug *want, uint8_t *rest,
 		     size_t size, size_t align)
 {

@@ -14,9 +14,8 @@
 typedef int (*elf_debug_ask)(void *ctx, const struct elf_want_debug *want);
 
 /*
- * Returns the file's separate debug file, by its build id and .gnu_debuglink. One that does not
- * belong to the file (another build id; without one, another checksum) is refused. Descriptor or
- * -errno.
+ * Returns the file's separate debug file, by build id and .gnu_debuglink, or -errno. One with
+ * another build id (or, without one, another checksum) is refused.
  */
 int elf_debug_file(int fd, elf_debug_ask ask, void *ctx);
 

@@ -35,8 +35,7 @@ struct elf_held {
 
 struct elf_files {
 	struct elf_held held[ELF_FILES_MAX];
-	struct elf_held *busy;	/* a request about it is being answered, so it is kept; NULL:
-				 * none */
+	struct elf_held *busy;	/* in a request now, so it is kept; NULL: none */
 	uint64_t clock;
 };
 
@@ -52,10 +51,7 @@ void elf_files_free(struct elf_files *f);
 
 /* Frees the file's tables and the other files that they were built from. */
 void elf_files_drop_tables(struct elf_held *h);
-/*
- * Frees tables until all together have at most ELF_FILES_TABLE_BYTES, except those of the busy
- * file.
- */
+/* Frees tables, not the busy file's, until at most ELF_FILES_TABLE_BYTES are left in all. */
 void elf_files_trim(struct elf_files *f);
 
 #endif

@@ -19,9 +19,8 @@ static int close_passed(int passed, int err)
 }
 
 /*
- * Takes one message; *answer: the descriptor that answers the last request, or -ENOENT: there is
- * none. Answers to earlier requests are ignored as too late. Returns 1 if it was the answer, 0 if
- * not, or -errno.
+ * Takes one message; *answer: the descriptor that answers the last request, or -ENOENT: none.
+ * Answers to earlier requests are ignored. Returns 1: it was the answer; 0; or -errno.
  */
 static int take_one(struct elf_opener *o, int *answer)
 {

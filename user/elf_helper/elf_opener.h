@@ -21,10 +21,7 @@ struct elf_opener {
 	uint8_t secret[ELF_SECRET_BYTES];
 };
 
-/*
- * Takes everything that the opener has sent. Returns 0; -EPIPE: it has ended; -EBADMSG; another
- * -errno.
- */
+/* Takes all messages of the opener. Returns 0; -EPIPE: it has ended; -EBADMSG; another -errno. */
 int elf_opener_take(struct elf_opener *o);
 
 /*

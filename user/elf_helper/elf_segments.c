@@ -82,9 +82,7 @@ int elf_segments_read(const struct elf_file *f, struct elf_segments *out)
 	return 0;
 }
 
-/*
- * Returns true for the encodings that all linkers use: signed offsets from the table's own section.
- */
+/* Returns true for the encodings that linkers use: signed offsets from the table's section. */
 static bool is_searchable(const uint8_t hdr[12])
 {
 	return hdr[0] == 1 && (hdr[2] & 0x0f) == 0x03 && hdr[3] == 0x3b;

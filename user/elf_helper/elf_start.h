@@ -13,11 +13,10 @@ enum elf_role { ELF_ROLE_TABLES, ELF_ROLE_NAMES };
 #define ELF_HELPER_NAME "tachbpf-elf"
 
 /*
- * Finds the executable: next to our own, or else where `make install` puts it, in
- * ../libexec/tachbpf from there. TACHBPF_ELF in the environment overrides it (tests). If we are
- * root, an executable that is not next to our own must be root's, and writable only by root.
- * Returns 0; -ENOENT: there is none, as built with NATIVE=0; -EPERM: others can change it, path has
- * its name; another -errno.
+ * Finds the executable: next to our own, or where `make install` puts it, in ../libexec/tachbpf
+ * from there. TACHBPF_ELF overrides it (tests). As root, one that is not next to our own must be
+ * owned, and writable, only by root. Returns 0; -ENOENT: none, as with NATIVE=0; -EPERM: others can
+ * change it, path has its name; another -errno.
  */
 int elf_helper_find(char *path, size_t size);
 

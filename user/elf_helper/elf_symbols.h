@@ -41,9 +41,8 @@ size_t elf_symbols_bytes(const struct elf_symbols *s);
 bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, uint64_t *start);
 
 /*
- * Finds all functions whose name matches one of cnt patterns, which are concatenated, each with its
- * NUL; "x*" is a prefix. *out: sorted by start; the caller frees it. Returns their number, or
- * -ENOMEM.
+ * Finds all functions that match one of cnt concatenated patterns, each with its NUL; "x*" is a
+ * prefix. *out: sorted by start; the caller frees it. Returns their number, or -ENOMEM.
  */
 int elf_symbols_match(const struct elf_symbols *s, const char *patterns, uint32_t cnt,
 		      struct elf_match **out);

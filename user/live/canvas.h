@@ -16,10 +16,7 @@ struct canvas;
 struct canvas *canvas_new(void);
 void canvas_free(struct canvas *c);
 
-/*
- * Begins a picture of this size, with empty lines. After another size everything is drawn. Returns
- * 0 or -ENOMEM.
- */
+/* Begins an empty picture of this size. After another size all is drawn. Returns 0 or -ENOMEM. */
 int canvas_begin(struct canvas *c, size_t rows, size_t columns);
 /* Draws everything the next time: others may have written to the terminal. */
 void canvas_forget(struct canvas *c);

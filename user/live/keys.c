@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * keys.c - see keys.h. Sequences: ECMA-48 (CSI) and those of xterm, screen and the Linux console.
- */
+/* keys.c - see keys.h. Sequences: ECMA-48 (CSI), xterm, screen and the Linux console. */
 #include "live/keys.h"
 
 #include <string.h>
@@ -83,10 +81,7 @@ static size_t utf8_bytes(unsigned char first)
 	       first < 0xf5 ? 4 : 0;
 }
 
-/*
- * Takes a character; KEY_NONE with *more: it is incomplete; KEY_NONE: it is invalid, and was
- * dropped.
- */
+/* Takes a character; KEY_NONE: dropped as invalid, or with *more, incomplete. */
 static int take_character(struct keys *k, bool *more)
 {
 	size_t n = utf8_bytes(k->bytes[0]), i;

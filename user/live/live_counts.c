@@ -144,10 +144,7 @@ static void count_stack(struct counts *c, const struct event *ev, uint64_t ns)
 
 /* ---- stacks ---- */
 
-/*
- * Returns the stacks of a process, which are created at its first event. NULL: not requested, or no
- * memory.
- */
+/* Returns a process's stacks, created at its first event. NULL: not requested, or no memory. */
 static struct stack_tree *stacks_of(const struct live *l, struct counts *c)
 {
 	if (c->stacks || !l->keeps_stacks)

@@ -42,8 +42,8 @@ struct live_process {
 	const struct process *process;
 	struct live_sums last, all;	/* the window, and since the start */
 	struct live_sums recent;	/* the last seconds: live_recent_ns() */
-	const struct live_function *hottest;	/* by self in the window; NULL: the process had
-						 * no sample */
+	const struct live_function *hottest;	/* by self in the window; NULL: there was no
+						 * sample */
 	uint64_t lost;			/* samples that were lost since the start */
 	uint32_t threads;		/* that had samples since the start and are still known */
 };

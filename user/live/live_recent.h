@@ -27,10 +27,7 @@ void live_recent_reset(struct live_recent *r);
 void live_recent_second(struct live_recent *r, const struct stack_tree_view *v, uint64_t now_ns);
 /* Returns the length of live_recent_weights(), in ns. */
 uint64_t live_recent_span(const struct live_recent *r, uint64_t now_ns);
-/*
- * Returns for each share of v its weight in the last seconds; the caller frees the array. NULL: no
- * memory.
- */
+/* Returns each share's weight in the last seconds; the caller frees it. NULL: no memory. */
 uint64_t *live_recent_weights(const struct live_recent *r, const struct stack_tree_view *v);
 
 #endif

@@ -286,10 +286,7 @@ static void fill_totals(const struct live_weights *w, uint64_t *self, uint64_t *
 	}
 }
 
-/*
- * Finds where the children of each node begin in the sorted list; the list ends with an entry
- * without a parent.
- */
+/* Finds where each node's children begin in the sorted list; the last entry has no parent. */
 static size_t list_children(const struct live_weights *w, const uint64_t *total, uint64_t min,
 			    struct child *list, uint32_t *first)
 {
@@ -305,10 +302,7 @@ static size_t list_children(const struct live_weights *w, const uint64_t *total,
 	return cnt;
 }
 
-/*
- * Rows in preorder; no recursion, because a stack may be deep. next[]: the next child at each
- * depth.
- */
+/* Rows in preorder; no recursion: stacks may be deep. next[]: the next child at each depth. */
 static void walk_tree(const struct live_weights *w, const struct child *list,
 		      const uint32_t *first, const uint64_t *self, struct live_rows *out)
 {

@@ -39,7 +39,7 @@ struct live_weights {
 void live_rows_free(struct live_rows *r);
 
 /*
- * Lists the functions in stacks, or their lines if lines is true; those with the most self first. A
+ * Lists the functions in stacks, or with lines their lines; those with the most self first. A
  * recursive function counts once in total. This and the following return 0 or -ENOMEM; the caller
  * frees *out.
  */
@@ -55,10 +55,7 @@ int live_rows_threads(const struct live_weights *w, struct live_rows *out);
 int live_rows_callers(const struct live_weights *w, uint32_t file, uint32_t func,
 		      struct live_rows *out);
 
-/*
- * Lists the call tree from the roots, without calls whose total is less than min, the largest call
- * first.
- */
+/* Lists the call tree from the roots, the largest call first, without totals below min. */
 int live_rows_tree(const struct live_weights *w, uint64_t min, struct live_rows *out);
 
 #endif

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * live_sums.h - how a process's time is divided into CPU, GIL, garbage collection, waiting: pure.
- */
+/* live_sums.h - a process's time by CPU, GIL, garbage collection, waiting: pure. */
 #ifndef TACHBPF_LIVE_LIVE_SUMS_H
 #define TACHBPF_LIVE_LIVE_SUMS_H
 

@@ -90,10 +90,7 @@ static void write_text(const char *sequence)
 		log_debug("the terminal has gone: %s", strerror(errno));
 }
 
-/*
- * Keys are delivered at once and not echoed; Ctrl-C stays a signal, Ctrl-Z, Ctrl-\\ and Ctrl-S do
- * nothing.
- */
+/* Keys come at once, without echo; Ctrl-C is a signal, Ctrl-Z, Ctrl-\\ and Ctrl-S do nothing. */
 static void make_raw(void)
 {
 	struct termios raw = before;

@@ -11,10 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/*
- * Returns true if standard input and standard output are a terminal that supports escape sequences
- * (TERM).
- */
+/* Returns true if stdin and stdout are a terminal that supports escape sequences (TERM). */
 bool terminal_is_there(void);
 
 /* Returns its size; 24 lines of 80 if unknown. */

@@ -26,9 +26,7 @@
 #define NATIVE_MS 1000
 /* How long finding and inspecting processes may take. */
 #define FIND_MS 5000
-/*
- * Waits of at least a millisecond become events; so each wait that the scan finds must last longer.
- */
+/* Waits of a millisecond or more become events; so waits that the scan finds must be longer. */
 #define RATE_HZ 999
 #define SCANNED_MS 3
 /* How often threads that have moved on are walked again. */
@@ -217,9 +215,7 @@ static bool has_moved(void *ctx, struct process *p)
 	return seen && seen->moved;
 }
 
-/*
- * Finds out what threads wait for; those that have moved on are walked again. Returns 0 or -errno.
- */
+/* Finds what threads wait for; walks those again that have moved on. Returns 0 or -errno. */
 static int detail_threads(struct look *l)
 {
 	size_t moved = 1;
@@ -263,8 +259,8 @@ static int watch_threads(struct look *l, const struct record_mode_def *mode)
 }
 
 /*
- * While threads are watched, waits become events when they end, or in capture_stop(). There is no
- * capture_housekeep(), which would emit them in parts: so a thread with two events has begun two
+ * While threads are watched, waits become events when they end, or in capture_stop(). Without
+ * capture_housekeep(), which would emit them in parts, a thread with two events has begun two
  * waits.
  */
 static int look_at_all(struct look *l, const struct record_mode_def *mode)

@@ -29,8 +29,7 @@ struct look_process {
 	size_t cnt;
 	uint64_t gil_holder;	/* the only thread that holds a GIL; 0: none, or several */
 	uint64_t beyond;	/* threads beyond LOOK_THREADS_MAX, or without memory for them */
-	uint32_t unseen;	/* threads of the process that have no Python stack, or were not
-				 * seen */
+	uint32_t unseen;	/* threads that have no Python stack, or were not seen */
 	bool locals_cut;	/* with locals: some were not read */
 	bool ended;		/* the process has ended since */
 	struct look_tasks *tasks;	/* its asyncio tasks; NULL: not requested */
@@ -45,14 +44,10 @@ struct look_args {
 	uint32_t watch_ms;		/* duration of the look; 0: 30 ms */
 	bool native;			/* running threads get functions of machine code */
 	bool native_full, native_lines;	/* as in struct capture_args */
-	bool locals;			/* threads get their variables, which are data of the
-					 * process */
+	bool locals;			/* threads get their variables, data of the process */
 	bool tasks;			/* list asyncio's tasks, too */
 	bool workers;			/* there is a keeper: this process gives up its rights */
-	/*
-	 * Called once for each process. *p is valid during the call. Returns 0, or -errno to end
-	 * the look.
-	 */
+	/* Called for each process; *p is valid in the call. Returns 0, or -errno to end. */
 	int (*show)(void *ctx, const struct look_process *p);
 	void *ctx;
 };
@@ -74,8 +69,7 @@ struct process;
 
 struct look_tasks {
 	int err;		/* 0: set and frames are valid. -ENOENT: asyncio is not loaded.
-				 * -EOPNOTSUPP: its CPython is older than 3.14. Otherwise they
-				 * could not be read */
+				 * -EOPNOTSUPP: CPython is older than 3.14. Otherwise unreadable */
 	struct task_set set;
 	uint32_t *frames;	/* of each of set.frames: its id in process_tables() */
 	struct look_wait *waits;	/* of each task; NULL: none waits for a lock */

@@ -26,10 +26,7 @@ struct thread {
 	bool releases;		/* and its result */
 };
 
-/*
- * Returns true if one of the frames up to number i may have released a lock by hand. Each is
- * examined once.
- */
+/* Returns true if a frame up to number i may have released a lock by hand. Examined once. */
 static bool may_release(const struct look_holders *h, struct thread *t, uint32_t i)
 {
 	while (!t->releases && t->checked <= i)
@@ -54,10 +51,7 @@ static struct py_frame importer_of(const struct look_holders *h, const struct th
 	return i < t->cnt ? t->frames[i] : (struct py_frame){ 0 };
 }
 
-/*
- * Returns true if the lock was released by hand inside the statement of frame number i that begins
- * at lasti.
- */
+/* Returns true if the lock was released by hand inside frame i's statement that begins at lasti. */
 static bool was_released(const struct thread *t, uint64_t lock, uint32_t i, uint32_t lasti)
 {
 	const struct released *r;

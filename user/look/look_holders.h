@@ -42,10 +42,7 @@ struct look_holders {
 void look_holders_add(struct look_holders *h, uint32_t thread, uint64_t waits,
 		      const struct py_frame *frames, uint32_t cnt, bool whole);
 
-/*
- * Reads again: returns true if this frame is inside a statement of the lock, or has acquired it by
- * hand.
- */
+/* Reads again: true if the frame is inside a statement of the lock, or acquired it by hand. */
 bool look_holder_is(const struct look_holders *h, const struct look_holder *holder, uint64_t lock);
 
 /* Sets the function, path and lines of a lock from its holder. */

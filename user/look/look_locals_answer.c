@@ -101,10 +101,7 @@ static bool same_frames(const struct py_frame *x, const struct py_frame *y, uint
 	return !memcmp(x, y, cnt * sizeof(*x));
 }
 
-/*
- * Adds all frames of one thread state, which may have none; returns false if they changed, or do
- * not fit.
- */
+/* Adds a thread state's frames, maybe none; returns false if they changed, or do not fit. */
 static bool add_frames(struct answer *a, uint64_t state)
 {
 	static struct py_frame frames[LOOK_THREAD_FRAMES], again[LOOK_THREAD_FRAMES];

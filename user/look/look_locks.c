@@ -89,10 +89,7 @@ static bool is_steady(const struct look_locks *s, uint32_t thread)
 	return *(const volatile unsigned char *)&s->threads[thread].steady & 1;
 }
 
-/*
- * Returns true if these threads, the only ones in the request, form one circle. The worker is not
- * trusted.
- */
+/* Returns true if the threads of the request form one circle. The worker is not trusted. */
 static bool is_circle(const struct look_locks *s, uint32_t cnt)
 {
 	uint32_t i, at = 0, lock;
@@ -150,10 +147,7 @@ static void find_deadlocks(const struct process *p, struct look_thread *const *t
 	free(circle);
 }
 
-/*
- * Copies the answer's locks, *lock_cnt of them; the worker is not trusted. Returns NULL without
- * memory.
- */
+/* Copies the answer's *lock_cnt locks; the worker is not trusted. NULL: no memory. */
 static struct look_lock *copy_locks(const struct look_locks *s, uint32_t cnt, uint32_t *lock_cnt)
 {
 	uint32_t n = read_once(&s->lock_cnt), i;

@@ -35,10 +35,7 @@ struct look_lock {
 	bool sure;		/* it certainly holds it; otherwise it may */
 	bool foreign;		/* no thread of this process holds it */
 	bool by_hand;		/* acquire() was called; otherwise it is inside a `with` */
-	/*
-	 * The line of the holder's function, and the line where it took the lock; LINE_NONE for an
-	 * import lock.
-	 */
+	/* Lines of the holder's function, and where it took the lock; import lock: LINE_NONE. */
 	int32_t line, since_line;
 	char function[LOOK_FUNCTION_BYTES];	/* that holds it, any UTF-8; "": unknown */
 	char path[LOOK_PATH_BYTES];
@@ -49,8 +46,7 @@ struct look_lock {
 /* One request to the worker, and its answer. */
 struct look_locks {
 	int32_t tgid;
-	bool confirm;		/* also determine who is steady; at most LOOK_CONFIRMED_MAX
-				 * threads */
+	bool confirm;		/* find the steady ones, too; at most LOOK_CONFIRMED_MAX */
 	bool tasks;		/* about tasks instead of threads; always with steady */
 	bool cut;		/* some tasks were left out */
 	bool nested;		/* the process is in its own pid namespace */
@@ -92,9 +88,7 @@ struct look_wait {
 	uint32_t deadlock;		/* as in struct look_thread */
 };
 struct task;
-/*
- * The same for tasks, of which the first LOOK_THREADS_MAX are examined. waits: all 0, one for each.
- */
+/* The same for tasks: the first LOOK_THREADS_MAX are examined. waits: all 0, one for each. */
 struct look_lock *look_task_locks_of(const struct process *p, const struct async_layout *async,
 				     const struct task *tasks, size_t cnt, struct look_wait *waits);
 

@@ -138,9 +138,7 @@ static void find_locks(struct answer *a)
 		if (!t->futex || !find_lock(a, i, &lock) || !still_waits(a, t))
 			continue;
 		t->lock = add_lock(a, &lock);
-		/*
-		 * The holder of an RLock never waits for it: the readings are from different times.
-		 */
+		/* An RLock's holder never waits for it: these readings differ in time. */
 		if (t->lock && lock.kind == PY_LOCK_RLOCK && a->s->locks[t->lock - 1].holder == i)
 			a->s->locks[t->lock - 1].holder = LOOK_NO_HOLDER;
 	}

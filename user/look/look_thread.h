@@ -34,8 +34,7 @@ struct look_thread {
 	uint64_t time_us;	/* of the stack: CLOCK_MONOTONIC */
 	enum look_state state;
 	uint8_t status;		/* STATUS_* of the stack */
-	bool moved;		/* it had left the call that it waited in when its details were
-				 * read */
+	bool moved;		/* it had left that call when its details were read */
 	char call[LOOK_CALL_BYTES];	/* the system call that it waits in; "": unknown */
 	char held[LOOK_HELD_BYTES];	/* of LOOK_HELD: "stopped by SIGSTOP"; printable */
 	uint64_t idle_ms;	/* of LOOK_HELD: how long it has not run; 0: unknown */
@@ -43,8 +42,7 @@ struct look_thread {
 	char file[LOOK_FILE_BYTES];	/* target of fd, any bytes; "": unknown */
 	uint64_t futex;		/* of LOOK_LOCK: the address that it waits on; 0: unknown */
 	bool futex_timed;	/* it waits with a timeout */
-	const struct look_lock *lock;	/* look_locks.h: the lock that it waits for; NULL:
-					 * unknown */
+	const struct look_lock *lock;	/* look_locks.h: that it waits for; NULL: unknown */
 	uint32_t deadlock;	/* number of the deadlock that it is in, from 1 on; 0: none */
 	/*
 	 * Where in the kernel it waits: function after function, innermost first, each followed by
@@ -87,15 +85,9 @@ struct look_syscall {
  * -EAGAIN: the thread runs; -EBADMSG.
  */
 int look_parse_syscall(const char *text, struct look_syscall *call);
-/*
- * Reads it. Returns the same as look_parse_syscall(), or another -errno. In the worker
- * (look_worker.h).
- */
+/* Reads it. Returns look_parse_syscall()'s result, or -errno. In the worker (look_worker.h). */
 int look_read_syscall(pid_t tgid, uint64_t tid, struct look_syscall *call);
-/*
- * Returns the address of the futex that a thread in this call waits on; 0: none. *timed: with a
- * timeout.
- */
+/* Returns the address of the futex that this call waits on; 0: none. *timed: with a timeout. */
 uint64_t look_futex_of(const struct look_syscall *call, bool *timed);
 
 /*

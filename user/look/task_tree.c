@@ -3,7 +3,7 @@
  * task_tree.c - see task_tree.h. Nothing recurses: chains of tasks may be as long as there are
  * tasks.
  *
- * Numbers of nodes: first the tasks of the set, then those in no list that its tasks refer to.
+ * Numbers of nodes: first the set's tasks, then those in no list that they refer to.
  */
 #include "look/task_tree.h"
 

@@ -17,10 +17,7 @@
 
 /* Deeper levels begin again at the left. */
 #define TASK_DEPTH_MAX 256
-/*
- * Below an awaiting task, at most this many tasks with lines elsewhere are listed; the rest are
- * counted.
- */
+/* An awaiting task lists at most this many tasks that are shown elsewhere, and counts the rest. */
 #define TASK_LINES_AGAIN 3
 
 enum task_mark {

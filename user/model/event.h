@@ -69,22 +69,17 @@ struct event {
 	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
 	const uint32_t *frames;	/* frame ids, innermost first */
 	uint64_t weight;	/* in the profile's unit; 1 for a sample of a tick */
-	uint32_t tick_ns;	/* the time that a live tick's sample stands for: the nominal
-				 * period of its CPU at that time, times the number of ticks that
-				 * it stands for; 0: not from a tick, or the profile comes from a
-				 * file */
+	uint32_t tick_ns;	/* time that a live tick's sample stands for: its CPU's nominal
+				 * period then, times the ticks that it stands for; 0: not from a
+				 * tick, or the profile comes from a file */
 	uint8_t status;
 	uint32_t more;		/* of a run; otherwise 0 */
-	uint32_t kept_1;	/* for consumers that take it: at least this many outermost
-				 * frames + 1 are the same as in the thread's previous event; 0:
-				 * unknown */
+	uint32_t kept_1;	/* if taken: at least this many outermost frames + 1 are those of
+				 * the thread's previous event; 0: unknown */
 	const struct trace_context *trace;	/* valid as long as frames; NULL: unknown */
 };
 
-/*
- * Features of events that not every consumer can take: kept_1, which requires that no event is
- * skipped; runs.
- */
+/* What not every consumer can take: kept_1, if no event is skipped; runs. */
 enum event_takes { EVENT_KEPT = 1, EVENT_RUNS = 2 };
 
 enum profile_mode {

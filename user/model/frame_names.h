@@ -2,11 +2,10 @@
 /*
  * frame_names.h - derives the kind of a frame from its names. No file format has room for the kind
  * itself: a frame that is not Python's has the file "~" and no line in every format, or the file of
- * machine code (native_frame.h). Python code compiled under the name "[x]" is recognised as Python
- * if it has a line, as nearly all Python frames have; under "[x] y.py" it is taken for machine
- * code.
+ * machine code (native_frame.h). Python code compiled under the name "[x]" is Python if it has a
+ * line, as nearly all Python frames have; under "[x] y.py" it is taken for machine code.
  *
- * Only for readers of files. The creator of a frame knows its kind.
+ * Only for readers of files: creators of frames know their kind.
  */
 #ifndef TACHBPF_FRAME_NAMES_H
 #define TACHBPF_FRAME_NAMES_H

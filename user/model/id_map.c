@@ -11,9 +11,7 @@
 
 #define CAP_MIN 64
 
-/*
- * Makes room for the id: at least doubles the capacity, so the amortised cost of growing is small.
- */
+/* Makes room for the id: at least doubles the capacity, so growing costs little in total. */
 static int grow_slots(struct id_map *m, uint32_t id)
 {
 	uint64_t cap = m->cap ? (uint64_t)m->cap * 2 : CAP_MIN;

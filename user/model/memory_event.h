@@ -13,11 +13,9 @@
 
 enum memory_change {
 	MEMORY_ALLOC,		/* the process got memory */
-	MEMORY_FREE,		/* the memory of an ALLOC is gone; always of an ALLOC that was
-				 * passed on */
+	MEMORY_FREE,		/* an ALLOC's memory is gone; the ALLOC was passed on */
 	MEMORY_COLLECTION,	/* CPython's garbage collector has run */
-	MEMORY_CHECK,		/* the blocks that are left were checked; has the kernel's
-				 * figures */
+	MEMORY_CHECK,		/* the remaining blocks were checked; kernel's figures */
 };
 
 /* MEMORY_COLLECTION. */
@@ -34,21 +32,18 @@ struct memory_check {
 	uint64_t swapped;	/* VmSwap */
 	uint64_t held;		/* of ALLOCs, when the kernel's figures were read: includes a
 				 * page that was touched before but is not passed on yet */
-	uint64_t unchecked;	/* bytes of these that could not be checked: table full, pagemap
-				 * denied */
+	uint64_t unchecked;	/* of these, not checked: table full, pagemap denied */
 };
 
 struct memory_event {
 	enum memory_change change;
 	uint64_t time_us;	/* CLOCK_MONOTONIC; never decreases within a process */
 	uint64_t addr;		/* ALLOC, FREE: identifies the block as long as it exists */
-	uint64_t bytes;		/* ALLOC: bytes that it stands for, not 0; FREE: the same number
-				 * again */
+	uint64_t bytes;		/* ALLOC: bytes that it stands for, not 0; FREE: the same */
 	uint32_t stack;		/* ALLOC, FREE: the stack's number, dense from 0 in the process */
 	uint32_t nframes;	/* that stack; 1 to EVENT_MAX_FRAMES */
-	const uint32_t *frames;	/* ids in process_tables(), innermost first; valid during the
-				 * call. A frame's name may become known later
-				 * (process_retry_names()) */
+	const uint32_t *frames;	/* ids in process_tables(), innermost first; valid in the call. A
+				 * name may become known later (process_retry_names()) */
 	uint64_t thread_id;	/* ALLOC: kernel tid in the host's pid namespace */
 	union {
 		struct memory_collection collection;

@@ -13,10 +13,7 @@
 /* Returns NULL with errno. Freed by its ops->close(). */
 struct sink *memory_sink_new(void);
 
-/*
- * memory_sink_is() returns true if the sink is one of these; memory_sink_bytes() returns how many
- * bytes it holds.
- */
+/* Return whether the sink is one of these, and how many bytes it holds. */
 bool memory_sink_is(const struct sink *s);
 size_t memory_sink_bytes(const struct sink *s);
 /* Drops all samples. */

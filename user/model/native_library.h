@@ -52,10 +52,7 @@ int native_libraries(const struct profile_tables *tables, struct native_library 
 const struct native_library *native_library_find(const struct native_library *list, int cnt,
 						 const struct string_ref *name);
 
-/*
- * All libraries of a profile's frames, even if nothing is known of them, and the library of each
- * frame.
- */
+/* All libraries of a profile's frames, known or not, and the library of each frame. */
 struct native_index {
 	struct native_library *list;	/* in order of their first frames */
 	uint32_t cnt;

@@ -32,15 +32,9 @@ const char *profile_feature_at(size_t i, uint32_t *bit);
 const char *profile_frame_kind_name(enum frame_kind kind);
 
 #define PROFILE_STATUS_BYTES 64
-/*
- * Writes the names of the status bits to text, and returns it: "gil+on-cpu"; "none" without any
- * bit.
- */
+/* Writes the names of status bits to text, and returns it: "gil+on-cpu"; "none" without any. */
 const char *profile_status_text(uint8_t status, char text[PROFILE_STATUS_BYTES]);
-/*
- * Returns the status bit for a word of --status (len bytes) in *bit. Returns false if there is
- * none.
- */
+/* Finds the status bit for a word of --status (len bytes). Returns false if there is none. */
 bool profile_status_parse(const char *word, size_t len, uint8_t *bit);
 
 #endif

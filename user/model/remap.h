@@ -13,10 +13,7 @@
 
 struct remap;
 
-/*
- * Translates from tables to into; both must outlive it. Returns NULL with errno. Freed by
- * remap_free().
- */
+/* From tables to into; both must outlive it. Returns NULL with errno. Freed by remap_free(). */
 struct remap *remap_new(const struct profile_tables *tables, struct intern *into);
 void remap_free(struct remap *r);
 

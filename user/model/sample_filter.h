@@ -41,10 +41,7 @@ bool sample_filter_is_empty(const struct sample_filter_options *o);
 /* Returns true if there is a condition on time. */
 bool sample_filter_has_time(const struct sample_filter_options *o);
 
-/*
- * Returns true if a process meets the conditions. tgid 0, comm NULL: unknown, which meets no
- * condition.
- */
+/* Returns true if a process matches. tgid 0, comm NULL: unknown, which matches no condition. */
 bool sample_filter_wants_process(const struct sample_filter_options *o, uint32_t tgid,
 				 const char *comm);
 

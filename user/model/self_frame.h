@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * self_frame.h - the frame of a stack to which a sample's self is attributed, where functions are
- * listed.
+ * self_frame.h - the frame of a stack that gets a sample's self, where functions are listed.
  *
  * A frame on top of a function that is not a function itself tells what the function does at that
  * moment: <GC>, <blocked in read>, <exception KeyError>, <kernel schedule>, <native>. It is a
- * detail of the function, which gets the self of the sample. Functions in machine code are
- * functions like any other, or details of the Python function that called them: the caller chooses.
- * Stacks keep all their frames.
+ * detail of the function, which gets the self. Functions in machine code are functions like any
+ * other, or details of the Python function that called them: the caller chooses. Stacks keep all
+ * their frames.
  */
 #ifndef TACHBPF_SELF_FRAME_H
 #define TACHBPF_SELF_FRAME_H

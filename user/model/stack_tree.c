@@ -261,9 +261,7 @@ void stack_tree_free(struct stack_tree *t)
 	free(t);
 }
 
-/*
- * Threads and shares belong to one process, so those of earlier processes are not looked up again.
- */
+/* Threads and shares belong to one process, so those of earlier ones are not looked up again. */
 static void forget_process(struct stack_tree *t)
 {
 	hash_index_free(&t->thread_index);
@@ -353,9 +351,7 @@ static int find_child(struct stack_tree *t, uint32_t node, uint32_t frame, uint3
 	return label == LABEL_HIDDEN ? 0 : find_node(t, node, label, child);
 }
 
-/*
- * Makes r the entry for the event's thread; until walk_stack() it may have another thread's stack.
- */
+/* Makes r the event's thread's entry; until walk_stack() it may have another thread's stack. */
 static int recall_thread(struct stack_tree *t, struct recent *r, const struct event *ev)
 {
 	struct stack_thread thread = { t->process_cnt - 1, ev->interp_id, ev->thread_id };

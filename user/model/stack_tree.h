@@ -27,10 +27,7 @@ struct stack_thread {
 
 #define STACK_THREAD_BITS 24
 
-/*
- * The weight of a thread at exactly this stack, the node's, in a status. There are millions of
- * them.
- */
+/* The weight of a thread at exactly this stack, in a status. There are millions of them. */
 struct stack_share {
 	uint32_t node;
 	uint32_t thread : STACK_THREAD_BITS, status : 8;

@@ -51,10 +51,7 @@ int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 		 const struct profile_tables *tables);
 /* Adds an event; *id is its stack's number (dense, in order of first occurrence). */
 int stacks_add(struct stacks *s, const struct event *ev, uint32_t *id);
-/*
- * Copies the profile's facts about libraries, when they are complete: call this before
- * stacks_end().
- */
+/* Copies the profile's facts about libraries, once complete: before stacks_end(). */
 int stacks_libraries(struct stacks *s);
 void stacks_end(struct stacks *s);
 /* Removes everything, as after stacks_new(). */

@@ -12,9 +12,8 @@
 #include "native/native_wire.h"
 
 /*
- * What the worker does, in its shared memory: the process about which it opens a file now (0:
- * none); step changes with each file. Written without locks, and used only to decide which process
- * is to blame.
+ * The worker's activity, in its shared memory: the process about which it opens a file now (0:
+ * none); step changes with each file. Written without locks, and used only to assign blame.
  */
 struct file_opener_at {
 	uint32_t about, step;
@@ -26,9 +25,8 @@ struct file_opener_at {
 typedef int (*opener_send_fn)(const struct elf_message *m, const void *data);
 
 /*
- * Answers OPENER_MAPS by one or more MAPS; adjacent mappings of a file are merged. Sends at most
- * NATIVE_MAPPINGS: the last message's result is -E2BIG if there are more, or -errno if they cannot
- * be read.
+ * Answers OPENER_MAPS by one or more MAPS; adjacent mappings of a file are merged. At most
+ * NATIVE_MAPPINGS are sent: the last result is -E2BIG if there are more, or -errno of reading.
  */
 int opener_maps(const struct elf_message *asked, const struct elf_place *place,
 		opener_send_fn send);

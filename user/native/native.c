@@ -45,10 +45,7 @@ static int find_end(uint64_t start, uint64_t *end)
 	return found ? 0 : -ENOENT;
 }
 
-/*
- * Returns a memfd with a copy, which the caller closes; *bytes: its size as a mapping. -errno if
- * there is no vdso.
- */
+/* Returns a memfd with a copy, which the caller closes, and its mapping's size; or -errno. */
 static int vdso_copy(uint64_t *bytes)
 {
 	uint64_t start = getauxval(AT_SYSINFO_EHDR), end = 0;
@@ -128,9 +125,7 @@ static void places_write(struct native *n)
 
 #define MEMORY_BYTES (128u << 20)
 #define POLL_NS NS_PER_MS
-/*
- * Work that waits for a time is polled at this interval; work that can go on, as soon as possible.
- */
+/* Delayed work is polled at this interval; work that can go on, as soon as possible. */
 #define SOON_NS (20 * NS_PER_MS)
 #define AT_ONCE_NS (NS_PER_MS / 4)
 

@@ -43,16 +43,10 @@ struct native_args {
 
 /* The opener, a worker that may open what processes have mapped. */
 extern const struct worker_kind native_opener_kind;
-/*
- * A worker that keeps the tables on disk. It alone has access to root's files, and opens nothing
- * that others name.
- */
+/* Keeps the tables on disk. Only this worker has root's files, and it opens none of others. */
 extern const struct worker_kind native_cache_kind;
 
-/*
- * Starts the helpers. Returns NULL with errno after logging the reason. The maps must exist at the
- * first native_poll().
- */
+/* Starts the helpers. Returns NULL with errno (logged). Maps must exist at the first poll. */
 struct native *native_new(const struct native_args *args);
 void native_free(struct native *n);
 
@@ -106,9 +100,7 @@ enum native_class native_class(const struct native *n, uint32_t file, uint64_t a
 /* A frame of this file was seen: its table is kept, or is built again. Cheap. */
 void native_used(struct native *n, uint32_t file);
 
-/*
- * One function at an address; with lines, inlined ones too. The strings live as long as the file.
- */
+/* One function at an address; with lines, inlined ones too. Strings live as long as the file. */
 struct native_function {
 	const char *name;	/* never NULL: "foo", or "libfoo.so.1+0x1234" with the start of
 				 * the function (or of the unnamed code) */
@@ -118,8 +110,7 @@ struct native_function {
 struct native_name {
 	const char *library;	/* "libfoo.so.1": the last part of the file's path; "JIT" for JIT
 				 * code, "[vdso]" for the vdso */
-	uint32_t cnt;		/* number of functions, innermost first; more than 1 only with
-				 * lines */
+	uint32_t cnt;		/* functions, innermost first; more than 1 only with lines */
 	struct native_function functions[8];
 };
 /*

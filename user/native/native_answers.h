@@ -17,10 +17,7 @@
  */
 int helper_answered(struct native *n, struct helper *h, const struct elf_message *m, int fd);
 
-/*
- * A helper has ended, or sent an invalid message; late: it exceeded its time. Another one will be
- * started.
- */
+/* A helper has ended, or sent nonsense; late: it took too long. Another one will be started. */
 void helper_lost(struct native *n, struct helper *h, bool late);
 /* Returns true if the helper has exceeded its time. */
 bool helper_is_late(const struct native *n, const struct helper *h);

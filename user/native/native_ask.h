@@ -13,9 +13,7 @@
 
 /* Sends the requests that can be sent now. */
 void files_ask(struct native *n);
-/*
- * Requests the name of an address whose state is NAME_MISSING or NAME_UNKNOWN. Returns 0 or -errno.
- */
+/* Requests the name of a NAME_MISSING or NAME_UNKNOWN address. Returns 0 or -errno. */
 int name_ask(struct native *n, struct file *f, uint64_t addr);
 
 /* The opener has answered; the data is in n->data. */

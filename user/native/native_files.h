@@ -17,10 +17,7 @@ struct file *files_get(struct native *n, uint64_t dev, uint64_t ino, const char 
 struct file *files_add(struct native *n, enum file_kind kind, const char *path);
 /* Returns the file with this number, or NULL. */
 struct file *files_find(const struct native *n, uint32_t number);
-/*
- * Another file has this one's inode now: a new file takes its place. Returns NULL if there is no
- * room.
- */
+/* Another file has this one's inode now: a new one replaces it. NULL: there is no room. */
 struct file *files_replace(struct native *n, struct file *old);
 void files_free(struct native *n);
 /*

@@ -7,10 +7,7 @@
 
 #include "native/native_state.h"
 
-/*
- * Creates a list with a copy of cnt mappings, and takes a reference to their files. Returns NULL
- * without memory.
- */
+/* Creates a list with a copy of cnt mappings, and references their files. NULL: no memory. */
 struct list *list_new(struct native *n, const struct mapping *maps, uint32_t cnt);
 /* Drops a process's reference. l may be NULL. */
 void list_put(struct native *n, struct list *l);

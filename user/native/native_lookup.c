@@ -86,10 +86,7 @@ static struct file *perf_map_of(struct native *n, struct process *p)
 	return p->perf_map;
 }
 
-/*
- * The name of an address in the process: in JIT code, or in a file that was unknown when it was
- * mapped.
- */
+/* Names an address in the process: of JIT code, or of a file that was unknown. */
 static int name_in_process(struct native *n, pid_t tgid, uint64_t addr, struct native_name *out)
 {
 	struct process *p = process_find(n, tgid);

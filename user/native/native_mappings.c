@@ -61,10 +61,7 @@ static bool may_read(struct native *n)
 	return n->reads < READS_A_SECOND;
 }
 
-/*
- * Returns 0; -EBUSY if no request can be sent now; another -errno if none can be sent about this
- * process.
- */
+/* Returns 0; -EBUSY: no request can be sent now; another -errno: none about this process. */
 static int ask_maps(struct native *n, struct process *p)
 {
 	const struct elf_place place = { .tgid = (uint32_t)p->tgid, .uid = p->uid,
@@ -142,10 +139,7 @@ static struct mapping mapping_from(struct native *n, const struct process *p,
 	return m;
 }
 
-/*
- * Adds it only if the mappings are sorted, do not overlap and are not too many: the opener is not
- * trusted.
- */
+/* Adds it only if mappings are sorted, disjoint and not too many: the opener is not trusted. */
 static int add_incoming(struct native *n, const struct mapping *m)
 {
 	struct mapping *maps = n->incoming.maps;

@@ -19,10 +19,7 @@
 #define READS_A_SECOND 200u
 
 struct process *process_find(const struct native *n, pid_t tgid);
-/*
- * parent: the process whose list it shares; 0: none, so its mappings are read. Returns 0 or
- * -ENOMEM.
- */
+/* parent: shares its list; 0: none, so its mappings are read. Returns 0 or -ENOMEM. */
 int process_begin(struct native *n, pid_t tgid, uint64_t start_ns, uint32_t uid, pid_t parent);
 void process_end(struct native *n, pid_t tgid);
 void processes_free(struct native *n);

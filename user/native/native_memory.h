@@ -13,10 +13,7 @@
 
 struct native_memory;
 
-/*
- * add_slab: as in struct native_maps. bytes: the maximum, rounded to whole slabs. Returns NULL with
- * errno.
- */
+/* add_slab: see struct native_maps. bytes: limit, in whole slabs. Returns NULL with errno. */
 struct native_memory *native_memory_new(int (*add_slab)(void *ctx, uint32_t slab), void *ctx,
 					size_t bytes);
 void native_memory_free(struct native_memory *m);

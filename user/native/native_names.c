@@ -10,10 +10,7 @@
 
 #include "base/util.h"
 
-/*
- * Approximate bytes of an address, and of a string in addition to its characters, with their hash
- * tables.
- */
+/* Approximate bytes, with hash tables, of an address; of a string besides its characters. */
 #define ENTRY_BYTES 80
 #define TEXT_BYTES 48
 #define FUNCTIONS_MAX ARRAY_SIZE(((struct native_name *)NULL)->functions)

@@ -40,10 +40,7 @@ enum native_name_state {
 	NAME_FULL,		/* there is no room for it */
 };
 
-/*
- * Returns the state of an address; if its name is known, *out (without the library) is valid until
- * names are added.
- */
+/* Returns an address's state; if known, *out (except library) is valid until names are added. */
 enum native_name_state native_names_get(const struct native_names *names,
 					const struct native_name_pool *pool, uint64_t addr,
 					struct native_name *out);

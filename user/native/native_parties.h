@@ -25,10 +25,7 @@ int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_
 /* Sends a message that a helper does not answer. */
 void helper_tell(struct native *n, enum elf_role role, uint32_t kind, uint32_t file);
 
-/*
- * Returns 0 if a request about this process (0: about none) may be sent to the opener, or -errno of
- * worker_ready().
- */
+/* Returns 0 if the opener can take a request about this process (0: none), or -errno. */
 int opener_ready(struct native *n, pid_t about);
 /* Sends a request to the opener; sets m->request. Returns 0 or -errno. */
 int opener_ask(struct native *n, struct elf_message *m, const void *data, int passed);

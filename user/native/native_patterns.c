@@ -25,10 +25,7 @@ struct pattern {
 static const struct pattern patterns[] = {
 	/* Python/ceval.c: runs Python frames. */
 	EVAL("_PyEval_EvalFrameDefault*"),
-	/*
-	 * Python/generated_cases.c.h, 3.14+ with tail calls: parts of the above that replace its
-	 * frame, one per instruction.
-	 */
+	/* Python/generated_cases.c.h, 3.14+, tail calls: in its frame's place, per instruction. */
 	PLUMBING("_TAIL_CALL_*"),
 
 	/* Python/ceval.c: makes a frame from a function's arguments, and runs it. */

@@ -13,8 +13,7 @@
 
 /*
  * Returns the patterns for HELPER_MATCH: each ends with NUL, "x*" is a prefix. *cnt: their number;
- * *bytes: their total size. If two patterns match a function, the class with the lower number
- * applies.
+ * *bytes: total size. If two match a function, the class with the lower number applies.
  */
 const char *native_patterns(uint32_t *cnt, uint32_t *bytes);
 /* Returns the class of the functions that a pattern matches; NATIVE_CODE: no such pattern. */

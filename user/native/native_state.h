@@ -23,8 +23,7 @@ enum file_stage {
 	FILE_NEW,	/* it must be opened */
 	FILE_OPENED,	/* the helper has not been asked for the table */
 	FILE_BUILDING,
-	FILE_MATCHING,	/* the table exists; the file has a CPython, whose functions were
-			 * requested */
+	FILE_MATCHING,	/* table built; its CPython's functions were requested */
 	FILE_COPYING,
 	FILE_READY,
 	FILE_EVICTED,	/* built again if it is used again */

@@ -17,8 +17,7 @@ enum opener_message_kind {
 				 * PASS_MORE */
 	OPENER_MAPS,		/* data: struct elf_place; answered by MAPS */
 	OPENER_PASS,		/* pass this file, whose descriptor we own; answered by OPENED */
-	OPENER_CACHED,		/* answers WANT_CACHE, which opener passes on: passed as
-				 * PASS_MORE */
+	OPENER_CACHED,		/* answers WANT_CACHE, passed on as PASS_MORE */
 	/* opener -> main */
 	MAPS,			/* data: `cnt` times struct opener_map followed by its path */
 	/* main -> cache */
@@ -39,8 +38,7 @@ enum { OPEN_FOR_TABLES = 1, OPEN_FOR_NAMES = 2 };
 struct opener_map {
 	uint64_t start, end, offset;
 	uint64_t dev, ino;	/* 0: no file */
-	uint32_t path_bytes;	/* of the path that follows, with its NUL; the next struct is
-				 * aligned to 8 */
+	uint32_t path_bytes;	/* of the path that follows, with NUL; next struct aligned to 8 */
 	uint32_t pad;
 };
 #define OPENER_PATH_MAX 4096u

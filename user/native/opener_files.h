@@ -22,10 +22,7 @@ int opener_mapped(const struct elf_place *place, struct elf_opened *out);
  */
 int opener_debug(const struct elf_place *place, const struct elf_want_debug *want);
 
-/*
- * Opens /tmp/perf-PID.map in the root of the process; its owner must be the process's user, or
- * root.
- */
+/* Opens /tmp/perf-PID.map in the process's root, owned by the process's user or root. */
 int opener_perf_map(const struct elf_place *place, struct elf_opened *out);
 #define OPENER_PERF_MAP_MAX (64u << 20)
 
