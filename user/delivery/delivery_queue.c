@@ -166,7 +166,7 @@ void queue_count(struct delivery_sum *sum, const struct item *i)
 	sum->weight = add_capped(sum->weight, i->weight);
 }
 
-/* ---- what goes when ---- */
+/* ---- scheduling ---- */
 
 /* Returns how many may be in flight: one while it is unknown whether the server takes any. */
 static size_t flights_allowed(const struct queue *q)

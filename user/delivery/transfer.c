@@ -30,7 +30,7 @@ struct transfer {
 	uint8_t body[TRANSFER_BODY_MAX];
 };
 
-/* ---- libcurl's questions ---- */
+/* ---- libcurl's callbacks ---- */
 
 static size_t read_payload(char *out, size_t size, size_t cnt, void *ctx)
 {

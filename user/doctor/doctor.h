@@ -63,7 +63,7 @@ struct trial {
 /* Loads the BPF programs as a recording does, without attaching them, and unloads them. */
 void trial_load(struct trial *t);
 
-/* ---- the Pythons that run now ---- */
+/* ---- running Python processes ---- */
 
 struct python_version {
 	char version[24];

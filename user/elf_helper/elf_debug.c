@@ -167,7 +167,7 @@ int elf_debug_alt(int fd, elf_debug_ask ask, void *ctx)
 /* ---- mini debuginfo ---- */
 
 /* Unpacks one .xz stream of len bytes to the descriptor. Returns 0 or -errno. */
-static int unpack(const uint8_t *packed, size_t len, int to)
+static int unpack_xz(const uint8_t *packed, size_t len, int to)
 {
 	static uint8_t chunk[CHUNK];
 	lzma_stream z = LZMA_STREAM_INIT;
@@ -206,7 +206,7 @@ int elf_debug_mini(int fd)
 	to = packed ? memfd_create("debugdata", MFD_CLOEXEC) : -1;
 	err = to < 0 ? -ENOMEM : elf_file_pread(&f, r.off, packed, r.size);
 	if (!err)
-		err = unpack(packed, r.size, to);
+		err = unpack_xz(packed, r.size, to);
 	free(packed);
 	if (!err)
 		return to;

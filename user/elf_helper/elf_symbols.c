@@ -235,7 +235,7 @@ void elf_symbols_sort(struct elf_symbols *s)
 	s->cnt = kept;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 /* Reads an entry's name into ELF_MANGLED_BYTES. Returns false if it has none. */
 static bool read_name(const struct elf_symbols *s, const struct entry *e, char *name)

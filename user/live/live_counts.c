@@ -299,7 +299,7 @@ struct observer *live_observer(struct live *l)
 	return &l->observer;
 }
 
-/* ---- what was counted ---- */
+/* ---- the counts ---- */
 
 /* Returns the index of the oldest second in then[] and then_ns[]. */
 static size_t oldest_second(const struct live *l)

@@ -118,7 +118,7 @@ void files_free(struct native *n)
 	u64map_free(&n->by_inode);
 }
 
-/* ---- what nobody needs ---- */
+/* ---- dropping ---- */
 
 /* Returns true if nobody has the file mapped or requests its names. */
 static bool is_idle(const struct native *n, const struct file *f)
@@ -193,7 +193,7 @@ bool file_waits(const struct native *n, enum file_queue queue)
 	return n->queues[queue].first;
 }
 
-/* ---- what is not to be had ---- */
+/* ---- failures ---- */
 
 void file_refuse(struct native *n, struct file *f, uint8_t why)
 {

@@ -62,7 +62,7 @@ void list_put(struct native *n, struct list *l)
 	free(l);
 }
 
-/* ---- as the BPF side reads it ---- */
+/* ---- the form for the BPF side ---- */
 
 static uint32_t shared_table(uint8_t why)
 {

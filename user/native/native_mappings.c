@@ -318,7 +318,7 @@ void processes_free(struct native *n)
 	free(n->incoming.maps);
 }
 
-/* ---- looking at them ---- */
+/* ---- examining them ---- */
 
 bool mappings_place(const struct native *n, const struct file *f, struct elf_place *out)
 {

@@ -116,7 +116,7 @@ void native_names_give_up(struct native_names *names, uint64_t addr, bool known)
 		e->state = known ? NAME_UNKNOWN : NAME_MISSING;
 }
 
-/* ---- what a helper says ---- */
+/* ---- a helper's messages ---- */
 
 struct texts {
 	struct elf_name n;
