@@ -84,9 +84,9 @@ struct sink_ops {
 	 * Optional, both or neither: for several threads that take profiles of one large recording.
 	 * part() makes a sink of the same kind, which writes nothing; returns NULL with errno.
 	 * like: NULL, or the first part, which must live longer; it passes the results of joins on
-	 * to other parts. join() adds to s the input of part, as if s had been given it after all its
-	 * own; the caller closes part in any case. Returns 1 if it does not fit, and nothing was
-	 * changed: s must be given the same profiles.
+	 * to other parts. join() adds to s the input of part, as if s had been given it after all
+	 * its own; the caller closes part in any case. Returns 1 if it does not fit, and nothing
+	 * was changed: s must be given the same profiles.
 	 */
 	struct sink *(*part)(struct sink *like);
 	int (*join)(struct sink *s, struct sink *part);
