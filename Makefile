@@ -32,7 +32,7 @@ override NATIVE := $(or $(NATIVE),1)
 OWN_ARCH := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
 ARCH     ?= $(OWN_ARCH)
 # Debian's development packages of the other machine type: fetched once, unpacked, not installed.
-CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libprotobuf-c-dev \
+CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev \
                   libxxhash-dev libseccomp-dev libcmocka-dev \
                   $(if $(filter 0,$(NATIVE)),,libdw-dev libiberty-dev liblzma-dev) \
                   $(if $(filter 0,$(AGENT)),,libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev)
@@ -71,7 +71,7 @@ LIBBPF_LINK    := -L$(O)/libbpf/usr/lib
 LIBBPF_BUILT   := $(O)/libbpf/usr/lib/libbpf.a
 endif
 
-# A source tarball (make dist) brings what clang, bpftool and protoc would make.
+# A source tarball (make dist) brings what clang and bpftool would make.
 GENERATED ?= $(wildcard generated)
 
 # Sanitized code is compiled quickly; -O1 warns of lengths that -O2 knows to be right.
@@ -98,7 +98,7 @@ without_native = $(filter-out $(if $(filter 0,$(NATIVE)),$(ELF_FILES)),$(call wi
 LIB_SRC := $(call without_native,$(wildcard user/*/*.c user/*/*/*.c))
 ELF_PROGRAM := $(if $(filter 0,$(NATIVE)),,$(O)/tachbpf-elf)
 PROGRAMS := $(O)/tachbpf $(if $(filter 0,$(AGENT)),,$(O)/tachbpf-agent) $(ELF_PROGRAM)
-LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o) $(O)/user/formats/pprof/profile.pb-c.o
+LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
 # One object: see bpf/tachbpf.bpf.c.
 BPF_OBJ := $(O)/bpf/tachbpf.bpf.o
 BPF_SRC := $(filter-out bpf/tachbpf.bpf.c,$(wildcard bpf/*.bpf.c))
@@ -178,26 +178,6 @@ $(O)/syscall_names.inc:
 	$(Q)mv $@.new $@
 
 $(O)/user/host/syscall_name.o: $(O)/syscall_names.inc
-
-# --- pprof's messages, by protobuf-c; what is generated is not held to our warnings --------
-# protoc-c is deprecated where protoc can use protobuf-c's plugin.
-PROTOC_C ?= $(if $(and $(shell command -v protoc),$(shell command -v protoc-gen-c)),protoc,protoc-c)
-
-ifneq ($(GENERATED),)
-$(O)/user/formats/pprof/profile.pb-c.c $(O)/user/formats/pprof/profile.pb-c.h &: $(GENERATED)/profile.pb-c.c
-	$(Q)install -D -m 644 -t $(O)/user/formats/pprof $(GENERATED)/profile.pb-c.[ch]
-else
-$(O)/user/formats/pprof/profile.pb-c.c $(O)/user/formats/pprof/profile.pb-c.h &: user/formats/pprof/profile.proto
-	@mkdir -p $(@D)
-	$(E) GEN $@
-	$(Q)$(PROTOC_C) --c_out=$(O) $<
-endif
-
-$(O)/user/formats/pprof/profile.pb-c.o: $(O)/user/formats/pprof/profile.pb-c.c
-	$(Q)$(CC) $(filter-out $(WARN),$(ALLFLAGS)) -c -o $@ $<
-
-$(O)/user/formats/pprof/pprof.o: $(O)/user/formats/pprof/profile.pb-c.h
-# --------------------------------------------------------------------------------------------
 
 # CCACHE=ccache: what was compiled before is not compiled again; tests/check.py does so.
 $(O)/%.o: %.c

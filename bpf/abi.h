@@ -245,8 +245,7 @@ struct py_proc {
 	abi_u8 by_hand;		/* 1: a thread ran a state that its key does not lead to (up to
 				 * 3.11); see running_tstate() */
 	abi_u8 main_second;	/* modulo 256: when main_thread was compared last    */
-	abi_u8 pad[2];
-	abi_u32 window;		/* when its window began: see pywindow.bpf.h */
+	abi_u8 pad[6];
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
@@ -526,7 +525,7 @@ enum raw_kind {
 	RAW_EXEC_OTHER = 21,
 	/*
 	 * struct raw_head. on_switch(), in place of RAW_SWITCH_OUT, if the thread has the stack of
-	 * its last record. codes_ns is the time of the RAW_SWITCH_OUT that was sent with that
+	 * its last record. stack_ns is the time of the RAW_SWITCH_OUT that was sent with that
 	 * stack; nframes is 0. User space adds the frames and takes it as a RAW_SWITCH_OUT.
 	 */
 	RAW_SWITCH_SAME = 22,
@@ -624,7 +623,7 @@ _Static_assert(sizeof(struct raw_trace) == RAW_TRACE_HEAD + RAW_TRACE_ATTRS, "ra
 struct raw_frame {
 	abi_u64 code;		/* address of the PyCodeObject; other kinds: of the instruction */
 	abi_u32 lasti;		/* byte offset into the bytecode, RAW_LASTI_LINE and a line, or
-				 * RAW_LASTI_NONE; and the kind, and RAW_FRAME_UNREAD */
+				 * RAW_LASTI_NONE; and the kind */
 	abi_u32 id;		/* code_identity(); 0: unreadable, or a frame of another kind */
 };
 #define RAW_KIND_SHIFT 28
@@ -634,8 +633,6 @@ struct raw_frame {
  * but below RAW_LASTI_NONE, lasti is that line plus RAW_LASTI_LINE.
  */
 #define RAW_LASTI_LINE (1u << (RAW_KIND_SHIFT - 1))
-/* In lasti: the code object was not read with this stack: see raw_head.codes_ns. */
-#define RAW_FRAME_UNREAD (1u << 31)
 
 /* The lasti of a frame that has this line itself; RAW_LASTI_NONE: it has none. */
 static inline abi_u32 raw_lasti_of_line(abi_u32 line)
@@ -643,7 +640,7 @@ static inline abi_u32 raw_lasti_of_line(abi_u32 line)
 	return line && line < RAW_LASTI_LINE - 1 ? RAW_LASTI_LINE + line : RAW_LASTI_NONE;
 }
 
-/* Is lasti, of a Python frame and without RAW_FRAME_UNREAD, such a line? */
+/* Is lasti, of a Python frame, such a line? */
 static inline int raw_lasti_is_line(abi_u32 lasti)
 {
 	return lasti > RAW_LASTI_LINE && lasti < RAW_LASTI_NONE;
@@ -672,10 +669,7 @@ struct raw_head {
 	abi_u8 flags;		/* enum raw_sample_flags */
 	abi_u16 cpu;
 	abi_u16 gc_at;		/* RAW_GC: index of the frame that <GC> is inserted before */
-	abi_u64 codes_ns;	/* 0: all code objects of the stack were read with it, or are
-				 * certainly what they were. Otherwise those of frames with
-				 * RAW_FRAME_UNREAD were read since this time (CLOCK_MONOTONIC): see
-				 * pywindow.bpf.h */
+	abi_u64 stack_ns;	/* RAW_SWITCH_SAME: time_ns of the record with this stack; else 0 */
 };
 
 /* RAW_ALLOC: what the process got. It follows the frames. */
@@ -698,7 +692,7 @@ struct raw_sample {
 	abi_u8 flags;
 	abi_u16 cpu;
 	abi_u16 gc_at;
-	abi_u64 codes_ns;
+	abi_u64 stack_ns;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
 	struct raw_memory memory_room;	/* so that one also fits after ABI_MAX_FRAMES frames, */
 	struct raw_trace trace_room;	/* and a struct raw_trace */

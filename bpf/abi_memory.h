@@ -6,7 +6,7 @@
  *
  * Page faults: a perf event of PERF_COUNT_SW_PAGE_FAULTS_MIN on each CPU runs on_page_fault() once
  * in so many faults of the CPU, after the fault. User space changes its period at random, so that
- * no program keeps step with it (user/capture/fault_period.h). A fault that the event chooses
+ * no program keeps step with it (user/capture/capture_faults.h). A fault that the event chooses
  * stands for all since the last one, whoever had them. The BPF side does not know what kind of page the fault
  * brought, nor how large it is: user space asks /proc/PID/pagemap (user/memory).
  */

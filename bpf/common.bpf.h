@@ -22,14 +22,11 @@ extern const volatile bool cfg_reads_begin; /* user space reads what lives of a 
 extern const volatile bool cfg_gc;	/* report whether a thread collects garbage             */
 extern const volatile bool cfg_gc_stats; /* ticks look for collections: see_collections()  */
 extern const volatile unsigned int cfg_period_ns; /* mean period of the ticks; 0: unknown        */
-extern const volatile unsigned int cfg_sent_slots; /* slots in the table of code
-						    * objects that were sent */
 extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when so much
 						      * waits in the ring buffer */
 extern const volatile unsigned int cfg_codes_bytes; /* send no code objects when
 						     * more than this waits */
 extern const volatile unsigned int cfg_limit_ns; /* time limit of a sample; 0: none */
-extern const volatile unsigned int cfg_window_ns; /* see pywindow.bpf.h; 0: there are none */
 extern const volatile bool cfg_self_time; /* measure how long samples take */
 extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
 							   * are sent: bit 0 is v2 */

@@ -11,7 +11,7 @@
  * off, so nobody frees the page tables, and the page's entry in them is loaded once more after the
  * page was read. If it has changed, or if anything is unusual, bpf_probe_read_user() reads.
  *
- * x86-64 only. User space finds the direct map (user/capture/direct_map.h).
+ * x86-64 only. User space finds the direct map (user/capture/skeleton.h).
  */
 #ifndef TACHBPF_DIRECT_H
 #define TACHBPF_DIRECT_H

@@ -12,11 +12,9 @@ const volatile bool cfg_reads_begin = false;
 const volatile bool cfg_gc = true;
 const volatile bool cfg_gc_stats = false;
 const volatile unsigned int cfg_period_ns = 0;
-const volatile unsigned int cfg_sent_slots = SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
-const volatile unsigned int cfg_window_ns = 0;
 const volatile bool cfg_self_time = false;
 const volatile unsigned long long cfg_hierarchies = 1;
 /*

@@ -68,7 +68,7 @@ static __always_inline void leave_out_stack(struct raw_sample *out)
 	out->flags = RAW_NOT_WALKED;
 	out->gc_at = 0;
 	out->interp_id = 0;
-	out->codes_ns = 0;
+	out->stack_ns = 0;
 }
 
 /* Make out a record that says which stack it is: that of the thread's record of slot->stack_ns. */
@@ -76,7 +76,7 @@ static __always_inline void repeat_stack(struct raw_sample *out, const struct wa
 {
 	out->h.kind = RAW_SWITCH_SAME;
 	out->nframes = 0;
-	out->codes_ns = slot->stack_ns;
+	out->stack_ns = slot->stack_ns;
 }
 
 /* Set s->stamp for has_same_stack(), for the thread of the slot, which leaves its CPU at now. */

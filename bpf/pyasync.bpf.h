@@ -396,7 +396,6 @@ __weak __noinline int async_walk(void)
 		return 0;
 	}
 	a->n = a->tasks = a->raw.flags = 0;
-	s->walk.window = s->walk.stamp;	/* nobody confirms these frames: all are read */
 	if (cfg_task_names)
 		read_task_name(s, a);
 	if (read_user(&a->type, 8, a->coro + a->place.l.coro.ob_type))

@@ -9,7 +9,6 @@
 #define TACHBPF_PYCODE_H
 
 #include "pyread.bpf.h"
-#include "pywindow.bpf.h"
 
 /* ---- fingerprints ---- */
 
@@ -146,17 +145,6 @@ static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file
 
 u32 read_code_id(u64 code, u64 stamp);
 
-/* The entry's code object was read again, and is the same. */
-static __always_inline void confirm_entry(struct scratch *s, struct code_cache_entry *e, u64 stamp)
-{
-	bool steady = e->reads >= STEADY_READS && !e->changed &&
-		      steady_time(s->began_ns) - e->since >= STEADY_TIME;
-
-	if (e->reads < STEADY_READS)
-		e->reads++;
-	e->stamp = steady ? s->walk.window : stamp;
-}
-
 static __always_inline struct code_cache_set *cache_set(struct code_cache *cache, u64 code)
 {
 	return &cache->sets[code * 0x9e3779b97f4a7c15ULL >> 32 & (CODE_CACHE_SETS - 1)];
@@ -234,7 +222,6 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	u32 zero = 0, id, process;
 	struct code_fields *c;
 	struct scratch *s;
-	u16 changed = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
@@ -266,10 +253,9 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	e = set->second.code == code ? &set->second : &set->first;
 	if (e->code == code && e->process == process) {
 		if (e->id == id && e->stamp) {
-			confirm_entry(s, e, stamp);
+			e->stamp = stamp;	/* it is the same still */
 			return id;
 		}
-		changed = e->changed || e->id != id;
 	} else if (e->code && e->code != code) {
 		make_room(set, process);
 	}
@@ -279,8 +265,6 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		.stamp = id == CODE_ID_HIDDEN || list_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
-		.changed = changed,
-		.since = steady_time(s->began_ns),
 	};
 	return id;
 }
@@ -289,23 +273,15 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
  * The fingerprint of a code object; 0: unreadable. It comes from the cache if the code object is
  * certainly still the one that was read: within one sample, because this thread stands still
  * and its frames own their code; and as long as the interpreter's counter of code objects
- * (interp_epoch) has not changed. w->stamp identifies the sample, or the value of that counter. It
- * also comes from the cache if it was read in the same window, which user space confirms later.
+ * (interp_epoch) has not changed. w->stamp identifies the sample, or the value of that counter.
  */
-static __always_inline u32 code_id(struct code_cache *cache, u64 code, struct walk *w)
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, const struct walk *w)
 {
 	const struct code_cache_set *set = cache_set(cache, code);
 	const struct code_cache_entry *e = set->first.code == code ? &set->first : &set->second;
 
-	w->last_unread = 0;
-	if (e->code == code) {
-		if (e->stamp == w->stamp)
-			return e->id;
-		if (e->stamp == w->window) {
-			w->last_unread = w->unread = RAW_FRAME_UNREAD;
-			return e->id;
-		}
-	}
+	if (e->code == code && e->stamp == w->stamp)
+		return e->id;
 	return read_code_id(code, w->stamp);
 }
 

@@ -7,7 +7,6 @@
 #define TACHBPF_PYOUTER_H
 
 #include "pythread.bpf.h"
-#include "pywindow.bpf.h"
 
 /*
  * Prepare the walk of the frames of the state s->list.found, from which the interpreter of the

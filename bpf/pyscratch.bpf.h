@@ -94,9 +94,6 @@ struct code_cache_entry {
 	u64 stamp;	/* 0: not valid */
 	u32 id;
 	u32 process;	/* its process' ident, folded to 32 bits */
-	u16 reads;	/* how often it was read and was the same; STEADY_READS at most */
-	u16 changed;	/* 1: another code object was at this address before */
-	u32 since;	/* when it was read first; see steady_time() */
 };
 
 /*
@@ -110,8 +107,7 @@ struct walk {
 	u64 win_last;	/* last offset in frames[] where a whole frame fits; 0: nothing was read */
 	u64 chunk;	/* start of the current chunk of the data stack */
 	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
-	u64 stamp, window;	/* this sample's, and its window's: see code_id() */
-	u64 window_ns;	/* when that window began */
+	u64 stamp;	/* this sample's: see code_id() */
 	/* A collection; see pygc.bpf.h. */
 	u64 gc_frame;	/* the frame that was current when it began; 0: unknown */
 	u64 gc_list;	/* the head of a list that its C functions have; 0: none was found */
@@ -134,8 +130,6 @@ struct walk {
 	u32 half_reads;	/* reads of memory since the clock was last read, twice */
 	u32 out_of_time;	/* 1: the time limit has passed */
 	u32 entries;	/* calls from C so far, with cfg_native: see note_entry() */
-	u32 unread;	/* RAW_FRAME_UNREAD: a code object was not read in this sample */
-	u32 last_unread;	/* the same of the last frame */
 	u32 certain;	/* 1: the stamp is that of a counter: the code objects are what they were */
 	u32 unverified;	/* 1: a code object could not be read */
 	/* Of the frame of this step, here because the BPF stack has no room: */
@@ -317,14 +311,14 @@ struct {
 } code_caches __weak SEC(".maps");
 
 /*
- * Hashes of the code objects that were sent, in cfg_sent_slots slots, a power of two. A hash can
+ * Hashes of the code objects that were sent, in SENT_SLOTS slots, a power of two. A hash can
  * be in one slot only, and the last hash written there stays. All CPUs write into the same array,
  * in place and without a lock. A lost write only repeats a record; with an array for each CPU,
  * every CPU would send every code object.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SENT_SLOTS);	/* user space sets the real size */
+	__uint(max_entries, SENT_SLOTS);
 	__type(key, u32);
 	__type(value, u64);
 } sent_codes __weak SEC(".maps");
@@ -332,7 +326,7 @@ struct {
 /* The slot of a hash; NULL never happens, but the verifier does not know that. */
 static __always_inline u64 *sent_slot(u64 hash)
 {
-	u32 slot = hash & (cfg_sent_slots - 1);
+	u32 slot = hash & (SENT_SLOTS - 1);
 
 	return bpf_map_lookup_elem(&sent_codes, &slot);
 }
@@ -343,6 +337,20 @@ struct {
 	__type(key, u32);
 	__type(value, struct raw_code);
 } code_records __weak SEC(".maps");
+
+/* The code objects of the interpreter is are certainly what they were while its counter is e. */
+static __always_inline void set_certain(struct walk *w, u64 ident, u64 is, u32 e)
+{
+	w->stamp = (ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
+	w->certain = 1;
+}
+
+/* No code object was read before this sample. */
+static __always_inline void set_fresh(struct scratch *s, struct walk *w, u64 ident)
+{
+	w->stamp = ++s->seq * 0x94d049bb133111ebULL ^ ident;
+	w->certain = 0;
+}
 
 /* A sample begins at now (CLOCK_MONOTONIC, ns). */
 static __always_inline void start_clock(struct scratch *s, u64 now)

@@ -148,7 +148,7 @@ __weak __noinline int end_of_chain(void)
 	}
 	if (w->unchecked)
 		return walk_from_caller();
-	last = out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].lasti & ~RAW_FRAME_UNREAD;
+	last = out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].lasti;
 	compiled = w->n && !w->shim && raw_lasti_is_line(last);
 	/*
 	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
@@ -277,7 +277,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		async_note_frame(fr);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = place_of(s, fr, code, &f) | w->last_unread,
+		.lasti = place_of(s, fr, code, &f),
 		.id = id,
 	});
 	if (cfg_native && is_entry(s, fr, &f))
@@ -467,8 +467,6 @@ static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct
 		return;
 	}
 	set_fresh(s, w, p->ident);
-	if (cfg_window_ns)
-		enter_window(w, p, s->began_ns);
 }
 
 /*
@@ -689,7 +687,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 			walk_on();
 	}
 	out->nframes = w->n;
-	out->codes_ns = w->unread ? w->window_ns : 0;
+	out->stack_ns = 0;
 	if (cfg_stamps && call && !is_repeatable(s, w))
 		s->stamp.now = 0;
 	/* A stack whose first frame could not be read is sent, too. */

@@ -10,13 +10,12 @@ TAR    = tar --sort=name --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX 
 
 dist: $(O)/$(DIST).tar.xz ## a source tarball with the generated files: a build of it needs no clang, no bpftool, no network
 
-$(O)/$(DIST).tar.xz: $(O)/user/formats/pprof/profile.pb-c.c FORCE
+$(O)/$(DIST).tar.xz: FORCE
 	@[ -e .git ] || { echo "make dist needs the git repository; this tree is a tarball's already" >&2; exit 1; }
 	$(Q)rm -rf $(O)/dist && mkdir -p $(O)/dist/$(DIST)/generated
 	$(Q)git ls-files -z | tar --null -T - -cf - | tar -xf - -C $(O)/dist/$(DIST)
 	$(Q)[ ! -d vendor ] || cp -r vendor $(O)/dist/$(DIST)
 	$(Q)echo $(EPOCH) >$(O)/dist/$(DIST)/packaging/epoch
-	$(Q)cp $(O)/user/formats/pprof/profile.pb-c.[ch] $(O)/dist/$(DIST)/generated
 	$(Q)for arch in x86 arm64; do \
 		$(MAKE) --no-print-directory ARCH=$$arch O=$(O)/skeleton GENERATED= skeleton || exit 1; \
 		mkdir $(O)/dist/$(DIST)/generated/$$arch && \

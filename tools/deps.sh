@@ -24,14 +24,11 @@ if [ ! -d "$here/../generated" ]; then	# a source tarball has what these make
 	have clang || need clang
 	have llvm-strip || need llvm
 	sh "$here/bpftool.sh" >/dev/null || need bpftool
-	have protoc-gen-c || need protobuf-c-compiler
-	have protoc || need protobuf-compiler
 fi
 header bpf/libbpf.h || need libbpf-dev
 header gelf.h || need libelf-dev
 header zlib.h || need zlib1g-dev
 header zstd.h || need libzstd-dev
-header protobuf-c/protobuf-c.h || need libprotobuf-c-dev
 header xxhash.h || need libxxhash-dev
 header seccomp.h || need libseccomp-dev
 if [ "${NATIVE:-1}" != 0 ]; then
@@ -131,7 +128,6 @@ fedora_names() {
 		libelf-dev) echo elfutils-libelf-devel ;;
 		zlib1g-dev) echo zlib-devel ;;
 		libzstd-dev) echo libzstd-devel ;;
-		libprotobuf-c-dev) echo protobuf-c-devel ;;
 		libxxhash-dev) echo xxhash-devel ;;
 		libseccomp-dev) echo libseccomp-devel ;;
 		libdw-dev) echo elfutils-devel ;;

@@ -8,7 +8,7 @@ set -eu
 
 how=$1
 shift
-libs='bpf elf protobuf-c seccomp z zstd xxhash'
+libs='bpf elf seccomp z zstd xxhash'
 others='-lelf -lz -lzstd -lm -lpthread'
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT INT TERM

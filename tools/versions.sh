@@ -5,7 +5,7 @@
 # environment: not what only tachbpf-agent, only tachbpf-elf needs. docs/packaging.md has the same table.
 set -eu
 
-GCC=8 COREUTILS=8.31 CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 PROTOBUF_C=1.3.0 \
+GCC=8 COREUTILS=8.31 CLANG=14 BPFTOOL=7.0 LIBBPF=1.1 LIBELF=0.176 ZLIB=1.2.11 ZSTD=1.4.0 XXHASH=0.8.0 \
 	LIBSECCOMP=2.4.0
 LIBDW=0.176 LIBIBERTY=2.30 LIBLZMA=5.2.0	# those of tachbpf-elf
 LIBCURL=7.77.0 LIBYAML=0.2 LIBMICROHTTPD=0.9.71	# the agent's
@@ -43,7 +43,6 @@ check libelf "$(header elfutils/version.h _ELFUTILS_VERSION | sed 's/^/0./')" $L
 check zlib "$(header zlib.h ZLIB_VERSION)" $ZLIB
 check zstd "$(header zstd.h ZSTD_VERSION_MAJOR ZSTD_VERSION_MINOR ZSTD_VERSION_RELEASE)" $ZSTD
 check xxhash "$(header xxhash.h XXH_VERSION_MAJOR XXH_VERSION_MINOR XXH_VERSION_RELEASE)" $XXHASH
-check protobuf-c "$(header protobuf-c/protobuf-c.h PROTOBUF_C_VERSION)" $PROTOBUF_C
 check libseccomp "$(header seccomp.h SCMP_VER_MAJOR SCMP_VER_MINOR SCMP_VER_MICRO)" $LIBSECCOMP
 
 without=

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "config/config_command.h"
+#include "config/config.h"
 #include "agent/ctl_command.h"
 #include "base/output.h"
 #include "base/start.h"

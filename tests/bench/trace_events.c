@@ -19,7 +19,6 @@
 
 #include "base/util.h"
 #include "capture/capture.h"
-#include "capture/capture_trace.h"
 #include "host/identity.h"
 #include "model/trace_context.h"
 #include "resolve/observer.h"
@@ -139,7 +138,7 @@ static int run(struct capture *c)
 int main(int argc, char **argv)
 {
 	struct capture_args args = {
-		.gc = true, .event = SAMPLER_CLOCK, .sent_codes = 65536, .observer = &observer,
+		.gc = true, .event = SAMPLER_CLOCK, .observer = &observer,
 		.identities = identities_new(inspector_names), .children = true,
 	};
 	struct capture *c;

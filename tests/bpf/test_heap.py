@@ -196,6 +196,6 @@ def test_it_says_what_it_would_cost(target):
         kill(refused)
         assert busy.process.poll() is None
     assert refused.returncode == 3, said
-    assert "calls/s" in said and "of a CPU" in said and "--force" in said
+    assert "calls/s" in said and "of a CPU" in said and "--accept-cost" in said
     with Heap(target.pid, how="judge") as heap:
         heap.end()

@@ -83,7 +83,7 @@ static void take_sample(struct process *p, uint32_t cnt, uint8_t flags)
 	};
 	for (i = 0; i < cnt; i++)
 		raw.frames[i] = (struct raw_frame){ 4096 * (i + 1), 0, 1 };
-	check(!process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)));
+	check(!process_take(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p = new_process();
 	check(p);
 	len = record_of(&record, data + HEAD_BYTES, size - HEAD_BYTES);
-	err = process_async(p, &record, data[1] & CUT ? len : sizeof(record));
+	err = process_take(p, &record, data[1] & CUT ? len : sizeof(record));
 	check(!err || err == -EBADMSG);
 	cnt = data[0] + 1u;
 	own = !err && record.at < cnt ? record.at + 1u : cnt;

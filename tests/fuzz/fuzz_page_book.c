@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "memory/page_check.h"
+#include "memory/page_check_wire.h"
 
 #define STEP 8
 #define STEPS_MAX 4096

@@ -16,7 +16,6 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "config/config.h"
-#include "config/config_flags.h"
 
 /* At the end: for what is in flight to servers. systemd and Kubernetes give us longer. */
 #define FINISH_MS 4000

@@ -8,7 +8,6 @@
 #include "base/util.h"
 #include "capture/capture.h"
 #include "config/config.h"
-#include "config/config_flags.h"
 
 /*
  * The parts that can refuse, all of them or none. 0 or -errno after logging. Requests that were

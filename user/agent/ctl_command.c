@@ -14,7 +14,6 @@
 #include "agent/ctl.h"
 #include "base/cli.h"
 #include "base/output.h"
-#include "base/quantity.h"
 
 /* As sysexits.h has them. */
 #define EXIT_USAGE_WRONG 2
@@ -31,98 +30,28 @@
 struct ctl_words {
 	struct ctl_request request;
 	const char *socket;
-	bool command, stop, help, conditions, rate, time;
+	bool command, stop, help;
 };
 
 /* ---- the command line ---- */
 
-static int opt_condition(void *target, const struct cli_option *opt, const char *value)
+static int set_pid(const struct setting *s, void *field, const char *text, struct setting_why *why)
 {
-	struct ctl_words *w = target;
-	const enum proc_filter_kind *kind = opt->data;
-
-	w->conditions = true;
-	return proc_filter_add(&w->request.filter, *kind, false, value);
-}
-
-static int opt_pid(void *target, const struct cli_option *opt, const char *value)
-{
-	struct ctl_words *w = target;
+	struct ctl_request *r = field;
 	uint64_t pid;
 
-	if (!parse_decimal(value, strlen(value), &pid) || !pid || pid > INT32_MAX) {
-		log_error("bad --pid '%s': give the number of a process", value);
-		return -EINVAL;
-	}
-	if (w->request.pid_cnt == CTL_PIDS_MAX) {
+	if (!parse_decimal(text, strlen(text), &pid) || !pid || pid > INT32_MAX)
+		return setting_why(why, "give the number of a process");
+	if (r->pid_cnt == CTL_PIDS_MAX) {
 		log_error("more than %d --pid: choose by --comm, --unit or --container",
 			  CTL_PIDS_MAX);
 		return -EINVAL;
 	}
-	w->conditions = true;
-	w->request.pids[w->request.pid_cnt++] = (pid_t)pid;
+	r->pids[r->pid_cnt++] = (pid_t)pid;
 	return 0;
 }
 
-static int opt_rate(void *target, const struct cli_option *opt, const char *value)
-{
-	static const struct quantity_unit units[] = {
-		{ "", 1 }, { "hz", 1 }, { "k", 1000 }, { "khz", 1000 }, { 0 }
-	};
-	struct ctl_words *w = target;
-	double hz;
-
-	if (quantity_parse(value, units, &hz) || hz < 1 || hz > CTL_RATE_MAX_HZ ||
-	    hz != (uint32_t)hz) {
-		log_error("bad --rate '%s': give 1 to %d samples a second and CPU", value,
-			  CTL_RATE_MAX_HZ);
-		return -EINVAL;
-	}
-	w->rate = true;
-	w->request.rate_hz = (uint32_t)hz;
-	return 0;
-}
-
-static int opt_for(void *target, const struct cli_option *opt, const char *value)
-{
-	static const struct quantity_unit units[] = {
-		{ "ms", 1e6 }, { "s", 1e9 }, { "m", 60e9 }, { "h", 3600e9 }, { 0 }
-	};
-	struct ctl_words *w = target;
-	double ns;
-
-	if (quantity_parse(value, units, &ns) || ns < 1e6 || ns > CTL_BURST_MAX_NS) {
-		log_error("bad --for '%s': give a time up to 1h, as 30s or 5m", value);
-		return -EINVAL;
-	}
-	w->time = true;
-	w->request.for_ns = (uint64_t)ns;
-	return 0;
-}
-
-static int opt_stop(void *target, const struct cli_option *opt, const char *value)
-{
-	((struct ctl_words *)target)->stop = true;
-	return 0;
-}
-
-static int opt_json(void *target, const struct cli_option *opt, const char *value)
-{
-	((struct ctl_words *)target)->request.json = true;
-	return 0;
-}
-
-static int opt_help(void *target, const struct cli_option *opt, const char *value)
-{
-	((struct ctl_words *)target)->help = true;
-	return 0;
-}
-
-static int opt_socket(void *target, const struct cli_option *opt, const char *value)
-{
-	((struct ctl_words *)target)->socket = value;
-	return 0;
-}
+static const struct setting_type type_pid = { .set = set_pid };
 
 static int take_word(void *target, char *word)
 {
@@ -147,28 +76,33 @@ static int take_word(void *target, char *word)
 	return 0;
 }
 
-static const enum proc_filter_kind container = FILTER_CONTAINER, pod = FILTER_POD,
-	unit = FILTER_UNIT, comm = FILTER_COMM, uid = FILTER_UID, exe = FILTER_EXE;
-
 #define BURST "burst: which processes"
 #define HOW "burst: how"
+#define AT(member) .off = offsetof(struct ctl_words, member)
+#define CONDITION(NAME, ARG, HELP, KIND)                                                           \
+	{ 0, NAME, ARG, BURST, HELP, &proc_filter_setting, AT(request.filter),                     \
+	  .data = &(const struct proc_filter_place){ KIND, false } }
 
-static const struct cli_option ctl_options[] = {
-	{ 0, "container", "NAME", BURST, "by the container's name or id", opt_condition, 0,
-	  &container },
-	{ 0, "pod", "NAME", BURST, "by the Kubernetes pod", opt_condition, 0, &pod },
-	{ 0, "unit", "NAME", BURST, "by the systemd unit", opt_condition, 0, &unit },
-	{ 0, "comm", "GLOB", BURST, "by the process' name", opt_condition, 0, &comm },
-	{ 0, "uid", "USER", BURST, "by the user", opt_condition, 0, &uid },
-	{ 0, "exe", "GLOB", BURST, "by the executable's path", opt_condition, 0, &exe },
-	{ 0, "pid", "PID", BURST, "by the number; may be repeated", opt_pid, 0, NULL },
-	{ 'r', "rate", "RATE", HOW, "samples a second and CPU (999)", opt_rate, 0, NULL },
-	{ 0, "for", "TIME", HOW, "how long, at most 1h (30s)", opt_for, 0, NULL },
-	{ 0, "stop", NULL, HOW, "end the burst that runs", opt_stop, 0, NULL },
-	{ 0, "json", NULL, "status", "as JSON", opt_json, 0, NULL },
+static const struct setting ctl_settings[] = {
+	CONDITION("container", "NAME", "by the container's name or id", FILTER_CONTAINER),
+	CONDITION("pod", "NAME", "by the Kubernetes pod", FILTER_POD),
+	CONDITION("unit", "NAME", "by the systemd unit", FILTER_UNIT),
+	CONDITION("comm", "GLOB", "by the process' name", FILTER_COMM),
+	CONDITION("uid", "USER", "by the user", FILTER_UID),
+	CONDITION("exe", "GLOB", "by the executable's path", FILTER_EXE),
+	{ 0, "pid", "PID", BURST, "by the number; may be repeated", &type_pid, AT(request) },
+	{ 'r', "rate", "RATE", HOW, "samples a second and CPU (999)", &setting_rate,
+	  AT(request.rate_hz), .min = 1, .max = CTL_RATE_MAX_HZ,
+	  .wanted = "give 1 to 50000 samples a second and CPU" },
+	{ 0, "for", "TIME", HOW, "how long, at most 1h (30s)", &setting_duration,
+	  AT(request.for_ns), .min = NS_OF_MS, .max = CTL_BURST_MAX_NS,
+	  .wanted = "give a time up to 1h, as 30s or 5m" },
+	{ 0, "stop", NULL, HOW, "end the burst that runs", &setting_flag, AT(stop) },
+	{ 0, "json", NULL, "status", "as JSON", &setting_flag, AT(request.json) },
 	{ 0, "socket", "PATH", "General", "of the agent (ctl.socket of its configuration: "
-	  DEFAULT_SOCKET ")", opt_socket, 0, NULL },
-	{ 'h', "help", NULL, "General", "this text", opt_help, 0, NULL },
+	  DEFAULT_SOCKET ")", &setting_file, AT(socket) },
+	{ 'h', "help", NULL, "General", "this text", &setting_flag, AT(help) },
+	{ 0 }
 };
 
 static const char *const synopsis[] = {
@@ -187,34 +121,38 @@ static const char *const examples[] = {
 static const struct cli_command ctl_cli = {
 	.name = "agent ctl",
 	.help = "Ask the agent that runs on this host (as root).",
-	.synopsis = synopsis, .examples = examples, .options = ctl_options,
-	.option_cnt = ARRAY_SIZE(ctl_options), .word = take_word,
+	.synopsis = synopsis, .examples = examples, .settings = ctl_settings, .word = take_word,
 };
 
 /* Options of another command than the one that was given. 0 or -EINVAL. */
 static int check_words(struct ctl_words *w)
 {
-	bool burst = w->request.what == CTL_BURST;
+	struct ctl_request *r = &w->request;
+	bool how = r->filter.cnt || r->pid_cnt || r->rate_hz || r->for_ns;
 
 	if (!w->command) {
 		log_error("give status, burst or reload: see `tachbpf agent ctl --help`");
 		return -EINVAL;
 	}
-	if (!burst && (w->conditions || w->rate || w->time || w->stop)) {
+	if (r->what != CTL_BURST && (how || w->stop)) {
 		log_error("these options are of burst: see `tachbpf agent ctl --help`");
 		return -EINVAL;
 	}
-	if (w->request.json && w->request.what != CTL_STATUS) {
+	if (r->json && r->what != CTL_STATUS) {
 		log_error("--json is an option of status");
 		return -EINVAL;
 	}
+	if (!r->rate_hz)
+		r->rate_hz = DEFAULT_RATE_HZ;
+	if (!r->for_ns)
+		r->for_ns = DEFAULT_FOR_NS;
 	if (!w->stop)
 		return 0;
-	if (w->conditions || w->rate || w->time) {
+	if (how) {
 		log_error("--stop ends the burst, whatever it is of: leave out the other options");
 		return -EINVAL;
 	}
-	w->request.what = CTL_BURST_STOP;
+	r->what = CTL_BURST_STOP;
 	return 0;
 }
 
@@ -327,10 +265,7 @@ static int print_help(void)
 
 int ctl_command(char **words)
 {
-	struct ctl_words w = {
-		.request = { .rate_hz = DEFAULT_RATE_HZ, .for_ns = DEFAULT_FOR_NS },
-		.socket = DEFAULT_SOCKET,
-	};
+	struct ctl_words w = { .socket = DEFAULT_SOCKET };
 	int status = EXIT_USAGE_WRONG;
 
 	if (!cli_parse(&ctl_cli, words, &w)) {

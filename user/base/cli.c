@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cli.c - parses a command line from a table. See cli.h.
+ * cli.c - parses a command line by means of tables. See cli.h.
  *
  * Not getopt_long(): it accepts abbreviations, so a new option can change the meaning of an
  * existing script, and its messages contain neither the command nor the remedy.
@@ -22,33 +22,87 @@
 /* Longer names are not compared with the user's word. */
 #define NEAR_BYTES 32
 
+/* A name of an option, with "no-" before it perhaps, and its text in --help. */
+#define NAME_BYTES 40
+#define HELP_BYTES 512
+/* So many names are compared with what the user wrote. */
+#define NAMES_MAX 160
+
 struct parser {
 	const struct cli_command *cmd;
 	char **argv;		/* the word being parsed is argv[0] */
 	void *target;
 };
 
-static const struct cli_option *find_long(const struct cli_command *cmd, const char *name,
-					  size_t len)
+/* The row with this number in the table; NULL: it ends before, and *i is what is left. */
+static const struct setting *row_of(const struct setting *s, size_t *i)
 {
-	size_t i;
+	const struct setting *found;
 
-	for (i = 0; i < cmd->option_cnt; i++) {
-		const char *known = cmd->options[i].name;
-
-		if (strlen(known) == len && !memcmp(known, name, len))
-			return &cmd->options[i];
+	for (; s && (s->name || s->others); s++) {
+		if (s->name && !(*i)--)
+			return s;
+		found = s->name ? NULL : row_of(s->others, i);
+		if (found)
+			return found;
 	}
 	return NULL;
 }
 
-static const struct cli_option *find_letter(const struct cli_command *cmd, char letter)
+const struct setting *cli_option(const struct cli_command *cmd, size_t i)
 {
+	return row_of(cmd->settings, &i);
+}
+
+bool cli_is_shown(const struct setting *s)
+{
+	return s->help && !s->secret;
+}
+
+/* Returns true if --help shows --no-NAME, which is against the preset. */
+static bool is_shown_as_no(const struct setting *s)
+{
+	return s->type == &setting_boolean && s->preset && !strcmp(s->preset, "true");
+}
+
+static bool is_name(const struct setting *s, const char *name, size_t len)
+{
+	return strlen(s->name) == len && !memcmp(s->name, name, len);
+}
+
+/* value: of a boolean, which its name says. */
+static const struct setting *find_long(const struct cli_command *cmd, const char *name, size_t len,
+				       const char **value)
+{
+	bool no = len > 3 && !memcmp(name, "no-", 3);
+	const struct setting *s;
 	size_t i;
 
-	for (i = 0; i < cmd->option_cnt; i++)
-		if (cmd->options[i].letter == letter)
-			return &cmd->options[i];
+	*value = NULL;
+	for (i = 0; (s = cli_option(cmd, i)); i++) {
+		bool boolean = s->type == &setting_boolean;
+
+		if (boolean)
+			*value = "true";
+		if (is_name(s, name, len))
+			return s;
+		if (boolean && no && is_name(s, name + 3, len - 3)) {
+			*value = "false";
+			return s;
+		}
+		*value = NULL;
+	}
+	return NULL;
+}
+
+static const struct setting *find_letter(const struct cli_command *cmd, char letter)
+{
+	const struct setting *s;
+	size_t i;
+
+	for (i = 0; (s = cli_option(cmd, i)); i++)
+		if (s->letter == letter)
+			return s;
 	return NULL;
 }
 
@@ -106,22 +160,42 @@ const char *cli_nearest(const char *word, size_t len, cli_name_fn at, const void
 	return nearest;
 }
 
-static const char *option_name(const void *ctx, size_t i)
-{
-	const struct cli_command *cmd = ctx;
+/* The names that --help shows. */
+struct shown_names {
+	char list[NAMES_MAX][NAME_BYTES];
+	size_t cnt;
+};
 
-	while (i < cmd->option_cnt && !cmd->options[i].help)
-		i++;	/* an old name: the next one, even if it repeats */
-	return i < cmd->option_cnt ? cmd->options[i].name : NULL;
+static void list_names(const struct cli_command *cmd, struct shown_names *names)
+{
+	const struct setting *s;
+	size_t i;
+
+	names->cnt = 0;
+	for (i = 0; (s = cli_option(cmd, i)) && names->cnt < NAMES_MAX; i++)
+		if (cli_is_shown(s))
+			snprintf(names->list[names->cnt++], NAME_BYTES, "%s%s",
+				 is_shown_as_no(s) ? "no-" : "", s->name);
+}
+
+static const char *name_at(const void *ctx, size_t i)
+{
+	const struct shown_names *names = ctx;
+
+	return i < names->cnt ? names->list[i] : NULL;
 }
 
 /* text: the word with its dashes, without a value. */
 static int unknown_option(const struct cli_command *cmd, const char *text, size_t len)
 {
-	bool is_long = len > 2 && text[1] == '-';
-	const char *near = is_long ? cli_nearest(text + 2, len - 2, option_name, cmd) : NULL;
+	struct shown_names names;
 	char shown[CLI_TEXT_MAX];
+	const char *near = NULL;
 
+	if (len > 2 && text[1] == '-') {
+		list_names(cmd, &names);
+		near = cli_nearest(text + 2, len - 2, name_at, &names);
+	}
 	escape_text(text, len, shown, sizeof(shown));
 	if (near)
 		log_error("unknown option '%s': did you mean --%s? See: tachbpf %s --help", shown,
@@ -131,42 +205,67 @@ static int unknown_option(const struct cli_command *cmd, const char *text, size_
 	return -EINVAL;
 }
 
-/* Returns the option's value, which is the next word. NULL: there is none, which was logged. */
-static const char *next_value(struct parser *p, const struct cli_option *opt)
+/* The option's value, which is the next word. NULL: there is none, which was logged. */
+static const char *next_value(struct parser *p, const struct setting *s)
 {
 	if (!p->argv[1]) {
-		log_error("option --%s needs a value: --%s %s", opt->name, opt->name, opt->arg);
+		log_error("option --%s needs a value: --%s %s", s->name, s->name, setting_arg(s));
 		return NULL;
 	}
 	return *++p->argv;
 }
 
-bool cli_value_is_optional(const struct cli_option *opt)
+int cli_set(void *target, const struct setting *s, const char *value)
 {
-	return opt->arg && opt->arg[0] == '[';
+	struct setting_why why = { "" };
+	char shown[CLI_TEXT_MAX];
+	int err = s->type->set(s, (char *)target + s->off, value, &why);
+
+	if (err == -ENOMEM)
+		log_error("out of memory");
+	else if (err && *why.text)
+		log_error("bad --%s '%s': %s", s->name,
+			  escape_text(value, strlen(value), shown, sizeof(shown)), why.text);
+	return err;
+}
+
+int cli_preset(const struct cli_command *cmd, void *target)
+{
+	const struct setting *s;
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && (s = cli_option(cmd, i)); i++)
+		if (s->preset)
+			err = cli_set(target, s, s->preset);
+	return err;
+}
+
+static int take(struct parser *p, const struct setting *s, const char *value)
+{
+	return (p->cmd->take ? p->cmd->take : cli_set)(p->target, s, value);
 }
 
 static int parse_long(struct parser *p)
 {
-	const char *name = p->argv[0] + 2;
-	const char *value = strchr(name, '=');
-	size_t len = value ? (size_t)(value - name) : strlen(name);
-	const struct cli_option *opt = find_long(p->cmd, name, len);
+	const char *name = p->argv[0] + 2, *value = strchr(name, '='), *said;
+	int len = value ? (int)(value - name) : (int)strlen(name);
+	const struct setting *s = find_long(p->cmd, name, (size_t)len, &said);
 
-	if (!opt)
-		return unknown_option(p->cmd, p->argv[0], len + 2);
-	if (value && !opt->arg) {
-		log_error("option --%s takes no value: write --%s alone", opt->name, opt->name);
+	if (!s)
+		return unknown_option(p->cmd, p->argv[0], (size_t)len + 2);
+	if (value && !setting_arg(s)) {
+		log_error("option --%.*s takes no value: write --%.*s alone", len, name, len, name);
 		return -EINVAL;
 	}
 	if (value)
-		return opt->set(p->target, opt, value + 1);
-	if (opt->arg && !cli_value_is_optional(opt)) {
-		value = next_value(p, opt);
-		if (!value)
+		return take(p, s, value + 1);
+	if (setting_arg(s) && !setting_value_is_optional(s)) {
+		said = next_value(p, s);
+		if (!said)
 			return -EINVAL;
 	}
-	return opt->set(p->target, opt, value);
+	return take(p, s, said);
 }
 
 /* -a, -vv, -r99, -r 99: letters may share a word until one takes a value. */
@@ -176,17 +275,17 @@ static int parse_letters(struct parser *p)
 	int err;
 
 	for (letter = p->argv[0] + 1; *letter; letter++) {
-		const struct cli_option *opt = find_letter(p->cmd, *letter);
+		const struct setting *s = find_letter(p->cmd, *letter);
 		const char *value = NULL;
 
-		if (!opt)
+		if (!s)
 			return unknown_option(p->cmd, p->argv[0], strlen(p->argv[0]));
-		if (opt->arg) {
-			value = letter[1] ? letter + 1 : next_value(p, opt);
+		if (setting_arg(s)) {
+			value = letter[1] ? letter + 1 : next_value(p, s);
 			if (!value)
 				return -EINVAL;
 		}
-		err = opt->set(p->target, opt, value);
+		err = take(p, s, value);
 		if (err || value)
 			return err;
 	}
@@ -230,33 +329,62 @@ void cli_print_heading(const char *text, FILE *out)
 	fprintf(out, "\n%s%s:%s\n", colour_on(out, COLOUR_BOLD), text, colour_off(out));
 }
 
-static void print_option(const struct cli_option *opt, FILE *out)
+/* Of a key of a configuration, its words and its default follow from the row. */
+static void add_facts(const struct setting *s, FILE *out)
 {
-	int n = opt->letter ? fprintf(out, "  -%c, --%s", opt->letter, opt->name) :
-			      fprintf(out, "      --%s", opt->name);
+	bool preset = s->preset && *s->preset && setting_arg(s);
 
-	if (opt->arg)
-		n += fprintf(out, "%s%s", cli_value_is_optional(opt) ? "" : " ", opt->arg);
+	fputs(s->type->shape == SETTING_SCALAR ? "" : "; may be repeated", out);
+	if (s->words || preset)
+		fputs(" (", out);
+	if (s->words)
+		setting_list_words(s, out);
+	if (preset)
+		fprintf(out, "%sdefault: %s", s->words ? "; " : "", s->preset);
+	if (s->words || preset)
+		fputc(')', out);
+}
+
+static void print_help(const struct setting *s, FILE *out)
+{
+	char text[HELP_BYTES] = "";
+	FILE *f = s->path ? fmemopen(text, sizeof(text), "w") : NULL;
+
+	if (f) {
+		fprintf(f, "%s%s", is_shown_as_no(s) ? "without " : "", s->help);
+		add_facts(s, f);
+		fclose(f);
+	}
+	text_wrap(out, f ? text : s->help, HELP_COLUMN, TEXT_COLUMNS);
+}
+
+static void print_option(const struct setting *s, FILE *out)
+{
+	const char *arg = setting_arg(s), *no = is_shown_as_no(s) ? "no-" : "";
+	int n = s->letter ? fprintf(out, "  -%c, --%s", s->letter, s->name) :
+			    fprintf(out, "      --%s%s", no, s->name);
+
+	if (arg)
+		n += fprintf(out, "%s%s", setting_value_is_optional(s) ? "" : " ", arg);
 	if (n > HELP_COLUMN - 2)
 		n = fprintf(out, "\n") - 1;
 	fprintf(out, "%*s", HELP_COLUMN - n, "");
-	text_wrap(out, opt->help, HELP_COLUMN, TEXT_COLUMNS);
+	print_help(s, out);
 }
 
 void cli_print_options(const struct cli_command *cmd, FILE *out)
 {
 	const char *group = NULL;
+	const struct setting *s;
 	size_t i;
 
-	for (i = 0; i < cmd->option_cnt; i++) {
-		const struct cli_option *opt = &cmd->options[i];
-
-		if (!opt->help)
+	for (i = 0; (s = cli_option(cmd, i)); i++) {
+		if (!cli_is_shown(s))
 			continue;
-		if (!group || strcmp(group, opt->group))
-			cli_print_heading(opt->group, out);
-		group = opt->group;
-		print_option(opt, out);
+		if (!group || strcmp(group, s->group))
+			cli_print_heading(s->group, out);
+		group = s->group;
+		print_option(s, out);
 	}
 }
 

@@ -1,53 +1,53 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cli.h - command lines described by tables: parses them, and prints their --help.
+ * cli.h - command lines described by tables of settings (settings.h): parses them, and prints their
+ * --help.
  *
  * Knows no option of tachbpf; options_tables.c has the tables.
  */
 #ifndef TACHBPF_CLI_H
 #define TACHBPF_CLI_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
-struct cli_option {
-	char letter;		/* 0: long form only */
-	const char *name;	/* without the dashes */
-	const char *arg;	/* name of the value in --help; NULL: no value; "[=NAME]":
-				 * optional, given after = */
-	const char *group;	/* heading in --help; options of a group are adjacent */
-	const char *help;	/* lines are wrapped; NULL: an old name, not in --help */
-	/* Applies value; NULL: none. Returns 0, or -errno after logging the reason. */
-	int (*set)(void *target, const struct cli_option *opt, const char *value);
-	size_t off;		/* for set: offset in target */
-	const void *data;	/* for set: the allowed values */
-};
+#include "base/settings.h"
 
 struct cli_command {
 	const char *name;
 	const char *help;		/* one line */
 	const char *const *synopsis;	/* NULL-terminated lines */
 	const char *const *examples;	/* NULL-terminated: command, what it does, ... */
-	const struct cli_option *options;
-	size_t option_cnt;
-	/* Takes a word that is not an option. Returns 0, or -errno after logging the reason. */
+	const struct setting *settings;	/* its options; NULL: it has none */
+	/* A word that is not an option. 0, or -errno after having logged why. */
 	int (*word)(void *target, char *word);
 	/*
 	 * Takes the words after "--", NULL-terminated. Returns 0, or -errno after logging the
 	 * reason. NULL: they are words like others.
 	 */
 	int (*rest)(void *target, char **words);
+	/* Takes an option and its value, as cli_set(), which does it if this is NULL. */
+	int (*take)(void *target, const struct setting *s, const char *value);
 };
 
+/* The i-th option; NULL: there are no more. */
+const struct setting *cli_option(const struct cli_command *cmd, size_t i);
+
+/* Set the fields of the options that have a preset. 0, or -errno after having logged why. */
+int cli_preset(const struct cli_command *cmd, void *target);
 /*
  * Applies the words of argv (NULL-terminated) to target. Returns 0, or -errno after logging the
  * reason in one line.
  */
 int cli_parse(const struct cli_command *cmd, char **argv, void *target);
+/*
+ * Set an option's field in target; value is NULL if there is none. 0, or -errno after having logged
+ * "bad --NAME 'VALUE': WHY".
+ */
+int cli_set(void *target, const struct setting *s, const char *value);
 
-/* Returns true if the option's value is optional. */
-bool cli_value_is_optional(const struct cli_option *opt);
+/* Returns true if the option is shown in --help and by the completion of shells. */
+bool cli_is_shown(const struct setting *s);
 
 /* Print the parts of --help: usage and what the command does; the options, by group; examples. */
 void cli_print_usage(const struct cli_command *cmd, FILE *out);

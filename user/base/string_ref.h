@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* string_ref.h - text owned by somebody else. */
+/*
+ * string_ref.h - text that somebody else owns; what texts begin and end with.
+ */
 #ifndef TACHBPF_STRING_REF_H
 #define TACHBPF_STRING_REF_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -15,6 +18,39 @@ struct string_ref {
 static inline struct string_ref string_of(const char *s)
 {
 	return (struct string_ref){ s, (uint32_t)strlen(s) };
+}
+
+static inline bool ref_is(struct string_ref s, const char *text)
+{
+	return s.len == strlen(text) && !memcmp(s.data, text, s.len);
+}
+
+static inline bool ref_starts_with(struct string_ref s, const char *head)
+{
+	size_t len = strlen(head);
+
+	return s.len >= len && !memcmp(s.data, head, len);
+}
+
+/* Something must stand before the tail. */
+static inline bool ref_ends_with(struct string_ref s, const char *tail)
+{
+	size_t len = strlen(tail);
+
+	return s.len > len && !memcmp(s.data + s.len - len, tail, len);
+}
+
+static inline bool starts_with(const char *s, const char *head)
+{
+	return !strncmp(s, head, strlen(head));
+}
+
+/* Something must stand before the tail. */
+static inline bool ends_with(const char *s, const char *tail)
+{
+	size_t len = strlen(s), tail_len = strlen(tail);
+
+	return len > tail_len && !strcmp(s + len - tail_len, tail);
 }
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture.c - the BPF programs, the ring buffer and the sampler of a capture. See capture.h.
+ * capture.c - the BPF programs, the ring buffer and the other parts of a capture, and the order in
+ * which these are called. See capture.h.
  *
  * User space keeps a process in a struct tracked (lifecycle.h), the BPF side in the map py_procs.
  * The BPF side removes the entry when the process exits or executes a program; user space learns
@@ -20,38 +21,21 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/capture_async.h"
-#include "capture/capture_event.h"
-#include "capture/capture_faults.h"
-#include "capture/capture_filter.h"
-#include "capture/capture_find.h"
-#include "capture/capture_heap.h"
 #include "capture/capture_inspect.h"
-#include "capture/capture_losses.h"
-#include "capture/capture_memory.h"
-#include "capture/capture_native.h"
 #include "capture/capture_records.h"
 #include "capture/capture_state.h"
-#include "capture/capture_tasks.h"
-#include "capture/capture_thin.h"
-#include "capture/capture_wait.h"
-#include "capture/direct_map.h"
 #include "capture/memory_need.h"
-#include "capture/offcpu_scan.h"
 #include "capture/proc_table.h"
-#include "capture/sampler.h"
 #include "capture/skeleton.h"
 #include "host/identity.h"
 #include "memory/reader.h"
 #include "memory/remote_mem.h"
-#include "native/native.h"
 #include "recording/tick_sums.h"
 #include "resolve/observer.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
 #include "target/inspector.h"
-#include "target/proc_filter_eval.h"
 #include "worker/worker.h"
 
 #define MS_NS 1000000ull
@@ -71,8 +55,6 @@
 #define BATCH_MS 100
 /* For so long after something was new, batches are no larger. */
 #define NEW_NS 1000000000ull
-/* The same while a program begins that must be probed. */
-#define HURRY_MS 10
 /* Records are taken for so long, before others have their turn. */
 #define TAKE_MS 100
 /* CPUs that have gone online or offline are looked for so often: it costs some files of /sys. */
@@ -84,9 +66,6 @@
  * objects, takes up to 50 us for 250 frames with cold caches.
  */
 #define SAMPLE_LIMIT_NS 60000
-
-/* How long a code object may go unread at most, up to 3.11: see pywindow.bpf.h. */
-#define CODE_WINDOW_NS 8000000
 
 /* ---- the ring buffer ---- */
 
@@ -113,6 +92,112 @@ static int take_records(struct capture *s, uint64_t until_ns)
 		s->new_ns = begin_ns;
 	s->some_new = false;
 	return n < 0 && n != -EINTR && n != -EAGAIN ? n : 0;
+}
+
+static int records_configure(struct capture *s)
+{
+	s->skel->rodata->cfg_gc = s->args.gc;
+	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
+	s->skel->rodata->cfg_self_time = s->args.self_time;
+	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
+	return 0;
+}
+
+/* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
+static int size_ring(struct capture *s)
+{
+	/* Events come in bursts, whatever the rate of ticks is. */
+	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
+	uint32_t bytes = memory_need_ring(libbpf_num_possible_cpus(), rate);
+
+	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
+	if (!bytes)
+		return -ENOMEM;
+	s->skel->rodata->cfg_codes_bytes = bytes / 2;
+	bpf_map__set_max_entries(s->skel->maps.events, bytes);
+	return 0;
+}
+
+static int records_open(struct capture *s)
+{
+	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
+	return s->ring ? 0 : -errno;
+}
+
+static void records_poll(struct capture *s)
+{
+	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
+}
+
+static void records_free(struct capture *s)
+{
+	ring_buffer__free(s->ring);
+}
+
+static const struct source_ops records_source = {
+	.configure = records_configure,
+	.open = records_open,
+	.poll = records_poll,
+	.free = records_free,
+};
+
+/* ---- the parts ---- */
+
+/*
+ * The order of all calls but stop() and free(), which go from the last to the first.
+ * - The conditions and the losses are in their maps before a program is attached.
+ * - The scheduler programs follow all threads, and events are sampled, before the ticks begin:
+ *   tests see by the ticks' timer that recording has begun.
+ * - At each poll the clocks change first, because records may take TAKE_MS. Records are taken
+ *   before processes are inspected, and these before their memory, code and tasks are looked at.
+ * - The maps of machine code and of asyncio's places are as large as that of processes, which is
+ *   configured before them. The ring buffer gets what memory is left: size_ring().
+ * - Processes are found before tables of their code are waited for, and before they are looked at
+ *   for asyncio.
+ */
+static const struct source_ops *const sources[] = {
+	&capture_filter_source,
+	&capture_losses_source,
+	&capture_wait_source,
+	&capture_event_source,
+	&capture_ticks_source,
+	&capture_faults_source,
+	&records_source,
+	&capture_processes_source,
+	&capture_memory_source,
+	&capture_native_source,
+	&capture_heap_source,
+	&capture_async_source,
+	&capture_tasks_source,
+};
+#define SOURCES (int)ARRAY_SIZE(sources)
+
+/* Each source that has this function, in their order, until err. */
+#define EACH_SOURCE(i, err, function) \
+	for (i = 0; !(err) && i < SOURCES; i++) \
+		if (sources[i]->function)
+/* The same, from the last to the first. */
+#define EACH_SOURCE_BACK(i, function) \
+	for (i = SOURCES; i-- > 0;) \
+		if (sources[i]->function)
+
+int capture_wake_for(struct capture *s, int fd)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	return epoll_ctl(ring_buffer__epoll_fd(s->ring), EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+/* What poll() of a source waits for wakes us, too. */
+static int wake_for_sources(struct capture *s)
+{
+	int i, fd, err = 0;
+
+	EACH_SOURCE(i, err, fd) {
+		fd = sources[i]->fd(s);
+		err = fd < 0 ? 0 : capture_wake_for(s, fd);
+	}
+	return err;
 }
 
 /* ---- the capture ---- */
@@ -163,73 +248,11 @@ static const char *load_hint(int err)
 	}
 }
 
-int capture_wake_for(struct capture *s, int fd)
-{
-	struct epoll_event ev = { .events = EPOLLIN };
-
-	return epoll_ctl(ring_buffer__epoll_fd(s->ring), EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
-}
-
-/* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
-static int size_ring(struct capture *s)
-{
-	/* Events come in bursts, whatever the rate of ticks is. */
-	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
-	uint32_t bytes = memory_need_ring(libbpf_num_possible_cpus(), rate);
-
-	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
-	if (!bytes)
-		return -ENOMEM;
-	s->skel->rodata->cfg_codes_bytes = bytes / 2;
-	bpf_map__set_max_entries(s->skel->maps.events, bytes);
-	return 0;
-}
-
-/* What the modes and the user's wishes make of the programs and maps, before they are loaded. 0 or -errno. */
-static int configure(struct capture *s)
-{
-	int err;
-
-	capture_wait_configure(s);
-	capture_faults_configure(s);
-	capture_event_configure(s);
-	capture_async_configure(s);
-	s->skel->rodata->cfg_all = s->args.all;
-	s->skel->rodata->cfg_reads_begin = s->args.reads_begin || s->args.native ||
-					   s->args.trace_context || s->args.async;
-	s->skel->rodata->cfg_gc = s->args.gc;
-	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
-	/* A mode that wants a status wants none of these threads. */
-	s->skel->rodata->cfg_native_threads = s->args.native_threads && !s->mode->need_status;
-	s->skel->rodata->cfg_trace_context = s->args.trace_context;
-	s->skel->rodata->cfg_self_time = s->args.self_time;
-	s->skel->rodata->cfg_window_ns = s->args.fewer_reads ? CODE_WINDOW_NS : 0;
-	s->skel->rodata->cfg_period_ns = sampler_period_ns(s->sampler);
-	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
-	s->skel->rodata->cfg_sent_slots = s->args.sent_codes;
-	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
-	/* Without -a, user space reads the cgroups of processes from /proc. */
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
-				  s->args.all && !access("/proc/cgroups", F_OK));
-	if (!s->args.bursts)
-		bpf_map__set_max_entries(s->skel->maps.burst_procs, 1);
-	bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
-	capture_losses_configure(s);
-	err = capture_native_configure(s);
-	if (!err)
-		err = capture_heap_configure(s);
-	if (!err)
-		err = capture_filter_configure(s);
-	if (!err)
-		err = size_ring(s);
-	return err;
-}
-
 /* Fit the programs to the kernel, have them verified, and attach those that need no event. 0 or -errno. */
 static int load_programs(struct capture *s)
 {
 	bool waits = s->args.all && !capture_finds_late(s->mode);
-	int err;
+	int i, err;
 
 	if (!s->mode->scan_only)	/* which is over before anything is executed */
 		inspector_begin_likely(s->args.first, waits);
@@ -240,10 +263,8 @@ static int load_programs(struct capture *s)
 	s->life.table = s->skel->maps.py_procs;
 	if (!err && !s->args.no_direct_reads && !direct_map_find(s->skel))
 		log_debug("the kernel's direct map was not found: a helper reads all memory");
-	if (!err)
-		err = capture_filter_start(s);
-	if (!err)
-		err = capture_losses_start(s);
+	EACH_SOURCE(i, err, load)
+		err = sources[i]->load(s);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err)
@@ -252,50 +273,22 @@ static int load_programs(struct capture *s)
 	return err;
 }
 
-/* Open the events, and what reads the records. 0 or -errno. */
-static int open_events(struct capture *s)
+static int load_all(struct capture *s)
 {
-	int err = sampler_open(s->sampler);
-
-	if (!err)
-		err = capture_faults_open(s);
-	if (!err)
-		err = capture_event_open(s);
-	if (!err)
-		err = capture_heap_prepare(s);
-	if (err)
-		return err;
-	s->ring = ring_buffer__new(bpf_map__fd(s->skel->maps.events), take_record, s, NULL);
-	err = s->ring ? capture_wake_for(s, sampler_timer(s->sampler)) : -errno;
-	if (!err)
-		err = capture_memory_start(s);
-	if (!err && s->memory)
-		err = capture_wake_for(s, capture_memory_fd(s));
-	if (!err)
-		err = capture_native_start(s);
-	if (err || !s->life.machine.native)
-		return err;
-	return capture_wake_for(s, native_fd(s->life.machine.native));
-}
-
-static int load(struct capture *s)
-{
-	struct sampler_args sampling = { s->args.rate_hz, s->args.event, s->args.cpu_list };
-	int err;
+	int i, err = 0;
 
 	s->skel = skeleton_open();
 	if (!s->skel)
 		return -errno;
-	if (s->args.all)
-		bpf_map__set_max_entries(s->skel->maps.py_procs, memory_need_processes(
-					 bpf_map__max_entries(s->skel->maps.py_procs)));
-	s->sampler = sampler_new(s->skel, &sampling);
-	if (!s->sampler)
-		return -errno;
-	err = configure(s);
+	EACH_SOURCE(i, err, configure)
+		err = sources[i]->configure(s);
+	if (!err)
+		err = size_ring(s);
 	if (!err)
 		err = load_programs(s);
-	return err ? err : open_events(s);
+	EACH_SOURCE(i, err, open)
+		err = sources[i]->open(s);
+	return err ? err : wake_for_sources(s);
 }
 
 struct capture *capture_new(const struct capture_args *args)
@@ -312,7 +305,7 @@ struct capture *capture_new(const struct capture_args *args)
 	s->discovery = discovery_new();
 	if (s->discovery)
 		s->exes = exe_cache_new(s->discovery, set_known_exe, set_other_exe, s);
-	err = s->exes ? load(s) : -ENOMEM;
+	err = s->exes ? load_all(s) : -ENOMEM;
 	if (!err)
 		return s;
 	capture_free(s);
@@ -322,26 +315,17 @@ struct capture *capture_new(const struct capture_args *args)
 
 void capture_free(struct capture *s)
 {
+	int i;
+
 	if (!s)
 		return;
-	sampler_free(s->sampler);
-	capture_faults_free(s);
-	capture_event_free(s);
-	ring_buffer__free(s->ring);
-	capture_losses_free(s);
-	capture_memory_free(s);
-	capture_find_free(s);
 	lifecycle_free(&s->life);
-	u64map_free(&s->held_since);
-	capture_native_free(s);
-	capture_heap_free(s);
-	capture_tasks_free(s);
+	EACH_SOURCE_BACK(i, free)
+		sources[i]->free(s);
 	tachbpf_bpf__destroy(s->skel);
 	exe_cache_free(s->exes);
 	discovery_free(s->discovery);
 	counters_free(&s->counters);
-	proc_filter_eval_free(s->filter_eval);
-	offcpu_scan_end();
 	reader_end();
 	inspector_end();
 	free(s);
@@ -349,46 +333,22 @@ void capture_free(struct capture *s)
 
 int capture_start(struct capture *s)
 {
-	int err = s->args.all ? capture_find(s) : 0;
+	int i, err;
 
-	if (err) {
-		log_error("cannot list the processes in /proc: %s", strerror(-err));
+	EACH_SOURCE(i, s->life.err, prepare)
+		sources[i]->prepare(s);
+	err = s->life.err;
+	if (err)
 		return err;
-	}
-	capture_native_prepare(s);
-	capture_async_poll(s);
 	if (s->args.observer->ops->start)
 		s->args.observer->ops->start(s->args.observer, now_ns());
 	s->startup_cpu_s = cpu_time_s();
 	remote_mem_hurry(true);	/* from now on samples wait for user space */
-	err = capture_wait_start(s);
-	if (!err)
-		err = capture_event_start(s);
-	if (!err)
-		err = sampler_start(s->sampler);
-	if (!err)
-		err = capture_faults_start(s);
+	EACH_SOURCE(i, err, start)
+		err = sources[i]->start(s);
 	if (!err && !s->mode->scan_only)
 		capture_wait_scan(s);
 	return err;
-}
-
-void capture_scan(struct capture *s)
-{
-	if (s->mode->scan_only)
-		capture_wait_scan(s);
-}
-
-void capture_emit_waits(struct capture *s)
-{
-	if (s->mode->scan_only)
-		capture_wait_emit_open(s);
-}
-
-void capture_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx)
-{
-	if (s->mode->scan_only)
-		capture_wait_scan_again(s, chosen, ctx);
 }
 
 static bool is_quiet(const struct capture *s)
@@ -405,7 +365,7 @@ static int begin_wait_ms(struct capture *s)
 {
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS;
 	bool reads = s->args.native || s->args.async || s->args.trace_context ||
-		     s->args.fewer_reads || s->memory || s->heap || s->event;
+		     s->memory || s->heap || s->event;
 
 	if (s->args.quiet_batch_ms <= batch || reads || !is_quiet(s))
 		return batch;
@@ -429,15 +389,12 @@ static int check_keeper(void)
 
 int capture_poll(struct capture *s, int timeout_ms)
 {
-	int batch = begin_wait_ms(s), n;
-	int soon = capture_heap_hurries(s) ? HURRY_MS : capture_memory_batch(s, batch);
-	int limit = timeout_ms < soon ? timeout_ms : soon;
-	uint64_t wait = capture_async_wait_ns(s, now_ns(), limit * MS_NS);
+	int batch = begin_wait_ms(s), i, n;
+	uint64_t wait = (timeout_ms < batch ? timeout_ms : batch) * MS_NS;
 	struct epoll_event ev;
 
-	wait = capture_tasks_wait_ns(s, now_ns(), wait);
-	wait = lifecycle_wait_ns(&s->life, now_ns(), wait);
-	wait = capture_finds(s) ? 0 : wait;
+	EACH_SOURCE(i, false, wait_ns)
+		wait = sources[i]->wait_ns(s, now_ns(), wait);
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	s->skel->bss->waits_long = 0;
 	if (n < 0 && errno != EINTR)
@@ -445,30 +402,17 @@ int capture_poll(struct capture *s, int timeout_ms)
 	lifecycle_fail(&s->life, check_keeper());
 	if (s->life.err)
 		return s->life.err;
-	sampler_vary(s->sampler);
-	capture_faults_vary(s);
-	lifecycle_fail(&s->life, take_records(s, now_ns() + TAKE_MS * MS_NS));
-	capture_find_more(s);
-	capture_inspect_due(s);
-	capture_memory_poll(s);
-	capture_native_poll(s);
-	capture_heap_poll(s);
-	capture_async_poll(s);
-	capture_tasks_poll(s);
+	EACH_SOURCE(i, false, poll)
+		sources[i]->poll(s);
 	return s->life.err;
-}
-
-int capture_set_rate(struct capture *s, uint32_t hz)
-{
-	return sampler_set_rate(s->sampler, hz);
 }
 
 void capture_pause(struct capture *s, bool pause)
 {
-	capture_wait_pause(s, pause);
-	sampler_pause(s->sampler, pause);
-	capture_faults_pause(s, pause);
-	capture_event_pause(s, pause);
+	int i;
+
+	EACH_SOURCE(i, false, pause)
+		sources[i]->pause(s, pause);
 }
 
 uint64_t capture_walk_ns(struct capture *s)
@@ -480,11 +424,6 @@ uint64_t capture_walk_ns(struct capture *s)
 	return cost.cnt * cost.mean_ns;
 }
 
-uint32_t capture_rate(const struct capture *s)
-{
-	return sampler_rate(s->sampler);
-}
-
 static void read_counters(struct capture *s)
 {
 	struct counters *c = &s->counters;
@@ -493,7 +432,7 @@ static void read_counters(struct capture *s)
 	s->no_event = 0;
 	counters_read(c, bpf_map__fd(s->skel->maps.counters));
 	for (i = 0; i < c->cpu_cnt; i++) {
-		uint64_t missed = sampler_missed(s->sampler, c->cpus[i].cpu);
+		uint64_t missed = capture_ticks_missed(s, c->cpus[i].cpu);
 
 		c->cpus[i].missed += missed;
 		c->sum[CNT_MISSED] += missed;
@@ -505,7 +444,7 @@ static void read_counters(struct capture *s)
  * End the processes that no longer exist, if exit records were lost. Repeated in every call,
  * because a zombie still exists.
  */
-static void sweep(struct capture *s)
+static void end_gone_processes(struct capture *s)
 {
 	struct tracked *t;
 	size_t pos = 0;
@@ -526,7 +465,6 @@ static void care_for_heard(struct capture *s)
 
 	while ((t = lifecycle_next_heard(&s->life, &pos))) {
 		if (t->process) {
-			lifecycle_fail(&s->life, process_settle_late(t->process));
 			process_retry_names(t->process);
 			process_watch_jit(t->process);
 		}
@@ -538,15 +476,15 @@ static void care_for_heard(struct capture *s)
 int capture_housekeep(struct capture *s)
 {
 	const struct observer_ops *ops = s->args.observer->ops;
+	int i;
 
 	if (s->housekeeps % CPUS_S == 0) {
-		sampler_refresh(s->sampler);
-		capture_faults_refresh(s);
-		capture_event_refresh(s);
+		EACH_SOURCE(i, false, refresh)
+			sources[i]->refresh(s);
 	}
 	capture_wait_scan(s);
 	capture_take_losses(s);
-	sweep(s);
+	end_gone_processes(s);
 	capture_thin_more(s);
 	if (++s->housekeeps % GONE_S == 0)
 		s->unidentified += lifecycle_sweep_gone(&s->life);
@@ -569,7 +507,6 @@ int capture_settle(struct capture *s)
 	capture_take_losses(s);
 	capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
-		lifecycle_fail(&s->life, process_settle(t->process));
 		process_retry_names(t->process);
 		process_watch_jit(t->process);
 	}
@@ -589,20 +526,18 @@ int capture_stop(struct capture *s)
 	const struct observer_ops *ops = s->args.observer->ops;
 	struct tracked *t;
 	size_t pos = 0;
+	int i;
 
-	sampler_stop(s->sampler);
-	capture_faults_stop(s);
-	capture_event_stop(s);
-	capture_wait_stop(s);
-	capture_heap_stop(s);
+	EACH_SOURCE_BACK(i, stop)
+		sources[i]->stop(s);
 	s->life.stop_ns = now_ns();
 	lifecycle_fail(&s->life, take_records(s, UINT64_MAX));
 	capture_take_losses(s);
 	if (ops->stop)
 		ops->stop(s->args.observer, missed_pct(s));
-	capture_memory_stop(s);
 	remote_mem_grant(NAMES_AT_STOP_NS);
-	native_life_stop(&s->life.machine);
+	EACH_SOURCE(i, false, settle)
+		sources[i]->settle(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	return s->life.err;
@@ -629,10 +564,10 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.processes_seen = s->life.begun_cnt,
 		.processes_live = s->life.live_cnt,
 		.processes_pending = lifecycle_young_cnt(&s->life),
-		.sent_codes = s->args.sent_codes,
-		.hardware_cycles = sampler_is_hardware(s->sampler),
+		.hardware_cycles = capture_ticks_are_hardware(s),
 	};
-	capture_native_counts(s, &out->native);
+	if (s->life.machine.native)
+		native_counts(s->life.machine.native, &out->native);
 	if (s->args.self_time)
 		counters_read_cost(&out->cost, bpf_map__fd(s->skel->maps.sample_times));
 }

@@ -12,9 +12,11 @@
 #include <sys/types.h>
 
 #include "bpf/abi.h"
-#include "capture/sampler.h"
 #include "recording/capture_counts.h"
 #include "resolve/record_mode.h"
+
+/* Where unwind tables are kept on disk, and shared by recordings. */
+#define CAPTURE_NATIVE_TABLES "/var/cache/tachbpf/unwind"
 
 struct event_spec;
 struct kallsyms;
@@ -23,6 +25,14 @@ struct capture;
 struct identities;
 struct observer;
 struct process;
+
+enum sampler_event {
+	SAMPLER_ANY,		/* hardware cycles if the machine has them, else cpu-clock */
+	SAMPLER_CYCLES,		/* hardware cycles; virtual machines often have none */
+	SAMPLER_CLOCK,		/* the kernel's cpu-clock */
+};
+
+#define SAMPLER_RATE_MAX_HZ 50000	/* fits raw_header.rate_hz */
 
 struct capture_args {
 	bool all;			/* every process on the host */
@@ -38,13 +48,13 @@ struct capture_args {
 	bool native;			/* stacks get the frames of machine code */
 	bool native_full;		/* of these, the interpreter's own, too */
 	bool native_lines;		/* they have lines, and inlined functions */
-	bool trace_context;		/* events have their thread's context: capture_trace.h */
+	bool trace_context;		/* events have their thread's context:
+					 * capture_trace_process() */
 	bool async;			/* who awaits an asyncio task stands in place of the loop */
 	bool task_names;		/* ... and the task's name is a frame */
 	bool bursts;			/* capture_thin() may be called */
 	bool no_sample_limit;		/* no walk is cut off by the time limit */
-	bool no_direct_reads;		/* a helper reads all memory: direct_map.h */
-	bool fewer_reads;		/* code objects have windows: bpf/pywindow.bpf.h */
+	bool no_direct_reads;		/* a helper reads all memory: skeleton.h */
 	uint32_t rate_hz;
 	int batch_ms;			/* how long a sample may wait in the ring buffer; 0: 100 ms */
 	int quiet_batch_ms;		/* the same while nothing is new, for a second now: no
@@ -54,9 +64,9 @@ struct capture_args {
 	uint64_t every_bytes;		/* --mode mem: one page fault for so many; at least a
 					 * page */
 	double interval_s;		/* --mode mem: how often pages are looked at; 0: 1 s */
-	bool allocations;		/* every block of one process: capture_heap.h */
+	bool allocations;		/* every block of one process: capture_heap.c */
 	uint64_t min_block_bytes;	/* ... of so many bytes at least */
-	bool costly;			/* ... also if that takes much of a CPU (--force) */
+	bool costly;			/* ... also if that takes much of a CPU: --accept-cost */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: kernel stacks are
 					 * not recorded. Outlives the capture */
 	enum sampler_event event;	/* what ticks */
@@ -64,8 +74,6 @@ struct capture_args {
 						 * processes; NULL: ticks are. Outlives the capture */
 	uint64_t event_every;		/* one of so many of them; 0: of hardware's, rate_hz a second */
 	const char *cpu_list;		/* "0-3,7"; NULL: all CPUs */
-	uint32_t sent_codes;		/* code objects that the BPF side remembers as sent;
-					 * a power of two */
 	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the capture, or
 						 * lives until capture_set_filter() has replaced it */
 	bool filter_may_change;		/* capture_set_filter() may be called. Costs a tick a few ns, and
@@ -95,6 +103,24 @@ int capture_add_children(struct capture *s, pid_t tgid);
  */
 int capture_watch(struct capture *s, pid_t tgid, enum watch how);
 
+/*
+ * Switch on the thread contexts (OTEP 4947) of a profiled process: from now on its events get trace
+ * id, span id and attributes of what their thread works on (struct event, trace). Whoever reads
+ * process contexts (telemetry/process_ctx.h) knows which processes announce thread contexts. The
+ * process' children have the same memory after a fork, so they are read at the same place without a
+ * call; an exec ends it.
+ *
+ * To be called when it is found to announce them, and again at each later look at its process
+ * context that says the same: the library may have been loaded or changed meanwhile. From the
+ * thread that calls capture_poll(); asks the inspector and the reader, so it takes 1 ms, and up
+ * to their deadlines if the process' files block (then it is not asked for a while).
+ *
+ * 0; -ENOENT: no file of the process has the variable (yet); -EAGAIN, -EBUSY: call again in a
+ * second; -ESRCH: it is not profiled; -EOPNOTSUPP: the capture was started without
+ * capture_args.trace_context; other -errno of thread_ctx_find().
+ */
+int capture_trace_process(struct capture *s, pid_t tgid);
+
 /* With args.all, inspect all processes of the host; then sample. 0 or -errno; logs why. */
 int capture_start(struct capture *s);
 
@@ -106,8 +132,12 @@ int capture_start(struct capture *s);
 int capture_poll(struct capture *s, int timeout_ms);
 
 /*
- * Change the rate of a capture that was started, in place: every event says by its tick_ns what it
- * stands for. Intervals of waits keep their length. 0 or -errno as sampler_set_rate(); logs
+ * Change the rate of a capture that was started, on all CPUs in place: the ticks go on, and every
+ * event says by its tick_ns what it stands for. Time of a CPU that got no tick because its timer
+ * was restarted is paid back with ticks of the new rate (tick_jitter.h). Intervals of waits keep
+ * their length. A system call and an interrupt for each CPU: 3 us, in virtual machines 30 us. 0;
+ * -EINVAL: not started, or not 1 to SAMPLER_RATE_MAX_HZ; other -errno: hardware cycles, and the
+ * kernel refused (more than kernel.perf_event_max_sample_rate): then the rate stays. Logs
  * nothing.
  */
 int capture_set_rate(struct capture *s, uint32_t hz);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* capture_async.c - see capture_async.h. */
-#include "capture/capture_async.h"
-
+/*
+ * capture_async.c - the part of a capture that is there with --async only: finds where asyncio
+ * keeps the tasks of each profiled process, and tells the BPF side (bpf/abi_await.h).
+ *
+ * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side says when
+ * it has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its
+ * parent's tasks, and so its parent's place.
+ */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <time.h>
@@ -13,18 +18,19 @@
 #include "target/inspector.h"
 #include "tachbpf.skel.h"
 
-void capture_async_configure(struct capture *s)
+static int async_configure(struct capture *s)
 {
 	s->skel->rodata->cfg_async = s->args.async;
 	s->skel->rodata->cfg_task_names = s->args.async && s->args.task_names;
 	if (s->args.async)
 		bpf_map__set_max_entries(s->skel->maps.async_places,
 					 bpf_map__max_entries(s->skel->maps.py_procs));
+	return 0;
 }
 
 /* ---- the place of a process ---- */
 
-static bool get(const struct capture *s, const struct tracked *t, struct async_place *place)
+static bool get_place(const struct capture *s, const struct tracked *t, struct async_place *place)
 {
 	uint32_t key = t->tgid;
 
@@ -37,7 +43,8 @@ static bool get(const struct capture *s, const struct tracked *t, struct async_p
  * The BPF side deletes the place when the process ends. If it does so now, it may have looked for
  * the place before it was written.
  */
-static void put(const struct capture *s, const struct tracked *t, const struct async_place *place)
+static void put_place(const struct capture *s, const struct tracked *t,
+		      const struct async_place *place)
 {
 	struct bpf_map *map = s->skel->maps.async_places;
 	struct proc_stat st;
@@ -49,7 +56,8 @@ static void put(const struct capture *s, const struct tracked *t, const struct a
 }
 
 /* Does the BPF side have room for what it reads of an object? */
-static bool fits(const struct async_layout *l, const struct py_layout *py, uint32_t *coro_bytes)
+static bool fits_bpf_objects(const struct async_layout *l, const struct py_layout *py,
+			     uint32_t *coro_bytes)
 {
 	uint32_t frame = l->coro.gen_frame + py->fr_bytes, top = l->coro.gen_frame + l->coro.fr_stack;
 
@@ -68,35 +76,35 @@ static void wait_for_change(const struct capture *s, struct tracked *t)
 {
 	struct async_place place;
 
-	if (!get(s, t, &place))
-		put(s, t, &(struct async_place){ .start_ns = t->start_ns });
+	if (!get_place(s, t, &place))
+		put_place(s, t, &(struct async_place){ .start_ns = t->start_ns });
 	inspect_no_more(&t->async);
 }
 
-static void found(struct capture *s, struct tracked *t, const struct async_layout *l)
+static void take_layout(struct capture *s, struct tracked *t, const struct async_layout *l)
 {
 	struct async_place place = { .start_ns = t->start_ns, .l = *l };
 
 	inspect_no_more(&t->async);
-	if (fits(l, &process_image(t->process)->layout, &place.coro_bytes))
-		put(s, t, &place);
+	if (fits_bpf_objects(l, &process_image(t->process)->layout, &place.coro_bytes))
+		put_place(s, t, &place);
 	else
 		log_debug("process %d: asyncio's objects are too large", t->tgid);
 }
 
-static void look(struct capture *s, struct tracked *t)
+static void look_for_asyncio(struct capture *s, struct tracked *t)
 {
 	struct async_place place;
 	struct async_layout l;
 	int err;
 
-	if (get(s, t, &place) && place.l.valid) {	/* its parent's */
+	if (get_place(s, t, &place) && place.l.valid) {	/* its parent's */
 		inspect_no_more(&t->async);
 		return;
 	}
 	err = inspector_async(t->tgid, &l);
 	if (!err)
-		found(s, t, &l);
+		take_layout(s, t, &l);
 	else if (err == -ENOENT)
 		wait_for_change(s, t);
 	else if (err == -EOPNOTSUPP || err == -ESRCH)
@@ -113,11 +121,11 @@ static uint64_t cpu_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void look_timed(struct capture *s, struct tracked *t)
+static void look_and_time(struct capture *s, struct tracked *t)
 {
 	uint64_t begin = cpu_ns();
 
-	look(s, t);
+	look_for_asyncio(s, t);
 	inspect_done(&t->async, now_ns(), cpu_ns() - begin, false);
 }
 
@@ -127,7 +135,8 @@ static bool can_have_tasks(const struct tracked *t)
 	return t->state == PROC_PROFILED && process_image(t->process)->coro.gen_frame;
 }
 
-void capture_async_poll(struct capture *s)
+/* Look at the processes that are due: asks the inspector, about 1 ms a process. */
+static void async_poll(struct capture *s)
 {
 	struct tracked *t;
 	size_t pos = 0;
@@ -141,13 +150,13 @@ void capture_async_poll(struct capture *s)
 		if (!can_have_tasks(t))
 			continue;
 		if (t->async.next_ns <= now_ns())
-			look_timed(s, t);
+			look_and_time(s, t);
 		if (t->async.next_ns < s->async_next_ns)
 			s->async_next_ns = t->async.next_ns;
 	}
 }
 
-uint64_t capture_async_wait_ns(const struct capture *s, uint64_t now_ns, uint64_t limit_ns)
+static uint64_t async_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
 	if (!s->args.async || s->async_next_ns >= now_ns + limit_ns)
 		return limit_ns;
@@ -166,8 +175,15 @@ bool capture_async_layout(const struct capture *s, const struct tracked *t,
 {
 	struct async_place place;
 
-	if (!get(s, t, &place) || !place.l.valid)
+	if (!get_place(s, t, &place) || !place.l.valid)
 		return false;
 	*out = place.l;
 	return true;
 }
+
+const struct source_ops capture_async_source = {
+	.configure = async_configure,
+	.prepare = async_poll,
+	.poll = async_poll,
+	.wait_ns = async_wait_ns,
+};

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* capture_event.c - see capture_event.h. */
-#include "capture/capture_event.h"
-
+/*
+ * capture_event.c - the event of -e (capture_args.event_spec): perf events on each CPU, a
+ * tracepoint, or probes, and the program that is attached to them.
+ */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "capture/capture_state.h"
-#include "capture/event_sampler.h"
+#include "capture/cpu_events.h"
 #include "probe/event_probes.h"
 #include "probe/event_spec.h"
 #include "probe/tracepoint.h"
 #include "tachbpf.skel.h"
 
 struct capture_event {
-	struct event_sampler *counted;	/* of events that perf counts; NULL: others */
+	bool is_counted;		/* perf counts it */
+	struct cpu_events counted;	/* of such an event */
 	int fd;				/* the tracepoint's; -1: none, or the link's */
 	struct bpf_link **links;	/* link_cnt of the tracepoint or of all probes */
 	size_t link_cnt, link_cap;
@@ -39,7 +40,7 @@ static struct bpf_program *program_of(const struct capture *s)
 						s->skel->progs.on_event_probe;
 }
 
-void capture_event_configure(struct capture *s)
+static int event_configure(struct capture *s)
 {
 	struct bpf_program *const programs[] = {
 		s->skel->progs.on_event_counted, s->skel->progs.on_event_tracepoint,
@@ -53,27 +54,35 @@ void capture_event_configure(struct capture *s)
 	}
 	if (s->args.event_spec && !event_is_counted(s->args.event_spec))
 		s->skel->rodata->cfg_event_every = s->args.event_every;
+	return 0;
 }
 
 /* 0 or -errno. */
 static int open_counted(struct capture *s)
 {
 	const struct event_spec *spec = s->args.event_spec;
-	struct event_sampler_args args = {
+	bool by_rate = !s->args.event_every;
+	struct cpu_events_args args = {
 		.program = program_of(s),
-		.type = spec->kind == EVENT_HARDWARE ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-		.config = spec->config,
-		.period = s->args.event_every,
-		.hz = s->args.event_every ? 0 : s->args.rate_hz,
-		.what = spec->name,
+		.attr = {
+			.type = spec->kind == EVENT_HARDWARE ? PERF_TYPE_HARDWARE :
+							       PERF_TYPE_SOFTWARE,
+			.config = spec->config,
+			.sample_period = by_rate ? s->args.rate_hz : s->args.event_every,
+			.freq = by_rate,
+		},
+		.name = spec->name,
 		.cpu_list = s->args.cpu_list,
 	};
+	int err = cpu_events_init(&s->event->counted, &args);
 
-	s->event->counted = event_sampler_new(&args);
-	return s->event->counted ? 0 : -errno;
+	if (err)
+		return err;
+	err = cpu_events_open(&s->event->counted);
+	return err ? cpu_events_complain(&s->event->counted, err) : 0;
 }
 
-int capture_event_open(struct capture *s)
+static int event_open(struct capture *s)
 {
 	const struct event_spec *spec = s->args.event_spec;
 
@@ -83,7 +92,8 @@ int capture_event_open(struct capture *s)
 	if (!s->event)
 		return -ENOMEM;
 	s->event->fd = -1;
-	if (event_is_counted(spec))
+	s->event->is_counted = event_is_counted(spec);
+	if (s->event->is_counted)
 		return open_counted(s);
 	if (spec->kind != EVENT_TRACEPOINT)
 		return 0;	/* a worker opens probes, when the processes are known */
@@ -106,7 +116,7 @@ void capture_event_choose(struct capture *s, pid_t tgid)
 }
 
 /* Attach the program to an event, which is the link's then, or closed. 0 or -errno. */
-static int attach(struct capture *s, int fd)
+static int attach_event(struct capture *s, int fd)
 {
 	struct capture_event *e = s->event;
 	struct bpf_link **links = array_grow(e->links, e->link_cnt, &e->link_cap, sizeof(*links));
@@ -128,7 +138,7 @@ static int attach(struct capture *s, int fd)
 /* prober_take_fn */
 static int attach_probe(void *ctx, unsigned int i, bool returns, int event)
 {
-	return attach(ctx, event);
+	return attach_event(ctx, event);
 }
 
 /* Probe the chosen processes; all, if others may be recorded, too. 0 or -errno; logs why. */
@@ -152,18 +162,18 @@ static int start_probes(struct capture *s)
 	return done ? 0 : first;
 }
 
-int capture_event_start(struct capture *s)
+static int event_start(struct capture *s)
 {
 	struct capture_event *e = s->event;
 	int err;
 
 	if (!e)
 		return 0;
-	if (e->counted)
-		return event_sampler_start(e->counted);
+	if (e->is_counted)
+		return cpu_events_start(&e->counted);
 	if (s->args.event_spec->kind != EVENT_TRACEPOINT)
 		return start_probes(s);
-	err = attach(s, e->fd);
+	err = attach_event(s, e->fd);
 	e->fd = -1;
 	if (err)
 		log_error("-e %s: cannot attach to it: %s", s->args.event_spec->name,
@@ -172,26 +182,25 @@ int capture_event_start(struct capture *s)
 }
 
 /* Other events are not taken while capture_paused is set. */
-void capture_event_pause(struct capture *s, bool pause)
+static void event_pause(struct capture *s, bool pause)
 {
-	if (s->event && s->event->counted)
-		event_sampler_pause(s->event->counted, pause);
+	if (s->event)
+		cpu_events_pause(&s->event->counted, pause);
 }
 
-void capture_event_refresh(struct capture *s)
+static void event_refresh(struct capture *s)
 {
-	if (s->event && s->event->counted)
-		event_sampler_refresh(s->event->counted);
+	if (s->event)
+		cpu_events_refresh(&s->event->counted);
 }
 
-void capture_event_stop(struct capture *s)
+static void event_stop(struct capture *s)
 {
 	struct capture_event *e = s->event;
 
 	if (!e)
 		return;
-	if (e->counted)
-		event_sampler_stop(e->counted);
+	cpu_events_stop(&e->counted);
 	while (e->link_cnt)
 		bpf_link__destroy(e->links[--e->link_cnt]);
 	if (e->fd >= 0)
@@ -199,15 +208,24 @@ void capture_event_stop(struct capture *s)
 	e->fd = -1;
 }
 
-void capture_event_free(struct capture *s)
+static void event_free(struct capture *s)
 {
 	if (!s->event)
 		return;
-	capture_event_stop(s);
-	event_sampler_free(s->event->counted);
+	event_stop(s);
+	cpu_events_free(&s->event->counted);
 	prober_end();
 	free(s->event->links);
 	free(s->event->pids);
 	free(s->event);
-	s->event = NULL;
 }
+
+const struct source_ops capture_event_source = {
+	.configure = event_configure,
+	.open = event_open,
+	.start = event_start,
+	.pause = event_pause,
+	.refresh = event_refresh,
+	.stop = event_stop,
+	.free = event_free,
+};

@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_faults.h - the page faults of --mode mem: perf events on each CPU (event_sampler.h), and
- * the program that follows moves of memory. Without that mode all functions do nothing.
+ * capture_faults.h - the periods of the perf events that choose page faults.
+ *
+ * An event with a fixed period sees a program that touches pages in a loop of as many always at
+ * the same point: one of its functions gets all faults. So the periods change at random while we
+ * record. The BPF side weighs by what the kernel has counted, so a change costs nothing of the
+ * weights' truth.
  */
 #ifndef TACHBPF_CAPTURE_FAULTS_H
 #define TACHBPF_CAPTURE_FAULTS_H
 
-#include <stdbool.h>
+#include <stdint.h>
 
-struct capture;
+/*
+ * A period by a random number: within a quarter of its mean, and at least 1 from it. The mean is
+ * the pages in every_bytes; if that is one page, the period is always 1. Somewhat more faults are
+ * chosen than one in every_bytes: 2 %, and for the shortest mean of 2 22 %.
+ */
+uint32_t fault_period(uint64_t every_bytes, uint32_t page_bytes, uint64_t random);
 
-/* Before the BPF programs are loaded: which of them, and their settings. */
-void capture_faults_configure(struct capture *s);
-/* Open the events, which needs rights that are given up afterwards. 0 or -errno; logs why. */
-int capture_faults_open(struct capture *s);
-/* Sampling begins, pauses, goes on, ends. 0 or -errno; logs why. */
-int capture_faults_start(struct capture *s);
-void capture_faults_pause(struct capture *s, bool pause);
-/* Give events another period, if it is time for that. At each capture_poll(). */
-void capture_faults_vary(struct capture *s);
-/* CPUs have gone online or offline; about once in some seconds. */
-void capture_faults_refresh(struct capture *s);
-void capture_faults_stop(struct capture *s);
-void capture_faults_free(struct capture *s);
+/*
+ * The time in ns between two changes, each of one CPU's event. Each CPU has ten a second, but all
+ * CPUs together not more than 100: a thousandth of a CPU, in virtual machines three.
+ */
+uint64_t fault_turn_ns(unsigned int cpus);
 
 #endif

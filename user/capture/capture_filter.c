@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_filter.c - applies the verdicts of proc_filter_eval.c to processes and to the map
- * py_procs. See capture_filter.h.
+ * py_procs, and replaces the conditions while the capture runs. See capture_filter.h.
+ *
+ * When they are replaced, the BPF side gets the new conditions first, so that nothing is judged
+ * by the old ones any more. Then all verdicts that are left are made again: of entries of
+ * excluded processes, of tracked processes, of processes that nobody knew, and of records that
+ * lie in the ring buffer.
  */
 #include "capture/capture_filter.h"
 
@@ -16,6 +21,8 @@
 #include "base/util.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
+#include "host/identity.h"
+#include "host/proc.h"
 #include "tachbpf.skel.h"
 #include "target/proc_filter_eval.h"
 
@@ -29,6 +36,15 @@
 
 /* Longer than a BPF program takes. */
 #define PROGRAM_LASTS_US 10000
+
+/* Records are taken once per this number of processes that are judged, and for so long at most. */
+#define TAKE_PROCESSES 128
+#define TAKE_NS 100000000ull
+/* The last records of excluded processes: those that are not taken in this time are orphans. */
+#define TAKE_LAST_NS 1000000000ull
+/* From one inspection of a newly selected process to the next: samples wait meanwhile. */
+#define INSPECT_APART_NS 1000000ull
+#define INSPECT_WITHIN_NS 1000000000ull
 
 static struct proc_filter no_conditions;
 
@@ -76,10 +92,14 @@ static int configure_changeable(struct capture *s)
 						    marks > MARKS_FOR_ANY ? marks : MARKS_FOR_ANY);
 }
 
-int capture_filter_configure(struct capture *s)
+static int filter_configure(struct capture *s)
 {
 	struct proc_filter *filter = s->args.proc_filter;
 
+	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
+	/* Without -a, user space reads the cgroups of processes from /proc. */
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
+				  s->args.all && !access("/proc/cgroups", F_OK));
 	if (!filter && !s->args.filter_may_change)
 		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
 	s->filter_eval = proc_filter_eval_new(filter ? filter : &no_conditions);
@@ -89,7 +109,7 @@ int capture_filter_configure(struct capture *s)
 }
 
 /* Enter the verdicts first: the settings say how to read them. 0 or -errno. */
-static int enter(struct capture *s, struct proc_filter_eval *eval)
+static int enter_verdicts(struct capture *s, struct proc_filter_eval *eval)
 {
 	int err = proc_filter_eval_start(eval, s->skel->maps.marks);
 	struct filter_config cfg;
@@ -102,46 +122,21 @@ static int enter(struct capture *s, struct proc_filter_eval *eval)
 				    sizeof(cfg), BPF_ANY);
 }
 
-int capture_filter_start(struct capture *s)
+static int filter_load(struct capture *s)
 {
-	return s->filter_eval ? enter(s, s->filter_eval) : 0;
+	return s->filter_eval ? enter_verdicts(s, s->filter_eval) : 0;
 }
 
-/*
- * Returns when all BPF programs that ran have ended: they are RCU readers, and this waits for
- * those. Some kernels (nohz_full) do not offer it.
- */
-static void wait_for_programs(void)
+static void filter_free(struct capture *s)
 {
-	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
-		usleep(PROGRAM_LASTS_US);
-}
-
-int capture_filter_change(struct capture *s, struct proc_filter *filter)
-{
-	struct proc_filter_eval *eval;
-	int err;
-
-	if (!s->args.filter_may_change)
-		return -ENOTSUP;
-	if (filter && filter->cnt > CHANGED_RULES_MAX) {
-		log_error("more than %d conditions on processes: give fewer", CHANGED_RULES_MAX);
-		return -E2BIG;
-	}
-	eval = proc_filter_eval_new(filter ? filter : &no_conditions);
-	if (!eval) {
-		err = -errno;
-		log_error("cannot find the cgroups of this host: %s", strerror(-err));
-		return err;
-	}
-	s->filter_changed_ns = UINT64_MAX;
 	proc_filter_eval_free(s->filter_eval);
-	s->filter_eval = eval;
-	s->args.proc_filter = filter;
-	lifecycle_fail(&s->life, enter(s, eval));
-	wait_for_programs();
-	return 0;
 }
+
+const struct source_ops capture_filter_source = {
+	.configure = filter_configure,
+	.load = filter_load,
+	.free = filter_free,
+};
 
 /* Remove the exclusion from the map py_procs: the process meets the conditions. */
 static void let_in(struct capture *s, pid_t tgid)
@@ -184,7 +179,12 @@ bool capture_filter_admits(struct capture *s, struct tracked *t)
 	return true;
 }
 
-void capture_filter_judge_again(struct capture *s, struct tracked *t)
+/*
+ * Judge a tracked process again after a change. One that was profiled and is excluded now is
+ * PAUSED; one that is PAUSED and selected now is inspected soon; one that is selected before and
+ * after is left alone. t may be freed.
+ */
+static void judge_again(struct capture *s, struct tracked *t)
 {
 	int why = proc_filter_eval_judge(s->filter_eval, t->tgid);
 
@@ -205,7 +205,7 @@ void capture_filter_judge_again(struct capture *s, struct tracked *t)
 void capture_filter_judge_admitted(struct capture *s, struct tracked *t, uint64_t time_ns)
 {
 	if (time_ns < s->filter_changed_ns)
-		capture_filter_judge_again(s, t);
+		judge_again(s, t);
 }
 
 bool capture_filter_meets(struct capture *s, pid_t tgid)
@@ -246,4 +246,129 @@ bool capture_filter_admits_exec(struct capture *s, const struct raw_exec *ev)
 		lifecycle_step(&s->life, t, PROC_EV_EXCLUDED,
 			       &(struct step){ .unselected = (uint8_t)why });
 	return false;
+}
+
+/* ---- other conditions ---- */
+
+/*
+ * Returns when all BPF programs that ran have ended: they are RCU readers, and this waits for
+ * those. Some kernels (nohz_full) do not offer it.
+ */
+static void wait_for_programs(void)
+{
+	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0))
+		usleep(PROGRAM_LASTS_US);
+}
+
+/*
+ * Replace the conditions (NULL: none) in user space and in the BPF programs. When it returns 0, no
+ * program judges by the old ones any more, but verdicts by them are left in py_procs and in records
+ * that were not taken yet: until s->filter_changed_ns is set to a time, each record is judged
+ * again. -errno: nothing has changed; logs why.
+ */
+static int replace_conditions(struct capture *s, struct proc_filter *filter)
+{
+	struct proc_filter_eval *eval;
+	int err;
+
+	if (!s->args.filter_may_change)
+		return -ENOTSUP;
+	if (filter && filter->cnt > CHANGED_RULES_MAX) {
+		log_error("more than %d conditions on processes: give fewer", CHANGED_RULES_MAX);
+		return -E2BIG;
+	}
+	eval = proc_filter_eval_new(filter ? filter : &no_conditions);
+	if (!eval) {
+		err = -errno;
+		log_error("cannot find the cgroups of this host: %s", strerror(-err));
+		return err;
+	}
+	s->filter_changed_ns = UINT64_MAX;
+	proc_filter_eval_free(s->filter_eval);
+	s->filter_eval = eval;
+	s->args.proc_filter = filter;
+	lifecycle_fail(&s->life, enter_verdicts(s, eval));
+	wait_for_programs();
+	return 0;
+}
+
+struct change {
+	struct capture *s;
+	uint64_t begin_ns;
+	uint32_t judged, selected;	/* processes; newly selected ones */
+};
+
+static void take_some(struct capture *s, uint64_t limit_ns)
+{
+	s->take_until_ns = now_ns() + limit_ns;
+	ring_buffer__consume(s->ring);	/* an error comes again, to capture_poll() */
+}
+
+/* A process that is not tracked. Without args.all, its tick asks if it was chosen by -p. */
+static int find_selected(struct change *c, pid_t tgid)
+{
+	struct capture *s = c->s;
+	struct proc_info who;
+	struct tracked *t;
+
+	if (!s->args.all || tgid == getpid() || proc_info_read(tgid, &who) ||
+	    who.stat.kernel_thread || !capture_filter_meets(s, tgid))
+		return 0;
+	t = lifecycle_ask(&s->life, tgid, 0);
+	if (!t)
+		return s->life.err;
+	t->schedule.next_ns = c->begin_ns + c->selected++ * INSPECT_APART_NS % INSPECT_WITHIN_NS;
+	return 0;
+}
+
+static int judge_process(void *ctx, pid_t tgid)
+{
+	struct change *c = ctx;
+	struct tracked *t;
+
+	if (!(++c->judged % TAKE_PROCESSES))
+		take_some(c->s, TAKE_NS);
+	t = lifecycle_find(&c->s->life, tgid);
+	if (!t)
+		return find_selected(c, tgid);
+	judge_again(c->s, t);
+	return 0;
+}
+
+/* End the processes that are excluded. Their last samples were taken. */
+static void dismiss_excluded(struct capture *s)
+{
+	struct step step = { .unselected = 0 };
+	struct tracked *t;
+	struct py_proc py;
+	size_t pos = 0;
+
+	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
+		if (t->state != PROC_PAUSED || !proc_table_get(s->life.table, t->tgid, &py) ||
+		    !(py.unselected & UNSELECTED_FOR_SURE))
+			continue;
+		step.unselected = py.unselected;
+		lifecycle_step(&s->life, t, PROC_EV_DISMISSED, &step);
+	}
+}
+
+int capture_set_filter(struct capture *s, struct proc_filter *filter)
+{
+	struct change c = { .s = s };
+	int err;
+
+	take_some(s, TAKE_NS);	/* those left are from after the beginning of the change */
+	err = replace_conditions(s, filter);
+	if (err)
+		return err;
+	c.begin_ns = now_ns();
+	proc_table_remove_all_unseen(s->life.table);
+	lifecycle_fail(&s->life, proc_each(judge_process, &c));
+	s->filter_changed_ns = now_ns();
+	take_some(s, TAKE_LAST_NS);
+	capture_take_losses(s);
+	dismiss_excluded(s);
+	log_debug("conditions changed in %.1f ms: %u processes judged, %u newly selected",
+		  (now_ns() - c.begin_ns) / 1e6, c.judged, c.selected);
+	return s->life.err;
 }

@@ -11,33 +11,11 @@
 #include "bpf/abi.h"
 
 struct capture;
-struct proc_filter;
 struct tracked;
 
-/* Set what the conditions need in the BPF programs, before they are loaded. 0 or -errno. */
-int capture_filter_configure(struct capture *s);
-
-/* After they were loaded, and before they are attached: enter the conditions. 0 or -errno. */
-int capture_filter_start(struct capture *s);
-
 /*
- * Replace the conditions (NULL: none) in user space and in the BPF programs. When it returns 0, no
- * program judges by the old ones any more, but verdicts by them are left in py_procs and in records
- * that were not taken yet: until s->filter_changed_ns is set to a time, each record is judged
- * again. -errno: nothing has changed; logs why.
- */
-int capture_filter_change(struct capture *s, struct proc_filter *filter);
-
-/*
- * Judge a tracked process again after a change. One that was profiled and is excluded now is
- * PAUSED; one that is PAUSED and selected now is inspected soon; one that is selected before and
- * after is left alone. t may be freed.
- */
-void capture_filter_judge_again(struct capture *s, struct tracked *t);
-
-/*
- * The same for a process that the BPF side has admitted; only if its record is from before the
- * change.
+ * Judge a process that the BPF side has admitted again, if its record is from before the conditions
+ * were changed: it is PAUSED if it is excluded now. t may be freed.
  */
 void capture_filter_judge_admitted(struct capture *s, struct tracked *t, uint64_t time_ns);
 

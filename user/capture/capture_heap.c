@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_heap.c - see capture_heap.h.
+ * capture_heap.c - --allocations: probes of the allocator of the one process that is recorded.
+ * First calls are counted, to know what it would cost; then the capture goes on or ends
+ * (heap_cost.h).
  *
  * While functions are being probed, and while calls are counted, the BPF side records nothing
  * (heap_counting): it must see a call's entry and its return, or neither.
  */
-#include "capture/capture_heap.h"
-
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -25,6 +25,8 @@
 
 #define PROBES_MAX (2 * HEAP_FUNCTION_CNT * PROBER_FILES_MAX)
 #define MS_NS 1000000ull
+/* How long a record may wait while a program begins that must be probed. */
+#define HURRY_NS (10 * MS_NS)
 /*
  * How often a process is looked at that has no allocator yet, and for how long. It is known to be
  * Python then, but on a busy machine it may take seconds to load its libraries. With PROBER_WAIT_MS
@@ -76,7 +78,7 @@ static struct bpf_program *program_of(struct tachbpf_bpf *skel, enum heap_shape 
 	return returns ? skel->progs.on_heap_return : programs[shape];
 }
 
-int capture_heap_configure(struct capture *s)
+static int heap_configure(struct capture *s)
 {
 	struct tachbpf_bpf *skel = s->skel;
 	bool on = s->args.allocations;
@@ -101,7 +103,7 @@ int capture_heap_configure(struct capture *s)
 
 /* ---- probes ---- */
 
-static void detach(void *ctx)
+static void detach_probes(void *ctx)
 {
 	struct capture *s = ctx;
 	struct capture_heap *h = s->heap;
@@ -112,7 +114,7 @@ static void detach(void *ctx)
 }
 
 /* The event is the link's, or closed. 0 or -errno. */
-static int attach(struct capture *s, enum heap_shape shape, bool returns, int event)
+static int attach_probe(struct capture *s, enum heap_shape shape, bool returns, int event)
 {
 	struct capture_heap *h = s->heap;
 	struct bpf_link *link = NULL;
@@ -132,18 +134,19 @@ static int attach(struct capture *s, enum heap_shape shape, bool returns, int ev
 /* prober_take_fn */
 static int attach_function(void *ctx, unsigned int function, bool returns, int event)
 {
-	return attach(ctx, heap_functions[function].shape, returns, event);
+	return attach_probe(ctx, heap_functions[function].shape, returns, event);
 }
 
 /* heap_price_fns.attach */
 static int attach_own(void *ctx, bool returns, int event)
 {
-	return attach(ctx, HEAP_MALLOC, returns, event);
+	return attach_probe(ctx, HEAP_MALLOC, returns, event);
 }
 
-int capture_heap_prepare(struct capture *s)
+/* Measures what a probe takes here. */
+static int heap_open(struct capture *s)
 {
-	static const struct heap_price_fns fns = { .attach = attach_own, .detach = detach };
+	static const struct heap_price_fns fns = { .attach = attach_own, .detach = detach_probes };
 	int err;
 
 	if (!s->heap)
@@ -191,7 +194,7 @@ static struct heap_cost cost_since(struct capture *s, uint64_t now)
 
 /* ---- states ---- */
 
-static void enter(struct capture *s, enum heap_state state)
+static void enter_state(struct capture *s, enum heap_state state)
 {
 	s->heap->state = state;
 	s->heap->since_ns = now_ns();
@@ -199,10 +202,10 @@ static void enter(struct capture *s, enum heap_state state)
 	read_counts(s, &s->heap->before);
 }
 
-static void fail(struct capture *s, int err)
+static void fail_heap(struct capture *s, int err)
 {
-	detach(s);
-	enter(s, HEAP_ENDED);
+	detach_probes(s);
+	enter_state(s, HEAP_ENDED);
 	lifecycle_fail(&s->life, err);
 }
 
@@ -221,7 +224,7 @@ static void say_found(const struct capture *s, const struct prober_found *found)
 }
 
 /* Probe where functions are entered, or where they return. 0 or -errno. */
-static int probe(struct capture *s, bool returns)
+static int probe_functions(struct capture *s, bool returns)
 {
 	const struct tracked *t = lifecycle_find(&s->life, s->heap->tgid);
 	struct prober_found found;
@@ -239,24 +242,24 @@ static int probe(struct capture *s, bool returns)
 	return err;
 }
 
-static void record(struct capture *s)
+static void record_blocks(struct capture *s)
 {
-	int err = probe(s, true);
+	int err = probe_functions(s, true);
 
 	if (err == -ESRCH || err == -ENOENT) {	/* it has ended, or executes a program */
-		detach(s);
-		enter(s, HEAP_WAITS);
+		detach_probes(s);
+		enter_state(s, HEAP_WAITS);
 	} else if (err) {
 		log_error("--allocations: cannot probe process %d: %s", s->heap->tgid,
 			  strerror(-err));
-		fail(s, err);
+		fail_heap(s, err);
 	} else {
-		enter(s, HEAP_RECORDS);
+		enter_state(s, HEAP_RECORDS);
 		s->skel->bss->heap_counting = 0;
 	}
 }
 
-static void seek(struct capture *s, uint64_t now)
+static void seek_allocator(struct capture *s, uint64_t now)
 {
 	struct capture_heap *h = s->heap;
 	int err;
@@ -264,20 +267,20 @@ static void seek(struct capture *s, uint64_t now)
 	if (now < h->next_ns)
 		return;
 	h->next_ns = now + SEEK_AGAIN_NS;
-	err = probe(s, false);
+	err = probe_functions(s, false);
 	if (!err && s->args.costly) {
-		record(s);
+		record_blocks(s);
 	} else if (!err) {
-		enter(s, HEAP_COUNTS);
+		enter_state(s, HEAP_COUNTS);
 	} else if (err == -ESRCH) {
-		enter(s, HEAP_WAITS);
+		enter_state(s, HEAP_WAITS);
 	} else if ((err != -ENOENT && err != -EBUSY) || now - h->since_ns > SEEK_NS) {
 		log_error("--allocations: no allocator was found in process %d: %s", h->tgid,
 			  err == -ENOENT ? "none of its files defines malloc() and free()" :
 			  err == -ETIMEDOUT ? "a file that it has mapped does not answer" :
 			  err == -EMFILE ? "too many open files: raise the limit (ulimit -n)" :
 			  strerror(-err));
-		fail(s, err);
+		fail_heap(s, err);
 	}
 }
 
@@ -285,12 +288,12 @@ static void seek(struct capture *s, uint64_t now)
 static void give_up(struct capture *s)
 {
 	log_error("--allocations: what it would cost process %d was not known after %.0f s: the "
-		  "machine is too busy; try again, or record it with --force, or without "
-		  "--allocations", s->heap->tgid, VERDICT_NS / 1e9);
-	fail(s, -ETIMEDOUT);
+		  "machine is too busy; try again, or record it with --accept-cost, or "
+		  "without --allocations", s->heap->tgid, VERDICT_NS / 1e9);
+	fail_heap(s, -ETIMEDOUT);
 }
 
-static void judge(struct capture *s, uint64_t now)
+static void judge_cost(struct capture *s, uint64_t now)
 {
 	struct heap_cost cost = cost_since(s, now);
 	enum heap_verdict verdict = heap_judge(&cost, now - s->heap->since_ns, s->heap->again);
@@ -302,24 +305,25 @@ static void judge(struct capture *s, uint64_t now)
 		return;
 	}
 	if (verdict == HEAP_COUNT_AGAIN) {
-		enter(s, HEAP_COUNTS);
+		enter_state(s, HEAP_COUNTS);
 		s->heap->again = true;
 		return;
 	}
 	heap_cost_text(&cost, text, sizeof(text));
 	s->heap->cost_said = true;
 	if (verdict == HEAP_CHEAP) {
-		record(s);
+		record_blocks(s);
 		if (s->heap->state == HEAP_RECORDS)
 			log_info("--allocations: %s; blocks are recorded from now on", text);
 		return;
 	}
 	log_error("--allocations would cost process %d %s, more than %.0f %%: record it with "
-		  "--force, or without --allocations", s->heap->tgid, text, 100 * HEAP_COST_MAX);
-	fail(s, -EDQUOT);
+		  "--accept-cost, or without --allocations", s->heap->tgid, text,
+		  100 * HEAP_COST_MAX);
+	fail_heap(s, -EDQUOT);
 }
 
-/* With --force nothing was counted before. */
+/* With --accept-cost nothing was counted before. */
 static void say_cost(struct capture *s, uint64_t now)
 {
 	struct heap_cost cost;
@@ -343,11 +347,11 @@ void capture_heap_exec(struct capture *s, pid_t tgid)
 {
 	if (!s->heap || s->heap->tgid != tgid || s->heap->state == HEAP_ENDED)
 		return;
-	detach(s);
-	enter(s, HEAP_WAITS);
+	detach_probes(s);
+	enter_state(s, HEAP_WAITS);
 }
 
-void capture_heap_poll(struct capture *s)
+static void heap_poll(struct capture *s)
 {
 	struct capture_heap *h = s->heap;
 	uint64_t now;
@@ -355,38 +359,48 @@ void capture_heap_poll(struct capture *s)
 	if (!h || !h->tgid || s->life.err)
 		return;
 	if (h->state == HEAP_WAITS && lifecycle_process(&s->life, h->tgid)) {
-		enter(s, HEAP_SEEKS);
+		enter_state(s, HEAP_SEEKS);
 		h->sought_ns = h->since_ns;
 		h->again = false;
 	}
 	now = now_ns();	/* not before the state's begin */
 	if (h->state == HEAP_SEEKS)
-		seek(s, now);
+		seek_allocator(s, now);
 	else if (h->state == HEAP_COUNTS)
-		judge(s, now);
+		judge_cost(s, now);
 	else if (h->state == HEAP_RECORDS)
 		say_cost(s, now);
 }
 
-bool capture_heap_hurries(const struct capture *s)
+static uint64_t heap_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
-	return s->heap && s->heap->state <= HEAP_SEEKS;
+	bool hurries = s->heap && s->heap->state <= HEAP_SEEKS;
+
+	return hurries && limit_ns > HURRY_NS ? HURRY_NS : limit_ns;
 }
 
-void capture_heap_stop(struct capture *s)
+static void heap_stop(struct capture *s)
 {
 	if (!s->heap)
 		return;
-	detach(s);
-	enter(s, HEAP_ENDED);
+	detach_probes(s);
+	enter_state(s, HEAP_ENDED);
 }
 
-void capture_heap_free(struct capture *s)
+static void heap_free(struct capture *s)
 {
 	if (!s->heap)
 		return;
-	detach(s);
+	detach_probes(s);
 	prober_end();
 	free(s->heap);
-	s->heap = NULL;
 }
+
+const struct source_ops capture_heap_source = {
+	.configure = heap_configure,
+	.open = heap_open,
+	.poll = heap_poll,
+	.wait_ns = heap_wait_ns,
+	.stop = heap_stop,
+	.free = heap_free,
+};

@@ -13,11 +13,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/capture_event.h"
 #include "capture/capture_filter.h"
-#include "capture/capture_heap.h"
-#include "capture/capture_losses.h"
-#include "capture/capture_refuse.h"
 #include "capture/capture_state.h"
 #include "capture/proc_table.h"
 #include "host/identity.h"
@@ -433,6 +429,63 @@ void capture_inspect_due(struct capture *s)
 
 /* ---- processes that the user selected ---- */
 
+/* The first Python that a process has started. */
+struct python_below {
+	struct capture *s;
+	pid_t ancestor;
+	struct proc_info who;
+};
+
+static int find_below(void *ctx, pid_t tgid)
+{
+	struct python_below *b = ctx;
+	struct discovered found;
+	uint64_t files = 0;
+	int err;
+
+	if (tgid == b->ancestor || !proc_descends_from(tgid, b->ancestor) ||
+	    proc_info_read(tgid, &b->who))
+		return 0;
+	err = discovery_inspect(b->s->discovery, &b->who, &files, 0, &found);
+	return !err || err == -EAGAIN || err == -ENOTSUP;
+}
+
+/* As of PyInstaller, whose programs start themselves again, or of a shell. */
+static void say_not_python(struct capture *s, pid_t tgid)
+{
+	struct python_below b = { .s = s, .ancestor = tgid };
+	char comm[4 * PROC_COMM_MAX];
+
+	if (proc_each(find_below, &b) > 0)
+		log_error("process %d is not Python, but it has started process %d (%s), which is: "
+			  "give that one", tgid, b.who.tgid,
+			  escape_text(b.who.stat.comm, strlen(b.who.stat.comm), comm, sizeof(comm)));
+	else
+		log_error("process %d is not Python: no interpreter and no libpython in it "
+			  "(tachbpf -a lists what it finds)", tgid);
+}
+
+/*
+ * Log why a process that the user named is not recorded: err and why are of discovery_inspect(). Of
+ * one that is not Python, the first Python is named that it has started. Returns the error.
+ */
+static int refuse_process(struct capture *s, pid_t tgid, int err, const char *why)
+{
+	if (s->life.err)
+		return s->life.err;	/* its file cannot be created; that was logged */
+	if (err == -ENOENT && s->args.children)
+		log_warn("process %d is not Python: only what it starts is recorded", tgid);
+	else if (err == -ENOENT)
+		say_not_python(s, tgid);
+	else if (err == -EACCES || err == -EPERM)
+		log_error("process %d cannot be profiled: the kernel does not let this user read "
+			  "its memory (%s); a security module, or a user namespace that it is in, "
+			  "protects it", tgid, why);
+	else
+		log_error("process %d cannot be profiled: %s", tgid, why);
+	return err;
+}
+
 int capture_add(struct capture *s, pid_t tgid)
 {
 	struct finding f;
@@ -460,5 +513,5 @@ int capture_add(struct capture *s, pid_t tgid)
 	}
 	if (!s->life.err)	/* do not inspect it again */
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
-	return capture_refuse(s, tgid, f.err, f.found.why);
+	return refuse_process(s, tgid, f.err, f.found.why);
 }

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_losses.c - the map losses in our memory, and the processes that it speaks of. See
- * capture_losses.h.
+ * capture_losses.c - gives processes what the BPF side has lost of them: the map losses in our
+ * memory, and the processes that it speaks of.
  */
-#include "capture/capture_losses.h"
-
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <sys/mman.h>
@@ -15,12 +13,13 @@
 #include "capture/loss_table.h"
 #include "tachbpf.skel.h"
 
-void capture_losses_configure(struct capture *s)
+static int losses_configure(struct capture *s)
 {
-	bpf_map__set_max_entries(s->skel->maps.losses, (uint32_t)libbpf_num_possible_cpus());
+	return bpf_map__set_max_entries(s->skel->maps.losses,
+					(uint32_t)libbpf_num_possible_cpus());
 }
 
-int capture_losses_start(struct capture *s)
+static int losses_load(struct capture *s)
 {
 	int cpus = libbpf_num_possible_cpus();
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -37,12 +36,18 @@ int capture_losses_start(struct capture *s)
 	return s->losses ? 0 : -ENOMEM;
 }
 
-void capture_losses_free(struct capture *s)
+static void losses_free(struct capture *s)
 {
 	loss_reader_free(s->losses);
 	if (s->loss_tables)
 		munmap(s->loss_tables, s->loss_tables_bytes);
 }
+
+const struct source_ops capture_losses_source = {
+	.configure = losses_configure,
+	.load = losses_load,
+	.free = losses_free,
+};
 
 /* loss_news_fn */
 static bool add_to_process(void *ctx, const struct loss_news *news)

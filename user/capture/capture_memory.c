@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_memory.c - see capture_memory.h.
+ * capture_memory.c - when the pages of which process are looked at, in --mode mem: new ones within
+ * some 30 ms, all of them once in an interval and at the end.
  *
  * Each process is asked about in its turn, and few questions are open at a time: whoever has many
  * pages does not keep the others waiting. How far a process is, is in its struct pages_round.
  */
-#include "capture/capture_memory.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +55,7 @@ static void take_answer(void *ctx, const struct page_answer *answer)
 		lifecycle_fail(&s->life, process_pages_take(p, answer));
 }
 
-int capture_memory_start(struct capture *s)
+static int memory_open(struct capture *s)
 {
 	struct capture_memory *m;
 	int err;
@@ -76,22 +75,21 @@ int capture_memory_start(struct capture *s)
 	return err;
 }
 
-int capture_memory_fd(const struct capture *s)
+static int memory_fd(const struct capture *s)
 {
-	return page_check_fd(s->memory->check);
+	return s->memory ? page_check_fd(s->memory->check) : -1;
 }
 
-void capture_memory_free(struct capture *s)
+static void memory_free(struct capture *s)
 {
-	if (!s->memory)
-		return;
-	page_check_free(s->memory->check);
+	if (s->memory)
+		page_check_free(s->memory->check);
 	free(s->memory);
-	s->memory = NULL;
 }
 
 /* False: not now. What was asked about and is lost is asked about with all pages. */
-static bool ask(struct capture_memory *m, const struct process *p, enum pages_tag tag, size_t cnt)
+static bool ask_pages(struct capture_memory *m, const struct process *p, enum pages_tag tag,
+		      size_t cnt)
 {
 	return !page_check_ask(m->check, process_tgid(p), process_start_ns(p), tag, m->addrs, cnt);
 }
@@ -105,7 +103,7 @@ static bool has_room(const struct capture_memory *m)
 static bool ask_first(struct capture_memory *m, const struct process *p, struct pages_round *r,
 		      uint64_t now)
 {
-	r->begun = ask(m, p, PAGES_LAST, 0);
+	r->begun = ask_pages(m, p, PAGES_LAST, 0);
 	r->next_ns = now + m->interval_ns;
 	return r->begun;
 }
@@ -115,7 +113,7 @@ static bool ask_new(struct capture_memory *m, const struct process *p)
 	uint64_t pos = 0;
 	size_t n = process_pages_ask(p, false, &pos, m->addrs, PAGE_CHECK_MAX);
 
-	return n && ask(m, p, PAGES_NEW, n);
+	return n && ask_pages(m, p, PAGES_NEW, n);
 }
 
 /* Who does nothing is looked at more rarely: it may have given memory back all the same. */
@@ -141,7 +139,7 @@ static bool ask_all(struct capture_memory *m, const struct process *p, struct pa
 		begin_look(m, r, now);
 	n = process_pages_ask(p, true, &r->pos, m->addrs, PAGE_CHECK_MAX);
 	m->looked_ns += n * SECOND_NS / LOOK_PAGES_A_SECOND;
-	asked = ask(m, p, r->pos == UINT64_MAX ? PAGES_LAST : PAGES_ALL, n);
+	asked = ask_pages(m, p, r->pos == UINT64_MAX ? PAGES_LAST : PAGES_ALL, n);
 	r->going = asked && r->pos != UINT64_MAX;
 	return asked;
 }
@@ -193,13 +191,14 @@ static void ask_all_processes(struct capture *s, uint64_t now)
 		;
 }
 
-int capture_memory_batch(const struct capture *s, int batch)
+/* A record does not wait longer than that. */
+static uint64_t memory_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
-	return s->memory && batch > BATCH_MS ? BATCH_MS : batch;
+	return s->memory && limit_ns > BATCH_MS * MS_NS ? BATCH_MS * MS_NS : limit_ns;
 }
 
 /* While questions are open, their answers wake us, and bring the next ones. */
-void capture_memory_poll(struct capture *s)
+static void memory_poll(struct capture *s)
 {
 	struct capture_memory *m = s->memory;
 	uint64_t now = now_ns();
@@ -237,7 +236,8 @@ static bool looks_go_on(struct capture *s, bool begin)
 	return any;
 }
 
-void capture_memory_stop(struct capture *s)
+/* Look at all pages of all processes, for 2 s at most. */
+static void memory_settle(struct capture *s)
 {
 	struct capture_memory *m = s->memory;
 	uint64_t end, now = now_ns();
@@ -258,3 +258,12 @@ void capture_memory_stop(struct capture *s)
 	if (now < end)
 		page_check_settle(m->check, (int)((end - now) / MS_NS));
 }
+
+const struct source_ops capture_memory_source = {
+	.open = memory_open,
+	.fd = memory_fd,
+	.poll = memory_poll,
+	.wait_ns = memory_wait_ns,
+	.settle = memory_settle,
+	.free = memory_free,
+};

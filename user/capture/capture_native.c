@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* capture_native.c - see capture_native.h. */
-#include "capture/capture_native.h"
-
+/*
+ * capture_native.c - the part of a capture that is there with --native only: sizes of the maps, the
+ * helpers that read files, answers that come from them.
+ */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <limits.h>
@@ -37,7 +38,8 @@ static int look_for_helper(void)
 	return err;
 }
 
-int capture_native_configure(struct capture *s)
+/* Without --native the maps stay tiny. */
+static int native_configure(struct capture *s)
 {
 	struct tachbpf_bpf *skel = s->skel;
 
@@ -60,7 +62,7 @@ static size_t memory_bytes(void)
 	return memory_limit_find(&l) && l.left / 2 < MEMORY_BYTES ? l.left / 2 : MEMORY_BYTES;
 }
 
-int capture_native_start(struct capture *s)
+static int native_open(struct capture *s)
 {
 	struct native_args args = {
 		.memory_bytes = memory_bytes(),
@@ -81,28 +83,43 @@ int capture_native_start(struct capture *s)
 	return s->life.machine.native ? 0 : -errno;
 }
 
-void capture_native_free(struct capture *s)
+/* A descriptor that can be read when helpers have answered. */
+static int native_answers_fd(const struct capture *s)
+{
+	return s->life.machine.native ? native_fd(s->life.machine.native) : -1;
+}
+
+static void native_free_maps(struct capture *s)
 {
 	native_free(s->life.machine.native);
 	s->life.machine.native = NULL;
 	native_maps_close(&s->native_maps);
 }
 
-void capture_native_prepare(struct capture *s)
+/* Wait for the tables of the processes that are known. */
+static void native_wait_for_tables(struct capture *s)
 {
 	if (s->life.machine.native)
 		native_prepare(s->life.machine.native, PREPARE_MS);
 }
 
-void capture_native_poll(struct capture *s)
+static void native_take_answers(struct capture *s)
 {
 	if (s->life.machine.native)
 		native_poll(s->life.machine.native);
 }
 
-void capture_native_counts(const struct capture *s, struct native_counts *out)
+static void native_settle_names(struct capture *s)
 {
-	*out = (struct native_counts){ .files = 0 };
-	if (s->life.machine.native)
-		native_counts(s->life.machine.native, out);
+	native_life_stop(&s->life.machine);
 }
+
+const struct source_ops capture_native_source = {
+	.configure = native_configure,
+	.open = native_open,
+	.fd = native_answers_fd,
+	.prepare = native_wait_for_tables,
+	.poll = native_take_answers,
+	.settle = native_settle_names,
+	.free = native_free_maps,
+};

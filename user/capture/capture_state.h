@@ -1,21 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_state.h - struct capture, for the files of this room only.
+ * capture_state.h - struct capture, and the parts that it is made of, for the files of this room
+ * only.
  *
- * A file calls only later ones of this list: capture.c, capture_set_filter.c, capture_wait.c,
- * capture_records.c, capture_find.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
- * capture_heap.c, capture_memory.c, capture_event.c, capture_tasks.c, capture_async.c,
- * lifecycle.c.
+ * A file calls only later ones of this list: capture.c, capture_add.c, capture_wait.c,
+ * capture_records.c, capture_inspect.c, capture_filter.c, capture_losses.c, capture_native.c,
+ * capture_heap.c, capture_memory.c, capture_event.c, capture_faults.c, capture_ticks.c,
+ * capture_tasks.c, capture_async.c, lifecycle.c.
  */
 #ifndef TACHBPF_CAPTURE_STATE_H
 #define TACHBPF_CAPTURE_STATE_H
 
 #include "base/util.h"
+#include "bpf/abi_async.h"
 #include "capture/capture.h"
-#include "capture/counters.h"
 #include "capture/lifecycle.h"
 #include "capture/native_maps.h"
 #include "recording/capture_counts.h"
+
+/* The BPF side's per-CPU counters (abi.h, enum counter). */
+struct counters {
+	uint64_t sum[CNT_MAX];
+	struct cpu_ticks *cpus;	/* cpu_cnt CPUs that have ticked */
+	size_t cpu_cnt;
+};
 
 /* An executable whose interpreter exe_cache_seen() has: see say_seen(). */
 struct exe_seen {
@@ -32,7 +40,7 @@ struct capture {
 	struct tachbpf_bpf *skel;
 	struct ring_buffer *ring;
 	struct sampler *sampler;
-	struct event_sampler *faults;	/* NULL: page faults are no events */
+	struct capture_faults *faults;	/* NULL: page faults are no events */
 	struct capture_event *event;	/* of -e; NULL: there is none */
 	struct discovery *discovery;
 	struct exe_cache *exes;
@@ -40,7 +48,7 @@ struct capture {
 	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions, and never will be */
 	uint64_t filter_changed_ns;	/* records from before this time are judged again; 0: none,
 					 * UINT64_MAX: all, while the conditions change */
-	struct buf found;		/* capture_find.c's: pid_t of the processes of the host ... */
+	struct buf found;		/* capture_add.c's: pid_t of the processes of the host ... */
 	size_t found_at;		/* ... and how many of them were inspected */
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct map_set native_maps;	/* with --native */
@@ -69,5 +77,107 @@ struct capture {
 	struct u64map held_since;	/* tid -> raw_offcpu_scan.left_ns; only with scan_only */
 	struct offcpu_scan_counts scan;
 };
+
+/*
+ * A part of a capture. capture.c calls the parts in the order of its table, and stops and frees
+ * them in the opposite order. Each function may be NULL, and does nothing if the user did not ask
+ * for the part. Results are 0, or -errno after logging.
+ */
+struct source_ops {
+	/* Before the BPF programs are loaded: which of them, their settings, the maps' sizes. */
+	int (*configure)(struct capture *s);
+	/* They are loaded, and not attached yet. Logs nothing. */
+	int (*load)(struct capture *s);
+	/* They are attached: open what needs rights that are given up afterwards, start workers. */
+	int (*open)(struct capture *s);
+	/* Opened: a descriptor that can be read when poll() has something to do; -1: none. */
+	int (*fd)(const struct capture *s);
+	/* Before the recording's time begins: what may take long. Errors: lifecycle_fail(). */
+	void (*prepare)(struct capture *s);
+	/* Begin to sample. */
+	int (*start)(struct capture *s);
+	/* At each capture_poll(): do what is due. Errors: lifecycle_fail(). */
+	void (*poll)(struct capture *s);
+	/* How long poll() has nothing to do, unless fd() says so; at most limit_ns. */
+	uint64_t (*wait_ns)(struct capture *s, uint64_t now_ns, uint64_t limit_ns);
+	/* Stop sampling in place, or resume. */
+	void (*pause)(struct capture *s, bool pause);
+	/* CPUs may have gone online or offline: called every few seconds. */
+	void (*refresh)(struct capture *s);
+	/* Stop sampling. */
+	void (*stop)(struct capture *s);
+	/* All have stopped, and all records were taken: wait for what is open, for a few seconds. */
+	void (*settle)(struct capture *s);
+	/* s->skel is still there, processes are not. The part may not have been configured. */
+	void (*free)(struct capture *s);
+};
+
+extern const struct source_ops
+	capture_filter_source,		/* conditions on processes */
+	capture_losses_source,		/* what the BPF side could not send */
+	capture_wait_source,		/* off-CPU time, and what the mode wants of threads */
+	capture_event_source,		/* of -e */
+	capture_ticks_source,		/* the clocks of all CPUs */
+	capture_faults_source,		/* of --mode mem: page faults */
+	capture_processes_source,	/* which processes are Python */
+	capture_memory_source,		/* of --mode mem: which pages are still there */
+	capture_native_source,		/* of --native: machine code */
+	capture_heap_source,		/* of --allocations: an allocator's functions */
+	capture_async_source,		/* of --async: where tasks are */
+	capture_tasks_source;		/* of --async: what waiting tasks wait for */
+
+/* ---- counters.c ---- */
+
+/* Read the map `sample_times` behind fd. 0 or -errno. */
+int counters_read_cost(struct sample_cost *cost, int fd);
+/*
+ * Read the map `counters` behind fd. *c is zero or was filled by an earlier call; the caller
+ * frees it by counters_free(). 0 or -errno.
+ */
+int counters_read(struct counters *c, int fd);
+void counters_free(struct counters *c);
+
+/* ---- what parts ask of each other, besides filters and inspections ---- */
+
+/*
+ * Add what was lost since the last call to the processes (process_add_lost()). To be called once a
+ * second, and before a process ends: then its losses are in its row. Costs next to nothing while
+ * nothing is lost.
+ */
+void capture_take_losses(struct capture *s);
+
+/*
+ * Walk the threads that are off-CPU now, in processes that were found since the last call. No
+ * switch-out of these threads was seen. Only with record_mode_def.waits.
+ */
+void capture_wait_scan(struct capture *s);
+/* Emit the time that threads of all processes have waited so far, as samples. */
+void capture_wait_emit_open(struct capture *s);
+
+/* Returns true if hardware cycles tick, false if the kernel's cpu-clock does. */
+bool capture_ticks_are_hardware(const struct capture *s);
+/*
+ * The ticks that a CPU did not have, at most, because it was online before it got a new event. How
+ * much of that time it was idle is not known.
+ */
+uint64_t capture_ticks_missed(const struct capture *s, int cpu);
+/* In a burst, judge the processes that were not judged yet. To be called about once a second. */
+void capture_thin_more(struct capture *s);
+
+/* Returns true if the ticks of this mode begin before all processes are inspected. */
+bool capture_finds_late(const struct record_mode_def *mode);
+
+/* The user has chosen this process; before capture_start(). */
+void capture_event_choose(struct capture *s, pid_t tgid);
+/* The same. The first one is the one whose allocator is probed. */
+void capture_heap_choose(struct capture *s, pid_t tgid);
+/* It has executed another program: its probes are gone. */
+void capture_heap_exec(struct capture *s, pid_t tgid);
+
+/* Where asyncio keeps the tasks of a process. Returns false if that is not known. */
+bool capture_async_layout(const struct capture *s, const struct tracked *t,
+			  struct async_layout *out);
+/* The process has mapped code, and perhaps asyncio. */
+void capture_async_changed(struct capture *s, struct tracked *t);
 
 #endif

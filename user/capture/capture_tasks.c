@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* capture_tasks.c - see capture_tasks.h. */
-#include "capture/capture_tasks.h"
-
+/*
+ * capture_tasks.c - the part of a capture that is there with --async in a mode that samples all
+ * time (wall, all): what the waiting asyncio tasks of each profiled process wait for.
+ *
+ * Their lists are walked from outside, ten times a second, and less often if that took more than
+ * 1 % of the time.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/u64map.h"
 #include "base/util.h"
-#include "capture/capture_async.h"
 #include "capture/capture_state.h"
 #include "capture/task_sampler.h"
 #include "resolve/process.h"
@@ -43,21 +46,21 @@ struct taker {
 };
 
 /* Only where threads' time off-CPU is sampled, whole. */
-static bool wanted(const struct capture *s)
+static bool wants_tasks(const struct capture *s)
 {
 	return s->args.async && s->mode->waits && s->mode->ticks && s->mode->runnable &&
 	       !s->mode->need_status && !s->mode->exceptions && !s->mode->scan_only;
 }
 
-static void drop(struct capture_tasks *c, struct waiting *w)
+static void drop_waiting(struct capture_tasks *c, struct waiting *w)
 {
 	u64map_remove(&c->waiting, w->tgid);
 	task_sampler_free(w->sampler);
 	free(w);
 }
 
-static struct waiting *add(struct capture_tasks *c, const struct tracked *t,
-			   const struct tasks_at *at)
+static struct waiting *add_waiting(struct capture_tasks *c, const struct tracked *t,
+				   const struct tasks_at *at)
 {
 	struct waiting *w = calloc(1, sizeof(*w));
 
@@ -86,15 +89,15 @@ static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
 	};
 
 	if (w && w->start_ns != t->start_ns) {
-		drop(c, w);
+		drop_waiting(c, w);
 		w = NULL;
 	}
 	if (!w && at.interps && capture_async_layout(s, t, &at.async))
-		w = add(c, t, &at);
+		w = add_waiting(c, t, &at);
 	return w;
 }
 
-static int take(void *ctx, const struct task_wait *wait)
+static int take_task_wait(void *ctx, const struct task_wait *wait)
 {
 	struct taker *k = ctx;
 	uint64_t weight;
@@ -107,7 +110,7 @@ static int take(void *ctx, const struct task_wait *wait)
 				    wait->frame_cnt, k->time_ns, weight);
 }
 
-static void walk(struct capture *s, struct tracked *t)
+static void walk_tasks(struct capture *s, struct tracked *t)
 {
 	struct waiting *w = waiting_of(s, t);
 	struct taker k = {
@@ -121,10 +124,10 @@ static void walk(struct capture *s, struct tracked *t)
 		return;
 	w->round = s->tasks->round;
 	before = task_sampler_stats(w->sampler)->reads;
-	err = task_sampler_step(w->sampler, k.time_ns, take, &k);
+	err = task_sampler_step(w->sampler, k.time_ns, take_task_wait, &k);
 	s->tasks->took_ns += (task_sampler_stats(w->sampler)->reads - before) * READ_NS;
 	if (err == -ENOMEM)
-		drop(s->tasks, w);
+		drop_waiting(s->tasks, w);
 	else
 		lifecycle_fail(&s->life, err);
 }
@@ -136,16 +139,17 @@ static void drop_ended(struct capture_tasks *c)
 
 	while ((w = u64map_next(&c->waiting, &pos)))
 		if (w->round != c->round)
-			drop(c, w);
+			drop_waiting(c, w);
 }
 
-void capture_tasks_poll(struct capture *s)
+/* Walk tasks of all processes, if it is time to. */
+static void tasks_poll(struct capture *s)
 {
 	uint64_t now = now_ns(), pause;
 	struct tracked *t;
 	size_t pos = 0;
 
-	if (!wanted(s))
+	if (!wants_tasks(s))
 		return;
 	if (!s->tasks)
 		s->tasks = calloc(1, sizeof(*s->tasks));
@@ -155,13 +159,13 @@ void capture_tasks_poll(struct capture *s)
 	s->tasks->took_ns = 0;
 	while (!s->life.err && (t = lifecycle_next_profiled(&s->life, &pos)))
 		if (t->state == PROC_PROFILED)
-			walk(s, t);
+			walk_tasks(s, t);
 	drop_ended(s->tasks);
 	pause = s->tasks->took_ns * SHARE;
 	s->tasks->next_ns = now + (pause > PERIOD_NS ? pause : PERIOD_NS);
 }
 
-uint64_t capture_tasks_wait_ns(const struct capture *s, uint64_t now_ns, uint64_t limit_ns)
+static uint64_t tasks_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
 	uint64_t next = s->tasks ? s->tasks->next_ns : UINT64_MAX;
 
@@ -170,7 +174,7 @@ uint64_t capture_tasks_wait_ns(const struct capture *s, uint64_t now_ns, uint64_
 	return next > now_ns ? next - now_ns : 0;
 }
 
-void capture_tasks_free(struct capture *s)
+static void tasks_free(struct capture *s)
 {
 	struct waiting *w;
 	size_t pos = 0;
@@ -178,8 +182,13 @@ void capture_tasks_free(struct capture *s)
 	if (!s->tasks)
 		return;
 	while ((w = u64map_next(&s->tasks->waiting, &pos)))
-		drop(s->tasks, w);
+		drop_waiting(s->tasks, w);
 	u64map_free(&s->tasks->waiting);
 	free(s->tasks);
-	s->tasks = NULL;
 }
+
+const struct source_ops capture_tasks_source = {
+	.poll = tasks_poll,
+	.wait_ns = tasks_wait_ns,
+	.free = tasks_free,
+};

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_wait.c - attaches the scheduler programs, scans for threads that are already off-CPU,
- * emits open waits. waits.c turns the time into samples. See capture_wait.h.
+ * emits open waits. waits.c turns the time into samples. Only modes with waits need it
+ * (record_mode_def.waits).
  */
-#include "capture/capture_wait.h"
-
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <string.h>
@@ -29,8 +28,8 @@ static bool may_repeat_stacks(const struct capture *s)
 	       !s->mode->exceptions && !s->args.kernel && !s->args.native && !s->args.async;
 }
 
-/* The scheduler programs are attached later, in capture_wait_start(). */
-void capture_wait_configure(struct capture *s)
+/* The scheduler programs are attached later, in wait_start(). */
+static int wait_configure(struct capture *s)
 {
 	struct bpf_program *const scheduler[] = {
 		s->skel->progs.on_switch, s->skel->progs.on_wakeup,
@@ -43,7 +42,6 @@ void capture_wait_configure(struct capture *s)
 	}
 	bpf_program__set_autoload(s->skel->progs.on_task, s->mode->waits);
 	bpf_program__set_autoattach(s->skel->progs.on_task, false);
-	s->skel->rodata->cfg_ticks = s->mode->ticks;
 	s->skel->rodata->cfg_scan_only = s->mode->scan_only;
 	s->skel->rodata->cfg_gc_stats = s->mode->memory;
 	s->skel->rodata->cfg_need_status = s->mode->need_status;
@@ -55,9 +53,10 @@ void capture_wait_configure(struct capture *s)
 		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
 	if (!s->mode->memory)
 		bpf_map__set_max_entries(s->skel->maps.gc_slots, 1);
+	return 0;
 }
 
-int capture_wait_start(struct capture *s)
+static int wait_start(struct capture *s)
 {
 	int err;
 
@@ -82,10 +81,10 @@ struct scan {
 	void *ctx;
 };
 
-static bool is_chosen(const struct scan *scan, struct process *p)
+static bool is_chosen(const struct scan *scan, const struct tracked *t)
 {
-	return scan->chosen ? scan->chosen(scan->ctx, p) :
-			      process_admitted_ns(p) >= scan->capture->scanned_ns;
+	return scan->chosen ? scan->chosen(scan->ctx, t->process) :
+			      t->admitted_ns >= scan->capture->scanned_ns;
 }
 
 /* offcpu_scan_proc_fn */
@@ -95,7 +94,7 @@ static int select_process(void *ctx, uint32_t tgid, uint64_t start_ns, struct py
 	struct lifecycle *life = &scan->capture->life;
 	struct tracked *t = lifecycle_find(life, tgid);
 
-	if (!t || !t->process || !is_chosen(scan, t->process) ||
+	if (!t || !t->process || !is_chosen(scan, t) ||
 	    !proc_table_get(life->table, tgid, proc))
 		return -ENOENT;
 	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;
@@ -143,15 +142,21 @@ void capture_wait_scan(struct capture *s)
 	s->scanned_ns = begin_ns;
 }
 
-void capture_wait_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx)
+void capture_scan(struct capture *s)
+{
+	if (s->mode->scan_only)
+		capture_wait_scan(s);
+}
+
+void capture_scan_again(struct capture *s, capture_chosen_fn chosen, void *ctx)
 {
 	struct scan scan = { .capture = s, .chosen = chosen, .ctx = ctx };
 
-	if (s->mode->waits && !s->skel->bss->capture_paused)
+	if (s->mode->scan_only && !s->skel->bss->capture_paused)
 		run_scan(&scan);
 }
 
-void capture_wait_stop(struct capture *s)
+static void wait_stop(struct capture *s)
 {
 	bpf_link__destroy(s->skel->links.on_switch);
 	bpf_link__destroy(s->skel->links.on_wakeup);
@@ -168,7 +173,17 @@ void capture_wait_emit_open(struct capture *s)
 		lifecycle_fail(&s->life, process_emit_open_waits(t->process, s->taken_ns));
 }
 
-void capture_wait_pause(struct capture *s, bool pause)
+void capture_emit_waits(struct capture *s)
+{
+	if (s->mode->scan_only)
+		capture_wait_emit_open(s);
+}
+
+/*
+ * No switch-outs come from now on, or they come again; then a scan finds the threads that fell
+ * asleep in between.
+ */
+static void wait_pause(struct capture *s, bool pause)
 {
 	if (s->skel->bss->capture_paused == pause)
 		return;
@@ -179,3 +194,17 @@ void capture_wait_pause(struct capture *s, bool pause)
 	s->scan_due = true;
 	s->scanned_ns = 0;
 }
+
+static void wait_free(struct capture *s)
+{
+	u64map_free(&s->held_since);
+	offcpu_scan_end();
+}
+
+const struct source_ops capture_wait_source = {
+	.configure = wait_configure,
+	.start = wait_start,
+	.pause = wait_pause,
+	.stop = wait_stop,
+	.free = wait_free,
+};

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * counters.c - adds up the rows of per-CPU maps. See counters.h.
- */
-#include "capture/counters.h"
-
+/* counters.c - adds up the rows of per-CPU maps. */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "capture/capture_state.h"
 
 int counters_read(struct counters *c, int fd)
 {

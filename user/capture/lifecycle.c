@@ -33,8 +33,8 @@ struct transition {
 
 /*
  * Events come from capture_records.c (ASKED, EXEC_SEEN, ADMITTED, ENDED), from capture_filter.c
- * (EXCLUDED), from capture_set_filter.c (DISMISSED), from capture_inspect.c (all FOUND_...,
- * INSPECT_FAILED, EXEC, ENDED), and from here (DISPLACED).
+ * (EXCLUDED, DISMISSED), from capture_inspect.c (all FOUND_..., INSPECT_FAILED, EXEC, ENDED), and
+ * from here (DISPLACED).
  *
  * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A
  * transition to a state without a struct process ends it, too.
@@ -283,6 +283,12 @@ static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 	process_free(p);
 }
 
+void lifecycle_set_admitted(struct tracked *t, uint64_t inspected_ns)
+{
+	t->inspected_ns = inspected_ns;
+	t->admitted_ns = now_ns();
+}
+
 static void begin_process(struct lifecycle *l, struct tracked *t, const struct step *step)
 {
 	struct process_args args = *step->args;
@@ -296,8 +302,9 @@ static void begin_process(struct lifecycle *l, struct tracked *t, const struct s
 		return;
 	}
 	lifecycle_fail(l, lru_add(&l->places, &t->place, args.identity.uid));
+	t->inspected_ns = t->admitted_ns = 0;
 	if (step->inspected_ns)
-		process_set_admitted(t->process, step->inspected_ns, now_ns());
+		lifecycle_set_admitted(t, step->inspected_ns);
 	lifecycle_fail(l, native_life_begin(&l->machine, t->process, step->parent));
 	t->async = (struct inspect_schedule){ .next_ns = 0 };
 	l->begun_cnt++;

@@ -10,7 +10,7 @@
 #include "capture/lifecycle.h"
 #include "capture/proc_table.h"
 
-static int put(int map, uint32_t key, const void *value)
+static int put_element(int map, uint32_t key, const void *value)
 {
 	return bpf_map_update_elem(map, &key, value, BPF_ANY) ? -errno : 0;
 }
@@ -27,7 +27,7 @@ static int add_slab(void *ctx, uint32_t slab)
 			    NATIVE_SLAB_CHUNKS, NULL);
 	if (fd < 0)
 		return -errno;
-	err = put(set->memory, slab, &fd);
+	err = put_element(set->memory, slab, &fd);
 	if (err) {
 		close(fd);
 		return err;
@@ -43,14 +43,14 @@ static int put_chunk(void *ctx, uint32_t chunk, const void *bytes)
 
 	if (slab >= set->slab_cnt)
 		return -EINVAL;
-	return put(set->slabs[slab], chunk % NATIVE_SLAB_CHUNKS, bytes);
+	return put_element(set->slabs[slab], chunk % NATIVE_SLAB_CHUNKS, bytes);
 }
 
 static int put_table(void *ctx, uint32_t number, const struct unwind_table *table)
 {
 	const struct map_set *set = ctx;
 
-	return number < UNWIND_TABLES ? put(set->tables, number, table) : -EINVAL;
+	return number < UNWIND_TABLES ? put_element(set->tables, number, table) : -EINVAL;
 }
 
 static int drop_place(void *ctx, pid_t tgid)
@@ -82,7 +82,7 @@ static int put_place(void *ctx, pid_t tgid, const struct native_place *place)
 
 	if (!is_walked(set, tgid))
 		return -ESRCH;
-	err = put(set->places, (uint32_t)tgid, place);
+	err = put_element(set->places, (uint32_t)tgid, place);
 	if (err || is_walked(set, tgid))
 		return err;
 	drop_place(ctx, tgid);

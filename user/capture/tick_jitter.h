@@ -4,7 +4,8 @@
  *
  * A clock with a fixed period sees a program with the same period always at the same point:
  * one of its two halves gets all samples. So the period changes at random while we record.
- * This file computes the next period of a CPU's clock, and when to change it; sampler.c changes it.
+ * This file computes the next period of a CPU's clock, and when to change it; capture_ticks.c
+ * changes it.
  *
  * The kernel restarts the timer at each change, so the time since the last tick gets no tick.
  * This time is owed, and the next periods pay it back: so the mean of all periods stays the

@@ -8,67 +8,44 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cli.h"
 #include "base/output.h"
 #include "commands/commands.h"
-#include "commands/option_words.h"
 #include "commands/options.h"
-#include "commands/options_set.h"
 #include "commands/options_tables.h"
 
-/* An old name of an option is accepted, and not proposed. */
-static bool is_shown(const struct cli_option *opt)
-{
-	return opt->help != NULL;
-}
-
 /* Call fn for each option that is shown of each command. */
-static void each_option(void (*fn)(enum command_id command, const struct cli_option *opt))
+static void each_option(void (*fn)(enum command_id command, const struct setting *s))
 {
-	const struct cli_command *cmd;
+	const struct setting *s;
 	size_t i, k;
 
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
-		cmd = &options_commands[i];
-		for (k = 0; k < cmd->option_cnt; k++)
-			if (is_shown(&cmd->options[k]))
-				fn(i, &cmd->options[k]);
-	}
+	for (i = 0; i < COMMAND_CNT; i++)
+		for (k = 0; (s = cli_option(&options_commands[i], k)); k++)
+			if (cli_is_shown(s))
+				fn(i, s);
 }
 
-static void print_word(void *ctx, const char *word)
+/* The words that an option takes, with spaces between them. */
+static void print_words(const struct setting *s)
 {
-	size_t *cnt = ctx;
+	const char *word;
+	size_t i;
 
-	printf("%s%s", (*cnt)++ ? " " : "", word);
+	for (i = 0; (word = setting_word(s, i)); i++)
+		printf("%s%s", i ? " " : "", word);
 }
 
-/* The words that an option takes, with spaces between them. Returns how many. */
-static size_t print_words(enum command_id command, const struct cli_option *opt)
+static bool has_words(const struct setting *s)
 {
-	size_t cnt = 0;
-
-	option_words(command, opt, print_word, &cnt);
-	return cnt;
-}
-
-static void count_word(void *ctx, const char *word)
-{
-	++*(size_t *)ctx;
-}
-
-static bool has_words(enum command_id command, const struct cli_option *opt)
-{
-	size_t cnt = 0;
-
-	option_words(command, opt, count_word, &cnt);
-	return cnt;
+	return setting_word(s, 0);
 }
 
 static void print_commands(void)
 {
 	size_t i;
 
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
+	for (i = 0; i < COMMAND_CNT; i++)
 		printf("%s ", options_commands[i].name);
 	fputs("help", stdout);	/* has no row in the table */
 }
@@ -84,33 +61,33 @@ static void print_shells(void)
 /* ---- bash ---- */
 
 /* "COMMAND:OPTION", as the script's case compares it. */
-static void print_bash_case(enum command_id command, const struct cli_option *opt)
+static void print_bash_case(enum command_id command, const struct setting *s)
 {
 	const char *cmd = options_commands[command].name;
 
-	printf("\t%s:--%s", cmd, opt->name);
-	if (opt->letter)
-		printf("|%s:-%c", cmd, opt->letter);
+	printf("\t%s:--%s", cmd, s->name);
+	if (s->letter)
+		printf("|%s:-%c", cmd, s->letter);
 	fputs(") ", stdout);
 }
 
-static void bash_value(enum command_id command, const struct cli_option *opt)
+static void bash_value(enum command_id command, const struct setting *s)
 {
-	if (!opt->arg)
+	if (!setting_arg(s))
 		return;
-	print_bash_case(command, opt);
-	if (cli_value_is_optional(opt))
+	print_bash_case(command, s);
+	if (setting_value_is_optional(s))
 		fputs("if [[ $assigned ]]; then ", stdout);
-	if (has_words(command, opt)) {
+	if (has_words(s)) {
 		fputs("COMPREPLY=($(compgen -W '", stdout);
-		print_words(command, opt);
+		print_words(s);
 		fputs("' -- \"$cur\"))", stdout);
-	} else if (option_takes_path(opt)) {
+	} else if (s->type == &setting_file) {
 		fputs("COMPREPLY=($(compgen -f -- \"$cur\"))", stdout);
 	} else {
 		fputs("COMPREPLY=()", stdout);
 	}
-	fputs(cli_value_is_optional(opt) ? "; return; fi ;;\n" : "; return ;;\n", stdout);
+	fputs(setting_value_is_optional(s) ? "; return; fi ;;\n" : "; return ;;\n", stdout);
 }
 
 /* With sed -E: the options in what `tachbpf agent --help` prints, and what each does. */
@@ -118,6 +95,7 @@ static void bash_value(enum command_id command, const struct cli_option *opt)
 
 static void bash_options(const struct cli_command *cmd)
 {
+	const struct setting *s;
 	size_t i;
 
 	if (cmd == &options_commands[COMMAND_AGENT]) {
@@ -126,9 +104,9 @@ static void bash_options(const struct cli_command *cmd)
 		return;
 	}
 	printf("\t%s) options='", cmd->name);
-	for (i = 0; i < cmd->option_cnt; i++)
-		if (is_shown(&cmd->options[i]))
-			printf("%s--%s", i ? " " : "", cmd->options[i].name);
+	for (i = 0; (s = cli_option(cmd, i)); i++)
+		if (cli_is_shown(s))
+			printf("%s--%s", i ? " " : "", s->name);
 	fputs("' ;;\n", stdout);
 }
 
@@ -162,7 +140,7 @@ static void print_bash(void)
 	each_option(bash_value);
 	fputs("\tesac\n"
 	      "\tcase $command in\n", stdout);
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
+	for (i = 0; i < COMMAND_CNT; i++)
 		bash_options(&options_commands[i]);
 	fputs("\tesac\n"
 	      "\tif [[ $cur == -* ]]; then\n"
@@ -201,25 +179,23 @@ static void print_help_text(const char *help, bool zsh)
 	}
 }
 
-static void zsh_option(enum command_id command, const struct cli_option *opt)
+static void zsh_option(const struct setting *s)
 {
-	size_t cnt = 0;
-
 	fputs("\t\t", stdout);
-	if (opt->letter)
-		printf("'*'{-%c,--%s}", opt->letter, opt->name);
+	if (s->letter)
+		printf("'*'{-%c,--%s}", s->letter, s->name);
 	else
-		printf("'*'--%s%s", opt->name, cli_value_is_optional(opt) ? "=-" : "");
+		printf("'*'--%s%s", s->name, setting_value_is_optional(s) ? "=-" : "");
 	fputs("'[", stdout);
-	print_help_text(opt->help, true);
+	print_help_text(s->help, true);
 	fputs("]", stdout);
-	if (opt->arg) {
-		fputs(cli_value_is_optional(opt) ? ":: :" : ": :", stdout);
-		if (has_words(command, opt)) {
+	if (setting_arg(s)) {
+		fputs(setting_value_is_optional(s) ? ":: :" : ": :", stdout);
+		if (has_words(s)) {
 			putchar('(');
-			option_words(command, opt, print_word, &cnt);
+			print_words(s);
 			putchar(')');
-		} else if (option_takes_path(opt)) {
+		} else if (s->type == &setting_file) {
 			fputs("_files", stdout);
 		}
 	}
@@ -256,6 +232,7 @@ static void zsh_words(enum command_id command)
 static void print_zsh(void)
 {
 	const struct cli_command *cmd;
+	const struct setting *s;
 	size_t i, k;
 
 	fputs("#compdef tachbpf\n"
@@ -263,7 +240,7 @@ static void print_zsh(void)
 	      "_tachbpf() {\n"
 	      "\tlocal command=record program=$words[1]\n"
 	      "\tlocal -a commands=(\n", stdout);
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+	for (i = 0; i < COMMAND_CNT; i++) {
 		printf("\t\t'%s:", options_commands[i].name);
 		print_help_text(options_commands[i].help, true);
 		fputs("'\n", stdout);
@@ -280,40 +257,40 @@ static void print_zsh(void)
 	      "\t\t((CURRENT--))\n"
 	      "\tfi\n"
 	      "\tcase $command in\n", stdout);
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+	for (i = 0; i < COMMAND_CNT; i++) {
 		cmd = &options_commands[i];
 		if (i == COMMAND_AGENT) {
 			print_zsh_agent();
 			continue;
 		}
 		printf("\t%s) _arguments -S \\\n", cmd->name);
-		for (k = 0; k < cmd->option_cnt; k++)
-			if (is_shown(&cmd->options[k]))
-				zsh_option(i, &cmd->options[k]);
+		for (k = 0; (s = cli_option(cmd, k)); k++)
+			if (cli_is_shown(s))
+				zsh_option(s);
 		zsh_words(i);
 	}
 	fputs("\tesac\n}\n_tachbpf \"$@\"\n", stdout);
 }
 
-static void fish_option(enum command_id command, const struct cli_option *opt)
+static void fish_option(enum command_id command, const struct setting *s)
 {
 	const char *cmd = options_commands[command].name;
 
 	/* record is also what tachbpf does without a command. */
 	printf("complete -c tachbpf -n '%s %s' -l %s",
 	       command == COMMAND_RECORD ? "__tachbpf_records" : "__fish_seen_subcommand_from",
-	       command == COMMAND_RECORD ? "" : cmd, opt->name);
-	if (opt->letter)
-		printf(" -s %c", opt->letter);
-	if (opt->arg && has_words(command, opt)) {
-		fputs(cli_value_is_optional(opt) ? " -f -a '" : " -x -a '", stdout);
-		print_words(command, opt);
+	       command == COMMAND_RECORD ? "" : cmd, s->name);
+	if (s->letter)
+		printf(" -s %c", s->letter);
+	if (setting_arg(s) && has_words(s)) {
+		fputs(setting_value_is_optional(s) ? " -f -a '" : " -x -a '", stdout);
+		print_words(s);
 		putchar('\'');
-	} else if (opt->arg) {
-		fputs(option_takes_path(opt) ? " -r -F" : " -x", stdout);
+	} else if (setting_arg(s)) {
+		fputs(s->type == &setting_file ? " -r -F" : " -x", stdout);
 	}
 	fputs(" -d '", stdout);
-	print_help_text(opt->help, false);
+	print_help_text(s->help, false);
 	fputs("'\n", stdout);
 }
 
@@ -337,11 +314,11 @@ static void print_fish(void)
 	      "function __tachbpf_records\n"
 	      "\tset -l words (commandline -opc)\n"
 	      "\ttest (count $words) -lt 2; or not contains -- $words[2]", stdout);
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++)
+	for (i = 0; i < COMMAND_CNT; i++)
 		if (i != COMMAND_RECORD)
 			printf(" %s", options_commands[i].name);
 	fputs("\nend\n", stdout);
-	for (i = 0; i < OPTIONS_COMMAND_CNT; i++) {
+	for (i = 0; i < COMMAND_CNT; i++) {
 		printf("complete -c tachbpf -n __fish_use_subcommand -a %s -d '",
 		       options_commands[i].name);
 		print_help_text(options_commands[i].help, false);

@@ -63,27 +63,29 @@ static int show(void *ctx, const struct look_process *p)
 	return 0;
 }
 
-static int exit_status(const struct record_options *opts, const struct look_counts *counts)
+static int exit_status(const struct dump_options *opts, const struct look_counts *counts)
 {
 	if (counts->failed)
 		return EXIT_FAILURE;
 	if (counts->shown)
 		return EXIT_SUCCESS;
-	log_error("%s", opts->all ? "no Python process was found" :
+	log_error("%s", opts->select.all ? "no Python process was found" :
 		  "the processes have ended, or none of them ran Python code");
 	return EXIT_NO_PYTHON;
 }
 
-static int dump(const struct record_options *opts, struct identities *ids,
+static int dump(const struct dump_options *opts, struct identities *ids,
 		struct look_counts *counts)
 {
-	struct proc_filter conditions = opts->proc_filter;
+	const struct select_options *select = &opts->select;
+	struct proc_filter conditions = select->proc_filter;
 	struct dump d = { .as_json = opts->json, .locals = opts->locals,
-			  .blocked_ms = (uint32_t)(1e3 * opts->duration_s) };
+			  .blocked_ms = (uint32_t)(1e3 * opts->blocked_s) };
 	struct look_args args = {
-		.all = opts->all, .pids = opts->pids, .pid_cnt = opts->pid_cnt, .identities = ids,
-		.native = opts->capture.native, .native_full = opts->capture.native_full,
-		.native_lines = opts->capture.native_lines, .watch_ms = d.blocked_ms,
+		.all = select->all, .pids = select->pids, .pid_cnt = select->pid_cnt,
+		.identities = ids,
+		.native = opts->native & NATIVE_ON, .native_full = opts->native & NATIVE_FULL,
+		.native_lines = opts->native & NATIVE_LINES, .watch_ms = d.blocked_ms,
 		.locals = d.locals, .tasks = !d.blocked_ms, .show = show, .ctx = &d,
 		.proc_filter = conditions.cnt || conditions.min_age_s > 0 ? &conditions : NULL,
 	};
@@ -92,19 +94,19 @@ static int dump(const struct record_options *opts, struct identities *ids,
 	if (opts->kernel)
 		look_worker_with_kernel();
 	args.workers = !command_workers_start((opts->kernel ? COMMAND_LOOK_KERNEL : COMMAND_LOOK) |
-					      (opts->capture.native ? CAPTURE_NATIVE : 0));
+					      (opts->native ? CAPTURE_NATIVE : 0));
 	if (d.as_json)
 		dump_json_begin(&d.json);
 	err = look_run(&args, counts);
 	if (!err && counts->shown && !d.shown && !d.as_json)
-		printf("No thread was blocked for %g s, in %zu %s.\n", opts->duration_s, counts->shown,
-		       text_plural(counts->shown, "process", "processes"));
+		printf("No thread was blocked for %g s, in %zu %s.\n", opts->blocked_s,
+		       counts->shown, text_plural(counts->shown, "process", "processes"));
 	if (d.as_json)
 		dump_json_end(&d.json, counts->failed);
 	return err;
 }
 
-int dump_run(const struct record_options *opts)
+int dump_run(const struct dump_options *opts)
 {
 	struct identities *ids = identities_new(inspector_names);
 	struct look_counts counts = { 0 };

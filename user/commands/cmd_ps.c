@@ -322,7 +322,7 @@ static int open_filter(struct proc_filter *s, struct proc_filter_eval **filter_e
 
 int ps_run(const struct ps_options *opts)
 {
-	struct proc_filter conditions = opts->proc_filter;
+	struct proc_filter conditions = opts->select.proc_filter;
 	struct identities *ids = identities_new(inspector_names);
 	struct proc_filter_eval *filter_eval = NULL;
 	struct pythons_counts counts;

@@ -3,7 +3,7 @@
  * cmd_record.c - tachbpf record: makes a capture and a recording from the options, and lets
  * them run until the time is over, a signal comes, or the chosen processes have ended.
  */
-#include "commands/cmd_record.h"
+#include "commands/commands.h"
 
 #include <errno.h>
 #include <math.h>
@@ -20,8 +20,6 @@
 #include "capture/capture_process.h"
 #include "commands/command_workers.h"
 #include "commands/options.h"
-#include "commands/options_event.h"
-#include "commands/options_flight.h"
 #include "commands/record_end.h"
 #include "commands/record_flight.h"
 #include "commands/record_show.h"
@@ -77,19 +75,20 @@ static char *selection_text(const struct record_options *o)
 	size_t i;
 
 	if (o->command) {
-		proc_filter_text(&o->proc_filter, &b);
+		proc_filter_text(&o->select.proc_filter, &b);
 		buf_add(&b, " --", 3);
 	} else {
-		buf_add(&b, o->all ? "-a" : "-p", 2);
+		buf_add(&b, o->select.all ? "-a" : "-p", 2);
 	}
-	for (i = 0; i < o->pid_cnt; i++)
-		buf_add(&b, pid, snprintf(pid, sizeof(pid), "%c%d", i ? ',' : ' ', o->pids[i]));
+	for (i = 0; i < o->select.pid_cnt; i++)
+		buf_add(&b, pid, snprintf(pid, sizeof(pid), "%c%d", i ? ',' : ' ',
+					  o->select.pids[i]));
 	for (i = 0; o->command && o->command[i]; i++) {
 		buf_add(&b, " ", 1);
 		buf_add(&b, o->command[i], strlen(o->command[i]));
 	}
 	if (!o->command)
-		proc_filter_text(&o->proc_filter, &b);
+		proc_filter_text(&o->select.proc_filter, &b);
 	buf_add(&b, "", 1);
 	if (b.data && *b.data == ' ')
 		memmove(b.data, b.data + 1, b.len - 1);
@@ -119,7 +118,7 @@ static int open_recording(struct record *r)
 	struct recording_args args = o->recording;
 
 	args.rate_hz = r->rate_hz;
-	args.by_pid = o->pid_cnt && o->proc_filter.children != CHILDREN_YES;
+	args.by_pid = o->select.pid_cnt && o->select.proc_filter.children != CHILDREN_YES;
 	args.mode = options_mode(o);
 	args.event = o->event.name;
 	args.event_every = o->capture.event_every;
@@ -145,7 +144,7 @@ static int open_recording(struct record *r)
 
 static bool has_conditions(const struct record_options *o)
 {
-	return o->proc_filter.cnt || o->proc_filter.min_age_s > 0;
+	return o->select.proc_filter.cnt || o->select.proc_filter.min_age_s > 0;
 }
 
 /*
@@ -177,7 +176,7 @@ static int read_kernel_names(struct record *r)
 /* Need nobody hear of a sample soon, nor of a process' end? */
 static bool waits_long(const struct record *r)
 {
-	return r->opts->all && !r->opts->command && !r->flight && !r->status_line;
+	return r->opts->select.all && !r->opts->command && !r->flight && !r->status_line;
 }
 
 static int open_capture(struct record *r)
@@ -185,9 +184,9 @@ static int open_capture(struct record *r)
 	const struct record_options *o = r->opts;
 	struct capture_args args = o->capture;
 
-	args.all = o->all;
-	args.first = o->pid_cnt ? o->pids[0] : 0;
-	args.children = o->proc_filter.children == CHILDREN_YES;
+	args.all = o->select.all;
+	args.first = o->select.pid_cnt ? o->select.pids[0] : 0;
+	args.children = o->select.proc_filter.children == CHILDREN_YES;
 	args.rate_hz = r->rate_hz;
 	args.mode = options_mode(o);
 	args.event_spec = o->event.kind == EVENT_NONE ? NULL : &o->event;
@@ -256,8 +255,8 @@ static int select_processes(struct record *r)
 	size_t i;
 	int err = 0;
 
-	for (i = 0; !err && i < r->opts->pid_cnt; i++)
-		err = add_pid(r, r->opts->pids[i]);
+	for (i = 0; !err && i < r->opts->select.pid_cnt; i++)
+		err = add_pid(r, r->opts->select.pids[i]);
 	return err;
 }
 
@@ -304,8 +303,8 @@ static bool any_pid_may_follow(const struct record *r)
 
 	if (!has_conditions(r->opts) && r->proc_filter.children != CHILDREN_YES)
 		return false;
-	for (i = 0; i < r->opts->pid_cnt; i++)
-		if (!kill(r->opts->pids[i], 0) || errno != ESRCH)
+	for (i = 0; i < r->opts->select.pid_cnt; i++)
+		if (!kill(r->opts->select.pids[i], 0) || errno != ESRCH)
 			return true;
 	return false;
 }
@@ -326,7 +325,7 @@ static bool finished(struct record *r)
 		return true;
 	if (r->opts->command)
 		return spawn_ended(&r->child, &r->command_status);
-	if (!r->opts->pid_cnt)
+	if (!r->opts->select.pid_cnt)
 		return false;
 	capture_counts(r->capture, &c);
 	return !c.processes_live && !c.processes_pending && !any_pid_may_follow(r);
@@ -364,7 +363,7 @@ static int loop(struct record *r)
 		print_status_line(r);
 		if (!err && r->flight)
 			err = record_flight_step(r->flight, &done);
-		if (!reported && r->opts->all && !recording_process_cnt(r->recording))
+		if (!reported && r->opts->select.all && !recording_process_cnt(r->recording))
 			say_no_python(r);
 		reported = true;
 	}
@@ -509,11 +508,11 @@ static bool is_rate_of_samples(const struct record_options *o)
 
 int record_run(const struct record_options *opts)
 {
-	struct record r = { .opts = opts, .proc_filter = opts->proc_filter };
+	struct record r = { .opts = opts, .proc_filter = opts->select.proc_filter };
 	int err;
 
 	r.rate_hz = opts->rate_hz ? opts->rate_hz :
-		    opts->all || !is_rate_of_samples(opts) ? RATE_ALL_HZ : RATE_ONE_HZ;
+		    opts->select.all || !is_rate_of_samples(opts) ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL &&
 			!options_is_flight(&opts->flight);
 	err = record(&r);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/string_ref.h"
 #include "base/util.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
@@ -227,13 +228,6 @@ out:
 static int recover_file(const char *path, const struct recover_options *opts)
 {
 	return recover_memory_is(path) ? recover_memory(path, opts) : recover_tach(path, opts);
-}
-
-static bool ends_with(const char *name, const char *tail)
-{
-	size_t len = strlen(name), tail_len = strlen(tail);
-
-	return len > tail_len && !strcmp(name + len - tail_len, tail);
 }
 
 static int is_profile(const struct dirent *d)

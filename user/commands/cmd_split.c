@@ -88,10 +88,9 @@ static uint64_t key_of(struct split *s, const struct event *ev)
 		return ev->thread_id;
 	case SPLIT_BY_TIME:
 		return (ev->time_us - meta->start_us) / s->opts->every_us;
-	case SPLIT_BY_PROCESS:
+	default:
 		return process_root_of(&s->root, ev) ? 1 + (uint64_t)s->root.frame : 0;
 	}
-	return 0;
 }
 
 /* ---- pieces ---- */

@@ -57,7 +57,7 @@ static int show(struct top *t, uint64_t now)
 		return -ENOMEM;
 	w.list = list;
 	live_total(t->session.live, &w.total);
-	if (t->opts->select.json) {
+	if (t->opts->json) {
 		top_json(&w);
 	} else {
 		if (t->redraw)
@@ -106,7 +106,7 @@ static int run_tables(const struct top_options *opts)
 
 	t.redraw = !opts->batch && !opts->once && isatty(STDOUT_FILENO);
 	record_signals_catch(false);
-	err = top_session_begin(&t.session, opts, RECORD_CPU, opts->select.rate_hz, false);
+	err = top_session_begin(&t.session, opts, RECORD_CPU, opts->rate_hz, false);
 	t.window_ns = t.session.start_ns;
 	if (!err)
 		err = loop(&t);
@@ -118,8 +118,8 @@ static int run_tables(const struct top_options *opts)
 
 int top_run(const struct top_options *opts)
 {
-	bool tables = opts->batch || opts->once || opts->count || opts->select.json;
-	int err = precheck_record(opts->select.ignore_kernel_bugs);
+	bool tables = opts->batch || opts->once || opts->count || opts->json;
+	int err = precheck_record(opts->ignore_kernel_bugs);
 
 	if (!err)
 		err = tables || !terminal_is_there() ? run_tables(opts) : top_screen_run(opts);

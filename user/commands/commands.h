@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * commands.h - all commands except record, each in its cmd_NAME.c.
+ * commands.h - the commands, each in its cmd_NAME.c.
  *
  * Each returns the program's exit status; errors have been logged, in one line each.
  */
@@ -9,6 +9,7 @@
 
 struct record_options;
 struct top_options;
+struct dump_options;
 struct info_options;
 struct report_options;
 struct replay_options;
@@ -24,6 +25,12 @@ struct ps_options;
 struct completion_options;
 struct agent_command_options;
 
+/*
+ * Record as opts say. 1 after logging an error, 126 or 127 if the command cannot be executed; else
+ * the status of the command if that is not 0, 3 (EXIT_NO_PYTHON) after logging that no Python was
+ * seen, or 0.
+ */
+int record_run(const struct record_options *opts);
 int info_run(const struct info_options *opts);
 int report_run(const struct report_options *opts);
 int replay_run(const struct replay_options *opts);
@@ -41,10 +48,9 @@ int gil_run(const struct gil_options *opts);
 int recover_run(const struct recover_options *opts);
 
 /* These read no files. */
-/* The options of record that choose processes, and --json. */
 int doctor_run(const struct doctor_options *opts);
 int top_run(const struct top_options *opts);
-int dump_run(const struct record_options *opts);
+int dump_run(const struct dump_options *opts);
 int ps_run(const struct ps_options *opts);
 int completion_run(const struct completion_options *opts);
 /*

@@ -19,13 +19,6 @@
 
 /* ---- which loops run, by the files that their code is in ---- */
 
-static bool ends_with(const struct string_ref *s, const char *end)
-{
-	size_t len = strlen(end);
-
-	return s->len >= len && !memcmp(s->data + s->len - len, end, len);
-}
-
 /* Has a thread a frame of this file on its stack? */
 static bool runs(const struct look_process *p, const char *file)
 {
@@ -35,8 +28,9 @@ static bool runs(const struct look_process *p, const char *file)
 
 	for (i = 0; i < p->cnt; i++)
 		for (f = 0; f < p->threads[i].nframes; f++)
-			if (ends_with(&tables->strings[tables->frames[p->threads[i].frames[f]].file],
-				      file))
+			if (ref_ends_with(
+				    tables->strings[tables->frames[p->threads[i].frames[f]].file],
+				    file))
 				return true;
 	return false;
 }
@@ -77,7 +71,7 @@ static void print_frame(const struct text *t, uint32_t frame)
 
 	fputs(" ", stdout);
 	print_escaped(tables->strings[f->func].data, tables->strings[f->func].len);
-	if (ends_with(&tables->strings[f->file], SYNTHETIC_FILE))
+	if (ref_is(tables->strings[f->file], SYNTHETIC_FILE))
 		return;
 	fputs(" ", stdout);
 	print_escaped(tables->strings[f->file].data, tables->strings[f->file].len);

@@ -16,7 +16,6 @@
 #include "analysis/report.h"
 #include "base/colour.h"
 #include "capture/capture.h"
-#include "capture/sampler.h"
 #include "model/reader.h"
 #include "model/sample_filter.h"
 #include "model/sink.h"
@@ -41,18 +40,31 @@ struct flight_options {
 	uint32_t triggers;		/* --triggers; 0: for ever with --keep, else one */
 };
 
-struct record_options {
+/* Which processes: the first member of all that choose some. */
+struct select_options {
 	bool all;			/* -a */
 	pid_t *pids;			/* -p; pid_cnt of them */
 	size_t pid_cnt;
 	struct proc_filter proc_filter;	/* --container, --exclude-..., --children, --min-age */
+};
+
+/* --native: what frames of machine code have. */
+enum native_bits { NATIVE_ON = 1 << 0, NATIVE_FULL = 1 << 1, NATIVE_LINES = 1 << 2 };
+
+/* What holds with -m mem if the option is not given. */
+#define MEMORY_EVERY_BYTES 65536
+#define MEMORY_INTERVAL_S 1.0
+#define MEMORY_MIN_BLOCK_BYTES 512
+
+struct record_options {
+	struct select_options select;
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
-	bool kernel;			/* --kernel; --native is in capture */
+	uint32_t native;		/* --native: enum native_bits; also in capture */
+	bool kernel;			/* --kernel */
 	double duration_s;		/* -d; 0: until interrupted */
 	bool kill;			/* --kill: the command ends with the recording */
 	bool json;			/* --json: the summary as JSON on stdout */
-	bool locals;			/* --locals, of dump */
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
@@ -64,14 +76,26 @@ struct record_options {
 	struct recording_args recording;
 };
 
-/* Its first member is where record's options are, so the same setters set them. */
 struct top_options {
-	struct record_options select;	/* which processes, -r, --json */
+	struct select_options select;
+	uint32_t rate_hz;		/* -r; 0: the default */
 	double interval_s;		/* -i */
 	uint32_t count;			/* -n; 0: until interrupted */
 	uint32_t limit;			/* --limit; 0: all rows */
 	bool once;			/* --once */
 	bool batch;			/* -b */
+	bool json;			/* --json */
+	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs */
+};
+
+struct dump_options {
+	struct select_options select;
+	double blocked_s;		/* --blocked; 0: all threads */
+	uint32_t native;		/* --native: enum native_bits */
+	bool kernel;			/* --kernel */
+	bool locals;			/* --locals */
+	bool json;			/* --json */
+	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs */
 };
 
 /* Which files are read, and which of their samples: the first member of all that read files. */
@@ -93,13 +117,13 @@ struct tach_options {
 
 /* How an export is written. */
 struct export_options {
+	struct tach_options tach;	/* first, as that of merge and split */
 	const struct sink_ops *format;	/* --format; convert, NULL: by -o's file name */
 	const char *output;		/* -o; NULL: stdout */
 	enum sink_lines lines;		/* --lines, --no-lines */
 	enum sink_group group;		/* --by */
 	bool no_source;			/* --no-source */
 	bool force;			/* --force: also more than EXPORT_MAX_BYTES */
-	struct tach_options tach;
 };
 
 struct info_options {
@@ -111,12 +135,12 @@ struct info_options {
 
 struct report_options {
 	struct input_options input;
+	bool native;			/* --native; this and the next one as in diff_options */
+	bool detail;			/* --detail */
+	bool json;			/* --json */
 	enum report_by by;		/* --by */
 	enum report_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
-	bool native;			/* --native */
-	bool detail;			/* --detail */
-	bool json;			/* --json */
 };
 
 struct replay_options {
@@ -143,25 +167,26 @@ struct convert_options {
 
 struct merge_options {
 	struct input_options input;
-	const char *output;		/* -o */
 	struct tach_options tach;
+	const char *output;		/* -o */
 };
 
 struct split_options {
 	struct input_options input;
-	enum split_by { SPLIT_BY_PROCESS, SPLIT_BY_THREAD, SPLIT_BY_TIME } by;	/* --by */
+	struct tach_options tach;
+	/* --by, which must be given */
+	enum split_by { SPLIT_BY_NOTHING, SPLIT_BY_PROCESS, SPLIT_BY_THREAD, SPLIT_BY_TIME } by;
 	uint64_t every_us;		/* --every */
 	const char *output;		/* -o */
-	struct tach_options tach;
 };
 
 struct diff_options {
 	struct input_options input;
-	enum diff_sort sort;		/* --sort */
-	uint32_t limit;			/* --limit; 0: all rows */
 	bool native;			/* --native */
 	bool detail;			/* --detail */
 	bool json;			/* --json */
+	enum diff_sort sort;		/* --sort */
+	uint32_t limit;			/* --limit; 0: all rows */
 	bool force;			/* --force: also what differs in mode or unit */
 	double fail_over;		/* --fail-over, in percentage points; < 0: not given */
 	const struct sink_ops *format;	/* --format; NULL: a table */
@@ -185,7 +210,7 @@ struct doctor_options {
 };
 
 struct ps_options {
-	struct proc_filter proc_filter;	/* --container, --exclude-..., --min-age */
+	struct select_options select;	/* conditions only */
 	bool json;			/* --json */
 };
 
@@ -201,6 +226,7 @@ enum command_id {
 	COMMAND_RECORD, COMMAND_TOP, COMMAND_DUMP, COMMAND_INFO, COMMAND_REPORT, COMMAND_REPLAY, COMMAND_OPEN,
 	COMMAND_MEM, COMMAND_CONVERT, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL,
 	COMMAND_RECOVER, COMMAND_DOCTOR, COMMAND_PS, COMMAND_AGENT, COMMAND_COMPLETION,
+	COMMAND_CNT,
 };
 
 /* Instead of running the command: print this on stdout. */
@@ -213,9 +239,12 @@ struct options {
 	enum colour_when colour;	/* --color */
 	bool named;			/* the command's name was given; record may be left out */
 	union {				/* the command's own */
+		struct select_options select;	/* of any command that chooses processes */
 		struct input_options input;	/* of any command that reads files */
-		struct record_options record;	/* of dump, too */
+		struct merge_options write;	/* its beginning: of any that writes TACH files */
+		struct record_options record;
 		struct top_options top;
+		struct dump_options dump;
 		struct info_options info;
 		struct report_options report;
 		struct replay_options replay;	/* of open, too */
@@ -243,9 +272,23 @@ void options_free(struct options *o);
 /* Print what o->show asks for. */
 void options_print(const struct options *o, FILE *out);
 
-/* Parse a rate, "99" or "10khz", from 1 to 50000 Hz. 0, or -EINVAL; logs nothing. */
-int options_rate(const char *text, uint32_t *hz);
-/* Parse a duration: "1.5", "30s", "5m" or "1h". 0, or -EINVAL; logs nothing. */
-int options_duration(const char *text, double *seconds);
+/* Return true if something can trigger a recording; if an option of a flight recorder was given. */
+static inline bool options_has_trigger(const struct flight_options *f)
+{
+	return f->when.cnt || f->signal;
+}
+static inline bool options_is_flight(const struct flight_options *f)
+{
+	return f->keep_s > 0 || options_has_trigger(f);
+}
+
+/* The mode that the options ask for: of -m, or that of events. */
+const struct record_mode_def *options_mode(const struct record_options *r);
+
+/*
+ * Check that the command's options go together, and set the defaults that depend on several. 0, or
+ * -EINVAL after logging why.
+ */
+int options_check(struct options *o);
 
 #endif

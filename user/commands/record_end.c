@@ -34,13 +34,13 @@ static void explain_no_python(const struct record_options *o, const struct recor
 	if (res->refused)
 		log_error("no Python that can be profiled was seen, and %zu that cannot: "
 			  "tachbpf ps has the reasons", res->refused);
-	else if (o->proc_filter.cnt || o->proc_filter.min_age_s > 0)
+	else if (o->select.proc_filter.cnt || o->select.proc_filter.min_age_s > 0)
 		log_error("no Python that meets the conditions was seen: nothing was recorded; "
 			  "tachbpf ps with the same conditions shows which do");
 	else if (!o->command)
 		log_error("no Python was seen: nothing was recorded; tachbpf ps lists those that "
 			  "run");
-	else if (o->proc_filter.children == CHILDREN_NO)
+	else if (o->select.proc_filter.children == CHILDREN_NO)
 		log_error("no Python was seen: '%s' is none, and --no-children leaves out what it "
 			  "starts; nothing was recorded", shown_command(o, buf));
 	else

@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/cli.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "capture/capture.h"
 #include "commands/options.h"
-#include "commands/options_flight.h"
 #include "commands/record_signals.h"
 #include "recording/flight.h"
 #include "recording/recording.h"

@@ -251,7 +251,7 @@ void record_show_hot(const struct record_options *opts, const struct recording_p
 
 	if (!find_profiles(paths, &input) && input.path_cnt &&
 	    print_hot(input, REPORT_BY_FUNCTION)) {
-		if (opts->all)
+		if (opts->select.all)
 			print_hot(input, REPORT_BY_PROCESS);
 		print_next(opts, &input);
 	}

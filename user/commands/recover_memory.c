@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/string_ref.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
@@ -33,13 +34,6 @@ struct wanted {
 	int dirfd;		/* its directory; -1: it cannot be opened */
 	char *shown;		/* escaped */
 };
-
-static bool ends_with(const char *s, const char *tail)
-{
-	size_t len = strlen(s), tail_len = strlen(tail);
-
-	return len > tail_len && !strcmp(s + len - tail_len, tail);
-}
 
 /* The length of path without .events or .names; 0: it has neither. */
 static size_t part_of(const char *path)

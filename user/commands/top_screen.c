@@ -141,7 +141,7 @@ int top_screen_run(const struct top_options *opts)
 	if (args.choice == MAP_FAILED)
 		return -errno;
 	args.choice->mode = RECORD_CPU;
-	args.choice->rate_hz = opts->select.rate_hz;
+	args.choice->rate_hz = opts->rate_hz;
 	result = terminal_run(run, &args);
 	munmap(args.choice, sizeof(*args.choice));
 	return result == -EINTR ? 0 : result > 0 ? -EIO : result;

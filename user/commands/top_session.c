@@ -20,10 +20,10 @@
 
 static int open_capture(struct top_session *s, enum record_mode mode, uint32_t rate_hz)
 {
-	const struct record_options *o = &s->opts->select;
+	const struct select_options *o = &s->opts->select;
 	struct capture_args args = {
 		.all = o->all, .rate_hz = rate_hz ? rate_hz : RATE_HZ, .gc = true,
-		.native_threads = true, .sent_codes = SENT_SLOTS, .mode = &record_modes[mode],
+		.native_threads = true, .mode = &record_modes[mode],
 		.identities = s->identities, .observer = live_observer(s->live),
 	};
 
@@ -36,7 +36,7 @@ static int open_capture(struct top_session *s, enum record_mode mode, uint32_t r
 /* Workers are started while this process has all of its rights. */
 static int start_capture(struct top_session *s, enum record_mode mode, uint32_t rate_hz)
 {
-	const struct record_options *o = &s->opts->select;
+	const struct select_options *o = &s->opts->select;
 	bool workers = !command_workers_start(0);
 	int err = open_capture(s, mode, rate_hz);
 	size_t i;

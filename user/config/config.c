@@ -1,26 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config.c - brings defaults, file, environment and flags together; what must fit together; what a
- * reload changes. See config.h.
+ * config.c - brings defaults, file, environment and options together; what must fit together; what
+ * a reload changes; what others ask. See config.h.
  */
-#include "config/config.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config_env.h"
-#include "config/config_file.h"
-#include "config/config_flags.h"
+#include "base/util.h"
 #include "config/config_keys.h"
-#include "config/config_set.h"
 
 /* ---- what must fit together ---- */
 
 /* Complain at the origin of a key. */
 static void complain_of(struct config_loading *l, const char *path, const char *what)
 {
-	const struct config_key *key = config_key_find(path);
+	const struct setting *key = config_key_find(path);
 
 	config_complain(l, &l->config->origin[key - agent_keys], "%s", what);
 }
@@ -105,10 +100,39 @@ static struct agent_config *finish(struct config_loading *l, int err)
 	return NULL;
 }
 
+/* An empty variable counts as not set, as OpenTelemetry wants it. */
+static void apply_variables(struct config_loading *l, const struct setting *key)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(key->env) && key->env[i]; i++) {
+		const struct agent_origin at = { .source = AGENT_ENV, .name = key->env[i] };
+		const char *value = getenv(key->env[i]);
+
+		if (!value || !*value)
+			continue;
+		config_set(l, key, &at, value);
+		return;
+	}
+}
+
+static void apply_flags(struct config_loading *l, const struct agent_options *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->cnt; i++) {
+		const struct agent_flag *flag = &o->flags[i];
+		const struct agent_origin at = { .source = AGENT_FLAG, .name = flag->key->name };
+
+		config_set(l, flag->key, &at, flag->text);
+	}
+}
+
 struct agent_config *agent_config_load(const struct agent_options *o)
 {
 	struct config_loading l = { .config = new_config(o->path), .path = o->path };
 	int err = 0;
+	size_t i;
 
 	if (!l.config) {
 		errno = ENOMEM;
@@ -116,8 +140,9 @@ struct agent_config *agent_config_load(const struct agent_options *o)
 	}
 	if (o->path)
 		err = config_file_load(&l);
-	config_env_apply(&l);
-	agent_options_apply(o, &l);
+	for (i = 0; i < agent_key_cnt; i++)
+		apply_variables(&l, &agent_keys[i]);
+	apply_flags(&l, o);
 	return finish(&l, err);
 }
 
@@ -135,16 +160,18 @@ struct agent_config *agent_config_parse(const char *path, const void *text, size
 
 void agent_config_free(struct agent_config *c)
 {
-	if (!c)
-		return;
-	config_clear(c);
-	free(c->path);
+	size_t i;
+
+	for (i = 0; c && i < agent_key_cnt; i++)
+		config_clear(c, &agent_keys[i]);
+	if (c)
+		free(c->path);
 	free(c);
 }
 
 /* ---- what a reload changes ---- */
 
-static bool same_value(const struct config_key *key, const struct agent_config *a,
+static bool same_value(const struct setting *key, const struct agent_config *a,
 		       const struct agent_config *b)
 {
 	const void *x = config_field_of(a, key), *y = config_field_of(b, key);

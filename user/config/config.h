@@ -5,8 +5,8 @@
  *
  * A value is, by precedence, a flag's, an environment variable's, the file's, or the default.
  * Of a list, the strongest source that has the key gives all of it. Maps are joined: of one name,
- * the strongest source gives the value. config_keys.c has the table of all keys, config_flags.h the
- * command line. docs/agent-config.md is the table for users.
+ * the strongest source gives the value. config_keys.c has the table of all keys;
+ * docs/agent-config.md is the table for users.
  *
  * All of it runs in the agent's main process, before the start and at each SIGHUP; it is not
  * thread-safe. Nothing here opens a file but the configuration: what the *_file keys name is read
@@ -82,6 +82,8 @@ struct agent_privacy {
 };
 
 #define AGENT_KEYS_MAX 112
+
+struct setting;	/* base/settings.h */
 
 /* From the weakest to the strongest. */
 enum agent_source { AGENT_DEFAULT, AGENT_FILE, AGENT_ENV, AGENT_FLAG };
@@ -161,7 +163,40 @@ struct agent_config {
 	struct agent_origin origin[AGENT_KEYS_MAX];	/* by the keys' order in agent_keys[] */
 };
 
-struct agent_options;	/* agent/config_flags.h */
+/* ---- the command line: an option for each key, and what ends at once ---- */
+
+enum agent_action { AGENT_RUN, AGENT_CHECK, AGENT_PRINT_CONFIG, AGENT_HELP, AGENT_VERSION };
+
+struct agent_options {
+	enum agent_action action;	/* --help wins, whatever else there is */
+	const char *path;		/* --config; NULL: no file. All texts are argv's. */
+	struct agent_flag {
+		const struct setting *key;
+		const char *text;
+	} *flags;			/* in their order; each is a good value by itself */
+	size_t cnt;
+};
+
+/* The agent is to run. */
+#define AGENT_GO (-1)
+/* Exit statuses: the configuration is wrong; the command line is. */
+#define AGENT_EXIT_CONFIG 1
+#define AGENT_EXIT_USAGE 2
+
+/*
+ * Parse the words behind "tachbpf agent" (NULL-terminated), which must stay as long as *o: a reload
+ * reads them again. Load the configuration, and do what ends at once, on out: --check prints
+ * nothing but errors, on stderr. AGENT_GO: *config is what is in force, for agent_config_free(),
+ * and *o is for reloads; else the exit status, and *config is NULL. The caller calls
+ * agent_options_free() in both cases.
+ */
+int agent_config_begin(struct agent_options *o, char **words, FILE *out,
+		       struct agent_config **config);
+void agent_options_free(struct agent_options *o);
+/* The text of --help. */
+void agent_options_help(FILE *out);
+
+/* ---- what is in force ---- */
 
 /*
  * Read what the options, the environment and the file say. All that is wrong is logged, a line

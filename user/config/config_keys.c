@@ -9,91 +9,87 @@
 #include <errno.h>
 #include <string.h>
 
-#include "config/config.h"
-#include "config/config_lists.h"
-#include "config/config_types.h"
 #include "base/cli.h"
 #include "base/util.h"
 
-#define MS 1e6			/* in ns */
-#define SECOND 1e9
-#define HOUR (3600 * SECOND)
-#define DAY (24 * HOUR)
 #define KIB 0x1p10
 #define MIB 0x1p20
 #define GIB 0x1p30
 #define TIB 0x1p40
 
-static const struct config_word modes[] = {
+static const struct setting_word modes[] = {
 	{ "cpu", AGENT_CPU }, { "offcpu", AGENT_OFFCPU }, { "gil", AGENT_GIL },
 	{ "exception", AGENT_EXCEPTION }, { "memory", AGENT_MEMORY }, { 0 }
 };
-static const struct config_word events[] = {
+static const struct setting_word events[] = {
 	{ "auto", AGENT_EVENT_AUTO }, { "cycles", AGENT_EVENT_CYCLES },
 	{ "cpu-clock", AGENT_EVENT_CLOCK }, { 0 }
 };
-static const struct config_word natives[] = {
+static const struct setting_word natives[] = {
 	{ "off", AGENT_NATIVE_OFF }, { "on", AGENT_NATIVE_ON }, { "full", AGENT_NATIVE_FULL },
 	{ "lines", AGENT_NATIVE_LINES }, { 0 }
 };
-static const struct config_word levels[] = {
+static const struct setting_word levels[] = {
 	{ "error", LOG_QUIET }, { "info", LOG_NORMAL }, { "debug", LOG_VERBOSE },
 	{ "trace", LOG_DEBUG }, { 0 }
 };
-static const struct config_word paths[] = {
+static const struct setting_word paths[] = {
 	{ "full", AGENT_PATHS_FULL }, { "base", AGENT_PATHS_BASE }, { 0 }
 };
-static const struct config_word compressions[] = {
+static const struct setting_word compressions[] = {
 	{ "gzip", AGENT_COMPRESSION_GZIP }, { "none", AGENT_COMPRESSION_NONE }, { 0 }
 };
-static const struct config_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
-_Static_assert(sizeof(enum agent_event) == sizeof(int) && sizeof(enum log_level) == sizeof(int) &&
-	       sizeof(enum agent_paths) == sizeof(int) &&
-	       sizeof(enum agent_native) == sizeof(int) &&
-	       sizeof(enum agent_protocol) == sizeof(int) &&
-	       sizeof(enum agent_compression) == sizeof(int), "config_choice writes an int");
+static const struct setting_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
 
 /* ---- what a text must be beyond its type ---- */
 
 /* The only names that are no service's own to have: a label would give all services one name. */
-static int check_label(const struct config_key *key, const char *name, struct config_why *why)
+static int check_label(const struct setting *key, const char *name, struct setting_why *why)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789._-/";
 
 	if (!strcmp(name, "service.name"))
-		return config_why(why, "each service has its own: see service_rules");
+		return setting_why(why, "each service has its own: see service_rules");
 	if (name[strspn(name, allowed)])
-		return config_why(why, "a label's name has letters, digits and . _ - / only");
+		return setting_why(why, "a label's name has letters, digits and . _ - / only");
 	return 0;
 }
 
 /* A token of RFC 9110, 5.6.2. */
-static int check_header(const struct config_key *key, const char *name, struct config_why *why)
+static int check_header(const struct setting *key, const char *name, struct setting_why *why)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789!#$%&'*+-.^_`|~";
 
 	if (name[strspn(name, allowed)])
-		return config_why(why, "this is no name of an HTTP header");
+		return setting_why(why, "this is no name of an HTTP header");
 	return 0;
 }
 
-static int check_condition(const struct config_key *key, const char *text, struct config_why *why)
+static int check_condition(const struct setting *key, const char *text, struct setting_why *why)
 {
 	struct proc_filter filter = { .rules = NULL };
-	bool exclude = key->select < 0;
+	const struct proc_filter_place *place = key->data;
 	const char *remedy;
-	int err = proc_filter_try(&filter, (exclude ? -key->select : key->select) - 1, exclude,
-				  text, &remedy);
+	int err = proc_filter_try(&filter, place->kind, place->exclude, text, &remedy);
 
 	proc_filter_free(&filter);
-	return err == -EINVAL ? config_why(why, "%s", remedy) : err;
+	return err == -EINVAL ? setting_why(why, "%s", remedy) : err;
 }
 
 /* ---- the table ---- */
 
+#define KEY(PATH, NAME) .path = PATH, .name = NAME
 #define AT(member) .off = offsetof(struct agent_config, member)
+#define AT_A(type, member) .off = SETTING_OFF(struct agent_config, member, type)
+#define PATH_AT(member) .type = &config_path, AT_A(char *, member), .preset = ""
+#define URL_AT(member) .type = &config_url, AT_A(char *, member), .preset = ""
+#define BOOLEAN_AT(member) .type = &setting_boolean, AT_A(bool, member)
+#define DURATION_AT(member) .type = &setting_duration, AT_A(uint64_t, member)
+#define SIZE_AT(member) .type = &setting_size, AT_A(uint64_t, member)
+#define CHOICE_AT(member, list) .type = &setting_choice, AT_A(int, member), .words = list
+#define CHOICES_AT(member, list) .type = &setting_choices, AT_A(uint32_t, member), .words = list
 #define SAMPLING .group = "What to sample"
 #define SELECTION .group = "Which Pythons (one condition of each kind must be met)"
 #define EXCLUSION .group = "Which Pythons are left out (those that meet one of these)"
@@ -106,12 +102,14 @@ static int check_condition(const struct config_key *key, const char *text, struc
 #define BUDGET .group = "The agent's own cost"
 #define SERVING .group = "Metrics, control"
 
-#define CONDITION(NAME, KIND, HELP)                                                                \
-	{ "selection." NAME, NAME, .type = &config_list, AT(select[0][KIND]),                      \
-	  .check = check_condition, .select = 1 + (KIND), SELECTION, .help = HELP }
-#define EXCLUDED(NAME, KIND, HELP)                                                                 \
-	{ "selection.exclude." NAME, "exclude-" NAME, .type = &config_list, AT(select[1][KIND]),   \
-	  .check = check_condition, .select = -1 - (KIND), EXCLUSION, .help = HELP }
+#define CONDITION(NAME, KIND, VALUE, HELP)                                                         \
+	{ KEY("selection." NAME, NAME), .type = &config_list, AT(select[0][KIND]), .arg = VALUE,   \
+	  .check = check_condition, SELECTION, .help = HELP,                                       \
+	  .data = &(const struct proc_filter_place){ KIND, false } },
+#define EXCLUDED(NAME, KIND, VALUE, HELP)                                                          \
+	{ KEY("selection.exclude." NAME, "exclude-" NAME), .type = &config_list, .arg = VALUE,     \
+	  AT(select[1][KIND]), .check = check_condition, EXCLUSION, .help = HELP,                  \
+	  .data = &(const struct proc_filter_place){ KIND, true } },
 
 /* OpenTelemetry's variables: for profiles, and for all signals. */
 #define OTEL(NAME) .env = { "OTEL_EXPORTER_OTLP_PROFILES_" NAME, "OTEL_EXPORTER_OTLP_" NAME }
@@ -119,196 +117,178 @@ static int check_condition(const struct config_key *key, const char *text, struc
 
 /* What every exporter that sends has. */
 #define HTTP_KEYS(PATH, FLAG, MEMBER, GROUP, ENV)                                                  \
-	{ PATH ".headers", FLAG "-headers", ENV("HEADERS"), .type = &config_map,                   \
+	{ KEY(PATH ".headers", FLAG "-headers"), ENV("HEADERS"), .type = &config_map,              \
 	  AT(MEMBER.headers), .check = check_header, .secret = true, GROUP,                        \
 	  .help = "sent with each request" },                                                      \
-	{ PATH ".headers_file", FLAG "-headers-file", .type = &config_path,                        \
-	  AT(MEMBER.headers_file), .preset = "", GROUP,                                            \
+	{ KEY(PATH ".headers_file", FLAG "-headers-file"), PATH_AT(MEMBER.headers_file), GROUP,    \
 	  .help = "more headers: lines NAME: VALUE" },                                             \
-	{ PATH ".bearer_token_file", FLAG "-bearer-token-file", .type = &config_path,              \
-	  AT(MEMBER.bearer_token_file), .preset = "", GROUP,                                       \
+	{ KEY(PATH ".bearer_token_file", FLAG "-bearer-token-file"),                               \
+	  PATH_AT(MEMBER.bearer_token_file), GROUP,                                                \
 	  .help = "file with the token for Authorization: Bearer" },                               \
-	{ PATH ".basic_auth_file", FLAG "-basic-auth-file", .type = &config_path,                  \
-	  AT(MEMBER.basic_auth_file), .preset = "", GROUP,                                         \
-	  .help = "file with USER:PASSWORD for Authorization: Basic" },                            \
-	{ PATH ".timeout", FLAG "-timeout", ENV("TIMEOUT"), .type = &config_duration,              \
-	  AT(MEMBER.timeout_ns), .preset = "10s", .min = 100 * MS, .max = HOUR, GROUP,             \
+	{ KEY(PATH ".basic_auth_file", FLAG "-basic-auth-file"), PATH_AT(MEMBER.basic_auth_file),  \
+	  GROUP, .help = "file with USER:PASSWORD for Authorization: Basic" },                     \
+	{ KEY(PATH ".timeout", FLAG "-timeout"), ENV("TIMEOUT"), DURATION_AT(MEMBER.timeout_ns),   \
+	  .preset = "10s", .min = 100 * NS_OF_MS, .max = NS_OF_H, GROUP,                           \
 	  .help = "a request that takes longer has failed" },                                      \
-	{ PATH ".ca_file", FLAG "-ca-file", ENV("CERTIFICATE"), .type = &config_path,              \
-	  AT(MEMBER.ca_file), .preset = "", GROUP,                                                 \
-	  .help = "PEM file of authorities to trust instead of the system's" },                    \
-	{ PATH ".cert_file", FLAG "-cert-file", ENV("CLIENT_CERTIFICATE"), .type = &config_path,   \
-	  AT(MEMBER.cert_file), .preset = "", GROUP,                                               \
-	  .help = "PEM file of our own certificate" },                                             \
-	{ PATH ".key_file", FLAG "-key-file", ENV("CLIENT_KEY"), .type = &config_path,             \
-	  AT(MEMBER.key_file), .preset = "", GROUP,                                                \
-	  .help = "PEM file of its private key" },                                                 \
-	{ PATH ".insecure", FLAG "-insecure", .type = &config_boolean, AT(MEMBER.insecure), GROUP, \
+	{ KEY(PATH ".ca_file", FLAG "-ca-file"), ENV("CERTIFICATE"), PATH_AT(MEMBER.ca_file),      \
+	  GROUP, .help = "PEM file of authorities to trust instead of the system's" },             \
+	{ KEY(PATH ".cert_file", FLAG "-cert-file"), ENV("CLIENT_CERTIFICATE"),                    \
+	  PATH_AT(MEMBER.cert_file), GROUP, .help = "PEM file of our own certificate" },           \
+	{ KEY(PATH ".key_file", FLAG "-key-file"), ENV("CLIENT_KEY"), PATH_AT(MEMBER.key_file),    \
+	  GROUP, .help = "PEM file of its private key" },                                          \
+	{ KEY(PATH ".insecure", FLAG "-insecure"), BOOLEAN_AT(MEMBER.insecure), GROUP,             \
 	  .help = "do not check the server's certificate" },                                       \
-	{ PATH ".proxy", FLAG "-proxy", .type = &config_proxy, AT(MEMBER.proxy), .preset = "",     \
-	  GROUP, .help = "through this proxy; a user only in the file" },                          \
-	{ PATH ".max_request_bytes", FLAG "-max-request-bytes", .type = &config_size,              \
-	  AT(MEMBER.max_request_bytes), .preset = "4MiB", .min = 64 * KIB, .max = 16 * MIB, GROUP, \
-	  .help = "of a request, before compression; larger windows are split" }
+	{ KEY(PATH ".proxy", FLAG "-proxy"), .type = &config_proxy, AT(MEMBER.proxy),              \
+	  .preset = "", GROUP, .help = "through this proxy; a user only in the file" },            \
+	{ KEY(PATH ".max_request_bytes", FLAG "-max-request-bytes"),                               \
+	  SIZE_AT(MEMBER.max_request_bytes), .preset = "4MiB", .min = 64 * KIB, .max = 16 * MIB,   \
+	  GROUP, .help = "of a request, before compression; larger windows are split" }
 
-const struct config_key agent_keys[] = {
-	{ "rate", "rate", .type = &config_integer, AT(rate_hz), .preset = "19", .min = 1,
+const struct setting agent_keys[] = {
+	{ KEY("rate", "rate"), .type = &setting_rate, AT(rate_hz), .preset = "19", .min = 1,
 	  .max = 50000, SAMPLING, .help = "samples a second and CPU; the budget may lower it" },
-	{ "window", "window", .type = &config_duration, AT(window_ns), .preset = "15s",
-	  .min = SECOND, .max = HOUR, SAMPLING, .help = "how long one profile is" },
-	{ "modes", "modes", .type = &config_choices, AT(modes), .preset = "cpu", .words = modes,
-	  .restart = true, SAMPLING, .help = "which times: on a CPU, off it, waiting for the GIL, "
-	  "handling exceptions; and memory" },
-	{ "min_wait", "min-wait", .type = &config_duration, AT(min_wait_ns), .max = HOUR,
-	  .preset = "0", .restart = true, SAMPLING, .help = "leave out shorter waits" },
-	{ "memory.every", "memory-every", .type = &config_size, AT(memory.every_bytes),
-	  .preset = "64KiB", .min = 64 * KIB, .max = GIB, .restart = true, SAMPLING,
+	{ KEY("window", "window"), DURATION_AT(window_ns), .preset = "15s", .min = NS_OF_S,
+	  .max = NS_OF_H, SAMPLING, .help = "how long one profile is" },
+	{ KEY("modes", "modes"), CHOICES_AT(modes, modes), .preset = "cpu", .restart = true,
+	  SAMPLING, .help = "which times: on a CPU, off it, waiting for the GIL, handling "
+	  "exceptions; and memory" },
+	{ KEY("min_wait", "min-wait"), DURATION_AT(min_wait_ns), .max = NS_OF_H, .preset = "0",
+	  .restart = true, SAMPLING, .help = "leave out shorter waits" },
+	{ KEY("memory.every", "memory-every"), SIZE_AT(memory.every_bytes), .preset = "64KiB",
+	  .min = 64 * KIB, .max = GIB, .restart = true, SAMPLING,
 	  .help = "mode memory: one stack for so much new memory" },
-	{ "memory.interval", "memory-interval", .type = &config_duration, AT(memory.interval_ns),
-	  .preset = "5s", .min = SECOND, .max = HOUR, .restart = true, SAMPLING,
+	{ KEY("memory.interval", "memory-interval"), DURATION_AT(memory.interval_ns),
+	  .preset = "5s", .min = NS_OF_S, .max = NS_OF_H, .restart = true, SAMPLING,
 	  .help = "mode memory: how often to look at what is still held" },
-	{ "event", "event", .type = &config_choice, AT(event), .preset = "auto", .words = events,
-	  .restart = true, SAMPLING, .help = "what ticks: hardware cycles, or the kernel's clock" },
-	{ "probability", "probability", .type = &config_number, AT(probability), .preset = "1",
-	  .min = 0.0001, .max = 1, SAMPLING, .help = "the share of windows that are profiled; "
-	  "weights are corrected" },
-	{ "native_threads", "native-threads", .type = &config_boolean, AT(native_threads),
-	  .preset = "true", .restart = true, SAMPLING, .help = "CPU time of threads that run no "
-	  "Python" },
-	{ "native", "native", .type = &config_choice, AT(native), .preset = "off",
-	  .words = natives, .restart = true, SAMPLING, .help = "functions of C and other machine "
-	  "code, and the kernel's; full: the interpreter's own, too" },
-	{ "trace_context", "trace-context", .type = &config_boolean, AT(trace_context),
-	  .restart = true, SAMPLING, .help = "link samples to the trace and span that their "
-	  "thread works on" },
-	{ "async", "async", .type = &config_boolean, AT(async), .restart = true, SAMPLING,
+	{ KEY("event", "event"), CHOICE_AT(event, events), .preset = "auto", .restart = true,
+	  SAMPLING, .help = "what ticks: hardware cycles, or the kernel's clock" },
+	{ KEY("probability", "probability"), .type = &setting_number, AT(probability),
+	  .preset = "1", .min = 0.0001, .max = 1, SAMPLING,
+	  .help = "the share of windows that are profiled; weights are corrected" },
+	{ KEY("native_threads", "native-threads"), BOOLEAN_AT(native_threads), .preset = "true",
+	  .restart = true, SAMPLING, .help = "CPU time of threads that run no Python" },
+	{ KEY("native", "native"), CHOICE_AT(native, natives), .preset = "off", .restart = true,
+	  SAMPLING, .help = "functions of C and other machine code, and the kernel's; full: the "
+	  "interpreter's own, too" },
+	{ KEY("trace_context", "trace-context"), BOOLEAN_AT(trace_context), .restart = true,
+	  SAMPLING, .help = "link samples to the trace and span that their thread works on" },
+	{ KEY("async", "async"), BOOLEAN_AT(async), .restart = true, SAMPLING,
 	  .help = "samples in an asyncio task show who awaits it, in place of the event loop" },
 
-	CONDITION("container", FILTER_CONTAINER, "of this container: name, or beginning of its id"),
-	CONDITION("pod", FILTER_POD, "of this pod: uid, name or NAMESPACE/NAME"),
-	CONDITION("cgroup", FILTER_CGROUP, "in this cgroup or below it"),
-	CONDITION("unit", FILTER_UNIT, "of this systemd unit: nginx, user-*.slice"),
-	CONDITION("uid", FILTER_UID, "acting as this user: name or number"),
-	CONDITION("comm", FILTER_COMM, "whose name matches this glob"),
-	CONDITION("exe", FILTER_EXE, "whose executable matches this glob, its path if it has a /"),
-	{ "selection.min_age", "min-age", .type = &config_duration, AT(min_age_ns), .preset = "0",
-	  .max = 366 * DAY, SELECTION, .help = "from this age on" },
-	EXCLUDED("container", FILTER_CONTAINER, "of this container"),
-	EXCLUDED("pod", FILTER_POD, "of this pod"),
-	EXCLUDED("cgroup", FILTER_CGROUP, "in this cgroup or below it"),
-	EXCLUDED("unit", FILTER_UNIT, "of this systemd unit"),
-	EXCLUDED("uid", FILTER_UID, "acting as this user"),
-	EXCLUDED("comm", FILTER_COMM, "whose name matches"),
-	EXCLUDED("exe", FILTER_EXE, "whose executable matches"),
+	PROC_FILTER_CONDITIONS(CONDITION)
+	{ KEY("selection.min_age", "min-age"), DURATION_AT(min_age_ns), .preset = "0",
+	  .max = 366 * NS_OF_D, SELECTION, .help = "from this age on" },
+	PROC_FILTER_EXCLUSIONS(EXCLUDED)
 
-	{ "labels", "label", .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map, AT(labels),
-	  .check = check_label, NAMES, .help = "resource attribute of every service, such as "
-	  "deployment.environment.name" },
-	{ "service_rules", "service-rule", .type = &config_rules, AT(service_rules), NAMES,
+	{ KEY("labels", "label"), .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map,
+	  AT(labels), .check = check_label, NAMES,
+	  .help = "resource attribute of every service, such as deployment.environment.name" },
+	{ KEY("service_rules", "service-rule"), .type = &config_rules, AT(service_rules), NAMES,
 	  .help = "names services; the first rule that fits counts" },
 
-	{ "privacy.command_line", "command-line", .type = &config_boolean,
-	  AT(privacy.command_line), PRIVACY, .help = "command lines" },
-	{ "privacy.paths", "paths", .type = &config_choice, AT(privacy.paths), .preset = "full",
-	  .words = paths, PRIVACY, .help = "of files: whole paths, or names only" },
-	{ "privacy.usernames", "usernames", .type = &config_boolean, AT(privacy.usernames),
-	  PRIVACY, .help = "names of users that processes act as" },
-	{ "privacy.host_name", "host-name", .type = &config_boolean, AT(privacy.host_name),
-	  .preset = "true", PRIVACY, .help = "this host's name and id" },
-	{ "privacy.containers", "containers", .type = &config_boolean, AT(privacy.containers),
+	{ KEY("privacy.command_line", "command-line"), BOOLEAN_AT(privacy.command_line), PRIVACY,
+	  .help = "command lines" },
+	{ KEY("privacy.paths", "paths"), CHOICE_AT(privacy.paths, paths), .preset = "full",
+	  PRIVACY, .help = "of files: whole paths, or names only" },
+	{ KEY("privacy.usernames", "usernames"), BOOLEAN_AT(privacy.usernames), PRIVACY,
+	  .help = "names of users that processes act as" },
+	{ KEY("privacy.host_name", "host-name"), BOOLEAN_AT(privacy.host_name), .preset = "true",
+	  PRIVACY, .help = "this host's name and id" },
+	{ KEY("privacy.containers", "containers"), BOOLEAN_AT(privacy.containers),
 	  .preset = "true", PRIVACY, .help = "names and ids of containers and pods" },
-	{ "privacy.exception_types", "exception-types", .type = &config_boolean,
-	  AT(privacy.exception_types), .preset = "true", PRIVACY, .help = "names of exceptions" },
+	{ KEY("privacy.exception_types", "exception-types"), BOOLEAN_AT(privacy.exception_types),
+	  .preset = "true", PRIVACY, .help = "names of exceptions" },
 
-	{ "exporters.otlp.endpoint", "otlp-endpoint", .env = { "OTEL_EXPORTER_OTLP_ENDPOINT" },
-	  .type = &config_url, AT(exporters.otlp.endpoint), .preset = "", OTLP,
+	{ KEY("exporters.otlp.endpoint", "otlp-endpoint"),
+	  .env = { "OTEL_EXPORTER_OTLP_ENDPOINT" }, URL_AT(exporters.otlp.endpoint), OTLP,
 	  .help = "base URL; /v1development/profiles is added" },
-	{ "exporters.otlp.profiles_endpoint", "otlp-profiles-endpoint",
-	  .env = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" }, .type = &config_url,
-	  AT(exporters.otlp.profiles_endpoint), .preset = "", OTLP,
+	{ KEY("exporters.otlp.profiles_endpoint", "otlp-profiles-endpoint"),
+	  .env = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" },
+	  URL_AT(exporters.otlp.profiles_endpoint), OTLP,
 	  .help = "whole URL, instead of the endpoint" },
-	{ "exporters.otlp.protocol", "otlp-protocol", OTEL("PROTOCOL"), .type = &config_choice,
-	  AT(exporters.otlp.protocol), .preset = "http/protobuf", .words = protocols, OTLP,
+	{ KEY("exporters.otlp.protocol", "otlp-protocol"), OTEL("PROTOCOL"),
+	  CHOICE_AT(exporters.otlp.protocol, protocols), .preset = "http/protobuf", OTLP,
 	  .help = "the only one: there is no gRPC" },
-	{ "exporters.otlp.compression", "otlp-compression", OTEL("COMPRESSION"),
-	  .type = &config_choice, AT(exporters.otlp.compression), .preset = "gzip",
-	  .words = compressions, OTLP, .help = "of requests" },
+	{ KEY("exporters.otlp.compression", "otlp-compression"), OTEL("COMPRESSION"),
+	  CHOICE_AT(exporters.otlp.compression, compressions), .preset = "gzip", OTLP,
+	  .help = "of requests" },
 	HTTP_KEYS("exporters.otlp", "otlp", exporters.otlp.http, OTLP, OTEL),
 
-	{ "exporters.pyroscope.url", "pyroscope-url", .type = &config_url,
-	  AT(exporters.pyroscope.url), .preset = "", PYROSCOPE, .help = "base URL; /ingest is "
-	  "added" },
-	{ "exporters.pyroscope.tenant_id", "pyroscope-tenant-id", .type = &config_string,
+	{ KEY("exporters.pyroscope.url", "pyroscope-url"), URL_AT(exporters.pyroscope.url),
+	  PYROSCOPE, .help = "base URL; /ingest is added" },
+	{ KEY("exporters.pyroscope.tenant_id", "pyroscope-tenant-id"), .type = &config_string,
 	  AT(exporters.pyroscope.tenant_id), .preset = "", PYROSCOPE,
 	  .help = "sent as X-Scope-OrgID" },
 	HTTP_KEYS("exporters.pyroscope", "pyroscope", exporters.pyroscope.http, PYROSCOPE, NO_ENV),
 
-	{ "exporters.tach.dir", "tach-dir", .type = &config_path, AT(exporters.tach.dir),
-	  .preset = "", FILES, .help = "recordings as of tachbpf record, in this directory" },
-	{ "exporters.tach.rotate_time", "tach-rotate-time", .type = &config_duration,
-	  AT(exporters.tach.rotate_time_ns), .preset = "1h", .min = 10 * SECOND, .max = 31 * DAY,
-	  FILES, .help = "a new recording after this time" },
-	{ "exporters.tach.rotate_size", "tach-rotate-size", .type = &config_size,
-	  AT(exporters.tach.rotate_size_bytes), .preset = "64MiB", .min = MIB, .max = TIB, FILES,
-	  .help = "a new recording at this size" },
-	{ "exporters.tach.keep", "tach-keep", .type = &config_integer, AT(exporters.tach.keep),
-	  .preset = "24", .min = 1, .max = 1e6, FILES, .help = "recordings; the oldest goes" },
-	{ "exporters.pprof.dir", "pprof-dir", .type = &config_path, AT(exporters.pprof.dir),
-	  .preset = "", FILES, .help = "pprof files, one a service and window, in this directory" },
-	{ "exporters.pprof.keep", "pprof-keep", .type = &config_integer, AT(exporters.pprof.keep),
-	  .preset = "1000", .min = 1, .max = 1e6, FILES, .help = "files; the oldest goes" },
+	{ KEY("exporters.tach.dir", "tach-dir"), PATH_AT(exporters.tach.dir), FILES,
+	  .help = "recordings as of tachbpf record, in this directory" },
+	{ KEY("exporters.tach.rotate_time", "tach-rotate-time"),
+	  DURATION_AT(exporters.tach.rotate_time_ns), .preset = "1h", .min = 10 * NS_OF_S,
+	  .max = 31 * NS_OF_D, FILES, .help = "a new recording after this time" },
+	{ KEY("exporters.tach.rotate_size", "tach-rotate-size"),
+	  SIZE_AT(exporters.tach.rotate_size_bytes), .preset = "64MiB", .min = MIB, .max = TIB,
+	  FILES, .help = "a new recording at this size" },
+	{ KEY("exporters.tach.keep", "tach-keep"), .type = &setting_integer,
+	  AT(exporters.tach.keep), .preset = "24", .min = 1, .max = 1e6, FILES,
+	  .help = "recordings; the oldest goes" },
+	{ KEY("exporters.pprof.dir", "pprof-dir"), PATH_AT(exporters.pprof.dir), FILES,
+	  .help = "pprof files, one a service and window, in this directory" },
+	{ KEY("exporters.pprof.keep", "pprof-keep"), .type = &setting_integer,
+	  AT(exporters.pprof.keep), .preset = "1000", .min = 1, .max = 1e6, FILES,
+	  .help = "files; the oldest goes" },
 
-	{ "retry.initial", "retry-initial", .type = &config_duration, AT(retry.initial_ns),
-	  .preset = "1s", .min = 10 * MS, .max = HOUR, SENDING,
-	  .help = "until the first retry, if the server does not say; then twice as long each "
-	  "time" },
-	{ "retry.max", "retry-max", .type = &config_duration, AT(retry.max_ns), .preset = "1m",
-	  .min = 10 * MS, .max = DAY, SENDING, .help = "the longest time between two retries" },
-	{ "spool.dir", "spool-dir", .type = &config_path, AT(spool.dir), .needed = true,
+	{ KEY("retry.initial", "retry-initial"), DURATION_AT(retry.initial_ns), .preset = "1s",
+	  .min = 10 * NS_OF_MS, .max = NS_OF_H, SENDING, .help = "until the first retry, if the "
+	  "server does not say; then twice as long each time" },
+	{ KEY("retry.max", "retry-max"), DURATION_AT(retry.max_ns), .preset = "1m",
+	  .min = 10 * NS_OF_MS, .max = NS_OF_D, SENDING,
+	  .help = "the longest time between two retries" },
+	{ KEY("spool.dir", "spool-dir"), .type = &config_path, AT(spool.dir), .needed = true,
 	  .preset = "/var/lib/tachbpf/spool", .restart = true, SENDING,
 	  .help = "what was not sent yet, in this directory" },
-	{ "spool.size", "spool-size", .type = &config_size, AT(spool.size_bytes),
-	  .preset = "256MiB", .min = MIB, .max = TIB, SENDING,
-	  .help = "of all that is not sent; the oldest goes" },
+	{ KEY("spool.size", "spool-size"), SIZE_AT(spool.size_bytes), .preset = "256MiB",
+	  .min = MIB, .max = TIB, SENDING, .help = "of all that is not sent; the oldest goes" },
 
-	{ "budget.cpu", "budget-cpu", .type = &config_percent, AT(budget.cpu_percent),
-	  .preset = "0.5%", .max = 100, BUDGET, .help = "of this host's CPUs; the rate is lowered "
-	  "to keep it; 0: no limit" },
-	{ "budget.bytes_per_minute", "budget-bytes-per-minute", .type = &config_size,
-	  AT(budget.bytes_per_minute), .preset = "0", .max = TIB, BUDGET,
+	{ KEY("budget.cpu", "budget-cpu"), .type = &setting_percent, AT(budget.cpu_percent),
+	  .preset = "0.5%", .max = 100, BUDGET,
+	  .help = "of this host's CPUs; the rate is lowered to keep it; 0: no limit" },
+	{ KEY("budget.bytes_per_minute", "budget-bytes-per-minute"),
+	  SIZE_AT(budget.bytes_per_minute), .preset = "0", .max = TIB, BUDGET,
 	  .help = "of what is exported; the rate is lowered to keep it; 0: no limit" },
-	{ "budget.min_rate", "budget-min-rate", .type = &config_integer, AT(budget.min_rate_hz),
-	  .preset = "1", .min = 1, .max = 50000, BUDGET,
+	{ KEY("budget.min_rate", "budget-min-rate"), .type = &setting_rate,
+	  AT(budget.min_rate_hz), .preset = "1", .min = 1, .max = 50000, BUDGET,
 	  .help = "the rate is not lowered further" },
 
-	{ "metrics.listen", "metrics-listen", .type = &config_address, AT(metrics.listen),
+	{ KEY("metrics.listen", "metrics-listen"), .type = &config_address, AT(metrics.listen),
 	  .preset = "127.0.0.1:9419", SERVING, .restart = true,
 	  .help = "Prometheus metrics by HTTP; empty: none" },
-	{ "metrics.services", "metrics-services", .type = &config_integer, AT(metrics.services),
-	  .preset = "100", .max = 10000, SERVING,
+	{ KEY("metrics.services", "metrics-services"), .type = &setting_integer,
+	  AT(metrics.services), .preset = "100", .max = 10000, SERVING,
 	  .help = "with metrics of their own, those that use most CPU; the others are one" },
-	{ "ctl.socket", "ctl-socket", .type = &config_path, AT(ctl.socket), .restart = true,
+	{ KEY("ctl.socket", "ctl-socket"), .type = &config_path, AT(ctl.socket), .restart = true,
 	  .preset = "/run/tachbpf/agent.sock", SERVING,
 	  .help = "for tachbpf agent ctl; empty: none" },
-	{ "log_level", "log-level", .type = &config_choice, AT(log_level), .preset = "info",
-	  .words = levels, SERVING, .help = "what goes to standard error" },
+	{ KEY("log_level", "log-level"), CHOICE_AT(log_level, levels), .preset = "info", SERVING,
+	  .help = "what goes to standard error" },
+	{ 0 }
 };
-const size_t agent_key_cnt = ARRAY_SIZE(agent_keys);
+const size_t agent_key_cnt = ARRAY_SIZE(agent_keys) - 1;
 _Static_assert(ARRAY_SIZE(agent_keys) <= AGENT_KEYS_MAX, "there is an origin of each");
 
 /* ---- looking up ---- */
 
-void *config_field(struct agent_config *c, const struct config_key *key)
+void *config_field(struct agent_config *c, const struct setting *key)
 {
 	return (char *)c + key->off;
 }
 
-const void *config_field_of(const struct agent_config *c, const struct config_key *key)
+const void *config_field_of(const struct agent_config *c, const struct setting *key)
 {
 	return (const char *)c + key->off;
 }
 
-const struct config_key *config_key_find(const char *path)
+const struct setting *config_key_find(const char *path)
 {
 	size_t i;
 
@@ -388,7 +368,7 @@ void config_key_nearest(const char *group, const char *name, char near[CONFIG_PA
 	/* A key that belongs elsewhere, or a flag's name. */
 	for (i = 0; i < agent_key_cnt; i++) {
 		if (strcmp(last_name(agent_keys[i].path), name) != 0 &&
-		    strcmp(agent_keys[i].flag, name) != 0)
+		    strcmp(agent_keys[i].name, name) != 0)
 			continue;
 		snprintf(near, CONFIG_PATH_BYTES, "%s", agent_keys[i].path);
 		return;

@@ -1,101 +1,111 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * config_keys.h - the table of all keys of the agent's configuration. Files, flags, environment,
- * --help, --print-config and the table in docs/agent-config.md are made of it.
+ * config_keys.h - the table of all keys of the agent's configuration, of which file, options,
+ * environment, --help, --print-config and the table in docs/agent-config.md are made; and what the
+ * files of this room share.
  */
 #ifndef TACHBPF_AGENT_CONFIG_KEYS_H
 #define TACHBPF_AGENT_CONFIG_KEYS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdio.h>
+#include "base/settings.h"
+#include "config/config.h"
 
-struct config_key;
+/* ---- the keys ---- */
 
-/* What is allowed instead, behind "bad KEY 'VALUE': "; filled when the answer is -EINVAL. */
-#define CONFIG_WHY_BYTES 256
-struct config_why {
-	char text[CONFIG_WHY_BYTES];
-};
-/* Fill *why. -EINVAL. */
-int config_why(struct config_why *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-/* How values are written in YAML. */
-enum config_shape {
-	CONFIG_SCALAR,
-	CONFIG_LIST,		/* of scalars; one alone is a list, too */
-	CONFIG_MAP,		/* of names to scalars */
-	CONFIG_RULES,		/* a list of service rules */
-};
-
-/*
- * A type of values. Fields are zero before the first value. These functions return 0, -ENOMEM, or
- * -EINVAL with *why; after a failure the field is as it was.
- */
-struct config_type {
-	const char *name;	/* for people: "duration" */
-	const char *arg;	/* of the flag in --help; NULL: --FLAG and --no-FLAG */
-	enum config_shape shape;
-	size_t bytes;		/* of the field */
-	/*
-	 * Set the field to text, which is printable UTF-8; of the other shapes, add text as a flag
-	 * gives it: an item, NAME=VALUE, a rule.
-	 */
-	int (*set)(const struct config_key *key, void *field, const char *text,
-		   struct config_why *why);
-	/* The same for the value of an OpenTelemetry variable; NULL: as set. */
-	int (*set_env)(const struct config_key *key, void *field, const char *text,
-		       struct config_why *why);
-	/* What a bad value is answered with, and the docs' column "allowed"; NULL: anything. */
-	void (*allowed)(const struct config_key *key, FILE *out);
-	/* The value as YAML: scalars and [items] behind "KEY:"; maps and rules as lines below it,
-	 * each of which begins with indent blanks; without the last newline. */
-	void (*print)(const struct config_key *key, const void *field, int indent, FILE *out);
-	/* NULL: the bytes say it. */
-	bool (*equal)(const void *a, const void *b);
-	/* Free what the field owns, and make it zero. NULL: only the latter. */
-	void (*clear)(void *field);
-};
-
-/* A word that a key takes. */
-struct config_word {
-	const char *name;	/* NULL ends a table */
-	int value;
-};
-
-struct config_key {
-	const char *path;	/* in YAML, "exporters.otlp.endpoint" */
-	const char *flag;	/* without the dashes */
-	const char *env[2];	/* OpenTelemetry's variables, the stronger first; NULL: none */
-	const struct config_type *type;
-	size_t off;		/* of the field in struct agent_config */
-	const char *preset;	/* the default, as a flag gives it; NULL: empty, 0 or false */
-	double min, max;	/* of numbers, in the field's unit */
-	const struct config_word *words;	/* of choices */
-	/* What a text, an item of a list, or a name of a map must be, beyond its type. */
-	int (*check)(const struct config_key *key, const char *text, struct config_why *why);
-	int select;		/* of selection.*: 1 + enum proc_filter_kind, negative: excluded */
-	bool secret;		/* not shown, and no flag: all can read a command line */
-	bool restart;		/* a reload cannot change it */
-	bool needed;		/* may not be empty */
-	const char *group;	/* heading in --help; neighbours have the same */
-	const char *help;	/* one line */
-};
-
-extern const struct config_key agent_keys[];
+/* A row without a name ends it. setting.off is in struct agent_config. */
+extern const struct setting agent_keys[];
 extern const size_t agent_key_cnt;	/* <= AGENT_KEYS_MAX */
 
 /* The key's field. */
-struct agent_config;
-void *config_field(struct agent_config *c, const struct config_key *key);
-const void *config_field_of(const struct agent_config *c, const struct config_key *key);
+void *config_field(struct agent_config *c, const struct setting *key);
+const void *config_field_of(const struct agent_config *c, const struct setting *key);
 
 /* The key of this path; NULL: there is none. */
-const struct config_key *config_key_find(const char *path);
-/* Is there a key below this path: is it a map of keys? "" is the whole file. */
+const struct setting *config_key_find(const char *path);
+/* Returns true if there are keys below this path: it is a map of keys. "" is the whole file. */
 bool config_key_is_group(const char *path);
 /* The key or group that is meant by a name in the group path, as a whole path; "": none. */
 #define CONFIG_PATH_BYTES 128
 void config_key_nearest(const char *group, const char *name, char near[CONFIG_PATH_BYTES]);
+
+/* ---- types of values that only a configuration has ---- */
+
+extern const struct setting_type config_string;	/* char *, never NULL once it is set */
+extern const struct setting_type config_path;	/* char *: of a file or directory */
+extern const struct setting_type config_url;	/* char *: http or https, no user */
+extern const struct setting_type config_proxy;	/* char *: a URL, perhaps with a user */
+extern const struct setting_type config_address;	/* char *: ADDRESS:PORT */
+extern const struct setting_type config_list;	/* struct agent_list */
+extern const struct setting_type config_map;	/* struct agent_map */
+extern const struct setting_type config_rules;	/* struct agent_rules */
+
+#define CONFIG_ITEMS_MAX 1024	/* of a list, a map, or rules */
+#define CONFIG_NAME_MAX 256	/* of a pair, in bytes */
+
+/* A text as YAML: in quotes, on one line. */
+void config_print_text(const char *text, FILE *out);
+/* Returns true if the URL has a user, perhaps with a password. */
+bool config_url_has_user(const char *url);
+
+/* Add a pair; one of the same name gets the value. As setting_type.set. */
+int config_map_put(const struct setting *key, struct agent_map *map, const char *name,
+		   const char *value, struct setting_why *why);
+/*
+ * Build a rule part by part, then add it. what: "name", or what is compared ("exe", ...); -EINVAL,
+ * too, for another word or one that was there before. After a failure the caller still frees it.
+ */
+int config_rule_part(struct service_rule *rule, const char *what, const char *text,
+		     struct setting_why *why);
+/* Add the rule, which then is empty. -EINVAL if a part of it is missing. */
+int config_rules_add(struct agent_rules *rules, struct service_rule *rule, struct setting_why *why);
+void config_rule_free(struct service_rule *rule);
+
+/* ---- loading: source after source, from the weakest to the strongest ---- */
+
+struct config_loading {
+	struct agent_config *config;
+	const char *path;		/* of the file, for messages */
+	unsigned int errors;		/* what was wrong so far; only the first ones are logged */
+	bool no_memory;
+};
+
+/* Log what is wrong at this place, and count it. */
+void config_complain(struct config_loading *l, const struct agent_origin *at, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/*
+ * This source gives the key: lists of a weaker one go. config_set() calls it; who gives an empty
+ * list or map does, too.
+ */
+void config_claim(struct config_loading *l, const struct setting *key,
+		  const struct agent_origin *at);
+
+/* Set the key, or add to its list or map, as setting_type.set; complains of a bad value. */
+void config_set(struct config_loading *l, const struct setting *key,
+		const struct agent_origin *at, const char *text);
+
+/*
+ * The result of a function of setting_type: complain if it is -EINVAL. what: the value; not shown
+ * if it may be secret. NULL: none.
+ */
+void config_result(struct config_loading *l, const struct setting *key,
+		   const struct agent_origin *at, const char *what, int err,
+		   const struct setting_why *why);
+
+/* What is wrong with a text that may be a value: too long, not printable; NULL: nothing. */
+const char *config_text_error(const char *text);
+
+/* Returns true if the text is a good value; complains, as of an option, if it is not. */
+bool config_try(const struct setting *key, const char *text);
+/* Free what the key's value owns. */
+void config_clear(struct agent_config *c, const struct setting *key);
+
+/* Set what the file's text says, and complain of what is wrong. l->path: the file's. */
+void config_file_apply(struct config_loading *l, const void *text, size_t len);
+/*
+ * Read the file l->path, and apply it. 0; or -errno if it cannot be read, which was logged. Refuses
+ * what is no regular file, is larger than 1 MiB, or may be written by everyone.
+ */
+int config_file_load(struct config_loading *l);
 
 #endif

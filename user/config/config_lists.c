@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config_lists.c - lists and maps of the agent's configuration. Knows no key. See config_lists.h.
+ * config_lists.c - lists, maps and service rules of the agent's configuration. Knows no key. See
+ * config_keys.h.
  */
-#include "config/config_lists.h"
+#include "config/config_keys.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config_types.h"
 #include "base/util.h"
 
-int config_one_more(void *list, size_t cnt, size_t bytes, struct config_why *why)
+/* Make room for one more of cnt elements in *list, a pointer. As setting_type.set. */
+static int one_more(void *list, size_t cnt, size_t bytes, struct setting_why *why)
 {
 	void *moved;
 
 	if (cnt >= CONFIG_ITEMS_MAX)
-		return config_why(why, "there are more than %d", CONFIG_ITEMS_MAX);
+		return setting_why(why, "there are more than %d", CONFIG_ITEMS_MAX);
 	memcpy(&moved, list, sizeof(moved));	/* pointers of any type */
 	moved = reallocarray(moved, cnt + 1, bytes);
 	if (!moved)
@@ -27,18 +28,18 @@ int config_one_more(void *list, size_t cnt, size_t bytes, struct config_why *why
 
 /* ---- lists ---- */
 
-static int add_item(const struct config_key *key, void *field, const char *text,
-		    struct config_why *why)
+static int add_item(const struct setting *key, void *field, const char *text,
+		    struct setting_why *why)
 {
 	struct agent_list *list = field;
 	char *copy;
 	int err;
 
 	if (!*text)
-		return config_why(why, "it may not be empty");
+		return setting_why(why, "it may not be empty");
 	if (key->check && key->check(key, text, why))
 		return -EINVAL;
-	err = config_one_more(&list->items, list->cnt, sizeof(*list->items), why);
+	err = one_more(&list->items, list->cnt, sizeof(*list->items), why);
 	if (err)
 		return err;
 	copy = strdup(text);
@@ -48,7 +49,7 @@ static int add_item(const struct config_key *key, void *field, const char *text,
 	return 0;
 }
 
-static void print_list(const struct config_key *key, const void *field, int indent, FILE *out)
+static void print_list(const struct setting *key, const void *field, int indent, FILE *out)
 {
 	const struct agent_list *list = field;
 	size_t i;
@@ -82,8 +83,8 @@ static void clear_list(void *field)
 	list->items = NULL;
 }
 
-const struct config_type config_list = {
-	.name = "list", .arg = "TEXT", .shape = CONFIG_LIST, .bytes = sizeof(struct agent_list),
+const struct setting_type config_list = {
+	.name = "list", .arg = "TEXT", .shape = SETTING_LIST, .bytes = sizeof(struct agent_list),
 	.set = add_item, .print = print_list, .equal = equal_lists,
 	.clear = clear_list,
 };
@@ -111,21 +112,21 @@ static int replace_value(struct agent_pair *pair, const char *value)
 	return 0;
 }
 
-int config_map_put(const struct config_key *key, struct agent_map *map, const char *name,
-		   const char *value, struct config_why *why)
+int config_map_put(const struct setting *key, struct agent_map *map, const char *name,
+		   const char *value, struct setting_why *why)
 {
 	struct agent_pair *pair = find_pair(map, name), added;
 	int err;
 
 	if (key->secret && !strcmp(value, "<secret>"))
-		return config_why(why, "--print-config shows <secret> instead of the value");
+		return setting_why(why, "--print-config shows <secret> instead of the value");
 	if (pair)
 		return replace_value(pair, value);
 	if (!*name || strlen(name) > CONFIG_NAME_MAX)
-		return config_why(why, "a name has 1 to %d bytes", CONFIG_NAME_MAX);
+		return setting_why(why, "a name has 1 to %d bytes", CONFIG_NAME_MAX);
 	if (key->check && key->check(key, name, why))
 		return -EINVAL;
-	err = config_one_more(&map->pairs, map->cnt, sizeof(*map->pairs), why);
+	err = one_more(&map->pairs, map->cnt, sizeof(*map->pairs), why);
 	if (err)
 		return err;
 	added = (struct agent_pair){ strdup(name), strdup(value) };
@@ -149,15 +150,15 @@ static char *trimmed(const char *begin, const char *end)
 }
 
 /* One pair from NAME=VALUE. */
-static int put_text(const struct config_key *key, struct agent_map *map, const char *text,
-		    struct config_why *why)
+static int put_text(const struct setting *key, struct agent_map *map, const char *text,
+		    struct setting_why *why)
 {
 	const char *equals = strchr(text, '=');
 	char *name, *value;
 	int err;
 
 	if (!equals)
-		return config_why(why, "give NAME=VALUE");
+		return setting_why(why, "give NAME=VALUE");
 	name = trimmed(text, equals);
 	value = trimmed(equals + 1, text + strlen(text));
 	err = name && value ? config_map_put(key, map, name, value, why) : -ENOMEM;
@@ -166,8 +167,8 @@ static int put_text(const struct config_key *key, struct agent_map *map, const c
 	return err;
 }
 
-static int set_pair(const struct config_key *key, void *field, const char *text,
-		    struct config_why *why)
+static int set_pair(const struct setting *key, void *field, const char *text,
+		    struct setting_why *why)
 {
 	return put_text(key, field, text, why);
 }
@@ -210,8 +211,8 @@ static bool decode_percents(char *text)
  * NAME=VALUE,NAME=VALUE with %XX in values. service.* of OTEL_RESOURCE_ATTRIBUTES is left out: it
  * says who we are, and labels are on the services that we see.
  */
-static int set_pairs(const struct config_key *key, void *field, const char *text,
-		     struct config_why *why)
+static int set_pairs(const struct setting *key, void *field, const char *text,
+		     struct setting_why *why)
 {
 	char *copy = strdup(text), *save = NULL, *pair;
 	int err = copy ? 0 : -ENOMEM;
@@ -222,7 +223,7 @@ static int set_pairs(const struct config_key *key, void *field, const char *text
 		if (!*pair || (!key->secret && !strncmp(pair, "service.", strlen("service."))))
 			continue;
 		if (!decode_percents(pair))
-			err = config_why(why, "%% and two hexadecimal digits stand for a byte of "
+			err = setting_why(why, "%% and two hexadecimal digits stand for a byte of "
 					 "printable UTF-8");
 		else
 			err = put_text(key, field, pair, why);
@@ -231,7 +232,7 @@ static int set_pairs(const struct config_key *key, void *field, const char *text
 	return err;
 }
 
-static void print_map(const struct config_key *key, const void *field, int indent, FILE *out)
+static void print_map(const struct setting *key, const void *field, int indent, FILE *out)
 {
 	const struct agent_map *map = field;
 	size_t i;
@@ -272,8 +273,143 @@ static void clear_map(void *field)
 	map->pairs = NULL;
 }
 
-const struct config_type config_map = {
-	.name = "map", .arg = "NAME=VALUE", .shape = CONFIG_MAP, .bytes = sizeof(struct agent_map),
+const struct setting_type config_map = {
+	.name = "map", .arg = "NAME=VALUE", .shape = SETTING_MAP, .bytes = sizeof(struct agent_map),
 	.set = set_pair, .set_env = set_pairs, .print = print_map,
 	.equal = equal_maps, .clear = clear_map,
+};
+
+/* ---- service rules ---- */
+
+int config_rule_part(struct service_rule *rule, const char *what, const char *text,
+		     struct setting_why *why)
+{
+	char **part = !strcmp(what, "name") ? &rule->name : NULL;
+	size_t i;
+
+	for (i = 0; i < FACT_CNT; i++)
+		if (!strcmp(what, service_fact_names[i]))
+			part = &rule->glob[i];
+	if (!part)
+		return setting_why(why, "a rule has a name, and compares " SERVICE_FACT_WORDS);
+	if (*part)
+		return setting_why(why, "a rule has one %s", what);
+	if (!*text)
+		return setting_why(why, "%s may not be empty", what);
+	*part = strdup(text);
+	return *part ? 0 : -ENOMEM;
+}
+
+int config_rules_add(struct agent_rules *rules, struct service_rule *rule, struct setting_why *why)
+{
+	int err = service_rule_check(rule, why->text, sizeof(why->text));
+
+	if (err)
+		return err;
+	err = one_more(&rules->rules, rules->cnt, sizeof(*rule), why);
+	if (err)
+		return err;
+	rules->rules[rules->cnt++] = *rule;
+	memset(rule, 0, sizeof(*rule));
+	return 0;
+}
+
+void config_rule_free(struct service_rule *rule)
+{
+	size_t i;
+
+	for (i = 0; i < FACT_CNT; i++)
+		free(rule->glob[i]);
+	free(rule->name);
+	memset(rule, 0, sizeof(*rule));
+}
+
+/* A flag's "exe=GLOB,unit=GLOB,name=NAME": no commas in any of them. */
+static int set_rule(const struct setting *key, void *field, const char *text,
+		    struct setting_why *why)
+{
+	struct service_rule rule = { .name = NULL };
+	char *copy = strdup(text), *save = NULL, *part, *equals;
+	int err = copy ? 0 : -ENOMEM;
+
+	for (part = copy ? strtok_r(copy, ",", &save) : NULL; part && !err;
+	     part = strtok_r(NULL, ",", &save)) {
+		equals = strchr(part, '=');
+		if (!equals) {
+			err = setting_why(why, "give WHAT=GLOB[,WHAT=GLOB...],name=NAME");
+			break;
+		}
+		*equals = '\0';
+		err = config_rule_part(&rule, part, equals + 1, why);
+	}
+	if (!err)
+		err = config_rules_add(field, &rule, why);
+	config_rule_free(&rule);
+	free(copy);
+	return err;
+}
+
+static void print_rules(const struct setting *key, const void *field, int indent, FILE *out)
+{
+	const struct agent_rules *rules = field;
+	bool more;
+	size_t i, j;
+
+	for (i = 0; i < rules->cnt; i++) {
+		fprintf(out, "\n%*s- match: {", indent, "");
+		for (more = false, j = 0; j < FACT_CNT; j++) {
+			if (!rules->rules[i].glob[j])
+				continue;
+			fprintf(out, "%s%s: ", more ? ", " : "", service_fact_names[j]);
+			config_print_text(rules->rules[i].glob[j], out);
+			more = true;
+		}
+		fprintf(out, "}\n%*s  name: ", indent, "");
+		config_print_text(rules->rules[i].name, out);
+	}
+	if (!rules->cnt)
+		fputs("[]", out);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static bool equal_rules(const void *a, const void *b)
+{
+	const struct agent_rules *x = a, *y = b;
+	size_t i, j;
+
+	if (x->cnt != y->cnt)
+		return false;
+	for (i = 0; i < x->cnt; i++) {
+		if (!same_text(x->rules[i].name, y->rules[i].name))
+			return false;
+		for (j = 0; j < FACT_CNT; j++)
+			if (!same_text(x->rules[i].glob[j], y->rules[i].glob[j]))
+				return false;
+	}
+	return true;
+}
+
+static void clear_rules(void *field)
+{
+	struct agent_rules *rules = field;
+
+	while (rules->cnt)
+		config_rule_free(&rules->rules[--rules->cnt]);
+	free(rules->rules);
+	rules->rules = NULL;
+}
+
+static void allowed_rule(const struct setting *key, FILE *out)
+{
+	fputs("a name, and globs for " SERVICE_FACT_WORDS, out);
+}
+
+const struct setting_type config_rules = {
+	.name = "rules", .arg = "WHAT=GLOB,name=NAME", .shape = SETTING_RULES,
+	.bytes = sizeof(struct agent_rules), .set = set_rule, .allowed = allowed_rule,
+	.print = print_rules, .equal = equal_rules, .clear = clear_rules,
 };

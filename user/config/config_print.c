@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* config_print.c - see config_print.h. */
-#include "config/config_print.h"
+/* config_print.c - the configuration as YAML. See config.h. */
+#include "config/config_keys.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "config/config_keys.h"
-#include "config/config_types.h"
 
 /* Where comments begin, if there is room. */
 #define COMMENT_COLUMN 48
@@ -45,7 +42,7 @@ static int open_groups(const char *path, const char *last, FILE *out)
 
 static void print_key(const struct agent_config *c, size_t i, int depth, FILE *out)
 {
-	const struct config_key *key = &agent_keys[i];
+	const struct setting *key = &agent_keys[i];
 	const char *dot = strrchr(key->path, '.'), *name = dot ? dot + 1 : key->path;
 	const void *field = config_field_of(c, key);
 	char *line = NULL;
@@ -84,44 +81,5 @@ void agent_config_print(const struct agent_config *c, FILE *out)
 	for (i = 0; i < agent_key_cnt; i++) {
 		print_key(c, i, open_groups(agent_keys[i].path, last, out), out);
 		last = agent_keys[i].path;
-	}
-}
-
-static void print_row(const struct config_key *key, FILE *out)
-{
-	size_t i;
-
-	fprintf(out, "| `%s` | ", key->path);
-	if (!key->secret)
-		fprintf(out, "`--%s`", key->flag);
-	fprintf(out, " | %s | ", key->type->name);
-	if (key->preset && *key->preset)
-		fprintf(out, "`%s`", key->preset);
-	else if (!key->type->arg)
-		fputs("`false`", out);
-	fputs(" | ", out);
-	if (key->type->allowed)
-		key->type->allowed(key, out);
-	fprintf(out, " | %s | %s", key->restart ? "restart" : "SIGHUP", key->help);
-	for (i = 0; i < 2 && key->env[i]; i++)
-		fprintf(out, "%s`%s`", i ? ", " : "; variable: ", key->env[i]);
-	fputs(" |\n", out);
-}
-
-void config_print_keys(FILE *out)
-{
-	const char *group = "";
-	size_t i;
-
-	for (i = 0; i < agent_key_cnt; i++) {
-		const struct config_key *key = &agent_keys[i];
-
-		if (strcmp(group, key->group) != 0)
-			fprintf(out, "%s**%s**\n\n"
-				"| key | flag | type | default | allowed | changed by | what |\n"
-				"| --- | --- | --- | --- | --- | --- | --- |\n", i ? "\n" : "",
-				key->group);
-		group = key->group;
-		print_row(key, out);
 	}
 }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* config_set.c - values and their origins. See config_set.h. */
-#include "config/config_set.h"
-
+/* config_set.c - sets values, keeps where each came from, says what is wrong. See config_keys.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "config/config_types.h"
 #include "base/cli.h"
 #include "base/util.h"
+#include "config/config_keys.h"
 
 /* More errors than these are only counted: a file of another kind has one in each line. */
 #define SHOWN_ERRORS 20
@@ -39,13 +37,13 @@ void config_complain(struct config_loading *l, const struct agent_origin *at, co
 		log_error("%s", what);
 }
 
-void config_claim(struct config_loading *l, const struct config_key *key,
+void config_claim(struct config_loading *l, const struct setting *key,
 		  const struct agent_origin *at)
 {
 	struct agent_origin *origin = &l->config->origin[key - agent_keys];
-	enum config_shape shape = key->type->shape;
+	enum setting_shape shape = key->type->shape;
 
-	if (origin->source != at->source && (shape == CONFIG_LIST || shape == CONFIG_RULES)) {
+	if (origin->source != at->source && (shape == SETTING_LIST || shape == SETTING_RULES)) {
 		if (key->type->clear)
 			key->type->clear(config_field(l->config, key));
 		else
@@ -70,9 +68,9 @@ const char *config_text_error(const char *text)
 	return NULL;
 }
 
-void config_result(struct config_loading *l, const struct config_key *key,
+void config_result(struct config_loading *l, const struct setting *key,
 		   const struct agent_origin *at, const char *what, int err,
-		   const struct config_why *why)
+		   const struct setting_why *why)
 {
 	bool url = key->type == &config_url || key->type == &config_proxy;
 	bool secret = key->secret || (url && what && config_url_has_user(what));
@@ -86,26 +84,26 @@ void config_result(struct config_loading *l, const struct config_key *key,
 		l->errors++;
 	} else if (secret || !what) {
 		config_complain(l, at, "bad %s%s: %s", flag ? "--" : "",
-				flag ? key->flag : key->path, why->text);
+				flag ? key->name : key->path, why->text);
 	} else {
 		config_complain(l, at, "bad %s%s '%s': %s", flag ? "--" : "",
-				flag ? key->flag : key->path,
+				flag ? key->name : key->path,
 				escape_text(what, strlen(what), shown, sizeof(shown)), why->text);
 	}
 }
 
-void config_set(struct config_loading *l, const struct config_key *key,
+void config_set(struct config_loading *l, const struct setting *key,
 		const struct agent_origin *at, const char *text)
 {
-	const struct config_type *type = key->type;
+	const struct setting_type *type = key->type;
 	const char *wrong = config_text_error(text);
-	struct config_why why = { "" };
+	struct setting_why why = { "" };
 	void *field = config_field(l->config, key);
 	int err;
 
 	config_claim(l, key, at);
 	if (wrong)
-		err = config_why(&why, "%s", wrong);
+		err = setting_why(&why, "%s", wrong);
 	else if (at->source == AGENT_ENV && type->set_env)
 		err = type->set_env(key, field, text, &why);
 	else
@@ -113,13 +111,13 @@ void config_set(struct config_loading *l, const struct config_key *key,
 	config_result(l, key, at, text, err, &why);
 }
 
-static void clear_field(struct agent_config *c, const struct config_key *key)
+void config_clear(struct agent_config *c, const struct setting *key)
 {
 	if (key->type->clear)
 		key->type->clear(config_field(c, key));
 }
 
-bool config_try(const struct config_key *key, const char *text)
+bool config_try(const struct setting *key, const char *text)
 {
 	struct config_loading l = { .config = calloc(1, sizeof(*l.config)) };
 	const struct agent_origin flag = { .source = AGENT_FLAG };
@@ -129,15 +127,7 @@ bool config_try(const struct config_key *key, const char *text)
 		return false;
 	}
 	config_set(&l, key, &flag, text);
-	clear_field(l.config, key);
+	config_clear(l.config, key);
 	free(l.config);
 	return !l.errors;
-}
-
-void config_clear(struct agent_config *c)
-{
-	size_t i;
-
-	for (i = 0; i < agent_key_cnt; i++)
-		clear_field(c, &agent_keys[i]);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * config_texts.c - texts of the agent's configuration: paths, URLs, addresses. Knows no key. See
- * config_types.h.
+ * config_keys.h.
  */
-#include "config/config_types.h"
+#include "config/config_keys.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,13 +15,13 @@
 #include "base/json.h"
 #include "base/util.h"
 
-static int set_string(const struct config_key *key, void *field, const char *text,
-		      struct config_why *why)
+static int set_string(const struct setting *key, void *field, const char *text,
+		      struct setting_why *why)
 {
 	char *copy;
 
 	if (!*text && key->needed)
-		return config_why(why, "it may not be empty");
+		return setting_why(why, "it may not be empty");
 	if (*text && key->check && key->check(key, text, why))
 		return -EINVAL;
 	copy = strdup(text);
@@ -65,26 +65,26 @@ static bool is_url(const char *text, const char *const *schemes)
 	       !text[strcspn(text, " ?#")];
 }
 
-static int set_url(const struct config_key *key, void *field, const char *text,
-		   struct config_why *why)
+static int set_url(const struct setting *key, void *field, const char *text,
+		   struct setting_why *why)
 {
 	static const char *const schemes[] = { "http", "https", NULL };
 
 	if (*text && config_url_has_user(text))
-		return config_why(why, "leave the user and the password out: "
+		return setting_why(why, "leave the user and the password out: "
 				  "basic_auth_file names a file with them");
 	if (*text && !is_url(text, schemes))
-		return config_not_allowed(key, why);
+		return setting_not_allowed(key, why);
 	return set_string(key, field, text, why);
 }
 
-static int set_proxy(const struct config_key *key, void *field, const char *text,
-		     struct config_why *why)
+static int set_proxy(const struct setting *key, void *field, const char *text,
+		     struct setting_why *why)
 {
 	static const char *const schemes[] = { "http", "https", "socks5", "socks5h", NULL };
 
 	if (*text && !is_url(text, schemes))
-		return config_not_allowed(key, why);
+		return setting_not_allowed(key, why);
 	return set_string(key, field, text, why);
 }
 
@@ -107,29 +107,29 @@ static bool is_address(const char *text, size_t len)
 	return inet_pton(AF_INET6, copy + 1, place) == 1;
 }
 
-static int set_address(const struct config_key *key, void *field, const char *text,
-		       struct config_why *why)
+static int set_address(const struct setting *key, void *field, const char *text,
+		       struct setting_why *why)
 {
 	const char *colon = strrchr(text, ':');
 	uint64_t port;
 
 	if (*text && (!colon || !is_address(text, (size_t)(colon - text)) ||
 		      !parse_decimal(colon + 1, strlen(colon + 1), &port) || port > UINT16_MAX))
-		return config_not_allowed(key, why);
+		return setting_not_allowed(key, why);
 	return set_string(key, field, text, why);
 }
 
-static void allowed_url(const struct config_key *key, FILE *out)
+static void allowed_url(const struct setting *key, FILE *out)
 {
 	fputs("http://HOST:PORT or https://HOST:PORT, perhaps with a path", out);
 }
 
-static void allowed_proxy(const struct config_key *key, FILE *out)
+static void allowed_proxy(const struct setting *key, FILE *out)
 {
 	fputs("http, https, socks5 or socks5h: http://HOST:PORT", out);
 }
 
-static void allowed_address(const struct config_key *key, FILE *out)
+static void allowed_address(const struct setting *key, FILE *out)
 {
 	fputs("ADDRESS:PORT, [IPV6]:PORT or :PORT", out);
 }
@@ -150,12 +150,12 @@ static const char *text_of(const void *field)
 	return text ? text : "";
 }
 
-static void print_string(const struct config_key *key, const void *field, int indent, FILE *out)
+static void print_string(const struct setting *key, const void *field, int indent, FILE *out)
 {
 	config_print_text(key->secret && *text_of(field) ? "<secret>" : text_of(field), out);
 }
 
-static void print_proxy(const struct config_key *key, const void *field, int indent, FILE *out)
+static void print_proxy(const struct setting *key, const void *field, int indent, FILE *out)
 {
 	const char *url = text_of(field), *at = user_end(url), *host = strstr(url, "://");
 	char *shown;
@@ -183,21 +183,21 @@ static void clear_string(void *field)
 	.name = NAME, .arg = ARG, .bytes = sizeof(char *), .equal = equal_string,                  \
 	.clear = clear_string
 
-const struct config_type config_string = {
+const struct setting_type config_string = {
 	TEXT_TYPE("string", "TEXT"), .set = set_string,
 	.print = print_string,
 };
-const struct config_type config_path = {
+const struct setting_type config_path = {
 	TEXT_TYPE("path", "PATH"), .set = set_string,
 	.print = print_string,
 };
-const struct config_type config_url = {
+const struct setting_type config_url = {
 	TEXT_TYPE("URL", "URL"), .set = set_url, .allowed = allowed_url, .print = print_string,
 };
-const struct config_type config_proxy = {
+const struct setting_type config_proxy = {
 	TEXT_TYPE("URL", "URL"), .set = set_proxy, .allowed = allowed_proxy, .print = print_proxy,
 };
-const struct config_type config_address = {
+const struct setting_type config_address = {
 	TEXT_TYPE("address", "ADDRESS"), .set = set_address, .allowed = allowed_address,
 	.print = print_string,
 };

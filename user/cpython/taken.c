@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/string_ref.h"
 #include "cpython/attributes.h"
 #include "cpython/lock.h"
 #include "cpython/opcode_names.h"
@@ -165,11 +166,6 @@ static uint64_t object(struct scan *s)
 
 /* ---- instructions ---- */
 
-static bool begins(const char *name, const char *with)
-{
-	return !strncmp(name, with, strlen(with));
-}
-
 static void take(struct scan *s, uint32_t lasti, bool held)
 {
 	uint64_t obj = object(s), lock = obj ? py_lock_of(s->w, obj) : 0;
@@ -204,20 +200,20 @@ static void step(struct scan *s, uint32_t lasti, const char *name, uint32_t arg)
 {
 	uint8_t minor = s->at->objects.minor;
 
-	if (begins(name, "LOAD_FAST_LOAD") || begins(name, "LOAD_FAST_BORROW_LOAD") ||
-	    begins(name, "STORE_FAST_LOAD"))	/* the second is on top */
+	if (starts_with(name, "LOAD_FAST_LOAD") || starts_with(name, "LOAD_FAST_BORROW_LOAD") ||
+	    starts_with(name, "STORE_FAST_LOAD"))	/* the second is on top */
 		load(s, FROM_SLOT, arg & 15);
-	else if (begins(name, "LOAD_FAST"))
+	else if (starts_with(name, "LOAD_FAST"))
 		load(s, FROM_SLOT, arg);
-	else if (begins(name, "LOAD_DEREF"))
+	else if (starts_with(name, "LOAD_DEREF"))
 		load(s, FROM_CELL, arg);
-	else if (begins(name, "LOAD_GLOBAL"))
+	else if (starts_with(name, "LOAD_GLOBAL"))
 		load(s, FROM_GLOBAL, minor >= 11 ? arg >> 1 : arg);
-	else if (begins(name, "LOAD_NAME"))
+	else if (starts_with(name, "LOAD_NAME"))
 		load(s, FROM_GLOBAL, arg);
-	else if (begins(name, "LOAD_METHOD"))
+	else if (starts_with(name, "LOAD_METHOD"))
 		load_attribute(s, lasti, arg);
-	else if (begins(name, "LOAD_ATTR"))
+	else if (starts_with(name, "LOAD_ATTR"))
 		load_attribute(s, lasti, minor >= 12 ? arg >> 1 : arg);
 	else
 		s->from = FROM_ELSEWHERE;
@@ -245,7 +241,7 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			if (caches == CODE_CACHES_UNKNOWN)
 				return;
 			skip = caches;
-			if (name && begins(name, "EXTENDED_ARG"))
+			if (name && starts_with(name, "EXTENDED_ARG"))
 				continue;
 			/* 3.11 and 3.12 have pairs without a name, whose second follows, too. */
 			step(s, off + i, name ? name : "", arg);

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/capture_native.h"
+#include "capture/capture.h"
 #include "doctor/doctor.h"
 #include "elf_helper/elf_start.h"
 #include "host/kallsyms.h"

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "capture/direct_map.h"
 #include "capture/skeleton.h"
 #include "doctor/doctor.h"
 #include "host/proc.h"

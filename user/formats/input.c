@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -74,4 +75,33 @@ void input_unmap(struct input *in)
 		return;
 	munmap((void *)in->data, in->size);
 	free(in);
+}
+
+int input_map_private(struct input *in, const char *path, bool *locked)
+{
+	int fd = open_regular(AT_FDCWD, path, 0), err = 0;
+	struct stat st;
+	void *map;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0) {
+		err = -errno;
+	} else if (st.st_size) {
+		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+		err = map == MAP_FAILED ? -errno : 0;
+		if (!err)
+			*in = (struct input){ path, map, (size_t)st.st_size };
+	}
+	if (!err && locked)
+		*locked = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	close(fd);
+	return err;
+}
+
+void input_unmap_private(struct input *in)
+{
+	if (in->data)
+		munmap((void *)in->data, in->size);
+	*in = (struct input){ 0 };
 }

@@ -8,6 +8,7 @@
 #ifndef TACHBPF_INPUT_H
 #define TACHBPF_INPUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,5 +21,12 @@ struct input {
 /* Map a file. NULL with errno, and a reason in one line in why. Freed by input_unmap(). */
 struct input *input_map(const char *path, char *why, size_t why_size);
 void input_unmap(struct input *in);
+
+/*
+ * Map a file that may be empty (data: NULL) or still be written; what is written to the mapping
+ * stays in it. *locked, unless NULL: its writer has it locked. 0 or -errno.
+ */
+int input_map_private(struct input *in, const char *path, bool *locked);
+void input_unmap_private(struct input *in);
 
 #endif

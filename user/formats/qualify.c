@@ -3,110 +3,108 @@
 #include "formats/qualify.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/util.h"
-#include "model/intern.h"
+#define PACKAGE_FILE "/__init__.py"
+#define FROZEN "<frozen "
 
-/* Upper bound of directories in a name; beyond it the file's number is added. */
-#define DEPTH_MAX 8
-
-struct qualifier {
-	struct intern *names;	/* names in use */
-	struct buf files;	/* u32: the file of each name */
-};
-
-struct qualifier *qualifier_new(void)
+static struct string_ref from_to(const char *begin, const char *end)
 {
-	struct qualifier *q = calloc(1, sizeof(*q));
+	return (struct string_ref){ begin, (uint32_t)(end - begin) };
+}
 
-	if (!q)
-		return NULL;
-	q->names = intern_new();
-	if (!q->names) {
-		free(q);
-		errno = ENOMEM;
-		return NULL;
+/* "python3.11", "python3.13t": the directory of the standard library, in lib or lib64. */
+static bool is_stdlib(struct string_ref dir, struct string_ref above)
+{
+	static const char python[] = "python3.";
+	uint32_t i = sizeof(python) - 1;
+
+	if (!ref_starts_with(dir, python) || !ref_starts_with(above, "lib"))
+		return false;
+	while (i < dir.len && strchr("0123456789t", dir.data[i]))
+		i++;
+	return i == dir.len;
+}
+
+/* Returns true if Python looks for modules in this directory, or archive. */
+static bool is_root(struct string_ref dir, struct string_ref above)
+{
+	static const char *const names[] = { "site-packages", "dist-packages" };
+	static const char *const archives[] = { ".zip", ".egg", ".whl", ".pyz" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (ref_is(dir, names[i]))
+			return true;
 	}
-	return q;
+	for (i = 0; i < ARRAY_SIZE(archives); i++) {
+		if (ref_ends_with(dir, archives[i]))
+			return true;
+	}
+	return is_stdlib(dir, above);
 }
 
-void qualifier_free(struct qualifier *q)
+static bool is_named(struct string_ref dir)
 {
-	if (!q)
-		return;
-	intern_free(q->names);
-	buf_free(&q->files);
-	free(q);
+	return dir.len && !ref_is(dir, ".") && !ref_is(dir, "..");
 }
 
-/* The module name of a path: "pkg.mod" for "/x/pkg/mod.py", with the last depth components. */
-static char *module_name(const char *path, unsigned int depth)
+/* The path without what Python leaves out of a module's name: "/__init__.py", ".py". */
+static struct string_ref without_suffix(struct string_ref path)
 {
-	const char *start = path + strlen(path);
-	char *name, *p;
-	size_t len;
-
-	while (start > path && (start[-1] != '/' || --depth))
-		start--;
-	name = strdup(start);
-	if (!name)
-		return NULL;
-	len = strlen(name);
-	if (len > 3 && !strcmp(name + len - 3, ".py"))
-		name[len - 3] = '\0';
-	for (p = name; (p = strchr(p, '/')); p++)
-		*p = '.';
-	return name;
+	if (ref_ends_with(path, PACKAGE_FILE))
+		path.len -= strlen(PACKAGE_FILE);
+	else if (ref_ends_with(path, ".py"))
+		path.len -= strlen(".py");
+	return path;
 }
 
 /*
- * Readers merge functions by name alone, so a name belongs to one file. 1: it belongs to
- * this file now.
+ * What of a path is its module's: what lies below the last root, or else the file with its
+ * directory: a package's name as a rule, and files of one name are many (views.py).
  */
-static int claim(struct qualifier *q, const char *name, uint32_t file)
+static struct string_ref module_path(struct string_ref path)
 {
-	uint32_t id;
-	int err = intern_string(q->names, name, strlen(name), &id);
+	struct string_ref dir = { 0 }, above, module = without_suffix(path);
+	const char *end = module.data + module.len, *at = module.data, *slash, *root = NULL;
 
-	if (!err && (size_t)id * sizeof(file) == q->files.len)
-		err = buf_add(&q->files, &file, sizeof(file));
-	if (err)
-		return err;
-	return ((uint32_t *)(void *)q->files.data)[id] == file;
+	for (; (slash = memchr(at, '/', (size_t)(end - at))); at = slash + 1) {
+		above = dir;
+		dir = from_to(at, slash);
+		if (is_root(dir, above))
+			root = slash + 1;
+	}
+	return from_to(root ? root : is_named(dir) ? dir.data : at, end);
 }
 
-int qualify_name(struct qualifier *q, uint32_t file, const char *path, const char *func,
-		 char **name)
+/* The module of "<frozen importlib._bootstrap>" is named there; other texts in <> are no paths. */
+static struct string_ref module_of(struct string_ref path)
 {
-	unsigned int depth, parts = 1;
-	const char *p;
-	char *module;
-	int mine = 0;
+	if (!ref_starts_with(path, "<"))
+		return module_path(path);
+	if (ref_starts_with(path, FROZEN) && ref_ends_with(path, ">"))
+		return from_to(path.data + strlen(FROZEN), path.data + path.len - 1);
+	return path;
+}
 
-	for (p = path; parts < DEPTH_MAX && (p = strchr(p, '/')); p++)
-		parts++;
-	for (depth = 1; !mine && depth <= parts + 1; depth++) {
-		/*
-		 * After the last try: the paths differ further up, or only in characters
-		 * that were replaced.
-		 */
-		module = module_name(path, depth);
-		if (!module)
-			return -ENOMEM;
-		if (depth > parts)
-			mine = asprintf(name, "%s.%s#%u", module, func, file) < 0 ? -ENOMEM : 1;
-		else if (asprintf(name, "%s.%s", module, func) < 0)
-			mine = -ENOMEM;
-		else
-			mine = claim(q, *name, file);
-		free(module);
-		if (!mine)
-			free(*name);
-		if (mine <= 0)
-			*name = NULL;
+int qualify_name(struct buf *out, struct string_ref path, struct string_ref func)
+{
+	struct string_ref module = path.len ? module_of(path) : path;
+	char *p, *end;
+
+	out->len = 0;
+	if (buf_reserve(out, (size_t)module.len + func.len + 2))
+		return -ENOMEM;
+	p = (char *)out->data;
+	if (module.len) {
+		memcpy(p, module.data, module.len);
+		end = p + module.len;
+		while (*path.data != '<' && (p = memchr(p, '/', (size_t)(end - p))))
+			*p++ = '.';
+		*end = '.';
+		p = end + 1;
 	}
-	return mine < 0 ? mine : 0;
+	memcpy(p, func.data, func.len);
+	p[func.len] = '\0';
+	out->len = (size_t)(p - (char *)out->data) + func.len;
+	return 0;
 }

@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * qualify.h - "mod.func": names of functions for readers that take functions with the same
- * name for the same, as all of pprof's do.
+ * qualify.h - "json.decoder.JSONDecoder.raw_decode": names of functions for readers that take
+ * functions with the same name for the same, as all of pprof's do.
  *
- * A function's name is preceded by that of its module, and by as many directories as are
- * needed to distinguish it from other files. If two files compete for a name, the first one
- * gets the shorter name.
+ * A name is made of a function's path and its own name, and of nothing else, so that it is the same
+ * in every file, in every window and on every host (docs/format-pprof.md has the rule).
  */
 #ifndef TACHBPF_QUALIFY_H
 #define TACHBPF_QUALIFY_H
 
-#include <stdint.h>
-
-struct qualifier;
-
-/* NULL with errno. Freed by qualifier_free(). */
-struct qualifier *qualifier_new(void);
-void qualifier_free(struct qualifier *q);
+#include "base/string_ref.h"
+#include "base/util.h"
 
 /*
- * The name of func in the file with this number and (printable) path; the caller frees
- * *name. 0 or -ENOMEM.
+ * Put the name of func in the file `path` into out, in place of what was there: any bytes, as the
+ * two are, with a NUL behind out->len. It is func alone if the path says no module. 0 or -ENOMEM.
  */
-int qualify_name(struct qualifier *q, uint32_t file, const char *path, const char *func,
-		 char **name);
+int qualify_name(struct buf *out, struct string_ref path, struct string_ref func);
 
 #endif

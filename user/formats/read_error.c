@@ -8,6 +8,16 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+int reason_say(const struct reason *why, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why->why, why->size, fmt, ap);
+	va_end(ap);
+	return -EBADMSG;
+}
+
 int reason_at(const struct reason *why, uint64_t off, const char *fmt, ...)
 {
 	va_list ap;

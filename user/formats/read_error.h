@@ -14,6 +14,9 @@ struct reason {
 	size_t size;
 };
 
+/* Set the message. Returns -EBADMSG. */
+int reason_say(const struct reason *why, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 /* Set the message "damaged at byte OFF: ...". Returns -EBADMSG. */
 int reason_at(const struct reason *why, uint64_t off, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

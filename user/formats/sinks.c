@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/string_ref.h"
 #include "base/util.h"
 #include "formats/formats.h"
 #include "model/joined.h"
@@ -54,13 +55,6 @@ struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args)
 	by_process.group = GROUP_PROCESS;
 	inner = ops->open(&by_process);
 	return inner ? joined_open(inner) : NULL;
-}
-
-static bool ends_with(const char *s, const char *tail)
-{
-	size_t len = strlen(s), tail_len = strlen(tail);
-
-	return len > tail_len && !strcmp(s + len - tail_len, tail);
 }
 
 const struct sink_ops *sink_for_path(const char *path)

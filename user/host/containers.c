@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/string_ref.h"
 #include "base/util.h"
 #include "host/proc.h"
 
@@ -22,33 +23,10 @@
 /* Size of /proc/PID/cgroup: a line for each hierarchy, with a path of at most PATH_MAX. */
 #define CGROUP_BYTES 65536
 
-/* A component of a path; not NUL-terminated. */
-struct word {
-	const char *s;
-	size_t len;
-};
-
-static bool is(struct word w, const char *text)
-{
-	return w.len == strlen(text) && !memcmp(w.s, text, w.len);
-}
-
-static bool begins(struct word w, const char *text)
-{
-	return w.len >= strlen(text) && !memcmp(w.s, text, strlen(text));
-}
-
-static bool ends(struct word w, const char *text)
-{
-	size_t len = strlen(text);
-
-	return w.len >= len && !memcmp(w.s + w.len - len, text, len);
-}
-
 /* Copy as many bytes as fit, in whole characters, and nothing unprintable. */
-static void set(char *out, size_t size, struct word w)
+static void set(char *out, size_t size, struct string_ref w)
 {
-	escape_text(w.s, w.len, out, size);
+	escape_text(w.data, w.len, out, size);
 }
 
 /* ---- the table ---- */
@@ -110,26 +88,27 @@ static const struct form forms[] = {
 	{ NULL, "", "", HEX_ID, "oci" },
 };
 
-static bool is_hex(struct word w)
+static bool is_hex(struct string_ref w)
 {
 	size_t i;
 
 	for (i = 0; i < w.len; i++)
-		if (!isxdigit((unsigned char)w.s[i]) || isupper((unsigned char)w.s[i]))
+		if (!isxdigit((unsigned char)w.data[i]) || isupper((unsigned char)w.data[i]))
 			return false;
 	return w.len;
 }
 
-static bool is_task(struct word w)
+static bool is_task(struct string_ref w)
 {
 	size_t i;
 
-	for (i = 33; i < w.len && isdigit((unsigned char)w.s[i]); i++)
+	for (i = 33; i < w.len && isdigit((unsigned char)w.data[i]); i++)
 		;
-	return w.len > 33 && i == w.len && w.s[32] == '-' && is_hex((struct word){ w.s, 32 });
+	return w.len > 33 && i == w.len && w.data[32] == '-' &&
+	       is_hex((struct string_ref){ w.data, 32 });
 }
 
-static bool id_fits(enum id_form form, struct word id)
+static bool id_fits(enum id_form form, struct string_ref id)
 {
 	switch (form) {
 	case HEX_ID:
@@ -160,31 +139,31 @@ static void unescape_unit(char *s)
 }
 
 /* first: the parent is the first component of the path. */
-static bool parent_fits(const char *wanted, struct word parent, bool first)
+static bool parent_fits(const char *wanted, struct string_ref parent, bool first)
 {
 	if (!wanted)
 		return true;
 	if (*wanted == '/')
-		return first && is(parent, wanted + 1);
-	return is(parent, wanted);
+		return first && ref_is(parent, wanted + 1);
+	return ref_is(parent, wanted);
 }
 
-static bool form_fits(const struct form *f, struct word w, struct word parent, bool first,
-		      struct word *id)
+static bool form_fits(const struct form *f, struct string_ref w, struct string_ref parent,
+		      bool first, struct string_ref *id)
 {
 	size_t prefix = strlen(f->prefix), suffix = strlen(f->suffix);
 
-	if (!parent_fits(f->parent, parent, first) || !begins(w, f->prefix) ||
-	    !ends(w, f->suffix) || w.len < prefix + suffix)
+	if (!parent_fits(f->parent, parent, first) || !ref_starts_with(w, f->prefix) ||
+	    !ref_ends_with(w, f->suffix) || w.len < prefix + suffix)
 		return false;
-	*id = (struct word){ w.s + prefix, w.len - prefix - suffix };
+	*id = (struct string_ref){ w.data + prefix, w.len - prefix - suffix };
 	return (id->len || !f->runtime) && id_fits(f->id, *id);
 }
 
-static void look_for_container(struct word w, struct word parent, bool first,
+static void look_for_container(struct string_ref w, struct string_ref parent, bool first,
 			       struct container *c)
 {
-	struct word id;
+	struct string_ref id;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(forms); i++) {
@@ -209,14 +188,14 @@ static void look_for_container(struct word w, struct word parent, bool first,
  * The uid of a pod as the API shows it, or the hash of a static pod's manifest. systemd's
  * slices have "_" in place of "-".
  */
-static bool set_pod_uid(struct container *c, struct word uid)
+static bool set_pod_uid(struct container *c, struct string_ref uid)
 {
 	size_t i;
 
 	if (uid.len != 32 && uid.len != 36)
 		return false;
 	for (i = 0; i < uid.len; i++)
-		if (!isxdigit((unsigned char)uid.s[i]) && uid.s[i] != '-' && uid.s[i] != '_')
+		if (!isxdigit((unsigned char)uid.data[i]) && uid.data[i] != '-' && uid.data[i] != '_')
 			return false;
 	set(c->pod_uid, sizeof(c->pod_uid), uid);
 	for (i = 0; i < uid.len; i++)
@@ -233,24 +212,24 @@ static void set_qos(struct container *c, const char *qos)
 }
 
 /* What follows the last occurrence of text in w; len 0: text does not occur. */
-static struct word behind(struct word w, const char *text)
+static struct string_ref behind(struct string_ref w, const char *text)
 {
 	size_t len = strlen(text), i;
 
 	for (i = w.len; i >= len; i--)
-		if (!memcmp(w.s + i - len, text, len))
-			return (struct word){ w.s + i, w.len - i };
-	return (struct word){ w.s, 0 };
+		if (!memcmp(w.data + i - len, text, len))
+			return (struct string_ref){ w.data + i, w.len - i };
+	return (struct string_ref){ w.data, 0 };
 }
 
 /* "kubepods-burstable-pod<uid>.slice", with a longer prefix where kubelets are nested. */
-static void look_for_slice(struct word w, struct container *c)
+static void look_for_slice(struct string_ref w, struct container *c)
 {
-	struct word uid = behind(w, "-pod");
+	struct string_ref uid = behind(w, "-pod");
 	char class[32];
 	size_t i;
 
-	if (ends(uid, ".slice"))
+	if (ref_ends_with(uid, ".slice"))
 		uid.len -= strlen(".slice");
 	if (!behind(w, "kubepods").len || !set_pod_uid(c, uid))
 		return;
@@ -263,26 +242,27 @@ static void look_for_slice(struct word w, struct container *c)
 }
 
 /* "/kubepods/burstable/pod<uid>"; guaranteed pods have no class in the path. */
-static void look_for_pod_dir(struct word w, struct word parent, struct container *c)
+static void look_for_pod_dir(struct string_ref w, struct string_ref parent, struct container *c)
 {
 	size_t i;
 
-	if (!begins(w, "pod") || !set_pod_uid(c, (struct word){ w.s + 3, w.len - 3 }))
+	if (!ref_starts_with(w, "pod") ||
+	    !set_pod_uid(c, (struct string_ref){ w.data + 3, w.len - 3 }))
 		return;
 	set_qos(c, "");
-	if (is(parent, "kubepods"))
+	if (ref_is(parent, "kubepods"))
 		set_qos(c, "guaranteed");
 	for (i = 0; i < ARRAY_SIZE(classes); i++)
-		if (is(parent, classes[i]))
+		if (ref_is(parent, classes[i]))
 			set_qos(c, classes[i]);
 }
 
 /* Pods of podman: "machine-libpod_pod_<hex>.slice", "user-libpod_pod_<hex>.slice". */
-static void look_for_podman_pod(struct word w, struct container *c)
+static void look_for_podman_pod(struct string_ref w, struct container *c)
 {
-	struct word uid = behind(w, "libpod_pod_");
+	struct string_ref uid = behind(w, "libpod_pod_");
 
-	if (ends(uid, ".slice"))
+	if (ref_ends_with(uid, ".slice"))
 		uid.len -= strlen(".slice");
 	if (uid.len == ID_HEX && is_hex(uid))
 		set(c->pod_uid, sizeof(c->pod_uid), uid);
@@ -292,18 +272,18 @@ static void look_for_podman_pod(struct word w, struct container *c)
  * containerd that is configured for systemd's names on a host without systemd: a single
  * component "kubepods-besteffort-pod<uid>.slice:cri-containerd:<id>".
  */
-static void look_for_colons(struct word w, struct container *c)
+static void look_for_colons(struct string_ref w, struct container *c)
 {
-	const char *first = memchr(w.s, ':', w.len), *last;
-	struct word id;
+	const char *first = memchr(w.data, ':', w.len), *last;
+	struct string_ref id;
 
-	last = first ? memrchr(w.s, ':', w.len) : NULL;
+	last = first ? memrchr(w.data, ':', w.len) : NULL;
 	if (!last || last == first)
 		return;
-	id = (struct word){ last + 1, (size_t)(w.s + w.len - last - 1) };
+	id = (struct string_ref){ last + 1, (size_t)(w.data + w.len - last - 1) };
 	if (id.len != ID_HEX || !is_hex(id))
 		return;
-	look_for_slice((struct word){ w.s, (size_t)(first - w.s) }, c);
+	look_for_slice((struct string_ref){ w.data, (size_t)(first - w.data) }, c);
 	set(c->id, sizeof(c->id), id);
 	snprintf(c->runtime, sizeof(c->runtime), "%s",
 		 !memcmp(first, ":cri-containerd:", 16) ? "containerd" :
@@ -313,18 +293,18 @@ static void look_for_colons(struct word w, struct container *c)
 
 /* ---- systemd ---- */
 
-static void look_for_unit(struct word w, struct container *c)
+static void look_for_unit(struct string_ref w, struct container *c)
 {
 	char number[16];
-	struct word uid;
+	struct string_ref uid;
 
-	if (ends(w, ".service") || ends(w, ".scope"))
+	if (ref_ends_with(w, ".service") || ref_ends_with(w, ".scope"))
 		set(c->unit, sizeof(c->unit), w);
-	if (!begins(w, "user@") || !ends(w, ".service"))
+	if (!ref_starts_with(w, "user@") || !ref_ends_with(w, ".service"))
 		return;
-	uid = (struct word){ w.s + 5, w.len - 5 - strlen(".service") };
-	if (uid.len && uid.len < sizeof(number) && isdigit((unsigned char)*uid.s)) {
-		snprintf(number, sizeof(number), "%.*s", (int)uid.len, uid.s);
+	uid = (struct string_ref){ w.data + 5, w.len - 5 - strlen(".service") };
+	if (uid.len && uid.len < sizeof(number) && isdigit((unsigned char)*uid.data)) {
+		snprintf(number, sizeof(number), "%.*s", (int)uid.len, uid.data);
 		c->user = (uint32_t)strtoul(number, NULL, 10);
 	}
 }
@@ -336,18 +316,18 @@ static bool empty(const struct container *c)
 	return !c->id[0] && !c->unit[0] && !c->pod_uid[0];
 }
 
-static int look_at_path(struct word path, struct container *c)
+static int look_at_path(struct string_ref path, struct container *c)
 {
-	struct word parent = { "", 0 }, w;
-	const char *end = path.s + path.len, *slash;
+	struct string_ref parent = { "", 0 }, w;
+	const char *end = path.data + path.len, *slash;
 
 	memset(c, 0, sizeof(*c));
 	c->user = CONTAINER_NO_USER;
-	for (w.s = path.s; w.s < end; w.s = slash + 1) {
-		slash = memchr(w.s, '/', (size_t)(end - w.s));
+	for (w.data = path.data; w.data < end; w.data = slash + 1) {
+		slash = memchr(w.data, '/', (size_t)(end - w.data));
 		if (!slash)
 			slash = end;
-		w.len = (size_t)(slash - w.s);
+		w.len = (size_t)(slash - w.data);
 		if (!w.len)
 			continue;
 		look_for_unit(w, c);
@@ -355,7 +335,7 @@ static int look_at_path(struct word path, struct container *c)
 		look_for_pod_dir(w, parent, c);
 		look_for_podman_pod(w, c);
 		look_for_colons(w, c);
-		look_for_container(w, parent, parent.s == path.s + 1, c);
+		look_for_container(w, parent, parent.data == path.data + 1, c);
 		parent = w;
 	}
 	return empty(c) ? -ENOENT : 0;
@@ -363,7 +343,7 @@ static int look_at_path(struct word path, struct container *c)
 
 int container_of_cgroup(const char *path, struct container *out)
 {
-	return look_at_path((struct word){ path, strlen(path) }, out);
+	return look_at_path((struct string_ref){ path, strlen(path) }, out);
 }
 
 /* How much information a line contains. */
@@ -381,7 +361,7 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
 	memset(out, 0, sizeof(*out));
 	out->user = CONTAINER_NO_USER;
 	for (line = text; line < end; line = next + 1) {
-		struct word path;
+		struct string_ref path;
 
 		next = memchr(line, '\n', (size_t)(end - line));
 		if (!next)
@@ -390,8 +370,8 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
 		colon = colon ? memchr(colon + 1, ':', (size_t)(next - colon - 1)) : NULL;
 		if (!colon)
 			continue;
-		path = (struct word){ colon + 1, (size_t)(next - colon - 1) };
-		if (ends(path, " (deleted)"))
+		path = (struct string_ref){ colon + 1, (size_t)(next - colon - 1) };
+		if (ref_ends_with(path, " (deleted)"))
 			path.len -= strlen(" (deleted)");
 		if (!look_at_path(path, &c) && worth(&c) > worth(out))
 			*out = c;

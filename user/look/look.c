@@ -289,7 +289,7 @@ static int look_by(struct look *l, const struct record_mode_def *mode)
 	struct capture_args capture = {
 		.all = args->all, .rate_hz = RATE_HZ, .batch_ms = 1, .mode = mode,
 		.proc_filter = args->proc_filter, .identities = args->identities,
-		.observer = &l->observer, .no_sample_limit = true, .sent_codes = SENT_SLOTS,
+		.observer = &l->observer, .no_sample_limit = true,
 		.gc = true, .native_threads = true, .native = args->native,
 		.native_full = args->native_full, .native_lines = args->native_lines,
 	};

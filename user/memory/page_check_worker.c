@@ -16,7 +16,7 @@
 #include "base/util.h"
 #include "host/proc.h"
 #include "memory/page_book.h"
-#include "memory/page_check.h"
+#include "memory/page_check_wire.h"
 #include "memory/reader.h"
 
 /*

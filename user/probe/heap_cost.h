@@ -18,7 +18,7 @@ struct heap_prices {
 /* Of a walk, with sending it: assumed, not measured; 2 us to 3 us are usual at 20 frames. */
 #define HEAP_WALK_US 5.0
 
-/* More than this share of a CPU needs --force. */
+/* More than this share of a CPU needs --accept-cost. */
 #define HEAP_COST_MAX 0.1
 /*
  * Counting ends after so long; before, if what was counted already costs too much for all this

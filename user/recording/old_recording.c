@@ -17,19 +17,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/string_ref.h"
 #include "formats/mlyze/mlyze.h"
 #include "formats/mlyze/mlyze_stream.h"
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_journal.h"
 #include "host/regular.h"
 #include "recording/session_json.h"
-
-static bool ends_with(const char *name, const char *tail)
-{
-	size_t len = strlen(name), tail_len = strlen(tail);
-
-	return len > tail_len && !strcmp(name + len - tail_len, tail);
-}
 
 bool old_recording_is_regular(int dirfd, const char *name)
 {

@@ -462,7 +462,6 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	s->unreadable = since(s->unreadable, b->unreadable);
 	s->switching = since(s->switching, b->switching);
 	s->unresolved = since(s->unresolved, b->unresolved);
-	s->unconfirmed = since(s->unconfirmed, b->unconfirmed);
 	s->native = since(s->native, b->native);
 	s->frames = since(s->frames, b->frames);
 	s->native_thread = since(s->native_thread, b->native_thread);

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/json_members.h"
+#include "base/string_ref.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "host/regular.h"
@@ -250,13 +251,6 @@ struct session_json *session_json_read(int dirfd, const char *shown)
 	return s;
 }
 
-static bool is_called_tach(const char *file)
-{
-	size_t len = strlen(file);
-
-	return len > 5 && !strcmp(file + len - 5, ".tach");
-}
-
 /* Only the JSON beside a .tach file must be ours; another file's may be anything. */
 struct session_json *session_json_read_beside(int dirfd, const char *file, const char *shown)
 {
@@ -272,7 +266,7 @@ struct session_json *session_json_read_beside(int dirfd, const char *file, const
 		s->is_beside = true;
 		return s;
 	}
-	if (s || err == EISDIR || (err == EBADMSG && !is_called_tach(file)))
+	if (s || err == EISDIR || (err == EBADMSG && !ends_with(file, ".tach")))
 		err = ENOENT;
 	session_json_free(s);
 	if (err != ENOENT && shown)

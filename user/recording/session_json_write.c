@@ -335,7 +335,6 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "switching", s->switching);
 	json_uint(j, "unresolved", s->unresolved);
-	json_uint(j, "unconfirmed", s->unconfirmed);
 	if (w->r->args.features & FEATURE_NATIVE)
 		native_json_process(j, s);
 	if (w->r->args.async)
@@ -443,7 +442,7 @@ static void json_where_and_when(struct json *j, const struct recording *r, struc
 static void json_code_cache(struct json *j, const struct capture_counts *c, const struct totals *t)
 {
 	json_object(j, "code_cache");
-	json_uint(j, "entries", c->sent_codes);
+	json_uint(j, "entries", SENT_SLOTS);
 	json_uint(j, "evictions", c->bpf[CNT_SENT_EVICTED]);
 	json_uint(j, "records_repeated", t->repeated);
 	json_uint(j, "fingerprint_evictions", c->bpf[CNT_CACHE_EVICTED]);
@@ -477,7 +476,6 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "switching", t.switching);
 	json_uint(&j, "unresolved", t.unresolved);
-	json_uint(&j, "unconfirmed", t.unconfirmed);
 	json_uint(&j, "unverified_code", c->bpf[CNT_UNVERIFIED_CODE]);
 	json_uint(&j, "unknown_bytecode", c->bpf[CNT_NO_BYTECODE]);
 	json_uint(&j, "late", c->bpf[CNT_CUT_OFF]);

@@ -312,7 +312,6 @@ static void add_stats(struct process_stats *sum, const struct process_stats *s)
 	sum->unreadable += s->unreadable;
 	sum->switching += s->switching;
 	sum->unresolved += s->unresolved;
-	sum->unconfirmed += s->unconfirmed;
 	sum->native += s->native;
 	sum->frames += s->frames;
 	sum->native_thread += s->native_thread;

@@ -215,8 +215,6 @@ static void print_stacks(const struct totals *t, FILE *out)
 	if (t->unresolved)
 		summary_share(out, "unresolved frames", t->unresolved, t->frames,
 			      "the frames");
-	if (t->unconfirmed)
-		summary_share(out, "unconfirmed frames", t->unconfirmed, t->frames, "the frames");
 }
 
 /* Samples without a Python stack; of events, those that have no sample for that, too. */
@@ -243,25 +241,9 @@ static void print_lost_processes(const struct recording *r, FILE *out)
 	summary_remark(out, "lost processes", r->lost_cnt, remark);
 }
 
-/*
- * A larger table helps only if records were repeated because their slots were overwritten. Others
- * are repeated whatever its size: a process that has just forked or begun has pages that cannot be
- * read at that moment, so its names are sent once more.
- */
-static void print_repeated(const struct capture_counts *c, const struct totals *t, FILE *out)
-{
-	uint64_t codes = c->bpf[CNT_CODE], evicted = c->bpf[CNT_SENT_EVICTED];
-	uint64_t overwritten = t->repeated < evicted ? t->repeated : evicted;
-
-	if (overwritten > codes / 10)
-		summary_share(out, "names sent again", overwritten, codes,
-			      "the names; try --sent-codes");
-}
-
 static void print_remarks(const struct recording *r, const struct capture_counts *c,
 			  const struct totals *t, FILE *out)
 {
-	print_repeated(c, t, out);
 	if (c->files_stuck)
 		summary_remark(out, "files that hang", c->files_stuck,
 			       "processes with a file that did not answer");

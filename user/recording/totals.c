@@ -20,7 +20,6 @@ void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 	t->unreadable += s->unreadable;
 	t->switching += s->switching;
 	t->unresolved += s->unresolved;
-	t->unconfirmed += s->unconfirmed;
 	for (i = 0; i < LOSS_CNT; i++)
 		t->named[i] += row_lost(s, i, no_file);
 	t->repeated += s->code_repeated;

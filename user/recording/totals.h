@@ -11,7 +11,7 @@
 #include "recording/recording_rows.h"
 
 struct totals {
-	uint64_t samples, frames, truncated, unreadable, switching, unresolved, unconfirmed;
+	uint64_t samples, frames, truncated, unreadable, switching, unresolved;
 	uint64_t repeated;		/* records of code objects that had names already */
 	struct memory_sums memory;	/* all 0 without --mode mem */
 	struct wait_stats waits;

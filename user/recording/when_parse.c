@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/quantity.h"
+#include "base/settings.h"
 #include "recording/when.h"
 
 /* A number with its unit. */
@@ -25,9 +25,6 @@ static const struct quantity_unit plain_units[] = { { "", 1 }, { 0 } };
 static const struct quantity_unit byte_units[] = {
 	{ "K", 1 << 10 }, { "M", 1 << 20 }, { "G", 1 << 30 }, { "KiB", 1 << 10 },
 	{ "MiB", 1 << 20 }, { "GiB", 1 << 30 }, { 0 }
-};
-static const struct quantity_unit second_units[] = {
-	{ "s", 1 }, { "", 1 }, { "m", 60 }, { "h", 3600 }, { 0 }
 };
 
 static const struct metric {
@@ -137,7 +134,7 @@ static int take_value(struct parser *p, struct when *w)
 static int take_duration(struct parser *p, struct when *w)
 {
 	static const char wants[] = "give a time from 1s to 1h here, such as 5s";
-	double seconds;
+	double ns;
 	size_t at;
 
 	w->seconds = 1;
@@ -149,9 +146,9 @@ static int take_duration(struct parser *p, struct when *w)
 	p->at += 3;
 	skip_spaces(p);
 	at = p->at;
-	if (!take_quantity(p, second_units, &seconds, wants) && seconds >= 1 &&
-	    seconds <= WHEN_SECONDS_MAX) {
-		w->seconds = (uint32_t)ceil(seconds);
+	if (!take_quantity(p, setting_times, &ns, wants) && ns >= NS_OF_S &&
+	    ns <= WHEN_SECONDS_MAX * NS_OF_S) {
+		w->seconds = (uint32_t)ceil(ns / NS_OF_S);
 		return 0;
 	}
 	p->at = at;

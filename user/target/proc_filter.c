@@ -233,6 +233,16 @@ int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool excl
 	return err;
 }
 
+static int set_condition(const struct setting *s, void *field, const char *text,
+			 struct setting_why *why)
+{
+	const struct proc_filter_place *place = s->data;
+
+	return proc_filter_add(field, place->kind, place->exclude, text);
+}
+
+const struct setting_type proc_filter_setting = { .set = set_condition };
+
 void proc_filter_free(struct proc_filter *s)
 {
 	size_t i;

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/settings.h"
 #include "base/util.h"
 
 enum proc_filter_kind {
@@ -22,6 +23,7 @@ enum proc_filter_kind {
 	FILTER_PID, FILTER_UID, FILTER_COMM, FILTER_EXE,
 	FILTER_KINDS
 };
+
 #define FILTER_CGROUP_KINDS (1u << FILTER_CONTAINER | 1u << FILTER_POD | 1u << FILTER_CGROUP | \
 			     1u << FILTER_UNIT)
 
@@ -53,6 +55,33 @@ const char *proc_filter_kind_name(enum proc_filter_kind kind);
 /* Add one condition; for pids and uids a list of them. 0, or -errno: logs why. */
 int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		    const char *text);
+/* An option that adds one to a struct proc_filter; data of its row: which. */
+struct proc_filter_place {
+	enum proc_filter_kind kind;
+	bool exclude;
+};
+extern const struct setting_type proc_filter_setting;
+/*
+ * What can be asked for on command lines and in the agent's configuration: ROW(NAME, KIND, VALUE,
+ * HELP) of each condition; and of each exclusion, whose name begins with "exclude-".
+ */
+#define PROC_FILTER_CONDITIONS(ROW)                                                                \
+	ROW("container", FILTER_CONTAINER, "ID|NAME",                                              \
+	    "of this container: its name, or the beginning of its id")                             \
+	ROW("pod", FILTER_POD, "UID|NAME", "of this pod: uid, name or NAMESPACE/NAME")             \
+	ROW("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or below it")                         \
+	ROW("unit", FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice")              \
+	ROW("uid", FILTER_UID, "USER[,USER...]", "acting as this user: name or number")            \
+	ROW("comm", FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it")               \
+	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches, the path if GLOB has a /")
+#define PROC_FILTER_EXCLUSIONS(ROW)                                                                \
+	ROW("container", FILTER_CONTAINER, "ID|NAME", "of this container")                         \
+	ROW("pod", FILTER_POD, "UID|NAME", "of this pod")                                          \
+	ROW("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or below it")                         \
+	ROW("unit", FILTER_UNIT, "UNIT", "of this systemd unit")                                   \
+	ROW("uid", FILTER_UID, "USER[,USER...]", "acting as this user")                            \
+	ROW("comm", FILTER_COMM, "GLOB", "whose name matches")                                     \
+	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches")
 /*
  * As proc_filter_add(), but logs nothing of a condition that is no good: *remedy is static text
  * that says what is allowed, if the answer is -EINVAL.

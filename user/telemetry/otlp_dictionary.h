@@ -8,10 +8,10 @@
 #ifndef TACHBPF_OTLP_DICTIONARY_H
 #define TACHBPF_OTLP_DICTIONARY_H
 
+#include "base/proto.h"
 #include "model/native_library.h"
 #include "telemetry/otlp.h"
 #include "telemetry/otlp_fields.h"
-#include "telemetry/proto_out.h"
 
 #define OTLP_TEXTS_MAX 16
 

@@ -14,13 +14,8 @@
 #include <string.h>
 
 #include "base/hash_secret.h"
+#include "base/proto.h"
 #include "telemetry/otlp_fields.h"
-#include "telemetry/proto_out.h"
-
-#define WIRE_VARINT 0
-#define WIRE_FIXED64 1
-#define WIRE_BYTES 2
-#define WIRE_FIXED32 5
 
 /* The rules below make no circle: no bytes can nest deeper than they do. */
 enum message {
@@ -70,14 +65,8 @@ static const struct rule rules[] = {
 
 /* Bytes of a message. */
 struct span {
-	const uint8_t *p, *end;
-};
-
-struct field {
-	uint32_t number, wire;
-	uint64_t value;		/* of a varint */
-	struct span body;	/* of what has bytes */
-	struct span whole;	/* with its key */
+	const uint8_t *data;
+	size_t len;
 };
 
 /* One of the dictionary's tables, and what the half needs of it. */
@@ -93,46 +82,6 @@ struct split {
 	uint64_t from, to;	/* the half's samples, by their number in the request */
 	uint64_t sample;	/* the next one's number */
 };
-
-/* The next field of a message. 1: there is one, 0: no more, -EBADMSG. */
-static int next_field(struct span *s, struct field *f)
-{
-	uint64_t key, len;
-
-	if (s->p == s->end)
-		return 0;
-	f->whole.p = s->p;
-	s->p = varint_get(s->p, s->end, &key);
-	if (!s->p || key >> 3 == 0 || key >> 3 > UINT32_MAX)
-		return -EBADMSG;
-	f->number = (uint32_t)(key >> 3);
-	f->wire = key & 7;
-	switch (f->wire) {
-	case WIRE_VARINT:
-		s->p = varint_get(s->p, s->end, &f->value);
-		if (!s->p)
-			return -EBADMSG;
-		len = 0;
-		break;
-	case WIRE_BYTES:
-		s->p = varint_get(s->p, s->end, &len);
-		break;
-	case WIRE_FIXED64:
-		len = 8;
-		break;
-	case WIRE_FIXED32:
-		len = 4;
-		break;
-	default:
-		return -EBADMSG;
-	}
-	if (!s->p || len > (uint64_t)(s->end - s->p))
-		return -EBADMSG;
-	f->body = (struct span){ s->p, s->p + len };
-	s->p += len;
-	f->whole.end = s->p;
-	return 1;
-}
 
 /* The half's index of an entry, which is its next one if it is new. */
 static int use(struct split *sp, uint32_t table, uint64_t entry, uint32_t *index)
@@ -154,11 +103,11 @@ static int use(struct split *sp, uint32_t table, uint64_t entry, uint32_t *index
 	return 0;
 }
 
-static int copy_index(struct split *sp, const struct field *f, uint32_t table,
+static int copy_index(struct split *sp, const struct proto_field *f, uint32_t table,
 		      struct proto_out *out)
 {
 	struct buf list = { 0 };
-	struct span s = f->body;
+	struct proto_in in = proto_inside(f);
 	uint64_t entry = f->value;
 	uint32_t index;
 	int err;
@@ -169,13 +118,14 @@ static int copy_index(struct split *sp, const struct field *f, uint32_t table,
 			proto_number_or_0(out, f->number, index);
 		return err;
 	}
-	err = f->wire == WIRE_BYTES ? 0 : -EBADMSG;
-	while (!err && s.p != s.end) {
-		s.p = varint_get(s.p, s.end, &entry);
-		err = s.p ? use(sp, table, entry, &index) : -EBADMSG;
+	err = 0;
+	while (!err && proto_next_number(&in, &entry)) {
+		err = use(sp, table, entry, &index);
 		if (!err)
 			err = buf_add(&list, &index, sizeof(index));
 	}
+	if (in.bad)
+		err = -EBADMSG;
 	if (!err && list.len)
 		proto_packed(out, f->number, (uint32_t *)(void *)list.data,
 			     (uint32_t)(list.len / sizeof(index)));
@@ -203,56 +153,55 @@ static uint64_t load64(const uint8_t *p)
 }
 
 /* The profile_id of a half of a profile: another one of each, also if halves are cut again. */
-static void copy_half_id(const struct split *sp, const struct field *f, struct proto_out *out)
+static void copy_half_id(const struct split *sp, const struct proto_field *f,
+			 struct proto_out *out)
 {
 	uint64_t id[2];
 
-	if (f->wire != WIRE_BYTES || f->body.end - f->body.p != sizeof(id))
+	if (f->wire != WIRE_BYTES || f->len != sizeof(id))
 		return;
-	id[0] = hash_secret_mix(load64(f->body.p) ^ HASH_SECRET_A,
-				load64(f->body.p + 8) ^ (sp->from ? 1 : 2));
-	id[1] = hash_secret_mix(load64(f->body.p + 8) ^ HASH_SECRET_B, id[0]);
+	id[0] = hash_secret_mix(load64(f->data) ^ HASH_SECRET_A,
+				load64(f->data + 8) ^ (sp->from ? 1 : 2));
+	id[1] = hash_secret_mix(load64(f->data + 8) ^ HASH_SECRET_B, id[0]);
 	proto_bytes(out, f->number, id, sizeof(id));
 }
 
 /* How many samples are in a message, which is a profile or has some. */
-static int count_samples(enum message message, struct span s, uint64_t *cnt)
+static int count_samples(enum message message, struct proto_in in, uint64_t *cnt)
 {
 	const struct rule *rule;
-	struct field f;
-	int err;
+	struct proto_field f;
+	int err = 0;
 
-	while ((err = next_field(&s, &f)) > 0) {
+	while (!err && proto_next(&in, &f)) {
 		rule = rule_of(message, f.number);
 		if (!rule || f.wire != WIRE_BYTES)
 			continue;
 		if (rule->into == MSG_SAMPLE)
 			(*cnt)++;
 		else if (rule->into == MSG_SCOPE_PROFILES || rule->into == MSG_PROFILE)
-			err = count_samples(rule->into, f.body, cnt);
-		if (err < 0)
-			return err;
+			err = count_samples(rule->into, proto_inside(&f), cnt);
 	}
-	return err;
+	return in.bad ? -EBADMSG : err;
 }
 
 /* How many samples are in a field with this message. Returns false if the message can have none. */
-static bool samples_in(enum message message, struct span s, uint64_t *cnt, int *err)
+static bool samples_in(enum message message, struct proto_in in, uint64_t *cnt, int *err)
 {
 	*cnt = message == MSG_SAMPLE;
 	*err = 0;
 	if (message != MSG_RESOURCE_PROFILES && message != MSG_SCOPE_PROFILES &&
 	    message != MSG_PROFILE)
 		return message == MSG_SAMPLE;
-	*err = count_samples(message, s, cnt);
+	*err = count_samples(message, in, cnt);
 	return true;
 }
 
-static int copy_message(struct split *sp, enum message message, struct span s,
+static int copy_message(struct split *sp, enum message message, struct proto_in in,
 			struct proto_out *out);
 
 /* Copy a message in a field, if it has samples of this half, or can have none. */
-static int copy_field(struct split *sp, enum message message, const struct field *f,
+static int copy_field(struct split *sp, enum message message, const struct proto_field *f,
 		      struct proto_out *out)
 {
 	uint64_t cnt;
@@ -261,7 +210,7 @@ static int copy_field(struct split *sp, enum message message, const struct field
 
 	if (f->wire != WIRE_BYTES)
 		return -EBADMSG;
-	if (samples_in(message, f->body, &cnt, &err)) {
+	if (samples_in(message, proto_inside(f), &cnt, &err)) {
 		if (err)
 			return err;
 		if (sp->sample >= sp->to || sp->sample + cnt <= sp->from) {
@@ -271,13 +220,13 @@ static int copy_field(struct split *sp, enum message message, const struct field
 		sp->sample += message == MSG_SAMPLE;
 	}
 	begin = proto_begin(out, f->number);
-	err = copy_message(sp, message, f->body, out);
+	err = copy_message(sp, message, proto_inside(f), out);
 	proto_end(out, begin);
 	return err;
 }
 
 /* Are some samples of the profile that comes next in the other half? */
-static int is_cut(const struct split *sp, struct span profile, bool *cut)
+static int is_cut(const struct split *sp, struct proto_in profile, bool *cut)
 {
 	uint64_t cnt = 0;
 	int err = count_samples(MSG_PROFILE, profile, &cnt);
@@ -286,20 +235,19 @@ static int is_cut(const struct split *sp, struct span profile, bool *cut)
 	return err;
 }
 
-static int copy_message(struct split *sp, enum message message, struct span s,
+static int copy_message(struct split *sp, enum message message, struct proto_in in,
 			struct proto_out *out)
 {
+	const uint8_t *begin = in.p;
 	const struct rule *rule;
-	struct field f;
+	struct proto_field f;
 	bool cut = false;
-	int more, err = 0;
+	int err = 0;
 
 	if (message == MSG_PROFILE)
-		err = is_cut(sp, s, &cut);
+		err = is_cut(sp, in, &cut);
 
-	while (!err && (more = next_field(&s, &f))) {
-		if (more < 0)
-			return more;
+	for (; !err && proto_next(&in, &f); begin = in.p) {
 		rule = rule_of(message, f.number);
 		if (rule && rule->table)
 			err = copy_index(sp, &f, rule->table, out);
@@ -307,10 +255,10 @@ static int copy_message(struct split *sp, enum message message, struct span s,
 			err = copy_field(sp, rule->into, &f, out);
 		else if (cut && f.number == PROFILE_ID)
 			copy_half_id(sp, &f, out);
-		else if (buf_add(&out->b, f.whole.p, (size_t)(f.whole.end - f.whole.p)))
+		else if (buf_add(&out->b, begin, (size_t)(in.p - begin)))
 			err = -ENOMEM;
 	}
-	return err;
+	return in.bad ? -EBADMSG : err;
 }
 
 /* What the half uses of the tables: each refers to later ones only. */
@@ -324,7 +272,8 @@ static int copy_tables(struct split *sp, struct proto_out *out)
 		{ TABLE_LINK, MSG_LINK }, { TABLE_ATTRIBUTE, MSG_ATTRIBUTE },
 		{ TABLE_STRING, MSG_STRING },
 	};
-	struct field entry = { .wire = WIRE_BYTES };
+	struct proto_field entry = { .wire = WIRE_BYTES };
+	struct span *span;
 	size_t i, k;
 	int err = 0;
 
@@ -334,10 +283,11 @@ static int copy_tables(struct split *sp, struct proto_out *out)
 		entry.number = order[i].table;
 		proto_entry(out, entry.number, NULL, 0);
 		for (k = 0; !err && k < t->used.len / sizeof(uint32_t); k++) {
-			entry.body = t->entries[((uint32_t *)(void *)t->used.data)[k]];
+			span = &t->entries[((uint32_t *)(void *)t->used.data)[k]];
+			entry.data = span->data;
+			entry.len = span->len;
 			if (order[i].message == MSG_STRING)
-				proto_entry(out, entry.number, entry.body.p,
-					    (size_t)(entry.body.end - entry.body.p));
+				proto_entry(out, entry.number, entry.data, entry.len);
 			else
 				err = copy_field(sp, order[i].message, &entry, out);
 		}
@@ -356,19 +306,19 @@ static void forget_used(struct split *sp)
 	sp->sample = 0;
 }
 
-static int copy_half(struct split *sp, struct span s, struct proto_out *out)
+static int copy_half(struct split *sp, struct proto_in in, struct proto_out *out)
 {
-	struct field f;
+	struct proto_field f;
 	size_t begin;
-	int more, err = 0;
+	int err = 0;
 
 	forget_used(sp);
-	while (!err && (more = next_field(&s, &f))) {
-		if (more < 0)
-			return more;
+	while (!err && proto_next(&in, &f)) {
 		if (f.number == REQUEST_RESOURCE_PROFILES)
 			err = copy_field(sp, MSG_RESOURCE_PROFILES, &f, out);
 	}
+	if (in.bad)
+		return -EBADMSG;
 	if (err)
 		return err;
 	begin = proto_begin(out, REQUEST_DICTIONARY);
@@ -378,14 +328,13 @@ static int copy_half(struct split *sp, struct span s, struct proto_out *out)
 }
 
 /* Add the entries of a dictionary to the tables. */
-static int read_dictionary(struct split *sp, struct span s)
+static int read_dictionary(struct split *sp, struct proto_in in)
 {
-	struct field f;
+	struct proto_field f;
 	struct table *t;
 	void *entries;
-	int more;
 
-	while ((more = next_field(&s, &f)) > 0) {
+	while (proto_next(&in, &f)) {
 		if (f.number >= TABLE_CNT)
 			continue;
 		if (f.wire != WIRE_BYTES)
@@ -395,28 +344,28 @@ static int read_dictionary(struct split *sp, struct span s)
 		if (!entries)
 			return -ENOMEM;
 		t->entries = entries;
-		t->entries[t->cnt++] = f.body;
+		t->entries[t->cnt++] = (struct span){ f.data, f.len };
 	}
-	return more;
+	return in.bad ? -EBADMSG : 0;
 }
 
 /* Read the tables, and count the samples. */
-static int read_request(struct split *sp, struct span s, uint64_t *samples)
+static int read_request(struct split *sp, struct proto_in in, uint64_t *samples)
 {
-	struct field f;
-	int more, err = 0;
+	struct proto_field f;
+	int err = 0;
 	uint32_t t;
 
-	while (!err && (more = next_field(&s, &f))) {
-		if (more < 0)
-			return more;
+	while (!err && proto_next(&in, &f)) {
 		if (f.number != REQUEST_RESOURCE_PROFILES && f.number != REQUEST_DICTIONARY)
 			continue;
 		if (f.wire != WIRE_BYTES)
 			return -EBADMSG;
-		err = f.number == REQUEST_DICTIONARY ? read_dictionary(sp, f.body) :
-			count_samples(MSG_RESOURCE_PROFILES, f.body, samples);
+		err = f.number == REQUEST_DICTIONARY ? read_dictionary(sp, proto_inside(&f)) :
+			count_samples(MSG_RESOURCE_PROFILES, proto_inside(&f), samples);
 	}
+	if (in.bad)
+		return -EBADMSG;
 	for (t = TABLE_MAPPING; !err && t < TABLE_CNT; t++) {
 		sp->tables[t].index = calloc(sp->tables[t].cnt + 1, sizeof(uint32_t));
 		if (!sp->tables[t].index)
@@ -438,19 +387,19 @@ static void free_split(struct split *sp)
 
 int otlp_split(const void *bytes, size_t len, struct buf parts[2])
 {
-	struct span s = { bytes, (const uint8_t *)bytes + len };
+	struct proto_in in = { .p = bytes, .end = (const uint8_t *)bytes + len };
 	struct proto_out out[2] = { 0 };
 	struct split sp = { 0 };
 	uint64_t samples = 0;
 	uint32_t i;
-	int err = len > INT32_MAX ? -EBADMSG : read_request(&sp, s, &samples);
+	int err = len > INT32_MAX ? -EBADMSG : read_request(&sp, in, &samples);
 
 	if (!err && samples < 2)
 		err = -ERANGE;
 	for (i = 0; !err && i < 2; i++) {
 		sp.from = i ? samples / 2 : 0;
 		sp.to = i ? samples : samples / 2;
-		err = copy_half(&sp, s, &out[i]);
+		err = copy_half(&sp, in, &out[i]);
 	}
 	if (!err)
 		err = buf_reserve(&parts[0], out[0].b.len);

@@ -2,10 +2,9 @@
 /*
  * process_ctx.c - see process_ctx.h: the header and its seqlock, then the payload.
  *
- * The payload is read by wire.h and not by protobuf-c. protobuf-c recurses as deep as a message is
- * nested, without a limit, and an attribute's value may be a list of lists: 64 KiB of them take
- * more stack than there is. It also allocates for each field of the message. Here, each level of
- * what is wanted is a function, nothing else is entered, and nothing is allocated.
+ * An attribute's value may be a list of lists: 64 KiB of them would take more stack than there is
+ * if a reader recursed as deep as the payload is nested. Here, each level of what is wanted is a
+ * function, nothing else is entered, and nothing is allocated.
  */
 #include "telemetry/process_ctx.h"
 
@@ -15,8 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/util.h"
-#include "telemetry/wire.h"
+#include "base/proto.h"
 
 /* ---- the payload ---- */
 
@@ -29,31 +27,32 @@ enum { ANY_STRING = 1, ANY_BOOL = 2, ANY_INT = 3, ANY_DOUBLE = 4, ANY_ARRAY = 5 
 enum { ARRAY_VALUES = 1 };
 
 /* The value of an AnyValue: its last field, as for every oneof; number 0: it has none. */
-static bool any_value(const struct wire_field *any, struct wire_field *value)
+static bool any_value(const struct proto_field *any, struct proto_field *value)
 {
-	struct wire w = wire_of(any);
-	struct wire_field f;
+	struct proto_in in = proto_inside(any);
+	struct proto_field f;
 
-	*value = (struct wire_field){ 0 };
-	while (wire_next(&w, &f))
+	*value = (struct proto_field){ 0 };
+	while (proto_next(&in, &f))
 		*value = f;
-	return !w.bad;
+	return !in.bad;
 }
 
-static bool is_text(const struct wire_field *value)
+static bool is_text(const struct proto_field *value)
 {
-	return value->number == ANY_STRING && value->type == WIRE_BYTES;
+	return value->number == ANY_STRING && value->wire == WIRE_BYTES;
 }
 
-static void put_text(struct attrs *a, const struct wire_field *key, const void *text, size_t len)
+static void put_text(struct attrs *a, const struct proto_field *key, const void *text, size_t len)
 {
 	attrs_put(a, (const char *)key->data, key->len, text, len);
 }
 
 /* Lists, bytes and what is unknown are not kept; a truth and a fraction are kept as text. */
-static void put_value(struct attrs *a, const struct wire_field *key, const struct wire_field *value)
+static void put_value(struct attrs *a, const struct proto_field *key,
+		      const struct proto_field *value)
 {
-	unsigned int kind = value->number << 3 | value->type;
+	unsigned int kind = value->number << 3 | value->wire;
 	const char *truth = value->value ? "true" : "false";
 	char number[40];
 	double d;
@@ -79,39 +78,39 @@ static void put_value(struct attrs *a, const struct wire_field *key, const struc
 }
 
 /* Take a KeyValue apart; each of the two may be missing: number 0. */
-static bool key_value(const struct wire_field *kv, struct wire_field *key,
-		      struct wire_field *value)
+static bool key_value(const struct proto_field *kv, struct proto_field *key,
+		      struct proto_field *value)
 {
-	struct wire w = wire_of(kv);
-	struct wire_field f, any = { 0 };
+	struct proto_in in = proto_inside(kv);
+	struct proto_field f, any = { 0 };
 
-	*key = *value = (struct wire_field){ 0 };
-	while (wire_next(&w, &f)) {
-		if (f.number == KEYVALUE_KEY && f.type == WIRE_BYTES)
+	*key = *value = (struct proto_field){ 0 };
+	while (proto_next(&in, &f)) {
+		if (f.number == KEYVALUE_KEY && f.wire == WIRE_BYTES)
 			*key = f;
-		else if (f.number == KEYVALUE_VALUE && f.type == WIRE_BYTES)
+		else if (f.number == KEYVALUE_VALUE && f.wire == WIRE_BYTES)
 			any = f;
 	}
-	return !w.bad && (!any.number || any_value(&any, value));
+	return !in.bad && (!any.number || any_value(&any, value));
 }
 
-static bool take_resource(const struct wire_field *resource, struct attrs *a)
+static bool take_resource(const struct proto_field *resource, struct attrs *a)
 {
-	struct wire w = wire_of(resource);
-	struct wire_field f, key, value;
+	struct proto_in in = proto_inside(resource);
+	struct proto_field f, key, value;
 
-	while (wire_next(&w, &f)) {
+	while (proto_next(&in, &f)) {
 		if (f.number != RESOURCE_ATTRIBUTES)
 			continue;
 		if (!key_value(&f, &key, &value))
 			return false;
 		put_value(a, &key, &value);
 	}
-	return !w.bad;
+	return !in.bad;
 }
 
 /* A name with its NUL. "" takes the place of one that is no text: indices must stay right. */
-static void add_thread_key(struct thread_keys *k, size_t *used, const struct wire_field *value)
+static void add_thread_key(struct thread_keys *k, size_t *used, const struct proto_field *value)
 {
 	char name[ATTR_KEY_BYTES] = "";
 	size_t len;
@@ -128,32 +127,32 @@ static void add_thread_key(struct thread_keys *k, size_t *used, const struct wir
 	*used += len;
 }
 
-static bool take_key_map(const struct wire_field *array, struct thread_keys *k)
+static bool take_key_map(const struct proto_field *array, struct thread_keys *k)
 {
-	struct wire w = wire_of(array);
-	struct wire_field f, value;
+	struct proto_in in = proto_inside(array);
+	struct proto_field f, value;
 	size_t used = 0;
 
 	k->cnt = k->beyond = 0;
-	while (wire_next(&w, &f)) {
+	while (proto_next(&in, &f)) {
 		if (f.number != ARRAY_VALUES)
 			continue;
 		if (!any_value(&f, &value))
 			return false;
 		add_thread_key(k, &used, &value);
 	}
-	return !w.bad;
+	return !in.bad;
 }
 
-static bool has_name(const struct wire_field *key, const char *name)
+static bool has_name(const struct proto_field *key, const char *name)
 {
 	return key->len == strlen(name) && !memcmp(key->data, name, key->len);
 }
 
 /* An attribute of the context itself. */
-static bool take_attribute(const struct wire_field *kv, struct thread_keys *k)
+static bool take_attribute(const struct proto_field *kv, struct thread_keys *k)
 {
-	struct wire_field key, value;
+	struct proto_field key, value;
 
 	if (!key_value(kv, &key, &value))
 		return false;
@@ -168,19 +167,19 @@ static bool take_attribute(const struct wire_field *kv, struct thread_keys *k)
 
 int process_ctx_parse(const void *payload, size_t len, struct process_ctx *out)
 {
-	struct wire w = { .p = payload, .end = (const uint8_t *)payload + len };
-	struct wire_field f;
+	struct proto_in in = { .p = payload, .end = (const uint8_t *)payload + len };
+	struct proto_field f;
 
 	attrs_clear(&out->resource);
 	out->threads.schema[0] = '\0';
 	out->threads.cnt = out->threads.beyond = 0;
-	while (wire_next(&w, &f)) {
+	while (proto_next(&in, &f)) {
 		if (f.number == CONTEXT_RESOURCE && !take_resource(&f, &out->resource))
 			return -EBADMSG;
 		if (f.number == CONTEXT_ATTRIBUTES && !take_attribute(&f, &out->threads))
 			return -EBADMSG;
 	}
-	return w.bad ? -EBADMSG : 0;
+	return in.bad ? -EBADMSG : 0;
 }
 
 const char *thread_key(const struct thread_keys *keys, unsigned int index)

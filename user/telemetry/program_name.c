@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/string_ref.h"
 #include "base/util.h"
 
 struct args {
@@ -60,11 +61,6 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static bool begins(const char *s, const char *with)
-{
-	return !strncmp(s, with, strlen(with));
-}
-
 /* "python", "python3", "python3.13t", "pypy3.10", "python3-dbg": what names no program. */
 static bool is_python(const char *name)
 {
@@ -72,7 +68,7 @@ static bool is_python(const char *name)
 
 	if (*s == '-')			/* as login shells are called */
 		s++;
-	if (!begins(s, "python") && !begins(s, "pypy"))
+	if (!starts_with(s, "python") && !starts_with(s, "pypy"))
 		return false;
 	s += *s == 'p' && s[1] == 'y' && s[2] == 't' ? 6 : 4;
 	s += strspn(s, "0123456789.");
@@ -82,8 +78,8 @@ static bool is_python(const char *name)
 
 static bool is_linker(const char *name)
 {
-	return begins(name, "ld-linux") || begins(name, "ld-musl") || !strcmp(name, "ld.so") ||
-	       begins(name, "ld64.so");
+	return starts_with(name, "ld-linux") || starts_with(name, "ld-musl") || !strcmp(name, "ld.so") ||
+	       starts_with(name, "ld64.so");
 }
 
 static bool is_in(const char *word, const char *const *list)
@@ -154,19 +150,17 @@ static void name_of_script(const char *path, char out[PROGRAM_NAME_BYTES])
 /* A package is called as its __main__ module. */
 static void name_of_module(const char *module, char out[PROGRAM_NAME_BYTES])
 {
-	size_t len = strlen(module), end = strlen(".__main__");
+	size_t len = strlen(module);
 
-	if (len > end && !strcmp(module + len - end, ".__main__"))
-		len -= end;
-	set(out, module, len);
+	set(out, module, ends_with(module, ".__main__") ? len - strlen(".__main__") : len);
 }
 
 /* Code of an argument -c. Helpers of multiprocessing are named after it. */
 static void name_of_code(const char *code, char out[PROGRAM_NAME_BYTES])
 {
-	set_text(out, begins(code, "from multiprocessing.") ? "multiprocessing" :
-		 begins(code, "from billiard.") ? "billiard" :
-		 begins(code, "from joblib.") ? "joblib" : "python -c");
+	set_text(out, starts_with(code, "from multiprocessing.") ? "multiprocessing" :
+		 starts_with(code, "from billiard.") ? "billiard" :
+		 starts_with(code, "from joblib.") ? "joblib" : "python -c");
 }
 
 /*
@@ -302,7 +296,7 @@ static bool is_helper(const char *name)
 	for (i = 0; i < ARRAY_SIZE(helpers); i++) {
 		size_t len = strlen(helpers[i]);
 
-		if (begins(name, helpers[i]) && (!name[len] || name[len] == '.'))
+		if (starts_with(name, helpers[i]) && (!name[len] || name[len] == '.'))
 			return true;
 	}
 	return false;
@@ -318,8 +312,7 @@ static void name_of_rest(const char *exe, const char *comm, char out[PROGRAM_NAM
 	if (*comm && !is_python(comm)) {
 		set_text(out, comm);
 	} else if (*base && !is_python(base)) {
-		if (len > sizeof(gone) - 1 && !strcmp(base + len - (sizeof(gone) - 1), gone))
-			len -= sizeof(gone) - 1;
+		len -= ends_with(base, gone) ? strlen(gone) : 0;
 		set(out, base, len);
 	}
 	if (!out[0])

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/string_ref.h"
 #include "base/util.h"
 
 /* Kubernetes' random letters: no vowels, no 0, 1, 3 (apimachinery, pkg/util/rand/rand.go). */
@@ -64,7 +65,7 @@ const char *service_unit(const struct container *c, char out[SERVICE_PLACE_BYTES
 	size_t len = strlen(c->unit), i;
 
 	out[0] = '\0';
-	if (len < sizeof(suffix) || strcmp(c->unit + len - (sizeof(suffix) - 1), suffix))
+	if (!ends_with(c->unit, suffix))
 		return out;
 	for (i = 0; i < ARRAY_SIZE(starters); i++)
 		if (!fnmatch(starters[i], c->unit, 0))

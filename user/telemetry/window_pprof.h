@@ -3,10 +3,8 @@
  * window_pprof.h - a window as pprof (profile.proto), gzipped: one profile for each service and
  * sample type.
  *
- * Samples have no labels: Pyroscope makes a series of each value of a label. Names of functions
- * are qualified by their module's path below the directory of packages ("django.core.handlers.
- * base.get_response"), so that they are the same in every window and on every host; that of
- * format-pprof depends on the order of files.
+ * Samples have no labels: Pyroscope makes a series of each value of a label. Functions have the
+ * same names as in files (pprof_encode.h).
  */
 #ifndef TACHBPF_WINDOW_PPROF_H
 #define TACHBPF_WINDOW_PPROF_H
@@ -31,17 +29,11 @@ struct window_pprof_args {
 };
 
 /*
- * Encode each series of the window that has samples, in several profiles if one would be larger than
- * max_bytes; one sample that is larger alone is a profile all the same. Values: "samples" (count) and "cpu"
- * (nanoseconds) of CPU time, else the one of window_kinds[]. 0, -ENOMEM, or emit's error.
+ * Encode each series of the window that has samples, in several profiles if one would be larger
+ * than max_bytes; one sample that is larger alone is a profile all the same. Values: "samples"
+ * (count) and "cpu" (nanoseconds) of CPU time, else the one of window_kinds[]. 0, -ENOMEM, or
+ * emit's error.
  */
 int window_pprof(const struct window *w, const struct window_pprof_args *args);
-
-/*
- * The name of a function in a file, both printable, in out, which is cut at out_bytes: "a.b.f" for
- * f in /usr/lib/python3/dist-packages/a/b.py; elsewhere the last two parts of the path count;
- * "a.b.f", too, for "<frozen a.b>". func alone if path is not one of a module: "<string>".
- */
-void window_pprof_name(const char *path, const char *func, char *out, size_t out_bytes);
 
 #endif

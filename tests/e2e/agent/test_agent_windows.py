@@ -7,8 +7,10 @@ import pytest
 
 import noise
 from agent import bound_s, profile_ids, profiles, seconds_of
+from command import good
 from otlp_decode import CPU
 from paths import binary
+from pprof_decode import Pprof
 
 RATE = 999
 SECOND = 10**9
@@ -78,11 +80,19 @@ def named_frames(stack):
             yield f"{word}:0"
 
 
+def pprof_stacks(paths):
+    stacks = Counter()
+    for path in paths:
+        for stack, values, _ in Pprof(path).samples:
+            stacks[tuple(stack)] += values[0]
+    return stacks
+
+
 def test_a_recording_says_the_same(rig, sink):
     """The same events as OTLP and as TACH, which tachbpf's reader decodes: each stack has as many
-    samples in both."""
-    out = rig.out / "recordings"
-    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url, "--tach-dir", out)
+    samples in both. So they have as pprof, of windows and of the recording, with the same names."""
+    out, windows = rig.out / "recordings", rig.out / "pprof"
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url, "--tach-dir", out, "--pprof-dir", windows)
     rig.target().spend(1.5)
     started.end()
     sink.settle()
@@ -98,6 +108,8 @@ def test_a_recording_says_the_same(rig, sink):
             stack, _, count = text.rpartition(" ")
             recorded[tuple(named_frames(stack))] += int(count)
     assert sent == recorded and sum(sent.values()) > RATE
+    good("convert", *recording.glob("*.tach"), "--format", "pprof", "-o", rig.out / "all.pb.gz")
+    assert pprof_stacks(windows.glob("*-cpu-*.pb.gz")) == pprof_stacks([rig.out / "all.pb.gz"])
 
 
 @pytest.mark.parametrize("options", [(), ("--no-native-threads",)])

@@ -14,7 +14,7 @@ from captures import (GOLDEN, RELEASE, call_statistics, drop, drop_line, said, s
                       status_text, word)
 from command import good, refused, run
 from go_pprof import go_pprof
-from pprof_decode import Pprof
+from pprof_decode import Pprof, module_of
 from processes import TIMEOUT
 
 
@@ -64,6 +64,13 @@ def test_pprof_by_process_without_lines(export):
     assert got == want
 
 
+@pytest.mark.parametrize("name", RELEASE)
+def test_pprof_names_are_modules(export, name):
+    for func, system, file, _ in Pprof(export(name, "pprof")).locations.values():
+        assert func == (f"{module_of(file)}.{system}" if file else func)
+        assert bool(file) == bool(system)
+
+
 def test_pprof_names_tell_modules_apart(export):
     names = collections.defaultdict(set)
     for name, _, file, _ in Pprof(export("wall_zstd.bin", "pprof")).locations.values():
@@ -97,13 +104,13 @@ def test_go_reads_pprof_and_gperftools_alike(export, name):
     for fmt in ("pprof", "gperftools"):
         got = collections.Counter()
         for stack, count in go_raw(export(name, fmt)).items():
-            # "mod.func" and "/x/mod.py" are the word "mod.py:func:line".
+            # "pkg.mod.func" and "/x/pkg/mod.py" are the word "mod.py:func:line".
             words = []
             for func, file, line in stack:
                 func, base = func.translate(SQUARE), os.path.basename(file).translate(SQUARE)
-                stem = base.removesuffix(".py")
-                assert not file or f"{stem}." in func, (func, file)
-                plain = func[func.index(stem + ".") + len(stem) + 1:] if file else func
+                module = module_of(file).translate(SQUARE) + "." if file else ""
+                assert func.startswith(module), (func, file)
+                plain = func.removeprefix(module)
                 words.append(f"{base}:{plain}:{line}" if file else func)
             got[tuple(words)] += count
         assert got == want, fmt
@@ -127,7 +134,7 @@ def test_go_top_has_cpythons_numbers(export):
         rows = {r[5]: (int(r[0]), int(r[3])) for r in
                 (line.split(None, 5) for line in text.splitlines()) if len(r) == 6 and
                 r[0].isdigit()}
-        assert rows["mix.garbage"] == want["mix.py:garbage"]
+        assert rows["fx.mix.garbage"] == want["mix.py:garbage"]
         assert rows["<GC>" if fmt == "pprof" else "[GC]"] == want["<GC>"]
         assert sum(own for own, _ in rows.values()) == sum(said("cpu_raw.bin").values())
 
@@ -166,7 +173,7 @@ def test_google_pprof_has_cpythons_numbers(export, name):
 def test_google_pprof_with_lines(export):
     rows = perl_rows(export("cpu_raw.bin", "gperftools-perl", "--lines"))
     want = {frame for _, _, _, frames in samples_of("cpu_raw.lines.txt") for frame in frames}
-    assert rows["mix.garbage:23"][0] == call_statistics()["/w/fx/mix.py", 23, "garbage"][0]
+    assert rows["fx.mix.garbage:23"][0] == call_statistics()["/w/fx/mix.py", 23, "garbage"][0]
     assert len(rows) == len(want)
 
 

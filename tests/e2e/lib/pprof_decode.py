@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A decoder of profile.proto for the tests, from the format's public description alone."""
 import gzip
+import os
+import re
 import struct
 
 
@@ -59,6 +61,19 @@ def message(data):
 
 def one(msg, number, default=0):
     return msg.get(number, [default])[-1]
+
+
+def module_of(path):
+    """The module of a file as pprof's names have it (docs/format-pprof.md)."""
+    frozen = re.fullmatch("<frozen (.*)>", path)
+    if frozen or path.startswith("<"):
+        return frozen[1] if frozen else path
+    path = path.removesuffix("/__init__.py").removesuffix(".py")
+    root = re.search(r"(?:^|.*/)(?:site-packages|dist-packages|lib(?:64)?/python3\.\d+t?|[^/]+\.(?:zip|egg|whl|pyz))/", path)
+    if root:
+        return path[root.end():].replace("/", ".")
+    directory = os.path.basename(os.path.dirname(path))
+    return (directory + "." if directory else "") + os.path.basename(path)
 
 
 class Pprof:

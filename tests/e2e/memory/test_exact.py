@@ -45,5 +45,5 @@ def test_what_costs_too_much_is_refused(out):
     finished = tachbpf("-m", "mem", "--allocations", "-o", out / "costly", "--",
                        sys.executable, "-c", "while True: [bytes(1000) for i in range(9)]")
     assert finished.returncode == 1, finished
-    for words in ("calls/s", "of a CPU, more than 10 %", "--force"):
+    for words in ("calls/s", "of a CPU, more than 10 %", "--accept-cost"):
         assert words in finished.stderr, finished

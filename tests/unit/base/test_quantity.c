@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "base/quantity.h"
+#include "base/settings.h"
 #include "base/util.h"
 
 static const struct quantity_unit times[] = { { "s", 1 }, { "", 1 }, { "ms", 1e-3 }, { "m", 60 },

@@ -96,6 +96,14 @@ bool proc_table_remove_unseen(struct bpf_map *table, uint32_t *after)
 	return false;
 }
 
+void proc_table_remove_all_unseen(struct bpf_map *table)
+{
+	uint32_t after = 0;
+
+	while (proc_table_remove_unseen(table, &after))
+		;
+}
+
 void proc_table_sweep(struct bpf_map *table)
 {
 	(void)table;

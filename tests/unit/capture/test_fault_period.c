@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_fault_period.c - the periods of the events of page faults. */
-#include "capture/fault_period.h"
+#include "capture/capture_faults.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

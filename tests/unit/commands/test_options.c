@@ -3,39 +3,18 @@
  * test_options.c - command lines, good and bad. What is printed is looked at by
  * tests/e2e/files/test_commands.py.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "options_test.h"
 
-#include <errno.h>
-#include <string.h>
-
-#include "base/util.h"
-#include "commands/options.h"
 #include "formats/formats.h"
 #include "formats/sinks.h"
 
-#define MAX_WORDS 32
-
-static struct options o;
-static char line[512];
-static char *words[MAX_WORDS + 1];
-
-/* Parse "tachbpf " + rest, split at spaces. */
-static int parse(const char *rest)
+/* Parse "tachbpf -a", this option and its value. */
+static int parse_value(const char *option, const char *value)
 {
-	char *word, *save;
-	int cnt = 0;
+	char *argv[] = { (char *)"tachbpf", (char *)"-a", (char *)option, (char *)value, NULL };
 
 	options_free(&o);
-	snprintf(line, sizeof(line), "tachbpf %s", rest);
-	for (word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		words[cnt++] = word;
-	assert_true(cnt <= MAX_WORDS);
-	words[cnt] = NULL;
-	return options_parse(&o, cnt, words);
+	return options_parse(&o, 4, argv);
 }
 
 static void test_help_of_commands(void **state)
@@ -98,15 +77,14 @@ static void test_rates(void **state)
 		"", "0", "0.5", "50001", "51k", "abc", "-1", "+1", " 1", "1 ", "1e3", "0x10", "nan",
 		"inf", "1m", "khz", ".", "1..2", "10hzz", "99999999999999999999999999999999999999",
 	};
-	uint32_t hz;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(good); i++) {
-		assert_int_equal(options_rate(good[i].text, &hz), 0);
-		assert_int_equal(hz, good[i].hz);
+		assert_int_equal(parse_value("-r", good[i].text), 0);
+		assert_int_equal(o.record.rate_hz, good[i].hz);
 	}
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_not_equal(options_rate(bad[i], &hz), 0);
+		assert_int_not_equal(parse_value("-r", bad[i]), 0);
 }
 
 static void test_durations(void **state)
@@ -117,29 +95,30 @@ static void test_durations(void **state)
 	} good[] = {
 		{ "30", 30 }, { "0.5", 0.5 }, { "30s", 30 }, { "5m", 300 }, { "1h", 3600 },
 		{ "1.5H", 5400 }, { ".25", 0.25 }, { "366h", 366 * 3600 },
+		/* As everywhere. */
+		{ "1d", 86400 }, { "366d", 366 * 86400 }, { "5ms", 0.005 }, { "100us", 1e-4 },
 	};
-	static const char *const bad[] = { "",	  "0",	  "0s", "-1", "s",   "5x",
-					   "1e4", "nan", "inf", "1d", "5ms", "99999999999" };
-	double seconds;
+	static const char *const bad[] = { "",	  "0",	 "0s",	"-1",	"s",	       "5x",
+					   "1e4", "nan", "inf", "367d", "99999999999", "0ms" };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(good); i++) {
-		assert_int_equal(options_duration(good[i].text, &seconds), 0);
-		assert_true(seconds == good[i].seconds);
+		assert_int_equal(parse_value("-d", good[i].text), 0);
+		assert_true(o.record.duration_s == good[i].seconds);
 	}
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		assert_int_not_equal(options_duration(bad[i], &seconds), 0);
+		assert_int_not_equal(parse_value("-d", bad[i]), 0);
 }
 
 static void test_record(void **state)
 {
 	assert_int_equal(parse("-a -r 10khz -d 0.5 -o out --compression none --layout draft2 "
 			       "--opcodes --no-gc --self-time --json --ignore-kernel-bugs "
-			       "--no-native-threads --no-sample-limit --no-direct-reads --fewer-reads -v"), 0);
+			       "--no-native-threads --no-sample-limit --no-direct-reads -v"), 0);
 	assert_int_equal(o.command, COMMAND_RECORD);
-	assert_true(o.record.all && o.record.json && o.record.ignore_kernel_bugs);
+	assert_true(o.record.select.all && o.record.json && o.record.ignore_kernel_bugs);
 	assert_true(o.record.capture.opcodes && o.record.capture.self_time &&
-		    o.record.capture.no_sample_limit && o.record.capture.fewer_reads &&
+		    o.record.capture.no_sample_limit &&
 		    o.record.capture.no_direct_reads);
 	assert_false(o.record.capture.gc || o.record.recording.compress);
 	assert_false(o.record.capture.native_threads);
@@ -215,16 +194,16 @@ static void test_pids(void **state)
 	size_t i;
 
 	assert_int_equal(parse("-p 12,3 --pid=12 -p4194304"), 0);
-	assert_int_equal(o.record.pid_cnt, ARRAY_SIZE(want));
+	assert_int_equal(o.record.select.pid_cnt, ARRAY_SIZE(want));
 	for (i = 0; i < ARRAY_SIZE(want); i++)
-		assert_int_equal(o.record.pids[i], want[i]);
+		assert_int_equal(o.record.select.pids[i], want[i]);
 }
 
 static void test_command(void **state)
 {
 	assert_int_equal(parse("-r 99 -- python3 -p x --help -- y"), 0);
-	assert_false(o.record.all);
-	assert_int_equal(o.record.pid_cnt, 0);
+	assert_false(o.record.select.all);
+	assert_int_equal(o.record.select.pid_cnt, 0);
 	assert_string_equal(o.record.command[0], "python3");
 	assert_string_equal(o.record.command[3], "--help");
 	assert_string_equal(o.record.command[5], "y");
@@ -266,20 +245,20 @@ static void test_files(void **state)
 	assert_int_equal(parse("top 12 -b -i 0.5 -n 3 --limit 0 -r 999 --json"), 0);
 	assert_false(o.top.select.all);
 	assert_int_equal(o.top.select.pids[0], 12);
-	assert_int_equal(o.top.select.rate_hz, 999);
-	assert_true(o.top.batch && o.top.select.json && !o.top.once);
+	assert_int_equal(o.top.rate_hz, 999);
+	assert_true(o.top.batch && o.top.json && !o.top.once);
 	assert_int_equal(o.top.count, 3);
 	assert_int_equal(o.top.limit, 0);
 
 	assert_int_equal(parse("dump 12 34,56 -p 78 --json"), 0);
-	assert_int_equal(o.record.pid_cnt, 4);
-	assert_int_equal(o.record.pids[2], 56);
-	assert_true(o.record.json);
-	assert_false(o.record.all);
+	assert_int_equal(o.dump.select.pid_cnt, 4);
+	assert_int_equal(o.dump.select.pids[2], 56);
+	assert_true(o.dump.json);
+	assert_false(o.dump.select.all);
 	assert_int_equal(parse("dump -a --blocked 1m"), 0);
-	assert_float_equal(o.record.duration_s, 60, 0);
+	assert_float_equal(o.dump.blocked_s, 60, 0);
 	assert_int_equal(parse("dump --comm x"), 0);
-	assert_true(o.record.all);
+	assert_true(o.dump.select.all);
 
 	assert_int_equal(parse("replay a"), 0);
 	assert_ptr_equal(o.replay.export.format, &sink_collapsed);
@@ -321,11 +300,11 @@ static void test_show(void **state)
 
 static void test_conditions(void **state)
 {
-	const struct proc_filter *s = &o.record.proc_filter;
+	const struct proc_filter *s = &o.record.select.proc_filter;
 
 	assert_int_equal(parse("--container web --container 0123 --exclude-comm pip* "
 			       "--min-age 1.5"), 0);
-	assert_true(o.record.all);
+	assert_true(o.record.select.all);
 	assert_int_equal(s->cnt, 3);
 	assert_int_equal(s->rules[1].kind, FILTER_CONTAINER);
 	assert_false(s->rules[1].exclude);
@@ -334,15 +313,15 @@ static void test_conditions(void **state)
 	assert_true(s->min_age_s == 1.5);
 	assert_int_equal(s->children, CHILDREN_DEFAULT);
 	assert_int_equal(parse("--min-age=5m"), 0);
-	assert_true(o.record.all);
+	assert_true(o.record.select.all);
 	assert_int_equal(parse("-p 1 --children --uid root,12 --exclude-pid 3,4"), 0);
-	assert_false(o.record.all);
+	assert_false(o.record.select.all);
 	assert_int_equal(s->cnt, 4);
 	assert_int_equal(s->rules[1].number, 12);
 	assert_int_equal(s->children, CHILDREN_YES);
 	assert_int_equal(parse("--no-children --pod a --cgroup /b --unit c --exe d "
 			       "-- app --uid x"), 0);
-	assert_false(o.record.all);
+	assert_false(o.record.select.all);
 	assert_int_equal(s->cnt, 4);
 	assert_int_equal(s->children, CHILDREN_NO);
 	assert_int_equal(parse("-a --exclude-container a --exclude-pod b --exclude-cgroup c "

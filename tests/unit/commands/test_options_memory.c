@@ -1,40 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_options_memory.c - command lines of --mode mem, good and bad. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "options_test.h"
 
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "base/util.h"
-#include "commands/options.h"
-#include "commands/options_memory.h"
-
-#define MAX_WORDS 16
-
-static struct options o;
-static char line[256];
-static char *words[MAX_WORDS + 1];
-
-/* Parse "tachbpf " + rest, split at spaces. */
-static int parse(const char *rest)
-{
-	char *word, *save;
-	int cnt = 0;
-
-	options_free(&o);
-	snprintf(line, sizeof(line), "tachbpf %s", rest);
-	for (word = strtok_r(line, " ", &save); word; word = strtok_r(NULL, " ", &save))
-		words[cnt++] = word;
-	assert_true(cnt <= MAX_WORDS);
-	words[cnt] = NULL;
-	return options_parse(&o, cnt, words);
-}
 
 static void test_defaults(void **state)
 {
@@ -115,14 +83,14 @@ static void test_allocations(void **state)
 		assert_int_equal(parse(bad[i]), -EINVAL);
 	assert_int_equal(parse("-m mem -p 1 --allocations"), 0);
 	assert_true(args->allocations && args->min_block_bytes == 512 && !args->costly);
-	assert_int_equal(o.record.proc_filter.children, CHILDREN_NO);
-	assert_int_equal(parse("-m mem --allocations=4K --force -- python3 x.py"), 0);
+	assert_int_equal(o.record.select.proc_filter.children, CHILDREN_NO);
+	assert_int_equal(parse("-m mem --allocations=4K --accept-cost -- python3 x.py"), 0);
 	assert_true(args->min_block_bytes == 4096 && args->costly);
-	assert_int_equal(o.record.proc_filter.children, CHILDREN_NO);
+	assert_int_equal(o.record.select.proc_filter.children, CHILDREN_NO);
 	assert_int_equal(parse("-m mem --allocations=1 -p 7 --uid root"), 0);
 	assert_int_equal(args->min_block_bytes, 1);
-	/* Without it, --force replaces a recording and nothing else. */
-	assert_int_equal(parse("-m mem -a --force"), 0);
+	/* --force replaces a recording and nothing else. */
+	assert_int_equal(parse("-m mem -p 1 --allocations --force"), 0);
 	assert_true(o.record.recording.force && !args->costly);
 }
 
@@ -134,8 +102,8 @@ static void test_together(void **state)
 		"-m mem -a --no-native-threads", "-m mem -a -C 0", "-m mem -a --layout draft1",
 		"-m mem -a --compression none", "-m mem -p 1 -o x.tach",
 		"-m mem -o x.tach -- python3", "-a --every 64K", "-m wall -a --interval 1s",
-		"-m cpu -p 1 --allocations", "-m memory -a", "-m mem -a --fewer-reads",
-		"-a --native --fewer-reads", "-a -e page-faults --fewer-reads",
+		"-m cpu -p 1 --allocations", "-m memory -a",
+		"-a --accept-cost", "-m mem -p 1 --accept-cost",
 	};
 	static const char *const good[] = {
 		"-m mem -a --native", "-m mem -a --native=full,lines", "-m mem -a --no-gc",

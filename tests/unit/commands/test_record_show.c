@@ -53,7 +53,7 @@ static void test_small(void **state)
 
 static void test_too_large(void **state)
 {
-	const char *text = shown(&(struct record_options){ .all = true }, large);
+	const char *text = shown(&(struct record_options){ .select.all = true }, large);
 
 	assert_non_null(strstr(text, "too many samples"));
 	assert_null(strstr(text, "Hottest functions"));

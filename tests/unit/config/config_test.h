@@ -15,7 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config/config_command.h"
 #include "config/config_keys.h"
 
 /* What is printed on stderr between these two; valid until the next begin. */

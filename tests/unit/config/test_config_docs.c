@@ -7,8 +7,6 @@
  */
 #include "config_test.h"
 
-#include "config/config_flags.h"
-#include "config/config_print.h"
 #include "base/util.h"
 
 #define PAGE GOLDEN_DIR "/../../docs/agent-config.md"
@@ -33,18 +31,18 @@ static void test_the_table(void **state)
 	size_t i, j;
 
 	for (i = 0; i < agent_key_cnt; i++) {
-		const struct config_key *key = &agent_keys[i];
+		const struct setting *key = &agent_keys[i];
 
 		assert_non_null(key->type);
 		assert_true(key->off < sizeof(struct agent_config));
 		assert_true(*key->help && *key->group && !strchr(key->help, '|'));
 		/* No text is NULL, and numbers have bounds. */
-		if (key->type->equal && key->type->shape == CONFIG_SCALAR)
+		if (key->type->equal && key->type->shape == SETTING_SCALAR)
 			assert_non_null(key->preset);
 		assert_true(key->max >= key->min);
 		for (j = 0; j < i; j++) {
 			assert_string_not_equal(key->path, agent_keys[j].path);
-			assert_string_not_equal(key->flag, agent_keys[j].flag);
+			assert_string_not_equal(key->name, agent_keys[j].name);
 			assert_int_not_equal(key->off, agent_keys[j].off);
 		}
 		assert_false(config_key_is_group(key->path));
@@ -145,11 +143,11 @@ static void test_help(void **state)
 	size_t i;
 
 	for (i = 0; i < agent_key_cnt; i++) {
-		const struct config_key *key = &agent_keys[i];
+		const struct setting *key = &agent_keys[i];
 		bool on = key->preset && !strcmp(key->preset, "true");
 
-		snprintf(flag, sizeof(flag), "--%s%s%s%s", on ? "no-" : "", key->flag,
-			 key->type->arg ? " " : "", key->type->arg ? key->type->arg : "");
+		snprintf(flag, sizeof(flag), "--%s%s%s%s", on ? "no-" : "", key->name,
+			 setting_arg(key) ? " " : "", setting_arg(key) ? setting_arg(key) : "");
 		if (key->secret ? strstr(text, flag) != NULL : !strstr(text, flag))
 			fail_msg("%s is %sin --help", flag, key->secret ? "" : "not ");
 	}
@@ -178,9 +176,49 @@ static char *of_page(const char *begin, const char *end)
 	return text;
 }
 
+static void print_row(const struct setting *key, FILE *out)
+{
+	size_t i;
+
+	fprintf(out, "| `%s` | ", key->path);
+	if (!key->secret)
+		fprintf(out, "`--%s`", key->name);
+	fprintf(out, " | %s | ", key->type->name);
+	if (key->preset && *key->preset)
+		fprintf(out, "`%s`", key->preset);
+	else if (!key->type->arg)
+		fputs("`false`", out);
+	fputs(" | ", out);
+	if (key->type->allowed)
+		key->type->allowed(key, out);
+	fprintf(out, " | %s | %s", key->restart ? "restart" : "SIGHUP", key->help);
+	for (i = 0; i < 2 && key->env[i]; i++)
+		fprintf(out, "%s`%s`", i ? ", " : "; variable: ", key->env[i]);
+	fputs(" |\n", out);
+}
+
+/* The keys as tables in Markdown. */
+static void print_keys(FILE *out)
+{
+	const char *group = "";
+	size_t i;
+
+	for (i = 0; i < agent_key_cnt; i++) {
+		const struct setting *key = &agent_keys[i];
+
+		if (strcmp(group, key->group) != 0)
+			fprintf(out, "%s**%s**\n\n"
+				"| key | flag | type | default | allowed | changed by | what |\n"
+				"| --- | --- | --- | --- | --- | --- | --- |\n", i ? "\n" : "",
+				key->group);
+		group = key->group;
+		print_row(key, out);
+	}
+}
+
 static void test_the_page(void **state)
 {
-	char *want = text_of(config_print_keys), *got = of_page(BEGIN, END);
+	char *want = text_of(print_keys), *got = of_page(BEGIN, END);
 	size_t same = 0;
 
 	while (got[same] && got[same] == want[same])
@@ -208,7 +246,7 @@ int main(int argc, char **argv)
 	};
 
 	if (argc == 2 && !strcmp(argv[1], "print")) {
-		config_print_keys(stdout);
+		print_keys(stdout);
 		return 0;
 	}
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,8 +5,6 @@
  */
 #include "config_test.h"
 
-#include "config/config_flags.h"
-#include "config/config_keys.h"
 #include "base/util.h"
 
 static const char *const variables[] = {
@@ -32,7 +30,7 @@ static int no_variables(void **state)
 
 static const struct agent_origin *origin_of(const struct agent_config *c, const char *path)
 {
-	const struct config_key *key = config_key_find(path);
+	const struct setting *key = config_key_find(path);
 
 	assert_non_null(key);
 	return &c->origin[key - agent_keys];

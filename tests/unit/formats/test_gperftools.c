@@ -49,15 +49,15 @@ static void test_go(void **state)
 					   0, 1, 0 });
 	assert_string_equal((char *)b.data + 13 * 8,
 			    "  0x10000 [GC]\n"
-			    "  0x10010 m.f.<locals>.g (/x/a_(copy)/m.py:3)\n"
-			    "  0x10020 [frozen runpy].run (<frozen runpy>:9)\n");
+			    "  0x10010 a_(copy).m.f.<locals>.g (/x/a_(copy)/m.py:3)\n"
+			    "  0x10020 runpy.run (<frozen runpy>:9)\n");
 	buf_free(&b);
 }
 
 static void test_perl(void **state)
 {
 	static const char head[] = "--- symbol\nbinary=python\n"
-				   "0x10000 m.f.[locals].g_h__-i\n---\n--- profile\n";
+				   "0x10000 x.m.f.[locals].g_h__-i\n---\n--- profile\n";
 	struct export_test t = { .meta = { .interval_us = 1001 } };
 	struct buf b, words;
 	uint32_t f, g;

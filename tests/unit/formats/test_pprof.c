@@ -3,54 +3,28 @@
  * test_pprof.c - value types by unit, hostile names and limits of profile.proto.
  * tests/e2e has Go's pprof and a decoder that shares nothing with ours.
  */
-#include <zlib.h>
-
 #include "formats/formats.h"
+#include "formats/qualify.h"
 #include "model/native_library.h"
 #include "model/thread_names.h"
 #include "tests/unit/export_test.h"
-#include "user/formats/pprof/profile.pb-c.h"
+#include "tests/unit/pprof_read.h"
 
-static struct buf gunzip(const struct buf *b)
+enum { FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4, FUNCTION_LINE = 5 };
+enum { MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6 };
+
+static struct read_profile *finish(struct export_test *t)
 {
-	z_stream z = { .next_in = b->data, .avail_in = (uInt)b->len };
-	struct buf out = { 0 };
-	int status;
+	struct buf b = export_close(t);
+	struct read_profile *p = read_profile(b.data, b.len);
 
-	assert_int_equal(inflateInit2(&z, 15 + 16), Z_OK);
-	do {
-		assert_int_equal(buf_reserve(&out, 65536), 0);
-		z.next_out = out.data + out.len;
-		z.avail_out = 65536;
-		status = inflate(&z, Z_NO_FLUSH);
-		assert_true(status == Z_OK || status == Z_STREAM_END);
-		out.len += 65536 - z.avail_out;
-	} while (status != Z_STREAM_END);
-	assert_int_equal(z.avail_in, 0);
-	inflateEnd(&z);
-	return out;
-}
-
-static Tachbpf__PprofProfile *finish(struct export_test *t)
-{
-	struct buf b = export_close(t), raw = gunzip(&b);
-	Tachbpf__PprofProfile *p = tachbpf__pprof_profile__unpack(NULL, raw.len, raw.data);
-
-	assert_non_null(p);
 	buf_free(&b);
-	buf_free(&raw);
 	return p;
 }
 
-static void done(Tachbpf__PprofProfile *p)
+static void assert_string(struct read_profile *p, uint64_t i, const char *want)
 {
-	tachbpf__pprof_profile__free_unpacked(p, NULL);
-}
-
-static const char *string_at(const Tachbpf__PprofProfile *p, int64_t i)
-{
-	assert_in_range(i, 0, p->n_string_table - 1);
-	return p->string_table[i];
+	assert_string_equal(read_string(p, i), want);
 }
 
 static void test_calls(void **state)
@@ -64,7 +38,7 @@ static void test_units(void **state)
 		enum profile_unit unit;
 		enum profile_mode mode;
 		const char *first, *last, *last_unit;
-		int64_t values[2], period;
+		uint64_t values[2], period;
 	} cases[] = {
 		{ UNIT_SAMPLES, MODE_CPU, "samples", "cpu", "nanoseconds", { 5, 50000 }, 10000 },
 		{ UNIT_SAMPLES, MODE_WALL, "samples", "wall", "nanoseconds", { 5, 50000 }, 10000 },
@@ -72,7 +46,7 @@ static void test_units(void **state)
 		{ UNIT_NANOSECONDS, MODE_UNKNOWN, "samples", "cpu", "nanoseconds", { 2, 5 }, 1 },
 	};
 	struct export_test t = { 0 };
-	Tachbpf__PprofProfile *p;
+	struct read_profile *p;
 	uint32_t f;
 	size_t i;
 
@@ -85,17 +59,19 @@ static void test_units(void **state)
 		export_event(&t, 7, 1, 2, 1, &f);
 		export_event(&t, 7, 1, 3, 1, &f);
 		p = finish(&t);
-		assert_int_equal(p->n_sample_type, 2);
-		assert_string_equal(string_at(p, p->sample_type[0]->type), cases[i].first);
-		assert_string_equal(string_at(p, p->sample_type[0]->unit), "count");
-		assert_string_equal(string_at(p, p->sample_type[1]->type), cases[i].last);
-		assert_string_equal(string_at(p, p->sample_type[1]->unit), cases[i].last_unit);
-		assert_int_equal(p->n_sample, 1);
-		assert_memory_equal(p->sample[0]->value, cases[i].values, 16);
-		assert_int_equal(p->period, cases[i].period);
-		assert_int_equal(p->time_nanos, 77);
-		assert_string_equal(string_at(p, 0), "");
-		done(p);
+		assert_int_equal(p->type_cnt, 2);
+		assert_string(p, p->types[0].v[1], cases[i].first);
+		assert_string(p, p->types[0].v[2], "count");
+		assert_string(p, p->types[1].v[1], cases[i].last);
+		assert_string(p, p->types[1].v[2], cases[i].last_unit);
+		assert_string(p, p->head.v[14], cases[i].last);
+		assert_int_equal(p->sample_cnt, 1);
+		assert_int_equal(p->samples[0].value_cnt, 2);
+		assert_memory_equal(p->samples[0].values, cases[i].values, 16);
+		assert_int_equal(p->head.v[12], cases[i].period);
+		assert_int_equal(p->head.v[9], 77);
+		assert_string(p, 0, "");
+		read_profile_free(p);
 	}
 }
 
@@ -103,7 +79,7 @@ static void test_hostile_names(void **state)
 {
 	struct export_test t = { .meta = { .comm = HOSTILE, .tgid = 3, .platform = HOSTILE,
 					   .python_major = 3 } };
-	Tachbpf__PprofProfile *p;
+	struct read_profile *p;
 	uint32_t f[2];
 	size_t i;
 
@@ -114,23 +90,71 @@ static void test_hostile_names(void **state)
 	export_event(&t, 7, 1, UINT64_MAX, 2, f);
 	export_event(&t, 7, 1, UINT64_MAX, 2, f);
 	p = finish(&t);
-	for (i = 0; i < p->n_string_table; i++) {
-		struct buf b = { .data = (uint8_t *)p->string_table[i],
-				 .len = strlen(p->string_table[i]) };
+	for (i = 0; i < p->string_cnt; i++) {
+		struct buf b = { .data = (uint8_t *)p->strings[i].data, .len = p->strings[i].len };
 
 		assert_printable(&b);
-		assert_null(strchr(p->string_table[i], '\n'));
+		assert_null(memchr(b.data, '\n', b.len));
 	}
-	assert_int_equal(p->sample[0]->value[0], INT64_MAX);
-	assert_int_equal(p->sample[0]->n_location_id, 2);
-	done(p);
+	assert_int_equal(p->samples[0].values[0], INT64_MAX);
+	assert_int_equal(p->samples[0].location_cnt, 2);
+	read_profile_free(p);
+}
+
+static void test_qualified(void **state)
+{
+	static const struct {
+		const char *path, *name;
+	} cases[] = {
+		{ "/usr/lib/python3/dist-packages/django/core/base.py", "django.core.base.f" },
+		{ "/x/venv/lib/python3.11/site-packages/a.py", "a.f" },
+		{ "/x/site-packages/a-1.0-py3.11.egg/a/b.py", "a.b.f" },
+		{ "/usr/lib/python3.13t/json/decoder.py", "json.decoder.f" },
+		{ "/usr/lib64/python3.9/json/__init__.py", "json.f" },
+		{ "/usr/lib/python311.zip/json/decoder.py", "json.decoder.f" },
+		{ "/srv/app.pyz/__main__.py", "__main__.f" },
+		{ "/opt/lib/python3.x/a/b/c.py", "b.c.f" },
+		{ "/opt/python3.11/a/b/c.py", "b.c.f" },
+		{ "/srv/deep/shop/views.py", "shop.views.f" },
+		{ "/srv/deep/shop/__init__.py", "deep.shop.f" },
+		{ "/srv/./views.py", "views.f" },
+		{ "../views.py", "views.f" },
+		{ "/usr/bin/gunicorn", "bin.gunicorn.f" },
+		{ "/main.py", "main.f" },
+		{ "main.py", "main.f" },
+		{ "pkg/main.py", "pkg.main.f" },
+		{ "__init__.py", "__init__.f" },
+		{ "/__init__.py", "__init__.f" },
+		{ ".py", ".py.f" },
+		{ "<frozen importlib._bootstrap>", "importlib._bootstrap.f" },
+		{ "<frozen >", "f" },
+		{ "<frozen", "<frozen.f" },
+		{ "<string>", "<string>.f" },
+		{ "<attrs generated init a/b.C>", "<attrs generated init a/b.C>.f" },
+		{ "", "f" },
+		{ "/", "f" },
+	};
+	struct buf name = { 0 };
+	char deep[4096];
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(qualify_name(&name, string_of(cases[i].path), string_of("f")), 0);
+		assert_string_equal((char *)name.data, cases[i].name);
+		assert_int_equal(name.len, strlen(cases[i].name));
+	}
+	memset(deep, '/', sizeof(deep));
+	assert_int_equal(qualify_name(&name, (struct string_ref){ deep, sizeof(deep) },
+				      string_of("f")), 0);
+	assert_string_equal((char *)name.data, "f");
+	buf_free(&name);
 }
 
 /* Two files of one name: their functions are not one. */
 static void test_names(void **state)
 {
 	struct export_test t = { 0 };
-	Tachbpf__PprofProfile *p;
+	struct read_profile *p;
 	uint32_t f[4];
 
 	export_open(&t, &sink_pprof);
@@ -142,16 +166,16 @@ static void test_names(void **state)
 	export_begin(&t);
 	export_event(&t, 7, 1, 1, 4, f);
 	p = finish(&t);
-	assert_int_equal(p->n_function, 4);
-	assert_string_equal(string_at(p, p->function[0]->name), "__init__.<module>");
-	assert_string_equal(string_at(p, p->function[1]->name), "other.__init__.<module>");
-	assert_string_equal(string_at(p, p->function[2]->name), "z.other.__init__.<module>");
-	assert_string_equal(string_at(p, p->function[2]->system_name), "<module>");
-	assert_string_equal(string_at(p, p->function[3]->name), "<GC>");
-	assert_int_equal(p->function[3]->system_name, 0);
-	assert_int_equal(p->function[0]->start_line, 0);
-	assert_int_equal(p->function[1]->start_line, 2);
-	done(p);
+	assert_int_equal(p->function_cnt, 4);
+	assert_string(p, p->functions[0].v[FUNCTION_NAME], "x.pkg.<module>");
+	assert_string(p, p->functions[1].v[FUNCTION_NAME], "y.other.<module>");
+	assert_string(p, p->functions[2].v[FUNCTION_NAME], "z.other.<module>");
+	assert_string(p, p->functions[2].v[FUNCTION_SYSTEM_NAME], "<module>");
+	assert_string(p, p->functions[3].v[FUNCTION_NAME], "<GC>");
+	assert_int_equal(p->functions[3].v[FUNCTION_SYSTEM_NAME], 0);
+	assert_int_equal(p->functions[0].v[FUNCTION_LINE], 0);
+	assert_int_equal(p->functions[1].v[FUNCTION_LINE], 2);
+	read_profile_free(p);
 }
 
 /* A library is a mapping, with its path and build id if they are known. */
@@ -159,7 +183,7 @@ static void test_libraries(void **state)
 {
 	static const uint8_t build_id[] = { 0x0a, 0xff };
 	struct export_test t = { 0 };
-	Tachbpf__PprofProfile *p;
+	struct read_profile *p;
 	uint32_t f[4];
 
 	export_open(&t, &sink_pprof);
@@ -172,23 +196,23 @@ static void test_libraries(void **state)
 	/* A recorder may know it late. */
 	assert_int_equal(native_library_add(t.in, "libfoo.so", "/lib/libfoo.so", build_id, 2), 0);
 	p = finish(&t);
-	assert_int_equal(p->n_mapping, 3);
-	assert_string_equal(string_at(p, p->mapping[1]->filename), "libz.so.1");
-	assert_string_equal(string_at(p, p->mapping[1]->build_id), "");
-	assert_string_equal(string_at(p, p->mapping[2]->filename), "/lib/libfoo.so");
-	assert_string_equal(string_at(p, p->mapping[2]->build_id), "0aff");
-	assert_true(p->mapping[2]->has_functions && p->mapping[2]->has_filenames);
-	assert_int_equal(p->location[0]->mapping_id, 2);
-	assert_int_equal(p->location[1]->mapping_id, 3);
-	assert_int_equal(p->location[2]->mapping_id, 3);
-	assert_int_equal(p->location[3]->mapping_id, 1);
-	assert_int_equal(p->location[1]->line[0]->line, 12);
-	assert_string_equal(string_at(p, p->function[0]->name), "crc32");
-	assert_string_equal(string_at(p, p->function[0]->filename), "[libz.so.1]");
-	assert_string_equal(string_at(p, p->function[1]->name), "foo<int>");
-	assert_string_equal(string_at(p, p->function[1]->filename), "src/foo.cc");
-	assert_int_equal(p->function[1]->system_name, 0);
-	done(p);
+	assert_int_equal(p->mapping_cnt, 3);
+	assert_string(p, p->mappings[1].v[MAPPING_FILENAME], "libz.so.1");
+	assert_string(p, p->mappings[1].v[MAPPING_BUILD_ID], "");
+	assert_string(p, p->mappings[2].v[MAPPING_FILENAME], "/lib/libfoo.so");
+	assert_string(p, p->mappings[2].v[MAPPING_BUILD_ID], "0aff");
+	assert_true(p->mappings[2].v[7] && p->mappings[2].v[8]);
+	assert_int_equal(p->locations[0].v[2], 2);
+	assert_int_equal(p->locations[1].v[2], 3);
+	assert_int_equal(p->locations[2].v[2], 3);
+	assert_int_equal(p->locations[3].v[2], 1);
+	assert_int_equal(p->lines[1].v[2], 12);
+	assert_string(p, p->functions[0].v[FUNCTION_NAME], "crc32");
+	assert_string(p, p->functions[0].v[FUNCTION_FILENAME], "[libz.so.1]");
+	assert_string(p, p->functions[1].v[FUNCTION_NAME], "foo<int>");
+	assert_string(p, p->functions[1].v[FUNCTION_FILENAME], "src/foo.cc");
+	assert_int_equal(p->functions[1].v[FUNCTION_SYSTEM_NAME], 0);
+	read_profile_free(p);
 }
 
 /* The file says once what all its values are. */
@@ -209,25 +233,25 @@ static void test_mixed_units(void **state)
 static void test_nothing(void **state)
 {
 	struct export_test t = { 0 };
-	Tachbpf__PprofProfile *p;
+	struct read_profile *p;
 
 	export_open(&t, &sink_pprof);
 	export_begin(&t);
 	p = finish(&t);
-	assert_int_equal(p->n_sample, 0);
-	assert_int_equal(p->n_mapping, 1);
-	done(p);
+	assert_int_equal(p->sample_cnt, 0);
+	assert_int_equal(p->mapping_cnt, 1);
+	read_profile_free(p);
 }
 
 /* The text of a sample's label; "": it has none. */
-static const char *label_of(const Tachbpf__PprofProfile *p, size_t sample, const char *key)
+static const char *label_of(struct read_profile *p, size_t sample, const char *key)
 {
-	const Tachbpf__PprofSample *s = p->sample[sample];
+	const struct read_sample *s = &p->samples[sample];
 	size_t i;
 
-	for (i = 0; i < s->n_label; i++)
-		if (!strcmp(string_at(p, s->label[i]->key), key))
-			return string_at(p, s->label[i]->str);
+	for (i = 0; i < s->label_cnt; i++)
+		if (!strcmp(read_string(p, s->labels[i].v[1]), key))
+			return read_string(p, s->labels[i].v[2]);
 	return "";
 }
 
@@ -236,7 +260,7 @@ static void test_thread_names(void **state)
 {
 	struct thread_names *names = thread_names_new();
 	struct export_test t = { .meta = { .tgid = 7, .comm = "app", .thread_names = names } };
-	Tachbpf__PprofProfile *p;
+	struct read_profile *p;
 	uint32_t f;
 
 	assert_non_null(names);
@@ -247,11 +271,11 @@ static void test_thread_names(void **state)
 	export_event(&t, 7, 1, 1, 1, &f);
 	export_event(&t, 8, 1, 1, 1, &f);
 	p = finish(&t);
-	assert_int_equal(p->n_sample, 2);
+	assert_int_equal(p->sample_cnt, 2);
 	assert_string_equal(label_of(p, 0, "thread"), "");
 	assert_string_equal(label_of(p, 1, "thread"), "worker-1");
 	assert_string_equal(label_of(p, 1, "comm"), "app");
-	done(p);
+	read_profile_free(p);
 	thread_names_drop(names);
 }
 
@@ -260,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_units),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_qualified),
 		cmocka_unit_test(test_libraries), cmocka_unit_test(test_thread_names),
 		cmocka_unit_test(test_mixed_units), cmocka_unit_test(test_nothing),
 	};

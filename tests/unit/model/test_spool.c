@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * test_spool.c - what the exports put things aside in: spooled streams, pairs,
- * the writer, qualified names.
+ * the writer.
  */
 #include "base/json.h"
 #include "base/pairs.h"
-#include "formats/qualify.h"
 #include "model/spool.h"
 #include "base/writer.h"
 #include "tests/unit/export_test.h"
@@ -152,44 +151,12 @@ static void test_writer(void **state)
 	close(fd);
 }
 
-static void assert_name(struct qualifier *q, uint32_t file, const char *path, const char *want)
-{
-	char *name;
-
-	assert_int_equal(qualify_name(q, file, path, "f", &name), 0);
-	assert_string_equal(name, want);
-	free(name);
-}
-
-static void test_qualify(void **state)
-{
-	struct qualifier *q = qualifier_new();
-	char deep[4096];
-	size_t i;
-
-	assert_name(q, 0, "/x/m.py", "m.f");
-	assert_name(q, 0, "/x/m.py", "m.f");
-	assert_name(q, 1, "/y/m.py", "y.m.f");
-	assert_name(q, 2, "m.py", "m.f#2");
-	assert_name(q, 3, "<frozen runpy>", "<frozen runpy>.f");
-	assert_name(q, 4, ".py", ".py.f");
-	assert_name(q, 5, "", ".f");
-	/* A path of separators costs no more than any other. */
-	for (i = 0; i + 1 < sizeof(deep); i++)
-		deep[i] = '/';
-	deep[i] = '\0';
-	assert_name(q, 6, deep, "..f");
-	assert_name(q, 7, deep, "...f");
-	qualifier_free(q);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_streams), cmocka_unit_test(test_empty_stream),
 		cmocka_unit_test(test_no_directory), cmocka_unit_test(test_zigzag),
 		cmocka_unit_test(test_pairs), cmocka_unit_test(test_writer),
-		cmocka_unit_test(test_qualify),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static void sample(struct process *of, uint32_t first)
 	stack(7, 2, first);
 	raw.h.time_ns = now;
 	raw.h.rate_hz = 100;
-	assert_int_equal(process_sample(of, &raw, raw_len()), 0);
+	assert_int_equal(process_take(of, &raw, raw_len()), 0);
 }
 
 static void next_second(void)
@@ -265,7 +265,7 @@ static void test_a_process_that_ended(void **state)
 	gone = begin_process(202, 1000, "python3 gone.py");
 	sample(gone, 20);
 	sample(gone, 21);
-	process_rename(gone, 7, "worker");
+	rename_thread(gone, 7, "worker");
 	end_process(gone);
 	seconds(KEEP_S / 2, 10);
 	json = write_all_kept();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_otlp_calls.c - arguments and errors of the encoders, names of functions for pprof, gzip.
+ * test_otlp_calls.c - arguments and errors of the encoders, gzip.
  * What is in the messages: test_otlp.py.
  */
 #include <errno.h>
@@ -174,36 +174,6 @@ static void test_what_cannot_be_cut(void **state)
 	window_free(w);
 }
 
-static void assert_name(const char *path, const char *name)
-{
-	char out[256];
-
-	window_pprof_name(path, "f", out, sizeof(out));
-	assert_string_equal(out, name);
-}
-
-static void test_names(void **state)
-{
-	char out[8];
-
-	assert_name("/usr/lib/python3/dist-packages/django/core/base.py", "django.core.base.f");
-	assert_name("/x/venv/lib/python3.11/site-packages/a.py", "a.f");
-	assert_name("/usr/lib/python3.13t/json/decoder.py", "json.decoder.f");
-	assert_name("/opt/lib/python3.x/a/b/c.py", "b.c.f");
-	assert_name("/srv/deep/shop/views.py", "shop.views.f");
-	assert_name("/main.py", "main.f");
-	assert_name("main.py", "main.f");
-	assert_name("pkg/main.py", "pkg.main.f");
-	assert_name("<frozen importlib._bootstrap>", "importlib._bootstrap.f");
-	assert_name("<frozen >", ".f");
-	assert_name("<frozen", "f");
-	assert_name("<string>", "f");
-	assert_name("", "f");
-	assert_name("/", ".f");
-	window_pprof_name("/srv/shop/views.py", "function", out, sizeof(out));
-	assert_string_equal(out, "shop.vi");
-}
-
 static void test_gzip(void **state)
 {
 	static uint8_t data[300000], back[sizeof(data)];
@@ -236,8 +206,7 @@ int main(void)
 		cmocka_unit_test(test_periods_are_rounded_as_a_sum),
 		cmocka_unit_test(test_emit_fails),
 		cmocka_unit_test(test_large_pprof),
-		cmocka_unit_test(test_what_cannot_be_cut), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_gzip),
+		cmocka_unit_test(test_what_cannot_be_cut), cmocka_unit_test(test_gzip),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

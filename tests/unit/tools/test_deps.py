@@ -15,9 +15,9 @@ TOOLS = Path("tools").resolve()
 GOLDEN = Path("tests/golden/deps").resolve()
 BASICS = "sh dirname sed awk grep sort ls tr cat uname head"
 # Programs and headers that a build needs, but for bpftool and libbpf.
-PROGRAMS = ("gcc", "clang", "llvm-strip", "protoc-gen-c", "protoc", "python3", "xz")
-HEADERS = ("string.h", "gelf.h", "zlib.h", "zstd.h", "protobuf-c/protobuf-c.h", "xxhash.h",
-           "seccomp.h", "elfutils/libdw.h", "libiberty/demangle.h", "lzma.h")
+PROGRAMS = ("gcc", "clang", "llvm-strip", "python3", "xz")
+HEADERS = ("string.h", "gelf.h", "zlib.h", "zstd.h", "xxhash.h", "seccomp.h",
+           "elfutils/libdw.h", "libiberty/demangle.h", "lzma.h")
 AGENT_HEADERS = ("curl/curl.h", "yaml.h", "microhttpd.h")
 NEW_LIBBPF = "#define LIBBPF_MAJOR_VERSION 1\n#define LIBBPF_MINOR_VERSION 3\n"
 
@@ -118,8 +118,8 @@ class Deps(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(installs, [
             "install -y -q --setopt=install_weak_deps=False gcc glibc-devel clang llvm bpftool "
-            "protobuf-c-compiler protobuf-compiler libbpf-devel elfutils-libelf-devel zlib-devel "
-            "libzstd-devel protobuf-c-devel xxhash-devel libseccomp-devel elfutils-devel "
+            "libbpf-devel elfutils-libelf-devel zlib-devel libzstd-devel xxhash-devel "
+            "libseccomp-devel elfutils-devel "
             "binutils-devel xz-devel libcurl-devel libyaml-devel libmicrohttpd-devel python3"])
 
     def test_what_only_the_agent_needs(self):

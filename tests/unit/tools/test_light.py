@@ -19,7 +19,7 @@ MOST_LOADED = 3970569 * 9 // 8
 MOST_BYTES = 8989928 * 9 // 8
 # The C library's, and those that tools/libs.sh may find no complete archive of.
 OWN = {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
-       "libbpf.so.1", "libelf.so.1", "libprotobuf-c.so.1", "libseccomp.so.2", "libz.so.1",
+       "libbpf.so.1", "libelf.so.1", "libseccomp.so.2", "libz.so.1",
        "libzstd.so.1", "libxxhash.so.0"}
 # Makefile: AGENT_ROOMS
 ROOMS = "(delivery|config|metrics|exporters|agent)"

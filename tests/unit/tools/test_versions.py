@@ -21,7 +21,6 @@ HEADERS = {
               "#define ZSTD_VERSION_RELEASE {}\n",
     "xxhash.h": "#define XXH_VERSION_MAJOR {}\n#define XXH_VERSION_MINOR {}\n"
                 "#define XXH_VERSION_RELEASE {}\n",
-    "protobuf-c/protobuf-c.h": '#define PROTOBUF_C_VERSION "{}.{}.{}"\n',
     "seccomp.h": "#define SCMP_VER_MAJOR {}\n#define SCMP_VER_MINOR {}\n#define SCMP_VER_MICRO {}\n",
     "elfutils/libdw.h": "",
     "libiberty/demangle.h": "",
@@ -31,8 +30,8 @@ HEADERS = {
     "microhttpd.h": "#define MHD_VERSION 0x{:02}{:02}{:02}00\n",
 }
 OLDEST = {"bpf/libbpf_version.h": (1, 1), "elfutils/version.h": (176,), "zlib.h": (1, 2, 11),
-          "zstd.h": (1, 4, 0), "xxhash.h": (0, 8, 0), "protobuf-c/protobuf-c.h": (1, 3, 0),
-          "seccomp.h": (2, 4, 0), "elfutils/libdw.h": (), "libiberty/demangle.h": (), "lzma.h": (5, 2, 0),
+          "zstd.h": (1, 4, 0), "xxhash.h": (0, 8, 0), "seccomp.h": (2, 4, 0),
+          "elfutils/libdw.h": (), "libiberty/demangle.h": (), "lzma.h": (5, 2, 0),
           "curl/curlver.h": (7, 77, 0), "yaml.h": (),
           "microhttpd.h": (0, 9, 71)}
 WITHOUT_NATIVE = ", and make NATIVE=0 builds without what --native needs"
@@ -114,9 +113,7 @@ class Versions(unittest.TestCase):
                                  ("elfutils/version.h", (175,), "libelf 0.176 (here: 0.175)"),
                                  ("zlib.h", (1, 2, 8), "zlib 1.2.11 (here: 1.2.8)"),
                                  ("zstd.h", (1, 3, 8), "zstd 1.4.0 (here: 1.3.8)"),
-                                 ("xxhash.h", (0, 7, 4), "xxhash 0.8.0 (here: 0.7.4)"),
-                                 ("protobuf-c/protobuf-c.h", (1, 2, 9),
-                                  "protobuf-c 1.3.0 (here: 1.2.9)")):
+                                 ("xxhash.h", (0, 7, 4), "xxhash 0.8.0 (here: 0.7.4)")):
             with self.subTest(name):
                 self.refused(says, **{name: here})
 
@@ -149,7 +146,7 @@ class Versions(unittest.TestCase):
 
     def test_the_documents_table(self):
         needed = [n for n in re.findall(r"\b([A-Z_]+)=([0-9.]+)", SCRIPT.read_text()) if n[0] not in ("AGENT", "NATIVE")]
-        self.assertEqual(len(needed), 17)
+        self.assertEqual(len(needed), 16)
         for name, version in needed:
             row = rf"^\| {name.lower().replace('_', '-')} \| {re.escape(version)} \|"
             self.assertRegex(TABLE.read_text(), re.compile(row, re.M))

@@ -299,13 +299,6 @@ static bool next_element(struct string_ref *s, struct string_ref *element)
 	return true;
 }
 
-static bool starts_with(const struct string_ref *s, const char *prefix)
-{
-	size_t len = strlen(prefix);
-
-	return s->len >= len && !memcmp(s->data, prefix, len);
-}
-
 /* "process:12 app" */
 static bool is_process(const struct collapsed_reader *c, const struct string_ref *s, uint32_t *tgid)
 {
@@ -316,7 +309,7 @@ static bool is_process(const struct collapsed_reader *c, const struct string_ref
 		*tgid = (uint32_t)number;
 		return true;
 	}
-	if (!starts_with(s, PROCESS_PREFIX))
+	if (!ref_starts_with(*s, PROCESS_PREFIX))
 		return false;
 	while (end < s->len && is_digit(s->data[end]))
 		end++;
@@ -336,9 +329,9 @@ static bool is_thread(const struct collapsed_reader *c, const struct string_ref 
 
 	if (c->austin.known && austin_thread(s, thread_id))
 		return true;
-	if (starts_with(s, THREAD_PREFIX))
+	if (ref_starts_with(*s, THREAD_PREFIX))
 		return parse_decimal(s->data + len, s->len - len, thread_id);
-	if (!starts_with(s, OTHER_THREAD_PREFIX))
+	if (!ref_starts_with(*s, OTHER_THREAD_PREFIX))
 		return false;
 	close = memchr(s->data, ')', s->len);
 	return close && (close + 1 == s->data + s->len || close[1] == ':') &&

@@ -53,7 +53,7 @@ struct gperf {
 	uint64_t *native;	/* by label: its address; 0: it is none */
 	struct pairs maps;	/* mapped files: pairs of string and 0 */
 	struct buf map_ends;	/* u64 for each map: the highest offset */
-	struct qualifier *names;
+	struct buf name;	/* scratch: a qualified one */
 };
 
 static void put_word(struct writer *w, uint64_t v)
@@ -249,9 +249,13 @@ static int put_label(struct gperf *g, uint32_t label)
 		put_label_line(g, label, func, g->flavour == FLAVOUR_GO ||
 			       stacks_line(g->a->stacks, label) ? path : NULL);
 	} else if (!err) {
-		err = qualify_name(g->names, f->file, path, func, &name);
-		if (!err)
+		err = qualify_name(&g->name, g->t->strings[f->file], g->t->strings[f->func]);
+		name = err ? NULL : clean(g, (struct string_ref){ (char *)g->name.data,
+								  (uint32_t)g->name.len });
+		if (name)
 			put_label_line(g, label, name, path);
+		else
+			err = -ENOMEM;
 	}
 	free(name);
 	free(func);
@@ -409,15 +413,14 @@ static int write_flavour(struct aggregate *a, enum flavour flavour)
 
 	g.roots = a->args.many || a->config.by_thread || a->args.group == GROUP_PROCESS;
 	g.w = writer_new(a->args.fd, a->args.max_bytes);
-	g.names = qualifier_new();
-	err = g.w && g.names ? 0 : -ENOMEM;
+	err = g.w ? 0 : -ENOMEM;
 	if (!err && flavour == FLAVOUR_NATIVE)
 		err = find_native(&g);
 	if (!err) {
 		choose_period(&g);
 		err = put_profile(&g);
 	}
-	qualifier_free(g.names);
+	buf_free(&g.name);
 	free(g.native);
 	pairs_free(&g.maps);
 	buf_free(&g.map_ends);

@@ -11,16 +11,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/util.h"
+#include "formats/input.h"
+#include "formats/read_error.h"
 #include "formats/tach/recover_steps.h"
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_decode.h"
@@ -28,7 +28,6 @@
 #include "formats/tach/tach_journal.h"
 #include "formats/tach/tach_tables.h"
 #include "model/native_library.h"
-#include "host/regular.h"
 
 /* The tables grow by so many entries at a time. */
 #define GROW_CNT 4096
@@ -36,15 +35,10 @@
 #define OWN_STEP 4096
 #define LIVE_TRIES 3
 
-struct mapping {
-	const uint8_t *data;	/* NULL: empty */
-	size_t size;
-};
-
 struct recovery {
 	enum recovery_source source;
 	struct tach_reader *whole;	/* RECOVERY_WHOLE: it owns everything */
-	struct mapping file, journal;
+	struct input file, journal;
 	bool live;
 	struct tach_info info;
 	struct profile_tables tables;
@@ -53,61 +47,8 @@ struct recovery {
 	struct string_ref *strings;
 	uint64_t samples_end;		/* offset in the file */
 	const char *cut;		/* why the samples end there; NULL: regularly */
-	char *why;			/* only during recover_open() */
-	size_t why_size;
+	struct reason why;		/* only during recover_open() */
 };
-
-__attribute__((format(printf, 2, 3)))
-static int bad(struct recovery *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(r->why, r->why_size, fmt, ap);
-	va_end(ap);
-	return -EBADMSG;
-}
-
-static int no_memory(struct recovery *r)
-{
-	snprintf(r->why, r->why_size, "out of memory");
-	return -ENOMEM;
-}
-
-/*
- * Map a file; an empty one is not mapped. What is written to the mapping stays in it.
- * live: a writer has it locked. 0 or -errno.
- */
-static int map_file(struct mapping *m, const char *path, bool *live)
-{
-	int fd = open_regular(AT_FDCWD, path, 0), err = 0;
-	struct stat st;
-	void *map;
-
-	if (fd < 0 || fstat(fd, &st) < 0) {
-		err = fd < 0 ? fd : -errno;
-	} else if (st.st_size) {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-		if (map == MAP_FAILED) {
-			err = -errno;
-		} else {
-			m->data = map;
-			m->size = (size_t)st.st_size;
-		}
-	}
-	if (!err && live)
-		*live = flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-	if (fd >= 0)
-		close(fd);
-	return err;
-}
-
-static void unmap(struct mapping *m)
-{
-	if (m->data)
-		munmap((void *)m->data, m->size);
-	*m = (struct mapping){ 0 };
-}
 
 /*
  * Is the directory of this file that of a recording which still goes on? It has it locked; not all
@@ -146,7 +87,7 @@ static int take_strings(struct recovery *r, const uint8_t *p, const uint8_t *end
 		bigger = reallocarray(r->strings, (size_t)r->tables.string_cnt + want,
 				      sizeof(*bigger));
 		if (!bigger)
-			return no_memory(r);
+			return reason_memory(&r->why);
 		r->strings = bigger;
 		n = tach_take_strings(at, end, want, bigger + r->tables.string_cnt);
 		r->tables.string_cnt += n;
@@ -171,7 +112,7 @@ static int take_frames(struct recovery *r, const uint8_t *p, const uint8_t *end,
 		bigger = reallocarray(r->frames, (size_t)r->tables.frame_cnt + want,
 				      sizeof(*bigger));
 		if (!bigger)
-			return no_memory(r);
+			return reason_memory(&r->why);
 		r->frames = bigger;
 		n = tach_take_frames(at, end, want, r->info.layout, r->tables.strings,
 				     r->tables.string_cnt, bigger + r->tables.frame_cnt);
@@ -201,27 +142,31 @@ static int parse_journal_head(struct recovery *r, struct tach_journal_head *head
 	uint32_t mode, layout;
 
 	if (r->journal.size < sizeof(*head))
-		return bad(r, "its journal has %zu bytes, no beginning", r->journal.size);
+		return reason_say(&r->why, "its journal has %zu bytes, no beginning",
+				  r->journal.size);
 	memcpy(head, r->journal.data, sizeof(*head));
 	if (memcmp(head->magic, TACH_JOURNAL_MAGIC, sizeof(head->magic)))
-		return bad(r, "what should be its journal is none");
+		return reason_say(&r->why, "what should be its journal is none");
 	if (!head->version || head->version > TACH_JOURNAL_VERSION)
-		return bad(r, "its journal has version %u or comes from a machine of another byte "
-			      "order: this reads versions up to %u", head->version, TACH_JOURNAL_VERSION);
+		return reason_say(
+			&r->why,
+			"its journal has version %u or comes from a machine of another byte "
+			"order: this reads versions up to %u",
+			head->version, TACH_JOURNAL_VERSION);
 	if (XXH3_64bits(head, offsetof(struct tach_journal_head, check)) != head->check)
-		return bad(r, "the beginning of its journal is damaged");
+		return reason_say(&r->why, "the beginning of its journal is damaged");
 	layout = head->layout;
 	if (layout >= TACH_LAYOUT_CNT ||
 	    tach_load32(head->header, false) != TACH_MAGIC ||
 	    tach_take_meta(head->header, layout, false, &r->info.meta, &mode))
-		return bad(r, "its journal describes no TACH file");
+		return reason_say(&r->why, "its journal describes no TACH file");
 	r->info.layout = layout;
 	r->info.version = tach_layout_version(layout);
 	r->info.compression = (uint32_t)tach_field_get(head->header, layout, TACH_F_COMPRESSION,
 						       false);
 	if (r->info.compression > TACH_ZSTD)
-		return bad(r, "its journal names compression %u: 0 and 1 are known",
-			   r->info.compression);
+		return reason_say(&r->why, "its journal names compression %u: 0 and 1 are known",
+				  r->info.compression);
 	return 0;
 }
 
@@ -355,7 +300,7 @@ static int walk_journal(struct recovery *r, const struct tach_journal_head *head
 	int err = h && before ? recover_steps(&steps, r->journal.data, r->journal.size, head) :
 				-ENOMEM;
 
-	err = err ? no_memory(r) : walk_steps(r, &steps, h, before);
+	err = err ? reason_memory(&r->why) : walk_steps(r, &steps, h, before);
 	buf_free(&steps);
 	XXH3_freeState(h);
 	XXH3_freeState(before);
@@ -457,13 +402,17 @@ static int use_tables(struct recovery *r)
 		if (err || (any_exact && !exact))
 			continue;
 		if (found != TACH_LAYOUT_CNT && exact == any_exact)
-			return bad(r, "damaged: header and tables can be read in two ways");
+			return reason_say(&r->why,
+					  "damaged: header and tables can be read in two ways");
 		found = layout;
 		any_exact = exact;
 	}
 	if (found == TACH_LAYOUT_CNT)
-		return bad(r, "damaged: its tables are lost: nothing in these %zu bytes says what "
-			      "the frames are", r->file.size);
+		return reason_say(
+			&r->why,
+			"damaged: its tables are lost: nothing in these %zu bytes says what "
+			"the frames are",
+			r->file.size);
 	return try_layout(r, found, &exact);
 }
 
@@ -490,8 +439,10 @@ static int open_unfinished(struct recovery *r, bool has_journal)
 	if (has_journal)
 		return use_journal(r);
 	if (n && memcmp(r->file.data, zeros, n))
-		return bad(r, "not a TACH file");
-	bad(r, "the capture was cut off, and the journal beside it, which has the names, is gone");
+		return reason_say(&r->why, "not a TACH file");
+	reason_say(
+		&r->why,
+		"the capture was cut off, and the journal beside it, which has the names, is gone");
 	return -ENOENT;
 }
 
@@ -501,16 +452,16 @@ static int open_recovery(struct recovery *r, const char *path, const char *journ
 	int err;
 
 	r->whole = tach_reader_open(path, why, sizeof(why));
-	err = map_file(&r->journal, journal, &r->live);
+	err = input_map_private(&r->journal, journal, &r->live);
 	r->live = r->live || (!err && is_in_recording(journal));
 	if (err && err != -ENOENT && !r->whole)
-		return bad(r, "cannot read its journal: %s", strerror(-err));
+		return reason_say(&r->why, "cannot read its journal: %s", strerror(-err));
 	if (r->whole) {
 		r->source = RECOVERY_WHOLE;
 		return 0;
 	}
-	if (map_file(&r->file, path, NULL))
-		return bad(r, "%s", why);
+	if (input_map_private(&r->file, path, NULL))
+		return reason_say(&r->why, "%s", why);
 	r->info.counts_unknown = true;
 	r->info.thread_cnt = UINT32_MAX;
 	r->info.file_size = r->file.size;
@@ -527,10 +478,10 @@ static int open_recovery(struct recovery *r, const char *path, const char *journ
 static void start_over(struct recovery *r)
 {
 	forget_tables(r);
-	unmap(&r->file);
-	unmap(&r->journal);
+	input_unmap_private(&r->file);
+	input_unmap_private(&r->journal);
 	tach_reader_free(r->whole);
-	*r = (struct recovery){ .why = r->why, .why_size = r->why_size };
+	*r = (struct recovery){ .why = r->why };
 }
 
 /* Frames of a recording that goes on may have been joined after the journal was looked at. */
@@ -554,8 +505,7 @@ struct recovery *recover_open(const char *path, const char *journal, char *why, 
 		snprintf(why, why_size, "out of memory");
 		return NULL;
 	}
-	r->why = why;
-	r->why_size = why_size;
+	r->why = (struct reason){ why, why_size };
 	err = open_still(r, path, journal);
 	if (!err)
 		err = native_libraries_find(&r->tables, &r->libraries);
@@ -566,7 +516,7 @@ struct recovery *recover_open(const char *path, const char *journal, char *why, 
 	}
 	r->tables.libraries = (const uint32_t *)(const void *)r->libraries.data;
 	r->tables.library_cnt = (uint32_t)(r->libraries.len / sizeof(uint32_t));
-	r->why = NULL;
+	r->why = (struct reason){ NULL, 0 };
 	return r;
 }
 
@@ -576,8 +526,8 @@ void recover_free(struct recovery *r)
 		return;
 	forget_tables(r);
 	buf_free(&r->libraries);
-	unmap(&r->file);
-	unmap(&r->journal);
+	input_unmap_private(&r->file);
+	input_unmap_private(&r->journal);
 	tach_reader_free(r->whole);
 	free(r);
 }

@@ -14,13 +14,13 @@
 #include "formats/tach/tach_decode.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "base/util.h"
+#include "formats/read_error.h"
 #include "formats/tach/tach_format.h"
 
 /* Size of the window; anything above WHOLE_BYTES works. */
@@ -68,8 +68,7 @@ struct tach_decoder {
 	uint32_t recent[RECENT_THREADS];	/* numbers of threads, by the end of their ids */
 	struct tach_thread *repeating;	/* in a run of repeats: its thread, */
 	uint64_t repeats;		/* and how many repeats are left */
-	char *why;
-	size_t why_size;
+	struct reason why;
 	/* zstd: */
 	ZSTD_DCtx *zstd;
 	ZSTD_inBuffer in;
@@ -78,23 +77,6 @@ struct tach_decoder {
 	bool drained;			/* the window has all the rest; always true without zstd */
 	size_t zstd_error;		/* why zstd cannot go on */
 };
-
-__attribute__((format(printf, 2, 3)))
-static int bad(struct tach_decoder *d, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(d->why, d->why_size, fmt, ap);
-	va_end(ap);
-	return -EBADMSG;
-}
-
-static int no_memory(struct tach_decoder *d)
-{
-	snprintf(d->why, d->why_size, "out of memory");
-	return -ENOMEM;
-}
 
 /* Fill the window after the bytes that are not decoded yet. */
 static void refill(struct tach_decoder *d)
@@ -152,17 +134,18 @@ DECODE_INLINE const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t 
 
 static int zstd_damage(struct tach_decoder *d)
 {
-	return bad(d, "damaged: zstd: %s, after %llu samples of %llu",
-		   ZSTD_getErrorName(d->zstd_error), (unsigned long long)d->sample_cnt,
-		   (unsigned long long)d->info->sample_cnt);
+	return reason_say(&d->why, "damaged: zstd: %s, after %llu samples of %llu",
+			  ZSTD_getErrorName(d->zstd_error), (unsigned long long)d->sample_cnt,
+			  (unsigned long long)d->info->sample_cnt);
 }
 
 static int truncated(struct tach_decoder *d)
 {
 	if (d->zstd_error)
 		return zstd_damage(d);
-	return bad(d, "damaged: the samples end inside a record, after %llu of %llu",
-		   (unsigned long long)d->sample_cnt, (unsigned long long)d->info->sample_cnt);
+	return reason_say(&d->why, "damaged: the samples end inside a record, after %llu of %llu",
+			  (unsigned long long)d->sample_cnt,
+			  (unsigned long long)d->info->sample_cnt);
 }
 
 /*
@@ -172,10 +155,10 @@ static int truncated(struct tach_decoder *d)
 static inline int count_sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta)
 {
 	if (delta > UINT64_MAX - th->time_us)
-		return bad(d, "damaged: a timestamp beyond 64 bits");
+		return reason_say(&d->why, "damaged: a timestamp beyond 64 bits");
 	if (d->sample_cnt == d->info->sample_cnt && !d->info->counts_unknown)
-		return bad(d, "damaged: more samples than the header says (%llu)",
-			   (unsigned long long)d->info->sample_cnt);
+		return reason_say(&d->why, "damaged: more samples than the header says (%llu)",
+				  (unsigned long long)d->info->sample_cnt);
 	th->time_us += delta;
 	d->sample_cnt++;
 	return 0;
@@ -300,8 +283,8 @@ DECODE_INLINE int decode_frames(struct tach_decoder *d, uint32_t *stack, uint32_
 			if (!p)
 				return truncated(d);
 			if (id >= frame_cnt)
-				return bad(d, "damaged: frame %llu of %u", (unsigned long long)id,
-					   frame_cnt);
+				return reason_say(&d->why, "damaged: frame %llu of %u",
+						  (unsigned long long)id, frame_cnt);
 			stack[i] = (uint32_t)id;
 		}
 	} while (i < cnt);
@@ -324,7 +307,7 @@ static int reserve(struct tach_decoder *d, struct tach_thread *th, uint32_t dept
 		cap *= 2;
 	stack = calloc(cap + IDS_AT_ONCE, sizeof(*stack));
 	if (!stack)
-		return no_memory(d);
+		return reason_memory(&d->why);
 	if (keep)
 		memcpy(stack + cap - keep, th->stack + th->stack_cap - keep,
 		       keep * sizeof(*stack));
@@ -341,11 +324,11 @@ DECODE_INLINE int change_stack(struct tach_decoder *d, struct tach_thread *th, u
 	uint32_t depth = (uint32_t)(keep + fresh);
 
 	if (keep > th->depth)
-		return bad(d, "damaged: keeps %llu frames of %u", (unsigned long long)keep,
-			   th->depth);
+		return reason_say(&d->why, "damaged: keeps %llu frames of %u",
+				  (unsigned long long)keep, th->depth);
 	if (fresh > EVENT_MAX_FRAMES || keep + fresh > EVENT_MAX_FRAMES)
-		return bad(d, "damaged: a stack of %llu + %llu frames", (unsigned long long)keep,
-			   (unsigned long long)fresh);
+		return reason_say(&d->why, "damaged: a stack of %llu + %llu frames",
+				  (unsigned long long)keep, (unsigned long long)fresh);
 	if ((depth > th->stack_cap || !th->stack) && reserve(d, th, depth, (uint32_t)keep))
 		return -ENOMEM;
 	th->depth = depth;
@@ -367,8 +350,8 @@ static __attribute__((noinline)) int take_counts(struct tach_decoder *d, struct 
 		return truncated(d);
 	if (kind == TACH_POP_PUSH) {
 		if (counts[0] > th->depth)
-			return bad(d, "damaged: pops %llu frames of %u",
-				   (unsigned long long)counts[0], th->depth);
+			return reason_say(&d->why, "damaged: pops %llu frames of %u",
+					  (unsigned long long)counts[0], th->depth);
 		counts[0] = th->depth - counts[0];
 	}
 	d->p = p;
@@ -428,10 +411,10 @@ static int find_thread(struct tach_decoder *d, uint64_t thread_id, uint32_t inte
 	*th = tach_threads_find(&d->threads, thread_id, interp_id);
 	if (!*th) {
 		if (d->threads.cnt == d->info->thread_cnt || d->threads.cnt == THREADS_MAX)
-			return bad(d, "damaged: more than %u threads", d->threads.cnt);
+			return reason_say(&d->why, "damaged: more than %u threads", d->threads.cnt);
 		*th = tach_threads_add(&d->threads, thread_id, interp_id, d->info->meta.start_us);
 		if (!*th)
-			return no_memory(d);
+			return reason_memory(&d->why);
 	}
 	d->recent[thread_id % RECENT_THREADS] = (uint32_t)(*th - d->threads.list);
 	return 0;
@@ -453,7 +436,7 @@ DECODE_INLINE int decode_record(struct tach_decoder *d, struct event *ev, bool w
 	kind = d->p[12];
 	d->p += TACH_SAMPLE_HEADER_BYTES;
 	if (kind > TACH_POP_PUSH)
-		return bad(d, "damaged: record of unknown kind %u", kind);
+		return reason_say(&d->why, "damaged: record of unknown kind %u", kind);
 	th = d->threads.list + d->recent[thread_id % RECENT_THREADS];
 	if (!d->threads.cnt || th->thread_id != thread_id || th->interp_id != interp_id) {
 		err = find_thread(d, thread_id, interp_id, &th);
@@ -476,11 +459,11 @@ static int at_end(struct tach_decoder *d)
 	if (d->zstd_error)
 		return zstd_damage(d);
 	if (d->zstd_left)
-		return bad(d, "damaged: the last zstd frame is not complete");
+		return reason_say(&d->why, "damaged: the last zstd frame is not complete");
 	if (d->sample_cnt != d->info->sample_cnt && !d->info->counts_unknown)
-		return bad(d, "damaged: %llu samples, the header says %llu",
-			   (unsigned long long)d->sample_cnt,
-			   (unsigned long long)d->info->sample_cnt);
+		return reason_say(&d->why, "damaged: %llu samples, the header says %llu",
+				  (unsigned long long)d->sample_cnt,
+				  (unsigned long long)d->info->sample_cnt);
 	return 0;
 }
 
@@ -513,7 +496,7 @@ static int start_zstd(struct tach_decoder *d, const uint8_t *data, size_t len)
 	d->zstd = ZSTD_createDCtx();
 	if (!d->window || !d->zstd ||
 	    ZSTD_isError(ZSTD_DCtx_setParameter(d->zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG)))
-		return no_memory(d);
+		return reason_memory(&d->why);
 	d->in = (ZSTD_inBuffer){ data, len, 0 };
 	d->p = d->end = d->window;
 	return 0;
@@ -531,8 +514,7 @@ struct tach_decoder *tach_decoder_new(const struct tach_info *info, const uint8_
 	d->info = info;
 	d->p = data;
 	d->end = len ? data + len : data;	/* data may be NULL if len is 0 */
-	d->why = why;
-	d->why_size = why_size;
+	d->why = (struct reason){ why, why_size };
 	if (info->frame_cnt < 0x4000)
 		d->too_large = (uint16_t)(0x8000 - info->frame_cnt);
 	d->drained = info->compression != TACH_ZSTD || !len;

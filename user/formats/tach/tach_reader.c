@@ -7,28 +7,25 @@
  * it is mapped, the process ends (SIGBUS). The size is the one that fstat() returned.
  */
 #include "formats/tach/tach_reader.h"
+#include "formats/read_error.h"
+#include "formats/input.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/util.h"
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_decode.h"
 #include "formats/tach/tach_format.h"
 #include "formats/tach/tach_tables.h"
-#include "host/regular.h"
 #include "model/native_library.h"
 
 struct tach_reader {
-	const uint8_t *map;
+	struct input *in;
+	const uint8_t *map;	/* in's */
 	size_t size;
 	uint64_t strings_off, frames_off;
 	struct tach_info info;
@@ -36,26 +33,8 @@ struct tach_reader {
 	struct frame *frames;
 	struct string_ref *strings;
 	struct buf libraries;	/* u32: tables.libraries */
-	char *why;		/* only during tach_reader_open() */
-	size_t why_size;
+	struct reason why;	/* only during tach_reader_open() */
 };
-
-__attribute__((format(printf, 2, 3)))
-static int bad(struct tach_reader *r, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(r->why, r->why_size, fmt, ap);
-	va_end(ap);
-	return -EBADMSG;
-}
-
-static int no_memory(struct tach_reader *r)
-{
-	snprintf(r->why, r->why_size, "out of memory");
-	return -ENOMEM;
-}
 
 static int parse_strings(struct tach_reader *r)
 {
@@ -63,17 +42,19 @@ static int parse_strings(struct tach_reader *r)
 	uint32_t i, cnt = r->info.string_cnt;
 
 	if (cnt > (size_t)(end - p) / TACH_STRING_MIN_BYTES)
-		return bad(r, "damaged: %u strings in %zu bytes", cnt, (size_t)(end - p));
+		return reason_say(&r->why, "damaged: %u strings in %zu bytes", cnt,
+				  (size_t)(end - p));
 	r->strings = malloc(((size_t)cnt + 1) * sizeof(*r->strings));
 	if (!r->strings)
-		return no_memory(r);
+		return reason_memory(&r->why);
 	i = tach_take_strings(&p, end, cnt, r->strings);
 	if (i < cnt)
-		return bad(r, "damaged: string %u of %u, at byte %zu, ends outside its table", i,
-			   cnt, (size_t)(p - r->map));
+		return reason_say(&r->why,
+				  "damaged: string %u of %u, at byte %zu, ends outside its table",
+				  i, cnt, (size_t)(p - r->map));
 	if (p != end)
-		return bad(r, "damaged: %zu bytes behind the strings, at byte %zu",
-			   (size_t)(end - p), (size_t)(p - r->map));
+		return reason_say(&r->why, "damaged: %zu bytes behind the strings, at byte %zu",
+				  (size_t)(end - p), (size_t)(p - r->map));
 	return 0;
 }
 
@@ -85,15 +66,16 @@ static int parse_frames(struct tach_reader *r, uint64_t *end_off)
 	uint32_t i, cnt = r->info.frame_cnt;
 
 	if (cnt > (size_t)(end - p) / tach_frame_min_bytes(r->info.layout))
-		return bad(r, "damaged: %u frames in %zu bytes", cnt, (size_t)(end - p));
+		return reason_say(&r->why, "damaged: %u frames in %zu bytes", cnt,
+				  (size_t)(end - p));
 	r->frames = malloc(((size_t)cnt + 1) * sizeof(*r->frames));
 	if (!r->frames)
-		return no_memory(r);
+		return reason_memory(&r->why);
 	i = tach_take_frames(&p, end, cnt, r->info.layout, r->strings, r->info.string_cnt,
 			     r->frames);
 	if (i < cnt)
-		return bad(r, "damaged: frame %u of %u, at byte %zu", i, cnt,
-			   (size_t)(p - r->map));
+		return reason_say(&r->why, "damaged: frame %u of %u, at byte %zu", i, cnt,
+				  (size_t)(p - r->map));
 	*end_off = p - r->map;
 	r->info.string_cnt -= tach_take_first_line_string(r->strings, r->info.string_cnt,
 							  r->frames, cnt);
@@ -130,12 +112,12 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 	if (r->info.layout == LAYOUT_DRAFT2 || len < TACH_STAT_TRAILER_BYTES ||
 	    memcmp(trailer, TACH_STAT_MAGIC, 8) ||
 	    tach_load32(trailer + 12, r->info.swapped) != len)
-		return bad(r, "damaged: %zu bytes behind the frames", len);
+		return reason_say(&r->why, "damaged: %zu bytes behind the frames", len);
 	/* A newer CPython has written it: ignored. */
 	if (tach_load32(trailer + 8, r->info.swapped) != TACH_STAT_VERSION)
 		return 0;
 	if (len != TACH_STAT_BYTES && len != TACH_STAT_SHORT_BYTES)
-		return bad(r, "damaged: TACHSTAT of %zu bytes", len);
+		return reason_say(&r->why, "damaged: TACHSTAT of %zu bytes", len);
 	st->known = true;
 	st->duration_s = load_double(r, p);
 	st->sample_rate = load_double(r, p + 8);
@@ -149,7 +131,7 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 	/* missed may be negative: CPython compares with the planned number of samples. */
 	if (!finite_positive(st->duration_s) || !finite_positive(st->sample_rate) ||
 	    !finite_positive(st->error_pct) || !isfinite(st->missed_pct))
-		return bad(r, "damaged: TACHSTAT holds a number that is not one");
+		return reason_say(&r->why, "damaged: TACHSTAT holds a number that is not one");
 	return 0;
 }
 
@@ -186,10 +168,10 @@ static int parse_header(struct tach_reader *r, enum profile_layout layout)
 	r->frames_off = v[TACH_F_FRAME_TABLE];
 	said = tach_load64(footer + TACH_FOOTER_FILE_SIZE, info->swapped);
 	if (said != r->size)
-		return bad(r, "truncated or damaged: %zu bytes, the footer says %llu", r->size,
-			   (unsigned long long)said);
+		return reason_say(&r->why, "truncated or damaged: %zu bytes, the footer says %llu",
+				  r->size, (unsigned long long)said);
 	if (tach_take_meta(r->map, layout, info->swapped, &info->meta, &mode))
-		return bad(r, "damaged: unknown profiling mode %u", mode);
+		return reason_say(&r->why, "damaged: unknown profiling mode %u", mode);
 	return 0;
 }
 
@@ -229,7 +211,8 @@ static int parse_layouts(struct tach_reader *r)
 			fitting[cnt++] = layout;
 	}
 	if (!cnt)
-		return bad(r, "truncated or damaged: the header's offsets do not fit the file");
+		return reason_say(&r->why,
+				  "truncated or damaged: the header's offsets do not fit the file");
 	if (cnt == 1)
 		return parse_as(r, fitting[0]);
 	for (i = 0; i < cnt; i++) {
@@ -237,7 +220,8 @@ static int parse_layouts(struct tach_reader *r)
 		if (err == -ENOMEM)
 			return err;
 		if (!err && found != TACH_LAYOUT_CNT)
-			return bad(r, "damaged: header and tables can be read in two ways");
+			return reason_say(&r->why,
+					  "damaged: header and tables can be read in two ways");
 		if (!err)
 			found = fitting[i];
 	}
@@ -249,49 +233,22 @@ static int parse(struct tach_reader *r)
 	uint32_t magic, version;
 
 	if (r->size >= 4 && !tach_load32(r->map, false))
-		return bad(r, "not finished: the header is empty, the capture was cut off or "
-			      "is still running (tachbpf recover makes it readable)");
+		return reason_say(&r->why,
+				  "not finished: the header is empty, the capture was cut off or "
+				  "is still running (tachbpf recover makes it readable)");
 	magic = r->size >= 4 ? tach_load32(r->map, false) : 0;
 	if (magic != TACH_MAGIC && magic != TACH_MAGIC_SWAPPED)
-		return bad(r, "not a TACH file");
+		return reason_say(&r->why, "not a TACH file");
 	if (r->size < TACH_HEADER_BYTES + TACH_FOOTER_BYTES)
-		return bad(r, "truncated: %zu bytes hold no header and footer", r->size);
+		return reason_say(&r->why, "truncated: %zu bytes hold no header and footer",
+				  r->size);
 	r->info.swapped = magic == TACH_MAGIC_SWAPPED;
 	version = tach_load32(r->map + 4, r->info.swapped);
 	if (version != 1 && version != 2)
-		return bad(r, "TACH version %u is not known", version);
+		return reason_say(&r->why, "TACH version %u is not known", version);
 	r->info.version = version;
 	r->info.file_size = r->size;
 	return parse_layouts(r);
-}
-
-static int map_file(struct tach_reader *r, const char *path)
-{
-	int fd = open_regular(AT_FDCWD, path, 0), err = 0;
-	struct stat st;
-	void *map;
-
-	if (fd == -EINVAL) {
-		err = bad(r, "not a regular file");
-	} else if (fd < 0 || fstat(fd, &st) < 0) {
-		err = fd < 0 ? fd : -errno;
-		snprintf(r->why, r->why_size, "%s", strerror(-err));
-	} else if (!st.st_size) {
-		err = bad(r, "truncated: the file is empty");
-	} else {
-		map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (map == MAP_FAILED) {
-			err = -errno;
-			snprintf(r->why, r->why_size, "%s", strerror(errno));
-		} else {
-			r->map = map;
-			r->size = (size_t)st.st_size;
-			madvise(map, r->size, MADV_SEQUENTIAL);
-		}
-	}
-	if (fd >= 0)
-		close(fd);
-	return err;
 }
 
 struct tach_reader *tach_reader_open(const char *path, char *why, size_t why_size)
@@ -303,11 +260,14 @@ struct tach_reader *tach_reader_open(const char *path, char *why, size_t why_siz
 		snprintf(why, why_size, "out of memory");
 		return NULL;
 	}
-	r->why = why;
-	r->why_size = why_size;
-	err = map_file(r, path);
-	if (!err)
+	r->why = (struct reason){ why, why_size };
+	r->in = input_map(path, why, why_size);
+	err = r->in ? 0 : -errno;
+	if (!err) {
+		r->map = r->in->data;
+		r->size = r->in->size;
 		err = parse(r);
+	}
 	if (err) {
 		tach_reader_free(r);
 		errno = -err;
@@ -320,14 +280,14 @@ struct tach_reader *tach_reader_open(const char *path, char *why, size_t why_siz
 		.string_cnt = r->info.string_cnt,
 	};
 	if (native_libraries_find(&r->tables, &r->libraries)) {
-		no_memory(r);
+		reason_memory(&r->why);
 		tach_reader_free(r);
 		errno = ENOMEM;
 		return NULL;
 	}
 	r->tables.libraries = (const uint32_t *)(const void *)r->libraries.data;
 	r->tables.library_cnt = (uint32_t)(r->libraries.len / sizeof(uint32_t));
-	r->why = NULL;
+	r->why = (struct reason){ NULL, 0 };
 	return r;
 }
 
@@ -337,8 +297,7 @@ void tach_reader_free(struct tach_reader *r)
 		return;
 	free_tables(r);
 	buf_free(&r->libraries);
-	if (r->map)
-		munmap((void *)r->map, r->size);
+	input_unmap(r->in);
 	free(r);
 }
 

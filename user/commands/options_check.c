@@ -1,0 +1,588 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* options_check.c - which options of a command go together. See options.h. */
+#include "commands/options.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cli.h"
+#include "base/output.h"
+#include "base/text.h"
+#include "base/util.h"
+#include "bpf/abi.h"
+#include "commands/options_tables.h"
+#include "formats/formats.h"
+#include "formats/sinks.h"
+#include "recording/session_json.h"
+
+#define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
+#define BLOCKED_MIN_S 0.1
+#define BLOCKED_MAX_S 300
+#define TOP_MIN_S 0.1
+#define TOP_MAX_S 3600
+
+static int refuse(const char *why)
+{
+	log_error("%s", why);
+	return -EINVAL;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+	size_t len = text ? strlen(text) : 0, n = strlen(end);
+
+	return len > n && !strcmp(text + len - n, end);
+}
+
+/* Conditions without -a, -p or -- COMMAND are of all processes. */
+static void use_conditions(struct select_options *select, bool chosen)
+{
+	if (!chosen && (select->proc_filter.cnt || select->proc_filter.min_age_s > 0))
+		select->all = true;
+}
+
+/* ---- record ---- */
+
+static void set_native(struct record_options *r)
+{
+	r->capture.native = r->native & NATIVE_ON;
+	r->capture.native_full = r->native & NATIVE_FULL;
+	r->capture.native_lines = r->native & NATIVE_LINES;
+}
+
+/* What -o is: a directory, one file, or a file for the command and a directory for its children. */
+static void choose_place(struct record_options *r)
+{
+	const char *output = r->recording.output;
+	const char *ending = r->mode == RECORD_MEM ? ".mlyze" : ".tach";
+
+	if (r->select.pid_cnt == 1 && r->select.proc_filter.children != CHILDREN_YES)
+		r->recording.place = PLACE_FILE;
+	else if (r->command && ends_in(output, ending))
+		r->recording.place = PLACE_COMMAND;
+}
+
+/* --html must not be a file, nor the directory, that the recording itself makes. */
+static int check_html(const struct record_options *r)
+{
+	static const char *const suffixes[] = { "", SESSION_BESIDE_SUFFIX, PLACE_DIR_SUFFIX };
+	const char *output = r->recording.output;
+	char path[PATH_MAX], html[CLI_TEXT_MAX], shown[CLI_TEXT_MAX];
+	size_t i, cnt = r->recording.place == PLACE_COMMAND ? 3 :
+			r->recording.place == PLACE_FILE ? 2 : 1;
+
+	for (i = 0; r->html && output && i < cnt; i++) {
+		if (snprintf(path, sizeof(path), "%s%s", output, suffixes[i]) >= PATH_MAX ||
+		    !output_same_file(path, r->html))
+			continue;
+		escape_text(r->html, strlen(r->html), html, sizeof(html));
+		escape_text(output, strlen(output), shown, sizeof(shown));
+		if (i)
+			log_error("--html '%s' is a name that the recording -o '%s' needs: give "
+				  "the page another name", html, shown);
+		else
+			log_error("--html '%s' and -o '%s' are the same file: give the page "
+				  "another name", html, shown);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Options of --mode mem in another mode. */
+static const char *other_mode(const struct record_options *r)
+{
+	const struct capture_args *args = &r->capture;
+
+	if (args->every_bytes)
+		return "--every is a distance in memory: give --mode mem, too";
+	if (args->interval_s > 0)
+		return "--interval is how often memory is looked at: give --mode mem, too";
+	if (args->allocations)
+		return "--allocations records memory: give --mode mem, too";
+	return NULL;
+}
+
+/* Options of time, with --mode mem. */
+static const char *of_time(const struct record_options *r)
+{
+	if (r->capture.min_wait_ns)
+		return "--min-wait is of waits, and --mode mem records none: leave it out";
+	if (r->kernel)
+		return "--kernel is of time: with --mode mem, --native shows the code that "
+		       "touches memory";
+	if (r->capture.opcodes)
+		return "--opcodes is of time: a file of memory has no instructions";
+	if (!r->capture.native_threads)
+		return "--no-native-threads is of CPU time: memory always has who touched it";
+	if (r->capture.cpu_list)
+		return "-C is of time: memory is recorded on all CPUs, or what is held is not "
+		       "true";
+	if (r->recording.layout != LAYOUT_RELEASE)
+		return "--layout is of TACH files: with --mode mem the files are .mlyze";
+	if (!r->recording.compress)
+		return "--compression is of TACH files: with --mode mem the files are .mlyze";
+	if (ends_in(r->recording.output, ".tach"))
+		return "-o FILE.tach cannot hold bytes: with --mode mem the name ends in .mlyze";
+	return NULL;
+}
+
+/* --allocations is of one process. */
+static const char *of_one_process(const struct record_options *r)
+{
+	if (!r->capture.allocations)
+		return r->capture.costly ? "--accept-cost is of --allocations: give that, too" :
+					   NULL;
+	if (r->select.all || r->select.pid_cnt > 1)
+		return "--allocations looks at each call of one process' allocator: give one -p "
+		       "PID, or -- COMMAND";
+	if (r->select.proc_filter.children == CHILDREN_YES)
+		return "--allocations looks at one process: leave --children out";
+	if (r->capture.every_bytes)
+		return "--every is of sampled page faults, and --allocations samples nothing: give "
+		       "--allocations=MIN_BYTES for larger blocks only";
+	return NULL;
+}
+
+static void set_memory_defaults(struct record_options *r)
+{
+	struct capture_args *args = &r->capture;
+
+	if (!args->every_bytes)
+		args->every_bytes = MEMORY_EVERY_BYTES;
+	if (args->interval_s <= 0)
+		args->interval_s = MEMORY_INTERVAL_S;
+	if (args->allocations)
+		r->select.proc_filter.children = CHILDREN_NO;
+}
+
+static const char *check_memory(const struct record_options *r)
+{
+	const char *bad = r->mode == RECORD_MEM ? of_time(r) : other_mode(r);
+
+	return bad ? bad : of_one_process(r);
+}
+
+/* What an event does not go with. NULL: all goes together. */
+static const char *event_conflict(const struct record_options *r)
+{
+	if (r->mode != RECORD_CPU)
+		return r->mode == RECORD_MEM ?
+			       "-e records events and -m mem memory: record them one after "
+			       "another, or see page-faults without -m mem" :
+			       "-e records events and -m says which time: leave one of them out";
+	if (r->capture.min_wait_ns)
+		return "--min-wait is of waits, and -e records events: leave it out";
+	if (r->rate_hz && r->event.kind != EVENT_HARDWARE)
+		return "-r is how often a clock ticks, and each event is recorded: leave it out, "
+		       "or give -c N for one event of N";
+	if (r->rate_hz && r->capture.event_every)
+		return "-r is how many events a second and -c one of how many: leave one of them "
+		       "out";
+	if (r->capture.cpu_list && !event_is_counted(&r->event))
+		return "-C is for what each CPU counts, and a tracepoint or probe is seen on all "
+		       "CPUs: leave it out";
+	return NULL;
+}
+
+static const char *check_event(const struct record_options *r)
+{
+	if (r->event.kind != EVENT_NONE)
+		return event_conflict(r);
+	if (r->capture.event_every)
+		return "-c is one event of how many: give -e EVENT, too (a clock's rate is -r)";
+	return NULL;
+}
+
+static void set_event_defaults(struct record_options *r)
+{
+	r->capture.event = SAMPLER_CLOCK;	/* ticks only find processes */
+	if (r->event.kind != EVENT_HARDWARE && !r->capture.event_every)
+		r->capture.event_every = 1;
+}
+
+const struct record_mode_def *options_mode(const struct record_options *r)
+{
+	return r->event.kind == EVENT_NONE ? &record_modes[r->mode] : &record_mode_event;
+}
+
+/* Why a condition cannot be judged by the samples of this recording; NULL: it can. */
+static const char *why_unknown(const struct record_options *r, enum when_metric metric)
+{
+	const struct record_mode_def *mode = options_mode(r);
+	bool of_samples = metric == WHEN_CPU || metric == WHEN_GIL || metric == WHEN_GC;
+
+	if (!of_samples)
+		return NULL;
+	if (!mode->ticks)
+		return "is known from samples on a CPU, and this mode has none";
+	if (mode->need_status && !(mode->need_status & STATUS_HAS_GIL))
+		return "is known from all samples, and this mode records only some";
+	if (mode->need_status && metric != WHEN_GIL)
+		return "is known from all samples, and this mode records only those that have or "
+		       "want the GIL";
+	if (metric == WHEN_CPU && !r->capture.native_threads)
+		return "is all CPU time: leave --no-native-threads out";
+	if (metric == WHEN_GC && !r->capture.gc)
+		return "is known from <GC> frames: leave --no-gc out";
+	if (r->capture.cpu_list)
+		return "is known from the samples of all CPUs: leave -C out";
+	return NULL;
+}
+
+static int check_conditions(const struct record_options *r)
+{
+	char shown[CLI_TEXT_MAX];
+	const char *why;
+	size_t i;
+
+	for (i = 0; i < r->flight.when.cnt; i++) {
+		const struct when *w = &r->flight.when.list[i];
+
+		why = why_unknown(r, w->metric);
+		if (!why)
+			continue;
+		log_error("--when '%s': %s %s",
+			  escape_text(w->text, strlen(w->text), shown, sizeof(shown)),
+			  when_metric_name(w->metric), why);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static const char *check_flight(const struct record_options *r)
+{
+	const struct flight_options *f = &r->flight;
+
+	if (f->triggers && !options_has_trigger(f))
+		return "--triggers counts recordings: give --when or --signal, too";
+	if (!options_is_flight(f))
+		return NULL;
+	if (r->mode == RECORD_MEM)
+		return "--keep, --when and --signal are of time: what a process holds is known "
+		       "only if its memory is recorded from the beginning";
+	if (r->html || r->open)
+		return "--html is of one recording, and --keep, --when and --signal may write "
+		       "several: use `tachbpf replay --format flamegraph` or `tachbpf open` later";
+	return NULL;
+}
+
+static void set_flight_defaults(struct record_options *r)
+{
+	r->recording.place = PLACE_DIR;
+	if (!r->flight.triggers && !(r->flight.keep_s > 0))
+		r->flight.triggers = 1;
+}
+
+/* Options that need another one. */
+static const char *missing(const struct record_options *r)
+{
+	if (r->open && !r->html)
+		return "--open shows what --html writes: give --html FILE, too";
+	if (r->kill && !r->command)
+		return "--kill ends the program that tachbpf started: give -- COMMAND, too";
+	if (r->capture.task_names && !r->capture.async)
+		return "--task-names is of --async: give that, too";
+	return NULL;
+}
+
+/* Of options that go together: the defaults that depend on several. */
+static void set_record_defaults(struct record_options *r)
+{
+	if (r->mode == RECORD_MEM)
+		set_memory_defaults(r);
+	if (r->event.kind != EVENT_NONE)
+		set_event_defaults(r);
+	if (options_is_flight(&r->flight))
+		set_flight_defaults(r);
+}
+
+static int check_record(struct options *o)
+{
+	static const char *(*const parts[])(const struct record_options *r) = {
+		missing, check_memory, check_event, check_flight,
+	};
+	struct record_options *r = &o->record;
+	const char *bad = NULL;
+	size_t i;
+
+	use_conditions(&r->select, r->select.pid_cnt || r->command);
+	set_native(r);
+	if (r->select.all + (r->select.pid_cnt > 0) + (r->command != NULL) > 1)
+		return refuse("-a, -p and -- COMMAND exclude each other: give only one of them");
+	if (!r->select.all && !r->select.pid_cnt && !r->command)
+		return refuse("nothing to record: give -a, a condition such as --container NAME, "
+			      "-p PID or -- COMMAND; see: tachbpf --help");
+	for (i = 0; !bad && i < ARRAY_SIZE(parts); i++)
+		bad = parts[i](r);
+	if (bad)
+		return refuse(bad);
+	choose_place(r);
+	set_record_defaults(r);
+	return check_conditions(r) || check_html(r) ? -EINVAL : 0;
+}
+
+/* ---- the other commands ---- */
+
+static int check_top(struct options *o)
+{
+	struct select_options *select = &o->top.select;
+
+	if (select->all && select->pid_cnt)
+		return refuse("-a and -p exclude each other: give only one of them");
+	if (o->top.interval_s < TOP_MIN_S || o->top.interval_s > TOP_MAX_S) {
+		log_error("--interval: give a time from %g s to %d s", TOP_MIN_S, TOP_MAX_S);
+		return -EINVAL;
+	}
+	select->all = !select->pid_cnt;
+	return 0;
+}
+
+static int check_dump(struct options *o)
+{
+	struct select_options *select = &o->dump.select;
+	double s = o->dump.blocked_s;
+
+	use_conditions(select, select->pid_cnt);
+	if (s > BLOCKED_MAX_S || (s > 0 && s < BLOCKED_MIN_S)) {
+		log_error("--blocked: give a time from %g s to %d s", BLOCKED_MIN_S, BLOCKED_MAX_S);
+		return -EINVAL;
+	}
+	if (select->all && select->pid_cnt)
+		return refuse("-a and process ids exclude each other: give only one of them");
+	if (!select->all && !select->pid_cnt)
+		return refuse("nothing to look at: give a PID, -a, or a condition such as "
+			      "--container NAME; see: tachbpf dump --help");
+	return 0;
+}
+
+static int check_export(const struct export_options *e)
+{
+	const char *bad = NULL;
+
+	if (e->group != GROUP_DEFAULT && !(e->format->takes & SINK_TAKES_GROUP))
+		bad = "--by";
+	if (e->lines != LINES_DEFAULT && !(e->format->takes & SINK_TAKES_LINES))
+		bad = e->lines == LINES_APART ? "--lines" : "--no-lines";
+	if (!bad)
+		return 0;
+	log_error("%s does not go with --format %s: leave it out, or choose another format", bad,
+		  e->format->name);
+	return -EINVAL;
+}
+
+/* Returns true if the file's name has an ending, as in "x.txt". */
+static bool has_ending(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	name = name ? name + 1 : path;
+	return *name && strchr(name + 1, '.');
+}
+
+/* No format's file has such a name: say which names there are. */
+static int unknown_ending(const char *path)
+{
+	char shown[CLI_TEXT_MAX], endings[256] = "";
+	const struct sink_ops *ops;
+	size_t i, len = 0;
+
+	for (i = 0; (ops = sink_at(i)) && len < sizeof(endings); i++)
+		if (ops->suffix)
+			len += snprintf(endings + len, sizeof(endings) - len, "%s%s", i ? ", " : "",
+					ops->suffix);
+	log_error("no format has names like '%s': give --format FORMAT, or end it in one of %s",
+		  escape_text(path, strlen(path), shown, sizeof(shown)), endings);
+	return -EINVAL;
+}
+
+/* Choose the format of convert by -o's file name if --format is not given. */
+static int choose_format(struct export_options *e)
+{
+	if (!e->format)
+		e->format = sink_for_path(e->output);
+	if (e->format)
+		return 0;
+	if (ends_in(e->output, ".json"))
+		return refuse("several formats are JSON: give --format speedscope or --format "
+			      "gecko");
+	if (has_ending(e->output))
+		return unknown_ending(e->output);
+	e->format = &sink_tach;
+	return 0;
+}
+
+/* Memory that is live is what is live when the time that was selected ends. */
+static void set_until(struct input_options *input)
+{
+	const struct sample_filter_time *to = &input->filter.to;
+
+	input->reader.until_given = to->given;
+	input->reader.until_absolute = to->absolute;
+	input->reader.until_us = to->us;
+}
+
+/* For every command that reads files: there must be one. */
+static int check_input(struct options *o)
+{
+	set_until(&o->input);
+	if (o->input.path_cnt)
+		return 0;
+	log_error("no file: give .tach files or a recording's directory; see: tachbpf %s --help",
+		  options_commands[o->command].name);
+	return -EINVAL;
+}
+
+static int check_output(struct options *o, const char *output)
+{
+	int err = check_input(o);
+
+	if (err || output)
+		return err;
+	log_error("no place to write to: give -o; see: tachbpf %s --help",
+		  options_commands[o->command].name);
+	return -EINVAL;
+}
+
+static int check_report(struct options *o)
+{
+	const struct report_options *r = &o->report;
+	const char *bad = NULL;
+	int err = check_input(o);
+
+	if (err)
+		return err;
+	if (r->by == REPORT_BY_GIL && r->sort != REPORT_SORT_SELF)
+		bad = "--by gil is sorted by waits: leave --sort out";
+	else if (r->detail && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+		bad = "--detail is for rows of functions and lines: leave it out, or --by";
+	else if (r->native && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+		bad = "--native is for rows of functions and lines: leave it out, or --by";
+	return bad ? refuse(bad) : 0;
+}
+
+static int check_replay(struct options *o)
+{
+	int err = check_input(o);
+
+	return err ? err : check_export(&o->replay.export);
+}
+
+static int check_convert(struct options *o)
+{
+	struct export_options *e = &o->convert.export;
+
+	return check_output(o, e->output) || choose_format(e) || check_export(e) ? -EINVAL : 0;
+}
+
+static int check_merge(struct options *o)
+{
+	return check_output(o, o->merge.output);
+}
+
+static int check_split(struct options *o)
+{
+	int err = check_output(o, o->split.output);
+
+	if (err || o->split.by != SPLIT_BY_NOTHING)
+		return err;
+	return refuse("split by what? give --by process, --by thread or --by time");
+}
+
+static int check_diff(struct options *o)
+{
+	const struct diff_options *d = &o->diff;
+	const char *bad = NULL;
+	int err = check_input(o);
+
+	if (err)
+		return err;
+	if (d->input.path_cnt != 2 &&
+	    (d->input.path_cnt != 1 || !sample_filter_has_time(&d->input.filter))) {
+		log_error("%zu %s to compare: give two files or recordings' directories or, of "
+			  "memory, one with --from and --to",
+			  d->input.path_cnt,
+			  text_plural(d->input.path_cnt, "profile", "profiles"));
+		return -EINVAL;
+	}
+	if (!d->format != !d->output)
+		bad = "--format flamegraph and -o FILE go together: give both or neither";
+	else if (d->format && d->fail_over >= 0)
+		bad = "--fail-over is for the table: leave it out, or --format and -o";
+	else if (d->format && d->json)
+		bad = "--json is for the table: leave it out, or --format and -o";
+	else if (d->format && d->detail)
+		bad = "--detail is for the table, the page has all frames: leave it out";
+	else if (d->format && d->native)
+		bad = "--native is for the table, the page has all frames: leave it out";
+	return bad ? refuse(bad) : 0;
+}
+
+static int check_mem(struct options *o)
+{
+	const struct mem_options *m = &o->mem;
+	const char *bad = NULL;
+	int err = check_input(o);
+
+	if (err)
+		return err;
+	if (!m->intervals)
+		o->mem.intervals = INTERVALS;
+	if (m->html && m->json)
+		bad = "--json is for the table: leave it out, or --html";
+	else if (m->html && (m->leaks || m->validate))
+		bad = "--html is a page of all stacks: leave it out, or --leaks and --validate";
+	return bad ? refuse(bad) : 0;
+}
+
+static int check_gil(struct options *o)
+{
+	int err = check_input(o);
+
+	if (err || !o->gil.html || !o->gil.json)
+		return err;
+	return refuse("--json is for the tables: leave it out, or --html");
+}
+
+static int check_completion(struct options *o)
+{
+	if (o->completion.shell)
+		return 0;
+	return refuse("for which shell? give bash, zsh or fish");
+}
+
+static int check_recover(struct options *o)
+{
+	int err = check_input(o);
+
+	if (err || !o->recover.output || o->input.path_cnt == 1)
+		return err;
+	log_error("-o names one file, and %zu are to be recovered: leave -o out, or recover them "
+		  "one by one", o->input.path_cnt);
+	return -EINVAL;
+}
+
+/* Checks of a command's options together; commands without a check need none. */
+static int (*const checks[COMMAND_CNT])(struct options *o) = {
+	[COMMAND_RECORD] = check_record,
+	[COMMAND_TOP] = check_top,
+	[COMMAND_DUMP] = check_dump,
+	[COMMAND_INFO] = check_input,
+	[COMMAND_REPORT] = check_report,
+	[COMMAND_REPLAY] = check_replay,
+	[COMMAND_OPEN] = check_replay,
+	[COMMAND_MEM] = check_mem,
+	[COMMAND_CONVERT] = check_convert,
+	[COMMAND_MERGE] = check_merge,
+	[COMMAND_SPLIT] = check_split,
+	[COMMAND_DIFF] = check_diff,
+	[COMMAND_COMPLETION] = check_completion,
+	[COMMAND_GIL] = check_gil,
+	[COMMAND_RECOVER] = check_recover,
+};
+
+int options_check(struct options *o)
+{
+	return checks[o->command] ? checks[o->command](o) : 0;
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* options_commands.c - the commands: what --help says of each. See options_tables.h. */
+#include "commands/options_tables.h"
+
+#define TEXTS(...) (const char *const[]){ __VA_ARGS__, NULL }
+
+const struct cli_command options_commands[COMMAND_CNT] = {
+	[COMMAND_RECORD] = {
+		.name = "record", .help = "Record Python processes into TACH files (the default).",
+		.synopsis = TEXTS("tachbpf [record] -a [OPTIONS]",
+		  "tachbpf [record] --container NAME | --unit UNIT | ... [OPTIONS]",
+		  "tachbpf [record] -p PID[,PID...] [OPTIONS]",
+		  "tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]"),
+		.examples = TEXTS(
+		  "sudo tachbpf -a -d 30",
+		  "every Python process on this host, for 30 seconds",
+		  "sudo tachbpf -r 999 -o app.tach -- python3 app.py",
+		  "a program from its start to its end, 999 times a second",
+		  "sudo tachbpf -m mem -p 1234 -d 10m -o app.mlyze",
+		  "which code makes a process grow; then: tachbpf mem app.mlyze"),
+		.settings = options_record, .word = options_record_word,
+		.rest = options_record_rest,
+	},
+	[COMMAND_TOP] = {
+		.name = "top", .help = "Show the busiest Python processes, again and again.",
+		.synopsis = TEXTS("tachbpf top [OPTIONS] [PID...]"),
+		.examples = TEXTS(
+		  "sudo tachbpf top",
+		  "the busiest Python processes of this host, anew every 2 seconds",
+		  "sudo tachbpf top --once -i 10 --container checkout --json",
+		  "ten seconds of one container, for programs"),
+		.settings = options_top, .word = options_pid_word,
+	},
+	[COMMAND_DUMP] = {
+		.name = "dump",
+		.help = "Show what every thread is doing now, also in a process that hangs.",
+		.synopsis = TEXTS("tachbpf dump [OPTIONS] PID...",
+		  "tachbpf dump [OPTIONS] -a | --container NAME | ..."),
+		.examples = TEXTS(
+		  "sudo tachbpf dump 1234",
+		  "what every thread of a process that hangs is doing, without stopping it",
+		  "sudo tachbpf dump --container checkout --json",
+		  "all Python processes of one container, for programs",
+		  "sudo tachbpf dump -a --blocked 5s",
+		  "every thread of this host that does not run for 5 seconds, and why"),
+		.settings = options_dump, .word = options_pid_word,
+	},
+	[COMMAND_INFO] = {
+		.name = "info", .help = "Show what profiles say about themselves.",
+		.synopsis = TEXTS("tachbpf info [OPTIONS] FILE|DIR..."),
+		.examples = TEXTS(
+		  "tachbpf info 1234-app.tach",
+		  "what the file says about itself, its threads, what was lost"),
+		.settings = options_info, .word = options_file_word,
+	},
+	[COMMAND_REPORT] = {
+		.name = "report", .help = "Show where the time went, as a table.",
+		.synopsis = TEXTS("tachbpf report [OPTIONS] FILE|DIR..."),
+		.examples = TEXTS(
+		  "tachbpf report tachbpf-host-20260101T120000Z",
+		  "the functions in which all recorded processes spent their time",
+		  "tachbpf report --by line --sort total --limit 0 1234-app.tach",
+		  "every line of one process, the most inclusive first"),
+		.settings = options_report, .word = options_file_word,
+	},
+	[COMMAND_REPLAY] = {
+		.name = "replay", .help = "Convert profiles to another format.",
+		.synopsis = TEXTS("tachbpf replay [OPTIONS] FILE|DIR..."),
+		.examples = TEXTS(
+		  "tachbpf replay --format collapsed -o app.folded 1234-app.tach",
+		  "one line for each distinct stack, as flame graph tools read it",
+		  "tachbpf replay --format speedscope -o app.speedscope.json 1234-app.tach",
+		  "every thread over time, for speedscope.app"),
+		.settings = options_replay, .word = options_file_word,
+	},
+	[COMMAND_OPEN] = {
+		.name = "open", .help = "Show profiles as a page in the browser.",
+		.synopsis = TEXTS("tachbpf open [OPTIONS] FILE|DIR..."),
+		.examples = TEXTS(
+		  "tachbpf open tachbpf-host-20260101T120000Z",
+		  "a flame graph of all recorded processes, in the browser",
+		  "tachbpf open --format heatmap 1234-app.tach",
+		  "the source code of one process, with the samples of each line"),
+		.settings = options_open, .word = options_file_word,
+	},
+	[COMMAND_MEM] = {
+		.name = "mem", .help = "Show who got memory and still holds it.",
+		.synopsis = TEXTS("tachbpf mem [OPTIONS] FILE|DIR..."),
+		.examples = TEXTS(
+		  "tachbpf mem --by function 1234-app.mlyze",
+		  "the functions that hold most memory, and how fast it grows",
+		  "tachbpf mem --leaks tachbpf-host-20260101T120000Z",
+		  "what grew all the time, in any process of the recording",
+		  "tachbpf mem --validate app.mlyze",
+		  "whether the file keeps all rules of its format"),
+		.settings = options_mem, .word = options_file_word,
+	},
+	[COMMAND_CONVERT] = {
+		.name = "convert",
+		.help = "Write profiles anew: in another format, or less of them.",
+		.synopsis = TEXTS("tachbpf convert [OPTIONS] FILE|DIR... -o FILE"),
+		.examples = TEXTS(
+		  "tachbpf convert 1234-app.tach -o app.folded",
+		  "another format, by the name's ending",
+		  "tachbpf convert old.tach -o new.tach --layout release --from 10 --to 20",
+		  "ten seconds of a profile, as CPython 3.15 reads it"),
+		.settings = options_convert, .word = options_file_word,
+	},
+	[COMMAND_MERGE] = {
+		.name = "merge", .help = "Join TACH files of one process into one.",
+		.synopsis = TEXTS("tachbpf merge [OPTIONS] FILE|DIR... -o FILE"),
+		.examples = TEXTS(
+		  "tachbpf merge monday.tach tuesday.tach -o both.tach",
+		  "profiles of one process as one"),
+		.settings = options_merge, .word = options_file_word,
+	},
+	[COMMAND_SPLIT] = {
+		.name = "split", .help = "Cut profiles into one for each process, thread or time.",
+		.synopsis = TEXTS(
+		  "tachbpf split --by process|thread|time [OPTIONS] FILE|DIR... -o DIR"),
+		.examples = TEXTS(
+		  "tachbpf split --by time --every 10s 1234-app.tach -o pieces",
+		  "one file for every ten seconds"),
+		.settings = options_split, .word = options_file_word,
+	},
+	[COMMAND_DIFF] = {
+		.name = "diff", .help = "Compare where the time went in two profiles.",
+		.synopsis = TEXTS("tachbpf diff [OPTIONS] A B",
+		  "tachbpf diff --from TIME [--to TIME] MEMORY"),
+		.examples = TEXTS(
+		  "tachbpf diff before.tach after.tach",
+		  "which functions take more, or less, of the time",
+		  "tachbpf diff before.tach after.tach --format flamegraph -o diff.html",
+		  "the same as a flame graph, coloured by the difference",
+		  "tachbpf diff --from 10m --to 70m 1234-app.mlyze",
+		  "what has grown in this hour: the memory that is held at its end, and "
+		  "at its beginning",
+		  "tachbpf diff --fail-over 2 main.tach branch.tach",
+		  "in a CI job: fails if a function takes 2 % more of all time than before"),
+		.settings = options_diff, .word = options_file_word,
+	},
+	[COMMAND_GIL] = {
+		.name = "gil", .help = "Show who waited for the GIL, and who held it meanwhile.",
+		.synopsis = TEXTS("tachbpf gil [OPTIONS] FILE|DIR..."),
+		.examples = TEXTS(
+		  "tachbpf gil 1234-app.tach",
+		  "who waited for the GIL, where, and who held it meanwhile",
+		  "tachbpf gil --focus handle_request --limit 5 tachbpf-host-20260101T120000Z",
+		  "only the waits in requests, of all processes",
+		  "tachbpf gil --html gil.html 1234-app.tach",
+		  "a page: which thread waited for which one, and what both did"),
+		.settings = options_gil, .word = options_file_word,
+	},
+	[COMMAND_RECOVER] = {
+		.name = "recover", .help = "Make readable what a killed recording left, or damage.",
+		.synopsis = TEXTS("tachbpf recover FILE|DIR... [-o FILE]"),
+		.examples = TEXTS(
+		  "tachbpf recover tachbpf-host-20260101T120000Z",
+		  "make the files of a recording that was killed readable"),
+		.settings = options_recover, .word = options_file_word,
+	},
+	[COMMAND_DOCTOR] = {
+		.name = "doctor",
+		.help = "Say whether this machine can record, and if not, why not.",
+		.synopsis = TEXTS("tachbpf doctor [--json]"),
+		.examples = TEXTS(
+		  "sudo tachbpf doctor",
+		  "what of this kernel, these rights and these Pythons is fit for "
+		  "recording, and what to do"),
+		.settings = options_doctor, .word = options_no_word,
+	},
+	[COMMAND_PS] = {
+		.name = "ps", .help = "List the Python processes on this host.",
+		.synopsis = TEXTS("tachbpf ps [OPTIONS]"),
+		.examples = TEXTS(
+		  "sudo tachbpf ps",
+		  "every Python process: its container, version, CPU time; whether it "
+		  "can be profiled",
+		  "sudo tachbpf ps --container checkout --json",
+		  "those of one container, for programs"),
+		.settings = options_ps, .word = options_no_word,
+	},
+	[COMMAND_AGENT] = {
+		.name = "agent",
+		.help = "Record for ever, and send profiles and metrics to servers.",
+		.synopsis = TEXTS("tachbpf agent [--config FILE] [OPTION...]",
+		  "tachbpf agent ctl COMMAND"),
+		/* Its options are those of tachbpf-agent, which parses them (options_parse()). */
+	},
+	[COMMAND_COMPLETION] = {
+		.name = "completion",
+		.help = "Print what a shell needs to complete a command line.",
+		.synopsis = TEXTS("tachbpf completion bash|zsh|fish"),
+		.examples = TEXTS(
+		  ". <(tachbpf completion bash)",
+		  "complete tachbpf's commands and options in this shell"),
+		.settings = options_completion, .word = options_shell_word,
+	},
+};
