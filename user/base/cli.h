@@ -18,22 +18,22 @@ struct cli_command {
 	const char *help;		/* one line */
 	const char *const *synopsis;	/* NULL-terminated lines */
 	const char *const *examples;	/* NULL-terminated: command, what it does, ... */
-	const struct setting *settings;	/* its options; NULL: it has none */
-	/* A word that is not an option. 0, or -errno after having logged why. */
+	const struct setting *settings;	/* its options; NULL: none */
+	/* Takes a word that is not an option. Returns 0, or -errno after logging the reason. */
 	int (*word)(void *target, char *word);
 	/*
 	 * Takes the words after "--", NULL-terminated. Returns 0, or -errno after logging the
 	 * reason. NULL: they are words like others.
 	 */
 	int (*rest)(void *target, char **words);
-	/* Takes an option and its value, as cli_set(), which does it if this is NULL. */
+	/* Takes an option and its value; NULL: cli_set() does. */
 	int (*take)(void *target, const struct setting *s, const char *value);
 };
 
-/* The i-th option; NULL: there are no more. */
+/* Returns the i-th option; NULL: no more. */
 const struct setting *cli_option(const struct cli_command *cmd, size_t i);
 
-/* Set the fields of the options that have a preset. 0, or -errno after having logged why. */
+/* Sets the fields of options that have a preset. Returns 0, or -errno after logging the reason. */
 int cli_preset(const struct cli_command *cmd, void *target);
 /*
  * Applies the words of argv (NULL-terminated) to target. Returns 0, or -errno after logging the
@@ -41,12 +41,12 @@ int cli_preset(const struct cli_command *cmd, void *target);
  */
 int cli_parse(const struct cli_command *cmd, char **argv, void *target);
 /*
- * Set an option's field in target; value is NULL if there is none. 0, or -errno after having logged
- * "bad --NAME 'VALUE': WHY".
+ * Sets an option's field in target; value NULL: none. Returns 0, or -errno after logging "bad
+ * --NAME 'VALUE': WHY".
  */
 int cli_set(void *target, const struct setting *s, const char *value);
 
-/* Returns true if the option is shown in --help and by the completion of shells. */
+/* Returns true if the option is shown in --help and by shell completion. */
 bool cli_is_shown(const struct setting *s);
 
 /* Print the parts of --help: usage and what the command does; the options, by group; examples. */

@@ -58,7 +58,7 @@ struct trial {
 	char reason[256];	/* the verifier's last message, printable */
 	struct trial_program programs[TRIAL_PROGRAMS];
 	size_t cnt;
-	bool direct;		/* they can read a process' memory directly: skeleton.h */
+	bool direct;		/* they can read a process's memory directly: skeleton.h */
 };
 /* Loads the BPF programs as a recording does, without attaching them, and unloads them. */
 void trial_load(struct trial *t);
