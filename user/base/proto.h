@@ -40,8 +40,8 @@ void proto_packed(struct proto_out *o, uint32_t field, const uint32_t *v, uint32
 void proto_packed_number(struct proto_out *o, uint32_t field, uint64_t v);
 
 /*
- * Writes a message in a field: everything until proto_end(), which gets the result of
- * proto_begin(). A message without fields is written, too.
+ * A message in a field: all until proto_end(), which gets proto_begin()'s result. Also written
+ * without fields.
  */
 size_t proto_begin(struct proto_out *o, uint32_t field);
 void proto_end(struct proto_out *o, size_t begin);

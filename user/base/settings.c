@@ -87,10 +87,7 @@ int setting_not_allowed(const struct setting *s, struct setting_why *why)
 	return setting_why(why, "give %.*s", SETTING_WHY_BYTES - 8, text);
 }
 
-/*
- * Parses a number between the setting's limits, in the unit of its field. Returns as
- * setting_type.set does.
- */
+/* Parses a number within the setting's limits, in its field's unit. As setting_type.set. */
 static int number_of(const struct setting *s, const char *text, const struct quantity_unit *units,
 		     double *value, struct setting_why *why)
 {

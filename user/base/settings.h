@@ -139,14 +139,12 @@ extern const struct setting_type setting_size;		/* uint64_t, bytes */
 /* Words, case-insensitive. */
 extern const struct setting_type setting_choice;	/* an enum */
 extern const struct setting_type setting_switch;	/* bool: the word's value */
-extern const struct setting_type setting_choices;	/* uint32_t: the words' values, combined
-							 * by or */
+extern const struct setting_type setting_choices;	/* uint32_t: words' values, joined by or */
 extern const struct setting_type setting_boolean;	/* bool; as options, --NAME and --no-NAME */
 /* Options without a value. */
 extern const struct setting_type setting_flag;		/* bool: true */
 extern const struct setting_type setting_no_flag;	/* bool: false; its preset makes it true */
-extern const struct setting_type setting_fixed;		/* an enum: the value of the row's only
-							 * word */
+extern const struct setting_type setting_fixed;		/* an enum: the row's only word's */
 /* Texts that are not copied, as those of a command line: const char *, not empty. */
 extern const struct setting_type setting_text;
 extern const struct setting_type setting_file;		/* of a file or directory */
