@@ -2,8 +2,8 @@
 /*
  * json.h - writes JSON as a stream; keeps track of commas and nesting.
  *
- * Strings may have any bytes: what is invalid is escaped or replaced by U+FFFD, so the
- * output is always valid UTF-8 JSON.
+ * Strings may have any bytes: invalid ones are escaped or replaced by U+FFFD, so the output is
+ * always valid UTF-8 JSON.
  */
 #ifndef TACHBPF_JSON_H
 #define TACHBPF_JSON_H
@@ -27,16 +27,16 @@ struct json {
 };
 
 /*
- * Start writing to out (owned by the caller; check ferror()/fclose() yourself). A line
- * break in a string is \n.
+ * Starts writing to out (owned by the caller; check ferror()/fclose() yourself). A line break in a
+ * string is \n.
  */
 void json_start(struct json *j, FILE *out, bool pretty);
 /*
- * Start writing a value of an export to w (owned by the caller, who flushes it), without
- * spaces. A line break in a string is \u000a.
+ * Starts writing a value of an export to w (owned by the caller, who flushes it), without spaces. A
+ * line break in a string is \u000a.
  */
 void json_start_in(struct json *j, struct writer *w);
-/* A string of an export, with its quotes, into text that the caller writes by itself. */
+/* Writes a string of an export, with its quotes, into text that the caller writes itself. */
 void json_string_in(struct writer *w, struct string_ref s);
 
 /* key is NULL inside arrays and at top level. */

@@ -12,13 +12,13 @@
 
 #include "base/util.h"
 
-/* The fewest columns: a narrower terminal wraps lines. */
+/* The minimum: a narrower terminal wraps lines. */
 #define NARROWEST 60
 
 char *text_escape(const char *s, size_t len)
 {
-	size_t size = len * 4 + 5;	/* \xNN for each byte; escape_text()
-					 * wants room for one more */
+	size_t size = len * 4 + 5;	/* \xNN for each byte; escape_text() needs room for one
+					 * more */
 	char *out = malloc(size);
 
 	return out ? escape_text(s, len, out, size) : NULL;
@@ -29,8 +29,8 @@ const char *text_plural(uint64_t cnt, const char *one, const char *many)
 	return cnt == 1 ? one : many;
 }
 
-/* Is c the first byte of a character? */
-static bool starts(char c)
+/* Returns true if c is the first byte of a character. */
+static bool starts_char(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
@@ -41,7 +41,7 @@ static size_t text_width(const char *text)
 	size_t width = 0;
 
 	for (; *text; text++)
-		width += starts(*text);
+		width += starts_char(*text);
 	return width;
 }
 
@@ -77,7 +77,7 @@ void text_wrap(FILE *out, const char *text, size_t indent, size_t width)
 		size_t len = strcspn(text, " \n"), columns = 0, i;
 
 		for (i = 0; i < len; i++)
-			columns += starts(text[i]);
+			columns += starts_char(text[i]);
 		if (used > indent && used + 1 + columns > width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			used = indent;
@@ -110,13 +110,13 @@ int text_wrap_written(FILE *out, void (*write)(const void *ctx, FILE *text), con
 	return err;
 }
 
-/* Number of bytes in the first n characters of text. */
+/* Returns the number of bytes in the first n characters of text. */
 static size_t bytes_of(const char *text, size_t n)
 {
 	size_t i = 0;
 
 	for (; text[i]; i++)
-		if (starts(text[i]) && !n--)
+		if (starts_char(text[i]) && !n--)
 			break;
 	return i;
 }

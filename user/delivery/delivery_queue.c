@@ -50,7 +50,7 @@ static void link_item(struct item *i)
 	q->bytes += i->bytes;
 }
 
-/* A file in memory that nobody changes. -1: no memory. */
+/* Makes an immutable file in memory. Returns -1 without memory. */
 static int memory_file(const void *payload, size_t len)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
@@ -155,15 +155,15 @@ void queue_count(struct delivery_sum *sum, const struct item *i)
 	sum->weight = add_capped(sum->weight, i->weight);
 }
 
-/* ---- what goes when ---- */
+/* ---- scheduling ---- */
 
-/* How many may be in flight: one while it is not known whether the server takes any. */
+/* Returns how many may be in flight: one while it is unknown whether the server takes any. */
 static size_t flights_allowed(const struct queue *q)
 {
 	return q->failures ? 1 : q->transfers;
 }
 
-/* The oldest that is not in flight and has not let others go first; else the oldest. */
+/* Returns the oldest that is not in flight and has not let others go first; else the oldest. */
 static struct item *oldest_waiting(const struct queue *q)
 {
 	struct item *i, *passed = NULL;
@@ -241,7 +241,7 @@ void queue_is_well(struct queue *q)
 	q->again = 0;
 }
 
-/* Half of the pause is sure, so that not all hosts come back at once. */
+/* Half of the pause is fixed, so that not all hosts come back at once. */
 static uint64_t pause_of(const struct queue *q, uint64_t chance)
 {
 	uint32_t doublings = q->failures - 1 < DOUBLINGS_MAX ? q->failures - 1 : DOUBLINGS_MAX;
@@ -257,7 +257,7 @@ void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint32_t afte
 {
 	uint64_t until, asked = after_ms * 1000000ull;
 
-	/* Several in flight at once fail as one. */
+	/* Failures of simultaneous transfers count as one. */
 	if (!q->failures || started >= q->failed) {
 		q->failures += q->failures < UINT32_MAX;
 		q->failed = now;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* delivery_setup.c - see delivery.h: its begin and end, its exporters, its figures. */
+/* delivery_setup.c - see delivery.h: its beginning and end, its exporters, its figures. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct queue *find_queue(const struct delivery *d, const char *name)
 	return NULL;
 }
 
-/* 0, or -EINVAL after logging it. */
+/* Returns 0, or -EINVAL after logging it. */
 static int check_exporters(const struct delivery_exporter *e, size_t cnt)
 {
 	struct request_info info = { 0 };
@@ -82,7 +82,7 @@ static void free_queue(struct delivery *d, struct queue *q)
 	free(q);
 }
 
-/* The old queues that have a name of the new ones, and new ones. 0 or -ENOMEM: none is left. */
+/* Keeps old queues that are still named, and creates new ones. 0, or -ENOMEM: none is left. */
 static int make_queues(const struct delivery *d, const struct delivery_exporter *e, size_t cnt,
 		       struct queue *queues[])
 {
@@ -107,7 +107,7 @@ static int make_queues(const struct delivery *d, const struct delivery_exporter 
 	return -ENOMEM;
 }
 
-/* Copies of the servers' texts. 0 or -ENOMEM. */
+/* Copies the servers' strings. Returns 0 or -ENOMEM. */
 static int copy_servers(struct buf *texts, const struct delivery_exporter *e, size_t cnt)
 {
 	size_t i;
@@ -120,9 +120,9 @@ static int copy_servers(struct buf *texts, const struct delivery_exporter *e, si
 	return err;
 }
 
-/* Queues and servers are there; the old ones go. */
-static void exchange(struct delivery *d, const struct delivery_exporter *e, size_t cnt,
-		     struct queue *queues[], struct buf *texts)
+/* Queues and servers are ready; frees the old ones. */
+static void exchange_queues(struct delivery *d, const struct delivery_exporter *e, size_t cnt,
+			    struct queue *queues[], struct buf *texts)
 {
 	struct queue *old[SENDER_EXPORTERS_MAX];
 	size_t old_cnt = d->cnt, i;
@@ -168,7 +168,7 @@ int delivery_set_exporters(struct delivery *d, const struct delivery_exporter *e
 	delivery_end_sender(d);
 	d->sender_again = d->sender_failures = 0;
 	delivery_land_all(d, 0);
-	exchange(d, exporters, cnt, queues, &texts);
+	exchange_queues(d, exporters, cnt, queues, &texts);
 	return 0;
 }
 
@@ -204,7 +204,7 @@ void delivery_free(struct delivery *d)
 	if (!d)
 		return;
 	delivery_end_sender(d);
-	for (; d->cnt; d->cnt--)	/* what goes to the spool looks at the other queues */
+	for (; d->cnt; d->cnt--)	/* moving to the spool uses the other queues */
 		free_queue(d, d->queues[d->cnt - 1]);
 	spool_dir_close(d->spool);
 	if (d->epoll >= 0)

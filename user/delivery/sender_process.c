@@ -3,11 +3,11 @@
  * sender_process.c - the sender's own side: its loop (sender.h has what it is for). One thread, and
  * one of libcurl's for each name that is being resolved.
  *
- * The jail: no capabilities; files can be read only, by nobody's rights, and where the kernel has
- * Landlock only below the directories that resolver and TLS need. Passing each file by a broker
- * would need a resolver of our own: the C library opens its files by name, and again when they
- * change. Sockets are those of the Internet only, since behind a local one there may be a service
- * that takes this process for root.
+ * The jail: no capabilities; files can only be read, with nobody's permissions, and where the
+ * kernel has Landlock only below the directories that resolver and TLS need. Passing each file
+ * through a broker would require our own resolver: the C library opens its files by name, and again
+ * when they change. Only Internet sockets are allowed, since a local one may belong to a service
+ * that trusts this process as root.
  */
 #include <curl/curl.h>
 #include <errno.h>
@@ -24,13 +24,13 @@
 #include "worker/worker_start.h"
 
 #define MEMORY_BYTES (512u << 20)
-/* The servers' texts: some lists of CAs have half a MiB. */
+/* Limit for the servers' strings: some lists of CAs have half a MiB. */
 #define SERVERS_BYTES_MAX (16u << 20)
 #define IDLE_MS 60000
 #define THREAD_STACK_BYTES (512u << 10)
 #define CONNECTIONS_MAX 64
 
-/* Beside what the jail allows: found with strace, with glibc 2.36 and OpenSSL 3. */
+/* In addition to what the jail allows: found with strace, with glibc 2.36 and OpenSSL 3. */
 static const char *const calls[] = {
 	/* sockets */
 	"connect", "bind", "getsockname", "getpeername", "setsockopt", "getsockopt", "sendto",
@@ -64,8 +64,8 @@ static struct {
 	unsigned int transfer_cnt;
 } self;
 
-/* An answer that cannot be sent is one that nobody waits for. */
-static void answer(const struct sender_answer *a)
+/* If an answer cannot be sent, nobody waits for it. */
+static void send_answer(const struct sender_answer *a)
 {
 	if (worker_send(self.socket, a, sizeof(*a), NULL, 0))
 		_exit(1);
@@ -76,7 +76,7 @@ static void answer_unstarted(const struct sender_message *m, const char *why)
 	struct sender_answer a = { .job = m->job, .result = SEND_RETRY, .cause = CAUSE_OTHER };
 
 	strncpy(a.text, why, sizeof(a.text) - 1);
-	answer(&a);
+	send_answer(&a);
 }
 
 static int take_servers(const struct sender_message *m, int fd)
@@ -95,7 +95,7 @@ static int take_servers(const struct sender_message *m, int fd)
 	return self.server_cnt < 0 ? self.server_cnt : 0;
 }
 
-/* fd becomes the transfer's. */
+/* Passes ownership of fd to the transfer. */
 static void take_job(const struct sender_message *m, int fd)
 {
 	struct transfer *t;
@@ -115,7 +115,7 @@ static void take_job(const struct sender_message *m, int fd)
 	self.transfer_cnt++;
 }
 
-/* Take all messages that are there. 0, or -errno: the other end is closed. */
+/* Takes all available messages. Returns 0, or -errno: the other end is closed. */
 static int take_messages(void)
 {
 	struct sender_message m;
@@ -153,11 +153,11 @@ static void finish_transfers(void)
 		curl_multi_remove_handle(self.multi, transfer_easy(t));
 		transfer_free(t);
 		self.transfer_cnt--;
-		answer(&a);
+		send_answer(&a);
 	}
 }
 
-/* Threads are few and short; each would otherwise have 8 MiB of stack and 64 MiB of heap. */
+/* Threads are few and short-lived; each would otherwise have 8 MiB of stack and 64 MiB of heap. */
 static void be_small(void)
 {
 	pthread_attr_t attr;
@@ -168,7 +168,7 @@ static void be_small(void)
 		pthread_setattr_default_np(&attr);
 		pthread_attr_destroy(&attr);
 	}
-	/* The keeper's is for workers that samples wait for. */
+	/* The keeper's priority is for workers that samples wait for. */
 	setpriority(PRIO_PROCESS, 0, 0);
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0);
 }
