@@ -9,7 +9,7 @@
 #ifndef TACHBPF_COMMON_H
 #define TACHBPF_COMMON_H
 
-#include "kcompat.bpf.h"
+#include "kregs.bpf.h"
 #include "abi.h"
 
 /*

@@ -6,7 +6,7 @@
 #ifndef TACHBPF_PYOUTER_H
 #define TACHBPF_PYOUTER_H
 
-#include "pythread.bpf.h"
+#include "pylists.bpf.h"
 
 /*
  * Prepare the walk of the frames of the state s->list.found, from which the interpreter of the
