@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * inspect_files.c - finds the CPythons in a process' mapped files, and caches the results. See
- * inspect_files.h.
+ * inspect_files.c - finds the CPythons in a process' mapped files. See inspect_files.h.
  *
  * The interpreter is in the executable, in a library named libpython*, or in any other file that is
  * mapped executable (a plug-in, a program that was started through ld.so); files are inspected in
@@ -10,43 +9,12 @@
 #include "target/inspect_files.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/lru.h"
 #include "base/time.h"
-#include "base/u64map.h"
-#include "base/util.h"
-#include "cpython/libc.h"
-#include "host/proc.h"
 #include "target/mapped_files.h"
-#include "target/parser.h"
-
-/* What was found in a file. Files are identified by what stat() shows. */
-struct known_file {
-	struct file_id id;
-	struct known_file *next;	/* next file with the same hash */
-	int err;			/* of cpython_image_read() */
-	char why[INSPECT_WHY_MAX];
-	struct cpython_image image;
-	struct lru_item lru;		/* in others or in images */
-	struct lru_item open;		/* if fd is kept */
-	int fd;				/* of an image, for inspected_mem(); -1: not kept */
-	bool self_read;			/* libc_self_below() was called: */
-	int self_err;			/* its result */
-	uint16_t self_below;
-	bool tls_read;			/* parser_thread_ctx() was called: */
-	int tls_err;			/* its result */
-	struct elf_tls tls;
-	bool tasks_read;		/* parser_async() was called: */
-	int tasks_err;			/* its result */
-	struct async_tasks_layout tasks;
-};
 
 /* The process that is being inspected. */
 struct inspection {
@@ -57,224 +25,19 @@ struct inspection {
 	int err;			/* -ENOENT, or -ENOTSUP with a reason in out->why */
 	struct inspected *out;
 };
-
-/* All users can create files: limits in total, and for one user. A file takes about 1 KB. */
-#ifndef FILES_MAX
-#define FILES_MAX 16384		/* without and with a CPython */
-#define IMAGES_MAX 2048
-#define IMAGES_OPEN_MAX 1024
-#endif
-#define FILES_OF_USER (FILES_MAX / 4)	/* one process may map 4,160 relevant files */
-#define IMAGES_OF_USER (IMAGES_MAX / 8)
-#define IMAGES_OPEN_OF_USER (IMAGES_OPEN_MAX / 8)
-/* More than one inspection has open at a time; with a low limit, fewer images are kept. */
-#define DESCRIPTORS_LEFT 16
-
-struct file_cache {
-	struct u64map files;		/* hash of identity -> chain of known_file */
-	struct lru others, images;	/* files without and with a CPython */
-	struct lru open;		/* images with a descriptor */
-	uint32_t owner;			/* user of files that are added now, */
-	pid_t owner_of;			/* unless it is this process' user; 0: no process */
-	struct inspection cur;		/* too large for the stack */
-};
-
-/* ---- files ---- */
-
-static struct file_id id_of(const struct stat *st)
-{
-	return (struct file_id){
-		.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
-		.mtime_s = st->st_mtim.tv_sec, .mtime_ns = st->st_mtim.tv_nsec,
-	};
-}
-
-static bool same_file(const struct file_id *a, const struct file_id *b)
-{
-	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-	       a->mtime_s == b->mtime_s && a->mtime_ns == b->mtime_ns;
-}
-
-static uint64_t file_key(const struct file_id *id)
-{
-	return hash_u64(id->ino ^ hash_u64(id->dev));
-}
-
-static struct lru *list_of(struct file_cache *c, const struct known_file *f)
-{
-	return f->err ? &c->others : &c->images;
-}
-
-static struct known_file *find_known(struct file_cache *c, const struct file_id *id)
-{
-	struct known_file *f = u64map_get(&c->files, file_key(id));
-
-	while (f && !same_file(&f->id, id))
-		f = f->next;
-	if (!f)
-		return NULL;
-	lru_use(list_of(c, f), &f->lru);
-	lru_use(&c->open, &f->open);
-	return f;
-}
-
-static void close_kept(struct file_cache *c, struct known_file *f)
-{
-	if (!f || f->fd < 0)
-		return;
-	lru_remove(&c->open, &f->open);
-	close(f->fd);
-	f->fd = -1;
-}
-
-/* Take the file out of its chain. */
-static void unchain_file(struct file_cache *c, struct known_file *gone)
-{
-	uint64_t key = file_key(&gone->id);
-	struct known_file *first = u64map_get(&c->files, key), *f;
-
-	if (first != gone) {
-		for (f = first; f->next != gone; f = f->next)
-			;
-		f->next = gone->next;
-		return;
-	}
-	u64map_remove(&c->files, key);
-	if (gone->next)		/* a key was removed, so adding cannot fail */
-		u64map_put(&c->files, key, gone->next);
-}
-
-static void forget_file(struct file_cache *c, struct known_file *f)
-{
-	if (!f)
-		return;
-	close_kept(c, f);
-	unchain_file(c, f);
-	lru_remove(list_of(c, f), &f->lru);
-	free(f);
-}
-
-/* Returns true if enough descriptors are free for the next files; the lowest are used first. */
-static bool leaves_descriptors(int fd)
-{
-	int spare = fcntl(fd, F_DUPFD_CLOEXEC, fd + DESCRIPTORS_LEFT);
-
-	if (spare >= 0)
-		close(spare);
-	return spare >= 0;
-}
-
-/* The user of files that are added now. */
-static uint32_t owner_to_blame(struct file_cache *c)
-{
-	uint32_t uid;
-
-	if (c->owner_of)
-		c->owner = proc_euid(c->owner_of, &uid) ? LRU_OWNER_UNKNOWN : uid;
-	c->owner_of = 0;
-	return c->owner;
-}
-
-/* Keep a descriptor of an image. */
-static void keep_open(struct file_cache *c, struct known_file *f, int fd)
-{
-	close_kept(c, LRU_STRUCT(lru_excess(&c->open, owner_to_blame(c)), struct known_file, open));
-	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (f->fd >= 0 &&
-	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, owner_to_blame(c)))) {
-		close(f->fd);
-		f->fd = -1;
-	}
-}
-
-/* Make room for a file that was read, and add it. 0 or -ENOMEM. */
-static int add_file(struct file_cache *c, struct known_file *f)
-{
-	struct lru *l = list_of(c, f);
-	int err;
-
-	forget_file(c, LRU_STRUCT(lru_excess(l, owner_to_blame(c)), struct known_file, lru));
-	f->next = u64map_get(&c->files, file_key(&f->id));
-	err = lru_add(l, &f->lru, owner_to_blame(c));
-	if (!err)
-		err = u64map_put(&c->files, file_key(&f->id), f);
-	if (err)
-		lru_remove(l, &f->lru);
-	return err;
-}
-
-/* Read a file that is not in the cache. 0 or -errno. */
-static int read_new(struct file_cache *c, int fd, const struct file_id *id,
-		    struct known_file **out)
-{
-	struct known_file *f = calloc(1, sizeof(*f));
-	int err;
-
-	if (!f)
-		return -ENOMEM;
-	f->id = *id;
-	f->fd = -1;
-	f->err = parser_image(fd, &f->image, f->why, sizeof(f->why));
-	err = f->err == -EBUSY ? -EBUSY : add_file(c, f);
-	if (err) {
-		free(f);
-		return err;
-	}
-	if (!f->err)
-		keep_open(c, f, fd);
-	*out = f;
-	return 0;
-}
-
-/* The cache's entry for an open file. 0 or -errno. */
-static int open_file(struct file_cache *c, int fd, struct known_file **out)
-{
-	struct file_id id;
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	id = id_of(&st);
-	*out = find_known(c, &id);
-	if (!*out)
-		return read_new(c, fd, &id, out);
-	if (!(*out)->err && (*out)->fd < 0)
-		keep_open(c, *out, fd);
-	return 0;
-}
+/* There is one at a time. It is too large for the stack. */
+static struct inspection inspection;
 
 /* The cache's entry for the file of a mapping. 0 or -errno. */
 static int known_file(struct file_cache *c, const struct mapped *m, struct known_file **out)
 {
-	struct file_id id;
-	struct stat st;
-	int fd, err;
-
-	if (!proc_stat_mapped(c->cur.tgid, &m->map, &st)) {
-		id = id_of(&st);
-		*out = find_known(c, &id);
-		if (*out && ((*out)->err || (*out)->fd >= 0))
-			return 0;
-	}
-	fd = proc_open_mapped(c->cur.tgid, &m->map);
-	if (fd < 0)
-		return fd;
-	err = open_file(c, fd, out);
-	close(fd);
-	return err;
+	return file_cache_mapped(c, inspection.tgid, &m->map, out);
 }
 
-int file_cache_image(struct file_cache *c, int fd, const struct cpython_image **image,
-		     struct file_id *id)
+/* Asks the parser about a mapped file. As file_cache_ask(). */
+static int ask_about(struct known_file *f, enum file_question q, const struct mapped *m)
 {
-	struct known_file *f;
-	int err = open_file(c, fd, &f);
-
-	if (err || f->err)
-		return err ? err : -ENOENT;
-	*image = &f->image;
-	*id = f->id;
-	return 0;
+	return file_cache_ask(f, q, inspection.tgid, &m->map);
 }
 
 /* The process' mapping of the file; NULL: none. */
@@ -287,8 +50,8 @@ static const struct mapped *find_mapped(const struct inspection *cur, const stru
 	for (m = cur->mapped.files; m < cur->mapped.files + cur->mapped.cnt; m++) {
 		if (proc_stat_mapped(cur->tgid, &m->map, &st))
 			continue;
-		its = id_of(&st);
-		if (same_file(&its, id))
+		its = file_id_of(&st);
+		if (file_id_same(&its, id))
 			return m;
 	}
 	return NULL;
@@ -296,46 +59,22 @@ static const struct mapped *find_mapped(const struct inspection *cur, const stru
 
 int file_cache_fd(struct file_cache *c, const struct file_id *id, pid_t about)
 {
-	struct known_file *f = find_known(c, id);
+	struct inspection *cur = &inspection;
+	struct known_file *f = file_cache_find(c, id);
 	const struct mapped *m;
 	int err;
 
 	if (f && f->fd >= 0)
 		return f->fd;
-	c->cur.tgid = proc_living_task(about);
-	err = c->cur.tgid ? mapped_files_read(&c->cur.mapped, c->cur.tgid) : -ENOENT;
-	m = err ? NULL : find_mapped(&c->cur, id);
+	cur->tgid = proc_living_task(about);
+	err = cur->tgid ? mapped_files_read(&cur->mapped, cur->tgid) : -ENOENT;
+	m = err ? NULL : find_mapped(cur, id);
 	if (!err)
 		err = m ? known_file(c, m, &f) : -ENOENT;
 	if (!err && f->fd < 0)
 		err = -ENOENT;
 	return err ? err : f->fd;
 }
-
-struct file_cache *file_cache_new(void)
-{
-	struct file_cache *c = calloc(1, sizeof(*c));
-
-	if (c) {
-		lru_init(&c->others, FILES_MAX, FILES_OF_USER);
-		lru_init(&c->images, IMAGES_MAX, IMAGES_OF_USER);
-		lru_init(&c->open, IMAGES_OPEN_MAX, IMAGES_OPEN_OF_USER);
-	}
-	return c;
-}
-
-void file_cache_set_owner(struct file_cache *c, uint32_t owner)
-{
-	c->owner = owner;
-	c->owner_of = 0;
-}
-
-void file_cache_set_process(struct file_cache *c, pid_t tgid)
-{
-	c->owner_of = tgid;
-}
-
-/* ---- what is in the mapped files ---- */
 
 void py_proc_of_image(const struct cpython_image *img, struct py_proc *p)
 {
@@ -411,7 +150,7 @@ static void keep_refusal(struct inspection *cur, const struct known_file *f, con
 /* Inspect one mapped file. 0, -ENOMEM or -EBUSY. */
 static int inspect_file(struct file_cache *c, const struct mapped *m)
 {
-	struct inspection *cur = &c->cur;
+	struct inspection *cur = &inspection;
 	struct known_file *f;
 	int err = known_file(c, m, &f);
 	uint64_t bias;
@@ -438,7 +177,7 @@ static int inspect_file(struct file_cache *c, const struct mapped *m)
  */
 static int inspect_mapped(struct file_cache *c)
 {
-	struct inspection *cur = &c->cur;
+	struct inspection *cur = &inspection;
 	struct mapped_files *m = &cur->mapped;
 	size_t i;
 	int err = 0;
@@ -469,10 +208,10 @@ static const struct mapped *find_libc(const struct mapped_files *m, bool *seen)
 /* Find the distance of pthread_self() below the thread pointer: out->self_below, self_err. */
 static int find_self(struct file_cache *c)
 {
-	struct inspected *out = c->cur.out;
-	const struct mapped *m = find_libc(&c->cur.mapped, &out->libc_seen);
+	struct inspected *out = inspection.out;
+	const struct mapped *m = find_libc(&inspection.mapped, &out->libc_seen);
 	struct known_file *f;
-	int fd, err;
+	int err;
 
 	out->self_err = -EAGAIN;
 	if (!m)
@@ -480,17 +219,12 @@ static int find_self(struct file_cache *c)
 	err = known_file(c, m, &f);
 	if (err)
 		return err == -ENOMEM || err == -EBUSY ? err : 0;
-	if (!f->self_read) {
-		fd = proc_open_mapped(c->cur.tgid, &m->map);
-		if (fd < 0)
-			return 0;
-		f->self_err = parser_self_below(fd, &f->self_below);
-		f->self_read = f->self_err != -EBUSY;
-		close(fd);
-	}
-	out->self_err = f->self_err;
+	err = ask_about(f, FILE_SELF_BELOW, m);
+	if (!f->answers[FILE_SELF_BELOW].known)
+		return err == -EBUSY ? -EBUSY : 0;
+	out->self_err = err;
 	out->self_below = f->self_below;
-	return f->self_read ? 0 : -EBUSY;
+	return 0;
 }
 
 static bool needs_self(const struct inspected *out)
@@ -533,20 +267,13 @@ static int say_none(const struct inspection *cur)
 static int tls_of(struct file_cache *c, const struct mapped *m, struct elf_tls *tls)
 {
 	struct known_file *f;
-	int err = known_file(c, m, &f), fd;
+	int err = known_file(c, m, &f);
 
-	if (err)
-		return err;
-	if (!f->tls_read) {
-		fd = proc_open_mapped(c->cur.tgid, &m->map);
-		if (fd < 0)
-			return fd;
-		f->tls_err = parser_thread_ctx(fd, &f->tls);
-		f->tls_read = f->tls_err != -EBUSY;
-		close(fd);
-	}
-	*tls = f->tls;
-	return f->tls_err;
+	if (!err)
+		err = ask_about(f, FILE_THREAD_CTX, m);
+	if (!err)
+		*tls = f->tls;
+	return err;
 }
 
 /* The C library of a file that does not name one. */
@@ -570,12 +297,12 @@ static const struct mapped *code_file(const struct mapped_files *m, size_t i)
 
 int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *out)
 {
-	struct mapped_files *m = &c->cur.mapped;
+	struct mapped_files *m = &inspection.mapped;
 	const struct mapped *f = NULL;
 	size_t i;
 	int err, none = -ENOENT;
 
-	c->cur.tgid = task;
+	inspection.tgid = task;
 	err = mapped_files_read(m, task);
 	if (err)
 		return err;
@@ -596,20 +323,6 @@ int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *o
 	return 0;
 }
 
-/* Look for asyncio's section in a file. 0, -EBUSY or another -errno in f->tasks_err. */
-static void read_tasks(struct file_cache *c, const struct mapped *m, struct known_file *f)
-{
-	int fd;
-
-	if (f->tasks_read)
-		return;
-	fd = proc_open_mapped(c->cur.tgid, &m->map);
-	f->tasks_err = fd < 0 ? fd : parser_async(fd, &f->tasks);
-	f->tasks_read = fd >= 0 && f->tasks_err != -EBUSY;
-	if (fd >= 0)
-		close(fd);
-}
-
 /* Add what one file contains to *out. 0, or the -errno after which another try may find more. */
 static int add_async(struct file_cache *c, const struct mapped *m, struct async_layout *out,
 		     bool *python)
@@ -625,22 +338,22 @@ static int add_async(struct file_cache *c, const struct mapped *m, struct async_
 	}
 	if (out->task.task_bytes)
 		return 0;
-	read_tasks(c, m, f);
-	if (!f->tasks_err)
+	err = ask_about(f, FILE_ASYNC, m);
+	if (!err)
 		out->task = f->tasks;
-	return f->tasks_err == -EBUSY ? -EBUSY : 0;
+	return err == -EBUSY ? -EBUSY : 0;
 }
 
 int inspect_async(struct file_cache *c, pid_t task, struct async_layout *out)
 {
-	struct mapped_files *m = &c->cur.mapped;
+	struct mapped_files *m = &inspection.mapped;
 	const struct mapped *f;
 	bool python = false;
 	size_t i;
 	int err, none = -ENOENT;
 
 	*out = (struct async_layout){ 0 };
-	c->cur.tgid = task;
+	inspection.tgid = task;
 	err = mapped_files_read(m, task);
 	for (i = 0; !err && i <= m->cnt && !(python && out->task.task_bytes); i++) {
 		f = code_file(m, i);
@@ -682,7 +395,7 @@ static bool is_steady(const struct inspection *cur)
 int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t before,
 		  struct inspected *out)
 {
-	struct inspection *cur = &c->cur;
+	struct inspection *cur = &inspection;
 	int err;
 
 	begin_inspection(cur, who->task, out);
@@ -708,4 +421,21 @@ int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t be
 		return err;
 	out->files = out->seen_ns = 0;
 	return -EAGAIN;
+}
+
+bool inspected_check(struct inspected *i, bool found)
+{
+	uint32_t n;
+
+	i->why[sizeof(i->why) - 1] = '\0';
+	if (i->python_cnt > INSPECT_PYTHONS_MAX || i->otel.cnt > OTEL_MAPPINGS_MAX ||
+	    (found && !i->python_cnt))
+		return false;
+	for (n = 0; n < i->python_cnt; n++) {
+		struct inspected_python *p = &i->pythons[n];
+
+		p->name[sizeof(p->name) - 1] = '\0';
+		p->image.version[sizeof(p->image.version) - 1] = '\0';
+	}
+	return true;
 }

@@ -2,10 +2,6 @@
 /*
  * inspect_files.h - finds the CPythons in the files that a process has mapped. For the inspector
  * (inspector.h), in which it runs: it opens files that others name, which may block forever.
- *
- * The parser reads each file once (parser.h), and its result is cached, also if the file contains
- * no CPython. When there are too many, the least recently used file is dropped, and is read again
- * when it is needed.
  */
 #ifndef TACHBPF_INSPECT_FILES_H
 #define TACHBPF_INSPECT_FILES_H
@@ -20,16 +16,10 @@
 #include "elf/elf_tls.h"
 #include "host/otel_signs.h"
 #include "host/proc.h"
+#include "target/file_cache.h"
 
-#define INSPECT_WHY_MAX 256
 #define INSPECT_NAME_MAX 128
 #define INSPECT_PYTHONS_MAX 8
-
-/* Identifies a file, and its content as far as stat() shows it. */
-struct file_id {
-	uint64_t dev, ino, size;
-	int64_t mtime_s, mtime_ns;
-};
 
 struct inspected_python {
 	struct file_id file;
@@ -53,14 +43,6 @@ struct inspected {
 	char why[INSPECT_WHY_MAX];	/* message of an error; hostile bytes are escaped */
 };
 
-struct file_cache;
-/* NULL with errno. */
-struct file_cache *file_cache_new(void);
-/* From now on, new files belong to processes of this user, who can use only a part of the cache. */
-void file_cache_set_owner(struct file_cache *cache, uint32_t owner);
-/* The same for the effective user of a process, looked up when the first new file comes. */
-void file_cache_set_process(struct file_cache *cache, pid_t tgid);
-
 /*
  * Inspect a process. before: out->files of the last inspection of this process, 0: none. 0: *out is
  * filled. -ENOENT: no Python in it so far. -EALREADY: as -ENOENT, and its files are those of the
@@ -71,6 +53,12 @@ void file_cache_set_process(struct file_cache *cache, pid_t tgid);
  */
 int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_t before,
 		  struct inspected *out);
+
+/*
+ * Make sure that an answer which may be forged has the documented form. found: inspect_files() has
+ * returned 0. False: it does not have it.
+ */
+bool inspected_check(struct inspected *answer, bool found);
 
 /* The file with the variable OTEL_THREAD_CTX_SYMBOL in a process. */
 struct inspected_tls {
@@ -93,12 +81,6 @@ int inspect_thread_ctx(struct file_cache *cache, pid_t task, struct inspected_tl
  */
 int inspect_async(struct file_cache *cache, pid_t task, struct async_layout *out);
 
-/*
- * The CPython in an open file. 0: sets *image, which the cache owns until the next call, and *id;
- * -ENOENT: there is no supported one; other -errno.
- */
-int file_cache_image(struct file_cache *cache, int fd, const struct cpython_image **image,
-		     struct file_id *id);
 /*
  * A descriptor of a file with a CPython, owned by the cache until the next call. If none is kept,
  * the file is opened again where this process has it mapped. -ENOENT: there is none; other -errno.

@@ -15,10 +15,7 @@
 #include "memory/reader.h"
 #include "target/parser.h"
 
-/*
- * How long to wait for an answer. If the files need longer, the process is asked about again a
- * second later.
- */
+/* Wait for an answer. If the files need longer, the process is asked about a second later. */
 #define ANSWER_MS 200
 /* Multiplies the wait while the inspector makes progress: longer than it waits for its parser. */
 #define SLOW_TURNS 10
@@ -36,6 +33,7 @@ enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, ENVIRON, THREAD_CTX, A
 		SET_PARSER };
 
 struct shared {
+	pid_t about, task;		/* process of the call, or 0; its proc_living_task() */
 	uint32_t owner;			/* user of the files that are read for the first time, */
 	pid_t owner_of;			/* unless it is this process' user; 0: no process */
 	struct parser_use parser;
@@ -46,7 +44,6 @@ struct shared {
 			struct inspected out;
 		} inspect;
 		struct {
-			pid_t about;
 			struct file_id file;
 			uint64_t vaddr;
 			uint32_t len;
@@ -59,7 +56,6 @@ struct shared {
 			struct learned_exe out;
 		} learn;
 		struct {
-			pid_t first;
 			bool all;		/* then read the files of running processes */
 			uint32_t listed;	/* not 0: cnt and out are complete */
 			uint32_t enough;	/* not 0: the program waits, begin no other */
@@ -67,33 +63,22 @@ struct shared {
 			uint32_t cnt;
 			struct learned_exe out[LIKELY_MAX];
 		} likely;
-		struct {
-			pid_t tgid;
-			struct container c;
-		} names;
-		struct {
-			pid_t tgid;
-			struct otel_environ out;
-		} env;
-		struct {
-			pid_t tgid, task;
-			struct inspected_tls out;
-		} thread_ctx;
-		struct {
-			pid_t tgid, task;
-			struct async_layout out;
-		} async;
+		struct container names;
+		struct otel_environ env;
+		struct inspected_tls thread_ctx;
+		struct async_layout async;
 		pid_t new_parser;
 	};
 };
 
 /* ---- in the worker ---- */
 
-/* The worker's cache, created by the first call. */
-static struct file_cache *the_cache(const struct shared *s)
+/* The worker's cache, created by the first call. New files belong to the process of this one. */
+static struct file_cache *the_cache(struct shared *s)
 {
 	static struct file_cache *cache;
 
+	parser_for(s->about, &s->parser);
 	if (!cache)
 		cache = file_cache_new();
 	if (cache)
@@ -107,22 +92,19 @@ static int run_inspect(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
-	struct proc_info who = s->inspect.who;
 
-	parser_for(who.tgid, &s->parser);
-	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
+	if (!c)
+		return -ENOMEM;
+	return inspect_files(c, &s->inspect.who, s->inspect.before, &s->inspect.out);
 }
 
 static int run_mem(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
-	struct file_id file = s->mem.file;
 	uint32_t len = s->mem.len;
-	int fd;
+	int fd = c ? file_cache_fd(c, &s->mem.file, s->about) : -ENOMEM;
 
-	parser_for(s->mem.about, &s->parser);
-	fd = c ? file_cache_fd(c, &file, s->mem.about) : -ENOMEM;
 	if (fd < 0 || len > sizeof(s->mem.bytes))
 		return fd < 0 ? fd : -E2BIG;
 	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
@@ -133,20 +115,17 @@ static int run_learn(void *shared, const int *fds)
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
 
-	parser_for(s->learn.who.tgid, &s->parser);
-	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
+	return c ? exe_learn_process(c, s->about, &s->learn.out) : -ENOMEM;
 }
 
 static int run_seen(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
-	struct proc_info who = s->learn.who;
-	struct file_id file = s->learn.file;
-	struct py_proc proc = s->learn.proc;
 
-	parser_for(who.tgid, &s->parser);
-	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
+	if (!c)
+		return -ENOMEM;
+	return exe_learn_seen(c, &s->learn.who, &s->learn.file, &s->learn.proc, &s->learn.out);
 }
 
 /* Bring the process' files into the cache. */
@@ -164,15 +143,13 @@ struct ahead {
 	struct file_cache *cache;
 	struct shared *s;
 	size_t looked, cnt;
-	struct {
-		dev_t dev;
-		ino_t ino;
-	} exes[AHEAD_EXES];
+	struct file_id exes[AHEAD_EXES];
 };
 
 /* Returns true if the files of the process' executable were not read ahead so far. */
 static bool is_new_exe(struct ahead *a, pid_t tgid)
 {
+	struct file_id exe;
 	char link[32];
 	struct stat st;
 	size_t i;
@@ -181,11 +158,11 @@ static bool is_new_exe(struct ahead *a, pid_t tgid)
 	if (stat(link, &st))
 		return false;	/* a kernel thread has none */
 	a->looked++;
+	exe = file_id_of(&st);
 	for (i = 0; i < a->cnt; i++)
-		if (a->exes[i].dev == st.st_dev && a->exes[i].ino == st.st_ino)
+		if (file_id_same(&a->exes[i], &exe))
 			return false;
-	a->exes[a->cnt].dev = st.st_dev;
-	a->exes[a->cnt++].ino = st.st_ino;
+	a->exes[a->cnt++] = exe;
 	return true;
 }
 
@@ -211,9 +188,8 @@ static int run_likely(void *shared, const int *fds)
 	struct file_cache *c = the_cache(s);
 	struct ahead a = { .cache = c, .s = s };
 
-	parser_for(s->likely.first, &s->parser);
-	if (c && s->likely.first)
-		read_files_of(c, s->likely.first);
+	if (c && s->about)
+		read_files_of(c, s->about);
 	if (c)
 		file_cache_set_owner(c, LRU_OWNER_ROOT);
 	parser_for(0, &s->parser);
@@ -230,12 +206,12 @@ static int run_likely(void *shared, const int *fds)
 static int run_names(void *shared, const int *fds)
 {
 	struct shared *s = shared;
-	struct container c = s->names.c;
+	struct container c = s->names;
 	int err;
 
-	parser_for(s->names.tgid, &s->parser);
-	err = container_names(&c, container_host_root(), s->names.tgid, parser_container);
-	s->names.c = c;
+	parser_for(s->about, &s->parser);
+	err = container_names(&c, container_host_root(), s->about, parser_container);
+	s->names = c;
 	return err;
 }
 
@@ -244,59 +220,40 @@ static int run_environment(void *shared, const int *fds)
 {
 	static char text[OTEL_ENVIRON_BYTES_MAX + 1];
 	struct shared *s = shared;
-	struct otel_environ found;
-	ssize_t n = proc_direct.text(s->env.tgid, "environ", text, sizeof(text));
+	ssize_t n = proc_direct.text(s->about, "environ", text, sizeof(text));
 
 	if (n < 0)
 		return n == -ENOENT ? -ESRCH : (int)n;
-	otel_environ_find(text, (size_t)n, &found);
+	otel_environ_find(text, (size_t)n, &s->env);
 	explicit_bzero(text, (size_t)n);
-	s->env.out = found;
 	return 0;
 }
 
-static int thread_ctx(void *shared, const int *fds)
+static int run_thread_ctx(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
-	struct inspected_tls found;
-	int err = -ENOMEM;
 
-	parser_for(s->thread_ctx.tgid, &s->parser);
-	if (c)
-		err = inspect_thread_ctx(c, s->thread_ctx.task, &found);
-	if (!err)
-		s->thread_ctx.out = found;
-	return err;
+	return c ? inspect_thread_ctx(c, s->task, &s->thread_ctx) : -ENOMEM;
 }
 
 static int run_async(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
-	struct async_layout found;
-	int err = -ENOMEM;
 
-	parser_for(s->async.tgid, &s->parser);
-	if (c)
-		err = inspect_async(c, s->async.task, &found);
-	if (!err)
-		s->async.out = found;
-	return err;
+	return c ? inspect_async(c, s->task, &s->async) : -ENOMEM;
 }
 
 static int set_parser(void *shared, const int *fds)
 {
-	const struct shared *s = shared;
-
-	return parser_adopt(fds, s->new_parser);
+	return parser_adopt(fds, ((const struct shared *)shared)->new_parser);
 }
 
 static const worker_fn functions[] = {
 	[INSPECT] = run_inspect, [MEM] = run_mem, [LEARN] = run_learn, [SEEN] = run_seen,
 	[LIKELY] = run_likely, [NAMES] = run_names, [ENVIRON] = run_environment,
-	[THREAD_CTX] = thread_ctx, [ASYNC] = run_async,
-	[SET_PARSER] = set_parser,
+	[THREAD_CTX] = run_thread_ctx, [ASYNC] = run_async, [SET_PARSER] = set_parser,
 };
 
 /* It reads /proc, opens files, and waits for its parser. */
@@ -376,9 +333,9 @@ static int note_answer(int err, pid_t about)
 	return err == -EPIPE ? -EBUSY : err;
 }
 
-static int call_inspector(enum function f, pid_t about, const int *fds)
+static int call_inspector(enum function f, pid_t about)
 {
-	return note_answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
+	return note_answer(wait_on(worker_call(&inspector, f, NULL, ANSWER_MS)), about);
 }
 
 /* Make inspector_begin_likely() end soon, and wait for that. Returns its result. */
@@ -397,12 +354,9 @@ static int end_begun(void)
 }
 
 /* Returns true if it has found all likely interpreters. It may still be reading ahead. */
-static bool has_listed(void)
+static bool has_listed(const struct shared *s)
 {
-	const struct shared *s = inspector.shared;
-
-	return has_begun && inspector.pid &&
-	       __atomic_load_n(&s->likely.listed, __ATOMIC_ACQUIRE);
+	return inspector.pid && __atomic_load_n(&s->likely.listed, __ATOMIC_ACQUIRE);
 }
 
 /* Start the inspector and its parser, unless they run. As worker_ready(). */
@@ -419,7 +373,7 @@ static int start_for(pid_t about)
 	worker_descriptors(&parser, fds);
 	s->parser = (struct parser_use){ 0 };
 	s->new_parser = parser.pid;
-	err = call_inspector(SET_PARSER, 0, fds);
+	err = note_answer(wait_on(worker_call(&inspector, SET_PARSER, fds, ANSWER_MS)), 0);
 	if (err && parser.pid)
 		worker_end(&parser);
 	return err ? -EBUSY : 0;
@@ -435,9 +389,24 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 	if (*err)
 		return NULL;
 	s = inspector.shared;
+	s->about = about;
 	s->owner = owner;
 	s->owner_of = 0;
 	s->parser = (struct parser_use){ 0 };
+	return s;
+}
+
+/* The same for a process' proc_living_task(), which is s->task then. NULL: -ESRCH, too. */
+static struct shared *ready_for_task(pid_t tgid, int *err)
+{
+	pid_t task = proc_living_task(tgid);
+	struct shared *s = NULL;
+
+	*err = -ESRCH;
+	if (task)
+		s = ready_for(tgid, inspector_owner(tgid), err);
+	if (s)
+		s->task = task;
 	return s;
 }
 
@@ -445,24 +414,6 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 static struct shared *inspector_ready(pid_t about, int *err)
 {
 	return ready_for(about, LRU_OWNER_ROOT, err);
-}
-
-/* Make sure that the inspector's answer, which may be forged, has the documented form. */
-static bool check_inspected(struct inspected *i, bool found)
-{
-	uint32_t n;
-
-	i->why[sizeof(i->why) - 1] = '\0';
-	if (i->python_cnt > INSPECT_PYTHONS_MAX || i->otel.cnt > OTEL_MAPPINGS_MAX ||
-	    (found && !i->python_cnt))
-		return false;
-	for (n = 0; n < i->python_cnt; n++) {
-		struct inspected_python *p = &i->pythons[n];
-
-		p->name[sizeof(p->name) - 1] = '\0';
-		p->image.version[sizeof(p->image.version) - 1] = '\0';
-	}
-	return true;
 }
 
 int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
@@ -477,14 +428,14 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, const struct
 	s->owner_of = who->tgid;
 	s->inspect.who = *who;
 	s->inspect.before = before;
-	err = call_inspector(INSPECT, who->tgid, NULL);
+	err = call_inspector(INSPECT, who->tgid);
 	if (err == -EBUSY || err == -ETIMEDOUT || err == -EUSERS)
 		return err;
 	if (!inspector.pid)
 		return -EBUSY;
 	copy = s->inspect.out;
 	*out = &copy;
-	return check_inspected(&copy, !err) ? err : -EBADMSG;
+	return inspected_check(&copy, !err) ? err : -EBADMSG;
 }
 
 int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len)
@@ -494,11 +445,10 @@ int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void 
 
 	if (!s || len > PARSER_BYTES_MAX)
 		return s ? -E2BIG : err;
-	s->mem.about = about;
 	s->mem.file = *file;
 	s->mem.vaddr = vaddr;
 	s->mem.len = len;
-	err = call_inspector(MEM, about, NULL);
+	err = call_inspector(MEM, about);
 	if (!err)
 		memcpy(buf, s->mem.bytes, len);
 	return err;
@@ -509,10 +459,8 @@ int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out)
 	int err;
 	struct shared *s = ready_for(tgid, owner, &err);
 
-	if (!s)
-		return err;
-	s->learn.who = (struct proc_info){ .tgid = tgid };
-	err = call_inspector(LEARN, tgid, NULL);
+	if (s)
+		err = call_inspector(LEARN, tgid);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -529,7 +477,7 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 	s->learn.who = *who;
 	s->learn.file = *image;
 	s->learn.proc = *proc;
-	err = call_inspector(SEEN, who->tgid, NULL);
+	err = call_inspector(SEEN, who->tgid);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -542,7 +490,7 @@ static struct shared *ready_for_likely(pid_t first, bool all, int *err)
 
 	if (!s)
 		return NULL;
-	s->likely.first = s->likely.about = first;
+	s->likely.about = first;
 	s->likely.all = all;
 	s->likely.listed = s->likely.enough = 0;
 	return s;
@@ -562,10 +510,10 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt)
 	uint32_t found;
 	int err = 0;
 
-	if (has_begun && !has_listed())
+	if (has_begun && !has_listed(s))
 		err = end_begun();
 	else if (!has_begun && (s = ready_for_likely(0, false, &err)))
-		err = call_inspector(LIKELY, 0, NULL);
+		err = call_inspector(LIKELY, 0);
 	if (err)
 		return err;
 	found = __atomic_load_n(&s->likely.cnt, __ATOMIC_RELAXED);
@@ -581,12 +529,11 @@ int inspector_names(struct container *c, pid_t tgid)
 
 	if (!s)
 		return err;
-	s->names.tgid = tgid;
-	s->names.c = *c;
-	err = call_inspector(NAMES, tgid, NULL);
+	s->names = *c;
+	err = call_inspector(NAMES, tgid);
 	if (err == -EBUSY || err == -ETIMEDOUT)
 		return err;
-	*c = s->names.c;
+	*c = s->names;
 	container_end_strings(c);
 	return err;
 }
@@ -597,13 +544,11 @@ int inspector_environ(pid_t tgid, struct otel_environ *out)
 	struct shared *s = inspector_ready(tgid, &err);
 
 	memset(out, 0, sizeof(*out));
-	if (s) {
-		s->env.tgid = tgid;
-		err = call_inspector(ENVIRON, tgid, NULL);
-	}
+	if (s)
+		err = call_inspector(ENVIRON, tgid);
 	if (err)
 		return err;
-	*out = s->env.out;
+	*out = s->env;
 	out->service_name[sizeof(out->service_name) - 1] = '\0';
 	out->resource[sizeof(out->resource) - 1] = '\0';
 	return 0;
@@ -611,34 +556,26 @@ int inspector_environ(pid_t tgid, struct otel_environ *out)
 
 int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out)
 {
-	pid_t task = proc_living_task(tgid);
 	int err;
-	struct shared *s = task ? ready_for(tgid, inspector_owner(tgid), &err) : NULL;
+	struct shared *s = ready_for_task(tgid, &err);
 
-	if (!s)
-		return task ? err : -ESRCH;
-	s->thread_ctx.tgid = tgid;
-	s->thread_ctx.task = task;
-	err = call_inspector(THREAD_CTX, tgid, NULL);
+	if (s)
+		err = call_inspector(THREAD_CTX, tgid);
 	if (!err)
-		*out = s->thread_ctx.out;
+		*out = s->thread_ctx;
 	return err;
 }
 
 int inspector_async(pid_t tgid, struct async_layout *out)
 {
-	pid_t task = proc_living_task(tgid);
 	int err;
-	struct shared *s = task ? ready_for(tgid, inspector_owner(tgid), &err) : NULL;
+	struct shared *s = ready_for_task(tgid, &err);
 
-	if (!s)
-		return task ? err : -ESRCH;
-	s->async.tgid = tgid;
-	s->async.task = task;
-	err = call_inspector(ASYNC, tgid, NULL);
+	if (s)
+		err = call_inspector(ASYNC, tgid);
 	if (err)
 		return err;
-	*out = s->async.out;
+	*out = s->async;
 	out->valid = 1;
 	return out->task.interp_tasks_head < ASYNCIO_INTERP_BYTES_MAX ? 0 : -EBUSY;
 }

@@ -15,7 +15,7 @@ from processes import TIMEOUT
 from recording import Recording, succeeded
 from summary import files
 
-# bpf/abi.h, MAX_EXES / 8; user/target/inspect_files.c, IMAGES_OPEN_OF_USER
+# bpf/abi.h, MAX_EXES / 8; user/target/file_cache.c, IMAGES_OPEN_OF_USER
 EXES_OF_USER, OPEN_OF_USER = 512, 128
 WORKERS, COPIES = 3, 200        # 600 executables, of one user who may have 512
 ATTACKER, OTHER = 54321, 54322

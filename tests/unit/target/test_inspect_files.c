@@ -13,6 +13,7 @@
 #define IMAGES_MAX 32
 #define IMAGES_OPEN_MAX 16
 #include "user/base/lru.c"
+#include "user/target/file_cache.c"
 #include "user/target/inspect_files.c"
 
 #include "tests/unit/cpython/fake_elf.h"
@@ -45,7 +46,7 @@ static struct file_id file(bool python, uint32_t owner)
 	file_cache_set_owner(c, owner);
 	assert_int_equal(file_cache_image(c, fd, &image, &id), python ? 0 : -ENOENT);
 	close(fd);
-	return id_of(&st);
+	return file_id_of(&st);
 }
 
 static void free_cache(void)
@@ -53,9 +54,9 @@ static void free_cache(void)
 	struct known_file *f;
 
 	while ((f = LRU_STRUCT(lru_oldest(&c->others), struct known_file, lru)))
-		forget(c, f);
+		forget_file(c, f);
 	while ((f = LRU_STRUCT(lru_oldest(&c->images), struct known_file, lru)))
-		forget(c, f);
+		forget_file(c, f);
 	u64map_free(&c->files);
 	lru_free(&c->others);
 	lru_free(&c->images);
@@ -76,8 +77,8 @@ static uint32_t last_owner(void)
 	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
 	assert_int_equal(file_cache_image(c, fd, &image, &id), -ENOENT);
 	assert_int_equal(fstat(fd, &st), 0);
-	id = id_of(&st);
-	f = find_known(c, &id);
+	id = file_id_of(&st);
+	f = file_cache_find(c, &id);
 	close(fd);
 	assert_non_null(f);
 	return f->lru.owner ? f->lru.owner->uid : LRU_OWNER_UNKNOWN;
@@ -189,7 +190,7 @@ static void test_files_without_python(void **state)
 	for (i = 0; i < 300; i++)
 		file(false, 1000);
 	assert_int_equal(counts().others, 1 + FILES_OF_USER);
-	assert_non_null(find_known(c, &others));
+	assert_non_null(file_cache_find(c, &others));
 	for (i = 1; i < 300; i++)
 		file(false, 2000 + i);
 	assert_int_equal(counts().others, FILES_MAX);
@@ -205,7 +206,7 @@ static void test_opened_again(void **state)
 
 	c = file_cache_new();
 	id = file(true, 1000);
-	close_kept(c, find_known(c, &id));
+	close_kept(c, file_cache_find(c, &id));
 	assert_int_equal(file_cache_fd(c, &id, 0), -ENOENT);
 	fd = open(path, O_RDONLY);
 	assert_int_equal(file_cache_image(c, fd, &image, &same), 0);
@@ -227,11 +228,11 @@ static void test_opened_where_it_is_mapped(void **state)
 	mapped = mmap(NULL, FAKE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	assert_ptr_not_equal(mapped, MAP_FAILED);
 	close(fd);
-	close_kept(c, find_known(c, &id));
+	close_kept(c, file_cache_find(c, &id));
 	assert_true(file_cache_fd(c, &id, getpid()) >= 0);
-	forget_file(c, find_known(c, &id));
+	forget_file(c, file_cache_find(c, &id));
 	assert_true(file_cache_fd(c, &id, getpid()) >= 0);
-	forget_file(c, find_known(c, &id));
+	forget_file(c, file_cache_find(c, &id));
 	assert_int_equal(munmap(mapped, FAKE_SIZE), 0);
 	assert_int_equal(file_cache_fd(c, &id, getpid()), -ENOENT);
 	free_cache();

@@ -13,6 +13,7 @@
 /* Whatever else runs on this machine, our child's turn comes. */
 #define AHEAD_EXES 65536
 #define AHEAD_PROCESSES 1048576
+#include "user/target/file_cache.c"
 #include "user/target/inspect_files.c"
 #include "user/target/inspector.c"
 
@@ -72,7 +73,7 @@ static bool is_known(struct file_cache *c)
 
 static void look(bool all, uint32_t enough)
 {
-	s.likely.first = 0;
+	s.about = 0;
 	s.likely.about = 0;
 	s.likely.all = all;
 	s.likely.listed = 0;
