@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/report_order.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "model/id_map.h"
@@ -555,90 +556,6 @@ double report_squares(const struct report *r)
 	return (double)r->sample_cnt + r->excess;
 }
 
-static int compare_text(const struct string_ref *a, const struct string_ref *b)
-{
-	int diff = memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
-
-	return diff ? diff : (a->len > b->len) - (a->len < b->len);
-}
-
-#define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
-
-static int by_name(const struct report_row *a, const struct report_row *b)
-{
-	int diff = compare_text(&a->func, &b->func);
-
-	return diff ? diff : COMPARE(a->thread_id, b->thread_id);
-}
-
-static int by_file(const struct report_row *a, const struct report_row *b)
-{
-	int diff = compare_text(&a->file, &b->file);
-
-	diff = diff ? diff : COMPARE(a->profile, b->profile);
-	return diff ? diff : COMPARE(a->line, b->line);
-}
-
-static int by_self(const struct report_row *a, const struct report_row *b)
-{
-	return COMPARE(b->self, a->self);
-}
-
-static int by_total(const struct report_row *a, const struct report_row *b)
-{
-	return COMPARE(b->total, a->total);
-}
-
-typedef int (*row_compare)(const struct report_row *a, const struct report_row *b);
-
-/* The keys of each order, in descending priority; together they make it unambiguous. */
-static const row_compare orders[][4] = {
-	[REPORT_SORT_SELF] = { by_self, by_total, by_name, by_file },
-	[REPORT_SORT_TOTAL] = { by_total, by_self, by_name, by_file },
-	[REPORT_SORT_NAME] = { by_name, by_file, by_self, by_total },
-	[REPORT_SORT_FILE] = { by_file, by_name, by_self, by_total },
-};
-
-static int compare_rows(const void *a, const void *b, void *order)
-{
-	const row_compare *compare = order;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(orders[0]); i++) {
-		int diff = compare[i](a, b);
-
-		if (diff)
-			return diff;
-	}
-	return 0;
-}
-
-static int compare_containers(const void *a, const void *b)
-{
-	const struct report_row *x = a, *y = b;
-	int diff = compare_text(&x->func, &y->func);
-
-	return diff ? diff : COMPARE(x->profile, y->profile);
-}
-
-/* Joins rows that have the same label. Returns the number of rows left. */
-static uint32_t join_containers(struct report_row *rows, uint32_t cnt)
-{
-	uint32_t i, left = 0;
-
-	qsort(rows, cnt, sizeof(*rows), compare_containers);
-	for (i = 0; i < cnt; i++) {
-		if (left && !compare_text(&rows[left - 1].func, &rows[i].func)) {
-			rows[left - 1].self += rows[i].self;
-			rows[left - 1].total += rows[i].total;
-			rows[left - 1].profile_cnt++;
-		} else {
-			rows[left++] = rows[i];
-		}
-	}
-	return left;
-}
-
 const struct report_row *report_rows(struct report *r, enum report_sort sort, size_t *cnt)
 {
 	static const struct string_ref none = { "", 0 };
@@ -666,7 +583,9 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 			.profile_cnt = 1,
 		};
 	}
-	*cnt = r->by == REPORT_BY_CONTAINER ? join_containers(r->sorted, r->row_cnt) : r->row_cnt;
-	qsort_r(r->sorted, *cnt, sizeof(*r->sorted), compare_rows, (void *)orders[sort]);
+	*cnt = r->row_cnt;
+	if (r->by == REPORT_BY_CONTAINER)
+		*cnt = report_join_containers(r->sorted, *cnt);
+	report_sort_rows(r->sorted, *cnt, sort);
 	return r->sorted;
 }
