@@ -8,6 +8,10 @@ import sys
 from pathlib import Path
 
 COLUMNS, LINES, TAB = 100, 600, 8
+# Files that may have more lines, and why.
+LONGER = {
+    "bpf/abi.h": "all that the kernel's side and user space tell each other",
+}
 PLACES = ("bpf", "user", "tests/unit", "tests/hostbpf", "tests/bpf", "tests/fuzz", "tests/bench")
 
 
@@ -19,7 +23,7 @@ def complaints(tree):
             for number, line in enumerate(lines, 1):
                 if len(line.expandtabs(TAB)) > COLUMNS:
                     yield f"{name}:{number}: {len(line.expandtabs(TAB))} columns; at most {COLUMNS}"
-            if len(lines) > LINES and not place.startswith("tests"):
+            if len(lines) > LINES and not place.startswith("tests") and name not in LONGER:
                 yield f"{name}: {len(lines)} lines; at most {LINES}"
 
 

@@ -18,7 +18,8 @@ enum elf_tls_model {
 				 * dynamic) */
 	ELF_TLS_MODULE,		/* module number in one word; add is the offset (local dynamic) */
 	ELF_TLS_DESC,		/* two words: a descriptor. Its second word is an offset from the
-				 * thread pointer, or the address of two words as of ELF_TLS_INDEX */
+				 * thread pointer, or the address of two words as of
+				 * ELF_TLS_INDEX */
 };
 
 struct elf_tls {

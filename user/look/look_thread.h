@@ -80,7 +80,10 @@ struct look_syscall {
 	uint64_t args[LOOK_SYSCALL_ARGS];
 };
 
-/* Reads it. Returns 0; -EAGAIN: the thread runs; -EBADMSG or other -errno. In the worker (look_worker.h). */
+/*
+ * Reads it, in the worker (look_worker.h). Returns 0; -EAGAIN: the thread runs; -EBADMSG or other
+ * -errno.
+ */
 int look_read_syscall(pid_t tgid, uint64_t tid, struct look_syscall *call);
 /* Returns the address of the futex that this call waits on; 0: none. *timed: with a timeout. */
 uint64_t look_futex_of(const struct look_syscall *call, bool *timed);
