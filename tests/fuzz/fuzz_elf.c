@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * fuzz_elf.c - two hostile ELF files through the ELF reader and what the dynamic linker does with
- * them (elf.h, elf_link.h, elf_functions.h), as the parser's functions DESCRIBE, LIBRARY and
+ * them (elf.h, elf_link.h), as the parser's functions DESCRIBE, LIBRARY and
  * FUNCTIONS call them. Input: u32 length of the executable, the executable, the library.
  */
 #include <limits.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "cpython/libc.h"
-#include "elf/elf_functions.h"
+#include "elf/elf.h"
 #include "elf/elf_link.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "elf/unwind_build.h"
-#include "elf/unwind_index.h"
+#include "elf/unwind_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

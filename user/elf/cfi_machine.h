@@ -9,8 +9,8 @@
 #ifndef TACHBPF_ELF_CFI_MACHINE_H
 #define TACHBPF_ELF_CFI_MACHINE_H
 
-#include "elf/cfi_entries.h"
 #include "elf/cfi_expression.h"
+#include "elf/cfi_section.h"
 
 /* Where the caller's value of a register is. */
 enum cfi_where {

@@ -105,4 +105,13 @@ int elf_file_symtab(const struct elf_file *f, const char *const *names, struct e
 /* Copy DT_SONAME, NUL-terminated and truncated to size. 0 or -ENOENT. */
 int elf_file_soname(const struct elf_file *f, char *buf, size_t size);
 
+/*
+ * Find functions that the file defines: names[i] → offsets[i], the file offset of its first
+ * instruction; 0: the file has none of this name, or not in a part that is mapped executable.
+ * Searches the symbols that the dynamic linker finds, and .symtab in an executable that exports
+ * none of them. 0; -ENOENT: none was found; other -errno.
+ */
+int elf_functions_find(const struct elf_file *f, const char *const *names, uint64_t *offsets,
+		       unsigned int cnt);
+
 #endif

@@ -2,8 +2,6 @@
 /* unwind_file.c - see unwind_file.h. */
 #include "elf/unwind_file.h"
 
-#include "elf/unwind_index.h"
-
 _Static_assert(sizeof(struct unwind_file) <= UNWIND_FILE_HEAD, "the header has its place");
 
 /* Returns true if cnt elements of this many bytes, from element `at` on, end within total. */
@@ -40,4 +38,28 @@ struct unwind_table unwind_file_table(const struct unwind_file *f, uint32_t chun
 		.index_at = f->index_at, .ext_at = f->ext_at, .ext_cnt = f->ext_cnt,
 		.shift = (abi_u16)f->shift, .stamp = stamp,
 	};
+}
+
+/* ---- the index ---- */
+
+uint32_t unwind_index_shift(uint32_t bytes, uint32_t row_cnt)
+{
+	uint32_t shift = 0;
+
+	while (shift < UNWIND_SHIFT_MAX && bytes >> shift > row_cnt / UNWIND_INDEX_ROWS)
+		shift++;
+	return shift;
+}
+
+void unwind_index_fill(uint32_t *index, uint32_t bytes, uint32_t shift,
+		       const struct unwind_row *rows, uint32_t row_cnt)
+{
+	uint64_t cnt = unwind_index_cnt(bytes, shift), i;
+	uint32_t row = 0;
+
+	for (i = 0; i < cnt; i++) {
+		while (row + 1 < row_cnt && rows[row + 1].addr <= i << shift)
+			row++;
+		index[i] = row;
+	}
 }

@@ -38,4 +38,24 @@ bool unwind_file_is_valid(const void *map, size_t len);
 /* The value in the map unwind_tables for a valid table that is copied to chunks from `chunk` on. */
 struct unwind_table unwind_file_table(const struct unwind_file *f, uint32_t chunk, uint32_t stamp);
 
+/*
+ * The index of a table's rows (struct unwind_table): it leaves about UNWIND_INDEX_ROWS rows to
+ * search for an address.
+ */
+
+#define UNWIND_INDEX_ROWS 8u
+#define UNWIND_SHIFT_MAX 31u
+
+/* Entries of an index: one for each 2^shift bytes, and one for the end. */
+static inline uint64_t unwind_index_cnt(uint32_t bytes, uint32_t shift)
+{
+	return ((bytes + (1ull << shift) - 1) >> shift) + 1;
+}
+
+/* The shift for row_cnt rows in this many bytes; at most UNWIND_SHIFT_MAX. */
+uint32_t unwind_index_shift(uint32_t bytes, uint32_t row_cnt);
+/* Fill an index of unwind_index_cnt() entries. The first row is at address 0. */
+void unwind_index_fill(uint32_t *index, uint32_t bytes, uint32_t shift,
+		       const struct unwind_row *rows, uint32_t row_cnt);
+
 #endif

@@ -10,7 +10,7 @@
 #include "base/util.h"
 #include "cpython/asyncio_section.h"
 #include "cpython/libc.h"
-#include "elf/elf_functions.h"
+#include "elf/elf.h"
 #include "elf/elf_link.h"
 #include "host/container_files.h"
 #include "host/otel_signs.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_cfi.h"
-#include "elf/cfi_entries.h"
+#include "elf/cfi_section.h"
 
 #define FDE_REST 0x44, 0x0e, 16	/* instructions that every test's FDE has */
 

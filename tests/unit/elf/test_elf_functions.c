@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "elf/elf_functions.h"
+#include "elf/elf.h"
 
 #define CODE_BYTES 16
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "elf/unwind_index.h"
+#include "elf/unwind_file.h"
 #include "elf/unwind_rows.h"
 
 /* Rules of the tests are any numbers but UNWIND_NO_ROW. */

@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "elf/unwind_index.h"
+#include "elf/unwind_file.h"
 #include "native/file_opener.h"
 #include "native/native_mappings.h"
 #include "native/native_state.h"
