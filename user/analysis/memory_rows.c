@@ -16,7 +16,7 @@
 #include "base/arith.h"
 #include "model/id_map.h"
 #include "model/intern.h"
-#include "model/self_frame.h"
+#include "model/stack_frame.h"
 #include "model/thread_names.h"
 
 /*

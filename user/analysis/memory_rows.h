@@ -4,7 +4,7 @@
  * process, container or thread.
  *
  * By function, file and line, bytes belong to the innermost Python function, which allocated them
- * (model/self_frame.h). Rows of several files are joined if they have the same key. Memory grows
+ * (model/stack_frame.h). Rows of several files are joined if they have the same key. Memory grows
  * with distinct keys and with the largest file, not with the number of files.
  */
 #ifndef TACHBPF_MEMORY_ROWS_H

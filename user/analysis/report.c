@@ -22,8 +22,8 @@
 #include "model/id_map.h"
 #include "model/intern.h"
 #include "model/native_frame.h"
-#include "model/self_frame.h"
 #include "model/shared_frames.h"
+#include "model/stack_frame.h"
 #include "model/thread_map.h"
 
 #define STACKS 8	/* number of stacks; sums fill half a cache line */

@@ -19,7 +19,7 @@ struct report;
 
 struct report_row {
 	uint64_t self;		/* weight of samples whose innermost function it is
-				 * (self_frame.h), by default whose innermost Python function;
+				 * (stack_frame.h), by default whose innermost Python function;
 				 * with details, whose innermost frame */
 	double self_squares;	/* by function and line: sum of the squares of the weights in
 				 * self, from which its noise is computed */
@@ -41,8 +41,8 @@ struct report *report_new(enum report_by by);
 void report_free(struct report *r);
 
 /*
- * By function and line: details (self_frame.h) get their own rows, and the self of samples in which
- * they are innermost. Call this before report_begin().
+ * By function and line: details (stack_frame.h) get their own rows, and the self of samples in
+ * which they are innermost. Call this before report_begin().
  */
 void report_show_detail(struct report *r);
 /*

@@ -14,7 +14,6 @@
 #include "capture/cpu_events.h"
 #include "probe/event_probes.h"
 #include "probe/event_spec.h"
-#include "probe/tracepoint.h"
 #include "tachbpf.skel.h"
 
 struct capture_event {

@@ -13,7 +13,7 @@
 #include "formats/sinks.h"
 #include "live/keys.h"
 #include "live/live_counts.h"
-#include "live/live_recent.h"
+#include "live/live_rows.h"
 #include "model/stack_tree.h"
 #include "resolve/process.h"
 

@@ -22,7 +22,7 @@
 #include "live/canvas.h"
 #include "live/keys.h"
 #include "live/live_counts.h"
-#include "live/live_recent.h"
+#include "live/live_rows.h"
 #include "live/terminal.h"
 
 #define POLL_MS 200

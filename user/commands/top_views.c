@@ -18,7 +18,6 @@
 #include "host/identity.h"
 #include "host/users.h"
 #include "live/live_counts.h"
-#include "live/live_recent.h"
 #include "live/live_rows.h"
 #include "model/event.h"
 #include "model/thread_names.h"

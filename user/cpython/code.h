@@ -85,4 +85,10 @@ uint8_t code_cache_units(uint8_t minor, uint8_t opcode);
 int code_read_string(const struct target_mem *mem, const struct py_object_layout *o,
 		     uint64_t addr, char **s, uint32_t *len);
 
+/*
+ * The name of an opcode in CPython 3.MINOR, as in its Include/opcode_ids.h (Include/opcode.h up to
+ * 3.12); NULL: it has none, or the version is unknown.
+ */
+const char *opcode_name(uint8_t major, uint8_t minor, uint8_t opcode);
+
 #endif

@@ -68,7 +68,11 @@ static struct elf_held *make_place(struct elf_files *f)
 	return oldest;
 }
 
-void elf_files_put(struct elf_files *f, uint32_t file, int fd)
+/*
+ * Takes ownership of the descriptor as the file of this number; replaces another file with the
+ * number.
+ */
+static void elf_files_put(struct elf_files *f, uint32_t file, int fd)
 {
 	struct elf_held *h = file ? find_file(f, file) : NULL;
 

@@ -66,11 +66,6 @@ struct elf_files {
 	uint64_t clock;
 };
 
-/*
- * Takes ownership of the descriptor as the file of this number; replaces another file with the
- * number.
- */
-void elf_files_put(struct elf_files *f, uint32_t file, int fd);
 /* Returns the file of this number and marks it as used; NULL: there is none. */
 struct elf_held *elf_files_get(struct elf_files *f, uint32_t file);
 void elf_files_forget(struct elf_files *f, uint32_t file);

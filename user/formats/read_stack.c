@@ -4,8 +4,8 @@
  */
 #include "formats/read_stack.h"
 
-#include "model/frame_names.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
 
 int stack_fit(struct intern *in, const struct buf *ids, bool root_first,
 	      uint32_t out[EVENT_MAX_FRAMES], uint32_t *nframes, bool *cut)

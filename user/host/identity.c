@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "host/cgroups.h"
@@ -385,4 +386,45 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 	if (e == &ids->nothing && origin->ns_tgid)
 		e = entry_of_task(ids, tgid, &st, &err);
 	set_container(ids, out, e, tgid);
+}
+
+/* ---- JSON, for session.json and `tachbpf ps` ---- */
+
+static const char *or_null(const char *s)
+{
+	return *s ? s : NULL;
+}
+
+void container_json(struct json *j, const struct container *c)
+{
+	char label[CONTAINER_LABEL_BYTES];
+	const struct {
+		const char *key, *value;
+	} fields[] = {
+		{ "label", label }, { "runtime", c ? c->runtime : "" }, { "id", c ? c->id : "" },
+		{ "name", c ? c->name : "" }, { "image", c ? c->image : "" },
+		{ "pod", c ? c->pod : "" }, { "pod_namespace", c ? c->pod_namespace : "" },
+		{ "pod_uid", c ? c->pod_uid : "" }, { "qos", c ? c->qos : "" },
+	};
+	size_t i;
+
+	if (c && container_is(c)) {
+		container_label(c, label);
+		json_object(j, "container");
+		for (i = 0; i < ARRAY_SIZE(fields); i++)
+			json_string(j, fields[i].key, or_null(fields[i].value));
+		json_object_end(j);
+	} else {
+		json_null(j, "container");
+	}
+	json_string(j, "unit", c ? or_null(c->unit) : NULL);
+}
+
+void identity_json(struct json *j, const struct identity *id, pid_t tgid)
+{
+	json_uint(j, "ns_pid", id->ns_tgid ? id->ns_tgid : tgid);
+	if (id->uid == IDENTITY_NO_UID)
+		json_null(j, "uid");
+	else
+		json_uint(j, "uid", id->uid);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "look/look_question.h"
 #include "look/look_worker.h"
 #include "resolve/process.h"
 

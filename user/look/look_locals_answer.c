@@ -8,7 +8,7 @@
 #include "cpython/pages.h"
 #include "host/proc.h"
 #include "look/look_locals.h"
-#include "look/look_status.h"
+#include "look/look_thread.h"
 
 /* Memory reads for one answer: about a µs each. */
 #define READS_MAX 400000

@@ -101,4 +101,12 @@ void look_thread_detail(struct look_thread *t, pid_t tgid);
  */
 void look_thread_kernel(struct look_thread *t, pid_t tgid);
 
+/* A thread's /proc/PID/task/TID/status. To be called in the worker. */
+
+/* Returns its id in the process's own pid namespace; 0: it has ended. */
+uint32_t look_own_tid(pid_t tgid, uint32_t tid);
+
+/* Returns how often a sleeping thread has left a CPU; 0: it does not sleep, or unknown. */
+uint64_t look_switches(pid_t tgid, uint32_t tid);
+
 #endif

@@ -9,6 +9,7 @@
 #include "look/look_locals.h"
 #include "look/look_locks.h"
 #include "memory/reader.h"
+#include "resolve/process.h"
 
 /* How long to wait for an answer about a batch of threads: some 0.02 ms each. */
 #define ANSWER_MS 500
@@ -172,4 +173,19 @@ int look_worker_locals_answer(pid_t tgid)
 void look_worker_end(void)
 {
 	worker_end(&worker);
+}
+
+bool look_is_nested(const struct process *p)
+{
+	pid_t inner = process_identity(p)->ns_tgid;
+
+	return inner && inner != process_tgid(p);
+}
+
+struct py_frames_at look_frames_at(const struct process *p)
+{
+	const struct cpython_image *image = process_image(p);
+
+	return (struct py_frames_at){ .interps = process_interps(p), .layout = image->layout,
+				      .objects = image->objects, .musl = process_has_musl(p) };
 }

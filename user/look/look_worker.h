@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#include "cpython/frames.h"
 #include "look/look_thread.h"
 #include "worker/worker.h"
 
@@ -37,5 +38,14 @@ int look_worker_locals_answer(pid_t tgid);
 
 /* Ends the worker. */
 void look_worker_end(void);
+
+/* What the worker must know of a process to read its threads. */
+
+struct process;
+
+/* Returns true if it is in its own pid namespace. False also if that is unknown. */
+bool look_is_nested(const struct process *p);
+/* interps 0: the address of its interpreters is unknown. */
+struct py_frames_at look_frames_at(const struct process *p);
 
 #endif

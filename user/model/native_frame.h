@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * native_frame.h - the file of a frame of machine code.
+ * native_frame.h - the file of a frame of machine code, and the kind that a frame's names tell.
  *
  * The file of a FRAME_NATIVE is "[libfoo.so.1]", or "[libfoo.so.1] src/foo.c" if its source is
  * known; only then does it have a line. Frames of machine code in no known library (CPython's
@@ -39,5 +39,18 @@ bool frame_is_native(const struct profile_tables *tables, const struct frame *f)
  * not doubled ("[vdso]"); others in it become "_".
  */
 void native_file_name(const char *library, const char *source, char out[NATIVE_FILE_BYTES]);
+
+/*
+ * Derives the kind of a frame from its names. No file format has room for the kind itself: a frame
+ * that is not Python's has the file "~" and no line in every format, or the file of machine code
+ * (above). Python code compiled under the name "[x]" is Python if it has a line, as
+ * nearly all Python frames have; under "[x] y.py" it is taken for machine code.
+ *
+ * Only for readers of files: creators of frames know their kind.
+ */
+
+/* Returns the kind of a frame with these names and this line (< 1: none). */
+enum frame_kind frame_kind_of_names(const struct string_ref *file, const struct string_ref *func,
+				    int32_t line);
 
 #endif

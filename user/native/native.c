@@ -26,7 +26,6 @@
 #include "native/native_parties.h"
 #include "native/native_state.h"
 #include "native/native_tables.h"
-#include "native/native_texts.h"
 
 /* The vdso, which the kernel maps into every process: a copy of our own. */
 

@@ -22,4 +22,7 @@ void helper_lost(struct native *n, struct helper *h, bool late);
 /* Returns true if the helper has exceeded its time. */
 bool helper_is_late(const struct native *n, const struct helper *h);
 
+/* All that can be known of the functions of a file with CPython is known: its table may be used. */
+void file_matched(struct native *n, struct file *f);
+
 #endif

@@ -7,7 +7,6 @@
 
 #include "base/util.h"
 #include "native/native_answers.h"
-#include "native/native_build.h"
 #include "native/native_files.h"
 #include "native/native_mappings.h"
 #include "native/native_parties.h"

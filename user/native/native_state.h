@@ -207,4 +207,7 @@ struct native {
 /* Tables without rows, by reason. */
 enum { TABLE_NO_TABLE = 1, TABLE_JIT = 2, TABLE_NO_ROW = 3, TABLE_FIRST = 4 };
 
+/* The addresses' texts, which native_lookup.c made, are no longer valid. */
+void texts_forget(struct text_block **texts);
+
 #endif

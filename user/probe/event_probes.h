@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* event_probes.h - probes of a function, or a USDT probe, in processes or in a file. */
+/*
+ * event_probes.h - probes of a function, or a USDT probe, in processes or in a file; tracepoints of
+ * the kernel.
+ */
 #ifndef TACHBPF_PROBE_EVENT_PROBES_H
 #define TACHBPF_PROBE_EVENT_PROBES_H
 
@@ -24,5 +27,12 @@ int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t star
  * PATH. As event_probe_process().
  */
 int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *ctx);
+
+/*
+ * Open a perf event for a tracepoint, as listed in tracefs: a BPF program attached to it runs at
+ * each hit, on all CPUs. tracefs need not be mounted. Requires root's rights. Returns the event or
+ * -errno; logs the reason, and what the user may have meant.
+ */
+int tracepoint_open(const struct event_spec *spec);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/time.h"
 #include "base/util.h"
 #include "host/proc.h"
-#include "probe/uprobe_event.h"
+#include "probe/prober.h"
 
 struct heap_cost heap_cost(const struct heap_counts *counts, uint64_t ns,
 			   const struct heap_prices *prices)

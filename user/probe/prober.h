@@ -50,7 +50,7 @@ struct prober_found {
 	bool known;		/* everywhere: another call has probed all of them */
 };
 
-/* Takes an event (uprobe_event.h) of function i (USDT: 0), and owns it. 0 or -errno. */
+/* Takes an event (uprobe_event_open()) of function i (USDT: 0), and owns it. 0 or -errno. */
 typedef int (*prober_take_fn)(void *ctx, unsigned int i, bool returns, int event);
 
 /*
@@ -68,5 +68,22 @@ void prober_end(void);
  * followed by a version: "libc" matches libc.so.6, "python" python3.11.
  */
 bool prober_is_called(const char *path, const char *name);
+
+/* The kernel's perf event type for uprobes; -errno: it has none. */
+int uprobe_event_type(void);
+
+struct uprobe_place {
+	uint64_t offset;	/* of the instruction, in the file */
+	uint64_t semaphore;	/* a counter in the file's data that the kernel keeps above 0 in
+				 * each process while it is probed (USDT; 4.20); 0: none */
+	bool returns;		/* probe the return of the function that begins there */
+};
+
+/*
+ * Probe a place of a file from now on, only in the threads of the process tgid (0: in all
+ * processes); a BPF program is attached to the event later. The kernel opens path. Returns the
+ * event or -errno.
+ */
+int uprobe_event_open(int type, pid_t tgid, const char *path, const struct uprobe_place *place);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "live/live_sums.h"
+#include "live/live_counts.h"
 #include "recording/kept_events.h"
 #include "recording/when.h"
 #include "resolve/process.h"

@@ -11,7 +11,7 @@ from paths import REPO, TARGETS
 from processes import TIMEOUT, kill
 
 SOURCES = sorted((TARGETS / "hostile").glob("*.c"))
-CPYTHON = [REPO / "user" / "cpython" / name for name in ("layout.c", "coroutine_layout.c", "debug_offsets.c")]
+CPYTHON = [REPO / "user" / "cpython" / name for name in ("layout.c", "debug_offsets.c")]
 # name -> minor version, further flags; "3.15-list" hides where its thread state is
 DISGUISES = {
     "3.11": (11, ()), "3.12": (12, ()), "3.13": (13, ()), "3.14": (14, ()), "3.15": (15, ()),

@@ -6,7 +6,7 @@ import re
 from captures import samples_of
 from command import good
 
-# How the names of details begin, as in user/model/self_frame.c.
+# How the names of details begin, as in user/model/stack_frame.c.
 DETAIL = re.compile(
     "<(GC>|native>|blocked in |exception |kernel |waiting for |unwound no further)")
 CAPTURES = ("cpu_raw", "wall_zstd", "native_opcodes", "deep400")

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "bpf/abi.h"
-#include "live/live_recent.h"
 #include "live/live_rows.h"
 
 /* Functions a, b, c; a has two lines; then <GC>. Strings: file, a, b, c, <GC>, ~. */

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "model/frame_names.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
 #include "model/remap.h"
 
 static struct string_ref ref(const char *text)

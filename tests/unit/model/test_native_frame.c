@@ -10,7 +10,6 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "model/frame_names.h"
 #include "model/intern.h"
 #include "model/native_frame.h"
 

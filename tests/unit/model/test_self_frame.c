@@ -12,7 +12,7 @@
 
 #include "base/util.h"
 #include "model/intern.h"
-#include "model/self_frame.h"
+#include "model/stack_frame.h"
 
 enum { GC, BLOCKED, EXCEPTION, KERNEL, NATIVE, UNRESOLVED, UNREADABLE, LOST, TRUNCATED, SWITCHING,
        ALONE, UNWOUND, MACHINE, LIKE_DETAIL, FOREIGN, LIKE_GC, FUNCTION, FRAMES };

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "probe/heap_cost.h"
-#include "probe/uprobe_event.h"
+#include "probe/prober.h"
 
 static struct {
 	unsigned int entered, returned, detached;

@@ -24,8 +24,8 @@
 #include "formats/read_stack.h"
 #include "formats/thread_clocks.h"
 #include "model/event.h"
-#include "model/frame_names.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
 #include "model/reader.h"
 
 /*

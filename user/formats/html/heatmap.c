@@ -6,7 +6,7 @@
  * Collects a call tree like a flame graph. The counts of lines are computed at the end,
  * once for each distinct stack. They are those of CPython 3.15's `replay --heatmap`
  * (Lib/profiling/sampling/heatmap_collector.py), but for the self of samples whose innermost frame
- * is a detail (model/self_frame.h).
+ * is a detail (model/stack_frame.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@
 #include "formats/html/line_opcodes.h"
 #include "formats/html/page_opcodes.h"
 #include "formats/html/source_text.h"
-#include "model/self_frame.h"
 #include "model/sink.h"
+#include "model/stack_frame.h"
 #include "model/stack_tree.h"
 
 #define DATA_VERSION 2

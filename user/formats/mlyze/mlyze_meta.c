@@ -16,8 +16,8 @@
 
 #include "base/json_pull.h"
 #include "base/util.h"
-#include "model/frame_names.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
 
 enum section { STACKS, FILES, FUNCTIONS, SECTION_CNT };
 

@@ -7,7 +7,7 @@
 
 #include "base/util.h"
 #include "formats/tach/tach_format.h"
-#include "model/frame_names.h"
+#include "model/native_frame.h"
 
 uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 			   struct string_ref *out)
