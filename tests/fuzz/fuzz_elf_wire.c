@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "elf_helper/elf_channel.h"
 #include "elf_helper/elf_serve.h"
+#include "elf_helper/elf_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

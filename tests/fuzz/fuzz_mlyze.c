@@ -2,8 +2,8 @@
 /*
  * fuzz_mlyze.c - any bytes through the mlyze reader, and through the rows of tachbpf mem.
  */
-#include "analysis/memory_moments.h"
 #include "analysis/memory_rows.h"
+#include "analysis/memory_series.h"
 #include "fuzz_reader.h"
 
 /* Rows of anything that is a file add up to the file's own sums. */

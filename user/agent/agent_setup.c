@@ -17,7 +17,7 @@
 #include "config/config.h"
 #include "delivery/sender.h"
 #include "doctor/precheck.h"
-#include "doctor/workers_start.h"
+#include "doctor/worker_calls.h"
 #include "host/identity.h"
 #include "host/kallsyms.h"
 #include "resolve/process.h"

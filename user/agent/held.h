@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/memory_event.h"
+#include "model/event.h"
 
 struct window;
 struct window_map;

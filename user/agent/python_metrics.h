@@ -28,7 +28,6 @@
 
 #include "base/time.h"
 #include "model/event.h"
-#include "model/memory_event.h"
 #include "telemetry/metrics_text.h"
 
 struct python_metrics;

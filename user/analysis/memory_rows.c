@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/memory_moments.h"
 #include "analysis/memory_series.h"
 #include "base/arith.h"
 #include "model/id_map.h"

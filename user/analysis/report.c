@@ -22,7 +22,6 @@
 #include "model/id_map.h"
 #include "model/intern.h"
 #include "model/native_frame.h"
-#include "model/shared_frames.h"
 #include "model/stack_frame.h"
 #include "model/thread_map.h"
 

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <stddef.h>
 
-#include "doctor/workers_start.h"
+#include "doctor/worker_calls.h"
 #include "look/look_worker.h"
 
 static volatile sig_atomic_t own, last, terminal, asked;

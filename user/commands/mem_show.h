@@ -6,8 +6,8 @@
 #ifndef TACHBPF_MEM_SHOW_H
 #define TACHBPF_MEM_SHOW_H
 
-#include "analysis/memory_moments.h"
 #include "analysis/memory_rows.h"
+#include "analysis/memory_series.h"
 #include "base/json.h"
 #include "commands/options.h"
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "cpython/code.h"
-#include "cpython/object.h"
 
 /* Longer than PyCodeObject's fixed part (216 bytes in 3.15, 240 free-threaded). */
 #define HEADER_MAX 512

@@ -8,6 +8,9 @@
 #ifndef TACHBPF_CPYTHON_CODE_H
 #define TACHBPF_CPYTHON_CODE_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include "cpython/image.h"
 
 /* Memory to read from: of a process, a core file or a test image. */
@@ -90,5 +93,17 @@ int code_read_string(const struct target_mem *mem, const struct py_object_layout
  * 3.12); NULL: it has none, or the version is unknown.
  */
 const char *opcode_name(uint8_t major, uint8_t minor, uint8_t opcode);
+
+/*
+ * The smallest page size of all supported machines: whatever follows an object in its page is
+ * mapped, too.
+ */
+#define OBJECT_PAGE 4096u
+
+/*
+ * How many bytes to read at addr if `need` bytes are required and `want` bytes are useful. Only
+ * required bytes extend the read into the next page.
+ */
+size_t object_first_read(uint64_t addr, size_t need, size_t want);
 
 #endif

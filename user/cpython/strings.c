@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "cpython/code.h"
-#include "cpython/object.h"
 
 #define REPLACEMENT 0xfffd
 /* Enough for the header and a long path; 99 % of names take one read. */

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "base/util.h"
-#include "cpython/object.h"
+#include "cpython/code.h"
 
 #define IS_LONG (1ull << 24)	/* tp_flags */
 #define IS_STR (1ull << 28)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * worker_calls.h - which of the system calls that start workers (worker/worker.h) are refused here:
- * by the seccomp filter of a container or of a service.
+ * worker_calls.h - starts workers (worker/worker.h), and says which of the system calls for that
+ * are refused here: by the seccomp filter of a container or of a service.
  */
 #ifndef TACHBPF_WORKER_CALLS_H
 #define TACHBPF_WORKER_CALLS_H
+
+#include "worker/worker.h"
 
 /* The remedy for a filter. */
 #define WORKER_CALLS_FIX \
@@ -22,5 +24,12 @@ int worker_calls_try(const char **name);
  * and the remedy. Returns 0 or -errno.
  */
 int worker_calls_check(void);
+
+/*
+ * Starts the keeper of these kinds of workers (keeper_start()), and reports what this machine
+ * refuses them. Without a keeper, which is logged,
+ * the program must keep its rights: -errno. After it has dropped them: reader_reads_proc().
+ */
+int workers_start(const struct worker_kind *const kinds[], size_t cnt);
 
 #endif

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf_helper/elf_channel.h"
 #include "elf_helper/elf_lines.h"
 #include "elf_helper/elf_segments.h"
 #include "elf_helper/elf_symbols.h"
+#include "elf_helper/elf_wire.h"
 #include "elf_helper/perf_map.h"
 
 /* A request that is not answered within this time has no file. A disk may be slow. */

@@ -120,4 +120,25 @@ struct elf_match {
 	uint32_t pad;
 };
 
+/* ---- sending and receiving; their form is checked ---- */
+
+/* A message followed by data, of which head.bytes are valid. */
+struct elf_packet {
+	struct elf_message head;
+	uint8_t data[ELF_WIRE_BYTES] __attribute__((aligned(8)));
+};
+
+/*
+ * Sends a message with head->bytes of data, and a descriptor (-1: none), which the caller keeps.
+ * Waits while the socket is full. Returns 0 or -errno.
+ */
+int elf_channel_send(int fd, const struct elf_message *head, const void *data, int passed);
+
+/*
+ * Receives a message; *passed: its descriptor, owned by the caller, or -1. flags: as for
+ * recvmsg(2). Returns 0; -EAGAIN: there is none; -EPIPE: the other end is closed; -EBADMSG: it is
+ * malformed; another -errno.
+ */
+int elf_channel_receive(int fd, struct elf_packet *p, int *passed, int flags);
+
 #endif

@@ -8,7 +8,9 @@
 #define TACHBPF_STACK_FRAME_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
+#include "base/common_end.h"
 #include "model/event.h"
 
 /* The parts of a frame that distinguish it. Its opcode is never one of them. */
@@ -57,5 +59,17 @@ bool frame_is_detail(const struct profile_tables *tables, uint32_t frame, enum s
  */
 uint32_t self_frame(const struct profile_tables *tables, const uint32_t *frames, uint32_t n,
 		    enum self_of of);
+
+/*
+ * Returns the number of frames that two stacks share at their roots. The root comes last, as in an
+ * event; a stack without frames may be NULL.
+ */
+static inline uint32_t frames_shared(const uint32_t *a, uint32_t a_cnt, const uint32_t *b,
+				     uint32_t b_cnt)
+{
+	uint32_t most = a_cnt < b_cnt ? a_cnt : b_cnt;
+
+	return most ? (uint32_t)common_end(a + a_cnt, b + b_cnt, most, sizeof(*a)) : 0;
+}
 
 #endif

@@ -22,8 +22,8 @@
 #include "base/util.h"
 #include "model/id_map.h"
 #include "model/intern.h"
-#include "model/shared_frames.h"
 #include "model/stack_cache.h"
+#include "model/stack_frame.h"
 
 #define RECENT_CNT 64		/* threads whose last stack is remembered; 2 KiB each */
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/shared_frames.h"
+#include "model/stack_frame.h"
 
 /* Status, and eight numbers beside the frames. */
 #define HEAD_BYTES (1 + 8 * VARINT_MAX)

@@ -10,7 +10,7 @@
 #define TACHBPF_MEMORY_FILE_H
 
 #include "base/u64map.h"
-#include "model/memory_event.h"
+#include "model/event.h"
 #include "resolve/process.h"
 
 struct mlyze_stream;

@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 #include "bpf/abi_native.h"
-#include "model/memory_event.h"
+#include "model/event.h"
 
 struct async_stats;
 struct capture_counts;

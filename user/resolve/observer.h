@@ -17,7 +17,6 @@
 #include <sys/types.h>
 
 #include "model/event.h"
-#include "model/memory_event.h"
 
 struct observer;
 struct process;

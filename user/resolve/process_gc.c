@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/memory_event.h"
+#include "model/event.h"
 #include "resolve/process_internal.h"
 
 /* So many interpreters of a process are followed. */

@@ -13,7 +13,7 @@
 #include "memory/block_book.h"
 #include "memory/page_book.h"
 #include "memory/page_check.h"
-#include "model/memory_event.h"
+#include "model/event.h"
 #include "model/thread_names.h"
 #include "resolve/observer.h"
 #include "resolve/process_internal.h"

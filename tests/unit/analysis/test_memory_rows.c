@@ -3,8 +3,8 @@
  * test_memory_rows.c - rows of two small files, by everything; what checks say of the kernel's
  * count; moments of files with and without checks.
  */
-#include "analysis/memory_moments.h"
 #include "analysis/memory_rows.h"
+#include "analysis/memory_series.h"
 #include "tests/unit/mlyze_test.h"
 
 #define START 1000000ull

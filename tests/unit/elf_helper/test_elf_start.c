@@ -22,8 +22,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "elf_helper/elf_channel.h"
 #include "elf_helper/elf_start.h"
+#include "elf_helper/elf_wire.h"
 
 #define WAIT_MS 20000
 

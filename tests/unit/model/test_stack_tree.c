@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "model/intern.h"
-#include "model/shared_frames.h"
+#include "model/stack_frame.h"
 #include "model/stack_tree.h"
 
 #define PROCESSES 3

@@ -20,8 +20,8 @@
 #include "formats/formats.h"
 #include "formats/tach/tach_file.h"
 #include "formats/tach/tach_format.h"
-#include "model/shared_frames.h"
 #include "model/sink.h"
+#include "model/stack_frame.h"
 
 /*
  * A thread's run of repeats grows up to what CPython's has: about 5,400 samples of 3 bytes. A run

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* elf_channel.c - see elf_channel.h. */
-#include "elf_helper/elf_channel.h"
+/* elf_wire.c - see elf_wire.h: sends and receives messages. */
+#include "elf_helper/elf_wire.h"
 
 #include <errno.h>
 #include <poll.h>
