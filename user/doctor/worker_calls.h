@@ -27,8 +27,8 @@ int worker_calls_check(void);
 
 /*
  * Starts the keeper of these kinds of workers (keeper_start()), and reports what this machine
- * refuses them. Without a keeper, which is logged,
- * the program must keep its rights: -errno. After it has dropped them: reader_reads_proc().
+ * refuses them. Without a keeper, which is logged, the program must keep its rights: -errno. After
+ * it has dropped them: reader_reads_proc().
  */
 int workers_start(const struct worker_kind *const kinds[], size_t cnt);
 

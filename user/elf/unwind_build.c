@@ -12,11 +12,9 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "base/util.h"
 #include "elf/cfi_machine.h"
-#include "elf/cfi_section.h"
 #include "elf/unwind_file.h"
 #include "elf/unwind_rows.h"
 #include "elf/unwind_rules.h"
@@ -290,69 +288,4 @@ int unwind_build(const struct elf_file *elf, const uint64_t hash[2])
 	unwind_rows_free(&b.rows);
 	unwind_rules_free(&b.rules);
 	return err;
-}
-
-/*
- * ---- the hash ----
- *
- * XXH3-128 with a secret; without knowing it, nobody can create a file that gets the table of
- * another one.
- */
-
-#define SECRET_BYTES 192
-_Static_assert(SECRET_BYTES >= XXH3_SECRET_SIZE_MIN, "the secret is long enough");
-
-/* Precedes the bytes of a section, so that two sections never look like one. */
-struct part {
-	uint64_t kind, vaddr, len;
-};
-
-static int hash_section(XXH3_state_t *h, const struct elf_file *elf, uint64_t kind,
-			int (*read)(const struct elf_file *elf, struct cfi_section *s))
-{
-	struct cfi_section s;
-	int err = read(elf, &s);
-	struct part part = { kind, s.vaddr, s.len };
-
-	if (!err) {
-		XXH3_128bits_update(h, &part, sizeof(part));
-		XXH3_128bits_update(h, s.bytes, s.len);
-	}
-	cfi_section_free(&s);
-	return err;
-}
-
-static void hash_segments(XXH3_state_t *h, const struct elf_file *elf)
-{
-	unsigned int i;
-
-	for (i = 0; i < elf->load_cnt; i++) {
-		const struct elf_load *l = &elf->loads[i];
-		struct part part = { elf->machine, l->vaddr, l->memsz };
-
-		if (l->executable)
-			XXH3_128bits_update(h, &part, sizeof(part));
-	}
-}
-
-int unwind_hash(const struct elf_file *elf, const uint8_t secret[192], uint64_t hash[2])
-{
-	XXH3_state_t *h = XXH3_createState();
-	XXH128_hash_t sum;
-	int eh, debug;
-
-	if (!h)
-		return -ENOMEM;
-	XXH3_128bits_reset_withSecret(h, secret, SECRET_BYTES);
-	hash_segments(h, elf);
-	eh = hash_section(h, elf, 1, cfi_section_read_eh);
-	debug = eh && eh != -ENOENT ? eh : hash_section(h, elf, 2, cfi_section_read_debug);
-	sum = XXH3_128bits_digest(h);
-	XXH3_freeState(h);
-	/* As for the table: .debug_frame does not count if it cannot be read. */
-	if (debug && eh)
-		return debug;
-	hash[0] = sum.low64;
-	hash[1] = sum.high64;
-	return 0;
 }
