@@ -21,7 +21,6 @@
 #include "native/native_answers.h"
 #include "native/native_ask.h"
 #include "native/native_files.h"
-#include "native/native_lists.h"
 #include "native/native_mappings.h"
 #include "native/native_parties.h"
 #include "native/native_state.h"

@@ -40,4 +40,10 @@ void mappings_replace(struct native *n, struct file *old, struct file *f);
 /* Returns the process's mapping at this address, or NULL. */
 const struct mapping *mappings_at(const struct process *p, uint64_t addr);
 
+/*
+ * Writes the list if it differs from the native memory; *wrote tells whether it did. Returns 0, or
+ * -EAGAIN or another -errno with nothing changed.
+ */
+int list_write(struct native *n, struct list *l, bool *wrote);
+
 #endif
