@@ -89,12 +89,6 @@ int code_read_string(const struct target_mem *mem, const struct py_object_layout
 		     uint64_t addr, char **s, uint32_t *len);
 
 /*
- * The name of an opcode in CPython 3.MINOR, as in its Include/opcode_ids.h (Include/opcode.h up to
- * 3.12); NULL: it has none, or the version is unknown.
- */
-const char *opcode_name(uint8_t major, uint8_t minor, uint8_t opcode);
-
-/*
  * The smallest page size of all supported machines: whatever follows an object in its page is
  * mapped, too.
  */

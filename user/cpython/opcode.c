@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * opcode.c - finds the instruction that a frame is at, and its name.
+ * opcode.c - finds the instruction that a frame is at.
  *
  * From 3.13 on the sampled offset is that of the instruction. In 3.11 and 3.12, prev_instr of a
  * calling frame points at the last inline cache entry of its CALL (CPython v3.12.0,
  * Python/bytecodes.c, JUMPBY before DISPATCH_INLINED). That entry is data. Only walking from the
  * start of the bytecode shows where the instruction begins.
  */
-#include <stddef.h>
-
 #include "base/util.h"
 #include "cpython/code.h"
-#include "cpython/opcode_names.inc"
 #include "cpython/opcodes.inc"
 #include "model/event.h"
 
@@ -82,20 +79,4 @@ uint8_t code_cache_units(uint8_t minor, uint8_t opcode)
 {
 	return minor < ARRAY_SIZE(cache_units) && cache_units[minor] ?
 	       cache_units[minor][opcode] : 0;
-}
-
-/* ---- names ---- */
-
-/* One table per version: all numbers change. */
-
-static const char *const *const names[] = {
-	[6] = names_36, [7] = names_37, [8] = names_38, [9] = names_39, [10] = names_310,
-	[11] = names_311, [12] = names_312, [13] = names_313, [14] = names_314, [15] = names_315,
-};
-
-const char *opcode_name(uint8_t major, uint8_t minor, uint8_t opcode)
-{
-	if (major != 3 || minor >= ARRAY_SIZE(names) || !names[minor])
-		return NULL;
-	return names[minor][opcode];
 }

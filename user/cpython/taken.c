@@ -14,8 +14,8 @@
 
 #include "base/string_ref.h"
 #include "cpython/attributes.h"
-#include "cpython/code.h"
 #include "cpython/lock.h"
+#include "cpython/opcode_names.h"
 
 /*
  * Limits: names of a function; attributes of attributes; bytes of code that are examined, at a time

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/util.h"
-#include "cpython/code.h"
+#include "cpython/opcode_names.h"
 
 /* RETURN_VALUE: Include/opcode.h of v3.6.15 to v3.12.1, Include/opcode_ids.h from v3.13.0 on. */
 static const uint8_t return_value[] = { 83, 83, 83, 83, 83, 83, 83, 36, 35, 33 };

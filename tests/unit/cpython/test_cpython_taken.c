@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cpython/code.h"
+#include "cpython/opcode_names.h"
 #include "cpython/taken.h"
 #include "tests/unit/cpython/fake_values.h"
 

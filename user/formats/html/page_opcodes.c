@@ -9,7 +9,7 @@
 #include "base/arith.h"
 #include "base/json.h"
 #include "base/pairs.h"
-#include "cpython/code.h"
+#include "cpython/opcode_names.h"
 
 #define VERSION_SHIFT 8
 /* Frames of a table that are looked at with each event: a large table may have few events. */
