@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * opcode_names.c - see opcode_names.h. One table per version: all numbers change. Programs that name
- * no instruction are linked without them.
+ * opcode_names.c - see opcode_names.h. One table per version: all numbers change. A program that
+ * names no instruction is linked without them.
  */
 #include "cpython/opcode_names.h"
 
