@@ -9,7 +9,7 @@
 extern const struct jail metrics_jail;
 
 /*
- * The worker's function: fds[0] is its socket to the main process, fds[1] the one that listens.
+ * The worker's function: fds[0] is its socket to the main process, fds[1] the listening socket.
  * Ends the process when the main process is gone.
  */
 int metrics_run(void *shared, const int *fds);
