@@ -20,10 +20,10 @@
  * comm: its first thread's name; each may be "". The name is valid UTF-8 without control
  * characters, and never empty:
  *
- *     python3 -u /srv/train.py --fast train.py python3 -m http.server 80 http.server
- *     python3 /srv/shop/__main__.py shop python3 -c 'import x' python -c
- *     python3 /usr/bin/celery -A x celery gunicorn: master [app] gunicorn
- *     coverage run -m pytest pytest /usr/sbin/apache2 -k start apache2
+ *     python3 -u /srv/train.py --fast   train.py     python3 -m http.server 80   http.server
+ *     python3 /srv/shop/__main__.py     shop         python3 -c 'import x'       python -c
+ *     python3 /usr/bin/celery -A x      celery       gunicorn: master [app]      gunicorn
+ *     coverage run -m pytest            pytest       /usr/sbin/apache2 -k start  apache2
  *
  * Returns true for a helper of multiprocessing, joblib or billiard: a process of its parent's
  * service, with no name of its own.

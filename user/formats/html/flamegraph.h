@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * flamegraph.h - collects profiles for an HTML flame graph of one recording, or of two that
- * are compared.
+ * flamegraph.h - collects profiles for an HTML flame graph of one recording, or of two that are
+ * compared.
  */
 #ifndef TACHBPF_FLAMEGRAPH_H
 #define TACHBPF_FLAMEGRAPH_H
@@ -10,20 +10,20 @@
 
 struct flamegraph;
 
-/* NULL with errno. Freed by flamegraph_free(). */
+/* NULL with errno on failure. Free it by flamegraph_free(). */
 struct flamegraph *flamegraph_new(void);
 void flamegraph_free(struct flamegraph *f);
 
 /*
- * Also collect when samples were taken and at which opcodes, for the page of one recording:
- * before the first flamegraph_begin(). The page has times if all processes say them by one
- * clock. 0 or -ENOMEM.
+ * Also collects when samples were taken and at which opcodes, for the page of one recording: before
+ * the first flamegraph_begin(). The page has times if all processes give them by one clock. Returns
+ * 0 or -ENOMEM.
  */
 int flamegraph_collect_more(struct flamegraph *f);
 
 /*
- * For every process: begin, event..., end, as for a sink. This and the following functions
- * return 0 or -errno.
+ * For every process: begin, event..., end, as for a sink. This and the following functions return 0
+ * or -errno.
  */
 int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
 		     const struct profile_tables *tables);
@@ -31,17 +31,17 @@ int flamegraph_event(struct flamegraph *f, const struct event *ev);
 int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats);
 
 /*
- * Add everything that part has collected: f is then as if part's processes had come after its own.
- * Another thread may have collected part before. Both collect the same, by flamegraph_collect_more()
- * of both or of neither. part is used up, and its owner frees it. 0 or -ENOMEM. 1: part does not
- * fit, and nothing was changed: its processes must be collected again, by f.
+ * Adds everything that part has collected, as if part's processes had come after f's own. Another
+ * thread may have collected part before. Both must collect the same: flamegraph_collect_more() for
+ * both or for neither. part is used up, and its owner frees it. Returns 0 or -ENOMEM; 1: part does
+ * not fit, and nothing was changed: f must collect its processes again.
  */
 int flamegraph_join(struct flamegraph *f, struct flamegraph *part);
 
-/* Write what was collected as one page to fd. title may be NULL. */
+/* Writes what was collected as one page to fd. title may be NULL. */
 int flamegraph_write(int fd, const struct flamegraph *f, const char *title);
 
-/* Write one page that compares two collections, with a title for each. */
+/* Writes one page that compares two collections, with a title for each. */
 int flamegraph_diff(int fd, const struct flamegraph *before, const char *before_title,
 		    const struct flamegraph *after, const char *after_title);
 
