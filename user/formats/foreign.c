@@ -72,8 +72,8 @@ static const struct foreign keys[] = {
 };
 
 static const struct foreign perf_script = {
-	NULL, "the text of 'perf script'", "'stackcollapse-perf.pl FILE > FILE.folded' makes a file "
-	"that is read here",
+	NULL, "the text of 'perf script'", "'stackcollapse-perf.pl FILE > FILE.folded' makes a "
+	"file that is read here",
 };
 static const struct foreign pprof = { NULL, "a profile of pprof", PPROF };
 static const struct foreign austin_full = {
