@@ -199,7 +199,7 @@ void python_metrics_end(struct python_process *p)
 /* ---- events ---- */
 
 /* Looks at the frames that the process got since the last event, each once. */
-static __attribute__((noinline)) void learn(struct python_process *p)
+static __attribute__((noinline)) void learn_frames(struct python_process *p)
 {
 	const struct profile_tables *t = p->tables;
 	const struct string_ref *name;
@@ -273,7 +273,7 @@ void python_metrics_event(struct python_process *p, const struct event *ev, uint
 	if (!p)
 		return;
 	if (p->learnt != p->tables->frame_cnt)
-		learn(p);
+		learn_frames(p);
 	counters = p->service->to->counters;
 	if (ev->status & STATUS_HAS_EXCEPTION) {
 		counters[PYTHON_EXCEPTIONS]++;

@@ -105,8 +105,8 @@ static inline bool may_have(struct page_opcodes *o)
 }
 
 /* Not inline: few events come here, and for the others no registers are saved. */
-static __attribute__((noinline)) int add(struct page_opcodes *o, const struct stack_tree *tree,
-					 const struct event *ev)
+static __attribute__((noinline)) int
+add_opcode(struct page_opcodes *o, const struct stack_tree *tree, const struct event *ev)
 {
 	struct stack_tree_view v;
 	const struct frame *f, *own;
@@ -134,7 +134,7 @@ static __attribute__((noinline)) int add(struct page_opcodes *o, const struct st
 int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 		     const struct event *ev)
 {
-	return may_have(o) ? add(o, tree, ev) : 0;
+	return may_have(o) ? add_opcode(o, tree, ev) : 0;
 }
 
 bool page_opcodes_fit(const struct page_opcodes *src)
