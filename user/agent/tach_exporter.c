@@ -54,7 +54,7 @@ struct tach_exporter {
 	struct u64map live;	/* tgid -> struct exported */
 	struct dated_dir *place;	/* NULL: off */
 	struct recording *recording;	/* NULL: off, or it could not begin or continue */
-	struct counts_since *since;	/* the counts at the recording's begin; owned with it */
+	struct counts_since *since;	/* the counts when the recording began; freed with it */
 	char name[NAME_BYTES];
 	unsigned int seq;	/* in name; 1: it has none */
 	char path[PATH_MAX];

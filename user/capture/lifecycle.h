@@ -31,10 +31,10 @@ struct observer;
 enum proc_state {
 	PROC_UNKNOWN,		/* there is no struct tracked for it */
 	PROC_SEEN,		/* it runs, and its program was not inspected yet */
-	PROC_OTHER,		/* no Python was found; it is inspected again later      */
+	PROC_OTHER,		/* no Python was found; it is inspected again later */
 	PROC_UNREADY,		/* a Python that cannot be walked yet; inspected again soon */
 	PROC_REFUSED,		/* an unsupported Python */
-	PROC_PROFILED,		/* the BPF side walks its threads                        */
+	PROC_PROFILED,		/* the BPF side walks its threads */
 	PROC_PAUSED,		/* it was profiled; the BPF side does not walk it now */
 	PROC_STATE_CNT,
 };
@@ -45,17 +45,17 @@ enum proc_event {
 	PROC_EV_EXEC,		/* it executed a program, and the BPF side did not admit it */
 	PROC_EV_EXEC_SEEN,	/* it executed the profiled program: an inspection came before
 				 * the record */
-	PROC_EV_ADMITTED,	/* the BPF side admitted it, at its exec or its fork         */
-	PROC_EV_EXCLUDED,	/* it does not meet the user's conditions                */
+	PROC_EV_ADMITTED,	/* the BPF side admitted it, at its exec or its fork */
+	PROC_EV_EXCLUDED,	/* it does not meet the user's conditions */
 	PROC_EV_DISMISSED,	/* the conditions have changed, it does not meet them, and its
 				 * last records were taken */
 	PROC_EV_DISPLACED,	/* its place in py_procs goes to a user who has fewer */
 	/* Results of an inspection: */
 	PROC_EV_FOUND,		/* a Python, but not the profiled one */
 	PROC_EV_FOUND_SAME,	/* the profiled Python */
-	PROC_EV_FOUND_NOTHING,	/* no Python                                             */
+	PROC_EV_FOUND_NOTHING,	/* no Python */
 	PROC_EV_FOUND_UNCHANGED,	/* the files of the last inspection */
-	PROC_EV_FOUND_UNREADY,	/* a Python that cannot be walked yet                    */
+	PROC_EV_FOUND_UNREADY,	/* a Python that cannot be walked yet */
 	PROC_EV_FOUND_UNSUPPORTED,	/* an unsupported Python */
 	PROC_EV_INSPECT_FAILED,	/* none: the process could not be inspected */
 	PROC_EV_ENDED,		/* it has ended, or its pid belongs to another process */

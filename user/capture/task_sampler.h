@@ -24,8 +24,8 @@
 /* A step walks this many tasks of a list that is longer than a batch. */
 #define TASKS_A_STEP 128
 /*
- * A list longer than a batch is counted when it is first met: calls a step. If its way is lost, it
- * is counted again, at most this often.
+ * A list longer than a batch is counted when it is first met, with this many calls a step. If its
+ * way is lost, it is counted again, at most this often.
  */
 #define TASK_COUNT_CALLS 4
 #define TASK_COUNTS 4
