@@ -37,8 +37,6 @@ uint32_t agent_services_sweep(struct agent_services *s);
 const struct service *agent_services_get(const struct agent_services *s, uint32_t number);
 /* Returns its name; that of 0 is SERVICE_OTHER_NAME. */
 const char *agent_services_name(const struct agent_services *s, uint32_t number);
-/* All numbers are lower than this. */
-uint32_t agent_services_end(const struct agent_services *s);
 /* The number of services without 0; how often one found no room (agent_services_enter()). */
 uint32_t agent_services_cnt(const struct agent_services *s);
 uint64_t agent_services_beyond(const struct agent_services *s);

@@ -45,10 +45,6 @@ typedef void (*metrics_render_fn)(void *ctx, struct metrics_text *t);
  * metrics_server_end().
  */
 int metrics_server_start(struct metrics_server **out, const char *listen);
-/* For tests, before the first tick: uses a worker of another kind. */
-void metrics_server_use(struct metrics_server *s, const struct worker_kind *kind);
-/* Returns the port that it listens at. */
-uint16_t metrics_server_port(const struct metrics_server *s);
 /* Returns the descriptor to poll for POLLIN, the same as long as the server lives. s NULL: -1. */
 int metrics_server_fd(const struct metrics_server *s);
 /* Answers the worker, and replaces it if it is gone. now: now_ns(). s NULL: nothing. */
@@ -66,7 +62,5 @@ struct metrics_server_counts {
 };
 /* s NULL: zeros. */
 void metrics_server_counts(const struct metrics_server *s, struct metrics_server_counts *out);
-/* Returns the worker's pid, for its CPU time and memory; 0 if there is none at present. */
-pid_t metrics_server_pid(const struct metrics_server *s);
 
 #endif

@@ -13,9 +13,6 @@ struct bpf_object;
 /* Returns about how many bytes the maps of an opened object will take, with their present sizes. */
 uint64_t memory_need_maps(const struct bpf_object *obj);
 
-/* Returns how many of these, and of the table losses, are for each possible CPU. */
-uint64_t memory_need_a_cpu(const struct bpf_object *obj);
-
 /*
  * Entries of a table of processes: twice the host's present number of processes, but at least
  * `least` and at most PROCESSES_MAX.

@@ -284,10 +284,6 @@ static const char *missing(const struct record_options *r)
 		return "--kill ends the program that tachbpf started: give -- COMMAND, too";
 	if (r->capture.task_names && !r->capture.async)
 		return "--task-names is of --async: give that, too";
-	if (r->capture.fewer_reads &&
-	    (r->capture.native || r->mode == RECORD_MEM || r->event.kind != EVENT_NONE))
-		return "--fewer-reads is for Python code and time: leave out --native, -m mem and "
-		       "-e EVENT";
 	return NULL;
 }
 

@@ -68,9 +68,6 @@ struct service_rule {
 	char *name;			/* text with {fact} */
 };
 
-/* Finds the fact with this name. Returns FACT_CNT if there is none. */
-enum service_fact service_fact_find(const char *name, size_t len);
-
 #define SERVICE_GLOB_STARS_MAX 8	/* each one costs time, and texts are hostile */
 /* Checks that the rule is valid. Returns 0, or -EINVAL with the reason for the user in *why. */
 int service_rule_check(const struct service_rule *rule, char *why, size_t size);
@@ -84,8 +81,6 @@ struct service_privacy {
 	bool containers;	/* container.*, k8s.*, systemd.unit; names made of them stay */
 	bool others;		/* what a process says of itself and we do not know */
 };
-/* All except command_line and user. */
-extern const struct service_privacy service_privacy_default;
 
 struct service_config {
 	const struct service_rule *rules;	/* checked; the first that matches counts */

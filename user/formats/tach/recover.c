@@ -52,7 +52,7 @@ struct recovery {
 
 /*
  * Returns true if this file's directory is that of a recording that is still running, which has it
- * locked; not all of its journals are locked (user/recording/open_files.c).
+ * locked; not all of its journals are locked (user/recording/profile_file.c).
  */
 static bool is_in_recording(const char *path)
 {

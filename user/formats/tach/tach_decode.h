@@ -31,7 +31,4 @@ void tach_decoder_free(struct tach_decoder *d);
 /* Returns 1: *ev is the next sample, valid until the next call; 0: no more; -EBADMSG or -ENOMEM. */
 int tach_decoder_next(struct tach_decoder *d, struct event *ev);
 
-/* Number of threads so far. */
-uint32_t tach_decoder_threads(const struct tach_decoder *d);
-
 #endif
