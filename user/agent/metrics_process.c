@@ -323,7 +323,7 @@ static int wait_ms(uint64_t now, uint64_t next)
 }
 
 /*
- * The worker's function: fds[0] is its socket to the main process, fds[1] the one that listens.
+ * The worker's function: fds[0] is its socket to the main process, fds[1] the listening socket.
  * Ends the process when the main process is gone.
  */
 static int metrics_run(void *shared, const int *fds)

@@ -49,8 +49,8 @@ static bool is_plain(char c)
 }
 
 /*
- * A service's name as a part of a file's name: letters, digits and "-._+@%=," stay, others become
- * '_', so does a leading dot or '-'; cut to 100 bytes; "_" if it is empty.
+ * Makes a service's name a part of a file's name: letters, digits and "-._+@%=," stay, others
+ * become '_', as does a leading dot or '-'; cut to 100 bytes; "_" if it is empty.
  */
 static void pprof_exporter_service(const char *name, char out[PPROF_SERVICE_BYTES])
 {

@@ -3,10 +3,9 @@
  * capture_faults.c - the page faults of --mode mem: perf events on each CPU, and the program that
  * follows moves of memory.
  *
- * An event with a fixed period sees a program that touches pages in a loop of as many always at
- * the same point: one of its functions gets all faults. So the periods change at random while we
- * record. The BPF side weighs by what the kernel has counted, so a change costs nothing of the
- * weights' truth.
+ * An event with a fixed period always hits a program that touches that many pages in a loop at the
+ * same point: one of its functions gets all faults. So the periods change at random during a
+ * recording. The BPF side weighs by what the kernel has counted, so weights stay exact.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -42,8 +41,8 @@ struct capture_faults {
 
 /*
  * A period by a random number: within a quarter of its mean, and at least 1 from it. The mean is
- * the pages in every_bytes; if that is one page, the period is always 1. Somewhat more faults are
- * chosen than one in every_bytes: 2 %, and for the shortest mean of 2 22 %.
+ * the pages in every_bytes; if that is one page, the period is always 1. Slightly more faults are
+ * chosen than one in every_bytes: 2 %, and 22 % for the shortest mean, which is 2.
  */
 static uint32_t fault_period(uint64_t every_bytes, uint32_t page_bytes, uint64_t random)
 {
@@ -60,7 +59,7 @@ static uint32_t fault_period(uint64_t every_bytes, uint32_t page_bytes, uint64_t
 
 /*
  * The time in ns between two changes, each of one CPU's event. Each CPU has ten a second, but all
- * CPUs together not more than 100: a thousandth of a CPU, in virtual machines three.
+ * CPUs together at most 100: a thousandth of a CPU, in virtual machines three.
  */
 static uint64_t fault_turn_ns(unsigned int cpus)
 {

@@ -39,7 +39,7 @@ struct task_wait {
 };
 
 struct task_sampler_stats {
-	uint64_t steps, met;		/* tasks that were walked, in each step anew */
+	uint64_t steps, met;		/* tasks that were walked, again in each step */
 	uint64_t waits;			/* of these, those that were passed on */
 	uint64_t cut;			/* whose chain was cut */
 	uint64_t reads;			/* of the process's memory; without those for counting */

@@ -262,7 +262,7 @@ static int try_to_read(const struct target_mem *mem, uint64_t at, uint64_t known
 	return err;
 }
 
-/* At one address. As process_ctx_read_any(). */
+/* Reads the context at one address. Returns as process_ctx_read_any(). */
 static int process_ctx_read(const struct target_mem *mem, uint64_t at, uint64_t known_ns,
 			    struct process_ctx *out)
 {

@@ -88,7 +88,7 @@ const char *const service_fact_names[FACT_CNT] = {
 	[FACT_PYTHON] = "python",
 };
 
-/* The fact with this name; FACT_CNT: there is none. */
+/* Finds the fact with this name. Returns FACT_CNT if there is none. */
 static enum service_fact service_fact_find(const char *name, size_t len)
 {
 	enum service_fact f;

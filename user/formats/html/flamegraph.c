@@ -316,9 +316,9 @@ void flamegraph_free(struct flamegraph *f)
 }
 
 /*
- * Also collect when samples were taken and at which opcodes, for the page of one recording:
- * before the first flamegraph_begin(). The page has times if all processes say them by one
- * clock. 0 or -ENOMEM.
+ * Also collects when samples were taken and at which opcodes, for the page of one recording: before
+ * the first flamegraph_begin(). The page has times if all processes give them by one clock. Returns
+ * 0 or -ENOMEM.
  */
 static int flamegraph_collect_more(struct flamegraph *f)
 {
@@ -359,10 +359,10 @@ int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
 }
 
 /*
- * Add everything that part has collected: f is then as if part's processes had come after its
- * own. Another thread may have collected part before. Both collect the same: more, or not. part is
- * used up, and its owner frees it. 0 or -ENOMEM. 1: part does not fit, and nothing was changed: its
- * processes must be collected again, by f.
+ * Adds everything that part has collected, as if part's processes had come after f's own. Another
+ * thread may have collected part before. Both must collect the same: more, or not. part is used up,
+ * and its owner frees it. Returns 0 or -ENOMEM; 1: part does not fit, and nothing was changed: f
+ * must collect its processes again.
  */
 static int flamegraph_join(struct flamegraph *f, struct flamegraph *part)
 {
@@ -420,7 +420,7 @@ static int write_page(int fd, const struct meta_ctx *m)
 	return html_write(fd, &html_flamegraph, &d);
 }
 
-/* Write what was collected as one page to fd. title may be NULL. */
+/* Writes what was collected as one page to fd. title may be NULL. */
 static int flamegraph_write(int fd, const struct flamegraph *f, const char *title)
 {
 	struct meta_ctx m = { f, title, NULL };
