@@ -113,8 +113,8 @@ static int listen_at(struct ctl *c)
 static const char *hint(int err)
 {
 	return err == -EADDRINUSE ? ": another agent listens there" :
-	       err == -ENOTSOCK ? ": something else has this name" :
-	       err == -ENAMETOOLONG ? ": a socket's path has at most 107 bytes" :
+	       err == -ENOTSOCK ? ": the name is used by something else" :
+	       err == -ENAMETOOLONG ? ": a socket path has at most 107 bytes" :
 	       err == -ENOENT ? ": its directory does not exist" : "";
 }
 
@@ -303,7 +303,7 @@ static void take_client(struct ctl *c, int fd)
 
 	if (!may_ask(fd)) {
 		c->counts.denied++;
-		turn_away(fd, EXIT_DENIED, "only root may ask this agent");
+		turn_away(fd, EXIT_DENIED, "only root may control this agent");
 		return;
 	}
 	if (!client) {

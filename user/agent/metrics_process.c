@@ -146,7 +146,7 @@ static enum MHD_Result say_metrics(struct MHD_Connection *c, void **context)
 		return MHD_queue_response(c, MHD_HTTP_OK, t->response);
 	if (r || !(r = free_request()))
 		return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
-			   "The agent did not give the metrics in time.\n");
+			   "The agent did not provide the metrics in time.\n");
 	*r = (struct request){ .connection = c, .form = form, .since_ns = now, .waits = true };
 	*context = r;
 	ask(form);
@@ -166,15 +166,15 @@ static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *u
 {
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
-			   "Only GET and HEAD.\n");
+			   "Only GET and HEAD are supported.\n");
 	if (!strcmp(url, "/metrics"))
 		return say_metrics(c, context);
 	if (!strcmp(url, "/"))
 		return say(c, MHD_HTTP_OK, "text/html; charset=utf-8", page);
 	if (!strcmp(url, "/-/healthy"))
-		return say(c, MHD_HTTP_OK, "text/plain; charset=utf-8", "The agent runs.\n");
+		return say(c, MHD_HTTP_OK, "text/plain; charset=utf-8", "The agent is running.\n");
 	return say(c, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
-		   "Not found. There is /metrics.\n");
+		   "Not found. Metrics are at /metrics.\n");
 }
 
 static void completed(void *ctx, struct MHD_Connection *c, void **context,

@@ -42,7 +42,7 @@ int cli_preset(const struct cli_command *cmd, void *target);
 int cli_parse(const struct cli_command *cmd, char **argv, void *target);
 /*
  * Set an option's field in target; value is NULL if there is none. 0, or -errno after having logged
- * "bad --NAME 'VALUE': WHY".
+ * "invalid --NAME 'VALUE': WHY".
  */
 int cli_set(void *target, const struct setting *s, const char *value);
 

@@ -128,7 +128,7 @@ static int keep_original(struct job *j)
 		return -ENAMETOOLONG;
 	if (!link(j->path, kept))
 		return 0;
-	log_error("cannot keep '%s' as '%s" DAMAGED "': %s; give -o", j->shown, j->shown,
+	log_error("cannot keep '%s' as '%s" DAMAGED "': %s; use -o", j->shown, j->shown,
 		  strerror(errno));
 	return -ECANCELED;
 }
@@ -211,7 +211,8 @@ static int recover_tach(const char *path, const struct recover_options *opts)
 		log_error("cannot recover '%s': %s", j.shown,
 			  escape_text(why, strlen(why), shown, sizeof(shown)));
 	} else if (recover_is_live(j.r) && !opts->output) {
-		log_error("'%s' is still being recorded: give -o FILE to copy what there is so far",
+		log_error("'%s' is still being recorded: use -o FILE to copy what was recorded so "
+			  "far",
 			  j.shown);
 		err = -EBUSY;
 	} else if (recover_source(j.r) == RECOVERY_WHOLE) {
@@ -254,8 +255,8 @@ static int recover_dir(const char *dir, const struct recover_options *opts)
 
 	escape_text(dir, strlen(dir), shown, sizeof(shown));
 	if (opts->output) {
-		log_error("'%s' is a directory: its files are recovered in their places; leave -o "
-			  "out", shown);
+		log_error("'%s' is a directory, whose files are recovered in place; leave "
+			  "-o out", shown);
 		return -EINVAL;
 	}
 	cnt = scandir(dir, &entries, is_profile, versionsort);
@@ -264,8 +265,8 @@ static int recover_dir(const char *dir, const struct recover_options *opts)
 		return -EIO;
 	}
 	if (!cnt)
-		log_error("no .tach file and no .mlyze file in directory '%s': give one that "
-			  "tachbpf recorded into", shown);
+		log_error("no .tach or .mlyze file in directory '%s': expected the directory of a "
+			  "recording", shown);
 	for (i = 0; i < cnt; i++) {
 		char *path;
 

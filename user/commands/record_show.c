@@ -281,7 +281,7 @@ int record_write_html(const struct record_options *opts, const struct recording_
 	if (err)
 		log_error("cannot write '%s': %s", name, strerror(-err));
 	else if (!*written)
-		log_warn("there are no samples, so there is no flame graph: '%s' is not written",
+		log_warn("there are no samples: no flame graph was written to '%s'",
 			 name);
 	else if (replay_run(&replay) != EXIT_SUCCESS)
 		err = -EIO;

@@ -189,7 +189,8 @@ static int recover(const struct wanted *w, const struct recover_options *opts)
 	if (!has_parts(w->path))
 		return look_at_whole(w);
 	if (mlyze_is_live(w->dirfd, w->name) && !opts->output) {
-		log_error("'%s' is still being recorded: give -o FILE to copy what there is so far",
+		log_error("'%s' is still being recorded: use -o FILE to copy what was recorded so "
+			  "far",
 			  w->shown);
 		return -EBUSY;
 	}

@@ -124,6 +124,6 @@ def test_the_processes_end(interpreter):
 
 
 def test_wrong_command_lines():
-    refused(tachbpf("top", "-a", "1"), "exclude each other", status=2)
+    refused(tachbpf("top", "-a", "1"), "mutually exclusive", status=2)
     refused(tachbpf("top", "-i", "0.01"), "--interval", status=2)
     refused(tachbpf("top", "x"), "--pid 'x'", status=2)

@@ -39,7 +39,7 @@ def test_processes_and_into_one(interpreter):
         top(terminal, one, two)
         screen = terminal.until(lambda s: f" {one} " in s and f" {two} " in s and "hot (<string>)" in s)
         lines = screen.splitlines()
-        assert re.match(r"2 Pythons  [\d.]+ % CPU  0 lost  cpu mode, 999 Hz, last \d+ s", lines[0]), lines[0]
+        assert re.match(r"2 Python processes  [\d.]+ % CPU  0 lost  cpu mode, 999 Hz, last \d+ s", lines[0]), lines[0]
         assert lines[2].split()[:2] == ["pid", "name"] and "hottest function" in lines[2]
         terminal.text(f"/{one}")
         terminal.keys("Enter")
@@ -96,7 +96,7 @@ def test_views_of_a_process(interpreter):
         cpu, gil = map(float, row_of(screen, f"thread {pid}").split()[:2])
         assert 0 < gil <= cpu < 110
         terminal.keys("Tab")
-        terminal.until(lambda s: "choose a function first" in s)
+        terminal.until(lambda s: "select a function first" in s)
         terminal.keys("Tab")
         screen = terminal.until(lambda s: "total %  self %  call" in s and "hot (" in s)
         tree = [re.sub(r"^ *[\d.]+ +[\d.]+  ", "", line) for line in screen.splitlines() if "<string>" in line]
@@ -119,7 +119,7 @@ def test_sort_filter_and_pause(interpreter):
         terminal.keys("s")
         terminal.until(lambda s: "by gil" in s)
         terminal.text("/nothing of this name")
-        terminal.until(lambda s: "no row has this text" in s)
+        terminal.until(lambda s: "no row matches this text" in s)
         terminal.keys("Escape")
         terminal.until(lambda s: f" {pid} " in s)
         terminal.text(f"/{pid}")
@@ -131,7 +131,7 @@ def test_sort_filter_and_pause(interpreter):
         terminal.keys("Space", "t")
         terminal.until(lambda s: "since the start" in s and "paused" not in s)
         terminal.keys("?")
-        terminal.until(lambda s: "any key: back" in s)
+        terminal.until(lambda s: "press any key to go back" in s)
         terminal.keys("x")
         terminal.until(lambda s: "since the start" in s)
         terminal.keys("q")
@@ -191,7 +191,7 @@ def test_sizes(interpreter, size):
         terminal.resize(*size)
         terminal.until(lambda s: len(s.splitlines()) <= size[1] and s.startswith("python"))
         terminal.keys("?")
-        terminal.until(lambda s: "any key: back" in s)
+        terminal.until(lambda s: "press any key to go back" in s)
         terminal.keys("x", "q")
         assert terminal.ended() == 0
 

@@ -68,7 +68,7 @@ def test_rare_options_come_last(command):
     names, texts = groups[1::2], groups[2::2]
     groups = [(n, t) for n, t in zip(names, texts) if re.search(r"^ .*--\w", t, re.M) and n != "Examples"]
     rare = set(re.findall(r"(--[a-z-]+)", groups[-1][1]))
-    assert groups[-1][0] == "Rarely needed" and {"--layout", "--compression"} <= rare
+    assert groups[-1][0] == "Advanced" and {"--layout", "--compression"} <= rare
     if command == "record":
         assert {"--sent-codes", "--self-time", "--no-sample-limit"} <= rare
     for _, text in groups[:-1]:
