@@ -105,7 +105,7 @@ static int look(const struct wanted *w, const struct input *in)
 	if (more)
 		log_error("'%s' is damaged at byte %" PRIu64 ": %s; nothing is left of its "
 			  "recording that could repair it%s", w->shown, error.off, error.text,
-			  f ? ": readers take what is before" : "");
+			  f ? ": readers use the data before it" : "");
 	else
 		printf("%s: nothing to recover, %" PRIu64 " %s readable\n", w->shown, c.index,
 		       text_plural(c.index, "event is", "events are"));

@@ -53,7 +53,7 @@ def test_bad_values(root, out, value):
 
 def test_without_the_helper_it_says_what_to_do(root, out, alone):
     done = without_helper(alone, "--native", "-o", out / "x", "--", "true")
-    refused(done, "tachbpf-elf", "is not there", "tachbpf doctor", "leave out --native")
+    refused(done, "tachbpf-elf", "does not exist", "tachbpf doctor", "leave out --native")
     assert not (out / "x").exists()
     done = without_helper(alone, "-o", out / "y", "--", *BUSY)
     assert done.returncode == 0 and (out / "y").is_dir(), done

@@ -216,7 +216,7 @@ def test_after_a_crash_of_the_screen(interpreter, how):
         terminal.until(lambda s: f" {pid} " in s)
         os.kill(screen_processes(terminal)[1], getattr(signal, how))
         assert terminal.ended() == 1
-        assert f"ended by signal {getattr(signal, how).value}" in terminal.screen()
+        assert f"terminated by signal {getattr(signal, how).value}" in terminal.screen()
 
 
 @pytest.mark.parametrize("how", ["SIGSEGV", "SIGQUIT", "SIGABRT"])

@@ -398,7 +398,7 @@ def test_a_hostile_file_name(tmp_path, command):
     (["-a", "--nope"], ["unknown option '--nope'", "--help"]),
     (["-a", "--layout", "old"], ["--layout 'old'", "release draft1 draft2"]),
     (["-p", "me"], ["--pid 'me'", "1234"]),
-    (["info"], ["no file", "info --help"]),
+    (["info"], ["no input file", "info --help"]),
     (["info", "-x", "f"], ["unknown option '-x'", "info --help"]),
     (["report", "--by", "x", "f"], ["--by 'x'", "function line process thread"]),
     (["report", "--sort", "x", "f"], ["--sort 'x'", "self total samples name file"]),

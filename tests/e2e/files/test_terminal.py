@@ -220,7 +220,7 @@ def test_a_pager_that_ends_early_is_no_error(home):
 
 def test_a_pager_that_is_not_there(home):
     command = as_nobody(home, "report", CAPTURE)
-    with pytest.raises(AssertionError, match="the pager 'no-such-pager' cannot be run"):
+    with pytest.raises(AssertionError, match="cannot run the pager 'no-such-pager'"):
         raw_terminal(100, *command, env={"PAGER": "no-such-pager"})
 
 

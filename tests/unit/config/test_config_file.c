@@ -127,9 +127,9 @@ static void test_service_rules(void **state)
 	assert_refused("service_rules: {a: b}", "a.yaml:1:16: service_rules must be a list of "
 		       "rules: - match: {exe: GLOB} and name: NAME");
 	assert_refused("service_rules: [{name: a}]", "a.yaml:1:17: invalid service_rules: a rule "
-		       "needs a name, and what its processes match");
-	assert_refused("service_rules: [a]", "a.yaml:1:17: invalid service_rules: a rule needs a "
-		       "name, and what its processes match");
+		       "must have a name, and a pattern for its processes");
+	assert_refused("service_rules: [a]", "a.yaml:1:17: invalid service_rules: a rule must have "
+		       "a name, and a pattern for its processes");
 	assert_refused("service_rules: [{match: {exe: a}, name: 'x{usr}'}]",
 		       "a.yaml:1:17: invalid service_rules: the name 'x{usr}' has 'usr' at a "
 		       "brace; between braces there can be " SERVICE_FACT_WORDS);

@@ -94,8 +94,8 @@ static void test_wrong_flags(void **state)
 	WRONG(AGENT_EXIT_USAGE, "invalid --uid 'no-such-user-here': no such user: expected a name "
 	      "or a number (getent passwd lists all)", "--uid", "no-such-user-here");
 	WRONG(AGENT_EXIT_USAGE, "invalid --label 'team': expected NAME=VALUE", "--label", "team");
-	WRONG(AGENT_EXIT_USAGE, "invalid --service-rule 'exe=a': a rule needs a name, and what its "
-	      "processes match", "--service-rule", "exe=a");
+	WRONG(AGENT_EXIT_USAGE, "invalid --service-rule 'exe=a': a rule must have a name, and a "
+	      "pattern for its processes", "--service-rule", "exe=a");
 	/* Together they do not fit. */
 	WRONG(AGENT_EXIT_CONFIG, "exporters.otlp.key_file requires exporters.otlp.cert_file",
 	      "--otlp-key-file", "/k");
