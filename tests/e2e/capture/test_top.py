@@ -85,7 +85,7 @@ def test_the_table(interpreter):
         once = succeeded(tachbpf("top", "--once", "-i", "0.5", "-r", "999", str(pid))).stdout
         two = succeeded(tachbpf("top", "-b", "-n", "2", "-i", "0.3", str(pid))).stdout
     head, columns, row = once.splitlines()
-    assert " 1 Python, " in head and " 999 Hz, " in head and head.endswith(" lost")
+    assert " 1 Python process, " in head and " 999 Hz, " in head and head.endswith(" lost")
     assert columns.split()[:3] == ["pid", "name", "container"] and columns.endswith("hottest function")
     assert int(row.split()[0]) == pid and " hot (<string>) " in row
     assert two.count("hottest function") == 2 and "\033" not in two

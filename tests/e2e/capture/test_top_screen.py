@@ -183,7 +183,7 @@ def test_sizes(interpreter, size):
     """No line is longer than the terminal, also after its size has changed."""
     with Busy(interpreter) as pid, Terminal(*size) as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: "Python" in s.splitlines()[0] and str(pid) in s if size[1] > 4 else "1 Python" in s)
+        terminal.until(lambda s: "Python" in s.splitlines()[0] and str(pid) in s if size[1] > 4 else "1 Python process" in s)
         terminal.resize(size[0] + 30, size[1] + 10)
         terminal.until(lambda s: str(pid) in s and len(s.splitlines()) >= size[1] + 9)
         terminal.keys("Enter")
