@@ -2,10 +2,10 @@
 /*
  * abi.h - the one header that both the BPF side and user space include.
  *
- * It defines every map value and every record of the ring buffer as a plain struct of
- * fixed-width fields with explicit padding. It knows no CPython version and no kernel type.
- * User space fills struct py_proc with what user/cpython knows of the interpreter. The BPF
- * side reads it and sends the records: see enum raw_kind.
+ * It defines every map value and every record of the ring buffer as a plain struct of fixed-width
+ * fields with explicit padding. It knows no CPython version and no kernel type. User space fills
+ * struct py_proc with what user/cpython knows of the interpreter. The BPF side reads it and sends
+ * the records: see enum raw_kind.
  */
 #ifndef TACHBPF_ABI_H
 #define TACHBPF_ABI_H
@@ -36,13 +36,13 @@ typedef int64_t abi_s64;
 
 /* A TACH file has at most 256 frames in a stack (CPython's reader rejects 257). */
 #define ABI_MAX_FRAMES 256
-/* Size of the part of PyThreadState that is read at once. Every ts_* offset lies in it. */
+/* Size of the part of PyThreadState that is read at once. Every ts_* offset is inside it. */
 #define ABI_TS_BYTES 384
-/* In place of an offset: this CPython does not have the field. */
+/* In place of an offset: the field does not exist in this CPython. */
 #define ABI_NO_OFF 0xffff
 #define ABI_NO_OFF32 0xffffffffu
 
-/* How the BPF side knows whether a thread holds the GIL. */
+/* How the BPF side determines whether a thread holds the GIL. */
 enum py_gil_how {
 	PY_GIL_NONE = 0,	/* free-threaded, or unknown */
 	PY_GIL_RT_CURRENT = 1,	/* *current == tstate                        (to 3.11) */
@@ -60,9 +60,9 @@ enum py_tstate_how {
 	PY_TSTATE_TLS_DESC = 6,		/* through a TLS descriptor: shared libpython, arm64 */
 };
 
-/* How the BPF side reads what the interpreter has counted of its collections. */
+/* How the BPF side reads the interpreter's counters of collections. */
 enum py_gc_stats_how {
-	PY_GC_STATS_NONE = 0,	/* unknown where                                     */
+	PY_GC_STATS_NONE = 0,	/* location unknown */
 	PY_GC_STATS_ARRAY = 1,	/* three struct gc_generation_stats           (to 3.14) */
 	PY_GC_STATS_RINGS = 2,	/* a pointer to struct gc_stats                  (3.15) */
 };
@@ -81,7 +81,7 @@ struct py_layout {
 	abi_u16 ts_exc_current;	/* the exception that propagates                     */
 	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: ts_exc_state only (3.6) */
 	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins;
-				 * ABI_NO_OFF: each frame is an object of its own    */
+				 * ABI_NO_OFF: each frame is a separate object */
 	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
 	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value; up to 3.10 exc_type      */
 	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
@@ -92,7 +92,7 @@ struct py_layout {
 	abi_u16 fr_ip;		/* an address; with lasti_unit an int that counts units     */
 	abi_u16 fr_owner;	/* one byte; ABI_NO_OFF up to 3.10                   */
 	abi_u16 fr_is_entry;	/* one byte, 1: C code called the interpreter with it (3.11) */
-	abi_u16 fr_tlbc_index;	/* int: index into co_tlbc; ABI_NO_OFF: there is none */
+	abi_u16 fr_tlbc_index;	/* int: index into co_tlbc; ABI_NO_OFF: none */
 	abi_u16 fr_bytes;	/* bytes that include all of the above                  */
 	abi_u16 fr_object;	/* frame_obj -> PyFrameObject; ABI_NO_OFF up to 3.10   */
 	abi_u16 fo_data;	/* PyFrameObject._f_frame_data; ABI_NO_OFF up to 3.11  */
@@ -110,16 +110,16 @@ struct py_layout {
 	abi_u16 bytes_data;	/* ob_sval */
 	/* PyASCIIObject: names */
 	abi_u16 str_length;
-	abi_u16 str_data;	/* of a compact ASCII str; at most 40 bytes behind str_length */
+	abi_u16 str_data;	/* of a compact ASCII str; at most 40 bytes after str_length */
 	/* PyInterpreterState */
 	abi_u32 interp_id;
 	abi_u32 interp_next;
 	abi_u32 interp_threads_head;
-	abi_u32 interp_threads_main;	/* the state that runs the main thread (3.14+)  */
+	abi_u32 interp_threads_main;	/* the state that runs the main thread (3.14+) */
 	abi_u32 interp_gc_collecting;	/* ABI_NO_OFF32: see py_proc.collecting         */
 	abi_u32 interp_gc_frame;	/* the current frame when the collection began (3.15) */
 	abi_u32 interp_epoch;	/* a counter that changes whenever a code object may have been
-				 * replaced; ABI_NO_OFF32: there is none */
+				 * replaced; ABI_NO_OFF32: none */
 	abi_u32 ts_gil_mask;
 	abi_u8 gil_how;		/* enum py_gil_how */
 	abi_u8 skip_owner;	/* frames with owner >= this are C-stack shims; 0xff none */
@@ -144,13 +144,13 @@ struct py_layout {
 	abi_u8 gc_head;		/* bytes of a PyGC_Head, right before its object; 0: none */
 	abi_u16 fr_locals;	/* a frame's first variable                         */
 	abi_u16 fr_generator;	/* in a generator: its frame; up to 3.10 in a frame: the pointer
-				 * to its generator                                  */
+				 * to its generator */
 };
 _Static_assert(sizeof(struct py_layout) == 136, "py_layout has no hidden padding");
 
 /*
  * Size of a ring of struct gc_generation_stats, and of 3.15's struct gc_stats: three rings, each
- * with the index of its last item behind it, and the number of updates (v3.15.0,
+ * followed by the index of its last item, and the number of updates (v3.15.0,
  * Include/internal/pycore_interp_structs.h).
  */
 #define GC_ITEM_BYTES 64
@@ -170,7 +170,7 @@ static inline abi_u64 gc_rings_bytes(abi_u64 young_items, abi_u64 old_items)
 enum py_proc_state {
 	PY_PROC_PYTHON = 1,	/* admitted: ticks walk its threads                  */
 	PY_PROC_OTHER = 2,	/* inspected: no Python was found, or it is refused  */
-	PY_PROC_LINKING = 3,	/* admitted at its exec; its libpython is not found yet */
+	PY_PROC_LINKING = 3,	/* admitted at its exec; its libpython has not been found yet */
 	PY_PROC_UNSEEN = 4,	/* not inspected: it is, or was, excluded            */
 };
 
@@ -180,7 +180,7 @@ enum {
 	UNSELECTED_UID = 2,	/* by py_proc.euid; judged again when the uid changes */
 	UNSELECTED_NAME = 4,	/* by its comm or its executable                     */
 	UNSELECTED_PID = 8,
-	UNDECIDED = 128,	/* the BPF side cannot judge the process; user space must */
+	UNDECIDED = 128,	/* the BPF side cannot judge the process; user space must do it */
 };
 #define UNSELECTED_FOR_SURE (UNDECIDED - 1)
 
@@ -209,7 +209,7 @@ _Static_assert(sizeof(struct thread_ctx_place) == 16, "thread_ctx_place has no h
 struct py_proc {
 	abi_u64 start_ns;	/* group leader's start_boottime; 0: the BPF side fills it in */
 	abi_u64 ident;		/* unique per admission; never 0; odd: made by the BPF side */
-	/* Addresses in the target; 0: there is none. py_proc_relocate() has the same list. */
+	/* Addresses in the target; 0: none. py_proc_relocate() has the same list. */
 	abi_u64 runtime;	/* &_PyRuntime, 3.6: &interp_head                    */
 	abi_u64 tss;		/* the int that contains the pthread key             */
 	abi_u64 interps;	/* the pointer to the first interpreter              */
@@ -245,8 +245,7 @@ struct py_proc {
 	abi_u8 by_hand;		/* 1: a thread ran a state that its key does not lead to (up to
 				 * 3.11); see running_tstate() */
 	abi_u8 main_second;	/* modulo 256: when main_thread was compared last    */
-	abi_u8 pad[2];
-	abi_u32 window;		/* when its window began: see pywindow.bpf.h */
+	abi_u8 pad[6];
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };
@@ -255,9 +254,9 @@ _Static_assert(sizeof(struct py_proc) == 360, "py_proc has no hidden padding");
 #define EUID_NEVER 0xffffffffu
 
 /*
- * Value of the map marks: which conditions a cgroup, uid or comm meets. Its keys are
- * cgroup_key(), uid_key() and comm_key(). User space inserts the marks. A cgroup or comm that
- * user space has not judged yet has no mark.
+ * Value of the map marks: which conditions a cgroup, uid or comm meets. Its keys are cgroup_key(),
+ * uid_key() and comm_key(). User space inserts the marks. A cgroup or comm that user space has not
+ * judged yet has no mark.
  */
 enum {
 	MARK_EXCLUDED = 1,	/* it meets a condition that excludes                */
@@ -289,8 +288,8 @@ struct filter_config {
 _Static_assert(sizeof(struct filter_config) == 24, "filter_config has no hidden padding");
 
 /*
- * Keys of the map marks. cgroup_key() is also what user space keeps cgroups by. hierarchy: its
- * number, 0 is v2. id: the inode number of the cgroup's directory.
+ * Keys of the map marks. User space identifies cgroups by cgroup_key(), too. hierarchy: its number,
+ * 0 is v2. id: the inode number of the cgroup's directory.
  */
 static inline abi_u64 cgroup_key(abi_u32 hierarchy, abi_u64 id)
 {
@@ -315,8 +314,8 @@ static inline abi_u64 comm_key(const abi_u8 comm[COMM_BYTES])
 }
 
 /*
- * Set the addresses in p to those in file plus the load bias. p and file may be the same
- * struct. If two CPUs do this at the same time, both write the same values.
+ * Set the addresses in p to those in file plus the load bias. p and file may be the same struct. If
+ * two CPUs do this at the same time, both write the same values.
  */
 static inline void py_proc_relocate(struct py_proc *p, const struct py_proc *file, abi_u64 bias)
 {
@@ -344,15 +343,15 @@ enum watch {
 
 /*
  * Value of the map known_exes, whose key is exe_key(): what user space has found in a known
- * executable. on_exec() admits a process that executes it, so that ticks walk the process from
- * the first one on. The interpreter is in the executable itself, or in a library. The slot (GOT
- * entry) in which the dynamic linker stores the address of a function that the executable
- * imports shows where the library was loaded.
+ * executable. on_exec() admits a process that executes it, so that ticks walk the process from the
+ * first one on. The interpreter is in the executable itself, or in a library. The slot (GOT entry)
+ * in which the dynamic linker stores the address of a function that the executable imports shows
+ * where the library was loaded.
  */
 #define EXE_ID_WORDS 2
 struct py_exe {
 	abi_u64 phdr;		/* AT_PHDR minus the executable's load bias           */
-	abi_u64 slot;		/* offset of the slot in the executable; 0: there is no library */
+	abi_u64 slot;		/* offset of the slot in the executable; 0: no library */
 	abi_u64 symbol;		/* offset of the imported function in the library    */
 	abi_u64 id_at;		/* offset in the library of its build id             */
 	abi_u64 id[EXE_ID_WORDS];	/* the first bytes of the build id           */
@@ -381,19 +380,19 @@ static inline abi_u64 exe_key(abi_u64 ino, abi_u64 size, const abi_u64 *head)
 }
 
 /*
- * Key of the map other_exes: a file that user space has inspected and found to be no Python and to
- * need no libpython. on_exec() sends no RAW_EXEC for it, so an exec of what is not recorded costs
- * little. The key has all that changes with the file, and its device, so that nobody can give a
- * file of his own the key of another's. The value is not used. A process that executes such a file
- * may load a libpython later: its ticks ask what it is, as those of any process do that has no
- * entry in py_procs.
+ * Key of the map other_exes: a file that user space has inspected, that is not Python and needs no
+ * libpython. on_exec() sends no RAW_EXEC for it, so execs that are not recorded cost little. The
+ * key contains everything that changes with the file, and its device, so that nobody can create a
+ * file with the key of another. The value is not used. A process that executes such a file may load
+ * a libpython later: its ticks ask what it is, as those of any process without an entry in
+ * py_procs.
  */
 struct exe_file {
 	abi_u64 ino, size;
-	abi_s64 ctime_s;	/* when it, or what is said of it, was changed last */
+	abi_s64 ctime_s;	/* when the file or its metadata was last changed */
 	abi_u32 ctime_ns;
-	abi_u32 dev;		/* super_block.s_dev; 0: of a file system with subvolumes, whose files
-				 * have other devices in stat(2) */
+	abi_u32 dev;		/* super_block.s_dev; 0: on a file system with subvolumes, whose
+				 * files have other devices in stat(2) */
 };
 _Static_assert(sizeof(struct exe_file) == 32, "exe_file has no hidden padding");
 #define EXE_DEV(major, minor) ((abi_u32)(major) << 20 | (minor))	/* include/linux/kdev_t.h */
@@ -402,7 +401,7 @@ _Static_assert(sizeof(struct exe_file) == 32, "exe_file has no hidden padding");
 #define EXE_FS_BTRFS 0x9123683eu
 #define EXE_FS_BCACHEFS 0xca451a4eu
 
-/* At most so many; user space chooses which. 88 bytes each, when they are used. */
+/* Limit on entries; user space chooses them. 88 bytes each, when they are used. */
 #define MAX_OTHER_EXES 16384
 
 /* TACH's status byte (seeds: "Status Byte"; 32 is release-only). */
@@ -416,7 +415,7 @@ enum {
 };
 
 /*
- * Records of the ring buffer: who sends each, when, and what user space does with it.
+ * Records of the ring buffer: which program sends each, when, and what user space does with it.
  * capture_take() receives them all.
  */
 enum raw_kind {
@@ -433,9 +432,9 @@ enum raw_kind {
 	 */
 	RAW_UNKNOWN = 2,
 	/*
-	 * struct raw_exec. on_exec(), when a process executes a file. User space ends the
-	 * profile of the program before. It profiles the new one if the BPF side has admitted
-	 * it, and inspects it otherwise. Not sent for the files of the map other_exes.
+	 * struct raw_exec. on_exec(), when a process executes a file. User space ends the profile
+	 * of the previous program. It profiles the new one if the BPF side has admitted it, and
+	 * inspects it otherwise. Not sent for the files of the map other_exes.
 	 */
 	RAW_EXEC = 3,
 	/*
@@ -456,7 +455,7 @@ enum raw_kind {
 	/*
 	 * struct raw_tick. on_cpu_tick(), at a tick in a thread without a Python stack, if its
 	 * process has mapped other code since it was inspected. User space inspects it again. With
-	 * CHANGED_ASYNC: async_begin(), if asyncio was not found in the process yet.
+	 * CHANGED_ASYNC: async_begin(), if asyncio has not been found in the process.
 	 */
 	RAW_CHANGED = 7,
 	/*
@@ -491,8 +490,8 @@ enum raw_kind {
 	 */
 	RAW_EXTRA = 13,
 	/*
-	 * struct raw_no_stack. on_cpu_tick(), on_event_*(): in a thread of an admitted process that has
-	 * no Python stack. User space makes an event with one frame, which says so.
+	 * struct raw_no_stack. on_cpu_tick(), on_event_*(): in a thread of an admitted process that
+	 * has no Python stack. User space makes an event with one frame that says so.
 	 */
 	RAW_NO_STACK = 14,
 	/*
@@ -520,14 +519,14 @@ enum raw_kind {
 	RAW_ASYNC = 20,
 	/*
 	 * struct raw_lifecycle. on_exec(), in place of RAW_EXEC, when a process that user space
-	 * tracks executes a file of the map other_exes. User space ends the profile of the program
-	 * before, and tracks the process no more.
+	 * tracks executes a file of the map other_exes. User space ends the profile of the previous
+	 * program, and stops tracking the process.
 	 */
 	RAW_EXEC_OTHER = 21,
 	/*
 	 * struct raw_head. on_switch(), in place of RAW_SWITCH_OUT, if the thread has the stack of
-	 * its last record. codes_ns is the time of the RAW_SWITCH_OUT that was sent with that
-	 * stack; nframes is 0. User space adds the frames and takes it as a RAW_SWITCH_OUT.
+	 * its last record. stack_ns is the time of the RAW_SWITCH_OUT that was sent with that
+	 * stack; nframes is 0. User space adds the frames and treats it as a RAW_SWITCH_OUT.
 	 */
 	RAW_SWITCH_SAME = 22,
 };
@@ -539,15 +538,15 @@ enum raw_why {
 };
 
 /*
- * raw_header.sysno: the system call that the thread waits in, or one of these, as wait_of() in
- * kcompat.bpf.h decides. No system call has such a high number.
+ * raw_header.sysno: the system call that the thread waits in, or one of these, as determined by
+ * wait_of() in kcompat.bpf.h. No system call has such a high number.
  */
 enum raw_wait {
 	RAW_WAIT_STOPPED = 0xff00,	/* stopped by a signal, whose number is added; 0: unknown */
 	RAW_WAIT_TRACED = 0xff80,	/* stopped by a tracer (ptrace) */
 	RAW_WAIT_FROZEN = 0xff81,	/* by the freezer of its cgroup, or of the system */
 	RAW_WAIT_FAULT = 0xff82,	/* in a page fault */
-	RAW_SYSNO_NONE = 0xffff,	/* in no system call; the kernel does not say why it waits */
+	RAW_SYSNO_NONE = 0xffff,	/* in no system call; the kernel does not show the reason */
 };
 
 /* Returns true if the thread is held: it waits for nothing, but something keeps it from running. */
@@ -564,8 +563,8 @@ struct raw_header {
 	abi_u8 kind;		/* enum raw_kind */
 	union {
 		abi_u8 why;	/* RAW_SWITCH_OUT: enum raw_why; RAW_CHANGED: CHANGED_ASYNC */
-		abi_u8 every;	/* RAW_SAMPLE of a tick, RAW_NO_STACK: it stands for so many
-				 * ticks; 0 is 1 */
+		abi_u8 every;	/* RAW_SAMPLE of a tick, RAW_NO_STACK: the number of ticks it
+				 * stands for; 0 is 1 */
 	};
 	union {
 		abi_u16 sysno;	/* RAW_SWITCH_OUT: the thread's system call, or enum raw_wait */
@@ -589,22 +588,22 @@ struct raw_tick {
 enum raw_sample_flags {
 	RAW_TRUNCATED = 1,	/* the stack is deeper than the part that was walked */
 	RAW_UNREADABLE = 2,	/* a frame could not be read; the frames in the record are valid */
-	RAW_GC = 4,		/* the thread collects garbage                       */
-	RAW_BROKEN_END = 8,	/* the chain of frames ended without its last shim   */
+	RAW_GC = 4,		/* the thread is collecting garbage */
+	RAW_BROKEN_END = 8,	/* the chain of frames ended without its last shim */
 	RAW_NOT_WALKED = 16,	/* RAW_SWITCH_OUT without a stack: no budget, or the thread state
 				 * was unreadable or uncertain                       */
 	RAW_WEIGHED = 32,	/* RAW_ALLOC: a struct raw_memory follows the frames      */
 	RAW_TRACED = 64,	/* a struct raw_trace follows, as the record's last part */
-	RAW_SWITCHING = 128,	/* greenlet switches: the frames in the record are valid, and
-				 * there may be others between and outside them       */
+	RAW_SWITCHING = 128,	/* greenlet switches: the frames in the record are valid, but
+				 * there may be others between and outside them */
 };
 
 /*
- * The thread context as the thread has it in its memory (OTEP 4947), so all but attrs_bytes, which
- * is cut to its room, may be anything. Sent if valid is 1 and an id is not 0.
+ * The thread context as the thread has it in its memory (OTEP 4947), so everything except
+ * attrs_bytes, which is cut to the space, may be anything. Sent if valid is 1 and an id is not 0.
  */
 #define RAW_TRACE_HEAD 28
-#define RAW_TRACE_ATTRS 612	/* a record has at most 640 bytes, says OTEP 4947 */
+#define RAW_TRACE_ATTRS 612	/* OTEP 4947 limits a record to 640 bytes */
 struct raw_trace {
 	abi_u8 trace_id[16];
 	abi_u8 span_id[8];
@@ -616,34 +615,32 @@ struct raw_trace {
 _Static_assert(sizeof(struct raw_trace) == RAW_TRACE_HEAD + RAW_TRACE_ATTRS, "raw_trace is packed");
 
 /*
- * A frame: its code object, its place in it, and the code object's fingerprint. The kind is in the
- * upper bits of lasti: no code object has 128 MiB of bytecode, while the address of an instruction
- * in the kernel uses all bits of code. The kind of a Python frame is 0, so the walk does not write
- * it.
+ * A frame: its code object, its position there, and the code object's fingerprint. The kind is in
+ * the upper bits of lasti: no code object has 128 MiB of bytecode, while the address of an
+ * instruction in the kernel uses all bits of code. The kind of a Python frame is 0, so the walk
+ * does not write it.
  */
 struct raw_frame {
 	abi_u64 code;		/* address of the PyCodeObject; other kinds: of the instruction */
 	abi_u32 lasti;		/* byte offset into the bytecode, RAW_LASTI_LINE and a line, or
-				 * RAW_LASTI_NONE; and the kind, and RAW_FRAME_UNREAD */
+				 * RAW_LASTI_NONE; and the kind */
 	abi_u32 id;		/* code_identity(); 0: unreadable, or a frame of another kind */
 };
 #define RAW_KIND_SHIFT 28
 #define RAW_LASTI_NONE ((1u << RAW_KIND_SHIFT) - 1)
 /*
- * A frame of compiled code (Nuitka) executes no bytecode, and has its line itself: from here on,
+ * A frame of compiled code (Nuitka) executes no bytecode, and stores its line itself: from here on,
  * but below RAW_LASTI_NONE, lasti is that line plus RAW_LASTI_LINE.
  */
 #define RAW_LASTI_LINE (1u << (RAW_KIND_SHIFT - 1))
-/* In lasti: the code object was not read with this stack: see raw_head.codes_ns. */
-#define RAW_FRAME_UNREAD (1u << 31)
 
-/* The lasti of a frame that has this line itself; RAW_LASTI_NONE: it has none. */
+/* The lasti of a frame that stores this line itself; RAW_LASTI_NONE: it has none. */
 static inline abi_u32 raw_lasti_of_line(abi_u32 line)
 {
 	return line && line < RAW_LASTI_LINE - 1 ? RAW_LASTI_LINE + line : RAW_LASTI_NONE;
 }
 
-/* Is lasti, of a Python frame and without RAW_FRAME_UNREAD, such a line? */
+/* Returns true if lasti, of a Python frame, is such a line. */
 static inline int raw_lasti_is_line(abi_u32 lasti)
 {
 	return lasti > RAW_LASTI_LINE && lasti < RAW_LASTI_NONE;
@@ -656,9 +653,9 @@ static inline abi_u32 raw_frame_kind(const struct raw_frame *f)
 }
 
 /*
- * A value in place of a fingerprint (fingerprints are odd): the code object is CPython's
- * own _Py_InitCleanup (3.13+, v3.13.0 Python/specialize.c). Its frame calls __init__ where
- * that call is specialised. No traceback shows the frame, and our stacks do not have it.
+ * A value in place of a fingerprint (fingerprints are odd): the code object is CPython's own
+ * _Py_InitCleanup (3.13+, v3.13.0 Python/specialize.c). Its frame calls __init__ where that call is
+ * specialised. No traceback shows the frame, and our stacks do not contain it.
  */
 #define CODE_ID_HIDDEN 2
 
@@ -672,10 +669,7 @@ struct raw_head {
 	abi_u8 flags;		/* enum raw_sample_flags */
 	abi_u16 cpu;
 	abi_u16 gc_at;		/* RAW_GC: index of the frame that <GC> is inserted before */
-	abi_u64 codes_ns;	/* 0: all code objects of the stack were read with it, or are
-				 * certainly what they were. Otherwise those of frames with
-				 * RAW_FRAME_UNREAD were read since this time (CLOCK_MONOTONIC): see
-				 * pywindow.bpf.h */
+	abi_u64 stack_ns;	/* RAW_SWITCH_SAME: time_ns of the record with this stack; else 0 */
 };
 
 /* RAW_ALLOC: what the process got. It follows the frames. */
@@ -698,7 +692,7 @@ struct raw_sample {
 	abi_u8 flags;
 	abi_u16 cpu;
 	abi_u16 gc_at;
-	abi_u64 codes_ns;
+	abi_u64 stack_ns;
 	struct raw_frame frames[ABI_MAX_FRAMES];	/* innermost first; nframes sent */
 	struct raw_memory memory_room;	/* so that one also fits after ABI_MAX_FRAMES frames, */
 	struct raw_trace trace_room;	/* and a struct raw_trace */
@@ -710,8 +704,8 @@ _Static_assert(sizeof(struct raw_sample) == 48 + 16 * ABI_MAX_FRAMES +
 	       sizeof(struct raw_memory) + sizeof(struct raw_trace), "raw_sample is packed");
 
 /*
- * The time in nanoseconds that a tick's RAW_SAMPLE stands for: so many nominal periods of its CPU
- * as ticks. 0: unknown. At most 4.29 s, the most that fits.
+ * The time in nanoseconds that a tick's RAW_SAMPLE stands for: the nominal period of its CPU times
+ * the number of ticks. 0: unknown. At most 4.29 s, the most that fits.
  */
 static inline abi_u32 raw_tick_ns(const struct raw_header *h)
 {
@@ -730,7 +724,7 @@ static inline abi_u64 raw_sample_bytes(abi_u16 nframes, abi_u8 flags)
 	       (flags & RAW_WEIGHED ? sizeof(struct raw_memory) : 0);
 }
 
-/* What follows the frames of a record that has RAW_WEIGHED. raw must be whole. */
+/* The part after the frames of a record that has RAW_WEIGHED. raw must be complete. */
 static inline const struct raw_memory *raw_sample_memory(const struct raw_sample *raw)
 {
 	return (const struct raw_memory *)(raw->frames + raw->nframes);
@@ -778,18 +772,18 @@ struct raw_switch_in {
 _Static_assert(sizeof(struct raw_switch_in) == 48, "raw_switch_in has no hidden padding");
 
 /*
- * A thread of an admitted process. Not in the ring buffer: user space reads the list of all
- * threads from the task iterator (on_task()) when a recording that has waits starts and once a
- * second. It walks those that are off-CPU and have no RAW_SWITCH_OUT, reads the list again, and
- * drops the stacks of threads that have run meanwhile.
+ * A thread of an admitted process. Not in the ring buffer: user space reads the list of all threads
+ * from the task iterator (on_task()) when a recording that has waits starts and once a second. It
+ * walks those that are off-CPU and have no RAW_SWITCH_OUT, reads the list again, and drops the
+ * stacks of threads that have run meanwhile.
  */
 struct raw_offcpu_scan {
 	abi_u64 time_ns;
 	abi_u64 start_ns;	/* start_boottime of the process */
 	abi_u64 thread_pointer;
 	abi_u64 switches;	/* how often the thread has left a CPU */
-	abi_u64 left_ns;	/* of one that is off-CPU: when it left its CPU (CLOCK_MONOTONIC, to
-				 * some ms); 0: unknown */
+	abi_u64 left_ns;	/* of one that is off-CPU: when it left its CPU (CLOCK_MONOTONIC,
+				 * to some ms); 0: unknown */
 	abi_u64 sp, args[2];	/* its stack pointer; first arguments of its system call */
 	abi_u32 tgid, tid;
 	abi_u16 sysno;		/* as raw_header.sysno */
@@ -808,9 +802,9 @@ _Static_assert(sizeof(struct raw_offcpu_scan) == 80, "raw_offcpu_scan has no hid
 struct wait_slot {
 	abi_u32 tid;		/* 0: the slot is free                               */
 	abi_u8 out_lost;	/* 1: the RAW_SWITCH_OUT was lost                    */
-	abi_u8 pause;		/* so many switch-outs went without a stamp after the last one in
+	abi_u8 pause;		/* number of switch-outs without a stamp after the last one in
 				 * vain: see pystamp.bpf.h */
-	abi_u8 pause_left;	/* ... and so many are still to */
+	abi_u8 pause_left;	/* ... and how many of them are left */
 	abi_u8 pad;
 	abi_u64 out_ns;		/* when it left its CPU; 0: no RAW_SWITCH_IN must be sent */
 	abi_u64 wake_ns;	/* when it became runnable; 0: it is blocked         */
@@ -819,15 +813,15 @@ struct wait_slot {
 };
 
 /*
- * RAW_CODE: the snapshot of a code object, four pieces of the process' memory. User space
- * parses them like memory that it reads from a live process. So the names are known after the
- * process has ended, and the BPF side knows no layout of strings.
+ * RAW_CODE: the snapshot of a code object, four pieces of the process' memory. User space parses
+ * them like memory that it reads from a live process. So the names are known after the process has
+ * ended, and the BPF side does not need to know the layout of strings.
  */
 #define RAW_CODE_HEAD 256	/* PyCodeObject from its start            */
 #define RAW_CODE_NAME 384	/* the qualified name's object            */
 #define RAW_CODE_FILE 512	/* the file name's object                 */
-#define RAW_CODE_TABLE 24576	/* the line table's object at most; modules have the longest */
-#define RAW_CODE_TABLE_MIN 512	/* so much is read even if the line table is shorter */
+#define RAW_CODE_TABLE 24576	/* limit on the line table's object; modules have the longest */
+#define RAW_CODE_TABLE_MIN 512	/* minimum that is read even if the line table is shorter */
 struct raw_piece {
 	abi_u64 addr;
 	abi_u32 len;		/* bytes that are valid; 0: unreadable */
@@ -849,10 +843,10 @@ _Static_assert(sizeof(struct raw_code) ==
 	       "raw_code is packed");
 
 /*
- * The cgroups, user and pid of a process as the kernel has them. When user space gets the
- * record, the process may have ended, and /proc has nothing of it.
+ * The cgroups, user and pid of a process according to the kernel. When user space gets the record,
+ * the process may have ended, and is no longer in /proc.
  */
-#define RAW_CGROUPS 14		/* v2 has one hierarchy, v1 has 13 at most */
+#define RAW_CGROUPS 14		/* v2 has one hierarchy, v1 at most 13 */
 struct raw_origin {
 	abi_u64 cgroups[RAW_CGROUPS];	/* cgroup_key() of each; cgroup_cnt are valid */
 	abi_u32 cgroup_cnt;
@@ -873,7 +867,7 @@ struct raw_lifecycle {
 	abi_u32 other_cgroups;	/* 1: the child is in other cgroups than its parent  */
 };
 
-/* RAW_EXEC: what user space needs of the process, which may have ended when the record comes. */
+/* RAW_EXEC: what user space needs of the process, which may have ended when the record arrives. */
 #define RAW_COMM 16
 #define RAW_COMMAND 512
 struct raw_exec {
@@ -915,24 +909,24 @@ struct raw_cgroup {
 _Static_assert(sizeof(struct raw_cgroup) == 40 + RAW_CGROUP_PATH, "raw_cgroup is packed");
 
 /*
- * Where the kernel has mapped all physical memory. User space finds it by find_direct_map(), which
- * leaves it in the variable direct_map; see bpf/direct.bpf.h.
+ * Where the kernel has mapped all physical memory. User space finds it with find_direct_map(),
+ * which leaves it in the variable direct_map; see bpf/direct.bpf.h.
  */
 struct direct_map {
-	abi_u64 base;		/* where physical address 0 is; 0: not known */
-	abi_u64 encrypted;	/* bit that is set in all entries of page tables, but is no part of
-				 * an address: AMD's memory encryption; 0: none */
+	abi_u64 base;		/* address of physical address 0; 0: unknown */
+	abi_u64 encrypted;	/* bit that is set in all entries of page tables, but is not part
+				 * of an address: AMD's memory encryption; 0: none */
 };
-/* What it is to try. */
+/* What find_direct_map() is to try. */
 struct direct_trial {
 	abi_u64 addr, word;	/* in the caller's memory, at the beginning of a page */
-	abi_u64 below;		/* the base: so many GiB below the highest possible one */
+	abi_u64 below;		/* the base: how many GiB below the highest possible one */
 	abi_u64 encrypted;	/* of struct direct_map */
 };
 
 /*
- * The array ended_procs: processes whose last thread has exited. They have no entry in py_procs any
- * more and may still have ticks. The slot of a process' tgid has its start time, of which the lowest
+ * The array ended_procs: processes whose last thread has exited. They no longer have an entry in
+ * py_procs, but may still have ticks. The slot of a process' tgid has its start time, whose lowest
  * bit says whether it was profiled.
  */
 #define ENDED_SLOTS 4096
@@ -947,13 +941,13 @@ struct direct_trial {
 #define TICK_CPUS_MAX 1024
 #define TICK_SLOTS (TICK_CPUS_MAX + 1)
 #define THINNING_MAX 255	/* fits raw_header.every */
-#define TICK_PERIOD_CHANGES 1	/* in period_ns: user space writes the struct at this moment */
+#define TICK_PERIOD_CHANGES 1	/* in period_ns: user space is writing the struct */
 struct tick_period {
 	abi_u64 since_ns;	/* when the timer was last restarted (CLOCK_MONOTONIC) */
 	abi_u64 before_ns;	/* the period before since_ns; 0: there was none */
 	abi_u64 period_ns;	/* the period since since_ns */
-	abi_u32 rate_hz;	/* the nominal rate, for raw_header.rate_hz; while it changes, the
-				 * higher of both */
+	abi_u32 rate_hz;	/* the nominal rate, for raw_header.rate_hz; while it changes,
+				 * the higher of the two */
 	abi_u32 pad;
 };
 
@@ -963,8 +957,8 @@ static inline abi_u32 tick_slot(abi_u32 cpu)
 }
 
 /*
- * Counters per CPU: every way in which a tick can end (CNT_IDLE to CNT_UNWANTED, and the losses
- * up to CNT_BUSY), and every loss. User space adds them up over all CPUs for the summary and
+ * Counters per CPU: every way in which a tick can end (CNT_IDLE to CNT_UNWANTED, and the losses up
+ * to CNT_BUSY), and every loss. User space adds them up over all CPUs for the summary and
  * session.json.
  */
 enum counter {
@@ -975,18 +969,18 @@ enum counter {
 	CNT_OTHER,		/* the process is PY_PROC_OTHER                      */
 	CNT_UNKNOWN,		/* the process is not inspected yet; a RAW_UNKNOWN was sent */
 	CNT_NOT_READY,		/* interpreter not initialised, or thread pointer not set yet */
-	CNT_ENDED,		/* its last thread has exited: the kernel cleans up after it */
+	CNT_ENDED,		/* its last thread has exited: the kernel is cleaning up */
 	CNT_NATIVE_THREAD,	/* the thread has no PyThreadState                   */
 	CNT_NO_FRAMES,		/* its PyThreadState has no Python frame             */
 	CNT_SAMPLE,		/* a RAW_SAMPLE was sent                             */
 	CNT_THINNED,		/* not walked: see tick_thinning */
-	CNT_UNWANTED,		/* samples that the mode leaves out                  */
+	CNT_UNWANTED,		/* samples that the mode excludes */
 	CNT_TRUNCATED,		/* samples with RAW_TRUNCATED                        */
 	CNT_UNREADABLE_FRAME,	/* samples with RAW_UNREADABLE                       */
 	CNT_BROKEN_END,		/* samples with RAW_BROKEN_END                       */
 	CNT_SWITCHING,		/* samples with RAW_SWITCHING                        */
 	CNT_ENTERING,		/* the newest frame was incomplete: the caller's stack, or none */
-	CNT_MISSED,		/* ticks that did not come while one thread kept the CPU  */
+	CNT_MISSED,		/* ticks that did not happen while one thread kept the CPU */
 	CNT_CODE,		/* code objects sent                                 */
 	CNT_CODE_LOST,		/* not lost: a later sample sends it, or user space reads it */
 	CNT_SENT_EVICTED,	/* code objects that may be sent again: slot overwritten */
@@ -999,10 +993,10 @@ enum counter {
 	CNT_WAIT,		/* ... and a RAW_SWITCH_OUT or RAW_SWITCH_SAME was sent */
 	CNT_WAIT_SAME,		/* ... and it was a RAW_SWITCH_SAME                  */
 	CNT_WAIT_NOT_PYTHON,	/* ... and it had no Python stack                    */
-	CNT_WAIT_UNWANTED,	/* ... and the mode leaves the wait out              */
+	CNT_WAIT_UNWANTED,	/* ... and the mode excludes the wait */
 	CNT_WAIT_NOT_WALKED,	/* ... and its stack is the last one: no budget was left */
 	CNT_WAIT_SLOT_TAKEN,	/* waits without a wake-up time: slot overwritten    */
-	CNT_NO_STACK,		/* ticks without a Python stack of which a RAW_NO_STACK was sent */
+	CNT_NO_STACK,		/* ticks without a Python stack for which a RAW_NO_STACK was sent */
 	CNT_FAULT,		/* page faults that a perf event has chosen (--mode mem)      */
 	CNT_FAULT_OTHER,	/* ... of processes that are not recorded                    */
 	CNT_FAULT_NOT_WALKED,	/* ... without a stack: no budget was left                   */
@@ -1011,25 +1005,25 @@ enum counter {
 	CNT_EVENT,		/* events of -e                                              */
 	CNT_EVENT_OTHER,	/* ... of processes that are not recorded                    */
 	CNT_EVENT_UNKNOWN,	/* ... of one that is not inspected yet; a RAW_UNKNOWN was sent */
-	CNT_EVENT_PASSED,	/* ... between those that -c chooses                         */
+	CNT_EVENT_PASSED,	/* ... between those selected by -c */
 	/*
-	 * From here on: losses, which struct loss_table has by process and thread, too. User
-	 * space has their names in resolve/losses.c.
+	 * From here on: losses, which struct loss_table has by process and thread, too. User space
+	 * has their names in resolve/losses.c.
 	 */
 	CNT_LOSSES,
 	CNT_TSTATE_UNREADABLE = CNT_LOSSES,	/* PyThreadState could not be read   */
 	CNT_TSTATE_UNCERTAIN,	/* the thread may run one of several interpreters    */
-	CNT_RING_FULL,		/* no room in the ring buffer                        */
+	CNT_RING_FULL,		/* ring buffer full */
 	CNT_BUSY,		/* a non-maskable tick interrupted on_switch()       */
 	CNT_WAIT_UNREADABLE,	/* a switch-out's stack: thread state unreadable     */
 	CNT_WAIT_LOST,		/* a RAW_SWITCH_OUT: ring buffer full                */
 	CNT_SWITCH_IN_LOST,	/* a RAW_SWITCH_IN or RAW_THREAD_EXIT: ring buffer full */
-	CNT_EXTRA_LOST,		/* a RAW_EXTRA; its stack may have been sent         */
+	CNT_EXTRA_LOST,		/* a RAW_EXTRA; its stack may have been sent */
 	CNT_NATIVE_LOST,	/* a RAW_NATIVE; the same                            */
 	CNT_ASYNC_LOST,		/* a RAW_ASYNC; the same                             */
 	CNT_ALLOC_LOST,		/* a RAW_ALLOC: ring buffer full                     */
 	CNT_FREE_LOST,		/* a RAW_FREE or RAW_MOVED: ring buffer full         */
-	CNT_BLOCK_LOST,		/* a block: no room in live_blocks or heap_calls     */
+	CNT_BLOCK_LOST,		/* a block: live_blocks or heap_calls full */
 	CNT_EVENT_BEYOND,	/* an event: no budget was left                      */
 	CNT_LIFECYCLE_LOST,	/* a RAW_EXEC, RAW_FORK or RAW_EXIT: ring buffer full */
 	CNT_PROCS_FULL,		/* a process did not fit into py_procs               */
@@ -1037,14 +1031,14 @@ enum counter {
 };
 
 /*
- * Value of the map losses, whose key is the CPU: whose the CPU's losses were. A thread's are in one
- * of the first LOSS_SLOTS slots; if none is free, its process' slot, of the others, counts them. If
- * that has none either, only the counters have the loss. The map is in user space's memory
- * (capture/loss_table.c), so nothing is read, and nothing costs time, while nothing is lost.
+ * Value of the map losses, whose key is the CPU: which threads and processes lost something there.
+ * A thread's losses are in one of the first LOSS_SLOTS slots; if none is free, the slot of its
+ * process, among the others, counts them. If there is none either, only the counters have the loss.
+ * The map is in user space's memory (capture/loss_table.c), so nothing is read without a loss.
  */
 #define LOSS_KINDS (CNT_MAX - CNT_LOSSES)
 #define LOSS_SLOTS 128		/* of threads, and as many of processes; a power of two */
-#define LOSS_KEPT_NS 5000000000ull	/* a slot without a new loss for so long may be reused */
+#define LOSS_KEPT_NS 5000000000ull	/* a slot without a new loss for this long may be reused */
 struct loss_slot {
 	abi_u64 start_ns;	/* of the process, as raw_header.start_ns */
 	abi_u64 last_ns;	/* when the last loss was (CLOCK_MONOTONIC); 0: never used */
@@ -1054,16 +1048,16 @@ struct loss_slot {
 };
 struct loss_table {
 	abi_u64 seq;		/* changes with each loss */
-	abi_u32 busy;		/* 1: a program of this CPU is writing; one that interrupts it
-				 * notes nothing */
+	abi_u32 busy;		/* 1: a program on this CPU is writing; one that interrupts it
+				 * records nothing */
 	abi_u32 pad;
 	struct loss_slot slots[2 * LOSS_SLOTS];
 };
 
 /*
- * Value of the per-CPU map sample_times: how long samples took on that CPU, from the decision
- * to walk to the last byte sent, without stalls (see STALL_NS in pyscratch.bpf.h). cnt is a
- * histogram with four classes for each power of two of nanoseconds.
+ * Value of the per-CPU map sample_times: how long samples took on that CPU, from the decision to
+ * walk to the last byte sent, without stalls (see STALL_NS in pyscratch.bpf.h). cnt is a histogram
+ * with four classes for each power of two of nanoseconds.
  */
 #define SAMPLE_TIME_CLASSES 96
 struct sample_times {
@@ -1099,23 +1093,23 @@ static inline abi_u64 sample_time_end(abi_u32 class)
 }
 
 /*
- * A hash that distinguishes a name from another one at the same address. It covers the
- * length, the first bytes at str_data (head) and, of a longer string, the last ones (tail).
- * Code objects without a version (3.11) need it, because a new code object may have all the
- * addresses of an old one. (CPython seldom computes its own hash of a qualified name.) Never 0:
- * 0 stands for a name that could not be read.
+ * A hash that distinguishes a name from another one at the same address. It covers the length, the
+ * first bytes at str_data (head) and, of a longer string, the last ones (tail). Code objects
+ * without a version (3.11) need it, because a new code object may have all the addresses of an old
+ * one. (CPython seldom computes its own hash of a qualified name.) Never 0, which stands for an
+ * unreadable name.
  *
  * The hash is a sum, so the CPU multiplies several words at a time. The factors are random numbers:
  * with related ones, changes of two words would cancel each other. Before it is multiplied, a
  * word's upper half is added to its lower one, because a factor only moves bits up.
  *
- * A word is cut where the string ends by a mask and not by branches, of which the verifier follows
- * each. Words are left out two at a time, as most names have 16 bytes or less.
+ * Where the string ends, a word is cut by a mask and not by branches, because the verifier follows
+ * each branch. Words are skipped two at a time, as most names have 16 bytes or less.
  */
 #define STRING_HEAD 48
 #define STRING_TAIL 32
 #define STRING_WORDS ((STRING_HEAD + STRING_TAIL) / 8)
-/* A word of a mask, which is not aligned. */
+/* A word of a mask, unaligned. */
 static inline __attribute__((always_inline)) abi_u64 string_mask(const unsigned char *at)
 {
 #ifdef __bpf__	/* clang would load it byte by byte */
@@ -1128,7 +1122,7 @@ static inline __attribute__((always_inline)) abi_u64 string_mask(const unsigned 
 #endif
 }
 
-/* Always inline: the verifier lets no instruction load from memory of two kinds. */
+/* Always inline: the verifier does not allow one instruction to load from two kinds of memory. */
 static inline __attribute__((always_inline)) abi_u32
 string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
@@ -1148,7 +1142,7 @@ string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 			h += (tail[i] ^ tail[i] >> 32) * factors[STRING_HEAD / 8 + i];
 	else
 		left_out = STRING_HEAD - length;
-	__asm__("" : "+r"(left_out));	/* or clang adds STRING_HEAD to masks first */
+	__asm__("" : "+r"(left_out));	/* otherwise clang adds STRING_HEAD to masks first */
 	mask = masks + left_out;
 	for (i = 0; i < STRING_HEAD / 8; i++) {
 		if ((i == 2 && left_out >= STRING_HEAD - 16) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * abi_await.h - who awaits the asyncio task that a thread runs (--async): where the BPF side finds
- * that, and the record that it sends. Like abi.h, it knows no kernel type, and all fields have
- * fixed widths.
+ * abi_await.h - which tasks await the asyncio task that a thread runs (--async): where the BPF side
+ * finds that, and the record that it sends. Like abi.h, it knows no kernel type, and all fields
+ * have fixed widths.
  */
 #ifndef TACHBPF_ABI_AWAIT_H
 #define TACHBPF_ABI_AWAIT_H
@@ -11,14 +11,14 @@
 #include "abi_async.h"
 
 /*
- * Value of the map async_places, whose key is the tgid. User space writes it when it has looked for
- * the layout; if l is not valid, the process has not loaded asyncio yet. on_fork() copies it for
- * the child, on_exec() and on_exit() delete it.
+ * Value of the map async_places, whose key is the tgid. User space writes it after looking for the
+ * layout; if l is not valid, the process has not loaded asyncio so far. on_fork() copies it for the
+ * child, on_exec() and on_exit() delete it.
  */
 struct async_place {
-	abi_u64 start_ns;	/* of the process: its identity; 0: the BPF side fills it in */
-	abi_u64 exec_pages;	/* l is not valid: mm->exec_vm at the last RAW_CHANGED; 0: none yet */
-	abi_u32 coro_bytes;	/* all that is read of a coroutine lies in its first so many bytes */
+	abi_u64 start_ns;	/* identifies the process; 0: the BPF side fills it in */
+	abi_u64 exec_pages;	/* l is not valid: mm->exec_vm at the last RAW_CHANGED; 0: none */
+	abi_u32 coro_bytes;	/* all that is read of a coroutine is in its first coro_bytes */
 	struct async_layout l;
 };
 _Static_assert(sizeof(struct async_place) == 20 + sizeof(struct async_layout),
@@ -29,12 +29,12 @@ _Static_assert(sizeof(struct async_place) == 20 + sizeof(struct async_layout),
 /* How the walk of the awaiters ended. Each is counted by process. */
 enum async_end {
 	ASYNC_WHOLE = 0,	/* at a task that nobody awaits                              */
-	ASYNC_DEPTH,		/* more tasks or frames than a record has room for           */
+	ASYNC_DEPTH,		/* more tasks or frames than fit into a record */
 	ASYNC_TIME,		/* the sample's time limit has passed                        */
-	ASYNC_CYCLE,		/* a task awaits itself                                      */
-	ASYNC_UNREADABLE,	/* memory could not be read, or is not what it must be       */
+	ASYNC_CYCLE,		/* a task awaits itself */
+	ASYNC_UNREADABLE,	/* memory was unreadable or invalid */
 	ASYNC_NOT_SUSPENDED,	/* an awaiting task runs, has not begun, or has ended        */
-	ASYNC_FOREIGN,		/* an awaiting task's coroutine is no Python coroutine       */
+	ASYNC_FOREIGN,		/* an awaiting task's coroutine is not a Python coroutine */
 	ASYNC_END_CNT
 };
 
@@ -45,7 +45,7 @@ enum async_flags {
 /*
  * RAW_ASYNC: sent immediately before the RAW_NATIVE, RAW_EXTRA, RAW_SAMPLE, RAW_SWITCH_OUT or
  * RAW_ALLOC with the same time, tid and CPU, if the stack has the outermost frame of the task that
- * the thread runs: the frames of the tasks that await it, one after the other.
+ * the thread runs: the frames of the tasks that await it, one task after another.
  */
 #define RAW_ASYNC_TASKS 16
 #define RAW_ASYNC_FRAMES 128
@@ -60,10 +60,10 @@ struct raw_async {
 	abi_u8 end;		/* enum async_end */
 	abi_u8 flags;		/* enum async_flags */
 	abi_u8 starts[RAW_ASYNC_TASKS];
-	/* The name of the running task, with --task-names, if it is a str; else name_at.len is 0. */
+	/* With --task-names: the name of the running task if it is a str; else name_at.len is 0. */
 	struct raw_piece name_at;
 	abi_u8 name[RAW_ASYNC_NAME];
-	/* Each task's from its outermost coroutine to the innermost; nframes are sent. */
+	/* Those of each task from its outermost coroutine to the innermost; nframes are sent. */
 	struct raw_frame frames[RAW_ASYNC_FRAMES];
 };
 _Static_assert(sizeof(struct raw_async) == 40 + RAW_ASYNC_TASKS + sizeof(struct raw_piece) +

@@ -4,11 +4,11 @@
  * faults, with --allocations every block of one process' allocator. Like abi.h, it knows no kernel
  * type, and all fields have fixed widths.
  *
- * Page faults: a perf event of PERF_COUNT_SW_PAGE_FAULTS_MIN on each CPU runs on_page_fault() once
- * in so many faults of the CPU, after the fault. User space changes its period at random, so that
- * no program keeps step with it (user/capture/capture_faults.h). A fault that the event chooses
- * stands for all since the last one, whoever had them. The BPF side does not know what kind of page the fault
- * brought, nor how large it is: user space asks /proc/PID/pagemap (user/memory).
+ * Page faults: a perf event of PERF_COUNT_SW_PAGE_FAULTS_MIN on each CPU runs on_page_fault() after
+ * one in N faults of the CPU. User space changes this period at random, so that no program keeps
+ * step with it (user/capture/capture_faults.h). A fault that the event chooses stands for all since
+ * the last one, in whatever process. The BPF side does not know what kind of page the fault
+ * brought, nor its size: user space asks /proc/PID/pagemap (user/memory).
  */
 #ifndef TACHBPF_ABI_MEMORY_H
 #define TACHBPF_ABI_MEMORY_H
@@ -18,8 +18,8 @@
 /* raw_header.why of RAW_ALLOC. */
 enum raw_alloc_why {
 	ALLOC_PAGE = 1,		/* a page fault; bytes: of a base page */
-	ALLOC_BLOCK = 2,	/* the C library's allocator gave out a block */
-	ALLOC_MAP = 3,		/* mmap() of memory, outside of the allocator */
+	ALLOC_BLOCK = 2,	/* the C library's allocator returned a block */
+	ALLOC_MAP = 3,		/* mmap() of memory, outside the allocator */
 };
 
 /*
@@ -40,28 +40,28 @@ struct raw_free {
 	abi_u32 tid;
 	abi_u32 pad;
 	abi_u64 addr;
-	abi_u64 bytes;		/* of the range; 0: of the block at addr, whatever it has */
+	abi_u64 bytes;		/* of the range; 0: of the block at addr, whatever its size */
 };
 _Static_assert(sizeof(struct raw_free) == 48, "raw_free has no hidden padding");
 
 /*
  * RAW_MOVED (18): mremap() moves pages. on_unmapped_area() sends it before the move, which may
- * still fail. Pages keep their content, so they stay those of who touched them.
+ * still fail. Pages keep their content, so they still belong to the stack that touched them.
  */
 struct raw_moved {
 	struct raw_header h;
 	abi_u32 tid;
 	abi_u32 pad;
-	abi_u64 addr, bytes;	/* from where */
+	abi_u64 addr, bytes;	/* the old range */
 	abi_u64 to;
 };
 _Static_assert(sizeof(struct raw_moved) == 56, "raw_moved has no hidden padding");
 
 /*
  * RAW_GC_DONE (19): the interpreter's own counters of collections have changed since they were last
- * sent, or this is the first time. see_collections() sends it, at a tick. All counters count from
- * the interpreter's beginning. If one of these records is lost, the next one has everything. What
- * ran between two of them is one difference: the counters have no times.
+ * sent, or this is the first time. see_collections() sends it, at a tick. All counters start with
+ * the interpreter. If one of these records is lost, the next one includes everything. Collections
+ * between two of them appear as one difference: the counters have no times.
  */
 #define RAW_GC_GENERATIONS 3
 struct raw_gc_generation {
@@ -72,12 +72,12 @@ struct raw_gc {
 	abi_u32 tid;
 	abi_u32 interp_id;	/* 0 up to 3.8, where all interpreters count together */
 	abi_u64 since_ns;	/* when they were last sent (CLOCK_MONOTONIC); 0: never */
-	abi_u64 seen_ns;	/* time of collections since then, as ticks saw it: each that
+	abi_u64 seen_ns;	/* time of collections since then, as seen by ticks: each that
 				 * interrupts one stands for its period */
 	struct raw_gc_generation generations[RAW_GC_GENERATIONS];
-	abi_u64 seconds[RAW_GC_GENERATIONS];	/* a double: what all of a generation's collections
-						 * took, by the interpreter's own clock (3.15);
-						 * 0: it does not say */
+	abi_u64 seconds[RAW_GC_GENERATIONS];	/* a double: total duration of a generation's
+						 * collections, by the interpreter's own clock
+						 * (3.15); 0: not available */
 };
 _Static_assert(sizeof(struct raw_gc) == 48 + 32 * RAW_GC_GENERATIONS, "raw_gc is packed");
 

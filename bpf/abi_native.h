@@ -4,32 +4,32 @@
  * it sends. Like abi.h, it knows no kernel type, and all fields have fixed widths.
  *
  * User space (user/native) writes all tables, the BPF side (native*.bpf.h) reads them. The code at
- * an address is found in three steps: the process' mapping that has it (struct native_mapping), the
- * row of the mapped file's table that covers it (struct unwind_row), and the rule in that row, which
- * says where the caller's frame is.
+ * an address is found in three steps: the process' mapping that contains it (struct
+ * native_mapping), the row of the mapped file's table that covers it (struct unwind_row), and the
+ * rule in that row, which locates the caller's frame.
  *
- * Mappings and rows lie in the native memory: chunks of NATIVE_CHUNK bytes with numbers from 0, in
- * slabs (inner arrays of the map native_memory). Who has a chunk's number and is wrong about what
- * is in it reads nonsense, but never outside of the chunks.
+ * Mappings and rows are in the native memory: chunks of NATIVE_CHUNK bytes with numbers from 0, in
+ * slabs (inner arrays of the map native_memory). A stale chunk number leads to meaningless data,
+ * but never outside the chunks.
  */
 #ifndef TACHBPF_ABI_NATIVE_H
 #define TACHBPF_ABI_NATIVE_H
 
 #include "abi.h"
 
-#define NATIVE_CHUNK 4096u	/* bytes; value size of a slab, one map element a chunk */
+#define NATIVE_CHUNK 4096u	/* bytes; value size of a slab, one map element per chunk */
 #define NATIVE_SLAB_CHUNKS 1024u	/* 4 MiB */
-#define NATIVE_SLABS 64u	/* 256 MiB at most; without --native 1, and no slab */
+#define NATIVE_SLABS 64u	/* at most 256 MiB; without --native 1, and no slab */
 
 /* How the canonical frame address (CFA, DWARF 5, 6.4) is computed: the caller's SP. */
 enum unwind_cfa {
-	UNWIND_NO_ROW = 0,	/* the file says nothing of these addresses                 */
+	UNWIND_NO_ROW = 0,	/* the file contains nothing about these addresses */
 	UNWIND_SP = 1,		/* SP + cfa_off                                             */
 	UNWIND_FP = 2,		/* FP + cfa_off (x86-64: rbp; arm64: x29)                   */
 	UNWIND_EXT = 3,		/* in a row only: the rule is in the table's list of long rules */
 	UNWIND_SIGNAL = 4,	/* a signal frame: the registers are in the ucontext at SP  */
 	UNWIND_END = 5,		/* the thread's first function: it has no caller            */
-	UNWIND_UNSUPPORTED = 6,	/* a rule that cannot be written here                       */
+	UNWIND_UNSUPPORTED = 6,	/* a rule that cannot be expressed here */
 	UNWIND_PLT = 7,		/* x86-64: SP + 8, and 8 more if (pc & 15) >= cfa_off       */
 	UNWIND_AT_SP = 8,	/* *(SP + cfa_off) + cfa_add; only as a long rule           */
 	UNWIND_AT_FP = 9,	/* *(FP + cfa_off) + cfa_add: functions that align their
@@ -44,7 +44,7 @@ enum unwind_reg {
 	UNWIND_LOST = 3,	/* undefined                                                */
 };
 
-/* A rule with all its fields: what a row is unpacked to, and a long rule as it is stored. */
+/* A rule with all its fields: an unpacked row, and a long rule as it is stored. */
 struct unwind_rule {
 	abi_u8 cfa;		/* enum unwind_cfa, never UNWIND_EXT */
 	abi_u8 fp, ra;		/* enum unwind_reg; x86-64: ra is AT_CFA */
@@ -57,9 +57,9 @@ _Static_assert(sizeof(struct unwind_rule) == 16, "unwind_rule has no hidden padd
 
 /*
  * A row: the rule from addr on, up to the next row's. The lowest three bits of rule are its enum
- * unwind_cfa. Of UNWIND_EXT the others are the number of the long rule. Of UNWIND_SP and UNWIND_FP
- * they are, from the lowest: cfa_off / 8 (13 bits); fp: 0 is SAME, else AT_CFA at -8 * (value) (8
- * bits); ra: 0 is SAME, else AT_CFA at -8 * (value) (8 bits). Of UNWIND_PLT: cfa_off.
+ * unwind_cfa. For UNWIND_EXT the others are the number of the long rule. For UNWIND_SP and
+ * UNWIND_FP they are, from the lowest: cfa_off / 8 (13 bits); fp: 0 is SAME, else AT_CFA at -8 *
+ * (value) (8 bits); ra: 0 is SAME, else AT_CFA at -8 * (value) (8 bits). For UNWIND_PLT: cfa_off.
  */
 struct unwind_row {
 	abi_u32 addr;		/* bytes from the table's start */
@@ -85,18 +85,18 @@ static inline void unwind_unpack(abi_u32 rule, struct unwind_rule *out)
 /*
  * A file's table: value of the map unwind_tables, whose key is the table's number. Its parts are in
  * consecutive chunks from `chunk` on, each part's elements aligned to their size: rows from byte 0,
- * then the index, then the long rules. The index has for each 2^shift bytes of addresses, from
- * start on, the number of the last row that is not after them (0 if there is none), and one entry
- * more for the end; so a row is looked for between index[i] and index[i + 1].
+ * then the index, then the long rules. The index contains, for each 2^shift bytes of addresses from
+ * start on, the number of the last row that is not after them (0 if there is none), and one more
+ * entry for the end; so a row is searched for between index[i] and index[i + 1].
  */
 struct unwind_table {
 	abi_u64 start;		/* first address of the file that it covers (as its program headers
 				 * count, p_vaddr) */
-	abi_u32 bytes;		/* so many bytes from start */
+	abi_u32 bytes;		/* length of the covered range */
 	abi_u32 chunk;		/* first chunk */
-	abi_u32 row_cnt;	/* 0: there is no table; why says why */
-	abi_u32 index_at;	/* of the first index entry, in units of 4 bytes from the first chunk */
-	abi_u32 ext_at, ext_cnt;	/* of the first long rule, in units of 16 bytes; how many */
+	abi_u32 row_cnt;	/* 0: there is no table, for the reason in why */
+	abi_u32 index_at;	/* of the first index entry, in 4-byte units from the first chunk */
+	abi_u32 ext_at, ext_cnt;	/* of the first long rule, in units of 16 bytes; number */
 	abi_u16 shift;
 	abi_u8 why;		/* enum native_end, if row_cnt is 0: NO_TABLE, JIT, NO_ROW */
 	abi_u8 pad;
@@ -105,17 +105,17 @@ struct unwind_table {
 _Static_assert(sizeof(struct unwind_table) == 40, "unwind_table has no hidden padding");
 #define UNWIND_TABLES 8192u	/* without --native 1; number 0 is not used: why NO_MAPPING */
 
-/* A mapping with code; a process' are sorted, do not overlap, and lie in consecutive chunks. */
+/* A mapping with code. Those of a process are sorted, disjoint, and in consecutive chunks. */
 struct native_mapping {
 	abi_u64 start, end;	/* addresses in the process */
 	abi_u64 bias;		/* address in the process minus address in the file */
 	abi_u32 table;		/* its number in unwind_tables */
-	abi_u32 file;		/* user space's number of the file, which it never uses again */
+	abi_u32 file;		/* user space's number of the file, which it never reuses */
 };
 _Static_assert(sizeof(struct native_mapping) == 32, "native_mapping has no hidden padding");
-#define NATIVE_MAPPINGS 4096u	/* of a process at most; those beyond it are NO_MAPPING */
+#define NATIVE_MAPPINGS 4096u	/* limit per process; those beyond it are NO_MAPPING */
 
-/* Addresses whose rules a CPU remembers: elements of the map native_codes. Without --native 1. */
+/* Addresses whose rules a CPU caches: elements of the map native_codes. Without --native 1. */
 #define NATIVE_CODES 512u
 
 /*
@@ -133,15 +133,15 @@ struct native_place {
 enum native_end {
 	NATIVE_WHOLE = 0,	/* at the thread's first function                           */
 	NATIVE_DEPTH,		/* deeper than RAW_NATIVE_FRAMES                            */
-	NATIVE_NO_REGS,		/* the thread's registers are not known                     */
-	NATIVE_NO_MAPPINGS,	/* the process' mappings are not known yet                  */
+	NATIVE_NO_REGS,		/* the thread's registers are unknown */
+	NATIVE_NO_MAPPINGS,	/* the process' mappings are not known yet */
 	NATIVE_NO_MAPPING,	/* the address is in no mapping with code                   */
 	NATIVE_JIT,		/* code that is in no file                                  */
-	NATIVE_NO_TABLE,	/* the file's table is not built yet, or did not fit        */
-	NATIVE_NO_ROW,		/* the file says nothing of this code: assembly             */
+	NATIVE_NO_TABLE,	/* the file's table has not been built yet, or did not fit */
+	NATIVE_NO_ROW,		/* the file contains nothing about this code: assembly */
 	NATIVE_UNSUPPORTED,	/* UNWIND_UNSUPPORTED                                       */
 	NATIVE_UNREADABLE,	/* the stack could not be read                              */
-	NATIVE_NO_PROGRESS,	/* the caller's frame is not further out                    */
+	NATIVE_NO_PROGRESS,	/* the caller's frame is not further out */
 	NATIVE_TIME,		/* the sample's time limit has passed                       */
 	NATIVE_END_CNT
 };
@@ -149,34 +149,34 @@ enum native_end {
 /*
  * RAW_NATIVE: sent immediately before the RAW_SAMPLE, RAW_SWITCH_OUT or RAW_NO_STACK with the same
  * time, tid and CPU (and before its RAW_EXTRA, if there is one): the machine code's frames of the
- * thread, and where Python frames lie among them.
+ * thread, and where Python frames are among them.
  */
 #define RAW_NATIVE_FRAMES 128
 #define RAW_NATIVE_ENTRIES 128
 
 /*
- * A frame, innermost first. Of all but the first, and but those that a signal interrupted, addr is
- * the return address minus 1, so it lies in the calling instruction.
+ * A frame, innermost first. Except in the first frame and in frames that a signal interrupted, addr
+ * is the return address minus 1, so it is inside the calling instruction.
  */
 struct raw_native_frame {
 	abi_u64 addr;		/* in the file; file 0: in the process */
 	abi_u32 below;		/* the frame's CFA minus SP of the innermost frame, bytes, modulo
-				 * 2^32. The frame has the bytes from the `below` of the frame
-				 * before (0 for the first) up to here. If the CFA is not known,
-				 * SP: then it has no bytes */
+				 * 2^32. The frame consists of the bytes from the `below` of the
+				 * previous frame (0 for the first) up to here. If the CFA is
+				 * unknown, SP: then it has no bytes */
 	abi_u32 file;		/* native_mapping.file; 0: no file */
 };
 _Static_assert(sizeof(struct raw_native_frame) == 16, "raw_native_frame has no hidden padding");
 
 /*
  * One call of the interpreter from C, innermost first: `frames` of the sample's Python frames
- * (counted over all, innermost first, those of earlier entries included) are inside it. Their C
- * frame is the evaluation function's that runs them. Up to 3.10 each Python frame is an entry of
- * its own, and none is sent.
+ * (counted over all, innermost first, including those of earlier entries) are inside it. Their C
+ * frame is that of the evaluation function that runs them. Up to 3.10 each Python frame is a
+ * separate entry, and none is sent.
  */
 struct raw_entry {
-	abi_u64 at;		/* an address in the C frame of the evaluation function: of the shim
-				 * (3.12+), of the _PyCFrame (3.11); 0: not known */
+	abi_u64 at;		/* an address in the C frame of the evaluation function: of the
+				 * shim (3.12+), of the _PyCFrame (3.11); 0: unknown */
 	abi_u32 frames;
 	abi_u32 pad;
 };
@@ -190,7 +190,7 @@ struct raw_native {
 	abi_u16 nframes, nentries;
 	abi_u8 end;		/* enum native_end */
 	abi_u8 pad;
-	/* nframes frames are sent, and nentries entries behind them. */
+	/* nframes frames are sent, followed by nentries entries. */
 	struct raw_native_frame frames[RAW_NATIVE_FRAMES];
 	struct raw_entry entries[RAW_NATIVE_ENTRIES];
 };

@@ -3,8 +3,8 @@
  * admit_exec.bpf.h - admits a process that executes a known executable.
  *
  * User space has inspected the executable before and is not needed, so the first tick of the
- * process is already a sample. At the exec no code of the program has run, and only the file
- * and its load address are known. resolve_libpython.bpf.h finds libpython at the first ticks.
+ * process is already a sample. At the exec no code of the program has run, and only the file and
+ * its load address are known. resolve_libpython.bpf.h finds libpython at the first ticks.
  */
 #ifndef TACHBPF_ADMIT_EXEC_H
 #define TACHBPF_ADMIT_EXEC_H
@@ -12,11 +12,11 @@
 #include "common.bpf.h"
 
 #define AT_PHDR 3		/* include/uapi/linux/auxvec.h */
-#define AUXV_PAIRS 10		/* AT_PHDR is the sixth at most on x86-64 and arm64 */
+#define AUXV_PAIRS 10		/* AT_PHDR is at most the sixth on x86-64 and arm64 */
 
 /*
- * exe_key() of the file that is executed. If its first bytes cannot be read they are zeros, as those
- * of no executable. Not inlined, as put_unseen().
+ * exe_key() of the file that is executed. If its first bytes are unreadable they count as zeros,
+ * which no executable has. Not inlined, as put_unseen().
  */
 static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 {
@@ -27,7 +27,7 @@ static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 	return exe_key(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_size), head);
 }
 
-/* Is the file known to be no Python? key: its exe_key(). What is known to be Python is first. */
+/* Returns true if the file is known not to be Python. key: its exe_key(), checked first. */
 static __always_inline bool is_other_exe(u64 key, const struct exe_file *file)
 {
 	return !bpf_map_lookup_elem(&known_exes, &key) && bpf_map_lookup_elem(&other_exes, file);
@@ -65,7 +65,7 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 	if (!exe || !phdrs)
 		return;
 	if (bpf_map_update_elem(&py_procs, &tgid, &exe->proc, BPF_ANY)) {
-		count(CNT_PROCS_FULL);
+		count_one(CNT_PROCS_FULL);
 		return;
 	}
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
@@ -81,7 +81,7 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 		py_proc_relocate(p, &exe->proc, p->exe_bias);
 	barrier();
 	p->state = exe->slot ? PY_PROC_LINKING : PY_PROC_PYTHON;
-	count(CNT_ADMITTED_AT_EXEC);
+	count_one(CNT_ADMITTED_AT_EXEC);
 	ev->ident = p->ident;
 	ev->bias = p->exe_bias;
 }

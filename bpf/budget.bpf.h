@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * budget.bpf.h - how much of its time a CPU may spend on walks that a program can cause as often as
- * it likes: at switch-outs and page faults.
+ * budget.bpf.h - limits the CPU time for walks that a program can trigger as often as it likes: at
+ * switch-outs and page faults.
  *
  * A CPU may spend one eighth of its time on them, and can save up BUDGET_MAX_NS. Without budget a
  * record has no stack.
@@ -14,7 +14,7 @@
 #define BUDGET_SHARE 8
 #define BUDGET_MAX_NS 5000000
 
-/* Add the time since the last call to the budget. Is some left? */
+/* Add the time since the last call to the budget. Returns true if some is left. */
 static __always_inline bool has_budget(struct scratch *s, u64 now)
 {
 	u64 since = now - s->budget_at_ns;
@@ -26,7 +26,7 @@ static __always_inline bool has_budget(struct scratch *s, u64 now)
 	return s->budget_ns > 0;
 }
 
-/* The debt is limited, too: what nobody can avoid must not keep walks away for long. */
+/* The debt is limited, too: unavoidable costs must not prevent walks for long. */
 static __always_inline void spend_budget(struct scratch *s, u64 ns)
 {
 	s->budget_ns -= ns < BUDGET_MAX_NS ? ns : BUDGET_MAX_NS;
@@ -35,8 +35,8 @@ static __always_inline void spend_budget(struct scratch *s, u64 ns)
 }
 
 /*
- * The same for the time since begin, for work that takes hardly longer than to read the clock: one of
- * SAMPLED times, by chance, it is read, and the time counts for all.
+ * The same for the time since begin, for work that takes little longer than reading the clock: the
+ * clock is read in one of SAMPLED cases, at random, and that time counts for all.
  */
 #define SAMPLED 8
 static __always_inline void spend_sampled(struct scratch *s, u64 begin)

@@ -2,9 +2,9 @@
 /*
  * cgroups.bpf.c - cgroups are created and removed, and processes move between them.
  *
- * If there are no conditions on cgroups, only on_cgroup_mkdir() is loaded. A container's cgroup
- * is created some milliseconds before its first process runs. User space gets the record at
- * once, so it has mostly judged the cgroup by then. All programs run in process context.
+ * If there are no conditions on cgroups, only on_cgroup_mkdir() is loaded. A container's cgroup is
+ * created some milliseconds before its first process runs. User space gets the record immediately,
+ * so it has usually judged the cgroup by then. All programs run in process context.
  */
 #include "proc_filter.bpf.h"
 
@@ -49,7 +49,7 @@ int BPF_PROG(on_cgroup_rmdir, struct cgroup *cg, const char *path)
 }
 
 /*
- * Judge a process again that moves to another cgroup. The kernel calls this for each thread that
+ * Judge again a process that moves to another cgroup. The kernel calls this for each thread that
  * moves; the process is judged when its first thread does.
  */
 SEC("?tp_btf/cgroup_attach_task")

@@ -3,8 +3,8 @@
  * collections.bpf.h - the interpreter's own counters of garbage collections: reads them in the
  * process that a program interrupts, and sends a RAW_GC_DONE when they have changed.
  *
- * A tick looks at the interpreter whose state the thread has, a thread without a state at the first
- * one. So what an interpreter has counted is seen when one of its threads is next interrupted.
+ * A tick looks at the interpreter of the thread's state; if the thread has none, at the first one.
+ * So new counts of an interpreter are seen when one of its threads is next interrupted.
  */
 #ifndef TACHBPF_COLLECTIONS_H
 #define TACHBPF_COLLECTIONS_H
@@ -14,9 +14,9 @@
 #include "pyunwind.bpf.h"
 
 /*
- * What is known of an interpreter's collections, in slots that are shared: who writes last has it.
- * The other one's next record then comes as its first one, which user space compares with the last
- * one that it has. Two CPUs may write at the same time: a record is repeated.
+ * State of an interpreter's collections, in shared slots: the last writer owns the slot. The other
+ * one's next record then counts as its first one, which user space compares with the last one that
+ * it has. If two CPUs write at the same time, a record is repeated.
  */
 #define GC_SLOTS 4096
 struct gc_slot {
@@ -33,7 +33,7 @@ struct {
 	__type(value, struct gc_slot);
 } gc_slots __weak SEC(".maps");
 
-/* The slot of the interpreter is; NULL never happens, but the verifier does not know that. */
+/* The slot of the interpreter is; it never returns NULL, but the verifier does not know that. */
 static __always_inline struct gc_slot *gc_slot_of(u64 ident, u64 is)
 {
 	u64 owner = ident ^ is * 0x9e3779b97f4a7c15ULL;
@@ -45,7 +45,7 @@ static __always_inline struct gc_slot *gc_slot_of(u64 ident, u64 is)
 	return slot;
 }
 
-/* 3.15's ring at `ring`: its last item, which has the sums. Returns 0, or -1: unreadable. */
+/* Read the last item of 3.15's ring at `ring`, which has the sums. Returns 0, or -1: unreadable. */
 static __always_inline int read_ring(struct raw_gc_generation *out, u64 *seconds, u64 ring,
 				     u64 items)
 {
@@ -62,8 +62,8 @@ static __always_inline int read_ring(struct raw_gc_generation *out, u64 *seconds
 }
 
 /*
- * 3.15's struct gc_stats, to which there is a pointer at `at`. Its number of updates is odd while
- * one is made. Returns 0, or -1: unreadable, or being written.
+ * Read 3.15's struct gc_stats, through the pointer at `at`. Its number of updates is odd during an
+ * update. Returns 0, or -1: unreadable, or being written.
  */
 static __always_inline int read_rings(const struct py_proc *p, u64 at, struct raw_gc *raw,
 				      u64 *stamp)
@@ -93,8 +93,8 @@ static __always_inline int read_rings(const struct py_proc *p, u64 at, struct ra
 }
 
 /*
- * Read the counters. *stamp is that of the last ones that were sent, and becomes that of these; if
- * they are the same, *raw may be left as it is. Returns 0, or -1: there are none now.
+ * Read the counters. *stamp is that of the last ones sent, and is set to that of these; if they are
+ * equal, *raw may be unchanged. Returns 0, or -1: there are none now.
  */
 static __always_inline int read_collections(const struct py_proc *p, u64 at, struct raw_gc *raw,
 					    u64 *stamp)
@@ -106,14 +106,14 @@ static __always_inline int read_collections(const struct py_proc *p, u64 at, str
 		return read_rings(p, at, raw, stamp);
 	if (read_user(raw->generations, sizeof(raw->generations), at))
 		return -1;
-	for (i = 0; i < RAW_GC_GENERATIONS; i++)	/* none of them ever falls */
+	for (i = 0; i < RAW_GC_GENERATIONS; i++)	/* none of them ever decreases */
 		sum += raw->generations[i].collections + raw->generations[i].collected +
 		       raw->generations[i].uncollectable;
 	*stamp = sum;
 	return 0;
 }
 
-/* Does a collection go on now? at: where the counters are. */
+/* Returns true if a collection is running. at: where the counters are. */
 static __always_inline bool is_collecting(const struct py_proc *p, u64 is, u64 at)
 {
 	u32 collecting;
@@ -127,7 +127,7 @@ static __always_inline bool is_collecting(const struct py_proc *p, u64 is, u64 a
 	return !read_user(&collecting, 4, at) && collecting;
 }
 
-/* Send the counters in *raw. Returns 1, or 0: the ring buffer has no room. */
+/* Send the counters in *raw. Returns 1, or 0: the ring buffer is full. */
 static __always_inline int send_collections(struct py_proc *p, u64 is, struct gc_slot *slot,
 					    struct raw_gc *raw, u64 stamp, u64 now)
 {
@@ -143,7 +143,7 @@ static __always_inline int send_collections(struct py_proc *p, u64 is, struct gc
 	raw->seen_ns = slot->seen_ns;
 	if (bpf_ringbuf_output(&events, raw, sizeof(*raw), wakeup_flags()))
 		return 0;
-	count(CNT_GC_DONE);
+	count_one(CNT_GC_DONE);
 	slot->stamp = stamp;
 	slot->sent_ns = now;
 	slot->seen_ns = 0;
@@ -153,10 +153,9 @@ static __always_inline int send_collections(struct py_proc *p, u64 is, struct gc
 int see_collections(u64 is, u64 period_ns);
 /*
  * Look at the collections of the interpreter is (0: the first one) of the current process, and send
- * a RAW_GC_DONE if they are others than last time. period_ns: what a tick stands for in a thread
- * that may be the one that collects; 0: another thread. If the ring buffer has no room, the next
- * look tries again. Returns 1 if it was sent. The function has external linkage, so the verifier
- * checks it only once.
+ * a RAW_GC_DONE if they have changed. period_ns: what a tick stands for in a thread that may be the
+ * one that collects; 0: another thread. If the ring buffer is full, the next look tries again.
+ * Returns 1 if it was sent. The function has external linkage, so the verifier checks it only once.
  */
 __weak __noinline int see_collections(u64 is, u64 period_ns)
 {

@@ -17,19 +17,16 @@
  * code that they disable.
  */
 extern const volatile bool cfg_all;	/* every process, not only those in py_procs and watched */
-extern const volatile bool cfg_reads_begin; /* user space reads what lives of a process when it
-					     * begins: wake it for that */
+extern const volatile bool cfg_reads_begin; /* user space reads data of a process when it begins,
+					     * before that is gone: wake it */
 extern const volatile bool cfg_gc;	/* report whether a thread collects garbage             */
 extern const volatile bool cfg_gc_stats; /* ticks look for collections: see_collections()  */
-extern const volatile unsigned int cfg_period_ns; /* mean period of the ticks; 0: unknown        */
-extern const volatile unsigned int cfg_sent_slots; /* slots in the table of code
-						    * objects that were sent */
-extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when so much
-						      * waits in the ring buffer */
-extern const volatile unsigned int cfg_codes_bytes; /* send no code objects when
-						     * more than this waits */
+extern const volatile unsigned int cfg_period_ns; /* mean period of the ticks; 0: unknown */
+extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when this many bytes wait
+						      * in the ring buffer */
+extern const volatile unsigned int cfg_codes_bytes; /* send no code objects when more than this
+						     * waits */
 extern const volatile unsigned int cfg_limit_ns; /* time limit of a sample; 0: none */
-extern const volatile unsigned int cfg_window_ns; /* see pywindow.bpf.h; 0: there are none */
 extern const volatile bool cfg_self_time; /* measure how long samples take */
 extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
 							   * are sent: bit 0 is v2 */
@@ -47,25 +44,25 @@ extern const volatile bool cfg_trace_context; /* send the contexts that threads 
 extern const volatile bool cfg_kernel_stacks; /* send the kernel's stack: of blocked threads, and
 					     * of ticks that interrupted the kernel */
 extern const volatile bool cfg_native;	/* walk and send the machine code's frames, too */
-extern const volatile bool cfg_async;	/* walk who awaits the asyncio task that a thread runs   */
+extern const volatile bool cfg_async;	/* walk the tasks that await a thread's asyncio task */
 extern const volatile bool cfg_task_names; /* ... and send the name of that task             */
 extern const volatile unsigned int cfg_page_bytes; /* size of a base page */
-extern const volatile bool cfg_stamps;	/* a stack that a thread had before is not sent again    */
+extern const volatile bool cfg_stamps;	/* do not send a stack again that the thread had before */
 extern const volatile unsigned int cfg_wait_slots; /* slots in wait_slots, a power of two      */
 
 /* 1: user space wants no samples now. There are no ticks then, and no switch-outs are sent. */
 extern volatile unsigned int capture_paused;
 
 /*
- * 1: user space waits long, for nothing has been new. The next record that says otherwise wakes it
- * and sets this to 0 (wakeup_new()), so a storm of such records wakes it once.
+ * 1: user space waits for long, because nothing has been new. The next record that brings news
+ * wakes it and sets this to 0 (wakeup_new()), so a storm of such records wakes it once.
  */
 extern volatile unsigned int waits_long;
 
 /*
- * A burst: the ticks are for the processes of the map burst_procs. Another one is walked at one
- * tick of so many, at random, so that no program keeps step; its sample stands for all of them
- * (raw_header.every). 0 and 1: there is no burst. At most THINNING_MAX.
+ * A burst: the ticks are for the processes of the map burst_procs. In another process one in
+ * tick_thinning ticks walks, at random, so that no program keeps step; its sample stands for all of
+ * them (raw_header.every). 0 and 1: no burst. At most THINNING_MAX.
  */
 extern volatile unsigned int tick_thinning;
 
@@ -73,10 +70,10 @@ extern volatile unsigned int tick_thinning;
 extern struct tick_period tick_periods[TICK_SLOTS];
 extern unsigned long long ended_procs[ENDED_SLOTS];
 
-/* At most so many processes at a time: an exit frees the entry. About 300 bytes each. */
+/* Limit on processes at a time: an exit frees the entry. About 300 bytes each. */
 #define MAX_PROCS 16384
 
-/* What user space has found out; base is 0 until it has. */
+/* Set by user space when it is found; until then base is 0. */
 extern volatile struct direct_map direct_map;
 
 struct procs_map {
@@ -143,7 +140,7 @@ extern struct other_exes_map other_exes SEC(".maps");
 extern struct watched_map watched SEC(".maps");
 /* *_key() -> MARK_*: user space's verdicts on cgroups, uids and comms */
 extern struct marks_map marks SEC(".maps");
-/* tgid -> start_boottime of a process of the burst; 0: it was judged, and is none */
+/* tgid -> start_boottime of a process of the burst; 0: judged, but not in the burst */
 extern struct burst_map burst_procs SEC(".maps");
 /* 0 -> a CPU's counters, by enum counter */
 extern struct counters_map counters SEC(".maps");
@@ -166,8 +163,8 @@ static __always_inline void exe_file_of(const struct file *file, struct exe_file
 }
 
 /*
- * Returns 0, but the verifier takes it for any number. So it does not distinguish states that
- * only differ in this number.
+ * Returns 0, but to the verifier it is any number. So it does not distinguish states that differ
+ * only in this number.
  */
 static __always_inline u32 opaque_zero(u64 v)
 {
@@ -189,15 +186,15 @@ static __always_inline void count_n(u64 which, u64 n)
 		c[which] += n;
 }
 
-static __always_inline void count(enum counter which)
+static __always_inline void count_one(enum counter which)
 {
 	count_n(which, 1);
 }
 
 /*
- * flags, for a record that says that something is new: user space may have to read what is soon
- * gone, so it must not wait long. User space sets waits_long before it looks whether the ring
- * buffer is empty, so only a record that is written in that microsecond waits with the samples.
+ * flags for a record with news: user space may have to read what is soon gone, so the record must
+ * not wait long. User space sets waits_long before it checks whether the ring buffer is empty, so
+ * only a record that is written in that microsecond waits with the samples.
  */
 static __always_inline u64 wakeup_new(u64 flags)
 {

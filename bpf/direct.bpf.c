@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * direct.bpf.c - finds the direct map. No kernel says where it is, but a word of the caller's
- * memory is only found where it truly is.
+ * direct.bpf.c - finds the direct map. No kernel tells its location, but a word of the caller's
+ * memory is found only at its true location.
  */
 #include "direct.bpf.h"
 
 #define GIB (1ULL << 30)
 
-/* Where the direct map is at the lowest (Documentation/arch/x86/x86_64/mm.rst). */
+/* Lowest address of the direct map (Documentation/arch/x86/x86_64/mm.rst). */
 #define LOWEST_OF_4 0xffff888000000000ULL
 #define LOWEST_OF_5 0xff11000000000000ULL
 

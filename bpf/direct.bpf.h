@@ -2,9 +2,9 @@
 /*
  * direct.bpf.h - reads memory of the current process through the kernel's direct map.
  *
- * bpf_probe_read_user() costs some 70 ns, whatever it reads. The kernel has mapped all physical
+ * bpf_probe_read_user() costs about 70 ns, whatever it reads. The kernel has mapped all physical
  * memory at one place, its direct map. So this file does what the CPU does: it follows the page
- * tables of the process, four loads, and loads from the page itself. That costs some 10 ns.
+ * tables of the process, four loads, and loads from the page itself. That costs about 10 ns.
  *
  * Nothing here can fault: bpf_rdonly_cast() (6.2, a35b9af4ec2c) makes loads from any address, and
  * one that fails gives 0. What was read is what the process has at this address: interrupts are
@@ -26,11 +26,11 @@
 
 /* Bits of an entry in a page table (arch/x86/include/asm/pgtable_types.h). */
 #define ENTRY_USABLE 5		/* present, and the process may read it */
-#define ENTRY_LARGE (1 << 7)	/* above the last level: it is a page itself */
+#define ENTRY_LARGE (1 << 7)	/* above the last level: the entry is a page itself */
 #define ENTRY_SPECIAL (1 << 9)	/* the kernel does not count this page as memory */
 #define ENTRY_ADDRESS 0x00007ffffffff000ULL
-#define ENTRY_HIGH 0x000f800000000000ULL	/* direct_map.encrypted, or no memory is there */
-/* The levels of page tables by the lowest bit of an address that counts, and its bits. */
+#define ENTRY_HIGH 0x000f800000000000ULL	/* direct_map.encrypted, or there is no memory */
+/* The levels of page tables: the lowest bit of an address that each uses, and its bits. */
 #define LEVEL_4 39
 #define LEVEL_3 30
 #define LEVEL_1 12
@@ -41,7 +41,7 @@
 /* No memory is above this, unless a program asks for it; the fifth level has one entry for it. */
 #define DIRECT_END (1ULL << 47)
 
-/* Does the entry lead on, to memory that the process may read? */
+/* Returns true if the entry leads to memory that the process may read. */
 static __always_inline bool is_usable(u64 entry, u64 encrypted)
 {
 	return (entry & (ENTRY_USABLE | ENTRY_HIGH)) == (ENTRY_USABLE | encrypted);
@@ -66,8 +66,8 @@ static __always_inline u64 page_table_of(const struct task_struct *task, u64 bas
 }
 
 /*
- * Follow the page table `table` to the page at addr, and set *page but for its addr. Returns false
- * if the page is not there, or no plain memory; then *page is as it was.
+ * Follow the page table `table` to the page at addr, and set *page except its addr. Returns false
+ * if the page is not there, or not ordinary memory; then *page is unchanged.
  */
 static __always_inline bool follow_tables(u64 base, u64 encrypted, u64 table, u64 addr,
 					  struct direct_page *page)
@@ -97,8 +97,8 @@ static __always_inline bool follow_tables(u64 base, u64 encrypted, u64 table, u6
 }
 
 /*
- * Has the page been the same all the time? Its entry's other bits change: the CPU notes that it was
- * accessed, a fork that it must be copied when it is written to.
+ * Returns true if the page has not changed. Other bits of its entry may change: the CPU sets one
+ * when it accesses the page, a fork one for copy on write.
  */
 static __always_inline bool is_still(const struct direct_page *page)
 {

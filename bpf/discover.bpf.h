@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * discover.bpf.h - what programs that interrupt a thread say of it beside its stack: that user space
- * must inspect its process, and that it has no Python stack.
+ * discover.bpf.h - what programs that interrupt a thread report in addition to its stack: that user
+ * space must inspect its process, and that it has no Python stack.
  */
 #ifndef TACHBPF_DISCOVER_H
 #define TACHBPF_DISCOVER_H
@@ -11,8 +11,8 @@
 
 int send_tick(u32 kind, u32 tgid, u64 exec_pages, u64 ticks);
 /*
- * Send a struct raw_tick. kind: an enum raw_kind. Returns 0, or -1 if the ring buffer has no room.
- * With external linkage, so that the verifier checks it once: seldom is there one to send.
+ * Send a struct raw_tick. kind: an enum raw_kind. Returns 0, or -1 if the ring buffer is full. With
+ * external linkage, so that the verifier checks it once: it is seldom needed.
  */
 __weak __noinline int send_tick(u32 kind, u32 tgid, u64 exec_pages, u64 ticks)
 {
@@ -49,10 +49,10 @@ static __always_inline enum counter report_unknown(u32 tgid)
 }
 
 /*
- * This thread has no Python stack. If the process has mapped other code since user space
- * inspected it, it may have become Python, or have loaded another CPython: send a RAW_CHANGED.
- * If the ring buffer has no room, the next tick tries again. At its exit and in an exec a process
- * loses what it has mapped, and a record of that comes.
+ * This thread has no Python stack. If the process has mapped other code since user space inspected
+ * it, it may have become Python, or have loaded another CPython: send a RAW_CHANGED. If the ring
+ * buffer is full, the next tick tries again. A process loses its mappings at its exit and in an
+ * exec, each of which has a record of its own.
  */
 static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 {
@@ -69,10 +69,10 @@ static __always_inline void report_changed(struct py_proc *p, u32 tgid)
 
 int send_no_stack(u64 end);
 /*
- * The walk has found no Python stack, and so ended with `end`: send that. The header in this CPU's
- * struct scratch must be filled in but for its kind. During an exec the CPU is neither program's,
- * so nothing is sent. Returns 0, or -1 if the ring buffer has no room. The function has external
- * linkage, so the verifier checks it only once, not for each way in which a walk can end.
+ * The walk found no Python stack, and ended with `end`: send that. The header in this CPU's struct
+ * scratch must be filled in except its kind. During an exec the CPU belongs to neither program, so
+ * nothing is sent. Returns 0, or -1 if the ring buffer is full. The function has external linkage,
+ * so the verifier checks it only once, not for each way in which a walk can end.
  */
 __weak __noinline int send_no_stack(u64 end)
 {
@@ -89,14 +89,14 @@ __weak __noinline int send_no_stack(u64 end)
 	raw.cpu = bpf_get_smp_processor_id();
 	raw.end = end;
 	raw.status = STATUS_ON_CPU;
-	if (end == CNT_NO_FRAMES) {	/* the state is known, and so what it says */
+	if (end == CNT_NO_FRAMES) {	/* the state is known, and so is what it contains */
 		raw.status = s->sample.status;
 		raw.interp_id = s->sample.interp_id;
 	}
 	bpf_get_current_comm(raw.comm, sizeof(raw.comm));
 	if (bpf_ringbuf_output(&events, &raw, sizeof(raw), wakeup_flags()))
 		return -1;
-	count(CNT_NO_STACK);
+	count_one(CNT_NO_STACK);
 	return 0;
 }
 

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * heap.bpf.c - probes of one process' allocator (--allocations): sends each block with the Python
- * stack that asked for it, and its free.
+ * stack that requested it, and its free.
  *
- * User space probes the functions in the files that the process has mapped (user/heap). The kernel
+ * User space probes the functions in the files that the process has mapped (user/probe). The kernel
  * runs the programs for that process only, in its own context, so they may insert and delete
  * entries of hash maps. A program that the scheduler interrupts keeps its CPU's struct scratch
- * (`busy`); who finds it busy sends no stack.
+ * (`busy`); a program that finds it busy sends no stack.
  *
  * Allocators call themselves: realloc() calls malloc(), and malloc() mmap(). Only the outermost
- * call
- * of a thread counts. It is known by its stack pointer, so that a call which never returns does not
- * hide later ones.
+ * call of a thread counts. It is identified by its stack pointer, so that a call which never
+ * returns does not hide later ones.
  *
- * A block is given away between the free inside of realloc() and its return. So the old block
- * leaves live_blocks when realloc() is entered, and its RAW_FREE has that time, though it is sent
- * later: user space frees no block that is younger.
+ * Between the free inside realloc() and its return, a block may be given to another thread. So the
+ * old block leaves live_blocks when realloc() is entered, and its RAW_FREE has that time, though it
+ * is sent later: user space does not free younger blocks.
  */
 #include "abi_heap.h"
 #include "memory.bpf.h"
@@ -24,19 +23,19 @@
 #define MAP_TYPES 0x2f			/* MAP_TYPE and MAP_ANONYMOUS */
 #define PROT_WRITE 2
 /*
- * What is called from an allocator has its stack so close below, or at the same place (a jump at
- * the
- * function's end), and comes so soon: a call that never returns hides no others for longer.
+ * A call from inside an allocator has its stack this close below, or at the same place (a jump at
+ * the function's end), and happens this soon: a call that never returns does not hide others for
+ * longer.
  */
 #define NESTED_BYTES (256 * 1024)
 #define NESTED_NS 10000000000ull
 
 /* Smaller blocks are not recorded. */
 const volatile unsigned long long cfg_min_block = 512;
-/* 1: only count calls, to know what it would cost. */
+/* 1: only count calls, to estimate the cost. */
 volatile unsigned int heap_counting = 0;
 
-/* The stack pointer after the return, above that at the entry; the arguments and the result. */
+/* The stack pointer after the return, which is above that at the entry; arguments and result. */
 #ifdef __TARGET_ARCH_arm64
 #define RETURN_BYTES 0
 #define ARG(ctx, n) (((const u64 *)(ctx))[n])
@@ -61,7 +60,7 @@ enum heap_call_kind {
 struct heap_call {
 	u64 sp;			/* its stack pointer after the return */
 	u64 entered_ns;
-	u64 bytes;		/* that were asked for */
+	u64 bytes;		/* requested */
 	u64 old, old_bytes;	/* realloc(), mremap(): of a block that is recorded; 0: it is not */
 	u64 at;
 	u32 kind;
@@ -76,7 +75,7 @@ struct {
 	__type(value, struct heap_call);
 } heap_calls SEC(".maps");
 
-/* address, of a mapping with bit 0 -> bytes: what was sent and is not freed */
+/* address, with bit 0 set for a mapping -> bytes: sent and not freed */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, HEAP_BLOCKS);	/* as above */
@@ -92,7 +91,7 @@ struct {
 	__type(value, struct heap_counts);
 } heap_counts SEC(".maps");
 
-/* Is a block of this size recorded? A mapping has whole pages. */
+/* Returns true if a block of this size is recorded. A mapping consists of whole pages. */
 static __always_inline bool is_wanted(const struct heap_call *c)
 {
 	u64 page = cfg_page_bytes - 1;
@@ -102,7 +101,7 @@ static __always_inline bool is_wanted(const struct heap_call *c)
 	return c->bytes >= cfg_min_block;
 }
 
-/* Count a call. Is that all? */
+/* Count a call. Returns true if only counts are wanted. */
 static __always_inline bool only_counts(bool returns, bool kept)
 {
 	u32 zero = 0;
@@ -116,22 +115,22 @@ static __always_inline bool only_counts(bool returns, bool kept)
 	return heap_counting || capture_paused;
 }
 
-static __always_inline void lose(enum counter which)
+static __always_inline void lose_record(enum counter which)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid();
 
 	count_loss(which, pid_tgid >> 32, (u32)pid_tgid, current_start_ns());
 }
 
-/* What a multiplication that overflows asks for, nobody gets. */
-static __always_inline u64 product(u64 a, u64 b)
+/* Saturates: nobody gets memory for a multiplication that overflows. */
+static __always_inline u64 size_product(u64 a, u64 b)
 {
 	u64 large = a > b ? a : b, small = a > b ? b : a;
 
 	return small >> 32 || (large >> 32) * small >> 32 ? ~0ull : a * b;
 }
 
-/* The call that the thread is in, if one with this stack pointer is inside of it. */
+/* The call that the thread is in, if one with this stack pointer is inside it. */
 static __always_inline struct heap_call *call_around(u64 sp)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
@@ -200,9 +199,8 @@ static __always_inline enum counter walk_caller(struct scratch *s, struct py_pro
 
 int send_block(u64 addr, u64 bytes, u64 sp, u32 why);
 /*
- * Send a RAW_ALLOC of the current thread, whose stack pointer is sp. Returns 0, or -1: it is
- * lost, or
- * the process is not recorded. With external linkage, as the verifier checks it only once then.
+ * Send a RAW_ALLOC of the current thread, whose stack pointer is sp. Returns 0, or -1: it is lost,
+ * or the process is not recorded. With external linkage, so that the verifier checks it only once.
  */
 __weak __noinline int send_block(u64 addr, u64 bytes, u64 sp, u32 why)
 {
@@ -236,7 +234,7 @@ static __always_inline void send_free(u64 addr, u64 bytes, enum raw_alloc_why wh
 	struct raw_free *r = bpf_ringbuf_reserve(&events, sizeof(*r), 0);
 
 	if (!r) {
-		lose(CNT_FREE_LOST);
+		lose_record(CNT_FREE_LOST);
 		return;
 	}
 	*r = (struct raw_free){
@@ -254,10 +252,10 @@ static __always_inline void send_free(u64 addr, u64 bytes, enum raw_alloc_why wh
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/* ---- calls that give memory ---- */
+/* ---- calls that allocate memory ---- */
 
-/* The thread enters a function. Inside of another one, it does not count. */
-static __always_inline int enter(void *ctx, struct heap_call *c)
+/* The thread enters a function. Inside another one, it does not count. */
+static __always_inline int enter_call(void *ctx, struct heap_call *c)
 {
 	u32 tid = (u32)bpf_get_current_pid_tgid();
 	u64 sp = STACK(ctx);
@@ -275,7 +273,7 @@ static __always_inline int enter(void *ctx, struct heap_call *c)
 			bpf_map_delete_elem(&live_blocks, &key);
 	}
 	if (bpf_map_update_elem(&heap_calls, &tid, c, BPF_ANY))
-		lose(CNT_BLOCK_LOST);
+		lose_record(CNT_BLOCK_LOST);
 	return 0;
 }
 
@@ -285,7 +283,7 @@ static __always_inline void take_block(u64 addr, u64 bytes, u64 sp, enum raw_all
 	u64 key = addr | (why == ALLOC_MAP ? MAPPING : 0);
 
 	if (bpf_map_update_elem(&live_blocks, &key, &bytes, BPF_ANY)) {
-		lose(CNT_BLOCK_LOST);
+		lose_record(CNT_BLOCK_LOST);
 		return;
 	}
 	if (send_block(addr, bytes, sp, why))
@@ -312,7 +310,7 @@ static __always_inline void take_return(void *ctx, const struct heap_call *c)
 	enum raw_alloc_why why = c->kind == CALL_MAP ? ALLOC_MAP : ALLOC_BLOCK;
 	u64 addr = result_of(ctx, c), key;
 
-	/* realloc(p, 0) frees p, and may return nothing for that. */
+	/* realloc(p, 0) frees p, and may return NULL. */
 	if (c->old_bytes && !addr && c->bytes) {
 		key = c->old | (why == ALLOC_MAP ? MAPPING : 0);
 		bpf_map_update_elem(&live_blocks, &key, &c->old_bytes, BPF_ANY);
@@ -320,7 +318,7 @@ static __always_inline void take_return(void *ctx, const struct heap_call *c)
 	}
 	if (c->old_bytes)
 		send_free(c->old, why == ALLOC_MAP ? c->old_bytes : 0, why, c->entered_ns);
-	/* mremap() of a file, or of what was there before: not what was given to it. */
+	/* mremap() of a file, or of memory from before the recording: not allocated by it. */
 	if (why == ALLOC_MAP && c->old && !c->old_bytes)
 		return;
 	if (addr && is_wanted(c))
@@ -346,15 +344,16 @@ int on_malloc(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 0) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
 int on_calloc(void *ctx)
 {
-	struct heap_call c = { .kind = CALL_BLOCK, .bytes = product(ARG(ctx, 0), ARG(ctx, 1)) };
+	struct heap_call c = { .kind = CALL_BLOCK,
+			       .bytes = size_product(ARG(ctx, 0), ARG(ctx, 1)) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
@@ -362,16 +361,16 @@ int on_realloc(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0), .bytes = ARG(ctx, 1) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
 int on_reallocarray(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .old = ARG(ctx, 0),
-			       .bytes = product(ARG(ctx, 1), ARG(ctx, 2)) };
+			       .bytes = size_product(ARG(ctx, 1), ARG(ctx, 2)) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 /* aligned_alloc, memalign: the second argument is the size. */
@@ -380,7 +379,7 @@ int on_aligned_alloc(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK, .bytes = ARG(ctx, 1) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
@@ -388,12 +387,12 @@ int on_posix_memalign(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_BLOCK_AT, .at = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 /*
- * Of mmap(), only what is memory of its own and may be written: not files, not addresses that are
- * only reserved. The call counts as one all the same.
+ * Of mmap(), only private writable memory counts: not files, nor reserved addresses. Calls inside
+ * it are nested in any case.
  */
 SEC("?uprobe")
 int on_mmap(void *ctx)
@@ -402,7 +401,7 @@ int on_mmap(void *ctx)
 		      ARG(ctx, 2) & PROT_WRITE;
 	struct heap_call c = { .kind = CALL_MAP, .bytes = memory ? ARG(ctx, 1) : 0 };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
 SEC("?uprobe")
@@ -410,10 +409,10 @@ int on_mremap(void *ctx)
 {
 	struct heap_call c = { .kind = CALL_MAP, .old = ARG(ctx, 0), .bytes = ARG(ctx, 2) };
 
-	return enter(ctx, &c);
+	return enter_call(ctx, &c);
 }
 
-/* ---- calls that take memory back ---- */
+/* ---- calls that free memory ---- */
 
 SEC("?uprobe")
 int on_free(void *ctx)

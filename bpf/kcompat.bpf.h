@@ -2,7 +2,7 @@
 /*
  * kcompat.bpf.h - the kernel's own structures, and the differences between kernels.
  *
- * It has all tests of what a kernel supports. Each tests a feature and not a version, and is
+ * Contains all tests of what a kernel supports. Each tests a feature and not a version, and is
  * decided when the programs are loaded.
  */
 #ifndef TACHBPF_KCOMPAT_H
@@ -23,12 +23,12 @@
 #define TASK_DEAD 0x00000080
 #define TASK_FROZEN 0x00008000		/* 6.1+ */
 #define PF_EXITING 0x00000004
-#define PF_FROZEN 0x00010000u		/* up to 6.0; later it is no flag of a user's thread */
+#define PF_FROZEN 0x00010000u		/* up to 6.0; later not a flag of a user's thread */
 #define PF_KTHREAD 0x00200000
 
 /*
- * bpf_get_current_task_btf() (5.11, 3ca1032ab7ab) returns a typed pointer whose fields are
- * plain loads. Without it, each field is read by bpf_probe_read_kernel().
+ * bpf_get_current_task_btf() (5.11, 3ca1032ab7ab) returns a typed pointer whose fields are plain
+ * loads. Without it, each field is read by bpf_probe_read_kernel().
  *
  * Expected, as HAVE_ANY_LOAD, so that clang puts the code for older kernels at the end of each
  * function: the kernel moves the rest of the program for each piece of dead code that it removes.
@@ -49,8 +49,8 @@ extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
 #endif
 
 /*
- * KERNEL_WORDS words of the kernel's memory, if HAVE_ANY_LOAD. They are seen as the beginning of
- * struct pt_regs, which has 17 words and more that are mere numbers.
+ * KERNEL_WORDS words of the kernel's memory, if HAVE_ANY_LOAD. They are accessed as the beginning
+ * of struct pt_regs, which has at least 17 words that are plain numbers.
  */
 #define KERNEL_WORDS 16
 static __always_inline const u64 *kernel_words(u64 addr)
@@ -58,7 +58,7 @@ static __always_inline const u64 *kernel_words(u64 addr)
 	return bpf_rdonly_cast((void *)addr, bpf_core_type_id_kernel(struct pt_regs));
 }
 
-/* The current thread, for the functions that take a task. Each call costs some 10 ns. */
+/* The current thread, for the functions that take a task. Each call costs about 10 ns. */
 static __always_inline const struct task_struct *current_task(void)
 {
 	return HAVE_TASK_BTF ? bpf_get_current_task_btf() : (void *)bpf_get_current_task();
@@ -85,9 +85,9 @@ static __always_inline u32 current_flags(void)
 
 /*
  * The thread pointer. x86: the fs base. arm64: tpidr_el0, which a program sets without a system
- * call. The kernel saves it at a switch-out, at a fork and, for all threads but the first, at
- * clone(). Until then the field is 0, or has the value from before an exec, because exec resets
- * the register only (arch/arm64/kernel/process.c, tls_thread_flush()).
+ * call. The kernel saves it at a switch-out, at a fork and, for all threads except the first, at
+ * clone(). Until then the field is 0, or has the value from before an exec, because exec resets the
+ * register only (arch/arm64/kernel/process.c, tls_thread_flush()).
  */
 #ifdef __TARGET_ARCH_arm64
 #define THREAD_POINTER thread.uw.tp_value
@@ -121,7 +121,7 @@ static __always_inline u64 interrupted_user_sp(const struct bpf_perf_event_data 
 }
 
 /*
- * The end of the context: the event's period and, of a page fault, its address. They follow 21
+ * The end of the context: the event's period and, for a page fault, its address. They follow 21
  * words of registers (x86-64), or 34.
  */
 #ifdef __TARGET_ARCH_x86
@@ -140,10 +140,9 @@ static __always_inline u64 event_addr(const struct bpf_perf_event_data *ctx)
 }
 
 /*
- * The registers that a task had when it entered the kernel. bpf_task_pt_regs() exists since
- * 5.15 (dd6e10fbd9fb). Without it the registers are read from the end of the kernel stack. No
- * field has the stack's size: it is 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN
- * doubles it.
+ * The registers that a task had when it entered the kernel. bpf_task_pt_regs() exists since 5.15
+ * (dd6e10fbd9fb). Without it the registers are read from the end of the kernel stack. No field has
+ * the stack's size: it is 16 KiB with pages of 4 KiB (THREAD_SIZE), unless KASAN doubles it.
  */
 #define THREAD_BYTES 16384
 #define HAVE_TASK_PT_REGS                                                                         \
@@ -176,7 +175,7 @@ static __always_inline u64 current_user_sp(void)
 }
 
 /*
- * The registers of user space that a walk of machine code starts from. pc 0: they are not known,
+ * The registers of user space from which a walk of machine code starts. pc 0: they are unknown,
  * because the thread has none or runs a 32-bit program.
  */
 struct user_regs {
@@ -350,14 +349,14 @@ static __always_inline u64 futex_waited_for(const struct user_call *c)
 #ifndef CO_RE
 #define CO_RE __attribute__((preserve_access_index))
 #endif
-struct task_struct___any {	/* one type, because libbpf searches the kernel's types for each: 1 ms */
+struct task_struct___any {	/* one type, because libbpf needs 1 ms to find each */
 	unsigned int __state;
 	long state;
 	unsigned int in_iowait : 1;
 	unsigned int in_user_fault : 1;	/* 4.19+ with CONFIG_MEMCG; 6.12+: CONFIG_MEMCG_V1 */
 } CO_RE;
 
-/* One of its bits. BPF_CORE_READ_BITFIELD() would take fields of any size, by more instructions. */
+/* One of its bits. BPF_CORE_READ_BITFIELD() would accept any size, with more instructions. */
 #ifdef __bpf__
 #define TASK_BIT(any, field)                                                                      \
 	((u64)*(const u32 *)((const void *)(any) + __CORE_RELO(any, field, BYTE_OFFSET))          \
@@ -374,14 +373,14 @@ static __always_inline u32 state_of(const struct task_struct *task)
 }
 
 /* include/linux/sched/jobctl.h */
-#define JOBCTL_STOP_SIGMASK 0x7f	/* the last stop's signal; the kernel's mask has more bits */
+#define JOBCTL_STOP_SIGMASK 0x7f	/* the last stop's signal; the kernel's mask is wider */
 #define JOBCTL_TRAP_FREEZE (1ul << 23)
 
 /*
  * Returns true if the blocked thread is in the freezer. That of v1 and of the system has a state of
  * its own since 6.1 (f5d39b020809), and had a flag before. v2's is an interruptible sleep (5.2+,
- * kernel/signal.c, do_freezer_trap()), and the only one of a thread that must go there: asking the
- * thread to freeze wakes it from any other. Without branches, each of which the verifier follows.
+ * kernel/signal.c, do_freezer_trap()), the only one of a thread that must go there: asking the
+ * thread to freeze wakes it from any other. Without branches, because the verifier follows each.
  */
 static __always_inline bool is_frozen(const struct task_struct *task, u32 state)
 {
@@ -391,9 +390,9 @@ static __always_inline bool is_frozen(const struct task_struct *task, u32 state)
 }
 
 /*
- * Returns true if the kernel says that the blocked thread, which is in no system call, is in a page
- * fault: it waits for a disk, which it does nowhere else, or is in handle_mm_fault(), which some
- * kernels mark. Neither holds while it waits for the lock of the process' mappings (mmap_lock).
+ * Returns true if the kernel shows that the blocked thread, which is in no system call, is in a
+ * page fault: it waits for a disk, which it does nowhere else, or is in handle_mm_fault(), which
+ * some kernels mark. Neither holds while it waits for the process' mmap_lock.
  */
 static __always_inline bool is_in_fault(const struct task_struct *task)
 {
@@ -408,7 +407,7 @@ static __always_inline bool is_in_fault(const struct task_struct *task)
 /*
  * What a thread that left its CPU with this state_of() waits for, as raw_header.sysno: the one
  * place that decides it. nr: of its user_call. A thread that was in a system call when it was
- * stopped or frozen has left it, or will: the signal has interrupted it. So being held comes first.
+ * stopped or frozen has left it, or will: the signal interrupts it. So being held takes precedence.
  */
 static __always_inline u16 wait_of(const struct task_struct *task, u32 state, s64 nr)
 {
@@ -424,8 +423,8 @@ static __always_inline u16 wait_of(const struct task_struct *task, u32 state, s6
 }
 
 /*
- * When a thread left its CPU, by the scheduler's clock; of the current one: now. It came there at
- * last_arrival, and has run since then, but for interrupts.
+ * When a thread left its CPU, by the scheduler's clock; for the current one: now. It got the CPU at
+ * last_arrival, and has run since then, apart from interrupts.
  */
 static __always_inline u64 left_clock(const struct task_struct *task)
 {
@@ -434,8 +433,8 @@ static __always_inline u64 left_clock(const struct task_struct *task)
 }
 
 /*
- * How long ago a thread left its CPU, in ns. More than the host is up: not known, because the
- * kernel does not say it, or the thread is a real-time one, whose prev_sum_exec_runtime is older.
+ * How long ago a thread left its CPU, in ns. More than the host's uptime: unknown, because the
+ * kernel does not record it, or it is a real-time thread, whose prev_sum_exec_runtime is older.
  */
 static __always_inline u64 left_ns_ago(const struct task_struct *task)
 {
@@ -446,18 +445,18 @@ static __always_inline u64 left_ns_ago(const struct task_struct *task)
 
 /*
  * The context of a task iterator, struct bpf_iter__task, and the first field of struct
- * bpf_iter_meta: the same since there are iterators (5.8), so they need no relocation.
+ * bpf_iter_meta: unchanged since iterators exist (5.8), so they need no relocation.
  */
 struct iter_meta {
 	struct seq_file *seq;
 };
 struct task_iter {
 	struct iter_meta *meta;
-	struct task_struct *task;	/* NULL: there are no more */
+	struct task_struct *task;	/* NULL: end of the list */
 };
 
 /*
- * When an inode was changed last. The field was renamed in 6.6 (13bc24457850) and split in 6.11
+ * When an inode was last changed. The field was renamed in 6.6 (13bc24457850) and split in 6.11
  * (3aa63a569c64); since 6.13 its highest bit says that somebody has asked (4e40eff0b573).
  */
 struct timespec64___any {
@@ -495,7 +494,7 @@ static __always_inline const struct inode___any *inode_of(const struct file *fil
 	return (const void *)BPF_CORE_READ(file, f_inode);
 }
 
-/* What the kernel says of the file that the current process executes. NULL: nothing. */
+/* The kernel's struct of the file that the current process executes. NULL: none. */
 static __always_inline const struct file *current_exe(void)
 {
 	return BPF_CORE_READ((struct task_struct *)bpf_get_current_task(), mm, exe_file);
@@ -514,7 +513,7 @@ static __always_inline u64 switches_of(const struct task_struct *task)
  *
  * Each load of a pointer from a typed pointer makes the verifier compare all names of the kernel's
  * types, to see whether the field may be trusted: 1 ms and more on 6.18. Loads from any address do
- * not. Kernels that have none do not compare names either.
+ * not. Kernels without such loads do not compare names, either.
  */
 
 /* task->pointer->field, which is a field of the type `of`. task: a typed pointer. */
@@ -525,7 +524,7 @@ static __always_inline u64 switches_of(const struct task_struct *task)
 			 bpf_core_field_offset(of, field)) :                                       \
 	 HAVE_TASK_BTF ? (task)->pointer->field : BPF_CORE_READ(task, pointer, field))
 
-/* Does the current process have a single thread? */
+/* Returns true if the current process has a single thread. */
 static __always_inline bool current_is_alone(void)
 {
 	const struct task_struct *task = current_task();
@@ -535,8 +534,8 @@ static __always_inline bool current_is_alone(void)
 
 /*
  * Number of pages that the current process has mapped executable and not writable
- * (fs/proc/task_mmu.c: VmExe + VmLib). It changes when a library is loaded, and when a JIT
- * compiler makes code.
+ * (fs/proc/task_mmu.c: VmExe + VmLib). It changes when a library is loaded, and when a JIT compiler
+ * generates code.
  */
 static __always_inline u64 current_exec_pages(void)
 {
@@ -546,8 +545,8 @@ static __always_inline u64 current_exec_pages(void)
 }
 
 /*
- * True during an exec of the current process: its old memory is gone, and the new program is
- * not mapped yet (fs/binfmt_elf.c, load_elf_binary(), sets start_code last).
+ * Returns true during an exec of the current process: its old memory is gone, and the new program
+ * is not mapped yet (fs/binfmt_elf.c, load_elf_binary(), sets start_code last).
  */
 static __always_inline bool current_is_in_exec(void)
 {
@@ -556,7 +555,7 @@ static __always_inline bool current_is_in_exec(void)
 	return !FIELD_BEHIND(task, mm, struct mm_struct, start_code);
 }
 
-/* Start time of the process of a thread, which is its identity together with its tgid. */
+/* Start time of a thread's process, which identifies the process together with its tgid. */
 static __always_inline u64 start_ns_of(const struct task_struct *task)
 {
 	return FIELD_BEHIND(task, group_leader, struct task_struct, start_boottime);
@@ -597,7 +596,7 @@ static __always_inline u64 task_start_ns(const struct task_struct *task)
 	return BPF_CORE_READ(task, group_leader, start_boottime);
 }
 
-/* As current_is_in_exec(); also true for a task that has no memory any more. */
+/* As current_is_in_exec(); also true for a task that no longer has memory. */
 static __always_inline bool task_is_in_exec(const struct task_struct *task)
 {
 	return !BPF_CORE_READ(task, mm, start_code);
@@ -625,7 +624,7 @@ static __always_inline const struct list_head *cgroup_list_next(const struct lis
 {
 	const struct list_head *next = NULL;
 
-	/* Its first field. No relocation, which would be one more type. */
+	/* Its first field. No relocation, which would mean one more type. */
 	bpf_probe_read_kernel(&next, sizeof(next), pos);
 	return next;
 }

@@ -15,10 +15,10 @@
 #include "origin.bpf.h"
 
 /*
- * Nothing that comes at a fork, an exec or an exit must be done within the 100 ms that a record
+ * Nothing that follows a fork, an exec or an exit must be done within the 100 ms that a record
  * waits at most: the BPF side has done what the process' first tick needs. So these records do not
- * wake user space, which costs an interrupt (1 to 8 us) and a run of it for each of them, but with
- * `hurry`: user space reads what may soon be gone. wakeup_new() ends a wait that is longer.
+ * wake user space, which costs an interrupt (1 to 8 us) and a run of user space for each of them,
+ * except with `hurry`: user space reads what may soon be gone. wakeup_new() ends a longer wait.
  */
 static __always_inline u64 wakeup_if(bool hurry)
 {
@@ -57,7 +57,7 @@ static __always_inline u8 judge_task(struct task_struct *p, const struct py_proc
 /*
  * Insert an entry for an excluded process, which must not be inspected. If the map is full, its
  * next tick asks user space, so nothing is lost. Not inlined: the entry would be on the stack of
- * on_exec() for all that it calls, which has 512 bytes together.
+ * on_exec(), which shares 512 bytes with everything that it calls.
  */
 static __noinline void put_unseen(struct task_struct *task, u64 start_ns, u8 unselected)
 {
@@ -73,11 +73,11 @@ static __noinline void put_unseen(struct task_struct *task, u64 start_ns, u8 uns
 	bpf_map_update_elem(&py_procs, &tgid, &p, BPF_ANY);
 }
 
-/* As wakeup_if(): does user space have to look at the process for what the record cannot tell? */
+/* As wakeup_if(). Returns true if user space must look at the process for what the record lacks. */
 static __always_inline bool is_urgent(const struct raw_exec *ev)
 {
 	if (!ev->ident || ev->unselected & UNDECIDED)
-		return true;	/* what it is; or what its executable is called */
+		return true;	/* what it is; or the name of its executable */
 	if (ev->command_len >= RAW_COMMAND)
 		return true;	/* the rest of its arguments */
 	return cfg_reads_begin || ev->origin.ns_tgid;	/* only /proc identifies a pid namespace */
@@ -130,7 +130,7 @@ static __always_inline void send_exec_other(struct task_struct *p)
 	bpf_ringbuf_submit(ev, wakeup_if(false));
 }
 
-/* Ticks of the next program are not walked at once: the time since the last walk is no gap. */
+/* Ticks of the next program do not walk immediately: the time since the last walk is no gap. */
 static __always_inline void forget_last_tick(void)
 {
 	struct scratch *s;
@@ -144,7 +144,7 @@ static __always_inline void forget_last_tick(void)
 /*
  * Judge the process by the user's conditions, replace its entry, admit it if its executable is
  * known, and send a RAW_EXEC. If the process is excluded, the record is only sent if user space
- * tracks the process, which ends with this exec. The same if its executable is known to be no
+ * tracks the process, which ends with this exec. The same if its executable is known not to be
  * Python: then a RAW_EXEC_OTHER is enough.
  */
 SEC("tp_btf/sched_process_exec")
@@ -175,7 +175,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	} else if (known) {
 		bpf_map_delete_elem(&py_procs, &tgid);
 	}
-	is_tracked |= opaque_zero(start_ns);	/* for the verifier, what follows is one state */
+	is_tracked |= opaque_zero(start_ns);	/* so what follows is one state for the verifier */
 	key = key_of_executable(bprm);
 	exe_file_of(BPF_CORE_READ(bprm, file), &file);
 	if (unselected & UNSELECTED_FOR_SURE || !is_other_exe(key, &file))
@@ -197,8 +197,9 @@ static __always_inline void inherit_place(u32 parent_tgid, u32 tgid)
 }
 
 /*
- * The child has the tasks of its parent, and what knows them. The entry is another process' until
- * it has the child's start time. No copy on the stack: on_fork() has one of struct py_proc there.
+ * The child has its parent's tasks, and what is known of them. The entry belongs to another process
+ * until it has the child's start time. No copy on the stack: on_fork() has one of struct py_proc
+ * there.
  */
 static __always_inline void inherit_async(u32 parent_tgid, u32 tgid, u64 start_ns)
 {
@@ -224,7 +225,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	watch = bpf_map_lookup_elem(&watched, &parent_tgid);
 	if (watch && *watch == WATCH_CHILDREN) {
 		if (bpf_map_update_elem(&watched, &tgid, watch, BPF_ANY))
-			count(CNT_PROCS_FULL);
+			count_one(CNT_PROCS_FULL);
 	} else if (!cfg_all) {
 		return 0;
 	}
@@ -246,7 +247,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	}
 	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
-		count(CNT_PROCS_FULL);
+		count_one(CNT_PROCS_FULL);
 	else
 		ev.admitted = 1;
 	if (cfg_native && ev.admitted)
@@ -256,12 +257,12 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	ev.ident = copy.ident;
 	ev.ns_tgid = task_ns_pid(child);
 	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
-	/* Else the child is what its parent is, and its names come with its first samples. */
+	/* Otherwise the child equals its parent, and its names come with its first samples. */
 	send_lifecycle(&ev, wakeup_new(wakeup_if(ev.other_cgroups || cfg_reads_begin)));
 	return 0;
 }
 
-/* The process has ended, but for the kernel's work: its ticks count as what it was. */
+/* The process has ended, apart from the kernel's work: its ticks count as what it was. */
 static __always_inline void note_end(u32 tgid, u64 start_ns, const struct py_proc *known)
 {
 	if (known->state == PY_PROC_UNSEEN || known->unselected)
@@ -296,14 +297,14 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (!is_tracked)
 		return 0;
 	ev.h.start_ns = task_start_ns(p);
-	/* Its memory is gone: nobody can read it any more. */
+	/* Its memory is gone: nothing can be read any more. */
 	send_lifecycle(&ev, wakeup_if(false));
 	return 0;
 }
 
 /*
- * A limit for a process that renames its threads all the time. Two CPUs may count at the same
- * moment, so names_sent can exceed the limit a little; a byte has room for that.
+ * A limit for a process that constantly renames its threads. Two CPUs may count at the same time,
+ * so names_sent can exceed the limit a little; a byte has room for that.
  */
 #define MAX_NAMES_A_SECOND 200
 

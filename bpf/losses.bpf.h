@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * losses.bpf.h - notes whose a loss is: the map losses (abi.h, struct loss_table).
+ * losses.bpf.h - records which thread or process lost something: the map losses (abi.h, struct
+ * loss_table).
  *
- * Only a loss runs any of this. It may happen in interrupt context, so the map is an array: each
- * CPU writes its own element, and user space reads it while it is written.
+ * None of this runs without a loss. It may run in interrupt context, so the map is an array: each
+ * CPU writes its own element, while user space reads it.
  */
 #ifndef TACHBPF_LOSSES_BPF_H
 #define TACHBPF_LOSSES_BPF_H
@@ -11,7 +12,7 @@
 #include "common.bpf.h"
 
 #define MAP_IN_USER_SPACE (1 << 10)	/* BPF_F_MMAPABLE, include/uapi/linux/bpf.h */
-/* So many slots are tried for one loss. */
+/* Number of slots that are tried for one loss. */
 #define LOSS_PROBES 4
 
 struct {
@@ -22,7 +23,7 @@ struct {
 	__type(value, struct loss_table);
 } losses __weak SEC(".maps");
 
-/* 0: the slot is of this thread (tid 0: of this process). Without a branch for the verifier. */
+/* 0: the slot is this thread's (tid 0: this process'). Without a branch for the verifier. */
 static __always_inline u64 is_other(const struct loss_slot *slot, u64 pid_tgid, u64 start_ns)
 {
 	return (((u64)slot->tgid << 32 | slot->tid) ^ pid_tgid) | (slot->start_ns ^ start_ns);
@@ -30,7 +31,7 @@ static __always_inline u64 is_other(const struct loss_slot *slot, u64 pid_tgid, 
 
 /*
  * The slot of a thread (tid 0: of a process) among LOSS_SLOTS from first on, or one that it may
- * have; 2 * LOSS_SLOTS: there is none.
+ * take; 2 * LOSS_SLOTS: there is none.
  */
 static __always_inline u64 find_loss_slot(const struct loss_table *t, u64 first, u64 pid_tgid,
 					  u64 start_ns, u64 now)
@@ -49,7 +50,7 @@ static __always_inline u64 find_loss_slot(const struct loss_table *t, u64 first,
 	return found;
 }
 
-/* Count a loss in a slot, which may have been another thread's. */
+/* Count a loss in a slot, which may have belonged to another thread. */
 static __always_inline void note_in_slot(struct loss_slot *slot, u64 pid_tgid, u64 start_ns,
 					 u64 kind, u64 now)
 {
@@ -61,7 +62,7 @@ static __always_inline void note_in_slot(struct loss_slot *slot, u64 pid_tgid, u
 		slot->tid = pid_tgid;
 		slot->start_ns = start_ns;
 	}
-	barrier_var(kind);	/* the verifier knows what is checked right before its use */
+	barrier_var(kind);	/* the verifier tracks what is checked right before its use */
 	if (kind < LOSS_KINDS)
 		slot->cnt[kind]++;
 	slot->last_ns = now;
@@ -69,8 +70,8 @@ static __always_inline void note_in_slot(struct loss_slot *slot, u64 pid_tgid, u
 
 int note_loss(u32 which, u64 pid_tgid, u64 start_ns);
 /*
- * Note a loss of a thread (tid 0: it is not known), whose process began at start_ns. The function
- * has external linkage, so the verifier checks it only once. Returns 0.
+ * Record a loss of a thread (tid 0: unknown) whose process began at start_ns. The function has
+ * external linkage, so the verifier checks it only once. Returns 0.
  */
 __weak __noinline int note_loss(u32 which, u64 pid_tgid, u64 start_ns)
 {
@@ -99,14 +100,14 @@ __weak __noinline int note_loss(u32 which, u64 pid_tgid, u64 start_ns)
 /* Count a loss of a thread: note_loss(). */
 static __always_inline void count_loss(enum counter which, u32 tgid, u32 tid, u64 start_ns)
 {
-	count(which);
+	count_one(which);
 	note_loss(which, (u64)tgid << 32 | tid, start_ns);
 }
 
 int count_end(u32 end);
 /*
- * Count how something of the current thread has ended; of a loss, note whose it is. Of external
- * linkage, too: the verifier must not follow each way to each end through the rest. Returns 0.
+ * Count how something in the current thread has ended; for a loss, record the thread. With external
+ * linkage, too: the verifier must not follow each path to each end through the rest. Returns 0.
  */
 __weak __noinline int count_end(u32 end)
 {
@@ -120,11 +121,11 @@ __weak __noinline int count_end(u32 end)
 	       note_loss(which, bpf_get_current_pid_tgid(), current_start_ns());
 }
 
-/* The same, without the call if it has ended in the usual way, which is no loss. */
+/* The same, without the call for the usual end, which is not a loss. */
 static __always_inline void count_likely_end(enum counter end, enum counter usual)
 {
 	if (end == usual)
-		count(usual);
+		count_one(usual);
 	else
 		count_end(end);
 }

@@ -12,16 +12,14 @@ const volatile bool cfg_reads_begin = false;
 const volatile bool cfg_gc = true;
 const volatile bool cfg_gc_stats = false;
 const volatile unsigned int cfg_period_ns = 0;
-const volatile unsigned int cfg_sent_slots = SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
-const volatile unsigned int cfg_window_ns = 0;
 const volatile bool cfg_self_time = false;
 const volatile unsigned long long cfg_hierarchies = 1;
 /*
- * In a map of its own. If the conditions may change, user space puts another map in its place,
- * which the kernel does not freeze: then the verifier takes no field for a constant.
+ * In a map of its own. If the conditions may change, user space replaces it by another map, which
+ * the kernel does not freeze: then the verifier does not treat fields as constants.
  */
 const volatile struct filter_config cfg_filter SEC(".rodata.filter") = {};
 const volatile bool cfg_ticks = true;

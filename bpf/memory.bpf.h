@@ -21,8 +21,8 @@
 #define IS_ERROR(addr) ((addr) > -4096ull)
 
 /*
- * Is p the entry of the current process, is the process selected, and can it be walked? Not during
- * an exec and an exit: what is touched there is not the program's.
+ * Returns true if p is the entry of the current process, and the process is selected and can be
+ * walked. Not during an exec and an exit: memory touched then is not the program's.
  */
 static __always_inline bool is_recorded(struct py_proc *p, u32 tgid, u64 start_ns)
 {
@@ -39,8 +39,8 @@ static __always_inline bool is_recorded(struct py_proc *p, u32 tgid, u64 start_n
 }
 
 /*
- * Walk the current thread, whose registers ctx has or, if the kernel was interrupted, had when it
- * entered the kernel. The header of s->sample must be filled in. Returns as unwind_python().
+ * Walk the current thread, whose registers are in ctx or, if the kernel was interrupted, those at
+ * its entry into the kernel. The header of s->sample must be filled in. Returns as unwind_python().
  */
 static __always_inline enum counter walk_for_alloc(struct bpf_perf_event_data *ctx,
 						   struct scratch *s, struct py_proc *p)
@@ -74,9 +74,9 @@ static __always_inline void clear_stack(struct raw_sample *out, u8 flags)
 }
 
 /*
- * Send a RAW_ALLOC. The header of s->sample must be filled in but for sysno, and so its stack, if
- * the walk has ended with CNT_SAMPLE; CNT_FAULT_NOT_WALKED: there was no walk. Returns CNT_ALLOC or
- * CNT_ALLOC_LOST.
+ * Send a RAW_ALLOC. The header of s->sample must be filled in except sysno, and so must its stack,
+ * if the walk has ended with CNT_SAMPLE; CNT_FAULT_NOT_WALKED: there was no walk. Returns CNT_ALLOC
+ * or CNT_ALLOC_LOST.
  */
 static __always_inline enum counter send_alloc(struct scratch *s, const struct py_proc *p,
 					       u64 pid_tgid, enum counter end,

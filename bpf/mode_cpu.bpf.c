@@ -23,7 +23,7 @@ static __always_inline u64 missed_in(u64 gap, u64 period)
 	return gap > period + period / 2 ? (gap + period / 2) / period - 1 : 0;
 }
 
-/* This CPU's slot of tick_periods. 64 bits: of 32, 5.10's verifier forgets what was checked. */
+/* This CPU's slot of tick_periods. 64 bits: with 32, 5.10's verifier forgets what was checked. */
 static __always_inline const volatile struct tick_period *tick_period_here(void)
 {
 	u64 slot = tick_slot(bpf_get_smp_processor_id());
@@ -37,7 +37,7 @@ static __always_inline const volatile struct tick_period *tick_period_here(void)
 /*
  * The number of ticks missed between two ticks. If user space restarted the timer with another
  * period in between, the old period counts until the restart, and the next tick comes one new
- * period after the restart. 0 if user space writes the period at this moment.
+ * period after the restart. 0 while user space writes the period.
  */
 static __always_inline u64 missed_since(u64 then, u64 now)
 {
@@ -73,7 +73,7 @@ static __always_inline void count_missed(struct last_tick *last, const struct ta
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-/* How many ticks a walk at this one stands for; 0: it must not be walked. */
+/* Number of ticks that a walk at this one stands for; 0: it must not be walked. */
 static __always_inline u32 ticks_of_walk(u32 tgid, u64 start_ns)
 {
 	u32 every = tick_thinning;
@@ -87,7 +87,7 @@ static __always_inline u32 ticks_of_walk(u32 tgid, u64 start_ns)
 	return bpf_get_prandom_u32() % every ? 0 : every;
 }
 
-/* There is no sample, the walk has ended with `end`. Returns how the tick ends. */
+/* There is no sample: the walk has ended with `end`. Returns how the tick ends. */
 static __always_inline enum counter end_without_sample(const struct bpf_perf_event_data *ctx,
 						       enum counter end)
 {
@@ -162,8 +162,8 @@ static __always_inline enum counter sample_process(struct bpf_perf_event_data *c
 }
 
 /*
- * A tick that only discovers: also whether this thread runs a state that was swapped in by hand,
- * which it mostly does with the GIL, and so seldom at a switch-out: see running_tstate(). With
+ * A tick that only discovers: also whether this thread runs a state that was swapped in manually,
+ * which it usually does with the GIL, and so seldom at a switch-out: see running_tstate(). With
  * cfg_gc_stats it looks for collections.
  */
 static __always_inline void discover_only(const struct task_struct *task, struct py_proc *p, u64 sp)
@@ -223,7 +223,7 @@ static __always_inline enum counter tick_without_entry(const struct task_struct 
 }
 
 /* Returns how the tick ends. */
-static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
+static __always_inline enum counter handle_tick(struct bpf_perf_event_data *ctx)
 {
 	const struct task_struct *task = current_task();
 	u64 pid_tgid = pid_tgid_of(task), sp = interrupted_user_sp(ctx), start_ns;
@@ -257,7 +257,7 @@ static __always_inline enum counter tick(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int on_cpu_tick(struct bpf_perf_event_data *ctx)
 {
-	count(CNT_TICK);
-	count_likely_end(tick(ctx), CNT_SAMPLE);
+	count_one(CNT_TICK);
+	count_likely_end(handle_tick(ctx), CNT_SAMPLE);
 	return 0;
 }

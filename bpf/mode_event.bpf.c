@@ -3,10 +3,10 @@
  * mode_event.bpf.c - events that the user has chosen (-e): a page fault, a tracepoint, a probed
  * function. Sends the Python stack of the thread in which each happens.
  *
- * One of the three programs is loaded, by the kind of the event; they differ in what they may
- * call. A probe's program can be interrupted by the scheduler and keeps its CPU's struct scratch
- * (`busy`); an event of another thread that finds it busy is lost. A program can cause events as
- * often as it likes, so walks have a budget; events beyond it are counted with their thread.
+ * One of the three programs is loaded, by the kind of the event; they differ in what they may call.
+ * A probe's program can be interrupted by the scheduler and keeps its CPU's struct scratch
+ * (`busy`); an event of another thread that finds it busy is lost. A program can trigger events as
+ * often as it likes, so walks have a budget; events beyond it are counted for their thread.
  */
 #include "budget.bpf.h"
 #include "discover.bpf.h"
@@ -19,10 +19,10 @@
 #include "resolve_libpython.bpf.h"
 #include "self_time.bpf.h"
 
-/* One event of so many is walked, of those that perf does not count: tracepoints and probes. */
+/* Period of walks for events that perf does not count: tracepoints and probes. */
 const volatile unsigned int cfg_event_every = 1;
 
-/* What an event costs beside its walk: that this program runs, and that its record is sent. */
+/* Cost of an event in addition to its walk: running this program, and sending the record. */
 #define EVENT_NS 1000
 /* A record of an unknown process wakes user space. */
 #define ASK_NS 10000
@@ -51,7 +51,7 @@ static __always_inline enum counter walk_event(struct bpf_perf_event_data *perf,
 	return end;
 }
 
-/* Send what the walk has found, which has ended with `end`. Returns how the event ends. */
+/* Send the result of the walk, which has ended with `end`. Returns how the event ends. */
 static __always_inline enum counter send_event(void *ctx, struct scratch *s, struct py_proc *p,
 					       enum counter end)
 {
@@ -101,7 +101,7 @@ static __always_inline enum counter take_event(void *ctx, struct bpf_perf_event_
 	return end == CNT_NOT_READY ? CNT_NO_FRAMES : end;	/* ticks count the other */
 }
 
-/* Ask user space to inspect the process, not more often than the budget allows. */
+/* Ask user space to inspect the process, within the budget. */
 static __always_inline enum counter ask_about(struct scratch *s, u32 tgid)
 {
 	u64 now = bpf_ktime_get_ns();
@@ -117,7 +117,7 @@ static __always_inline enum counter ask_about(struct scratch *s, u32 tgid)
 	return CNT_EVENT_UNKNOWN;
 }
 
-/* Is this event one of those between two that are walked? */
+/* Returns true if this event is between two that are walked. */
 static __always_inline bool is_passed_over(struct scratch *s)
 {
 	if (cfg_event_every <= 1)
@@ -130,7 +130,7 @@ static __always_inline bool is_passed_over(struct scratch *s)
 }
 
 /* Returns how the event ends. */
-static __always_inline enum counter event(void *ctx, struct bpf_perf_event_data *perf)
+static __always_inline enum counter handle_event(void *ctx, struct bpf_perf_event_data *perf)
 {
 	u32 tgid = bpf_get_current_pid_tgid() >> 32, zero = 0;
 	struct scratch *s;
@@ -166,23 +166,23 @@ static __always_inline enum counter event(void *ctx, struct bpf_perf_event_data 
 SEC("?perf_event")
 int on_event_counted(struct bpf_perf_event_data *ctx)
 {
-	count(CNT_EVENT);
-	count_end(event(ctx, ctx));
+	count_one(CNT_EVENT);
+	count_end(handle_event(ctx, ctx));
 	return 0;
 }
 
 SEC("?tracepoint")
 int on_event_tracepoint(void *ctx)
 {
-	count(CNT_EVENT);
-	count_end(event(ctx, NULL));
+	count_one(CNT_EVENT);
+	count_end(handle_event(ctx, NULL));
 	return 0;
 }
 
 SEC("?uprobe")
 int on_event_probe(void *ctx)
 {
-	count(CNT_EVENT);
-	count_end(event(ctx, NULL));
+	count_one(CNT_EVENT);
+	count_end(handle_event(ctx, NULL));
 	return 0;
 }

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mode_memory.bpf.c - page faults, of which a perf event chooses one in so many: sends the Python
- * stack that has touched the page; and moves of pages.
+ * mode_memory.bpf.c - page faults, of which a perf event chooses one in N: sends the Python stack
+ * that has touched the page; and moves of pages.
  *
  * on_page_fault() runs after the fault, with preemption off. It shares struct scratch with the
  * ticks, which may interrupt it: perf runs no program while another one of perf's runs on its CPU,
- * so that tick is missed. What kind of page the fault brought, and how large it is, user space asks
- * the kernel: see abi_memory.h.
+ * so that tick is missed. User space asks the kernel for the kind and size of the page: see
+ * abi_memory.h.
  */
 #include "memory.bpf.h"
 
 /*
  * The period of the event has changed since its last fault. perf chooses the first fault after a
- * change, with the period from before it. Which part of that period had passed only the kernel's
- * count of faults tells, which costs 0.3 us to read: so the second fault makes it up.
+ * change, with the previous period. Only the kernel's count of faults shows which part of that
+ * period had passed, and reading it costs 0.3 us: so the second fault compensates for it.
  */
 static __always_inline u64 faults_counted(struct bpf_perf_event_data *ctx, struct fault_event *e,
 					  u64 period)
@@ -29,7 +29,7 @@ static __always_inline u64 faults_counted(struct bpf_perf_event_data *ctx, struc
 	return v.counter > e->count ? v.counter - e->count : 1;
 }
 
-/* How many faults this one stands for: the event's period, but for changes. */
+/* Number of faults that this one stands for: the event's period, apart from changes. */
 static __always_inline u64 faults_since(struct bpf_perf_event_data *ctx, struct fault_event *e)
 {
 	u64 period = event_period(ctx), faults = period;
@@ -42,10 +42,9 @@ static __always_inline u64 faults_since(struct bpf_perf_event_data *ctx, struct 
 }
 
 /*
- * What a fault costs beside its walk, on the machines where we have measured it: that perf chooses
- * it and runs this program, that the record is sent, and that perf counts each fault before it. All
- * that is paid from the budget, so that the budget is what a program pays that causes faults on
- * purpose.
+ * Cost of a fault in addition to its walk, on the machines where it was measured: perf chooses it
+ * and runs this program, the record is sent, and perf counts each fault before it. All of that is
+ * charged to the budget, so that the budget is what a program pays that triggers faults on purpose.
  */
 #define CHOSEN_NS 1500
 #define COUNTED_NS 100
@@ -75,14 +74,14 @@ static __always_inline enum counter take_fault(struct bpf_perf_event_data *ctx, 
 	if (walk)
 		end = walk_for_alloc(ctx, s, p);
 	else
-		count(CNT_FAULT_NOT_WALKED);
+		count_one(CNT_FAULT_NOT_WALKED);
 	end = send_alloc(s, p, pid_tgid, end, &memory);
 	spend_budget(s, CHOSEN_NS + COUNTED_NS * faults + (walk ? bpf_ktime_get_ns() - now : 0));
 	return end;
 }
 
 /* Returns how it ends. */
-static __always_inline enum counter fault(struct bpf_perf_event_data *ctx)
+static __always_inline enum counter handle_fault(struct bpf_perf_event_data *ctx)
 {
 	u64 pid_tgid = bpf_get_current_pid_tgid(), start_ns, faults;
 	u32 tgid = pid_tgid >> 32, zero = 0;
@@ -105,18 +104,18 @@ static __always_inline enum counter fault(struct bpf_perf_event_data *ctx)
 SEC("?perf_event")
 int on_page_fault(struct bpf_perf_event_data *ctx)
 {
-	count(CNT_FAULT);
-	count_end(fault(ctx));
+	count_one(CNT_FAULT);
+	count_end(handle_fault(ctx));
 	return 0;
 }
 
 #define SEARCHED_DOWNWARDS 1	/* VM_UNMAPPED_AREA_TOPDOWN: include/linux/mm.h */
-/* A page of the second level, of which transparent huge pages are: one page of a table is full. */
+/* A page of the second level, the size of transparent huge pages: one full page table. */
 #define HUGE_BYTES ((u64)cfg_page_bytes * (cfg_page_bytes / 8))
 
 /*
- * Where mremap() moves the pages to, if the kernel has found `free` for so many bytes. For memory
- * of whole huge pages (6.7, efa7df3e3bb5) it looks for room for one more, and takes what is aligned
+ * Where mremap() moves the pages to, if the kernel has found `free` for this length. For memory of
+ * whole huge pages (6.7, efa7df3e3bb5) it looks for space for one more, and takes the aligned part
  * (mm/huge_memory.c, __thp_get_unmapped_area()).
  */
 static __always_inline u64 moved_to(const struct mremap_call *m, u64 free, u64 length, u64 flags)
@@ -129,10 +128,10 @@ static __always_inline u64 moved_to(const struct mremap_call *m, u64 free, u64 l
 	return !after && flags & SEARCHED_DOWNWARDS ? free + HUGE_BYTES : free + after;
 }
 
-/* A record of so many bytes that nobody asked for takes so long. */
+/* Cost of a record that was not requested by a sample. */
 #define RECORD_NS 1000
 
-/* Say that the range is free: whatever was there is gone. Not more often than the budget allows. */
+/* Report that the range is free: whatever was there is gone. Within the budget. */
 static __always_inline void send_unmapped(const struct raw_header *h, u32 tid, u64 addr, u64 bytes)
 {
 	struct scratch *s;
@@ -171,9 +170,8 @@ static __always_inline void send_moved(const struct raw_header *h, u32 tid,
 
 /*
  * The kernel has looked for free addresses for the current process. If it is in mremap(), it moves
- * pages there; otherwise it maps something, and what was there before has been unmapped. Its
- * memory map is locked. An address that the program has given (MAP_FIXED, MREMAP_FIXED) does not
- * come here.
+ * pages there; otherwise it maps something, and what was there before has been unmapped. Its memory
+ * map is locked. Addresses chosen by the program (MAP_FIXED, MREMAP_FIXED) are not reported here.
  */
 SEC("?tp_btf/vm_unmapped_area")
 int BPF_PROG(on_unmapped_area, unsigned long addr, struct vm_unmapped_area_info *info)

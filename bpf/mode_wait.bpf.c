@@ -33,9 +33,9 @@ static __always_inline enum counter wait_counter(enum counter end)
 }
 
 /* Walk the current thread prev and send its new code objects. Returns as unwind_python(). */
-static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
-					 struct task_struct *prev, const struct user_call *call,
-					 u64 now)
+static __always_inline enum counter walk_leaving(struct scratch *s, struct py_proc *p,
+						 struct task_struct *prev,
+						 const struct user_call *call, u64 now)
 {
 	struct native_scratch *ns;
 	enum counter end;
@@ -58,8 +58,8 @@ static __always_inline enum counter walk(struct scratch *s, struct py_proc *p,
 }
 
 /*
- * Make out a record without a stack. The wait is certain; user space assumes the last stack that
- * it knows of the thread.
+ * Fill in a record without a stack. The wait is certain; user space assumes the last known stack of
+ * the thread.
  */
 static __always_inline void leave_out_stack(struct raw_sample *out)
 {
@@ -68,15 +68,15 @@ static __always_inline void leave_out_stack(struct raw_sample *out)
 	out->flags = RAW_NOT_WALKED;
 	out->gc_at = 0;
 	out->interp_id = 0;
-	out->codes_ns = 0;
+	out->stack_ns = 0;
 }
 
-/* Make out a record that says which stack it is: that of the thread's record of slot->stack_ns. */
+/* Fill in a record that identifies the stack: that of the thread's record of slot->stack_ns. */
 static __always_inline void repeat_stack(struct raw_sample *out, const struct wait_slot *slot)
 {
 	out->h.kind = RAW_SWITCH_SAME;
 	out->nframes = 0;
-	out->codes_ns = slot->stack_ns;
+	out->stack_ns = slot->stack_ns;
 }
 
 /* Set s->stamp for has_same_stack(), for the thread of the slot, which leaves its CPU at now. */
@@ -89,8 +89,8 @@ static __always_inline void recall_stamp(struct scratch *s, struct wait_slot *sl
 }
 
 /*
- * The thread's switch-out at now has ended so. Keep the stamp of the stack that user space has of
- * the thread, which only changes if another one was sent.
+ * The thread's switch-out at now has ended with `end`. Keep the stamp of the stack that user space
+ * has of the thread, which only changes if another one was sent.
  */
 static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot *slot,
 				       enum counter end, u64 now)
@@ -102,11 +102,11 @@ static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot
 	if (end != CNT_WAIT || s->sample.flags & RAW_NOT_WALKED)
 		return;
 	if (stamp->same) {
-		count(CNT_WAIT_SAME);
+		count_one(CNT_WAIT_SAME);
 		slot->pause = 0;
 		return;
 	}
-	/* In vain: it did not match, or the stack is one that cannot be repeated. */
+	/* In vain: it did not match, or the stack cannot be repeated. */
 	if (stamp->tried && (stamp->before || (!stamp->now && !s->new_cnt))) {
 		slot->pause = (2 * slot->pause + 1) & STAMP_PAUSE_MAX;
 		slot->pause_left = slot->pause;
@@ -116,7 +116,7 @@ static __always_inline void keep_stamp(const struct scratch *s, struct wait_slot
 }
 
 /*
- * Send the record that is made out, and s->switch_in with it if that waits: one entry of the ring
+ * Send the record that was filled in, and s->switch_in with it if that waits: one entry of the ring
  * buffer costs less than two. Returns CNT_SAMPLE or CNT_RING_FULL.
  */
 static __always_inline enum counter send_switch(struct scratch *s, const struct py_proc *p,
@@ -155,7 +155,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		.start_ns = p->start_ns,	/* see is_walked() */
 	};
 	if (has_budget(s, now))
-		end = walk(s, p, prev, &call, now);
+		end = walk_leaving(s, p, prev, &call, now);
 	if (end == CNT_TSTATE_UNREADABLE || end == CNT_TSTATE_UNCERTAIN)
 		end = CNT_WAIT_UNREADABLE;
 	if (end == CNT_WAIT_UNREADABLE || end == CNT_WAIT_NOT_WALKED) {
@@ -178,7 +178,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 }
 
 /*
- * Make out a RAW_SWITCH_IN or RAW_THREAD_EXIT. start_ns: of the task's process. slot: the thread's
+ * Fill in a RAW_SWITCH_IN or RAW_THREAD_EXIT. start_ns: of the task's process. slot: the thread's
  * own, or NULL if another thread has overwritten it or no times are needed.
  */
 static __always_inline void fill_switch_in(struct raw_switch_in *r, enum raw_kind kind,
@@ -197,7 +197,7 @@ static __always_inline void fill_switch_in(struct raw_switch_in *r, enum raw_kin
 	r->wake_ns = slot ? slot->wake_ns : 0;
 }
 
-/* Make it out and send it. */
+/* Fill it in and send it. */
 static __always_inline void send_switch_in(enum raw_kind kind, const struct task_struct *task,
 					   u64 start_ns, const struct wait_slot *slot,
 					   u64 time_ns)
@@ -212,7 +212,7 @@ static __always_inline void send_switch_in(enum raw_kind kind, const struct task
 	bpf_ringbuf_submit(r, wakeup_flags());
 }
 
-/* Is p the entry of the current process, is the process selected, and can it be walked? */
+/* Returns true if p is the current process' entry, and the process is selected and walkable. */
 static __always_inline bool is_walked(struct py_proc *p, const struct task_struct *prev)
 {
 	u64 start_ns = start_ns_of(prev);
@@ -228,10 +228,10 @@ static __always_inline bool is_walked(struct py_proc *p, const struct task_struc
 }
 
 /*
- * The thread leaves its CPU, but on_switch() was not called when it got that CPU: some kernels
- * hide some switches (seen on a Firecracker guest's 6.18). So send the RAW_SWITCH_IN now. Its
- * time comes from the fair scheduler: se.prev_sum_exec_runtime is the run time that the thread
- * had when it got the CPU.
+ * The thread leaves its CPU, but on_switch() was not called when it got that CPU: some kernels hide
+ * some switches (seen on a Firecracker guest's 6.18). So send the RAW_SWITCH_IN now. Its time comes
+ * from the fair scheduler: se.prev_sum_exec_runtime is the run time that the thread had when it got
+ * the CPU.
  */
 static __always_inline void send_missed_switch_in(const struct py_proc *p,
 						  const struct task_struct *prev,
@@ -267,14 +267,14 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 	if (slot->out_ns && slot->tid == (u32)prev->pid)
 		send_missed_switch_in(p, prev, slot, now);
 	else if (slot->out_ns)
-		count(CNT_WAIT_SLOT_TAKEN);
+		count_one(CNT_WAIT_SLOT_TAKEN);
 	if (slot->tid != (u32)prev->pid)
 		forget_thread(slot);
 	slot->tid = prev->pid;
 	slot->wake_ns = state ? 0 : now;
-	count(CNT_SWITCH);
+	count_one(CNT_SWITCH);
 	if (capture_paused || (!state && !cfg_runnable)) {
-		count(CNT_WAIT_UNWANTED);
+		count_one(CNT_WAIT_UNWANTED);
 	} else {
 		if (cfg_stamps)
 			recall_stamp(s, slot, now);
@@ -294,8 +294,8 @@ static __always_inline void switch_out(void *ctx, struct scratch *s, struct py_p
 }
 
 /*
- * next gets a CPU at now: make out its RAW_SWITCH_IN if its RAW_SWITCH_OUT was sent or lost, or if
- * that is not known because another thread has overwritten its slot.
+ * next gets a CPU at now: fill in its RAW_SWITCH_IN if its RAW_SWITCH_OUT was sent or lost, or if
+ * that is unknown because another thread has overwritten its slot.
  */
 static __always_inline void switch_in(struct scratch *s, const struct task_struct *next, u64 now)
 {

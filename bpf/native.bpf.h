@@ -2,11 +2,10 @@
 /*
  * native.bpf.h - maps and per-CPU memory of the walk of machine code, and its limits.
  *
- * abi_native.h says what user space writes into the maps. In the object all of them are tiny;
+ * abi_native.h describes what user space writes into the maps. In the object all of them are tiny;
  * with --native (cfg_native) user space sets their sizes before it loads the programs:
  * native_memory NATIVE_SLABS, unwind_tables UNWIND_TABLES, native_places MAX_PROCS, native_codes
- * NATIVE_CODES. It puts a slab into native_memory when it needs one: a map like struct
- * native_slab.
+ * NATIVE_CODES. It puts a slab into native_memory when it needs one: a map like struct native_slab.
  */
 #ifndef TACHBPF_NATIVE_BPF_H
 #define TACHBPF_NATIVE_BPF_H
@@ -14,20 +13,20 @@
 #include "abi_native.h"
 #include "pyread.bpf.h"
 
-/* So much of the stack is read at once. Few functions but the interpreter's have larger frames. */
+/* Bytes of the stack read at once. Few functions except the interpreter's have larger frames. */
 #define NATIVE_WINDOW 1024
 /* No address in the target: there is no window. */
 #define NATIVE_NO_WINDOW (~0ull >> 1)
-/* A frame that is outside of the window, but not so far above SP, gets one that begins at SP. */
+/* A frame outside the window, but less than this above SP, gets a window that begins at SP. */
 #define NATIVE_NEAR (NATIVE_WINDOW - 128)
-/* If it is farther, so much below it is in the window, too. */
+/* For a frame that is farther away, the window begins this many bytes below it. */
 #define NATIVE_BELOW 128
 /* Frames in one call of native_steps(). */
 #define NATIVE_STEPS_A_CALL 8
 /* Steps of the binary searches: NATIVE_MAPPINGS, and 2^20 rows for one entry of an index. */
 #define NATIVE_MAPPING_STEPS 12
 #define NATIVE_ROW_STEPS 20
-/* A search takes as long as so many reads; see count_reads(). */
+/* A search costs as much as this many reads; see count_reads(). */
 #define NATIVE_FIND_READS 6
 
 struct native_slab {
@@ -63,11 +62,11 @@ struct {
 } native_places __weak SEC(".maps");
 
 /*
- * What is known of the code at an address, as native_find() has found it. Of use as long as the
- * process has the same mappings (place) and the file the same table (table_stamp).
+ * The code at an address, as found by native_find(). Valid as long as the process has the same
+ * mappings (place) and the file the same table (table_stamp).
  */
 struct native_code {
-	u64 pc;			/* 0: the entry must not be used again */
+	u64 pc;			/* 0: the entry is invalid */
 	u64 addr;		/* in the file; file 0: pc */
 	u32 place;		/* native_place.stamp */
 	u32 file;
@@ -126,7 +125,7 @@ struct {
 	__type(value, struct native_scratch);
 } native_scratches __weak SEC(".maps");
 
-/* NULL never happens, but the verifier does not know that. */
+/* Never returns NULL, but the verifier does not know that. */
 static __always_inline struct native_scratch *native_scratch(void)
 {
 	u32 zero = 0;
@@ -137,8 +136,8 @@ static __always_inline struct native_scratch *native_scratch(void)
 int note_entry(u64 at);
 /*
  * The walk of the Python frames has passed the end of a call from C: all frames so far are inside
- * it. at: the shim's address (3.12+); 0: it is the next _PyCFrame's (3.11). Returns 0. The function
- * has external linkage, so the verifier checks it only once.
+ * it. at: the shim's address (3.12+); 0: use the next _PyCFrame (3.11). Returns 0. The function has
+ * external linkage, so the verifier checks it only once.
  */
 __weak __noinline int note_entry(u64 at)
 {

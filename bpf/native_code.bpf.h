@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * native_code.bpf.h - what the tables say of the code at an address.
+ * native_code.bpf.h - looks up the code at an address in the tables.
  *
- * Knows mappings, tables and rows, and no stack. What is in the native memory may be anything:
- * chunks are given to other tables while a search reads them, and files are hostile. So nothing
- * that is read is used as an index without a check, and all searches are bounded.
+ * Knows mappings, tables and rows, and no stack. The native memory may contain anything: chunks are
+ * given to other tables while a search reads them, and files are hostile. So nothing that is read
+ * is used as an index without a check, and all searches are bounded.
  */
 #ifndef TACHBPF_NATIVE_CODE_H
 #define TACHBPF_NATIVE_CODE_H
@@ -70,7 +70,7 @@ static __always_inline void search_mappings(struct native_search *f, const struc
 	}
 }
 
-/* Find the mapping that has pc: f->mapping. Most often it is the one that was found last. */
+/* Find the mapping that contains pc: f->mapping. Usually it is the one found last. */
 static __always_inline bool find_mapping(struct native_search *f, const struct native_place *p,
 					 u64 pc)
 {
@@ -94,7 +94,7 @@ static __always_inline bool find_mapping(struct native_search *f, const struct n
 
 /*
  * Find the row for the address `rel` from the table's start. Returns its rule, or UNWIND_NO_ROW,
- * which a row may be, too.
+ * which a row may contain, too.
  */
 static __always_inline u32 search_rows(struct native_search *f, u64 rel)
 {
@@ -124,7 +124,7 @@ static __always_inline u32 search_rows(struct native_search *f, u64 rel)
 	return (u32)row <= rel ? row >> 32 : UNWIND_NO_ROW;
 }
 
-/* Set e's rule to what a row says: the rule itself, or the number of a long one. */
+/* Set e's rule from a row: the rule itself, or the number of a long one. */
 static __always_inline void set_rule(struct native_code *e, const struct unwind_table *t, u32 rule)
 {
 	u64 number = rule >> 3, byte, words[2];
@@ -151,7 +151,7 @@ static __always_inline void set_rule(struct native_code *e, const struct unwind_
 #endif
 }
 
-/* How a walk ends at a frame with this rule that leads to no CFA. */
+/* How a walk ends at a frame with this rule if it leads to no CFA. */
 static __always_inline u32 end_by_rule(u8 cfa)
 {
 	switch (cfa) {
@@ -167,7 +167,7 @@ static __always_inline u32 end_by_rule(u8 cfa)
 	}
 }
 
-/* Set what the table says of e->addr. Returns enum native_end, if that leads to no CFA. */
+/* Set the rule of e->addr from the table. Returns enum native_end, if it leads to no CFA. */
 static __always_inline u32 find_rule(struct native_search *f, struct native_code *e)
 {
 	struct unwind_table *t;
@@ -193,7 +193,7 @@ static __always_inline u32 find_rule(struct native_search *f, struct native_code
 int native_find(u64 pc);
 /*
  * Fill in the entry of native_codes for pc. If a table or the mappings change meanwhile, the entry
- * is of no use afterwards. Returns 0. The function has external linkage, so the verifier checks it
+ * is invalid afterwards. Returns 0. The function has external linkage, so the verifier checks it
  * only once.
  */
 __weak __noinline int native_find(u64 pc)

@@ -2,11 +2,11 @@
 /*
  * native_walk.bpf.h - walks the machine code's frames of the current thread, and sends them.
  *
- * A step finds what the tables say of the code at the frame's address (native_code.bpf.h), and
- * computes the caller's registers: its SP is the frame's canonical frame address (CFA). Reads only
- * memory of the current process, in that process' context, so the thread stands still. The stack
- * may be anything: a walk only goes outwards, has RAW_NATIVE_FRAMES steps at most, and stops at the
- * sample's time limit.
+ * A step looks up the code at the frame's address (native_code.bpf.h), and computes the caller's
+ * registers: its SP is the frame's canonical frame address (CFA). Reads only memory of the current
+ * process, in that process' context, so the thread stands still. The stack may contain anything: a
+ * walk only goes outwards, takes at most RAW_NATIVE_FRAMES steps, and stops at the sample's time
+ * limit.
  */
 #ifndef TACHBPF_NATIVE_WALK_H
 #define TACHBPF_NATIVE_WALK_H
@@ -14,7 +14,7 @@
 #include "losses.bpf.h"
 #include "native_code.bpf.h"
 
-/* native_step(): go on. No enum native_end has this value. */
+/* native_step(): continue. No enum native_end has this value. */
 #define NATIVE_GOES_ON 0xff
 
 /*
@@ -52,7 +52,7 @@ static __always_inline u64 unsigned_address(u64 addr)
 
 u64 far_word(u64 addr);
 /*
- * The word of the stack at addr, which the window does not have: move the window there. 0 with
+ * The word of the stack at addr, which is outside the window: move the window there. 0 with
  * walk.fault: unreadable. The function has external linkage, so the verifier checks it only once.
  */
 __weak __noinline u64 far_word(u64 addr)
@@ -99,7 +99,7 @@ static __always_inline u64 stack_word(struct native_scratch *ns, struct native_w
 	return at <= NATIVE_WINDOW - 8 ? *(u64 *)(ns->window + at) : far_word(addr);
 }
 
-/* Add the frame, whose CFA is known, or (its SP in its place) is not. */
+/* Add the frame by its CFA, or by its SP if the CFA is unknown. */
 static __always_inline void add_native_frame(struct native_scratch *ns, struct native_walk *w,
 					     const struct native_code *e, u64 cfa)
 {
@@ -117,8 +117,8 @@ static __always_inline void add_native_frame(struct native_scratch *ns, struct n
 
 int native_signal(u32 slot);
 /*
- * The frame of native_codes[slot] is the trampoline to which a signal handler returns: the caller's
- * registers, all of them, are those that the signal interrupted. Returns as native_step(). The
+ * The frame of native_codes[slot] is the trampoline to which a signal handler returns: all
+ * registers of the caller are those that the signal interrupted. Returns as native_step(). The
  * function has external linkage, so the verifier checks it only once.
  */
 __weak __noinline int native_signal(u32 slot)
@@ -155,7 +155,7 @@ __weak __noinline int native_signal(u32 slot)
 	return NATIVE_GOES_ON;
 }
 
-/* The frame's CFA; 0: it has none by its rule. */
+/* The frame's CFA; 0: its rule gives none. */
 static __always_inline u64 cfa_of(struct native_scratch *ns, struct native_walk *w,
 				  const struct unwind_rule *r, u64 pc)
 {
@@ -177,8 +177,8 @@ static __always_inline u64 cfa_of(struct native_scratch *ns, struct native_walk 
 }
 
 /*
- * Make the caller's frame the next one. Returns as native_step(). The order of a frame is, from its
- * CFA downwards: return address, saved FP.
+ * Move to the caller's frame. Returns as native_step(). The order of a frame is, from its CFA
+ * downwards: return address, saved FP.
  */
 static __always_inline u32 go_to_caller(struct native_scratch *ns, struct native_walk *w,
 					const struct unwind_rule *r, u64 cfa)
@@ -214,7 +214,7 @@ static __always_inline u32 go_to_caller(struct native_scratch *ns, struct native
 	return NATIVE_GOES_ON;
 }
 
-/* Does the entry say what the process has at pc now? */
+/* Returns true if the entry still describes the code that the process has at pc. */
 static __always_inline bool is_current(const struct native_code *e, u64 pc, u32 place)
 {
 	struct unwind_table *t;
@@ -284,7 +284,7 @@ __weak __noinline int native_steps(void)
 	return NATIVE_GOES_ON;
 }
 
-/* Walk on from the cursor. Returns enum native_end. */
+/* Continue the walk at the cursor. Returns enum native_end. */
 static __always_inline u32 native_frames(void)
 {
 	u32 i, end;
@@ -300,7 +300,7 @@ static __always_inline u32 native_frames(void)
 
 int native_walk(void);
 /*
- * Walk the current thread from ns->regs on: fill in ns->raw but for its header. The sample's clock
+ * Walk the current thread from ns->regs on: fill in ns->raw except its header. The sample's clock
  * must run. Returns 0. With external linkage as walk_steps().
  */
 __weak __noinline int native_walk(void)
@@ -341,7 +341,7 @@ __weak __noinline int native_walk(void)
 	return 0;
 }
 
-/* Walk the machine code of the interrupted thread. Was the kernel interrupted? */
+/* Walk the machine code of the interrupted thread. Returns true if the kernel was interrupted. */
 static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *ctx)
 {
 	struct native_scratch *ns = native_scratch();
@@ -358,7 +358,7 @@ static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *c
 
 int send_native(u32 sampled);
 /*
- * Send a RAW_NATIVE with what native_walk() has found, for the record whose header is in s->sample.
+ * Send a RAW_NATIVE with the result of native_walk(), for the record whose header is in s->sample.
  * sampled: that one has Python frames; 0: it is a RAW_NO_STACK. Returns 0. With external linkage as
  * walk_steps().
  */

@@ -2,9 +2,9 @@
 /*
  * offcpu_scan.bpf.c - lists the threads of admitted processes and which of them are off-CPU.
  *
- * A task iterator, which runs when tachbpf's user space reads it. It reports what only the
- * kernel knows of each thread. User space walks the stacks: here a read of another process'
- * memory could wait for a page for ever, and older kernels cannot do it.
+ * A task iterator, which runs when tachbpf's user space reads it. It reports what only the kernel
+ * knows of each thread. User space walks the stacks: here a read of another process' memory could
+ * block on a page forever, and older kernels cannot do it.
  */
 #include "wait_slots.bpf.h"
 
@@ -39,7 +39,7 @@ int on_task(struct task_iter *ctx)
 	if (task->on_cpu || !slot)
 		goto out;
 	state = state_of(task);
-	/* 1 or 0. Without a branch, so that the verifier does not follow all below for both. */
+	/* 1 or 0. Without a branch, so that the verifier does not follow the rest for both. */
 	blocked = -(u64)state >> 63;
 	a.why = WHY_RUNNABLE + blocked;
 	user_call_of(task, &call);
@@ -54,7 +54,7 @@ int on_task(struct task_iter *ctx)
 		a.out_sent = 1;
 		goto out;
 	}
-	/* If the write fails for lack of room, the iterator repeats the task at the next read. */
+	/* If there is no space for the write, the iterator repeats the task at the next read. */
 	if (!bpf_seq_write(ctx->meta->seq, &a, sizeof(a))) {
 		slot->tid = task->pid;
 		slot->wake_ns = a.time_ns & (blocked - 1);

@@ -2,8 +2,8 @@
 /*
  * origin.bpf.h - the cgroups, pid namespace and user of a process.
  *
- * RAW_EXEC has them and samples do not, so a sample in a container costs no more than another
- * one. User space knows what the numbers mean.
+ * RAW_EXEC contains them and samples do not, so a sample in a container costs no more than any
+ * other. User space knows what the numbers mean.
  */
 #ifndef TACHBPF_ORIGIN_H
 #define TACHBPF_ORIGIN_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proc_filter.bpf.h - does a process meet the user's conditions?
+ * proc_filter.bpf.h - checks whether a process meets the user's conditions.
  *
  * A process is judged at its exec and fork, and when its cgroup or its uid changes. Its entry in
  * py_procs has the verdict (unselected), so a tick needs no further look-up. Only user space
- * understands names and paths; the BPF side judges by the marks on cgroups, uids and comms.
- * Without conditions none of this is loaded.
+ * understands names and paths; the BPF side judges by the marks on cgroups, uids and comms. Without
+ * conditions none of this is loaded.
  */
 #ifndef TACHBPF_PROC_FILTER_BPF_H
 #define TACHBPF_PROC_FILTER_BPF_H
@@ -14,18 +14,18 @@
 
 /* ---- at exec, fork and cgroup changes ---- */
 
-#define MARK_UNKNOWN (1u << 31)	/* a cgroup of the task has no mark yet */
+#define MARK_UNKNOWN (1u << 31)	/* a cgroup of the task has no mark so far */
 
 /*
- * Steps in all hierarchies together (v1 has up to a dozen). If they do not suffice, user space
+ * Limit on steps in all hierarchies together (v1 has up to a dozen). If it is reached, user space
  * must judge the process.
  */
 #define CGROUP_STEPS 96
 
 /*
- * The MARK_* bits of a css_set's cgroups and of all cgroups above them; MARK_UNKNOWN too, if one
- * of its own cgroups has no mark or the steps did not suffice. The function is static: without
- * conditions on cgroups it has no caller, and the verifier skips it.
+ * The MARK_* bits of a css_set's cgroups and of all cgroups above them; also MARK_UNKNOWN if one of
+ * its own cgroups has no mark or the limit was reached. The function is static: without conditions
+ * on cgroups it has no caller, and the verifier skips it.
  */
 static __noinline u32 marks_on_cgroups(u64 css_set)
 {
@@ -44,8 +44,8 @@ static __noinline u32 marks_on_cgroups(u64 css_set)
 			if (!pos || pos == head)
 				return found;
 			cg = cgroup_at(pos);
-			unjudged |= MARK_UNKNOWN;	/* not for those above it: they
-							 * are older, and judged */
+			unjudged |= MARK_UNKNOWN;	/* not for those above it: they are
+							 * older, and have been judged */
 		}
 		key = cgroup_key(cgroup_hierarchy(cg), cgroup_id(cg));
 		mark = bpf_map_lookup_elem(&marks, &key);
@@ -68,8 +68,7 @@ static __always_inline u8 judge_cgroups(const struct task_struct *task)
 	if (found & MARK_EXCLUDED)
 		return UNSELECTED_CGROUP;
 	/*
-	 * A mark that comes later can only exclude a process that is selected now, or select
-	 * one that is not.
+	 * A later mark can only exclude a process that is selected now, or select one that is not.
 	 */
 	if ((found & cfg_filter.cgroup_kinds) == cfg_filter.cgroup_kinds)
 		return found & MARK_UNKNOWN && cfg_filter.cgroup_excludes ? UNDECIDED : 0;
@@ -118,9 +117,9 @@ static __always_inline u8 judge_exec(const struct task_struct *task, const u8 co
 }
 
 /*
- * May a child get copy, which is a copy of its parent's entry? True unless the parent is not
- * judged yet or the child is in another cgroup: otherwise the verdict is the same for both.
- * If false, the child is judged at its first tick.
+ * Returns true if a child may get copy, which is a copy of its parent's entry: unless the parent
+ * was not judged or the child is in another cgroup, the verdict is the same for both. If false, the
+ * child is judged at its first tick.
  */
 static __always_inline bool fork_inherits(struct py_proc *copy, const struct task_struct *parent,
 					  const struct task_struct *child)
@@ -134,15 +133,15 @@ static __always_inline bool fork_inherits(struct py_proc *copy, const struct tas
 
 /* ---- at each tick ---- */
 
-/* Is the process younger than --min-age? start_ns: its start_boottime. */
+/* Returns true if the process is younger than --min-age. start_ns: its start_boottime. */
 static __always_inline bool is_young(u64 start_ns)
 {
 	return cfg_filter.min_age_ns && bpf_ktime_get_boot_ns() - start_ns < cfg_filter.min_age_ns;
 }
 
 /*
- * Is the current process excluded, or too young? Judges its uid again if that has changed:
- * servers give up root after they have started.
+ * Returns true if the current process is excluded, or too young. Judges its uid again if that has
+ * changed: servers give up root after they have started.
  */
 static __always_inline bool is_unselected(struct py_proc *p, u64 start_ns)
 {

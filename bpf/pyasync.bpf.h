@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pyasync.bpf.h - who awaits the asyncio task that the current thread runs (--async).
+ * pyasync.bpf.h - which tasks await the asyncio task that the current thread runs (--async).
  *
  * Knows struct async_layout and no CPython version. The walk of the thread's stack finds the frame
- * of the task's coroutine; if it is there, its awaiters are walked: task by task, and of each the
+ * of the task's coroutine; if it is there, its awaiters are walked: task by task, and in each the
  * coroutines that await each other. All of that memory may be hostile: every offset is masked
  * before its use, every chain is bounded, and the sample's time limit holds. Without cfg_async the
  * verifier removes all calls of this. Kernels that check each function by itself (5.10) do so
- * whether it is called or not, so each asks for cfg_async first.
+ * whether it is called or not, so each checks cfg_async first.
  */
 #ifndef TACHBPF_PYASYNC_BPF_H
 #define TACHBPF_PYASYNC_BPF_H
@@ -16,15 +16,15 @@
 #include "losses.bpf.h"
 #include "pycode.bpf.h"
 
-/* Steps (a task or a coroutine) in one call of async_steps(), and calls. */
+/* Steps (a task or a coroutine) in one call of async_steps(), and limit on calls. */
 #define ASYNC_STEPS_A_CALL 8
 #define ASYNC_CALLS ((RAW_ASYNC_TASKS + RAW_ASYNC_FRAMES) / ASYNC_STEPS_A_CALL + 2)
-/* Slots of a set in which an awaiter is looked for, and how many are read at once. */
+/* Slots of a set that are searched for an awaiter, and number of slots read at once. */
 #define ASYNC_SET_SLOTS 256
 #define ASYNC_SLOTS_A_READ 8
 /* async_scratch.at: the stack does not have the task's frame. */
 #define ASYNC_NOT_THERE 0xffffffffu
-/* No object has an address with one of these bits: they are the tags of references. */
+/* Set in no object's address: the tags of references. */
 #define REFERENCE_TAGS 7ull
 /* _PyInterpreterFrame.owner, see pyunwind.bpf.h */
 #define ASYNC_FRAME_OWNER 1
@@ -43,10 +43,10 @@ struct {
 /* The cursor, in map memory as struct walk. */
 struct async_scratch {
 	struct async_place place;
-	u64 frame;	/* of the running task's coroutine; 0: none runs, or it is not known */
-	u64 task;	/* whose awaiter is looked for next; the running one at first */
-	u64 coro;	/* the awaiting task's next coroutine; 0: there is none */
-	u64 type;	/* of the running task's coroutine: the others' must be the same */
+	u64 frame;	/* of the running task's coroutine; 0: none, or unknown */
+	u64 task;	/* the next task whose awaiter is looked for; initially the running one */
+	u64 coro;	/* the awaiting task's next coroutine; 0: none */
+	u64 type;	/* of the running task's coroutine: the others must have the same */
 	u64 running, name;	/* the running task, its name */
 	u32 at;		/* index of that frame in the stack, or ASYNC_NOT_THERE */
 	u32 n, tasks;	/* frames and awaiting tasks so far */
@@ -64,7 +64,7 @@ struct {
 	__type(value, struct async_scratch);
 } async_scratches __weak SEC(".maps");
 
-/* NULL never happens, but the verifier does not know that. */
+/* Never returns NULL, but the verifier does not know that. */
 static __always_inline struct async_scratch *async_scratch(void)
 {
 	u32 zero = 0;
@@ -72,14 +72,14 @@ static __always_inline struct async_scratch *async_scratch(void)
 	return bpf_map_lookup_elem(&async_scratches, &zero);
 }
 
-/* Read so many bytes of the object at addr, and zero what is behind them. 0, or -1: unreadable. */
+/* Read this many bytes of the object at addr, and zero the rest. 0, or -1: unreadable. */
 static __always_inline int read_object(struct scratch *s, struct async_scratch *a, u64 addr,
 				       u64 bytes)
 {
 	count_reads(s, 1);
 	if (!bytes || !addr)
 		return -1;
-	/* One comparison of bytes - 1 would be no bound of bytes to the verifier. */
+	/* A single comparison of bytes - 1 would not bound bytes for the verifier. */
 	barrier_var(bytes);
 	if (bytes > ASYNC_OBJECT_BYTES)
 		return -1;
@@ -89,7 +89,7 @@ static __always_inline int read_object(struct scratch *s, struct async_scratch *
 	return -1;
 }
 
-/* Fields of the object that was read last. */
+/* Fields of the object read last. */
 static __always_inline u64 object_u64(const struct async_scratch *a, u32 off)
 {
 	off &= ASYNC_OBJECT_BYTES - 1;
@@ -107,7 +107,7 @@ static __always_inline u8 object_u8(const struct async_scratch *a, u32 off)
 	return (u8)object_u64(a, off);
 }
 
-/* Is this the current process' place, and not one of a process that had its tgid? */
+/* Returns true if this is the current process' place, not that of one with its tgid before. */
 static __always_inline bool is_of_current(struct async_place *place)
 {
 	if (!place->start_ns)
@@ -115,7 +115,7 @@ static __always_inline bool is_of_current(struct async_place *place)
 	return place->start_ns == current_start_ns();
 }
 
-/* The process had not loaded asyncio. If it has mapped code since then, it may have. */
+/* The process had not loaded asyncio. If it has mapped code since then, it may have loaded it. */
 static __always_inline void ask_again(struct async_place *place, u32 tgid)
 {
 	struct raw_tick t = {
@@ -127,15 +127,15 @@ static __always_inline void ask_again(struct async_place *place, u32 tgid)
 		return;
 	t.h.time_ns = bpf_ktime_get_ns();
 	t.h.start_ns = place->start_ns;
-	/* Without room the next tick tries again. */
+	/* If the ring buffer is full, the next tick tries again. */
 	if (!bpf_ringbuf_output(&events, &t, sizeof(t), BPF_RB_FORCE_WAKEUP))
 		place->exec_pages = t.exec_pages;
 }
 
 int async_begin(u64 ts);
 /*
- * The walk of the stack of the state ts begins: find the frame that it must pass if the thread runs
- * a task, a->frame. Returns 0. This and the following functions have external linkage, so the
+ * The walk of the stack of the state ts begins: find a->frame, the frame that it must pass if the
+ * thread runs a task. Returns 0. This and the following functions have external linkage, so the
  * verifier checks each only once.
  */
 __weak __noinline int async_begin(u64 ts)
@@ -187,8 +187,8 @@ __weak __noinline int async_note_frame(u64 fr)
 }
 
 /*
- * The first entry of the set at addr, 0: there is none in the first ASYNC_SET_SLOTS slots. Sets
- * ASYNC_SEVERAL. A slot that was emptied has the hash -1 (Objects/setobject.c, dummy).
+ * The first entry of the set at addr; 0: none in the first ASYNC_SET_SLOTS slots. Sets
+ * ASYNC_SEVERAL. An emptied slot has the hash -1 (Objects/setobject.c, dummy).
  */
 static __always_inline u64 first_of_set(struct scratch *s, struct async_scratch *a, u64 addr)
 {
@@ -252,7 +252,7 @@ static __always_inline u32 enter_awaiter(struct scratch *s, struct async_scratch
 }
 
 int async_awaiter(void);
-/* Find who awaits a->task. Returns how the walk ends, or ASYNC_GOES_ON. */
+/* Find the task that awaits a->task. Returns how the walk ends, or ASYNC_GOES_ON. */
 __weak __noinline int async_awaiter(void)
 {
 	struct async_scratch *a = async_scratch();
@@ -277,8 +277,8 @@ __weak __noinline int async_awaiter(void)
 }
 
 /*
- * What the coroutine in a->object awaits: 0 if that is no coroutine of the same kind. What a
- * suspended frame awaits is the object that it has sent to, near the top of its stack.
+ * What the coroutine in a->object awaits; 0: it is not a coroutine of the same kind. A suspended
+ * frame awaits the object that it has sent to, near the top of its stack.
  */
 static __always_inline u64 awaited_by_coro(struct scratch *s, struct async_scratch *a)
 {
@@ -378,9 +378,9 @@ static __always_inline void read_task_name(struct scratch *s, struct async_scrat
 
 int async_walk(void);
 /*
- * The stack is walked. If it has the frame of the task, walk the task's awaiters: fill in a->raw
- * but for its header. Before send_new_codes(): these frames' code objects may be new, too. Returns
- * 0.
+ * The stack was walked. If it contains the frame of the task, walk the task's awaiters: fill in
+ * a->raw except its header. Before send_new_codes(): these frames' code objects may be new, too.
+ * Returns 0.
  */
 __weak __noinline int async_walk(void)
 {
@@ -396,7 +396,6 @@ __weak __noinline int async_walk(void)
 		return 0;
 	}
 	a->n = a->tasks = a->raw.flags = 0;
-	s->walk.window = s->walk.stamp;	/* nobody confirms these frames: all are read */
 	if (cfg_task_names)
 		read_task_name(s, a);
 	if (read_user(&a->type, 8, a->coro + a->place.l.coro.ob_type))
@@ -416,7 +415,7 @@ __weak __noinline int async_walk(void)
 }
 
 int async_send(void);
-/* Send what async_walk() has found, for the record whose header is in s->sample. Returns 0. */
+/* Send the result of async_walk(), for the record whose header is in s->sample. Returns 0. */
 __weak __noinline int async_send(void)
 {
 	struct async_scratch *a = async_scratch();

@@ -3,18 +3,18 @@
  * pycode.bpf.h - identifies the code objects of frames, and sends their names.
  *
  * Computes the fingerprint of each frame's code object (abi.h, code_identity()), and sends a
- * snapshot of each code object that was not sent yet. Knows offsets, but no layout of strings.
+ * snapshot of each code object that was not sent before. Knows offsets, but not the layout of
+ * strings.
  */
 #ifndef TACHBPF_PYCODE_H
 #define TACHBPF_PYCODE_H
 
 #include "pyread.bpf.h"
-#include "pywindow.bpf.h"
 
 /* ---- fingerprints ---- */
 
 /*
- * Add a code object to the sample's list of new ones if it was not sent yet. Returns false if
+ * Add a code object to the sample's list of new ones unless it was sent before. Returns false if
  * the list is full.
  */
 static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
@@ -28,8 +28,8 @@ static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
 	if (!sent || *sent == hash)
 		return true;
 	/*
-	 * Read after the call: older verifiers forget the bounds of a value that is kept on
-	 * the stack during a call.
+	 * Read after the call: older verifiers forget the limits of a value that is kept on the
+	 * stack during a call.
 	 */
 	n = s->new_cnt;
 	if (n >= MAX_NEW_CODES)
@@ -42,8 +42,8 @@ static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
 }
 
 /*
- * Read the str object at str, which is where its length is, into s->name. One read brings a short
- * string; one at the end of a page whose next page cannot be read takes more. Returns 0, or -1.
+ * Read the str object at str, the address of its length, into s->name. One read is enough for a
+ * short string; one at the end of a page before an unreadable one takes more. Returns 0, or -1.
  */
 static __always_inline int fetch_string(struct scratch *s, u64 str, u32 data)
 {
@@ -63,8 +63,8 @@ static __always_inline int fetch_string(struct scratch *s, u64 str, u32 data)
 }
 
 /*
- * The hash of the string of so many bytes that begins at text. head: its first STRING_HEAD bytes;
- * the place of their page in s->direct is kept.
+ * The hash of the string of this length that begins at text. head: its first STRING_HEAD bytes; the
+ * place of their page in s->direct is kept.
  */
 static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, const u64 *head)
 {
@@ -77,8 +77,8 @@ static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, 
 }
 
 /*
- * The same by the helper, of the string at str, which is where its length is. Its text begins `data`
- * further.
+ * The same with the helper, for the string at str, the address of its length. Its text begins
+ * `data` bytes further.
  */
 static __always_inline u32 copy_and_hash(struct scratch *s, u64 str, u32 data)
 {
@@ -146,23 +146,12 @@ static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file
 
 u32 read_code_id(u64 code, u64 stamp);
 
-/* The entry's code object was read again, and is the same. */
-static __always_inline void confirm_entry(struct scratch *s, struct code_cache_entry *e, u64 stamp)
-{
-	bool steady = e->reads >= STEADY_READS && !e->changed &&
-		      steady_time(s->began_ns) - e->since >= STEADY_TIME;
-
-	if (e->reads < STEADY_READS)
-		e->reads++;
-	e->stamp = steady ? s->walk.window : stamp;
-}
-
 static __always_inline struct code_cache_set *cache_set(struct code_cache *cache, u64 code)
 {
 	return &cache->sets[code * 0x9e3779b97f4a7c15ULL >> 32 & (CODE_CACHE_SETS - 1)];
 }
 
-/* What is known of the code object at this address, of whatever process, is not valid any more. */
+/* Whatever is known of the code object at this address, in any process, is no longer valid. */
 static __always_inline void forget_code(struct code_cache *cache, u64 code)
 {
 	struct code_cache_set *set = cache_set(cache, code);
@@ -173,11 +162,11 @@ static __always_inline void forget_code(struct code_cache *cache, u64 code)
 		set->second.stamp = 0;
 }
 
-/* The first place is for another code object: what is there moves, and what was behind it goes. */
+/* The first place is for another code object: the current one moves, and the last one goes. */
 static __always_inline void make_room(struct code_cache_set *set, u32 process)
 {
 	if (set->second.code && set->second.process == process)
-		count(CNT_CACHE_EVICTED);
+		count_one(CNT_CACHE_EVICTED);
 	set->second = set->first;
 }
 
@@ -199,7 +188,7 @@ static __always_inline int fetch_code(struct scratch *s, u64 code)
 	u64 base = s->l.co_firstlineno & ~7, at;
 	const struct direct_page *page;
 
-	/* As far as a masked offset reaches, and a word. */
+	/* The range that a masked offset can reach, plus a word. */
 	page = find_page(s, code + base, SINGLE_BYTES + 8);
 	if (page) {
 		count_direct_read(s);
@@ -222,9 +211,9 @@ static __always_inline int fetch_code(struct scratch *s, u64 code)
 }
 
 /*
- * Read a code object and compute its fingerprint, and cache that under stamp. Returns 0 if it
- * could not be read. The function has external linkage, so the verifier checks it once and not at
- * every step of the walk.
+ * Read a code object and compute its fingerprint, and cache that under stamp. Returns 0 if it is
+ * unreadable. The function has external linkage, so the verifier checks it once and not at every
+ * step of the walk.
  */
 __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 {
@@ -234,7 +223,6 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	u32 zero = 0, id, process;
 	struct code_fields *c;
 	struct scratch *s;
-	u16 changed = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
@@ -245,7 +233,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		c->version = read_names_hash(s, c->qualname, c->filename);
 	if (!c->version) {
 		s->walk.unverified = 1;
-		count(CNT_UNVERIFIED_CODE);
+		count_one(CNT_UNVERIFIED_CODE);
 		return 0;
 	}
 	id = code_identity(c->filename, c->name, c->qualname, c->linetable, c->firstlineno,
@@ -256,8 +244,8 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	 */
 	if (!c->firstlineno && c->filename == c->qualname && c->name == c->qualname)
 		id = CODE_ID_HIDDEN;
-	barrier_var(id);	/* the verifier need not know which of both it is */
-	/* Not before: what is kept during a read takes room on the stack. */
+	barrier_var(id);	/* the verifier need not know which of the two it is */
+	/* Not before: what is kept during a read takes space on the stack. */
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
 	if (!cache)
 		return 0;
@@ -266,10 +254,9 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	e = set->second.code == code ? &set->second : &set->first;
 	if (e->code == code && e->process == process) {
 		if (e->id == id && e->stamp) {
-			confirm_entry(s, e, stamp);
+			e->stamp = stamp;	/* it is the same still */
 			return id;
 		}
-		changed = e->changed || e->id != id;
 	} else if (e->code && e->code != code) {
 		make_room(set, process);
 	}
@@ -279,8 +266,6 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 		.stamp = id == CODE_ID_HIDDEN || list_new_code(s, code, id) ? stamp : 0,
 		.id = id,
 		.process = process,
-		.changed = changed,
-		.since = steady_time(s->began_ns),
 	};
 	return id;
 }
@@ -289,23 +274,15 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
  * The fingerprint of a code object; 0: unreadable. It comes from the cache if the code object is
  * certainly still the one that was read: within one sample, because this thread stands still
  * and its frames own their code; and as long as the interpreter's counter of code objects
- * (interp_epoch) has not changed. w->stamp identifies the sample, or the value of that counter. It
- * also comes from the cache if it was read in the same window, which user space confirms later.
+ * (interp_epoch) has not changed. w->stamp identifies the sample, or the value of that counter.
  */
-static __always_inline u32 code_id(struct code_cache *cache, u64 code, struct walk *w)
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, const struct walk *w)
 {
 	const struct code_cache_set *set = cache_set(cache, code);
 	const struct code_cache_entry *e = set->first.code == code ? &set->first : &set->second;
 
-	w->last_unread = 0;
-	if (e->code == code) {
-		if (e->stamp == w->stamp)
-			return e->id;
-		if (e->stamp == w->window) {
-			w->last_unread = w->unread = RAW_FRAME_UNREAD;
-			return e->id;
-		}
-	}
+	if (e->code == code && e->stamp == w->stamp)
+		return e->id;
 	return read_code_id(code, w->stamp);
 }
 
@@ -339,10 +316,10 @@ static __always_inline u32 frame_room(struct scratch *s, u64 code)
 u64 own_bytecode(u64 code, u32 index);
 
 /*
- * Address of a thread's own copy of a code object's bytecode (free-threaded 3.14+); 0: unknown.
- * The array at co_tlbc has the copies; index is the frame's. Another thread may replace the array
- * by a longer one at any time, and the old one is freed when this thread is detached. So the
- * entry is only valid if co_tlbc has the same array after the entry was read.
+ * Address of a thread's own copy of a code object's bytecode (free-threaded 3.14+); 0: unknown. The
+ * array at co_tlbc has the copies; index is the frame's. Another thread may replace the array by a
+ * longer one at any time, and the old one is freed when this thread is detached. So the entry is
+ * only valid if co_tlbc has the same array after the entry was read.
  */
 __weak __noinline u64 own_bytecode(u64 code, u32 index)
 {
@@ -357,7 +334,7 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 	if (read_seldom(s, &array, code) || read_seldom(s, &size, array) || index >= size ||
 	    read_seldom(s, &entry, array + 8 + 8 * (u64)index) || read_seldom(s, &again, code) ||
 	    again != array) {
-		count(CNT_NO_BYTECODE);
+		count_one(CNT_NO_BYTECODE);
 		return 0;
 	}
 	return entry;
@@ -388,7 +365,7 @@ static __always_inline u32 offset_of(const struct scratch *s, u64 code, u64 ip, 
 
 /*
  * Read len bytes or, if that fails, those on the first page, because the next page may not be
- * mapped. Sets *at to what was read.
+ * mapped. Sets *at to the part that was read.
  */
 static __always_inline void read_piece(struct raw_piece *at, u8 *dst, u32 len, u64 addr)
 {
@@ -412,8 +389,8 @@ static __always_inline u64 head_u64(const struct raw_code *rec, u32 off)
 }
 
 /*
- * Read the line table's object, and at least RAW_CODE_TABLE_MIN bytes if they can be read.
- * Returns how many bytes of rec->table to send.
+ * Read the line table's object, and at least RAW_CODE_TABLE_MIN bytes if they are readable. Returns
+ * how many bytes of rec->table to send.
  */
 static __always_inline u32 read_table(struct raw_code *rec, const struct py_layout *l, u64 table)
 {
@@ -439,13 +416,13 @@ static __always_inline u32 read_table(struct raw_code *rec, const struct py_layo
 	return 0;
 }
 
-/* The hash in sent_codes is XORed with this if the snapshot that was sent has a gap. */
+/* The hash in sent_codes is XORed with this if the snapshot that was sent is incomplete. */
 #define HALF_SENT 1
 
 /* Do not send the code object now: the next sample that has it lists it again. */
 static __always_inline void defer_code(struct code_cache *cache, const struct new_code *code)
 {
-	count(CNT_CODE_LOST);
+	count_one(CNT_CODE_LOST);
 	forget_code(cache, code->code);
 }
 
@@ -474,16 +451,16 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 		defer_code(cache, code);
 		return;
 	}
-	count(CNT_CODE);
+	count_one(CNT_CODE);
 	sent = sent_slot(code->hash);
 	if (!sent)
 		return;
 	if (*sent && (*sent ^ code->hash) > HALF_SENT)
-		count(CNT_SENT_EVICTED);
+		count_one(CNT_SENT_EVICTED);
 	/*
-	 * A page that is copied after a fork cannot be read at this moment, so the next
-	 * sample sends the code object again. But only once: a code object whose snapshot
-	 * always has a gap would take the room of others.
+	 * A page that is copied after a fork is temporarily unreadable, so the next sample sends
+	 * the code object again. But only once: a code object whose snapshot is always incomplete
+	 * would take the space of others.
 	 */
 	if ((!rec->name_at.len || !rec->file_at.len || !rec->table_at.len) &&
 	    *sent != (code->hash ^ HALF_SENT)) {
@@ -495,8 +472,8 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 }
 
 /*
- * Time that a sample may use for names once its time limit has passed: NAMES_NS, and what this CPU
- * has put aside. The first sample of a process has all its names to send, and may be its only one.
+ * Time that a sample may use for names after its time limit: NAMES_NS, and what this CPU has saved
+ * up. The first sample of a process has all its names to send, and may be its only one.
  */
 static __always_inline u64 time_for_names(struct scratch *s, u64 now)
 {
@@ -509,7 +486,7 @@ static __always_inline u64 time_for_names(struct scratch *s, u64 now)
 	return NAMES_NS + s->names_ns;
 }
 
-/* The sample's names were sent at now, which is after its time limit or not. */
+/* The sample's names were sent at now, before or after its time limit. */
 static __always_inline void spend_time_for_names(struct scratch *s, u64 now)
 {
 	u64 end = s->deadline + NAMES_NS, used = now > end ? now - end : 0;
@@ -518,8 +495,8 @@ static __always_inline void spend_time_for_names(struct scratch *s, u64 now)
 }
 
 /*
- * May one more code object be sent now? True if time is left, if the process has not sent too
- * many in this second, and if at least half of the ring buffer is free for samples.
+ * Returns true if one more code object may be sent now: time is left, the process has not sent too
+ * many in this second, and at least half of the ring buffer is free for samples.
  */
 static __always_inline bool may_send_code(struct scratch *s)
 {
@@ -531,7 +508,7 @@ static __always_inline bool may_send_code(struct scratch *s)
 
 int send_new_code(u32 n);
 /*
- * Send the sample's new code object n, or defer it if there is no time or room. The header of the
+ * Send the sample's new code object n, or defer it if there is no time or space. The header of the
  * code_records entry must be filled in. Returns 1 if there is none. With external linkage, so that
  * the verifier checks it once.
  */
@@ -556,11 +533,11 @@ __weak __noinline int send_new_code(u32 n)
 	return 0;
 }
 
-/* So many at a time: the verifier follows each call of a loop. */
+/* Number that is sent at a time: the verifier follows each call of a loop. */
 #define CODES_A_CALL 16
 
 int send_some_codes(u32 first);
-/* Send CODES_A_CALL of them. Returns 1 if there are no more. Of external linkage, too. */
+/* Send CODES_A_CALL of them. Returns 1 if there are no more. With external linkage, too. */
 __weak __noinline int send_some_codes(u32 first)
 {
 	u32 i;

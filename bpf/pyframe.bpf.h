@@ -10,7 +10,7 @@
 #define FRAME_OWNED_BY_GENERATOR 1
 
 /*
- * Start of the window: want, but not below memory that is surely mapped: the chunk's start, or
+ * Start of the window: want, but not below memory that is certainly mapped: the chunk's start, or
  * else the frame's own page.
  */
 static __always_inline u64 window_start(const struct walk *w, u64 want)
@@ -23,7 +23,7 @@ static __always_inline u64 window_start(const struct walk *w, u64 want)
 }
 
 /*
- * Read the frame at w->fr into s->frames, unless the window has it. Returns its offset in
+ * Read the frame at w->fr into s->frames, unless it is in the window. Returns its offset in
  * s->frames; negative: unreadable.
  */
 static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
@@ -58,20 +58,20 @@ static __always_inline bool may_have_object(const struct scratch *s, u8 owner)
 	return owner && owner < s->l.skip_owner;
 }
 
-/* Is the frame fr part of its object? A frame of compiled code is; a generator's is not. */
+/* Returns true if the frame fr is part of its object: of compiled code, but not of a generator. */
 static __always_inline bool is_in_object(u64 fr, u64 object)
 {
 	return fr - object < FRAME_OBJECT_BYTES;
 }
 
-/* What a step needs to know of a frame; and walk.tlbc, walk.object. */
+/* What a step needs to know of a frame; also walk.tlbc, walk.object. */
 struct frame_fields {
 	u64 code, ip, previous;
 	u8 owner;
 	u8 is_entry;	/* 3.11 */
 };
 
-/* Not a function, because the verifier does not take a copy and the direct map for the same. */
+/* Not a function, because the verifier does not treat a copy and the direct map alike. */
 #define FRAME_FIELDS(f, l, FIELD)                                                                 \
 	do {                                                                                       \
 		(f)->code = FIELD(u64, (l)->fr_code);                                              \
@@ -103,7 +103,7 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 	return is_still(page);
 }
 
-/* Can the frame fr of this step have an own_line()? owner: its owner. */
+/* Returns true if the frame fr of this step can have an own_line(). owner: its owner. */
 static __always_inline bool may_have_line(const struct scratch *s, u64 fr, u8 owner)
 {
 	return is_in_object(fr, s->walk.object) && may_have_object(s, owner);
@@ -130,7 +130,7 @@ __weak __noinline u32 own_line(u64 fr, u64 object)
 	count_reads(s, 1);
 	_Static_assert(sizeof(*o) <= sizeof(s->words), "it fits in s->words");
 	o = (void *)s->words;
-	/* Where a PyVarObject has ob_size, an object's first field is. */
+	/* A PyVarObject's ob_size is where the first field of an object is. */
 	if (read_apart(s, o, sizeof(*o), object + s->l.bytes_size + 8) || o->frame != fr)
 		return RAW_LASTI_NONE;
 	return raw_lasti_of_line(o->lineno);

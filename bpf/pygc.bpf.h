@@ -2,10 +2,10 @@
 /*
  * pygc.bpf.h - whether a thread collects garbage, and where in its stack the collection began.
  *
- * From 3.15 on, the interpreter has the frame that was current when the collection began. Before,
- * it has only a flag: a collection runs. Usually that is on top of the thread that holds the GIL.
- * But a collection also calls Python: __del__(), callbacks of weak references, the rest of a
- * generator. These may wait and release the GIL, and then other threads run.
+ * From 3.15 on, the interpreter records the frame that was current when the collection began.
+ * Before, it has only a flag: a collection is running. Usually that is on top of the thread that
+ * holds the GIL. But a collection also calls Python: __del__(), callbacks of weak references, the
+ * rest of a generator. These may wait and release the GIL, and then other threads run.
  *
  * Such a call is recognised by its arguments. The collector moves the objects of each kind from
  * their generation to a list, whose head is a variable of a C function (Modules/gcmodule.c, from
@@ -27,14 +27,14 @@
 /* Flags in the pointers of a PyGC_Head. */
 #define GC_HEAD_FLAGS 7ull
 
-/* Where the flag is that a garbage collection runs in the interpreter is; 0: unknown. */
+/* Address of the flag that a garbage collection is running in the interpreter is; 0: unknown. */
 static __always_inline u64 gc_flag(const struct py_proc *p, u64 is)
 {
 	return p->l.interp_gc_collecting != ABI_NO_OFF32 ? is + p->l.interp_gc_collecting :
 							   p->collecting;
 }
 
-/* Returns true if a garbage collection runs in the interpreter is. */
+/* Returns true if a garbage collection is running in the interpreter is. */
 static __always_inline bool collects_garbage(struct scratch *s, const struct py_proc *p, u64 is)
 {
 	u64 at = gc_flag(p, is);
@@ -45,8 +45,8 @@ static __always_inline bool collects_garbage(struct scratch *s, const struct py_
 
 int begin_gc(u64 is, u32 has_gil);
 /*
- * A collection runs in the interpreter is: prepare the walk, and set RAW_GC if the collection is
- * assumed to be on top of the stack. Returns 0. This function and those below have external
+ * A collection is running in the interpreter is: prepare the walk, and set RAW_GC if the collection
+ * is assumed to be on top of the stack. Returns 0. This function and those below have external
  * linkage, so the verifier checks each only once.
  */
 __weak __noinline int begin_gc(u64 is, u32 has_gil)
@@ -78,7 +78,7 @@ __weak __noinline int begin_gc(u64 is, u32 has_gil)
 
 int begin_gc_without_gil(u64 is, u64 flag);
 /*
- * begin_gc() for a thread that does not hold the GIL, if a collection runs: it may wait in a
+ * begin_gc() for a thread that does not hold the GIL, if a collection is running: it may wait in a
  * function that the collector has called. flag: gc_flag(). Returns 0.
  */
 __weak __noinline int begin_gc_without_gil(u64 is, u64 flag)
@@ -159,8 +159,8 @@ static __always_inline bool is_called_by_gc(struct scratch *s, u64 fr, u32 owner
 int note_gc_frame(u64 fr, u32 is_entry);
 /*
  * The frame at fr was just added to the stack. If the collection began in it, or the collector has
- * called it, set RAW_GC and gc_at. A function may pass an object on to others, so the outermost
- * frame with it counts. is_entry: 0 if the frame's caller runs in the same C function (3.11). Returns 0.
+ * called it, set RAW_GC and gc_at. A function may pass an object on, so the outermost frame with it
+ * counts. is_entry: 0 if the frame's caller runs in the same C function (3.11). Returns 0.
  */
 __weak __noinline int note_gc_frame(u64 fr, u32 is_entry)
 {
@@ -232,8 +232,8 @@ __weak __noinline u64 collections_done(u64 at)
 /*
  * Returns true if the collection can be on top of the stack that was walked. While it is, the
  * thread stays at one instruction. So if the last sample during the same collection was at another
- * place, or had a frame that the collector has called, it is another thread that collects, and that
- * waits now.
+ * place, or had a frame that the collector has called, the collecting thread is another one, which
+ * is waiting now.
  */
 static __always_inline bool is_on_top(struct scratch *s, struct py_proc *p, u64 is)
 {
@@ -252,7 +252,7 @@ static __always_inline bool is_on_top(struct scratch *s, struct py_proc *p, u64 
 	return before == place;
 }
 
-/* The walk is over: take RAW_GC back if begin_gc() was wrong. is: the interpreter. */
+/* The walk has ended: take RAW_GC back if begin_gc() was wrong. is: the interpreter. */
 static __always_inline void end_gc(struct scratch *s, struct py_proc *p, u64 is)
 {
 	const struct walk *w = &s->walk;

@@ -9,11 +9,11 @@
  * 3.12+ (greenlet 3.0.3 on): the frames of the greenlet that is not running are linked to each
  * other without the shims between them, which are on the C stack, and the outermost has no caller.
  * What a frame had as previous is in the frame's object (greenlet 3.2.4, TGreenlet.cpp,
- * Greenlet::expose_frames()). The current frame is such a frame, of the greenlet that is left or
- * of the one that is entered: the stack is whole, but for its shims.
+ * Greenlet::expose_frames()). The current frame is such a frame, of the greenlet that is left or of
+ * the one that is entered: the stack is complete, except for its shims.
  *
  * 3.11, 3.12: the state's _PyCFrame is on the C stack of the greenlet that is left, where the
- * entered one's is already. That one's _PyCFrame is not far above the stack pointer.
+ * entered one's already is. That one's _PyCFrame is not far above the stack pointer.
  */
 #ifndef TACHBPF_PYGREENLET_H
 #define TACHBPF_PYGREENLET_H
@@ -29,9 +29,9 @@ struct cframe {
 };
 
 /*
- * Is this a valid _PyCFrame of the state ts? Only the first one, which is part of PyThreadState,
- * has no previous one and no frame. greenlet makes another one without a frame; its previous one
- * is the first.
+ * Returns true if this is a valid _PyCFrame of the state ts. Only the first one, which is part of
+ * PyThreadState, has no previous one and no frame. greenlet makes another one without a frame; its
+ * previous one is the first.
  */
 static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
 {
@@ -42,10 +42,10 @@ static __always_inline bool is_cframe(const struct cframe *c, u64 addr, u64 ts)
 
 u64 kept_of(u64 fr);
 /*
- * What greenlet may have kept in the object of the frame fr, which is a thread's: the address of a
- * shim. 0: the frame has no object. greenlet makes one for each frame of a greenlet that it leaves
- * (3.11: for the innermost). A frame that has ended has none. The function has external linkage,
- * so the verifier checks it only once.
+ * The address of a shim that greenlet may have kept in the object of the frame fr, which is a
+ * thread's; 0: the frame has no object. greenlet makes one for each frame of a greenlet that it
+ * leaves (3.11: for the innermost). A frame that has ended has none. The function has external
+ * linkage, so the verifier checks it only once.
  */
 __weak __noinline u64 kept_of(u64 fr)
 {
@@ -68,8 +68,8 @@ __weak __noinline u64 kept_of(u64 fr)
 }
 
 /*
- * Can addr be on this thread's C stack? A greenlet whose stack was deeper has had it below the
- * stack pointer. If that is unknown, it can.
+ * Returns true if addr can be on this thread's C stack, also if that is unknown. A greenlet whose
+ * stack was deeper has had it below the stack pointer.
  */
 static __always_inline bool is_on_c_stack(const struct walk *w, u64 addr)
 {
@@ -80,7 +80,7 @@ static __always_inline bool is_on_c_stack(const struct walk *w, u64 addr)
 	return addr >= w->sp - C_STACK_BYTES && addr < end;
 }
 
-/* Is addr a shim of the call whose _PyCFrame is w->cframe? Both are variables of one C function. */
+/* Returns true if addr is a shim of the call of w->cframe: both are variables of one C function. */
 static __always_inline bool is_near_cframe(const struct walk *w, u64 addr)
 {
 	return addr - w->cframe + NEAR_CFRAME_BYTES < 2 * NEAR_CFRAME_BYTES;
@@ -88,10 +88,10 @@ static __always_inline bool is_near_cframe(const struct walk *w, u64 addr)
 
 int find_cframe_steps(u64 base, u32 first);
 /*
- * Is one of the FIND_STEPS words of s->frames from first on the current_frame of a _PyCFrame with
- * a frame that greenlet has left? Sets s->walk.cframe to that one, or 0. base: address of the
- * words. Returns 1 to end the search. The function has external linkage, so the verifier checks
- * it only once.
+ * Check whether one of the FIND_STEPS words of s->frames from first on is the current_frame of a
+ * _PyCFrame with a frame that greenlet has left. Sets s->walk.cframe to that one, or 0. base:
+ * address of the words. Returns 1 to end the search. The function has external linkage, so the
+ * verifier checks it only once.
  */
 __weak __noinline int find_cframe_steps(u64 base, u32 first)
 {
@@ -124,7 +124,7 @@ __weak __noinline int find_cframe_steps(u64 base, u32 first)
 }
 
 int find_cframe_window(u64 base);
-/* The same for WINDOW_BYTES from base on, which it reads. Of external linkage, too. */
+/* The same for WINDOW_BYTES from base on, which it reads. With external linkage, too. */
 __weak __noinline int find_cframe_window(u64 base)
 {
 	struct scratch *s;

@@ -7,7 +7,6 @@
 #define TACHBPF_PYOUTER_H
 
 #include "pythread.bpf.h"
-#include "pywindow.bpf.h"
 
 /*
  * Prepare the walk of the frames of the state s->list.found, from which the interpreter of the
@@ -53,7 +52,7 @@ static __always_inline int leave_outer(struct scratch *s, struct walk *w)
 	struct list_walk *list = &s->list;
 	u64 id;
 
-	if (w->n == list->before + 1)	/* it runs nothing */
+	if (w->n == list->before + 1)	/* it is running nothing */
 		w->n = list->before;
 	else if (read_seldom(s, &id, ts_u64(s, s->l.ts_interp) + s->l.interp_id))
 		return -1;
@@ -65,10 +64,10 @@ static __always_inline int leave_outer(struct scratch *s, struct walk *w)
 int next_outer(u64 interps, u64 epoch, u32 i);
 /*
  * The frames of an interpreter were walked. If the thread has called it from another one, add
- * "<interpreter ID>" and prepare the walk of the frames there. Several are taken in the order of
- * the list of interpreters, newest first, because inner ones were usually made later. i: number of
- * earlier calls for this stack. interps, epoch: of py_proc. Returns 1, or 0 if there is no other.
- * The function has external linkage, so the verifier checks it only once.
+ * "<interpreter ID>" and prepare the walk of the frames there. If there are several, they follow
+ * the order of the list of interpreters, newest first, because inner ones were usually made later.
+ * i: number of earlier calls for this stack. interps, epoch: of py_proc. Returns 1, or 0 if there
+ * is no other. The function has external linkage, so the verifier checks it only once.
  */
 __weak __noinline int next_outer(u64 interps, u64 epoch, u32 i)
 {

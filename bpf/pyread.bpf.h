@@ -4,7 +4,7 @@
  *
  * read_user() can always be called, for any size. The others are for what each sample or each frame
  * needs: they read directly (direct.bpf.h) if the program may, which takes a quarter of the time.
- * All return 0, or a negative error; then what they were to fill in is zeroed.
+ * All return 0, or a negative error; then their output is zeroed.
  */
 #ifndef TACHBPF_PYREAD_H
 #define TACHBPF_PYREAD_H
@@ -16,7 +16,7 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 	return bpf_probe_read_user(dst, size, (const void *)addr);
 }
 
-/* Forget the pages that the programs before have found. */
+/* Forget the pages found by earlier programs. */
 static __always_inline void forget_pages(struct direct *d)
 {
 	u32 i;
@@ -47,19 +47,19 @@ static __always_inline void end_direct(struct scratch *s)
 	s->direct.table = 0;
 }
 
-/* May `size` bytes at addr be read directly? */
+/* Returns true if `size` bytes at addr may be read directly. */
 static __always_inline bool is_direct(const struct scratch *s, u64 addr, u32 size)
 {
 	return HAVE_DIRECT && s->direct.table && addr % PAGE_BYTES + size <= PAGE_BYTES;
 }
 
-/* direct_page.key of the page with addr, if this program finds it. */
+/* direct_page.key of the page that contains addr, if this program finds it. */
 static __always_inline u64 page_key(const struct scratch *s, u64 addr)
 {
 	return (addr & ~(u64)(PAGE_BYTES - 1)) | s->direct.tag;
 }
 
-/* Set *page to that with addr. Returns false if read_user() must read; then *page is as it was. */
+/* Set *page to that of addr. Returns false if read_user() must read; then *page is unchanged. */
 static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
 					  struct direct_page *page)
 {
@@ -71,7 +71,7 @@ static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
 	return true;
 }
 
-/* The page with addr, if this program has found it before; else NULL. */
+/* The page that contains addr, if this program has found it before; else NULL. */
 static __always_inline const struct direct_page *find_known_page(const struct scratch *s, u64 addr)
 {
 	const struct direct_page *page = &s->direct.pages[addr / PAGE_BYTES % DIRECT_PAGES];
@@ -79,7 +79,7 @@ static __always_inline const struct direct_page *find_known_page(const struct sc
 	return page->key == page_key(s, addr) ? page : NULL;
 }
 
-/* The page that has `size` bytes from addr on; NULL: read_user() must read them. */
+/* The page that contains `size` bytes from addr on; NULL: read_user() must read them. */
 static __always_inline const struct direct_page *find_page(struct scratch *s, u64 addr, u32 size)
 {
 	struct direct_page *page = &s->direct.pages[addr / PAGE_BYTES % DIRECT_PAGES];
@@ -104,7 +104,7 @@ static __always_inline int read_memory(struct scratch *s, void *dst, u32 size, u
 	return read_user(dst, size, addr);
 }
 
-/* The same, and all places of s->direct.pages are kept. */
+/* The same, but all entries of s->direct.pages are kept. */
 static __always_inline int read_apart(struct scratch *s, void *dst, u32 size, u64 addr)
 {
 	struct direct_page *page = &s->direct.apart;
@@ -135,8 +135,8 @@ static __always_inline int read_u32(struct scratch *s, u32 *v, u64 addr)
 
 int read_words(u64 addr, u32 cnt);
 /*
- * 1, 2 or 4 words into s->words. With external linkage, so that the verifier checks it once:
- * for what not every sample needs. The call costs some 10 ns.
+ * Read 1, 2 or 4 words into s->words. With external linkage, so that the verifier checks it once:
+ * for what not every sample needs. The call costs about 10 ns.
  */
 __weak __noinline int read_words(u64 addr, u32 cnt)
 {
@@ -148,7 +148,7 @@ __weak __noinline int read_words(u64 addr, u32 cnt)
 	if (!s)
 		return -1;
 	page = find_page(s, addr, 8 * cnt);
-	if (page) {	/* what it copies too much is not used */
+	if (page) {	/* excess words are not used */
 		copy_words(s->words, page->at + addr % PAGE_BYTES, sizeof(s->words));
 		if (is_still(page))
 			return 0;
@@ -171,7 +171,7 @@ static __always_inline int read_seldom(struct scratch *s, u64 *v, u64 addr)
 
 /* A thread state, which is on one page or on two. */
 struct direct_state {
-	u64 at, behind;	/* where the direct map has it; the part that is on the second page */
+	u64 at, behind;	/* where the direct map has it; the part on the second page */
 	u64 on_first;	/* bytes of it on the first page */
 };
 
@@ -215,8 +215,8 @@ static __always_inline bool read_state_directly(struct scratch *s, u64 ts)
 
 int read_state(u64 ts);
 /*
- * The fields of the state at ts that a walk needs into s->ts. The sizes are constants because the
- * verifiers of 5.10 and 6.1 forget the bounds of a computed one. With external linkage, too.
+ * Read the fields of the state at ts that a walk needs into s->ts. The sizes are constants because
+ * the verifiers of 5.10 and 6.1 forget the limits of a computed one. With external linkage, too.
  */
 __weak __noinline int read_state(u64 ts)
 {

@@ -2,7 +2,7 @@
 /*
  * pyscratch.bpf.h - per-CPU memory of the walk, its maps and its limits.
  *
- * It has every limit on what is read from a target.
+ * Contains every limit on what is read from a target.
  */
 #ifndef TACHBPF_PYSCRATCH_H
 #define TACHBPF_PYSCRATCH_H
@@ -11,9 +11,9 @@
 #include "common.bpf.h"
 
 /*
- * Frames lie next to each other in chunks of the thread's data stack, each caller below its
- * callee. So one read of a window that ends at a frame also brings its callers. The window must
- * not begin below the chunk, because a read that faults costs 1 to 2 microseconds.
+ * Frames are next to each other in chunks of the thread's data stack, each caller below its callee.
+ * So one read of a window that ends at a frame also brings its callers. The window must not begin
+ * below the chunk, because a read that faults costs 1 to 2 microseconds.
  */
 #define WINDOW_BYTES 2048
 #define PAGE_BYTES 4096
@@ -31,14 +31,14 @@
 #define C_STACK_BYTES (8 * 1024 * 1024)
 /* Variables of one C function are less than this apart. */
 #define NEAR_CFRAME_BYTES 4096
-/* So much of the C stack is searched for a _PyCFrame, in steps of one word. */
+/* Part of the C stack that is searched for a _PyCFrame, in steps of one word. */
 #define FIND_BYTES 8192
 #define FIND_STEPS 8
 /*
  * A sample has a time limit, counted from the tick (cfg_limit_ns): the target determines how far
- * apart its objects are in memory, and each read can miss every cache, or fault. The clock is
- * read after so many reads of memory by the helper; one that faults counts as several, a direct
- * one as half of one.
+ * apart its objects are in memory, and each read can miss every cache, or fault. The clock is read
+ * after this many reads of memory by the helper; one that faults counts as several, a direct one as
+ * half of one.
  */
 #define READS_PER_CLOCK 16
 #define FAULT_READS 6
@@ -50,15 +50,15 @@
 #define STALL_NS 50000
 #define STALLS_MAX 2
 /*
- * Time after the limit in which code objects may still be sent; and what each CPU puts aside for
- * this, a 512th of its time, until it has so much: see time_for_names().
+ * Time after the limit in which code objects may still be sent; and what each CPU saves up for
+ * this, a 512th of its time, up to a limit: see time_for_names().
  */
 #define NAMES_NS 5000
 #define NAMES_SHARE 512
 #define NAMES_SPARE_NS 200000
 /*
- * Steps of a walk (frames and shims) in one call of walk_steps(), and in all. The verifier takes
- * some 1,100 instructions for each step of a call, the kernel up to 11 ns for each call.
+ * Steps of a walk (frames and shims) in one call of walk_steps(), and in total. The verifier takes
+ * about 1,100 instructions for each step of a call, the kernel up to 11 ns for each call.
  */
 #define STEPS_A_CALL 5
 #define MAX_STEPS (ABI_MAX_FRAMES + 32 * STEPS_A_CALL)
@@ -72,8 +72,8 @@
 #define LIST_CALLS_PER_CLOCK 4
 #define LIST_ROUNDS 64
 /*
- * How far above the stack pointer the innermost _PyCFrame of a thread is looked for that has no
- * state by its key. C code that is called from Python and takes more of the stack is rare.
+ * How far above the stack pointer to look for the innermost _PyCFrame of a thread whose key leads
+ * to no state. C code that is called from Python and uses more of the stack is rare.
  */
 #define NEAR_C_STACK_BYTES (1024 * 1024)
 /*
@@ -81,11 +81,11 @@
  * builds need most: 72 bytes and a pointer.
  */
 #define CODE_BYTES 88
-/* Bytes of a str from its length on, with STRING_HEAD bytes of text at least. */
+/* Bytes of a str from its length on, with at least STRING_HEAD bytes of text. */
 #define NAME_BYTES (40 + STRING_HEAD)
-/* Where the text begins in it, at most; a mask. */
+/* Limit on the position of the text in it; a mask. */
 #define TEXT_MAX 56
-/* Words that read_words() reads at most. */
+/* Limit on words that read_words() reads. */
 #define READ_WORDS 4
 #define CODE_CACHE_SETS 512
 /* A code object's fingerprint, which is valid for a sample with this stamp: see code_id(). */
@@ -94,9 +94,6 @@ struct code_cache_entry {
 	u64 stamp;	/* 0: not valid */
 	u32 id;
 	u32 process;	/* its process' ident, folded to 32 bits */
-	u16 reads;	/* how often it was read and was the same; STEADY_READS at most */
-	u16 changed;	/* 1: another code object was at this address before */
-	u32 since;	/* when it was read first; see steady_time() */
 };
 
 /*
@@ -110,33 +107,30 @@ struct walk {
 	u64 win_last;	/* last offset in frames[] where a whole frame fits; 0: nothing was read */
 	u64 chunk;	/* start of the current chunk of the data stack */
 	u64 low;	/* lowest frame of the data stack so far; its callers are below it */
-	u64 stamp, window;	/* this sample's, and its window's: see code_id() */
-	u64 window_ns;	/* when that window began */
+	u64 stamp;	/* this sample's: see code_id() */
 	/* A collection; see pygc.bpf.h. */
 	u64 gc_frame;	/* the frame that was current when it began; 0: unknown */
-	u64 gc_list;	/* the head of a list that its C functions have; 0: none was found */
+	u64 gc_list;	/* the head of a list that its C functions have; 0: not found */
 	u64 last;	/* the last frame of the stack so far */
 	/* The C stack; see is_on_c_stack(). */
 	u64 sp;		/* 0: unknown */
 	u64 self;	/* pthread_self() */
 	/* For walk_from_caller(): */
-	u64 cframe;		/* the _PyCFrame whose frames these are; 0: there is none */
+	u64 cframe;		/* the _PyCFrame whose frames these are; 0: none */
 	u64 entered_from;	/* the caller's current frame, from its _PyCFrame */
 	u64 from_cframe;	/* that _PyCFrame */
 	u64 caller_cframe;	/* the caller's caller's _PyCFrame; 0: none */
-	u64 entered;	/* the first frame, if it has run no instruction and is_caller()
-			 * must check its caller; 0: nothing to check */
+	u64 entered;	/* the first frame, if it has run no instruction and is_caller() must
+			 * check its caller; 0: nothing to check */
 	u32 n;		/* frames of the stack so far */
 	u32 shim;	/* 1: the last step was a shim */
-	u32 unchecked;	/* 1: no entry frame has confirmed the chain yet */
+	u32 unchecked;	/* 1: no entry frame has confirmed the chain so far */
 	u32 from_caller;	/* 1: there is no further chain to try */
 	u32 owner;	/* _PyInterpreterFrame.owner of the last frame */
 	u32 half_reads;	/* reads of memory since the clock was last read, twice */
 	u32 out_of_time;	/* 1: the time limit has passed */
 	u32 entries;	/* calls from C so far, with cfg_native: see note_entry() */
-	u32 unread;	/* RAW_FRAME_UNREAD: a code object was not read in this sample */
-	u32 last_unread;	/* the same of the last frame */
-	u32 certain;	/* 1: the stamp is that of a counter: the code objects are what they were */
+	u32 certain;	/* 1: the stamp is that of a counter: the code objects have not changed */
 	u32 unverified;	/* 1: a code object could not be read */
 	/* Of the frame of this step, here because the BPF stack has no room: */
 	u32 tlbc;	/* tlbc_index; 0: none */
@@ -160,7 +154,7 @@ enum list_how {
 /* Cursor of the search through the thread lists; in map memory for the same reason. */
 struct list_walk {
 	u64 is;		/* next interpreter */
-	u64 ts;		/* next thread state; 0: go on with is */
+	u64 ts;		/* next thread state; 0: continue with is */
 	u64 self;	/* pthread_self() of the current thread */
 	u64 sp;		/* LIST_BY_C_STACK: where its C stack begins (the stack pointer) ... */
 	u64 sp_end;	/* ... and where it ends */
@@ -177,10 +171,10 @@ struct list_walk {
 
 /* The stack of a thread that leaves its CPU: see pystamp.bpf.h. */
 struct stamp {
-	u64 before;	/* that of the thread's last record; 0: it has none that counts */
-	u64 now;	/* that of the thread's stack; 0: it has none */
+	u64 before;	/* that of the thread's last record; 0: none that counts */
+	u64 now;	/* that of the thread's stack; 0: none */
 	u64 fr;		/* the next frame */
-	u64 cframe;	/* the _PyCFrame that the walk begins at (3.12); 0: there is none */
+	u64 cframe;	/* the _PyCFrame where the walk begins (3.12); 0: none */
 	u32 wanted;	/* 0: do not look */
 	u32 tried;	/* 1: it was computed, or should have been */
 	u32 same;	/* 1: it is the same stack */
@@ -197,21 +191,21 @@ struct last_tick {
 /* The event of page faults of this CPU. */
 struct fault_event {
 	u64 period;	/* at the last fault that it chose */
-	u64 count;	/* faults that those stand for that it has chosen */
+	u64 count;	/* faults that the chosen ones stand for */
 };
 
-/* At most so many new code objects are sent with one sample; a later sample sends the others. */
+/* Limit on new code objects sent with one sample; a later sample sends the others. */
 #define MAX_NEW_CODES 128
-/* At most so many of one process in a second (2^30 ns), for a process that always makes code. */
+/* Limit for one process in a second (2^30 ns), for a process that constantly creates code. */
 #define MAX_CODES_A_SECOND 4096
 struct new_code {
 	u64 code;
-	u64 hash;	/* is stored in sent_codes when the code object was sent */
+	u64 hash;	/* stored in sent_codes when the code object was sent */
 	u32 id;
 	u32 pad;
 };
 
-/* Where a thread has its pointer to its thread context; see thread_ctx.bpf.h. */
+/* Where a thread keeps the pointer to its thread context; see thread_ctx.bpf.h. */
 #define TRACE_SLOTS 64
 struct trace_slot {
 	u64 thread;	/* tgid and tid; 0: free */
@@ -228,21 +222,21 @@ struct code_fields {
 /* A page of the current process: see direct.bpf.h. */
 struct direct_page {
 	u64 key;	/* its first byte in the process, and direct.tag; 0: none */
-	u64 at;		/* and in the direct map */
-	u64 entry_at, entry;	/* its entry in a page table, and where that is */
+	u64 at;		/* ... and in the direct map */
+	u64 entry_at, entry;	/* its entry in a page table, and the entry's address */
 };
 
 #define DIRECT_PAGES 32
 struct direct {
 	u64 table;	/* of the current process; 0: this program must not read directly */
-	u64 tag;	/* 1 to PAGE_BYTES - 1: what has it in its key was found by this program */
+	u64 tag;	/* 1 to PAGE_BYTES - 1: in the keys of pages that this program found */
 	struct direct_page pages[DIRECT_PAGES];	/* by number */
 	struct direct_page apart;	/* for read_apart() */
 };
 
 struct scratch {
-	u8 ts[2 * 512];		/* PyThreadState: ABI_TS_BYTES at most;
-				 * masked offsets can reach further */
+	u8 ts[2 * 512];		/* PyThreadState: at most ABI_TS_BYTES; masked offsets can reach
+				 * further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];	/* the window; from SINGLE_POS one frame */
 	u8 code[2 * SINGLE_BYTES];	/* CODE_BYTES of a PyCodeObject */
 	struct code_fields fields;	/* of it */
@@ -279,10 +273,10 @@ struct scratch {
 	u64 names_at_ns;	/* when something was last put aside */
 	u64 names_time;		/* time_for_names() of this sample */
 	u32 new_cnt;		/* new_codes that are valid */
-	u32 codes_left;		/* that its process may still send in this second */
+	u32 codes_left;		/* how many its process may still send in this second */
 	struct new_code new_codes[MAX_NEW_CODES];
 	struct trace_slot trace_slots[TRACE_SLOTS];
-	u64 unasked;		/* bytes since seldom_wakeup_flags() has asked */
+	u64 unasked;		/* bytes since seldom_wakeup_flags() last asked */
 	u64 switch_in_waits;	/* 1: switch_in must be sent, with the sample or by itself */
 	struct raw_switch_in switch_in;	/* of the thread that gets the CPU; right before sample */
 	struct raw_sample sample;
@@ -317,22 +311,22 @@ struct {
 } code_caches __weak SEC(".maps");
 
 /*
- * Hashes of the code objects that were sent, in cfg_sent_slots slots, a power of two. A hash can
+ * Hashes of the code objects that were sent, in SENT_SLOTS slots, a power of two. A hash can
  * be in one slot only, and the last hash written there stays. All CPUs write into the same array,
  * in place and without a lock. A lost write only repeats a record; with an array for each CPU,
  * every CPU would send every code object.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SENT_SLOTS);	/* user space sets the real size */
+	__uint(max_entries, SENT_SLOTS);
 	__type(key, u32);
 	__type(value, u64);
 } sent_codes __weak SEC(".maps");
 
-/* The slot of a hash; NULL never happens, but the verifier does not know that. */
+/* The slot of a hash; never NULL, but the verifier does not know that. */
 static __always_inline u64 *sent_slot(u64 hash)
 {
-	u32 slot = hash & (cfg_sent_slots - 1);
+	u32 slot = hash & (SENT_SLOTS - 1);
 
 	return bpf_map_lookup_elem(&sent_codes, &slot);
 }
@@ -343,6 +337,20 @@ struct {
 	__type(key, u32);
 	__type(value, struct raw_code);
 } code_records __weak SEC(".maps");
+
+/* The code objects of the interpreter is are certainly what they were while its counter is e. */
+static __always_inline void set_certain(struct walk *w, u64 ident, u64 is, u32 e)
+{
+	w->stamp = (ident ^ is * 0x9e3779b97f4a7c15ULL) + (u64)e * 0xbf58476d1ce4e5b9ULL;
+	w->certain = 1;
+}
+
+/* No code object was read before this sample. */
+static __always_inline void set_fresh(struct scratch *s, struct walk *w, u64 ident)
+{
+	w->stamp = ++s->seq * 0x94d049bb133111ebULL ^ ident;
+	w->certain = 0;
+}
 
 /* A sample begins at now (CLOCK_MONOTONIC, ns). */
 static __always_inline void start_clock(struct scratch *s, u64 now)
@@ -367,7 +375,7 @@ static __always_inline void detect_stall(struct scratch *s, u64 now)
 		s->deadline += passed;
 }
 
-/* Has the time limit of the sample plus spare_ns passed? */
+/* Returns true if the time limit of the sample plus spare_ns has passed. */
 static __always_inline bool is_out_of_time(struct scratch *s, u64 now, u64 spare_ns)
 {
 	if (!cfg_limit_ns)

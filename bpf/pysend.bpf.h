@@ -18,8 +18,8 @@ static __always_inline u64 wakeup_flags(void)
 }
 
 /*
- * The same for a record of `size` bytes, of which a CPU may send many: it only asks after so many
- * bytes, because a question costs some 20 ns.
+ * The same for a record of `size` bytes, of which a CPU may send many: it asks only once per
+ * UNASKED_BYTES, because asking costs about 20 ns.
  */
 #define UNASKED_BYTES 4096
 static __always_inline u64 seldom_wakeup_flags(struct scratch *s, u64 size)
@@ -32,7 +32,7 @@ static __always_inline u64 seldom_wakeup_flags(struct scratch *s, u64 size)
 }
 
 /*
- * Complete the record but for what follows its frames, and count its flags. Its header, stack and
+ * Complete the record except the part after its frames, and count its flags. Its header, stack and
  * status must be filled in. Returns its size in bytes so far.
  */
 static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tgid)
@@ -42,13 +42,13 @@ static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tg
 	sample->tid = (u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
 	if (sample->flags & RAW_TRUNCATED)
-		count(CNT_TRUNCATED);
+		count_one(CNT_TRUNCATED);
 	if (sample->flags & RAW_UNREADABLE)
-		count(CNT_UNREADABLE_FRAME);
+		count_one(CNT_UNREADABLE_FRAME);
 	if (sample->flags & RAW_BROKEN_END)
-		count(CNT_BROKEN_END);
+		count_one(CNT_BROKEN_END);
 	if (sample->flags & RAW_SWITCHING)
-		count(CNT_SWITCHING);
+		count_one(CNT_SWITCHING);
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;
 	return offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);
@@ -74,7 +74,8 @@ static __always_inline enum counter output_sample(struct scratch *s, u64 size,
 	barrier_var(size);
 	if (size > sizeof(*sample))
 		return CNT_RING_FULL;
-	err = joined ? bpf_ringbuf_output(&events, &s->switch_in, sizeof(s->switch_in) + size, flags) :
+	err = joined ? bpf_ringbuf_output(&events, &s->switch_in, sizeof(s->switch_in) + size,
+					  flags) :
 		       bpf_ringbuf_output(&events, sample, size, flags);
 	return err ? CNT_RING_FULL : CNT_SAMPLE;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pystamp.bpf.h - does a thread leave its CPU with the stack that it had when it last left?
+ * pystamp.bpf.h - detects that a thread leaves its CPU with the same stack as the last time.
  *
  * Most threads wait at the same few places. The stamp of a stack is a hash of its frames: their
- * addresses, code objects and instructions. If it is that of the thread's last record, the stack is
- * not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp only counts where a
- * code object is certainly what it was when it was read: see set_stamps(). It also needs direct
- * reads, which make a look at a frame cheap. A stack with compiled code has none: its lines are
- * elsewhere, see own_line().
+ * addresses, code objects and instructions. If it equals that of the thread's last record, the
+ * stack is not walked, and a record without frames is sent (RAW_SWITCH_SAME). A stamp only counts
+ * where a code object has certainly not changed since it was read: see set_stamps(). It also needs
+ * direct reads, which make a look at a frame cheap. A stack with compiled code has none: its lines
+ * are elsewhere, see own_line().
  *
  * A thread whose stacks change, or cannot be repeated, would pay for stamps in vain. So after each
- * in vain the thread's next switch-outs, twice as many each time, go without.
+ * failure the thread's next switch-outs have no stamp, twice as many each time.
  */
 #ifndef TACHBPF_PYSTAMP_H
 #define TACHBPF_PYSTAMP_H
@@ -20,19 +20,19 @@
 #define STAMP_STEPS_A_CALL 12	/* two calls for 20 frames, and those where C calls Python */
 #define STAMP_CALLS (ABI_MAX_FRAMES / STAMP_STEPS_A_CALL + 1)
 /*
- * After so long a stack is sent again: user space may have forgotten the thread, whose waits then
+ * After this time a stack is sent again: user space may have forgotten the thread, whose waits then
  * count as forgotten.
  */
 #define STAMP_NS (1ULL << 30)
-/* So many switch-outs go without at most. One less than a power of two. */
+/* Limit on switch-outs without a stamp. One less than a power of two. */
 #define STAMP_PAUSE_MAX 63
 
-static __always_inline u64 mix(u64 hash, u64 word)
+static __always_inline u64 mix_word(u64 hash, u64 word)
 {
 	return (hash ^ word) * 0x9e3779b97f4a7c15ULL;
 }
 
-/* The page with the frames, while one after the other lies on it. */
+/* The page with the frames, while consecutive frames are on it. */
 struct stamp_page {
 	const struct direct_page *page;	/* NULL: none */
 	u64 first;	/* its first byte in the process */
@@ -43,7 +43,7 @@ static __always_inline bool is_page_still(const struct stamp_page *on)
 	return !on->page || is_still(on->page);
 }
 
-/* The fields of a frame that a stamp has. */
+/* The fields of a frame that a stamp covers. */
 struct stamp_fields {
 	u64 code, previous;
 	u64 place;	/* the instruction and tlbc_index */
@@ -63,7 +63,7 @@ struct stamp_fields {
 
 int copy_stamp_fields(u64 addr);
 /*
- * Read the frame at addr by the helper, as it is on two pages: a struct stamp_fields in s->words.
+ * Read the frame at addr with the helper, as it is on two pages: a struct stamp_fields in s->words.
  * Returns 0, or -1. With external linkage, so that the verifier checks it once: few frames are.
  */
 __weak __noinline int copy_stamp_fields(u64 addr)
@@ -90,8 +90,8 @@ __weak __noinline int copy_stamp_fields(u64 addr)
 
 int look_at_page(u64 addr);
 /*
- * Find the page with addr, for find_known_page(). Returns 0, or -1: it cannot be read directly. With
- * external linkage, so that the verifier checks it once: most frames lie on the page before.
+ * Find the page that contains addr, for find_known_page(). Returns 0, or -1: not directly readable.
+ * With external linkage, so that the verifier checks it once: most frames are on the previous page.
  */
 __weak __noinline int look_at_page(u64 addr)
 {
@@ -132,7 +132,7 @@ static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_pag
 	return 0;
 }
 
-/* Add the frame at *fr to the hash, and set *fr to its caller. 0, or -1: it cannot be. */
+/* Add the frame at *fr to the hash, and set *fr to its caller. 0, or -1: not possible. */
 static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on, u64 *fr,
 				       u64 *hash)
 {
@@ -141,7 +141,7 @@ static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on,
 
 	if (read_stamp_fields(s, on, *fr + s->l.fr_base, &f) || f.has_line)
 		return -1;
-	h = mix(mix(mix(*hash, *fr), f.code), f.place);
+	h = mix_word(mix_word(mix_word(*hash, *fr), f.code), f.place);
 	*hash = h ^ h >> 32;
 	*fr = f.previous;
 	return 0;
@@ -149,9 +149,9 @@ static __always_inline int stamp_frame(struct scratch *s, struct stamp_page *on,
 
 int stamp_frames(void);
 /*
- * Add STAMP_STEPS_A_CALL frames to s->stamp. Returns 1 to go on. At the end of the chain, or if the
- * stack has no stamp (then it is 0), returns 0. The function has external linkage, so the verifier
- * checks the steps of one call and not of all.
+ * Add STAMP_STEPS_A_CALL frames to s->stamp. Returns 1 to continue. At the end of the chain, or if
+ * the stack has no stamp (then it is 0), returns 0. The function has external linkage, so the
+ * verifier checks the steps of one call and not of all.
  */
 __weak __noinline int stamp_frames(void)
 {
@@ -170,7 +170,7 @@ __weak __noinline int stamp_frames(void)
 	for (i = 0; i < STAMP_STEPS_A_CALL && fr; i++)
 		if (stamp_frame(s, &on, &fr, &hash))
 			return 0;
-	count_half_reads(s, STAMP_STEPS_A_CALL / 2);	/* a frame takes half of a direct read's time */
+	count_half_reads(s, STAMP_STEPS_A_CALL / 2);	/* half of a direct read each */
 	if (!is_page_still(&on) || s->walk.out_of_time)
 		return 0;
 	s->stamp.fr = fr;
@@ -179,8 +179,8 @@ __weak __noinline int stamp_frames(void)
 }
 
 /*
- * Does the walk that begins at w->fr lead to the stack of the thread's last record? Sets s->stamp.
- * What is read of _PyCFrames (3.12) decides on the walk, so it is part of the stamp.
+ * Returns true if the walk that begins at w->fr leads to the stack of the thread's last record.
+ * Sets s->stamp. What is read of _PyCFrames (3.12) decides on the walk, so it is part of the stamp.
  */
 static __always_inline bool has_same_stack(struct scratch *s, const struct walk *w)
 {
@@ -196,9 +196,9 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 	stamp->fr = w->fr;
 	stamp->now = w->stamp;
 	if (w->cframe)
-		stamp->now = mix(mix(mix(stamp->now, w->cframe), w->entered_from),
-				 w->caller_cframe ^ (u64)w->unchecked << 63 ^
-				 (u64)w->from_caller << 62);
+		stamp->now = mix_word(mix_word(mix_word(stamp->now, w->cframe), w->entered_from),
+				      w->caller_cframe ^ (u64)w->unchecked << 63 ^
+				      (u64)w->from_caller << 62);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < STAMP_CALLS && stamp_frames(); i++)
 		;
@@ -209,8 +209,8 @@ static __always_inline bool has_same_stack(struct scratch *s, const struct walk 
 }
 
 /*
- * Has the walk found a stack that a RAW_SWITCH_SAME can repeat: whole, with all names sent, and from
- * where the stamp begins?
+ * Returns true if a RAW_SWITCH_SAME can repeat the stack that the walk has found: it is complete,
+ * all its names were sent, and it begins where the stamp does.
  */
 static __always_inline bool is_repeatable(const struct scratch *s, const struct walk *w)
 {

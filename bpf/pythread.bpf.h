@@ -16,8 +16,8 @@
 #endif
 
 /*
- * Is the thread pointer unknown? After an exec the C library has not set one yet, or (arm64) the
- * kernel has not saved it yet: see thread_pointer_of().
+ * Returns true if the thread pointer is unknown: after an exec the C library has not set one yet,
+ * or (arm64) the kernel has not saved it yet: see thread_pointer_of().
  */
 static __always_inline bool is_unknown(u64 tp)
 {
@@ -26,9 +26,9 @@ static __always_inline bool is_unknown(u64 tp)
 
 /*
  * Thread pointer of the current thread; 0: unknown. On arm64 the kernel may have the value from
- * before an exec. That is no address in the new program, so a read below it fails, where the
- * struct pthread would be. In a process of several threads the value is current, because the
- * kernel has saved it at the clone() or at a switch-out.
+ * before an exec. That is not an address in the new program, so a read below it, where the struct
+ * pthread would be, fails. In a process of several threads the value is current, because the kernel
+ * has saved it at the clone() or at a switch-out.
  */
 static __always_inline u64 thread_pointer(const struct task_struct *task)
 {
@@ -86,8 +86,8 @@ static __always_inline s32 tss_key(struct py_proc *p)
 #define PTHREAD_SPECIFIC (PTHREAD_1STBLOCK + 512)
 
 /*
- * Those named place_ return instead where the address of the PyThreadState is, which is above these
- * values.
+ * Functions named place_ return the address of the PyThreadState's location instead, which is above
+ * these values.
  */
 
 /* PY_TSTATE_TSS_GLIBC. self: pthread_self(). */
@@ -132,7 +132,7 @@ static __always_inline u64 place_by_dtv(struct scratch *s, struct py_proc *p, u6
 	offset = s->words[1];
 	if (read_seldom(s, &dtv, tp + TCB_DTV))
 		return TSTATE_UNREADABLE;
-	/* The block is -1 (glibc) or 0 (musl) if this thread has none of that module yet. */
+	/* The block is -1 (glibc) or 0 (musl) if this thread has none of that module so far. */
 	if (module > 4096 || read_seldom(s, &block, dtv + entry * module))
 		return TSTATE_UNREADABLE;
 	if (block + 1 <= 1)
@@ -142,9 +142,9 @@ static __always_inline u64 place_by_dtv(struct scratch *s, struct py_proc *p, u6
 
 /*
  * PY_TSTATE_TLS_DESC. A TLS descriptor is a resolver and its argument. If the library was loaded
- * with the program, the argument is the variable's offset from the thread pointer; otherwise it
- * is the address of a tls_index (glibc's sysdeps/aarch64/tlsdesc.c). The size distinguishes
- * them: no program starts with a MiB of TLS, and no heap is below 1 MiB.
+ * with the program, the argument is the variable's offset from the thread pointer; otherwise it is
+ * the address of a tls_index (glibc's sysdeps/aarch64/tlsdesc.c). The size distinguishes them: no
+ * program starts with a MiB of TLS, and no heap is below 1 MiB.
  */
 #define TLSDESC_OFFSET_MAX (1024 * 1024)
 static __always_inline u64 place_by_desc(struct scratch *s, struct py_proc *p, u64 tp)
@@ -163,8 +163,8 @@ static __always_inline u64 place_by_desc(struct scratch *s, struct py_proc *p, u
 }
 
 /*
- * Does the thread with this state run Python, and is the state the current thread's, by its
- * thread_id?
+ * Returns true if the thread with this state runs Python, and the state is the current thread's, by
+ * its thread_id.
  */
 static __always_inline bool has_id_and_frames(struct scratch *s, const struct list_walk *w)
 {
@@ -177,7 +177,7 @@ static __always_inline bool has_id_and_frames(struct scratch *s, const struct li
 /*
  * Returns true if the current thread has left this state to run another interpreter inside. From
  * 3.13 on, a state has its own thread's id. From 3.10 to 3.12, a state that runs has its _PyCFrame
- * on the thread's C stack. Before, nothing tells for certain.
+ * on the thread's C stack. Before, nothing shows it with certainty.
  */
 static __always_inline bool is_outer(struct scratch *s, const struct list_walk *w)
 {
@@ -192,7 +192,7 @@ static __always_inline bool is_outer(struct scratch *s, const struct list_walk *
 	       at >= w->sp && at < w->sp_end;
 }
 
-/* Is the state at w->ts the current thread's? Counts it in *w. Returns 1 to end the search. */
+/* Check whether the state at w->ts is this thread's. Counts it in *w. 1: end the search. */
 static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 {
 	u64 id, cframe;
@@ -237,7 +237,7 @@ static __always_inline int list_check(struct scratch *s, struct list_walk *w)
 /* How a call of list_steps() has ended. */
 enum list_end {
 	LIST_GOES_ON = 0,	/* there may be more */
-	LIST_IS_OVER = 1,	/* the lists were read to their ends, or it is not needed */
+	LIST_IS_OVER = 1,	/* the lists were read completely, or that is not needed */
 	LIST_IS_LATE = 2,	/* the sample's time limit has passed */
 };
 
@@ -333,7 +333,7 @@ __weak __noinline int walk_lists(void)
 /*
  * Search the interpreters' thread lists for the state of this thread. s->list says how. interps:
  * py_proc.interps. Other threads may change the lists at the same time, so a result is only certain
- * if the lists were read to their ends.
+ * if the lists were read completely.
  */
 static __always_inline u64 search_lists(struct scratch *s, u64 interps)
 {
@@ -421,8 +421,8 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 
 /*
  * Where the C stack of the current thread ends, which has the stack pointer sp: below its struct
- * pthread, or (the main thread) anywhere. near: a thread without a known state may have changed
- * to a stack of its own making, behind which are other threads' stacks, so only what is near sp
+ * pthread, or (the main thread) anywhere. near: a thread without a known state may have switched to
+ * a stack of its own making, which other threads' stacks may follow, so only what is near sp
  * counts.
  */
 static __always_inline u64 c_stack_end(u64 self, u64 sp, bool near)
@@ -433,10 +433,10 @@ static __always_inline u64 c_stack_end(u64 self, u64 sp, bool near)
 }
 
 /*
- * Does the current thread run the state holder, which holds the GIL? Then the holder's _PyCFrame
- * is in this thread's C stack. Without ts_cframe (or sp) only its thread_id tells, which may be
- * that of the state's creator: enough for a thread whose key leads to no state (ts is 0), or if
- * there is no other thread. Returns holder, TSTATE_NONE or TSTATE_UNCERTAIN.
+ * Determine whether the current thread runs the state holder, which holds the GIL: then the
+ * holder's _PyCFrame is in this thread's C stack. Without ts_cframe (or sp) only its thread_id
+ * shows it, which may be that of the state's creator: enough for a thread whose key leads to no
+ * state (ts is 0), or if there is no other thread. Returns holder, TSTATE_NONE or TSTATE_UNCERTAIN.
  */
 static __always_inline u64 holder_of_self(struct scratch *s, u64 holder, u64 self, u64 sp, u64 ts)
 {
@@ -483,7 +483,7 @@ __weak __noinline u64 running_by_list(u64 self, u64 sp, u64 ts, u64 interps)
 }
 
 /*
- * The state that the thread runs (up to 3.11). ts is what find_tstate() has found, and must be in
+ * The state that the thread runs (up to 3.11). ts is the result of find_tstate(), and must be in
  * s->ts: the first state that the thread ever had, whatever interpreter it runs now (v3.11.0,
  * Python/pystate.c, _PyGILState_NoteThreadStateCore()). ts is TSTATE_NONE if the thread never had
  * one, or if that was deleted: mod_wsgi makes a second state, deletes the first, and swaps in the
@@ -544,10 +544,10 @@ static __always_inline bool is_main_in_sub(struct scratch *s, const struct py_pr
 }
 
 /*
- * Is this the main thread? From 3.14 on, each interpreter has a state that runs its main program;
- * the main interpreter's tells. A child that another thread has forked has none. Up to 3.13 CPython
- * records the main thread's pthread_t. As soon as the main thread itself was seen, it is read once
- * a second (2^30 ns) for the others.
+ * Returns true for the main thread. From 3.14 on, each interpreter has a state that runs its main
+ * program; the main interpreter's decides. A child that another thread has forked has none. Up to
+ * 3.13 CPython records the main thread's pthread_t. As soon as the main thread itself was seen, it
+ * is read once a second (2^30 ns) for the others.
  */
 static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
 					  u64 self)
@@ -583,7 +583,7 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 	return main == me;
 }
 
-/* Does the thread with the state ts hold the GIL? */
+/* Returns true if the thread with the state ts holds the GIL. */
 static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts)
 {
 	if (p->l.gil_how == PY_GIL_TS_MASK)
@@ -592,9 +592,9 @@ static __always_inline bool has_gil(struct scratch *s, struct py_proc *p, u64 ts
 }
 
 /*
- * Is the value of an exception slot an exception? Up to 3.12 a slot may contain None. If None's
- * address is unknown, the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in tp_flags
- * (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
+ * Returns true if the value of an exception slot is an exception. Up to 3.12 a slot may contain
+ * None. If None's address is unknown, the value's type decides: Py_TPFLAGS_BASE_EXC_SUBCLASS in
+ * tp_flags (Include/object.h; ob_type at 8 and tp_flags at 168 in all builds with a GIL).
  */
 static __always_inline bool is_exception(struct scratch *s, u64 value)
 {
@@ -608,9 +608,9 @@ static __always_inline bool is_exception(struct scratch *s, u64 value)
 
 int is_handled(u64 item, u64 bottom);
 /*
- * Does a frame handle an exception? Looks at the stack items from item to bottom, the embedded one,
- * and sets s->exception. Of external linkage: most threads have no other item than the embedded
- * one, and the verifier would follow each.
+ * Returns true if a frame handles an exception. Looks at the stack items from item to bottom, the
+ * embedded one, and sets s->exception. With external linkage: most threads have only the embedded
+ * item, and the verifier would follow each.
  */
 __weak __noinline int is_handled(u64 item, u64 bottom)
 {
@@ -638,8 +638,8 @@ __weak __noinline int is_handled(u64 item, u64 bottom)
 }
 
 /*
- * Does an exception propagate, or does a frame of this thread handle one? Sets s->exception to
- * it. Generators have stack items of their own, linked by previous_item. The slot of an unused
+ * Returns true if an exception propagates, or a frame of this thread handles one; sets s->exception
+ * to it. Generators have stack items of their own, linked by previous_item. The slot of an unused
  * item has NULL, or None in 3.11 and 3.12.
  */
 static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, u64 ts)

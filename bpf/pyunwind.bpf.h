@@ -38,10 +38,10 @@ int walk_from_caller(void);
  * Start again with the caller's frames. When C calls the interpreter in 3.11 and 3.12, it sets
  * tstate->cframe to the new _PyCFrame some instructions before it fills that in (v3.12.0,
  * Python/ceval.c, _PyEval_EvalFrameDefault()). Until then the memory has an old _PyCFrame, or
- * anything. In a valid chain, the first entry frame (3.12: shim) was entered from the frame in
- * the previous _PyCFrame. If a chain fails this check, the stack begins at the previous
- * _PyCFrame. If that one fails it as well, its address was invalid, too. Returns as walk_step().
- * The function has external linkage, so the verifier checks it once and not at every step.
+ * anything. In a valid chain, the first entry frame (3.12: shim) was entered from the frame in the
+ * previous _PyCFrame. If a chain fails this check, the stack begins at the previous _PyCFrame. If
+ * that one fails it as well, its address was invalid, too. Returns as walk_step(). The function has
+ * external linkage, so the verifier checks it once and not at every step.
  */
 __weak __noinline int walk_from_caller(void)
 {
@@ -56,7 +56,7 @@ __weak __noinline int walk_from_caller(void)
 	w = &s->walk;
 	if (w->from_caller)
 		return discard_stack(s, w);
-	count(CNT_ENTERING);
+	count_one(CNT_ENTERING);
 	s->sample.flags = w->gc_top;
 	s->sample.gc_at = 0;
 	w->from_caller = 1;
@@ -79,9 +79,9 @@ __weak __noinline int walk_from_caller(void)
 }
 
 /*
- * Frame n has no readable code object: is this no stack? True for the first frame, because code
- * that runs is in memory. Also true if the frame before n has none either: then the chain leads
- * through objects and their types, which are no frames.
+ * Frame n has no readable code object: returns true if this is not a stack. True for the first
+ * frame, because code that runs is in memory. Also true if the previous frame has none either: then
+ * the chain leads through objects and their types, which are not frames.
  */
 static __always_inline bool is_no_stack(const struct raw_sample *s, u32 n)
 {
@@ -89,8 +89,8 @@ static __always_inline bool is_no_stack(const struct raw_sample *s, u32 n)
 }
 
 /*
- * Is the frame fr the caller of the first frame? A call makes the new frame current some
- * instructions before it stores the caller in the frame (v3.12.1, Python/ceval_macros.h,
+ * Returns true if the frame fr is the caller of the first frame. A call makes the new frame current
+ * some instructions before it stores the caller in the frame (v3.12.1, Python/ceval_macros.h,
  * DISPATCH_INLINED(), as gcc 12 compiles it). Until then the field has the caller of an earlier
  * frame at this address, perhaps of a call that has returned. In the chunk, the true caller ends
  * where the new frame begins.
@@ -105,14 +105,14 @@ static __always_inline bool is_caller(struct scratch *s, struct walk *w, u64 fr,
 	}
 	room = frame_room(s, code);
 	if (room && fr + room != w->entered) {
-		count(CNT_ENTERING);
+		count_one(CNT_ENTERING);
 		return false;
 	}
 	w->entered = 0;
 	return true;
 }
 
-/* Is the first frame on the data stack (3.11+), and has it executed no instruction yet? */
+/* Returns true if the first frame is on the data stack (3.11+) and has executed no instruction. */
 static __always_inline bool has_not_begun(const struct scratch *s, const struct walk *w, u64 fr)
 {
 	return s->l.fr_owner != ABI_NO_OFF && fr - w->chunk < CHUNK_BYTES &&
@@ -121,8 +121,8 @@ static __always_inline bool has_not_begun(const struct scratch *s, const struct 
 
 int end_of_chain(void);
 /*
- * The last frame has no caller. Does an intact chain end there? Returns as walk_step(). Of external
- * linkage, too.
+ * The last frame has no caller. Check whether an intact chain ends there. Returns as walk_step().
+ * With external linkage, too.
  */
 __weak __noinline int end_of_chain(void)
 {
@@ -148,7 +148,7 @@ __weak __noinline int end_of_chain(void)
 	}
 	if (w->unchecked)
 		return walk_from_caller();
-	last = out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].lasti & ~RAW_FRAME_UNREAD;
+	last = out->frames[(w->n - 1) & (ABI_MAX_FRAMES - 1)].lasti;
 	compiled = w->n && !w->shim && raw_lasti_is_line(last);
 	/*
 	 * A call makes the new frame current before it stores the caller (3.11.2 built by gcc 12).
@@ -202,8 +202,8 @@ __weak __noinline int judge_entry(u64 fr)
 }
 
 /*
- * Has C code called the interpreter with the frame fr of this step (3.11)? Compiled code does not
- * set is_entry.
+ * Returns true if C code has called the interpreter with the frame fr of this step (3.11). Compiled
+ * code does not set is_entry.
  */
 static __always_inline bool is_entry(const struct scratch *s, u64 fr, const struct frame_fields *f)
 {
@@ -221,7 +221,7 @@ static __always_inline u32 place_of(const struct scratch *s, u64 fr, u64 code,
 	return line != RAW_LASTI_NONE ? line : offset_of(s, code, f->ip, s->walk.tlbc);
 }
 
-/* One step: the frame at w->fr. Returns 0 to go on; 1: the chain ends or cannot be followed. */
+/* One step: the frame at w->fr. Returns 0 to continue; 1: the chain ends or cannot be followed. */
 static __always_inline int walk_step(struct scratch *s, struct code_cache *cache,
 				     struct walk *w)
 {
@@ -232,7 +232,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 
 	if (w->out_of_time) {
 		out->flags |= RAW_TRUNCATED;
-		count(CNT_CUT_OFF);
+		count_one(CNT_CUT_OFF);
 		return 1;
 	}
 	if (!fr)
@@ -277,7 +277,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		async_note_frame(fr);
 	keep_frame(s, w, fr, f.owner, (struct raw_frame){
 		.code = code,
-		.lasti = place_of(s, fr, code, &f) | w->last_unread,
+		.lasti = place_of(s, fr, code, &f),
 		.id = id,
 	});
 	if (cfg_native && is_entry(s, fr, &f))
@@ -288,7 +288,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 }
 
 /*
- * STEPS_A_CALL steps of the walk. Returns 1 if the walk is over. The function has external
+ * STEPS_A_CALL steps of the walk. Returns 1 if the walk has ended. The function has external
  * linkage, so the verifier checks the steps of one call and not of all.
  */
 int walk_steps(void);
@@ -311,8 +311,8 @@ __weak __noinline int walk_steps(void)
 
 int walk_on(void);
 /*
- * The steps that are left after FIRST_CALLS calls of walk_steps(). Returns 0. With external linkage,
- * too: few stacks are so deep, and the verifier would follow each call for each place that walks.
+ * The steps that are left after FIRST_CALLS calls of walk_steps(). Returns 0. With external
+ * linkage, too: few stacks are so deep, and the verifier would follow each call for each caller.
  */
 #define FIRST_CALLS 8
 __weak __noinline int walk_on(void)
@@ -345,8 +345,8 @@ static __always_inline void walk_frames(void)
 int read_cframe(u64 ts);
 /*
  * Replace the walk's fr, which is a _PyCFrame's address, by its frame, and prepare the checks of
- * walk_from_caller() with the previous _PyCFrame. Returns 0, or -1 if it is unreadable. Of external
- * linkage, too.
+ * walk_from_caller() with the previous _PyCFrame. Returns 0, or -1 if it is unreadable. With
+ * external linkage, too.
  */
 __weak __noinline int read_cframe(u64 ts)
 {
@@ -379,7 +379,7 @@ __weak __noinline int read_cframe(u64 ts)
 	return 0;
 }
 
-/* Set the walk to its beginning, at fr, but for what it has used of the sample's time. */
+/* Restart the walk at fr, keeping the time that it has used. */
 static __always_inline void restart_walk(struct walk *w, u64 fr)
 {
 	w->fr = fr;
@@ -396,8 +396,8 @@ static __always_inline void restart_walk(struct walk *w, u64 fr)
 int enter_greenlet(u64 ts);
 /*
  * The walk from the _PyCFrame of the state ts has failed: another greenlet's C stack may be in its
- * place (3.11, 3.12). Prepare the walk of the greenlet that is entered. Returns 0: its _PyCFrame is
- * not found. The function has external linkage, so the verifier checks it only once.
+ * place (3.11, 3.12). Prepare the walk of the greenlet that is entered. Returns 0 if its _PyCFrame
+ * is not found. The function has external linkage, so the verifier checks it only once.
  */
 __weak __noinline int enter_greenlet(u64 ts)
 {
@@ -426,8 +426,8 @@ __weak __noinline int enter_greenlet(u64 ts)
 }
 
 /*
- * The walk from the _PyCFrame of the state ts has failed: walk the greenlet that is entered. Inline:
- * calls within calls have 512 bytes of stack together.
+ * The walk from the _PyCFrame of the state ts has failed: walk the greenlet that is entered.
+ * Inline: nested calls share 512 bytes of stack.
  */
 static __always_inline void walk_entered_greenlet(struct scratch *s, struct walk *w, u64 ts)
 {
@@ -461,20 +461,18 @@ static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct
 
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
-	/* 0: the counter has overflowed and does not count any more (3.12, 3.13). */
+	/* 0: the counter has overflowed and no longer counts (3.12, 3.13). */
 	if (addr && !read_u32(s, &e, addr) && e) {
 		set_certain(w, p->ident, is, e);
 		return;
 	}
 	set_fresh(s, w, p->ident);
-	if (cfg_window_ns)
-		enter_window(w, p, s->began_ns);
 }
 
 /*
- * The counter for a thread state that could not be read. It is no loss if the C library has not
- * set the thread pointer yet, during an exec (the memory is gone), or after Py_Finalize(), which
- * frees the state.
+ * The counter for a thread state that was unreadable. It is not a loss if the C library has not set
+ * the thread pointer yet, during an exec (the memory is gone), or after Py_Finalize(), which frees
+ * the state.
  */
 static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 tp)
 {
@@ -489,9 +487,9 @@ static __always_inline enum counter why_unreadable(const struct py_proc *p, u64 
  * Read the current thread's state into s->ts, and set *tstate to its address. Returns CNT_SAMPLE,
  * or the counter that says why there is none.
  *
- * A thread that exits has none: the kernel clears its tid (clear_child_tid) before it releases
- * the memory. From then on the C library may give the thread's stack, with its struct pthread
- * and thread-local storage, to a new thread. The state that is found there would be the new one's.
+ * A thread that exits has none: the kernel clears its tid (clear_child_tid) before it releases the
+ * memory. From then on the C library may give the thread's stack, with its struct pthread and
+ * thread-local storage, to a new thread. The state that is found there would be the new one's.
  */
 static __always_inline enum counter read_tstate(struct scratch *s, struct py_proc *p, u32 flags,
 						u64 tp, u64 self, u64 sp, u64 *tstate)
@@ -526,16 +524,16 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 
 /*
  * In musl (1.1.11 on, src/thread/pthread_cond_timedwait.c) a thread that waits for a condition
- * variable waits on a futex on its own stack, 20 bytes into a list node. The first node's address is
- * 8 bytes into the variable, and the next node's is 8 bytes into each node.
+ * variable waits on a futex on its own stack, 20 bytes into a list node. The first node's address
+ * is 8 bytes into the variable, and the next node's is 8 bytes into each node.
  */
 #define MUSL_NODES_A_CALL 8
 #define MUSL_CALLS 8
 
 int musl_nodes(u64 futex);
 /*
- * Look at MUSL_NODES_A_CALL nodes behind that at s->words[0]. Returns 1 if one has the futex; -1 at
- * the end of the list; 0 to go on. Both functions have external linkage: the verifier checks the
+ * Look at MUSL_NODES_A_CALL nodes after that at s->words[0]. Returns 1 if one has the futex; -1 at
+ * the end of the list; 0 to continue. Both functions have external linkage: the verifier checks the
  * nodes of one call and not of all.
  */
 __weak __noinline int musl_nodes(u64 futex)
@@ -560,7 +558,7 @@ __weak __noinline int musl_nodes(u64 futex)
 }
 
 int is_musl_waiter(u64 cond, u64 futex);
-/* Is this a futex of the musl condition variable at cond? Looks at 64 nodes at most. */
+/* Returns true if this is a futex of the musl condition variable at cond. Looks at 64 nodes. */
 __weak __noinline int is_musl_waiter(u64 cond, u64 futex)
 {
 	struct scratch *s;
@@ -580,7 +578,7 @@ __weak __noinline int is_musl_waiter(u64 cond, u64 futex)
 	return 0;
 }
 
-/* Does the thread wait for the GIL in this system call? */
+/* Returns true if the thread waits for the GIL in this system call. */
 static __always_inline bool waits_for_gil(struct scratch *s, struct py_proc *p, u64 is,
 					 const struct user_call *call)
 {
@@ -616,9 +614,9 @@ static __always_inline u8 status_of(struct scratch *s, struct py_proc *p, u64 se
 
 /*
  * Walk the current thread, task: fill in the stack, status and flags of s->sample. sp: its user
- * stack pointer; 0: unknown. call: NULL if the thread is on-CPU; otherwise the thread leaves its CPU, and
- * call says how it has entered the kernel. Returns the counter that says how the walk has ended;
- * if that is not CNT_SAMPLE, there is no sample to send.
+ * stack pointer; 0: unknown. call: NULL if the thread is on-CPU; otherwise the thread leaves its
+ * CPU, and call says how it has entered the kernel. Returns the counter that says how the walk has
+ * ended; if that is not CNT_SAMPLE, there is no sample to send.
  */
 static __always_inline enum counter unwind_python(struct scratch *s, struct py_proc *p,
 						  const struct task_struct *task, u64 sp,
@@ -669,7 +667,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 		begin_gc(is, 1);
 	/*
 	 * A stamp has no frames of outer interpreters. Without the GIL, a thread with the same
-	 * stack is in a collection if it was then, so it is not asked again.
+	 * stack is in a collection if it was then, so this is not checked again.
 	 */
 	if (cfg_stamps && call && !out->interp_id && has_same_stack(s, w))
 		return CNT_SAMPLE;
@@ -689,14 +687,14 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 			walk_on();
 	}
 	out->nframes = w->n;
-	out->codes_ns = w->unread ? w->window_ns : 0;
+	out->stack_ns = 0;
 	if (cfg_stamps && call && !is_repeatable(s, w))
 		s->stamp.now = 0;
 	/* A stack whose first frame could not be read is sent, too. */
 	return w->n || out->flags & (RAW_UNREADABLE | RAW_SWITCHING) ? CNT_SAMPLE : CNT_NO_FRAMES;
 }
 
-/* The walk has ended so: has the thread no Python stack? Else the walk has failed. */
+/* Returns true if such an end of a walk means no Python stack; otherwise the walk has failed. */
 static __always_inline bool is_without_stack(enum counter end)
 {
 	return end == CNT_NATIVE_THREAD || end == CNT_NO_FRAMES || end == CNT_NOT_READY;

@@ -12,12 +12,12 @@
 #include "pyread.bpf.h"
 
 /*
- * The library may differ at so many ticks before user space is asked. The page with its build id
- * may not be in memory yet.
+ * Number of ticks at which the library may differ before user space is asked. The page with its
+ * build id may not be in memory yet.
  */
 #define MISMATCHES_MAX 8
 
-/* Is the library of exe loaded with this load bias? */
+/* Returns true if the library of exe is loaded with this load bias. */
 static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bias)
 {
 	u64 id[EXE_ID_WORDS];
@@ -27,10 +27,10 @@ static __always_inline bool is_expected_library(const struct py_exe *exe, u64 bi
 }
 
 /*
- * The address that the dynamic linker has stored in the slot; 0: it has stored none yet. Until
- * then the slot is unreadable, or zero, or (lazy binding) has an address in the executable,
- * with or without the load bias. Without it, the address is below the slot's own offset, because
- * code lies below the slot.
+ * The address that the dynamic linker has stored in the slot; 0: none so far. Until then the slot
+ * is unreadable, or zero, or (lazy binding) has an address in the executable, with or without the
+ * load bias. Without it, the address is below the slot's own offset, because code is below the
+ * slot.
  */
 #define EXE_BYTES_MAX (64u << 20)
 static __always_inline u64 linked_function(const struct py_proc *p, const struct py_exe *exe)
@@ -46,8 +46,8 @@ static __always_inline u64 linked_function(const struct py_proc *p, const struct
 
 /*
  * Returns 1 if libpython was found: the process is in state PY_PROC_PYTHON now. 0: the dynamic
- * linker has not loaded it yet. -1: the library is another one, or the executable is not in
- * known_exes any more. The function has external linkage, so the verifier checks it only once.
+ * linker has not loaded it yet. -1: the library is another one, or the executable is no longer in
+ * known_exes. The function has external linkage, so the verifier checks it only once.
  */
 int find_libpython(u32 tgid);
 __weak __noinline int find_libpython(u32 tgid)

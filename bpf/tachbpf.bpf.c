@@ -2,7 +2,7 @@
 /*
  * tachbpf.bpf.c - all programs as one object.
  *
- * libbpf (1.1) does not link objects of which more than one calls a function of the kernel, as
+ * libbpf (1.1) does not link objects if more than one of them calls a function of the kernel, as
  * direct.bpf.h does.
  */
 #include "maps.bpf.c"

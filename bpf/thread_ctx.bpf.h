@@ -5,7 +5,7 @@
  *
  * User space has found where the thread's pointer to it is (struct thread_ctx_place). The thread
  * stands still while this runs on its CPU, so `valid` says whether it was writing. All of it is
- * hostile: at most six reads of bounded size, and none after one that fails but a shorter one.
+ * hostile: at most six reads of limited size; after one that fails, only a shorter one.
  */
 #ifndef TACHBPF_THREAD_CTX_H
 #define TACHBPF_THREAD_CTX_H
@@ -15,8 +15,8 @@
 /* Most contexts have no more attributes than this, so one read brings them. */
 #define TRACE_ATTRS_USUAL 68
 /*
- * A thread's DTV has at least so many entries, in all versions of glibc (elf/dl-tls.c,
- * DTV_SURPLUS); the entry before the first says how many.
+ * Minimum number of entries of a thread's DTV, in all versions of glibc (elf/dl-tls.c,
+ * DTV_SURPLUS); the entry before the first has the number.
  */
 #define DTV_ENTRIES_SURE 14
 /*
@@ -28,7 +28,7 @@
 #define TCB_DTV_MUSL TCB_DTV
 #endif
 
-/* Where the current thread has its pointer by its DTV; 0: it has none (yet). */
+/* Find the current thread's pointer through its DTV; 0: it has none so far. */
 static __always_inline u64 slot_by_dtv(const struct thread_ctx_place *place, u64 tp)
 {
 	u64 dtv, block, cnt, entry = 16, at = TCB_DTV, module = place->module;
@@ -42,14 +42,14 @@ static __always_inline u64 slot_by_dtv(const struct thread_ctx_place *place, u64
 	if (module > DTV_ENTRIES_SURE && entry == 16 &&
 	    (read_user(&cnt, 8, dtv - entry) || module > cnt))
 		return 0;
-	/* The block is 0 or -1 if this thread has none of that module yet. */
+	/* The block is 0 or -1 if this thread has none of that module so far. */
 	if (read_user(&block, 8, dtv + entry * module) || block + 1 <= 1)
 		return 0;
 	return block + place->off;
 }
 
 /*
- * The same, by the CPU's cache if it has the thread. A thread's block of a module stays where it
+ * The same, from the CPU's cache if it has the thread. A thread's block of a module stays where it
  * is; another thread has another tid, and another program or library another ident or place.
  */
 static __always_inline u64 slot_by_cache(struct scratch *s, const struct py_proc *p, u64 tp)
@@ -69,7 +69,7 @@ static __always_inline u64 slot_by_cache(struct scratch *s, const struct py_proc
 	return slot;
 }
 
-/* Where the current thread has its pointer; 0: it has none (yet). */
+/* Find the current thread's pointer; 0: it has none so far. */
 static __always_inline u64 thread_ctx_slot(struct scratch *s, const struct py_proc *p)
 {
 	u64 tp = thread_pointer(current_task());
@@ -86,7 +86,7 @@ static __always_inline u64 read_trace(struct raw_trace *out, u64 addr)
 	const u64 *ids = (const u64 *)out;
 
 	if (read_user(out, RAW_TRACE_HEAD + TRACE_ATTRS_USUAL, addr)) {
-		/* Its page may end before. */
+		/* Its page may end earlier. */
 		if (read_user(out, RAW_TRACE_HEAD, addr))
 			return 0;
 		have = 0;
@@ -107,8 +107,8 @@ static __always_inline u64 read_trace(struct raw_trace *out, u64 addr)
 }
 
 /*
- * Put the current thread's context behind the first size bytes of s->sample, and set its flag.
- * Returns by how many bytes the record is longer now.
+ * Put the current thread's context after the first size bytes of s->sample, and set its flag.
+ * Returns the number of bytes added.
  */
 static __always_inline u64 add_trace(struct scratch *s, u64 size, const struct py_proc *p)
 {

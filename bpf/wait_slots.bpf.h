@@ -25,7 +25,7 @@ static __always_inline struct wait_slot *slot_of(u32 tid)
 	return bpf_map_lookup_elem(&wait_slots, &slot);
 }
 
-/* What the slot knows of a thread's stacks is another thread's, or not true any more. */
+/* The slot's knowledge of a thread's stacks belongs to another thread, or is no longer true. */
 static __always_inline void forget_thread(struct wait_slot *slot)
 {
 	slot->stamp = 0;
@@ -33,7 +33,7 @@ static __always_inline void forget_thread(struct wait_slot *slot)
 	slot->pause_left = 0;
 }
 
-/* Another record than a switch-out's has another stack of the thread. */
+/* Called for a record other than a switch-out, which has another stack of the thread. */
 static __always_inline void forget_stamp(u32 tid)
 {
 	struct wait_slot *slot = slot_of(tid);

@@ -42,6 +42,11 @@ SKELETON = "tachbpf.skel.h"
 GENERATED = re.compile(r"tachbpf\.skel\.h|syscall_names\.inc")
 # Who loads BPF programs: all that is in one room, and one more file.
 LOADERS = ("capture/", "doctor/doctor_trial.c")
+# Headers inside of which only these files may look.
+PRIVATE = {
+    "resolve/process_internal.h": [f"resolve/process{part}.c" for part in (
+        "", "_async", "_event", "_gc", "_memory", "_stack", "_threads")],
+}
 INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]*)"')
 
 
@@ -50,6 +55,8 @@ def wrong_include(user, name, included):
     room, target = name.split("/")[0], included.split("/")[0]
     if included == SKELETON and not name.startswith(LOADERS):
         return f"{room} includes {included}: only {', '.join(LOADERS)} may load BPF programs"
+    if included in PRIVATE and name not in PRIVATE[included]:
+        return f"{included} is for {', '.join(PRIVATE[included])}"
     if GENERATED.fullmatch(included) or included.startswith("bpf/"):
         return None
     if target not in ROOMS or not (user / included).is_file():

@@ -116,7 +116,7 @@ PLAIN_PY   := $(addprefix tests/unit/commands/,test_linear.py test_metadata_memo
 PLAIN_SRC  := $(call without_native,$(addprefix tests/unit/,capture/test_jails.c delivery/test_sender_jail.c \
               agent/test_metrics_jail.c worker/test_worker.c resolve/test_process.c host/test_containers.c))
 # Rules of the tree, and tests of these rules and of the tests' own tools.
-RULES      := $(addprefix tests/,rooms.py circles.py documents.py stack_depth.py)
+RULES      := $(addprefix tests/,rooms.py circles.py unused.py documents.py stack_depth.py)
 RULE_TESTS := tests/imports.py $(wildcard tests/unit/*.py tests/unit/bench/*.py tests/unit/tools/*.py)
 UNIT_PY    := $(call without_native,$(filter-out $(RULE_TESTS) $(PLAIN_PY),$(wildcard tests/unit/*/*.py)))
 UNIT_DRIVEN := $(PROGRAMS) $(addprefix $(O)/,$(call without_agent,tests/unit/delivery/delivery_program \

@@ -2,7 +2,7 @@
 /*
  * vmlinux.h - the kernel's types, as far as bpf/ uses them, for bpf/ compiled for user space.
  *
- * Takes the place of vmlinux/<arch>/vmlinux.h when bpf/ is compiled for tests/hostbpf and for
+ * Replaces vmlinux/<arch>/vmlinux.h when bpf/ is compiled for tests/hostbpf and for
  * user/capture/offcpu_scan_walk.c.
  */
 #ifndef HOSTBPF_VMLINUX_H

@@ -62,9 +62,9 @@ static struct process *new_process(pid_t tgid)
 	uint32_t i;
 
 	for (i = 0; i < CODES; i++) {
-		process_code(p, &code, fake_snapshot(&fake, i, &code));
+		process_take(p, &code, fake_snapshot(&fake, i, &code));
 		raw.frames[0] = fake_frame(&fake, i, 2);
-		process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
+		process_take(p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
 	}
 	return p;
 }

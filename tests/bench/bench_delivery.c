@@ -16,7 +16,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "delivery/delivery.h"
+#include "delivery/delivery_parts.h"
 #include "base/util.h"
 
 #define REQUESTS 50
@@ -119,17 +119,17 @@ static void bench_windows(struct delivery *d)
 
 	delivery_offer(d, 0, &info, payload, BYTES, now_ns());
 	until_sent(d, 1);
-	cpu_of(delivery_sender_pid(d), &kib);
+	cpu_of(d->sender.worker.pid, &kib);
 	printf("sender: %lu KiB resident after one request\n", kib);
 	own = cpu_time_s();
-	its = cpu_of(delivery_sender_pid(d), &kib);
+	its = cpu_of(d->sender.worker.pid, &kib);
 	for (w = 0; w < WINDOWS; w++) {
 		for (i = 0; i < REQUESTS; i++)
 			delivery_offer(d, 0, &info, payload, BYTES, now_ns());
 		until_sent(d, 1 + (uint64_t)(w + 1) * REQUESTS);
 	}
 	own = cpu_time_s() - own;
-	its = cpu_of(delivery_sender_pid(d), &kib) - its;
+	its = cpu_of(d->sender.worker.pid, &kib) - its;
 	printf("a window of %d requests of %d KiB: main process %.2f ms, sender %.2f ms of CPU; "
 	       "%llu went by way of the spool\n", REQUESTS, BYTES >> 10, own * 1e3 / WINDOWS,
 	       its / 1e6 / WINDOWS, (unsigned long long)delivery_counts(d, 0)->spooled / WINDOWS);

@@ -92,8 +92,8 @@ static double measure(uint16_t native)
 		sample.h.time_ns = r->h.time_ns = i + 1;
 		r->frames[0].addr = 0x1000000ull + 4 * (i % ADDRESSES);
 		if (len)
-			assert_int_equal(process_native(p, r, len), 0);
-		assert_int_equal(process_sample(p, &sample, raw_sample_bytes(PYTHON, 0)), 0);
+			assert_int_equal(process_take(p, r, len), 0);
+		assert_int_equal(process_take(p, &sample, raw_sample_bytes(PYTHON, 0)), 0);
 	}
 	before = cpu_ns() - before;
 	process_free(p);

@@ -140,7 +140,7 @@ static uint64_t take(struct process *p, const uint8_t *batch, uint32_t depth, ui
 	uint64_t start = cpu_ns(), i;
 
 	for (i = 0; i < cnt; i++)
-		assert_int_equal(process_sample(p, (const void *)(batch + i * len), len), 0);
+		assert_int_equal(process_take(p, (const void *)(batch + i * len), len), 0);
 	return cpu_ns() - start;
 }
 

@@ -61,11 +61,15 @@ static void name(void)
 	program_name(known.cmdline, known.cmdline_len, known.exe, known.comm, out);
 }
 
+static const struct service_privacy most = {
+	.paths = true, .host_name = true, .containers = true, .others = true,
+};
+
 static void make(void)
 {
 	const struct service_rule rules[] = { { { [FACT_EXE] = "/opt/*" }, "{program}" },
 					      { { [FACT_COMM] = "x*" }, "{program}" } };
-	const struct service_config config = { rules, 2, service_privacy_default };
+	const struct service_config config = { rules, 2, most };
 	struct service_facts facts = { .context = &ctx.resource };
 
 	process_facts_fill(&known, &facts);
@@ -75,7 +79,7 @@ static void make(void)
 static void hostile_rule(void)
 {
 	const struct service_rule rules[] = { { { [FACT_COMMAND] = "*a*a*a*a*a*a*a*b" }, "x" } };
-	const struct service_config config = { rules, 1, service_privacy_default };
+	const struct service_config config = { rules, 1, most };
 	static char cmdline[1024];
 	struct service_facts facts = { .cmdline = cmdline, .cmdline_len = sizeof(cmdline) };
 

@@ -138,7 +138,7 @@ static int run(struct capture *c)
 int main(int argc, char **argv)
 {
 	struct capture_args args = {
-		.gc = true, .event = SAMPLER_CLOCK, .sent_codes = 65536, .observer = &observer,
+		.gc = true, .event = SAMPLER_CLOCK, .observer = &observer,
 		.identities = identities_new(inspector_names), .children = true,
 	};
 	struct capture *c;

@@ -262,7 +262,7 @@ int main(int argc, char **argv)
 		.rate_hz = argc > 1 ? strtoul(argv[1], NULL, 10) : 0,
 		.mode = mode_of(argc > 2 ? argv[2] : "cpu"), .every_bytes = 64 * 1024,
 		.bursts = argc > 3, .all = argc <= 3, .filter_may_change = argc <= 3,
-		.event = SAMPLER_CLOCK, .sent_codes = SENT_SLOTS, .min_wait_ns = 1,
+		.event = SAMPLER_CLOCK, .min_wait_ns = 1,
 		.identities = identities_new(inspector_names), .observer = &summing.observer,
 	};
 	struct capture *c = args.identities ? capture_new(&args) : NULL;

@@ -167,7 +167,7 @@ int main(int argc, char **argv)
 	struct capture_args args = {
 		.rate_hz = 99, .mode = &record_modes[RECORD_MEM], .event = SAMPLER_CLOCK,
 		.every_bytes = argc > 1 ? strtoull(argv[1], NULL, 10) : 65536,
-		.sent_codes = SENT_SLOTS, .min_wait_ns = 1,
+		.min_wait_ns = 1,
 		.identities = identities_new(inspector_names), .observer = &observer,
 	};
 	struct capture *c = args.identities ? capture_new(&args) : NULL;

@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	static struct book book = { .observer.ops = &ops };
 	struct capture_args args = {
 		.rate_hz = 99, .mode = &record_modes[RECORD_MEM], .event = SAMPLER_CLOCK,
-		.sent_codes = SENT_SLOTS, .allocations = true, .every_bytes = 65536,
+		.allocations = true, .every_bytes = 65536,
 		.min_block_bytes = argc > 2 ? strtoull(argv[2], NULL, 10) : 512,
 		.costly = argc > 3 && !strcmp(argv[3], "force"),
 		.identities = identities_new(inspector_names), .observer = &book.observer,

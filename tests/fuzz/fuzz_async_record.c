@@ -7,13 +7,13 @@
  * record from `at` on.
  */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/abi_await.h"
 #include "cpython/layout.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
+#include "tests/fuzz/check.h"
 
 #define NOBODY 0x7ffffff0	/* no process has this tgid: its Python frames have no names */
 #define HEAD_BYTES 2
@@ -23,12 +23,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t own;	/* frames that the event has in any case */
 static uint32_t events;
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static int take_event(struct observer *o, struct process *p, const struct event *ev)
 {
@@ -83,7 +77,7 @@ static void take_sample(struct process *p, uint32_t cnt, uint8_t flags)
 	};
 	for (i = 0; i < cnt; i++)
 		raw.frames[i] = (struct raw_frame){ 4096 * (i + 1), 0, 1 };
-	check(!process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)));
+	check(!process_take(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -99,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p = new_process();
 	check(p);
 	len = record_of(&record, data + HEAD_BYTES, size - HEAD_BYTES);
-	err = process_async(p, &record, data[1] & CUT ? len : sizeof(record));
+	err = process_take(p, &record, data[1] & CUT ? len : sizeof(record));
 	check(!err || err == -EBADMSG);
 	cnt = data[0] + 1u;
 	own = !err && record.at < cnt ? record.at + 1u : cnt;

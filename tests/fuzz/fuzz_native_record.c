@@ -6,12 +6,12 @@
  * Input: a byte for the number of Python frames; one for what is special, see below; one for the
  * sample's flags; one for gc_at; then the record from nframes on.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cpython/layout.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
+#include "tests/fuzz/check.h"
 #include "tests/unit/resolve/fake_native.h"
 
 #define NOBODY 0x7ffffff0	/* no process has this tgid: its Python frames have no names */
@@ -24,12 +24,6 @@ enum {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static uint32_t python_cnt, events;
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static bool is_python(const struct profile_tables *t, uint32_t id)
 {
@@ -97,7 +91,7 @@ static void take_sample(struct process *p, uint8_t flags, uint8_t gc_at)
 	};
 	for (i = 0; i < python_cnt; i++)
 		raw.frames[i] = (struct raw_frame){ 4096 * (i + 1), 0, 1 };
-	check(!process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)));
+	check(!process_take(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)));
 }
 
 static void take_no_stack(struct process *p)
@@ -108,7 +102,7 @@ static void take_no_stack(struct process *p)
 	};
 
 	python_cnt = 0;
-	check(!process_no_stack(p, &raw));
+	check(!process_take(p, &raw, sizeof(raw)));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -126,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	p = new_process(data[1]);
 	check(p);
 	len = record_of(&record, data + HEAD_BYTES, size - HEAD_BYTES);
-	err = process_native(p, &record, data[1] & CUT ? len : sizeof(record));
+	err = process_take(p, &record, data[1] & CUT ? len : sizeof(record));
 	check(!err || err == -EBADMSG);
 	python_cnt = data[0] + 1u;
 	events = 0;

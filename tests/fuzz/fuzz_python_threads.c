@@ -6,34 +6,14 @@
  * that has imported threading, each a u16 for where and a u16 that is written there. Memory is at
  * every address (modulo its size), so that whatever is taken for a pointer leads somewhere.
  */
-#include <stdlib.h>
 
+#include "tests/fuzz/check.h"
 #include "tests/unit/cpython/fake_threads.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static struct fake_threads f;
 static struct python_threads found;
-
-static int everywhere(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	struct fake_threads *fake = ctx;
-	uint8_t *out = buf;
-	size_t i;
-
-	fake->reads++;
-	if (addr >> 63 || len > 1u << 17)
-		return -EFAULT;
-	for (i = 0; i < len; i++)
-		out[i] = fake->mem[(addr - FAKE_BASE + i) % FAKE_BYTES];
-	return 0;
-}
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 static void check_found(void)
 {
@@ -62,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (data[1] & 4)
 		f.at.active = f.active;
 	if (data[1] & 8)
-		f.target.read = everywhere;
+		f.target.read = fake_threads_everywhere;
 	for (i = 2; i + sizeof(poke) <= size; i += sizeof(poke)) {
 		memcpy(poke, data + i, sizeof(poke));
 		fake_poke(&f, FAKE_BASE + poke[0] % f.used, poke[1], 2);

@@ -13,6 +13,7 @@
 #include "cpython/code.h"
 #include "cpython/layout.h"
 #include "model/event.h"
+#include "tests/fuzz/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -32,12 +33,6 @@ static int mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	for (i = 0; i < len; i++)
 		out[i] = m->bytes[(addr + i) % m->len];
 	return 0;
-}
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
 }
 
 /* RFC 3629, no more and no less. */

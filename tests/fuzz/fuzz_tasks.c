@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #include "cpython/task_read.h"
-#include "cpython/task_read.h"
+#include "tests/fuzz/check.h"
 #include "tests/unit/cpython/fake_tasks.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -30,12 +30,6 @@ static int everywhere(void *ctx, uint64_t addr, void *buf, size_t len)
 	for (i = 0; i < len; i++)
 		out[i] = f.mem[(addr - FAKE_BASE + i) % f.used];
 	return 0;
-}
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
 }
 
 static void check_batch(void)

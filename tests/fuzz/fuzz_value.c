@@ -7,11 +7,11 @@
  * there. Memory may be at every address (modulo its size), so that whatever is taken for a pointer
  * leads somewhere.
  */
-#include <stdlib.h>
 
 #include "cpython/lock.h"
 #include "cpython/taken.h"
 #include "cpython/with.h"
+#include "tests/fuzz/check.h"
 #include "tests/unit/cpython/fake_values.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,26 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static struct fake_threads f;
 static struct fake_types t;
 static struct fake_frame frame;
-
-static int everywhere(void *ctx, uint64_t addr, void *buf, size_t len)
-{
-	struct fake_threads *fake = ctx;
-	uint8_t *out = buf;
-	size_t i;
-
-	fake->reads++;
-	if (addr >> 63 || len > 1u << 17)
-		return -EFAULT;
-	for (i = 0; i < len; i++)
-		out[i] = fake->mem[(addr - FAKE_BASE + i) % FAKE_BYTES];
-	return 0;
-}
-
-static void check(bool ok)
-{
-	if (!ok)
-		abort();
-}
 
 /* py_local_fn */
 static bool take(void *ctx, const char *name, uint32_t len, bool argument,
@@ -150,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	frame.at.layout.interp_threads_head = 16;
 	frame.at.layout.interp_next = 8;
 	if (data[1] & 2)
-		f.target.read = everywhere;
+		f.target.read = fake_threads_everywhere;
 	poke(data + 2, size - 2);
 	f.reads = 0;
 	read_all();

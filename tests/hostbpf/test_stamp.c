@@ -104,7 +104,7 @@ static u64 expect_whole(void)
 	assert_non_null(s);
 	assert_int_equal(s->h.kind, RAW_SWITCH_OUT);
 	assert_int_equal(s->flags, 0);
-	assert_int_equal(s->codes_ns, 0);
+	assert_int_equal(s->stack_ns, 0);
 	world_check_frames(&w, s, w.want_cnt);
 	return s->h.time_ns;
 }
@@ -121,7 +121,7 @@ static const struct raw_sample *expect_same(u64 stack_ns)
 	assert_int_equal(len, sizeof(struct raw_head));
 	assert_int_equal(s->nframes, 0);
 	assert_int_equal(s->flags, 0);
-	assert_int_equal(s->codes_ns, stack_ns);
+	assert_int_equal(s->stack_ns, stack_ns);
 	assert_int_equal(s->tid, host.task.pid);
 	assert_int_equal(s->interp_id, 0);
 	host_on_switch(false, &idle_task, &host.task);
@@ -344,7 +344,7 @@ static void test_thread_context(void **state)
 	s = leave_for(&idle_task, &len);
 	set_cfg(&cfg_trace_context, false);
 	assert_int_equal(s->h.kind, RAW_SWITCH_SAME);
-	assert_int_equal(s->codes_ns, sent_ns);
+	assert_int_equal(s->stack_ns, sent_ns);
 	assert_int_equal(s->flags, RAW_TRACED);
 	assert_true(len >= sizeof(struct raw_head) + RAW_TRACE_HEAD);
 	assert_int_equal(((const u8 *)s)[sizeof(struct raw_head)], 0x99);
@@ -919,7 +919,7 @@ static void test_joined(void **state)
 		s = leave_for(&next, &len);
 		assert_int_equal(s->h.kind, RAW_SWITCH_SAME);
 		assert_int_equal(len, sizeof(struct raw_head));
-		assert_int_equal(s->codes_ns, sent_ns);
+		assert_int_equal(s->stack_ns, sent_ns);
 		assert_int_equal(host.entry_cnt, 1);
 		assert_int_equal(host.record_cnt, 2);
 		i = 0;

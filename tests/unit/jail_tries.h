@@ -81,6 +81,25 @@ static inline void dies_of_each(struct worker *w, size_t cnt)
 }
 #endif
 
+/* A kind like another one, with functions of the test. */
+static inline struct worker_kind jail_kind(const struct worker_kind *like,
+					   const worker_fn *functions, size_t cnt)
+{
+	struct worker_kind kind = *like;
+
+	kind.functions = functions;
+	kind.function_cnt = (unsigned int)cnt;
+	return kind;
+}
+
+static inline int jail_end(struct worker *w)
+{
+	worker_end(w);
+	free(w->stuck);
+	keeper_end();
+	return 0;
+}
+
 /* The value of a line of /proc/PID/status; it must be there. */
 static inline uint64_t process_status(pid_t pid, const char *name, int base)
 {
@@ -101,6 +120,19 @@ static inline uint64_t process_status(pid_t pid, const char *name, int base)
 	fclose(f);
 	assert_true(found);
 	return v;
+}
+
+/* number: of a function that it may call. */
+static inline void has_no_rights(struct worker *w, unsigned int number)
+{
+	assert_int_equal(worker_ready(w, 0), 0);
+	assert_int_equal(worker_call(w, number, NULL, WAIT_MS), 0);
+	assert_int_equal(process_status(w->pid, "CapEff:", 16), 0);
+	assert_int_equal(process_status(w->pid, "CapPrm:", 16), 0);
+	assert_int_equal(process_status(w->pid, "NoNewPrivs:", 10), 1);
+#if !defined(__SANITIZE_ADDRESS__)
+	assert_int_equal(process_status(w->pid, "Seccomp:", 10), 2);
+#endif
 }
 
 #endif

@@ -62,6 +62,16 @@ class Planted(unittest.TestCase):
         for name, cnt in ("capture/planted.c", 0), ("recording/planted.c", 1):
             self.assertEqual(len(self.plant(name, '#include "tachbpf.skel.h"')), cnt)
 
+    def test_a_header_that_only_some_may_include(self):
+        include = '#include "resolve/process_internal.h"'
+        self.assertEqual(self.plant("resolve/process_planted.c", include),
+                         ["user/resolve/process_planted.c:1: resolve/process_internal.h is for "
+                          + ", ".join(rooms.PRIVATE["resolve/process_internal.h"])])
+        for header, files in rooms.PRIVATE.items():
+            for name in files:
+                text = Path("user", name).read_text(encoding="utf-8")
+                self.assertIn(f'#include "{header}"', text)
+
 
 if __name__ == "__main__":
     unittest.main()

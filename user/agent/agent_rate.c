@@ -2,7 +2,6 @@
 /* agent_rate.c - see agent_rate.h. */
 #include "agent/agent_rate.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -164,11 +164,6 @@ const char *agent_services_name(const struct agent_services *s, uint32_t number)
 	return service ? service_name_of(service) : SERVICE_OTHER_NAME;
 }
 
-uint32_t agent_services_end(const struct agent_services *s)
-{
-	return s->end;
-}
-
 uint32_t agent_services_cnt(const struct agent_services *s)
 {
 	return s->cnt;

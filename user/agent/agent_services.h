@@ -37,8 +37,6 @@ uint32_t agent_services_sweep(struct agent_services *s);
 const struct service *agent_services_get(const struct agent_services *s, uint32_t number);
 /* Its name; that of 0 is SERVICE_OTHER_NAME. */
 const char *agent_services_name(const struct agent_services *s, uint32_t number);
-/* Numbers are lower than this. */
-uint32_t agent_services_end(const struct agent_services *s);
 /* How many there are, without 0; and how often a service found no room (agent_services_enter()). */
 uint32_t agent_services_cnt(const struct agent_services *s);
 uint64_t agent_services_beyond(const struct agent_services *s);

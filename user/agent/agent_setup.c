@@ -121,7 +121,7 @@ static int open_capture(struct agent *a)
 		.mode = &a->mode, .min_wait_ns = a->config->min_wait_ns,
 		.every_bytes = a->mode.memory ? a->config->memory.every_bytes : 0,
 		.interval_s = (double)a->config->memory.interval_ns / 1e9,
-		.event = events[a->config->event], .sent_codes = SENT_SLOTS,
+		.event = events[a->config->event],
 		.identities = a->identities, .observer = agent_windows_observer(a->windows),
 		.proc_filter = agent_filter(a), .filter_may_change = true,
 		.native = a->config->native != AGENT_NATIVE_OFF,

@@ -37,7 +37,6 @@ struct ctl {
 	ino_t ino;
 	uint64_t now_ns;
 	struct client clients[CTL_CLIENTS_MAX];
-	struct ctl_counts counts;
 };
 
 /* ---- the socket ---- */
@@ -158,11 +157,6 @@ int ctl_fd(const struct ctl *c)
 	return c->epoll;
 }
 
-void ctl_counts(const struct ctl *c, struct ctl_counts *out)
-{
-	*out = c->counts;
-}
-
 /* ---- clients ---- */
 
 static void end_client(struct client *client)
@@ -230,10 +224,8 @@ static void obey(struct ctl *c, struct client *client, size_t len)
 	int status;
 
 	if (ctl_request_read(&r, client->line, len, why)) {
-		c->counts.bad++;
 		answer_text(c, client, EXIT_BAD, why);
 	} else {
-		c->counts.requests++;
 		status = c->obey(c->ctx, &r, &out);
 		if (out.len > CTL_ANSWER_MAX)
 			out.len = CTL_ANSWER_MAX;
@@ -252,7 +244,6 @@ static void read_line(struct ctl *c, struct client *client)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		c->counts.bad++;
 		end_client(client);
 		return;
 	}
@@ -261,7 +252,6 @@ static void read_line(struct ctl *c, struct client *client)
 	if (end) {
 		obey(c, client, end - client->line);
 	} else if (client->len == sizeof(client->line)) {
-		c->counts.bad++;
 		answer_text(c, client, EXIT_BAD, "the request is too long");
 	}
 }
@@ -302,12 +292,10 @@ static void take_client(struct ctl *c, int fd)
 	struct client *client = free_client(c);
 
 	if (!may_ask(fd)) {
-		c->counts.denied++;
 		turn_away(fd, EXIT_DENIED, "only root may control this agent");
 		return;
 	}
 	if (!client) {
-		c->counts.busy++;
 		turn_away(fd, EXIT_BUSY, "the agent is busy with other requests: try again");
 		return;
 	}
@@ -347,10 +335,8 @@ void ctl_tick(struct ctl *c, uint64_t now_ns)
 			read_line(c, client);
 	}
 	for (k = 0; k < CTL_CLIENTS_MAX; k++)
-		if (c->clients[k].fd >= 0 && now_ns > c->clients[k].until_ns) {
-			c->counts.late++;
+		if (c->clients[k].fd >= 0 && now_ns > c->clients[k].until_ns)
 			end_client(&c->clients[k]);
-		}
 	if (more)	/* last: now there may be room */
 		take_clients(c);
 }

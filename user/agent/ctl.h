@@ -40,10 +40,4 @@ int ctl_fd(const struct ctl *c);
 /* Take clients, read, answer; end clients that take too long. now_ns: CLOCK_MONOTONIC. */
 void ctl_tick(struct ctl *c, uint64_t now_ns);
 
-struct ctl_counts {
-	uint64_t requests, bad;		/* answered; not understood, or too long */
-	uint64_t denied, busy, late;	/* no right; too many at a time; took too long */
-};
-void ctl_counts(const struct ctl *c, struct ctl_counts *out);
-
 #endif

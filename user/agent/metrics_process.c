@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * metrics_process.c - see metrics_process.h. One thread; libmicrohttpd's sockets and the one to the
- * main process are polled together. A request for the metrics is suspended until the main process
- * has given the text.
+ * metrics_process.c - the worker that serves metrics: its loop (metrics_server.h). One thread;
+ * libmicrohttpd's sockets and the one to the main process are polled together. A request for the
+ * metrics is suspended until the main process has given the text.
  */
-#include "agent/metrics_process.h"
-
 #include <errno.h>
 #include <microhttpd.h>
 #include <poll.h>
@@ -36,18 +34,8 @@ static const char *const calls[] = {
 	"set_robust_list", "rseq",
 	NULL,
 };
-const struct jail metrics_jail = {
+static const struct jail jail = {
 	.calls = calls, .memory_bytes = MEMORY_BYTES, .secret = true,
-};
-
-static const worker_fn functions[] = { metrics_run };
-const struct worker_kind metrics_server_kind = {
-	.name = "tachbpf-metrics",
-	.does = "serves metrics over HTTP",
-	.jail = &metrics_jail,
-	.functions = functions,
-	.function_cnt = ARRAY_SIZE(functions),
-	.shared_bytes = 4096,
 };
 
 /* A request for the metrics. */
@@ -333,7 +321,11 @@ static int wait_ms(uint64_t now, uint64_t next)
 	return (int)min_u64(ms, IDLE_MS);
 }
 
-int metrics_run(void *shared, const int *fds)
+/*
+ * The worker's function: fds[0] is its socket to the main process, fds[1] the one that listens.
+ * Ends the process when the main process is gone.
+ */
+static int metrics_run(void *shared, const int *fds)
 {
 	struct pollfd polled[] = {
 		{ .fd = fds[0], .events = POLLIN }, { .events = POLLIN },
@@ -362,3 +354,14 @@ int metrics_run(void *shared, const int *fds)
 	}
 	_exit(0);
 }
+
+static const worker_fn functions[] = { metrics_run };
+
+const struct worker_kind metrics_server_kind = {
+	.name = "tachbpf-metrics",
+	.does = "serves metrics over HTTP",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = 4096,
+};

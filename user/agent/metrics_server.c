@@ -93,17 +93,6 @@ static int metrics_listen(const char *address)
 	return open_socket(&at);
 }
 
-/* The port of a socket; 0: it has none. */
-static uint16_t metrics_listen_port(int fd)
-{
-	union place at = { .any = { .sa_family = AF_UNSPEC } };
-	socklen_t len = sizeof(at);
-
-	if (getsockname(fd, &at.any, &len))
-		return 0;
-	return ntohs(at.any.sa_family == AF_INET6 ? at.v6.sin6_port : at.v4.sin_port);
-}
-
 #define FRESH_NS (METRICS_FRESH_MS * 1000000ull)
 /* A worker that has ended is replaced after a second, twice as long after each further one. */
 #define PAUSE_DOUBLINGS 6
@@ -152,16 +141,6 @@ int metrics_server_start(struct metrics_server **out, const char *listen)
 	}
 	*out = s;
 	return 0;
-}
-
-void metrics_server_use(struct metrics_server *s, const struct worker_kind *kind)
-{
-	s->worker.kind = kind;
-}
-
-uint16_t metrics_server_port(const struct metrics_server *s)
-{
-	return metrics_listen_port(s->listens);
 }
 
 int metrics_server_fd(const struct metrics_server *s)
@@ -326,9 +305,4 @@ void metrics_server_end(struct metrics_server *s)
 void metrics_server_counts(const struct metrics_server *s, struct metrics_server_counts *out)
 {
 	*out = s ? s->counts : (struct metrics_server_counts){ 0 };
-}
-
-pid_t metrics_server_pid(const struct metrics_server *s)
-{
-	return s ? s->worker.pid : 0;
 }

@@ -45,10 +45,6 @@ typedef void (*metrics_render_fn)(void *ctx, struct metrics_text *t);
  * metrics_server_end().
  */
 int metrics_server_start(struct metrics_server **out, const char *listen);
-/* For tests, before the first tick: a worker of another kind. */
-void metrics_server_use(struct metrics_server *s, const struct worker_kind *kind);
-/* The port that it listens at. */
-uint16_t metrics_server_port(const struct metrics_server *s);
 /* To be polled for POLLIN; the same descriptor as long as the server lives. s NULL: -1. */
 int metrics_server_fd(const struct metrics_server *s);
 /* Answer the worker, replace it if it is gone. now: now_ns(). s NULL: nothing. */
@@ -66,7 +62,5 @@ struct metrics_server_counts {
 };
 /* s NULL: zeros. */
 void metrics_server_counts(const struct metrics_server *s, struct metrics_server_counts *out);
-/* The worker's pid, for its CPU time and memory; 0: there is none now. */
-pid_t metrics_server_pid(const struct metrics_server *s);
 
 #endif

@@ -14,7 +14,6 @@
 #include "base/time.h"
 #include "base/util.h"
 
-#define STATUS_BYTES 256
 
 static int set_address(struct notify *n, const char *name)
 {
@@ -104,27 +103,10 @@ void notify_stopping(struct notify *n)
 	say(n, "STOPPING=1");
 }
 
-void notify_status(struct notify *n, const char *text)
-{
-	char line[STATUS_BYTES] = "STATUS=";
-	char *p;
-
-	snprintf(line + strlen(line), sizeof(line) - strlen(line), "%s", text);
-	for (p = line; *p; p++)
-		if ((unsigned char)*p < ' ' || *p == 0x7f)
-			*p = ' ';
-	say(n, line);
-}
-
 void notify_tick(struct notify *n, uint64_t now)
 {
 	if (!n->every_ns || now < n->next_ns)
 		return;
 	n->next_ns = now + n->every_ns;
 	say(n, "WATCHDOG=1");
-}
-
-uint64_t notify_next_ns(const struct notify *n)
-{
-	return n->every_ns ? n->next_ns : UINT64_MAX;
 }

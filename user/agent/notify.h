@@ -37,11 +37,7 @@ void notify_ready(struct notify *n);
 void notify_reloading(struct notify *n);
 /* It ends. */
 void notify_stopping(struct notify *n);
-/* One line for `systemctl status`; control characters become blanks. */
-void notify_status(struct notify *n, const char *text);
 /* Still alive: sends a message if half of the manager's time has passed. now: now_ns(). */
 void notify_tick(struct notify *n, uint64_t now);
-/* When notify_tick() is due next; UINT64_MAX: never. */
-uint64_t notify_next_ns(const struct notify *n);
 
 #endif

@@ -48,7 +48,11 @@ static bool is_plain(char c)
 	       (c && strchr("-._+@%=,", c));
 }
 
-void pprof_exporter_service(const char *name, char out[PPROF_SERVICE_BYTES])
+/*
+ * A service's name as a part of a file's name: letters, digits and "-._+@%=," stay, others become
+ * '_', so does a leading dot or '-'; cut to 100 bytes; "_" if it is empty.
+ */
+static void pprof_exporter_service(const char *name, char out[PPROF_SERVICE_BYTES])
 {
 	size_t i;
 

@@ -49,10 +49,5 @@ void pprof_exporter_stats(const struct pprof_exporter *e, struct pprof_exporter_
 
 /* Room for pprof_exporter_service(). */
 #define PPROF_SERVICE_BYTES 101
-/*
- * A service's name as a part of a file's name: letters, digits and "-._+@%=," stay, others become
- * '_', so does a leading dot or '-'; cut to 100 bytes; "_" if it is empty.
- */
-void pprof_exporter_service(const char *name, char out[PPROF_SERVICE_BYTES]);
 
 #endif

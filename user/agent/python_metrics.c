@@ -3,7 +3,6 @@
  * python_metrics.c - see python_metrics.h: services, processes, and what an event adds to them.
  * python_rows.c decides who has a row; python_metrics_text.c writes them.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

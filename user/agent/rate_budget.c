@@ -3,7 +3,6 @@
 #include "agent/rate_budget.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "base/time.h"
 

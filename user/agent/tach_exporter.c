@@ -22,8 +22,8 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "bpf/abi.h"
-#include "recording/counts_since.h"
-#include "recording/old_recording.h"
+#include "recording/totals.h"
+#include "recording/replaced.h"
 #include "recording/recording.h"
 #include "resolve/process.h"
 

@@ -60,25 +60,25 @@ static int add_side(struct join *j, const struct report_row *rows, size_t cnt, u
 }
 
 /*
- * The variance of a share that was estimated from events with weights: sum and squares of all, and
- * own and own_squares of those that count. If all weights are 1, it is p (1 - p) / n. As
- * Agresti and Caffo (2000) have it, an event of either kind is added: otherwise a share of nothing
- * would be certain.
+ * The variance of a share that was estimated from events with weights: sum and squares of all, own
+ * and own_squares of those in the share. If all weights are 1, it is p (1 - p) / n. After Agresti
+ * and Caffo (2000), one event of either kind is added: otherwise a share of 0 would have no
+ * variance.
  */
 static double share_variance(double sum, double squares, double own, double own_squares)
 {
-	double one = sum > 0 ? squares / sum : 1;	/* the weight of a usual event */
+	double one = sum > 0 ? squares / sum : 1;	/* the weight of a typical event */
 	double all = sum + 2 * one, p = (own + one) / all;
 
 	return ((1 - 2 * p) * (own_squares + one * one) + p * p * (squares + 2 * one * one)) /
 	       (all * all);
 }
 
-#define FALSE_ALARMS 0.01	/* in how many comparisons any of the functions may seem to grow */
+#define FALSE_ALARMS 0.01	/* chance that any function falsely seems to grow */
 
 /*
- * How many standard errors chance may move one of cnt functions: P(Z > z) < exp(-z^2 / 2) / 2, and
- * each of them has its part of FALSE_ALARMS.
+ * The standard errors by which chance may move one of cnt functions: P(Z > z) < exp(-z^2 / 2) / 2,
+ * with FALSE_ALARMS divided among the functions.
  */
 static double errors_allowed(size_t cnt)
 {
@@ -112,49 +112,49 @@ static int compare_text(const struct string_ref *a, const struct string_ref *b)
 }
 
 /* For sorting: the larger one first. */
-static int descending(double a, double b)
+static int compare_descending(double a, double b)
 {
 	return (a < b) - (a > b);
 }
 
 static int by_delta(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending(fabs(a->self_delta), fabs(b->self_delta));
+	return compare_descending(fabs(a->self_delta), fabs(b->self_delta));
 }
 
 static int by_total_delta(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending(fabs(a->total_delta), fabs(b->total_delta));
+	return compare_descending(fabs(a->total_delta), fabs(b->total_delta));
 }
 
 static int by_a(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending(a->self_pct[0], b->self_pct[0]);
+	return compare_descending(a->self_pct[0], b->self_pct[0]);
 }
 
 static int by_b(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending(a->self_pct[1], b->self_pct[1]);
+	return compare_descending(a->self_pct[1], b->self_pct[1]);
 }
 
 static int by_more(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending(fabs(a->self_more), fabs(b->self_more));
+	return compare_descending(fabs(a->self_more), fabs(b->self_more));
 }
 
 static int by_total_more(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending(fabs(a->total_more), fabs(b->total_more));
+	return compare_descending(fabs(a->total_more), fabs(b->total_more));
 }
 
 static int by_count_a(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending((double)a->self[0], (double)b->self[0]);
+	return compare_descending((double)a->self[0], (double)b->self[0]);
 }
 
 static int by_count_b(const struct diff_row *a, const struct diff_row *b)
 {
-	return descending((double)a->self[1], (double)b->self[1]);
+	return compare_descending((double)a->self[1], (double)b->self[1]);
 }
 
 static int by_name(const struct diff_row *a, const struct diff_row *b)
@@ -169,7 +169,7 @@ static int by_file(const struct diff_row *a, const struct diff_row *b)
 
 typedef int (*row_compare)(const struct diff_row *a, const struct diff_row *b);
 
-/* The keys of each order, one after the other: file and name together are unique. */
+/* The keys of each order, in descending priority: file and name together are unique. */
 #define KEYS 4
 static const row_compare orders[][DIFF_SORT_FILE + 1][KEYS] = {
 	[DIFF_OF_SHARES] = {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * diff.h - compares two reports: which functions have a larger or smaller share of the
- * samples in B than in A.
+ * diff.h - compares two reports: which functions have a larger or smaller share of the samples in B
+ * than in A.
  *
  * Shares are relative to all samples of their side, so profiles of different lengths can be
  * compared. Functions are the same if kind, file and name are equal.
  *
- * Noise is how far chance alone moves the difference of two shares. It is worked out as if events
- * were drawn independently of each other: then in 99 of 100 comparisons of two recordings of the
- * same thing not one function's share grows by more than its noise. An event of several samples, a
- * wait, is one draw. Events of one thread do depend on each other where a function runs for longer
- * than an interval: then the noise is larger than it is said to be here.
+ * Noise is how far chance alone moves the difference of two shares, computed as if events were
+ * drawn independently: then in 99 of 100 comparisons of two recordings of the same program, no
+ * function's share grows by more than its noise. An event of several samples, a wait, is one draw.
+ * Events of one thread do depend on each other where a function runs for longer than an interval:
+ * then the actual noise is larger than the computed one.
  */
 #ifndef TACHBPF_DIFF_H
 #define TACHBPF_DIFF_H
@@ -25,7 +25,7 @@ enum diff_sort {
 struct diff_row {
 	struct string_ref func, file;	/* owned by one of the reports */
 	enum frame_kind kind;
-	int32_t line;			/* the lowest line that was sampled; LINE_NONE: none */
+	int32_t line;			/* the lowest sampled line; LINE_NONE: none */
 	uint64_t self[2], total[2];	/* samples in A and in B */
 	double self_squares[2];		/* as in struct report_row */
 	double self_pct[2], total_pct[2];
@@ -34,17 +34,17 @@ struct diff_row {
 	double self_more, total_more;	/* B minus A, in the profiles' unit */
 };
 
-/* By what rows are compared when they are sorted: shares of all, or what they count. */
+/* What rows are sorted by: shares of all samples, or counts. */
 enum diff_of { DIFF_OF_SHARES, DIFF_OF_COUNTS };
 
 /*
- * Compare two reports by function. Returns *cnt sorted rows, which the caller frees and which
- * are valid until report_free() of either report; NULL: out of memory.
+ * Compares two reports by function. Returns *cnt sorted rows, which the caller frees and which are
+ * valid until report_free() of either report; NULL: out of memory.
  */
 struct diff_row *diff_rows(struct report *a, struct report *b, enum diff_sort sort,
 			   enum diff_of of, size_t *cnt);
 
-/* Has its share of self grown by more than so many percentage points beyond its noise? */
+/* Returns true if its self has grown by more than its noise plus this many percentage points. */
 static inline bool diff_has_grown(const struct diff_row *row, double points)
 {
 	return row->self_delta - row->self_noise > points;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil.c - see gil.h. Knows statuses and stacks. gil_holders.c finds the line at which the GIL
- * was held at a given time; cmd_gil.c shows the results.
+ * gil.c - see gil.h. Knows statuses and stacks. gil_holders.c finds the line at which the GIL was
+ * held at a given time; cmd_gil.c shows the results.
  *
- * A place is a frame of our own intern table in which only file, function and line are set;
- * a line is a place in a process. Equal samples often follow each other, so the last waiting
- * stack is kept together with its line and its number.
+ * A place is a frame of our own intern table in which only file, function and line are set; a line
+ * is a place in a process. Equal samples are often consecutive, so the last waiting stack is kept
+ * together with its line and its number.
  */
 #include "analysis/gil.h"
 
@@ -34,12 +34,12 @@ struct gil {
 	struct profile_meta meta;
 	const struct profile_tables *tables;
 	struct process_root root;
-	uint32_t *process_of;		/* root frame -> 1 + process;
-					 * NULL: there is only one process */
+	uint32_t *process_of;		/* root frame -> 1 + process; NULL: there is only one
+					 * process */
 	uint32_t rest;			/* 1 + the process of samples without a process frame */
 	uint32_t *place_of;		/* frame -> place; NOT_YET */
-	uint32_t nowhere, other;	/* the place of empty stacks, and the place of
-					 * lines that do not fit; NOT_YET */
+	uint32_t nowhere, other;	/* the place of empty stacks, and that of lines that do
+					 * not fit; NOT_YET */
 	struct thread_map *thread_map;
 	struct gil_holders *holders;
 	struct intern *names;		/* its frames are the places */
@@ -50,7 +50,7 @@ struct gil {
 	struct gil_cells *cells;	/* NULL: not wanted */
 	struct buf stacks, pairs;	/* uint64_t: number of samples that waited */
 	size_t stack_bytes;		/* of stack_keys */
-	/* The last waiting stack: */
+	/* The last waiting stack. */
 	bool last;
 	uint32_t last_process, last_n, last_line, last_stack;
 	uint32_t last_frames[EVENT_MAX_FRAMES];
@@ -79,7 +79,7 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 		g->process_of = calloc((size_t)tables->frame_cnt + 1, sizeof(*g->process_of));
 	g->place_of = new_ids(tables->frame_cnt);
 	g->thread_map = thread_map_new();
-	/* One and a half intervals, because ticks of several CPUs are not at the same time. */
+	/* One and a half intervals, because ticks of different CPUs are not simultaneous. */
 	g->holders = gil_holders_new(meta->interval_us + meta->interval_us / 2,
 				     meta->python_major == 3 &&
 				     meta->python_minor <= ONE_GIL_MINOR);
@@ -94,7 +94,7 @@ struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables
 	return g;
 }
 
-/* Free what only the two passes need. */
+/* Frees the state that only the two passes need. */
 static void free_pass_state(struct gil *g)
 {
 	free(g->process_of);
@@ -138,7 +138,7 @@ const struct gil_cells *gil_cells(const struct gil *g)
 
 /* ---- the process and place of a sample ---- */
 
-/* Find or add a sample's process; *n: number of its frames without the process frame. */
+/* Finds or adds a sample's process; *n: number of its frames without the process frame. */
 static int find_process(struct gil *g, const struct event *ev, uint32_t *process, uint32_t *n)
 {
 	bool named = g->process_of && process_root_of(&g->root, ev);
@@ -193,19 +193,19 @@ static int place_of(struct gil *g, uint32_t frame, uint32_t *place)
 	return err;
 }
 
-static bool is(const struct string_ref *s, const char *text)
+static bool is_text(const struct string_ref *s, const char *text)
 {
 	return s->len == strlen(text) && !memcmp(s->data, text, s->len);
 }
 
-/* Does the frame have a place in the program? C and kernel frames have none. */
+/* Returns true if the frame has a place in the program. C and kernel frames have none. */
 static bool has_place(const struct gil *g, const struct frame *f)
 {
 	return (f->line > 0 && f->kind == FRAME_PYTHON) || (f->kind == FRAME_SYNTHETIC &&
-			       is(&g->tables->strings[f->func], COLLECTING));
+			       is_text(&g->tables->strings[f->func], COLLECTING));
 }
 
-/* Find the place of a stack's first n frames: that of the innermost frame which has one. */
+/* Finds the place of a stack's first n frames: that of the innermost frame which has one. */
 static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_t *place)
 {
 	uint32_t i = 0;
@@ -221,7 +221,7 @@ static int find_place(struct gil *g, const struct event *ev, uint32_t n, uint32_
 	return err;
 }
 
-/* Find or add a line. If there is no room, *line is the process' line for all that do not fit. */
+/* Finds or adds a line. Without room, *line is the process's line for all that do not fit. */
 static int add_line(struct gil *g, uint32_t process, uint32_t place, uint32_t *line)
 {
 	struct gil_line fresh = { .process = process, .place = place };
@@ -278,7 +278,7 @@ static int add_holder(struct gil *g, const struct event *ev, uint32_t process, u
 	return 0;
 }
 
-/* A sample of a thread that has no Python state: such a thread never has to do with the GIL. */
+/* Returns true for a thread without a Python state, which never uses the GIL. */
 static bool is_of_native_thread(const struct gil *g, const struct event *ev, uint32_t n)
 {
 	const struct frame *f = n ? &g->tables->frames[ev->frames[n - 1]] : NULL;
@@ -336,7 +336,7 @@ int gil_holds_done(struct gil *g)
 
 /* ---- the second pass ---- */
 
-/* Find or add a stack; NOT_YET: it is new and there is no room. */
+/* Finds or adds a stack; NOT_YET: it is new and there is no room. */
 static int find_stack(struct gil *g, const struct event *ev, uint32_t process, uint32_t n,
 		      uint32_t *stack)
 {
@@ -366,7 +366,7 @@ static bool is_repeat(const struct gil *g, const struct event *ev, uint32_t proc
 	       (!n || !memcmp(g->last_frames, ev->frames, n * sizeof(*ev->frames)));
 }
 
-/* Find the line and stack of a waiting sample; they become g->last_line and g->last_stack. */
+/* Finds a waiting sample's line and stack, and sets g->last_line and g->last_stack. */
 static int look_up(struct gil *g, const struct event *ev, uint32_t process, uint32_t n)
 {
 	int err;
@@ -466,7 +466,7 @@ enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool 
 
 	if (free_threaded || (p->crowded && !p->wanted))
 		return GIL_NO_GIL;
-	/* Profiles of these modes have threads that request the GIL and run, but none that wait. */
+	/* In profiles of these modes, threads request the GIL and run, but none waits. */
 	if (mode == MODE_CPU || mode == MODE_EXCEPTION ||
 	    ((mode == MODE_UNKNOWN || mode == MODE_OFFCPU) && !p->wanted))
 		return GIL_NOT_RECORDED;

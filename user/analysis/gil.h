@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil.h - the GIL in one profile: which threads held it, which waited for it, and at which
- * lines.
+ * gil.h - the GIL in one profile: which threads held it, which waited for it, and at which lines.
  *
- * A profile is read twice: first for the holders, then for the waiting threads. All counts
- * are weights of samples. Memory grows with the number of threads and of distinct lines,
- * pairs and stacks, up to the limits below; samples that do not fit are counted as left out.
+ * A profile is read twice: first for the holders, then for the waiting threads. All counts are
+ * weights of samples. Memory grows with the number of threads and of distinct lines, pairs and
+ * stacks, up to the limits below; samples beyond them are counted as left out.
  */
 #ifndef TACHBPF_GIL_H
 #define TACHBPF_GIL_H
@@ -16,7 +15,7 @@
 
 #define GIL_PAIRS_MAX (1u << 20)
 #define GIL_STACKS_MAX_BYTES (64u << 20)
-/* Then samples at new lines count at one line of their process, GIL_OTHER_LINES. */
+/* Beyond that, samples at new lines count for one line of their process, GIL_OTHER_LINES. */
 #define GIL_LINES_MAX (1u << 20)
 #define GIL_OTHER_LINES "<other lines>"
 #define GIL_NO_LINE UINT32_MAX
@@ -26,7 +25,7 @@ struct gil;
 enum gil_known {
 	GIL_KNOWN,		/* the profile has all waits, if there were any */
 	GIL_NOT_RECORDED,	/* the profile's mode does not include waiting threads */
-	GIL_NO_GIL,		/* a free-threaded Python: known, or concluded from samples */
+	GIL_NO_GIL,		/* a free-threaded Python: known, or inferred from samples */
 	GIL_NEVER_SEEN,		/* no thread holds it or waits for it */
 };
 
@@ -35,8 +34,8 @@ struct gil_process {
 	char comm[PROCESS_FRAME_BYTES];
 	uint64_t samples, held;
 	uint64_t on_cpu;		/* status on-cpu or unknown */
-	uint64_t wanted, waited;	/* samples that wait for the GIL: all of the first
-					 * pass, and those of the second pass */
+	uint64_t wanted, waited;	/* samples that wait for the GIL: all of the first pass,
+					 * and those of the second pass */
 	uint64_t first_us, last_us;	/* times of its first and last sample */
 	bool crowded;			/* several threads hold what should be one GIL */
 	/* Holding samples, waiting stacks and pairs of lines that did not fit into the tables. */
@@ -46,7 +45,7 @@ struct gil_process {
 struct gil_thread {
 	uint64_t thread_id;
 	uint32_t interp_id, process;
-	uint32_t open;			/* gil_holders_add()'s */
+	uint32_t open;			/* for gil_holders_add() */
 	bool is_main;
 	uint64_t samples, held, waited;
 	uint64_t first_us, last_us;
@@ -63,7 +62,7 @@ struct gil_line {
 
 /* Samples that waited at one line while the GIL was held at another. */
 struct gil_pair {
-	uint32_t holder;		/* indexes of lines; GIL_NO_LINE: no holder was found */
+	uint32_t holder;		/* indices of lines; GIL_NO_LINE: no holder was found */
 	uint32_t waiter;
 	uint64_t waited;
 };
@@ -75,34 +74,32 @@ struct gil_stack {
 };
 
 /*
- * tables must stay valid until gil_waits_done(). shared: samples may have process frames. NULL
- * with errno. Freed by gil_free().
+ * tables must stay valid until gil_waits_done(). shared: samples may have process frames. Returns
+ * NULL with errno. Freed by gil_free().
  */
 struct gil *gil_new(const struct profile_meta *meta, const struct profile_tables *tables,
 		    bool shared);
 void gil_free(struct gil *g);
 
-/*
- * Also collect threads and lines together, for gil_cells(): before the first pass. 0 or -ENOMEM.
- */
+/* Also collects threads with lines, for gil_cells(): before the first pass. 0 or -ENOMEM. */
 int gil_collect_cells(struct gil *g);
 
-/* First pass, for all samples; ctx is the gil. 0 or -ENOMEM. */
+/* First pass, for all samples; ctx is the gil. Returns 0 or -ENOMEM. */
 int gil_hold_event(void *ctx, const struct event *ev);
-/* End the first pass. 0 or -ENOMEM. */
+/* Ends the first pass. Returns 0 or -ENOMEM. */
 int gil_holds_done(struct gil *g);
-/* Second pass: only samples that are passed here count as waits. 0 or -ENOMEM. */
+/* Second pass: only samples passed to this count as waits. Returns 0 or -ENOMEM. */
 int gil_wait_event(void *ctx, const struct event *ev);
-/* End the second pass. */
+/* Ends the second pass. */
 void gil_waits_done(struct gil *g);
 
-/* What is known about the process' GIL. free_threaded: its Python is a free-threaded build. */
+/* Returns what is known of the process's GIL. free_threaded: its Python is such a build. */
 enum gil_known gil_known(const struct gil *g, const struct gil_process *p, bool free_threaded);
 /* Returns false if the profile has no running threads, so that no holder is known. */
 bool gil_holders_known(const struct gil_process *p);
 
 /*
- * The results, valid until gil_free(): arrays of *cnt rows (at least one process), and pairs
+ * Return the results, valid until gil_free(): arrays of *cnt rows (at least one process), and pairs
  * and stacks by an index below their count. gil_tables() has the frames that are places.
  */
 const struct gil_process *gil_processes(const struct gil *g, uint32_t *cnt);
@@ -113,7 +110,7 @@ struct gil_pair gil_pair(const struct gil *g, uint32_t i);
 uint32_t gil_stack_cnt(const struct gil *g);
 struct gil_stack gil_stack(const struct gil *g, uint32_t i);
 const struct profile_tables *gil_tables(const struct gil *g);
-/* NULL: gil_collect_cells() was not called. */
+/* Returns NULL if gil_collect_cells() was not called. */
 const struct gil_cells *gil_cells(const struct gil *g);
 
 #endif

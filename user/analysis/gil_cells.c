@@ -10,7 +10,7 @@
 
 struct gil_cells {
 	struct pairs threads, lines;	/* of holder and waiter */
-	struct pairs ids;		/* of ids of these two */
+	struct pairs ids;		/* of ids of both */
 	struct buf waited;		/* uint64_t, by id */
 };
 

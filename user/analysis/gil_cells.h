@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_cells.h - which thread waited for which one, and at which lines both were: what gil.h's
- * pairs of lines are made of. Numbers of threads and lines are gil.h's.
+ * gil_cells.h - which thread waited for which one, and the lines of both: the parts of gil.h's
+ * pairs of lines. Numbers of threads and lines are gil.h's.
  */
 #ifndef TACHBPF_GIL_CELLS_H
 #define TACHBPF_GIL_CELLS_H
@@ -18,11 +18,11 @@ struct gil_cell {
 	uint64_t waited;			/* samples */
 };
 
-/* NULL with errno. Freed by gil_cells_free(). */
+/* Returns NULL with errno. Freed by gil_cells_free(). */
 struct gil_cells *gil_cells_new(void);
 void gil_cells_free(struct gil_cells *c);
 
-/* Add c->waited to the cell with these threads and lines. 0; -ENOSPC: left out; -ENOMEM. */
+/* Adds c->waited to the cell of these threads and lines. 0; -ENOSPC: left out; -ENOMEM. */
 int gil_cells_add(struct gil_cells *c, const struct gil_cell *cell);
 
 uint32_t gil_cells_cnt(const struct gil_cells *c);

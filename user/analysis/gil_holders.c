@@ -2,10 +2,10 @@
 /*
  * gil_holders.c - see gil_holders.h.
  *
- * The samples of a profile are ordered by time only within a thread. So the holders'
- * stretches are collected, sorted once, and searched. A stretch is a sequence of samples of
- * a thread at one line, one interval apart. Stretches are short, so a search can stop soon
- * after it has passed the wanted time.
+ * The samples of a profile are ordered by time only within a thread. So the holders' stretches are
+ * collected, sorted once, and searched. A stretch is a sequence of samples of a thread at one line,
+ * one interval apart. Stretches are short, so a search can stop soon after it has passed the wanted
+ * time.
  */
 #include "analysis/gil_holders.h"
 
@@ -15,13 +15,13 @@
 #include "base/arith.h"
 
 #define STRETCH_MAX 16		/* in samples */
-/* Stretches that a search reads at most. One GIL has far fewer that close; hostile files not. */
+/* Limit of a search: one GIL has far fewer stretches that close; hostile files do not. */
 #define SEARCH_MAX 1024
 #define FIRST_CAP 256
 /*
- * One GIL has one holding sample in each interval, plus or minus the differences between the
- * CPUs' clocks. If CROWD_MIN spans of CROWD_INTERVALS have half as many samples again, it is
- * not one GIL.
+ * One GIL has one holding sample in each interval, plus or minus the differences between the CPUs'
+ * clocks. If CROWD_MIN spans of CROWD_INTERVALS have 50 % more samples than that, it is not one
+ * GIL.
  */
 #define CROWD_INTERVALS 64
 #define CROWD_SAMPLES (CROWD_INTERVALS + CROWD_INTERVALS / 2)
@@ -60,8 +60,8 @@ void gil_holders_free(struct gil_holders *h)
 	free(h);
 }
 
-static bool continues(const struct gil_holders *h, const struct stretch *s,
-		      const struct gil_moment *m)
+static bool continues_stretch(const struct gil_holders *h, const struct stretch *s,
+			      const struct gil_moment *m)
 {
 	return s->cnt < STRETCH_MAX && s->line == m->line && s->process == m->process &&
 	       m->time_us >= s->last_us && m->time_us - s->last_us <= h->tolerance_us;
@@ -71,7 +71,7 @@ int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t 
 {
 	struct stretch *s = *open ? &h->list[*open - 1] : NULL;
 
-	if (s && continues(h, s, m)) {
+	if (s && continues_stretch(h, s, m)) {
 		s->last_us = m->time_us;
 		s->cnt++;
 		return 0;
@@ -93,7 +93,7 @@ int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t 
 	return 0;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_stretches(const void *a, const void *b)
 {
 	const struct stretch *x = a, *y = b;
 
@@ -107,11 +107,11 @@ static int compare(const void *a, const void *b)
 void gil_holders_sort(struct gil_holders *h)
 {
 	if (h->cnt)
-		qsort(h->list, h->cnt, sizeof(*h->list), compare);
+		qsort(h->list, h->cnt, sizeof(*h->list), compare_stretches);
 }
 
-/* Distance from time_us to the stretch's nearest sample; they are assumed to be evenly spaced. */
-static uint64_t distance(const struct stretch *s, uint64_t time_us)
+/* Returns the distance to the stretch's nearest sample; they are assumed to be evenly spaced. */
+static uint64_t distance_us(const struct stretch *s, uint64_t time_us)
 {
 	uint64_t step, past;
 
@@ -124,7 +124,7 @@ static uint64_t distance(const struct stretch *s, uint64_t time_us)
 	return past < step - past ? past : step - past;
 }
 
-/* Number of stretches that come before (process, time_us) in the order, or at it. */
+/* Returns the number of stretches that come before (process, time_us) in the order, or at it. */
 static uint32_t count_until(const struct gil_holders *h, uint32_t process, uint64_t time_us)
 {
 	uint32_t low = 0, high = h->cnt;
@@ -179,12 +179,12 @@ uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *
 
 		if (s->process != m->process || add_capped(s->first_us, reach) < m->time_us)
 			break;
-		far = distance(s, m->time_us);
+		far = distance_us(s, m->time_us);
 		if (s->thread == m->thread || far > h->tolerance_us)
 			continue;
 		/*
-		 * Interpreters may share a GIL or not: a holder in another interpreter is only
-		 * the second choice.
+		 * Interpreters may share a GIL or not: a holder in another interpreter is only the
+		 * second choice.
 		 */
 		if ((own && !best_own) || (own == best_own && far < best)) {
 			best = far;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_holders.h - finds the line at which the GIL was held at a given time. Add the holding
- * samples in any order, sort, then search.
+ * gil_holders.h - finds the line at which the GIL was held at a given time. Add the holding samples
+ * in any order, sort, then search.
  *
- * The caller chooses the numbers of processes, threads and lines. Memory is bounded:
- * GIL_HOLDS_MAX stretches of 40 bytes; gil_holders_add() reports what does not fit.
+ * The caller chooses the numbers of processes, threads and lines. Memory is limited: GIL_HOLDS_MAX
+ * stretches of 40 bytes; gil_holders_add() reports samples that do not fit.
  */
 #ifndef TACHBPF_GIL_HOLDERS_H
 #define TACHBPF_GIL_HOLDERS_H
@@ -24,19 +24,19 @@ struct gil_moment {
 };
 
 /*
- * tolerance_us: the distance from a sample up to which its thread counts as the holder. one_gil:
- * all interpreters of a process share the GIL. NULL with errno. Freed by gil_holders_free().
+ * tolerance_us: distance from a sample up to which its thread counts as the holder. one_gil: all
+ * interpreters of a process share the GIL. Returns NULL with errno. Freed by gil_holders_free().
  */
 struct gil_holders *gil_holders_new(uint64_t tolerance_us, bool one_gil);
 void gil_holders_free(struct gil_holders *h);
 
 /*
- * Add a sample. *open: the thread's last stretch, which the caller keeps for each thread, 0 at
- * first. Returns 0; -ENOSPC if the table is full and the sample is left out; -ENOMEM.
+ * Adds a sample. *open: the thread's last stretch, which the caller keeps for each thread,
+ * initially 0. Returns 0; -ENOSPC if the table is full and the sample is left out; -ENOMEM.
  */
 int gil_holders_add(struct gil_holders *h, const struct gil_moment *m, uint32_t *open);
 
-/* Called after the last gil_holders_add() and before gil_holders_find(). */
+/* Call this after the last gil_holders_add() and before gil_holders_find(). */
 void gil_holders_sort(struct gil_holders *h);
 
 /*
@@ -46,8 +46,8 @@ void gil_holders_sort(struct gil_holders *h);
 bool gil_holders_crowded(const struct gil_holders *h, uint32_t process);
 
 /*
- * The line at which the GIL that m waits for was held, and by which thread in *thread; both are
- * GIL_NOBODY if no holder was near enough. thread may be NULL.
+ * Returns the line at which the GIL that m waits for was held, and in *thread the thread that held
+ * it; both are GIL_NOBODY if no holder was near enough. thread may be NULL.
  */
 uint32_t gil_holders_find(const struct gil_holders *h, const struct gil_moment *m,
 			  uint32_t *thread);

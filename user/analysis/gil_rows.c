@@ -2,8 +2,8 @@
 /*
  * gil_rows.c - see gil_rows.h.
  *
- * All rows are sorted once for all processes. The rows of a process are then found by
- * binary search, so that files with thousands of processes take little time.
+ * All rows are sorted once for all processes. The rows of a process are then found by binary
+ * search, so that files with thousands of processes take little time.
  */
 #include "analysis/gil_rows.h"
 
@@ -43,9 +43,9 @@ static int compare_keys(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-/* Sort cnt rows by their keys, but for those for which key_of() returns false. 0; -1: no memory. */
-static int sort(struct sorted *s, const struct gil *g, uint32_t cnt,
-		bool (*key_of)(const struct gil *g, uint32_t i, struct key *key))
+/* Sorts cnt rows by key, except those for which key_of() returns false. 0; -1: no memory. */
+static int sort_rows(struct sorted *s, const struct gil *g, uint32_t cnt,
+		     bool (*key_of)(const struct gil *g, uint32_t i, struct key *key))
 {
 	struct key *keys = malloc(((size_t)cnt + 1) * sizeof(*keys));
 	uint32_t i, n = 0;
@@ -122,7 +122,7 @@ static int compare_interps(const void *a, const void *b)
 	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
 }
 
-/* Add up the threads' held and waited by interpreter. 0; -1: no memory. */
+/* Adds up the threads' held and waited by interpreter. Returns 0; -1: no memory. */
 static int add_interps(struct gil_rows *r, const struct gil *g)
 {
 	uint32_t cnt, i, n = 0;
@@ -170,10 +170,10 @@ struct gil_rows *gil_rows_new(const struct gil *g)
 		return NULL;
 	gil_threads(g, &thread_cnt);
 	gil_lines(g, &line_cnt);
-	if (sort(&r->threads, g, thread_cnt, thread_key) ||
-	    sort(&r->lines, g, line_cnt, line_key) ||
-	    sort(&r->pairs, g, gil_pair_cnt(g), pair_key) ||
-	    sort(&r->stacks, g, gil_stack_cnt(g), stack_key) || add_interps(r, g) ||
+	if (sort_rows(&r->threads, g, thread_cnt, thread_key) ||
+	    sort_rows(&r->lines, g, line_cnt, line_key) ||
+	    sort_rows(&r->pairs, g, gil_pair_cnt(g), pair_key) ||
+	    sort_rows(&r->stacks, g, gil_stack_cnt(g), stack_key) || add_interps(r, g) ||
 	    count_threads(r, g)) {
 		gil_rows_free(r);
 		return NULL;
@@ -200,8 +200,8 @@ void gil_rows_free(struct gil_rows *r)
 	free(r);
 }
 
-/* Number of rows whose process has a lower number. */
-static uint32_t below(const uint32_t *processes, uint32_t cnt, uint64_t process)
+/* Returns the number of rows whose process has a lower number. */
+static uint32_t rows_below(const uint32_t *processes, uint32_t cnt, uint64_t process)
 {
 	uint32_t low = 0, high = cnt;
 
@@ -218,8 +218,8 @@ static uint32_t below(const uint32_t *processes, uint32_t cnt, uint64_t process)
 
 static struct gil_order order_of(const struct sorted *s, uint32_t process)
 {
-	uint32_t from = below(s->processes, s->cnt, process);
-	uint32_t to = below(s->processes, s->cnt, (uint64_t)process + 1);
+	uint32_t from = rows_below(s->processes, s->cnt, process);
+	uint32_t to = rows_below(s->processes, s->cnt, (uint64_t)process + 1);
 
 	return (struct gil_order){ s->ids + from, to - from };
 }

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gil_rows.h - gil.h's results for one profile in the order of output: the rows of a process
- * are together, the longest wait first.
+ * gil_rows.h - gil.h's results for one profile in the order of output: the rows of a process are
+ * adjacent, the longest wait first.
  */
 #ifndef TACHBPF_GIL_ROWS_H
 #define TACHBPF_GIL_ROWS_H
 
 #include "analysis/gil.h"
 
-/* Indexes of rows in one of gil.h's arrays, in the order of output. */
+/* Indices of rows in one of gil.h's arrays, in the order of output. */
 struct gil_order {
 	const uint32_t *ids;
 	uint32_t cnt;
@@ -21,24 +21,24 @@ struct gil_interp {
 
 struct gil_rows;
 
-/* Sort g's results; g must outlive the rows. NULL: out of memory. Freed by gil_rows_free(). */
+/* Sorts g's results; g must outlive the rows. NULL: out of memory. Freed by gil_rows_free(). */
 struct gil_rows *gil_rows_new(const struct gil *g);
 void gil_rows_free(struct gil_rows *r);
 
 /*
- * Of one process: its threads that held the GIL or waited for it; all its lines, pairs and
- * stacks. Valid until gil_rows_free().
+ * For one process: its threads that held the GIL or waited for it; all its lines, pairs and stacks.
+ * Valid until gil_rows_free().
  */
 struct gil_order gil_rows_threads(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_lines(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_pairs(const struct gil_rows *r, uint32_t process);
 struct gil_order gil_rows_stacks(const struct gil_rows *r, uint32_t process);
 
-/* The *cnt interpreters of one process, by their ids. */
+/* Returns the *cnt interpreters of one process, sorted by id. */
 const struct gil_interp *gil_rows_interps(const struct gil_rows *r, uint32_t process,
 					  uint32_t *cnt);
 
-/* Number of all threads of the process. */
+/* Returns the number of all threads of the process. */
 uint32_t gil_rows_thread_cnt(const struct gil_rows *r, uint32_t process);
 
 #endif

@@ -8,12 +8,12 @@
 
 #define GROWTH_MIN (64 * 1024)
 
-static bool within(const struct mlyze_check *c, uint64_t start_us, uint64_t end_us)
+static bool is_within(const struct mlyze_check *c, uint64_t start_us, uint64_t end_us)
 {
 	return c->time_us >= start_us && c->time_us <= end_us;
 }
 
-static size_t regular(uint64_t *moments, uint64_t start_us, uint64_t end_us)
+static size_t regular_moments(uint64_t *moments, uint64_t start_us, uint64_t end_us)
 {
 	uint64_t length = end_us > start_us ? end_us - start_us : 0;
 	size_t i;
@@ -38,15 +38,15 @@ uint64_t *memory_moments(const struct mlyze_notes *notes, uint64_t start_us, uin
 	if (!moments)
 		return NULL;
 	for (i = 0; i < check_cnt; i++)
-		if (within(&checks[i], start_us, end_us))
+		if (is_within(&checks[i], start_us, end_us))
 			moments[(*cnt)++] = checks[i].time_us;
 	if (!check_cnt)
-		*cnt = regular(moments, start_us, end_us);
+		*cnt = regular_moments(moments, start_us, end_us);
 	return moments;
 }
 
-/* b - a, as far as 64 bits have it. */
-static int64_t difference(uint64_t a, uint64_t b)
+/* Returns b - a, limited to 64 bits. */
+static int64_t capped_difference(uint64_t a, uint64_t b)
 {
 	__int128 d = (__int128)b - a;
 
@@ -61,7 +61,7 @@ struct memory_grown memory_grown(const struct mlyze_notes *notes, uint64_t start
 	const struct mlyze_check *last = NULL;
 
 	for (i = 0; i < cnt; i++) {
-		if (!within(&checks[i], start_us, end_us))
+		if (!is_within(&checks[i], start_us, end_us))
 			continue;
 		first = first ? first : &checks[i];
 		last = &checks[i];
@@ -71,9 +71,9 @@ struct memory_grown memory_grown(const struct mlyze_notes *notes, uint64_t start
 	return (struct memory_grown){
 		.known = true,
 		.seconds = (double)(last->time_us - first->time_us) / 1e6,
-		.resident = difference(add_capped(first->rss_anon, first->swapped),
-				       add_capped(last->rss_anon, last->swapped)),
-		.held = difference(first->held, last->held),
+		.resident = capped_difference(add_capped(first->rss_anon, first->swapped),
+					      add_capped(last->rss_anon, last->swapped)),
+		.held = capped_difference(first->held, last->held),
 		.unchecked = last->unchecked,
 	};
 }

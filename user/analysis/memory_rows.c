@@ -2,7 +2,7 @@
 /*
  * memory_rows.c - see memory_rows.h.
  *
- * A file's rows have numbers of their own while it is read, so that its work and memory do not grow
+ * A file's rows have their own numbers while it is read, so that its work and memory do not grow
  * with the files before it.
  */
 #include "analysis/memory_rows.h"
@@ -20,14 +20,14 @@
 #include "model/thread_names.h"
 
 /*
- * What rows of memory are by: numbers for stacks, functions, processes ... of several files, and
- * what each number stands for. A key is bytes: of a stack the ids of its frames, else a struct
+ * The keys of memory rows: numbers for stacks, functions, processes ... of several files, and what
+ * each number stands for. A key is bytes: for a stack the ids of its frames, otherwise a struct
  * place. Interned as strings they have dense numbers.
  */
 
 #define NONE UINT32_MAX
 
-/* Strings are ids of names, NONE: not known. What a row is not by is 0. */
+/* Strings are ids of names, NONE: unknown. Fields that do not distinguish rows are 0. */
 struct place {
 	uint64_t tid;
 	uint32_t file, func;
@@ -35,7 +35,7 @@ struct place {
 	uint32_t pid, comm, thread, container, kind;
 };
 
-/* What is known of a key beside its bytes. */
+/* Facts about a key in addition to its bytes. */
 struct facts {
 	struct frame own;
 	bool has_own;
@@ -51,7 +51,7 @@ struct memory_keys {
 	struct memory_source source;
 	struct id_map known;		/* of this file: keys by stack or thread */
 	struct id_map frames;		/* ... ids in names by the file's ids */
-	struct buf stack;		/* ids in names of the stack at hand */
+	struct buf stack;		/* ids in names of the current stack */
 };
 
 static void memory_keys_free(struct memory_keys *k)
@@ -68,7 +68,7 @@ static void memory_keys_free(struct memory_keys *k)
 	free(k);
 }
 
-/* NULL: out of memory. Freed by memory_keys_free(). */
+/* Returns NULL if out of memory. Freed by memory_keys_free(). */
 static struct memory_keys *memory_keys_new(enum mem_by by)
 {
 	struct memory_keys *k = calloc(1, sizeof(*k));
@@ -92,7 +92,7 @@ static void memory_keys_begin(struct memory_keys *k, const struct memory_source 
 	id_map_clear(&k->frames);
 }
 
-/* A frame of the file in names. 0 or -ENOMEM. */
+/* Converts a frame of the file to one in names. Returns 0 or -ENOMEM. */
 static int take_frame(struct memory_keys *k, uint32_t id, uint32_t *ours)
 {
 	const struct profile_tables *tables = mlyze_tables(k->source.file);
@@ -110,7 +110,7 @@ static int take_frame(struct memory_keys *k, uint32_t id, uint32_t *ours)
 	return err ? err : id_map_set(&k->frames, id, *ours);
 }
 
-/* The stack in k->stack, and in *own the frame that allocated. 0 or -ENOMEM. */
+/* Puts the stack into k->stack, and the frame that allocated into *own. Returns 0 or -ENOMEM. */
 static int take_stack(struct memory_keys *k, uint32_t index, struct facts *facts)
 {
 	struct mlyze_stack s = mlyze_stack(k->source.file, index);
@@ -132,15 +132,15 @@ static int take_stack(struct memory_keys *k, uint32_t index, struct facts *facts
 	return 0;
 }
 
-/* *id: NONE if there is no text. 0 or -ENOMEM. */
+/* *id: NONE if there is no text. Returns 0 or -ENOMEM. */
 static int add_text(struct memory_keys *k, const char *s, uint32_t *id)
 {
 	*id = NONE;
-	/* With its NUL, so that it is a string of C where it is kept. */
+	/* With its NUL, so that the stored string is a C string. */
 	return s && *s ? intern_string(k->names, s, strlen(s) + 1, id) : 0;
 }
 
-/* What the rows by code are by. */
+/* Sets the fields that distinguish rows by code. */
 static void place_of_code(const struct memory_keys *k, const struct facts *facts, struct place *p)
 {
 	p->file = p->func = NONE;
@@ -175,7 +175,7 @@ static bool by_code(enum mem_by by)
 	       by == MEM_BY_LINE;
 }
 
-/* By function, rows have the lowest of their lines. 0 or -ENOMEM. */
+/* By function, rows have the lowest of their lines. Returns 0 or -ENOMEM. */
 static int keep_facts(struct memory_keys *k, uint32_t key, struct facts *facts)
 {
 	struct facts *old = (struct facts *)(void *)k->facts.data + key;
@@ -219,7 +219,7 @@ static int make_key(struct memory_keys *k, const struct mlyze_event *alloc, uint
 	return err ? err : keep_facts(k, *key, &facts);
 }
 
-/* The number of an ALLOC's row, dense from 0 over all files. 0 or -ENOMEM. */
+/* Finds the number of an ALLOC's row, dense from 0 over all files. Returns 0 or -ENOMEM. */
 static int memory_keys_of(struct memory_keys *k, const struct mlyze_event *alloc, uint32_t *key)
 {
 	uint32_t what = by_code(k->by) ? alloc->stack :
@@ -232,7 +232,7 @@ static int memory_keys_of(struct memory_keys *k, const struct mlyze_event *alloc
 	return err ? err : id_map_set(&k->known, what, *key);
 }
 
-static const char *text(const struct memory_keys *k, uint32_t id)
+static const char *text_of(const struct memory_keys *k, uint32_t id)
 {
 	return id == NONE ? NULL : intern_tables(k->names)->strings[id].data;
 }
@@ -251,14 +251,14 @@ static struct memory_key memory_keys_get(const struct memory_keys *k, uint32_t k
 		return out;
 	}
 	memcpy(&p, bytes->data, sizeof(p));
-	out.container = text(k, p.container);
+	out.container = text_of(k, p.container);
 	if (k->by == MEM_BY_CONTAINER)
 		return out;
 	out.pid = p.pid;
-	out.comm = text(k, p.comm);
+	out.comm = text_of(k, p.comm);
 	if (k->by == MEM_BY_THREAD) {
 		out.tid = p.tid;
-		out.thread = text(k, p.thread);
+		out.thread = text_of(k, p.thread);
 	}
 	return out;
 }
@@ -272,7 +272,7 @@ struct memory_rows {
 	enum mem_by by;
 	struct memory_keys *keys;
 	struct buf rows;		/* struct memory_row of all files, by key */
-	/* Of the file at hand: */
+	/* The current file. */
 	struct id_map local;		/* its rows, by key */
 	struct buf list;		/* struct memory_row, by its own numbers */
 	const struct mlyze_file *file;
@@ -313,7 +313,7 @@ static size_t cnt_of(const struct buf *rows)
 	return rows->len / sizeof(struct memory_row);
 }
 
-static struct memory_row *at(const struct buf *rows, size_t i)
+static struct memory_row *row_at(const struct buf *rows, size_t i)
 {
 	return (struct memory_row *)(void *)rows->data + i;
 }
@@ -348,9 +348,9 @@ static int64_t held_of(const struct mlyze_sums *s, bool since_start)
 	return held > INT64_MAX ? INT64_MAX : held < INT64_MIN ? INT64_MIN : (int64_t)held;
 }
 
-/* Complete a row by its sums and its series. */
-static void complete(struct memory_row *row, const struct mlyze_sums *sums,
-		     const struct memory_series *series, uint32_t number, bool since_start)
+/* Completes a row with its sums and its series. */
+static void complete_row(struct memory_row *row, const struct mlyze_sums *sums,
+			 const struct memory_series *series, uint32_t number, bool since_start)
 {
 	row->sums = *sums;
 	row->held = held_of(sums, since_start);
@@ -358,7 +358,7 @@ static void complete(struct memory_row *row, const struct mlyze_sums *sums,
 	row->leaks = memory_series_grew(series, number);
 }
 
-/* Make the file's list of what was found. 0 or -ENOMEM. */
+/* Makes the file's list from the results. Returns 0 or -ENOMEM. */
 static int make_list(const struct memory_rows *all, const struct mlyze_stats *stats,
 		     bool since_start, struct memory_list *out)
 {
@@ -368,15 +368,15 @@ static int make_list(const struct memory_rows *all, const struct mlyze_stats *st
 	if (!out->rows)
 		return -ENOMEM;
 	out->intervals = memory_series_intervals(all->series);
-	complete(&out->total, &stats->total, all->series, SERIES_TOTAL, since_start);
+	complete_row(&out->total, &stats->total, all->series, SERIES_TOTAL, since_start);
 	for (i = 0; i < cnt; i++) {
 		const struct mlyze_sums *sums = &stats->rows[i];
 		struct memory_row *row = &out->rows[out->cnt];
 
 		if (!sums->count && !sums->live_count && !sums->before)
 			continue;
-		*row = *at(&all->list, i);
-		complete(row, sums, all->series, (uint32_t)i + SERIES_ROW, since_start);
+		*row = *row_at(&all->list, i);
+		complete_row(row, sums, all->series, (uint32_t)i + SERIES_ROW, since_start);
 		out->cnt++;
 	}
 	return 0;
@@ -391,7 +391,7 @@ static int64_t add_held(int64_t a, int64_t b)
 	return b > 0 ? INT64_MAX : INT64_MIN;
 }
 
-static void join(struct memory_row *to, const struct memory_row *row)
+static void join_rows(struct memory_row *to, const struct memory_row *row)
 {
 	struct mlyze_sums *t = &to->sums;
 	const struct mlyze_sums *s = &row->sums;
@@ -408,7 +408,7 @@ static void join(struct memory_row *to, const struct memory_row *row)
 	to->leaks |= row->leaks;
 }
 
-/* Add the file's rows to those of all. 0 or -ENOMEM. */
+/* Adds the file's rows to those of all. Returns 0 or -ENOMEM. */
 static int join_list(struct memory_rows *all, const struct memory_list *list)
 {
 	struct memory_row none = { 0 };
@@ -420,7 +420,7 @@ static int join_list(struct memory_rows *all, const struct memory_list *list)
 			if (buf_add(&all->rows, &none, sizeof(none)))
 				return -ENOMEM;
 		}
-		join(at(&all->rows, list->rows[i].key), &list->rows[i]);
+		join_rows(row_at(&all->rows, list->rows[i].key), &list->rows[i]);
 	}
 	return 0;
 }
@@ -471,7 +471,7 @@ struct memory_row *memory_rows_list(const struct memory_rows *all, size_t *cnt)
 
 	*cnt = 0;
 	for (i = 0; rows && i < cnt_of(&all->rows); i++) {
-		const struct memory_row *row = at(&all->rows, i);
+		const struct memory_row *row = row_at(&all->rows, i);
 
 		/* A key whose allocations were all before the range has none. */
 		if (row->sums.count || row->sums.live_count || row->sums.before)

@@ -23,27 +23,27 @@ enum mem_sort {
 
 struct memory_row {
 	struct mlyze_sums sums;
-	int64_t held;		/* bytes: live at the end, less those live at the beginning if the
-				 * range does not begin with the file */
+	int64_t held;		/* bytes: live at the end, minus those live at the beginning if
+				 * the range does not begin with the file */
 	double growth;		/* of held, bytes per minute; see memory_series.h */
-	bool leaks;		/* it grew in each interval, in one file at least */
+	bool leaks;		/* it grew in each interval, in at least one file */
 	uint32_t key;		/* for memory_rows_key() */
-	uint64_t id;		/* in the rows of one file, by stack: the stack's id in it */
+	uint64_t id;		/* in the rows of one file, by stack: the stack's id in the file */
 };
 
-/* What a row is of. Strings have any bytes, and are valid as long as the rows; NULL: not known. */
+/* The subject of a row. Strings have any bytes, and live as long as the rows; NULL: unknown. */
 struct memory_key {
 	const uint32_t *frames;	/* by stack: of memory_rows_tables(), innermost first */
 	size_t frame_cnt;
-	const struct frame *own;	/* the frame that allocated, of which only the fields that
-					 * the rows are by have a value, and the lowest line; NULL:
-					 * by something else, or a stack without frames */
-	uint32_t pid;		/* by process and thread; 0: not known */
+	const struct frame *own;	/* the frame that allocated, in which only the fields
+					 * that distinguish rows have a value, and the lowest
+					 * line; NULL: not by code, or a stack without frames */
+	uint32_t pid;		/* by process and thread; 0: unknown */
 	uint64_t tid;		/* by thread */
 	const char *comm, *thread, *container;
 };
 
-/* One file, and what is known of its process. */
+/* One file and its process. */
 struct memory_source {
 	const struct mlyze_file *file;
 	const struct mlyze_notes *notes;
@@ -52,7 +52,7 @@ struct memory_source {
 	const struct thread_names *names;
 };
 
-/* What of all files counts. */
+/* What to include from all files. */
 struct memory_scope {
 	enum mem_by by;
 	uint64_t from_us, to_us;	/* as in struct mlyze_stats_args, of this file */
@@ -63,28 +63,28 @@ struct memory_scope {
 struct memory_list {
 	struct memory_row *rows;	/* cnt of them, each with an allocation or live bytes */
 	size_t cnt;
-	uint32_t intervals;		/* how many there were: memory_series_intervals() */
-	struct memory_row total;	/* of all of them; leaks and key mean nothing */
+	uint32_t intervals;		/* number of intervals: memory_series_intervals() */
+	struct memory_row total;	/* of all of them; leaks and key are unused */
 };
 
 struct memory_rows;
 
-/* No rows. NULL: out of memory. Freed by memory_rows_free(). */
+/* Creates an empty set of rows. Returns NULL if out of memory. Freed by memory_rows_free(). */
 struct memory_rows *memory_rows_new(enum mem_by by);
 void memory_rows_free(struct memory_rows *all);
 
 /*
- * Add up one file: *stats, its sums as a whole, for mlyze_stats_free(); *list, its rows, for
- * memory_list_free(); and join them to all. 0 or -ENOMEM.
+ * Adds up one file: *stats, its total sums, for mlyze_stats_free(); *list, its rows, for
+ * memory_list_free(); and joins them to all. Returns 0 or -ENOMEM.
  */
 int memory_rows_add(struct memory_rows *all, const struct memory_source *source,
 		    const struct memory_scope *scope, struct mlyze_stats *stats,
 		    struct memory_list *list);
 void memory_list_free(struct memory_list *list);
 
-/* The rows of all files so far, for the caller to free; NULL: out of memory. */
+/* Returns the rows of all files so far, which the caller frees; NULL: out of memory. */
 struct memory_row *memory_rows_list(const struct memory_rows *all, size_t *cnt);
-/* Sort rows, and leave only those that leak. Returns how many there are then. */
+/* Sorts rows; leaks: keeps only those that leak. Returns the number of rows left. */
 size_t memory_rows_sort(struct memory_row *rows, size_t cnt, enum mem_sort sort, bool leaks);
 
 struct memory_key memory_rows_key(const struct memory_rows *all, uint32_t key);

@@ -2,8 +2,8 @@
 /*
  * memory_series.c - see memory_series.h.
  *
- * Between two of its changes a row is constant: all moments in between are added at once, by sums
- * of the moments' times that were made before.
+ * Between two of its changes a row is constant: all moments in between are added at once, by
+ * precomputed sums of the moments' times.
  */
 #include "analysis/memory_series.h"
 
@@ -18,11 +18,11 @@ typedef unsigned __int128 u128;
 
 struct row {
 	u128 held;
-	u128 at_bound;		/* what it held at the last bound */
+	u128 at_bound;		/* the value at the last boundary */
 	double sum, sum_by_time;	/* of held at moments; of held times the moment's time */
 	size_t moment;		/* the first moment that is not in these sums */
-	uint32_t bound;		/* the first bound that it was not compared at */
-	bool stood;		/* in at least one interval it did not grow */
+	uint32_t bound;		/* the first boundary that it was not compared at */
+	bool stood;		/* it did not grow in at least one interval */
 };
 
 struct memory_series {
@@ -30,13 +30,13 @@ struct memory_series {
 	size_t moment_cnt;
 	double *times;		/* sums of the first n moments' times, in minutes since the first */
 	double squares;		/* of all these times */
-	size_t *bounds;		/* moments at which intervals begin, and the last one's end */
+	size_t *bounds;		/* moments at which intervals begin, and the end of the last one */
 	uint32_t interval_cnt;
-	size_t now;		/* moments that are over */
+	size_t now;		/* moments that have passed */
 	struct buf rows;	/* struct row */
 };
 
-static double minutes(const struct memory_series *s, size_t moment)
+static double minutes_at(const struct memory_series *s, size_t moment)
 {
 	return (double)(s->moments_us[moment] - s->moments_us[0]) / US_PER_MINUTE;
 }
@@ -46,7 +46,7 @@ static void add_times(struct memory_series *s)
 	size_t i;
 
 	for (i = 0; i < s->moment_cnt; i++) {
-		double t = minutes(s, i);
+		double t = minutes_at(s, i);
 
 		s->times[i + 1] = s->times[i] + t;
 		s->squares += t * t;
@@ -104,8 +104,8 @@ static struct row *row_at(const struct memory_series *s, uint32_t row)
 	return (struct row *)(void *)s->rows.data + row;
 }
 
-/* Add the moments that are over since the row changed last. */
-static void settle(const struct memory_series *s, struct row *r)
+/* Adds the moments that have passed since the row's last change. */
+static void settle_row(const struct memory_series *s, struct row *r)
 {
 	r->sum += (double)r->held * (double)(s->now - r->moment);
 	r->sum_by_time += (double)r->held * (s->times[s->now] - s->times[r->moment]);
@@ -130,7 +130,7 @@ int memory_series_change(struct memory_series *s, uint32_t row, uint64_t time_us
 		if (buf_add(&s->rows, &none, sizeof(none)))
 			return -ENOMEM;
 	r = row_at(s, row);
-	settle(s, r);
+	settle_row(s, r);
 	r->held += more ? bytes : -(u128)bytes;
 	return 0;
 }
@@ -141,7 +141,7 @@ void memory_series_end(struct memory_series *s)
 
 	s->now = s->moment_cnt;
 	for (i = 0; i < row_cnt(s); i++)
-		settle(s, row_at(s, (uint32_t)i));
+		settle_row(s, row_at(s, (uint32_t)i));
 }
 
 uint32_t memory_series_intervals(const struct memory_series *s)

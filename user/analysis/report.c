@@ -2,14 +2,13 @@
 /*
  * report.c - see report.h.
  *
- * Most samples repeat the stack of their thread's sample before, and others share its outer frames;
- * often the reader knows how many, and else they are compared. Equal samples are only counted. What
- * a thread has counted is subtracted from a row's total when it is entered, and added when it is
- * left. So a sample costs something for each frame that is left or entered, nothing for the others.
- * Samples of several threads come in turn, so STACKS threads have a stack. Which one is decided by
- * the thread's id; threads that have the same one take it from each other.
- * A row is a frame of our own intern table, in which the fields that do not distinguish rows
- * have no value; each frame id of a profile is translated once.
+ * Most samples repeat the previous stack of their thread, and others share its outer frames; often
+ * the reader knows how many, otherwise they are compared. Equal samples are only counted. The count
+ * of a thread is subtracted from a row's total when it is entered, and added when it is left. So a
+ * sample costs time for each frame that is left or entered, none for the others. Samples of several
+ * threads alternate, so there are STACKS stacks. A thread's id selects one; threads with the same
+ * one take it from each other. A row is a frame of our own intern table, in which the fields that
+ * do not distinguish rows have no value; each frame id of a profile is translated once.
  */
 #include "analysis/report.h"
 
@@ -26,32 +25,32 @@
 #include "model/shared_frames.h"
 #include "model/thread_map.h"
 
-#define STACKS 8	/* of so many threads; sums fill half a cache line */
+#define STACKS 8	/* number of stacks; sums fill half a cache line */
 
-/* What samples change of a row, which are few bytes: they change other rows all the time. */
+/* The part of a row that samples change. It is small: they change other rows all the time. */
 struct sums {
-	uint64_t self, total;	/* total: while it is entered, less what was counted before */
-	uint16_t entered[STACKS];	/* how often it is in each stack: a recursive
-					 * function counts once */
+	uint64_t self, total;	/* total: while it is entered, minus the count before that */
+	uint16_t entered[STACKS];	/* how often it is in each stack: a recursive function
+					 * counts once */
 };
 
-/* What else is known of a row. */
+/* The rest of a row. */
 struct about {
 	int32_t first_line;	/* of the function; LINE_NONE: unknown */
-	int32_t lowest_line;	/* that was sampled; LINE_NONE */
+	int32_t lowest_line;	/* the lowest sampled line; LINE_NONE */
 	uint32_t profile;
 	uint64_t thread_id;
 	bool main;
 };
 
-/* In place of a row: a frame that is a detail of the next one that is none; of machine code. */
+/* Instead of a row: a frame that is a detail of the next one that is not; machine code. */
 #define ROW_DETAIL UINT32_MAX
 #define ROW_NATIVE (UINT32_MAX - 1)
 #define IS_ROW(row) ((row) < ROW_NATIVE)
 
 /*
- * What is called excess is the sum of the squares of some weights, less the sum of the weights.
- * Mostly all weights are 1, and it is 0.
+ * The excess is the sum of the squares of some weights, minus the sum of the weights. Usually all
+ * weights are 1, and it is 0.
  */
 
 /* The stack of a thread's last sample, whose frames are entered. */
@@ -63,9 +62,9 @@ struct stack {
 	double pending_excess;
 	uint64_t counted;		/* and of all before them */
 	uint32_t self;			/* the row that gets pending as self */
-	bool alone;			/* and as total: nothing else does */
+	bool alone;			/* and as total: no other row does */
 	uint32_t frames[EVENT_MAX_FRAMES];	/* at the end, the outermost last */
-	uint32_t row_at[EVENT_MAX_FRAMES];	/* of each of them, or what it is instead */
+	uint32_t row_at[EVENT_MAX_FRAMES];	/* their rows, or ROW_DETAIL, ROW_NATIVE */
 };
 
 struct report {
@@ -82,14 +81,14 @@ struct report {
 	uint32_t row_cnt, row_cap;
 	struct report_row *sorted;
 	struct buf labels;		/* struct string_ref, of the profiles */
-	/* The profile that is being added: */
+	/* The current profile. */
 	uint32_t profile_cnt;
 	const struct profile_tables *tables;
 	uint32_t selected;		/* by process, container: the row for samples */
 	struct thread_map *threads;	/* by thread */
 	uint32_t thread_row_0;		/* row of the profile's first thread */
 	struct id_map row_of;		/* frame id -> row or ROW_DETAIL, as far as translated */
-	struct id_map row_alone;	/* the same of details that are outermost in stacks of details */
+	struct id_map row_alone;	/* the same for a stack's outermost detail */
 	struct id_map string_of;	/* string id -> ours, as far as translated */
 	struct stack stacks[STACKS];	/* by the end of the thread's id */
 };
@@ -147,7 +146,7 @@ void report_free(struct report *r)
 	free(r);
 }
 
-/* Make room for more rows: this one, and half of all. 0 or -ENOMEM. */
+/* Makes room for this row, and for half as many again. Returns 0 or -ENOMEM. */
 static int more_rows(struct report *r, uint32_t row)
 {
 	uint32_t cap = r->row_cap ? r->row_cap : 256;
@@ -176,7 +175,7 @@ static int more_rows(struct report *r, uint32_t row)
 	return 0;
 }
 
-/* Add rows until this one exists. */
+/* Adds rows until this one exists. */
 static int need_row(struct report *r, uint32_t row)
 {
 	if (row < r->row_cnt)
@@ -197,13 +196,13 @@ static struct string_ref *label_at(const struct report *r, uint32_t i)
 	return (struct string_ref *)(void *)r->labels.data + i;
 }
 
-/* Is each row a function or a line? */
+/* Returns true if each row is a function or a line. */
 static bool by_code(const struct report *r)
 {
 	return r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
 }
 
-/* Does each profile have a row? Rows of one container are joined at the end. */
+/* Returns true if each profile has a row. Rows of one container are joined at the end. */
 static bool by_profile(const struct report *r)
 {
 	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
@@ -286,8 +285,8 @@ static int row_of_frame(struct report *r, uint32_t id, struct id_map *map, uint3
 	return 0;
 }
 
-/* The row of a frame, or what it is instead. 0 or -ENOMEM. */
-static int translate(struct report *r, uint32_t id, uint32_t *row)
+/* Finds the row of a frame, or ROW_DETAIL or ROW_NATIVE. Returns 0 or -ENOMEM. */
+static int find_row(struct report *r, uint32_t id, uint32_t *row)
 {
 	if (id_map_get(&r->row_of, id, row))
 		return 0;
@@ -297,7 +296,7 @@ static int translate(struct report *r, uint32_t id, uint32_t *row)
 	return id_map_set(&r->row_of, id, *row);
 }
 
-/* Add the count of the repeated stack. */
+/* Adds the count of the repeated stack. */
 static inline void add_pending(struct report *r, struct stack *st)
 {
 	struct sums *self = r->sums + st->self;
@@ -313,8 +312,8 @@ static inline void add_pending(struct report *r, struct stack *st)
 	st->pending_excess = 0;
 }
 
-/* Leave all frames but the outermost `keep`. */
-static inline void leave(struct report *r, struct stack *st, size_t place, uint32_t keep)
+/* Leaves all frames except the outermost `keep`. */
+static inline void leave_frames(struct report *r, struct stack *st, size_t place, uint32_t keep)
 {
 	const uint32_t *row = st->row_at + EVENT_MAX_FRAMES - st->depth;
 	const uint32_t *end = st->row_at + EVENT_MAX_FRAMES - keep;
@@ -327,9 +326,9 @@ static inline void leave(struct report *r, struct stack *st, size_t place, uint3
 	st->depth = keep;
 }
 
-/* Enter the inner frames of a stack of so many, whose outermost ones are entered. 0 or -ENOMEM. */
-static inline int enter(struct report *r, struct stack *st, size_t place, const uint32_t *frames,
-			uint32_t depth)
+/* Enters the inner frames of a stack whose outermost ones are entered. Returns 0 or -ENOMEM. */
+static inline int enter_frames(struct report *r, struct stack *st, size_t place,
+			       const uint32_t *frames, uint32_t depth)
 {
 	uint32_t *id = st->frames + EVENT_MAX_FRAMES - st->depth, row;
 	uint32_t *row_at = st->row_at + EVENT_MAX_FRAMES - st->depth, left = depth - st->depth;
@@ -341,7 +340,7 @@ static inline int enter(struct report *r, struct stack *st, size_t place, const 
 		*--id = frames[left];
 		if (!id_map_get(&rows, *id, &row)) {
 			st->depth = depth - 1 - left;
-			if (translate(r, *id, &row))
+			if (find_row(r, *id, &row))
 				return -ENOMEM;
 			rows = r->row_of;
 			sums = r->sums;
@@ -356,7 +355,7 @@ static inline int enter(struct report *r, struct stack *st, size_t place, const 
 	return 0;
 }
 
-/* A stack of details is its outermost frame. 0 or -ENOMEM. */
+/* A stack of details is represented by its outermost frame. Returns 0 or -ENOMEM. */
 static int enter_alone(struct report *r, struct stack *st)
 {
 	uint32_t root = st->frames[EVENT_MAX_FRAMES - 1];
@@ -366,7 +365,7 @@ static int enter_alone(struct report *r, struct stack *st)
 	       0 : row_of_frame(r, root, &r->row_alone, &st->self);
 }
 
-/* The innermost frame that is no detail has the self. 0 or -ENOMEM. */
+/* The innermost frame that is no detail has the self. Returns 0 or -ENOMEM. */
 static inline int find_self(struct report *r, struct stack *st)
 {
 	const uint32_t *row = st->row_at + EVENT_MAX_FRAMES - st->depth;
@@ -381,22 +380,22 @@ static inline int find_self(struct report *r, struct stack *st)
 	return 0;
 }
 
-/* The stack of the event's thread; if its place had another's, an empty one. */
+/* Returns the stack of the event's thread; an empty one if another thread used it last. */
 static inline struct stack *stack_of(struct report *r, const struct event *ev, size_t place)
 {
 	struct stack *st = &r->stacks[place];
 
 	if (st->thread_id != ev->thread_id || st->interp_id != ev->interp_id) {
 		add_pending(r, st);
-		leave(r, st, place, 0);
+		leave_frames(r, st, place, 0);
 		st->thread_id = ev->thread_id;
 		st->interp_id = ev->interp_id;
 	}
 	return st;
 }
 
-/* How many outer frames the event shares with the stack, as far as the reader knows that. */
-static inline uint32_t shared(const struct stack *st, const struct event *ev)
+/* Returns how many outer frames the event shares with the stack, as far as the reader knows. */
+static inline uint32_t outer_frames_shared(const struct stack *st, const struct event *ev)
 {
 	uint32_t least = st->depth < ev->nframes ? st->depth : ev->nframes;
 
@@ -406,7 +405,7 @@ static inline uint32_t shared(const struct stack *st, const struct event *ev)
 			     ev->nframes);
 }
 
-/* Add weight to a row that has nothing but samples. */
+/* Adds weight to a row that has only samples. */
 static void add_to_row(struct report *r, uint32_t row, uint64_t weight)
 {
 	r->sums[row].self += weight;
@@ -437,13 +436,13 @@ static int add_to_stack(struct report *r, const struct event *ev, uint64_t weigh
 {
 	size_t place = ev->thread_id % STACKS;
 	struct stack *st = stack_of(r, ev, place);
-	uint32_t keep = shared(st, ev);
+	uint32_t keep = outer_frames_shared(st, ev);
 	int err = 0;
 
 	if (keep != st->depth || keep != ev->nframes) {
 		add_pending(r, st);
-		leave(r, st, place, keep);
-		err = enter(r, st, place, ev->frames, ev->nframes);
+		leave_frames(r, st, place, keep);
+		err = enter_frames(r, st, place, ev->frames, ev->nframes);
 		if (!err)
 			err = find_self(r, st);
 	}
@@ -478,13 +477,13 @@ int report_end(struct report *r)
 
 	for (i = 0; i < STACKS; i++) {
 		add_pending(r, &r->stacks[i]);
-		leave(r, &r->stacks[i], i, 0);
+		leave_frames(r, &r->stacks[i], i, 0);
 	}
 	end_profile(r);
 	return 0;
 }
 
-/* The row for another report's row; one of a profile or a thread is a new one. 0 or -ENOMEM. */
+/* Finds the row for another report's row; profiles and threads get new ones. 0 or -ENOMEM. */
 static int merged_row(struct report *r, const struct report *other, uint32_t theirs, uint32_t *row)
 {
 	const struct profile_tables *names = intern_tables(other->names);
@@ -592,7 +591,7 @@ static int by_total(const struct report_row *a, const struct report_row *b)
 
 typedef int (*row_compare)(const struct report_row *a, const struct report_row *b);
 
-/* The keys of each order, most important first; together they make it unambiguous. */
+/* The keys of each order, in descending priority; together they make it unambiguous. */
 static const row_compare orders[][4] = {
 	[REPORT_SORT_SELF] = { by_self, by_total, by_name, by_file },
 	[REPORT_SORT_TOTAL] = { by_total, by_self, by_name, by_file },
@@ -622,7 +621,7 @@ static int compare_containers(const void *a, const void *b)
 	return diff ? diff : COMPARE(x->profile, y->profile);
 }
 
-/* Join rows that have the same label. Returns how many are left. */
+/* Joins rows that have the same label. Returns the number of rows left. */
 static uint32_t join_containers(struct report_row *rows, uint32_t cnt)
 {
 	uint32_t i, left = 0;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * report.h - adds samples up by function, line, process, thread or container.
+ * report.h - adds up samples by function, line, process, thread or container.
  *
- * Memory grows with the number of rows and not with samples. Several profiles add up to one
- * report: functions are the same if kind, file and name are equal.
+ * Memory grows with the number of rows and not with samples. Several profiles add up to one report:
+ * functions are the same if kind, file and name are equal.
  */
 #ifndef TACHBPF_REPORT_H
 #define TACHBPF_REPORT_H
 
 #include "model/event.h"
 
-/* REPORT_BY_GIL: not a report of this file, but gil.h's. */
+/* REPORT_BY_GIL: not from report.c, but from gil.h. */
 enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
 		 REPORT_BY_CONTAINER, REPORT_BY_GIL };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
@@ -21,14 +21,14 @@ struct report_row {
 	uint64_t self;		/* weight of samples whose innermost function it is
 				 * (self_frame.h), by default whose innermost Python function;
 				 * with details, whose innermost frame */
-	double self_squares;	/* by function and line: sum of the squares of the weights in self,
-				 * from which follows how far chance may move it */
-	uint64_t total;		/* weight of samples that have it anywhere, each sample once */
+	double self_squares;	/* by function and line: sum of the squares of the weights in
+				 * self, from which its noise is computed */
+	uint64_t total;		/* weight of samples that contain it, each sample once */
 	struct string_ref file;	/* by function, line */
 	struct string_ref func;	/* by process, thread, container: the profile's label */
-	enum frame_kind kind;	/* by function and line; else FRAME_SYNTHETIC */
-	int32_t line;		/* by function: its first or, if that is unknown, the lowest
-				 * one that was sampled; LINE_NONE */
+	enum frame_kind kind;	/* by function and line; otherwise FRAME_SYNTHETIC */
+	int32_t line;		/* by function: its first line or, if that is unknown, the lowest
+				 * sampled one; LINE_NONE */
 	/* by process, thread: index of its report_begin(); by container: the lowest of them */
 	uint32_t profile;
 	uint32_t profile_cnt;	/* by container: number of profiles in it */
@@ -36,54 +36,54 @@ struct report_row {
 	bool main;		/* by thread: it has samples as a main thread */
 };
 
-/* NULL with errno. Freed by report_free(). */
+/* Returns NULL with errno. Freed by report_free(). */
 struct report *report_new(enum report_by by);
 void report_free(struct report *r);
 
 /*
- * By function and line: details (self_frame.h) get rows of their own, and the self of samples in
- * which they are innermost. To be called before report_begin().
+ * By function and line: details (self_frame.h) get their own rows, and the self of samples in which
+ * they are innermost. Call this before report_begin().
  */
 void report_show_detail(struct report *r);
 /*
  * By function and line: functions in machine code get rows, and the self of samples in which they
- * are innermost. To be called before report_begin().
+ * are innermost. Call this before report_begin().
  */
 void report_show_native(struct report *r);
 
 /*
- * A profile begins. tables must stay valid until report_end(), and label (what its process
- * is called) until report_free(). This and the following functions return 0 or -ENOMEM.
+ * Begins a profile. tables must stay valid until report_end(), and label (the name of its process)
+ * until report_free(). This and the following functions return 0 or -ENOMEM.
  */
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label);
 /*
- * By process and container only: the following samples belong to the profile with this index
- * (of report_begin() calls), until the next report_begin().
+ * By process and container only: the following samples belong to the profile with this index (of
+ * report_begin() calls), until the next report_begin().
  */
 void report_select(struct report *r, uint32_t profile);
-/* Replace the label of the last report_begin(). */
+/* Replaces the label of the last report_begin(). */
 void report_rename(struct report *r, const char *label);
-/* Add an event, which may be a run; ctx is the report, as reader_run() passes it. */
+/* Adds an event, which may be a run; ctx is the report, for reader_run(). */
 int report_event(void *ctx, const struct event *ev);
-/* End the profile. */
+/* Ends the profile. */
 int report_end(struct report *r);
 
 /*
- * Add all of another report of the same kind and settings, whose last profile has ended: as if its
- * events had come after those so far. Its labels must stay valid as ours. 0 or -ENOMEM.
+ * Adds all of another report of the same kind and settings, whose last profile has ended: as if its
+ * events had come after those so far. Its labels must stay valid like ours. Returns 0 or -ENOMEM.
  */
 int report_merge(struct report *r, const struct report *other);
 
-/* Weight of all samples, including those without a frame. */
+/* Returns the weight of all samples, including those without a frame. */
 uint64_t report_sample_cnt(const struct report *r);
-/* Have they functions in machine code that have no rows, because nobody asked for them? */
+/* Returns true if samples have machine code without rows, because it was not requested. */
 bool report_hides_native(const struct report *r);
-/* The sum of the squares of their weights. */
+/* Returns the sum of the squares of their weights. */
 double report_squares(const struct report *r);
 
 /*
- * The sorted rows, *cnt of them; NULL: out of memory. They and their strings are the report's;
- * the rows are valid until the next call.
+ * Returns the sorted rows, *cnt of them; NULL: out of memory. The report owns them and their
+ * strings; the rows are valid until the next call.
  */
 const struct report_row *report_rows(struct report *r, enum report_sort sort, size_t *cnt);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * arith.h - sums and products of counts and times that stay at the highest number
- * instead of starting over, and shares of a whole.
+ * arith.h - sums and products of counts and times that saturate instead of overflowing, and
+ * percentages.
  */
 #ifndef TACHBPF_ARITH_H
 #define TACHBPF_ARITH_H
 
 #include <stdint.h>
 
-/* a + b; UINT64_MAX if the sum does not fit. */
+/* Returns a + b; UINT64_MAX if the sum does not fit. */
 static inline uint64_t add_capped(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
@@ -16,7 +16,7 @@ static inline uint64_t add_capped(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* a * b; UINT64_MAX if the product does not fit. */
+/* Returns a * b; UINT64_MAX if the product does not fit. */
 static inline uint64_t mul_capped(uint64_t a, uint64_t b)
 {
 	uint64_t product;
@@ -24,7 +24,7 @@ static inline uint64_t mul_capped(uint64_t a, uint64_t b)
 	return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* How much part is of whole, in percent; 0 if whole is 0. */
+/* Returns part as a percentage of whole; 0 if whole is 0. */
 static inline double percent(uint64_t part, uint64_t whole)
 {
 	return whole ? 100.0 * part / whole : 0;

@@ -3,10 +3,10 @@
 #ifndef TACHBPF_BYTES_TEXT_H
 #define TACHBPF_BYTES_TEXT_H
 
-/* The longest: "-1023.9 PiB", and numbers for which there is no unit. */
+/* The longest: "-1023.9 PiB", and numbers that are too large for any unit. */
 #define BYTES_TEXT_MAX 32
 
-/* Up to 1023 bytes exactly, then with one decimal. Returns out. */
+/* Formats up to 1023 bytes exactly, more with one decimal. Returns out. */
 char *bytes_text(double bytes, char out[BYTES_TEXT_MAX]);
 
 #endif

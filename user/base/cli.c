@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cli.c - parses a command line by means of tables. See cli.h.
+ * cli.c - parses a command line from tables. See cli.h.
  *
  * Not getopt_long(): it accepts abbreviations, so a new option can change the meaning of an
  * existing script, and its messages contain neither the command nor the remedy.
@@ -15,17 +15,17 @@
 #include "base/text.h"
 #include "base/util.h"
 
-/* Where the help text of an option begins, and that of an example. */
+/* Column of an option's help text, and of an example. */
 #define HELP_COLUMN 30
 #define EXAMPLE_COLUMN 6
 
-/* Names that are longer are not compared with what the user wrote. */
+/* Longer names are not compared with the user's word. */
 #define NEAR_BYTES 32
 
-/* A name of an option, with "no-" before it perhaps, and its text in --help. */
+/* An option's name, possibly with "no-" before it, and its text in --help. */
 #define NAME_BYTES 40
 #define HELP_BYTES 512
-/* So many names are compared with what the user wrote. */
+/* At most this many names are compared with the user's word. */
 #define NAMES_MAX 160
 
 struct parser {
@@ -34,7 +34,7 @@ struct parser {
 	void *target;
 };
 
-/* The row with this number in the table; NULL: it ends before, and *i is what is left. */
+/* Returns the table's row with this number; NULL: the table is shorter, and *i is the remainder. */
 static const struct setting *row_of(const struct setting *s, size_t *i)
 {
 	const struct setting *found;
@@ -59,7 +59,7 @@ bool cli_is_shown(const struct setting *s)
 	return s->help && !s->secret;
 }
 
-/* Returns true if --help shows --no-NAME, which is against the preset. */
+/* Returns true if --help shows --no-NAME, which is the opposite of the preset. */
 static bool is_shown_as_no(const struct setting *s)
 {
 	return s->type == &setting_boolean && s->preset && !strcmp(s->preset, "true");
@@ -70,7 +70,7 @@ static bool is_name(const struct setting *s, const char *name, size_t len)
 	return strlen(s->name) == len && !memcmp(s->name, name, len);
 }
 
-/* value: of a boolean, which its name says. */
+/* value: of a boolean, from its name. */
 static const struct setting *find_long(const struct cli_command *cmd, const char *name, size_t len,
 				       const char **value)
 {
@@ -112,8 +112,8 @@ static size_t min(size_t a, size_t b)
 }
 
 /*
- * How many letters must be inserted, left out, replaced, or exchanged with their neighbour, to
- * make b of the len letters at a (optimal string alignment). Both have at most NEAR_BYTES.
+ * Returns how many letters must be inserted, deleted, replaced, or exchanged with their neighbour,
+ * to make b of the len letters at a (optimal string alignment). Both have at most NEAR_BYTES.
  */
 static size_t edit_distance(const char *a, size_t len, const char *b)
 {
@@ -148,7 +148,7 @@ const char *cli_nearest(const char *word, size_t len, cli_name_fn at, const void
 		if (longer > NEAR_BYTES)
 			continue;
 		far = edit_distance(word, len, name);
-		/* The beginning of a name is as good as one mistake. */
+		/* A prefix of a name counts as one mistake. */
 		if (len > 2 && far && !strncmp(word, name, len))
 			far = 1;
 		longer = longer > len ? longer : len;
@@ -160,7 +160,7 @@ const char *cli_nearest(const char *word, size_t len, cli_name_fn at, const void
 	return nearest;
 }
 
-/* The names that --help shows. */
+/* The names in --help. */
 struct shown_names {
 	char list[NAMES_MAX][NAME_BYTES];
 	size_t cnt;
@@ -205,7 +205,7 @@ static int unknown_option(const struct cli_command *cmd, const char *text, size_
 	return -EINVAL;
 }
 
-/* The option's value, which is the next word. NULL: there is none, which was logged. */
+/* Returns the option's value, which is the next word. NULL: there is none, which was logged. */
 static const char *next_value(struct parser *p, const struct setting *s)
 {
 	if (!p->argv[1]) {
@@ -241,7 +241,7 @@ int cli_preset(const struct cli_command *cmd, void *target)
 	return err;
 }
 
-static int take(struct parser *p, const struct setting *s, const char *value)
+static int take_option(struct parser *p, const struct setting *s, const char *value)
 {
 	return (p->cmd->take ? p->cmd->take : cli_set)(p->target, s, value);
 }
@@ -259,13 +259,13 @@ static int parse_long(struct parser *p)
 		return -EINVAL;
 	}
 	if (value)
-		return take(p, s, value + 1);
+		return take_option(p, s, value + 1);
 	if (setting_arg(s) && !setting_value_is_optional(s)) {
 		said = next_value(p, s);
 		if (!said)
 			return -EINVAL;
 	}
-	return take(p, s, said);
+	return take_option(p, s, said);
 }
 
 /* -a, -vv, -r99, -r 99: letters may share a word until one takes a value. */
@@ -285,7 +285,7 @@ static int parse_letters(struct parser *p)
 			if (!value)
 				return -EINVAL;
 		}
-		err = take(p, s, value);
+		err = take_option(p, s, value);
 		if (err || value)
 			return err;
 	}
@@ -329,7 +329,7 @@ void cli_print_heading(const char *text, FILE *out)
 	fprintf(out, "\n%s%s:%s\n", colour_on(out, COLOUR_BOLD), text, colour_off(out));
 }
 
-/* Of a key of a configuration, its words and its default follow from the row. */
+/* For a key of a configuration, the words and the default come from the row. */
 static void add_facts(const struct setting *s, FILE *out)
 {
 	bool preset = s->preset && *s->preset && setting_arg(s);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * colour.h - colours on terminals: whether there are any, and the sequences that switch them.
+ * colour.h - colours on terminals: whether to use them, and their escape sequences.
  *
- * Colours never carry what the text does not say.
+ * Colours never carry information that the text lacks.
  */
 #ifndef TACHBPF_COLOUR_H
 #define TACHBPF_COLOUR_H
@@ -19,13 +19,13 @@ void colour_choose(enum colour_when when);
 
 enum colour { COLOUR_NONE, COLOUR_BOLD, COLOUR_RED, COLOUR_GREEN, COLOUR_YELLOW };
 
-/* The sequence that begins this colour, and the one that ends any; "" if out has no colours. */
+/* Return the sequence that begins this colour, and that ends any; "" if out has no colours. */
 const char *colour_on(FILE *out, enum colour colour);
 const char *colour_off(FILE *out);
 
 /*
- * From now on stdout has colours if it has them now: it is about to become a pipe to a program
- * that shows it on this terminal.
+ * Keeps the current answer for stdout: it is about to become a pipe to a program that shows it on
+ * this terminal.
  */
 void colour_keep(void);
 

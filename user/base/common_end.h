@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * common_end.h - how much two arrays share at their ends: two stacks with the innermost frame first
- * at their roots.
+ * common_end.h - the length of the common suffix of two arrays: of two stacks with the innermost
+ * frame first, their common roots.
  */
 #ifndef TACHBPF_COMMON_END_H
 #define TACHBPF_COMMON_END_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Of 8 bytes each: 0 if they are the same. */
+/* Compares 8 bytes of each: 0 if they are the same. */
 static inline uint64_t common_end_differ(const uint8_t *a, const uint8_t *b)
 {
 	uint64_t x, y;
@@ -21,7 +21,7 @@ static inline uint64_t common_end_differ(const uint8_t *a, const uint8_t *b)
 	return x ^ y;
 }
 
-/* Are 32 bytes the same? A call of memcmp() would take longer. */
+/* Returns true if 32 bytes are the same. A call of memcmp() would take longer. */
 static inline bool common_end_few(const uint8_t *a, const uint8_t *b)
 {
 	return !(common_end_differ(a, b) | common_end_differ(a + 8, b + 8) |
@@ -29,9 +29,8 @@ static inline bool common_end_few(const uint8_t *a, const uint8_t *b)
 }
 
 /*
- * The elements are of 1 to 32 bytes, a power of two, and equal if all bytes are. a and b: the
- * arrays' ends; at most most elements before them are looked at. Arrays that are the same cost one
- * memcmp().
+ * Elements have 1 to 32 bytes, a power of two, and are equal if all bytes are. a and b: the arrays'
+ * ends; compares at most `most` elements before them. Identical arrays cost one memcmp().
  */
 static inline size_t common_end(const void *a, const void *b, size_t most, size_t bytes)
 {

@@ -22,9 +22,9 @@ struct compressor {
 static int set_up(ZSTD_CCtx *ctx, int level)
 {
 	/*
-	 * No content size in the frame header: CPython's reader takes the first frame's
-	 * size as its first buffer size and doubles that while it stays below 1 GiB.
-	 * Without one it starts with 512 KiB and reaches 1 GiB exactly.
+	 * No content size in the frame header: CPython's reader takes the first frame's size as its
+	 * first buffer size and doubles that while it stays below 1 GiB. Without one it starts with
+	 * 512 KiB and reaches 1 GiB exactly.
 	 */
 	return ZSTD_isError(ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, level)) ||
 	       ZSTD_isError(ZSTD_CCtx_setParameter(ctx, ZSTD_c_contentSizeFlag, 0)) ? -EINVAL : 0;
@@ -57,7 +57,7 @@ void compressor_free(struct compressor *c)
 	free(c);
 }
 
-/* Errors of zstd's as -errno; other: what is not about memory. */
+/* Converts zstd's errors to -errno; other: for errors other than lack of memory. */
 static int error_of(size_t n, int other)
 {
 	if (!ZSTD_isError(n))
@@ -65,8 +65,8 @@ static int error_of(size_t n, int other)
 	return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : other;
 }
 
-static int run(struct compressor *c, ZSTD_CCtx *ctx, const void *data, size_t len, const void **out,
-	       size_t *out_len)
+static int compress_frame(struct compressor *c, ZSTD_CCtx *ctx, const void *data, size_t len,
+			  const void **out, size_t *out_len)
 {
 	c->out.len = 0;
 	if (buf_reserve(&c->out, ZSTD_compressBound(len)))
@@ -79,10 +79,10 @@ static int run(struct compressor *c, ZSTD_CCtx *ctx, const void *data, size_t le
 int compressor_run(struct compressor *c, const void *data, size_t len, const void **out,
 		   size_t *out_len)
 {
-	return run(c, c->ctx, data, len, out, out_len);
+	return compress_frame(c, c->ctx, data, len, out, out_len);
 }
 
-/* The contexts are made for each join: they take megabytes, and are used once in a while. */
+/* The contexts are created for each join: they take megabytes, and are rarely used. */
 static int run_once(struct compressor *c, const void *data, size_t len, const void **out,
 		    size_t *out_len)
 {
@@ -90,7 +90,7 @@ static int run_once(struct compressor *c, const void *data, size_t len, const vo
 	int err = ctx ? set_up(ctx, COMPRESS_LEVEL_JOIN) : -ENOMEM;
 
 	if (!err)
-		err = run(c, ctx, data, len, out, out_len);
+		err = compress_frame(c, ctx, data, len, out, out_len);
 	ZSTD_freeCCtx(ctx);
 	return err;
 }

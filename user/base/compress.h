@@ -2,8 +2,8 @@
 /*
  * compress.h - one zstd compressor for any number of writers.
  *
- * Every call makes one independent zstd frame, so hundreds of files can share
- * one context (some hundred kilobytes) instead of owning one each.
+ * Every call makes one independent zstd frame, so hundreds of files can share one context (some
+ * hundred kilobytes) instead of owning one each.
  */
 #ifndef TACHBPF_COMPRESS_H
 #define TACHBPF_COMPRESS_H
@@ -14,34 +14,34 @@
 struct compressor;
 
 /*
- * CPython's writer uses 5, and so do our writers when no recording is running. 3 takes a
- * third less time, and makes files at most 10 % larger.
+ * CPython's writer uses 5, and so do our writers when no recording is running. 3 takes a third less
+ * time, and makes files at most 10 % larger.
  */
 #define COMPRESS_LEVEL_LIVE 3
 #define COMPRESS_LEVEL 5
 
-/* For what was compressed before in small pieces, and is joined now. */
+/* For data that was compressed in small pieces, and is joined now. */
 #define COMPRESS_LEVEL_JOIN 6
 
-/* level: zstd's. NULL with errno. Freed by compressor_free(). */
+/* level: zstd's. Returns NULL with errno. Freed by compressor_free(). */
 struct compressor *compressor_new(int level);
 void compressor_free(struct compressor *c);
 
 /*
- * Compress len bytes to one zstd frame. *out belongs to the compressor and is
- * valid until the next call. 0 or -errno.
+ * Compresses len bytes to one zstd frame. *out belongs to the compressor and is valid until the
+ * next call. Returns 0 or -errno.
  */
 int compressor_run(struct compressor *c, const void *data, size_t len, const void **out,
 		   size_t *out_len);
 
 /*
- * Make one frame of several, which compressor_run() made of `raw` bytes altogether; smaller, because it
- * finds again what the others have. *out as above. 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO;
- * -EDQUOT: what compressor_limit_joins() allowed is used up.
+ * Makes one frame from several, which compressor_run() made from `raw` bytes altogether; smaller,
+ * because it finds repetitions across them. *out as above. Returns 0; -EBADMSG: the frames are
+ * damaged; -ENOMEM, -EIO; -EDQUOT: the limit of compressor_limit_joins() is used up.
  */
 int compressor_join(struct compressor *c, const void *frames, size_t len, size_t raw,
 		    const void **out, size_t *out_len);
-/* From now on, joins may read so many bytes of raw data. Without this call there is no limit. */
+/* Limits the raw bytes that joins may read from now on. Without this call there is no limit. */
 void compressor_limit_joins(struct compressor *c, uint64_t bytes);
 
 #endif

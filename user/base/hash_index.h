@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * hash_index.h - finds the elements of an array by what is in them: a hash table of their
- * numbers. The array is the caller's, and grows at its end.
+ * hash_index.h - finds the elements of an array by their contents: a hash table of their numbers.
+ * The array is the caller's, and is append-only.
  *
  * Each slot keeps the element's hash: a search does not read elements with another hash, and
  * growing the table reads none.
@@ -11,7 +11,7 @@
 
 #include "base/hash_slots.h"
 
-/* Zero-initialise; hash_index_free() when done. */
+/* Zero-initialise; freed by hash_index_free(). */
 struct hash_index {
 	struct hash_slots table;	/* of struct hash_index_slot */
 };
@@ -24,7 +24,7 @@ struct hash_index_slot {
 #define HASH_INDEX_MAX (UINT32_MAX / 2)		/* elements */
 #define HASH_INDEX_CAP_MIN 64
 
-/* What is looked for. equal: is the array's element of that number what key says? */
+/* The element to find. equal: returns true if the array's element of that number has this key. */
 struct hash_index_key {
 	struct hash_index_slot slot;
 	bool (*equal)(const void *array, uint32_t number, const void *key);
@@ -54,7 +54,7 @@ static const struct hash_kind hash_index_kind = {
 	.used = hash_index_used, .hash = hash_index_hash, .same = hash_index_same,
 };
 
-/* Make room for one more element. 0 or -ENOMEM, also for one too many. */
+/* Makes room for one more element. Returns 0, or -ENOMEM, also if there would be too many. */
 static inline int hash_index_reserve(struct hash_index *x)
 {
 	if (x->table.cnt >= HASH_INDEX_MAX)
@@ -63,8 +63,8 @@ static inline int hash_index_reserve(struct hash_index *x)
 }
 
 /*
- * The slot of the element that equals key, or the free one where it belongs, for
- * hash_index_fill(). There must have been room for an element.
+ * Returns the slot of the element that equals key, or the free one where it belongs, for
+ * hash_index_fill(). There must be room for an element.
  */
 HASH_INLINE struct hash_index_slot *
 hash_index_slot_of(const struct hash_index *x, uint32_t hash,
@@ -76,7 +76,7 @@ hash_index_slot_of(const struct hash_index *x, uint32_t hash,
 	return hash_slots_find(&x->table, &hash_index_kind, &k, NULL);
 }
 
-/* In a free slot: the element of this number. */
+/* Fills a free slot with the element of this number. */
 HASH_INLINE void hash_index_fill(struct hash_index *x, struct hash_index_slot *slot,
 				 uint32_t hash, uint32_t number)
 {
@@ -84,7 +84,7 @@ HASH_INLINE void hash_index_fill(struct hash_index *x, struct hash_index_slot *s
 	x->table.cnt++;
 }
 
-/* The number of the element that equals key. Returns false if there is none. */
+/* Finds the number of the element that equals key. Returns false if there is none. */
 HASH_INLINE bool hash_index_find(const struct hash_index *x, uint32_t hash,
 				 bool (*equal)(const void *array, uint32_t number, const void *key),
 				 const void *array, const void *key, uint32_t *number)

@@ -14,7 +14,7 @@
 #define HASH_SECRET_A 0xa0761d6478bd642fULL
 #define HASH_SECRET_B 0xe7037ed1a0b428dbULL
 
-/* Multiply to 128 bits and fold: the mixing step of wyhash (public domain). */
+/* Multiplies to 128 bits and folds: the mixing step of wyhash (public domain). */
 static inline uint64_t hash_secret_mix(uint64_t a, uint64_t b)
 {
 	unsigned __int128 r = (unsigned __int128)a * b;
@@ -30,7 +30,7 @@ static inline uint64_t hash_secret_load(const void *p)
 	return v;
 }
 
-/* A seed. Without entropy it is 0: slower under attack, never wrong. */
+/* Returns a seed. Without entropy it is 0: slower under attack, never wrong. */
 static inline uint64_t hash_secret_seed(void)
 {
 	uint64_t seed;
@@ -38,7 +38,7 @@ static inline uint64_t hash_secret_seed(void)
 	return getrandom(&seed, sizeof(seed), GRND_NONBLOCK) == sizeof(seed) ? seed : 0;
 }
 
-/* The hash of len bytes; bytes may be NULL if len is 0. */
+/* Returns the hash of len bytes; bytes may be NULL if len is 0. */
 static inline uint64_t hash_secret(uint64_t seed, const void *bytes, size_t len)
 {
 	uint64_t h = seed ^ hash_secret_mix(len ^ HASH_SECRET_A, HASH_SECRET_B);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * hash_slots.h - the one hash table with open addressing: records that lie in the table
- * itself, found by linear probing, removed by shifting back those behind them.
+ * hash_slots.h - the one hash table with open addressing: records are stored in the table itself,
+ * found by linear probing, and removed by shifting back those after them.
  *
- * For who writes a table; u64map.h and hash_index.h are ready to be used. All is inline, and
- * what the records are is a constant struct hash_kind: each table has the code that somebody
- * would have written for it alone. Knows nothing of what it holds, and frees none of it.
+ * For authors of tables; u64map.h and hash_index.h are ready for use. Everything is inline, and a
+ * constant struct hash_kind describes the records: so each table compiles to code as if written for
+ * it alone. Knows nothing of its contents, and frees none of them.
  */
 #ifndef TACHBPF_HASH_SLOTS_H
 #define TACHBPF_HASH_SLOTS_H
@@ -17,18 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Zero-initialise; hash_slots_free() when done. Slots move when it grows. */
+/* Zero-initialise; freed by hash_slots_free(). Slots move when it grows. */
 struct hash_slots {
 	uint8_t *slots;
 	size_t cap, cnt;	/* cap: 0 or a power of two */
 };
 
-/* What the records are. ctx is what the functions below were called with, say a seed. */
+/* Describes the records. ctx is passed on from the functions below, for example a seed. */
 struct hash_kind {
 	size_t bytes;		/* of a record */
 	size_t cap_min;		/* slots of the smallest table, a power of two */
 	bool (*used)(const void *slot);		/* zeroed memory is a free slot */
-	/* Of a record, or of what has a record's key. */
+	/* Of a record, or of anything with a record's key. */
 	uint64_t (*hash)(const void *record, const void *ctx);
 	bool (*same)(const void *slot, const void *key, const void *ctx);
 };
@@ -40,7 +40,7 @@ HASH_INLINE void *hash_slots_at(const struct hash_slots *t, const struct hash_ki
 	return t->slots + (i & (t->cap - 1)) * kind->bytes;
 }
 
-/* The slot of key, or the free one where it belongs. There must be slots: cap is not 0. */
+/* Returns the slot of key, or the free one where it belongs. cap must not be 0. */
 HASH_INLINE void *hash_slots_find(const struct hash_slots *t, const struct hash_kind *kind,
 				  const void *key, const void *ctx)
 {
@@ -55,9 +55,9 @@ HASH_INLINE void *hash_slots_find(const struct hash_slots *t, const struct hash_
 }
 
 /*
- * The slot of key, if it is the first or the second one where it may be; else a slot that is not
- * key's. Both are compared, so that no branch depends on which one it is: such a branch is
- * predicted wrongly too often. There must be slots: cap is not 0.
+ * Returns the slot of key, if it is the first or the second one of its probe; otherwise a slot that
+ * is not key's. Both are compared, so that no branch depends on which one it is: such a branch is
+ * mispredicted too often. cap must not be 0.
  */
 HASH_INLINE void *hash_slots_near(const struct hash_slots *t, const struct hash_kind *kind,
 				  const void *key, const void *ctx)
@@ -68,7 +68,7 @@ HASH_INLINE void *hash_slots_near(const struct hash_slots *t, const struct hash_
 	return hash_slots_at(t, kind, i);
 }
 
-/* The first free slot for a record that is in no slot yet. */
+/* Returns the first free slot for a record that has none yet. */
 HASH_INLINE void *hash_slots_free_slot(const struct hash_slots *t, const struct hash_kind *kind,
 				       const void *record, const void *ctx)
 {
@@ -80,8 +80,8 @@ HASH_INLINE void *hash_slots_free_slot(const struct hash_slots *t, const struct 
 }
 
 /*
- * Make room for one more record; who fills a free slot adds to cnt. At most half of the
- * slots are in use: a table that is fuller takes half as long again to search. 0 or -ENOMEM.
+ * Makes room for one more record; the caller that fills a free slot adds to cnt. At most half of
+ * the slots are in use: searching a fuller table takes 50 % longer. Returns 0 or -ENOMEM.
  */
 HASH_INLINE int hash_slots_reserve(struct hash_slots *t, const struct hash_kind *kind,
 				   const void *ctx)
@@ -105,13 +105,13 @@ HASH_INLINE int hash_slots_reserve(struct hash_slots *t, const struct hash_kind 
 	return 0;
 }
 
-/* Free a slot that is in use. Other records may move. */
+/* Frees a slot that is in use. Other records may move. */
 HASH_INLINE void hash_slots_remove(struct hash_slots *t, const struct hash_kind *kind, void *slot,
 				   const void *ctx)
 {
 	size_t mask = t->cap - 1, hole = ((uint8_t *)slot - t->slots) / kind->bytes, i;
 
-	/* Move back whatever was pushed past the hole, so that no probe ends too early. */
+	/* Move back all records that were pushed past the hole, so that no probe ends too early. */
 	for (i = (hole + 1) & mask; kind->used(hash_slots_at(t, kind, i)); i = (i + 1) & mask) {
 		size_t home = kind->hash(hash_slots_at(t, kind, i), ctx) & mask;
 
@@ -124,7 +124,7 @@ HASH_INLINE void hash_slots_remove(struct hash_slots *t, const struct hash_kind 
 	t->cnt--;
 }
 
-/* All slots become free. */
+/* Frees all slots. */
 HASH_INLINE void hash_slots_clear(struct hash_slots *t, const struct hash_kind *kind)
 {
 	if (t->cap)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* in_threads.c - see in_threads.h. Whoever is free takes the next job. */
+/* in_threads.c - see in_threads.h. An idle thread takes the next job. */
 #include "base/in_threads.h"
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ size_t in_threads_most(void)
 	return cpus < IN_THREADS_MAX ? cpus : IN_THREADS_MAX;
 }
 
-static void *work(void *ctx)
+static void *do_jobs(void *ctx)
 {
 	struct jobs *jobs = ctx;
 	size_t i;
@@ -41,9 +41,9 @@ void in_threads(size_t cnt, void (*job)(void *ctx, size_t i), void *ctx)
 	pthread_t threads[IN_THREADS_MAX];
 
 	while (started + 1 < most && started + 1 < cnt &&
-	       !pthread_create(&threads[started], NULL, work, &jobs))
+	       !pthread_create(&threads[started], NULL, do_jobs, &jobs))
 		started++;
-	work(&jobs);
+	do_jobs(&jobs);
 	while (started)
 		pthread_join(threads[--started], NULL);
 }

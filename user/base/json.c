@@ -44,7 +44,7 @@ static void put_bytes(struct json *j, const char *bytes, size_t len)
 		j->put(j->to, bytes, len);
 }
 
-static void put(struct json *j, const char *text)
+static void put_text(struct json *j, const char *text)
 {
 	put_bytes(j, text, strlen(text));
 }
@@ -55,12 +55,12 @@ static void new_line(struct json *j)
 
 	if (!j->pretty)
 		return;
-	put(j, "\n");
+	put_text(j, "\n");
 	for (i = 0; i < j->depth; i++)
-		put(j, "  ");
+		put_text(j, "  ");
 }
 
-/* The escape for a character that may not stand for itself. */
+/* Writes the escape of a character that must not appear literally. */
 static void put_escape(struct json *j, uint32_t cp)
 {
 	char text[16];
@@ -74,16 +74,16 @@ static void put_escape(struct json *j, uint32_t cp)
 	else
 		snprintf(text, sizeof(text), "\\u%04x\\u%04x", 0xd7c0 + (cp >> 10 & 0xfff),
 			 0xdc00 | (cp & 0x3ff));
-	put(j, text);
+	put_text(j, text);
 }
 
-/* What stands for itself goes out in pieces as long as possible. */
+/* Literal characters are written in pieces as long as possible. */
 static void put_string(struct json *j, const char *s, size_t len)
 {
 	size_t from = 0, at = 0, n;
 	uint32_t cp;
 
-	put(j, "\"");
+	put_text(j, "\"");
 	while (at < len) {
 		n = utf8_char(s + at, len - at, &cp);
 		if (n && cp != '"' && cp != '\\' && utf8_printable(cp)) {
@@ -94,12 +94,12 @@ static void put_string(struct json *j, const char *s, size_t len)
 		if (n)
 			put_escape(j, cp);
 		else
-			put(j, "\xef\xbf\xbd");		/* U+FFFD */
+			put_text(j, "\xef\xbf\xbd");		/* U+FFFD */
 		at += n ? n : 1;
 		from = at;
 	}
 	put_bytes(j, s + from, len - from);
-	put(j, "\"");
+	put_text(j, "\"");
 }
 
 void json_string_in(struct writer *w, struct string_ref s)
@@ -110,17 +110,17 @@ void json_string_in(struct writer *w, struct string_ref s)
 	put_string(&j, s.data, s.len);
 }
 
-/* What comes before every value: comma, line break, key. */
+/* Writes what comes before every value: comma, line break, key. */
 static void begin_value(struct json *j, const char *key)
 {
 	if (!j->first[j->depth])
-		put(j, ",");
+		put_text(j, ",");
 	if (j->depth)
 		new_line(j);
 	j->first[j->depth] = false;
 	if (key) {
 		put_string(j, key, strlen(key));
-		put(j, j->pretty ? ": " : ":");
+		put_text(j, j->pretty ? ": " : ":");
 	}
 }
 
@@ -129,7 +129,7 @@ static void open_level(struct json *j, const char *key, char bracket)
 	begin_value(j, key);
 	j->put(j->to, &bracket, 1);
 	if (j->depth + 1 >= JSON_MAX_DEPTH)
-		abort();	/* the nesting is the program's, not the input's */
+		abort();	/* nesting depends on the program, not on the input */
 	j->first[++j->depth] = true;
 }
 
@@ -142,7 +142,7 @@ static void close_level(struct json *j, char bracket)
 		new_line(j);
 	j->put(j->to, &bracket, 1);
 	if (!j->depth && j->pretty)
-		put(j, "\n");
+		put_text(j, "\n");
 }
 
 void json_object(struct json *j, const char *key)
@@ -179,13 +179,18 @@ void json_string_n(struct json *j, const char *key, const char *s, size_t len)
 	put_string(j, s, len);
 }
 
+void json_ref(struct json *j, const char *key, const struct string_ref *s)
+{
+	json_string_n(j, key, s->data, s->len);
+}
+
 void json_int(struct json *j, const char *key, int64_t v)
 {
 	char text[24];
 
 	snprintf(text, sizeof(text), "%lld", (long long)v);
 	begin_value(j, key);
-	put(j, text);
+	put_text(j, text);
 }
 
 void json_uint(struct json *j, const char *key, uint64_t v)
@@ -194,7 +199,15 @@ void json_uint(struct json *j, const char *key, uint64_t v)
 
 	snprintf(text, sizeof(text), "%llu", (unsigned long long)v);
 	begin_value(j, key);
-	put(j, text);
+	put_text(j, text);
+}
+
+void json_uint_known(struct json *j, const char *key, uint64_t v)
+{
+	if (v)
+		json_uint(j, key, v);
+	else
+		json_null(j, key);
 }
 
 void json_double(struct json *j, const char *key, double v)
@@ -210,17 +223,17 @@ void json_double(struct json *j, const char *key, double v)
 	if (strtod(text, NULL) != v)
 		snprintf(text, sizeof(text), "%.17g", v);
 	begin_value(j, key);
-	put(j, text);
+	put_text(j, text);
 }
 
 void json_bool(struct json *j, const char *key, bool v)
 {
 	begin_value(j, key);
-	put(j, v ? "true" : "false");
+	put_text(j, v ? "true" : "false");
 }
 
 void json_null(struct json *j, const char *key)
 {
 	begin_value(j, key);
-	put(j, "null");
+	put_text(j, "null");
 }

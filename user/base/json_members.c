@@ -6,7 +6,7 @@
 
 #include "base/arith.h"
 
-static void forget(struct json_member *members, size_t cnt)
+static void clear_values(struct json_member *members, size_t cnt)
 {
 	size_t i;
 
@@ -20,7 +20,7 @@ bool json_members(struct json_pull *j, struct json_member *members, size_t cnt)
 	struct buf key = { 0 };
 	size_t i;
 
-	forget(members, cnt);
+	clear_values(members, cnt);
 	while (ok && json_pull_key(j, &key)) {
 		for (i = 0; i < cnt; i++)
 			if (json_key_is(&key, members[i].key))
@@ -30,7 +30,7 @@ bool json_members(struct json_pull *j, struct json_member *members, size_t cnt)
 	buf_free(&key);
 	if (!j->err)
 		return true;
-	forget(members, cnt);
+	clear_values(members, cnt);
 	return false;
 }
 
@@ -53,7 +53,7 @@ bool json_member_object(const struct json_member *m, struct json_member *members
 
 	if (json_member_is(m, JT_OBJECT))
 		return json_members(&j, members, cnt);
-	forget(members, cnt);
+	clear_values(members, cnt);
 	return false;
 }
 

@@ -12,7 +12,7 @@
 
 #define OUT_OF_MEMORY "out of memory"
 #define NUMBER_MAX_CHARS 63
-/* Mapped text that may stay in memory behind the position; and how often that is looked at. */
+/* How much mapped text before the position may stay in memory; and how often that is checked. */
 #define KEPT_BYTES ((size_t)1 << 20)
 #define LOOK_BYTES ((size_t)1 << 16)
 
@@ -40,7 +40,7 @@ bool json_key_is(const struct buf *key, const char *word)
 	return key->len == strlen(word) && !memcmp(key->data, word, key->len);
 }
 
-/* Give back the pages of a mapped text that were read. */
+/* Releases the pages of a mapped text that were read. */
 static void drop_read(struct json_pull *j)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from, to;
@@ -54,8 +54,8 @@ static void drop_read(struct json_pull *j)
 		madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
-/* Go on by one character. */
-static inline void advance(struct json_pull *j)
+/* Advances by one character. */
+static inline void next_char(struct json_pull *j)
 {
 	if (++j->at % LOOK_BYTES == 0)
 		drop_read(j);
@@ -68,12 +68,12 @@ static void skip_space(struct json_pull *j)
 
 		if (c != ' ' && c != '\n' && c != '\t' && c != '\r')
 			break;
-		advance(j);
+		next_char(j);
 	}
 }
 
-/* The next character that is no space, without taking it; NUL at the end (and for a NUL). */
-static char peek(struct json_pull *j)
+/* Returns the next non-space character without consuming it; NUL at the end (and for a NUL). */
+static char peek_char(struct json_pull *j)
 {
 	skip_space(j);
 	return j->at < j->len ? j->data[j->at] : '\0';
@@ -81,7 +81,7 @@ static char peek(struct json_pull *j)
 
 enum json_type json_pull_type(struct json_pull *j)
 {
-	char c = peek(j);
+	char c = peek_char(j);
 
 	if (j->err)
 		return JT_END;
@@ -110,7 +110,7 @@ bool json_pull_enter(struct json_pull *j, enum json_type type)
 {
 	if (j->err)
 		return false;
-	if (peek(j) != (type == JT_OBJECT ? '{' : '['))
+	if (peek_char(j) != (type == JT_OBJECT ? '{' : '['))
 		return json_pull_fail(j, type == JT_OBJECT ? "an object" : "an array");
 	if (j->depth == JSON_PULL_DEPTH)
 		return json_pull_fail(j, "at most 64 levels of nesting");
@@ -120,7 +120,7 @@ bool json_pull_enter(struct json_pull *j, enum json_type type)
 	return true;
 }
 
-/* Take the comma, if there must be one. false: that was the last member, or an error. */
+/* Consumes the comma, if one is required. false: that was the last member, or an error. */
 static bool next_member(struct json_pull *j, char close)
 {
 	char c;
@@ -128,7 +128,7 @@ static bool next_member(struct json_pull *j, char close)
 	if (j->err)
 		return false;
 	drop_read(j);
-	c = peek(j);
+	c = peek_char(j);
 	if (c == close) {
 		j->at++;
 		j->depth--;
@@ -149,11 +149,11 @@ bool json_pull_key(struct json_pull *j, struct buf *key)
 {
 	if (!next_member(j, '}'))
 		return false;
-	if (peek(j) != '"')
+	if (peek_char(j) != '"')
 		return json_pull_fail(j, "a key in quotation marks");
 	if (!json_pull_string(j, key))
 		return false;
-	if (peek(j) != ':')
+	if (peek_char(j) != ':')
 		return json_pull_fail(j, "':'");
 	j->at++;
 	return true;
@@ -184,7 +184,7 @@ static bool hex4(struct json_pull *j, uint32_t *v)
 	return true;
 }
 
-static bool put(struct json_pull *j, struct buf *s, const void *data, size_t len)
+static bool put_bytes(struct json_pull *j, struct buf *s, const void *data, size_t len)
 {
 	if (!s)
 		return true;
@@ -200,15 +200,15 @@ static bool put_char(struct json_pull *j, struct buf *s, uint32_t cp)
 
 	if (n == 1) {
 		u[0] = (char)cp;
-		return put(j, s, u, 1);
+		return put_bytes(j, s, u, 1);
 	}
 	for (i = n; --i; cp >>= 6)
 		u[i] = (char)(0x80 | (cp & 0x3f));
 	u[0] = (char)(0xf0 << (4 - n) | cp);
-	return put(j, s, u, n);
+	return put_bytes(j, s, u, n);
 }
 
-/* Decode what follows "\u". A half of a surrogate pair that stands alone becomes U+FFFD. */
+/* Decodes what follows "\u". An unpaired surrogate becomes U+FFFD. */
 static bool unicode_escape(struct json_pull *j, struct buf *s)
 {
 	uint32_t cp, low;
@@ -230,8 +230,8 @@ static bool unicode_escape(struct json_pull *j, struct buf *s)
 	return put_char(j, s, 0xfffd);
 }
 
-/* Decode what follows a backslash. */
-static bool escape(struct json_pull *j, struct buf *s)
+/* Decodes what follows a backslash. */
+static bool read_escape(struct json_pull *j, struct buf *s)
 {
 	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
 	const char *found;
@@ -248,17 +248,17 @@ static bool escape(struct json_pull *j, struct buf *s)
 	if (!found)
 		return json_pull_fail(j, "an escape");
 	j->at++;
-	return put(j, s, &to[found - from], 1);
+	return put_bytes(j, s, &to[found - from], 1);
 }
 
-/* Read a string into s; NULL: skip it. Invalid UTF-8 is kept: names are bytes. */
-static bool string(struct json_pull *j, struct buf *s)
+/* Reads a string into s; NULL: skip it. Invalid UTF-8 is kept: names are bytes. */
+static bool read_string(struct json_pull *j, struct buf *s)
 {
 	size_t from;
 
 	if (j->err)
 		return false;
-	if (peek(j) != '"')
+	if (peek_char(j) != '"')
 		return json_pull_fail(j, "a string");
 	if (s)
 		s->len = 0;
@@ -266,29 +266,29 @@ static bool string(struct json_pull *j, struct buf *s)
 		from = j->at;
 		while (j->at < j->len && (uint8_t)j->data[j->at] >= ' ' &&
 		       j->data[j->at] != '"' && j->data[j->at] != '\\')
-			advance(j);
-		if (!put(j, s, j->data + from, j->at - from))
+			next_char(j);
+		if (!put_bytes(j, s, j->data + from, j->at - from))
 			return false;
 		if (j->at == j->len || (uint8_t)j->data[j->at] < ' ')
 			return json_pull_fail(j, "the rest of a string");
 		if (j->data[j->at++] == '"')
 			return true;
-		if (!escape(j, s))
+		if (!read_escape(j, s))
 			return false;
 	}
 }
 
 bool json_pull_string(struct json_pull *j, struct buf *s)
 {
-	return string(j, s);
+	return read_string(j, s);
 }
 
-static size_t digits(struct json_pull *j)
+static size_t skip_digits(struct json_pull *j)
 {
 	size_t from = j->at;
 
 	while (j->at < j->len && j->data[j->at] >= '0' && j->data[j->at] <= '9')
-		advance(j);
+		next_char(j);
 	return j->at - from;
 }
 
@@ -307,19 +307,19 @@ bool json_pull_number(struct json_pull *j, const char **s, size_t *len)
 	from = j->at;
 	j->at += is_at(j, "-");
 	whole = j->at;
-	if (!digits(j) || (j->data[whole] == '0' && j->at - whole > 1)) {
+	if (!skip_digits(j) || (j->data[whole] == '0' && j->at - whole > 1)) {
 		j->at = from;
 		return json_pull_fail(j, "a number");
 	}
 	if (is_at(j, ".")) {
 		j->at++;
-		if (!digits(j))
+		if (!skip_digits(j))
 			return json_pull_fail(j, "digits behind the point");
 	}
 	if (is_at(j, "eE")) {
 		j->at++;
 		j->at += is_at(j, "+-");
-		if (!digits(j))
+		if (!skip_digits(j))
 			return json_pull_fail(j, "digits of an exponent");
 	}
 	*s = j->data + from;
@@ -362,7 +362,7 @@ bool json_pull_double(struct json_pull *j, double *v)
 	return isfinite(*v) ? true : json_pull_fail(j, "a finite number");
 }
 
-static bool word(struct json_pull *j, const char *w)
+static bool read_word(struct json_pull *j, const char *w)
 {
 	size_t len = strlen(w);
 
@@ -379,26 +379,26 @@ static bool skip_scalar(struct json_pull *j, enum json_type type)
 
 	switch (type) {
 	case JT_STRING:
-		return string(j, NULL);
+		return read_string(j, NULL);
 	case JT_NUMBER:
 		return json_pull_number(j, &s, &len);
 	case JT_TRUE:
-		return word(j, "true");
+		return read_word(j, "true");
 	case JT_FALSE:
-		return word(j, "false");
+		return read_word(j, "false");
 	case JT_NULL:
-		return word(j, "null");
+		return read_word(j, "null");
 	default:
 		return false;
 	}
 }
 
-/* Skip a key and its colon. */
+/* Skips a key and its colon. */
 static bool skip_key(struct json_pull *j)
 {
-	if (!next_member(j, '}') || !string(j, NULL))
+	if (!next_member(j, '}') || !read_string(j, NULL))
 		return false;
-	if (peek(j) != ':')
+	if (peek_char(j) != ':')
 		return json_pull_fail(j, "':'");
 	j->at++;
 	return true;

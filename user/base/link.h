@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * link.h - lists of structs that have a link as a member: into a list and out of it in one step.
- *
- * The head is a struct link *, NULL: empty. A link is zero-initialised, and must not be moved.
- */
+/* link.h - lists of structs that have a link as a member: inserts and removes in constant time. */
 #ifndef TACHBPF_LINK_H
 #define TACHBPF_LINK_H
 
@@ -13,11 +9,11 @@ struct link {
 	struct link *next, **at;	/* at NULL: in no list */
 };
 
-/* The struct of which the link is a member. */
+/* Returns the struct of which the link is a member. */
 #define LINK_STRUCT(link, type, member) \
 	((type *)((char *)(link) - offsetof(type, member)))
 
-/* Put a link that is in no list at the beginning of one. */
+/* Inserts a link that is in no list at the beginning of one. */
 static inline void link_put(struct link **list, struct link *link)
 {
 	*link = (struct link){ .next = *list, .at = list };
@@ -26,7 +22,7 @@ static inline void link_put(struct link **list, struct link *link)
 	*list = link;
 }
 
-/* A link that is in no list stays so. */
+/* Removes a link; one that is in no list stays so. */
 static inline void link_take(struct link *link)
 {
 	if (!link->at)

@@ -113,11 +113,6 @@ void lru_remove(struct lru *l, struct lru_item *item)
 		free(u64map_remove(&l->owners, o->uid));
 }
 
-uint32_t lru_owner_of(const struct lru_item *item)
-{
-	return item->owner ? item->owner->uid : LRU_OWNER_UNKNOWN;
-}
-
 struct lru_item *lru_oldest(const struct lru *l)
 {
 	return l->cnt ? oldest_of_all(l) : NULL;

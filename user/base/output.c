@@ -2,14 +2,14 @@
 /*
  * output.c - see output.h.
  *
- * The threat: root records, and another local user prepares the directory where the files
- * are created. If there is a link or a file of his with the final name, it is unlinked or
- * refused, and never opened. A directory of his is refused, because he could exchange names
- * in it between our steps. In a sticky directory of root's (/tmp), O_EXCL and O_NOFOLLOW
- * suffice. Parent directories that the user named are trusted, as by cp(1). But one that
- * belongs to the user who called sudo is not: he could rename what we make there before it
- * is given to him, so that he is given something else. What is given away is an open
- * descriptor of a new file (O_EXCL), or of a directory that output_check_fresh() has checked.
+ * The threat: root records, and another local user prepares the directory where the files are
+ * created. If there is a link or a file of that user with the final name, it is unlinked or
+ * refused, and never opened. A directory of that user is refused, because names in it could be
+ * exchanged between our steps. In a sticky directory of root's (/tmp), O_EXCL and O_NOFOLLOW
+ * suffice. Parent directories that the user named are trusted, as by cp(1). But one that belongs to
+ * the user who called sudo is not: that user could rename our file before it is handed over, and so
+ * be given something else. Only an open descriptor of a new file (O_EXCL), or of a directory that
+ * output_check_fresh() has checked, is handed over.
  */
 #include "base/output.h"
 
@@ -29,19 +29,19 @@
 #include "base/pager.h"
 #include "base/util.h"
 
-/* How many bytes of a comm are in a file name; the kernel's has 15. */
+/* A file name contains at most this many bytes of a comm; the kernel's has 15. */
 #define COMM_BYTES 64
 #define SHOWN_BYTES 512
-/* What may be in it of ASCII besides letters and digits: nothing that a shell gives a meaning. */
+/* Allowed ASCII characters besides letters and digits: none is special to a shell. */
 #define FILE_NAME_MARKS "-_.,:+@%="
 
-static const char *shown(const char *path, char buf[SHOWN_BYTES])
+static const char *shown_path(const char *path, char buf[SHOWN_BYTES])
 {
 	return escape_text(path, strlen(path), buf, SHOWN_BYTES);
 }
 
-/* What the user can do about err. */
-static const char *remedy(int err)
+/* Returns what the user can do about err. */
+static const char *remedy_for(int err)
 {
 	static const struct {
 		int err;
@@ -65,15 +65,16 @@ static const char *remedy(int err)
 	return "";
 }
 
-static int fail(const char *what, const char *path, int err)
+static int log_failure(const char *what, const char *path, int err)
 {
 	char buf[SHOWN_BYTES];
 
-	log_error("cannot %s '%s': %s%s", what, shown(path, buf), strerror(err), remedy(err));
+	log_error("cannot %s '%s': %s%s", what, shown_path(path, buf), strerror(err),
+		  remedy_for(err));
 	return -err;
 }
 
-/* Parse a decimal id from the environment. */
+/* Parses a decimal id from the environment. */
 static bool env_id(const char *name, unsigned int *id)
 {
 	const char *text = getenv(name);
@@ -107,7 +108,7 @@ bool output_owner(uid_t *uid, gid_t *gid)
 	return !keep_roots && output_sudo_user(uid, gid);
 }
 
-/* Has what we create to be given to its owner? Not if it is created with the owner's rights. */
+/* Returns true if files must be handed to the sudo user, unless created with that user's rights. */
 static bool must_give(uid_t *uid, gid_t *gid)
 {
 	return output_owner(uid, gid) && (uid_t)setfsuid(-1) != *uid;
@@ -119,7 +120,7 @@ static int give_away(int fd, const char *path)
 	gid_t gid;
 
 	if (must_give(&uid, &gid) && fchown(fd, uid, gid))
-		return fail("give to the calling user", path, errno);
+		return log_failure("give to the calling user", path, errno);
 	return 0;
 }
 
@@ -131,20 +132,20 @@ int output_check_dir(int dirfd, const char *path)
 	gid_t gid;
 
 	if (fstat(dirfd, &st))
-		return fail("look at", path, errno);
+		return log_failure("look at", path, errno);
 	if (!S_ISDIR(st.st_mode))
-		return fail("write into", path, ENOTDIR);
+		return log_failure("write into", path, ENOTDIR);
 	if (geteuid() != 0 || st.st_uid == 0 || (output_sudo_user(&uid, &gid) && st.st_uid == uid))
 		return 0;
 	log_error("directory '%s' belongs to user %u, who could exploit root writing there; use "
 		  "another place with -o",
-		  shown(path, buf), st.st_uid);
+		  shown_path(path, buf), st.st_uid);
 	return -EPERM;
 }
 
 /*
- * Split a path into its directory and its last component, which is empty behind a slash; cut:
- * without the slashes at its end, then "" means "/". 0 or -errno.
+ * Splits a path into its directory and its last component, which is empty after a slash; cut: drops
+ * trailing slashes first, then "" means "/". Returns 0 or -errno.
  */
 static int split_path(const char *path, bool cut, char dir[PATH_MAX], char name[OUTPUT_NAME_MAX])
 {
@@ -171,14 +172,14 @@ int output_open_parent(const char *path, char name[OUTPUT_NAME_MAX], bool dir_wa
 	int fd, err = split_path(path, dir_wanted, dir, name);
 
 	if (err)
-		return fail("create", path, -err);
+		return log_failure("create", path, -err);
 	if (!*name && dir_wanted)
 		strcpy(name, ".");	/* "/" */
 	if (!*name)
-		return fail("create", path, EISDIR);
+		return log_failure("create", path, EISDIR);
 	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return fail("create", path, errno);
+		return log_failure("create", path, errno);
 	err = output_check_dir(fd, dir);
 	if (err) {
 		close(fd);
@@ -193,13 +194,13 @@ static int open_dir(int parent, const char *name, const char *path)
 	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
-		return fd >= 0 ? fd : fail("open directory", path, errno);
+		return fd >= 0 ? fd : log_failure("open directory", path, errno);
 	log_error("'%s' exists and is not a directory; use another name with -o",
-		  shown(path, buf));
+		  shown_path(path, buf));
 	return -ENOTDIR;
 }
 
-/* Open a directory to read its entries. NULL, with errno: it cannot be. */
+/* Opens a directory to read its entries. Returns NULL with errno. */
 static DIR *list_dir(int fd)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -210,13 +211,13 @@ static DIR *list_dir(int fd)
 	return d;
 }
 
-/* Also what a killed recording of memory has left: x.mlyze.events. */
+/* Includes what a killed recording of memory has left: x.mlyze.events. */
 static bool is_profile_suffix(const char *dot)
 {
 	return !strcmp(dot, OUTPUT_SUFFIX) || !strcmp(dot, ".mlyze") || !strcmp(dot, ".events");
 }
 
-/* Refuse a directory that has a recording. 0, or -EEXIST after logging it. */
+/* Refuses a directory that has a recording. Returns 0, or -EEXIST after logging it. */
 static int refuse_recording(int fd, const char *path)
 {
 	DIR *d = list_dir(fd);
@@ -225,7 +226,7 @@ static int refuse_recording(int fd, const char *path)
 	int err = 0;
 
 	if (!d)
-		return fail("look into", path, errno);
+		return log_failure("look into", path, errno);
 	while (!err && (e = readdir(d))) {
 		const char *dot = strrchr(e->d_name, '.');
 
@@ -235,7 +236,7 @@ static int refuse_recording(int fd, const char *path)
 	closedir(d);
 	if (err)
 		log_error("'%s' already holds a recording; remove it, or use another directory "
-			  "with -o", shown(path, buf));
+			  "with -o", shown_path(path, buf));
 	return err;
 }
 
@@ -257,25 +258,30 @@ static bool is_before(int64_t s, uint32_t ns, const struct timespec *t)
 	return s < t->tv_sec || (s == t->tv_sec && ns < t->tv_nsec);
 }
 
-int output_check_fresh(int dirfd, const char *path, const struct timespec *since)
+/*
+ * Is this open directory the one that we have just made, after `since` (CLOCK_REALTIME_COARSE):
+ * ours, private, empty and no older? Who may rename it could have put another in its place.
+ * path: its name, for the message. 0, or -EPERM after logging it.
+ */
+static int output_check_fresh(int dirfd, const char *path, const struct timespec *since)
 {
 	char buf[SHOWN_BYTES];
 	struct statx st;
 
 	if (statx(dirfd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &st))
-		return fail("look at", path, errno);
-	/* Root made older directories, too, and the name could have been given to one of them. */
+		return log_failure("look at", path, errno);
+	/* Root also owns older directories, and one of them could have been moved to this name. */
 	if (S_ISDIR(st.stx_mode) && st.stx_uid == geteuid() && !(st.stx_mode & 077) &&
 	    !is_before(st.stx_mtime.tv_sec, st.stx_mtime.tv_nsec, since) &&
 	    (!(st.stx_mask & STATX_BTIME) ||
 	     !is_before(st.stx_btime.tv_sec, st.stx_btime.tv_nsec, since)) && is_empty(dirfd))
 		return 0;
 	log_error("'%s' is not the directory that was just created: it was replaced by another "
-		  "one; use another place with -o", shown(path, buf));
+		  "one; use another place with -o", shown_path(path, buf));
 	return -EPERM;
 }
 
-/* Must a new directory be given to somebody? Then check that it is the new one. */
+/* If a new directory must be handed over, checks that it is the new one. */
 static int give_new_dir(int fd, const char *path, const struct timespec *since)
 {
 	uid_t uid;
@@ -299,7 +305,7 @@ int output_create_dir(const char *path, bool *made)
 	clock_gettime(CLOCK_REALTIME_COARSE, &since);
 	*made = !mkdirat(parent, name, 0700);
 	if (!*made && errno != EEXIST) {
-		fd = fail("create directory", path, errno);
+		fd = log_failure("create directory", path, errno);
 		goto out;
 	}
 	fd = open_dir(parent, name, path);
@@ -309,7 +315,7 @@ int output_create_dir(const char *path, bool *made)
 	if (!err)
 		err = *made ? give_new_dir(fd, path, &since) : refuse_recording(fd, path);
 	if (!err && faccessat(fd, ".", W_OK | X_OK, AT_EACCESS))
-		err = fail("write into", path, errno);
+		err = log_failure("write into", path, errno);
 	if (err) {
 		close(fd);
 		fd = err;
@@ -325,10 +331,10 @@ int output_check_replaceable(int dirfd, const char *name)
 	struct stat st;
 
 	if (fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
-		return errno == ENOENT ? 0 : fail("look at", name, errno);
+		return errno == ENOENT ? 0 : log_failure("look at", name, errno);
 	if (S_ISREG(st.st_mode))
 		return 0;
-	log_error("'%s' exists and is a %s; use another name with -o", shown(name, buf),
+	log_error("'%s' exists and is a %s; use another name with -o", shown_path(name, buf),
 		  S_ISDIR(st.st_mode) ? "directory" :
 		  S_ISLNK(st.st_mode) ? "symbolic link, which is not followed" :
 					"device, pipe or socket");
@@ -341,7 +347,7 @@ static int create_exclusive(int dirfd, const char *name)
 
 	fd = openat(dirfd, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
-		return fail("create", name, errno);
+		return log_failure("create", name, errno);
 	err = give_away(fd, name);
 	if (err) {
 		close(fd);
@@ -358,7 +364,7 @@ int output_create_file(int dirfd, const char *name)
 	if (err)
 		return err;
 	if (unlinkat(dirfd, name, 0) && errno != ENOENT)
-		return fail("replace", name, errno);
+		return log_failure("replace", name, errno);
 	return create_exclusive(dirfd, name);
 }
 
@@ -389,8 +395,8 @@ int output_create_path(const char *path)
 }
 
 /*
- * A name that does not derive from the final one, which may already have the maximum length. A
- * killed process with the same pid may have left such a file: O_EXCL would fail on it for ever.
+ * Makes a name that does not derive from the final one, which may already have the maximum length.
+ * A killed process with the same pid may have left such a file: O_EXCL would always fail on it.
  */
 static void name_temp(struct output_file *f)
 {
@@ -423,7 +429,7 @@ int output_open(struct output_file *f, const char *path)
 	return err;
 }
 
-/* A file without a name, or where there are none, with a temporary one. 0 or -errno. */
+/* Creates a file without a name, or else with a temporary one. Returns 0 or -errno. */
 static int create_nameless(struct output_file *f)
 {
 	f->temp[0] = '\0';
@@ -433,7 +439,7 @@ static int create_nameless(struct output_file *f)
 	/* NFS, older overlayfs; EISDIR: older kernels (open(2)) */
 	if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL || errno == ENOENT)
 		return create_temp(f);
-	return fail("create", f->name, errno);
+	return log_failure("create", f->name, errno);
 }
 
 int output_reserve_more(const struct output_file *f, uint64_t bytes)
@@ -447,7 +453,7 @@ int output_reserve_more(const struct output_file *f, uint64_t bytes)
 
 int output_reserve(struct output_file *f, int dirfd, const char *name, uint64_t bytes)
 {
-	int err = strlen(name) >= OUTPUT_NAME_MAX ? fail("create", name, ENAMETOOLONG) : 0;
+	int err = strlen(name) >= OUTPUT_NAME_MAX ? log_failure("create", name, ENAMETOOLONG) : 0;
 
 	f->fd = -1;
 	if (err)
@@ -455,7 +461,7 @@ int output_reserve(struct output_file *f, int dirfd, const char *name, uint64_t 
 	strcpy(f->name, name);
 	f->dirfd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (f->dirfd < 0)
-		return fail("create", name, errno);
+		return log_failure("create", name, errno);
 	err = create_nameless(f);
 	if (err && f->fd < 0) {
 		close(f->dirfd);
@@ -464,21 +470,21 @@ int output_reserve(struct output_file *f, int dirfd, const char *name, uint64_t 
 	if (!err) {
 		err = output_reserve_more(f, bytes);
 		if (err)
-			fail("reserve room for", name, -err);
+			log_failure("reserve room for", name, -err);
 	}
 	if (err)
 		output_abort(f);
 	return err;
 }
 
-/* Give a file without a name its temporary one, and give back what was reserved and not used. */
+/* Gives a file without a name its temporary one, and releases reserved space that was not used. */
 static int name_nameless(struct output_file *f)
 {
 	char path[64];
 	struct stat st;
 
 	if (!fstat(f->fd, &st) && ftruncate(f->fd, st.st_size))
-		return fail("write", f->name, errno);
+		return log_failure("write", f->name, errno);
 	if (f->temp[0])
 		return 0;
 	name_temp(f);
@@ -486,7 +492,7 @@ static int name_nameless(struct output_file *f)
 	if (!linkat(AT_FDCWD, path, f->dirfd, f->temp, AT_SYMLINK_FOLLOW))
 		return 0;
 	f->temp[0] = '\0';
-	return fail("create", f->name, errno);
+	return log_failure("create", f->name, errno);
 }
 
 int output_commit(struct output_file *f)
@@ -494,10 +500,10 @@ int output_commit(struct output_file *f)
 	int err = name_nameless(f);
 
 	if (close(f->fd) && !err)	/* some file systems report a full disk only here */
-		err = fail("write", f->name, errno);
+		err = log_failure("write", f->name, errno);
 	f->fd = -1;
 	if (!err && renameat(f->dirfd, f->temp, f->dirfd, f->name))
-		err = fail("create", f->name, errno);
+		err = log_failure("create", f->name, errno);
 	if (err && f->temp[0])
 		unlinkat(f->dirfd, f->temp, 0);
 	close(f->dirfd);
@@ -515,8 +521,8 @@ void output_abort(struct output_file *f)
 	close(f->dirfd);
 }
 
-/* The directory and the last component of path. false: it has none, or it cannot be looked at. */
-static bool locate(const char *path, struct stat *dir, char name[OUTPUT_NAME_MAX])
+/* Finds the directory and the last component of path. false: it has none, or cannot be read. */
+static bool find_parent(const char *path, struct stat *dir, char name[OUTPUT_NAME_MAX])
 {
 	char parent[PATH_MAX];
 
@@ -528,7 +534,7 @@ bool output_same_file(const char *a, const char *b)
 	char name_a[OUTPUT_NAME_MAX], name_b[OUTPUT_NAME_MAX];
 	struct stat dir_a, dir_b;
 
-	return locate(a, &dir_a, name_a) && locate(b, &dir_b, name_b) &&
+	return find_parent(a, &dir_a, name_a) && find_parent(b, &dir_b, name_b) &&
 	       dir_a.st_dev == dir_b.st_dev && dir_a.st_ino == dir_b.st_ino &&
 	       !strcmp(name_a, name_b);
 }

@@ -18,21 +18,21 @@
 
 static pid_t pager;	/* 0: none */
 
-/* The user's choice; NULL: none made. */
-static const char *wanted(void)
+/* The user's choice; NULL: none. */
+static const char *wanted_pager(void)
 {
 	const char *own = getenv("TACHBPF_PAGER");
 
 	return own ? own : getenv("PAGER");
 }
 
-/* May what the environment names be run with our rights? */
+/* Returns true if a program from the environment may run with our rights. */
 static bool environment_is_ours(void)
 {
 	return geteuid() != 0 && !getauxval(AT_SECURE);
 }
 
-/* There is no less: pass everything on. */
+/* Without less: passes everything on. */
 static void copy_input(void)
 {
 	char bytes[4096];
@@ -44,7 +44,7 @@ static void copy_input(void)
 	_exit(0);
 }
 
-/* As root: less as the system has it, which starts no editor, shell or preprocessor. */
+/* As root: runs the system's less so that it starts no editor, shell or preprocessor. */
 static void run_secure_less(void)
 {
 	char *term = strdup(getenv("TERM"));
@@ -72,7 +72,7 @@ static void run_pager(const char *choice)
 	copy_input();
 }
 
-/* The terminal belongs to the pager until it ends, also if we are asked to end before. */
+/* The terminal belongs to the pager until it ends, even if we are asked to end before. */
 static void on_signal(int sig)
 {
 	close(STDOUT_FILENO);
@@ -90,12 +90,12 @@ static void catch_signals(void)
 
 	for (i = 0; i < ARRAY_SIZE(signals); i++)
 		sigaction(signals[i], &sa, NULL);
-	signal(SIGPIPE, SIG_IGN);	/* write(2) then says EPIPE when the pager has ended */
+	signal(SIGPIPE, SIG_IGN);	/* write(2) fails with EPIPE when the pager has ended */
 }
 
 void pager_start(void)
 {
-	const char *choice = wanted(), *term = getenv("TERM");
+	const char *choice = wanted_pager(), *term = getenv("TERM");
 	int ends[2];
 
 	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb") ||
@@ -137,10 +137,11 @@ bool pager_end(void)
 		if (errno != EINTR)
 			return true;
 	pager = 0;
-	/* The shell's statuses for what it cannot run. */
+	/* The shell's statuses for a program that cannot be run. */
 	if (!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127))
 		return true;
 	log_error("cannot run the pager '%s': set TACHBPF_PAGER or PAGER to another one, or to "
-		  "nothing", escape_text(wanted(), strlen(wanted()), shown, sizeof(shown)));
+		  "nothing",
+		  escape_text(wanted_pager(), strlen(wanted_pager()), shown, sizeof(shown)));
 	return false;
 }

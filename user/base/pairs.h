@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pairs.h - gives dense ids from 0 to pairs of 32-bit numbers, in order of first
- * occurrence: nodes of a tree of stacks, edges of a call graph. For inner loops, where an
- * intern.h string of eight bytes would cost three times as much.
+ * pairs.h - gives dense ids from 0 to pairs of 32-bit numbers, in order of first occurrence: nodes
+ * of a tree of stacks, edges of a call graph. For inner loops, where an intern.h string of eight
+ * bytes would cost three times as much.
  */
 #ifndef TACHBPF_PAIRS_H
 #define TACHBPF_PAIRS_H
@@ -24,9 +24,9 @@ struct pairs {
 	uint64_t seed;		/* no input can choose pairs that collide */
 };
 
-/* Find or add a pair; its id in *id. 0 or -ENOMEM. */
+/* Finds or adds a pair; its id in *id. Returns 0 or -ENOMEM. */
 int pairs_add(struct pairs *p, struct pair pair, uint32_t *id);
-/* Find a pair; false: not there. */
+/* Finds a pair; false: not found. */
 bool pairs_find(const struct pairs *p, struct pair pair, uint32_t *id);
 void pairs_free(struct pairs *p);
 

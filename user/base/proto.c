@@ -14,8 +14,8 @@ void proto_out_free(struct proto_out *o)
 	o->err = 0;
 }
 
-/* Where the next bytes go; NULL: no room. */
-static uint8_t *room(struct proto_out *o, size_t bytes)
+/* Returns where the next bytes go; NULL: no room. */
+static uint8_t *reserve_bytes(struct proto_out *o, size_t bytes)
 {
 	if (o->err)
 		return NULL;
@@ -46,7 +46,7 @@ static inline uint8_t *put_small(uint8_t *p, uint32_t v)
 
 void proto_number_or_0(struct proto_out *o, uint32_t field, uint64_t v)
 {
-	uint8_t *p = room(o, 2 * VARINT_MAX);
+	uint8_t *p = reserve_bytes(o, 2 * VARINT_MAX);
 
 	if (p)
 		wrote_to(o, varint_put(put_key(p, field, WIRE_VARINT), v));
@@ -60,7 +60,7 @@ void proto_number(struct proto_out *o, uint32_t field, uint64_t v)
 
 void proto_fixed64(struct proto_out *o, uint32_t field, uint64_t v)
 {
-	uint8_t *p = v ? room(o, VARINT_MAX + sizeof(v)) : NULL;
+	uint8_t *p = v ? reserve_bytes(o, VARINT_MAX + sizeof(v)) : NULL;
 	size_t i;
 
 	if (!p)
@@ -73,7 +73,7 @@ void proto_fixed64(struct proto_out *o, uint32_t field, uint64_t v)
 
 void proto_entry(struct proto_out *o, uint32_t field, const void *data, size_t len)
 {
-	uint8_t *p = room(o, 2 * VARINT_MAX + len);
+	uint8_t *p = reserve_bytes(o, 2 * VARINT_MAX + len);
 
 	if (!p)
 		return;
@@ -97,7 +97,7 @@ void proto_text(struct proto_out *o, uint32_t field, const char *text)
 void proto_packed(struct proto_out *o, uint32_t field, const uint32_t *v, uint32_t n)
 {
 	size_t begin = proto_begin(o, field);
-	uint8_t *p = room(o, (size_t)n * 5);
+	uint8_t *p = reserve_bytes(o, (size_t)n * 5);
 	uint32_t i;
 
 	for (i = 0; p && i < n; i++)
@@ -116,7 +116,7 @@ void proto_packed_number(struct proto_out *o, uint32_t field, uint64_t v)
 
 size_t proto_begin(struct proto_out *o, uint32_t field)
 {
-	uint8_t *p = room(o, VARINT_MAX + 1);
+	uint8_t *p = reserve_bytes(o, VARINT_MAX + 1);
 
 	if (!p)
 		return 0;
@@ -134,7 +134,7 @@ void proto_end(struct proto_out *o, size_t begin)
 		return;
 	len = o->b.len - begin;
 	bytes = (size_t)(varint_put(length, len) - length);
-	if (!room(o, bytes))
+	if (!reserve_bytes(o, bytes))
 		return;
 	at = o->b.data + begin;
 	if (bytes > 1)
@@ -149,7 +149,7 @@ void proto_append(struct proto_out *o, const struct proto_out *fields)
 
 	if (fields->err && !o->err)
 		o->err = fields->err;
-	p = room(o, fields->b.len);
+	p = reserve_bytes(o, fields->b.len);
 	if (p && fields->b.len) {
 		memcpy(p, fields->b.data, fields->b.len);
 		o->b.len += fields->b.len;
@@ -158,7 +158,7 @@ void proto_append(struct proto_out *o, const struct proto_out *fields)
 
 /* ---- reading ---- */
 
-/* Read a little-endian number of this many bytes. */
+/* Reads a little-endian number of this many bytes. */
 static bool read_fixed(struct proto_in *in, size_t bytes, uint64_t *v)
 {
 	size_t i;

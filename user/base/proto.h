@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proto.h - protobuf's wire format: writes fields into a buffer, and reads them from bytes that
- * somebody hostile has made.
+ * proto.h - protobuf's wire format: writes fields into a buffer, and reads them from hostile bytes.
  *
- * Knows no message: whoever uses it has the numbers of the fields. Without objects in between: a
- * window of 100,000 stacks would be 26 MB of them.
+ * Knows no message: the caller has the numbers of the fields. Without intermediate objects: for a
+ * window of 100,000 stacks they would take 26 MB.
  */
 #ifndef TACHBPF_PROTO_H
 #define TACHBPF_PROTO_H
@@ -18,7 +17,7 @@ enum wire { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 
 
 /*
  * Zero-initialise; freed by proto_out_free(). The first error (-ENOMEM) is kept, and later calls
- * then do nothing. A field with the value 0, or without bytes, is left out, as proto3 does;
+ * then do nothing. A field with the value 0, or without bytes, is left out, as in proto3;
  * proto_entry() is for elements of repeated fields.
  */
 struct proto_out {
@@ -29,34 +28,36 @@ struct proto_out {
 void proto_out_free(struct proto_out *o);
 
 void proto_number(struct proto_out *o, uint32_t field, uint64_t v);
-/* As proto_number(), but 0 is written, too: in a oneof, say which it is. */
+/* As proto_number(), but also writes 0: to select a member of a oneof. */
 void proto_number_or_0(struct proto_out *o, uint32_t field, uint64_t v);
 void proto_fixed64(struct proto_out *o, uint32_t field, uint64_t v);
 void proto_bytes(struct proto_out *o, uint32_t field, const void *data, size_t len);
-/* An element of a repeated field of strings or messages: written even if it has no bytes. */
+/* Writes an element of a repeated field of strings or messages, even without bytes. */
 void proto_entry(struct proto_out *o, uint32_t field, const void *data, size_t len);
 void proto_text(struct proto_out *o, uint32_t field, const char *text);
-/* Repeated numbers, packed. */
+/* Writes repeated numbers, packed. */
 void proto_packed(struct proto_out *o, uint32_t field, const uint32_t *v, uint32_t n);
 void proto_packed_number(struct proto_out *o, uint32_t field, uint64_t v);
 
-/* A message in a field: what is written until proto_end(), which gets what proto_begin() returned.
- * A message without fields is written, too. */
+/*
+ * A message in a field: all until proto_end(), which gets proto_begin()'s result. Also written
+ * without fields.
+ */
 size_t proto_begin(struct proto_out *o, uint32_t field);
 void proto_end(struct proto_out *o, size_t begin);
 
-/* Fields that are ready. */
+/* Appends complete fields. */
 void proto_append(struct proto_out *o, const struct proto_out *fields);
 
 /* ---- reading ---- */
 
 /*
- * Reads from p to end. It allocates nothing and does not recurse: whoever reads a nested message
- * makes a reader of its field. The first error is kept: `bad` is set, and nothing more is read.
+ * Reads from p to end. It allocates nothing and does not recurse: the reader of a nested message
+ * makes a reader for its field. The first error is kept: `bad` is set, and nothing more is read.
  */
 struct proto_in {
 	const uint8_t *p, *end;
-	bool bad;		/* what was read is no message */
+	bool bad;		/* the bytes are no message */
 };
 
 struct proto_field {
@@ -67,13 +68,13 @@ struct proto_field {
 	size_t len;
 };
 
-/* Read the next field; then in->p is its end. false: the message has ended, or in->bad is set. */
+/* Reads the next field; then in->p is its end. false: the message has ended, or in->bad is set. */
 bool proto_next(struct proto_in *in, struct proto_field *f);
 
-/* A reader of what is in a field of bytes; one that is bad at once for another field. */
+/* Returns a reader for the contents of a field of bytes; for another field, one that is bad. */
 struct proto_in proto_inside(const struct proto_field *f);
 
-/* Read the next of packed numbers. false: there is none, or in->bad is set. */
+/* Reads the next packed number. false: there is none, or in->bad is set. */
 bool proto_next_number(struct proto_in *in, uint64_t *v);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* settings.c - the types of values, and what is asked of a row. See settings.h. */
+/* settings.c - the types of values, and queries of a row. See settings.h. */
 #include "base/settings.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* ---- numbers with units ---- */
 
-/* *end: the first character after the number. 0 or -EINVAL. */
+/* *end: the first character after the number. Returns 0 or -EINVAL. */
 static int parse_number(const char *text, double *value, const char **end)
 {
 	size_t len = strspn(text, "0123456789.");
@@ -48,7 +48,7 @@ static const struct quantity_unit counts[] = { { "", 1 }, { "k", 1e3 }, { "m", 1
 static const struct quantity_unit rates[] = {
 	{ "", 1 }, { "hz", 1 }, { "k", 1e3 }, { "khz", 1e3 }, { 0 }
 };
-/* The largest that divides a value is what it is shown in. */
+/* A value is shown in the largest unit that divides it. */
 const struct quantity_unit setting_times[] = {
 	{ "d", 86400e9 }, { "h", 3600e9 }, { "m", 60e9 }, { "s", 1e9 }, { "", 1e9 },
 	{ "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { 0 }
@@ -87,7 +87,7 @@ int setting_not_allowed(const struct setting *s, struct setting_why *why)
 	return setting_why(why, "expected %.*s", SETTING_WHY_BYTES - 16, text);
 }
 
-/* A number between the setting's limits, in the unit of its field. As setting_type.set. */
+/* Parses a number within the setting's limits, in its field's unit. As setting_type.set. */
 static int number_of(const struct setting *s, const char *text, const struct quantity_unit *units,
 		     double *value, struct setting_why *why)
 {
@@ -136,7 +136,7 @@ static int set_u64(const struct setting *s, void *field, const char *text, struc
 	return set_u64_in(s, field, text, s->type->units, why);
 }
 
-/* OpenTelemetry's variables have milliseconds. */
+/* OpenTelemetry's variables are in milliseconds. */
 static int set_env_duration(const struct setting *s, void *field, const char *text,
 			    struct setting_why *why)
 {

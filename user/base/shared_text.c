@@ -11,7 +11,7 @@ struct shared_text {
 	char text[];
 };
 
-/* The one that was asked for last, as long as somebody holds it. */
+/* The copy that was requested last, as long as it is held. */
 static struct shared_text *last;
 
 const char *shared_text_get(const char *text)

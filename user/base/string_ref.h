@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * string_ref.h - text that somebody else owns; what texts begin and end with.
- */
+/* string_ref.h - text owned by somebody else; the beginnings and ends of texts. */
 #ifndef TACHBPF_STRING_REF_H
 #define TACHBPF_STRING_REF_H
 
@@ -9,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Not NUL-terminated, may contain NULs; valid UTF-8 when we made it. */
+/* Not NUL-terminated, may contain NULs; valid UTF-8 if we made it. */
 struct string_ref {
 	const char *data;
 	uint32_t len;
@@ -32,7 +30,7 @@ static inline bool ref_starts_with(struct string_ref s, const char *head)
 	return s.len >= len && !memcmp(s.data, head, len);
 }
 
-/* Something must stand before the tail. */
+/* There must be something before the tail. */
 static inline bool ref_ends_with(struct string_ref s, const char *tail)
 {
 	size_t len = strlen(tail);
@@ -45,7 +43,7 @@ static inline bool starts_with(const char *s, const char *head)
 	return !strncmp(s, head, strlen(head));
 }
 
-/* Something must stand before the tail. */
+/* There must be something before the tail. */
 static inline bool ends_with(const char *s, const char *tail)
 {
 	size_t len = strlen(s), tail_len = strlen(tail);

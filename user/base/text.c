@@ -4,6 +4,7 @@
  */
 #include "base/text.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -11,13 +12,13 @@
 
 #include "base/util.h"
 
-/* The fewest columns: a narrower terminal wraps lines. */
+/* The minimum: a narrower terminal wraps lines. */
 #define NARROWEST 60
 
 char *text_escape(const char *s, size_t len)
 {
-	size_t size = len * 4 + 5;	/* \xNN for each byte; escape_text()
-					 * wants room for one more */
+	size_t size = len * 4 + 5;	/* \xNN for each byte; escape_text() needs room for one
+					 * more */
 	char *out = malloc(size);
 
 	return out ? escape_text(s, len, out, size) : NULL;
@@ -28,18 +29,19 @@ const char *text_plural(uint64_t cnt, const char *one, const char *many)
 	return cnt == 1 ? one : many;
 }
 
-/* Is c the first byte of a character? */
-static bool starts(char c)
+/* Returns true if c is the first byte of a character. */
+static bool starts_char(char c)
 {
 	return ((unsigned char)c & 0xc0) != 0x80;
 }
 
-size_t text_width(const char *text)
+/* How many columns text takes: one for each character. */
+static size_t text_width(const char *text)
 {
 	size_t width = 0;
 
 	for (; *text; text++)
-		width += starts(*text);
+		width += starts_char(*text);
 	return width;
 }
 
@@ -75,7 +77,7 @@ void text_wrap(FILE *out, const char *text, size_t indent, size_t width)
 		size_t len = strcspn(text, " \n"), columns = 0, i;
 
 		for (i = 0; i < len; i++)
-			columns += starts(text[i]);
+			columns += starts_char(text[i]);
 		if (used > indent && used + 1 + columns > width) {
 			fprintf(out, "\n%*s", (int)indent, "");
 			used = indent;
@@ -90,13 +92,31 @@ void text_wrap(FILE *out, const char *text, size_t indent, size_t width)
 	fputc('\n', out);
 }
 
-/* Number of bytes in the first n characters of text. */
+int text_wrap_written(FILE *out, void (*write)(const void *ctx, FILE *text), const void *ctx,
+		      size_t width)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+	int err = -ENOMEM;
+
+	if (f) {
+		write(ctx, f);
+		err = fclose(f) ? -ENOMEM : 0;
+	}
+	if (!err)
+		text_wrap(out, text, 0, width);
+	free(text);
+	return err;
+}
+
+/* Returns the number of bytes in the first n characters of text. */
 static size_t bytes_of(const char *text, size_t n)
 {
 	size_t i = 0;
 
 	for (; text[i]; i++)
-		if (starts(text[i]) && !n--)
+		if (starts_char(text[i]) && !n--)
 			break;
 	return i;
 }

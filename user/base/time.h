@@ -10,7 +10,7 @@
 #define NS_PER_MS 1000000ull
 #define NS_PER_S 1000000000ull
 
-/* What a clock shows, in ns; 0 if there is no such clock, for example that of a process that has ended. */
+/* Returns a clock's time in ns; 0: no such clock, such as that of a process that has ended. */
 static inline uint64_t clock_ns(clockid_t clock)
 {
 	struct timespec t;
@@ -18,16 +18,16 @@ static inline uint64_t clock_ns(clockid_t clock)
 	return clock_gettime(clock, &t) ? 0 : (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC: what durations and BPF programs' times are measured by. */
+/* CLOCK_MONOTONIC: for durations, and for comparison with times from BPF programs. */
 uint64_t now_ns(void);
 
-/* The time of day, since 1970 (UTC). */
+/* Returns the time of day, since 1970 (UTC). */
 static inline uint64_t wall_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);
 }
 
-/* This process' own CPU time so far, user and system, in seconds. */
+/* Returns this process's own CPU time so far, user and system, in seconds. */
 double cpu_time_s(void);
 
 #endif

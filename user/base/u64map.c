@@ -64,10 +64,10 @@ void *u64map_remove(struct u64map *m, uint64_t key)
 }
 
 /*
- * The iteration goes from a free slot downwards, once around. A removal moves entries to
- * lower slots, but never over a free one: entries that are moved were returned before, and
- * those that were not returned yet stay where they are. *pos has the number of slots
- * visited and, in its upper bits, the free slot where the iteration began.
+ * The iteration goes from a free slot downwards, once around. A removal moves entries to lower
+ * slots, but never over a free one: entries that are moved were returned before, and those that
+ * were not returned yet stay where they are. *pos has the number of visited slots and, in its upper
+ * bits, the free slot where the iteration began.
  */
 #define SEEN_BITS 32
 _Static_assert(sizeof(size_t) * 8 > SEEN_BITS, "*pos holds two positions");

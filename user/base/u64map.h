@@ -2,8 +2,8 @@
 /*
  * u64map.h - a hash table from 64-bit keys to pointers.
  *
- * Open addressing, for look-ups that happen once per sample. Knows nothing of its values
- * and does not free them.
+ * Open addressing, for look-ups once per sample. Knows nothing of its values and does not free
+ * them.
  */
 #ifndef TACHBPF_U64MAP_H
 #define TACHBPF_U64MAP_H
@@ -21,18 +21,18 @@ struct u64map_slot {
 /* Zero-initialise; freed by u64map_free(). */
 struct u64map {
 	struct hash_slots table;	/* of struct u64map_slot */
-	size_t cnt;			/* keys; for others to read */
+	size_t cnt;			/* keys; read-only for others */
 };
 
-/* The value of a key; NULL: not there. */
+/* Returns the value of a key; NULL: not found. */
 void *u64map_get(const struct u64map *m, uint64_t key);
-/* Set a key's value, which must not be NULL. 0 or -ENOMEM. */
+/* Sets a key's value, which must not be NULL. Returns 0 or -ENOMEM. */
 int u64map_put(struct u64map *m, uint64_t key, void *value);
-/* Remove a key; returns its value, or NULL. */
+/* Removes a key; returns its value, or NULL. */
 void *u64map_remove(struct u64map *m, uint64_t key);
 /*
- * Iterate: start with *pos = 0; NULL at the end. The entry that was just returned may be
- * removed; every other one is still returned once. Nothing may be added meanwhile.
+ * Iterates: start with *pos = 0; NULL at the end. The entry that was just returned may be removed;
+ * every other one is still returned once. Nothing may be added meanwhile.
  */
 void *u64map_next(const struct u64map *m, size_t *pos);
 void u64map_free(struct u64map *m);

@@ -15,7 +15,7 @@
 #include "base/colour.h"
 
 static enum log_level log_level = LOG_NORMAL;
-/* Where lines go, and where they go when that hold ends; NULL: they are printed at once. */
+/* The current and the outer hold of messages; NULL: they are printed at once. */
 static _Thread_local struct buf *log_held, *log_held_outside;
 
 void log_set_level(enum log_level level)
@@ -35,8 +35,8 @@ static void log_line(const char *prefix, enum colour colour, const char *fmt, va
 
 	/* One write per line, so that lines of several processes do not mix. */
 	vsnprintf(line, sizeof(line), fmt, ap);
-	len = snprintf(whole, sizeof(whole), "tachbpf: %s%s%s%s\n", colour_on(stderr, colour), prefix,
-		       colour == COLOUR_NONE ? "" : colour_off(stderr), line);
+	len = snprintf(whole, sizeof(whole), "tachbpf: %s%s%s%s\n", colour_on(stderr, colour),
+		       prefix, colour == COLOUR_NONE ? "" : colour_off(stderr), line);
 	if (!log_held || buf_add(log_held, whole, (size_t)len))
 		fputs(whole, stderr);
 }
@@ -118,9 +118,9 @@ void utf8_copy(char *out, size_t size, const char *s, size_t len)
 bool utf8_printable(uint32_t cp)
 {
 	/*
-	 * Line separators, and what has no glyph (Unicode's Default_Ignorable_Code_Point, Cf):
-	 * bidirectional overrides, which can change the visible order of a line, joiners, tags,
-	 * byte order marks. Variation selectors, which emoji have, are left out.
+	 * Line separators, and characters without a glyph (Unicode's Default_Ignorable_Code_Point,
+	 * Cf): bidirectional overrides, which can change the visible order of a line, joiners,
+	 * tags, byte order marks. Variation selectors, which emoji use, are allowed.
 	 */
 	static const uint32_t unseen[][2] = {
 		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 },

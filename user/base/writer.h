@@ -2,8 +2,8 @@
 /*
  * writer.h - writes text to a file descriptor, for outputs of many short pieces.
  *
- * It buffers. It keeps the first error and then does nothing, so that callers check once,
- * with writer_flush().
+ * It buffers. It keeps the first error and then does nothing, so that callers check once, with
+ * writer_flush().
  */
 #ifndef TACHBPF_WRITER_H
 #define TACHBPF_WRITER_H
@@ -23,19 +23,19 @@ struct writer {
 };
 
 /*
- * max_bytes: write no more, which is the error -EFBIG; 0: no limit. NULL with errno; the caller
- * frees it with free().
+ * max_bytes: more is the error -EFBIG; 0: no limit. Returns NULL with errno; the caller frees it
+ * with free().
  */
 struct writer *writer_new(int fd, uint64_t max_bytes);
-/* Write what is buffered. 0, or the first error since writer_new(). */
+/* Writes the buffered data. Returns 0, or the first error since writer_new(). */
 int writer_flush(struct writer *w);
 
 /* Used by writer_put() if the buffer is full. */
 void writer_put_slow(struct writer *w, const void *data, size_t len);
-/* Write a decimal number. */
+/* Writes a decimal number. */
 void writer_uint(struct writer *w, uint64_t v);
 void writer_int(struct writer *w, int64_t v);
-/* Write us microseconds as milliseconds, exactly: "12.345", "12". */
+/* Writes us microseconds as milliseconds, exactly: "12.345", "12". */
 void writer_ms(struct writer *w, int64_t us);
 
 static inline void writer_put(struct writer *w, const void *data, size_t len)

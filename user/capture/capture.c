@@ -30,7 +30,8 @@
 #include "host/identity.h"
 #include "memory/reader.h"
 #include "memory/remote_mem.h"
-#include "recording/tick_sums.h"
+#include "native/native.h"
+#include "recording/totals.h"
 #include "resolve/observer.h"
 #include "tachbpf.skel.h"
 #include "target/discover.h"
@@ -67,9 +68,6 @@
  */
 #define SAMPLE_LIMIT_NS 60000
 
-/* How long a code object may go unread at most, up to 3.11: see pywindow.bpf.h. */
-#define CODE_WINDOW_NS 8000000
-
 /* ---- the ring buffer ---- */
 
 /* Stops after s->take_until_ns even if more records arrive: signals and timers need us, too. */
@@ -102,10 +100,8 @@ static int records_configure(struct capture *s)
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
-	s->skel->rodata->cfg_window_ns = s->args.fewer_reads ? CODE_WINDOW_NS : 0;
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
-	s->skel->rodata->cfg_sent_slots = s->args.sent_codes;
-	return bpf_map__set_max_entries(s->skel->maps.sent_codes, s->args.sent_codes);
+	return 0;
 }
 
 /* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
@@ -371,7 +367,7 @@ static int begin_wait_ms(struct capture *s)
 {
 	int batch = s->args.batch_ms ? s->args.batch_ms : BATCH_MS;
 	bool reads = s->args.native || s->args.async || s->args.trace_context ||
-		     s->args.fewer_reads || s->memory || s->heap || s->event;
+		     s->memory || s->heap || s->event;
 
 	if (s->args.quiet_batch_ms <= batch || reads || !is_quiet(s))
 		return batch;
@@ -471,7 +467,6 @@ static void care_for_heard(struct capture *s)
 
 	while ((t = lifecycle_next_heard(&s->life, &pos))) {
 		if (t->process) {
-			lifecycle_fail(&s->life, process_settle_late(t->process));
 			process_retry_names(t->process);
 			process_watch_jit(t->process);
 		}
@@ -514,7 +509,6 @@ int capture_settle(struct capture *s)
 	capture_take_losses(s);
 	capture_wait_emit_open(s);
 	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
-		lifecycle_fail(&s->life, process_settle(t->process));
 		process_retry_names(t->process);
 		process_watch_jit(t->process);
 	}
@@ -572,7 +566,6 @@ void capture_counts(struct capture *s, struct capture_counts *out)
 		.processes_seen = s->life.begun_cnt,
 		.processes_live = s->life.live_cnt,
 		.processes_pending = lifecycle_young_cnt(&s->life),
-		.sent_codes = s->args.sent_codes,
 		.hardware_cycles = capture_ticks_are_hardware(s),
 	};
 	if (s->life.machine.native)

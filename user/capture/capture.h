@@ -55,7 +55,6 @@ struct capture_args {
 	bool bursts;			/* capture_thin() may be called */
 	bool no_sample_limit;		/* no walk is cut off by the time limit */
 	bool no_direct_reads;		/* a helper reads all memory: skeleton.h */
-	bool fewer_reads;		/* code objects have windows: bpf/pywindow.bpf.h */
 	uint32_t rate_hz;
 	int batch_ms;			/* how long a sample may wait in the ring buffer; 0: 100 ms */
 	int quiet_batch_ms;		/* the same while nothing is new, for a second now: no
@@ -75,8 +74,6 @@ struct capture_args {
 						 * processes; NULL: ticks are. Outlives the capture */
 	uint64_t event_every;		/* one of so many of them; 0: of hardware's, rate_hz a second */
 	const char *cpu_list;		/* "0-3,7"; NULL: all CPUs */
-	uint32_t sent_codes;		/* code objects that the BPF side remembers as sent;
-					 * a power of two */
 	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the capture, or
 						 * lives until capture_set_filter() has replaced it */
 	bool filter_may_change;		/* capture_set_filter() may be called. Costs a tick a few ns, and

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_records.c - passes samples, waits and names to their process; begins and ends processes
- * at exec, fork and exit. See capture_records.h.
+ * capture_records.c - passes records to their process; begins and ends processes at exec, fork and
+ * exit. See capture_records.h.
  */
 #include "capture/capture_records.h"
 
@@ -40,7 +40,7 @@ static void take_unknown(struct capture *s, const struct raw_tick *tick)
 {
 	struct tracked *t = profiled(s, &tick->h);
 
-	if (t && tick->h.time_ns < process_admitted_ns(t->process)) {
+	if (t && tick->h.time_ns < t->admitted_ns) {
 		process_add_lost(t->process, 0, LOSS_LATE_DISCOVERY,
 				 tick->h.time_ns >= t->plain_ns);
 		return;
@@ -98,128 +98,28 @@ static void take_orphan(struct capture *s, const struct raw_header *h)
 	capture_inspect_if_due(s, t);
 }
 
-/* ---- samples, waits and names ---- */
+/* ---- records of a process that is profiled ---- */
 
-static void take_sample(struct capture *s, const struct raw_sample *raw, size_t len)
+/* Is the record a sample, or the begin of a wait or an allocation? */
+static bool is_event(uint32_t kind)
 {
-	struct tracked *t = profiled(s, &raw->h);
-
-	s->received++;
-	if (!t)
-		take_orphan(s, &raw->h);
-	else if (raw->h.kind == RAW_SWITCH_OUT)
-		lifecycle_fail(&s->life, process_switch_out(t->process, raw, len));
-	else if (raw->h.kind == RAW_SWITCH_SAME)
-		lifecycle_fail(&s->life, process_switch_same(t->process, (const void *)raw, len));
-	else
-		lifecycle_fail(&s->life, process_sample(t->process, raw, len));
+	return kind == RAW_SAMPLE || kind == RAW_NO_STACK || kind == RAW_SWITCH_OUT ||
+	       kind == RAW_SWITCH_SAME || kind == RAW_ALLOC;
 }
 
-static void take_no_stack(struct capture *s, const struct raw_no_stack *raw)
+/*
+ * If the process is not profiled, nothing is lost of records that are no events: the begin of a
+ * wait that ends is not known either, an orphan follows, or a later record says the same.
+ */
+static void take_of_process(struct capture *s, const struct raw_header *h, size_t len)
 {
-	struct tracked *t = profiled(s, &raw->h);
+	struct tracked *t = profiled(s, h);
 
-	s->received++;
+	s->received += is_event(h->kind);
 	if (t)
-		lifecycle_fail(&s->life, process_no_stack(t->process, raw));
-	else
-		take_orphan(s, &raw->h);
-}
-
-/* If the process is not profiled, nothing is lost: the begin of the wait is not known either. */
-static void take_switch_in(struct capture *s, const struct raw_switch_in *run)
-{
-	struct tracked *t = profiled(s, &run->h);
-
-	if (t && run->h.kind == RAW_THREAD_EXIT)
-		process_thread_exit(t->process, run->tid);
-	else if (t)
-		lifecycle_fail(&s->life, process_switch_in(t->process, run));
-}
-
-/* If the process is not profiled, the sample that follows is counted as an orphan. */
-static void take_extra(struct capture *s, const struct raw_extra *x, size_t len)
-{
-	struct tracked *t = profiled(s, &x->h);
-
-	if (t)
-		lifecycle_fail(&s->life, process_extra(t->process, x, len));
-}
-
-static void take_alloc(struct capture *s, const struct raw_sample *raw, size_t len)
-{
-	struct tracked *t = profiled(s, &raw->h);
-
-	s->received++;
-	if (t)
-		lifecycle_fail(&s->life, process_alloc(t->process, raw, len));
-	else
-		take_orphan(s, &raw->h);
-}
-
-/* If the process is not profiled, nothing is known of what it has freed or moved. */
-static void take_free(struct capture *s, const struct raw_free *raw)
-{
-	struct tracked *t = profiled(s, &raw->h);
-
-	if (t)
-		lifecycle_fail(&s->life, process_free_memory(t->process, raw));
-}
-
-static void take_moved(struct capture *s, const struct raw_moved *raw)
-{
-	struct tracked *t = profiled(s, &raw->h);
-
-	if (t)
-		lifecycle_fail(&s->life, process_moved(t->process, raw));
-}
-
-/* If the process is not profiled, the next record has these counters, too. */
-static void take_gc(struct capture *s, const struct raw_gc *raw)
-{
-	struct tracked *t = profiled(s, &raw->h);
-
-	if (t)
-		lifecycle_fail(&s->life, process_gc_done(t->process, raw));
-}
-
-/* As take_extra(). */
-static void take_native(struct capture *s, const struct raw_native *raw, size_t len)
-{
-	struct tracked *t = profiled(s, &raw->h);
-
-	if (t)
-		lifecycle_fail(&s->life, process_native(t->process, raw, len));
-}
-
-/* As take_extra(). */
-static void take_async(struct capture *s, const struct raw_async *raw, size_t len)
-{
-	struct tracked *t = profiled(s, &raw->h);
-
-	if (t)
-		lifecycle_fail(&s->life, process_async(t->process, raw, len));
-}
-
-/* Renames arrive in their order: the last name stays. */
-static void take_rename(struct capture *s, const struct raw_rename *ev)
-{
-	struct tracked *t = profiled(s, &ev->h);
-	char comm[RAW_COMM + 1] = "";
-
-	if (!t)
-		return;
-	memcpy(comm, ev->comm, RAW_COMM);
-	process_rename(t->process, ev->tid, comm);
-}
-
-/* If the process is not profiled, the sample that follows causes an inspection. */
-static void take_code(struct capture *s, const struct raw_code *raw, size_t len)
-{
-	struct tracked *t = profiled(s, &raw->h);
-
-	if (t)
-		lifecycle_fail(&s->life, process_code(t->process, raw, len));
+		lifecycle_fail(&s->life, process_take(t->process, h, len));
+	else if (is_event(h->kind))
+		take_orphan(s, h);
 }
 
 /* ---- processes begin, change and end ---- */
@@ -354,7 +254,7 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 	if (t)
 		t->program = ev->program;
 	if (t && ev->unselected)	/* it was excluded until now: its ticks were not walked */
-		process_set_admitted(t->process, ev->h.time_ns, now_ns());
+		lifecycle_set_admitted(t, ev->h.time_ns);
 	return true;
 }
 
@@ -382,7 +282,7 @@ static bool end_program(struct capture *s, const struct raw_header *h, uint64_t 
 		keep_program(s, t);
 		return false;
 	}
-	if (t && h->time_ns < process_inspected_ns(t->process))
+	if (t && h->time_ns < t->inspected_ns)
 		return false;
 	t = lifecycle_find(&s->life, h->tgid);
 	if (t)
@@ -454,22 +354,11 @@ static bool says_new(uint32_t kind)
 }
 
 /* Take the record, which begins with h. */
-static void take(struct capture *s, const struct raw_header *h, const void *data, size_t len)
+static void take_record(struct capture *s, const struct raw_header *h, size_t len)
 {
+	const void *data = h;
+
 	switch (h->kind) {
-	case RAW_SAMPLE:
-	case RAW_SWITCH_OUT:
-	case RAW_SWITCH_SAME:
-		take_sample(s, data, len);
-		break;
-	case RAW_SWITCH_IN:
-	case RAW_THREAD_EXIT:
-		if (len >= sizeof(struct raw_switch_in))
-			take_switch_in(s, data);
-		break;
-	case RAW_CODE:
-		take_code(s, data, len);
-		break;
 	case RAW_UNKNOWN:
 		if (len >= sizeof(struct raw_tick))
 			take_unknown(s, data);
@@ -493,46 +382,12 @@ static void take(struct capture *s, const struct raw_header *h, const void *data
 	case RAW_EXIT:
 		take_exit(s, h);
 		break;
-	case RAW_EXTRA:
-		if (len >= offsetof(struct raw_extra, kernel))
-			take_extra(s, data, len);
-		break;
-	case RAW_NATIVE:
-		if (len >= offsetof(struct raw_native, frames))
-			take_native(s, data, len);
-		break;
-	case RAW_ASYNC:
-		if (len >= offsetof(struct raw_async, frames))
-			take_async(s, data, len);
-		break;
-	case RAW_ALLOC:
-		if (len >= offsetof(struct raw_sample, frames))
-			take_alloc(s, data, len);
-		break;
-	case RAW_FREE:
-		if (len >= sizeof(struct raw_free))
-			take_free(s, data);
-		break;
-	case RAW_MOVED:
-		if (len >= sizeof(struct raw_moved))
-			take_moved(s, data);
-		break;
-	case RAW_GC_DONE:
-		if (len >= sizeof(struct raw_gc))
-			take_gc(s, data);
-		break;
-	case RAW_NO_STACK:
-		if (len >= sizeof(struct raw_no_stack))
-			take_no_stack(s, data);
-		break;
-	case RAW_RENAME:
-		if (len >= sizeof(struct raw_rename))
-			take_rename(s, data);
-		break;
 	case RAW_CGROUP:
 		if (len >= sizeof(struct raw_cgroup))
 			take_cgroup(s, data);
 		break;
+	default:
+		take_of_process(s, h, len);
 	}
 }
 
@@ -545,10 +400,10 @@ void capture_take(struct capture *s, const void *data, size_t len)
 		return;
 	/* The same entry may have a record of the thread that had the CPU before. */
 	if (h->kind == RAW_SWITCH_IN && len >= sizeof(*in) + sizeof(*h)) {
-		take(s, h, in, sizeof(*in));
-		data = h = (const struct raw_header *)(in + 1);
+		take_record(s, h, sizeof(*in));
+		h = (const struct raw_header *)(in + 1);
 		len -= sizeof(*in);
 	}
 	s->some_new |= says_new(h->kind);
-	take(s, h, data, len);
+	take_record(s, h, len);
 }

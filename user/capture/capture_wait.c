@@ -81,10 +81,10 @@ struct scan {
 	void *ctx;
 };
 
-static bool is_chosen(const struct scan *scan, struct process *p)
+static bool is_chosen(const struct scan *scan, const struct tracked *t)
 {
-	return scan->chosen ? scan->chosen(scan->ctx, p) :
-			      process_admitted_ns(p) >= scan->capture->scanned_ns;
+	return scan->chosen ? scan->chosen(scan->ctx, t->process) :
+			      t->admitted_ns >= scan->capture->scanned_ns;
 }
 
 /* offcpu_scan_proc_fn */
@@ -94,7 +94,7 @@ static int select_process(void *ctx, uint32_t tgid, uint64_t start_ns, struct py
 	struct lifecycle *life = &scan->capture->life;
 	struct tracked *t = lifecycle_find(life, tgid);
 
-	if (!t || !t->process || !is_chosen(scan, t->process) ||
+	if (!t || !t->process || !is_chosen(scan, t) ||
 	    !proc_table_get(life->table, tgid, proc))
 		return -ENOENT;
 	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;

@@ -283,6 +283,12 @@ static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 	process_free(p);
 }
 
+void lifecycle_set_admitted(struct tracked *t, uint64_t inspected_ns)
+{
+	t->inspected_ns = inspected_ns;
+	t->admitted_ns = now_ns();
+}
+
 static void begin_process(struct lifecycle *l, struct tracked *t, const struct step *step)
 {
 	struct process_args args = *step->args;
@@ -296,8 +302,9 @@ static void begin_process(struct lifecycle *l, struct tracked *t, const struct s
 		return;
 	}
 	lifecycle_fail(l, lru_add(&l->places, &t->place, args.identity.uid));
+	t->inspected_ns = t->admitted_ns = 0;
 	if (step->inspected_ns)
-		process_set_admitted(t->process, step->inspected_ns, now_ns());
+		lifecycle_set_admitted(t, step->inspected_ns);
 	lifecycle_fail(l, native_life_begin(&l->machine, t->process, step->parent));
 	t->async = (struct inspect_schedule){ .next_ns = 0 };
 	l->begun_cnt++;

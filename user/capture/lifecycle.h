@@ -72,6 +72,10 @@ struct tracked {
 	uint64_t start_ns;		/* start_boottime; 0: not known yet */
 	enum proc_state state;
 	struct process *process;	/* NULL but for PROC_PROFILED and PROC_PAUSED */
+	uint64_t inspected_ns;		/* of process: when its inspection began; execs before are
+					 * older (CLOCK_MONOTONIC) */
+	uint64_t admitted_ns;		/* ... when its entry came into py_procs: ticks before are
+					 * discovered late. Both 0: the BPF side has admitted it */
 	struct lru_item place;		/* in lifecycle.places, if it has a struct process */
 	struct inspect_schedule schedule;
 	struct inspect_schedule async;	/* when to look for asyncio, with --async */
@@ -140,6 +144,9 @@ struct tracked *lifecycle_find(struct lifecycle *l, pid_t tgid);
 
 /* Returns the struct process of a process that is profiled or paused, otherwise NULL. */
 struct process *lifecycle_process(struct lifecycle *l, pid_t tgid);
+
+/* Its entry in py_procs is written now, after what was seen at inspected_ns (CLOCK_MONOTONIC). */
+void lifecycle_set_admitted(struct tracked *t, uint64_t inspected_ns);
 
 /*
  * Returns true if t is the process that started at start_ns (start_boottime). If the start of

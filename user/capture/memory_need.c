@@ -3,7 +3,6 @@
 #include "capture/memory_need.h"
 
 #include <bpf/libbpf.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -66,28 +65,6 @@ uint64_t memory_need_maps(const struct bpf_object *obj)
 	bpf_object__for_each_map(m, obj)
 		if (bpf_map__autocreate(m))
 			sum += map_bytes(m);
-	return sum;
-}
-
-/* Has the map an element for each CPU? Those of an array are as many as there are CPUs. */
-static bool has_losses(const struct bpf_map *m)
-{
-	return !strcmp(bpf_map__name(m), "losses");
-}
-
-uint64_t memory_need_a_cpu(const struct bpf_object *obj)
-{
-	const struct bpf_map *m;
-	uint64_t sum = 0;
-
-	bpf_object__for_each_map(m, obj) {
-		if (!bpf_map__autocreate(m))
-			continue;
-		if (has_losses(m))
-			sum += round_up(bpf_map__value_size(m), 8);
-		else if (bpf_map__type(m) == BPF_MAP_TYPE_PERCPU_ARRAY)
-			sum += bpf_map__max_entries(m) * round_up(bpf_map__value_size(m), 8);
-	}
 	return sum;
 }
 

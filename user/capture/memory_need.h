@@ -13,9 +13,6 @@ struct bpf_object;
 /* About so many bytes the maps of an opened object will have, with the sizes that they have now. */
 uint64_t memory_need_maps(const struct bpf_object *obj);
 
-/* Of these, and of the table losses, so many are for each possible CPU. */
-uint64_t memory_need_a_cpu(const struct bpf_object *obj);
-
 /*
  * Entries of a table of processes: twice as many as the host has processes now, but at least `least`
  * and at most PROCESSES_MAX.

@@ -18,8 +18,6 @@
 #include "capture/offcpu_scan_walk.h"
 #include "cpython/pages.h"
 
-#define OFFCPU_SCAN_SENT_SLOTS 65536
-
 const volatile bool cfg_gc = true;
 const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_trace_context = false;
@@ -27,12 +25,10 @@ const volatile bool cfg_native = false;
 const volatile bool cfg_async = false;
 const volatile bool cfg_stamps = false;
 const volatile bool cfg_task_names = false;
-const volatile unsigned int cfg_sent_slots = OFFCPU_SCAN_SENT_SLOTS;
 const volatile unsigned int cfg_wakeup_bytes = 0;
 const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile unsigned int cfg_period_ns = 0;
-const volatile unsigned int cfg_window_ns = 0;
 volatile unsigned int waits_long = 0;
 volatile struct direct_map direct_map;	/* not known: process_vm_readv() reads */
 bool host_task_btf = true;
@@ -61,7 +57,7 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 	static struct scratch scratch;
 	static struct code_cache cache;
 	static struct raw_code code;
-	static u64 counts[CNT_MAX], sent[OFFCPU_SCAN_SENT_SLOTS];
+	static u64 counts[CNT_MAX], sent[SENT_SLOTS];
 
 	if (def->map == &scratches)
 		return &scratch;
@@ -72,7 +68,7 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 	if (def->map == &counters)
 		return counts;
 	if (def->map == &sent_codes)
-		return &sent[*(const u32 *)key & (OFFCPU_SCAN_SENT_SLOTS - 1)];
+		return &sent[*(const u32 *)key & (SENT_SLOTS - 1)];
 	return NULL;
 }
 

@@ -7,7 +7,6 @@
  */
 #include "capture/task_sampler.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -88,17 +88,6 @@ static int refuse_several(const struct convert *c, size_t cnt, const char *or_mo
 	return -ECANCELED;
 }
 
-/* Opened late: only the first open file shows whether there are several profiles. */
-static int open_out(struct convert *c)
-{
-	int err;
-
-	if (c->out.sink)
-		return 0;
-	err = profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, c->set->many);
-	return err ? -ECANCELED : 0;	/* logged */
-}
-
 static int convert_profile(void *ctx, const struct profile_file *file, struct reader *r)
 {
 	const struct profile_meta *meta = &reader_info(r)->meta;
@@ -112,7 +101,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 			  file->shown, profile_unit_name(meta->unit));
 		return -ECANCELED;
 	}
-	err = open_out(c);
+	err = profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, c->set->many);
 	if (!err && sample_filter_is_empty(&c->opts->input.filter))
 		err = profile_out_expect(&c->out, c->ops, &c->opts->export,
 					 reader_info(r)->event_cnt);

@@ -2,11 +2,8 @@
 /*
  * cmd_diff.c - tachbpf diff: the rows of analysis/diff.h as a table or JSON, or a flame graph.
  */
-#include "base/colour.h"
-#include "base/text.h"
-#include "commands/commands.h"
-
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +11,17 @@
 
 #include "analysis/diff.h"
 #include "base/bytes_text.h"
+#include "base/colour.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
+#include "commands/commands.h"
 #include "commands/diff_side.h"
-#include "commands/limit.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
+#include "commands/show.h"
 #include "formats/html/flamegraph.h"
-#include "model/native_frame.h"
 #include "model/profile_names.h"
 
 /* Columns of the numbers in front of the names, with their gaps. */
@@ -51,16 +50,7 @@ static void json_side(struct json *j, const char *key, const struct diff_row *ro
 static void json_row(struct json *j, const struct diff_row *row)
 {
 	json_object(j, NULL);
-	json_string_n(j, "function", row->func.data, row->func.len);
-	if (frame_has_file(row->kind, &row->file))
-		json_string_n(j, "file", row->file.data, row->file.len);
-	else
-		json_null(j, "file");
-	json_string(j, "kind", profile_frame_kind_name(row->kind));
-	if (row->line > 0)
-		json_int(j, "line", row->line);
-	else
-		json_null(j, "line");
+	show_json_row(j, &row->func, row->kind, &row->file, row->line);
 	json_side(j, "a", row, 0);
 	json_side(j, "b", row, 1);
 	json_double(j, "self_delta", row->self_delta);
@@ -92,10 +82,7 @@ static void print_json(const struct diff_options *opts, const struct diff_side *
 		json_object_end(&j);
 	}
 	json_uint(&j, "row_count", r->all);
-	if (opts->fail_over >= 0)
-		json_uint(&j, "grown", r->grown);
-	else
-		json_null(&j, "grown");
+	json_double(&j, "grown", opts->fail_over >= 0 ? (double)r->grown : NAN);
 	json_array(&j, "rows");
 	for (i = 0; i < r->cnt; i++)
 		json_row(&j, &r->list[i]);
@@ -104,22 +91,6 @@ static void print_json(const struct diff_options *opts, const struct diff_side *
 }
 
 /* ---- the table ---- */
-
-/* The row's "FILE:LINE", "" if it has no file; to be freed. NULL: out of memory. */
-static char *place_of(const struct diff_row *row)
-{
-	char *file, *place = NULL;
-
-	if (!frame_has_file(row->kind, &row->file))
-		return strdup("");
-	file = text_escape(row->file.data, row->file.len);
-	if (!file || row->line <= 0)
-		return file;
-	if (asprintf(&place, "%s:%d", file, row->line) < 0)
-		place = NULL;
-	free(file);
-	return place;
-}
 
 static void print_delta(double delta)
 {
@@ -161,7 +132,8 @@ static void print_bytes(const struct diff_row *row)
 static int print_row(const struct diff_row *row, enum profile_unit unit,
 		     const struct text_column *names, const struct text_column *places)
 {
-	char *name = text_escape(row->func.data, row->func.len), *place = place_of(row);
+	char *name = text_escape(row->func.data, row->func.len);
+	char *place = show_place(row->kind, &row->file, row->line);
 
 	if (name && place) {
 		if (unit == UNIT_BYTES)
@@ -215,7 +187,7 @@ static int print_grown(const struct diff_options *opts, const struct rows *r)
 		if (!diff_has_grown(row, opts->fail_over))
 			continue;
 		name = text_escape(row->func.data, row->func.len);
-		place = place_of(row);
+		place = show_place(row->kind, &row->file, row->line);
 		if (name && place)
 			printf("  %+.2f, noise %.2f: %s  %s\n", row->self_delta, row->self_noise,
 			       name, place);

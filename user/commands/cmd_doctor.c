@@ -6,7 +6,6 @@
  * the Pythons that run. Prints the results as text or as JSON. Exit status 1: something is
  * missing that recording needs.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "commands/command_workers.h"
+#include "commands/command_process.h"
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "doctor/bpf_features.h"

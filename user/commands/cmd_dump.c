@@ -9,7 +9,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "commands/command_workers.h"
+#include "commands/command_process.h"
 #include "commands/commands.h"
 #include "commands/dump_show.h"
 #include "commands/options.h"

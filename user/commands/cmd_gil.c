@@ -38,7 +38,7 @@ struct run {
 	struct sample_filter_options samples;	/* opts->input.filter's conditions on samples;
 						 * owns nothing */
 	struct result **results;
-	size_t result_cnt;
+	size_t result_cnt, result_cap;
 };
 
 /* ---- reading ---- */
@@ -123,18 +123,6 @@ static int run_twice(struct run *run, struct result *res, struct reader *r)
 	return err;
 }
 
-static int add_result(struct run *run, struct result *res)
-{
-	struct result **results;
-
-	results = reallocarray(run->results, run->result_cnt + 1, sizeof(*results));
-	if (!results)
-		return -ENOMEM;
-	run->results = results;
-	run->results[run->result_cnt++] = res;
-	return 0;
-}
-
 /* Returns false after logging why the profile cannot be used. */
 static bool is_usable(struct run *run, const struct profile_file *file, const struct reader *r)
 {
@@ -177,7 +165,8 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		err = run_twice(run, res, r);
 	if (!err) {
 		res->rows = gil_rows_new(res->gil);
-		err = res->rows ? add_result(run, res) : -ENOMEM;
+		err = res->rows ? array_add(run->results, run->result_cnt, run->result_cap, res) :
+				  -ENOMEM;
 	}
 	if (err)
 		free_result(res);

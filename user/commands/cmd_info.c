@@ -2,31 +2,29 @@
 /*
  * cmd_info.c - tachbpf info: the files' headers, what their threads did, what was lost.
  */
-#include "base/arith.h"
-#include "base/text.h"
-#include "commands/commands.h"
-
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/cli.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
-#include "commands/info_frames.h"
-#include "commands/info_other.h"
-#include "commands/info_threads.h"
-#include "commands/info_verify.h"
-#include "commands/limit.h"
+#include "commands/commands.h"
+#include "commands/info_show.h"
 #include "commands/options.h"
 #include "commands/profile_set.h"
-#include "commands/show_losses.h"
+#include "commands/show.h"
 #include "formats/readers.h"
 #include "formats/tach/tach_profile.h"
 #include "formats/tach/tach_reader.h"
+#include "model/native_library.h"
 #include "model/process_frame.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
@@ -56,7 +54,55 @@ static bool python_known(const struct tach_info *info)
 	return info->layout != LAYOUT_DRAFT2;	/* draft2 has no field for it */
 }
 
+struct kinds {
+	uint32_t cnt[FRAME_KIND_CNT];
+};
+
+static struct kinds count_kinds(const struct profile_tables *t)
+{
+	struct kinds k = { 0 };
+	uint32_t i;
+
+	for (i = 0; i < t->frame_cnt; i++)
+		if (t->frames[i].kind < FRAME_KIND_CNT)
+			k.cnt[t->frames[i].kind]++;
+	return k;
+}
+
 /* ---- JSON ---- */
+
+static void json_library(struct json *j, const struct native_library *l)
+{
+	char build_id[NATIVE_BUILD_ID_TEXT];
+
+	json_object(j, NULL);
+	json_ref(j, "name", &l->name);
+	if (l->path.len)
+		json_ref(j, "path", &l->path);
+	else
+		json_null(j, "path");
+	json_string(j, "build_id", l->build_id_bytes ? native_build_id_text(l, build_id) : NULL);
+	json_object_end(j);
+}
+
+static int json_frames(struct json *j, const struct profile_tables *tables)
+{
+	struct kinds k = count_kinds(tables);
+	struct native_index x;
+	int err = native_index_make(&x, tables);
+	uint32_t i;
+
+	json_object(j, "frame_kinds");
+	for (i = 0; i < FRAME_KIND_CNT; i++)
+		json_uint(j, profile_frame_kind_name((enum frame_kind)i), k.cnt[i]);
+	json_object_end(j);
+	json_array(j, "libraries");
+	for (i = 0; !err && i < x.cnt; i++)
+		json_library(j, &x.list[i]);
+	json_array_end(j);
+	native_index_free(&x);
+	return err;
+}
 
 static void json_features(struct json *j, const struct profile_meta *meta)
 {
@@ -77,10 +123,7 @@ static void json_features(struct json *j, const struct profile_meta *meta)
 
 static void json_known(struct json *j, const char *key, bool known, double value)
 {
-	if (known)
-		json_double(j, key, value);
-	else
-		json_null(j, key);
+	json_double(j, key, known ? value : NAN);
 }
 
 /* Were traces of CPython's JIT sampled? Their lines are less exact: docs/reading.md. */
@@ -146,10 +189,7 @@ static void json_members(struct json *j, const struct info_threads *t)
 static void json_identity(struct json *j, const struct profile_file *file)
 {
 	json_string(j, "path", file->path);
-	if (file->process.tgid)
-		json_uint(j, "pid", file->process.tgid);
-	else
-		json_null(j, "pid");
+	json_uint_known(j, "pid", file->process.tgid);
 	json_string(j, "comm", file->process.comm);
 	json_string(j, "command", file->process.command);
 	json_string(j, "container", file->process.container);
@@ -169,7 +209,7 @@ static int json_file(struct json *j, const struct profile_file *file,
 	json_header(j, file, info);
 	json_string(j, "event", file->session ? session_json_event(file->session) : NULL);
 	json_bool(j, "jit", has_jit(file));
-	err = info_frames_json(j, tables);
+	err = json_frames(j, tables);
 	json_members(j, t);
 	info_threads_json(j, t, file->process.thread_names);
 	if (file->session) {
@@ -209,11 +249,13 @@ static void json_recordings(struct json *j, const struct profile_set *set)
 
 /* ---- text ---- */
 
-/* Print a heading and s, which is hostile. */
+/* Print a heading and s, which is hostile; NULL: there is nothing to print. */
 static void print_text(const char *heading, const char *s)
 {
-	char *shown = text_escape(s, strlen(s));
+	char *shown = s ? text_escape(s, strlen(s)) : NULL;
 
+	if (!s)
+		return;
 	printf("  %-12s ", heading);
 	text_wrap(stdout, shown ? shown : "?", FACT_COLUMN, text_terminal_width(stdout));
 	free(shown);
@@ -258,6 +300,53 @@ static void print_mode(const struct profile_file *file, const struct profile_met
 		       profile_mode_name(profile_file_mode(file, meta->mode)));
 }
 
+static void print_kinds(const struct kinds *k)
+{
+	const char *gap = "";
+	uint32_t i;
+
+	printf("  %-12s ", "frames");
+	for (i = 0; i < FRAME_KIND_CNT; i++) {
+		if (!k->cnt[i])
+			continue;
+		printf("%s%u %s", gap, k->cnt[i], profile_frame_kind_name((enum frame_kind)i));
+		gap = ", ";
+	}
+	printf("\n");
+}
+
+static int print_library(const struct native_library *l, bool first)
+{
+	const struct string_ref *shown = l->path.len ? &l->path : &l->name;
+	char build_id[NATIVE_BUILD_ID_TEXT], *text = text_escape(shown->data, shown->len);
+
+	if (!text)
+		return -ENOMEM;
+	printf("  %-12s %s%s%s\n", first ? "libraries" : "", text,
+	       l->build_id_bytes ? ", build id " : "", native_build_id_text(l, build_id));
+	free(text);
+	return 0;
+}
+
+static int print_frames(const struct profile_tables *tables, uint32_t limit)
+{
+	struct kinds k = count_kinds(tables);
+	struct native_index x;
+	size_t i, shown;
+	int err;
+
+	if (k.cnt[FRAME_PYTHON] == tables->frame_cnt)
+		return 0;
+	print_kinds(&k);
+	err = native_index_make(&x, tables);
+	shown = limit_rows(limit, x.cnt);
+	for (i = 0; !err && i < shown; i++)
+		err = print_library(&x.list[i], !i);
+	limit_print_more("               ", x.cnt, shown);
+	native_index_free(&x);
+	return err;
+}
+
 static void print_header(const struct profile_file *file, const struct tach_info *info)
 {
 	const struct profile_meta *meta = &info->meta;
@@ -288,16 +377,11 @@ static void print_identity(const struct profile_file *file)
 	printf("%s\n", file->shown);
 	if (file->process.tgid)
 		printf("  %-12s %u\n", "pid", file->process.tgid);
-	if (file->process.comm)
-		print_text("comm", file->process.comm);
-	if (file->process.command)
-		print_text("command", file->process.command);
-	if (file->process.container)
-		print_text("container", file->process.container);
-	if (file->process.image)
-		print_text("image", file->process.image);
-	if (file->process.unit)
-		print_text("unit", file->process.unit);
+	print_text("comm", file->process.comm);
+	print_text("command", file->process.command);
+	print_text("container", file->process.container);
+	print_text("image", file->process.image);
+	print_text("unit", file->process.unit);
 }
 
 static int print_file(const struct run *run, const struct profile_file *file,
@@ -311,7 +395,7 @@ static int print_file(const struct run *run, const struct profile_file *file,
 		printf("  %-12s %zu in this file; report --by process lists them\n", "processes",
 		       t->process_cnt);
 	print_header(file, info);
-	err = info_frames_print(tables, run->limit);
+	err = print_frames(tables, run->limit);
 	if (has_jit(file))
 		print_text("jit", "runs CPython's JIT: lines are where a trace was entered, "
 			   "called or left");

@@ -14,7 +14,7 @@
 #include "base/arith.h"
 #include "base/output.h"
 #include "base/util.h"
-#include "commands/limit.h"
+#include "commands/show.h"
 #include "commands/mem_show.h"
 #include "commands/profile_set.h"
 #include "formats/foreign.h"

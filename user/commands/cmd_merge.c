@@ -81,13 +81,6 @@ static int add_file(struct merging *j, size_t i)
 	return err == -EBADMSG ? 0 : err;
 }
 
-static int on_event(void *ctx, const struct event *ev)
-{
-	struct sink *sink = ctx;
-
-	return sink->ops->event(sink, ev);
-}
-
 static int write_merged(struct merging *j, struct sink *sink)
 {
 	struct profile_stats stats;
@@ -105,7 +98,7 @@ static int write_merged(struct merging *j, struct sink *sink)
 	}
 	err = sink->ops->begin(sink, &meta, intern_tables(j->in));
 	if (!err)
-		err = merge_samples(j->merge, on_event, sink);
+		err = merge_samples(j->merge, sink_pass, sink);
 	if (!err)
 		err = sink->ops->end(sink, &stats);
 	if (err == -E2BIG) {

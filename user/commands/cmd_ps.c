@@ -15,7 +15,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "commands/command_workers.h"
+#include "commands/command_process.h"
 #include "commands/options.h"
 #include "doctor/precheck.h"
 #include "doctor/worker_calls.h"
@@ -39,17 +39,8 @@ struct listing {
 static int keep(void *ctx, const struct python *p)
 {
 	struct listing *l = ctx;
-	struct python *bigger;
 
-	if (l->cnt == l->cap) {
-		l->cap = l->cap ? 2 * l->cap : 64;
-		bigger = reallocarray(l->list, l->cap, sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		l->list = bigger;
-	}
-	l->list[l->cnt++] = *p;
-	return 0;
+	return array_add(l->list, l->cnt, l->cap, *p);
 }
 
 /* ---- JSON ---- */

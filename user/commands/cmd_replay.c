@@ -22,23 +22,10 @@ struct replay {
 	struct sink *like;		/* the first part, which has no profiles; NULL: no parts */
 };
 
-static int on_event(void *ctx, const struct event *ev)
-{
-	struct sink *sink = ctx;
-
-	return sink->ops->event(sink, ev);
-}
-
-/* Opened late: only the first open file shows whether there are several profiles. */
 static int open_out(struct replay *re)
 {
-	int err;
-
-	if (re->out.sink)
-		return 0;
-	err = profile_out_open(&re->out, re->export.format, &re->export, &re->opts->input,
-			       re->set.many);
-	return err ? -ECANCELED : 0;	/* logged */
+	return profile_out_open(&re->out, re->export.format, &re->export, &re->opts->input,
+				re->set.many);
 }
 
 /* Give the sink the profile that r has selected. */
@@ -55,7 +42,7 @@ static int replay_into(struct profile_set *set, const struct profile_file *file,
 	err = sink->ops->begin(sink, &meta, reader_tables(r));
 	reader_take(r, sink->ops->kept ? EVENT_KEPT : 0);
 	if (!err)
-		err = profile_set_run(set, file, r, on_event, sink);
+		err = profile_set_run(set, file, r, sink_pass, sink);
 	return err ? err : sink->ops->end(sink, &stats);
 }
 
@@ -85,45 +72,29 @@ struct replay_part {
 	bool some;		/* it has a profile */
 };
 
-static void part_free(void *ctx)
+static int part_begin(void *ctx, const void *whole)
+{
+	const struct replay *re = whole;
+	struct replay_part *part = ctx;
+
+	part->sink = re->export.format->part(re->like);
+	return part->sink ? 0 : -ENOMEM;
+}
+
+static void part_end(void *ctx)
 {
 	struct replay_part *part = ctx;
 
 	if (part->sink)
 		part->sink->ops->close(part->sink);
-	free(part);
 }
 
-static void *part_new(const void *whole)
-{
-	const struct replay *re = whole;
-	struct replay_part *part = calloc(1, sizeof(*part));
-
-	if (!part)
-		return NULL;
-	part->sink = re->export.format->part(re->like);
-	if (part->sink)
-		return part;
-	part_free(part);
-	return NULL;
-}
-
-static struct profile_set *part_set(void *part)
-{
-	return &((struct replay_part *)part)->set;
-}
-
-static int part_profile(void *ctx, const struct profile_file *file, struct reader *r)
+static int part_add(void *ctx, const struct profile_file *file, struct reader *r)
 {
 	struct replay_part *part = ctx;
 
 	part->some = true;
 	return replay_into(&part->set, file, r, part->sink);
-}
-
-static int part_read(void *part)
-{
-	return profile_set_each(part_set(part), part_profile, part);
 }
 
 static int part_join(void *whole, void *from)
@@ -143,8 +114,8 @@ static int part_read_again(void *whole, struct profile_set *set)
 }
 
 static const struct profile_parts_ops parts = {
-	.new = part_new, .set = part_set, .read = part_read, .join = part_join,
-	.read_again = part_read_again, .free = part_free,
+	.bytes = sizeof(struct replay_part), .begin = part_begin, .add = part_add,
+	.join = part_join, .read_again = part_read_again, .end = part_end,
 };
 
 /* Give all profiles to the sink; a format that can take them in parts takes several at a time. */

@@ -2,25 +2,23 @@
 /*
  * cmd_report.c - tachbpf report: the rows of analysis/report.h as a table or JSON.
  */
-#include "base/arith.h"
-#include "base/cli.h"
-#include "base/colour.h"
-#include "base/text.h"
-#include "commands/commands.h"
-
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/report.h"
+#include "base/arith.h"
+#include "base/cli.h"
+#include "base/colour.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
-#include "commands/limit.h"
+#include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/report_read.h"
-#include "commands/show_losses.h"
-#include "model/native_frame.h"
+#include "commands/show.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
@@ -67,16 +65,7 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 
 	json_object(j, NULL);
 	if (by_code(run)) {
-		json_string_n(j, "function", row->func.data, row->func.len);
-		if (frame_has_file(row->kind, &row->file))
-			json_string_n(j, "file", row->file.data, row->file.len);
-		else
-			json_null(j, "file");
-		json_string(j, "kind", profile_frame_kind_name(row->kind));
-		if (row->line > 0)
-			json_int(j, "line", row->line);
-		else
-			json_null(j, "line");
+		show_json_row(j, &row->func, row->kind, &row->file, row->line);
 		json_uint(j, "total", row->total);
 		json_double(j, "total_pct", percent(row->total, samples));
 	} else if (run->opts->by == REPORT_BY_CONTAINER) {
@@ -87,10 +76,7 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 		const struct profile_file *file = run->read.profiles[row->profile];
 
 		json_string(j, "path", file->path);
-		if (file->process.tgid)
-			json_uint(j, "pid", file->process.tgid);
-		else
-			json_null(j, "pid");
+		json_uint_known(j, "pid", file->process.tgid);
 		json_string(j, "comm", file->process.comm);
 		json_string(j, "command", file->process.command);
 		json_string(j, "container", file->process.container);
@@ -116,10 +102,7 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 	json_array_end(&j);
 	json_string(&j, "unit", profile_unit_name(run->read.unit));
 	json_uint(&j, "samples", report_sample_cnt(run->read.report));
-	if (run->read.timed)
-		json_double(&j, "duration_s", run->read.longest_s);
-	else
-		json_null(&j, "duration_s");
+	json_double(&j, "duration_s", run->read.timed ? run->read.longest_s : NAN);
 	json_string(&j, "mode",
 		    run->read.modes_differ ? "mixed" : profile_mode_name(run->read.mode));
 	if (run->read.event && !run->read.modes_differ)
@@ -135,15 +118,14 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 
 /* ---- the table ---- */
 
-static int line_of_code(struct line *line)
+static void line_of_code(struct line *line)
 {
 	line->name = text_escape(line->row->func.data, line->row->func.len);
-	line->place = report_place(line->row);
-	return line->name && line->place ? 0 : -ENOMEM;
+	line->place = show_place(line->row->kind, &line->row->file, line->row->line);
 }
 
 /* The number of processes, the container, its image. */
-static int line_of_container(const struct run *run, struct line *line)
+static void line_of_container(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->read.profiles[line->row->profile];
 	const char *image = file->process.image ? file->process.image : "";
@@ -153,10 +135,9 @@ static int line_of_container(const struct run *run, struct line *line)
 	line->name = line->row->func.len ? text_escape(line->row->func.data, line->row->func.len) :
 					   strdup("(none)");
 	line->place = text_escape(image, strlen(image));
-	return line->id && line->name && line->place ? 0 : -ENOMEM;
 }
 
-static int line_of_process(const struct run *run, struct line *line)
+static void line_of_process(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->read.profiles[line->row->profile];
 	const char *command = file->process.command ? file->process.command : "";
@@ -175,7 +156,6 @@ static int line_of_process(const struct run *run, struct line *line)
 		line->id = NULL;
 	line->name = text_escape(line->row->func.data, line->row->func.len);
 	line->place = text_escape(command, strlen(command));
-	return line->id && line->name && line->place ? 0 : -ENOMEM;
 }
 
 struct table {
@@ -229,8 +209,9 @@ static struct table fit(const struct line *lines, size_t cnt, enum report_by by)
 	return t;
 }
 
-static void put_header(const struct run *run, FILE *out)
+static void put_header(const void *ctx, FILE *out)
 {
+	const struct run *run = ctx;
 	const struct report_options *opts = run->opts;
 	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
 	uint64_t total = report_sample_cnt(run->read.report);
@@ -257,25 +238,6 @@ static void put_header(const struct run *run, FILE *out)
 	if (run->read.mode != MODE_UNKNOWN || event || run->read.modes_differ)
 		fprintf(out, ", %s", run->read.modes_differ ? "several modes" : mode);
 	free(shown);
-}
-
-static int print_header(const struct run *run)
-{
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
-	int err = -ENOMEM;
-
-	if (out) {
-		put_header(run, out);
-		err = fclose(out) ? -ENOMEM : 0;
-	}
-	if (!err) {
-		text_wrap(stdout, text, 0, text_terminal_width(stdout));
-		printf("\n");
-	}
-	free(text);
-	return err;
 }
 
 /* As perf's report has them: from 5 % on, from 0.5 % on. */
@@ -340,13 +302,19 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 
 	for (i = 0; !err && i < cnt; i++) {
 		lines[i].row = &rows[i];
-		err = by_code(run) ? line_of_code(&lines[i]) :
-		      run->opts->by == REPORT_BY_CONTAINER ? line_of_container(run, &lines[i]) :
-							     line_of_process(run, &lines[i]);
+		if (by_code(run))
+			line_of_code(&lines[i]);
+		else if (run->opts->by == REPORT_BY_CONTAINER)
+			line_of_container(run, &lines[i]);
+		else
+			line_of_process(run, &lines[i]);
+		if (!lines[i].name || !lines[i].place || (!by_code(run) && !lines[i].id))
+			err = -ENOMEM;
 	}
 	if (!err)
-		err = print_header(run);
+		err = text_wrap_written(stdout, put_header, run, text_terminal_width(stdout));
 	if (!err) {
+		printf("\n");
 		if (cnt)
 			print_lines(run, lines, cnt);
 		limit_print_more("", all, cnt);

@@ -144,15 +144,12 @@ static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_N
 
 static int add_written(struct split *s, const struct piece *p, const char *name)
 {
-	struct written *bigger = array_grow(s->written, s->written_cnt, &s->written_cap,
-					    sizeof(*bigger));
+	struct written w = { .name = strdup(name), .from = p->of };
+	int err = w.name ? array_add(s->written, s->written_cnt, s->written_cap, w) : -ENOMEM;
 
-	if (!bigger)
-		return -ENOMEM;
-	s->written = bigger;
-	s->written[s->written_cnt].name = strdup(name);
-	s->written[s->written_cnt].from = p->of;
-	return s->written[s->written_cnt++].name ? 0 : -ENOMEM;
+	if (err)
+		free(w.name);
+	return err;
 }
 
 /* A piece by time has its own start. */
@@ -338,7 +335,6 @@ static int write_waiting(struct split *s, struct piece *p)
 /* Find or add the key's piece. 0; -E2BIG: too many pieces; -ENOMEM. */
 static int number_of(struct split *s, uint64_t key, size_t *number)
 {
-	struct piece *bigger;
 	uint32_t n;
 
 	if (thread_map_get(s->numbers, key, 0, &n))
@@ -348,15 +344,10 @@ static int number_of(struct split *s, uint64_t key, size_t *number)
 		return 0;
 	if (n == PIECES_MAX)
 		return -E2BIG;
-	if (s->piece_cnt == s->piece_cap) {
-		s->piece_cap = s->piece_cap ? s->piece_cap * 2 : 16;
-		bigger = reallocarray(s->pieces, s->piece_cap, sizeof(*bigger));
-		if (!bigger)
-			return -ENOMEM;
-		s->pieces = bigger;
-	}
-	s->pieces[s->piece_cnt] = (struct piece){ .key = key, .fd = -1 };
-	return set_process(s, &s->pieces[s->piece_cnt++]);
+	if (array_add(s->pieces, s->piece_cnt, s->piece_cap,
+		      (struct piece){ .key = key, .fd = -1 }))
+		return -ENOMEM;
+	return set_process(s, &s->pieces[n]);
 }
 
 static int on_event(void *ctx, const struct event *ev)

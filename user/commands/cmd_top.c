@@ -1,30 +1,199 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_top.c - `tachbpf top`: the busiest Python processes, again at the end of each interval; on a terminal
- * as a screen with keys (top_screen.h).
+ * cmd_top.c - `tachbpf top`: the busiest Python processes, again at the end of each interval: a
+ * table, or a line of JSON; on a terminal a screen with keys (top_screen.c).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arith.h"
+#include "base/colour.h"
+#include "base/json.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "commands/command_process.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/record_signals.h"
-#include "commands/top_screen.h"
-#include "commands/top_session.h"
-#include "commands/top_show.h"
+#include "commands/top_state.h"
+#include "cpython/image.h"
 #include "doctor/precheck.h"
+#include "host/containers.h"
+#include "host/held_by.h"
+#include "host/identity.h"
 #include "live/live_counts.h"
 #include "live/terminal.h"
+#include "model/event.h"
+#include "resolve/process.h"
 
 #define POLL_MS 200
 #define OTHER_ROWS 4	/* of a table: its head, "3 more", the cursor's */
+#define CONTAINER_COLUMNS 16
+
+/* One window. */
+struct top_window {
+	struct live_total total;
+	const struct live_process *list;	/* cnt of them, the busiest first */
+	size_t cnt;
+	size_t limit;		/* rows; 0: all */
+	uint64_t ns;		/* how long it was */
+	uint32_t rate_hz;
+	uint64_t utc_s;		/* its end, seconds since 1970 */
+};
+
+/* ---- the table ---- */
+
+/*
+ * "handle (app.py), 43 %": the function, its file's name, its share of the process' time. Without
+ * CPU time in the window: what holds the process, if anything does.
+ */
+static char *hottest_text(const struct live_process *p)
+{
+	char held[HELD_BY_BYTES], *function, *text;
+
+	if (!p->hottest) {
+		held_by_words(process_tgid(p->process), held);
+		return strdup(held);
+	}
+	function = top_function(process_tables(p->process), p->hottest->file, p->hottest->func,
+				LINE_NONE);
+	text = top_text("%s %.0f %%", function ? function : "?",
+			percent(p->hottest->self_ns, p->last.cpu_ns));
+	free(function);
+	return text;
+}
+
+/* One line, cut to the terminal's width. */
+static void print_row(const struct live_process *p, uint64_t ns)
+{
+	const struct container *c = process_identity(p->process)->container;
+	char label[CONTAINER_LABEL_BYTES] = "-", *hottest = hottest_text(p), *text;
+
+	if (c && container_is(c))
+		container_label(c, label);
+	text = top_process_text(p, &p->last, ns, CONTAINER_COLUMNS, label, hottest ? hottest : "?");
+	text_print(stdout, text ? text : "?", text_terminal_width(stdout), CUT_RIGHT, false);
+	printf("\n");
+	free(hottest);
+	free(text);
+}
+
+/* The first line and the headings. */
+static void print_head(const struct top_window *w)
+{
+	time_t now = (time_t)w->utc_s;
+	char text[16] = "", line[128];
+	struct tm tm;
+	int n;
+
+	if (localtime_r(&now, &tm))
+		strftime(text, sizeof(text), "%H:%M:%S", &tm);
+	n = snprintf(line, sizeof(line), "%s  %zu %s, %.1f %% CPU, %u Hz, last %.1f s, %" PRIu64
+		     " lost", text, w->total.processes,
+		     text_plural(w->total.processes, "Python process", "Python processes"),
+		     percent(w->total.last.cpu_ns, w->ns), w->rate_hz, w->ns / 1e9, w->total.lost);
+	if (w->total.ended && n > 0 && (size_t)n < sizeof(line))
+		snprintf(line + n, sizeof(line) - n, ", %zu ended", w->total.ended);
+	text_print(stdout, line, text_terminal_width(stdout), CUT_RIGHT, false);
+	printf("\n%s", colour_on(stdout, COLOUR_BOLD));
+	top_process_headings(line, sizeof(line), CONTAINER_COLUMNS, "container");
+	text_print(stdout, line, text_terminal_width(stdout), CUT_RIGHT, false);
+	printf("%s\n", colour_off(stdout));
+}
+
+static void print_table(const struct top_window *w)
+{
+	size_t rows = w->limit && w->limit < w->cnt ? w->limit : w->cnt, i;
+
+	print_head(w);
+	for (i = 0; i < rows; i++)
+		print_row(&w->list[i], w->ns);
+	if (rows < w->cnt)
+		printf("%zu more\n", w->cnt - rows);
+}
+
+/* ---- JSON: a line for each window ---- */
+
+static void write_sums(struct json *j, const struct live_sums *s)
+{
+	json_uint(j, "samples", s->samples);
+	json_double(j, "cpu_s", s->cpu_ns / 1e9);
+	json_double(j, "gil_s", s->gil_ns / 1e9);
+	json_double(j, "gc_s", s->gc_ns / 1e9);
+}
+
+static void write_hottest(struct json *j, const struct live_process *p)
+{
+	const struct profile_tables *t = process_tables(p->process);
+	const struct live_function *f = p->hottest;
+
+	if (!f) {
+		json_null(j, "hottest");
+		return;
+	}
+	json_object(j, "hottest");
+	json_ref(j, "function", &t->strings[f->func]);
+	json_ref(j, "file", &t->strings[f->file]);
+	json_double(j, "self_s", f->self_ns / 1e9);
+	json_double(j, "total_s", f->total_ns / 1e9);
+	json_object_end(j);
+}
+
+static void write_process(struct json *j, const struct live_process *p)
+{
+	pid_t tgid = process_tgid(p->process);
+	char held[HELD_BY_BYTES] = "";
+
+	json_object(j, NULL);
+	json_uint(j, "pid", tgid);
+	identity_json(j, process_identity(p->process), tgid);
+	container_json(j, process_identity(p->process)->container);
+	json_string(j, "comm", process_comm(p->process));
+	json_string(j, "python", process_image(p->process)->version);
+	write_sums(j, &p->last);
+	json_object(j, "since_start");
+	write_sums(j, &p->all);
+	json_object_end(j);
+	json_uint(j, "threads", p->threads);
+	json_uint(j, "lost", p->lost);
+	write_hottest(j, p);
+	if (!p->hottest)
+		held_by_words(tgid, held);
+	json_string(j, "held", *held ? held : NULL);
+	json_object_end(j);
+}
+
+static void print_json(const struct top_window *w)
+{
+	size_t rows = w->limit && w->limit < w->cnt ? w->limit : w->cnt, i;
+	struct json j;
+
+	json_start(&j, stdout, false);
+	json_object(&j, NULL);
+	json_uint(&j, "version", 1);
+	json_uint(&j, "time", w->utc_s);
+	json_double(&j, "seconds", w->ns / 1e9);
+	json_uint(&j, "rate_hz", w->rate_hz);
+	json_uint(&j, "pythons", w->total.processes);
+	json_uint(&j, "ended", w->total.ended);
+	write_sums(&j, &w->total.last);
+	json_uint(&j, "lost", w->total.lost);
+	json_array(&j, "processes");
+	for (i = 0; i < rows; i++)
+		write_process(&j, &w->list[i]);
+	json_array_end(&j);
+	json_object_end(&j);
+	putchar('\n');
+}
+
+/* ---- windows ---- */
 
 struct top {
 	struct top_session session;	/* first */
@@ -58,13 +227,13 @@ static int show(struct top *t, uint64_t now)
 	w.list = list;
 	live_total(t->session.live, &w.total);
 	if (t->opts->json) {
-		top_json(&w);
+		print_json(&w);
 	} else {
 		if (t->redraw)
 			printf("\033[H\033[2J");
 		else if (t->shown)
 			printf("\n");
-		top_table(&w);
+		print_table(&w);
 	}
 	free(list);
 	t->shown++;

@@ -120,43 +120,24 @@ static int begin(struct diff_side *s)
 	return s->report || s->graph ? 0 : -ENOMEM;
 }
 
-static void free_all_but_set(struct diff_side *s)
+static void free_all_but_set(void *ctx)
 {
+	struct diff_side *s = ctx;
+
 	report_free(s->report);
 	flamegraph_free(s->graph);
 }
 
 /* ---- a part of the files: profile_parts.h ---- */
 
-static void part_free(void *part)
-{
-	free_all_but_set(part);
-	free(part);
-}
-
-static void *part_new(const void *whole)
+static int part_begin(void *ctx, const void *whole)
 {
 	const struct diff_side *s = whole;
-	struct diff_side *part = calloc(1, sizeof(*part));
+	struct diff_side *part = ctx;
 
-	if (!part)
-		return NULL;
 	part->opts = s->opts;
 	part->moment = s->moment;
-	if (!begin(part))
-		return part;
-	free(part);
-	return NULL;
-}
-
-static struct profile_set *part_set(void *part)
-{
-	return &((struct diff_side *)part)->set;
-}
-
-static int part_read(void *part)
-{
-	return profile_set_each(part_set(part), add_profile, part);
+	return begin(part);
 }
 
 static bool part_fits(const void *first, const void *part)
@@ -178,8 +159,8 @@ static int part_join(void *whole, void *from)
 }
 
 static const struct profile_parts_ops parts = {
-	.new = part_new, .set = part_set, .read = part_read, .fits = part_fits, .join = part_join,
-	.free = part_free,
+	.bytes = sizeof(struct diff_side), .begin = part_begin, .add = add_profile,
+	.fits = part_fits, .join = part_join, .end = free_all_but_set,
 };
 
 static int read_side(struct diff_side *s, const struct diff_options *opts, size_t i)

@@ -15,13 +15,13 @@
 
 /* One of the two sides, A or B. */
 struct diff_side {
+	struct profile_set set;		/* first: profile_parts.h */
 	const struct diff_options *opts;
 	const char *path;
 	char title[DIFF_TITLE_BYTES];	/* the path; of two moments of a file, which one */
 	struct reader_args reader;
 	struct sample_filter_options filter;	/* the options'; nothing to free */
 	bool moment;			/* of memory, what is held at a moment */
-	struct profile_set set;
 	struct report *report;		/* for a table or JSON, else NULL */
 	struct flamegraph *graph;	/* for a flame graph, else NULL */
 	enum profile_unit unit;

@@ -1,15 +1,51 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dump_locks.c - see dump_locks.h. */
-#include "commands/dump_locks.h"
+/*
+ * dump_locks.c - the locks that threads and tasks wait for, and deadlocks, in `tachbpf dump`;
+ * words of its text. See dump_show.h.
+ */
+#include "commands/dump_show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/colour.h"
-#include "commands/dump_words.h"
+#include "base/util.h"
 #include "look/look_locks.h"
 #include "model/event.h"
+#include "model/thread_names.h"
+#include "resolve/process.h"
+
+#define TEXT_BYTES 1024
+#define SHOWN_BYTES (4 * TEXT_BYTES)
+
+void dump_text_escaped(const char *text, size_t len)
+{
+	char shown[SHOWN_BYTES];
+
+	fputs(escape_text(text, len, shown, sizeof(shown)), stdout);
+}
+
+/* Print the name of a task, or its address. */
+static void dump_text_task(const struct task *task)
+{
+	if (*task->name)
+		dump_text_escaped(task->name, strlen(task->name));
+	else
+		printf("0x%" PRIx64, task->addr);
+}
+
+void dump_text_thread(const struct look_process *p, const struct look_thread *t)
+{
+	const char *name = thread_names_find(process_thread_names(p->process), t->tid);
+
+	printf("%" PRIu64, t->tid);
+	if (!name || !*name)
+		return;
+	printf(" \"");
+	dump_text_escaped(name, strlen(name));
+	printf("\"");
+}
 
 static const char *const kinds[PY_LOCK_KINDS] = {
 	[PY_LOCK_PLAIN] = "Lock", [PY_LOCK_RLOCK] = "RLock",
@@ -230,7 +266,7 @@ void dump_text_deadlocks(const struct look_process *p, bool tasks)
 
 /* ---- JSON ---- */
 
-static void write_line(struct json *j, const char *key, int32_t line)
+void dump_json_line(struct json *j, const char *key, int32_t line)
 {
 	if (line != LINE_NONE)
 		json_uint(j, key, line);
@@ -248,8 +284,8 @@ static void write_place(struct json *j, const struct look_lock *lock)
 	json_object(j, "held_in");
 	json_string(j, "function", lock->function);
 	json_string(j, "file", lock->path);
-	write_line(j, "line", lock->line);
-	write_line(j, "since_line", lock->since_line);
+	dump_json_line(j, "line", lock->line);
+	dump_json_line(j, "since_line", lock->since_line);
 	json_string(j, "by", lock->kind == PY_LOCK_IMPORT ? "import" :
 			     lock->by_hand ? "acquire" : "with");
 	json_object_end(j);
@@ -268,10 +304,7 @@ void dump_json_lock(struct json *j, const struct look_lock *lock, uint64_t holde
 	json_string(j, "type", kinds[lock->kind]);
 	json_string(j, "address", addr);
 	json_string(j, "module", *lock->module ? lock->module : NULL);
-	if (holder)
-		json_uint(j, "holder", holder);
-	else
-		json_null(j, "holder");
+	json_uint_known(j, "holder", holder);
 	json_bool(j, "certain", holder && lock->sure);
 	json_bool(j, "other_process", lock->foreign);
 	write_place(j, lock);

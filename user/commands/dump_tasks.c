@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dump_tasks.c - see dump_tasks.h. */
-#include "commands/dump_tasks.h"
+/* dump_tasks.c - asyncio's tasks in what `tachbpf dump` prints. See dump_show.h. */
+#include "commands/dump_show.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,13 +9,10 @@
 
 #include "base/text.h"
 #include "base/util.h"
-#include "commands/dump_locks.h"
 #include "cpython/image.h"
 #include "host/proc.h"
 #include "look/task_tree.h"
 #include "resolve/process.h"
-
-#define SHOWN_BYTES (4 * CODE_STRING_MAX)
 
 /* ---- which loops run, by the files that their code is in ---- */
 
@@ -47,9 +44,10 @@ struct text {
 	const struct task_set *set;
 };
 
+/* As long as names of code objects are: dump_text_escaped() cuts them. */
 static void print_escaped(const char *s, size_t len)
 {
-	char shown[SHOWN_BYTES];
+	char shown[4 * CODE_STRING_MAX];
 
 	fputs(escape_text(s, len, shown, sizeof(shown)), stdout);
 }
@@ -174,16 +172,11 @@ static void write_frames(struct json *j, const struct look_process *p, const str
 	json_array(j, "coroutines");
 	for (i = 0; i < task->frame_cnt; i++) {
 		const struct frame *f = &tables->frames[p->tasks->frames[task->frame_at + i]];
-		const struct string_ref *func = &tables->strings[f->func];
-		const struct string_ref *file = &tables->strings[f->file];
 
 		json_object(j, NULL);
-		json_string_n(j, "function", func->data, func->len);
-		json_string_n(j, "file", file->data, file->len);
-		if (f->line != LINE_NONE)
-			json_uint(j, "line", f->line);
-		else
-			json_null(j, "line");
+		json_ref(j, "function", &tables->strings[f->func]);
+		json_ref(j, "file", &tables->strings[f->file]);
+		dump_json_line(j, "line", f->line);
 		json_object_end(j);
 	}
 	json_array_end(j);
@@ -199,10 +192,7 @@ static void write_task(struct json *j, const struct look_process *p, const struc
 	json_object(j, NULL);
 	json_uint(j, "id", task->addr);
 	json_string(j, "name", *task->name ? task->name : NULL);
-	if (task->tid)
-		json_uint(j, "tid", task->tid);
-	else
-		json_null(j, "tid");
+	json_uint_known(j, "tid", task->tid);
 	json_bool(j, "running", task->running);
 	json_bool(j, "moved", task->flags & TASK_MOVED);
 	json_bool(j, "cut", task->flags & TASK_CUT);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil_text.c - the results of tachbpf gil as tables.
+ * gil_text.c - the results of tachbpf gil as tables; what they and the other forms have in common.
  *
  * Names are hostile and are escaped first. A place is "file:line function", so that a terminal
  * cuts off directories first.
@@ -12,8 +12,82 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "commands/gil_show.h"
-#include "commands/limit.h"
+#include "commands/show.h"
 #include "model/profile_names.h"
+#include "model/thread_names.h"
+
+/* ---- what text, JSON and page show of a process ---- */
+
+double gil_seconds(const struct gil_section *s, uint64_t samples)
+{
+	return samples * (s->meta->interval_us / 1e6);
+}
+
+double gil_observed_s(const struct gil_section *s)
+{
+	const struct gil_process *p = s->process;
+
+	if (p->last_us < p->first_us)
+		return 0;
+	/* The last sample, too, stands for an interval. */
+	return (p->last_us - p->first_us) / 1e6 + s->meta->interval_us / 1e6;
+}
+
+double gil_utilisation(const struct gil_section *s, uint64_t held)
+{
+	double observed = gil_observed_s(s);
+	double pct = observed > 0 ? 100 * gil_seconds(s, held) / observed : 0;
+
+	return pct < 100 ? pct : 100;
+}
+
+const char *gil_reason(const struct gil_section *s)
+{
+	static const char *const reasons[] = {
+		[GIL_NOT_RECORDED] = "not recorded: threads that wait for the GIL are only in "
+				     "profiles of modes gil, wall and all (record with --mode gil)",
+		[GIL_NO_GIL] = "a free-threaded Python: it has no GIL that could be waited for",
+		[GIL_NEVER_SEEN] = "no thread had or wanted the GIL: it was idle",
+	};
+
+	return s->known == GIL_KNOWN ? NULL : reasons[s->known];
+}
+
+const char *gil_no_holders(const struct gil_section *s)
+{
+	return gil_holders_known(s->process) ? NULL :
+	       "running threads were not recorded, so who had the GIL is not known";
+}
+
+uint32_t gil_tgid(const struct gil_section *s)
+{
+	return s->process->tgid ? s->process->tgid : s->file->process.tgid;
+}
+
+const char *gil_comm(const struct gil_section *s)
+{
+	return s->process->tgid ? s->process->comm : s->file->process.comm;
+}
+
+const struct gil_exact_thread *gil_exact(const struct gil_section *s, uint64_t thread_id)
+{
+	return s->threads ? u64map_get(s->threads, thread_id) : NULL;
+}
+
+const char *gil_thread_name(const struct gil_section *s, uint64_t thread_id)
+{
+	const struct gil_exact_thread *exact = gil_exact(s, thread_id);
+
+	return exact && exact->name ? exact->name :
+				      thread_names_find(s->file->process.thread_names, thread_id);
+}
+
+uint32_t gil_shown(const struct gil_report *r, uint32_t cnt)
+{
+	return (uint32_t)limit_rows(r->limit, cnt);
+}
+
+/* ---- the tables ---- */
 
 /* Columns of two numbers and their gaps, and of three, before the places. */
 #define PAIR_COLUMNS 24
@@ -27,6 +101,7 @@ struct page {
 	const struct gil_report *r;
 	const struct gil_section *s;
 	size_t terminal;	/* columns; 0: no terminal */
+	size_t names;		/* the same, of names of threads; 0: there are none */
 };
 
 /* A place as text, to be freed; NULL: out of memory. */
@@ -91,40 +166,59 @@ static size_t names_width(const struct page *p, const struct gil_order *order, u
 	return width < ALIGN_COLUMNS ? width : ALIGN_COLUMNS;
 }
 
-static int print_threads(const struct page *p)
+/* Print a row for each, as far as --limit lets them through. 0 or -ENOMEM. */
+static int print_rows(const struct page *p, const struct gil_order *order,
+		      int (*row)(const struct page *p, uint32_t id))
+{
+	uint32_t i, shown = gil_shown(p->r, order->cnt);
+	int err = 0;
+
+	for (i = 0; !err && i < shown; i++)
+		err = row(p, order->ids[i]);
+	if (!err)
+		limit_print_more("  ", order->cnt, shown);
+	return err;
+}
+
+static void print_waited(const struct page *p, uint64_t waited)
+{
+	printf("%10.3f  %8.2f  ", gil_seconds(p->s, waited),
+	       percent(waited, p->s->process->waited));
+}
+
+static int print_thread(const struct page *p, uint32_t id)
+{
+	uint32_t cnt;
+	const struct gil_thread *t = &gil_threads(p->s->gil, &cnt)[id];
+	const struct gil_exact_thread *exact = gil_exact(p->s, t->thread_id);
+	const struct text_column names = { .width = p->names, .spill = true };
+	bool measured = exact && exact->gil.known;
+	char *name = thread_text(p->s, t);
+
+	if (!name)
+		return -ENOMEM;
+	print_waited(p, t->waited);
+	print_held(p, t->held);
+	printf("%10llu%s", (unsigned long long)t->thread_id, *name || measured ? "  " : "");
+	if (names.width)
+		text_cell(stdout, &names, name, measured);
+	if (measured)
+		printf("measured: %.6f s in %llu %s, the longest %.6f s",
+		       exact->gil.wait_ns / 1e9, (unsigned long long)exact->gil.waits,
+		       text_plural(exact->gil.waits, "wait", "waits"),
+		       exact->gil.longest_wait_ns / 1e9);
+	printf("\n");
+	free(name);
+	return 0;
+}
+
+static int print_threads(struct page *p)
 {
 	struct gil_order order = gil_rows_threads(p->s->rows, p->s->number);
-	uint32_t i, cnt, shown = gil_shown(p->r, order.cnt);
-	const struct gil_thread *threads = gil_threads(p->s->gil, &cnt);
-	const struct text_column names = { .width = names_width(p, &order, shown), .spill = true };
 
+	p->names = names_width(p, &order, gil_shown(p->r, order.cnt));
 	printf("\n%10s  %8s  %10s  %10s  %s\n", "waited s", "share %", "held s", "thread", "name");
-	for (i = 0; i < shown; i++) {
-		const struct gil_thread *t = &threads[order.ids[i]];
-		const struct gil_exact_thread *exact = gil_exact(p->s, t->thread_id);
-		bool measured = exact && exact->gil.known;
-		char *name = thread_text(p->s, t);
-
-		if (!name)
-			return -ENOMEM;
-		printf("%10.3f  %8.2f  ", gil_seconds(p->s, t->waited),
-		       percent(t->waited, p->s->process->waited));
-		print_held(p, t->held);
-		printf("%10llu%s", (unsigned long long)t->thread_id,
-		       *name || measured ? "  " : "");
-		if (names.width)
-			text_cell(stdout, &names, name, measured);
-		if (measured)
-			printf("measured: %.6f s in %llu %s, the longest %.6f s",
-			       exact->gil.wait_ns / 1e9,
-			       (unsigned long long)exact->gil.waits,
-			       text_plural(exact->gil.waits, "wait", "waits"),
-			       exact->gil.longest_wait_ns / 1e9);
-		printf("\n");
-		free(name);
-	}
-	limit_print_more("  ", order.cnt, shown);
-	return 0;
+	return print_rows(p, &order, print_thread);
 }
 
 /*
@@ -154,8 +248,7 @@ static void print_pair(const struct page *p, const struct gil_pair *pair, char *
 	if (p->terminal)
 		second.width = p->terminal > PAIR_COLUMNS + width + PLACE_MIN ?
 			       p->terminal - PAIR_COLUMNS - width : PLACE_MIN;
-	printf("%10.3f  %8.2f  ", gil_seconds(p->s, pair->waited),
-	       percent(pair->waited, p->s->process->waited));
+	print_waited(p, pair->waited);
 	text_cell(stdout, &first, texts[0], true);
 	text_cell(stdout, &second, texts[1], false);
 	printf("\n");
@@ -194,34 +287,39 @@ static int print_matrix(const struct page *p)
 	return err;
 }
 
+/* The last cell of a row, behind so many columns. text is freed; NULL: -ENOMEM. */
+static int print_last(const struct page *p, size_t columns, char *text)
+{
+	if (!text)
+		return -ENOMEM;
+	text_print(stdout, text, p->terminal ? p->terminal - columns : 0, CUT_LEFT, false);
+	printf("\n");
+	free(text);
+	return 0;
+}
+
+static int print_line(const struct page *p, uint32_t id)
+{
+	uint32_t cnt;
+	const struct gil_line *l = &gil_lines(p->s->gil, &cnt)[id];
+
+	printf("%10.3f  %10.3f  ", gil_seconds(p->s, l->waited), gil_seconds(p->s, l->blamed));
+	print_held(p, l->held);
+	return print_last(p, LINE_COLUMNS, place_text(p->s, l->place));
+}
+
 static int print_lines(const struct page *p)
 {
 	struct gil_order order = gil_rows_lines(p->s->rows, p->s->number);
-	uint32_t i, cnt, shown;
+	uint32_t i, cnt;
 	const struct gil_line *lines = gil_lines(p->s->gil, &cnt);
 
 	/* The remaining lines have nothing to do with waits. */
 	for (i = 0; i < order.cnt; i++)
 		if (!lines[order.ids[i]].waited && !lines[order.ids[i]].blamed)
 			order.cnt = i;
-	shown = gil_shown(p->r, order.cnt);
 	printf("\n%10s  %10s  %10s  %s\n", "waited s", "others s", "held s", "line");
-	for (i = 0; i < shown; i++) {
-		const struct gil_line *l = &lines[order.ids[i]];
-		char *text = place_text(p->s, l->place);
-
-		if (!text)
-			return -ENOMEM;
-		printf("%10.3f  %10.3f  ", gil_seconds(p->s, l->waited),
-		       gil_seconds(p->s, l->blamed));
-		print_held(p, l->held);
-		text_print(stdout, text, p->terminal ? p->terminal - LINE_COLUMNS : 0, CUT_LEFT,
-			   false);
-		printf("\n");
-		free(text);
-	}
-	limit_print_more("  ", order.cnt, shown);
-	return 0;
+	return print_rows(p, &order, print_line);
 }
 
 /* The stack, outermost function first, as text to be freed; NULL: out of memory. */
@@ -253,27 +351,20 @@ static char *stack_text(const struct gil_section *s, const struct gil_stack *sta
 	return text;
 }
 
+static int print_stack(const struct page *p, uint32_t id)
+{
+	struct gil_stack stack = gil_stack(p->s->gil, id);
+
+	print_waited(p, stack.waited);
+	return print_last(p, PAIR_COLUMNS - 2, stack_text(p->s, &stack));
+}
+
 static int print_stacks(const struct page *p)
 {
 	struct gil_order order = gil_rows_stacks(p->s->rows, p->s->number);
-	uint32_t i, shown = gil_shown(p->r, order.cnt);
 
 	printf("\n%10s  %8s  %s\n", "waited s", "share %", "stack");
-	for (i = 0; i < shown; i++) {
-		struct gil_stack stack = gil_stack(p->s->gil, order.ids[i]);
-		char *text = stack_text(p->s, &stack);
-
-		if (!text)
-			return -ENOMEM;
-		printf("%10.3f  %8.2f  ", gil_seconds(p->s, stack.waited),
-		       percent(stack.waited, p->s->process->waited));
-		text_print(stdout, text, p->terminal ? p->terminal - PAIR_COLUMNS + 2 : 0,
-			   CUT_LEFT, false);
-		printf("\n");
-		free(text);
-	}
-	limit_print_more("  ", order.cnt, shown);
-	return 0;
+	return print_rows(p, &order, print_stack);
 }
 
 static void print_left_out(const struct gil_section *s)
@@ -356,35 +447,23 @@ static void put_summary(const struct gil_section *s, FILE *out)
 	fprintf(out, ", %s mode", profile_mode_name(s->meta->mode));
 }
 
-/* Print what the process is called, and how long the GIL was held, or why that is unknown. */
-static int print_head(const struct page *p)
+/* What the process is called, and how long the GIL was held, or why that is unknown. */
+static void put_head(const void *ctx, FILE *out)
 {
-	const char *reason = gil_reason(p->s);
-	char *text = NULL;
-	size_t len;
-	FILE *out = open_memstream(&text, &len);
+	const char *reason = gil_reason(ctx);
 
-	if (!out)
-		return -ENOMEM;
-	put_title(p->s, out);
+	put_title(ctx, out);
 	if (reason)
 		fputs(reason, out);
 	else
-		put_summary(p->s, out);
-	if (fclose(out)) {
-		free(text);
-		return -ENOMEM;
-	}
-	text_wrap(stdout, text, 0, p->terminal);
-	free(text);
-	return 0;
+		put_summary(ctx, out);
 }
 
 static int print_section(struct page *p)
 {
 	const struct gil_section *s = p->s;
 	const char *no_holders = gil_no_holders(s);
-	int err = print_head(p);
+	int err = text_wrap_written(stdout, put_head, s, p->terminal);
 
 	if (err || gil_reason(s))
 		return err;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * info_other.c - see info_other.h. Knows no format: the reader describes its file.
+ * info_other.c - see info_show.h. Knows no format: the reader describes its file.
  */
-#include "commands/info_other.h"
+#include "commands/info_show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "formats/describe.h"
 #include "formats/readers.h"
@@ -72,7 +73,7 @@ void info_other_json(struct json *j, const struct reader *r)
 
 	json_string(j, "format", reader_format(r));
 	if (info->name.len)
-		json_string_n(j, "name", info->name.data, info->name.len);
+		json_ref(j, "name", &info->name);
 	else
 		json_null(j, "name");
 	json_string(j, "mode", profile_mode_name(info->meta.mode));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* info_threads.c - see info_threads.h. */
-#include "commands/info_threads.h"
+/* info_threads.c - see info_show.h. */
+#include "commands/info_show.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -13,44 +13,23 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
-#include "commands/limit.h"
+#include "commands/show.h"
 #include "formats/readers.h"
 #include "model/thread_map.h"
 
 #define THREAD_COLUMNS 62	/* of a thread's numbers, with their gaps */
 
-static int need_thread(struct info_threads *t, uint32_t index)
-{
-	struct info_thread *list;
-	uint32_t cap;
-
-	if (index < t->cap)
-		return 0;
-	cap = t->cap ? t->cap * 2 : 64;
-	list = cap > index ? reallocarray(t->list, cap, sizeof(*list)) : NULL;
-	if (!list)
-		return -ENOMEM;
-	memset(list + t->cap, 0, (cap - t->cap) * sizeof(*list));
-	t->list = list;
-	t->cap = cap;
-	return 0;
-}
-
 /* Add to the samples of the process whose root frame was found last. 0 or -ENOMEM. */
 static int count_process(struct info_threads *t, uint64_t weight)
 {
-	struct info_process *list;
 	uint32_t i;
 
 	if (!id_map_get(&t->process_of, t->root.frame, &i)) {
 		i = (uint32_t)t->process_cnt;
-		list = array_grow(t->processes, i, &t->process_cap, sizeof(*list));
-		if (!list)
+		if (array_add(t->processes, t->process_cnt, t->process_cap,
+			      (struct info_process){ .frame = t->root.frame }) ||
+		    id_map_set(&t->process_of, t->root.frame, i))
 			return -ENOMEM;
-		t->processes = list;
-		if (id_map_set(&t->process_of, t->root.frame, i))
-			return -ENOMEM;
-		list[t->process_cnt++] = (struct info_process){ .frame = t->root.frame };
 	}
 	t->processes[i].samples += weight;
 	return 0;
@@ -66,22 +45,15 @@ static int compare_processes(const void *a, const void *b)
 static int on_event(void *ctx, const struct event *ev)
 {
 	struct info_threads *t = ctx;
-	struct info_thread *th;
+	struct info_thread *th, none = {
+		.id = ev->thread_id, .interp_id = ev->interp_id, .first_us = ev->time_us,
+	};
 	uint32_t index;
-	int err;
 
-	err = thread_map_get(t->map, ev->thread_id, ev->interp_id, &index);
-	if (!err)
-		err = need_thread(t, index);
-	if (err)
-		return err;
+	if (thread_map_get(t->map, ev->thread_id, ev->interp_id, &index) ||
+	    (index == t->cnt && array_add(t->list, t->cnt, t->cap, none)))
+		return -ENOMEM;
 	th = &t->list[index];
-	if (!th->samples) {
-		th->id = ev->thread_id;
-		th->interp_id = ev->interp_id;
-		th->first_us = ev->time_us;
-		t->cnt = index + 1;
-	}
 	th->samples += ev->weight;
 	th->last_us = ev->time_us;
 	th->gil += !!(ev->status & STATUS_HAS_GIL);
@@ -120,8 +92,6 @@ int info_threads_read(struct info_threads *t, struct profile_set *set,
 {
 	int err;
 
-	if (t->list)
-		memset(t->list, 0, t->cnt * sizeof(*t->list));
 	t->cnt = 0;
 	t->map = thread_map_new();
 	prepare_processes(t, file, reader_tables(r));
@@ -216,5 +186,3 @@ void info_threads_json(struct json *j, const struct info_threads *t,
 	}
 	json_array_end(j);
 }
-
-/* The processes that share the file; null if it is of one process. */

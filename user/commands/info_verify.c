@@ -2,7 +2,7 @@
 /*
  * info_verify.c - tachbpf info --verify: checks every byte of a file.
  */
-#include "commands/info_verify.h"
+#include "commands/info_show.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * mem_show.h - what tachbpf mem knows of a file, and the two forms in which it is shown. Only for
- * cmd_mem.c, mem_text.c and mem_json.c.
+ * cmd_mem.c and mem_show.c.
  */
 #ifndef TACHBPF_MEM_SHOW_H
 #define TACHBPF_MEM_SHOW_H

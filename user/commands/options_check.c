@@ -287,10 +287,6 @@ static const char *missing(const struct record_options *r)
 		return "--kill requires -- COMMAND";
 	if (r->capture.task_names && !r->capture.async)
 		return "--task-names requires --async";
-	if (r->capture.fewer_reads &&
-	    (r->capture.native || r->mode == RECORD_MEM || r->event.kind != EVENT_NONE))
-		return "--fewer-reads is for Python code and time: leave out --native, -m mem and "
-		       "-e EVENT";
 	return NULL;
 }
 

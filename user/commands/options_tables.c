@@ -106,9 +106,6 @@ static const struct setting_word statuses[] = {
 #define NATIVE(member)                                                                             \
 	.type = &type_native, AT_A(uint32_t, member), .words = natives,                            \
 	.wanted = "expected --native alone, or =full, =lines or =full,lines"
-#define SENT_CODES                                                                                 \
-	.type = &type_sent_codes, AT(record.capture.sent_codes), .min = 256, .max = 1 << 24,       \
-	.wanted = "give 256 to 16777216 code objects"
 #define FORMAT(id) .type = &type_format, AT(command), .data = &(const enum command_id){ id }
 
 /* ---- headings ---- */
@@ -299,18 +296,12 @@ const struct setting options_record[] = {
 	{ 0, "opcodes", NULL, RARE, "record the bytecode instruction of each frame",
 	  FLAG(record.capture.opcodes) },
 	{ 0, "no-gc", NULL, RARE, "no <GC> frames", NO_FLAG(record.capture.gc) },
-	{ 0, "sent-codes", "ENTRIES", RARE, "remember so many code objects whose names were "
-	  "sent (default: 65536, 8 bytes each)", SENT_CODES, .preset = "65536" },
-	{ 0, "code-cache", "ENTRIES", RARE, NULL, SENT_CODES },
 	{ 0, "self-time", NULL, RARE, "measure how long each sample takes",
 	  FLAG(record.capture.self_time) },
 	{ 0, "no-sample-limit", NULL, RARE, "do not cut off samples after 60 us (for emulated "
 	  "machines)", FLAG(record.capture.no_sample_limit) },
 	{ 0, "no-direct-reads", NULL, RARE, "read all memory through the kernel's helper, which is "
 	  "slower", FLAG(record.capture.no_direct_reads) },
-	{ 0, "fewer-reads", NULL, RARE, "CPython 3.6 to 3.11: read a function's code once in 8 "
-	  "ms, not with each sample; a process' last milliseconds may lose names",
-	  FLAG(record.capture.fewer_reads) },
 	{ 0, "ignore-kernel-bugs", NULL, RARE, "record even on a kernel that this may freeze",
 	  FLAG(record.ignore_kernel_bugs) },
 	{ 0, "compression", "METHOD", RARE, "zstd (default) or none",

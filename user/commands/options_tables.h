@@ -33,7 +33,6 @@ extern const struct setting_type type_native;		/* uint32_t: enum native_bits */
 extern const struct setting_type type_event;		/* struct record_options */
 extern const struct setting_type type_page_size;	/* uint64_t: bytes, at least a page */
 extern const struct setting_type type_allocations;	/* struct capture_args */
-extern const struct setting_type type_sent_codes;	/* uint32_t: made a power of two */
 extern const struct setting_type type_when;		/* struct when_list */
 extern const struct setting_type type_signal;		/* int */
 /* Of all: -v is one more each time. */

@@ -359,19 +359,6 @@ static int set_allocations(const struct setting *s, void *field, const char *tex
 	return text ? set_as(&setting_size, s, &args->min_block_bytes, text, why) : 0;
 }
 
-static int set_sent_codes(const struct setting *s, void *field, const char *text,
-			  struct setting_why *why)
-{
-	uint32_t wanted, slots = (uint32_t)s->min;
-	int err = set_as(&setting_integer, s, &wanted, text, why);
-
-	while (!err && slots < wanted)
-		slots *= 2;
-	if (!err)
-		*(uint32_t *)field = slots;
-	return err;
-}
-
 static int set_when(const struct setting *s, void *field, const char *text, struct setting_why *why)
 {
 	struct when_list *l = field;
@@ -423,7 +410,6 @@ const struct setting_type type_native = { .set = set_native };
 const struct setting_type type_event = { .arg = "EVENT", .set = set_event };
 const struct setting_type type_page_size = { .arg = "BYTES", .set = set_page_size };
 const struct setting_type type_allocations = { .set = set_allocations };
-const struct setting_type type_sent_codes = { .arg = "ENTRIES", .set = set_sent_codes };
 const struct setting_type type_when = { .arg = "CONDITION", .set = set_when };
 const struct setting_type type_signal = { .arg = "SIGNAL", .set = set_signal };
 const struct setting_type type_verbose = { .set = set_verbose };

@@ -110,8 +110,10 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 				  .max_bytes = export->force ? 0 : EXPORT_MAX_BYTES,
 				  .title = profile_out_title(input) };
 
+	if (out->sink)
+		return 0;
 	return open_sink(out, format, export->output, &args,
-			 format == &sink_tach && export->tach.compress);
+			 format == &sink_tach && export->tach.compress) ? -ECANCELED : 0;
 }
 
 int profile_out_expect(struct profile_out *out, const struct sink_ops *format,

@@ -35,7 +35,8 @@ struct reader_args profile_out_reader(const struct input_options *input,
 				      const struct sink_ops *format);
 
 /*
- * Open the output of an export in this format. many: several profiles will follow. 0, or -errno;
+ * Open the output of an export in this format, unless it is open: only the first open file shows
+ * whether there are several profiles. many: several will follow. 0, or -ECANCELED after logging;
  * then there is nothing to close.
  */
 int profile_out_open(struct profile_out *out, const struct sink_ops *format,

@@ -15,7 +15,7 @@
 
 struct part {
 	size_t first, cnt;	/* its files */
-	void *into;		/* NULL: not there, or freed */
+	struct profile_set *into;	/* at the beginning of its collection; NULL: not there */
 	struct buf logged;
 	int err;
 	bool done;		/* it was read */
@@ -85,11 +85,11 @@ static int find_parts(struct parts *p, const struct profile_set *set, size_t mos
 static int start(const struct parts *p, const struct profile_set *set, const void *whole,
 		 struct part *part)
 {
-	part->into = p->ops->new(whole);
+	part->into = calloc(1, p->ops->bytes);
 	if (!part->into)
 		return -ENOMEM;
-	profile_set_part(set, part->first, part->cnt, p->ops->set(part->into));
-	return 0;
+	profile_set_part(set, part->first, part->cnt, part->into);
+	return p->ops->begin(part->into, whole);
 }
 
 static void read_part(void *ctx, size_t i)
@@ -98,15 +98,16 @@ static void read_part(void *ctx, size_t i)
 	struct part *part = &p->list[i];
 
 	log_hold(&part->logged);
-	part->err = p->ops->read(part->into);
+	part->err = profile_set_each(part->into, p->ops->add, part->into);
 	log_hold(NULL);
 }
 
 static void drop(const struct parts *p, struct part *part)
 {
 	if (part->into) {
-		profile_set_free_part(p->ops->set(part->into));
-		p->ops->free(part->into);
+		profile_set_free_part(part->into);
+		p->ops->end(part->into);
+		free(part->into);
 	}
 	part->into = NULL;
 	buf_free(&part->logged);
@@ -140,7 +141,7 @@ static int join(struct parts *p, struct profile_set *set, void *whole)
 
 	for (i = 0; !err && i < p->cnt; i++) {
 		log_print_held(&p->list[i].logged);
-		err = profile_set_join_part(set, p->ops->set(p->list[i].into));
+		err = profile_set_join_part(set, p->list[i].into);
 		if (!err)
 			err = p->ops->join(whole, p->list[i].into);
 	}
@@ -220,7 +221,7 @@ static int take_turn(struct turns *t, struct part *part)
 	}
 	log_print_held(&part->logged);
 	log_print_held(&logged);
-	set_err = join_set(t, t->p.ops->set(part->into));
+	set_err = join_set(t, part->into);
 	drop(&t->p, part);
 	return err ? err : set_err;
 }

@@ -23,11 +23,12 @@
 
 /* How a collection (of a whole set, or of a part) is filled and joined. */
 struct profile_parts_ops {
-	/* An empty one like whole, with a set for profile_set_part(). NULL: no memory. */
-	void *(*new)(const void *whole);
-	struct profile_set *(*set)(void *part);
-	/* Read all of its set. 0 or -errno; what it logs is printed when the parts are joined. */
-	int (*read)(void *part);
+	/* The size of a part's collection, whose first member is its struct profile_set. */
+	size_t bytes;
+	/* Make a part of zeros like whole, without profiles. 0 or -ENOMEM. */
+	int (*begin)(void *part, const void *whole);
+	/* profile_set_each()'s; what it logs is printed when the parts are joined. */
+	int (*add)(void *part, const struct profile_file *file, struct reader *r);
 	/*
 	 * profile_parts_read(): can all that was read be joined? NULL: always. first: the first
 	 * part.
@@ -43,8 +44,8 @@ struct profile_parts_ops {
 	 * -errno.
 	 */
 	int (*read_again)(void *whole, struct profile_set *set);
-	/* Free all but its set. */
-	void (*free)(void *part);
+	/* Free what the part has beside its set, also if begin() failed. */
+	void (*end)(void *part);
 };
 
 /*

@@ -73,19 +73,16 @@ static void free_file(struct profile_file *f)
 /* What FILE.json says, if it is there. 0 or -ENOMEM. */
 static int read_beside(struct profile_set *set, int dirfd, struct profile_file *f)
 {
-	struct session_json **list, *session = session_json_read_beside(dirfd, f->name, f->shown);
+	struct session_json *session = session_json_read_beside(dirfd, f->name, f->shown);
 
 	if (!session) {
 		set->failed |= errno != ENOENT;
 		return 0;
 	}
-	list = array_grow(set->beside, set->beside_cnt, &set->beside_cap, sizeof(*list));
-	if (!list) {
+	if (array_add(set->beside, set->beside_cnt, set->beside_cap, session)) {
 		session_json_free(session);
 		return -ENOMEM;
 	}
-	set->beside = list;
-	set->beside[set->beside_cnt++] = session;
 	f->session = session;
 	f->beside = true;
 	return 0;
@@ -95,27 +92,25 @@ static int read_beside(struct profile_set *set, int dirfd, struct profile_file *
 static int add_file(struct profile_set *set, char *path, int dirfd,
 		    const struct session_json *session)
 {
-	struct profile_file *files, f = { .path = path, .session = session };
+	struct profile_file f = { .path = path, .session = session };
 	const char *slash;
+	int err;
 
 	if (!path)
 		return -ENOMEM;
 	slash = strrchr(path, '/');
 	f.name = slash ? slash + 1 : path;
 	f.shown = escaped(path);
-	files = array_grow(set->files, set->file_cnt, &set->file_cap, sizeof(*files));
-	if (files)
-		set->files = files;
-	if (!files || !f.shown || read_beside(set, dirfd, &f)) {
-		free_file(&f);
-		return -ENOMEM;
-	}
-	if (f.session)
+	err = f.shown ? read_beside(set, dirfd, &f) : -ENOMEM;
+	if (!err && f.session)
 		session_json_process(f.session, f.name, &f.process);
-	if (!f.process.comm)
+	if (!err && !f.process.comm)
 		identity_from_name(&f);
-	set->files[set->file_cnt++] = f;
-	return 0;
+	if (!err)
+		err = array_add(set->files, set->file_cnt, set->file_cap, f);
+	if (err)
+		free_file(&f);
+	return err;
 }
 
 static int is_profile(const struct dirent *d)
@@ -168,15 +163,13 @@ static struct session_json *read_session(struct profile_set *set, int dirfd, con
 
 static int add_dir(struct profile_set *set, int dirfd, const char *path, const char *shown)
 {
-	struct profile_dir *dirs, *dir;
 	size_t before = set->file_cnt;
+	struct profile_dir *dir;
 	int err;
 
-	dirs = reallocarray(set->dirs, set->dir_cnt + 1, sizeof(*dirs));
-	if (!dirs)
+	if (array_add(set->dirs, set->dir_cnt, set->dir_cap, (struct profile_dir){ 0 }))
 		return -ENOMEM;
-	set->dirs = dirs;
-	dir = &dirs[set->dir_cnt++];
+	dir = &set->dirs[set->dir_cnt - 1];
 	dir->session = read_session(set, dirfd, path);
 	dir->path = strdup(path);
 	if (!dir->path)
@@ -323,16 +316,12 @@ void profile_set_part(const struct profile_set *set, size_t first, size_t cnt,
 /* The entries of a part become the set's: others point to them. */
 static int take_inner(struct profile_set *set, struct profile_set *part)
 {
-	struct profile_file **list;
+	int err = 0;
 
-	for (; part->inner_cnt; part->inner_cnt--) {
-		list = array_grow(set->inner, set->inner_cnt, &set->inner_cap, sizeof(*list));
-		if (!list)
-			return -ENOMEM;
-		set->inner = list;
-		list[set->inner_cnt++] = part->inner[part->inner_cnt - 1];
-	}
-	return 0;
+	for (; !err && part->inner_cnt; part->inner_cnt -= !err)
+		err = array_add(set->inner, set->inner_cnt, set->inner_cap,
+				part->inner[part->inner_cnt - 1]);
+	return err;
 }
 
 int profile_set_join_part(struct profile_set *set, struct profile_set *part)
@@ -386,15 +375,12 @@ static void report_damage(struct profile_set *set, const struct profile_file *f,
 struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
 				       uint32_t tgid, const char *comm, const char *container)
 {
-	struct profile_file **list, *inner;
+	struct profile_file *inner = malloc(sizeof(*inner));
 
-	list = array_grow(set->inner, set->inner_cnt, &set->inner_cap, sizeof(*list));
-	if (!list)
+	if (!inner || array_add(set->inner, set->inner_cnt, set->inner_cap, inner)) {
+		free(inner);
 		return NULL;
-	set->inner = list;
-	inner = malloc(sizeof(*inner));
-	if (!inner)
-		return NULL;
+	}
 	*inner = *file;
 	inner->names = NULL;
 	inner->process = (struct session_process){ .tgid = tgid };
@@ -404,7 +390,6 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 	inner->process.container = inner->container;
 	if (container)
 		inner->process.image = file->process.image;
-	set->inner[set->inner_cnt++] = inner;
 	return (comm && !inner->comm) || (container && !inner->container) ? NULL : inner;
 }
 

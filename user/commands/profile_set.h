@@ -19,7 +19,6 @@
 
 struct sample_filter;
 struct sample_filter_options;
-struct tach_reader;
 
 /* A recording's directory. */
 struct profile_dir {
@@ -43,7 +42,7 @@ struct profile_set {
 	struct profile_file *files;
 	size_t file_cnt, file_cap;
 	struct profile_dir *dirs;
-	size_t dir_cnt;
+	size_t dir_cnt, dir_cap;
 	struct session_json **beside;	/* FILE.json of files; beside_cnt of them */
 	size_t beside_cnt, beside_cap;
 	struct profile_file **inner;	/* entries of profile_set_inner() */
@@ -74,8 +73,8 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 
 /*
  * Find the files of cnt paths; args (NULL: defaults) says how they are read. A session.json or
- * FILE.json that a pattern of the shell has named along with its profile is passed over. Returns 0, or
- * -errno after logging if there is nothing to read. The caller calls profile_set_free() in
+ * FILE.json that a pattern of the shell has named along with its profile is passed over. Returns
+ * 0, or -errno after logging if there is nothing to read. The caller calls profile_set_free() in
  * both cases.
  */
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,

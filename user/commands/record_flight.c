@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* record_flight.c - see record_flight.h. */
-#include "commands/record_flight.h"
+/* record_flight.c - see record_parts.h. */
+#include "commands/record_parts.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "base/cli.h"
+#include "base/output.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "capture/capture.h"
+#include "commands/command_process.h"
 #include "commands/options.h"
-#include "commands/record_signals.h"
 #include "recording/flight.h"
 #include "recording/recording.h"
 

@@ -7,26 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
 #include "commands/profile_parts.h"
 #include "formats/readers.h"
-#include "model/native_frame.h"
 #include "model/profile_names.h"
 
 #define EVENTS_PER_PROFILE 1000		/* which take as long as opening a file */
 
 static int append_profile(struct report_read *r, const struct profile_file *file)
 {
-	const struct profile_file **profiles;
-
-	profiles = array_grow(r->profiles, r->profile_cnt, &r->profile_cap, sizeof(*profiles));
-	if (!profiles)
-		return -ENOMEM;
-	r->profiles = profiles;
-	r->profiles[r->profile_cnt++] = file;
-	return 0;
+	return array_add(r->profiles, r->profile_cnt, r->profile_cap, file);
 }
 
 /* The label of the file's row. By container, "" means that the process is in none. */
@@ -212,8 +203,10 @@ static int begin(struct report_read *r)
 	return r->report ? 0 : -ENOMEM;
 }
 
-static void free_all_but_set(struct report_read *r)
+static void free_all_but_set(void *ctx)
 {
+	struct report_read *r = ctx;
+
 	report_free(r->report);
 	id_map_free(&r->row_of);
 	free(r->profiles);
@@ -221,35 +214,14 @@ static void free_all_but_set(struct report_read *r)
 
 /* ---- a part of the files: profile_parts.h ---- */
 
-static void part_free(void *part)
-{
-	free_all_but_set(part);
-	free(part);
-}
-
-static void *part_new(const void *whole)
+static int part_begin(void *ctx, const void *whole)
 {
 	const struct report_read *r = whole;
-	struct report_read *part = calloc(1, sizeof(*part));
+	struct report_read *part = ctx;
 
-	if (!part)
-		return NULL;
 	part->by = r->by;
 	part->rows = r->rows;
-	if (!begin(part))
-		return part;
-	part_free(part);
-	return NULL;
-}
-
-static struct profile_set *part_set(void *part)
-{
-	return &((struct report_read *)part)->set;
-}
-
-static int part_read(void *part)
-{
-	return profile_set_each(part_set(part), add_profile, part);
+	return begin(part);
 }
 
 /* What begin_profile() would refuse does not fit. */
@@ -288,8 +260,8 @@ static int part_join(void *whole, void *from)
 }
 
 static const struct profile_parts_ops parts = {
-	.new = part_new, .set = part_set, .read = part_read, .fits = part_fits, .join = part_join,
-	.free = part_free,
+	.bytes = sizeof(struct report_read), .begin = part_begin, .add = add_profile,
+	.fits = part_fits, .join = part_join, .end = free_all_but_set,
 };
 
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
@@ -314,19 +286,4 @@ void report_read_free(struct report_read *r)
 	free_all_but_set(r);
 	profile_set_free(&r->set);
 	memset(r, 0, sizeof(*r));
-}
-
-char *report_place(const struct report_row *row)
-{
-	char *file, *place = NULL;
-
-	if (!frame_has_file(row->kind, &row->file))
-		return strdup("");
-	file = text_escape(row->file.data, row->file.len);
-	if (!file || row->line <= 0)
-		return file;
-	if (asprintf(&place, "%s:%d", file, row->line) < 0)
-		place = NULL;
-	free(file);
-	return place;
 }

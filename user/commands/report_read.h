@@ -24,9 +24,9 @@ enum report_rows_of {
 };
 
 struct report_read {
+	struct profile_set set;		/* first: profile_parts.h */
 	enum report_by by;
 	enum report_rows_of rows;
-	struct profile_set set;
 	struct report *report;
 	const struct profile_file **profiles;	/* by report_row.profile */
 	size_t profile_cnt, profile_cap;
@@ -59,8 +59,5 @@ struct report_read {
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit);
 void report_read_free(struct report_read *r);
-
-/* The row's "FILE:LINE", "" if it has no file; to be freed. NULL: out of memory. */
-char *report_place(const struct report_row *row);
 
 #endif

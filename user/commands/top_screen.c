@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * top_screen.c - runs the screen. It is a process of its own: a mode has BPF programs of its own, and who
- * samples has given up the right to load others. So another mode is another process.
+ * top_screen.c - runs the screen. It is a process of its own: a mode has BPF programs of its
+ * own, and who samples has given up the right to load others. So another mode is another
+ * process.
  */
-#include "commands/top_screen.h"
+#include "commands/top_state.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "commands/command_process.h"
 #include "commands/options.h"
-#include "commands/record_signals.h"
-#include "commands/top_session.h"
 #include "commands/top_state.h"
 #include "live/canvas.h"
 #include "live/keys.h"
@@ -43,6 +46,141 @@ static void keep_second(struct top_ui *ui)
 	live_recent_second(ui->recent, &v, now_ns());
 }
 
+/* ---- drawing ---- */
+
+/* Lines that are no rows: title, tabs or sort, headings, the last line. */
+#define OTHER_LINES 4
+
+static const char *const tabs[VIEW_CNT] = {
+	[VIEW_FUNCTIONS] = "functions", [VIEW_THREADS] = "threads", [VIEW_CALLERS] = "callers",
+	[VIEW_TREE] = "tree", [VIEW_GIL] = "GIL",
+};
+
+static const char *const help[] = {
+	"Enter, Right   open a process, or the callers and callees of a function",
+	"Esc, Left      go back",
+	"Tab            next view of the process: functions, threads, callers, tree, GIL",
+	"arrows, j, k   select a row; also Page Up, Page Down, Home, End",
+	"s              sort by another column",
+	"/              filter rows by text; Esc: all rows",
+	"t              toggle the last 10 seconds / everything since the start",
+	"l              toggle functions by line",
+	"m              next mode: cpu, wall, gil (restarts sampling)",
+	"+ -            raise or lower the sampling rate",
+	"Space, p       pause the screen; sampling continues",
+	"w              write a flame graph of everything since the start",
+	"q, Ctrl-C      quit",
+};
+
+static void draw_second_line(const struct top_ui *ui, struct canvas *c)
+{
+	const struct top_choice *choice = ui->choice;
+	unsigned int cnt;
+	const char *const *names = top_sort_names(choice->view, &cnt);
+	int i;
+
+	for (i = VIEW_FUNCTIONS; choice->view != VIEW_PROCESSES && i < VIEW_CNT; i++) {
+		canvas_add(c, 1, i == (int)choice->view ? CANVAS_REVERSE : CANVAS_PLAIN, tabs[i]);
+		canvas_add(c, 1, CANVAS_PLAIN, "  ");
+	}
+	if (cnt) {
+		canvas_add(c, 1, CANVAS_DIM, "by ");
+		canvas_add(c, 1, CANVAS_DIM, names[choice->sort[choice->view]]);
+	}
+	if (*choice->filter && !choice->typing) {
+		canvas_add(c, 1, CANVAS_BOLD, "  /");
+		canvas_add(c, 1, CANVAS_BOLD, choice->filter);
+	}
+	if (ui->paused)
+		canvas_add(c, 1, CANVAS_RED, "  paused");
+}
+
+/* Why there are no rows. */
+static const char *empty_text(const struct top_ui *ui)
+{
+	if (*ui->choice->filter)
+		return "no row matches this text";
+	if (ui->choice->view == VIEW_PROCESSES)
+		return "no Python process found yet";
+	if (ui->choice->view == VIEW_CALLERS && !ui->func)
+		return "select a function first: press Enter in the functions view";
+	if (ui->choice->view == VIEW_GIL)
+		return "no sample with the GIL yet; mode wall (key m) also shows who waits for it";
+	return "no samples yet";
+}
+
+static void draw_rows(struct top_ui *ui, struct canvas *c, size_t columns)
+{
+	size_t i;
+
+	if (ui->cursor < ui->first)
+		ui->first = ui->cursor;
+	if (ui->height && ui->cursor >= ui->first + ui->height)
+		ui->first = ui->cursor - ui->height + 1;
+	if (ui->first + ui->height > ui->shown_cnt)
+		ui->first = ui->shown_cnt > ui->height ? ui->shown_cnt - ui->height : 0;
+	for (i = 0; i < ui->height && ui->first + i < ui->shown_cnt; i++) {
+		const char *text = ui->rows.rows[ui->shown[ui->first + i]].text;
+		bool chosen = ui->first + i == ui->cursor;
+
+		canvas_add(c, i + 3, chosen ? CANVAS_REVERSE : CANVAS_PLAIN, text ? text : "?");
+		if (chosen)
+			canvas_fill(c, i + 3, CANVAS_REVERSE);
+	}
+	if (!ui->shown_cnt)
+		canvas_add(c, 3, CANVAS_DIM, empty_text(ui));
+}
+
+static void draw_help(struct canvas *c, size_t rows)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(help) && i + 1 < rows; i++)
+		canvas_add(c, i, CANVAS_PLAIN, help[i]);
+	canvas_add(c, rows - 1, CANVAS_BOLD, "press any key to go back");
+}
+
+static void draw_last_line(const struct top_ui *ui, struct canvas *c, size_t row)
+{
+	char message[256];
+
+	if (ui->choice->typing) {
+		canvas_add(c, row, CANVAS_BOLD, "/");
+		canvas_add(c, row, CANVAS_PLAIN, ui->choice->filter);
+		canvas_add(c, row, CANVAS_REVERSE, " ");
+		return;
+	}
+	snprintf(message, sizeof(message), "%s", ui->message);
+	if (!*message)
+		terminal_last_message(message, sizeof(message));
+	if (*message)
+		canvas_add(c, row, CANVAS_BOLD, message);
+	else
+		canvas_add(c, row, CANVAS_DIM, "Enter open  Esc back  Tab view  s sort  / filter  "
+			   "t time  m mode  w write  ? help  q quit");
+}
+
+static int draw(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns)
+{
+	int err = canvas_begin(c, rows, columns);
+
+	if (err)
+		return err;
+	ui->height = rows > OTHER_LINES ? rows - OTHER_LINES : 0;
+	if (ui->choice->help) {
+		draw_help(c, rows);
+		return canvas_draw(c, STDOUT_FILENO);
+	}
+	canvas_add(c, 0, CANVAS_BOLD, ui->rows.title);
+	draw_second_line(ui, c);
+	canvas_add(c, 2, CANVAS_BOLD, ui->rows.columns);
+	draw_rows(ui, c, columns);
+	draw_last_line(ui, c, rows - 1);
+	return canvas_draw(c, STDOUT_FILENO);
+}
+
+/* ---- running ---- */
+
 static int refresh(struct top_ui *ui, struct canvas *c, bool counts)
 {
 	size_t rows, columns;
@@ -53,7 +191,7 @@ static int refresh(struct top_ui *ui, struct canvas *c, bool counts)
 		err = top_rows_make(ui, columns);
 	if (!err)
 		err = top_rows_choose(ui);
-	return err ? err : top_draw(ui, c, rows, columns);
+	return err ? err : draw(ui, c, rows, columns);
 }
 
 /* Do what was typed; a key acts on what the one before has shown. */

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_session.c - see top_session.h. */
-#include "commands/top_session.h"
+/* top_session.c - see top_state.h. */
+#include "commands/top_state.h"
 
 #include <errno.h>
 
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
-#include "commands/command_workers.h"
+#include "commands/command_process.h"
 #include "commands/options.h"
-#include "commands/record_signals.h"
 #include "host/identity.h"
 #include "live/live_counts.h"
 #include "target/inspector.h"
@@ -23,7 +22,7 @@ static int open_capture(struct top_session *s, enum record_mode mode, uint32_t r
 	const struct select_options *o = &s->opts->select;
 	struct capture_args args = {
 		.all = o->all, .rate_hz = rate_hz ? rate_hz : RATE_HZ, .gc = true,
-		.native_threads = true, .sent_codes = SENT_SLOTS, .mode = &record_modes[mode],
+		.native_threads = true, .mode = &record_modes[mode],
 		.identities = s->identities, .observer = live_observer(s->live),
 	};
 

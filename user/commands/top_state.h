@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * top_state.h - the screen of `tachbpf top`: what the user has chosen, the rows of the present view, and
- * who changes which of these.
+ * top_state.h - `tachbpf top`: its capture, and its screen: what the user has chosen, the rows
+ * of the present view, and who changes which of these.
  */
 #ifndef TACHBPF_TOP_STATE_H
 #define TACHBPF_TOP_STATE_H
@@ -11,11 +11,48 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "host/containers.h"
 #include "resolve/record_mode.h"
+#include "target/proc_filter.h"
 
 struct canvas;
+struct capture;
+struct identities;
+struct live;
+struct live_process;
 struct live_recent;
-struct top_session;
+struct live_sums;
+struct process;
+struct profile_tables;
+struct top_options;
+struct top_ui;
+
+/* ---- the capture behind it, and its counts (top_session.c) ---- */
+
+struct top_session {
+	const struct top_options *opts;
+	struct proc_filter conditions;
+	struct identities *identities;
+	struct live *live;
+	struct capture *capture;
+	uint64_t start_ns;		/* CLOCK_MONOTONIC */
+	uint64_t next_second_ns;
+};
+
+/*
+ * Begin to sample in this mode, with this rate (0: the default). stacks: keep them, too. 0 or
+ * -errno, which was logged; in any case top_session_end() is to be called.
+ */
+int top_session_begin(struct top_session *s, const struct top_options *opts, enum record_mode mode,
+		      uint32_t rate_hz, bool stacks);
+/* Take records for up to ms. *second: another second has passed. 0 or -errno. */
+int top_session_poll(struct top_session *s, int ms, bool *second);
+/* Has a signal come, or have all processes ended that were named? */
+bool top_session_over(struct top_session *s);
+/* Stop, and free everything. 0 or -errno. */
+int top_session_end(struct top_session *s);
+
+/* ---- the screen ---- */
 
 /* The list of processes, and the views of one of them in the order of their tabs. */
 enum top_view {
@@ -77,20 +114,55 @@ struct top_ui {
 /* The names of what a view can be sorted by; cnt of them, 0: it has an order of its own. */
 const char *const *top_sort_names(enum top_view view, unsigned int *cnt);
 
+/* Show the screen until the user ends it. 0 or -errno, which was logged. */
+int top_screen_run(const struct top_options *opts);
+
+/* ---- words of rows and titles, and of the tables without a screen ---- */
+
+/* printf into new memory, to be freed; NULL: no memory. */
+__attribute__((format(printf, 1, 2))) char *top_text(const char *format, ...);
+
+/* Where a process is: its container, else its unit, else its user. Any bytes. */
+void top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES]);
+
+/*
+ * "handle (app.py)", or with a line above 0 "handle (app.py:7)": printable, to be freed; NULL: no
+ * memory. file, func: strings of t.
+ */
+char *top_function(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line);
+
+/* Of which time the counts of processes are, in ns. now: now_ns(). */
+uint64_t top_span(const struct top_ui *ui, uint64_t now);
+
+/* Write "cpu mode, 99 Hz, last 10 s" to out. */
+void top_say_what(const struct top_ui *ui, uint64_t span_ns, char *out, size_t size);
+
+/*
+ * A row of all columns, not cut, to be freed; NULL: no memory. where: any bytes, shown in so many
+ * columns; hottest: printable. ns: of which time s is. And the headings.
+ */
+char *top_process_text(const struct live_process *p, const struct live_sums *s, uint64_t ns,
+		       int where_columns, const char *where, const char *hottest);
+void top_process_headings(char *out, size_t size, int where_columns, const char *where);
+
+/* ---- rows ---- */
+
 /* Make ui->rows from what was counted. columns: how wide the screen is. 0 or -ENOMEM. */
 int top_rows_make(struct top_ui *ui, size_t columns);
+/* The same, of a view of one process. */
+int top_views_make(struct top_ui *ui);
 void top_rows_free(struct top_rows *r);
 
-/* Choose the rows that the filter leaves, sort them, and keep the cursor on its row. 0 or -ENOMEM. */
+/*
+ * Choose the rows that the filter leaves, sort them, and keep the cursor on its row. 0 or
+ * -ENOMEM.
+ */
 int top_rows_choose(struct top_ui *ui);
 
-/* Do what a key means (live/keys.h). */
+/*
+ * Do what a key means (live/keys.h). Of w, which writes what was seen as a flame graph,
+ * ui->message says where that is, or why it is not.
+ */
 void top_key(struct top_ui *ui, int key);
-
-/* Write what was seen as a flame graph; ui->message says where it is, or why it is not. */
-void top_write(struct top_ui *ui);
-
-/* Draw everything. 0 or -errno. */
-int top_draw(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns);
 
 #endif

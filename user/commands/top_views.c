@@ -1,24 +1,124 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_views.c - the rows of the views of one process. See top_views.h. */
-#include "commands/top_views.h"
+/* top_views.c - the views of one process; words of all rows and titles. See top_state.h. */
+#include "commands/top_state.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "commands/top_session.h"
-#include "commands/top_state.h"
-#include "commands/top_text.h"
+#include "capture/capture.h"
 #include "cpython/image.h"
+#include "host/containers.h"
+#include "host/identity.h"
+#include "host/users.h"
 #include "live/live_counts.h"
 #include "live/live_recent.h"
 #include "live/live_rows.h"
+#include "model/event.h"
 #include "model/thread_names.h"
 #include "resolve/process.h"
+
+/* ---- words of rows and titles ---- */
+
+char *top_text(const char *format, ...)
+{
+	va_list args;
+	char *text;
+	int n;
+
+	va_start(args, format);
+	n = vasprintf(&text, format, args);
+	va_end(args);
+	return n < 0 ? NULL : text;
+}
+
+/*
+ * The name of a user. Valid until the next call. The last ones are remembered: each is read from
+ * a file.
+ */
+static const char *user_text(uint32_t uid)
+{
+	static struct {
+		uint32_t uid;
+		char name[48];	/* "": free */
+	} known[16];
+	const struct passwd *user;
+	size_t i = uid % ARRAY_SIZE(known);
+
+	if (*known[i].name && known[i].uid == uid)
+		return known[i].name;
+	user = user_by_uid(uid);
+	known[i].uid = uid;
+	if (user && *user->pw_name)
+		snprintf(known[i].name, sizeof(known[i].name), "%s", user->pw_name);
+	else
+		snprintf(known[i].name, sizeof(known[i].name), "uid %" PRIu32, uid);
+	return known[i].name;
+}
+
+void top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES])
+{
+	const struct identity *id = process_identity(p);
+
+	if (id->container && container_is(id->container)) {
+		container_label(id->container, out);
+	} else if (id->container && *id->container->unit) {
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s", id->container->unit);
+	} else if (id->uid == IDENTITY_NO_UID) {
+		strcpy(out, "-");
+	} else {
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s", user_text(id->uid));
+	}
+}
+
+char *top_function(const struct profile_tables *t, uint32_t file, uint32_t func,
+			   int32_t line)
+{
+	const struct string_ref *f = &t->strings[file];
+	char *name = text_escape(t->strings[func].data, t->strings[func].len);
+	char *path = text_escape(f->data, f->len), *text = NULL;
+	const char *base = path ? strrchr(path, '/') : NULL;
+
+	if (name && path) {
+		base = base ? base + 1 : path;
+		if (!strcmp(base, SYNTHETIC_FILE))
+			text = top_text("%s", name);
+		else if (line > 0)
+			text = top_text("%s (%s:%" PRId32 ")", name, base, line);
+		else
+			text = top_text("%s (%s)", name, base);
+	}
+	free(name);
+	free(path);
+	return text;
+}
+
+uint64_t top_span(const struct top_ui *ui, uint64_t now)
+{
+	if (ui->choice->since_start)
+		return now - ui->session->start_ns;
+	return live_recent_ns(ui->session->live, now);
+}
+
+static const char *mode_name(const struct top_ui *ui)
+{
+	return record_modes[ui->choice->mode].name;
+}
+
+void top_say_what(const struct top_ui *ui, uint64_t span_ns, char *out, size_t size)
+{
+	snprintf(out, size, "%s mode, %" PRIu32 " Hz, %s %.0f s", mode_name(ui),
+		 capture_rate(ui->session->capture),
+		 ui->choice->since_start ? "since the start:" : "last", span_ns / 1e9);
+}
+
+/* ---- views ---- */
 
 #define TREE_MIN 200		/* calls below a 200th of the time are not in the tree */
 #define TREE_INDENT 40		/* deeper calls are not indented further */
@@ -55,14 +155,17 @@ static void title_of_process(struct top_ui *ui, const struct live_process *p, ui
 	snprintf(ui->rows.title, sizeof(ui->rows.title),
 		 "%s %d (%.40s, %s)  %.1f %% CPU  GIL %.1f %%  GC %.1f %%  %" PRIu64 " lost  %s",
 		 comm ? comm : "?", process_tgid(p->process), where ? where : "?",
-		 process_image(p->process)->version, top_percent(s->cpu_ns, top_span(ui, now_ns())),
-		 top_percent(s->gil_ns, top_span(ui, now_ns())), top_percent(s->gc_ns, s->cpu_ns), p->lost,
+		 process_image(p->process)->version, percent(s->cpu_ns, top_span(ui, now_ns())),
+		 percent(s->gil_ns, top_span(ui, now_ns())), percent(s->gc_ns, s->cpu_ns), p->lost,
 		 what);
 	free(where);
 	free(comm);
 }
 
-/* The stacks of the chosen process and what they weigh. Returns false if it has none, or no memory. */
+/*
+ * The stacks of the chosen process and what they weigh. Returns false if it has none, or no
+ * memory.
+ */
 static bool see(struct top_ui *ui, const struct live_process *p, struct seen *out)
 {
 	uint64_t now = now_ns(), beyond;
@@ -102,72 +205,74 @@ static uint64_t function_id(const struct live_row *row)
 	return (uint64_t)row->file << 32 | row->func;
 }
 
+/* function: printable; of threads it says nothing. */
 static char *row_of_functions(const struct seen *s, const struct live_rows *l,
-			      const struct live_row *row)
+			      const struct live_row *row, const char *function)
 {
-	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
-	char *text = top_text("%6.1f  %6.1f  %s", top_percent(row->self, l->total),
-			     top_percent(row->total, l->total), function ? function : "?");
-
-	free(function);
-	return text;
+	return top_text("%6.1f  %6.1f  %s", percent(row->self, l->total),
+			percent(row->total, l->total), function);
 }
 
 static char *row_of_threads(const struct seen *s, const struct live_rows *l,
-			    const struct live_row *row)
+			    const struct live_row *row, const char *function)
 {
 	char label[THREAD_LABEL_BYTES];
 
 	thread_label(process_thread_names(s->process), row->thread_id, "thread ", label);
-	return top_text("%6.1f  %6.1f  %6.1f  %6.1f  %s", top_percent(row->cpu, s->span_ns),
-		       top_percent(row->holds, s->span_ns), top_percent(row->wants, s->span_ns),
-		       top_percent(row->total - row->cpu, s->span_ns), label);
+	return top_text("%6.1f  %6.1f  %6.1f  %6.1f  %s", percent(row->cpu, s->span_ns),
+			percent(row->holds, s->span_ns), percent(row->wants, s->span_ns),
+			percent(row->total - row->cpu, s->span_ns), label);
 }
 
 static char *row_of_callers(const struct seen *s, const struct live_rows *l,
-			    const struct live_row *row)
+			    const struct live_row *row, const char *function)
 {
 	static const char *const kinds[] = { "called by", "", "calls" };
-	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
-	char *text = top_text("%6.1f  %-9s  %s", top_percent(row->total, l->total), kinds[row->depth],
-			     function ? function : "?");
 
-	free(function);
-	return text;
+	return top_text("%6.1f  %-9s  %s", percent(row->total, l->total), kinds[row->depth],
+			function);
 }
 
 static char *row_of_tree(const struct seen *s, const struct live_rows *l,
-			 const struct live_row *row)
+			 const struct live_row *row, const char *function)
 {
 	int indent = row->depth < TREE_INDENT ? (int)row->depth : TREE_INDENT;
-	char *function = top_function(s->w.v.tables, row->file, row->func, row->line);
-	char *text = top_text("%6.1f  %6.1f  %*s%s", top_percent(row->total, l->total),
-			     top_percent(row->self, l->total), indent, "", function ? function : "?");
 
-	free(function);
-	return text;
+	return top_text("%6.1f  %6.1f  %*s%s", percent(row->total, l->total),
+			percent(row->self, l->total), indent, "", function);
 }
 
-static char *row_of_gil(const struct seen *s, const struct live_rows *l, const struct live_row *row)
+static char *row_of_gil(const struct seen *s, const struct live_rows *l,
+			const struct live_row *row, const char *function)
 {
-	char *function = top_function(s->w.v.tables, row->file, row->func, LINE_NONE);
-	char *text = top_text("%6.1f  %6.1f  %s", top_percent(row->wants, s->span_ns),
-			     top_percent(row->holds, s->span_ns), function ? function : "?");
-
-	free(function);
-	return text;
+	return top_text("%6.1f  %6.1f  %s", percent(row->wants, s->span_ns),
+			percent(row->holds, s->span_ns), function);
 }
 
 static const struct {
-	char *(*text)(const struct seen *s, const struct live_rows *l, const struct live_row *row);
+	char *(*text)(const struct seen *s, const struct live_rows *l, const struct live_row *row,
+		      const char *function);
 	const char *columns;
+	bool lines;		/* functions with their lines, if the row has one */
 } views[VIEW_CNT] = {
-	[VIEW_FUNCTIONS] = { row_of_functions, "self %  total %  function" },
+	[VIEW_FUNCTIONS] = { row_of_functions, "self %  total %  function", true },
 	[VIEW_THREADS] = { row_of_threads, " cpu %   gil %  wants   off %  thread" },
 	[VIEW_CALLERS] = { row_of_callers, "     %             function" },
-	[VIEW_TREE] = { row_of_tree, "total %  self %  call" },
+	[VIEW_TREE] = { row_of_tree, "total %  self %  call", true },
 	[VIEW_GIL] = { row_of_gil, "waits %  holds %  function" },
 };
+
+static char *row_text(enum top_view view, const struct seen *s, const struct live_rows *l,
+		      const struct live_row *row)
+{
+	char *function = view == VIEW_THREADS ? NULL :
+			 top_function(s->w.v.tables, row->file, row->func,
+				      views[view].lines ? row->line : LINE_NONE);
+	char *text = views[view].text(s, l, row, function ? function : "?");
+
+	free(function);
+	return text;
+}
 
 static int list_rows(const struct top_ui *ui, const struct seen *s, struct live_rows *out)
 {
@@ -222,7 +327,7 @@ static int take_rows(struct top_ui *ui, const struct seen *s, const struct live_
 
 		if (view == VIEW_GIL && !row->wants && !row->holds)
 			continue;
-		to->text = views[view].text(s, l, row);
+		to->text = row_text(view, s, l, row);
 		to->id = view == VIEW_THREADS ? row->thread_id :
 			 view == VIEW_TREE || ui->choice->lines ? i : function_id(row);
 		if (view == VIEW_CALLERS)

@@ -2,10 +2,10 @@
 /*
  * arm64.c - evaluates a short sequence of instructions without branches. See arm64.h.
  *
- * Encodings: Arm Architecture Reference Manual (DDI 0487), C4.1. TLS descriptors are called
- * as "ELF for the Arm 64-bit Architecture" (aaelf64, TLS descriptors) defines it: x0 has
- * the descriptor's address, the function's address is the descriptor's first word, the
- * result is in x0, and no other register but the link register changes.
+ * Encodings: Arm Architecture Reference Manual (DDI 0487), C4.1. TLS descriptors are called as in
+ * "ELF for the Arm 64-bit Architecture" (aaelf64, TLS descriptors): x0 has the descriptor's
+ * address, the function's address is the descriptor's first word, the result is in x0, and no other
+ * register except the link register changes.
  */
 #include "cpython/arm64.h"
 
@@ -22,13 +22,13 @@ struct machine {
 
 static const struct arm64_value unknown;
 
-/* The n bits of v from bit at upwards. */
-static uint32_t bits(uint32_t v, unsigned int at, unsigned int n)
+/* The n bits of v starting at bit `at`. */
+static uint32_t bits_at(uint32_t v, unsigned int at, unsigned int n)
 {
 	return v >> at & ((1u << n) - 1);
 }
 
-static struct arm64_value sum(struct arm64_value a, struct arm64_value b)
+static struct arm64_value value_sum(struct arm64_value a, struct arm64_value b)
 {
 	if (a.kind == ARM64_NUMBER || b.kind == ARM64_NUMBER) {
 		struct arm64_value v = a.kind == ARM64_NUMBER ? b : a;
@@ -45,7 +45,7 @@ static struct arm64_value sum(struct arm64_value a, struct arm64_value b)
 	return unknown;
 }
 
-static struct arm64_value load(struct arm64_value at)
+static struct arm64_value value_load(struct arm64_value at)
 {
 	if (at.kind == ARM64_NUMBER)
 		at.kind = ARM64_WORD;
@@ -58,21 +58,18 @@ static struct arm64_value load(struct arm64_value at)
 	return at;
 }
 
-static struct arm64_value number(uint64_t n)
+static struct arm64_value value_number(uint64_t n)
 {
 	return (struct arm64_value){ ARM64_NUMBER, n, 0 };
 }
 
-static void set(struct machine *m, uint32_t reg, struct arm64_value v)
+static void set_reg(struct machine *m, uint32_t reg, struct arm64_value v)
 {
 	if (reg != SP)
 		m->x[reg] = v;
 }
 
-/*
- * Instructions of the frame record, and those without
- * an effect here: nop, bti, paciasp, autiasp.
- */
+/* Instructions of the frame record, and those without effect here: nop, bti, paciasp, autiasp. */
 static bool step_frame(struct machine *m, uint32_t insn)
 {
 	if ((insn & 0xfffff01f) == 0xd503201f ||	/* hints */
@@ -91,27 +88,28 @@ static bool step_frame(struct machine *m, uint32_t insn)
 
 static bool step_number(struct machine *m, uint32_t insn)
 {
-	uint32_t rd = bits(insn, 0, 5), rn = bits(insn, 5, 5), shift = bits(insn, 21, 2) * 16;
+	uint32_t rd = bits_at(insn, 0, 5), rn = bits_at(insn, 5, 5);
+	uint32_t shift = bits_at(insn, 21, 2) * 16;
 	uint64_t imm;
 
 	if ((insn & 0x9f000000) == 0x90000000) {	/* adrp */
-		imm = (uint64_t)bits(insn, 5, 19) << 2 | bits(insn, 29, 2);
-		imm = (imm ^ 1 << 20) - (1 << 20);	/* 21 bits with a sign */
-		set(m, rd, number((m->pc & ~0xfffull) + (imm << 12)));
+		imm = (uint64_t)bits_at(insn, 5, 19) << 2 | bits_at(insn, 29, 2);
+		imm = (imm ^ 1 << 20) - (1 << 20);	/* 21 bits, signed */
+		set_reg(m, rd, value_number((m->pc & ~0xfffull) + (imm << 12)));
 	} else if ((insn & 0xbf800000) == 0x91000000) {	/* add, sub rd, rn, #imm */
-		imm = (uint64_t)bits(insn, 10, 12) << 12 * bits(insn, 22, 1);
+		imm = (uint64_t)bits_at(insn, 10, 12) << 12 * bits_at(insn, 22, 1);
 		if (insn & 0x40000000)			/* sub */
 			imm = -imm;
 		if (rd == SP)
 			return false;
-		set(m, rd, sum(m->x[rn], number(imm)));
+		set_reg(m, rd, value_sum(m->x[rn], value_number(imm)));
 	} else if ((insn & 0xff800000) == 0xd2800000) {	/* movz */
-		set(m, rd, number((uint64_t)bits(insn, 5, 16) << shift));
+		set_reg(m, rd, value_number((uint64_t)bits_at(insn, 5, 16) << shift));
 	} else if ((insn & 0xff800000) == 0xf2800000) {	/* movk */
 		if (m->x[rd].kind != ARM64_NUMBER)
 			return false;
 		imm = m->x[rd].off & ~(0xffffull << shift);
-		set(m, rd, number(imm | (uint64_t)bits(insn, 5, 16) << shift));
+		set_reg(m, rd, value_number(imm | (uint64_t)bits_at(insn, 5, 16) << shift));
 	} else {
 		return false;
 	}
@@ -120,16 +118,17 @@ static bool step_number(struct machine *m, uint32_t insn)
 
 static bool step_register(struct machine *m, uint32_t insn)
 {
-	uint32_t rd = bits(insn, 0, 5), rn = bits(insn, 5, 5), rm = bits(insn, 16, 5);
+	uint32_t rd = bits_at(insn, 0, 5), rn = bits_at(insn, 5, 5), rm = bits_at(insn, 16, 5);
 
 	if ((insn & 0xffffffe0) == 0xd53bd040) {	/* mrs rd, tpidr_el0 */
-		set(m, rd, (struct arm64_value){ ARM64_TP, 0, 0 });
+		set_reg(m, rd, (struct arm64_value){ ARM64_TP, 0, 0 });
 	} else if ((insn & 0xffc00000) == 0xf9400000) {	/* ldr rd, [rn, #imm] */
-		set(m, rd, load(sum(m->x[rn], number(8ull * bits(insn, 10, 12)))));
+		set_reg(m, rd, value_load(value_sum(m->x[rn],
+						    value_number(8ull * bits_at(insn, 10, 12)))));
 	} else if ((insn & 0xffe0fc00) == 0xf8606800 && rm != SP) {	/* ldr rd, [rn, rm] */
-		set(m, rd, load(sum(m->x[rn], m->x[rm])));
+		set_reg(m, rd, value_load(value_sum(m->x[rn], m->x[rm])));
 	} else if ((insn & 0xffe0fc00) == 0x8b000000 && rm != SP && rn != SP) {	/* add rd, rn, rm */
-		set(m, rd, sum(m->x[rn], m->x[rm]));
+		set_reg(m, rd, value_sum(m->x[rn], m->x[rm]));
 	} else if ((insn & 0xfffffc1f) == 0xd63f0000) {	/* blr rn: only valid as
 							 * the call of a descriptor */
 		if (m->x[0].kind != ARM64_NUMBER || m->x[rn].kind != ARM64_WORD ||

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * arm64.h - finds out what a short function of arm64 machine code returns.
+ * arm64.h - determines what a short function of arm64 machine code returns.
  *
- * Compilers order the instructions for the same access in many ways. So the function is
- * evaluated and not compared: each register has what is known of its value. An instruction
- * that such functions do not need makes the result "unknown".
+ * Compilers order the instructions for the same access in many ways. So the function is evaluated,
+ * not compared: for each register, what is known of its value is tracked. An instruction that such
+ * functions do not need makes the result "unknown".
  */
 #ifndef TACHBPF_CPYTHON_ARM64_H
 #define TACHBPF_CPYTHON_ARM64_H
@@ -29,8 +29,8 @@ struct arm64_value {
 };
 
 /*
- * Evaluate the code at vaddr, which must reach its ret without a branch. len: bytes of
- * code. 0 and *v, or -ENOENT: it contains other instructions, or is longer than len.
+ * Evaluate the code at vaddr, which must reach its ret without a branch. len: bytes of code. 0 and
+ * *v, or -ENOENT: it contains other instructions, or is longer than len.
  */
 int arm64_returns(const uint8_t *code, size_t len, uint64_t vaddr, struct arm64_value *v);
 

@@ -3,7 +3,7 @@
  * asyncio_section.c - decodes and validates struct Py_AsyncioModuleDebugOffsets.
  *
  * Its fields and their order: Modules/_asynciomodule.c at tags v3.14.0 (symbol _AsyncioDebug) and
- * v3.15.0 (_Py_AsyncioDebug). The symbol is local and not needed: the section has nothing else.
+ * v3.15.0 (_Py_AsyncioDebug). The symbol is local and not needed: it is alone in its section.
  */
 #include "cpython/asyncio_section.h"
 
@@ -25,10 +25,10 @@ enum word {
 };
 _Static_assert(WORD_CNT * sizeof(uint64_t) == ASYNCIO_SECTION_BYTES, "13 words");
 
-/* Sizes of structs, and fields, which lie inside their struct. */
+/* Sizes of structs, and fields, which are inside their struct. */
 static const struct {
 	enum word word, in;
-	uint16_t bytes;		/* of the field, to which it is aligned up to a pointer's size */
+	uint16_t bytes;		/* of the field; its alignment, up to a pointer's size */
 } fields[] = {
 	{ TASK_NAME, TASK_BYTES, POINTER },   { TASK_AWAITED_BY, TASK_BYTES, POINTER },
 	{ TASK_IS_TASK, TASK_BYTES, 1 },      { TASK_IS_SET, TASK_BYTES, 1 },
@@ -52,7 +52,7 @@ static bool fields_are_inside(const uint64_t w[WORD_CNT])
 	for (i = 0; i < ARRAY_SIZE(fields); i++) {
 		uint64_t off = w[fields[i].word], bytes = fields[i].bytes, size = w[fields[i].in];
 
-		/* Nothing is at 0: every struct begins with a head or a pointer of its own. */
+		/* No field is at 0: every struct begins with a head or a pointer of its own. */
 		if (!off || size < bytes || off > size - bytes ||
 		    off % (bytes < POINTER ? bytes : POINTER))
 			return false;

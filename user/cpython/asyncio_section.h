@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * asyncio_section.h - the section in which asyncio (3.14 on) has the offsets of its own fields.
+ * asyncio_section.h - the section in which asyncio (3.14+) keeps the offsets of its own fields.
  *
- * It is in _asyncio's shared object, or in the executable or libpython where that module is built
- * in (Debian's 3.15), and is initialised data: it can be read from the file. It is hostile input:
- * all values are checked against bounds, and a section that fails is refused.
+ * It is in _asyncio's shared object, or, if that module is built in (Debian's 3.15), in the
+ * executable or libpython. It is initialised data, so it can be read from the file. It is hostile
+ * input: all values are checked against limits, and a section that fails is refused.
  */
 #ifndef TACHBPF_CPYTHON_ASYNCIO_SECTION_H
 #define TACHBPF_CPYTHON_ASYNCIO_SECTION_H
@@ -15,12 +15,12 @@
 #include "bpf/abi_async.h"
 #include "elf/elf.h"
 
-/* Size in bytes of what is read of it: 13 words of 8 bytes, the same in 3.14 and 3.15. */
+/* Number of bytes that are read: 13 words of 8 bytes, the same in 3.14 and 3.15. */
 #define ASYNCIO_SECTION_BYTES 104
 
 /*
- * Bounds, exclusive: of a task's fields (168 bytes in 3.14), of a thread state's (the largest is
- * 1,104 bytes, in 3.15) and of an interpreter's (226 KiB).
+ * Limits, exclusive: on fields of a task (168 bytes in 3.14), of a thread state (the largest is
+ * 1,104 bytes, in 3.15) and of an interpreter (226 KiB).
  */
 #define ASYNCIO_TASK_BYTES_MAX 512
 #define ASYNCIO_TSTATE_BYTES_MAX 32768

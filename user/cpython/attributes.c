@@ -12,7 +12,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A shorter str may be all that is mapped: no. */
+/* A str shorter than `text` may be followed by unmapped memory: not equal. */
 bool py_is_text(struct py_walk *w, uint64_t addr, const char *text)
 {
 	const struct py_object_layout *o = w->o;
@@ -63,11 +63,11 @@ int py_dict_value(struct py_walk *w, uint64_t dict, const char *key, uint32_t ma
 	return err ? err : py_dict_find(w, &d, key, max, value, &index);
 }
 
-/* Of an object whose dict, or whose values, are beside it (3.11 on). */
-static int managed(struct py_walk *w, uint64_t obj, uint64_t type, uint64_t flags, uint64_t *dict,
-		   uint64_t *values)
+/* An object whose dict or values are next to it (3.11+). */
+static int find_managed(struct py_walk *w, uint64_t obj, uint64_t type, uint64_t flags,
+			uint64_t *dict, uint64_t *values)
 {
-	/* A free-threaded build has nothing of the collector's in front of objects. */
+	/* A free-threaded build has no collector's data before objects. */
 	unsigned int below = w->o->minor >= 13 && w->head == 32 ? 8 : 24;
 	uint64_t front[2], basic = 0;
 	uint8_t head[4];
@@ -103,7 +103,7 @@ int py_attributes(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *dic
 
 	*values = 0;
 	if (!err && w->o->minor >= 11 && flags & PY_MANAGED_DICT)
-		return managed(w, obj, *type, flags, dict, values);
+		return find_managed(w, obj, *type, flags, dict, values);
 	if (!err)
 		err = py_get(w, *type + w->head + 272, &at, sizeof(at));	/* tp_dictoffset */
 	if (!err && (at <= 0 || at > 65536))

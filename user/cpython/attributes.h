@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * attributes.h - the attributes of an object whose class is written in Python, and values of dicts
- * by their keys.
+ * by key.
  *
  * The memory is hostile and may change while it is read. All functions return 0 or -errno of
- * py_get(); -ENOENT: there is no such key; -EBADMSG: it is no object of this kind.
+ * py_get(); -ENOENT: there is no such key; -EBADMSG: not an object of this kind.
  */
 #ifndef TACHBPF_CPYTHON_ATTRIBUTES_H
 #define TACHBPF_CPYTHON_ATTRIBUTES_H
 
 #include "cpython/walk.h"
 
-/* Attributes of an object that are looked at. */
+/* At most this many attributes of an object are examined. */
 #define PY_ATTRIBUTES_MAX 1024
 
-/* Is the object at addr this ASCII text, of less than 64 characters? */
+/* Returns true if the object at addr is this ASCII text, shorter than 64 characters. */
 bool py_is_text(struct py_walk *w, uint64_t addr, const char *text);
 
-/* The value of a key, a str, among the first max ones, and its index. */
+/* Find the value of a key, a str, among the first max ones, and its index. */
 int py_dict_find(struct py_walk *w, const struct py_dict *d, const char *key, uint32_t max,
 		 uint64_t *value, uint32_t *index);
 int py_dict_value(struct py_walk *w, uint64_t dict, const char *key, uint32_t max,
 		  uint64_t *value);
 
 /*
- * An object's type, and where it has its attributes: *dict, or *values with the keys that its type
- * has for all its objects. One of the two is 0.
+ * An object's type, and the location of its attributes: *dict, or *values with the keys that its
+ * type has for all its objects. One of the two is 0.
  */
 int py_attributes(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *dict,
 		  uint64_t *values);
@@ -34,7 +34,7 @@ int py_shared_keys(struct py_walk *w, uint64_t type, uint64_t values, struct py_
 /* The value of one attribute of the object itself, not of its class. */
 int py_attribute(struct py_walk *w, uint64_t obj, const char *name, uint64_t *value);
 
-/* The value of an int that is a pthread_t: of two digits of 30 bits. */
+/* The value of an int that is a pthread_t: two digits of 30 bits. */
 int py_ident_of(struct py_walk *w, uint64_t obj, uint64_t *value);
 
 #endif

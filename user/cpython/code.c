@@ -2,9 +2,9 @@
 /*
  * code.c - reads a code object's names and line table from a process.
  *
- * The code object's header is read before and after the objects that it refers to. The code
- * object holds references to them, so if the header did not change, they were alive
- * meanwhile. PyCodeObject: CPython, Include/cpython/code.h.
+ * The code object's header is read before and after the objects that it refers to. The code object
+ * holds references to them, so if the header did not change, they were alive meanwhile.
+ * PyCodeObject: CPython, Include/cpython/code.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@
 struct header {
 	uint64_t filename, name, qualname, linetable;
 	int32_t firstlineno;
-	uint32_t version;	/* co_version, or the hash of the names if there is none */
+	uint32_t version;	/* co_version, or the hash of the names if it is not usable */
 };
 
 static size_t header_end(const struct py_layout *l)
@@ -119,8 +119,8 @@ static int read_bytes(const struct target_mem *mem, const struct py_object_layou
 }
 
 /*
- * If the line table is too long or unreadable, it is left empty: the names are still of
- * use, and code_position() then returns firstlineno.
+ * If the line table is too long or unreadable, it is left empty: the names are still useful, and
+ * code_position() then returns firstlineno.
  */
 static int read_parts(const struct target_mem *mem, const struct py_object_layout *o,
 		      const struct header *h, struct code_object *code)

@@ -2,8 +2,8 @@
 /*
  * code.h - reads a code object from a process, and finds the source position of an instruction.
  *
- * The memory is hostile and may change while it is read: sizes are bounded, and the
- * fingerprint shows whether it is the code object that was sampled.
+ * The memory is hostile and may change while it is read: sizes are limited, and the fingerprint
+ * shows whether it is the code object that was sampled.
  */
 #ifndef TACHBPF_CPYTHON_CODE_H
 #define TACHBPF_CPYTHON_CODE_H
@@ -12,12 +12,12 @@
 
 /* Memory to read from: of a process, a core file or a test image. */
 struct target_mem {
-	/* Read len bytes at addr: 0, or -errno and nothing to rely on in buf. */
+	/* Read len bytes at addr. 0, or -errno: the content of buf is undefined. */
 	int (*read)(void *ctx, uint64_t addr, void *buf, size_t len);
 	void *ctx;
 };
 
-/* Longest name or path that is read (UTF-8 bytes), and biggest line table and bytecode. */
+/* Limits: bytes of a name or path (UTF-8), of a line table, and of bytecode. */
 #define CODE_STRING_MAX 4096
 #define CODE_TABLE_MAX (1u << 20)
 
@@ -39,48 +39,48 @@ struct code_position {
 };
 
 /*
- * Read the code object at addr. On success the caller frees *code with code_free().
- * -ESTALE: the fingerprint changed meanwhile. -EBADMSG: no valid code object. Other -errno:
- * unreadable. On error there is nothing to free. A line table that is too long or
- * unreadable (-EFAULT, -ENODATA) is left empty: without_lines.
+ * Read the code object at addr. On success the caller frees *code with code_free(). -ESTALE: the
+ * fingerprint changed meanwhile. -EBADMSG: not a valid code object. Other -errno: unreadable. On
+ * error there is nothing to free. A line table that is too long or unreadable (-EFAULT, -ENODATA)
+ * is left empty: without_lines.
  */
 int code_read(const struct target_mem *mem, const struct py_layout *l,
 	      const struct py_object_layout *o, uint64_t addr, struct code_object *code);
 void code_free(struct code_object *code);
 
 /*
- * Does addr now have the code object with this identity (code_object.identity)? 0: yes;
- * -ESTALE: no; other -errno: it cannot be read.
+ * Check whether addr still has the code object with this identity (code_object.identity). 0: yes;
+ * -ESTALE: no; other -errno: unreadable.
  */
 int code_check(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
 	       uint32_t identity);
 
-/* The fingerprint of the code object at addr now (code_object.identity). 0 or -errno. */
+/* Read the current fingerprint of the code object at addr (code_object.identity). 0 or -errno. */
 int code_identity_read(const struct target_mem *mem, const struct py_layout *l, uint64_t addr,
 		       uint32_t *identity);
 
 /*
  * The source position of raw_frame.lasti: of the instruction at this byte offset, or the line that
- * the frame has itself. If the instruction has none, the position is that of the previous entry
+ * the frame itself has. If the instruction has none, the position is that of the previous entry
  * with a line, else firstlineno; at RAW_LASTI_NONE or more it is firstlineno. Never fails.
  */
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos);
 
 /*
- * The opcode at byte offset lasti, as it is in the bytecode now (possibly specialised). An
- * offset in inline caches counts as the instruction that they belong to (3.11, 3.12).
- * OPCODE_NONE (255): unreadable.
+ * The opcode at byte offset lasti, as it is in the bytecode now (possibly specialised). An offset
+ * in inline caches counts as the instruction that they belong to (3.11, 3.12). OPCODE_NONE (255):
+ * unreadable.
  */
 uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uint8_t minor,
 		    uint64_t addr, uint32_t lasti);
 
-/* How many units of two bytes of inline cache are behind an instruction; up to 3.10: 0. */
+/* Number of two-byte units of inline cache that follow an instruction; up to 3.10: 0. */
 #define CODE_CACHES_UNKNOWN 255
 uint8_t code_cache_units(uint8_t minor, uint8_t opcode);
 
 /*
- * Read a str object as UTF-8. *s is NUL-terminated, and the caller frees it. A string
- * longer than CODE_STRING_MAX is cut between characters. 0 or -errno.
+ * Read a str object as UTF-8. *s is NUL-terminated, and the caller frees it. A string longer than
+ * CODE_STRING_MAX is cut between characters. 0 or -errno.
  */
 int code_read_string(const struct target_mem *mem, const struct py_object_layout *o,
 		     uint64_t addr, char **s, uint32_t *len);

@@ -3,8 +3,8 @@
  * coroutine_layout.c - see coroutine_layout.h.
  *
  * States: Include/internal/pycore_frame.h at v3.14.0 (enum _framestate), and at v3.15.0 where they
- * have other numbers. What a coroutine awaits is on the stack of its frame while it is suspended in
- * SEND: on top in 3.14, and in 3.15 below one more entry (Python/bytecodes.c, GET_AWAITABLE pushes
+ * have other numbers. While a coroutine is suspended in SEND, what it awaits is on the stack of its
+ * frame: on top in 3.14, and in 3.15 below one more entry (Python/bytecodes.c, GET_AWAITABLE pushes
  * it together with an index). References have tags (pycore_stackref.h).
  */
 #include "cpython/coroutine_layout.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* coroutine_layout.h - how each version keeps suspended coroutines and what they wait for. */
+/* coroutine_layout.h - how each version stores suspended coroutines and what they wait for. */
 #ifndef TACHBPF_CPYTHON_COROUTINE_LAYOUT_H
 #define TACHBPF_CPYTHON_COROUTINE_LAYOUT_H
 
@@ -7,7 +7,7 @@
 #include "cpython/debug_offsets.h"
 
 /*
- * From validated debug offsets of 3.14 on, and what they do not say. Below 3.14 asyncio's tasks
+ * From validated debug offsets of 3.14+, and what they do not contain. Below 3.14 asyncio's tasks
  * cannot be found from outside, and *out is zero.
  */
 void coroutine_layout(const struct debug_offsets *d, unsigned int minor,

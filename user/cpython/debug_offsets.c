@@ -3,11 +3,11 @@
  * debug_offsets.c - decodes and validates struct _Py_DebugOffsets.
  *
  * Positions: Include/internal/pycore_runtime.h at tag v3.13.0 and
- * Include/internal/pycore_debug_offsets.h at v3.14.0 and v3.15.0. They are fixed in the
- * final releases of a minor version; fields are inserted in the middle from one minor
- * version to the next and in pre-releases. The struct does not contain its own size, but
- * that can be checked: it is the first member of _PyRuntimeState, so the offset of
- * `finalizing`, three words behind its end, follows from it.
+ * Include/internal/pycore_debug_offsets.h at v3.14.0 and v3.15.0. They are fixed in the final
+ * releases of a minor version; fields are inserted in the middle from one minor version to the next
+ * and in pre-releases. The struct does not contain its own size, but that can be checked: it is the
+ * first member of _PyRuntimeState, so the offset of `finalizing`, three words after its end,
+ * follows from it.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "cpython/debug_offsets.h"
 #include "cpython/debug_offsets_315.inc"
 
-/* Upper bound of a field (in bytes, exclusive) and its alignment. */
+/* Limit of a field (in bytes, exclusive) and its alignment. */
 enum bound {
 	ANY,		/* checked separately */
 	RUNTIME,	/* u16 in py_layout */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * debug_offsets.h - struct _Py_DebugOffsets, in which CPython 3.13+ has the offsets of its
- * own fields.
+ * debug_offsets.h - struct _Py_DebugOffsets, in which CPython 3.13+ keeps the offsets of its own
+ * fields.
  *
- * It is the first member of _PyRuntime and initialised data, so it can be read from the
- * file before the process runs. It is hostile input: all values are checked against bounds,
- * and a struct that fails is refused.
+ * It is the first member of _PyRuntime and initialised data, so it can be read from the file before
+ * the process runs. It is hostile input: all values are checked against limits, and a struct that
+ * fails is refused.
  */
 #ifndef TACHBPF_CPYTHON_DEBUG_OFFSETS_H
 #define TACHBPF_CPYTHON_DEBUG_OFFSETS_H
@@ -14,10 +14,10 @@
 #include <stdint.h>
 
 #define DEBUG_OFFSETS_COOKIE "xdebugpy"
-/* The largest one known, in bytes (3.15). */
+/* Size of the largest known one, in bytes (3.15). */
 #define DEBUG_OFFSETS_MAX 888
 
-/* The fields that are used, as offsets in bytes; 0: this version does not have it. */
+/* The fields that are used, as offsets in bytes; 0: not in this version. */
 struct debug_offsets {
 	uint64_t version, free_threaded;
 	uint64_t rt_bytes;	/* sizeof(_PyRuntimeState), only for comparison */
@@ -40,23 +40,23 @@ struct debug_offsets {
 	uint64_t gc_collecting, gc_frame, gc_stats_bytes, gc_stats;
 };
 
-/* Size in bytes of the struct in 3.minor; 0: 3.minor has none that is known. */
+/* Size in bytes of the struct in 3.minor; 0: unknown. */
 size_t debug_offsets_size(unsigned int minor);
 
 /* Read the version (PY_VERSION_HEX) and whether it is free-threaded. 0, or -EBADMSG: no cookie. */
 int debug_offsets_version(const uint8_t *bytes, size_t len, uint32_t *hex, int *free_threaded);
 
 /*
- * Decode and validate. bytes: debug_offsets_size(minor) of them. 0, or -EBADMSG, and *what
- * is the name of the field that is invalid.
+ * Decode and validate. bytes: debug_offsets_size(minor) of them. 0, or -EBADMSG: *what is the name
+ * of the invalid field.
  */
 int debug_offsets_read(const uint8_t *bytes, size_t len, unsigned int minor,
 		       struct debug_offsets *d, const char **what);
 
 /*
- * Is this exactly the struct of 3.15's final releases? Compares every word that does not
- * depend on the layouts of PyInterpreterState and _PyRuntimeState. For builds whose version
- * does not guarantee it. 0, or -EBADMSG, and *what is the name of the part that differs.
+ * Check whether this is exactly the struct of 3.15's final releases. Compares every word that does
+ * not depend on the layouts of PyInterpreterState and _PyRuntimeState. For builds whose version
+ * does not guarantee it. 0, or -EBADMSG: *what is the name of the part that differs.
  */
 int debug_offsets_are_final(const uint8_t *bytes, size_t len, const char **what);
 

@@ -8,10 +8,10 @@
 
 #include "base/util.h"
 
-/* sizeof(PyObject) that py_code_layout() has in it; some builds have 16 bytes more. */
+/* sizeof(PyObject) assumed by py_code_layout(); some builds have 16 bytes more. */
 #define PLAIN_HEAD 16
 #define INTERPS_MAX 1024
-/* Of frames that are skipped; a circle of them ends there. */
+/* Limit on skipped frames, which ends a circle of them. */
 #define SHIMS_MAX 4096
 
 /* co_flags (Include/cpython/code.h) */
@@ -35,7 +35,7 @@ static int read_thread(struct py_walk *w, const struct py_frames_at *at, uint64_
 	return err ? err : py_thread_tid(w, at->musl, out->ident, &out->tid);
 }
 
-/* A state whose thread has not begun, or is gone, is left out. */
+/* A state whose thread has not begun, or is gone, is skipped. */
 static int list_interpreter(struct py_walk *w, const struct py_frames_at *at, uint64_t interp,
 			    struct py_thread *out, uint32_t max, uint32_t *cnt)
 {
@@ -117,7 +117,7 @@ static uint64_t word_at(const uint8_t *bytes, uint16_t off)
 	return v;
 }
 
-/* Read one frame: *out, and the next one. A frame that is no function has code 0. */
+/* Read one frame: *out, and the next one. A frame that is not a function has code 0. */
 static int read_frame(struct py_walk *w, const struct py_layout *l, uint64_t addr,
 		      struct py_frame *out, uint64_t *next)
 {
@@ -201,7 +201,7 @@ static uint32_t int_at(const uint8_t *code, uint8_t off)
 	return v;
 }
 
-/* The number of items of a tuple; 0: it is none, or unreadable. */
+/* The number of items of a tuple; 0: not a tuple, or unreadable. */
 static uint32_t tuple_len(struct py_walk *w, uint64_t tuple)
 {
 	uint64_t len;
@@ -212,7 +212,7 @@ static uint32_t tuple_len(struct py_walk *w, uint64_t tuple)
 	return (uint32_t)len;
 }
 
-static uint32_t arguments(const uint8_t *code, const struct py_code_layout *row)
+static uint32_t argument_cnt(const uint8_t *code, const struct py_code_layout *row)
 {
 	uint32_t flags = int_at(code, row->flags);
 
@@ -220,7 +220,7 @@ static uint32_t arguments(const uint8_t *code, const struct py_code_layout *row)
 	       !!(flags & CO_VARARGS) + !!(flags & CO_VARKEYWORDS);
 }
 
-/* Up to 3.10 cells have names of their own, and follow. */
+/* Up to 3.10, cells have their own names, and follow. */
 static void add_cells(struct py_walk *w, const uint8_t *code, const struct py_code_layout *row,
 		      struct py_variables *v)
 {
@@ -235,7 +235,7 @@ int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,
 {
 	const struct py_code_layout *row = py_code_layout(at->objects.minor);
 	bool objects = at->layout.lasti_unit;	/* frames are objects */
-	uint8_t code[96];	/* behind the head */
+	uint8_t code[96];	/* after the head */
 	int err = row ? py_get(w, frame->code + w->head, code, sizeof(code)) : -EBADMSG;
 
 	if (err)
@@ -243,7 +243,7 @@ int py_frame_variables(struct py_walk *w, const struct py_frames_at *at,
 	*out = (struct py_variables){
 		.slots = frame->addr + row->slots + (objects ? w->head - PLAIN_HEAD : 0),
 		.cnt = int_at(code, row->cnt), .stack = int_at(code, row->stacksize),
-		.arguments = arguments(code, row),
+		.arguments = argument_cnt(code, row),
 		.names = { word_at(code, row->names - PLAIN_HEAD) },
 	};
 	if (out->cnt > PY_SLOTS_MAX || out->stack > PY_SLOTS_MAX)
@@ -261,6 +261,6 @@ uint64_t py_slot_object(const struct py_frames_at *at, uint64_t bits)
 {
 	uint8_t mask = at->layout.code_tag_mask;
 
-	/* From 3.15 on, a tag of all bits is an int that is no object (pycore_stackref.h). */
+	/* From 3.15 on, a tag with all bits set is an int, not an object (pycore_stackref.h). */
 	return mask && (bits & mask) == mask ? 0 : bits & ~(uint64_t)mask;
 }

@@ -2,9 +2,9 @@
 /*
  * image.c - recognises CPython in an ELF file and collects what is known of it.
  *
- * elf.c reads the file, version.c determines the version, debug_offsets.c and layout.c the
- * offsets, tls.c how a thread finds its state. A version without a row is refused by its
- * name; the nearest row is never used.
+ * elf.c reads the file, version.c determines the version, debug_offsets.c and layout.c the offsets,
+ * tls.c how a thread finds its state. A version without a row is refused by name; the nearest row
+ * is never used.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ struct reader {
 };
 
 __attribute__((format(printf, 3, 4)))
-static int refuse(struct reader *r, int err, const char *fmt, ...)
+static int refuse_image(struct reader *r, int err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -56,8 +56,8 @@ static int find_symbol(const struct reader *r, const char *name, struct elf_symb
 }
 
 /*
- * There is no symbol and no cookie. Is there a
- * CPython all the same? 0: it is 3.6, by its .symtab.
+ * There is no symbol and no cookie: check whether there is a CPython nevertheless. 0: it is 3.6,
+ * according to its .symtab.
  */
 static int look_for_hidden(struct reader *r)
 {
@@ -69,12 +69,12 @@ static int look_for_hidden(struct reader *r)
 	if (!find_symbol(r, "_PyThreadState_Current", &sym))
 		return 0;
 	if (version_from_strings(r->img, &r->f, &exact))
-		return refuse(r, -ENOTSUP, "CPython in a program stripped of its symbols is not "
-			      "supported before 3.13 (its _PyRuntime cannot be found; "
-			      "-rdynamic keeps it)");
-	return refuse(r, -ENOTSUP, "CPython %s in a program stripped of its symbols is not "
-		      "supported (its _PyRuntime cannot be found; -rdynamic keeps it)",
-		      r->img->version);
+		return refuse_image(r, -ENOTSUP, "CPython in a program stripped of its symbols is "
+				    "not supported before 3.13 (its _PyRuntime cannot be "
+				    "found; -rdynamic keeps it)");
+	return refuse_image(r, -ENOTSUP, "CPython %s in a program stripped of its symbols is not "
+			    "supported (its _PyRuntime cannot be found; -rdynamic keeps it)",
+			    r->img->version);
 }
 
 /* Find _PyRuntime, which exists since 3.7. 3.6 has static variables instead: see find_statics(). */
@@ -112,8 +112,8 @@ static int find_version(struct reader *r)
 	if (r->offsets_len) {
 		debug_offsets_version(r->offsets, r->offsets_len, &hex, &ft);
 		if (r->hex && r->hex != hex)
-			return refuse(r, -ENOTSUP, "CPython whose Py_Version %#x and debug offsets "
-				      "%#x disagree is not supported", r->hex, hex);
+			return refuse_image(r, -ENOTSUP, "CPython whose Py_Version %#x and debug "
+					    "offsets %#x disagree is not supported", r->hex, hex);
 		r->hex = hex;
 		r->img->free_threaded = ft;
 	}
@@ -129,8 +129,8 @@ static unsigned int row_of(const struct cpython_image *img)
 }
 
 /*
- * A version that is not known by its number (3.16 and newer, alphas and betas of 3.15) is
- * accepted only if its debug offsets are word by word those of 3.15's final releases.
+ * A version with an unknown number (3.16 and newer, alphas and betas of 3.15) is accepted only if
+ * its debug offsets are word by word those of 3.15's final releases.
  */
 static int check_newness(struct reader *r)
 {
@@ -139,25 +139,26 @@ static int check_newness(struct reader *r)
 	bool newer = img->minor > LAYOUT_MINOR_MAX;
 
 	if (newer && !r->offsets_len)
-		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
-			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
+		return refuse_image(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
+				    img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
 	if (!newer && !(r->hex && version_is_unstable(r->hex)))
 		return 0;
-	/* Of older versions, offsets are used that their debug offsets do not contain. */
+	/* For older versions, offsets are used that their debug offsets do not contain. */
 	if (img->minor < LAYOUT_MINOR_MAX)
-		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is a pre-release)",
-			      img->version);
+		return refuse_image(r, -ENOTSUP, "CPython %s is not supported (it is a "
+				    "pre-release)", img->version);
 	if (debug_offsets_are_final(r->offsets, r->offsets_len, &what))
-		return refuse(r, -ENOTSUP, "CPython %s is not supported (it is %s, and its debug "
-			      "offsets are not those of 3.%u: %s)", img->version,
-			      newer ? "newer than 3.15" : "a pre-release", LAYOUT_MINOR_MAX, what);
+		return refuse_image(r, -ENOTSUP, "CPython %s is not supported (it is %s, and its "
+				    "debug offsets are not those of 3.%u: %s)", img->version,
+				    newer ? "newer than 3.15" : "a pre-release",
+				    LAYOUT_MINOR_MAX, what);
 	return 0;
 }
 
 /*
  * Py_TRACE_REFS, up to 3.12: objects begin with two more pointers (Include/object.h,
- * _PyObject_HEAD_EXTRA). It renames PyModule_Create2() (Include/modsupport.h). In a stripped
- * program the name sys.getobjects() (Python/sysmodule.c), which only exists with it, is left.
+ * _PyObject_HEAD_EXTRA). It renames PyModule_Create2() (Include/modsupport.h). A stripped program
+ * still has the name of sys.getobjects() (Python/sysmodule.c), which only exists with it.
  */
 static bool has_trace_refs(const struct reader *r)
 {
@@ -176,12 +177,12 @@ static int check_version(struct reader *r)
 	struct cpython_image *img = r->img;
 
 	if (img->major != 3 || img->minor < LAYOUT_MINOR_MIN)
-		return refuse(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
-			      img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
+		return refuse_image(r, -ENOTSUP, "CPython %s is not supported (3.%u to 3.%u are)",
+				    img->version, LAYOUT_MINOR_MIN, LAYOUT_MINOR_MAX);
 	/* A version of "3.12" alone may be any of its alphas. */
 	if (!r->hex && !r->exact)
-		return refuse(r, -ENOTSUP, "CPython %s is not supported (its exact version could "
-			      "not be found)", img->version);
+		return refuse_image(r, -ENOTSUP, "CPython %s is not supported (its exact version "
+				    "could not be found)", img->version);
 	img->trace_refs = has_trace_refs(r);
 	return check_newness(r);
 }
@@ -197,14 +198,15 @@ static int find_layout(struct reader *r)
 	if (!size && !layout_from_table(img))
 		return 0;
 	if (!size)
-		return refuse(r, -ENOTSUP, "CPython %s with a C library that is not known is not "
-			      "supported on %s", img->version, elf_machine_name(r->f.machine));
+		return refuse_image(r, -ENOTSUP, "CPython %s with a C library that is not known is "
+				    "not supported on %s", img->version,
+				    elf_machine_name(r->f.machine));
 	if (r->offsets_len >= size &&
 	    !debug_offsets_read(r->offsets, r->offsets_len, row, &d, &what) &&
 	    !layout_from_debug_offsets(img, row, &d, &what))
 		return 0;
-	return refuse(r, -ENOTSUP, "CPython %s is not supported (its debug offsets are not those "
-		      "of 3.%u: %s)", img->version, row, what);
+	return refuse_image(r, -ENOTSUP, "CPython %s is not supported (its debug offsets are not "
+			    "those of 3.%u: %s)", img->version, row, what);
 }
 
 /*
@@ -280,8 +282,8 @@ static void find_first_load(struct reader *r)
 }
 
 /*
- * 3.6: the GIL's locks are separate variables, which linkers place next to each other
- * (v3.6.0, Python/ceval_gil.h). In a stripped file they cannot be found.
+ * 3.6: the GIL's locks are separate variables, which linkers place next to each other (v3.6.0,
+ * Python/ceval_gil.h). In a stripped file they cannot be found.
  */
 #define GIL_STATICS_MAX 1024
 static void find_gil_statics(struct reader *r)
@@ -304,9 +306,9 @@ static void find_gil_statics(struct reader *r)
 }
 
 /*
- * 3.6 has static variables in place of _PyRuntime. Their symbols are local, and stripping
- * removes them, but two exported functions refer to those that are indispensable (x86-64).
- * Without the others, garbage collections are not detected, or not counted.
+ * 3.6 has static variables in place of _PyRuntime. Their symbols are local, and stripping removes
+ * them, but two exported functions refer to the indispensable ones (x86-64). Without the others,
+ * garbage collections are not detected, or not counted.
  */
 static int find_statics(struct reader *r)
 {
@@ -333,8 +335,8 @@ static int find_statics(struct reader *r)
 	find_gil_statics(r);
 	if (img->interps_vaddr && img->tss_vaddr && img->current_vaddr)
 		return 0;
-	return refuse(r, -ENOTSUP, "CPython %s without symbols of its variables is not supported",
-		      img->version);
+	return refuse_image(r, -ENOTSUP, "CPython %s without symbols of its variables is not "
+			    "supported", img->version);
 }
 
 static uint64_t in_runtime(const struct cpython_image *img, uint16_t off)
@@ -402,10 +404,10 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (err == -ENOENT)
 		return err;
 	if (err == -ENOEXEC)
-		return refuse(&r, err, "a 32-bit or big-endian program is not supported (64-bit "
-			      "%s is)", elf_machine_name(ELF_OWN_MACHINE));
+		return refuse_image(&r, err, "a 32-bit or big-endian program is not supported "
+				    "(64-bit %s is)", elf_machine_name(ELF_OWN_MACHINE));
 	if (err)
-		return refuse(&r, err, "cannot read the file: %s", strerror(-err));
+		return refuse_image(&r, err, "cannot read the file: %s", strerror(-err));
 	if (runtime_copies(&r.f, &img->runtime_vaddr, &img->none_vaddr)) {
 		find_first_load(&r);
 		return -EXDEV;
@@ -417,12 +419,13 @@ int cpython_image_read(int fd, struct cpython_image *img, char *why, size_t why_
 	if (err == -ENOTSUP)
 		return err;
 	if (err)
-		return refuse(&r, -ENOTSUP, "CPython of a version that cannot be found is not "
-			      "supported");
+		return refuse_image(&r, -ENOTSUP, "CPython of a version that cannot be found is "
+				    "not supported");
 	if (r.f.machine != ELF_OWN_MACHINE)
-		return refuse(&r, -ENOTSUP, "CPython %s for %s is not supported (this tachbpf is "
-			      "for %s)", img->version, elf_machine_name(r.f.machine),
-			      elf_machine_name(ELF_OWN_MACHINE));
+		return refuse_image(&r, -ENOTSUP, "CPython %s for %s is not supported (this "
+				    "tachbpf is for %s)", img->version,
+				    elf_machine_name(r.f.machine),
+				    elf_machine_name(ELF_OWN_MACHINE));
 	err = check_version(&r);
 	if (err)
 		return err;

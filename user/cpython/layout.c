@@ -3,15 +3,13 @@
  * layout.c - the offsets of each supported CPython (x86-64 and arm64 Linux).
  *
  * Owns what comes from CPython's headers: up to 3.12 complete rows, which tools/gen_layouts.py
- * generates, from 3.13 on what the debug offsets do not contain. For each interpreter that it
- * finds, tests/e2e/cpython/test_layouts.py derives all of it again from the headers, and
- * compares.
+ * generates; from 3.13 on what the debug offsets do not contain. For each interpreter that it
+ * finds, tests/e2e/cpython/test_layouts.py derives all of it again from the headers, and compares.
  *
- * Sources from 3.13 on, at the tags v3.13.0 ... v3.15.0: Include/cpython/pystate.h (thread
- * state, _PyErr_StackItem), Include/internal/pycore_frame.h and from 3.14
- * pycore_interpframe_structs.h (_PyInterpreterFrame), Include/cpython/code.h,
- * Include/internal/pycore_runtime.h, pycore_interp.h (3.14+: pycore_interp_structs.h),
- * Include/cpython/unicodeobject.h, bytesobject.h.
+ * Sources from 3.13 on, at the tags v3.13.0 ... v3.15.0: Include/cpython/pystate.h (thread state,
+ * _PyErr_StackItem), Include/internal/pycore_frame.h and from 3.14 pycore_interpframe_structs.h
+ * (_PyInterpreterFrame), Include/cpython/code.h, Include/internal/pycore_runtime.h, pycore_interp.h
+ * (3.14+: pycore_interp_structs.h), Include/cpython/unicodeobject.h, bytesobject.h.
  */
 #include <errno.h>
 
@@ -34,8 +32,8 @@
 #define STACKREF_TAG_MASK 3
 
 /*
- * A row: the offsets of a version from a given release on. FrameObjects (to 3.10) are read
- * from f_back on (fr_base); these versions have no qualified name, so co_name is used.
+ * A row: the offsets of a version from a given release on. FrameObjects (up to 3.10) are read from
+ * f_back on (fr_base); these versions have no qualified name, so co_name is used.
  */
 struct row {
 	uint8_t minor, micro_from;
@@ -53,16 +51,16 @@ static const struct py_object_layout str_bits = {
 
 /*
  * 3.13: interp->func_state.next_version. Every new code object takes its co_version from this
- * counter (Objects/codeobject.c, init_code()), so it changes before a freed address can have
- * another code object. It stops at 0 after 2^32 of them, so 0 means that it cannot be relied on.
- * (3.12 has the field, too, but does not count in it: see find_epoch() in image.c.)
+ * counter (Objects/codeobject.c, init_code()), so it changes before another code object can have a
+ * freed address. It stops at 0 after 2^32 of them, so 0 means that it is not reliable. (3.12 has
+ * the field, too, but does not count in it: see find_epoch() in image.c.)
  *
- * The field is deep in PyInterpreterState, and 16 bytes deeper with Py_DEBUG. The sizes are
- * those of v3.13.0, v3.13.5 and v3.13.18, whose thread state, embedded behind it, grew by 8
- * bytes each time. Structs of other sizes are unknown. The size of PyInterpreterState alone
- * would not suffice: v3.13.0's with Py_DEBUG equals v3.13.18's without. (The sizes are
- * those on x86-64. Longer mutexes in the interpreter's own GIL move the fields behind it,
- * and the first interpreter is a part of _PyRuntimeState.)
+ * The field is deep in PyInterpreterState, and 16 bytes deeper with Py_DEBUG. The sizes are those
+ * of v3.13.0, v3.13.5 and v3.13.18, whose embedded thread state, which follows, grew by 8 bytes
+ * each time. Structs of other sizes are unknown. The size of PyInterpreterState alone would not
+ * suffice: v3.13.0's with Py_DEBUG equals v3.13.18's without. (The sizes are those on x86-64.
+ * Longer mutexes in the interpreter's own GIL move the fields after it, and the first interpreter
+ * is a part of _PyRuntimeState.)
  */
 static const struct {
 	uint32_t is_bytes, rt_bytes, next_version;
@@ -79,8 +77,8 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
 	size_t i;
 
 	/*
-	 * A size may mean another release on another machine, and in free-threaded builds
-	 * more than the GIL moves.
+	 * On another machine a size may mean another release, and in free-threaded builds more than
+	 * the GIL moves.
 	 */
 	if (mutexes_extra < 0 || (mutexes_extra && d->free_threaded))
 		return ABI_NO_OFF32;
@@ -92,8 +90,8 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
 }
 
 /*
- * How many bytes of a PyThreadState the BPF side reads. Not more than needed: behind its end may
- * be a heap page that was never touched, and a read that reaches it fails as a whole.
+ * Number of bytes of a PyThreadState that the BPF side reads. No more than needed: a heap page that
+ * was never touched may follow, and a read that reaches it fails as a whole.
  */
 static uint16_t tstate_bytes(const struct py_layout *l)
 {
@@ -116,8 +114,8 @@ unsigned int layout_cond_bytes(void)
 
 /*
  * struct _gil_runtime_state (Include/internal/pycore_gil.h, 3.7 to 3.15) ends with a
- * pthread_cond_t, a pthread_mutex_t, and another pair of them. A thread that waits on a futex in
- * there waits for the GIL. glibc's mutexes have 40 bytes, on arm64 48; musl's have 40.
+ * pthread_cond_t, a pthread_mutex_t, and another pair of them. A thread that waits on a futex
+ * inside them waits for the GIL. glibc's mutexes have 40 bytes, on arm64 48; musl's have 40.
  */
 static uint16_t gil_locks_bytes(const struct cpython_image *img)
 {
@@ -241,9 +239,9 @@ int layout_from_table(struct cpython_image *img)
 }
 
 /*
- * What the debug offsets do not contain. The anchors are fields that they do contain and
- * that surround the others: if an anchor has moved, the offsets of the others are not
- * reliable. Free-threaded builds have object headers that are 16 bytes longer.
+ * What the debug offsets do not contain. The anchors are fields that they contain and that surround
+ * the others: if an anchor has moved, the offsets of the others are not reliable. Free-threaded
+ * builds have object headers that are 16 bytes longer.
  */
 static const struct undocumented {
 	uint16_t anchor_thread_id, anchor_status, anchor_datastack, anchor_firstlineno;
@@ -255,8 +253,8 @@ static const struct undocumented {
 	uint16_t co_version;
 	uint16_t fr_object, fo_data;
 	uint8_t code_tag_mask;
-	uint8_t str_shift;	/* distance of the bits kind, compact
-				 * and ascii from where 3.12 has them */
+	uint8_t str_shift;	/* by how much the bits kind, compact and ascii are shifted from
+				 * their positions in 3.12 */
 } undocumented[2][16] = {
 	{
 		[13] = { 152, 32, 232, 68, 40, 0, 112, 120, 256, 1552,
@@ -266,9 +264,10 @@ static const struct undocumented {
 		[15] = { 176, 32, 256, 68, 40, 36, 136, 144, 288, ABI_NO_OFF,
 			 36, UINT32_MAX, 92, 48, 72, STACKREF_TAG_MASK, 0 },
 	}, {	/*
-		 * Free-threaded builds. For CPython's own profiler, the thread that "holds the
-		 * GIL" there is one that is attached (v3.15.0, Modules/_remote_debugging/
-		 * threads.c). If the GIL was switched on at run time, it is the same thread.
+		 * Free-threaded builds. For CPython's own profiler, the thread that "holds
+		 * the GIL" there is one that is attached (v3.15.0,
+		 * Modules/_remote_debugging/threads.c). If the GIL was switched on at run
+		 * time, it is the same thread.
 		 */
 		[13] = { 152, 32, 232, 84, 56, 0, 112, 120, 256, 1552,
 			 32, STATUS_BIT_ACTIVE, 108, 48, 80, 0, 0 },
@@ -280,10 +279,10 @@ static const struct undocumented {
 };
 
 /*
- * Where the counters of collections are. Up to 3.14 they are a struct gc_generation_stats[3] right
- * before `collecting`, in free-threaded builds, too (v3.13.0, Include/internal/pycore_gc.h;
+ * Location of the counters of collections. Up to 3.14 they are a struct gc_generation_stats[3]
+ * right before `collecting`, also in free-threaded builds (v3.13.0, Include/internal/pycore_gc.h;
  * v3.14.0, pycore_interp_structs.h). 3.15 has a pointer to a struct gc_stats, with rings of the
- * last collections, whose lengths its size tells (v3.15.0, pycore_interp_structs.h).
+ * last collections, whose lengths follow from its size (v3.15.0, pycore_interp_structs.h).
  */
 #define GC_STATS_BYTES (3 * 24)
 
@@ -335,7 +334,7 @@ static const char *moved_anchor(const struct debug_offsets *d, const struct undo
 	return NULL;
 }
 
-/* Size of the part of a frame that has all fields that are read, rounded up to 8 bytes. */
+/* Size of the part of a frame that contains all fields that are read, rounded up to 8 bytes. */
 static uint16_t frame_bytes(const struct debug_offsets *d, uint16_t fr_object)
 {
 	uint64_t end = d->fr_owner + 1;
@@ -426,7 +425,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 	img->objects.minor = minor;
 	img->objects.interp_modules = (uint32_t)d->interp_modules;
 	img->objects.type_cached_keys = minor < 15 ? CACHED_KEYS_313 : CACHED_KEYS_315;
-	/* Behind co_linetable and co_weakreflist: v3.14.0, v3.15.0, Include/cpython/code.h */
+	/* After co_linetable and co_weakreflist: v3.14.0, v3.15.0, Include/cpython/code.h */
 	img->objects.co_executors = minor >= 14 ? d->co_linetable + 16 : 0;
 	img->objects.ts_native_id = d->ts_native_id;
 	coroutine_layout(d, minor, &img->coro);

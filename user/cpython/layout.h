@@ -11,8 +11,8 @@
 #define LAYOUT_MINOR_MAX 15
 
 /*
- * 3.6 to 3.12: fill the image's layout and objects from the table. 0, or -ENOTSUP: there is
- * no row, or the length of mutexes is unknown, so that the offsets behind the GIL are, too.
+ * 3.6 to 3.12: fill the image's layout and objects from the table. 0, or -ENOTSUP: there is no row,
+ * or the size of mutexes is unknown, and with it the offsets after the GIL.
  */
 int layout_from_table(struct cpython_image *img);
 
@@ -20,20 +20,20 @@ int layout_from_table(struct cpython_image *img);
 unsigned int layout_cond_bytes(void);
 
 /*
- * 3.13 to 3.15: fill the image's layout and objects from validated debug offsets, and the
- * rest from the row for 3.minor. 0, or -EBADMSG, and *what is the name of the field that
- * shows that the struct is unknown.
+ * 3.13 to 3.15: fill the image's layout and objects from validated debug offsets, and the rest from
+ * the row for 3.minor. 0, or -EBADMSG: *what is the name of the field that shows that the struct is
+ * unknown.
  */
 int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 			      const struct debug_offsets *d, const char **what);
 
 /*
- * Where PyCodeObject has what is needed, with a head of 16 bytes, and the first slot in a frame: an
- * int each, and pointers. Up to 3.10 a frame is an object, too. And how a generator and its frame
- * belong together.
+ * Offsets in PyCodeObject, with a head of 16 bytes, and of the first slot in a frame: an int each,
+ * and pointers. Up to 3.10 a frame is an object, too. Also the link between a generator and its
+ * frame.
  */
 struct py_code_layout {
-	uint8_t minor;		/* and later ones, until the next row */
+	uint8_t minor;		/* first version, up to the next row */
 	uint8_t argcount, kwonly, stacksize, flags;
 	uint8_t cnt;		/* co_nlocals, from 3.11 on co_nlocalsplus */
 	uint8_t names;		/* co_varnames, from 3.11 on co_localsplusnames */
@@ -45,7 +45,7 @@ struct py_code_layout {
 	uint16_t slots;		/* f_localsplus, from 3.11 on localsplus */
 	uint16_t generator;	/* f_gen in a frame, from 3.11 on gi_iframe in a generator */
 };
-/* NULL: 3.minor is not known. */
+/* NULL: 3.minor is unknown. */
 const struct py_code_layout *py_code_layout(uint8_t minor);
 
 #endif

@@ -11,7 +11,7 @@
 #include "cpython/arm64.h"
 #include "elf/elf.h"
 
-/* bti, mrs, sub, ret; and room for a frame record */
+/* bti, mrs, sub, ret; and space for a frame record */
 #define SELF_CODE_BYTES 32
 
 bool libc_self_is_below(uint16_t elf_machine)

@@ -9,14 +9,13 @@
  * 2 bytes. Bit 7 marks the first byte of an entry, so that a damaged table is detected.
  * Arithmetic is unsigned: in a hostile table it may wrap to wrong lines.
  */
-#include <stdbool.h>
 
 #include "cpython/code.h"
 #include "model/event.h"
 
 enum {
 	CODE_SHORT_LAST = 9,	/* 0..9: same line, columns in one byte */
-	CODE_ONE_LINE = 10,	/* 10..12: 0..2 lines on, columns in two bytes */
+	CODE_ONE_LINE = 10,	/* 10..12: line advances by 0..2, columns in two bytes */
 	CODE_ONE_LINE_LAST = 12,
 	CODE_NO_COLUMNS = 13,
 	CODE_LONG = 14,
@@ -33,7 +32,7 @@ static uint8_t take_byte(struct table *t)
 	return t->p < t->end ? *t->p++ : 0;
 }
 
-/* 6 bits a byte, the lowest first; bit 6: more follow. */
+/* 6 bits per byte, the lowest first; bit 6: more follow. */
 static uint32_t take_varint(struct table *t)
 {
 	uint32_t v = 0;
@@ -57,7 +56,7 @@ static uint32_t take_svarint(struct table *t)
 	return v & 1 ? 0 - (v >> 1) : v >> 1;
 }
 
-/* Decode what follows the first byte of an entry. */
+/* Decode the bytes after the first one of an entry. */
 static void take_entry(struct table *t, unsigned int code, struct code_position *pos)
 {
 	uint32_t end_line, column, end_column;
@@ -92,7 +91,7 @@ static void take_entry(struct table *t, unsigned int code, struct code_position 
 }
 
 /* Make the position conform to event.h. A module's code begins with an instruction at line 0. */
-static void tidy(struct code_position *pos, int32_t fallback)
+static void tidy_position(struct code_position *pos, int32_t fallback)
 {
 	if (pos->line < 1) {
 		int32_t line = fallback < 1 ? LINE_NONE : fallback;
@@ -109,7 +108,7 @@ static void tidy(struct code_position *pos, int32_t fallback)
 static void only_line(struct code_position *pos, int32_t line, int32_t fallback)
 {
 	*pos = (struct code_position){ line, line, COLUMN_NONE, COLUMN_NONE };
-	tidy(pos, fallback);
+	tidy_position(pos, fallback);
 }
 
 /* Pairs of bytes: a number of code bytes, then a number of lines to advance (signed). */
@@ -130,8 +129,8 @@ static void lnotab_position(const struct code_object *code, uint32_t lasti,
 #define NO_LINE_310 (-128)
 
 /*
- * Pairs of bytes. Each pair is a range: the number of lines to advance (signed), then the number
- * of code bytes in it. If a range has no line, the line of the range before it is used.
+ * Pairs of bytes. Each pair is a range: the number of lines to advance (signed), then the number of
+ * code bytes in it. If a range has no line, the line of the previous range is used.
  */
 static void linetable_310_position(const struct code_object *code, uint32_t lasti,
 				   struct code_position *pos)
@@ -169,7 +168,7 @@ static void locations_position(const struct code_object *code, uint32_t lasti,
 		take_entry(&t, first >> 3 & 15, pos);
 		at += (first & 7) + 1;
 		if (unit < at) {
-			tidy(pos, last_line);
+			tidy_position(pos, last_line);
 			return;
 		}
 		if (pos->line >= 1)
@@ -177,14 +176,14 @@ static void locations_position(const struct code_object *code, uint32_t lasti,
 	}
 	/* Not in the table: the frame has not started, or the table is wrong. */
 	*pos = (struct code_position){ LINE_NONE, LINE_NONE, COLUMN_NONE, COLUMN_NONE };
-	tidy(pos, code->firstlineno);
+	tidy_position(pos, code->firstlineno);
 }
 
 void code_position(const struct code_object *code, uint32_t lasti, struct code_position *pos)
 {
 	if (raw_lasti_is_line(lasti))
 		only_line(pos, (int32_t)(lasti - RAW_LASTI_LINE), code->firstlineno);
-	/* No instruction was executed yet. */
+	/* No instruction has been executed. */
 	else if (lasti >= RAW_LASTI_NONE || !code->linetable_len)
 		only_line(pos, LINE_NONE, code->firstlineno);
 	else if (code->minor <= 9)

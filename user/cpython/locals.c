@@ -15,7 +15,7 @@
 #define CO_FAST_CELL 0x40
 #define CO_FAST_FREE 0x80
 
-/* What is read of one frame at once. Slots beyond LOCALS_MAX are not read. */
+/* What is read of one frame at a time. Slots beyond LOCALS_MAX are not read. */
 struct locals {
 	struct py_variables v;
 	uint32_t cnt;
@@ -24,7 +24,7 @@ struct locals {
 	uint8_t kinds[LOCALS_MAX];
 };
 
-/* Append the items of a tuple of names, as far as there is room. */
+/* Append the items of a tuple of names, within the limit. */
 static void add_names(struct py_walk *w, uint64_t tuple, uint64_t *names, uint32_t *cnt)
 {
 	uint64_t len;
@@ -75,7 +75,7 @@ static bool is_cell(const struct py_frames_at *at, const struct locals *l, uint3
 		(l->kinds[i] & (CO_FAST_CELL | CO_FAST_FREE)) != 0;
 }
 
-/* The object of a variable; 0: it has none now. Until a function has begun, a cell is no cell yet. */
+/* The current object of a variable; 0: none. Until a function has begun, a cell is no cell yet. */
 static uint64_t object_of(struct py_walk *w, const struct py_frames_at *at,
 			  const struct locals *l, uint32_t i)
 {
@@ -86,7 +86,7 @@ static uint64_t object_of(struct py_walk *w, const struct py_frames_at *at,
 	return py_get(w, obj + w->head, &inner, sizeof(inner)) ? 0 : inner;
 }
 
-/* Up to 3.10 an argument that is in a cell has its name, the same str, among the cells again. */
+/* Up to 3.10, an argument that is in a cell has its name, the same str, among the cells again. */
 static bool is_argument(const struct locals *l, uint32_t i)
 {
 	uint32_t j;

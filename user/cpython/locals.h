@@ -6,17 +6,17 @@
 #include "cpython/frames.h"
 #include "cpython/value.h"
 
-/* Variables of one frame; longer names are cut, between characters. */
+/* Limits on variables of one frame, and on names, which are cut between characters. */
 #define LOCALS_MAX 50
 #define LOCALS_NAME_BYTES 100
 
-/* name: len bytes of UTF-8, any. Returns false: no more are wanted. */
+/* name: len arbitrary bytes of UTF-8. Returns false if no more are wanted. */
 typedef bool (*py_local_fn)(void *ctx, const char *name, uint32_t len, bool argument,
 			    const struct py_value *value);
 
 /*
- * Call fn for each variable that has a value, in the order of the code object; LOCALS_MAX at most.
- * A variable that inner functions use, too, has the value in its cell. 0, or -errno of
+ * Call fn for each variable that has a value, in the order of the code object; at most LOCALS_MAX.
+ * A variable that inner functions use, too, has its value in a cell. 0, or -errno of
  * py_frame_variables().
  */
 int py_locals_read(struct py_walk *w, const struct py_frames_at *at, const struct py_frame *frame,

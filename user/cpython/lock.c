@@ -19,17 +19,17 @@
 #include "base/util.h"
 #include "cpython/attributes.h"
 
-/* A frame's slots that are looked at, variables and value stack. */
+/* Limit on slots of a frame that are examined: variables and value stack. */
 #define SLOTS 512
-/* From here on a reference count is none: the object was freed, or is immortal. */
+/* Larger values are not reference counts: the object was freed, or is immortal. */
 #define REFCNT_MAX (1ull << 31)
-/* A Condition's lock is multiprocessing's, whose lock is the semaphore. */
+/* A Condition's lock may be multiprocessing's, whose lock is the semaphore. */
 #define WRAPPERS_MAX 3
 
 /* ---- locks ---- */
 
 /*
- * The words behind the head. RLock: up to 3.13 rlock_lock, rlock_owner, rlock_count; from 3.14 on
+ * The words after the head. RLock: up to 3.13 rlock_lock, rlock_owner, rlock_count; from 3.14 on
  * mutex (a byte), thread, level. Lock: up to early releases of 3.13 lock_lock, in_weakreflist,
  * locked (a byte); later a mutex. Of multiprocessing: handle, last_tid, count and maxvalue (ints).
  */
@@ -37,7 +37,7 @@ struct words {
 	uint64_t w[3];
 };
 
-/* lock_lock is a pointer, which is no number of a few bits. */
+/* lock_lock is a pointer, not a number of a few bits. */
 static bool is_mutex(const struct py_walk *w, uint64_t word)
 {
 	return w->o->minor >= 14 || (w->o->minor == 13 && word <= UINT8_MAX);
@@ -45,7 +45,7 @@ static bool is_mutex(const struct py_walk *w, uint64_t word)
 
 static int take_rlock(struct py_walk *w, const struct words *o, struct py_lock *out)
 {
-	if (w->o->minor < 14 && !o->w[2])	/* from then on levels begin at 0 */
+	if (w->o->minor < 14 && !o->w[2])	/* from 3.14 on levels begin at 0 */
 		return -ENOENT;
 	out->kind = PY_LOCK_RLOCK;
 	out->owner = o->w[1];
@@ -62,7 +62,7 @@ static int take_semaphore(const struct words *o, struct py_lock *out)
 	return 0;
 }
 
-/* Is it an object that a thread may wait for? 0 or -errno; not its address. */
+/* Check whether a thread may wait for this object. 0 or -errno; does not set its address. */
 static int take_lock(struct py_walk *w, uint64_t obj, const struct words *o, struct py_lock *out)
 {
 	if (py_type_named(w, obj, "_thread.RLock"))
@@ -77,13 +77,13 @@ static int take_lock(struct py_walk *w, uint64_t obj, const struct words *o, str
 }
 
 /* Locked, and threads wait (Include/cpython/pylock.h, pycore_lock.h). */
-static int parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
+static int find_parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
 {
 	struct words o = { { 0 } };
 	uint64_t mutex;
 	int err = py_pointer(w, futex - 8, &mutex);
 
-	if (!err)	/* a Lock has no more than the mutex */
+	if (!err)	/* a Lock has nothing except the mutex */
 		err = py_get(w, mutex, &o.w[0], sizeof(o.w[0]));
 	if (!err && (o.w[0] & 3) != 3)
 		err = -ENOENT;
@@ -95,8 +95,8 @@ static int parked(struct py_walk *w, uint64_t futex, struct py_lock *out)
 	return err;
 }
 
-/* A freed object's first word is the allocator's. Free-threaded builds have an id there. */
-static bool lives(struct py_walk *w, uint64_t obj)
+/* A freed object's first word belongs to the allocator. Free-threaded builds have an id there. */
+static bool object_lives(struct py_walk *w, uint64_t obj)
 {
 	uint64_t refcnt;
 
@@ -104,7 +104,7 @@ static bool lives(struct py_walk *w, uint64_t obj)
 		return true;
 	if (py_get(w, obj + w->head - 16, &refcnt, sizeof(refcnt)))
 		return false;
-	if (w->o->minor >= 14)	/* flags are behind it */
+	if (w->o->minor >= 14)	/* flags are after it */
 		refcnt &= UINT32_MAX;
 	return refcnt && refcnt < REFCNT_MAX;
 }
@@ -118,13 +118,13 @@ static bool is_waited_for(struct py_walk *w, uint64_t obj, uint64_t futex, struc
 	if (py_get(w, obj + w->head, &o, sizeof(o)))
 		return false;
 	*self = o.w[1];	/* m_self, im_self */
-	if (o.w[0] != futex || !lives(w, obj) || take_lock(w, obj, &o, out))
+	if (o.w[0] != futex || !object_lives(w, obj) || take_lock(w, obj, &o, out))
 		return false;
 	out->addr = obj;
 	return true;
 }
 
-/* Is it the object in the slot, or what this object is bound to as a method? */
+/* Check whether it is the object in the slot, or what this object is bound to as a method. */
 static bool in_slot(struct py_walk *w, uint64_t obj, uint64_t futex, struct py_lock *out)
 {
 	uint64_t self, none;
@@ -151,7 +151,7 @@ static int in_frame(struct py_walk *w, const struct py_frames_at *at, const stru
 	return err ? err : -ENOENT;
 }
 
-/* ---- what the lock is for ---- */
+/* ---- purpose of the lock ---- */
 
 /* The first argument of a frame's function; 0: none. */
 static uint64_t self_of(struct py_walk *w, const struct py_frames_at *at,
@@ -183,7 +183,7 @@ static void take_module(struct py_walk *w, uint64_t self, struct py_lock *out)
 	free(text);
 }
 
-/* A Condition has a Lock for each thread that waits, and an import has one beside its own. */
+/* A Condition has a Lock for each thread that waits, and an import has one next to its own. */
 static void find_purpose(struct py_walk *w, const struct py_frames_at *at,
 			 const struct py_frame *frame, struct py_lock *out)
 {
@@ -209,7 +209,7 @@ int py_lock_find(struct py_walk *w, const struct py_frames_at *at, uint64_t stat
 
 	*out = (struct py_lock){ 0 };
 	if (at->objects.minor >= 13)
-		err = parked(w, futex, out);
+		err = find_parked(w, futex, out);
 	py_frames_list(w, at, state, &innermost, 1, &cnt, &whole);
 	if (err && cnt)
 		err = in_frame(w, at, &innermost, futex, out);
@@ -245,7 +245,7 @@ uint64_t py_lock_of(struct py_walk *w, uint64_t obj)
 				return 0;
 		} else if (!is_any_of(w, obj, with_semlock, ARRAY_SIZE(with_semlock))) {
 			return 0;
-		} else if (py_attribute(w, obj, "_semlock", &found)) {	/* asyncio's? */
+		} else if (py_attribute(w, obj, "_semlock", &found)) {	/* an asyncio lock */
 			return py_attribute(w, obj, "_locked", &found) ? 0 : obj;
 		}
 		obj = found;
@@ -276,7 +276,7 @@ bool py_lock_is_held(struct py_walk *w, uint64_t lock)
 
 /* ---- what a frame does with a lock ---- */
 
-/* The first argument of a method of this name and class; 0: the frame is of another function. */
+/* The first argument of a method of this name and class; 0: the frame's function is another one. */
 static uint64_t self_in(struct py_walk *w, const struct py_frames_at *at,
 			const struct py_frame *frame, const char *class, const char *method)
 {

@@ -2,10 +2,10 @@
 /*
  * opcode.c - finds the instruction that a frame is at.
  *
- * From 3.13 on the sampled offset is that of the instruction. In 3.11 and 3.12, prev_instr
- * of a calling frame points at the last inline cache entry of its CALL (CPython v3.12.0,
- * Python/bytecodes.c, JUMPBY before DISPATCH_INLINED). That entry is data. Only walking
- * from the start of the bytecode shows where the instruction begins.
+ * From 3.13 on the sampled offset is that of the instruction. In 3.11 and 3.12, prev_instr of a
+ * calling frame points at the last inline cache entry of its CALL (CPython v3.12.0,
+ * Python/bytecodes.c, JUMPBY before DISPATCH_INLINED). That entry is data. Only walking from the
+ * start of the bytecode shows where the instruction begins.
  */
 #include "base/util.h"
 #include "cpython/code.h"
@@ -77,5 +77,6 @@ uint8_t code_opcode(const struct target_mem *mem, const struct py_layout *l, uin
 
 uint8_t code_cache_units(uint8_t minor, uint8_t opcode)
 {
-	return minor < ARRAY_SIZE(cache_units) && cache_units[minor] ? cache_units[minor][opcode] : 0;
+	return minor < ARRAY_SIZE(cache_units) && cache_units[minor] ?
+	       cache_units[minor][opcode] : 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* opcode_names.c - see opcode_names.h. A table for each version: all numbers change. */
+/* opcode_names.c - see opcode_names.h. One table per version: all numbers change. */
 #include "cpython/opcode_names.h"
 
 #include <stddef.h>

@@ -10,8 +10,8 @@ void pages_begin(struct pages *p, const struct target_mem *mem)
 	memset(p->numbers, 0, sizeof(p->numbers));
 }
 
-/* The bytes of a page; NULL: it cannot be read as a whole. */
-static const uint8_t *page(struct pages *p, uint64_t number)
+/* The bytes of a page; NULL: it is not readable as a whole. */
+static const uint8_t *page_at(struct pages *p, uint64_t number)
 {
 	uint64_t slot = number % PAGES_SLOTS;
 
@@ -36,7 +36,7 @@ int pages_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	for (; len; at += n, out += n, len -= n) {
 		off = at % PAGES_BYTES;
 		n = len < PAGES_BYTES - off ? len : PAGES_BYTES - off;
-		from = page(p, at / PAGES_BYTES);
+		from = page_at(p, at / PAGES_BYTES);
 		if (!from)
 			return p->mem.read(p->mem.ctx, at, out, len);
 		memcpy(out, from + off, n);

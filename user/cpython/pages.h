@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pages.h - reads the memory of a process a page at a time, and keeps pages.
+ * pages.h - reads the memory of a process a page at a time, and caches pages.
  *
- * For many small reads of threads that do not run meanwhile, or whose walk is checked afterwards:
- * what is read may be as old as the cache. A read costs a system call; most of those that a walk
- * makes are in pages that it has read before.
+ * For many small reads of threads that do not run meanwhile, or in walks that are checked
+ * afterwards: what is read may be as old as the cache. A read costs a system call; most reads of a
+ * walk are in pages that it has read before.
  */
 #ifndef TACHBPF_CPYTHON_PAGES_H
 #define TACHBPF_CPYTHON_PAGES_H
@@ -20,10 +20,10 @@ struct pages {
 	uint8_t bytes[PAGES_SLOTS][PAGES_BYTES];
 };
 
-/* Forget all pages, and read from *mem, which is copied, from now on. */
+/* Drop all pages, and read from *mem, which is copied, from now on. */
 void pages_begin(struct pages *p, const struct target_mem *mem);
 
-/* As target_mem.read; ctx: a struct pages. A page that cannot be read as a whole is read in parts. */
+/* As target_mem.read; ctx: a struct pages. A page not readable as a whole is read in parts. */
 int pages_read(void *ctx, uint64_t addr, void *buf, size_t len);
 
 #endif

@@ -22,22 +22,20 @@
 
 struct walk {
 	struct py_walk base;
-	/* What was read last of types: nearly all objects have the same. */
+	/* Cache of types: nearly all objects share them. */
 	uint64_t shared_type;	/* whose objects have their name at name_index */
 	uint32_t name_index;
 };
 
-/*
- * The value of _name among those with the keys of the type. Keys are only added behind others.
- */
+/* The value of _name among those with the keys of the type. Keys are only appended. */
 static int shared_name(struct walk *w, uint64_t type, uint64_t values, uint64_t *value)
 {
 	struct py_dict d;
 	int err;
 
 	if (type == w->shared_type)
-		return py_pointer(&w->base, values + (w->base.o->minor >= 13 ? 8 : 0) + 8ull * w->name_index,
-			       value);
+		return py_pointer(&w->base, values + (w->base.o->minor >= 13 ? 8 : 0) +
+				  8ull * w->name_index, value);
 	err = py_shared_keys(&w->base, type, values, &d);
 	if (!err)
 		err = py_dict_find(&w->base, &d, "_name", PY_ATTRIBUTES_MAX, value, &w->name_index);
@@ -59,7 +57,7 @@ static int name_of(struct walk *w, uint64_t obj, uint64_t *value)
 
 /* ---- threading ---- */
 
-/* New interpreters are put in front of others. */
+/* New interpreters are inserted before the others. */
 static int first_interpreter(struct walk *w, uint64_t head, uint32_t next_at, uint64_t *is)
 {
 	uint64_t next;
@@ -158,7 +156,7 @@ int python_threads_read(const struct target_mem *mem, const struct python_thread
 	return err;
 }
 
-/* Does s begin with "prefix" and a number? Returns what follows, or NULL. */
+/* If s begins with "prefix" and a number, returns the rest, else NULL. */
 static const char *behind_number(const char *s, const char *prefix)
 {
 	size_t len = strlen(prefix), digits = strncmp(s, prefix, len) ? 0 :

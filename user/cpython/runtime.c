@@ -3,8 +3,8 @@
  * runtime.c - finds _PyRuntime by its name, its section, the symbol table or its cookie.
  *
  * Sources: Python/pylifecycle.c (from v3.10.0 on it is alone in section .PyRuntime),
- * Include/internal/pycore_debug_offsets.h (from 3.13 on it begins with a cookie, so that it
- * can also be found in the writable part of a file without section headers).
+ * Include/internal/pycore_debug_offsets.h (from 3.13 on it begins with a cookie, so that it can
+ * also be found in the writable part of a file without section headers).
  */
 #include "cpython/runtime.h"
 
@@ -16,7 +16,7 @@
 #include "cpython/version.h"
 
 /*
- * How much of a file is searched, in bytes. CPython itself has 0.7 MiB of data and 3 MiB of
+ * Limits on bytes of a file that are searched. CPython itself has 0.7 MiB of data and 3 MiB of
  * constants.
  */
 #define SCAN_DATA_MAX  (64u << 20)
@@ -24,10 +24,10 @@
 #define SCAN_CHUNK     (64u << 10)
 
 /*
- * Does a _PyRuntime begin here? 2: its debug offsets are valid; 1: it may be a newer
+ * Check whether a _PyRuntime begins here. 2: its debug offsets are valid; 1: it may be a newer
  * version's; 0: no.
  */
-static int judge(const uint8_t *bytes, size_t len)
+static int judge_runtime(const uint8_t *bytes, size_t len)
 {
 	struct cpython_image img = { 0 };
 	struct debug_offsets d;
@@ -41,7 +41,7 @@ static int judge(const uint8_t *bytes, size_t len)
 	return debug_offsets_read(bytes, len, img.minor, &d, &what) ? 1 : 2;
 }
 
-/* Look for the cookie in one chunk at vaddr. true: certain. */
+/* Look for the cookie in one chunk at vaddr. Returns true if the result is certain. */
 static bool scan_chunk(const struct elf_file *f, const uint8_t *chunk, size_t len,
 		       uint64_t vaddr, uint64_t *found)
 {
@@ -55,7 +55,7 @@ static bool scan_chunk(const struct elf_file *f, const uint8_t *chunk, size_t le
 		if (memcmp(chunk + i, DEBUG_OFFSETS_COOKIE, 8))
 			continue;
 		n = elf_file_read_some(f, vaddr + i, bytes, sizeof(bytes));
-		how = n > 0 ? judge(bytes, n) : 0;
+		how = n > 0 ? judge_runtime(bytes, n) : 0;
 		if (how == 2 || (how && !*found))
 			*found = vaddr + i;
 		if (how == 2)
@@ -111,7 +111,7 @@ int runtime_find(const struct elf_file *f, uint64_t *vaddr)
 	return 0;
 }
 
-/* In memory, but not in the file? */
+/* Returns true if vaddr is in memory, but not in the file. */
 static bool is_bss(const struct elf_file *f, uint64_t vaddr)
 {
 	unsigned int i;
@@ -131,8 +131,7 @@ bool runtime_copies(const struct elf_file *f, uint64_t *runtime, uint64_t *none)
 
 	*runtime = *none = 0;
 	/*
-	 * A program that defines the functions itself
-	 * also has the variables (up to 3.9 in .bss).
+	 * A program that defines the functions itself also has the variables (up to 3.9 in .bss).
 	 */
 	if (!f->program || !elf_file_dynsym(f, "Py_InitializeEx", &sym))
 		return false;

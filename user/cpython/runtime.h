@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* runtime.h - finds _PyRuntime in a file, with whatever symbols the build has left. */
+/* runtime.h - finds _PyRuntime in a file, using whatever symbols the build has left. */
 #ifndef TACHBPF_CPYTHON_RUNTIME_H
 #define TACHBPF_CPYTHON_RUNTIME_H
 
@@ -9,16 +9,16 @@
 int runtime_find(const struct elf_file *f, uint64_t *vaddr);
 
 /*
- * A program that refers to variables of a libpython that it is linked to may have copies of
- * them (R_X86_64_COPY), which are then used in place of the originals (System V ABI for
- * x86-64, 4.4.1). Sets *runtime and *none to the virtual addresses of the copies; 0: no
- * copy. Returns true if there is one at least.
+ * A program that refers to variables of a libpython that it is linked to may have copies of them
+ * (R_X86_64_COPY), which are then used in place of the originals (System V ABI for x86-64, 4.4.1).
+ * Sets *runtime and *none to the virtual addresses of the copies; 0: no copy. Returns true if there
+ * is at least one.
  */
 bool runtime_copies(const struct elf_file *f, uint64_t *runtime, uint64_t *none);
 
 /*
- * Does the program contain a CPython although runtime_find() found none, because no name, section
- * or cookie of its _PyRuntime is left? For programs only; reads their constants once.
+ * Returns true if the program contains a CPython although runtime_find() found none, because no
+ * name, section or cookie of its _PyRuntime is left. For programs only; reads their constants once.
  */
 bool runtime_is_hidden(const struct elf_file *f);
 

@@ -2,10 +2,10 @@
 /*
  * strings.c - reads a str object from a process as UTF-8.
  *
- * A str has 1, 2 or 4 bytes per code point (PEP 393; CPython,
- * Include/cpython/unicodeobject.h). Kind 1 that is not ASCII is Latin-1. The result is
- * valid UTF-8, whatever the memory contains: lone surrogates, which represent undecodable
- * bytes of file names (PEP 383), and impossible code points become U+FFFD.
+ * A str has 1, 2 or 4 bytes per code point (PEP 393; CPython, Include/cpython/unicodeobject.h).
+ * Kind 1 that is not ASCII is Latin-1. The result is valid UTF-8, whatever the memory contains:
+ * lone surrogates, which represent undecodable bytes of file names (PEP 383), and impossible code
+ * points become U+FFFD.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * taken.c - see taken.h.
  *
  * `self.lock.acquire()` is LOAD_FAST self, LOAD_ATTR lock, LOAD_ATTR acquire (up to 3.11
- * LOAD_METHOD), or specialised forms of these, whose names begin the same. Sources: the
+ * LOAD_METHOD), or specialised forms of these, whose names begin in the same way. Sources: the
  * documentation of dis, 3.6 ... 3.15; Python/bytecodes.c.
  */
 #include "cpython/taken.h"
@@ -18,8 +18,8 @@
 #include "cpython/opcode_names.h"
 
 /*
- * Names of a function; attributes of attributes; bytes of code that are looked at, at a time and in
- * all; globals.
+ * Limits: names of a function; attributes of attributes; bytes of code that are examined, at a time
+ * and in total; globals.
  */
 #define NAMES_MAX 256
 #define PATH_MAX_NAMES 4
@@ -32,7 +32,7 @@ struct names {
 	uint32_t cnt;
 };
 
-/* Where the object on the top of the stack came from. */
+/* Where the object on top of the stack came from. */
 enum from { FROM_ELSEWHERE, FROM_SLOT, FROM_CELL, FROM_GLOBAL };
 
 struct scan {
@@ -44,7 +44,7 @@ struct scan {
 	uint32_t acquire, release;	/* their indices */
 	struct py_taken *out;
 	uint32_t cnt;
-	/* of the instruction before */
+	/* of the previous instruction */
 	enum from from;
 	uint32_t index, path[PATH_MAX_NAMES], path_cnt;
 };
@@ -96,7 +96,7 @@ bool py_code_releases(struct py_walk *w, uint64_t code)
 
 /* ---- objects ---- */
 
-static uint64_t slot(struct scan *s, uint32_t i)
+static uint64_t read_slot(struct scan *s, uint32_t i)
 {
 	uint64_t bits, obj;
 
@@ -109,7 +109,7 @@ static uint64_t slot(struct scan *s, uint32_t i)
 }
 
 /* Names are interned: the key is the same str. */
-static uint64_t global(struct scan *s, uint32_t name)
+static uint64_t read_global(struct scan *s, uint32_t name)
 {
 	const struct py_code_layout *row = py_code_layout(s->at->objects.minor);
 	uint64_t at = s->frame->addr + row->globals +
@@ -132,7 +132,7 @@ static uint64_t global(struct scan *s, uint32_t name)
 	return 0;
 }
 
-static uint64_t attribute(struct scan *s, uint64_t obj, uint32_t name)
+static uint64_t read_attribute(struct scan *s, uint64_t obj, uint32_t name)
 {
 	uint64_t value = 0;
 	uint32_t len;
@@ -147,28 +147,28 @@ static uint64_t attribute(struct scan *s, uint64_t obj, uint32_t name)
 	return value;
 }
 
-/* The object whose method the instruction loads; 0: not known. */
-static uint64_t object(struct scan *s)
+/* The object whose method the instruction loads; 0: unknown. */
+static uint64_t find_object(struct scan *s)
 {
 	uint32_t cells = s->at->layout.lasti_unit ? s->v.plain : 0, i;
 	uint64_t obj = 0;
 
 	if (s->from == FROM_SLOT)
-		obj = slot(s, s->index);
+		obj = read_slot(s, s->index);
 	else if (s->from == FROM_CELL)
-		obj = slot(s, cells + s->index);
+		obj = read_slot(s, cells + s->index);
 	else if (s->from == FROM_GLOBAL)
-		obj = global(s, s->index);
+		obj = read_global(s, s->index);
 	for (i = 0; obj && i < s->path_cnt; i++)
-		obj = attribute(s, obj, s->path[i]);
+		obj = read_attribute(s, obj, s->path[i]);
 	return obj;
 }
 
 /* ---- instructions ---- */
 
-static void take(struct scan *s, uint32_t lasti, bool held)
+static void take_lock(struct scan *s, uint32_t lasti, bool held)
 {
-	uint64_t obj = object(s), lock = obj ? py_lock_of(s->w, obj) : 0;
+	uint64_t obj = find_object(s), lock = obj ? py_lock_of(s->w, obj) : 0;
 	uint32_t i;
 
 	for (i = 0; i < s->cnt && s->out[i].lock != lock; i++)
@@ -182,35 +182,35 @@ static void take(struct scan *s, uint32_t lasti, bool held)
 static void load_attribute(struct scan *s, uint32_t lasti, uint32_t name)
 {
 	if (name == s->acquire || name == s->release)
-		take(s, lasti, name == s->acquire);
+		take_lock(s, lasti, name == s->acquire);
 	if (name == s->acquire || name == s->release || s->path_cnt == PATH_MAX_NAMES)
 		s->from = FROM_ELSEWHERE;
 	else
 		s->path[s->path_cnt++] = name;
 }
 
-static void load(struct scan *s, enum from from, uint32_t index)
+static void load_from(struct scan *s, enum from from, uint32_t index)
 {
 	s->from = from;
 	s->index = index;
 	s->path_cnt = 0;
 }
 
-static void step(struct scan *s, uint32_t lasti, const char *name, uint32_t arg)
+static void step_instruction(struct scan *s, uint32_t lasti, const char *name, uint32_t arg)
 {
 	uint8_t minor = s->at->objects.minor;
 
 	if (starts_with(name, "LOAD_FAST_LOAD") || starts_with(name, "LOAD_FAST_BORROW_LOAD") ||
 	    starts_with(name, "STORE_FAST_LOAD"))	/* the second is on top */
-		load(s, FROM_SLOT, arg & 15);
+		load_from(s, FROM_SLOT, arg & 15);
 	else if (starts_with(name, "LOAD_FAST"))
-		load(s, FROM_SLOT, arg);
+		load_from(s, FROM_SLOT, arg);
 	else if (starts_with(name, "LOAD_DEREF"))
-		load(s, FROM_CELL, arg);
+		load_from(s, FROM_CELL, arg);
 	else if (starts_with(name, "LOAD_GLOBAL"))
-		load(s, FROM_GLOBAL, minor >= 11 ? arg >> 1 : arg);
+		load_from(s, FROM_GLOBAL, minor >= 11 ? arg >> 1 : arg);
 	else if (starts_with(name, "LOAD_NAME"))
-		load(s, FROM_GLOBAL, arg);
+		load_from(s, FROM_GLOBAL, arg);
 	else if (starts_with(name, "LOAD_METHOD"))
 		load_attribute(s, lasti, arg);
 	else if (starts_with(name, "LOAD_ATTR"))
@@ -219,7 +219,7 @@ static void step(struct scan *s, uint32_t lasti, const char *name, uint32_t arg)
 		s->from = FROM_ELSEWHERE;
 }
 
-/* The bytecode, up to the instruction at end. */
+/* Scan the bytecode up to the instruction at end. */
 static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 {
 	uint32_t off, arg = 0, skip = 0, i, len;
@@ -243,8 +243,8 @@ static void scan_code(struct scan *s, uint64_t code, uint32_t end)
 			skip = caches;
 			if (name && starts_with(name, "EXTENDED_ARG"))
 				continue;
-			/* 3.11 and 3.12 have pairs without a name, whose second follows, too. */
-			step(s, off + i, name ? name : "", arg);
+			/* 3.11, 3.12: in nameless pairs, the second instruction follows, too. */
+			step_instruction(s, off + i, name ? name : "", arg);
 			arg = 0;
 		}
 	}

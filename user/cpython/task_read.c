@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * task_read.c - one task: its name, its coroutines, who awaits it. See task_read.h.
+ * task_read.c - one task: its name, its coroutines, and which tasks await it. See task_read.h.
  *
- * The coroutines that are shown are those that _remote_debugging shows (Modules/_remote_debugging/
- * asyncio.c at v3.15.0, parse_coro_chain): from each on to what it awaits, if that is of the type of
- * the outermost one, or a step of an asynchronous generator, which goes on in the generator. A
- * future, an iterator, a coroutine of another kind is the end. Objects: Include/cpython/object.h
- * (PyTypeObject), longintrepr.h, Objects/genobject.c (PyAsyncGenASend and PyAsyncGenAThrow: the
- * generator comes first), Include/cpython/setobject.h: an entry whose hash is -1 was deleted.
+ * Coroutines are shown as by Modules/_remote_debugging/asyncio.c (v3.15.0, parse_coro_chain): from
+ * each one to what it awaits, if that has the type of the outermost one, or is a step of an
+ * asynchronous generator, which continues in the generator. A future, an iterator
+ * or a coroutine of another kind is the end. Objects: Include/cpython/object.h (PyTypeObject),
+ * longintrepr.h, Objects/genobject.c (PyAsyncGenASend and PyAsyncGenAThrow: the generator comes
+ * first), Include/cpython/setobject.h: an entry whose hash is -1 was deleted.
  */
 #include "cpython/task_read.h"
 
@@ -21,15 +21,15 @@
 
 #define IS_LONG (1ull << 24)	/* tp_flags */
 #define IS_STR (1ull << 28)
-#define TYPE_NAME 8		/* tp_name, behind ob_base and ob_size */
+#define TYPE_NAME 8		/* tp_name, after ob_base and ob_size */
 #define TYPE_FLAGS 152		/* tp_flags */
 #define TYPE_NAME_BYTES 24
-/* Of a coroutine: what is in front of the frame, the frame, and usually all of its stack. */
+/* Of a coroutine: everything before the frame, the frame, and usually all of its stack. */
 #define CORO_READ 512
 #define DIGIT_BITS 30
 #define DIGITS_MAX 3
 
-/* What must be the same after all was read. */
+/* State that must be the same after everything was read. */
 struct coro_state {
 	uint64_t addr, code, ip;
 	int8_t state;
@@ -106,7 +106,7 @@ static enum task_type type_by_name(struct task_reader *r, uint64_t type)
 	return TASK_TYPE_OTHER;
 }
 
-/* The index of what is known of a type, or -errno. */
+/* The index of a type in the cache, or -errno. */
 static int type_at(struct task_reader *r, uint64_t type)
 {
 	uint32_t i;
@@ -198,7 +198,7 @@ static uint32_t offset_of(struct task_reader *r, uint64_t code, uint64_t ip, uin
 								     (uint32_t)(ip - start);
 }
 
-/* An object's bytes, as many as its page has of CORO_READ. Returns how many; 0: unreadable. */
+/* An object's bytes, as many of CORO_READ as are in its page. Returns their number; 0: none. */
 static size_t read_object(struct task_reader *r, uint64_t addr, size_t need, uint8_t *b)
 {
 	size_t n = object_first_read(addr, need, CORO_READ);
@@ -206,7 +206,7 @@ static size_t read_object(struct task_reader *r, uint64_t addr, size_t need, uin
 	return need > CORO_READ || task_get(r, addr, b, n) ? 0 : n;
 }
 
-/* How many bytes of a coroutine must be there; 0: the layout is none. */
+/* How many bytes of a coroutine must be readable; 0: the layout is invalid. */
 static size_t coro_bytes(const struct task_reader *r)
 {
 	const struct async_coroutine_layout *c = &r->at->async.coro;
@@ -271,8 +271,8 @@ static uint64_t awaited_by_coro(struct task_reader *r, uint64_t coro, const uint
 }
 
 /*
- * Is the object at *obj, of which there are n bytes, the chain's next coroutine? A step leads to its
- * generator: then *obj is that, and it is asked about again.
+ * Determine whether the object at *obj, of which n bytes were read, is the chain's next coroutine.
+ * A step leads to its generator: then *obj is that, and must be checked again.
  */
 static enum task_type take_object(struct task_reader *r, struct task_read *t, uint64_t *obj,
 				  const uint8_t *b)
@@ -294,7 +294,7 @@ static enum task_type take_object(struct task_reader *r, struct task_read *t, ui
 	return what;
 }
 
-/* Add a coroutine, of which there are n bytes. Returns what it awaits; 0: that is no object. */
+/* Add a coroutine, of which n bytes were read. Returns what it awaits; 0: not an object. */
 static uint64_t take_coro(struct task_reader *r, struct task_read *t, uint64_t coro,
 			  const uint8_t *b, size_t n)
 {
@@ -336,7 +336,7 @@ static void read_chain(struct task_reader *r, struct task_read *t, uint64_t obj)
 	}
 }
 
-/* Are the coroutines where they were? */
+/* Returns true if the coroutines have not moved. */
 static bool stands_still(struct task_reader *r, const struct task_read *t)
 {
 	struct coro_state now;
@@ -354,7 +354,7 @@ static bool stands_still(struct task_reader *r, const struct task_read *t)
 	return true;
 }
 
-/* ---- who awaits it ---- */
+/* ---- tasks that await it ---- */
 
 static void add_waiter(struct task_read *t, uint64_t task)
 {
@@ -364,7 +364,7 @@ static void add_waiter(struct task_read *t, uint64_t task)
 		t->row->flags |= TASK_CUT;
 }
 
-/* The entries of a set of tasks, in its order. -EBADMSG: it is no set. */
+/* The entries of a set of tasks, in its order. -EBADMSG: not a set. */
 static int read_set(struct task_reader *r, struct task_read *t, uint64_t set)
 {
 	const struct async_coroutine_layout *c = &r->at->async.coro;
@@ -405,7 +405,7 @@ static int read_waiters(struct task_reader *r, struct task_read *t, const struct
 
 /* ---- all of it ---- */
 
-/* Read it once. Returns whether it was the same before and after; else *f is what it is now. */
+/* Read it once. Returns true if it was the same before and after; else *f is what it is now. */
 static bool read_once(struct task_reader *r, struct task_read *t, uint64_t node,
 		      struct task_fields *f, int *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* task_read.h - how one task is read: of a list (tasks.c), or its frames alone. */
+/* task_read.h - reads one task: as part of a list (tasks.c), or only its frames. */
 #ifndef TACHBPF_CPYTHON_TASK_READ_H
 #define TACHBPF_CPYTHON_TASK_READ_H
 
@@ -10,14 +10,14 @@
 #include "cpython/tasks.h"
 
 /*
- * Slots that are looked at of a set of tasks, and read at a time. An asyncio program makes the set
- * no larger than four times its entries.
+ * Limit on slots of a set of tasks that are examined, and slots read at a time. asyncio makes the
+ * set no larger than four times its entries.
  */
 #define TASK_SLOTS_MAX (4 * TASK_WAITERS_MAX)
 #define TASK_SLOTS_A_READ 256
 /*
- * Reads of one call. A task takes some 10, and this at most: for each coroutine itself, the slot of
- * what it awaits, its bytecode (4), its code object (7) and itself again.
+ * Limits on reads: of one call, and of a task. A task takes about 10, and at most: for each
+ * coroutine itself, the slot of what it awaits, its bytecode (4), code object (7) and itself again.
  */
 #define TASK_READS_MAX 65536
 #define TASK_READS_OF_ONE (TASK_TRIES * (14 * TASK_FRAMES_MAX + \
@@ -27,18 +27,18 @@
 
 enum task_type {
 	TASK_TYPE_OTHER,
-	TASK_TYPE_COROUTINE,	/* coroutine, or a generator that is one */
+	TASK_TYPE_COROUTINE,	/* coroutine, or a generator used as one */
 	TASK_TYPE_ASYNC_GEN,
-	TASK_TYPE_STEP,		/* one step of an asynchronous generator: async_generator_asend ... */
+	TASK_TYPE_STEP,		/* step of an asynchronous generator: async_generator_asend */
 };
 
 #define TASK_CODES 64		/* a power of two */
 
-/* walk is begun by the caller (py_walk_init()), and at outlives it; the rest is 0. */
+/* The caller begins walk (py_walk_init()), and at outlives it; the rest is 0. */
 struct task_reader {
 	struct py_walk walk;
 	const struct tasks_at *at;
-	/* What was read of types and code objects: most tasks have the same. */
+	/* Cache of types and code objects: most tasks share them. */
 	struct {
 		uint64_t addr;
 		uint64_t flags;		/* tp_flags */
@@ -51,7 +51,7 @@ struct task_reader {
 	} codes[TASK_CODES];
 };
 
-/* The fields of a task that matter here. */
+/* The fields of a task that are needed here. */
 struct task_fields {
 	uint64_t name, awaited_by, coro, next, prev;
 	uint8_t is_task, is_set;
@@ -62,15 +62,16 @@ int task_get(struct task_reader *r, uint64_t addr, void *buf, size_t len);
 int task_fields_read(struct task_reader *r, uint64_t node, struct task_fields *f);
 
 /*
- * Read the task into the next row, frames and waiters of *out, for which there is room. f: what was
- * read of it, and afterwards what it is now. 0, or -errno: it is gone, and no row was added.
+ * Read the task into the next row, frames and waiters of *out, which has room for them. f: the
+ * fields as read before; set to what they are now. 0, or -errno: the task is gone; no row was
+ * added.
  */
 int task_row_read(struct task_reader *r, uint64_t node, struct task_fields *f,
 		  struct tasks_batch *out);
 
 /*
- * The frames of a task's coroutines, innermost first. Returns how many. *whole: these are all, and
- * the task does not run; *where: another number once one of them has gone on.
+ * The frames of a task's coroutines, innermost first. Returns their number. *whole: these are all,
+ * and the task is not running; *where: a number that changes when one of them has continued.
  */
 uint32_t task_frames_read(struct task_reader *r, uint64_t task,
 			  struct py_frame out[TASK_FRAMES_MAX], bool *whole, uint64_t *where);

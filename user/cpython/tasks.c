@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * tasks.c - the lists of tasks: where they are, and the way along one that changes meanwhile. See
+ * tasks.c - the lists of tasks: where they are, and how to follow one that changes meanwhile. See
  * tasks.h.
  *
  * llist_node { next, prev } and how nodes are added and removed: Include/internal/pycore_llist.h at
- * v3.14.0. New tasks come at the end; a node that is removed gets NULL in both.
+ * v3.14.0. New tasks are appended; a node that is removed gets NULL in both.
  */
 #include "cpython/tasks.h"
 
@@ -17,7 +17,7 @@
 #include "base/util.h"
 #include "cpython/task_read.h"
 
-/* Nodes behind that may still be in the list when the one ahead is not. */
+/* Previous nodes that may still be in the list when the current one is not. */
 #define TRAIL 64
 
 struct llist_node {
@@ -28,7 +28,7 @@ struct walk {
 	struct task_reader r;
 	struct tasks_batch *out;
 	uint64_t trail[TRAIL];
-	uint32_t trail_cnt;	/* in all */
+	uint32_t trail_cnt;	/* in total */
 	uint64_t until_ns;
 };
 
@@ -37,7 +37,7 @@ static int read_node(struct task_reader *r, uint64_t at, struct llist_node *n)
 	return task_get(r, at, n, sizeof(*n));
 }
 
-/* Is the node in a list now? Its neighbours lead to it. */
+/* Returns true if the node is in a list now: its neighbours lead to it. */
 static bool is_listed(struct task_reader *r, uint64_t at, const struct llist_node *n)
 {
 	struct llist_node before, behind;
@@ -46,7 +46,7 @@ static bool is_listed(struct task_reader *r, uint64_t at, const struct llist_nod
 	       !read_node(r, n->next, &behind) && behind.prev == at;
 }
 
-/* The way on from the last node behind that is still in the list; 0: none is. */
+/* The successor of the last previous node that is still in the list; 0: none is. */
 static uint64_t go_back(struct walk *w)
 {
 	struct llist_node n;
@@ -63,7 +63,7 @@ static uint64_t go_back(struct walk *w)
 	return 0;
 }
 
-/* Was the node's task reached by a way that still leads there? */
+/* Returns true if the link that led to the node's task still leads there. */
 static bool is_next(struct walk *w, uint64_t at, const struct task_fields *f)
 {
 	const struct llist_node n = { f->next, f->prev };
@@ -73,8 +73,8 @@ static bool is_next(struct walk *w, uint64_t at, const struct task_fields *f)
 	return is_listed(&w->r, at, &n);
 }
 
-/* Read the task at *node, and set *node to the next one. Returns whether it could be. */
-static bool step(struct walk *w, uint64_t *node)
+/* Read the task at *node, and set *node to the next one. Returns true on success. */
+static bool step_node(struct walk *w, uint64_t *node)
 {
 	struct task_fields f;
 
@@ -130,7 +130,7 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 	if (at->count)
 		count_tasks(&w, &node);
 	while (!at->count && node && node != at->head && has_room(&w))
-		if (!step(&w, &node))
+		if (!step_node(&w, &node))
 			break;
 	out->reads = TASK_READS_MAX - w.r.walk.reads_left;
 	if (!node)
@@ -140,7 +140,7 @@ int tasks_read(const struct target_mem *mem, const struct tasks_at *at, uint64_t
 	return 0;
 }
 
-static uint32_t most(uint32_t cnt, uint32_t max)
+static uint32_t at_most(uint32_t cnt, uint32_t max)
 {
 	return cnt < max ? cnt : max;
 }
@@ -148,9 +148,9 @@ static uint32_t most(uint32_t cnt, uint32_t max)
 void tasks_batch_copy(struct tasks_batch *to, const struct tasks_batch *from)
 {
 	memcpy(to, from, offsetof(struct tasks_batch, rows));
-	to->row_cnt = most(to->row_cnt, TASKS_BATCH);
-	to->frame_cnt = most(to->frame_cnt, TASKS_BATCH_FRAMES);
-	to->waiter_cnt = most(to->waiter_cnt, TASKS_BATCH_WAITERS);
+	to->row_cnt = at_most(to->row_cnt, TASKS_BATCH);
+	to->frame_cnt = at_most(to->frame_cnt, TASKS_BATCH_FRAMES);
+	to->waiter_cnt = at_most(to->waiter_cnt, TASKS_BATCH_WAITERS);
 	memcpy(to->rows, from->rows, to->row_cnt * sizeof(to->rows[0]));
 	memcpy(to->frames, from->frames, to->frame_cnt * sizeof(to->frames[0]));
 	memcpy(to->waiters, from->waiters, to->waiter_cnt * sizeof(to->waiters[0]));

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tasks.h - reads asyncio's tasks (3.14 on) from a process: their names, where their coroutines
- * stand, and who awaits them.
+ * tasks.h - reads asyncio's tasks (3.14+) from a process: their names, where their coroutines are,
+ * and which tasks await them.
  *
  * Each thread, and each interpreter for threads that have ended, has a circular list of its tasks.
- * A list is read in batches, so that one call takes a bounded time. The process may run and change
- * the list meanwhile, and the memory is hostile: every loop, size and number of reads is bounded.
- * A task is read until it is twice the same, or TASK_TRIES times: then it is TASK_MOVED.
+ * A list is read in batches, so that a call takes limited time. Meanwhile the process may run and
+ * change the list, and the memory is hostile: every loop, every size and the number of reads are
+ * limited. A task is read until two reads agree, or TASK_TRIES times: then it is TASK_MOVED.
  */
 #ifndef TACHBPF_CPYTHON_TASKS_H
 #define TACHBPF_CPYTHON_TASKS_H
@@ -17,25 +17,25 @@
 
 /* A longer name is cut between characters. */
 #define TASK_NAME_BYTES 256
-/* Coroutines of one task, each awaited by the one before; tasks that await one task. */
+/* Limits on coroutines of one task, and on tasks that await one task. */
 #define TASK_FRAMES_MAX 256
 #define TASK_WAITERS_MAX 16384
 #define TASK_TRIES 3
 
-/* One batch: tasks, and all of their frames and waiters. */
+/* Limits of one batch: tasks, and all of their frames and waiters. */
 #define TASKS_BATCH 512
 #define TASKS_BATCH_FRAMES 8192
 #define TASKS_BATCH_WAITERS 32768
-/* Lists of a process that are not empty; threads and interpreters that are asked for theirs. */
+/* Limits on non-empty lists of a process, and on threads and interpreters examined for them. */
 #define TASK_LISTS_MAX 4096
 #define TASK_THREADS_MAX 16384
 #define TASK_INTERPS_MAX 1024
 
 enum task_flag {
-	TASK_MOVED = 1,		/* it changed while it was read: what is known may not fit together */
-	TASK_EXECUTING = 2,	/* its coroutine runs: what that awaits now is not in the task */
+	TASK_MOVED = 1,		/* it changed while it was read: its fields may be inconsistent */
+	TASK_EXECUTING = 2,	/* its coroutine is running: what it awaits now is unknown */
 	TASK_CUT = 4,		/* more coroutines or waiters than are listed */
-	TASK_NAMELESS = 8,	/* its name is no str and no int, or was unreadable */
+	TASK_NAMELESS = 8,	/* its name is neither a str nor an int, or was unreadable */
 };
 
 struct task_row {
@@ -49,55 +49,55 @@ struct task_row {
 /* How a batch ended. */
 enum tasks_end {
 	TASKS_DONE,	/* the list's end was reached */
-	TASKS_MORE,	/* go on at next */
-	TASKS_LOST,	/* the list changed so that the way on is lost: begin again */
+	TASKS_MORE,	/* continue at next */
+	TASKS_LOST,	/* the list changed so that its continuation is lost: start again */
 };
 
 struct tasks_batch {
 	uint8_t end;			/* enum tasks_end */
-	uint64_t next;			/* of TASKS_MORE: struct tasks_at, node */
+	uint64_t next;			/* for TASKS_MORE: tasks_at.node of the next call */
 	uint32_t row_cnt, frame_cnt, waiter_cnt;
-	uint32_t reads;			/* that it took, for the caller's bound */
-	uint32_t counted;		/* tasks, if they were only to be counted */
+	uint32_t reads;			/* number of reads, for the caller's limit */
+	uint32_t counted;		/* number of tasks, if they were only counted */
 	struct task_row rows[TASKS_BATCH];
 	struct raw_frame frames[TASKS_BATCH_FRAMES];
 	uint64_t waiters[TASKS_BATCH_WAITERS];	/* addresses of tasks */
 };
 
-/* Copy what is valid of a batch; counts that are too high become those that there is room for. */
+/* Copy the valid part of a batch; counts that are too high are reduced to the space available. */
 void tasks_batch_copy(struct tasks_batch *to, const struct tasks_batch *from);
 
-/* Where to begin. */
+/* Where to start. */
 struct tasks_at {
 	struct async_layout async;	/* valid */
 	struct py_layout l;
 	struct py_object_layout objects;
 	uint64_t interps;	/* of task_lists_read(): address of the pointer to the first one */
 	uint64_t head;		/* of tasks_read(): struct task_list */
-	uint64_t node;		/* where to go on; 0: at the list's begin */
-	uint32_t max;		/* tasks that are wanted now; 0: as many as a batch has */
-	uint8_t count;		/* 1: only count them, one read for each; no row comes */
+	uint64_t node;		/* where to continue; 0: at the list's beginning */
+	uint32_t max;		/* limit on tasks of this call; 0: a full batch */
+	uint8_t count;		/* 1: only count them, with one read each; *out has no rows */
 	uint8_t pad[3];
 };
 
 struct task_list {
 	uint64_t head;		/* address of the list's node in the thread or interpreter */
-	uint64_t running;	/* the task that runs in the thread now; 0: none */
+	uint64_t running;	/* the task that the thread runs now; 0: none */
 	uint64_t interp_id;
-	uint32_t tid;		/* in the process' own pid namespace; 0: of threads that have ended */
+	uint32_t tid;		/* in the process' own pid namespace; 0: of ended threads */
 	uint8_t main;		/* 1: its interpreter's main thread */
 	uint8_t pad[3];
 };
 
 struct task_lists {
 	uint32_t cnt;
-	uint8_t cut;		/* there are more, or some could not be read */
+	uint8_t cut;		/* there are more, or some were unreadable */
 	struct task_list list[TASK_LISTS_MAX];
 };
 
 /*
- * The lists that are not empty, in the order in which CPython 3.15 shows them: each interpreter's
- * threads, the newest first, then those that have ended. 0, also if out->cut; or -errno of mem if no
+ * The non-empty lists, in the order in which CPython 3.15 shows them: each interpreter's threads,
+ * the newest first, then those that have ended. 0, also if out->cut; or -errno of mem if no
  * interpreter can be read.
  */
 int task_lists_read(const struct target_mem *mem, const struct tasks_at *at,

@@ -3,10 +3,10 @@
  * tls.c - decodes the TLS access in PyGILState_GetThisThreadState().
  *
  * From 3.15 on the bound thread state is the TLS variable _Py_tss_gilstate (CPython v3.15.0,
- * Python/pystate.c), a local symbol that stripping removes; the exported getter stays. x86-64:
- * only the code sequences of the psABI's local-exec, local-dynamic and general-dynamic models (ELF
- * Handling For Thread-Local Storage, 4.4.6 and 5.x) are accepted, and only if the whole function
- * is one of them. arm64: the function is evaluated, and must return a variable at a fixed distance
+ * Python/pystate.c), a local symbol that stripping removes; the exported getter stays. x86-64: only
+ * the code sequences of the psABI's local-exec, local-dynamic and general-dynamic models (ELF
+ * Handling For Thread-Local Storage, 4.4.6 and 5.x) are accepted, and only if the whole function is
+ * one of them. arm64: the function is evaluated, and must return a variable at a fixed distance
  * from the thread pointer, or at a distance that a TLS descriptor supplies. All other code gives
  * "unknown" and never a guess.
  */
@@ -25,7 +25,7 @@ struct cursor {
 };
 
 /* Skip these bytes if they are next. */
-static bool eat(struct cursor *c, const char *bytes, size_t len)
+static bool eat_bytes(struct cursor *c, const char *bytes, size_t len)
 {
 	if ((size_t)(c->end - c->p) < len || memcmp(c->p, bytes, len))
 		return false;
@@ -33,7 +33,7 @@ static bool eat(struct cursor *c, const char *bytes, size_t len)
 	c->vaddr += len;
 	return true;
 }
-#define EAT(c, s) eat(c, s, sizeof(s) - 1)
+#define EAT(c, s) eat_bytes(c, s, sizeof(s) - 1)
 
 static bool take_i32(struct cursor *c, int32_t *v)
 {
@@ -77,7 +77,7 @@ static int decode_fs(struct cursor c, struct tls_where *w)
 	eat_prologue(&c);
 	if (!EAT(&c, "\x64\x48\x8b\x04\x25") || !take_i32(&c, &disp) || !eat_return(&c))
 		return -ENOENT;
-	/* Variant II: the executable's TLS block lies below the thread pointer. */
+	/* Variant II: the executable's TLS block is below the thread pointer. */
 	if (disp >= 0)
 		return -ENOENT;
 	*w = (struct tls_where){ .how = PY_TSTATE_TLS_TP, .off = disp };
@@ -127,7 +127,7 @@ static int decode_dtv(struct cursor c, struct tls_where *w)
 	return 0;
 }
 
-/* Variant I: the executable's TLS block lies behind two words at the thread pointer. */
+/* Variant I: the executable's TLS block follows two words at the thread pointer. */
 #define ARM64_TCB_BYTES 16
 
 static int decode_arm64(const uint8_t *code, size_t len, uint64_t vaddr, struct tls_where *w)

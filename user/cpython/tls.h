@@ -13,7 +13,7 @@ struct tls_where {
 	uint64_t index_vaddr;	/* DTV: &tls_index in the GOT; DESC: the descriptor there */
 };
 
-/* How many bytes of the function tls_decode() needs at most. */
+/* tls_decode() needs at most this many bytes of the function. */
 #define TLS_CODE_BYTES 64
 
 /*

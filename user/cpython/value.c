@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * value.c - see value.h: which type an object has, and containers.
+ * value.c - see value.h: types of objects, and containers.
  *
  * Sources, at v3.6.15 ... v3.15.0: Include/listobject.h and Include/cpython/listobject.h,
  * tupleobject.h (a hash before the items from 3.14 on), setobject.h.
@@ -13,15 +13,15 @@
 #include "cpython/object.h"
 #include "cpython/value_parts.h"
 
-/* Slots of a set's table that are looked at; free ones, too. */
+/* Limit on slots of a set's table that are examined, including free ones. */
 #define SET_SLOTS 256
 #define NAME_BYTES 64
 
-static void show(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out);
+static void show_value(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out);
 
 /* ---- containers ---- */
 
-/* An array of pointers as items, with commas between them; len may be more than are shown. */
+/* Show an array of pointers as items separated by commas; len may be more than are shown. */
 static void show_items(struct py_walk *w, uint64_t items, uint64_t len, unsigned int depth,
 		       struct py_value *out)
 {
@@ -34,7 +34,7 @@ static void show_items(struct py_walk *w, uint64_t items, uint64_t len, unsigned
 	}
 	for (i = 0; i < cnt && !out->cut; i++) {
 		value_put(out, i ? ", " : "");
-		show(w, objs[i], depth + 1, out);
+		show_value(w, objs[i], depth + 1, out);
 	}
 	value_put(out, len > cnt ? ", ..." : "");
 }
@@ -68,11 +68,11 @@ static void show_entry(struct py_walk *w, const struct py_dict *d, const struct 
 {
 	uint64_t value = e->value;
 
-	show(w, e->key, depth + 1, out);
+	show_value(w, e->key, depth + 1, out);
 	value_put(out, ": ");
 	if (d->values && py_get(w, d->values + 8ull * index, &value, sizeof(value)))
 		value = 0;
-	show(w, value, depth + 1, out);
+	show_value(w, value, depth + 1, out);
 }
 
 static void show_entries(struct py_walk *w, const struct py_dict *d, unsigned int depth,
@@ -107,13 +107,13 @@ static void show_dict(struct py_walk *w, uint64_t obj, unsigned int depth, struc
 	value_put(out, "}");
 }
 
-/* An entry of a set: what was removed has a hash of -1, and no object has. */
+/* An entry of a set: a removed one has the hash -1, which no object has. */
 struct set_entry {
 	uint64_t key;
 	int64_t hash;
 };
 
-/* Returns whether any is shown. */
+/* Returns true if any is shown. */
 static bool show_members(struct py_walk *w, const uint64_t words[4], unsigned int depth,
 			 struct py_value *out)
 {
@@ -128,7 +128,7 @@ static bool show_members(struct py_walk *w, const uint64_t words[4], unsigned in
 		if (!slots[i].key || slots[i].hash == -1)
 			continue;
 		value_put(out, shown++ ? ", " : "{");
-		show(w, slots[i].key, depth + 1, out);
+		show_value(w, slots[i].key, depth + 1, out);
 	}
 	if (words[1] > shown)
 		value_put(out, shown ? ", ..." : "{...");
@@ -164,10 +164,10 @@ static void show_frozenset(struct py_walk *w, uint64_t obj, unsigned int depth,
 
 /* ---- types ---- */
 
-/* too_deep: of containers: what is shown instead when they are too deep. */
+/* too_deep: for containers, what is shown instead below the maximum depth. */
 static const struct kind {
 	const char *type, *too_deep;
-	uint64_t flag;		/* that the type must have; 0: none */
+	uint64_t flag;		/* required of the type; 0: none */
 	value_fn show;
 } kinds[] = {
 	{ "NoneType", NULL, 0, value_none },
@@ -184,7 +184,7 @@ static const struct kind {
 	{ "frozenset", "frozenset({...})", 0, show_frozenset },
 };
 
-/* tp_name. Reads into the next page only if the name goes on there. */
+/* tp_name. Reads into the next page only if the name continues there. */
 static int name_of(struct py_walk *w, uint64_t type, char name[NAME_BYTES])
 {
 	uint64_t addr;
@@ -201,7 +201,7 @@ static int name_of(struct py_walk *w, uint64_t type, char name[NAME_BYTES])
 	return err;
 }
 
-/* The kind of a type that is exactly one of the interpreter's own; NULL: another. */
+/* The kind of a type that is exactly one of the interpreter's own; NULL: it is another type. */
 static const struct kind *kind_of(const char *name, uint64_t flags)
 {
 	size_t i;
@@ -212,7 +212,7 @@ static const struct kind *kind_of(const char *name, uint64_t flags)
 	return NULL;
 }
 
-/* The bytes of a name, which may be any. */
+/* The bytes of a name, which are arbitrary. */
 static void put_name(struct py_value *out, const char *name)
 {
 	for (; *name; name++)
@@ -236,7 +236,7 @@ static void show_other(struct py_walk *w, uint64_t obj, const char *name, uint64
 	value_put(out, ">");
 }
 
-static void show(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
+static void show_value(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out)
 {
 	uint64_t type, flags;
 	char name[NAME_BYTES];
@@ -259,7 +259,7 @@ void py_value_read(struct py_walk *w, uint64_t obj, struct py_value *out)
 {
 	out->len = out->chars = 0;
 	out->cut = false;
-	show(w, obj, 0, out);
+	show_value(w, obj, 0, out);
 }
 
 bool py_value_is(struct py_walk *w, uint64_t obj, const char *type_name)

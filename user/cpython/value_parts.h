@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* value_parts.h - what value.c and value_plain.c share. */
+/* value_parts.h - shared by value.c and value_plain.c. */
 #ifndef TACHBPF_CPYTHON_VALUE_PARTS_H
 #define TACHBPF_CPYTHON_VALUE_PARTS_H
 
 #include "cpython/value.h"
 
-/* Append one character of len bytes; ASCII; a prefix and at least so many digits. */
-void value_char(struct py_value *out, const char *c, uint32_t len);
+/* Append ASCII text; a number with a prefix and a minimum of digits. */
 void value_put(struct py_value *out, const char *s);
 void value_hex(struct py_value *out, const char *prefix, uint64_t v, int digits);
-/* Append a byte, escaped if it is no printable ASCII, or is the quote. */
+/* Append a byte, escaped unless it is printable ASCII other than the quote. */
 void value_escaped(struct py_value *out, char c, char quote);
 
-/* Append the text of an object that has this type. depth: of the containers that it is in. */
+/* Append the text of an object of this type. depth: the number of containers around it. */
 typedef void (*value_fn)(struct py_walk *w, uint64_t obj, unsigned int depth,
 			 struct py_value *out);
 void value_none(struct py_walk *w, uint64_t obj, unsigned int depth, struct py_value *out);

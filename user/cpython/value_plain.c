@@ -12,14 +12,15 @@
 
 #include "cpython/value_parts.h"
 
-/* An int of more digits, of 30 bits each, has no text that fits. */
+/* An int with more digits, of 30 bits each, has no text that fits. */
 #define INT_DIGITS 22
 #define DIGIT_BITS 30
 
 /* ---- text ---- */
 
 /* Append one character of len bytes. */
-void value_char(struct py_value *out, const char *c, uint32_t len)
+/* Append one character of len bytes. */
+static void value_char(struct py_value *out, const char *c, uint32_t len)
 {
 	if (out->cut)
 		return;
@@ -66,7 +67,7 @@ void value_escaped(struct py_value *out, char c, char quote)
 		value_char(out, &c, 1);
 }
 
-/* As Python: double quotes only around text that has single ones, and no double ones. */
+/* As in Python: double quotes only around text that has single but no double ones. */
 static char quote_for(const char *s, size_t len)
 {
 	return memchr(s, '\'', len) && !memchr(s, '"', len) ? '"' : '\'';
@@ -85,7 +86,7 @@ void value_ellipsis(struct py_walk *w, uint64_t obj, unsigned int depth, struct 
 }
 
 /* Divide a number of cnt digits by 10^9; returns the remainder. */
-static uint32_t divide(uint32_t *digits, uint32_t cnt)
+static uint32_t divide_digits(uint32_t *digits, uint32_t cnt)
 {
 	uint64_t rest = 0;
 
@@ -103,7 +104,7 @@ static void put_decimal(struct py_value *out, uint32_t *digits, uint32_t cnt, bo
 
 	*at = '\0';
 	do {
-		snprintf(chunk, sizeof(chunk), "%09" PRIu32, divide(digits, cnt));
+		snprintf(chunk, sizeof(chunk), "%09" PRIu32, divide_digits(digits, cnt));
 		at -= 9;
 		memcpy(at, chunk, 9);
 		while (cnt && !digits[cnt - 1])
@@ -117,7 +118,7 @@ static void put_decimal(struct py_value *out, uint32_t *digits, uint32_t cnt, bo
 	value_put(out, at);
 }
 
-/* The number of digits, and the sign: up to 3.11 that of ob_size, from 3.12 on in the lowest bits. */
+/* The number of digits, and the sign: up to 3.11 that of ob_size, from 3.12 on the low bits. */
 static int read_digits(struct py_walk *w, uint64_t obj, uint32_t digits[INT_DIGITS], uint64_t *cnt,
 		       bool *negative)
 {
@@ -127,7 +128,8 @@ static int read_digits(struct py_walk *w, uint64_t obj, uint32_t digits[INT_DIGI
 	if (err)
 		return err;
 	*negative = w->o->minor >= 12 ? (size & 3) == 2 : size < 0;
-	*cnt = w->o->minor >= 12 ? (uint64_t)size >> 3 : size < 0 ? -(uint64_t)size : (uint64_t)size;
+	*cnt = w->o->minor >= 12 ? (uint64_t)size >> 3 :
+	       size < 0 ? -(uint64_t)size : (uint64_t)size;
 	if (w->o->minor >= 12 && (size & 3) == 1)
 		*cnt = 0;
 	if (!*cnt || *cnt > INT_DIGITS)

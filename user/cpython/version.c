@@ -10,7 +10,7 @@
 /* PY_RELEASE_LEVEL_* in Include/patchlevel.h */
 enum { LEVEL_ALPHA = 0xa, LEVEL_BETA = 0xb, LEVEL_RC = 0xc, LEVEL_FINAL = 0xf };
 
-/* How many bytes of .rodata are searched for strings. Debian's python3.15 has 2.6 MB of it. */
+/* Limit on bytes of .rodata that are searched for strings. Debian's python3.15 has 2.6 MB of it. */
 #define RODATA_MAX (64u << 20)
 
 int version_from_hex(struct cpython_image *img, uint32_t hex)
@@ -70,7 +70,7 @@ static bool minor_from_soname(struct cpython_image *img, const struct elf_file *
 	       take_minor(img, name + sizeof(prefix) - 1);
 }
 
-/* Is the string at p, in a buffer that begins at s, "python3.9" and nothing more? */
+/* Returns true if the string at p, in a buffer that begins at s, is exactly "python3.9". */
 static bool is_whole(const char *s, const char *p, const char *digits)
 {
 	return p > s && !p[-1] && !digits[2 + strspn(digits + 2, "0123456789")];
@@ -124,11 +124,11 @@ static bool find_micro(struct cpython_image *img, const char *s, size_t len)
 }
 
 /*
- * Search for the version strings. known: the minor version is known already. Returns
- * whether it is known now; *exact: the micro version is, too.
+ * Search for the version strings. known: the minor version is already known. Returns true if it is
+ * known now; *exact: the micro version is, too.
  */
-static bool search(struct cpython_image *img, const struct elf_file *f, uint64_t off,
-		   uint64_t size, bool known, bool *exact)
+static bool search_version(struct cpython_image *img, const struct elf_file *f, uint64_t off,
+			   uint64_t size, bool known, bool *exact)
 {
 	char *s;
 
@@ -155,11 +155,12 @@ int version_from_strings(struct cpython_image *img, const struct elf_file *f, bo
 
 	*exact = false;
 	if (!elf_file_section(f, ".rodata", &r))
-		known = search(img, f, r.off, r.size, known, exact);
+		known = search_version(img, f, r.off, r.size, known, exact);
 	/* Without section headers, constants are in a segment that is not writable. */
 	for (i = 0; !f->shnum && i < f->load_cnt && !*exact; i++)
 		if (!f->loads[i].writable)
-			known = search(img, f, f->loads[i].off, f->loads[i].filesz, known, exact);
+			known = search_version(img, f, f->loads[i].off, f->loads[i].filesz, known,
+					       exact);
 	return known ? 0 : -ENOENT;
 }
 
@@ -178,7 +179,7 @@ bool version_has_string(const struct elf_file *f, const char *string)
 	return found;
 }
 
-/* Is "3.12.1" there as a string of its own, or as the end of one? */
+/* Returns true if "3.12.1" is there as a string of its own, or as the end of one. */
 static bool has_literal(const struct cpython_image *img, const uint8_t *s, size_t len)
 {
 	return memmem(s, len, img->version, strlen(img->version) + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* version.h - finds out which CPython version a file contains. */
+/* version.h - determines which CPython version a file contains. */
 #ifndef TACHBPF_CPYTHON_VERSION_H
 #define TACHBPF_CPYTHON_VERSION_H
 
@@ -12,7 +12,7 @@
  */
 int version_from_hex(struct cpython_image *img, uint32_t hex);
 
-/* Is it an alpha or a beta, whose structs may still change? */
+/* Returns true for an alpha or beta, whose structs may still change. */
 bool version_is_unstable(uint32_t hex);
 
 /*
@@ -23,12 +23,12 @@ bool version_is_unstable(uint32_t hex);
 int version_from_strings(struct cpython_image *img, const struct elf_file *f, bool *exact);
 
 /*
- * For a program without symbols: Py_Version (3.11+) is a constant of 8 bytes, and the same
- * version is among the strings. 0 and PY_VERSION_HEX, or -ENOENT.
+ * For a program without symbols: Py_Version (3.11+) is a constant of 8 bytes, and the strings
+ * contain the same version. 0 and PY_VERSION_HEX, or -ENOENT.
  */
 int version_from_constants(const struct elf_file *f, uint32_t *hex);
 
-/* Do the file's strings include this one, complete or as the end of a longer one? */
+/* Returns true if the file's strings include this one, complete or as the end of a longer one. */
 bool version_has_string(const struct elf_file *f, const char *string);
 
 #endif

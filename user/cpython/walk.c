@@ -14,7 +14,7 @@
 void py_walk_init(struct py_walk *w, const struct target_mem *mem,
 		  const struct py_object_layout *o, uint32_t reads)
 {
-	/* A str's length is the first field behind the head. */
+	/* A str's length is the first field after the head. */
 	*w = (struct py_walk){ .mem = mem, .o = o, .head = o->str_length, .reads_left = reads };
 }
 
@@ -54,7 +54,7 @@ int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag)
 	return err ? err : flags & flag ? 0 : -EBADMSG;
 }
 
-/* tp_name is the first field behind a PyVarObject's head. */
+/* tp_name is the first field after a PyVarObject's head. */
 bool py_type_named(struct py_walk *w, uint64_t obj, const char *name)
 {
 	char text[32] = "";
@@ -65,7 +65,7 @@ bool py_type_named(struct py_walk *w, uint64_t obj, const char *name)
 	return !py_get(w, at, text, strlen(name) + 1) && !strcmp(text, name);
 }
 
-/* Behind ob_size, from 3.14 on behind ob_hash. */
+/* After ob_size, from 3.14 on after ob_hash. */
 uint64_t py_tuple_items(const struct py_walk *w, uint64_t tuple)
 {
 	return tuple + w->head + (w->o->minor >= 14 ? 16 : 8);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * walk.h - reads objects of a process one after the other, with a bound on the reads: what type they
- * have, what is in a dict.
+ * walk.h - reads objects of a process one after another, with a limit on reads: their types, and
+ * the entries of dicts.
  *
  * The memory is hostile and may change while it is read. Sizes and offsets are those of 64-bit
- * builds of CPython 3.6 to 3.15, free-threaded ones, too.
+ * builds of CPython 3.6 to 3.15, including free-threaded ones.
  */
 #ifndef TACHBPF_CPYTHON_WALK_H
 #define TACHBPF_CPYTHON_WALK_H
 
 #include "cpython/code.h"
 
-/* A dict is read so many entries at a time. */
+/* Entries of a dict that are read at a time. */
 #define WALK_ENTRIES 64
 
 /* tp_flags, the same in all versions (Include/object.h); MANAGED_DICT from 3.11 on. */
@@ -43,15 +43,15 @@ struct py_walk {
 	const struct py_object_layout *o;
 	uint16_t head;		/* sizeof(PyObject) */
 	uint32_t reads_left;
-	uint64_t type, type_flags;	/* the type that was read last; 0: none */
+	uint64_t type, type_flags;	/* the type read last; 0: none */
 	uint64_t ident_type;		/* that of the int that py_ident_of() read last; 0: none */
 };
 
-/* The keys of a dict, and where its values are. */
+/* The keys of a dict, and the location of its values. */
 struct py_dict {
-	uint64_t entries, values;	/* values 0: they are in the entries */
-	uint64_t used;			/* how many keys it has; of open_keys(): 0 */
-	uint32_t cnt;			/* entries, empty ones, too */
+	uint64_t entries, values;	/* values 0: the entries contain them */
+	uint64_t used;			/* number of keys; of open_keys(): 0 */
+	uint32_t cnt;			/* entries, including empty ones */
 	uint8_t entry_bytes, key_at;	/* a value follows its key */
 };
 
@@ -59,31 +59,31 @@ struct py_entry {
 	uint64_t key, value;
 };
 
-/* Begin: mem and o outlive the walk, which makes at most reads of reads. */
+/* Begin a walk, which makes at most `reads` reads. mem and o must outlive it. */
 void py_walk_init(struct py_walk *w, const struct target_mem *mem,
 		  const struct py_object_layout *o, uint32_t reads);
 
-/* Read len bytes. 0; -E2BIG: there were too many reads; -errno of mem. So the following, too. */
+/* Read len bytes. 0; -E2BIG: too many reads; -errno of mem. The same for the functions below. */
 int py_get(struct py_walk *w, uint64_t addr, void *buf, size_t len);
 /* A pointer; -ENOENT: it is NULL. */
 int py_pointer(struct py_walk *w, uint64_t addr, uint64_t *out);
 /* An object's type and its tp_flags. */
 int py_type_of(struct py_walk *w, uint64_t obj, uint64_t *type, uint64_t *flags);
-/* 0: the object's type has this flag; -EBADMSG: it has not. */
+/* 0: the object's type has this flag; -EBADMSG: it does not. */
 int py_expect(struct py_walk *w, uint64_t obj, uint64_t flag);
 
-/* Has its type this tp_name, of less than 32 bytes? That of a class of Python has no module. */
+/* Returns true if its type has this tp_name, shorter than 32 bytes (Python classes: no module). */
 bool py_type_named(struct py_walk *w, uint64_t obj, const char *name);
 
-/* Where the items of a tuple are. */
+/* The address of the items of a tuple. */
 uint64_t py_tuple_items(const struct py_walk *w, uint64_t tuple);
 
-/* values: of a dict or an object that shares its keys with others; 0: none. -EBADMSG: no keys. */
+/* values: of a dict or object that shares its keys with others; 0: none. -EBADMSG: not keys. */
 int py_open_keys(struct py_walk *w, uint64_t keys, uint64_t values, struct py_dict *d);
 int py_open_dict(struct py_walk *w, uint64_t addr, struct py_dict *d);
 /*
- * Read entries from number `from` (below d->cnt) on. *cnt: how many. A key 0: the entry is empty. A
- * value is 0 if d->values is not.
+ * Read entries from number `from` (below d->cnt) on. *cnt: their number. A key 0: the entry is
+ * empty. A value is 0 if d->values is not.
  */
 int py_read_entries(struct py_walk *w, const struct py_dict *d, uint32_t from,
 		    struct py_entry out[WALK_ENTRIES], uint32_t *cnt);

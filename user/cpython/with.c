@@ -12,11 +12,11 @@
 
 #include <errno.h>
 
-/* Bytes of an exception table; of bytecode that is searched at a time, and in all. */
+/* Limits: bytes of an exception table; bytes of bytecode searched at a time, and in total. */
 #define TABLE_MAX 16384
 #define WINDOW 1024u
 #define BYTECODE_MAX 65536u
-/* Handlers of handlers: each statement has two. */
+/* Limit on handlers of handlers: each statement has two. */
 #define CHAIN_MAX (2 * PY_WITHS_MAX + 1)
 
 /* PyTryBlock, up to 3.10. */
@@ -29,7 +29,7 @@ struct block {
 #define OP_SETUP_WITH 143	/* the same */
 #define OP_EXTENDED_ARG 144
 
-/* What both ways need. */
+/* Shared by both methods. */
 struct frame_stack {
 	struct py_walk *w;
 	const struct py_frames_at *at;
@@ -50,7 +50,7 @@ static uint64_t stack_object(struct frame_stack *f, uint32_t place)
 	return py_slot_object(f->at, bits);
 }
 
-/* What a bound method is bound to, a builtin's or a function's: both have it in the same place. */
+/* The object that a method, a builtin's or a function's, is bound to, at the same offset. */
 static uint64_t bound_to(struct py_walk *w, uint64_t obj)
 {
 	uint64_t self;
@@ -61,14 +61,14 @@ static uint64_t bound_to(struct py_walk *w, uint64_t obj)
 	return py_pointer(w, obj + w->head + 8, &self) ? 0 : self;
 }
 
-/* The object of the statement with these many values on the stack; 0: it is no `with`. */
+/* The object of the statement with this many values on the stack; 0: it is no `with`. */
 static uint64_t self_at(struct frame_stack *f, uint32_t depth)
 {
 	uint64_t top = depth ? stack_object(f, depth - 1) : 0, below;
 
 	if (f->at->objects.minor < 14)
 		return bound_to(f->w, top);
-	/* From 3.14 on the function, and what it is to be called with; NULL: it is bound. */
+	/* From 3.14 on the function, and the object to call it with; NULL: it is bound. */
 	below = depth > 1 ? stack_object(f, depth - 2) : 0;
 	if (!top)
 		return bound_to(f->w, below);
@@ -76,7 +76,7 @@ static uint64_t self_at(struct frame_stack *f, uint32_t depth)
 			 py_type_named(f->w, below, "function")) ? top : 0;
 }
 
-static void add(struct frame_stack *f, uint64_t self, uint32_t lasti)
+static void add_with(struct frame_stack *f, uint64_t self, uint32_t lasti)
 {
 	if (self && f->cnt < PY_WITHS_MAX)
 		f->out[f->cnt++] = (struct py_with){ self, lasti };
@@ -84,7 +84,7 @@ static void add(struct frame_stack *f, uint64_t self, uint32_t lasti)
 
 /* ---- up to 3.10 ---- */
 
-/* The SETUP_WITH whose handler this is. In 3.10 handlers and arguments count units of two bytes. */
+/* Find the SETUP_WITH that has this handler. 3.10 counts units of two bytes. */
 static bool find_setup(struct frame_stack *f, uint32_t handler, uint32_t *lasti)
 {
 	uint32_t unit = f->at->layout.lasti_unit, off, i, arg = 0, len;
@@ -127,7 +127,7 @@ static int by_blocks(struct frame_stack *f)
 			continue;
 		self = self_at(f, (uint32_t)blocks[cnt].level);
 		if (self && find_setup(f, (uint32_t)blocks[cnt].handler, &lasti))
-			add(f, self, lasti);
+			add_with(f, self, lasti);
 	}
 	return err;
 }
@@ -138,7 +138,7 @@ struct cursor {
 	const uint8_t *p, *end;
 };
 
-/* 6 bits a byte, the highest first; bit 6: more follow. */
+/* 6 bits per byte, the highest first; bit 6: more follow. */
 static uint32_t take_varint(struct cursor *c)
 {
 	uint32_t v = 0;
@@ -167,7 +167,8 @@ static bool take_handler(struct cursor *c, struct py_handler *out)
 	return true;
 }
 
-bool py_handler_of(const uint8_t *table, size_t len, uint32_t lasti, struct py_handler *out)
+/* The entry that covers lasti. False: there is none, or the table is damaged before it. */
+static bool py_handler_of(const uint8_t *table, size_t len, uint32_t lasti, struct py_handler *out)
 {
 	struct cursor c = { table, table + len };
 
@@ -177,7 +178,7 @@ bool py_handler_of(const uint8_t *table, size_t len, uint32_t lasti, struct py_h
 	return false;
 }
 
-/* Where the first of the ranges with this handler begins: the statement's body. */
+/* The beginning of the first of the ranges with this handler: the statement's body. */
 static uint32_t body_of(const uint8_t *table, size_t len, uint32_t target)
 {
 	struct cursor c = { table, table + len };
@@ -208,8 +209,8 @@ static int read_table(struct frame_stack *f, uint8_t table[TABLE_MAX], size_t *l
 }
 
 /*
- * An exception that the handler of a statement raises again reaches the handler of the statement
- * around it. Handlers that clean up after the first have more values below them.
+ * An exception that the handler of a statement raises again reaches the handler of the enclosing
+ * statement. Handlers that clean up after the first have more values below them.
  */
 static int by_handlers(struct frame_stack *f)
 {
@@ -225,7 +226,7 @@ static int by_handlers(struct frame_stack *f)
 		if (!py_handler_of(table, len, at, &h))
 			break;
 		if (h.of_with && h.depth <= depth)
-			add(f, self_at(f, h.depth), body_of(table, len, h.target) - 2);
+			add_with(f, self_at(f, h.depth), body_of(table, len, h.target) - 2);
 		if (h.depth < depth)
 			depth = h.depth;
 		at = h.target;

@@ -12,21 +12,21 @@
 #include "delivery/delivery_parts.h"
 
 /*
- * A sender that has not answered this long after a transfer's timeout is looked at. If it has not run
- * since then, or has used this much CPU time, it hangs. Else it lacks a CPU, and is looked at again,
- * but not for ever.
+ * A sender is checked if it has not answered for this long after a transfer's timeout. If it has
+ * not run since then, or has used this much CPU time, it hangs. Otherwise it lacks a CPU, and is
+ * checked again, up to a limit.
  */
 #define GRACE_NS 5000000000ull
 #define GRACE_MAX_NS 60000000000ull
-/* While a server takes requests, so much waits for its turn in memory, and no longer. */
+/* While a server takes requests, at most this many bytes wait in memory, for at most this long. */
 #define WAIT_BYTES (4u << 20)
 #define WAIT_NS 1000000000ull
 #define DISK_PAUSE_NS 10000000000ull
-/* A sender whose socket is full, or a table of files that is, gets so long. */
+/* The pause if a sender's socket, or a table of files, is full. */
 #define FULL_PAUSE_NS 100000000ull
 
-/* 0: it is in flight. -EBADMSG: it is gone. -EAGAIN: not now. -EPIPE: there is no sender. */
-static int depart(struct delivery *d, size_t exporter, struct item *i, uint64_t now)
+/* Returns 0: in flight; -EBADMSG: it is gone; -EAGAIN: not now; -EPIPE: there is no sender. */
+static int send_item(struct delivery *d, size_t exporter, struct item *i, uint64_t now)
 {
 	struct request_info info;
 	struct sender_job job = {
@@ -65,7 +65,7 @@ static void depart_all(struct delivery *d, uint64_t now)
 
 	for (q = 0; q < d->cnt && sender_is_running(&d->sender) && now >= d->full_until; q++) {
 		while ((i = queue_next(d->queues[q], now)) && !(d->finishing && i->entry)) {
-			err = depart(d, q, i, now);
+			err = send_item(d, q, i, now);
 			if (err && err != -EBADMSG)
 				break;
 		}
@@ -76,7 +76,7 @@ static void depart_all(struct delivery *d, uint64_t now)
 	}
 }
 
-/* Can it go past the disk? Where older ones are in the spool, it waits there, behind them. */
+/* Returns true if it may bypass the disk: not if older ones are in the spool. */
 static bool may_go_straight(const struct delivery *d, const struct queue *q, size_t len)
 {
 	uint64_t max = d->memory_max < WAIT_BYTES ? d->memory_max : WAIT_BYTES;
@@ -111,12 +111,12 @@ int delivery_offer(struct delivery *d, size_t exporter, const struct request_inf
 	}
 	i->spool_at = now + WAIT_NS;
 	if (queue_next(q, now) == i)
-		depart(d, exporter, i, now);	/* if that fails, delivery_tick() sees why */
+		send_item(d, exporter, i, now);	/* if that fails, delivery_tick() sees why */
 	return 0;
 }
 
-/* True if a transfer was not answered in its time, and not because the sender lacks CPU time. */
-static bool hangs(struct delivery *d, uint64_t now)
+/* Returns true if a transfer is overdue, and not because the sender lacks CPU time. */
+static bool sender_hangs(struct delivery *d, uint64_t now)
 {
 	uint64_t cpu, used, last;
 	struct item *i;
@@ -138,7 +138,7 @@ static bool hangs(struct delivery *d, uint64_t now)
 	return false;
 }
 
-/* What has waited in memory long enough goes to the spool, so that it survives our end. */
+/* Spools requests that have waited in memory long enough, so that they survive our end. */
 static void spool_waiting(struct delivery *d, uint64_t now)
 {
 	const struct item *i;
@@ -156,7 +156,7 @@ void delivery_tick(struct delivery *d, uint64_t now)
 {
 	if (sender_is_running(&d->sender))
 		delivery_take_answers(d, now);
-	if (sender_is_running(&d->sender) && hangs(d, now))
+	if (sender_is_running(&d->sender) && sender_hangs(d, now))
 		delivery_lose_sender(d, now, "does not answer");
 	delivery_start_sender(d, now);
 	depart_all(d, now);
@@ -192,7 +192,7 @@ int delivery_fd(const struct delivery *d)
 	return d->epoll;
 }
 
-/* Is there something for whose answer, or departure, an ending agent waits? */
+/* Returns true if an ending agent waits for an answer or for a request to be sent. */
 static bool is_pending(const struct delivery *d, uint64_t now)
 {
 	const struct item *i;

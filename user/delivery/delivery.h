@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * delivery.h - brings requests to their servers: straight to the sender while the server takes
- * them, else by way of the spool.
+ * delivery.h - brings requests to their servers: directly to the sender while the server takes
+ * them, otherwise through the spool.
  *
- * Each exporter has a queue of its own, in the order in which requests were offered; a server that
- * is down holds up nobody else's. While a server takes requests, several are sent at once
- * (delivery_exporter.transfers), so they may arrive in another order. After one that the server
- * did not take, one at a time is tried, the oldest, after a pause that doubles from a second to a
- * minute (half of it by chance), or as long as the server has asked for (Retry-After, an hour at
- * most). A request that its server, while it answers, has refused again and again (TRIES_FIRST)
+ * Each exporter has its own queue, in the order in which requests were offered; a server that is
+ * down delays only its own queue. While a server takes requests, several are sent at once
+ * (delivery_exporter.transfers), so they may arrive in another order. After one that the server did
+ * not take, one at a time is tried, the oldest, after a pause that doubles from a second to a
+ * minute (half of it random), or for as long as the server has asked (Retry-After, at most an
+ * hour). A request that its server, while it answers, has refused again and again (TRIES_FIRST)
  * lets others go first.
  *
- * While the server takes requests, those that wait for their turn are in memory, 4 MiB of all and
- * for at most a second; kill -9 loses these and what is in flight. All others go to the spool, and
- * so does what was in flight and did not arrive. What the disk does not take stays in memory, which
- * is bounded: there the oldest goes. Each request that does not arrive is counted by exporter and
- * cause, with its samples and their weight.
+ * While the server takes requests, those that wait for their turn are in memory, at most 4 MiB in
+ * total and for at most a second; kill -9 loses these and those in flight. All others go to the
+ * spool, and so do those that were in flight and did not arrive. Requests that the disk does not
+ * take stay in memory, up to a limit: then the oldest is dropped. Each request that does not arrive
+ * is counted by exporter and cause, with its samples and their weight.
  *
- * A server may get a request twice (sender.h): its id is inside of the payload and stays the same.
+ * A server may get a request twice (sender.h): its id is inside the payload and stays the same.
  *
- * All functions run in the main process. None waits, but for the disk, and delivery_finish().
- * Times are now_ns() (monotonic) unless they say wall clock; tests pass what they like.
+ * All functions run in the main process. None waits, except for the disk, and delivery_finish().
+ * Times are now_ns() (monotonic) unless they say wall clock; tests may pass any values.
  */
 #ifndef TACHBPF_DELIVERY_H
 #define TACHBPF_DELIVERY_H
@@ -35,37 +35,36 @@
 
 #define DELIVERY_TRANSFERS_MAX 16
 #define DELIVERY_MEMORY_DEFAULT (16u << 20)
-#define DELIVERY_FINISH_MS 5000
 
 struct delivery;
 
-/* A server that gets requests. Texts are copied. If it has no URL, requests wait in the spool. */
+/* A server that gets requests. Strings are copied. If it has no URL, requests wait in the spool. */
 struct delivery_exporter {
 	const char *name;		/* in the spool; unique, printable, no blanks, 63 bytes */
 	struct sender_server server;
 	uint32_t timeout_ms;		/* of a transfer; 0: 30 s */
-	uint32_t transfers;		/* at once; 0: 4; DELIVERY_TRANSFERS_MAX at most */
+	uint32_t transfers;		/* in parallel; 0: 4; at most DELIVERY_TRANSFERS_MAX */
 	uint64_t pause_ns, pause_max_ns;	/* after failures; 0: 1 s, 60 s */
 };
 
 /* Why a request did not arrive. */
 enum drop_cause {
-	DROP_SPOOL_FULL,	/* it was the oldest, and newer ones needed its place */
+	DROP_SPOOL_FULL,	/* it was the oldest, and newer ones needed its space */
 	DROP_MEMORY_FULL,	/* the disk took nothing, and there was no more memory */
-	DROP_REFUSED,		/* the server does not want it: 4xx, or 5xx that is for good */
-	DROP_REDIRECTED,	/* the server says 3xx: its URL is another one */
+	DROP_REFUSED,		/* the server rejects it: 4xx, or a permanent 5xx */
+	DROP_REDIRECTED,	/* the server answers 3xx: its URL is another one */
 	DROP_TOO_LARGE,		/* 413, and it could not be split; or larger than the spool */
 	DROP_DAMAGED,		/* its file was damaged, or could not be read */
 	DROP_CAUSES
 };
-/* A word for metrics: "spool_full". */
+/* Returns a word for metrics: "spool_full". */
 const char *drop_cause_name(enum drop_cause cause);
 
 struct delivery_sum {
 	uint64_t requests, samples, weight;
 };
 
-/* An exporter's figures; they grow while the delivery lives. */
+/* An exporter's figures; they only increase while the delivery lives. */
 struct delivery_counts {
 	struct delivery_sum offered;
 	struct delivery_sum sent;
@@ -73,18 +72,18 @@ struct delivery_counts {
 	struct delivery_sum split;		/* too large; its parts were offered again */
 	struct delivery_sum dropped[DROP_CAUSES];
 	uint64_t spooled;			/* put into the spool */
-	uint64_t retried;			/* transfers without success that are repeated */
+	uint64_t retried;			/* failed transfers that are repeated */
 	uint64_t lost_answers;			/* transfers whose sender ended */
-	uint64_t failures[SEND_CAUSES];		/* transfers without success, by cause */
+	uint64_t failures[SEND_CAUSES];		/* failed transfers, by cause */
 	uint64_t rejected_profiles;		/* a server took the request, but not these */
-	uint64_t sent_bytes;			/* bodies, with those of failed transfers */
+	uint64_t sent_bytes;			/* bodies, including those of failed transfers */
 };
 
-/* What an exporter's state is now. */
+/* The current state of an exporter. */
 struct delivery_state {
 	size_t waiting, in_flight;		/* requests */
-	uint64_t waiting_bytes;			/* payloads, with those in flight */
-	uint64_t memory_bytes;			/* of them, in memory only */
+	uint64_t waiting_bytes;			/* payloads, including those in flight */
+	uint64_t memory_bytes;			/* of these, in memory only */
 	uint64_t oldest_ns;			/* wall clock; 0: nothing waits */
 	uint32_t failures_in_row;		/* 0: the server takes requests */
 	uint32_t last_status;			/* of HTTP */
@@ -92,9 +91,9 @@ struct delivery_state {
 };
 
 /*
- * The server says that a request is too large. payload: as it was offered. Offer smaller ones,
- * which together have the same samples, with delivery_offer(); 0. -errno: it cannot be split, and
- * is dropped.
+ * The server says that a request is too large. payload: as it was offered. Offers smaller requests,
+ * which together have the same samples, with delivery_offer(), and returns 0; -errno: it cannot be
+ * split, and is dropped.
  */
 typedef int (*delivery_split_fn)(void *ctx, struct delivery *d, size_t exporter,
 				 const struct request_info *info, const void *payload, size_t len);
@@ -110,57 +109,51 @@ struct delivery_args {
 };
 
 /*
- * Open the spool; the sender is started by delivery_tick(), by the keeper if there is one (the list
- * for keeper_start() must have sender_kind). 0; -errno, which was logged. Freed by delivery_free().
+ * Opens the spool; delivery_tick() starts the sender, by the keeper if there is one (whose kinds
+ * must include sender_kind). Returns 0 or -errno, which was logged. Freed by delivery_free().
  */
 int delivery_new(struct delivery **out, const struct delivery_args *args);
-/* Put what is in memory or in flight into the spool, end the sender. NULL: nothing. */
+/* Puts requests in memory or in flight into the spool, and ends the sender. NULL: nothing. */
 void delivery_free(struct delivery *d);
 
 /*
- * From now on these exporters. One that has the name of an old one keeps its queue and figures, and
- * indices are the new ones. What is in flight is sent again. Entries of others stay in the spool
- * until they are the oldest, or their exporter comes back. 0, or -errno after logging it: nothing
+ * Replaces the exporters. One with the name of an old one keeps its queue and figures, and indices
+ * are the new ones. Requests in flight are sent again. Entries of others stay in the spool until
+ * they are the oldest, or their exporter comes back. Returns 0, or -errno after logging it: nothing
  * has changed.
  */
 int delivery_set_exporters(struct delivery *d, const struct delivery_exporter *exporters,
 			   size_t cnt);
 
-/* Other limits of the spool from now on. What does not fit goes. */
+/* Changes the limits of the spool. Entries that no longer fit are dropped. */
 void delivery_set_limits(struct delivery *d, const struct spool_limits *limits);
 
 /*
- * Take a request. info->exporter and info->created_ns are set here; the rest is the caller's.
- * payload: as it will be sent; it is copied. 0: it is sent, or stored, or counted as dropped.
- * -EINVAL: info or exporter is wrong, and nothing was counted.
+ * Takes a request. info->exporter and info->created_ns are set here; the caller sets the rest.
+ * payload: as it will be sent; it is copied. Returns 0: it is sent, or stored, or counted as
+ * dropped. -EINVAL: info or exporter is invalid, and nothing was counted.
  */
 int delivery_offer(struct delivery *d, size_t exporter, const struct request_info *info,
 		   const void *payload, size_t len, uint64_t now);
 
-/*
- * To be polled for POLLIN: there are answers. The same descriptor as long as the delivery lives.
- */
+/* Returns a descriptor to poll for POLLIN: there are answers. It never changes. */
 int delivery_fd(const struct delivery *d);
-/* Take answers, replace a sender that has ended or hangs, start what is due. */
+/* Takes answers, replaces a sender that has ended or hangs, and sends requests that are due. */
 void delivery_tick(struct delivery *d, uint64_t now);
-/* When delivery_tick() has something to do without an answer; UINT64_MAX: not before an offer. */
+/* Returns when to call delivery_tick() without an answer; UINT64_MAX: not before an offer. */
 uint64_t delivery_next_ns(const struct delivery *d, uint64_t now);
 
 /*
- * The agent ends: wait at most so long (DELIVERY_FINISH_MS) for what is in flight and what is in
- * memory only. After that, or when there is no more, delivery_free() spools the rest.
+ * The agent ends: waits at most this long (DELIVERY_FINISH_MS) for requests that are in flight or
+ * only in memory. Then delivery_free() spools the rest.
  */
 void delivery_finish(struct delivery *d, int timeout_ms);
 
-/* Figures; valid until delivery_set_exporters() or delivery_free(). */
+/* Returns the figures; valid until delivery_set_exporters() or delivery_free(). */
 const struct delivery_counts *delivery_counts(const struct delivery *d, size_t exporter);
 void delivery_state(const struct delivery *d, size_t exporter, struct delivery_state *out);
-/* Of entries whose exporter is not configured: what was dropped. */
-const struct delivery_sum *delivery_unknown_dropped(const struct delivery *d);
 const struct spool_dir *delivery_spool(const struct delivery *d);
-/* How many senders have ended and were replaced. */
+/* Returns how many senders have ended and were replaced. */
 uint64_t delivery_senders_lost(const struct delivery *d);
-/* The sender's pid, for its CPU time and memory; 0: there is none now. */
-pid_t delivery_sender_pid(const struct delivery *d);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* delivery_answer.c - what becomes of a request by its server's answer. */
+/* delivery_answer.c - what happens to a request, by its server's answer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +26,8 @@ static void say_failing(struct queue *q, const struct sender_answer *a)
 	memcpy(q->last_text, a->text, sizeof(q->last_text));
 }
 
-static void retry(struct delivery *d, struct item *i, const struct sender_answer *a, uint64_t now)
+static void retry_item(struct delivery *d, struct item *i, const struct sender_answer *a,
+		       uint64_t now)
 {
 	struct queue *q = i->queue;
 
@@ -38,7 +39,7 @@ static void retry(struct delivery *d, struct item *i, const struct sender_answer
 	delivery_all_to_spool(d, q);
 }
 
-static void split(struct delivery *d, size_t exporter, struct item *i)
+static void split_item(struct delivery *d, size_t exporter, struct item *i)
 {
 	struct queue *q = i->queue;
 	struct request_info info;
@@ -75,7 +76,7 @@ static void take_answer(struct delivery *d, size_t exporter, struct item *i,
 		say_failing(q, a);
 	}
 	if (a->result == SEND_RETRY) {
-		retry(d, i, a, now);
+		retry_item(d, i, a, now);
 		return;
 	}
 	if (q->failures)
@@ -84,13 +85,13 @@ static void take_answer(struct delivery *d, size_t exporter, struct item *i,
 	if (a->result == SEND_DONE) {
 		take_success(d, i, a);
 	} else if (a->result == SEND_TOO_LARGE) {
-		split(d, exporter, i);	/* it stays in flight: its parts do not push it out */
+		split_item(d, exporter, i);	/* stays in flight: its parts do not push it out */
 	} else {
 		delivery_drop(d, i, a->status / 100 == 3 ? DROP_REDIRECTED : DROP_REFUSED);
 	}
 }
 
-/* false: nobody waits for this answer. */
+/* Returns false if nobody waits for this answer. */
 static bool find_and_take(struct delivery *d, const struct sender_answer *a, uint64_t now)
 {
 	struct item *i;

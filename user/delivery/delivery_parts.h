@@ -15,60 +15,57 @@ struct delivery {
 	struct sender_server servers[SENDER_EXPORTERS_MAX];
 	struct sender sender;
 	int epoll;
-	uint64_t jobs;				/* numbers that were given */
+	uint64_t jobs;				/* last job number */
 	uint64_t chance;
 	uint64_t sender_again, senders_lost;
-	unsigned int sender_failures;		/* in a row */
-	uint64_t disk_again;			/* when a disk that took nothing is tried again */
-	uint64_t full_until;			/* nothing departs before */
+	unsigned int sender_failures;		/* consecutive */
+	uint64_t disk_again;			/* when to retry a disk that took nothing */
+	uint64_t full_until;			/* nothing is sent before */
 	bool finishing;				/* nothing leaves the spool any more */
-	struct delivery_sum unknown_dropped;
 	delivery_split_fn split;
 	void *ctx;
 };
 
 /* ---- delivery_store.c ---- */
 
-/* The request is done: away from queue and spool. */
+/* The request is done: removes it from queue and spool. */
 void delivery_remove(struct delivery *d, struct item *i);
-/* It does not arrive: count it, and remove it. */
+/* It does not arrive: counts and removes it. */
 void delivery_drop(struct delivery *d, struct item *i, enum drop_cause cause);
 /* For the spool: an entry makes room for newer ones. ctx: the delivery. */
 void delivery_gone(void *ctx, const struct spool_entry *e);
-/* What is in memory, with what is in flight. */
+/* Returns the bytes in memory, including those in flight. */
 uint64_t delivery_memory_bytes(const struct delivery *d);
-/* Drop the oldest that are in memory until the rest may be. */
-void delivery_bound_memory(struct delivery *d);
-/* A copy of a request's payload, to be freed, and its info; NULL: it cannot be read. */
+/* Returns a copy of a request's payload, to be freed, and its info; NULL: unreadable. */
 void *delivery_copy_payload(struct delivery *d, const struct item *i, struct request_info *info);
 /*
- * What waits in memory goes to the spool, what is in flight stays. false: the disk does not take
- * it; what is more than may be in memory is dropped.
+ * Moves requests that wait in memory to the spool, except those in flight. false: the disk does not
+ * take them; those beyond the limit of memory are dropped.
  */
 bool delivery_all_to_spool(struct delivery *d, struct queue *q);
-/* Store a new request: in the spool, else in memory, else it is counted as dropped. */
+/* Stores a new request: in the spool, or else in memory; otherwise it is counted as dropped. */
 void delivery_store(struct delivery *d, struct queue *q, const struct request_info *info,
 		    const void *payload, size_t len, uint64_t seq);
-/* The spool's entries of this queue's exporter that nobody has. 0 or -ENOMEM. */
+/* Takes the spool's entries of this queue's exporter that have no owner. Returns 0 or -ENOMEM. */
 int delivery_adopt(struct delivery *d, struct queue *q);
 
 /* ---- delivery_sender.c ---- */
 
-/* A number by chance, for pauses. */
+/* Returns a random number, for pauses. */
 uint64_t delivery_chance(struct delivery *d);
-/* Is there one exporter that has a server? */
+/* Returns true if at least one exporter has a server. */
 bool delivery_has_servers(const struct delivery *d);
-/* Start a sender, if there is none, somebody needs it, and it is time. */
+/* Starts a sender, if there is none, one is needed, and it is time. */
 void delivery_start_sender(struct delivery *d, uint64_t now);
 void delivery_end_sender(struct delivery *d);
-/* What was in flight has no answer, and is sent again. */
+/* Requests in flight will not be answered, and are sent again. */
 void delivery_land_all(struct delivery *d, uint64_t now);
-/* End a sender that cannot be used: why, for the log. */
+/* Ends a sender that cannot be used: why, for the log. */
 void delivery_lose_sender(struct delivery *d, uint64_t now, const char *why);
 
 /* ---- delivery_answer.c ---- */
 
-/* Take all answers that are there; a sender that has ended, or lies, is lost. */
+/* Takes all available answers; a sender that has ended, or sends invalid ones, is lost. */
 void delivery_take_answers(struct delivery *d, uint64_t now);
 
 #endif

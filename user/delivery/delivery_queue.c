@@ -16,8 +16,10 @@
 
 int queue_set_up(struct queue *q, const struct delivery_exporter *e)
 {
-	if (!q->name)
+	if (!q->name) {
+		TAILQ_INIT(&q->items);
 		q->name = strdup(e->name);
+	}
 	if (!q->name)
 		return -ENOMEM;
 	q->held = !e->server.url;
@@ -36,25 +38,19 @@ int queue_set_up(struct queue *q, const struct delivery_exporter *e)
 static void link_item(struct item *i)
 {
 	struct queue *q = i->queue;
-	struct item *older = q->newest;
+	struct item *older = TAILQ_LAST(&q->items, item_list);
 
 	while (older && older->seq > i->seq)
-		older = older->older;
-	i->older = older;
-	i->newer = older ? older->newer : q->oldest;
+		older = TAILQ_PREV(older, item_list, link);
 	if (older)
-		older->newer = i;
+		TAILQ_INSERT_AFTER(&q->items, older, i, link);
 	else
-		q->oldest = i;
-	if (i->newer)
-		i->newer->older = i;
-	else
-		q->newest = i;
+		TAILQ_INSERT_HEAD(&q->items, i, link);
 	q->cnt++;
 	q->bytes += i->bytes;
 }
 
-/* A file in memory that nobody changes. -1: no memory. */
+/* Makes an immutable file in memory. Returns -1 without memory. */
 static int memory_file(const void *payload, size_t len)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
@@ -129,10 +125,10 @@ void queue_now_spooled(struct item *i, struct spool_entry *e)
 
 struct item *queue_oldest_in_memory(const struct queue *q)
 {
-	struct item *i = q->memory_bytes ? q->oldest : NULL;
+	struct item *i = q->memory_bytes ? TAILQ_FIRST(&q->items) : NULL;
 
 	while (i && (i->fd < 0 || i->job))
-		i = i->newer;
+		i = TAILQ_NEXT(i, link);
 	return i;
 }
 
@@ -142,14 +138,7 @@ void queue_free_item(struct item *i)
 
 	queue_land(i);
 	forget_memory(i);
-	if (i->older)
-		i->older->newer = i->newer;
-	else
-		q->oldest = i->newer;
-	if (i->newer)
-		i->newer->older = i->older;
-	else
-		q->newest = i->older;
+	TAILQ_REMOVE(&q->items, i, link);
 	q->cnt--;
 	q->bytes -= i->bytes;
 	if (i->entry) {
@@ -166,20 +155,20 @@ void queue_count(struct delivery_sum *sum, const struct item *i)
 	sum->weight = add_capped(sum->weight, i->weight);
 }
 
-/* ---- what goes when ---- */
+/* ---- scheduling ---- */
 
-/* How many may be in flight: one while it is not known whether the server takes any. */
+/* Returns how many may be in flight: one while it is unknown whether the server takes any. */
 static size_t flights_allowed(const struct queue *q)
 {
 	return q->failures ? 1 : q->transfers;
 }
 
-/* The oldest that is not in flight and has not let others go first; else the oldest. */
+/* Returns the oldest that is not in flight and has not let others go first; else the oldest. */
 static struct item *oldest_waiting(const struct queue *q)
 {
 	struct item *i, *passed = NULL;
 
-	for (i = q->oldest; i; i = i->newer) {
+	TAILQ_FOREACH(i, &q->items, link) {
 		if (i->job)
 			continue;
 		if (!i->passed)
@@ -252,7 +241,7 @@ void queue_is_well(struct queue *q)
 	q->again = 0;
 }
 
-/* Half of the pause is sure, so that not all hosts come back at once. */
+/* Half of the pause is fixed, so that not all hosts come back at once. */
 static uint64_t pause_of(const struct queue *q, uint64_t chance)
 {
 	uint32_t doublings = q->failures - 1 < DOUBLINGS_MAX ? q->failures - 1 : DOUBLINGS_MAX;
@@ -268,7 +257,7 @@ void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint32_t afte
 {
 	uint64_t until, asked = after_ms * 1000000ull;
 
-	/* Several in flight at once fail as one. */
+	/* Failures of simultaneous transfers count as one. */
 	if (!q->failures || started >= q->failed) {
 		q->failures += q->failures < UINT32_MAX;
 		q->failed = now;

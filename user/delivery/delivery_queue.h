@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * delivery_queue.h - one exporter's requests in their order, what is in flight, and when the server
- * is asked again. For delivery.c. Knows no sender and no clock.
+ * delivery_queue.h - one exporter's requests in their order, those in flight, and when to try the
+ * server again. For delivery.c. Knows no sender and no clock.
  */
 #ifndef TACHBPF_DELIVERY_QUEUE_H
 #define TACHBPF_DELIVERY_QUEUE_H
 
+#include <sys/queue.h>
+
 #include "delivery/delivery.h"
 
-/* A server has refused a request so often: others go first. */
+/* After this many refusals of a request by the server, others go first. */
 #define TRIES_FIRST 5
 
 struct queue;
 
 /* A request: in the spool, or in memory. */
 struct item {
-	struct item *older, *newer;
+	TAILQ_ENTRY(item) link;		/* from old to new, by seq */
 	struct queue *queue;
 	struct spool_entry *entry;	/* NULL: it is in memory */
 	struct request_info *info;	/* in memory only; the item's */
@@ -24,9 +26,9 @@ struct item {
 	uint64_t bytes, samples, weight, created_ns;
 	uint32_t tries;			/* how often the server has refused it */
 	bool passed;			/* others have gone first */
-	uint64_t job;			/* 0: it is not in flight */
+	uint64_t job;			/* 0: not in flight */
 	uint64_t started, deadline;	/* of its transfer */
-	uint64_t cpu_ns;		/* that the sender had used at its departure or at the last look */
+	uint64_t cpu_ns;		/* used by the sender at departure or last check */
 	uint64_t spool_at;		/* in memory: when it goes to the spool if it still waits */
 };
 
@@ -35,40 +37,40 @@ struct queue {
 	uint32_t timeout_ms, transfers;
 	bool held;			/* there is no server */
 	uint64_t pause_ns, pause_max_ns;
-	struct item *oldest, *newest;
+	TAILQ_HEAD(item_list, item) items;
 	struct item *flights[DELIVERY_TRANSFERS_MAX];	/* NULL: free */
 	size_t cnt, flight_cnt, spooled_cnt;
 	uint64_t bytes, memory_bytes;
-	uint32_t failures;		/* in a row; 0: the server takes requests */
-	uint64_t failed, again;		/* when it failed last, when it is asked again */
+	uint32_t failures;		/* consecutive; 0: the server takes requests */
+	uint64_t failed, again;		/* time of the last failure, and of the next try */
 	uint32_t last_status, last_cause;
 	char last_text[SENDER_TEXT_BYTES];
 	struct delivery_counts counts;
 };
 
-/* 0 or -ENOMEM. queue: zero, or one to be given other settings. */
+/* Returns 0 or -ENOMEM. queue: zero, or one that gets other settings. */
 int queue_set_up(struct queue *q, const struct delivery_exporter *e);
 
-/* An item in memory; what it owns is freed by queue_free_item(). NULL: no memory. */
+/* Creates an item in memory; queue_free_item() frees what it owns. Returns NULL without memory. */
 struct item *queue_new_memory(struct queue *q, uint64_t seq, const struct request_info *info,
 			      const void *payload, size_t len);
-/* An item of the spool. NULL: no memory. */
+/* Creates an item of the spool. Returns NULL without memory. */
 struct item *queue_new_spooled(struct queue *q, struct spool_entry *e);
 /* It is in the spool from now on. */
 void queue_now_spooled(struct item *i, struct spool_entry *e);
-/* The oldest that is in memory and not in flight; NULL: none. */
+/* Returns the oldest item that is in memory and not in flight, or NULL. */
 struct item *queue_oldest_in_memory(const struct queue *q);
-/* Take it from its queue, and free it; its entry stays. */
+/* Removes it from its queue, and frees it; its entry stays. */
 void queue_free_item(struct item *i);
 
-/* Count a request, or take over its figures. */
+/* Counts a request, or takes over its figures. */
 void queue_count(struct delivery_sum *sum, const struct item *i);
 
-/* The next request to be sent now; NULL: none. */
+/* Returns the next request to be sent now, or NULL. */
 struct item *queue_next(const struct queue *q, uint64_t now);
-/* When there may be one; UINT64_MAX: not before another request or answer. */
+/* Returns when there may be one; UINT64_MAX: not before another request or answer. */
 uint64_t queue_next_ns(const struct queue *q);
-/* It is in flight from now on, or no more. */
+/* It is in flight from now on, or no longer. */
 void queue_depart(struct item *i, uint64_t job, uint64_t now, uint64_t grace_ns);
 void queue_land(struct item *i);
 struct item *queue_find(const struct queue *q, uint64_t job);
@@ -76,8 +78,8 @@ struct item *queue_find(const struct queue *q, uint64_t job);
 /* The server takes requests. */
 void queue_is_well(struct queue *q);
 /*
- * A transfer that had begun at this time had no success: pause. after_ms: what the server asks for.
- * chance: any number.
+ * A transfer that began at this time has failed: pauses. after_ms: requested by the server. chance:
+ * any number.
  */
 void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint32_t after_ms,
 		  uint64_t chance);

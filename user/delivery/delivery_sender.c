@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* delivery_sender.c - the process that sends: its start, its end, and who takes its place. */
+/* delivery_sender.c - the sending process: its start, its end, and its replacement. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -54,7 +54,6 @@ void delivery_start_sender(struct delivery *d, uint64_t now)
 			 "the spool", strerror(-err));
 }
 
-/* What was in flight has no answer, and is sent again. */
 void delivery_land_all(struct delivery *d, uint64_t now)
 {
 	struct item *i;

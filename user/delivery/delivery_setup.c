@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* delivery_setup.c - see delivery.h: its begin and end, its exporters, its figures. */
+/* delivery_setup.c - see delivery.h: its beginning and end, its exporters, its figures. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static struct queue *find_queue(const struct delivery *d, const char *name)
 	return NULL;
 }
 
-/* 0, or -EINVAL after logging it. */
+/* Returns 0, or -EINVAL after logging it. */
 static int check_exporters(const struct delivery_exporter *e, size_t cnt)
 {
 	struct request_info info = { 0 };
@@ -68,15 +68,12 @@ static void free_queue(struct delivery *d, struct queue *q)
 	uint64_t lost = 0;
 	struct item *i;
 
-	for (i = q->oldest; i; i = i->newer)
+	TAILQ_FOREACH(i, &q->items, link)
 		queue_land(i);
 	delivery_all_to_spool(d, q);
-	while (q->oldest) {
-		if (q->oldest->fd >= 0) {	/* the disk did not take it */
-			queue_count(&d->unknown_dropped, q->oldest);
-			lost++;
-		}
-		queue_free_item(q->oldest);
+	while ((i = TAILQ_FIRST(&q->items))) {
+		lost += i->fd >= 0;	/* the disk did not take it */
+		queue_free_item(i);
 	}
 	if (lost)
 		log_warn("exporter %s: %llu requests were lost: they could not be written to the "
@@ -86,7 +83,7 @@ static void free_queue(struct delivery *d, struct queue *q)
 	free(q);
 }
 
-/* The old queues that have a name of the new ones, and new ones. 0 or -ENOMEM: none is left. */
+/* Keeps old queues that are still named, and creates new ones. 0, or -ENOMEM: none is left. */
 static int make_queues(const struct delivery *d, const struct delivery_exporter *e, size_t cnt,
 		       struct queue *queues[])
 {
@@ -111,7 +108,7 @@ static int make_queues(const struct delivery *d, const struct delivery_exporter 
 	return -ENOMEM;
 }
 
-/* Copies of the servers' texts. 0 or -ENOMEM. */
+/* Copies the servers' strings. Returns 0 or -ENOMEM. */
 static int copy_servers(struct buf *texts, const struct delivery_exporter *e, size_t cnt)
 {
 	size_t i;
@@ -124,9 +121,9 @@ static int copy_servers(struct buf *texts, const struct delivery_exporter *e, si
 	return err;
 }
 
-/* Queues and servers are there; the old ones go. */
-static void exchange(struct delivery *d, const struct delivery_exporter *e, size_t cnt,
-		     struct queue *queues[], struct buf *texts)
+/* Queues and servers are ready; frees the old ones. */
+static void exchange_queues(struct delivery *d, const struct delivery_exporter *e, size_t cnt,
+			    struct queue *queues[], struct buf *texts)
 {
 	struct queue *old[SENDER_EXPORTERS_MAX];
 	size_t old_cnt = d->cnt, i;
@@ -173,7 +170,7 @@ int delivery_set_exporters(struct delivery *d, const struct delivery_exporter *e
 	delivery_end_sender(d);
 	d->sender_again = d->sender_failures = 0;
 	delivery_land_all(d, 0);
-	exchange(d, exporters, cnt, queues, &texts);
+	exchange_queues(d, exporters, cnt, queues, &texts);
 	return 0;
 }
 
@@ -209,7 +206,7 @@ void delivery_free(struct delivery *d)
 	if (!d)
 		return;
 	delivery_end_sender(d);
-	for (; d->cnt; d->cnt--)	/* what goes to the spool looks at the other queues */
+	for (; d->cnt; d->cnt--)	/* moving to the spool uses the other queues */
 		free_queue(d, d->queues[d->cnt - 1]);
 	spool_dir_close(d->spool);
 	if (d->epoll >= 0)
@@ -236,19 +233,15 @@ const struct delivery_counts *delivery_counts(const struct delivery *d, size_t e
 void delivery_state(const struct delivery *d, size_t exporter, struct delivery_state *out)
 {
 	const struct queue *q = d->queues[exporter];
+	const struct item *oldest = TAILQ_FIRST(&q->items);
 
 	*out = (struct delivery_state){
 		.waiting = q->cnt - q->flight_cnt, .in_flight = q->flight_cnt,
 		.waiting_bytes = q->bytes, .memory_bytes = q->memory_bytes,
-		.oldest_ns = q->oldest ? q->oldest->created_ns : 0,
+		.oldest_ns = oldest ? oldest->created_ns : 0,
 		.failures_in_row = q->failures, .last_status = q->last_status,
 	};
 	memcpy(out->last_text, q->last_text, sizeof(out->last_text));
-}
-
-const struct delivery_sum *delivery_unknown_dropped(const struct delivery *d)
-{
-	return &d->unknown_dropped;
 }
 
 const struct spool_dir *delivery_spool(const struct delivery *d)
@@ -259,9 +252,4 @@ const struct spool_dir *delivery_spool(const struct delivery *d)
 uint64_t delivery_senders_lost(const struct delivery *d)
 {
 	return d->senders_lost;
-}
-
-pid_t delivery_sender_pid(const struct delivery *d)
-{
-	return d->sender.worker.pid;
 }

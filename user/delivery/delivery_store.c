@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* delivery_store.c - where requests are: in the spool or in memory, and how they go from there. */
+/* delivery_store.c - where requests are: in the spool or in memory, and how they leave it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "delivery/delivery_parts.h"
-#include "base/arith.h"
 
-/* The request is done: away from queue and spool. */
 void delivery_remove(struct delivery *d, struct item *i)
 {
 	struct spool_entry *e = i->entry;
@@ -24,20 +22,15 @@ void delivery_drop(struct delivery *d, struct item *i, enum drop_cause cause)
 	delivery_remove(d, i);
 }
 
-/* Called by the spool: the entry goes, for newer ones. */
+/* Called by the spool: the entry makes room for newer ones. */
 void delivery_gone(void *ctx, const struct spool_entry *e)
 {
-	struct delivery *d = ctx;
 	struct item *i = e->owner;
 
-	if (i) {
-		queue_count(&i->queue->counts.dropped[DROP_SPOOL_FULL], i);
-		queue_free_item(i);
+	if (!i)		/* its exporter is not configured */
 		return;
-	}
-	d->unknown_dropped.requests++;
-	d->unknown_dropped.samples = add_capped(d->unknown_dropped.samples, e->samples);
-	d->unknown_dropped.weight = add_capped(d->unknown_dropped.weight, e->weight);
+	queue_count(&i->queue->counts.dropped[DROP_SPOOL_FULL], i);
+	queue_free_item(i);
 }
 
 uint64_t delivery_memory_bytes(const struct delivery *d)
@@ -50,7 +43,7 @@ uint64_t delivery_memory_bytes(const struct delivery *d)
 	return bytes;
 }
 
-/* The oldest request that is in memory and not in flight; NULL: none. */
+/* Returns the oldest request that is in memory and not in flight, or NULL. */
 static struct item *oldest_in_memory(const struct delivery *d)
 {
 	struct item *i, *oldest = NULL;
@@ -64,7 +57,8 @@ static struct item *oldest_in_memory(const struct delivery *d)
 	return oldest;
 }
 
-void delivery_bound_memory(struct delivery *d)
+/* Drop the oldest that are in memory until the rest may be. */
+static void delivery_bound_memory(struct delivery *d)
 {
 	struct item *i;
 
@@ -72,7 +66,6 @@ void delivery_bound_memory(struct delivery *d)
 		delivery_drop(d, i, DROP_MEMORY_FULL);
 }
 
-/* A copy of a request's payload, to be freed, and its info; NULL: it cannot be read. */
 void *delivery_copy_payload(struct delivery *d, const struct item *i, struct request_info *info)
 {
 	int fd = i->entry ? spool_dir_get(d->spool, i->entry, info) : i->fd;
@@ -91,8 +84,8 @@ void *delivery_copy_payload(struct delivery *d, const struct item *i, struct req
 	return NULL;
 }
 
-/* A request that is in memory goes to the spool. */
-/* 0: it is in memory no more. -errno: the disk does not take it. */
+/* A request in memory moves to the spool. */
+/* Returns 0: it is no longer in memory; -errno: the disk does not take it. */
 static int to_spool(struct delivery *d, struct item *i)
 {
 	struct request_info info;
@@ -117,20 +110,19 @@ bool delivery_all_to_spool(struct delivery *d, struct queue *q)
 	struct item *i;
 	int err = 0;
 
-	/* What is stored can push out any other: so begin again each time. */
+	/* A stored request can push out any other: so start over each time. */
 	while (!err && (i = queue_oldest_in_memory(q)))
 		err = to_spool(d, i);
 	delivery_bound_memory(d);
 	return !err;
 }
 
-/* The spool's entries of this queue's exporter that nobody has. 0 or -ENOMEM. */
 int delivery_adopt(struct delivery *d, struct queue *q)
 {
 	struct spool_entry *e;
 	struct item *i;
 
-	for (e = spool_dir_oldest(d->spool); e; e = e->newer) {
+	for (e = spool_dir_oldest(d->spool); e; e = TAILQ_NEXT(e, link)) {
 		if (e->owner || strcmp(spool_dir_exporter(d->spool, e), q->name))
 			continue;
 		i = queue_new_spooled(q, e);

@@ -9,7 +9,7 @@
 
 #include "base/proto.h"
 
-/* Field 1 as a number, field 2 as text: PartialSuccess and Status have this form. */
+/* Reads field 1 as a number, field 2 as text: PartialSuccess and Status have this form. */
 static int number_and_text(struct proto_in in, struct otlp_reply *out)
 {
 	struct proto_field f;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sender.c - see sender.h: the main process' end of the socket. */
+/* sender.c - see sender.h: the main process's end of the socket. */
 #include "delivery/sender.h"
 
 #include <errno.h>
@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "delivery/sender_process.h"
 #include "delivery/sender_wire.h"
 #include "worker/worker_start.h"
 
@@ -26,7 +25,7 @@ const char *send_cause_name(enum send_cause cause)
 	return names[cause];
 }
 
-/* A file in memory that nobody can change. -errno or the descriptor. */
+/* Makes an immutable file in memory. Returns the descriptor or -errno. */
 static int sealed_file(const void *data, size_t len)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sender_check.c - see sender.h: could the sender use a server's settings? Needs no libcurl. */
+/* sender_check.c - see sender.h: checks a server's settings. Needs no libcurl. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define HEADER_MAX 8192
 
-/* Nothing in it may end a line of HTTP. */
+/* Returns true if nothing in it can end a line of HTTP. */
 static bool one_line(const char *s)
 {
 	for (; s && *s; s++)
@@ -24,7 +24,7 @@ static bool is_url(const char *s)
 	       strlen(strstr(s, "://")) > 3 && one_line(s) && !strchr(s, ' ');
 }
 
-/* Each line "Name: value". */
+/* Each line must be "Name: value". */
 static bool are_headers(const char *s)
 {
 	const char *end;

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sender_process.c - see sender_process.h. One thread, and one of libcurl's for each name that is
- * being resolved.
+ * sender_process.c - the sender's own side: its loop (sender.h has what it is for). One thread, and
+ * one of libcurl's for each name that is being resolved.
  *
- * The jail: no capabilities; files can be read only, by nobody's rights, and where the kernel has
- * Landlock only below the directories that resolver and TLS need. Passing each file by a broker
- * would need a resolver of our own: the C library opens its files by name, and again when they
- * change. Sockets are those of the Internet only, since behind a local one there may be a service
- * that takes this process for root.
+ * The jail: no capabilities; files can only be read, with nobody's permissions, and where the
+ * kernel has Landlock only below the directories that resolver and TLS need. Passing each file
+ * through a broker would require our own resolver: the C library opens its files by name, and again
+ * when they change. Only Internet sockets are allowed, since a local one may belong to a service
+ * that trusts this process as root.
  */
-#include "delivery/sender_process.h"
-
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
@@ -20,18 +18,19 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "delivery/sender.h"
 #include "delivery/sender_wire.h"
 #include "delivery/transfer.h"
 #include "worker/worker_start.h"
 
 #define MEMORY_BYTES (512u << 20)
-/* The servers' texts: some lists of CAs have half a MiB. */
+/* Limit for the servers' strings: some lists of CAs have half a MiB. */
 #define SERVERS_BYTES_MAX (16u << 20)
 #define IDLE_MS 60000
 #define THREAD_STACK_BYTES (512u << 10)
 #define CONNECTIONS_MAX 64
 
-/* Beside what the jail allows: found with strace, with glibc 2.36 and OpenSSL 3. */
+/* In addition to what the jail allows: found with strace, with glibc 2.36 and OpenSSL 3. */
 static const char *const calls[] = {
 	/* sockets */
 	"connect", "bind", "getsockname", "getpeername", "setsockopt", "getsockopt", "sendto",
@@ -51,19 +50,9 @@ static const char *const reads_below[] = {
 	"/etc", "/usr", "/lib", "/lib64", "/nix/store", "/run/systemd/resolve",
 	"/run/NetworkManager", "/run/resolvconf", "/run/connman", NULL,
 };
-const struct jail sender_jail = {
+static const struct jail jail = {
 	.calls = calls, .memory_bytes = MEMORY_BYTES, .reads_below = reads_below,
 	.internet = true, .threads = true, .secret = true,
-};
-
-static const worker_fn functions[] = { sender_run };
-const struct worker_kind sender_kind = {
-	.name = "tachbpf-sender",
-	.does = "sends profiles to servers; reads what they answer",
-	.jail = &sender_jail,
-	.functions = functions,
-	.function_cnt = ARRAY_SIZE(functions),
-	.shared_bytes = 4096,
 };
 
 static struct {
@@ -75,8 +64,8 @@ static struct {
 	unsigned int transfer_cnt;
 } self;
 
-/* An answer that cannot be sent is one that nobody waits for. */
-static void answer(const struct sender_answer *a)
+/* If an answer cannot be sent, nobody waits for it. */
+static void send_answer(const struct sender_answer *a)
 {
 	if (worker_send(self.socket, a, sizeof(*a), NULL, 0))
 		_exit(1);
@@ -87,7 +76,7 @@ static void answer_unstarted(const struct sender_message *m, const char *why)
 	struct sender_answer a = { .job = m->job, .result = SEND_RETRY, .cause = CAUSE_OTHER };
 
 	strncpy(a.text, why, sizeof(a.text) - 1);
-	answer(&a);
+	send_answer(&a);
 }
 
 static int take_servers(const struct sender_message *m, int fd)
@@ -106,7 +95,7 @@ static int take_servers(const struct sender_message *m, int fd)
 	return self.server_cnt < 0 ? self.server_cnt : 0;
 }
 
-/* fd becomes the transfer's. */
+/* Passes ownership of fd to the transfer. */
 static void take_job(const struct sender_message *m, int fd)
 {
 	struct transfer *t;
@@ -126,7 +115,7 @@ static void take_job(const struct sender_message *m, int fd)
 	self.transfer_cnt++;
 }
 
-/* Take all messages that are there. 0, or -errno: the other end is closed. */
+/* Takes all available messages. Returns 0, or -errno: the other end is closed. */
 static int take_messages(void)
 {
 	struct sender_message m;
@@ -164,11 +153,11 @@ static void finish_transfers(void)
 		curl_multi_remove_handle(self.multi, transfer_easy(t));
 		transfer_free(t);
 		self.transfer_cnt--;
-		answer(&a);
+		send_answer(&a);
 	}
 }
 
-/* Threads are few and short; each would otherwise have 8 MiB of stack and 64 MiB of heap. */
+/* Threads are few and short-lived; each would otherwise have 8 MiB of stack and 64 MiB of heap. */
 static void be_small(void)
 {
 	pthread_attr_t attr;
@@ -179,12 +168,13 @@ static void be_small(void)
 		pthread_setattr_default_np(&attr);
 		pthread_attr_destroy(&attr);
 	}
-	/* The keeper's is for workers that samples wait for. */
+	/* The keeper's priority is for workers that samples wait for. */
 	setpriority(PRIO_PROCESS, 0, 0);
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0);
 }
 
-int sender_run(void *shared, const int *fds)
+/* The worker's function: fds[0] is its socket. Ends the process when the other end is closed. */
+static int sender_run(void *shared, const int *fds)
 {
 	struct curl_waitfd wait = { .fd = fds[0], .events = CURL_WAIT_POLLIN };
 	int running, err = 0;
@@ -203,3 +193,14 @@ int sender_run(void *shared, const int *fds)
 	}
 	_exit(0);
 }
+
+static const worker_fn functions[] = { sender_run };
+
+const struct worker_kind sender_kind = {
+	.name = "tachbpf-sender",
+	.does = "sends profiles to servers; reads what they answer",
+	.jail = &jail,
+	.functions = functions,
+	.function_cnt = ARRAY_SIZE(functions),
+	.shared_bytes = 4096,
+};

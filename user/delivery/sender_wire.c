@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * sender_wire.c - see sender_wire.h. A server is its texts, each with its zero byte; the last one
- * is its number, with a "k" (as curl -k) behind it if certificates are not checked.
+ * sender_wire.c - see sender_wire.h. A server is its strings, each with its NUL; the last one is
+ * its number, followed by a "k" (as in curl -k) if certificates are not checked.
  */
 #include "delivery/sender_wire.h"
 
@@ -43,7 +43,7 @@ int sender_servers_put(struct buf *out, const struct sender_server *servers, siz
 	return err;
 }
 
-/* The text at *p, which then is behind it. NULL: there is none. "" counts as none. */
+/* Reads the string at *p, and advances *p. Returns false if there is none. "" becomes NULL. */
 static bool get_text(const char **p, const char *end, const char **text)
 {
 	if (*p >= end)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* spool_dir.c - see spool_dir.h: the directory's entries, their number and their bounds. */
+/* spool_dir.c - see spool_dir.h: the directory's entries, their numbers and their limits. */
 #include "delivery/spool_dir.h"
 
 #include <dirent.h>
@@ -15,24 +15,24 @@
 
 #define NAME_BYTES 24
 #define SEQ_DIGITS 16
-/* A higher number in a name was not made by counting. */
+/* A higher number in a name does not come from counting. */
 #define SEQ_MAX (UINT64_MAX / 2)
 #define PAGE 4096u
-/* A disk that has refused an entry takes requests again if it took so many more. */
+/* A disk that has refused an entry is considered working again after it took this many more. */
 #define WELL_AFTER 16
-/* So many exporters' names are remembered; entries of others are of no use. */
+/* The names of this many exporters are remembered; entries of others are useless. */
 #define EXPORTERS_MAX 256
 
 struct spool_dir {
 	int fd, lock;
 	struct spool_limits limits;
-	struct spool_entry *oldest, *newest;
+	TAILQ_HEAD(spool_entries, spool_entry) entries;
 	size_t cnt;
 	uint64_t bytes, next_seq;
 	char (*exporters)[SPOOL_EXPORTER_BYTES];
 	size_t exporter_cnt, exporter_cap;
 	struct spool_counts counts;
-	unsigned int failing;		/* so many entries more, and the disk is said to be well */
+	unsigned int failing;		/* entries to take until the disk is well again */
 	spool_gone_fn gone;
 	void *ctx;
 };
@@ -42,7 +42,7 @@ static void name_of(char out[NAME_BYTES], uint64_t seq, const char *suffix)
 	snprintf(out, NAME_BYTES, "%016llx%s", (unsigned long long)seq, suffix);
 }
 
-/* The number in a name of ours with this suffix. */
+/* Parses the number in a name of ours with this suffix. */
 static bool seq_of(const char *name, const char *suffix, uint64_t *seq)
 {
 	char *end;
@@ -54,7 +54,7 @@ static bool seq_of(const char *name, const char *suffix, uint64_t *seq)
 	return *seq <= SEQ_MAX;
 }
 
-/* What a file of so many bytes takes of the disk. */
+/* Returns the space that a file of this size uses on the disk. */
 static uint64_t disk_bytes(uint64_t head, uint64_t payload)
 {
 	return (head + payload + PAGE - 1) / PAGE * PAGE;
@@ -62,7 +62,7 @@ static uint64_t disk_bytes(uint64_t head, uint64_t payload)
 
 /* ---- entries in memory ---- */
 
-/* The index of a name; -1: there are too many. */
+/* Returns the index of a name; -1: there are too many. */
 static int exporter_index(struct spool_dir *s, const char *name)
 {
 	void *grown;
@@ -82,7 +82,7 @@ static int exporter_index(struct spool_dir *s, const char *name)
 	return (int)i;
 }
 
-/* An entry that is in no list. NULL: no memory, or too many exporters. */
+/* Creates an entry that is in no list. Returns NULL: no memory, or too many exporters. */
 static struct spool_entry *entry_new(struct spool_dir *s, uint64_t seq,
 				     const struct request_info *info,
 				     const struct spool_sizes *sizes)
@@ -105,36 +105,16 @@ static struct spool_entry *entry_new(struct spool_dir *s, uint64_t seq,
 /* In the order of numbers: almost always the newest. */
 static void link_entry(struct spool_dir *s, struct spool_entry *e)
 {
-	struct spool_entry *older = s->newest;
+	struct spool_entry *older = TAILQ_LAST(&s->entries, spool_entries);
 
 	while (older && older->seq > e->seq)
-		older = older->older;
-	e->older = older;
-	e->newer = older ? older->newer : s->oldest;
+		older = TAILQ_PREV(older, spool_entries, link);
 	if (older)
-		older->newer = e;
+		TAILQ_INSERT_AFTER(&s->entries, older, e, link);
 	else
-		s->oldest = e;
-	if (e->newer)
-		e->newer->older = e;
-	else
-		s->newest = e;
+		TAILQ_INSERT_HEAD(&s->entries, e, link);
 	s->cnt++;
 	s->bytes += e->disk_bytes;
-}
-
-static void unlink_entry(struct spool_dir *s, struct spool_entry *e)
-{
-	if (e->older)
-		e->older->newer = e->newer;
-	else
-		s->oldest = e->newer;
-	if (e->newer)
-		e->newer->older = e->older;
-	else
-		s->newest = e->older;
-	s->cnt--;
-	s->bytes -= e->disk_bytes;
 }
 
 void spool_dir_remove(struct spool_dir *s, struct spool_entry *e)
@@ -143,20 +123,22 @@ void spool_dir_remove(struct spool_dir *s, struct spool_entry *e)
 
 	name_of(name, e->seq, ".spool");
 	unlinkat(s->fd, name, 0);
-	unlink_entry(s, e);
+	TAILQ_REMOVE(&s->entries, e, link);
+	s->cnt--;
+	s->bytes -= e->disk_bytes;
 	free(e);
 }
 
-/* Remove the oldest that may go until so many bytes fit. false: they cannot. */
+/* Removes the oldest entries that may go until this many bytes fit. false: they cannot. */
 static bool make_room(struct spool_dir *s, uint64_t bytes, size_t entries)
 {
-	struct spool_entry *e = s->oldest, *next;
+	struct spool_entry *e = TAILQ_FIRST(&s->entries), *next;
 
 	if (bytes > s->limits.bytes)
 		return false;
 	for (; e && (s->bytes + bytes > s->limits.bytes || s->cnt + entries > s->limits.entries);
 	     e = next) {
-		next = e->newer;
+		next = TAILQ_NEXT(e, link);
 		if (e->busy)
 			continue;
 		if (s->gone)
@@ -175,7 +157,7 @@ void spool_dir_set_limits(struct spool_dir *s, const struct spool_limits *limits
 
 /* ---- entries on the disk ---- */
 
-/* Read and check the header of an open entry, and its size. As spool_entry_parse(), or -errno. */
+/* Reads and checks an open entry's header, and its size. As spool_entry_parse(), or -errno. */
 static int read_head(int fd, struct request_info *info, struct spool_sizes *sizes)
 {
 	uint8_t head[SPOOL_HEAD_MAX];
@@ -205,7 +187,7 @@ static int open_entry(const struct spool_dir *s, uint64_t seq)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Does the payload have its checksum? */
+/* Returns true if the payload has its checksum. */
 static bool payload_whole(int fd, const struct spool_sizes *sizes)
 {
 	uint64_t at = sizes->head_bytes, end = at + sizes->payload_bytes;
@@ -241,8 +223,8 @@ int spool_dir_get(struct spool_dir *s, const struct spool_entry *e, struct reque
 }
 
 /*
- * One line when the disk begins to refuse entries, one when it takes them again: not by turns, when
- * it has room for some.
+ * Logs one line when the disk begins to refuse entries, and one when it works again: not
+ * alternately, when it has room for some.
  */
 static void say_disk(struct spool_dir *s, int err)
 {
@@ -266,7 +248,7 @@ static int write_file(int fd, const void *head, size_t head_len, const void *pay
 	return err;
 }
 
-/* Make the file of an entry: all of it, or nothing. 0 or -errno. */
+/* Creates the file of an entry: all of it, or nothing. Returns 0 or -errno. */
 static int write_entry(struct spool_dir *s, uint64_t seq, const void *head, size_t head_len,
 		       const void *payload, size_t len)
 {
@@ -329,7 +311,7 @@ static int by_seq(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Collect the numbers of all entries, and remove unfinished ones. 0 or -errno. */
+/* Collects the numbers of all entries, and removes unfinished ones. Returns 0 or -errno. */
 static int list_entries(struct spool_dir *s, uint64_t **seqs, size_t *cnt)
 {
 	int fd = openat(s->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -362,8 +344,8 @@ static int list_entries(struct spool_dir *s, uint64_t **seqs, size_t *cnt)
 }
 
 /*
- * Read one entry's header. Its payload is checked when it is sent: reading the whole spool now
- * would hold up the start. What cannot be used is counted and removed.
+ * Reads one entry's header. Its payload is checked when it is sent: reading the whole spool now
+ * would delay the start. Unusable entries are counted and removed.
  */
 static void load_entry(struct spool_dir *s, uint64_t seq)
 {
@@ -390,7 +372,7 @@ static void load_entry(struct spool_dir *s, uint64_t seq)
 	unlinkat(s->fd, name, 0);
 }
 
-static int load(struct spool_dir *s)
+static int load_entries(struct spool_dir *s)
 {
 	uint64_t *seqs = NULL;
 	size_t cnt = 0, i;
@@ -417,6 +399,7 @@ int spool_dir_open(struct spool_dir **out, const char *path, const struct spool_
 
 	if (!s)
 		return -ENOMEM;
+	TAILQ_INIT(&s->entries);
 	s->gone = gone;
 	s->ctx = ctx;
 	err = spool_place_open(path, &s->fd, &s->lock);
@@ -424,7 +407,7 @@ int spool_dir_open(struct spool_dir **out, const char *path, const struct spool_
 		free(s);
 		return err;
 	}
-	err = load(s);
+	err = load_entries(s);
 	if (err) {
 		log_error("cannot read the spool '%s': %s", path, strerror(-err));
 		spool_dir_close(s);
@@ -437,12 +420,12 @@ int spool_dir_open(struct spool_dir **out, const char *path, const struct spool_
 
 void spool_dir_close(struct spool_dir *s)
 {
-	struct spool_entry *e, *next;
+	struct spool_entry *e;
 
 	if (!s)
 		return;
-	for (e = s->oldest; e; e = next) {
-		next = e->newer;
+	while ((e = TAILQ_FIRST(&s->entries))) {
+		TAILQ_REMOVE(&s->entries, e, link);
 		free(e);
 	}
 	close(s->lock);
@@ -453,7 +436,7 @@ void spool_dir_close(struct spool_dir *s)
 
 struct spool_entry *spool_dir_oldest(const struct spool_dir *s)
 {
-	return s->oldest;
+	return TAILQ_FIRST(&s->entries);
 }
 
 const char *spool_dir_exporter(const struct spool_dir *s, const struct spool_entry *e)

@@ -14,19 +14,19 @@ struct head {
 	char magic[8];
 	uint32_t version;
 	uint32_t crc;			/* of the whole header with 0 here */
-	uint32_t bytes;			/* of the header, with its texts */
+	uint32_t bytes;			/* of the header, with its strings */
 	uint32_t payload_crc;
 	uint64_t payload_bytes;
 	uint64_t created_ns, begin_ns, end_ns;
 	uint64_t samples, weight;
 	uint32_t path;
-	uint16_t text_bytes[TEXTS];	/* of the texts behind the header, without zero bytes */
+	uint16_t text_bytes[TEXTS];	/* of the strings after the header, without NULs */
 	uint32_t unused;
 };
 _Static_assert(sizeof(struct head) == 88, "the header has no gaps");
 _Static_assert(sizeof(struct head) + sizeof(struct request_info) <= SPOOL_HEAD_MAX, "room");
 
-/* The texts of an info, in their order in the header. */
+/* The strings of an info, in their order in the header. */
 static const struct {
 	size_t off, room;
 } texts[TEXTS] = {
@@ -41,7 +41,7 @@ uint32_t spool_entry_crc(uint32_t crc, const void *data, size_t len)
 	return (uint32_t)crc32_z(crc, data, len);
 }
 
-/* What goes into a header of HTTP or a URL has no blanks, control characters or other bytes. */
+/* Text for a header of HTTP or a URL has no blanks, control characters or other bytes. */
 static int text_ok(const char *s, size_t room)
 {
 	size_t i, len = strnlen(s, room);
@@ -91,7 +91,7 @@ int spool_entry_head(uint8_t out[SPOOL_HEAD_MAX], size_t *len, const struct requ
 	return 0;
 }
 
-/* The checksum as it was made: with 0 in its own place. */
+/* Computes the checksum as when it was written: with 0 in its own place. */
 static uint32_t head_crc(const uint8_t *data, const struct head *h)
 {
 	struct head zero = *h;
@@ -102,7 +102,7 @@ static uint32_t head_crc(const uint8_t *data, const struct head *h)
 	return spool_entry_crc(crc, data + sizeof(*h), h->bytes - sizeof(*h));
 }
 
-/* The texts fill the header exactly. */
+/* The strings must fill the header exactly. */
 static int take_texts(const uint8_t *data, const struct head *h, struct request_info *info)
 {
 	size_t i, at = sizeof(*h);

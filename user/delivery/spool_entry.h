@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * spool_entry.h - the form of one entry of the spool: a header, and behind it the payload as it
- * will be sent.
+ * spool_entry.h - the form of one entry of the spool: a header, followed by the payload as it will
+ * be sent.
  *
  * Numbers are in this machine's byte order: an entry never leaves it. Knows no directory.
  */
@@ -14,7 +14,7 @@
 #include "base/util.h"
 
 #define SPOOL_VERSION 1
-/* Room for texts, with the zero byte at their end. */
+/* Room for strings, with their NUL. */
 #define SPOOL_EXPORTER_BYTES 64
 #define SPOOL_TYPE_BYTES 64
 #define SPOOL_ENCODING_BYTES 16
@@ -24,22 +24,22 @@
 enum request_path {
 	REQUEST_OTLP,		/* the exporter's URL; the answer is an OTLP one */
 	REQUEST_PYROSCOPE,	/* the exporter's URL, "/ingest?", the request's query */
-	REQUEST_PATHS		/* how many there are */
+	REQUEST_PATHS		/* number of paths */
 };
 
-/* What is known of a request beside its payload. Texts end with a zero byte. */
+/* A request without its payload. Strings end with a NUL. */
 struct request_info {
-	char exporter[SPOOL_EXPORTER_BYTES];	/* whose it is; not empty */
+	char exporter[SPOOL_EXPORTER_BYTES];	/* its owner; not empty */
 	char content_type[SPOOL_TYPE_BYTES];	/* for example "application/x-protobuf" */
 	char encoding[SPOOL_ENCODING_BYTES];	/* Content-Encoding; "": none */
-	char query[SPOOL_QUERY_BYTES];		/* behind '?', URL-encoded; "": none */
+	char query[SPOOL_QUERY_BYTES];		/* after '?', URL-encoded; "": none */
 	uint32_t path;				/* enum request_path */
 	uint64_t created_ns;			/* wall clock, since 1970 */
 	uint64_t begin_ns, end_ns;		/* the window, wall clock */
-	uint64_t samples, weight;		/* what is lost if the request is */
+	uint64_t samples, weight;		/* the loss if the request is dropped */
 };
 
-/* What a header says of its entry. */
+/* The sizes from an entry's header. */
 struct spool_sizes {
 	uint64_t head_bytes, payload_bytes;
 	uint32_t payload_crc;
@@ -48,24 +48,25 @@ struct spool_sizes {
 /* No header is longer. */
 #define SPOOL_HEAD_MAX 4096
 
-/* Are the info's texts terminated and printable ASCII, and is its path known? 0 or -EINVAL. */
+/* Returns 0 if the info's strings are printable and terminated and its path known, or -EINVAL. */
 int request_info_check(const struct request_info *info);
 
 /*
- * Write the header of an entry with this payload. 0, and *len bytes in out; -EINVAL: see
+ * Writes the header of an entry with this payload. Returns 0, and *len bytes in out; -EINVAL: see
  * request_info_check().
  */
 int spool_entry_head(uint8_t out[SPOOL_HEAD_MAX], size_t *len, const struct request_info *info,
 		     const void *payload, size_t payload_len);
 
 /*
- * Read a header: len bytes, the first of an entry, at least as many as it has or SPOOL_HEAD_MAX.
- * 0; -EPROTONOSUPPORT: another version; -EBADMSG: it is no header, or damaged. Any bytes are safe.
+ * Reads a header: len bytes, the first of an entry, at least the whole header or SPOOL_HEAD_MAX.
+ * Returns 0; -EPROTONOSUPPORT: another version; -EBADMSG: no header, or damaged. Any bytes are
+ * safe.
  */
 int spool_entry_parse(const uint8_t *data, size_t len, struct request_info *info,
 		      struct spool_sizes *sizes);
 
-/* The checksum of a payload, or of its next part: begin with crc 0. */
+/* Returns the checksum of a payload, or of its next part: begin with crc 0. */
 uint32_t spool_entry_crc(uint32_t crc, const void *data, size_t len);
 
 #endif

@@ -16,7 +16,7 @@
 #define SHOWN_BYTES 512
 #define LOCK_NAME "lock"
 
-static int fail(const char *what, const char *path, int err)
+static int log_failure(const char *what, const char *path, int err)
 {
 	char shown[SHOWN_BYTES];
 
@@ -26,15 +26,15 @@ static int fail(const char *what, const char *path, int err)
 	return -err;
 }
 
-/* Whose may it be, and who may do what there? 0, or -EPERM after logging it. */
+/* Checks its owner and permissions. Returns 0, or -EPERM after logging it. */
 static int check_owner(int fd, const char *path, mode_t forbidden)
 {
 	char shown[SHOWN_BYTES];
 	struct stat st;
 
 	if (fstat(fd, &st))
-		return fail("look at", path, errno);
-	/* In a sticky directory only the owner of a name can take it away. */
+		return log_failure("look at", path, errno);
+	/* In a sticky directory only the owner of a name can remove it. */
 	if ((st.st_uid == 0 || st.st_uid == geteuid()) &&
 	    (!(st.st_mode & forbidden) || (forbidden == 022 && st.st_mode & S_ISVTX)))
 		return 0;
@@ -48,14 +48,14 @@ static int check_owner(int fd, const char *path, mode_t forbidden)
 	return -EPERM;
 }
 
-/* Split the path: its directory, and its last component. 0 or -errno. */
-static int split(const char *path, char dir[PATH_MAX], const char **name)
+/* Splits the path: its directory, and its last component. Returns 0 or -errno. */
+static int split_path(const char *path, char dir[PATH_MAX], const char **name)
 {
 	size_t len = strlen(path);
 	char *slash;
 
 	if (!len || len >= PATH_MAX || path[len - 1] == '/')
-		return fail("use", path, len >= PATH_MAX ? ENAMETOOLONG : EINVAL);
+		return log_failure("use", path, len >= PATH_MAX ? ENAMETOOLONG : EINVAL);
 	strcpy(dir, path);
 	slash = strrchr(dir, '/');
 	*name = slash ? path + (slash - dir) + 1 : path;
@@ -68,20 +68,20 @@ static int open_dir(const char *path)
 {
 	char parent[PATH_MAX];
 	const char *name;
-	int fd, up, err = split(path, parent, &name);
+	int fd, up, err = split_path(path, parent, &name);
 
 	if (err)
 		return err;
-	mkdir(parent, 0700);		/* usually it exists; if not, the next step says why */
+	mkdir(parent, 0700);		/* usually it exists; otherwise the next step fails */
 	up = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (up < 0)
-		return fail("open the parent of", path, errno);
+		return log_failure("open the parent of", path, errno);
 	err = check_owner(up, parent, 022);
 	if (!err && mkdirat(up, name, 0700) && errno != EEXIST)
-		err = fail("create", path, errno);
+		err = log_failure("create", path, errno);
 	fd = err ? -1 : openat(up, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (!err && fd < 0)
-		err = fail("open", path, errno);
+		err = log_failure("open", path, errno);
 	close(up);
 	if (!err)
 		err = check_owner(fd, path, 077);
@@ -98,11 +98,11 @@ int spool_place_open(const char *path, int *dirfd, int *lock)
 		return fd;
 	*lock = openat(fd, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (*lock < 0)
-		err = fail("lock", path, errno);
+		err = log_failure("lock", path, errno);
 	else if (flock(*lock, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		err = -EBUSY;
 	else if (!err && flock(*lock, LOCK_EX | LOCK_NB))
-		err = fail("lock", path, errno);
+		err = log_failure("lock", path, errno);
 	if (err == -EBUSY)
 		log_error("another tachbpf agent uses the spool directory '%s'; stop it, or use "
 			  "another directory for this one", path);

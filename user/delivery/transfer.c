@@ -2,8 +2,8 @@
 /*
  * transfer.c - see transfer.h.
  *
- * A status decides, whatever becomes of the rest of the answer: who has read "200" knows that the
- * server has the request, even if its body never ends. No answer is unpacked (we ask for no
+ * The status decides, whatever happens to the rest of the answer: after "200" we know that the
+ * server has the request, even if its body never ends. No answer is decompressed (we request no
  * encoding), no redirection followed, no cookie kept.
  */
 #include "delivery/transfer.h"
@@ -17,7 +17,7 @@
 
 #define CONNECT_MS 10000
 #define STALL_MS 10000
-/* Slower than so many bytes a second counts as no progress. */
+/* Fewer bytes per second count as no progress. */
 #define STALL_BYTES 64
 
 struct transfer {
@@ -30,7 +30,7 @@ struct transfer {
 	uint8_t body[TRANSFER_BODY_MAX];
 };
 
-/* ---- libcurl's questions ---- */
+/* ---- libcurl's callbacks ---- */
 
 static size_t read_payload(char *out, size_t size, size_t cnt, void *ctx)
 {
@@ -47,7 +47,7 @@ static size_t read_payload(char *out, size_t size, size_t cnt, void *ctx)
 	return (size_t)n;
 }
 
-/* A kept connection that was closed meanwhile: libcurl begins again on a new one. */
+/* A kept connection was closed meanwhile: libcurl begins again on a new one. */
 static int seek_payload(void *ctx, curl_off_t off, int origin)
 {
 	struct transfer *t = ctx;
@@ -58,7 +58,7 @@ static int seek_payload(void *ctx, curl_off_t off, int origin)
 	return CURL_SEEKFUNC_OK;
 }
 
-/* Less than all of it: libcurl ends the transfer. */
+/* Returning less than all of it makes libcurl end the transfer. */
 static size_t take_body(char *data, size_t size, size_t cnt, void *ctx)
 {
 	struct transfer *t = ctx;
@@ -102,7 +102,7 @@ static bool add_named(struct transfer *t, const char *name, const char *value)
 	return ok;
 }
 
-/* The user's own headers, one a line. */
+/* Adds the user's own headers, one per line. */
 static bool add_lines(struct transfer *t, const char *lines)
 {
 	bool ok = true;
@@ -193,7 +193,7 @@ static void set_bounds(CURL *easy, const struct sender_server *s, uint32_t timeo
 				  (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
-	/* A name server that does not answer holds up its own thread only. */
+	/* A name server that does not answer blocks only its own thread. */
 	*code |= curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
 }
@@ -276,7 +276,8 @@ CURL *transfer_easy(struct transfer *t)
 
 /* ---- the answer ---- */
 
-enum send_result transfer_judge(enum request_path path, uint32_t status)
+/* What a status means for a request of this path; for tests. */
+static enum send_result transfer_judge(enum request_path path, uint32_t status)
 {
 	if (status >= 200 && status < 300)
 		return SEND_DONE;
@@ -284,7 +285,7 @@ enum send_result transfer_judge(enum request_path path, uint32_t status)
 		return SEND_TOO_LARGE;
 	if (status == 429 || status == 502 || status == 503 || status == 504 || status < 200)
 		return SEND_RETRY;
-	/* OTLP says which statuses may be tried again; for Pyroscope a fault of its own may. */
+	/* OTLP defines which statuses may be retried; for Pyroscope, server errors may. */
 	return path == REQUEST_PYROSCOPE && status >= 500 ? SEND_RETRY : SEND_DROP;
 }
 
@@ -320,7 +321,7 @@ static void put_text(struct sender_answer *out, const void *text, size_t len)
 	escape_text(text, len, out->text, sizeof(out->text));
 }
 
-/* What the server says about it, in its answer's body. */
+/* Reads the server's message in its answer's body. */
 static void read_body(const struct transfer *t, struct sender_answer *out)
 {
 	struct otlp_reply reply = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * transfer.h - one request to one server by libcurl: its settings, its payload, what the server's
- * answer means. Runs in the sender.
+ * transfer.h - one request to one server by libcurl: its settings, its payload, the meaning of the
+ * server's answer. Runs in the sender.
  */
 #ifndef TACHBPF_TRANSFER_H
 #define TACHBPF_TRANSFER_H
@@ -10,25 +10,22 @@
 
 #include "delivery/sender_wire.h"
 
-/* Of a server's answer, no more is read. */
+/* No more of a server's answer is read. */
 #define TRANSFER_BODY_MAX (64u << 10)
 #define TRANSFER_HEADERS_MAX (64u << 10)
 
 struct transfer;
 
 /*
- * A transfer to be added to a multi handle. fd becomes the transfer's in any case. NULL: no memory.
- * server must stay valid.
+ * Creates a transfer to be added to a multi handle. Takes ownership of fd in any case. Returns NULL
+ * without memory. server must stay valid.
  */
 struct transfer *transfer_new(const struct sender_server *server, const struct sender_message *m,
 			      int fd);
 CURL *transfer_easy(struct transfer *t);
-/* The transfer has ended with this code: fill the answer. */
+/* The transfer has ended with this code: fills the answer. */
 void transfer_answer(struct transfer *t, CURLcode code, struct sender_answer *out);
 /* NULL: nothing. It must be in no multi handle. */
 void transfer_free(struct transfer *t);
-
-/* What a status means for a request of this path; for tests. */
-enum send_result transfer_judge(enum request_path path, uint32_t status);
 
 #endif

@@ -23,7 +23,7 @@ static int load_types(void)
 }
 
 /*
- * Returns 1 if the kernel's enum has this value, else 0; -errno. Each helper, map type and
+ * Returns 1 if the kernel's enum has this value, 0 if not, or -errno. Each helper, map type and
  * program type is a value of an enum.
  */
 static int enum_has(const char *enumeration, const char *value)
@@ -50,7 +50,7 @@ static int probe_helper(const struct feature *f)
 	return enum_has("bpf_func_id", f->symbol);
 }
 
-/* A function of the kernel that programs may call (kfunc). */
+/* Probes a function of the kernel that programs may call (kfunc). */
 static int probe_function(const struct feature *f)
 {
 	int err = load_types();
@@ -71,7 +71,7 @@ static int probe_typedef(const struct feature *f)
 	return features_has_typedef(f->symbol);
 }
 
-/* Is the map type in the kernel's enum and, if this process may create maps, can it be created? */
+/* Probes a map type in the kernel's enum and, if this process may create maps, by creating it. */
 static int probe_map(const struct feature *f)
 {
 	int found = enum_has("bpf_map_type", f->symbol);
@@ -91,9 +91,9 @@ static int probe_program(const struct feature *f)
 }
 
 /*
- * Load an iterator that may sleep and that reads another task's memory. Linux 5.10 loads
- * sleepable iterators but does not let them sleep, so the program also calls the helper, which
- * 5.10 lacks. Returns 1 if it was loaded, else 0.
+ * Loads an iterator that may sleep and that reads another task's memory. Linux 5.10 loads sleepable
+ * iterators but does not let them sleep, so the program also calls the helper, which 5.10 lacks.
+ * Returns 1 if it was loaded, otherwise 0.
  */
 static int try_sleepable_reads(int iterator)
 {
@@ -162,18 +162,18 @@ const struct feature features[FEATURE_CNT] = {
 		probe_helper, "BPF_FUNC_get_attach_cookie", 0 },
 	[FEATURE_LOOP] = {	/* e6f2dd0f8067 */
 		"bpf_loop", "5.17", FEATURE_REPLACED,
-		"stacks are walked in bounded steps on every kernel, equally deep",
+		"stacks are walked in limited steps on every kernel, to the same depth",
 		probe_helper, "BPF_FUNC_loop", 0 },
 	[FEATURE_FIND_VMA] = {	/* 7c7e3d31e785 */
 		"bpf_find_vma", "5.17", FEATURE_UNUSED, "no mode needs it",
 		probe_helper, "BPF_FUNC_find_vma", 0 },
 	[FEATURE_SLEEPABLE_READS] = {	/* 376040e47334 */
 		"sleepable reads of other tasks", "5.18", FEATURE_UNUSED,
-		"threads that sleep are read from user space",
+		"sleeping threads are read from user space",
 		probe_sleepable_reads, "BPF_FUNC_copy_from_user_task", 0 },
 	[FEATURE_ANY_LOAD] = {	/* a35b9af4ec2c */
 		"loads from any address", "6.2", FEATURE_REPLACED,
-		"a process' memory is read by a helper, which takes longer",
+		"a process's memory is read by a helper, which takes longer",
 		probe_function, "bpf_rdonly_cast", 0 },
 	[FEATURE_OPEN_ITER] = {	/* 6018e1f407cc */
 		"open-coded iterators", "6.4", FEATURE_UNUSED, "no mode needs it",

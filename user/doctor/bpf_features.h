@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * bpf_features.h - what the running kernel's BPF can do.
+ * bpf_features.h - the BPF features of the running kernel.
  *
- * A table of features. The probe of a feature looks it up in the kernel's type information
- * and, if this process may use bpf(2), tries it; it never compares version numbers. The table
- * says what happens without the feature; the caller decides whether that is a problem.
+ * A table of features. The probe of a feature looks it up in the kernel's type information and, if
+ * this process may use bpf(2), tries it; it never compares version numbers. The table describes the
+ * consequence of a missing feature; the caller decides whether that is a problem.
  */
 #ifndef TACHBPF_BPF_FEATURES_H
 #define TACHBPF_BPF_FEATURES_H
@@ -30,15 +30,15 @@ enum feature_id {
 
 enum feature_need {
 	FEATURE_REQUIRED,	/* no recording without it */
-	FEATURE_REPLACED,	/* without it, something else does the same */
+	FEATURE_REPLACED,	/* without it, something else takes its place */
 	FEATURE_UNUSED,		/* no mode uses it */
 };
 
 struct feature {
 	const char *name;
-	const char *since;	/* the first release that has it; for people to read */
+	const char *since;	/* the first release that has it; informational */
 	enum feature_need need;
-	const char *without;	/* what happens on a kernel that lacks it */
+	const char *without;	/* the consequence on a kernel that lacks it */
 	int (*probe)(const struct feature *f);
 	const char *symbol;	/* for probe */
 	int number;		/* for probe */
@@ -52,13 +52,13 @@ extern const struct feature features[FEATURE_CNT];
  */
 int feature_probe(enum feature_id id);
 
-/* As feature_probe(): has the kernel's type information a typedef of this name? */
+/* As feature_probe(), for a typedef of this name in the kernel's type information. */
 int features_has_typedef(const char *name);
 
 /* Returns 0 if this process may use bpf(2), or -errno of creating the smallest possible map. */
 int features_bpf_usable(void);
 
-/* Free the kernel's type information; a later probe reads it again. */
+/* Frees the kernel's type information; a later probe reads it again. */
 void features_release(void);
 
 #endif

@@ -6,7 +6,6 @@
  */
 #include "doctor/doctor.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -37,13 +36,13 @@
 #define CAP_SYS_RESOURCE_BIT 24
 #define CAP_PERFMON_BIT 38
 #define CAP_BPF_BIT 39
-/* Bytes that the maps take on a small machine; checked where maps count as locked memory. */
+/* Bytes of the maps on a small machine; checked where maps count as locked memory. */
 #define MAPS_BYTES (64ull * 1024 * 1024)
 
 /* The inode of the host's cgroup namespace (include/linux/proc_ns.h, PROC_CGROUP_INIT_INO) */
 #define FIRST_CGROUP_NS 0xeffffffbu
 
-/* Read a file's first line, without its newline. 0 or -errno. */
+/* Reads a file's first line, without its newline. Returns 0 or -errno. */
 static int read_line(const char *path, char *out, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -86,7 +85,7 @@ static void check_version(const struct doctor_check *c, struct finding *f)
 		finding_fix(f, "update to 6.1.36, 6.3.10, 6.4 or newer, or take the risk with "
 			    "--ignore-kernel-bugs");
 	} else {
-		finding_set(f, VERDICT_OK, "%s (%u.%u.%u) has no known bug that recording meets",
+		finding_set(f, VERDICT_OK, "%s (%u.%u.%u) has no known bug that affects recording",
 			    u.release, v >> 16, v >> 8 & 255, v & 255);
 	}
 }
@@ -103,7 +102,7 @@ static void check_btf(const struct doctor_check *c, struct finding *f)
 	finding_set(f, VERDICT_BAD, "no type information: /sys/kernel/btf/vmlinux: %s",
 		    strerror(errno));
 	finding_fix(f, "mount /sys, or use a kernel built with CONFIG_DEBUG_INFO_BTF=y, as "
-		    "distributions' are");
+		    "distribution kernels are");
 }
 
 static void check_lockdown(const struct doctor_check *c, struct finding *f)
@@ -117,7 +116,7 @@ static void check_lockdown(const struct doctor_check *c, struct finding *f)
 		finding_fix(f, "boot with lockdown=integrity or without lockdown");
 	} else {
 		finding_set(f, VERDICT_OK, "%s", strstr(line, "[integrity]") ?
-			    "integrity: recording works with it" : "none");
+			    "integrity: recording works" : "none");
 	}
 }
 
@@ -131,8 +130,8 @@ static void check_jit(const struct doctor_check *c, struct finding *f)
 	} else if (err) {
 		finding_set(f, VERDICT_UNKNOWN, "only root may read it");
 	} else if (line[0] == '0') {
-		finding_set(f, VERDICT_OFF, "BPF programs are interpreted: samples cost several "
-			    "times as much");
+		finding_set(f, VERDICT_OFF, "BPF programs are interpreted: each sample takes "
+			    "several times as long");
 		finding_fix(f, "sysctl net.core.bpf_jit_enable=1");
 	} else {
 		finding_set(f, VERDICT_OK, "on");
@@ -149,8 +148,8 @@ static void check_stats(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "off");
 	else
 		finding_set(f, VERDICT_NOTE,
-			    "on: the kernel measures every run of a BPF program, which takes "
-			    "some 50 ns");
+			    "on: the kernel times every run of a BPF program, which adds "
+			    "about 50 ns");
 }
 
 /* ---- rights ---- */
@@ -185,8 +184,9 @@ static void check_bpf(const struct doctor_check *c, struct finding *f)
 	if (err == -ENOSYS)
 		finding_fix(f, "the kernel has no bpf(2), or a seccomp filter hides it");
 	else if (has_cap(CAP_BPF_BIT) || has_cap(CAP_SYS_ADMIN_BIT))
-		finding_fix(f, "the rights are there: a seccomp filter or a security module "
-			    "refuses; see the container's profile, lockdown and the audit log");
+		finding_fix(f, "the capabilities are present: a seccomp filter or a security "
+			    "module refuses; check the container's profile, lockdown and the "
+			    "audit log");
 	else
 		finding_fix(f, "the capabilities above are needed");
 }
@@ -222,7 +222,7 @@ static void check_perf(const struct doctor_check *c, struct finding *f)
 	finding_set(f, VERDICT_BAD, "refused: %s (perf_event_paranoid is %s)", strerror(-err),
 		    paranoid);
 	finding_fix(f, has_cap(CAP_PERFMON_BIT) || has_cap(CAP_SYS_ADMIN_BIT) ?
-		    "the rights are there: a seccomp filter or a security module refuses" :
+		    "the capabilities are present: a seccomp filter or a security module refuses" :
 		    "CAP_PERFMON is needed; a lower perf_event_paranoid is not enough for BPF");
 }
 
@@ -251,7 +251,7 @@ static void check_kptr(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "%s: no kernel address is needed", line);
 }
 
-/* Workers do what can block or be attacked. */
+/* Workers do all work that can block or be attacked. */
 static void check_workers(const struct doctor_check *c, struct finding *f)
 {
 	const char *name;
@@ -266,7 +266,7 @@ static void check_workers(const struct doctor_check *c, struct finding *f)
 	finding_fix(f, "probably by a seccomp filter: " WORKER_CALLS_FIX);
 }
 
-/* Can we have a filter of our own, for helpers? */
+/* Returns true if helpers can install their own filter. */
 static bool can_filter(struct finding *f)
 {
 	int err = jail_filter_works();
@@ -275,7 +275,7 @@ static bool can_filter(struct finding *f)
 		return true;
 	finding_set(f, VERDICT_OFF, "seccomp(2) is refused: %s: workers may make any system call",
 		    strerror(-err));
-	finding_fix(f, "if it is a filter that refuses: " WORKER_CALLS_FIX);
+	finding_fix(f, "if a filter refuses it: " WORKER_CALLS_FIX);
 	return false;
 }
 
@@ -309,8 +309,8 @@ static void check_pid_ns(const struct doctor_check *c, struct finding *f)
 	} else if (!precheck_in_pid_namespace()) {
 		finding_set(f, VERDICT_OK, "the host's");
 	} else {
-		finding_set(f, VERDICT_BAD, "not the host's: process ids here are not those "
-			    "that the kernel samples");
+		finding_set(f, VERDICT_BAD, "not the host's: process ids here differ from "
+			    "those that the kernel reports");
 		finding_fix(f, "run on the host, or in a container with the host's PID namespace "
 			    "(--pid=host)");
 	}
@@ -324,7 +324,7 @@ static void check_clock(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "hardware cycles");
 	else
 		finding_set(f, VERDICT_NOTE, "no hardware cycles, as in most virtual machines: "
-			    "the kernel's CPU clock ticks instead");
+			    "the kernel's CPU clock is used instead");
 }
 
 static void check_memlock(const struct doctor_check *c, struct finding *f)
@@ -332,7 +332,7 @@ static void check_memlock(const struct doctor_check *c, struct finding *f)
 	struct rlimit r;
 
 	if (feature_probe(FEATURE_MEMCG) != 0) {
-		finding_set(f, VERDICT_OK, "does not apply: maps are charged to the memory cgroup");
+		finding_set(f, VERDICT_OK, "not applicable: maps are charged to the memory cgroup");
 		return;
 	}
 	getrlimit(RLIMIT_MEMLOCK, &r);
@@ -343,7 +343,7 @@ static void check_memlock(const struct doctor_check *c, struct finding *f)
 	}
 	finding_set(f, VERDICT_OFF, "maps count as locked memory here; %llu KiB may be too little",
 		    (unsigned long long)r.rlim_max / 1024);
-	finding_fix(f, "run ulimit -l unlimited as root first, or give CAP_SYS_RESOURCE");
+	finding_fix(f, "run ulimit -l unlimited as root first, or grant CAP_SYS_RESOURCE");
 }
 
 static void check_nofile(const struct doctor_check *c, struct finding *f)
@@ -355,10 +355,8 @@ static void check_nofile(const struct doctor_check *c, struct finding *f)
 	getrlimit(RLIMIT_NOFILE, &r);
 	/* A perf event for each CPU, a file for each process, and a few dozen others. */
 	if (cnt > 0 && r.rlim_max < (rlim_t)cnt + 128) {
-		finding_set(f, VERDICT_OFF, "%llu open %s few for %d %s",
-			    (unsigned long long)r.rlim_max,
-			    text_plural(r.rlim_max, "file is", "files are"), cnt,
-			    text_plural(cnt, "CPU", "CPUs"));
+		finding_set(f, VERDICT_OFF, "%llu: too low for %d %s",
+			    (unsigned long long)r.rlim_max, cnt, text_plural(cnt, "CPU", "CPUs"));
 		finding_fix(f, "run ulimit -n 65536 first");
 	} else {
 		finding_set(f, VERDICT_OK, "%llu, for %d %s",
@@ -376,8 +374,8 @@ static const char *cgroup_layout(void)
 }
 
 /*
- * In a cgroup namespace, a path outside our own cgroup begins with "..", which replaces the
- * part that has a pod's uid.
+ * In a cgroup namespace, a path outside our own cgroup begins with "..", which replaces the part
+ * that has a pod's uid.
  */
 static void check_cgroup(const struct doctor_check *c, struct finding *f)
 {
@@ -387,12 +385,12 @@ static void check_cgroup(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "%s", cgroup_layout());
 		return;
 	}
-	finding_set(f, VERDICT_NOTE, "%s; in a cgroup namespace that is not the host's: "
-		    "containers are known, pods not always", cgroup_layout());
+	finding_set(f, VERDICT_NOTE, "%s; not the host's cgroup namespace: containers are "
+		    "identified, pods not always", cgroup_layout());
 	finding_fix(f, "run with the host's cgroup namespace (--cgroupns=host) if pods matter");
 }
 
-/* Container runtimes keep the names of containers in these directories. */
+/* Container runtimes keep container names in these directories. */
 static void check_names(const struct doctor_check *c, struct finding *f)
 {
 	static const struct {
@@ -420,9 +418,9 @@ static void check_names(const struct doctor_check *c, struct finding *f)
 	}
 	finding_set(f, *hidden ? VERDICT_OFF : VERDICT_OK, "%s%s%s%s",
 		    *seen ? seen : "no runtime found", *hidden ? "; not readable: " : "", hidden,
-		    *hidden ? ": containers have ids only" : "");
+		    *hidden ? ": containers are shown by id only" : "");
 	if (*hidden)
-		finding_fix(f, "give CAP_DAC_READ_SEARCH too");
+		finding_fix(f, "grant CAP_DAC_READ_SEARCH as well");
 }
 
 const struct doctor_check doctor_checks[] = {
@@ -437,11 +435,11 @@ const struct doctor_check doctor_checks[] = {
 	{ "rights", "CAP_SYS_PTRACE", check_cap, CAP_SYS_PTRACE_BIT, VERDICT_BAD,
 	  "read other processes' memory" },
 	{ "rights", "CAP_DAC_READ_SEARCH", check_cap, CAP_DAC_READ_SEARCH_BIT, VERDICT_NOTE,
-	  "read other users' files: interpreters, names of containers" },
+	  "read other users' files: interpreters, container names" },
 	{ "rights", "CAP_SYS_ADMIN", check_cap, CAP_SYS_ADMIN_BIT, VERDICT_NOTE,
-	  "not needed beside the others" },
+	  "not needed if the others are present" },
 	{ "rights", "CAP_SYS_RESOURCE", check_cap, CAP_SYS_RESOURCE_BIT, VERDICT_NOTE,
-	  "raise limits where kernels before 5.11 need it" },
+	  "raise limits on kernels before 5.11" },
 	{ "rights", "bpf(2)", check_bpf, 0, 0, NULL },
 	{ "rights", "perf events", check_perf, 0, 0, NULL },
 	{ "rights", "unprivileged_bpf_disabled", check_unprivileged, 0, 0, NULL },

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* doctor_memory.c - see doctor_memory.h. Without --mode mem nothing of this is needed. */
+/* doctor_memory.c - see doctor_memory.h. Only --mode mem needs this. */
 #include "doctor/doctor_memory.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@
 #define UPROBE_TYPE "/sys/bus/event_source/devices/uprobe/type"
 #define HUGE_PAGES "/sys/kernel/mm/transparent_hugepage/enabled"
 
-/* An event that does not count. 0 or -errno. */
+/* Opens an event that does not count. Returns 0 or -errno. */
 static int try_event(struct perf_event_attr *attr, pid_t pid, int cpu)
 {
 	int fd;
@@ -47,12 +47,13 @@ void doctor_memory_faults(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "can be sampled");
 		return;
 	}
-	finding_set(f, VERDICT_OFF, "cannot be sampled: %s: no --mode mem", strerror(-err));
-	finding_fix(f, "CAP_PERFMON is needed, and perf_event_open(2), which seccomp filters of "
-		    "containers may refuse");
+	finding_set(f, VERDICT_OFF, "cannot be sampled: %s: --mode mem is unavailable",
+		    strerror(-err));
+	finding_fix(f, "CAP_PERFMON is needed, and perf_event_open(2), which a container's "
+		    "seccomp filter may refuse");
 }
 
-/* What the kernel says of the page at p. 0 or -errno. */
+/* Reads the kernel's entry for the page at p. Returns 0 or -errno. */
 static int pagemap_of(const void *p, uint64_t *entry)
 {
 	off_t at = (off_t)((uintptr_t)p / (uintptr_t)sysconf(_SC_PAGESIZE) * sizeof(*entry));
@@ -73,16 +74,17 @@ void doctor_memory_pages(const struct doctor_check *c, struct finding *f)
 	bool flags = !access("/proc/kpageflags", R_OK);
 
 	if (err || !(entry & PAGEMAP_PRESENT)) {
-		finding_set(f, VERDICT_OFF, "/proc/PID/pagemap: %s: what is touched is known, not "
-			    "what is still held", err ? strerror(-err) : "it does not show pages");
-		finding_fix(f, "a kernel with CONFIG_PROC_PAGE_MONITOR, and /proc as it is, are "
-			    "needed");
+		finding_set(f, VERDICT_OFF, "/proc/PID/pagemap: %s: touched memory is known, but "
+			    "not whether it is still held",
+			    err ? strerror(-err) : "it shows no pages");
+		finding_fix(f, "use a kernel with CONFIG_PROC_PAGE_MONITOR, and an unmasked "
+			    "/proc");
 	} else if (!(entry & PAGEMAP_FRAME) || !flags) {
-		finding_set(f, VERDICT_OFF, "seen, without their frames: a page that was given "
-			    "back and touched again counts as held all the time");
-		finding_fix(f, "give CAP_SYS_ADMIN, or run as root");
+		finding_set(f, VERDICT_OFF, "visible, without frame numbers: a page that was "
+			    "freed and touched again counts as held throughout");
+		finding_fix(f, "grant CAP_SYS_ADMIN, or run as root");
 	} else {
-		finding_set(f, VERDICT_OK, "seen, with their frames");
+		finding_set(f, VERDICT_OK, "visible, with frame numbers");
 	}
 }
 
@@ -91,10 +93,10 @@ void doctor_memory_moves(const struct doctor_check *c, struct finding *f)
 	int found = features_has_typedef("btf_trace_vm_unmapped_area");
 
 	if (found > 0)
-		finding_set(f, VERDICT_OK, "followed");
+		finding_set(f, VERDICT_OK, "tracked");
 	else if (!found)
-		finding_set(f, VERDICT_NOTE, "not followed (since 5.8): when realloc() moves "
-			    "memory, who held it is forgotten");
+		finding_set(f, VERDICT_NOTE, "not tracked (needs 5.8): when realloc() moves "
+			    "memory, its owner is no longer known");
 	else
 		finding_set(f, VERDICT_UNKNOWN, "no type information");
 }
@@ -116,10 +118,10 @@ void doctor_memory_huge(const struct doctor_check *c, struct finding *f)
 	}
 	*end = '\0';
 	finding_set(f, VERDICT_OK, "%s%s", open + 1, strcmp(open + 1, "always") ? "" :
-		    ": one fault brings 2 MiB, so stacks are known less exactly");
+		    ": one fault maps 2 MiB, so stacks are less precise");
 }
 
-/* The number of the kernel's uprobe events; -errno. */
+/* Returns the type number of the kernel's uprobe events, or -errno. */
 static int uprobe_type(void)
 {
 	FILE *file = fopen(UPROBE_TYPE, "re");
@@ -147,7 +149,8 @@ void doctor_memory_probes(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "uprobes work");
 		return;
 	}
-	finding_set(f, VERDICT_NOTE, "no uprobes: %s: no --allocations", strerror(-err));
+	finding_set(f, VERDICT_NOTE, "no uprobes: %s: --allocations is unavailable",
+		    strerror(-err));
 	if (type >= 0)
 		finding_fix(f, "CAP_SYS_ADMIN is needed (CAP_PERFMON is enough before 6.15)");
 	else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* doctor_native.c - see doctor_native.h. Without --native nothing of this is needed. */
+/* doctor_native.c - see doctor_native.h. Only --native needs this. */
 #include "doctor/doctor_native.h"
 
 #include <dirent.h>
@@ -20,12 +20,12 @@
 #include "elf_helper/elf_start.h"
 #include "host/kallsyms.h"
 
-/* The helper has lost its peers, and ends. */
+/* The helper has lost its peers, and ends within this time. */
 #define HELPER_ENDS_MS 2000
 
 /* ---- the helper ---- */
 
-/* 0 if it ends as it should, or -errno. */
+/* Returns 0 if it ends as it should, or -errno. */
 static int wait_for_end(pid_t pid, int pidfd)
 {
 	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
@@ -38,7 +38,7 @@ static int wait_for_end(pid_t pid, int pidfd)
 	return WIFEXITED(status) && !WEXITSTATUS(status) ? 0 : -ECHILD;
 }
 
-/* Start it, and go away. */
+/* Starts it, and closes its sockets. */
 static int try_helper(void)
 {
 	int to_main[2] = { -1, -1 }, to_opener[2] = { -1, -1 }, err, pidfd, i;
@@ -68,14 +68,14 @@ void doctor_native_helper(const struct doctor_check *c, struct finding *f)
 
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (err == -EPERM) {
-		finding_set(f, VERDICT_OFF, "others can change %s: --native does not start it",
+		finding_set(f, VERDICT_OFF, "other users can change %s: --native does not start it",
 			    shown);
-		finding_fix(f, "make it root's, and writable by root only");
+		finding_fix(f, "make root its owner, and the only user who can write to it");
 		return;
 	}
 	if (err) {
-		finding_set(f, VERDICT_OFF, ELF_HELPER_NAME " %s: no --native",
-			    err == -ENOENT ? "is not there" : strerror(-err));
+		finding_set(f, VERDICT_OFF, ELF_HELPER_NAME " %s: --native is unavailable",
+			    err == -ENOENT ? "is missing" : strerror(-err));
 		finding_fix(f, "install the whole package; to build it: make check-deps, make");
 		return;
 	}
@@ -84,14 +84,14 @@ void doctor_native_helper(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "%s works", shown);
 		return;
 	}
-	finding_set(f, VERDICT_OFF, "%s does not start: no --native%s%s", shown,
+	finding_set(f, VERDICT_OFF, "%s does not start: --native is unavailable%s%s", shown,
 		    err == -ECHILD ? "" : ": ", err == -ECHILD ? "" : strerror(-err));
-	finding_fix(f, "ldd %s shows libraries that are missing", shown);
+	finding_fix(f, "ldd %s shows missing libraries", shown);
 }
 
 /* ---- rights ---- */
 
-/* Open the first file that we ourselves have mapped. 0 or -errno. */
+/* Opens the first file that this process has mapped. Returns 0 or -errno. */
 static int open_a_mapped_file(void)
 {
 	DIR *dir = opendir("/proc/self/map_files");
@@ -115,11 +115,12 @@ void doctor_native_mapped_files(const struct doctor_check *c, struct finding *f)
 	int err = open_a_mapped_file();
 
 	if (!err) {
-		finding_set(f, VERDICT_OK, "libraries can be opened where processes have them");
+		finding_set(f, VERDICT_OK, "libraries can be opened as processes have mapped them");
 		return;
 	}
-	finding_set(f, VERDICT_OFF, "/proc/PID/map_files: %s: no --native", strerror(-err));
-	finding_fix(f, "give CAP_CHECKPOINT_RESTORE (since 5.9) or CAP_SYS_ADMIN");
+	finding_set(f, VERDICT_OFF, "/proc/PID/map_files: %s: --native is unavailable",
+		    strerror(-err));
+	finding_fix(f, "grant CAP_CHECKPOINT_RESTORE (since 5.9) or CAP_SYS_ADMIN");
 }
 
 void doctor_native_kernel(const struct doctor_check *c, struct finding *f)
@@ -127,19 +128,19 @@ void doctor_native_kernel(const struct doctor_check *c, struct finding *f)
 	struct kallsyms *k = kallsyms_read("/proc/kallsyms");
 
 	if (k) {
-		finding_set(f, VERDICT_OK, "known, by /proc/kallsyms");
+		finding_set(f, VERDICT_OK, "known, from /proc/kallsyms");
 		kallsyms_free(k);
 		return;
 	}
-	finding_set(f, VERDICT_NOTE, "/proc/kallsyms %s: stacks end where the kernel begins",
+	finding_set(f, VERDICT_NOTE, "/proc/kallsyms %s: stacks end at the entry to the kernel",
 		    errno == EPERM ? "hides its addresses" : strerror(errno));
-	finding_fix(f, "run as root with the sysctl kernel.kptr_restrict at 1 or 0, or give "
+	finding_fix(f, "run as root with the sysctl kernel.kptr_restrict set to 1 or 0, or grant "
 		    "CAP_SYSLOG");
 }
 
 /* ---- tables on disk ---- */
 
-/* Cut the last component off. False: there is none left. */
+/* Removes the last component. Returns false if none is left. */
 static bool go_up(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -160,6 +161,6 @@ void doctor_native_tables(const struct doctor_check *c, struct finding *f)
 		finding_set(f, VERDICT_OK, "kept in " CAPTURE_NATIVE_TABLES);
 		return;
 	}
-	finding_set(f, VERDICT_NOTE, "%s: %s: each recording builds them again", path,
+	finding_set(f, VERDICT_NOTE, "%s: %s: each recording rebuilds them", path,
 		    strerror(errno));
 }

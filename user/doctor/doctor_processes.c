@@ -9,7 +9,8 @@
 #include "doctor/precheck.h"
 #include "host/privileges.h"
 
-static void add(struct process_rights *out, size_t max, size_t *cnt, struct process_rights row)
+static void add_rights(struct process_rights *out, size_t max, size_t *cnt,
+		       struct process_rights row)
 {
 	row.caps &= precheck_caps();
 	if (*cnt < max)
@@ -22,33 +23,33 @@ size_t process_rights(const struct worker_kind *const kinds[], const size_t cnts
 	static const struct {
 		const char *name, *does;
 	} keepers[PROCESS_KEEPERS] = {
-		{ KEEPER_NAME, "starts the others, does nothing else" },
-		{ KEEPER_NAME " --mode mem", "the same, in a recording of memory" },
+		{ KEEPER_NAME, "only starts the others" },
+		{ KEEPER_NAME " --mode mem", "the same, when recording memory" },
 		{ KEEPER_NAME " --allocations", "the same, with --allocations" },
 	};
 	bool filter = !jail_filter_works();
 	size_t n = 0, i;
 
-	add(out, max, &n, (struct process_rights){
-		"tachbpf", "empties the ring buffer, writes files",
+	add_rights(out, max, &n, (struct process_rights){
+		"tachbpf", "drains the ring buffer, writes files",
 		privileges_for_recording(precheck_caps()), false });
 	for (i = 0; i < PROCESS_KEEPERS; i++)
-		add(out, max, &n, (struct process_rights){
+		add_rights(out, max, &n, (struct process_rights){
 			keepers[i].name, keepers[i].does, keeper_caps(kinds, cnts[i]), filter });
 	for (i = 0; i < cnts[PROCESS_KEEPERS - 1]; i++)
-		add(out, max, &n, (struct process_rights){
+		add_rights(out, max, &n, (struct process_rights){
 			kinds[i]->name, kinds[i]->does, kinds[i]->jail->caps, filter });
 	/* The executable tachbpf-elf, which is no worker. */
-	add(out, max, &n, (struct process_rights){
-		"tachbpf-tables", "--native: makes unwind tables of libraries; opens nothing", 0,
+	add_rights(out, max, &n, (struct process_rights){
+		"tachbpf-tables", "--native: builds unwind tables of libraries; opens nothing", 0,
 		filter });
-	add(out, max, &n, (struct process_rights){
+	add_rights(out, max, &n, (struct process_rights){
 		"tachbpf-names", "--native: names functions of libraries; opens nothing", 0,
 		filter });
 	return n;
 }
 
-/* include/uapi/linux/capability.h; those that a process of ours may have */
+/* include/uapi/linux/capability.h; those that our processes may have */
 const char *cap_name(int bit)
 {
 	static const char *const names[] = {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * doctor_trial.c - loads what a recording loads, and counts the Pythons that run.
+ * doctor_trial.c - loads the programs of a recording, and counts the running Python processes.
  *
  * The programs are loaded as `tachbpf -a` loads them, with all optional parts. They are not
- * attached, so none of them runs. The verifier's log says how many instructions it processed.
+ * attached, so none of them runs. The number of instructions comes from the verifier's log.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -25,16 +25,16 @@
 /* include/linux/bpf_verifier.h: BPF_LOG_STATS, since 5.2 */
 #define LOG_STATS 4
 /*
- * The kernel writes a line for each call of a global function on the way that it follows, 128 of
- * them in walk_lists(). It refuses a log that was ever longer than its room, although it takes them
- * back.
+ * The kernel writes a line for each call of a global function on the path that it follows, 128 of
+ * them in walk_lists(). It refuses a log that has ever exceeded its buffer, although it removes
+ * these lines again.
  */
 #define LOG_BYTES 65536
 #define RING_BYTES (4 * 1024 * 1024)
 
 static char libbpf_log[16384];	/* static: libbpf_set_print() takes no context */
 
-/* Append to libbpf_log. When half of it is used, it is written from its beginning again. */
+/* Appends to libbpf_log. When half of it is used, it is overwritten from the beginning. */
 static int keep_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	size_t len = strlen(libbpf_log), half = sizeof(libbpf_log) / 2;
@@ -47,8 +47,8 @@ static int keep_log(enum libbpf_print_level level, const char *fmt, va_list ap)
 }
 
 /*
- * Copy the reason why loading failed: the last line of libbpf_log that is neither a statistic
- * nor libbpf's own; if there is none, libbpf's first line.
+ * Copies the reason why loading failed: the last line of libbpf_log that is neither a statistic nor
+ * libbpf's own; otherwise libbpf's first line.
  */
 static void reason_from_log(char *out, size_t size)
 {
@@ -71,7 +71,7 @@ static void reason_from_log(char *out, size_t size)
 		escape_text(best, strlen(best), out, size);
 }
 
-static uint64_t processed(const char *log)
+static uint64_t processed_instructions(const char *log)
 {
 	const char *p = strstr(log, "processed ");
 	unsigned long long n = 0;
@@ -99,7 +99,7 @@ static struct tachbpf_bpf *open_programs(void)
 	return skel;
 }
 
-/* Load again without log buffers of ours: then libbpf prints the verifier's log. */
+/* Loads again without our log buffers: then libbpf prints the verifier's log. */
 static void find_reason(struct trial *t)
 {
 	struct tachbpf_bpf *skel = open_programs();
@@ -123,8 +123,7 @@ static void read_logs(struct trial *t, struct tachbpf_bpf *skel, char *logs)
 		if (i == t->cnt)
 			break;
 		snprintf(p->name, sizeof(p->name), "%s", bpf_program__name(prog));
-		p->loaded = bpf_program__fd(prog) >= 0;
-		p->instructions = processed(logs + i++ * LOG_BYTES);
+		p->instructions = processed_instructions(logs + i++ * LOG_BYTES);
 	}
 }
 

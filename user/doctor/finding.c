@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* finding.c - what a check has found: see doctor.h. */
+/* finding.c - the result of a check: see doctor.h. */
 #include <stdarg.h>
 #include <stdio.h>
 

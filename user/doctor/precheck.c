@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * precheck.c - refuses to record before anything was begun, and names the remedy. See
- * precheck.h.
+ * precheck.c - refuses to record before anything has begun, and names the remedy. See precheck.h.
  */
 #include "doctor/precheck.h"
 
@@ -10,7 +9,6 @@
 #include <linux/capability.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -103,7 +101,8 @@ static int check_kernel(bool ignore_bugs)
 	}
 	if (access("/sys/kernel/btf/vmlinux", R_OK)) {
 		log_error("kernel %s has no type information (/sys/kernel/btf/vmlinux): use one "
-			  "built with CONFIG_DEBUG_INFO_BTF=y, as distributions' are", u.release);
+			  "built with CONFIG_DEBUG_INFO_BTF=y, as distribution kernels are",
+			  u.release);
 		return -ENOSYS;
 	}
 	return 0;
@@ -123,8 +122,8 @@ static int check_pid_namespace(void)
 {
 	if (!precheck_in_pid_namespace())
 		return 0;
-	log_error("this is a container with a pid namespace of its own: its process numbers are "
-		  "not those that the kernel samples. Run it on the host, or with the host's pid "
+	log_error("this container has its own PID namespace: process ids here differ from those "
+		  "that the kernel reports. Run it on the host, or with the host's PID "
 		  "namespace (docker or podman run --pid=host, Kubernetes hostPID: true)");
 	return -ENOTSUP;
 }
@@ -133,7 +132,7 @@ int precheck_proc(void)
 {
 	if (!access("/proc/self/status", R_OK))
 		return 0;
-	log_error("/proc is not mounted here, and processes are found there: mount -t proc proc "
+	log_error("/proc is not mounted here, but is needed to find processes: mount -t proc proc "
 		  "/proc");
 	return -ENOENT;
 }

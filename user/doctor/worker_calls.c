@@ -14,11 +14,11 @@
 
 #include "base/util.h"
 
-/* Several times what a worker shares. */
+/* Several times the memory that a worker shares. */
 #define FILE_SIZE_MIN (4u << 20)
 
-/* Close the descriptor that was made. 0 or -errno. */
-static int done(int fd)
+/* Closes the new descriptor. Returns 0 or -errno. */
+static int close_tried(int fd)
 {
 	int err = fd < 0 ? -errno : 0;
 
@@ -34,17 +34,17 @@ static int try_socketpair(void)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	close(pair[0]);
-	return done(pair[1]);
+	return close_tried(pair[1]);
 }
 
 static int try_memfd(void)
 {
-	return done(memfd_create("tachbpf", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	return close_tried(memfd_create("tachbpf", MFD_CLOEXEC | MFD_ALLOW_SEALING));
 }
 
 static int try_pidfd(void)
 {
-	return done(syscall(SYS_pidfd_open, getpid(), 0));
+	return close_tried(syscall(SYS_pidfd_open, getpid(), 0));
 }
 
 static int try_prctl(void)
@@ -52,7 +52,7 @@ static int try_prctl(void)
 	return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-/* Keep the capabilities that we have. */
+/* Sets the capabilities that we already have. */
 static int try_capset(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -69,7 +69,7 @@ static const struct {
 	{ "pidfd_open", try_pidfd }, { "prctl", try_prctl }, { "capset", try_capset },
 };
 
-/* EMFILE and the like are no refusal: they may be over when a worker is needed. */
+/* EMFILE and the like are no refusal: they may be gone when a worker is needed. */
 static bool is_refusal(int err)
 {
 	return err == -EPERM || err == -EACCES || err == -ENOSYS || err == -EINVAL;
@@ -97,7 +97,7 @@ static int check_file_size(void)
 
 	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur >= FILE_SIZE_MIN)
 		return 0;
-	log_error("the limit of file sizes (ulimit -f) is %llu KiB: raise it to %u KiB at least",
+	log_error("the limit of file sizes (ulimit -f) is %llu KiB: raise it to at least %u KiB",
 		  (unsigned long long)limit.rlim_cur >> 10, FILE_SIZE_MIN >> 10);
 	return -EFBIG;
 }

@@ -9,8 +9,8 @@
 #include "doctor/worker_calls.h"
 
 /*
- * With as many descriptors as workers may have at all: the inspector keeps the files of Pythons
- * open. A command that is started later gets the limit that we have.
+ * With the maximum number of descriptors that workers may have: the inspector keeps the files of
+ * Python processes open. A command that is started later gets our own limit.
  */
 static int start_keeper(const struct worker_kind *const kinds[], size_t cnt)
 {
@@ -32,13 +32,14 @@ int workers_start(const struct worker_kind *const kinds[], size_t cnt)
 	int err = start_keeper(kinds, cnt), filter = jail_filter_works();
 
 	if (!err && filter)
-		log_warn("seccomp(2) is refused (%s), by the kernel or by a filter that is on "
-			 "already: workers have few capabilities, but may make any system call; "
+		log_warn("seccomp(2) is refused (%s), by the kernel or by a filter that is already "
+			 "active: workers have few capabilities, but may make any system call; "
 			 "if it is a filter, " WORKER_CALLS_FIX, strerror(-filter));
 	if (!err && !jail_can_leave_files())
-		log_warn("CAP_SETUID or CAP_SETGID is missing: workers keep root's rights to files");
+		log_warn("CAP_SETUID or CAP_SETGID is missing: workers keep root's file "
+			 "permissions");
 	if (err)
-		log_warn("privileges are kept, because no other process can have them: %s",
+		log_warn("privileges are kept, because no other process can take them over: %s",
 			 strerror(-err));
 	return err;
 }

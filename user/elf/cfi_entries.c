@@ -4,13 +4,13 @@
 
 #include <errno.h>
 
-/* What both kinds of an entry begin with. */
+/* Common beginning of both kinds of entries. */
 struct entry {
 	size_t off, end;	/* in the section */
-	size_t id_at;		/* where id stands: what .eh_frame's are relative to */
-	uint64_t id;		/* of an FDE: where its CIE is */
+	size_t id_at;		/* position of id: .eh_frame's are relative to it */
+	uint64_t id;		/* of an FDE: the location of its CIE */
 	bool is_cie;
-	struct cfi_reader rest;	/* behind id */
+	struct cfi_reader rest;	/* after id */
 };
 
 void cfi_entries_begin(struct cfi_entries *e, const struct cfi_section *s)
@@ -42,7 +42,7 @@ static int read_entry(const struct cfi_section *s, size_t off, struct entry *out
 	return 1;
 }
 
-/* The letters of an augmentation (LSB Core 5.0, 10.6.1.1.1), and the data that they announce. */
+/* The letters of an augmentation (LSB Core 5.0, 10.6.1.1.1), and their data. */
 static bool read_augmentation(struct cfi_reader letters, struct cfi_reader data,
 			      struct cfi_cie *cie)
 {
@@ -118,7 +118,7 @@ static bool read_cie(const struct cfi_section *s, size_t off, struct cfi_cie *ci
 	       e.end - e.off <= CFI_CIE_MAX && parse_cie(s, &e, cie);
 }
 
-/* NULL: there is none at that offset that can be used. */
+/* NULL: there is no usable one at that offset. */
 static const struct cfi_cie *cie_at(struct cfi_entries *e, uint64_t off)
 {
 	unsigned int i = (unsigned int)(off / 4 % CFI_CIES);

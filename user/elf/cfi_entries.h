@@ -10,17 +10,17 @@
 #include "elf/cfi_reader.h"
 #include "elf/cfi_section.h"
 
-/* A CIE is read again for each FDE that the cache has no place for, so it may not be long. */
-#define CFI_CIE_MAX 1024u	/* bytes; GCC's and LLVM's have less than 64 */
+/* Limit on a CIE, because one that has no place in the cache is read again for each FDE. */
+#define CFI_CIE_MAX 1024u	/* bytes; those of GCC and LLVM have less than 64 */
 #define CFI_CIES 64u		/* in the cache */
 
 struct cfi_cie {
 	uint64_t code_align;
 	int64_t data_align;
-	uint64_t ra;		/* number of the column that has the return address */
+	uint64_t ra;		/* number of the column that contains the return address */
 	uint8_t encoding;	/* of an FDE's addresses */
 	bool augmented;		/* FDEs have augmentation data ("z") */
-	bool signal;		/* its functions are called by the kernel, for a signal ("S") */
+	bool signal;		/* the kernel calls its functions, for a signal ("S") */
 	struct cfi_reader program;
 };
 
@@ -41,11 +41,11 @@ struct cfi_entries {
 	} cies[CFI_CIES];
 };
 
-/* Begin. The section must outlive the entries. */
+/* Start. The section must outlive the entries. */
 void cfi_entries_begin(struct cfi_entries *e, const struct cfi_section *s);
 /*
- * The next FDE: 1; 0: there are no more; -EBADMSG: an FDE that is broken, or has a broken CIE, was
- * passed over, and others may follow. Each call moves on.
+ * The next FDE: 1; 0: there are no more; -EBADMSG: an FDE was skipped because it or its CIE is
+ * damaged, and others may follow. Each call advances.
  */
 int cfi_entries_next(struct cfi_entries *e, struct cfi_fde *fde);
 

@@ -3,7 +3,7 @@
 #include "elf/cfi_expression.h"
 
 #define STACK 4
-/* A longer expression is none of those that are known. */
+/* Longer expressions are not among the known ones. */
 #define EXPRESSION_MAX 32
 
 enum {
@@ -18,12 +18,12 @@ struct stack {
 	unsigned int cnt;
 };
 
-static int64_t add(int64_t a, int64_t b)
+static int64_t add_wrapping(int64_t a, int64_t b)
 {
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static bool push(struct stack *s, struct cfi_value v)
+static bool stack_push(struct stack *s, struct cfi_value v)
 {
 	if (s->cnt == STACK)
 		return false;
@@ -33,29 +33,29 @@ static bool push(struct stack *s, struct cfi_value v)
 
 static bool push_number(struct stack *s, int64_t n)
 {
-	return push(s, (struct cfi_value){ .how = CFI_VALUE_NUMBER, .off = n });
+	return stack_push(s, (struct cfi_value){ .how = CFI_VALUE_NUMBER, .off = n });
 }
 
 static bool push_register(struct stack *s, uint64_t reg, int64_t off)
 {
-	return push(s, (struct cfi_value){ .how = CFI_VALUE_REG, .reg = reg, .off = off });
+	return stack_push(s, (struct cfi_value){ .how = CFI_VALUE_REG, .reg = reg, .off = off });
 }
 
 /* Add to the value on top. */
-static bool plus(struct stack *s, int64_t n)
+static bool stack_plus(struct stack *s, int64_t n)
 {
 	struct cfi_value *top = s->cnt ? &s->values[s->cnt - 1] : NULL;
 
 	if (!top)
 		return false;
 	if (top->how == CFI_VALUE_AT_REG)
-		top->add = add(top->add, n);
+		top->add = add_wrapping(top->add, n);
 	else
-		top->off = add(top->off, n);
+		top->off = add_wrapping(top->off, n);
 	return true;
 }
 
-/* The number on top goes to what is below it. */
+/* Add or subtract the number on top to or from the value below it. */
 static bool plus_number(struct stack *s, bool negative)
 {
 	const struct cfi_value *top = s->cnt ? &s->values[s->cnt - 1] : NULL;
@@ -63,12 +63,12 @@ static bool plus_number(struct stack *s, bool negative)
 
 	if (!top || top->how != CFI_VALUE_NUMBER)
 		return false;
-	n = negative ? add(0, (int64_t)-(uint64_t)top->off) : top->off;
+	n = negative ? add_wrapping(0, (int64_t)-(uint64_t)top->off) : top->off;
 	s->cnt--;
-	return plus(s, n);
+	return stack_plus(s, n);
 }
 
-static bool deref(struct stack *s)
+static bool stack_deref(struct stack *s)
 {
 	struct cfi_value *top = s->cnt ? &s->values[s->cnt - 1] : NULL;
 
@@ -108,20 +108,20 @@ static bool run_one(struct stack *s, struct cfi_reader *r)
 		reg = cfi_uleb(r);
 		return push_register(s, reg, cfi_sleb(r));
 	case OP_PLUS_UCONST:
-		return plus(s, (int64_t)cfi_uleb(r));
+		return stack_plus(s, (int64_t)cfi_uleb(r));
 	case OP_PLUS:
 		return plus_number(s, false);
 	case OP_MINUS:
 		return plus_number(s, true);
 	case OP_DEREF:
-		return deref(s);
+		return stack_deref(s);
 	}
 	return false;
 }
 
 /*
- * GNU ld's for the PLT of x86-64 (bfd/elfxx-x86.c, elf_x86_64_eh_frame_lazy_plt): an entry's second
- * half has pushed a number.
+ * Used by GNU ld for the PLT of x86-64 (bfd/elfxx-x86.c, elf_x86_64_eh_frame_lazy_plt): an entry's
+ * second half has pushed a number.
  */
 static bool is_plt(struct cfi_reader r, struct cfi_value *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cfi_expression.h - the few DWARF expressions that compilers and assemblers write into call frame
- * information: a register, what lies in memory at a register, and numbers added to them.
+ * cfi_expression.h - the few DWARF expressions that compilers and assemblers use in call frame
+ * information: a register, the memory at a register, and numbers added to them.
  */
 #ifndef TACHBPF_ELF_CFI_EXPRESSION_H
 #define TACHBPF_ELF_CFI_EXPRESSION_H
@@ -9,7 +9,7 @@
 #include "elf/cfi_reader.h"
 
 enum cfi_value_how {
-	CFI_VALUE_OTHER = 0,	/* more than can be said here */
+	CFI_VALUE_OTHER = 0,	/* anything else */
 	CFI_VALUE_NUMBER,	/* off */
 	CFI_VALUE_REG,		/* register + off */
 	CFI_VALUE_AT_REG,	/* *(register + off) + add */
@@ -24,8 +24,8 @@ struct cfi_value {
 };
 
 /*
- * What the expression computes. with_cfa: it finds the CFA on its stack, as those that say where a
- * register is do. CFI_VALUE_OTHER for a broken expression, too.
+ * What the expression computes. with_cfa: its stack contains the CFA at the start, as for
+ * expressions that locate a register. A damaged expression is CFI_VALUE_OTHER, too.
  */
 struct cfi_value cfi_expression_value(struct cfi_reader expression, bool with_cfa);
 

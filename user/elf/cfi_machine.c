@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* Nested remember_state. Compilers write one. */
+/* Limit on nested remember_state. Compilers use one. */
 #define REMEMBERED_MAX 16
 
 enum {
@@ -23,12 +23,12 @@ enum {
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
 
-/* One FDE that is being executed. */
+/* An FDE that is being executed. */
 struct run {
 	struct cfi_machine *machine;
 	const struct cfi_fde *fde;
 	uint64_t loc;
-	bool initial;		/* the CIE's instructions: there are no addresses yet */
+	bool initial;		/* the CIE's instructions: there are no addresses so far */
 	struct cfi_state now, first;	/* first: after the CIE's instructions */
 	struct cfi_state remembered[REMEMBERED_MAX];
 	unsigned int remembered_cnt;
@@ -49,7 +49,7 @@ const struct cfi_registers *cfi_registers_of(uint16_t machine)
 	return NULL;
 }
 
-/* The rule of a register; NULL: it is none of the three. */
+/* The rule of a register; NULL: not one of the three. */
 static struct cfi_register *rule_of(const struct run *run, struct cfi_state *state, uint64_t reg)
 {
 	const struct cfi_registers *known = run->machine->registers;
@@ -91,7 +91,7 @@ static void put_expression(struct run *run, struct cfi_reader *r, enum cfi_where
 	put_rule(run, reg, where, cfi_expression_value(expression, true));
 }
 
-static void restore(struct run *run, uint64_t reg)
+static void restore_reg(struct run *run, uint64_t reg)
 {
 	struct cfi_register *rule = rule_of(run, &run->now, reg);
 
@@ -104,7 +104,7 @@ static void def_cfa(struct run *run, uint64_t reg, int64_t off)
 	run->now.cfa = (struct cfi_value){ .how = CFI_VALUE_REG, .reg = reg, .off = off };
 }
 
-/* Change a part of a CFA that is a register and an offset; an expression has no such part. */
+/* Change one part of a CFA that is a register and an offset; an expression has no such parts. */
 static void change_cfa(struct run *run, const uint64_t *reg, int64_t off)
 {
 	struct cfi_value *cfa = &run->now.cfa;
@@ -117,7 +117,7 @@ static void change_cfa(struct run *run, const uint64_t *reg, int64_t off)
 		cfa->off = off;
 }
 
-static int remember(struct run *run)
+static int remember_state(struct run *run)
 {
 	if (run->remembered_cnt == REMEMBERED_MAX)
 		return -EBADMSG;
@@ -125,7 +125,7 @@ static int remember(struct run *run)
 	return 0;
 }
 
-static int recall(struct run *run)
+static int recall_state(struct run *run)
 {
 	if (!run->remembered_cnt)
 		return -EBADMSG;
@@ -133,12 +133,12 @@ static int recall(struct run *run)
 	return 0;
 }
 
-static int emit(struct run *run)
+static int emit_row(struct run *run)
 {
 	return run->machine->row(run->machine->ctx, run->loc, &run->now);
 }
 
-/* The row that has come about ends before the address `to`. */
+/* The current row ends before the address `to`. */
 static int go_to(struct run *run, uint64_t to)
 {
 	int err;
@@ -147,12 +147,12 @@ static int go_to(struct run *run, uint64_t to)
 		return -EBADMSG;
 	if (to == run->loc)
 		return 0;
-	err = emit(run);
+	err = emit_row(run);
 	run->loc = to;
 	return err;
 }
 
-static int advance(struct run *run, uint64_t by)
+static int advance_pc(struct run *run, uint64_t by)
 {
 	uint64_t bytes, to;
 
@@ -172,7 +172,7 @@ static int set_loc(struct run *run, struct cfi_reader *r)
 				      (uint64_t)(r->at - fde->program.at)));
 }
 
-/* What only one machine type, or old compilers, write. */
+/* Instructions of a single machine type, or of old compilers. */
 static int run_special(struct run *run, struct cfi_reader *r, unsigned int op)
 {
 	uint64_t reg;
@@ -186,16 +186,16 @@ static int run_special(struct run *run, struct cfi_reader *r, unsigned int op)
 		put_offset(run, reg, CFI_AT, -cfi_uleb(r));
 		return 0;
 	case CFA_MIPS_ADVANCE_LOC8:
-		return advance(run, cfi_uint(r, 8));
+		return advance_pc(run, cfi_uint(r, 8));
 	case CFA_AARCH64_NEGATE_RA_STATE:
 	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
-		/* Return addresses are signed from here on, or not: who reads them masks them. */
+		/* Return addresses are signed from here on, or not: the reader masks them. */
 		return run->machine->registers->machine == EM_AARCH64 ? 0 : -EBADMSG;
 	}
 	return -EBADMSG;
 }
 
-/* Where a register is. */
+/* Instructions that locate a register. */
 static int run_register(struct run *run, struct cfi_reader *r, unsigned int op)
 {
 	uint64_t reg;
@@ -218,7 +218,7 @@ static int run_register(struct run *run, struct cfi_reader *r, unsigned int op)
 		put_offset(run, reg, CFI_IS, (uint64_t)cfi_sleb(r));
 		return 0;
 	case CFA_RESTORE_EXTENDED:
-		restore(run, cfi_uleb(r));
+		restore_reg(run, cfi_uleb(r));
 		return 0;
 	case CFA_UNDEFINED:
 		put_plain(run, cfi_uleb(r), CFI_UNDEFINED);
@@ -240,7 +240,7 @@ static int run_register(struct run *run, struct cfi_reader *r, unsigned int op)
 	return run_special(run, r, op);
 }
 
-/* How the CFA is computed, and the state as a whole. */
+/* Instructions for the CFA, and for the state as a whole. */
 static int run_cfa(struct run *run, struct cfi_reader *r, unsigned int op)
 {
 	int64_t align = run->fde->cie->data_align;
@@ -269,9 +269,9 @@ static int run_cfa(struct run *run, struct cfi_reader *r, unsigned int op)
 		run->now.cfa = cfi_expression_value(cfi_block(r, cfi_uleb(r)), false);
 		return 0;
 	case CFA_REMEMBER_STATE:
-		return remember(run);
+		return remember_state(run);
 	case CFA_RESTORE_STATE:
-		return recall(run);
+		return recall_state(run);
 	}
 	return run_register(run, r, op);
 }
@@ -282,12 +282,12 @@ static int run_one(struct run *run, struct cfi_reader *r)
 
 	switch (op & 0xc0) {
 	case CFA_ADVANCE_LOC:
-		return advance(run, low);
+		return advance_pc(run, low);
 	case CFA_OFFSET:
 		put_offset(run, low, CFI_AT, cfi_uleb(r));
 		return 0;
 	case CFA_RESTORE:
-		restore(run, low);
+		restore_reg(run, low);
 		return 0;
 	}
 	switch (op) {
@@ -296,11 +296,11 @@ static int run_one(struct run *run, struct cfi_reader *r)
 	case CFA_SET_LOC:
 		return set_loc(run, r);
 	case CFA_ADVANCE_LOC1:
-		return advance(run, cfi_uint(r, 1));
+		return advance_pc(run, cfi_uint(r, 1));
 	case CFA_ADVANCE_LOC2:
-		return advance(run, cfi_uint(r, 2));
+		return advance_pc(run, cfi_uint(r, 2));
 	case CFA_ADVANCE_LOC4:
-		return advance(run, cfi_uint(r, 4));
+		return advance_pc(run, cfi_uint(r, 4));
 	}
 	return run_cfa(run, r, op);
 }
@@ -340,5 +340,5 @@ int cfi_machine_run(struct cfi_machine *m, const struct cfi_fde *fde)
 	err = run_program(&run, fde->program);
 	if (err)
 		return err;
-	return run.loc < fde->end ? emit(&run) : 0;
+	return run.loc < fde->end ? emit_row(&run) : 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * cfi_machine.h - executes the instructions of a CIE and an FDE (DWARF 5, 6.4.2). What comes out is
- * a table: from which address on the caller's frame is found by which rules.
+ * cfi_machine.h - executes the instructions of a CIE and an FDE (DWARF 5, 6.4.2). The result is a
+ * table: from which address on, which rules lead to the caller's frame.
  *
- * Of the registers it knows three: the stack pointer, the frame pointer, and the column that has
- * the return address.
+ * Knows three registers: the stack pointer, the frame pointer, and the column of the return
+ * address.
  */
 #ifndef TACHBPF_ELF_CFI_MACHINE_H
 #define TACHBPF_ELF_CFI_MACHINE_H
@@ -14,7 +14,7 @@
 
 /* Where the caller's value of a register is. */
 enum cfi_where {
-	CFI_UNSAID = 0,		/* as the machine's calling convention says: see unwind_rules.c */
+	CFI_UNSAID = 0,		/* by the machine's calling convention: see unwind_rules.c */
 	CFI_UNDEFINED,
 	CFI_UNCHANGED,
 	CFI_AT,			/* in memory, at the address `value` */
@@ -32,29 +32,29 @@ struct cfi_state {
 	struct cfi_register sp, fp, ra;
 };
 
-/* DWARF's numbers of a machine type's registers. */
+/* DWARF register numbers of a machine type. */
 struct cfi_registers {
 	uint16_t machine;	/* EM_* */
 	uint8_t sp, fp, ra;
 };
-/* NULL: no machine type that we know. */
+/* NULL: unknown machine type. */
 const struct cfi_registers *cfi_registers_of(uint16_t machine);
 
 struct cfi_machine {
 	const struct cfi_registers *registers;
-	/* So many instructions may still be executed, of all FDEs together. */
+	/* Number of instructions that may still be executed, for all FDEs together. */
 	uint64_t steps;
 	/*
-	 * Called for each row, in the order of addresses; of several with the same address the last
-	 * one counts. Returns 0, or -errno, which ends the FDE.
+	 * Called for each row, in the order of addresses; if several have the same address, the
+	 * last one counts. Returns 0, or -errno, which ends the FDE.
 	 */
 	int (*row)(void *ctx, uint64_t addr, const struct cfi_state *state);
 	void *ctx;
 };
 
 /*
- * Execute an FDE. 0; -EBADMSG: an instruction is not known, or broken; -EFBIG: steps are used up;
- * what row() returned.
+ * Execute an FDE. 0; -EBADMSG: an instruction is unknown or damaged; -EFBIG: steps are used up; or
+ * the result of row().
  */
 int cfi_machine_run(struct cfi_machine *m, const struct cfi_fde *fde);
 

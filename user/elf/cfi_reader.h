@@ -2,8 +2,8 @@
 /*
  * cfi_reader.h - reads numbers one after another from hostile bytes.
  *
- * Who reads beyond the end gets 0 and a reader that is broken and stays so: it has no bytes left.
- * So a caller may check `broken` once, after several reads.
+ * Reading beyond the end returns 0, and the reader is broken from then on: it has no bytes left. So
+ * a caller may check `broken` once, after several reads.
  */
 #ifndef TACHBPF_ELF_CFI_READER_H
 #define TACHBPF_ELF_CFI_READER_H
@@ -29,7 +29,7 @@ static inline void cfi_break(struct cfi_reader *r)
 	r->broken = true;
 }
 
-/* An unsigned number of 1, 2, 4 or 8 bytes. Both machine types that we run on are little endian. */
+/* An unsigned number of 1, 2, 4 or 8 bytes. Both supported machine types are little endian. */
 static inline uint64_t cfi_uint(struct cfi_reader *r, unsigned int bytes)
 {
 	uint64_t v = 0;
@@ -51,7 +51,7 @@ static inline int64_t cfi_int(struct cfi_reader *r, unsigned int bytes)
 	return (int64_t)(cfi_uint(r, bytes) << unused) >> unused;
 }
 
-/* LEB128 (DWARF 5, 7.6). What does not fit 64 bits is broken. */
+/* LEB128 (DWARF 5, 7.6). A number that does not fit 64 bits breaks the reader. */
 static inline uint64_t cfi_uleb(struct cfi_reader *r)
 {
 	unsigned int shift;
@@ -113,7 +113,7 @@ enum {
 	CFI_PTR_OMIT = 0xff,
 };
 
-/* The number in an encoded pointer, as it stands there. */
+/* The number in an encoded pointer, as stored. */
 static inline uint64_t cfi_pointer_raw(struct cfi_reader *r, uint8_t encoding)
 {
 	switch (encoding & CFI_PTR_FORM) {
@@ -140,7 +140,7 @@ static inline uint64_t cfi_pointer_raw(struct cfi_reader *r, uint8_t encoding)
 
 /*
  * The address that an encoded pointer means; place is the pointer's own. Only absolute and
- * pc-relative ones that are not indirect can be known without the process: others are broken.
+ * pc-relative ones that are not indirect can be decoded without the process: others break r.
  */
 static inline uint64_t cfi_pointer(struct cfi_reader *r, uint8_t encoding, uint64_t place)
 {

@@ -2,7 +2,7 @@
 /*
  * cfi_section.c - see cfi_section.h.
  *
- * A section is read, not mapped: the file's owner could truncate it, and SIGBUS would end us.
+ * A section is read, not mapped: the file's owner could truncate it, and SIGBUS would kill us.
  */
 #include "elf/cfi_section.h"
 
@@ -13,7 +13,7 @@
 
 #include "elf/cfi_reader.h"
 
-/* Section types without contents and without sizes are 0 bytes long, as elf_file_section() says. */
+/* For elf_file_section(), sections without contents or size have 0 bytes. */
 static int read_bytes(const struct elf_file *elf, uint64_t off, uint64_t len, uint8_t **bytes)
 {
 	int err;
@@ -46,7 +46,7 @@ static int read_section(const struct elf_file *elf, const struct elf_range *r,
 	return 0;
 }
 
-/* The address of .eh_frame, which .eh_frame_hdr has (LSB Core 5.0, 10.6.2). 0 or -ENOENT. */
+/* The address of .eh_frame, from .eh_frame_hdr (LSB Core 5.0, 10.6.2). 0 or -ENOENT. */
 static int find_eh_frame(const struct elf_file *elf, uint64_t *vaddr)
 {
 	uint8_t hdr[12];
@@ -60,7 +60,7 @@ static int find_eh_frame(const struct elf_file *elf, uint64_t *vaddr)
 	return r.broken ? -ENOENT : 0;
 }
 
-/* From .eh_frame on to its segment's end: only its last entry says where the section ends. */
+/* Read from .eh_frame to the end of its segment: its last entry shows where the section ends. */
 static int read_by_segment(const struct elf_file *elf, struct cfi_section *s)
 {
 	unsigned int i;
@@ -95,8 +95,8 @@ int cfi_section_read_eh(const struct elf_file *elf, struct cfi_section *s)
 	return read_by_segment(elf, s);
 }
 
-/* Replace the bytes, which begin with an Elf64_Chdr, by what they say when decompressed. */
-static int decompress(struct cfi_section *s)
+/* Replace the bytes, which begin with an Elf64_Chdr, by their decompressed content. */
+static int decompress_section(struct cfi_section *s)
 {
 	uint8_t *plain;
 	Elf64_Chdr h;
@@ -134,7 +134,7 @@ int cfi_section_read_debug(const struct elf_file *elf, struct cfi_section *s)
 		return -ENOENT;
 	err = read_section(elf, &r, s);
 	if (!err && r.flags & SHF_COMPRESSED)
-		err = decompress(s);
+		err = decompress_section(s);
 	s->debug = true;
 	s->vaddr = 0;
 	return err;

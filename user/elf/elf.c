@@ -2,10 +2,10 @@
 /*
  * elf.c - the bounded reader of ELF files.
  *
- * It does not use libelf: elf_begin() allocates by the section count in the file before any
- * bound of ours applies, and its fast mode maps the file, so that the file's owner could
- * kill us with SIGBUS by truncating it. Structures: System V gABI, chapters 4 and 5;
- * DT_GNU_HASH: binutils bfd/elflink.c.
+ * It does not use libelf: elf_begin() allocates by the section count in the file before any limit
+ * of ours applies, and its fast mode maps the file, so that the file's owner could kill us with
+ * SIGBUS by truncating it. Structures: System V gABI, chapters 4 and 5; DT_GNU_HASH: binutils
+ * bfd/elflink.c.
  */
 #include <elf.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include "elf/elf.h"
 
-/* Bounds on what is read from a file. Chrome has 40 sections, GHC's output 200. */
+/* Limits on what is read from a file. Chrome has 40 sections, GHC's output 200. */
 #define MAX_PHDRS     128
 #define MAX_SHDRS     16384
 #define MAX_SHSTRTAB  (1u << 20)
@@ -77,7 +77,7 @@ int elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t le
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 
-/* Is name the string at offset off of the string table? */
+/* Returns true if name is the string at offset off of the string table. */
 static bool name_is(const struct elf_file *f, uint64_t off, const char *name)
 {
 	size_t len = strlen(name) + 1;
@@ -286,7 +286,7 @@ out:
 	return err;
 }
 
-/* Does symbol number i define name? If so, fills *sym. */
+/* Returns true if symbol number i defines name, and fills *sym. */
 static bool dynsym_is(const struct elf_file *f, uint32_t i, const char *name,
 		      struct elf_symbol *sym)
 {

@@ -2,9 +2,9 @@
 /*
  * elf.h - a bounded reader of one ELF file, which is hostile.
  *
- * Knows ELF (64 bit, little endian) and nothing of Python. Everything is read with pread()
- * into buffers of bounded size: a file with false sizes, or one that is truncated
- * meanwhile, causes -ENOENT or -EBADMSG and never a signal.
+ * Knows ELF (64 bit, little endian) and nothing of Python. Everything is read with pread() into
+ * buffers of limited size: a file with false sizes, or one that is truncated meanwhile, causes
+ * -ENOENT or -EBADMSG and never a signal.
  */
 #ifndef TACHBPF_ELF_H
 #define TACHBPF_ELF_H
@@ -32,10 +32,10 @@ struct elf_load {
 	bool writable, executable;
 };
 
-/* Pointers of the dynamic section (virtual addresses; 0: not there). */
+/* Pointers of the dynamic section (virtual addresses; 0: missing). */
 struct elf_dynamic {
 	uint64_t symtab, strtab, strtab_bytes, gnu_hash, sysv_hash;
-	uint64_t rela, rela_bytes, rela_relative;	/* the first so many are relative */
+	uint64_t rela, rela_bytes, rela_relative;	/* the first ones are relative */
 	uint64_t jmprel, jmprel_bytes;
 	uint64_t soname;	/* offset in strtab */
 	bool has_soname;
@@ -54,7 +54,7 @@ struct elf_file {
 	unsigned int load_cnt;
 	struct elf_dynamic dyn;
 	uint64_t tls_align, tls_memsz;	/* PT_TLS */
-	uint64_t eh_frame_hdr;	/* PT_GNU_EH_FRAME: virtual address; 0: not there */
+	uint64_t eh_frame_hdr;	/* PT_GNU_EH_FRAME: virtual address; 0: missing */
 };
 
 struct elf_range {
@@ -83,7 +83,7 @@ int elf_file_open(struct elf_file *f, int fd);
  */
 int elf_file_read(const struct elf_file *f, uint64_t vaddr, void *buf, size_t len);
 
-/* Read at most len bytes of the memory image at vaddr. Returns how many, or -errno. */
+/* Read at most len bytes of the memory image at vaddr. Returns their number, or -errno. */
 ssize_t elf_file_read_some(const struct elf_file *f, uint64_t vaddr, void *buf, size_t len);
 
 /* Read len bytes at a file offset. 0; -ENODATA: the file is shorter; other -errno. */
@@ -96,13 +96,13 @@ int elf_file_section(const struct elf_file *f, const char *name, struct elf_rang
 int elf_file_dynsym(const struct elf_file *f, const char *name, struct elf_symbol *sym);
 
 /*
- * Find defined symbols of .symtab in one pass: names[i] → syms[i]; a symbol that is not
- * there gets value 0. 0, or -ENOENT: there is no symbol table. Slow.
+ * Find defined symbols of .symtab in one pass: names[i] → syms[i]; a missing symbol gets value 0.
+ * 0, or -ENOENT: there is no symbol table. Slow.
  */
 int elf_file_symtab(const struct elf_file *f, const char *const *names, struct elf_symbol *syms,
 		    unsigned int cnt);
 
-/* Copy DT_SONAME, NUL-terminated and cut to size. 0 or -ENOENT. */
+/* Copy DT_SONAME, NUL-terminated and truncated to size. 0 or -ENOENT. */
 int elf_file_soname(const struct elf_file *f, char *buf, size_t size);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the file has what is mapped at vaddr; 0: not in its code. */
+/* File offset of the symbol mapped at vaddr; 0: not in the file's code. */
 static uint64_t offset_of_code(const struct elf_file *f, const struct elf_symbol *sym)
 {
 	unsigned int i;
@@ -38,7 +38,7 @@ static unsigned int find_exported(const struct elf_file *f, const char *const *n
 	return found;
 }
 
-/* A program that is linked statically exports nothing. */
+/* A statically linked program exports nothing. */
 static int find_in_symtab(const struct elf_file *f, const char *const *names, uint64_t *offsets,
 			  unsigned int cnt)
 {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * elf_link.c - see elf_link.h. The file is hostile: every table is bounded.
- */
+/* elf_link.c - see elf_link.h. The file is hostile: every table is limited. */
 #include "elf/elf_link.h"
 
 #include <elf.h>
@@ -11,7 +9,7 @@
 
 #define MAX_PHDRS 128
 #define MAX_DYNS  1024
-/* Upper bound. A program that embeds Python and imports a lot: Blender has 20,000. */
+/* Limit on relocations. A large program that embeds Python: Blender has 20,000. */
 #define MAX_RELAS 65536
 #define MAX_NOTES 4096	/* bytes */
 #define NAME_MAX_BYTES 64
@@ -70,7 +68,7 @@ static uint64_t dynamic_value(const struct dynamic *d, int64_t tag)
 	return 0;
 }
 
-/* Copy a string of the dynamic string table, cut to size. */
+/* Copy a string of the dynamic string table, truncated to size. */
 static int dynamic_string(const struct elf_file *f, uint64_t off, char *buf, size_t size)
 {
 	ssize_t n;
@@ -93,8 +91,8 @@ struct slot_search {
 };
 
 /*
- * With lazy binding, a slot is set when its function is first called. Functions that start
- * the interpreter are called before anything that can be sampled.
+ * With lazy binding, a slot is set when its function is first called. Functions that start the
+ * interpreter are called before anything that can be sampled.
  */
 static unsigned int rank_of(const char *name)
 {
@@ -117,7 +115,7 @@ static bool is_slot(uint32_t type)
 	return type == 6 || type == 7 || type == 1025 || type == 1026;
 }
 
-static void consider(struct slot_search *s, const Elf64_Rela *r, bool set_at_start)
+static void consider_slot(struct slot_search *s, const Elf64_Rela *r, bool set_at_start)
 {
 	struct elf_symbol found;
 	unsigned int rank;
@@ -153,7 +151,7 @@ static void search_table(struct slot_search *s, uint64_t vaddr, uint64_t bytes, 
 		if (elf_file_read(s->exe, vaddr, r, n * sizeof(*r)))
 			return;
 		for (i = 0; i < n; i++)
-			consider(s, &r[i], set_at_start);
+			consider_slot(s, &r[i], set_at_start);
 	}
 }
 
@@ -179,7 +177,7 @@ int elf_link_slot(const struct elf_file *exe, const struct elf_file *lib, uint64
 
 /* ---- identity ---- */
 
-/* Virtual address of the build id's bytes in a segment of notes. 0: there is none. */
+/* Virtual address of the build id's bytes in a segment of notes; 0: there is none. */
 static uint64_t find_build_id(const struct elf_file *f, const Elf64_Phdr *ph, size_t len)
 {
 	uint8_t notes[MAX_NOTES];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * elf_link.h - what the dynamic linker does with a file: where it stores addresses of functions,
- * and which libraries it loads; and the bytes by which a loaded file can be recognised.
+ * and which libraries it loads; also the bytes that identify a loaded file.
  */
 #ifndef TACHBPF_ELF_LINK_H
 #define TACHBPF_ELF_LINK_H
@@ -9,16 +9,16 @@
 #include "elf/elf.h"
 
 /*
- * Find a slot (GOT entry) in the program exe that the linker sets to the address of a
- * function of the library lib, and that function's address in lib. If there are several,
- * the one that is set first. 0 or -ENOENT.
+ * Find a slot (GOT entry) in the program exe that the linker sets to the address of a function of
+ * the library lib, and that function's address in lib. If there are several, the one that is set
+ * first. 0 or -ENOENT.
  */
 int elf_link_slot(const struct elf_file *exe, const struct elf_file *lib, uint64_t *slot,
 		  uint64_t *symbol);
 
 /*
- * Find len bytes of the loaded file that differ from those of any other build: of its build
- * id or, without one, of its header. Fills buf with them. 0 or -errno.
+ * Find len bytes of the loaded file that differ from those of any other build: in its build id or,
+ * without one, in its header. Copies them to buf. 0 or -errno.
  */
 int elf_link_identity(const struct elf_file *f, uint64_t *vaddr, void *buf, size_t len);
 

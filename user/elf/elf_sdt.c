@@ -18,12 +18,12 @@ struct addresses {
 struct search {
 	const struct elf_file *f;
 	const char *provider, *name;
-	uint64_t base;		/* where .stapsdt.base is; 0: the file has none */
+	uint64_t base;		/* address of .stapsdt.base; 0: the file has none */
 	struct elf_sdt_place *places;
 	uint32_t cnt;
 };
 
-/* Where the file has what is mapped at vaddr; 0: in no part of this kind. */
+/* File offset of what is mapped at vaddr; 0: in no part of this kind. */
 static uint64_t offset_of(const struct elf_file *f, uint64_t vaddr, bool code)
 {
 	unsigned int i;
@@ -40,7 +40,7 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t vaddr, bool code)
 	return 0;
 }
 
-/* Cut a string off the front of what is left. NULL: none ends there. */
+/* Cut a string off the beginning of the rest. NULL: it has no end. */
 static const char *take_string(const uint8_t **at, size_t *left)
 {
 	const uint8_t *end = memchr(*at, '\0', *left), *begin = *at;
@@ -69,12 +69,12 @@ static int take_note(struct search *s, const uint8_t *desc, size_t len)
 	name = provider ? take_string(&desc, &len) : NULL;
 	if (!name || strcmp(provider, s->provider) || strcmp(name, s->name))
 		return 0;
-	/* prelink moves addresses of sections, but not what is in notes. */
+	/* prelink moves addresses of sections, but not those in notes. */
 	moved = s->base && a.base ? s->base - a.base : 0;
 	place = (struct elf_sdt_place){ .offset = offset_of(s->f, a.pc + moved, true) };
 	if (a.semaphore)
 		place.semaphore = offset_of(s->f, a.semaphore + moved, false);
-	/* Without its semaphore the probe would stay switched off. */
+	/* Without its semaphore the probe would stay disabled. */
 	if (!place.offset || (a.semaphore && !place.semaphore))
 		return 0;
 	if (s->cnt == ELF_SDT_PLACES_MAX)
@@ -83,7 +83,7 @@ static int take_note(struct search *s, const uint8_t *desc, size_t len)
 	return 0;
 }
 
-static size_t padded(uint32_t bytes)
+static size_t padded_size(uint32_t bytes)
 {
 	return ((size_t)bytes + 3) & ~(size_t)3;
 }
@@ -97,17 +97,17 @@ static int take_notes(struct search *s, const uint8_t *data, size_t left)
 		memcpy(&h, data, sizeof(h));
 		data += sizeof(h);
 		left -= sizeof(h);
-		if (padded(h.n_namesz) > left || h.n_descsz > left - padded(h.n_namesz))
+		if (padded_size(h.n_namesz) > left || h.n_descsz > left - padded_size(h.n_namesz))
 			break;
 		if (h.n_type == NOTE_TYPE && h.n_namesz == sizeof(NOTE_OWNER) &&
 		    !memcmp(data, NOTE_OWNER, sizeof(NOTE_OWNER)))
-			err = take_note(s, data + padded(h.n_namesz), h.n_descsz);
-		data += padded(h.n_namesz);
-		left -= padded(h.n_namesz);
-		if (padded(h.n_descsz) >= left)
+			err = take_note(s, data + padded_size(h.n_namesz), h.n_descsz);
+		data += padded_size(h.n_namesz);
+		left -= padded_size(h.n_namesz);
+		if (padded_size(h.n_descsz) >= left)
 			break;
-		data += padded(h.n_descsz);
-		left -= padded(h.n_descsz);
+		data += padded_size(h.n_descsz);
+		left -= padded_size(h.n_descsz);
 	}
 	return err;
 }

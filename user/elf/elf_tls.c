@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * elf_tls.c - see elf_tls.h. The file is hostile: tables are bounded.
+ * elf_tls.c - see elf_tls.h. The file is hostile: tables are limited.
  *
  * A relocation names the variable itself, or only its file (symbol 0): then its addend is the
- * offset of what it leads to, and the variable is so many bytes from there.
+ * offset of its target, from which the variable has a known distance.
  */
 #include "elf/elf_tls.h"
 
@@ -12,9 +12,7 @@
 
 #define PAGE_MASK_4K 4095ull
 #define NAME_BYTES_MAX 64
-/*
- * Of both tables. PyTorch's largest library has 600,000, most of them relative: these are skipped.
- */
+/* Limit for both tables. PyTorch's largest library has 600,000, most of them relative (skipped). */
 #define RELAS_MAX (32u * 1024 * 1024 / sizeof(Elf64_Rela))
 #define RELAS_A_READ 128
 /* The thread control block of arm64 (variant I), which the executable's TLS follows. */
@@ -24,7 +22,7 @@ struct search {
 	const struct elf_file *f;
 	const char *name;
 	uint64_t value;		/* the variable's offset in the TLS segment */
-	int rank;		/* of what was found; 0: nothing */
+	int rank;		/* of the result so far; 0: none */
 	uint64_t left;		/* relocations that may still be read */
 	struct elf_tls *out;
 };
@@ -57,21 +55,23 @@ static bool names_it(const struct search *s, uint32_t symbol)
 	Elf64_Sym sym;
 
 	return len <= sizeof(buf) &&
-	       !elf_file_read(s->f, d->symtab + symbol * (uint64_t)sizeof(sym), &sym, sizeof(sym)) &&
+	       !elf_file_read(s->f, d->symtab + symbol * (uint64_t)sizeof(sym), &sym,
+			      sizeof(sym)) &&
 	       sym.st_name < d->strtab_bytes &&
-	       !elf_file_read(s->f, d->strtab + sym.st_name, buf, len) && !memcmp(buf, s->name, len);
+	       !elf_file_read(s->f, d->strtab + sym.st_name, buf, len) &&
+	       !memcmp(buf, s->name, len);
 }
 
 /*
- * The best relocation: one that names the variable leads to it even if the linker has chosen
- * another file's; a descriptor may be empty until the variable is first used.
+ * The best relocation: one that names the variable finds it even if the linker has chosen another
+ * file's; a descriptor may be empty until the variable is first used.
  */
 static int rank_of(enum elf_tls_model model, bool named)
 {
 	return (named ? 4 : 0) + (model == ELF_TLS_DESC ? 1 : 2);
 }
 
-static void consider(struct search *s, const Elf64_Rela *r)
+static void consider_reloc(struct search *s, const Elf64_Rela *r)
 {
 	uint32_t symbol = ELF64_R_SYM(r->r_info);
 	enum elf_tls_model model;
@@ -88,7 +88,7 @@ static void consider(struct search *s, const Elf64_Rela *r)
 	s->out->add = symbol ? -r->r_addend : (int64_t)(s->value - (uint64_t)r->r_addend);
 	if (model != ELF_TLS_INDEX)
 		return;
-	/* The module's word takes no addend; the offset's word may have another variable's. */
+	/* The module's word has no addend; the offset's word may have another variable's. */
 	s->out->add = symbol ? 0 : (int64_t)s->value;
 	s->out->model = symbol ? ELF_TLS_INDEX : ELF_TLS_MODULE;
 }
@@ -110,13 +110,13 @@ static void search_table(struct search *s, uint64_t vaddr, uint64_t bytes, uint6
 		if (elf_file_read(s->f, vaddr, r, n * sizeof(*r)))
 			return;
 		for (i = 0; i < n; i++)
-			consider(s, &r[i]);
+			consider_reloc(s, &r[i]);
 	}
 }
 
 /*
- * The offset from the thread pointer of a variable of the executable: on arm64 its segment lies
- * behind the thread control block, on x86-64 it ends at the thread pointer.
+ * The offset of a variable of the executable from the thread pointer: on arm64 its segment follows
+ * the thread control block, on x86-64 it ends at the thread pointer.
  */
 static int64_t fixed_offset(const struct elf_file *f, uint64_t value)
 {

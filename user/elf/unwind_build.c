@@ -3,7 +3,7 @@
  * unwind_build.c - see unwind_build.h.
  *
  * Each FDE of .eh_frame is executed into rows, then each of .debug_frame whose addresses .eh_frame
- * does not have. What lies outside of the executable segments is left out.
+ * does not cover. Addresses outside the executable segments are skipped.
  */
 #include "elf/unwind_build.h"
 
@@ -20,7 +20,7 @@
 #include "elf/unwind_rows.h"
 #include "elf/unwind_rules.h"
 
-/* Puts the parts of a table into a memfd, as unwind_file.h describes it. */
+/* Writes the parts of a table into a memfd, in the format of unwind_file.h. */
 
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
@@ -29,8 +29,8 @@ static uint64_t round_up(uint64_t v, uint64_t to)
 	return (v + to - 1) / to * to;
 }
 
-/* Where the parts lie. 0 or -EFBIG. */
-static int place(struct unwind_file *head, uint32_t row_cnt, uint32_t rule_cnt)
+/* Set the positions of the parts. 0 or -EFBIG. */
+static int place_parts(struct unwind_file *head, uint32_t row_cnt, uint32_t rule_cnt)
 {
 	uint64_t index_cnt;
 
@@ -84,14 +84,14 @@ static int write_parts(int fd, const struct unwind_file *head, const struct unwi
 }
 
 /*
- * Write a table. Of head, what is not a place or a length of a part is the caller's: machine, hash,
- * start, bytes, what building has met; the rest is filled in. Returns a descriptor that is sealed
+ * Write a table. The caller has filled in head except for positions and lengths of parts: machine,
+ * hash, start, bytes, statistics; the rest is filled in here. Returns a descriptor that is sealed
  * against changes; -EFBIG: larger than UNWIND_FILE_BYTES_MAX; other -errno.
  */
 static int unwind_write(struct unwind_file *head, const struct unwind_row *rows, uint32_t row_cnt,
 		 const struct unwind_rule *rules, uint32_t rule_cnt)
 {
-	int err = place(head, row_cnt, rule_cnt), fd;
+	int err = place_parts(head, row_cnt, rule_cnt), fd;
 
 	if (err)
 		return err;
@@ -106,20 +106,20 @@ static int unwind_write(struct unwind_file *head, const struct unwind_row *rows,
 	return fd;
 }
 
-/* Instructions of one file. libtorch_cpu has 8 million; so many take less than a second. */
+/* Limit on instructions of one file, less than a second. libtorch_cpu has 8 million. */
 #define STEPS_MAX (64u << 20)
 
 struct build {
 	const struct elf_file *elf;
 	uint64_t base;		/* first address of the first executable segment */
-	uint32_t end;		/* bytes from base: where the current FDE ends */
+	uint32_t end;		/* where the current FDE ends, in bytes from base */
 	struct cfi_machine machine;
 	struct unwind_rules rules;
 	struct unwind_rows rows;
 	struct unwind_file head;
 };
 
-/* The segment that has the address; NULL: it is in none that can be executed. */
+/* The executable segment that contains the address; NULL: none. */
 static const struct elf_load *segment_of(const struct elf_file *elf, uint64_t addr)
 {
 	unsigned int i;
@@ -157,8 +157,8 @@ static int add_row(void *ctx, uint64_t addr, const struct cfi_state *state)
 }
 
 /*
- * What of the FDE's addresses can be in the table. Returns false if nothing: linkers leave FDEs of
- * functions that they have removed, at address 0 or near it.
+ * Find the FDE's addresses that can be in the table. Returns false if there are none: linkers leave
+ * FDEs of functions that they have removed, at address 0 or near it.
  */
 static bool find_range(const struct build *b, const struct cfi_fde *fde, uint32_t *start,
 		       uint32_t *end)
@@ -176,7 +176,7 @@ static bool find_range(const struct build *b, const struct cfi_fde *fde, uint32_
 	return *start < *end;
 }
 
-/* 0 or -errno; -EBADMSG: only this FDE is bad. */
+/* 0 or -errno; -EBADMSG: only this FDE is invalid. */
 static int add_fde(struct build *b, const struct cfi_fde *fde, bool debug)
 {
 	uint32_t start;
@@ -234,7 +234,7 @@ static int add_from(struct build *b,
 	return err;
 }
 
-/* With .eh_frame alone a table is good, whatever .debug_frame is. */
+/* A table from .eh_frame alone is valid, whatever .debug_frame contains. */
 static int add_all(struct build *b)
 {
 	int eh = add_from(b, cfi_section_read_eh), debug;

@@ -6,7 +6,7 @@
 
 _Static_assert(sizeof(struct unwind_file) <= UNWIND_FILE_HEAD, "the header has its place");
 
-/* Do cnt elements of so many bytes, from element number `at` on, end within total? */
+/* Returns true if cnt elements of this many bytes, from element `at` on, end within total. */
 static bool lies_within(uint64_t at, uint64_t cnt, uint64_t bytes, uint64_t total)
 {
 	return (at + cnt) * bytes <= total;

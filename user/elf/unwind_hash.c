@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * unwind_hash.c - unwind_hash() of unwind_build.h: XXH3-128 with a secret, so nobody who does not
- * know it can make a file that has another one's table.
+ * unwind_hash.c - unwind_hash() of unwind_build.h: XXH3-128 with a secret; without knowing it,
+ * nobody can create a file that gets the table of another one.
  */
 #include <errno.h>
 #include <xxhash.h>
@@ -12,7 +12,7 @@
 #define SECRET_BYTES 192
 _Static_assert(SECRET_BYTES >= XXH3_SECRET_SIZE_MIN, "the secret is long enough");
 
-/* What stands before the bytes of a section, so that two sections are never one. */
+/* Precedes the bytes of a section, so that two sections never look like one. */
 struct part {
 	uint64_t kind, vaddr, len;
 };

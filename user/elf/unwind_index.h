@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * unwind_index.h - the index of a table's rows (struct unwind_table): it leaves about
- * UNWIND_INDEX_ROWS rows to be searched for an address.
+ * UNWIND_INDEX_ROWS rows to search for an address.
  */
 #ifndef TACHBPF_ELF_UNWIND_INDEX_H
 #define TACHBPF_ELF_UNWIND_INDEX_H
@@ -19,7 +19,7 @@ static inline uint64_t unwind_index_cnt(uint32_t bytes, uint32_t shift)
 	return ((bytes + (1ull << shift) - 1) >> shift) + 1;
 }
 
-/* The shift for so many rows in so many bytes; at most UNWIND_SHIFT_MAX. */
+/* The shift for row_cnt rows in this many bytes; at most UNWIND_SHIFT_MAX. */
 uint32_t unwind_index_shift(uint32_t bytes, uint32_t row_cnt);
 /* Fill an index of unwind_index_cnt() entries. The first row is at address 0. */
 void unwind_index_fill(uint32_t *index, uint32_t bytes, uint32_t shift,

@@ -8,8 +8,8 @@
 #include "base/util.h"
 
 /*
- * Functions are aligned to so many bytes. What lies between two that are nearer is only padding if
- * the one ends as the next one begins: then the gap has no row of its own.
+ * Alignment of functions. A smaller gap between two is only padding if the rules at both sides of
+ * it are equal: then the gap has no row of its own.
  */
 #define PADDING 16
 
@@ -71,7 +71,7 @@ static bool is_sorted(const struct unwind_rows *r)
 	return true;
 }
 
-/* Sort by these eight bits of start; what is equal keeps its order. */
+/* Sort by these eight bits of start; equal ones keep their order. */
 static void sort_by_byte(const struct unwind_function *from, struct unwind_function *to, size_t cnt,
 			 unsigned int shift)
 {
@@ -123,14 +123,14 @@ bool unwind_rows_covered(const struct unwind_rows *r, uint32_t start, uint32_t e
 	return low && r->functions[low - 1].end > start;
 }
 
-/* The list that is being made. */
+/* The list that is being created. */
 struct list {
 	struct unwind_row *rows;
 	size_t cnt, cap;
-	uint32_t end;		/* of the function that was put last */
+	uint32_t end;		/* of the function added last */
 };
 
-static int put(struct list *l, uint32_t addr, uint32_t rule)
+static int put_row(struct list *l, uint32_t addr, uint32_t rule)
 {
 	struct unwind_row *grown;
 
@@ -151,7 +151,7 @@ static int put_gap(struct list *l, uint32_t start, uint32_t next)
 {
 	bool padding = l->cnt && start - l->end < PADDING && l->rows[l->cnt - 1].rule == next;
 
-	return start == l->end || padding ? 0 : put(l, l->end, UNWIND_NO_ROW);
+	return start == l->end || padding ? 0 : put_row(l, l->end, UNWIND_NO_ROW);
 }
 
 static int put_function(struct list *l, const struct unwind_rows *r,
@@ -162,7 +162,7 @@ static int put_function(struct list *l, const struct unwind_rows *r,
 	uint32_t i;
 
 	for (i = 0; !err && i < f->cnt && rows[i].addr < end; i++)
-		err = put(l, rows[i].addr, rows[i].rule);
+		err = put_row(l, rows[i].addr, rows[i].rule);
 	l->end = end;
 	return err;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * unwind_rows.h - collects the rows of functions, which come in any order and can overlap, and
- * makes one sorted list of them that says for each address one thing.
+ * turns them into one sorted list that is unambiguous for each address.
  *
- * Of functions that overlap, the one that starts last counts, from its start on, as it does for who
- * searches .eh_frame_hdr; of several with one start the one that was collected first. Addresses
- * between functions have the rule UNWIND_NO_ROW.
+ * If functions overlap, the one that starts last applies from its start on, as in a search of
+ * .eh_frame_hdr; if several have the same start, the one collected first. Addresses between
+ * functions have the rule UNWIND_NO_ROW.
  */
 #ifndef TACHBPF_ELF_UNWIND_ROWS_H
 #define TACHBPF_ELF_UNWIND_ROWS_H
@@ -16,7 +16,7 @@
 
 #include "bpf/abi_native.h"
 
-/* More are refused: a table of them would be larger than UNWIND_FILE_BYTES_MAX. */
+/* Limit on rows: a table with more would be larger than UNWIND_FILE_BYTES_MAX. */
 #define UNWIND_ROWS_MAX (8u << 20)
 
 struct unwind_function {
@@ -27,12 +27,12 @@ struct unwind_function {
 struct unwind_rows {
 	struct unwind_function *functions;
 	size_t function_cnt, function_cap;
-	size_t sorted_cnt;	/* so many of them, from the first on, are sorted */
+	size_t sorted_cnt;	/* the first sorted_cnt functions are sorted */
 	struct unwind_row *rows;
 	size_t row_cnt, row_cap;
 };
 
-/* Zero-initialise; also freed after an error. */
+/* Zero-initialise; also free it after an error. */
 void unwind_rows_free(struct unwind_rows *r);
 
 /*
@@ -40,21 +40,21 @@ void unwind_rows_free(struct unwind_rows *r);
  */
 int unwind_rows_begin(struct unwind_rows *r, uint32_t start, uint32_t end);
 /*
- * Add a row to it; addresses must not fall. One with the last row's address replaces that. 0 or
- * -errno: -ENOMEM, -EFBIG.
+ * Add a row to it; addresses must not decrease. A row with the last row's address replaces that. 0
+ * or -errno: -ENOMEM, -EFBIG.
  */
 int unwind_rows_add(struct unwind_rows *r, uint32_t addr, uint32_t rule);
-/* Forget the function that was begun last. */
+/* Discard the function that was begun last. */
 void unwind_rows_undo(struct unwind_rows *r);
 
 /* Sort the functions. 0 or -ENOMEM. */
 int unwind_rows_sort(struct unwind_rows *r);
-/* Does a function that was there when they were sorted have an address in [start, end)? */
+/* Returns true if a function that existed when they were sorted has an address in [start, end). */
 bool unwind_rows_covered(const struct unwind_rows *r, uint32_t start, uint32_t end);
 
 /*
- * Make the list: *rows, which the caller frees, with *row_cnt rows, the first one at address 0. It
- * covers *bytes: up to the last function's end. 0; -ENOENT: there is no function; -ENOMEM, -EFBIG.
+ * Create the list: *rows, which the caller frees, with *row_cnt rows, the first one at address 0.
+ * It covers *bytes: up to the last function's end. 0; -ENOENT: no function; -ENOMEM, -EFBIG.
  */
 int unwind_rows_list(struct unwind_rows *r, struct unwind_row **rows, uint32_t *row_cnt,
 		     uint32_t *bytes);

@@ -8,7 +8,7 @@
 #include "base/hash_secret.h"
 #include "base/util.h"
 
-#define CFA_OFF_MAX (8 * 0x1fff)	/* what a row can say */
+#define CFA_OFF_MAX (8 * 0x1fff)	/* limits of a row */
 #define REG_OFF_MIN (-8 * 255)
 
 void unwind_rules_begin(struct unwind_rules *r, const struct cfi_registers *registers,
@@ -23,23 +23,23 @@ void unwind_rules_free(struct unwind_rules *r)
 	hash_index_free(&r->index);
 }
 
-static bool fits(int64_t v, int bits)
+static bool fits_bits(int64_t v, int bits)
 {
 	return v >= -(1ll << (bits - 1)) && v < 1ll << (bits - 1);
 }
 
-static struct unwind_rule plain(enum unwind_cfa cfa)
+static struct unwind_rule plain_rule(enum unwind_cfa cfa)
 {
 	return (struct unwind_rule){ .cfa = (abi_u8)cfa };
 }
 
-/* How the CFA is computed: false if no rule can say it. */
+/* The computation of the CFA. Returns false if no rule can express it. */
 static bool say_cfa(const struct cfi_registers *known, const struct cfi_value *v,
 		    struct unwind_rule *rule)
 {
 	bool sp = v->reg == known->sp, at = v->how == CFI_VALUE_AT_REG;
 
-	if (!fits(v->off, 32) || !fits(v->add, 32))
+	if (!fits_bits(v->off, 32) || !fits_bits(v->add, 32))
 		return false;
 	rule->cfa_off = (abi_s32)v->off;
 	if (v->how == CFI_VALUE_PLT) {
@@ -66,7 +66,7 @@ static bool from_cfa(const struct cfi_registers *known, const struct cfi_value *
 	return !__builtin_sub_overflow(v->off, cfa->off, off);
 }
 
-/* Where the caller's FP or RA is. */
+/* Set where the caller's FP or RA is. */
 static void say_register(const struct cfi_registers *known, const struct cfi_value *cfa,
 			 const struct cfi_register *reg, abi_u8 *where, abi_s16 *off)
 {
@@ -84,21 +84,21 @@ static void say_register(const struct cfi_registers *known, const struct cfi_val
 		*where = UNWIND_AT_FRAME;
 		from = reg->value.off;
 	}
-	if (*where == UNWIND_LOST || !fits(from, 16)) {
+	if (*where == UNWIND_LOST || !fits_bits(from, 16)) {
 		*where = UNWIND_LOST;
 		return;
 	}
 	*off = (abi_s16)from;
 }
 
-/* The walk takes the CFA for the caller's SP: is it? */
+/* Returns true if the caller's SP is the CFA, as the walk assumes. */
 static bool sp_is_cfa(const struct cfi_register *sp)
 {
 	return sp->where == CFI_UNSAID ||
 	       (sp->where == CFI_IS && sp->value.how == CFI_VALUE_CFA && !sp->value.off);
 }
 
-/* On x86-64 the call has pushed the return address. On arm64 it is in LR, until that is saved. */
+/* On x86-64 the call has pushed the return address. On arm64 it is in LR, until saved. */
 static bool ra_can_be_said(const struct cfi_registers *known, const struct unwind_rule *rule)
 {
 	if (known->machine == EM_X86_64)
@@ -106,21 +106,22 @@ static bool ra_can_be_said(const struct cfi_registers *known, const struct unwin
 	return rule->ra == UNWIND_SAME || rule->ra == UNWIND_AT_CFA;
 }
 
-struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
-				  const struct cfi_state *state)
+/* The rule that a state means; UNWIND_UNSUPPORTED if there is none for it. */
+static struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
+					 const struct cfi_state *state)
 {
 	struct unwind_rule rule = { 0 };
 
 	if (state->ra.where == CFI_UNDEFINED)
-		return plain(UNWIND_END);
+		return plain_rule(UNWIND_END);
 	if (!sp_is_cfa(&state->sp) || !say_cfa(registers, &state->cfa, &rule))
-		return plain(UNWIND_UNSUPPORTED);
+		return plain_rule(UNWIND_UNSUPPORTED);
 	say_register(registers, &state->cfa, &state->fp, &rule.fp, &rule.fp_off);
 	say_register(registers, &state->cfa, &state->ra, &rule.ra, &rule.ra_off);
-	return ra_can_be_said(registers, &rule) ? rule : plain(UNWIND_UNSUPPORTED);
+	return ra_can_be_said(registers, &rule) ? rule : plain_rule(UNWIND_UNSUPPORTED);
 }
 
-/* The number that a row has for where a register is; -1: it cannot say that. */
+/* A row's number for the location of a register; -1: a row cannot express it. */
 static int short_register(abi_u8 where, abi_s16 off)
 {
 	if (where == UNWIND_SAME)
@@ -129,10 +130,11 @@ static int short_register(abi_u8 where, abi_s16 off)
 	       -off / 8 : -1;
 }
 
-/* Can a row say it without a long rule? */
+/* Returns true if a row can express the rule without a long rule. */
 static bool pack_short(const struct unwind_rule *rule, uint32_t *packed)
 {
-	int fp = short_register(rule->fp, rule->fp_off), ra = short_register(rule->ra, rule->ra_off);
+	int fp = short_register(rule->fp, rule->fp_off);
+	int ra = short_register(rule->ra, rule->ra_off);
 	uint32_t off = (uint32_t)rule->cfa_off;
 
 	switch (rule->cfa) {

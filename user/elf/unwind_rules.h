@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * unwind_rules.h - what call frame information says of an address, as the rule of a row
- * (abi_native.h); and the list of long rules, which do not fit into a row.
+ * unwind_rules.h - converts the call frame information of an address to the rule of a row
+ * (abi_native.h); also keeps the list of long rules, which do not fit into a row.
  */
 #ifndef TACHBPF_ELF_UNWIND_RULES_H
 #define TACHBPF_ELF_UNWIND_RULES_H
@@ -14,7 +14,7 @@
 
 struct unwind_rules {
 	const struct cfi_registers *registers;
-	uint64_t seed;		/* a secret of the hash table's */
+	uint64_t seed;		/* secret of the hash table */
 	struct unwind_rule *long_rules;
 	size_t long_cnt, long_cap;
 	struct hash_index index;
@@ -25,12 +25,9 @@ void unwind_rules_begin(struct unwind_rules *r, const struct cfi_registers *regi
 			uint64_t seed);
 void unwind_rules_free(struct unwind_rules *r);
 
-/* The rule that a state means; UNWIND_UNSUPPORTED if there is none for it. */
-struct unwind_rule unwind_rule_of(const struct cfi_registers *registers,
-				  const struct cfi_state *state);
 /*
- * Pack a state's rule into *packed (struct unwind_row's rule), with a long rule if need be. One
- * long rule too many is UNWIND_UNSUPPORTED. 0 or -ENOMEM.
+ * Pack a state's rule into *packed (struct unwind_row's rule), with a long rule if necessary.
+ * Beyond the limit of long rules, it is UNWIND_UNSUPPORTED. 0 or -ENOMEM.
  */
 int unwind_rules_pack(struct unwind_rules *r, const struct cfi_state *state, uint32_t *packed);
 

@@ -13,7 +13,7 @@ union fd_message {
 	struct cmsghdr align;
 };
 
-static void attach(struct msghdr *m, union fd_message *with, int passed)
+static void attach_fd(struct msghdr *m, union fd_message *with, int passed)
 {
 	struct cmsghdr *c;
 
@@ -34,7 +34,7 @@ int elf_channel_send(int fd, const struct elf_message *head, const void *data, i
 	union fd_message with = { .bytes = { 0 } };
 
 	if (passed >= 0)
-		attach(&m, &with, passed);
+		attach_fd(&m, &with, passed);
 	while (sendmsg(fd, &m, MSG_NOSIGNAL) < 0) {
 		if (errno != EAGAIN && errno != EINTR)
 			return -errno;
@@ -44,7 +44,7 @@ int elf_channel_send(int fd, const struct elf_message *head, const void *data, i
 	return 0;
 }
 
-/* The descriptor that came with a message, or -1. */
+/* Returns the descriptor that came with a message, or -1. */
 static int passed_with(struct msghdr *m)
 {
 	struct cmsghdr *c = CMSG_FIRSTHDR(m);
@@ -56,7 +56,7 @@ static int passed_with(struct msghdr *m)
 	return fd;
 }
 
-static int check(const struct elf_message *head, size_t len, int flags)
+static int check_form(const struct elf_message *head, size_t len, int flags)
 {
 	if (!len)
 		return -EPIPE;
@@ -83,7 +83,7 @@ int elf_channel_receive(int fd, struct elf_packet *p, int *passed, int flags)
 	if (n < 0)
 		return -errno;
 	*passed = passed_with(&m);
-	err = check(&p->head, (size_t)n, m.msg_flags);
+	err = check_form(&p->head, (size_t)n, m.msg_flags);
 	if (err && *passed >= 0) {
 		close(*passed);
 		*passed = -1;

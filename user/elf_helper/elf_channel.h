@@ -7,22 +7,22 @@
 
 #include "elf_helper/elf_wire.h"
 
-/* A message and the data behind it, of which head.bytes are valid. */
+/* A message followed by data, of which head.bytes are valid. */
 struct elf_packet {
 	struct elf_message head;
 	uint8_t data[ELF_WIRE_BYTES] __attribute__((aligned(8)));
 };
 
 /*
- * Send a message with head->bytes of data, and a descriptor (-1: none), which stays the caller's.
- * Waits while the socket is full. 0 or -errno.
+ * Sends a message with head->bytes of data, and a descriptor (-1: none), which the caller keeps.
+ * Waits while the socket is full. Returns 0 or -errno.
  */
 int elf_channel_send(int fd, const struct elf_message *head, const void *data, int passed);
 
 /*
- * Receive a message; *passed: its descriptor, the caller's, or -1. flags: as of recvmsg(2). 0;
- * -EAGAIN: there is none; -EPIPE: the other end is closed; -EBADMSG: it is no message; other
- * -errno.
+ * Receives a message; *passed: its descriptor, owned by the caller, or -1. flags: as for
+ * recvmsg(2). Returns 0; -EAGAIN: there is none; -EPIPE: the other end is closed; -EBADMSG: it is
+ * malformed; another -errno.
  */
 int elf_channel_receive(int fd, struct elf_packet *p, int *passed, int flags);
 

@@ -18,7 +18,7 @@
 #define MINI_MAX (64u << 20)
 #define UNPACK_MEMORY (80u << 20)	/* of liblzma; xz -9 needs 65 MiB */
 #define CHUNK 65536
-#define CHECKED_MAX (4ull << 30)	/* a larger file is not checked, and refused */
+#define CHECKED_MAX (4ull << 30)	/* a larger file is not checked, but refused */
 
 static bool open_section(struct elf_file *f, int fd, const char *name, struct elf_range *r)
 {
@@ -53,7 +53,7 @@ uint64_t elf_debug_bytes(int fd)
 
 /* ---- separate files ---- */
 
-/* The name and what follows it at the next multiple of 4. Returns how many bytes follow, or -1. */
+/* Reads the name and what follows it at a multiple of 4. Returns the bytes that follow, or -1. */
 static int read_link(int fd, const char *section, struct elf_want_debug *want, uint8_t *rest,
 		     size_t size, size_t align)
 {
@@ -72,7 +72,7 @@ static int read_link(int fd, const char *section, struct elf_want_debug *want, u
 	if (at > r.size || r.size - at > size)
 		return -1;
 	memcpy(rest, bytes + at, r.size - at);
-	/* Its directory is the opener's matter. */
+	/* The opener chooses the directory. */
 	while (memchr(bytes, '/', len)) {
 		size_t skip = (size_t)((uint8_t *)memchr(bytes, '/', len) - bytes) + 1;
 
@@ -100,7 +100,7 @@ static int read_id(int fd, uint8_t id[20], uint32_t *bytes)
 	return 0;
 }
 
-/* The checksum of .gnu_debuglink is zlib's, which liblzma has, too. */
+/* .gnu_debuglink has zlib's checksum, which liblzma provides, too. */
 static bool has_crc(int fd, uint32_t crc)
 {
 	static uint8_t chunk[CHUNK];
@@ -166,8 +166,8 @@ int elf_debug_alt(int fd, elf_debug_ask ask, void *ctx)
 
 /* ---- mini debuginfo ---- */
 
-/* Unpack one .xz stream of len bytes to the descriptor. 0 or -errno. */
-static int unpack(const uint8_t *packed, size_t len, int to)
+/* Unpacks one .xz stream of len bytes to the descriptor. Returns 0 or -errno. */
+static int unpack_xz(const uint8_t *packed, size_t len, int to)
 {
 	static uint8_t chunk[CHUNK];
 	lzma_stream z = LZMA_STREAM_INIT;
@@ -206,7 +206,7 @@ int elf_debug_mini(int fd)
 	to = packed ? memfd_create("debugdata", MFD_CLOEXEC) : -1;
 	err = to < 0 ? -ENOMEM : elf_file_pread(&f, r.off, packed, r.size);
 	if (!err)
-		err = unpack(packed, r.size, to);
+		err = unpack_xz(packed, r.size, to);
 	free(packed);
 	if (!err)
 		return to;

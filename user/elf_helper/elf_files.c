@@ -12,7 +12,8 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-void elf_files_drop_tables(struct elf_held *h)
+/* Free the file's tables and the further files that they were made of. */
+static void elf_files_drop_tables(struct elf_held *h)
 {
 	elf_symbols_free(h->symbols);
 	elf_lines_free(h->lines);
@@ -34,7 +35,7 @@ static void let_go(struct elf_held *h)
 	h->file = 0;
 }
 
-static struct elf_held *find(struct elf_files *f, uint32_t file)
+static struct elf_held *find_file(struct elf_files *f, uint32_t file)
 {
 	struct elf_held *h;
 
@@ -44,7 +45,7 @@ static struct elf_held *find(struct elf_files *f, uint32_t file)
 	return NULL;
 }
 
-/* A free place, or that of the file that was not used for the longest time. */
+/* Returns a free slot, or that of the least recently used file. */
 static struct elf_held *make_place(struct elf_files *f)
 {
 	struct elf_held *h, *oldest = NULL;
@@ -61,7 +62,7 @@ static struct elf_held *make_place(struct elf_files *f)
 
 void elf_files_put(struct elf_files *f, uint32_t file, int fd)
 {
-	struct elf_held *h = file ? find(f, file) : NULL;
+	struct elf_held *h = file ? find_file(f, file) : NULL;
 
 	if (!file || (h && h == f->busy)) {
 		close(fd);
@@ -80,7 +81,7 @@ void elf_files_put(struct elf_files *f, uint32_t file, int fd)
 
 struct elf_held *elf_files_get(struct elf_files *f, uint32_t file)
 {
-	struct elf_held *h = file ? find(f, file) : NULL;
+	struct elf_held *h = file ? find_file(f, file) : NULL;
 
 	if (h)
 		h->used = ++f->clock;
@@ -89,7 +90,7 @@ struct elf_held *elf_files_get(struct elf_files *f, uint32_t file)
 
 void elf_files_forget(struct elf_files *f, uint32_t file)
 {
-	struct elf_held *h = file ? find(f, file) : NULL;
+	struct elf_held *h = file ? find_file(f, file) : NULL;
 
 	if (h && h != f->busy)
 		let_go(h);

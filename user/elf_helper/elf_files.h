@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * elf_files.h - the files that were passed to the helper, by their numbers, and the tables that
- * were made of them. Both have bounds: what was not used for the longest time goes.
+ * elf_files.h - the files that were passed to the helper, by their numbers, and the tables built
+ * from them. Both are limited: the least recently used ones are dropped.
  */
 #ifndef TACHBPF_ELF_FILES_H
 #define TACHBPF_ELF_FILES_H
@@ -19,10 +19,10 @@
 #define ELF_FILES_TABLE_BYTES (256u << 20)
 
 struct elf_held {
-	uint32_t file;		/* 0: the place is free */
+	uint32_t file;		/* 0: the slot is free */
 	int fd;
 	uint64_t used;		/* the highest was used last */
-	/* What follows is made when it is needed, and may go: elf_files_drop_tables(). */
+	/* The rest is built on demand, and may be dropped: elf_files_drop_tables(). */
 	bool symbols_tried, lines_tried, perf_tried, debug_asked;
 	int debug_fd, mini_fd, alt_fd;	/* -1: none */
 	struct elf_symbols *symbols;
@@ -30,28 +30,26 @@ struct elf_held {
 	struct perf_map *perf;
 	struct elf_file elf;
 	struct elf_segments segments;
-	size_t bytes;		/* of memory for all that */
+	size_t bytes;		/* of memory for all of that */
 };
 
 struct elf_files {
 	struct elf_held held[ELF_FILES_MAX];
-	struct elf_held *busy;	/* a question about it is being answered: it stays. Or NULL */
+	struct elf_held *busy;	/* in a request now, so it is kept; NULL: none */
 	uint64_t clock;
 };
 
 /*
- * Hold the descriptor, which is ours from now on, as the file of this number; another one that had
- * the number goes.
+ * Takes ownership of the descriptor as the file of this number; replaces another file with the
+ * number.
  */
 void elf_files_put(struct elf_files *f, uint32_t file, int fd);
-/* The file of this number, which is used now; NULL: there is none. */
+/* Returns the file of this number and marks it as used; NULL: there is none. */
 struct elf_held *elf_files_get(struct elf_files *f, uint32_t file);
 void elf_files_forget(struct elf_files *f, uint32_t file);
 void elf_files_free(struct elf_files *f);
 
-/* Free the file's tables and the further files that they were made of. */
-void elf_files_drop_tables(struct elf_held *h);
-/* Free tables until all have at most ELF_FILES_TABLE_BYTES, but not those of the busy file. */
+/* Frees tables, not the busy file's, until at most ELF_FILES_TABLE_BYTES are left in all. */
 void elf_files_trim(struct elf_files *f);
 
 #endif

@@ -14,9 +14,9 @@
 
 #define UNITS_MAX 200000
 #define RANGES_MAX (1u << 20)
-#define DEPTH_MAX 64		/* of scopes in scopes */
-#define DIES_MAX (1u << 20)	/* looked at for one address */
-#define STEPS_MAX 64		/* ranges of units that overlap */
+#define DEPTH_MAX 64		/* of nested scopes */
+#define DIES_MAX (1u << 20)	/* visited for one address */
+#define STEPS_MAX 64		/* overlapping ranges of units */
 
 /* A part of a compilation unit. */
 struct unit {
@@ -87,7 +87,7 @@ static int read_units(struct elf_lines *l)
 	return err ? err : l->cnt ? 0 : -ENOENT;
 }
 
-/* libelf believes a file what it says of its sections; so ours looks at it first. */
+/* libelf trusts what a file says about its sections, so we check it first. */
 static Dwarf *open_dwarf(int fd, Elf **elf)
 {
 	struct elf_file f;
@@ -145,7 +145,7 @@ static bool is_function(int tag)
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
 }
 
-/* A scope that has no addresses, but in which functions are defined. */
+/* Returns true for a scope without addresses in which functions are defined. */
 static bool is_space(int tag)
 {
 	return tag == DW_TAG_namespace || tag == DW_TAG_structure_type ||
@@ -159,26 +159,26 @@ static bool is_block(int tag)
 	       tag == DW_TAG_catch_block || tag == DW_TAG_with_stmt;
 }
 
-static bool descend(struct walk *w, Dwarf_Die *parent);
+static bool find_in_children(struct walk *w, Dwarf_Die *parent);
 
-/* Is the address in this DIE? If so, the functions inside of it are found, too. */
-static bool enter(struct walk *w, Dwarf_Die *die)
+/* Returns true if the address is in this DIE. Functions inside it are found, too. */
+static bool find_in_die(struct walk *w, Dwarf_Die *die)
 {
 	int tag = dwarf_tag(die);
 
 	if (is_space(tag))
-		return descend(w, die);
+		return find_in_children(w, die);
 	if (!is_function(tag) && !is_block(tag))
 		return false;
 	if (dwarf_haspc(die, w->addr) <= 0)
 		return false;
 	if (is_function(tag) && w->cnt < DEPTH_MAX)
 		w->found[w->cnt++] = *die;
-	descend(w, die);
+	find_in_children(w, die);
 	return true;
 }
 
-static bool descend(struct walk *w, Dwarf_Die *parent)
+static bool find_in_children(struct walk *w, Dwarf_Die *parent)
 {
 	bool found = false;
 	Dwarf_Die die;
@@ -187,7 +187,7 @@ static bool descend(struct walk *w, Dwarf_Die *parent)
 		return false;
 	w->depth++;
 	do {
-		found = enter(w, &die);
+		found = find_in_die(w, &die);
 	} while (!found && ++w->dies < DIES_MAX && !dwarf_siblingof(&die, &die));
 	w->depth--;
 	return found;
@@ -204,7 +204,7 @@ static const char *name_of(Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-/* Where the function was called that was inlined. */
+/* Fills in the place where the inlined function was called. */
 static void call_place(Dwarf_Die *unit, Dwarf_Die *die, struct elf_line *out)
 {
 	Dwarf_Word file = 0, line = 0;
@@ -231,8 +231,8 @@ static void line_place(Dwarf_Die *unit, uint64_t addr, struct elf_line *out)
 		out->line = (uint32_t)number;
 }
 
-/* Each function's line is where it called the one inside of it. */
-static unsigned int fill(Dwarf_Die *unit, struct walk *w, struct elf_line *out)
+/* Each function's line is where it called the next inner one. */
+static unsigned int fill_lines(Dwarf_Die *unit, struct walk *w, struct elf_line *out)
 {
 	unsigned int cnt = w->cnt < ELF_INLINED_MAX ? w->cnt : ELF_INLINED_MAX, i;
 
@@ -253,7 +253,7 @@ static unsigned int fill(Dwarf_Die *unit, struct walk *w, struct elf_line *out)
 	return cnt;
 }
 
-/* Returns false if the unit has not the address. */
+/* Returns false if the unit does not contain the address. */
 static bool find_in(struct elf_lines *l, const struct unit *u, struct walk *w,
 		    struct elf_line *out, unsigned int *cnt)
 {
@@ -263,8 +263,8 @@ static bool find_in(struct elf_lines *l, const struct unit *u, struct walk *w,
 		return false;
 	w->cnt = w->depth = 0;
 	w->dies = 0;
-	descend(w, &unit);
-	*cnt = fill(&unit, w, out);
+	find_in_children(w, &unit);
+	*cnt = fill_lines(&unit, w, out);
 	return *cnt;
 }
 

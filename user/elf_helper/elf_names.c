@@ -12,9 +12,9 @@
 #include "elf_helper/elf_demangle.h"
 #include "elf_helper/elf_opener.h"
 
-/* Reads the tables of a file that was passed, when they are needed. */
+/* Reads the tables of a passed file when they are needed. */
 
-/* libdw makes about as much of a file's sections as they have bytes, twice. */
+/* libdw allocates about twice the bytes of a file's sections. */
 #define LINES_FACTOR 2
 #define LINES_BYTES_MAX (1u << 30)
 
@@ -23,7 +23,7 @@ struct asker {
 	uint32_t file;
 };
 
-static int ask(void *ctx, const struct elf_want_debug *want)
+static int ask_debug(void *ctx, const struct elf_want_debug *want)
 {
 	const struct asker *a = ctx;
 
@@ -37,10 +37,10 @@ static void find_debug(struct elf_opener *o, struct elf_held *h)
 	if (h->debug_asked)
 		return;
 	h->debug_asked = true;
-	h->debug_fd = elf_debug_file(h->fd, ask, &a);
+	h->debug_fd = elf_debug_file(h->fd, ask_debug, &a);
 }
 
-/* .symtab has what .dynsym has, and more. */
+/* .symtab contains .dynsym, and more. */
 static void read_symbols(struct elf_opener *o, struct elf_held *h, struct elf_symbols *s)
 {
 	if (elf_symbols_add(s, h->fd, SHT_SYMTAB) > 0)
@@ -55,8 +55,8 @@ static void read_symbols(struct elf_opener *o, struct elf_held *h, struct elf_sy
 }
 
 /*
- * Each makes one kind of tables, if that was not tried before, from the file and from those that
- * the opener finds for it. What cannot be read is not there: h->symbols, h->lines, h->perf.
+ * Each builds one kind of tables, unless that was tried before, from the file and from those that
+ * the opener finds for it. Tables that cannot be read are absent: h->symbols, h->lines, h->perf.
  */
 static void elf_load_symbols(struct elf_opener *o, struct elf_held *h)
 {
@@ -90,7 +90,7 @@ static void elf_load_lines(struct elf_opener *o, struct elf_held *h)
 	bytes = fd >= 0 ? elf_debug_bytes(fd) * LINES_FACTOR : 0;
 	if (!bytes || bytes > LINES_BYTES_MAX)
 		return;
-	h->alt_fd = elf_debug_alt(fd, ask, &a);
+	h->alt_fd = elf_debug_alt(fd, ask_debug, &a);
 	h->lines = elf_lines_new(fd, h->alt_fd);
 	h->bytes += bytes;
 	elf_files_trim(o->files);
@@ -108,18 +108,19 @@ static void elf_load_perf(struct elf_opener *o, struct elf_held *h)
 }
 
 #define MATCHES_MAX (ELF_WIRE_BYTES / sizeof(struct elf_match))
-/* The functions of one address, with their texts. */
+/* The functions of one address, with their strings. */
 #define ONE_MAX (ELF_INLINED_MAX * (sizeof(struct elf_name) + 2 * ELF_NAME_BYTES))
 _Static_assert(ONE_MAX <= ELF_WIRE_BYTES, "the functions of one address fit a message");
 
-/* An answer while it is put together. */
+/* An answer while it is composed. */
 struct answer {
 	int fd;
 	struct elf_message head;
 	uint8_t data[ELF_WIRE_BYTES];
 };
 
-static void begin(struct answer *a, int fd, uint32_t kind, const struct elf_message *question)
+static void begin_answer(struct answer *a, int fd, uint32_t kind,
+			 const struct elf_message *question)
 {
 	a->fd = fd;
 	a->head = (struct elf_message){ .kind = kind, .file = question->file,
@@ -136,7 +137,7 @@ static int send_answer(struct answer *a, bool more)
 	return err;
 }
 
-static void add(struct answer *a, const void *data, size_t bytes)
+static void add_bytes(struct answer *a, const void *data, size_t bytes)
 {
 	memcpy(a->data + a->head.bytes, data, bytes);
 	a->head.bytes += (uint32_t)bytes;
@@ -144,7 +145,7 @@ static void add(struct answer *a, const void *data, size_t bytes)
 
 /* ---- names ---- */
 
-/* The end of a path says more than its beginning. */
+/* The end of a path is more useful than its beginning. */
 static size_t cut_path(const char *path, char *out)
 {
 	size_t len = strlen(path), skip;
@@ -159,20 +160,20 @@ static size_t cut_path(const char *path, char *out)
 	return ELF_NAME_BYTES - 1;
 }
 
-/* Add one function. name: as the file has it; source: NULL: not known. */
+/* Adds one function. name: as in the file; source: NULL: unknown. */
 static void add_name(struct answer *a, struct elf_name n, const char *name, const char *source)
 {
 	char text[ELF_NAME_BYTES], path[ELF_NAME_BYTES];
 
 	n.name_bytes = (uint16_t)(elf_demangle(name, text, sizeof(text)) + 1);
 	n.source_bytes = source && *source ? (uint16_t)(cut_path(source, path) + 1) : 0;
-	add(a, &n, sizeof(n));
-	add(a, text, n.name_bytes);
-	add(a, path, n.source_bytes);
+	add_bytes(a, &n, sizeof(n));
+	add_bytes(a, text, n.name_bytes);
+	add_bytes(a, path, n.source_bytes);
 	a->head.cnt++;
 }
 
-/* The symbol is the name of the outermost function: with and without lines it is the same. */
+/* The symbol is the name of the outermost function, so it is the same with and without lines. */
 static void add_elf_name(struct answer *a, const struct elf_held *h, uint64_t addr)
 {
 	char symbol[ELF_MANGLED_BYTES] = "";
@@ -221,7 +222,7 @@ int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *h,
 
 	if (!is_question(question))
 		return -EBADMSG;
-	begin(&a, main_fd, NAMES, &question->head);
+	begin_answer(&a, main_fd, NAMES, &question->head);
 	if (perf)
 		elf_load_perf(o, h);
 	else
@@ -241,7 +242,7 @@ int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *h,
 
 /* ---- matches ---- */
 
-/* Are there cnt patterns, each with its NUL? */
+/* Returns true if there are cnt patterns, each with its NUL. */
 static bool are_patterns(const struct elf_packet *q)
 {
 	uint32_t cnt = 0, i;
@@ -260,7 +261,7 @@ int elf_names_match(int main_fd, struct elf_opener *o, struct elf_held *h,
 
 	if (!are_patterns(question))
 		return -EBADMSG;
-	begin(&a, main_fd, MATCHES, &question->head);
+	begin_answer(&a, main_fd, MATCHES, &question->head);
 	elf_load_symbols(o, h);
 	if (h->symbols)
 		cnt = elf_symbols_match(h->symbols, (const char *)question->data,
@@ -270,7 +271,7 @@ int elf_names_match(int main_fd, struct elf_opener *o, struct elf_held *h,
 	for (i = 0; !err && i < cnt; i++) {
 		if (a.head.cnt == MATCHES_MAX)
 			err = send_answer(&a, true);
-		add(&a, &found[i], sizeof(found[i]));
+		add_bytes(&a, &found[i], sizeof(found[i]));
 		a.head.cnt++;
 	}
 	free(found);

@@ -6,9 +6,9 @@
 #include "elf_helper/elf_opener.h"
 
 /*
- * Answer the question to the socket of the main process. Symbols and lines are read from the file,
- * and from those that the opener finds for it, at the first question that needs them. 0; -EBADMSG:
- * it is no question; other -errno: the answer could not be sent.
+ * Sends the answer to the main process's socket. Symbols and lines are read from the file, and from
+ * those that the opener finds for it, by the first request that needs them. Returns 0; -EBADMSG: it
+ * is no request; another -errno: the answer could not be sent.
  */
 int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *h,
 		     const struct elf_packet *question);

@@ -19,8 +19,8 @@ static int close_passed(int passed, int err)
 }
 
 /*
- * One message; *answer: the descriptor that answers the last question, or -ENOENT: there is none.
- * An answer to an earlier question comes too late. 1: it was the answer; 0; -errno.
+ * Takes one message; *answer: the descriptor that answers the last request, or -ENOENT: none.
+ * Answers to earlier requests are ignored. Returns 1: it was the answer; 0; or -errno.
  */
 static int take_one(struct elf_opener *o, int *answer)
 {
@@ -30,7 +30,7 @@ static int take_one(struct elf_opener *o, int *answer)
 	if (err)
 		return err;
 	if (p.head.kind == PASS_FILE) {
-		if (passed < 0 || !p.head.file)	/* or we have too many files open */
+		if (passed < 0 || !p.head.file)	/* or we have too many open files */
 			return close_passed(passed, 0);
 		elf_files_put(o->files, p.head.file, passed);
 		return 0;

@@ -21,7 +21,7 @@ static void add_text(struct elf_segments *s, const Elf64_Phdr *ph)
 	};
 }
 
-/* Find NT_GNU_BUILD_ID among len bytes of notes. */
+/* Finds NT_GNU_BUILD_ID in len bytes of notes. */
 static void scan_notes(struct elf_segments *s, const uint8_t *notes, size_t len)
 {
 	size_t at = 0, name, desc;
@@ -82,13 +82,13 @@ int elf_segments_read(const struct elf_file *f, struct elf_segments *out)
 	return 0;
 }
 
-/* The encodings that all linkers use: the table has signed offsets from its own section. */
+/* Returns true for the encodings that linkers use: signed offsets from the table's section. */
 static bool is_searchable(const uint8_t hdr[12])
 {
 	return hdr[0] == 1 && (hdr[2] & 0x0f) == 0x03 && hdr[3] == 0x3b;
 }
 
-/* First address of the table's row i. */
+/* Reads the first address of the table's row i. */
 static bool row_start(const struct elf_file *f, const struct elf_segments *s, uint32_t i,
 		      uint64_t *start)
 {

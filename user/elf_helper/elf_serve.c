@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* elf_serve.c - see elf_serve.h. A file is passed before it is asked about. */
+/* elf_serve.c - see elf_serve.h. A file is passed before requests about it. */
 #include "elf_helper/elf_serve.h"
 
 #include <errno.h>
@@ -37,8 +37,8 @@ static int answer_table(int main_fd, struct elf_opener *o, struct elf_held *h,
 	return err;
 }
 
-/* 0; -EBADMSG: it is no question; other -errno. */
-static int answer(int main_fd, struct elf_opener *o, const struct elf_packet *question)
+/* Returns 0; -EBADMSG: it is no request; another -errno. */
+static int answer_request(int main_fd, struct elf_opener *o, const struct elf_packet *question)
 {
 	static int (*const answers[])(int main_fd, struct elf_opener *o, struct elf_held *h,
 				      const struct elf_packet *question) = {
@@ -83,14 +83,14 @@ int elf_serve(int main_fd, int opener_fd)
 		err = elf_channel_receive(main_fd, &question, &passed, MSG_DONTWAIT);
 		if (passed >= 0)
 			close(passed);
-		/* Before the answer: what was passed before the question was asked is there. */
+		/* Before answering: files that were passed before the request are there. */
 		if (!err || err == -EAGAIN) {
 			int of_opener = elf_opener_take(&o);
 
 			err = of_opener ? of_opener : err;
 		}
 		if (!err)
-			err = answer(main_fd, &o, &question);
+			err = answer_request(main_fd, &o, &question);
 		else if (err == -EAGAIN)
 			err = 0;
 	}

@@ -4,13 +4,13 @@
 #define TACHBPF_ELF_SERVE_H
 
 /*
- * Seconds for one question; then the helper ends by SIGALRM, and whoever has started it starts
- * another one, which must not be asked the same.
+ * Seconds for one request; then SIGALRM ends the helper, and its parent starts another one, which
+ * must not be sent the same request.
  */
 #define ELF_SERVE_SECONDS 60
 
 /*
- * Serve until one of the sockets is closed, or its peer sends what is no message. Returns 0 if it
+ * Serves until one of the sockets is closed, or its peer sends an invalid message. Returns 0 if it
  * was closed, or -errno.
  */
 int elf_serve(int main_fd, int opener_fd);

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Descriptors above all that the child gets. */
+/* Above all descriptors that the child gets. */
 #define HIGH_FD 10
 
-/* The executable in this directory, seen from our own one. 0 or -errno. */
+/* Finds the executable in this directory, relative to our own. Returns 0 or -errno. */
 static int near_us(const char *dir, char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size - 1);
@@ -64,7 +63,7 @@ int elf_helper_find(char *path, size_t size)
 	return err ? err : check_owner(path);
 }
 
-/* /dev/null as 0, 1 and 2, the sockets as 3 and 4. 0 or an errno. */
+/* /dev/null as 0, 1 and 2, the sockets as 3 and 4. Returns 0 or an errno. */
 static int plan_files(posix_spawn_file_actions_t *files, int main_fd, int opener_fd)
 {
 	int err = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDWR, 0);
@@ -78,7 +77,7 @@ static int plan_files(posix_spawn_file_actions_t *files, int main_fd, int opener
 	return err ? err : posix_spawn_file_actions_adddup2(files, opener_fd, 4);
 }
 
-/* No signal is blocked or ignored. 0 or an errno. */
+/* No signal is blocked or ignored. Returns 0 or an errno. */
 static int plan_signals(posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
@@ -93,7 +92,8 @@ static int plan_signals(posix_spawnattr_t *attr)
 						    POSIX_SPAWN_SETSIGDEF);
 }
 
-static int spawn(const char *path, enum elf_role role, int main_fd, int opener_fd, pid_t *pid)
+static int spawn_helper(const char *path, enum elf_role role, int main_fd, int opener_fd,
+			pid_t *pid)
 {
 	char parent[16], *argv[] = { (char *)path,
 				     (char *)(role == ELF_ROLE_TABLES ? "tables" : "names"),
@@ -142,7 +142,7 @@ int elf_helper_start(enum elf_role role, int main_fd, int opener_fd, pid_t *pid,
 		return err;
 	high[0] = fcntl(main_fd, F_DUPFD_CLOEXEC, HIGH_FD);
 	high[1] = fcntl(opener_fd, F_DUPFD_CLOEXEC, HIGH_FD);
-	err = high[0] < 0 || high[1] < 0 ? -errno : spawn(path, role, high[0], high[1], pid);
+	err = high[0] < 0 || high[1] < 0 ? -errno : spawn_helper(path, role, high[0], high[1], pid);
 	if (high[0] >= 0)
 		close(high[0]);
 	if (high[1] >= 0)

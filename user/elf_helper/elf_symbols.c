@@ -11,9 +11,9 @@
 #include "elf/elf.h"
 
 #define SOURCES_MAX 4
-#define READ_MAX (2ull * ELF_SYMBOLS_MAX)	/* of one table, data and labels included */
-#define CHUNK 2048	/* symbols that are read at a time */
-/* A function that covers an address is one of so many before it, or none. */
+#define READ_MAX (2ull * ELF_SYMBOLS_MAX)	/* of one table, including data and labels */
+#define CHUNK 2048	/* symbols per read */
+/* An address is searched in at most this many functions that begin before it. */
 #define STEPS_MAX 4096
 #define MATCHES_MAX 65536
 
@@ -25,10 +25,10 @@ struct source {
 
 struct entry {
 	uint64_t start;
-	uint32_t size;		/* not sized: up to the end of its section, at first */
-	uint32_t name;		/* in the source's string table */
+	uint32_t size;		/* without a size: up to the end of its section, at first */
+	uint32_t name;		/* offset in the source's string table */
 	uint8_t source;
-	uint8_t rank;		/* the highest one of an address is its name */
+	uint8_t rank;		/* the highest one at an address gives the name */
 	bool sized;
 };
 
@@ -74,7 +74,7 @@ static uint8_t rank_of(const Elf64_Sym *sym)
 	return sym->st_size ? rank + 8 : rank;
 }
 
-/* Is it a function? arm64 marks code and data by local symbols without a type. */
+/* Returns true for a function. arm64 marks code and data by local symbols without a type. */
 static bool is_code(const struct elf_file *f, const Elf64_Sym *sym)
 {
 	switch (ELF64_ST_TYPE(sym->st_info)) {
@@ -87,7 +87,7 @@ static bool is_code(const struct elf_file *f, const Elf64_Sym *sym)
 	return false;
 }
 
-/* 0, also if it is no function; or -ENOMEM. */
+/* Returns 0, also if it is no function, or -ENOMEM. */
 static int add_symbol(struct elf_symbols *s, const Elf64_Shdr *sections, const Elf64_Sym *sym)
 {
 	const struct source *src = &s->sources[s->source_cnt];
@@ -136,7 +136,7 @@ static int read_table(struct elf_symbols *s, const Elf64_Shdr *sections, const E
 	return err;
 }
 
-/* The section headers, to be freed; NULL: there are none, or no memory. */
+/* Returns the section headers, which the caller frees; NULL: there are none, or no memory. */
 static Elf64_Shdr *read_sections(const struct elf_file *f)
 {
 	Elf64_Shdr *sections = f->shnum ? calloc(f->shnum, sizeof(*sections)) : NULL;
@@ -184,7 +184,7 @@ int elf_symbols_add(struct elf_symbols *s, int fd, uint32_t type)
 	err = read_table(s, sections, table);
 	free(sections);
 	s->source_cnt++;
-	/* A table that ends too early has those before. */
+	/* A truncated table keeps the symbols before its end. */
 	return s->cnt > before || !err ? (int)(s->cnt - before) : err;
 }
 
@@ -204,8 +204,8 @@ static int by_address(const void *a, const void *b)
 }
 
 /*
- * What has no size goes up to the next function; labels inside of functions are none. Entries of
- * the same address are an alternative to each other.
+ * A function without a size extends to the next one, ignoring labels inside functions. Entries at
+ * the same address are alternatives to each other.
  */
 void elf_symbols_sort(struct elf_symbols *s)
 {
@@ -235,9 +235,9 @@ void elf_symbols_sort(struct elf_symbols *s)
 	s->cnt = kept;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-/* Read an entry's name into ELF_MANGLED_BYTES. Returns false if it has none. */
+/* Reads an entry's name into ELF_MANGLED_BYTES. Returns false if it has none. */
 static bool read_name(const struct elf_symbols *s, const struct entry *e, char *name)
 {
 	const struct source *src = &s->sources[e->source];
@@ -262,8 +262,8 @@ static bool read_name(const struct elf_symbols *s, const struct entry *e, char *
 	return *name;
 }
 
-/* Number of the first entry behind the address. */
-static size_t behind(const struct elf_symbols *s, uint64_t addr)
+/* Number of the first entry after the address. */
+static size_t first_after(const struct elf_symbols *s, uint64_t addr)
 {
 	size_t low = 0, high = s->cnt, middle;
 
@@ -280,7 +280,7 @@ static size_t behind(const struct elf_symbols *s, uint64_t addr)
 bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, uint64_t *start)
 {
 	const struct entry *best = NULL;
-	size_t i = behind(s, addr), steps;
+	size_t i = first_after(s, addr), steps;
 
 	for (steps = 0; i && steps < STEPS_MAX; steps++) {
 		const struct entry *e = &s->entries[--i];
@@ -288,7 +288,7 @@ bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, ui
 		if (best && e->start != best->start)
 			break;
 		if (addr - e->start < e->size)
-			best = e;	/* of one address the best is the first */
+			best = e;	/* the best entry of an address comes first */
 	}
 	if (!best || !read_name(s, best, name))
 		return false;
@@ -296,7 +296,7 @@ bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, ui
 	return true;
 }
 
-/* Number of the first pattern that the name has, or -1. */
+/* Number of the first pattern that matches the name, or -1. */
 static int pattern_of(const char *name, const char *patterns, uint32_t cnt)
 {
 	uint32_t i;

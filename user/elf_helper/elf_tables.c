@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * elf_tables.c - see elf_tables.h. A table from the cache is copied: who could change the file on
- * disk cannot change what others have mapped.
+ * elf_tables.c - see elf_tables.h. A table from the cache is copied: changing the file on disk must
+ * not change a mapped table.
  */
 #include "elf_helper/elf_tables.h"
 
@@ -35,7 +35,7 @@ static int copy_all(int from, int to, uint64_t bytes)
 	return err;
 }
 
-/* The sealed copy of a file of at most so many bytes; -errno. */
+/* Makes a sealed copy of a file of at most this many bytes; returns -errno on failure. */
 static int copy_sealed(int from, uint64_t *bytes)
 {
 	const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;

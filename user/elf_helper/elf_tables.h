@@ -6,9 +6,9 @@
 #include "elf_helper/elf_opener.h"
 
 /*
- * Fills *facts with what is known of the file, also if there is no table. Returns the table's
- * descriptor, the caller's, a memfd that cannot be changed; or -errno as of unwind_build(),
- * -ENOEXEC for what is no ELF file that we read.
+ * Fills *facts with what is known of the file, even if there is no table. Returns the table's
+ * descriptor, an immutable memfd owned by the caller; -errno of unwind_build(); -ENOEXEC: not an
+ * ELF file that we read.
  */
 int elf_tables_make(struct elf_opener *o, const struct elf_held *h, struct elf_facts *facts);
 

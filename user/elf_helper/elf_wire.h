@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * elf_wire.h - what main process, file opener and helper executable say to each other.
+ * elf_wire.h - the messages between main process, file opener and helper executable.
  *
- * There are three parties. The main process trusts nobody's answer before its form was checked. The
- * opener (user/native/file_opener, a worker with the right to open what processes have mapped)
- * opens and parses nothing. The helper (the executable tachbpf-elf, without any right) parses and
- * opens nothing. It runs twice: one builds tables, one names addresses, so a name does not wait for
- * a table.
+ * There are three parties. The main process trusts no answer until its form is checked. The opener
+ * (user/native/file_opener, a worker that may open what processes have mapped) opens and parses
+ * nothing. The helper (the executable tachbpf-elf, without any rights) parses and opens nothing. It
+ * runs twice: one instance builds tables, one names addresses, so a name does not wait for a table.
  *
  *   main -> opener   OPENER_*    main -> helper   HELPER_*
  *   opener -> main   OPENED      helper -> main   TABLE, NAMES, MATCHES ...
  *   opener -> helper PASS_FILE (with the descriptor), PASS_MORE
  *   helper -> opener WANT_*      (a separate debug file; an entry of the cache)
  *
- * All sockets are SOCK_SEQPACKET, one struct a message, with at most ELF_WIRE_BYTES of data behind
- * it, and one descriptor. Numbers of files are those of native_mapping.file.
+ * All sockets are SOCK_SEQPACKET, with one struct per message, followed by at most ELF_WIRE_BYTES
+ * of data, and one descriptor. Numbers of files are those of native_mapping.file.
  */
 #ifndef TACHBPF_ELF_WIRE_H
 #define TACHBPF_ELF_WIRE_H
 
 #include <stdint.h>
 
-#define ELF_WIRE_BYTES 32768u	/* of data behind the struct */
+#define ELF_WIRE_BYTES 32768u	/* of data after the struct */
 #define ELF_NAMES_MAX 256u	/* addresses in one HELPER_NAMES */
 #define ELF_NAME_BYTES 512u	/* of one function's name, cut with "..." */
 #define ELF_SECRET_BYTES 192u
@@ -30,17 +29,17 @@
 enum elf_message_kind {
 	/* main -> opener; answered by OPENED */
 	OPENER_MAPPED = 1,	/* struct elf_message; data: struct elf_place */
-	OPENER_PERF_MAP,	/* data: struct elf_place, only tgid, start_ns and uid count */
+	OPENER_PERF_MAP,	/* data: struct elf_place; only tgid, start_ns and uid are used */
 	/* opener -> main */
 	OPENED,			/* data: struct elf_opened */
 	/* opener -> helper, with the file's descriptor */
 	PASS_FILE,		/* data: struct elf_place */
-	PASS_MORE,		/* answers WANT_* (request is its); no descriptor: there is none.
-				 * With file 0, before any PASS_FILE: data is the secret of
+	PASS_MORE,		/* answers WANT_* (with its request); no descriptor: there is
+				 * none. With file 0, before any PASS_FILE: data is the secret of
 				 * unwind_hash(), ELF_SECRET_BYTES; without it there is no cache */
 	/* helper -> opener */
-	WANT_DEBUG,		/* data: struct elf_want_debug. In the root of the process that the
-				 * file came from, then in ours */
+	WANT_DEBUG,		/* data: struct elf_want_debug. Searched in the root of the
+				 * file's process, then in ours */
 	WANT_CACHE,		/* data: uint64_t hash[2]: open the cached table */
 	STORE_CACHE,		/* data: uint64_t hash[2]; with the descriptor of a table */
 	/* main -> helper */
@@ -48,34 +47,34 @@ enum elf_message_kind {
 	HELPER_NAMES,		/* data: uint64_t addr[]; answered by NAMES, one or more messages */
 	HELPER_MATCH,		/* data: patterns, each with its NUL, "x*" is a prefix; answered by
 				 * MATCHES */
-	HELPER_FORGET,		/* the file is not needed any more */
+	HELPER_FORGET,		/* the file is no longer needed */
 	HELPER_PERF_NAMES,	/* as HELPER_NAMES, of the perf map that was passed as this file */
 	/* helper -> main */
-	TABLE,			/* with the descriptor of a table, unless result says why not;
+	TABLE,			/* with the descriptor of a table, unless result is an error;
 				 * data: struct elf_facts */
-	NAMES,			/* data: struct elf_name and its texts, one after another */
-	MATCHES,		/* data: struct elf_match[], sorted by start; `more`: others follow */
-	NO_FILE,		/* the helper has not (or no more) the file: pass it again */
+	NAMES,			/* data: struct elf_name and its strings, concatenated */
+	MATCHES,		/* data: struct elf_match[], sorted by start; `more`: more follow */
+	NO_FILE,		/* the helper does not have the file (any more): pass it again */
 };
 
 struct elf_message {
 	uint32_t kind;		/* enum elf_message_kind */
 	uint32_t file;
-	uint32_t request;	/* number that the answer repeats */
+	uint32_t request;	/* the answer repeats this number */
 	int32_t result;		/* 0 or -errno */
 	uint32_t cnt;		/* elements in data */
 	uint32_t bytes;		/* of data */
-	uint32_t flags;		/* HELPER_NAMES: ELF_LINES; opener -> helper: ELF_FOR_NAMES */
+	uint32_t flags;		/* HELPER_NAMES: ELF_LINES */
 	uint32_t more;		/* 1: further messages of this answer follow */
 };
-enum { ELF_LINES = 1, ELF_FOR_NAMES = 2, ELF_LAST = 4 };
+enum { ELF_LINES = 1 };
 
 /* A mapping of a process: /proc/TGID/map_files/START-END. start 0: none. */
 struct elf_place {
 	uint32_t tgid, uid;
-	uint64_t start_ns;	/* of the process: another one that has its pid is refused */
+	uint64_t start_ns;	/* start of the process: another one with its pid is refused */
 	uint64_t start, end;
-	uint64_t dev, ino;	/* what /proc/TGID/maps says; another file is refused */
+	uint64_t dev, ino;	/* from /proc/TGID/maps; another file is refused */
 };
 
 struct elf_opened {
@@ -83,7 +82,7 @@ struct elf_opened {
 };
 
 struct elf_want_debug {
-	uint8_t id[20];		/* build id; id_bytes are valid; 0: by name only */
+	uint8_t id[20];		/* build id; id_bytes are valid; 0: only by name */
 	uint32_t id_bytes;
 	uint32_t crc;		/* of .gnu_debuglink; 0: none */
 	char name[236];		/* of .gnu_debuglink or .gnu_debugaltlink, without '/' */
@@ -93,24 +92,24 @@ struct elf_facts {
 	uint8_t build_id[20];
 	uint32_t build_id_bytes;
 	uint32_t machine;
-	uint64_t text_start, text_end;	/* addresses in the file of its executable segments */
+	uint64_t text_start, text_end;	/* addresses of its executable segments in the file */
 	uint64_t eval_start, eval_end;	/* _PyEval_EvalFrameDefault, in .dynsym; 0: no CPython */
 	uint32_t cached;	/* 1: the table came from the cache */
 	uint32_t build_us;
-	uint32_t load_cnt;	/* of loads: the executable PT_LOADs, the first 8 of them */
+	uint32_t load_cnt;	/* of loads: the first 8 executable PT_LOADs */
 	uint32_t pad;
 	struct {
 		uint64_t off, vaddr, filesz;
 	} loads[8];
 };
 
-/* A name: of an address one, with lines also those of inlined functions, innermost first. */
+/* The name of an address; with lines, also those of inlined functions, innermost first. */
 struct elf_name {
-	uint64_t addr;		/* as asked */
+	uint64_t addr;		/* as requested */
 	uint64_t start;		/* of the function; 0: unknown */
 	uint32_t line;		/* 0: unknown */
-	uint16_t name_bytes;	/* with their NUL, behind this struct; 1: it has no name */
-	uint16_t source_bytes;	/* of the source file's path, behind the name; 0: none */
+	uint16_t name_bytes;	/* with the NUL, after this struct; 1: no name */
+	uint16_t source_bytes;	/* of the source file's path, after the name; 0: none */
 	uint16_t inlined;	/* 1: the function was inlined, and its caller's struct follows */
 	uint16_t pad[3];
 };

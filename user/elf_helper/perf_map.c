@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * perf_map.c - see perf_map.h. Code comes and goes, so lines overlap, and the last one is right.
- * All their borders cut the addresses into pieces; from the last line to the first, each takes the
+ * perf_map.c - see perf_map.h. Code comes and goes, so lines overlap, and the last one is valid.
+ * Their borders cut the addresses into pieces; from the last line to the first, each takes the
  * pieces that are still free.
  */
 #include "elf_helper/perf_map.h"
@@ -18,7 +18,7 @@
 
 struct line {
 	uint64_t start, end;
-	uint32_t name, name_bytes;	/* in the text */
+	uint32_t name, name_bytes;	/* offset and bytes in the text */
 };
 
 struct perf_map {
@@ -26,14 +26,14 @@ struct perf_map {
 	size_t text_bytes;
 	struct line *lines;
 	size_t line_cnt, line_cap;
-	uint64_t *borders;	/* sorted, each once */
-	uint32_t *owners;	/* of the piece behind a border: its line, or NONE */
+	uint64_t *borders;	/* sorted, unique */
+	uint32_t *owners;	/* line of the piece after each border, or NONE */
 	size_t border_cnt;
 };
 
 /* ---- the text ---- */
 
-/* Read so many bytes at most; *len of them were there. NULL with errno. */
+/* Reads at most PERF_MAP_BYTES_MAX bytes; *len: the number read. Returns NULL with errno. */
 static char *read_text(int fd, size_t *len)
 {
 	struct buf b = { 0 };
@@ -59,7 +59,7 @@ static char *read_text(int fd, size_t *len)
 	return (char *)b.data;
 }
 
-/* A hexadecimal number, with or without "0x". NULL: it is none. */
+/* Parses a hexadecimal number, with or without "0x". Returns NULL if there is none. */
 static const char *parse_hex(const char *p, const char *end, uint64_t *v)
 {
 	const char *begin;
@@ -95,7 +95,7 @@ static bool parse_line(const struct perf_map *m, const char *p, const char *end,
 }
 
 /* A line without its newline is still being written. */
-static int parse(struct perf_map *m)
+static int parse_lines(struct perf_map *m)
 {
 	const char *p = m->text, *end = p + m->text_bytes, *newline;
 	struct line line, *grown;
@@ -126,8 +126,8 @@ static int by_value(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* Number of the first border behind addr. */
-static size_t behind(const struct perf_map *m, uint64_t addr)
+/* Number of the first border after addr. */
+static size_t first_after(const struct perf_map *m, uint64_t addr)
 {
 	size_t low = 0, high = m->border_cnt, middle;
 
@@ -156,7 +156,7 @@ static void sort_borders(struct perf_map *m)
 	m->border_cnt = kept;
 }
 
-/* The first free piece from number i on. The way to it becomes shorter. */
+/* Returns the first free piece from number i on, and shortens the path to it. */
 static uint32_t next_free(uint32_t *next, uint32_t i)
 {
 	for (; next[i] != i; i = next[i])
@@ -182,8 +182,8 @@ static int give_pieces(struct perf_map *m)
 		next[i] = i;
 	}
 	for (line = m->line_cnt; line--;) {
-		end = (uint32_t)behind(m, m->lines[line].end) - 1;
-		piece = (uint32_t)behind(m, m->lines[line].start) - 1;
+		end = (uint32_t)first_after(m, m->lines[line].end) - 1;
+		piece = (uint32_t)first_after(m, m->lines[line].start) - 1;
 		while ((piece = next_free(next, piece)) < end) {
 			m->owners[piece] = (uint32_t)line;
 			next[piece] = piece + 1;
@@ -203,7 +203,7 @@ struct perf_map *perf_map_read(int fd)
 	if (!m)
 		return NULL;
 	m->text = read_text(fd, &m->text_bytes);
-	err = m->text ? parse(m) : -errno;
+	err = m->text ? parse_lines(m) : -errno;
 	if (!err)
 		err = give_pieces(m);
 	if (!err)
@@ -233,7 +233,7 @@ size_t perf_map_bytes(const struct perf_map *m)
 bool perf_map_find(const struct perf_map *m, uint64_t addr, char *name, size_t size,
 		   uint64_t *start)
 {
-	size_t piece = behind(m, addr), len;
+	size_t piece = first_after(m, addr), len;
 	const struct line *line;
 
 	if (!piece || m->owners[piece - 1] == NONE)

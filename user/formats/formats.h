@@ -19,7 +19,6 @@ extern const struct sink_ops sink_gperftools_perl;
 extern const struct sink_ops sink_jsonl;
 extern const struct sink_ops sink_pprof;
 extern const struct sink_ops sink_pstats;
-extern const struct sink_ops sink_pstats_sampled;
 extern const struct sink_ops sink_speedscope;
 extern const struct sink_ops sink_flamegraph;
 extern const struct sink_ops sink_heatmap;

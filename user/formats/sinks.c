@@ -22,7 +22,6 @@ static const struct sink_ops *const sinks[] = {
 	&sink_gperftools_perl,
 	&sink_gperftools_native,
 	&sink_pstats,
-	&sink_pstats_sampled,
 	&sink_jsonl,
 	&sink_csv,
 	&sink_flamegraph,

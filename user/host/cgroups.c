@@ -19,7 +19,7 @@
 
 #define HIERARCHIES_MAX 32
 #define CGROUP_FILE_BYTES 65536
-/* Upper bound of directories: systemd lets users make as many cgroups as they like. */
+/* Limit on directories: systemd lets users create as many cgroups as they like. */
 #define DIRS_MAX 1000000
 #define DEPTH_MAX 64
 
@@ -36,7 +36,7 @@ struct cgroups {
 
 /* ---- /proc/PID/cgroup ---- */
 
-/* Cut "9:name=systemd:/a" into its parts. Returns false if the line has another form. */
+/* Split "9:name=systemd:/a" into its parts. Returns false if the line has another form. */
 static bool split_line(char *line, uint32_t *hierarchy, char **controllers, char **path)
 {
 	char *end;
@@ -105,7 +105,7 @@ int cgroups_of_process(pid_t tgid,
 
 /* ---- mounts ---- */
 
-/* Does a mount have each of names (separated by commas) among its options? */
+/* Returns true if a mount has all of names (separated by commas) among its options. */
 static bool has_all(const char *names, const char *options)
 {
 	const char *p, *o;
@@ -123,7 +123,7 @@ static bool has_all(const char *names, const char *options)
 	return *names;
 }
 
-/* /proc/self/cgroup, for the caller to free; NULL: there is none. */
+/* Read /proc/self/cgroup; freed by the caller. NULL: there is none. */
 static char *read_own(void)
 {
 	char *text = malloc(CGROUP_FILE_BYTES);
@@ -153,7 +153,7 @@ static uint32_t hierarchy_of(const char *own, const char *options)
 }
 
 /* Decode mountinfo's \ooo for spaces, tabs, newlines and backslashes. */
-static void unescape(char *s)
+static void unescape_mount(char *s)
 {
 	char *out = s;
 	int c;
@@ -191,9 +191,9 @@ static void add_mount(struct cgroups *c, char *line, const char *own)
 		return;
 	for (i = 0; i < c->cnt; i++)
 		if (c->mounts[i].hierarchy == hierarchy)
-			return;		/* the first mount of a hierarchy mostly shows most of it */
-	unescape(root);
-	unescape(dir);
+			return;		/* the first mount usually shows most of it */
+	unescape_mount(root);
+	unescape_mount(dir);
 	*m = (struct mount){ hierarchy, strdup(dir), strdup(strcmp(root, "/") ? root : "") };
 	if (m->dir && m->root) {
 		c->cnt++;
@@ -302,7 +302,7 @@ int cgroups_each(struct cgroups *c, int (*cb)(void *ctx, const struct cgroup_dir
 }
 
 /* The part of path below prefix: "" or "/..."; NULL: path is not below it. */
-static const char *below(const char *path, const char *prefix)
+static const char *path_below(const char *path, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -311,7 +311,7 @@ static const char *below(const char *path, const char *prefix)
 	return path + len;
 }
 
-/* A cgroup's directory, in out. false: it is not mounted, or its path is too long. */
+/* Write a cgroup's directory to out. Returns false if it is not mounted, or the path too long. */
 static bool dir_of(const struct cgroups *c, uint32_t hierarchy, const char *path,
 		   char out[2 * PATH_MAX])
 {
@@ -323,7 +323,7 @@ static bool dir_of(const struct cgroups *c, uint32_t hierarchy, const char *path
 
 		if (m->hierarchy != hierarchy)
 			continue;
-		rest = below(path, m->root);
+		rest = path_below(path, m->root);
 		return rest && snprintf(out, 2 * PATH_MAX, "%s%s", m->dir, rest) < 2 * PATH_MAX;
 	}
 	return false;
@@ -369,12 +369,12 @@ int cgroups_resolve(struct cgroups *c, const char *dir, uint32_t *hierarchy, con
 	size_t i;
 
 	for (i = 0; i < c->cnt; i++)
-		if (below(dir, c->mounts[i].dir) && !c->mounts[i].root[0] &&
+		if (path_below(dir, c->mounts[i].dir) && !c->mounts[i].root[0] &&
 		    (!best || strlen(c->mounts[i].dir) > strlen(best->dir)))
 			best = &c->mounts[i];
 	if (!best)
 		return -ENOENT;
-	rest = below(dir, best->dir);
+	rest = path_below(dir, best->dir);
 	*hierarchy = best->hierarchy;
 	*path = *rest ? rest : "/";
 	return 0;

@@ -11,17 +11,17 @@
 #include "base/util.h"
 
 /*
- * Of a file that is about one container, and of one container's part of podman's list. Users can
+ * Limit for a file about one container, and for one container's part of podman's list. Users can
  * write to some of them.
  */
 #define FILE_MAX_BYTES (1u << 20)
-/* A longer string is none: no name or image has as much. */
+/* Longer strings are ignored: no name or image is this long. */
 #define STRING_MAX_BYTES 4096
-/* How far podman's list is searched: it has about 1.2 KB for each container that exists. */
+/* Limit for searching podman's list: it has about 1.2 KB for each container that exists. */
 #define LIST_MAX_BYTES (32u << 20)
 #define LIST_WINDOW_BYTES (64u << 10)
 
-/* Members of the object that a file begins with. They stay as long as b, which has the file. */
+/* Read the members of a file's object. They are valid as long as b, which holds the file. */
 static bool read_object(int fd, struct buf *b, struct json_member *members, size_t cnt)
 {
 	struct json_pull j;
@@ -33,7 +33,7 @@ static bool read_object(int fd, struct buf *b, struct json_member *members, size
 	return json_members(&j, members, cnt);
 }
 
-/* A member's string into out; false: there is none, or it is empty. */
+/* Copy a member's string to out. Returns false if there is none, or it is empty. */
 static bool set_string(char *out, size_t size, const struct json_member *m)
 {
 	struct buf s = { 0 };
@@ -48,8 +48,8 @@ static bool set_string(char *out, size_t size, const struct json_member *m)
 #define SET(field, m) set_string(c->field, sizeof(c->field), m)
 
 /*
- * Keys of labels and annotations: CRI-O's, kubelet's, containerd's. CRI-O has a long name
- * where kubelet has the short one: the last one that is there counts.
+ * Keys of labels and annotations: CRI-O's, kubelet's, containerd's. CRI-O has a long name where
+ * kubelet has the short one: the last one present counts.
  */
 static const struct {
 	const char *key;
@@ -95,7 +95,7 @@ static void set_docker(struct container *c, const struct json_member *name,
 
 	json_member_object(config, m, ARRAY_SIZE(m));
 	SET(image, &m[0]);
-	/* Its names begin with "/". */
+	/* docker's names begin with "/". */
 	if (set_string(slashed, sizeof(slashed), name))
 		snprintf(c->name, sizeof(c->name), "%s", slashed + (slashed[0] == '/'));
 	set_kube(c, &m[1]);
@@ -150,7 +150,7 @@ static bool parse_bundle(int fd, struct container *c)
 
 /* ---- containers/storage: podman, CRI-O ---- */
 
-/* metadata: JSON as a string. */
+/* metadata: JSON in a string. */
 static void set_stored_image(struct container *c, const struct json_member *metadata)
 {
 	struct json_member image = { .key = "image-name" };
@@ -165,7 +165,7 @@ static void set_stored_image(struct container *c, const struct json_member *meta
 	buf_free(&text);
 }
 
-/* The first of several names. */
+/* Take the first of several names. */
 static void set_stored_name(struct container *c, const struct json_member *names)
 {
 	struct json_member first = { 0 };
@@ -175,8 +175,8 @@ static void set_stored_name(struct container *c, const struct json_member *names
 }
 
 /*
- * Find a text in a file, and read from there on at most FILE_MAX_BYTES into b. Only a window of the
- * file is in memory. Returns false if it is not there.
+ * Find a text in a file, and read at most FILE_MAX_BYTES from there on into b. Only a window of the
+ * file is in memory. Returns false if the text is not found.
  */
 static bool read_from(int fd, const char *text, struct buf *b)
 {
@@ -195,7 +195,7 @@ static bool read_from(int fd, const char *text, struct buf *b)
 			continue;
 		at = memmem(b->data, b->len, text, len);
 		if (at || b->len >= len) {
-			/* What is in front of it, or cannot be its beginning, is done with. */
+			/* Drop what precedes the text, or cannot be its beginning. */
 			size_t drop = at ? (size_t)(at - b->data) : b->len - len + 1;
 
 			memmove(b->data, b->data + drop, b->len - drop);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * container_names.c - finds names and images of containers in the state that runtimes keep
- * on disk. See containers.h; containers.c finds out which container it is.
+ * container_names.c - finds names and images of containers in the state that runtimes keep on disk.
+ * See containers.h; containers.c determines the container.
  *
- * No daemon is asked. Files are opened below the host's root, wherever their symlinks
- * point, and only if they are regular; what is in them is in container_files.c.
+ * No daemon is asked. Files are opened below the host's root, wherever their symlinks point, and
+ * only if they are regular; container_files.c reads them.
  */
 #include "host/container_files.h"
 
@@ -38,13 +38,13 @@ struct lookup {
 
 /* ---- files ---- */
 
-/* A regular file; -errno. */
+/* Open a regular file. Descriptor or -errno. */
 static int open_below(const struct lookup *l, const char *path)
 {
 	return open_regular(l->root, path, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-/* NULL: there is no such directory. */
+/* NULL: no such directory. */
 static DIR *open_dir(const struct lookup *l, const char *path)
 {
 	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_DIRECTORY,
@@ -57,8 +57,8 @@ static DIR *open_dir(const struct lookup *l, const char *path)
 	return d;
 }
 
-/* Take from a file what it says of the container. Returns false if it says nothing. */
-static bool parse(const struct lookup *l, enum container_file what, const char *path)
+/* Take from a file what it contains about the container. Returns false if that is nothing. */
+static bool learn_from_file(const struct lookup *l, enum container_file what, const char *path)
 {
 	int fd = open_below(l, path);
 	bool found = fd >= 0 && l->parse(what, fd, l->c);
@@ -109,7 +109,7 @@ static bool read_log_links(struct lookup *l)
 
 /* ---- docker ---- */
 
-/* The home directory of the container's user in the host's /etc/passwd; false: unknown. */
+/* Copy the home directory of the container's user, from the host's /etc/passwd; false: unknown. */
 static bool home_of_user(const struct lookup *l, char out[PATH_MAX])
 {
 	struct passwd *pw;
@@ -135,13 +135,13 @@ static bool read_docker_at(struct lookup *l, const char *data_root)
 	char path[2 * PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/containers/%s/config.v2.json", data_root, l->c->id) >=
-	    PATH_MAX || !parse(l, CONTAINER_FILE_DOCKER, path))
+	    PATH_MAX || !learn_from_file(l, CONTAINER_FILE_DOCKER, path))
 		return false;
 	set_runtime(l, "docker");
 	return true;
 }
 
-/* Where docker's own settings, which only root can change, say that its data are. */
+/* Copy the data directory from docker's settings, which only root can change. */
 static bool configured_root(const struct lookup *l, char *out, size_t size)
 {
 	int fd = open_below(l, "/etc/docker/daemon.json");
@@ -181,13 +181,13 @@ static bool read_bundle(struct lookup *l, const char *dir, const char *runtime)
 	char path[PATH_MAX];
 
 	if (snprintf(path, sizeof(path), "%s/config.json", dir) >= PATH_MAX ||
-	    !parse(l, CONTAINER_FILE_BUNDLE, path))
+	    !learn_from_file(l, CONTAINER_FILE_BUNDLE, path))
 		return false;
 	set_runtime(l, runtime);
 	return true;
 }
 
-/* Search each of containerd's namespaces but "moby": docker's own state knows more. */
+/* Search each of containerd's namespaces except "moby": docker's own state has more details. */
 static bool read_containerd(struct lookup *l)
 {
 	char bundle[PATH_MAX];
@@ -230,7 +230,7 @@ static bool read_lists(struct lookup *l, const char *dir)
 
 	for (i = 0; !found && i < ARRAY_SIZE(storage_lists); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, storage_lists[i]);
-		found = parse(l, CONTAINER_FILE_LIST, path);
+		found = learn_from_file(l, CONTAINER_FILE_LIST, path);
 	}
 	return found;
 }
@@ -250,8 +250,8 @@ static bool read_storage(struct lookup *l, const char *root)
 
 /* ---- conmon, the monitor process of a container of podman or CRI-O ---- */
 
-/* The value of one of two options; NULL: not there. args: NUL-separated. */
-static const char *option(const char *args, size_t len, const char *a, const char *b)
+/* The value of one of two options; NULL: not given. args: NUL-separated. */
+static const char *option_value(const char *args, size_t len, const char *a, const char *b)
 {
 	const char *p, *end = args + len;
 	bool next = false;
@@ -265,8 +265,8 @@ static const char *option(const char *args, size_t len, const char *a, const cha
 }
 
 /*
- * The arguments of the conmon that is an ancestor of tgid, NUL-separated. Returns their length; 0:
- * none. Processes inside the container are ignored, because they can have any name.
+ * Copy the arguments of the conmon that is an ancestor of tgid, NUL-separated. Returns their
+ * length; 0: none. Processes inside the container are ignored, because they can have any name.
  */
 static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], pid_t *conmon)
 {
@@ -293,8 +293,8 @@ static size_t conmon_args(const struct lookup *l, char args[CONMON_ARGS_BYTES], 
 }
 
 /*
- * Read the list of the storage that conmon's options name: as conmon sees it, else below
- * the host's root.
+ * Read the list of the storage that conmon's options name: in conmon's view, else below the host's
+ * root.
  */
 static void read_lists_of(struct lookup *l, pid_t conmon, const char *dir)
 {
@@ -318,11 +318,11 @@ static bool read_conmon(struct lookup *l)
 	size_t len = l->tgid ? conmon_args(l, args, &conmon) : 0;
 	int up;
 
-	cid = option(args, len, "-c", "--cid");
+	cid = option_value(args, len, "-c", "--cid");
 	if (!cid || strcmp(cid, l->c->id))
 		return false;
-	name = option(args, len, "-n", "--name");
-	bundle = option(args, len, "-b", "--bundle");
+	name = option_value(args, len, "-n", "--name");
+	bundle = option_value(args, len, "-b", "--bundle");
 	if (name)
 		escape_text(name, strlen(name), l->c->name, sizeof(l->c->name));
 	if (bundle && strlen(bundle) < sizeof(dir)) {
@@ -392,7 +392,7 @@ static const struct {
 	{ "crun", false, is_its_name },
 };
 
-/* An id becomes part of a path, so only these characters are allowed. */
+/* An id becomes part of a path, so only these characters are permitted. */
 static bool id_is_plain(const char *id)
 {
 	return *id && !id[strspn(id, "0123456789abcdef")];

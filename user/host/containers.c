@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * containers.c - finds the container, pod and unit in cgroup paths. See containers.h; names
- * are found by container_names.c.
+ * containers.c - finds the container, pod and unit in cgroup paths. See containers.h;
+ * container_names.c finds names.
  *
- * The components of a path are examined one by one from the root. An inner component
- * overrides an outer one (Kubernetes in docker, a service in an nspawn container).
+ * The components of a path are examined one by one from the root. An inner component overrides an
+ * outer one (Kubernetes in docker, a service in an nspawn container).
  */
 #include "host/containers.h"
 
@@ -23,8 +23,8 @@
 /* Size of /proc/PID/cgroup: a line for each hierarchy, with a path of at most PATH_MAX. */
 #define CGROUP_BYTES 65536
 
-/* Copy as many bytes as fit, in whole characters, and nothing unprintable. */
-static void set(char *out, size_t size, struct string_ref w)
+/* Copy as many whole characters as fit, without unprintable ones. */
+static void set_text(char *out, size_t size, struct string_ref w)
 {
 	escape_text(w.data, w.len, out, size);
 }
@@ -39,21 +39,21 @@ enum id_form {
 };
 
 /*
- * One form of a component. The id is what is between the prefix and the suffix. Sources: moby
+ * One form of a component. The id is between the prefix and the suffix. Sources: moby
  * daemon/oci_linux.go, containerd internal/cri/server (getCgroupsPath), cri-o
  * internal/config/cgmgr, podman libpod/container_internal_linux.go, lxc src/lxc/cgroups/cgfsng.c,
  * systemd src/nspawn/nspawn-register.c, and runc and crun themselves.
  */
 struct form {
-	const char *parent;	/* the component before; "/x": x, as
-				 * the first component; NULL: any */
+	const char *parent;	/* the component before it; "/x": x, as the first component;
+				 * NULL: any */
 	const char *prefix, *suffix;
 	enum id_form id;
-	const char *runtime;	/* NULL: the monitor of a container, which is in none */
+	const char *runtime;	/* NULL: the container's monitor, which is in no container */
 };
 
 static const struct form forms[] = {
-	/* The first form that fits counts. With systemd's driver, cgroups are scopes; */
+	/* The first matching form counts. With systemd's driver, cgroups are scopes; */
 	{ NULL, "docker-", ".scope", HEX_ID, "docker" },
 	{ NULL, "cri-containerd-", ".scope", HEX_ID, "containerd" },
 	{ NULL, "containerd-", ".scope", HEX_ID, "containerd" },
@@ -175,7 +175,7 @@ static void look_for_container(struct string_ref w, struct string_ref parent, bo
 		if (!f->runtime)
 			return;
 		snprintf(c->runtime, sizeof(c->runtime), "%s", f->runtime);
-		set(c->id, sizeof(c->id), id);
+		set_text(c->id, sizeof(c->id), id);
 		if (f->id == UNIT_ID)
 			unescape_unit(c->id);
 		return;
@@ -185,8 +185,8 @@ static void look_for_container(struct string_ref w, struct string_ref parent, bo
 /* ---- Kubernetes ---- */
 
 /*
- * The uid of a pod as the API shows it, or the hash of a static pod's manifest. systemd's
- * slices have "_" in place of "-".
+ * The uid of a pod as the API shows it, or the hash of a static pod's manifest. systemd's slices
+ * have "_" in place of "-".
  */
 static bool set_pod_uid(struct container *c, struct string_ref uid)
 {
@@ -195,9 +195,10 @@ static bool set_pod_uid(struct container *c, struct string_ref uid)
 	if (uid.len != 32 && uid.len != 36)
 		return false;
 	for (i = 0; i < uid.len; i++)
-		if (!isxdigit((unsigned char)uid.data[i]) && uid.data[i] != '-' && uid.data[i] != '_')
+		if (!isxdigit((unsigned char)uid.data[i]) && uid.data[i] != '-' &&
+		    uid.data[i] != '_')
 			return false;
-	set(c->pod_uid, sizeof(c->pod_uid), uid);
+	set_text(c->pod_uid, sizeof(c->pod_uid), uid);
 	for (i = 0; i < uid.len; i++)
 		if (c->pod_uid[i] == '_')
 			c->pod_uid[i] = '-';
@@ -211,8 +212,8 @@ static void set_qos(struct container *c, const char *qos)
 	snprintf(c->qos, sizeof(c->qos), "%s", qos);
 }
 
-/* What follows the last occurrence of text in w; len 0: text does not occur. */
-static struct string_ref behind(struct string_ref w, const char *text)
+/* The part of w after the last occurrence of text; len 0: text does not occur. */
+static struct string_ref ref_after_last(struct string_ref w, const char *text)
 {
 	size_t len = strlen(text), i;
 
@@ -225,18 +226,18 @@ static struct string_ref behind(struct string_ref w, const char *text)
 /* "kubepods-burstable-pod<uid>.slice", with a longer prefix where kubelets are nested. */
 static void look_for_slice(struct string_ref w, struct container *c)
 {
-	struct string_ref uid = behind(w, "-pod");
+	struct string_ref uid = ref_after_last(w, "-pod");
 	char class[32];
 	size_t i;
 
 	if (ref_ends_with(uid, ".slice"))
 		uid.len -= strlen(".slice");
-	if (!behind(w, "kubepods").len || !set_pod_uid(c, uid))
+	if (!ref_after_last(w, "kubepods").len || !set_pod_uid(c, uid))
 		return;
 	set_qos(c, "guaranteed");
 	for (i = 0; i < ARRAY_SIZE(classes); i++) {
 		snprintf(class, sizeof(class), "kubepods-%s", classes[i]);
-		if (behind(w, class).len)
+		if (ref_after_last(w, class).len)
 			set_qos(c, classes[i]);
 	}
 }
@@ -260,12 +261,12 @@ static void look_for_pod_dir(struct string_ref w, struct string_ref parent, stru
 /* Pods of podman: "machine-libpod_pod_<hex>.slice", "user-libpod_pod_<hex>.slice". */
 static void look_for_podman_pod(struct string_ref w, struct container *c)
 {
-	struct string_ref uid = behind(w, "libpod_pod_");
+	struct string_ref uid = ref_after_last(w, "libpod_pod_");
 
 	if (ref_ends_with(uid, ".slice"))
 		uid.len -= strlen(".slice");
 	if (uid.len == ID_HEX && is_hex(uid))
-		set(c->pod_uid, sizeof(c->pod_uid), uid);
+		set_text(c->pod_uid, sizeof(c->pod_uid), uid);
 }
 
 /*
@@ -284,7 +285,7 @@ static void look_for_colons(struct string_ref w, struct container *c)
 	if (id.len != ID_HEX || !is_hex(id))
 		return;
 	look_for_slice((struct string_ref){ w.data, (size_t)(first - w.data) }, c);
-	set(c->id, sizeof(c->id), id);
+	set_text(c->id, sizeof(c->id), id);
 	snprintf(c->runtime, sizeof(c->runtime), "%s",
 		 !memcmp(first, ":cri-containerd:", 16) ? "containerd" :
 		 !memcmp(first, ":docker:", 8) ? "docker" :
@@ -299,7 +300,7 @@ static void look_for_unit(struct string_ref w, struct container *c)
 	struct string_ref uid;
 
 	if (ref_ends_with(w, ".service") || ref_ends_with(w, ".scope"))
-		set(c->unit, sizeof(c->unit), w);
+		set_text(c->unit, sizeof(c->unit), w);
 	if (!ref_starts_with(w, "user@") || !ref_ends_with(w, ".service"))
 		return;
 	uid = (struct string_ref){ w.data + 5, w.len - 5 - strlen(".service") };
@@ -311,7 +312,7 @@ static void look_for_unit(struct string_ref w, struct container *c)
 
 /* ---- paths ---- */
 
-static bool empty(const struct container *c)
+static bool is_empty(const struct container *c)
 {
 	return !c->id[0] && !c->unit[0] && !c->pod_uid[0];
 }
@@ -338,7 +339,7 @@ static int look_at_path(struct string_ref path, struct container *c)
 		look_for_container(w, parent, parent.data == path.data + 1, c);
 		parent = w;
 	}
-	return empty(c) ? -ENOENT : 0;
+	return is_empty(c) ? -ENOENT : 0;
 }
 
 int container_of_cgroup(const char *path, struct container *out)
@@ -346,13 +347,13 @@ int container_of_cgroup(const char *path, struct container *out)
 	return look_at_path((struct string_ref){ path, strlen(path) }, out);
 }
 
-/* How much information a line contains. */
-static int worth(const struct container *c)
+/* Rate how much information a line contains. */
+static int information_in(const struct container *c)
 {
 	return 4 * !!c->id[0] + 2 * !!c->pod_uid[0] + !!c->unit[0];
 }
 
-/* Lines are "hierarchy:controllers:path"; a path may contain any byte but a newline. */
+/* Lines are "hierarchy:controllers:path"; a path may contain any byte except a newline. */
 int container_of_cgroup_file(const char *text, size_t len, struct container *out)
 {
 	const char *end = text + len, *line, *next, *colon;
@@ -373,10 +374,10 @@ int container_of_cgroup_file(const char *text, size_t len, struct container *out
 		path = (struct string_ref){ colon + 1, (size_t)(next - colon - 1) };
 		if (ref_ends_with(path, " (deleted)"))
 			path.len -= strlen(" (deleted)");
-		if (!look_at_path(path, &c) && worth(&c) > worth(out))
+		if (!look_at_path(path, &c) && information_in(&c) > information_in(out))
 			*out = c;
 	}
-	return empty(out) ? -ENOENT : 0;
+	return is_empty(out) ? -ENOENT : 0;
 }
 
 void container_end_strings(struct container *c)
@@ -390,7 +391,7 @@ void container_end_strings(struct container *c)
 
 /* ---- processes ---- */
 
-/* The number of a process' pid namespace; tgid 0: of the reader of /proc. 0: unknown. */
+/* The number of a process' pid namespace; tgid 0: that of the reader of /proc. 0: unknown. */
 static uint64_t pid_namespace(pid_t tgid)
 {
 	static const char begin[] = "pid:[";
@@ -416,7 +417,7 @@ int container_of_pid_cgroups(pid_t tgid, struct container *out)
 	free(text);
 	if (n < 0)
 		return (int)n;
-	return empty(out) ? -ENOENT : 0;
+	return is_empty(out) ? -ENOENT : 0;
 }
 
 int container_of_pid_namespace(pid_t tgid, struct container *out)
@@ -431,7 +432,7 @@ int container_of_pid_namespace(pid_t tgid, struct container *out)
 			snprintf(out->id, sizeof(out->id), "%llu", (unsigned long long)theirs);
 		}
 	}
-	return empty(out) ? -ENOENT : 0;
+	return is_empty(out) ? -ENOENT : 0;
 }
 
 int container_of_pid(pid_t tgid, struct container *out)

@@ -2,9 +2,9 @@
 /*
  * identity.c - see identity.h.
  *
- * Two tables have the container of a process: one by the text of /proc/PID/cgroup, one by
- * the numbers of cgroups, which the BPF side sends. The meaning of a number is learned from
- * the records of new cgroups, and from processes that are alive.
+ * Two tables map to the container of a process: one from the text of /proc/PID/cgroup, one from the
+ * ids of cgroups, which the BPF side sends. The meaning of an id is learned from the records of new
+ * cgroups, and from processes that are alive.
  */
 #include "host/identity.h"
 
@@ -18,11 +18,11 @@
 #include "host/cgroups.h"
 #include "host/proc.h"
 
-/* Upper bound; 1.2 KB each. */
+/* Limit; 1.2 KB each. */
 #define CONTAINERS_MAX 20000
 /*
- * Upper bounds of paths of new cgroups in which no process was seen yet: their number, and all
- * their bytes. Beyond either, all are forgotten.
+ * Limits on paths of new cgroups in which no process was seen so far: their number, and their total
+ * bytes. Beyond either, all are forgotten.
  */
 #define PATHS_MAX 262144
 #ifndef PATHS_BYTES_MAX
@@ -30,19 +30,19 @@
 #endif
 /* A runtime may store a container's name after its first process has started. */
 #define NAME_TRIES 3
-/* Users whose quotas are kept; further ones have none left. */
+/* Limit on users whose quotas are kept; further users have no quota. */
 #define USERS_MAX 65536
 
 struct entry {
 	struct container container;
-	uint32_t tries;		/* how often its name was searched for */
+	uint32_t tries;		/* number of attempts to find its name */
 	bool named;
 };
 
 /*
- * How many containers one user other than root may make us keep, and search the names of: then
- * others' still have room. Below a user's own service, any cgroup can be made to look like a
- * container; elsewhere it takes a container that may make cgroups.
+ * How many containers one user other than root may make us keep and look up, so that there is room
+ * for those of others. Below a user's own service, any cgroup can be made to look like a container;
+ * elsewhere that takes a container that may create cgroups.
  */
 struct quota {
 	uint32_t containers, tries;
@@ -141,8 +141,8 @@ uint64_t identities_unnamed(const struct identities *ids)
 /* ---- containers ---- */
 
 /*
- * What is left of a user's quota; NULL: root has no limit. A container below a user's service is
- * that user's, whatever the uid of the process.
+ * What is left of a user's quota; NULL: root has no limit. A container below a user's service
+ * belongs to that user, whatever the uid of the process.
  */
 static struct quota *quota_of(struct identities *ids, const struct container *c, uint32_t uid)
 {
@@ -165,14 +165,15 @@ static struct quota *quota_of(struct identities *ids, const struct container *c,
 	return q;
 }
 
-static bool same(const struct container *a, const struct container *b)
+static bool same_container(const struct container *a, const struct container *b)
 {
 	return !strcmp(a->id, b->id) && !strcmp(a->unit, b->unit) &&
 	       !strcmp(a->pod_uid, b->pod_uid) && a->user == b->user;
 }
 
-/* The single entry for a container of a process of uid; NULL: too many, or no memory. */
-static struct entry *intern(struct identities *ids, const struct container *c, uint32_t uid)
+/* The single entry for the container of a process of uid; NULL: too many, or out of memory. */
+static struct entry *intern_container(struct identities *ids, const struct container *c,
+				      uint32_t uid)
 {
 	uint64_t key = hash_bytes(c->id, strlen(c->id)) ^
 		       hash_u64(hash_bytes(c->unit, strlen(c->unit)) + c->user) ^
@@ -180,7 +181,7 @@ static struct entry *intern(struct identities *ids, const struct container *c, u
 	struct quota *q;
 	struct entry *e;
 
-	while ((e = u64map_get(&ids->by_text, key)) && !same(&e->container, c))
+	while ((e = u64map_get(&ids->by_text, key)) && !same_container(&e->container, c))
 		key = hash_u64(key + 1);
 	if (e)
 		return e;
@@ -217,9 +218,9 @@ static void find_names(struct identities *ids, struct entry *e, pid_t tgid, uint
 }
 
 /*
- * A task that exits is moved to the root cgroups before it is gone, so its paths are ignored
- * then. Its memory goes before that (do_exit(): exit_mm(), then cgroup_exit()). *err: -ESRCH: it
- * exits, or is gone; then *st is not filled in.
+ * An exiting task is moved to the root cgroups before it is gone, so its paths are ignored then.
+ * Its memory goes before that (do_exit(): exit_mm(), then cgroup_exit()). *err: -ESRCH: it is
+ * exiting, or gone; then *st is not filled in.
  */
 static struct entry *entry_of_task(struct identities *ids, pid_t task, struct proc_status *st,
 				   int *err)
@@ -231,10 +232,10 @@ static struct entry *entry_of_task(struct identities *ids, pid_t task, struct pr
 		*err = -ESRCH;
 	else if ((!*err || *err == -ENOENT) && st->ns_tgid_cnt != 1)	/* 1: it is in ours */
 		*err = container_of_pid_namespace(task, &c);
-	return *err ? NULL : intern(ids, &c, st->uid);
+	return *err ? NULL : intern_container(ids, &c, st->uid);
 }
 
-/* out->uid is known. */
+/* out->uid is set. */
 static void set_container(struct identities *ids, struct identity *out, struct entry *e,
 			  pid_t tgid)
 {
@@ -262,7 +263,7 @@ void identity_of_process(struct identities *ids, const struct proc_info *who,
 		out->ns_tgid = st.ns_tgids[st.ns_tgid_cnt - 1];
 }
 
-/* ---- by number ---- */
+/* ---- by cgroup id ---- */
 
 /* A key for all its cgroups, independent of their order. */
 static uint64_t key_of(const struct raw_origin *w)
@@ -307,10 +308,9 @@ static int add_dir(void *ctx, const struct cgroup_dir *dir)
 }
 
 /*
- * Done once, when a process has ended before we
- * look, and its cgroup is older than the recording.
+ * Done once, when a process has ended before we look, and its cgroup is older than the recording.
  */
-static void scan(struct identities *ids)
+static void scan_cgroups(struct identities *ids)
 {
 	struct cgroups *all = ids->scanned ? NULL : cgroups_new();
 
@@ -320,7 +320,7 @@ static void scan(struct identities *ids)
 	cgroups_free(all);
 }
 
-/* Use the path with most information. Returns false if no path of its cgroups is known. */
+/* Use the most informative path. Returns false if none of its cgroups has a known path. */
 static bool entry_of_paths(struct identities *ids, const struct raw_origin *w, struct entry **out)
 {
 	uint32_t i, cnt = w->cgroup_cnt < RAW_CGROUPS ? w->cgroup_cnt : RAW_CGROUPS;
@@ -336,7 +336,7 @@ static bool entry_of_paths(struct identities *ids, const struct raw_origin *w, s
 	}
 	*out = NULL;
 	if (text.len && !container_of_cgroup_file((char *)text.data, text.len, &c))
-		*out = intern(ids, &c, w->uid);
+		*out = intern_container(ids, &c, w->uid);
 	buf_free(&text);
 	return text.len;
 }
@@ -346,13 +346,13 @@ static struct entry *entry_of_gone(struct identities *ids, const struct raw_orig
 	struct entry *e;
 
 	if (!entry_of_paths(ids, w, &e) && !ids->scanned) {
-		scan(ids);
+		scan_cgroups(ids);
 		entry_of_paths(ids, w, &e);
 	}
 	return e;
 }
 
-static void remember(struct identities *ids, uint64_t key, struct entry *e)
+static void remember_cgroup(struct identities *ids, uint64_t key, struct entry *e)
 {
 	if (ids->by_cgroup.cnt >= PATHS_MAX) {
 		u64map_free(&ids->by_cgroup);
@@ -376,10 +376,10 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 			e = entry_of_gone(ids, origin);
 		/* Not cached for pidns: the cgroups do not determine the pid namespace. */
 		else if (!e || strcmp(e->container.runtime, "pidns"))
-			remember(ids, key, e);
+			remember_cgroup(ids, key, e);
 	}
 	/*
-	 * Its cgroups tell nothing, but it is in another pid namespace, which only /proc
+	 * Its cgroups yield nothing, but it is in another pid namespace, which only /proc
 	 * identifies.
 	 */
 	if (e == &ids->nothing && origin->ns_tgid)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * identity.h - the user and the container of a process, and its pid in there.
+ * identity.h - the user and the container of a process, and its pid there.
  *
- * Found out while the process is alive, from /proc or from what the BPF side sends, and
- * then kept. Containers are distinguished by their cgroups' paths; the name of each is
- * searched for once. Knows no BPF map and no file of a recording.
+ * Determined while the process is alive, from /proc or from what the BPF side sends, and then kept.
+ * Containers are distinguished by their cgroups' paths; the name of each is looked up once. Knows
+ * no BPF map and no file of a recording.
  */
 #ifndef TACHBPF_IDENTITY_H
 #define TACHBPF_IDENTITY_H
@@ -22,25 +22,25 @@ struct json;
 #define IDENTITY_NO_UID UINT32_MAX
 
 struct identity {
-	/* Owned by the identities; NULL: neither in a container nor in a unit. */
+	/* owned by the identities; NULL: in neither a container nor a unit */
 	const struct container *container;
 	uint32_t uid;		/* the effective uid; IDENTITY_NO_UID: unknown */
-	pid_t ns_tgid;		/* in its own pid namespace; 0: in ours, or unknown */
+	pid_t ns_tgid;		/* in its own pid namespace; 0: that is ours, or unknown */
 };
 
 /* names: not NULL. Returns NULL with errno. Freed by identities_free(). */
 struct identities *identities_new(container_names_fn names);
 void identities_free(struct identities *ids);
 
-/* The identity of a process from /proc as it is now; what is unknown stays empty. */
+/* The identity of a process from /proc as it is now; unknown fields stay empty. */
 void identity_of_process(struct identities *ids, const struct proc_info *who,
 			 struct identity *out);
 
-/* The identity from what the BPF side sent; /proc completes it where that does not suffice. */
+/* The identity from what the BPF side sent; /proc supplies what is missing. */
 void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_origin *origin,
 			struct identity *out);
 
-/* Take the record of a new cgroup: its processes may be gone before /proc is read. */
+/* Take the record of a new cgroup: its processes may end before /proc is read. */
 void identities_cgroup(struct identities *ids, const struct raw_cgroup *raw);
 
 /* The hierarchies whose paths show containers and units, as bits for cfg_hierarchies. */
@@ -54,9 +54,9 @@ void container_json(struct json *j, const struct container *c);
 /* Write "ns_pid" (the pid if there is only one namespace) and "uid"; null if unknown. */
 void identity_json(struct json *j, const struct identity *id, pid_t tgid);
 
-/* How many containers were not kept because there were too many. Their processes have none. */
+/* Number of containers beyond the limit. Their processes have no container. */
 uint64_t identities_beyond(const struct identities *ids);
-/* How many have no name because their users had as many as were searched for. */
+/* Number of containers without a name because their users have used up their lookups. */
 uint64_t identities_unnamed(const struct identities *ids);
 
 #endif

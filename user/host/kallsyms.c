@@ -21,7 +21,7 @@ struct kallsyms {
 	size_t cnt, cap;
 };
 
-static int add(struct kallsyms *k, uint64_t addr, const char *name)
+static int add_symbol(struct kallsyms *k, uint64_t addr, const char *name)
 {
 	size_t cap = k->cap ? 2 * k->cap : 65536;
 	struct symbol *bigger;
@@ -61,7 +61,7 @@ struct kallsyms *kallsyms_read(const char *path)
 		    !strchr("tTwW", kind))
 			continue;
 		any |= addr;
-		err = add(k, addr, name);
+		err = add_symbol(k, addr, name);
 	}
 	if (f)
 		fclose(f);

@@ -8,8 +8,8 @@
 struct kallsyms;
 
 /*
- * Read path ("/proc/kallsyms", some 10 MB) once. NULL with errno; EPERM: the addresses are
- * hidden (kernel.kptr_restrict, or no CAP_SYSLOG). Freed by kallsyms_free().
+ * Read path ("/proc/kallsyms", about 10 MB) once. NULL with errno; EPERM: the addresses are hidden
+ * (kernel.kptr_restrict, or no CAP_SYSLOG). Freed by kallsyms_free().
  */
 struct kallsyms *kallsyms_read(const char *path);
 void kallsyms_free(struct kallsyms *k);

@@ -11,7 +11,7 @@
 #include "host/cgroups.h"
 
 #define STAT_BYTES 8192
-/* v1 says "no limit" by the largest number of whole pages (PAGE_COUNTER_MAX). */
+/* v1 shows "no limit" as the largest number of whole pages (PAGE_COUNTER_MAX). */
 #define NO_LIMIT (1ull << 60)
 
 struct search {
@@ -32,7 +32,7 @@ static uint64_t stat_value(const char *stat, const char *name)
 	return 0;
 }
 
-/* In v1, numbers without "total_" leave out the cgroups below. */
+/* In v1, numbers without "total_" exclude the cgroups below. */
 static uint64_t with_below(const char *stat, const char *name)
 {
 	char total[64];
@@ -43,7 +43,11 @@ static uint64_t with_below(const char *stat, const char *name)
 	return v ? v : stat_value(stat, name);
 }
 
-uint64_t memory_limit_left(uint64_t limit, uint64_t used, const char *stat)
+/*
+ * How much of a limit is left: used bytes, and the text of memory.stat, v1's or v2's, from which
+ * the file cache is taken.
+ */
+static uint64_t memory_limit_left(uint64_t limit, uint64_t used, const char *stat)
 {
 	uint64_t cache = with_below(stat, "inactive_file") + with_below(stat, "active_file");
 
@@ -51,7 +55,7 @@ uint64_t memory_limit_left(uint64_t limit, uint64_t used, const char *stat)
 	return limit > used ? limit - used : 0;
 }
 
-/* Read a number of bytes. false: there is none ("max", the file is missing). */
+/* Read a number of bytes. Returns false if there is none ("max", or no such file). */
 static bool read_bytes(const struct search *s, uint32_t hierarchy, const char *path,
 		       const char *name, uint64_t *v)
 {

@@ -2,9 +2,8 @@
 /*
  * opener.c - see opener.h.
  *
- * The helper's environment is made anew if root has started it: variables of root's session name
- * root's files, and sudo has removed those of the user's session, which can be found again in
- * /run/user.
+ * If root starts the helper, its environment is built anew: variables of root's session name root's
+ * files, and sudo has removed those of the user's session, which can be found again in /run/user.
  */
 #include "host/opener.h"
 
@@ -12,7 +11,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,15 +28,15 @@
 
 #define PROGRAM "xdg-open"
 #define SAFE_PATH "/usr/local/bin:/usr/bin:/bin"
-#define FAILS_WITHIN_MS 1000	/* xdg-open says so early that it finds no browser */
+#define FAILS_WITHIN_MS 1000	/* xdg-open reports within this time that it finds no browser */
 
-/* What may be kept of the environment that sudo has left: which screen, which language. */
+/* Variables that may be kept from the environment that sudo has left: screen and language. */
 static const char *const kept[] = {
 	"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "LANG", "LC_ALL", "LC_CTYPE", "BROWSER",
 	"XDG_CURRENT_DESKTOP", "XDG_SESSION_TYPE", "DESKTOP_SESSION", "XDG_DATA_DIRS",
 };
 
-/* Is there such a file or socket of the user's in /run/user/UID? */
+/* Returns true if there is such a file or socket of the user's in /run/user/UID. */
 static bool in_runtime_dir(uid_t uid, const char *name, char path[PATH_MAX])
 {
 	struct stat st;
@@ -55,7 +53,7 @@ static bool has_display(uid_t uid)
 	return (x && *x) || (wayland && *wayland) || in_runtime_dir(uid, "wayland-0", path);
 }
 
-/* Variables of the user's session that sudo removes. */
+/* Restore variables of the user's session that sudo removes. */
 static void find_session(uid_t uid)
 {
 	char path[PATH_MAX], address[PATH_MAX + 16];
@@ -94,8 +92,8 @@ static int clean_environment(const struct passwd *pw)
 	return 0;
 }
 
-/* Become the user, for good. 0 or -errno. */
-static int become(const struct passwd *pw, gid_t gid)
+/* Become the user, permanently. 0 or -errno. */
+static int become_user(const struct passwd *pw, gid_t gid)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
@@ -106,11 +104,11 @@ static int become(const struct passwd *pw, gid_t gid)
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 	if (syscall(SYS_capset, &head, none))
 		return -errno;
-	/* That nothing of root is left is checked, not believed. */
+	/* Verify that nothing of root is left. */
 	return setuid(0) && geteuid() == pw->pw_uid && getegid() == gid ? 0 : -EPERM;
 }
 
-/* Read all that the pipe delivers. false: no path came, nothing is to be shown. */
+/* Read everything from the pipe. Returns false if no path came: nothing is to be opened. */
 static bool read_path(int fd, char path[PATH_MAX])
 {
 	size_t len = 0;
@@ -122,7 +120,7 @@ static bool read_path(int fd, char path[PATH_MAX])
 	return !n && len;
 }
 
-/* Nothing of ours stays open in a program that may run for days. */
+/* Keep none of our files open in a program that may run for days. */
 static void leave_streams(void)
 {
 	int null = open("/dev/null", O_RDWR);
@@ -141,7 +139,7 @@ static void run_helper(int path_fd, int err_fd, const struct passwd *pw, gid_t g
 
 	setsid();	/* Ctrl-C ends the recording, not us */
 	if (pw)
-		err = become(pw, gid);
+		err = become_user(pw, gid);
 	if (!err && pw)
 		err = clean_environment(pw);
 	if (!read_path(path_fd, path))
@@ -222,7 +220,7 @@ void opener_start(struct opener *o)
 		o->why_not = "no display: neither DISPLAY nor WAYLAND_DISPLAY is set";
 }
 
-/* Wait a moment whether xdg-open fails. Its exit status; 0: it did not fail so far. */
+/* Wait briefly whether xdg-open fails. Returns its exit status; 0: no failure so far. */
 static int early_status(pid_t pid)
 {
 	const struct timespec pause = { .tv_nsec = 10000000 };

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-/* How the path of such a mapping begins: OTEP 4719. " (deleted)" can follow. */
+/* Beginnings of the path of such a mapping: OTEP 4719. " (deleted)" can follow. */
 static const char *const names[] = { "[anon_shmem:OTEL_CTX]", "[anon:OTEL_CTX]",
 				     "/memfd:OTEL_CTX" };
 
@@ -15,7 +15,7 @@ void otel_mappings_take(struct otel_mappings *m, const struct proc_map *map)
 	const char *path = map->path;
 	size_t i;
 
-	/* Nearly all paths go here: they begin with a directory that is not called memfd:... */
+	/* Nearly all paths return here: they begin with a directory that is not called memfd:... */
 	if (path[0] == '/' ? path[1] != 'm' : path[0] != '[')
 		return;
 	for (i = 0; i < ARRAY_SIZE(names) && m->cnt < OTEL_MAPPINGS_MAX; i++) {
@@ -37,8 +37,8 @@ static const char *value_of(const char *var, size_t len, const char *name, size_
 	return var + name_len + 1;
 }
 
-/* Keep the value if it is the first one. Returns how much of it was kept. */
-static size_t keep(char *out, size_t size, const char *value, size_t len)
+/* Keep the value if it is the first one. Returns how many of its bytes were kept. */
+static size_t keep_value(char *out, size_t size, const char *value, size_t len)
 {
 	size_t kept = len < size ? len : size - 1;
 
@@ -57,14 +57,14 @@ static void take_variable(struct otel_environ *out, const char *var, size_t len,
 	value = value_of(var, len, "OTEL_SERVICE_NAME", &value_len);
 	if (value && !seen[0]) {
 		seen[0] = true;
-		out->cut |= keep(out->service_name, sizeof(out->service_name), value, value_len) <
-			    value_len;
+		out->cut |= keep_value(out->service_name, sizeof(out->service_name), value,
+				       value_len) < value_len;
 	}
 	value = value_of(var, len, "OTEL_RESOURCE_ATTRIBUTES", &value_len);
 	if (!value || seen[1])
 		return;
 	seen[1] = true;
-	if (keep(out->resource, sizeof(out->resource), value, value_len) == value_len)
+	if (keep_value(out->resource, sizeof(out->resource), value, value_len) == value_len)
 		return;
 	out->cut = true;
 	comma = strrchr(out->resource, ',');

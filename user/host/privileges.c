@@ -37,8 +37,8 @@ int privileges_drop_all(void)
 }
 
 /*
- * The rights to files are those of the user who called sudo: what that user may not write, root
- * does not write on that user's behalf. The kernel also takes root's rights to files then.
+ * The rights to files are those of the user who called sudo: root does not write on behalf of that
+ * user what that user may not write. The kernel then also takes away root's rights to files.
  */
 static int become_for_files(void)
 {
@@ -49,12 +49,12 @@ static int become_for_files(void)
 	if (!output_owner(&uid, &gid))
 		return 0;
 	pw = user_by_uid(uid);
-	/* Root's groups are not the user's. */
+	/* The user does not get root's groups. */
 	if (pw ? user_take_groups(pw->pw_name, gid) : setgroups(0, NULL))
 		return -errno;
 	setfsgid(gid);
 	setfsuid(uid);
-	/* The calls return the id before; another call shows whether they had an effect. */
+	/* The calls return the previous id; a second call shows whether the first one worked. */
 	if ((uid_t)setfsuid(-1) == uid && (gid_t)setfsgid(-1) == gid)
 		return 0;
 	setfsuid(geteuid());
@@ -62,7 +62,7 @@ static int become_for_files(void)
 	return -EPERM;
 }
 
-/* Where what is at path is created: its directory; or it itself, if it is one and is there. */
+/* Find where path is created: in its directory, or path itself if it is an existing directory. */
 static void find_place(const char *path, bool is_dir, char place[PATH_MAX], struct stat *st)
 {
 	const char *slash = path ? strrchr(path, '/') : NULL;
@@ -89,10 +89,10 @@ bool privileges_user_may_create(const char *path, bool is_dir)
 		return true;
 	find_place(path, is_dir, place, &st);
 	if (st.st_uid == uid)
-		return true;	/* and root may not, once the rights are gone */
-	/* A new directory is made by root and given away: it must only be possible to reach it. */
+		return true;	/* and root may not, either, once the rights are gone */
+	/* Root creates a new directory and hands it over: the user must only reach it. */
 	mode = is_dir && !(path && !strcmp(place, path)) ? X_OK : W_OK | X_OK;
-	/* In a process of its own, because it must take the user's rights to know. */
+	/* In a separate process, because finding out takes the user's rights. */
 	pid = fork();
 	if (!pid)
 		_exit(become_for_files() || faccessat(AT_FDCWD, place, mode, AT_EACCESS));
@@ -105,7 +105,7 @@ uint64_t privileges_for_recording(uint64_t has)
 {
 	const uint64_t both = 1ull << CAP_PERFMON_BIT | 1ull << CAP_BPF_BIT;
 
-	/* CAP_SYS_ADMIN replaces these two where they are missing. */
+	/* CAP_SYS_ADMIN replaces these two if they are missing. */
 	return has & ((has & both) == both ? both : both | 1ull << CAP_SYS_ADMIN);
 }
 

@@ -15,15 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/util.h"
 #include "host/regular.h"
 
-/* Parse a hexadecimal number and the character that must follow; *p moves behind both. */
-static bool hex(char **p, char then, uint64_t *v)
+/* Parse a hexadecimal number and the character that must follow; *p moves after both. */
+static bool parse_hex(char **p, char then, uint64_t *v)
 {
 	char *end;
 
@@ -34,10 +33,10 @@ static bool hex(char **p, char then, uint64_t *v)
 	return true;
 }
 
-/* The line's path for memory without a file that its process has named: fs/proc/task_mmu.c. */
+/* Beginning of the path of memory without a file that its process has named: fs/proc/task_mmu.c. */
 #define NAMED_MEMORY "[anon:"
 
-/* Has the mapping a file, or a name of its process' own? */
+/* Returns true if the mapping has a file, or a name given by its process. */
 static bool has_name(const struct proc_map *m)
 {
 	return *m->path && (m->inode || !strncmp(m->path, NAMED_MEMORY, strlen(NAMED_MEMORY)));
@@ -54,11 +53,12 @@ static bool parse_map(char *line, struct proc_map *m)
 	uint64_t major, minor;
 	char *p = line;
 
-	if (!hex(&p, '-', &m->start) || !hex(&p, ' ', &m->end) || strnlen(p, 5) < 5)
+	if (!parse_hex(&p, '-', &m->start) || !parse_hex(&p, ' ', &m->end) || strnlen(p, 5) < 5)
 		return false;
 	m->exec = p[2] == 'x';
 	p += 5;
-	if (!hex(&p, ' ', &m->offset) || !hex(&p, ':', &major) || !hex(&p, ' ', &minor))
+	if (!parse_hex(&p, ' ', &m->offset) || !parse_hex(&p, ':', &major) ||
+	    !parse_hex(&p, ' ', &minor))
 		return false;
 	m->inode = strtoull(p, &p, 10);
 	p += strspn(p, " ");
@@ -68,7 +68,7 @@ static bool parse_map(char *line, struct proc_map *m)
 	return true;
 }
 
-/* The kernel gives a page at a time (fs/seq_file.c); stdio would ask for a quarter of it. */
+/* The kernel returns a page at a time (fs/seq_file.c); stdio would ask for a quarter of it. */
 #define MAPS_BUFFER 4096
 
 static int each_map(const char *path, bool (*wanted)(const struct proc_map *m),
@@ -119,7 +119,7 @@ int proc_code_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), v
 
 uint64_t proc_phdr(pid_t tgid)
 {
-	uint64_t pairs[2 * 64 + 1];	/* some 25 are there */
+	uint64_t pairs[2 * 64 + 1];	/* there are about 25 */
 	ssize_t n = proc_read(tgid, "auxv", (char *)pairs, sizeof(pairs)), i;
 
 	for (i = 0; i + 1 < n / 8 && pairs[i] != AT_NULL; i += 2)
@@ -174,8 +174,8 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 }
 
 /*
- * Read a file, at most size - 1 bytes, and NUL-terminate it. Length or -errno. One read gets all:
- * the kernel writes the files of /proc and /sys that are read here in one piece.
+ * Read a file, at most size - 1 bytes, and NUL-terminate it. Length or -errno. One read returns
+ * everything: the kernel writes the files of /proc and /sys that are read here in one piece.
  */
 static ssize_t read_text(const char *path, char *out, size_t size)
 {
@@ -292,7 +292,7 @@ int proc_stat(pid_t tgid, struct proc_stat *st)
 	st->zombie = st->ended && threads <= 1;
 	st->exiting = flags & 0x4 && threads <= 1;	/* PF_EXITING */
 	st->kernel_thread = flags & 0x00200000;	/* PF_KTHREAD */
-	/* The kernel sets both at the end of an exec; to whom may not know them it says 1 and 0. */
+	/* The kernel sets both at the end of an exec; unprivileged readers get 1 and 0. */
 	st->in_exec = !code;
 	st->program = code ? stack : 0;
 	return 0;
@@ -312,8 +312,8 @@ bool proc_descends_from(pid_t tgid, pid_t ancestor)
 }
 
 /*
- * Value of the line "Name:\tvalue"; NULL: not there. comm is in the first line and cannot
- * forge one.
+ * Value of the line "Name:\tvalue"; NULL: not found. comm is in the first line and cannot forge
+ * one.
  */
 static const char *status_line(const char *text, const char *name)
 {
@@ -407,7 +407,7 @@ static int is_other_task(void *ctx, pid_t tid)
 	return o->found;
 }
 
-/* A thread that still runs, in a process whose first thread has ended. 0: none. */
+/* A thread that still runs, in a process whose first thread has ended; 0: none. */
 static pid_t other_task(pid_t tgid)
 {
 	struct other_task o = { .tgid = tgid };

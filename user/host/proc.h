@@ -16,37 +16,37 @@
 
 #include "model/event.h"
 
-/* One line of /proc/PID/maps, of a mapping that has a file, or a name "[anon:...]". */
+/* One line of /proc/PID/maps, for a mapping that has a file, or a name "[anon:...]". */
 struct proc_map {
 	uint64_t start, end, offset;
-	uint64_t dev, inode;	/* of the underlying file system; stat() may show others
-				 * (overlayfs). 0: there is no file, only a name */
+	uint64_t dev, inode;	/* of the underlying file system; stat() may return others
+				 * (overlayfs). 0: no file, only a name */
 	bool exec;
 	const char *path;	/* as the kernel prints it, including " (deleted)" */
 };
 
 /*
- * Call cb for every mapping of a file, and for every one that its process has given a name
- * (PR_SET_VMA_ANON_NAME), until it returns non-zero; returns that. Else 0 or -errno. -EFBIG: the
- * list has more than PROC_MAPS_BYTES_MAX bytes, and cb was called for what is in these.
+ * Call cb for every mapping that has a file, or a name given by its process (PR_SET_VMA_ANON_NAME),
+ * until it returns non-zero; returns that value. Else 0 or -errno. -EFBIG: the list is longer than
+ * PROC_MAPS_BYTES_MAX bytes, and cb was called for the mappings in these.
  */
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
-/* The same for every executable mapping, also for one without a file or name: its path is "". */
+/* The same for every executable mapping, even without a file or name: then its path is "". */
 int proc_code_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /* The same for a file with the text of /proc/PID/maps. */
 int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /*
  * A process has at most vm.max_map_count mappings (65,530 by default) and chooses their paths: up
- * to 4 KiB each. So there is room for 65,530 lines of 256 bytes, which take some 150 ms.
+ * to 4 KiB each. This is room for 65,530 lines of 256 bytes, which take about 150 ms.
  */
 #define PROC_MAPS_BYTES_MAX (16 * 1024 * 1024)
 
-/* AT_PHDR: where the program headers of the process' executable are in its memory; 0: unknown. */
+/* AT_PHDR: the address of the executable's program headers in the process' memory; 0: unknown. */
 uint64_t proc_phdr(pid_t tgid);
 
 /*
- * Open the file of a mapping for reading, even if its path was deleted or is not visible
- * here. Only regular files are opened. Returns the file descriptor or -errno.
+ * Open the file of a mapping for reading, even if its path was deleted or is not visible here.
+ * Opens only regular files. Returns the file descriptor or -errno.
  */
 int proc_open_mapped(pid_t tgid, const struct proc_map *m);
 
@@ -58,12 +58,12 @@ int proc_stat_mapped(pid_t tgid, const struct proc_map *m, struct stat *st);
  * NUL-terminated. Returns the length, or -errno; -ESRCH: no such process.
  */
 ssize_t proc_read(pid_t tgid, const char *name, char *out, size_t size);
-/* Where the link /proc/PID/name leads, as proc_read(). -ENAMETOOLONG: out is too small. */
+/* Read the target of the link /proc/PID/name, as proc_read(). -ENAMETOOLONG: out is too small. */
 ssize_t proc_link(pid_t tgid, const char *name, char *out, size_t size);
 
 /*
- * Who reads /proc for these functions, all but proc_maps(), proc_open_mapped(), proc_stat_mapped()
- * and proc_mem_read(): this process itself (proc_direct), or somebody who has more rights.
+ * The source of /proc for these functions, except proc_maps(), proc_open_mapped(),
+ * proc_stat_mapped() and proc_mem_read(): this process (proc_direct), or one with more rights.
  */
 typedef ssize_t (*proc_read_fn)(pid_t tgid, const char *name, char *out, size_t size);
 typedef int (*proc_each_fn)(void *ctx, pid_t pid);
@@ -88,18 +88,18 @@ struct proc_stat {
 	bool exiting;		/* the last thread is exiting */
 	bool kernel_thread;
 	/*
-	 * Where the stack of its program begins, which the kernel chooses at each exec: it tells
-	 * apart what a process executes one after the other. 0: unknown, or it is executing a file
-	 * at this moment (in_exec), and its mappings are not complete.
+	 * Start of the program's stack, which the kernel chooses at each exec: it distinguishes the
+	 * programs that a process executes one after another. 0: unknown, or an exec is in progress
+	 * (in_exec), and the mappings are incomplete.
 	 */
 	uint64_t program;
-	bool in_exec;		/* true also if it has no memory any more */
+	bool in_exec;		/* true also if the process no longer has memory */
 };
 /* Read /proc/PID/stat. 0 or -errno; -ESRCH: no such process. */
 int proc_stat(pid_t tgid, struct proc_stat *st);
-/* How many ancestors of a process are looked at. */
+/* At most this many ancestors of a process are looked at. */
 #define PROC_ANCESTORS_MAX 64
-/* Returns true if ancestor has started the process, or one of its ancestors. */
+/* Returns true if ancestor started the process, or one of its ancestors. */
 bool proc_descends_from(pid_t tgid, pid_t ancestor);
 
 /* Fields of /proc/PID/status: user and pids. */
@@ -115,48 +115,47 @@ struct proc_status {
 int proc_status(pid_t tgid, struct proc_status *st);
 
 /*
- * If the first thread of a process has ended and others go on, the files in /proc/PID are
- * empty, but those of another thread in /proc/TID are not. Returns the id to use; 0: all
- * threads have ended.
+ * If the first thread of a process has ended and others continue, the files in /proc/PID are empty,
+ * but those of another thread in /proc/TID are not. Returns the id to use; 0: all threads have
+ * ended.
  */
 pid_t proc_living_task(pid_t tgid);
 
-/* One reading of /proc for a process; whoever needs more of it gets this. */
+/* The result of reading /proc once for a process; passed to those that need more of it. */
 struct proc_info {
 	pid_t tgid;
 	pid_t task;		/* proc_living_task() */
 	struct proc_stat stat;
 };
-/* 0, or -errno; -ESRCH: there is no process, or none of its threads lives. */
+/* 0 or -errno; -ESRCH: there is no such process, or all its threads have ended. */
 int proc_info_read(pid_t tgid, struct proc_info *info);
 
 /*
- * The arguments, separated by spaces, at most size - 1 bytes; any bytes. 0 or -errno; tgid 0, of
- * proc_living_task(): -ESRCH.
+ * The arguments, separated by spaces, at most size - 1 bytes; any bytes. 0 or -errno; -ESRCH: tgid
+ * is 0, as from proc_living_task().
  */
 int proc_cmdline(pid_t tgid, char *out, size_t size);
 
-/* The path of a process' executable in the form that proc_maps() uses. 0 or -errno, as above. */
+/* The path of a process' executable as proc_maps() shows it. 0 or -errno, as above. */
 int proc_exe(pid_t tgid, char *path, size_t size);
 
 /* The effective uid of a process. 0 or -errno; -ESRCH: no such process. */
 int proc_euid(pid_t tgid, uint32_t *uid);
 
-/* Call cb for every process until it returns non-zero; returns that. Else 0 or -errno. */
+/* Call cb for every process until it returns non-zero; returns that value. Else 0 or -errno. */
 int proc_each(proc_each_fn cb, void *ctx);
 
 /*
- * Read len bytes of a process' memory; ctx is its tgid as a pointer. 0 if all were read, or
- * -errno.
+ * Read len bytes of a process' memory; ctx is its tgid as a pointer. 0: all were read; else -errno.
  */
 int proc_mem_read(void *ctx, uint64_t addr, void *buf, size_t len);
 
 /*
- * Parse a kernel CPU list ("0-3,7") into a new array without duplicates, for the caller to
- * free. Count, or -errno.
+ * Parse a kernel CPU list ("0-3,7") into a new array without duplicates, which the caller frees.
+ * Returns the count or -errno.
  */
 int proc_cpu_list(const char *list, int **cpus);
-/* The CPUs that are online, as a new array. Count, or -errno. */
+/* The online CPUs, as a new array. Returns the count or -errno. */
 int proc_online_cpus(int **cpus);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* openat2() is refused by some old filters of containers, and needed for resolve only. */
+/* Some old container filters refuse openat2(); it is needed for resolve only. */
 static int open_how(int dirfd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
@@ -19,7 +19,7 @@ static int open_how(int dirfd, const char *path, uint64_t flags, uint64_t resolv
 			 openat(dirfd, path, (int)how.flags);
 }
 
-/* Where there is no /proc: the path once more, if it still leads to the same file. */
+/* If there is no /proc: open the path again, if it still leads to the same file. */
 static int open_again(int dirfd, const char *path, uint64_t resolve, const struct stat *seen)
 {
 	int fd = open_how(dirfd, path, O_RDONLY | O_NONBLOCK | O_NOCTTY, resolve);

@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /*
- * Open a regular file for reading. Even to open a device can have an effect, and a path of others
- * may lead to one; so the file is looked at before it is opened. resolve: as of openat2(2). Returns
- * the file descriptor, which the caller closes; -EINVAL: it is not regular; other -errno. May wait
- * for ever, if a FUSE server does not answer.
+ * Open a regular file for reading. Opening a device can have side effects, and a path chosen by
+ * others may lead to one; so the file is checked before it is opened. resolve: as for openat2(2).
+ * Returns the file descriptor, which the caller closes; -EINVAL: not a regular file; other -errno.
+ * May block forever if a FUSE server does not answer.
  */
 int open_regular(int dirfd, const char *path, uint64_t resolve);
 

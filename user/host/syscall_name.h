@@ -8,8 +8,8 @@
 #define SYSCALL_NAME_MAX 32
 
 /*
- * Name of a system call: "read"; "system call 999" if unknown; "page fault" for
- * RAW_WAIT_FAULT, "the kernel" for RAW_SYSNO_NONE. Returns buf or a constant.
+ * Name of a system call: "read"; "system call 999" if unknown; "page fault" for RAW_WAIT_FAULT,
+ * "the kernel" for RAW_SYSNO_NONE. Returns buf or a constant.
  */
 const char *syscall_name(uint16_t nr, char buf[SYSCALL_NAME_MAX]);
 

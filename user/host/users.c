@@ -15,7 +15,7 @@
 #define GROUPS_MAX 256
 
 /* name: NULL searches for uid. */
-static struct passwd *search(const char *name, uid_t uid)
+static struct passwd *search_passwd(const char *name, uid_t uid)
 {
 	static struct passwd found;
 	static char text[4096];
@@ -34,12 +34,12 @@ static struct passwd *search(const char *name, uid_t uid)
 
 struct passwd *user_by_name(const char *name)
 {
-	return search(name, 0);
+	return search_passwd(name, 0);
 }
 
 struct passwd *user_by_uid(uid_t uid)
 {
-	return search(NULL, uid);
+	return search_passwd(NULL, uid);
 }
 
 static bool is_member(const struct group *gr, const char *name)

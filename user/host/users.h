@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * users.h - names, numbers and groups of this machine's users.
+ * users.h - names, ids and groups of this machine's users.
  *
- * A binary that is linked statically cannot load the C library's modules for other sources of
- * users (LDAP and similar): it reads /etc/passwd and /etc/group only.
+ * A statically linked binary cannot load the C library's modules for other sources of users (LDAP
+ * and similar): it reads only /etc/passwd and /etc/group.
  */
 #ifndef TACHBPF_USERS_H
 #define TACHBPF_USERS_H
@@ -11,7 +11,7 @@
 #include <pwd.h>
 #include <sys/types.h>
 
-/* The user of this name or number; NULL: there is none. Valid until the next call of either. */
+/* The user of this name or uid; NULL: no such user. Valid until the next call of either. */
 struct passwd *user_by_name(const char *name);
 struct passwd *user_by_uid(uid_t uid);
 

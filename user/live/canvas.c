@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* canvas.c - see canvas.h. Sequences are those of ECMA-48, which all terminals of today have. */
+/* canvas.c - see canvas.h. Sequences are those of ECMA-48, which all modern terminals support. */
 #include "live/canvas.h"
 
 #include <errno.h>
@@ -73,13 +73,8 @@ int canvas_begin(struct canvas *c, size_t rows, size_t columns)
 	return 0;
 }
 
-void canvas_forget(struct canvas *c)
-{
-	c->all = true;
-}
-
-/* The bytes of at most `room` characters of text; *width: how many they are. */
-static size_t fitting(const char *text, size_t room, size_t *width)
+/* Returns the bytes of at most `room` characters of text; *width: their number. */
+static size_t fitting_bytes(const char *text, size_t room, size_t *width)
 {
 	size_t i = 0;
 
@@ -93,9 +88,9 @@ static size_t fitting(const char *text, size_t room, size_t *width)
 	return i;
 }
 
-/* A line without memory for its text is shorter than it should be. */
-static void put(struct canvas *c, struct line *l, enum canvas_style style, const char *text,
-		size_t len)
+/* A line without memory for its text is too short. */
+static void put_text(struct canvas *c, struct line *l, enum canvas_style style, const char *text,
+		     size_t len)
 {
 	const char *on = style_on[style];
 
@@ -117,10 +112,10 @@ void canvas_add(struct canvas *c, size_t row, enum canvas_style style, const cha
 	if (row >= c->rows)
 		return;
 	l = &c->lines[row];
-	len = fitting(text, c->columns - l->width, &width);
+	len = fitting_bytes(text, c->columns - l->width, &width);
 	if (!len)
 		return;
-	put(c, l, style, text, len);
+	put_text(c, l, style, text, len);
 	l->width += width;
 }
 

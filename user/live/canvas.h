@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * canvas.h - what a terminal shows, line by line. Only lines that have changed are written, and all
- * of them by one write(2), so nothing flickers.
+ * canvas.h - the contents of a terminal, line by line. Only changed lines are written, all of them
+ * by one write(2), so nothing flickers.
  */
 #ifndef TACHBPF_LIVE_CANVAS_H
 #define TACHBPF_LIVE_CANVAS_H
@@ -12,24 +12,22 @@ enum canvas_style { CANVAS_PLAIN, CANVAS_BOLD, CANVAS_REVERSE, CANVAS_RED, CANVA
 
 struct canvas;
 
-/* NULL with errno. */
+/* Returns NULL with errno. */
 struct canvas *canvas_new(void);
 void canvas_free(struct canvas *c);
 
-/* Begin a picture of this size, with empty lines. After another size everything is drawn. 0 or -ENOMEM. */
+/* Begins an empty picture of this size. After another size all is drawn. Returns 0 or -ENOMEM. */
 int canvas_begin(struct canvas *c, size_t rows, size_t columns);
-/* Draw everything the next time: others may have written to the terminal. */
-void canvas_forget(struct canvas *c);
 
 /*
- * Add printable text (text_escape()) to the end of a line; what is beyond the last column is cut. A line
+ * Adds printable text (text_escape()) to the end of a line; cuts it at the last column. A line
  * beyond the last one is ignored.
  */
 void canvas_add(struct canvas *c, size_t row, enum canvas_style style, const char *text);
-/* Add blanks up to the end of the line. */
+/* Adds blanks up to the end of the line. */
 void canvas_fill(struct canvas *c, size_t row, enum canvas_style style);
 
-/* Write what has changed to a terminal. 0 or -errno. */
+/* Writes the changes to a terminal. Returns 0 or -errno. */
 int canvas_draw(struct canvas *c, int fd);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* keys.c - see keys.h. Sequences: ECMA-48 (CSI) and what xterm, screen and Linux' console send. */
+/* keys.c - see keys.h. Sequences: ECMA-48 (CSI), xterm, screen and the Linux console. */
 #include "live/keys.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 #define ESC 27
 
 static const struct {
-	const char *sequence;	/* behind Esc */
+	const char *sequence;	/* after Esc */
 	int key;
 } sequences[] = {
 	{ "[A", KEY_UP }, { "OA", KEY_UP }, { "[B", KEY_DOWN }, { "OB", KEY_DOWN },
@@ -29,13 +29,13 @@ size_t keys_add(struct keys *k, const void *bytes, size_t len)
 	return n;
 }
 
-static void drop(struct keys *k, size_t n)
+static void drop_bytes(struct keys *k, size_t n)
 {
 	k->len -= n;
 	memmove(k->bytes, k->bytes + n, k->len);
 }
 
-/* The bytes of a sequence behind Esc; 0: it is not complete. */
+/* Returns the bytes of a sequence after Esc; 0: it is incomplete. */
 static size_t sequence_bytes(const unsigned char *s, size_t len)
 {
 	size_t i;
@@ -48,7 +48,7 @@ static size_t sequence_bytes(const unsigned char *s, size_t len)
 	return 0;
 }
 
-/* What begins with Esc. */
+/* Takes a key that begins with Esc. */
 static int take_escape(struct keys *k, bool idle)
 {
 	const unsigned char *s = k->bytes + 1;
@@ -58,30 +58,30 @@ static int take_escape(struct keys *k, bool idle)
 	if (!len || (s[0] != '[' && s[0] != 'O')) {
 		if (!len && !idle)
 			return KEY_NONE;
-		drop(k, 1);
+		drop_bytes(k, 1);
 		return KEY_ESC;
 	}
 	n = sequence_bytes(s, len);
 	if (!n) {
 		if (idle || k->len == sizeof(k->bytes))
-			drop(k, k->len);
+			drop_bytes(k, k->len);
 		return KEY_NONE;
 	}
 	for (i = 0; i < ARRAY_SIZE(sequences); i++)
 		if (strlen(sequences[i].sequence) == n && !memcmp(sequences[i].sequence, s, n))
 			key = sequences[i].key;
-	drop(k, n + 1);
+	drop_bytes(k, n + 1);
 	return key;
 }
 
-/* The bytes of the character that begins with this one; 0: none does. */
+/* Returns the bytes of the character that begins with this one; 0: invalid. */
 static size_t utf8_bytes(unsigned char first)
 {
 	return first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 :
 	       first < 0xf5 ? 4 : 0;
 }
 
-/* A character; KEY_NONE with *more: it is not complete; KEY_NONE: it is none, and was dropped. */
+/* Takes a character; KEY_NONE: dropped as invalid, or with *more, incomplete. */
 static int take_character(struct keys *k, bool *more)
 {
 	size_t n = utf8_bytes(k->bytes[0]), i;
@@ -98,7 +98,7 @@ static int take_character(struct keys *k, bool *more)
 	}
 	if (!n || i < n || c < lowest[n] || c >= KEY_UP || (c >= 0xd800 && c < 0xe000))
 		n = 0;
-	drop(k, n ? n : 1);
+	drop_bytes(k, n ? n : 1);
 	return n ? c : KEY_NONE;
 }
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* keys.h - the bytes that a terminal sends, as keys. Bytes that are no key are ignored. */
+/* keys.h - the bytes that a terminal sends, as keys. Other bytes are ignored. */
 #ifndef TACHBPF_LIVE_KEYS_H
 #define TACHBPF_LIVE_KEYS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A key is a character of Unicode, or one of these. */
+/* A key is a Unicode character, or one of these. */
 enum key {
 	KEY_NONE = 0,
 	KEY_TAB = '\t',
@@ -17,25 +17,25 @@ enum key {
 	KEY_PAGE_DOWN, KEY_DELETE, KEY_BACK_TAB,
 };
 
-/* More bytes that are no whole key are dropped. */
+/* If more bytes contain no complete key, they are dropped. */
 #define KEYS_BYTES 64
 
-/* What has come and was not returned yet. Zero-initialise. */
+/* Bytes that were received but not returned yet. Zero-initialise. */
 struct keys {
 	unsigned char bytes[KEYS_BYTES];
 	size_t len;
 };
 
-/* Add bytes. Returns how many there was room for. */
+/* Adds bytes. Returns how many fit. */
 size_t keys_add(struct keys *k, const void *bytes, size_t len);
 
 /*
- * Remove the next key and return it; KEY_NONE: there is no whole one. idle: nothing has come for some
- * time, so a single Esc is the key and not the beginning of another.
+ * Removes the next key and returns it; KEY_NONE: there is no complete one. idle: nothing was
+ * received for some time, so a single Esc is the key and not the beginning of another.
  */
 int keys_next(struct keys *k, bool idle);
 
-/* Write a character of Unicode as UTF-8, without a NUL. Returns the bytes, at most 4. */
+/* Writes a Unicode character as UTF-8, without a NUL. Returns the number of bytes, at most 4. */
 size_t keys_utf8(int c, char out[4]);
 
 #endif

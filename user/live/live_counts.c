@@ -15,20 +15,20 @@
 #include "resolve/observer.h"
 #include "resolve/process.h"
 
-/* Of one process: what process_observed() is. */
+/* Of one process: the result of process_observed(). */
 struct counts {
 	struct process *process;
 	struct live_sums last, all;
 	struct live_sums then[LIVE_RECENT_S];	/* `all` at the end of each of the last seconds */
-	struct stack_tree *stacks;	/* NULL: no event yet, or none are kept */
+	struct stack_tree *stacks;	/* NULL: no event yet, or not requested */
 	uint32_t nodes;		/* of them */
 	uint64_t beyond_ns;
 	uint32_t window;	/* of last */
-	uint32_t samples;	/* number of the present sample; 0: none yet */
+	uint32_t samples;	/* number of the current sample; 0: none yet */
 	struct live_function *functions;
 	uint32_t cnt, cap;
-	struct u64map by_name;	/* (file, func) -> index in functions, and 1 */
-	uint32_t *of_frame;	/* by frame id: the same index, and 1; 0: not looked up yet */
+	struct u64map by_name;	/* (file, func) -> index in functions + 1 */
+	uint32_t *of_frame;	/* by frame id: the same index + 1; 0: not looked up yet */
 	uint32_t frame_cap;
 };
 
@@ -42,7 +42,7 @@ struct live {
 	uint64_t wait_ns;
 	uint64_t start_ns;	/* of the capture */
 	uint32_t nodes;		/* of all processes' stacks */
-	uint32_t second;	/* seconds that have passed */
+	uint32_t second;	/* seconds passed */
 	uint64_t then_ns[LIVE_RECENT_S];	/* when each ended */
 	struct live_sums ended_last;	/* of processes that ended in the window */
 	size_t ended;
@@ -51,7 +51,7 @@ struct live {
 
 /* ---- functions ---- */
 
-/* Make room for one more function. Returns false if there are too many, or no memory. */
+/* Makes room for one more function. Returns false if there are too many, or no memory. */
 static bool has_room(struct counts *c)
 {
 	struct live_function *bigger;
@@ -69,7 +69,7 @@ static bool has_room(struct counts *c)
 	return true;
 }
 
-/* The index of a frame's function, and 1; NO_FUNCTION: there is no room. */
+/* Returns the index of a frame's function + 1; NO_FUNCTION: there is no room. */
 static uint32_t find_function(struct counts *c, const struct frame *f)
 {
 	uint64_t key = (uint64_t)f->file << 32 | f->func;
@@ -83,7 +83,7 @@ static uint32_t find_function(struct counts *c, const struct frame *f)
 	return c->cnt;
 }
 
-/* Make of_frame at least as long as the table of frames. Returns false without memory. */
+/* Makes of_frame at least as long as the table of frames. Returns false without memory. */
 static bool know_frames(struct counts *c, uint32_t frame_cnt)
 {
 	uint32_t *bigger, cap = c->frame_cap ? c->frame_cap : 64;
@@ -101,7 +101,7 @@ static bool know_frames(struct counts *c, uint32_t frame_cnt)
 	return true;
 }
 
-/* NULL: this function is not counted. Its sums are those of the present window. */
+/* Returns NULL if this function is not counted. Its sums are those of the current window. */
 static struct live_function *function_of(struct counts *c, const struct profile_tables *t,
 					 uint32_t frame)
 {
@@ -144,7 +144,7 @@ static void count_stack(struct counts *c, const struct event *ev, uint64_t ns)
 
 /* ---- stacks ---- */
 
-/* The stacks of a process, which are made at its first event. NULL: none are kept, or no memory. */
+/* Returns a process's stacks, created at its first event. NULL: not requested, or no memory. */
 static struct stack_tree *stacks_of(const struct live *l, struct counts *c)
 {
 	if (c->stacks || !l->keeps_stacks)
@@ -157,7 +157,7 @@ static struct stack_tree *stacks_of(const struct live *l, struct counts *c)
 	return c->stacks;
 }
 
-/* Stacks that are known are added up without end; there is a limit for new ones. */
+/* Known stacks are always added up; new ones are limited. */
 static void keep_stack(struct live *l, struct counts *c, const struct event *ev, uint64_t ns)
 {
 	struct stack_tree *stacks = stacks_of(l, c);
@@ -186,7 +186,7 @@ static void enter_window(struct counts *c, uint32_t window)
 	c->window = window;
 }
 
-static int begin(struct observer *o, struct process *p)
+static int begin_process(struct observer *o, struct process *p)
 {
 	struct live *l = (struct live *)o;
 	struct counts *c = calloc(1, sizeof(*c));
@@ -203,7 +203,7 @@ static int begin(struct observer *o, struct process *p)
 	return 0;
 }
 
-static int event(struct observer *o, struct process *p, const struct event *ev)
+static int count_event(struct observer *o, struct process *p, const struct event *ev)
 {
 	struct live *l = (struct live *)o;
 	struct counts *c = process_observed(p);
@@ -228,7 +228,7 @@ static void counts_free(struct counts *c)
 	free(c);
 }
 
-/* What was lost of a process, and how many of its threads are known. */
+/* Returns the lost samples of a process, and the number of its known threads. */
 static uint64_t lost_of(const struct process *p, uint32_t *threads)
 {
 	struct process_stats stats;
@@ -242,7 +242,7 @@ static uint64_t lost_of(const struct process *p, uint32_t *threads)
 	return lost;
 }
 
-static int end(struct observer *o, struct process *p, uint64_t end_ns)
+static int end_process(struct observer *o, struct process *p, uint64_t end_ns)
 {
 	struct live *l = (struct live *)o;
 	struct counts *c = process_observed(p);
@@ -259,13 +259,13 @@ static int end(struct observer *o, struct process *p, uint64_t end_ns)
 	return 0;
 }
 
-static void start(struct observer *o, uint64_t now_ns)
+static void start_counting(struct observer *o, uint64_t now_ns)
 {
 	((struct live *)o)->start_ns = now_ns;
 }
 
 static const struct observer_ops live_ops = {
-	.start = start, .begin = begin, .event = event, .end = end,
+	.start = start_counting, .begin = begin_process, .event = count_event, .end = end_process,
 };
 
 struct live *live_new(bool stacks, uint64_t wait_ns)
@@ -276,7 +276,7 @@ struct live *live_new(bool stacks, uint64_t wait_ns)
 		l->observer.ops = &live_ops;
 		l->keeps_stacks = stacks;
 		l->wait_ns = wait_ns;
-		l->window = 1;		/* a function that is new has 0 */
+		l->window = 1;		/* a new function has 0 */
 	}
 	return l;
 }
@@ -299,10 +299,10 @@ struct observer *live_observer(struct live *l)
 	return &l->observer;
 }
 
-/* ---- what was counted ---- */
+/* ---- the counts ---- */
 
-/* Where then[] and then_ns[] have the oldest second. */
-static size_t oldest(const struct live *l)
+/* Returns the index of the oldest second in then[] and then_ns[]. */
+static size_t oldest_second(const struct live *l)
 {
 	return (l->second + 1) % LIVE_RECENT_S;
 }
@@ -320,13 +320,13 @@ void live_second(struct live *l, uint64_t now_ns)
 
 uint64_t live_recent_ns(const struct live *l, uint64_t now_ns)
 {
-	uint64_t then = l->then_ns[oldest(l)];
+	uint64_t then = l->then_ns[oldest_second(l)];
 
 	return now_ns - (then ? then : l->start_ns);
 }
 
-/* What has been added since then. */
-static struct live_sums since(const struct live_sums *now, const struct live_sums *then)
+/* Returns the difference since then. */
+static struct live_sums sums_since(const struct live_sums *now, const struct live_sums *then)
 {
 	return (struct live_sums){
 		.cpu_ns = now->cpu_ns - then->cpu_ns, .gil_ns = now->gil_ns - then->gil_ns,
@@ -374,7 +374,7 @@ void live_total(struct live *l, struct live_total *out)
 	}
 }
 
-static const struct live_function *hottest(const struct counts *c)
+static const struct live_function *hottest_function(const struct counts *c)
 {
 	const struct live_function *best = NULL;
 	uint32_t i;
@@ -409,9 +409,9 @@ struct live_process *live_list(struct live *l, size_t *cnt)
 	while ((c = u64map_next(&l->processes, &pos))) {
 		enter_window(c, l->window);
 		list[n] = (struct live_process){ .process = c->process, .last = c->last,
-						 .all = c->all, .hottest = hottest(c),
-						 .recent = since(&c->all,
-								 &c->then[oldest(l)]) };
+						 .all = c->all, .hottest = hottest_function(c),
+						 .recent = sums_since(&c->all,
+								      &c->then[oldest_second(l)]) };
 		list[n].lost = lost_of(c->process, &list[n].threads);
 		n++;
 	}

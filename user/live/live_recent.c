@@ -33,21 +33,21 @@ void live_recent_second(struct live_recent *r, const struct stack_tree_view *v, 
 	r->ns[at] = now_ns;
 }
 
-/* Which second the last ones begin with. */
-static size_t oldest(const struct live_recent *r)
+/* Returns the second with which the last ones begin. */
+static size_t oldest_second(const struct live_recent *r)
 {
 	return r->second < LIVE_RECENT_S ? 0 : (r->second + 1) % LIVE_RECENT_S;
 }
 
 uint64_t live_recent_span(const struct live_recent *r, uint64_t now_ns)
 {
-	return r->begun_ns ? now_ns - r->ns[oldest(r)] : 0;
+	return r->begun_ns ? now_ns - r->ns[oldest_second(r)] : 0;
 }
 
 uint64_t *live_recent_weights(const struct live_recent *r, const struct stack_tree_view *v)
 {
 	uint64_t *weights = calloc(v->share_cnt + 1, sizeof(*weights));
-	size_t at = oldest(r), i;
+	size_t at = oldest_second(r), i;
 
 	for (i = 0; weights && i < v->share_cnt; i++)
 		weights[i] = v->shares[i].weight - (i < r->cnt[at] ? r->weights[at][i] : 0);

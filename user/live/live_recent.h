@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* live_recent.h - what stacks have weighed in the last seconds, from what they weigh at each second. */
+/* live_recent.h - the weights of stacks in the last seconds, from their weights at each second. */
 #ifndef TACHBPF_LIVE_LIVE_RECENT_H
 #define TACHBPF_LIVE_LIVE_RECENT_H
 
@@ -11,23 +11,23 @@
 
 /* Zero-initialise; freed by live_recent_reset(). */
 struct live_recent {
-	uint64_t *weights[LIVE_RECENT_S];	/* of the first cnt[] shares, at the end of a second */
+	uint64_t *weights[LIVE_RECENT_S];	/* of the first cnt[] shares, after each second */
 	size_t cnt[LIVE_RECENT_S];
 	uint64_t ns[LIVE_RECENT_S];	/* when that was */
 	uint64_t begun_ns;	/* CLOCK_MONOTONIC: of the first second; 0: none yet */
 	uint32_t second;
 };
 
-/* Forget everything, for the stacks of another process. */
+/* Drops everything, for the stacks of another process. */
 void live_recent_reset(struct live_recent *r);
 /*
- * To be called at the begin, and about once a second: keep what the stacks weigh now. Without memory this
- * second counts as part of the one before.
+ * Call this at the beginning, and about once a second: stores the current weights of the stacks.
+ * Without memory this second is merged into the previous one.
  */
 void live_recent_second(struct live_recent *r, const struct stack_tree_view *v, uint64_t now_ns);
-/* Of which time live_recent_weights() is, in ns. */
+/* Returns the length of live_recent_weights(), in ns. */
 uint64_t live_recent_span(const struct live_recent *r, uint64_t now_ns);
-/* For each share of v the weight of the last seconds; to be freed. NULL: no memory. */
+/* Returns each share's weight in the last seconds; the caller frees it. NULL: no memory. */
 uint64_t *live_recent_weights(const struct live_recent *r, const struct stack_tree_view *v);
 
 #endif

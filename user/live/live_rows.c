@@ -13,8 +13,8 @@
 struct list {
 	struct live_row *rows;
 	size_t cnt, cap;
-	struct u64map by_key;	/* number of the row, and 1 */
-	uint32_t *stamp;	/* for each row the last share that it was counted for, and 1 */
+	struct u64map by_key;	/* number of the row + 1 */
+	uint32_t *stamp;	/* for each row the last share that was counted for it + 1 */
 };
 
 void live_rows_free(struct live_rows *r)
@@ -23,7 +23,7 @@ void live_rows_free(struct live_rows *r)
 	*r = (struct live_rows){ .rows = NULL };
 }
 
-static int grow(struct list *l)
+static int grow_list(struct list *l)
 {
 	size_t cap = l->cap ? 2 * l->cap : 64;
 	struct live_row *rows = reallocarray(l->rows, cap, sizeof(*rows));
@@ -40,13 +40,13 @@ static int grow(struct list *l)
 	return 0;
 }
 
-/* The row of a key; a new one is *fresh. NULL: no memory. */
+/* Returns the row of a key; a new one is *fresh. NULL: no memory. */
 static struct live_row *row_of(struct list *l, uint64_t key, const struct live_row *fresh)
 {
 	uintptr_t at = (uintptr_t)u64map_get(&l->by_key, key);
 
 	if (!at) {
-		if (l->cnt == l->cap && grow(l))
+		if (l->cnt == l->cap && grow_list(l))
 			return NULL;
 		at = l->cnt + 1;
 		if (u64map_put(&l->by_key, key, (void *)at))
@@ -57,7 +57,7 @@ static struct live_row *row_of(struct list *l, uint64_t key, const struct live_r
 	return &l->rows[at - 1];
 }
 
-/* Add a share's weight to what its status says. */
+/* Adds a share's weight to the members for its status. */
 static void add_status(struct live_row *row, uint8_t status, uint64_t weight)
 {
 	bool on_cpu = status & STATUS_ON_CPU;
@@ -67,7 +67,7 @@ static void add_status(struct live_row *row, uint8_t status, uint64_t weight)
 	row->wants += !on_cpu && status & STATUS_GIL_REQUESTED ? weight : 0;
 }
 
-static uint64_t sum(const struct live_weights *w)
+static uint64_t sum_weights(const struct live_weights *w)
 {
 	uint64_t total = 0;
 	uint32_t i;
@@ -95,9 +95,9 @@ static int by_cpu(const void *a, const void *b)
 	return x->thread_id < y->thread_id ? -1 : x->thread_id > y->thread_id;
 }
 
-/* Hand the list over, sorted, if there was no error. */
-static int finish(struct list *l, int err, int (*order)(const void *, const void *),
-		  const struct live_weights *w, struct live_rows *out)
+/* Hands the list over, sorted, if there was no error. */
+static int finish_list(struct list *l, int err, int (*order)(const void *, const void *),
+		       const struct live_weights *w, struct live_rows *out)
 {
 	u64map_free(&l->by_key);
 	free(l->stamp);
@@ -107,7 +107,7 @@ static int finish(struct list *l, int err, int (*order)(const void *, const void
 	}
 	if (order && l->cnt)
 		qsort(l->rows, l->cnt, sizeof(*l->rows), order);
-	*out = (struct live_rows){ .rows = l->rows, .cnt = l->cnt, .total = sum(w) };
+	*out = (struct live_rows){ .rows = l->rows, .cnt = l->cnt, .total = sum_weights(w) };
 	return 0;
 }
 
@@ -123,7 +123,7 @@ static uint64_t function_key(const struct frame *f)
 	return (uint64_t)f->file << 32 | f->func;
 }
 
-/* One share: its self, and the total of each function above it. */
+/* Adds one share: its self, and the total of each function above it. */
 static int add_share(struct list *l, const struct live_weights *w, uint32_t share, bool lines)
 {
 	const struct stack_tree_view *v = &w->v;
@@ -163,7 +163,7 @@ int live_rows_functions(const struct live_weights *w, bool lines, struct live_ro
 	for (i = 0; !err && i < w->v.share_cnt; i++)
 		if (w->weights[i])
 			err = add_share(&l, w, i, lines);
-	return finish(&l, err, by_self, w, out);
+	return finish_list(&l, err, by_self, w, out);
 }
 
 /* ---- threads ---- */
@@ -184,16 +184,16 @@ int live_rows_threads(const struct live_weights *w, struct live_rows *out)
 			continue;
 		row = row_of(&l, fresh.thread_id, &fresh);
 		if (!row)
-			return finish(&l, -ENOMEM, NULL, w, out);
+			return finish_list(&l, -ENOMEM, NULL, w, out);
 		row->total += w->weights[i];
 		add_status(row, s->status, w->weights[i]);
 	}
-	return finish(&l, 0, by_cpu, w, out);
+	return finish_list(&l, 0, by_cpu, w, out);
 }
 
 /* ---- callers and callees ---- */
 
-/* Add to the row of f at a depth; a share counts once in each. */
+/* Adds to the row of f at a depth; a share counts once in each. */
 static int add_pair(struct list *l, const struct frame *f, uint32_t depth, uint32_t share,
 		    uint64_t weight)
 {
@@ -250,7 +250,7 @@ int live_rows_callers(const struct live_weights *w, uint32_t file, uint32_t func
 	for (i = 0; !err && i < w->v.share_cnt; i++)
 		if (w->weights[i])
 			err = add_callers(&l, w, i, (uint64_t)file << 32 | func);
-	return finish(&l, err, by_depth, w, out);
+	return finish_list(&l, err, by_depth, w, out);
 }
 
 /* ---- the tree ---- */
@@ -272,7 +272,7 @@ static int by_parent(const void *a, const void *b)
 	return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Fill self and total of each node. A parent's number is lower than its child's. */
+/* Fills self and total of each node. A parent's number is lower than its child's. */
 static void fill_totals(const struct live_weights *w, uint64_t *self, uint64_t *total)
 {
 	uint32_t i;
@@ -286,7 +286,7 @@ static void fill_totals(const struct live_weights *w, uint64_t *self, uint64_t *
 	}
 }
 
-/* Where the children of each node begin in the sorted list; the list ends with one of no parent. */
+/* Finds where each node's children begin in the sorted list; the last entry has no parent. */
 static size_t list_children(const struct live_weights *w, const uint64_t *total, uint64_t min,
 			    struct child *list, uint32_t *first)
 {
@@ -302,7 +302,7 @@ static size_t list_children(const struct live_weights *w, const uint64_t *total,
 	return cnt;
 }
 
-/* Rows in preorder; no recursion, because a stack may be deep. next[]: of each depth, its next child. */
+/* Rows in preorder; no recursion: stacks may be deep. next[]: the next child at each depth. */
 static void walk_tree(const struct live_weights *w, const struct child *list,
 		      const uint32_t *first, const uint64_t *self, struct live_rows *out)
 {
@@ -341,7 +341,7 @@ int live_rows_tree(const struct live_weights *w, uint64_t min, struct live_rows 
 	uint32_t *first = calloc(n, sizeof(*first));
 	int err = 0;
 
-	*out = (struct live_rows){ .rows = calloc(n, sizeof(*out->rows)), .total = sum(w) };
+	*out = (struct live_rows){ .rows = calloc(n, sizeof(*out->rows)), .total = sum_weights(w) };
 	if (!self || !total || !list || !first || !out->rows) {
 		err = -ENOMEM;
 		live_rows_free(out);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * live_rows.h - what a live view lists of one process: functions, lines, threads, callers, the tree. Pure:
- * from the stacks of the process and the weights of their shares.
+ * live_rows.h - the lists of one process in a live view: functions, lines, threads, callers, the
+ * tree. Pure: computed from the stacks of the process and the weights of their shares.
  */
 #ifndef TACHBPF_LIVE_LIVE_ROWS_H
 #define TACHBPF_LIVE_LIVE_ROWS_H
@@ -12,10 +12,10 @@
 
 #include "model/stack_tree.h"
 
-/* One row; which members count depends on the list. Times are in ns. */
+/* One row; the list determines which members are used. Times are in ns. */
 struct live_row {
 	uint32_t file, func;	/* ids in the view's tables */
-	int32_t line;		/* LINE_NONE: of the function */
+	int32_t line;		/* LINE_NONE: a whole function */
 	uint32_t depth;		/* in a tree */
 	uint64_t thread_id;
 	uint64_t self, total;	/* on a CPU or off it */
@@ -30,7 +30,7 @@ struct live_rows {
 	uint64_t total;		/* of all weights */
 };
 
-/* A share's weight for a list: weights[i] is that of v->shares[i]. */
+/* The weights of shares for a list: weights[i] is that of v->shares[i]. */
 struct live_weights {
 	struct stack_tree_view v;
 	const uint64_t *weights;
@@ -39,22 +39,23 @@ struct live_weights {
 void live_rows_free(struct live_rows *r);
 
 /*
- * The functions that were in stacks, or with lines: lines; those with the most self first. The functions of
- * a recursion count once in total. This and the following return 0 or -ENOMEM; *out is to be freed.
+ * Lists the functions in stacks, or with lines their lines; those with the most self first. A
+ * recursive function counts once in total. This and the following return 0 or -ENOMEM; the caller
+ * frees *out.
  */
 int live_rows_functions(const struct live_weights *w, bool lines, struct live_rows *out);
 
-/* Each thread; those with the most CPU time first. */
+/* Lists the threads; those with the most CPU time first. */
 int live_rows_threads(const struct live_weights *w, struct live_rows *out);
 
 /*
- * The functions that call this one (depth 0), the function itself (depth 1), and those that it calls (depth
- * 2), with the total of each pair. In a recursion the function is its own caller.
+ * Lists the callers of this function (depth 0), the function itself (depth 1), and its callees
+ * (depth 2), with the total of each pair. In a recursion the function is its own caller.
  */
 int live_rows_callers(const struct live_weights *w, uint32_t file, uint32_t func,
 		      struct live_rows *out);
 
-/* The call tree from the roots, calls with less than min of the total left out, the largest call first. */
+/* Lists the call tree from the roots, the largest call first, without totals below min. */
 int live_rows_tree(const struct live_weights *w, uint64_t min, struct live_rows *out);
 
 #endif

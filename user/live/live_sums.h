@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* live_sums.h - how much of a process' time was CPU, GIL, garbage collection, waiting: pure. */
+/* live_sums.h - a process's time by CPU, GIL, garbage collection, waiting: pure. */
 #ifndef TACHBPF_LIVE_LIVE_SUMS_H
 #define TACHBPF_LIVE_LIVE_SUMS_H
 
@@ -17,7 +17,7 @@ struct live_sums {
 	uint64_t samples;	/* on a CPU */
 };
 
-/* What an event adds. t: of its process; ns: the time that it stands for in all. */
+/* Returns the sums that an event adds. t: of its process; ns: the total time that it stands for. */
 struct live_sums live_sums_of(const struct profile_tables *t, const struct event *ev, uint64_t ns);
 void live_sums_add(struct live_sums *to, const struct live_sums *more);
 

@@ -17,26 +17,26 @@
 
 #include "base/util.h"
 
-/* The screen beside the normal one, no cursor, no line breaks; and back. */
+/* Switch to the alternate screen, without cursor or line wrap; and back. */
 #define ENTER "\033[?1049h\033[?25l\033[?7l\033[H\033[2J"
 #define LEAVE "\033[0m\033[?7h\033[?25h\033[?1049l"
 
-/* Signals that go to the child, and those of a crash. */
+/* Signals that are passed to the child, and those of a crash. */
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 static const int crashes[] = { SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS };
 
 static volatile sig_atomic_t child, resized;
 static struct termios before;
 
-static void forward(int sig)
+static void forward_signal(int sig)
 {
 	if (child)
 		kill((pid_t)child, sig);
 }
 
 /*
- * This process crashes: the terminal first, and before that the child, which would draw on it. All of these
- * calls may be made in a signal handler.
+ * This process crashes: restores the terminal, after ending the child, which would draw on it. All
+ * of these calls are allowed in a signal handler.
  */
 static void on_crash(int sig)
 {
@@ -84,13 +84,13 @@ bool terminal_resized(void)
 	return was;
 }
 
-static void say(const char *sequence)
+static void write_text(const char *sequence)
 {
 	if (write(STDOUT_FILENO, sequence, strlen(sequence)) < 0)
 		log_debug("the terminal was closed: %s", strerror(errno));
 }
 
-/* Keys come at once and are not shown; Ctrl-C stays a signal, Ctrl-Z, Ctrl-\\ and Ctrl-S do nothing. */
+/* Keys come at once, without echo; Ctrl-C is a signal, Ctrl-Z, Ctrl-\\ and Ctrl-S do nothing. */
 static void make_raw(void)
 {
 	struct termios raw = before;
@@ -126,7 +126,7 @@ static int run_child(int (*screen)(void *ctx), void *ctx, int messages, pid_t pa
 	return status;
 }
 
-/* How the child ended, as terminal_run() returns it. *sig: the signal that ended it; 0: none. */
+/* Returns how the child ended, as terminal_run() does. *sig: the signal that ended it; 0: none. */
 static int wait_for(pid_t pid, int *sig)
 {
 	int status;
@@ -142,8 +142,8 @@ static int wait_for(pid_t pid, int *sig)
 }
 
 /*
- * One child, until it ends. A signal that comes before the child is there waits until it is. 0 to 125 or
- * -errno.
+ * Runs one child, until it ends. A signal that arrives before the child exists waits for it.
+ * Returns 0 to 125 or -errno.
  */
 static int run_once(int (*screen)(void *ctx), void *ctx, int messages, int *sig)
 {
@@ -204,10 +204,10 @@ void terminal_last_message(char *out, size_t size)
 	snprintf(out, size, "%s", last ? last + 1 : text);
 }
 
-/* Set the handlers of signals that end, and of crashes. */
+/* Sets the handlers of signals that end the process, and of crashes. */
 static void catch_signals(void)
 {
-	struct sigaction end = { .sa_handler = forward };
+	struct sigaction end = { .sa_handler = forward_signal };
 	struct sigaction crash = { .sa_handler = on_crash, .sa_flags = SA_RESETHAND | SA_NODEFER };
 	size_t i;
 
@@ -217,11 +217,11 @@ static void catch_signals(void)
 		sigaction(crashes[i], &crash, NULL);
 }
 
-static void leave(void)
+static void leave_screen(void)
 {
 	size_t i;
 
-	say(LEAVE);
+	write_text(LEAVE);
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
 	for (i = 0; i < ARRAY_SIZE(crashes); i++)
 		signal(crashes[i], SIG_DFL);
@@ -241,11 +241,11 @@ int terminal_run(int (*screen)(void *ctx), void *ctx)
 	fflush(NULL);
 	catch_signals();
 	make_raw();
-	say(ENTER);
+	write_text(ENTER);
 	do
 		result = run_once(screen, ctx, messages, &sig);
 	while (result == TERMINAL_AGAIN);
-	leave();
+	leave_screen();
 	print_messages(messages);
 	if (result == -EFAULT)
 		log_error("the screen was terminated by signal %d (%s)", sig, strsignal(sig));

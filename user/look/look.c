@@ -20,24 +20,24 @@
 #include "resolve/process.h"
 #include "target/inspector.h"
 
-/* How long ticks are seen. A thread that runs has one each millisecond. */
+/* How long ticks are collected. A running thread has one each millisecond. */
 #define LOOK_MS 30
-/* The same with native frames: their tables are made when a library is first seen in a stack. */
+/* The same with native frames: their tables are built when a library first appears in a stack. */
 #define NATIVE_MS 1000
-/* How long processes may take to be found and inspected. */
+/* How long finding and inspecting processes may take. */
 #define FIND_MS 5000
-/* Waits of a millisecond become events; so each wait that the scan finds lasts longer. */
+/* Waits of a millisecond or more become events; so waits that the scan finds must be longer. */
 #define RATE_HZ 999
 #define SCANNED_MS 3
-/* How often threads that have moved on meanwhile are walked again. */
+/* How often threads that have moved on are walked again. */
 #define AGAIN_MAX 2
 
-/* All that a thread can do is seen, and each wait says what it is. */
+/* Everything that a thread can do is seen, and each wait has its reason. */
 #define LOOK_MODE .name = "look", .header = MODE_ALL, .unit = UNIT_SAMPLES, .waits = true, \
 	.runnable = true, .wait_frames = true, .runnable_frames = true
 /*
- * Three ways to look. Programs that walk take the kernel's verifier 0.13 s each to load, so a look at
- * threads that are all off-CPU has none of them: its scan walks in user space.
+ * Three ways to look. The kernel's verifier takes 0.13 s to load each program that walks, so a look
+ * at threads that are all off-CPU uses none of them: its scan walks in user space.
  */
 static const struct record_mode_def asleep_mode = { LOOK_MODE, .scan_only = true };
 static const struct record_mode_def awake_mode = { LOOK_MODE, .scan_only = true, .ticks = true };
@@ -49,10 +49,10 @@ struct look {
 	struct look_counts *counts;
 	struct capture *capture;
 	struct look_seen *seen;	/* a list: of the processes that have not ended */
-	bool again;	/* this look was not enough: show nothing */
+	bool again;	/* this look was insufficient: show nothing */
 };
 
-static int begin(struct observer *o, struct process *p)
+static int begin_seen(struct observer *o, struct process *p)
 {
 	struct look *l = (struct look *)o;
 	struct look_seen *seen = look_seen_new(p, sampling_interval_us(RATE_HZ));
@@ -65,7 +65,7 @@ static int begin(struct observer *o, struct process *p)
 	return 0;
 }
 
-static int event(struct observer *o, struct process *p, const struct event *ev)
+static int take_event(struct observer *o, struct process *p, const struct event *ev)
 {
 	look_seen_event(process_observed(p), ev);
 	return 0;
@@ -86,7 +86,7 @@ static uint64_t only_holder(const struct look_thread *list, size_t cnt)
 	return tid;
 }
 
-/* Threads that are held may be so for days: the kernel says since when they have not run. */
+/* Held threads may be so for days: the kernel knows since when they have not run. */
 static void set_idle(const struct look *l, struct look_thread *list, size_t cnt)
 {
 	uint64_t now = now_ns(), since;
@@ -99,7 +99,90 @@ static void set_idle(const struct look *l, struct look_thread *list, size_t cnt)
 	}
 }
 
-static int show(struct look *l, struct process *p, struct look_seen *seen, bool ended)
+/* Resolves the names of all frames. Returns 0 or -ENOMEM. */
+static int name_frames(struct process *p, struct look_tasks *t)
+{
+	size_t i;
+	int err = 0;
+
+	t->frames = malloc((t->set.frame_cnt + 1) * sizeof(*t->frames));
+	if (!t->frames)
+		return -ENOMEM;
+	for (i = 0; !err && i < t->set.frame_cnt; i++)
+		err = process_python_frame(p, &t->set.frames[i], &t->frames[i]);
+	return err;
+}
+
+/* Returns true if a task is in asyncio's Lock.acquire(). Otherwise nothing more need be read. */
+static bool some_acquire(const struct process *p, const struct look_tasks *t)
+{
+	static const char name[] = "Lock.acquire";
+	const struct profile_tables *tables = process_tables(p);
+	const struct string_ref *func;
+	const struct task *task;
+	uint32_t frame;
+
+	for (task = t->set.tasks; task < t->set.tasks + t->set.cnt; task++) {
+		if (!task->frame_cnt)
+			continue;
+		frame = t->frames[task->frame_at + task->frame_cnt - 1];
+		func = &tables->strings[tables->frames[frame].func];
+		if (func->len == sizeof(name) - 1 && !memcmp(func->data, name, func->len))
+			return true;
+	}
+	return false;
+}
+
+static void find_locks(const struct process *p, const struct async_layout *async,
+		       struct look_tasks *t)
+{
+	t->waits = some_acquire(p, t) ? calloc(t->set.cnt, sizeof(*t->waits)) : NULL;
+	if (t->waits)
+		t->locks = look_task_locks_of(p, async, t->set.tasks, t->set.cnt, t->waits);
+}
+
+static int take_tasks(struct process *p, struct look_tasks *t)
+{
+	struct tasks_at at = {
+		.l = process_image(p)->layout, .objects = process_image(p)->objects,
+		.interps = process_interps(p),
+	};
+	int err = inspector_async(process_tgid(p), &at.async);
+
+	if (!err && !at.interps)
+		err = -ENOENT;
+	if (err)
+		return err;
+	remote_mem_hurry(false);	/* no samples wait any more */
+	err = task_walk(&task_source_remote, process_tgid(p), &at, &t->set);
+	if (err)
+		return err;
+	err = name_frames(p, t);
+	if (err)
+		task_set_free(&t->set);
+	else
+		find_locks(p, &at.async, t);
+	return err;
+}
+
+/* Reads them; names take up to a second. Always sets *out, which look_tasks_free() frees. */
+static void look_tasks_take(struct process *p, struct look_tasks *out)
+{
+	*out = (struct look_tasks){ 0 };
+	out->err = take_tasks(p, out);
+}
+
+static void look_tasks_free(struct look_tasks *t)
+{
+	if (!t->err)
+		task_set_free(&t->set);
+	free(t->frames);
+	free(t->waits);
+	free(t->locks);
+	*t = (struct look_tasks){ 0 };
+}
+
+static int show_seen(struct look *l, struct process *p, struct look_seen *seen, bool ended)
 {
 	struct look_thread *list = look_seen_detail(seen) ? NULL : look_seen_list(seen);
 	struct look_process shown = { .process = p, .threads = list, .cnt = seen->cnt,
@@ -135,7 +218,7 @@ static int show(struct look *l, struct process *p, struct look_seen *seen, bool 
 	return err;
 }
 
-static void forget(struct look *l, struct look_seen *seen)
+static void free_seen(struct look *l, struct look_seen *seen)
 {
 	struct look_seen **at = &l->seen;
 
@@ -145,18 +228,20 @@ static void forget(struct look *l, struct look_seen *seen)
 	look_seen_free(seen);
 }
 
-static int end(struct observer *o, struct process *p, uint64_t end_ns)
+static int end_seen(struct observer *o, struct process *p, uint64_t end_ns)
 {
 	struct look *l = (struct look *)o;
 	struct look_seen *seen = process_observed(p);
-	int err = l->again ? 0 : show(l, p, seen, end_ns != 0);
+	int err = l->again ? 0 : show_seen(l, p, seen, end_ns != 0);
 
 	process_set_observed(p, NULL);
-	forget(l, seen);
+	free_seen(l, seen);
 	return err;
 }
 
-static const struct observer_ops look_ops = { .begin = begin, .event = event, .end = end };
+static const struct observer_ops look_ops = {
+	.begin = begin_seen, .event = take_event, .end = end_seen,
+};
 
 static void add_pids(struct look *l)
 {
@@ -171,7 +256,7 @@ static void add_pids(struct look *l)
 	}
 }
 
-/* Take records for ms; with find, only as long as processes are being inspected. */
+/* Takes records for ms; with find, only as long as processes are being inspected. */
 static int poll_for(struct look *l, uint64_t ms, bool find)
 {
 	uint64_t until = now_ns() + ms * 1000000, now;
@@ -187,7 +272,7 @@ static int poll_for(struct look *l, uint64_t ms, bool find)
 	return err;
 }
 
-/* Did the scan leave threads that ran all the time? */
+/* Returns true if the scan left out threads that ran all the time. */
 static bool some_ran(struct look *l)
 {
 	struct capture_counts c;
@@ -196,7 +281,7 @@ static bool some_ran(struct look *l)
 	return c.scan.left || c.scan.lost;
 }
 
-/* Let the waits that the scan has found become events. 0 or -errno. */
+/* Turns the waits that the scan has found into events. Returns 0 or -errno. */
 static int take_scanned(struct look *l)
 {
 	int err = poll_for(l, SCANNED_MS, false);
@@ -213,8 +298,8 @@ static bool has_moved(void *ctx, struct process *p)
 	return seen && seen->moved;
 }
 
-/* Find out what threads wait for; those that have moved on meanwhile are walked again. 0 or -errno. */
-static int detail(struct look *l)
+/* Finds what threads wait for; walks those again that have moved on. Returns 0 or -errno. */
+static int detail_threads(struct look *l)
 {
 	size_t moved = 1;
 	struct look_seen *seen;
@@ -239,8 +324,8 @@ static uint64_t ticks_ms(const struct look_args *args)
 	return args->watch_ms ? args->watch_ms : args->native ? NATIVE_MS : LOOK_MS;
 }
 
-/* Look for as long as the mode needs. 0 or -errno. */
-static int watch(struct look *l, const struct record_mode_def *mode)
+/* Watches for as long as the mode needs. Returns 0 or -errno. */
+static int watch_threads(struct look *l, const struct record_mode_def *mode)
 {
 	int err = 0;
 
@@ -253,12 +338,13 @@ static int watch(struct look *l, const struct record_mode_def *mode)
 	if (l->again)
 		return 0;
 	err = take_scanned(l);
-	return err ? err : detail(l);
+	return err ? err : detail_threads(l);
 }
 
 /*
- * While threads are watched, waits are events once they are over, or in capture_stop(). There is no
- * capture_housekeep(), which would emit them in parts: so a thread with two events began two waits.
+ * While threads are watched, waits become events when they end, or in capture_stop(). Without
+ * capture_housekeep(), which would emit them in parts, a thread with two events has begun two
+ * waits.
  */
 static int look_at_all(struct look *l, const struct record_mode_def *mode)
 {
@@ -274,19 +360,19 @@ static int look_at_all(struct look *l, const struct record_mode_def *mode)
 		return err;
 	err = poll_for(l, FIND_MS, true);
 	if (!err)
-		err = watch(l, mode);
+		err = watch_threads(l, mode);
 	stop_err = capture_stop(l->capture);
 	return err ? err : stop_err;
 }
 
-/* One look by a capture of its own. 0 or -errno. */
+/* Does one look with its own capture. Returns 0 or -errno. */
 static int look_by(struct look *l, const struct record_mode_def *mode)
 {
 	const struct look_args *args = l->args;
 	struct capture_args capture = {
 		.all = args->all, .rate_hz = RATE_HZ, .batch_ms = 1, .mode = mode,
 		.proc_filter = args->proc_filter, .identities = args->identities,
-		.observer = &l->observer, .no_sample_limit = true, .sent_codes = SENT_SLOTS,
+		.observer = &l->observer, .no_sample_limit = true,
 		.gc = true, .native_threads = true, .native = args->native,
 		.native_full = args->native_full, .native_lines = args->native_lines,
 	};
@@ -313,86 +399,4 @@ int look_run(const struct look_args *args, struct look_counts *counts)
 		err = look_by(&l, &awake_mode);
 	look_worker_end();
 	return err;
-}
-
-/* The names of all frames. 0 or -ENOMEM. */
-static int name_frames(struct process *p, struct look_tasks *t)
-{
-	size_t i;
-	int err = 0;
-
-	t->frames = malloc((t->set.frame_cnt + 1) * sizeof(*t->frames));
-	if (!t->frames)
-		return -ENOMEM;
-	for (i = 0; !err && i < t->set.frame_cnt; i++)
-		err = process_python_frame(p, &t->set.frames[i], &t->frames[i]);
-	return err;
-}
-
-/* Does one stand in asyncio's Lock.acquire()? Otherwise nothing more need be read. */
-static bool some_acquire(const struct process *p, const struct look_tasks *t)
-{
-	static const char name[] = "Lock.acquire";
-	const struct profile_tables *tables = process_tables(p);
-	const struct string_ref *func;
-	const struct task *task;
-	uint32_t frame;
-
-	for (task = t->set.tasks; task < t->set.tasks + t->set.cnt; task++) {
-		if (!task->frame_cnt)
-			continue;
-		frame = t->frames[task->frame_at + task->frame_cnt - 1];
-		func = &tables->strings[tables->frames[frame].func];
-		if (func->len == sizeof(name) - 1 && !memcmp(func->data, name, func->len))
-			return true;
-	}
-	return false;
-}
-
-static void find_locks(const struct process *p, const struct async_layout *async,
-		       struct look_tasks *t)
-{
-	t->waits = some_acquire(p, t) ? calloc(t->set.cnt, sizeof(*t->waits)) : NULL;
-	if (t->waits)
-		t->locks = look_task_locks_of(p, async, t->set.tasks, t->set.cnt, t->waits);
-}
-
-static int take(struct process *p, struct look_tasks *t)
-{
-	struct tasks_at at = {
-		.l = process_image(p)->layout, .objects = process_image(p)->objects,
-		.interps = process_interps(p),
-	};
-	int err = inspector_async(process_tgid(p), &at.async);
-
-	if (!err && !at.interps)
-		err = -ENOENT;
-	if (err)
-		return err;
-	remote_mem_hurry(false);	/* no samples wait any more */
-	err = task_walk(&task_source_remote, process_tgid(p), &at, &t->set);
-	if (err)
-		return err;
-	err = name_frames(p, t);
-	if (err)
-		task_set_free(&t->set);
-	else
-		find_locks(p, &at.async, t);
-	return err;
-}
-
-void look_tasks_take(struct process *p, struct look_tasks *out)
-{
-	*out = (struct look_tasks){ 0 };
-	out->err = take(p, out);
-}
-
-void look_tasks_free(struct look_tasks *t)
-{
-	if (!t->err)
-		task_set_free(&t->set);
-	free(t->frames);
-	free(t->waits);
-	free(t->locks);
-	*t = (struct look_tasks){ 0 };
 }

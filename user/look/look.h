@@ -2,8 +2,8 @@
 /*
  * look.h - one look at Python processes: the last stack of each of their threads.
  *
- * A capture runs for some milliseconds. Its ticks see threads that run, its scan sees threads
- * that sleep, and no process is stopped. What a thread waits for comes from its stack and from
+ * A capture runs for some milliseconds. Its ticks see running threads, its scan sees sleeping ones,
+ * and no process is stopped. The reason for a wait comes from the thread's stack and from
  * /proc/PID/task/TID/syscall.
  */
 #ifndef TACHBPF_LOOK_LOOK_H
@@ -24,30 +24,30 @@ struct proc_filter;
 
 /* One process and its threads, the main thread first, then by tid. */
 struct look_process {
-	const struct process *process;	/* its names, its tables */
+	const struct process *process;	/* its names and tables */
 	const struct look_thread *threads;
 	size_t cnt;
 	uint64_t gil_holder;	/* the only thread that holds a GIL; 0: none, or several */
 	uint64_t beyond;	/* threads beyond LOOK_THREADS_MAX, or without memory for them */
-	uint32_t unseen;	/* threads of the process that have no Python stack, or were not seen */
-	bool locals_cut;	/* with locals: there are more than were read */
-	bool ended;		/* the process has ended meanwhile */
-	struct look_tasks *tasks;	/* its asyncio tasks; NULL: they were not asked for */
+	uint32_t unseen;	/* threads that have no Python stack, or were not seen */
+	bool locals_cut;	/* with locals: some were not read */
+	bool ended;		/* the process has ended since */
+	struct look_tasks *tasks;	/* its asyncio tasks; NULL: not requested */
 };
 
 struct look_args {
 	bool all;			/* every process on the host */
-	const pid_t *pids;		/* else these; pid_cnt of them */
+	const pid_t *pids;		/* otherwise these; pid_cnt of them */
 	size_t pid_cnt;
 	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the look */
 	struct identities *identities;	/* outlives the look */
-	uint32_t watch_ms;		/* look for so long; 0: 30 ms */
-	bool native;			/* threads that run get the functions of machine code */
+	uint32_t watch_ms;		/* duration of the look; 0: 30 ms */
+	bool native;			/* running threads get functions of machine code */
 	bool native_full, native_lines;	/* as in struct capture_args */
-	bool locals;			/* threads get their variables, which are data of the process */
+	bool locals;			/* threads get their variables, data of the process */
 	bool tasks;			/* list asyncio's tasks, too */
-	bool workers;			/* there is a keeper: the rights of this process are given up */
-	/* Called once for each process. *p is valid during the call. 0, or -errno: ends the look. */
+	bool workers;			/* there is a keeper: this process gives up its rights */
+	/* Called for each process; *p is valid in the call. Returns 0, or -errno to end. */
 	int (*show)(void *ctx, const struct look_process *p);
 	void *ctx;
 };
@@ -58,26 +58,22 @@ struct look_counts {
 };
 
 /*
- * Look at the processes, for watch_ms after they were found. Fills *counts. 0 or -errno, which was
- * logged.
+ * Looks at the processes, for watch_ms after they were found. Fills *counts. Returns 0 or -errno,
+ * which was logged.
  */
 int look_run(const struct look_args *args, struct look_counts *counts);
 
-/* The asyncio tasks of a process that is looked at, and the locks they wait for. */
+/* The asyncio tasks of a process, and the locks that they wait for. */
 
 struct process;
 
 struct look_tasks {
 	int err;		/* 0: set and frames are valid. -ENOENT: asyncio is not loaded.
-				 * -EOPNOTSUPP: its CPython is below 3.14. Else they could not be read */
+				 * -EOPNOTSUPP: CPython is older than 3.14. Otherwise unreadable */
 	struct task_set set;
 	uint32_t *frames;	/* of each of set.frames: its id in process_tables() */
 	struct look_wait *waits;	/* of each task; NULL: none waits for a lock */
-	struct look_lock *locks;	/* that they point to */
+	struct look_lock *locks;	/* that waits point to */
 };
-
-/* Read them; names take up to a second. Always sets *out, which look_tasks_free() frees. */
-void look_tasks_take(struct process *p, struct look_tasks *out);
-void look_tasks_free(struct look_tasks *t);
 
 #endif

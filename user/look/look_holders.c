@@ -7,27 +7,27 @@
 #include "cpython/taken.h"
 #include "cpython/with.h"
 
-/* Of one thread: more locks that it has released are not known. */
+/* Of one thread: more released locks are ignored. */
 #define RELEASED_MAX 64
 
-/* What is known of the thread whose frames are looked at, from the innermost one on. */
+/* State of the thread whose frames are examined, from the innermost one on. */
 struct thread {
 	uint32_t number;
 	uint64_t waits;
 	const struct py_frame *frames;
 	uint32_t cnt;
-	/* Locks that it has released, in which frame and where. */
+	/* Locks that it has released, with frame and position. */
 	struct released {
 		uint64_t lock;
 		uint32_t frame, lasti;
 	} released[RELEASED_MAX];
 	uint32_t released_cnt;
-	uint32_t checked;	/* frames that releases() has looked at, */
-	bool releases;		/* and what it has found */
+	uint32_t checked;	/* frames that may_release() has examined, */
+	bool releases;		/* and its result */
 };
 
-/* May one of the frames up to number i have released a lock by hand? Each is looked at once. */
-static bool releases(const struct look_holders *h, struct thread *t, uint32_t i)
+/* Returns true if a frame up to number i may have released a lock by hand. Examined once. */
+static bool may_release(const struct look_holders *h, struct thread *t, uint32_t i)
 {
 	while (!t->releases && t->checked <= i)
 		t->releases = py_code_releases(h->walk, t->frames[t->checked++].code);
@@ -43,7 +43,7 @@ static bool in_importlib(const struct look_holders *h, const struct py_frame *fr
 		py_is_text(h->walk, file, "<frozen importlib._bootstrap_external>"));
 }
 
-/* Who has called the function of importlib that is frame number i; code 0: nobody. */
+/* Returns the caller of the function of importlib that is frame number i; code 0: none. */
 static struct py_frame importer_of(const struct look_holders *h, const struct thread *t, uint32_t i)
 {
 	while (i < t->cnt && in_importlib(h, &t->frames[i]))
@@ -51,7 +51,7 @@ static struct py_frame importer_of(const struct look_holders *h, const struct th
 	return i < t->cnt ? t->frames[i] : (struct py_frame){ 0 };
 }
 
-/* Was the lock released by hand inside of the statement of frame number i that begins at lasti? */
+/* Returns true if the lock was released by hand inside frame i's statement that begins at lasti. */
 static bool was_released(const struct thread *t, uint64_t lock, uint32_t i, uint32_t lasti)
 {
 	const struct released *r;
@@ -70,7 +70,7 @@ static struct look_holder *holder_of(struct look_holders *h, struct look_holder 
 	return number ? &list[number - 1] : NULL;
 }
 
-/* Of one thread the outermost frame remains. */
+/* The outermost frame of a thread is kept. */
 static void set_holder(struct look_holders *h, struct look_holder *holder, struct thread *t,
 		       uint32_t i, uint32_t since, uint64_t lock, bool by_hand)
 {
@@ -83,7 +83,7 @@ static void set_holder(struct look_holders *h, struct look_holder *holder, struc
 	if (py_type_named(h->walk, lock, "_ModuleLock"))
 		holder->importer = importer_of(h, t, i);
 	else if (!by_hand)
-		holder->releases = releases(h, t, i);
+		holder->releases = may_release(h, t, i);
 }
 
 static void add_released(struct thread *t, uint64_t lock, uint32_t frame, uint32_t lasti)
@@ -92,7 +92,7 @@ static void add_released(struct thread *t, uint64_t lock, uint32_t frame, uint32
 		t->released[t->released_cnt++] = (struct released){ lock, frame, lasti };
 }
 
-/* What frame number i has done by hand. */
+/* Examines what frame number i has done by hand. */
 static void take_by_hand(struct look_holders *h, struct thread *t, uint32_t i)
 {
 	struct py_taken taken[PY_TAKEN_MAX];
@@ -118,7 +118,7 @@ static void take_by_hand(struct look_holders *h, struct thread *t, uint32_t i)
 	}
 }
 
-/* Which statements frame number i is inside of. */
+/* Examines which statements frame number i is inside of. */
 static void take_withs(struct look_holders *h, struct thread *t, uint32_t i)
 {
 	struct py_with withs[PY_WITHS_MAX];

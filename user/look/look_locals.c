@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* look_locals.c - see look_locals.h: the question, and which of the answer belongs to a frame. */
+/* look_locals.c - see look_locals.h: sends the request, and matches the answer to frames. */
 #include "look/look_locals.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "look/look_worker.h"
 #include "resolve/process.h"
 
-/* A copy of an answer, whose numbers are checked; whoever has written it. */
+/* A copy of an answer, with checked numbers: the worker is not trusted. */
 struct look_process_locals {
 	char *text;
 	struct look_local *locals;
@@ -34,18 +34,19 @@ void look_locals_free(struct look_process_locals *l)
 	free(l);
 }
 
-static bool fits(struct look_span span, uint32_t len)
+static bool fits_text(struct look_span span, uint32_t len)
 {
 	return span.at <= len && span.len <= len - span.at;
 }
 
-/* False: a number in it is impossible. */
-static bool check(struct look_process_locals *l, const struct look_found_local *found)
+/* Returns false if a number in it is impossible. */
+static bool check_local(struct look_process_locals *l, const struct look_found_local *found)
 {
 	uint32_t i;
 
 	for (i = 0; i < l->local_cnt; i++) {
-		if (!fits(found[i].name, l->text_len) || !fits(found[i].value, l->text_len))
+		if (!fits_text(found[i].name, l->text_len) ||
+		    !fits_text(found[i].value, l->text_len))
 			return false;
 		l->locals[i] = (struct look_local){
 			.name = l->text + found[i].name.at, .name_len = found[i].name.len,
@@ -54,14 +55,14 @@ static bool check(struct look_process_locals *l, const struct look_found_local *
 		};
 	}
 	for (i = 0; i < l->frame_cnt; i++)
-		if (!fits(l->frames[i].function, l->text_len) ||
-		    !fits((struct look_span){ l->frames[i].first, l->frames[i].local_cnt },
-			  l->local_cnt))
+		if (!fits_text(l->frames[i].function, l->text_len) ||
+		    !fits_text((struct look_span){ l->frames[i].first, l->frames[i].local_cnt },
+			       l->local_cnt))
 			return false;
 	return true;
 }
 
-/* Read once: the worker may change it. */
+/* Reads once: the worker may change it. */
 static uint32_t at_most(const volatile uint32_t *v, uint32_t max)
 {
 	uint32_t once = *v;
@@ -69,8 +70,9 @@ static uint32_t at_most(const volatile uint32_t *v, uint32_t max)
 	return once < max ? once : max;
 }
 
-/* NULL: no memory, or it is not well-formed. */
-static struct look_process_locals *copy(const struct look_locals_answer *s, size_t thread_cnt)
+/* Returns NULL if there is no memory, or the answer is malformed. */
+static struct look_process_locals *copy_answer(const struct look_locals_answer *s,
+					       size_t thread_cnt)
 {
 	struct look_process_locals *l = calloc(1, sizeof(*l));
 	struct look_found_local *found;
@@ -92,7 +94,7 @@ static struct look_process_locals *copy(const struct look_locals_answer *s, size
 		memcpy(l->text, s->text, l->text_len);
 		memcpy(l->frames, s->frames, l->frame_cnt * sizeof(*l->frames));
 		memcpy(found, s->locals, l->local_cnt * sizeof(*found));
-		ok = check(l, found);
+		ok = check_local(l, found);
 	}
 	free(found);
 	if (ok)
@@ -109,12 +111,13 @@ static bool same_name(const struct look_process_locals *l, const struct look_fou
 }
 
 /*
- * The variables of a thread, if its functions are those of its stack, from the innermost one on.
- * NULL: they are not, or no memory.
+ * Returns the variables of a thread, if its functions are those of its stack, from the innermost
+ * one on. NULL: they are not, or no memory.
  */
-static struct look_variables *match(const struct look_process_locals *l,
-				    const struct look_frames_of *found,
-				    const struct look_thread *t, const struct profile_tables *tables)
+static struct look_variables *match_thread(const struct look_process_locals *l,
+					   const struct look_frames_of *found,
+					   const struct look_thread *t,
+					   const struct profile_tables *tables)
 {
 	struct look_variables *v = calloc(1, sizeof(*v) + t->nframes * sizeof(*v->frames));
 	uint32_t i, n = 0;
@@ -141,8 +144,8 @@ other:
 }
 
 /* Returns NULL if there is no answer. */
-static const struct look_locals_answer *ask(const struct process *p,
-					    const struct look_thread *threads, size_t cnt)
+static const struct look_locals_answer *ask_worker(const struct process *p,
+						   const struct look_thread *threads, size_t cnt)
 {
 	struct look_locals_answer *s = look_worker_locals(process_tgid(p));
 	size_t i;
@@ -161,8 +164,9 @@ static const struct look_locals_answer *ask(const struct process *p,
 struct look_process_locals *look_locals_of(const struct process *p, struct look_thread *threads,
 					   size_t cnt, bool *full)
 {
-	const struct look_locals_answer *s = process_interps(p) ? ask(p, threads, cnt) : NULL;
-	struct look_process_locals *l = s ? copy(s, cnt) : NULL;
+	const struct look_locals_answer *s =
+		process_interps(p) ? ask_worker(p, threads, cnt) : NULL;
+	struct look_process_locals *l = s ? copy_answer(s, cnt) : NULL;
 	struct look_frames_of found;
 	size_t i;
 
@@ -170,9 +174,9 @@ struct look_process_locals *look_locals_of(const struct process *p, struct look_
 	for (i = 0; l && i < cnt && i < LOOK_THREADS_MAX; i++) {
 		memcpy(&found, (const void *)&s->threads[i], sizeof(found));
 		if (!(*(unsigned char *)&found.read & 1) ||
-		    !fits((struct look_span){ found.first, found.frame_cnt }, l->frame_cnt))
+		    !fits_text((struct look_span){ found.first, found.frame_cnt }, l->frame_cnt))
 			continue;
-		l->of_threads[i] = match(l, &found, &threads[i], process_tables(p));
+		l->of_threads[i] = match_thread(l, &found, &threads[i], process_tables(p));
 		threads[i].variables = l->of_threads[i];
 		if (l->of_threads[i])
 			l->of_threads[i]->steady = *(unsigned char *)&found.steady & 1;

@@ -2,8 +2,8 @@
 /*
  * look_locals.h - the arguments and local variables of threads' frames (--locals).
  *
- * They are read after the stacks. A thread whose frames are not those of its stack any more has
- * none; one that ran while they were read is marked.
+ * They are read after the stacks. A thread whose frames no longer match its stack has none; one
+ * that ran while they were read is marked.
  */
 #ifndef TACHBPF_LOOK_LOOK_LOCALS_H
 #define TACHBPF_LOOK_LOOK_LOCALS_H
@@ -11,7 +11,7 @@
 #include "cpython/frames.h"
 #include "look/look_seen.h"
 
-/* Of a process: bytes of values; of values and names; frames and variables. Frames of a thread. */
+/* Per process: bytes of values; of values and names; frames and variables. Frames per thread. */
 #define LOOK_VALUE_BYTES (1u << 20)
 #define LOOK_TEXT_BYTES (2u << 20)
 #define LOOK_FRAMES 65536u
@@ -23,34 +23,34 @@ struct look_span {
 	uint32_t at, len;
 };
 
-/* One question to the worker, and its answer. */
+/* One request to the worker, and its answer. */
 struct look_locals_answer {
 	int32_t tgid;
-	bool nested;		/* the process is in a pid namespace of its own */
+	bool nested;		/* the process is in its own pid namespace */
 	struct py_frames_at at;
 	uint32_t cnt;
 	struct look_frames_of {
 		uint32_t tid;
-		bool read;		/* found: its frames were read, and all of them */
-		bool steady;		/* found: it slept all the while */
-		uint32_t first, frame_cnt;	/* found: which of frames, innermost first */
+		bool read;		/* found: all its frames were read */
+		bool steady;		/* found: it slept all the time */
+		uint32_t first, frame_cnt;	/* found: its range of frames, innermost first */
 	} threads[LOOK_THREADS_MAX];
 	uint32_t frame_cnt;
 	struct look_found_frame {
 		struct look_span function;
-		uint32_t first, local_cnt;	/* which of locals */
+		uint32_t first, local_cnt;	/* its range of locals */
 	} frames[LOOK_FRAMES];
 	uint32_t local_cnt;
 	struct look_found_local {
 		struct look_span name, value;
 		bool argument;
 	} locals[LOOK_LOCALS];
-	bool full;		/* there is more than was read */
+	bool full;		/* some were not read */
 	uint32_t text_len;
 	char text[LOOK_TEXT_BYTES];
 };
 
-/* In the worker: answer. */
+/* In the worker: fills in the answer. */
 void look_locals_answer(struct look_locals_answer *s);
 
 struct look_local {
@@ -59,7 +59,7 @@ struct look_local {
 	bool argument;
 };
 
-/* What was read of one thread. */
+/* The variables of one thread. */
 struct look_variables {
 	bool steady;		/* it did not run meanwhile */
 	/* Of each of the thread's frames (struct look_thread); synthetic ones have none. */
@@ -69,12 +69,12 @@ struct look_variables {
 	} frames[];
 };
 
-/* Of a process; owns all that its threads' variables point to. */
+/* Of a process; owns everything that its threads' variables point to. */
 struct look_process_locals;
 
 /*
- * Read them, and set variables of the threads that they are known of. *full: there was more than
- * fits, or than could be read in time. NULL: nothing could be read. To be freed.
+ * Reads them, and sets variables of the threads for which they are known. *full: some did not fit,
+ * or could not be read in time. Returns NULL if nothing could be read; the caller frees it.
  */
 struct look_process_locals *look_locals_of(const struct process *p, struct look_thread *threads,
 					   size_t cnt, bool *full);

@@ -10,7 +10,7 @@
 #include "look/look_locals.h"
 #include "look/look_status.h"
 
-/* Reads of memory of one answer: about a µs each. */
+/* Memory reads for one answer: about a µs each. */
 #define READS_MAX 400000
 
 struct answer {
@@ -23,7 +23,7 @@ struct answer {
 	struct u64map functions;	/* code object -> 1 + the index of a frame of it */
 };
 
-/* Append to the text. False: it is full. */
+/* Appends to the text. Returns false if it is full. */
 static bool add_text(struct look_locals_answer *s, const char *text, uint32_t len,
 		     struct look_span *out)
 {
@@ -57,7 +57,7 @@ static bool add_local(void *ctx, const char *name, uint32_t len, bool argument,
 	return true;
 }
 
-/* The name of a frame's function; the text has that of each code object once. */
+/* Adds the name of a frame's function; the text has that of each code object once. */
 static bool add_function(struct answer *a, const struct py_frame *frame, struct look_span *out)
 {
 	uintptr_t known = (uintptr_t)u64map_get(&a->functions, frame->code);
@@ -101,7 +101,7 @@ static bool same_frames(const struct py_frame *x, const struct py_frame *y, uint
 	return !memcmp(x, y, cnt * sizeof(*x));
 }
 
-/* All frames of one thread state, which may have none; false: they changed, or do not fit. */
+/* Adds a thread state's frames, maybe none; returns false if they changed, or do not fit. */
 static bool add_frames(struct answer *a, uint64_t state)
 {
 	static struct py_frame frames[LOOK_THREAD_FRAMES], again[LOOK_THREAD_FRAMES];
@@ -120,7 +120,7 @@ static bool add_frames(struct answer *a, uint64_t state)
 	return i == cnt && cnt == cnt_again && same_frames(frames, again, cnt);
 }
 
-/* Of all the thread's states, if it runs interpreters inside each other: see bpf/pyouter.bpf.h. */
+/* Adds all the thread's states, if it runs nested interpreters: see bpf/pyouter.bpf.h. */
 static void add_thread(struct answer *a, struct look_frames_of *t)
 {
 	pid_t tgid = a->s->tgid;
@@ -130,7 +130,7 @@ static void add_thread(struct answer *a, struct look_frames_of *t)
 	bool whole = true;
 
 	t->first = a->s->frame_cnt;
-	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
+	pages_begin(&a->pages, &a->pages.mem);	/* nothing is cached from before */
 	for (; whole && state && state < a->states + a->state_cnt && state->tid == own; state++)
 		whole = add_frames(a, state->state);
 	t->frame_cnt = a->s->frame_cnt - t->first;

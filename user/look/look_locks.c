@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* look_locks.c - see look_locks.h: the questions, and what follows from the answers. */
+/* look_locks.c - see look_locks.h: the requests, and the conclusions from the answers. */
 #include "look/look_locks.h"
 
 #include <stdlib.h>
@@ -10,10 +10,15 @@
 #include "memory/task_walk.h"
 #include "resolve/process.h"
 
-/* How often a circle is confirmed that may be one: a signal may have woken a thread meanwhile. */
+/* How often a possible circle is confirmed: a signal may have woken a thread meanwhile. */
 #define CONFIRM_TRIES 3
 
-uint32_t look_circles(const uint32_t *next, uint32_t cnt, uint32_t *circle)
+/*
+ * Number the circles, from 1 on, of a graph in which each of cnt nodes leads to one other, or to
+ * LOOK_NO_HOLDER: circle[i] is the number of the one that node i is in; 0: none. Returns how many
+ * there are.
+ */
+static uint32_t look_circles(const uint32_t *next, uint32_t cnt, uint32_t *circle)
 {
 	/* Which walk has passed a node: a walk that meets itself has found a circle. */
 	uint32_t *passed = calloc(cnt + 1, sizeof(*passed)), found = 0, i, at;
@@ -39,7 +44,7 @@ static int by_tid(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* A question without threads, or tasks. NULL: it cannot be asked. */
+/* A request without threads, or tasks. Returns NULL if no request can be sent. */
 static struct look_locks *begin_question(const struct process *p, uint32_t cnt)
 {
 	struct look_locks *s = look_worker_locks(process_tgid(p));
@@ -54,9 +59,9 @@ static struct look_locks *begin_question(const struct process *p, uint32_t cnt)
 	return s;
 }
 
-/* Ask about these threads, which are sorted by tid. */
-static struct look_locks *ask(const struct process *p, struct look_thread *const *threads,
-			      uint32_t cnt, bool confirm)
+/* Sends a request about these threads, which are sorted by tid. */
+static struct look_locks *ask_about(const struct process *p, struct look_thread *const *threads,
+				    uint32_t cnt, bool confirm)
 {
 	struct look_locks *s = begin_question(p, cnt);
 	uint32_t i;
@@ -70,16 +75,16 @@ static struct look_locks *ask(const struct process *p, struct look_thread *const
 	return look_worker_locks_answer(s->tgid) ? NULL : s;
 }
 
-/* Read once: the worker may change it. */
-static uint32_t once(const uint32_t *v)
+/* Reads once: the worker may change it. */
+static uint32_t read_once(const uint32_t *v)
 {
 	return *(const volatile uint32_t *)v;
 }
 
-/* The number of a thread's lock, from 0 on; LOOK_LOCKS_MAX: it has none. */
+/* Returns the number of a thread's lock, from 0 on; LOOK_LOCKS_MAX: none. */
 static uint32_t lock_of(const struct look_locks *s, uint32_t thread)
 {
-	uint32_t lock = once(&s->threads[thread].lock);
+	uint32_t lock = read_once(&s->threads[thread].lock);
 
 	return lock && lock <= LOOK_LOCKS_MAX ? lock - 1 : LOOK_LOCKS_MAX;
 }
@@ -89,7 +94,7 @@ static bool is_steady(const struct look_locks *s, uint32_t thread)
 	return *(const volatile unsigned char *)&s->threads[thread].steady & 1;
 }
 
-/* Are these threads, the only ones that were asked about, one circle? Whoever has answered. */
+/* Returns true if the threads of the request form one circle. The worker is not trusted. */
 static bool is_circle(const struct look_locks *s, uint32_t cnt)
 {
 	uint32_t i, at = 0, lock;
@@ -98,16 +103,16 @@ static bool is_circle(const struct look_locks *s, uint32_t cnt)
 		lock = lock_of(s, at);
 		if (!is_steady(s, at) || lock == LOOK_LOCKS_MAX)
 			return false;
-		at = once(&s->locks[lock].holder);
+		at = read_once(&s->locks[lock].holder);
 		if (at >= cnt || (at == 0) != (i == cnt - 1))
 			return false;
 	}
 	return true;
 }
 
-/* Read again what the threads of circle number n wait for: they must not have run meanwhile. */
-static bool confirm(const struct process *p, struct look_thread *const *threads, uint32_t cnt,
-		    const uint32_t *circle, uint32_t n)
+/* Reads again what the threads of circle number n wait for: they must not have run meanwhile. */
+static bool confirm_circle(const struct process *p, struct look_thread *const *threads,
+			   uint32_t cnt, const uint32_t *circle, uint32_t n)
 {
 	struct look_thread *members[LOOK_CONFIRMED_MAX];
 	const struct look_locks *s;
@@ -122,7 +127,7 @@ static bool confirm(const struct process *p, struct look_thread *const *threads,
 		members[member_cnt++] = threads[i];
 	}
 	for (tries = 0; tries < CONFIRM_TRIES; tries++) {
-		s = ask(p, members, member_cnt, true);
+		s = ask_about(p, members, member_cnt, true);
 		if (s && is_circle(s, member_cnt))
 			return true;
 	}
@@ -137,7 +142,7 @@ static void find_deadlocks(const struct process *p, struct look_thread *const *t
 
 	found = circle ? look_circles(next, cnt, circle) : 0;
 	for (n = 1; n <= found; n++) {
-		if (!confirm(p, threads, cnt, circle, n))
+		if (!confirm_circle(p, threads, cnt, circle, n))
 			continue;
 		confirmed++;
 		for (i = 0; i < cnt; i++)
@@ -147,10 +152,10 @@ static void find_deadlocks(const struct process *p, struct look_thread *const *t
 	free(circle);
 }
 
-/* A copy of the answer's locks, whoever has written it; *lock_cnt of them. NULL: no memory. */
+/* Copies the answer's *lock_cnt locks; the worker is not trusted. NULL: no memory. */
 static struct look_lock *copy_locks(const struct look_locks *s, uint32_t cnt, uint32_t *lock_cnt)
 {
-	uint32_t n = once(&s->lock_cnt), i;
+	uint32_t n = read_once(&s->lock_cnt), i;
 	struct look_lock *list;
 
 	*lock_cnt = n < LOOK_LOCKS_MAX ? n : LOOK_LOCKS_MAX;
@@ -178,7 +183,7 @@ static struct look_lock *find_locks(const struct process *p, struct look_thread 
 				    uint32_t cnt)
 {
 	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i, lock, lock_cnt;
-	const struct look_locks *s = next ? ask(p, threads, cnt, false) : NULL;
+	const struct look_locks *s = next ? ask_about(p, threads, cnt, false) : NULL;
 	struct look_lock *list = s ? copy_locks(s, cnt, &lock_cnt) : NULL;
 
 	for (i = 0; list && i < lock_cnt; i++)

@@ -9,10 +9,10 @@
 #include "look/look_holders.h"
 #include "look/look_status.h"
 
-/* Reads of memory of one answer: about a µs each. */
+/* Memory reads for one answer: about a µs each. */
 #define READS_MAX 400000
 #define TASK_READS_ALL 2000000
-/* So many threads that wait on a futex are searched for its lock, before it is given up. */
+/* A futex is given up after this many of its waiting threads were searched for the lock. */
 #define TRIES_MAX 8
 
 struct answer {
@@ -21,12 +21,12 @@ struct answer {
 	struct py_thread *states;	/* by tid */
 	uint32_t state_cnt;
 	struct pages pages;
-	uint32_t *own;		/* tids in the process' own pid namespace; NULL: the same */
-	struct py_lock last;	/* what the threads on this futex wait for */
+	uint32_t *own;		/* tids in the process's own pid namespace; NULL: the same */
+	struct py_lock last;	/* the lock of the threads on this futex */
 	uint64_t last_futex;
 	uint32_t last_tries;
 	struct look_holders holders;
-	/* Of tasks. */
+	/* Tasks. */
 	struct tasks_at tasks_at;
 	struct task_reader reader;
 };
@@ -54,7 +54,7 @@ static int by_tid_of_lock(const void *key, const void *item)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* The index of the thread with this tid of its own namespace; LOOK_NO_HOLDER: there is none. */
+/* Returns the index of the thread with this tid in its own namespace, or LOOK_NO_HOLDER. */
 static uint32_t index_of(const struct answer *a, uint32_t own)
 {
 	const struct look_lock_of key = { .tid = own }, *all = a->s->threads, *found;
@@ -72,7 +72,7 @@ static uint32_t index_of(const struct answer *a, uint32_t own)
 
 /* ---- locks ---- */
 
-/* By each of the thread's states: it has several if it runs several interpreters. */
+/* Searches each of the thread's states: it has several if it runs several interpreters. */
 static bool find_by_states(struct answer *a, uint32_t tid, uint64_t futex, struct py_lock *out)
 {
 	const struct py_thread *t = py_threads_find(a->states, a->state_cnt, tid);
@@ -83,7 +83,7 @@ static bool find_by_states(struct answer *a, uint32_t tid, uint64_t futex, struc
 	return false;
 }
 
-/* Many threads may wait on one futex: what is known of one holds for all. */
+/* Many threads may wait on one futex: the result for one applies to all. */
 static bool find_lock(struct answer *a, uint32_t i, struct py_lock *out)
 {
 	uint64_t futex = a->s->threads[i].futex;
@@ -109,7 +109,7 @@ static bool still_waits(const struct answer *a, const struct look_lock_of *t)
 	       look_futex_of(&call, &timed) == t->futex;
 }
 
-/* 1 + the number of the lock; 0: there is no room for it. */
+/* Returns 1 + the number of the lock; 0: no room for it. */
 static uint32_t add_lock(struct answer *a, const struct py_lock *lock)
 {
 	uint32_t known = (uint32_t)(uintptr_t)u64map_get(&a->holders.locks, lock->addr), tid = 0;
@@ -138,7 +138,7 @@ static void find_locks(struct answer *a)
 		if (!t->futex || !find_lock(a, i, &lock) || !still_waits(a, t))
 			continue;
 		t->lock = add_lock(a, &lock);
-		/* An RLock is never waited for by who holds it: what was read is of two moments. */
+		/* An RLock's holder never waits for it: these readings differ in time. */
 		if (t->lock && lock.kind == PY_LOCK_RLOCK && a->s->locks[t->lock - 1].holder == i)
 			a->s->locks[t->lock - 1].holder = LOOK_NO_HOLDER;
 	}
@@ -151,7 +151,7 @@ static bool has_holders(const struct look_lock *lock)
 	return lock->kind != PY_LOCK_CONDITION;
 }
 
-/* The lock that a thread waits for; 0: none. */
+/* Returns the lock that a thread waits for; 0: none. */
 static uint64_t waited_by(const struct answer *a, uint32_t thread)
 {
 	uint32_t lock = thread < a->s->cnt ? a->s->threads[thread].lock : 0;
@@ -160,7 +160,7 @@ static uint64_t waited_by(const struct answer *a, uint32_t thread)
 }
 
 /*
- * Only one thread is inside of a `with` of a Lock that does not know who holds it, or seems to have
+ * Only one thread is inside a `with` of a Lock that does not record its holder, or seems to have
  * acquired it.
  */
 static void guess_holder(struct answer *a, uint32_t number)
@@ -186,7 +186,7 @@ static void guess_holder(struct answer *a, uint32_t number)
 	look_holder_place(&a->holders, h, lock);
 }
 
-/* Where does the thread hold it that the lock says? */
+/* Finds where the thread took the lock that records it as the holder. */
 static void place_holder(struct answer *a, uint32_t number)
 {
 	struct look_lock *lock = &a->s->locks[number];
@@ -215,7 +215,7 @@ static void add_threads(struct answer *a)
 	}
 }
 
-/* The frames of task number i, as task_frames_read() lists them. */
+/* Reads the frames of task number i, as task_frames_read() lists them. */
 static uint32_t frames_of(struct answer *a, uint32_t i, struct py_frame out[TASK_FRAMES_MAX],
 			  bool *whole, uint64_t *where)
 {
@@ -249,7 +249,7 @@ static void find_holders(struct answer *a)
 		add_tasks(a);
 	else
 		add_threads(a);
-	pages_begin(&a->pages, &a->pages.mem);	/* no memory from before */
+	pages_begin(&a->pages, &a->pages.mem);	/* nothing is cached from before */
 	for (i = 0; i < s->lock_cnt; i++) {
 		if (s->locks[i].kind == PY_LOCK_PLAIN || s->locks[i].kind == PY_LOCK_ASYNCIO)
 			guess_holder(a, i);
@@ -264,7 +264,7 @@ static void find_thread_locks(struct answer *a)
 {
 	find_own_tids(a);
 	a->states = calloc(PY_THREADS_MAX, sizeof(*a->states));
-	/* Threads that are not listed may hold what seems to be held by one thread only. */
+	/* Threads that are not listed may hold a lock that seems to be held by one thread only. */
 	a->holders.cut = !a->states ||
 			 py_threads_list(&a->walk, &a->s->at, a->states, PY_THREADS_MAX,
 					 &a->state_cnt) || a->state_cnt == PY_THREADS_MAX;
@@ -275,7 +275,7 @@ static void find_thread_locks(struct answer *a)
 	free(a->own);
 }
 
-/* Set the locks that tasks wait for, and where these tasks stand. */
+/* Sets the locks that tasks wait for, and the current positions of these tasks. */
 static void find_waiting_tasks(struct answer *a, uint64_t *where)
 {
 	struct py_frame frames[TASK_FRAMES_MAX];

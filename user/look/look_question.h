@@ -7,9 +7,9 @@
 
 struct process;
 
-/* Is it in a pid namespace of its own? False also if that is not known. */
+/* Returns true if it is in its own pid namespace. False also if that is unknown. */
 bool look_is_nested(const struct process *p);
-/* interps 0: it is not known where its interpreters are. */
+/* interps 0: the address of its interpreters is unknown. */
 struct py_frames_at look_frames_at(const struct process *p);
 
 #endif

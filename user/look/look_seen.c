@@ -53,7 +53,7 @@ static struct kept *add_thread(struct look_seen *seen, uint64_t tid)
 	return k;
 }
 
-/* As many frames as there is memory for. */
+/* Takes as many frames as there is memory for. */
 static void take_frames(struct kept *k, struct look_thread *now)
 {
 	uint32_t *frames = now->nframes > k->room ?
@@ -70,8 +70,8 @@ static void take_frames(struct kept *k, struct look_thread *now)
 	now->frames = k->frames;
 }
 
-/* k has the event before, if there was one. */
-static void take(struct look_seen *seen, struct kept *k, bool first, const struct event *ev)
+/* k has the previous event, if there was one. */
+static void take_stack(struct look_seen *seen, struct kept *k, bool first, const struct event *ev)
 {
 	struct look_thread now;
 
@@ -98,7 +98,7 @@ void look_seen_event(struct look_seen *seen, const struct event *ev)
 	if (!k)
 		seen->beyond++;
 	else if (first || !k->detailed || k->thread.moved)
-		take(seen, k, first, ev);
+		take_stack(seen, k, first, ev);
 }
 
 int look_seen_detail(struct look_seen *seen)

@@ -18,7 +18,7 @@ static ssize_t status_of(pid_t tgid, uint32_t tid, char text[STATUS_BYTES])
 	return proc_read(tgid, name, text, STATUS_BYTES);
 }
 
-static const char *field(const char *text, const char *name)
+static const char *find_field(const char *text, const char *name)
 {
 	const char *at = strstr(text, name);
 
@@ -34,7 +34,7 @@ uint32_t look_own_tid(pid_t tgid, uint32_t tid)
 
 	if (status_of(tgid, tid, text) <= 0)
 		return 0;
-	at = field(text, "\nNSpid:");
+	at = find_field(text, "\nNSpid:");
 	while (sscanf(at, " %" SCNu32 "%n", &own, &used) == 1)
 		at += used;
 	return own;
@@ -45,9 +45,9 @@ uint64_t look_switches(pid_t tgid, uint32_t tid)
 	char text[STATUS_BYTES];
 	uint64_t own = 0, forced = 0;
 
-	if (status_of(tgid, tid, text) <= 0 || *field(text, "\nState:\t") != 'S')
+	if (status_of(tgid, tid, text) <= 0 || *find_field(text, "\nState:\t") != 'S')
 		return 0;
-	sscanf(field(text, "\nvoluntary_ctxt_switches:"), "%" SCNu64, &own);
-	sscanf(field(text, "\nnonvoluntary_ctxt_switches:"), "%" SCNu64, &forced);
+	sscanf(find_field(text, "\nvoluntary_ctxt_switches:"), "%" SCNu64, &own);
+	sscanf(find_field(text, "\nnonvoluntary_ctxt_switches:"), "%" SCNu64, &forced);
 	return own + forced;
 }

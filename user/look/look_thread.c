@@ -52,7 +52,7 @@ static bool takes_fd(const char *call)
 	return bsearch(call, fd_calls, ARRAY_SIZE(fd_calls), sizeof(*fd_calls), by_name) != NULL;
 }
 
-/* The text of a frame between the first `before` bytes and its last, ">". */
+/* Copies the text of a frame between the first `before` bytes and its last, ">". */
 static void set_inner(char *out, size_t size, const struct string_ref *frame, size_t before)
 {
 	size_t len = frame->len > before ? frame->len - before - 1 : 0;
@@ -76,7 +76,7 @@ static void set_call(struct look_thread *t, const struct string_ref *frame)
 	t->state = LOOK_KERNEL;
 }
 
-/* Is this the frame of a wait? Then it sets the state. */
+/* Returns true if this is the frame of a wait, and sets the state. */
 static bool take_wait(struct look_thread *t, const struct string_ref *frame)
 {
 	static const enum look_state states[PYTHON_WAITS] = {
@@ -132,7 +132,11 @@ bool look_thread_advances(const struct look_thread *before, const struct look_th
 	       memcmp(now->frames, before->frames, now->nframes * sizeof(*now->frames)) != 0;
 }
 
-int look_parse_syscall(const char *text, struct look_syscall *call)
+/*
+ * Parse the text of /proc/PID/task/TID/syscall: "0 0x3 0x7ff... ..." is read(3, ...). 0; -EAGAIN:
+ * the thread runs; -EBADMSG.
+ */
+static int look_parse_syscall(const char *text, struct look_syscall *call)
 {
 	uint64_t *a = call->args;
 	int parsed;
@@ -144,7 +148,7 @@ int look_parse_syscall(const char *text, struct look_syscall *call)
 			&a[1], &a[2], &a[3]);
 	if (parsed < 1 || call->nr < -1 || call->nr > UINT16_MAX || (call->nr >= 0 && parsed < 5))
 		return -EBADMSG;
-	if (call->nr < 0)	/* what follows are registers */
+	if (call->nr < 0)	/* the rest are registers */
 		*call = (struct look_syscall){ .nr = -1 };
 	return 0;
 }
@@ -208,7 +212,7 @@ void look_thread_detail(struct look_thread *t, pid_t tgid)
 		t->futex = look_futex_of(&call, &t->futex_timed);
 }
 
-/* The length of a function's name in "[<0>] name+0x5b/0xe0", and where it is; 0: there is none. */
+/* Finds a function's name in "[<0>] name+0x5b/0xe0". Returns its length; 0: none. */
 static size_t function_in(const char *line, const char **name)
 {
 	size_t len = strcspn(line, "\n");
@@ -220,7 +224,8 @@ static size_t function_in(const char *line, const char **name)
 	return strspn(*name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 }
 
-void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES])
+/* Take the functions out of that file's text: "[<0>] do_wait+0x5b/0xe0". out: as kernel. */
+static void look_parse_stack(const char *text, char out[LOOK_KERNEL_BYTES])
 {
 	const char *name;
 	size_t used = 0, n;

@@ -12,7 +12,7 @@
 
 /* How long to wait for an answer about a batch of threads: some 0.02 ms each. */
 #define ANSWER_MS 500
-/* About all locks, or all variables, of a process. */
+/* The same for all locks, or all variables, of a process. */
 #define LOCKS_MS 3000
 #define LOCALS_MS 3000
 #define BATCH 64
@@ -26,14 +26,14 @@ struct details {
 	struct look_thread threads[BATCH];
 };
 
-/* What both sides see; of a question and its answer only. */
+/* Shared by both sides; only for a request and its answer. */
 union shared {
 	struct details details;
 	struct look_locks locks;
 	struct look_locals_answer locals;
 };
 
-static int details(void *shared, const int *fds)
+static int answer_details(void *shared, const int *fds)
 {
 	struct details *s = shared;
 	uint32_t i;
@@ -46,23 +46,25 @@ static int details(void *shared, const int *fds)
 	return 0;
 }
 
-static int locks(void *shared, const int *fds)
+static int answer_locks(void *shared, const int *fds)
 {
 	look_locks_answer(shared);
 	return 0;
 }
 
-static int locals(void *shared, const int *fds)
+static int answer_locals(void *shared, const int *fds)
 {
 	look_locals_answer(shared);
 	return 0;
 }
 
-static const worker_fn functions[] = { [DETAILS] = details, [LOCKS] = locks, [LOCALS] = locals };
+static const worker_fn functions[] = {
+	[DETAILS] = answer_details, [LOCKS] = answer_locks, [LOCALS] = answer_locals,
+};
 static const char *const calls[] = {
 	"process_vm_readv", "open", "openat", "read", "readlink", "readlinkat", "fstat",
 	"newfstatat",
-	"sysinfo",	/* glibc's qsort() asks how much memory there is */
+	"sysinfo",	/* glibc's qsort() asks for the amount of memory */
 	NULL,
 };
 #define LOOK_CAPS (1ull << CAP_SYS_PTRACE | 1ull << CAP_DAC_READ_SEARCH)
@@ -95,7 +97,7 @@ void look_worker_with_kernel(void)
 	worker.kind = &look_kernel_worker_kind;
 }
 
-static int ask(enum function f, pid_t tgid, int timeout_ms)
+static int ask_worker(enum function f, pid_t tgid, int timeout_ms)
 {
 	int err = worker_call(&worker, f, NULL, timeout_ms);
 
@@ -104,8 +106,8 @@ static int ask(enum function f, pid_t tgid, int timeout_ms)
 	return err;
 }
 
-/* Take an answer, whoever has written it. */
-static void take(struct look_thread *t, const struct look_thread *answer)
+/* Takes an answer; the worker is not trusted. */
+static void take_answer(struct look_thread *t, const struct look_thread *answer)
 {
 	t->moved = *(const volatile unsigned char *)&answer->moved & 1;
 	t->fd = answer->fd;
@@ -119,7 +121,7 @@ static void take(struct look_thread *t, const struct look_thread *answer)
 	t->kernel[sizeof(t->kernel) - 1] = '\0';
 }
 
-static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
+static void ask_batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
 {
 	struct details *s;
 	uint32_t i;
@@ -132,9 +134,9 @@ static void batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
 	s->kernel = worker.kind == &look_kernel_worker_kind;
 	s->cnt = cnt;
 	memcpy(s->threads, threads, cnt * sizeof(*threads));
-	err = ask(DETAILS, tgid, ANSWER_MS);
+	err = ask_worker(DETAILS, tgid, ANSWER_MS);
 	for (i = 0; !err && i < cnt; i++)
-		take(&threads[i], &s->threads[i]);
+		take_answer(&threads[i], &s->threads[i]);
 }
 
 void look_worker_details(struct look_thread *threads, size_t cnt, pid_t tgid)
@@ -143,7 +145,7 @@ void look_worker_details(struct look_thread *threads, size_t cnt, pid_t tgid)
 
 	for (done = 0; done < cnt; done += n) {
 		n = cnt - done < BATCH ? cnt - done : BATCH;
-		batch(threads + done, (uint32_t)n, tgid);
+		ask_batch(threads + done, (uint32_t)n, tgid);
 	}
 }
 
@@ -154,7 +156,7 @@ struct look_locks *look_worker_locks(pid_t tgid)
 
 int look_worker_locks_answer(pid_t tgid)
 {
-	return ask(LOCKS, tgid, LOCKS_MS);
+	return ask_worker(LOCKS, tgid, LOCKS_MS);
 }
 
 struct look_locals_answer *look_worker_locals(pid_t tgid)
@@ -164,7 +166,7 @@ struct look_locals_answer *look_worker_locals(pid_t tgid)
 
 int look_worker_locals_answer(pid_t tgid)
 {
-	return ask(LOCALS, tgid, LOCALS_MS);
+	return ask_worker(LOCALS, tgid, LOCALS_MS);
 }
 
 void look_worker_end(void)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * task_tree.c - see task_tree.h. Nothing recurses: chains of tasks may be as long as there are tasks.
+ * task_tree.c - see task_tree.h. Nothing recurses: chains of tasks may be as long as there are
+ * tasks.
  *
- * Numbers of nodes: first the tasks of the set, then those in no list that tasks of it name.
+ * Numbers of nodes: first the set's tasks, then those in no list that they refer to.
  */
 #include "look/task_tree.h"
 
@@ -18,18 +19,18 @@ struct task_tree {
 	uint64_t *unlisted;	/* address of node set->cnt + i */
 	uint32_t *first;	/* children of node i: kids[first[i]] to kids[first[i + 1] - 1] */
 	uint32_t *kids;
-	uint8_t *is_kid;	/* of some node */
+	uint8_t *is_kid;	/* of another node */
 	uint8_t *shown, *on_way, *queued;
-	uint32_t *queue;	/* nodes that go on at the left */
+	uint32_t *queue;	/* nodes that continue at the left */
 	uint32_t queue_cnt;
 	uint8_t last[TASK_DEPTH_MAX + 2];
 };
 
-/* One task on the way down. */
+/* One task on the path. */
 struct level {
 	uint32_t node, next;	/* next: index in kids */
 	uint32_t kid_depth;
-	uint32_t again;		/* how many below it have lines elsewhere */
+	uint32_t again;		/* tasks below it with lines elsewhere */
 };
 
 static int add_unlisted(struct task_tree *t, struct u64map *numbers, uint64_t addr,
@@ -47,7 +48,7 @@ static int add_unlisted(struct task_tree *t, struct u64map *numbers, uint64_t ad
 	return 0;
 }
 
-/* The node of each waiter of each task, in the order of set->waiters. */
+/* Finds the node of each waiter of each task, in the order of set->waiters. */
 static int find_parents(struct task_tree *t, uint32_t *parents)
 {
 	const struct task_set *s = t->set;
@@ -65,7 +66,7 @@ static int find_parents(struct task_tree *t, uint32_t *parents)
 }
 
 /*
- * Fill first and kids from each task's parents. A parent that a task names twice has it once: seen
+ * Fills first and kids from each task's parents. A parent that a task names twice has it once: seen
  * has the last task that each parent got.
  */
 static void link_kids(struct task_tree *t, const uint32_t *parents, uint32_t *seen)
@@ -97,7 +98,7 @@ static void link_kids(struct task_tree *t, const uint32_t *parents, uint32_t *se
 			sum += cnt;
 		}
 	}
-	/* Each was moved to its end, which is the begin of the next. */
+	/* Each was moved to its end, which is the beginning of the next. */
 	memmove(t->first + 1, t->first, t->node_cnt * sizeof(*t->first));
 	t->first[0] = 0;
 }
@@ -121,7 +122,7 @@ static uint32_t frames_of(const struct task_tree *t, uint32_t node)
 	return node < t->set->cnt ? t->set->tasks[node].frame_cnt : 0;
 }
 
-/* All that is on the way from the node at the way's end that is met again. */
+/* Marks all nodes on the path from the node that the path's end meets again. */
 static void mark_cycle(struct task_tree *t, const struct level *way, uint32_t cnt, uint32_t node)
 {
 	while (cnt--) {
@@ -132,7 +133,7 @@ static void mark_cycle(struct task_tree *t, const struct level *way, uint32_t cn
 	}
 }
 
-/* Visit all that is below a node and was not visited. state: 0, 1: on the way, 2: visited. */
+/* Visits all unvisited nodes below a node. state: 0, 1: on the path, 2: visited. */
 static void find_cycles_from(struct task_tree *t, uint32_t root, uint8_t *state,
 			     struct level *way)
 {
@@ -221,8 +222,8 @@ struct painter {
 	uint32_t way_cnt;
 };
 
-/* Later, from the left. */
-static void enqueue(struct task_tree *t, uint32_t node)
+/* Shown later, from the left. */
+static void put_off(struct task_tree *t, uint32_t node)
 {
 	if (t->queued[node])
 		return;
@@ -230,7 +231,7 @@ static void enqueue(struct task_tree *t, uint32_t node)
 	t->queue[t->queue_cnt++] = node;
 }
 
-/* Something is below it, and was shown before. */
+/* It has something below it that was shown before. */
 static bool is_above(const struct task_tree *t, uint32_t node)
 {
 	return t->shown[node] && !t->on_way[node] &&
@@ -247,13 +248,13 @@ static enum task_mark mark_of(const struct painter *p, uint32_t node, uint32_t d
 		return TASK_MARK_CYCLE;
 	if (is_above(t, node))
 		return TASK_MARK_ABOVE;
-	/* A task at the left goes down in any case: it has TASK_FRAMES_MAX coroutines at most. */
+	/* A task at the left is expanded in any case: it has at most TASK_FRAMES_MAX coroutines. */
 	if (depth && depth + frames_of(t, node) + 1 > TASK_DEPTH_MAX)
 		return TASK_MARK_BELOW;
 	return TASK_MARK_NONE;
 }
 
-/* The task's line. Returns whether it goes on below. */
+/* Prints the task's line. Returns whether its children follow. */
 static bool paint_task(struct painter *p, uint32_t node, uint32_t depth)
 {
 	struct task_tree *t = p->t;
@@ -266,11 +267,11 @@ static bool paint_task(struct painter *p, uint32_t node, uint32_t depth)
 
 	p->line(p->ctx, &l);
 	if (l.mark == TASK_MARK_BELOW)
-		enqueue(t, node);
+		put_off(t, node);
 	return l.mark == TASK_MARK_NONE || l.mark == TASK_MARK_UNLISTED;
 }
 
-/* Its coroutines, each below the one before. Returns the depth of what is below them. */
+/* Prints its coroutines, each below the previous one. Returns the depth below them. */
 static uint32_t paint_frames(struct painter *p, uint32_t node, uint32_t depth)
 {
 	struct task_tree *t = p->t;
@@ -287,8 +288,8 @@ static uint32_t paint_frames(struct painter *p, uint32_t node, uint32_t depth)
 	return depth + 1;
 }
 
-/* A task's line, its coroutines, and then it is on the way. */
-static void enter(struct painter *p, uint32_t node, uint32_t depth, bool last)
+/* Prints a task's line and its coroutines, and puts it on the path. */
+static void enter_task(struct painter *p, uint32_t node, uint32_t depth, bool last)
 {
 	struct task_tree *t = p->t;
 	uint32_t below;
@@ -304,7 +305,7 @@ static void enter(struct painter *p, uint32_t node, uint32_t depth, bool last)
 	t->shown[node] = 1;
 }
 
-/* Below a task, how many have no line of their own. */
+/* Below a task, the number of tasks without their own line. */
 static void paint_more(struct painter *p, const struct level *l)
 {
 	struct task_line line = { .depth = l->kid_depth, .last = p->t->last, .task = UINT32_MAX,
@@ -317,11 +318,11 @@ static void paint_more(struct painter *p, const struct level *l)
 	p->line(p->ctx, &line);
 }
 
-static void paint(struct painter *p, uint32_t root)
+static void paint_tree(struct painter *p, uint32_t root)
 {
 	struct task_tree *t = p->t;
 
-	enter(p, root, 0, true);
+	enter_task(p, root, 0, true);
 	while (p->way_cnt) {
 		struct level *l = &p->way[p->way_cnt - 1];
 		uint32_t end = t->first[l->node + 1], kid;
@@ -335,21 +336,21 @@ static void paint(struct painter *p, uint32_t root)
 		}
 		kid = t->kids[l->next++];
 		if (l->kid_depth > TASK_DEPTH_MAX || p->way_cnt > TASK_DEPTH_MAX) {
-			enqueue(t, kid);
+			put_off(t, kid);
 			continue;
 		}
 		again = is_above(t, kid) || (t->queued[kid] && !t->shown[kid]);
 		l->again += again;
 		if (!again || l->again <= TASK_LINES_AGAIN)
-			enter(p, kid, l->kid_depth,
-			      l->next == end && l->again <= TASK_LINES_AGAIN);
+			enter_task(p, kid, l->kid_depth,
+				   l->next == end && l->again <= TASK_LINES_AGAIN);
 	}
 }
 
 static void paint_queue(struct painter *p, uint32_t *done)
 {
 	while (*done < p->t->queue_cnt)
-		paint(p, p->t->queue[(*done)++]);
+		paint_tree(p, p->t->queue[(*done)++]);
 }
 
 int task_tree_each(struct task_tree *t, void (*line)(void *ctx, const struct task_line *l),
@@ -363,12 +364,12 @@ int task_tree_each(struct task_tree *t, void (*line)(void *ctx, const struct tas
 	*p = (struct painter){ .t = t, .line = line, .ctx = ctx };
 	for (i = 0; i < t->node_cnt; i++)
 		if (!t->is_kid[i])
-			paint(p, i);
+			paint_tree(p, i);
 	paint_queue(p, &done);
-	/* What is left awaits itself. */
+	/* The remaining ones await themselves. */
 	for (i = 0; i < t->node_cnt; i++) {
 		if (!t->shown[i])
-			paint(p, i);
+			paint_tree(p, i);
 		paint_queue(p, &done);
 	}
 	free(p);

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * task_tree.h - tasks as a tree: below a task its coroutines, and below the innermost of them the
- * tasks that it awaits. In the order of `python -m asyncio pstree` (Lib/asyncio/tools.py
- * at v3.15.0), which shows all that is below a task again below each task that awaits it: 240 tasks
- * can have 2^120 ways. Here, what is below a task is shown once, so there are not many more lines
- * than tasks and coroutines.
+ * tasks that it awaits. In the order of `python -m asyncio pstree` (Lib/asyncio/tools.py at
+ * v3.15.0), which repeats everything below a task for each task that awaits it: 240 tasks can have
+ * 2^120 paths. Here, everything below a task is shown once, so there are not many more lines than
+ * tasks and coroutines.
  *
- * That one shows no tree if tasks await each other in a circle, and none below a task that is in no
- * list. Here, such a task is at the tree's end, and a task that is met again on its own way down is
- * a line with a mark.
+ * pstree shows no tree if tasks await each other in a circle, and none below a task that is in no
+ * list. Here, such a task is at the tree's end, and a task that is its own ancestor is a line with
+ * a mark.
  */
 #ifndef TACHBPF_LOOK_TASK_TREE_H
 #define TACHBPF_LOOK_TASK_TREE_H
 
 #include "memory/task_walk.h"
 
-/* What is deeper begins again at the left. */
+/* Deeper levels begin again at the left. */
 #define TASK_DEPTH_MAX 256
-/* So many tasks that have lines elsewhere have more below one that awaits them; others are counted. */
+/* An awaiting task lists at most this many tasks that are shown elsewhere, and counts the rest. */
 #define TASK_LINES_AGAIN 3
 
 enum task_mark {
 	TASK_MARK_NONE,
-	TASK_MARK_CYCLE,	/* it is further up on the same way: they await each other */
-	TASK_MARK_ABOVE,	/* what is below it was shown before */
-	TASK_MARK_BELOW,	/* too deep: what is below it follows, from the left */
-	TASK_MARK_UNLISTED,	/* it is in no list: nothing but its address is known */
-	TASK_MARK_MORE,		/* not one task: `more` others, which have lines elsewhere */
+	TASK_MARK_CYCLE,	/* it is its own ancestor: they await each other */
+	TASK_MARK_ABOVE,	/* everything below it was shown before */
+	TASK_MARK_BELOW,	/* too deep: everything below it follows, from the left */
+	TASK_MARK_UNLISTED,	/* it is in no list: only its address is known */
+	TASK_MARK_MORE,		/* stands for `more` tasks, which have lines elsewhere */
 };
 
 struct task_line {
@@ -40,11 +40,11 @@ struct task_line {
 };
 
 struct task_tree;
-/* Of a set that stays as it is; sets task.cycle in it. NULL: no memory. */
+/* For a set that does not change; sets task.cycle in it. Returns NULL without memory. */
 struct task_tree *task_tree_new(struct task_set *set);
 void task_tree_free(struct task_tree *tree);
 
-/* Call it for each line, from above. 0 or -ENOMEM. */
+/* Calls line() for each line, from the top. Returns 0 or -ENOMEM. */
 int task_tree_each(struct task_tree *tree, void (*line)(void *ctx, const struct task_line *l),
 		   void *ctx);
 

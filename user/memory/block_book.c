@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * block_book.c - see block_book.h. Blocks are in a hash table by their address; mappings, of which
- * there are few, in a list sorted by theirs, and never overlap.
+ * block_book.c - see block_book.h. Blocks are in a hash table by address; mappings, of which there
+ * are few, are in a list sorted by address, and never overlap.
  */
 #include "memory/block_book.h"
 
@@ -153,8 +153,8 @@ static int insert_map(struct block_book *b, const struct block *map)
 	return 0;
 }
 
-/* What is left of a mapping at [from, to), if that is not empty. */
-static int leave(struct block_book *b, const struct block *map, uint64_t from, uint64_t to)
+/* Keep the rest [from, to) of a mapping, unless it is empty. */
+static int leave_rest(struct block_book *b, const struct block *map, uint64_t from, uint64_t to)
 {
 	struct block left = *map;
 	int err;
@@ -167,8 +167,8 @@ static int leave(struct block_book *b, const struct block *map, uint64_t from, u
 	return err ? err : b->fns->left(b->ctx, &left);
 }
 
-/* The mapping at this place loses [addr, end). */
-static int cut(struct block_book *b, size_t at, uint64_t addr, uint64_t end)
+/* Remove [addr, end) from the mapping at this index. */
+static int cut_block(struct block_book *b, size_t at, uint64_t addr, uint64_t end)
 {
 	const struct block map = b->maps[at];
 	uint64_t map_end = end_of(map.addr, map.bytes);
@@ -178,8 +178,8 @@ static int cut(struct block_book *b, size_t at, uint64_t addr, uint64_t end)
 	memmove(&b->maps[at], &b->maps[at + 1], (b->map_cnt - at) * sizeof(*b->maps));
 	err = pass_gone(b, &map);
 	if (!err)
-		err = leave(b, &map, map.addr, addr);
-	return err ? err : leave(b, &map, end, map_end);
+		err = leave_rest(b, &map, map.addr, addr);
+	return err ? err : leave_rest(b, &map, end, map_end);
 }
 
 int block_book_unmap(struct block_book *b, uint64_t addr, uint64_t bytes, uint64_t time_ns)
@@ -192,8 +192,8 @@ int block_book_unmap(struct block_book *b, uint64_t addr, uint64_t bytes, uint64
 		if (b->maps[at].time_ns > time_ns)
 			at++;
 		else
-			err = cut(b, at, addr, end);
-		/* What is left before addr is not looked at again. */
+			err = cut_block(b, at, addr, end);
+		/* The rest before addr is not examined again. */
 		while (at < b->map_cnt && end_of(b->maps[at].addr, b->maps[at].bytes) <= addr)
 			at++;
 	}
@@ -208,14 +208,4 @@ int block_book_map(struct block_book *b, const struct block *map)
 		return -EBADMSG;
 	err = block_book_unmap(b, map->addr, map->bytes, UINT64_MAX);
 	return err ? err : insert_map(b, map);
-}
-
-size_t block_book_cnt(const struct block_book *b)
-{
-	return b->blocks.cnt + b->map_cnt;
-}
-
-uint64_t block_book_held(const struct block_book *b)
-{
-	return b->held;
 }

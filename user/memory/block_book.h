@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * block_book.h - the blocks of one process' allocator, and what it has mapped itself, while they
- * are
- * there: address, bytes, and the stack that asked for each.
+ * block_book.h - the live blocks of one process' allocator, and its own live mappings: address,
+ * bytes, and the stack that requested each.
  *
- * Records come in the order of the calls, but for frees inside of realloc() and mremap(): these
- * come later, and have the time of the free. So nothing is freed that is younger than the free.
+ * Records come in the order of the calls, except for frees inside realloc() and mremap(): these
+ * come later, with the time of the free. So a block younger than the free is not freed.
  */
 #ifndef TACHBPF_BLOCK_BOOK_H
 #define TACHBPF_BLOCK_BOOK_H
@@ -15,47 +14,39 @@
 
 struct block_book;
 
-/* At most so many blocks, of 32 bytes each, and mappings. The BPF side keeps fewer blocks. */
+/* Limits on blocks, of 32 bytes each, and on mappings. The BPF side keeps fewer blocks. */
 #define BLOCK_BOOK_MAX (4u * 1024 * 1024)
 #define BLOCK_BOOK_MAPS_MAX 16384u
 
 struct block {
 	uint64_t addr, bytes;
-	uint64_t time_ns;	/* when it was given */
+	uint64_t time_ns;	/* when it was allocated */
 	uint32_t stack;
 	uint32_t pad;
 };
 
-/* Takes a block that is gone; or, of a mapping of which a part was unmapped, what is left of it. */
+/* Takes a block that is gone; or, for a mapping part of which was unmapped, what is left of it. */
 struct block_book_fns {
 	int (*gone)(void *ctx, const struct block *b);
 	int (*left)(void *ctx, const struct block *b);
 };
 
-/* NULL: no memory. */
+/* NULL: out of memory. */
 struct block_book *block_book_new(const struct block_book_fns *fns, void *ctx);
 void block_book_free(struct block_book *b);
 
 /*
- * A block was given; what the book has at its address is gone: its free was lost. 0; -ENOSPC: the
- * book is full, and it is not entered; -ENOMEM; or as gone().
+ * A block was allocated. What the book has at its address is gone: its free was lost. 0; -ENOSPC:
+ * the book is full, and the block is not entered; -ENOMEM; or as gone().
  */
 int block_book_add(struct block_book *b, const struct block *block);
-/*
- * The block at addr was freed at time_ns. One that is not in the book is none of ours. As
- * gone().
- */
+/* The block at addr was freed at time_ns. One that is not in the book is ignored. As gone(). */
 int block_book_remove(struct block_book *b, uint64_t addr, uint64_t time_ns);
 
 /*
- * The same for mappings, which are ranges: parts of them can be unmapped. As the functions
- * above.
+ * The same for mappings, which are ranges: they can be unmapped in parts. As the functions above.
  */
 int block_book_map(struct block_book *b, const struct block *map);
 int block_book_unmap(struct block_book *b, uint64_t addr, uint64_t bytes, uint64_t time_ns);
-
-/* What the book has: blocks and mappings, and their bytes. */
-size_t block_book_cnt(const struct block_book *b);
-uint64_t block_book_held(const struct block_book *b);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* page_ask.c - what must be asked about: page_book_ask(). See page_book.h. */
+/* page_ask.c - which pages must be asked about: page_book_ask(). See page_book.h. */
 #include <stdlib.h>
 
 #include "base/util.h"
@@ -12,8 +12,8 @@ static int by_address(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Returns how many are left without the same twice. */
-static size_t sort(uint64_t *addrs, size_t cnt)
+/* Returns the number without duplicates. */
+static size_t sort_addrs(uint64_t *addrs, size_t cnt)
 {
 	size_t i, n = 0;
 
@@ -33,15 +33,15 @@ static size_t ask_fresh(struct page_book *b, uint64_t *addrs, size_t max)
 	while (n < max && l->at < l->cnt) {
 		p = page_find(b, l->addrs[l->at++], 0);
 		if (!p || !(p->flags & PAGE_QUEUED))
-			continue;	/* it was moved, or asked about with all */
+			continue;	/* it was moved, or asked about with all others */
 		p->flags &= (uint16_t)~PAGE_QUEUED;
 		if (p->weight)
 			addrs[n++] = page_addr(p);
 	}
-	return sort(addrs, n);
+	return sort_addrs(addrs, n);
 }
 
-/* Without memory the round has no pages. */
+/* If out of memory, the round has no pages. */
 static void begin_round(struct page_book *b)
 {
 	struct page_list *l = &b->round;
@@ -60,7 +60,7 @@ static void begin_round(struct page_book *b)
 		l->addrs[l->cnt++] = page_addr(p);
 	}
 	if (l->cnt)
-		l->cnt = sort(l->addrs, l->cnt);
+		l->cnt = sort_addrs(l->addrs, l->cnt);
 }
 
 size_t page_book_ask(struct page_book *b, bool all, uint64_t *pos, uint64_t *addrs, size_t max)

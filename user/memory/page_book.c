@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * page_book.c - see page_book.h: faults, and the book's beginning and end. page_ask.c asks,
- * page_take.c takes answers, page_huge.c knows huge pages, page_move.c moves.
+ * page_book.c - see page_book.h: faults, creating and ending the book. page_ask.c asks, page_take.c
+ * takes answers and knows huge pages, page_move.c moves.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,8 +10,8 @@
 #include "memory/page_table.h"
 
 /*
- * Several perf events can choose the same fault: their records come one after the other, as soon as
- * the stack was walked. The fault then stands for all their weights.
+ * Several perf events can choose the same fault: their records follow one another, as soon as the
+ * stack was walked. The fault then stands for all their weights.
  */
 #define SAME_FAULT_NS 100000u
 #define SAME_FAULT_MAX 2
@@ -47,7 +47,7 @@ static bool is_same_fault(const struct page *p, const struct page_touch *t)
 	       t->time_ns >= p->time_ns && t->time_ns - p->time_ns < SAME_FAULT_NS;
 }
 
-/* There is no room for it: it counts as held for ever. */
+/* There is no space for it: it counts as held forever. */
 static int keep_untracked(struct page_book *b, const struct page_touch *t)
 {
 	uint64_t name = PAGE_NAME_UNTRACKED | b->names++ << 12;
@@ -136,11 +136,6 @@ uint64_t page_book_unchecked(const struct page_book *b)
 size_t page_book_pages(const struct page_book *b)
 {
 	return b->pages.cnt;
-}
-
-size_t page_book_waiting(const struct page_book *b)
-{
-	return b->waiting;
 }
 
 uint64_t page_book_waiting_bytes(const struct page_book *b, uint64_t until_ns)

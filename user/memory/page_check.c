@@ -13,9 +13,9 @@
 #include "base/util.h"
 #include "memory/page_check_wire.h"
 
-/* A question of 2,048 pages takes some 3 ms; one about huge pages 30 ms. */
+/* A question of 2,048 pages takes about 3 ms; one about huge pages 30 ms. */
 #define ANSWER_MS 2000
-/* So long it may only wait for a CPU. */
+/* Limit on the wait while the worker only waits for a CPU. */
 #define SLOW_MS 20000
 #define AGAIN_MS 1000
 
@@ -29,13 +29,12 @@ struct page_check {
 	void *ctx;
 	struct worker worker;
 	int fd, epoll;			/* fd: to the worker; -1: there is none */
-	uint64_t again_ns;		/* before this it is not started again */
+	uint64_t again_ns;		/* earliest time of the next start */
 	uint64_t numbers;
 	uint64_t answered_ns;
 	uint32_t first, open;		/* of asked, a ring */
-	struct page_check_counts counts;
 	struct asked asked[PAGE_CHECK_OPEN_MAX];
-	size_t waiting;			/* bytes of reply, whose turn has not come; 0: none */
+	size_t waiting;			/* bytes of a reply whose turn has not come; 0: none */
 	struct page_reply reply;
 };
 
@@ -62,7 +61,6 @@ static void hang_up(struct page_check *c)
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
-	c->counts.unanswered += c->open;
 	c->open = 0;
 	c->waiting = 0;
 	c->again_ns = now_ns() + AGAIN_MS * NS_PER_MS;
@@ -89,11 +87,6 @@ uint32_t page_check_open(const struct page_check *c)
 	return c->open;
 }
 
-void page_check_counts(const struct page_check *c, struct page_check_counts *out)
-{
-	*out = c->counts;
-}
-
 int page_check_start(struct page_check *c)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -109,12 +102,11 @@ int page_check_start(struct page_check *c)
 		c->again_ns = now_ns() + AGAIN_MS * NS_PER_MS;
 		return err;
 	}
-	c->counts.starts++;
 	return epoll_ctl(c->epoll, EPOLL_CTL_ADD, c->fd, &ev) ? -errno : 0;
 }
 
-/* The oldest question, if one is open. */
-static struct asked *oldest(struct page_check *c)
+/* The oldest open question; NULL: none is open. */
+static struct asked *oldest_asked(struct page_check *c)
 {
 	return c->open ? &c->asked[c->first] : NULL;
 }
@@ -147,16 +139,15 @@ int page_check_ask(struct page_check *c, pid_t tgid, uint64_t start_ns, uint64_t
 		return err;
 	if (!c->open++)
 		c->answered_ns = a->asked_ns;
-	c->counts.pages += cnt;
 	return 0;
 }
 
-static uint64_t between(uint64_t t, uint64_t first, uint64_t last)
+static uint64_t clamp_time(uint64_t t, uint64_t first, uint64_t last)
 {
 	return t < first ? first : t > last ? last : t;
 }
 
-/* fn may ask again: the question is closed before. */
+/* fn may ask again, so the question is closed first. */
 static void pass_on(struct page_check *c, const struct asked *a)
 {
 	uint64_t now = now_ns();
@@ -165,7 +156,7 @@ static void pass_on(struct page_check *c, const struct asked *a)
 		.err = c->reply.err, .frames_known = c->reply.frames_known,
 		.rss_anon = c->reply.rss_anon, .swapped = c->reply.swapped, .tag = a->tag,
 		.cnt = c->reply.cnt, .states = c->reply.states,
-		.read_ns = between(c->reply.read_ns, a->asked_ns, now),
+		.read_ns = clamp_time(c->reply.read_ns, a->asked_ns, now),
 	};
 
 	c->first = (c->first + 1) % PAGE_CHECK_OPEN_MAX;
@@ -175,25 +166,24 @@ static void pass_on(struct page_check *c, const struct asked *a)
 }
 
 /*
- * Whatever it waits for is the process' that it was asked about. One that only waits for a CPU has
- * more time.
+ * Whatever the worker waits for belongs to the process that it was asked about. If it only waits
+ * for a CPU, it has more time.
  */
 static void give_up_if_stuck(struct page_check *c)
 {
-	const struct asked *a = oldest(c);
+	const struct asked *a = oldest_asked(c);
 	uint64_t waited = a ? now_ns() - c->answered_ns : 0;
 
 	if (waited < ANSWER_MS * NS_PER_MS)
 		return;
 	if (waited < SLOW_MS * NS_PER_MS && worker_is_runnable(&c->worker))
 		return;
-	c->counts.stuck++;
 	worker_give_up(&c->worker, a->q.tgid, true);
 	hang_up(c);
 	c->again_ns = 0;
 }
 
-/* The next reply: the one that waits, or from the worker. As page_wire_receive(). */
+/* The next reply: the waiting one, or one from the worker. As page_wire_receive(). */
 static ssize_t next_reply(struct page_check *c)
 {
 	ssize_t n = (ssize_t)c->waiting;
@@ -211,14 +201,13 @@ void page_check_poll(struct page_check *c, uint64_t known_ns)
 		n = next_reply(c);
 		if (n == -EAGAIN)
 			break;
-		a = oldest(c);
+		a = oldest_asked(c);
 		if (n < 0 || !a || !page_reply_ok(&a->q, &c->reply, (size_t)n)) {
-			c->counts.broken++;
 			worker_lost(&c->worker);
 			hang_up(c);
 			return;
 		}
-		if (between(c->reply.read_ns, a->asked_ns, now_ns()) > known_ns) {
+		if (clamp_time(c->reply.read_ns, a->asked_ns, now_ns()) > known_ns) {
 			c->waiting = (size_t)n;
 			return;
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * page_check_wire.h - what page_check and its worker say to each other: a question is answered by
- * one reply, in the order of questions. Messages of a socket of type SOCK_SEQPACKET.
+ * page_check_wire.h - messages between page_check and its worker: each question is answered by one
+ * reply, in the order of questions. The socket's type is SOCK_SEQPACKET.
  */
 #ifndef TACHBPF_PAGE_CHECK_WIRE_H
 #define TACHBPF_PAGE_CHECK_WIRE_H
@@ -9,11 +9,11 @@
 #include "memory/page_check.h"
 
 struct page_question {
-	uint64_t number;	/* which the reply repeats */
-	uint64_t start_ns;	/* the process' identity; 0: not known */
+	uint64_t number;	/* repeated in the reply */
+	uint64_t start_ns;	/* identifies the process; 0: unknown */
 	int32_t tgid;
 	uint32_t cnt;
-	uint64_t addrs[PAGE_CHECK_MAX];	/* cnt sent */
+	uint64_t addrs[PAGE_CHECK_MAX];	/* only cnt are sent */
 };
 
 struct page_reply {
@@ -24,20 +24,20 @@ struct page_reply {
 	uint32_t cnt;		/* as in the question, or 0 with err */
 	uint32_t frames_known;
 	uint32_t pad;
-	struct page_state states[PAGE_CHECK_MAX];	/* cnt sent */
+	struct page_state states[PAGE_CHECK_MAX];	/* only cnt are sent */
 };
 
 size_t page_question_bytes(const struct page_question *q);
 size_t page_reply_bytes(const struct page_reply *r);
 
-/* Has a question of so many bytes its form? */
+/* Returns true if a question of this many bytes is well-formed. */
 bool page_question_ok(const struct page_question *q, size_t bytes);
-/* Does a reply of so many bytes answer q: the same addresses, kinds that there are? */
+/* Returns true if a reply of this many bytes answers q: the same addresses, valid kinds. */
 bool page_reply_ok(const struct page_question *q, const struct page_reply *r, size_t bytes);
 
-/* Send a message. Does not wait. 0; -EAGAIN: there is no room; other -errno. */
+/* Send a message without blocking. 0; -EAGAIN: no space; other -errno. */
 int page_wire_send(int fd, const void *msg, size_t bytes);
-/* Receive one. Does not wait. Its length; -EAGAIN: there is none; -EPIPE: the end is closed. */
+/* Receive a message without blocking. Its length; -EAGAIN: none; -EPIPE: the end is closed. */
 ssize_t page_wire_receive(int fd, void *msg, size_t room);
 
 #endif

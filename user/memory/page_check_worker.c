@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * page_check_worker.c - the worker of page_check.h: reads /proc of one process after the other, and
- * may wait for its memory map.
+ * page_check_worker.c - the worker of page_check.h: reads /proc of one process after another, and
+ * may block on its memory map.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,15 +20,15 @@
 #include "memory/reader.h"
 
 /*
- * What page frames are (/proc/kpageflags), and which frame is at a process' address
+ * Properties of page frames (/proc/kpageflags), and the frame at a process' address
  * (/proc/PID/pagemap). For the worker of page_check.h.
  */
 
 struct page_frames {
-	int pagemap, flags;	/* descriptors; flags -1: kinds of frames are not known */
+	int pagemap, flags;	/* descriptors; flags -1: properties of frames are unknown */
 	uint32_t page_bytes;
-	bool known;		/* a page frame number was seen, so they are shown to us */
-	uint32_t steps;		/* huge pages that may still be looked at beside those asked about */
+	bool known;		/* a page frame number was seen, so they are visible */
+	uint32_t steps;		/* huge pages that may be examined beyond those asked about */
 	uint64_t run_lo, run_hi, run_bytes;	/* the last run of huge pages; run_bytes 0: none */
 };
 
@@ -46,11 +46,11 @@ struct page_frames {
 #define FRAME_THP (1ull << 22)
 #define FRAME_ZERO (1ull << 24)
 
-/* Addresses so near to each other are read together: as many as a page has entries. */
+/* Addresses this close to each other are read together: as many as a page has entries. */
 #define TOGETHER 512u
 #define NEIGHBOURS_MAX UINT16_MAX
 
-/* Addresses beyond the process' have no entries: those are empty. */
+/* Addresses outside the process' address space have no entries: they read as empty. */
 static int read_map(const struct page_frames *f, uint64_t addr, uint64_t *out, size_t cnt)
 {
 	off_t at = (off_t)(addr / f->page_bytes * sizeof(*out));
@@ -64,7 +64,7 @@ static int read_map(const struct page_frames *f, uint64_t addr, uint64_t *out, s
 	return 0;
 }
 
-/* 0: not known. */
+/* 0: unknown. */
 static uint64_t flags_of(const struct page_frames *f, uint64_t frame)
 {
 	uint64_t flags;
@@ -76,26 +76,26 @@ static uint64_t flags_of(const struct page_frames *f, uint64_t frame)
 /* ---- huge pages ---- */
 
 /*
- * Does a huge page of so many frames, a power of two, begin at this one? Smaller ones lie aligned
- * to their size, so if a frame in the middle is a tail, it is this page's.
+ * Returns true if a huge page of this many frames, a power of two, begins at this one. Smaller ones
+ * are aligned to their size, so if a frame in the middle is a tail, it belongs to this page.
  */
-static bool begins(const struct page_frames *f, uint64_t frame, uint64_t frames)
+static bool frame_begins(const struct page_frames *f, uint64_t frame, uint64_t frames)
 {
 	return flags_of(f, frame) & FRAME_HEAD && flags_of(f, frame + frames / 2) & FRAME_TAIL;
 }
 
-/* How many frames has the huge page of this frame, which is at addr? 0: it lies askew. */
+/* Frames of the huge page that contains this frame, which is at addr; 0: it is not aligned. */
 static uint64_t huge_frames(const struct page_frames *f, uint64_t addr, uint64_t frame)
 {
 	uint64_t n, page = addr / f->page_bytes;
 
-	for (n = f->page_bytes / 8; n > 1; n /= 2)	/* from that of a page table's size on */
-		if (begins(f, frame & ~(n - 1), n))
+	for (n = f->page_bytes / 8; n > 1; n /= 2)	/* starting with the size of a page table */
+		if (frame_begins(f, frame & ~(n - 1), n))
 			return (page & (n - 1)) == (frame & (n - 1)) ? n : 0;
 	return 0;
 }
 
-/* Is there a huge page of this size at addr? */
+/* Returns true if there is a huge page of this size at addr. */
 static bool is_huge_at(struct page_frames *f, uint64_t addr, uint64_t bytes)
 {
 	uint64_t entry, frame, frames = bytes / f->page_bytes;
@@ -107,7 +107,7 @@ static bool is_huge_at(struct page_frames *f, uint64_t addr, uint64_t bytes)
 		return false;
 	frame = entry & MAP_FRAME;
 	return frame && !(frame & (frames - 1)) && flags_of(f, frame) & FRAME_ANON &&
-	       begins(f, frame, frames);
+	       frame_begins(f, frame, frames);
 }
 
 /* Find the run of huge pages around the one at base. */
@@ -115,7 +115,8 @@ static void find_run(struct page_frames *f, uint64_t base, uint64_t bytes)
 {
 	uint64_t lo = base, hi = base + bytes;
 
-	while (lo >= bytes && (base - lo) / bytes < NEIGHBOURS_MAX && is_huge_at(f, lo - bytes, bytes))
+	while (lo >= bytes && (base - lo) / bytes < NEIGHBOURS_MAX &&
+	       is_huge_at(f, lo - bytes, bytes))
 		lo -= bytes;
 	while ((hi - base) / bytes <= NEIGHBOURS_MAX && is_huge_at(f, hi, bytes))
 		hi += bytes;
@@ -147,8 +148,9 @@ static void describe_huge(struct page_frames *f, struct page_state *s)
 
 /* ---- all pages ---- */
 
-/* A page that KSM has merged gets another frame each time: none is named. */
-static void describe(struct page_frames *f, struct page_state *s, uint64_t addr, uint64_t entry)
+/* A page merged by KSM gets another frame each time, so no frame is reported. */
+static void describe_page(struct page_frames *f, struct page_state *s, uint64_t addr,
+			  uint64_t entry)
 {
 	uint64_t flags;
 
@@ -174,7 +176,7 @@ static void describe(struct page_frames *f, struct page_state *s, uint64_t addr,
 }
 
 /*
- * Fill states[0..cnt) for addrs, which are sorted; may wait for the process' memory map. 0 or
+ * Fill states[0..cnt) for addrs, which are sorted; may block on the process' memory map. 0 or
  * -errno.
  */
 static int page_frames_look(struct page_frames *f, const uint64_t *addrs, size_t cnt,
@@ -195,21 +197,21 @@ static int page_frames_look(struct page_frames *f, const uint64_t *addrs, size_t
 		if (err)
 			return err;
 		for (; i < end; i++)
-			describe(f, &states[i], addrs[i],
-				 entries[addrs[i] / f->page_bytes - first]);
+			describe_page(f, &states[i], addrs[i],
+				      entries[addrs[i] / f->page_bytes - first]);
 	}
 	return 0;
 }
 
 #define TICK_NS 10000000ull	/* of /proc/PID/stat: USER_HZ is 100 */
 #define KIB 1024u
-/* Huge pages that are looked at for one question: 16 GiB of 2 MiB, some 30 ms. */
+/* Limit on huge pages examined for one question: 16 GiB of 2 MiB, about 30 ms. */
 #define STEPS_MAX 8192u
 
 static struct page_question question;
 static struct page_reply reply;
 
-/* Which entry of /proc has the process' files? -errno; -ESRCH: it is another one now, or none. */
+/* The entry of /proc with the process' files. -errno; -ESRCH: another process now, or none. */
 static pid_t task_of(pid_t tgid, uint64_t start_ns)
 {
 	struct proc_stat st;
@@ -224,8 +226,8 @@ static pid_t task_of(pid_t tgid, uint64_t start_ns)
 	return task ? task : -ESRCH;
 }
 
-/* A line of /proc/PID/status, in bytes; 0: it is not there. */
-static uint64_t amount(const char *status, const char *key)
+/* A line of /proc/PID/status, in bytes; 0: not found. */
+static uint64_t status_bytes(const char *status, const char *key)
 {
 	const char *line = strstr(status, key);
 
@@ -239,8 +241,8 @@ static int read_amounts(pid_t task)
 
 	if (n < 0)
 		return (int)n;
-	reply.rss_anon = amount(status, "\nRssAnon:");
-	reply.swapped = amount(status, "\nVmSwap:");
+	reply.rss_anon = status_bytes(status, "\nRssAnon:");
+	reply.swapped = status_bytes(status, "\nVmSwap:");
 	reply.read_ns = now_ns();
 	return 0;
 }
@@ -261,8 +263,8 @@ static int look_at_pages(struct page_frames *f, pid_t task)
 	return err;
 }
 
-/* The pid may become another process' meanwhile. */
-static int look(struct page_frames *f)
+/* Meanwhile the pid may be reused for another process. */
+static int look_at_request(struct page_frames *f)
 {
 	pid_t task = task_of(question.tgid, question.start_ns);
 	int err, denied = 0;
@@ -270,7 +272,7 @@ static int look(struct page_frames *f)
 	if (task < 0)
 		return (int)task;
 	err = question.cnt ? look_at_pages(f, task) : 0;
-	if (err == -EACCES) {	/* its amounts are for everybody */
+	if (err == -EACCES) {	/* its sizes are readable by everybody */
 		denied = err;
 		err = 0;
 	}
@@ -281,13 +283,13 @@ static int look(struct page_frames *f)
 	return err ? err : denied;
 }
 
-static void answer(int fd, struct page_frames *f)
+static void answer_request(int fd, struct page_frames *f)
 {
 	struct pollfd p = { .fd = fd, .events = POLLOUT };
 	int err;
 
 	reply = (struct page_reply){ .number = question.number };
-	reply.err = look(f);
+	reply.err = look_at_request(f);
 	reply.cnt = reply.err ? 0 : question.cnt;
 	reply.frames_known = f->known;
 	while ((err = page_wire_send(fd, &reply, page_reply_bytes(&reply))) == -EAGAIN)
@@ -296,7 +298,7 @@ static void answer(int fd, struct page_frames *f)
 		_exit(0);
 }
 
-static int converse(void *shared, const int *fds)
+static int run_converse(void *shared, const int *fds)
 {
 	struct page_frames f = { .page_bytes = (uint32_t)sysconf(_SC_PAGESIZE) };
 	struct pollfd p = { .fd = fds[0], .events = POLLIN };
@@ -311,11 +313,11 @@ static int converse(void *shared, const int *fds)
 		else if (n < 0 || !page_question_ok(&question, (size_t)n))
 			_exit(0);
 		else
-			answer(p.fd, &f);
+			answer_request(p.fd, &f);
 	}
 }
 
-static const worker_fn functions[] = { converse };
+static const worker_fn functions[] = { run_converse };
 
 static const char *const calls[] = {
 	"open", "openat", "read", "pread64", "fstat", "newfstatat", "getdents64", "lseek", "poll",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * page_move.c - pages whose process gives them another address, or unmaps them: page_book_move(),
+ * page_move.c - pages that their process moves to another address, or unmaps: page_book_move(),
  * page_book_unmapped(). See page_book.h.
  */
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "memory/page_table.h"
 
-/* Addresses and slots that moves may look at in a round, so that no process costs us a CPU. */
+/* Limit on addresses and slots examined for moves in a round, so that no process costs us a CPU. */
 #define WORK_MAX (4u << 20)
 
 struct moved {
@@ -17,7 +17,7 @@ struct moved {
 	size_t cnt, cap;
 };
 
-static int collect(struct moved *m, const struct page *p)
+static int collect_page(struct moved *m, const struct page *p)
 {
 	struct page *pages = m->pages;
 
@@ -42,7 +42,7 @@ static int find_each(const struct page_book *b, uint64_t addr, uint64_t bytes, s
 	for (at = addr; at < addr + bytes && !err; at += b->page_bytes)
 		for (i = 0; i < ARRAY_SIZE(kinds) && !err; i++) {
 			p = page_find(b, at, kinds[i]);
-			err = p ? collect(out, p) : 0;
+			err = p ? collect_page(out, p) : 0;
 		}
 	return err;
 }
@@ -55,11 +55,11 @@ static int find_all(const struct page_book *b, uint64_t addr, uint64_t bytes, st
 
 	while (!err && (p = page_next(b, &pos)))
 		if (page_addr(p) - addr < bytes)
-			err = collect(out, p);
+			err = collect_page(out, p);
 	return err;
 }
 
-/* What was at the address before has been unmapped. */
+/* What was at the address before was unmapped. */
 static int make_room(struct page_book *b, struct page *p)
 {
 	int err = p->held ? page_let_go(b, p) : 0;
@@ -71,14 +71,14 @@ static int make_room(struct page_book *b, struct page *p)
 	return err;
 }
 
-static int put(struct page_book *b, const struct page *p, uint64_t addr)
+static int put_page(struct page_book *b, const struct page *p, uint64_t addr)
 {
 	unsigned int block = p->key & KEY_BLOCK;
 	struct page *at = page_find(b, addr, block);
 	int err = at ? make_room(b, at) : 0;
 	uint64_t key;
 
-	at = page_add(b, addr, block);	/* there is room: p was removed */
+	at = page_add(b, addr, block);	/* there is space: p was removed */
 	if (!at)
 		return -ENOMEM;
 	key = at->key;
@@ -90,8 +90,8 @@ static int put(struct page_book *b, const struct page *p, uint64_t addr)
 	return err;
 }
 
-/* Copy the pages in the range to out, as far as the bound allows. 0 or -ENOMEM. */
-static int find(struct page_book *b, uint64_t addr, uint64_t bytes, struct moved *out)
+/* Copy the pages in the range to out, within the limit. 0 or -ENOMEM. */
+static int find_pages(struct page_book *b, uint64_t addr, uint64_t bytes, struct moved *out)
 {
 	uint64_t pages = bytes / b->page_bytes;
 
@@ -113,13 +113,13 @@ int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t 
 	addr = page_of(b, addr);
 	to = page_of(b, to);
 	if (to + bytes >= to && addr != to)
-		err = find(b, addr, bytes, &m);
+		err = find_pages(b, addr, bytes, &m);
 	for (i = 0; i < m.cnt && !err; i++)
 		page_remove(b, page_find(b, page_addr(&m.pages[i]), m.pages[i].key & KEY_BLOCK));
 	b->moves += m.cnt != 0;
-	/* All are put back: what is removed and not put would be held for ever. */
+	/* All are added again: a page that is removed and not added would be held forever. */
 	for (i = 0; i < m.cnt && !err; i++) {
-		int its = put(b, &m.pages[i], page_addr(&m.pages[i]) - addr + to);
+		int its = put_page(b, &m.pages[i], page_addr(&m.pages[i]) - addr + to);
 
 		end = end ? end : its;
 	}
@@ -127,8 +127,8 @@ int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t 
 	return err ? err : end;
 }
 
-/* What was held before is gone; a fault of later waits for its answer. */
-static int forget(struct page_book *b, struct page *p, uint64_t time_ns)
+/* What was held before is gone; a later fault waits for its answer. */
+static int forget_page(struct page_book *b, struct page *p, uint64_t time_ns)
 {
 	if (!p->weight || p->time_ns <= time_ns)
 		return make_room(b, p);
@@ -138,12 +138,12 @@ static int forget(struct page_book *b, struct page *p, uint64_t time_ns)
 int page_book_unmapped(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t time_ns)
 {
 	struct moved m = { .cnt = 0 };
-	int err = find(b, page_of(b, addr), bytes, &m);
+	int err = find_pages(b, page_of(b, addr), bytes, &m);
 	size_t i;
 
 	for (i = 0; i < m.cnt && !err; i++)
-		err = forget(b, page_find(b, page_addr(&m.pages[i]), m.pages[i].key & KEY_BLOCK),
-			     time_ns);
+		err = forget_page(b, page_find(b, page_addr(&m.pages[i]),
+					       m.pages[i].key & KEY_BLOCK), time_ns);
 	free(m.pages);
 	return err;
 }

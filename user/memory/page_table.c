@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* page_table.c - see page_table.h. Targets choose addresses: their hash has a secret seed. */
+/* page_table.c - see page_table.h. Targets choose addresses, so the hash has a secret seed. */
 #include "memory/page_table.h"
 
 #include "base/hash_secret.h"
 #include "base/util.h"
 
 /*
- * The low bits of a name say how often pages were moved: where they were, others may be now; and
- * whether it is a huge page, of which a base page may be again.
+ * The low bits of a name are the number of moves, because other pages may be where moved ones were;
+ * and whether it is a huge page, where a base page may be later.
  */
 #define NAME_MOVES 0x7ffu
 #define NAME_BLOCK 0x800u
@@ -97,7 +97,7 @@ void page_queue(struct page_book *b, struct page *p)
 	p->flags |= PAGE_QUEUED;
 }
 
-static int got(struct page_book *b, const struct page *p, uint64_t name, uint64_t bytes)
+static int page_got(struct page_book *b, const struct page *p, uint64_t name, uint64_t bytes)
 {
 	const struct page_touch touch = { .addr = page_addr(p), .weight = p->weight,
 					  .time_ns = p->time_ns, .stack = p->stack,
@@ -106,7 +106,7 @@ static int got(struct page_book *b, const struct page *p, uint64_t name, uint64_
 	return b->fns->got(b->ctx, name, bytes, &touch);
 }
 
-/* While a page is held, no other one gets its name (but after 2,048 moves). */
+/* While a page is held, no other one gets its name (within 2,048 moves). */
 static uint64_t new_name(const struct page_book *b, const struct page *p)
 {
 	return page_addr(p) | (b->moves & NAME_MOVES) | (p->key & KEY_BLOCK ? NAME_BLOCK : 0);
@@ -119,7 +119,7 @@ int page_hold(struct page_book *b, struct page *p, uint64_t bytes, uint64_t fram
 	p->held_stack = p->stack;
 	p->frame = frame;
 	b->held += bytes;
-	return got(b, p, p->name, bytes);
+	return page_got(b, p, p->name, bytes);
 }
 
 int page_let_go(struct page_book *b, struct page *p)
@@ -131,11 +131,11 @@ int page_let_go(struct page_book *b, struct page *p)
 	return b->fns->gone(b->ctx, p->name, bytes, p->held_stack);
 }
 
-/* Something else may be held at this address, with its name. */
+/* Something else, with its own name, may be held at this address. */
 int page_pass_by(struct page_book *b, struct page *p)
 {
 	uint64_t name = PAGE_NAME_UNTRACKED | b->names++ << 12;
-	int err = got(b, p, name, p->weight);
+	int err = page_got(b, p, name, p->weight);
 
 	return err ? err : b->fns->gone(b->ctx, name, p->weight, p->stack);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * page_take.c - takes answers: page_book_take(). See page_book.h. Answers are a worker's, which may
- * have been attacked: any of them may be false, and does no more harm than to be believed.
+ * page_take.c - takes answers: page_book_take(). See page_book.h. Answers come from a worker that
+ * may be compromised: any of them may be false, and does no more harm than being believed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,17 +10,17 @@
 
 /*
  * Huge pages of a page_book. The fault of a huge page is sampled as rarely as that of a base page,
- * so those next to a sampled one, which nobody asked about, are taken for memory of the nearest
- * sampled stack. A huge page that the kernel has made of base pages which are in the book
- * (khugepaged) is not held a second time: its base pages stay what is held.
+ * so those next to a sampled one, which were not asked about, count as memory of the nearest
+ * sampled stack. A huge page that the kernel has formed from base pages in the book (khugepaged) is
+ * not held a second time: its base pages stay held.
  */
 
 /* Base pages in a huge page: 512 MiB has 8,192 of 64 KiB (arm64). */
 #define BASE_PAGES_MAX 8192u
-/* Neighbours that are looked at for one batch of answers: 32 GiB of 2 MiB. */
+/* Limit on neighbours examined for one batch of answers: 32 GiB of 2 MiB. */
 #define NEIGHBOURS_MAX 16384u
 
-/* A huge page whose fault was sampled, and its neighbours: all from lo up to hi. */
+/* A huge page whose fault was sampled, and its neighbours: the range from lo to hi. */
 struct run {
 	uint64_t base, bytes, lo, hi;
 	uint32_t stack, tid;
@@ -34,7 +34,7 @@ static bool is_huge(const struct page_book *b, const struct page_state *s)
 	       bytes / b->page_bytes <= BASE_PAGES_MAX;
 }
 
-/* Are there base pages in the range that are held? */
+/* Returns true if base pages in the range are held. */
 static bool has_base_pages(const struct page_book *b, uint64_t base, uint64_t bytes)
 {
 	const struct page *p;
@@ -48,7 +48,7 @@ static bool has_base_pages(const struct page_book *b, uint64_t base, uint64_t by
 	return false;
 }
 
-/* Has the fault of p, which holds nothing, brought a whole huge page? */
+/* Returns true if the fault of p, which holds nothing, brought a whole huge page. */
 static bool page_is_huge_fault(const struct page_book *b, const struct page *p,
 			const struct page_state *s)
 {
@@ -56,7 +56,7 @@ static bool page_is_huge_fault(const struct page_book *b, const struct page *p,
 						s->huge_bytes);
 }
 
-/* Hold the huge page at base, which is not in the book. like: who has touched it, and when. */
+/* Hold the huge page at base, which is not in the book, with like's stack, thread and time. */
 static int hold_block(struct page_book *b, uint64_t base, uint64_t bytes, uint64_t frame,
 		      const struct page *like)
 {
@@ -71,7 +71,7 @@ static int hold_block(struct page_book *b, uint64_t base, uint64_t bytes, uint64
 	return page_hold(b, p, bytes, frame);
 }
 
-/* Take such an answer: p is removed, and its huge page held. As fns. */
+/* Take such an answer: p is removed, and its huge page is held. As fns. */
 static int page_huge_fault(struct page_book *b, struct page *p, const struct page_state *s)
 {
 	uint64_t bytes = s->huge_bytes, base = page_addr(p) & ~(bytes - 1);
@@ -95,7 +95,7 @@ static int page_huge_fault(struct page_book *b, struct page *p, const struct pag
 
 /* ---- neighbours ---- */
 
-/* The runs of sampled huge pages in these answers, in their order. Returns how many. */
+/* The runs of sampled huge pages in these answers, in their order. Returns their number. */
 static size_t find_runs(const struct page_book *b, const struct page_state *states, size_t cnt,
 			struct run *runs)
 {
@@ -123,7 +123,7 @@ static size_t find_runs(const struct page_book *b, const struct page_state *stat
 	return n;
 }
 
-/* What lies between two sampled ones is half the one's, half the other's. */
+/* Pages between two sampled ones are shared equally by the two. */
 static void share_neighbours(struct run *runs, size_t n)
 {
 	uint64_t middle;
@@ -188,11 +188,11 @@ static bool is_memory(const struct page_state *s)
 }
 
 /*
- * Is what p holds still there? A page that was swapped out comes back with another frame; one that
- * has become part of a huge page has another, too, unless a fault at its address says that the
- * huge page is new. Without frames a fault is a new page's.
+ * Returns true if what p holds is still there. A page that was swapped out comes back with another
+ * frame; so does one that has become part of a huge page, unless a fault at its address says that
+ * the huge page is new. Without frames, a fault means a new page.
  */
-static bool stays(const struct page *p, const struct page_state *s)
+static bool page_stays(const struct page *p, const struct page_state *s)
 {
 	if (!is_memory(s))
 		return false;
@@ -217,7 +217,7 @@ static int take_base(struct page_book *b, struct page *p, const struct page_stat
 {
 	int err = 0;
 
-	if (p->held && stays(p, s))
+	if (p->held && page_stays(p, s))
 		p->frame = s->frame;
 	else if (p->held)
 		err = page_let_go(b, p);
@@ -232,7 +232,7 @@ static int take_base(struct page_book *b, struct page *p, const struct page_stat
 	return err;
 }
 
-static int take(struct page_book *b, const struct page_state *s, uint64_t asked_ns)
+static int take_state(struct page_book *b, const struct page_state *s, uint64_t asked_ns)
 {
 	uint64_t addr = page_of(b, s->addr);
 	struct page *p = page_find(b, addr, KEY_BLOCK);
@@ -257,6 +257,6 @@ int page_book_take(struct page_book *b, const struct page_state *states, size_t 
 	int err = 0;
 
 	for (i = 0; i < cnt && !err; i++)
-		err = take(b, &states[i], asked_ns);
+		err = take_state(b, &states[i], asked_ns);
 	return err ? err : page_huge_neighbours(b, states, cnt, asked_ns);
 }

@@ -14,13 +14,13 @@
 #include "cpython/pages.h"
 #include "host/proc.h"
 
-/* How long to wait for an answer. A page that comes from a disk takes some ms. */
+/* How long to wait for an answer. A page from a disk takes some ms. */
 #define ANSWER_MS 200
-/* Without hurry, wait so many times as long while the reader only waits for a CPU. */
+/* Without hurry, multiplies the wait while the reader only waits for a CPU. */
 #define SLOW_TURNS 10
 /*
- * A batch of tasks ends after this time, even if there was no CPU for it meanwhile: the caller gives
- * a reader up that does not answer.
+ * A batch of tasks ends after this time, even if no CPU was available meanwhile: the caller gives
+ * up a reader that does not answer.
  */
 #define TASKS_NS 20000000ull
 #define NAME_BYTES 64
@@ -28,10 +28,10 @@
 enum function { READ_MEM, READ_TEXT, READ_LINK, READ_LIST, OTEL_MAPPINGS, PYTHON_THREADS,
 		TASK_LISTS, TASKS };
 
-/* What both sides see. bytes: of memory, of a text, or an array of pid_t. */
+/* Shared by both sides. bytes: of memory, of a text, or an array of pid_t. */
 struct shared {
 	int32_t tgid;
-	uint32_t len;		/* wanted, then found; of memory, all or nothing is */
+	uint32_t len;		/* requested, then found; memory is all or nothing */
 	uint64_t addr;
 	char name[NAME_BYTES];	/* of a file in /proc/TGID */
 	uint8_t bytes[READER_BYTES_MAX] __attribute__((aligned(8)));
@@ -146,7 +146,7 @@ static int task_lists(void *shared, const int *fds)
 	return err;
 }
 
-static int tasks(void *shared, const int *fds)
+static int run_tasks(void *shared, const int *fds)
 {
 	static struct tasks_batch found;
 	struct shared *s = shared;
@@ -164,7 +164,7 @@ static const worker_fn functions[] = {
 	[READ_MEM] = read_mem, [READ_TEXT] = read_text, [READ_LINK] = read_link,
 	[READ_LIST] = read_list, [OTEL_MAPPINGS] = otel_mappings,
 	[PYTHON_THREADS] = python_threads,
-	[TASK_LISTS] = task_lists, [TASKS] = tasks,
+	[TASK_LISTS] = task_lists, [TASKS] = run_tasks,
 };
 
 static const char *const calls[] = {
@@ -205,7 +205,7 @@ void reader_prepare(void)
 		log_debug("the reader cannot be started yet");
 }
 
-/* Give up the reader. If it only waited for a CPU, the process is not blamed for it. */
+/* Give up the reader. If it only waited for a CPU, the process is not blamed. */
 static void give_up(pid_t tgid)
 {
 	bool is_slow = worker_is_runnable(&reader);
@@ -215,7 +215,7 @@ static void give_up(pid_t tgid)
 	worker_give_up(&reader, tgid, !is_slow);
 }
 
-static int call(enum function f, pid_t tgid, bool hurry)
+static int call_reader(enum function f, pid_t tgid, bool hurry)
 {
 	int err = worker_call(&reader, f, NULL, ANSWER_MS), turns = 0;
 
@@ -242,7 +242,7 @@ int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **b
 	s->addr = addr;
 	s->len = len;
 	*bytes = s->bytes;
-	return call(READ_MEM, tgid, hurry);
+	return call_reader(READ_MEM, tgid, hurry);
 }
 
 static struct shared *shared_for(pid_t tgid, const char *name, size_t size)
@@ -272,18 +272,18 @@ static ssize_t take_file(const struct shared *s, char *out, size_t size)
 	return (ssize_t)len;
 }
 
-static ssize_t file(enum function f, pid_t tgid, const char *name, char *out, size_t size)
+static ssize_t ask_for_file(enum function f, pid_t tgid, const char *name, char *out, size_t size)
 {
 	struct shared *s = shared_for(tgid, name, size);
-	int err = s ? call(f, tgid, false) : -EBUSY;
+	int err = s ? call_reader(f, tgid, false) : -EBUSY;
 
 	return err ? err : take_file(s, out, size);
 }
 
-/* Some mount /proc with hidepid: a process that may not be traced is not there for us. */
+/* With hidepid, /proc does not show us processes that we may not trace. */
 static bool hidden;
 
-/* What follows "task/TID/", if name begins so. */
+/* The part of name after "task/TID/"; NULL: name has another form. */
 static const char *of_task(const char *name)
 {
 	size_t prefix = strlen("task/"), digits;
@@ -295,8 +295,8 @@ static const char *of_task(const char *name)
 }
 
 /*
- * The kernel answers these at once, and to all who see the process. A thousand threads have a
- * thousand names, and a turn to the reader and back costs some 40 us.
+ * The kernel answers these immediately, and to all who see the process. A thousand threads have a
+ * thousand names, and a round trip to the reader costs about 40 us.
  */
 static bool is_open(const char *name)
 {
@@ -313,12 +313,12 @@ static bool is_open(const char *name)
 static ssize_t text_by_reader(pid_t tgid, const char *name, char *out, size_t size)
 {
 	return !tgid || is_open(name) ? proc_direct.text(tgid, name, out, size) :
-		file(READ_TEXT, tgid, name, out, size);
+		ask_for_file(READ_TEXT, tgid, name, out, size);
 }
 
 static ssize_t link_by_reader(pid_t tgid, const char *name, char *out, size_t size)
 {
-	return file(READ_LINK, tgid, name, out, size);
+	return ask_for_file(READ_LINK, tgid, name, out, size);
 }
 
 static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
@@ -331,7 +331,7 @@ static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 	if (!hidden)
 		return proc_direct.each(tgid, cb, ctx);
 	s = shared_for(tgid, "", 0);
-	err = s ? call(READ_LIST, tgid, false) : -EBUSY;
+	err = s ? call_reader(READ_LIST, tgid, false) : -EBUSY;
 	cnt = err ? 0 : s->len / sizeof(pid_t);
 	if (cnt > READER_BYTES_MAX / sizeof(pid_t))
 		return -E2BIG;
@@ -350,11 +350,11 @@ static int each_by_reader(pid_t tgid, proc_each_fn cb, void *ctx)
 int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 {
 	struct shared *s = shared_for(tgid, "", 0);
-	int err = s ? call(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
+	int err = s ? call_reader(OTEL_MAPPINGS, tgid, hurry) : -EBUSY;
 
 	if (!err)
 		memcpy(out, s->bytes, sizeof(*out));
-	/* Whoever has written it. */
+	/* The reader may be compromised. */
 	if (err || out->cnt > OTEL_MAPPINGS_MAX)
 		out->cnt = 0;
 	return err;
@@ -363,7 +363,7 @@ int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out)
 int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool hurry,
 			  const struct python_threads **out)
 {
-	/* A copy: what has been checked does not change any more. */
+	/* A copy: what has been checked cannot change any more. */
 	static struct python_threads copy;
 	struct shared *s = shared_for(tgid, "", 0);
 	uint32_t i;
@@ -372,11 +372,11 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 	if (!s)
 		return -EBUSY;
 	memcpy(s->bytes, at, sizeof(*at));
-	err = call(PYTHON_THREADS, tgid, hurry);
+	err = call_reader(PYTHON_THREADS, tgid, hurry);
 	if (err)
 		return err;
 	memcpy(&copy, s->bytes, sizeof(copy));
-	/* Whoever has written it. */
+	/* The reader may be compromised. */
 	if (copy.cnt > PYTHON_THREADS_MAX)
 		return -EBADMSG;
 	for (i = 0; i < copy.cnt; i++)
@@ -395,7 +395,7 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 	if (!s)
 		return -EBUSY;
 	memcpy(s->bytes, at, sizeof(*at));
-	err = call(TASK_LISTS, tgid, hurry);
+	err = call_reader(TASK_LISTS, tgid, hurry);
 	if (err)
 		return err;
 	memcpy(&copy, s->bytes, sizeof(copy));
@@ -403,7 +403,7 @@ int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 	return copy.cnt > TASK_LISTS_MAX ? -EBADMSG : 0;
 }
 
-/* Whoever has written it: do the rows lie in the arrays? Names end. */
+/* The reader may be compromised: check the ranges in rows, and terminate the names. */
 static bool check_tasks(struct tasks_batch *b)
 {
 	uint32_t i;
@@ -429,7 +429,7 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 	if (!s)
 		return -EBUSY;
 	memcpy(s->bytes, at, sizeof(*at));
-	err = call(TASKS, tgid, hurry);
+	err = call_reader(TASKS, tgid, hurry);
 	if (err)
 		return err;
 	tasks_batch_copy(&copy, (const void *)s->bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * reader.h - the worker (worker.h) that reads processes: their memory, and those files of /proc
- * that only show themselves to who may trace a process, or that may wait for the process' memory.
+ * that are visible only to processes that may trace, or that may block on the process' memory map.
  */
 #ifndef TACHBPF_MEMORY_READER_H
 #define TACHBPF_MEMORY_READER_H
@@ -16,28 +16,28 @@
 #include "host/otel_signs.h"
 #include "worker/worker.h"
 
-/* Its longest answer: a code object's largest table, and a little. */
+/* Its longest answer: the largest table of a code object, and some more. */
 #define READER_BYTES_MAX ((1u << 20) + 4096)
 
 extern const struct worker_kind reader_kind;
 
 /*
  * Read len bytes at addr of a process into *bytes, which stay valid until the next call of a
- * function of this file. hurry: give the reader only a short time, also if the machine is slow.
- * 0, -errno of proc_mem_read(), -E2BIG, or -EBUSY: nothing was read, try again later.
+ * function of this file. hurry: allow the reader little time, even if the machine is slow. 0,
+ * -errno of proc_mem_read(), -E2BIG, or -EBUSY: nothing was read, try again later.
  */
 int reader_mem(pid_t tgid, uint64_t addr, size_t len, bool hurry, const void **bytes);
 
 /*
- * The mappings of a process that may hold a process context, as they are now: the whole list is
- * read, some 0.1 ms for a usual process. 0; -errno of proc_maps(), but for -EFBIG; -EBUSY: try
- * again later.
+ * The mappings of a process that may hold a process context at the moment: reads the whole list,
+ * about 0.1 ms for a typical process. 0; -errno of proc_maps(), except -EFBIG; -EBUSY: try again
+ * later.
  */
 int reader_otel_mappings(pid_t tgid, bool hurry, struct otel_mappings *out);
 
 /*
- * python_threads_read() of a process, in the reader: there are some ten reads for each thread, and
- * what they find is not parsed where it could do harm. *out is valid until the next call of this
+ * python_threads_read() of a process, in the reader: it takes about ten reads for each thread, and
+ * their results are parsed where that can do no harm. *out is valid until the next call of this
  * function, and well-formed. Its -errno, or -EBUSY: try again later.
  */
 int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool hurry,
@@ -45,8 +45,8 @@ int reader_python_threads(pid_t tgid, const struct python_threads_at *at, bool h
 
 /*
  * task_lists_read() and tasks_read() of a process, in the reader. *out is valid until the next call
- * of the same function, and well-formed: what is in rows lies in the arrays. Their -errno, or -EBUSY:
- * try again later.
+ * of the same function, and well-formed: ranges in rows are within the arrays. Their -errno, or
+ * -EBUSY: try again later.
  */
 int reader_task_lists(pid_t tgid, const struct tasks_at *at, bool hurry,
 		      const struct task_lists **out);
@@ -54,19 +54,18 @@ int reader_tasks(pid_t tgid, const struct tasks_at *at, bool hurry,
 		 const struct tasks_batch **out);
 
 /*
- * From now on the functions of proc.h ask the reader for the files that it is there for. For a
- * program that has given up the right to trace; now it is seen what of /proc is hidden without
- * it.
+ * From now on the functions of proc.h ask the reader for the files that it reads. For a program
+ * that has given up the right to trace; it now learns what of /proc is hidden without that right.
  */
 void reader_reads_proc(void);
 
-/* Start it, if it does not run: the first call does not wait for that, then. */
+/* Start it, unless it is running, so that the first call need not wait for that. */
 void reader_prepare(void);
 
 /* For worker_kind.owner: the effective user of a process; 0 if it is gone. */
 uint32_t reader_owner(pid_t tgid);
 
-/* Its pid, for tests; 0: it does not run. */
+/* Its pid, for tests; 0: it is not running. */
 pid_t reader_pid(void);
 /* End it. The next call starts another. */
 void reader_end(void);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* remote_mem.c - see remote_mem.h: what time may go into reads. */
+/* remote_mem.c - see remote_mem.h: how much time may be spent on reads. */
 #include "memory/remote_mem.h"
 
 #include <errno.h>
@@ -12,10 +12,10 @@
 #include "memory/reader.h"
 
 /*
- * On a busy machine each answer costs a turn of the scheduler. At most one fifth of the
- * time is spent waiting, so that samples are taken meanwhile. Unused time is saved up to a
- * limit, because the names of a new program come all at once; the limit is a fifth of what
- * the ring buffer can hold (capture.c).
+ * On a busy machine each answer costs a turn of the scheduler. At most one fifth of the time is
+ * spent waiting, so that samples are taken meanwhile. Unused time is saved up to a limit, because
+ * the names of a new program are read in a burst; the limit is a fifth of what the ring buffer can
+ * hold (capture.c).
  */
 #define WAIT_SHARE 5
 #define WAIT_NS_MAX 100000000ll
@@ -39,8 +39,8 @@ static bool may_wait(uint64_t now)
 	return budget.wait_ns > 0;
 }
 
-/* A read that began at start_ns is over. */
-static void waited(uint64_t start_ns)
+/* A read that began at start_ns has ended. */
+static void count_wait(uint64_t start_ns)
 {
 	if (budget.hurry)
 		budget.wait_ns -= now_ns() - start_ns;
@@ -58,7 +58,7 @@ int remote_mem_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	if (!may_wait(start_ns))
 		return -EBUSY;
 	err = reader_mem(tgid, addr, len, budget.hurry, &bytes);
-	waited(start_ns);
+	count_wait(start_ns);
 	if (!err)
 		memcpy(buf, bytes, len);
 	return err;
@@ -78,7 +78,7 @@ int remote_python_threads(pid_t tgid, const struct python_threads_at *at,
 	if (!may_wait(start_ns))
 		return -EBUSY;
 	err = reader_python_threads(tgid, at, budget.hurry, out);
-	waited(start_ns);
+	count_wait(start_ns);
 	return err;
 }
 
@@ -87,7 +87,7 @@ int remote_task_lists(pid_t tgid, const struct tasks_at *at, const struct task_l
 	uint64_t start_ns = now_ns();
 	int err = may_wait(start_ns) ? reader_task_lists(tgid, at, budget.hurry, out) : -EBUSY;
 
-	waited(start_ns);
+	count_wait(start_ns);
 	return err;
 }
 
@@ -96,7 +96,7 @@ int remote_tasks(pid_t tgid, const struct tasks_at *at, const struct tasks_batch
 	uint64_t start_ns = now_ns();
 	int err = may_wait(start_ns) ? reader_tasks(tgid, at, budget.hurry, out) : -EBUSY;
 
-	waited(start_ns);
+	count_wait(start_ns);
 	return err;
 }
 

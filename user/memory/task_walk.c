@@ -11,9 +11,9 @@
 
 const struct task_source task_source_remote = { remote_task_lists, remote_tasks };
 
-/* What a set has besides its arrays. */
+/* Private part of a set. */
 struct own {
-	struct u64map numbers;	/* address -> number + 1 */
+	struct u64map numbers;	/* address -> index + 1 */
 	size_t task_cap, frame_cap, waiter_cap;
 };
 
@@ -26,8 +26,8 @@ struct walk {
 	uint64_t reads;
 };
 
-/* Make room for one more batch. 0 or -ENOMEM. */
-static int grow(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
+/* Make space for another batch. 0 or -ENOMEM. */
+static int grow_array(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
 {
 	size_t need = cnt + more, now = *cap ? *cap : 1024;
 	void *grown;
@@ -44,25 +44,25 @@ static int grow(void **array, size_t *cap, size_t cnt, size_t more, size_t size)
 	return 0;
 }
 
-static int reserve(struct walk *w, const struct tasks_batch *b)
+static int reserve_batch(struct walk *w, const struct tasks_batch *b)
 {
 	struct task_set *s = w->set;
 	void *tasks = s->tasks, *frames = s->frames, *waiters = s->waiters;
-	int err = grow(&tasks, &w->own->task_cap, s->cnt, b->row_cnt, sizeof(*s->tasks));
+	int err = grow_array(&tasks, &w->own->task_cap, s->cnt, b->row_cnt, sizeof(*s->tasks));
 
 	if (!err)
-		err = grow(&frames, &w->own->frame_cap, s->frame_cnt, b->frame_cnt,
-			   sizeof(*s->frames));
+		err = grow_array(&frames, &w->own->frame_cap, s->frame_cnt, b->frame_cnt,
+				 sizeof(*s->frames));
 	if (!err)
-		err = grow(&waiters, &w->own->waiter_cap, s->waiter_cnt, b->waiter_cnt,
-			   sizeof(*s->waiters));
+		err = grow_array(&waiters, &w->own->waiter_cap, s->waiter_cnt, b->waiter_cnt,
+				 sizeof(*s->waiters));
 	s->tasks = tasks;
 	s->frames = frames;
 	s->waiters = waiters;
 	return err;
 }
 
-/* Copy what a row refers to, as far as the bounds of the whole set allow. */
+/* Copy what a row refers to, within the limits of the whole set. */
 static void copy_parts(struct task_set *s, const struct tasks_batch *b, const struct task_row *r,
 		       struct task *t)
 {
@@ -84,7 +84,7 @@ static void copy_parts(struct task_set *s, const struct tasks_batch *b, const st
 	s->waiter_cnt += t->waiter_cnt;
 }
 
-/* Add a task that is new. 0 or -ENOMEM. */
+/* Add a new task. 0 or -ENOMEM. */
 static int add_row(struct walk *w, const struct task_list *list, const struct tasks_batch *b,
 		   const struct task_row *r)
 {
@@ -107,14 +107,14 @@ static int add_row(struct walk *w, const struct task_list *list, const struct ta
 }
 
 /*
- * Take a batch. *met counts tasks that were met in this round: more than there are new ones, and the
+ * Take a batch. *met counts tasks that were met in this round: if there are more than new ones, the
  * list leads back into itself. 0 or -ENOMEM.
  */
-static int take(struct walk *w, const struct task_list *list, const struct tasks_batch *b,
-		size_t *met)
+static int take_list(struct walk *w, const struct task_list *list, const struct tasks_batch *b,
+		     size_t *met)
 {
 	uint32_t i;
-	int err = reserve(w, b);
+	int err = reserve_batch(w, b);
 
 	for (i = 0; !err && i < b->row_cnt; i++) {
 		*met += 1;
@@ -129,7 +129,7 @@ static int take(struct walk *w, const struct task_list *list, const struct tasks
 	return err;
 }
 
-/* One round along a list. TASKS_DONE, TASKS_LOST or -errno of the source. */
+/* Walk a list once. TASKS_DONE, TASKS_LOST or -errno of the source. */
 static int round_of(struct walk *w, const struct task_list *list)
 {
 	const struct tasks_batch *b;
@@ -147,13 +147,13 @@ static int round_of(struct walk *w, const struct task_list *list)
 		if (err)
 			return err;
 		w->reads += b->reads;
-		err = take(w, list, b, &met);
+		err = take_list(w, list, b, &met);
 		if (err)
 			return err;
 		if (w->set->cut && w->set->cnt == TASKS_MAX)
 			return TASKS_DONE;
 		w->at.node = b->next;
-		/* No list is that long: it never ends. */
+		/* No list is this long: it never ends. */
 		if (!b->row_cnt || met > 2 * w->set->cnt)
 			return b->end == TASKS_DONE ? TASKS_DONE : TASKS_LOST;
 	} while (b->end == TASKS_MORE);

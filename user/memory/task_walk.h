@@ -2,8 +2,8 @@
 /*
  * task_walk.h - the asyncio tasks of a process: all that are listed at the time of the walk.
  *
- * The process is never stopped. A task is in the result once, though the lists may be walked again
- * because they changed. Tasks that began or ended during the walk may be in it or not.
+ * The process is never stopped. Each task is in the result once, even if lists are walked again
+ * because they changed. Tasks that began or ended during the walk may be missing.
  */
 #ifndef TACHBPF_MEMORY_TASK_WALK_H
 #define TACHBPF_MEMORY_TASK_WALK_H
@@ -15,13 +15,13 @@
 
 #include "cpython/tasks.h"
 
-/* Of a process: more tasks are not listed; of all of them together, more frames and waiters. */
+/* Limits for a process: on its tasks, and on all their frames and waiters. */
 #define TASKS_MAX 100000
 #define TASKS_FRAMES_MAX 2000000
 #define TASKS_WAITERS_MAX 2000000
 /*
- * A list whose way on is lost is walked so often again. All of a process' lists together take so
- * many reads, and at most the rest of a batch (TASK_READS_MAX) more: 10,000 tasks take 100,000.
+ * How often a list is walked again whose continuation was lost, and the limit on reads for all
+ * lists of a process, which a batch can exceed by TASK_READS_MAX: 10,000 tasks take 100,000.
  */
 #define TASKS_AGAIN 8
 #define TASKS_READS_MAX 4000000
@@ -35,7 +35,7 @@ struct task {
 	uint32_t waiter_at, waiter_cnt;	/* in waiters[] */
 	bool running;			/* its thread runs it now */
 	bool main_thread;
-	bool cycle;			/* it awaits itself, by way of others: task_tree_new() */
+	bool cycle;			/* it awaits itself, through others: task_tree_new() */
 	uint8_t flags;			/* enum task_flag */
 };
 
@@ -44,15 +44,15 @@ struct task_set {
 	size_t cnt;
 	struct raw_frame *frames;
 	size_t frame_cnt;
-	uint64_t *waiters;		/* addresses; task_set_find() */
+	uint64_t *waiters;		/* addresses; see task_set_find() */
 	size_t waiter_cnt;
-	bool cut;	/* there are more tasks, threads, frames or waiters, or too many reads */
-	bool changed;	/* a list changed all the time, or is no list: some may be missing */
-	bool unread;	/* ... or could not be read to its end */
-	void *own;	/* task_walk.c's */
+	bool cut;	/* a limit on tasks, threads, frames, waiters or reads was exceeded */
+	bool changed;	/* a list kept changing, or is not a list: tasks may be missing */
+	bool unread;	/* ... or could not be read completely */
+	void *own;	/* private to task_walk.c */
 };
 
-/* How a process is read: reader's functions, or a test's. */
+/* How a process is read: by the reader's functions, or by a test's. */
 struct task_source {
 	int (*lists)(pid_t tgid, const struct tasks_at *at, const struct task_lists **out);
 	int (*tasks)(pid_t tgid, const struct tasks_at *at, const struct tasks_batch **out);
@@ -60,14 +60,15 @@ struct task_source {
 extern const struct task_source task_source_remote;	/* remote_mem.h */
 
 /*
- * Walk all lists. at: all but head, node and max is set. 0 and *out, which task_set_free() frees; it
- * may have no task. -errno of the source if nothing could be read, -ENOMEM.
+ * Walk all lists. at: everything except head, node and max is set. 0 and *out, which
+ * task_set_free() frees; it may have no tasks. -errno of the source if nothing was readable;
+ * -ENOMEM.
  */
 int task_walk(const struct task_source *source, pid_t tgid, const struct tasks_at *at,
 	      struct task_set *out);
 void task_set_free(struct task_set *set);
 
-/* The number of the task at this address; UINT32_MAX: it is in no list. */
+/* The index of the task at this address; UINT32_MAX: it is in no list. */
 uint32_t task_set_find(const struct task_set *set, uint64_t addr);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * aggregate.c - the sink calls of formats that add up samples. See aggregate.h. Owns the
- * stacks; the format's write() turns them into a file.
+ * aggregate.c - the sink calls of formats that add up samples. See aggregate.h. Owns the stacks;
+ * the format's write() turns them into a file.
  */
 #include "model/aggregate.h"
 
@@ -36,7 +36,7 @@ struct sink *aggregate_open(const struct aggregate_format *format, const struct 
 	return &a->sink;
 }
 
-/* Check that the format can express this unit. 0, or SINK_REPORTED. */
+/* Returns 0 if the format can express this unit, or SINK_REPORTED. */
 static int check_unit(struct aggregate *a, enum profile_unit unit)
 {
 	const char *name = a->format->ops->name;
@@ -82,7 +82,7 @@ int aggregate_event(struct sink *s, const struct event *ev)
 	return a->err = stacks_add(a->stacks, ev, &id);
 }
 
-/* Write the stacks, unless their size is beyond the limit. 0 or -errno. */
+/* Writes the stacks, unless their size exceeds the limit. Returns 0 or -errno. */
 static int write_stacks(struct aggregate *a)
 {
 	const struct aggregate_format *f = a->format;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * aggregate.h - what all formats share that add up samples by stack: the sink's calls,
- * their order and errors, and the stacks. A format consists of a row of settings and a
- * function that writes stacks.
+ * aggregate.h - shared by all formats that add up samples by stack: the sink's calls, their order
+ * and errors, and the stacks. A format consists of a row of settings and a function that writes
+ * stacks.
  */
 #ifndef TACHBPF_AGGREGATE_H
 #define TACHBPF_AGGREGATE_H
@@ -20,12 +20,12 @@ struct aggregate_format {
 	bool by_status;
 	bool each_process;		/* write at every end(), not at close() */
 	bool one_unit;			/* the format has one unit for all numbers */
-	bool libraries;			/* it says what is known of libraries */
-	bool spelled;			/* each stack is written with the names of its frames */
-	uint32_t frame_bytes;		/* about how many bytes a stack takes for each frame;
-					 * 0: only frames are written */
-	const char *no_bytes;		/* NULL, or why UNIT_BYTES cannot be written */
-	/* 0 or -errno. */
+	bool libraries;			/* writes the facts about libraries */
+	bool spelled;			/* writes each stack with the names of its frames */
+	uint32_t frame_bytes;		/* approximate bytes per frame of a stack; 0: only frames
+					 * are written */
+	const char *no_bytes;		/* NULL, or the reason why UNIT_BYTES cannot be written */
+	/* Returns 0 or -errno. */
 	int (*write)(struct aggregate *a);
 };
 
@@ -37,7 +37,7 @@ struct aggregate {
 	struct stacks *stacks;
 	struct buf stats;	/* struct profile_stats for each process of the stacks */
 	enum profile_unit unit;	/* of the first process */
-	uint64_t bytes;		/* about as many as were written of processes before */
+	uint64_t bytes;		/* approximate bytes written for earlier processes */
 	int err;
 	bool active, begun;
 };
@@ -50,7 +50,7 @@ int aggregate_event(struct sink *s, const struct event *ev);
 int aggregate_end(struct sink *s, const struct profile_stats *stats);
 int aggregate_close(struct sink *s);
 
-/* What end() reported of a process; process: its index in the stacks. */
+/* Returns the statistics passed to end() for a process; process: its index in the stacks. */
 const struct profile_stats *aggregate_stats(const struct aggregate *a, uint32_t process);
 
 #define AGGREGATE_CALLS                                                                            \

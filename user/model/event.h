@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * event.h - what a profile consists of, whatever its source.
+ * event.h - the parts of a profile, whatever its source.
  *
- * Live capture and file readers produce struct event; sinks consume it. Nothing here
- * depends on libbpf, on a CPython layout or on a file format.
+ * Live capture and file readers produce struct event; sinks consume it. Nothing here depends on
+ * libbpf, on a CPython layout or on a file format.
  */
 #ifndef TACHBPF_EVENT_H
 #define TACHBPF_EVENT_H
@@ -25,7 +25,7 @@
 /*
  * The file of a frame that is neither Python code nor machine code of a known library
  * (native_frame.h), in memory as in every file format: the frame has a name ("<GC>" and similar)
- * and neither file nor line. Its kind says what it is.
+ * but neither file nor line. Its kind tells what it is.
  */
 #define SYNTHETIC_FILE "~"
 
@@ -43,43 +43,43 @@ struct frame {
 };
 _Static_assert(sizeof(struct frame) == 32, "struct frame has room for its kind beside opcode");
 
-/* What the ids in events and frames mean. Grows while a profile is being made. */
+/* The meaning of the ids in events and frames. Grows while a profile is being made. */
 struct profile_tables {
 	const struct frame *frames;
 	const struct string_ref *strings;
 	uint32_t frame_cnt, string_cnt;
-	const uint32_t *libraries;	/* ids of strings that say what is known of a library:
+	const uint32_t *libraries;	/* ids of strings with facts about libraries:
 					 * native_library.h */
 	uint32_t library_cnt;
 };
 
-/* Status bits: TACH's, see bpf/abi.h; and one of memory, which TACH cannot hold. */
+/* Status bits: TACH's, see bpf/abi.h; and one for memory, which TACH cannot store. */
 #define STATUS_HELD 128		/* the event's bytes are still held */
 
 struct trace_context;
 
 /*
- * One sample of one thread. To who takes runs, and only to them, it may be several: this one is the
- * last of `more` + 1 in a row that differ in their times alone.
+ * One sample of one thread. For consumers that take runs, and only for them, it may stand for
+ * several: this one is the last of `more` + 1 consecutive samples that differ only in their times.
  */
 struct event {
-	uint64_t time_us;	/* CLOCK_MONOTONIC; never goes back within a thread */
-	uint64_t thread_id;	/* kernel tid as the host sees it */
+	uint64_t time_us;	/* CLOCK_MONOTONIC; never decreases within a thread */
+	uint64_t thread_id;	/* kernel tid in the host's pid namespace */
 	uint32_t interp_id;
 	uint32_t nframes;	/* ≤ EVENT_MAX_FRAMES; may be 0 */
 	const uint32_t *frames;	/* frame ids, innermost first */
 	uint64_t weight;	/* in the profile's unit; 1 for a sample of a tick */
-	uint32_t tick_ns;	/* the time that a live tick's sample stands for: the nominal period
-				 * that its CPU had then, times the ticks that it stands for; 0: it
-				 * is no tick's, or the profile comes from a file */
+	uint32_t tick_ns;	/* time that a live tick's sample stands for: its CPU's nominal
+				 * period then, times the ticks that it stands for; 0: not from a
+				 * tick, or the profile comes from a file */
 	uint8_t status;
-	uint32_t more;		/* of a run; else 0 */
-	uint32_t kept_1;	/* to who takes that: so many outermost frames + 1 surely are those
-				 * of the thread's event before; 0: nothing is known */
-	const struct trace_context *trace;	/* valid as long as frames; NULL: none is known */
+	uint32_t more;		/* of a run; otherwise 0 */
+	uint32_t kept_1;	/* if taken: at least this many outermost frames + 1 are those of
+				 * the thread's previous event; 0: unknown */
+	const struct trace_context *trace;	/* valid as long as frames; NULL: unknown */
 };
 
-/* What of events not everyone can take: kept_1, if none may be left out; runs. */
+/* What not every consumer can take: kept_1, if no event is skipped; runs. */
 enum event_takes { EVENT_KEPT = 1, EVENT_RUNS = 2 };
 
 enum profile_mode {
@@ -89,11 +89,11 @@ enum profile_mode {
 	MODE_GIL = 2,
 	MODE_ALL = 3,
 	MODE_EXCEPTION = 4,
-	/* Not TACH's: what a file of wall mode is if the JSON beside it says so. */
+	/* Not from TACH: a wall mode file whose accompanying JSON says that it is off-CPU. */
 	MODE_OFFCPU = 7,
 };
 
-/* What was captured besides Python lines; the bit numbers are TACH's. */
+/* What was captured in addition to Python lines; the bit numbers are TACH's. */
 enum profile_features {
 	FEATURE_ALL_THREADS = 1,
 	FEATURE_NATIVE = 2,
@@ -109,7 +109,7 @@ enum profile_unit {
 	UNIT_NANOSECONDS,
 };
 
-/* Room for a process' comm, and for the label of its container (containers.h). */
+/* Room for a process's comm, and for the label of its container (containers.h). */
 #define PROC_COMM_MAX 64
 #define CONTAINER_LABEL_BYTES 460
 
@@ -122,9 +122,9 @@ struct profile_meta {
 	uint64_t interval_us;
 	enum profile_mode mode;
 	enum profile_unit unit;
-	const char *event;	/* what samples are, if not of time: the name of an event (-e), any
-				 * bytes; NULL: none, or unknown */
-	bool held_apart;	/* of memory: STATUS_HELD says which bytes are still held */
+	const char *event;	/* the name of the sampled event (-e), any bytes; NULL: none, so
+				 * samples are of time, or unknown */
+	bool held_apart;	/* of memory: STATUS_HELD marks bytes that are still held */
 	bool features_known;
 	uint32_t features;	/* FEATURE_* */
 	uint32_t tgid;		/* 0: unknown */
@@ -132,8 +132,8 @@ struct profile_meta {
 	const char *container;	/* its container's label (containers.h);
 				 * NULL: none or unknown; any bytes */
 	const char *image;	/* image of the container; NULL: none or unknown; any bytes */
-	bool of_container;	/* the profile has all processes of
-				 * a container, whose label is comm */
+	bool of_container;	/* the profile has all processes of a container, whose label is
+				 * comm */
 	uint64_t start_utc_ns;	/* start_us as time of day; 0: unknown */
 	const char *platform;	/* "Linux 6.1.0"; NULL: unknown; any bytes */
 	const struct thread_names *thread_names;	/* NULL: none */
@@ -146,7 +146,7 @@ struct profile_stats {
 	double sample_rate;	/* samples per second */
 	bool error_known, missed_known;
 	double error_pct;	/* of the samples: unreadable or not written, 0..100 */
-	double missed_pct;	/* of the ticks that were due: without a sample's record, 0..100 */
+	double missed_pct;	/* of the due ticks: without a sample's record, 0..100 */
 	bool lost_known;
 	uint64_t lost_cnt;	/* samples that were taken but are not in the profile */
 };

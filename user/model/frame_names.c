@@ -17,8 +17,8 @@ enum frame_kind frame_kind_of_names(const struct string_ref *file, const struct 
 		enum frame_kind kind;
 	} names[] = {
 		{ "<kernel ", FRAME_KERNEL },
-		{ "<native>", FRAME_NATIVE },	/* CPython's own profiler says this, too */
-		{ "0x", FRAME_NATIVE },		/* an address that nobody could name */
+		{ "<native>", FRAME_NATIVE },	/* also written by CPython's own profiler */
+		{ "0x", FRAME_NATIVE },		/* an address without a name */
 	};
 	size_t i, len;
 

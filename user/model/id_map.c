@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * id_map.c - see id_map.h. Each slot has the round in which it was set: a new round makes all of
- * them old at once.
+ * id_map.c - see id_map.h. Each slot has the round in which it was set: a new round invalidates all
+ * of them at once.
  */
 #include "model/id_map.h"
 
@@ -11,8 +11,8 @@
 
 #define CAP_MIN 64
 
-/* Make room for the id: at least twice as much as before, so that growing costs little in all. */
-static int grow(struct id_map *m, uint32_t id)
+/* Makes room for the id: at least doubles the capacity, so growing costs little in total. */
+static int grow_slots(struct id_map *m, uint32_t id)
 {
 	uint64_t cap = m->cap ? (uint64_t)m->cap * 2 : CAP_MIN;
 	struct id_map_slot *slots;
@@ -34,7 +34,7 @@ static int grow(struct id_map *m, uint32_t id)
 
 int id_map_set(struct id_map *m, uint32_t id, uint32_t value)
 {
-	if (id >= m->cap && grow(m, id))
+	if (id >= m->cap && grow_slots(m, id))
 		return -ENOMEM;
 	m->slots[id] = (struct id_map_slot){ m->round + 1, value };
 	return 0;

@@ -2,10 +2,9 @@
 /*
  * intern.c - gives dense ids to the strings and frames of one profile. See intern.h.
  *
- * Owns the bytes of the strings (an arena that never moves them), the arrays
- * that profile_tables points to, and a hash index of each. Knows
- * nothing of where names come from or where they go. There may be hundreds of
- * these at once, one a process: everything starts small.
+ * Owns the bytes of the strings (an arena that never moves them), the arrays that profile_tables
+ * points to, and a hash index of each. Knows nothing of the source or use of names. There may be
+ * hundreds of these at once, one per process: everything starts small.
  */
 #include "model/intern.h"
 
@@ -35,7 +34,7 @@ struct intern {
 	uint32_t *libraries;
 	uint32_t frame_cap, string_cap, library_cap;
 	struct hash_index frame_index, string_index;
-	struct chunk *chunk;	/* the one being filled; older ones behind it */
+	struct chunk *chunk;	/* the one being filled; older ones are linked from it */
 };
 
 static uint64_t hash_frame(uint64_t seed, const struct frame *f)
@@ -60,7 +59,7 @@ static bool frame_equal(const void *frames, uint32_t id, const void *key)
 	       a->first_line == b->first_line;
 }
 
-/* Of names that may be longer than a string_ref has. */
+/* Of names that may be longer than a string_ref allows. */
 struct text {
 	const char *s;
 	size_t len;
@@ -74,7 +73,7 @@ static bool string_equal(const void *strings, uint32_t id, const void *key)
 	return ref->len == text->len && (!text->len || !memcmp(ref->data, text->s, text->len));
 }
 
-/* Double an array of cap elements when cnt of them are used. */
+/* Doubles an array of cap elements when cnt of them are used. */
 static int array_reserve(void **array, uint32_t *cap, uint32_t cnt, size_t elem_bytes)
 {
 	uint32_t bigger = *cap ? *cap * 2 : 8;

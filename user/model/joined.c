@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * joined.c - see joined.h. The names and frames of the profiles are interned again in one
- * table, which lives as long as the joined profile.
+ * joined.c - see joined.h. The names and frames of the profiles are interned again in one table,
+ * which lives as long as the joined profile.
  */
 #include "model/joined.h"
 
@@ -29,8 +29,8 @@ static struct joined *to_joined(struct sink *s)
 	return (struct joined *)s;
 }
 
-/* End the joined profile. */
-static int finish(struct joined *j)
+/* Ends the joined profile. */
+static int end_joined(struct joined *j)
 {
 	int err = 0;
 
@@ -48,9 +48,9 @@ static bool goes_on(const struct joined *j, const struct profile_meta *meta, con
 	return j->in && !strcmp(j->label, label) && j->meta.unit == meta->unit;
 }
 
-static int start(struct joined *j, const struct profile_meta *meta, const char *label)
+static int begin_joined(struct joined *j, const struct profile_meta *meta, const char *label)
 {
-	int err = finish(j);
+	int err = end_joined(j);
 
 	free(j->label);
 	j->label = strdup(label);
@@ -64,7 +64,7 @@ static int start(struct joined *j, const struct profile_meta *meta, const char *
 	j->meta.of_container = true;
 	j->meta.platform = NULL;
 	j->meta.image = NULL;
-	j->meta.thread_names = NULL;	/* they belong to one of its processes only */
+	j->meta.thread_names = NULL;	/* they belong to only one of its processes */
 	memset(&j->stats, 0, sizeof(j->stats));
 	return err ? err : j->inner->ops->begin(j->inner, &j->meta, intern_tables(j->in));
 }
@@ -80,7 +80,7 @@ static int joined_begin(struct sink *s, const struct profile_meta *meta,
 	if (j->reading)
 		return -EINVAL;
 	if (!goes_on(j, meta, label))
-		j->err = start(j, meta, label);
+		j->err = begin_joined(j, meta, label);
 	if (!j->err && j->remap)
 		remap_begin(j->remap, tables, j->in);
 	else if (!j->err)
@@ -106,7 +106,7 @@ static int joined_event(struct sink *s, const struct event *ev)
 	return j->err;
 }
 
-/* Sums, and the longest duration; percentages cannot be added. */
+/* Adds sums, and takes the longest duration; percentages cannot be added. */
 static void add_stats(struct profile_stats *sum, const struct profile_stats *stats)
 {
 	if (!stats)
@@ -139,7 +139,7 @@ static int joined_close(struct sink *s)
 	int err = j->err, end_err;
 
 	remap_free(j->remap);
-	end_err = finish(j);
+	end_err = end_joined(j);
 	err = err ? err : end_err;
 	end_err = j->inner->ops->close(j->inner);
 	free(j->label);

@@ -33,7 +33,7 @@ static int memory_sink_event(struct sink *sink, const struct event *ev)
 		return err;
 	buf_add(&m->samples, ev, sizeof(*ev));
 	buf_add(&m->samples, ev->frames, frames);
-	if (ev->nframes & 1)	/* keep struct event aligned */
+	if (ev->nframes & 1)	/* keeps struct event aligned */
 		buf_add(&m->samples, "\0\0\0", sizeof(*ev->frames));
 	return 0;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* native_frame.c - names of machine code's files. See native_frame.h. Owns nothing. */
+/* native_frame.c - file names of machine code. See native_frame.h. Owns nothing. */
 #include "model/native_frame.h"
 
 #include <stdio.h>

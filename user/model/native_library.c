@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * native_library.c - libraries among the strings of a profile. See native_library.h. The strings
- * may be a target's: one that looks like a library but is the name of a frame is none.
+ * may come from a target: one that looks like a library but is the name of a frame is none.
  */
 #include "model/native_library.h"
 
@@ -20,7 +20,7 @@ static int digit_of(char c)
 	return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decode the build id [p, end), "-" for none. */
+/* Decodes the build id [p, end), "-" for none. */
 static bool take_build_id(const char *p, const char *end, struct native_library *out)
 {
 	size_t digits = (size_t)(end - p);
@@ -102,21 +102,21 @@ int native_library_add(struct intern *in, const char *library, const char *path,
 	return intern_library(in, text, strlen(text));
 }
 
-static void mark(uint8_t *bits, const struct profile_tables *t, uint32_t string)
+static void mark_name(uint8_t *bits, const struct profile_tables *t, uint32_t string)
 {
 	if (string < t->string_cnt)
 		bits[string / 8] |= (uint8_t)(1 << string % 8);
 }
 
-/* A bit for each string: it is the name of a frame. NULL: no memory. */
+/* Returns a bit for each string: set if it is the name of a frame. NULL: no memory. */
 static uint8_t *names_of_frames(const struct profile_tables *t)
 {
 	uint8_t *bits = calloc(1, (size_t)t->string_cnt / 8 + 1);
 	uint32_t i;
 
 	for (i = 0; bits && i < t->frame_cnt; i++) {
-		mark(bits, t, t->frames[i].file);
-		mark(bits, t, t->frames[i].func);
+		mark_name(bits, t, t->frames[i].file);
+		mark_name(bits, t, t->frames[i].func);
 	}
 	return bits;
 }
@@ -163,15 +163,16 @@ static struct native_library *entry_of(struct native_library *list, int cnt,
 	int i;
 
 	for (i = 0; i < cnt; i++)
-		if (list[i].name.len == name->len && !memcmp(list[i].name.data, name->data, name->len))
+		if (list[i].name.len == name->len &&
+		    !memcmp(list[i].name.data, name->data, name->len))
 			return &list[i];
 	return NULL;
 }
 
-/* While a list is made: the profile has libraries of this name that differ. */
+/* While a list is made: the profile has different libraries of this name. */
 #define SEVERAL UINT32_MAX
 
-static void merge(struct native_library *l, const struct native_library *more)
+static void merge_library(struct native_library *l, const struct native_library *more)
 {
 	if (!l->path.len)
 		l->path = more->path;
@@ -186,7 +187,7 @@ static void merge(struct native_library *l, const struct native_library *more)
 	}
 }
 
-static int fill(const struct profile_tables *t, struct native_library *list)
+static int fill_list(const struct profile_tables *t, struct native_library *list)
 {
 	struct native_library l, *known;
 	uint32_t i;
@@ -197,7 +198,7 @@ static int fill(const struct profile_tables *t, struct native_library *list)
 			continue;
 		known = entry_of(list, cnt, &l.name);
 		if (known)
-			merge(known, &l);
+			merge_library(known, &l);
 		else
 			list[cnt++] = l;
 	}
@@ -213,16 +214,10 @@ int native_libraries(const struct profile_tables *tables, struct native_library 
 	if (!tables->library_cnt)
 		return 0;
 	*list = calloc(tables->library_cnt, sizeof(**list));
-	return *list ? fill(tables, *list) : -ENOMEM;
+	return *list ? fill_list(tables, *list) : -ENOMEM;
 }
 
-const struct native_library *native_library_find(const struct native_library *list, int cnt,
-						 const struct string_ref *name)
-{
-	return entry_of((struct native_library *)list, cnt, name);
-}
-
-/* What makes an index. */
+/* State while an index is made. */
 struct maker {
 	struct native_index *x;
 	struct intern *names;	/* the ids are indices in x->list */
@@ -230,8 +225,8 @@ struct maker {
 	int known_cnt;
 };
 
-/* Set the library of a file; the library gets an entry if it has none. 0 or -ENOMEM. */
-static int place(struct maker *m, uint32_t file, const struct string_ref *name)
+/* Sets the library of a file; adds an entry for a new library. Returns 0 or -ENOMEM. */
+static int set_library(struct maker *m, uint32_t file, const struct string_ref *name)
 {
 	const struct native_library *record;
 	uint32_t id;
@@ -239,7 +234,7 @@ static int place(struct maker *m, uint32_t file, const struct string_ref *name)
 	if (intern_string(m->names, name->data, name->len, &id))
 		return -ENOMEM;
 	if (id == m->x->cnt) {
-		record = native_library_find(m->known, m->known_cnt, name);
+		record = entry_of(m->known, m->known_cnt, name);
 		m->x->list[m->x->cnt++] =
 			record ? *record : (struct native_library){ .name = *name };
 	}
@@ -247,7 +242,7 @@ static int place(struct maker *m, uint32_t file, const struct string_ref *name)
 	return 0;
 }
 
-/* Is this the frame of a library whose file has no number yet? */
+/* Returns true for the frame of a library whose file has no number yet. */
 static bool is_new(const struct native_index *x, const struct profile_tables *t,
 		   const struct frame *f)
 {
@@ -265,7 +260,7 @@ static int fill_index(struct maker *m, const struct profile_tables *t)
 		if (!is_new(m->x, t, &t->frames[i]))
 			continue;
 		name = native_library(&t->strings[t->frames[i].file]);
-		err = place(m, t->frames[i].file, &name);
+		err = set_library(m, t->frames[i].file, &name);
 	}
 	return err;
 }

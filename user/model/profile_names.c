@@ -41,7 +41,7 @@ static const struct {
 	{ "gc", FEATURE_GC }, { "opcodes", FEATURE_OPCODES }, { "blocking", FEATURE_BLOCKING },
 };
 
-/* typed: the word of --status, shorter where its context says the rest. */
+/* typed: the word of --status, shorter where the context is clear. */
 static const struct {
 	uint8_t bit;
 	const char *name, *typed;
@@ -54,7 +54,7 @@ static const struct {
 	{ STATUS_MAIN_THREAD, "main", "main" },
 };
 
-/* A number beyond the table is not known; so is a negative one. */
+/* A number beyond the table is unknown; so is a negative one. */
 static const char *name_of(const char *const *names, size_t cnt, size_t i)
 {
 	return i < cnt && names[i] ? names[i] : "unknown";

@@ -9,17 +9,6 @@
 
 #define BLOCKED "<blocked in "
 
-const char *python_wait_name(enum python_wait wait)
-{
-	static const char *const names[PYTHON_WAITS] = {
-		[PYTHON_WAIT_LOCK] = "lock", [PYTHON_WAIT_IO] = "io",
-		[PYTHON_WAIT_SLEEP] = "sleep", [PYTHON_WAIT_RUNNABLE] = "runnable",
-		[PYTHON_WAIT_HELD] = "held", [PYTHON_WAIT_OTHER] = "other",
-	};
-
-	return names[wait];
-}
-
 static const char *const locks[] = { "flock", "futex", "futex_waitv", "semop", "semtimedop" };
 static const char *const sleeps[] = {
 	"clock_nanosleep", "nanosleep", "pause", "rt_sigsuspend", "rt_sigtimedwait",
@@ -38,7 +27,7 @@ static const char *const ios[] = {
 	"writev",
 };
 
-static int compare(const void *key, const void *item)
+static int compare_name(const void *key, const void *item)
 {
 	const struct string_ref *name = key;
 	const char *other = *(const char *const *)item;
@@ -48,12 +37,12 @@ static int compare(const void *key, const void *item)
 	return order ? order : name->len < len ? -1 : name->len > len;
 }
 
-static bool has(const char *const *sorted, size_t cnt, const struct string_ref *name)
+static bool has_name(const char *const *sorted, size_t cnt, const struct string_ref *name)
 {
-	return bsearch(name, sorted, cnt, sizeof(*sorted), compare) != NULL;
+	return bsearch(name, sorted, cnt, sizeof(*sorted), compare_name) != NULL;
 }
 
-static bool is(const struct string_ref *s, const char *text)
+static bool is_name(const struct string_ref *s, const char *text)
 {
 	return s->len == strlen(text) && !memcmp(s->data, text, s->len);
 }
@@ -77,16 +66,16 @@ enum python_wait python_wait_of(const struct string_ref *frame)
 	const size_t before = strlen(BLOCKED);
 	struct string_ref name;
 
-	if (is(frame, "<waiting for a CPU>"))
+	if (is_name(frame, "<waiting for a CPU>"))
 		return PYTHON_WAIT_RUNNABLE;
 	if (is_held(frame))
 		return PYTHON_WAIT_HELD;
 	if (frame->len <= before + 1 || memcmp(frame->data, BLOCKED, before))
 		return PYTHON_WAITS;
 	name = (struct string_ref){ frame->data + before, frame->len - (uint32_t)before - 1 };
-	if (has(locks, ARRAY_SIZE(locks), &name))
+	if (has_name(locks, ARRAY_SIZE(locks), &name))
 		return PYTHON_WAIT_LOCK;
-	if (has(sleeps, ARRAY_SIZE(sleeps), &name))
+	if (has_name(sleeps, ARRAY_SIZE(sleeps), &name))
 		return PYTHON_WAIT_SLEEP;
-	return has(ios, ARRAY_SIZE(ios), &name) ? PYTHON_WAIT_IO : PYTHON_WAIT_OTHER;
+	return has_name(ios, ARRAY_SIZE(ios), &name) ? PYTHON_WAIT_IO : PYTHON_WAIT_OTHER;
 }

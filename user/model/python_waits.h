@@ -6,7 +6,7 @@
 #include "base/string_ref.h"
 
 enum python_wait {
-	PYTHON_WAIT_LOCK,	/* for another thread or process to let go of something */
+	PYTHON_WAIT_LOCK,	/* for another thread or process to release something */
 	PYTHON_WAIT_IO,		/* for files, sockets, pipes, memory from disk */
 	PYTHON_WAIT_SLEEP,	/* for time to pass */
 	PYTHON_WAIT_RUNNABLE,	/* for a CPU */
@@ -14,12 +14,10 @@ enum python_wait {
 	PYTHON_WAIT_OTHER,
 	PYTHON_WAITS
 };
-/* "lock", "io", ... */
-const char *python_wait_name(enum python_wait wait);
 
 /*
- * The kind of a synthetic frame (resolve/other_frames.h): "<blocked in futex>" is a lock. A frame
- * that names no wait: PYTHON_WAITS.
+ * Returns the kind of a synthetic frame (resolve/other_frames.h): "<blocked in futex>" is a lock. A
+ * frame that is not a wait: PYTHON_WAITS.
  */
 enum python_wait python_wait_of(const struct string_ref *frame);
 

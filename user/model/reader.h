@@ -3,8 +3,8 @@
  * reader.h - one interface to everything that can be read as a profile.
  *
  * A file has one or several profiles (of several processes, or with different units). One of them
- * is selected at a time; its info and events are what the other calls return. The tables are
- * complete when a reader is open. Every file is hostile; what a reader delivers is safe for sinks.
+ * is selected at a time; the other calls return its info and events. The tables are complete when a
+ * reader is open. Every file is hostile; the output of a reader is safe for sinks.
  */
 #ifndef TACHBPF_READER_H
 #define TACHBPF_READER_H
@@ -15,34 +15,34 @@ struct describe;
 struct input;
 struct reader;
 
-/* Which of several values in a file becomes the weight of an event. */
+/* The value in a file that becomes the weight of an event. */
 enum reader_value {
 	VALUE_DEFAULT,		/* the file's own value; for memory: bytes live at the end */
 	VALUE_LIVE,		/* bytes allocated and not freed when the file ends */
 	VALUE_ALLOCATED,	/* bytes allocated, freed or not */
-	VALUE_PEAK,		/* bytes live when they were most */
+	VALUE_PEAK,		/* bytes live at the peak */
 	VALUE_SAMPLES,		/* time as samples, one for each interval */
-	VALUE_BOTH,		/* bytes allocated; those that are live have STATUS_HELD. Files that
-				 * have no allocations: their default */
+	VALUE_BOTH,		/* bytes allocated; those that are live have STATUS_HELD. For
+				 * files without allocations: their default */
 };
 
 struct reader_args {
-	const char *format;	/* --input-format NAME; NULL: found by the file's content */
+	const char *format;	/* --input-format NAME; NULL: detected from the file's content */
 	enum reader_value value;
 	/*
-	 * Of memory: what is live just before this moment, instead of at the file's end; what comes
-	 * later is left out. In µs since the file's start or, if absolute, in its own clock.
+	 * For memory: bytes live just before this moment, instead of at the file's end; later
+	 * events are ignored. In µs since the file's start or, if absolute, in its own clock.
 	 */
 	bool until_given, until_absolute;
 	uint64_t until_us;
 };
 
-/* Limit of reader_info.weight_sum: larger sums mean nothing, and could overflow. */
+/* Limit of reader_info.weight_sum: larger sums are meaningless, and could overflow. */
 #define WEIGHT_SUM_MAX ((uint64_t)INT64_MAX)
 
-/* About the selected profile. */
+/* The selected profile. */
 struct reader_info {
-	struct profile_meta meta;	/* tgid and comm only if the file says so */
+	struct profile_meta meta;	/* tgid and comm only if the file has them */
 	struct profile_stats stats;
 	bool timed;			/* events have true times, not only an order */
 	uint64_t event_cnt;
@@ -57,16 +57,16 @@ typedef int (*reader_event_fn)(void *ctx, const struct event *ev);
 struct reader_ops {
 	const char *name;	/* --input-format NAME */
 	const char *help;	/* one line */
-	/* Do the bytes look like this format? Only one format may say yes. */
+	/* Returns true if the bytes look like this format. At most one format may do so. */
 	bool (*probe)(const struct input *in);
-	/* NULL with errno and a reason in why. in stays valid until free(). */
+	/* Returns NULL with errno and a reason in why. in stays valid until free(). */
 	struct reader *(*open)(const struct input *in, const struct reader_args *args, char *why,
 			       size_t why_size);
-	/* Make the i-th profile the one. NULL: there is one only. */
+	/* Selects the i-th profile. NULL: there is only one. */
 	void (*select)(struct reader *r, uint32_t i);
 	int (*run)(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 		   size_t why_size);
-	/* What else the file says about itself. Optional. */
+	/* Adds what else the file says about itself. Optional. */
 	void (*describe)(const struct reader *r, struct describe *d);
 	void (*free)(struct reader *r);
 };

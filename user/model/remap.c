@@ -2,8 +2,8 @@
 /*
  * remap.c - translates frame ids. See remap.h.
  *
- * Every string and frame is translated once, when it is first needed; a stack that repeats
- * costs one comparison.
+ * Every string and frame is translated once, when it is first needed; a stack that repeats costs
+ * one comparison.
  */
 #include "model/remap.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * remap.h - translates events of one profile to another profile's tables: for writers that
- * join profiles, or that keep only the used part of one.
+ * remap.h - translates events of one profile to another profile's tables: for writers that join
+ * profiles, or that keep only the used part of one.
  *
  * A frame that is not in the tables (recovery only) becomes <lost frame>.
  */
@@ -13,23 +13,23 @@
 
 struct remap;
 
-/* Translates from tables to into; both must outlive it. NULL with errno. Freed by remap_free(). */
+/* From tables to into; both must outlive it. Returns NULL with errno. Freed by remap_free(). */
 struct remap *remap_new(const struct profile_tables *tables, struct intern *into);
 void remap_free(struct remap *r);
 
 /*
- * Use it for other tables: as a new one, but its memory is kept. It costs nothing that grows with
- * the tables, which many profiles may share.
+ * Reuses it for other tables: like a new one, but keeps its memory. Takes constant time, as many
+ * profiles may share large tables.
  */
 void remap_begin(struct remap *r, const struct profile_tables *tables, struct intern *into);
 
 /*
- * Enter in into what the tables say of libraries (native_library.h), if frames of any were
- * translated: when the tables are complete. 0 or -ENOMEM.
+ * Adds the libraries of the tables (native_library.h) to into, if frames of any were translated:
+ * call this when the tables are complete. Returns 0 or -ENOMEM.
  */
 int remap_libraries(const struct remap *r);
 
-/* Set *out to ev with frames of into, valid until the next call. 0 or -ENOMEM. */
+/* Sets *out to ev with frames of into, valid until the next call. Returns 0 or -ENOMEM. */
 int remap_event(struct remap *r, const struct event *ev, struct event *out);
 
 #endif

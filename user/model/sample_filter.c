@@ -7,8 +7,6 @@
  */
 #include "model/sample_filter.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +16,7 @@
 #include "model/process_frame.h"
 
 /*
- * How many bytes of a name are matched: regexec() needs memory for each byte, and names are
+ * Only this many bytes of a name are matched: regexec() needs memory for each byte, and names are
  * hostile.
  */
 #define MATCH_MAX_BYTES 4096
@@ -29,12 +27,12 @@ enum verdict { FOCUS = 1, IGNORE = 2 };
 struct sample_filter {
 	const struct sample_filter_options *o;
 	const struct profile_tables *tables;
-	uint64_t from_us, to_us;	/* absolute times; to_us: the first
-					 * moment that is not included */
-	struct process_root root;	/* tables NULL: the whole profile
-					 * is of a selected process */
+	uint64_t from_us, to_us;	/* absolute times; to_us: the first moment that is not
+					 * included */
+	struct process_root root;	/* tables NULL: the whole profile belongs to a selected
+					 * process */
 	struct id_map strings, frames;	/* enum verdict by id */
-	/* The result for the last stack: */
+	/* The result for the last stack. */
 	bool known, passes;
 	uint32_t depth;
 	uint32_t stack[EVENT_MAX_FRAMES];
@@ -104,9 +102,9 @@ bool sample_filter_wants_tables(const struct sample_filter_options *o,
 	return false;
 }
 
-/* none: the result if there is no limit. */
-static uint64_t absolute(const struct sample_filter_time *t, const struct profile_meta *meta,
-			 uint64_t none)
+/* none: the result without a limit. */
+static uint64_t absolute_us(const struct sample_filter_time *t, const struct profile_meta *meta,
+			    uint64_t none)
 {
 	if (!t->given)
 		return none;
@@ -130,8 +128,8 @@ void sample_filter_begin(struct sample_filter *f, const struct sample_filter_opt
 	f->root = (struct process_root){ 0 };
 	f->o = o;
 	f->tables = tables;
-	f->from_us = absolute(&o->from, meta, 0);
-	f->to_us = absolute(&o->to, meta, UINT64_MAX);
+	f->from_us = absolute_us(&o->from, meta, 0);
+	f->to_us = absolute_us(&o->to, meta, UINT64_MAX);
 	f->on_event = on_event;
 	f->ctx = ctx;
 }
@@ -150,7 +148,7 @@ void sample_filter_by_process_frames(struct sample_filter *f)
 	f->root.tables = f->tables;
 }
 
-static bool matches(const regex_t *re, const struct string_ref *s)
+static bool name_matches(const regex_t *re, const struct string_ref *s)
 {
 	/* Names are not NUL-terminated, which sanitizers require, and may contain NULs. */
 	regmatch_t range = { 0, s->len < MATCH_MAX_BYTES ? (regoff_t)s->len : MATCH_MAX_BYTES };
@@ -163,7 +161,7 @@ static bool matches(const regex_t *re, const struct string_ref *s)
 	return !regexec(re, text, 1, &range, REG_STARTEND);
 }
 
-/* Add the verdict of a string to *all. 0 or -ENOMEM. */
+/* Adds the verdict of a string to *all. Returns 0 or -ENOMEM. */
 static int string_verdict(struct sample_filter *f, uint32_t id, uint32_t *all)
 {
 	const struct string_ref *s = &f->tables->strings[id];
@@ -171,15 +169,15 @@ static int string_verdict(struct sample_filter *f, uint32_t id, uint32_t *all)
 	int err = 0;
 
 	if (!id_map_get(&f->strings, id, &verdict)) {
-		verdict = (matches(f->o->focus, s) ? FOCUS : 0) |
-			  (matches(f->o->ignore, s) ? IGNORE : 0);
+		verdict = (name_matches(f->o->focus, s) ? FOCUS : 0) |
+			  (name_matches(f->o->ignore, s) ? IGNORE : 0);
 		err = id_map_set(&f->strings, id, verdict);
 	}
 	*all |= verdict;
 	return err;
 }
 
-/* Add the verdict of a frame to *all. 0 or -ENOMEM. */
+/* Adds the verdict of a frame to *all. Returns 0 or -ENOMEM. */
 static int frame_verdict(struct sample_filter *f, uint32_t id, uint32_t *all)
 {
 	const struct frame *fr = &f->tables->frames[id];
@@ -197,7 +195,7 @@ static int frame_verdict(struct sample_filter *f, uint32_t id, uint32_t *all)
 	return err;
 }
 
-/* Set f->passes for the event's stack. 0 or -ENOMEM. */
+/* Sets f->passes for the event's stack. Returns 0 or -ENOMEM. */
 static int judge_stack(struct sample_filter *f, const struct event *ev)
 {
 	size_t bytes = ev->nframes * sizeof(*ev->frames);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * sample_filter.h - selects the samples of profiles that a command uses: the stage between
- * a reader and the consumer of its events.
+ * sample_filter.h - selects the samples of profiles that a command uses: the stage between a reader
+ * and the consumer of its events.
  *
- * All conditions must be met. Memory grows with the tables, not with the samples.
+ * All conditions must match. Memory grows with the tables, not with the samples.
  */
 #ifndef TACHBPF_SAMPLE_FILTER_H
 #define TACHBPF_SAMPLE_FILTER_H
@@ -35,19 +35,19 @@ struct sample_filter_options {
 };
 void sample_filter_options_free(struct sample_filter_options *o);
 
-/* Are there no conditions? */
+/* Returns true if there are no conditions. */
 bool sample_filter_is_empty(const struct sample_filter_options *o);
 
-/* Is there a condition on time? */
+/* Returns true if there is a condition on time. */
 bool sample_filter_has_time(const struct sample_filter_options *o);
 
-/* Does a process meet the conditions? tgid 0, comm NULL: unknown, which meets no condition. */
+/* Returns true if a process matches. tgid 0, comm NULL: unknown, which matches no condition. */
 bool sample_filter_wants_process(const struct sample_filter_options *o, uint32_t tgid,
 				 const char *comm);
 
 struct sample_filter;
 
-/* Do the tables have the process frame of a selected process? See process_frame.h. */
+/* Returns true if the tables have the process frame of a selected process. See process_frame.h. */
 bool sample_filter_wants_tables(const struct sample_filter_options *o,
 				const struct profile_tables *tables);
 
@@ -55,18 +55,18 @@ bool sample_filter_wants_tables(const struct sample_filter_options *o,
 struct sample_filter *sample_filter_new(void);
 void sample_filter_free(struct sample_filter *f);
 /*
- * The following events are of this profile; o, meta and tables must stay valid. What the profile
- * before it had is forgotten, which costs the same however long the tables are.
+ * The following events are of this profile; o, meta and tables must stay valid. Drops the state of
+ * the previous profile in constant time.
  */
 void sample_filter_begin(struct sample_filter *f, const struct sample_filter_options *o,
 			 const struct profile_meta *meta, const struct profile_tables *tables,
 			 int (*on_event)(void *ctx, const struct event *ev), void *ctx);
-/* The profile has several processes: select samples by their process frames. */
+/* The profile has several processes: samples are selected by their process frames. */
 void sample_filter_by_process_frames(struct sample_filter *f);
 
 /*
- * Pass the event on if it meets the conditions. ctx
- * is the filter. 0, or what on_event() returned.
+ * Passes the event on if it meets the conditions. ctx is the filter. Returns 0, or the result of
+ * on_event().
  */
 int sample_filter_event(void *ctx, const struct event *ev);
 

@@ -8,8 +8,8 @@
 #include "base/common_end.h"
 
 /*
- * How many frames two stacks share at their roots. The root comes last, as in an event; a stack
- * without frames may be NULL.
+ * Returns the number of frames that two stacks share at their roots. The root comes last, as in an
+ * event; a stack without frames may be NULL.
  */
 static inline uint32_t frames_shared(const uint32_t *a, uint32_t a_cnt, const uint32_t *b,
 				     uint32_t b_cnt)

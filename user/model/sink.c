@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sink.c - what sinks share: copies of what they need later, the limit of sizes. See sink.h. */
+/* sink.c - shared by sinks: copies of what they need later, the limit of sizes. See sink.h. */
 #include "model/sink.h"
 
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * spool.c - streams of numbers in a temporary file. See spool.h.
  *
- * A chunk is SPOOL_CHUNK_BYTES of varints. Its first two bytes are the number of used
- * bytes; the rest is zero. No record crosses the border of two chunks.
+ * A chunk is SPOOL_CHUNK_BYTES of varints. Its first two bytes are the number of used bytes; the
+ * rest is zero. No record spans two chunks.
  */
 #include "model/spool.h"
 
@@ -52,7 +52,7 @@ static int open_file(struct spool *s)
 		if (s->fd >= 0)
 			return 0;
 	}
-	/* Not every file system has O_TMPFILE. */
+	/* Not every file system supports O_TMPFILE. */
 	s->fd = mkostemp(path, O_CLOEXEC);
 	if (s->fd < 0)
 		return -errno;
@@ -60,7 +60,7 @@ static int open_file(struct spool *s)
 	return 0;
 }
 
-/* Write a full tail as a chunk of the file. */
+/* Writes a full tail as a chunk of the file. */
 static int put_chunk(struct spool *s, struct spool_stream *st)
 {
 	uint8_t chunk[SPOOL_CHUNK_BYTES] = { 0 };
@@ -120,7 +120,7 @@ void spool_read(struct spool_reader *r, struct spool *s, const struct spool_stre
 	r->p = r->end = NULL;
 }
 
-/* 1; 0: no more; -errno. */
+/* Returns 1; 0: no more; -errno. */
 static int next_chunk(struct spool_reader *r)
 {
 	size_t cnt = r->stream->chunks.len / sizeof(uint64_t), done = 0;

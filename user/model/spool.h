@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * spool.h - stores numbers until they are needed for a file: many streams in one temporary
- * file, each read back in the order in which it was written.
+ * spool.h - stores numbers until they are needed for a file: many streams in one temporary file,
+ * each read back in the order in which it was written.
  *
- * For formats that need tables before samples, or one thread after the other, when the
- * samples do not fit into memory. The file has no name (O_TMPFILE, in $TMPDIR, /var/tmp or
- * /tmp) and vanishes with the process; short streams never reach it. Memory: at most
- * SPOOL_CHUNK_BYTES for each stream, and 8 bytes for each chunk in the file.
+ * For formats that need tables before samples, or one thread after the other, when the samples do
+ * not fit into memory. The file has no name (O_TMPFILE, in $TMPDIR, /var/tmp or /tmp) and vanishes
+ * with the process; short streams never reach it. Memory: at most SPOOL_CHUNK_BYTES for each
+ * stream, and 8 bytes for each chunk in the file.
  */
 #ifndef TACHBPF_SPOOL_H
 #define TACHBPF_SPOOL_H
@@ -22,7 +22,7 @@ struct spool;
 /* Zero-initialise; freed by spool_stream_free(). */
 struct spool_stream {
 	struct buf chunks;	/* u64 offsets in the file */
-	struct buf tail;	/* what is not in the file yet */
+	struct buf tail;	/* data that is not in the file yet */
 };
 
 struct spool_reader {
@@ -33,17 +33,17 @@ struct spool_reader {
 	uint8_t data[SPOOL_CHUNK_BYTES];
 };
 
-/* NULL with errno. Freed by spool_free(). */
+/* Returns NULL with errno. Freed by spool_free(). */
 struct spool *spool_new(void);
 void spool_free(struct spool *s);
 
-/* Append a record of cnt numbers. 0 or -errno. */
+/* Appends a record of cnt numbers. Returns 0 or -errno. */
 int spool_add(struct spool *s, struct spool_stream *st, const uint64_t *values, unsigned int cnt);
 void spool_stream_free(struct spool_stream *st);
 
-/* Read from the start; nothing may be added while a reader is in use. */
+/* Starts reading from the beginning; nothing may be added while a reader is in use. */
 void spool_read(struct spool_reader *r, struct spool *s, const struct spool_stream *st);
-/* Read the next record, which must have cnt numbers. 1; 0: no more; -errno. */
+/* Reads the next record, which must have cnt numbers. Returns 1; 0: no more; -errno. */
 int spool_next(struct spool_reader *r, uint64_t *values, unsigned int cnt);
 
 /* Signed numbers are stored in zigzag encoding. */

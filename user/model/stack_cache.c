@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * stack_cache.c - see stack_cache.h. Frames of stacks are in one array, which is only added to:
- * where they are says of which process they are. When it is full, everything is forgotten.
+ * stack_cache.c - see stack_cache.h. The frames of all stacks are in one append-only array: their
+ * position shows which process they belong to. When it is full, everything is dropped.
  */
 #include "model/stack_cache.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-/* Sets at first and at most, and frames: together they fit the cache of a CPU's core. */
+/* Initial and maximum number of sets and of frames: together they fit the cache of a CPU core. */
 #define SETS_MIN 64
 #define SETS_MAX 8192
 #define FRAMES_MIN 4096
@@ -38,7 +38,7 @@ void stack_cache_clear(struct stack_cache *c)
 	c->round++;
 }
 
-static void forget(struct stack_cache *c)
+static void forget_stacks(struct stack_cache *c)
 {
 	if (c->set_cnt)
 		memset(c->sets, 0, c->set_cnt * sizeof(*c->sets));
@@ -62,7 +62,7 @@ static bool grow_sets(struct stack_cache *c)
 	free(c->sets);
 	c->sets = sets;
 	c->set_cnt = cnt;
-	forget(c);
+	forget_stacks(c);
 	return true;
 }
 
@@ -73,7 +73,7 @@ static bool grow_frames(struct stack_cache *c, uint32_t depth)
 	if (c->used + depth <= c->cap)
 		return true;
 	if (c->cap >= FRAMES_MAX) {
-		forget(c);
+		forget_stacks(c);
 		return true;
 	}
 	frames = reallocarray(c->frames, cap, sizeof(*frames));
@@ -92,7 +92,7 @@ struct stack_cached *stack_cache_add(struct stack_cache *c, uint64_t hash, const
 	if (depth > EVENT_MAX_FRAMES || !grow_sets(c) || !grow_frames(c, depth))
 		return NULL;
 	s = c->sets[hash & (c->set_cnt - 1)];
-	/* The one that was added last comes first, beside the one before it. */
+	/* The newest one comes first, next to the previous one. */
 	s[1] = s[0];
 	*s = (struct stack_cached){ (uint32_t)(hash >> 32), c->used, depth, value, { 0 } };
 	memset(s->shares, 0xff, sizeof(s->shares));

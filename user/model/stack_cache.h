@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stack_cache.h - finds the stacks of one process that were seen before by the ids of their
- * frames, all of them at once.
+ * stack_cache.h - finds the stacks of one process that were seen before by the ids of their frames,
+ * all of them at once.
  *
- * What is found is exact: a stack is compared with what was kept of it. It is a cache: bounded, and
- * what is not found may have been seen all the same. Knows nothing of what frames are.
+ * A hit is exact: a stack is compared with the stored one. It is a cache of limited size, so a miss
+ * may have been seen before all the same. Knows nothing of the meaning of frames.
  */
 #ifndef TACHBPF_STACK_CACHE_H
 #define TACHBPF_STACK_CACHE_H
@@ -16,28 +16,28 @@
 #include "base/hash_secret.h"
 #include "model/event.h"
 
-/* Shares that are remembered of a stack: of a thread the one of its number modulo this. */
+/* Remembered shares of a stack: a thread uses the one of its number modulo this. */
 #define STACK_CACHE_SHARES 4
 
 #define STACK_CACHE_MIX HASH_SECRET_A
 
-/* A stack: two of them are a line of the CPU's cache. */
+/* A stack: two of them fill a CPU cache line. */
 struct stack_cached {
 	uint32_t hash;
-	uint32_t frames;	/* where the cache keeps them; 0: no stack */
+	uint32_t frames;	/* where the cache keeps its frames; 0: no stack */
 	uint32_t depth;
-	uint32_t value;		/* stack_cache_add()'s */
-	uint32_t shares[STACK_CACHE_SHARES];	/* the caller's; at first UINT32_MAX */
+	uint32_t value;		/* from stack_cache_add() */
+	uint32_t shares[STACK_CACHE_SHARES];	/* the caller's; initially UINT32_MAX */
 };
 
 struct stack_cache {
 	struct stack_cached (*sets)[2];
 	uint32_t set_cnt;	/* a power of two; 0: nothing was added */
-	uint32_t cnt;		/* stacks that were added since it has this many sets */
-	uint32_t *frames;	/* of the stacks, one after another; [0] is none's */
+	uint32_t cnt;		/* stacks added since it has this many sets */
+	uint32_t *frames;	/* of all stacks, concatenated; [0] is unused */
 	uint32_t used, cap;	/* of frames */
-	uint32_t begun;		/* where those of this process begin */
-	uint32_t round;		/* how often all was forgotten */
+	uint32_t begun;		/* where the frames of this process begin */
+	uint32_t round;		/* how often everything was dropped */
 	uint64_t seed;
 	uint32_t secret[EVENT_MAX_FRAMES];
 };
@@ -45,13 +45,13 @@ struct stack_cache {
 /* Freed by stack_cache_free(). */
 void stack_cache_init(struct stack_cache *c);
 void stack_cache_free(struct stack_cache *c);
-/* Forget all stacks: the ids that follow are others'. */
+/* Drops all stacks: the following ids have another meaning. */
 void stack_cache_clear(struct stack_cache *c);
 
 /*
- * The hash of a stack: the sum of products of two frames each (NH, of UMAC), and both have a secret
- * added, so nobody can choose stacks that have the same. The last pair are the last two frames: of
- * an odd number, one of them is in two pairs, and no branch depends on that.
+ * Hashes a stack: the sum of products of two frames each (NH, of UMAC), both with a secret added,
+ * so nobody can choose stacks that collide. The last pair is the last two frames: with an odd
+ * number, one of them is in two pairs, and no branch depends on that.
  */
 static inline uint64_t stack_cache_hash(const struct stack_cache *c, const uint32_t *frames,
 					uint32_t depth)
@@ -75,7 +75,7 @@ static inline bool stack_cache_same(const struct stack_cache *c, const struct st
 	       (!depth || !memcmp(c->frames + s->frames, frames, depth * sizeof(*frames)));
 }
 
-/* The stack of these frames, whose hash this is, valid until one is added. NULL: not found. */
+/* Returns the stack of these frames with this hash, valid until one is added. NULL: not found. */
 static inline struct stack_cached *stack_cache_find(const struct stack_cache *c, uint64_t hash,
 						    const uint32_t *frames, uint32_t depth)
 {
@@ -89,7 +89,7 @@ static inline struct stack_cached *stack_cache_find(const struct stack_cache *c,
 	return s->hash == hash >> 32 && stack_cache_same(c, s, frames, depth) ? s : NULL;
 }
 
-/* Add a stack that is not found. NULL: there is no memory, or it is too deep. */
+/* Adds a stack that was not found. Returns NULL if there is no memory, or it is too deep. */
 struct stack_cached *stack_cache_add(struct stack_cache *c, uint64_t hash, const uint32_t *frames,
 				     uint32_t depth, uint32_t value);
 

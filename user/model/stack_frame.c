@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * stack_frame.c - which frames count, and how much of them. See stack_frame.h.
+ * stack_frame.c - which frames count, and which of their parts. See stack_frame.h.
  */
 #include "model/stack_frame.h"
 

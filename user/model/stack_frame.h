@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stack_frame.h - which frames count in a stack, and what tells two of them apart: the
- * same for the list of distinct stacks (stacks.h) and for the call tree (stack_tree.h).
+ * stack_frame.h - which frames count in a stack, and how two of them are distinguished: the same
+ * for the list of distinct stacks (stacks.h) and for the call tree (stack_tree.h).
  */
 #ifndef TACHBPF_STACK_FRAME_H
 #define TACHBPF_STACK_FRAME_H
@@ -10,7 +10,7 @@
 
 #include "model/event.h"
 
-/* How much of a frame tells two apart. Its opcode never does. */
+/* The parts of a frame that distinguish it. Its opcode is never one of them. */
 enum stack_detail {
 	DETAIL_FUNCTION,	/* file and function */
 	DETAIL_LINE,
@@ -18,11 +18,11 @@ enum stack_detail {
 	DETAIL_LOCATION,	/* first and last line and column */
 };
 
-/* The frame's file, function and what detail asks for; the rest is ..._NONE. */
+/* Returns the frame's file, function and the parts in detail; the rest is ..._NONE. */
 struct frame stack_frame_cut(enum stack_detail detail, const struct frame *f);
 
 /*
- * Does a frame with this file belong to CPython's own profiler? CPython 3.15's replay
+ * Returns true if a frame with this file belongs to CPython's own profiler. CPython 3.15's replay
  * leaves out these frames (Lib/profiling/sampling/collector.py), and so do we.
  */
 bool stack_frame_internal(const struct string_ref *file);

@@ -2,12 +2,12 @@
 /*
  * stack_tree.c - see stack_tree.h.
  *
- * A stack that was seen before, in any thread of the process, is found as a whole
- * (stack_cache.h), and so is its share. Another costs only its new part: the part that it shares
- * with the last such stack of the same thread is kept, and each other frame costs one access to a
- * hash table. If the stack and the state repeat, it is one addition. Nodes are those of all
- * processes; threads and shares are looked for only in their own process, so its tables are small
- * and nearly all in the CPU's cache.
+ * A stack that was seen before, in any thread of the process, is found as a whole (stack_cache.h),
+ * and so is its share. Another stack costs only its new part: the part that it shares with the
+ * previous such stack of the same thread is reused, and each other frame costs one access to a hash
+ * table. If the stack and the state repeat, it is one addition. Nodes are shared by all processes;
+ * threads and shares are looked up only in their own process, so its tables are small and nearly
+ * all in the CPU's cache.
  */
 #include "model/stack_tree.h"
 
@@ -32,15 +32,15 @@
 #define LABEL_HIDDEN UINT32_MAX	/* in place of a frame id */
 
 /*
- * The last stack of a thread: where the cache has it, and its share. And the last one that the
- * cache did not have: its frames are right-aligned, the root last. nodes: root first, each the one
- * that its frame led to.
+ * The last stack of a thread: its place in the cache, and its share. And the last one that was not
+ * in the cache: its frames are right-aligned, the root last. nodes: root first, each the one that
+ * its frame led to.
  */
 struct recent {
 	bool valid;
 	uint8_t status;
 	uint32_t thread, share;
-	uint32_t cached, cached_depth, round;	/* the cache's when it had it */
+	uint32_t cached, cached_depth, round;	/* state of the cache when it had the stack */
 	uint32_t depth;
 	uint64_t thread_id;
 	uint32_t interp_id;
@@ -51,7 +51,7 @@ struct recent {
 /* Nodes found before: a small table is in the CPU's cache, the index of all nodes is not. */
 #define KNOWN_NODES 32768
 
-/* What was found last at a node, and is mostly wanted again: child, share + 1; 0: none. */
+/* The last results at a node, which are mostly wanted again: child, share + 1; 0: none. */
 struct last {
 	uint32_t child, share_1;
 };
@@ -63,13 +63,13 @@ struct stack_tree {
 	struct buf first_lines;		/* int32_t, indexed by names' frame ids: view.first_lines */
 	struct buf nodes, threads, shares;	/* arrays of the structures */
 	struct hash_index node_index;
-	struct hash_index thread_index, share_index;	/* of the process that is being read */
+	struct hash_index thread_index, share_index;	/* of the current process */
 	struct buf last;		/* struct last by node */
 	uint32_t known_nodes[KNOWN_NODES];	/* by hash; 0: none */
 	uint32_t process_cnt;
 	uint32_t share;			/* of the last event */
-	struct recent *recent[RECENT_CNT];	/* NULL: no thread has had it yet */
-	/* Of the profile that is being read: */
+	struct recent *recent[RECENT_CNT];	/* NULL: not used by a thread yet */
+	/* The current profile. */
 	const struct profile_tables *tables;
 	struct id_map labels;	/* its frame ids -> ours */
 	struct stack_cache cache;	/* of its stacks; values: nodes */
@@ -103,8 +103,7 @@ struct stack_tree_view stack_tree_view(const struct stack_tree *t)
 }
 
 /*
- * Multiply-shift with a secret odd factor: whoever made the profile cannot
- * choose ids that collide.
+ * Multiply-shift with a secret odd factor: the creator of a profile cannot choose ids that collide.
  */
 static uint32_t hash_pair(uint64_t seed, uint64_t a, uint64_t b)
 {
@@ -135,10 +134,7 @@ static bool share_equal(const void *shares, uint32_t id, const void *key)
 	return a->node == b->node && a->thread == b->thread && a->status == b->status;
 }
 
-/*
- * The entry of `array` that equals `entry`, which is appended if there is none.
- * Its number in *id.
- */
+/* Finds the entry of `array` that equals `entry`, or appends it. Its number in *id. */
 HASH_INLINE int find_or_add(struct hash_index *x, uint32_t hash, struct buf *array,
 			    const void *entry, size_t size,
 			    bool (*equal)(const void *array, uint32_t id, const void *entry),
@@ -165,7 +161,7 @@ static struct last *last_at(const struct stack_tree *t, uint32_t node)
 	return (struct last *)(void *)t->last.data + node;
 }
 
-/* A new node has no child and no share. 0 or -ENOMEM. */
+/* A new node has no child and no share. Returns 0 or -ENOMEM. */
 static int add_last(struct stack_tree *t)
 {
 	const struct last none = { 0 };
@@ -205,7 +201,7 @@ static int find_thread(struct stack_tree *t, const struct stack_thread *thread, 
 	return err ? err : *id >= THREADS_MAX ? -EOVERFLOW : 0;
 }
 
-/* The new share, if it is one, has no weight yet. */
+/* A new share has no weight yet. */
 static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint8_t status,
 		      uint32_t *id)
 {
@@ -217,7 +213,8 @@ static int find_share(struct stack_tree *t, uint32_t node, uint32_t thread, uint
 	if (last_at(t, node)->share_1 && share_equal(t->shares.data, *id, &share))
 		return 0;
 	hash = hash_pair(t->seed, (uint64_t)node << 32 | thread, status);
-	err = find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal, id);
+	err = find_or_add(&t->share_index, hash, &t->shares, &share, sizeof(share), share_equal,
+			  id);
 	if (!err)
 		last_at(t, node)->share_1 = *id + 1;
 	return err;
@@ -264,7 +261,7 @@ void stack_tree_free(struct stack_tree *t)
 	free(t);
 }
 
-/* No thread or share of the processes so far is looked for again: each is of one process. */
+/* Threads and shares belong to one process, so those of earlier ones are not looked up again. */
 static void forget_process(struct stack_tree *t)
 {
 	hash_index_free(&t->thread_index);
@@ -307,7 +304,7 @@ static int note_first_line(struct stack_tree *t, uint32_t frame, int32_t line)
 	return 0;
 }
 
-/* A frame of other tables as one of ours. first_line: of its function; 0: unknown. */
+/* Converts a frame of other tables to one of ours. first_line: of its function; 0: unknown. */
 static int adopt_frame(struct stack_tree *t, const struct profile_tables *tables,
 		       const struct frame *f, int32_t first_line, uint32_t *id)
 {
@@ -337,8 +334,8 @@ static int make_label(struct stack_tree *t, uint32_t frame, uint32_t *label)
 	return err ? err : id_map_set(&t->labels, frame, *label);
 }
 
-/* Find the child of node for a frame of the profile: node itself if the frame is hidden. */
-static int step(struct stack_tree *t, uint32_t node, uint32_t frame, uint32_t *child)
+/* Finds the child of node for a frame of the profile: node itself if the frame is hidden. */
+static int find_child(struct stack_tree *t, uint32_t node, uint32_t frame, uint32_t *child)
 {
 	uint32_t label;
 	int err;
@@ -354,8 +351,8 @@ static int step(struct stack_tree *t, uint32_t node, uint32_t frame, uint32_t *c
 	return label == LABEL_HIDDEN ? 0 : find_node(t, node, label, child);
 }
 
-/* Make r the entry for the event's thread; until walk() it may have another thread's stack. */
-static int recall(struct stack_tree *t, struct recent *r, const struct event *ev)
+/* Makes r the event's thread's entry; until walk_stack() it may have another thread's stack. */
+static int recall_thread(struct stack_tree *t, struct recent *r, const struct event *ev)
 {
 	struct stack_thread thread = { t->process_cnt - 1, ev->interp_id, ev->thread_id };
 	int err;
@@ -373,8 +370,9 @@ static int recall(struct stack_tree *t, struct recent *r, const struct event *ev
 	return 0;
 }
 
-/* Make the event's stack r's; the part that they share at the root is kept. */
-static int walk(struct stack_tree *t, struct recent *r, const struct event *ev, uint32_t *leaf)
+/* Sets r's stack to the event's; the part that they share at the root is kept. */
+static int walk_stack(struct stack_tree *t, struct recent *r, const struct event *ev,
+		      uint32_t *leaf)
 {
 	uint32_t *own = r->frames + EVENT_MAX_FRAMES, n = ev->nframes, node = 0;
 	uint32_t i = frames_shared(own - r->depth, r->depth, ev->frames, n), frame;
@@ -384,7 +382,7 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev, 
 		node = r->nodes[i - 1];
 	for (; i < n; i++) {
 		frame = ev->frames[n - 1 - i];
-		err = step(t, node, frame, &node);
+		err = find_child(t, node, frame, &node);
 		r->depth = i;
 		if (err)
 			return err;
@@ -396,7 +394,7 @@ static int walk(struct stack_tree *t, struct recent *r, const struct event *ev, 
 	return 0;
 }
 
-/* Are the event's frames those of the thread's last one, where the cache has them? */
+/* Returns true if the event has the frames of the thread's last one, as stored in the cache. */
 static inline bool same_frames(const struct stack_tree *t, const struct recent *r,
 			       const struct event *ev)
 {
@@ -406,7 +404,7 @@ static inline bool same_frames(const struct stack_tree *t, const struct recent *
 				       ev->nframes * sizeof(*ev->frames));
 }
 
-/* Is the event at the stack of the thread's last one, in its state? */
+/* Returns true if the event has the stack and the state of the thread's last one. */
 static inline bool is_again(const struct stack_tree *t, const struct recent *r,
 			    const struct event *ev)
 {
@@ -414,7 +412,7 @@ static inline bool is_again(const struct stack_tree *t, const struct recent *r,
 	       r->cached_depth == ev->nframes && same_frames(t, r, ev);
 }
 
-/* The share that is remembered of a stack, if it is the thread's in this state; UINT32_MAX. */
+/* Returns the remembered share of a stack, if it is the thread's in this state, or UINT32_MAX. */
 static inline uint32_t share_known(const struct stack_tree *t, const struct stack_cached *s,
 				   uint32_t thread, uint8_t status)
 {
@@ -426,8 +424,8 @@ static inline uint32_t share_known(const struct stack_tree *t, const struct stac
 	return UINT32_MAX;
 }
 
-/* Find the event's share: r's. */
-static int find(struct stack_tree *t, struct recent *r, const struct event *ev)
+/* Finds the event's share, and stores it in r. */
+static int find_event_share(struct stack_tree *t, struct recent *r, const struct event *ev)
 {
 	uint64_t hash = stack_cache_hash(&t->cache, ev->frames, ev->nframes);
 	struct stack_cached *s = stack_cache_find(&t->cache, hash, ev->frames, ev->nframes);
@@ -439,7 +437,7 @@ static int find(struct stack_tree *t, struct recent *r, const struct event *ev)
 		if (s)
 			node = s->value;
 		else
-			err = walk(t, r, ev, &node);
+			err = walk_stack(t, r, ev, &node);
 		if (!err)
 			err = find_share(t, node, r->thread, ev->status, &r->share);
 		if (err)
@@ -470,9 +468,9 @@ int stack_tree_event(struct stack_tree *t, const struct event *ev)
 	if (!r)
 		return -ENOMEM;
 	if (!r->valid || r->thread_id != ev->thread_id || r->interp_id != ev->interp_id)
-		err = recall(t, r, ev);
+		err = recall_thread(t, r, ev);
 	if (!err && !is_again(t, r, ev))
-		err = find(t, r, ev);
+		err = find_event_share(t, r, ev);
 	if (err) {
 		r->valid = false;
 		return err;
@@ -516,7 +514,7 @@ static int merge_nodes(struct stack_tree *dst, const struct stack_tree_view *v,
 	return err;
 }
 
-/* Their processes are new, and so are threads and shares: none of them is looked for. */
+/* Their processes are new, and so are threads and shares: no lookup is needed. */
 static int merge_threads(struct stack_tree *dst, const struct stack_tree_view *v)
 {
 	struct stack_thread *to;

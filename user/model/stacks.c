@@ -2,11 +2,11 @@
 /*
  * stacks.c - the distinct stacks of profiles and their weights. See stacks.h.
  *
- * For each event: if the thread's last event has the same frames, it is done. Otherwise
- * frame ids of the profile become labels, which are ids of our own, and then group, status
- * and labels form a key, interned as a string of bytes.
+ * For each event: if the thread's last event has the same frames, its stack is used again.
+ * Otherwise frame ids of the profile become labels, which are ids of our own, and then group,
+ * status and labels form a key, interned as a string of bytes.
  *
- * stack_frame.h says which frames are left out and when two frames are the same.
+ * stack_frame.h defines which frames are left out and when two frames are the same.
  */
 #include "model/stacks.h"
 
@@ -24,7 +24,7 @@
 /* The recorder's frame for callers beyond EVENT_MAX_FRAMES. */
 #define TRUNCATED "<truncated>"
 
-/* In place of a label: the frame is not shown. */
+/* Instead of a label: the frame is not shown. */
 #define HIDDEN UINT32_MAX
 
 struct stack_key {
@@ -34,7 +34,7 @@ struct stack_key {
 };
 #define KEY_HEAD_BYTES offsetof(struct stack_key, labels)
 
-/* A thread of the profile that is being read: its group, and its last event. */
+/* A thread of the current profile: its group, and its last event. */
 struct seen_thread {
 	uint32_t group;
 	uint32_t id, n, cap;
@@ -47,10 +47,10 @@ struct total {
 	uint64_t weight, events;
 };
 
-/* Of all frames that are a label. 0: unknown. */
+/* The lines of all frames of a label. 0: unknown. */
 struct label_lines {
-	uint32_t lowest;	/* that was sampled */
-	uint32_t first;		/* of the function; of functions with the same name, the lowest */
+	uint32_t lowest;	/* of the sampled ones */
+	uint32_t first;		/* of the function; the lowest if several functions have the name */
 };
 
 struct stacks {
@@ -61,7 +61,7 @@ struct stacks {
 	struct buf lines;		/* struct label_lines, indexed by label */
 	struct buf groups;		/* struct stack_group */
 	struct buf processes;		/* struct stack_process */
-	/* Of the profile that is being read: */
+	/* The current profile. */
 	const struct profile_tables *tables;
 	struct id_map labels;		/* frame id -> label, or HIDDEN */
 	struct u64map threads;		/* struct seen_thread */
@@ -110,7 +110,7 @@ void stacks_end(struct stacks *s)
 	s->tables = NULL;
 }
 
-static void drop(struct stacks *s)
+static void drop_all(struct stacks *s)
 {
 	uint32_t i;
 
@@ -131,14 +131,14 @@ void stacks_free(struct stacks *s)
 {
 	if (!s)
 		return;
-	drop(s);
+	drop_all(s);
 	id_map_free(&s->labels);
 	free(s);
 }
 
 int stacks_reset(struct stacks *s)
 {
-	drop(s);
+	drop_all(s);
 	s->names = intern_new();
 	s->keys = intern_new();
 	return s->names && s->keys ? 0 : -ENOMEM;
@@ -189,7 +189,7 @@ int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 	return s->config.by_thread ? 0 : add_group(s, 0, &group);
 }
 
-/* Add a thread of this profile. */
+/* Adds a thread of this profile. */
 static int add_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
 {
 	struct seen_thread *th = calloc(1, sizeof(*th));
@@ -228,7 +228,7 @@ static int find_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
 	return 0;
 }
 
-/* The frame as a label, without names. What CPython's exports leave out is none here. */
+/* Returns the frame as a label, without names. Omits what CPython's exports leave out. */
 static struct frame cut_frame(enum stack_detail detail, const struct frame *f)
 {
 	struct frame cut = stack_frame_cut(detail, f);
@@ -306,7 +306,7 @@ static int fill_key(struct stacks *s, const struct event *ev, struct stack_key *
 	return 0;
 }
 
-static int remember(struct seen_thread *th, const struct event *ev, uint32_t id)
+static int remember_stack(struct seen_thread *th, const struct event *ev, uint32_t id)
 {
 	uint32_t *frames;
 
@@ -326,7 +326,7 @@ static int remember(struct seen_thread *th, const struct event *ev, uint32_t id)
 	return 0;
 }
 
-/* Does the outermost frame say that the stack was cut? */
+/* Returns true if the outermost frame shows that the stack was cut. */
 static bool is_truncated(const struct stacks *s, const struct event *ev)
 {
 	const struct frame *f;
@@ -355,7 +355,7 @@ static int find_stack(struct stacks *s, struct seen_thread *th, const struct eve
 				    KEY_HEAD_BYTES + n * sizeof(key.labels[0]), id);
 	if (!err && *id == COUNT(s->totals, struct total))
 		err = buf_add(&s->totals, &none, sizeof(none));
-	return err ? err : remember(th, ev, *id);
+	return err ? err : remember_stack(th, ev, *id);
 }
 
 static bool is_repeat(const struct stacks *s, const struct seen_thread *th, const struct event *ev)

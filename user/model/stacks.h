@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * stacks.h - the distinct stacks of profiles and their weights, for sinks that add up
- * samples or that refer to a stack by a number.
+ * stacks.h - the distinct stacks of profiles and their weights, for sinks that add up samples or
+ * that refer to a stack by a number.
  *
- * Owns copies of all names, so it outlives the profiles. Memory grows with what is distinct
- * and not with samples. Knows no format.
+ * Owns copies of all names, so it outlives the profiles. Memory grows with distinct stacks and not
+ * with samples. Knows no format.
  */
 #ifndef TACHBPF_STACKS_H
 #define TACHBPF_STACKS_H
@@ -42,42 +42,42 @@ struct stack_view {
 
 struct stacks;
 
-/* NULL with errno. Freed by stacks_free(). */
+/* Returns NULL with errno. Freed by stacks_free(). */
 struct stacks *stacks_new(const struct stacks_config *config);
 void stacks_free(struct stacks *s);
 
 /* This and the following functions return 0 or -errno. */
 int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 		 const struct profile_tables *tables);
-/* Add an event; *id is its stack's number (dense, in order of first occurrence). */
+/* Adds an event; *id is its stack's number (dense, in order of first occurrence). */
 int stacks_add(struct stacks *s, const struct event *ev, uint32_t *id);
-/* Take what the profile knows of libraries, when it is complete: before stacks_end(). */
+/* Copies the profile's facts about libraries, once complete: before stacks_end(). */
 int stacks_libraries(struct stacks *s);
 void stacks_end(struct stacks *s);
-/* Remove everything, as after stacks_new(). */
+/* Removes everything, as after stacks_new(). */
 int stacks_reset(struct stacks *s);
 
 uint32_t stacks_cnt(const struct stacks *s);
-/* The stack with this number; valid until the next stacks_add(). */
+/* Returns the stack with this number; valid until the next stacks_add(). */
 struct stack_view stacks_get(const struct stacks *s, uint32_t id);
 
 /*
- * About how many bytes all stacks take in a file: frame_bytes for each frame, and with names
- * also its function and the last component of its file.
+ * Returns the approximate bytes of all stacks in a file: frame_bytes for each frame and, with
+ * names, also its function and the last component of its file.
  */
 uint64_t stacks_bytes(const struct stacks *s, bool names, uint32_t frame_bytes);
 
 /*
- * The tables that labels refer to. Fields of frames that the detail excludes are LINE_NONE,
+ * Returns the tables that labels refer to. Fields of frames that the detail excludes are LINE_NONE,
  * COLUMN_NONE and OPCODE_NONE. An unknown line is 0, as in CPython's exports.
  */
 const struct profile_tables *stacks_tables(const struct stacks *s);
 /*
- * The label's line; with DETAIL_FUNCTION the function's first line or, if that is unknown, the
- * lowest that was sampled. 0: unknown.
+ * Returns the label's line; with DETAIL_FUNCTION the function's first line or, if that is unknown,
+ * the lowest sampled one. 0: unknown.
  */
 uint32_t stacks_line(const struct stacks *s, uint32_t label);
-/* The first line of the label's function; 0: unknown. */
+/* Returns the first line of the label's function; 0: unknown. */
 uint32_t stacks_first_line(const struct stacks *s, uint32_t label);
 
 /* Groups and processes, by index; valid until the next stacks_begin() or stacks_add(). */
@@ -87,7 +87,7 @@ uint32_t stacks_process_cnt(const struct stacks *s);
 const struct stack_process *stacks_process(const struct stacks *s, uint32_t process);
 
 
-/* The last component of a path. */
+/* Returns the last component of a path. */
 struct string_ref path_base(struct string_ref path);
 
 #endif

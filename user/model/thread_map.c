@@ -2,7 +2,7 @@
 /*
  * thread_map.c - see thread_map.h.
  *
- * Samples of one thread follow each other, so the last result is kept.
+ * Samples of a thread are often consecutive, so the last result is kept.
  */
 #include "model/thread_map.h"
 

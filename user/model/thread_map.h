@@ -7,11 +7,11 @@
 
 struct thread_map;
 
-/* NULL with errno. Freed by thread_map_free(). */
+/* Returns NULL with errno. Freed by thread_map_free(). */
 struct thread_map *thread_map_new(void);
 void thread_map_free(struct thread_map *m);
 
-/* Find or add an index, in order of first occurrence, in *index. 0 or -ENOMEM. */
+/* Finds or adds an index, in order of first occurrence, in *index. Returns 0 or -ENOMEM. */
 int thread_map_get(struct thread_map *m, uint64_t thread_id, uint32_t interp_id, uint32_t *index);
 
 #endif

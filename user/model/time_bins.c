@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * time_bins.c - see time_bins.h. Entries are in the order in which they were begun. A key's last
- * entry is remembered, and so is the bin of the last sample: mostly a sample costs an addition.
+ * entry is remembered, and so is the bin of the last sample: usually a sample costs one addition.
  */
 #include "model/time_bins.h"
 
@@ -17,13 +17,13 @@
 
 struct time_bins {
 	struct buf entries;	/* struct time_entry */
-	struct buf last;	/* uint32_t by key: its last entry; NONE */
+	struct buf last;	/* uint32_t by key: its last entry, or NONE */
 	uint64_t width_us;
-	/* Times of the first and last sample, or others of their bins. */
+	/* Times of the first and last sample, or others in their bins. */
 	uint64_t first_us, last_us;
-	uint64_t base;			/* the first sample's bin: those of entries count from it */
+	uint64_t base;			/* the first sample's bin, to which entries are relative */
 	uint64_t bin_us;		/* when the last sample's bin begins */
-	int32_t bin;			/* its number, from base; NO_BIN */
+	int32_t bin;			/* its number relative to base, or NO_BIN */
 };
 
 static struct time_entry *entries_of(const struct time_bins *t)
@@ -56,8 +56,8 @@ void time_bins_free(struct time_bins *t)
 	free(t);
 }
 
-/* Add to the key's last entry, or begin a new one, for which there is room. */
-static size_t put(struct time_bins *t, size_t cnt, const struct time_entry *e)
+/* Adds to the key's last entry, or begins a new one, for which there is room. */
+static size_t put_entry(struct time_bins *t, size_t cnt, const struct time_entry *e)
 {
 	struct time_entry *entries = entries_of(t);
 	uint32_t *last = &last_of(t)[e->key];
@@ -71,8 +71,8 @@ static size_t put(struct time_bins *t, size_t cnt, const struct time_entry *e)
 	return cnt + 1;
 }
 
-/* Make bins 2^times as wide, in place: an entry never moves up. */
-static void widen(struct time_bins *t, unsigned int times)
+/* Makes bins 2^times as wide, in place: an entry never moves up. */
+static void widen_bins(struct time_bins *t, unsigned int times)
 {
 	size_t cnt = t->entries.len / sizeof(struct time_entry), keys, i, n = 0;
 	uint64_t base = t->base >> times;
@@ -85,7 +85,7 @@ static void widen(struct time_bins *t, unsigned int times)
 		uint64_t bin = t->base + (uint64_t)(int64_t)e.from_base;
 
 		e.from_base = (int32_t)((bin >> times) - base);
-		n = put(t, n, &e);
+		n = put_entry(t, n, &e);
 	}
 	t->width_us <<= times;
 	t->base = base;
@@ -101,12 +101,12 @@ static void fit_span(struct time_bins *t, uint64_t from_us, uint64_t to_us)
 	if (to_us > t->last_us)
 		t->last_us = to_us;
 	while (t->last_us / t->width_us - t->first_us / t->width_us >= TIME_BINS_MAX)
-		widen(t, 1);
+		widen_bins(t, 1);
 	if (!t->entries.len)
 		t->base = from_us / t->width_us;
 }
 
-/* The number of the bin of a time that fit_span() has seen, from base. */
+/* Returns the number, relative to base, of the bin of a time that fit_span() has seen. */
 static int32_t from_base(const struct time_bins *t, uint64_t time_us)
 {
 	return (int32_t)(time_us / t->width_us - t->base);
@@ -128,21 +128,21 @@ static int add_entry(struct time_bins *t, const struct time_entry *e)
 
 	if (buf_reserve(&t->entries, sizeof(*e)))
 		return -ENOMEM;
-	t->entries.len = put(t, cnt, e) * sizeof(*e);
+	t->entries.len = put_entry(t, cnt, e) * sizeof(*e);
 	return 0;
 }
 
-/* A key has at least an entry, so there is a width at which what there is fits. */
+/* Each key has at least one entry, so the existing entries fit at some width. */
 static void fit_entries(struct time_bins *t)
 {
 	size_t keys = t->last.len / sizeof(uint32_t);
 
 	while (t->entries.len / sizeof(struct time_entry) > TIME_BINS_EXTRA + keys &&
 	       t->last_us / t->width_us != t->first_us / t->width_us)
-		widen(t, 1);
+		widen_bins(t, 1);
 }
 
-/* Add a sample to the entry that its key has in the last sample's bin, if it is that one's, too. */
+/* Adds a sample to its key's last entry, if that and the sample are in the last sample's bin. */
 static inline bool add_again(struct time_bins *t, uint32_t key, uint64_t time_us)
 {
 	struct time_entry *e;
@@ -157,9 +157,10 @@ static inline bool add_again(struct time_bins *t, uint32_t key, uint64_t time_us
 	return true;
 }
 
-/* Not inline: few samples come here, and for the others no registers are saved. */
-static __attribute__((noinline)) int add(struct time_bins *t, uint32_t key, uint64_t time_us,
-					 uint64_t step_us, uint64_t weight)
+/* Not inline: few samples come here, and the others need not save registers. */
+static __attribute__((noinline)) int add_samples(struct time_bins *t, uint32_t key,
+						 uint64_t time_us, uint64_t step_us,
+						 uint64_t weight)
 {
 	uint64_t end_us = add_capped(time_us, mul_capped(step_us, weight ? weight - 1 : 0));
 	int err = add_key(t, key);
@@ -190,12 +191,13 @@ static __attribute__((noinline)) int add(struct time_bins *t, uint32_t key, uint
 int time_bins_add(struct time_bins *t, uint32_t key, uint64_t time_us, uint64_t step_us,
 		  uint64_t weight)
 {
-	return weight == 1 && add_again(t, key, time_us) ? 0 :
-							   add(t, key, time_us, step_us, weight);
+	if (weight == 1 && add_again(t, key, time_us))
+		return 0;
+	return add_samples(t, key, time_us, step_us, weight);
 }
 
-/* How often bins of t's width must be doubled to be so wide. */
-static unsigned int doublings(const struct time_bins *t, uint64_t width_us)
+/* Returns how often the width of t's bins must be doubled to reach this width. */
+static unsigned int doublings_to(const struct time_bins *t, uint64_t width_us)
 {
 	unsigned int times = 0;
 
@@ -204,8 +206,8 @@ static unsigned int doublings(const struct time_bins *t, uint64_t width_us)
 	return times;
 }
 
-/* Behind t's entries, whose bins are as wide; there is room. */
-static void append(struct time_bins *t, const struct time_bins *src, uint32_t key)
+/* Appends to t's entries, whose bins have the same width; there is room. */
+static void append_entries(struct time_bins *t, const struct time_bins *src, uint32_t key)
 {
 	size_t cnt = src->entries.len / sizeof(struct time_entry), i;
 	uint32_t first = (uint32_t)(t->entries.len / sizeof(struct time_entry));
@@ -221,8 +223,8 @@ static void append(struct time_bins *t, const struct time_bins *src, uint32_t ke
 }
 
 /*
- * How wide bins become does not depend on the order of samples: a sample adds at least as many
- * entries as keys, and only makes the time longer from the first to the last.
+ * The final width of bins does not depend on the order of samples: each sample adds at least as
+ * many entries as keys, and only extends the time from the first to the last.
  */
 int time_bins_join(struct time_bins *t, struct time_bins *src, uint32_t key)
 {
@@ -233,21 +235,21 @@ int time_bins_join(struct time_bins *t, struct time_bins *src, uint32_t key)
 	if (buf_reserve(&t->entries, src->entries.len) || add_key(t, key + (uint32_t)keys - 1))
 		return -ENOMEM;
 	if (t->width_us < src->width_us)
-		widen(t, doublings(t, src->width_us));
+		widen_bins(t, doublings_to(t, src->width_us));
 	fit_span(t, src->first_us, src->last_us);
 	if (src->width_us < t->width_us)
-		widen(src, doublings(src, t->width_us));
-	append(t, src, key);
+		widen_bins(src, doublings_to(src, t->width_us));
+	append_entries(t, src, key);
 	fit_entries(t);
 	return 0;
 }
 
 void time_bins_widen(struct time_bins *t, uint64_t width_us)
 {
-	unsigned int times = width_us <= TIME_BINS_LAST_US ? doublings(t, width_us) : 0;
+	unsigned int times = width_us <= TIME_BINS_LAST_US ? doublings_to(t, width_us) : 0;
 
 	if (times && t->width_us << times == width_us)
-		widen(t, times);
+		widen_bins(t, times);
 }
 
 uint64_t time_bins_width_us(const struct time_bins *t)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * cache_keeper.c - a worker (worker_converse()) that keeps the cache of tables (table_cache.h). It
- * alone writes files of root's, and it opens nothing that others name: the main process has given
- * up the one, and the opener and the helpers see what is hostile.
+ * alone writes files as root, and it opens nothing that others name: the main process has given up
+ * the former, and the opener and the helpers handle hostile input.
  */
 #include <errno.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include "native/native.h"
 #include "native/table_cache.h"
 
-/* The directory is looked through after so many new tables. */
+/* The directory is pruned after this many new tables. */
 #define PRUNE_EVERY 64
 
 static struct {
@@ -23,7 +23,7 @@ static struct {
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 } self;
 
-static void answer(const struct elf_message *m, const void *data, int fd)
+static void send_answer(const struct elf_message *m, const void *data, int fd)
 {
 	struct pollfd p = { .fd = self.fd, .events = POLLOUT };
 	int err;
@@ -34,7 +34,7 @@ static void answer(const struct elf_message *m, const void *data, int fd)
 		_exit(0);
 }
 
-/* Workers have left root's files (jail_leave_files()); this one takes them back. */
+/* Workers have given up access to root's files (jail_leave_files()); this one takes it back. */
 static void take_files_back(void)
 {
 	if (geteuid())
@@ -43,7 +43,7 @@ static void take_files_back(void)
 	setfsgid(0);
 }
 
-static void begin(const struct elf_message *asked)
+static void open_cache(const struct elf_message *asked)
 {
 	struct elf_message m = { .kind = CACHE_READY, .bytes = NATIVE_SECRET_BYTES };
 	uint8_t secret[NATIVE_SECRET_BYTES] = { 0 };
@@ -54,10 +54,10 @@ static void begin(const struct elf_message *asked)
 	m.result = self.dir < 0 ? self.dir : table_cache_secret(self.dir, secret);
 	if (!m.result)
 		table_cache_prune(self.dir, TABLE_CACHE_BYTES, TABLE_CACHE_FILES);
-	answer(&m, secret, -1);
+	send_answer(&m, secret, -1);
 }
 
-static void find(const struct elf_message *asked)
+static void send_table(const struct elf_message *asked)
 {
 	struct elf_message m = *asked;
 	uint64_t hash[2];
@@ -68,12 +68,12 @@ static void find(const struct elf_message *asked)
 	m.kind = CACHE_OPENED;
 	m.bytes = 0;
 	m.result = fd < 0 ? fd : 0;
-	answer(&m, NULL, fd);
+	send_answer(&m, NULL, fd);
 	if (fd >= 0)
 		close(fd);
 }
 
-static void store(int fd)
+static void store_table(int fd)
 {
 	uint64_t hash[2];
 
@@ -83,17 +83,17 @@ static void store(int fd)
 	table_cache_prune(self.dir, TABLE_CACHE_BYTES, TABLE_CACHE_FILES);
 }
 
-static void take(const struct elf_message *m, int fd)
+static void take_message(const struct elf_message *m, int fd)
 {
 	if (m->kind == CACHE_BEGIN && self.dir < 0)
-		begin(m);
+		open_cache(m);
 	else if (m->kind == CACHE_OPEN && m->bytes == 16)
-		find(m);
+		send_table(m);
 	else if (m->kind == CACHE_STORE && m->bytes == 16 && fd >= 0)
-		store(fd);
+		store_table(fd);
 }
 
-static int converse(void *shared, const int *fds)
+static int keep_cache(void *shared, const int *fds)
 {
 	struct pollfd p = { .fd = fds[0], .events = POLLIN };
 	struct elf_message m;
@@ -104,7 +104,7 @@ static int converse(void *shared, const int *fds)
 	for (;;) {
 		err = native_receive(self.fd, &m, self.data, &fd);
 		if (!err)
-			take(&m, fd);
+			take_message(&m, fd);
 		if (fd >= 0)
 			close(fd);
 		if (err == -EAGAIN)
@@ -114,13 +114,13 @@ static int converse(void *shared, const int *fds)
 	}
 }
 
-static const worker_fn functions[] = { converse };
+static const worker_fn functions[] = { keep_cache };
 
 static const char *const calls[] = {
 	"open", "openat", "read", "pread64", "write", "fstat", "newfstatat", "statx", "getdents64",
 	"mkdir", "mkdirat", "rename", "renameat", "renameat2", "unlink", "unlinkat", "utimensat",
 	"fcntl", "lseek", "geteuid", "setfsuid", "setfsgid", "poll", "ppoll",
-	"sysinfo",	/* glibc's qsort() asks how much memory there is */
+	"sysinfo",	/* glibc's qsort() asks for the amount of memory */
 	NULL,
 };
 

@@ -2,8 +2,8 @@
 /*
  * file_opener.c - see file_opener.h.
  *
- * For a separate debug file it must know from which process a file came: it keeps the places of the
- * files that it has passed last.
+ * To find a separate debug file it must know which process a file came from: it keeps the places of
+ * the files that it passed last.
  */
 #include "native/file_opener.h"
 
@@ -38,18 +38,18 @@ static struct {
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 } self;
 
-static void begin(uint32_t about)
+static void begin_file(uint32_t about)
 {
 	__atomic_fetch_add(&self.at->step, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&self.at->about, about, __ATOMIC_RELEASE);
 }
 
-static void end(void)
+static void end_file(void)
 {
 	__atomic_store_n(&self.at->about, 0, __ATOMIC_RELEASE);
 }
 
-/* To main, which takes its messages at least once a second. */
+/* Sends to main, which takes its messages at least once a second. */
 static int send_main_with(const struct elf_message *m, const void *data, int fd)
 {
 	struct pollfd p = { .fd = self.main, .events = POLLOUT };
@@ -67,14 +67,14 @@ static int send_main(const struct elf_message *m, const void *data)
 	return send_main_with(m, data, -1);
 }
 
-/* A helper that takes nothing is main's to end. */
+/* Main ends a helper that takes nothing. */
 static void send_helper(enum elf_role role, const struct elf_message *m, const void *data, int fd)
 {
 	if (self.helpers[role] >= 0)
 		native_send(self.helpers[role], m, data, fd);
 }
 
-/* ---- what main says ---- */
+/* ---- main's messages ---- */
 
 static void take_helper(const struct elf_message *m, int fd)
 {
@@ -88,7 +88,7 @@ static void take_helper(const struct elf_message *m, int fd)
 	send_helper(m->flags, &secret, self.data, -1);
 }
 
-static void pass(const struct elf_message *asked, const struct elf_place *place, int fd)
+static void pass_file(const struct elf_message *asked, const struct elf_place *place, int fd)
 {
 	const struct elf_message m = { .kind = PASS_FILE, .file = asked->file,
 				       .bytes = sizeof(*place) };
@@ -105,21 +105,21 @@ static void open_for(const struct elf_message *asked, const struct elf_place *pl
 	struct elf_opened opened = { 0 };
 	int fd;
 
-	begin(place->tgid);
+	begin_file(place->tgid);
 	fd = asked->kind == OPENER_MAPPED ? opener_mapped(place, &opened) :
 					    opener_perf_map(place, &opened);
-	end();
+	end_file();
 	m.result = fd < 0 ? fd : 0;
 	m.bytes = fd < 0 ? 0 : sizeof(opened);
 	if (fd >= 0) {
 		self.places[asked->file % PLACES] = (struct passed_place){ asked->file, *place };
-		pass(asked, place, fd);
+		pass_file(asked, place, fd);
 		close(fd);
 	}
 	send_main(&m, &opened);
 }
 
-/* A file that is ours: it has no place. */
+/* Passes a file of our own, which has no place. */
 static void pass_given(const struct elf_message *asked, int fd)
 {
 	const struct elf_place none = { 0 };
@@ -127,15 +127,15 @@ static void pass_given(const struct elf_message *asked, int fd)
 	const struct elf_message m = { .kind = OPENED, .file = asked->file,
 				       .request = asked->request, .bytes = sizeof(opened) };
 
-	pass(asked, &none, fd);
+	pass_file(asked, &none, fd);
 	send_main(&m, &opened);
 }
 
 static void list_maps(const struct elf_message *asked, const struct elf_place *place)
 {
-	begin(place->tgid);
+	begin_file(place->tgid);
 	opener_maps(asked, place, send_main);
-	end();
+	end_file();
 }
 
 static void pass_more(const struct elf_message *m, int fd)
@@ -165,7 +165,7 @@ static void take_from_main(const struct elf_message *m, int fd)
 		list_maps(m, &place);
 }
 
-/* ---- what helpers say ---- */
+/* ---- the helpers' messages ---- */
 
 static void want_debug(enum elf_role role, const struct elf_message *asked)
 {
@@ -176,16 +176,16 @@ static void want_debug(enum elf_role role, const struct elf_message *asked)
 	int fd;
 
 	memcpy(&want, self.data, sizeof(want));
-	begin(p->file == asked->file && p->place.tgid ? p->place.tgid : 1);
+	begin_file(p->file == asked->file && p->place.tgid ? p->place.tgid : 1);
 	fd = opener_debug(p->file == asked->file && p->place.tgid ? &p->place : NULL, &want);
-	end();
+	end_file();
 	m.result = fd < 0 ? fd : 0;
 	send_helper(role, &m, NULL, fd);
 	if (fd >= 0)
 		close(fd);
 }
 
-/* Tables go to main with TABLE, so what the helper has to store is not needed. */
+/* Tables go to main with TABLE, so the data that the helper wants stored is not needed. */
 static void take_from_helper(enum elf_role role, const struct elf_message *m)
 {
 	if (m->kind == WANT_DEBUG && m->bytes == sizeof(struct elf_want_debug))
@@ -210,7 +210,7 @@ static void drain_main(void)
 		_exit(0);
 }
 
-/* One message each time: main's come first. */
+/* Takes one message each time: main's come first. */
 static void take_helpers(enum elf_role role)
 {
 	struct elf_message m;
@@ -226,7 +226,7 @@ static void take_helpers(enum elf_role role)
 	}
 }
 
-static int converse(void *shared, const int *fds)
+static int open_files(void *shared, const int *fds)
 {
 	struct pollfd p[1 + HELPERS];
 	int i;
@@ -248,7 +248,7 @@ static int converse(void *shared, const int *fds)
 	}
 }
 
-static const worker_fn functions[] = { converse };
+static const worker_fn functions[] = { open_files };
 
 static const char *const calls[] = {
 	"open", "openat", "openat2", "read", "pread64", "fstat", "newfstatat", "statx", "stat",
@@ -277,12 +277,12 @@ struct collected {
 	struct elf_message m;
 	opener_send_fn send;
 	uint32_t total;
-	struct opener_map last;		/* not in data yet; end 0: none */
+	struct opener_map last;		/* not in data yet; end == 0: none */
 	char path[OPENER_PATH_MAX];
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 };
 
-static int flush(struct collected *c, uint32_t more)
+static int flush_maps(struct collected *c, uint32_t more)
 {
 	int err;
 
@@ -292,11 +292,11 @@ static int flush(struct collected *c, uint32_t more)
 	return err;
 }
 
-/* Put the last mapping behind the others. */
+/* Appends the last mapping to the others. */
 static int put_last(struct collected *c)
 {
 	uint32_t bytes = (uint32_t)sizeof(c->last) + ((c->last.path_bytes + 7) & ~7u);
-	int err = c->last.end && c->m.bytes + bytes > sizeof(c->data) ? flush(c, 1) : 0;
+	int err = c->last.end && c->m.bytes + bytes > sizeof(c->data) ? flush_maps(c, 1) : 0;
 
 	if (err || !c->last.end)
 		return err;
@@ -309,13 +309,13 @@ static int put_last(struct collected *c)
 	return 0;
 }
 
-static bool continues(const struct opener_map *last, const struct proc_map *map)
+static bool continues_map(const struct opener_map *last, const struct proc_map *map)
 {
 	return last->end == map->start && last->dev == map->dev && last->ino == map->inode &&
 	       map->inode && last->offset + (last->end - last->start) == map->offset;
 }
 
-static int collect(void *ctx, const struct proc_map *map)
+static int collect_map(void *ctx, const struct proc_map *map)
 {
 	struct collected *c = ctx;
 	size_t len = strnlen(map->path, OPENER_PATH_MAX - 1);
@@ -323,7 +323,7 @@ static int collect(void *ctx, const struct proc_map *map)
 
 	if (map->start >= map->end)
 		return 0;
-	if (c->last.end && continues(&c->last, map)) {
+	if (c->last.end && continues_map(&c->last, map)) {
 		c->last.end = map->end;
 		return 0;
 	}
@@ -351,10 +351,10 @@ int opener_maps(const struct elf_message *asked, const struct elf_place *place,
 	c.total = 0;
 	c.last.end = 0;
 	if (!err)
-		err = proc_code_maps((pid_t)place->tgid, collect, &c);
+		err = proc_code_maps((pid_t)place->tgid, collect_map, &c);
 
 	if (!err || err == -EFBIG)
 		err = put_last(&c) ? -EPIPE : opener_same_process(place);
 	c.m.result = err;
-	return flush(&c, 0);
+	return flush_maps(&c, 0);
 }

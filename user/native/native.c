@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* native.c - see native.h: the poll, and who lives how long. */
+/* native.c - see native.h: the poll, and the lifetimes of helpers and processes. */
 #include "native/native.h"
 
 #include <errno.h>
@@ -28,9 +28,9 @@
 #include "native/native_tables.h"
 #include "native/native_texts.h"
 
-/* The code that the kernel maps into every process: a copy of what we have. */
+/* The vdso, which the kernel maps into every process: a copy of our own. */
 
-/* The mapping of this process that begins there. 0 or -ENOENT. */
+/* Finds the mapping of this process that begins at start. Returns 0 or -ENOENT. */
 static int find_end(uint64_t start, uint64_t *end)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -45,7 +45,7 @@ static int find_end(uint64_t start, uint64_t *end)
 	return found ? 0 : -ENOENT;
 }
 
-/* A memfd with it, the caller's; *bytes: of its mapping. -errno: we have none. */
+/* Returns a memfd with a copy, which the caller closes, and its mapping's size; or -errno. */
 static int vdso_copy(uint64_t *bytes)
 {
 	uint64_t start = getauxval(AT_SYSINFO_EHDR), end = 0;
@@ -65,10 +65,10 @@ static int vdso_copy(uint64_t *bytes)
 
 /* Tells the BPF side which processes have which mappings. */
 
-/* Lists are written again so often at most. */
+/* Lists are rewritten at most once in this time. */
 #define REWRITE_NS (20 * NS_PER_MS)
 
-/* A process that the BPF side does not know is told to it again so often, a second apart. */
+/* A place is sent this many times, a second apart, while the BPF side does not know the process. */
 #define PLACE_TRIES 10
 
 static void put_place(struct native *n, struct process *p)
@@ -116,7 +116,7 @@ static void write_lists(struct native *n)
 	n->lists_stale = !whole;
 }
 
-/* Write the lists that are not true any more, and say where they are. */
+/* Rewrites outdated lists, and tells the BPF side where they are. */
 static void places_write(struct native *n)
 {
 	write_lists(n);
@@ -125,7 +125,7 @@ static void places_write(struct native *n)
 
 #define MEMORY_BYTES (128u << 20)
 #define POLL_NS NS_PER_MS
-/* What waits for a time is looked at so often; what waits for nothing, as soon as possible. */
+/* Delayed work is polled at this interval; work that can go on, as soon as possible. */
 #define SOON_NS (20 * NS_PER_MS)
 #define AT_ONCE_NS (NS_PER_MS / 4)
 
@@ -150,7 +150,7 @@ static void add_vdso(struct native *n)
 	n->vdso_fd = vdso_copy(&n->vdso_bytes);
 	if (n->vdso_fd >= 0)
 		n->vdso = files_add(n, FILE_VDSO, "[vdso]");
-	/* Nobody can map another one in its place. */
+	/* Nobody can map another file in its place. */
 	if (n->vdso)
 		file_push(n, QUEUE_OPEN, n->vdso);
 }
@@ -227,7 +227,7 @@ void native_free(struct native *n)
 
 /* ---- processes ---- */
 
-/* What was not asked about at once is asked at the next poll, which is soon. */
+/* Requests that are still unsent are sent at the next poll, so that should come soon. */
 static void poll_soon(struct native *n)
 {
 	const struct itimerspec at = { .it_value.tv_nsec = AT_ONCE_NS };
@@ -271,7 +271,7 @@ static void secret_known(struct native *n, const struct elf_message *m)
 }
 
 /* The opener passes it to the helper that wants it. */
-static void cached(struct native *n, const struct elf_message *m, int fd)
+static void pass_cached(struct native *n, const struct elf_message *m, int fd)
 {
 	struct elf_message to = *m;
 
@@ -288,10 +288,10 @@ static void want_cached(struct native *n, const struct elf_message *m)
 	if (n->cache.ready && m->bytes == 16 && !cache_ask(n, &to, n->data, -1))
 		return;
 	to.result = -ENOENT;
-	cached(n, &to, -1);
+	pass_cached(n, &to, -1);
 }
 
-/* 0; -EAGAIN: there is nothing more; else the party has ended. */
+/* Returns 0, -EAGAIN if there is nothing more, or another -errno if the party has ended. */
 static int take_cache(struct native *n)
 {
 	struct elf_message m;
@@ -300,7 +300,7 @@ static int take_cache(struct native *n)
 	if (!err && m.kind == CACHE_READY)
 		secret_known(n, &m);
 	else if (!err && m.kind == CACHE_OPENED)
-		cached(n, &m, fd);
+		pass_cached(n, &m, fd);
 	close_fd(fd);
 	return err;
 }
@@ -421,7 +421,7 @@ static bool waits_for_names(const struct native *n)
 	return false;
 }
 
-/* For tables of the processes that are known: for all that comes before FILE_READY. */
+/* Waits for everything before FILE_READY: the tables of all known processes. */
 static bool waits_for_tables(const struct native *n)
 {
 	size_t i;

@@ -31,7 +31,7 @@ static void end_request(struct helper *h)
 	h->asked_cnt = 0;
 }
 
-static int table(struct native *n, struct helper *h, const struct elf_message *m, int fd)
+static int take_table(struct native *n, struct helper *h, const struct elf_message *m, int fd)
 {
 	struct file *f = h->file;
 
@@ -46,7 +46,7 @@ static int table(struct native *n, struct helper *h, const struct elf_message *m
 	return 0;
 }
 
-static int names(struct native *n, struct helper *h, const struct elf_message *m)
+static int take_names(struct native *n, struct helper *h, const struct elf_message *m)
 {
 	struct file *f = h->file;
 	int err = h->kind == HELPER_NAMES || h->kind == HELPER_PERF_NAMES ? 0 : -EBADMSG;
@@ -58,12 +58,12 @@ static int names(struct native *n, struct helper *h, const struct elf_message *m
 	if (m->more)
 		return 0;
 	f->missing = 0;
-	put_back(n, h, true);	/* those of which it has said nothing */
+	put_back(n, h, true);	/* those that it has not answered */
 	end_request(h);
 	return 0;
 }
 
-static int matches(struct native *n, struct helper *h, const struct elf_message *m)
+static int take_matches(struct native *n, struct helper *h, const struct elf_message *m)
 {
 	struct file *f = h->file;
 	struct elf_match match;
@@ -83,7 +83,7 @@ static int matches(struct native *n, struct helper *h, const struct elf_message 
 	return 0;
 }
 
-/* What was asked of the file is asked again, when the helper has it. */
+/* The file's request is sent again as soon as the helper has the file. */
 static void ask_again(struct native *n, struct helper *h)
 {
 	struct file *f = h->file;
@@ -102,8 +102,8 @@ static void ask_again(struct native *n, struct helper *h)
 	put_back(n, h, false);
 }
 
-/* Nothing more is asked of the file. */
-static void refuse(struct native *n, struct helper *h)
+/* Sends no more requests about the file. */
+static void refuse_file(struct native *n, struct helper *h)
 {
 	struct file *f = h->file;
 
@@ -121,7 +121,7 @@ static void refuse(struct native *n, struct helper *h)
 static int no_file(struct native *n, struct helper *h)
 {
 	if (++h->file->missing > MISSING_MAX)
-		refuse(n, h);
+		refuse_file(n, h);
 	else
 		ask_again(n, h);
 	end_request(h);
@@ -133,12 +133,12 @@ int helper_answered(struct native *n, struct helper *h, const struct elf_message
 	bool asked = h->request && m->request == h->request && m->file == h->file->number;
 
 	if (asked && m->kind == TABLE)
-		return table(n, h, m, fd);
+		return take_table(n, h, m, fd);
 	if (fd >= 0)
 		close(fd);
 	if (!asked)
 		return -EBADMSG;
-	return m->kind == NAMES ? names(n, h, m) : m->kind == MATCHES ? matches(n, h, m) :
+	return m->kind == NAMES ? take_names(n, h, m) : m->kind == MATCHES ? take_matches(n, h, m) :
 	       m->kind == NO_FILE ? no_file(n, h) : -EBADMSG;
 }
 
@@ -152,7 +152,7 @@ static void forget_passed(struct native *n)
 		n->files[i]->at_names = false;
 }
 
-/* What was passed to a helper for tables, and not asked for yet. */
+/* Files that a helper for tables was given, but has not been asked about. */
 static void pass_again(struct native *n)
 {
 	struct file *f;
@@ -173,7 +173,7 @@ void helper_lost(struct native *n, struct helper *h, bool late)
 	if (h->role == ELF_ROLE_NAMES)
 		forget_passed(n);
 	if (f && (late || ++f->strikes >= STRIKES_MAX))
-		refuse(n, h);
+		refuse_file(n, h);
 	else if (f)
 		ask_again(n, h);
 	if (h->role == ELF_ROLE_TABLES)

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* native_answers.h - takes what the helpers answer, and judges those that end. */
+/* native_answers.h - takes the helpers' answers, and judges helpers that end. */
 #ifndef TACHBPF_NATIVE_ANSWERS_H
 #define TACHBPF_NATIVE_ANSWERS_H
 
 #include "native/native_state.h"
 
-/* How long a helper may work at one question; then it is ended, and the file is refused. */
+/* A helper may work this long at one request; then it is ended, and the file is refused. */
 #define TABLE_MS 20000
 #define NAMES_MS 5000
 #define LINES_MS 20000		/* the first name with lines reads a file's debug information */
-/* A file at which so many helpers have ended is refused. */
+/* A file at which this many helpers have ended is refused. */
 #define STRIKES_MAX 2
 /*
- * Take a message with its data in n->data; its descriptor is ours then. 0, or -EBADMSG: the helper
- * says what it cannot say.
+ * Takes a message with its data in n->data, and its descriptor. Returns 0, or -EBADMSG if the
+ * helper must not send this.
  */
 int helper_answered(struct native *n, struct helper *h, const struct elf_message *m, int fd);
 
-/* A helper has ended, or said nonsense; late: it was over its time. Another one will be started. */
+/* A helper has ended, or sent nonsense; late: it took too long. Another one will be started. */
 void helper_lost(struct native *n, struct helper *h, bool late);
-/* Is it over its time? */
+/* Returns true if the helper has exceeded its time. */
 bool helper_is_late(const struct native *n, const struct helper *h);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* native_ask.c - see native_ask.h: questions, and the opener's answers. */
+/* native_ask.c - see native_ask.h: requests, and the opener's answers. */
 #include "native/native_ask.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@ static bool has_id(const struct file *f, const struct elf_opened *id)
 	       f->id.mtime_ns == id->mtime_ns && f->id.ctime_ns == id->ctime_ns;
 }
 
-static void refuse(struct native *n, struct file *f, uint8_t why)
+static void refuse_opened(struct native *n, struct file *f, uint8_t why)
 {
 	table_drop(n, f);
 	f->no_names = true;
@@ -40,7 +40,7 @@ static void open_failed(struct native *n, struct file *f, int err)
 		f->passed_ns = n->now;
 		file_drop_wanted(f, true);
 	} else if (err == -EINVAL) {
-		refuse(n, f, NATIVE_NO_ROW);
+		refuse_opened(n, f, NATIVE_NO_ROW);
 	} else if (!mappings_place(n, f, &f->place)) {
 		/* It is opened when it is mapped again. */
 		f->confirmed = false;
@@ -49,7 +49,7 @@ static void open_failed(struct native *n, struct file *f, int err)
 		f->again_ns = n->now + (f->failures > 1 ? NS_PER_S : 0);
 		file_push(n, QUEUE_OPEN, f);
 	} else {
-		refuse(n, f, NATIVE_NO_TABLE);
+		refuse_opened(n, f, NATIVE_NO_TABLE);
 	}
 }
 
@@ -72,7 +72,7 @@ static struct elf_message opening_message(struct file *f)
 	return m;
 }
 
-/* 0; -EBUSY: nobody can be asked now. */
+/* Returns 0, or -EBUSY if no request can be sent now. */
 static int open_file(struct native *n, struct file *f)
 {
 	struct elf_message m = opening_message(f);
@@ -106,8 +106,8 @@ static void open_files(struct native *n)
 	}
 }
 
-/* What is mapped now has another file's inode. */
-static void replace(struct native *n, struct file *old)
+/* The file that is mapped now has another file's inode. */
+static void replace_file(struct native *n, struct file *old)
 {
 	struct file *f = files_replace(n, old);
 
@@ -133,7 +133,7 @@ static void go_on(struct native *n, struct file *f)
 		file_push(n, QUEUE_MATCH, f);
 	if (f->wanted_cnt)
 		file_push(n, QUEUE_NAMES, f);
-	/* It has become new again while it was opened for something else. */
+	/* It became new again while it was opened for another purpose. */
 	if (f->stage == FILE_NEW && f->kind != FILE_PERF_MAP)
 		file_push(n, QUEUE_OPEN, f);
 }
@@ -154,7 +154,7 @@ void file_opened(struct native *n, const struct elf_message *m)
 	memcpy(&id, n->data, sizeof(id));
 	f->failures = 0;
 	if (f->opened && f->kind == FILE_MAPPED && !has_id(f, &id) && !f->confirmed) {
-		replace(n, f);
+		replace_file(n, f);
 		return;
 	}
 	f->id = id;
@@ -175,14 +175,14 @@ void files_lost(struct native *n)
 			open_failed(n, f, -ETIMEDOUT);
 	}
 	for (i = 0; i < HELPERS; i++)
-		/* It may wait for what the opener has been asked by it. */
+		/* It may wait for the data that it requested from the opener. */
 		if (n->helpers[i].request)
 			helper_lost(n, &n->helpers[i], false);
 }
 
 /* ---- helpers ---- */
 
-/* The first that is still at this stage. */
+/* Pops the first file that is still at this stage. */
 static struct file *pop_at(struct native *n, enum file_queue queue, enum file_stage stage)
 {
 	struct file *f;
@@ -250,7 +250,7 @@ static void ask_names(struct native *n)
 
 	if (!f || !f->wanted_cnt)
 		return;
-	/* A perf map grows: what was asked for now may be in it since a moment ago. */
+	/* A perf map grows: it may have gained the requested name a moment ago. */
 	if (f->kind == FILE_PERF_MAP && n->now - f->passed_ns >= PERF_MAP_NS)
 		f->at_names = false;
 	if (f->no_names || (!f->at_names && f->kind == FILE_MAPPED && !f->refs && !f->opening))
@@ -265,7 +265,7 @@ void files_ask(struct native *n)
 {
 	open_files(n);
 	ask_table(n);
-	/* A table waits for what these say, and many samples for the table. */
+	/* A table waits for these answers, and many samples wait for the table. */
 	ask_match(n);
 	ask_names(n);
 }

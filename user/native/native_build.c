@@ -11,7 +11,7 @@
 #include "native/native_parties.h"
 #include "native/native_tables.h"
 
-/* What the helper says is not believed where it could do harm. */
+/* The helper's facts are not trusted where they could do harm. */
 static void take_facts(struct file *f, const struct elf_message *m, const void *data)
 {
 	struct elf_facts facts;
@@ -28,14 +28,14 @@ static void take_facts(struct file *f, const struct elf_message *m, const void *
 	memcpy(f->info.build_id, facts.build_id, sizeof(facts.build_id));
 }
 
-/* Memory that a program shares with itself, to write code in it. */
+/* Returns true for memory that a program shares with itself to write code in it. */
 static bool is_memory(const char *path)
 {
 	return !strncmp(path, "/memfd:", 7) || !strncmp(path, "/SYSV", 5) ||
 	       !strcmp(path, "/dev/zero") || !strncmp(path, "/dev/shm/", 9);
 }
 
-/* enum native_end of a file without a table. */
+/* Returns the enum native_end of a file without a table. */
 static uint8_t why_not(const struct file *f, int result)
 {
 	if (result == -ENOENT)
@@ -45,7 +45,7 @@ static uint8_t why_not(const struct file *f, int result)
 	return NATIVE_NO_TABLE;
 }
 
-static void store(struct native *n, const struct file *f)
+static void store_table(struct native *n, const struct file *f)
 {
 	const struct elf_message m = { .kind = CACHE_STORE, .bytes = sizeof(f->head.hash) };
 
@@ -74,7 +74,7 @@ void file_built(struct native *n, struct file *f, const struct elf_message *m, i
 	}
 	n->counts.build_us += f->facts.build_us;
 	n->counts.tables_cached += f->facts.cached;
-	store(n, f);
+	store_table(n, f);
 	table_number(n, f);
 	f->stage = FILE_MATCHING;
 	if (f->facts.eval_start && !f->has_start)
@@ -85,7 +85,7 @@ void file_built(struct native *n, struct file *f, const struct elf_message *m, i
 
 void file_matched(struct native *n, struct file *f)
 {
-	/* In a stripped file this one is still there: other files call it. */
+	/* This function has a symbol even in a stripped file: other files call it. */
 	if (!f->has_start)
 		file_add_class(f, f->facts.eval_start, f->facts.eval_end, NATIVE_EVAL);
 	file_sort_classes(f);

@@ -5,9 +5,9 @@
 
 #include "native/native_state.h"
 
-/* Take a TABLE with its data in n->data. Keeps or closes fd. */
+/* Takes a TABLE with its data in n->data. Keeps or closes fd. */
 void file_built(struct native *n, struct file *f, const struct elf_message *m, int fd);
-/* All is known of the functions of a file with a CPython that will be: its table may be used. */
+/* All that can be known of the functions of a file with CPython is known: its table may be used. */
 void file_matched(struct native *n, struct file *f);
 
 #endif

@@ -25,7 +25,7 @@ static const char *last_part(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
-/* What the kernel appends to a path is not part of the name (fs/d_path.c). */
+/* The suffix that the kernel appends to a path is not part of the name (fs/d_path.c). */
 static void cut_deleted(char *path)
 {
 	static const char mark[] = " (deleted)";
@@ -69,7 +69,7 @@ static struct file *add_mapped(struct native *n, uint64_t dev, uint64_t ino, con
 		return NULL;
 	f->dev = dev;
 	f->ino = ino;
-	/* Without memory it has a number, and is not found again. */
+	/* Without memory it has a number, but is not found again. */
 	u64map_put(&n->by_inode, inode_key(dev, ino), f);
 	return f;
 }
@@ -118,9 +118,9 @@ void files_free(struct native *n)
 	u64map_free(&n->by_inode);
 }
 
-/* ---- what nobody needs ---- */
+/* ---- dropping ---- */
 
-/* Does nobody have it mapped, and does nobody work at its names? */
+/* Returns true if nobody has the file mapped or requests its names. */
 static bool is_idle(const struct native *n, const struct file *f)
 {
 	bool gone = f->kind == FILE_PERF_MAP ? f->ended : f->kind == FILE_MAPPED && !f->refs;
@@ -193,7 +193,7 @@ bool file_waits(const struct native *n, enum file_queue queue)
 	return n->queues[queue].first;
 }
 
-/* ---- what is not to be had ---- */
+/* ---- failures ---- */
 
 void file_refuse(struct native *n, struct file *f, uint8_t why)
 {
@@ -225,7 +225,7 @@ bool file_bias(const struct file *f, const struct mapping *m, uint64_t *bias)
 	for (i = 0; f->has_facts && i < f->facts.load_cnt; i++) {
 		uint64_t off = f->facts.loads[i].off, bytes = f->facts.loads[i].filesz;
 
-		/* A mapping begins at a page, a segment anywhere in it. */
+		/* A mapping begins at a page, a segment anywhere in one. */
 		if (m->offset >= off + bytes || end <= off)
 			continue;
 		*bias = m->start - (f->facts.loads[i].vaddr - off + m->offset);
@@ -250,7 +250,7 @@ int file_add_class(struct file *f, uint64_t start, uint64_t end, enum native_cla
 	return 0;
 }
 
-/* Of two that begin at the same address, the evaluation function is the first. */
+/* The evaluation function comes first of two that begin at the same address. */
 static int by_start(const void *a, const void *b)
 {
 	const struct class_range *x = a, *y = b;

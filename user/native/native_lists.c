@@ -62,7 +62,7 @@ void list_put(struct native *n, struct list *l)
 	free(l);
 }
 
-/* ---- as the BPF side reads it ---- */
+/* ---- the form for the BPF side ---- */
 
 static uint32_t shared_table(uint8_t why)
 {
@@ -71,8 +71,8 @@ static uint32_t shared_table(uint8_t why)
 }
 
 /*
- * A file's addresses are in the file only if it is known how it is mapped, and what its functions
- * are. Until then they are in the process, which native_name() understands.
+ * An address is relative to the file only if the file's bias and functions are known. Until then it
+ * is relative to the process, which native_name() understands.
  */
 static struct native_mapping mapping_of(const struct mapping *m)
 {
@@ -95,7 +95,7 @@ static struct native_mapping mapping_of(const struct mapping *m)
 
 #define PER_CHUNK (NATIVE_CHUNK / sizeof(struct native_mapping))
 
-static void describe(const struct list *l, struct native_mapping *out)
+static void fill_mappings(const struct list *l, struct native_mapping *out)
 {
 	uint32_t i;
 
@@ -123,7 +123,7 @@ int list_write(struct native *n, struct list *l, bool *wrote)
 	int err;
 
 	*wrote = false;
-	describe(l, maps);
+	fill_mappings(l, maps);
 	hash = hash_bytes(maps, l->cnt * sizeof(*maps)) | 1;
 	l->fresh = false;
 	if (hash == l->hash)

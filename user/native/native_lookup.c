@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* native_lookup.c - see native.h: what addresses mean, and what is counted. */
+/* native_lookup.c - see native.h: what addresses mean, and the counts. */
 #include <errno.h>
 
 #include "native/native_ask.h"
@@ -41,14 +41,15 @@ const struct native_file *native_file(const struct native *n, uint32_t file)
 
 /* ---- names ---- */
 
-static int unnamed(struct native *n, const char *library, uint64_t addr, struct native_name *out)
+static int set_unnamed(struct native *n, const char *library, uint64_t addr,
+		       struct native_name *out)
 {
 	*out = (struct native_name){ .library = library, .cnt = 1 };
 	out->functions[0].name = texts_address(&n->texts, library, addr);
 	return -ENOENT;
 }
 
-/* A perf map may have the name by now. */
+/* A perf map may have gained the name. */
 static bool may_ask_again(const struct native *n, const struct file *f)
 {
 	return f->kind == FILE_PERF_MAP && n->now - f->passed_ns >= PERF_MAP_NS;
@@ -62,7 +63,7 @@ static int name_in(struct native *n, struct file *f, uint64_t addr, struct nativ
 	out->library = f->info.library;
 	if (state == NAME_KNOWN)
 		return 0;
-	unnamed(n, f->info.library, addr, out);
+	set_unnamed(n, f->info.library, addr, out);
 	if (state == NAME_ASKED)
 		return -EAGAIN;
 	if (f->no_names || state == NAME_FULL ||
@@ -85,7 +86,7 @@ static struct file *perf_map_of(struct native *n, struct process *p)
 	return p->perf_map;
 }
 
-/* An address in the process: of JIT code, or of a file of which nothing was known. */
+/* Names an address in the process: of JIT code, or of a file that was unknown. */
 static int name_in_process(struct native *n, pid_t tgid, uint64_t addr, struct native_name *out)
 {
 	struct process *p = process_find(n, tgid);
@@ -96,11 +97,11 @@ static int name_in_process(struct native *n, pid_t tgid, uint64_t addr, struct n
 	if (f && file_bias(f, m, &bias))
 		return name_in(n, f, addr - bias, out);
 	if (f && f->stage != FILE_REFUSED)
-		return unnamed(n, f->info.library, addr, out), -EAGAIN;
+		return set_unnamed(n, f->info.library, addr, out), -EAGAIN;
 	if (f && f->why != NATIVE_JIT)
-		return unnamed(n, f->info.library, addr, out);
+		return set_unnamed(n, f->info.library, addr, out);
 	f = p ? perf_map_of(n, p) : NULL;
-	return f ? name_in(n, f, addr, out) : unnamed(n, "JIT", addr, out);
+	return f ? name_in(n, f, addr, out) : set_unnamed(n, "JIT", addr, out);
 }
 
 int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
@@ -110,7 +111,7 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 
 	if (!file)
 		return name_in_process(n, tgid, addr, out);
-	return f ? name_in(n, f, addr, out) : unnamed(n, "?", addr, out);
+	return f ? name_in(n, f, addr, out) : set_unnamed(n, "?", addr, out);
 }
 
 /* ---- counts ---- */

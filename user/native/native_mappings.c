@@ -47,7 +47,7 @@ void process_stale(struct native *n, struct process *p)
 {
 	uint64_t due = p->read_ns + p->pause_ns;
 
-	/* What was asked for already may have been read before the change. */
+	/* A reading that was requested before may not show the change. */
 	if (!p->waits || p->request)
 		wait_for_read(n, p, due > n->now ? due : n->now);
 }
@@ -61,8 +61,8 @@ static bool may_read(struct native *n)
 	return n->reads < READS_A_SECOND;
 }
 
-/* 0; -EBUSY: nobody can be asked now; other -errno: not about this process. */
-static int ask(struct native *n, struct process *p)
+/* Returns 0; -EBUSY: no request can be sent now; another -errno: none about this process. */
+static int ask_maps(struct native *n, struct process *p)
 {
 	const struct elf_place place = { .tgid = (uint32_t)p->tgid, .uid = p->uid,
 					 .start_ns = p->start_ns };
@@ -89,7 +89,7 @@ void mappings_ask(struct native *n)
 	for (p = n->waiting; p; p = p->next) {
 		if (p->request || n->now < p->due_ns)
 			continue;
-		err = ask(n, p);
+		err = ask_maps(n, p);
 		if (err == -EBUSY)
 			return;
 		if (err)
@@ -114,9 +114,9 @@ static bool is_vdso(const struct native *n, const struct opener_map *map, const 
 	       map->end - map->start == n->vdso_bytes;
 }
 
-/* What the opener has told of a mapping. */
-static struct mapping judge(struct native *n, const struct process *p,
-			    const struct opener_map *map, const char *path)
+/* Converts a mapping that the opener has reported. */
+static struct mapping mapping_from(struct native *n, const struct process *p,
+				   const struct opener_map *map, const char *path)
 {
 	struct mapping m = { .start = map->start, .end = map->end, .offset = map->offset };
 
@@ -139,7 +139,7 @@ static struct mapping judge(struct native *n, const struct process *p,
 	return m;
 }
 
-/* Sorted, not overlapping, and not too many: whoever has told it. */
+/* Adds it only if mappings are sorted, disjoint and not too many: the opener is not trusted. */
 static int add_incoming(struct native *n, const struct mapping *m)
 {
 	struct mapping *maps = n->incoming.maps;
@@ -174,7 +174,7 @@ static bool same_maps(const struct list *l, const struct mapping *maps, size_t c
 	return l->cnt == cnt;
 }
 
-/* A file that was mapped by nobody has to be confirmed; a new one has to be opened. */
+/* A file that nobody had mapped must be confirmed; a new one must be opened. */
 static void open_files(struct native *n, const struct list *l)
 {
 	uint32_t i;
@@ -213,7 +213,7 @@ static void use_incoming(struct native *n, struct process *p)
 	open_files(n, l);
 }
 
-static void finish(struct native *n, struct process *p, int result)
+static void finish_read(struct native *n, struct process *p, int result)
 {
 	bool again = p->again;
 
@@ -243,12 +243,12 @@ void mappings_take(struct native *n, const struct elf_message *m, const void *da
 	n->incoming.request = m->request;
 	for (i = 0; i < m->cnt; i++) {
 		map = opener_maps_next(data, &at, &path);
-		taken = judge(n, p, map, path);
+		taken = mapping_from(n, p, map, path);
 		if (add_incoming(n, &taken))
 			break;
 	}
 	if (!m->more)
-		finish(n, p, m->result);
+		finish_read(n, p, m->result);
 }
 
 /* ---- processes ---- */
@@ -289,7 +289,7 @@ static void free_process(struct native *n, struct process *p)
 {
 	stop_waiting(n, p);
 	list_put(n, p->list);
-	if (p->perf_map) {	/* what is still wanted of it has nobody who asked */
+	if (p->perf_map) {	/* nobody requests its names any more */
 		p->perf_map->ended = true;
 		helper_tell(n, ELF_ROLE_NAMES, HELPER_FORGET, p->perf_map->number);
 	}
@@ -318,7 +318,7 @@ void processes_free(struct native *n)
 	free(n->incoming.maps);
 }
 
-/* ---- looking at them ---- */
+/* ---- examining them ---- */
 
 bool mappings_place(const struct native *n, const struct file *f, struct elf_place *out)
 {

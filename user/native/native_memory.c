@@ -49,7 +49,7 @@ void native_memory_free(struct native_memory *m)
 	free(m);
 }
 
-static int insert(struct ranges *r, size_t at, struct range range)
+static int insert_range(struct ranges *r, size_t at, struct range range)
 {
 	struct range *list = array_grow(r->list, r->cnt, &r->cap, sizeof(*list));
 
@@ -62,13 +62,13 @@ static int insert(struct ranges *r, size_t at, struct range range)
 	return 0;
 }
 
-static void drop(struct ranges *r, size_t at)
+static void drop_range(struct ranges *r, size_t at)
 {
 	r->cnt--;
 	memmove(r->list + at, r->list + at + 1, (r->cnt - at) * sizeof(*r->list));
 }
 
-/* Add free chunks, merged with those before and behind them. */
+/* Adds free chunks, merged with their neighbours. */
 static int add_free(struct ranges *r, uint32_t first, uint32_t cnt)
 {
 	size_t i = 0;
@@ -79,11 +79,11 @@ static int add_free(struct ranges *r, uint32_t first, uint32_t cnt)
 	before = i && r->list[i - 1].first + r->list[i - 1].cnt == first;
 	behind = i < r->cnt && first + cnt == r->list[i].first;
 	if (!before && !behind)
-		return insert(r, i, (struct range){ first, cnt, 0 });
+		return insert_range(r, i, (struct range){ first, cnt, 0 });
 	if (before) {
 		r->list[i - 1].cnt += cnt + (behind ? r->list[i].cnt : 0);
 		if (behind)
-			drop(r, i);
+			drop_range(r, i);
 		return 0;
 	}
 	r->list[i].first = first;
@@ -105,14 +105,14 @@ static bool take_free(struct native_memory *m, uint32_t cnt, uint32_t *chunk)
 		r->first += cnt;
 		r->cnt -= cnt;
 		if (!r->cnt)
-			drop(&m->free, i);
+			drop_range(&m->free, i);
 		m->used += cnt;
 		return true;
 	}
 	return false;
 }
 
-/* Free chunks at the end, which those of a new slab follow. */
+/* Returns the number of free chunks at the end, which the chunks of a new slab will follow. */
 static uint32_t free_at_end(const struct native_memory *m)
 {
 	const struct range *last = m->free.cnt ? &m->free.list[m->free.cnt - 1] : NULL;
@@ -143,7 +143,7 @@ void native_memory_give(struct native_memory *m, uint32_t chunk, uint32_t cnt, u
 {
 	/* Without memory for the note, the chunks stay unused. */
 	if (cnt)
-		insert(&m->given, m->given.cnt, (struct range){ chunk, cnt, now });
+		insert_range(&m->given, m->given.cnt, (struct range){ chunk, cnt, now });
 }
 
 void native_memory_settle(struct native_memory *m, uint64_t now)
@@ -151,7 +151,7 @@ void native_memory_settle(struct native_memory *m, uint64_t now)
 	while (m->given.cnt && now - m->given.list[0].since >= NATIVE_GRACE_NS) {
 		const struct range r = m->given.list[0];
 
-		drop(&m->given, 0);
+		drop_range(&m->given, 0);
 		m->used -= r.cnt;
 		add_free(&m->free, r.first, r.cnt);
 	}
@@ -160,11 +160,6 @@ void native_memory_settle(struct native_memory *m, uint64_t now)
 int native_memory_unsettled(const struct native_memory *m)
 {
 	return m->given.cnt > 0;
-}
-
-uint64_t native_memory_bytes(const struct native_memory *m)
-{
-	return (uint64_t)m->slabs * NATIVE_SLAB_CHUNKS * NATIVE_CHUNK;
 }
 
 uint64_t native_memory_used(const struct native_memory *m)

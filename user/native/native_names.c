@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-/* What an address takes, and a text beside its characters: about, with their hash tables. */
+/* Approximate bytes, with hash tables, of an address; of a string besides its characters. */
 #define ENTRY_BYTES 80
 #define TEXT_BYTES 48
 #define FUNCTIONS_MAX ARRAY_SIZE(((struct native_name *)NULL)->functions)
@@ -32,7 +32,7 @@ static bool same_address(const void *array, uint32_t number, const void *key)
 	return entries[number].addr == *(const uint64_t *)key;
 }
 
-static struct native_name_entry *find(const struct native_names *n, uint64_t addr)
+static struct native_name_entry *find_entry(const struct native_names *n, uint64_t addr)
 {
 	uint32_t number;
 
@@ -42,7 +42,7 @@ static struct native_name_entry *find(const struct native_names *n, uint64_t add
 	return &n->entries[number];
 }
 
-static struct native_name_entry *add(struct native_names *n, uint64_t addr)
+static struct native_name_entry *add_entry(struct native_names *n, uint64_t addr)
 {
 	uint32_t hash = (uint32_t)hash_u64(addr);
 	struct hash_index_slot *slot;
@@ -75,7 +75,7 @@ enum native_name_state native_names_get(const struct native_names *names,
 					const struct native_name_pool *pool, uint64_t addr,
 					struct native_name *out)
 {
-	const struct native_name_entry *e = find(names, addr);
+	const struct native_name_entry *e = find_entry(names, addr);
 	uint32_t i;
 
 	if (!e)
@@ -90,7 +90,7 @@ enum native_name_state native_names_get(const struct native_names *names,
 
 int native_names_ask(struct native_names *names, struct native_name_pool *pool, uint64_t addr)
 {
-	struct native_name_entry *e = find(names, addr);
+	struct native_name_entry *e = find_entry(names, addr);
 
 	if (!e && is_full(names, pool)) {
 		pool->unknown++;
@@ -98,7 +98,7 @@ int native_names_ask(struct native_names *names, struct native_name_pool *pool, 
 		return -ENOSPC;
 	}
 	if (!e) {
-		e = add(names, addr);
+		e = add_entry(names, addr);
 		pool->names += !!e;
 		take_bytes(names, pool, e ? ENTRY_BYTES : 0);
 	}
@@ -110,20 +110,20 @@ int native_names_ask(struct native_names *names, struct native_name_pool *pool, 
 
 void native_names_give_up(struct native_names *names, uint64_t addr, bool known)
 {
-	struct native_name_entry *e = find(names, addr);
+	struct native_name_entry *e = find_entry(names, addr);
 
 	if (e && e->state == NAME_ASKED)
 		e->state = known ? NAME_UNKNOWN : NAME_MISSING;
 }
 
-/* ---- what a helper says ---- */
+/* ---- a helper's messages ---- */
 
 struct texts {
 	struct elf_name n;
 	const char *name, *source;
 };
 
-/* The struct at *at with its texts, and *at moved behind them. */
+/* Returns the struct at *at with its strings, and advances *at past them. */
 static bool next_name(const uint8_t *data, uint32_t bytes, uint32_t *at, struct texts *t)
 {
 	uint32_t left = bytes - *at;
@@ -142,9 +142,9 @@ static bool next_name(const uint8_t *data, uint32_t bytes, uint32_t *at, struct 
 	       (!t->source || !t->source[t->n.source_bytes - 1]);
 }
 
-/* The text once for all addresses that have it; NULL: out of memory. */
-static const char *shared(struct native_names *names, struct native_name_pool *pool,
-			  const char *text)
+/* Stores each string once for all addresses; returns NULL if out of memory. */
+static const char *share_text(struct native_names *names, struct native_name_pool *pool,
+			      const char *text)
 {
 	uint32_t id, before;
 
@@ -166,10 +166,10 @@ static const char *function_name(struct native_names *names, struct native_name_
 	char text[512];
 
 	if (*t->name)
-		return shared(names, pool, t->name);
+		return share_text(names, pool, t->name);
 	snprintf(text, sizeof(text), "%.450s+0x%" PRIx64, library,
 		 t->n.start ? t->n.start : t->n.addr);
-	return shared(names, pool, text);
+	return share_text(names, pool, text);
 }
 
 static int add_line(struct native_names *names, struct native_name_pool *pool,
@@ -183,7 +183,7 @@ static int add_line(struct native_names *names, struct native_name_pool *pool,
 		return -ENOMEM;
 	names->lines = lines;
 	f.name = function_name(names, pool, library, t);
-	f.source = t->source ? shared(names, pool, t->source) : NULL;
+	f.source = t->source ? share_text(names, pool, t->source) : NULL;
 	if (!f.name || (t->source && !f.source))
 		return -ENOMEM;
 	lines[names->line_cnt++].function = f;
@@ -204,7 +204,7 @@ int native_names_take(struct native_names *names, struct native_name_pool *pool,
 		do {
 			if (!next_name(data, m->bytes, &at, &t))
 				return -EBADMSG;
-			if (!cnt && (e = find(names, t.n.addr), !e || e->state != NAME_ASKED))
+			if (!cnt && (e = find_entry(names, t.n.addr), !e || e->state != NAME_ASKED))
 				return -EBADMSG;
 			if (cnt++ < FUNCTIONS_MAX)
 				err = add_line(names, pool, library, &t);

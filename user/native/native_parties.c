@@ -18,11 +18,11 @@
 
 #define OPENER_MS 5000		/* without progress */
 #define OPENER_ASKED_MAX 32
-#define CACHE_MS 5000		/* then tables are built without it */
+#define CACHE_MS 5000		/* after that, tables are built without it */
 #define PAUSE_DOUBLINGS 6
-#define GOOD_NS (60 * NS_PER_S)	/* who has lived so long had no failure */
+#define GOOD_NS (60 * NS_PER_S)	/* a party that ran this long has not failed */
 
-static void watch(struct native *n, int fd)
+static void watch_fd(struct native *n, int fd)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -66,11 +66,11 @@ int helper_start(struct native *n, struct helper *h)
 	h->request = 0;
 	h->file = NULL;
 	h->started_ns = n->now;
-	watch(n, h->fd);
+	watch_fd(n, h->fd);
 	return 0;
 }
 
-/* It may end late: a file that it was passed can make it wait. Nobody waits for it. */
+/* It may end late: a file that it was passed can block it. Nobody waits for it. */
 static void note_ended(struct native *n, pid_t pid)
 {
 	size_t i = 0;
@@ -179,7 +179,7 @@ static void start_opener(struct native *n)
 	o->again_ns = n->now + NS_PER_S;
 	if (worker_converse(&o->worker, -1, &o->fd))
 		return;
-	watch(n, o->fd);
+	watch_fd(n, o->fd);
 	o->asked = o->step = 0;
 	o->answered_ns = n->now;
 	for (i = 0; i < HELPERS; i++)
@@ -215,7 +215,7 @@ void opener_answered(struct native *n)
 	n->opener.asked -= n->opener.asked > 0;
 }
 
-/* ended: nobody has ended it, and nobody is to blame. */
+/* ended: by itself, so no process is to blame. */
 static void end_opener(struct native *n, pid_t about, bool blame, bool ended)
 {
 	close_fd(&n->opener.fd);
@@ -265,7 +265,7 @@ static void start_cache(struct native *n)
 	c->started_ns = n->now;
 	if (worker_converse(&c->worker, -1, &c->fd))
 		return;
-	watch(n, c->fd);
+	watch_fd(n, c->fd);
 	m.bytes = (uint32_t)strlen(n->cache_dir) + 1;
 	cache_ask(n, &m, n->cache_dir, -1);
 }
@@ -284,7 +284,7 @@ void cache_end(struct native *n)
 	n->cache.ready = false;
 }
 
-/* Without a cache each run has a secret of its own. */
+/* Without a cache each run has its own secret. */
 static void find_secret(struct native *n)
 {
 	if (n->has_secret || (n->cache.worker.pid &&

@@ -2,9 +2,9 @@
 /*
  * native_patterns.c - see native_patterns.h.
  *
- * A "*" at the end also takes what compilers append: ".cold", ".part.0", ".constprop.0",
- * ".isra.0", ".lto_priv.0". Names are of the tags v3.6.15 to v3.15.0a of CPython; the files that
- * have them are named at the groups.
+ * A "*" at the end also matches suffixes that compilers append: ".cold", ".part.0", ".constprop.0",
+ * ".isra.0", ".lto_priv.0". Names are from CPython's tags v3.6.15 to v3.15.0a; each group names
+ * their files.
  */
 #include "native/native_patterns.h"
 
@@ -25,16 +25,15 @@ struct pattern {
 static const struct pattern patterns[] = {
 	/* Python/ceval.c: runs Python frames. */
 	EVAL("_PyEval_EvalFrameDefault*"),
-	/* Python/generated_cases.c.h, 3.14+ with tail calls: parts of the above, in its frame's
-	 * place, one for each instruction. */
+	/* Python/generated_cases.c.h, 3.14+, tail calls: in its frame's place, per instruction. */
 	PLUMBING("_TAIL_CALL_*"),
 
-	/* Python/ceval.c: makes a frame of a function's arguments, and has it run. */
+	/* Python/ceval.c: makes a frame from a function's arguments, and runs it. */
 	PLUMBING("_PyEval_EvalFrame"), PLUMBING("_PyEval_EvalFrame.*"),
 	PLUMBING("PyEval_EvalFrame*"), PLUMBING("_PyEval_Vector"), PLUMBING("_PyEval_Vector.*"),
 	PLUMBING("_PyEval_EvalCode*"), PLUMBING("PyEval_EvalCodeEx*"),
 	PLUMBING("PyEval_CallObjectWithKeywords"), PLUMBING("_PyEvalFramePushAndInit*"),
-	/* Up to 3.10: what CALL_FUNCTION and its kin do. */
+	/* Up to 3.10: implementation of CALL_FUNCTION and similar instructions. */
 	PLUMBING("call_function"), PLUMBING("call_function.*"), PLUMBING("do_call_core*"),
 	PLUMBING("fast_function*"), PLUMBING("function_code_fastcall*"),
 	PLUMBING("_PyFunction_FastCall*"), PLUMBING("trace_call_function*"),
@@ -46,8 +45,10 @@ static const struct pattern patterns[] = {
 	PLUMBING("_PyVectorcall_Tstate*"), PLUMBING("_PyStack_AsDict*"),
 	PLUMBING("object_vacall*"), PLUMBING("callmethod*"),
 	PLUMBING("_Py_CheckFunctionResult*"),
-	/* Objects/methodobject.c, descrobject.c, classobject.c: calls of C functions and of
-	 * methods. The C function itself is not one of them. */
+	/*
+	 * Objects/methodobject.c, descrobject.c, classobject.c: calls of C functions and of
+	 * methods. The C function itself is not one of them.
+	 */
 	PLUMBING("cfunction_*"), PLUMBING("PyCFunction_Call*"), PLUMBING("_PyCFunction_FastCall*"),
 	PLUMBING("_PyMethodDef_RawFastCall*"), PLUMBING("_PyMethodDescr_FastCall*"),
 	PLUMBING("_PyMethodDescr_Vectorcall*"), PLUMBING("method_vectorcall*"),
@@ -55,7 +56,7 @@ static const struct pattern patterns[] = {
 	PLUMBING("classmethoddescr_call*"), PLUMBING("classmethod_call*"),
 	PLUMBING("wrapperdescr_*"), PLUMBING("wrapper_call*"), PLUMBING("function_call*"),
 	PLUMBING("func_call*"), PLUMBING("instancemethod_call*"),
-	/* Objects/typeobject.c: slots that are methods in Python, and the reverse. */
+	/* Objects/typeobject.c: slots implemented by methods in Python, and the reverse. */
 	PLUMBING("slot_tp_*"), PLUMBING("slot_sq_*"), PLUMBING("slot_mp_*"),
 	PLUMBING("slot_nb_*"), PLUMBING("slot_am_*"), PLUMBING("slot_bf_*"),
 	PLUMBING("vectorcall_maybe*"), PLUMBING("vectorcall_method*"),
@@ -65,28 +66,28 @@ static const struct pattern patterns[] = {
 	/* Objects/genobject.c: a generator's next() runs its frame. */
 	PLUMBING("gen_send_ex*"), PLUMBING("gen_iternext*"), PLUMBING("gen_send"),
 	PLUMBING("PyGen_am_send*"), PLUMBING("_PyGen_Send*"), PLUMBING("PyIter_Send*"),
-	/* Modules/_functoolsmodule.c: calls with some arguments more. */
+	/* Modules/_functoolsmodule.c: calls with additional arguments. */
 	PLUMBING("partial_call*"), PLUMBING("partial_vectorcall*"),
-	/* Python/getargs.c: taking a call's arguments apart. */
+	/* Python/getargs.c: parses a call's arguments. */
 	PLUMBING("vgetargs*"), PLUMBING("_PyArg_*"), PLUMBING("PyArg_*"),
 
-	/* Modules/main.c, Programs/python.c, Python/pythonrun.c: to the first Python frame. */
+	/* Modules/main.c, Programs/python.c, Python/pythonrun.c: up to the first Python frame. */
 	START("main"), START("_start"), START("Py_Main"), START("Py_BytesMain"),
 	START("Py_RunMain*"), START("pymain_*"), START("run_file*"), START("run_mod"),
 	START("run_mod.*"), START("run_eval_code_obj*"), START("pyrun_*"), START("PyRun_*"),
 	START("_PyRun_*"), START("PyEval_EvalCode"), START("PyEval_EvalCode.*"),
-	/* Python/thread_pthread.h, Modules/_threadmodule.c: a thread's. */
+	/* Python/thread_pthread.h, Modules/_threadmodule.c: the start of a thread. */
 	START("pythread_wrapper*"), START("thread_run*"), START("t_bootstrap*"),
 	START("thread_PyThread_start*"), START("bootstrap*"),
 };
 
-/* All of them, one after another. */
+/* All of them, concatenated. */
 static struct {
 	char text[4096];
 	uint32_t bytes;
 } joined;
 
-static void join(void)
+static void join_patterns(void)
 {
 	size_t i;
 
@@ -103,7 +104,7 @@ static void join(void)
 const char *native_patterns(uint32_t *cnt, uint32_t *bytes)
 {
 	if (!joined.bytes)
-		join();
+		join_patterns();
 	*cnt = ARRAY_SIZE(patterns);
 	*bytes = joined.bytes;
 	return joined.text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * native_state.h - what the files of this room share: files, processes, their lists of mappings,
- * the helpers. Each part is changed by the file that has its name.
+ * the helpers. Each part is changed only by the file with its name.
  */
 #ifndef TACHBPF_NATIVE_STATE_H
 #define TACHBPF_NATIVE_STATE_H
@@ -18,19 +18,19 @@
 
 /* ---- files ---- */
 
-/* How far a file's table is. */
+/* The progress of a file's table. */
 enum file_stage {
-	FILE_NEW,	/* it has to be opened */
+	FILE_NEW,	/* it must be opened */
 	FILE_OPENED,	/* the helper has not been asked for the table */
 	FILE_BUILDING,
-	FILE_MATCHING,	/* the table is there; it has a CPython, whose functions are asked for */
+	FILE_MATCHING,	/* table built; its CPython's functions were requested */
 	FILE_COPYING,
 	FILE_READY,
 	FILE_EVICTED,	/* built again if it is used again */
 	FILE_REFUSED,	/* there will be none: struct file.why */
 };
 
-/* Lists in which a file waits its turn. */
+/* Queues in which a file waits. */
 enum file_queue { QUEUE_OPEN, QUEUE_BUILD, QUEUE_MATCH, QUEUE_COPY, QUEUE_NAMES, QUEUES };
 
 struct class_range {
@@ -49,36 +49,36 @@ struct file {
 	struct elf_place place;	/* where it was seen last */
 	struct elf_opened id;	/* valid if opened */
 	bool opened;		/* it was opened once */
-	bool opening;		/* the opener was asked, with: */
+	bool opening;		/* the opener was asked, with these flags: */
 	uint32_t open_flags;	/* OPEN_FOR_TABLES ... */
-	bool confirmed;		/* what is mapped is that file, not another one with its inode */
-	uint32_t refs;		/* lists that have it; 0: nobody has it mapped */
+	bool confirmed;		/* the mapped file is this one, not another one with its inode */
+	uint32_t refs;		/* lists that contain it; 0: nobody has it mapped */
 	bool ended;		/* a perf map: its process has ended */
-	uint32_t strikes;	/* helpers that have ended at it */
-	uint32_t failures;	/* in a row, to open it */
+	uint32_t strikes;	/* helpers that ended while they worked at it */
+	uint32_t failures;	/* consecutive failures to open it */
 	struct file *next[QUEUES];
 	uint32_t queued;	/* bits of enum file_queue */
 
-	/* Its table. */
+	/* Table. */
 	struct elf_facts facts;	/* valid if has_facts */
 	bool has_facts, has_start;	/* has_start: its plumbing is known, or will never be */
-	uint8_t why;		/* enum native_end, of one that is refused */
+	uint8_t why;		/* enum native_end of a refused file */
 	uint32_t table;		/* number; 0: none */
 	uint32_t chunk, chunk_cnt, copied;
 	int memfd;		/* the table while it is copied; -1: none */
 	struct unwind_file head;
 	uint64_t used_ns, again_ns;	/* again_ns: not built before this time */
 
-	/* Its names. */
+	/* Names. */
 	struct native_names names;
-	uint64_t *wanted;	/* addresses that nobody has asked the helper for */
+	uint64_t *wanted;	/* addresses not requested from the helper yet */
 	size_t wanted_cnt, wanted_cap;
 	struct class_range *classes;	/* sorted */
 	size_t class_cnt, class_cap;
-	bool at_names;		/* the names helper has it */
+	bool at_names;		/* the names helper has the file */
 	bool no_names;		/* there will be none */
 	uint64_t passed_ns;	/* when the names helper got it */
-	uint32_t missing;	/* how often the helper has said NO_FILE in a row */
+	uint32_t missing;	/* consecutive NO_FILE answers */
 };
 
 struct file_fifo {
@@ -93,16 +93,16 @@ struct mapping {
 	uint8_t why;		/* enum native_end, if there is no file */
 };
 
-/* The mappings of one process, and of those that it has forked. */
+/* The mappings of a process and its forks. */
 struct list {
 	struct list *next;
 	uint32_t refs;		/* processes */
 	struct mapping *maps;
 	uint32_t cnt;
 	uint32_t chunk, chunk_cnt;
-	uint32_t stamp;		/* 0: it was not written yet */
-	uint64_t hash;		/* of what was written */
-	bool fresh;		/* it was not compared with what is known now */
+	uint32_t stamp;		/* 0: not written yet */
+	uint64_t hash;		/* of the written contents */
+	bool fresh;		/* not compared with current knowledge yet */
 };
 
 struct process {
@@ -110,14 +110,14 @@ struct process {
 	uint64_t start_ns;
 	uint32_t uid;
 	struct list *list;	/* NULL: not known */
-	struct file *perf_map;	/* NULL: not asked for yet */
-	uint32_t placed;	/* stamp of the list that the BPF side has for it; 0: none */
+	struct file *perf_map;	/* NULL: not requested yet */
+	uint32_t placed;	/* stamp of its list on the BPF side; 0: none */
 	unsigned int place_failures;
 	/* Reading its mappings. */
-	struct process *next;	/* of those that wait for it */
+	struct process *next;	/* in the list of those that wait for it */
 	bool waits;		/* it is in that list */
-	bool again;		/* they may have changed since they were asked for */
-	uint32_t request;	/* 0: the opener has not been asked */
+	bool again;		/* they may have changed after they were requested */
+	uint32_t request;	/* 0: none sent to the opener */
 	uint64_t due_ns, asked_ns, read_ns, pause_ns;
 };
 
@@ -129,9 +129,9 @@ struct helper {
 	enum elf_role role;
 	pid_t pid;		/* 0: it does not run */
 	int pidfd, fd;
-	int opener_end;		/* of its socket to the opener; each new opener gets it */
+	int opener_end;		/* its end of the socket to the opener; each new opener gets it */
 	bool given;		/* the opener has it */
-	uint32_t request;	/* that it works at; 0: none */
+	uint32_t request;	/* in progress; 0: none */
 	uint32_t kind;		/* of the request */
 	struct file *file;	/* of the request */
 	uint64_t asked_ns, started_ns, again_ns;
@@ -143,9 +143,9 @@ struct helper {
 struct opener {
 	struct worker worker;
 	int fd;
-	uint32_t asked;		/* requests that it has not answered */
-	uint64_t answered_ns;	/* when it answered last, or was asked while it had none */
-	uint32_t step;		/* struct file_opener_at, seen at */
+	uint32_t asked;		/* unanswered requests */
+	uint64_t answered_ns;	/* when it answered last, or was asked while idle */
+	uint32_t step;		/* struct file_opener_at's last step, and when it changed */
 	uint64_t step_ns, again_ns;
 };
 
@@ -174,9 +174,9 @@ struct native {
 	struct file *vdso;
 	uint64_t vdso_bytes;
 	int vdso_fd;
-	struct file *tables[UNWIND_TABLES];	/* who has the number */
+	struct file *tables[UNWIND_TABLES];	/* file of each number */
 	uint32_t table_stamps[UNWIND_TABLES], table_next;
-	bool shared_put;	/* the tables without rows are there */
+	bool shared_put;	/* the tables without rows are written */
 
 	struct u64map processes;	/* tgid -> struct process */
 	struct process *waiting;
@@ -184,27 +184,27 @@ struct native {
 	uint32_t list_stamps;
 	uint64_t read_second_ns;
 	uint32_t reads;		/* in this second */
-	bool lists_stale;	/* a file has changed, so lists may have to be written again */
-	uint64_t lists_ns;	/* when that was looked at last */
-	uint64_t places_ns;	/* when places are to be put; UINT64_MAX: there are none */
-	struct {		/* what the opener is just telling */
+	bool lists_stale;	/* a file has changed, so lists may have to be rewritten */
+	uint64_t lists_ns;	/* when lists were checked last */
+	uint64_t places_ns;	/* when to write places; UINT64_MAX: none are due */
+	struct {		/* what the opener is reporting now */
 		uint32_t request;
 		struct mapping *maps;
 		size_t cnt, cap;
 	} incoming;
 
 	struct native_name_pool names;
-	struct text_block *texts;	/* of answers that are valid until the next poll */
+	struct text_block *texts;	/* strings in answers, valid until the next poll */
 
 	struct helper helpers[HELPERS];
-	pid_t ended[8];		/* helpers that were killed, and whose end was not seen; 0: none */
+	pid_t ended[8];		/* killed helpers that were not reaped yet; 0: none */
 	struct opener opener;
 	struct cache cache;
-	bool more;		/* there is something left to do at once */
+	bool more;		/* there is more to do at once */
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 };
 
-/* Tables without rows, by cause. */
+/* Tables without rows, by reason. */
 enum { TABLE_NO_TABLE = 1, TABLE_JIT = 2, TABLE_NO_ROW = 3, TABLE_FIRST = 4 };
 
 #endif

@@ -2,8 +2,8 @@
 /*
  * native_tables.c - see native_tables.h.
  *
- * A table is read with pread(), never mapped: a page of a memfd that is not there yet would have to
- * be made, and that can fail by a signal.
+ * A table is read with pread(), never mapped: touching a page of a memfd that does not exist yet
+ * can fail with a signal.
  */
 #include "native/native_tables.h"
 
@@ -47,7 +47,7 @@ static bool is_gone(const struct file *f)
 	return !f->refs && f->kind == FILE_MAPPED;
 }
 
-/* The number whose file nobody has mapped, and which was used least recently; 0: there is none. */
+/* Returns the least recently used number whose file nobody has mapped; 0: none. */
 static uint32_t oldest_unmapped(const struct native *n)
 {
 	uint32_t i, found = 0;
@@ -89,7 +89,7 @@ void table_number(struct native *n, struct file *f)
 
 /* ---- room ---- */
 
-static void evict(struct native *n, struct file *f)
+static void evict_table(struct native *n, struct file *f)
 {
 	put_empty(n, f->table, NATIVE_NO_TABLE);
 	native_memory_give(n->memory, f->chunk, f->chunk_cnt, n->now);
@@ -116,14 +116,14 @@ bool table_evict(struct native *n)
 			victim = f;
 	}
 	if (victim)
-		evict(n, victim);
+		evict_table(n, victim);
 	return victim;
 }
 
 void table_drop(struct native *n, struct file *f)
 {
 	if (f->stage == FILE_READY)
-		evict(n, f);
+		evict_table(n, f);
 	if (f->table)
 		n->tables[f->table] = NULL;
 	f->table = 0;
@@ -163,25 +163,25 @@ static uint32_t chunks_of(const struct file *f)
 	return (uint32_t)((f->head.total + NATIVE_CHUNK - 1) / NATIVE_CHUNK);
 }
 
-static void stop(struct file *f)
+static void close_memfd(struct file *f)
 {
 	close(f->memfd);
 	f->memfd = -1;
 }
 
-/* It finds no room, or cannot be written: it is built again later, if it is used then. */
-static void fail(struct native *n, struct file *f)
+/* It found no room, or cannot be written: it is built again later, if it is used then. */
+static void fail_copy(struct native *n, struct file *f)
 {
 	if (f->chunk_cnt)
 		native_memory_give(n->memory, f->chunk, f->chunk_cnt, n->now);
 	f->chunk_cnt = 0;
-	stop(f);
+	close_memfd(f);
 	f->stage = FILE_EVICTED;
 	f->again_ns = n->now + TABLE_AGAIN_NS;
 	n->counts.tables_failed++;
 }
 
-/* 0; -EAGAIN: there will be room later; other -errno. */
+/* Returns 0, -EAGAIN if there will be room later, or another -errno. */
 static int take_chunks(struct native *n, struct file *f)
 {
 	int err = native_memory_take(n->memory, chunks_of(f), &f->chunk);
@@ -204,7 +204,7 @@ static int copy_chunk(struct native *n, struct file *f)
 	return n->args.maps.put_chunk(n->args.maps.ctx, f->chunk + f->copied++, bytes);
 }
 
-static int finish(struct native *n, struct file *f)
+static int finish_copy(struct native *n, struct file *f)
 {
 	const struct unwind_table t = unwind_file_table(&f->head, f->chunk,
 							++n->table_stamps[f->table]);
@@ -212,15 +212,15 @@ static int finish(struct native *n, struct file *f)
 
 	if (err)
 		return err;
-	stop(f);
+	close_memfd(f);
 	f->stage = FILE_READY;
 	f->used_ns = n->now;
 	n->counts.tables++;
 	return 0;
 }
 
-/* 0: it is done; -EAGAIN: it is not; else -errno. */
-static int copy(struct native *n, struct file *f, uint64_t until)
+/* Returns 0 if done, -EAGAIN if not, or another -errno. */
+static int copy_table(struct native *n, struct file *f, uint64_t until)
 {
 	int err = f->chunk_cnt ? 0 : take_chunks(n, f);
 
@@ -229,7 +229,7 @@ static int copy(struct native *n, struct file *f, uint64_t until)
 		if (!err && f->copied < f->chunk_cnt && f->copied % 16 == 0 && now_ns() >= until)
 			return -EAGAIN;
 	}
-	return err ? err : finish(n, f);
+	return err ? err : finish_copy(n, f);
 }
 
 void tables_copy(struct native *n, uint64_t until)
@@ -239,17 +239,17 @@ void tables_copy(struct native *n, uint64_t until)
 
 	while (now_ns() < until && (f = file_pop(n, QUEUE_COPY))) {
 		if (f->stage != FILE_COPYING || !f->table || !f->head.total) {
-			fail(n, f);
+			fail_copy(n, f);
 			continue;
 		}
-		err = copy(n, f, until);
+		err = copy_table(n, f, until);
 		if (err == -EAGAIN) {
 			file_push(n, QUEUE_COPY, f);
 			break;
 		}
 		if (err)
-			fail(n, f);
+			fail_copy(n, f);
 	}
-	/* For chunks that were given back it has to wait. */
+	/* It must wait for chunks that were given back. */
 	n->more |= file_waits(n, QUEUE_COPY) && !native_memory_unsettled(n->memory);
 }

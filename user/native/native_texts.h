@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* native_texts.h - texts that are valid until the next poll. */
+/* native_texts.h - strings that are valid until the next poll. */
 #ifndef TACHBPF_NATIVE_TEXTS_H
 #define TACHBPF_NATIVE_TEXTS_H
 
@@ -7,9 +7,9 @@
 
 struct text_block;
 
-/* "library+0x1234"; never NULL, and without memory only library, which must live as long. */
+/* Returns "library+0x1234"; never NULL: without memory just library, which must live as long. */
 const char *texts_address(struct text_block **texts, const char *library, uint64_t addr);
-/* They are not valid any more. */
+/* The strings are no longer valid. */
 void texts_forget(struct text_block **texts);
 
 #endif

@@ -75,7 +75,7 @@ int native_receive(int fd, struct elf_message *m, void *data, int *passed)
 	return -EBADMSG;
 }
 
-/* Bytes of a mapping with its path. */
+/* Bytes of a mapping including its path. */
 static uint32_t map_bytes(const struct opener_map *map)
 {
 	return (uint32_t)sizeof(*map) + ((map->path_bytes + 7) & ~7u);

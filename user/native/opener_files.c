@@ -30,7 +30,7 @@ int opener_same_process(const struct elf_place *place)
 	return !place->start_ns || place->start_ns / TICK_NS == st.start_ticks ? 0 : -ESRCH;
 }
 
-static void describe(const struct stat *st, struct elf_opened *out)
+static void describe_file(const struct stat *st, struct elf_opened *out)
 {
 	*out = (struct elf_opened){
 		.dev = st->st_dev, .ino = st->st_ino, .size = (uint64_t)st->st_size,
@@ -42,7 +42,7 @@ static void describe(const struct stat *st, struct elf_opened *out)
 }
 
 /*
- * On overlayfs and btrfs stat() shows another device than /proc/PID/maps, and the same inode
+ * On overlayfs and btrfs stat() shows another device than /proc/PID/maps, with the same inode
  * (Documentation/filesystems/overlayfs.rst, "Inode properties").
  */
 static bool has_other_devices(int fd)
@@ -53,7 +53,7 @@ static bool has_other_devices(int fd)
 				     (uint32_t)fs.f_type == BTRFS_SUPER_MAGIC);
 }
 
-/* 0 or -ESTALE: it is not the file of the mapping. */
+/* Returns 0, or -ESTALE if it is not the file of the mapping. */
 static int check_file(const struct elf_place *place, int fd, const struct stat *st)
 {
 	uint64_t dev = (uint64_t)major(st->st_dev) << 32 | minor(st->st_dev);
@@ -65,7 +65,7 @@ static int check_file(const struct elf_place *place, int fd, const struct stat *
 
 int opener_mapped(const struct elf_place *place, struct elf_opened *out)
 {
-	/* Without the right to use map_files: by no path, which others can change meanwhile. */
+	/* Without the right to use map_files: not by a path, which others can change meanwhile. */
 	const struct proc_map map = { .start = place->start, .end = place->end, .path = "" };
 	int err = opener_same_process(place), fd;
 	struct stat st;
@@ -84,7 +84,7 @@ int opener_mapped(const struct elf_place *place, struct elf_opened *out)
 		close(fd);
 		return err;
 	}
-	describe(&st, out);
+	describe_file(&st, out);
 	return fd;
 }
 
@@ -120,14 +120,14 @@ static int by_build_id(int root, const struct elf_want_debug *want)
 	return open_regular(root, path, BELOW);
 }
 
-/* A name that leads into no other directory. */
+/* Returns true for a name that leads into no other directory. */
 static bool is_plain(const char *name, size_t size)
 {
 	return memchr(name, '\0', size) && *name && !strchr(name, '/') && strcmp(name, ".") &&
 	       strcmp(name, "..");
 }
 
-/* The directory of the mapping's file, as its process has it, without the '/' at its beginning. */
+/* The directory of the mapping's file in its process, without the leading '/'. */
 static bool directory_of(const struct elf_place *place, char dir[PATH_MAX])
 {
 	char link[128], path[PATH_MAX], *end;
@@ -221,6 +221,6 @@ int opener_perf_map(const struct elf_place *place, struct elf_opened *out)
 	if (err)
 		close(fd);
 	else
-		describe(&st, out);
+		describe_file(&st, out);
 	return err ? err : fd;
 }

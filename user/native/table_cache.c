@@ -52,7 +52,7 @@ int table_cache_open(const char *dir)
 	return err ? err : fd;
 }
 
-/* A regular file of ours with this many bytes; bytes 0: with any number. */
+/* Opens a regular file of ours with this many bytes; bytes 0: any number. */
 static int open_ours(int dir, const char *name, uint64_t bytes)
 {
 	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
@@ -71,7 +71,7 @@ static int open_ours(int dir, const char *name, uint64_t bytes)
 	return err ? err : fd;
 }
 
-/* A new file with a name of its own, which is given by finish(). */
+/* Creates a file with a temporary name; finish_file() renames it. */
 static int make_new(int dir, char name[32])
 {
 	int fd;
@@ -82,7 +82,7 @@ static int make_new(int dir, char name[32])
 	return fd < 0 ? -errno : fd;
 }
 
-static int finish(int dir, int fd, int err, const char *name, const char *as)
+static int finish_file(int dir, int fd, int err, const char *name, const char *as)
 {
 	if (close(fd) && !err)
 		err = -errno;
@@ -103,7 +103,7 @@ static int make_secret(int dir, uint8_t secret[NATIVE_SECRET_BYTES])
 	fd = make_new(dir, name);
 	if (fd < 0)
 		return fd;
-	return finish(dir, fd, write_all(fd, secret, NATIVE_SECRET_BYTES), name, SECRET);
+	return finish_file(dir, fd, write_all(fd, secret, NATIVE_SECRET_BYTES), name, SECRET);
 }
 
 int table_cache_secret(int dir, uint8_t secret[NATIVE_SECRET_BYTES])
@@ -135,7 +135,7 @@ int table_cache_find(int dir, const uint64_t hash[2])
 	return fd;
 }
 
-static int copy(int to, int from, uint64_t bytes)
+static int copy_file(int to, int from, uint64_t bytes)
 {
 	static uint8_t part[1 << 18];
 	uint64_t at = 0;
@@ -164,7 +164,7 @@ int table_cache_store(int dir, const uint64_t hash[2], int from)
 	if (fd < 0)
 		return fd;
 	name_of(hash, as);
-	return finish(dir, fd, copy(fd, from, (uint64_t)st.st_size), name, as);
+	return finish_file(dir, fd, copy_file(fd, from, (uint64_t)st.st_size), name, as);
 }
 
 /* ---- pruning ---- */
@@ -190,7 +190,7 @@ static int newest_first(const void *a, const void *b)
 	return x->used.tv_nsec < y->used.tv_nsec ? 1 : x->used.tv_nsec > y->used.tv_nsec ? -1 : 0;
 }
 
-/* What a store that was cut off has left is removed at once. */
+/* The remains of an interrupted store are removed at once. */
 static void add_entry(int dir, const char *name, struct entries *all)
 {
 	struct entry *list, *e;

@@ -13,7 +13,7 @@
 #include "base/util.h"
 #include "probe/prober.h"
 
-static void want(const struct event_spec *spec, struct prober_wanted *w)
+static void fill_wanted(const struct event_spec *spec, struct prober_wanted *w)
 {
 	memset(w, 0, sizeof(*w));
 	if (spec->kind == EVENT_UPROBE) {
@@ -40,8 +40,8 @@ static void say_found(const struct event_spec *spec, const struct prober_found *
 			 strerror(-found->first_err));
 }
 
-/* What to do about an error; "": nothing is known. */
-static const char *remedy(const struct event_spec *spec, int err)
+/* Advice for an error; "": none. */
+static const char *remedy_for(const struct event_spec *spec, int err)
 {
 	switch (err) {
 	case -ENOENT:
@@ -64,8 +64,8 @@ static const char *remedy(const struct event_spec *spec, int err)
 	}
 }
 
-static int probe(const struct event_spec *spec, const struct prober_wanted *w,
-		 prober_take_fn take, void *ctx)
+static int probe_event(const struct event_spec *spec, const struct prober_wanted *w,
+		       prober_take_fn take, void *ctx)
 {
 	struct prober_found found;
 	int err = prober_probe(w, take, ctx, &found);
@@ -83,35 +83,41 @@ int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t star
 	struct prober_wanted w;
 	int err;
 
-	want(spec, &w);
+	fill_wanted(spec, &w);
 	w.tgid = tgid;
 	w.start_ns = start_ns;
 	w.everywhere = everywhere;
 	snprintf(w.file, sizeof(w.file), "%s", spec->file);
-	err = probe(spec, &w, take, ctx);
-	if (err == -ENOENT && strchr(spec->file, '/')) {	/* mapped by another path, or not yet */
+	err = probe_event(spec, &w, take, ctx);
+	if (err == -ENOENT && strchr(spec->file, '/')) {	/* other path, or not mapped yet */
 		snprintf(w.path, sizeof(w.path), "%s", spec->file);
-		err = probe(spec, &w, take, ctx);
+		err = probe_event(spec, &w, take, ctx);
 		if (err)
-			log_error("-e %s: %s: %s", spec->name, spec->file, remedy(spec, err));
+			log_error("-e %s: %s: %s", spec->name, spec->file, remedy_for(spec, err));
 		return err;
 	}
 	if (err == -ENOENT && *spec->file)
-		log_error("-e %s: in the files of process %d named %s*: "
-			  "%s", spec->name, tgid, spec->file, remedy(spec, err));
+		log_error("-e %s: of the files that process %d has mapped and that are called %s*: "
+			  "%s", spec->name, tgid, spec->file, remedy_for(spec, err));
 	else if (err)
 		log_error("-e %s: process %d cannot be probed: %s", spec->name, tgid,
 			  err == -ENOENT ? "none of its files has such a probe (`readelf -n FILE` "
-					   "lists them)" : remedy(spec, err));
+					   "lists them)" : remedy_for(spec, err));
 	return err;
 }
+
+/*
+ * The path for a name: of a library that ld.so.cache knows and that is called so
+ * (prober_is_called()), else of a program in PATH. A name with a '/' is a path. 0 or -ENOENT.
+ */
+static int library_path(const char *name, char *path, size_t size);
 
 int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *ctx)
 {
 	struct prober_wanted w;
 	int err;
 
-	want(spec, &w);
+	fill_wanted(spec, &w);
 	w.everywhere = true;
 	if (!*spec->file) {
 		log_error("-e %s: no file: with -p, the files that the process has mapped are "
@@ -127,15 +133,15 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 			  spec->file);
 		return err;
 	}
-	err = probe(spec, &w, take, ctx);
+	err = probe_event(spec, &w, take, ctx);
 	if (err)
-		log_error("-e %s: %s: %s", spec->name, w.path, remedy(spec, err));
+		log_error("-e %s: %s: %s", spec->name, w.path, remedy_for(spec, err));
 	return err;
 }
 
 /*
- * The format of ld.so.cache: glibc 2.36, sysdeps/generic/dl-cache.h, struct cache_file_new. Behind an
- * older cache of the same file it begins at a multiple of 8.
+ * The format of ld.so.cache: glibc 2.36, sysdeps/generic/dl-cache.h, struct cache_file_new. In a
+ * file that starts with an older cache, it follows at a multiple of 8.
  */
 #define CACHE_FILE "/etc/ld.so.cache"
 #define CACHE_BYTES_MAX (64u << 20)
@@ -144,7 +150,7 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 
 struct entry {
 	int32_t flags;
-	uint32_t name, path;	/* from the begin of the cache */
+	uint32_t name, path;	/* from the beginning of the cache */
 	uint32_t osversion;
 	uint64_t hwcap;
 };
@@ -156,7 +162,7 @@ struct entry {
 #define OWN_FLAGS 0x0303
 #endif
 
-/* The string at an offset; NULL: none ends in the cache. */
+/* The string at an offset; NULL: it does not end within the cache. */
 static const char *string_at(const uint8_t *cache, size_t bytes, uint32_t at)
 {
 	if (at >= bytes || !memchr(cache + at, '\0', bytes - at))
@@ -164,7 +170,9 @@ static const char *string_at(const uint8_t *cache, size_t bytes, uint32_t at)
 	return (const char *)cache + at;
 }
 
-int library_path_in(const uint8_t *cache, size_t bytes, const char *name, char *path, size_t size)
+/* As library_path(), in the bytes of an ld.so.cache. */
+static int library_path_in(const uint8_t *cache, size_t bytes, const char *name, char *path,
+			   size_t size)
 {
 	const uint8_t *at = memmem(cache, bytes, CACHE_MAGIC, strlen(CACHE_MAGIC));
 	const char *found, *is;
@@ -217,7 +225,7 @@ static int in_directories(const char *list, const char *name, char *path, size_t
 	return -ENOENT;
 }
 
-int library_path(const char *name, char *path, size_t size)
+static int library_path(const char *name, char *path, size_t size)
 {
 	const char *directories = getenv("PATH");
 

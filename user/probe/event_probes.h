@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* event_probes.h - probes of a function or of a USDT probe, in processes or in a file. */
+/* event_probes.h - probes of a function, or a USDT probe, in processes or in a file. */
 #ifndef TACHBPF_PROBE_EVENT_PROBES_H
 #define TACHBPF_PROBE_EVENT_PROBES_H
 
@@ -12,27 +12,17 @@
 #include "probe/prober.h"
 
 /*
- * Probe a process: what it has mapped now and is called as spec says. everywhere: the files' code in
- * all processes, not in this one alone. As prober_probe(); logs what is probed, and why nothing is.
+ * Probe a process: the files that it has mapped now and whose name matches spec. everywhere: the
+ * files' code in all processes, not only this one. As prober_probe(); logs what is probed, or why
+ * not.
  */
 int event_probe_process(const struct event_spec *spec, pid_t tgid, uint64_t start_ns,
 			bool everywhere, prober_take_fn take, void *ctx);
 
 /*
- * Probe a file in all processes: of a path, or of a library that ld.so.cache knows, or of a program
- * in PATH. As event_probe_process().
+ * Probe a file in all processes: by path, or a library that ld.so.cache lists, or a program in
+ * PATH. As event_probe_process().
  */
 int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *ctx);
-
-/* Where this system has a library or a program of a name. */
-
-/*
- * The path for a name: of a library that ld.so.cache knows and that is called so
- * (prober_is_called()), else of a program in PATH. A name with a '/' is a path. 0 or -ENOENT.
- */
-int library_path(const char *name, char *path, size_t size);
-
-/* The same in the bytes of an ld.so.cache. */
-int library_path_in(const uint8_t *cache, size_t bytes, const char *name, char *path, size_t size);
 
 #endif

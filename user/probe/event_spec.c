@@ -34,7 +34,7 @@ static const struct counted {
 	{ "ref-cycles", NULL, EVENT_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES },
 };
 
-/* Words before the first ':', bpftrace's. */
+/* Words before the first ':', as in bpftrace. */
 static const struct {
 	const char *name, *letter;
 	enum event_kind kind;	/* EVENT_NONE: not supported */
@@ -48,7 +48,7 @@ static const struct {
 	{ "profile", "p", EVENT_NONE }, { "interval", "i", EVENT_NONE },
 };
 
-/* cli_name_fn: what a word without ':' can be. */
+/* cli_name_fn: valid words without ':'. */
 static const char *name_at(const void *ctx, size_t i)
 {
 	static const char *const others[] = {
@@ -59,7 +59,7 @@ static const char *name_at(const void *ctx, size_t i)
 	return i < ARRAY_SIZE(counted) ? counted[i].name : others[i - ARRAY_SIZE(counted)];
 }
 
-static int bad(char *why, size_t size, const char *text)
+static int spec_bad(char *why, size_t size, const char *text)
 {
 	snprintf(why, size, "%s", text);
 	return -EINVAL;
@@ -90,7 +90,7 @@ static int parse_counted(const char *word, struct event_spec *spec, char *why, s
 	return -EINVAL;
 }
 
-/* Cut the last part, behind a ':', off text. NULL: there is none. */
+/* Cut the last part, after a ':', off text. NULL: there is none. */
 static char *cut_last(char *text)
 {
 	char *colon = strrchr(text, ':');
@@ -101,27 +101,27 @@ static char *cut_last(char *text)
 	return colon + 1;
 }
 
-/* Copy a part. False: it is empty or too long. */
-static bool take(char *to, size_t size, const char *part)
+/* Copy a part. Returns false if it is empty or too long. */
+static bool take_part(char *to, size_t size, const char *part)
 {
 	return part && *part && snprintf(to, size, "%s", part) < (int)size;
 }
 
-/* Names of tracepoints become names of files: nothing else than these is one. */
+/* Names of tracepoints become file names, so no other characters are allowed. */
 static bool is_identifier(const char *text)
 {
-	return text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")]
-	       == '\0';
+	return !text[strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				  "0123456789_-")];
 }
 
 static int parse_tracepoint(char *text, struct event_spec *spec, char *why, size_t size)
 {
 	char *name = cut_last(text);
 
-	if (!take(spec->what, sizeof(spec->what), name) ||
-	    !take(spec->group, sizeof(spec->group), text) || !is_identifier(spec->what) ||
+	if (!take_part(spec->what, sizeof(spec->what), name) ||
+	    !take_part(spec->group, sizeof(spec->group), text) || !is_identifier(spec->what) ||
 	    !is_identifier(spec->group))
-		return bad(why, size, "expected tracepoint:CATEGORY:NAME, such as "
+		return spec_bad(why, size, "expected tracepoint:CATEGORY:NAME, such as "
 				      "tracepoint:syscalls:sys_enter_openat");
 	snprintf(spec->name, sizeof(spec->name), "%s:%s", spec->group, spec->what);
 	return 0;
@@ -131,10 +131,10 @@ static int parse_uprobe(char *text, struct event_spec *spec, char *why, size_t s
 {
 	char *function = cut_last(text);
 
-	if (!take(spec->what, sizeof(spec->what), function) ||
-	    !take(spec->file, sizeof(spec->file), text))
-		return bad(why, size, "expected uprobe:FILE:FUNCTION, such as uprobe:libc:fsync; "
-				      "FILE is a library's name or a path");
+	if (!take_part(spec->what, sizeof(spec->what), function) ||
+	    !take_part(spec->file, sizeof(spec->file), text))
+		return spec_bad(why, size, "expected uprobe:FILE:FUNCTION, such as "
+				"uprobe:libc:fsync; FILE is a library's name or a path");
 	snprintf(spec->name, sizeof(spec->name), "uprobe:%s:%s", spec->file, spec->what);
 	return 0;
 }
@@ -145,12 +145,12 @@ static int parse_usdt(char *text, struct event_spec *spec, char *why, size_t siz
 
 	if (!provider)	/* two parts */
 		provider = text;
-	else if (!take(spec->file, sizeof(spec->file), text))
+	else if (!take_part(spec->file, sizeof(spec->file), text))
 		name = NULL;
-	if (!take(spec->what, sizeof(spec->what), name) ||
-	    !take(spec->group, sizeof(spec->group), provider))
-		return bad(why, size, "expected usdt:PROVIDER:NAME, such as "
-				      "usdt:python:function__entry, or usdt:FILE:PROVIDER:NAME");
+	if (!take_part(spec->what, sizeof(spec->what), name) ||
+	    !take_part(spec->group, sizeof(spec->group), provider))
+		return spec_bad(why, size, "expected usdt:PROVIDER:NAME, such as "
+				"usdt:python:function__entry, or usdt:FILE:PROVIDER:NAME");
 	snprintf(spec->name, sizeof(spec->name), "usdt:%s%s%s:%s", spec->file,
 		 *spec->file ? ":" : "", spec->group, spec->what);
 	return 0;
@@ -160,7 +160,7 @@ static int not_supported(const char *prefix, char *why, size_t size)
 {
 	if (!strcmp(prefix, "hardware") || !strcmp(prefix, "software"))
 		snprintf(why, size, "expected the name alone, such as page-faults; use -c for the "
-				    "count");
+			 "count");
 	else if (!strcmp(prefix, "profile") || !strcmp(prefix, "interval"))
 		snprintf(why, size, "leave out -e, and use -r for the rate");
 	else
@@ -176,7 +176,7 @@ int event_spec_parse(const char *word, struct event_spec *spec, char *why, size_
 
 	memset(spec, 0, sizeof(*spec));
 	if (strlen(word) >= sizeof(text))
-		return bad(why, why_size, "it is too long");
+		return spec_bad(why, why_size, "it is too long");
 	memcpy(text, word, strlen(word) + 1);
 	rest = strchr(text, ':');
 	if (!rest)

@@ -55,11 +55,11 @@ void heap_cost_text(const struct heap_cost *cost, char *out, unsigned int size)
 		 100 * cost->cpu);
 }
 
-/* The fastest of some rounds: nobody else had the CPU then. */
+/* Number of rounds, of which the minimum counts: nothing else used the CPU then. */
 #define ROUNDS 100
 #define CALLS 10
 
-/* Stands for malloc(): asks for nothing. */
+/* Stands for malloc(), but allocates nothing. */
 __attribute__((noinline, noclone)) static void *probed_function(unsigned long bytes)
 {
 	void *volatile none = NULL;
@@ -83,8 +83,8 @@ static int find_place(void *ctx, const struct proc_map *m)
 	return 1;
 }
 
-/* Of a call, in microseconds. */
-static double measure(void)
+/* Duration of a call, in microseconds. */
+static double measure_calls(void)
 {
 	uint64_t best = UINT64_MAX, began, took;
 	int round, i;
@@ -99,7 +99,7 @@ static double measure(void)
 	return (double)best / CALLS / 1e3;
 }
 
-static int attach(const struct heap_price_fns *fns, void *ctx, bool returns, uint64_t offset)
+static int attach_probe(const struct heap_price_fns *fns, void *ctx, bool returns, uint64_t offset)
 {
 	const struct uprobe_place place = { .offset = offset, .returns = returns };
 	int type = uprobe_event_type();
@@ -112,18 +112,18 @@ static int attach(const struct heap_price_fns *fns, void *ctx, bool returns, uin
 int heap_prices_measure(const struct heap_price_fns *fns, void *ctx, struct heap_prices *out)
 {
 	struct place place = { .addr = (uint64_t)(uintptr_t)probed_function };
-	double bare = measure(), enter = 0, both = 0;
+	double bare = measure_calls(), enter = 0, both = 0;
 	int err = proc_maps(getpid(), find_place, &place);
 
 	if (err != 1)
 		return err < 0 ? err : -ENOENT;
-	err = attach(fns, ctx, false, place.offset);
+	err = attach_probe(fns, ctx, false, place.offset);
 	if (!err) {
-		enter = measure();
-		err = attach(fns, ctx, true, place.offset);
+		enter = measure_calls();
+		err = attach_probe(fns, ctx, true, place.offset);
 	}
 	if (!err)
-		both = measure();
+		both = measure_calls();
 	fns->detach(ctx);
 	if (err)
 		return err;

@@ -41,7 +41,8 @@ const struct heap_function heap_functions[HEAP_FUNCTION_CNT] = {
 	{ "_ZdlPvmSt11align_val_t", HEAP_FREE },
 };
 
-bool heap_shape_returns(enum heap_shape shape)
+/* Does the function's return matter, too? */
+static bool heap_shape_returns(enum heap_shape shape)
 {
 	return shape != HEAP_FREE && shape != HEAP_MUNMAP;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* heap_functions.h - which functions give memory and take it back, and which probe is for each. */
+/* heap_functions.h - the functions that allocate and free memory, and the probe for each. */
 #ifndef TACHBPF_PROBE_HEAP_FUNCTIONS_H
 #define TACHBPF_PROBE_HEAP_FUNCTIONS_H
 
@@ -8,7 +8,7 @@
 
 #include "probe/prober.h"
 
-/* By the arguments: a BPF program for each (bpf/heap.bpf.c). */
+/* Grouped by their arguments, with a BPF program for each group (bpf/heap.bpf.c). */
 enum heap_shape {
 	HEAP_MALLOC,		/* (bytes) */
 	HEAP_CALLOC,		/* (count, bytes) */
@@ -30,17 +30,13 @@ struct heap_function {
 
 /*
  * All names; a file that has the first two is an allocator's. Of operator new and delete, only
- * those
- * that an allocator brings itself are found: the C++ library's call malloc() and free().
+ * those of an allocator itself are found: the C++ library's call malloc() and free().
  */
 #define HEAP_FUNCTION_CNT 32
 #define HEAP_FUNCTION_NEEDED 2
 extern const struct heap_function heap_functions[HEAP_FUNCTION_CNT];
 
-/* Does the function's return matter, too? */
-bool heap_shape_returns(enum heap_shape shape);
-
-/* Ask the prober for all functions of all allocators; w->returns must be filled in. */
+/* Request all functions of all allocators from the prober; w->returns must be filled in. */
 void heap_functions_want(struct prober_wanted *w);
 
 #endif

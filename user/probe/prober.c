@@ -2,8 +2,8 @@
 /*
  * prober.c - see prober.h: the function of the worker, and the calls to it.
  *
- * All files that have what is wanted are probed. Of an allocator there may be several, for example
- * one of LD_PRELOAD and the C library's, of which the dynamic linker chooses for each caller.
+ * All files that have what is wanted are probed. There may be several allocators, for example one
+ * of LD_PRELOAD and the C library's, of which the dynamic linker chooses for each caller.
  */
 #include "probe/prober.h"
 
@@ -27,10 +27,10 @@
 #define CAP_PERFMON_BIT 38
 #define CAP_CHECKPOINT_RESTORE_BIT 40
 
-#define MAPPED_FILES_MAX 1024	/* that are looked at */
-#define KNOWN_FILES_MAX 256	/* that are probed everywhere */
+#define MAPPED_FILES_MAX 1024	/* examined */
+#define KNOWN_FILES_MAX 256	/* probed everywhere */
 #define TICK_NS 10000000ull	/* of /proc/PID/stat: USER_HZ is 100 */
-/* How long to wait for an answer: to probe a function takes up to some milliseconds. */
+/* How long to wait for an answer: probing a function takes up to some milliseconds. */
 #define ANSWER_MS 500
 #define SLOW_TURNS (PROBER_WAIT_MS / ANSWER_MS)
 
@@ -77,7 +77,7 @@ static struct {
 	unsigned int known_cnt;
 } self;
 
-/* The end of a long path says more than its begin. */
+/* The end of a long path is more informative than its beginning. */
 static void copy_name(char out[PROBER_NAME_BYTES], const char *path)
 {
 	size_t len = strlen(path), cut = len < PROBER_NAME_BYTES ? 0 : len - PROBER_NAME_BYTES + 1;
@@ -161,7 +161,7 @@ static void probe_place(int fd, unsigned int function, const struct uprobe_place
 	close(event);
 }
 
-/* Two names may be of the same function. */
+/* Two names may refer to the same function. */
 static bool is_first(const uint64_t *offsets, unsigned int i)
 {
 	unsigned int before;
@@ -172,7 +172,7 @@ static bool is_first(const uint64_t *offsets, unsigned int i)
 	return true;
 }
 
-/* Does the file have all functions that are needed? As parser_functions(). */
+/* Check that the file has all functions that are needed. As parser_functions(). */
 static int find_needed(int fd, const char *const *names)
 {
 	uint64_t needed[PARSER_FUNCTIONS_MAX];
@@ -218,7 +218,7 @@ static int probe_usdt(int fd, int to)
 	return err;
 }
 
-/* Was the file probed everywhere before? */
+/* Returns true if the file was probed everywhere before. */
 static bool is_known(const struct stat *st)
 {
 	unsigned int i;
@@ -229,7 +229,7 @@ static bool is_known(const struct stat *st)
 	return false;
 }
 
-static void remember(const struct stat *st)
+static void remember_file(const struct stat *st)
 {
 	if (!self.wanted.everywhere || self.known_cnt == KNOWN_FILES_MAX)
 		return;
@@ -254,14 +254,14 @@ static int probe_file(int fd, const char name[PROBER_NAME_BYTES], int to)
 	err = self.wanted.cnt ? probe_functions(fd, to) : probe_usdt(fd, to);
 	if (!err) {
 		memcpy(self.found.names[self.found.file_cnt++], name, PROBER_NAME_BYTES);
-		remember(&st);
+		remember_file(&st);
 	} else if (err != -ENOENT && err != -EBUSY && !self.found.first_err) {
 		self.found.first_err = err;
 	}
 	return err == -EBUSY ? err : 0;
 }
 
-/* By no path, which others can change meanwhile. Files that cannot be opened are none. */
+/* Not by path, which others can change meanwhile. Files that cannot be opened are skipped. */
 static int probe_mapped(const struct mapped_file *f, int to)
 {
 	const struct proc_map map = { .start = f->start, .end = f->end, .path = "" };
@@ -302,7 +302,7 @@ static int probe_path(int to)
 	return err;
 }
 
-static int probe(void *shared, const int *fds)
+static int run_probe(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	int err;
@@ -326,7 +326,7 @@ static int set_parser(void *shared, const int *fds)
 	return parser_adopt(fds, s->new_parser);
 }
 
-static const worker_fn functions[] = { [PROBE] = probe, [SET_PARSER] = set_parser };
+static const worker_fn functions[] = { [PROBE] = run_probe, [SET_PARSER] = set_parser };
 
 static const char *const calls[] = {
 	"open", "openat", "openat2", "read", "pread64", "readlink", "readlinkat", "stat", "lstat",
@@ -356,7 +356,7 @@ const struct worker_kind prober_kind = {
 static struct worker prober = { .kind = &prober_kind };
 static struct worker parser = { .kind = &parser_kind };
 
-static int call(enum function f, pid_t about, const int *fds)
+static int call_prober(enum function f, pid_t about, const int *fds)
 {
 	int err = worker_call(&prober, f, fds, ANSWER_MS), turns = 0;
 
@@ -366,12 +366,12 @@ static int call(enum function f, pid_t about, const int *fds)
 		worker_give_up(&prober, about, true);
 		worker_give_up(&parser, about, true);
 	}
-	if (!prober.pid)	/* another one would not know it */
+	if (!prober.pid)	/* a new prober would not know it */
 		worker_end(&parser);
 	return err == -EPIPE ? -EBUSY : err;
 }
 
-/* Start what does not run of the two. As worker_ready(). */
+/* Start the prober and its parser, unless they run. As worker_ready(). */
 static int start_for(pid_t about)
 {
 	int err = worker_ready(&prober, about), fds[WORKER_FDS_MAX];
@@ -385,15 +385,15 @@ static int start_for(pid_t about)
 	worker_descriptors(&parser, fds);
 	s->parser = (struct parser_use){ 0 };
 	s->new_parser = parser.pid;
-	err = call(SET_PARSER, 0, fds);
+	err = call_prober(SET_PARSER, 0, fds);
 	if (err)
 		worker_end(&parser);
 	return err ? -EBUSY : 0;
 }
 
 /*
- * A message that has waited: an event. -EAGAIN: there is none; -EMFILE: no descriptor is left for
- * it; -EBADMSG: it has no form of ours.
+ * Receive a waiting message: an event. -EAGAIN: there is none; -EMFILE: no descriptor is left for
+ * it; -EBADMSG: it is malformed.
  */
 static int receive_event(int fd, struct probed *p, int *event)
 {
@@ -433,7 +433,7 @@ static int take_events(int fd, bool returns, prober_take_fn take, void *ctx)
 	return err == -EAGAIN ? 0 : err;
 }
 
-/* All events fit into the socket: PROBER_EVENTS_MAX messages at most. */
+/* All events fit into the socket: at most PROBER_EVENTS_MAX messages. */
 static int probe_by_worker(const struct prober_wanted *w, prober_take_fn take, void *ctx)
 {
 	int pair[2], fds[WORKER_FDS_MAX] = { -1, -1 }, err, taken;
@@ -441,7 +441,7 @@ static int probe_by_worker(const struct prober_wanted *w, prober_take_fn take, v
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
 	fds[0] = pair[1];
-	err = call(PROBE, w->tgid, fds);
+	err = call_prober(PROBE, w->tgid, fds);
 	close(pair[1]);
 	taken = take_events(pair[0], w->returns, take, ctx);
 	close(pair[0]);

@@ -2,8 +2,8 @@
 /*
  * tracepoint.c - see tracepoint.h.
  *
- * Where tracefs is not mounted (a container, a minimal system), it is made for ourselves, and
- * attached nowhere: fsmount(2).
+ * Where tracefs is not mounted (a container, a minimal system), a private instance is created, and
+ * mounted nowhere: fsmount(2).
  */
 #include "probe/tracepoint.h"
 
@@ -21,7 +21,7 @@
 #include "base/cli.h"
 #include "base/util.h"
 
-/* Of a directory, so many names are compared with what the user wrote: syscalls has 700. */
+/* Limit on names of a directory that are compared with the user's: syscalls has 700. */
 #define NAMES_MAX 4096
 
 static int fsopen_tracefs(void)
@@ -38,7 +38,7 @@ static int fsopen_tracefs(void)
 	return fd;
 }
 
-/* The directory `events`, or -errno. */
+/* Open the directory `events`. Descriptor or -errno. */
 static int open_events(void)
 {
 	int fd = open("/sys/kernel/tracing/events", O_RDONLY | O_DIRECTORY | O_CLOEXEC), root;
@@ -57,7 +57,7 @@ static int open_events(void)
 	return fd;
 }
 
-/* The number of the tracepoint, or -errno. */
+/* The id of the tracepoint, or -errno. */
 static long read_id(int events, const struct event_spec *spec)
 {
 	char path[2 * EVENT_PART_BYTES + 8], text[32];
@@ -93,7 +93,7 @@ static const char *name_at(const void *ctx, size_t i)
 	return i < names->cnt ? names->list[i] : NULL;
 }
 
-/* The names of the folders in a folder of events. */
+/* List the names of the folders in a folder of events. */
 static void list_names(int events, const char *folder, struct names *names)
 {
 	int fd = openat(events, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -107,11 +107,11 @@ static void list_names(int events, const char *folder, struct names *names)
 		closedir(dir);
 	else if (fd >= 0)
 		close(fd);
-	while (names->cnt && !names->list[names->cnt - 1])	/* no memory */
+	while (names->cnt && !names->list[names->cnt - 1])	/* out of memory */
 		names->cnt--;
 }
 
-/* There is no such tracepoint: log what there is instead. */
+/* There is no such tracepoint: log the names that are similar. */
 static void say_unknown(int events, const struct event_spec *spec)
 {
 	bool has_group = !faccessat(events, spec->group, F_OK, 0);
@@ -147,7 +147,7 @@ static int open_event(long id)
 	return fd < 0 ? -errno : fd;
 }
 
-static void complain(const struct event_spec *spec, int err)
+static void log_failure(const struct event_spec *spec, int err)
 {
 	log_error("-e %s: cannot attach to the tracepoint: %s%s", spec->name, strerror(-err),
 		  err == -EPERM || err == -EACCES ?
@@ -162,7 +162,7 @@ int tracepoint_open(const struct event_spec *spec)
 	long id;
 
 	if (events < 0) {
-		complain(spec, events);
+		log_failure(spec, events);
 		return events;
 	}
 	id = read_id(events, spec);
@@ -170,7 +170,7 @@ int tracepoint_open(const struct event_spec *spec)
 	if (id == -ENOENT)
 		say_unknown(events, spec);
 	else if (fd < 0)
-		complain(spec, fd);
+		log_failure(spec, fd);
 	close(events);
 	return fd;
 }

@@ -13,7 +13,7 @@
 
 /* Documentation/ABI/testing/sysfs-bus-event_source-devices */
 #define TYPE_FILE "/sys/bus/event_source/devices/uprobe/type"
-/* kernel/events/core.c, PERF_PROBE_CONFIG_IS_RETPROBE; format/retprobe says the same: "config:0" */
+/* kernel/events/core.c, PERF_PROBE_CONFIG_IS_RETPROBE; as in format/retprobe: "config:0" */
 #define IS_RETPROBE 1
 /* kernel/events/core.c, PERF_UPROBE_REF_CTR_OFFSET_SHIFT; format/ref_ctr_offset: "config:32-63" */
 #define SEMAPHORE_SHIFT 32

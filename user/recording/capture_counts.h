@@ -54,7 +54,6 @@ struct capture_counts {
 	uint32_t processes_seen;	/* processes profiled so far */
 	uint32_t processes_live;	/* processes profiled now */
 	uint32_t processes_pending;	/* processes that may soon become Python */
-	uint32_t sent_codes;		/* code objects that the BPF side can remember as sent */
 	bool hardware_cycles;		/* cycles tick; false: the kernel's cpu-clock */
 	double startup_cpu_s;		/* our own CPU time until sampling began */
 };

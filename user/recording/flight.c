@@ -251,14 +251,3 @@ struct observer *flight_observer(struct flight *f)
 {
 	return &f->observer;
 }
-
-void flight_stats(const struct flight *f, struct flight_stats *out)
-{
-	*out = (struct flight_stats){
-		.bytes = f->room.bytes,
-		.processes = f->live.cnt + f->room.over,
-		.over = f->room.over,
-		.dropped = f->dropped,
-		.reach_ns = f->started ? f->args.clock() - f->times[f->oldest % TIMES].begin_ns : 0,
-	};
-}

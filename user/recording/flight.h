@@ -68,12 +68,4 @@ int flight_leave(struct flight *f, struct capture_counts *counts);
 /* The first error of the recording that gets events now; 0: none. */
 int flight_error(const struct flight *f);
 
-struct flight_stats {
-	size_t bytes;			/* of what is kept */
-	size_t processes, over;		/* over: of these, those that have ended */
-	uint64_t dropped;		/* samples that went early, for lack of room */
-	uint64_t reach_ns;		/* how far back the present part and those before go */
-};
-void flight_stats(const struct flight *f, struct flight_stats *out);
-
 #endif

@@ -3,11 +3,11 @@
 #ifndef TACHBPF_RECORDING_FLIGHT_PARTS_H
 #define TACHBPF_RECORDING_FLIGHT_PARTS_H
 
-#include "recording/counts_since.h"
 #include "recording/flight.h"
 #include "recording/kept_process.h"
 #include "recording/kept_room.h"
 #include "recording/remarks.h"
+#include "recording/totals.h"
 #include "resolve/observer.h"
 
 /* The parts that end in the time to keep, the one that it begins in, and the present one. */

@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/shared_frames.h"
+
 /* Status, and eight numbers beside the frames. */
 #define HEAD_BYTES (1 + 8 * VARINT_MAX)
 
@@ -19,17 +21,6 @@ void kept_last_reset(struct kept_last *last)
 {
 	last->time_us = last->thread_id = 0;
 	last->nframes = 0;
-}
-
-/* How many frames at the root both stacks have. */
-static uint32_t common_frames(const struct kept_last *last, const struct event *ev)
-{
-	uint32_t n = 0;
-
-	while (n < last->nframes && n < ev->nframes &&
-	       last->frames[last->nframes - 1 - n] == ev->frames[ev->nframes - 1 - n])
-		n++;
-	return n;
 }
 
 static void remember(struct kept_last *last, const struct event *ev)
@@ -47,7 +38,7 @@ int kept_events_add(struct kept_events *k, struct kept_last *last, const struct 
 
 	if (ev->nframes > EVENT_MAX_FRAMES)
 		return -EINVAL;
-	common = common_frames(last, ev);
+	common = frames_shared(last->frames, last->nframes, ev->frames, ev->nframes);
 	if (buf_reserve(&k->data, HEAD_BYTES + (ev->nframes - common) * VARINT_MAX))
 		return -ENOMEM;
 	p = k->data.data + k->data.len;

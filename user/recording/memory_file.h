@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * memory_file.h - the Memlyze file of one process while it is recorded, with --mode mem: its events,
- * and our marks (mlyze_marks.h).
+ * memory_file.h - the Memlyze file of one process while it is recorded, with --mode mem: its
+ * events, and our marks (mlyze_marks.h).
  *
  * It begins with the first event that is no check; a process without one has no file. Times are
  * those of the day.

@@ -5,11 +5,12 @@
 #include "recording/profile_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,7 +18,6 @@
 #include "base/util.h"
 #include "formats/formats.h"
 #include "formats/tach/tach_write.h"
-#include "recording/open_files.h"
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
 
@@ -52,6 +52,126 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
 	f->meta.start_us = f->recording->start_ns / 1000;
 	f->err = sink->ops->begin(sink, &f->meta, tables);
 	return f->err;
+}
+
+/*
+ * ---- which profiles have their file and journal open ----
+ *
+ * There may be more profiles than descriptors: those that were written longest ago are closed,
+ * and opened again when they are written. A list from the profile that was used last to the one
+ * that was used first; a file that the user has named always stays open, and is not in it.
+ *
+ * While a profile is closed, its journal is not locked: the lock on the recording's directory
+ * shows `tachbpf recover` that it is still written.
+ */
+
+/*
+ * Descriptors that profiles leave free: to inspect new processes, to start a worker, to write
+ * session.json. A profile takes two, its file and its journal.
+ */
+#define SPARE_FDS 8
+#define PROFILE_FDS 2
+/* So many profiles are open at most, and they take half of the descriptors that are allowed. */
+#ifndef OPEN_MAX_CNT
+#define OPEN_MAX_CNT 256
+#endif
+#define OPEN_SHARE (2 * PROFILE_FDS)
+
+/* It will be closed by the caller, for good. No error if it is not in the list. */
+static void open_files_remove(struct profile_file *f)
+{
+	struct open_files *list = &f->recording->open;
+
+	if (!f->listed)
+		return;
+	*(f->newer ? &f->newer->older : &list->newest) = f->older;
+	*(f->older ? &f->older->newer : &list->oldest) = f->newer;
+	f->newer = f->older = NULL;
+	f->listed = false;
+	list->cnt--;
+}
+
+/* It was opened, by now, or was used: it is the last one to be closed. */
+static void open_files_add(struct profile_file *f)
+{
+	struct open_files *list = &f->recording->open;
+
+	if (list->newest == f)
+		return;
+	open_files_remove(f);
+	f->older = list->newest;
+	*(list->newest ? &list->newest->newer : &list->oldest) = f;
+	list->newest = f;
+	f->listed = true;
+	list->cnt++;
+}
+
+/* Everything that was written is in the kernel: nothing is lost by closing. */
+static void close_oldest(struct recording *r)
+{
+	struct profile_file *f = r->open.oldest;
+
+	open_files_remove(f);
+	if (f->journal_fd >= 0)
+		close(f->journal_fd);
+	close(f->fd);
+	f->fd = f->journal_fd = -1;
+}
+
+/* 0, or -EMFILE: too few descriptors are left. New ones have the lowest numbers that are free. */
+static int check_descriptors(int fd, const struct rlimit *lim)
+{
+	int next = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (next < 0)
+		return -errno;
+	close(next);
+	return lim->rlim_cur != RLIM_INFINITY &&
+	       (rlim_t)next + PROFILE_FDS + SPARE_FDS > lim->rlim_cur ? -EMFILE : 0;
+}
+
+/*
+ * Close others until there are descriptors for one more profile. 0, or -errno (-EMFILE: too few
+ * are left although all are closed).
+ */
+static int open_files_make_room(struct recording *r)
+{
+	struct rlimit lim = { .rlim_cur = RLIM_INFINITY };
+	rlim_t most = OPEN_MAX_CNT;
+	int err;
+
+	getrlimit(RLIMIT_NOFILE, &lim);
+	if (most > lim.rlim_cur / OPEN_SHARE)
+		most = lim.rlim_cur / OPEN_SHARE;
+	while (r->open.cnt && r->open.cnt >= most)
+		close_oldest(r);
+	while ((err = check_descriptors(r->dirfd, &lim)) == -EMFILE && r->open.cnt)
+		close_oldest(r);
+	return err;
+}
+
+/* Open the profile's file and journal if they are closed. 0 or -errno. */
+static int open_files_ready(struct profile_file *f)
+{
+	struct recording *r = f->recording;
+	char journal[PATH_MAX];
+	int err;
+
+	if (f->fd < 0) {
+		err = open_files_make_room(r);
+		if (err)
+			return err;
+		f->fd = output_reopen_file(r->dirfd, f->row->file, &f->was);
+		if (f->fd < 0)
+			return f->fd;
+		if (f->has_journal && recording_journal(r, f->row, journal))
+			f->journal_fd = output_reopen_file(r->dirfd, journal, &f->journal_was);
+		if (f->journal_fd >= 0)
+			flock(f->journal_fd, LOCK_EX | LOCK_NB);
+	}
+	if (!f->row->named)
+		open_files_add(f);
+	return 0;
 }
 
 /* ---- the file ---- */

@@ -21,10 +21,10 @@ struct profile_file {
 	struct row *row;		/* its row in session.json; gets the file's name */
 	struct sink *sink;		/* NULL: nothing is written yet */
 	struct profile_meta meta;	/* the sink has a pointer to it */
-	int fd, journal_fd;		/* -1: none, or closed for now (open_files.h) */
+	int fd, journal_fd;		/* -1: none, or closed for now */
 	bool made, has_journal;		/* there is a file, a journal */
 	struct stat was, journal_was;	/* fstat() of them, to know them again */
-	struct profile_file *newer, *older;	/* open_files.c */
+	struct profile_file *newer, *older;	/* among those that are open */
 	bool listed;
 	uint64_t bytes;			/* of these files, in recording.bytes */
 	int err;			/* the first error; nothing is written after it */

@@ -2,11 +2,7 @@
 /*
  * recording.c - creates, fills and finishes the files of a recording. See recording.h.
  */
-#include "base/arith.h"
-#include "base/time.h"
-#include "recording/async_sums.h"
-#include "recording/native_sums.h"
-#include "recording/recording_rows.h"
+#include "recording/recording.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/arith.h"
 #include "base/compress.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "model/memory_sink.h"
 #include "recording/memory_file.h"
 #include "recording/profile_file.h"
+#include "recording/recording_rows.h"
 #include "recording/totals.h"
 #include "resolve/process.h"
 
@@ -320,7 +319,8 @@ int recording_event(struct recording *r, struct observed *o, const struct event 
 	return err;
 }
 
-int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev)
+/* As the observer's memory(). */
+static int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev)
 {
 	return recording_judge_error(r, o->file.row, memory_file_event(&o->memory, ev));
 }
@@ -440,43 +440,15 @@ static int end_file(struct recording *r, struct observed *o, bool exited)
 	return err;
 }
 
-static uint64_t since(uint64_t now, uint64_t before)
-{
-	return now > before ? now - before : 0;
-}
-
 /* The process' statistics, of the time that it was in this recording. */
 static void own_stats(const struct observed *o, struct process_stats *s)
 {
-	const struct process_stats *b = o->before;
-	int cause;
-
 	process_stats(o->process, s);
-	if (!b)
+	if (!o->before)
 		return;
+	stats_since(s, o->before);
 	s->samples = o->taken;
-	for (cause = 0; cause < LOSS_CNT; cause++)
-		s->lost[cause] = since(s->lost[cause], b->lost[cause]);
 	s->lost[LOSS_WRITE] = o->refused;
-	s->truncated = since(s->truncated, b->truncated);
-	s->unreadable = since(s->unreadable, b->unreadable);
-	s->switching = since(s->switching, b->switching);
-	s->unresolved = since(s->unresolved, b->unresolved);
-	s->unconfirmed = since(s->unconfirmed, b->unconfirmed);
-	s->native = since(s->native, b->native);
-	s->frames = since(s->frames, b->frames);
-	s->native_thread = since(s->native_thread, b->native_thread);
-	s->no_frames = since(s->no_frames, b->no_frames);
-	s->code_repeated = since(s->code_repeated, b->code_repeated);
-	s->process_reads = since(s->process_reads, b->process_reads);
-	s->waits.waits = since(s->waits.waits, b->waits.waits);
-	s->waits.repaired = since(s->waits.repaired, b->waits.repaired);
-	native_stats_since(s, b);
-	async_stats_since(&s->async, &b->async);
-	s->allocs = since(s->allocs, b->allocs);
-	s->alloc_bytes = since(s->alloc_bytes, b->alloc_bytes);
-	s->alloc_unwalked = since(s->alloc_unwalked, b->alloc_unwalked);
-	s->waits.guessed = since(s->waits.guessed, b->waits.guessed);
 }
 
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
@@ -530,7 +502,10 @@ void recording_add_remarks(struct recording *r, const struct remarks *from)
 	remarks_add_living(&r->remarks, from);
 }
 
-/* The user waits: no more than two seconds of CPU time at the end go into joining frames (35 MB/s at worst). */
+/*
+ * The user waits: no more than two seconds of CPU time at the end go into joining frames (35
+ * MB/s at worst).
+ */
 #define END_JOIN_BYTES (64u << 20)
 
 static void on_stop(struct observer *observer, double missed_pct)

@@ -79,7 +79,10 @@ struct observed *recording_begin(struct recording *r, struct process *p);
 /* The command line of a process that lives, as a row has it: in text, or the process' own. */
 #define RECORDING_COMMAND_BYTES 4096
 const char *recording_command(const struct process *p, char text[RECORDING_COMMAND_BYTES]);
-/* As recording_begin(), of a process of which the recording has more than what comes from now on. */
+/*
+ * As recording_begin(), of a process of which the recording has more than what comes from now
+ * on.
+ */
 struct recording_joined {
 	uint64_t begin_ns;		/* from when on (CLOCK_MONOTONIC) */
 	const char *command;		/* recording_command() when it lived; copied */
@@ -90,8 +93,6 @@ struct observed *recording_begin_at(struct recording *r, struct process *p,
 				    const struct recording_joined *at);
 /* ev may differ from what p delivered: the samples in it are what the recording counts. */
 int recording_event(struct recording *r, struct observed *o, const struct event *ev);
-/* As the observer's memory(). */
-int recording_memory(struct recording *r, struct observed *o, const struct memory_event *ev);
 /* end_ns 0: the process may still live. */
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns);
 /* Of a recording that follows another one: take over remarks on processes that still live. */

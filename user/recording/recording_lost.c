@@ -39,7 +39,7 @@ static bool is_of_one(int err)
 	case EMFILE:		/* there may be descriptors again when other processes have ended */
 	case ENFILE:
 	case ENOMEM:
-	case ESTALE:		/* this file was moved or removed (open_files.h) */
+	case ESTALE:		/* this file was moved or removed (profile_file.c) */
 	case EOVERFLOW:		/* too many samples for the layout */
 	case EFBIG:
 	case EINVAL:		/* of the sink: an event that it cannot take */
@@ -54,7 +54,8 @@ static bool is_of_one(int err)
 	}
 }
 
-bool recording_error_is_new(struct recording *r, int err)
+/* Returns true the first time for each kind of error. */
+static bool recording_error_is_new(struct recording *r, int err)
 {
 	uint64_t *word = &r->lost_said[-err / 64 % 2], bit = 1ull << (-err % 64);
 	bool is_first = !(*word & bit);

@@ -35,17 +35,17 @@ double recording_since_start(const struct recording *r)
 
 struct row *recording_new_row(struct recording *r, const char *command)
 {
-	struct row **bigger, *row = calloc(1, sizeof(*row));
+	struct row *row = calloc(1, sizeof(*row));
 
-	bigger = row ? realloc(r->rows, (r->row_cnt + 1) * sizeof(*bigger)) : NULL;
-	if (bigger)
-		r->rows = bigger;
-	if (!bigger || !(row->command = shared_text_get(command))) {
+	if (row)
+		row->command = shared_text_get(command);
+	if (!row || !row->command || array_add(r->rows, r->row_cnt, r->row_cap, row)) {
+		if (row && row->command)
+			shared_text_drop(row->command);
 		free(row);
 		return NULL;
 	}
 	row->begin_s = recording_since_start(r);
-	r->rows[r->row_cnt++] = row;
 	return row;
 }
 

@@ -14,12 +14,20 @@
 #include "base/output.h"
 #include "base/u64map.h"
 #include "base/util.h"
-#include "recording/memory_sums.h"
 #include "recording/recording.h"
 #include "recording/remarks.h"
 #include "recording/replaced.h"
-#include "recording/shared_profile.h"
+#include "recording/sums.h"
 #include "resolve/process.h"
+
+/* One process of a merged file. Times are since the recording began. */
+struct shared_profile_member {
+	pid_t tgid;
+	uint32_t samples;
+	float begin_s, end_s;
+	struct identity identity;
+	uint32_t lost[LOSS_CNT];	/* by enum loss_cause; not what was lost with the file */
+};
 
 /* One process, or one file that processes share (a merged file). */
 struct row {
@@ -70,7 +78,7 @@ struct named_file {
 	struct output_file json;	/* its FILE.json, to be written at the end; fd -1: none */
 };
 
-/* open_files.c: profiles with open files, by their last use. */
+/* profile_file.c: profiles with open files, by their last use. */
 struct open_files {
 	struct profile_file *newest, *oldest;
 	size_t cnt;
@@ -87,7 +95,7 @@ struct recording {
 	int dirfd;			/* -1: there is none, or none yet */
 	bool made_dir;			/* the directory is new */
 	struct named_file *named;	/* path's, and after an exec x.1.tach beside it */
-	size_t named_cnt;
+	size_t named_cnt, named_cap;
 	struct output_file session;	/* session.json, to be written at the end; fd -1: none */
 	uint64_t session_bytes, session_reserved;	/* about its size, and room for it */
 	struct replaced replaced;
@@ -98,7 +106,7 @@ struct recording {
 	double missed_pct;
 	/* Only recording_rows.c changes these: */
 	struct row **rows;		/* rows in memory, in order of discovery */
-	size_t row_cnt;
+	size_t row_cnt, row_cap;
 	size_t ended_bytes;		/* about the size of the ended rows in memory */
 	FILE *ended;			/* rows on disk; NULL: there are none */
 	size_t ended_cnt;		/* number of rows on disk */
@@ -112,7 +120,7 @@ struct recording {
 	struct u64map live;		/* tgid -> struct observed */
 	struct remarks remarks;
 	struct group **groups;		/* open merged files */
-	size_t group_cnt;
+	size_t group_cnt, group_cap;
 	unsigned int groups_made;
 	pid_t command_tgid;		/* never shares a file; 0: none */
 	bool command_seen;		/* the command was a Python */
@@ -136,8 +144,6 @@ int recording_judge_error(struct recording *r, struct row *row, int err);
 void recording_log_write_error(struct recording *r, const struct row *row, int err);
 /* What the user can do about an error of one profile: "; ..." or "". */
 const char *recording_lost_remedy(int err);
-/* Returns true the first time for each kind of error. */
-bool recording_error_is_new(struct recording *r, int err);
 
 /* ---- recording_rows.c ---- */
 
@@ -159,19 +165,14 @@ void recording_free_rows(struct recording *r);
 /* Returns a sequence number for a file's name: how many files have a name with this key. */
 unsigned int recording_name_used(struct recording *r, uint64_t key);
 
-/* ---- recording_names.c ---- */
+/* ---- recording_place.c ---- */
 
-/* What the names of processes' files end with: ".tach" or ".mlyze". */
-const char *recording_suffix(const struct recording *r);
 /*
  * Set row->file: "PID-COMM.tach", if it has no name yet; or of a process whose file the user named,
  * that name. A second profile, after an exec, is "x.1.tach" beside "x.tach", so that neither the
  * first one nor one of an earlier recording is overwritten; unless the first one has no sample.
  */
 void recording_name_row(struct recording *r, struct row *row);
-
-/* ---- recording_place.c ---- */
-
 /* Name the place, make room there, make the directory. 0 or -errno; logs why. */
 int recording_open_place(struct recording *r);
 void recording_free_place(struct recording *r);

@@ -2,10 +2,12 @@
 /* remarks.c - see remarks.h. */
 #include "recording/remarks.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/util.h"
 #include "host/proc.h"
 
 /* Is there room for one more? One user's processes leave some for those of others. */
@@ -20,7 +22,7 @@ static bool has_room(const struct remarks *r, uint32_t uid)
 
 bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, const char *why)
 {
-	struct remark *bigger;
+	struct remark new = { .tgid = tgid, .uid = uid };
 	size_t i;
 
 	for (i = 0; i < r->cnt; i++)
@@ -30,15 +32,10 @@ bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, 
 		r->more++;
 		return false;
 	}
-	bigger = realloc(r->list, (r->cnt + 1) * sizeof(*bigger));
-	if (!bigger)
-		return true;
-	r->list = bigger;
-	bigger += r->cnt++;
-	bigger->tgid = tgid;
-	bigger->uid = uid;
-	snprintf(bigger->comm, PROC_COMM_MAX, "%s", comm);
-	snprintf(bigger->why, sizeof(bigger->why), "%s", why);
+	snprintf(new.comm, PROC_COMM_MAX, "%s", comm);
+	snprintf(new.why, sizeof(new.why), "%s", why);
+	/* Without memory it is said, and not kept. */
+	(void)array_add(r->list, r->cnt, r->cap, new);
 	return true;
 }
 

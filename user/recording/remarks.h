@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * remarks.h - what a capture has said of processes that are not profiled, or not all of them: mostly
- * Pythons that are not supported.
+ * remarks.h - what a capture has said of processes that are not profiled, or not all of them:
+ * mostly Pythons that are not supported.
  */
 #ifndef TACHBPF_REMARKS_H
 #define TACHBPF_REMARKS_H
@@ -27,12 +27,12 @@ struct remark {
 /* Zero-initialise; freed by remarks_free(). */
 struct remarks {
 	struct remark *list;
-	size_t cnt, more;	/* more: those that are not kept */
+	size_t cnt, cap, more;	/* more: those that are not kept */
 };
 
 /*
- * Add one; comm and why are copied. True: it is new; false: it is there already, or there is no room,
- * which counts in more.
+ * Add one; comm and why are copied. True: it is new; false: it is there already, or there is no
+ * room, which counts in more.
  */
 bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, const char *why);
 /* Add those of from whose processes still live. */

@@ -44,4 +44,21 @@ void replaced_restore(struct replaced *r);
 /* The new one is incomplete: keep the old one where it is, and log where. */
 void replaced_keep(struct replaced *r);
 
+/* ---- a directory that an earlier recording has left ---- */
+
+/* Longer than any name: one that does not fit is found when it is used (ENAMETOOLONG). */
+#define OLD_NAME_BYTES (OUTPUT_NAME_MAX + 32)
+
+/*
+ * What of a directory is not a recording's: the name of the first in other; "": all is. *entries:
+ * how many were looked at. 0 or -errno.
+ */
+int old_recording_find_other(int parent, const char *name, char other[OLD_NAME_BYTES],
+			     size_t *entries);
+/*
+ * Remove the recording's files, and the directory. 0; -ENOTEMPTY: something else is in it; -EPERM:
+ * it is another user's, which was logged; -ENOTDIR, -ELOOP: it is no directory; other -errno.
+ */
+int old_recording_remove(int parent, const char *name);
+
 #endif

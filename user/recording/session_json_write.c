@@ -10,10 +10,7 @@
 
 #include "base/json.h"
 #include "base/util.h"
-#include "recording/async_sums.h"
-#include "recording/native_sums.h"
 #include "recording/session_json.h"
-#include "recording/tick_sums.h"
 #include "recording/totals.h"
 
 static void json_losses(struct json *j, const struct totals *t)
@@ -108,16 +105,26 @@ static void json_member_losses(struct json *j, const struct shared_profile_membe
 		json_object_end(j);
 }
 
+/* A counter of the BPF side, and its key. */
+struct counted {
+	const char *key;
+	enum counter cnt;
+};
+
+static void json_counters(struct json *j, const struct counted *list, size_t cnt,
+			  const struct capture_counts *c)
+{
+	for (; cnt; cnt--, list++)
+		json_uint(j, list->key, c->bpf[list->cnt]);
+}
+
 /*
- * Each delivered tick counts in exactly one member of "ticks" from `ends`; in a recording of events,
- * where ticks only find processes, these members are left out.
+ * Each delivered tick counts in exactly one member of "ticks" from `ends`; in a recording of
+ * events, where ticks only find processes, these members are left out.
  */
 static void json_ticks(struct json *j, const struct recording *r, const struct capture_counts *c)
 {
-	static const struct {
-		const char *key;
-		enum counter cnt;
-	} ends[] = {
+	static const struct counted ends[] = {
 		{ "samples", CNT_SAMPLE },
 		{ "idle", CNT_IDLE },
 		{ "kernel_thread", CNT_KERNEL_THREAD },
@@ -141,8 +148,8 @@ static void json_ticks(struct json *j, const struct recording *r, const struct c
 	json_uint(j, "missed", c->bpf[CNT_MISSED]);
 	json_uint(j, "expected", c->bpf[CNT_TICK] + c->bpf[CNT_MISSED]);
 	json_string(j, "source", c->hardware_cycles ? "cycles" : "cpu-clock");
-	for (i = 0; i < ARRAY_SIZE(ends) && !r->args.mode->events; i++)
-		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
+	if (!r->args.mode->events)
+		json_counters(j, ends, ARRAY_SIZE(ends), c);
 	json_uint(j, "without_stack", r->args.mode->events ? 0 : c->bpf[CNT_NO_STACK]);
 	json_uint(j, "no_event", c->no_event);
 	json_uint(j, "received", c->received);
@@ -163,28 +170,23 @@ static void json_ticks(struct json *j, const struct recording *r, const struct c
 static void json_switches(struct json *j, const struct recording *r,
 			  const struct capture_counts *c, const struct totals *t)
 {
-	static const struct {
-		const char *key;
-		enum counter cnt;
-	} ends[] = {
+	static const struct counted counters[] = {
+		{ "looked_at", CNT_SWITCH },
 		{ "stacks", CNT_WAIT },
 		{ "not_python", CNT_WAIT_NOT_PYTHON },
 		{ "unwanted", CNT_WAIT_UNWANTED },
 		{ "unreadable", CNT_WAIT_UNREADABLE },
 		{ "ring_full", CNT_WAIT_LOST },
+		{ "repeated", CNT_WAIT_SAME },
+		{ "over_budget", CNT_WAIT_NOT_WALKED },
+		{ "returns_lost", CNT_SWITCH_IN_LOST },
+		{ "slots_taken", CNT_WAIT_SLOT_TAKEN },
 	};
-	size_t i;
 
 	if (!r->args.mode->waits)
 		return;
 	json_object(j, "switches");
-	json_uint(j, "looked_at", c->bpf[CNT_SWITCH]);
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
-	json_uint(j, "repeated", c->bpf[CNT_WAIT_SAME]);
-	json_uint(j, "over_budget", c->bpf[CNT_WAIT_NOT_WALKED]);
-	json_uint(j, "returns_lost", c->bpf[CNT_SWITCH_IN_LOST]);
-	json_uint(j, "slots_taken", c->bpf[CNT_WAIT_SLOT_TAKEN]);
+	json_counters(j, counters, ARRAY_SIZE(counters), c);
 	json_uint(j, "asleep", c->scan.threads);
 	json_uint(j, "asleep_moved", c->scan.moved);
 	json_uint(j, "asleep_unreadable", c->scan.lost);
@@ -197,10 +199,7 @@ static void json_switches(struct json *j, const struct recording *r,
 /* With -e EVENT: each one counts in exactly one member from `ends`. */
 static void json_events(struct json *j, const struct recording *r, const struct capture_counts *c)
 {
-	static const struct {
-		const char *key;
-		enum counter cnt;
-	} ends[] = {
+	static const struct counted ends[] = {
 		{ "samples", CNT_SAMPLE },
 		{ "other", CNT_EVENT_OTHER },
 		{ "unknown", CNT_EVENT_UNKNOWN },
@@ -213,18 +212,13 @@ static void json_events(struct json *j, const struct recording *r, const struct 
 		{ "thread_state_unreadable", CNT_TSTATE_UNREADABLE },
 		{ "thread_state_uncertain", CNT_TSTATE_UNCERTAIN },
 	};
-	size_t i;
 
 	if (!r->args.mode->events)
 		return;
 	json_object(j, "events");
-	if (r->args.event_every)
-		json_uint(j, "every", r->args.event_every);
-	else
-		json_null(j, "every");
+	json_uint_known(j, "every", r->args.event_every);
 	json_uint(j, "seen", c->bpf[CNT_EVENT]);
-	for (i = 0; i < ARRAY_SIZE(ends); i++)
-		json_uint(j, ends[i].key, c->bpf[ends[i].cnt]);
+	json_counters(j, ends, ARRAY_SIZE(ends), c);
 	json_uint(j, "without_stack", c->bpf[CNT_NO_STACK]);
 	json_object_end(j);
 }
@@ -302,10 +296,7 @@ static void json_row(void *ctx, const struct row *row)
 		return;
 	row_path(w->r, row, path);
 	json_object(j, NULL);
-	if (row->file[0])
-		json_string(j, SESSION_FILE, path);
-	else
-		json_null(j, SESSION_FILE);
+	json_string(j, SESSION_FILE, row->file[0] ? path : NULL);
 	if (row->merged_cnt) {
 		json_null(j, SESSION_PID);
 		json_null(j, "ns_pid");
@@ -335,7 +326,6 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "switching", s->switching);
 	json_uint(j, "unresolved", s->unresolved);
-	json_uint(j, "unconfirmed", s->unconfirmed);
 	if (w->r->args.features & FEATURE_NATIVE)
 		native_json_process(j, s);
 	if (w->r->args.async)
@@ -443,7 +433,7 @@ static void json_where_and_when(struct json *j, const struct recording *r, struc
 static void json_code_cache(struct json *j, const struct capture_counts *c, const struct totals *t)
 {
 	json_object(j, "code_cache");
-	json_uint(j, "entries", c->sent_codes);
+	json_uint(j, "entries", SENT_SLOTS);
 	json_uint(j, "evictions", c->bpf[CNT_SENT_EVICTED]);
 	json_uint(j, "records_repeated", t->repeated);
 	json_uint(j, "fingerprint_evictions", c->bpf[CNT_CACHE_EVICTED]);
@@ -477,7 +467,6 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "switching", t.switching);
 	json_uint(&j, "unresolved", t.unresolved);
-	json_uint(&j, "unconfirmed", t.unconfirmed);
 	json_uint(&j, "unverified_code", c->bpf[CNT_UNVERIFIED_CODE]);
 	json_uint(&j, "unknown_bytecode", c->bpf[CNT_NO_BYTECODE]);
 	json_uint(&j, "late", c->bpf[CNT_CUT_OFF]);

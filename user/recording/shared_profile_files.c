@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * shared_profile_files.c - creates, fills and finishes the files that short-lived processes share.
- * shared_profile.c has the form of their samples.
+ * shared_profile_files.c - creates, fills and finishes the files that several short-lived processes
+ * of the same binary and command share (merged files).
+ *
+ * The processes can still be distinguished: the stacks of each have a root frame
+ * "<process PID COMM>", and session.json lists the members.
  *
  * A group is one such file. Its row is like that of a process, with pid 0 and its members. It
  * needs memory for names, frames and members until it is finished; so a group with many of them
@@ -9,15 +12,17 @@
  */
 #include <errno.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
 #include "model/memory_sink.h"
-#include "recording/async_sums.h"
-#include "recording/native_sums.h"
+#include "model/process_frame.h"
+#include "model/remap.h"
 #include "recording/profile_file.h"
 #include "recording/recording_rows.h"
+#include "recording/sums.h"
 
 /*
  * A group with so many members (500 bytes each) or frames is finished; and the one with most of
@@ -38,7 +43,7 @@
 
 struct group {
 	char comm[PROC_COMM_MAX], version[sizeof(((struct row *)0)->version)];
-	char command[COMMAND_BYTES];	/* shared_profile_command() */
+	char command[COMMAND_BYTES];	/* group_command() */
 	const struct container *container;	/* of all members; NULL: none, or several */
 	struct profile_file file;
 	unsigned int id;		/* row.in_group of its members; not 0 */
@@ -64,6 +69,53 @@ void recording_free_groups(struct recording *r)
 	free(r->groups);
 }
 
+/* ---- commands ---- */
+
+/* The next word from *p on; *p moves behind it. Returns its length; 0: there is none. */
+static size_t next_word(const char **p, const char **word)
+{
+	size_t len;
+
+	*p += strspn(*p, " ");
+	*word = *p;
+	len = strcspn(*p, " ");
+	*p += len;
+	return len;
+}
+
+/* Interpreter options that are followed by a word of their own (Python/getopt.c, "c:m:W:X:"). */
+static bool takes_word(const char *option, size_t len)
+{
+	return len == 2 && strchr("WX", option[1]);
+}
+
+/*
+ * The part of a command line by which processes share a file: without the interpreter's options
+ * and the script's arguments, "python3 -m pip" or "python3.11 /srv/job.py". Cut to size.
+ */
+static void group_command(const char *command, char *out, size_t size)
+{
+	const char *p = command, *name, *word;
+	size_t name_len = next_word(&p, &name), len;
+
+	for (len = next_word(&p, &word); len > 1 && word[0] == '-'; len = next_word(&p, &word)) {
+		if (word[1] == 'c')
+			len = 2;	/* leave out the program text, also in "-cTEXT" */
+		if (len == 2 && (word[1] == 'c' || word[1] == 'm'))
+			break;
+		if (takes_word(word, len))
+			next_word(&p, &word);
+	}
+	if (len == 2 && word[0] == '-' && word[1] == 'm') {
+		const char *module;
+		size_t module_len = next_word(&p, &module);
+
+		snprintf(out, size, "%.*s -m %.*s", (int)name_len, name, (int)module_len, module);
+		return;
+	}
+	snprintf(out, size, "%.*s%s%.*s", (int)name_len, name, len ? " " : "", (int)len, word);
+}
+
 /* ---- which group ---- */
 
 static struct group *find_group(struct recording *r, const struct row *row, const char *command,
@@ -86,23 +138,20 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 			       const struct container *container,
 			       const struct cpython_image *image)
 {
-	struct group **bigger = realloc(r->groups, (r->group_cnt + 1) * sizeof(*bigger));
 	struct group *g = calloc(1, sizeof(*g));
 	struct row *own;
 
-	if (bigger)
-		r->groups = bigger;
-	if (!bigger || !g) {
-		free(g);
+	if (!g)
 		return NULL;
-	}
 	snprintf(g->comm, sizeof(g->comm), "%s", row->comm);
 	snprintf(g->version, sizeof(g->version), "%s", row->version);
 	snprintf(g->command, sizeof(g->command), "%s", command);
 	g->container = container;
 	g->id = ++r->groups_made;
 	own = recording_new_row(r, command);
-	if (!own) {
+	if (!own || array_add(r->groups, r->group_cnt, r->group_cap, g)) {
+		if (own)
+			recording_remove_row(r, own);
 		free(g);
 		return NULL;
 	}
@@ -112,7 +161,6 @@ static struct group *new_group(struct recording *r, const struct row *row, const
 	snprintf(own->version, sizeof(own->version), "%s", row->version);
 	own->free_threaded = row->free_threaded;
 	profile_file_init(&g->file, r, own, image, 0, g->comm);
-	r->groups[r->group_cnt++] = g;
 	return g;
 }
 
@@ -124,7 +172,7 @@ static struct group *group_of(struct recording *r, const struct row *row,
 	struct group *g;
 	size_t i;
 
-	shared_profile_command(row->command, command, sizeof(command));
+	group_command(row->command, command, sizeof(command));
 	g = find_group(r, row, command, container);
 	if (g || r->group_cnt < GROUPS_MAX)
 		return g ? g : new_group(r, row, command, container, image);
@@ -259,28 +307,61 @@ static int finish_if_full(struct recording *r, struct group *g)
 	return err;
 }
 
+/* ---- samples ---- */
+
+/* Copies the events of one process to a merged file. */
+struct pour {
+	struct remap *remap;
+	struct sink *sink;
+	uint32_t root;
+	uint32_t frames[EVENT_MAX_FRAMES];
+};
+
+/* 0 or -ENOMEM; in any case pour->remap is to be freed. */
+static int pour_begin(struct pour *pour, struct group *g, const struct row *row,
+		      const struct process *p)
+{
+	char name[PROCESS_FRAME_BYTES], label[CONTAINER_LABEL_BYTES] = "";
+
+	if (row->identity.container)
+		container_label(row->identity.container, label);
+	process_frame_name(name, row->tgid, row->comm, label);
+	pour->sink = g->file.sink;
+	pour->remap = remap_new(process_tables(p), g->in);
+	return pour->remap ? intern_synthetic(g->in, FRAME_SYNTHETIC, name, &pour->root) : -ENOMEM;
+}
+
+/* In a stack without room the process' frame replaces the outermost frame. */
+static int pour_event(void *ctx, const struct event *ev)
+{
+	struct pour *p = ctx;
+	struct event ours;
+	uint32_t n;
+	int err = remap_event(p->remap, ev, &ours);
+
+	if (err)
+		return err;
+	n = ours.nframes < EVENT_MAX_FRAMES ? ours.nframes : EVENT_MAX_FRAMES - 1;
+	memcpy(p->frames, ours.frames, n * sizeof(*p->frames));
+	p->frames[n] = p->root;
+	ours.frames = p->frames;
+	ours.nframes = n + 1;
+	return p->sink->ops->event(p->sink, &ours);
+}
+
 /* ---- members ---- */
 
 /* A new member of the group's file, all zero; NULL: out of memory. */
 static struct shared_profile_member *new_member(struct group *g, struct row *row)
 {
 	struct row *all = g->file.row;
-	struct shared_profile_member *bigger;
 
-	if (all->member_cnt == g->member_cap) {
-		size_t cap = g->member_cap ? 2 * g->member_cap : 16;
-
-		bigger = realloc(all->members, cap * sizeof(*bigger));
-		if (!bigger)
-			return NULL;
-		all->members = bigger;
-		g->member_cap = cap;
-	}
+	if (array_add(all->members, all->member_cnt, g->member_cap,
+		      (struct shared_profile_member){ 0 }))
+		return NULL;
 	row->in_group = g->id;
-	row->member_at = all->member_cnt;
-	bigger = &all->members[all->member_cnt++];
-	*bigger = (struct shared_profile_member){ 0 };
-	return bigger;
+	row->member_at = all->member_cnt - 1;
+	return &all->members[row->member_at];
 }
 
 /* Add what a process has had since it was last added. It may have been a member when it lived. */
@@ -303,54 +384,28 @@ static int add_member(struct group *g, struct row *row)
 	return 0;
 }
 
-static void add_stats(struct process_stats *sum, const struct process_stats *s)
-{
-	int cause;
-
-	sum->samples += s->samples;
-	sum->truncated += s->truncated;
-	sum->unreadable += s->unreadable;
-	sum->switching += s->switching;
-	sum->unresolved += s->unresolved;
-	sum->unconfirmed += s->unconfirmed;
-	sum->native += s->native;
-	sum->frames += s->frames;
-	sum->native_thread += s->native_thread;
-	sum->no_frames += s->no_frames;
-	sum->code_cnt += s->code_cnt;
-	sum->code_without_lines += s->code_without_lines;
-	sum->code_repeated += s->code_repeated;
-	sum->process_reads += s->process_reads;
-	sum->threads += s->threads;
-	sum->jit |= s->jit;
-	native_stats_add(sum, s);
-	async_stats_add(&sum->async, &s->async);
-	for (cause = 0; cause < LOSS_CNT; cause++)
-		sum->lost[cause] += s->lost[cause];
-}
-
-static int pour(struct recording *r, struct group *g, struct row *row,
+static int pour_row(struct recording *r, struct group *g, struct row *row,
 		const struct process *p, const struct sink *held)
 {
-	struct shared_profile_pour *pour;
+	struct pour pour;
 	int err = g->file.sink ? g->file.err : open_group(r, g);
 
 	if (err)
 		return err;
-	pour = shared_profile_pour_new(process_tables(p), g->in, g->file.sink, row->tgid, row->comm,
-				       row->identity.container);
-	err = pour ? memory_sink_replay(held, shared_profile_pour_event, pour) : -ENOMEM;
+	err = pour_begin(&pour, g, row, p);
 	if (!err)
-		err = shared_profile_pour_end(pour);
-	shared_profile_pour_free(pour);
+		err = memory_sink_replay(held, pour_event, &pour);
+	if (!err)
+		err = remap_libraries(pour.remap);
+	remap_free(pour.remap);
 	return err ? err : add_member(g, row);
 }
 
-/* pour(); if it fails, the row's samples are lost. 0 or -errno. */
+/* pour_row(); if it fails, the row's samples are lost. 0 or -errno. */
 static int pour_or_lose(struct recording *r, struct group *g, struct row *row,
 			const struct process *p, const struct sink *held)
 {
-	int err = pour(r, g, row, p, held);
+	int err = pour_row(r, g, row, p, held);
 
 	if (!g->file.err)
 		g->file.err = err;
@@ -376,7 +431,7 @@ int recording_share(struct recording *r, struct row *row, const struct process *
 	row->stats = (struct process_stats){ .samples = samples };
 	err = pour_or_lose(r, g, row, p, held);
 	g->file.row->merged_cnt += is_new;
-	add_stats(&g->file.row->stats, &row->stats);
+	stats_add(&g->file.row->stats, &row->stats);
 	row->stats = none;
 	return err ? err : finish_if_full(r, g);
 }
@@ -394,7 +449,7 @@ int recording_merge(struct recording *r, struct row *row, const struct process *
 		err = add_member(g, row);
 	if (g) {
 		g->file.row->merged_cnt += is_new;
-		add_stats(&g->file.row->stats, &row->stats);
+		stats_add(&g->file.row->stats, &row->stats);
 		losses_add_since(&g->file.row->losses, row->losses, NULL);
 	}
 	recording_remove_row(r, row);

@@ -12,10 +12,6 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
-#include "recording/async_sums.h"
-#include "recording/native_sums.h"
-#include "recording/summary_lines.h"
-#include "recording/tick_sums.h"
 #include "recording/totals.h"
 
 #define NAME_COLUMNS SUMMARY_NAME_COLUMNS
@@ -177,28 +173,20 @@ static void print_no_samples(const struct recording *r, const struct capture_cou
 {
 	uint64_t other = r->command_tgid ? tick_sums_other(c, t) : 0;
 
-	if (ticks->start)
-		summary_share(out, "start of Python", ticks->start, ticks->all,
-			      "the CPU time: exec and linker");
-	if (ticks->end)
-		summary_share(out, "end of Python", ticks->end, ticks->all,
-			      "the CPU time: after the exit");
-	if (ticks->no_stack)
-		summary_share(out, "without a stack", ticks->no_stack, ticks->all,
-			      "the CPU time: outside Python, not in the files");
-	if (ticks->left_out)
-		summary_share(out, "left out", ticks->left_out, ticks->all,
-			      "the CPU time, by the mode");
-	if (ticks->missed)
-		summary_share(out, "missed ticks", ticks->missed, ticks->all, "the CPU time");
-	if (c->unidentified)
-		summary_share(out, "unidentified ticks", c->unidentified,
-			      ticks->all + c->unidentified, "the CPU time, if it was Python");
-	if (c->no_event)
-		summary_remark(out, "ticks of new CPUs", c->no_event,
-			       "did not come, whatever ran there");
-	if (other)
-		summary_remark(out, "other programs", other, "ticks of the command, not Python");
+	summary_share_any(out, "start of Python", ticks->start, ticks->all,
+			  "the CPU time: exec and linker");
+	summary_share_any(out, "end of Python", ticks->end, ticks->all,
+			  "the CPU time: after the exit");
+	summary_share_any(out, "without a stack", ticks->no_stack, ticks->all,
+			  "the CPU time: outside Python, not in the files");
+	summary_share_any(out, "left out", ticks->left_out, ticks->all,
+			  "the CPU time, by the mode");
+	summary_share_any(out, "missed ticks", ticks->missed, ticks->all, "the CPU time");
+	summary_share_any(out, "unidentified ticks", c->unidentified, ticks->all + c->unidentified,
+			  "the CPU time, if it was Python");
+	summary_remark_any(out, "ticks of new CPUs", c->no_event,
+			   "did not come, whatever ran there");
+	summary_remark_any(out, "other programs", other, "ticks of the command, not Python");
 }
 
 static void print_stacks(const struct totals *t, FILE *out)
@@ -206,17 +194,10 @@ static void print_stacks(const struct totals *t, FILE *out)
 	/* These are counted before samples are written. */
 	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
 
-	if (t->truncated)
-		summary_share(out, "truncated stacks", t->truncated, samples, "the samples");
-	if (t->unreadable)
-		summary_share(out, "unreadable stacks", t->unreadable, samples, "the samples");
-	if (t->switching)
-		summary_share(out, "switching stacks", t->switching, samples, "the samples");
-	if (t->unresolved)
-		summary_share(out, "unresolved frames", t->unresolved, t->frames,
-			      "the frames");
-	if (t->unconfirmed)
-		summary_share(out, "unconfirmed frames", t->unconfirmed, t->frames, "the frames");
+	summary_share_any(out, "truncated stacks", t->truncated, samples, "the samples");
+	summary_share_any(out, "unreadable stacks", t->unreadable, samples, "the samples");
+	summary_share_any(out, "switching stacks", t->switching, samples, "the samples");
+	summary_share_any(out, "unresolved frames", t->unresolved, t->frames, "the frames");
 }
 
 /* Samples without a Python stack; of events, those that have no sample for that, too. */
@@ -243,31 +224,13 @@ static void print_lost_processes(const struct recording *r, FILE *out)
 	summary_remark(out, "lost processes", r->lost_cnt, remark);
 }
 
-/*
- * A larger table helps only if records were repeated because their slots were overwritten. Others
- * are repeated whatever its size: a process that has just forked or begun has pages that cannot be
- * read at that moment, so its names are sent once more.
- */
-static void print_repeated(const struct capture_counts *c, const struct totals *t, FILE *out)
-{
-	uint64_t codes = c->bpf[CNT_CODE], evicted = c->bpf[CNT_SENT_EVICTED];
-	uint64_t overwritten = t->repeated < evicted ? t->repeated : evicted;
-
-	if (overwritten > codes / 10)
-		summary_share(out, "names sent again", overwritten, codes,
-			      "the names; try --sent-codes");
-}
-
 static void print_remarks(const struct recording *r, const struct capture_counts *c,
 			  const struct totals *t, FILE *out)
 {
-	print_repeated(c, t, out);
-	if (c->files_stuck)
-		summary_remark(out, "files that hang", c->files_stuck,
-			       "processes with a file that did not answer");
-	if (c->workers_lost)
-		summary_remark(out, "own processes", c->workers_lost,
-			       "of tachbpf were killed and replaced: some names may be missing");
+	summary_remark_any(out, "files that hang", c->files_stuck,
+			   "processes with a file that did not answer");
+	summary_remark_any(out, "own processes", c->workers_lost,
+			   "of tachbpf were killed and replaced: some names may be missing");
 	if (r->lost_cnt)
 		print_lost_processes(r, out);
 	if (r->remarks.cnt)

@@ -2,26 +2,40 @@
 /*
  * native_frames.c - see native_frames.h.
  *
- * A target chooses its addresses, so all that is kept is bounded: the table of addresses is emptied
- * when it is full.
+ * A target chooses its addresses and the names in its files, so all that is kept is bounded: the
+ * table of addresses is emptied when it is full. Rows of the intern table stay until the process
+ * has ended, so a process has a number of them, and its user a budget (budget.h).
  */
 #include "resolve/native_frames.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash_slots.h"
+#include "base/u64map.h"
 #include "base/util.h"
 #include "model/intern.h"
+#include "model/native_frame.h"
+#include "model/native_library.h"
 #include "native/native.h"
-#include "resolve/native_rows.h"
+#include "resolve/budget.h"
 
 /* Upper bounds: addresses in the table, and those that wait for a name. */
 #ifndef NATIVE_KNOWN_MAX
 #define NATIVE_KNOWN_MAX (128 * 1024)
 #define NATIVE_PENDING_MAX 4096		/* fits native_known.pending1 */
 #endif
+/* And what a process adds to its intern table. */
+#ifndef NATIVE_ROWS_MAX
+#define NATIVE_ROWS_MAX 200000
+#endif
+#define NAMES_BYTES_MAX (32u << 20)
+#define NAME_BYTES 32			/* that each name takes in the tables */
+#define FRAME_BYTES 64
+/* Longer names of functions and files are cut, before \xNN take their place. */
+#define TEXT_MAX 1024
 #define FUNCTIONS_MAX (sizeof(((struct native_name *)0)->functions) / \
 		       sizeof(struct native_function))
 
@@ -33,9 +47,19 @@ struct pending {
 	uint32_t returned;		/* how often */
 };
 
+/* The rows of machine code in the process' intern table, and what they take. */
+struct rows {
+	struct intern *in;
+	struct budget *budget;		/* of the process' user; NULL: none */
+	size_t budget_names;		/* what this process has taken of it */
+	struct u64map libraries;	/* file -> what of it was entered: a mark */
+	uint32_t cnt;			/* added to in */
+	size_t name_bytes;		/* that names added to in take */
+};
+
 struct native_frames {
 	struct native *native;
-	struct native_rows rows;
+	struct rows rows;
 	pid_t tgid;
 	struct hash_slots known;	/* of struct native_known */
 	uint32_t *lists;		/* ids of addresses with inlined functions */
@@ -78,7 +102,7 @@ struct native_frames *native_frames_new(struct native *native, struct intern *in
 		return NULL;
 	nf->native = native;
 	nf->tgid = tgid;
-	native_rows_init(&nf->rows, in, uid);
+	nf->rows = (struct rows){ .in = in, .budget = budget_join(uid) };
 	return nf;
 }
 
@@ -86,17 +110,138 @@ void native_frames_free(struct native_frames *nf)
 {
 	if (!nf)
 		return;
-	native_rows_free(&nf->rows);
+	if (nf->rows.budget)
+		nf->rows.budget->names -= nf->rows.budget_names;
+	budget_leave(nf->rows.budget);
+	u64map_free(&nf->rows.libraries);
 	hash_slots_free(&nf->known);
 	free(nf->lists);
 	free(nf->pending);
 	free(nf);
 }
 
+/* ---- rows ---- */
+
+static bool rows_have_room(const struct rows *r)
+{
+	return r->cnt < NATIVE_ROWS_MAX && r->name_bytes < NAMES_BYTES_MAX &&
+	       !budget_names_full(r->budget);
+}
+
+/* Count what was added to the tables since they had so many strings and frames. */
+static void count_rows(struct rows *r, uint32_t strings, uint32_t frames)
+{
+	const struct profile_tables *t = intern_tables(r->in);
+	size_t names = 0, bytes;
+
+	for (; strings < t->string_cnt; strings++)
+		names += t->strings[strings].len + NAME_BYTES;
+	bytes = names + (size_t)(t->frame_cnt - frames) * FRAME_BYTES;
+	r->name_bytes += names;
+	r->cnt += t->frame_cnt - frames;
+	if (r->budget) {
+		r->budget->names += bytes;
+		r->budget_names += bytes;
+	}
+}
+
+/* Text of a file, for a name. */
+static const char *shown_text(const char *s, char out[4 * TEXT_MAX + 1])
+{
+	return s ? escape_text(s, strnlen(s, TEXT_MAX), out, 4 * TEXT_MAX + 1) : NULL;
+}
+
+static int intern_function(struct intern *in, const char *library, const struct native_function *f,
+			   uint32_t *id)
+{
+	char names[3][4 * TEXT_MAX + 1];
+	int32_t line = f->line && f->line <= INT32_MAX ? (int32_t)f->line : LINE_NONE;
+
+	return intern_native(in, shown_text(library, names[0]), shown_text(f->source, names[1]),
+			     shown_text(f->name, names[2]), line, id);
+}
+
+/* The row of a function in a library. This and the following functions: 0 or -ENOMEM. */
+static int rows_add(struct rows *r, const char *library, const struct native_function *f,
+		    uint32_t *id)
+{
+	uint32_t strings = intern_tables(r->in)->string_cnt;
+	uint32_t frames = intern_tables(r->in)->frame_cnt;
+	int err = intern_function(r->in, library, f, id);
+
+	count_rows(r, strings, frames);
+	return err;
+}
+
+/* The row of all of a library's code that has no name; without room, of all machine code. */
+static int rows_library(struct rows *r, const char *library, uint32_t *id)
+{
+	const struct native_function f = { .name = library };
+
+	if (rows_have_room(r))
+		return rows_add(r, library, &f, id);
+	return intern_synthetic(r->in, FRAME_NATIVE, "<native>", id);
+}
+
+/* A row of its own, which is a copy of the row `as`: see intern_later(). */
+static int rows_later(struct rows *r, uint32_t as, uint32_t *id)
+{
+	const struct profile_tables *t = intern_tables(r->in);
+	uint32_t frames = t->frame_cnt;
+	int err = intern_later(r->in, as, id);
+
+	count_rows(r, t->string_cnt, frames);
+	return err;
+}
+
+/* What a file's entry has: a mark each, because the map keeps pointers. */
+static char without_build_id, with_build_id;
+
+static int enter_library(struct intern *in, const struct native_file *f)
+{
+	char library[4 * NATIVE_LIBRARY_BYTES], path[4 * PATH_MAX];
+
+	escape_text(f->library, strnlen(f->library, NATIVE_LIBRARY_BYTES), library,
+		    sizeof(library));
+	escape_text(f->path, strnlen(f->path, PATH_MAX - 1), path, sizeof(path));
+	return native_library_add(in, library, path, f->build_id, f->build_id_bytes);
+}
+
+/*
+ * A frame is in the file: enter its library into the profile's strings once, and once more when its
+ * build id becomes known. Beyond NATIVE_LIBRARIES_MAX nothing is entered.
+ */
+static int note_library(struct rows *r, const struct native *native, uint32_t file)
+{
+	const void *entered = u64map_get(&r->libraries, file);
+	const struct native_file *f;
+	int err;
+
+	if (!file || entered == &with_build_id ||
+	    (!entered && r->libraries.cnt >= NATIVE_LIBRARIES_MAX))
+		return 0;
+	f = native_file(native, file);
+	if (!f || !f->library || !f->path || (entered && !f->build_id_bytes))
+		return 0;
+	err = u64map_put(&r->libraries, file,
+			 f->build_id_bytes ? &with_build_id : &without_build_id);
+	return err ? err : enter_library(r->in, f);
+}
+
+/* Rows of this file's code are to come: enter what is known of the file. */
+static int rows_note_file(struct rows *r, const struct native *native, uint32_t file)
+{
+	uint32_t strings = intern_tables(r->in)->string_cnt;
+	int err = rows_have_room(r) ? note_library(r, native, file) : 0;
+
+	count_rows(r, strings, intern_tables(r->in)->frame_cnt);
+	return err;
+}
+
 /* ---- addresses ---- */
 
 /* Make room for so many more at once, so that none of their slots moves. */
-static int reserve(struct native_frames *nf, uint32_t cnt)
+static int reserve_known(struct native_frames *nf, uint32_t cnt)
 {
 	int err;
 
@@ -112,7 +257,8 @@ static int reserve(struct native_frames *nf, uint32_t cnt)
 }
 _Static_assert(RAW_NATIVE_FRAMES * 4 <= NATIVE_KNOWN_MAX, "one stack does not fill the table");
 
-static struct native_known *find_or_add(struct native_frames *nf, uint32_t file, uint64_t addr)
+static struct native_known *find_or_add_known(struct native_frames *nf, uint32_t file,
+					      uint64_t addr)
 {
 	const struct native_known key = { .addr = addr, .file = file, .used = 1 };
 	struct native_known *k = hash_slots_find(&nf->known, &kind, &key, NULL);
@@ -129,10 +275,10 @@ int native_frames_find(struct native_frames *nf, const struct raw_native *raw,
 {
 	uint32_t i, cnt = raw->nframes;
 
-	if (reserve(nf, cnt))
+	if (reserve_known(nf, cnt))
 		return -ENOMEM;
 	for (i = 0; i < cnt; i++) {
-		out[i] = find_or_add(nf, raw->frames[i].file, raw->frames[i].addr);
+		out[i] = find_or_add_known(nf, raw->frames[i].file, raw->frames[i].addr);
 		if (out[i]->classified)
 			continue;
 		out[i]->class = (uint8_t)native_class(nf->native, out[i]->file, out[i]->addr);
@@ -145,14 +291,14 @@ int native_frames_find(struct native_frames *nf, const struct raw_native *raw,
 /* ---- from an address to its rows ---- */
 
 /* Make rows of all functions of a name; *cnt of them. */
-static int add_rows(struct native_rows *rows, const struct native_name *name,
+static int add_rows(struct rows *rows, const struct native_name *name,
 		    uint32_t ids[FUNCTIONS_MAX], uint32_t *cnt)
 {
 	uint32_t i, n = name->cnt < FUNCTIONS_MAX ? name->cnt : FUNCTIONS_MAX;
 	int err = 0;
 
 	for (i = 0; !err && i < n; i++)
-		err = native_rows_add(rows, name->library, &name->functions[i], &ids[i]);
+		err = rows_add(rows, name->library, &name->functions[i], &ids[i]);
 	*cnt = n;
 	return err;
 }
@@ -181,15 +327,15 @@ static int add_pending(struct native_frames *nf, struct native_known *k, const c
 	uint32_t id;
 	int err;
 
-	if (nf->pending_cnt >= NATIVE_PENDING_MAX || !native_rows_have_room(&nf->rows))
+	if (nf->pending_cnt >= NATIVE_PENDING_MAX || !rows_have_room(&nf->rows))
 		return -ENOSPC;
 	bigger = array_grow(nf->pending, nf->pending_cnt, &nf->pending_cap, sizeof(*bigger));
 	if (!bigger)
 		return -ENOMEM;
 	nf->pending = bigger;
-	err = native_rows_library(&nf->rows, library, &id);
+	err = rows_library(&nf->rows, library, &id);
 	if (!err)
-		err = native_rows_later(&nf->rows, id, &id);
+		err = rows_later(&nf->rows, id, &id);
 	if (err)
 		return err;
 	nf->pending[nf->pending_cnt++] =
@@ -208,25 +354,25 @@ static bool has_symbol(const struct native_name *name)
 }
 
 /* Set the ids of an address for the first time. */
-static int ask(struct native_frames *nf, struct native_known *k)
+static int ask_for_name(struct native_frames *nf, struct native_known *k)
 {
 	uint32_t ids[FUNCTIONS_MAX], cnt = 1;
 	struct native_name name;
 	int err = native_name(nf->native, nf->tgid, k->file, k->addr, &name);
 	bool named;
 
-	if (native_rows_note_file(&nf->rows, nf->native, k->file))
+	if (rows_note_file(&nf->rows, nf->native, k->file))
 		return -ENOMEM;
 	if (err == -EAGAIN) {
 		err = add_pending(nf, k, name.library);
 		/* Not for ever: it is asked for again when it is needed again. */
-		return err == -ENOSPC ? native_rows_library(&nf->rows, name.library, &k->id) : err;
+		return err == -ENOSPC ? rows_library(&nf->rows, name.library, &k->id) : err;
 	}
-	named = !err && has_symbol(&name) && native_rows_have_room(&nf->rows);
-	if (name.cnt && native_rows_have_room(&nf->rows))
+	named = !err && has_symbol(&name) && rows_have_room(&nf->rows);
+	if (name.cnt && rows_have_room(&nf->rows))
 		err = add_rows(&nf->rows, &name, ids, &cnt);
 	else
-		err = native_rows_library(&nf->rows, name.library, &ids[0]);
+		err = rows_library(&nf->rows, name.library, &ids[0]);
 	k->named = named && !err;
 	if (!err && !k->named && !k->file) {	/* JIT code may get a name at any time */
 		k->id = ids[0];
@@ -238,7 +384,7 @@ static int ask(struct native_frames *nf, struct native_known *k)
 int native_frames_ids(struct native_frames *nf, struct native_known *known, const uint32_t **ids,
 		      uint32_t *cnt)
 {
-	int err = known->cnt ? 0 : ask(nf, known);
+	int err = known->cnt ? 0 : ask_for_name(nf, known);
 
 	if (err)
 		return err;
@@ -293,9 +439,9 @@ static int name_pending(struct native_frames *nf, uint32_t i, const struct nativ
 	uint32_t ids[FUNCTIONS_MAX], cnt;
 	int err;
 
-	if (!name->cnt || !native_rows_have_room(&nf->rows))
+	if (!name->cnt || !rows_have_room(&nf->rows))
 		return 0;
-	err = native_rows_note_file(&nf->rows, nf->native, p->file);
+	err = rows_note_file(&nf->rows, nf->native, p->file);
 	if (!err)
 		err = add_rows(&nf->rows, name, ids, &cnt);
 	if (err)

@@ -131,7 +131,8 @@ int other_frame_of_held(struct other_frames *o, uint16_t wait, const char *by, u
 	char text[HELD_BY_BYTES + 32];
 
 	if (wait < RAW_WAIT_TRACED)
-		snprintf(text, sizeof(text), "<stopped by %s>", stop_signal(wait - RAW_WAIT_STOPPED));
+		snprintf(text, sizeof(text), "<stopped by %s>",
+			 stop_signal(wait - RAW_WAIT_STOPPED));
 	else if (!*by)
 		snprintf(text, sizeof(text), "%s", rest);
 	else if (wait == RAW_WAIT_TRACED)

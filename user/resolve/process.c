@@ -2,20 +2,21 @@
 /*
  * process.c - a process from its beginning to its end, and the records that it gets. See process.h.
  *
- * What the other files do: process_stack.c takes a record's stack, process_event.c makes an event
- * of it, process_account.c passes it on.
+ * What the other files do: process_stack.c takes a record's stack and keeps it with its thread
+ * (process_threads.c), process_async.c takes who awaits its task, process_event.c makes an event of
+ * it and passes it on; process_memory.c and process_gc.c take what --mode mem records.
  */
-#include "resolve/process.h"
-
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/shared_text.h"
+#include "base/util.h"
 #include "memory/remote_mem.h"
 #include "model/thread_names.h"
-#include "resolve/process_parts.h"
+#include "resolve/process_internal.h"
 
 /* Where threads have waits, their exit is reported. If that was lost, they are kept for so long. */
 #define KEEP_ENDED_NS 60000000000ull
@@ -67,34 +68,7 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 	return t ? process_emit(p, t, stretch->head, stretch->cnt, stretch) : 0;
 }
 
-/* A record has waited until its names were certain. process_confirm.c calls this. */
-static int take_record(struct process *p, const void *record, size_t len)
-{
-	const struct raw_header *h = record;
-
-	switch (h->kind) {
-	case RAW_SAMPLE:
-		return process_sample(p, record, len);
-	case RAW_SWITCH_OUT:
-	case RAW_SWITCH_SAME:	/* of process_repeat_stack() */
-		return process_switch_out(p, record, len);
-	case RAW_SWITCH_IN:
-		return process_switch_in(p, record);
-	case RAW_THREAD_EXIT:
-		process_thread_exit(p, ((const struct raw_switch_in *)record)->tid);
-		return 0;
-	case RAW_EXTRA:
-		return process_extra(p, record, len);
-	case RAW_NATIVE:
-		return process_native(p, record, len);
-	case RAW_ASYNC:
-		return process_async(p, record, len);
-	case RAW_NO_STACK:
-		return process_no_stack(p, record);
-	default:
-		return -EBADMSG;
-	}
-}
+/* ---- from begin to end ---- */
 
 struct process *process_new(const struct process_args *args)
 {
@@ -104,7 +78,6 @@ struct process *process_new(const struct process_args *args)
 	if (!p)
 		return NULL;
 	p->args = *args;
-	p->take = take_record;
 	if (args->image_hold)
 		args->image_hold(args->image);
 	threads_init(&p->threads, args->tgid, args->waits.interval_ns ? KEEP_ENDED_NS : 0,
@@ -139,7 +112,6 @@ static void end_records(struct process *p)
 	struct process_stats last;
 
 	process_stats(p, &last);
-	process_confirm_free(p);
 	threads_free(&p->threads);
 	waits_free(p->waits);
 	python_names_free(&p->python);
@@ -148,7 +120,6 @@ static void end_records(struct process *p)
 	symbolizer_free(p->sym);
 	native_records_free(&p->native_records);
 	native_frames_free(p->native);
-	process_blocks_free(p);
 	process_memory_free(p);
 	p->stats = last;
 	p->over = true;
@@ -204,14 +175,17 @@ void *process_observed(const struct process *p)
 	return p->observed;
 }
 
-static int take_sample(struct process *p, const struct raw_sample *raw, size_t len)
+/* ---- records ---- */
+
+static int take_sample(struct process *p, const void *record, size_t len)
 {
+	const struct raw_sample *raw = record;
 	struct raw_head head;
 	struct thread *t;
 	int err = 0;
 
-	if (p->waits && len >= sizeof(head))	/* a wait that ends here needs the old stack */
-		err = waits_tick(p->waits, raw);
+	if (p->waits)			/* a wait that ends here needs the old stack */
+		err = waits_tick(p->waits, record);
 	if (!err)
 		err = process_take_stack(p, raw, len, &t);
 	if (err)
@@ -220,73 +194,131 @@ static int take_sample(struct process *p, const struct raw_sample *raw, size_t l
 	return process_emit(p, t, &head, 1, NULL);
 }
 
-int process_sample(struct process *p, const struct raw_sample *raw, size_t len)
+static int take_switch_out(struct process *p, const void *record, size_t len)
 {
-	if (process_must_confirm(p, raw, len))
-		return process_confirm(p, raw, len);
-	return process_without_memory(p, raw->tid, take_sample(p, raw, len));
-}
-
-int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len)
-{
+	const struct raw_sample *raw = record;
 	struct thread *t;
 	int err;
 
-	if (!p->waits || len < sizeof(struct raw_head))
-		return -EBADMSG;
-	if (process_must_confirm(p, raw, len))
-		return process_confirm(p, raw, len);
-	err = waits_switch_out(p->waits, raw);
-	if (!err && !(raw->flags & RAW_NOT_WALKED))
-		err = process_take_stack(p, raw, len, &t);
-	return process_without_memory(p, raw->tid, err);
-}
-
-int process_switch_same(struct process *p, const struct raw_head *raw, size_t len)
-{
-	struct raw_sample whole;
-
-	if (len < sizeof(*raw) || raw->nframes)
-		return -EBADMSG;
-	len = process_repeat_stack(p, raw, len, &whole);
-	return process_switch_out(p, &whole, len);
-}
-
-int process_switch_in(struct process *p, const struct raw_switch_in *run)
-{
 	if (!p->waits)
 		return -EBADMSG;
-	if (process_must_confirm(p, run, sizeof(*run)))
-		return process_confirm(p, run, sizeof(*run));
-	return process_without_memory(p, run->tid, waits_switch_in(p->waits, run));
+	err = waits_switch_out(p->waits, record);
+	if (!err && !(raw->flags & RAW_NOT_WALKED))
+		err = process_take_stack(p, raw, len, &t);
+	return err;
 }
 
-void process_thread_exit(struct process *p, uint32_t tid)
+static int take_switch_same(struct process *p, const void *record, size_t len)
 {
-	const struct raw_switch_in run = { .h.kind = RAW_THREAD_EXIT, .tid = tid };
+	const struct raw_head *raw = record;
+	struct thread *t = threads_find(&p->threads, raw->tid, raw->interp_id);
+	bool known = t && t->stack_ns && t->stack_ns == raw->stack_ns;
+	struct raw_head head = *raw;
+	int err;
+
+	if (!p->waits || raw->nframes)
+		return -EBADMSG;
+	if (known)
+		head.nframes = (uint16_t)t->nframes;
+	else
+		head.flags |= RAW_NOT_WALKED;
+	err = waits_switch_out(p->waits, &head);
+	if (!err && known)
+		err = process_repeat_stack(p, t, &head, raw + 1, len - sizeof(*raw));
+	return err;
+}
+
+static int take_switch_in(struct process *p, const void *record, size_t len)
+{
+	return p->waits ? waits_switch_in(p->waits, record) : -EBADMSG;
+}
+
+static int take_thread_exit(struct process *p, const void *record, size_t len)
+{
+	const struct raw_switch_in *run = record;
 	uint32_t interp_id;
 
-	if (process_must_confirm(p, &run, sizeof(run)))
-		process_confirm(p, &run, sizeof(run));
-	else if (p->waits && waits_exit(p->waits, tid, &interp_id))
-		threads_remove(&p->threads, tid, interp_id);
+	if (p->waits && waits_exit(p->waits, run->tid, &interp_id))
+		threads_remove(&p->threads, run->tid, interp_id);
+	return 0;
 }
 
-int process_emit_open_waits(struct process *p, uint64_t now_ns)
+/* Renames arrive in their order: the last name stays. */
+static int take_rename(struct process *p, const void *record, size_t len)
 {
-	int err = process_settle(p), waits_err;
+	const struct raw_rename *raw = record;
+	char comm[RAW_COMM + 1] = "";
 
-	waits_err = p->waits ? process_without_memory(p, 0, waits_emit_open(p->waits, now_ns)) : 0;
-	return err ? err : waits_err;
+	memcpy(comm, raw->comm, RAW_COMM);
+	process_rename(p, raw->tid, comm);
+	return 0;
 }
 
-int process_code(struct process *p, const struct raw_code *raw, size_t len)
+static int take_code(struct process *p, const void *record, size_t len)
 {
-	int err = symbolizer_learn(p->sym, raw, len);
+	int err = symbolizer_learn(p->sym, record, len);
 
 	/* Without memory, its frames are read from the process later, or <unresolved>. */
 	return err == -ENOMEM ? 0 : err;
 }
+
+/* What takes the records of each kind, and their least size in bytes. */
+static const struct record_kind {
+	int (*take)(struct process *p, const void *record, size_t len);
+	size_t least;
+} kinds[] = {
+	[RAW_SAMPLE] = { take_sample, sizeof(struct raw_head) },
+	[RAW_SWITCH_OUT] = { take_switch_out, sizeof(struct raw_head) },
+	[RAW_SWITCH_SAME] = { take_switch_same, sizeof(struct raw_head) },
+	[RAW_SWITCH_IN] = { take_switch_in, sizeof(struct raw_switch_in) },
+	[RAW_THREAD_EXIT] = { take_thread_exit, sizeof(struct raw_switch_in) },
+	[RAW_NO_STACK] = { process_take_no_stack, sizeof(struct raw_no_stack) },
+	[RAW_EXTRA] = { process_keep_extra, offsetof(struct raw_extra, kernel) },
+	[RAW_NATIVE] = { process_keep_native, offsetof(struct raw_native, frames) },
+	[RAW_ASYNC] = { process_keep_async, offsetof(struct raw_async, frames) },
+	[RAW_CODE] = { take_code, offsetof(struct raw_code, table) },
+	[RAW_RENAME] = { take_rename, sizeof(struct raw_rename) },
+	[RAW_ALLOC] = { process_take_alloc, sizeof(struct raw_head) },
+	[RAW_FREE] = { process_take_free, sizeof(struct raw_free) },
+	[RAW_MOVED] = { process_take_moved, sizeof(struct raw_moved) },
+	[RAW_GC_DONE] = { process_take_gc, sizeof(struct raw_gc) },
+};
+
+/* All of these but RAW_CODE, which never lacks memory, have their thread behind the header. */
+static uint32_t tid_of(const void *record)
+{
+	return ((const struct raw_free *)record)->tid;
+}
+#define HAS_TID_THERE(type) \
+	_Static_assert(offsetof(struct type, tid) == offsetof(struct raw_free, tid), #type)
+HAS_TID_THERE(raw_head);
+HAS_TID_THERE(raw_switch_in);
+HAS_TID_THERE(raw_no_stack);
+HAS_TID_THERE(raw_extra);
+HAS_TID_THERE(raw_native);
+HAS_TID_THERE(raw_async);
+HAS_TID_THERE(raw_moved);
+HAS_TID_THERE(raw_gc);
+
+int process_take(struct process *p, const void *record, size_t len)
+{
+	const struct raw_header *h = record;
+	const struct record_kind *kind;
+
+	if (len < sizeof(*h) || h->kind >= ARRAY_SIZE(kinds))
+		return -EBADMSG;
+	kind = &kinds[h->kind];
+	if (!kind->take || len < kind->least)
+		return -EBADMSG;
+	return process_without_memory(p, tid_of(record), kind->take(p, record, len));
+}
+
+int process_emit_open_waits(struct process *p, uint64_t now_ns)
+{
+	return p->waits ? process_without_memory(p, 0, waits_emit_open(p->waits, now_ns)) : 0;
+}
+
+/* ---- once a second ---- */
 
 void process_watch_jit(struct process *p)
 {
@@ -311,8 +343,7 @@ bool process_frames_wait(const struct process *p)
 
 bool process_has_rest(const struct process *p)
 {
-	return (p->confirm && confirm_holds(p->confirm)) || p->python.again_cnt ||
-	       process_frames_wait(p) ||
+	return p->python.again_cnt || process_frames_wait(p) ||
 	       jit_watch_begins(&p->jit, p->args.image, &p->threads);
 }
 
@@ -321,21 +352,7 @@ bool process_waits_for_names(const struct process *p)
 	return p->native && native_frames_pending(p->native);
 }
 
-void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns)
-{
-	p->inspected_ns = inspected_ns;
-	p->admitted_ns = time_ns;
-}
-
-uint64_t process_inspected_ns(const struct process *p)
-{
-	return p->inspected_ns;
-}
-
-uint64_t process_admitted_ns(const struct process *p)
-{
-	return p->admitted_ns;
-}
+/* ---- what others ask ---- */
 
 pid_t process_tgid(const struct process *p)
 {
@@ -392,7 +409,6 @@ void process_stats(const struct process *p, struct process_stats *out)
 	const struct symbolizer_stats *sym;
 
 	*out = p->stats;
-	out->unconfirmed += p->confirm ? confirm_unconfirmed(p->confirm) : 0;
 	if (p->over || !p->sym)
 		return;
 	sym = symbolizer_stats(p->sym);

@@ -43,7 +43,6 @@ struct process_stats {
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t switching;	/* stacks with <switching> */
 	uint64_t unresolved;	/* frames that are <unresolved> */
-	uint64_t unconfirmed;	/* ... because their code object could not be read again: confirm.h */
 	uint64_t native;	/* frames of machine code, which are all called <native> */
 	uint64_t frames;	/* all frames */
 	uint64_t native_frames;	/* frames of machine code that have their own names: RAW_NATIVE */
@@ -60,7 +59,6 @@ struct process_stats {
 	uint64_t held_bytes;	/* of these, not freed */
 	uint64_t alloc_unwalked;	/* RAW_ALLOCs without a stack: no budget was left */
 	uint64_t stacks_not_kept;	/* ... whose stack is "<stacks not kept>" */
-	uint64_t unchecked_bytes;	/* of held_bytes, what could not be looked at */
 	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
 	uint64_t lost[LOSS_CNT];	/* by enum loss_cause. LOSS_WRITE: events that the observer
 					 * could not take; LOSS_MEMORY: records without memory */
@@ -83,7 +81,7 @@ struct process_args {
 	int (*image_mem)(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
 			 size_t len);
 	struct py_proc py;	/* its entry in py_procs, for forks. runtime 0: not known */
-	/* Its entry in py_procs now, if py.runtime is not known; NULL: nobody tells. 0 or -errno. */
+	/* Its entry in py_procs now, if py.runtime is 0; NULL: nobody tells. 0 or -errno. */
 	int (*entry)(void *ctx, pid_t tgid, struct py_proc *out);
 	void *entry_ctx;
 	bool opcodes;		/* frames get the opcode of their instruction */
@@ -128,38 +126,15 @@ void process_set_observed(struct process *p, void *observed);
 void *process_observed(const struct process *p);
 
 /*
- * Take more about the stack of a thread's next record, which has the same time. 0 or -EBADMSG.
+ * Take a record of the BPF side, of len bytes: a sample, a tick without a Python stack, or what
+ * belongs to a next one; a thread's switch-out, switch-in, exit or name; a code object; what
+ * --mode mem records. Events go to the observer: the time between switch-out and switch-in at the
+ * switch-in.
  *
- * This and the following functions count a record for which there is no memory as lost
- * (LOSS_MEMORY), which is no error.
+ * 0; -EBADMSG; or the observer's -errno: then the event counts as lost (LOSS_WRITE). A record for
+ * which there is no memory counts as lost (LOSS_MEMORY), which is no error.
  */
-int process_extra(struct process *p, const struct raw_extra *x, size_t len);
-
-/* Take who awaits the task of a thread's next record, which has the same time. 0 or -EBADMSG. */
-int process_async(struct process *p, const struct raw_async *raw, size_t len);
-
-/* Take the machine code of a thread's next record, which has the same time. 0 or -EBADMSG. */
-int process_native(struct process *p, const struct raw_native *raw, size_t len);
-
-/*
- * Take a sample, a record of len bytes. 0; -EBADMSG; or the observer's -errno: then the event
- * counts as lost (LOSS_WRITE).
- */
-int process_sample(struct process *p, const struct raw_sample *raw, size_t len);
-
-/*
- * --mode mem. Take a RAW_ALLOC: a page fault or a block; a RAW_FREE, RAW_MOVED,
- * RAW_GC_DONE. The observer's memory() gets what comes of them. As
- * process_sample().
- */
-int process_alloc(struct process *p, const struct raw_sample *raw, size_t len);
-int process_free_memory(struct process *p, const struct raw_free *raw);
-int process_moved(struct process *p, const struct raw_moved *raw);
-/*
- * Of a process that is older than the capture, an interpreter's first record has no collections:
- * it is what the later ones are compared with.
- */
-int process_gc_done(struct process *p, const struct raw_gc *raw);
+int process_take(struct process *p, const void *record, size_t len);
 
 /*
  * What must be asked about its pages (page_check.h): those without an answer, or the next of all,
@@ -190,45 +165,16 @@ struct pages_round {
 struct pages_round *process_pages_round(struct process *p);
 
 /*
- * Take a tick in a thread without a Python stack: an event with the frame "<native thread NAME>" or
- * "<no Python frame>", and, further inside, its machine code. Errors as process_sample().
+ * Make events of the time that threads have waited until now_ns (CLOCK_MONOTONIC). Errors as
+ * process_take().
  */
-int process_no_stack(struct process *p, const struct raw_no_stack *raw);
-
-/*
- * Take a thread's switch-out, switch-in, exit. The time between switch-out and switch-in becomes
- * events at the switch-in. process_emit_open_waits() makes events of the time that threads have
- * waited until now_ns (CLOCK_MONOTONIC). Errors as process_sample(). process_switch_same() takes a
- * RAW_SWITCH_SAME, whose nframes must be 0.
- */
-int process_switch_out(struct process *p, const struct raw_sample *raw, size_t len);
-int process_switch_same(struct process *p, const struct raw_head *raw, size_t len);
-int process_switch_in(struct process *p, const struct raw_switch_in *run);
-void process_thread_exit(struct process *p, uint32_t tid);
 int process_emit_open_waits(struct process *p, uint64_t now_ns);
 
-/* Set the name of a thread, which may have no sample yet. comm may have any bytes. */
-void process_rename(struct process *p, uint32_t tid, const char *comm);
 /*
  * Returns the names of threads that are not called as the process (comm); NULL: there are none.
  * Valid until process_free(), or longer with thread_names_keep().
  */
 const struct thread_names *process_thread_names(const struct process *p);
-
-/*
- * Records may wait until the code objects of their stacks were read again (confirm.h). Take them
- * all now: what cannot be read becomes <unresolved>. Errors as process_sample().
- * process_emit_open_waits() begins with it.
- */
-int process_settle(struct process *p);
-/* Take those that have waited too long: to be called once a second. The same. */
-int process_settle_late(struct process *p);
-
-/*
- * Take a code object. Its record comes before the first sample that needs it. 0 or -EBADMSG;
- * without memory its frames are resolved later, or <unresolved>.
- */
-int process_code(struct process *p, const struct raw_code *raw, size_t len);
 
 /*
  * Read the names of frames that are <unresolved> because there was no time for them, and take those
@@ -239,24 +185,14 @@ void process_retry_names(struct process *p);
 /* Does the process run a JIT's code (jit_watch.h)? To be called once a second while it lives. */
 void process_watch_jit(struct process *p);
 /*
- * Has the process records or names that wait, or is its code to be looked at, so that
- * process_settle_late(), process_retry_names() and process_watch_jit() may have something to do
- * although no more records come?
+ * Has the process names that wait, or is its code to be looked at, so that process_retry_names()
+ * and process_watch_jit() may have something to do although no more records come?
  */
 bool process_has_rest(const struct process *p);
 /* May frames in process_tables() get names that they do not have yet? */
 bool process_frames_wait(const struct process *p);
 /* Will native_settle() and process_retry_names() bring more names? */
 bool process_waits_for_names(const struct process *p);
-
-/*
- * When user space wrote the process' entry to py_procs (time_ns), and when the inspection before
- * that began (inspected_ns). Ticks before time_ns are discovered late; execs before inspected_ns
- * are older than what was found. CLOCK_MONOTONIC; both 0: the BPF side admitted the process.
- */
-void process_set_admitted(struct process *p, uint64_t inspected_ns, uint64_t time_ns);
-uint64_t process_inspected_ns(const struct process *p);
-uint64_t process_admitted_ns(const struct process *p);
 
 pid_t process_tgid(const struct process *p);
 /* start_boottime, ns; 0: not known. */
@@ -283,7 +219,7 @@ static inline uint32_t process_tasks_tid(uint32_t tid)
 /*
  * Take the time that a waiting asyncio task stands for: an event of the thread process_tasks_tid().
  * frames: its chain, innermost first. weight: in the profile's unit; 0: nothing happens. Errors as
- * process_sample().
+ * process_take().
  */
 int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
 			 const struct raw_frame *frames, uint32_t cnt, uint64_t time_ns,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * process_async.c - puts the tasks that await a thread's asyncio task in place of the event loop
- * (--async). See process_parts.h.
+ * (--async). See process_internal.h.
  *
  * The stack of a thread that runs a task: the task's coroutines, and outside of them the event
  * loop's frames, which are the same for all tasks. The BPF side has found the task's outermost
@@ -14,7 +14,7 @@
 
 #include "base/util.h"
 #include "cpython/code.h"
-#include "resolve/process_parts.h"
+#include "resolve/process_internal.h"
 
 /* ---- the record ---- */
 
@@ -39,15 +39,33 @@ static bool are_python(const struct raw_async *raw)
 	return true;
 }
 
-bool process_async_is_whole(const struct raw_async *raw, size_t len)
+/* Has a record of len bytes all that it claims, in its order? */
+static bool is_whole(const struct raw_async *raw, size_t len)
 {
-	return len >= offsetof(struct raw_async, frames) && raw->nframes <= RAW_ASYNC_FRAMES &&
+	return raw->nframes <= RAW_ASYNC_FRAMES &&
 	       raw->ntasks <= RAW_ASYNC_TASKS && raw->end < ASYNC_END_CNT &&
 	       raw->at < ABI_MAX_FRAMES && raw->name_at.len <= RAW_ASYNC_NAME &&
 	       (!raw->ntasks || !raw->starts[0]) && (raw->ntasks || !raw->nframes) &&
 	       starts_rise(raw) &&
 	       len >= offsetof(struct raw_async, frames) +
 		      raw->nframes * sizeof(raw->frames[0]) && are_python(raw);
+}
+
+int process_keep_async(struct process *p, const void *record, size_t len)
+{
+	const struct raw_async *raw = record;
+	struct thread *t;
+
+	if (!is_whole(raw, len))
+		return -EBADMSG;
+	t = process_thread(p, raw->tid, raw->interp_id);
+	if (t && !t->async)
+		t->async = calloc(1, sizeof(*t->async));
+	if (!t || !t->async)
+		return -ENOMEM;
+	memcpy(&t->async->raw, raw,
+	       offsetof(struct raw_async, frames) + raw->nframes * sizeof(raw->frames[0]));
+	return 0;
 }
 
 /* ---- a task that nobody awaits ---- */
@@ -68,7 +86,8 @@ static bool is_loop(const struct process *p, uint32_t id)
 	};
 	const struct profile_tables *tables = intern_tables(p->in);
 	const struct frame *f = &tables->frames[id];
-	const struct string_ref *file = &tables->strings[f->file], *func = &tables->strings[f->func];
+	const struct string_ref *file = &tables->strings[f->file];
+	const struct string_ref *func = &tables->strings[f->func];
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(loop); i++) {
@@ -154,11 +173,10 @@ static int put_frames(struct process *p, struct async_stack *a)
 /* Is the chain whole, and does it belong into this stack? Else it is counted why not. */
 static bool is_shown(struct process *p, const struct thread *t, const struct raw_head *raw)
 {
-	const uint8_t cut = RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING;
 	const struct raw_async *async = &t->async->raw;
 	struct async_stats *stats = &p->stats.async;
 
-	if (raw->flags & cut)
+	if (raw->flags & RAW_CUT)
 		stats->no_end++;
 	else if (async->end != ASYNC_WHOLE)
 		stats->ends[async->end]++;

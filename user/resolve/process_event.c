@@ -1,13 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* process_event.c - makes an event of a thread's stack. See process_parts.h. */
+/*
+ * process_event.c - makes an event of a thread's stack, of a thread without one and of a waiting
+ * task, passes it on, and counts what becomes of it. See process_internal.h.
+ */
+#include <errno.h>
 #include <string.h>
 
+#include "base/util.h"
+#include "model/thread_names.h"
 #include "model/trace_context.h"
-#include "resolve/process_parts.h"
+#include "resolve/observer.h"
+#include "resolve/process_internal.h"
 
 /* Flags that add a synthetic frame. */
-#define RAW_SYNTHETIC_FLAGS \
-	(RAW_TRUNCATED | RAW_UNREADABLE | RAW_GC | RAW_BROKEN_END | RAW_SWITCHING)
+#define RAW_SYNTHETIC_FLAGS (RAW_CUT | RAW_GC)
+
+/* A tracer may stop a process thousands of times a second. */
+#define ASK_AGAIN_NS 1000000000ull
+/* Of the thread that does not exist, and has the events of a loop's waiting tasks. */
+#define TASKS_THREAD_NAME "asyncio tasks"
+
+/* ---- what becomes of events and records ---- */
+
+uint64_t process_samples_in(const struct process *p, const struct event *ev)
+{
+	return p->args.unit == UNIT_SAMPLES ? ev->weight : 1;
+}
+
+void process_add_lost(struct process *p, uint32_t tid, enum loss_cause cause, uint64_t cnt)
+{
+	p->stats.lost[cause] += cnt;
+	losses_add(&p->losses, tid, cause, cnt);
+}
+
+const struct losses_of_threads *process_thread_losses(const struct process *p)
+{
+	return p->losses;
+}
+
+/* Pass an event to the observer, and count whether it was taken. 0 or the observer's -errno. */
+static int process_deliver(struct process *p, const struct event *ev)
+{
+	int err = p->args.observer->ops->event(p->args.observer, p, ev);
+
+	p->ended |= err != 0;
+	if (err)
+		process_add_lost(p, (uint32_t)ev->thread_id, LOSS_WRITE, process_samples_in(p, ev));
+	else
+		p->stats.samples += process_samples_in(p, ev);
+	return err;
+}
+
+int process_without_memory(struct process *p, uint32_t tid, int err)
+{
+	if (err != -ENOMEM || p->ended)
+		return err;
+	process_add_lost(p, tid, LOSS_MEMORY, 1);
+	return 0;
+}
+
+/* ---- an event of a stack ---- */
 
 /* The stack so far; python: frames of ev that it has; end: those that it will have. */
 struct layout {
@@ -25,18 +77,18 @@ static void put_python(struct layout *l)
 	l->out[l->n++] = l->ev->frames[l->python++];
 }
 
-/* Is there room, and is this still inside of the task? What is outside of it is the event loop's. */
-static bool goes_on(const struct layout *l)
+/* Is there room, and is this still inside the task? What is outside is the event loop's. */
+static bool layout_goes_on(const struct layout *l)
 {
 	return l->n <= EVENT_MAX_FRAMES && !(l->async && l->python == l->end);
 }
 
 /* All frames but the root: one more than fit at most, and one for <GC>. */
-static void lay_out(struct layout *l, const struct native_stack *native)
+static void lay_out_frames(struct layout *l, const struct native_stack *native)
 {
 	uint32_t i;
 
-	for (i = 0; native && i < native->cnt && goes_on(l); i++)
+	for (i = 0; native && i < native->cnt && layout_goes_on(l); i++)
 		if (native->ids[i] != NATIVE_STACK_PYTHON)
 			l->out[l->n++] = native->ids[i];
 		else if (l->python < l->end)
@@ -49,8 +101,8 @@ static void lay_out(struct layout *l, const struct native_stack *native)
 
 /*
  * Add machine code and who awaits the task (both may be NULL), and the frames that raw->flags ask
- * for: <GC> where collection began, and as the root <unreadable frame>, <switching> or <truncated>, which replaces
- * the outermost frame if there is no room. The stack is copied to out.
+ * for: <GC> where collection began, and as the root <unreadable frame>, <switching> or <truncated>,
+ * which replaces the outermost frame if there is no room. The stack is copied to out.
  */
 static int add_synthetic(struct process *p, const struct raw_head *raw,
 			 const struct native_stack *native, const struct async_stack *async,
@@ -72,7 +124,7 @@ static int add_synthetic(struct process *p, const struct raw_head *raw,
 		l.gc_at = raw->gc_at;
 		err = other_frame(&p->others, FRAME_OF_GC, &l.gc);
 	}
-	lay_out(&l, native);
+	lay_out_frames(&l, native);
 	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
 	    l.n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
 		p->stats.truncated += process_samples_in(p, ev);
@@ -89,6 +141,29 @@ static int add_synthetic(struct process *p, const struct raw_head *raw,
 	return err;
 }
 
+/*
+ * Who holds the thread of a wait that is RAW_WAIT_TRACED or RAW_WAIT_FROZEN, as held_by.h says it;
+ * "": not known. Asked for at most once a second, and not again while one wait goes on. Valid until
+ * the next call.
+ */
+static const char *held_by(struct process *p, const struct raw_head *head)
+{
+	bool traced = head->h.sysno == RAW_WAIT_TRACED;
+	struct held *h = &p->held[traced];
+
+	if (!traced && head->h.sysno != RAW_WAIT_FROZEN)
+		return "";
+	if (h->asked_ns && head->h.time_ns < h->asked_ns + ASK_AGAIN_NS)
+		return h->by;
+	h->asked_ns = now_ns();
+	h->by[0] = '\0';		/* it may be another one now, that is not seen any more */
+	if (traced)
+		held_by_tracer(p->args.tgid, (pid_t)head->tid, h->by);
+	else
+		held_by_cgroup(p->args.tgid, h->by);
+	return h->by;
+}
+
 /* The frame that says what a thread waits for, its innermost one. *leaf UINT32_MAX: none. */
 static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *leaf)
 {
@@ -100,7 +175,7 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 	if (w->kind == WAIT_BLOCKED && raw_wait_is_held(w->head->h.sysno) &&
 	    (p->args.wait_frames || p->args.runnable_frames))
 		return other_frame_of_held(&p->others, w->head->h.sysno,
-					   process_held_by(p, w->head), leaf);
+					   held_by(p, w->head), leaf);
 	if (w->kind == WAIT_BLOCKED && p->args.wait_frames)
 		return other_frame_of_call(&p->others, w->head->h.sysno, leaf);
 	return 0;
@@ -213,5 +288,95 @@ int process_emit(struct process *p, const struct thread *t, const struct raw_hea
 	if (err)
 		return err;
 	ev.trace = trace_of(t, &ev, &trace);
+	return process_deliver(p, &ev);
+}
+
+/* ---- threads without a Python stack ---- */
+
+/* A main thread that runs Python has no state before the interpreter begins and after it ends. */
+static bool runs_python(struct process *p, uint32_t tid)
+{
+	return tid == (uint32_t)p->args.tgid && (threads_find(&p->threads, tid, 0) ||
+						 (p->args.py.exe && !p->stats.threads));
+}
+
+int process_no_stack_frames(struct process *p, const struct raw_head *head, uint32_t end,
+			    const char *comm, struct native_stack *out, uint32_t *nframes,
+			    uint64_t **counter)
+{
+	bool is_native = end == CNT_NATIVE_THREAD && !runs_python(p, head->tid);
+	int err = process_take_native(p, head, true, out);
+	uint32_t *root;
+
+	if (err)
+		return err;
+	*nframes = out->cnt < EVENT_MAX_FRAMES ? out->cnt + 1 : EVENT_MAX_FRAMES;
+	root = &out->ids[*nframes - 1];
+	err = is_native ? other_frame_of_native_thread(&p->others, comm, root) :
+			  other_frame(&p->others, FRAME_OF_NO_PYTHON, root);
+	if (err)
+		return err;
+	p->stats.frames += *nframes;
+	p->stats.native_frames += out->frames;
+	*counter = is_native ? &p->stats.native_thread : &p->stats.no_frames;
+	return 0;
+}
+
+int process_take_no_stack(struct process *p, const void *record, size_t len)
+{
+	const struct raw_no_stack *raw = record;
+	char comm[COMM_BYTES + 1] = "";
+	const struct raw_head head = { .h = raw->h, .tid = raw->tid, .cpu = raw->cpu };
+	struct native_stack native;
+	uint64_t *counter = NULL;
+	struct event ev = {
+		.time_us = raw->h.time_ns / US_NS,
+		.thread_id = raw->tid,
+		.interp_id = raw->interp_id,
+		.frames = native.ids,
+		.weight = 1,
+		.tick_ns = raw_tick_ns(&raw->h),
+		.status = raw->status,
+	};
+	int err = p->waits ? waits_no_stack(p->waits, raw->tid, raw->h.time_ns) : 0;
+
+	memcpy(comm, raw->comm, COMM_BYTES);
+	/* The process' comm is no name of a thread's own: Python may have given it one. */
+	if (raw->tid != (uint32_t)p->args.tgid && strcmp(comm, p->comm))
+		process_rename(p, raw->tid, comm);
+	if (!err)
+		err = process_no_stack_frames(p, &head, raw->end, comm, &native, &ev.nframes,
+					      &counter);
+	if (!err)
+		err = process_deliver(p, &ev);
+	if (!err)
+		++*counter;
+	return err;
+}
+
+/* ---- waiting tasks ---- */
+
+int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
+			 const struct raw_frame *frames, uint32_t cnt, uint64_t time_ns,
+			 uint64_t weight)
+{
+	uint32_t ids[EVENT_MAX_FRAMES], i;
+	struct event ev = {
+		.time_us = time_ns / US_NS, .thread_id = process_tasks_tid(tid),
+		.interp_id = (uint32_t)interp_id, .weight = weight, .frames = ids,
+	};
+	int err = 0;
+
+	if (!weight)
+		return 0;
+	for (i = 0; !err && i < cnt && i < EVENT_MAX_FRAMES; i++)
+		err = symbolizer_frame(p->sym, &frames[i], &ids[i]);
+	if (err)
+		return process_without_memory(p, (uint32_t)ev.thread_id, err);
+	ev.nframes = i;
+	if (!thread_names_find(p->names, (uint32_t)ev.thread_id))
+		process_rename(p, (uint32_t)ev.thread_id, TASKS_THREAD_NAME);
+	p->stats.frames += ev.nframes * process_samples_in(p, &ev);
+	p->stats.task_waits += process_samples_in(p, &ev);
 	return process_deliver(p, &ev);
 }

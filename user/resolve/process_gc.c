@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "model/memory_event.h"
-#include "resolve/process_parts.h"
+#include "resolve/process_internal.h"
 
 /* So many interpreters of a process are followed. */
 #define GC_INTERPS_MAX 16
@@ -38,7 +38,7 @@ static double seconds_of(const struct raw_gc *raw, int generation)
 	return v;
 }
 
-static struct gc_interp *find(struct gc_counters *gc, uint32_t id)
+static struct gc_interp *find_interp(struct gc_counters *gc, uint32_t id)
 {
 	uint32_t i;
 
@@ -49,7 +49,7 @@ static struct gc_interp *find(struct gc_counters *gc, uint32_t id)
 }
 
 /* From now on these are the last counters. */
-static void keep(struct gc_interp *interp, const struct raw_gc *raw, int generation)
+static void keep_counters(struct gc_interp *interp, const struct raw_gc *raw, int generation)
 {
 	interp->last[generation] = raw->generations[generation];
 	interp->seconds[generation] = seconds_of(raw, generation);
@@ -69,12 +69,12 @@ static struct gc_interp *first_seen(struct process *p, const struct raw_gc *raw)
 	interp = &p->gc->of[p->gc->cnt++];
 	*interp = (struct gc_interp){ .id = raw->interp_id };
 	for (i = 0; !p->args.executed_here && i < RAW_GC_GENERATIONS; i++)
-		keep(interp, raw, i);
+		keep_counters(interp, raw, i);
 	return interp;
 }
 
 /* *growth is by how much the counter has grown. False: it went back, or makes no sense. */
-static bool grown(uint64_t before, uint64_t after, uint64_t *growth)
+static bool has_grown(uint64_t before, uint64_t after, uint64_t *growth)
 {
 	*growth = after - before;
 	return after >= before && *growth <= GC_GROWTH_MAX;
@@ -103,7 +103,8 @@ static int seen_generation(const struct gc_interp *interp, const struct raw_gc *
 	return i;
 }
 
-static int emit(struct process *p, const struct raw_gc *raw, const struct memory_collection *done)
+static int emit_collection(struct process *p, const struct raw_gc *raw,
+			   const struct memory_collection *done)
 {
 	struct memory_event ev = {
 		.change = MEMORY_COLLECTION, .time_us = raw->h.time_ns / US_NS, .collection = *done,
@@ -122,24 +123,25 @@ static int take_generation(struct process *p, struct gc_interp *interp, const st
 	const struct raw_gc_generation *last = &interp->last[generation];
 	const struct raw_gc_generation *now = &raw->generations[generation];
 	struct memory_collection done = { .generation = generation };
-	bool sane = grown(last->collections, now->collections, &done.runs) &&
-		    grown(last->collected, now->collected, &done.collected) &&
-		    grown(last->uncollectable, now->uncollectable, &done.uncollectable);
+	bool sane = has_grown(last->collections, now->collections, &done.runs) &&
+		    has_grown(last->collected, now->collected, &done.collected) &&
+		    has_grown(last->uncollectable, now->uncollectable, &done.uncollectable);
 
 	if (sane && !done.runs)
 		return 0;
 	done.duration_us = own_us(interp, raw, generation);
 	if (!done.duration_us)
 		done.duration_us = us;
-	keep(interp, raw, generation);
+	keep_counters(interp, raw, generation);
 	if (sane)
-		return emit(p, raw, &done);
+		return emit_collection(p, raw, &done);
 	process_add_lost(p, raw->tid, LOSS_COLLECTIONS, 1);
 	return 0;
 }
 
-int process_gc_done(struct process *p, const struct raw_gc *raw)
+int process_take_gc(struct process *p, const void *record, size_t len)
 {
+	const struct raw_gc *raw = record;
 	struct gc_interp *interp;
 	int i, err = 0, seen;
 
@@ -148,8 +150,8 @@ int process_gc_done(struct process *p, const struct raw_gc *raw)
 	if (!p->gc)
 		p->gc = calloc(1, sizeof(*p->gc));
 	if (!p->gc)
-		return process_without_memory(p, raw->tid, -ENOMEM);
-	interp = find(p->gc, raw->interp_id);
+		return -ENOMEM;
+	interp = find_interp(p->gc, raw->interp_id);
 	if (!interp)
 		interp = first_seen(p, raw);
 	if (!interp) {

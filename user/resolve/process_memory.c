@@ -1,20 +1,179 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process_memory.c - the pages of a process: faults go into its page_book, answers about them come
- * from a page_check, and what becomes of them goes to the observer. See process.h.
+ * process_memory.c - the memory of a process (--mode mem). Faults go into its page_book, answers
+ * about pages come from a page_check; with --allocations, the blocks of its allocator and what it
+ * maps itself go into its block_book. What becomes of them goes to the observer, with the number of
+ * a stack, which is the same as a sample's would be. See process_internal.h.
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "memory/block_book.h"
+#include "memory/page_book.h"
 #include "memory/page_check.h"
-#include "resolve/process_memory.h"
+#include "model/memory_event.h"
+#include "model/thread_names.h"
+#include "resolve/observer.h"
+#include "resolve/process_internal.h"
 
 /* So long a check waits for the answers about pages that were touched before it. */
 #define CHECK_WAITS_NS 200000000ull
 
+/* Of one process, and of all its stacks: more are not kept. */
+#define STACKS_MAX (256u * 1024)
+#define STACK_BYTES_MAX (64u << 20)
+
+struct process_memory {
+	struct page_book *pages;
+	struct intern *stacks;	/* strings: a stack's ids */
+	uint64_t stack_bytes;
+	uint64_t last_us;	/* of the last event */
+	uint64_t asked_ns;	/* of the answer that is being taken */
+	uint64_t before;	/* bytes that the process had before anything was seen */
+	bool before_known;
+	struct memory_check check;	/* that waits for pages which were touched before it */
+	uint64_t check_ns;	/* when the kernel's figures were read; 0: none waits */
+	uint64_t since;		/* bytes: what is held, less what was at check_ns; wraps */
+	struct pages_round round;
+	struct block_book *blocks;	/* NULL: there was no record of a block */
+	uint64_t block_ns;	/* of the record that is being taken */
+	uint32_t block_tid;	/* ... and whose it is */
+};
+
+/* ---- stacks and events ---- */
+
+/* The number of a stack, also of a new one. */
+static int number_of_frames(struct process_memory *m, const uint32_t *frames, uint32_t n,
+			    uint32_t *stack)
+{
+	uint32_t before = intern_tables(m->stacks)->string_cnt;
+	int err = intern_string(m->stacks, (const char *)frames, n * sizeof(*frames), stack);
+
+	if (!err && intern_tables(m->stacks)->string_cnt != before)
+		m->stack_bytes += n * sizeof(*frames);
+	return err;
+}
+
+static int keep_stack(struct process *p, const uint32_t *frames, uint32_t n, uint32_t *stack)
+{
+	struct process_memory *m = p->memory;
+	size_t bytes = n * sizeof(*frames);
+	uint32_t not_kept;
+	int err;
+
+	if ((intern_tables(m->stacks)->string_cnt < STACKS_MAX &&
+	     m->stack_bytes + bytes <= STACK_BYTES_MAX) ||
+	    intern_find_string(m->stacks, (const char *)frames, bytes, stack))
+		return number_of_frames(m, frames, n, stack);
+	p->stats.stacks_not_kept++;
+	err = other_frame(&p->others, FRAME_OF_NOT_KEPT, &not_kept);
+	return err ? err : number_of_frames(m, &not_kept, 1, stack);
+}
+
+/* Threads without a Python stack have a struct thread only for their name, which is read once. */
+static int frames_without_stack(struct process *p, const struct raw_head *head,
+				struct native_stack *out, uint32_t *n)
+{
+	uint64_t *counter;
+	const char *name;
+	int err;
+
+	if (head->tid != (uint32_t)p->args.tgid && !process_thread(p, head->tid, head->interp_id))
+		return -ENOMEM;
+	name = thread_names_find(p->names, head->tid);
+	err = process_no_stack_frames(p, head, head->h.sysno, name && *name ? name : p->comm, out,
+				      n, &counter);
+	if (!err)
+		++*counter;
+	return err;
+}
+
+static int number_of_walked(struct process *p, const struct raw_sample *raw, size_t len,
+			    uint32_t *stack)
+{
+	struct event ev = { .weight = 1, .status = raw->status };
+	uint32_t frames[EVENT_ROOM];
+	struct raw_head head;
+	struct thread *t;
+	int err = process_take_stack(p, raw, len, &t);
+
+	if (err)
+		return err;
+	memcpy(&head, raw, sizeof(head));
+	ev.status &= (uint8_t)~STATUS_UNKNOWN;	/* this stack is the record's own */
+	err = process_lay_out(p, t, &head, NULL, &ev, frames);
+	return err ? err : keep_stack(p, ev.frames, ev.nframes, stack);
+}
+
+/*
+ * The number of a record's stack, for struct memory_event: of a RAW_ALLOC, or of another record
+ * with the form of a struct raw_sample. Beyond STACKS_MAX stacks of a process, or STACK_BYTES_MAX
+ * of them, new ones have the number of the stack "<stacks not kept>". 0, -EBADMSG or -ENOMEM.
+ */
+static int stack_number(struct process *p, const struct raw_sample *raw, size_t len,
+			uint32_t *stack)
+{
+	struct native_stack native;
+	struct raw_head head;
+	uint32_t n = 1;
+	int err;
+
+	if (raw->nframes > ABI_MAX_FRAMES ||
+	    len < raw_sample_bytes(raw->nframes, raw->flags))
+		return -EBADMSG;
+	if (raw->nframes)
+		return number_of_walked(p, raw, len, stack);
+	memcpy(&head, raw, sizeof(head));
+	if (raw->flags & RAW_NOT_WALKED)
+		err = other_frame(&p->others, FRAME_OF_NOT_WALKED, native.ids);
+	else
+		err = frames_without_stack(p, &head, &native, &n);
+	return err ? err : keep_stack(p, native.ids, n, stack);
+}
+
+static void count_memory(struct process *p, const struct memory_event *ev)
+{
+	if (ev->change == MEMORY_ALLOC) {
+		p->stats.allocs++;
+		p->stats.alloc_bytes += ev->bytes;
+		p->stats.held_bytes += ev->bytes;
+	} else if (ev->change == MEMORY_FREE) {
+		p->stats.held_bytes -= ev->bytes < p->stats.held_bytes ? ev->bytes :
+							       p->stats.held_bytes;
+	}
+}
+
+int process_memory_emit(struct process *p, struct memory_event *ev)
+{
+	const struct observer *o = p->args.observer;
+	uint32_t frames[EVENT_MAX_FRAMES];
+	struct process_memory *m = p->memory;
+	int err;
+
+	if (ev->change == MEMORY_ALLOC || ev->change == MEMORY_FREE) {
+		struct string_ref stack = intern_tables(m->stacks)->strings[ev->stack];
+
+		memcpy(frames, stack.data, stack.len);
+		ev->frames = frames;
+		ev->nframes = (uint32_t)(stack.len / sizeof(*frames));
+	}
+	if (ev->time_us < m->last_us)
+		ev->time_us = m->last_us;
+	m->last_us = ev->time_us;
+	count_memory(p, ev);
+	err = o->ops->memory ? o->ops->memory(p->args.observer, p, ev) : 0;
+	p->ended |= err != 0;
+	if (err)
+		process_add_lost(p, (uint32_t)ev->thread_id, LOSS_WRITE, 1);
+	return err;
+}
+
+/* ---- pages ---- */
+
 /* page_book_fns */
-static int got(void *ctx, uint64_t addr, uint64_t bytes, const struct page_touch *touch)
+static int page_got(void *ctx, uint64_t addr, uint64_t bytes, const struct page_touch *touch)
 {
 	struct process *p = ctx;
 	struct memory_event ev = {
@@ -27,7 +186,7 @@ static int got(void *ctx, uint64_t addr, uint64_t bytes, const struct page_touch
 	return process_memory_emit(p, &ev);
 }
 
-static int gone(void *ctx, uint64_t addr, uint64_t bytes, uint32_t stack)
+static int page_gone(void *ctx, uint64_t addr, uint64_t bytes, uint32_t stack)
 {
 	struct process *p = ctx;
 	struct memory_event ev = {
@@ -40,39 +199,13 @@ static int gone(void *ctx, uint64_t addr, uint64_t bytes, uint32_t stack)
 	return process_memory_emit(p, &ev);
 }
 
-static const struct page_book_fns book_fns = { got, gone };
-
-int process_memory_init(struct process *p)
-{
-	struct process_memory *m;
-
-	if (!p->args.memory)
-		return 0;
-	m = calloc(1, sizeof(*m));
-	p->memory = m;
-	if (!m)
-		return -ENOMEM;
-	m->pages = page_book_new((uint32_t)sysconf(_SC_PAGESIZE), &book_fns, p);
-	m->stacks = intern_new();
-	return m->pages && m->stacks ? 0 : -ENOMEM;
-}
-
-void process_memory_free(struct process *p)
-{
-	if (!p->memory)
-		return;
-	page_book_free(p->memory->pages);
-	intern_free(p->memory->stacks);
-	free(p->memory);
-}
-
-/* ---- records ---- */
+static const struct page_book_fns page_fns = { page_got, page_gone };
 
 static int take_page(struct process *p, const struct raw_sample *raw, size_t len)
 {
 	const struct raw_memory *memory;
 	struct page_touch touch = { .time_ns = raw->h.time_ns, .tid = raw->tid };
-	int err = process_memory_stack(p, raw, len, &touch.stack);
+	int err = stack_number(p, raw, len, &touch.stack);
 
 	if (err)
 		return err;
@@ -86,26 +219,139 @@ static int take_page(struct process *p, const struct raw_sample *raw, size_t len
 	return err == -ENOSPC ? 0 : err;
 }
 
-int process_page(struct process *p, const struct raw_sample *raw, size_t len)
+static int take_pages_unmapped(struct process *p, const struct raw_free *raw)
 {
-	return process_without_memory(p, raw->tid, take_page(p, raw, len));
+	p->memory->asked_ns = raw->h.time_ns;
+	return page_book_unmapped(p->memory->pages, raw->addr, raw->bytes, raw->h.time_ns);
 }
 
-int process_moved(struct process *p, const struct raw_moved *raw)
+int process_take_moved(struct process *p, const void *record, size_t len)
 {
+	const struct raw_moved *raw = record;
+
 	if (!p->memory)
 		return -EBADMSG;
 	p->memory->asked_ns = raw->h.time_ns;
-	return process_without_memory(p, raw->tid, page_book_move(p->memory->pages, raw->addr,
-								  raw->bytes, raw->to));
+	return page_book_move(p->memory->pages, raw->addr, raw->bytes, raw->to);
 }
 
-int process_pages_unmapped(struct process *p, const struct raw_free *raw)
+/* ---- blocks ---- */
+
+/* block_book_fns */
+static int block_gone(void *ctx, const struct block *b)
 {
-	p->memory->asked_ns = raw->h.time_ns;
-	return process_without_memory(p, raw->tid,
-				      page_book_unmapped(p->memory->pages, raw->addr, raw->bytes,
-							 raw->h.time_ns));
+	struct process *p = ctx;
+	struct memory_event ev = {
+		.change = MEMORY_FREE, .time_us = p->memory->block_ns / US_NS, .addr = b->addr,
+		.bytes = b->bytes, .stack = b->stack,
+	};
+
+	return process_memory_emit(p, &ev);
+}
+
+static int block_given(void *ctx, const struct block *b)
+{
+	struct process *p = ctx;
+	struct memory_event ev = {
+		.change = MEMORY_ALLOC, .time_us = p->memory->block_ns / US_NS, .addr = b->addr,
+		.bytes = b->bytes, .stack = b->stack, .thread_id = p->memory->block_tid,
+	};
+
+	return process_memory_emit(p, &ev);
+}
+
+static const struct block_book_fns block_fns = { .gone = block_gone, .left = block_given };
+
+/* The process' blocks at a record of this thread. NULL: no memory. */
+static struct block_book *blocks_at(struct process *p, uint64_t time_ns, uint32_t tid)
+{
+	struct process_memory *m = p->memory;
+
+	if (!m->blocks)
+		m->blocks = block_book_new(&block_fns, p);
+	m->block_ns = time_ns;
+	m->block_tid = tid;
+	return m->blocks;
+}
+
+static int take_block(struct process *p, const struct raw_sample *raw, size_t len)
+{
+	struct block_book *book = blocks_at(p, raw->h.time_ns, raw->tid);
+	struct block b = { .time_ns = raw->h.time_ns };
+	int err = book ? stack_number(p, raw, len, &b.stack) : -ENOMEM;
+
+	if (err)
+		return err;
+	b.addr = raw_sample_memory(raw)->addr;
+	b.bytes = raw_sample_memory(raw)->bytes;
+	p->stats.alloc_unwalked += (raw->flags & RAW_NOT_WALKED) != 0;
+	err = raw->h.why == ALLOC_MAP ? block_book_map(book, &b) : block_book_add(book, &b);
+	if (err == -ENOSPC) {
+		process_add_lost(p, raw->tid, LOSS_BLOCKS_FULL, 1);
+		return 0;
+	}
+	return err ? err : block_given(p, &b);
+}
+
+static int take_block_freed(struct process *p, const struct raw_free *raw)
+{
+	struct block_book *book = blocks_at(p, raw->h.time_ns, raw->tid);
+
+	if (!book)
+		return -ENOMEM;
+	if (raw->h.why == ALLOC_MAP)
+		return block_book_unmap(book, raw->addr, raw->bytes, raw->h.time_ns);
+	return block_book_remove(book, raw->addr, raw->h.time_ns);
+}
+
+/* ---- a RAW_ALLOC or RAW_FREE is for the pages or for the blocks ---- */
+
+int process_take_alloc(struct process *p, const void *record, size_t len)
+{
+	const struct raw_sample *raw = record;
+
+	if (!p->memory || !(raw->flags & RAW_WEIGHED))
+		return -EBADMSG;
+	if (raw->h.why == ALLOC_PAGE)
+		return take_page(p, raw, len);
+	return raw->h.why == ALLOC_BLOCK || raw->h.why == ALLOC_MAP ? take_block(p, raw, len) :
+								       -EBADMSG;
+}
+
+int process_take_free(struct process *p, const void *record, size_t len)
+{
+	const struct raw_free *raw = record;
+
+	if (!p->memory)
+		return -EBADMSG;
+	return raw->h.why == ALLOC_PAGE ? take_pages_unmapped(p, raw) : take_block_freed(p, raw);
+}
+
+/* ---- from begin to end ---- */
+
+int process_memory_init(struct process *p)
+{
+	struct process_memory *m;
+
+	if (!p->args.memory)
+		return 0;
+	m = calloc(1, sizeof(*m));
+	p->memory = m;
+	if (!m)
+		return -ENOMEM;
+	m->pages = page_book_new((uint32_t)sysconf(_SC_PAGESIZE), &page_fns, p);
+	m->stacks = intern_new();
+	return m->pages && m->stacks ? 0 : -ENOMEM;
+}
+
+void process_memory_free(struct process *p)
+{
+	if (!p->memory)
+		return;
+	page_book_free(p->memory->pages);
+	intern_free(p->memory->stacks);
+	block_book_free(p->memory->blocks);
+	free(p->memory);
 }
 
 /* ---- questions and answers ---- */
@@ -127,7 +373,7 @@ struct pages_round *process_pages_round(struct process *p)
 	return p->memory ? &p->memory->round : NULL;
 }
 
-static int take_pages(struct process_memory *m, const struct page_answer *a)
+static int take_page_states(struct process_memory *m, const struct page_answer *a)
 {
 	uint64_t now = a->rss_anon + a->swapped;
 
@@ -152,7 +398,6 @@ static int emit_check(struct process *p, uint64_t waiting)
 
 	ev.check.held = (int64_t)held > 0 ? held : 0;
 	ev.check.unchecked = page_book_unchecked(m->pages);
-	p->stats.unchecked_bytes = ev.check.unchecked;
 	m->check_ns = 0;
 	return process_memory_emit(p, &ev);
 }
@@ -185,7 +430,7 @@ int process_pages_take(struct process *p, const struct page_answer *answer)
 	if (answer->err && answer->err != -EACCES)
 		return 0;	/* it ends: process_pages_end() will come */
 	p->memory->asked_ns = answer->asked_ns;
-	err = answer->err ? page_book_deny(p->memory->pages) : take_pages(p->memory, answer);
+	err = answer->err ? page_book_deny(p->memory->pages) : take_page_states(p->memory, answer);
 	if (!err && answer->tag == PAGES_LAST) {
 		err = end_check(p, true);
 		begin_check(p->memory, answer);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process_stack.c - takes a record's stack and keeps it with its thread. See process_parts.h.
+ * process_stack.c - takes a record's stack and keeps it with its thread: Python's frames, what came
+ * with them, and their order among the frames of machine code. See process_internal.h.
  *
  * Most frames of a stack are those of the thread's last sample. So the last stack is kept
  * right-aligned (the root at the array's end), a new one is compared with it from the root, and
@@ -12,23 +13,12 @@
 #include <string.h>
 
 #include "base/common_end.h"
-#include "resolve/process_parts.h"
+#include "base/util.h"
+#include "native/native.h"
+#include "resolve/native_merge.h"
+#include "resolve/process_internal.h"
 
 #define CACHE_LINE 64	/* bytes; where it is another one, this is slower and never wrong */
-
-struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id)
-{
-	struct thread *t = threads_find(&p->threads, tid, interp_id);
-
-	if (t)
-		return t;
-	t = threads_add(&p->threads, tid, interp_id);
-	if (t) {
-		p->stats.threads++;
-		process_names_of_thread(p, tid);
-	}
-	return t;
-}
 
 /*
  * How many frames at the root are the same as in the last stack. Another CPU has written the
@@ -68,80 +58,75 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
 }
 
 /*
- * Fill t with the sample's stack. t->known ends before a frame that could not be resolved, so
- * that this frame is counted in each sample; and before a frame without a fingerprint, because
- * its address may have another code object in the next sample.
+ * Resolve the innermost frames, which t's last stack had not. t->known ends before a frame that
+ * could not be resolved, so that this frame is counted in each sample; and before a frame without a
+ * fingerprint, because its address may have another code object in the next sample. 0 or -errno.
  */
-static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
+static int resolve_fresh(struct process *p, struct thread *t, const struct raw_frame *frames,
+			 uint32_t fresh)
 {
-	uint32_t n = raw->nframes, i, fresh, *ids;
 	const struct symbolizer_stats *stats = symbolizer_stats(p->sym);
-	int err = n < t->cap ? 0 : thread_reserve(t, n);
+	uint32_t *ids = t->ids_end - t->nframes, i;
+	int err;
 
-	if (err) {
-		t->nframes = t->known = 0;
-		return err;
-	}
-	fresh = n - shared_frames(t, raw->frames, n);
-	ids = t->ids_end - n;
-	memcpy(t->raw_end - n, raw->frames, fresh * sizeof(*raw->frames));
-	t->nframes = t->known = n;
 	for (i = 0; i < fresh; i++) {
 		uint64_t unresolved = stats->unresolved;
 
-		i += symbolizer_known(p->sym, &raw->frames[i], fresh - i, &ids[i]);
+		i += symbolizer_known(p->sym, &frames[i], fresh - i, &ids[i]);
 		if (i == fresh)
 			break;
-		err = resolve_frame(p, &raw->frames[i], &ids[i]);
-		if (err) {
-			t->nframes = t->known = 0;
+		err = resolve_frame(p, &frames[i], &ids[i]);
+		if (err)
 			return err;
-		}
-		if (stats->unresolved != unresolved || !raw->frames[i].id)
-			t->known = n - i - 1;
+		if (stats->unresolved != unresolved || !frames[i].id)
+			t->known = t->nframes - i - 1;
 	}
 	return 0;
 }
 
-int process_extra(struct process *p, const struct raw_extra *x, size_t len)
+/* Fill t with the sample's stack. 0 or -errno: t has none. */
+static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
-	struct thread *t;
+	uint32_t n = raw->nframes, fresh;
+	int err = n < t->cap ? 0 : thread_reserve(t, n);
 
-	if (len < offsetof(struct raw_extra, kernel) || x->nkernel > RAW_KERNEL_FRAMES ||
-	    len < offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]))
-		return -EBADMSG;
-	if (process_must_confirm(p, x, len))
-		return process_confirm(p, x, len);
-	t = process_thread(p, x->tid, x->interp_id);
-	len = offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]);
-	if (!t || thread_set_extra(t, x, len))
-		return process_without_memory(p, x->tid, -ENOMEM);
-	return 0;
+	if (!err) {
+		fresh = n - shared_frames(t, raw->frames, n);
+		memcpy(t->raw_end - n, raw->frames, fresh * sizeof(*raw->frames));
+		t->nframes = t->known = n;
+		if (fresh)
+			err = resolve_fresh(p, t, raw->frames, fresh);
+	}
+	if (err)
+		t->nframes = t->known = 0;
+	return err;
 }
 
-int process_async(struct process *p, const struct raw_async *raw, size_t len)
+/* ---- what comes before a stack's record, and belongs to it ---- */
+
+int process_keep_extra(struct process *p, const void *record, size_t len)
 {
+	const struct raw_extra *x = record;
 	struct thread *t;
 
-	if (!process_async_is_whole(raw, len))
+	if (x->nkernel > RAW_KERNEL_FRAMES ||
+	    len < offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]))
 		return -EBADMSG;
-	if (process_must_confirm(p, raw, len))
-		return process_confirm(p, raw, len);
-	t = process_thread(p, raw->tid, raw->interp_id);
-	if (t && !t->async)
-		t->async = calloc(1, sizeof(*t->async));
-	if (!t || !t->async)
-		return process_without_memory(p, raw->tid, -ENOMEM);
-	memcpy(&t->async->raw, raw,
-	       offsetof(struct raw_async, frames) + raw->nframes * sizeof(raw->frames[0]));
-	return 0;
+	t = process_thread(p, x->tid, x->interp_id);
+	len = offsetof(struct raw_extra, kernel) + x->nkernel * sizeof(x->kernel[0]);
+	return t ? thread_set_extra(t, x, len) : -ENOMEM;
+}
+
+int process_keep_native(struct process *p, const void *record, size_t len)
+{
+	return p->native ? native_records_put(&p->native_records, record, len) : -EBADMSG;
 }
 
 /*
  * Set t's exception and kernel stack to those of the RAW_EXTRA of this record, or to none. A tick
  * has no frames of the scheduler to leave out: they are what it has interrupted.
  */
-static int take_extra(struct process *p, struct thread *t, const struct raw_sample *raw)
+static int take_extra(struct process *p, struct thread *t, const struct raw_head *raw)
 {
 	bool tick = raw->h.kind == RAW_SAMPLE;
 	const struct raw_extra *x = t->extra ? &t->extra->raw : NULL;
@@ -163,69 +148,156 @@ static int take_extra(struct process *p, struct thread *t, const struct raw_samp
 	return err;
 }
 
-/* Keep the context behind the record's stack for the thread's events, or that it has none. */
-static int take_trace(struct thread *t, const struct raw_sample *raw, size_t len)
-{
-	size_t at = raw_sample_bytes(raw->nframes, raw->flags);
+/* ---- machine code ---- */
 
-	return thread_set_trace(t, (const uint8_t *)raw + at,
-				raw->flags & RAW_TRACED ? len - at : 0);
+/* If there is no more room, what is at the root is left out: the stack is too deep for an event. */
+static void put_id(struct native_stack *out, uint32_t id)
+{
+	if (out->cnt < ARRAY_SIZE(out->ids))
+		out->ids[out->cnt++] = id;
 }
 
-/* Set t's machine code to that of this record, or to none. */
-static int take_native(struct process *p, struct thread *t, const struct raw_head *raw)
+/* One C frame: several ids if functions are inlined in it. */
+static int put_native_frame(struct process *p, struct native_known *known, struct native_stack *out)
 {
-	const uint8_t cut = RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING;
+	const uint32_t *ids;
+	uint32_t cnt, i;
+	int err = native_frames_ids(p->native, known, &ids, &cnt);
 
+	for (i = 0; !err && i < cnt; i++)
+		put_id(out, ids[i]);
+	out->frames += err ? 0 : cnt;
+	return err;
+}
+
+/* The items of a merged stack become ids. */
+static int put_merged(struct process *p, const struct raw_native *raw, const struct native_merge *m,
+		     struct native_known *const known[], struct native_stack *out)
+{
+	uint32_t i, id;
+	int err = 0;
+
+	for (i = 0; !err && i < m->cnt; i++) {
+		if (m->items[i] == NATIVE_MERGE_PYTHON) {
+			put_id(out, NATIVE_STACK_PYTHON);
+		} else if (m->items[i] == NATIVE_MERGE_END) {
+			err = other_frame_of_end(&p->others, raw->end, &id);
+			if (!err)
+				put_id(out, id);
+		} else {
+			err = put_native_frame(p, known[m->items[i]], out);
+		}
+	}
+	return err;
+}
+
+/* Their tables stay. Neighbours are often in the same file. */
+static void note_use_of_files(struct process *p, const struct raw_native *raw)
+{
+	uint32_t i;
+
+	for (i = 0; i < raw->nframes; i++)
+		if (raw->frames[i].file && (!i || raw->frames[i].file != raw->frames[i - 1].file))
+			native_used(p->args.native, raw->frames[i].file);
+}
+
+static int merge_native(struct process *p, const struct raw_native *raw, uint32_t python,
+		 bool python_whole, struct native_stack *out)
+{
+	struct native_known *known[RAW_NATIVE_FRAMES];
+	uint8_t classes[RAW_NATIVE_FRAMES];
+	const struct native_merge_in in = {
+		.raw = raw, .classes = classes, .python = python, .python_whole = python_whole,
+		.without_entries = p->args.image->minor <= 10, .full = p->args.native_full,
+	};
+	struct native_merge merged;
+	uint32_t i;
+
+	if (native_frames_find(p->native, raw, known))
+		return -ENOMEM;
+	for (i = 0; i < raw->nframes; i++)
+		classes[i] = known[i]->class;
+	native_merge(&in, &merged);
+	p->stats.merge_uncertain += merged.uncertain;
+	return put_merged(p, raw, &merged, known, out);
+}
+
+int process_take_native(struct process *p, const struct raw_head *raw, bool python_whole,
+			struct native_stack *out)
+{
+	const struct raw_native *native;
+	int err;
+
+	out->cnt = out->frames = 0;
+	if (!p->native)
+		return 0;
+	native = native_records_take(&p->native_records, raw->h.time_ns, raw->tid, raw->cpu);
+	if (!native)
+		return 0;
+	p->stats.native_ends[native->end]++;
+	if (native->end == NATIVE_NO_MAPPINGS || native->end == NATIVE_NO_MAPPING)
+		native_stale(p->args.native, p->args.tgid);
+	note_use_of_files(p, native);
+	err = merge_native(p, native, raw->nframes, python_whole, out);
+	if (err)
+		out->cnt = 0;
+	return err;
+}
+
+/* ---- a whole stack ---- */
+
+/* Set t's machine code to that of this record, or to none. */
+static int take_native_of_thread(struct process *p, struct thread *t, const struct raw_head *raw)
+{
 	if (p->native && !t->native)
 		t->native = malloc(sizeof(*t->native));
 	if (!t->native)
 		return p->native ? -ENOMEM : 0;
-	return process_take_native(p, raw, !(raw->flags & cut), t->native);
+	return process_take_native(p, raw, !(raw->flags & RAW_CUT), t->native);
+}
+
+/*
+ * Keep what came with t's stack for the thread's events, or that nothing came: its context, of len
+ * bytes, which stands behind the stack, and what was kept for this record.
+ */
+static int take_what_came(struct process *p, struct thread *t, const struct raw_head *raw,
+			  const void *trace, size_t len)
+{
+	int err = thread_set_trace(t, trace, raw->flags & RAW_TRACED ? len : 0);
+
+	if (!err)
+		err = take_extra(p, t, raw);
+	if (!err)
+		err = process_take_async(p, t, raw);
+	return err ? err : take_native_of_thread(p, t, raw);
 }
 
 int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		       struct thread **t)
 {
+	size_t bytes = raw_sample_bytes(raw->nframes, raw->flags);
 	int err;
 
-	if (len < offsetof(struct raw_sample, frames) || raw->nframes > ABI_MAX_FRAMES ||
-	    len < raw_sample_bytes(raw->nframes, raw->flags))
+	if (raw->nframes > ABI_MAX_FRAMES || len < bytes)
 		return -EBADMSG;
 	*t = process_thread(p, raw->tid, raw->interp_id);
 	if (!*t)
 		return -ENOMEM;
 	err = resolve_stack(p, *t, raw);
-	if (err)
-		(*t)->stack_ns = 0;
-	else if (raw->h.kind != RAW_SWITCH_SAME)	/* that has the stack of another record */
-		(*t)->stack_ns = raw->h.time_ns;
-	if (!err)
-		err = take_trace(*t, raw, len);
-	if (!err)
-		err = take_extra(p, *t, raw);
-	if (!err)
-		err = process_take_async(p, *t, (const struct raw_head *)raw);
-	return err ? err : take_native(p, *t, (const struct raw_head *)raw);
+	(*t)->stack_ns = err ? 0 : raw->h.time_ns;
+	return err ? err : take_what_came(p, *t, (const struct raw_head *)raw,
+					  (const uint8_t *)raw + bytes, len - bytes);
 }
 
-size_t process_repeat_stack(struct process *p, const struct raw_head *same, size_t len,
-			    struct raw_sample *out)
+int process_repeat_stack(struct process *p, struct thread *t, const struct raw_head *head,
+			 const void *trace, size_t len)
 {
-	const struct thread *t = threads_find(&p->threads, same->tid, same->interp_id);
-	size_t rest = len - sizeof(*same), frames;
+	uint32_t n = t->nframes, fresh = n - t->known;
+	int err;
 
-	memcpy(out, same, sizeof(*same));
-	out->codes_ns = 0;
-	if (!t || !t->stack_ns || t->stack_ns != same->codes_ns) {
-		out->flags |= RAW_NOT_WALKED;
-		return sizeof(*same);
-	}
-	out->nframes = (uint16_t)t->nframes;
-	frames = t->nframes * sizeof(*t->raw_end);
-	memcpy(out->frames, t->raw_end - t->nframes, frames);
-	if (rest > sizeof(out->trace_room))
-		rest = sizeof(out->trace_room);
-	memcpy((uint8_t *)out->frames + frames, same + 1, rest);
-	return sizeof(*same) + frames + rest;
+	t->known = n;
+	err = fresh ? resolve_fresh(p, t, t->raw_end - n, fresh) : 0;
+	if (err)
+		t->nframes = t->known = t->stack_ns = 0;
+	return err ? err : take_what_came(p, t, head, trace, len);
 }

@@ -44,7 +44,7 @@ struct python_names {
 	struct thread_names *found;	/* what was read last: names by the process' own tids */
 	uint64_t found_ns;	/* when; 0: never */
 	uint64_t next_ns;	/* not read before that time */
-	struct python_names_again *again;	/* room for PYTHON_NAMES_AGAIN; NULL: for none yet */
+	struct python_names_again *again;	/* PYTHON_NAMES_AGAIN of them; NULL: none yet */
 	uint32_t again_cnt;
 };
 

@@ -12,7 +12,8 @@
 #include "model/event.h"
 
 enum record_mode {
-	RECORD_CPU, RECORD_WALL, RECORD_OFFCPU, RECORD_GIL, RECORD_EXCEPTION, RECORD_ALL, RECORD_MEM,
+	RECORD_CPU, RECORD_WALL, RECORD_OFFCPU, RECORD_GIL, RECORD_EXCEPTION, RECORD_ALL,
+	RECORD_MEM,
 	RECORD_MODE_CNT,
 };
 
@@ -22,7 +23,7 @@ struct record_mode_def {
 	enum profile_unit unit;	/* what weights of raw samples and of events count */
 	bool ticks;		/* on-CPU threads are sampled */
 	bool waits;		/* off-CPU time is sampled: the scheduler programs run */
-	bool scan_only;		/* ... they do not: only capture_scan() sees threads that are off-CPU */
+	bool scan_only;		/* ... they do not: only capture_scan() sees such threads */
 	bool runnable;		/* off-CPU time includes runnable threads */
 	bool wait_frames;	/* blocked threads get a frame: <blocked in read> */
 	bool runnable_frames;	/* runnable threads get a frame: <waiting for a CPU> */

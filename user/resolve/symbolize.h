@@ -67,12 +67,6 @@ int symbolizer_retry(struct symbolizer *sym);
 /* How many frames wait for symbolizer_retry(). */
 uint32_t symbolizer_pending(const struct symbolizer *sym);
 
-/*
- * Has the process this code object at this address, as long as reads are allowed? 0; -ESTALE: it
- * has another one; -EBUSY: not now; another -errno: it cannot be read.
- */
-int symbolizer_check(struct symbolizer *sym, uint64_t code, uint32_t id);
-
 const struct symbolizer_stats *symbolizer_stats(const struct symbolizer *sym);
 
 #endif

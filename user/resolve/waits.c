@@ -74,9 +74,9 @@ static struct wait_thread *find_or_add(struct waits *w, uint32_t tid)
 	return NULL;
 }
 
-static void remember(struct wait_thread *t, const struct raw_sample *raw)
+static void remember(struct wait_thread *t, const struct raw_head *raw)
 {
-	memcpy(&t->head, raw, sizeof(t->head));
+	t->head = *raw;
 	t->known = true;
 }
 
@@ -127,7 +127,7 @@ static int repair(struct waits *w, struct wait_thread *t, uint64_t now_ns)
 	return account(w, t, now_ns, 0);
 }
 
-int waits_tick(struct waits *w, const struct raw_sample *raw)
+int waits_tick(struct waits *w, const struct raw_head *raw)
 {
 	struct wait_thread *t = find_or_add(w, raw->tid);
 	int err;
@@ -161,7 +161,7 @@ static void guess(struct waits *w, struct wait_thread *t, const struct raw_heade
 	t->head.h = *h;
 }
 
-int waits_switch_out(struct waits *w, const struct raw_sample *raw)
+int waits_switch_out(struct waits *w, const struct raw_head *raw)
 {
 	bool walked = !(raw->flags & RAW_NOT_WALKED);
 	struct wait_thread *t = walked ? find_or_add(w, raw->tid) : find(w, raw->tid);

@@ -55,15 +55,15 @@ struct waits *waits_new(const struct wait_rules *rules, wait_fn fn, void *ctx);
 void waits_free(struct waits *w);
 
 /* Take the sample of a tick. Returns 0, -ENOMEM or the result of fn, as the other functions. */
-int waits_tick(struct waits *w, const struct raw_sample *raw);
+int waits_tick(struct waits *w, const struct raw_head *raw);
 /* A tick in the thread, which has no Python stack now: a wait that has not ended ends. */
 int waits_no_stack(struct waits *w, uint32_t tid, uint64_t now_ns);
 /*
- * Take a thread's switch-out. raw has its stack; with RAW_NOT_WALKED it has none, and the wait
- * gets the thread's last stack, if one is known. If none is and raw is a RAW_SWITCH_SAME, the wait
- * counts as forgotten.
+ * Take a thread's switch-out. Its record has a stack; with RAW_NOT_WALKED it has none, and the
+ * wait gets the thread's last stack, if one is known. If none is and the record is a
+ * RAW_SWITCH_SAME, the wait counts as forgotten.
  */
-int waits_switch_out(struct waits *w, const struct raw_sample *raw);
+int waits_switch_out(struct waits *w, const struct raw_head *raw);
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run);
 /* The thread has ended. True: *interp_id is the interpreter of its last record with a stack. */
 bool waits_exit(struct waits *w, uint32_t tid, uint32_t *interp_id);

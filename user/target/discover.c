@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * discover.c - see discover.h. The inspector finds the CPythons (inspector.h); this file finds out
+ * discover.c - see discover.h. The inspector finds the CPythons (inspector.h); this file determines
  * which are initialised, and chooses one. known_images.c keeps their images.
  */
 #include "target/discover.h"
@@ -16,7 +16,7 @@
 
 struct discovery {
 	struct known_images images;
-	const struct cpython_image *last;	/* found last, and held; NULL: none */
+	const struct cpython_image *last;	/* the image found last, held; NULL: none */
 };
 
 struct discovery *discovery_new(void)
@@ -41,9 +41,9 @@ struct known_images *discovery_images(struct discovery *d)
 	return &d->images;
 }
 
-/* Found in this process: held until the next one is. */
-static const struct cpython_image *keep(struct discovery *d, const struct inspected_python *p,
-					pid_t tgid)
+/* The image found in this process is held until the next one is found. */
+static const struct cpython_image *keep_image(struct discovery *d, const struct inspected_python *p,
+					      pid_t tgid)
 {
 	const struct cpython_image *before = d->last;
 
@@ -74,8 +74,8 @@ enum ready discovery_ready(pid_t task, const struct py_proc *p)
 	return head ? READY_YES : READY_NO;
 }
 
-/* The runtime that is walked now stays, unless it is certainly not initialised. */
-static int rank(const struct inspected_python *p, enum ready ready, uint64_t prefer)
+/* The runtime that is being walked stays, unless it is certainly not initialised. */
+static int rank_python(const struct inspected_python *p, enum ready ready, uint64_t prefer)
 {
 	if (p->proc.runtime == prefer && ready != READY_NO)
 		return 3;
@@ -94,11 +94,11 @@ static void describe_other(const struct inspected_python *taken,
 }
 
 /*
- * Of several CPythons, choose the preferred one or the first that is initialised; if none
- * is, the first one. To look costs some 50 us, so a single one is taken without.
+ * Of several CPythons, choose the preferred one or the first that is initialised; if none is, the
+ * first one. The check costs about 50 us, so a single one is chosen without it.
  */
-static const struct inspected_python *choose(pid_t task, const struct inspected *in,
-					     uint64_t prefer, struct discovered *out)
+static const struct inspected_python *choose_python(pid_t task, const struct inspected *in,
+						    uint64_t prefer, struct discovered *out)
 {
 	const struct inspected_python *taken = &in->pythons[0], *p;
 	enum ready ready[INSPECT_PYTHONS_MAX] = { READY_UNASKED };
@@ -107,8 +107,8 @@ static const struct inspected_python *choose(pid_t task, const struct inspected 
 	for (i = 0; i < in->python_cnt && in->python_cnt > 1; i++)
 		ready[i] = discovery_ready(task, &in->pythons[i].proc);
 	for (i = 1; i < in->python_cnt; i++)
-		if (rank(&in->pythons[i], ready[i], prefer) >
-		    rank(taken, ready[taken - in->pythons], prefer))
+		if (rank_python(&in->pythons[i], ready[i], prefer) >
+		    rank_python(taken, ready[taken - in->pythons], prefer))
 			taken = &in->pythons[i];
 	for (i = 0; i < in->python_cnt && !out->also[0]; i++) {
 		p = &in->pythons[i];
@@ -141,8 +141,8 @@ static int take_self(const struct inspected *in, const struct cpython_image *ima
 }
 
 /*
- * The inspector has not answered, whatever the reason: it may not even have been started. Its
- * errors are no answers about the process, which -ENOENT or -EAGAIN would be.
+ * The inspector has not answered, for any reason: it may not even have been started. Its errors are
+ * no answers about the process, as -ENOENT or -EAGAIN would be.
  */
 static int no_answer(int err, struct discovered *out)
 {
@@ -176,8 +176,8 @@ int discovery_inspect(struct discovery *d, const struct proc_info *who, uint64_t
 	out->seen_ns = in->seen_ns;
 	if (err)
 		return err;
-	taken = choose(who->task, in, prefer, out);
-	out->image = keep(d, taken, who->tgid);
+	taken = choose_python(who->task, in, prefer, out);
+	out->image = keep_image(d, taken, who->tgid);
 	if (!out->image) {
 		snprintf(out->why, sizeof(out->why), "%s", strerror(ENOMEM));
 		return -ENOMEM;

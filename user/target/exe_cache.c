@@ -27,19 +27,19 @@ struct known_exe {
 	struct runs *runs;
 };
 
-/* An executable of which nothing can be said at its exec. */
+/* An executable about which nothing can be predicted at its exec. */
 struct other_exe {
 	struct exe_file file;
 	struct lru_item lru;
-	bool said;		/* by the callback */
-	bool becomes;		/* a process of it became Python: its execs are looked at */
+	bool said;		/* reported by the callback */
+	bool becomes;		/* a process of it became Python: its execs are examined */
 };
 
 /*
- * Executables without Python: as many as the map other_exes has room for, and of one user. One that
- * was forgotten is inspected again when it runs. Those with Python are as many as the map
- * known_exes has room for; one of them that was forgotten is found again in its process, a little
- * later than at its exec.
+ * Executables without Python: limited by the size of the map other_exes, and per user. One that was
+ * forgotten is inspected again when it runs. Those with Python are limited by the size of the map
+ * known_exes; one of them that was forgotten is found again in its process, a little later than at
+ * its exec.
  */
 #define OTHERS_OF_USER (MAX_OTHER_EXES / 4)
 #define PYTHONS_OF_USER (MAX_EXES / 8)
@@ -102,7 +102,7 @@ void exe_cache_free(struct exe_cache *e)
 /* ---- executables with Python ---- */
 
 /* NULL: nothing to do. */
-static void forget(struct exe_cache *e, struct known_exe *known)
+static void forget_exe(struct exe_cache *e, struct known_exe *known)
 {
 	if (!known)
 		return;
@@ -113,7 +113,7 @@ static void forget(struct exe_cache *e, struct known_exe *known)
 	free(known);
 }
 
-static struct known_exe *find(struct exe_cache *e, uint64_t key)
+static struct known_exe *find_exe(struct exe_cache *e, uint64_t key)
 {
 	struct known_exe *known = u64map_get(&e->by_key, key);
 
@@ -125,7 +125,7 @@ static struct known_exe *find(struct exe_cache *e, uint64_t key)
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe)
 {
-	const struct known_exe *known = find(e, key);
+	const struct known_exe *known = find_exe(e, key);
 
 	if (!known)
 		return NULL;
@@ -133,8 +133,8 @@ const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 	return known->runs->image;
 }
 
-/* Make room in the list, and add it there. NULL: no memory. */
-static struct known_exe *add(struct exe_cache *e, uint64_t key, uint32_t owner)
+/* Make room in the list, and add it there. NULL: out of memory. */
+static struct known_exe *add_exe(struct exe_cache *e, uint64_t key, uint32_t owner)
 {
 	struct known_exe *known = calloc(1, sizeof(*known));
 
@@ -147,23 +147,23 @@ static struct known_exe *add(struct exe_cache *e, uint64_t key, uint32_t owner)
 		free(known);
 		return NULL;
 	}
-	forget(e, LRU_STRUCT(lru_excess(&e->pythons, owner), struct known_exe, lru));
+	forget_exe(e, LRU_STRUCT(lru_excess(&e->pythons, owner), struct known_exe, lru));
 	if (!lru_add(&e->pythons, &known->lru, owner))
 		return known;
-	forget(e, known);
+	forget_exe(e, known);
 	return NULL;
 }
 
 static void take_python(struct exe_cache *e, const struct learned_exe *l, uint32_t owner)
 {
-	struct known_exe *known = find(e, l->key);
+	struct known_exe *known = find_exe(e, l->key);
 	const struct cpython_image *image;
 
 	if (known && (known->runs->seen || !l->seen))
 		return;
 	image = known_images_get(discovery_images(e->discovery), &l->file, &l->image, owner);
 	if (!known && image)
-		known = add(e, l->key, owner);
+		known = add_exe(e, l->key, owner);
 	if (!known || !image) {
 		if (image)
 			known_image_release(image);
@@ -219,7 +219,7 @@ static struct other_exe *add_other(struct exe_cache *e, const struct exe_file *f
 	if (!o)
 		return NULL;
 	o->file = *file;
-	forget_other(e, u64map_get(&e->by_file, key));	/* of another file with this hash */
+	forget_other(e, u64map_get(&e->by_file, key));	/* of a different file with this hash */
 	forget_other(e, LRU_STRUCT(lru_excess(&e->others, owner), struct other_exe, lru));
 	if (u64map_put(&e->by_file, key, o)) {
 		free(o);
@@ -231,7 +231,7 @@ static struct other_exe *add_other(struct exe_cache *e, const struct exe_file *f
 	return NULL;
 }
 
-/* What became Python, or is one that is not known before it runs, is never said to be another. */
+/* Not other: a file that became Python, or whose Python is not known before it runs. */
 static void take_other(struct exe_cache *e, const struct learned_exe *l, uint32_t owner)
 {
 	struct other_exe *o = find_other(e, &l->itself);
@@ -278,11 +278,11 @@ void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint
 {
 	struct learned_exe learned;
 
-	if (!key || find(e, key) || find_other(e, file) || inspector_learn(tgid, uid, &learned))
+	if (!key || find_exe(e, key) || find_other(e, file) || inspector_learn(tgid, uid, &learned))
 		return;
 	/*
-	 * Otherwise the process executes another program now; or stat(2) and the kernel do not
-	 * agree about the file: then it is not learned twice, but its execs are records.
+	 * Otherwise the process executes another program now, or stat(2) and the kernel disagree
+	 * about the file: then it is not learned twice, but its execs are records.
 	 */
 	if (learned.key == key && memcmp(&learned.itself, file, sizeof(*file))) {
 		learned.itself = *file;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * exe_cache.h - executables that are known to run Python, so that a process is known to be
- * Python at its exec, and where to find some of them before they run; and executables that are
- * known not to, so that their execs cost little.
+ * exe_cache.h - executables that are known to run Python, so that a process is recognised as Python
+ * at its exec, some even before they first run; and executables that are known not to, so that
+ * their execs cost little.
  *
- * The callbacks put what is found out into the maps known_exes and other_exes. This file knows
- * files and struct py_exe, but no map.
+ * The callbacks put the findings into the maps known_exes and other_exes. This file knows files and
+ * struct py_exe, but no map.
  */
 #ifndef TACHBPF_EXE_CACHE_H
 #define TACHBPF_EXE_CACHE_H
@@ -28,9 +28,9 @@ struct proc_info;
  */
 typedef void (*exe_cache_fn)(void *ctx, uint64_t key, const struct py_exe *exe);
 /*
- * Called with `other` for every executable that is no Python, needs no libpython, and had no
- * process yet that became Python; without it when that is no longer so, or when it is forgotten. At most
- * MAX_OTHER_EXES are known at a time.
+ * Called with `other` true for every executable that is not Python, needs no libpython, and has had
+ * no process that became Python; with false when this no longer holds, or when it is forgotten. At
+ * most MAX_OTHER_EXES are known at a time.
  */
 typedef void (*exe_cache_other_fn)(void *ctx, const struct exe_file *file, bool other);
 
@@ -41,20 +41,20 @@ void exe_cache_free(struct exe_cache *e);
 
 /*
  * The image that the executable with this exe_key() runs, and its description in *exe, both valid
- * until the next call of a function that learns; NULL: it was not inspected, or runs no supported
+ * until the next call of a function that learns. NULL: it was not inspected, or runs no supported
  * interpreter.
  */
 const struct cpython_image *exe_cache_find(struct exe_cache *e, uint64_t key,
 					   const struct py_exe **exe);
 
-/* Is it known that the file is no Python, by itself, and that no process of it became one? */
+/* Returns true if the file is known not to be Python, and no process of it became one. */
 bool exe_cache_is_other(struct exe_cache *e, const struct exe_file *file);
 
-/* Inspect executables that hosts commonly have, before they run. */
+/* Inspect executables that are common on hosts, before they run. */
 void exe_cache_learn_likely(struct exe_cache *e);
 /*
- * Inspect the executable of a process, if that was not done before. uid: the effective user of the
- * process, who has only a part of the cache. key, file: of its exec.
+ * Inspect the executable of a process, unless that was done before. uid: the effective user of the
+ * process, who can use only a part of the cache. key, file: of its exec.
  */
 void exe_cache_learn_process(struct exe_cache *e, pid_t tgid, uint32_t uid, uint64_t key,
 			     const struct exe_file *file);

@@ -2,7 +2,6 @@
 /* exe_learn.c - see exe_learn.h. */
 #include "target/exe_learn.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -19,146 +18,10 @@
 #include "host/regular.h"
 #include "target/parser.h"
 
-/* Describe a process of the executable that runs this CPython. lib_fd: as of parser_describe(). */
-static int describe(int exe_fd, int lib_fd, const struct cpython_image *image,
-		    const struct file_id *file, const struct py_proc *of, struct learned_exe *out)
-{
-	struct py_proc proc;
-	int err;
-
-	/* Only a process shows which C library counts. */
-	if (image->needs_self && !of)
-		return -ENOENT;
-	py_proc_of_image(image, &proc);
-	proc.self_below = of ? of->self_below : 0;
-	err = parser_describe(exe_fd, lib_fd, &proc, &out->exe);
-	out->runs_python = !err;
-	out->image = *image;
-	out->file = *file;
-	return err;
-}
-
-/* There is no CPython in the executable: is one in a library that it will load? */
-static int learn_library(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
-{
-	const struct cpython_image *image;
-	struct file_id file;
-	bool needed;
-	int lib = exe_open_library(fd, path, &needed), err;
-
-	out->other = !needed;
-	if (lib < 0)
-		return lib == -EBUSY ? lib : 0;
-	err = file_cache_image(c, lib, &image, &file);
-	if (!err)
-		describe(fd, lib, image, &file, NULL, out);
-	close(lib);
-	return err == -ENOENT ? 0 : err;
-}
-
-/*
- * An executable that does not run, or has just begun: the interpreter is in it, or in the library
- * that it will load.
- */
-static int learn_file(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
-{
-	const struct cpython_image *image;
-	struct file_id file;
-	int err = exe_key_of(fd, &out->key);
-
-	if (!err)
-		err = exe_file_of(fd, &out->itself);
-	if (err)
-		return err;
-	err = file_cache_image(c, fd, &image, &file);
-	if (!err) {
-		out->seen = true;
-		describe(fd, -1, image, &file, NULL, out);
-	}
-	return err == -ENOENT ? learn_library(c, fd, path, out) : err;
-}
-
-static int open_exe(pid_t task)
-{
-	char link[64];
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", task);
-	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* what runs is a regular file */
-}
-
-int exe_learn_process(struct file_cache *c, pid_t tgid, struct learned_exe *out)
-{
-	int fd = open_exe(proc_living_task(tgid)), err;
-	char path[PATH_MAX];
-
-	*out = (struct learned_exe){ .key = 0 };
-	if (fd < 0)
-		return -errno;
-	if (proc_exe(tgid, path, sizeof(path)))
-		path[0] = '\0';
-	err = learn_file(c, fd, path, out);
-	close(fd);
-	return err;
-}
-
-int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const struct file_id *file,
-		   const struct py_proc *proc, struct learned_exe *out)
-{
-	int fd = open_exe(who->task), lib = file_cache_fd(c, file, who->tgid), err;
-	const struct cpython_image *image;
-	struct file_id its;
-	struct stat st;
-
-	*out = (struct learned_exe){ .seen = true };
-	if (fd < 0)
-		return -errno;
-	err = exe_key_of(fd, &out->key);
-	if (!err)
-		err = exe_file_of(fd, &out->itself);
-	if (!err && lib >= 0 && !fstat(fd, &st) && !file_cache_image(c, lib, &image, &its))
-		describe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
-			 &its, proc, out);
-	close(fd);
-	return err;
-}
-
-int exe_learn_file(struct file_cache *c, const char *path, struct learned_exe *out)
-{
-	int fd = open_regular(AT_FDCWD, path, 0), err;
-
-	*out = (struct learned_exe){ .key = 0 };
-	if (fd < 0)
-		return -ENOENT;
-	err = learn_file(c, fd, path, out);
-	close(fd);
-	return err;
-}
-
-struct likely_exes {
-	struct file_cache *cache;
-	struct learned_exe *out;
-	size_t cnt, max;
-};
-
-static void learn_likely(void *ctx, const char *path)
-{
-	struct likely_exes *l = ctx;
-
-	if (l->cnt < l->max && !exe_learn_file(l->cache, path, &l->out[l->cnt]))
-		l->cnt++;
-}
-
-size_t exe_learn_likely(struct file_cache *c, struct learned_exe *out, size_t max)
-{
-	struct likely_exes l = { c, out, 0, max };
-
-	exe_each_likely(learn_likely, &l);
-	return l.cnt;
-}
-
 /* ---- executables ---- */
 
-int exe_key_of(int fd, uint64_t *key)
+/* exe_key() of an open file. 0 or -errno. */
+static int exe_key_of(int fd, uint64_t *key)
 {
 	uint64_t head[EXE_HEAD / 8] = { 0 };
 	struct stat st;
@@ -177,7 +40,11 @@ int exe_key_of(int fd, uint64_t *key)
 	return 0;
 }
 
-int exe_file_of(int fd, struct exe_file *out)
+/*
+ * What the kernel says of an open file, as far as stat(2) tells: the device is another one below an
+ * overlay of several file systems. 0 or -errno.
+ */
+static int exe_file_of(int fd, struct exe_file *out)
 {
 	struct statfs fs;
 	struct stat st;
@@ -243,7 +110,12 @@ static int find_library(const struct exe_library *wanted, const char *path)
 	return lib < 0 ? -ENOENT : lib;
 }
 
-int exe_open_library(int fd, const char *path, bool *needed)
+/*
+ * Open the libpython that the executable behind fd, at path, will most likely load. Returns
+ * a file descriptor for the caller to close; -ENOENT: it needs none (*needed is false then), or
+ * none was found; other -errno. A wrong guess is detected in the process (struct py_exe, id).
+ */
+static int exe_open_library(int fd, const char *path, bool *needed)
 {
 	struct exe_library wanted;
 	int err = parser_library(fd, &wanted);
@@ -333,7 +205,11 @@ static void offer_path(struct likely *l)
 	}
 }
 
-void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
+/*
+ * Call cb for every file in PATH and in common directories whose name is that of an interpreter,
+ * but for directories of other users.
+ */
+static void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
 {
 	/* Not in users' homes: what runs there tells. */
 	static const char *const patterns[] = {
@@ -353,4 +229,145 @@ void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
 	for (i = 0; i < ARRAY_SIZE(patterns); i++)
 		offer_matches(l, patterns[i]);
 	free(l);
+}
+
+/* ---- what an executable runs ---- */
+
+/* Describe a process of the executable that runs this CPython. lib_fd: as of parser_describe(). */
+static int describe_exe(int exe_fd, int lib_fd, const struct cpython_image *image,
+			const struct file_id *file, const struct py_proc *of,
+			struct learned_exe *out)
+{
+	struct py_proc proc;
+	int err;
+
+	/* Only a process shows which C library matters. */
+	if (image->needs_self && !of)
+		return -ENOENT;
+	py_proc_of_image(image, &proc);
+	proc.self_below = of ? of->self_below : 0;
+	err = parser_describe(exe_fd, lib_fd, &proc, &out->exe);
+	out->runs_python = !err;
+	out->image = *image;
+	out->file = *file;
+	return err;
+}
+
+/* The executable contains no CPython: look for one in a library that it will load. */
+static int learn_library(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
+{
+	const struct cpython_image *image;
+	struct file_id file;
+	bool needed;
+	int lib = exe_open_library(fd, path, &needed), err;
+
+	out->other = !needed;
+	if (lib < 0)
+		return lib == -EBUSY ? lib : 0;
+	err = file_cache_image(c, lib, &image, &file);
+	if (!err)
+		describe_exe(fd, lib, image, &file, NULL, out);
+	close(lib);
+	return err == -ENOENT ? 0 : err;
+}
+
+/*
+ * An executable that does not run, or has just begun: the interpreter is in it, or in the library
+ * that it will load.
+ */
+static int learn_file(struct file_cache *c, int fd, const char *path, struct learned_exe *out)
+{
+	const struct cpython_image *image;
+	struct file_id file;
+	int err = exe_key_of(fd, &out->key);
+
+	if (!err)
+		err = exe_file_of(fd, &out->itself);
+	if (err)
+		return err;
+	err = file_cache_image(c, fd, &image, &file);
+	if (!err) {
+		out->seen = true;
+		describe_exe(fd, -1, image, &file, NULL, out);
+	}
+	return err == -ENOENT ? learn_library(c, fd, path, out) : err;
+}
+
+static int open_exe(pid_t task)
+{
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", task);
+	return open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK);	/* programs are regular files */
+}
+
+int exe_learn_process(struct file_cache *c, pid_t tgid, struct learned_exe *out)
+{
+	int fd = open_exe(proc_living_task(tgid)), err;
+	char path[PATH_MAX];
+
+	*out = (struct learned_exe){ .key = 0 };
+	if (fd < 0)
+		return -errno;
+	if (proc_exe(tgid, path, sizeof(path)))
+		path[0] = '\0';
+	err = learn_file(c, fd, path, out);
+	close(fd);
+	return err;
+}
+
+int exe_learn_seen(struct file_cache *c, const struct proc_info *who, const struct file_id *file,
+		   const struct py_proc *proc, struct learned_exe *out)
+{
+	int fd = open_exe(who->task), lib = file_cache_fd(c, file, who->tgid), err;
+	const struct cpython_image *image;
+	struct file_id its;
+	struct stat st;
+
+	*out = (struct learned_exe){ .seen = true };
+	if (fd < 0)
+		return -errno;
+	err = exe_key_of(fd, &out->key);
+	if (!err)
+		err = exe_file_of(fd, &out->itself);
+	if (!err && lib >= 0 && !fstat(fd, &st) && !file_cache_image(c, lib, &image, &its))
+		describe_exe(fd, st.st_dev == its.dev && st.st_ino == its.ino ? -1 : lib, image,
+			     &its, proc, out);
+	close(fd);
+	return err;
+}
+
+/* The executable at path, which does not run. 0 or -errno. */
+static int exe_learn_file(struct file_cache *c, const char *path, struct learned_exe *out)
+{
+	int fd = open_regular(AT_FDCWD, path, 0), err;
+
+	*out = (struct learned_exe){ .key = 0 };
+	if (fd < 0)
+		return -ENOENT;
+	err = learn_file(c, fd, path, out);
+	close(fd);
+	return err;
+}
+
+struct likely_exes {
+	struct file_cache *cache;
+	struct learned_exe *out;
+	size_t cnt, max;
+};
+
+static void learn_likely(void *ctx, const char *path)
+{
+	struct likely_exes *l = ctx;
+
+	if (l->cnt < l->max && !exe_learn_file(l->cache, path, &l->out[l->cnt]))
+		l->cnt++;
+}
+
+size_t exe_learn_likely(struct file_cache *c, struct learned_exe *out, size_t max)
+{
+	struct likely_exes l = { c, out, 0, max };
+
+	exe_each_likely(learn_likely, &l);
+	return l.cnt;
 }

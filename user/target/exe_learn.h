@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * exe_learn.h - finds out which interpreter an executable will run, so that a process is known to
- * be Python at its exec. For the inspector (inspector.h), in which it runs.
+ * exe_learn.h - determines which interpreter an executable will run, so that a process is
+ * recognised as Python at its exec. For the inspector (inspector.h), in which it runs.
  */
 #ifndef TACHBPF_EXE_LEARN_H
 #define TACHBPF_EXE_LEARN_H
@@ -16,52 +16,25 @@
 /* An executable. */
 struct learned_exe {
 	uint64_t key;			/* exe_key(); 0: the executable cannot be read */
-	bool runs_python;		/* the following is known */
-	bool seen;			/* found in a process, or the interpreter is in it; otherwise
-					 * the library is a guess */
+	bool runs_python;		/* the following fields are known */
+	bool seen;			/* found in a process, or the interpreter is in it;
+					 * otherwise the library is a guess */
 	struct py_exe exe;
 	struct file_id file;		/* of the CPython */
 	struct cpython_image image;
 	struct exe_file itself;
-	bool other;			/* no CPython is in it, and it needs no libpython */
+	bool other;			/* contains no CPython, and needs no libpython */
 };
 
 /* The executable of a process, before its mappings can be trusted. 0 or -errno. */
 int exe_learn_process(struct file_cache *cache, pid_t tgid, struct learned_exe *out);
 /*
  * The process was found to run the CPython in this file, with this description. 0, also if that
- * does not tell what its executable runs next time: then out->runs_python is false; or -errno.
+ * does not determine what its executable runs next time: then out->runs_python is false; or -errno.
  */
 int exe_learn_seen(struct file_cache *cache, const struct proc_info *who,
 		   const struct file_id *file, const struct py_proc *proc, struct learned_exe *out);
-/* Interpreters in the directories of the system, at most max. Returns their number. */
+/* Find interpreters in system directories, at most max. Returns their number. */
 size_t exe_learn_likely(struct file_cache *cache, struct learned_exe *out, size_t max);
-
-/* ---- for the functions above, and for tests ---- */
-
-/* The executable at path, which does not run. 0 or -errno. */
-int exe_learn_file(struct file_cache *cache, const char *path, struct learned_exe *out);
-
-/* exe_key() of an open file. 0 or -errno. */
-int exe_key_of(int fd, uint64_t *key);
-
-/*
- * What the kernel says of an open file, as far as stat(2) tells: the device is another one below an
- * overlay of several file systems. 0 or -errno.
- */
-int exe_file_of(int fd, struct exe_file *out);
-
-/*
- * Open the libpython that the executable behind fd, at path, will most likely load. Returns
- * a file descriptor for the caller to close; -ENOENT: it needs none (*needed is false then), or
- * none was found; other -errno. A wrong guess is detected in the process (struct py_exe, id).
- */
-int exe_open_library(int fd, const char *path, bool *needed);
-
-/*
- * Call cb for every file in PATH and in common directories whose name is that of an interpreter,
- * but for directories of other users.
- */
-void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx);
 
 #endif

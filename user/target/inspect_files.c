@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * inspect_files.c - finds the CPythons in a process' mapped files, and caches what it finds. See
+ * inspect_files.c - finds the CPythons in a process' mapped files, and caches the results. See
  * inspect_files.h.
  *
- * The interpreter is in the executable, in a library named libpython*, or in any other file
- * that is mapped executable (a plug-in, a program that was started through ld.so); files
- * are inspected in this order. File names have no other influence.
+ * The interpreter is in the executable, in a library named libpython*, or in any other file that is
+ * mapped executable (a plug-in, a program that was started through ld.so); files are inspected in
+ * this order. File names have no other influence.
  */
 #include "target/inspect_files.h"
 
@@ -37,13 +37,13 @@ struct known_file {
 	struct lru_item lru;		/* in others or in images */
 	struct lru_item open;		/* if fd is kept */
 	int fd;				/* of an image, for inspected_mem(); -1: not kept */
-	bool self_read;			/* libc_self_below() was tried: */
+	bool self_read;			/* libc_self_below() was called: */
 	int self_err;			/* its result */
 	uint16_t self_below;
-	bool tls_read;			/* parser_thread_ctx() was tried: */
+	bool tls_read;			/* parser_thread_ctx() was called: */
 	int tls_err;			/* its result */
 	struct elf_tls tls;
-	bool tasks_read;		/* parser_async() was tried: */
+	bool tasks_read;		/* parser_async() was called: */
 	int tasks_err;			/* its result */
 	struct async_tasks_layout tasks;
 };
@@ -52,30 +52,30 @@ struct known_file {
 struct inspection {
 	pid_t tgid;
 	struct mapped_files mapped;
-	uint64_t runtime_copy, none_copy;	/* the executable's copies; 0: none */
+	uint64_t runtime_copy, none_copy;	/* addresses of the executable's copies; 0: none */
 	bool missed;			/* a file could not be opened, so its content is unknown */
 	int err;			/* -ENOENT, or -ENOTSUP with a reason in out->why */
 	struct inspected *out;
 };
 
-/* All users can create files: limits in all, and of one user. A file takes about 1 KB. */
+/* All users can create files: limits in total, and for one user. A file takes about 1 KB. */
 #ifndef FILES_MAX
 #define FILES_MAX 16384		/* without and with a CPython */
 #define IMAGES_MAX 2048
 #define IMAGES_OPEN_MAX 1024
 #endif
-#define FILES_OF_USER (FILES_MAX / 4)	/* one process may map 4,160 that count */
+#define FILES_OF_USER (FILES_MAX / 4)	/* one process may map 4,160 relevant files */
 #define IMAGES_OF_USER (IMAGES_MAX / 8)
 #define IMAGES_OPEN_OF_USER (IMAGES_OPEN_MAX / 8)
-/* More than one inspection has open at a time; where the limit is low, fewer images are kept. */
+/* More than one inspection has open at a time; with a low limit, fewer images are kept. */
 #define DESCRIPTORS_LEFT 16
 
 struct file_cache {
 	struct u64map files;		/* hash of identity -> chain of known_file */
 	struct lru others, images;	/* files without and with a CPython */
 	struct lru open;		/* images with a descriptor */
-	uint32_t owner;			/* of files that are added now, */
-	pid_t owner_of;			/* unless it is this process' user; 0: it is not */
+	uint32_t owner;			/* user of files that are added now, */
+	pid_t owner_of;			/* unless it is this process' user; 0: no process */
 	struct inspection cur;		/* too large for the stack */
 };
 
@@ -128,7 +128,7 @@ static void close_kept(struct file_cache *c, struct known_file *f)
 }
 
 /* Take the file out of its chain. */
-static void unchain(struct file_cache *c, struct known_file *gone)
+static void unchain_file(struct file_cache *c, struct known_file *gone)
 {
 	uint64_t key = file_key(&gone->id);
 	struct known_file *first = u64map_get(&c->files, key), *f;
@@ -140,21 +140,21 @@ static void unchain(struct file_cache *c, struct known_file *gone)
 		return;
 	}
 	u64map_remove(&c->files, key);
-	if (gone->next)		/* a key was removed: there is room for it */
+	if (gone->next)		/* a key was removed, so adding cannot fail */
 		u64map_put(&c->files, key, gone->next);
 }
 
-static void forget(struct file_cache *c, struct known_file *f)
+static void forget_file(struct file_cache *c, struct known_file *f)
 {
 	if (!f)
 		return;
 	close_kept(c, f);
-	unchain(c, f);
+	unchain_file(c, f);
 	lru_remove(list_of(c, f), &f->lru);
 	free(f);
 }
 
-/* Are so many descriptors free that the next files can be opened? They are given out from below. */
+/* Returns true if enough descriptors are free for the next files; the lowest are used first. */
 static bool leaves_descriptors(int fd)
 {
 	int spare = fcntl(fd, F_DUPFD_CLOEXEC, fd + DESCRIPTORS_LEFT);
@@ -164,8 +164,8 @@ static bool leaves_descriptors(int fd)
 	return spare >= 0;
 }
 
-/* Whose the files are that are added now. */
-static uint32_t owner(struct file_cache *c)
+/* The user of files that are added now. */
+static uint32_t owner_to_blame(struct file_cache *c)
 {
 	uint32_t uid;
 
@@ -178,10 +178,10 @@ static uint32_t owner(struct file_cache *c)
 /* Keep a descriptor of an image. */
 static void keep_open(struct file_cache *c, struct known_file *f, int fd)
 {
-	close_kept(c, LRU_STRUCT(lru_excess(&c->open, owner(c)), struct known_file, open));
+	close_kept(c, LRU_STRUCT(lru_excess(&c->open, owner_to_blame(c)), struct known_file, open));
 	f->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (f->fd >= 0 &&
-	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, owner(c)))) {
+	    (!leaves_descriptors(f->fd) || lru_add(&c->open, &f->open, owner_to_blame(c)))) {
 		close(f->fd);
 		f->fd = -1;
 	}
@@ -193,9 +193,9 @@ static int add_file(struct file_cache *c, struct known_file *f)
 	struct lru *l = list_of(c, f);
 	int err;
 
-	forget(c, LRU_STRUCT(lru_excess(l, owner(c)), struct known_file, lru));
+	forget_file(c, LRU_STRUCT(lru_excess(l, owner_to_blame(c)), struct known_file, lru));
 	f->next = u64map_get(&c->files, file_key(&f->id));
-	err = lru_add(l, &f->lru, owner(c));
+	err = lru_add(l, &f->lru, owner_to_blame(c));
 	if (!err)
 		err = u64map_put(&c->files, file_key(&f->id), f);
 	if (err)
@@ -277,7 +277,7 @@ int file_cache_image(struct file_cache *c, int fd, const struct cpython_image **
 	return 0;
 }
 
-/* Where the process has the file mapped; NULL: nowhere. */
+/* The process' mapping of the file; NULL: none. */
 static const struct mapped *find_mapped(const struct inspection *cur, const struct file_id *id)
 {
 	const struct mapped *m;
@@ -324,21 +324,6 @@ struct file_cache *file_cache_new(void)
 	return c;
 }
 
-void file_cache_free(struct file_cache *c)
-{
-	struct known_file *f;
-
-	while ((f = LRU_STRUCT(lru_oldest(&c->others), struct known_file, lru)))
-		forget(c, f);
-	while ((f = LRU_STRUCT(lru_oldest(&c->images), struct known_file, lru)))
-		forget(c, f);
-	u64map_free(&c->files);
-	lru_free(&c->others);
-	lru_free(&c->images);
-	lru_free(&c->open);
-	free(c);
-}
-
 void file_cache_set_owner(struct file_cache *c, uint32_t owner)
 {
 	c->owner = owner;
@@ -348,11 +333,6 @@ void file_cache_set_owner(struct file_cache *c, uint32_t owner)
 void file_cache_set_process(struct file_cache *c, pid_t tgid)
 {
 	c->owner_of = tgid;
-}
-
-void file_cache_counts(const struct file_cache *c, struct file_cache_counts *out)
-{
-	*out = (struct file_cache_counts){ c->others.cnt, c->images.cnt, c->open.cnt };
 }
 
 /* ---- what is in the mapped files ---- */
@@ -381,7 +361,7 @@ void py_proc_of_image(const struct cpython_image *img, struct py_proc *p)
 		p->none = PY_NONE_NOWHERE;
 }
 
-/* The runtime has another address than in the image: move all that is part of it. */
+/* The runtime has another address than in the image: move all addresses inside it. */
 static void move_runtime(struct py_proc *p, uint64_t to)
 {
 	uint64_t by = to - p->runtime;
@@ -416,7 +396,7 @@ static void add_found(struct inspection *cur, const struct known_file *f, const 
 	cur->out->python_cnt++;
 }
 
-/* Keep the reason if a file is a Python that is not supported. */
+/* Keep the reason if a file is an unsupported Python. */
 static void keep_refusal(struct inspection *cur, const struct known_file *f, const struct mapped *m)
 {
 	/* The content of a 32-bit program is unknown; one that is named python counts as Python. */
@@ -453,8 +433,8 @@ static int inspect_file(struct file_cache *c, const struct mapped *m)
 }
 
 /*
- * Inspect the executable, then libraries named libpython, and if there is no CPython, all
- * other code.
+ * Inspect the executable, then libraries named libpython; if they contain no CPython, all other
+ * code.
  */
 static int inspect_mapped(struct file_cache *c)
 {
@@ -524,7 +504,7 @@ static bool needs_self(const struct inspected *out)
 }
 
 /* Forget the last process. */
-static void begin(struct inspection *cur, pid_t tgid, struct inspected *out)
+static void begin_inspection(struct inspection *cur, pid_t tgid, struct inspected *out)
 {
 	cur->tgid = tgid;
 	cur->runtime_copy = cur->none_copy = 0;
@@ -536,7 +516,7 @@ static void begin(struct inspection *cur, pid_t tgid, struct inspected *out)
 	out->python_cnt = 0;
 }
 
-/* No Python was found. */
+/* Report that no Python was found. */
 static int say_none(const struct inspection *cur)
 {
 	/* A file could not be opened: the next inspection must try again. */
@@ -549,7 +529,7 @@ static int say_none(const struct inspection *cur)
 	return -ENOTSUP;
 }
 
-/* Has the file the thread context's variable? 0: *tls; -ENOENT; -EBUSY; other -errno. */
+/* Look for the thread context's variable in a file. 0: *tls; -ENOENT; -EBUSY; other -errno. */
 static int tls_of(struct file_cache *c, const struct mapped *m, struct elf_tls *tls)
 {
 	struct known_file *f;
@@ -569,7 +549,7 @@ static int tls_of(struct file_cache *c, const struct mapped *m, struct elf_tls *
 	return f->tls_err;
 }
 
-/* The C library of a file that names none. */
+/* The C library of a file that does not name one. */
 static bool has_musl(const struct mapped_files *m)
 {
 	return m->libc_at != MAPPED_NOWHERE && strstr(m->files[m->libc_at].path, "/ld-musl-");
@@ -616,7 +596,7 @@ int inspect_thread_ctx(struct file_cache *c, pid_t task, struct inspected_tls *o
 	return 0;
 }
 
-/* Has the file asyncio's section? 0, -EBUSY or another -errno in f->tasks_err. */
+/* Look for asyncio's section in a file. 0, -EBUSY or another -errno in f->tasks_err. */
 static void read_tasks(struct file_cache *c, const struct mapped *m, struct known_file *f)
 {
 	int fd;
@@ -630,7 +610,7 @@ static void read_tasks(struct file_cache *c, const struct mapped *m, struct know
 		close(fd);
 }
 
-/* What one file adds to *out. 0, or the -errno for which another look may find more. */
+/* Add what one file contains to *out. 0, or the -errno after which another try may find more. */
 static int add_async(struct file_cache *c, const struct mapped *m, struct async_layout *out,
 		     bool *python)
 {
@@ -683,7 +663,7 @@ static void say_exe(const struct mapped_files *m, struct inspected *out)
 	out->exe_ino = exe ? exe->inode : 0;
 }
 
-/* Which program the process executes; 0: unknown, or it is executing a file just now. */
+/* Which program the process executes; 0: unknown, or an exec is in progress. */
 static uint64_t program_of(pid_t task)
 {
 	struct proc_stat st;
@@ -691,7 +671,7 @@ static uint64_t program_of(pid_t task)
 	return proc_stat(task, &st) ? 0 : st.program;
 }
 
-/* Returns true if all that was found is of one program, which is complete. */
+/* Returns true if everything that was found is of one program, which is complete. */
 static bool is_steady(const struct inspection *cur)
 {
 	struct proc_stat now;
@@ -705,7 +685,7 @@ int inspect_files(struct file_cache *c, const struct proc_info *who, uint64_t be
 	struct inspection *cur = &c->cur;
 	int err;
 
-	begin(cur, who->task, out);
+	begin_inspection(cur, who->task, out);
 	out->program = program_of(cur->tgid);
 	out->seen_ns = now_ns();
 	err = mapped_files_read(&cur->mapped, cur->tgid);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inspect_files.h - finds the CPythons in the files that a process has mapped. For the inspector
- * (inspector.h), in which it runs: it opens files that others name, and may wait for them for ever.
+ * (inspector.h), in which it runs: it opens files that others name, which may block forever.
  *
- * The parser reads each file once (parser.h), and its result is cached, also if there is no CPython
- * in the file. When there are too many, the file goes whose last use is longest ago, and is read
- * again when it is needed.
+ * The parser reads each file once (parser.h), and its result is cached, also if the file contains
+ * no CPython. When there are too many, the least recently used file is dropped, and is read again
+ * when it is needed.
  */
 #ifndef TACHBPF_INSPECT_FILES_H
 #define TACHBPF_INSPECT_FILES_H
@@ -25,7 +25,7 @@
 #define INSPECT_NAME_MAX 128
 #define INSPECT_PYTHONS_MAX 8
 
-/* What identifies a file, and its content as far as stat() shows it. */
+/* Identifies a file, and its content as far as stat() shows it. */
 struct file_id {
 	uint64_t dev, ino, size;
 	int64_t mtime_s, mtime_ns;
@@ -34,7 +34,7 @@ struct file_id {
 struct inspected_python {
 	struct file_id file;
 	struct cpython_image image;
-	struct py_proc proc;		/* complete but for self_below, start_ns, ident, exec_pages */
+	struct py_proc proc;		/* all except self_below, start_ns, ident, exec_pages */
 	char name[INSPECT_NAME_MAX];	/* of the file, hostile */
 };
 
@@ -43,12 +43,12 @@ struct inspected {
 	uint32_t python_cnt;
 	uint64_t files;			/* hash of all mapped files */
 	uint64_t program;		/* proc_stat.program; 0: unknown */
-	uint64_t seen_ns;		/* it was so then (CLOCK_MONOTONIC); 0: unknown  */
-	uint64_t exe_dev, exe_ino;	/* of the executable, as proc_map; 0: unknown */
-	struct otel_mappings otel;	/* where a process context may be; also if no Python is */
-	bool copied;			/* the executable has a copy of the runtime, or of None */
+	uint64_t seen_ns;		/* time of the inspection (CLOCK_MONOTONIC); 0: unknown */
+	uint64_t exe_dev, exe_ino;	/* of the executable, as in proc_map; 0: unknown */
+	struct otel_mappings otel;	/* where a process context may be; also without a Python */
+	bool copied;			/* the executable has a copy of the runtime or of None */
 	bool libc_seen;			/* the C library is mapped */
-	int32_t self_err;		/* libc_self_below() of it, or -EAGAIN */
+	int32_t self_err;		/* error of libc_self_below(), or -EAGAIN */
 	uint16_t self_below;
 	char why[INSPECT_WHY_MAX];	/* message of an error; hostile bytes are escaped */
 };
@@ -56,19 +56,18 @@ struct inspected {
 struct file_cache;
 /* NULL with errno. */
 struct file_cache *file_cache_new(void);
-void file_cache_free(struct file_cache *cache);
-/* From now on, new files are of processes of this user, who has only a part of the cache. */
+/* From now on, new files belong to processes of this user, who can use only a part of the cache. */
 void file_cache_set_owner(struct file_cache *cache, uint32_t owner);
-/* The same for the effective user of a process, who is looked up when the first new file comes. */
+/* The same for the effective user of a process, looked up when the first new file comes. */
 void file_cache_set_process(struct file_cache *cache, pid_t tgid);
 
 /*
- * Inspect a process. before: out->files of the last inspection of this process, 0: none. 0: *out
- * is filled. -ENOENT: no Python in it (yet). -EALREADY: as -ENOENT, and its files are those of the
- * last inspection. -ENOTSUP: a Python that is not supported; out->why has the reason. -EAGAIN:
- * there is a Python, but the process has executed another program meanwhile. -ESRCH: no such
- * process. -EBUSY: a file could not be read in time. Other -errno: it could not be inspected;
- * out->why has the reason.
+ * Inspect a process. before: out->files of the last inspection of this process, 0: none. 0: *out is
+ * filled. -ENOENT: no Python in it so far. -EALREADY: as -ENOENT, and its files are those of the
+ * last inspection. -ENOTSUP: an unsupported Python; out->why has the reason. -EAGAIN: there is a
+ * Python, but the process has executed another program meanwhile. -ESRCH: no such process. -EBUSY:
+ * a file could not be read in time. Other -errno: it could not be inspected; out->why has the
+ * reason.
  */
 int inspect_files(struct file_cache *cache, const struct proc_info *who, uint64_t before,
 		  struct inspected *out);
@@ -82,38 +81,32 @@ struct inspected_tls {
 
 /*
  * Find it: in the executable, or in the first file of /proc/PID/maps that has code and the
- * variable. task: proc_living_task(). 0; -ENOENT: none has it (yet); -EBUSY: a file could not be
- * read in time; -ESRCH; other -errno. Files are read once, as by inspect_files().
+ * variable. task: proc_living_task(). 0; -ENOENT: no file has it so far; -EBUSY: a file could not
+ * be read in time; -ESRCH; other -errno. Files are read once, as by inspect_files().
  */
 int inspect_thread_ctx(struct file_cache *cache, pid_t task, struct inspected_tls *out);
 
 /*
  * Find where asyncio keeps its tasks in a process: in the files of inspect_thread_ctx(), in the
- * same order. 0: *out, which is valid; -ENOENT: asyncio is not loaded (yet), or no CPython;
- * -EOPNOTSUPP: a CPython below 3.14, which does not tell; -EBUSY, -ESRCH and others as there.
+ * same order. 0: *out, which is valid; -ENOENT: asyncio is not loaded so far, or no CPython;
+ * -EOPNOTSUPP: a CPython below 3.14, which does not provide it; -EBUSY, -ESRCH and others as there.
  */
 int inspect_async(struct file_cache *cache, pid_t task, struct async_layout *out);
 
 /*
- * The CPython in an open file. 0: *image, which the cache owns until the next call, and *id are
- * set; -ENOENT: there is no supported one; other -errno.
+ * The CPython in an open file. 0: sets *image, which the cache owns until the next call, and *id;
+ * -ENOENT: there is no supported one; other -errno.
  */
 int file_cache_image(struct file_cache *cache, int fd, const struct cpython_image **image,
 		     struct file_id *id);
 /*
- * A descriptor of a file with a CPython, the cache's until the next call. If none is kept, it is
- * opened again where this process has it mapped. -ENOENT: there is none; other -errno.
+ * A descriptor of a file with a CPython, owned by the cache until the next call. If none is kept,
+ * the file is opened again where this process has it mapped. -ENOENT: there is none; other -errno.
  */
 int file_cache_fd(struct file_cache *cache, const struct file_id *id, pid_t about);
-/* How many files without and with a CPython are known now, and how many of these are open. */
-struct file_cache_counts {
-	size_t others, images, open;
-};
-void file_cache_counts(const struct file_cache *cache, struct file_cache_counts *out);
-
 /*
  * Fill in what is needed to walk a process of this image, with addresses as in the file
- * (py_proc_relocate()), but without self_below, which depends on the process' C library.
+ * (py_proc_relocate()), except self_below, which depends on the process' C library.
  */
 void py_proc_of_image(const struct cpython_image *img, struct py_proc *p);
 

@@ -5,15 +5,15 @@
 #include "target/inspect_schedule.h"
 
 /*
- * The gap between inspections that changes cause: at least GAP_MIN_NS; at least GAP_COST times
- * the time of an inspection, so at most 1 % of a CPU; doubled each time, up to GAP_MAX_NS, while
- * a process maps code without new files, as JIT compilers do.
+ * The gap between inspections that changes trigger: at least GAP_MIN_NS; at least GAP_COST times
+ * the duration of an inspection, so at most 1 % of a CPU; doubled each time, up to GAP_MAX_NS,
+ * while a process maps code without new files, as JIT compilers do.
  */
 #define GAP_MIN_NS (10 * 1000000ull)
 #define GAP_MAX_NS (1000 * 1000000ull)
 #define GAP_COST 100
 
-/* 2 ms after the first inspection (about the time of a dynamic linker), doubling to a minute. */
+/* 2 ms after the first inspection (the time of a dynamic linker), doubling to a minute. */
 #define FIRST_WAIT_NS (2 * 1000000ull)
 #define MAX_WAIT_NS (64 * 1000000000ull)
 

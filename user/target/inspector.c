@@ -20,10 +20,10 @@
  * second later.
  */
 #define ANSWER_MS 200
-/* Wait so many times as long while it makes progress: longer than it waits for its parser. */
+/* Multiplies the wait while the inspector makes progress: longer than it waits for its parser. */
 #define SLOW_TURNS 10
 #define LIKELY_MAX 256
-/* Of so many processes with different executables the files are read ahead, of so many looked at. */
+/* Limits for reading ahead: executables whose files are read, and processes examined. */
 #ifndef AHEAD_EXES
 #define AHEAD_EXES 64
 #define AHEAD_PROCESSES 256
@@ -36,8 +36,8 @@ enum function { INSPECT, MEM, LEARN, SEEN, LIKELY, NAMES, ENVIRON, THREAD_CTX, A
 		SET_PARSER };
 
 struct shared {
-	uint32_t owner;			/* whose the files are that are read for the first time, */
-	pid_t owner_of;			/* unless they are this process' user's; 0: they are not */
+	uint32_t owner;			/* user of the files that are read for the first time, */
+	pid_t owner_of;			/* unless it is this process' user; 0: no process */
 	struct parser_use parser;
 	union {
 		struct {
@@ -60,10 +60,10 @@ struct shared {
 		} learn;
 		struct {
 			pid_t first;
-			bool all;		/* then read the files of processes that run */
+			bool all;		/* then read the files of running processes */
 			uint32_t listed;	/* not 0: cnt and out are complete */
-			uint32_t enough;	/* not 0: the program waits, begin no other process */
-			pid_t about;		/* whose files are read now; 0: nobody's */
+			uint32_t enough;	/* not 0: the program waits, begin no other */
+			pid_t about;		/* process whose files are being read; 0: none */
 			uint32_t cnt;
 			struct learned_exe out[LIKELY_MAX];
 		} likely;
@@ -89,7 +89,7 @@ struct shared {
 
 /* ---- in the worker ---- */
 
-/* Of the worker, from its first call on. */
+/* The worker's cache, created by the first call. */
 static struct file_cache *the_cache(const struct shared *s)
 {
 	static struct file_cache *cache;
@@ -103,7 +103,7 @@ static struct file_cache *the_cache(const struct shared *s)
 	return cache;
 }
 
-static int inspect(void *shared, const int *fds)
+static int run_inspect(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -113,7 +113,7 @@ static int inspect(void *shared, const int *fds)
 	return c ? inspect_files(c, &who, s->inspect.before, &s->inspect.out) : -ENOMEM;
 }
 
-static int mem(void *shared, const int *fds)
+static int run_mem(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -128,7 +128,7 @@ static int mem(void *shared, const int *fds)
 	return parser_mem(fd, s->mem.vaddr, s->mem.bytes, len);
 }
 
-static int learn(void *shared, const int *fds)
+static int run_learn(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -137,7 +137,7 @@ static int learn(void *shared, const int *fds)
 	return c ? exe_learn_process(c, s->learn.who.tgid, &s->learn.out) : -ENOMEM;
 }
 
-static int seen(void *shared, const int *fds)
+static int run_seen(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -149,7 +149,7 @@ static int seen(void *shared, const int *fds)
 	return c ? exe_learn_seen(c, &who, &file, &proc, &s->learn.out) : -ENOMEM;
 }
 
-/* Have the process' files in the cache. */
+/* Bring the process' files into the cache. */
 static void read_files_of(struct file_cache *c, pid_t tgid)
 {
 	static struct inspected unused;
@@ -159,7 +159,7 @@ static void read_files_of(struct file_cache *c, pid_t tgid)
 		inspect_files(c, &who, 0, &unused);
 }
 
-/* Reads ahead. */
+/* State of reading ahead. */
 struct ahead {
 	struct file_cache *cache;
 	struct shared *s;
@@ -170,7 +170,7 @@ struct ahead {
 	} exes[AHEAD_EXES];
 };
 
-/* Is the process' executable one whose files were not read ahead yet? */
+/* Returns true if the files of the process' executable were not read ahead so far. */
 static bool is_new_exe(struct ahead *a, pid_t tgid)
 {
 	char link[32];
@@ -205,7 +205,7 @@ static int read_ahead(void *ctx, pid_t tgid)
 	return 0;
 }
 
-static int likely(void *shared, const int *fds)
+static int run_likely(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -221,13 +221,13 @@ static int likely(void *shared, const int *fds)
 	s->likely.cnt = c ? exe_learn_likely(c, s->likely.out, LIKELY_MAX) : 0;
 	__atomic_store_n(&s->likely.listed, 1, __ATOMIC_RELEASE);
 	if (c && s->likely.all) {
-		is_new_exe(&a, getpid());	/* our own is none that matters */
+		is_new_exe(&a, getpid());	/* exclude our own */
 		proc_direct.each(0, read_ahead, &a);
 	}
 	return c ? 0 : -ENOMEM;
 }
 
-static int names(void *shared, const int *fds)
+static int run_names(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct container c = s->names.c;
@@ -239,8 +239,8 @@ static int names(void *shared, const int *fds)
 	return err;
 }
 
-/* The environment stays here, in memory that is not shared, and not longer than needed. */
-static int environment(void *shared, const int *fds)
+/* The environment stays here, in memory that is not shared, and only as long as needed. */
+static int run_environment(void *shared, const int *fds)
 {
 	static char text[OTEL_ENVIRON_BYTES_MAX + 1];
 	struct shared *s = shared;
@@ -270,7 +270,7 @@ static int thread_ctx(void *shared, const int *fds)
 	return err;
 }
 
-static int async(void *shared, const int *fds)
+static int run_async(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct file_cache *c = the_cache(s);
@@ -293,8 +293,9 @@ static int set_parser(void *shared, const int *fds)
 }
 
 static const worker_fn functions[] = {
-	[INSPECT] = inspect, [MEM] = mem, [LEARN] = learn, [SEEN] = seen, [LIKELY] = likely,
-	[NAMES] = names, [ENVIRON] = environment, [THREAD_CTX] = thread_ctx, [ASYNC] = async,
+	[INSPECT] = run_inspect, [MEM] = run_mem, [LEARN] = run_learn, [SEEN] = run_seen,
+	[LIKELY] = run_likely, [NAMES] = run_names, [ENVIRON] = run_environment,
+	[THREAD_CTX] = thread_ctx, [ASYNC] = run_async,
 	[SET_PARSER] = set_parser,
 };
 
@@ -324,9 +325,9 @@ const struct worker_kind inspector_kind = {
 /* ---- in the program ---- */
 
 static struct worker inspector = { .kind = &inspector_kind };
-/* While it runs, the inspector uses it; it ends with the inspector. */
+/* The inspector uses it while it runs; it ends with the inspector. */
 static struct worker parser = { .kind = &parser_kind };
-/* inspector_begin_likely() was called, and nobody has waited for its end yet. */
+/* inspector_begin_likely() was called, and its end was not waited for so far. */
 static bool has_begun;
 
 uint32_t inspector_owner(pid_t tgid)
@@ -336,7 +337,7 @@ uint32_t inspector_owner(pid_t tgid)
 	return proc_euid(tgid, &uid) ? LRU_OWNER_UNKNOWN : uid;
 }
 
-/* Does the inspector only wait for a CPU, or its parser for a CPU or a disk? */
+/* Returns true if the inspector only waits for a CPU, or its parser for a CPU or a disk. */
 static bool makes_progress(uint32_t *beats)
 {
 	const struct shared *s = inspector.shared;
@@ -358,10 +359,10 @@ static int wait_on(int err)
 }
 
 /*
- * How a call has ended. The process' file did not answer: the inspector waits for it, or has waited
- * for its parser until it gave up. Or one of them has ended.
+ * Evaluate how a call has ended: the process' file did not answer, so the inspector waits for it,
+ * or has waited for its parser until it gave up; or one of them has ended.
  */
-static int answer(int err, pid_t about)
+static int note_answer(int err, pid_t about)
 {
 	const struct shared *s = inspector.shared;
 	bool lost = inspector.pid && __atomic_load_n(&s->parser.lost, __ATOMIC_RELAXED);
@@ -375,12 +376,12 @@ static int answer(int err, pid_t about)
 	return err == -EPIPE ? -EBUSY : err;
 }
 
-static int call(enum function f, pid_t about, const int *fds)
+static int call_inspector(enum function f, pid_t about, const int *fds)
 {
-	return answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
+	return note_answer(wait_on(worker_call(&inspector, f, fds, ANSWER_MS)), about);
 }
 
-/* Have what inspector_begin_likely() has begun end soon, and wait for that. Its result. */
+/* Make inspector_begin_likely() end soon, and wait for that. Returns its result. */
 static int end_begun(void)
 {
 	struct shared *s = inspector.shared;
@@ -391,10 +392,11 @@ static int end_begun(void)
 		return -EBUSY;
 	__atomic_store_n(&s->likely.enough, 1, __ATOMIC_RELAXED);
 	err = wait_on(worker_wait(&inspector, ANSWER_MS));
-	return answer(err, inspector.pid ? __atomic_load_n(&s->likely.about, __ATOMIC_RELAXED) : 0);
+	return note_answer(err, inspector.pid ?
+				__atomic_load_n(&s->likely.about, __ATOMIC_RELAXED) : 0);
 }
 
-/* Has it found all likely interpreters? It may still read ahead. */
+/* Returns true if it has found all likely interpreters. It may still be reading ahead. */
 static bool has_listed(void)
 {
 	const struct shared *s = inspector.shared;
@@ -403,7 +405,7 @@ static bool has_listed(void)
 	       __atomic_load_n(&s->likely.listed, __ATOMIC_ACQUIRE);
 }
 
-/* Start what does not run of the two. As worker_ready(). */
+/* Start the inspector and its parser, unless they run. As worker_ready(). */
 static int start_for(pid_t about)
 {
 	int err = worker_ready(&inspector, about), fds[WORKER_FDS_MAX];
@@ -417,7 +419,7 @@ static int start_for(pid_t about)
 	worker_descriptors(&parser, fds);
 	s->parser = (struct parser_use){ 0 };
 	s->new_parser = parser.pid;
-	err = call(SET_PARSER, 0, fds);
+	err = call_inspector(SET_PARSER, 0, fds);
 	if (err && parser.pid)
 		worker_end(&parser);
 	return err ? -EBUSY : 0;
@@ -439,13 +441,13 @@ static struct shared *ready_for(pid_t about, uint32_t owner, int *err)
 	return s;
 }
 
-/* The files are known, or the system's. */
-static struct shared *ready(pid_t about, int *err)
+/* The files are known, or belong to the system. */
+static struct shared *inspector_ready(pid_t about, int *err)
 {
 	return ready_for(about, LRU_OWNER_ROOT, err);
 }
 
-/* Make sure that what the inspector says has its form, whoever has written it. */
+/* Make sure that the inspector's answer, which may be forged, has the documented form. */
 static bool check_inspected(struct inspected *i, bool found)
 {
 	uint32_t n;
@@ -465,17 +467,17 @@ static bool check_inspected(struct inspected *i, bool found)
 
 int inspector_inspect(const struct proc_info *who, uint64_t before, const struct inspected **out)
 {
-	/* A copy: what has been checked does not change any more. */
+	/* A copy: what has been checked cannot change any more. */
 	static struct inspected copy;
 	int err;
-	struct shared *s = ready(who->tgid, &err);
+	struct shared *s = inspector_ready(who->tgid, &err);
 
 	if (!s)
 		return err;
 	s->owner_of = who->tgid;
 	s->inspect.who = *who;
 	s->inspect.before = before;
-	err = call(INSPECT, who->tgid, NULL);
+	err = call_inspector(INSPECT, who->tgid, NULL);
 	if (err == -EBUSY || err == -ETIMEDOUT || err == -EUSERS)
 		return err;
 	if (!inspector.pid)
@@ -488,7 +490,7 @@ int inspector_inspect(const struct proc_info *who, uint64_t before, const struct
 int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void *buf, size_t len)
 {
 	int err;
-	struct shared *s = ready(about, &err);
+	struct shared *s = inspector_ready(about, &err);
 
 	if (!s || len > PARSER_BYTES_MAX)
 		return s ? -E2BIG : err;
@@ -496,7 +498,7 @@ int inspector_mem(const struct file_id *file, pid_t about, uint64_t vaddr, void 
 	s->mem.file = *file;
 	s->mem.vaddr = vaddr;
 	s->mem.len = len;
-	err = call(MEM, about, NULL);
+	err = call_inspector(MEM, about, NULL);
 	if (!err)
 		memcpy(buf, s->mem.bytes, len);
 	return err;
@@ -510,7 +512,7 @@ int inspector_learn(pid_t tgid, uint32_t owner, struct learned_exe *out)
 	if (!s)
 		return err;
 	s->learn.who = (struct proc_info){ .tgid = tgid };
-	err = call(LEARN, tgid, NULL);
+	err = call_inspector(LEARN, tgid, NULL);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -527,7 +529,7 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 	s->learn.who = *who;
 	s->learn.file = *image;
 	s->learn.proc = *proc;
-	err = call(SEEN, who->tgid, NULL);
+	err = call_inspector(SEEN, who->tgid, NULL);
 	if (!err)
 		*out = s->learn.out;
 	return err;
@@ -535,7 +537,8 @@ int inspector_seen(const struct proc_info *who, uint32_t owner, const struct fil
 
 static struct shared *ready_for_likely(pid_t first, bool all, int *err)
 {
-	struct shared *s = first ? ready_for(first, inspector_owner(first), err) : ready(0, err);
+	struct shared *s = first ? ready_for(first, inspector_owner(first), err) :
+				   inspector_ready(0, err);
 
 	if (!s)
 		return NULL;
@@ -562,7 +565,7 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt)
 	if (has_begun && !has_listed())
 		err = end_begun();
 	else if (!has_begun && (s = ready_for_likely(0, false, &err)))
-		err = call(LIKELY, 0, NULL);
+		err = call_inspector(LIKELY, 0, NULL);
 	if (err)
 		return err;
 	found = __atomic_load_n(&s->likely.cnt, __ATOMIC_RELAXED);
@@ -574,13 +577,13 @@ int inspector_likely(const struct learned_exe **out, size_t *cnt)
 int inspector_names(struct container *c, pid_t tgid)
 {
 	int err;
-	struct shared *s = ready(tgid, &err);
+	struct shared *s = inspector_ready(tgid, &err);
 
 	if (!s)
 		return err;
 	s->names.tgid = tgid;
 	s->names.c = *c;
-	err = call(NAMES, tgid, NULL);
+	err = call_inspector(NAMES, tgid, NULL);
 	if (err == -EBUSY || err == -ETIMEDOUT)
 		return err;
 	*c = s->names.c;
@@ -591,12 +594,12 @@ int inspector_names(struct container *c, pid_t tgid)
 int inspector_environ(pid_t tgid, struct otel_environ *out)
 {
 	int err;
-	struct shared *s = ready(tgid, &err);
+	struct shared *s = inspector_ready(tgid, &err);
 
 	memset(out, 0, sizeof(*out));
 	if (s) {
 		s->env.tgid = tgid;
-		err = call(ENVIRON, tgid, NULL);
+		err = call_inspector(ENVIRON, tgid, NULL);
 	}
 	if (err)
 		return err;
@@ -616,7 +619,7 @@ int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out)
 		return task ? err : -ESRCH;
 	s->thread_ctx.tgid = tgid;
 	s->thread_ctx.task = task;
-	err = call(THREAD_CTX, tgid, NULL);
+	err = call_inspector(THREAD_CTX, tgid, NULL);
 	if (!err)
 		*out = s->thread_ctx.out;
 	return err;
@@ -632,7 +635,7 @@ int inspector_async(pid_t tgid, struct async_layout *out)
 		return task ? err : -ESRCH;
 	s->async.tgid = tgid;
 	s->async.task = task;
-	err = call(ASYNC, tgid, NULL);
+	err = call_inspector(ASYNC, tgid, NULL);
 	if (err)
 		return err;
 	*out = s->async.out;
@@ -645,21 +648,11 @@ bool inspector_is_worker(const struct proc_info *who)
 	const pid_t ours[] = { keeper_pid(), reader_pid(), inspector.pid };
 	size_t i;
 
-	/* The keeper's children are also the parser, and workers that were given up. */
+	/* The keeper's children include the parser, and workers that were given up. */
 	for (i = 0; i < ARRAY_SIZE(ours); i++)
 		if (ours[i] && (who->tgid == ours[i] || who->stat.ppid == ours[i]))
 			return true;
 	return false;
-}
-
-unsigned int inspector_stuck_cnt(void)
-{
-	return worker_stuck_cnt(&inspector) + worker_stuck_cnt(&parser);
-}
-
-pid_t inspector_pid(void)
-{
-	return inspector.pid;
 }
 
 void inspector_end(void)

@@ -8,7 +8,7 @@
 #include "base/util.h"
 
 struct known_image {
-	struct cpython_image image;	/* what the others know of it: the first member */
+	struct cpython_image image;	/* the part that others know: the first member */
 	struct file_id file;
 	struct known_images *in;
 	struct known_image *next;	/* next one with the same hash */
@@ -17,7 +17,7 @@ struct known_image {
 	struct lru_item idle;
 };
 
-static struct known_image *of(const struct cpython_image *image)
+static struct known_image *known_of(const struct cpython_image *image)
 {
 	return (struct known_image *)(uintptr_t)image;
 }
@@ -47,8 +47,8 @@ static uint64_t key_of(const struct file_id *file)
 	return hash_bytes(file, sizeof(*file));
 }
 
-/* Take it out of its chain, and free it. */
-static void forget(struct known_image *gone)
+/* Remove it from its chain, and free it. */
+static void forget_image(struct known_image *gone)
 {
 	struct known_images *k = gone->in;
 	uint64_t key = key_of(&gone->file);
@@ -57,7 +57,7 @@ static void forget(struct known_image *gone)
 	lru_remove(&k->idle, &gone->idle);
 	if (first == gone) {
 		u64map_remove(&k->by_file, key);
-		if (gone->next)		/* a key was removed: there is room for it */
+		if (gone->next)		/* a key was removed, so adding cannot fail */
 			u64map_put(&k->by_file, key, gone->next);
 	} else {
 		for (i = first; i->next != gone; i = i->next)
@@ -68,8 +68,8 @@ static void forget(struct known_image *gone)
 	free(gone);
 }
 
-static struct known_image *add(struct known_images *k, const struct file_id *file,
-			       const struct cpython_image *image, uint32_t owner)
+static struct known_image *add_image(struct known_images *k, const struct file_id *file,
+				     const struct cpython_image *image, uint32_t owner)
 {
 	struct known_image *i = calloc(1, sizeof(*i));
 
@@ -88,7 +88,7 @@ static struct known_image *add(struct known_images *k, const struct file_id *fil
 	return i;
 }
 
-static const struct cpython_image *hold(struct known_image *i)
+static const struct cpython_image *hold_image(struct known_image *i)
 {
 	if (!i)
 		return NULL;
@@ -102,7 +102,7 @@ const struct cpython_image *known_images_find(struct known_images *k, const stru
 
 	while (i && memcmp(&i->file, file, sizeof(*file)))
 		i = i->next;
-	return hold(i);
+	return hold_image(i);
 }
 
 const struct cpython_image *known_images_get(struct known_images *k, const struct file_id *file,
@@ -110,12 +110,12 @@ const struct cpython_image *known_images_get(struct known_images *k, const struc
 {
 	const struct cpython_image *found = known_images_find(k, file);
 
-	return found ? found : hold(add(k, file, image, owner));
+	return found ? found : hold_image(add_image(k, file, image, owner));
 }
 
 void known_image_hold(const struct cpython_image *image)
 {
-	struct known_image *i = of(image);
+	struct known_image *i = known_of(image);
 
 	lru_remove(&i->in->idle, &i->idle);
 	i->holders++;
@@ -123,18 +123,18 @@ void known_image_hold(const struct cpython_image *image)
 
 void known_image_release(const struct cpython_image *image)
 {
-	struct known_image *i = of(image), *gone;
+	struct known_image *i = known_of(image), *gone;
 
 	if (--i->holders)
 		return;
 	gone = LRU_STRUCT(lru_excess(&i->in->idle, i->owner), struct known_image, idle);
 	if (gone)
-		forget(gone);
+		forget_image(gone);
 	if (lru_add(&i->in->idle, &i->idle, i->owner))
-		forget(i);
+		forget_image(i);
 }
 
 const struct file_id *known_image_file(const struct cpython_image *image)
 {
-	return &of(image)->file;
+	return &known_of(image)->file;
 }

@@ -2,9 +2,9 @@
 /*
  * known_images.h - one copy of each CPython image that was found.
  *
- * Processes and known executables hold the image that they run: held images are as many as there
- * are living processes (and known executables), and none of them goes. An image that nobody holds
- * is kept for the next process; of these the one goes that was held longest ago, and each user
+ * Processes and known executables hold the image that they run: held images are limited by the
+ * number of living processes and known executables, and none is dropped. An image that nobody holds
+ * is kept for the next process; of these the one that was released first is dropped, and each user
  * has only a part of them.
  */
 #ifndef TACHBPF_KNOWN_IMAGES_H
@@ -14,29 +14,29 @@
 #include "cpython/image.h"
 #include "target/inspect_files.h"
 
-/* Images that nobody holds, in all and of one user: a few hundred bytes each. */
+/* Limits on images that nobody holds, in total and of one user: a few hundred bytes each. */
 #define IDLE_IMAGES_MAX 2048
 #define IDLE_IMAGES_OF_USER 256
 
 struct known_images {
 	struct u64map by_file;		/* hash of file -> chain of struct known_image */
-	size_t cnt;			/* images; for others to read */
+	size_t cnt;			/* images; read-only for others */
 	struct lru idle;		/* those that nobody holds */
 };
 
-/* The struct must not be moved. Freed by known_images_free(), whoever still holds an image. */
+/* The struct must not be moved. Freed by known_images_free(), even if images are held. */
 void known_images_init(struct known_images *k);
 void known_images_free(struct known_images *k);
 
-/* The copy of the image of this file, held by the caller. NULL: there is none. */
+/* The copy of the image of this file, held for the caller. NULL: there is none. */
 const struct cpython_image *known_images_find(struct known_images *k, const struct file_id *file);
 /*
- * The copy of this image, held by the caller, made if there is none: then its owner is that user.
- * NULL: no memory.
+ * The copy of this image, held for the caller; created, and owned by that user, if there is none.
+ * NULL: out of memory.
  */
 const struct cpython_image *known_images_get(struct known_images *k, const struct file_id *file,
 					     const struct cpython_image *image, uint32_t owner);
-/* One holder more, and one less. image: from known_images_get(). */
+/* Add and remove a holder. image: from known_images_get(). */
 void known_image_hold(const struct cpython_image *image);
 void known_image_release(const struct cpython_image *image);
 /* Its file. */

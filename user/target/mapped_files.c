@@ -2,8 +2,8 @@
 /*
  * mapped_files.c - see mapped_files.h.
  *
- * A file is mapped in parts: its beginning (offset 0) first, its code behind it. Whether the file
- * has code, and with it a place, is known only when that second part comes.
+ * A file is mapped in parts: its beginning (offset 0) first, then its code. Whether the file has
+ * code, and therefore gets a place, is known only when that second part comes.
  */
 #include "target/mapped_files.h"
 
@@ -44,8 +44,8 @@ static bool has_phdr(const struct mapped_files *m, const struct proc_map *map)
 }
 
 /*
- * Is it the executable, by its path? If that is unknown it is the first mapping: loaders place it
- * lowest.
+ * Returns true if the mapping is the executable's, by its path. If that is unknown it is the first
+ * mapping: loaders place it lowest.
  */
 static bool has_exe_path(const struct mapped_files *m, const struct proc_map *map)
 {
@@ -53,7 +53,7 @@ static bool has_exe_path(const struct mapped_files *m, const struct proc_map *ma
 	       (m->exe[0] ? same_path(map->path, m->exe) : !m->phdr && !m->cnt);
 }
 
-/* Is there a place for the last file, which is not the executable? Data has none. */
+/* Returns true if there is a place for the last file, not the executable. Data gets none. */
 static bool has_place(const struct mapped_files *m)
 {
 	const struct mapped *f = &m->last;
@@ -109,7 +109,7 @@ static void take_beginning(struct mapped_files *m, const struct proc_map *map)
 	f->python = f->libpython || !strncmp(name, "python", 6);
 	f->libc = libc_is_name(name);
 	m->last_at = MAPPED_NOWHERE;
-	/* path is the caller's, and whole: for same_path() */
+	/* path is the caller's and complete: for same_path() */
 	keep_last(m);
 	f->map.path = f->path;
 }
@@ -128,7 +128,7 @@ static void take_code(struct mapped_files *m, const struct proc_map *map)
 	add_to_hash(m, map);
 }
 
-static int collect(void *ctx, const struct proc_map *map)
+static int collect_map(void *ctx, const struct proc_map *map)
 {
 	struct mapped_files *m = ctx;
 
@@ -142,7 +142,7 @@ static int collect(void *ctx, const struct proc_map *map)
 	return 0;
 }
 
-static void begin(struct mapped_files *m, const char *exe, uint64_t phdr)
+static void begin_reading(struct mapped_files *m, const char *exe, uint64_t phdr)
 {
 	m->cnt = m->code_cnt = m->libpython_cnt = 0;
 	m->exe_at = m->phdr_at = m->libc_at = m->last_at = MAPPED_NOWHERE;
@@ -154,7 +154,7 @@ static void begin(struct mapped_files *m, const char *exe, uint64_t phdr)
 }
 
 /* err: of proc_maps(). The program headers are surer than a path, which may have several views. */
-static int end(struct mapped_files *m, int err)
+static int end_reading(struct mapped_files *m, int err)
 {
 	if (m->phdr_at != MAPPED_NOWHERE)
 		m->exe_at = m->phdr_at;
@@ -168,22 +168,22 @@ int mapped_files_read(struct mapped_files *m, pid_t tgid)
 	char exe[PATH_MAX];
 	int err;
 
-	if (phdr) {	/* mostly it is all that is needed */
-		begin(m, "", phdr);
-		err = end(m, proc_maps(tgid, collect, m));
+	if (phdr) {	/* usually nothing else is needed */
+		begin_reading(m, "", phdr);
+		err = end_reading(m, proc_maps(tgid, collect_map, m));
 		if (err || m->phdr_at != MAPPED_NOWHERE)
 			return err;
 	}
 	if (proc_exe(tgid, exe, sizeof(exe)))
 		exe[0] = '\0';
-	begin(m, exe, phdr);
-	return end(m, proc_maps(tgid, collect, m));
+	begin_reading(m, exe, phdr);
+	return end_reading(m, proc_maps(tgid, collect_map, m));
 }
 
 int mapped_files_read_text(struct mapped_files *m, const char *path, const char *exe, uint64_t phdr)
 {
-	begin(m, exe, phdr);
-	return end(m, proc_maps_file(path, collect, m));
+	begin_reading(m, exe, phdr);
+	return end_reading(m, proc_maps_file(path, collect_map, m));
 }
 
 bool mapped_files_is_other_view(const struct mapped_files *m, const struct mapped *f)

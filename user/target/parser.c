@@ -17,14 +17,14 @@
 #include "memory/reader.h"
 
 /*
- * It must answer in so many turns; in more while it waits for a CPU or a disk, or computes. Both
- * are
- * shorter than the inspector's client waits for the inspector: then the inspector lives on.
+ * Duration of a turn, and limits on turns: in general, and while the parser waits for a CPU or a
+ * disk, or computes. Both waits are shorter than that of the inspector's client, so the inspector
+ * survives.
  */
 #define TURN_MS 50
 #define IDLE_TURNS 3
 #define SLOW_TURNS 30
-/* Many calls can be short, and take long together. */
+/* Many calls can be short, and take long in total. */
 #define BRIEF_NS 5000000ull
 enum function {
 	IMAGE, MEM, SELF_BELOW, DESCRIBE, LIBRARY, CONTAINER, THREAD_CTX, ASYNC, FUNCTIONS, SDT,
@@ -69,14 +69,14 @@ struct shared {
 
 /* ---- in the worker ---- */
 
-static int image(void *shared, const int *fds)
+static int run_image(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 
 	return cpython_image_read(fds[0], &s->image.image, s->image.why, sizeof(s->image.why));
 }
 
-static int mem(void *shared, const int *fds)
+static int run_mem(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	uint32_t len = s->mem.len;
@@ -95,7 +95,7 @@ static int self_below(void *shared, const int *fds)
 	return libc_self_below(fds[0], &s->self_below);
 }
 
-static int describe(void *shared, const int *fds)
+static int run_describe(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct py_exe out = { .proc = s->describe.proc };
@@ -116,7 +116,7 @@ static int describe(void *shared, const int *fds)
 	return err;
 }
 
-static int library(void *shared, const int *fds)
+static int run_library(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct elf_file f;
@@ -129,7 +129,7 @@ static int library(void *shared, const int *fds)
 	return err;
 }
 
-static int container(void *shared, const int *fds)
+static int run_container(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	struct container c = s->container.c;
@@ -153,7 +153,7 @@ static int thread_ctx(void *shared, const int *fds)
 	return err;
 }
 
-static int async(void *shared, const int *fds)
+static int run_async(void *shared, const int *fds)
 {
 	struct async_tasks_layout found;
 	struct shared *s = shared;
@@ -167,7 +167,7 @@ static int async(void *shared, const int *fds)
 	return err;
 }
 
-/* The names are our own, and may be overwritten by nobody but this worker. */
+/* The names are private to this worker: nobody else can overwrite them. */
 static int find_functions(void *shared, const int *fds)
 {
 	const char *names[PARSER_FUNCTIONS_MAX];
@@ -202,9 +202,9 @@ static int find_sdt(void *shared, const int *fds)
 }
 
 static const worker_fn functions[] = {
-	[IMAGE] = image, [MEM] = mem, [SELF_BELOW] = self_below, [DESCRIBE] = describe,
-	[LIBRARY] = library, [CONTAINER] = container,
-	[THREAD_CTX] = thread_ctx, [ASYNC] = async, [FUNCTIONS] = find_functions,
+	[IMAGE] = run_image, [MEM] = run_mem, [SELF_BELOW] = self_below, [DESCRIBE] = run_describe,
+	[LIBRARY] = run_library, [CONTAINER] = run_container,
+	[THREAD_CTX] = thread_ctx, [ASYNC] = run_async, [FUNCTIONS] = find_functions,
 	[SDT] = find_sdt,
 };
 static const char *const calls[] = { "pread64", "read", "fstat", "newfstatat", NULL };
@@ -239,8 +239,8 @@ void parser_for(pid_t about, struct parser_use *its_use)
 	use = its_use;
 }
 
-/* NULL: there is no parser, now: what a file is must not be concluded from that. */
-static struct shared *ready(int *err)
+/* NULL: there is no parser at the moment; this says nothing about the file. */
+static struct shared *parser_ready(int *err)
 {
 	if (adopted)
 		*err = parser.pid ? 0 : -EBUSY;
@@ -250,8 +250,9 @@ static struct shared *ready(int *err)
 }
 
 /*
- * Does it make progress? A call that has asked a disk waits for that disk: the file is then on no
- * file system that a process serves, and the bytes come. disk_before: worker_disk_bytes() then.
+ * Returns true if the parser makes progress. A call that has read from a disk waits for it: the
+ * file is not on a file system that a process serves, so the data will come. disk_before:
+ * worker_disk_bytes() then.
  */
 static bool makes_progress(uint64_t disk_before)
 {
@@ -278,7 +279,7 @@ static int call_and_wait(enum function f, const int *fds)
 	return err;
 }
 
-static int call(enum function f, int fd, int fd2)
+static int call_parser(enum function f, int fd, int fd2)
 {
 	const int fds[WORKER_FDS_MAX] = { fd, fd2 };
 	int err = call_and_wait(f, fds);
@@ -296,11 +297,11 @@ static int call(enum function f, int fd, int fd2)
 int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	why[0] = '\0';
 	if (s)
-		err = call(IMAGE, fd, -1);
+		err = call_parser(IMAGE, fd, -1);
 	if (!s || err == -EBUSY)
 		return err;
 	*img = s->image.image;
@@ -312,13 +313,13 @@ int parser_image(int fd, struct cpython_image *img, char *why, size_t why_size)
 int parser_mem(int fd, uint64_t vaddr, void *buf, size_t len)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	if (!s || len > PARSER_BYTES_MAX)
 		return s ? -E2BIG : err;
 	s->mem.vaddr = vaddr;
 	s->mem.len = len;
-	err = call(MEM, fd, -1);
+	err = call_parser(MEM, fd, -1);
 	if (!err)
 		memcpy(buf, s->mem.bytes, len);
 	return err;
@@ -327,10 +328,10 @@ int parser_mem(int fd, uint64_t vaddr, void *buf, size_t len)
 int parser_self_below(int fd, uint16_t *below)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	if (s)
-		err = call(SELF_BELOW, fd, -1);
+		err = call_parser(SELF_BELOW, fd, -1);
 	if (s && !err)
 		*below = s->self_below;
 	return err;
@@ -339,13 +340,13 @@ int parser_self_below(int fd, uint16_t *below)
 int parser_describe(int exe_fd, int lib_fd, const struct py_proc *proc, struct py_exe *out)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	if (!s)
 		return err;
 	s->describe.with_lib = lib_fd >= 0;
 	s->describe.proc = *proc;
-	err = call(DESCRIBE, exe_fd, lib_fd);
+	err = call_parser(DESCRIBE, exe_fd, lib_fd);
 	if (!err)
 		*out = s->describe.exe;
 	return err;
@@ -354,10 +355,10 @@ int parser_describe(int exe_fd, int lib_fd, const struct py_proc *proc, struct p
 int parser_library(int exe_fd, struct exe_library *out)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	if (s)
-		err = call(LIBRARY, exe_fd, -1);
+		err = call_parser(LIBRARY, exe_fd, -1);
 	if (err)
 		return err;
 	*out = s->library;
@@ -369,13 +370,13 @@ int parser_library(int exe_fd, struct exe_library *out)
 bool parser_container(enum container_file what, int fd, struct container *c)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	if (!s)
 		return false;
 	s->container.what = what;
 	s->container.c = *c;
-	if (call(CONTAINER, fd, -1))
+	if (call_parser(CONTAINER, fd, -1))
 		return false;
 	*c = s->container.c;
 	container_end_strings(c);
@@ -385,10 +386,10 @@ bool parser_container(enum container_file what, int fd, struct container *c)
 int parser_thread_ctx(int fd, struct elf_tls *out)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	if (s)
-		err = call(THREAD_CTX, fd, -1);
+		err = call_parser(THREAD_CTX, fd, -1);
 	if (s && !err)
 		*out = s->tls;
 	return err;
@@ -397,10 +398,10 @@ int parser_thread_ctx(int fd, struct elf_tls *out)
 int parser_async(int fd, struct async_tasks_layout *out)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	if (s)
-		err = call(ASYNC, fd, -1);
+		err = call_parser(ASYNC, fd, -1);
 	if (s && !err)
 		*out = s->tasks;
 	return err;
@@ -409,7 +410,7 @@ int parser_async(int fd, struct async_tasks_layout *out)
 int parser_functions(int fd, const char *const *names, uint64_t *offsets, uint32_t cnt)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 	uint32_t i;
 
 	if (!s || cnt > PARSER_FUNCTIONS_MAX)
@@ -417,7 +418,7 @@ int parser_functions(int fd, const char *const *names, uint64_t *offsets, uint32
 	s->functions.cnt = cnt;
 	for (i = 0; i < cnt; i++)
 		snprintf(s->functions.names[i], PARSER_FUNCTION_BYTES, "%s", names[i]);
-	err = call(FUNCTIONS, fd, -1);
+	err = call_parser(FUNCTIONS, fd, -1);
 	if (!err)
 		memcpy(offsets, s->functions.offsets, cnt * sizeof(*offsets));
 	return err;
@@ -427,22 +428,17 @@ int parser_sdt(int fd, const char *provider, const char *name,
 	       struct elf_sdt_place places[ELF_SDT_PLACES_MAX], uint32_t *cnt)
 {
 	int err;
-	struct shared *s = ready(&err);
+	struct shared *s = parser_ready(&err);
 
 	*cnt = 0;
 	if (!s)
 		return err;
 	snprintf(s->sdt.provider, sizeof(s->sdt.provider), "%s", provider);
 	snprintf(s->sdt.name, sizeof(s->sdt.name), "%s", name);
-	err = call(SDT, fd, -1);
+	err = call_parser(SDT, fd, -1);
 	if (err)
 		return err;
 	*cnt = s->sdt.cnt < ELF_SDT_PLACES_MAX ? s->sdt.cnt : ELF_SDT_PLACES_MAX;
 	memcpy(places, s->sdt.places, *cnt * sizeof(*places));
 	return 0;
-}
-
-void parser_end(void)
-{
-	worker_end(&parser);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* proc_filter.c - parses conditions on processes, and compares. See proc_filter.h. */
+/* proc_filter.c - parses conditions on processes, and evaluates them. See proc_filter.h. */
 #include "target/proc_filter.h"
 
 #include <ctype.h>
@@ -27,13 +27,13 @@ static int out_of_memory(void)
 	return -ENOMEM;
 }
 
-static int bad(struct proc_filter_rule *rule, const char *remedy)
+static int rule_bad(struct proc_filter_rule *rule, const char *remedy)
 {
 	rule->remedy = remedy;
 	return -EINVAL;
 }
 
-/* ---- kinds: how the user's text becomes what is compared. 0, -ENOMEM (logged), or bad() ---- */
+/* ---- kinds: from the user's text to what is compared. 0, -ENOMEM (logged), or rule_bad() ---- */
 
 static int parse_nothing(struct proc_filter_rule *rule)
 {
@@ -53,8 +53,8 @@ static int parse_uid(struct proc_filter_rule *rule)
 	errno = 0;
 	uid = strtoul(rule->text, &end, 10);
 	if (!isdigit((unsigned char)*rule->text) || *end || errno || uid >= UINT32_MAX)
-		return bad(rule, "no such user: expected a name or a number (getent passwd lists "
-			   "all)");
+		return rule_bad(rule, "no such user: expected a name or a number (getent passwd "
+				"lists all)");
 	rule->number = (uint32_t)uid;
 	return 0;
 }
@@ -67,7 +67,7 @@ static int parse_pid(struct proc_filter_rule *rule)
 	errno = 0;
 	pid = strtoul(rule->text, &end, 10);
 	if (!isdigit((unsigned char)*rule->text) || *end || errno || !pid || pid > PID_MAX)
-		return bad(rule, "expected process IDs, such as 1234 or 1234,5678");
+		return rule_bad(rule, "expected process IDs, such as 1234 or 1234,5678");
 	rule->number = (uint32_t)pid;
 	return 0;
 }
@@ -108,11 +108,11 @@ static int parse_cgroup(struct proc_filter_rule *rule)
 		*to++ = '/';
 	*to = '\0';
 	if (has_dots(rule->pattern))
-		return bad(rule, "expected a path without . and ..");
+		return rule_bad(rule, "expected a path without . and ..");
 	return 0;
 }
 
-/* As systemctl does: a name without a type is a service. */
+/* As in systemctl, a name without a type is a service. */
 static int parse_unit(struct proc_filter_rule *rule)
 {
 	static const char *const suffixes[] = { ".service", ".scope", ".slice", ".socket",
@@ -124,8 +124,8 @@ static int parse_unit(struct proc_filter_rule *rule)
 		has |= len > strlen(suffixes[i]) &&
 		       !strcmp(rule->text + len - strlen(suffixes[i]), suffixes[i]);
 	if (strchr(rule->text, '/'))
-		return bad(rule, "expected the name of a unit, such as nginx or user.slice; "
-			   "--cgroup takes paths");
+		return rule_bad(rule, "expected the name of a unit, such as nginx or user.slice; "
+				"--cgroup takes paths");
 	if (asprintf(&rule->pattern, "%s%s", rule->text, has ? "" : ".service") < 0) {
 		rule->pattern = NULL;
 		return out_of_memory();
@@ -168,7 +168,7 @@ static void free_rule(struct proc_filter_rule *rule)
 	free(rule->text);
 }
 
-/* *rule, which has its text as far as there was memory for it, is the caller's after a failure. */
+/* After a failure, the caller frees *rule, which has its text if there was memory for it. */
 static int add_one(struct proc_filter *s, struct proc_filter_rule *rule, const char *text,
 		   size_t len)
 {
@@ -181,13 +181,13 @@ static int add_one(struct proc_filter *s, struct proc_filter_rule *rule, const c
 	rule->text = strndup(text, len);
 	if (!rule->text)
 		return out_of_memory();
-	err = *rule->text ? kinds[rule->kind].parse(rule) : bad(rule, "it is empty");
+	err = *rule->text ? kinds[rule->kind].parse(rule) : rule_bad(rule, "it is empty");
 	if (!err)
 		rules[s->cnt++] = *rule;
 	return err;
 }
 
-/* Add each condition of a list. *wrong, to be freed by free_rule(): the one that failed. */
+/* Add each condition of a list. *wrong: the one that failed, for free_rule(). */
 static int add_all(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		   const char *text, struct proc_filter_rule *wrong)
 {

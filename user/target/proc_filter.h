@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * proc_filter.h - conditions from the command line on which processes are recorded, and
- * whether a process meets them.
+ * proc_filter.h - conditions from the command line that select processes, and whether a process
+ * meets them.
  *
- * Conditions of one kind are alternatives; every kind must be met; an exclusion always
- * wins. Knows facts about processes and no way to get them: /proc, BPF maps and cgroup file
- * systems belong to others.
+ * Conditions of one kind are alternatives; every kind must be met; an exclusion always wins. Knows
+ * facts about processes, but not how to get them: /proc, BPF maps and cgroup file systems belong to
+ * others.
  */
 #ifndef TACHBPF_PROC_FILTER_H
 #define TACHBPF_PROC_FILTER_H
@@ -33,12 +33,12 @@ struct proc_filter_rule {
 	enum proc_filter_kind kind;
 	bool exclude;
 	char *text;		/* as the user typed it */
-	char *pattern;		/* what is compared: a path without "/" at its end,
-				 * a unit's full name, a glob; NULL: text itself */
+	char *pattern;		/* what is compared: a path without "/" at its end, a full unit
+				 * name, a glob; NULL: text itself */
 	uint32_t number;	/* for FILTER_PID, FILTER_UID; FILTER_CGROUP:
 				 * the hierarchy, or FILTER_ANY_HIERARCHY */
-	const char *remedy;	/* the text was no good: what is allowed */
-	bool met;		/* something has met it; only kept for included cgroup conditions */
+	const char *remedy;	/* the text was not valid: what is allowed */
+	bool met;		/* something has met it; only for included cgroup conditions */
 };
 
 struct proc_filter {
@@ -49,10 +49,10 @@ struct proc_filter {
 };
 void proc_filter_free(struct proc_filter *s);
 
-/* The option's name: "container", ...; an exclusion is "exclude-" and that. */
+/* The option's name: "container", ...; for an exclusion, "exclude-" precedes it. */
 const char *proc_filter_kind_name(enum proc_filter_kind kind);
 
-/* Add one condition; for pids and uids a list of them. 0, or -errno: logs why. */
+/* Add one condition; for pids and uids, a list of them. 0, or -errno: logs the reason. */
 int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		    const char *text);
 /* An option that adds one to a struct proc_filter; data of its row: which. */
@@ -83,8 +83,8 @@ extern const struct setting_type proc_filter_setting;
 	ROW("comm", FILTER_COMM, "GLOB", "whose name matches")                                     \
 	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches")
 /*
- * As proc_filter_add(), but logs nothing of a condition that is no good: *remedy is static text
- * that says what is allowed, if the answer is -EINVAL.
+ * As proc_filter_add(), but does not log invalid conditions: with -EINVAL, *remedy is static text
+ * that says what is allowed.
  */
 int proc_filter_try(struct proc_filter *s, enum proc_filter_kind kind, bool exclude,
 		    const char *text, const char **remedy);
@@ -102,9 +102,8 @@ int proc_filter_text(const struct proc_filter *s, struct buf *out);
 
 struct container;
 /*
- * The verdict on one cgroup by its path in its hierarchy, without the cgroups above it,
- * although processes are in those, too. c: what containers.h finds in the path, with the
- * names that are known.
+ * The verdict on one cgroup by its path in its hierarchy, without the cgroups above it, although
+ * processes are in those, too. c: what containers.h finds in the path, with the names known so far.
  */
 uint32_t proc_filter_judge_cgroup(struct proc_filter *s, uint32_t hierarchy, const char *path,
 				  const struct container *c);
@@ -112,10 +111,10 @@ uint32_t proc_filter_judge_cgroup(struct proc_filter *s, uint32_t hierarchy, con
 uint32_t proc_filter_judge_uid(struct proc_filter *s, uint32_t uid);
 uint32_t proc_filter_judge_comm(struct proc_filter *s, const char *comm);
 uint32_t proc_filter_judge_exe(struct proc_filter *s, const char *path);
-/* Exclusions only: pids to record are options of their own. */
+/* Exclusions only: pids to record have options of their own. */
 uint32_t proc_filter_judge_pid(struct proc_filter *s, pid_t tgid);
 
-/* Is a process with these verdict bits recorded? mask: the kinds that the bits are about. */
+/* Returns true if a process with these verdict bits is recorded. mask: kinds that they cover. */
 bool proc_filter_meets(const struct proc_filter *s, uint32_t mask, uint32_t bits);
 
 #endif

@@ -20,10 +20,10 @@
 #include "host/proc.h"
 #include "target/inspector.h"
 
-/* Room in the map marks for cgroups that are made later; the BPF side deletes removed ones. */
+/* Space in the map marks for cgroups that are created later; the BPF side deletes removed ones. */
 #define MARKS_MORE 16384
 #define MARKS_MAX (1u << 20)
-/* Upper bound of comms in the map marks: processes choose them. */
+/* Limit on comms in the map marks: processes choose them. */
 #ifndef COMMS_MAX
 #define COMMS_MAX 4096
 #define CONTAINERS_MAX 8192
@@ -36,7 +36,7 @@ struct mark {
 	uint32_t value;
 };
 
-/* Existing containers, pods, units or cgroups, for a message. */
+/* Existing containers, pods, units or cgroups to suggest in a message. */
 struct hints {
 	char names[HINTS_MAX][HINT_BYTES];
 	size_t cnt, more;
@@ -46,11 +46,11 @@ struct proc_filter_eval {
 	struct proc_filter *sel;
 	struct cgroups *cgroups;
 	uint32_t included, excluded;	/* kinds, 1 << kind */
-	bool by_name;			/* ids do not suffice to identify containers */
+	bool by_name;			/* containers cannot be identified by their ids alone */
 	bool ask;			/* cgroups that were not judged yet may matter */
 	struct mark *found;		/* verdicts on the cgroups that existed at the start */
 	size_t found_cnt;
-	struct bpf_map *marks;		/* NULL: the programs are not loaded yet */
+	struct bpf_map *marks;		/* NULL: the programs are not loaded so far */
 	uint32_t comms;			/* number of comms in marks */
 	struct u64map containers;	/* hash of a cgroup's path -> struct container with names */
 	struct hints hints[FILTER_KINDS];
@@ -58,7 +58,7 @@ struct proc_filter_eval {
 
 /* ---- cgroups ---- */
 
-static bool uses(const struct proc_filter_eval *c, uint32_t kinds)
+static bool filter_uses(const struct proc_filter_eval *c, uint32_t kinds)
 {
 	return (c->included | c->excluded) & kinds;
 }
@@ -74,8 +74,8 @@ static void forget_containers(struct proc_filter_eval *c)
 }
 
 /*
- * Find the container of a cgroup, by its path. A container's name may be unknown when its cgroup
- * is made (tgid 0), but known when a process runs in it (tgid). Returns false if a name is needed
+ * Find the container of a cgroup by its path. A container's name may be unknown when its cgroup is
+ * created (tgid 0), but known when a process runs in it (tgid). Returns false if a name is needed
  * and unknown.
  */
 static bool find_container(struct proc_filter_eval *c, const char *path, pid_t tgid,
@@ -111,7 +111,7 @@ static bool judge_path(struct proc_filter_eval *c, uint32_t hierarchy, const cha
 	struct container container = { .id = "" };
 	bool sure = true;
 
-	if (uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
+	if (filter_uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
 		sure = find_container(c, path, tgid, &container);
 	*bits |= proc_filter_judge_cgroup(c->sel, hierarchy, path, &container);
 	return sure;
@@ -185,7 +185,7 @@ static void add_hints(struct proc_filter_eval *c, const struct cgroup_dir *dir)
 		add_hint(&c->hints[FILTER_CGROUP], dir->path);
 	if (is_unit(name))
 		add_hint(&c->hints[FILTER_UNIT], name);
-	if (!uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
+	if (!filter_uses(c, 1u << FILTER_CONTAINER | 1u << FILTER_POD))
 		return;
 	memset(&container, 0, sizeof(container));
 	find_container(c, dir->path, 0, &container);
@@ -255,16 +255,16 @@ static int resolve_paths(struct proc_filter_eval *c)
 	return 0;
 }
 
-/* Judge the cgroups that exist, and warn of conditions that none of them meets. 0 or -errno. */
+/* Judge the existing cgroups, and warn of conditions that none of them meets. 0 or -errno. */
 static int judge_existing_cgroups(struct proc_filter_eval *c)
 {
 	int err = resolve_paths(c);
 	size_t i;
 
-	if (err || !uses(c, FILTER_CGROUP_KINDS))
+	if (err || !filter_uses(c, FILTER_CGROUP_KINDS))
 		return err;
 	err = cgroups_each(c->cgroups, add_cgroup, c);
-	c->ask = uses(c, FILTER_CGROUP_KINDS & ~(1u << FILTER_CGROUP));
+	c->ask = filter_uses(c, FILTER_CGROUP_KINDS & ~(1u << FILTER_CGROUP));
 	for (i = 0; !err && i < c->sel->cnt; i++) {
 		const struct proc_filter_rule *rule = &c->sel->rules[i];
 
@@ -276,7 +276,7 @@ static int judge_existing_cgroups(struct proc_filter_eval *c)
 	return err;
 }
 
-/* Is the condition met by ids, without names? */
+/* Returns true if ids are enough to meet the condition, without names. */
 static bool is_by_id(const struct proc_filter_rule *rule)
 {
 	size_t len = strspn(rule->text, "0123456789abcdef-");
@@ -325,13 +325,13 @@ void proc_filter_eval_config(const struct proc_filter_eval *c, struct filter_con
 		.min_age_ns = (uint64_t)(c->sel->min_age_s * NS_PER_S),
 		.cgroup_kinds = mark_value(c->included),
 		.any = true,
-		.cgroups = uses(c, FILTER_CGROUP_KINDS),
+		.cgroups = filter_uses(c, FILTER_CGROUP_KINDS),
 		.cgroup_excludes = !!(c->excluded & FILTER_CGROUP_KINDS),
 		.cgroup_ask = c->ask,
-		.uids = uses(c, 1u << FILTER_UID),
+		.uids = filter_uses(c, 1u << FILTER_UID),
 		.uid_needed = !!(c->included & 1u << FILTER_UID),
-		.comms = uses(c, 1u << FILTER_COMM),
-		.exes = uses(c, 1u << FILTER_EXE),
+		.comms = filter_uses(c, 1u << FILTER_COMM),
+		.exes = filter_uses(c, 1u << FILTER_EXE),
 		.children = c->sel->children == CHILDREN_YES,
 	};
 }
@@ -399,7 +399,7 @@ void proc_filter_eval_take_comm(struct proc_filter_eval *c, const uint8_t comm[C
 {
 	char text[COMM_BYTES + 1];
 
-	if (!uses(c, 1u << FILTER_COMM) || c->comms == COMMS_MAX)
+	if (!filter_uses(c, 1u << FILTER_COMM) || c->comms == COMMS_MAX)
 		return;
 	c->comms++;
 	snprintf(text, sizeof(text), "%.*s", COMM_BYTES, (const char *)comm);
@@ -455,16 +455,16 @@ static int judge_names(struct proc_filter_eval *c, pid_t tgid)
 	struct proc_stat st;
 	int err;
 
-	if (uses(c, 1u << FILTER_COMM)) {
+	if (filter_uses(c, 1u << FILTER_COMM)) {
 		err = proc_stat(tgid, &st);
 		if (err)
 			return err;
 		if (judge_comm(c, st.comm))
 			return UNSELECTED_NAME;
 	}
-	if (!uses(c, 1u << FILTER_EXE))
+	if (!filter_uses(c, 1u << FILTER_EXE))
 		return 0;
-	/* A kernel thread has no executable; nor has a process whose first thread has ended. */
+	/* A kernel thread has no executable; neither has a process whose first thread has ended. */
 	if (proc_exe(proc_living_task(tgid), path, sizeof(path)))
 		return kill(tgid, 0) && errno == ESRCH ? -ESRCH : UNSELECTED_NAME;
 	if (strlen(path) > 10 && !strcmp(path + strlen(path) - 10, " (deleted)"))
@@ -504,7 +504,7 @@ int proc_filter_eval_judge(struct proc_filter_eval *c, pid_t tgid)
 
 	/* All kinds are judged: if one changes later, the verdicts on the others must be known. */
 	for (i = 0; i < ARRAY_SIZE(judges); i++) {
-		one = uses(c, judges[i].kinds) ? judges[i].judge(c, tgid) : 0;
+		one = filter_uses(c, judges[i].kinds) ? judges[i].judge(c, tgid) : 0;
 		if (one < 0)
 			return one;
 		found |= one;

@@ -2,8 +2,8 @@
 /*
  * proc_filter_eval.h - the conditions of proc_filter.h, applied to the processes of this host.
  *
- * Gets the facts about a process from /proc, and enters verdicts on cgroups and comms into
- * the map marks, so that the BPF side can judge most processes itself. Knows no capture.
+ * Gets the facts about a process from /proc, and enters verdicts on cgroups and comms into the map
+ * marks, so that the BPF side can judge most processes itself. Does not know capture.
  */
 #ifndef TACHBPF_PROC_FILTER_EVAL_H
 #define TACHBPF_PROC_FILTER_EVAL_H
@@ -18,36 +18,36 @@ struct bpf_map;
 struct proc_filter_eval;
 
 /*
- * Read the cgroups that exist, and warn of conditions that nothing meets yet. sel must
- * outlive it. NULL with errno. Freed by proc_filter_eval_free().
+ * Read the existing cgroups, and warn of conditions that none of them meets. sel must outlive it.
+ * NULL with errno. Freed by proc_filter_eval_free().
  */
 struct proc_filter_eval *proc_filter_eval_new(struct proc_filter *sel);
 void proc_filter_eval_free(struct proc_filter_eval *c);
 
 /* The settings that the BPF side needs before it is loaded, in *cfg. */
 void proc_filter_eval_config(const struct proc_filter_eval *c, struct filter_config *cfg);
-/* Upper bound of entries in the map marks. */
+/* Limit on entries in the map marks. */
 uint32_t proc_filter_eval_marks_max(const struct proc_filter_eval *c);
 /*
- * After loading: replace what the map marks has by the verdicts. May change the settings: if not
- * all verdicts on cgroups have room, the BPF side must ask; logs how many have none. 0; -errno: a
- * uid has none, which cannot happen if the map has room for all conditions.
+ * After loading: replace the content of the map marks by the verdicts. May change the settings: if
+ * not all verdicts on cgroups fit, the BPF side must ask; logs how many do not. 0; -errno: the
+ * verdict on a uid does not fit, which cannot happen if the map has room for all conditions.
  */
 int proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks);
 
-/* Judge a new cgroup, and a comm that a process has now; enter the verdict into the map. */
+/* Judge a new cgroup, or a process' new comm; enter the verdict into the map. */
 void proc_filter_eval_take_cgroup(struct proc_filter_eval *c, const struct raw_cgroup *ev);
 void proc_filter_eval_take_comm(struct proc_filter_eval *c, const uint8_t comm[COMM_BYTES]);
 
 /*
- * Is the process recorded? 0: yes; > 0: no, and UNSELECTED_* bits say why; -ESRCH: no such
- * process. Verdicts on its cgroups are entered into the map.
+ * Judge a process. 0: it is recorded; > 0: it is not, for the reasons in these UNSELECTED_* bits;
+ * -ESRCH: no such process. Verdicts on its cgroups are entered into the map.
  */
 int proc_filter_eval_judge(struct proc_filter_eval *c, pid_t tgid);
 
 /*
- * Nanoseconds until the process is old enough; 0: it is. start_ns: start_boottime; 0: read
- * it from /proc.
+ * Nanoseconds until the process is old enough; 0: it is. start_ns: start_boottime; 0: read it from
+ * /proc.
  */
 uint64_t proc_filter_eval_wait_ns(const struct proc_filter_eval *c, pid_t tgid, uint64_t start_ns);
 

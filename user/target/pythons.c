@@ -18,8 +18,8 @@
 #include "target/proc_filter_eval.h"
 
 /*
- * Memory that cannot be read in time is read again after 50 ms. A process that never delivers
- * a page makes all of them together wait for so many times, three seconds, at most.
+ * Memory that cannot be read in time is read again after 50 ms. For processes that never deliver a
+ * page, the total wait is limited to TRIES_AGAIN of these: three seconds.
  */
 #define AGAIN_US 50000
 #define TRIES_AGAIN 60
@@ -64,11 +64,15 @@ static double cpu_pct(const struct proc_stat *st)
 	double hz = (double)sysconf(_SC_CLK_TCK), age;
 
 	age = (double)clock_ns(CLOCK_BOOTTIME) / 1e9 - (double)st->start_ticks / hz;
-	/* Younger processes would have no meaningful value: times are measured in clock ticks. */
+	/* Meaningless for younger processes: times are measured in clock ticks. */
 	return age > 1 / hz ? 100 * (double)st->cpu_ticks / hz / age : 0;
 }
 
-void python_describe(struct python *p, int err, const struct discovered *found)
+/*
+ * Set p's version, build, profilable, why and remark from err, the result of
+ * discovery_inspect() (0, -ENOTSUP or -EAGAIN), and what that found.
+ */
+static void python_describe(struct python *p, int err, const struct discovered *found)
 {
 	const char *why = "", *remark = "";
 
@@ -92,7 +96,7 @@ void python_describe(struct python *p, int err, const struct discovered *found)
 	snprintf(p->remark, sizeof(p->remark), "%s", remark);
 }
 
-static void describe(struct search *s, const struct proc_info *who, struct python *p)
+static void describe_python(struct search *s, const struct proc_info *who, struct python *p)
 {
 	struct proc_status status;
 
@@ -106,8 +110,8 @@ static void describe(struct search *s, const struct proc_info *who, struct pytho
 	held_by_words(who->tgid, p->held);
 }
 
-/* discovery_inspect() and found->ready, again as long as the memory could not be read in time. */
-static int inspect(struct search *s, const struct proc_info *who, struct discovered *found)
+/* discovery_inspect() and found->ready, repeated while the memory could not be read in time. */
+static int inspect_process(struct search *s, const struct proc_info *who, struct discovered *found)
 {
 	uint64_t files;
 	int err;
@@ -123,7 +127,7 @@ static int inspect(struct search *s, const struct proc_info *who, struct discove
 	}
 }
 
-/* Is this a result of discovery_inspect() that says nothing about the process? */
+/* Returns true if this result of discovery_inspect() says nothing about the process. */
 static bool says_nothing(int err)
 {
 	return err && err != -ENOENT && err != -EALREADY && err != -ENOTSUP && err != -EAGAIN &&
@@ -155,12 +159,12 @@ static int list_if_python(void *ctx, pid_t tgid)
 			       proc_filter_eval_judge(s->filter_eval, tgid)))
 		return 0;
 	s->counts->processes++;
-	err = inspect(s, &who, &found);
+	err = inspect_process(s, &who, &found);
 	if (says_nothing(err))
 		count_unreadable(s, &who, err, &found);
 	if (err && err != -ENOTSUP && err != -EAGAIN)
 		return 0;
-	describe(s, &who, &p);
+	describe_python(s, &who, &p);
 	python_describe(&p, err, &found);
 	s->counts->pythons++;
 	return s->each(s->ctx, &p);

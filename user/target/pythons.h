@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * pythons.h - lists the Python processes that run now, with details of each.
+ * pythons.h - lists the running Python processes, with details of each.
  *
- * discover.c finds out which processes are Python, identity.c in which container they are.
+ * discover.c determines which processes are Python, identity.c in which container they are.
  */
 #ifndef TACHBPF_PYTHONS_H
 #define TACHBPF_PYTHONS_H
@@ -16,7 +16,7 @@
 #include "host/proc.h"
 #include "target/discover.h"
 
-/* How a CPython was built, as far as it can be found out. */
+/* How a CPython was built, as far as it can be determined. */
 enum python_build {
 	PYTHON_STATIC = 1,		/* the interpreter is in the executable */
 	PYTHON_SHARED = 2,		/* the interpreter is in a libpython or another library */
@@ -25,7 +25,7 @@ enum python_build {
 	PYTHON_TRACE_REFS = 16,
 	PYTHON_MUSL = 32,
 };
-/* The word for the i-th kind of build, and its PYTHON_* in *bit; NULL: no more. */
+/* The word for the i-th kind of build, and its PYTHON_* bit in *bit; NULL: no more. */
 const char *python_build_word(size_t i, uint32_t *bit);
 
 struct python {
@@ -37,29 +37,23 @@ struct python {
 	uint32_t build;			/* PYTHON_* */
 	uint32_t threads;
 	double cpu_pct;			/* in % of one CPU, since it started */
-	bool profilable;		/* a recording would have its samples now */
+	bool profilable;		/* a recording would contain its samples now */
 	char why[DISCOVERY_WHY_MAX];	/* the reason if it is not profilable; else "" */
-	char remark[DISCOVERY_WHY_MAX];	/* of one that is profilable; "": none */
+	char remark[DISCOVERY_WHY_MAX];	/* about a process that is profilable; "": none */
 	char held[HELD_BY_BYTES];	/* held_by_words() */
 };
 
-/*
- * Set p's version, build, profilable, why and remark from err, the result of
- * discovery_inspect() (0, -ENOTSUP or -EAGAIN), and what that found.
- */
-void python_describe(struct python *p, int err, const struct discovered *found);
-
 struct pythons_counts {
-	uint32_t processes, pythons, unreadable;	/* numbers; of processes
-							 * that meet the conditions */
+	uint32_t processes, pythons, unreadable;	/* counts; of processes that meet the
+							 * conditions */
 };
 
 struct proc_filter_eval;
 
 /*
- * Call each() for every Python that filter_eval selects (NULL: all), ordered by pid, until
- * it returns non-zero; returns that value. Otherwise 0 or -errno. Takes its time: a Python
- * whose memory cannot be read in time is read again, for some seconds in all.
+ * Call each() for every Python process that filter_eval selects (NULL: all), ordered by pid, until
+ * it returns non-zero; returns that value. Otherwise 0 or -errno. May take seconds: a Python whose
+ * memory cannot be read in time is read again.
  */
 int pythons_each(struct identities *ids, struct proc_filter_eval *filter_eval,
 		 struct pythons_counts *counts,

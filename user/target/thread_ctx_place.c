@@ -11,8 +11,8 @@
 /* A process has as many modules as libraries with TLS. The BPF side reads dtv[module]. */
 #define MODULE_MAX 4096
 /*
- * No program has so much of TLS that is there from the start, and no heap begins so low: this
- * tells a descriptor's offset from an address.
+ * No program has this much initial TLS, and no heap begins this low: this distinguishes a
+ * descriptor's offset from an address.
  */
 #define FIXED_MAX (1 << 20)
 
@@ -21,7 +21,7 @@ static int read_words(const struct target_mem *mem, uint64_t addr, uint64_t word
 	return mem->read(mem->ctx, addr, words, cnt * sizeof(words[0]));
 }
 
-/* How many words of a model are read. */
+/* Number of words of a model that are read. */
 static size_t word_cnt(enum elf_tls_model model)
 {
 	return model == ELF_TLS_INDEX || model == ELF_TLS_DESC ? 2 : model != ELF_TLS_FIXED;
@@ -52,8 +52,9 @@ static int place_in_module(const struct inspected_tls *in, uint64_t module, uint
 	return 0;
 }
 
-int thread_ctx_place(const struct inspected_tls *in, const struct target_mem *mem,
-		     struct thread_ctx_place *out)
+/* The second half: from a file's entry and the process' memory. 0, -EAGAIN or mem's -errno. */
+static int thread_ctx_place(const struct inspected_tls *in, const struct target_mem *mem,
+			    struct thread_ctx_place *out)
 {
 	uint64_t words[2] = { 0 }, at = in->bias + in->tls.vaddr, add = (uint64_t)in->tls.add;
 	size_t cnt = word_cnt(in->tls.model);

@@ -3,8 +3,8 @@
  * thread_ctx_place.h - where the threads of a process keep the pointer to their thread context
  * (OTEP 4947): for the BPF side, which reads it at each sample.
  *
- * The inspector finds the file that has the variable and how the dynamic linker says where it is;
- * the reader reads what the linker has said. It is the same for all threads, also for those of a
+ * The inspector finds the file that has the variable, and how the dynamic linker stores its place;
+ * the reader reads what the linker has stored. It is the same for all threads, including those of a
  * child after fork(), whose memory is a copy.
  */
 #ifndef TACHBPF_THREAD_CTX_PLACE_H
@@ -15,16 +15,12 @@
 #include "target/inspect_files.h"
 
 /*
- * Find the place in a process. In the main process; some ms when its files are seen for the first
- * time, else 1 ms. 0 and *out. -ENOENT: no file of the process has the variable (yet). -EAGAIN: the
- * dynamic linker has not said where it is yet, or says what cannot be. Else as inspector.h and
- * remote_mem_read(): -EBUSY, -ETIMEDOUT, -EUSERS, -ESRCH. After all but -ENOENT and -ESRCH another
- * try a second later may do it.
+ * Find the place in a process. Call it in the main process; takes some ms when its files are seen
+ * for the first time, else 1 ms. 0 and *out. -ENOENT: no file of the process has the variable so
+ * far. -EAGAIN: the dynamic linker has not stored its place yet, or stored an impossible one. Else
+ * as inspector.h and remote_mem_read(): -EBUSY, -ETIMEDOUT, -EUSERS, -ESRCH. After all except
+ * -ENOENT and -ESRCH, another try a second later may succeed.
  */
 int thread_ctx_find(pid_t tgid, struct thread_ctx_place *out);
-
-/* The second half: from a file's entry and the process' memory. 0, -EAGAIN or mem's -errno. */
-int thread_ctx_place(const struct inspected_tls *tls, const struct target_mem *mem,
-		     struct thread_ctx_place *out);
 
 #endif

@@ -262,8 +262,9 @@ static int try_to_read(const struct target_mem *mem, uint64_t at, uint64_t known
 	return err;
 }
 
-int process_ctx_read(const struct target_mem *mem, uint64_t at, uint64_t known_ns,
-		     struct process_ctx *out)
+/* At one address. As process_ctx_read_any(). */
+static int process_ctx_read(const struct target_mem *mem, uint64_t at, uint64_t known_ns,
+			    struct process_ctx *out)
 {
 	int err = -EAGAIN, i;
 

@@ -45,20 +45,15 @@ struct process_ctx {
 };
 
 /*
- * Read the process context at an address, with mem (remote_mem_read() reads by the worker
- * tachbpf-reader, with a deadline). known_ns: published_ns of the last time, 0: none.
+ * Read the process context at the first of several mappings that has a valid one, with mem
+ * (remote_mem_read() reads by the worker tachbpf-reader, with a deadline). known_ns: published_ns
+ * of the last time, 0: none.
  *
  * 0: *out is filled. -EALREADY: it is the known one. -ENOENT: none is there: another signature or
- * version. -EAGAIN: it is just being changed. -E2BIG: its payload is too large. -EBADMSG: its
- * payload is no such message. Else -errno of mem->read: -EFAULT, -ESRCH, -EBUSY ... *out is only
+ * version, or no mappings. -EAGAIN: it is just being changed. -E2BIG: its payload is too large.
+ * -EBADMSG: its payload is no such message. Else -errno of mem->read: -EFAULT, -ESRCH, -EBUSY ...
+ * If all fail: -EAGAIN or -EBUSY if that may be different soon, else the last error. *out is only
  * changed by 0 and -EBADMSG. In the main process, once for a process and change; 5 µs a read.
- */
-int process_ctx_read(const struct target_mem *mem, uint64_t at, uint64_t known_ns,
-		     struct process_ctx *out);
-
-/*
- * The same for the first of several mappings that has a valid one. If none has: -EAGAIN or -EBUSY
- * if that may be different soon, else the last error; no mappings: -ENOENT.
  */
 int process_ctx_read_any(const struct target_mem *mem, const struct otel_mappings *mappings,
 			 uint64_t known_ns, struct process_ctx *out);

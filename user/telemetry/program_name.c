@@ -7,7 +7,6 @@
  */
 #include "telemetry/program_name.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/string_ref.h"

@@ -15,10 +15,6 @@
 #include "telemetry/resource_variable.h"
 #include "telemetry/service_places.h"
 
-const struct service_privacy service_privacy_default = {
-	.paths = true, .host_name = true, .containers = true, .others = true,
-};
-
 /* ---- what a process says of itself ---- */
 
 enum subject { NEVER, ALWAYS, COMMAND_LINE, PATHS, HOST_NAME, USER, CONTAINERS, OTHERS };

@@ -68,9 +68,6 @@ struct service_rule {
 	char *name;			/* text with {fact} */
 };
 
-/* The fact with this name; FACT_CNT: there is none. */
-enum service_fact service_fact_find(const char *name, size_t len);
-
 #define SERVICE_GLOB_STARS_MAX 8	/* each one costs time, and texts are hostile */
 /* Is the rule possible? 0, or -EINVAL: *why says what is wrong, for the user. */
 int service_rule_check(const struct service_rule *rule, char *why, size_t size);
@@ -84,8 +81,6 @@ struct service_privacy {
 	bool containers;	/* container.*, k8s.*, systemd.unit; names made of them stay */
 	bool others;		/* what a process says of itself and is not known here */
 };
-/* All but command_line and user. */
-extern const struct service_privacy service_privacy_default;
 
 struct service_config {
 	const struct service_rule *rules;	/* checked; the first that matches counts */

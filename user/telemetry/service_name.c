@@ -88,7 +88,8 @@ const char *const service_fact_names[FACT_CNT] = {
 	[FACT_PYTHON] = "python",
 };
 
-enum service_fact service_fact_find(const char *name, size_t len)
+/* The fact with this name; FACT_CNT: there is none. */
+static enum service_fact service_fact_find(const char *name, size_t len)
 {
 	enum service_fact f;
 

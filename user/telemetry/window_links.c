@@ -5,7 +5,6 @@
  */
 #include "telemetry/window_links.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -26,7 +25,7 @@ struct window_links {
 	struct hash_index link_index, id_index, attribute_index;
 	uint32_t link_cnt, attribute_cnt, number_cnt, text_len, key_cnt;
 	uint32_t keys[WINDOW_ATTRIBUTE_KEYS_MAX];	/* the first attribute of each key */
-	uint64_t beyond, attributes_beyond;
+	uint64_t beyond;
 	struct otlp_link links[WINDOW_LINKS_MAX];
 	struct otlp_sample_attribute items[WINDOW_ATTRIBUTES_MAX];
 	uint32_t numbers[WINDOW_ATTRIBUTE_NUMBERS_MAX];
@@ -153,8 +152,6 @@ static uint32_t attribute_numbers(struct window_links *l, const struct trace_con
 		if (*named.key && cnt < WINDOW_LINK_ATTRIBUTES_MAX &&
 		    attribute_number(l, &named, &numbers[cnt]))
 			cnt++;
-		else
-			l->attributes_beyond++;
 	}
 	return cnt;
 }
@@ -246,9 +243,4 @@ void window_links_table(const struct window_links *l, struct otlp_args *args)
 uint64_t window_links_beyond(const struct window_links *l)
 {
 	return l->beyond;
-}
-
-uint64_t window_links_attributes_beyond(const struct window_links *l)
-{
-	return l->attributes_beyond;
 }

@@ -43,10 +43,7 @@ uint32_t window_links_add(struct window_links *l, const struct trace_context *t,
 /* Fill in the links and attributes of args; valid until the next call that changes the table. */
 void window_links_table(const struct window_links *l, struct otlp_args *args);
 
-/*
- * Events without their link, and attributes that were left out of links, since window_links_new().
- */
+/* Events without their link since window_links_new(). */
 uint64_t window_links_beyond(const struct window_links *l);
-uint64_t window_links_attributes_beyond(const struct window_links *l);
 
 #endif

@@ -42,8 +42,8 @@ int jail_keep_caps(uint64_t caps)
 #define NOBODY 65534
 
 /*
- * Not setuid(): then processes of nobody's could stop us. The kernel takes what of our
- * capabilities is for files; we take it back.
+ * Not setuid(): then processes of nobody's could stop us. The kernel takes the file-related
+ * capabilities away; we set them again.
  */
 void jail_leave_files(void)
 {
@@ -98,7 +98,7 @@ static int limit_files(const char *const *dirs)
 
 #else
 
-/* Memory, the socket to the client, the clock, the end. What an architecture lacks is left out. */
+/* Memory, the socket to the client, the clock, exit. An architecture may lack some of them. */
 static const char *const common_calls[] = {
 	"recvmsg", "sendmsg", "close", "brk", "mmap", "munmap", "mremap", "madvise", "futex",
 	"clock_gettime", "rt_sigreturn", "rt_sigprocmask", "rt_sigaction", "restart_syscall",
@@ -112,7 +112,7 @@ static int limit_memory(uint64_t bytes)
 	return bytes && setrlimit(RLIMIT_AS, &limit) ? -errno : 0;
 }
 
-/* What becomes of these calls. 0 or -errno. */
+/* Set the action for these calls. 0 or -errno. */
 static int rule_calls(scmp_filter_ctx filter, uint32_t action, const char *const *calls)
 {
 	int nr, err = 0;
@@ -127,7 +127,7 @@ static int rule_calls(scmp_filter_ctx filter, uint32_t action, const char *const
 	return err;
 }
 
-/* Open a file for reading, and no new one: flags are the argument with this index. */
+/* Allow opening a file for reading, but not creating one. flags: index of the flags argument. */
 static int allow_reading(scmp_filter_ctx filter)
 {
 	const scmp_datum_t writes = O_ACCMODE | O_CREAT | O_TRUNC;
@@ -142,7 +142,7 @@ static int allow_reading(scmp_filter_ctx filter)
 
 /*
  * A socket of AF_UNIX would lead to services that take its user for root. The C library's resolver
- * tries one, and goes on if it fails.
+ * tries one, and continues if that fails.
  */
 static int allow_internet(scmp_filter_ctx filter)
 {
@@ -165,7 +165,7 @@ static int allow_internet(scmp_filter_ctx filter)
 	return err;
 }
 
-/* clone3() has its flags where no filter can see them; the C library then uses clone(). */
+/* No filter can see the flags of clone3(); without it the C library uses clone(). */
 static int allow_threads(scmp_filter_ctx filter)
 {
 	int err = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1,
@@ -176,7 +176,7 @@ static int allow_threads(scmp_filter_ctx filter)
 	return err;
 }
 
-/* Where libseccomp does not know the calls, a filter that is on already does not, either. */
+/* If libseccomp does not know the calls, a filter that is already active does not, either. */
 static int limit_files(const char *const *dirs)
 {
 	if (!dirs || seccomp_syscall_resolve_name("landlock_restrict_self") == __NR_SCMP_ERROR)
@@ -216,7 +216,7 @@ int jail_enter(const struct jail *jail)
 	const struct rlimit none = { 0, 0 };
 	int err;
 
-	if (setrlimit(RLIMIT_CORE, &none))	/* memory of others may be in it */
+	if (setrlimit(RLIMIT_CORE, &none))	/* it may contain memory of other processes */
 		return -errno;
 	err = jail_keep_caps(jail->caps);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * landlock.c - see landlock.h. Numbers are those of include/uapi/linux/landlock.h (Linux 5.13),
- * which are the same on all architectures, and which older systems' headers do not have.
+ * landlock.c - see landlock.h. The numbers are those of include/uapi/linux/landlock.h (Linux 5.13):
+ * the same on all architectures, and missing from the headers of older systems.
  */
 #include "worker/landlock.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define CREATE_RULESET 444
@@ -17,7 +16,7 @@
 #define RULE_PATH_BENEATH 1
 #define READ_FILE (1ull << 2)
 #define READ_DIR (1ull << 3)
-/* All rights that the first version knows: execute, write, read, list, remove, make. */
+/* All rights of the first version: execute, write, read, list, remove, make. */
 #define ALL_RIGHTS ((1ull << 13) - 1)
 
 struct ruleset {
@@ -29,7 +28,7 @@ struct path_beneath {
 } __attribute__((packed));
 
 /* 0 or -errno. */
-static int add(int rules, const char *dir)
+static int rules_add_dir(int rules, const char *dir)
 {
 	struct path_beneath rule = { .allowed = READ_FILE | READ_DIR };
 	int err = 0;
@@ -51,7 +50,7 @@ int landlock_read_below(const char *const *dirs)
 	if (rules < 0)
 		return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
 	for (; !err && *dirs; dirs++)
-		err = add(rules, *dirs);
+		err = rules_add_dir(rules, *dirs);
 	if (!err && syscall(RESTRICT_SELF, rules, 0))
 		err = -errno;
 	close(rules);

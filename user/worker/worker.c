@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* worker.c - see worker.h: calls, and what becomes of workers that do not answer. */
+/* worker.c - see worker.h: calls, and what happens to workers that do not answer. */
 #include "worker/worker.h"
 
 #include <errno.h>
@@ -20,13 +20,12 @@
 #include "worker/worker_start.h"
 
 /*
- * After this time, a process that blocked a worker is tried again; the time doubles with each
- * failure.
+ * A process that blocked a worker is tried again after this time, which doubles with each failure.
  */
 #define AGAIN_NS 1000000000ull
 #define AGAIN_DOUBLINGS 6
 
-/* Who sends answers to no call for so long after the end of a wait is no worker of ours. */
+/* Whoever still sends answers to no call this long after a wait has ended is not our worker. */
 #define ANSWERS_MS 1000
 
 /* A process that has blocked a worker. */
@@ -35,10 +34,10 @@ struct stuck {
 	uint32_t owner;
 	int pidfd;			/* of the worker that is still blocked; 0: none */
 	unsigned int times;
-	uint64_t again_ns;		/* when it may be tried again */
+	uint64_t again_ns;		/* time of the next try */
 };
 
-/* Remove a worker that has ended, if it is our own child. */
+/* Reap a worker that has ended, if it is our own child. */
 static bool has_ended(int pidfd)
 {
 	struct pollfd p = { .fd = pidfd, .events = POLLIN };
@@ -63,7 +62,7 @@ static uint32_t owner_of(const struct worker *w, pid_t about)
 	return w->kind->owner ? w->kind->owner(about) : 0;
 }
 
-/* Is there room for one more worker to be blocked by a process of this user? As worker_ready(). */
+/* Returns 0 if one more worker may be blocked by a process of this user; else as worker_ready(). */
 static int has_room(const struct worker *w, uint32_t owner, unsigned int blocked)
 {
 	unsigned int its = 0;
@@ -76,7 +75,7 @@ static int has_room(const struct worker *w, uint32_t owner, unsigned int blocked
 	return blocked < WORKER_STUCK_MAX - (owner ? WORKER_STUCK_OF_ROOT : 0) ? 0 : -EBUSY;
 }
 
-/* Whatever had blocked a worker that has ended has released it. As worker_ready(). */
+/* A worker that has ended is not blocked: ask about its process again. As worker_ready(). */
 static int may_ask(struct worker *w, pid_t about, uint64_t now)
 {
 	unsigned int blocked = 0;
@@ -103,21 +102,9 @@ int worker_ready(struct worker *w, pid_t about)
 	return err || w->pid ? err : worker_start(w);
 }
 
-unsigned int worker_stuck_cnt(struct worker *w)
-{
-	unsigned int cnt = 0;
-	struct stuck *s;
-
-	for (s = w->stuck; s && s < w->stuck + WORKER_STUCK_MAX; s++) {
-		forget_ended(s);
-		cnt += !!s->pidfd;
-	}
-	return cnt;
-}
-
 /*
- * Wait until there is an answer. Signals do not prolong the wait. We may have had no CPU for all
- * that time ourselves, so the socket is checked once more at its end.
+ * Wait for an answer. Signals do not prolong the wait. We may have had no CPU for all that time, so
+ * the socket is checked once more at the end.
  */
 static int poll_answer(int fd, uint64_t end)
 {
@@ -198,7 +185,7 @@ int worker_call(struct worker *w, unsigned int function, const int *fds, int tim
 	return worker_wait(w, timeout_ms);
 }
 
-/* The text of a file of the worker in /proc; "": it cannot be read. */
+/* Read a file of the worker in /proc; text is "" if it cannot be read. */
 static void read_proc(const struct worker *w, const char *name, char *text, size_t size)
 {
 	char path[32];
@@ -234,8 +221,8 @@ uint64_t worker_disk_bytes(const struct worker *w)
 }
 
 /*
- * The process' own entry, or the one whose turn comes first. worker_ready() has checked that there
- * is one; NULL: nobody has asked it.
+ * The entry of the process, or the one whose turn comes first. worker_ready() has checked that
+ * there is one; NULL: it was not called.
  */
 static struct stuck *stuck_entry(struct worker *w, pid_t about)
 {
@@ -278,7 +265,7 @@ void worker_give_up(struct worker *w, pid_t about, bool blame)
 	forget_ended(s);
 }
 
-/* A worker that is blocked in the kernel ends when it can; nobody waits for it. */
+/* A worker that is blocked in the kernel ends when it can; we do not wait for it. */
 void worker_end(struct worker *w)
 {
 	if (!w->pid)
@@ -301,7 +288,7 @@ void worker_lost(struct worker *w)
 {
 	if (w->pid && w->pidfd >= 0 && !keeper_check()) {	/* not in a worker: it has no log */
 		lost_cnt++;
-		if (!(lost_cnt & (lost_cnt - 1)))	/* one may be killed again and again */
+		if (!(lost_cnt & (lost_cnt - 1)))	/* a worker may be killed repeatedly */
 			log_warn("the process %s (%d) has exited and is being restarted",
 				 w->kind->name, w->pid);
 	}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * worker_start.c - see worker_start.h: the processes, from their first moment to their loop.
+ * worker_start.c - see worker_start.h: the processes, from their start to their loop.
  *
- * A worker that was given up may stay blocked in the kernel and write later. So each one has memory
- * of its own, a memfd that can be neither cut nor extended.
+ * A worker that was given up may stay blocked in the kernel and write later. So each worker has its
+ * own memory: a memfd that can be neither truncated nor extended.
  */
 #include "worker/worker_start.h"
 
@@ -26,11 +26,11 @@
 
 #define FDS_MAX 3
 
-/* The keeper's answer to the index of a kind. */
+/* The keeper's answer to a request, which is the index of a kind. */
 struct started {
 	int32_t err;
 	int32_t pid;
-	int fds[FDS_MAX];	/* socket, shared memory, pidfd: beside the message */
+	int fds[FDS_MAX];	/* socket, shared memory, pidfd: sent with the message */
 };
 #define STARTED_BYTES offsetof(struct started, fds)
 
@@ -74,7 +74,7 @@ int worker_receive(int fd, void *msg, size_t len, int *fds, size_t fd_cnt, int f
 {
 	struct iovec part = { msg, len };
 	union fds_message with;
-	/* No room for more descriptors than are wanted: the kernel closes the others. */
+	/* No room for more descriptors than expected: the kernel closes the others. */
 	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1,
 			    .msg_control = fd_cnt ? with.bytes : NULL,
 			    .msg_controllen = fd_cnt ? CMSG_LEN(fd_cnt * sizeof(int)) : 0 };
@@ -109,7 +109,7 @@ static void close_all(int *fds, size_t cnt)
 
 /* ---- the process ---- */
 
-/* Keep nothing open but one end of a socket, which becomes descriptor 3. */
+/* Close everything except one end of a socket, which becomes descriptor 3. */
 static bool keep_only(int fd)
 {
 	int null = open("/dev/null", O_RDWR), i;
@@ -120,13 +120,13 @@ static bool keep_only(int fd)
 		dup2(null, i);
 	if (dup2(fd, 3) < 0)
 		return false;
-	/* close_range() exists since 5.9. Without it our files stay open until we end. */
+	/* close_range() exists since 5.9. Without it our files stay open until the worker ends. */
 	syscall(SYS_close_range, 4, ~0u, 0);
 	return true;
 }
 
-/* End with the parent, and not by Ctrl-C. */
-static bool detach(const char *name, pid_t parent)
+/* End with the parent, and ignore Ctrl-C. */
+static bool process_detach(const char *name, pid_t parent)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT };
 	size_t i;
@@ -139,8 +139,8 @@ static bool detach(const char *name, pid_t parent)
 	return getppid() == parent;
 }
 
-/* One call at a time, until the client closes its end of the socket. */
-static void serve(const struct worker_kind *kind, int fd, void *shared)
+/* Serve one call at a time, until the client closes its end of the socket. */
+static void serve_calls(const struct worker_kind *kind, int fd, void *shared)
 {
 	struct worker_request r;
 	struct worker_answer a;
@@ -162,15 +162,15 @@ static void become_worker(const struct worker_kind *kind, int fd, int memory, pi
 	void *shared = mmap(NULL, kind->shared_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, memory,
 			    0);
 
-	keeper.pid = 0;		/* it is not ours to ask */
+	keeper.pid = 0;		/* a worker must not use the keeper */
 	jail_leave_files();
-	if (shared == MAP_FAILED || !detach(kind->name, parent) || !keep_only(fd) ||
+	if (shared == MAP_FAILED || !process_detach(kind->name, parent) || !keep_only(fd) ||
 	    jail_enter(kind->jail))
 		_exit(1);
-	serve(kind, 3, shared);
+	serve_calls(kind, 3, shared);
 }
 
-/* Memory that neither side can cut, so that no access ends in a signal. -errno or descriptor. */
+/* Memory that neither side can truncate, so no access raises a signal. Descriptor or -errno. */
 static int make_memory(size_t bytes)
 {
 	int fd = memfd_create("tachbpf", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -184,7 +184,7 @@ static int make_memory(size_t bytes)
 	return -errno;
 }
 
-/* Fork a worker. out->fds are the caller's to close. */
+/* Fork a worker. The caller closes out->fds. */
 static void fork_worker(const struct worker_kind *kind, struct started *out)
 {
 	int pair[2] = { -1, -1 };
@@ -213,7 +213,7 @@ static void fork_worker(const struct worker_kind *kind, struct started *out)
 
 /* ---- the keeper ---- */
 
-/* What the keeper does itself, and what a worker does before it is in its jail. */
+/* What the keeper does itself, and what a worker does before it enters its jail. */
 static const char *const keeper_calls[] = {
 	"clone", "clone3", "fork", "wait4", "memfd_create", "ftruncate", "fcntl", "socketpair",
 	"pidfd_open", "kill", "getppid", "prctl", "openat", "open", "dup2", "dup3", "close_range",
@@ -232,7 +232,7 @@ uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt)
 	return caps;
 }
 
-/* The union of what all kinds may do, because workers inherit the keeper's jail. */
+/* The union of what all kinds need, because workers inherit the keeper's jail. */
 static void keeper_jail(struct jail *jail, const char *calls[CALLS_MAX])
 {
 	size_t i, k, cnt = 0;
@@ -251,7 +251,7 @@ static void keeper_jail(struct jail *jail, const char *calls[CALLS_MAX])
 	calls[cnt] = NULL;
 }
 
-static void keep(int fd)
+static void serve_as_keeper(int fd)
 {
 	struct started s;
 	uint32_t index;
@@ -275,13 +275,13 @@ static void become_keeper(int fd, pid_t parent)
 	keeper_jail(&jail, calls);
 	/* Workers use little CPU time, and samples wait for them. Fails without CAP_SYS_NICE. */
 	setpriority(PRIO_PROCESS, 0, -10);
-	jail_leave_files();	/* before detach(): it undoes PR_SET_PDEATHSIG */
-	if (!detach(KEEPER_NAME, parent) || !keep_only(fd))
+	jail_leave_files();	/* before process_detach(): it resets PR_SET_PDEATHSIG */
+	if (!process_detach(KEEPER_NAME, parent) || !keep_only(fd))
 		_exit(1);
 	signal(SIGCHLD, SIG_IGN);	/* the kernel removes workers that have ended */
 	if (jail_enter(&jail))
 		_exit(1);
-	keep(3);
+	serve_as_keeper(3);
 }
 
 int keeper_start(const struct worker_kind *const kinds[], size_t cnt)
@@ -340,7 +340,7 @@ static void ask_keeper(const struct worker_kind *kind, struct started *out)
 	if (!err)
 		err = worker_receive(keeper.fd, out, STARTED_BYTES, out->fds, FDS_MAX, 0);
 	if (err)
-		out->err = err;	/* else it is the keeper's */
+		out->err = err;	/* otherwise it is the keeper's error */
 }
 
 int worker_map(struct worker *w, int memory)
@@ -367,7 +367,7 @@ int worker_start(struct worker *w)
 	if (!s.err)
 		s.err = worker_map(w, s.fds[1]);
 	if (s.err) {
-		close_all(s.fds, FDS_MAX);	/* a worker that has started ends */
+		close_all(s.fds, FDS_MAX);	/* a worker that was started ends then */
 		return s.err;
 	}
 	w->pid = s.pid;

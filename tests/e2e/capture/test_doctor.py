@@ -140,7 +140,7 @@ def test_a_helper_that_others_can_change_is_not_started(root, for_anyone, scratc
     helper.chmod(0o777)
     monkeypatch.setenv("TACHBPF_ELF", str(helper))
     found = verdict(doctor(program=for_anyone), "helper")
-    assert found["verdict"] == "off" and "others can change" in found["text"]
+    assert found["verdict"] == "off" and "other users can change" in found["text"]
 
 
 def test_another_pid_namespace(root):

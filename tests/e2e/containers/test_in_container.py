@@ -86,7 +86,7 @@ def test_as_the_daemonset_runs_it(podman, target):
 
 def test_without_the_hosts_pid_namespace(podman):
     done = profiler(podman, RECORD, "--privileged", status=1)
-    assert "pid namespace" in done.stderr and "--pid=host" in done.stderr
+    assert "PID namespace" in done.stderr and "--pid=host" in done.stderr
     assert "hostPID: true" in done.stderr and len(done.stderr.splitlines()) == 1
     found = json.loads(profiler(podman, ["doctor", "--json"], "--privileged", status=1).stdout)
     check, = [c for c in found["checks"] if c["name"] == "PID namespace"]

@@ -3,7 +3,6 @@
 
 One without headers is skipped with a reason.
 """
-import os
 import pathlib
 import subprocess
 import sys

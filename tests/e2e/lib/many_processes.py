@@ -4,7 +4,7 @@ what these do, bench_processes.py times it."""
 import make_tach
 
 FORMATS = ("collapsed", "speedscope", "gecko", "pprof", "gperftools", "gperftools-perl", "pstats",
-           "pstats-sampled", "jsonl", "csv", "flamegraph", "heatmap")
+           "jsonl", "csv", "flamegraph", "heatmap")
 # {}: the file. Of collapsed stacks, where each process is a profile.
 OF_PROFILES = [
     "info {}", "info --json {}", "info --verify {}", "diff {} {}", "diff {} {} --format flamegraph -o out",

@@ -116,7 +116,7 @@ def most_bound(n, p, risk=RISK):
 def bytes_bound(size, every, risk=RISK):
     """How many bytes sampled page faults may find where there were so many, one fault for `every`.
 
-    Several clocks of a CPU count faults (user/capture/capture_faults.h), with periods that are uniform within
+    Several clocks of a CPU count faults (user/capture/capture_faults.c), with periods that are uniform within
     JITTER; a sampled fault weighs its clock's period, all clocks together `every` on average. Where
     others' faults come in between at will, it is a matter of chance which fault is sampled: a sum of
     weights of at most (1 + JITTER) * every, whose variance is that of a Poisson count and the weights' own

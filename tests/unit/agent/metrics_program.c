@@ -9,13 +9,15 @@
  * rows N       the text has so many samples
  * hold | go    the main process does not answer; it does again
  */
+#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/metrics_server.h"
+#include "agent/metrics_server.c"
 #include "base/util.h"
 
 static struct metrics_server *server;
@@ -34,13 +36,21 @@ static void render(void *ctx, struct metrics_text *t)
 	}
 }
 
+static unsigned int port(void)
+{
+	struct sockaddr_in6 at;		/* IPv4 has its port in the same place */
+	socklen_t len = sizeof(at);
+
+	return getsockname(server->listens, (struct sockaddr *)&at, &len) ? 0 : ntohs(at.sin6_port);
+}
+
 static void figures(void)
 {
 	struct metrics_server_counts c;
 
 	metrics_server_counts(server, &c);
 	printf("{\"port\": %u, \"pid\": %d, \"texts\": %llu, \"left_out\": %llu, \"lost\": %llu}\n",
-	       metrics_server_port(server), metrics_server_pid(server),
+	       port(), server->worker.pid,
 	       (unsigned long long)c.texts, (unsigned long long)c.left_out,
 	       (unsigned long long)c.lost);
 	fflush(stdout);

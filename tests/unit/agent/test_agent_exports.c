@@ -18,6 +18,7 @@
 
 #include "agent/agent_exports.h"
 #include "config/config.h"
+#include "delivery/delivery_parts.h"
 #include "telemetry/gzip.h"
 #include "telemetry/otlp.h"
 #include "tests/unit/telemetry/window_data.h"
@@ -178,7 +179,7 @@ static void test_held(void **state)
 	assert_int_equal(waits.in_flight, 0);
 	assert_int_equal(waits.failures_in_row, 0);
 	/* There is no sender, and nothing to wait for. */
-	assert_int_equal(delivery_sender_pid(agent_exports_delivery(x)), 0);
+	assert_int_equal(agent_exports_delivery(x)->sender.worker.pid, 0);
 	assert_int_equal(delivery_next_ns(agent_exports_delivery(x), 5), UINT64_MAX);
 	delivery_finish(agent_exports_delivery(x), 60000);
 	/* Another configuration: they stay in the spool. */

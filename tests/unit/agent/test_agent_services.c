@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "agent/agent_services.h"
+#include "user/agent/agent_services.c"
 
 static struct service *service(const char *name, uint64_t id)
 {
@@ -25,13 +25,13 @@ static void test_numbers(void **state)
 {
 	struct agent_services *s = agent_services_new(10);
 
-	assert_int_equal(agent_services_end(s), 1);
+	assert_int_equal(s->end, 1);
 	assert_int_equal(agent_services_enter(s, service("a", 11)), 1);
 	assert_int_equal(agent_services_enter(s, service("b", 12)), 2);
 	assert_int_equal(agent_services_enter(s, service("c", 13)), 3);
 	assert_int_equal(agent_services_enter(s, service("b", 12)), 2);
 	assert_int_equal(agent_services_cnt(s), 3);
-	assert_int_equal(agent_services_end(s), 4);
+	assert_int_equal(s->end, 4);
 	assert_string_equal(agent_services_name(s, 2), "b");
 	assert_string_equal(agent_services_name(s, 0), SERVICE_OTHER_NAME);
 	assert_string_equal(agent_services_name(s, 4), SERVICE_OTHER_NAME);
@@ -48,7 +48,7 @@ static void test_numbers(void **state)
 	assert_int_equal(agent_services_sweep(s), 1);
 	assert_null(agent_services_get(s, 1));
 	assert_int_equal(agent_services_cnt(s), 2);
-	assert_int_equal(agent_services_end(s), 4);
+	assert_int_equal(s->end, 4);
 
 	/* A free number is the next new service's; the others' stay. */
 	assert_int_equal(agent_services_enter(s, service("d", 14)), 1);
@@ -59,7 +59,7 @@ static void test_numbers(void **state)
 	agent_services_leave(s, 4);
 	agent_services_leave(s, 3);
 	assert_int_equal(agent_services_sweep(s), 2);
-	assert_int_equal(agent_services_end(s), 3);
+	assert_int_equal(s->end, 3);
 	agent_services_free(s);
 }
 
@@ -73,7 +73,7 @@ static void test_full(void **state)
 	assert_int_equal(agent_services_enter(s, service("b", 2)), 2);
 	assert_int_equal(agent_services_beyond(s), 1);
 	assert_int_equal(agent_services_cnt(s), 2);
-	assert_int_equal(agent_services_end(s), 3);
+	assert_int_equal(s->end, 3);
 	agent_services_leave(s, 1);
 	assert_int_equal(agent_services_enter(s, service("c", 3)), SERVICE_NUMBER_OTHER);
 	assert_int_equal(agent_services_sweep(s), 1);
@@ -84,7 +84,7 @@ static void test_full(void **state)
 	/* Room for number 0 only. */
 	s = agent_services_new(0);
 	assert_int_equal(agent_services_enter(s, service("a", 1)), SERVICE_NUMBER_OTHER);
-	assert_int_equal(agent_services_end(s), 1);
+	assert_int_equal(s->end, 1);
 	agent_services_free(s);
 	agent_services_free(NULL);
 }
@@ -107,7 +107,7 @@ static void test_equal_ids(void **state)
 	assert_int_equal(agent_services_enter(s, service("a", 7)), 1);
 	assert_string_equal(agent_services_name(s, 1), "a");
 	/* All go at once. */
-	while (agent_services_end(s) > 1) {
+	while (s->end > 1) {
 		uint32_t i;
 
 		for (i = 0; i < 3; i++)

@@ -20,7 +20,7 @@ static struct ctl *ctl;
 static uint64_t now = NS_PER_S;
 static struct ctl_request last;		/* without its conditions */
 static size_t conditions, answer_bytes;
-static int answer_status;
+static int answer_status, obeyed;
 
 /* ctl_obey_fn */
 static int obey(void *ctx, struct ctl_request *r, struct buf *out)
@@ -28,6 +28,7 @@ static int obey(void *ctx, struct ctl_request *r, struct buf *out)
 	size_t i;
 
 	last = *r;
+	obeyed++;
 	conditions = r->filter.cnt;
 	for (i = 0; i < answer_bytes; i++)
 		assert_int_equal(buf_add(out, i % 64 == 63 ? "\n" : "x", 1), 0);
@@ -41,6 +42,7 @@ static void begin(void)
 	assert_non_null(ctl);
 	answer_bytes = 100;
 	answer_status = 0;
+	obeyed = 0;
 }
 
 static void end(void)
@@ -104,14 +106,6 @@ static int ask(const char *request, struct buf *text)
 	return answer_of(fd, text);
 }
 
-static struct ctl_counts counts(void)
-{
-	struct ctl_counts c;
-
-	ctl_counts(ctl, &c);
-	return c;
-}
-
 static void test_good_requests(void **state)
 {
 	struct buf text = { 0 };
@@ -135,7 +129,7 @@ static void test_good_requests(void **state)
 	assert_int_equal(conditions, 2);
 	assert_int_equal(last.pid_cnt, 2);
 	assert_int_equal(last.pids[1], 8);
-	assert_int_equal(counts().requests, 4);
+	assert_int_equal(obeyed, 4);
 	end();
 	buf_free(&text);
 }
@@ -170,8 +164,7 @@ static void test_bad_requests(void **state)
 			fail_msg("taken: %s", bad[i]);
 		assert_true(text.len > 10);
 	}
-	assert_int_equal(counts().bad, ARRAY_SIZE(bad));
-	assert_int_equal(counts().requests, 0);
+	assert_int_equal(obeyed, 0);
 	end();
 	buf_free(&text);
 }
@@ -257,10 +250,9 @@ static void test_odd_clients(void **state)
 	say(fd, line, strlen(line));
 	close(fd);
 	ticks(3);
-	assert_int_equal(counts().late, 0);
+	assert_int_equal(recv(half, &c, 1, 0), -1);
 	now += CTL_CLIENT_NS + 1;
 	ticks(2);
-	assert_int_equal(counts().late, 2);
 	assert_int_equal(recv(half, &c, 1, 0), 0);
 	assert_int_equal(recv(silent, &c, 1, 0), 0);
 	close(half);
@@ -273,7 +265,10 @@ static void test_odd_clients(void **state)
 static void test_long_answers(void **state)
 {
 	struct buf text = { 0 };
+	size_t got = 0;
+	char part[4096];
 	int lazy;
+	ssize_t n;
 
 	begin();
 	answer_bytes = CTL_ANSWER_MAX + 1000;
@@ -284,7 +279,10 @@ static void test_long_answers(void **state)
 	ticks(20);
 	now += CTL_CLIENT_NS + 1;
 	ticks(1);
-	assert_int_equal(counts().late, 1);
+	while ((n = recv(lazy, part, sizeof(part), 0)) > 0)
+		got += n;
+	assert_int_equal(n, 0);
+	assert_true(got < CTL_ANSWER_MAX);
 	close(lazy);
 	end();
 	buf_free(&text);
@@ -322,7 +320,6 @@ static void test_a_thousand_connections(void **state)
 	}
 	assert_int_equal(open, CTL_CLIENTS_MAX);
 	assert_int_equal(busy, 1000 - CTL_CLIENTS_MAX);
-	assert_int_equal(counts().busy, busy);
 	assert_int_equal(ask("{\"command\":\"status\"}\n", &text), 75);
 	now += CTL_CLIENT_NS + 1;
 	ticks(1);
@@ -355,8 +352,7 @@ static void test_rights(void **state)
 			ctl_tick(ctl, now);
 		assert_true(WIFEXITED(status));
 		assert_int_equal(WEXITSTATUS(status), 77);
-		assert_int_equal(counts().denied, 1);
-		assert_int_equal(counts().requests, 0);
+		assert_int_equal(obeyed, 0);
 	}
 	end();
 }

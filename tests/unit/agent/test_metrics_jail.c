@@ -24,8 +24,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/metrics_process.h"
-#include "agent/metrics_server.h"
+#include "agent/metrics_server.c"
 #include "agent/metrics_wire.h"
 #include "base/util.h"
 #include "tests/unit/jail_tries.h"
@@ -76,9 +75,7 @@ static struct worker w;
 
 static int begin(void **state)
 {
-	kind = metrics_server_kind;
-	kind.functions = deadly;
-	kind.function_cnt = ARRAY_SIZE(deadly);
+	kind = jail_kind(&metrics_server_kind, deadly, ARRAY_SIZE(deadly));
 	w = (struct worker){ .kind = &kind };
 	return 0;
 }
@@ -91,10 +88,7 @@ static int begin_with_keeper(void **state)
 
 static int end(void **state)
 {
-	worker_end(&w);
-	free(w.stuck);
-	keeper_end();
-	return 0;
+	return jail_end(&w);
 }
 
 static void test_dies_of_what_it_may_not_do(void **state)
@@ -108,14 +102,7 @@ static void test_dies_of_what_it_may_not_do(void **state)
 
 static void test_has_no_rights(void **state)
 {
-	assert_int_equal(worker_ready(&w, 0), 0);
-	assert_int_equal(worker_call(&w, 0, NULL, WAIT_MS), 0);
-	assert_int_equal(process_status(w.pid, "CapEff:", 16), 0);
-	assert_int_equal(process_status(w.pid, "CapPrm:", 16), 0);
-	assert_int_equal(process_status(w.pid, "NoNewPrivs:", 10), 1);
-#if !defined(__SANITIZE_ADDRESS__)
-	assert_int_equal(process_status(w.pid, "Seccomp:", 10), 2);
-#endif
+	has_no_rights(&w, 0);
 }
 
 /* ---- a worker that was taken over ---- */
@@ -171,7 +158,7 @@ static void render(void *ctx, struct metrics_text *t)
 static uint64_t started(const struct metrics_server *s, struct metrics_server_counts *counts)
 {
 	metrics_server_counts(s, counts);
-	return counts->lost + (metrics_server_pid(s) > 0);
+	return counts->lost + (s->worker.pid > 0);
 }
 
 /* The clock is the test's: a second never passes for the worker that asks and asks. */
@@ -186,13 +173,11 @@ static void test_is_replaced(void **state)
 	size_t f;
 
 	for (f = 0; f < ARRAY_SIZE(taken_over); f++) {
-		kind = metrics_server_kind;
+		kind = jail_kind(&metrics_server_kind, taken_over + f, 1);
 		kind.jail = &jail;
-		kind.functions = taken_over + f;
-		kind.function_cnt = 1;
 		rendered = 0;
 		assert_int_equal(metrics_server_start(&s, "127.0.0.1:0"), 0);
-		metrics_server_use(s, &kind);
+		s->worker.kind = &kind;
 		p.fd = metrics_server_fd(s);
 		assert_int_equal(metrics_server_next_ns(s), 0);
 		metrics_server_tick(s, now, render, NULL);
@@ -202,12 +187,12 @@ static void test_is_replaced(void **state)
 			metrics_server_tick(s, now, render, NULL);
 			assert_int_equal(started(s, &counts), 1);
 		}
-		assert_int_equal(metrics_server_pid(s), 0);
+		assert_int_equal(s->worker.pid, 0);
 		assert_int_equal(rendered, f ? 0 : 1);
 		assert_int_equal(counts.texts, rendered);
 		/* Not at once; then another one. */
 		metrics_server_tick(s, now + 1, render, NULL);
-		assert_int_equal(metrics_server_pid(s), 0);
+		assert_int_equal(s->worker.pid, 0);
 		metrics_server_tick(s, metrics_server_next_ns(s), render, NULL);
 		assert_int_equal(started(s, &counts), 2);
 		metrics_server_end(s);
@@ -222,7 +207,6 @@ static void test_no_server(void **state)
 	metrics_server_counts(NULL, &counts);
 	assert_int_equal(counts.texts, 0);
 	assert_int_equal(metrics_server_fd(NULL), -1);
-	assert_int_equal(metrics_server_pid(NULL), 0);
 	assert_true(metrics_server_next_ns(NULL) == UINT64_MAX);
 	metrics_server_end(NULL);
 }

@@ -100,29 +100,14 @@ static void test_messages(void **state)
 	assert_non_null(text);
 	assert_int_equal(sscanf(text, "RELOADING=1\nMONOTONIC_USEC=%lu", &us), 1);
 	assert_true(us >= before && us <= now_ns() / 1000);
-	notify_status(&n, "two\nlines\x7f");
-	assert_string_equal(heard(), "STATUS=two lines ");
 	notify_stopping(&n);
 	assert_string_equal(heard(), "STOPPING=1");
 	notify_tick(&n, now_ns());
 	assert_null(heard());
-	assert_true(notify_next_ns(&n) == UINT64_MAX);
+	assert_false(n.every_ns);
 	notify_end(&n);
 	notify_ready(&n);
 	assert_null(heard());
-}
-
-static void test_a_status_is_bounded(void **state)
-{
-	char longest[10000];
-	struct notify n;
-
-	memset(longest, 'x', sizeof(longest) - 1);
-	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(notify_begin(&n), 0);
-	notify_status(&n, longest);
-	assert_int_equal(strlen(heard()), 255);
-	notify_end(&n);
 }
 
 static void test_watchdog(void **state)
@@ -138,7 +123,6 @@ static void test_watchdog(void **state)
 	assert_null(getenv("WATCHDOG_PID"));
 	notify_tick(&n, 10000000000);
 	assert_string_equal(heard(), "WATCHDOG=1");
-	assert_true(notify_next_ns(&n) == 11500000000);
 	notify_tick(&n, 11499999999);
 	assert_null(heard());
 	notify_tick(&n, 11500000000);
@@ -161,7 +145,7 @@ static void test_the_watchdog_of_others(void **state)
 		if (wrong[i][1])
 			setenv("WATCHDOG_PID", wrong[i][1], 1);
 		assert_int_equal(notify_begin(&n), 0);
-		assert_true(notify_next_ns(&n) == UINT64_MAX);
+		assert_false(n.every_ns);
 		notify_end(&n);
 	}
 }
@@ -192,7 +176,7 @@ static void test_no_manager(void **state)
 	setenv("WATCHDOG_USEC", "1000000", 1);
 	assert_int_equal(notify_begin(&n), 0);
 	notify_ready(&n);
-	assert_true(notify_next_ns(&n) == UINT64_MAX);
+	assert_false(n.every_ns);
 	notify_end(&n);
 
 	memset(longest, '/', sizeof(longest) - 1);
@@ -222,8 +206,8 @@ int main(void)
 	cmocka_unit_test_setup_teardown(test, begin_path, end),                                    \
 	cmocka_unit_test_setup_teardown(test, begin_abstract, end)
 	const struct CMUnitTest tests[] = {
-		BOTH(test_messages), BOTH(test_a_status_is_bounded), BOTH(test_watchdog),
-		BOTH(test_the_watchdog_of_others), BOTH(test_a_manager_that_is_full),
+		BOTH(test_messages), BOTH(test_watchdog), BOTH(test_the_watchdog_of_others),
+		BOTH(test_a_manager_that_is_full),
 		cmocka_unit_test_teardown(test_no_manager, end),
 	};
 

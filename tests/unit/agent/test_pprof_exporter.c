@@ -7,9 +7,10 @@
 #include <zlib.h>
 
 #include "agent/dated_dir.h"
-#include "agent/pprof_exporter.h"
 #include "tests/unit/small_disk.h"
 #include "tests/unit/telemetry/window_data.h"
+/* It has a `kind`, as parameters of that header have. */
+#include "agent/pprof_exporter.c"
 
 #define BEGIN_TEXT "20231114T221320Z"	/* BEGIN_NS */
 

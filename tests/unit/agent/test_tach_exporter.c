@@ -78,7 +78,7 @@ static struct process *begin(pid_t tgid, uint64_t start_ns)
 
 	assert_non_null(p);
 	for (i = 0; i < CODES; i++)
-		assert_int_equal(process_code(p, &code, fake_snapshot(&fake, i, &code)), 0);
+		assert_int_equal(process_take(p, &code, fake_snapshot(&fake, i, &code)), 0);
 	process_set_observed(p, &agent);
 	assert_int_equal(tach_exporter_begin(agent.exporter, p), 0);
 	return p;
@@ -99,7 +99,7 @@ static void samples(struct process *p, uint32_t first, int cnt)
 	};
 
 	while (cnt--)
-		assert_int_equal(process_sample(p, &raw,
+		assert_int_equal(process_take(p, &raw,
 						raw_sample_bytes(raw.nframes, raw.flags)), 0);
 }
 

@@ -5,104 +5,80 @@
  */
 #include "analysis/memory_moments.h"
 #include "analysis/memory_rows.h"
-#include "tests/unit/tach_test.h"
+#include "tests/unit/mlyze_test.h"
 
 #define START 1000000ull
 #define MINUTE 60000000ull
 
 struct file {
-	char path[PATH_BYTES];
-	int fd;
-	struct buf bytes;
-	struct mlyze_file *file;
+	struct mlyze_test m;
 	struct mlyze_notes notes;
 };
 
-static uint32_t marker(struct mlyze_writer *w, const char *text)
+static void mark(struct mlyze_test *m, uint64_t time_us, const char *text)
 {
-	uint32_t id;
-
-	assert_int_equal(mlyze_add_function(w, text, strlen(text), &id), 0);
-	return id;
+	mlyze_test_mark(m, time_us, text, strlen(text));
 }
 
-static void mark(struct mlyze_writer *w, uint64_t time_us, const char *text)
+/* A stack of main and f(). */
+static void alloc_in_f(struct mlyze_test *m, uint64_t time_us, uint64_t addr, uint64_t bytes,
+		       int32_t line, uint16_t thread)
 {
-	assert_int_equal(mlyze_put_marker(w, time_us, marker(w, text)), 0);
+	const struct string_ref a = { "/a.py", 5 }, b = { "/b.py", 5 }, top = { "main", 4 },
+				f = { "f", 1 };
+	const uint32_t frames[] = { mlyze_test_frame(m, &b, &f, line),
+				    mlyze_test_frame(m, &a, &top, 1) };
+
+	assert_int_equal(mlyze_stream_alloc(m->stream, time_us, addr, bytes, (uint32_t)line,
+					    frames, 2, thread), 0);
 }
 
-/* A stack of main and one function. */
-static uint32_t stack_of(struct mlyze_writer *w, const char *function, int32_t line)
+/* f() at line 11 keeps 100 bytes a minute, at line 10 it gives back what it took. */
+static void write_events(struct mlyze_test *m, bool recorded)
 {
-	struct mlyze_frame frames[2] = { { .line = 1 }, { .line = line } };
-	uint32_t id;
-
-	assert_int_equal(mlyze_add_file(w, "/a.py", 5, &frames[0].file), 0);
-	assert_int_equal(mlyze_add_file(w, "/b.py", 5, &frames[1].file), 0);
-	assert_int_equal(mlyze_add_function(w, "main", 4, &frames[0].func), 0);
-	assert_int_equal(mlyze_add_function(w, function, strlen(function), &frames[1].func), 0);
-	assert_int_equal(mlyze_add_stack(w, frames, 2, &id), 0);
-	return id;
-}
-
-/* f() at line 10 keeps 100 bytes a minute, at line 11 it gives back what it took. */
-static void write_events(struct mlyze_writer *w, bool recorded)
-{
-	uint32_t keeps = stack_of(w, "f", 11), gives = stack_of(w, "f", 10);
 	uint64_t i, t = START;
 	char text[128];
 
 	if (recorded) {
-		mark(w, t, "tachbpf recording mode=sampled every=65536");
-		mark(w, t, "tachbpf process pid=7 comm=app container=web");
-		mark(w, t, "tachbpf thread n=3 tid=70 name=worker");
-		mark(w, t, "tachbpf check rss_anon=1000000 swapped=0 held=0 unchecked=0");
+		mark(m, t, "tachbpf recording mode=sampled every=65536");
+		mark(m, t, "tachbpf process pid=7 comm=app container=web");
+		mark(m, t, "tachbpf thread n=3 tid=70 name=worker");
+		mark(m, t, "tachbpf check rss_anon=1000000 swapped=0 held=0 unchecked=0");
 	}
 	for (i = 1; i <= 5; i++) {
 		t += MINUTE;
-		assert_int_equal(mlyze_put_alloc(w, t - 2, i * 16, 100, keeps, 3), 0);
-		assert_int_equal(mlyze_put_alloc(w, t - 2, 8, 50, gives, 4), 0);
-		assert_int_equal(mlyze_put_free(w, t - 1, 8), 0);
+		alloc_in_f(m, t - 2, i * 16, 100, 11, 3);
+		alloc_in_f(m, t - 2, 8, 50, 10, 4);
+		assert_int_equal(mlyze_stream_freed(m->stream, t - 1, 8), 0);
 		snprintf(text, sizeof(text), "tachbpf check rss_anon=%llu swapped=%d held=%llu "
 			 "unchecked=9", (unsigned long long)(1000000 + i * 100000), 5,
 			 (unsigned long long)i * 95000);
 		if (recorded)
-			mark(w, t, text);
+			mark(m, t, text);
 	}
 }
 
 static struct file file_new(bool recorded)
 {
-	struct file f = { .fd = -1 };
-	struct mlyze_error error;
-	struct mlyze_writer *w;
+	struct file f = { .m = mlyze_test_new(START) };
 
-	f.fd = memory_file(f.path);
-	w = mlyze_writer_new(f.fd, START);
-	assert_non_null(w);
-	write_events(w, recorded);
-	assert_int_equal(mlyze_finish(w), 0);
-	mlyze_writer_free(w);
-	f.bytes = file_bytes(f.path);
-	f.file = mlyze_open(f.bytes.data, f.bytes.len, &error);
-	assert_non_null(f.file);
-	assert_int_equal(mlyze_notes_read(f.file, &f.notes), 0);
+	write_events(&f.m, recorded);
+	mlyze_test_open(&f.m);
+	assert_int_equal(mlyze_notes_read(f.m.file, &f.notes), 0);
 	return f;
 }
 
 static void file_free(struct file *f)
 {
 	mlyze_notes_free(&f->notes);
-	mlyze_free(f->file);
-	buf_free(&f->bytes);
-	close(f->fd);
+	mlyze_test_free(&f->m);
 }
 
 /* Join a file to rows. Returns how many it has itself. */
 static size_t add(struct memory_rows *rows, const struct file *f, const struct memory_scope *scope,
 		  struct memory_list *list)
 {
-	struct memory_source src = { .file = f->file, .notes = &f->notes, .pid = f->notes.pid,
+	struct memory_source src = { .file = f->m.file, .notes = &f->notes, .pid = f->notes.pid,
 				     .comm = f->notes.comm, .container = f->notes.container,
 				     .names = f->notes.names };
 	struct mlyze_stats stats;

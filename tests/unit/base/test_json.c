@@ -49,11 +49,15 @@ static void test_shapes(void **state)
 	json_bool(&j, "b", true);
 	json_null(&j, "n");
 	json_string(&j, "none", NULL);
+	json_ref(&j, "ref", &(struct string_ref){ "abc", 2 });
+	json_uint_known(&j, "id", 7);
+	json_uint_known(&j, "no_id", 0);
 	json_array(&j, "empty");
 	json_array_end(&j);
 	json_object_end(&j);
 	assert_string_equal(finish(&j), "{\"a\":[-1,18446744073709551615,{}],\"b\":true,"
-					"\"n\":null,\"none\":null,\"empty\":[]}");
+					"\"n\":null,\"none\":null,\"ref\":\"ab\",\"id\":7,"
+					"\"no_id\":null,\"empty\":[]}");
 }
 
 static void test_pretty(void **state)

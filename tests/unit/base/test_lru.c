@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_lru.c - the order in which items go, and the part that one owner may have. */
-#include "base/lru.h"
+#include "user/base/lru.c"
 #include "tests/unit/tach_test.h"
 
 struct thing {
@@ -58,7 +58,7 @@ static void test_quota(void **state)
 		assert_int_equal(add(i, 1001), i < 8 ? -1 : i - 4);
 	assert_int_equal(l.cnt, 8);
 	for (i = 0; i < 4; i++)
-		assert_int_equal(lru_owner_of(&things[i].lru), 1000);
+		assert_int_equal(things[i].lru.owner->uid, 1000);
 	lru_free(&l);
 }
 
@@ -112,7 +112,7 @@ static void test_owners_go(void **state)
 		lru_remove(&l, &things[0].lru);
 		lru_remove(&l, &things[0].lru);
 		lru_use(&l, &things[0].lru);
-		assert_int_equal(lru_owner_of(&things[0].lru), LRU_OWNER_UNKNOWN);
+		assert_null(things[0].lru.owner);
 	}
 	assert_int_equal(l.owners.cnt, 0);
 	assert_int_equal(l.cnt, 0);

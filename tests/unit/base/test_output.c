@@ -3,6 +3,8 @@
  * test_output.c - files that are created, and every trap on the way. Owners are
  * changed, so most of it needs root.
  */
+#include "base/output.c"	/* it has a fail(), too: before cmocka.h */
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +22,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "base/util.h"
 
 #define USER 12345	/* who called sudo */

@@ -103,10 +103,29 @@ static void test_widest(void **state)
 	assert_int_equal(text_widest(0, ""), 0);
 }
 
+static void put_words(const void *ctx, FILE *out)
+{
+	fprintf(out, "%s and %s", (const char *)ctx, "more");
+}
+
+static void test_wrap_written(void **state)
+{
+	char *got = NULL;
+	size_t len;
+	FILE *out = open_memstream(&got, &len);
+
+	assert_non_null(out);
+	assert_int_equal(text_wrap_written(out, put_words, "one", 7), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(got, "one and\nmore\n");
+	free(got);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_wrap), cmocka_unit_test(test_plural),
+		cmocka_unit_test(test_wrap), cmocka_unit_test(test_wrap_written),
+		cmocka_unit_test(test_plural),
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_right),
 		cmocka_unit_test(test_spill), cmocka_unit_test(test_any_width),

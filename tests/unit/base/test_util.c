@@ -143,6 +143,20 @@ static void test_buf(void **state)
 	assert_null(b.data);
 }
 
+static void test_array_add(void **state)
+{
+	struct pair { int a, b; } *list = NULL;
+	size_t cnt = 0, cap = 0;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(array_add(list, cnt, cap, (struct pair){ i, -i }), 0);
+	assert_true(cnt == 1000 && cap >= cnt);
+	for (i = 0; i < 1000; i++)
+		assert_true(list[i].a == i && list[i].b == -i);
+	free(list);
+}
+
 static void test_write_all(void **state)
 {
 	int fd = open("/dev/full", O_WRONLY);
@@ -160,6 +174,7 @@ int main(void)
 		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_cut), cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_buf),	  cmocka_unit_test(test_write_all),
+		cmocka_unit_test(test_array_add),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

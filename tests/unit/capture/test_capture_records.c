@@ -284,7 +284,7 @@ static void test_entry_of_two_records(void **state)
 	len = fill_entry(PARENT, CHILD, RAW_SWITCH_SAME, 0);
 	entry.in.out_ns = 9 * WAIT_NS;
 	entry.in.h.time_ns = entry.out.h.time_ns = 14 * WAIT_NS;
-	entry.out.codes_ns = 2 * WAIT_NS;
+	entry.out.stack_ns = 2 * WAIT_NS;
 	capture_take(&capture, &entry, len);
 	assert_int_equal(capture.life.err, 0);
 	assert_int_equal(stats_of(from).samples, 5);
@@ -382,7 +382,8 @@ static void exec_ends(struct tracked *t, void *record, size_t len)
 {
 	struct raw_header *h = record;
 
-	process_set_admitted(t->process, 2000, 2001);
+	t->inspected_ns = 2000;
+	t->admitted_ns = 2001;
 	capture_take(&capture, record, len);
 	calls("begin 1073741823\n");
 	h->time_ns = 3000;
@@ -451,7 +452,8 @@ static void test_late_ticks(void **state)
 	struct process_stats stats;
 	struct tracked *t = profile(PARENT);
 
-	process_set_admitted(t->process, 2000, 2001);
+	t->inspected_ns = 2000;
+	t->admitted_ns = 2001;
 	unknown_tick(PARENT, START, 1999);
 	unknown_tick(PARENT, START, 2000);
 	process_stats(t->process, &stats);

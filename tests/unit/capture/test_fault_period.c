@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_fault_period.c - the periods of the events of page faults. */
-#include "capture/capture_faults.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
+
+#include "capture/capture_faults.c"
 
 #define PAGE 4096u
 

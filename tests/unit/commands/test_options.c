@@ -114,11 +114,11 @@ static void test_record(void **state)
 {
 	assert_int_equal(parse("-a -r 10khz -d 0.5 -o out --compression none --layout draft2 "
 			       "--opcodes --no-gc --self-time --json --ignore-kernel-bugs "
-			       "--no-native-threads --no-sample-limit --no-direct-reads --fewer-reads -v"), 0);
+			       "--no-native-threads --no-sample-limit --no-direct-reads -v"), 0);
 	assert_int_equal(o.command, COMMAND_RECORD);
 	assert_true(o.record.select.all && o.record.json && o.record.ignore_kernel_bugs);
 	assert_true(o.record.capture.opcodes && o.record.capture.self_time &&
-		    o.record.capture.no_sample_limit && o.record.capture.fewer_reads &&
+		    o.record.capture.no_sample_limit &&
 		    o.record.capture.no_direct_reads);
 	assert_false(o.record.capture.gc || o.record.recording.compress);
 	assert_false(o.record.capture.native_threads);
@@ -408,8 +408,7 @@ static void test_suffixes(void)
 
 	for (i = 0; (ops = sink_at(i)); i++) {
 		snprintf(path, sizeof(path), "x%s", ops->suffix ? ops->suffix : "");
-		if (ops != &sink_pstats_sampled)
-			assert_ptr_equal(sink_for_path(path), ops);
+		assert_ptr_equal(sink_for_path(path), ops);
 		snprintf(path, sizeof(path), "x.html.%s", ops->name);
 		assert_ptr_equal(sink_for_path(path), ops);
 	}

@@ -102,8 +102,7 @@ static void test_together(void **state)
 		"-m mem -a --no-native-threads", "-m mem -a -C 0", "-m mem -a --layout draft1",
 		"-m mem -a --compression none", "-m mem -p 1 -o x.tach",
 		"-m mem -o x.tach -- python3", "-a --every 64K", "-m wall -a --interval 1s",
-		"-m cpu -p 1 --allocations", "-m memory -a", "-m mem -a --fewer-reads",
-		"-a --native --fewer-reads", "-a -e page-faults --fewer-reads",
+		"-m cpu -p 1 --allocations", "-m memory -a",
 		"-a --accept-cost", "-m mem -p 1 --accept-cost",
 	};
 	static const char *const good[] = {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "cpython/with.h"
+#include "cpython/with.c"
 #include "tests/unit/cpython/fake_values.h"
 
 /*

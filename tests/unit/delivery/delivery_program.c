@@ -23,7 +23,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "delivery/delivery.h"
+#include "delivery/delivery_parts.h"
 #include "base/util.h"
 #include "worker/worker.h"
 
@@ -202,7 +202,6 @@ static void collect(size_t exporter)
 	put("failures_in_row", st.failures_in_row);
 	put("last_status", st.last_status);
 	put("oldest_ns", st.oldest_ns);
-	put("unknown_dropped", delivery_unknown_dropped(delivery)->requests);
 	put("senders_lost", delivery_senders_lost(delivery));
 	put("spool_entries", spool_dir_cnt(delivery_spool(delivery)));
 	put("spool_bytes", spool_dir_bytes(delivery_spool(delivery)));
@@ -285,7 +284,7 @@ static int command(char **w)
 		return delivery_tick(delivery, test_now_ns()), 0;
 	}
 	if (!strcmp(c, "pid"))
-		return delivery_sender_pid(delivery);
+		return delivery->sender.worker.pid;
 	if (!strcmp(c, "finish"))
 		return delivery_finish(delivery, atoi(w[1])), 0;
 	if (!strcmp(c, "close")) {

@@ -15,7 +15,7 @@
 
 #include "delivery/otlp_reply.h"
 #include "delivery/sender_wire.h"
-#include "delivery/transfer.h"
+#include "delivery/transfer.c"
 
 static void test_statuses(void **state)
 {

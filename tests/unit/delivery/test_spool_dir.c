@@ -183,7 +183,7 @@ static void test_bounds(void **state)
 	assert_int_equal(spool_dir_cnt(s), 5);
 	assert_int_equal(gone, 6);
 	assert_int_equal(check(s, spool_dir_oldest(s)), 0);
-	assert_int_equal(check(s, spool_dir_oldest(s)->newer), 3);
+	assert_int_equal(check(s, TAILQ_NEXT(spool_dir_oldest(s), link)), 3);
 	for (spool_dir_set_limits(s, &small); n < 100; n++) {
 		assert_int_equal(put(s, n), 0);
 		assert_true(spool_dir_bytes(s) <= 40960);
@@ -316,7 +316,7 @@ static void check_after(size_t puts, size_t removals)
 
 	assert_int_equal(c->damaged + c->other_version, 0);
 	assert_true(c->leftovers <= 1);
-	for (; e; e = e->newer)
+	for (; e; e = TAILQ_NEXT(e, link))
 		assert_int_equal(check(s, e), n++);
 	/* The last step may be done and not reported, or reported and not done. */
 	assert_true(n == puts || n == puts + 1);

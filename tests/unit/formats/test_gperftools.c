@@ -124,7 +124,7 @@ static void test_native_of_python(void **state)
 static void test_bytes_are_refused(void **state)
 {
 	static const struct sink_ops *const all[] = { &sink_gperftools, &sink_gperftools_perl,
-						      &sink_pstats, &sink_pstats_sampled };
+						      &sink_pstats };
 	struct export_test t = { .meta = { .unit = UNIT_BYTES } };
 	size_t i;
 

@@ -2,47 +2,29 @@
 /* test_mlyze_notes.c - what marks say is gathered; what is damaged, foreign or too much is not. */
 #include "formats/mlyze/mlyze_notes.h"
 #include "model/thread_names.h"
-#include "tests/unit/tach_test.h"
+#include "tests/unit/mlyze_test.h"
 
 struct read {
-	int fd;
-	struct buf bytes;
-	struct mlyze_file *file;
+	struct mlyze_test m;
 	struct mlyze_notes notes;
 };
 
 static struct read read_marks(const char *const *marks, size_t cnt, size_t times)
 {
-	struct read r = { .fd = -1 };
-	struct mlyze_error error;
-	struct mlyze_writer *w;
-	char path[PATH_BYTES];
-	uint32_t id;
+	struct read r = { .m = mlyze_test_new(100) };
 	size_t i;
 
-	r.fd = memory_file(path);
-	w = mlyze_writer_new(r.fd, 100);
-	assert_non_null(w);
-	for (i = 0; i < cnt * times; i++) {
-		assert_int_equal(mlyze_add_function(w, marks[i % cnt], strlen(marks[i % cnt]),
-						    &id), 0);
-		assert_int_equal(mlyze_put_marker(w, 100 + i, id), 0);
-	}
-	assert_int_equal(mlyze_finish(w), 0);
-	mlyze_writer_free(w);
-	r.bytes = file_bytes(path);
-	r.file = mlyze_open(r.bytes.data, r.bytes.len, &error);
-	assert_non_null(r.file);
-	assert_int_equal(mlyze_notes_read(r.file, &r.notes), 0);
+	for (i = 0; i < cnt * times; i++)
+		mlyze_test_mark(&r.m, 100 + i, marks[i % cnt], strlen(marks[i % cnt]));
+	mlyze_test_open(&r.m);
+	assert_int_equal(mlyze_notes_read(r.m.file, &r.notes), 0);
 	return r;
 }
 
 static void read_free(struct read *r)
 {
 	mlyze_notes_free(&r->notes);
-	mlyze_free(r->file);
-	buf_free(&r->bytes);
-	close(r->fd);
+	mlyze_test_free(&r->m);
 }
 
 static void test_all_marks(void **state)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "host/memory_limit.h"
+#include "host/memory_limit.c"
 
 static void test_v2(void **state)
 {

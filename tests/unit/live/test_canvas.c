@@ -57,10 +57,6 @@ static void test_only_changes(void **state)
 	canvas_add(c, 0, CANVAS_PLAIN, "one");
 	draw();
 	assert_string_equal(drawn, "\033[2;1H\033[K");
-	canvas_forget(c);
-	begin(2, 10);
-	draw();
-	assert_non_null(strstr(drawn, "\033[2J"));
 	canvas_free(c);
 }
 

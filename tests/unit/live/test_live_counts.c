@@ -48,7 +48,7 @@ static void tick(uint32_t n, uint32_t first, uint8_t status)
 	stack(1, n, first);
 	raw.status = status;
 	raw.h.rate_hz = 1000000000 / TICK_NS;
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 }
 
 static struct live_process only(void)
@@ -121,7 +121,7 @@ static void test_recursion(void **state)
 	for (i = 0; i < 3; i++)
 		raw.frames[i] = fake_frame(&fake, 20, 2 * i);
 	raw.h.rate_hz = 1000000000 / TICK_NS;
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	one = only();
 	assert_int_equal(one.hottest->self_ns, TICK_NS);
 	assert_int_equal(one.hottest->total_ns, TICK_NS);
@@ -137,7 +137,7 @@ static void test_collections(void **state)
 	raw.flags = RAW_GC;
 	raw.gc_at = 0;
 	raw.h.rate_hz = 1000000000 / TICK_NS;
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	tick(4, 20, STATUS_ON_CPU);
 	one = only();
 	assert_int_equal(one.last.gc_ns, TICK_NS);

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-#include "look/look_locks.h"
+#include "look/look_locks.c"
 
 #define NO LOOK_NO_HOLDER
 #define MANY 100000u

@@ -46,7 +46,7 @@ static void waits_in(uint32_t tid, uint16_t sysno, uint32_t code, uint64_t time_
 	raw.h.sysno = sysno;
 	raw.h.time_ns = time_ns;
 	raw.status = 0;
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	assert_int_equal(process_emit_open_waits(p, time_ns + WAIT_NS), 0);
 	assert_true(observer.events.cnt > 0);
 	ev = kept_event(&observer.events, observer.events.cnt - 1);

@@ -18,7 +18,7 @@
 
 #include "base/util.h"
 #include "bpf/abi.h"
-#include "look/look_thread.h"
+#include "look/look_thread.c"
 
 static void test_syscall_text(void **state)
 {

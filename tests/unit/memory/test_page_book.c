@@ -134,11 +134,11 @@ static void test_a_page_counts_from_its_first_answer(void **state)
 {
 	assert_int_equal(touch(0x10123, 3), 0);
 	expect(0, 0, 0);
-	assert_int_equal(page_book_waiting(book), 1);
+	assert_int_equal(page_book_waiting_bytes(book, UINT64_MAX), WEIGHT);
 	answer(0x10000, PAGE_ANON, 5);
 	expect(1, 0, WEIGHT);
 	assert_int_equal(seen.blocks[0].stack, 3);
-	assert_int_equal(page_book_waiting(book), 0);
+	assert_int_equal(page_book_waiting_bytes(book, UINT64_MAX), 0);
 	answer(0x10000, PAGE_ANON, 5);
 	expect(1, 0, WEIGHT);
 	answer(0x10000, PAGE_GONE, 0);
@@ -257,7 +257,7 @@ static void test_a_fault_after_the_question(void **state)
 	touch(0x10000, 1);
 	assert_int_equal(page_book_take(book, &there, 1, now - 1), 0);
 	expect(0, 0, 0);
-	assert_int_equal(page_book_waiting(book), 1);
+	assert_int_equal(page_book_waiting_bytes(book, UINT64_MAX), WEIGHT);
 	assert_int_equal(page_book_take(book, &there, 1, now), 0);
 	expect(1, 1, 0);
 }
@@ -300,7 +300,7 @@ static void test_all_pages_in_order(void **state)
 	}
 	assert_int_equal(sum, 1000);
 	assert_int_equal(page_book_ask(book, false, &pos, addrs, 64), 0);
-	assert_int_equal(page_book_waiting(book), 0);
+	assert_int_equal(page_book_waiting_bytes(book, UINT64_MAX), 0);
 	expect(1000, 0, 1000 * WEIGHT);
 }
 
@@ -516,7 +516,7 @@ static void test_the_end(void **state)
 	touch(0x10000, 2);
 	assert_int_equal(page_book_end(book), 0);
 	expect(2, 0, 2 * WEIGHT);
-	assert_int_equal(page_book_waiting(book), 0);
+	assert_int_equal(page_book_waiting_bytes(book, UINT64_MAX), 0);
 }
 
 static void test_denied(void **state)

@@ -330,7 +330,6 @@ static pid_t find_worker(void)
 
 static void test_the_worker_is_killed(void **state)
 {
-	struct page_check_counts counts;
 	uint64_t start = start_of(getpid());
 	pid_t pid;
 	int err;
@@ -341,9 +340,7 @@ static void test_the_worker_is_killed(void **state)
 	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), 0);
 	kill(pid, SIGKILL);
 	page_check_settle(check, WAIT_MS);
-	page_check_counts(check, &counts);
-	assert_int_equal(counts.broken, 1);
-	assert_int_equal(counts.unanswered, 1);
+	assert_int_equal(page_check_open(check), 0);
 	assert_int_equal(answers, 1);
 	/* It is started again after a second. */
 	while ((err = page_check_ask(check, getpid(), start, 5, NULL, 0)) == -EAGAIN)
@@ -373,7 +370,6 @@ static void test_an_answer_waits_for_what_was_before_it(void **state)
 
 static void test_a_worker_that_hangs_is_given_up(void **state)
 {
-	struct page_check_counts counts;
 	uint64_t start = start_of(getpid());
 
 	ask(NULL, 0);
@@ -383,9 +379,7 @@ static void test_a_worker_that_hangs_is_given_up(void **state)
 		usleep(10000);
 		page_check_poll(check, UINT64_MAX);
 	}
-	page_check_counts(check, &counts);
-	assert_int_equal(counts.stuck, 1);
-	assert_int_equal(counts.unanswered, 1);
+	assert_int_equal(answers, 1);
 	/* The process is not asked about for a while; another one is. */
 	assert_int_equal(page_check_ask(check, getpid(), start, 0, NULL, 0), -ETIMEDOUT);
 	ask_about(getppid(), 0, NULL, 0);

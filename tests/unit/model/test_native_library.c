@@ -18,9 +18,13 @@ static const uint8_t id_a[] = { 0x01, 0xab, 0xff }, id_b[20] = { 0x7f };
 static const struct native_library *find(const struct native_library *list, int cnt,
 					 const char *name)
 {
-	const struct string_ref ref = { name, (uint32_t)strlen(name) };
+	uint32_t len = (uint32_t)strlen(name);
+	int i;
 
-	return native_library_find(list, cnt, &ref);
+	for (i = 0; i < cnt; i++)
+		if (list[i].name.len == len && !memcmp(list[i].name.data, name, len))
+			return &list[i];
+	return NULL;
 }
 
 static void test_there_and_back(void **state)

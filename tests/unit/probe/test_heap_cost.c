@@ -12,7 +12,7 @@
 
 #include "base/time.h"
 #include "probe/heap_cost.h"
-#include "probe/heap_functions.h"
+#include "probe/heap_functions.c"
 
 
 static const struct heap_prices prices = { .enter_us = 2, .return_us = 3, .walk_us = 5 };

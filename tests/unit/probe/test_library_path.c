@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 
 #include "base/util.h"
-#include "probe/event_probes.h"
+#include "probe/event_probes.c"
 #include "probe/prober.h"
 
 static char path[PATH_MAX];

@@ -2,7 +2,7 @@
 /* test_async_sums.c - what a recording with --async says of the stacks of tasks. */
 #include "tests/unit/tach_test.h"
 
-#include "recording/async_sums.h"
+#include "recording/sums.c"
 #include "resolve/process.h"
 
 static const struct async_stats some = {
@@ -12,17 +12,16 @@ static const struct async_stats some = {
 
 static void test_sums(void **state)
 {
-	struct async_stats sum = { 0 };
+	struct process_stats sum = { .async = some }, one = { .async = some };
 
-	async_stats_add(&sum, &some);
-	async_stats_add(&sum, &some);
-	assert_int_equal(sum.shown, 180);
-	assert_int_equal(async_stats_kept(&sum), 20);
-	assert_int_equal(async_stats_stacks(&sum), 210);
-	async_stats_since(&sum, &some);
-	assert_memory_equal(&sum, &some, sizeof(sum));
-	async_stats_since(&sum, &some);
-	assert_int_equal(async_stats_stacks(&sum) + sum.several, 0);
+	async_stats_add(&sum.async, &some);
+	assert_int_equal(sum.async.shown, 180);
+	assert_int_equal(async_stats_kept(&sum.async), 20);
+	assert_int_equal(async_stats_stacks(&sum.async), 210);
+	stats_since(&sum, &one);
+	assert_memory_equal(&sum.async, &some, sizeof(some));
+	stats_since(&sum, &one);
+	assert_int_equal(async_stats_stacks(&sum.async) + sum.async.several, 0);
 }
 
 /* What async_print() writes, to be freed. */

@@ -8,7 +8,8 @@
 #include <cmocka.h>
 
 #include "bpf/abi.h"
-#include "recording/counts_since.h"
+#include "recording/capture_counts.h"
+#include "recording/totals.h"
 
 static void test_since(void **state)
 {

@@ -3,12 +3,12 @@
  * test_flight.c - a flight recorder gives a recording what came in the time to keep, of whom, with the
  * losses of that time; and what it keeps is bounded. The clock is ours.
  */
+#include "recording/flight.c"
 #include "base/time.h"
 #include "tests/unit/resolve/process_test.h"
 
 #include <dirent.h>
 
-#include "recording/flight.h"
 #include "recording/recording.h"
 #include "recording/session_json.h"
 #include "tests/unit/json_doc.h"
@@ -32,6 +32,24 @@ static void note_met(void *ctx, const struct flight_met *m)
 {
 	met_cnt++;
 	snprintf(met, sizeof(met), "%d %s: %s", m->tgid, m->comm, m->text);
+}
+
+struct flight_stats {
+	size_t bytes;			/* of what is kept */
+	size_t processes, over;		/* over: of these, those that have ended */
+	uint64_t dropped;		/* samples that went early, for lack of room */
+	uint64_t reach_ns;		/* how far back the present part and those before go */
+};
+
+static void flight_stats(const struct flight *f, struct flight_stats *out)
+{
+	*out = (struct flight_stats){
+		.bytes = f->room.bytes,
+		.processes = f->live.cnt + f->room.over,
+		.over = f->room.over,
+		.dropped = f->dropped,
+		.reach_ns = f->started ? f->args.clock() - f->times[f->oldest % TIMES].begin_ns : 0,
+	};
 }
 
 static void counts(void *ctx, struct capture_counts *out)
@@ -103,7 +121,7 @@ static void sample(struct process *of, uint32_t first)
 	stack(7, 2, first);
 	raw.h.time_ns = now;
 	raw.h.rate_hz = 100;
-	assert_int_equal(process_sample(of, &raw, raw_len()), 0);
+	assert_int_equal(process_take(of, &raw, raw_len()), 0);
 }
 
 static void next_second(void)
@@ -265,7 +283,7 @@ static void test_a_process_that_ended(void **state)
 	gone = begin_process(202, 1000, "python3 gone.py");
 	sample(gone, 20);
 	sample(gone, 21);
-	process_rename(gone, 7, "worker");
+	rename_thread(gone, 7, "worker");
 	end_process(gone);
 	seconds(KEEP_S / 2, 10);
 	json = write_all_kept();

@@ -89,7 +89,7 @@ static int send(struct sent *s, uint64_t *seed)
 	raw.frames[0] = fake_frame(&fake, (uint32_t)(*seed % known), 2);
 	raw.frames[1] = fake_frame(&fake, (uint32_t)(*seed / known % known), 2);
 	s->samples++;
-	return process_sample(s->p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
+	return process_take(s->p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
 }
 
 /* Record until the disk is full. */

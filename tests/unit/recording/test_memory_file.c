@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <time.h>
 
+#include "recording/sums.c"
 #include "formats/mlyze/mlyze_join.h"
 #include "formats/mlyze/mlyze_marks.h"
 #include "formats/mlyze/mlyze_stats.h"
@@ -55,7 +56,7 @@ static struct process *begin(pid_t tgid, const char *comm)
 
 	assert_non_null(p);
 	process_set_observed(p, &names);
-	assert_int_equal(process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)), 0);
+	assert_int_equal(process_take(p, &raw, raw_sample_bytes(raw.nframes, raw.flags)), 0);
 	assert_true(process_tables(p)->frame_cnt > 0);
 	assert_int_equal(observer->ops->begin(observer, p), 0);
 	return p;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_native_sums.c - sums over processes, and what session.json and the summary say of them. */
-#include "recording/native_sums.h"
+#include "recording/sums.h"
 
 #include "base/json.h"
 #include "recording/capture_counts.h"
@@ -42,8 +42,8 @@ static void test_a_part_of_a_process(void **state)
 {
 	struct process_stats s = one;
 
-	native_stats_add(&s, &one);
-	native_stats_since(&s, &one);
+	stats_add(&s, &one);
+	stats_since(&s, &one);
 	assert_memory_equal(&s, &one, sizeof(s));
 }
 

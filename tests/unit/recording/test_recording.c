@@ -66,7 +66,7 @@ static int sample(struct process *p, uint32_t first)
 		.frames = { fake_frame(&fake, first, 2), fake_frame(&fake, first + 1, 2) },
 	};
 
-	return process_sample(p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
+	return process_take(p, &raw, raw_sample_bytes(raw.nframes, raw.flags));
 }
 
 static int end(struct process *p, uint64_t end_ns)
@@ -386,39 +386,6 @@ static void test_the_summary_adds_up_without_native_threads(void **state)
 	assert_int_equal(count_in(summary, "without a stack",
 				  "18.000 % of the CPU time: outside Python, not in the files"), 18);
 	free(summary);
-}
-
-/* Does the summary advise a larger table, after 657 records? */
-static bool advises(uint64_t repeated, uint64_t evicted)
-{
-	uint64_t bpf[CNT_MAX] = { [CNT_CODE] = 657, [CNT_SENT_EVICTED] = evicted };
-	struct capture_counts counts = { .bpf = bpf };
-	char *text;
-	bool does;
-
-	recording->rows[0]->stats.code_repeated = repeated;
-	text = summary_text(&counts);
-	does = strstr(text, "--sent-codes");
-	free(text);
-	return does;
-}
-
-/* Names of new processes are sent again whatever the table's size. */
-static void test_advice_on_the_table(void **state)
-{
-	struct process *p;
-
-	open_recording(dir, false);
-	p = begin(101, OLD_NS, "python3 a.py");
-	observer->ops->start(observer, now_ns());
-	assert_int_equal(sample(p, 1), 0);
-	observer->ops->stop(observer, 0);
-	assert_int_equal(end(p, 0), 0);
-	assert_false(advises(461, 0));
-	assert_false(advises(461, 3));
-	assert_false(advises(3, 461));
-	assert_true(advises(461, 461));
-	free(finish());
 }
 
 /* Processes that live for less than a second share a file; one that still lives gets its own. */
@@ -813,7 +780,7 @@ static void wall_sample(struct process *p, bool on_cpu)
 		.frames = { fake_frame(&fake, 1, 2) },
 	};
 
-	assert_int_equal(process_sample(p, &raw, raw_sample_bytes(1, 0)), 0);
+	assert_int_equal(process_take(p, &raw, raw_sample_bytes(1, 0)), 0);
 }
 
 /* Processes that never ran share a file; one that runs later has its own from then on. */
@@ -1048,7 +1015,6 @@ int main(void)
 		TEST(test_losses_of_processes),
 		TEST(test_the_summary_adds_up),
 		TEST(test_the_summary_adds_up_without_native_threads),
-		TEST(test_advice_on_the_table),
 		TEST(test_short_lives_share),
 		TEST(test_single_file),
 		TEST(test_single_file_after_an_exec),

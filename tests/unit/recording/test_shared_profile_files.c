@@ -48,7 +48,7 @@ static void live(pid_t tgid, const char *command, uint32_t samples)
 			.frames = { fake_frame(&fake, i % CODES, 2 * (i / CODES % 60)) },
 		};
 
-		assert_int_equal(process_sample(p, &raw, raw_sample_bytes(1, 0)), 0);
+		assert_int_equal(process_take(p, &raw, raw_sample_bytes(1, 0)), 0);
 	}
 	/* as if it had lived for a millisecond, however long that took */
 	assert_int_equal(observer->ops->end(observer, p,

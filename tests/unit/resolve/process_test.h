@@ -69,9 +69,27 @@ static inline size_t raw_len(void)
 
 static inline struct event take(void)
 {
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	assert_true(observer.events.cnt > 0);
 	return kept_event(&observer.events, observer.events.cnt - 1);
+}
+
+/* The thread gets a name. */
+static inline void rename_thread(struct process *of, uint32_t tid, const char *name)
+{
+	struct raw_rename rename = { .h.kind = RAW_RENAME, .tid = tid };
+
+	assert_true(strlen(name) < sizeof(rename.comm));
+	memcpy(rename.comm, name, strlen(name));
+	assert_int_equal(process_take(of, &rename, sizeof(rename)), 0);
+}
+
+/* The thread ends. */
+static inline void exit_of(uint32_t tid)
+{
+	const struct raw_switch_in run = { .h.kind = RAW_THREAD_EXIT, .tid = tid };
+
+	assert_int_equal(process_take(p, &run, sizeof(run)), 0);
 }
 
 static inline void check_code(const struct event *ev, uint32_t i, uint32_t code)

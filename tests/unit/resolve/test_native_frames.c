@@ -5,7 +5,6 @@
 #define NATIVE_PENDING_MAX 64
 
 #include "resolve/native_frames.c"
-#include "resolve/native_rows.c"
 
 #include "tests/unit/resolve/fake_code.h"
 #include "tests/unit/resolve/fake_native.h"

@@ -282,7 +282,7 @@ static void test_names_from_records(void **state)
 
 	begin();
 	for (i = 20; i < 30; i++)
-		assert_int_equal(process_code(p, &code, fake_snapshot(&fake, i, &code)), 0);
+		assert_int_equal(process_take(p, &code, fake_snapshot(&fake, i, &code)), 0);
 	stack(1, 10, 20);
 	ev = take();
 	check_stack(&ev, 10, 20);
@@ -298,11 +298,11 @@ static void test_bad_records(void **state)
 	begin();
 	stack(1, 10, 20);
 	for (len = 0; len < raw_len(); len++)
-		assert_int_equal(process_sample(p, &raw, len), -EBADMSG);
+		assert_int_equal(process_take(p, &raw, len), -EBADMSG);
 	raw.nframes = ABI_MAX_FRAMES + 1;
-	assert_int_equal(process_sample(p, &raw, sizeof(raw)), -EBADMSG);
+	assert_int_equal(process_take(p, &raw, sizeof(raw)), -EBADMSG);
 	raw.nframes = UINT16_MAX;
-	assert_int_equal(process_sample(p, &raw, sizeof(raw)), -EBADMSG);
+	assert_int_equal(process_take(p, &raw, sizeof(raw)), -EBADMSG);
 	assert_int_equal(observer.events.cnt, 0);
 	assert_int_equal(stats_now().samples, 0);
 	/* <GC> at a frame that is not there */
@@ -320,8 +320,8 @@ static void test_observer_errors(void **state)
 	stack(1, 3, 20);
 	take();
 	observer.event_err = -ENOSPC;
-	assert_int_equal(process_sample(p, &raw, raw_len()), -ENOSPC);
-	assert_int_equal(process_sample(p, &raw, raw_len()), -ENOSPC);
+	assert_int_equal(process_take(p, &raw, raw_len()), -ENOSPC);
+	assert_int_equal(process_take(p, &raw, raw_len()), -ENOSPC);
 	assert_int_equal(stats_now().samples, 1);
 	assert_int_equal(stats_now().lost[LOSS_WRITE], 2);
 	observer.event_err = 0;
@@ -387,14 +387,14 @@ static void test_no_memory(void **state)
 	assert_int_equal(setrlimit(RLIMIT_AS, &now), 0);
 	for (tid = 1000; tid < 6000 && !stats_now().lost[LOSS_MEMORY]; tid++) {
 		raw.tid = tid;
-		if (process_sample(p, &raw, raw_len()))
+		if (process_take(p, &raw, raw_len()))
 			break;
 	}
 	lost = stats_now().lost[LOSS_MEMORY];
 	assert_int_equal(setrlimit(RLIMIT_AS, &before), 0);
 	assert_int_equal(lost, 1);
 	assert_true(tid > 1000 && tid < 6000);
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	end();
 #endif
 }
@@ -444,6 +444,35 @@ static void check_model(const struct event *ev, const struct model_frame *want, 
 }
 
 /* Samples of many threads and interpreters in random order; stacks grow, shrink and change. */
+/* A record that no kind fits, or that is shorter than its kind, is refused and not read. */
+static void test_kinds(void **state)
+{
+	static const uint32_t kinds[] = {
+		RAW_SAMPLE, RAW_SWITCH_OUT, RAW_SWITCH_SAME, RAW_SWITCH_IN, RAW_THREAD_EXIT,
+		RAW_NO_STACK, RAW_EXTRA, RAW_NATIVE, RAW_ASYNC, RAW_CODE, RAW_RENAME, RAW_ALLOC,
+		RAW_FREE, RAW_MOVED, RAW_GC_DONE,
+	};
+	static const uint32_t none[] = { 0, RAW_UNKNOWN, RAW_EXEC, RAW_EXIT, RAW_CGROUP, 255 };
+	size_t i, len;
+
+	begin();
+	stack(7, 3, 10);
+	for (i = 0; i < ARRAY_SIZE(none); i++) {
+		raw.h.kind = none[i];
+		assert_int_equal(process_take(p, &raw, sizeof(raw)), -EBADMSG);
+	}
+	for (i = 0; i < ARRAY_SIZE(kinds); i++)
+		for (len = 0; len <= sizeof(raw.h); len++) {
+			struct raw_header *h = malloc(sizeof(*h));
+
+			h->kind = kinds[i];
+			assert_int_equal(process_take(p, h, len), -EBADMSG);
+			free(h);
+		}
+	assert_int_equal(observer.events.cnt, 0);
+	end();
+}
+
 static void test_random(void **state)
 {
 	static uint32_t codes[6][ABI_MAX_FRAMES], lastis[6][ABI_MAX_FRAMES];
@@ -467,8 +496,9 @@ static void test_random(void **state)
 			codes[t][i] = rnd(&seed) % CODES;
 			lastis[t][i] = 2 * (rnd(&seed) % 100);
 		}
-		raw = (struct raw_sample){ .tid = 100 + t % 3, .interp_id = t / 3,
-					   .nframes = depth[t], .status = STATUS_ON_CPU };
+		raw = (struct raw_sample){ .h.kind = RAW_SAMPLE, .tid = 100 + t % 3,
+					   .interp_id = t / 3, .nframes = depth[t],
+					   .status = STATUS_ON_CPU };
 		raw.h.time_ns = round * 1000;
 		for (i = 0; i < depth[t]; i++) {
 			uint32_t c = codes[t][depth[t] - 1 - i];
@@ -519,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_bad_records),
 		cmocka_unit_test(test_image_is_held),
 		cmocka_unit_test(test_no_memory), cmocka_unit_test(test_observer_errors),
+		cmocka_unit_test(test_kinds),
 		cmocka_unit_test(test_random),
 	};
 

@@ -53,7 +53,7 @@ static size_t async_len(void)
 
 static struct event take_both(void)
 {
-	assert_int_equal(process_async(p, &async, async_len()), 0);
+	assert_int_equal(process_take(p, &async, async_len()), 0);
 	return take();
 }
 
@@ -228,9 +228,9 @@ static void test_wait(void **state)
 	raw.h.why = WHY_BLOCKED;
 	awaited_by_nobody(2);
 	awaited_by(1, 20);
-	assert_int_equal(process_async(p, &async, async_len()), 0);
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
-	assert_int_equal(process_switch_in(p, &in), 0);
+	assert_int_equal(process_take(p, &async, async_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &in, sizeof(in)), 0);
 	assert_true(observer.events.cnt > 0);
 	ev = kept_event(&observer.events, observer.events.cnt - 1);
 	check_codes(&ev, 4, (uint32_t[]){ 1, 2, 3, 20 });
@@ -313,33 +313,33 @@ static void test_bad_records(void **state)
 	stack(7, 5, 1);
 	awaited_by_nobody(2);
 	awaited_by(2, 20);
-	assert_int_equal(process_async(p, &async, async_len() - 1), -EBADMSG);
-	assert_int_equal(process_async(p, &async, 10), -EBADMSG);
+	assert_int_equal(process_take(p, &async, async_len() - 1), -EBADMSG);
+	assert_int_equal(process_take(p, &async, 10), -EBADMSG);
 	async.starts[0] = 1;
-	assert_int_equal(process_async(p, &async, async_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &async, async_len()), -EBADMSG);
 	async.starts[0] = 0;
 	async.ntasks = 2;
 	async.starts[1] = 3;
-	assert_int_equal(process_async(p, &async, async_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &async, async_len()), -EBADMSG);
 	async.ntasks = 0;
-	assert_int_equal(process_async(p, &async, async_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &async, async_len()), -EBADMSG);
 	async.ntasks = RAW_ASYNC_TASKS + 1;
-	assert_int_equal(process_async(p, &async, sizeof(async)), -EBADMSG);
+	assert_int_equal(process_take(p, &async, sizeof(async)), -EBADMSG);
 	async.ntasks = 1;
 	async.nframes = RAW_ASYNC_FRAMES + 1;
-	assert_int_equal(process_async(p, &async, sizeof(async)), -EBADMSG);
+	assert_int_equal(process_take(p, &async, sizeof(async)), -EBADMSG);
 	async.nframes = 2;
 	async.end = ASYNC_END_CNT;
-	assert_int_equal(process_async(p, &async, async_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &async, async_len()), -EBADMSG);
 	async.end = ASYNC_WHOLE;
 	async.at = ABI_MAX_FRAMES;
-	assert_int_equal(process_async(p, &async, async_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &async, async_len()), -EBADMSG);
 	/* A place that this stack does not have. */
 	async.at = 5;
 	assert_int_equal(take_both().nframes, 5);
 	async.at = 2;
 	async.frames[1].lasti |= FRAME_NATIVE << RAW_KIND_SHIFT;
-	assert_int_equal(process_async(p, &async, async_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &async, async_len()), -EBADMSG);
 	end();
 }
 

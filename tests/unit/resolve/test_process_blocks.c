@@ -46,7 +46,7 @@ static int given(enum raw_alloc_why why, uint64_t addr, uint64_t bytes)
 	raw.h.time_ns = now += 1000000;
 	raw.flags |= RAW_WEIGHED;
 	*m = (struct raw_memory){ addr, bytes, bytes };
-	return process_alloc(p, &raw, raw_len());
+	return process_take(p, &raw, raw_len());
 }
 
 static int freed_at(enum raw_alloc_why why, uint64_t addr, uint64_t bytes, uint64_t time_ns)
@@ -57,7 +57,7 @@ static int freed_at(enum raw_alloc_why why, uint64_t addr, uint64_t bytes, uint6
 		.tid = 7, .addr = addr, .bytes = bytes,
 	};
 
-	return process_free_memory(p, &r);
+	return process_take(p, &r, sizeof(r));
 }
 
 static int freed(enum raw_alloc_why why, uint64_t addr, uint64_t bytes)

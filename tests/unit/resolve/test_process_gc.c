@@ -39,7 +39,7 @@ static int done_at(uint64_t ms)
 {
 	raw_gc.h.time_ns = ms * MS;
 	event_cnt = 0;
-	return process_gc_done(p, &raw_gc);
+	return process_take(p, &raw_gc, sizeof(raw_gc));
 }
 
 static void collected(int generation, uint64_t collections, uint64_t cnt, uint64_t bad)
@@ -249,7 +249,7 @@ static void test_other_modes(void **state)
 {
 	more_args = (struct process_args){ 0 };
 	begin();
-	assert_int_equal(process_gc_done(p, &raw_gc), -EBADMSG);
+	assert_int_equal(process_take(p, &raw_gc, sizeof(raw_gc)), -EBADMSG);
 	end();
 }
 

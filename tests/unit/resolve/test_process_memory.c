@@ -64,7 +64,7 @@ static int fault(uint64_t addr)
 	raw.h.time_ns = now += 1000000;
 	raw.flags |= RAW_WEIGHED;
 	*m = (struct raw_memory){ addr, PAGE, WEIGHT };
-	return process_alloc(p, &raw, raw_len());
+	return process_take(p, &raw, raw_len());
 }
 
 static void answer(const struct page_state *states, size_t cnt, enum pages_tag tag, uint64_t anon)
@@ -178,7 +178,7 @@ static void without_stack(uint8_t flags, enum counter end, const char *name)
 static void test_without_a_stack(void **state)
 {
 	begin_memory();
-	process_rename(p, 7, "blas");
+	rename_thread(p, 7, "blas");
 	without_stack(0, CNT_NATIVE_THREAD, "<native thread blas>");
 	without_stack(0, CNT_NO_FRAMES, "<no Python frame>");
 	without_stack(0, CNT_NOT_READY, "<no Python frame>");
@@ -193,13 +193,13 @@ static void test_bad_records(void **state)
 	begin_memory();
 	stack(7, 3, 10);
 	assert_int_equal(fault(0x10000), 0);
-	assert_int_equal(process_alloc(p, &raw, raw_len() - 1), -EBADMSG);
-	assert_int_equal(process_alloc(p, &raw, sizeof(struct raw_head) - 1), -EBADMSG);
+	assert_int_equal(process_take(p, &raw, raw_len() - 1), -EBADMSG);
+	assert_int_equal(process_take(p, &raw, sizeof(struct raw_head) - 1), -EBADMSG);
 	raw.flags = 0;
-	assert_int_equal(process_alloc(p, &raw, raw_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &raw, raw_len()), -EBADMSG);
 	raw.flags = RAW_WEIGHED;
 	raw.nframes = ABI_MAX_FRAMES + 1;
-	assert_int_equal(process_alloc(p, &raw, sizeof(raw)), -EBADMSG);
+	assert_int_equal(process_take(p, &raw, sizeof(raw)), -EBADMSG);
 	end();
 	more_args = (struct process_args){ 0 };
 	begin();
@@ -314,12 +314,13 @@ static void test_the_end(void **state)
 
 static void test_moved(void **state)
 {
-	struct raw_moved moved = { .addr = PAGE, .bytes = 4 * PAGE, .to = 100 * PAGE };
+	struct raw_moved moved = { .h.kind = RAW_MOVED, .addr = PAGE, .bytes = 4 * PAGE,
+				   .to = 100 * PAGE };
 
 	begin_memory();
 	stack(7, 3, 10);
 	fault(2 * PAGE);
-	assert_int_equal(process_moved(p, &moved), 0);
+	assert_int_equal(process_take(p, &moved, sizeof(moved)), 0);
 	answer_one(101 * PAGE, PAGE_ANON);
 	assert_int_equal(kept_cnt, 1);
 	assert_int_equal(kept[0].ev.bytes, WEIGHT);

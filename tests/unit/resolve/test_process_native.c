@@ -20,7 +20,7 @@ static struct raw_no_stack no_stack(uint32_t tid, enum counter end, const char *
 
 static struct event taken(const struct raw_no_stack *r)
 {
-	assert_int_equal(process_no_stack(p, r), 0);
+	assert_int_equal(process_take(p, r, sizeof(*r)), 0);
 	assert_true(observer.events.cnt > 0);
 	return kept_event(&observer.events, observer.events.cnt - 1);
 }
@@ -138,7 +138,7 @@ static void test_write_error(void **state)
 	more_args = (struct process_args){ 0 };
 	begin();
 	observer.event_err = -ENOSPC;
-	assert_int_equal(process_no_stack(p, &r), -ENOSPC);
+	assert_int_equal(process_take(p, &r, sizeof(r)), -ENOSPC);
 	assert_int_equal(stats_now().lost[LOSS_WRITE], 1);
 	assert_int_equal(stats_now().native_thread, 0);
 	end();

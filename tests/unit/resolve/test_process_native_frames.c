@@ -78,7 +78,7 @@ static void pass_native(void)
 	_Alignas(8) uint8_t bytes[sizeof(struct raw_native)];
 	size_t len = packed(bytes);
 
-	assert_int_equal(process_native(p, (const struct raw_native *)bytes, len), 0);
+	assert_int_equal(process_take(p, (const struct raw_native *)bytes, len), 0);
 }
 
 /* Two functions of machine code, called by one of two Python functions, and the thread's start. */
@@ -322,7 +322,7 @@ static void extra(uint64_t time_ms, const char *exception)
 	};
 
 	memcpy(x.exception, exception, strlen(exception));
-	assert_int_equal(process_extra(p, &x, offsetof(struct raw_extra, kernel) + 24), 0);
+	assert_int_equal(process_take(p, &x, offsetof(struct raw_extra, kernel) + 24), 0);
 }
 
 /* A tick has interrupted the kernel: in contrast to a wait, the scheduler may be what it shows. */
@@ -355,7 +355,7 @@ static void switch_out(uint64_t time_ms, uint8_t flags)
 	raw.flags = flags;
 	if (flags & RAW_NOT_WALKED)
 		raw.nframes = 0;
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 }
 
 static void switch_in(uint64_t out_ms, uint64_t in_ms)
@@ -366,7 +366,7 @@ static void switch_in(uint64_t out_ms, uint64_t in_ms)
 		.tid = 7, .out_ns = out_ms * 1000000, .wake_ns = in_ms * 1000000,
 	};
 
-	assert_int_equal(process_switch_in(p, &in), 0);
+	assert_int_equal(process_take(p, &in, sizeof(in)), 0);
 }
 
 static void test_waits(void **state)
@@ -397,7 +397,7 @@ static void test_waits(void **state)
 	eval(2);
 	pass_native();
 	sample(7, 60, 0, 2, 30);
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	assert_string_equal(text_of_last(), "C:f9 f30 f31");
 	end();
 	kallsyms_free(k);
@@ -411,7 +411,7 @@ static void no_stack(enum counter why, uint64_t time_ms)
 		.tid = 8, .cpu = 3, .status = STATUS_ON_CPU, .end = (uint8_t)why, .comm = "blas",
 	};
 
-	assert_int_equal(process_no_stack(p, &r), 0);
+	assert_int_equal(process_take(p, &r, sizeof(r)), 0);
 }
 
 /* A thread without Python shows all of its machine code. */
@@ -479,16 +479,16 @@ static void test_malformed(void **state)
 	eval(1);
 	len = packed(bytes);
 	for (i = 0; i < len; i++)
-		assert_int_equal(process_native(p, r, i), -EBADMSG);
-	assert_int_equal(process_native(p, r, len), 0);
+		assert_int_equal(process_take(p, r, i), -EBADMSG);
+	assert_int_equal(process_take(p, r, len), 0);
 	r->end = NATIVE_END_CNT;
-	assert_int_equal(process_native(p, r, sizeof(bytes)), -EBADMSG);
+	assert_int_equal(process_take(p, r, sizeof(bytes)), -EBADMSG);
 	r->end = NATIVE_WHOLE;
 	r->nframes = RAW_NATIVE_FRAMES + 1;
-	assert_int_equal(process_native(p, r, sizeof(bytes)), -EBADMSG);
+	assert_int_equal(process_take(p, r, sizeof(bytes)), -EBADMSG);
 	r->nframes = 1;
 	r->nentries = RAW_NATIVE_ENTRIES + 1;
-	assert_int_equal(process_native(p, r, sizeof(bytes)), -EBADMSG);
+	assert_int_equal(process_take(p, r, sizeof(bytes)), -EBADMSG);
 	/* Entries that say more than there is */
 	native(7, 10, 0, NATIVE_WHOLE);
 	foo(1);
@@ -502,7 +502,7 @@ static void test_malformed(void **state)
 	end();
 	more_args = (struct process_args){ .native = NULL };
 	begin();	/* nobody has asked for machine code */
-	assert_int_equal(process_native(p, r, sizeof(bytes)), -EBADMSG);
+	assert_int_equal(process_take(p, r, sizeof(bytes)), -EBADMSG);
 	assert_false(process_waits_for_names(p));
 	end();
 }

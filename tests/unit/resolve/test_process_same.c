@@ -35,25 +35,25 @@ static void leave(uint32_t tid, uint32_t n, uint32_t first)
 	raw.h.why = WHY_BLOCKED;
 	raw.h.time_ns = stack_ns = at_ns += 10 * MS;
 	raw.status = 0;
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 }
 
-static struct raw_head same_head(uint32_t tid, uint64_t codes_ns)
+static struct raw_head same_head(uint32_t tid, uint64_t with_ns)
 {
 	at_ns += 10 * MS;
 	return (struct raw_head){
 		.h = { .kind = RAW_SWITCH_SAME, .why = WHY_BLOCKED, .sysno = 7, .tgid = getpid(),
 		       .time_ns = at_ns, .start_ns = 9 },
-		.tid = tid, .status = STATUS_HAS_EXCEPTION, .codes_ns = codes_ns,
+		.tid = tid, .status = STATUS_HAS_EXCEPTION, .stack_ns = with_ns,
 	};
 }
 
-/* It leaves with the stack of its record of codes_ns. */
-static void leave_same(uint32_t tid, uint64_t codes_ns)
+/* It leaves with the stack of its record of with_ns. */
+static void leave_same(uint32_t tid, uint64_t with_ns)
 {
-	struct raw_head same = same_head(tid, codes_ns);
+	struct raw_head same = same_head(tid, with_ns);
 
-	assert_int_equal(process_switch_same(p, &same, sizeof(same)), 0);
+	assert_int_equal(process_take(p, &same, sizeof(same)), 0);
 }
 
 /* It comes back after 3 ms. */
@@ -65,7 +65,7 @@ static void come(uint32_t tid)
 		.tid = tid, .out_ns = at_ns,
 	};
 
-	assert_int_equal(process_switch_in(p, &run), 0);
+	assert_int_equal(process_take(p, &run, sizeof(run)), 0);
 }
 
 /* The last wait has given its events this stack and status. */
@@ -152,7 +152,7 @@ static void test_others(void **state)
 	assert_int_equal(stats_now().waits.guessed, 0);
 	same = same_head(TID, first_ns);
 	same.interp_id = 4;
-	assert_int_equal(process_switch_same(p, &same, sizeof(same)), 0);
+	assert_int_equal(process_take(p, &same, sizeof(same)), 0);
 	assert_int_equal(stats_now().waits.guessed, 1);
 	end_waits();
 }
@@ -193,7 +193,7 @@ static void test_forgotten_thread(void **state)
 	leave(TID, 5, 20);
 	come(TID);
 	samples = stats_now().samples;
-	process_thread_exit(p, TID);
+	exit_of(TID);
 	leave_same(TID, stack_ns);
 	come(TID);
 	assert_int_equal(stats_now().samples, samples);
@@ -230,7 +230,7 @@ static void test_thread_context(void **state)
 	same.head.flags = RAW_TRACED;
 	same.trace.trace_id[0] = 0x77;
 	same.trace.valid = 1;
-	assert_int_equal(process_switch_same(p, &same.head, sizeof(same.head) + RAW_TRACE_HEAD), 0);
+	assert_int_equal(process_take(p, &same.head, sizeof(same.head) + RAW_TRACE_HEAD), 0);
 	come(TID);
 	expect_wait(5, 20, STATUS_HAS_EXCEPTION);
 	assert_int_equal(trace_seen, 0x77);
@@ -241,7 +241,7 @@ static void test_thread_context(void **state)
 	/* The longest context. */
 	same.head = same_head(TID, stack_ns);
 	same.head.flags = RAW_TRACED;
-	assert_int_equal(process_switch_same(p, &same.head, sizeof(same)), 0);
+	assert_int_equal(process_take(p, &same.head, sizeof(same)), 0);
 	come(TID);
 	expect_wait(5, 20, STATUS_HAS_EXCEPTION);
 	assert_int_equal(trace_seen, 0x77);
@@ -257,12 +257,12 @@ static void test_bad_records(void **state)
 	leave(TID, 5, 20);
 	for (len = 0; len < sizeof(same); len++) {
 		same = same_head(TID, stack_ns);
-		assert_int_equal(process_switch_same(p, &same, len), -EBADMSG);
+		assert_int_equal(process_take(p, &same, len), -EBADMSG);
 	}
 	same.nframes = 1;
-	assert_int_equal(process_switch_same(p, &same, sizeof(same)), -EBADMSG);
+	assert_int_equal(process_take(p, &same, sizeof(same)), -EBADMSG);
 	same.nframes = UINT16_MAX;
-	assert_int_equal(process_switch_same(p, &same, sizeof(same)), -EBADMSG);
+	assert_int_equal(process_take(p, &same, sizeof(same)), -EBADMSG);
 	/* They have changed nothing. */
 	leave_same(TID, stack_ns);
 	come(TID);
@@ -270,7 +270,7 @@ static void test_bad_records(void **state)
 	end_waits();
 	begin();	/* in a mode without waits it is an error */
 	same = same_head(TID, stack_ns);
-	assert_int_equal(process_switch_same(p, &same, sizeof(same)), -EBADMSG);
+	assert_int_equal(process_take(p, &same, sizeof(same)), -EBADMSG);
 	end();
 }
 

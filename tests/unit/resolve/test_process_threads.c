@@ -25,8 +25,8 @@ static void wait_for(int why, uint16_t sysno, int status, uint64_t from_ms, uint
 	raw.h.sysno = sysno;
 	raw.h.time_ns = run.out_ns;
 	raw.status = status;
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
-	assert_int_equal(process_switch_in(p, &run), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &run, sizeof(run)), 0);
 }
 
 /* The name of the last event's innermost frame; "": it is a Python frame. */
@@ -129,23 +129,23 @@ static void test_waits(void **state)
 	/* the sample of a tick */
 	stack(7, 5, 1);
 	raw.h.time_ns = 110000000;
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	assert_int_equal(stats_now().samples, 21);
 	/* an open wait is emitted; after the thread's exit there is none */
 	stack(7, 3, 1);
 	raw.h.kind = RAW_SWITCH_OUT;
 	raw.h.why = WHY_BLOCKED;
 	raw.h.time_ns = 120000000;
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	assert_int_equal(process_emit_open_waits(p, 130000000), 0);
 	assert_int_equal(stats_now().samples, 31);
-	process_thread_exit(p, 7);
+	exit_of(7);
 	assert_int_equal(process_emit_open_waits(p, 140000000), 0);
 	assert_int_equal(stats_now().samples, 31);
 	end();
 	memset(&more_args, 0, sizeof(more_args));
 	begin();	/* in a mode without waits a switch-out is an error */
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), -EBADMSG);
+	assert_int_equal(process_take(p, &raw, raw_len()), -EBADMSG);
 	end();
 }
 
@@ -174,7 +174,7 @@ static void extra_of(uint32_t tid, uint64_t time_ms, const char *exception, uint
 	};
 
 	memcpy(x.exception, exception, strlen(exception));
-	assert_int_equal(process_extra(p, &x, offsetof(struct raw_extra, kernel) + 8 * nkernel), 0);
+	assert_int_equal(process_take(p, &x, offsetof(struct raw_extra, kernel) + 8 * nkernel), 0);
 }
 
 static void extra(uint64_t time_ms, const char *exception, uint32_t nkernel)
@@ -240,7 +240,7 @@ static void test_kinds(void **state)
 	/* Kinds that no record has, and kinds that do not exist. */
 	for (kind = FRAME_SYNTHETIC + 1; kind < 1u << (32 - RAW_KIND_SHIFT); kind++) {
 		raw.frames[1] = raw_of_kind(kind, 0x7f0012345678ull);
-		assert_int_equal(process_sample(p, &raw, raw_len()), -EBADMSG);
+		assert_int_equal(process_take(p, &raw, raw_len()), -EBADMSG);
 	}
 	assert_int_equal(observer.events.cnt, 2);
 	/* The refused records have changed nothing. */
@@ -343,7 +343,7 @@ static void test_extra(void **state)
 	extra_of(8, 110, "OSError", 0);
 	stack(7, 5, 1);
 	raw.h.time_ns = 110000000;
-	assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	assert_string_equal(frame_of_last(0), "<exception KeyError>");
 	/* a wait that was not walked has no kernel stack and no exception */
 	extra(120, "KeyError", 4);
@@ -355,13 +355,13 @@ static void test_extra(void **state)
 		extra(200 + i, type, 0);
 		stack(7, 5, 1);
 		raw.h.time_ns = (200 + i) * 1000000ull;
-		assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+		assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	}
 	assert_string_equal(frame_of_last(0), "<exception ?>");
-	assert_int_equal(process_extra(p, &bad, sizeof(bad)), -EBADMSG);
-	assert_int_equal(process_extra(p, &bad, 40), -EBADMSG);
+	assert_int_equal(process_take(p, &bad, sizeof(bad)), -EBADMSG);
+	assert_int_equal(process_take(p, &bad, 40), -EBADMSG);
 	bad.nkernel = 3;
-	assert_int_equal(process_extra(p, &bad, offsetof(struct raw_extra, kernel) + 16), -EBADMSG);
+	assert_int_equal(process_take(p, &bad, offsetof(struct raw_extra, kernel) + 16), -EBADMSG);
 	end();
 	memset(&more_args, 0, sizeof(more_args));
 	kallsyms_free(k);
@@ -396,19 +396,19 @@ static void test_thread_names(void **state)
 	stack(other[0], 3, 1);
 	take();
 	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "worker\n\xff");
-	process_rename(p, other[0], "another");
+	rename_thread(p, other[0], "another");
 	take();
 	assert_string_equal(thread_names_find(process_thread_names(p), other[0]), "another");
-	process_rename(p, other[0], "a (comm)");		/* the name of its process */
+	rename_thread(p, other[0], "a (comm)");		/* the name of its process */
 	assert_null(thread_names_find(process_thread_names(p), other[0]));
-	process_rename(p, 3, "early");
+	rename_thread(p, 3, "early");
 	stack(3, 3, 1);
 	take();
 	assert_string_equal(thread_names_find(process_thread_names(p), 3), "early");
 	stack(UINT32_MAX, 3, 1);	/* there is no such thread */
 	take();
 	assert_null(thread_names_find(process_thread_names(p), UINT32_MAX));
-	process_rename(p, self, "main now");
+	rename_thread(p, self, "main now");
 	assert_string_equal(thread_names_find(process_thread_names(p), self), "main now");
 	__atomic_store_n(&other[1], 1, __ATOMIC_RELEASE);
 	syscall(SYS_futex, other + 1, 1 /* FUTEX_WAKE */, 1);

@@ -127,7 +127,7 @@ static void test_short_threads_of_a_process(void **state)
 	before = mallinfo2().uordblks;
 	for (i = 0; i < 20000; i++) {
 		stack(GONE_TID + i, 3, 1);
-		assert_int_equal(process_sample(p, &raw, raw_len()), 0);
+		assert_int_equal(process_take(p, &raw, raw_len()), 0);
 	}
 	assert_int_equal(stats_now().threads, 20001);
 	assert_int_equal(stats_now().samples, 20001);
@@ -140,7 +140,7 @@ static void leave(uint32_t tid)
 	stack(tid, 3, 1);
 	raw.h.kind = RAW_SWITCH_OUT;
 	raw.h.why = WHY_BLOCKED;
-	assert_int_equal(process_switch_out(p, &raw, raw_len()), 0);
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
 }
 
 /*
@@ -162,13 +162,13 @@ static void test_waits_of_many_threads(void **state)
 	assert_int_equal(stats_now().waits.forgotten, more + 1);
 	assert_int_equal(stats_now().threads, THREADS_MAX);
 	run.tid = GONE_TID;		/* its wait is forgotten */
-	assert_int_equal(process_switch_in(p, &run), 0);
+	assert_int_equal(process_take(p, &run, sizeof(run)), 0);
 	assert_int_equal(stats_now().samples, 0);
 	run.tid = GONE_TID + THREADS_MAX;
-	assert_int_equal(process_switch_in(p, &run), 0);
+	assert_int_equal(process_take(p, &run, sizeof(run)), 0);
 	assert_int_equal(stats_now().samples, 5);
 	for (i = 0; i < THREADS_MAX + more; i++)
-		process_thread_exit(p, GONE_TID + i);
+		exit_of(GONE_TID + i);
 	assert_in_range(mallinfo2().uordblks - before, 0, 2 << 20);
 	end();
 	memset(&more_args, 0, sizeof(more_args));

@@ -34,7 +34,7 @@ static struct waits *new_waits(uint64_t min_ns, bool runnable)
 
 static void leave(struct waits *w, uint32_t tid, uint64_t at, int why, int status, int flags)
 {
-	struct raw_sample s = { .h = { .time_ns = at, .why = why }, .tid = tid, .interp_id = 1,
+	struct raw_head s = { .h = { .time_ns = at, .why = why }, .tid = tid, .interp_id = 1,
 				.status = status, .flags = flags };
 
 	assert_int_equal(waits_switch_out(w, &s), 0);
@@ -51,7 +51,7 @@ static void come(struct waits *w, uint32_t tid, uint64_t at, uint64_t out, uint6
 
 static void tick(struct waits *w, uint32_t tid, uint64_t at)
 {
-	struct raw_sample s = { .h = { .time_ns = at }, .tid = tid, .interp_id = 1, .nframes = 3 };
+	struct raw_head s = { .h = { .time_ns = at }, .tid = tid, .interp_id = 1, .nframes = 3 };
 
 	assert_int_equal(waits_tick(w, &s), 0);
 }

@@ -12,7 +12,7 @@
 #include "host/proc.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
-#include "target/exe_learn.h"
+#include "target/exe_learn.c"
 #include "target/inspector.h"
 #include "target/parser.h"
 #include "tests/unit/cpython/fake_elf.h"
@@ -300,7 +300,7 @@ static void test_the_library_of_an_executable(void **state)
 /* The names of the files in our directory that were offered, in the order of the calls. */
 static char offered[256];
 
-static void offer(void *ctx, const char *path)
+static void note_likely(void *ctx, const char *path)
 {
 	size_t len = strlen(offered);
 
@@ -325,7 +325,7 @@ static void test_likely_names(void **state)
 	assert_int_equal(chmod(path_of("python3.9"), 0600), 0);	/* cannot be executed */
 	setenv("PATH", dir, 1);
 	offered[0] = '\0';
-	exe_each_likely(offer, NULL);
+	exe_each_likely(note_likely, NULL);
 	setenv("PATH", old, 1);
 	assert_string_equal(offered, "python3.12 ");	/* once, although python3 is a link to it */
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* test_pythons.c - what `ps` says of a Python, whatever its inspection found. */
-#include "target/pythons.h"
+#include "target/pythons.c"
 #include "tests/unit/tach_test.h"
 
 static struct cpython_image image = { .version = "3.11.2" };

@@ -61,7 +61,7 @@ static int keep_profile(void *ctx, const struct window_pprof *profile)
 
 static struct read_profile *as_window(void)
 {
-	struct window *w = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + SECOND);
+	struct window *w = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + NS_PER_S);
 	struct fake_process process = fake_process();
 	struct read_profile *p = NULL;
 	const struct window_pprof_args args = { .emit = keep_profile, .ctx = &p };

@@ -16,7 +16,7 @@
 #include <stdlib.h>
 
 #include "base/util.h"
-#include "telemetry/process_ctx.h"
+#include "telemetry/process_ctx.c"
 #include "tests/unit/telemetry/process_ctx_test.h"
 
 static struct message made;

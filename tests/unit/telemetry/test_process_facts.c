@@ -110,7 +110,7 @@ static void test_environ_of_a_process(void **state)
 static void test_service_of_a_process(void **state)
 {
 	char name[] = "OTEL_SERVICE_NAME=shop", *const env[] = { name, NULL };
-	struct service_config config = { .privacy = service_privacy_default };
+	struct service_config config = { .privacy.paths = true, .privacy.others = true };
 	static struct process_facts p;
 	static struct service s;
 	struct service_facts facts = { 0 };

@@ -7,9 +7,6 @@
  * Fields, names and categories are those of CPython 3.15's
  * Lib/profiling/sampling/gecko_collector.py.
  */
-#include "base/json.h"
-#include "formats/gecko/gecko.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +14,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/json.h"
+#include "formats/gecko/gecko.h"
 #include "model/intern.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"

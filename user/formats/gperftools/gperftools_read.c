@@ -7,9 +7,6 @@
  * each run. The first reading finds damage; what precedes it is used. Knows nothing of
  * names: gperftools_text.c does.
  */
-#include "base/time.h"
-#include "formats/gperftools/gperftools_text.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,10 +14,12 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/time.h"
 #include "base/u64map.h"
 #include "base/util.h"
 #include "formats/describe.h"
 #include "formats/formats.h"
+#include "formats/gperftools/gperftools_text.h"
 #include "formats/input.h"
 #include "formats/read_error.h"
 #include "formats/read_stack.h"

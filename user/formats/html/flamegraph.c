@@ -315,7 +315,12 @@ void flamegraph_free(struct flamegraph *f)
 	free(f);
 }
 
-int flamegraph_collect_more(struct flamegraph *f)
+/*
+ * Also collect when samples were taken and at which opcodes, for the page of one recording:
+ * before the first flamegraph_begin(). The page has times if all processes say them by one
+ * clock. 0 or -ENOMEM.
+ */
+static int flamegraph_collect_more(struct flamegraph *f)
 {
 	f->times = flamegraph_times_new();
 	f->opcodes = page_opcodes_new();
@@ -353,7 +358,13 @@ int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
 	return 0;
 }
 
-int flamegraph_join(struct flamegraph *f, struct flamegraph *part)
+/*
+ * Add everything that part has collected: f is then as if part's processes had come after its
+ * own. Another thread may have collected part before. Both collect the same: more, or not. part is
+ * used up, and its owner frees it. 0 or -ENOMEM. 1: part does not fit, and nothing was changed: its
+ * processes must be collected again, by f.
+ */
+static int flamegraph_join(struct flamegraph *f, struct flamegraph *part)
 {
 	struct stack_tree_map map = { 0 };
 	int err;
@@ -409,7 +420,8 @@ static int write_page(int fd, const struct meta_ctx *m)
 	return html_write(fd, &html_flamegraph, &d);
 }
 
-int flamegraph_write(int fd, const struct flamegraph *f, const char *title)
+/* Write what was collected as one page to fd. title may be NULL. */
+static int flamegraph_write(int fd, const struct flamegraph *f, const char *title)
 {
 	struct meta_ctx m = { f, title, NULL };
 

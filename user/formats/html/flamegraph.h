@@ -15,13 +15,6 @@ struct flamegraph *flamegraph_new(void);
 void flamegraph_free(struct flamegraph *f);
 
 /*
- * Also collect when samples were taken and at which opcodes, for the page of one recording:
- * before the first flamegraph_begin(). The page has times if all processes say them by one
- * clock. 0 or -ENOMEM.
- */
-int flamegraph_collect_more(struct flamegraph *f);
-
-/*
  * For every process: begin, event..., end, as for a sink. This and the following functions
  * return 0 or -errno.
  */
@@ -29,17 +22,6 @@ int flamegraph_begin(struct flamegraph *f, const struct profile_meta *meta,
 		     const struct profile_tables *tables);
 int flamegraph_event(struct flamegraph *f, const struct event *ev);
 int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats);
-
-/*
- * Add everything that part has collected: f is then as if part's processes had come after its own.
- * Another thread may have collected part before. Both collect the same, by flamegraph_collect_more()
- * of both or of neither. part is used up, and its owner frees it. 0 or -ENOMEM. 1: part does not
- * fit, and nothing was changed: its processes must be collected again, by f.
- */
-int flamegraph_join(struct flamegraph *f, struct flamegraph *part);
-
-/* Write what was collected as one page to fd. title may be NULL. */
-int flamegraph_write(int fd, const struct flamegraph *f, const char *title);
 
 /* Write one page that compares two collections, with a title for each. */
 int flamegraph_diff(int fd, const struct flamegraph *before, const char *before_title,

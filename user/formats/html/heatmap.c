@@ -8,13 +8,11 @@
  * (Lib/profiling/sampling/heatmap_collector.py), but for the self of samples whose innermost frame
  * is a detail (model/self_frame.h).
  */
-#include "base/arith.h"
-#include "model/sink.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/json.h"
 #include "formats/formats.h"
 #include "formats/html/html_page.h"
@@ -22,6 +20,7 @@
 #include "formats/html/page_opcodes.h"
 #include "formats/html/source_text.h"
 #include "model/self_frame.h"
+#include "model/sink.h"
 #include "model/stack_tree.h"
 
 #define DATA_VERSION 2

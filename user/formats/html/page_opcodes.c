@@ -2,7 +2,6 @@
 /* page_opcodes.c - see page_opcodes.h. An opcode's number means something only with its version. */
 #include "formats/html/page_opcodes.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

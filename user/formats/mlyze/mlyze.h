@@ -3,8 +3,8 @@
  * mlyze.h - Memlyze's .mlyze files, version 1: allocations, frees, garbage collections and
  * markers in the order in which they happened. See docs/format-mlyze.md.
  *
- * The reader works on bytes in memory (a mapping), all of which are hostile. The writer
- * spools events until it has the metadata, which precede them in the file.
+ * The reader works on bytes in memory (a mapping), all of which are hostile. mlyze_stream.h and
+ * mlyze_join.h write such files.
  */
 #ifndef TACHBPF_MLYZE_H
 #define TACHBPF_MLYZE_H
@@ -101,39 +101,5 @@ struct mlyze_cursor {
 void mlyze_rewind(struct mlyze_cursor *c, const struct mlyze_file *f);
 /* Read the next event. 1; 0: there are no more; -EBADMSG with *error set. */
 int mlyze_next(struct mlyze_cursor *c, struct mlyze_event *ev, struct mlyze_error *error);
-
-/* ---- writing ---- */
-
-struct mlyze_writer;
-
-/* A frame to write; its ids come from mlyze_add_file() and mlyze_add_function(). */
-struct mlyze_frame {
-	uint32_t file, func;
-	int32_t line;		/* LINE_NONE is written as 0 */
-};
-
-/*
- * Only mlyze_finish() writes to fd, which the caller owns. NULL with errno. Freed by
- * mlyze_writer_free().
- */
-struct mlyze_writer *mlyze_writer_new(int fd, uint64_t start_us);
-void mlyze_writer_free(struct mlyze_writer *w);
-
-/* Ids are in order of first occurrence. This and the following functions return 0 or -errno. */
-int mlyze_add_file(struct mlyze_writer *w, const char *s, size_t len, uint32_t *id);
-int mlyze_add_function(struct mlyze_writer *w, const char *s, size_t len, uint32_t *id);
-/* frames: outermost first. */
-int mlyze_add_stack(struct mlyze_writer *w, const struct mlyze_frame *frames, size_t cnt,
-		    uint32_t *id);
-
-/* Events must be in order of time: an earlier time than that of the last event is -EINVAL. */
-int mlyze_put_alloc(struct mlyze_writer *w, uint64_t time_us, uint64_t addr, uint64_t size,
-		    uint32_t stack, uint16_t thread);
-int mlyze_put_free(struct mlyze_writer *w, uint64_t time_us, uint64_t addr);
-int mlyze_put_gc(struct mlyze_writer *w, uint64_t time_us, uint64_t objects, uint64_t bytes);
-int mlyze_put_marker(struct mlyze_writer *w, uint64_t time_us, uint32_t function);
-
-/* Write header, metadata and events. Nothing may be added afterwards. */
-int mlyze_finish(struct mlyze_writer *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mlyze_encode.h - the header and single events of .mlyze files, as bytes. For the writers, and for
- * who reads events that have no metadata yet (mlyze_join.c); mlyze.h reads whole files.
+ * mlyze_encode.h - the header and single events of .mlyze files, as bytes: for mlyze_stream.c,
+ * which writes them, and mlyze_join.c, which reads events that have no metadata yet.
  */
 #ifndef TACHBPF_MLYZE_ENCODE_H
 #define TACHBPF_MLYZE_ENCODE_H

@@ -30,6 +30,12 @@
  * only frames are kept, which may change up to the end: a few bytes for each.
  */
 
+/* A frame of the journal, by the ids of its names. */
+struct mlyze_frame {
+	uint32_t file, func;
+	int32_t line;		/* or LINE_NONE */
+};
+
 struct mlyze_names {
 	FILE *f;		/* the journal; the caller's */
 	uint64_t start_us;

@@ -6,12 +6,9 @@
  * The numbers are those of CPython 3.15's `profiling.sampling replay --pstats`
  * (Lib/profiling/sampling/pstats_collector.py): cc is the number of samples in which the
  * function was innermost, nc of those in which it was anywhere; tt and ct are the same,
- * multiplied by the interval in seconds. Two flavours differ in two points:
- *
- *	pstats		callers are cProfile's (nc, cc, tt, ct): pstats of every
- *			Python and the tools around it read it
- *	pstats-sampled	callers are nc alone, and the key ("__sampled__",) makes
- *			3.15 show samples; older Pythons fail on it
+ * multiplied by the interval in seconds. Two things are cProfile's, so that pstats of every Python
+ * and the tools around it read the file: callers are (nc, cc, tt, ct), not nc alone; and the key
+ * ("__sampled__",), on which Pythons before 3.15 fail, is not there.
  *
  * The encoding is that of CPython's Python/marshal.c. Objects are written once and then
  * referred to (FLAG_REF, since marshal version 3, that is Python 3.4).
@@ -34,12 +31,9 @@
 #define M_INT 'i'
 #define M_LONG 'l'
 #define M_FLOAT 'g'
-#define M_TRUE 'T'
 #define M_REF 'r'
 #define M_FLAG_REF 0x80
 #define M_DIGIT_BITS 15
-
-#define SAMPLED_KEY "__sampled__"
 
 struct counts {
 	uint64_t cc, nc;
@@ -58,7 +52,6 @@ struct pstats {
 	uint32_t *refs;			/* by label: number of its tuple's reference + 1 */
 	uint32_t *string_refs;		/* by string: number of its reference + 1 */
 	uint32_t ref_cnt;
-	bool sampled;
 };
 
 static void put_u32(struct writer *w, uint32_t v)
@@ -241,10 +234,6 @@ static int put_callers(struct pstats *p, uint32_t first, uint32_t end)
 		const struct counts *c = &edges[p->order[first]];
 
 		err = put_label(p, p->edge_ids.list[p->order[first]].b);
-		if (p->sampled) {
-			put_int(p->w, c->nc);
-			continue;
-		}
 		writer_char(p->w, M_TUPLE);
 		put_u32(p->w, 4);
 		put_int(p->w, c->nc);
@@ -276,21 +265,13 @@ static int put_functions(struct pstats *p, const uint32_t *starts)
 		if (!err)
 			err = put_callers(p, i ? starts[i - 1] : 0, starts[i]);
 	}
-	if (p->sampled) {
-		writer_char(p->w, M_TUPLE);
-		put_u32(p->w, 1);
-		writer_char(p->w, M_UNICODE);
-		put_u32(p->w, strlen(SAMPLED_KEY));
-		writer_text(p->w, SAMPLED_KEY);
-		writer_char(p->w, M_TRUE);
-	}
 	writer_char(p->w, M_END);
 	return err;
 }
 
-static int write_stats(struct aggregate *a, bool sampled)
+static int pstats_write(struct aggregate *a)
 {
-	struct pstats p = { .a = a, .t = stacks_tables(a->stacks), .sampled = sampled };
+	struct pstats p = { .a = a, .t = stacks_tables(a->stacks) };
 	size_t labels = (size_t)p.t->frame_cnt + 1;
 	uint32_t *starts = calloc(labels + 1, sizeof(*starts));
 	int err = -ENOMEM;
@@ -320,35 +301,14 @@ out:
 	return err;
 }
 
-static int pstats_write(struct aggregate *a)
-{
-	return write_stats(a, false);
-}
-
-static int sampled_write(struct aggregate *a)
-{
-	return write_stats(a, true);
-}
-
-#define PSTATS_SETTINGS                                                                            \
-	.apart = DETAIL_LINE, .lines = true,                                                       \
-	.no_bytes = "its columns are counts and seconds; pprof and speedscope have bytes"
-
 static const struct aggregate_format pstats_format = {
-	.ops = &sink_pstats, .write = pstats_write, PSTATS_SETTINGS,
-};
-static const struct aggregate_format sampled_format = {
-	.ops = &sink_pstats_sampled, .write = sampled_write, PSTATS_SETTINGS,
+	.ops = &sink_pstats, .write = pstats_write, .apart = DETAIL_LINE, .lines = true,
+	.no_bytes = "its columns are counts and seconds; pprof and speedscope have bytes",
 };
 
 static struct sink *pstats_open(const struct sink_args *args)
 {
 	return aggregate_open(&pstats_format, args);
-}
-
-static struct sink *sampled_open(const struct sink_args *args)
-{
-	return aggregate_open(&sampled_format, args);
 }
 
 const struct sink_ops sink_pstats = {
@@ -359,13 +319,4 @@ const struct sink_ops sink_pstats = {
 	.open = pstats_open,
 	AGGREGATE_CALLS,
 	.suffix = ".pstats",
-};
-
-const struct sink_ops sink_pstats_sampled = {
-	.name = "pstats-sampled",
-	.help = "the same with CPython 3.15's mark of a sampled profile; only 3.15 reads it",
-	.takes = SINK_TAKES_LINES,
-	.binary = true,
-	.open = sampled_open,
-	AGGREGATE_CALLS,
 };

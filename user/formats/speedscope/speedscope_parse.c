@@ -5,7 +5,6 @@
  */
 #include "formats/speedscope/speedscope_parse.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 

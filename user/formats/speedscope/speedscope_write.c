@@ -11,24 +11,23 @@
  * Equal stacks that follow each other become one with the sum of their times, as speedscope itself
  * would do. What is distinct is kept in memory; the sequence of each thread is spooled.
  */
-#include "base/arith.h"
-#include "base/json.h"
-#include "model/profile_names.h"
-#include "model/sink.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
+#include "base/json.h"
 #include "base/u64map.h"
+#include "base/writer.h"
 #include "bpf/abi.h"
 #include "formats/formats.h"
 #include "model/native_frame.h"
+#include "model/profile_names.h"
+#include "model/sink.h"
 #include "model/spool.h"
 #include "model/stacks.h"
 #include "model/thread_names.h"
-#include "base/writer.h"
 
 #define SCHEMA "https://www.speedscope.app/file-format-schema.json"
 

@@ -52,7 +52,7 @@ struct recovery {
 
 /*
  * Is the directory of this file that of a recording which still goes on? It has it locked; not all
- * of its journals are (user/recording/open_files.c).
+ * of its journals are (user/recording/profile_file.c).
  */
 static bool is_in_recording(const char *path)
 {

@@ -536,11 +536,6 @@ void tach_decoder_free(struct tach_decoder *d)
 	free(d);
 }
 
-uint32_t tach_decoder_threads(const struct tach_decoder *d)
-{
-	return d->threads.cnt;
-}
-
 int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, unsigned int takes,
 		int (*on_event)(void *ctx, const struct event *ev), void *ctx, char *why,
 		size_t why_size)

@@ -34,7 +34,4 @@ void tach_decoder_free(struct tach_decoder *d);
  */
 int tach_decoder_next(struct tach_decoder *d, struct event *ev);
 
-/* Number of threads so far. */
-uint32_t tach_decoder_threads(const struct tach_decoder *d);
-
 #endif

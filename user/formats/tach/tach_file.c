@@ -9,7 +9,6 @@
 #include "formats/tach/tach_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

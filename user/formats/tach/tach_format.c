@@ -71,11 +71,6 @@ uint32_t tach_layout_version(enum profile_layout layout)
 	return layouts[layout].version;
 }
 
-const char *tach_layout_name(enum profile_layout layout)
-{
-	return layouts[layout].name;
-}
-
 uint64_t tach_field_get(const uint8_t *header, enum profile_layout layout, enum tach_field field,
 			bool swapped)
 {

@@ -87,8 +87,6 @@ enum tach_field {
 
 /* The version number in the header; draft2 is the oldest in spite of its number. */
 uint32_t tach_layout_version(enum profile_layout layout);
-/* The layout's name in messages and for --layout: "release", ... */
-const char *tach_layout_name(enum profile_layout layout);
 
 /* Read a field; 0 if the layout does not have it. */
 uint64_t tach_field_get(const uint8_t *header, enum profile_layout layout, enum tach_field field,

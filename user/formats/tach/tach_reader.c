@@ -7,8 +7,6 @@
  * it is mapped, the process ends (SIGBUS). The size is the one that fstat() returned.
  */
 #include "formats/tach/tach_reader.h"
-#include "formats/read_error.h"
-#include "formats/input.h"
 
 #include <errno.h>
 #include <math.h>
@@ -17,6 +15,8 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "formats/input.h"
+#include "formats/read_error.h"
 #include "formats/tach/tach_checksum.h"
 #include "formats/tach/tach_decode.h"
 #include "formats/tach/tach_format.h"

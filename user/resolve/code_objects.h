@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * code_objects.h - the code objects of one process, with their names in the intern table. For
+ * symbolize.c.
+ *
+ * A code object is identified by its address and its fingerprint, so that an address that is used
+ * again never gets an old name. It comes from the BPF side's snapshot, and what that has not from
+ * the process, as long as reads are allowed.
+ */
+#ifndef TACHBPF_CODE_OBJECTS_H
+#define TACHBPF_CODE_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/u64map.h"
+#include "bpf/abi.h"
+#include "cpython/code.h"
+
+struct budget;
+struct intern;
+struct symbolizer_stats;
+
+/* With so many, they are to be forgotten. */
+#define CODE_OBJECTS_MAX (64 * 1024)
+
+struct known_code {
+	struct code_object code;
+	struct known_code *next;	/* same hash */
+	uint64_t addr;
+	uint32_t id;
+	bool resolved;
+	bool busy;			/* there was no time to read it */
+	bool trampoline;		/* see symbolizer_trampoline() */
+	uint32_t file, func;		/* string ids */
+};
+
+struct code_objects {
+	const struct cpython_image *image;
+	struct target_mem mem;
+	struct intern *in;
+	struct symbolizer_stats *stats;	/* all but unresolved is counted here */
+	bool gone;			/* the process has ended: nothing is read from it */
+	struct u64map by_key;		/* hash of (addr, id) -> chain of known_code */
+	size_t cnt, bytes;
+	uint32_t reads_left;		/* until code_objects_refill() */
+	size_t name_bytes;		/* that names added to `in` take */
+	struct budget *budget;		/* of the process' user; NULL: none */
+	size_t budget_names;		/* what this process has taken of it */
+};
+
+/* image, in and stats outlive it; mem, which reads the process' memory, is copied. */
+void code_objects_init(struct code_objects *codes, const struct cpython_image *image,
+		       struct target_mem mem, struct intern *in, struct symbolizer_stats *stats);
+void code_objects_free(struct code_objects *codes);
+/* The process is this user's: what it takes counts in budget.h. To be called first. */
+void code_objects_set_owner(struct code_objects *codes, uint32_t uid);
+/* Names or frames of so many bytes were added to the intern table. */
+void code_objects_count_names(struct code_objects *codes, size_t bytes);
+/* Renew the number of reads from the process that are allowed. To be called once a second. */
+void code_objects_refill(struct code_objects *codes);
+
+/* Are there so many that code_objects_forget() is to be called? */
+bool code_objects_are_full(const struct code_objects *codes);
+/* Those that are needed again are read from the process; new ones come from the BPF side. */
+void code_objects_forget(struct code_objects *codes);
+/* Take a snapshot of len bytes. 0; -EBADMSG: it is not whole; -ENOMEM. */
+int code_objects_learn(struct code_objects *codes, const struct raw_code *raw, size_t len);
+/*
+ * The code object of a raw frame, known or read from the process. *out NULL: neither. *out may have
+ * no name (resolved). 0 or -ENOMEM.
+ */
+int code_objects_find(struct code_objects *codes, const struct raw_frame *raw,
+		      struct known_code **out);
+/* The opcode of the instruction at lasti, as code_opcode(), read from the process. */
+uint8_t code_objects_opcode(struct code_objects *codes, const struct known_code *c, uint32_t lasti);
+
+#endif
