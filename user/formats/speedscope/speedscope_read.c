@@ -406,7 +406,7 @@ static void describe(const struct reader *r, struct describe *d)
 
 const struct reader_ops reader_speedscope = {
 	.name = "speedscope",
-	.help = "speedscope's JSON",
+	.help = "speedscope JSON",
 	.probe = probe,
 	.open = open_speedscope,
 	.select = select_group,
