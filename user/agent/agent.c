@@ -106,7 +106,7 @@ int agent_run(const struct agent_options *options, struct agent_config *config)
 	if (a && !err) {
 		agent_signals_begun();
 		notify_ready(&a->notify);
-		log_info("sampling %u times a second on each CPU", a->config->rate_hz);
+		log_info("sampling %u times per second on each CPU", a->config->rate_hz);
 		err = run_loop(a);
 		end_err = finish_exports(a);
 		err = err ? err : end_err;

@@ -10,7 +10,7 @@
 
 static int ctl_reload(struct agent *a, struct buf *out)
 {
-	static const char no[] = "the configuration was not reloaded: the agent's log says why\n";
+	static const char no[] = "configuration not reloaded: see the agent's log\n";
 
 	if (agent_reload(a))
 		return EXIT_SUCCESS;

@@ -264,7 +264,7 @@ static void note_failure(struct agent_exports *x, const char *exporter, int err)
 	if (!err)
 		return;
 	x->counts.failed++;
-	log_warn("exporter %s: a window, or the rest of one, is lost: %s", exporter,
+	log_warn("exporter %s: a window, or the rest of one, was lost: %s", exporter,
 		 strerror(-err));
 }
 

@@ -67,7 +67,7 @@ static void set_rate(struct agent_rate *r, uint32_t hz)
 	int err = hz == capture_rate(r->capture) ? 0 : capture_set_rate(r->capture, hz);
 
 	if (err)
-		log_warn("the rate stays %u Hz: %s", capture_rate(r->capture), strerror(-err));
+		log_warn("the rate remains at %u Hz: %s", capture_rate(r->capture), strerror(-err));
 }
 
 /* Other processes are walked as often as before the burst, or slightly more often. */
@@ -90,7 +90,8 @@ static void carry_out(struct agent_rate *r)
 	if (!burst)
 		set_rate(r, r->budget.rate_hz);
 	if ((every > 1 || r->every > 1) && capture_thin(r->capture, every, burst_has_process, r)) {
-		log_warn("a burst needs room for a list of its processes: all are sampled densely");
+		log_warn("no room for the burst's list of processes: all processes are sampled at "
+			 "its rate");
 		every = 1;
 	}
 	r->every = every;
@@ -239,7 +240,7 @@ int agent_rate_burst(struct agent_rate *r, struct ctl_request *q, uint64_t now_n
 	r->cut = true;		/* also on failure: the old burst has ended */
 	err = burst_begin(&r->burst, q, now_ns);
 	if (err) {
-		say_line(out, "cannot begin a burst: %s", strerror(-err));
+		say_line(out, "cannot start a burst: %s", strerror(-err));
 		return EXIT_FAILURE;
 	}
 	say_line(out, "a burst at %u Hz for %g s, of ", r->burst.asked.rate_hz, seconds);
@@ -289,7 +290,7 @@ int agent_rate_text(struct agent_rate *r, uint64_t now_ns, struct buf *out)
 	say_line(out, "own cost: %.3f s agent, %.3f s BPF so far", now.own_cpu_ns / 1e9,
 		 now.bpf_ns / 1e9);
 	if (now.cpu_share > 0)	/* otherwise it is not known yet, or nothing limits it */
-		say_line(out, "; %.3f %% of the CPUs of late", now.cpu_share * 100);
+		say_line(out, "; recently %.3f %% of the CPUs", now.cpu_share * 100);
 	say_line(out, "\n");
 	if (!now.burst)
 		return say_line(out, "burst: none\n");

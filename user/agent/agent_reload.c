@@ -104,9 +104,9 @@ bool agent_reload(struct agent *a)
 		agent_config_free(new);
 	if (a->reload_ok) {
 		a->reload_wall_ns = wall_ns();
-		log_info("the configuration was reloaded: %zu keys have changed", changes.cnt);
+		log_info("configuration reloaded: %zu keys changed", changes.cnt);
 	} else {
-		log_error("the configuration was not reloaded: the old one is in force");
+		log_error("configuration not reloaded: the old one remains in force");
 	}
 	notify_ready(&a->notify);
 	return a->reload_ok;

@@ -102,7 +102,7 @@ static void read_kernel_names(struct agent *a)
 {
 	a->kernel = kallsyms_read("/proc/kallsyms");
 	if (!a->kernel)
-		log_info("the kernel's functions are left out: /proc/kallsyms %s", errno == EPERM ?
+		log_info("kernel functions are left out: /proc/kallsyms %s", errno == EPERM ?
 			 "hides its addresses" : strerror(errno));
 }
 

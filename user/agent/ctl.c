@@ -112,8 +112,8 @@ static int listen_at(struct ctl *c)
 static const char *bind_hint(int err)
 {
 	return err == -EADDRINUSE ? ": another agent listens there" :
-	       err == -ENOTSOCK ? ": something else has this name" :
-	       err == -ENAMETOOLONG ? ": a socket's path has at most 107 bytes" :
+	       err == -ENOTSOCK ? ": the name is used by something else" :
+	       err == -ENAMETOOLONG ? ": a socket path has at most 107 bytes" :
 	       err == -ENOENT ? ": its directory does not exist" : "";
 }
 
@@ -293,7 +293,7 @@ static void take_client(struct ctl *c, int fd)
 	struct client *client = free_client(c);
 
 	if (!may_ask(fd)) {
-		turn_away(fd, EXIT_DENIED, "only root may ask this agent");
+		turn_away(fd, EXIT_DENIED, "only root may control this agent");
 		return;
 	}
 	if (!client) {

@@ -145,7 +145,7 @@ static int read_condition(struct ctl_request *r, struct json_pull *j, char *why)
 
 	if (!json_pull_enter(j, JT_ARRAY) || !next_text(j, &kind) || !next_text(j, &text) ||
 	    json_pull_element(j) || j->err) {
-		err = refuse_request(why, "a condition is not a kind and a text");
+		err = refuse_request(why, "a condition must be a kind and a text");
 	} else if ((k = kind_of((char *)kind.data)) < 0) {
 		err = refuse_request(why, "there is no such condition");
 	} else if (r->filter.cnt >= CTL_CONDITIONS_MAX) {
@@ -153,7 +153,7 @@ static int read_condition(struct ctl_request *r, struct json_pull *j, char *why)
 	} else {
 		err = proc_filter_try(&r->filter, k, false, (char *)text.data, &remedy);
 		if (err == -EINVAL)
-			refuse_request(why, "bad --%s: %s", proc_filter_kind_name(k), remedy);
+			refuse_request(why, "invalid --%s: %s", proc_filter_kind_name(k), remedy);
 	}
 	buf_free(&kind);
 	buf_free(&text);
@@ -183,7 +183,7 @@ static int read_pids(struct ctl_request *r, const struct json_member *m, char *w
 		if (r->pid_cnt == CTL_PIDS_MAX)
 			return refuse_request(why, "more than %d pids", CTL_PIDS_MAX);
 		if (!json_pull_uint(&j, &pid) || !pid || pid > INT32_MAX)
-			return refuse_request(why, "a pid is no number");
+			return refuse_request(why, "a pid is not a number");
 		r->pids[r->pid_cnt++] = (pid_t)pid;
 	}
 	return 0;
@@ -197,9 +197,9 @@ static int read_burst(struct ctl_request *r, const struct json_member *m, char *
 	int err;
 
 	if (!json_member_count(&m[RATE_HZ], &rate) || !rate || rate > CTL_RATE_MAX_HZ)
-		return refuse_request(why, "the rate is not 1 to %d Hz", CTL_RATE_MAX_HZ);
+		return refuse_request(why, "the rate must be 1 to %d Hz", CTL_RATE_MAX_HZ);
 	if (!json_member_count(&m[FOR_MS], &ms) || !ms || ms > CTL_BURST_MAX_NS / NS_PER_MS)
-		return refuse_request(why, "the time is not 1 ms to 1 h");
+		return refuse_request(why, "the time must be 1 ms to 1 h");
 	r->rate_hz = rate;
 	r->for_ns = ms * NS_PER_MS;
 	err = read_conditions(r, &m[CONDITIONS], why);
@@ -224,14 +224,14 @@ int ctl_request_read(struct ctl_request *r, const void *line, size_t len, char w
 	if (!json_members(&j, m, MEMBERS) || !json_pull_finish(&j) ||
 	    !json_member_string(&m[COMMAND], &command)) {
 		buf_free(&command);
-		return refuse_request(why, "the request is not an object of JSON with a command");
+		return refuse_request(why, "the request is not a JSON object with a command");
 	}
 	for (i = 0; i < ARRAY_SIZE(words) && strcmp((char *)command.data, words[i]); i++)
 		;
 	buf_free(&command);
 	if (i == ARRAY_SIZE(words))
 		return refuse_request(
-			why, "this agent does not know the command: is it older than `ctl`?");
+			why, "unknown command: the agent may be older than `ctl`");
 	r->what = i;
 	r->json = json_member_is(&m[JSON], JT_TRUE);
 	err = r->what == CTL_BURST ? read_burst(r, m, why) : 0;

@@ -96,8 +96,8 @@ static int check_owner(const struct dated_kind *kind, int fd, const char *path)
 		return 0;
 	if (errno != EWOULDBLOCK)
 		return fail_dir(kind, "lock", path, errno);
-	log_error("another tachbpf agent writes to '%s'; end it, or give this one a directory of "
-		  "its own", shown);
+	log_error("another tachbpf agent writes to '%s'; stop it, or use another directory for "
+		  "this one", shown);
 	return -EBUSY;
 }
 

@@ -74,7 +74,7 @@ static char *read_text(struct exporter_servers *s, const char *path, int *err)
 	*err = read_file(path, &b);
 	if (*err)
 		log_error("cannot use the file %s: %s", path,
-			  *err == -ENODATA ? "it is empty" : *err == -EILSEQ ? "it is no text" :
+			  *err == -ENODATA ? "it is empty" : *err == -EILSEQ ? "it is not text" :
 			  *err == -EINVAL ? "it is not a regular file" :
 			  *err == -EFBIG ? "it is larger than 256 KiB" : strerror(-*err));
 	return keep_text(s, &b, err);
@@ -116,7 +116,8 @@ static void basic_auth(struct exporter_servers *s, const struct agent_http *http
 		return;
 	colon = strchr(text, ':');
 	if (!colon) {
-		log_error("cannot use the file %s: it has no USER:PASSWORD", http->basic_auth_file);
+		log_error("cannot use the file %s: it does not contain "
+			  "USER:PASSWORD", http->basic_auth_file);
 		*err = -EINVAL;
 		return;
 	}

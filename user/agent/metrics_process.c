@@ -134,7 +134,7 @@ static enum MHD_Result say_metrics(struct MHD_Connection *c, void **context)
 		return MHD_queue_response(c, MHD_HTTP_OK, t->response);
 	if (r || !(r = free_request()))
 		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
-				   "The agent did not give the metrics in time.\n");
+				   "The agent did not provide the metrics in time.\n");
 	*r = (struct request){ .connection = c, .form = form, .since_ns = now, .waits = true };
 	*context = r;
 	ask_for_text(form);
@@ -154,16 +154,16 @@ static enum MHD_Result handle_request(void *ctx, struct MHD_Connection *c, const
 {
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
-				   "Only GET and HEAD.\n");
+				   "Only GET and HEAD are supported.\n");
 	if (!strcmp(url, "/metrics"))
 		return say_metrics(c, context);
 	if (!strcmp(url, "/"))
 		return answer_text(c, MHD_HTTP_OK, "text/html; charset=utf-8", page);
 	if (!strcmp(url, "/-/healthy"))
 		return answer_text(c, MHD_HTTP_OK, "text/plain; charset=utf-8",
-				   "The agent runs.\n");
+				   "The agent is running.\n");
 	return answer_text(c, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
-			   "Not found. There is /metrics.\n");
+			   "Not found. Metrics are at /metrics.\n");
 }
 
 static void request_completed(void *ctx, struct MHD_Connection *c, void **context,

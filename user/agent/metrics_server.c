@@ -132,7 +132,7 @@ int metrics_server_start(struct metrics_server **out, const char *listen)
 		err = s->listens < 0 ? s->listens : 0;
 	}
 	if (err) {
-		log_error("cannot serve metrics at %s: %s; metrics.listen has the address", listen,
+		log_error("cannot serve metrics at %s: %s; metrics.listen sets the address", listen,
 			  strerror(-err));
 		if (s && s->epoll >= 0)
 			close(s->epoll);
@@ -189,13 +189,13 @@ static void start_again(struct metrics_server *s, uint64_t now)
 	if (err == -EPIPE)	/* it ended before start_worker() returned */
 		s->counts.lost++;
 	if (err)
-		log_warn("cannot start the process that serves metrics: %s; there are no metrics "
-			 "until it starts", strerror(-err));
+		log_warn("cannot start the process that serves metrics: %s; metrics are "
+			 "unavailable until it starts", strerror(-err));
 }
 
 static void lose_worker(struct metrics_server *s, const char *why)
 {
-	log_warn("the process that serves metrics %s; another one takes its place", why);
+	log_warn("the process that serves metrics %s; it is being restarted", why);
 	s->counts.lost++;
 	end_worker(s);
 }
@@ -276,11 +276,11 @@ void metrics_server_tick(struct metrics_server *s, uint64_t now, metrics_render_
 		if (err)
 			lose_worker(s, "has ended");
 		else if (!metrics_ask_ok(&ask))
-			lose_worker(s, "said what it cannot say");
+			lose_worker(s, "sent an invalid message");
 		else if (asks_too_often(s, now))
-			lose_worker(s, "asks too often");
+			lose_worker(s, "sends requests too often");
 		else if (give_text(s, ask.form, now, render, ctx))
-			lose_worker(s, "takes no answer");
+			lose_worker(s, "does not read responses");
 	}
 }
 

@@ -58,8 +58,8 @@ int notify_begin(struct notify *n)
 		if (!err && n->fd < 0)
 			err = -errno;
 		if (err)
-			log_warn("cannot use NOTIFY_SOCKET, so the service manager does not hear "
-				 "of us: %s", strerror(-err));
+			log_warn("cannot use NOTIFY_SOCKET, so the service manager is not "
+				 "notified: %s", strerror(-err));
 	}
 	if (n->fd >= 0)
 		set_watchdog(n);

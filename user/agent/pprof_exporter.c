@@ -148,7 +148,7 @@ static void warn_of_error(struct pprof_exporter *e, int err)
 	e->unsaid++;
 	if (e->said_ns && now - e->said_ns < SAY_NS)
 		return;
-	log_warn("pprof files cannot be written to '%s': %s; %llu so far were not", e->dir,
+	log_warn("cannot write pprof files to '%s': %s; %llu lost so far", e->dir,
 		 strerror(-err), (unsigned long long)e->unsaid);
 	e->said_ns = now;
 	e->unsaid = 0;

@@ -170,7 +170,7 @@ static void begin_recording(struct tach_exporter *e, uint64_t now)
 
 	if (err) {
 		if (!e->was_full || err != -ENOSPC)
-			log_warn("no TACH recording in '%s': %s; it is tried again", e->dir,
+			log_warn("cannot write a TACH recording in '%s': %s; retrying", e->dir,
 				 strerror(-err));
 		put_off(e, err, now);
 		return;
@@ -254,8 +254,8 @@ static void remove_oldest(struct tach_exporter *e)
 					 &e->stats.removed);
 
 	if (failed && !e->warned)
-		log_warn("%u old recordings in '%s' cannot be removed, or hold something else "
-			 "than a recording's files: they stay", failed, e->dir);
+		log_warn("%u old recordings in '%s' cannot be removed, or contain other files, and "
+			 "are kept", failed, e->dir);
 	e->warned |= failed != 0;
 }
 
@@ -276,7 +276,7 @@ static void give_up(struct tach_exporter *e, uint64_t now)
 {
 	int err = e->err;
 
-	log_warn("the TACH recording '%s' ends early: %s; another is tried later", e->path,
+	log_warn("the TACH recording '%s' ended early: %s; a new one is started later", e->path,
 		 strerror(-err));
 	recording_free(end_recording(e));
 	put_off(e, err, now);

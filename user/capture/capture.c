@@ -243,7 +243,7 @@ static const char *load_hint(int err)
 		return ": bpf(2) is denied, by a seccomp filter (containers have one) or by "
 		       "lockdown=confidentiality";
 	case -ESRCH:
-		return ": /sys/kernel/btf/vmlinux cannot be made sense of";
+		return ": /sys/kernel/btf/vmlinux cannot be parsed";
 	default:
 		return "";
 	}
@@ -263,13 +263,14 @@ static int load_programs(struct capture *s)
 		exe_cache_learn_likely(s->exes);
 	s->life.table = s->skel->maps.py_procs;
 	if (!err && !s->args.no_direct_reads && !direct_map_find(s->skel))
-		log_debug("the kernel's direct map was not found: a helper reads all memory");
+		log_debug("the kernel's direct map was not found: all memory is read through a "
+			  "helper");
 	EACH_SOURCE(i, err, load)
 		err = sources[i]->load(s);
 	if (!err)
 		err = tachbpf_bpf__attach(s->skel);
 	if (err)
-		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's reasons, "
+		log_error("cannot load the BPF programs: %s%s (-v shows the kernel's messages, "
 			  "`tachbpf doctor` what is missing)", strerror(-err), load_hint(err));
 	return err;
 }
@@ -382,9 +383,9 @@ static int check_keeper(void)
 	int err = keeper_check();
 
 	if (err)
-		log_error("the process " KEEPER_NAME " (%d) was killed: without it nothing can be "
-			  "found or named, and the rights to start another were given up; what was "
-			  "sampled until now is kept", keeper_pid());
+		log_error("the process " KEEPER_NAME " (%d) was killed: without it no process can "
+			  "be found or named, and the privileges to start another one were "
+			  "dropped; the samples up to now are kept", keeper_pid());
 	return err;
 }
 

@@ -110,7 +110,8 @@ static void processes_find(struct capture *s)
 	if (s->life.err)
 		log_error("cannot list the processes in /proc: %s", strerror(-s->life.err));
 	else if (found_left(s))
-		log_debug("%zu processes are left to be inspected while it records", found_left(s));
+		log_debug("%zu processes remain to be inspected during the "
+			  "recording", found_left(s));
 }
 
 static void processes_inspect(struct capture *s)

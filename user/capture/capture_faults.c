@@ -178,7 +178,7 @@ static int follow_moves(struct capture *s)
 	if (s->skel->links.on_unmapped_area)
 		return 0;
 	err = -errno;
-	log_error("cannot follow moves of memory: %s", strerror(-err));
+	log_error("cannot trace moves of memory: %s", strerror(-err));
 	return err;
 }
 

@@ -273,7 +273,7 @@ static int replace_conditions(struct capture *s, struct proc_filter *filter)
 	if (!s->args.filter_may_change)
 		return -ENOTSUP;
 	if (filter && filter->cnt > CHANGED_RULES_MAX) {
-		log_error("more than %d conditions on processes: give fewer", CHANGED_RULES_MAX);
+		log_error("more than %d process filters: use fewer", CHANGED_RULES_MAX);
 		return -E2BIG;
 	}
 	eval = proc_filter_eval_new(filter ? filter : &no_conditions);
@@ -367,7 +367,7 @@ int capture_set_filter(struct capture *s, struct proc_filter *filter)
 	take_some(s, TAKE_LAST_NS);
 	capture_take_losses(s);
 	dismiss_excluded(s);
-	log_debug("conditions changed in %.1f ms: %u processes judged, %u newly selected",
+	log_debug("filters changed in %.1f ms: %u processes checked, %u newly selected",
 		  (now_ns() - c.begin_ns) / 1e6, c.judged, c.selected);
 	return s->life.err;
 }

@@ -287,9 +287,9 @@ static void seek_allocator(struct capture *s, uint64_t now)
 /* There is neither a cost nor an error: other programs have used the CPUs for too long. */
 static void give_up(struct capture *s)
 {
-	log_error("--allocations: what it would cost process %d was not known after %.0f s: the "
-		  "machine is too busy; try again, or record it with --accept-cost, or "
-		  "without --allocations", s->heap->tgid, VERDICT_NS / 1e9);
+	log_error("--allocations: the cost for process %d was still unknown after %.0f s: the "
+		  "machine is too busy; try again, use --accept-cost, or leave "
+		  "out --allocations", s->heap->tgid, VERDICT_NS / 1e9);
 	fail_heap(s, -ETIMEDOUT);
 }
 
@@ -314,11 +314,11 @@ static void judge_cost(struct capture *s, uint64_t now)
 	if (verdict == HEAP_CHEAP) {
 		record_blocks(s);
 		if (s->heap->state == HEAP_RECORDS)
-			log_info("--allocations: %s; blocks are recorded from now on", text);
+			log_info("--allocations: %s; recording blocks from now on", text);
 		return;
 	}
-	log_error("--allocations would cost process %d %s, more than %.0f %%: record it with "
-		  "--accept-cost, or without --allocations", s->heap->tgid, text,
+	log_error("--allocations would cost process %d %s, more than %.0f %%: use --accept-cost, "
+		  "or leave out --allocations", s->heap->tgid, text,
 		  100 * HEAP_COST_MAX);
 	fail_heap(s, -EDQUOT);
 }

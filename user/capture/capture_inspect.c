@@ -269,7 +269,7 @@ static int take_python(struct capture *s, struct tracked *t, struct finding *f)
 
 	if (err) {
 		snprintf(f->found.why, sizeof(f->found.why),
-			 "the BPF programs' table of processes has no room: %s", strerror(-err));
+			 "the BPF programs' table of processes is full: %s", strerror(-err));
 		return err;
 	}
 	if (!f->found.copied)
@@ -457,13 +457,13 @@ static void say_not_python(struct capture *s, pid_t tgid)
 	char comm[4 * PROC_COMM_MAX];
 
 	if (proc_each(find_below, &b) > 0)
-		log_error("process %d is not Python, but it has started process %d (%s), which is: "
-			  "give that one", tgid, b.who.tgid,
+		log_error("process %d is not Python, but it started process %d (%s), which is: use "
+			  "that one", tgid, b.who.tgid,
 			  escape_text(b.who.stat.comm, strlen(b.who.stat.comm), comm,
 				      sizeof(comm)));
 	else
-		log_error("process %d is not Python: no interpreter and no libpython in it "
-			  "(tachbpf -a lists what it finds)", tgid);
+		log_error("process %d is not Python: it has no interpreter and no libpython "
+			  "(tachbpf ps lists Python processes)", tgid);
 }
 
 /*
@@ -475,13 +475,13 @@ static int refuse_process(struct capture *s, pid_t tgid, int err, const char *wh
 	if (s->life.err)
 		return s->life.err;	/* its file cannot be created; that was logged */
 	if (err == -ENOENT && s->args.children)
-		log_warn("process %d is not Python: only what it starts is recorded", tgid);
+		log_warn("process %d is not Python: only its child processes are recorded", tgid);
 	else if (err == -ENOENT)
 		say_not_python(s, tgid);
 	else if (err == -EACCES || err == -EPERM)
 		log_error("process %d cannot be profiled: the kernel does not let this user read "
-			  "its memory (%s); a security module, or a user namespace that it is in, "
-			  "protects it", tgid, why);
+			  "its memory (%s): it is protected by a security module or by its user "
+			  "namespace", tgid, why);
 	else
 		log_error("process %d cannot be profiled: %s", tgid, why);
 	return err;

@@ -71,7 +71,7 @@ static int memory_open(struct capture *s)
 	m->check = page_check_new(take_answer, s);
 	err = m->check ? page_check_start(m->check) : -errno;
 	if (err)
-		log_error("cannot start the process that looks at pages: %s", strerror(-err));
+		log_error("cannot start the process that checks pages: %s", strerror(-err));
 	return err;
 }
 

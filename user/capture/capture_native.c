@@ -32,9 +32,9 @@ static int look_for_helper(void)
 
 	if (err)
 		log_error("--native needs the executable " ELF_HELPER_NAME ": %s. Install the "
-			  "whole package (`tachbpf doctor` says more), or leave --native out",
-			  err == -ENOENT ? "it is not there" :
-			  err == -EPERM ? "others than root can change it" : strerror(-err));
+			  "whole package (see `tachbpf doctor`), or leave out --native",
+			  err == -ENOENT ? "it does not exist" :
+			  err == -EPERM ? "users other than root can change it" : strerror(-err));
 	return err;
 }
 

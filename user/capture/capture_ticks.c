@@ -346,11 +346,11 @@ static int choose_event(struct sampler *s)
 			log_error("%u Hz is more than kernel.perf_event_max_sample_rate allows: "
 				  "lower -r, or raise the limit with sysctl", s->rate_hz);
 		else
-			log_error("the hardware counts no cycles that can be sampled (%s): leave "
-				  "out -e cycles for the kernel's cpu-clock", strerror(-err));
+			log_error("hardware cycles cannot be sampled (%s): leave out -e cycles to "
+				  "use the kernel's cpu-clock", strerror(-err));
 		return err;
 	}
-	log_debug("no hardware cycles (%s): the kernel's CPU clock ticks instead", strerror(-err));
+	log_debug("no hardware cycles (%s): using the kernel's CPU clock instead", strerror(-err));
 	count_clock(attr);
 	return 0;
 }
@@ -363,8 +363,8 @@ static void warn_throttled(uint32_t rate_hz)
 	unsigned int max;
 
 	if (f && fscanf(f, "%u", &max) == 1 && rate_hz > max)
-		log_warn("the kernel throttles to about %u samples a second: raise "
-			 "kernel.perf_event_max_sample_rate or choose a lower rate", max);
+		log_warn("the kernel throttles to about %u samples per second: raise "
+			 "kernel.perf_event_max_sample_rate, or choose a lower rate", max);
 	if (f)
 		fclose(f);
 }
@@ -464,7 +464,7 @@ static int ticks_open(struct capture *c)
 	err = cpu_events_open(&s->cpus);
 	/* A CPU may have no free counter, or the kernel may have lowered its limit of the rate. */
 	if (err && err != -EMFILE && is_hardware(s) && s->event == SAMPLER_ANY) {
-		log_debug("no hardware cycles on CPU %d (%s): the kernel's CPU clock ticks instead",
+		log_debug("no hardware cycles on CPU %d (%s): using the kernel's CPU clock instead",
 			  s->cpus.failed_cpu, strerror(-err));
 		count_clock(&s->cpus.args.attr);
 		err = cpu_events_open(&s->cpus);

@@ -71,7 +71,7 @@ static int wait_start(struct capture *s)
 	if (s->skel->links.on_switch)
 		return 0;
 	err = -errno;
-	log_error("cannot follow the scheduler: %s", strerror(-err));
+	log_error("cannot trace the scheduler: %s", strerror(-err));
 	return err;
 }
 
@@ -127,7 +127,7 @@ static void run_scan(struct scan *scan)
 				  take_scanned, scan, &s->scan);
 
 	if (err)
-		log_debug("threads that sleep are seen when they wake up: %s", strerror(-err));
+		log_debug("sleeping threads are only seen when they wake up: %s", strerror(-err));
 }
 
 void capture_wait_scan(struct capture *s)

@@ -122,7 +122,7 @@ int cpu_events_init(struct cpu_events *c, const struct cpu_events_args *args)
 		;
 	free(cpus);
 	if (cnt <= 0) {
-		log_error("cannot read the list of CPUs '%s': give a list like 0-3,7",
+		log_error("invalid list of CPUs '%s': expected a list such as 0-3,7",
 			  list ? list : "/sys/devices/system/cpu/online");
 		return -EINVAL;
 	}
@@ -164,7 +164,7 @@ static const char *open_remedy(const struct cpu_events *c, int err)
 		return c->args.attr.freq ?
 		       ": lower -r or raise kernel.perf_event_max_sample_rate" : "";
 	case -EBUSY:
-		return ": another program has all of the hardware's counters";
+		return ": another program uses all hardware counters";
 	default:
 		return "";
 	}
@@ -176,9 +176,9 @@ int cpu_events_complain(const struct cpu_events *c, int err)
 
 	if (name && c->args.attr.type == PERF_TYPE_HARDWARE &&
 	    (err == -ENOENT || err == -EOPNOTSUPP))
-		log_error("this machine's hardware counts no %s (virtual machines seldom have "
-			  "hardware counters; `perf list hw` shows them): choose a software event "
-			  "such as page-faults, or record on the physical machine", name);
+		log_error("this machine has no hardware counter for %s (virtual machines seldom "
+			  "have hardware counters; `perf list hw` shows them): use a software "
+			  "event such as page-faults, or record on the physical machine", name);
 	else
 		log_error("cannot %s%s%s CPU %d: %s%s", name ? "follow the " : "sample",
 			  name ? name : "", name ? " of" : "", c->failed_cpu, strerror(-err),

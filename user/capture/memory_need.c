@@ -126,15 +126,16 @@ uint32_t memory_need_check(uint64_t other_maps, uint32_t ring, uint32_t ring_min
 		fits /= 2;
 	escape_text(l.path, strlen(l.path), path, sizeof(path));
 	if (others + fits > l.left) {
-		log_error("the memory limit of the cgroup %s is %u MiB, of which %u MiB are left; "
-			  "%u MiB are needed, or the kernel would kill tachbpf: raise memory.max",
+		log_error("the memory limit of the cgroup %s is %u MiB, of which %u MiB are left, "
+			  "but %u MiB are needed, or the kernel would kill tachbpf: raise "
+			  "memory.max",
 			  path, bytes_to_mib(l.limit), (unsigned int)(l.left >> 20),
 			  bytes_to_mib(others + fits));
 		return 0;
 	}
 	if (fits < ring)
-		log_warn("the memory limit of the cgroup %s, %u MiB, leaves room for a ring buffer "
-			 "of %u MiB instead of %u: samples may be lost (ring_full)",
+		log_warn("the memory limit of the cgroup %s (%u MiB) only allows a ring buffer of "
+			 "%u MiB instead of %u: samples may be lost (ring_full)",
 			 path, bytes_to_mib(l.limit), bytes_to_mib(fits), bytes_to_mib(ring));
 	return fits;
 }

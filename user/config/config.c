@@ -27,14 +27,14 @@ static void check_http(struct config_loading *l, const struct agent_http *http, 
 	if (!*http->cert_file != !*http->key_file) {
 		snprintf(path, sizeof(path), "%s.%s", group,
 			 *http->cert_file ? "cert_file" : "key_file");
-		snprintf(what, sizeof(what), "%s needs %s.%s, too", path, group,
+		snprintf(what, sizeof(what), "%s requires %s.%s", path, group,
 			 *http->cert_file ? "key_file" : "cert_file");
 		complain_of(l, path, what);
 	}
 	if (*http->bearer_token_file && *http->basic_auth_file) {
 		snprintf(path, sizeof(path), "%s.basic_auth_file", group);
-		snprintf(what, sizeof(what), "%s and %s.bearer_token_file are two answers to one "
-			 "question: give one", path, group);
+		snprintf(what, sizeof(what), "%s and %s.bearer_token_file are mutually exclusive: "
+			 "use only one of them", path, group);
 		complain_of(l, path, what);
 	}
 }
@@ -44,14 +44,15 @@ static void check_together(struct config_loading *l)
 	const struct agent_config *c = l->config;
 
 	if (!c->modes)
-		complain_of(l, "modes", "modes is empty: name at least one, such as cpu");
+		complain_of(l, "modes", "modes is empty: expected at least one, such as cpu");
 	if (c->modes & AGENT_MEMORY && c->probability < 1)
-		complain_of(l, "probability", "probability is for time: what is held of memory "
-			    "cannot be known from some windows; leave memory out of modes");
+		complain_of(l, "probability", "probability cannot be used with mode memory: held "
+			    "memory is only known if every window is recorded; leave memory out of "
+			    "modes");
 	if (c->budget.min_rate_hz > c->rate_hz)
-		complain_of(l, "budget.min_rate", "budget.min_rate is more than rate");
+		complain_of(l, "budget.min_rate", "budget.min_rate is higher than rate");
 	if (c->retry.initial_ns > c->retry.max_ns)
-		complain_of(l, "retry.initial", "retry.initial is more than retry.max");
+		complain_of(l, "retry.initial", "retry.initial is longer than retry.max");
 	check_http(l, &c->exporters.otlp.http, "exporters.otlp");
 	check_http(l, &c->exporters.pyroscope.http, "exporters.pyroscope");
 }
@@ -198,7 +199,7 @@ int agent_config_diff(const struct agent_config *old, const struct agent_config 
 	}
 	if (!*names)
 		return 0;
-	log_error("not reloaded: only a restart changes %s", names);
+	log_error("not reloaded: changing %s requires a restart", names);
 	return -EBUSY;
 }
 

@@ -95,7 +95,7 @@ static int take_text(struct reading *r, const yaml_event_t *event, struct yaml_n
 	size_t len = event->data.scalar.length;
 
 	if (memchr(text, '\0', len))
-		return wrong_at(r, event->start_mark, "there is a NUL in this text");
+		return wrong_at(r, event->start_mark, "this text contains a NUL character");
 	node->text = strdup(text);
 	if (!node->text)
 		return -ENOMEM;
@@ -161,10 +161,10 @@ static int check_name(struct reading *r, const struct yaml_node *map, yaml_mark_
 	char shown[64];
 
 	if (name->kind != YAML_TEXT)
-		return wrong_at(r, mark, "a name is a text, not a list or a map");
+		return wrong_at(r, mark, "a name must be a text, not a list or a map");
 	for (other = map->members; other < name; other += 2)
 		if (!strcmp(other->text, name->text))
-			return wrong_at(r, mark, "'%s' is here twice: first in line %u",
+			return wrong_at(r, mark, "duplicate '%s': first used in line %u",
 					escape_text(name->text, strlen(name->text), shown,
 						    sizeof(shown)), other->line);
 	return 0;
@@ -205,7 +205,7 @@ static int read_node(struct reading *r, const yaml_event_t *first, struct yaml_n
 	if (err || node->kind == YAML_TEXT)
 		return err;
 	if (depth >= YAML_DEPTH_MAX)
-		return wrong_at(r, first->start_mark, "lists and maps are inside each other more "
+		return wrong_at(r, first->start_mark, "lists and maps are nested more "
 				"than %d deep", YAML_DEPTH_MAX);
 	for (;;) {
 		err = next_event(r, &event);
@@ -278,7 +278,7 @@ static int yaml_read(const void *data, size_t len, struct yaml_node *root, struc
 	root->line = root->column = 1;
 	memset(e, 0, sizeof(*e));
 	if (len > YAML_BYTES_MAX) {
-		snprintf(e->text, sizeof(e->text), "it has more than 1 MiB");
+		snprintf(e->text, sizeof(e->text), "it is larger than 1 MiB");
 		return -EFBIG;
 	}
 	if (!yaml_parser_initialize(&r.parser))
@@ -319,7 +319,7 @@ static bool is_value(struct config_loading *l, const struct yaml_node *node, con
 		config_complain(l, &at, "%s is one value, not a %s", what,
 				node->kind == YAML_LIST ? "list" : "map");
 	else if (node->null)
-		config_complain(l, &at, "%s has no value: give one, or leave the line out", what);
+		config_complain(l, &at, "%s has no value: add one, or leave the line out", what);
 	return node->kind == YAML_TEXT && !node->null;
 }
 
@@ -361,7 +361,7 @@ static void set_map(struct config_loading *l, const struct setting *key,
 	size_t i;
 
 	if (node->kind != YAML_MAP) {
-		config_complain(l, &at, "%s is a map of names and values", key->path);
+		config_complain(l, &at, "%s must be a map of names to values", key->path);
 		return;
 	}
 	config_claim(l, key, &at);
@@ -401,7 +401,7 @@ static void take_part(struct config_loading *l, const struct setting *key,
 		return;
 	}
 	if (inside == !strcmp(name->text, "name")) {
-		config_complain(l, &at, "a rule has a name, and match: a map with globs for "
+		config_complain(l, &at, "a rule must have a name, and match: a map with globs for "
 				SERVICE_FACT_WORDS);
 		return;
 	}
@@ -420,8 +420,8 @@ static void set_rules(struct config_loading *l, const struct setting *key,
 	size_t i, j;
 
 	if (node->kind != YAML_LIST) {
-		config_complain(l, &at, "%s is a list of rules: - match: {exe: GLOB} and name: "
-				"NAME", key->path);
+		config_complain(l, &at, "%s must be a list of rules: - match: {exe: GLOB} and "
+				"name: NAME", key->path);
 		return;
 	}
 	config_claim(l, key, &at);
@@ -480,7 +480,8 @@ static void set_group(struct config_loading *l, const struct yaml_node *node, co
 	if (node->kind != YAML_MAP) {
 		/* "otlp:" with nothing, or only comments, below it means nothing. */
 		if (!node->null)
-			config_complain(l, &at, "%s is a map of keys", *group ? group : "the file");
+			config_complain(l, &at, "%s must be a map of "
+						"keys", *group ? group : "the file");
 		return;
 	}
 	for (i = 0; i + 1 < node->cnt; i += 2) {
@@ -534,11 +535,11 @@ int config_file_load(struct config_loading *l)
 	if (err == -EINVAL)
 		config_complain(l, &whole, "it is not a regular file");
 	else if (err == -EFBIG)
-		config_complain(l, &whole, "it has more than 1 MiB");
+		config_complain(l, &whole, "it is larger than 1 MiB");
 	else if (err)
 		config_complain(l, &whole, "%s", strerror(-err));
 	else if (st.st_mode & S_IWOTH)
-		config_complain(l, &whole, "everyone may write to it: chmod o-w");
+		config_complain(l, &whole, "it is writable by everyone: chmod o-w");
 	else
 		config_file_apply(l, text.data, text.len);
 	buf_free(&text);

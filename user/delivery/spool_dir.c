@@ -229,10 +229,10 @@ int spool_dir_get(struct spool_dir *s, const struct spool_entry *e, struct reque
 static void say_disk(struct spool_dir *s, int err)
 {
 	if (err && !s->failing)
-		log_warn("the spool's disk does not take requests (%s): they are kept in memory, "
-			 "and the oldest are lost when that is full; make room", strerror(-err));
+		log_warn("cannot write to the spool (%s): requests are kept in memory, and the "
+			 "oldest are lost when it is full; make room", strerror(-err));
 	if (!err && s->failing == 1)
-		log_info("the spool's disk takes requests again");
+		log_info("the spool is writable again");
 	s->failing = err ? WELL_AFTER : s->failing ? s->failing - 1 : 0;
 	s->counts.disk_failures += !!err;
 }
@@ -385,8 +385,8 @@ static int load_entries(struct spool_dir *s)
 	s->next_seq = cnt ? seqs[cnt - 1] + 1 : 1;
 	free(seqs);
 	if (s->counts.damaged || s->counts.other_version)
-		log_warn("the spool had %llu damaged entries and %llu of another version; they are "
-			 "removed", (unsigned long long)s->counts.damaged,
+		log_warn("removed %llu damaged spool entries and %llu of "
+			 "another version", (unsigned long long)s->counts.damaged,
 			 (unsigned long long)s->counts.other_version);
 	return err;
 }

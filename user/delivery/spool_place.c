@@ -21,8 +21,8 @@ static int log_failure(const char *what, const char *path, int err)
 	char shown[SHOWN_BYTES];
 
 	escape_text(path, strlen(path), shown, sizeof(shown));
-	log_error("cannot %s the spool's directory '%s': %s; give the spool a directory of its "
-		  "own", what, shown, strerror(err));
+	log_error("cannot %s the spool directory '%s': %s; use a dedicated "
+		  "directory for the spool", what, shown, strerror(err));
 	return -err;
 }
 
@@ -40,10 +40,10 @@ static int check_owner(int fd, const char *path, mode_t forbidden)
 		return 0;
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (st.st_uid && st.st_uid != geteuid())
-		log_error("'%s' belongs to user %u, who could change what is sent; give the spool "
-			  "another directory", shown, st.st_uid);
+		log_error("'%s' belongs to user %u, who could modify the data that is sent; use "
+			  "another directory for the spool", shown, st.st_uid);
 	else
-		log_error("other users may use '%s' (mode %03o); run: chmod %s '%s'", shown,
+		log_error("other users have access to '%s' (mode %03o); run: chmod %s '%s'", shown,
 			  st.st_mode & 0777, forbidden == 022 ? "go-w" : "700", shown);
 	return -EPERM;
 }
@@ -104,8 +104,8 @@ int spool_place_open(const char *path, int *dirfd, int *lock)
 	else if (!err && flock(*lock, LOCK_EX | LOCK_NB))
 		err = log_failure("lock", path, errno);
 	if (err == -EBUSY)
-		log_error("another tachbpf agent uses the spool's directory '%s'; end it, or give "
-			  "this one a directory of its own", path);
+		log_error("another tachbpf agent uses the spool directory '%s'; stop it, or use "
+			  "another directory for this one", path);
 	if (err) {
 		if (*lock >= 0)
 			close(*lock);

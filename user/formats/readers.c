@@ -75,8 +75,8 @@ struct reader *reader_open(const char *path, const struct reader_args *args, cha
 		return NULL;
 	ops = args->format ? reader_find(args->format) : reader_detect(in);
 	if (!ops) {
-		snprintf(why, why_size, "not a profile in any format that is read here; "
-			 "--input-format help lists them");
+		snprintf(why, why_size, "not a profile in a supported format; --input-format help "
+			 "lists them");
 	} else {
 		r = ops->open(in, args, why, why_size);
 		err = errno;

@@ -149,9 +149,9 @@ static int open_event(long id)
 
 static void log_failure(const struct event_spec *spec, int err)
 {
-	log_error("-e %s: the tracepoint cannot be followed: %s%s", spec->name, strerror(-err),
+	log_error("-e %s: cannot attach to the tracepoint: %s%s", spec->name, strerror(-err),
 		  err == -EPERM || err == -EACCES ?
-			  " (a seccomp filter, lockdown=confidentiality, or no right to tracefs)" :
+			  " (a seccomp filter, lockdown=confidentiality, or no access to tracefs)" :
 		  err == -ENODEV || err == -ENOENT ?
 			  " (the kernel was built without tracefs: CONFIG_FTRACE)" : "");
 }

@@ -194,12 +194,12 @@ int service_rule_check(const struct service_rule *rule, char *why, size_t size)
 		globs++;
 		if (stars_in(rule->glob[fact]) <= SERVICE_GLOB_STARS_MAX)
 			continue;
-		snprintf(why, size, "the pattern '%.100s' has more than %d stars",
+		snprintf(why, size, "the pattern '%.100s' contains more than %d stars",
 			 rule->glob[fact], SERVICE_GLOB_STARS_MAX);
 		return -EINVAL;
 	}
 	if (!*at || !globs) {
-		snprintf(why, size, "a rule needs a name, and what its processes match");
+		snprintf(why, size, "a rule must have a name, and a pattern for its processes");
 		return -EINVAL;
 	}
 	for (; *at; at = next) {

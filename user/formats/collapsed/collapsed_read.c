@@ -586,7 +586,7 @@ static int collapsed_run(struct reader *r, reader_event_fn on_event, void *ctx, 
 
 const struct reader_ops reader_collapsed = {
 	.name = "collapsed",
-	.help = "folded stacks with counts, as flame graph tools read them",
+	.help = "folded stacks with counts, the input of flame graph tools",
 	.probe = collapsed_probe,
 	.open = open_collapsed,
 	.select = select_profile,

@@ -366,7 +366,7 @@ static int gecko_close(struct sink *s)
 
 const struct sink_ops sink_gecko = {
 	.name = "gecko",
-	.help = "JSON for the Firefox Profiler, as CPython 3.15's",
+	.help = "JSON for the Firefox Profiler, like CPython 3.15's",
 	.open = gecko_open,
 	.begin = gecko_begin,
 	.event = gecko_event,

@@ -476,7 +476,7 @@ static struct sink *native_open(const struct sink_args *args)
 
 const struct sink_ops sink_gperftools = {
 	.name = "gperftools",
-	.help = "gperftools' CPU profile with names, for Go's pprof",
+	.help = "gperftools CPU profile with names, for Go's pprof",
 	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
 	.binary = true,
 	.open = go_open,
@@ -486,7 +486,7 @@ const struct sink_ops sink_gperftools = {
 
 const struct sink_ops sink_gperftools_perl = {
 	.name = "gperftools-perl",
-	.help = "the same with symbols in front, for google-pprof (the Perl program)",
+	.help = "the same with a symbol header, for google-pprof (the Perl program)",
 	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
 	.binary = true,
 	.open = perl_open,
@@ -496,7 +496,7 @@ const struct sink_ops sink_gperftools_perl = {
 
 const struct sink_ops sink_gperftools_native = {
 	.name = "gperftools-native",
-	.help = "the same without names, of frames that are machine addresses (0x...)",
+	.help = "the same without names, for frames that are machine addresses (0x...)",
 	.binary = true,
 	.open = native_open,
 	AGGREGATE_CALLS,

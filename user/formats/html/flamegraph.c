@@ -559,7 +559,7 @@ static int sink_close(struct sink *sink)
 
 const struct sink_ops sink_flamegraph = {
 	.name = "flamegraph",
-	.help = "interactive flame graph, one HTML file",
+	.help = "interactive flame graph, as one HTML file",
 	.takes = SINK_TAKES_HELD,
 	.open = sink_open,
 	.begin = sink_begin,

@@ -496,7 +496,7 @@ static int heatmap_close(struct sink *sink)
 
 const struct sink_ops sink_heatmap = {
 	.name = "heatmap",
-	.help = "source code with the samples of every line, one HTML file",
+	.help = "source code with the samples of every line, as one HTML file",
 	.open = heatmap_open,
 	.begin = heatmap_begin,
 	.event = heatmap_event,

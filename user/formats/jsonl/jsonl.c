@@ -231,7 +231,7 @@ static struct sink *jsonl_open(const struct sink_args *args)
 
 const struct sink_ops sink_jsonl = {
 	.name = "jsonl",
-	.help = "frames with their counts, one JSON record a line, as CPython 3.15's",
+	.help = "frames with their counts, one JSON record per line, like CPython 3.15's",
 	.open = jsonl_open,
 	AGGREGATE_CALLS,
 	.suffix = ".jsonl",

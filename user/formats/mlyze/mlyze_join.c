@@ -350,7 +350,7 @@ static int open_parts(struct join *j, int dirfd, const char *name)
 	j->all = (uint64_t)st.st_size;
 	err = mlyze_names_read(&j->names, j->names_file);
 	if (err)
-		return fail_join(j, err, err == -EBADMSG ? "its names are not there" :
+		return fail_join(j, err, err == -EBADMSG ? "its names are missing" :
 							   "cannot read its names: %s",
 				 strerror(-err));
 	return 0;

@@ -313,7 +313,7 @@ static struct sink *pstats_open(const struct sink_args *args)
 
 const struct sink_ops sink_pstats = {
 	.name = "pstats",
-	.help = "for Python's pstats module, any version, and tools that read cProfile's files",
+	.help = "for any version of Python's pstats module, and tools for cProfile's files",
 	.takes = SINK_TAKES_LINES,
 	.binary = true,
 	.open = pstats_open,

@@ -404,7 +404,7 @@ static void speedscope_describe(const struct reader *r, struct describe *d)
 
 const struct reader_ops reader_speedscope = {
 	.name = "speedscope",
-	.help = "speedscope's JSON",
+	.help = "speedscope JSON",
 	.probe = speedscope_probe,
 	.open = open_speedscope,
 	.select = select_group,

@@ -541,7 +541,7 @@ static int speedscope_close(struct sink *sink)
 
 const struct sink_ops sink_speedscope = {
 	.name = "speedscope",
-	.help = "JSON for speedscope.app, a profile for each thread",
+	.help = "JSON for speedscope.app, one profile per thread",
 	.takes = SINK_TAKES_LINES | SINK_TAKES_GROUP,
 	.open = speedscope_open,
 	.begin = speedscope_begin,

@@ -496,8 +496,8 @@ void merge_meta(const struct merge *m, struct profile_meta *meta, const char **w
 		if (other->python_major != meta->python_major ||
 		    other->python_minor != meta->python_minor ||
 		    other->python_micro != meta->python_micro)
-			*warn = "they come from different versions of Python; the first one's is "
-				"kept";
+			*warn = "they come from different versions of Python; the "
+				"first one is kept";
 		if (other->interval_us != meta->interval_us)
 			*warn = "their intervals differ; the first one's is kept";
 		if (other->mode != MODE_UNKNOWN && mode != MODE_UNKNOWN && other->mode != mode) {

@@ -146,7 +146,7 @@ static int parse_journal_head(struct recovery *r, struct tach_journal_head *head
 				  r->journal.size);
 	memcpy(head, r->journal.data, sizeof(*head));
 	if (memcmp(head->magic, TACH_JOURNAL_MAGIC, sizeof(head->magic)))
-		return reason_say(&r->why, "what should be its journal is none");
+		return reason_say(&r->why, "its journal is invalid");
 	if (!head->version || head->version > TACH_JOURNAL_VERSION)
 		return reason_say(
 			&r->why,
@@ -410,8 +410,8 @@ static int use_tables(struct recovery *r)
 	if (found == TACH_LAYOUT_CNT)
 		return reason_say(
 			&r->why,
-			"damaged: its tables are lost: nothing in these %zu bytes says what "
-			"the frames are",
+			"damaged: its tables are lost: the frames in these %zu bytes cannot be "
+			"named",
 			r->file.size);
 	return try_layout(r, found, &exact);
 }
@@ -442,7 +442,7 @@ static int open_unfinished(struct recovery *r, bool has_journal)
 		return reason_say(&r->why, "not a TACH file");
 	reason_say(
 		&r->why,
-		"the capture was cut off, and the journal beside it, which has the names, is gone");
+		"the recording was cut off, and its journal, which has the names, is missing");
 	return -ENOENT;
 }
 

@@ -93,7 +93,7 @@ struct tach_reader *reader_as_tach(struct reader *r)
 
 const struct reader_ops reader_tach = {
 	.name = "tach",
-	.help = "TACH, CPython's and our own binary format, in all layouts",
+	.help = "TACH, the binary format of CPython and tachbpf, in all layouts",
 	.probe = tach_probe,
 	.open = open_tach,
 	.run = tach_run,
