@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-/* How a value lies in its struct. */
+/* How a value is stored in its struct. */
 enum field { FIELD_U64, FIELD_U32, FIELD_NS, FIELD_REAL, FIELD_BOOL };
 
 struct family {
@@ -25,135 +25,140 @@ struct family {
 
 static const struct family plain[] = {
 	GAUGE("start_time_seconds", FIELD_NS, started_wall_ns,
-	      "When the agent started, since the epoch."),
+	      "Start time of the agent since the epoch."),
 	GAUGE("config_last_reload_successful", FIELD_BOOL, reload_ok,
-	      "Whether the configuration that was read last was good."),
+	      "Whether the last configuration load succeeded."),
 	GAUGE("config_last_reload_success_timestamp_seconds", FIELD_NS, reload_wall_ns,
-	      "When a good configuration was read last, since the epoch."),
+	      "Time of the last successful configuration load since the epoch."),
 	COUNTER("config_reloads", FIELD_U64, reloads,
-		"Times that the configuration was read again (SIGHUP)."),
-	COUNTER("ticks", FIELD_U64, ticks, "Ticks of all CPUs' clocks."),
+		"Reloads of the configuration (SIGHUP)."),
+	COUNTER("ticks", FIELD_U64, ticks, "Sampling clock ticks on all CPUs."),
 	COUNTER("ticks_missed", FIELD_U64, ticks_missed,
-		"Ticks of Python processes that did not come, while a thread kept its CPU."),
-	GAUGE("processes", FIELD_U32, processes, "Python processes that are profiled now."),
+		"Missing ticks of Python processes while a thread kept its CPU."),
+	GAUGE("processes", FIELD_U32, processes, "Python processes being profiled."),
 	GAUGE("processes_pending", FIELD_U32, processes_pending,
-	      "Processes that may soon become Python."),
+	      "Processes that may become Python processes soon."),
 	COUNTER("processes_seen", FIELD_U64, processes_seen,
-		"Python processes that were profiled."),
+		"Python processes profiled so far."),
 	GAUGE("rate_hertz", FIELD_U32, rate_hz,
-	      "Ticks a second on each CPU, as the budget lets them be."),
+	      "Effective sampling rate per CPU, after the budget."),
 	GAUGE("rate_configured_hertz", FIELD_U32, rate_configured_hz,
-	      "Ticks a second on each CPU, as the configuration (rate) wants them."),
+	      "Configured sampling rate per CPU (rate)."),
 	GAUGE("probability_ratio", FIELD_REAL, probability,
-	      "Share of the windows that are recorded."),
+	      "Share of windows that are recorded."),
 	GAUGE("budget_cpu_ratio", FIELD_REAL, budget_ratio,
-	      "What the agent may use of all CPUs of the host (budget.cpu); 0: no limit."),
+	      "Share of the host's CPUs that the agent may use (budget.cpu); 0: no limit."),
 	GAUGE("cost_cpu_ratio", FIELD_REAL, cost_ratio,
-	      "What the agent has used of all CPUs of the host, as the budget measured it last."),
-	GAUGE("cpus", FIELD_U32, cpus, "CPUs of the host that are online."),
+	      "Share of the host's CPUs used by the agent, as last measured by the budget."),
+	GAUGE("cpus", FIELD_U32, cpus, "Online CPUs of the host."),
 	COUNTER("workers_lost", FIELD_U64, workers_lost,
-		"Processes of the agent that ended and were replaced."),
-	COUNTER("windows", FIELD_U64, windows, "Windows that were finished."),
+		"Agent processes that ended and were restarted."),
+	COUNTER("windows", FIELD_U64, windows, "Finished windows."),
 	COUNTER("windows_skipped", FIELD_U64, windows_skipped,
-		"Windows that were not recorded, by the probability."),
-	GAUGE("window_seconds", FIELD_NS, window_ns, "How long a window is."),
+		"Windows that were skipped because of the probability."),
+	GAUGE("window_seconds", FIELD_NS, window_ns, "Length of a window."),
 	GAUGE("window_stacks", FIELD_U32, stacks, "Distinct stacks in the last window."),
-	GAUGE("window_memory_bytes", FIELD_U64, window_bytes, "Memory of the window's tables."),
-	GAUGE("services", FIELD_U32, services, "Services that are known."),
+	GAUGE("window_memory_bytes", FIELD_U64, window_bytes, "Memory used by the "
+							      "window's tables."),
+	GAUGE("services", FIELD_U32, services, "Known services."),
 	COUNTER("encode_cpu_seconds", FIELD_NS, encode_cpu_ns,
-		"CPU time that went into making messages of windows."),
+		"CPU time spent encoding windows."),
 	COUNTER("encode_failures", FIELD_U64, encode_failures,
-		"Windows, or the rests of windows, that could not be encoded: lost."),
+		"Windows, or rests of windows, that were lost because they could not be encoded."),
 	COUNTER("too_large_samples", FIELD_U64, too_large_samples,
-		"Samples whose stack is larger than a request: they are at <other>."),
+		"Samples whose stack is larger than a request; they are counted under <other>."),
 	COUNTER("links_left_out", FIELD_U64, links_beyond,
-		"Events without their link to a trace: the window had too many spans."),
+		"Events that lost their link to a trace because the window had too many spans."),
 	COUNTER("held_stacks_left_out", FIELD_U64, held_beyond,
-		"Memory that processes got without its stack: there were too many stacks."),
+		"Allocated memory without a stack, because there were too many stacks."),
 	COUNTER("services_beyond", FIELD_U64, services_beyond,
-		"Times that a process found no room for its service: it is in \"other\"."),
-	COUNTER("metrics_texts", FIELD_U64, scrapes, "Times that these metrics were written."),
+		"Processes whose service did not fit into the table; they are counted under "
+		"\"other\"."),
+	COUNTER("metrics_texts", FIELD_U64, scrapes, "Renderings of these metrics."),
 	GAUGE("metrics_left_out", FIELD_U64, left_out,
-	      "Samples of metrics that did not fit into the text before this one."),
+	      "Metric samples that did not fit into the previous response."),
 };
 
 #define SPOOL_COUNTER(name, member, help) COUNTER("spool_" name, FIELD_U64, spool.member, help)
 static const struct family of_spool[] = {
-	GAUGE("spool_bytes", FIELD_U64, spool_bytes, "Size of the spool's files."),
+	GAUGE("spool_bytes", FIELD_U64, spool_bytes, "Size of the spool files."),
 	GAUGE("spool_limit_bytes", FIELD_U64, spool_limit_bytes,
-	      "What the spool may have (spool.size)."),
+	      "Maximum size of the spool (spool.size)."),
 	GAUGE("spool_entries", FIELD_U64, spool_entries, "Requests in the spool."),
 	SPOOL_COUNTER("found_entries", found, "Requests in the spool when the agent started."),
-	SPOOL_COUNTER("damaged_entries", damaged, "Entries of the spool that were damaged."),
+	SPOOL_COUNTER("damaged_entries", damaged, "Damaged spool entries."),
 	SPOOL_COUNTER("other_version_entries", other_version,
-		      "Entries of the spool of another version of the agent; removed."),
+		      "Spool entries that were removed because another version of the agent wrote "
+		      "them."),
 	SPOOL_COUNTER("disk_failures", disk_failures,
-		      "Requests that a full or broken disk did not take."),
+		      "Requests that could not be written to disk because it was full or broken."),
 };
 
-/* Of machine code. */
+/* Machine code. */
 static const struct family of_native[] = {
-	COUNTER("native_frames", FIELD_U64, native.frames, "Frames of machine code in samples."),
+	COUNTER("native_frames", FIELD_U64, native.frames, "Machine code frames in samples."),
 	COUNTER("native_unnamed_frames", FIELD_U64, native.unnamed,
-		"Of these, frames without a symbol."),
+		"Machine code frames without a symbol."),
 	COUNTER("native_uncertain_stacks", FIELD_U64, native.uncertain,
 		"Stacks whose Python frames did not match the interpreter's calls."),
 	GAUGE("native_files", FIELD_U32, native_counts.files,
-	      "Files with code that profiled processes have mapped."),
+	      "Files with code mapped by profiled processes."),
 	COUNTER("native_tables", FIELD_U32, native_counts.tables,
-		"Unwind tables that were loaded, of libraries and executables."),
+		"Loaded unwind tables of libraries and executables."),
 	COUNTER("native_tables_cached", FIELD_U32, native_counts.tables_cached,
-		"Of these, tables that were found on disk."),
+		"Unwind tables that were found in the cache on disk."),
 	COUNTER("native_tables_failed", FIELD_U32, native_counts.tables_failed,
-		"Files of which no table could be made."),
+		"Files for which no unwind table could be made."),
 	COUNTER("native_tables_evicted", FIELD_U32, native_counts.tables_evicted,
-		"Tables that gave way to others."),
+		"Unwind tables that were evicted."),
 	GAUGE("native_memory_bytes", FIELD_U64, native_counts.memory_bytes,
-	      "Kernel memory of tables and mappings."),
+	      "Kernel memory used by unwind tables and mappings."),
 	COUNTER("native_names", FIELD_U64, native_counts.names,
-		"Addresses that were looked up in symbol tables."),
+		"Addresses looked up in symbol tables."),
 	COUNTER("native_names_unknown", FIELD_U64, native_counts.names_unknown,
-		"Of these, addresses of which the file says nothing at all."),
+		"Addresses for which the file has no symbol information."),
 	COUNTER("native_files_stuck", FIELD_U64, native_counts.stuck,
-		"Files that did not answer when they were opened."),
+		"Files that did not answer when opened."),
 	COUNTER("native_processes_cut", FIELD_U32, native_counts.processes_cut,
-		"Processes with more mappings than are unwound."),
+		"Processes with more mappings than the unwinder supports."),
 	COUNTER("native_helper_restarts", FIELD_U64, native_counts.helper_restarts,
-		"Times that the helper tachbpf-elf ended and was started again."),
+		"Restarts of the helper tachbpf-elf."),
 };
 
-/* Of each exporter with a queue. */
+/* For each exporter with a queue. */
 #define OF_COUNTS(name, member, help)                                                              \
 	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
 	  offsetof(struct delivery_counts, member), help }
 static const struct family of_counts[] = {
-	OF_COUNTS("offered_requests", offered.requests, "Requests that were made for the server."),
+	OF_COUNTS("offered_requests", offered.requests, "Requests made for the server."),
 	OF_COUNTS("offered_samples", offered.samples, "Samples in these requests."),
-	OF_COUNTS("sent_requests", sent.requests, "Requests that the server took."),
-	OF_COUNTS("sent_samples", sent.samples, "Samples in requests that the server took."),
-	OF_COUNTS("sent_bytes", sent_bytes, "Bytes of bodies, with those of failed transfers."),
+	OF_COUNTS("sent_requests", sent.requests, "Requests accepted by the server."),
+	OF_COUNTS("sent_samples", sent.samples, "Samples in requests accepted by the server."),
+	OF_COUNTS("sent_bytes", sent_bytes, "Bytes of request bodies sent, failed transfers "
+					    "included."),
 	OF_COUNTS("spooled_requests", spooled, "Requests that went through the spool."),
-	OF_COUNTS("retries", retried, "Transfers without success that were repeated."),
+	OF_COUNTS("retries", retried, "Failed transfers that were retried."),
 	OF_COUNTS("split_requests", split.requests,
-		  "Requests that were too large for the server and were split."),
+		  "Requests that were split because they were too large for the server."),
 	OF_COUNTS("rejected_profiles", rejected_profiles,
-		  "Profiles that the server refused in requests that it took."),
+		  "Profiles rejected by the server in requests that it accepted."),
 };
 
 #define OF_STATE(name, field, member, help)                                                        \
 	{ PREFIX "exporter_" name, METRIC_GAUGE, field,                                            \
 	  offsetof(struct agent_metrics_exporter, state.member), help }
 static const struct family of_state[] = {
-	OF_STATE("queue_requests", FIELD_U64, waiting, "Requests that wait, the spool's included."),
+	OF_STATE("queue_requests", FIELD_U64, waiting, "Queued requests, including those in the "
+						       "spool."),
 	OF_STATE("queue_bytes", FIELD_U64, waiting_bytes,
-		 "Size of requests that wait or are in flight."),
+		 "Size of requests queued or in flight."),
 	OF_STATE("queue_memory_bytes", FIELD_U64, memory_bytes,
-		 "What of them is in memory only."),
-	OF_STATE("in_flight_requests", FIELD_U64, in_flight, "Requests that are being sent."),
+		 "Size of requests that are only in memory."),
+	OF_STATE("in_flight_requests", FIELD_U64, in_flight, "Requests being sent."),
 	OF_STATE("failures_in_row", FIELD_U32, failures_in_row,
-		 "Failed transfers since the last success; 0: the server takes requests."),
+		 "Failed transfers since the last success; 0: the server accepts requests."),
 	OF_STATE("last_status", FIELD_U32, last_status,
-		 "HTTP status of the server's last answer; 0: none yet."),
+		 "HTTP status of the server's last response; 0: none yet."),
 };
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_U64 reads sizes, too");
 
@@ -161,18 +166,18 @@ _Static_assert(sizeof(size_t) == sizeof(uint64_t), "FIELD_U64 reads sizes, too")
 	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
 	  offsetof(struct agent_metrics_files, member), help }
 static const struct family of_files[] = {
-	OF_FILES("written_files", files, "Files that were written."),
+	OF_FILES("written_files", files, "Files written."),
 	OF_FILES("written_bytes", bytes, "Bytes of these files."),
 	OF_FILES("write_failures", failures, "Files that could not be written."),
 };
 
-static void begin(struct metrics_text *t, const struct family *f)
+static void begin_family(struct metrics_text *t, const struct family *f)
 {
 	metrics_family(t, f->name, f->type, f->help);
 }
 
-static void put(struct metrics_text *t, const struct family *f, const void *from,
-		const struct metric_label *label)
+static void put_value(struct metrics_text *t, const struct family *f, const void *from,
+		      const struct metric_label *label)
 {
 	const char *at = (const char *)from + f->offset;
 	size_t cnt = label ? 1 : 0;
@@ -199,8 +204,8 @@ static void put(struct metrics_text *t, const struct family *f, const void *from
 static void put_all(struct metrics_text *t, const struct family *f, size_t cnt, const void *from)
 {
 	for (; cnt; cnt--, f++) {
-		begin(t, f);
-		put(t, f, from, NULL);
+		begin_family(t, f);
+		put_value(t, f, from, NULL);
 	}
 }
 
@@ -212,7 +217,7 @@ static void put_build(const struct agent_metrics *m, struct metrics_text *t)
 		{ "version", m->version }, { "kernel", m->kernel }, { "arch", m->arch },
 	};
 
-	metrics_family(t, PREFIX "build", METRIC_INFO, "What runs where.");
+	metrics_family(t, PREFIX "build", METRIC_INFO, "Build and host information.");
 	metrics_count(t, labels, ARRAY_SIZE(labels), 1);
 }
 
@@ -226,7 +231,7 @@ static void put_samples(const struct agent_metrics *m, struct metrics_text *t)
 	size_t i;
 
 	metrics_family(t, PREFIX "samples", METRIC_COUNTER,
-		       "Samples that went into windows, by sample type.");
+		       "Samples in windows, by sample type.");
 	for (i = 0; i < WINDOW_KIND_CNT; i++)
 		metrics_count(t, &(struct metric_label){ "type", types[i] }, 1, m->samples[i]);
 }
@@ -242,7 +247,7 @@ static void put_losses(const struct agent_metrics *m, struct metrics_text *t)
 	size_t i;
 
 	metrics_family(t, PREFIX "lost", METRIC_COUNTER,
-		       "Samples and other records that were lost, by cause.");
+		       "Lost samples and other records, by cause.");
 	for (i = 0; i < LOSS_CNT; i++)
 		metrics_count(t, &(struct metric_label){ "cause", loss_names[i].key }, 1,
 			      m->lost[i]);
@@ -259,7 +264,7 @@ static void put_native(const struct agent_metrics *m, struct metrics_text *t)
 	size_t i;
 
 	metrics_family(t, PREFIX "native_stacks", METRIC_COUNTER,
-		       "Stacks of machine code, by the end of their walk; whole: it reached the "
+		       "Machine code stacks, by how unwinding ended; whole: it reached the "
 		       "thread's first function.");
 	for (i = 0; i < NATIVE_END_CNT; i++)
 		metrics_count(t, &(struct metric_label){ "end", native_end_names[i].key }, 1,
@@ -281,7 +286,7 @@ static void put_cost(const struct agent_metrics *m, struct metrics_text *t)
 	for (i = 0; i < AGENT_PARTS; i++)
 		metrics_ns(t, &(struct metric_label){ "part", parts[i] }, 1, m->cpu_ns[i]);
 	metrics_family(t, PREFIX "resident_memory_bytes", METRIC_GAUGE,
-		       "Memory of the agent's processes.");
+		       "Memory used by the agent's processes.");
 	for (i = 0; i < AGENT_PART_BPF; i++)
 		metrics_count(t, &(struct metric_label){ "part", parts[i] }, 1, m->rss_bytes[i]);
 }
@@ -293,11 +298,11 @@ static void put_age(const struct agent_metrics *m, struct metrics_text *t)
 	size_t i;
 
 	metrics_family(t, PREFIX "exporter_oldest_age_seconds", METRIC_GAUGE,
-		       "How long the oldest request has waited; 0: none waits.");
+		       "Age of the oldest queued request; 0: none is queued.");
 	for (i = 0; i < m->exporter_cnt; i++) {
 		const struct agent_metrics_exporter *e = &m->exporters[i];
 		uint64_t oldest = e->state.oldest_ns;
-		/* The clock may have been put back. */
+		/* The clock may have been set back. */
 		uint64_t age = oldest && oldest < m->now_wall_ns ? m->now_wall_ns - oldest : 0;
 
 		metrics_ns(t, &(struct metric_label){ "exporter", e->name }, 1, age);
@@ -328,7 +333,7 @@ static void put_failures(const struct agent_metrics *m, struct metrics_text *t)
 	size_t i, cause;
 
 	metrics_family(t, PREFIX "exporter_failures", METRIC_COUNTER,
-		       "Transfers without success, by cause.");
+		       "Failed transfers, by cause.");
 	for (i = 0; i < m->exporter_cnt; i++)
 		for (cause = CAUSE_NONE + 1; cause < SEND_CAUSES; cause++) {
 			const struct metric_label labels[] = {
@@ -346,20 +351,21 @@ static void put_exporters(const struct agent_metrics *m, struct metrics_text *t)
 	size_t f, i;
 
 	for (f = 0; f < ARRAY_SIZE(of_counts); f++) {
-		begin(t, &of_counts[f]);
+		begin_family(t, &of_counts[f]);
 		for (i = 0, e = m->exporters; i < m->exporter_cnt; i++, e++)
-			put(t, &of_counts[f], e->counts,
-			    &(struct metric_label){ "exporter", e->name });
+			put_value(t, &of_counts[f], e->counts,
+				  &(struct metric_label){ "exporter", e->name });
 	}
 	for (f = 0; f < ARRAY_SIZE(of_state); f++) {
-		begin(t, &of_state[f]);
+		begin_family(t, &of_state[f]);
 		for (i = 0, e = m->exporters; i < m->exporter_cnt; i++, e++)
-			put(t, &of_state[f], e, &(struct metric_label){ "exporter", e->name });
+			put_value(t, &of_state[f], e,
+				  &(struct metric_label){ "exporter", e->name });
 	}
 	put_age(m, t);
 	put_failures(m, t);
 	put_drops(m, t, PREFIX "exporter_dropped_requests", offsetof(struct delivery_sum, requests),
-		  "Requests that will not arrive, by cause.");
+		  "Dropped requests, by cause.");
 	put_drops(m, t, PREFIX "exporter_dropped_samples", offsetof(struct delivery_sum, samples),
 		  "Samples in these requests.");
 }
@@ -369,10 +375,10 @@ static void put_files(const struct agent_metrics *m, struct metrics_text *t)
 	size_t f, i;
 
 	for (f = 0; f < ARRAY_SIZE(of_files); f++) {
-		begin(t, &of_files[f]);
+		begin_family(t, &of_files[f]);
 		for (i = 0; i < m->file_cnt; i++)
-			put(t, &of_files[f], &m->files[i],
-			    &(struct metric_label){ "exporter", m->files[i].name });
+			put_value(t, &of_files[f], &m->files[i],
+				  &(struct metric_label){ "exporter", m->files[i].name });
 	}
 }
 

@@ -19,7 +19,7 @@ struct status {
 	uint32_t services;
 };
 
-static void collect(const struct agent *a, struct status *s)
+static void collect_status(const struct agent *a, struct status *s)
 {
 	agent_totals(a, &s->totals, &s->capture);
 	agent_windows_counts(a->windows, &s->windows);
@@ -37,11 +37,11 @@ static void put_exporter_text(const struct agent *a, size_t i, FILE *f)
 	delivery_state(d, i, &state);
 	for (cause = 0; cause < DROP_CAUSES; cause++)
 		dropped += c->dropped[cause].requests;
-	fprintf(f, "exporter %s: %llu requests sent, %zu wait, %llu dropped",
+	fprintf(f, "exporter %s: %llu requests sent, %zu queued, %llu dropped",
 		agent_exports_name(a->exports, i), (unsigned long long)c->sent.requests,
 		state.waiting + state.in_flight, (unsigned long long)dropped);
 	if (state.failures_in_row)
-		fprintf(f, "; the server does not take them: %s", state.last_text);
+		fprintf(f, "; the server does not accept them: %s", state.last_text);
 	fputc('\n', f);
 }
 
@@ -62,7 +62,8 @@ static void put_text(struct agent *a, const struct status *s, FILE *f)
 	const char *path = agent_files_path(a->files);
 	size_t i;
 
-	fprintf(f, "Pythons: %u in %u services; %u were seen\n", s->capture.processes_live,
+	fprintf(f, "Python processes: %u in %u services; %u seen so "
+		   "far\n", s->capture.processes_live,
 		s->services, s->capture.processes_seen);
 	fprintf(f, "samples: %llu, %llu lost\n",
 		(unsigned long long)(s->totals.samples), (unsigned long long)s->totals.lost_total);
@@ -145,7 +146,7 @@ int agent_status(struct agent *a, bool json, struct buf *out)
 	FILE *f = open_memstream(&text, &len);
 	int err = f ? 0 : -1;
 
-	collect(a, &s);
+	collect_status(a, &s);
 	if (!err && !json)
 		err = agent_rate_text(a->rate, now_ns(), out);
 	if (f && json)

@@ -15,7 +15,7 @@
 #include "base/cli.h"
 #include "base/output.h"
 
-/* As sysexits.h has them. */
+/* As in sysexits.h. */
 #define EXIT_USAGE_WRONG 2
 #define EXIT_NO_AGENT 69	/* EX_UNAVAILABLE */
 #define EXIT_TRY_AGAIN 75	/* EX_TEMPFAIL */
@@ -41,9 +41,9 @@ static int set_pid(const struct setting *s, void *field, const char *text, struc
 	uint64_t pid;
 
 	if (!parse_decimal(text, strlen(text), &pid) || !pid || pid > INT32_MAX)
-		return setting_why(why, "give the number of a process");
+		return setting_why(why, "expected a process ID");
 	if (r->pid_cnt == CTL_PIDS_MAX) {
-		log_error("more than %d --pid: choose by --comm, --unit or --container",
+		log_error("more than %d --pid: use --comm, --unit or --container",
 			  CTL_PIDS_MAX);
 		return -EINVAL;
 	}
@@ -58,7 +58,7 @@ static int take_word(void *target, char *word)
 	struct ctl_words *w = target;
 
 	if (w->command) {
-		log_error("'%s' is too much behind the command: see `tachbpf agent ctl --help`",
+		log_error("unexpected argument '%s': see `tachbpf agent ctl --help`",
 			  word);
 		return -EINVAL;
 	}
@@ -70,38 +70,39 @@ static int take_word(void *target, char *word)
 	else if (!strcmp(word, "reload"))
 		w->request.what = CTL_RELOAD;
 	else {
-		log_error("'%s' is no command: give status, burst or reload", word);
+		log_error("unknown command '%s': expected status, burst or reload", word);
 		return -EINVAL;
 	}
 	return 0;
 }
 
-#define BURST "burst: which processes"
-#define HOW "burst: how"
+#define BURST "burst: process selection"
+#define HOW "burst: sampling"
 #define AT(member) .off = offsetof(struct ctl_words, member)
 #define CONDITION(NAME, ARG, HELP, KIND)                                                           \
 	{ 0, NAME, ARG, BURST, HELP, &proc_filter_setting, AT(request.filter),                     \
 	  .data = &(const struct proc_filter_place){ KIND, false } }
 
 static const struct setting ctl_settings[] = {
-	CONDITION("container", "NAME", "by the container's name or id", FILTER_CONTAINER),
-	CONDITION("pod", "NAME", "by the Kubernetes pod", FILTER_POD),
-	CONDITION("unit", "NAME", "by the systemd unit", FILTER_UNIT),
-	CONDITION("comm", "GLOB", "by the process' name", FILTER_COMM),
-	CONDITION("uid", "USER", "by the user", FILTER_UID),
-	CONDITION("exe", "GLOB", "by the executable's path", FILTER_EXE),
-	{ 0, "pid", "PID", BURST, "by the number; may be repeated", &type_pid, AT(request) },
-	{ 'r', "rate", "RATE", HOW, "samples a second and CPU (999)", &setting_rate,
+	CONDITION("container", "NAME", "in this container (name or ID)", FILTER_CONTAINER),
+	CONDITION("pod", "NAME", "in this Kubernetes pod", FILTER_POD),
+	CONDITION("unit", "NAME", "in this systemd unit", FILTER_UNIT),
+	CONDITION("comm", "GLOB", "whose name matches", FILTER_COMM),
+	CONDITION("uid", "USER", "run by this user", FILTER_UID),
+	CONDITION("exe", "GLOB", "whose executable matches", FILTER_EXE),
+	{ 0, "pid", "PID", BURST, "this process; repeatable", &type_pid, AT(request) },
+	{ 'r', "rate", "RATE", HOW, "samples per second and CPU (default: 999)", &setting_rate,
 	  AT(request.rate_hz), .min = 1, .max = CTL_RATE_MAX_HZ,
-	  .wanted = "give 1 to 50000 samples a second and CPU" },
-	{ 0, "for", "TIME", HOW, "how long, at most 1h (30s)", &setting_duration,
+	  .wanted = "expected 1 to 50000 samples per second and CPU" },
+	{ 0, "for", "TIME", HOW, "duration, at most 1h (default: 30s)", &setting_duration,
 	  AT(request.for_ns), .min = NS_OF_MS, .max = CTL_BURST_MAX_NS,
-	  .wanted = "give a time up to 1h, as 30s or 5m" },
-	{ 0, "stop", NULL, HOW, "end the burst that runs", &setting_flag, AT(stop) },
-	{ 0, "json", NULL, "status", "as JSON", &setting_flag, AT(request.json) },
-	{ 0, "socket", "PATH", "General", "of the agent (ctl.socket of its configuration: "
+	  .wanted = "expected a time up to 1h, such as 30s or 5m" },
+	{ 0, "stop", NULL, HOW, "stop the running burst", &setting_flag, AT(stop) },
+	{ 0, "json", NULL, "status", "print JSON", &setting_flag, AT(request.json) },
+	{ 0, "socket", "PATH", "General", "socket of the agent (ctl.socket in its configuration; "
+	  "default: "
 	  DEFAULT_SOCKET ")", &setting_file, AT(socket) },
-	{ 'h', "help", NULL, "General", "this text", &setting_flag, AT(help) },
+	{ 'h', "help", NULL, "General", "show this help", &setting_flag, AT(help) },
 	{ 0 }
 };
 
@@ -114,32 +115,33 @@ static const char *const synopsis[] = {
 };
 static const char *const examples[] = {
 	"tachbpf agent ctl burst --container web --rate 999 --for 30s",
-	"look at one container closely for half a minute",
-	"tachbpf agent ctl status", "what the agent does now",
+	"profile one container at a high rate for half a minute",
+	"tachbpf agent ctl status", "show the agent's state",
 	NULL
 };
 static const struct cli_command ctl_cli = {
 	.name = "agent ctl",
-	.help = "Ask the agent that runs on this host (as root).",
+	.help = "Control the agent that runs on this host (requires root).",
 	.synopsis = synopsis, .examples = examples, .settings = ctl_settings, .word = take_word,
 };
 
-/* Options of another command than the one that was given. 0 or -EINVAL. */
+/* Rejects options of another command than the given one. Returns 0 or -EINVAL. */
 static int check_words(struct ctl_words *w)
 {
 	struct ctl_request *r = &w->request;
 	bool how = r->filter.cnt || r->pid_cnt || r->rate_hz || r->for_ns;
 
 	if (!w->command) {
-		log_error("give status, burst or reload: see `tachbpf agent ctl --help`");
+		log_error("expected status, burst or reload: see `tachbpf agent ctl --help`");
 		return -EINVAL;
 	}
 	if (r->what != CTL_BURST && (how || w->stop)) {
-		log_error("these options are of burst: see `tachbpf agent ctl --help`");
+		log_error("these options can only be used with burst: see `tachbpf agent ctl "
+			  "--help`");
 		return -EINVAL;
 	}
 	if (r->json && r->what != CTL_STATUS) {
-		log_error("--json is an option of status");
+		log_error("--json can only be used with status");
 		return -EINVAL;
 	}
 	if (!r->rate_hz)
@@ -149,7 +151,7 @@ static int check_words(struct ctl_words *w)
 	if (!w->stop)
 		return 0;
 	if (how) {
-		log_error("--stop ends the burst, whatever it is of: leave out the other options");
+		log_error("--stop cannot be used with other options");
 		return -EINVAL;
 	}
 	r->what = CTL_BURST_STOP;
@@ -158,7 +160,7 @@ static int check_words(struct ctl_words *w)
 
 /* ---- the agent ---- */
 
-/* The socket, or the exit status as a negative number; logs why. */
+/* Returns the socket, or the exit status as a negative number after logging why. */
 static int connect_to(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -166,7 +168,7 @@ static int connect_to(const char *path)
 	int fd, err;
 
 	if (strlen(path) >= sizeof(at.sun_path)) {
-		log_error("bad --socket '%s': a socket's path has at most 107 bytes", path);
+		log_error("invalid --socket '%s': a socket path has at most 107 bytes", path);
 		return -EXIT_USAGE_WRONG;
 	}
 	memcpy(at.sun_path, path, strlen(path) + 1);
@@ -178,19 +180,19 @@ static int connect_to(const char *path)
 	err = errno;
 	close(fd);
 	if (err == EACCES || err == EPERM) {
-		log_error("no right to ask the agent at %s: use sudo", path);
+		log_error("no permission to control the agent at %s: use sudo", path);
 		return -EXIT_NO_RIGHT;
 	}
 	if (err == EAGAIN) {
 		log_error("the agent at %s does not answer", path);
 		return -EXIT_TRY_AGAIN;
 	}
-	log_error("no agent listens at %s (%s): start `tachbpf agent`, or name the ctl.socket of its "
-		  "configuration with --socket", path, strerror(err));
+	log_error("no agent listens at %s (%s): start `tachbpf agent`, or use --socket with the "
+		  "ctl.socket of its configuration", path, strerror(err));
 	return -EXIT_NO_AGENT;
 }
 
-/* Read up to the end of the line, or of what is sent. 0 or -errno. */
+/* Reads up to the end of the line, or of the data. Returns 0 or -errno. */
 static int read_answer(int fd, struct buf *line)
 {
 	ssize_t n;
@@ -220,13 +222,13 @@ static int print_answer(int status, const struct buf *text)
 	return output_flush_stdout() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int ask(const char *path, const struct ctl_request *r)
+static int ask_agent(const char *path, const struct ctl_request *r)
 {
 	struct buf line = { 0 }, answer = { 0 }, text = { 0 };
 	int fd, err, status = EXIT_TRY_AGAIN;
 
 	if (ctl_request_write(r, &line)) {
-		log_error("the conditions are longer than a request may be (%d bytes)",
+		log_error("the filters exceed the size of a request (%d bytes)",
 			  CTL_REQUEST_MAX);
 		buf_free(&line);
 		return EXIT_USAGE_WRONG;
@@ -236,7 +238,7 @@ static int ask(const char *path, const struct ctl_request *r)
 		buf_free(&line);
 		return -fd;
 	}
-	/* What it does not read it may still answer: that it is busy, for example. */
+	/* The agent may answer without reading the request, for example that it is busy. */
 	send(fd, line.data, line.len, MSG_NOSIGNAL);
 	err = read_answer(fd, &answer);
 	if (!err)
@@ -272,7 +274,7 @@ int ctl_command(char **words)
 		if (w.help)
 			status = print_help();
 		else if (!check_words(&w))
-			status = ask(w.socket, &w.request);
+			status = ask_agent(w.socket, &w.request);
 	}
 	ctl_request_free(&w.request);
 	return status;

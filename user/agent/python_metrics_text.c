@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* python_metrics_text.c - the metrics of the Pythons as text. */
+/* python_metrics_text.c - writes the metrics of Python processes as text. */
 #include <stdio.h>
 
 #include "agent/python_metrics_parts.h"
 #include "base/util.h"
 
-/* Counters of a family; the samples of one that has several differ by the label. */
+/* Counters of a family; if it has several samples, the label distinguishes them. */
 struct counter_row {
 	const char *name;
 	enum python_counter first;
@@ -13,40 +13,39 @@ struct counter_row {
 	bool ns;
 	const char *label;	/* NULL: one counter */
 	const char *values[PYTHON_WAITS];
-	unsigned int others;	/* as what: of all values but the first */
+	unsigned int others;	/* as what: for all values but the first */
 	const char *help;
 };
 
 static const struct counter_row rows[] = {
 	{ "tachbpf_python_cpu_seconds", PYTHON_CPU, PYTHON_METRICS_CPU, true,
-	  .help = "CPU time of all threads, sampled; with native_threads: false of those that "
-		  "run Python." },
+	  .help = "CPU time of all threads, sampled; with native_threads: false only of threads "
+		  "that run Python." },
 	{ "tachbpf_python_gil_held_seconds", PYTHON_GIL_ON_CPU, PYTHON_METRICS_GIL, true,
 	  .label = "state", .values = { "on_cpu", "off_cpu" }, .others = PYTHON_METRICS_GIL_WAIT,
-	  .help = "Time for which a thread held the GIL, by whether it was on a CPU." },
+	  .help = "Time during which a thread held the GIL, by whether it was on a CPU." },
 	{ "tachbpf_python_gil_wait_seconds", PYTHON_GIL_WAIT, PYTHON_METRICS_GIL_WAIT, true,
-	  .help = "Time for which threads waited for the GIL, added up over threads." },
+	  .help = "Time that threads spent waiting for the GIL, summed over threads." },
 	{ "tachbpf_python_off_cpu_seconds", PYTHON_OFF_CPU, PYTHON_METRICS_OFF_CPU, true,
 	  .label = "kind", .values = { "lock", "io", "sleep", "runnable", "held", "other" },
-	  .help = "Time for which threads were off the CPUs, but for waits for the GIL, by what "
-		  "they waited for." },
+	  .help = "Time that threads spent off CPU except for GIL waits, by "
+		  "what they waited for." },
 	{ "tachbpf_python_gc_seconds", PYTHON_GC, PYTHON_METRICS_GC | PYTHON_METRICS_GIL, true,
-	  .help = "CPU time of garbage collections, with what they call." },
+	  .help = "CPU time of garbage collections, including what they call." },
 	{ "tachbpf_python_exception_seconds", PYTHON_EXCEPTION_NS, PYTHON_METRICS_EXCEPTIONS, true,
 	  .help = "Sampled time in which a thread handled or propagated an exception." },
 	{ "tachbpf_python_exception_samples", PYTHON_EXCEPTIONS, PYTHON_METRICS_EXCEPTIONS, false,
-	  .help = "Samples with an exception; not a number of exceptions." },
+	  .help = "Samples with an exception; not the number of exceptions." },
 	{ "tachbpf_python_memory_touched_bytes", PYTHON_TOUCHED, PYTHON_METRICS_MEMORY, false,
-	  .help = "New memory that processes touched, from sampled page faults." },
+	  .help = "New memory touched by processes, from sampled page faults." },
 	{ "tachbpf_python_gc_collections", PYTHON_COLLECTIONS, PYTHON_METRICS_MEMORY, false,
 	  .help = "Garbage collections, by the interpreters' own counters." },
 	{ "tachbpf_python_gc_collected_objects", PYTHON_COLLECTED, PYTHON_METRICS_MEMORY, false,
-	  .help = "Objects that they freed." },
+	  .help = "Objects freed by garbage collections." },
 	{ "tachbpf_python_gc_uncollectable_objects", PYTHON_UNCOLLECTABLE, PYTHON_METRICS_MEMORY,
-	  false, .help = "Objects that they found to be garbage, and could not free." },
+	  false, .help = "Uncollectable objects found by garbage collections." },
 	{ "tachbpf_python_starts", PYTHON_STARTS, 0, false,
-	  .help = "Python processes that have begun, forked ones included, while the agent "
-		  "ran." },
+	  .help = "Python processes started while the agent ran, including forked ones." },
 };
 
 static const struct python_service *next_row(const struct python_metrics *m,
@@ -106,7 +105,7 @@ static void put_processes(const struct python_metrics *m, const struct python_se
 	}
 }
 
-/* What all services without a row have now. */
+/* The sum of all services without a row. */
 static void add_up_others(const struct python_metrics *m, struct python_service *sum,
 			  uint64_t *cnt)
 {
@@ -134,8 +133,8 @@ static void put_memory(const struct python_metrics *m, const struct python_servi
 		const char *name, *help;
 	} families[PYTHON_MEMORY] = {
 		[PYTHON_HELD] = { "tachbpf_python_memory_held_bytes",
-			"What processes still hold of the memory that they touched since they "
-			"are profiled, from sampled page faults." },
+			"Memory still held of what processes have touched since profiling began, "
+			"from sampled page faults." },
 		[PYTHON_RSS_ANON] = { "tachbpf_python_memory_anonymous_bytes",
 			"Anonymous memory of these processes as the kernel counts it (RssAnon)." },
 		[PYTHON_SWAPPED] = { "tachbpf_python_memory_swapped_bytes",
@@ -163,12 +162,11 @@ static void put_gauges(const struct python_metrics *m, struct metrics_text *t)
 
 	add_up_others(m, &others, &cnt);
 	metrics_family(t, "tachbpf_python_processes", METRIC_GAUGE,
-		       "Python processes that are profiled now, by version of Python; \"t\": "
-		       "free-threaded.");
+		       "Python processes being profiled, by Python version; \"t\": free-threaded.");
 	EACH_ROW(m, s)
 		put_processes(m, s, s == &m->other ? others.by_version : s->by_version, t);
 	metrics_family(t, "tachbpf_python_threads", METRIC_GAUGE,
-		       "Threads of these processes, those without Python code included.");
+		       "Threads of these processes, including those without Python code.");
 	EACH_ROW(m, s) {
 		const struct metric_label label = { "service", s->name };
 
@@ -176,8 +174,8 @@ static void put_gauges(const struct python_metrics *m, struct metrics_text *t)
 	}
 	put_memory(m, &others, t);
 	metrics_family(t, "tachbpf_agent_services_in_other", METRIC_GAUGE,
-		       "Services without metrics of their own (metrics.services): their time is "
-		       "in service \"other\".");
+		       "Services without metrics of their own (metrics.services), counted under "
+		       "the service \"other\".");
 	metrics_count(t, NULL, 0, cnt);
 }
 

@@ -224,7 +224,7 @@ int cli_set(void *target, const struct setting *s, const char *value)
 	if (err == -ENOMEM)
 		log_error("out of memory");
 	else if (err && *why.text)
-		log_error("bad --%s '%s': %s", s->name,
+		log_error("invalid --%s '%s': %s", s->name,
 			  escape_text(value, strlen(value), shown, sizeof(shown)), why.text);
 	return err;
 }
@@ -255,7 +255,7 @@ static int parse_long(struct parser *p)
 	if (!s)
 		return unknown_option(p->cmd, p->argv[0], (size_t)len + 2);
 	if (value && !setting_arg(s)) {
-		log_error("option --%.*s takes no value: write --%.*s alone", len, name, len, name);
+		log_error("option --%.*s takes no value: use --%.*s alone", len, name, len, name);
 		return -EINVAL;
 	}
 	if (value)

@@ -47,15 +47,15 @@ static const char *remedy_for(int err)
 		int err;
 		const char *text;
 	} remedies[] = {
-		{ EACCES, "; give -o a place that you may write to" },
-		{ EPERM, "; give -o a place that you may write to" },
-		{ EROFS, "; give -o a place that is writable" },
+		{ EACCES, "; use -o with a place that you may write to" },
+		{ EPERM, "; use -o with a place that you may write to" },
+		{ EROFS, "; use -o with a place that is writable" },
 		{ ENOENT, "; create its directory first" },
-		{ ENOTDIR, "; a part of the path is not a directory: give another with -o" },
-		{ ENAMETOOLONG, "; give a shorter one with -o" },
-		{ EFBIG, "; it is above the limit of file sizes (ulimit -f)" },
-		{ ENOSPC, "; make room or give another place with -o" },
-		{ EDQUOT, "; make room or give another place with -o" },
+		{ ENOTDIR, "; a part of the path is not a directory: use another one with -o" },
+		{ ENAMETOOLONG, "; use a shorter one with -o" },
+		{ EFBIG, "; it exceeds the file size limit (ulimit -f)" },
+		{ ENOSPC, "; make room, or use another place with -o" },
+		{ EDQUOT, "; make room, or use another place with -o" },
 	};
 	size_t i;
 
@@ -137,8 +137,8 @@ int output_check_dir(int dirfd, const char *path)
 		return log_failure("write into", path, ENOTDIR);
 	if (geteuid() != 0 || st.st_uid == 0 || (output_sudo_user(&uid, &gid) && st.st_uid == uid))
 		return 0;
-	log_error("directory '%s' belongs to user %u, who could misuse root's writing there; "
-		  "give another place with -o",
+	log_error("directory '%s' belongs to user %u, who could exploit root writing there; use "
+		  "another place with -o",
 		  shown_path(path, buf), st.st_uid);
 	return -EPERM;
 }
@@ -195,7 +195,7 @@ static int open_dir(int parent, const char *name, const char *path)
 
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
 		return fd >= 0 ? fd : log_failure("open directory", path, errno);
-	log_error("'%s' exists and is not a directory; give another name with -o",
+	log_error("'%s' exists and is not a directory; use another name with -o",
 		  shown_path(path, buf));
 	return -ENOTDIR;
 }
@@ -235,7 +235,7 @@ static int refuse_recording(int fd, const char *path)
 	}
 	closedir(d);
 	if (err)
-		log_error("'%s' already holds a recording; remove it or give another directory "
+		log_error("'%s' already holds a recording; remove it, or use another directory "
 			  "with -o", shown_path(path, buf));
 	return err;
 }
@@ -276,8 +276,8 @@ static int output_check_fresh(int dirfd, const char *path, const struct timespec
 	    (!(st.stx_mask & STATX_BTIME) ||
 	     !is_before(st.stx_btime.tv_sec, st.stx_btime.tv_nsec, since)) && is_empty(dirfd))
 		return 0;
-	log_error("'%s' is not the directory that was just made: somebody has put another in its "
-		  "place; give another place with -o", shown_path(path, buf));
+	log_error("'%s' is not the directory that was just created: it was replaced by another "
+		  "one; use another place with -o", shown_path(path, buf));
 	return -EPERM;
 }
 
@@ -334,7 +334,7 @@ int output_check_replaceable(int dirfd, const char *name)
 		return errno == ENOENT ? 0 : log_failure("look at", name, errno);
 	if (S_ISREG(st.st_mode))
 		return 0;
-	log_error("'%s' exists and is a %s; give another name with -o", shown_path(name, buf),
+	log_error("'%s' exists and is a %s; use another name with -o", shown_path(name, buf),
 		  S_ISDIR(st.st_mode) ? "directory" :
 		  S_ISLNK(st.st_mode) ? "symbolic link, which is not followed" :
 					"device, pipe or socket");

@@ -140,7 +140,7 @@ bool pager_end(void)
 	/* The shell's statuses for a program that cannot be run. */
 	if (!WIFEXITED(status) || (WEXITSTATUS(status) != 126 && WEXITSTATUS(status) != 127))
 		return true;
-	log_error("the pager '%s' cannot be run: set TACHBPF_PAGER or PAGER to another one, or to "
+	log_error("cannot run the pager '%s': set TACHBPF_PAGER or PAGER to another one, or to "
 		  "nothing",
 		  escape_text(wanted_pager(), strlen(wanted_pager()), shown, sizeof(shown)));
 	return false;

@@ -84,7 +84,7 @@ int setting_not_allowed(const struct setting *s, struct setting_why *why)
 		return -ENOMEM;
 	s->type->allowed(s, out);
 	fclose(out);
-	return setting_why(why, "give %.*s", SETTING_WHY_BYTES - 8, text);
+	return setting_why(why, "expected %.*s", SETTING_WHY_BYTES - 16, text);
 }
 
 /* Parses a number within the setting's limits, in its field's unit. As setting_type.set. */

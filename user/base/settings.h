@@ -38,7 +38,7 @@ extern const struct quantity_unit setting_times[];
 
 struct setting;
 
-/* Why a value is refused, after "bad --NAME 'VALUE': ". Filled if the result is -EINVAL. */
+/* Why a value is refused, after "invalid --NAME 'VALUE': ". Filled if the result is -EINVAL. */
 #define SETTING_WHY_BYTES 320
 struct setting_why {
 	char text[SETTING_WHY_BYTES];

@@ -71,7 +71,7 @@ int agent_command_run(const struct agent_command_options *opts)
 	err = become_agent(path, opts->words);
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (err == -ENOENT) {
-		log_error("there is no %s: install the package %s, or build with make AGENT=1",
+		log_error("%s not found: install the package %s, or build with make AGENT=1",
 			  shown, AGENT);
 		return EXIT_NOT_FOUND;
 	}

@@ -82,9 +82,9 @@ static int convert_used(struct convert *c, const struct profile_file *file, stru
 
 static int refuse_several(const struct convert *c, size_t cnt, const char *or_more)
 {
-	log_error("a %s file holds one process, and these are %zu profiles%s: choose with "
-		  "--process, join those of one process with tachbpf merge, or write a file for "
-		  "each with tachbpf split --by process", c->ops->name, cnt, or_more);
+	log_error("a %s file holds one process, but there are %zu profiles%s: use --process to "
+		  "choose one, tachbpf merge to merge those of one process, or tachbpf split --by "
+		  "process to write one file each", c->ops->name, cnt, or_more);
 	return -ECANCELED;
 }
 
@@ -97,7 +97,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	if (c->ops->one_profile && c->done)
 		return refuse_several(c, c->done + 1, " or more");
 	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
-		log_error("'%s' counts %s, and TACH cannot hold them: choose another --format",
+		log_error("'%s' counts %s, which TACH cannot hold: use another --format",
 			  file->shown, profile_unit_name(meta->unit));
 		return -ECANCELED;
 	}

@@ -291,7 +291,7 @@ static int refuse(const struct diff_options *opts, const char *text, ...)
 	va_end(ap);
 	if (opts->force)
 		return 0;
-	log_error("%s: their shares are of different things; --force compares them all the same",
+	log_error("%s: their shares are not comparable; use --force to compare them anyway",
 		  shown);
 	return -EIO;
 }
@@ -304,15 +304,15 @@ static int check_sides(const struct diff_options *opts, const struct diff_side *
 	int err = 0;
 
 	if (a->unit != b->unit)
-		err = refuse(opts, "A counts %s and B %s", profile_unit_name(a->unit),
+		err = refuse(opts, "A counts %s, B counts %s", profile_unit_name(a->unit),
 			     profile_unit_name(b->unit));
 	if (!err && a->modes && b->modes && a->modes != b->modes)
-		err = refuse(opts, "A is of mode %s and B of mode %s", diff_side_mode(a),
+		err = refuse(opts, "A is in mode %s, B in mode %s", diff_side_mode(a),
 			     diff_side_mode(b));
 	for (i = 0; !err && opts->fail_over >= 0 && i < 2; i++) {
 		if (sides[i].unit == UNIT_SAMPLES && report_sample_cnt(sides[i].report))
 			continue;
-		log_error("--fail-over is for samples, and %c has %s", "AB"[i],
+		log_error("--fail-over requires samples, but %c has %s", "AB"[i],
 			  sides[i].unit == UNIT_SAMPLES ? "none" :
 							  profile_unit_name(sides[i].unit));
 		err = -EIO;

@@ -55,9 +55,9 @@ static void trial_finding(const struct trial *t, struct finding *f)
 	size_t i, instructions = 0;
 
 	if (t->err && features_bpf_usable()) {
-		finding_set(f, VERDICT_UNKNOWN, "not tried: bpf(2) is refused");
+		finding_set(f, VERDICT_UNKNOWN, "not checked: bpf(2) is denied");
 	} else if (t->err) {
-		finding_set(f, VERDICT_BAD, "refused by the kernel: %s", t->reason);
+		finding_set(f, VERDICT_BAD, "rejected by the kernel: %s", t->reason);
 		finding_fix(f, "please report it with the output of: tachbpf doctor --json");
 	} else {
 		for (i = 0; i < t->cnt; i++)
@@ -75,7 +75,7 @@ static void direct_finding(const struct trial *t, struct finding *f)
 		finding_set(f, VERDICT_OK, "processes are read where the kernel has mapped all "
 			    "memory");
 	else
-		finding_set(f, VERDICT_NOTE, "not possible here (Linux 6.2 on x86-64 can): "
+		finding_set(f, VERDICT_NOTE, "not supported here (requires Linux 6.2 on x86-64): "
 			    "processes are read by a helper, and a sample takes up to four times "
 			    "as long");
 }
@@ -170,13 +170,13 @@ static void print_processes(const struct diagnosis *d)
 	char caps[160], text[320];
 	size_t i;
 
-	printf("processes of a recording\n");
+	printf("recorder processes\n");
 	for (i = 0; i < d->process_cnt; i++) {
 		const struct process_rights *p = &d->processes[i];
 
 		snprintf(text, sizeof(text), "capabilities: %s; %s; %s",
 			 caps_text(p->caps, caps, sizeof(caps)),
-			 p->filter ? "system calls are filtered" : "no filter of system calls",
+			 p->filter ? "system call filter" : "no system call filter",
 			 p->does);
 		printf("  %-9s  %-32s", "", p->name);
 		text_wrap(stdout, text, TEXT_INDENT, text_terminal_width(stdout));
@@ -189,7 +189,7 @@ static void print_census(const struct census *c)
 	char name[64];
 	size_t i;
 
-	printf("Pythons that run\n");
+	printf("running Python processes\n");
 	if (c->err)
 		finding_set(&f, VERDICT_UNKNOWN, "/proc: %s", strerror(-c->err));
 	else
@@ -200,14 +200,14 @@ static void print_census(const struct census *c)
 		printf("  %-9s  %-32s%u\n", "", c->versions[i].version, c->versions[i].cnt);
 	if (c->unreadable) {
 		finding_set(&f, VERDICT_UNKNOWN, "%u %s", c->unreadable,
-			    text_plural(c->unreadable, "process: another user's or a protected one",
-					"processes: other users' or protected ones"));
+			    text_plural(c->unreadable, "process of another user, or protected",
+					"processes of other users, or protected"));
 		print_finding("not readable", &f);
 	}
 	if (!c->refused)
 		return;
 	finding_set(&f, VERDICT_OFF, "%u %s", c->refused,
-		    text_plural(c->refused, "Python", "Pythons"));
+		    text_plural(c->refused, "Python process", "Python processes"));
 	print_finding("not profilable", &f);
 	for (i = 0; i < c->refused && i < CENSUS_REFUSED; i++) {
 		const struct python_refused *r = &c->not_profilable[i];
@@ -235,10 +235,10 @@ static void print_text(const struct diagnosis *d)
 	print_processes(d);
 	print_census(&d->census);
 	if (d->problems)
-		printf("%u %s: recording does not work like this\n", d->problems,
+		printf("%u %s: recording cannot work\n", d->problems,
 		       text_plural(d->problems, "problem", "problems"));
 	else
-		printf("everything that recording needs is there\n");
+		printf("ready to record\n");
 }
 
 /* ---- JSON ---- */

@@ -70,7 +70,7 @@ static int exit_status(const struct dump_options *opts, const struct look_counts
 	if (counts->shown)
 		return EXIT_SUCCESS;
 	log_error("%s", opts->select.all ? "no Python process was found" :
-		  "the processes have ended, or none of them ran Python code");
+		  "the processes have exited, or none of them runs Python code");
 	return EXIT_NO_PYTHON;
 }
 

@@ -132,9 +132,9 @@ static bool is_usable(struct run *run, const struct profile_file *file, const st
 		why = reader_info(r)->meta.unit == UNIT_BYTES ?
 			      "this is a profile of memory, which has no data about the GIL: see "
 			      "tachbpf mem" :
-			      "its format has no data about the GIL: give TACH files";
+			      "its format has no data about the GIL: use TACH files";
 	else if (!reader_info(r)->meta.interval_us)
-		why = "it does not say how much time a sample stands for";
+		why = "it does not say how much time a sample represents";
 	if (!why)
 		return true;
 	log_error("'%s': %s", file->shown, why);

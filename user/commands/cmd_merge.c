@@ -49,8 +49,9 @@ static int check_process(struct merging *j, const struct profile_file *f)
 		j->first = f;
 	if (j->first->process.tgid == f->process.tgid)
 		return 0;
-	log_error("'%s' is of process %u and '%s' of %u: merge joins the profiles of one process; "
-		  "choose with --process", j->first->shown, j->first->process.tgid, f->shown,
+	log_error("'%s' is from process %u and '%s' from %u: merge needs profiles of a single "
+		  "process; choose one with --process",
+		  j->first->shown, j->first->process.tgid, f->shown,
 		  f->process.tgid);
 	return -EINVAL;
 }
@@ -69,7 +70,7 @@ static int add_file(struct merging *j, size_t i)
 	j->readers[i] = tach_reader_open(f->path, why, sizeof(why));
 	if (!j->readers[i]) {
 		if (!strcmp(why, "not a TACH file"))
-			strcat(why, "; tachbpf convert makes one of other formats");
+			strcat(why, "; tachbpf convert converts other formats to TACH");
 		complain(j, f, *why ? why : strerror(errno));
 		return 0;
 	}
@@ -90,7 +91,7 @@ static int write_merged(struct merging *j, struct sink *sink)
 	merge_meta(j->merge, &meta, &warn);
 	merge_stats(j->merge, &stats);
 	if (warn)
-		log_warn("joining these profiles: %s", warn);
+		log_warn("merging these profiles: %s", warn);
 	if (j->first) {
 		meta.tgid = j->first->process.tgid;
 		meta.comm = j->first->process.comm;
@@ -102,7 +103,8 @@ static int write_merged(struct merging *j, struct sink *sink)
 		err = sink->ops->end(sink, &stats);
 	if (err == -E2BIG) {
 		log_error("the samples of a thread are too far out of order in these files to be "
-			  "joined in memory: join fewer at a time, or choose with --thread");
+			  "merged in memory: merge fewer files at a time, or choose threads with "
+			  "--thread");
 		err = -ECANCELED;
 	}
 	return err;
@@ -120,7 +122,7 @@ static int join(struct merging *j)
 		log_error("out of memory");
 	if (!err && !j->used) {
 		if (!j->set.failed)
-			log_error("no file is of a process that --process names");
+			log_error("no file contains a process that matches --process");
 		err = -ECANCELED;
 	}
 	if (err)

@@ -58,7 +58,7 @@ static int make_dir(char dir[PATH_MAX])
 	if (!err && !mkdtemp(dir))
 		err = -errno;
 	if (err) {
-		log_error("cannot make a directory for the page in %s: %s; -o FILE writes it "
+		log_error("cannot create a directory for the page in %s: %s; -o FILE writes it "
 			  "elsewhere", parent_dir(), strerror(-err));
 		return err;
 	}

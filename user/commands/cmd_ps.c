@@ -289,9 +289,9 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 	if (!err && l->cnt)
 		print_rows(rows, l->cnt);
 	else if (!err && !counts->processes)
-		printf("no process meets the conditions\n");
+		printf("no process matches the filters\n");
 	else if (!err)
-		printf("none of %u %s is Python\n", counts->processes,
+		printf("no Python process among %u %s\n", counts->processes,
 		       text_plural(counts->processes, "process", "processes"));
 	if (!err)
 		print_remarks(l, counts);

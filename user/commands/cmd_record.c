@@ -105,7 +105,7 @@ static void choose_owner(const struct record_options *o)
 	if (privileges_user_may_create(rec->output, is_dir) &&
 	    (!o->html || privileges_user_may_create(o->html, false)))
 		return;
-	log_info("the user who called sudo may not write there: the files will be root's");
+	log_info("the user who called sudo cannot write there: the files will belong to root");
 	output_keep_roots();
 }
 
@@ -158,8 +158,8 @@ static int read_kernel_names(struct record *r)
 	if (r->kernel)
 		return 0;
 	if (!r->opts->kernel) {
-		log_info("the kernel's functions are left out: /proc/kallsyms %s (`tachbpf doctor` "
-			 "says more)", errno == EPERM ? "hides its addresses" : strerror(errno));
+		log_info("kernel functions are left out: /proc/kallsyms %s (see `tachbpf "
+			 "doctor`)", errno == EPERM ? "hides its addresses" : strerror(errno));
 		return 0;
 	}
 	if (errno == EPERM)
@@ -207,7 +207,7 @@ static int add_pid(struct record *r, pid_t pid)
 	int err = capture_add(r->capture, pid);
 
 	if (err == -EAGAIN) {
-		log_warn("process %d does not meet the other conditions now", pid);
+		log_warn("process %d does not match the other filters at present", pid);
 		err = 0;
 	} else if (err == -ENOENT && children) {
 		err = 0;	/* for example a shell; that it is no Python was logged */
@@ -343,7 +343,7 @@ static void say_no_python(struct record *r)
 {
 	clear_status_line(r);
 	log_info("no Python process found yet%s",
-		 has_duration(r) ? "" : "; waiting for one (Ctrl-C ends)");
+		 has_duration(r) ? "" : "; waiting for one (Ctrl-C stops)");
 }
 
 static int loop(struct record *r)

@@ -129,7 +129,7 @@ static int keep_original(struct job *j)
 		return -ENAMETOOLONG;
 	if (!link(j->path, kept))
 		return 0;
-	log_error("cannot keep '%s' as '%s" DAMAGED "': %s; give -o", j->shown, j->shown,
+	log_error("cannot keep '%s' as '%s" DAMAGED "': %s; use -o", j->shown, j->shown,
 		  strerror(errno));
 	return -ECANCELED;
 }
@@ -212,7 +212,8 @@ static int recover_tach(const char *path, const struct recover_options *opts)
 		log_error("cannot recover '%s': %s", j.shown,
 			  escape_text(why, strlen(why), shown, sizeof(shown)));
 	} else if (recover_is_live(j.r) && !opts->output) {
-		log_error("'%s' is still being recorded: give -o FILE to copy what there is so far",
+		log_error("'%s' is still being recorded: use -o FILE to copy what was recorded so "
+			  "far",
 			  j.shown);
 		err = -EBUSY;
 	} else if (recover_source(j.r) == RECOVERY_WHOLE) {
@@ -304,7 +305,7 @@ static int count_events(const struct wanted *w, const struct input *in)
 	if (more)
 		log_error("'%s' is damaged at byte %" PRIu64 ": %s; nothing is left of its "
 			  "recording that could repair it%s", w->shown, error.off, error.text,
-			  f ? ": readers take what is before" : "");
+			  f ? ": readers use the data before it" : "");
 	else
 		printf("%s: nothing to recover, %" PRIu64 " %s readable\n", w->shown, c.index,
 		       text_plural(c.index, "event is", "events are"));
@@ -386,7 +387,8 @@ static int recover_parts(const struct wanted *w, const struct recover_options *o
 	if (!has_parts(w->path))
 		return look_at_whole(w);
 	if (mlyze_is_live(w->dirfd, w->name) && !opts->output) {
-		log_error("'%s' is still being recorded: give -o FILE to copy what there is so far",
+		log_error("'%s' is still being recorded: use -o FILE to copy what was recorded so "
+			  "far",
 			  w->shown);
 		return -EBUSY;
 	}
@@ -439,8 +441,8 @@ static int recover_dir(const char *dir, const struct recover_options *opts)
 
 	escape_text(dir, strlen(dir), shown, sizeof(shown));
 	if (opts->output) {
-		log_error("'%s' is a directory: its files are recovered in their places; leave -o "
-			  "out", shown);
+		log_error("'%s' is a directory, whose files are recovered in place; leave "
+			  "-o out", shown);
 		return -EINVAL;
 	}
 	cnt = scandir(dir, &entries, is_profile, versionsort);
@@ -449,8 +451,8 @@ static int recover_dir(const char *dir, const struct recover_options *opts)
 		return -EIO;
 	}
 	if (!cnt)
-		log_error("no .tach file and no .mlyze file in directory '%s': give one that "
-			  "tachbpf recorded into", shown);
+		log_error("no .tach or .mlyze file in directory '%s': expected the directory of a "
+			  "recording", shown);
 	for (i = 0; i < cnt; i++) {
 		char *path;
 

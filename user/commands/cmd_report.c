@@ -28,7 +28,7 @@
 
 /* Below a table of Python functions, if the profile has others. */
 #define NATIVE_FOOT                                                                                \
-	"Self is with the machine code that a Python function called; --native lists its functions."
+	"Self includes the machine code that a Python function called; --native lists it."
 
 struct run {
 	const struct report_options *opts;

@@ -384,12 +384,12 @@ static int split_file(void *ctx, const struct profile_file *file, struct reader 
 	int err;
 
 	if (reader_info(r)->meta.unit != UNIT_SAMPLES) {
-		log_error("'%s' counts %s, and TACH has samples only: it cannot be split",
+		log_error("'%s' counts %s, but TACH only holds samples: it cannot be split",
 			  file->shown, profile_unit_name(reader_info(r)->meta.unit));
 		return -ECANCELED;
 	}
 	if (s->opts->by == SPLIT_BY_TIME && !reader_info(r)->timed) {
-		log_error("'%s' has no times: it cannot be split by time", file->shown);
+		log_error("'%s' has no timestamps: it cannot be split by time", file->shown);
 		return -ECANCELED;
 	}
 	s->file = file;
@@ -471,7 +471,7 @@ static int split_set(struct split *s)
 	if (!err)
 		err = write_session(s);
 	if (err == -E2BIG)
-		log_error("more than %d pieces of '%s': give a longer --every", PIECES_MAX,
+		log_error("more than %d pieces of '%s': use a longer --every", PIECES_MAX,
 			  s->file->shown);
 	else if (err && err != -ECANCELED)
 		profile_out_complain(s->opts->output, err);

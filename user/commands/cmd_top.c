@@ -97,7 +97,7 @@ static void print_head(const struct top_window *w)
 		strftime(text, sizeof(text), "%H:%M:%S", &tm);
 	n = snprintf(line, sizeof(line), "%s  %zu %s, %.1f %% CPU, %u Hz, last %.1f s, %" PRIu64
 		     " lost", text, w->total.processes,
-		     text_plural(w->total.processes, "Python", "Pythons"),
+		     text_plural(w->total.processes, "Python process", "Python processes"),
 		     percent(w->total.last.cpu_ns, w->ns), w->rate_hz, w->ns / 1e9, w->total.lost);
 	if (w->total.ended && n > 0 && (size_t)n < sizeof(line))
 		snprintf(line + n, sizeof(line) - n, ", %zu ended", w->total.ended);

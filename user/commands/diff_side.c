@@ -56,12 +56,13 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	int err;
 
 	if (s->moment && unit != UNIT_BYTES) {
-		log_error("'%s' counts %s: only of memory two moments of one file can be compared; "
-			  "give two files", file->shown, profile_unit_name(unit));
+		log_error("'%s' counts %s: two moments of one file can only be compared for "
+			  "memory; use two files", file->shown, profile_unit_name(unit));
 		return -EIO;
 	}
 	if (s->profile_cnt && s->unit != unit) {
-		log_error("'%s' counts %s and the files before it %s: leave one out", file->shown,
+		log_error("'%s' counts %s, but the files before it count %s: "
+			  "leave one out", file->shown,
 			  profile_unit_name(unit), profile_unit_name(s->unit));
 		return -EIO;
 	}

@@ -47,7 +47,8 @@ static void verify_strings(const struct profile_tables *t, struct verdict *v)
 			n = utf8_char(t->strings[i].data + at, t->strings[i].len - at, &cp);
 			if (!n) {
 				snprintf(v->why, sizeof(v->why),
-					 "damaged: string %u is not UTF-8, at its byte %zu", i, at);
+					 "damaged: string %u is not valid UTF-8 at "
+					 "byte %zu", i, at);
 				return;
 			}
 		}
@@ -73,7 +74,7 @@ static int verify_reader(struct reader *r, struct verdict *v)
 		verify_strings(reader_tables(r), v);
 	if (!*v->why && v->checksum == TACH_CHECKSUM_WRONG)
 		snprintf(v->why, sizeof(v->why),
-			 "damaged: its checksum is not that of its contents");
+			 "damaged: its checksum does not match its contents");
 	return 0;
 }
 

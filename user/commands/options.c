@@ -47,7 +47,7 @@ static int unknown_command(const char *word, bool help)
 	if (help && near)
 		log_error("unknown command '%s': did you mean tachbpf help %s?", shown, near);
 	else if (help)
-		log_error("unknown command '%s'; tachbpf help lists all", shown);
+		log_error("unknown command '%s'; tachbpf help lists all commands", shown);
 	else if (near)
 		log_error("unknown command '%s': did you mean tachbpf %s? To start and record a "
 			  "program: tachbpf -- %s ...", shown, near, shown);
@@ -153,10 +153,10 @@ static void print_overview(FILE *out)
 			fprintf(out, "%s %s\n", i || line != options_commands[i].synopsis ?
 				"      " : "Usage:", *line);
 	}
-	fprintf(out, "\nProfiles CPython without touching it.\n");
+	fprintf(out, "\nProfiles running CPython processes without changing them.\n");
 	print_commands(out);
-	fprintf(out, "\ntachbpf help COMMAND says more about a command. These are record's "
-		"options.\n");
+	fprintf(out, "\nRun tachbpf help COMMAND for the options of a command. The options of "
+		"record:\n");
 	cli_print_options(&options_commands[COMMAND_RECORD], out);
 	cli_print_examples(&options_commands[COMMAND_RECORD], out);
 }

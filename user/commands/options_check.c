@@ -80,11 +80,11 @@ static int check_html(const struct record_options *r)
 		escape_text(r->html, strlen(r->html), html, sizeof(html));
 		escape_text(output, strlen(output), shown, sizeof(shown));
 		if (i)
-			log_error("--html '%s' is a name that the recording -o '%s' needs: give "
-				  "the page another name", html, shown);
+			log_error("--html '%s' is a name that the recording -o '%s' needs: choose "
+				  "another name for the page", html, shown);
 		else
-			log_error("--html '%s' and -o '%s' are the same file: give the page "
-				  "another name", html, shown);
+			log_error("--html '%s' and -o '%s' are the same file: choose another name "
+				  "for the page", html, shown);
 		return -EINVAL;
 	}
 	return 0;
@@ -96,11 +96,11 @@ static const char *other_mode(const struct record_options *r)
 	const struct capture_args *args = &r->capture;
 
 	if (args->every_bytes)
-		return "--every is a distance in memory: give --mode mem, too";
+		return "--every requires --mode mem";
 	if (args->interval_s > 0)
-		return "--interval is how often memory is looked at: give --mode mem, too";
+		return "--interval requires --mode mem";
 	if (args->allocations)
-		return "--allocations records memory: give --mode mem, too";
+		return "--allocations requires --mode mem";
 	return NULL;
 }
 
@@ -108,23 +108,24 @@ static const char *other_mode(const struct record_options *r)
 static const char *of_time(const struct record_options *r)
 {
 	if (r->capture.min_wait_ns)
-		return "--min-wait is of waits, and --mode mem records none: leave it out";
+		return "--min-wait cannot be used with --mode mem, which records no waits";
 	if (r->kernel)
-		return "--kernel is of time: with --mode mem, --native shows the code that "
+		return "--kernel cannot be used with --mode mem: use --native for the code that "
 		       "touches memory";
 	if (r->capture.opcodes)
-		return "--opcodes is of time: a file of memory has no instructions";
+		return "--opcodes cannot be used with --mode mem, which records no instructions";
 	if (!r->capture.native_threads)
-		return "--no-native-threads is of CPU time: memory always has who touched it";
+		return "--no-native-threads cannot be used with --mode mem, which always records "
+		       "all threads";
 	if (r->capture.cpu_list)
-		return "-C is of time: memory is recorded on all CPUs, or what is held is not "
-		       "true";
+		return "-C cannot be used with --mode mem: what is held is only known if all CPUs "
+		       "are recorded";
 	if (r->recording.layout != LAYOUT_RELEASE)
-		return "--layout is of TACH files: with --mode mem the files are .mlyze";
+		return "--layout is for TACH files: --mode mem writes .mlyze files";
 	if (!r->recording.compress)
-		return "--compression is of TACH files: with --mode mem the files are .mlyze";
+		return "--compression is for TACH files: --mode mem writes .mlyze files";
 	if (ends_in(r->recording.output, ".tach"))
-		return "-o FILE.tach cannot hold bytes: with --mode mem the name ends in .mlyze";
+		return "-o FILE.tach cannot be used with --mode mem, which writes .mlyze files";
 	return NULL;
 }
 
@@ -132,16 +133,16 @@ static const char *of_time(const struct record_options *r)
 static const char *of_one_process(const struct record_options *r)
 {
 	if (!r->capture.allocations)
-		return r->capture.costly ? "--accept-cost is of --allocations: give that, too" :
+		return r->capture.costly ? "--accept-cost requires --allocations" :
 					   NULL;
 	if (r->select.all || r->select.pid_cnt > 1)
-		return "--allocations looks at each call of one process' allocator: give one -p "
-		       "PID, or -- COMMAND";
+		return "--allocations traces the allocator of a single process: use one -p PID, or "
+		       "-- COMMAND";
 	if (r->select.proc_filter.children == CHILDREN_YES)
-		return "--allocations looks at one process: leave --children out";
+		return "--allocations cannot be used with --children: it traces a single process";
 	if (r->capture.every_bytes)
-		return "--every is of sampled page faults, and --allocations samples nothing: give "
-		       "--allocations=MIN_BYTES for larger blocks only";
+		return "--every cannot be used with --allocations, which does not sample: use "
+		       "--allocations=MIN_BYTES to record only larger blocks";
 	return NULL;
 }
 
@@ -169,20 +170,21 @@ static const char *event_conflict(const struct record_options *r)
 {
 	if (r->mode != RECORD_CPU)
 		return r->mode == RECORD_MEM ?
-			       "-e records events and -m mem memory: record them one after "
-			       "another, or see page-faults without -m mem" :
-			       "-e records events and -m says which time: leave one of them out";
+			       "-e cannot be used with -m mem: record them one after the other, or "
+			       "use -e page-faults alone" :
+			       "-e cannot be used with -m, which samples time: leave one of them "
+			       "out";
 	if (r->capture.min_wait_ns)
-		return "--min-wait is of waits, and -e records events: leave it out";
+		return "--min-wait cannot be used with -e, which records events, not waits";
 	if (r->rate_hz && r->event.kind != EVENT_HARDWARE)
-		return "-r is how often a clock ticks, and each event is recorded: leave it out, "
-		       "or give -c N for one event of N";
+		return "-r cannot be used with this event, which is recorded each time: leave it "
+		       "out, or use -c N to record one event in N";
 	if (r->rate_hz && r->capture.event_every)
-		return "-r is how many events a second and -c one of how many: leave one of them "
-		       "out";
+		return "-r (events per second) cannot be used with -c (one event in N): leave one "
+		       "of them out";
 	if (r->capture.cpu_list && !event_is_counted(&r->event))
-		return "-C is for what each CPU counts, and a tracepoint or probe is seen on all "
-		       "CPUs: leave it out";
+		return "-C cannot be used with a tracepoint or probe, which is "
+		       "recorded on all CPUs";
 	return NULL;
 }
 
@@ -191,7 +193,7 @@ static const char *check_event(const struct record_options *r)
 	if (r->event.kind != EVENT_NONE)
 		return event_conflict(r);
 	if (r->capture.event_every)
-		return "-c is one event of how many: give -e EVENT, too (a clock's rate is -r)";
+		return "-c requires -e EVENT (use -r for the sampling rate)";
 	return NULL;
 }
 
@@ -216,18 +218,18 @@ static const char *why_unknown(const struct record_options *r, enum when_metric 
 	if (!of_samples)
 		return NULL;
 	if (!mode->ticks)
-		return "is known from samples on a CPU, and this mode has none";
+		return "needs samples on a CPU, and this mode has none";
 	if (mode->need_status && !(mode->need_status & STATUS_HAS_GIL))
-		return "is known from all samples, and this mode records only some";
+		return "needs all samples, and this mode records only some";
 	if (mode->need_status && metric != WHEN_GIL)
-		return "is known from all samples, and this mode records only those that have or "
+		return "needs all samples, and this mode records only those that hold or "
 		       "want the GIL";
 	if (metric == WHEN_CPU && !r->capture.native_threads)
-		return "is all CPU time: leave --no-native-threads out";
+		return "is all CPU time: leave out --no-native-threads";
 	if (metric == WHEN_GC && !r->capture.gc)
-		return "is known from <GC> frames: leave --no-gc out";
+		return "needs <GC> frames: leave out --no-gc";
 	if (r->capture.cpu_list)
-		return "is known from the samples of all CPUs: leave -C out";
+		return "needs the samples of all CPUs: leave out -C";
 	return NULL;
 }
 
@@ -256,15 +258,16 @@ static const char *check_flight(const struct record_options *r)
 	const struct flight_options *f = &r->flight;
 
 	if (f->triggers && !options_has_trigger(f))
-		return "--triggers counts recordings: give --when or --signal, too";
+		return "--triggers requires --when or --signal";
 	if (!options_is_flight(f))
 		return NULL;
 	if (r->mode == RECORD_MEM)
-		return "--keep, --when and --signal are of time: what a process holds is known "
-		       "only if its memory is recorded from the beginning";
+		return "--keep, --when and --signal cannot be used with --mode mem: what a process "
+		       "holds is only known if its memory is recorded from the beginning";
 	if (r->html || r->open)
-		return "--html is of one recording, and --keep, --when and --signal may write "
-		       "several: use `tachbpf replay --format flamegraph` or `tachbpf open` later";
+		return "--html cannot be used with --keep, --when and --signal, which may write "
+		       "several recordings: use `tachbpf replay --format flamegraph` or `tachbpf "
+		       "open` later";
 	return NULL;
 }
 
@@ -279,11 +282,11 @@ static void set_flight_defaults(struct record_options *r)
 static const char *missing(const struct record_options *r)
 {
 	if (r->open && !r->html)
-		return "--open shows what --html writes: give --html FILE, too";
+		return "--open requires --html FILE";
 	if (r->kill && !r->command)
-		return "--kill ends the program that tachbpf started: give -- COMMAND, too";
+		return "--kill requires -- COMMAND";
 	if (r->capture.task_names && !r->capture.async)
-		return "--task-names is of --async: give that, too";
+		return "--task-names requires --async";
 	return NULL;
 }
 
@@ -310,10 +313,10 @@ static int check_record(struct options *o)
 	use_conditions(&r->select, r->select.pid_cnt || r->command);
 	set_native(r);
 	if (r->select.all + (r->select.pid_cnt > 0) + (r->command != NULL) > 1)
-		return refuse("-a, -p and -- COMMAND exclude each other: give only one of them");
+		return refuse("-a, -p and -- COMMAND are mutually exclusive: use only one of them");
 	if (!r->select.all && !r->select.pid_cnt && !r->command)
-		return refuse("nothing to record: give -a, a condition such as --container NAME, "
-			      "-p PID or -- COMMAND; see: tachbpf --help");
+		return refuse("nothing selected: use -a, -p PID, -- COMMAND, or a filter such as "
+			      "--container NAME; see: tachbpf --help");
 	for (i = 0; !bad && i < ARRAY_SIZE(parts); i++)
 		bad = parts[i](r);
 	if (bad)
@@ -330,9 +333,9 @@ static int check_top(struct options *o)
 	struct select_options *select = &o->top.select;
 
 	if (select->all && select->pid_cnt)
-		return refuse("-a and -p exclude each other: give only one of them");
+		return refuse("-a and -p are mutually exclusive: use only one of them");
 	if (o->top.interval_s < TOP_MIN_S || o->top.interval_s > TOP_MAX_S) {
-		log_error("--interval: give a time from %g s to %d s", TOP_MIN_S, TOP_MAX_S);
+		log_error("--interval must be from %g s to %d s", TOP_MIN_S, TOP_MAX_S);
 		return -EINVAL;
 	}
 	select->all = !select->pid_cnt;
@@ -346,14 +349,14 @@ static int check_dump(struct options *o)
 
 	use_conditions(select, select->pid_cnt);
 	if (s > BLOCKED_MAX_S || (s > 0 && s < BLOCKED_MIN_S)) {
-		log_error("--blocked: give a time from %g s to %d s", BLOCKED_MIN_S, BLOCKED_MAX_S);
+		log_error("--blocked must be from %g s to %d s", BLOCKED_MIN_S, BLOCKED_MAX_S);
 		return -EINVAL;
 	}
 	if (select->all && select->pid_cnt)
-		return refuse("-a and process ids exclude each other: give only one of them");
+		return refuse("-a and process IDs are mutually exclusive: use only one of them");
 	if (!select->all && !select->pid_cnt)
-		return refuse("nothing to look at: give a PID, -a, or a condition such as "
-			      "--container NAME; see: tachbpf dump --help");
+		return refuse("nothing selected: use a PID, -a, or a filter such as --container "
+			      "NAME; see: tachbpf dump --help");
 	return 0;
 }
 
@@ -367,7 +370,7 @@ static int check_export(const struct export_options *e)
 		bad = e->lines == LINES_APART ? "--lines" : "--no-lines";
 	if (!bad)
 		return 0;
-	log_error("%s does not go with --format %s: leave it out, or choose another format", bad,
+	log_error("%s cannot be used with --format %s: leave it out, or choose another format", bad,
 		  e->format->name);
 	return -EINVAL;
 }
@@ -392,7 +395,8 @@ static int unknown_ending(const char *path)
 		if (ops->suffix)
 			len += snprintf(endings + len, sizeof(endings) - len, "%s%s", i ? ", " : "",
 					ops->suffix);
-	log_error("no format has names like '%s': give --format FORMAT, or end it in one of %s",
+	log_error("cannot tell the format from the name '%s': use --format FORMAT, or a name that "
+		  "ends in one of %s",
 		  escape_text(path, strlen(path), shown, sizeof(shown)), endings);
 	return -EINVAL;
 }
@@ -405,8 +409,8 @@ static int choose_format(struct export_options *e)
 	if (e->format)
 		return 0;
 	if (ends_in(e->output, ".json"))
-		return refuse("several formats are JSON: give --format speedscope or --format "
-			      "gecko");
+		return refuse("several formats are JSON: use --format speedscope "
+			      "or --format gecko");
 	if (has_ending(e->output))
 		return unknown_ending(e->output);
 	e->format = &sink_tach;
@@ -429,7 +433,8 @@ static int check_input(struct options *o)
 	set_until(&o->input);
 	if (o->input.path_cnt)
 		return 0;
-	log_error("no file: give .tach files or a recording's directory; see: tachbpf %s --help",
+	log_error("no input file: expected .tach files or a recording's directory; see: "
+		  "tachbpf %s --help",
 		  options_commands[o->command].name);
 	return -EINVAL;
 }
@@ -440,7 +445,7 @@ static int check_output(struct options *o, const char *output)
 
 	if (err || output)
 		return err;
-	log_error("no place to write to: give -o; see: tachbpf %s --help",
+	log_error("no output: use -o; see: tachbpf %s --help",
 		  options_commands[o->command].name);
 	return -EINVAL;
 }
@@ -454,11 +459,11 @@ static int check_report(struct options *o)
 	if (err)
 		return err;
 	if (r->by == REPORT_BY_GIL && r->sort != REPORT_SORT_SELF)
-		bad = "--by gil is sorted by waits: leave --sort out";
+		bad = "--sort cannot be used with --by gil, which is sorted by waits";
 	else if (r->detail && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
-		bad = "--detail is for rows of functions and lines: leave it out, or --by";
+		bad = "--detail can only be used with --by function or --by line";
 	else if (r->native && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
-		bad = "--native is for rows of functions and lines: leave it out, or --by";
+		bad = "--native can only be used with --by function or --by line";
 	return bad ? refuse(bad) : 0;
 }
 
@@ -487,7 +492,7 @@ static int check_split(struct options *o)
 
 	if (err || o->split.by != SPLIT_BY_NOTHING)
 		return err;
-	return refuse("split by what? give --by process, --by thread or --by time");
+	return refuse("nothing to split by: use --by process, --by thread or --by time");
 }
 
 static int check_diff(struct options *o)
@@ -500,22 +505,22 @@ static int check_diff(struct options *o)
 		return err;
 	if (d->input.path_cnt != 2 &&
 	    (d->input.path_cnt != 1 || !sample_filter_has_time(&d->input.filter))) {
-		log_error("%zu %s to compare: give two files or recordings' directories or, of "
-			  "memory, one with --from and --to",
+		log_error("%zu %s to compare: expected two files or recordings' directories or, "
+			  "for memory, one with --from and --to",
 			  d->input.path_cnt,
 			  text_plural(d->input.path_cnt, "profile", "profiles"));
 		return -EINVAL;
 	}
 	if (!d->format != !d->output)
-		bad = "--format flamegraph and -o FILE go together: give both or neither";
+		bad = "--format flamegraph and -o FILE must be used together";
 	else if (d->format && d->fail_over >= 0)
-		bad = "--fail-over is for the table: leave it out, or --format and -o";
+		bad = "--fail-over cannot be used with --format flamegraph";
 	else if (d->format && d->json)
-		bad = "--json is for the table: leave it out, or --format and -o";
+		bad = "--json cannot be used with --format flamegraph";
 	else if (d->format && d->detail)
-		bad = "--detail is for the table, the page has all frames: leave it out";
+		bad = "--detail cannot be used with --format flamegraph, which shows all frames";
 	else if (d->format && d->native)
-		bad = "--native is for the table, the page has all frames: leave it out";
+		bad = "--native cannot be used with --format flamegraph, which shows all frames";
 	return bad ? refuse(bad) : 0;
 }
 
@@ -530,9 +535,9 @@ static int check_mem(struct options *o)
 	if (!m->intervals)
 		o->mem.intervals = INTERVALS;
 	if (m->html && m->json)
-		bad = "--json is for the table: leave it out, or --html";
+		bad = "--json cannot be used with --html";
 	else if (m->html && (m->leaks || m->validate))
-		bad = "--html is a page of all stacks: leave it out, or --leaks and --validate";
+		bad = "--html cannot be used with --leaks or --validate";
 	return bad ? refuse(bad) : 0;
 }
 
@@ -542,14 +547,14 @@ static int check_gil(struct options *o)
 
 	if (err || !o->gil.html || !o->gil.json)
 		return err;
-	return refuse("--json is for the tables: leave it out, or --html");
+	return refuse("--json cannot be used with --html");
 }
 
 static int check_completion(struct options *o)
 {
 	if (o->completion.shell)
 		return 0;
-	return refuse("for which shell? give bash, zsh or fish");
+	return refuse("no shell: expected bash, zsh or fish");
 }
 
 static int check_recover(struct options *o)
@@ -558,8 +563,8 @@ static int check_recover(struct options *o)
 
 	if (err || !o->recover.output || o->input.path_cnt == 1)
 		return err;
-	log_error("-o names one file, and %zu are to be recovered: leave -o out, or recover them "
-		  "one by one", o->input.path_cnt);
+	log_error("-o cannot be used with %zu files: leave it out, or recover the files one at a "
+		  "time", o->input.path_cnt);
 	return -EINVAL;
 }
 

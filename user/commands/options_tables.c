@@ -94,18 +94,18 @@ static const struct setting_word statuses[] = {
 #define FILE_NAME(member) .type = &setting_file, AT_A(char *, member)
 #define NUMBER(member)                                                                             \
 	.type = &setting_integer, AT_A(uint32_t, member), .max = UINT32_MAX,                       \
-	.wanted = "give a number of rows, 0 for all"
+	.wanted = "expected a number of rows, or 0 for all"
 #define LIMIT(member) NUMBER(member), .preset = "20"
 #define RATE(member)                                                                               \
 	.type = &setting_rate, AT_A(uint32_t, member), .min = 1, .max = 50000,                     \
-	.wanted = "give 1 to 50000 Hz, such as 99, 999 or 10khz"
+	.wanted = "expected 1 to 50000 Hz, such as 99, 999 or 10khz"
 #define SECONDS(member)                                                                            \
 	.type = &setting_seconds, AT_A(double, member), .min = 1, .max = YEAR,                     \
-	.wanted = "give more than 0 and at most 366 days, such as 30, 0.5, 30s, 5m or 1h"
+	.wanted = "expected more than 0 and at most 366 days, such as 30, 0.5, 30s or 1h"
 #define PIDS .type = &type_pids, AT(select)
 #define NATIVE(member)                                                                             \
 	.type = &type_native, AT_A(uint32_t, member), .words = natives,                            \
-	.wanted = "give --native alone, or =full, =lines or =full,lines"
+	.wanted = "expected --native alone, or =full, =lines or =full,lines"
 #define FORMAT(id) .type = &type_format, AT(command), .data = &(const enum command_id){ id }
 
 /* ---- headings ---- */
@@ -114,50 +114,50 @@ static const struct setting_word statuses[] = {
 #define INPUT "Input"
 #define OUTPUT "Output"
 #define IN_ROWS "Rows"
-#define PIECES "Pieces"
+#define PIECES "Splitting"
 #define COMPARISON "Comparison"
-#define HOW "How to record"
-#define LOOK "How to look"
-#define RARE "Rarely needed"
-#define SAMPLES "Which samples (all conditions must hold)"
-#define FLIGHT "When to record (-d is then the time after the trigger)"
-#define SELECTION_OF_TOP "Which processes (PIDs, or one of these)"
-#define SELECTION_OF_LOOK "Which processes (a PID, or one of these)"
-#define SELECTION "What to record (one of these, or -- COMMAND)"
+#define HOW "Recording"
+#define LOOK "Sampling"
+#define RARE "Advanced"
+#define SAMPLES "Sample filters (a sample must match all of them)"
+#define FLIGHT "Flight recorder (-d is then the time after the trigger)"
+#define SELECTION_OF_TOP "Process selection (PIDs, or one of these)"
+#define SELECTION_OF_LOOK "Process selection (a PID, or one of these)"
+#define SELECTION "Process selection (one of these, or -- COMMAND)"
 /* Conditions without -a, -p or -- COMMAND imply -a. */
-#define CONDITIONS "Which of them (one of each kind given must fit; may be repeated)"
-#define EXCLUSIONS "Which of them are left out (those that fit one of these)"
+#define CONDITIONS "Process filters (repeatable: OR within an option, AND between options)"
+#define EXCLUSIONS "Process exclusions (a process that matches any of them is left out)"
 
 /* ---- what several commands have: their fields are at one place ---- */
 
 static const struct setting general[] = {
 	{ 0, "color", "WHEN", GENERAL, "auto (default), always or never", CHOICE(colour, colours) },
-	{ 'q', "quiet", NULL, GENERAL, "errors and results only", FIXED(verbose, LOG_QUIET) },
-	{ 'v', "verbose", NULL, GENERAL, "say more; twice: everything", &type_verbose,
+	{ 'q', "quiet", NULL, GENERAL, "print errors and results only", FIXED(verbose, LOG_QUIET) },
+	{ 'v', "verbose", NULL, GENERAL, "verbose output; -vv: everything", &type_verbose,
 	  AT(verbose) },
-	{ 'h', "help", NULL, GENERAL, "this text", FIXED(show, SHOW_HELP) },
-	{ 0, "version", NULL, GENERAL, "the version", FIXED(show, SHOW_VERSION) },
+	{ 'h', "help", NULL, GENERAL, "show this help", FIXED(show, SHOW_HELP) },
+	{ 0, "version", NULL, GENERAL, "show the version", FIXED(show, SHOW_VERSION) },
 	{ 0 }
 };
 
 static const struct setting input[] = {
-	{ 0, "input-format", "FORMAT", INPUT, "the files' format, if not found by content; help "
-	  "lists all", &type_input_format, AT(command) },
-	{ 0, "value", "VALUE", INPUT, "of memory: live (default), allocated, peak; of time: "
-	  "samples", CHOICE(input.reader.value, values) },
+	{ 0, "input-format", "FORMAT", INPUT, "format of the input files (default: detected by "
+	  "content); help lists all", &type_input_format, AT(command) },
+	{ 0, "value", "VALUE", INPUT, "memory profiles: live (default), allocated or peak; time "
+	  "profiles: samples", CHOICE(input.reader.value, values) },
 	{ 0 }
 };
 
 static const struct setting filter[] = {
-	{ 0, "thread", "ID", SAMPLES, "of this thread; may be repeated", &type_thread,
+	{ 0, "thread", "ID", SAMPLES, "of this thread; repeatable", &type_thread,
 	  AT(input.filter) },
-	{ 0, "process", "PID|NAME", SAMPLES, "of this process; NAME may have * and ?; may be "
-	  "repeated", &type_process, AT(input.filter) },
-	{ 0, "status", "WORD[,WORD...]", SAMPLES, "gil, on-cpu, unknown, gil-requested, "
-	  "exception, main; with ! or no- before a word: samples without it", &type_status,
+	{ 0, "process", "PID|NAME", SAMPLES, "of this process; NAME may contain * and ?; "
+	  "repeatable", &type_process, AT(input.filter) },
+	{ 0, "status", "WORD[,WORD...]", SAMPLES, "gil, on-cpu, unknown, gil-requested, exception, "
+	  "main; ! or no- before a word negates it", &type_status,
 	  AT(input.filter), .words = statuses },
 	{ 0, "from", "TIME", SAMPLES, "from this time on: 1.5, 500ms, 2m after the start; "
-	  "@SECONDS: of CLOCK_MONOTONIC", &type_moment, AT(input.filter.from) },
+	  "@SECONDS: CLOCK_MONOTONIC", &type_moment, AT(input.filter.from) },
 	{ 0, "to", "TIME", SAMPLES, "until just before this time", &type_moment,
 	  AT(input.filter.to) },
 	{ 0, "focus", "REGEX", SAMPLES, "with a frame whose function or file matches",
@@ -168,31 +168,31 @@ static const struct setting filter[] = {
 };
 
 static const struct setting export[] = {
-	{ 0, "by", "GROUP", OUTPUT, "process, thread or container (default: as the format's "
-	  "users expect)", CHOICE(replay.export.group, groups) },
-	{ 0, "lines", NULL, OUTPUT, "tell the lines of a function apart",
+	{ 0, "by", "GROUP", OUTPUT, "group by process, thread or container (default: depends on "
+	  "the format)", CHOICE(replay.export.group, groups) },
+	{ 0, "lines", NULL, OUTPUT, "show each line of a function separately",
 	  FIXED(replay.export.lines, LINES_APART) },
-	{ 0, "no-lines", NULL, OUTPUT, "join the lines of a function; without either: as the "
-	  "format's users expect", FIXED(replay.export.lines, LINES_MERGED) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: read no source files",
+	{ 0, "no-lines", NULL, OUTPUT, "merge the lines of a function (default of both: depends on "
+	  "the format)", FIXED(replay.export.lines, LINES_MERGED) },
+	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
 	  FLAG(replay.export.no_source) },
-	{ 0, "force", NULL, OUTPUT, "write also more than 1 GiB", FLAG(replay.export.force) },
+	{ 0, "force", NULL, OUTPUT, "allow output larger than 1 GiB", FLAG(replay.export.force) },
 	{ 0 }
 };
 
 static const struct setting tach[] = {
-	{ 0, "compression", "METHOD", RARE, "of TACH files: zstd (default) or none",
+	{ 0, "compression", "METHOD", RARE, "compression of TACH files: zstd (default) or none",
 	  SWITCH(write.tach.compress, compressions), .preset = "zstd" },
-	{ 0, "layout", "LAYOUT", RARE, "of TACH files: release (default), draft1 or draft2",
+	{ 0, "layout", "LAYOUT", RARE, "layout of TACH files: release (default), draft1 or draft2",
 	  CHOICE(write.tach.layout, layouts) },
 	{ 0 }
 };
 
 static const struct setting frames[] = {
-	{ 0, "native", NULL, IN_ROWS, "rows also for functions in machine code (C, C++, Rust, "
-	  "...): they have the self then", FLAG(report.native) },
-	{ 0, "detail", NULL, IN_ROWS, "rows also for what is no function: <GC>, <blocked in read>, "
-	  "...: they have the self then", FLAG(report.detail) },
+	{ 0, "native", NULL, IN_ROWS, "include functions in machine code (C, C++, Rust, ...), with "
+	  "their own self time", FLAG(report.native) },
+	{ 0, "detail", NULL, IN_ROWS, "include pseudo-frames such as <GC> and <blocked in read>, "
+	  "with their own self time", FLAG(report.detail) },
 	{ 0 }
 };
 
@@ -205,14 +205,15 @@ static const struct setting frames[] = {
 
 static const struct setting conditions[] = {
 	PROC_FILTER_CONDITIONS(CONDITION)
-	{ 0, "min-age", "TIME", CONDITIONS, "from this age on: 5, 0.5s, 5m",
+	{ 0, "min-age", "TIME", CONDITIONS, "processes at least this old: 5, 0.5s, 5m",
 	  SECONDS(select.proc_filter.min_age_s) },
 	{ 0 }
 };
 
 static const struct setting exclusions[] = {
 	PROC_FILTER_EXCLUSIONS(EXCLUSION)
-	EXCLUSION("pid", FILTER_PID, "PID[,PID...]", "these; with --children also what they start")
+	EXCLUSION("pid", FILTER_PID, "PID[,PID...]", "these processes; with --children also "
+		  "those that they start")
 	{ 0 }
 };
 
@@ -220,94 +221,95 @@ static const struct setting exclusions[] = {
 
 const struct setting options_record[] = {
 	{ 'a', "all", NULL, SELECTION, "every Python process on this host", FLAG(select.all) },
-	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; may be repeated", PIDS },
+	{ 'p', "pid", "PID[,PID...]", SELECTION, "these processes; repeatable", PIDS },
 	USE(conditions),
-	{ 0, "children", NULL, CONDITIONS, "-p: also what these processes start",
+	{ 0, "children", NULL, CONDITIONS, "-p: also record child processes",
 	  FIXED(record.select.proc_filter.children, CHILDREN_YES) },
-	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: without what it starts",
+	{ 0, "no-children", NULL, CONDITIONS, "-- COMMAND: do not record child processes",
 	  FIXED(record.select.proc_filter.children, CHILDREN_NO) },
 	USE(exclusions),
-	{ 'm', "mode", "MODE", HOW, "which time: cpu (default), wall, offcpu, gil, exception or "
-	  "all; or mem: memory", CHOICE(record.mode, modes) },
-	{ 0, "every", "BYTES", HOW, "-m mem: one stack for so much new memory: 64K (default), "
-	  "1M; a page (4096): each fault", &type_page_size,
+	{ 'm', "mode", "MODE", HOW, "what to sample: cpu (default), wall, offcpu, gil, exception "
+	  "or all; or mem: memory", CHOICE(record.mode, modes) },
+	{ 0, "every", "BYTES", HOW, "-m mem: record one stack per this much new memory: 64K "
+	  "(default), 1M; one page (4096): every fault", &type_page_size,
 	  AT(record.capture.every_bytes), .max = BYTES_MAX },
-	{ 0, "interval", "TIME", HOW, "-m mem: how often to look at what is still held: 0.1s to "
-	  "1h (default: 1s)", &setting_seconds,
+	{ 0, "interval", "TIME", HOW, "-m mem: how often to check what is still held: 0.1s to 1h "
+	  "(default: 1s)", &setting_seconds,
 	  AT(record.capture.interval_s), .min = 100 * NS_OF_MS, .max = NS_OF_H,
-	  .wanted = "give 0.1s to 1h, such as 500ms, 1s or 5m" },
-	{ 0, "allocations", "[=MIN_BYTES]", HOW, "-m mem: exactly each block of one process' "
-	  "allocator, of 512 bytes (default) or more", &type_allocations, AT(record.capture),
-	  .min = 1, .max = BYTES_MAX, .wanted = "give --allocations alone, or the smallest block, "
-	  "1 to 1G, such as --allocations=4K" },
-	{ 0, "accept-cost", NULL, HOW, "--allocations: also if it takes more than 10 % of a CPU",
-	  FLAG(record.capture.costly) },
-	{ 0, "min-wait", "TIME", HOW, "leave out shorter waits: 10ms, 500us, 1s",
+	  .wanted = "expected 0.1s to 1h, such as 500ms, 1s or 5m" },
+	{ 0, "allocations", "[=MIN_BYTES]", HOW, "-m mem: record every block that one process "
+	  "allocates, of at least 512 bytes (default)", &type_allocations, AT(record.capture),
+	  .min = 1, .max = BYTES_MAX, .wanted = "expected --allocations alone, or the size of the "
+	  "smallest block, 1 to 1G, such as --allocations=4K" },
+	{ 0, "accept-cost", NULL, HOW, "--allocations: record even if it costs more than 10 % of a "
+	  "CPU", FLAG(record.capture.costly) },
+	{ 0, "min-wait", "TIME", HOW, "ignore shorter waits: 10ms, 500us, 1s",
 	  &setting_duration, AT(record.capture.min_wait_ns), .max = YEAR,
-	  .wanted = "give a time such as 500us, 10ms or 1s" },
-	{ 0, "no-native-threads", NULL, HOW, "leave out CPU time of threads that run no Python",
+	  .wanted = "expected a time such as 500us, 10ms or 1s" },
+	{ 0, "no-native-threads", NULL, HOW, "ignore CPU time of threads that run no Python",
 	  NO_FLAG(record.capture.native_threads) },
-	{ 0, "kernel", NULL, HOW, "also the kernel's functions: where threads work in it, and "
-	  "where they wait", FLAG(record.kernel) },
-	{ 0, "native", "[=HOW]", HOW, "also functions of C and other machine code, and the "
-	  "kernel's; HOW: full (the interpreter's own, too), lines (and inlined functions)",
-	  NATIVE(record.native) },
-	{ 0, "async", NULL, HOW, "samples in an asyncio task show who awaits it, in place of "
-	  "the event loop (3.14+)", FLAG(record.capture.async) },
-	{ 0, "task-names", NULL, HOW, "--async: also the names that the program has given its "
-	  "tasks", FLAG(record.capture.task_names) },
+	{ 0, "kernel", NULL, HOW, "include kernel functions: where threads run or wait in the "
+	  "kernel", FLAG(record.kernel) },
+	{ 0, "native", "[=HOW]", HOW, "include functions in C and other machine code, and kernel "
+	  "functions; HOW: full (also the interpreter's own), lines (source lines and inlined "
+	  "functions)", NATIVE(record.native) },
+	{ 0, "async", NULL, HOW, "asyncio: show who awaits the task instead of the event loop "
+	  "(3.14+)", FLAG(record.capture.async) },
+	{ 0, "task-names", NULL, HOW, "--async: include the names that the program "
+	  "gave its tasks", FLAG(record.capture.task_names) },
 	{ 'r', "rate", "RATE", HOW, "samples per second and CPU: 99, 999, 10khz (default: 99 "
 	  "with -a, 999 otherwise)", RATE(record.rate_hz) },
-	{ 'e', "event", "EVENT", HOW, "what ticks: cycles (hardware) or cpu-clock (the "
-	  "kernel's); default: cycles if the machine has them; or what happens: page-faults, "
-	  "context-switches, cache-misses, CATEGORY:NAME (a tracepoint), "
-	  "uprobe:LIBRARY:FUNCTION, usdt:PROVIDER:NAME", &type_event, AT(record) },
-	{ 'c', "count", "N", HOW, "-e: one event of N: 1 (default), 100, 10k", &setting_count,
-	  AT(record.capture.event_every), .min = 1, .max = 0x1p31, .wanted = "give a number from 1 "
-	  "to 2147483648, such as 100, 10k or 1m: one event of so many" },
+	{ 'e', "event", "EVENT", HOW, "the sampling clock: cycles (hardware; the default if "
+	  "available) or cpu-clock (kernel); or an event to record instead of time: page-faults, "
+	  "context-switches, cache-misses, CATEGORY:NAME (a tracepoint), uprobe:LIBRARY:FUNCTION, "
+	  "usdt:PROVIDER:NAME", &type_event, AT(record) },
+	{ 'c', "count", "N", HOW, "-e: record one event in N: 1 (default), 100, 10k",
+	  &setting_count, AT(record.capture.event_every), .min = 1, .max = 0x1p31,
+	  .wanted = "expected 1 to 2147483648, such as 100, 10k or 1m: records one event in N" },
 	{ 'C', "cpu", "LIST", HOW, "sample these CPUs only: 0-3,7 (default: all)",
 	  &setting_text, AT(record.capture.cpu_list) },
 	{ 'd', "duration", "TIME", HOW, "stop after 30, 0.5, 30s, 5m, 1h",
 	  SECONDS(record.duration_s) },
-	{ 0, "kill", NULL, HOW, "-- COMMAND: end it when the recording ends", FLAG(record.kill) },
-	{ 0, "keep", "TIME", FLIGHT, "record for ever, keep so much in memory, write it at a "
-	  "trigger and at the end: 30s, 5m", &setting_seconds, AT(record.flight.keep_s),
-	  .min = NS_OF_S, .max = NS_OF_D, .wanted = "give 1s to 24h, such as 30s or 5m" },
+	{ 0, "kill", NULL, HOW, "-- COMMAND: kill it when the recording ends", FLAG(record.kill) },
+	{ 0, "keep", "TIME", FLIGHT, "record continuously, keep the last TIME in memory, write it "
+	  "on a trigger and at the end: 30s, 5m", &setting_seconds, AT(record.flight.keep_s),
+	  .min = NS_OF_S, .max = NS_OF_D, .wanted = "expected 1s to 24h, such as 30s or 5m" },
 	{ 0, "when", "CONDITION", FLIGHT, "trigger: 'cpu>90% for 5s'; also gil, gc (percent), "
-	  "threads, rss (500M); may be repeated", &type_when, AT(record.flight.when) },
-	{ 0, "signal", "SIGNAL", FLIGHT, "trigger: tachbpf gets USR1 or USR2", &type_signal,
+	  "threads, rss (500M); repeatable", &type_when, AT(record.flight.when) },
+	{ 0, "signal", "SIGNAL", FLIGHT, "trigger: tachbpf receives USR1 or USR2", &type_signal,
 	  AT(record.flight.signal), .words = signals },
-	{ 0, "triggers", "N", FLIGHT, "end after N recordings (default: 1; with --keep, never)",
+	{ 0, "triggers", "N", FLIGHT, "stop after N recordings (default: 1; with --keep, no limit)",
 	  &setting_integer, AT(record.flight.triggers), .min = 1, .max = 1e6,
-	  .wanted = "give a number of recordings, from 1 on" },
-	{ 'o', "output", "PATH", OUTPUT, "directory; a file when one process is asked for, or "
-	  "with -- COMMAND when it ends in .tach (default: tachbpf-HOST-TIME)",
+	  .wanted = "expected a number of recordings, at least 1" },
+	{ 'o', "output", "PATH", OUTPUT, "directory; a file if one process is selected, or with -- "
+	  "COMMAND if it ends in .tach (default: tachbpf-HOST-TIME)",
 	  FILE_NAME(record.recording.output) },
-	{ 0, "force", NULL, OUTPUT, "replace an earlier recording of that name",
+	{ 0, "force", NULL, OUTPUT, "replace an existing recording of that name",
 	  FLAG(record.recording.force) },
-	{ 0, "html", "FILE", OUTPUT, "also write a flame graph, when the recording has ended",
+	{ 0, "html", "FILE", OUTPUT, "also write a flame graph at the end",
 	  FILE_NAME(record.html) },
-	{ 0, "open", NULL, OUTPUT, "show what --html has written in the browser",
+	{ 0, "open", NULL, OUTPUT, "open the flame graph of --html in the browser",
 	  FLAG(record.open) },
-	{ 0, "json", NULL, OUTPUT, "the summary as JSON on standard output", FLAG(record.json) },
+	{ 0, "json", NULL, OUTPUT, "print the summary as JSON on standard output",
+	  FLAG(record.json) },
 	USE(general),
-	{ 0, "opcodes", NULL, RARE, "keep the bytecode instruction of each frame",
+	{ 0, "opcodes", NULL, RARE, "record the bytecode instruction of each frame",
 	  FLAG(record.capture.opcodes) },
 	{ 0, "no-gc", NULL, RARE, "no <GC> frames", NO_FLAG(record.capture.gc) },
-	{ 0, "self-time", NULL, RARE, "measure how long each sample keeps a CPU",
+	{ 0, "self-time", NULL, RARE, "measure how long each sample takes",
 	  FLAG(record.capture.self_time) },
-	{ 0, "no-sample-limit", NULL, RARE, "let a sample take longer than 60 us (emulated "
+	{ 0, "no-sample-limit", NULL, RARE, "do not cut off samples after 60 us (for emulated "
 	  "machines)", FLAG(record.capture.no_sample_limit) },
-	{ 0, "no-direct-reads", NULL, RARE, "let a helper of the kernel read all memory, which "
-	  "takes longer", FLAG(record.capture.no_direct_reads) },
-	{ 0, "ignore-kernel-bugs", NULL, RARE, "record on a kernel that this can freeze",
+	{ 0, "no-direct-reads", NULL, RARE, "read all memory through the kernel's helper, which is "
+	  "slower", FLAG(record.capture.no_direct_reads) },
+	{ 0, "ignore-kernel-bugs", NULL, RARE, "record even on a kernel that this may freeze",
 	  FLAG(record.ignore_kernel_bugs) },
 	{ 0, "compression", "METHOD", RARE, "zstd (default) or none",
 	  SWITCH(record.recording.compress, compressions), .preset = "zstd" },
 	{ 0, "layout", "LAYOUT", RARE, "release (default), draft1 or draft2",
 	  CHOICE(record.recording.layout, layouts) },
 	{ 0, "split", "WHEN", RARE, "auto (default): processes that live less than a second, or "
-	  "only wait (-m wall), share a file by binary and command; all: a file for each process",
+	  "only wait (-m wall), share a file per binary and command; all: one file per process",
 	  SWITCH(record.recording.split_all, file_splits) },
 	{ 0 }
 };
@@ -315,23 +317,23 @@ const struct setting options_record[] = {
 const struct setting options_top[] = {
 	{ 'a', "all", NULL, SELECTION_OF_TOP, "every Python process on this host (default)",
 	  FLAG(select.all) },
-	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_TOP, "these processes, as PID alone",
+	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_TOP, "these processes, same as PID alone",
 	  PIDS },
 	USE(conditions),
 	USE(exclusions),
 	{ 'r', "rate", "RATE", LOOK, "samples per second and CPU (default: 99)",
 	  RATE(top.rate_hz) },
-	{ 'i', "interval", "TIME", LOOK, "between two tables: 2s (default), 0.5, 1m",
+	{ 'i', "interval", "TIME", LOOK, "time between updates: 2s (default), 0.5, 1m",
 	  SECONDS(top.interval_s), .preset = "2" },
-	{ 'n', "iterations", "N", LOOK, "end after so many tables", NUMBER(top.count) },
-	{ 0, "once", NULL, LOOK, "one table, as -b -n 1", FLAG(top.once) },
-	{ 'b', "batch", NULL, OUTPUT, "tables one after the other, also on a terminal",
+	{ 'n', "iterations", "N", LOOK, "stop after N updates", NUMBER(top.count) },
+	{ 0, "once", NULL, LOOK, "print one table and exit, same as -b -n 1", FLAG(top.once) },
+	{ 'b', "batch", NULL, OUTPUT, "print one table after another, even on a terminal",
 	  FLAG(top.batch) },
-	{ 0, "limit", "N", OUTPUT, "this many processes, 0 for all (default: 20)",
+	{ 0, "limit", "N", OUTPUT, "show at most N processes, 0 for all (default: 20)",
 	  LIMIT(top.limit) },
-	{ 0, "json", NULL, OUTPUT, "one line of JSON for each table", FLAG(top.json) },
+	{ 0, "json", NULL, OUTPUT, "print one line of JSON per update", FLAG(top.json) },
 	USE(general),
-	{ 0, "ignore-kernel-bugs", NULL, RARE, "also on a kernel that is known to freeze",
+	{ 0, "ignore-kernel-bugs", NULL, RARE, "run even on a kernel that this may freeze",
 	  FLAG(top.ignore_kernel_bugs) },
 	{ 0 }
 };
@@ -339,47 +341,47 @@ const struct setting options_top[] = {
 const struct setting options_dump[] = {
 	{ 'a', "all", NULL, SELECTION_OF_LOOK, "every Python process on this host",
 	  FLAG(select.all) },
-	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_LOOK, "these processes, as PID alone",
+	{ 'p', "pid", "PID[,PID...]", SELECTION_OF_LOOK, "these processes, same as PID alone",
 	  PIDS },
 	USE(conditions),
 	USE(exclusions),
-	{ 0, "blocked", "TIME", "Which threads", "only those that do not run for so long: 5s; "
-	  "the look takes as long", SECONDS(dump.blocked_s) },
-	{ 0, "native", "[=HOW]", OUTPUT, "with functions of C and other machine code, of "
-	  "threads that run; HOW: full, lines, as of record", NATIVE(dump.native) },
-	{ 0, "kernel", NULL, OUTPUT, "with the kernel's functions of threads that wait",
+	{ 0, "blocked", "TIME", "Thread selection", "only threads that do not run for this long: "
+	  "5s; the dump takes as long", SECONDS(dump.blocked_s) },
+	{ 0, "native", "[=HOW]", OUTPUT, "include functions in C and other machine code of running "
+	  "threads; HOW: full, lines, as for record", NATIVE(dump.native) },
+	{ 0, "kernel", NULL, OUTPUT, "include kernel functions of waiting threads",
 	  FLAG(dump.kernel) },
-	{ 0, "locals", NULL, OUTPUT, "with arguments and local variables: this shows data of "
-	  "the processes", FLAG(dump.locals) },
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(dump.json) },
+	{ 0, "locals", NULL, OUTPUT, "include arguments and local variables: this shows the "
+	  "processes' data", FLAG(dump.locals) },
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(dump.json) },
 	USE(general),
-	{ 0, "ignore-kernel-bugs", NULL, RARE, "also on a kernel that is known to freeze",
+	{ 0, "ignore-kernel-bugs", NULL, RARE, "run even on a kernel that this may freeze",
 	  FLAG(dump.ignore_kernel_bugs) },
 	{ 0 }
 };
 
 const struct setting options_info[] = {
 	USE(input),
-	{ 0, "verify", NULL, OUTPUT, "check every byte instead, say whether files are sound",
-	  FLAG(info.verify) },
-	{ 0, "limit", "N", OUTPUT, "this many threads of a file, 0 for all (default: 20)",
+	{ 0, "verify", NULL, OUTPUT, "verify every byte instead, and report whether the files are "
+	  "valid", FLAG(info.verify) },
+	{ 0, "limit", "N", OUTPUT, "show at most N threads per file, 0 for all (default: 20)",
 	  LIMIT(info.limit) },
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(info.json) },
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(info.json) },
 	USE(general),
 	{ 0 }
 };
 
 const struct setting options_report[] = {
 	USE(input),
-	{ 0, "by", "KEY", IN_ROWS, "function (default), line, process, thread, container, or gil: "
-	  "as tachbpf gil", CHOICE(report.by, bys) },
+	{ 0, "by", "KEY", IN_ROWS, "function (default), line, process, thread, container, or gil "
+	  "(same as tachbpf gil)", CHOICE(report.by, bys) },
 	{ 0, "sort", "KEY", IN_ROWS, "self (default), total, samples, name or file",
 	  CHOICE(report.sort, sorts) },
-	{ 0, "limit", "N", IN_ROWS, "this many rows, 0 for all (default: 20)",
+	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 20)",
 	  LIMIT(report.limit) },
 	USE(frames),
 	USE(filter),
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(report.json) },
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(report.json) },
 	USE(general),
 	{ 0 }
 };
@@ -387,9 +389,9 @@ const struct setting options_report[] = {
 const struct setting options_replay[] = {
 	USE(input),
 	USE(filter),
-	{ 0, "format", "FORMAT", OUTPUT, "default: collapsed; all are listed below",
+	{ 0, "format", "FORMAT", OUTPUT, "output format (default: collapsed), listed below",
 	  FORMAT(COMMAND_REPLAY), .preset = "collapsed" },
-	{ 'o', "output", "FILE", OUTPUT, "write here (default: standard output)",
+	{ 'o', "output", "FILE", OUTPUT, "output file (default: standard output)",
 	  FILE_NAME(replay.export.output) },
 	USE(export),
 	USE(general),
@@ -401,9 +403,9 @@ const struct setting options_open[] = {
 	USE(filter),
 	{ 0, "format", "FORMAT", OUTPUT, "flamegraph (default) or heatmap",
 	  FORMAT(COMMAND_OPEN), .preset = "flamegraph" },
-	{ 'o', "output", "FILE", OUTPUT, "write the page here (default: a private file below "
-	  "/tmp)", FILE_NAME(replay.export.output) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: read no source files",
+	{ 'o', "output", "FILE", OUTPUT, "write the page to FILE (default: a "
+	  "private file in /tmp)", FILE_NAME(replay.export.output) },
+	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
 	  FLAG(replay.export.no_source) },
 	USE(general),
 	{ 0 }
@@ -414,19 +416,20 @@ const struct setting options_mem[] = {
 	  "container", CHOICE(mem.by, mem_bys), .preset = "function" },
 	{ 0, "sort", "KEY", IN_ROWS, "held (default; or live), touched (or allocated), growing, "
 	  "peak or count", CHOICE(mem.sort, mem_sorts) },
-	{ 0, "leaks", "[=N]", IN_ROWS, "only what grew in each of N intervals (default: 6)",
+	{ 0, "leaks", "[=N]", IN_ROWS, "show only what grew in each of N intervals (default: 6)",
 	  &type_leaks, AT(mem) },
-	{ 0, "limit", "N", IN_ROWS, "this many rows, 0 for all (default: 20)", LIMIT(mem.limit) },
-	{ 0, "from", "TIME", "Time", "from this time on: 1.5, 500ms, 2m after the start; "
-	  "@SECONDS: since 1970, in files that tachbpf recorded", &type_moment,
+	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 20)",
+	  LIMIT(mem.limit) },
+	{ 0, "from", "TIME", "Time", "from this time on: 1.5, 500ms, 2m after the start; @SECONDS: "
+	  "since 1970, in files recorded by tachbpf", &type_moment,
 	  AT(input.filter.from) },
 	{ 0, "to", "TIME", "Time", "until just before this time", &type_moment,
 	  AT(input.filter.to) },
-	{ 0, "html", "FILE", OUTPUT, "a flame graph of all stacks instead of the table",
+	{ 0, "html", "FILE", OUTPUT, "write a flame graph of all stacks instead of the table",
 	  FILE_NAME(mem.html) },
-	{ 0, "validate", NULL, OUTPUT, "only check the files against the format's rules",
+	{ 0, "validate", NULL, OUTPUT, "only validate the files against the format's rules",
 	  FLAG(mem.validate) },
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(mem.json) },
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(mem.json) },
 	USE(general),
 	{ 0 }
 };
@@ -434,9 +437,9 @@ const struct setting options_mem[] = {
 const struct setting options_convert[] = {
 	USE(input),
 	USE(filter),
-	{ 'o', "output", "FILE", OUTPUT, "write here; - is standard output (not TACH)",
+	{ 'o', "output", "FILE", OUTPUT, "output file; - is standard output (not for TACH)",
 	  FILE_NAME(replay.export.output) },
-	{ 0, "format", "FORMAT", OUTPUT, "default: what FILE's name says; all are listed below",
+	{ 0, "format", "FORMAT", OUTPUT, "output format (default: by FILE's name), listed below",
 	  FORMAT(COMMAND_CONVERT) },
 	USE(export),
 	USE(general),
@@ -446,7 +449,7 @@ const struct setting options_convert[] = {
 
 const struct setting options_merge[] = {
 	USE(filter),
-	{ 'o', "output", "FILE", OUTPUT, "write here", FILE_NAME(merge.output) },
+	{ 'o', "output", "FILE", OUTPUT, "output file", FILE_NAME(merge.output) },
 	USE(general),
 	USE(tach),
 	{ 0 }
@@ -455,12 +458,13 @@ const struct setting options_merge[] = {
 const struct setting options_split[] = {
 	USE(input),
 	{ 0, "by", "KEY", PIECES, "process, thread or time", CHOICE(split.by, splits) },
-	{ 0, "every", "TIME", PIECES, "--by time: how long a piece is (default: 10s)",
+	{ 0, "every", "TIME", PIECES, "--by time: length of each piece (default: 10s)",
 	  &setting_microseconds,
 	  AT(split.every_us), .preset = "10s", .min = NS_OF_MS, .max = YEAR,
-	  .wanted = "give at least 0.001 s, such as 0.5, 10s, 5m or 1h" },
+	  .wanted = "expected at least 0.001 s, such as 0.5, 10s, 5m or 1h" },
 	USE(filter),
-	{ 'o', "output", "DIR", OUTPUT, "write here; made if absent", FILE_NAME(split.output) },
+	{ 'o', "output", "DIR", OUTPUT, "output directory; created if absent",
+	  FILE_NAME(split.output) },
 	USE(general),
 	USE(tach),
 	{ 0 }
@@ -468,44 +472,46 @@ const struct setting options_split[] = {
 
 const struct setting options_diff[] = {
 	USE(input),
-	{ 0, "sort", "KEY", IN_ROWS, "delta (of self, default), total (its delta), a, b, name or "
-	  "file", CHOICE(diff.sort, diff_sorts) },
-	{ 0, "limit", "N", IN_ROWS, "this many rows, 0 for all (default: 20)", LIMIT(diff.limit) },
+	{ 0, "sort", "KEY", IN_ROWS, "delta (of self, default), total (delta of total), a, b, name "
+	  "or file", CHOICE(diff.sort, diff_sorts) },
+	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 20)",
+	  LIMIT(diff.limit) },
 	USE(frames),
 	USE(filter),
-	{ 0, "force", NULL, COMPARISON, "compare also different modes or units",
+	{ 0, "force", NULL, COMPARISON, "compare profiles even of different modes or units",
 	  FLAG(diff.force) },
-	{ 0, "fail-over", "PERCENT", COMPARISON, "exit with 4 if a function's share of self "
-	  "grew by more than so many points beyond its noise: for tests", &setting_percent,
-	  AT(diff.fail_over), .max = 100, .wanted = "give percentage points, such as 0.5 or 2" },
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(diff.json) },
-	{ 0, "format", "FORMAT", OUTPUT, "flamegraph: a page instead of the table; with -o",
-	  FORMAT(COMMAND_DIFF) },
-	{ 'o', "output", "FILE", OUTPUT, "write the page here", FILE_NAME(diff.output) },
+	{ 0, "fail-over", "PERCENT", COMPARISON, "exit with status 4 if a function's self share "
+	  "grew by more than this many percentage points beyond noise (for CI)", &setting_percent,
+	  AT(diff.fail_over), .max = 100, .wanted = "expected percentage points, such as "
+	  "0.5 or 2" },
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(diff.json) },
+	{ 0, "format", "FORMAT", OUTPUT, "flamegraph: write a page instead of the table; requires "
+	  "-o", FORMAT(COMMAND_DIFF) },
+	{ 'o', "output", "FILE", OUTPUT, "write the page to FILE", FILE_NAME(diff.output) },
 	USE(general),
 	{ 0 }
 };
 
 const struct setting options_gil[] = {
-	{ 0, "limit", "N", IN_ROWS, "this many in each table, 0 for all (default: 20)",
+	{ 0, "limit", "N", IN_ROWS, "show at most N rows per table, 0 for all (default: 20)",
 	  LIMIT(gil.limit) },
 	USE(filter),
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(gil.json) },
-	{ 0, "html", "FILE", OUTPUT, "a page with the matrix instead of the tables",
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(gil.json) },
+	{ 0, "html", "FILE", OUTPUT, "write a page with the matrix instead of the tables",
 	  FILE_NAME(gil.html) },
 	USE(general),
 	{ 0 }
 };
 
 const struct setting options_recover[] = {
-	{ 'o', "output", "FILE", OUTPUT, "write here (default: in the damaged file's place)",
+	{ 'o', "output", "FILE", OUTPUT, "output file (default: replace the damaged file)",
 	  FILE_NAME(recover.output) },
 	USE(general),
 	{ 0 }
 };
 
 const struct setting options_doctor[] = {
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(doctor.json) },
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(doctor.json) },
 	USE(general),
 	{ 0 }
 };
@@ -513,7 +519,7 @@ const struct setting options_doctor[] = {
 const struct setting options_ps[] = {
 	USE(conditions),
 	USE(exclusions),
-	{ 0, "json", NULL, OUTPUT, "as JSON", FLAG(ps.json) },
+	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(ps.json) },
 	USE(general),
 	{ 0 }
 };

@@ -67,7 +67,7 @@ static int set_pids(const struct setting *s, void *field, const char *text, stru
 		pid = strtol(text, &end, 10);
 		if (!isdigit((unsigned char)*text) || errno || pid < 1 || pid > PID_MAX ||
 		    (*end && *end != ','))
-			return setting_why(why, "give process ids, such as 1234 or 1234,5678");
+			return setting_why(why, "expected process IDs, such as 1234 or 1234,5678");
 		err = add_pid(field, (pid_t)pid);
 		if (err || !*end)
 			return err;
@@ -115,9 +115,10 @@ static int unknown_format(const struct setting *s, const char *text, struct sett
 	const char *name = *command == COMMAND_REPLAY ? "replay" : "convert";
 
 	if (*command == COMMAND_OPEN)
-		return setting_why(why, "flamegraph or heatmap; replay writes others");
+		return setting_why(why, "expected flamegraph or heatmap; tachbpf replay writes "
+					"other formats");
 	if (*command == COMMAND_DIFF)
-		return setting_why(why, "flamegraph is the only one, beside a table");
+		return setting_why(why, "expected flamegraph, the only format besides the table");
 	if (near && options_takes_format(*command, sink_find(near)))
 		return setting_why(why, "did you mean %s? See: tachbpf %s --format help", near,
 				   name);
@@ -183,7 +184,7 @@ static int set_thread(const struct setting *s, void *field, const char *text,
 	errno = 0;
 	id = strtoull(text, &end, 10);
 	if (!isdigit((unsigned char)*text) || *end || errno)
-		return setting_why(why, "give a thread's number, as report --by thread shows it");
+		return setting_why(why, "expected a thread ID, as shown by report --by thread");
 	ids = one_more(f->threads, f->thread_cnt, sizeof(*ids));
 	if (!ids)
 		return -ENOMEM;
@@ -199,7 +200,7 @@ static int set_process(const struct setting *s, void *field, const char *text,
 	const char **names;
 
 	if (!*text)
-		return setting_why(why, "give a process id, or a name such as 'gunicorn*'");
+		return setting_why(why, "expected a process ID, or a name such as 'gunicorn*'");
 	names = one_more(f->processes, f->process_cnt, sizeof(*names));
 	if (!names)
 		return -ENOMEM;
@@ -232,9 +233,9 @@ static int set_status(const struct setting *s, void *field, const char *text,
 	for (;; text += len + 1) {
 		len = strcspn(text, ",");
 		if (!status_word(text, len, &bit, &not))
-			return setting_why(why, "give gil, on-cpu, unknown, gil-requested, "
-					   "exception or main, separated by commas, each perhaps "
-					   "with ! or no- before it");
+			return setting_why(why, "expected gil, on-cpu, unknown, gil-requested, "
+					   "exception or main, separated by commas, each "
+					   "optionally with ! or no- before it");
 		if (not)
 			f->status_clear |= bit;
 		else
@@ -243,7 +244,7 @@ static int set_status(const struct setting *s, void *field, const char *text,
 			break;
 	}
 	if (f->status_set & f->status_clear)
-		return setting_why(why, "no sample both has and has not one of these");
+		return setting_why(why, "one status is both required and excluded");
 	return 0;
 }
 
@@ -256,8 +257,8 @@ static int set_moment(const struct setting *s, void *field, const char *text,
 	t->absolute = *text == '@';
 	/* Doubles are exact to the microsecond up to 2^53 us, which are 285 years. */
 	if (quantity_parse(text + t->absolute, setting_times, &ns) || ns / 1e3 > 0x1p53)
-		return setting_why(why, "give seconds since the profile's start, such as 1.5, "
-				   "500ms or 2m, or with @ the clock's own");
+		return setting_why(why, "expected a time since the profile's start, such as 1.5, "
+				   "500ms or 2m, or @SECONDS of the clock");
 	t->us = (uint64_t)(ns / 1e3 + 0.5);
 	t->given = true;
 	return 0;
@@ -271,7 +272,7 @@ static int set_regex(const struct setting *s, void *field, const char *text,
 	int err;
 
 	if (*re)
-		return setting_why(why, "it can be given once: join expressions with |");
+		return setting_why(why, "it can only be used once: combine expressions with |");
 	*re = calloc(1, sizeof(**re));
 	if (!*re)
 		return -ENOMEM;
@@ -296,7 +297,7 @@ static int set_leaks(const struct setting *s, void *field, const char *text,
 		return 0;
 	if (!parse_decimal(text, strlen(text), &cnt) || cnt < MEMORY_INTERVALS_MIN ||
 	    cnt > INTERVALS_MAX)
-		return setting_why(why, "give a number of intervals, from 3 to 1000");
+		return setting_why(why, "expected a number of intervals, from 3 to 1000");
 	mem->intervals = (uint32_t)cnt;
 	return 0;
 }
@@ -340,7 +341,8 @@ static int set_page_size(const struct setting *s, void *field, const char *text,
 	struct setting pages = *s;
 	char wanted[80];
 
-	snprintf(wanted, sizeof(wanted), "give a page (%ld, each fault) to 1G, such as 64K", page);
+	snprintf(wanted, sizeof(wanted), "expected one page (%ld, every fault) to "
+					 "1G, such as 64K", page);
 	pages.min = (double)page;
 	pages.wanted = wanted;
 	return set_as(&setting_size, &pages, field, text, why);
@@ -365,7 +367,7 @@ static int set_when(const struct setting *s, void *field, const char *text, stru
 	size_t at;
 
 	if (l->cnt == WHEN_MAX)
-		return setting_why(why, "there can be 8 conditions");
+		return setting_why(why, "at most 8 conditions are allowed");
 	if (!when_parse(text, &l->list[l->cnt], &at, &what)) {
 		l->cnt++;
 		return 0;
@@ -392,7 +394,7 @@ static int set_signal(const struct setting *s, void *field, const char *text,
 		*(int *)field = word->value;
 		return 0;
 	}
-	return setting_why(why, "give USR1 or USR2: other signals end tachbpf");
+	return setting_why(why, "expected USR1 or USR2: other signals end tachbpf");
 }
 
 static int set_verbose(const struct setting *s, void *field, const char *text,
@@ -437,7 +439,7 @@ int options_record_rest(void *target, char **words)
 	struct options *o = target;
 
 	if (!*words || !**words) {
-		log_error("no command after --: write, for example, tachbpf -- python3 app.py");
+		log_error("no command after --: use, for example, tachbpf -- python3 app.py");
 		return -EINVAL;
 	}
 	o->record.command = words;
@@ -450,7 +452,7 @@ int options_file_word(void *target, char *word)
 	char **paths;
 
 	if (!*word) {
-		log_error("empty file name: give a .tach file or a recording's directory");
+		log_error("empty file name: expected a .tach file or a recording's directory");
 		return -EINVAL;
 	}
 	paths = one_more(f->paths, f->path_cnt, sizeof(*paths));
@@ -468,7 +470,7 @@ int options_no_word(void *target, char *word)
 	char shown[CLI_TEXT_MAX];
 
 	escape_text(word, strlen(word), shown, sizeof(shown));
-	log_error("'%s' is too much: this command takes options only", shown);
+	log_error("unexpected argument '%s': this command takes only options", shown);
 	return -EINVAL;
 }
 
@@ -489,6 +491,6 @@ int options_shell_word(void *target, char *word)
 		}
 	}
 	escape_text(word, strlen(word), shown, sizeof(shown));
-	log_error("'%s' is no shell that can be completed: give bash, zsh or fish", shown);
+	log_error("unsupported shell '%s' (bash, zsh, fish)", shown);
 	return -EINVAL;
 }

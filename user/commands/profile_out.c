@@ -44,15 +44,15 @@ void profile_out_complain(const char *path, int err)
 
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (err == -EFBIG && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < EXPORT_MAX_BYTES)
-		log_error("cannot write '%s': it is above the limit of file sizes (ulimit -f)",
+		log_error("cannot write '%s': it exceeds the file size limit (ulimit -f)",
 			  shown);
 	else if (err == -EOVERFLOW)
-		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end "
-			  "at 2^32 - 1, and counts that are written out as samples at 2^30 in a "
-			  "file", shown);
+		log_error("cannot write '%s': too many samples: the limit of the layouts draft1 "
+			  "and draft2 is 2^32 - 1, and that of counts written out as samples is "
+			  "2^30 per file", shown);
 	else if (err == -EFBIG)
-		log_error("cannot write '%s': it would have more than %llu GiB: select samples, or "
-			  "give --force", shown, EXPORT_MAX_BYTES >> 30);
+		log_error("cannot write '%s': it would be larger than %llu GiB: filter the "
+			  "samples, or use --force", shown, EXPORT_MAX_BYTES >> 30);
 	else if (err != -EPIPE && err != SINK_REPORTED)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
@@ -65,11 +65,11 @@ static int open_sink(struct profile_out *out, const struct sink_ops *format, con
 
 	*out = (struct profile_out){ .path = path, .to_stdout = !strcmp(path, "-") };
 	if (out->to_stdout && format == &sink_tach) {
-		log_error("TACH cannot be written to standard output: give -o a file's name");
+		log_error("TACH cannot be written to standard output: use -o FILE");
 		return -EINVAL;
 	}
 	if (out->to_stdout && format->binary && isatty(STDOUT_FILENO)) {
-		log_error("%s is not for terminals: give -o FILE", format->name);
+		log_error("%s cannot be written to a terminal: use -o FILE", format->name);
 		return -EINVAL;
 	}
 	if (out->to_stdout)

@@ -176,8 +176,8 @@ static int add_dir(struct profile_set *set, int dirfd, const char *path, const c
 		return -ENOMEM;
 	err = add_entries(set, dirfd, dir);
 	if (!err && set->file_cnt == before) {
-		log_error("no .tach file and no .mlyze file in directory '%s': give one that "
-			  "tachbpf recorded into", shown);
+		log_error("no .tach or .mlyze file in directory '%s': expected the directory of a "
+			  "recording", shown);
 		set->failed = true;
 	}
 	set->many = true;
@@ -218,7 +218,7 @@ static int add_path(struct profile_set *set, const char *path)
 	} else if (S_ISREG(st.st_mode)) {
 		err = add_single(set, path);
 	} else {
-		log_error("'%s' is neither a file nor a directory: give a .tach file", shown);
+		log_error("'%s' is neither a file nor a directory: expected a .tach file", shown);
 		set->failed = true;
 	}
 	if (fd >= 0)
@@ -472,7 +472,7 @@ static int visit_profiles(struct walk *w, struct profile_file *file, struct read
 		}
 		set->visited++;
 		if (set->filter && sample_filter_has_time(set->filter) && !reader_info(r)->timed)
-			report_damage(set, file, "it has no times: leave out --from and --to");
+			report_damage(set, file, "it has no timestamps: leave out --from and --to");
 		else
 			err = w->visit(w->ctx, inner, r);
 	}
@@ -516,8 +516,8 @@ void profile_set_end(struct profile_set *set)
 {
 	if (!set->skipped || set->visited)
 		return;
-	log_error("no file is of a process that --process names: see tachbpf info for "
-		  "process ids and names");
+	log_error("no file contains a process that matches --process: see tachbpf info for process "
+		  "IDs and names");
 	set->failed = true;
 }
 

@@ -94,7 +94,7 @@ static struct recording *open_recording(struct record_flight *f, const char *tri
 	int err = choose_path(f);
 
 	if (err) {
-		log_error("no name is left for a recording: %s", strerror(-err));
+		log_error("no free name for a recording: %s", strerror(-err));
 		errno = -err;
 		return NULL;
 	}
@@ -155,7 +155,7 @@ static void say_written(struct record_flight *f, const struct capture_counts *co
 	int err;
 
 	if (!one->processes) {
-		log_info("nothing to write: no Python was seen");
+		log_info("nothing to write: no Python process was found");
 		return;
 	}
 	if (f->opts->json) {
@@ -180,7 +180,7 @@ static void finish(struct record_flight *f)
 	add_result(f, &one);
 	err = err ? err : finish_err;
 	if (err) {
-		log_error("the recording '%s' is not whole: %s", f->path, strerror(-err));
+		log_error("the recording '%s' is incomplete: %s", f->path, strerror(-err));
 		failed(f, err);
 	} else {
 		say_written(f, &counts, &one);
@@ -220,7 +220,7 @@ static void begin(struct record_flight *f, const char *trigger, bool after)
 		f->seq = seq;
 		f->next_ns = now_ns() + keep_ns(f);
 		log_warn("%s: nothing is written%s", trigger,
-			 has_written_all(f) ? "" : "; it is tried again at the next trigger");
+			 has_written_all(f) ? "" : "; retrying at the next trigger");
 		return;
 	}
 	err = flight_enter(f->flight, f->recording);
@@ -239,7 +239,7 @@ static bool take_trigger(struct record_flight *f, char out[TRIGGER_BYTES])
 
 	f->asked = asked;
 	if (again && f->recording) {
-		log_info("a recording is being written already: %s", f->path);
+		log_info("a recording is already being written: %s", f->path);
 		return false;
 	}
 	if (again)

@@ -287,7 +287,7 @@ int record_write_html(const struct record_options *opts, const struct recording_
 	if (err)
 		log_error("cannot write '%s': %s", name, strerror(-err));
 	else if (!*written)
-		log_warn("there are no samples, so there is no flame graph: '%s' is not written",
+		log_warn("there are no samples: no flame graph was written to '%s'",
 			 name);
 	else if (replay_run(&replay) != EXIT_SUCCESS)
 		err = -EIO;
@@ -318,37 +318,38 @@ static void explain_no_python(const struct record_options *o, const struct recor
 	char buf[SHOWN_BYTES];
 
 	if (res->refused)
-		log_error("no Python that can be profiled was seen, and %zu that cannot: "
-			  "tachbpf ps has the reasons", res->refused);
+		log_error("no Python process that can be profiled was found, but %zu that cannot: "
+			  "tachbpf ps shows the reasons", res->refused);
 	else if (o->select.proc_filter.cnt || o->select.proc_filter.min_age_s > 0)
-		log_error("no Python that meets the conditions was seen: nothing was recorded; "
-			  "tachbpf ps with the same conditions shows which do");
+		log_error("no Python process matches the filters: nothing was recorded; tachbpf ps "
+			  "with the same filters lists those that match");
 	else if (!o->command)
-		log_error("no Python was seen: nothing was recorded; tachbpf ps lists those that "
-			  "run");
+		log_error("no Python process was found: nothing was recorded; tachbpf ps lists "
+			  "those that run");
 	else if (o->select.proc_filter.children == CHILDREN_NO)
-		log_error("no Python was seen: '%s' is none, and --no-children leaves out what it "
-			  "starts; nothing was recorded", shown_command(o, buf));
+		log_error("no Python process was found: '%s' is not Python, and --no-children "
+			  "leaves out its child processes; nothing was recorded",
+			  shown_command(o, buf));
 	else
-		log_error("no Python was seen: neither '%s' nor what it started was one; nothing "
-			  "was recorded", shown_command(o, buf));
+		log_error("no Python process was found: neither '%s' nor its child processes are "
+			  "Python; nothing was recorded", shown_command(o, buf));
 }
 
 static void explain_no_samples(const struct record_options *o, const struct recording_result *res)
 {
 	const struct record_mode_def *mode = &record_modes[o->mode];
-	const char *who = res->processes == 1 ? "the Python" : "the Pythons";
+	const char *who = res->processes == 1 ? "the process" : "the processes";
 
 	if (res->lost)
 		log_result("no samples: %" PRIu64 " %s lost", res->lost,
 			   text_plural(res->lost, "was", "were"));
 	else if (o->mode == RECORD_CPU)
-		log_result("no samples: %s slept or waited, or used too little CPU time for one; "
-			   "-m wall records waiting, too", who);
+		log_result("no samples: %s slept or waited, or used too little CPU time; -m wall "
+			   "also records waiting", who);
 	else if (mode->memory)
-		log_result("no allocations: %s got no new memory", who);
+		log_result("no allocations: %s touched no new memory", who);
 	else if (o->mode == RECORD_WALL || o->mode == RECORD_ALL)
-		log_result("no samples: %s did not live long enough for one; a higher -r may help",
+		log_result("no samples: %s did not live long enough; a higher -r may help",
 			   who);
 	else
 		log_result("no samples: %s did nothing that mode %s records; -m wall records all "
@@ -365,7 +366,7 @@ void record_explain(const struct record_options *o, const struct recording_resul
 		explain_no_samples(o, res);
 	if (res->processes && !res->command_seen && o->command &&
 	    o->recording.place == PLACE_COMMAND)
-		log_info("'%s' itself is no Python: the profiles of what it started are in '%s"
+		log_info("'%s' itself is not Python: the profiles of its child processes are in '%s"
 			 PLACE_DIR_SUFFIX "'", shown_command(o, command),
 			 escape_text(o->recording.output, strlen(o->recording.output), output,
 				     sizeof(output)));
@@ -390,8 +391,9 @@ int record_wait_command(const struct record_options *o, struct spawned *child,
 	if (asked)
 		spawn_signal(child, SIGTERM);
 	else
-		log_info("the recording has ended; waiting for '%s' (process %d), which goes on: "
-			 "another SIGINT leaves it alone", shown_command(o, command), child->pid);
+		log_info("the recording has ended; waiting for '%s' (process %d), which is still "
+			 "running: another SIGINT stops waiting",
+			 shown_command(o, command), child->pid);
 	while (!spawn_wait(child, WAIT_MS, &status)) {
 		now = record_signals_seen();
 		if (now.own > before.own && ends_command(now.last) && !asked) {
@@ -399,7 +401,7 @@ int record_wait_command(const struct record_options *o, struct spawned *child,
 			asked = true;
 			before = now;
 		} else if (now.own > before.own || now.terminal > before.terminal + 1) {
-			log_info("process %d goes on without tachbpf", child->pid);
+			log_info("process %d continues without tachbpf", child->pid);
 			spawn_forget(child);
 			return 128 + (now.own > before.own ? now.last : SIGINT);
 		}

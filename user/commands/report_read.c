@@ -140,7 +140,7 @@ static int begin_profile(struct report_read *r, const struct profile_file *file,
 		return -EMEDIUMTYPE;
 	}
 	if (r->profile_cnt && r->unit != info->meta.unit) {
-		log_error("'%s': counts %s, what came before it %s: give it a report of its own",
+		log_error("'%s' counts %s, but the files before it count %s: report it separately",
 			  file->shown, profile_unit_name(info->meta.unit),
 			  profile_unit_name(r->unit));
 		r->set.failed = true;

@@ -94,7 +94,7 @@ static void change_rate(struct top_ui *ui, int step)
 			rate = rates[i];
 	err = rate == now ? 0 : capture_set_rate(ui->session->capture, rate);
 	if (err)
-		snprintf(ui->message, sizeof(ui->message), "the rate cannot be changed: %s",
+		snprintf(ui->message, sizeof(ui->message), "cannot change the rate: %s",
 			 strerror(-err));
 	else
 		ui->choice->rate_hz = rate;

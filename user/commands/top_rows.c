@@ -94,7 +94,8 @@ static void title_of_host(struct top_ui *ui, const struct live_process *list, si
 		cpu_ns += ui->choice->since_start ? list[i].all.cpu_ns : list[i].recent.cpu_ns;
 	top_say_what(ui, span_ns, what, sizeof(what));
 	snprintf(r->title, sizeof(r->title), "%zu %s  %.1f %% CPU  %" PRIu64 " lost  %s", cnt,
-		 text_plural(cnt, "Python", "Pythons"), percent(cpu_ns, span_ns), total.lost, what);
+		 text_plural(cnt, "Python process", "Python processes"),
+		 percent(cpu_ns, span_ns), total.lost, what);
 }
 
 static int make_processes(struct top_ui *ui, size_t columns)

@@ -57,19 +57,19 @@ static const char *const tabs[VIEW_CNT] = {
 };
 
 static const char *const help[] = {
-	"Enter, Right   into a process; of a function: who calls it, whom it calls",
-	"Esc, Left      back",
-	"Tab            the next view of the process: functions, threads, callers, tree, GIL",
-	"arrows, j, k   another row; Page Up, Page Down, Home, End",
+	"Enter, Right   open a process, or the callers and callees of a function",
+	"Esc, Left      go back",
+	"Tab            next view of the process: functions, threads, callers, tree, GIL",
+	"arrows, j, k   select a row; also Page Up, Page Down, Home, End",
 	"s              sort by another column",
-	"/              only rows with this text; Esc: all rows",
-	"t              the last 10 seconds, or everything since the start",
-	"l              functions apart by line",
-	"m              the next mode: cpu, wall, gil (starts again)",
-	"+ -            more or fewer samples a second",
-	"Space, p       pause: nothing changes on the screen, counting goes on",
-	"w              write what was seen since the start as a flame graph",
-	"q, Ctrl-C      end",
+	"/              filter rows by text; Esc: all rows",
+	"t              toggle the last 10 seconds / everything since the start",
+	"l              toggle functions by line",
+	"m              next mode: cpu, wall, gil (restarts sampling)",
+	"+ -            raise or lower the sampling rate",
+	"Space, p       pause the screen; sampling continues",
+	"w              write a flame graph of everything since the start",
+	"q, Ctrl-C      quit",
 };
 
 static void draw_second_line(const struct top_ui *ui, struct canvas *c)
@@ -99,14 +99,14 @@ static void draw_second_line(const struct top_ui *ui, struct canvas *c)
 static const char *empty_text(const struct top_ui *ui)
 {
 	if (*ui->choice->filter)
-		return "no row has this text";
+		return "no row matches this text";
 	if (ui->choice->view == VIEW_PROCESSES)
-		return "no Python has been seen yet";
+		return "no Python process found yet";
 	if (ui->choice->view == VIEW_CALLERS && !ui->func)
-		return "choose a function first: Enter in the functions";
+		return "select a function first: press Enter in the functions view";
 	if (ui->choice->view == VIEW_GIL)
-		return "no sample with the GIL yet; mode wall also shows who waits for it: m";
-	return "no sample yet";
+		return "no sample with the GIL yet; mode wall (key m) also shows who waits for it";
+	return "no samples yet";
 }
 
 static void draw_rows(struct top_ui *ui, struct canvas *c, size_t columns)
@@ -137,7 +137,7 @@ static void draw_help(struct canvas *c, size_t rows)
 
 	for (i = 0; i < ARRAY_SIZE(help) && i + 1 < rows; i++)
 		canvas_add(c, i, CANVAS_PLAIN, help[i]);
-	canvas_add(c, rows - 1, CANVAS_BOLD, "any key: back");
+	canvas_add(c, rows - 1, CANVAS_BOLD, "press any key to go back");
 }
 
 static void draw_last_line(const struct top_ui *ui, struct canvas *c, size_t row)
@@ -156,8 +156,8 @@ static void draw_last_line(const struct top_ui *ui, struct canvas *c, size_t row
 	if (*message)
 		canvas_add(c, row, CANVAS_BOLD, message);
 	else
-		canvas_add(c, row, CANVAS_DIM, "Enter into  Esc back  Tab view  s sort  / filter  t time  "
-			   "m mode  w write  ? help  q quit");
+		canvas_add(c, row, CANVAS_DIM, "Enter open  Esc back  Tab view  s sort  / filter  "
+			   "t time  m mode  w write  ? help  q quit");
 }
 
 static int draw(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns)

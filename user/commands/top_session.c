@@ -45,7 +45,7 @@ static int start_capture(struct top_session *s, enum record_mode mode, uint32_t 
 	for (i = 0; !err && i < o->pid_cnt; i++)
 		err = capture_add(s->capture, o->pids[i]);
 	if (err == -EAGAIN)
-		log_error("process %d does not meet the conditions", o->pids[i - 1]);
+		log_error("process %d does not match the filters", o->pids[i - 1]);
 	return err ? err : capture_start(s->capture);
 }
 

@@ -353,7 +353,8 @@ int top_views_make(struct top_ui *ui)
 	p = find_process(list, cnt, ui->choice->entered);
 	snprintf(ui->rows.columns, sizeof(ui->rows.columns), "%s", views[ui->choice->view].columns);
 	if (!p) {
-		snprintf(ui->rows.title, sizeof(ui->rows.title), "process %d has ended, or has had no sample yet",
+		snprintf(ui->rows.title, sizeof(ui->rows.title),
+			 "process %d has exited, or has no samples yet",
 			 ui->choice->entered);
 	} else if (see(ui, p, &s)) {
 		err = list_rows(ui, &s, &l);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config.c - brings defaults, file, environment and options together; what must fit together; what
- * a reload changes; what others ask. See config.h.
+ * config.c - combines defaults, file, environment and options; checks that they fit together; says
+ * what a reload changes; answers questions about the configuration. See config.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "base/util.h"
 #include "config/config_keys.h"
 
-/* ---- what must fit together ---- */
+/* ---- consistency ---- */
 
-/* Complain at the origin of a key. */
+/* Complains at the origin of a key. */
 static void complain_of(struct config_loading *l, const char *path, const char *what)
 {
 	const struct setting *key = config_key_find(path);
@@ -27,14 +27,14 @@ static void check_http(struct config_loading *l, const struct agent_http *http, 
 	if (!*http->cert_file != !*http->key_file) {
 		snprintf(path, sizeof(path), "%s.%s", group,
 			 *http->cert_file ? "cert_file" : "key_file");
-		snprintf(what, sizeof(what), "%s needs %s.%s, too", path, group,
+		snprintf(what, sizeof(what), "%s requires %s.%s", path, group,
 			 *http->cert_file ? "key_file" : "cert_file");
 		complain_of(l, path, what);
 	}
 	if (*http->bearer_token_file && *http->basic_auth_file) {
 		snprintf(path, sizeof(path), "%s.basic_auth_file", group);
-		snprintf(what, sizeof(what), "%s and %s.bearer_token_file are two answers to one "
-			 "question: give one", path, group);
+		snprintf(what, sizeof(what), "%s and %s.bearer_token_file are mutually exclusive: "
+			 "use only one of them", path, group);
 		complain_of(l, path, what);
 	}
 }
@@ -44,14 +44,15 @@ static void check_together(struct config_loading *l)
 	const struct agent_config *c = l->config;
 
 	if (!c->modes)
-		complain_of(l, "modes", "modes is empty: name at least one, such as cpu");
+		complain_of(l, "modes", "modes is empty: expected at least one, such as cpu");
 	if (c->modes & AGENT_MEMORY && c->probability < 1)
-		complain_of(l, "probability", "probability is for time: what is held of memory "
-			    "cannot be known from some windows; leave memory out of modes");
+		complain_of(l, "probability", "probability cannot be used with mode memory: held "
+			    "memory is only known if every window is recorded; leave memory out of "
+			    "modes");
 	if (c->budget.min_rate_hz > c->rate_hz)
-		complain_of(l, "budget.min_rate", "budget.min_rate is more than rate");
+		complain_of(l, "budget.min_rate", "budget.min_rate is higher than rate");
 	if (c->retry.initial_ns > c->retry.max_ns)
-		complain_of(l, "retry.initial", "retry.initial is more than retry.max");
+		complain_of(l, "retry.initial", "retry.initial is longer than retry.max");
 	check_http(l, &c->exporters.otlp.http, "exporters.otlp");
 	check_http(l, &c->exporters.pyroscope.http, "exporters.pyroscope");
 }
@@ -68,7 +69,7 @@ static void apply_presets(struct config_loading *l)
 			config_set(l, &agent_keys[i], &preset, agent_keys[i].preset);
 }
 
-/* With the defaults. NULL: no memory. */
+/* A configuration with the defaults. NULL: no memory. */
 static struct agent_config *new_config(const char *path)
 {
 	struct config_loading l = { .config = calloc(1, sizeof(*l.config)) };
@@ -86,8 +87,8 @@ static struct agent_config *new_config(const char *path)
 	return NULL;
 }
 
-/* What has been loaded, if nothing was wrong; else NULL with errno. err: of the file. */
-static struct agent_config *finish(struct config_loading *l, int err)
+/* Returns what has been loaded, if it has no errors; else NULL with errno. err: of the file. */
+static struct agent_config *finish_loading(struct config_loading *l, int err)
 {
 	if (!err && !l->no_memory)
 		check_together(l);
@@ -100,7 +101,7 @@ static struct agent_config *finish(struct config_loading *l, int err)
 	return NULL;
 }
 
-/* An empty variable counts as not set, as OpenTelemetry wants it. */
+/* An empty variable counts as not set, as OpenTelemetry requires. */
 static void apply_variables(struct config_loading *l, const struct setting *key)
 {
 	size_t i;
@@ -143,7 +144,7 @@ struct agent_config *agent_config_load(const struct agent_options *o)
 	for (i = 0; i < agent_key_cnt; i++)
 		apply_variables(&l, &agent_keys[i]);
 	apply_flags(&l, o);
-	return finish(&l, err);
+	return finish_loading(&l, err);
 }
 
 struct agent_config *agent_config_parse(const char *path, const void *text, size_t len)
@@ -155,7 +156,7 @@ struct agent_config *agent_config_parse(const char *path, const void *text, size
 		return NULL;
 	}
 	config_file_apply(&l, text, len);
-	return finish(&l, 0);
+	return finish_loading(&l, 0);
 }
 
 void agent_config_free(struct agent_config *c)
@@ -198,7 +199,7 @@ int agent_config_diff(const struct agent_config *old, const struct agent_config 
 	}
 	if (!*names)
 		return 0;
-	log_error("not reloaded: only a restart changes %s", names);
+	log_error("not reloaded: changing %s requires a restart", names);
 	return -EBUSY;
 }
 
@@ -213,7 +214,7 @@ bool agent_config_changed(const struct agent_changes *changes, const char *path)
 	return false;
 }
 
-/* ---- what others ask ---- */
+/* ---- queries ---- */
 
 static int add_conditions(const struct agent_list *list, enum proc_filter_kind kind, bool exclude,
 			  struct proc_filter *filter)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config_keys.c - the table of all keys of the agent's configuration, and what is looked up in it.
- * See config_keys.h. A new key is a row here, a field in config.h, and `build/tests/unit/agent/
+ * config_keys.c - the table of all keys of the agent's configuration, and look-ups in it. See
+ * config_keys.h. A new key is a row here, a field in config.h, and `build/tests/unit/agent/
  * test_config_docs print` for docs/agent-config.md.
  */
 #include "config/config_keys.h"
@@ -41,18 +41,19 @@ static const struct setting_word compressions[] = {
 };
 static const struct setting_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
 
-/* ---- what a text must be beyond its type ---- */
+/* ---- checks of texts beyond their type ---- */
 
-/* The only names that are no service's own to have: a label would give all services one name. */
+/* The only names that no service has of its own: a label would give all services one name. */
 static int check_label(const struct setting *key, const char *name, struct setting_why *why)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				      "0123456789._-/";
 
 	if (!strcmp(name, "service.name"))
-		return setting_why(why, "each service has its own: see service_rules");
+		return setting_why(why, "every service has its own: see service_rules");
 	if (name[strspn(name, allowed)])
-		return setting_why(why, "a label's name has letters, digits and . _ - / only");
+		return setting_why(why, "a label name may only contain letters, "
+					"digits and . _ - /");
 	return 0;
 }
 
@@ -63,7 +64,7 @@ static int check_header(const struct setting *key, const char *name, struct sett
 				      "0123456789!#$%&'*+-.^_`|~";
 
 	if (name[strspn(name, allowed)])
-		return setting_why(why, "this is no name of an HTTP header");
+		return setting_why(why, "this is not a valid HTTP header name");
 	return 0;
 }
 
@@ -90,17 +91,17 @@ static int check_condition(const struct setting *key, const char *text, struct s
 #define SIZE_AT(member) .type = &setting_size, AT_A(uint64_t, member)
 #define CHOICE_AT(member, list) .type = &setting_choice, AT_A(int, member), .words = list
 #define CHOICES_AT(member, list) .type = &setting_choices, AT_A(uint32_t, member), .words = list
-#define SAMPLING .group = "What to sample"
-#define SELECTION .group = "Which Pythons (one condition of each kind must be met)"
-#define EXCLUSION .group = "Which Pythons are left out (those that meet one of these)"
+#define SAMPLING .group = "Sampling"
+#define SELECTION .group = "Process filters (OR within a key, AND between keys)"
+#define EXCLUSION .group = "Process exclusions (a process that matches any of them is left out)"
 #define NAMES .group = "Names and labels"
-#define PRIVACY .group = "What leaves the machine"
-#define OTLP .group = "Exporter: OpenTelemetry (on if there is an endpoint)"
-#define PYROSCOPE .group = "Exporter: Pyroscope (on if there is a URL)"
-#define FILES .group = "Exporters: files (on if there is a directory)"
-#define SENDING .group = "When a server does not answer"
-#define BUDGET .group = "The agent's own cost"
-#define SERVING .group = "Metrics, control"
+#define PRIVACY .group = "Privacy: data that is exported"
+#define OTLP .group = "Exporter: OpenTelemetry (enabled by an endpoint)"
+#define PYROSCOPE .group = "Exporter: Pyroscope (enabled by a URL)"
+#define FILES .group = "Exporters: files (enabled by a directory)"
+#define SENDING .group = "Retries and spool"
+#define BUDGET .group = "Overhead budget"
+#define SERVING .group = "Metrics and control"
 
 #define CONDITION(NAME, KIND, VALUE, HELP)                                                         \
 	{ KEY("selection." NAME, NAME), .type = &config_list, AT(select[0][KIND]), .arg = VALUE,   \
@@ -115,13 +116,13 @@ static int check_condition(const struct setting *key, const char *text, struct s
 #define OTEL(NAME) .env = { "OTEL_EXPORTER_OTLP_PROFILES_" NAME, "OTEL_EXPORTER_OTLP_" NAME }
 #define NO_ENV(NAME) .env = { NULL }
 
-/* What every exporter that sends has. */
+/* Shared by all exporters that send. */
 #define HTTP_KEYS(PATH, FLAG, MEMBER, GROUP, ENV)                                                  \
 	{ KEY(PATH ".headers", FLAG "-headers"), ENV("HEADERS"), .type = &config_map,              \
 	  AT(MEMBER.headers), .check = check_header, .secret = true, GROUP,                        \
 	  .help = "sent with each request" },                                                      \
 	{ KEY(PATH ".headers_file", FLAG "-headers-file"), PATH_AT(MEMBER.headers_file), GROUP,    \
-	  .help = "more headers: lines NAME: VALUE" },                                             \
+	  .help = "file with more headers, one NAME: VALUE per line" },                            \
 	{ KEY(PATH ".bearer_token_file", FLAG "-bearer-token-file"),                               \
 	  PATH_AT(MEMBER.bearer_token_file), GROUP,                                                \
 	  .help = "file with the token for Authorization: Bearer" },                               \
@@ -129,154 +130,157 @@ static int check_condition(const struct setting *key, const char *text, struct s
 	  GROUP, .help = "file with USER:PASSWORD for Authorization: Basic" },                     \
 	{ KEY(PATH ".timeout", FLAG "-timeout"), ENV("TIMEOUT"), DURATION_AT(MEMBER.timeout_ns),   \
 	  .preset = "10s", .min = 100 * NS_OF_MS, .max = NS_OF_H, GROUP,                           \
-	  .help = "a request that takes longer has failed" },                                      \
+	  .help = "timeout of a request" },                                                        \
 	{ KEY(PATH ".ca_file", FLAG "-ca-file"), ENV("CERTIFICATE"), PATH_AT(MEMBER.ca_file),      \
-	  GROUP, .help = "PEM file of authorities to trust instead of the system's" },             \
+	  GROUP, .help = "PEM file of CA certificates to trust instead of the system's" },         \
 	{ KEY(PATH ".cert_file", FLAG "-cert-file"), ENV("CLIENT_CERTIFICATE"),                    \
-	  PATH_AT(MEMBER.cert_file), GROUP, .help = "PEM file of our own certificate" },           \
+	  PATH_AT(MEMBER.cert_file), GROUP, .help = "PEM file of the client certificate" },        \
 	{ KEY(PATH ".key_file", FLAG "-key-file"), ENV("CLIENT_KEY"), PATH_AT(MEMBER.key_file),    \
-	  GROUP, .help = "PEM file of its private key" },                                          \
+	  GROUP, .help = "PEM file of the client's private key" },                                 \
 	{ KEY(PATH ".insecure", FLAG "-insecure"), BOOLEAN_AT(MEMBER.insecure), GROUP,             \
 	  .help = "do not check the server's certificate" },                                       \
 	{ KEY(PATH ".proxy", FLAG "-proxy"), .type = &config_proxy, AT(MEMBER.proxy),              \
-	  .preset = "", GROUP, .help = "through this proxy; a user only in the file" },            \
+	  .preset = "", GROUP, .help = "proxy URL; credentials only in the file" },                \
 	{ KEY(PATH ".max_request_bytes", FLAG "-max-request-bytes"),                               \
 	  SIZE_AT(MEMBER.max_request_bytes), .preset = "4MiB", .min = 64 * KIB, .max = 16 * MIB,   \
-	  GROUP, .help = "of a request, before compression; larger windows are split" }
+	  GROUP, .help = "maximum request size before compression; larger windows are split" }
 
 const struct setting agent_keys[] = {
 	{ KEY("rate", "rate"), .type = &setting_rate, AT(rate_hz), .preset = "19", .min = 1,
-	  .max = 50000, SAMPLING, .help = "samples a second and CPU; the budget may lower it" },
+	  .max = 50000, SAMPLING, .help = "samples per second and CPU; the budget may lower it" },
 	{ KEY("window", "window"), DURATION_AT(window_ns), .preset = "15s", .min = NS_OF_S,
-	  .max = NS_OF_H, SAMPLING, .help = "how long one profile is" },
+	  .max = NS_OF_H, SAMPLING, .help = "duration of one profile" },
 	{ KEY("modes", "modes"), CHOICES_AT(modes, modes), .preset = "cpu", .restart = true,
-	  SAMPLING, .help = "which times: on a CPU, off it, waiting for the GIL, handling "
-	  "exceptions; and memory" },
+	  SAMPLING, .help = "what to sample: on-CPU time, off-CPU time, waits for the GIL, "
+	  "exceptions, memory" },
 	{ KEY("min_wait", "min-wait"), DURATION_AT(min_wait_ns), .max = NS_OF_H, .preset = "0",
-	  .restart = true, SAMPLING, .help = "leave out shorter waits" },
+	  .restart = true, SAMPLING, .help = "ignore shorter waits" },
 	{ KEY("memory.every", "memory-every"), SIZE_AT(memory.every_bytes), .preset = "64KiB",
 	  .min = 64 * KIB, .max = GIB, .restart = true, SAMPLING,
-	  .help = "mode memory: one stack for so much new memory" },
+	  .help = "mode memory: record one stack per this much new memory" },
 	{ KEY("memory.interval", "memory-interval"), DURATION_AT(memory.interval_ns),
 	  .preset = "5s", .min = NS_OF_S, .max = NS_OF_H, .restart = true, SAMPLING,
-	  .help = "mode memory: how often to look at what is still held" },
+	  .help = "mode memory: how often to check what is still held" },
 	{ KEY("event", "event"), CHOICE_AT(event, events), .preset = "auto", .restart = true,
-	  SAMPLING, .help = "what ticks: hardware cycles, or the kernel's clock" },
+	  SAMPLING, .help = "sampling clock: hardware cycles, or the kernel's clock" },
 	{ KEY("probability", "probability"), .type = &setting_number, AT(probability),
 	  .preset = "1", .min = 0.0001, .max = 1, SAMPLING,
-	  .help = "the share of windows that are profiled; weights are corrected" },
+	  .help = "share of windows that are profiled; weights are scaled accordingly" },
 	{ KEY("native_threads", "native-threads"), BOOLEAN_AT(native_threads), .preset = "true",
 	  .restart = true, SAMPLING, .help = "CPU time of threads that run no Python" },
 	{ KEY("native", "native"), CHOICE_AT(native, natives), .preset = "off", .restart = true,
-	  SAMPLING, .help = "functions of C and other machine code, and the kernel's; full: the "
-	  "interpreter's own, too" },
+	  SAMPLING, .help = "include functions in C and other machine code, and kernel functions; "
+	  "full: also the interpreter's own" },
 	{ KEY("trace_context", "trace-context"), BOOLEAN_AT(trace_context), .restart = true,
-	  SAMPLING, .help = "link samples to the trace and span that their thread works on" },
+	  SAMPLING, .help = "link samples to the trace and span that is active in their thread" },
 	{ KEY("async", "async"), BOOLEAN_AT(async), .restart = true, SAMPLING,
-	  .help = "samples in an asyncio task show who awaits it, in place of the event loop" },
+	  .help = "asyncio: show who awaits the task instead of the event loop" },
 
 	PROC_FILTER_CONDITIONS(CONDITION)
 	{ KEY("selection.min_age", "min-age"), DURATION_AT(min_age_ns), .preset = "0",
-	  .max = 366 * NS_OF_D, SELECTION, .help = "from this age on" },
+	  .max = 366 * NS_OF_D, SELECTION, .help = "processes at least this old" },
 	PROC_FILTER_EXCLUSIONS(EXCLUDED)
 
 	{ KEY("labels", "label"), .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map,
 	  AT(labels), .check = check_label, NAMES,
-	  .help = "resource attribute of every service, such as deployment.environment.name" },
+	  .help = "resource attribute for every service, such as deployment.environment.name" },
 	{ KEY("service_rules", "service-rule"), .type = &config_rules, AT(service_rules), NAMES,
-	  .help = "names services; the first rule that fits counts" },
+	  .help = "assigns service names; the first matching rule applies" },
 
 	{ KEY("privacy.command_line", "command-line"), BOOLEAN_AT(privacy.command_line), PRIVACY,
 	  .help = "command lines" },
 	{ KEY("privacy.paths", "paths"), CHOICE_AT(privacy.paths, paths), .preset = "full",
-	  PRIVACY, .help = "of files: whole paths, or names only" },
+	  PRIVACY, .help = "file paths: whole paths, or base names only" },
 	{ KEY("privacy.usernames", "usernames"), BOOLEAN_AT(privacy.usernames), PRIVACY,
-	  .help = "names of users that processes act as" },
+	  .help = "names of the users that run processes" },
 	{ KEY("privacy.host_name", "host-name"), BOOLEAN_AT(privacy.host_name), .preset = "true",
-	  PRIVACY, .help = "this host's name and id" },
+	  PRIVACY, .help = "this host's name and ID" },
 	{ KEY("privacy.containers", "containers"), BOOLEAN_AT(privacy.containers),
-	  .preset = "true", PRIVACY, .help = "names and ids of containers and pods" },
+	  .preset = "true", PRIVACY, .help = "names and IDs of containers and pods" },
 	{ KEY("privacy.exception_types", "exception-types"), BOOLEAN_AT(privacy.exception_types),
-	  .preset = "true", PRIVACY, .help = "names of exceptions" },
+	  .preset = "true", PRIVACY, .help = "exception types" },
 
 	{ KEY("exporters.otlp.endpoint", "otlp-endpoint"),
 	  .env = { "OTEL_EXPORTER_OTLP_ENDPOINT" }, URL_AT(exporters.otlp.endpoint), OTLP,
-	  .help = "base URL; /v1development/profiles is added" },
+	  .help = "base URL; /v1development/profiles is appended" },
 	{ KEY("exporters.otlp.profiles_endpoint", "otlp-profiles-endpoint"),
 	  .env = { "OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT" },
 	  URL_AT(exporters.otlp.profiles_endpoint), OTLP,
-	  .help = "whole URL, instead of the endpoint" },
+	  .help = "full URL, used instead of the endpoint" },
 	{ KEY("exporters.otlp.protocol", "otlp-protocol"), OTEL("PROTOCOL"),
 	  CHOICE_AT(exporters.otlp.protocol, protocols), .preset = "http/protobuf", OTLP,
-	  .help = "the only one: there is no gRPC" },
+	  .help = "the only supported protocol; there is no gRPC" },
 	{ KEY("exporters.otlp.compression", "otlp-compression"), OTEL("COMPRESSION"),
 	  CHOICE_AT(exporters.otlp.compression, compressions), .preset = "gzip", OTLP,
-	  .help = "of requests" },
+	  .help = "compression of requests" },
 	HTTP_KEYS("exporters.otlp", "otlp", exporters.otlp.http, OTLP, OTEL),
 
 	{ KEY("exporters.pyroscope.url", "pyroscope-url"), URL_AT(exporters.pyroscope.url),
-	  PYROSCOPE, .help = "base URL; /ingest is added" },
+	  PYROSCOPE, .help = "base URL; /ingest is appended" },
 	{ KEY("exporters.pyroscope.tenant_id", "pyroscope-tenant-id"), .type = &config_string,
 	  AT(exporters.pyroscope.tenant_id), .preset = "", PYROSCOPE,
 	  .help = "sent as X-Scope-OrgID" },
 	HTTP_KEYS("exporters.pyroscope", "pyroscope", exporters.pyroscope.http, PYROSCOPE, NO_ENV),
 
 	{ KEY("exporters.tach.dir", "tach-dir"), PATH_AT(exporters.tach.dir), FILES,
-	  .help = "recordings as of tachbpf record, in this directory" },
+	  .help = "write recordings like those of tachbpf record into this directory" },
 	{ KEY("exporters.tach.rotate_time", "tach-rotate-time"),
 	  DURATION_AT(exporters.tach.rotate_time_ns), .preset = "1h", .min = 10 * NS_OF_S,
-	  .max = 31 * NS_OF_D, FILES, .help = "a new recording after this time" },
+	  .max = 31 * NS_OF_D, FILES, .help = "start a new recording after this time" },
 	{ KEY("exporters.tach.rotate_size", "tach-rotate-size"),
 	  SIZE_AT(exporters.tach.rotate_size_bytes), .preset = "64MiB", .min = MIB, .max = TIB,
-	  FILES, .help = "a new recording at this size" },
+	  FILES, .help = "start a new recording at this size" },
 	{ KEY("exporters.tach.keep", "tach-keep"), .type = &setting_integer,
 	  AT(exporters.tach.keep), .preset = "24", .min = 1, .max = 1e6, FILES,
-	  .help = "recordings; the oldest goes" },
+	  .help = "maximum number of recordings; the oldest is removed" },
 	{ KEY("exporters.pprof.dir", "pprof-dir"), PATH_AT(exporters.pprof.dir), FILES,
-	  .help = "pprof files, one a service and window, in this directory" },
+	  .help = "write pprof files, one per service and window, into this directory" },
 	{ KEY("exporters.pprof.keep", "pprof-keep"), .type = &setting_integer,
 	  AT(exporters.pprof.keep), .preset = "1000", .min = 1, .max = 1e6, FILES,
-	  .help = "files; the oldest goes" },
+	  .help = "maximum number of files; the oldest is removed" },
 
 	{ KEY("retry.initial", "retry-initial"), DURATION_AT(retry.initial_ns), .preset = "1s",
-	  .min = 10 * NS_OF_MS, .max = NS_OF_H, SENDING, .help = "until the first retry, if the "
-	  "server does not say; then twice as long each time" },
+	  .min = 10 * NS_OF_MS, .max = NS_OF_H, SENDING, .help = "delay before the first retry, "
+	  "unless the server sets it; doubled each time" },
 	{ KEY("retry.max", "retry-max"), DURATION_AT(retry.max_ns), .preset = "1m",
 	  .min = 10 * NS_OF_MS, .max = NS_OF_D, SENDING,
-	  .help = "the longest time between two retries" },
+	  .help = "maximum delay between retries" },
 	{ KEY("spool.dir", "spool-dir"), .type = &config_path, AT(spool.dir), .needed = true,
 	  .preset = "/var/lib/tachbpf/spool", .restart = true, SENDING,
-	  .help = "what was not sent yet, in this directory" },
+	  .help = "directory for data that was not sent yet" },
 	{ KEY("spool.size", "spool-size"), SIZE_AT(spool.size_bytes), .preset = "256MiB",
-	  .min = MIB, .max = TIB, SENDING, .help = "of all that is not sent; the oldest goes" },
+	  .min = MIB, .max = TIB, SENDING, .help = "maximum size of the spool; the oldest data is "
+						   "removed" },
 
 	{ KEY("budget.cpu", "budget-cpu"), .type = &setting_percent, AT(budget.cpu_percent),
 	  .preset = "0.5%", .max = 100, BUDGET,
-	  .help = "of this host's CPUs; the rate is lowered to keep it; 0: no limit" },
+	  .help = "share of this host's CPUs that the agent may use; the rate is lowered "
+		  "accordingly; 0: no limit" },
 	{ KEY("budget.bytes_per_minute", "budget-bytes-per-minute"),
 	  SIZE_AT(budget.bytes_per_minute), .preset = "0", .max = TIB, BUDGET,
-	  .help = "of what is exported; the rate is lowered to keep it; 0: no limit" },
+	  .help = "exported data per minute; the rate is lowered accordingly; 0: no limit" },
 	{ KEY("budget.min_rate", "budget-min-rate"), .type = &setting_rate,
 	  AT(budget.min_rate_hz), .preset = "1", .min = 1, .max = 50000, BUDGET,
-	  .help = "the rate is not lowered further" },
+	  .help = "the rate is never lowered below this" },
 
 	{ KEY("metrics.listen", "metrics-listen"), .type = &config_address, AT(metrics.listen),
 	  .preset = "127.0.0.1:9419", SERVING, .restart = true,
-	  .help = "Prometheus metrics by HTTP; empty: none" },
+	  .help = "listen address for Prometheus metrics; empty: disabled" },
 	{ KEY("metrics.services", "metrics-services"), .type = &setting_integer,
 	  AT(metrics.services), .preset = "100", .max = 10000, SERVING,
-	  .help = "with metrics of their own, those that use most CPU; the others are one" },
+	  .help = "number of services with metrics of their own, those that use most CPU; the "
+		  "others are combined" },
 	{ KEY("ctl.socket", "ctl-socket"), .type = &config_path, AT(ctl.socket), .restart = true,
 	  .preset = "/run/tachbpf/agent.sock", SERVING,
-	  .help = "for tachbpf agent ctl; empty: none" },
+	  .help = "socket for tachbpf agent ctl; empty: disabled" },
 	{ KEY("log_level", "log-level"), CHOICE_AT(log_level, levels), .preset = "info", SERVING,
-	  .help = "what goes to standard error" },
+	  .help = "verbosity of the log on standard error" },
 	{ 0 }
 };
 const size_t agent_key_cnt = ARRAY_SIZE(agent_keys) - 1;
 _Static_assert(ARRAY_SIZE(agent_keys) <= AGENT_KEYS_MAX, "there is an origin of each");
 
-/* ---- looking up ---- */
+/* ---- look-ups ---- */
 
 void *config_field(struct agent_config *c, const struct setting *key)
 {
@@ -298,8 +302,8 @@ const struct setting *config_key_find(const char *path)
 	return NULL;
 }
 
-/* What of path comes behind the group and its dot; NULL: it is not below the group. */
-static const char *below(const char *path, const char *group)
+/* The part of path after the group and its dot; NULL: it is not below the group. */
+static const char *path_below(const char *path, const char *group)
 {
 	size_t len = strlen(group);
 
@@ -313,7 +317,7 @@ bool config_key_is_group(const char *path)
 	size_t i;
 
 	for (i = 0; i < agent_key_cnt; i++)
-		if (below(agent_keys[i].path, path))
+		if (path_below(agent_keys[i].path, path))
 			return true;
 	return false;
 }
@@ -331,7 +335,7 @@ static void names_below(const char *group, struct names *names)
 
 	names->cnt = 0;
 	for (i = 0; i < agent_key_cnt; i++) {
-		rest = below(agent_keys[i].path, group);
+		rest = path_below(agent_keys[i].path, group);
 		if (rest)
 			snprintf(names->list[names->cnt++], CONFIG_PATH_BYTES, "%.*s",
 				 (int)strcspn(rest, "."), rest);

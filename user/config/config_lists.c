@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 
-/* Make room for one more of cnt elements in *list, a pointer. As setting_type.set. */
+/* Makes room for one more of cnt elements in *list, a pointer. Returns as setting_type.set. */
 static int one_more(void *list, size_t cnt, size_t bytes, struct setting_why *why)
 {
 	void *moved;
@@ -36,7 +36,7 @@ static int add_item(const struct setting *key, void *field, const char *text,
 	int err;
 
 	if (!*text)
-		return setting_why(why, "it may not be empty");
+		return setting_why(why, "it must not be empty");
 	if (key->check && key->check(key, text, why))
 		return -EINVAL;
 	err = one_more(&list->items, list->cnt, sizeof(*list->items), why);
@@ -123,7 +123,7 @@ int config_map_put(const struct setting *key, struct agent_map *map, const char 
 	if (pair)
 		return replace_value(pair, value);
 	if (!*name || strlen(name) > CONFIG_NAME_MAX)
-		return setting_why(why, "a name has 1 to %d bytes", CONFIG_NAME_MAX);
+		return setting_why(why, "a name must have 1 to %d bytes", CONFIG_NAME_MAX);
 	if (key->check && key->check(key, name, why))
 		return -EINVAL;
 	err = one_more(&map->pairs, map->cnt, sizeof(*map->pairs), why);
@@ -139,8 +139,8 @@ int config_map_put(const struct setting *key, struct agent_map *map, const char 
 	return 0;
 }
 
-/* The text from begin to end, without the blanks around it; to be freed. NULL: no memory. */
-static char *trimmed(const char *begin, const char *end)
+/* The text from begin to end, without blanks around it; to be freed. NULL: no memory. */
+static char *trim_text(const char *begin, const char *end)
 {
 	while (begin < end && *begin == ' ')
 		begin++;
@@ -149,7 +149,7 @@ static char *trimmed(const char *begin, const char *end)
 	return strndup(begin, (size_t)(end - begin));
 }
 
-/* One pair from NAME=VALUE. */
+/* Adds a pair from NAME=VALUE. */
 static int put_text(const struct setting *key, struct agent_map *map, const char *text,
 		    struct setting_why *why)
 {
@@ -158,9 +158,9 @@ static int put_text(const struct setting *key, struct agent_map *map, const char
 	int err;
 
 	if (!equals)
-		return setting_why(why, "give NAME=VALUE");
-	name = trimmed(text, equals);
-	value = trimmed(equals + 1, text + strlen(text));
+		return setting_why(why, "expected NAME=VALUE");
+	name = trim_text(text, equals);
+	value = trim_text(equals + 1, text + strlen(text));
 	err = name && value ? config_map_put(key, map, name, value, why) : -ENOMEM;
 	free(name);
 	free(value);
@@ -181,7 +181,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decode %XX in place, as W3C Baggage has it. Returns false for what is then no printable text. */
+/* Decodes %XX in place, as in W3C Baggage. Returns false if the result is no printable text. */
 static bool decode_percents(char *text)
 {
 	char *from = text, *to = text;
@@ -209,7 +209,7 @@ static bool decode_percents(char *text)
 
 /*
  * NAME=VALUE,NAME=VALUE with %XX in values. service.* of OTEL_RESOURCE_ATTRIBUTES is left out: it
- * says who we are, and labels are on the services that we see.
+ * names ourselves, and labels are for the services that we see.
  */
 static int set_pairs(const struct setting *key, void *field, const char *text,
 		     struct setting_why *why)
@@ -223,7 +223,7 @@ static int set_pairs(const struct setting *key, void *field, const char *text,
 		if (!*pair || (!key->secret && !strncmp(pair, "service.", strlen("service."))))
 			continue;
 		if (!decode_percents(pair))
-			err = setting_why(why, "%% and two hexadecimal digits stand for a byte of "
+			err = setting_why(why, "%% must be followed by two hexadecimal digits of "
 					 "printable UTF-8");
 		else
 			err = put_text(key, field, pair, why);
@@ -291,11 +291,11 @@ int config_rule_part(struct service_rule *rule, const char *what, const char *te
 		if (!strcmp(what, service_fact_names[i]))
 			part = &rule->glob[i];
 	if (!part)
-		return setting_why(why, "a rule has a name, and compares " SERVICE_FACT_WORDS);
+		return setting_why(why, "a rule must have a name, and compare " SERVICE_FACT_WORDS);
 	if (*part)
-		return setting_why(why, "a rule has one %s", what);
+		return setting_why(why, "a rule must have only one %s", what);
 	if (!*text)
-		return setting_why(why, "%s may not be empty", what);
+		return setting_why(why, "%s must not be empty", what);
 	*part = strdup(text);
 	return *part ? 0 : -ENOMEM;
 }
@@ -336,7 +336,7 @@ static int set_rule(const struct setting *key, void *field, const char *text,
 	     part = strtok_r(NULL, ",", &save)) {
 		equals = strchr(part, '=');
 		if (!equals) {
-			err = setting_why(why, "give WHAT=GLOB[,WHAT=GLOB...],name=NAME");
+			err = setting_why(why, "expected WHAT=GLOB[,WHAT=GLOB...],name=NAME");
 			break;
 		}
 		*equals = '\0';

@@ -21,14 +21,14 @@ static int add_flag(struct agent_options *o, const struct setting *key, const ch
 	return 0;
 }
 
-/* A key's option waits for the file, which it is stronger than; the others are set at once. */
+/* A key's option takes precedence over the file, so it waits for it; the others are set at once. */
 static int take_option(void *target, const struct setting *key, const char *value)
 {
 	if (!key->path)
 		return cli_set(target, key, value);
 	if (key->secret || (key->type == &config_proxy && config_url_has_user(value))) {
-		log_error("--%s may hold a secret, and everyone can read a command line: write "
-			  "%s into the file of --config", key->name, key->path);
+		log_error("--%s may contain a secret, and command lines are readable by everyone: "
+			  "set %s in the file of --config", key->name, key->path);
 		return -EINVAL;
 	}
 	return config_try(key, value) ? add_flag(target, key, value) : -EINVAL;
@@ -39,7 +39,8 @@ static int take_word(void *target, char *word)
 	char shown[CLI_TEXT_MAX];
 
 	escape_text(word, strlen(word), shown, sizeof(shown));
-	log_error("'%s' is too much: the agent takes options only; see: tachbpf agent --help",
+	log_error("unexpected argument '%s': the agent takes only options; see: tachbpf agent "
+		  "--help",
 		  shown);
 	return -EINVAL;
 }
@@ -62,14 +63,14 @@ static const struct setting_type type_action = { .set = set_action };
 	.words = (const struct setting_word[]){ { "", VALUE }, { 0 } }
 
 static const struct setting options[] = {
-	{ .name = "config", .group = "General", .help = "read this YAML file; flags and variables "
-	  "of the environment are stronger", .type = &setting_file,
+	{ .name = "config", .group = "General", .help = "read this YAML file; flags and "
+	  "environment variables override it", .type = &setting_file,
 	  .off = offsetof(struct agent_options, path) },
-	{ ACTION("check", AGENT_CHECK, "say what is wrong with the configuration, and end") },
-	{ ACTION("print-config", AGENT_PRINT_CONFIG, "print the configuration in force, where each "
-		 "value comes from, and end") },
-	{ .letter = 'h', ACTION("help", AGENT_HELP, "this text") },
-	{ ACTION("version", AGENT_VERSION, "the version") },
+	{ ACTION("check", AGENT_CHECK, "check the configuration and exit") },
+	{ ACTION("print-config", AGENT_PRINT_CONFIG, "print the effective configuration, with the "
+		 "source of each value, and exit") },
+	{ .letter = 'h', ACTION("help", AGENT_HELP, "show this help") },
+	{ ACTION("version", AGENT_VERSION, "show the version") },
 	{ .others = agent_keys },
 	{ 0 }
 };
@@ -79,28 +80,31 @@ static const char *const synopsis[] = {
 	"tachbpf agent ctl {status|burst|reload} [OPTION...]", NULL
 };
 static const char *const examples[] = {
-	"sudo tachbpf agent --tach-dir /var/lib/tachbpf", "all Pythons of this host, into files",
+	"sudo tachbpf agent --tach-dir /var/lib/tachbpf", "profile all Python processes on this "
+							  "host into files",
 	"sudo tachbpf agent --otlp-endpoint http://collector:4318",
-	"to an OpenTelemetry Collector",
-	"tachbpf agent --config /etc/tachbpf/agent.yaml --check", "before a reload by SIGHUP",
+	"send profiles to an OpenTelemetry Collector",
+	"tachbpf agent --config /etc/tachbpf/agent.yaml --check", "check the configuration before "
+								  "a reload with SIGHUP",
 	NULL
 };
 
 static const struct cli_command command = {
 	.name = "agent",
-	.help = "Profiles all Pythons of this host for ever, and exports the profiles.",
+	.help = "Profiles all Python processes on this host continuously, and "
+		"exports the profiles.",
 	.synopsis = synopsis, .examples = examples,
 	.settings = options, .word = take_word, .take = take_option,
 };
 
-/* Where what a variable stands for begins. */
+/* The column where the meaning of a variable begins. */
 #define VARIABLE_COLUMN 50
 
 static void print_variables(FILE *out)
 {
 	size_t i, j;
 
-	cli_print_heading("Variables of the environment", out);
+	cli_print_heading("Environment variables", out);
 	for (i = 0; i < agent_key_cnt; i++)
 		for (j = 0; j < ARRAY_SIZE(agent_keys[i].env) && agent_keys[i].env[j]; j++)
 			cli_print_row(agent_keys[i].env[j], agent_keys[i].path, VARIABLE_COLUMN,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* config_set.c - sets values, keeps where each came from, says what is wrong. See config_keys.h. */
+/* config_set.c - sets values, records their origins, reports errors. See config_keys.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ void config_complain(struct config_loading *l, const struct agent_origin *at, co
 	if (l->errors > SHOWN_ERRORS + 1)
 		return;
 	if (l->errors > SHOWN_ERRORS) {
-		log_error("and so on: no more errors are shown");
+		log_error("too many errors: the rest is not shown");
 		return;
 	}
 	va_start(ap, fmt);
@@ -58,12 +58,12 @@ const char *config_text_error(const char *text)
 	uint32_t cp;
 
 	if (len > AGENT_TEXT_MAX)
-		return "it has more than 4096 bytes";
+		return "it is longer than 4096 bytes";
 	for (; len; text += n, len -= n) {
 		n = utf8_char(text, len, &cp);
 		/* The last two of each plane are not characters. */
 		if (!n || !utf8_printable(cp) || (cp & 0xfffe) == 0xfffe)
-			return "it has characters that are not printable UTF-8";
+			return "it contains characters that are not printable UTF-8";
 	}
 	return NULL;
 }
@@ -83,10 +83,10 @@ void config_result(struct config_loading *l, const struct setting *key,
 		l->no_memory = true;
 		l->errors++;
 	} else if (secret || !what) {
-		config_complain(l, at, "bad %s%s: %s", flag ? "--" : "",
+		config_complain(l, at, "invalid %s%s: %s", flag ? "--" : "",
 				flag ? key->name : key->path, why->text);
 	} else {
-		config_complain(l, at, "bad %s%s '%s': %s", flag ? "--" : "",
+		config_complain(l, at, "invalid %s%s '%s': %s", flag ? "--" : "",
 				flag ? key->name : key->path,
 				escape_text(what, strlen(what), shown, sizeof(shown)), why->text);
 	}

@@ -21,7 +21,7 @@ static int set_string(const struct setting *key, void *field, const char *text,
 	char *copy;
 
 	if (!*text && key->needed)
-		return setting_why(why, "it may not be empty");
+		return setting_why(why, "it must not be empty");
 	if (*text && key->check && key->check(key, text, why))
 		return -EINVAL;
 	copy = strdup(text);
@@ -32,7 +32,7 @@ static int set_string(const struct setting *key, void *field, const char *text,
 	return 0;
 }
 
-/* A user, as in http://USER:PASSWORD@HOST/: where it ends, at the "@"; NULL: there is none. */
+/* Where the user of http://USER:PASSWORD@HOST/ ends, at the "@"; NULL: there is none. */
 static const char *user_end(const char *url)
 {
 	const char *host = strstr(url, "://"), *end;
@@ -52,7 +52,7 @@ bool config_url_has_user(const char *url)
 	return user_end(url) != NULL;
 }
 
-/* Is text one of the schemes, "://" and something? schemes: NULL-terminated. */
+/* Returns true if text is one of the schemes, "://" and something. schemes: NULL-terminated. */
 static bool is_url(const char *text, const char *const *schemes)
 {
 	size_t len = strcspn(text, ":");
@@ -71,8 +71,8 @@ static int set_url(const struct setting *key, void *field, const char *text,
 	static const char *const schemes[] = { "http", "https", NULL };
 
 	if (*text && config_url_has_user(text))
-		return setting_why(why, "leave the user and the password out: "
-				  "basic_auth_file names a file with them");
+		return setting_why(why, "leave out the user and the password: use basic_auth_file "
+				  "for them");
 	if (*text && !is_url(text, schemes))
 		return setting_not_allowed(key, why);
 	return set_string(key, field, text, why);
@@ -121,7 +121,7 @@ static int set_address(const struct setting *key, void *field, const char *text,
 
 static void allowed_url(const struct setting *key, FILE *out)
 {
-	fputs("http://HOST:PORT or https://HOST:PORT, perhaps with a path", out);
+	fputs("http://HOST:PORT or https://HOST:PORT, optionally with a path", out);
 }
 
 static void allowed_proxy(const struct setting *key, FILE *out)
@@ -138,7 +138,7 @@ void config_print_text(const char *text, FILE *out)
 {
 	struct json j;
 
-	/* What JSON escapes, YAML reads, as there are no control characters and no broken UTF-8. */
+	/* YAML reads what JSON escapes, as there are no control characters and no broken UTF-8. */
 	json_start(&j, out, false);
 	json_string(&j, NULL, text);
 }

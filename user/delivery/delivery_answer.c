@@ -12,13 +12,14 @@ static void say_failing(struct queue *q, const struct sender_answer *a)
 	bool same = a->status == q->last_status && a->cause == q->last_cause;
 
 	if (a->result == SEND_RETRY && !q->failures)
-		log_warn("exporter %s: the server does not take requests (%s %u: %s); they wait in "
-			 "the spool", q->name, send_cause_name(a->cause), a->status, a->text);
+		log_warn("exporter %s: the server does not accept requests (%s %u: %s); they are "
+			 "kept in the "
+			 "spool", q->name, send_cause_name(a->cause), a->status, a->text);
 	else if (a->result == SEND_DONE && !same)
-		log_warn("exporter %s: the server took a request but for %llu profiles: %s",
+		log_warn("exporter %s: the server accepted a request except for %llu profiles: %s",
 			 q->name, (unsigned long long)a->rejected, a->text);
 	else if (a->result != SEND_RETRY && !same)
-		log_warn("exporter %s: the server refuses a request (status %u: %s)", q->name,
+		log_warn("exporter %s: the server rejected a request (status %u: %s)", q->name,
 			 a->status, a->text);
 	q->last_status = a->status;
 	q->last_cause = a->cause;
@@ -79,7 +80,7 @@ static void take_answer(struct delivery *d, size_t exporter, struct item *i,
 		return;
 	}
 	if (q->failures)
-		log_info("exporter %s: the server answers again", q->name);
+		log_info("exporter %s: the server accepts requests again", q->name);
 	queue_is_well(q);
 	if (a->result == SEND_DONE) {
 		take_success(d, i, a);
@@ -119,7 +120,7 @@ void delivery_take_answers(struct delivery *d, uint64_t now)
 		}
 	}
 	if (got == -EBADMSG)
-		delivery_lose_sender(d, now, "says what it cannot know");
+		delivery_lose_sender(d, now, "sent an invalid message");
 	else if (got && sender_is_running(&d->sender))
 		delivery_lose_sender(d, now, "has ended");
 }

@@ -50,8 +50,8 @@ void delivery_start_sender(struct delivery *d, uint64_t now)
 		sender_end(&d->sender);
 	}
 	if (err)
-		log_warn("cannot start the process that sends to servers: %s; requests wait in the "
-			 "spool", strerror(-err));
+		log_warn("cannot start the process that sends to servers: %s; requests are kept in "
+			 "the spool", strerror(-err));
 }
 
 void delivery_land_all(struct delivery *d, uint64_t now)
@@ -75,7 +75,7 @@ void delivery_land_all(struct delivery *d, uint64_t now)
 
 void delivery_lose_sender(struct delivery *d, uint64_t now, const char *why)
 {
-	log_warn("the process that sends to servers %s; another one takes its place", why);
+	log_warn("the process that sends to servers %s; it is being restarted", why);
 	d->senders_lost++;
 	delivery_end_sender(d);
 	delivery_land_all(d, now);

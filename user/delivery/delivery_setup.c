@@ -76,7 +76,8 @@ static void free_queue(struct delivery *d, struct queue *q)
 		queue_free_item(i);
 	}
 	if (lost)
-		log_warn("exporter %s: %llu requests are lost: the spool's disk did not take them",
+		log_warn("exporter %s: %llu requests were lost: they could not be written to the "
+			 "spool",
 			 q->name, (unsigned long long)lost);
 	free(q->name);
 	free(q);
@@ -137,7 +138,8 @@ static void exchange_queues(struct delivery *d, const struct delivery_exporter *
 		queue_set_up(d->queues[i], &e[i]);
 		queue_is_well(d->queues[i]);	/* its server may be another one */
 		if (delivery_adopt(d, d->queues[i]))
-			log_warn("no memory for what is in the spool: it waits for the next start");
+			log_warn("no memory for the contents of the spool: they are kept until the "
+				 "next start");
 	}
 	if (d->texts.data)
 		explicit_bzero(d->texts.data, d->texts.len);

@@ -167,7 +167,7 @@ int sender_check_server(const struct sender_server *s, char *why, size_t why_siz
 	const char *what = NULL;
 
 	if (s->url && !is_url(s->url))
-		what = "the URL does not begin with http:// or https://, or has blanks";
+		what = "the URL does not begin with http:// or https://, or contains blanks";
 	else if (s->proxy && !one_line(s->proxy))
 		what = "the proxy's URL has control characters";
 	else if (!are_headers(s->headers))
@@ -175,9 +175,9 @@ int sender_check_server(const struct sender_server *s, char *why, size_t why_siz
 	else if (!one_line(s->user) || !one_line(s->password) || !one_line(s->bearer))
 		what = "user, password or token have control characters";
 	else if (s->bearer && s->user)
-		what = "there is a token and a user; give one of them";
+		what = "there are both a token and a user; use one of them";
 	else if (!s->certificate != !s->key)
-		what = "a client's certificate and its key belong together; give both";
+		what = "a client certificate and its key must be used together";
 	snprintf(why, why_size, "%s", what ? what : "");
 	return what ? -EINVAL : 0;
 }

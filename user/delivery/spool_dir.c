@@ -25,8 +25,8 @@ static int log_failure(const char *what, const char *path, int err)
 	char shown[SHOWN_BYTES];
 
 	escape_text(path, strlen(path), shown, sizeof(shown));
-	log_error("cannot %s the spool's directory '%s': %s; give the spool a directory of its "
-		  "own", what, shown, strerror(err));
+	log_error("cannot %s the spool directory '%s': %s; use a dedicated "
+		  "directory for the spool", what, shown, strerror(err));
 	return -err;
 }
 
@@ -44,10 +44,10 @@ static int check_owner(int fd, const char *path, mode_t forbidden)
 		return 0;
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (st.st_uid && st.st_uid != geteuid())
-		log_error("'%s' belongs to user %u, who could change what is sent; give the spool "
-			  "another directory", shown, st.st_uid);
+		log_error("'%s' belongs to user %u, who could modify the data that is sent; use "
+			  "another directory for the spool", shown, st.st_uid);
 	else
-		log_error("other users may use '%s' (mode %03o); run: chmod %s '%s'", shown,
+		log_error("other users have access to '%s' (mode %03o); run: chmod %s '%s'", shown,
 			  st.st_mode & 0777, forbidden == 022 ? "go-w" : "700", shown);
 	return -EPERM;
 }
@@ -114,8 +114,8 @@ static int spool_place_open(const char *path, int *dirfd, int *lock)
 	else if (!err && flock(*lock, LOCK_EX | LOCK_NB))
 		err = log_failure("lock", path, errno);
 	if (err == -EBUSY)
-		log_error("another tachbpf agent uses the spool's directory '%s'; end it, or give "
-			  "this one a directory of its own", path);
+		log_error("another tachbpf agent uses the spool directory '%s'; stop it, or use "
+			  "another directory for this one", path);
 	if (err) {
 		if (*lock >= 0)
 			close(*lock);
@@ -342,10 +342,10 @@ int spool_dir_get(struct spool_dir *s, const struct spool_entry *e, struct reque
 static void say_disk(struct spool_dir *s, int err)
 {
 	if (err && !s->failing)
-		log_warn("the spool's disk does not take requests (%s): they are kept in memory, "
-			 "and the oldest are lost when that is full; make room", strerror(-err));
+		log_warn("cannot write to the spool (%s): requests are kept in memory, and the "
+			 "oldest are lost when it is full; make room", strerror(-err));
 	if (!err && s->failing == 1)
-		log_info("the spool's disk takes requests again");
+		log_info("the spool is writable again");
 	s->failing = err ? WELL_AFTER : s->failing ? s->failing - 1 : 0;
 	s->counts.disk_failures += !!err;
 }
@@ -498,8 +498,8 @@ static int load_entries(struct spool_dir *s)
 	s->next_seq = cnt ? seqs[cnt - 1] + 1 : 1;
 	free(seqs);
 	if (s->counts.damaged || s->counts.other_version)
-		log_warn("the spool had %llu damaged entries and %llu of another version; they are "
-			 "removed", (unsigned long long)s->counts.damaged,
+		log_warn("removed %llu damaged spool entries and %llu of "
+			 "another version", (unsigned long long)s->counts.damaged,
 			 (unsigned long long)s->counts.other_version);
 	return err;
 }

@@ -161,7 +161,7 @@ static void fork_helper(struct opener *o, const struct passwd *pw, gid_t gid)
 {
 	int paths[2], errors[2];
 
-	o->why_not = "there are too many open files or processes";
+	o->why_not = "too many open files or processes";
 	if (pipe2(paths, O_CLOEXEC))
 		return;
 	if (pipe2(errors, O_CLOEXEC)) {
@@ -197,12 +197,12 @@ void opener_start(struct opener *o)
 	*o = (struct opener){ 0 };
 	if (geteuid() == 0) {
 		if (!output_sudo_user(&uid, &gid) || uid == 0) {
-			o->why_not = "root has no desktop, and no user has called sudo";
+			o->why_not = "root has no desktop, and sudo was not used";
 			return;
 		}
 		pw = user_by_uid(uid);
 		if (!pw) {
-			o->why_not = "the user who called sudo is not known";
+			o->why_not = "the user who called sudo is unknown";
 			return;
 		}
 	} else if (getauxval(AT_SECURE)) {
@@ -217,7 +217,7 @@ void opener_start(struct opener *o)
 	if (has_display(uid))
 		fork_helper(o, pw, gid);
 	else
-		o->why_not = "there is no display: neither DISPLAY nor WAYLAND_DISPLAY is set";
+		o->why_not = "no display: neither DISPLAY nor WAYLAND_DISPLAY is set";
 }
 
 /* Wait briefly whether xdg-open fails. Returns its exit status; 0: no failure so far. */
@@ -247,9 +247,9 @@ static void hand_over(struct opener *o, const char *path)
 	if (!sent)
 		status = early_status(o->pid);
 	if (sent == ENOENT)
-		o->why_not = "there is no xdg-open: install the package xdg-utils";
+		o->why_not = "xdg-open not found: install the package xdg-utils";
 	else if (sent)
-		o->why_not = "xdg-open cannot be run";
+		o->why_not = "cannot run xdg-open";
 	else if (status)
 		o->why_not = "xdg-open found no browser";
 	close(o->err_fd);

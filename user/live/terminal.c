@@ -87,7 +87,7 @@ bool terminal_resized(void)
 static void write_text(const char *sequence)
 {
 	if (write(STDOUT_FILENO, sequence, strlen(sequence)) < 0)
-		log_debug("the terminal has gone: %s", strerror(errno));
+		log_debug("the terminal was closed: %s", strerror(errno));
 }
 
 /* Keys come at once, without echo; Ctrl-C is a signal, Ctrl-Z, Ctrl-\\ and Ctrl-S do nothing. */
@@ -248,8 +248,8 @@ int terminal_run(int (*screen)(void *ctx), void *ctx)
 	leave_screen();
 	print_messages(messages);
 	if (result == -EFAULT)
-		log_error("the screen was ended by signal %d (%s)", sig, strsignal(sig));
+		log_error("the screen was terminated by signal %d (%s)", sig, strsignal(sig));
 	else if (result < 0 && result != -EINTR)
-		log_error("cannot begin the screen: %s", strerror(-result));
+		log_error("cannot start the screen: %s", strerror(-result));
 	return result;
 }

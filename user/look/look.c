@@ -251,7 +251,7 @@ static void add_pids(struct look *l)
 	for (i = 0; i < l->args->pid_cnt; i++) {
 		err = capture_add(l->capture, l->args->pids[i]);
 		if (err == -EAGAIN)
-			log_error("process %d does not meet the conditions", l->args->pids[i]);
+			log_error("process %d does not match the filters", l->args->pids[i]);
 		l->counts->failed += err != 0;
 	}
 }

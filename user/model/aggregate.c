@@ -46,8 +46,8 @@ static int check_unit(struct aggregate *a, enum profile_unit unit)
 		return SINK_REPORTED;
 	}
 	if (a->format->one_unit && a->begun && unit != a->unit) {
-		log_error("these profiles do not count the same (samples, bytes, nanoseconds): "
-			  "give %s one kind at a time", name);
+		log_error("these profiles have different units (samples, bytes, nanoseconds): use "
+			  "%s with one unit at a time", name);
 		return SINK_REPORTED;
 	}
 	a->unit = unit;

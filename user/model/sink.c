@@ -14,8 +14,8 @@ int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t byt
 
 	if (!max_bytes || bytes <= max_bytes)
 		return 0;
-	log_error("as %s this would have about %.1f GiB, more than %.1f GiB: select samples with "
-		  "--thread, --from and --to, choose a format that adds them up, or give --force",
+	log_error("as %s this would be about %.1f GiB, more than %.1f GiB: filter samples with "
+		  "--thread, --from and --to, choose a format that aggregates them, or use --force",
 		  ops->name, (double)bytes / gib, (double)max_bytes / gib);
 	return SINK_REPORTED;
 }

@@ -136,8 +136,8 @@ static int start_helpers(struct native *n)
 	for (i = 0; i < HELPERS && !err; i++)
 		err = helper_start(n, &n->helpers[i]);
 	if (err == -ENOENT)
-		log_error("machine code needs the program tachbpf-elf, which is not there: it was "
-			  "built without (NATIVE=0), or not installed");
+		log_error("machine code requires the program tachbpf-elf, which was not found: it "
+			  "was built without it (NATIVE=0), or not installed");
 	else if (err)
 		log_error("cannot start tachbpf-elf: %s", strerror(-err));
 	return err;
@@ -185,7 +185,7 @@ struct native *native_new(const struct native_args *args)
 	if (n) {
 		err = set_up(n, args);
 		if (err)
-			log_error("cannot look at machine code: %s", strerror(-err));
+			log_error("cannot record machine code: %s", strerror(-err));
 		else
 			err = start_helpers(n);
 	}
@@ -259,7 +259,7 @@ void native_stale(struct native *n, pid_t tgid)
 static void secret_known(struct native *n, const struct elf_message *m)
 {
 	if (m->result || m->bytes != sizeof(n->secret) || n->has_secret) {
-		log_warn("cannot use %s: %s; each run builds its tables anew", n->cache_dir,
+		log_warn("cannot use %s: %s; the tables are rebuilt on each run", n->cache_dir,
 			 strerror(m->result < 0 ? -m->result : EBADMSG));
 		cache_end(n);
 		return;

@@ -118,7 +118,7 @@ static void start_helper(struct native *n, struct helper *h)
 		n->counts.helper_restarts++;
 		return;
 	}
-	log_warn("cannot start tachbpf-elf: %s; machine code is without new %s until it starts",
+	log_warn("cannot start tachbpf-elf: %s; machine code has no new %s until it starts",
 		 strerror(-err), h->role == ELF_ROLE_NAMES ? "names" : "tables");
 	h->again_ns = n->now + (NS_PER_S << h->failures);
 	h->failures += h->failures < PAUSE_DOUBLINGS;

@@ -41,7 +41,7 @@ static void say_found(const struct event_spec *spec, const struct prober_found *
 		log_debug("-e %s: it is in %s", spec->name, text);
 	}
 	if (found->first_err)
-		log_warn("-e %s: not every place could be probed: %s", spec->name,
+		log_warn("-e %s: some places could not be probed: %s", spec->name,
 			 strerror(-found->first_err));
 }
 
@@ -51,14 +51,14 @@ static const char *remedy_for(const struct event_spec *spec, int err)
 	switch (err) {
 	case -ENOENT:
 		return spec->kind == EVENT_USDT ?
-			       "no such USDT probe is in it (`readelf -n FILE` lists them)" :
-			       "no function of this name is in it (`nm -D FILE` lists them)";
+			       "it has no such USDT probe (`readelf -n FILE` lists them)" :
+			       "it has no function of this name (`nm -D FILE` lists them)";
 	case -ETIMEDOUT:
 		return "a file does not answer";
 	case -EMFILE:
 		return "too many open files: raise the limit (ulimit -n)";
 	case -ESRCH:
-		return "the process is gone";
+		return "the process has exited";
 	case -EOPNOTSUPP:
 	case -ENODEV:
 		return "the kernel cannot probe it (CONFIG_UPROBE_EVENTS)";
@@ -125,15 +125,16 @@ int event_probe_file(const struct event_spec *spec, prober_take_fn take, void *c
 	fill_wanted(spec, &w);
 	w.everywhere = true;
 	if (!*spec->file) {
-		log_error("-e %s: in which file? With -p it is looked for in what the process has "
-			  "mapped; otherwise give usdt:FILE:%s:%s, with a path or a library's name",
+		log_error("-e %s: no file: with -p, the files that the process has mapped are "
+			  "searched; otherwise use usdt:FILE:%s:%s, with a path or the name of a "
+			  "library",
 			  spec->name, spec->group, spec->what);
 		return -EINVAL;
 	}
 	err = library_path(spec->file, w.path, sizeof(w.path));
 	if (err) {
-		log_error("-e %s: neither ld.so.cache nor PATH knows %s: give its path, or -p PID, "
-			  "where it is looked for in what the process has mapped", spec->name,
+		log_error("-e %s: neither ld.so.cache nor PATH contains %s: use its path, or -p "
+			  "PID to search the files that the process has mapped", spec->name,
 			  spec->file);
 		return err;
 	}
@@ -375,9 +376,9 @@ static int open_event(long id)
 
 static void log_failure(const struct event_spec *spec, int err)
 {
-	log_error("-e %s: the tracepoint cannot be followed: %s%s", spec->name, strerror(-err),
+	log_error("-e %s: cannot attach to the tracepoint: %s%s", spec->name, strerror(-err),
 		  err == -EPERM || err == -EACCES ?
-			  " (a seccomp filter, lockdown=confidentiality, or no right to tracefs)" :
+			  " (a seccomp filter, lockdown=confidentiality, or no access to tracefs)" :
 		  err == -ENODEV || err == -ENOENT ?
 			  " (the kernel was built without tracefs: CONFIG_FTRACE)" : "");
 }

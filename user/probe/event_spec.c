@@ -84,9 +84,9 @@ static int parse_counted(const char *word, struct event_spec *spec, char *why, s
 	if (near)
 		snprintf(why, size, "did you mean %s?", near);
 	else
-		snprintf(why, size, "give cycles, cpu-clock, page-faults, context-switches, "
+		snprintf(why, size, "expected cycles, cpu-clock, page-faults, context-switches, "
 			 "cache-misses, CATEGORY:NAME of a tracepoint, uprobe:FILE:FUNCTION or "
-			 "usdt:PROVIDER:NAME (docs/events.md has all)");
+			 "usdt:PROVIDER:NAME (docs/events.md lists all)");
 	return -EINVAL;
 }
 
@@ -121,7 +121,7 @@ static int parse_tracepoint(char *text, struct event_spec *spec, char *why, size
 	if (!take_part(spec->what, sizeof(spec->what), name) ||
 	    !take_part(spec->group, sizeof(spec->group), text) || !is_identifier(spec->what) ||
 	    !is_identifier(spec->group))
-		return spec_bad(why, size, "give tracepoint:CATEGORY:NAME, such as "
+		return spec_bad(why, size, "expected tracepoint:CATEGORY:NAME, such as "
 				      "tracepoint:syscalls:sys_enter_openat");
 	snprintf(spec->name, sizeof(spec->name), "%s:%s", spec->group, spec->what);
 	return 0;
@@ -133,7 +133,7 @@ static int parse_uprobe(char *text, struct event_spec *spec, char *why, size_t s
 
 	if (!take_part(spec->what, sizeof(spec->what), function) ||
 	    !take_part(spec->file, sizeof(spec->file), text))
-		return spec_bad(why, size, "give uprobe:FILE:FUNCTION, such as "
+		return spec_bad(why, size, "expected uprobe:FILE:FUNCTION, such as "
 				"uprobe:libc:fsync; FILE is a library's name or a path");
 	snprintf(spec->name, sizeof(spec->name), "uprobe:%s:%s", spec->file, spec->what);
 	return 0;
@@ -149,7 +149,7 @@ static int parse_usdt(char *text, struct event_spec *spec, char *why, size_t siz
 		name = NULL;
 	if (!take_part(spec->what, sizeof(spec->what), name) ||
 	    !take_part(spec->group, sizeof(spec->group), provider))
-		return spec_bad(why, size, "give usdt:PROVIDER:NAME, such as "
+		return spec_bad(why, size, "expected usdt:PROVIDER:NAME, such as "
 				"usdt:python:function__entry, or usdt:FILE:PROVIDER:NAME");
 	snprintf(spec->name, sizeof(spec->name), "usdt:%s%s%s:%s", spec->file,
 		 *spec->file ? ":" : "", spec->group, spec->what);
@@ -159,10 +159,10 @@ static int parse_usdt(char *text, struct event_spec *spec, char *why, size_t siz
 static int not_supported(const char *prefix, char *why, size_t size)
 {
 	if (!strcmp(prefix, "hardware") || !strcmp(prefix, "software"))
-		snprintf(why, size, "give the name alone, such as page-faults, and the count "
-			 "by -c");
+		snprintf(why, size, "expected the name alone, such as page-faults; use -c for the "
+			 "count");
 	else if (!strcmp(prefix, "profile") || !strcmp(prefix, "interval"))
-		snprintf(why, size, "leave -e out, and give the rate by -r");
+		snprintf(why, size, "leave out -e, and use -r for the rate");
 	else
 		snprintf(why, size, "%s is not supported: a tracepoint (CATEGORY:NAME) or "
 			 "uprobe:FILE:FUNCTION may show the same", prefix);

@@ -135,8 +135,8 @@ static int take_self(const struct inspected *in, const struct cpython_image *ima
 		return 0;
 	}
 	snprintf(out->why, sizeof(out->why), "%s", in->libc_seen || !will_come ?
-		 "its C library has no pthread_self() of a known kind" :
-		 "it has no C library that is known (yet)");
+		 "pthread_self() of its C library is of an unknown kind" :
+		 "it has no known C library (yet)");
 	return will_come || in->self_err == -EAGAIN ? -EAGAIN : -ENOTSUP;
 }
 
@@ -153,7 +153,7 @@ static int no_answer(int err, struct discovered *out)
 		snprintf(out->why, sizeof(out->why), "%s", err == -ETIMEDOUT ?
 			 "a file that it has mapped does not answer" : err == -EUSERS ?
 			 "files of other processes of its user do not answer" :
-			 "there is nobody to inspect it now");
+			 "no inspector process is available");
 	return err == -ETIMEDOUT || err == -EUSERS ? err : -EBUSY;
 }
 

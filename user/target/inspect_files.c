@@ -258,8 +258,8 @@ static int say_none(const struct inspection *cur)
 		cur->out->files = 0;
 	if (!cur->mapped.cut || cur->err != -ENOENT)
 		return cur->err;
-	snprintf(cur->out->why, INSPECT_WHY_MAX, "no Python is in the first %d MiB of its list of "
-		 "mappings, and no more of it is read", PROC_MAPS_BYTES_MAX >> 20);
+	snprintf(cur->out->why, INSPECT_WHY_MAX, "no Python was found in the first %d MiB of its "
+		 "list of mappings, and the rest is not read", PROC_MAPS_BYTES_MAX >> 20);
 	return -ENOTSUP;
 }
 

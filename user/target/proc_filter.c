@@ -53,8 +53,8 @@ static int parse_uid(struct proc_filter_rule *rule)
 	errno = 0;
 	uid = strtoul(rule->text, &end, 10);
 	if (!isdigit((unsigned char)*rule->text) || *end || errno || uid >= UINT32_MAX)
-		return rule_bad(rule, "there is no such user: give a name or a number "
-				"(getent passwd lists all)");
+		return rule_bad(rule, "no such user: expected a name or a number (getent passwd "
+				"lists all)");
 	rule->number = (uint32_t)uid;
 	return 0;
 }
@@ -67,7 +67,7 @@ static int parse_pid(struct proc_filter_rule *rule)
 	errno = 0;
 	pid = strtoul(rule->text, &end, 10);
 	if (!isdigit((unsigned char)*rule->text) || *end || errno || !pid || pid > PID_MAX)
-		return rule_bad(rule, "give process ids, such as 1234 or 1234,5678");
+		return rule_bad(rule, "expected process IDs, such as 1234 or 1234,5678");
 	rule->number = (uint32_t)pid;
 	return 0;
 }
@@ -108,7 +108,7 @@ static int parse_cgroup(struct proc_filter_rule *rule)
 		*to++ = '/';
 	*to = '\0';
 	if (has_dots(rule->pattern))
-		return rule_bad(rule, "give the path without . and ..");
+		return rule_bad(rule, "expected a path without . and ..");
 	return 0;
 }
 
@@ -124,7 +124,7 @@ static int parse_unit(struct proc_filter_rule *rule)
 		has |= len > strlen(suffixes[i]) &&
 		       !strcmp(rule->text + len - strlen(suffixes[i]), suffixes[i]);
 	if (strchr(rule->text, '/'))
-		return rule_bad(rule, "give a unit's name, such as nginx or user.slice; "
+		return rule_bad(rule, "expected the name of a unit, such as nginx or user.slice; "
 				"--cgroup takes paths");
 	if (asprintf(&rule->pattern, "%s%s", rule->text, has ? "" : ".service") < 0) {
 		rule->pattern = NULL;
@@ -226,7 +226,7 @@ int proc_filter_add(struct proc_filter *s, enum proc_filter_kind kind, bool excl
 	if (!err)
 		return 0;
 	if (err == -EINVAL)
-		log_error("bad --%s%s '%s': %s", exclude ? "exclude-" : "", kinds[kind].name,
+		log_error("invalid --%s%s '%s': %s", exclude ? "exclude-" : "", kinds[kind].name,
 			  escape_text(wrong.text, strlen(wrong.text), shown, sizeof(shown)),
 			  wrong.remedy);
 	free_rule(&wrong);

@@ -67,19 +67,19 @@ extern const struct setting_type proc_filter_setting;
  */
 #define PROC_FILTER_CONDITIONS(ROW)                                                                \
 	ROW("container", FILTER_CONTAINER, "ID|NAME",                                              \
-	    "of this container: its name, or the beginning of its id")                             \
-	ROW("pod", FILTER_POD, "UID|NAME", "of this pod: uid, name or NAMESPACE/NAME")             \
+	    "in this container: its name, or the beginning of its ID")                             \
+	ROW("pod", FILTER_POD, "UID|NAME", "in this pod: UID, name or NAMESPACE/NAME")             \
 	ROW("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or below it")                         \
-	ROW("unit", FILTER_UNIT, "UNIT", "of this systemd unit: nginx, user-*.slice")              \
-	ROW("uid", FILTER_UID, "USER[,USER...]", "acting as this user: name or number")            \
-	ROW("comm", FILTER_COMM, "GLOB", "whose name matches, as ps -o comm has it")               \
-	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches, the path if GLOB has a /")
+	ROW("unit", FILTER_UNIT, "UNIT", "in this systemd unit: nginx, user-*.slice")              \
+	ROW("uid", FILTER_UID, "USER[,USER...]", "run by this user: name or number")               \
+	ROW("comm", FILTER_COMM, "GLOB", "whose name matches, as shown by ps -o comm")             \
+	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches: the path if GLOB has a /")
 #define PROC_FILTER_EXCLUSIONS(ROW)                                                                \
-	ROW("container", FILTER_CONTAINER, "ID|NAME", "of this container")                         \
-	ROW("pod", FILTER_POD, "UID|NAME", "of this pod")                                          \
+	ROW("container", FILTER_CONTAINER, "ID|NAME", "in this container")                         \
+	ROW("pod", FILTER_POD, "UID|NAME", "in this pod")                                          \
 	ROW("cgroup", FILTER_CGROUP, "PATH", "in this cgroup or below it")                         \
-	ROW("unit", FILTER_UNIT, "UNIT", "of this systemd unit")                                   \
-	ROW("uid", FILTER_UID, "USER[,USER...]", "acting as this user")                            \
+	ROW("unit", FILTER_UNIT, "UNIT", "in this systemd unit")                                   \
+	ROW("uid", FILTER_UID, "USER[,USER...]", "run by this user")                               \
 	ROW("comm", FILTER_COMM, "GLOB", "whose name matches")                                     \
 	ROW("exe", FILTER_EXE, "GLOB", "whose executable matches")
 /*

@@ -225,11 +225,11 @@ static void warn_of_unmet(struct proc_filter_eval *c, const struct proc_filter_r
 	for (i = 0; i < h->cnt; i++)
 		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%s", i ? ", " : "",
 					h->names[i]);
-	log_warn("there is no %s '%s' now%s%s%s%s; a recording %s one that comes", kind,
+	log_warn("there is no %s '%s' now%s%s%s%s; one that starts later is %s", kind,
 		 escape_text(rule->text, strlen(rule->text), shown, sizeof(shown)),
-		 h->cnt ? " (there are: " : " (there is none at all)", list,
+		 h->cnt ? " (found: " : " (none found)", list,
 		 h->more ? ", ..." : "", h->cnt ? ")" : "",
-		 rule->exclude ? "leaves out" : "takes");
+		 rule->exclude ? "left out" : "recorded");
 }
 
 /* Remove the mount point from conditions on paths. */
@@ -384,8 +384,8 @@ int proc_filter_eval_start(struct proc_filter_eval *c, struct bpf_map *marks)
 	if (!without)
 		return err;
 	c->ask = true;
-	log_warn("%zu of %zu cgroups have no room in the BPF programs' table of conditions: "
-		 "processes in them are judged one by one", without, c->found_cnt);
+	log_warn("%zu of %zu cgroups do not fit into the BPF programs' filter table: processes in "
+		 "them are checked one by one", without, c->found_cnt);
 	return 0;
 }
 

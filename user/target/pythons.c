@@ -86,7 +86,7 @@ static void python_describe(struct python *p, int err, const struct discovered *
 		else if (found->ready == READY_BUSY)
 			remark = "busy: its memory could not be read in time";
 		else if (found->ready == READY_UNKNOWN)
-			remark = "whether its interpreter is initialised is not known: we may not "
+			remark = "unknown whether its interpreter is initialised: no permission to "
 				 "read its memory";
 		else
 			remark = found->also;

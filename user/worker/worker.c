@@ -289,7 +289,7 @@ void worker_lost(struct worker *w)
 	if (w->pid && w->pidfd >= 0 && !keeper_check()) {	/* not in a worker: it has no log */
 		lost_cnt++;
 		if (!(lost_cnt & (lost_cnt - 1)))	/* a worker may be killed repeatedly */
-			log_warn("the process %s (%d) has ended; another one takes its place",
+			log_warn("the process %s (%d) has exited and is being restarted",
 				 w->kind->name, w->pid);
 	}
 	worker_end(w);

@@ -156,15 +156,15 @@ def test_ctrl_c_on_a_terminal_is_the_commands(python, out, oracle):
 
 def test_no_python_is_said_and_leaves_nothing(out):
     done = tachbpf("-o", out / "x", "--", "ls", out)
-    assert done.returncode == 3 and "no Python was seen" in done.stderr, repr(done)
+    assert done.returncode == 3 and "no Python process was found" in done.stderr, repr(done)
     done = tachbpf("-q", "-o", out / "x.tach", "--", "true")
-    assert done.returncode == 3 and "no Python was seen" in done.stderr, repr(done)
+    assert done.returncode == 3 and "no Python process was found" in done.stderr, repr(done)
     assert not os.listdir(out)
 
 
 def test_the_commands_own_status_counts_more(out):
     done = tachbpf("-o", out / "x", "--", "sh", "-c", "exit 5")
-    assert done.returncode == 5 and "no Python was seen" in done.stderr, repr(done)
+    assert done.returncode == 5 and "no Python process was found" in done.stderr, repr(done)
     assert not os.listdir(out)
 
 
@@ -185,5 +185,5 @@ def test_without_samples_it_names_the_mode_that_has_them(scratch, python, out):
 
 def test_a_python_that_cannot_be_profiled_is_none_to_record(unsupported, out):
     done = tachbpf("--exe", "unsupported", "-d", "0.3", "-o", out / "x", "--json")
-    assert done.returncode == 3 and "no Python that can be profiled" in done.stderr, repr(done)
+    assert done.returncode == 3 and "no Python process that can be profiled" in done.stderr, repr(done)
     assert json.loads((out / "x" / "session.json").read_text())["refused"]

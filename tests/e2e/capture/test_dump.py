@@ -225,6 +225,6 @@ def test_what_cannot_be_looked_at(interpreter, scratch):
 
 
 def test_wrong_command_lines():
-    refused(tachbpf("dump"), "nothing to look at", status=2)
-    refused(tachbpf("dump", "-a", "1"), "exclude each other", status=2)
+    refused(tachbpf("dump"), "nothing selected", status=2)
+    refused(tachbpf("dump", "-a", "1"), "mutually exclusive", status=2)
     refused(tachbpf("dump", "x"), "--pid 'x'", status=2)

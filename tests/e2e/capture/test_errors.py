@@ -82,7 +82,7 @@ def test_a_parent_that_is_not_python_names_its_child(parent, command, out):
     above, below = parent
     more = ["-o", out / "x.tach"] if command[0] == "-d" else []
     refused(tachbpf(*command, above, *more), f"process {above} is not Python",
-            f"it has started process {below} (python", "which is")
+            f"it started process {below} (python", "which is")
 
 
 @pytest.mark.parametrize("command", (["ps"], ["dump", "1"], ["-d", "1", "-a"], ["top", "--once"]), ids=lambda c: c[0])

@@ -152,7 +152,7 @@ def test_a_place_that_is_gone_does_not_end_it(quiet, out):
         burn(quiet, "late", 0.5)
         shutil.rmtree(place)
         recorder.process.send_signal(signal.SIGUSR2)
-        recorder.expect("nothing is written; it is tried again")
+        recorder.expect("nothing is written; retrying")
         place.mkdir()
         ask(recorder, numbered(place, 1))
         finished = recorder.stop()
@@ -173,9 +173,9 @@ def test_a_full_disk_does_not_end_it(scratch, python, out):
             while "wrote" in said or not said:      # each recording takes some of the disk
                 use_cpu(target.pid, 0.5)
                 recorder.process.send_signal(signal.SIGUSR2)
-                said = recorder.expect("wrote", "is not whole", "nothing is written")
+                said = recorder.expect("wrote", "is incomplete", "nothing is written")
             recorder.process.send_signal(signal.SIGUSR2)
-            recorder.expect("wrote", "is not whole", "nothing is written")
+            recorder.expect("wrote", "is incomplete", "nothing is written")
             finished = recorder.stop()
     assert finished.returncode == 1, finished
     assert "o space left" in finished.stderr, finished
@@ -200,7 +200,7 @@ def test_earlier_recordings_stay(quiet, out):
     (["--when", "cpu>x% for 5s"], ["at 'x% for 5s'", "percent"]),
     (["--when", "cpu>90% for"], ["at its end", "1s to 1h"]),
     (["--when", "gil>80%", "-m", "exception"], ["gil>80%", "records only some"]),
-    (["--when", "cpu>80%", "-m", "gil"], ["cpu>80%", "have or want the GIL"]),
+    (["--when", "cpu>80%", "-m", "gil"], ["cpu>80%", "hold or want the GIL"]),
     (["--when", "gc>8%", "--no-gc"], ["gc>8%", "--no-gc"]),
     (["--keep", "60s", "-m", "mem"], ["from the beginning"]),
     (["--keep", "0.5s"], ["1s to 24h"]),

@@ -55,4 +55,4 @@ def test_the_workers_of_a_recording(python, scratch, out):
     row, = [p for p in done.summary["processes"] if p["pid"] == target.pid]
     assert row["samples"] > 0
     assert done.summary["workers_lost"] > 0
-    assert "another one takes its place" in done.stderr
+    assert "is being restarted" in done.stderr

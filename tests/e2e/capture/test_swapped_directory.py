@@ -43,7 +43,7 @@ def test_a_directory_of_roots_is_not_given_away(swapped, out, mode, content):
         (precious / "secret").write_text("root's own")
     finished = swapped(precious)
     assert finished.returncode == 1, repr(finished)
-    assert "somebody has put another in its place" in finished.stderr, repr(finished)
+    assert "it was replaced by another one" in finished.stderr, repr(finished)
     taken = out / "home" / "recording"
     assert taken.stat().st_uid == 0
     assert os.listdir(taken) == (["secret"] if content else [])

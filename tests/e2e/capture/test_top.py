@@ -85,7 +85,7 @@ def test_the_table(interpreter):
         once = succeeded(tachbpf("top", "--once", "-i", "0.5", "-r", "999", str(pid))).stdout
         two = succeeded(tachbpf("top", "-b", "-n", "2", "-i", "0.3", str(pid))).stdout
     head, columns, row = once.splitlines()
-    assert " 1 Python, " in head and " 999 Hz, " in head and head.endswith(" lost")
+    assert " 1 Python process, " in head and " 999 Hz, " in head and head.endswith(" lost")
     assert columns.split()[:3] == ["pid", "name", "container"] and columns.endswith("hottest function")
     assert int(row.split()[0]) == pid and " hot (<string>) " in row
     assert two.count("hottest function") == 2 and "\033" not in two
@@ -124,6 +124,6 @@ def test_the_processes_end(interpreter):
 
 
 def test_wrong_command_lines():
-    refused(tachbpf("top", "-a", "1"), "exclude each other", status=2)
+    refused(tachbpf("top", "-a", "1"), "mutually exclusive", status=2)
     refused(tachbpf("top", "-i", "0.01"), "--interval", status=2)
     refused(tachbpf("top", "x"), "--pid 'x'", status=2)

@@ -39,7 +39,7 @@ def test_processes_and_into_one(interpreter):
         top(terminal, one, two)
         screen = terminal.until(lambda s: f" {one} " in s and f" {two} " in s and "hot (<string>)" in s)
         lines = screen.splitlines()
-        assert re.match(r"2 Pythons  [\d.]+ % CPU  0 lost  cpu mode, 999 Hz, last \d+ s", lines[0]), lines[0]
+        assert re.match(r"2 Python processes  [\d.]+ % CPU  0 lost  cpu mode, 999 Hz, last \d+ s", lines[0]), lines[0]
         assert lines[2].split()[:2] == ["pid", "name"] and "hottest function" in lines[2]
         terminal.text(f"/{one}")
         terminal.keys("Enter")
@@ -96,7 +96,7 @@ def test_views_of_a_process(interpreter):
         cpu, gil = map(float, row_of(screen, f"thread {pid}").split()[:2])
         assert 0 < gil <= cpu < 110
         terminal.keys("Tab")
-        terminal.until(lambda s: "choose a function first" in s)
+        terminal.until(lambda s: "select a function first" in s)
         terminal.keys("Tab")
         screen = terminal.until(lambda s: "total %  self %  call" in s and "hot (" in s)
         tree = [re.sub(r"^ *[\d.]+ +[\d.]+  ", "", line) for line in screen.splitlines() if "<string>" in line]
@@ -119,7 +119,7 @@ def test_sort_filter_and_pause(interpreter):
         terminal.keys("s")
         terminal.until(lambda s: "by gil" in s)
         terminal.text("/nothing of this name")
-        terminal.until(lambda s: "no row has this text" in s)
+        terminal.until(lambda s: "no row matches this text" in s)
         terminal.keys("Escape")
         terminal.until(lambda s: f" {pid} " in s)
         terminal.text(f"/{pid}")
@@ -131,7 +131,7 @@ def test_sort_filter_and_pause(interpreter):
         terminal.keys("Space", "t")
         terminal.until(lambda s: "since the start" in s and "paused" not in s)
         terminal.keys("?")
-        terminal.until(lambda s: "any key: back" in s)
+        terminal.until(lambda s: "press any key to go back" in s)
         terminal.keys("x")
         terminal.until(lambda s: "since the start" in s)
         terminal.keys("q")
@@ -183,7 +183,7 @@ def test_sizes(interpreter, size):
     """No line is longer than the terminal, also after its size has changed."""
     with Busy(interpreter) as pid, Terminal(*size) as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: "Python" in s.splitlines()[0] and str(pid) in s if size[1] > 4 else "1 Python" in s)
+        terminal.until(lambda s: "Python" in s.splitlines()[0] and str(pid) in s if size[1] > 4 else "1 Python process" in s)
         terminal.resize(size[0] + 30, size[1] + 10)
         terminal.until(lambda s: str(pid) in s and len(s.splitlines()) >= size[1] + 9)
         terminal.keys("Enter")
@@ -191,7 +191,7 @@ def test_sizes(interpreter, size):
         terminal.resize(*size)
         terminal.until(lambda s: len(s.splitlines()) <= size[1] and s.startswith("python"))
         terminal.keys("?")
-        terminal.until(lambda s: "any key: back" in s)
+        terminal.until(lambda s: "press any key to go back" in s)
         terminal.keys("x", "q")
         assert terminal.ended() == 0
 
@@ -216,7 +216,7 @@ def test_after_a_crash_of_the_screen(interpreter, how):
         terminal.until(lambda s: f" {pid} " in s)
         os.kill(screen_processes(terminal)[1], getattr(signal, how))
         assert terminal.ended() == 1
-        assert f"ended by signal {getattr(signal, how).value}" in terminal.screen()
+        assert f"terminated by signal {getattr(signal, how).value}" in terminal.screen()
 
 
 @pytest.mark.parametrize("how", ["SIGSEGV", "SIGQUIT", "SIGABRT"])

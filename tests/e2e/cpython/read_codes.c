@@ -24,7 +24,7 @@ static int vm_read(void *ctx, uint64_t addr, void *buf, size_t len)
 	return (size_t)n == len ? 0 : -EFAULT;
 }
 
-static uint64_t clock_ns(void)
+static uint64_t monotonic_ns(void)
 {
 	struct timespec t;
 
@@ -73,9 +73,9 @@ int main(int argc, char **argv)
 	while (scanf("%lu %u", &addr, &len) == 2) {
 		struct code_object code;
 
-		started = clock_ns();
+		started = monotonic_ns();
 		err = code_read(&mem, &img.layout, &img.objects, addr, &code);
-		ns += clock_ns() - started;
+		ns += monotonic_ns() - started;
 		cnt++;
 		if (err) {
 			printf("error %d\n", err);

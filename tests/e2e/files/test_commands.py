@@ -345,7 +345,7 @@ def test_what_is_no_file_is_passed_over(recording):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_empty_directory(tmp_path, command):
-    refused(run(command, tmp_path), "no .tach file", str(tmp_path))
+    refused(run(command, tmp_path), "no .tach or .mlyze file", str(tmp_path))
 
 
 # ---- bad files ----
@@ -381,7 +381,7 @@ def test_a_hostile_file_name(tmp_path, command):
 # ---- usage ----
 
 @pytest.mark.parametrize("argv,words", [
-    ([], ["nothing to record", "-a", "-p", "--help"]),
+    ([], ["nothing selected", "-a", "-p", "--help"]),
     (["-a", "-p", "1"], ["-a", "-p", "only one"]),
     (["-a", "--", "x"], ["only one"]),
     (["--"], ["no command", "python3 app.py"]),
@@ -398,7 +398,7 @@ def test_a_hostile_file_name(tmp_path, command):
     (["-a", "--nope"], ["unknown option '--nope'", "--help"]),
     (["-a", "--layout", "old"], ["--layout 'old'", "release draft1 draft2"]),
     (["-p", "me"], ["--pid 'me'", "1234"]),
-    (["info"], ["no file", "info --help"]),
+    (["info"], ["no input file", "info --help"]),
     (["info", "-x", "f"], ["unknown option '-x'", "info --help"]),
     (["report", "--by", "x", "f"], ["--by 'x'", "function line process thread"]),
     (["report", "--sort", "x", "f"], ["--sort 'x'", "self total samples name file"]),

@@ -185,5 +185,5 @@ def test_files(shell, shell_home):
 
 
 def test_a_shell_that_is_not_known():
-    refused(run("completion", "tcsh"), "'tcsh'", "bash, zsh or fish", status=2)
+    refused(run("completion", "tcsh"), "'tcsh'", "bash, zsh, fish", status=2)
     refused(run("completion"), "bash, zsh or fish", status=2)

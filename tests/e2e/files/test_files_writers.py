@@ -71,7 +71,7 @@ def test_convert_refuses(tmp_path):
     refused(run("convert", two[0]), "-o", status=2)
     refused(run("convert", two[0], "-o", tmp_path / "x.unknown"), "x.unknown", "--format", ".tach",
             ".folded", ".heatmap.html", status=2)
-    refused(run("convert", "-o", tmp_path / "x"), "no file", status=2)
+    refused(run("convert", "-o", tmp_path / "x"), "no input file", status=2)
     assert not os.listdir(tmp_path)
 
 

@@ -292,7 +292,7 @@ def test_what_cannot_be_read(tmp_path):
     done = run("gil", tmp_path / "2-b.tach", made(tmp_path / "3-c.tach"))
     refused(done, "2-b.tach")       # once, though it is read twice
     assert "3-c.tach, pid 3 c: GIL held 100.00 %" in done.stdout
-    refused(run("gil"), "no file", status=2)
+    refused(run("gil"), "no input file", status=2)
 
 
 def test_no_samples(tmp_path):

@@ -239,7 +239,7 @@ def test_the_stack_of_a_frame_is_copied(show, inverted):
     assert len(lines) > 1 and f"{len(lines)} frames" in page.text("#status")
     page.run("window.refused = true")
     page.key("y")
-    assert "does not let" in page.text("#status")
+    assert "does not allow" in page.text("#status")
 
 
 def test_keyboard(show):

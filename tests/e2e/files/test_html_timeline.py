@@ -63,8 +63,8 @@ def test_lanes_have_each_threads_states(show, tmp_path):
             shares = page.run(f"Array.from(report.graph.timeline.shares({lanes.index(lane)}, "
                               f"{quarter * 250}, {quarter * 250 + 250}))")
             assert shares == [float(s == expected) for s in range(6)]
-    assert page.text("#time-legend") == ("garbage collectionruns Python, with the GILon CPU without the GIL"
-                                         "waits for the GILwaits")
+    assert page.text("#time-legend") == ("garbage collectionrunning Python with the GILon CPU without the GIL"
+                                         "waiting for the GILwaiting")
 
 
 def test_the_brush(show):

@@ -56,7 +56,7 @@ def test_a_pattern_of_the_shell_passes_over_the_json_beside(recorded):
 
 def test_a_json_beside_a_recording_is_no_profile(recorded):
     for path in (recorded / "X.tach.json", recorded / "dir" / "session.json"):
-        refused(run("report", path), "summary of a recording", "give its directory, or the .tach")
+        refused(run("report", path), "summary of a recording", "use its directory, or the .tach")
 
 
 def test_offcpu_is_not_called_wall(recorded):

@@ -43,4 +43,4 @@ def test_a_limit_of_file_sizes(argv, tmp_path):
     out = tmp_path / "x.folded"
     done = in_shell("ulimit -f 0", *argv, "-o", out)
     assert done.returncode == 1, done
-    assert "above the limit of file sizes (ulimit -f)" in done.stderr and not out.exists()
+    assert "exceeds the file size limit (ulimit -f)" in done.stderr and not out.exists()

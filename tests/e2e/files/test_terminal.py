@@ -68,7 +68,7 @@ def test_rare_options_come_last(command):
     names, texts = groups[1::2], groups[2::2]
     groups = [(n, t) for n, t in zip(names, texts) if re.search(r"^ .*--\w", t, re.M) and n != "Examples"]
     rare = set(re.findall(r"(--[a-z-]+)", groups[-1][1]))
-    assert groups[-1][0] == "Rarely needed" and {"--layout", "--compression"} <= rare
+    assert groups[-1][0] == "Advanced" and {"--layout", "--compression"} <= rare
     if command == "record":
         assert {"--self-time", "--no-sample-limit"} <= rare
     for _, text in groups[:-1]:
@@ -141,7 +141,7 @@ def test_colours_are_for_terminals():
     assert not coloured("report", "--color=never", CAPTURE)
     assert "\x1b" in good("report", "--color=always", CAPTURE)
     assert coloured("report", "--color", "always", CAPTURE, NO_COLOR="1")
-    refused(run("report", "--color", "blue", CAPTURE), "auto always never", status=2)
+    refused(run("report", "--color", "blue", CAPTURE), "auto, always or never", status=2)
 
 
 def test_colours_change_no_column():
@@ -220,7 +220,7 @@ def test_a_pager_that_ends_early_is_no_error(home):
 
 def test_a_pager_that_is_not_there(home):
     command = as_nobody(home, "report", CAPTURE)
-    with pytest.raises(AssertionError, match="the pager 'no-such-pager' cannot be run"):
+    with pytest.raises(AssertionError, match="cannot run the pager 'no-such-pager'"):
         raw_terminal(100, *command, env={"PAGER": "no-such-pager"})
 
 

@@ -109,7 +109,7 @@ def argv_of(target, directory, every, options=()):
 def wait_probed(recording):
     """With --allocations: until its calls were counted, and it says that blocks are recorded."""
     said, end = b"", time.monotonic() + TIMEOUT
-    while b"recorded from now on" not in said:
+    while b"recording blocks from now on" not in said:
         ready, _, _ = select.select([recording.process.stderr], [], [], end - time.monotonic())
         more = os.read(recording.process.stderr.fileno(), 4096) if ready else b""
         said += more

@@ -19,7 +19,7 @@ def cc(out, source, *flags):
 
 
 def cc_with_cpython(out, source):
-    """Compile source together with user/cpython, user/elf, and what these need of user/base."""
-    sources = [c for room in ("elf", "cpython") for c in sorted((REPO / "user" / room).glob("*.c"))]
-    sources += [REPO / "user" / "base" / name for name in ("util.c", "colour.c")]
+    """Compile source together with user/cpython, what reads ELF files, and what these need of user/base."""
+    sources = [c for files in ("elf/elf*.c", "cpython/*.c") for c in sorted((REPO / "user").glob(files))]
+    sources += [REPO / "user" / "base" / name for name in ("util.c", "colour.c", "time.c")]
     return cc(out, source, "-I%s" % REPO, "-I%s" % (REPO / "user"), *sources)

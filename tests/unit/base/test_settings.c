@@ -41,7 +41,7 @@ static const struct setting rows[] = {
 	{ 0, "s", NULL, "Two", "a time", &setting_seconds, AT(seconds), .min = 1, .max = NS_OF_D },
 	{ 0, "size", "BYTES", "Two", "a size", &setting_size, AT(bytes), .max = 0x1p40 },
 	{ 0, "percent", NULL, "Two", "a share", &setting_percent, AT(percent), .max = 100,
-	  .wanted = "give less" },
+	  .wanted = "expected less" },
 	{ 0, "word", NULL, "Two", "a word", &setting_choice, AT(word), .words = colours },
 	{ 0, "switch", NULL, "Two", "a word", &setting_switch, AT(of_word), .words = colours },
 	{ 0, "bits", NULL, "Two", "words", &setting_choices, AT(bits), .words = colours },
@@ -107,12 +107,12 @@ static void test_numbers(void **state)
 	assert_true(v.percent == 0.5);
 	assert_int_equal(parse("--s 0.1 --size 2kb --time 1h"), 0);
 	assert_true(v.seconds == 0.1 && v.bytes == 2000 && v.ns == 3600000000000);
-	assert_bad("--number 1", "bad --number '1': give 2 to 9");
-	assert_bad("--number 2.5", "bad --number '2.5': give 2 to 9");
-	assert_bad("--time 1us", "bad --time '1us': give 1ms to 1h");
-	assert_bad("--size 2TiB", "bad --size '2TiB': give 0 to 1TiB");
-	assert_bad("--percent 101", "bad --percent '101': give less");
-	assert_bad("--s 0", "bad --s '0': give 1ns to 1d");
+	assert_bad("--number 1", "invalid --number '1': expected 2 to 9");
+	assert_bad("--number 2.5", "invalid --number '2.5': expected 2 to 9");
+	assert_bad("--time 1us", "invalid --time '1us': expected 1ms to 1h");
+	assert_bad("--size 2TiB", "invalid --size '2TiB': expected 0 to 1TiB");
+	assert_bad("--percent 101", "invalid --percent '101': expected less");
+	assert_bad("--s 0", "invalid --s '0': expected 1ns to 1d");
 }
 
 static void test_words(void **state)
@@ -121,9 +121,9 @@ static void test_words(void **state)
 			       "--text a"), 0);
 	assert_true(v.word == 2 && v.of_word && v.bits == 7);
 	assert_string_equal(v.text, "a");
-	assert_bad("--word gren", "bad --word 'gren': give red, green or blue");
-	assert_bad("--bits red,", "bad --bits 'red,': give red, green or blue");
-	assert_bad("--text=", "bad --text '': it is empty");
+	assert_bad("--word gren", "invalid --word 'gren': expected red, green or blue");
+	assert_bad("--bits red,", "invalid --bits 'red,': expected red, green or blue");
+	assert_bad("--text=", "invalid --text '': it is empty");
 }
 
 /* The last one wins; what is not given is the preset. */
@@ -136,7 +136,7 @@ static void test_flags_and_presets(void **state)
 	assert_int_equal(parse("--no-boolean --boolean --old-flag"), 0);
 	assert_true(v.boolean && v.flag);
 	assert_bad("--no-boolean=1",
-		   "option --no-boolean takes no value: write --no-boolean alone");
+		   "option --no-boolean takes no value: use --no-boolean alone");
 	assert_bad("--no-bolean", "unknown option '--no-bolean': did you mean --no-boolean? See: "
 		   "tachbpf x --help");
 	assert_bad("--old-fla", "unknown option '--old-fla'; see: tachbpf x --help");

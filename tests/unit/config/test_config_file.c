@@ -99,14 +99,15 @@ static void test_lists(void **state)
 	proc_filter_free(&filter);
 	agent_config_free(c);
 	assert_refused("selection:\n  uid: [0, no-such-user-here]\n",
-		       "a.yaml:2:12: bad selection.uid 'no-such-user-here': there is no such user: "
-		       "give a name or a number (getent passwd lists all)");
+		       "a.yaml:2:12: invalid selection.uid 'no-such-user-here': no such user: "
+		       "expected a name or a number (getent passwd lists all)");
 	assert_refused("selection: {exclude: {cgroup: a/../b}}",
-		       "a.yaml:1:31: bad selection.exclude.cgroup 'a/../b': give the path without "
-		       ". and ..");
+		       "a.yaml:1:31: invalid selection.exclude.cgroup 'a/../b': expected a path "
+		       "without . and ..");
 	assert_refused("selection: {container: [[a]]}",
 		       "a.yaml:1:25: selection.container is one value, not a list");
-	assert_refused("modes: []", "a.yaml:1:8: modes is empty: name at least one, such as cpu");
+	assert_refused("modes: []", "a.yaml:1:8: modes is empty: expected at least "
+				    "one, such as cpu");
 }
 
 static void test_service_rules(void **state)
@@ -123,20 +124,21 @@ static void test_service_rules(void **state)
 	assert_string_equal(rule[0].name, "web");
 	assert_string_equal(rule[1].name, "{container}-{comm}");
 	agent_config_free(c);
-	assert_refused("service_rules: {a: b}", "a.yaml:1:16: service_rules is a list of rules: "
-		       "- match: {exe: GLOB} and name: NAME");
-	assert_refused("service_rules: [{name: a}]", "a.yaml:1:17: bad service_rules: a rule needs "
-		       "a name, and what its processes match");
-	assert_refused("service_rules: [a]", "a.yaml:1:17: bad service_rules: a rule needs a name, "
-		       "and what its processes match");
+	assert_refused("service_rules: {a: b}", "a.yaml:1:16: service_rules must be a list of "
+		       "rules: - match: {exe: GLOB} and name: NAME");
+	assert_refused("service_rules: [{name: a}]", "a.yaml:1:17: invalid service_rules: a rule "
+		       "must have a name, and a pattern for its processes");
+	assert_refused("service_rules: [a]", "a.yaml:1:17: invalid service_rules: a rule must have "
+		       "a name, and a pattern for its processes");
 	assert_refused("service_rules: [{match: {exe: a}, name: 'x{usr}'}]",
-		       "a.yaml:1:17: bad service_rules: the name 'x{usr}' has 'usr' at a brace; "
-		       "between braces there can be " SERVICE_FACT_WORDS);
+		       "a.yaml:1:17: invalid service_rules: the name 'x{usr}' has 'usr' at a "
+		       "brace; between braces there can be " SERVICE_FACT_WORDS);
 	assert_refused("service_rules: [{match: {exec: a}, name: x}]",
-		       "a.yaml:1:26: bad service_rules 'a': a rule has a name, and compares "
+		       "a.yaml:1:26: invalid service_rules 'a': a rule must have a name, and "
+		       "compare "
 		       SERVICE_FACT_WORDS);
 	assert_refused("service_rules: [{exe: a, name: x}]",
-		       "a.yaml:1:18: a rule has a name, and match: a map with globs for "
+		       "a.yaml:1:18: a rule must have a name, and match: a map with globs for "
 		       SERVICE_FACT_WORDS);
 }
 
@@ -166,67 +168,69 @@ static void test_bad_values(void **state)
 	static const struct {
 		const char *text, *error;
 	} bad[] = {
-		{ "rate: 0", "a.yaml:1:7: bad rate '0': give 1 to 50000" },
-		{ "rate: fast", "a.yaml:1:7: bad rate 'fast': give 1 to 50000" },
-		{ "rate: 1.5", "a.yaml:1:7: bad rate '1.5': give 1 to 50000" },
-		{ "rate: 1e9", "a.yaml:1:7: bad rate '1e9': give 1 to 50000" },
-		{ "rate: -1", "a.yaml:1:7: bad rate '-1': give 1 to 50000" },
-		{ "rate:", "a.yaml:1:6: rate has no value: give one, or leave the line out" },
+		{ "rate: 0", "a.yaml:1:7: invalid rate '0': expected 1 to 50000" },
+		{ "rate: fast", "a.yaml:1:7: invalid rate 'fast': expected 1 to 50000" },
+		{ "rate: 1.5", "a.yaml:1:7: invalid rate '1.5': expected 1 to 50000" },
+		{ "rate: 1e9", "a.yaml:1:7: invalid rate '1e9': expected 1 to 50000" },
+		{ "rate: -1", "a.yaml:1:7: invalid rate '-1': expected 1 to 50000" },
+		{ "rate:", "a.yaml:1:6: rate has no value: add one, or leave the line out" },
 		{ "rate: [1]", "a.yaml:1:7: rate is one value, not a list" },
 		{ "rate: {a: 1}", "a.yaml:1:7: rate is one value, not a map" },
-		{ "window: 100ms", "a.yaml:1:9: bad window '100ms': give 1s to 1h" },
-		{ "window: 2 weeks", "a.yaml:1:9: bad window '2 weeks': give 1s to 1h" },
-		{ "probability: 0", "a.yaml:1:14: bad probability '0': give 0.0001 to 1" },
-		{ "modes: [cpu, wall]", "a.yaml:1:14: bad modes 'wall': give cpu, offcpu, gil, "
-		  "exception or memory" },
-		{ "trace_context: maybe", "a.yaml:1:16: bad trace_context 'maybe': give true or "
-		  "false" },
-		{ "spool: {size: 1PiB}", "a.yaml:1:15: bad spool.size '1PiB': give 1MiB to 1TiB" },
-		{ "spool: {dir: ''}", "a.yaml:1:14: bad spool.dir '': it may not be empty" },
-		{ "spool: x", "a.yaml:1:8: spool is a map of keys" },
-		{ "budget: {cpu: 101%}", "a.yaml:1:15: bad budget.cpu '101%': give 0 to 100%" },
-		{ "metrics: {listen: 9419}", "a.yaml:1:19: bad metrics.listen '9419': give "
+		{ "window: 100ms", "a.yaml:1:9: invalid window '100ms': expected 1s to 1h" },
+		{ "window: 2 weeks", "a.yaml:1:9: invalid window '2 weeks': expected 1s to 1h" },
+		{ "probability: 0", "a.yaml:1:14: invalid probability '0': expected 0.0001 to 1" },
+		{ "modes: [cpu, wall]", "a.yaml:1:14: invalid modes 'wall': expected cpu, offcpu, "
+		  "gil, exception or memory" },
+		{ "trace_context: maybe", "a.yaml:1:16: invalid trace_context 'maybe': expected "
+		  "true or false" },
+		{ "spool: {size: 1PiB}", "a.yaml:1:15: invalid spool.size '1PiB': expected 1MiB to "
+					 "1TiB" },
+		{ "spool: {dir: ''}", "a.yaml:1:14: invalid spool.dir '': it must not be empty" },
+		{ "spool: x", "a.yaml:1:8: spool must be a map of keys" },
+		{ "budget: {cpu: 101%}", "a.yaml:1:15: invalid budget.cpu '101%': expected 0 to "
+					 "100%" },
+		{ "metrics: {listen: 9419}", "a.yaml:1:19: invalid metrics.listen '9419': expected "
 		  "ADDRESS:PORT, [IPV6]:PORT or :PORT" },
-		{ "metrics: {listen: 'a:70000'}", "a.yaml:1:19: bad metrics.listen 'a:70000': give "
-		  "ADDRESS:PORT, [IPV6]:PORT or :PORT" },
-		{ "labels: [a]", "a.yaml:1:9: labels is a map of names and values" },
-		{ "labels: {service.name: x}", "a.yaml:1:10: bad labels 'service.name': each "
+		{ "metrics: {listen: 'a:70000'}", "a.yaml:1:19: invalid metrics.listen 'a:70000': "
+		  "expected ADDRESS:PORT, [IPV6]:PORT or :PORT" },
+		{ "labels: [a]", "a.yaml:1:9: labels must be a map of names to values" },
+		{ "labels: {service.name: x}", "a.yaml:1:10: invalid labels 'service.name': every "
 		  "service has its own: see service_rules" },
-		{ "labels: {a=b: x}", "a.yaml:1:10: bad labels 'a=b': a label's name has letters, "
-		  "digits and . _ - / only" },
-		{ "labels: {a: }", "a.yaml:1:13: a has no value: give one, or leave the line out" },
-		{ "exporters: {otlp: {endpoint: 'collector:4318'}}", "a.yaml:1:30: bad "
-		  "exporters.otlp.endpoint 'collector:4318': give http://HOST:PORT or "
-		  "https://HOST:PORT, perhaps with a path" },
-		{ "exporters: {pyroscope: {headers: {'a b': x}}}", "a.yaml:1:35: bad "
-		  "exporters.pyroscope.headers: this is no name of an HTTP header" },
-		{ "exporters: {otlp: {headers: {a: <secret>}}}", "a.yaml:1:30: bad "
+		{ "labels: {a=b: x}", "a.yaml:1:10: invalid labels 'a=b': a label name may only "
+		  "contain letters, digits and . _ - /" },
+		{ "labels: {a: }", "a.yaml:1:13: a has no value: add one, or leave the line out" },
+		{ "exporters: {otlp: {endpoint: 'collector:4318'}}", "a.yaml:1:30: invalid "
+		  "exporters.otlp.endpoint 'collector:4318': expected http://HOST:PORT or "
+		  "https://HOST:PORT, optionally with a path" },
+		{ "exporters: {pyroscope: {headers: {'a b': x}}}", "a.yaml:1:35: invalid "
+		  "exporters.pyroscope.headers: this is not a valid HTTP header name" },
+		{ "exporters: {otlp: {headers: {a: <secret>}}}", "a.yaml:1:30: invalid "
 		  "exporters.otlp.headers: --print-config shows <secret> instead of the value" },
-		{ "exporters: {tach: {dir: \"a\\nb\"}}", "a.yaml:1:25: bad exporters.tach.dir "
-		  "'a\\x0ab': it has characters that are not printable UTF-8" },
+		{ "exporters: {tach: {dir: \"a\\nb\"}}", "a.yaml:1:25: invalid exporters.tach.dir "
+		  "'a\\x0ab': it contains characters that are not printable UTF-8" },
 		{ "exporters: {otlp: {cert_file: /c}}", "a.yaml:1:31: exporters.otlp.cert_file "
-		  "needs exporters.otlp.key_file, too" },
+		  "requires exporters.otlp.key_file" },
 		{ "modes: [cpu, memory]\nprobability: 0.5",
-		  "a.yaml:2:14: probability is for time: what is held of memory cannot be known "
-		  "from some windows; leave memory out of modes" },
-		{ "memory: {every: 4KiB}", "a.yaml:1:17: bad memory.every '4KiB': give 64KiB to "
-		  "1GiB" },
-		{ "memory: {interval: 100ms}", "a.yaml:1:20: bad memory.interval '100ms': give 1s "
-		  "to 1h" },
-		{ "budget: {min_rate: 20}", "a.yaml:1:20: budget.min_rate is more than rate" },
-		{ "retry: {initial: 2m}", "a.yaml:1:18: retry.initial is more than retry.max" },
+		  "a.yaml:2:14: probability cannot be used with mode memory: held memory is only "
+		  "known if every window is recorded; leave memory out of modes" },
+		{ "memory: {every: 4KiB}", "a.yaml:1:17: invalid memory.every '4KiB': expected "
+		  "64KiB to 1GiB" },
+		{ "memory: {interval: 100ms}", "a.yaml:1:20: invalid memory.interval '100ms': "
+		  "expected 1s to 1h" },
+		{ "budget: {min_rate: 20}", "a.yaml:1:20: budget.min_rate is higher than rate" },
+		{ "retry: {initial: 2m}", "a.yaml:1:18: retry.initial is longer than retry.max" },
 	};
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		assert_refused(bad[i].text, bad[i].error);
 	/* A password is not shown. */
-	assert_refused("exporters: {otlp: {proxy: 'ftp://me:pw@x'}}", "a.yaml:1:27: bad "
-		       "exporters.otlp.proxy: give http, https, socks5 or socks5h: "
+	assert_refused("exporters: {otlp: {proxy: 'ftp://me:pw@x'}}", "a.yaml:1:27: invalid "
+		       "exporters.otlp.proxy: expected http, https, socks5 or socks5h: "
 		       "http://HOST:PORT");
-	assert_refused("exporters: {pyroscope: {url: 'http://me:pw@x'}}", "a.yaml:1:30: bad "
-		       "exporters.pyroscope.url: leave the user and the password out: "
-		       "basic_auth_file names a file with them");
+	assert_refused("exporters: {pyroscope: {url: 'http://me:pw@x'}}", "a.yaml:1:30: invalid "
+		       "exporters.pyroscope.url: leave out the user and the password: use "
+		       "basic_auth_file for them");
 }
 
 static void test_addresses_and_urls(void **state)
@@ -258,8 +262,9 @@ static void test_addresses_and_urls(void **state)
 
 static void test_what_yaml_may_not_have(void **state)
 {
-	assert_refused("rate: 19\nrate: 99\n", "a.yaml:2:1: 'rate' is here twice: first in line 1");
-	assert_refused("labels: {a: 1, b: 2, a: 3}", "a.yaml:1:22: 'a' is here twice: first in "
+	assert_refused("rate: 19\nrate: 99\n", "a.yaml:2:1: duplicate 'rate': first "
+					       "used in line 1");
+	assert_refused("labels: {a: 1, b: 2, a: 3}", "a.yaml:1:22: duplicate 'a': first used in "
 		       "line 1");
 	assert_refused("labels: &x {a: 1}", "a.yaml:1:9: anchors (&NAME) are not allowed");
 	assert_refused("labels: *x", "a.yaml:1:9: aliases (*NAME) are not allowed: write the value "
@@ -268,14 +273,15 @@ static void test_what_yaml_may_not_have(void **state)
 		       "in quotes");
 	assert_refused("rate: 19\n---\nrate: 99\n", "a.yaml:2:1: a second document begins here: "
 		       "only one is allowed");
-	assert_refused("[a]: b", "a.yaml:1:1: a name is a text, not a list or a map");
-	assert_refused("- a", "a.yaml:1:1: the file is a map of keys");
-	assert_refused("just text", "a.yaml:1:1: the file is a map of keys");
+	assert_refused("[a]: b", "a.yaml:1:1: a name must be a text, not a list or a map");
+	assert_refused("- a", "a.yaml:1:1: the file must be a map of keys");
+	assert_refused("just text", "a.yaml:1:1: the file must be a map of keys");
 	assert_null(parse("rate: [1\n"));
 	assert_non_null(strstr(messages, "a.yaml:2:1: this is not YAML: "));
 	assert_null(parse("rate:\t\x01 19\n"));
 	assert_null(parse("rate: \xff\n"));
-	assert_refused("spool: {dir: \"a\\0b\"}", "a.yaml:1:14: there is a NUL in this text");
+	assert_refused("spool: {dir: \"a\\0b\"}", "a.yaml:1:14: this text contains a "
+						  "NUL character");
 }
 
 static void test_bounds(void **state)
@@ -287,7 +293,7 @@ static void test_bounds(void **state)
 	/* Depth. */
 	memset(text, 0, sizeof(text));
 	memset(text, '[', 1000);
-	assert_refused(text, "a.yaml:1:17: lists and maps are inside each other more than 16 deep");
+	assert_refused(text, "a.yaml:1:17: lists and maps are nested more than 16 deep");
 	/* Members of a map, and of a list. */
 	p += sprintf(p, "labels:\n");
 	for (i = 0; i < 1025; i++)
@@ -304,15 +310,15 @@ static void test_bounds(void **state)
 	memset(p, 'a', 5000);
 	strcpy(p + 5000, "}");
 	assert_null(parse(text));
-	assert_non_null(strstr(messages, "it has more than 4096 bytes"));
+	assert_non_null(strstr(messages, "it is longer than 4096 bytes"));
 	p = text + sprintf(text, "labels: {");
 	memset(p, 'a', 300);
 	strcpy(p + 300, ": b}");
 	assert_null(parse(text));
-	assert_non_null(strstr(messages, "a name has 1 to 256 bytes"));
+	assert_non_null(strstr(messages, "a name must have 1 to 256 bytes"));
 	/* Of the whole. */
 	memset(text, '#', sizeof(text) - 1);
-	assert_refused(text, "a.yaml: it has more than 1 MiB");
+	assert_refused(text, "a.yaml: it is larger than 1 MiB");
 }
 
 static void test_all_errors_are_said_but_not_too_many(void **state)
@@ -321,8 +327,8 @@ static void test_all_errors_are_said_but_not_too_many(void **state)
 	size_t i, lines = 0;
 
 	assert_null(parse("rate: 0\nwindow: x\nfoo: 1\nprobability: 0.5\n"));
-	assert_non_null(strstr(messages, "a.yaml:1:7: bad rate"));
-	assert_non_null(strstr(messages, "a.yaml:2:9: bad window"));
+	assert_non_null(strstr(messages, "a.yaml:1:7: invalid rate"));
+	assert_non_null(strstr(messages, "a.yaml:2:9: invalid window"));
 	assert_non_null(strstr(messages, "a.yaml:3:1: unknown key 'foo'"));
 	for (i = 0; i < 100; i++)
 		p += sprintf(p, "unknown%zu: 1\n", i);
@@ -330,7 +336,7 @@ static void test_all_errors_are_said_but_not_too_many(void **state)
 	for (p = messages; (p = strchr(p, '\n')); p++)
 		lines++;
 	assert_int_equal(lines, 21);
-	assert_non_null(strstr(messages, "and so on: no more errors are shown\n"));
+	assert_non_null(strstr(messages, "too many errors: the rest is not shown\n"));
 }
 
 static void test_files(void **state)
@@ -347,7 +353,7 @@ static void test_files(void **state)
 	assert_int_equal(chmod(path, 0646), 0);
 	RUN(&r, "--config", path, "--check");
 	assert_int_equal(r.status, AGENT_EXIT_CONFIG);
-	snprintf(want, sizeof(want), "tachbpf: error: %s: everyone may write to it: chmod o-w\n",
+	snprintf(want, sizeof(want), "tachbpf: error: %s: it is writable by everyone: chmod o-w\n",
 		 path);
 	assert_string_equal(messages, want);
 	run_end(&r);

@@ -82,32 +82,32 @@ static void test_flags(void **state)
 
 static void test_wrong_flags(void **state)
 {
-	WRONG(AGENT_EXIT_USAGE, "bad --rate '0': give 1 to 50000", "--rate", "0");
+	WRONG(AGENT_EXIT_USAGE, "invalid --rate '0': expected 1 to 50000", "--rate", "0");
 	WRONG(AGENT_EXIT_USAGE, "unknown option '--windo': did you mean --window? See: tachbpf "
 	      "agent --help", "--windo", "5s");
 	WRONG(AGENT_EXIT_USAGE, "option --window needs a value: --window TIME", "--window");
-	WRONG(AGENT_EXIT_USAGE, "option --trace-context takes no value: write --trace-context "
-	      "alone", "--trace-context=true");
-	WRONG(AGENT_EXIT_USAGE, "'now' is too much: the agent takes options only; see: tachbpf "
-	      "agent --help", "now");
-	WRONG(AGENT_EXIT_USAGE, "bad --config '': it is empty", "--config", "");
-	WRONG(AGENT_EXIT_USAGE, "bad --uid 'no-such-user-here': there is no such user: give a "
-	      "name or a number (getent passwd lists all)", "--uid", "no-such-user-here");
-	WRONG(AGENT_EXIT_USAGE, "bad --label 'team': give NAME=VALUE", "--label", "team");
-	WRONG(AGENT_EXIT_USAGE, "bad --service-rule 'exe=a': a rule needs a name, and what its "
-	      "processes match", "--service-rule", "exe=a");
+	WRONG(AGENT_EXIT_USAGE, "option --trace-context takes no value: use "
+	      "--trace-context alone", "--trace-context=true");
+	WRONG(AGENT_EXIT_USAGE, "unexpected argument 'now': the agent takes only options; see: "
+	      "tachbpf agent --help", "now");
+	WRONG(AGENT_EXIT_USAGE, "invalid --config '': it is empty", "--config", "");
+	WRONG(AGENT_EXIT_USAGE, "invalid --uid 'no-such-user-here': no such user: expected a name "
+	      "or a number (getent passwd lists all)", "--uid", "no-such-user-here");
+	WRONG(AGENT_EXIT_USAGE, "invalid --label 'team': expected NAME=VALUE", "--label", "team");
+	WRONG(AGENT_EXIT_USAGE, "invalid --service-rule 'exe=a': a rule must have a name, and a "
+	      "pattern for its processes", "--service-rule", "exe=a");
 	/* Together they do not fit. */
-	WRONG(AGENT_EXIT_CONFIG, "exporters.otlp.key_file needs exporters.otlp.cert_file, too",
+	WRONG(AGENT_EXIT_CONFIG, "exporters.otlp.key_file requires exporters.otlp.cert_file",
 	      "--otlp-key-file", "/k");
 }
 
 static void test_no_secret_on_the_command_line(void **state)
 {
-	WRONG(AGENT_EXIT_USAGE, "--otlp-headers may hold a secret, and everyone can read a command "
-	      "line: write exporters.otlp.headers into the file of --config",
+	WRONG(AGENT_EXIT_USAGE, "--otlp-headers may contain a secret, and command lines are "
+	      "readable by everyone: set exporters.otlp.headers in the file of --config",
 	      "--otlp-headers", "authorization=x");
-	WRONG(AGENT_EXIT_USAGE, "--pyroscope-proxy may hold a secret, and everyone can read a "
-	      "command line: write exporters.pyroscope.proxy into the file of --config",
+	WRONG(AGENT_EXIT_USAGE, "--pyroscope-proxy may contain a secret, and command lines are "
+	      "readable by everyone: set exporters.pyroscope.proxy in the file of --config",
 	      "--pyroscope-proxy", "http://me:pw@proxy");
 }
 
@@ -184,24 +184,24 @@ static void test_variables(void **state)
 static void test_wrong_variables(void **state)
 {
 	setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", 1);
-	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_EXPORTER_OTLP_PROTOCOL: bad "
-	      "exporters.otlp.protocol 'grpc': give http/protobuf", "--check");
+	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_EXPORTER_OTLP_PROTOCOL: invalid "
+	      "exporters.otlp.protocol 'grpc': expected http/protobuf", "--check");
 	no_variables(NULL);
 	setenv("OTEL_RESOURCE_ATTRIBUTES", "a=%zz", 1);
-	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_RESOURCE_ATTRIBUTES: bad labels "
-	      "'a=%zz': % and two hexadecimal digits stand for a byte of printable UTF-8",
+	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_RESOURCE_ATTRIBUTES: invalid labels "
+	      "'a=%zz': % must be followed by two hexadecimal digits of printable UTF-8",
 	      "--check");
 	setenv("OTEL_RESOURCE_ATTRIBUTES", "a=%0a", 1);
-	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_RESOURCE_ATTRIBUTES: bad labels "
-	      "'a=%0a': % and two hexadecimal digits stand for a byte of printable UTF-8",
+	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_RESOURCE_ATTRIBUTES: invalid labels "
+	      "'a=%0a': % must be followed by two hexadecimal digits of printable UTF-8",
 	      "--check");
 	setenv("OTEL_RESOURCE_ATTRIBUTES", "a", 1);
-	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_RESOURCE_ATTRIBUTES: bad labels "
-	      "'a': give NAME=VALUE", "--check");
+	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_RESOURCE_ATTRIBUTES: invalid labels "
+	      "'a': expected NAME=VALUE", "--check");
 	no_variables(NULL);
 	setenv("OTEL_EXPORTER_OTLP_HEADERS", "secret", 1);
-	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_EXPORTER_OTLP_HEADERS: bad "
-	      "exporters.otlp.headers: give NAME=VALUE", "--check");
+	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_EXPORTER_OTLP_HEADERS: invalid "
+	      "exporters.otlp.headers: expected NAME=VALUE", "--check");
 }
 
 static void test_what_ends_at_once(void **state)

@@ -79,8 +79,8 @@ static void test_what_only_a_restart_changes(void **state)
 
 	assert_int_equal(diff("rate: 19", "rate: 99\nspool: {dir: /x}\nmodes: [gil]", &changes),
 			 -EBUSY);
-	assert_string_equal(messages, "tachbpf: error: not reloaded: only a restart changes modes, "
-			    "spool.dir\n");
+	assert_string_equal(messages, "tachbpf: error: not reloaded: changing modes, spool.dir "
+			    "requires a restart\n");
 	assert_int_equal(changes.cnt, 3);
 }
 

@@ -774,7 +774,7 @@ class TestSpool(TestCase):
         self.until(p, f"sent {60 - f['memory_full']}")
         self.assertEqual(self.figures(p)["spool_bytes"], 0)
         log = p.end()
-        self.assertEqual(log.count("the spool's disk does not take requests"), 1, log)
+        self.assertEqual(log.count("cannot write to the spool"), 1, log)
 
     def test_other_exporters(self):
         down = Server(silent)

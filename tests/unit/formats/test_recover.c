@@ -691,7 +691,7 @@ static void test_reasons(void **state)
 	f.journal = -1;
 	assert_int_equal(recovered_alone(zeros, sizeof(zeros), &f, why), -1);
 	assert_int_equal(errno, ENOENT);
-	assert_non_null(strstr(why, "is gone"));
+	assert_non_null(strstr(why, "is missing"));
 	assert_int_equal(recovered_alone("#!/bin/sh\n", 10, &f, why), -1);
 	assert_non_null(strstr(why, "not a TACH file"));
 	close(f.file);

@@ -279,9 +279,9 @@ static void test_a_condition_is_tried_without_a_message(void **state)
 	assert_int_equal(proc_filter_try(&tried, FILTER_UNIT, true, "cron", &remedy), 0);
 	assert_null(remedy);
 	assert_int_equal(proc_filter_try(&tried, FILTER_UNIT, false, "a/b", &remedy), -EINVAL);
-	assert_non_null(strstr(remedy, "give a unit's name"));
+	assert_non_null(strstr(remedy, "expected the name of a unit"));
 	assert_int_equal(proc_filter_try(&tried, FILTER_PID, true, "1,x", &remedy), -EINVAL);
-	assert_string_equal(remedy, "give process ids, such as 1234 or 1234,5678");
+	assert_string_equal(remedy, "expected process IDs, such as 1234 or 1234,5678");
 	/* Of a list, what came before the mistake. */
 	assert_int_equal(tried.cnt, 2);
 	assert_string_equal(tried.rules[0].pattern, "cron.service");

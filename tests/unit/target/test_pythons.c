@@ -49,7 +49,7 @@ static void test_busy_is_not_unready(void **state)
 	assert_non_null(strstr(busy.remark, "busy"));
 	assert_null(strstr(busy.remark, "initialised"));
 	assert_true(secret.profilable);
-	assert_non_null(strstr(secret.remark, "not known"));
+	assert_non_null(strstr(secret.remark, "unknown"));
 }
 
 static void test_refused(void **state)

@@ -213,8 +213,8 @@ static void test_rules_are_checked(void **state)
 		{ { { [FACT_EXE] = "*" }, "{programm}" }, "'programm'" },
 		{ { { [FACT_EXE] = "*" }, "a{exe" }, "'exe'" },
 		{ { { [FACT_EXE] = "*" }, "a}" }, "brace" },
-		{ { { [FACT_EXE] = "*" }, "" }, "needs" },
-		{ { { NULL }, "x" }, "needs" },
+		{ { { [FACT_EXE] = "*" }, "" }, "must have" },
+		{ { { NULL }, "x" }, "must have" },
 		{ { { [FACT_EXE] = "*********" }, "x" }, "stars" },
 	};
 	static const struct service_rule good = {

@@ -72,10 +72,10 @@ Object.assign(Graph.prototype, {
 			cnt = text ? text.split('\n').length : 0;
 
 		$('status').value = !cnt
-			? 'No frame is chosen: there is no stack to copy'
+			? 'No frame is selected: there is no stack to copy'
 			: (await copyText(text))
 				? `Copied a stack of ${plural(cnt, 'frame')}`
-				: 'The browser does not let this page copy';
+				: 'The browser does not allow this page to copy';
 	},
 
 	showCrumbs() {

@@ -7,11 +7,11 @@ const LANES = 60; /* the busiest threads; the others share a lane */
 /* Kinds of time: name, then lightness, chroma and hue for light and dark. */
 const STATES = [
 	['garbage collection', [0.52, 0.2, 310], [0.62, 0.2, 310]],
-	['runs Python, with the GIL', [0.7, 0.15, 150], [0.62, 0.13, 150]],
+	['running Python with the GIL', [0.7, 0.15, 150], [0.62, 0.13, 150]],
 	['on CPU without the GIL', [0.62, 0.14, 250], [0.6, 0.13, 250]],
-	['has the GIL, not on CPU', [0.84, 0.15, 90], [0.8, 0.14, 90]],
-	['waits for the GIL', [0.6, 0.2, 27], [0.6, 0.19, 27]],
-	['waits', [0.9, 0.012, 260], [0.36, 0.015, 260]],
+	['holding the GIL, off CPU', [0.84, 0.15, 90], [0.8, 0.14, 90]],
+	['waiting for the GIL', [0.6, 0.2, 27], [0.6, 0.19, 27]],
+	['waiting', [0.9, 0.012, 260], [0.36, 0.015, 260]],
 ];
 
 function stateOf(status, collects) {

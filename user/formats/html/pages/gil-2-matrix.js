@@ -138,7 +138,7 @@ class Matrix {
 				el(
 					'tr',
 					null,
-					el('th', { className: 'corner', scope: 'col' }, el('span', null, 'seconds waited, while the GIL was with →')),
+					el('th', { className: 'corner', scope: 'col' }, el('span', null, 'seconds waited, while the GIL was held by →')),
 					...head,
 					el('th', { scope: 'col' }, el('span', null, 'waited for all')),
 				),
@@ -163,7 +163,7 @@ class Matrix {
 				el(
 					'tr',
 					null,
-					el('th', { scope: 'row' }, 'all waits for it'),
+					el('th', { scope: 'row' }, 'total waits'),
 					...sums,
 					el(
 						'td',
@@ -185,7 +185,7 @@ class Matrix {
 		const thread = this.process.threads[key];
 
 		return thread && !this.process.holders_unknown
-			? el('small', null, `had it ${this.time(thread.held)}`)
+			? el('small', null, `held it ${this.time(thread.held)}`)
 			: null;
 	}
 
@@ -286,11 +286,11 @@ class Matrix {
 		const lists =
 			this.by === 'threads'
 				? [
-						[`What ${holder} did meanwhile`, ...places('holderPlace')],
+						[`What ${holder} was doing meanwhile`, ...places('holderPlace')],
 						[`Where ${waiter} waited`, ...places('waiterPlace')],
 					]
 				: [
-						['Threads that had the GIL', ...threads('holder')],
+						['Threads that held the GIL', ...threads('holder')],
 						['Threads that waited', ...threads('waiter')],
 					];
 

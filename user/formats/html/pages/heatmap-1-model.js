@@ -4,10 +4,10 @@
 const READ = 0;
 const WHY = [
 	'',
-	'Sources were not wanted: only lines with samples are listed.',
+	'Sources were not included: only lines with samples are listed.',
 	'This file could not be read here: only lines with samples are listed.',
 	'This is not the path of a file: only lines with samples are listed.',
-	'This file is too large to be shown: only lines with samples are listed.',
+	'This file is too large to show: only lines with samples are listed.',
 	'This does not look like Python source: only lines with samples are listed.',
 ];
 const LINES_MAX = 1000000; /* browsers cannot scroll much further */
@@ -116,7 +116,7 @@ class Source {
 	get note() {
 		if (this.state !== READ) return WHY[this.state] || WHY[2];
 		if (this.sampled.some((l) => l.at > this.text.length))
-			return 'This file has changed since the recording: there are samples behind its end, and other lines may have moved.';
+			return 'This file has changed since the recording: there are samples past its end, and other lines may have moved.';
 		if (this.text.length > LINES_MAX)
 			return `Only the first ${count(LINES_MAX)} lines are shown.`;
 		return '';

@@ -152,7 +152,7 @@ class Heatmap {
 				line
 					? at
 						? `in ${line.func}`
-						: `no line known, in ${line.func}`
+						: `unknown line, in ${line.func}`
 					: '',
 			);
 		else
