@@ -87,7 +87,7 @@ uint64_t losses_counted(enum loss_cause cause, const uint64_t *bpf)
 	return sum;
 }
 
-/* The thread's row, made if there is room. NULL: there is none. */
+/* Returns the thread's row, a new one if there is room. NULL: there is no room. */
 static struct thread_losses *row_of(struct losses_of_threads *l, uint32_t tid)
 {
 	uint32_t i;
@@ -101,7 +101,7 @@ static struct thread_losses *row_of(struct losses_of_threads *l, uint32_t tid)
 	return &l->list[l->cnt++];
 }
 
-static const struct thread_losses *find(const struct losses_of_threads *l, uint32_t tid)
+static const struct thread_losses *find_thread(const struct losses_of_threads *l, uint32_t tid)
 {
 	uint32_t i;
 
@@ -133,7 +133,7 @@ void losses_add_since(struct losses_of_threads **l, const struct losses_of_threa
 
 	for (i = 0; from && i < from->cnt; i++) {
 		now = &from->list[i];
-		then = find(before, now->tid);
+		then = find_thread(before, now->tid);
 		for (cause = 0; cause < LOSS_CNT; cause++)
 			losses_add(l, now->tid, cause,
 				   now->lost[cause] - (then ? then->lost[cause] : 0));
