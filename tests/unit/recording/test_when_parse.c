@@ -79,7 +79,7 @@ static void test_bad(void **state)
 	bad("cpu>90% for 0.5s", "0.5s", "1s to 1h");
 	bad("cpu>90% for 61m", "61m", "1s to 1h");
 	bad("cpu>90% for ever", "ever", "1s to 1h");
-	bad("cpu>90% for 5s more", "more", "nothing may follow");
+	bad("cpu>90% for 5s more", "more", "unexpected text");
 	bad("cpu>00000000000000000000000000000000000000000000000000000000000",
 	    "00000000000000000000000000000000000000000000000000000000000", "percent");
 }
