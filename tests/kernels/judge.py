@@ -126,7 +126,7 @@ def judge_doctor(v, facts, result, profiles):
     found = facts["json"]
     problems = [c for c in found["checks"] if c["verdict"] == "problem"]
     v.check("doctor", "finds no problem", facts["status"] == 0 and found["ok"], problems)
-    v.check("doctor", "says so", "everything that recording needs is there" in facts["text"],
+    v.check("doctor", "says so", "ready to record" in facts["text"],
             facts["text"][-300:])
     programs = found["programs"]
     v.check("doctor", "programs load", programs["loaded"], programs["reason"])

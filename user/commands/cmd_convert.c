@@ -25,7 +25,7 @@ struct convert {
 	struct profile_set *set;
 	const struct sink_ops *ops;
 	struct profile_out out;	/* without a sink until the first profile */
-	struct remap *remap;	/* of the profile being read: to keep only what is used; NULL */
+	struct remap *remap;	/* of the profile being read, to keep only what is used; or NULL */
 	size_t done;		/* profiles written */
 };
 
@@ -50,7 +50,7 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 	struct profile_stats stats = info->stats;
 	int err;
 
-	/* TACH has its own statistics: losses of session.json stay out of them. */
+	/* TACH has its own statistics: losses of session.json are left out. */
 	profile_file_context(file, &meta, c->ops == &sink_tach ? NULL : &stats, platform);
 	err = c->out.sink->ops->begin(c->out.sink, &meta, tables);
 	if (!err)
@@ -64,7 +64,7 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 	return err;
 }
 
-/* Write to TACH with new tables, which have only the names that are used. */
+/* Writes to TACH with new tables, which have only the names that are used. */
 static int convert_used(struct convert *c, const struct profile_file *file, struct reader *r)
 {
 	struct intern *in = intern_new();
@@ -82,7 +82,7 @@ static int convert_used(struct convert *c, const struct profile_file *file, stru
 
 static int refuse_several(const struct convert *c, size_t cnt, const char *or_more)
 {
-	log_error("a %s file holds one process, and these are %zu profiles%s: choose with "
+	log_error("a %s file holds one process, but there are %zu profiles%s: select one with "
 		  "--process, join those of one process with tachbpf merge, or write a file for "
 		  "each with tachbpf split --by process", c->ops->name, cnt, or_more);
 	return -ECANCELED;
@@ -97,7 +97,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	if (c->ops->one_profile && c->done)
 		return refuse_several(c, c->done + 1, " or more");
 	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
-		log_error("'%s' counts %s, and TACH cannot hold them: choose another --format",
+		log_error("'%s' counts %s, which TACH cannot store: choose another --format",
 			  file->shown, profile_unit_name(meta->unit));
 		return -ECANCELED;
 	}
@@ -113,7 +113,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	return convert_with(c, file, r, reader_tables(r));
 }
 
-/* Refuse several profiles as far as they are known before a file is open. */
+/* Rejects several profiles as far as they are known before a file is open. */
 static int check_count(const struct convert *c)
 {
 	size_t i, cnt = 0;

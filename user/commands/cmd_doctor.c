@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_doctor.c - `tachbpf doctor`: can this machine and this user record, and if not, why not?
+ * cmd_doctor.c - `tachbpf doctor`: whether this machine and this user can record, and if not, why.
  *
- * Runs every check and every probe of a feature, loads the BPF programs for a trial and counts
- * the Pythons that run. Prints the results as text or as JSON. Exit status 1: something is
- * missing that recording needs.
+ * Runs every check and every feature probe, loads the BPF programs as a test and counts the running
+ * Python processes. Prints the results as text or as JSON. Exit status 1: something that recording
+ * needs is missing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "doctor/doctor_processes.h"
 
 #define CHECKS_MAX 64
-#define TEXT_INDENT 45		/* where what a check found begins */
+#define TEXT_INDENT 45		/* column of a check's result */
 
 struct diagnosis {
 	struct finding checks[CHECKS_MAX];
@@ -57,7 +57,7 @@ static void trial_finding(const struct trial *t, struct finding *f)
 	if (t->err && features_bpf_usable()) {
 		finding_set(f, VERDICT_UNKNOWN, "not tried: bpf(2) is refused");
 	} else if (t->err) {
-		finding_set(f, VERDICT_BAD, "refused by the kernel: %s", t->reason);
+		finding_set(f, VERDICT_BAD, "rejected by the kernel: %s", t->reason);
 		finding_fix(f, "please report it with the output of: tachbpf doctor --json");
 	} else {
 		for (i = 0; i < t->cnt; i++)
@@ -68,19 +68,19 @@ static void trial_finding(const struct trial *t, struct finding *f)
 	}
 }
 
-/* Only valid if the programs have been loaded. */
+/* Valid only if the programs have been loaded. */
 static void direct_finding(const struct trial *t, struct finding *f)
 {
 	if (t->direct)
 		finding_set(f, VERDICT_OK, "processes are read where the kernel has mapped all "
 			    "memory");
 	else
-		finding_set(f, VERDICT_NOTE, "not possible here (Linux 6.2 on x86-64 can): "
+		finding_set(f, VERDICT_NOTE, "not available (requires Linux 6.2 on x86-64): "
 			    "processes are read by a helper, and a sample takes up to four times "
 			    "as long");
 }
 
-static void diagnose(struct diagnosis *d)
+static void run_checks(struct diagnosis *d)
 {
 	const struct worker_kind *kinds[CAPTURE_WORKERS_MAX];
 	struct finding trial = { 0 };
@@ -176,7 +176,7 @@ static void print_processes(const struct diagnosis *d)
 
 		snprintf(text, sizeof(text), "capabilities: %s; %s; %s",
 			 caps_text(p->caps, caps, sizeof(caps)),
-			 p->filter ? "system calls are filtered" : "no filter of system calls",
+			 p->filter ? "system calls are filtered" : "no system call filter",
 			 p->does);
 		printf("  %-9s  %-32s", "", p->name);
 		text_wrap(stdout, text, TEXT_INDENT, text_terminal_width(stdout));
@@ -189,7 +189,7 @@ static void print_census(const struct census *c)
 	char name[64];
 	size_t i;
 
-	printf("Pythons that run\n");
+	printf("running Python processes\n");
 	if (c->err)
 		finding_set(&f, VERDICT_UNKNOWN, "/proc: %s", strerror(-c->err));
 	else
@@ -235,10 +235,10 @@ static void print_text(const struct diagnosis *d)
 	print_processes(d);
 	print_census(&d->census);
 	if (d->problems)
-		printf("%u %s: recording does not work like this\n", d->problems,
+		printf("%u %s: recording does not work\n", d->problems,
 		       text_plural(d->problems, "problem", "problems"));
 	else
-		printf("everything that recording needs is there\n");
+		printf("ready to record\n");
 }
 
 /* ---- JSON ---- */
@@ -374,7 +374,7 @@ int doctor_run(const struct doctor_options *opts)
 		log_error("out of memory");
 		return EXIT_FAILURE;
 	}
-	diagnose(d);
+	run_checks(d);
 	if (opts->json)
 		print_json(d);
 	else

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * profile_out.c - see profile_out.h. Knows of formats only that TACH seeks.
- */
+/* profile_out.c - see profile_out.h. Knows about formats only that TACH seeks. */
 #include "commands/profile_out.h"
 
 #include <errno.h>
@@ -44,7 +42,7 @@ void profile_out_complain(const char *path, int err)
 
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (err == -EFBIG && !getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < EXPORT_MAX_BYTES)
-		log_error("cannot write '%s': it is above the limit of file sizes (ulimit -f)",
+		log_error("cannot write '%s': it exceeds the limit of file sizes (ulimit -f)",
 			  shown);
 	else if (err == -EOVERFLOW)
 		log_error("cannot write '%s': too many samples: the layouts draft1 and draft2 end "
@@ -52,12 +50,12 @@ void profile_out_complain(const char *path, int err)
 			  "file", shown);
 	else if (err == -EFBIG)
 		log_error("cannot write '%s': it would have more than %llu GiB: select samples, or "
-			  "give --force", shown, EXPORT_MAX_BYTES >> 30);
+			  "use --force", shown, EXPORT_MAX_BYTES >> 30);
 	else if (err != -EPIPE && err != SINK_REPORTED)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
 
-/* Open a sink that writes to path, or to standard output if path is "-". 0 or -errno. */
+/* Opens a sink that writes to path, or to standard output if path is "-". 0 or -errno. */
 static int open_sink(struct profile_out *out, const struct sink_ops *format, const char *path,
 		     struct sink_args *args, bool compress)
 {
@@ -65,11 +63,11 @@ static int open_sink(struct profile_out *out, const struct sink_ops *format, con
 
 	*out = (struct profile_out){ .path = path, .to_stdout = !strcmp(path, "-") };
 	if (out->to_stdout && format == &sink_tach) {
-		log_error("TACH cannot be written to standard output: give -o a file's name");
+		log_error("TACH cannot be written to standard output: use -o FILE");
 		return -EINVAL;
 	}
 	if (out->to_stdout && format->binary && isatty(STDOUT_FILENO)) {
-		log_error("%s is not for terminals: give -o FILE", format->name);
+		log_error("%s is not for terminals: use -o FILE", format->name);
 		return -EINVAL;
 	}
 	if (out->to_stdout)

@@ -93,7 +93,7 @@ static int on_begin(struct observer *o, struct process *p)
 }
 
 /* Without memory the event counts as lost; the capture goes on. */
-static void keep_event(struct flight *f, struct kept_process *k, const struct event *ev)
+static void flight_keep_event(struct flight *f, struct kept_process *k, const struct event *ev)
 {
 	size_t before = k->bytes;
 
@@ -115,7 +115,7 @@ static int on_event(struct observer *o, struct process *p, const struct event *e
 		return -ENOMEM;	/* as on_begin() returned */
 	flight_judge_event(f, k, ev);
 	if (f->args.keep_ns)
-		keep_event(f, k, ev);
+		flight_keep_event(f, k, ev);
 	if (!f->recording || !k->in || f->err)
 		return 0;
 	err = recording_event(f->recording, k->in, ev);

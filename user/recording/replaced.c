@@ -342,7 +342,7 @@ static int refuse_place(int parent, const char *name, enum place_kind kind,
 	if (err)
 		return err;
 	if (S_ISDIR(o->st[i].st_mode))
-		log_error("'%s' already contains a recording; remove it, choose another directory "
+		log_error("'%s' already holds a recording; remove it, choose another directory "
 			  "with -o, or use --force to replace it", shown_name(part, buf));
 	else
 		log_error("'%s' already exists; remove it, choose another name with -o, or use "

@@ -64,7 +64,7 @@ def test_text_and_json_say_the_same(root):
         assert check["name"] in text
     for feature in found["features"]:
         assert feature["name"] in text
-    assert text.splitlines()[-1] == "everything that recording needs is there"
+    assert text.splitlines()[-1] == "ready to record"
 
 
 def test_pythons_that_run_are_counted(scratch, python):
@@ -194,6 +194,6 @@ def test_one_is_no_plural(python):
     begin = "import subprocess, sys; subprocess.run(sys.argv[1:])"
     said = tachbpf("doctor", prefix=[*alone, *python.command("-c", begin)]).stdout
     assert " 1 of 1 process\n" in said, said
-    assert "\n1 problem: recording does not work like this\n" in said, said
+    assert "\n1 problem: recording does not work\n" in said, said
     said = succeeded(tachbpf("ps", "--comm", "no such name")).stdout
-    assert said == "no process meets the conditions\n"
+    assert said == "no process matches the conditions\n"

@@ -173,9 +173,9 @@ def test_a_full_disk_does_not_end_it(scratch, python, out):
             while "wrote" in said or not said:      # each recording takes some of the disk
                 use_cpu(target.pid, 0.5)
                 recorder.process.send_signal(signal.SIGUSR2)
-                said = recorder.expect("wrote", "is not whole", "nothing is written")
+                said = recorder.expect("wrote", "is incomplete", "nothing is written")
             recorder.process.send_signal(signal.SIGUSR2)
-            recorder.expect("wrote", "is not whole", "nothing is written")
+            recorder.expect("wrote", "is incomplete", "nothing is written")
             finished = recorder.stop()
     assert finished.returncode == 1, finished
     assert "o space left" in finished.stderr, finished

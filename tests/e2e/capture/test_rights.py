@@ -151,7 +151,7 @@ def test_workers_may_open_what_the_hard_limit_allows(out):
 
 def test_text_of_doctor_names_them(root):
     text = succeeded(tachbpf("doctor")).stdout
-    section = text.split("processes of a recording\n")[1].split("\nPythons that run")[0]
+    section = text.split("processes of a recording\n")[1].split("\nrunning Python processes")[0]
     assert [line.strip().split("  ")[0] for line in section.splitlines()] == list(table())
     assert "capabilities: none; system calls are filtered" in section
 
@@ -205,7 +205,7 @@ def test_under_sudo_a_command_and_its_children(system, out, mode, owner):
     for path in paths:
         assert path.stat().st_uid == owner, path
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
-    assert ("the files will be root's" in done.stderr) == (owner == 0)
+    assert ("the files will belong to root" in done.stderr) == (owner == 0)
 
 
 def test_under_sudo_a_directory_in_roots_own(out):

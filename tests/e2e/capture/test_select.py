@@ -229,7 +229,7 @@ def test_pids_and_other_conditions(python, out):
         expect(record(out / "3", "-p", root.pid, "--uid", "root", "--uid", "nobody"), root)
         finished = tachbpf("-p", root.pid, "--uid", "nobody", "-d", "0.5", "-o", out / "4", "--json")
         assert finished.returncode == 3         # no Python that is meant was seen
-        assert "does not meet the other conditions" in finished.stderr
+        assert "does not match the other conditions" in finished.stderr
         assert not recorded(finished.summary)
 
 

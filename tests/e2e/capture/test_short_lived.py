@@ -186,7 +186,7 @@ def test_a_merged_file_is_its_processes(python, scratch, out, oracle):
     assert one["samples"] == of[pid]
     assert not [r for r in one["rows"] if r["function"].startswith("<process")]
     nobody = tachbpf("report", "--process", 4194303, out / "p")
-    assert nobody.returncode == 1 and "no file is of a process" in nobody.stderr
+    assert nobody.returncode == 1 and "no file matches --process" in nobody.stderr
 
     succeeded(tachbpf("split", "--by", "process", "-o", out / "pieces", out / "p"))
     pieces = json.loads((out / "pieces" / "session.json").read_text())["processes"]

@@ -96,7 +96,7 @@ def test_views_of_a_process(interpreter):
         cpu, gil = map(float, row_of(screen, f"thread {pid}").split()[:2])
         assert 0 < gil <= cpu < 110
         terminal.keys("Tab")
-        terminal.until(lambda s: "choose a function first" in s)
+        terminal.until(lambda s: "select a function first" in s)
         terminal.keys("Tab")
         screen = terminal.until(lambda s: "total %  self %  call" in s and "hot (" in s)
         tree = [re.sub(r"^ *[\d.]+ +[\d.]+  ", "", line) for line in screen.splitlines() if "<string>" in line]
@@ -119,7 +119,7 @@ def test_sort_filter_and_pause(interpreter):
         terminal.keys("s")
         terminal.until(lambda s: "by gil" in s)
         terminal.text("/nothing of this name")
-        terminal.until(lambda s: "no row has this text" in s)
+        terminal.until(lambda s: "no row matches this text" in s)
         terminal.keys("Escape")
         terminal.until(lambda s: f" {pid} " in s)
         terminal.text(f"/{pid}")

@@ -116,7 +116,7 @@ def test_containerfile(podman, target):
     assert done.returncode == 0, done.stderr
     expect_target(json.loads(done.stdout), target)
     done = subprocess.run(run, capture_output=True, text=True, timeout=TIMEOUT)
-    assert done.returncode == 0 and "everything that recording needs is there" in done.stdout
+    assert done.returncode == 0 and "ready to record" in done.stdout
 
 
 # ---- least privilege ----

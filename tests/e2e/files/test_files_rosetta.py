@@ -68,7 +68,7 @@ def test_processes_of_one_file_can_be_chosen(tmp_path):
     assert sum(stacks(good("replay", tmp_path / "12.tach")).values()) == 8
     good("convert", both, "-o", tmp_path / "app.tach", "--process", "a*")
     assert (tmp_path / "app.tach").read_bytes() == (tmp_path / "12.tach").read_bytes()
-    refused(run("report", both, "--process", "14"), "--process names")
+    refused(run("report", both, "--process", "14"), "no file matches --process")
     good("split", both, "-o", tmp_path / "dir", "--by", "process")
     profiles = json.loads(good("info", "--json", both))["files"]
     assert len(list((tmp_path / "dir").glob("*.tach"))) == len(profiles) > 1

@@ -57,10 +57,10 @@ static void test_bad(void **state)
 	bad("load>3", "load>3", "cpu, gil");
 	bad("cpux>3", "cpux>3", "cpu, gil");
 	bad("CPU>3", "CPU>3", "cpu, gil");
-	bad("cpu", "", "give >");
-	bad("cpu=90%", "=90%", "give >");
-	bad("cpu>=90%", ">=90%", "give >");
-	bad("cpu<90%", "<90%", "give >");
+	bad("cpu", "", "expected >");
+	bad("cpu=90%", "=90%", "expected >");
+	bad("cpu>=90%", ">=90%", "expected >");
+	bad("cpu<90%", "<90%", "expected >");
 	bad("cpu>", "", "percent of one CPU");
 	bad("cpu>x% for 5s", "x% for 5s", "percent of one CPU");
 	bad("cpu>-1%", "-1%", "percent");
