@@ -31,8 +31,7 @@ struct run {
 	struct json json;
 	uint32_t intervals;		/* the maximum of all files */
 	size_t shown;			/* files whose rows were read */
-	bool failed;			/* a file could not be read or is damaged, which was
-					 * logged */
+	bool failed;			/* a file could not be read or is damaged */
 };
 
 static void report_damage(struct run *run, const struct mem_trace *t)

@@ -39,7 +39,7 @@ struct record_flight {
 	int asked;			/* signals that were handled */
 	char trigger[TRIGGER_BYTES];	/* the condition met since the last recording; "": none */
 	unsigned int met;		/* since the last step */
-	uint64_t next_ns;		/* no recording for a condition before then
+	uint64_t next_ns;		/* the earliest next recording for a condition
 					 * (CLOCK_MONOTONIC) */
 	struct recording *recording;	/* being written; NULL: none */
 	char why[TRIGGER_BYTES];	/* ... its trigger */

@@ -69,7 +69,7 @@ class Agent(unittest.TestCase):
     def test_there_is_no_agent(self):
         done = self.run_it("agent", "--check")
         self.assertEqual((done.returncode, done.stdout), (127, ""))
-        self.assertRegex(done.stderr, "^tachbpf: error: there is no .*/tachbpf-agent: install the "
+        self.assertRegex(done.stderr, "^tachbpf: error: .*/tachbpf-agent not found: install the "
                                       "package tachbpf-agent, .*\n$")
 
     def test_it_cannot_be_run(self):

@@ -384,7 +384,8 @@ static void test_the_summary_adds_up_without_native_threads(void **state)
 	assert_int_equal(count_in(summary, "start of Python",
 				  " 9.000 % of the CPU time: exec and linker"), 9);
 	assert_int_equal(count_in(summary, "without a stack",
-				  "18.000 % of the CPU time: outside Python, not in the files"), 18);
+				  "18.000 % of the CPU time: outside Python, not in the files"),
+				  18);
 	free(summary);
 }
 
@@ -928,7 +929,8 @@ static void test_more_processes_than_descriptors(void **state)
 		assert_int_equal(recovered(name, &live), 3);
 		assert_true(live);
 	}
-	snprintf(name, sizeof(name), "%s/%d-python3.tach", dir, 101 + gone);	/* the user does it */
+	/* the user does it */
+	snprintf(name, sizeof(name), "%s/%d-python3.tach", dir, 101 + gone);
 	assert_int_equal(unlink(name), 0);
 	assert_int_equal(sample(p[gone], 7), 0);
 	observer->ops->stop(observer, 0);
