@@ -2,8 +2,8 @@
 /*
  * agent.c - see agent.h: drives the parts in one loop, and ends them in order.
  *
- * One thread does everything. What waits for others is in workers; each part gives a descriptor
- * that wakes capture_poll(), or a time, and has a function that never waits.
+ * One thread does everything. Whatever has to wait runs in workers; each part offers a descriptor
+ * that wakes capture_poll(), or a time when it is due, and a function that never waits.
  */
 #include "agent/agent.h"
 
@@ -17,15 +17,15 @@
 #include "capture/capture.h"
 #include "config/config.h"
 
-/* At the end: for what is in flight to servers. systemd and Kubernetes give us longer. */
+/* How long requests in flight may take at shutdown. systemd and Kubernetes allow more. */
 #define FINISH_MS 4000
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+static uint64_t earlier_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Until something is due without a descriptor that says so. */
+/* Milliseconds until the next thing is due that has no descriptor to wake the loop. */
 static int wait_ms(struct agent *a)
 {
 	uint64_t now = now_ns(), next;
@@ -33,9 +33,9 @@ static int wait_ms(struct agent *a)
 	int window = agent_windows_left_ms(a->windows), limit;
 
 	next = now + (some_new ? AGENT_BATCH_NEW_MS : AGENT_BATCH_MS) * NS_PER_MS;
-	next = earlier(next, delivery_next_ns(agent_exports_delivery(a->exports), now));
+	next = earlier_of(next, delivery_next_ns(agent_exports_delivery(a->exports), now));
 	if (a->server)
-		next = earlier(next, metrics_server_next_ns(a->server));
+		next = earlier_of(next, metrics_server_next_ns(a->server));
 	limit = next > now ? (int)((next - now + NS_PER_MS - 1) / NS_PER_MS) : 0;
 	return window < limit ? window : limit;
 }
@@ -53,7 +53,7 @@ static int once_a_second(struct agent *a)
 	return err;
 }
 
-static int run(struct agent *a)
+static int run_loop(struct agent *a)
 {
 	int err = 0;
 	bool cut;
@@ -77,8 +77,8 @@ static int run(struct agent *a)
 	return err;
 }
 
-/* The open window is finished, and sent if its server takes it at once; else it is in the spool. */
-static int finish(struct agent *a)
+/* Finishes the open window: its server accepts it at once, or it is spooled. */
+static int finish_exports(struct agent *a)
 {
 	int err;
 
@@ -107,8 +107,8 @@ int agent_run(const struct agent_options *options, struct agent_config *config)
 		agent_signals_begun();
 		notify_ready(&a->notify);
 		log_info("sampling %u times a second on each CPU", a->config->rate_hz);
-		err = run(a);
-		end_err = finish(a);
+		err = run_loop(a);
+		end_err = finish_exports(a);
 		err = err ? err : end_err;
 		config = a->config;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* agent.h - the agent: a capture that runs for ever, and what it sees goes to the exporters. */
+/* agent.h - the agent: captures continuously and passes what it sees to the exporters. */
 #ifndef TACHBPF_AGENT_H
 #define TACHBPF_AGENT_H
 
@@ -7,8 +7,8 @@ struct agent_config;
 struct agent_options;
 
 /*
- * Run until SIGTERM or SIGINT. options: for reloads (SIGHUP); they stay the caller's. config: what
- * is in force at first; it is freed. Returns the program's exit status; errors are logged.
+ * Runs until SIGTERM or SIGINT. options: for reloads (SIGHUP); they stay the caller's. config: the
+ * one in force at first; it is freed. Returns the exit status; errors are logged.
  */
 int agent_run(const struct agent_options *options, struct agent_config *config);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* agent_ctl.c - what a running agent does when `tachbpf agent ctl` asks. See agent_state.h. */
+/* agent_ctl.c - how a running agent answers `tachbpf agent ctl`. See agent_state.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "base/util.h"
 
-static int reload(struct agent *a, struct buf *out)
+static int ctl_reload(struct agent *a, struct buf *out)
 {
 	static const char no[] = "the configuration was not reloaded: the agent's log says why\n";
 
@@ -25,7 +25,7 @@ int agent_obey(void *ctx, struct ctl_request *r, struct buf *out)
 
 	switch (r->what) {
 	case CTL_RELOAD:
-		return reload(a, out);
+		return ctl_reload(a, out);
 	case CTL_BURST:
 		return agent_rate_burst(a->rate, r, now, out);
 	case CTL_BURST_STOP:

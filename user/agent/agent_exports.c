@@ -16,8 +16,8 @@
 
 #define CONTENT_PROTOBUF "application/x-protobuf"
 /*
- * A spooled request is not larger when it is decompressed: max_request_bytes' upper bound. To split
- * it takes 14 times as much memory.
+ * The upper limit of max_request_bytes; a spooled request is no larger when decompressed. Splitting
+ * one takes 14 times as much memory.
  */
 #define REQUEST_BYTES_MAX (16u << 20)
 
@@ -58,11 +58,11 @@ static void take_names(struct agent_exports *x, const struct exporter_servers *s
 }
 
 /*
- * The server says that a request is too large: send its halves. Their figures are halves, too:
- * which samples went where is not looked at, and the sums stay.
+ * The server says that a request is too large: send it in two halves. Each half gets half of the
+ * figures. Which samples went where is not examined, and the sums stay the same.
  */
-static int split(void *ctx, struct delivery *d, size_t exporter, const struct request_info *info,
-		 const void *payload, size_t len)
+static int split_request(void *ctx, struct delivery *d, size_t exporter,
+			 const struct request_info *info, const void *payload, size_t len)
 {
 	struct buf whole = { 0 }, parts[2] = { { 0 }, { 0 } }, zipped = { 0 };
 	bool gzip = !strcmp(info->encoding, "gzip");
@@ -98,7 +98,8 @@ int agent_exports_new(struct agent_exports **out, const struct agent_config *c)
 	struct agent_exports *x = calloc(1, sizeof(*x));
 	struct exporter_servers servers;
 	struct delivery_args args = {
-		.spool = c->spool.dir, .limits = { .bytes = c->spool.size_bytes }, .split = split,
+		.spool = c->spool.dir, .limits = { .bytes = c->spool.size_bytes },
+		.split = split_request,
 	};
 	int err = x ? exporter_servers_make(c, &servers) : -ENOMEM;
 
@@ -158,8 +159,8 @@ static struct request_info info_of(const struct agent_exports *x, uint32_t path)
 	};
 }
 
-static int offer(struct agent_exports *x, int exporter, const struct request_info *info,
-		 const void *bytes, size_t len)
+static int offer_message(struct agent_exports *x, int exporter, const struct request_info *info,
+			 const void *bytes, size_t len)
 {
 	x->counts.requests++;
 	x->counts.bytes += len;
@@ -175,11 +176,11 @@ static int emit_otlp(void *ctx, const struct otlp_request *r)
 	info.samples = r->taken;
 	info.weight = r->time_ns;
 	if (x->config->exporters.otlp.compression == AGENT_COMPRESSION_NONE)
-		return offer(x, x->otlp, &info, r->bytes, r->len);
+		return offer_message(x, x->otlp, &info, r->bytes, r->len);
 	strcpy(info.encoding, "gzip");
 	x->zipped.len = 0;
 	err = gzip_bytes(r->bytes, r->len, GZIP_LEVEL, &x->zipped);
-	return err ? err : offer(x, x->otlp, &info, x->zipped.data, x->zipped.len);
+	return err ? err : offer_message(x, x->otlp, &info, x->zipped.data, x->zipped.len);
 }
 
 static int emit_pyroscope(void *ctx, const struct window_pprof *p)
@@ -191,10 +192,10 @@ static int emit_pyroscope(void *ctx, const struct window_pprof *p)
 	info.weight = p->value;
 	pyroscope_query(agent_services_get(x->services, p->service), &x->config->labels,
 			info.begin_ns, info.end_ns, info.query);
-	return offer(x, x->pyroscope, &info, p->bytes, p->len);
+	return offer_message(x, x->pyroscope, &info, p->bytes, p->len);
 }
 
-/* The attributes of a service, then the configuration's labels: of one key, the first counts. */
+/* A service's attributes, then the configuration's labels; of duplicate keys, the first counts. */
 static uint32_t attributes_of(const struct agent_exports *x, const struct service *service,
 			      struct otlp_attribute *out)
 {
@@ -219,11 +220,12 @@ static uint32_t attributes_of(const struct agent_exports *x, const struct servic
 	return cnt;
 }
 
-/* Descriptions of all services of the window, in one piece of memory. NULL: no memory. */
-static struct otlp_service *describe(const struct agent_exports *x, uint32_t cnt)
+/* Descriptions of all services of the window, in one allocation; NULL if there is no memory. */
+static struct otlp_service *describe_services(const struct agent_exports *x, uint32_t cnt)
 {
 	size_t each = ATTRS_MAX + x->config->labels.cnt + 1, i;
-	struct otlp_service *all = calloc(1, cnt * (sizeof(*all) + each * sizeof(struct otlp_attribute)));
+	struct otlp_service *all =
+		calloc(1, cnt * (sizeof(*all) + each * sizeof(struct otlp_attribute)));
 	struct otlp_attribute *attributes = (void *)(all ? all + cnt : NULL);
 
 	for (i = 0; all && i < cnt; i++, attributes += each) {
@@ -243,7 +245,7 @@ static int encode_otlp(struct agent_exports *x, const struct agent_window_facts 
 		.emit = emit_otlp, .ctx = x,
 	};
 	struct otlp_result result;
-	struct otlp_service *services = describe(x, cnt);
+	struct otlp_service *services = describe_services(x, cnt);
 	int err;
 
 	if (!services)
@@ -262,7 +264,8 @@ static void note_failure(struct agent_exports *x, const char *exporter, int err)
 	if (!err)
 		return;
 	x->counts.failed++;
-	log_warn("exporter %s: a window, or the rest of one, is lost: %s", exporter, strerror(-err));
+	log_warn("exporter %s: a window, or the rest of one, is lost: %s", exporter,
+		 strerror(-err));
 }
 
 void agent_exports_window(struct agent_exports *x, const struct window *w,

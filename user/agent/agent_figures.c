@@ -15,7 +15,7 @@
 #include "resolve/process.h"
 #include "worker/worker.h"
 
-/* ---- what was sampled and lost ---- */
+/* ---- samples and losses ---- */
 
 void agent_totals(const struct agent *a, struct totals *t, struct capture_counts *c)
 {
@@ -66,7 +66,7 @@ static void put_windows(const struct agent *a, struct agent_metrics *m)
 	m->services = agent_services_cnt(agent_windows_services(a->windows));
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
 static void put_cost(struct agent *a, struct agent_metrics *m)
 {
@@ -87,7 +87,7 @@ static void put_cost(struct agent *a, struct agent_metrics *m)
 	m->windows_skipped = now.windows_skipped;
 }
 
-/* ---- what leaves ---- */
+/* ---- exporters ---- */
 
 static size_t put_exporters(const struct agent *a, struct agent_metrics_exporter *out)
 {

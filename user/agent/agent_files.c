@@ -15,7 +15,7 @@ struct agent_files {
 	struct tach_exporter *tach;
 	struct pprof_exporter *pprof;		/* NULL: off */
 	char *pprof_dir;
-	struct pprof_exporter_stats before;	/* of exporters that a reload has ended */
+	struct pprof_exporter_stats before;	/* of exporters that a reload ended */
 };
 
 static struct tach_exporter_args tach_args(const struct agent_files *f,
@@ -46,7 +46,7 @@ static void add_stats(struct pprof_exporter_stats *sum, const struct pprof_expor
 	sum->removed += s.removed;
 }
 
-/* Another directory, or none. 0 or -errno: nothing has changed. */
+/* Switches to another directory, or none. Returns 0, or -errno: nothing has changed. */
 static int open_pprof(struct agent_files *f, const struct agent_pprof *p)
 {
 	struct pprof_exporter_args args = { .dir = p->dir, .keep = p->keep };
@@ -110,13 +110,14 @@ int agent_files_set(struct agent_files *f, const struct agent_config *c)
 	return tach_exporter_configure(f->tach, &tach);
 }
 
-/* ---- what looks at events ---- */
+/* ---- viewers of events ---- */
 
 static void view_begin(void *ctx, struct agent_process *p)
 {
 	struct agent_files *f = ctx;
 
-	tach_exporter_begin(f->tach, p->process);	/* without memory, its samples count as lost */
+	/* Without memory, its samples count as lost. */
+	tach_exporter_begin(f->tach, p->process);
 }
 
 static void view_event(void *ctx, struct agent_process *p, const struct event *ev,

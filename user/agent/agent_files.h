@@ -21,25 +21,25 @@ struct agent_files_args {
 	void *ctx;
 };
 
-/* 0, or -errno after logging. */
+/* Returns 0, or -errno after logging. */
 int agent_files_new(struct agent_files **out, const struct agent_files_args *args);
-/* Finishes what is being written. NULL: nothing. */
+/* Finishes what is being written. f may be NULL. */
 void agent_files_free(struct agent_files *f);
 
 /*
- * A reload. 0; -errno after logging: the old configuration is in force, or a part of the new one
- * (pprof); the caller sets the old one again.
+ * Applies a reload. Returns 0, or -errno after logging: the old configuration is in force, or part
+ * of the new one (pprof), and the caller sets the old one again.
  */
 int agent_files_set(struct agent_files *f, const struct agent_config *c);
 
-/* What looks at the capture's events. */
+/* Returns the viewer of the capture's events. */
 struct agent_viewer agent_files_viewer(struct agent_files *f);
 
-/* A window is over. Errors are counted and logged. */
+/* Writes a finished window. Errors are counted and logged. */
 void agent_files_window(struct agent_files *f, const struct window *w,
 			const struct agent_services *services, uint64_t period_ns);
 
-/* The recording that is being written; NULL: none. Valid until the next call. */
+/* Returns the path of the recording being written, or NULL. Valid until the next call. */
 const char *agent_files_path(const struct agent_files *f);
 
 void agent_files_stats(const struct agent_files *f, struct tach_exporter_stats *tach,

@@ -6,7 +6,7 @@
 
 #include "base/util.h"
 
-/* How a value lies in its struct. */
+/* How a value is stored in its struct. */
 enum field { FIELD_U64, FIELD_U32, FIELD_NS, FIELD_REAL, FIELD_BOOL };
 
 struct family {
@@ -91,7 +91,7 @@ static const struct family of_spool[] = {
 		      "Requests that a full or broken disk did not take."),
 };
 
-/* Of machine code. */
+/* Machine code. */
 static const struct family of_native[] = {
 	COUNTER("native_frames", FIELD_U64, native.frames, "Frames of machine code in samples."),
 	COUNTER("native_unnamed_frames", FIELD_U64, native.unnamed,
@@ -122,7 +122,7 @@ static const struct family of_native[] = {
 		"Times that the helper tachbpf-elf ended and was started again."),
 };
 
-/* Of each exporter with a queue. */
+/* For each exporter with a queue. */
 #define OF_COUNTS(name, member, help)                                                              \
 	{ PREFIX "exporter_" name, METRIC_COUNTER, FIELD_U64,                                      \
 	  offsetof(struct delivery_counts, member), help }
@@ -166,13 +166,13 @@ static const struct family of_files[] = {
 	OF_FILES("write_failures", failures, "Files that could not be written."),
 };
 
-static void begin(struct metrics_text *t, const struct family *f)
+static void begin_family(struct metrics_text *t, const struct family *f)
 {
 	metrics_family(t, f->name, f->type, f->help);
 }
 
-static void put(struct metrics_text *t, const struct family *f, const void *from,
-		const struct metric_label *label)
+static void put_value(struct metrics_text *t, const struct family *f, const void *from,
+		      const struct metric_label *label)
 {
 	const char *at = (const char *)from + f->offset;
 	size_t cnt = label ? 1 : 0;
@@ -199,8 +199,8 @@ static void put(struct metrics_text *t, const struct family *f, const void *from
 static void put_all(struct metrics_text *t, const struct family *f, size_t cnt, const void *from)
 {
 	for (; cnt; cnt--, f++) {
-		begin(t, f);
-		put(t, f, from, NULL);
+		begin_family(t, f);
+		put_value(t, f, from, NULL);
 	}
 }
 
@@ -297,7 +297,7 @@ static void put_age(const struct agent_metrics *m, struct metrics_text *t)
 	for (i = 0; i < m->exporter_cnt; i++) {
 		const struct agent_metrics_exporter *e = &m->exporters[i];
 		uint64_t oldest = e->state.oldest_ns;
-		/* The clock may have been put back. */
+		/* The clock may have been set back. */
 		uint64_t age = oldest && oldest < m->now_wall_ns ? m->now_wall_ns - oldest : 0;
 
 		metrics_ns(t, &(struct metric_label){ "exporter", e->name }, 1, age);
@@ -346,15 +346,16 @@ static void put_exporters(const struct agent_metrics *m, struct metrics_text *t)
 	size_t f, i;
 
 	for (f = 0; f < ARRAY_SIZE(of_counts); f++) {
-		begin(t, &of_counts[f]);
+		begin_family(t, &of_counts[f]);
 		for (i = 0, e = m->exporters; i < m->exporter_cnt; i++, e++)
-			put(t, &of_counts[f], e->counts,
-			    &(struct metric_label){ "exporter", e->name });
+			put_value(t, &of_counts[f], e->counts,
+				  &(struct metric_label){ "exporter", e->name });
 	}
 	for (f = 0; f < ARRAY_SIZE(of_state); f++) {
-		begin(t, &of_state[f]);
+		begin_family(t, &of_state[f]);
 		for (i = 0, e = m->exporters; i < m->exporter_cnt; i++, e++)
-			put(t, &of_state[f], e, &(struct metric_label){ "exporter", e->name });
+			put_value(t, &of_state[f], e,
+				  &(struct metric_label){ "exporter", e->name });
 	}
 	put_age(m, t);
 	put_failures(m, t);
@@ -369,10 +370,10 @@ static void put_files(const struct agent_metrics *m, struct metrics_text *t)
 	size_t f, i;
 
 	for (f = 0; f < ARRAY_SIZE(of_files); f++) {
-		begin(t, &of_files[f]);
+		begin_family(t, &of_files[f]);
 		for (i = 0; i < m->file_cnt; i++)
-			put(t, &of_files[f], &m->files[i],
-			    &(struct metric_label){ "exporter", m->files[i].name });
+			put_value(t, &of_files[f], &m->files[i],
+				  &(struct metric_label){ "exporter", m->files[i].name });
 	}
 }
 

@@ -2,8 +2,8 @@
 /*
  * agent_metrics.h - the agent's own metrics, tachbpf_agent_*: what it samples, loses, sends, costs.
  *
- * Who knows the figures fills in a struct when the text is made; nothing is kept here. Times are
- * nanoseconds, those of day CLOCK_REALTIME; what is 0 is shown as 0, unless it says otherwise.
+ * The owner of the figures fills in a struct when the text is made; nothing is kept here. Times are
+ * nanoseconds, those of day CLOCK_REALTIME. 0 is shown as 0 unless stated otherwise.
  */
 #ifndef TACHBPF_AGENT_AGENT_METRICS_H
 #define TACHBPF_AGENT_AGENT_METRICS_H
@@ -17,15 +17,15 @@
 #include "telemetry/metrics_text.h"
 #include "telemetry/window.h"
 
-/* Who uses CPU time and memory. */
+/* What uses CPU time and memory. */
 enum agent_part {
 	AGENT_PART_MAIN,	/* the main process */
 	AGENT_PART_WORKERS,	/* keeper and workers: sender, metrics, inspector, ... */
-	AGENT_PART_BPF,		/* the programs in the kernel, by its own clock; no memory */
+	AGENT_PART_BPF,		/* the kernel's programs, by its own clock; no memory */
 	AGENT_PARTS
 };
 
-/* An exporter with a queue: as the delivery has it. */
+/* An exporter with a queue, as the delivery describes it. */
 struct agent_metrics_exporter {
 	const char *name;
 	const struct delivery_counts *counts;
@@ -43,22 +43,22 @@ struct agent_metrics_files {
 struct agent_metrics {
 	const char *version, *kernel, *arch;	/* NULL: the label is left out */
 	uint64_t now_wall_ns, started_wall_ns;
-	bool reload_ok;			/* of the last reading of the configuration */
-	uint64_t reload_wall_ns;	/* the last that was good */
+	bool reload_ok;			/* the last attempt to read the configuration succeeded */
+	uint64_t reload_wall_ns;	/* when the last one succeeded */
 	uint64_t reloads;
 
 	/* sampling */
-	uint64_t samples[WINDOW_KIND_CNT];	/* that went into windows */
-	/* As totals.c adds them up; they must not go backwards when a process ends. */
+	uint64_t samples[WINDOW_KIND_CNT];	/* added to windows */
+	/* As summed by totals.c; they must not go backwards when a process ends. */
 	uint64_t lost[LOSS_CNT];
 	uint64_t ticks, ticks_missed;	/* CNT_TICK, CNT_MISSED without no_event */
 	uint64_t processes_seen;
-	uint32_t processes, processes_pending;	/* now */
+	uint32_t processes, processes_pending;	/* at present */
 	uint32_t rate_hz, rate_configured_hz;	/* in force; wanted */
 	double probability;		/* 1: every window */
 
 	/* machine code */
-	bool has_native;		/* false: nothing of it is shown */
+	bool has_native;		/* false: nothing of machine code is shown */
 	struct native_sums native;	/* must not go backwards either */
 	struct native_counts native_counts;
 
@@ -66,22 +66,22 @@ struct agent_metrics {
 	uint64_t cpu_ns[AGENT_PARTS];
 	uint64_t rss_bytes[AGENT_PARTS];
 	double budget_ratio;		/* of all CPUs of the host: 0.005; 0: no limit */
-	double cost_ratio;		/* the same, as the budget measured it last */
+	double cost_ratio;		/* likewise, as the budget last measured it */
 	uint32_t cpus;			/* online */
 	uint64_t workers_lost;		/* that ended and were replaced */
 
 	/* windows */
-	uint64_t windows, windows_skipped;	/* finished; left out by the probability */
-	uint64_t window_ns;		/* how long a window is */
+	uint64_t windows, windows_skipped;	/* finished; skipped because of the probability */
+	uint64_t window_ns;		/* length of a window */
 	uint64_t window_others[WINDOW_OTHER_CNT];	/* samples; window_others() */
 	uint32_t services, stacks;	/* known; in the last window */
 	uint64_t window_bytes;		/* memory of its tables */
-	uint64_t encode_cpu_ns;		/* of windows into messages, since the start */
-	uint64_t encode_failures;	/* windows that could not be encoded; once an exporter */
-	uint64_t too_large_samples;	/* whose stack is larger than a request: at <other> */
-	uint64_t links_beyond;		/* events whose trace found no room */
-	uint64_t held_beyond;		/* memory events whose stack found no room */
-	uint64_t services_beyond;	/* processes that found no room for their service */
+	uint64_t encode_cpu_ns;		/* encoding windows, since the start */
+	uint64_t encode_failures;	/* windows not encoded, counted per exporter */
+	uint64_t too_large_samples;	/* their stack is larger than a request; shown at <other> */
+	uint64_t links_beyond;		/* events whose trace did not fit */
+	uint64_t held_beyond;		/* memory events whose stack did not fit */
+	uint64_t services_beyond;	/* processes whose service did not fit */
 
 	/* exporters */
 	const struct agent_metrics_exporter *exporters;
@@ -94,10 +94,10 @@ struct agent_metrics {
 
 	/* metrics */
 	uint64_t scrapes;		/* texts that were made */
-	uint64_t left_out;		/* samples that did not fit into the last one */
+	uint64_t left_out;		/* samples that did not fit into the last text */
 };
 
-/* Write the families tachbpf_agent_*, but for ..._services_in_other (python_metrics.h). */
+/* Writes the families tachbpf_agent_*, except ..._services_in_other (python_metrics.h). */
 void agent_metrics_render(const struct agent_metrics *m, struct metrics_text *t);
 
 #endif

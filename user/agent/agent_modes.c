@@ -25,7 +25,7 @@ void agent_modes_record(uint32_t modes, struct record_mode_def *out)
 		.exceptions = exception,
 		.memory = modes & AGENT_MEMORY,
 	};
-	/* Whoever wants no other time does not pay for it. */
+	/* Other times cost nothing if nobody wants them. */
 	if (times == AGENT_GIL)
 		out->need_status = STATUS_HAS_GIL | STATUS_GIL_REQUESTED;
 	else if (times == AGENT_EXCEPTION)

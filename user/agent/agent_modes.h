@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * agent_modes.h - which programs of the BPF side the configuration's modes need, and of which
- * sample types an event is. Pure.
+ * agent_modes.h - which BPF programs the configuration's modes need, and which sample types an
+ * event belongs to. Pure.
  */
 #ifndef TACHBPF_AGENT_MODES_H
 #define TACHBPF_AGENT_MODES_H
@@ -12,11 +12,11 @@
 #include "resolve/record_mode.h"
 #include "telemetry/window.h"
 
-/* The record mode for these modes (bits of enum agent_mode, at least one). */
+/* Fills in the record mode for these modes (bits of enum agent_mode, at least one). */
 void agent_modes_record(uint32_t modes, struct record_mode_def *out);
 
 /*
- * The sample types of an event in these modes: how many, at most WINDOW_KIND_CNT; 0: none wants it.
+ * The sample types of an event in these modes. Returns how many, at most WINDOW_KIND_CNT; 0: none.
  */
 unsigned int agent_modes_kinds(uint32_t modes, const struct event *ev,
 			       enum window_kind kinds[WINDOW_KIND_CNT]);

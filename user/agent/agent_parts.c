@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * agent_parts.c - what the loop and a reload do with the parts: a window ends and begins, parts
- * take the configuration. See agent_state.h.
+ * agent_parts.c - what the loop and a reload do with the parts: they end a window and begin the
+ * next, and give the parts their configuration. See agent_state.h.
  */
 #include "agent/agent_state.h"
 #include "config/config.h"
 #include "capture/capture.h"
 
-/* ---- the configuration as the parts want it ---- */
+/* ---- the configuration in the form that the parts want ---- */
 
 void agent_take_services(struct agent *a)
 {

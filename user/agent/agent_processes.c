@@ -15,21 +15,21 @@
 #include "resolve/process.h"
 #include "telemetry/process_ctx_watch.h"
 
-/* A process whose files do not answer is asked again at so many ticks. */
+/* A process whose files cannot be read is tried again for this many ticks. */
 #define NAME_TRIES 5
-/* multiprocessing's helpers are children, or children of children, of the program. */
+/* multiprocessing's helpers are children or grandchildren of the program. */
 #define PARENTS_MAX 3
-/* A tick looks at processes for so long; the others wait for the next one. */
+/* A tick spends at most this long on processes; the others wait for the next one. */
 #define TICK_NS 20000000ull
 
 struct agent_processes {
 	struct agent_processes_args args;
 	struct agent_process *first;
-	struct agent_process *next_look;	/* where the last tick ended; NULL: at the first */
-	uint64_t begun_ns;			/* when the last one began */
+	struct agent_process *next_look;	/* where the last tick stopped, or NULL */
+	uint64_t begun_ns;			/* when the last process began */
 	struct u64map by_tgid;
 	char host_name[HOST_NAME_MAX + 1];
-	/* For one process at a time: too large for the stack. */
+	/* For one process at a time; too large for the stack. */
 	struct process_facts facts;
 	struct process_ctx context;
 	struct service service;
@@ -107,7 +107,7 @@ struct agent_process *agent_processes_first(const struct agent_processes *a)
 
 /* ---- names ---- */
 
-/* What is known without a look at the process: of one that has ended, all there is. */
+/* The facts known without reading /proc: of a process that has ended, all there are. */
 static void known_facts(struct agent_processes *a, const struct agent_process *p,
 			struct service_facts *f)
 {
@@ -124,7 +124,7 @@ static void known_facts(struct agent_processes *a, const struct agent_process *p
 	};
 }
 
-/* The name of its parent's service if that is a Python, too; for multiprocessing's helpers. */
+/* The parent's service name if it is a Python process, too; for multiprocessing's helpers. */
 static const char *parent_name(struct agent_processes *a, pid_t ppid)
 {
 	const struct agent_process *parent = u64map_get(&a->by_tgid, (uint64_t)ppid);
@@ -133,7 +133,7 @@ static const char *parent_name(struct agent_processes *a, pid_t ppid)
 					   NULL;
 }
 
-/* A parent has another name: its children may have been named after it. */
+/* The parent's name has changed: its children may have been named after it. */
 static void rename_children(struct agent_processes *a, pid_t parent)
 {
 	struct agent_process *p;
@@ -146,9 +146,9 @@ static void rename_children(struct agent_processes *a, pid_t parent)
 	}
 }
 
-/* Enter the service that the facts make. */
-static void enter(struct agent_processes *a, struct agent_process *p,
-		  const struct service_facts *facts)
+/* Enters the service that the facts describe. */
+static void enter_service(struct agent_processes *a, struct agent_process *p,
+			  const struct service_facts *facts)
 {
 	uint32_t old = p->service;
 
@@ -163,21 +163,21 @@ static void enter(struct agent_processes *a, struct agent_process *p,
 		rename_children(a, process_tgid(p->process));
 }
 
-static void name(struct agent_processes *a, struct agent_process *p,
-		 const struct process_ctx *context, unsigned int parents);
+static void name_process(struct agent_processes *a, struct agent_process *p,
+			 const struct process_ctx *context, unsigned int parents);
 
-/* Its name may be its parent's: so that is named first, and before it its own parent. */
+/* The process may be named after its parent, which is named first, after its own parent. */
 static void name_parent(struct agent_processes *a, pid_t ppid, unsigned int parents)
 {
 	struct agent_process *parent = u64map_get(&a->by_tgid, (uint64_t)ppid);
 
 	if (parents && parent && !parent->named && !parent->tries && !parent->service)
-		name(a, parent, NULL, parents - 1);
+		name_process(a, parent, NULL, parents - 1);
 }
 
-/* context: the process publishes it; NULL: not known. parents: so many may be named before. */
-static void name(struct agent_processes *a, struct agent_process *p,
-		 const struct process_ctx *context, unsigned int parents)
+/* context: what the process publishes, or NULL. parents: how many ancestors may be named first. */
+static void name_process(struct agent_processes *a, struct agent_process *p,
+			 const struct process_ctx *context, unsigned int parents)
 {
 	struct service_facts facts;
 	struct proc_info who;
@@ -193,19 +193,19 @@ static void name(struct agent_processes *a, struct agent_process *p,
 	}
 	p->parent = facts.parent ? who.stat.ppid : 0;
 	facts.context = context ? &context->resource : NULL;
-	enter(a, p, &facts);
+	enter_service(a, p, &facts);
 	p->tries += again;
 	p->named = !again || p->tries >= NAME_TRIES;
 }
 
 void agent_processes_name(struct agent_processes *a, struct agent_process *p)
 {
-	/* One that has a service keeps it until the tick, which looks for a context, too. */
+	/* A process that has a service keeps it until the tick, which looks for a context, too. */
 	if (!p->named && !p->tries && !p->service)
-		name(a, p, NULL, PARENTS_MAX);
+		name_process(a, p, NULL, PARENTS_MAX);
 }
 
-/* What the context says of threads; without memory, nothing. */
+/* Stores what the context says about threads; without memory, nothing. */
 static void take_keys(struct agent_processes *a, struct agent_process *p)
 {
 	free(p->keys);
@@ -214,7 +214,7 @@ static void take_keys(struct agent_processes *a, struct agent_process *p)
 		*p->keys = a->context.threads;
 }
 
-static void trace(struct agent_processes *a, struct agent_process *p, uint64_t now)
+static void trace_threads(struct agent_processes *a, struct agent_process *p, uint64_t now)
 {
 	int err = p->keys ? a->args.trace(a->args.ctx, p) : 0;
 
@@ -222,21 +222,21 @@ static void trace(struct agent_processes *a, struct agent_process *p, uint64_t n
 		p->watch.due_ns = now + NS_PER_S;
 }
 
-/* Look for a context; a new one names the process again. */
-static void look(struct agent_processes *a, struct agent_process *p, uint64_t now)
+/* Looks for a context; if there is a new one, the process is named again. */
+static void look_for_context(struct agent_processes *a, struct agent_process *p, uint64_t now)
 {
 	pid_t task = proc_living_task(process_tgid(p->process));
 	int err = task > 0 ? process_ctx_look(&p->watch, task, now, true, &a->context) : -ESRCH;
 
 	if (!err) {
-		name(a, p, &a->context, PARENTS_MAX);
+		name_process(a, p, &a->context, PARENTS_MAX);
 		take_keys(a, p);
 	}
 	if (!err || err == -EALREADY)
-		trace(a, p, now);
+		trace_threads(a, p, now);
 }
 
-/* Read the context at the next look, even if it is the one that is known. */
+/* Makes the next look read the context even if it has not changed. */
 static void forget_context(struct agent_process *p)
 {
 	p->watch.known_ns = 0;
@@ -246,13 +246,13 @@ static void forget_context(struct agent_process *p)
 
 static void tick_one(struct agent_processes *a, struct agent_process *p, uint64_t now)
 {
-	/* When its context was read, its files did not answer: both are needed at once. */
+	/* Its files could not be read when its context was; both are needed at once. */
 	if (!p->named && p->watch.known_ns)
 		forget_context(p);
 	if (process_ctx_due(&p->watch, now))
-		look(a, p, now);
+		look_for_context(a, p, now);
 	if (!p->named && !p->watch.known_ns)
-		name(a, p, NULL, PARENTS_MAX);
+		name_process(a, p, NULL, PARENTS_MAX);
 }
 
 void agent_processes_tick(struct agent_processes *a, uint64_t now)

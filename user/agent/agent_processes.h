@@ -3,10 +3,10 @@
  * agent_processes.h - the profiled processes as the agent sees them: to which service each belongs,
  * and when to look at it again.
  *
- * A process is named at its first event or at the next tick, whichever comes first: so one that
- * lives for milliseconds without a sample costs no look at /proc. It may be named again when it or
- * its parent publishes a process context (OTEP 4719), or after a reload. All of this runs in the main process;
- * workers read.
+ * A process is named at its first event or at the next tick, whichever comes first, so a process
+ * that lives for milliseconds without a sample costs no access to /proc. It may be named again when
+ * it or its parent publishes a process context (OTEP 4719), or after a reload. All of this runs in
+ * the main process; workers do the reading.
  */
 #ifndef TACHBPF_AGENT_PROCESSES_H
 #define TACHBPF_AGENT_PROCESSES_H
@@ -27,53 +27,53 @@ struct agent_process {
 	struct window_map *map;		/* NULL: no sample yet */
 	uint32_t service;		/* SERVICE_NUMBER_OTHER until it is named */
 	bool named;
-	uint8_t tries;			/* namings that did not see all */
-	pid_t parent;			/* whose service's name was known when it was named; 0: none */
+	uint8_t tries;			/* incomplete namings so far */
+	pid_t parent;			/* parent whose service name was known at naming; 0: none */
 	struct process_ctx_watch watch;
 	struct thread_keys *keys;	/* what its threads publish (OTEP 4947); NULL: nothing */
 	void *metrics;			/* the agent's: struct python_process */
-	struct held *held;		/* what it holds of its memory; NULL: no memory event yet */
+	struct held *held;		/* its memory in use; NULL: no memory event yet */
 	struct agent_process *prev, *next;
 };
 
 struct agent_processes_args {
 	struct agent_services *services;	/* outlives the processes */
-	const struct service_config *config;	/* as the services; may change: agent_processes_rename() */
-	/* A process has another service than old, which it leaves. May be NULL. */
+	const struct service_config *config;	/* as services'; see agent_processes_rename() */
+	/* A process has left service old and now has another one. May be NULL. */
 	void (*moved)(void *ctx, struct agent_process *p, uint32_t old);
 	/*
-	 * Called after each look at a process context which says that its threads publish what
-	 * they work on: capture_trace_process(). -EAGAIN, -EBUSY: called again in a second. NULL:
-	 * nobody wants it.
+	 * Called after each look at a process context which says that the process's threads publish
+	 * what they work on: capture_trace_process(). After -EAGAIN or -EBUSY it is called again in
+	 * a second. NULL: not wanted.
 	 */
 	int (*trace)(void *ctx, const struct agent_process *p);
 	void *ctx;
 };
 
-/* NULL with errno. Freed by agent_processes_free(), when there are no processes any more. */
+/* Returns NULL with errno on failure. Free it by agent_processes_free() once no process is left. */
 struct agent_processes *agent_processes_new(const struct agent_processes_args *args);
 void agent_processes_free(struct agent_processes *a);
 
-/* A process begins. NULL with errno. */
+/* Adds a process that begins. Returns NULL with errno on failure. */
 struct agent_process *agent_processes_begin(struct agent_processes *a, struct process *process);
 void agent_processes_end(struct agent_processes *a, struct agent_process *p);
 
-/* Has a process begun in the last second? Some may have no name yet. */
+/* Returns true if a process has begun in the last second: some may have no name yet. */
 bool agent_processes_some_new(const struct agent_processes *a, uint64_t now_ns);
 
-/* Name the process if it is not named yet: some 100 us once, at worst a part of a second. */
+/* Names the process if needed: some 100 us once, at worst a fraction of a second. */
 void agent_processes_name(struct agent_processes *a, struct agent_process *p);
 
-/* Name what is new, look for process contexts that are due. To be called about once a second. */
+/* Names new processes and looks for process contexts that are due. Call it about once a second. */
 void agent_processes_tick(struct agent_processes *a, uint64_t now_ns);
 
-/* The configuration has changed: name all processes again, at the next ticks. */
+/* The configuration has changed: names all processes again at the next ticks. */
 void agent_processes_rename(struct agent_processes *a);
 
-/* Services have become free: name those again that found no room. */
+/* Services have become free: names the processes again that found no room. */
 void agent_processes_retry_other(struct agent_processes *a);
 
-/* The first process; the others by next. */
+/* Returns the first process; follow next for the others. */
 struct agent_process *agent_processes_first(const struct agent_processes *a);
 
 #endif

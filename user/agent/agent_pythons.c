@@ -14,10 +14,10 @@
 
 struct agent_pythons {
 	struct python_metrics *metrics;
-	uint64_t boot_ns;		/* when the agent began, as processes' start times are */
+	uint64_t boot_ns;		/* the agent's begin, like processes' start times */
 };
 
-/* What these modes see whole: as agent_modes_record() has it. */
+/* What these modes record completely, as agent_modes_record() sets it up. */
 static unsigned int what_of(uint32_t modes)
 {
 	struct record_mode_def mode;
@@ -74,7 +74,7 @@ void agent_pythons_render(const struct agent_pythons *a, struct metrics_text *t)
 	python_metrics_render(a->metrics, t);
 }
 
-static void begin(struct agent_pythons *a, struct agent_process *p, const char *service)
+static void begin_python(struct agent_pythons *a, struct agent_process *p, const char *service)
 {
 	const struct cpython_image *image = process_image(p->process);
 	const struct python_process_args args = {
@@ -93,7 +93,7 @@ void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p, const
 	if (p->metrics)
 		python_metrics_rename(p->metrics, service);
 	else
-		begin(a, p, service);
+		begin_python(a, p, service);
 }
 
 /* ---- the viewer ---- */
@@ -112,7 +112,7 @@ static void view_memory(void *ctx, struct agent_process *p, const struct memory_
 static void view_end(void *ctx, struct agent_process *p, uint64_t end_ns)
 {
 	if (!p->metrics)
-		begin(ctx, p, SERVICE_OTHER_NAME);
+		begin_python(ctx, p, SERVICE_OTHER_NAME);
 	python_metrics_end(p->metrics);
 	p->metrics = NULL;
 }

@@ -15,12 +15,12 @@
 #include "capture/capture.h"
 #include "resolve/process.h"
 
-/* 1 / p as a fraction: p is a percentage in most configurations. */
+/* 1 / p as a fraction; p is a percentage in most configurations. */
 #define WEIGHT_DIV 1000000ull
-/* What a tick costs besides its walk: an interrupt. An estimate: 1 us. */
+/* Estimated cost of a tick besides its stack walk, an interrupt: 1 us. */
 #define TICK_NS 1000
 
-/* The start is not judged: all Pythons of the host are inspected, and their first names read. */
+/* The start is not judged: all Python processes are inspected and named for the first time. */
 #define SETTLE_NS (15 * 1000000000ull)
 
 struct agent_rate {
@@ -34,10 +34,10 @@ struct agent_rate {
 	bool paused;
 	uint32_t every;			/* thinning in force; 1: none */
 	struct own_cpu own;
-	uint64_t first_ns;		/* of the first tick; 0: there was none */
-	/* As of the last step. */
+	uint64_t first_ns;		/* of the first tick; 0: no tick yet */
+	/* At the last step. */
 	uint64_t step_ns, cpu_ns, bytes;
-	bool measured;			/* these three are known */
+	bool measured;			/* step_ns, cpu_ns and bytes are known */
 	uint64_t windows_skipped;
 };
 
@@ -52,10 +52,10 @@ static struct budget_targets targets_of(const struct agent_config *c)
 	};
 }
 
-/* ---- carried out on the capture ---- */
+/* ---- applying it to the capture ---- */
 
 /* capture_chosen_fn */
-static bool chosen(void *ctx, struct process *p)
+static bool burst_has_process(void *ctx, struct process *p)
 {
 	struct agent_rate *r = ctx;
 
@@ -70,8 +70,8 @@ static void set_rate(struct agent_rate *r, uint32_t hz)
 		log_warn("the rate stays %u Hz: %s", capture_rate(r->capture), strerror(-err));
 }
 
-/* Others are walked as often as before the burst, or a little more often. */
-static uint32_t thinning(const struct agent_rate *r)
+/* Other processes are walked as often as before the burst, or slightly more often. */
+static uint32_t burst_thinning(const struct agent_rate *r)
 {
 	uint32_t before = r->budget.rate_hz, every = r->burst.asked.rate_hz / before;
 
@@ -80,16 +80,16 @@ static uint32_t thinning(const struct agent_rate *r)
 	return every < THINNING_MAX ? every : THINNING_MAX;
 }
 
-/* The rate and the thinning that budget and burst want now. */
+/* Applies the rate and the thinning that budget and burst want now. */
 static void carry_out(struct agent_rate *r)
 {
 	bool burst = r->burst.active;
-	uint32_t every = burst ? thinning(r) : 1;
+	uint32_t every = burst ? burst_thinning(r) : 1;
 
-	r->measured = false;	/* what was measured was of another rate */
+	r->measured = false;	/* the measurement was made at another rate */
 	if (!burst)
 		set_rate(r, r->budget.rate_hz);
-	if ((every > 1 || r->every > 1) && capture_thin(r->capture, every, chosen, r)) {
+	if ((every > 1 || r->every > 1) && capture_thin(r->capture, every, burst_has_process, r)) {
 		log_warn("a burst needs room for a list of its processes: all are sampled densely");
 		every = 1;
 	}
@@ -138,8 +138,8 @@ void agent_rate_configure(struct agent_rate *r, const struct agent_config *confi
 
 /* ---- windows ---- */
 
-/* Neighbours must not depend on each other: MurmurHash3's last step (Appleby, public domain). */
-static uint64_t mix(uint64_t v)
+/* Makes neighbours independent: MurmurHash3's final mix (Appleby, public domain). */
+static uint64_t mix_bits(uint64_t v)
 {
 	v = (v ^ v >> 33) * 0xff51afd7ed558ccdull;
 	v = (v ^ v >> 33) * 0xc4ceb9fe1a85ec53ull;
@@ -148,7 +148,7 @@ static uint64_t mix(uint64_t v)
 
 static bool is_chosen(const struct agent_rate *r, uint64_t start_ns)
 {
-	return mix(mix(r->host) ^ start_ns) >> 11 < r->probability * (1ull << 53);
+	return mix_bits(mix_bits(r->host) ^ start_ns) >> 11 < r->probability * (1ull << 53);
 }
 
 struct agent_weight agent_rate_window(struct agent_rate *r, uint64_t start_ns)
@@ -179,7 +179,7 @@ static uint64_t bpf_ns(struct agent_rate *r)
 	return capture_walk_ns(r->capture) + counts.bpf[CNT_TICK] * TICK_NS;
 }
 
-static void step(struct agent_rate *r, uint64_t now_ns, uint64_t bytes)
+static void step_budget(struct agent_rate *r, uint64_t now_ns, uint64_t bytes)
 {
 	uint64_t cpu = own_cpu_ns(&r->own) + bpf_ns(r);
 	struct budget_used used = {
@@ -213,14 +213,14 @@ bool agent_rate_tick(struct agent_rate *r, uint64_t now_ns, uint64_t bytes)
 	else if (r->limited && !r->burst.active && !r->paused &&
 		 now_ns - r->first_ns >= SETTLE_NS &&
 		 (!r->measured || now_ns - r->step_ns >= BUDGET_STEP_NS))
-		step(r, now_ns, bytes);
+		step_budget(r, now_ns, bytes);
 	return cut;
 }
 
 /* ---- bursts ---- */
 
 __attribute__((format(printf, 2, 3)))
-static int say(struct buf *out, const char *fmt, ...)
+static int say_line(struct buf *out, const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -236,31 +236,31 @@ int agent_rate_burst(struct agent_rate *r, struct ctl_request *q, uint64_t now_n
 	double seconds = q->for_ns / 1e9;
 	int err;
 
-	r->cut = true;		/* also if it fails: the old burst has ended */
+	r->cut = true;		/* also on failure: the old burst has ended */
 	err = burst_begin(&r->burst, q, now_ns);
 	if (err) {
-		say(out, "cannot begin a burst: %s", strerror(-err));
+		say_line(out, "cannot begin a burst: %s", strerror(-err));
 		return EXIT_FAILURE;
 	}
-	say(out, "a burst at %u Hz for %g s, of ", r->burst.asked.rate_hz, seconds);
+	say_line(out, "a burst at %u Hz for %g s, of ", r->burst.asked.rate_hz, seconds);
 	burst_text(&r->burst, out);
-	say(out, "\n");
+	say_line(out, "\n");
 	return EXIT_SUCCESS;
 }
 
 int agent_rate_burst_stop(struct agent_rate *r, struct buf *out)
 {
 	if (!r->burst.active) {
-		say(out, "there is no burst\n");
+		say_line(out, "there is no burst\n");
 		return EXIT_SUCCESS;
 	}
 	burst_end(&r->burst);
 	r->cut = true;
-	say(out, "the burst has ended\n");
+	say_line(out, "the burst has ended\n");
 	return EXIT_SUCCESS;
 }
 
-/* ---- what is shown ---- */
+/* ---- status ---- */
 
 void agent_rate_now(struct agent_rate *r, uint64_t now_ns, struct agent_rate_now *out)
 {
@@ -282,21 +282,21 @@ int agent_rate_text(struct agent_rate *r, uint64_t now_ns, struct buf *out)
 	struct agent_rate_now now;
 
 	agent_rate_now(r, now_ns, &now);
-	say(out, "rate: %u Hz of %u Hz (%s)\n", now.rate_hz, now.configured_hz,
-	    now.burst ? "burst" : budget_why_name(now.why));
-	say(out, "probability: %g%s\n", now.probability,
-	    now.paused ? ", this window is not profiled" : "");
-	say(out, "own cost: %.3f s agent, %.3f s BPF so far", now.own_cpu_ns / 1e9,
-	    now.bpf_ns / 1e9);
-	if (now.cpu_share > 0)	/* else it is not known yet, or nothing limits it */
-		say(out, "; %.3f %% of the CPUs of late", now.cpu_share * 100);
-	say(out, "\n");
+	say_line(out, "rate: %u Hz of %u Hz (%s)\n", now.rate_hz, now.configured_hz,
+		 now.burst ? "burst" : budget_why_name(now.why));
+	say_line(out, "probability: %g%s\n", now.probability,
+		 now.paused ? ", this window is not profiled" : "");
+	say_line(out, "own cost: %.3f s agent, %.3f s BPF so far", now.own_cpu_ns / 1e9,
+		 now.bpf_ns / 1e9);
+	if (now.cpu_share > 0)	/* otherwise it is not known yet, or nothing limits it */
+		say_line(out, "; %.3f %% of the CPUs of late", now.cpu_share * 100);
+	say_line(out, "\n");
 	if (!now.burst)
-		return say(out, "burst: none\n");
-	say(out, "burst: %.1f s left, others at one tick of %u, of ", now.burst_left_s,
-	    now.others_every);
+		return say_line(out, "burst: none\n");
+	say_line(out, "burst: %.1f s left, others at one tick of %u, of ", now.burst_left_s,
+		 now.others_every);
 	burst_text(&r->burst, out);
-	return say(out, "\n");
+	return say_line(out, "\n");
 }
 
 void agent_rate_json(struct agent_rate *r, uint64_t now_ns, struct json *j)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * agent_rate.h - how densely the agent samples at each moment: the budget (rate_budget.h), which
- * windows are profiled (probability), and bursts (burst.h), carried out on the capture.
+ * agent_rate.h - how densely the agent samples at each moment: applies the budget (rate_budget.h),
+ * the choice of windows to profile (probability) and bursts (burst.h) to the capture.
  *
- * Runs in the agent's main process and never waits. A window must be of one kind: where
- * agent_rate_tick() says so, the caller ends the window first, then calls agent_rate_window(), then
- * begins the next one with the weight that it gave.
+ * Runs in the agent's main process and never waits. A window must be of one kind: when
+ * agent_rate_tick() says so, the caller ends the window, then calls agent_rate_window(), then
+ * begins the next window with the weight that this returned.
  */
 #ifndef TACHBPF_AGENT_RATE_H
 #define TACHBPF_AGENT_RATE_H
@@ -21,63 +21,65 @@ struct agent_rate;
 struct capture;
 
 /*
- * The capture was started with the configuration's rate, .self_time if budget.cpu is not 0, and
- * .bursts; it outlives this. host: a number of this host that stays (a hash of its machine id).
- * NULL with errno.
+ * The capture was started with the configuration's rate, with .self_time if budget.cpu is not 0,
+ * and with .bursts; it outlives this object. host: a stable number of this host (a hash of its
+ * machine id). Returns NULL with errno on failure.
  */
 struct agent_rate *agent_rate_new(struct capture *capture, const struct agent_config *config,
 				  uint64_t host);
 void agent_rate_free(struct agent_rate *r);
 
-/* Another configuration: rate, probability, budget. A burst goes on. */
+/* Applies another configuration: rate, probability, budget. A burst goes on. */
 void agent_rate_configure(struct agent_rate *r, const struct agent_config *config);
 
-/* A weight of samples: mul / div. */
+/* The weight of samples: mul / div. */
 struct agent_weight {
 	bool profiled;		/* false: the capture is paused, the window stays empty */
 	uint64_t mul, div;
 };
 
 /*
- * A window begins: is it profiled? With probability p a hash of host and window says so, so that
- * hosts choose different windows; then samples count 1 / p. In a burst each window is
- * profiled, and counts 1. Pauses the capture, or lets it go on. start_ns: of the window, on the
- * wall clock, the same for the parts of one window.
+ * A window begins. Decides whether to profile it, and pauses or resumes the capture. With
+ * probability p a hash of host and window decides, so that hosts choose different windows; samples
+ * then count 1 / p. In a burst every window is profiled and counts 1. start_ns: the window's begin
+ * on the wall clock, the same for the parts of one window.
  */
 struct agent_weight agent_rate_window(struct agent_rate *r, uint64_t start_ns);
 
 /*
- * To be called in the loop: a look at two clocks, and every BUDGET_STEP_NS a step of the budget.
- * bytes: handed to exporters so far. Returns true if the window must end now, because a burst began
+ * Call it in the loop: it reads two clocks, and takes a step of the budget every BUDGET_STEP_NS.
+ * bytes: handed to exporters so far. Returns true if the window must end now because a burst began
  * or ended.
  */
 bool agent_rate_tick(struct agent_rate *r, uint64_t now_ns, uint64_t bytes);
 
-/* ctl: begin a burst (takes what q owns), or end it. A line for the user is appended to *out. Exit
- * status. It takes effect with the next agent_rate_tick(). */
+/*
+ * ctl: begins a burst (takes what q owns) or ends it with the next agent_rate_tick(). Appends a
+ * line for the user to *out. Returns the exit status.
+ */
 int agent_rate_burst(struct agent_rate *r, struct ctl_request *q, uint64_t now_ns, struct buf *out);
 int agent_rate_burst_stop(struct agent_rate *r, struct buf *out);
 
 /* For metrics and status. */
 struct agent_rate_now {
-	uint32_t rate_hz;		/* in force; of chosen processes in a burst */
+	uint32_t rate_hz;		/* in force; of the chosen processes in a burst */
 	uint32_t configured_hz;
 	enum budget_why why;		/* what lowers the rate */
 	bool paused;			/* this window is not profiled */
 	double probability;
-	double cpu_share;		/* of the host's CPUs that we used of late, 0 to 1 */
-	uint64_t own_cpu_ns, main_cpu_ns;	/* agent and workers so far; of it, main process */
+	double cpu_share;		/* share of the host's CPUs that we used recently, 0 to 1 */
+	uint64_t own_cpu_ns, main_cpu_ns;	/* agent and workers so far; main process only */
 	uint64_t main_rss, workers_rss;	/* bytes */
-	uint64_t bpf_ns;		/* walks of the BPF programs so far */
+	uint64_t bpf_ns;		/* stack walks of the BPF programs so far */
 	bool burst;
 	double burst_left_s;
-	uint32_t others_every;		/* in a burst: others are walked at one tick of so many */
+	uint32_t others_every;		/* in a burst: others are walked at every Nth tick */
 	uint64_t bursts;		/* so far */
 	uint64_t windows_skipped;	/* not profiled, so far */
 };
 void agent_rate_now(struct agent_rate *r, uint64_t now_ns, struct agent_rate_now *out);
 
-/* Lines "name: value" for people; or members for an open object. */
+/* Writes lines "name: value" for people; or members of an open object. */
 struct json;
 int agent_rate_text(struct agent_rate *r, uint64_t now_ns, struct buf *out);
 void agent_rate_json(struct agent_rate *r, uint64_t now_ns, struct json *j);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* agent_reload.c - what SIGHUP and `ctl reload` do: another configuration in a running agent. */
+/* agent_reload.c - SIGHUP and `ctl reload`: applies another configuration to a running agent. */
 #include <string.h>
 #include <time.h>
 
@@ -10,9 +10,9 @@
 #include "config/config.h"
 
 /*
- * The parts that can refuse, all of them or none. 0 or -errno after logging. Requests that were
- * made before keep the place that they had. The exporters point into their configuration, and
- * setting them back might fail: so they are the last that can refuse.
+ * Applies the configuration to all parts that can refuse it, or to none. Returns 0, or -errno after
+ * logging. Requests made earlier keep their place. The exporters point into their configuration,
+ * and setting them back might fail, so they are the last that can refuse.
  */
 static int exchange_exporters(struct agent *a, const struct agent_config *new)
 {
@@ -25,7 +25,7 @@ static int exchange_exporters(struct agent *a, const struct agent_config *new)
 	return err;
 }
 
-/* 0 or -errno after logging: the old selection is in force. */
+/* Returns 0, or -errno after logging: the old selection is in force. */
 static int exchange_selection(struct agent *a, const struct agent_config *new)
 {
 	int old = a->filter, err;
@@ -41,7 +41,7 @@ static int exchange_selection(struct agent *a, const struct agent_config *new)
 	return err;
 }
 
-/* All that can fail, or nothing. */
+/* Applies all that can fail, or nothing. */
 static int exchange_parts(struct agent *a, const struct agent_config *new,
 			  const struct agent_changes *changes)
 {
@@ -56,7 +56,7 @@ static int exchange_parts(struct agent *a, const struct agent_config *new,
 	return err;
 }
 
-static void take(struct agent *a, const struct agent_changes *changes)
+static void take_changes(struct agent *a, const struct agent_changes *changes)
 {
 	const struct agent_config *c = a->config;
 	struct window_privacy privacy = agent_window_privacy(c);
@@ -72,9 +72,9 @@ static void take(struct agent *a, const struct agent_changes *changes)
 	agent_rate_configure(a->rate, c);
 }
 
-/* What was sampled until now is of the old configuration. */
-static bool exchange(struct agent *a, struct agent_config *new,
-		     const struct agent_changes *changes)
+/* What was sampled so far belongs to the old configuration. */
+static bool exchange_config(struct agent *a, struct agent_config *new,
+			    const struct agent_changes *changes)
 {
 	struct agent_config *old = a->config;
 
@@ -84,7 +84,7 @@ static bool exchange(struct agent *a, struct agent_config *new,
 		return false;
 	}
 	a->config = new;
-	take(a, changes);
+	take_changes(a, changes);
 	agent_begin_window(a);
 	agent_config_free(old);
 	return true;
@@ -99,7 +99,7 @@ bool agent_reload(struct agent *a)
 	a->reloads++;
 	new = agent_config_load(a->options);
 	a->reload_ok = new && !agent_config_diff(a->config, new, &changes) &&
-		       exchange(a, new, &changes);
+		       exchange_config(a, new, &changes);
 	if (!a->reload_ok)
 		agent_config_free(new);
 	if (a->reload_ok) {

@@ -48,10 +48,8 @@ void agent_services_free(struct agent_services *s)
 	free(s);
 }
 
-/*
- * The row of a service if it has one. Ids can be made equal by whoever tries; then there are two.
- */
-static struct row *find(const struct agent_services *s, const struct service *service)
+/* The row of a service, or NULL. Ids may collide if somebody tries; then two services share one. */
+static struct row *find_row(const struct agent_services *s, const struct service *service)
 {
 	struct row *row = u64map_get(&s->by_id, service->id);
 	uint32_t i;
@@ -75,7 +73,7 @@ static struct row *free_row(struct agent_services *s)
 	return s->end < s->max ? &s->rows[s->end] : NULL;
 }
 
-static struct row *add(struct agent_services *s, const struct service *service)
+static struct row *add_row(struct agent_services *s, const struct service *service)
 {
 	struct row *row = free_row(s);
 	struct service *copy = row ? malloc(sizeof(*copy)) : NULL;
@@ -97,9 +95,9 @@ static struct row *add(struct agent_services *s, const struct service *service)
 
 uint32_t agent_services_enter(struct agent_services *s, const struct service *service)
 {
-	struct row *row = find(s, service);
+	struct row *row = find_row(s, service);
 
-	row = row ? row : add(s, service);
+	row = row ? row : add_row(s, service);
 	if (!row) {
 		s->beyond++;
 		return SERVICE_NUMBER_OTHER;
@@ -114,9 +112,7 @@ void agent_services_leave(struct agent_services *s, uint32_t number)
 		s->rows[number].processes--;
 }
 
-/*
- * The row is free: another one may have the same id. Without memory that one gets a second number.
- */
+/* Another row may have the freed id; without memory its service gets a second number. */
 static void forget_id(struct agent_services *s, const struct row *row, uint64_t id)
 {
 	uint32_t i;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* agent_setup.c - the parts of a running agent: how they begin and end. See agent_state.h. */
+/* agent_setup.c - how the parts of a running agent begin and end. See agent_state.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@
 
 /* ---- parts ---- */
 
-/* Before the capture is there, all are 0. */
+/* All are 0 before there is a capture. */
 static void read_counts(void *ctx, struct capture_counts *out)
 {
 	static const uint64_t none[CNT_MAX];
@@ -48,8 +48,8 @@ static int open_files(struct agent *a)
 	return agent_files_new(&a->files, &args);
 }
 
-/* A process has another service. */
-static void moved(void *ctx, struct agent_process *p, uint32_t old)
+/* A process has another service now. */
+static void service_moved(void *ctx, struct agent_process *p, uint32_t old)
 {
 	struct agent *a = ctx;
 
@@ -57,7 +57,7 @@ static void moved(void *ctx, struct agent_process *p, uint32_t old)
 			    agent_services_name(agent_windows_services(a->windows), p->service));
 }
 
-static int trace(void *ctx, const struct agent_process *p)
+static int trace_process(void *ctx, const struct agent_process *p)
 {
 	struct agent *a = ctx;
 
@@ -72,8 +72,8 @@ static int open_windows(struct agent *a)
 		.services = &a->services, .privacy = agent_window_privacy(a->config),
 		.viewers = { agent_figures_viewer(a), agent_pythons_viewer(a->pythons),
 			     agent_files_viewer(a->files) },
-		.viewer_cnt = 3, .moved = moved,
-		.trace = a->config->trace_context ? trace : NULL, .ctx = a,
+		.viewer_cnt = 3, .moved = service_moved,
+		.trace = a->config->trace_context ? trace_process : NULL, .ctx = a,
 	};
 
 	a->windows = agent_windows_new(&args);
@@ -97,7 +97,7 @@ static int open_ctl(struct agent *a)
 	return a->ctl ? 0 : -errno;
 }
 
-/* Without the kernel's names its functions are left out. */
+/* Without the kernel's symbols its functions are left out. */
 static void read_kernel_names(struct agent *a)
 {
 	a->kernel = kallsyms_read("/proc/kallsyms");
@@ -153,7 +153,7 @@ static int open_parts(struct agent *a)
 	return err ? err : open_capture(a);
 }
 
-/* All descriptors for which the loop does something. */
+/* Adds every descriptor on which the loop acts. */
 static int wake_for_parts(struct agent *a)
 {
 	int err = capture_wake_for(a->capture, delivery_fd(agent_exports_delivery(a->exports)));
@@ -165,7 +165,7 @@ static int wake_for_parts(struct agent *a)
 	return err;
 }
 
-/* The same after a restart, another one on each host: for the probability. */
+/* A number that survives restarts and differs between hosts; for the probability. */
 static uint64_t host_number(void)
 {
 	char id[64] = "";

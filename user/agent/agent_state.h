@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* agent_state.h - what the files of the running agent share. For agent*.c. */
+/* agent_state.h - state that the files of the running agent share. For agent*.c. */
 #ifndef TACHBPF_AGENT_STATE_H
 #define TACHBPF_AGENT_STATE_H
 
@@ -25,8 +25,8 @@ struct capture;
 struct identities;
 
 /*
- * How long samples wait in the ring buffer: a wake-up of the agent costs some 30 us. While processes
- * are new they wait less long: a process that has ended meanwhile has no name in /proc any more.
+ * How long samples wait in the ring buffer; waking the agent costs some 30 us. The time is shorter
+ * while there are new processes, because /proc has no name for one that has ended meanwhile.
  */
 #define AGENT_BATCH_MS 500
 #define AGENT_BATCH_NEW_MS 100
@@ -36,11 +36,11 @@ struct agent {
 	struct agent_config *config;		/* in force */
 	struct service_config services;
 	struct record_mode_def mode;
-	struct record_mode_def file_mode;	/* of TACH files: without memory */
-	struct proc_filter filters[2];		/* a reload makes the other one */
-	int filter;				/* which is in force */
+	struct record_mode_def file_mode;	/* for TACH files: without memory */
+	struct proc_filter filters[2];		/* a reload builds the other one */
+	int filter;				/* the index of the one in force */
 	struct identities *identities;
-	struct kallsyms *kernel;		/* names of the kernel's functions; NULL: none */
+	struct kallsyms *kernel;		/* the kernel's symbols; NULL: none */
 	struct agent_windows *windows;
 	struct agent_exports *exports;
 	struct agent_files *files;
@@ -49,7 +49,7 @@ struct agent {
 	struct ctl *ctl;			/* NULL: no socket */
 	struct notify notify;
 	struct capture *capture;
-	bool workers;				/* they have the rights that we give up */
+	bool workers;				/* they have the privileges that we drop */
 	uint64_t started_wall_ns;
 	uint64_t next_housekeep_ns;
 
@@ -63,42 +63,42 @@ struct agent {
 
 /* ---- agent_setup.c ---- */
 
-/* All that needs rights, then give them up, then sample. 0 or -errno after logging. */
+/* Does what needs privileges, drops them, then samples. Returns 0, or -errno after logging. */
 int agent_start(struct agent *a);
 void agent_free(struct agent *a);
 
 /* ---- agent_parts.c ---- */
 
-/* What the configuration says, as the parts want it. */
+/* Give the parts what the configuration says. */
 void agent_take_services(struct agent *a);
-/* The conditions on processes that are in force; NULL: none. */
+/* Returns the process filter in force, or NULL. */
 struct proc_filter *agent_filter(struct agent *a);
 struct window_privacy agent_window_privacy(const struct agent_config *c);
-/* The window is over: to the exporters. agent_begin_window() follows. */
+/* Ends the window and passes it to the exporters. agent_begin_window() follows. */
 void agent_end_window(struct agent *a);
-/* The next window: is it profiled, and what do its samples stand for? */
+/* Begins the next window: decides if it is profiled, and what its samples stand for. */
 void agent_begin_window(struct agent *a);
 
 /* ---- agent_reload.c ---- */
 
-/* Read the configuration again. Returns false, after logging, if the old one is in force. */
+/* Reads the configuration again. Returns false, after logging, if the old one stays in force. */
 bool agent_reload(struct agent *a);
 
 /* ---- agent_figures.c, agent_status.c ---- */
 
-/* Write all metrics: metrics_render_fn. */
+/* Writes all metrics: a metrics_render_fn. */
 void agent_figures_render(void *ctx, struct metrics_text *t);
-/* What was sampled and lost so far, of all processes; and what the capture counts. */
+/* What was sampled and lost so far, in all processes; and what the capture has counted. */
 struct capture_counts;
 void agent_totals(const struct agent *a, struct totals *t, struct capture_counts *c);
-/* The state for `ctl status`, for people or as JSON. Exit status. */
+/* The state for `ctl status`, for people or as JSON. Returns the exit status. */
 int agent_status(struct agent *a, bool json, struct buf *out);
-/* Adds up what processes had when they end. */
+/* Returns the viewer that adds up the figures of processes that end. */
 struct agent_viewer agent_figures_viewer(struct agent *a);
 
 /* ---- agent_ctl.c ---- */
 
-/* ctl_obey_fn */
+/* A ctl_obey_fn. */
 int agent_obey(void *ctx, struct ctl_request *r, struct buf *out);
 
 #endif

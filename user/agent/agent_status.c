@@ -19,7 +19,7 @@ struct status {
 	uint32_t services;
 };
 
-static void collect(const struct agent *a, struct status *s)
+static void collect_status(const struct agent *a, struct status *s)
 {
 	agent_totals(a, &s->totals, &s->capture);
 	agent_windows_counts(a->windows, &s->windows);
@@ -145,7 +145,7 @@ int agent_status(struct agent *a, bool json, struct buf *out)
 	FILE *f = open_memstream(&text, &len);
 	int err = f ? 0 : -1;
 
-	collect(a, &s);
+	collect_status(a, &s);
 	if (!err && !json)
 		err = agent_rate_text(a->rate, now_ns(), out);
 	if (f && json)

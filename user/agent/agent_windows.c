@@ -14,7 +14,7 @@
 #include "base/util.h"
 #include "resolve/process.h"
 
-/* The two clocks may differ by so much in a window without a jump. */
+/* The two clocks may differ by this much in a window before it counts as a jump. */
 #define CLOCK_SLACK_NS NS_PER_S
 
 struct agent_windows {
@@ -26,12 +26,12 @@ struct agent_windows {
 	struct window_links *links;	/* NULL: without traces */
 	struct held_room held_room;
 	uint64_t mul, div;		/* of values, without the interval */
-	uint64_t begin_mono_ns;		/* when the window began, by the monotonic clock */
+	uint64_t begin_mono_ns;		/* when the window began (CLOCK_MONOTONIC) */
 	uint64_t remarks;
 	struct agent_windows_counts counts;
 };
 
-/* The end of the window that a time is in. */
+/* The end of the window that contains a time. */
 static uint64_t end_of(const struct agent_windows *a, uint64_t time_ns)
 {
 	return (time_ns / a->args.window_ns + 1) * a->args.window_ns;
@@ -39,14 +39,14 @@ static uint64_t end_of(const struct agent_windows *a, uint64_t time_ns)
 
 /* ---- the observer ---- */
 
-static struct agent_windows *of(struct observer *o)
+static struct agent_windows *windows_of(struct observer *o)
 {
 	return (struct agent_windows *)(void *)o;
 }
 
 static int observe_begin(struct observer *o, struct process *process)
 {
-	struct agent_windows *a = of(o);
+	struct agent_windows *a = windows_of(o);
 	struct agent_process *p = agent_processes_begin(a->processes, process);
 	size_t i;
 
@@ -58,7 +58,7 @@ static int observe_begin(struct observer *o, struct process *process)
 }
 
 /* Returns false if there is no memory. */
-static bool ready(struct agent_windows *a, struct agent_process *p)
+static bool map_ready(struct agent_windows *a, struct agent_process *p)
 {
 	if (!p)
 		return false;
@@ -76,7 +76,7 @@ static uint64_t unit_ns(const struct agent_windows *a, const struct event *ev)
 
 static int observe_event(struct observer *o, struct process *process, const struct event *ev)
 {
-	struct agent_windows *a = of(o);
+	struct agent_windows *a = windows_of(o);
 	struct agent_process *p = process_observed(process);
 	uint64_t samples = process_samples_in(process, ev), unit = unit_ns(a, ev), value_ns;
 	enum window_kind kinds[WINDOW_KIND_CNT];
@@ -84,7 +84,7 @@ static int observe_event(struct observer *o, struct process *process, const stru
 	uint32_t link;
 	size_t v;
 
-	if (!ready(a, p)) {
+	if (!map_ready(a, p)) {
 		a->counts.no_memory += samples;
 		return 0;
 	}
@@ -106,7 +106,7 @@ static int observe_event(struct observer *o, struct process *process, const stru
 	return 0;
 }
 
-/* Memory that a process got, added to the window. */
+/* Adds memory that a process allocated to the window. */
 static void add_memory(struct agent_windows *a, struct agent_process *p,
 		       const struct memory_event *m)
 {
@@ -125,11 +125,11 @@ static void add_memory(struct agent_windows *a, struct agent_process *p,
 static int observe_memory(struct observer *o, struct process *process,
 			  const struct memory_event *ev)
 {
-	struct agent_windows *a = of(o);
+	struct agent_windows *a = windows_of(o);
 	struct agent_process *p = process_observed(process);
 	size_t v;
 
-	if (!ready(a, p) || (!p->held && !(p->held = held_new(&a->held_room)))) {
+	if (!map_ready(a, p) || (!p->held && !(p->held = held_new(&a->held_room)))) {
 		a->counts.no_memory += ev->change == MEMORY_ALLOC;
 		return 0;
 	}
@@ -142,7 +142,7 @@ static int observe_memory(struct observer *o, struct process *process,
 	return 0;
 }
 
-/* Of a process that has ended the kernel has freed all. One that we leave holds it still. */
+/* Of a process that ended the kernel has freed all; one that we leave still holds it. */
 static void end_held(struct agent_windows *a, struct agent_process *p, uint64_t end_ns)
 {
 	if (p->held && !end_ns)
@@ -153,7 +153,7 @@ static void end_held(struct agent_windows *a, struct agent_process *p, uint64_t 
 
 static int observe_end(struct observer *o, struct process *process, uint64_t end_ns)
 {
-	struct agent_windows *a = of(o);
+	struct agent_windows *a = windows_of(o);
 	struct agent_process *p = process_observed(process);
 	size_t i;
 
@@ -169,7 +169,7 @@ static int observe_end(struct observer *o, struct process *process, uint64_t end
 
 static int observe_tick(struct observer *o)
 {
-	struct agent_windows *a = of(o);
+	struct agent_windows *a = windows_of(o);
 	size_t i;
 
 	agent_processes_tick(a->processes, now_ns());
@@ -182,7 +182,7 @@ static int observe_tick(struct observer *o)
 static bool observe_remark(struct observer *o, pid_t tgid, uint32_t uid, const char *comm,
 			   const char *text)
 {
-	struct agent_windows *a = of(o);
+	struct agent_windows *a = windows_of(o);
 	char shown[PROC_COMM_MAX * 4];
 	size_t i;
 
@@ -253,7 +253,7 @@ void agent_windows_free(struct agent_windows *a)
 	free(a);
 }
 
-/* How far the wall clock has gone another way than the monotonic one since the window began. */
+/* How far the wall clock has drifted from the monotonic clock since the window began. */
 static uint64_t clocks_differ(const struct agent_windows *a, uint64_t wall, uint64_t mono)
 {
 	uint64_t expected = window_begin_ns(a->window) + (mono - a->begin_mono_ns);
@@ -271,7 +271,7 @@ int agent_windows_left_ms(struct agent_windows *a)
 	return (int)((end - wall + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-/* What is held is measured at the window's end. */
+/* Memory in use is measured at the window's end. */
 static void add_held(struct agent_windows *a)
 {
 	struct agent_process *p;
@@ -286,7 +286,7 @@ const struct window *agent_windows_finish(struct agent_windows *a)
 {
 	uint64_t wall = a->args.wall_ns(), mono = a->args.mono_ns(), end = window_end_ns(a->window);
 
-	/* What was measured took as long as the monotonic clock says. */
+	/* The length of the measurement is that of the monotonic clock. */
 	if (clocks_differ(a, wall, mono) > CLOCK_SLACK_NS) {
 		a->counts.clock_jumps++;
 		window_end_at(a->window, window_begin_ns(a->window) + (mono - a->begin_mono_ns));
@@ -304,7 +304,7 @@ void agent_windows_next(struct agent_windows *a)
 {
 	uint64_t end = window_end_ns(a->window), wall = a->args.wall_ns(), begin;
 
-	/* Windows follow one another without gaps, but after a jump of the clock or a halt. */
+	/* Windows follow one another without gaps, except after a jump of the clock or a halt. */
 	begin = wall - end < CLOCK_SLACK_NS ? end : wall;
 	if (agent_services_sweep(a->services))
 		agent_processes_retry_other(a->processes);

@@ -2,9 +2,9 @@
 /*
  * burst.h - a closer look at some processes for some time: which ones, at which rate, until when.
  *
- * There is one burst at a time; a new one takes the place of the old one. Runs in the agent's main
- * process; of a process it reads what the conditions ask for, as the capture's own selection does
- * (proc_filter_eval.h). Knows no capture: agent_rate.h makes it happen.
+ * There is one burst at a time; a new one replaces the old one. Runs in the agent's main process.
+ * Of a process it reads what the conditions need, as the capture's own selection does
+ * (proc_filter_eval.h). Knows no capture: agent_rate.h carries the burst out.
  */
 #ifndef TACHBPF_AGENT_BURST_H
 #define TACHBPF_AGENT_BURST_H
@@ -26,21 +26,21 @@ struct burst {
 };
 
 /*
- * Begin. Takes what r owns, and leaves it empty. 0 or -errno: then there is no burst. Conditions
- * that nothing meets now are logged, and wait for what will.
+ * Begins a burst. Takes what r owns and leaves it empty. Returns 0, or -errno: there is no burst
+ * then. Conditions that nothing matches now are logged, and wait for a process that matches.
  */
 int burst_begin(struct burst *b, struct ctl_request *r, uint64_t now_ns);
-/* End it, if there is one. */
+/* Ends the burst, if there is one. */
 void burst_end(struct burst *b);
-/* Is it over by now? Then burst_end() was called. False if there is none. */
+/* Returns true if the burst has expired; it has been ended then. False if there is none. */
 bool burst_expired(struct burst *b, uint64_t now_ns);
 
-/* Is the process in the burst? All processes are in one without conditions and pids. */
+/* Returns true if the process is in the burst. Without conditions and pids, all processes are. */
 bool burst_chooses(struct burst *b, pid_t tgid);
-/* Has it neither? Then nothing need be thinned. */
+/* Returns true if the burst has neither conditions nor pids: then no process need be thinned. */
 bool burst_is_of_all(const struct burst *b);
 
-/* The conditions as words of the command line, for people; "all processes". 0 or -ENOMEM. */
+/* The conditions as command-line words, for people; "all processes". Returns 0 or -ENOMEM. */
 int burst_text(const struct burst *b, struct buf *out);
 
 #endif

@@ -16,7 +16,7 @@
 #define EXIT_DENIED 77		/* EX_NOPERM of sysexits.h */
 #define EXIT_BUSY 75		/* EX_TEMPFAIL */
 #define EXIT_BAD 2
-/* Clients taken in one tick: the loop has other work, too. */
+/* Clients accepted in one tick: the loop has other work, too. */
 #define ACCEPTS_A_TICK 32
 
 struct client {
@@ -24,7 +24,7 @@ struct client {
 	uint64_t until_ns;
 	size_t len;		/* of line */
 	char line[CTL_REQUEST_MAX];
-	struct buf answer;	/* len 0: the line is not whole yet */
+	struct buf answer;	/* len 0: the line is not complete yet */
 	size_t sent;
 };
 
@@ -33,7 +33,7 @@ struct ctl {
 	void *ctx;
 	int listener, epoll;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
-	dev_t dev;		/* of the socket, so that we remove no other one */
+	dev_t dev;		/* of the socket, so that we remove only our own */
 	ino_t ino;
 	uint64_t now_ns;
 	struct client clients[CTL_CLIENTS_MAX];
@@ -41,7 +41,7 @@ struct ctl {
 
 /* ---- the socket ---- */
 
-/* Is there a process that listens? */
+/* Returns true if a process is listening. */
 static bool somebody_listens(const struct sockaddr_un *at)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -54,7 +54,7 @@ static bool somebody_listens(const struct sockaddr_un *at)
 	return yes;
 }
 
-/* Remove the socket of an agent that has ended. 0 or -errno. */
+/* Removes the socket of an agent that has ended. Returns 0 or -errno. */
 static int remove_stale(const struct sockaddr_un *at)
 {
 	struct stat st;
@@ -68,7 +68,7 @@ static int remove_stale(const struct sockaddr_un *at)
 	return unlink(at->sun_path) && errno != ENOENT ? -errno : 0;
 }
 
-/* Only the last directory: that its parent is missing is a mistake of the configuration. */
+/* Makes the last directory only: a missing parent is a mistake in the configuration. */
 static void make_directory(const char *path)
 {
 	char dir[PATH_MAX];
@@ -109,7 +109,7 @@ static int listen_at(struct ctl *c)
 	return listen(c->listener, SOMAXCONN) ? -errno : 0;
 }
 
-static const char *hint(int err)
+static const char *bind_hint(int err)
 {
 	return err == -EADDRINUSE ? ": another agent listens there" :
 	       err == -ENOTSOCK ? ": something else has this name" :
@@ -117,7 +117,7 @@ static const char *hint(int err)
 	       err == -ENOENT ? ": its directory does not exist" : "";
 }
 
-static int watch(struct ctl *c, int fd, uint32_t events, struct client *client, int how)
+static int watch_fd(struct ctl *c, int fd, uint32_t events, struct client *client, int how)
 {
 	struct epoll_event ev = { .events = events, .data.ptr = client };
 
@@ -142,11 +142,11 @@ struct ctl *ctl_new(const char *path, ctl_obey_fn obey, void *ctx)
 		err = listen_at(c);
 	}
 	if (!err)
-		err = watch(c, c->listener, EPOLLIN, NULL, EPOLL_CTL_ADD);
+		err = watch_fd(c, c->listener, EPOLLIN, NULL, EPOLL_CTL_ADD);
 	if (!err)
 		return c;
 	log_error("cannot listen on %s for `tachbpf agent ctl`: %s%s", path, strerror(-err),
-		  hint(err));
+		  bind_hint(err));
 	ctl_free(c);
 	errno = -err;
 	return NULL;
@@ -185,24 +185,25 @@ void ctl_free(struct ctl *c)
 	free(c);
 }
 
-/* Send what is left of the answer; at its end the client is done. */
+/* Sends what is left of the answer; after that the client is done. */
 static void send_answer(struct ctl *c, struct client *client)
 {
 	ssize_t n = send(client->fd, client->answer.data + client->sent,
 			 client->answer.len - client->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-		watch(c, client->fd, EPOLLOUT, client, EPOLL_CTL_MOD);
+		watch_fd(c, client->fd, EPOLLOUT, client, EPOLL_CTL_MOD);
 		return;
 	}
 	client->sent += n > 0 ? n : 0;
 	if (n <= 0 || client->sent == client->answer.len)
 		end_client(client);
 	else
-		watch(c, client->fd, EPOLLOUT, client, EPOLL_CTL_MOD);
+		watch_fd(c, client->fd, EPOLLOUT, client, EPOLL_CTL_MOD);
 }
 
-static void answer(struct ctl *c, struct client *client, int status, const void *text, size_t len)
+static void answer_client(struct ctl *c, struct client *client, int status, const void *text,
+			  size_t len)
 {
 	if (ctl_answer_write(status, text, len, &client->answer))
 		end_client(client);
@@ -212,11 +213,11 @@ static void answer(struct ctl *c, struct client *client, int status, const void 
 
 static void answer_text(struct ctl *c, struct client *client, int status, const char *text)
 {
-	answer(c, client, status, text, strlen(text));
+	answer_client(c, client, status, text, strlen(text));
 }
 
-/* The line is whole: len bytes without the newline. */
-static void obey(struct ctl *c, struct client *client, size_t len)
+/* Handles a complete line: len bytes without the newline. */
+static void obey_line(struct ctl *c, struct client *client, size_t len)
 {
 	char why[CTL_WHY_BYTES];
 	struct ctl_request r;
@@ -229,7 +230,7 @@ static void obey(struct ctl *c, struct client *client, size_t len)
 		status = c->obey(c->ctx, &r, &out);
 		if (out.len > CTL_ANSWER_MAX)
 			out.len = CTL_ANSWER_MAX;
-		answer(c, client, status, out.data, out.len);
+		answer_client(c, client, status, out.data, out.len);
 	}
 	buf_free(&out);
 	ctl_request_free(&r);
@@ -250,13 +251,13 @@ static void read_line(struct ctl *c, struct client *client)
 	client->len += n;
 	end = memchr(client->line, '\n', client->len);
 	if (end) {
-		obey(c, client, end - client->line);
+		obey_line(c, client, end - client->line);
 	} else if (client->len == sizeof(client->line)) {
 		answer_text(c, client, EXIT_BAD, "the request is too long");
 	}
 }
 
-/* Root, or the user that the agent runs as. */
+/* Returns true for root and the user that the agent runs as. */
 static bool may_ask(int fd)
 {
 	struct ucred peer;
@@ -276,7 +277,7 @@ static struct client *free_client(struct ctl *c)
 	return NULL;
 }
 
-/* Answer once without waiting, whether it arrives or not, and hang up. */
+/* Tries to answer once without waiting, and hangs up. */
 static void turn_away(int fd, int status, const char *text)
 {
 	struct buf line = { 0 };
@@ -300,7 +301,7 @@ static void take_client(struct ctl *c, int fd)
 		return;
 	}
 	*client = (struct client){ .fd = fd, .until_ns = c->now_ns + CTL_CLIENT_NS };
-	if (watch(c, fd, EPOLLIN, client, EPOLL_CTL_ADD))
+	if (watch_fd(c, fd, EPOLLIN, client, EPOLL_CTL_ADD))
 		end_client(client);
 }
 
@@ -337,6 +338,6 @@ void ctl_tick(struct ctl *c, uint64_t now_ns)
 	for (k = 0; k < CTL_CLIENTS_MAX; k++)
 		if (c->clients[k].fd >= 0 && now_ns > c->clients[k].until_ns)
 			end_client(&c->clients[k]);
-	if (more)	/* last: now there may be room */
+	if (more)	/* last: there may be room now */
 		take_clients(c);
 }

@@ -4,9 +4,9 @@
  *
  * Runs in the agent's main process, and never waits: its loop polls ctl_fd() for POLLIN and calls
  * ctl_tick(). Only root and the agent's own user may ask: the socket has mode 0600, and each peer's
- * uid is looked at (SO_PEERCRED). A client has CTL_CLIENT_NS for its line and its answer; there are
- * CTL_CLIENTS_MAX at a time, and further ones are answered that the agent is busy. So a client that
- * stops in the middle costs a descriptor for some seconds, and no more than 4 KiB.
+ * uid is checked (SO_PEERCRED). A client has CTL_CLIENT_NS for its line and its answer. There are
+ * at most CTL_CLIENTS_MAX at a time; further ones are told that the agent is busy. So a client that
+ * stalls costs a descriptor for some seconds, and at most 4 KiB.
  */
 #ifndef TACHBPF_AGENT_CTL_H
 #define TACHBPF_AGENT_CTL_H
@@ -19,16 +19,16 @@
 #define CTL_CLIENT_NS 5000000000ull
 
 /*
- * Obey a request. Append what the user reads, at most CTL_ANSWER_MAX bytes, to *out; returns the
- * client's exit status, 0 to 255. May take what the request owns, and make it zero there.
+ * Obeys a request. Appends what the user reads, at most CTL_ANSWER_MAX bytes, to *out; returns the
+ * client's exit status, 0 to 255. May take what the request owns, and clear it there.
  */
 typedef int (*ctl_obey_fn)(void *ctx, struct ctl_request *r, struct buf *out);
 
 struct ctl;
 
 /*
- * Listen. The directory of path is made (0755) if only it is missing; a socket that a dead agent
- * left is replaced. NULL with errno, and logs why: EADDRINUSE: another agent listens there.
+ * Listens. Makes the directory of path (0755) if only that is missing; replaces a socket that a
+ * dead agent left. Returns NULL with errno, after logging. EADDRINUSE: another agent listens there.
  */
 struct ctl *ctl_new(const char *path, ctl_obey_fn obey, void *ctx);
 /* Removes the socket. */
@@ -37,7 +37,7 @@ void ctl_free(struct ctl *c);
 /* Readable when ctl_tick() has something to do. Owned by c. */
 int ctl_fd(const struct ctl *c);
 
-/* Take clients, read, answer; end clients that take too long. now_ns: CLOCK_MONOTONIC. */
+/* Accepts clients, reads, answers, and ends clients that take too long. now_ns: CLOCK_MONOTONIC. */
 void ctl_tick(struct ctl *c, uint64_t now_ns);
 
 #endif

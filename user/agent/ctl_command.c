@@ -15,7 +15,7 @@
 #include "base/cli.h"
 #include "base/output.h"
 
-/* As sysexits.h has them. */
+/* As in sysexits.h. */
 #define EXIT_USAGE_WRONG 2
 #define EXIT_NO_AGENT 69	/* EX_UNAVAILABLE */
 #define EXIT_TRY_AGAIN 75	/* EX_TEMPFAIL */
@@ -124,7 +124,7 @@ static const struct cli_command ctl_cli = {
 	.synopsis = synopsis, .examples = examples, .settings = ctl_settings, .word = take_word,
 };
 
-/* Options of another command than the one that was given. 0 or -EINVAL. */
+/* Rejects options of another command than the given one. Returns 0 or -EINVAL. */
 static int check_words(struct ctl_words *w)
 {
 	struct ctl_request *r = &w->request;
@@ -158,7 +158,7 @@ static int check_words(struct ctl_words *w)
 
 /* ---- the agent ---- */
 
-/* The socket, or the exit status as a negative number; logs why. */
+/* Returns the socket, or the exit status as a negative number after logging why. */
 static int connect_to(const char *path)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -185,12 +185,12 @@ static int connect_to(const char *path)
 		log_error("the agent at %s does not answer", path);
 		return -EXIT_TRY_AGAIN;
 	}
-	log_error("no agent listens at %s (%s): start `tachbpf agent`, or name the ctl.socket of its "
-		  "configuration with --socket", path, strerror(err));
+	log_error("no agent listens at %s (%s): start `tachbpf agent`, or name the ctl.socket of "
+		  "its configuration with --socket", path, strerror(err));
 	return -EXIT_NO_AGENT;
 }
 
-/* Read up to the end of the line, or of what is sent. 0 or -errno. */
+/* Reads up to the end of the line, or of the data. Returns 0 or -errno. */
 static int read_answer(int fd, struct buf *line)
 {
 	ssize_t n;
@@ -220,7 +220,7 @@ static int print_answer(int status, const struct buf *text)
 	return output_flush_stdout() ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-static int ask(const char *path, const struct ctl_request *r)
+static int ask_agent(const char *path, const struct ctl_request *r)
 {
 	struct buf line = { 0 }, answer = { 0 }, text = { 0 };
 	int fd, err, status = EXIT_TRY_AGAIN;
@@ -236,7 +236,7 @@ static int ask(const char *path, const struct ctl_request *r)
 		buf_free(&line);
 		return -fd;
 	}
-	/* What it does not read it may still answer: that it is busy, for example. */
+	/* The agent may answer without reading the request, for example that it is busy. */
 	send(fd, line.data, line.len, MSG_NOSIGNAL);
 	err = read_answer(fd, &answer);
 	if (!err)
@@ -272,7 +272,7 @@ int ctl_command(char **words)
 		if (w.help)
 			status = print_help();
 		else if (!check_words(&w))
-			status = ask(w.socket, &w.request);
+			status = ask_agent(w.socket, &w.request);
 	}
 	ctl_request_free(&w.request);
 	return status;

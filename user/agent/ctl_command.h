@@ -4,9 +4,9 @@
 #define TACHBPF_AGENT_CTL_COMMAND_H
 
 /*
- * words: those behind "ctl", NULL-terminated. Waits for the answer, CTL_CLIENT_NS at most. Returns
- * the exit status: 0; 1: the agent refused, or could not; 2: the command line is wrong; 69: no
- * agent listens; 75: it is busy, or does not answer; 77: only root may ask.
+ * words: those after "ctl", NULL-terminated. Waits for the answer, at most CTL_CLIENT_NS. Returns
+ * the exit status: 0; 1: the agent refused, or failed; 2: the command line is wrong; 69: no agent
+ * listens; 75: it is busy, or does not answer; 77: only root may ask.
  */
 int ctl_command(char **words);
 

@@ -26,8 +26,8 @@ void ctl_request_free(struct ctl_request *r)
 
 /* ---- writing ---- */
 
-/* Finish what json has written to f into line. */
-static int finish(FILE *f, char **text, size_t *len, struct buf *line)
+/* Finishes what json has written to f and puts it into line. */
+static int finish_line(FILE *f, char **text, size_t *len, struct buf *line)
 {
 	int err = fflush(f) || ferror(f) ? -ENOMEM : 0;
 
@@ -38,7 +38,7 @@ static int finish(FILE *f, char **text, size_t *len, struct buf *line)
 	return err ? err : buf_add(line, "\n", 1);
 }
 
-static void start(struct json *j, FILE *f)
+static void start_json(struct json *j, FILE *f)
 {
 	json_start(j, f, false);
 	json_object(j, NULL);
@@ -74,14 +74,14 @@ int ctl_request_write(const struct ctl_request *r, struct buf *line)
 
 	if (!f)
 		return -ENOMEM;
-	start(&j, f);
+	start_json(&j, f);
 	json_string(&j, "command", words[r->what]);
 	if (r->what == CTL_STATUS)
 		json_bool(&j, "json", r->json);
 	if (r->what == CTL_BURST)
 		write_burst(&j, r);
 	json_object_end(&j);
-	err = finish(f, &text, &len, line);
+	err = finish_line(f, &text, &len, line);
 	return err ? err : line->len - before > CTL_REQUEST_MAX ? -E2BIG : 0;
 }
 
@@ -94,17 +94,17 @@ int ctl_answer_write(int status, const void *output, size_t output_len, struct b
 
 	if (!f)
 		return -ENOMEM;
-	start(&j, f);
+	start_json(&j, f);
 	json_int(&j, "status", status);
 	json_string_n(&j, "output", output_len ? output : "", output_len);
 	json_object_end(&j);
-	return finish(f, &text, &len, line);
+	return finish_line(f, &text, &len, line);
 }
 
 /* ---- reading ---- */
 
 __attribute__((format(printf, 2, 3)))
-static int refuse(char why[CTL_WHY_BYTES], const char *fmt, ...)
+static int refuse_request(char why[CTL_WHY_BYTES], const char *fmt, ...)
 {
 	va_list ap;
 
@@ -114,7 +114,7 @@ static int refuse(char why[CTL_WHY_BYTES], const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* The next element, a string, with a NUL behind it. */
+/* Reads the next element, a string, and adds a NUL. */
 static bool next_text(struct json_pull *j, struct buf *text)
 {
 	text->len = 0;
@@ -122,7 +122,7 @@ static bool next_text(struct json_pull *j, struct buf *text)
 	       strlen((char *)text->data) + 1 == text->len;
 }
 
-/* Conditions that may be asked for: included ones, but no cgroups by path. */
+/* Conditions that may be requested: those that include, except cgroups by path. */
 static int kind_of(const char *name)
 {
 	static const enum proc_filter_kind kinds[] = {
@@ -145,15 +145,15 @@ static int read_condition(struct ctl_request *r, struct json_pull *j, char *why)
 
 	if (!json_pull_enter(j, JT_ARRAY) || !next_text(j, &kind) || !next_text(j, &text) ||
 	    json_pull_element(j) || j->err) {
-		err = refuse(why, "a condition is not a kind and a text");
+		err = refuse_request(why, "a condition is not a kind and a text");
 	} else if ((k = kind_of((char *)kind.data)) < 0) {
-		err = refuse(why, "there is no such condition");
+		err = refuse_request(why, "there is no such condition");
 	} else if (r->filter.cnt >= CTL_CONDITIONS_MAX) {
-		err = refuse(why, "more than %d conditions", CTL_CONDITIONS_MAX);
+		err = refuse_request(why, "more than %d conditions", CTL_CONDITIONS_MAX);
 	} else {
 		err = proc_filter_try(&r->filter, k, false, (char *)text.data, &remedy);
 		if (err == -EINVAL)
-			refuse(why, "bad --%s: %s", proc_filter_kind_name(k), remedy);
+			refuse_request(why, "bad --%s: %s", proc_filter_kind_name(k), remedy);
 	}
 	buf_free(&kind);
 	buf_free(&text);
@@ -181,9 +181,9 @@ static int read_pids(struct ctl_request *r, const struct json_member *m, char *w
 		return 0;
 	while (json_pull_element(&j)) {
 		if (r->pid_cnt == CTL_PIDS_MAX)
-			return refuse(why, "more than %d pids", CTL_PIDS_MAX);
+			return refuse_request(why, "more than %d pids", CTL_PIDS_MAX);
 		if (!json_pull_uint(&j, &pid) || !pid || pid > INT32_MAX)
-			return refuse(why, "a pid is no number");
+			return refuse_request(why, "a pid is no number");
 		r->pids[r->pid_cnt++] = (pid_t)pid;
 	}
 	return 0;
@@ -197,9 +197,9 @@ static int read_burst(struct ctl_request *r, const struct json_member *m, char *
 	int err;
 
 	if (!json_member_count(&m[RATE_HZ], &rate) || !rate || rate > CTL_RATE_MAX_HZ)
-		return refuse(why, "the rate is not 1 to %d Hz", CTL_RATE_MAX_HZ);
+		return refuse_request(why, "the rate is not 1 to %d Hz", CTL_RATE_MAX_HZ);
 	if (!json_member_count(&m[FOR_MS], &ms) || !ms || ms > CTL_BURST_MAX_NS / NS_PER_MS)
-		return refuse(why, "the time is not 1 ms to 1 h");
+		return refuse_request(why, "the time is not 1 ms to 1 h");
 	r->rate_hz = rate;
 	r->for_ns = ms * NS_PER_MS;
 	err = read_conditions(r, &m[CONDITIONS], why);
@@ -224,13 +224,14 @@ int ctl_request_read(struct ctl_request *r, const void *line, size_t len, char w
 	if (!json_members(&j, m, MEMBERS) || !json_pull_finish(&j) ||
 	    !json_member_string(&m[COMMAND], &command)) {
 		buf_free(&command);
-		return refuse(why, "the request is not an object of JSON with a command");
+		return refuse_request(why, "the request is not an object of JSON with a command");
 	}
 	for (i = 0; i < ARRAY_SIZE(words) && strcmp((char *)command.data, words[i]); i++)
 		;
 	buf_free(&command);
 	if (i == ARRAY_SIZE(words))
-		return refuse(why, "this agent does not know the command: is it older than `ctl`?");
+		return refuse_request(
+			why, "this agent does not know the command: is it older than `ctl`?");
 	r->what = i;
 	r->json = json_member_is(&m[JSON], JT_TRUE);
 	err = r->what == CTL_BURST ? read_burst(r, m, why) : 0;

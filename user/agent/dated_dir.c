@@ -16,7 +16,7 @@
 #include "base/util.h"
 
 #define OLDEST_MAX 512		/* entries that are remembered, the oldest first */
-#define FUTURE_S 60		/* later than now by more than this: the clock has gone back */
+#define FUTURE_S 60		/* later than now by more than this: the clock was set back */
 #define SHOWN_BYTES 512
 
 struct entry {
@@ -60,13 +60,13 @@ bool dated_parse(const char *text, time_t *t)
 	tm.tm_year -= 1900;
 	tm.tm_mon -= 1;
 	*t = timegm(&tm);
-	dated_text(*t, again);		/* not so for the 31st of February */
+	dated_text(*t, again);		/* not so for 31 February */
 	return !strncmp(text, again, DATED_LEN);
 }
 
 /* ---- the directory ---- */
 
-static int fail(const struct dated_kind *kind, const char *what, const char *path, int err)
+static int fail_dir(const struct dated_kind *kind, const char *what, const char *path, int err)
 {
 	char shown[SHOWN_BYTES];
 
@@ -75,8 +75,8 @@ static int fail(const struct dated_kind *kind, const char *what, const char *pat
 	return -err;
 }
 
-/* May nobody but root write there, and no other agent? 0 or -errno, which was logged. */
-static int check(const struct dated_kind *kind, int fd, const char *path)
+/* Checks that only root may write there, and no other agent uses it. 0, or -errno after logging. */
+static int check_owner(const struct dated_kind *kind, int fd, const char *path)
 {
 	int err = output_check_dir(fd, path);
 	char shown[SHOWN_BYTES];
@@ -85,7 +85,7 @@ static int check(const struct dated_kind *kind, int fd, const char *path)
 	if (err)
 		return err;
 	if (fstat(fd, &st))
-		return fail(kind, "look at", path, errno);
+		return fail_dir(kind, "look at", path, errno);
 	escape_text(path, strlen(path), shown, sizeof(shown));
 	if (st.st_mode & 022) {
 		log_error("other users may write to '%s' (mode %03o); run: chmod go-w '%s'", shown,
@@ -95,13 +95,13 @@ static int check(const struct dated_kind *kind, int fd, const char *path)
 	if (!flock(fd, LOCK_EX | LOCK_NB))
 		return 0;
 	if (errno != EWOULDBLOCK)
-		return fail(kind, "lock", path, errno);
+		return fail_dir(kind, "lock", path, errno);
 	log_error("another tachbpf agent writes to '%s'; end it, or give this one a directory of "
 		  "its own", shown);
 	return -EBUSY;
 }
 
-/* Make the directory above, if only that one is missing. */
+/* Makes the parent directory, if only that one is missing. */
 static void make_parent(const char *path)
 {
 	char parent[PATH_MAX];
@@ -112,10 +112,10 @@ static void make_parent(const char *path)
 	if (!slash || slash == parent)
 		return;
 	*slash = '\0';
-	mkdir(parent, 0700);	/* mostly it is there; if there is none, the next step says why */
+	mkdir(parent, 0700);	/* usually it exists; if not, the next step says why */
 }
 
-/* Returns the descriptor or -errno, which was logged. */
+/* Returns the descriptor, or -errno after logging. */
 static int open_path(const struct dated_kind *kind, const char *path)
 {
 	char name[OUTPUT_NAME_MAX];
@@ -126,12 +126,12 @@ static int open_path(const struct dated_kind *kind, const char *path)
 	if (up < 0)
 		return up;
 	if (mkdirat(up, name, 0700) && errno != EEXIST) {
-		err = fail(kind, "make", path, errno);
+		err = fail_dir(kind, "make", path, errno);
 		close(up);
 		return err;
 	}
 	fd = openat(up, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	err = fd < 0 ? fail(kind, "open", path, errno) : check(kind, fd, path);
+	err = fd < 0 ? fail_dir(kind, "open", path, errno) : check_owner(kind, fd, path);
 	close(up);
 	if (err && fd >= 0)
 		close(fd);
@@ -154,7 +154,7 @@ struct dated_dir *dated_dir_open(const char *path, const struct dated_kind *kind
 	return NULL;
 }
 
-static void forget(struct dated_dir *d)
+static void forget_oldest(struct dated_dir *d)
 {
 	for (; d->next < d->oldest_cnt; d->next++)
 		free(d->oldest[d->next].name);
@@ -165,7 +165,7 @@ void dated_dir_close(struct dated_dir *d)
 {
 	if (!d)
 		return;
-	forget(d);
+	forget_oldest(d);
 	close(d->fd);
 	free(d);
 }
@@ -187,8 +187,8 @@ static bool is_older(const struct entry *a, const struct entry *b)
 	return a->time != b->time ? a->time < b->time : strcmp(a->name, b->name) < 0;
 }
 
-/* Insert it if it is one of the oldest. Without memory it is not. */
-static void remember(struct dated_dir *d, time_t t, char *name)
+/* Inserts the entry if it is one of the oldest. Without memory it is not. */
+static void remember_oldest(struct dated_dir *d, time_t t, char *name)
 {
 	struct entry new = { t, name };
 	size_t low = 0, high = d->oldest_cnt, mid;
@@ -223,8 +223,8 @@ static bool is_of_type(const struct dated_dir *d, const struct dirent *e)
 	       (st.st_mode & S_IFMT) == d->kind->type;
 }
 
-/* Count the entries, and remember the oldest. false: the directory cannot be read. */
-static bool count(struct dated_dir *d, const char *skip)
+/* Counts the entries, and remembers the oldest. Returns false if the directory cannot be read. */
+static bool count_entries(struct dated_dir *d, const char *skip)
 {
 	int copy = openat(d->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
@@ -235,14 +235,14 @@ static bool count(struct dated_dir *d, const char *skip)
 		close(copy);
 	if (!dir)
 		return false;
-	forget(d);
+	forget_oldest(d);
 	d->cnt = 0;
 	while ((e = readdir(dir))) {
 		if (!d->kind->time_of(e->d_name, &t) || (skip && !strcmp(e->d_name, skip)) ||
 		    !is_of_type(d, e))
 			continue;
 		d->cnt++;
-		remember(d, t > now + FUTURE_S ? 0 : t, e->d_name);
+		remember_oldest(d, t > now + FUTURE_S ? 0 : t, e->d_name);
 	}
 	closedir(dir);
 	d->counted = true;
@@ -256,11 +256,11 @@ uint32_t dated_dir_keep(struct dated_dir *d, uint64_t keep, const char *skip, ui
 	struct entry *one;
 	int err;
 
-	if (!d->counted && !count(d, skip))
+	if (!d->counted && !count_entries(d, skip))
 		return 0;
 	while (d->cnt > keep) {
 		if (d->next == d->oldest_cnt) {
-			if (fresh || !count(d, skip))
+			if (fresh || !count_entries(d, skip))
 				break;
 			fresh = true;
 			continue;

@@ -14,11 +14,11 @@
 
 #define FILE_BYTES_MAX (256 * 1024)
 
-/* So much is never moved while it grows: what is moved leaves a copy of a secret behind. */
+/* Texts never outgrow this, because growing could move them and leave a copy of a secret behind. */
 #define ROOM_BYTES (2 * FILE_BYTES_MAX)
 
-/* Free a text after overwriting it. */
-static void wipe(struct buf *b)
+/* Frees a text after overwriting it. */
+static void wipe_text(struct buf *b)
 {
 	if (b->data)
 		explicit_bzero(b->data, b->len);
@@ -26,22 +26,22 @@ static void wipe(struct buf *b)
 }
 
 /*
- * The list owns the text from now on, if *err is 0. Returns it; NULL: *err is set, or there is no
+ * Hands the text to the list if *err is 0. Returns it; or NULL if *err is set, or if there is no
  * memory, which sets it.
  */
-static char *keep(struct exporter_servers *s, struct buf *text, int *err)
+static char *keep_text(struct exporter_servers *s, struct buf *text, int *err)
 {
 	if (!*err && (!text->data || s->text_cnt == ARRAY_SIZE(s->texts)))
 		*err = -ENOMEM;
 	if (*err) {
-		wipe(text);
+		wipe_text(text);
 		return NULL;
 	}
 	s->texts[s->text_cnt++] = *text;
 	return (char *)text->data;
 }
 
-/* Text of a file: without newlines at its end, with a NUL. 0 or -errno. */
+/* Removes newlines at the end of a file's content, and adds a NUL. Returns 0 or -errno. */
 static int make_text(struct buf *b)
 {
 	while (b->len && (b->data[b->len - 1] == '\n' || b->data[b->len - 1] == '\r'))
@@ -64,7 +64,7 @@ static int read_file(const char *path, struct buf *b)
 	return err ? err : make_text(b);
 }
 
-/* The text of a file of the user's. NULL: path is "", or *err is set. */
+/* The text of a file that the user names. Returns NULL if path is "" or *err is set. */
 static char *read_text(struct exporter_servers *s, const char *path, int *err)
 {
 	struct buf b = { 0 };
@@ -77,7 +77,7 @@ static char *read_text(struct exporter_servers *s, const char *path, int *err)
 			  *err == -ENODATA ? "it is empty" : *err == -EILSEQ ? "it is no text" :
 			  *err == -EINVAL ? "it is not a regular file" :
 			  *err == -EFBIG ? "it is larger than 256 KiB" : strerror(-*err));
-	return keep(s, &b, err);
+	return keep_text(s, &b, err);
 }
 
 static int put_header(struct buf *b, const char *name, const char *value)
@@ -87,8 +87,8 @@ static int put_header(struct buf *b, const char *name, const char *value)
 }
 
 /* All headers as lines. */
-static const char *headers(struct exporter_servers *s, const struct agent_http *http,
-			   const char *tenant, int *err)
+static const char *header_lines(struct exporter_servers *s, const struct agent_http *http,
+				const char *tenant, int *err)
 {
 	const char *file = read_text(s, http->headers_file, err);
 	struct buf b = { 0 };
@@ -103,7 +103,7 @@ static const char *headers(struct exporter_servers *s, const struct agent_http *
 		*err = put_header(&b, "X-Scope-OrgID", tenant);
 	if (!*err)
 		*err = buf_add(&b, file ? file : "", file ? strlen(file) + 1 : 1);
-	return keep(s, &b, err);
+	return keep_text(s, &b, err);
 }
 
 /* USER:PASSWORD */
@@ -125,8 +125,8 @@ static void basic_auth(struct exporter_servers *s, const struct agent_http *http
 	out->password = colon + 1;
 }
 
-static int add(struct exporter_servers *s, const char *name, const struct agent_config *c,
-	       const struct agent_http *http, char *url, const char *tenant)
+static int add_server(struct exporter_servers *s, const char *name, const struct agent_config *c,
+		      const struct agent_http *http, char *url, const char *tenant)
 {
 	struct delivery_exporter *e = &s->exporters[s->cnt++];
 	size_t len = url ? strlen(url) + 1 : 0;
@@ -137,8 +137,8 @@ static int add(struct exporter_servers *s, const char *name, const struct agent_
 		.name = name, .timeout_ms = (uint32_t)(http->timeout_ns / NS_PER_MS),
 		.pause_ns = c->retry.initial_ns, .pause_max_ns = c->retry.max_ns,
 	};
-	e->server.url = keep(s, &address, &err);
-	e->server.headers = headers(s, http, tenant, &err);
+	e->server.url = keep_text(s, &address, &err);
+	e->server.headers = header_lines(s, http, tenant, &err);
 	e->server.bearer = read_text(s, http->bearer_token_file, &err);
 	basic_auth(s, http, &e->server, &err);
 	e->server.ca = read_text(s, http->ca_file, &err);
@@ -149,17 +149,17 @@ static int add(struct exporter_servers *s, const char *name, const struct agent_
 	return err;
 }
 
-static uint64_t mix(uint64_t hash, const void *data, size_t len)
+static uint64_t hash_mix(uint64_t hash, const void *data, size_t len)
 {
 	return hash_u64(hash ^ hash_bytes(data, len));
 }
 
 static uint64_t mix_text(uint64_t hash, const char *text)
 {
-	return text ? mix(hash, text, strlen(text)) : hash_u64(hash + 1);
+	return text ? hash_mix(hash, text, strlen(text)) : hash_u64(hash + 1);
 }
 
-/* Of all that the delivery gets. */
+/* The hash of everything that the delivery gets. */
 static uint64_t hash_of(const struct exporter_servers *s)
 {
 	uint64_t hash = s->cnt;
@@ -176,7 +176,7 @@ static uint64_t hash_of(const struct exporter_servers *s)
 
 		for (t = 0; t < ARRAY_SIZE(texts); t++)
 			hash = mix_text(hash, texts[t]);
-		hash = mix(hash, numbers, sizeof(numbers));
+		hash = hash_mix(hash, numbers, sizeof(numbers));
 	}
 	return hash;
 }
@@ -188,10 +188,11 @@ int exporter_servers_make(const struct agent_config *c, struct exporter_servers 
 
 	memset(out, 0, sizeof(*out));
 	if (agent_config_has_otlp(c))
-		err = add(out, EXPORTER_OTLP, c, &c->exporters.otlp.http, agent_config_otlp_url(c), "");
+		err = add_server(out, EXPORTER_OTLP, c, &c->exporters.otlp.http,
+				 agent_config_otlp_url(c), "");
 	if (!err && *pyroscope->url)
-		err = add(out, EXPORTER_PYROSCOPE, c, &pyroscope->http, strdup(pyroscope->url),
-			  pyroscope->tenant_id);
+		err = add_server(out, EXPORTER_PYROSCOPE, c, &pyroscope->http,
+				 strdup(pyroscope->url), pyroscope->tenant_id);
 	if (!err && !out->cnt)
 		out->exporters[out->cnt++].name = EXPORTER_OTLP;
 	out->hash = hash_of(out);
@@ -201,6 +202,6 @@ int exporter_servers_make(const struct agent_config *c, struct exporter_servers 
 void exporter_servers_free(struct exporter_servers *s)
 {
 	while (s->text_cnt)
-		wipe(&s->texts[--s->text_cnt]);
+		wipe_text(&s->texts[--s->text_cnt]);
 	s->cnt = 0;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * exporter_servers.h - the servers of the configuration, as delivery.h wants them: with what is in
- * the files that it names (headers, tokens, certificates).
+ * exporter_servers.h - the configuration's servers in the form that delivery.h wants, including the
+ * content of the files that it names (headers, tokens, certificates).
  *
  * The files are the administrator's. They are read in the main process, at the start and at a
- * reload; after the start it has the rights of root's files only, without CAP_DAC_OVERRIDE.
+ * reload; after the start it can read root's files only, without CAP_DAC_OVERRIDE.
  */
 #ifndef TACHBPF_AGENT_EXPORTER_SERVERS_H
 #define TACHBPF_AGENT_EXPORTER_SERVERS_H
@@ -23,18 +23,18 @@ struct agent_config;
 
 struct exporter_servers {
 	struct delivery_exporter exporters[EXPORTER_SERVERS_MAX];
-	uint64_t hash;			/* of all of it: the same servers have the same */
+	uint64_t hash;			/* of everything: equal servers have equal hashes */
 	size_t cnt;			/* at least one: without any, OTLP waits in the spool */
-	struct buf texts[24];		/* what they point to, each with a NUL at its end */
+	struct buf texts[24];		/* what they point to, each with a final NUL */
 	size_t text_cnt;
 };
 
 /*
- * Make the list. 0; -errno after logging which file cannot be read, or what is wrong in it. Free it
+ * Makes the list. Returns 0, or -errno after logging which file cannot be read or is wrong. Free it
  * by exporter_servers_free() in any case.
  */
 int exporter_servers_make(const struct agent_config *c, struct exporter_servers *out);
-/* The texts are secret: they are overwritten. */
+/* The texts are secret, so they are overwritten. */
 void exporter_servers_free(struct exporter_servers *s);
 
 #endif

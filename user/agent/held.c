@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * held.c - see held.h. Stacks of a process have dense numbers, so they are an array; their frames
- * are in one buffer. Neither becomes smaller while the process lives: the process' own table of
- * stacks, which has them too, bounds both.
+ * held.c - see held.h. The stacks of a process have dense numbers, so they are an array; their
+ * frames are in one buffer. Neither shrinks while the process lives; both are limited by the
+ * process's own table of stacks, which has them, too.
  */
 #include "agent/held.h"
 
@@ -16,7 +16,7 @@
 
 struct held_stack {
 	uint64_t bytes;		/* held */
-	uint32_t at, n;		/* its frames; n 0: not kept */
+	uint32_t at, n;		/* its frames; n 0: not stored */
 };
 
 struct held {
@@ -24,7 +24,7 @@ struct held {
 	struct buf stacks;	/* struct held_stack, by number */
 	struct buf frames;	/* ids, uint32_t */
 	bool full;		/* the array does not grow any more */
-	uint64_t beyond;	/* bytes held by stacks that the array does not have */
+	uint64_t beyond;	/* held by stacks that the array does not have */
 };
 
 struct held *held_new(struct held_room *room)
@@ -65,8 +65,8 @@ static bool take_room(struct held *h, size_t bytes)
 	return true;
 }
 
-/* The stack's place in the array, which grows for it; NULL: it has none. */
-static struct held_stack *find(struct held *h, uint32_t number)
+/* The stack's element of the array, which grows for it; NULL if it has none. */
+static struct held_stack *held_find_stack(struct held *h, uint32_t number)
 {
 	uint32_t cnt = stack_cnt(h);
 	size_t more;
@@ -109,7 +109,7 @@ void held_take(struct held *h, const struct memory_event *ev)
 
 	if (ev->change != MEMORY_ALLOC && ev->change != MEMORY_FREE)
 		return;
-	s = find(h, ev->stack);
+	s = held_find_stack(h, ev->stack);
 	bytes = s ? &s->bytes : &h->beyond;
 	if (ev->change == MEMORY_FREE) {
 		*bytes -= ev->bytes < *bytes ? ev->bytes : *bytes;

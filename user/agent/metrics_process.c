@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * metrics_process.c - the worker that serves metrics: its loop (metrics_server.h). One thread;
- * libmicrohttpd's sockets and the one to the main process are polled together. A request for the
- * metrics is suspended until the main process has given the text.
+ * metrics_process.c - the worker that serves metrics: its loop (metrics_server.h). One thread polls
+ * libmicrohttpd's sockets together with the one to the main process. A request for the metrics is
+ * suspended until the main process has given the text.
  */
 #include <errno.h>
 #include <microhttpd.h>
@@ -19,13 +19,13 @@
 #include "base/time.h"
 #include "worker/worker_start.h"
 
-/* Connections have the text in force when they asked; more than two or three are never there. */
+/* Connections keep the text that was current when they asked; there are at most two or three. */
 #define MEMORY_BYTES (256u << 20)
-/* Of a connection: request line and headers must fit in. */
+/* For each connection: request line and headers must fit. */
 #define REQUEST_BYTES 16384u
 #define IDLE_MS 60000
 
-/* Beside what the jail allows: found with strace, with glibc 2.36 and libmicrohttpd 0.9.75. */
+/* Besides what the jail allows: found with strace, with glibc 2.36 and libmicrohttpd 0.9.75. */
 static const char *const calls[] = {
 	"accept4", "accept", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "eventfd2",
 	"recvfrom", "sendto", "shutdown", "setsockopt", "getsockopt", "getsockname", "poll",
@@ -77,8 +77,8 @@ static void add_headers(struct MHD_Response *r, const char *type)
 }
 
 /* An answer with a constant text. */
-static enum MHD_Result say(struct MHD_Connection *c, unsigned int status, const char *type,
-			   const char *text)
+static enum MHD_Result answer_text(struct MHD_Connection *c, unsigned int status, const char *type,
+				   const char *text)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(strlen(text), (void *)text,
 								 MHD_RESPMEM_PERSISTENT);
@@ -99,8 +99,8 @@ static bool is_fresh(const struct text *t, uint64_t now)
 	return t->response && now - t->made_ns < METRICS_FRESH_MS * NS_PER_MS;
 }
 
-/* The main process is asked once for all that wait. */
-static void ask(enum metrics_form form)
+/* The main process is asked once for all waiting requests. */
+static void ask_for_text(enum metrics_form form)
 {
 	const struct metrics_ask a = { METRICS_ASK, form };
 
@@ -133,11 +133,11 @@ static enum MHD_Result say_metrics(struct MHD_Connection *c, void **context)
 	if ((r && !r->failed && t->response) || is_fresh(t, now))
 		return MHD_queue_response(c, MHD_HTTP_OK, t->response);
 	if (r || !(r = free_request()))
-		return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
-			   "The agent did not give the metrics in time.\n");
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
+				   "The agent did not give the metrics in time.\n");
 	*r = (struct request){ .connection = c, .form = form, .since_ns = now, .waits = true };
 	*context = r;
-	ask(form);
+	ask_for_text(form);
 	MHD_suspend_connection(c);
 	return MHD_YES;
 }
@@ -147,26 +147,27 @@ static const char page[] =
 	"</title></head>\n<body><h1>tachbpf agent</h1>\n<p>tachbpf " TACHBPF_VERSION ". "
 	"<a href=\"metrics\">Metrics</a> for Prometheus.</p></body></html>\n";
 
-/* libmicrohttpd's: a request's headers are there, or it goes on. */
-static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version, const char *upload,
-			      size_t *upload_bytes, void **context)
+/* Called by libmicrohttpd when a request's headers are complete, and when the request resumes. */
+static enum MHD_Result handle_request(void *ctx, struct MHD_Connection *c, const char *url,
+				      const char *method, const char *version, const char *upload,
+				      size_t *upload_bytes, void **context)
 {
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
-			   "Only GET and HEAD.\n");
+		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
+				   "Only GET and HEAD.\n");
 	if (!strcmp(url, "/metrics"))
 		return say_metrics(c, context);
 	if (!strcmp(url, "/"))
-		return say(c, MHD_HTTP_OK, "text/html; charset=utf-8", page);
+		return answer_text(c, MHD_HTTP_OK, "text/html; charset=utf-8", page);
 	if (!strcmp(url, "/-/healthy"))
-		return say(c, MHD_HTTP_OK, "text/plain; charset=utf-8", "The agent runs.\n");
-	return say(c, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
-		   "Not found. There is /metrics.\n");
+		return answer_text(c, MHD_HTTP_OK, "text/plain; charset=utf-8",
+				   "The agent runs.\n");
+	return answer_text(c, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
+			   "Not found. There is /metrics.\n");
 }
 
-static void completed(void *ctx, struct MHD_Connection *c, void **context,
-		      enum MHD_RequestTerminationCode code)
+static void request_completed(void *ctx, struct MHD_Connection *c, void **context,
+			      enum MHD_RequestTerminationCode code)
 {
 	struct request *r = *context;
 
@@ -203,8 +204,8 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* End connections that take too long, and what waits too long. Returns when the next one is due. */
-static uint64_t expire(uint64_t now)
+/* Ends connections and waits that take too long. Returns when the next one is due. */
+static uint64_t expire_connections(uint64_t now)
 {
 	uint64_t due, next = now + IDLE_MS * NS_PER_MS;
 	size_t i;
@@ -276,7 +277,7 @@ static void take_text(const struct metrics_given *g, int fd)
 	}
 }
 
-/* 0, or -errno: the main process is gone. */
+/* Returns 0, or -errno: the main process is gone. */
 static int take_texts(void)
 {
 	struct metrics_given g;
@@ -293,20 +294,20 @@ static int take_texts(void)
 
 /* ---- the loop ---- */
 
-static int start(int listens)
+static int start_daemon(int listens)
 {
 	const union MHD_DaemonInfo *info;
 
-	/* For a header with the date, the C library would read /etc/localtime. */
+	/* A header with the date would make the C library read /etc/localtime. */
 	self.daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_SUPPRESS_DATE_NO_CLOCK, 0,
-		NULL, NULL, handle, NULL,
+		NULL, NULL, handle_request, NULL,
 		MHD_OPTION_LISTEN_SOCKET, listens,
 		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)METRICS_CONNECTIONS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)REQUEST_BYTES,
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)METRICS_CONNECTION_MS / 1000,
 		MHD_OPTION_NOTIFY_CONNECTION, connection_changed, NULL,
-		MHD_OPTION_NOTIFY_COMPLETED, completed, NULL, MHD_OPTION_END);
+		MHD_OPTION_NOTIFY_COMPLETED, request_completed, NULL, MHD_OPTION_END);
 	info = self.daemon ? MHD_get_daemon_info(self.daemon, MHD_DAEMON_INFO_EPOLL_FD) : NULL;
 	return info ? info->epoll_fd : -1;
 }
@@ -322,7 +323,7 @@ static int wait_ms(uint64_t now, uint64_t next)
 }
 
 /*
- * The worker's function: fds[0] is its socket to the main process, fds[1] the one that listens.
+ * The worker's function: fds[0] is its socket to the main process, fds[1] the listening socket.
  * Ends the process when the main process is gone.
  */
 static int metrics_run(void *shared, const int *fds)
@@ -333,23 +334,23 @@ static int metrics_run(void *shared, const int *fds)
 	uint64_t now;
 	size_t i;
 
-	/* The keeper's is for workers that samples wait for. */
+	/* The keeper's priority is for workers that samples wait for. */
 	setpriority(PRIO_PROCESS, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	self.socket = fds[0];
 	for (i = 0; i < METRICS_CONNECTIONS; i++)
 		self.clients[i].fd = -1;
-	polled[1].fd = start(fds[1]);
+	polled[1].fd = start_daemon(fds[1]);
 	if (polled[1].fd < 0)
 		_exit(1);
 	while (!take_texts()) {
-		/* At its limit it does not look at new clients until it runs once more. */
+		/* At its limit, libmicrohttpd accepts new clients only when it runs once more. */
 		do {
 			self.closed = false;
 			MHD_run(self.daemon);
 		} while (self.closed);
 		now = now_ns();
-		if (poll(polled, 2, wait_ms(now, expire(now))) < 0 && errno != EINTR)
+		if (poll(polled, 2, wait_ms(now, expire_connections(now))) < 0 && errno != EINTR)
 			_exit(1);
 	}
 	_exit(0);

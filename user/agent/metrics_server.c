@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* metrics_server.c - see metrics_server.h: the main process' side. */
+/* metrics_server.c - see metrics_server.h: the main process's side. */
 #include "agent/metrics_server.h"
 
 #include <arpa/inet.h>
@@ -20,7 +20,7 @@
 #include "base/util.h"
 #include "worker/worker_start.h"
 
-/* A socket that listens at an address of the configuration. */
+/* The queue of a socket that listens at an address of the configuration. */
 
 #define BACKLOG 128
 
@@ -30,7 +30,7 @@ union place {
 	struct sockaddr_in6 v6;
 };
 
-static bool parse(const char *text, union place *at)
+static bool parse_address(const char *text, union place *at)
 {
 	const char *colon = strrchr(text, ':');
 	char host[INET6_ADDRSTRLEN + 2];
@@ -74,8 +74,8 @@ static int open_socket(const union place *at)
 }
 
 /*
- * Listen at ADDRESS:PORT, [IPV6]:PORT, localhost:PORT, or :PORT, which is all addresses of IPv6 and
- * IPv4. Asks no resolver. The descriptor, which does not block; or -errno: -EINVAL: another form.
+ * Listens at ADDRESS:PORT, [IPV6]:PORT, localhost:PORT, or :PORT, which is all addresses of IPv6
+ * and IPv4. Uses no resolver. Returns a non-blocking descriptor, or -errno; -EINVAL: another form.
  */
 static int metrics_listen(const char *address)
 {
@@ -83,7 +83,7 @@ static int metrics_listen(const char *address)
 	uint16_t port;
 	int fd;
 
-	if (!parse(address, &at))
+	if (!parse_address(address, &at))
 		return -EINVAL;
 	fd = open_socket(&at);
 	if (*address != ':' || (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL))
@@ -94,11 +94,11 @@ static int metrics_listen(const char *address)
 }
 
 #define FRESH_NS (METRICS_FRESH_MS * 1000000ull)
-/* A worker that has ended is replaced after a second, twice as long after each further one. */
+/* A worker that ends is replaced after a second; the time doubles with each further one. */
 #define PAUSE_DOUBLINGS 6
-/* One that has lived so long had no failure. */
+/* A worker that lived this long had no failure. */
 #define GOOD_NS (60 * NS_PER_S)
-/* The worker asks twice a second at most: once for each form. */
+/* The worker asks at most twice a second: once for each form. */
 #define ASKS_A_SECOND 20
 #define ASKS_A_TICK 4
 
@@ -114,8 +114,8 @@ struct metrics_server {
 	struct text texts[METRICS_FORMS];
 	uint64_t started_ns, again_ns;
 	unsigned int failures;
-	uint64_t second_ns;	/* when this second of asking began */
-	unsigned int asks;	/* in it */
+	uint64_t second_ns;	/* when the current second of requests began */
+	unsigned int asks;	/* in this second */
 	struct metrics_server_counts counts;
 };
 
@@ -186,7 +186,7 @@ static void start_again(struct metrics_server *s, uint64_t now)
 	s->started_ns = now;
 	s->asks = 0;
 	err = start_worker(s);
-	if (err == -EPIPE)	/* it has ended before start_worker() returned */
+	if (err == -EPIPE)	/* it ended before start_worker() returned */
 		s->counts.lost++;
 	if (err)
 		log_warn("cannot start the process that serves metrics: %s; there are no metrics "
@@ -233,9 +233,9 @@ static int make_text(struct metrics_server *s, enum metrics_form form, metrics_r
 	return err;
 }
 
-/* 0, or -errno: the worker does not take the answer. */
-static int give(struct metrics_server *s, enum metrics_form form, uint64_t now,
-		metrics_render_fn render, void *ctx)
+/* Returns 0, or -errno: the worker does not take the answer. */
+static int give_text(struct metrics_server *s, enum metrics_form form, uint64_t now,
+		     metrics_render_fn render, void *ctx)
 {
 	struct metrics_given given = { .form = form };
 	struct text *text = &s->texts[form];
@@ -279,7 +279,7 @@ void metrics_server_tick(struct metrics_server *s, uint64_t now, metrics_render_
 			lose_worker(s, "said what it cannot say");
 		else if (asks_too_often(s, now))
 			lose_worker(s, "asks too often");
-		else if (give(s, ask.form, now, render, ctx))
+		else if (give_text(s, ask.form, now, render, ctx))
 			lose_worker(s, "takes no answer");
 	}
 }

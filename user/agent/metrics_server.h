@@ -2,18 +2,18 @@
 /*
  * metrics_server.h - serves metrics over HTTP: /metrics for Prometheus, /-/healthy, a page at /.
  *
- * What clients say is parsed by libmicrohttpd in a worker (worker/worker.h) without capabilities,
- * files and the right to make sockets: it gets the socket that listens, and accepts. When a client
+ * Input from clients is parsed by libmicrohttpd in a worker (worker/worker.h) without capabilities,
+ * files and the right to make sockets: it is given the listening socket, and accepts. When a client
  * wants the metrics, the worker asks the main process, which makes the text at its next
  * metrics_server_tick() and passes it in a file in memory. A text is used for a second, however
  * many clients ask. The worker waits for a text for at most METRICS_WAIT_MS, and then answers 503.
  * It has at most METRICS_CONNECTIONS connections, each for one request and METRICS_CONNECTION_MS;
  * further clients wait in the kernel.
  *
- * A worker that ends, that asks too often, or says what it cannot say, is replaced, at first
- * after a second; clients that connect meanwhile wait.
+ * A worker that ends, asks too often, or breaks the protocol is replaced, at first after a second;
+ * clients that connect meanwhile wait.
  *
- * The functions run in the main process and never wait, but for the start of the worker.
+ * The functions run in the main process and never wait, except to start the worker.
  */
 #ifndef TACHBPF_AGENT_METRICS_SERVER_H
 #define TACHBPF_AGENT_METRICS_SERVER_H
@@ -36,28 +36,28 @@ struct metrics_server;
 /* For keeper_start(). */
 extern const struct worker_kind metrics_server_kind;
 
-/* Write all families to t, which is begun; the caller of the function ends it. */
+/* Writes all families to t, which has been begun; the function's caller ends it. */
 typedef void (*metrics_render_fn)(void *ctx, struct metrics_text *t);
 
 /*
- * Listen at ADDRESS:PORT, [IPV6]:PORT or :PORT (all addresses); port 0: any that is free. The
- * worker is started by metrics_server_tick(). 0, or -errno after logging it. *out is freed by
+ * Listens at ADDRESS:PORT, [IPV6]:PORT or :PORT (all addresses); port 0: any free one.
+ * metrics_server_tick() starts the worker. Returns 0, or -errno after logging. Free *out by
  * metrics_server_end().
  */
 int metrics_server_start(struct metrics_server **out, const char *listen);
-/* To be polled for POLLIN; the same descriptor as long as the server lives. s NULL: -1. */
+/* Returns the descriptor to poll for POLLIN, the same as long as the server lives. s NULL: -1. */
 int metrics_server_fd(const struct metrics_server *s);
-/* Answer the worker, replace it if it is gone. now: now_ns(). s NULL: nothing. */
+/* Answers the worker, and replaces it if it is gone. now: now_ns(). s NULL: nothing. */
 void metrics_server_tick(struct metrics_server *s, uint64_t now, metrics_render_fn render,
 			 void *ctx);
-/* When metrics_server_tick() has something to do without a request; UINT64_MAX: not. */
+/* When metrics_server_tick() has work that no request announces; UINT64_MAX: never. */
 uint64_t metrics_server_next_ns(const struct metrics_server *s);
-/* End the worker, listen no more. s may be NULL. */
+/* Ends the worker and stops listening. s may be NULL. */
 void metrics_server_end(struct metrics_server *s);
 
 struct metrics_server_counts {
 	uint64_t texts;		/* that were made */
-	uint64_t left_out;	/* samples that did not fit into the last one */
+	uint64_t left_out;	/* samples that did not fit into the last text */
 	uint64_t lost;		/* workers that were replaced */
 };
 /* s NULL: zeros. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* metrics_wire.h - what the main process and the worker that serves metrics say to each other. */
+/* metrics_wire.h - the protocol between the main process and the worker that serves metrics. */
 #ifndef TACHBPF_AGENT_METRICS_WIRE_H
 #define TACHBPF_AGENT_METRICS_WIRE_H
 
@@ -15,14 +15,14 @@ struct metrics_ask {
 	uint32_t kind;		/* METRICS_ASK */
 	uint32_t form;		/* enum metrics_form */
 };
-/* The answer, with a descriptor of the file that has the text from its start. */
+/* The answer, with a descriptor of the file that contains the text from its start. */
 struct metrics_given {
 	uint64_t bytes;
 	uint32_t form;
 	int32_t err;		/* 0; -errno: there is no text, and no descriptor */
 };
 
-/* Can the worker have said this? */
+/* Returns true if this message is valid. */
 static inline bool metrics_ask_ok(const struct metrics_ask *a)
 {
 	return a->kind == METRICS_ASK && a->form < METRICS_FORMS;

@@ -33,7 +33,7 @@ static int set_address(struct notify *n, const char *name)
 	return 0;
 }
 
-/* The watchdog is another process' if WATCHDOG_PID says so. */
+/* The watchdog is for another process if WATCHDOG_PID says so. */
 static void set_watchdog(struct notify *n)
 {
 	const char *us = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
@@ -76,7 +76,7 @@ void notify_end(struct notify *n)
 	*n = (struct notify){ .fd = -1 };
 }
 
-static void say(struct notify *n, const char *text)
+static void notify_send(struct notify *n, const char *text)
 {
 	if (n->fd >= 0)
 		sendto(n->fd, text, strlen(text), MSG_NOSIGNAL | MSG_DONTWAIT,
@@ -85,22 +85,22 @@ static void say(struct notify *n, const char *text)
 
 void notify_ready(struct notify *n)
 {
-	say(n, "READY=1");
+	notify_send(n, "READY=1");
 }
 
-/* systemd wants to know which of several reloads a READY=1 belongs to. */
+/* systemd has to know which reload a READY=1 belongs to. */
 void notify_reloading(struct notify *n)
 {
 	char text[64];
 
 	snprintf(text, sizeof(text), "RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
 		 (uint64_t)(now_ns() / NS_PER_US));
-	say(n, text);
+	notify_send(n, text);
 }
 
 void notify_stopping(struct notify *n)
 {
-	say(n, "STOPPING=1");
+	notify_send(n, "STOPPING=1");
 }
 
 void notify_tick(struct notify *n, uint64_t now)
@@ -108,5 +108,5 @@ void notify_tick(struct notify *n, uint64_t now)
 	if (!n->every_ns || now < n->next_ns)
 		return;
 	n->next_ns = now + n->every_ns;
-	say(n, "WATCHDOG=1");
+	notify_send(n, "WATCHDOG=1");
 }

@@ -10,7 +10,7 @@
 #include "base/time.h"
 #include "base/util.h"
 
-/* The CPU time of a process; otherwise, if it has ended. */
+/* The CPU time of a process; otherwise if it has ended. */
 static uint64_t process_ns(pid_t pid, uint64_t otherwise)
 {
 	clockid_t clock;
@@ -39,7 +39,7 @@ static void look_at(struct own_cpu *c, pid_t pid)
 	child->seen = 1;
 }
 
-/* Children of a process that has one thread, and theirs: depth levels. */
+/* Visits the children of a single-threaded process, and theirs: depth levels. */
 static void look_at_children(struct own_cpu *c, pid_t parent, int depth)
 {
 	char path[64];

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * own_cpu.h - the CPU time of the agent and of its workers, also of those that have ended.
+ * own_cpu.h - the CPU time of the agent and of its workers, including those that have ended.
  *
  * Workers are children of the agent or of its keeper. Nobody waits for the keeper's children
- * (SIGCHLD is ignored there), so the kernel adds up nothing: what a worker had at the last look is
- * kept. The sum is too small by what workers used between the last look and their end. A look costs
- * some 50 us: a few small files of /proc, and a clock of each worker.
+ * (SIGCHLD is ignored there), so the kernel does not add up their time: what a worker had used at
+ * the last look is kept. The sum lacks what workers used between the last look and their end. A
+ * look costs some 50 us: a few small files of /proc, and a clock of each worker.
  */
 #ifndef TACHBPF_AGENT_OWN_CPU_H
 #define TACHBPF_AGENT_OWN_CPU_H
@@ -27,11 +27,11 @@ struct own_cpu {
 	size_t cnt;
 };
 
-/* User and system time so far, in ns. It never falls. */
+/* User and system time so far, in ns. It never decreases. */
 uint64_t own_cpu_ns(struct own_cpu *c);
-/* The main process' part of it. */
+/* The part of it that the main process used. */
 uint64_t own_cpu_main_ns(void);
-/* Resident memory now, in bytes: of the main process, of the children that were seen last. */
+/* Resident memory now, in bytes: of the main process; of the children seen last. */
 uint64_t own_cpu_main_rss(void);
 uint64_t own_cpu_children_rss(const struct own_cpu *c);
 

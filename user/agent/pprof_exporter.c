@@ -17,7 +17,7 @@
 #include "telemetry/window_pprof.h"
 
 #define SUFFIX ".pb.gz"
-/* Until it is whole. A killed agent leaves it, and the next file takes its place. */
+/* Used until the file is complete. A killed agent leaves it, and the next file replaces it. */
 #define TEMP_NAME OUTPUT_TEMP_PREFIX "pprof.tmp"
 #define SEQ_MAX 1000	/* services with the same name */
 #define SAY_NS 600000000000ull
@@ -26,12 +26,12 @@ struct pprof_exporter {
 	struct dated_dir *place;
 	char *dir;
 	uint32_t keep;
-	uint64_t said_ns;	/* when an error was last said; 0: never */
+	uint64_t said_ns;	/* when an error was last logged; 0: never */
 	uint64_t unsaid;	/* errors since then */
 	struct pprof_exporter_stats stats;
 };
 
-/* One window that is being written. */
+/* A window that is being written. */
 struct writing {
 	struct pprof_exporter *e;
 	const char *const *names;
@@ -49,8 +49,8 @@ static bool is_plain(char c)
 }
 
 /*
- * A service's name as a part of a file's name: letters, digits and "-._+@%=," stay, others become
- * '_', so does a leading dot or '-'; cut to 100 bytes; "_" if it is empty.
+ * Makes a service's name a part of a file's name: letters, digits and "-._+@%=," stay, others
+ * become '_', as does a leading dot or '-'; cut to 100 bytes; "_" if it is empty.
  */
 static void pprof_exporter_service(const char *name, char out[PPROF_SERVICE_BYTES])
 {
@@ -61,11 +61,11 @@ static void pprof_exporter_service(const char *name, char out[PPROF_SERVICE_BYTE
 	if (!i)
 		out[i++] = '_';
 	out[i] = '\0';
-	if (out[0] == '.' || out[0] == '-')	/* hidden, or like an option */
+	if (out[0] == '.' || out[0] == '-')	/* hidden, or looks like an option */
 		out[0] = '_';
 }
 
-/* Does [name, end) end with "-TYPE", behind at least one more character? */
+/* Returns true if [name, end) ends with "-TYPE" after at least one other character. */
 static bool ends_with_type(const char *name, size_t len)
 {
 	size_t i, n;
@@ -98,7 +98,7 @@ static const struct dated_kind kind = {
 	.what = "pprof files", .type = S_IFREG, .time_of = time_of, .remove = remove_old,
 };
 
-/* A free name for a profile. 0 or -errno. */
+/* Finds a free name for a profile. Returns 0 or -errno. */
 static int choose_name(const struct writing *w, const struct window_pprof *p,
 		       char out[OUTPUT_NAME_MAX])
 {
@@ -121,7 +121,7 @@ static int choose_name(const struct writing *w, const struct window_pprof *p,
 
 /* ---- writing ---- */
 
-/* The file is whole, or not there. 0 or -errno. */
+/* Writes the whole file or none. Returns 0 or -errno. */
 static int write_file(int dirfd, const char *name, const struct window_pprof *p)
 {
 	int fd, err;
@@ -140,7 +140,7 @@ static int write_file(int dirfd, const char *name, const struct window_pprof *p)
 	return err;
 }
 
-static void say(struct pprof_exporter *e, int err)
+static void warn_of_error(struct pprof_exporter *e, int err)
 {
 	uint64_t now = now_ns();
 
@@ -154,7 +154,7 @@ static void say(struct pprof_exporter *e, int err)
 	e->unsaid = 0;
 }
 
-/* One file that cannot be written does not keep the others from being written. */
+/* A file that cannot be written does not prevent the others. */
 static int take_profile(void *ctx, const struct window_pprof *p)
 {
 	struct writing *w = ctx;
@@ -165,7 +165,7 @@ static int take_profile(void *ctx, const struct window_pprof *p)
 	if (!err)
 		err = write_file(dated_dir_fd(e->place), name, p);
 	if (err) {
-		say(e, err);
+		warn_of_error(e, err);
 		w->err = w->err ? w->err : err;
 		return 0;
 	}

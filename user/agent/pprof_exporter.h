@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * pprof_exporter.h - the exporter `pprof`: a directory with a gzipped pprof file for each service
- * and sample type of each window, DIR/SERVICE-TYPE-YYYYMMDDTHHMMSSZ.pb.gz. The time is the
- * window's begin, UTC; TYPE is window_kinds[].type; if two services have the same name, there is
- * "~2" behind SERVICE.
+ * and sample type of each window, DIR/SERVICE-TYPE-YYYYMMDDTHHMMSSZ.pb.gz. The time is the window's
+ * begin in UTC; TYPE is window_kinds[].type; if two services have the same name, "~2" follows
+ * SERVICE.
  *
  * All functions run in the agent's main process and thread. They write files, and wait for nothing
  * else.
@@ -19,10 +19,10 @@ struct window;
 
 struct pprof_exporter_args {
 	const char *dir;	/* not ""; copied */
-	uint32_t keep;		/* files; the oldest go */
+	uint32_t keep;		/* number of files; the oldest are removed */
 };
 
-/* Since pprof_exporter_new(). They only grow. */
+/* Since pprof_exporter_new(). They only increase. */
 struct pprof_exporter_stats {
 	uint64_t files, bytes;	/* written */
 	uint64_t errors;	/* files that could not be written */
@@ -33,14 +33,14 @@ struct pprof_exporter_stats {
 struct pprof_exporter *pprof_exporter_new(const struct pprof_exporter_args *args);
 void pprof_exporter_free(struct pprof_exporter *e);	/* NULL is allowed */
 
-/* After a reload: another number of files; another directory is another exporter. */
+/* Applies a reload: another number of files. Another directory needs another exporter. */
 void pprof_exporter_keep(struct pprof_exporter *e, uint32_t keep);
 
 /*
- * Write the window's profiles, and remove the oldest files. names: of services 0 to name_cnt - 1,
- * any bytes; a service beyond, or a NULL, is "service-N". period_ns: between two samples of a CPU;
- * 0: not known. A file that cannot be written is counted, and said at most once in ten minutes.
- * 0; -EIO: at least one file was not written; -ENOMEM.
+ * Writes the window's profiles, and removes the oldest files. names: of services 0 to name_cnt - 1,
+ * any bytes; a service beyond these, or a NULL, is "service-N". period_ns: between two samples of a
+ * CPU; 0: unknown. A file that cannot be written is counted, and logged at most once in ten
+ * minutes. Returns 0; -EIO: at least one file was not written; or -ENOMEM.
  */
 int pprof_exporter_window(struct pprof_exporter *e, const struct window *w,
 			  const char *const *names, size_t name_cnt, uint64_t period_ns);

@@ -24,8 +24,8 @@ struct query {
 	size_t len, room;
 };
 
-/* Append a character, encoded; false: there is no room. */
-static bool put(struct query *q, unsigned char c)
+/* Appends a character, encoded. Returns false if there is no room. */
+static bool put_char(struct query *q, unsigned char c)
 {
 	bool plain = isalnum(c) || strchr("-_.~", c);
 
@@ -35,22 +35,20 @@ static bool put(struct query *q, unsigned char c)
 	return true;
 }
 
-/*
- * Append a text; Pyroscope's parser of names knows no quotes, so its own characters are replaced.
- */
+/* Appends a text. Names in Pyroscope have no quotes, so its special characters are replaced. */
 static bool put_text(struct query *q, const char *text)
 {
 	for (; *text; text++)
-		if (!put(q, strchr("{}=,", *text) ? '_' : (unsigned char)*text))
+		if (!put_char(q, strchr("{}=,", *text) ? '_' : (unsigned char)*text))
 			return false;
 	return true;
 }
 
-/* A label's name may have letters, digits and "_". */
+/* A label's name may consist of letters, digits and "_". */
 static bool put_key(struct query *q, const char *key)
 {
 	for (; *key; key++)
-		if (!put(q, isalnum((unsigned char)*key) ? (unsigned char)*key : '_'))
+		if (!put_char(q, isalnum((unsigned char)*key) ? (unsigned char)*key : '_'))
 			return false;
 	return true;
 }
@@ -59,7 +57,8 @@ static void put_label(struct query *q, const char *key, const char *value, char 
 {
 	size_t len = q->len;
 
-	if (put(q, (unsigned char)before) && put_key(q, key) && put(q, '=') && put_text(q, value))
+	if (put_char(q, (unsigned char)before) && put_key(q, key) && put_char(q, '=') &&
+	    put_text(q, value))
 		return;
 	q->len = len;
 	q->out[len] = '\0';
@@ -87,7 +86,7 @@ void pyroscope_query(const struct service *service, const struct agent_map *labe
 				  q.len == name_len ? '{' : ',');
 	q.room += BRACE_BYTES;
 	if (q.len != name_len)
-		put(&q, '}');
+		put_char(&q, '}');
 	snprintf(out + q.len, SPOOL_QUERY_BYTES - q.len,
 		 "&from=%llu&until=%llu&format=pprof&spyName=tachbpf", begin_ns / NS_PER_S,
 		 end_ns / NS_PER_S);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* pyroscope_query.h - what is in the URL of a pprof for Grafana Pyroscope's /ingest. Pure. */
+/* pyroscope_query.h - the query in the URL of a pprof for Grafana Pyroscope's /ingest. Pure. */
 #ifndef TACHBPF_AGENT_PYROSCOPE_QUERY_H
 #define TACHBPF_AGENT_PYROSCOPE_QUERY_H
 
@@ -8,8 +8,8 @@
 #include "telemetry/service.h"
 
 /*
- * The query, URL-encoded: name (the service with labels), from, until, format. service: NULL: that
- * of number 0. Labels are those of the configuration, and those of the resource that many processes
+ * Makes the query, URL-encoded: name (the service with labels), from, until, format. service: NULL:
+ * that of number 0. Labels are those of the configuration and of the resource that many processes
  * share: each value of a label is a series in Pyroscope. What does not fit is left out.
  */
 void pyroscope_query(const struct service *service, const struct agent_map *labels,

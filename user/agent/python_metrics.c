@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * python_metrics.c - see python_metrics.h: services, processes, and what an event adds to them.
- * python_rows.c decides who has a row; python_metrics_text.c writes them.
+ * python_rows.c decides which services have a row; python_metrics_text.c writes them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -72,7 +72,7 @@ static struct python_service *add_service(struct python_metrics *m, const char *
 	return s;
 }
 
-/* The service of this name, made if there is none. Never fails: what cannot be kept is "other". */
+/* The service of this name, added if it is new. Never fails: one that cannot be kept is "other". */
 static struct python_service *service_of(struct python_metrics *m, const char *hostile)
 {
 	char name[METRIC_LABEL_BYTES] = "";
@@ -87,11 +87,11 @@ static struct python_service *service_of(struct python_metrics *m, const char *h
 	s = u64map_get(&m->by_name, hash);
 	if (!s)
 		s = add_service(m, name, hash);
-	/* Who makes names with one hash has made them for that: they share "other". */
+	/* Names with equal hashes must have been made on purpose: they share "other". */
 	return s && !strcmp(s->name, name) ? s : &m->other;
 }
 
-/* What a process has joins the service's, or leaves it. */
+/* A process's memory joins the service's, or leaves it. */
 static void add_memory(struct python_service *s, const uint64_t memory[PYTHON_MEMORY], bool leaves)
 {
 	size_t i;
@@ -100,7 +100,7 @@ static void add_memory(struct python_service *s, const uint64_t memory[PYTHON_ME
 		s->memory[i] += leaves ? -memory[i] : memory[i];
 }
 
-static void join(struct python_process *p, struct python_service *s)
+static void join_service(struct python_process *p, struct python_service *s)
 {
 	p->service = s;
 	s->processes++;
@@ -109,7 +109,7 @@ static void join(struct python_process *p, struct python_service *s)
 	add_memory(s, p->memory, false);
 }
 
-static void leave(struct python_process *p)
+static void leave_service(struct python_process *p)
 {
 	struct python_service *s = p->service;
 
@@ -161,7 +161,7 @@ struct python_process *python_metrics_begin(struct python_metrics *m,
 	p->before = m->processes.before;
 	p->before->next = p;
 	m->processes.before = p;
-	join(p, service_of(m, args->service));
+	join_service(p, service_of(m, args->service));
 	p->start_waits = args->started;
 	if (args->service)
 		count_start(p);
@@ -176,8 +176,8 @@ void python_metrics_rename(struct python_process *p, const char *service)
 		return;
 	s = service_of(p->all, service);
 	if (s != p->service) {
-		leave(p);
-		join(p, s);
+		leave_service(p);
+		join_service(p, s);
 	}
 	count_start(p);
 }
@@ -191,14 +191,14 @@ void python_metrics_end(struct python_process *p)
 	p->before->next = p->next;
 	p->next->before = p->before;
 	count_start(p);
-	leave(p);
+	leave_service(p);
 	free(p);
 }
 
 /* ---- events ---- */
 
-/* Look at the frames that the process has had since the last event, each once. */
-static __attribute__((noinline)) void learn(struct python_process *p)
+/* Looks at the frames that the process got since the last event, each once. */
+static __attribute__((noinline)) void learn_frames(struct python_process *p)
 {
 	const struct profile_tables *t = p->tables;
 	const struct string_ref *name;
@@ -220,7 +220,7 @@ static __attribute__((noinline)) void learn(struct python_process *p)
 	p->learnt = t->frame_cnt;
 }
 
-/* Its wait's frame is innermost but for those of the kernel. */
+/* The frame of the wait is the innermost one except for the kernel's. */
 static enum python_wait wait_of(const struct python_process *p, const struct event *ev)
 {
 	const struct frame *frames = p->tables->frames;
@@ -272,7 +272,7 @@ void python_metrics_event(struct python_process *p, const struct event *ev, uint
 	if (!p)
 		return;
 	if (p->learnt != p->tables->frame_cnt)
-		learn(p);
+		learn_frames(p);
 	counters = p->service->to->counters;
 	if (ev->status & STATUS_HAS_EXCEPTION) {
 		counters[PYTHON_EXCEPTIONS]++;
@@ -287,7 +287,7 @@ void python_metrics_event(struct python_process *p, const struct event *ev, uint
 	if (!(ev->status & STATUS_HAS_GIL))
 		return;
 	counters[PYTHON_GIL_ON_CPU] += ns;
-	/* Garbage is collected by who holds the GIL. */
+	/* The collector runs in a thread that holds the GIL. */
 	if (p->gc != NONE && has_frame(ev, p->gc))
 		counters[PYTHON_GC] += ns;
 }
@@ -321,7 +321,7 @@ void python_metrics_memory(struct python_process *p, const struct memory_event *
 
 /* ---- threads ---- */
 
-/* A directory has two links, and one more for each directory in it. */
+/* A directory has two links, and one more for each subdirectory. */
 static uint32_t threads_of(pid_t tgid)
 {
 	char path[40];

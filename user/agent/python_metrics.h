@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * python_metrics.h - where the time of the Pythons goes, by service: counters and gauges for
+ * python_metrics.h - where the time of Python processes goes, by service: counters and gauges for
  * Prometheus, made of the events that the agent's observer sees.
  *
- * A service here is its name: processes of several containers with one service name are one. So
- * many services have rows of their own (python_metrics_set_rows()); all others are added up in
- * the row "other". No counter ever goes backwards:
+ * A service here is its name: processes in several containers with the same service name are one
+ * service. A limited number of services have rows of their own (python_metrics_set_rows()); all
+ * others are added up in the row "other". No counter ever goes backwards:
  *
  * - A service gets a free row with its first process, and its counters begin at 0 then.
- * - Once all rows are taken, time of a service without a row goes to "other", and stays there. At
- *   most once a minute a row changes hands: if a service without one has used twice as much CPU of
- *   late as the one that used least. What the old one had leaves with it; what it uses from then
- *   on goes to "other". If it gets a row again, it begins at 0, as after a restart.
+ * - Once all rows are taken, the time of a service without a row goes to "other", and stays there.
+ *   At most once a minute a row changes hands: if a service without one has recently used twice as
+ *   much CPU as the one that used least. The old owner's counters disappear with it, and what it
+ *   uses from then on goes to "other". If it gets a row again, it begins at 0, as after a restart.
  * - A service without processes keeps its row for an hour, or for ten minutes if another needs it.
  *
- * So the sum of all rows' increases is all time that was sampled, each once.
+ * So the sum of all rows' increases is all sampled time, each sample counted once.
  *
- * Runs in the main process, from one thread. Waits for nothing; the only thing that it asks the
- * system for is the number of a process' threads (a stat() of /proc/PID/task).
+ * Runs in the main process, from one thread. Waits for nothing; its only system call is a stat() of
+ * /proc/PID/task, for the number of a process's threads.
  */
 #ifndef TACHBPF_AGENT_PYTHON_METRICS_H
 #define TACHBPF_AGENT_PYTHON_METRICS_H
@@ -34,25 +34,25 @@
 struct python_metrics;
 struct python_process;
 
-/* What is recorded: families that would be 0, or have a part only, are left out. */
+/* What is recorded. Families that would be 0 or incomplete are left out. */
 enum python_metrics_what {
 	PYTHON_METRICS_CPU = 1,		/* all threads on CPUs */
 	PYTHON_METRICS_GIL = 2,		/* at least those that hold the GIL */
-	PYTHON_METRICS_GIL_WAIT = 4,	/* those off the CPUs that hold the GIL or wait for it */
-	PYTHON_METRICS_OFF_CPU = 8,	/* all waits, with frames that say for what */
+	PYTHON_METRICS_GIL_WAIT = 4,	/* those off CPU that hold the GIL or wait for it */
+	PYTHON_METRICS_OFF_CPU = 8,	/* all waits, with frames that name the reason */
 	PYTHON_METRICS_EXCEPTIONS = 16,	/* those that handle an exception */
 	PYTHON_METRICS_GC = 32,		/* frames <GC> (capture_args.gc) */
 	PYTHON_METRICS_MEMORY = 64,	/* page faults; and collections */
 	PYTHON_METRICS_ALL = 127
 };
 
-/* rows: services with rows of their own; 0: all are "other". NULL with errno. */
+/* rows: services with rows of their own; 0: all are "other". Returns NULL with errno on failure. */
 struct python_metrics *python_metrics_new(uint32_t rows, unsigned int what);
 /* All processes must have ended. m may be NULL. */
 void python_metrics_free(struct python_metrics *m);
-/* After a reload. If there are fewer rows, those that used least CPU of late are given up. */
+/* Applies a reload. With fewer rows, the services that recently used least CPU lose theirs. */
 void python_metrics_set_rows(struct python_metrics *m, uint32_t rows);
-/* Counters of what is not recorded any more are not shown, but stay. */
+/* Counters of what is no longer recorded are not shown, but stay. */
 void python_metrics_set_what(struct python_metrics *m, unsigned int what);
 
 struct python_process_args {
@@ -62,31 +62,31 @@ struct python_process_args {
 	pid_t tgid;
 	uint8_t major, minor;	/* of its Python */
 	bool free_threaded;
-	bool started;		/* it began while the agent ran: it counts as a start */
+	bool started;		/* it began while the agent ran, so it counts as a start */
 };
-/* A process begins. NULL: no memory (its events then go to python_metrics_event(NULL)). */
+/* Adds a process. NULL: no memory (its events then go to python_metrics_event(NULL)). */
 struct python_process *python_metrics_begin(struct python_metrics *m,
 					    const struct python_process_args *args);
-/* Its service has another name from now on, say because its process context was read. */
+/* Its service has another name from now on, for example because its process context was read. */
 void python_metrics_rename(struct python_process *p, const char *service);
 /*
- * An event, which stands for so many nanoseconds; some 10 ns. By its status and frames: on a CPU or
- * not, with the GIL, waiting for it, in <GC>, with an exception. p NULL: nothing is done.
+ * Counts an event, which stands for ns nanoseconds; takes some 10 ns. Status and frames decide
+ * where: on CPU or not, with the GIL, waiting for it, in <GC>, with an exception. p may be NULL.
  */
 void python_metrics_event(struct python_process *p, const struct event *ev, uint64_t ns);
-/* What happened to its memory. p NULL: nothing is done. */
+/* Counts what happened to its memory. p NULL: nothing is done. */
 void python_metrics_memory(struct python_process *p, const struct memory_event *ev);
-/* The process has ended; frees p, which may be NULL. */
+/* Ends a process and frees p, which may be NULL. */
 void python_metrics_end(struct python_process *p);
 
 /*
- * About once a second: counts threads of some processes (PYTHON_METRICS_STATS at most), gives
- * rows to who needs them. now: now_ns().
+ * Call it about once a second: counts the threads of some processes (PYTHON_METRICS_STATS at most),
+ * and gives rows to services that need them. now: now_ns().
  */
 #define PYTHON_METRICS_STATS 16
 void python_metrics_tick(struct python_metrics *m, uint64_t now);
 
-/* Write the families tachbpf_python_*. */
+/* Writes the families tachbpf_python_*. */
 void python_metrics_render(const struct python_metrics *m, struct metrics_text *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* python_metrics_parts.h - what the files of the Pythons' metrics share. For python_*.c. */
+/* python_metrics_parts.h - shared by the files of the Python processes' metrics. For python_*.c. */
 #ifndef TACHBPF_AGENT_PYTHON_METRICS_PARTS_H
 #define TACHBPF_AGENT_PYTHON_METRICS_PARTS_H
 
@@ -9,14 +9,14 @@
 #include "model/python_waits.h"
 
 #define PYTHON_OTHER "other"
-/* Services that have a row or processes; the processes of further ones are "other". */
+/* At most this many services have a row or processes; processes of further ones are "other". */
 #define PYTHON_SERVICES_MAX 16384
-/* Versions of Python; the last one is of all that do not fit. */
+/* Python versions; the last one stands for all that do not fit. */
 #define PYTHON_VERSIONS 24
-/* Synthetic frames of a process that name a wait: there are fewer system calls that wait. */
+/* Pseudo-frames of a process that name a wait: fewer system calls than this wait. */
 #define PYTHON_WAIT_FRAMES 64
 
-/* Nanoseconds but for PYTHON_STARTS and PYTHON_EXCEPTIONS; the last ones are bytes and numbers. */
+/* Nanoseconds, except PYTHON_STARTS and PYTHON_EXCEPTIONS; the last ones are bytes and numbers. */
 enum python_counter {
 	PYTHON_CPU, PYTHON_GIL_ON_CPU, PYTHON_GIL_OFF_CPU, PYTHON_GIL_WAIT,
 	PYTHON_OFF_CPU,		/* and PYTHON_WAITS in all */
@@ -26,7 +26,7 @@ enum python_counter {
 	PYTHON_COUNTERS
 };
 
-/* Bytes that processes have now. */
+/* Bytes that processes use now. */
 enum python_memory { PYTHON_HELD, PYTHON_RSS_ANON, PYTHON_SWAPPED, PYTHON_MEMORY };
 
 struct python_version {
@@ -35,10 +35,10 @@ struct python_version {
 };
 
 struct python_service {
-	uint64_t counters[PYTHON_COUNTERS];	/* since it has its row */
-	struct python_service *to;	/* whose counters count: itself, or "other" */
-	uint64_t heat;			/* CPU of late: halved each minute */
-	uint64_t idle_since;		/* without processes (now_ns()) */
+	uint64_t counters[PYTHON_COUNTERS];	/* since it got its row */
+	struct python_service *to;	/* whose counters are used: its own, or those of "other" */
+	uint64_t heat;			/* recent CPU time: halved each minute */
+	uint64_t idle_since;		/* without processes since (now_ns()) */
 	uint64_t threads;
 	uint64_t memory[PYTHON_MEMORY];
 	uint32_t processes;
@@ -51,7 +51,7 @@ struct python_process {
 	struct python_metrics *all;
 	struct python_service *service;
 	const struct profile_tables *tables;
-	uint32_t learnt;		/* frames that were looked at */
+	uint32_t learnt;		/* number of frames that were looked at */
 	uint32_t gc;			/* the frame <GC>; UINT32_MAX: not yet */
 	uint32_t wait_cnt;
 	struct {
@@ -60,9 +60,9 @@ struct python_process {
 	} waits[PYTHON_WAIT_FRAMES];
 	uint32_t version;		/* index of python_metrics.versions */
 	pid_t tgid;
-	bool start_waits;		/* its start counts when its service is known */
-	uint32_t threads;		/* as counted last */
-	uint64_t memory[PYTHON_MEMORY];	/* as the last check had it */
+	bool start_waits;		/* its start is counted once its service is known */
+	uint32_t threads;		/* as last counted */
+	uint64_t memory[PYTHON_MEMORY];	/* as of the last check */
 	struct python_process *next, *before;
 };
 
@@ -89,11 +89,11 @@ static inline bool python_has_row(const struct python_service *s)
 
 /* ---- python_rows.c ---- */
 
-/* Give a new service a row, if there is one. */
+/* Gives a new service a row, if there is one. */
 void python_rows_ask(struct python_metrics *m, struct python_service *s);
-/* Free a service that has neither processes nor a row. */
+/* Frees a service that has neither processes nor a row. */
 void python_rows_forget(struct python_metrics *m, struct python_service *s);
-/* Rows of services that ended, rows that change hands. */
+/* Frees the rows of services that ended, and moves rows to busier services. */
 void python_rows_tick(struct python_metrics *m, uint64_t now);
 
 #endif

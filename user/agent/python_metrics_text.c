@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* python_metrics_text.c - the metrics of the Pythons as text. */
+/* python_metrics_text.c - writes the metrics of Python processes as text. */
 #include <stdio.h>
 
 #include "agent/python_metrics_parts.h"
 #include "base/util.h"
 
-/* Counters of a family; the samples of one that has several differ by the label. */
+/* Counters of a family; if it has several samples, the label distinguishes them. */
 struct counter_row {
 	const char *name;
 	enum python_counter first;
@@ -13,7 +13,7 @@ struct counter_row {
 	bool ns;
 	const char *label;	/* NULL: one counter */
 	const char *values[PYTHON_WAITS];
-	unsigned int others;	/* as what: of all values but the first */
+	unsigned int others;	/* as what: for all values but the first */
 	const char *help;
 };
 
@@ -106,7 +106,7 @@ static void put_processes(const struct python_metrics *m, const struct python_se
 	}
 }
 
-/* What all services without a row have now. */
+/* The sum of all services without a row. */
 static void add_up_others(const struct python_metrics *m, struct python_service *sum,
 			  uint64_t *cnt)
 {

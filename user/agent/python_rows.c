@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* python_rows.c - which services have rows of their own. python_metrics.h has the rules. */
+/* python_rows.c - which services have rows of their own. The rules are in python_metrics.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,18 +7,18 @@
 #include "base/util.h"
 
 #define MINUTE_NS 60000000000ull
-#define KEEP_NS (60 * MINUTE_NS)	/* the row of a service without processes */
+#define KEEP_NS (60 * MINUTE_NS)	/* a service without processes keeps its row this long */
 #define NEEDED_NS (10 * MINUTE_NS)	/* ... if another one needs it */
 #define HOTTER 2
 
-static void give(struct python_metrics *m, struct python_service *s)
+static void give_row(struct python_metrics *m, struct python_service *s)
 {
 	memset(s->counters, 0, sizeof(s->counters));
 	s->to = s;
 	m->row_cnt++;
 }
 
-static void take(struct python_metrics *m, struct python_service *s)
+static void take_row(struct python_metrics *m, struct python_service *s)
 {
 	s->to = &m->other;
 	m->row_cnt--;
@@ -40,8 +40,8 @@ static bool idle_for(const struct python_metrics *m, const struct python_service
 	return !s->processes && m->now - s->idle_since >= ns;
 }
 
-/* The service with a row that used least CPU of late; without processes it is less than any. */
-static struct python_service *coldest(const struct python_metrics *m)
+/* The service with a row that recently used least CPU; one without processes comes first. */
+static struct python_service *coldest_row(const struct python_metrics *m)
 {
 	struct python_service *s, *best = NULL;
 
@@ -64,7 +64,7 @@ static struct python_service *hottest_without(const struct python_metrics *m)
 
 static void take_and_forget(struct python_metrics *m, struct python_service *s)
 {
-	take(m, s);
+	take_row(m, s);
 	python_rows_forget(m, s);
 }
 
@@ -83,7 +83,7 @@ void python_rows_ask(struct python_metrics *m, struct python_service *s)
 			return;
 		take_and_forget(m, idle);
 	}
-	give(m, s);
+	give_row(m, s);
 }
 
 static void end_old_rows(struct python_metrics *m)
@@ -97,21 +97,21 @@ static void end_old_rows(struct python_metrics *m)
 	}
 }
 
-/* Free rows go to those that used most; then at most one changes hands. */
+/* Free rows go to the services that used most; then at most one row changes hands. */
 static void hand_over(struct python_metrics *m)
 {
 	struct python_service *old, *s;
 
 	while (m->row_cnt < m->row_max && (s = hottest_without(m)))
-		give(m, s);
+		give_row(m, s);
 	s = hottest_without(m);
-	old = coldest(m);
+	old = coldest_row(m);
 	if (!s || !old || !s->heat || s->heat / HOTTER < old->heat)
 		return;
 	if (!old->processes && !idle_for(m, old, NEEDED_NS))
 		return;
 	take_and_forget(m, old);
-	give(m, s);
+	give_row(m, s);
 }
 
 void python_rows_tick(struct python_metrics *m, uint64_t now)
@@ -134,8 +134,8 @@ void python_metrics_set_rows(struct python_metrics *m, uint32_t rows)
 	struct python_service *s;
 
 	m->row_max = rows;
-	while (m->row_cnt > rows && (s = coldest(m)))
+	while (m->row_cnt > rows && (s = coldest_row(m)))
 		take_and_forget(m, s);
 	while (m->row_cnt < rows && (s = hottest_without(m)))
-		give(m, s);
+		give_row(m, s);
 }

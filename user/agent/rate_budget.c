@@ -8,11 +8,14 @@
 
 #define MINUTE_NS (60 * NS_PER_S)
 #define TRY_MAX_NS (60 * MINUTE_NS)
-#define BUDGET_ROOM 0.93	/* of the target: above this no higher rate is tried */
+#define BUDGET_ROOM 0.93	/* of the target: no higher rate is tried above this */
 
-/* Times of the two limits. A first verdict comes after fast_ns. */
+/* Time constants of the two limits. A first verdict comes after fast_ns. */
 static const struct budget_limit cpu_limit = {
-	.fast_ns = 10 * NS_PER_S, .slow_ns = MINUTE_NS, .hold_ns = 30 * NS_PER_S, .try_ns = 2 * MINUTE_NS,
+	.fast_ns = 10 * NS_PER_S,
+	.slow_ns = MINUTE_NS,
+	.hold_ns = 30 * NS_PER_S,
+	.try_ns = 2 * MINUTE_NS,
 };
 static const struct budget_limit bytes_limit = {
 	.fast_ns = 2 * MINUTE_NS, .slow_ns = 5 * MINUTE_NS, .hold_ns = 5 * MINUTE_NS,
@@ -37,7 +40,7 @@ void budget_init(struct budget *b, const struct budget_targets *targets)
 	b->rate_hz = b->targets.max_hz;
 }
 
-static uint32_t within(const struct budget *b, double hz)
+static uint32_t within_limits(const struct budget *b, double hz)
 {
 	if (!(hz > b->targets.min_hz))
 		return b->targets.min_hz;
@@ -46,7 +49,7 @@ static uint32_t within(const struct budget *b, double hz)
 
 /* ---- one limit ---- */
 
-/* Towards cost, as a mean over tau_ns; until so much was seen, over all that was seen. */
+/* Moves the mean towards cost, over tau_ns; before that much time was seen, over all of it. */
 static void move_mean(double *mean, double cost, uint64_t elapsed, uint64_t tau, uint64_t seen)
 {
 	double part = 1 - exp(-(double)elapsed / tau), plain = (double)elapsed / (seen + elapsed);
@@ -54,42 +57,42 @@ static void move_mean(double *mean, double cost, uint64_t elapsed, uint64_t tau,
 	*mean += (cost - *mean) * (part > plain ? part : plain);
 }
 
-static void observe(struct budget_limit *l, double cost, uint64_t elapsed_ns)
+static void observe_cost(struct budget_limit *l, double cost, uint64_t elapsed_ns)
 {
 	move_mean(&l->fast, cost, elapsed_ns, l->fast_ns, l->seen_ns);
 	move_mean(&l->slow, cost, elapsed_ns, l->slow_ns, l->seen_ns);
 	l->seen_ns += elapsed_ns;
 	l->since_ns += elapsed_ns;
-	/* A try that nothing has refuted for so long was good: the next one may come soon. */
+	/* A try that nothing has refuted for this long was good: the next one may come soon. */
 	if (l->tried_from && l->since_ns > 2 * l->fast_ns + l->hold_ns)
 		l->tried_from = 0;
 }
 
-/* The highest rate that surely costs no more than BUDGET_AIM of the target. */
-static double affordable(const struct budget_limit *l, uint32_t rate, double cost)
+/* The highest rate that certainly costs no more than BUDGET_AIM of the target. */
+static double affordable_rate(const struct budget_limit *l, uint32_t rate, double cost)
 {
 	return cost > 0 ? rate * (BUDGET_AIM * l->target / cost) : INFINITY;
 }
 
-static double lower(struct budget_limit *l, const struct budget *b)
+static double lower_rate(struct budget_limit *l, const struct budget *b)
 {
 	double cost, hz;
 
-	if (l->fast > BUDGET_FAR * l->target)	/* the last minute says nothing any more */
+	if (l->fast > BUDGET_FAR * l->target)	/* the last minute tells nothing any more */
 		l->slow = l->fast;
 	cost = l->slow;
-	hz = affordable(l, b->rate_hz, cost);
+	hz = affordable_rate(l, b->rate_hz, cost);
 	if (!l->tried_from)
 		return hz;
 	l->try_ns = 2 * l->try_ns < TRY_MAX_NS ? 2 * l->try_ns : TRY_MAX_NS;
-	/* It was good before the try, unless much else has changed since. */
+	/* The rate before the try was good, unless much else has changed since. */
 	if (cost < 2 * BUDGET_RISE * l->target && hz < l->tried_from)
 		hz = l->tried_from;
 	return hz;
 }
 
-/* By a quarter, but by 1 Hz at least. */
-static double risen(uint32_t rate)
+/* Raises the rate by a quarter, but at least by 1 Hz. */
+static double risen_rate(uint32_t rate)
 {
 	double hz = rate * BUDGET_RISE;
 
@@ -97,7 +100,7 @@ static double risen(uint32_t rate)
 }
 
 /* The rate that this limit wants. *trying: a higher one, although it may cost too much. */
-static double wanted(struct budget_limit *l, const struct budget *b, bool *trying)
+static double wanted_rate(struct budget_limit *l, const struct budget *b, bool *trying)
 {
 	double up, surely;
 
@@ -107,9 +110,9 @@ static double wanted(struct budget_limit *l, const struct budget *b, bool *tryin
 	if (l->seen_ns < l->fast_ns)
 		return b->rate_hz;
 	if (l->fast > BUDGET_FAR * l->target || l->slow > l->target)
-		return lower(l, b);
-	up = risen(b->rate_hz);
-	surely = affordable(l, b->rate_hz, l->slow > l->fast ? l->slow : l->fast);
+		return lower_rate(l, b);
+	up = risen_rate(b->rate_hz);
+	surely = affordable_rate(l, b->rate_hz, l->slow > l->fast ? l->slow : l->fast);
 	if (l->since_ns < l->hold_ns)
 		return b->rate_hz;
 	if (surely >= b->rate_hz + 1 && surely >= b->rate_hz * (BUDGET_AIM / BUDGET_CALM))
@@ -118,8 +121,8 @@ static double wanted(struct budget_limit *l, const struct budget *b, bool *tryin
 	return *trying ? up : b->rate_hz;
 }
 
-/* The rate is another from now on. Means are what they would be if cost were in proportion. */
-static void changed(struct budget_limit *l, uint32_t from, uint32_t to, bool trying)
+/* The rate has changed. Scales the means as if cost were in proportion. */
+static void rate_changed(struct budget_limit *l, uint32_t from, uint32_t to, bool trying)
 {
 	double ratio = (double)to / from;
 
@@ -139,8 +142,8 @@ static void change_rate(struct budget *b, uint32_t to, bool cpu_tries, bool byte
 {
 	if (to == b->rate_hz)
 		return;
-	changed(&b->cpu, b->rate_hz, to, cpu_tries && to > b->rate_hz);
-	changed(&b->bytes, b->rate_hz, to, bytes_try && to > b->rate_hz);
+	rate_changed(&b->cpu, b->rate_hz, to, cpu_tries && to > b->rate_hz);
+	rate_changed(&b->bytes, b->rate_hz, to, bytes_try && to > b->rate_hz);
 	b->rate_hz = to;
 }
 
@@ -165,11 +168,11 @@ uint32_t budget_step(struct budget *b, const struct budget_used *used)
 
 	if (!used->elapsed_ns)
 		return b->rate_hz;
-	observe(&b->cpu, used->cpu_ns / 1e9 / seconds, used->elapsed_ns);
-	observe(&b->bytes, used->bytes / seconds, used->elapsed_ns);
-	cpu = wanted(&b->cpu, b, &cpu_tries);
-	bytes = wanted(&b->bytes, b, &bytes_try);
-	rate = within(b, cpu < bytes ? cpu : bytes);
+	observe_cost(&b->cpu, used->cpu_ns / 1e9 / seconds, used->elapsed_ns);
+	observe_cost(&b->bytes, used->bytes / seconds, used->elapsed_ns);
+	cpu = wanted_rate(&b->cpu, b, &cpu_tries);
+	bytes = wanted_rate(&b->bytes, b, &bytes_try);
+	rate = within_limits(b, cpu < bytes ? cpu : bytes);
 	change_rate(b, rate, cpu_tries, bytes_try);
 	b->why = why_now(b, cpu, bytes);
 	return b->rate_hz;
@@ -180,7 +183,7 @@ uint32_t budget_retarget(struct budget *b, const struct budget_targets *targets)
 	bool at_top = b->rate_hz == b->targets.max_hz;
 
 	set_targets(b, targets);
-	change_rate(b, within(b, at_top ? b->targets.max_hz : b->rate_hz), false, false);
+	change_rate(b, within_limits(b, at_top ? b->targets.max_hz : b->rate_hz), false, false);
 	return b->rate_hz;
 }
 

@@ -2,8 +2,8 @@
 /*
  * tach_exporter.c - see tach_exporter.h.
  *
- * Owns the table of processes, the rotation, and the names of recordings. What is in a recording
- * is the recording room's; which old ones go is dated_dir's.
+ * Owns the table of processes, the rotation, and the names of recordings. What a recording contains
+ * is up to the room `recording`; which old ones are removed, to dated_dir.
  */
 #include "agent/tach_exporter.h"
 
@@ -30,11 +30,11 @@
 /* "YYYYMMDDTHHMMSSZ-02" */
 #define NAME_BYTES (DATED_BYTES + 3)
 #define SEQ_MAX 99
-/* How long after an error another recording is tried. */
+/* Another recording is tried this long after an error. */
 #define RETRY_NS 60000000000ull
 /*
- * A recording by size is at least so old: tables of many processes alone may be larger than
- * rotate_size, and each recording has them.
+ * The least age of a recording that ends by size: the tables of many processes alone may be larger
+ * than rotate_size, and each recording has them.
  */
 #define SIZE_MIN_AGE_NS 10000000000ull
 /* After a full disk, a recording begins when this part of rotate_size is free. */
@@ -43,7 +43,7 @@
 /* A live process. */
 struct exported {
 	struct process *process;
-	struct observed *in;	/* in the recording; NULL: there is none */
+	struct observed *in;	/* its part of the recording; NULL: none */
 	uint64_t left_ns;	/* of events' time: less than an interval */
 };
 
@@ -53,17 +53,17 @@ struct tach_exporter {
 	uint64_t interval_ns;
 	struct u64map live;	/* tgid -> struct exported */
 	struct dated_dir *place;	/* NULL: off */
-	struct recording *recording;	/* NULL: off, or it could not begin or go on */
-	struct counts_since *since;	/* the recording's begin; with it */
+	struct recording *recording;	/* NULL: off, or it could not begin or continue */
+	struct counts_since *since;	/* the counts when the recording began; freed with it */
 	char name[NAME_BYTES];
 	unsigned int seq;	/* in name; 1: it has none */
 	char path[PATH_MAX];
 	uint64_t begun_ns;	/* when the recording began (CLOCK_MONOTONIC) */
-	uint64_t passed;	/* samples that were passed to it */
+	uint64_t passed;	/* samples passed to it */
 	int err;		/* its first error */
-	uint64_t retry_ns;	/* without recording: when another is tried */
-	bool was_full;		/* the disk was, at the last error */
-	bool warned;		/* of a recording that cannot be removed */
+	uint64_t retry_ns;	/* without a recording: when the next is tried */
+	bool was_full;		/* the disk was full at the last error */
+	bool warned;		/* about a recording that cannot be removed */
 	struct tach_exporter_stats stats;
 };
 
@@ -79,7 +79,7 @@ static bool time_of(const char *name, time_t *t)
 			 seq[2] <= '9' && !seq[3]);
 }
 
-/* A recording of ours, if all in it is one's; also one whose agent was killed. */
+/* Removes one of our recordings if all its files belong to it; also one whose agent was killed. */
 static int remove_old(int dirfd, const char *name)
 {
 	char other[OLD_NAME_BYTES];
@@ -95,7 +95,7 @@ static const struct dated_kind kind = {
 	.what = "TACH recordings", .type = S_IFDIR, .time_of = time_of, .remove = remove_old,
 };
 
-/* Choose a name that is free, and later than the last one. 0 or -errno. */
+/* Chooses a free name that is later than the last one. Returns 0 or -errno. */
 static int choose_name(struct tach_exporter *e)
 {
 	char text[DATED_BYTES];
@@ -151,7 +151,7 @@ static int open_recording(struct tach_exporter *e)
 	return err;
 }
 
-/* After an error. The next try is soon, and only if there is room. */
+/* After an error. The next try is soon, but only if there is room. */
 static void put_off(struct tach_exporter *e, int err, uint64_t now)
 {
 	uint64_t wait = e->args.rotate_time_ns < RETRY_NS ? e->args.rotate_time_ns : RETRY_NS;
@@ -161,7 +161,7 @@ static void put_off(struct tach_exporter *e, int err, uint64_t now)
 	e->retry_ns = now + wait;
 }
 
-/* Begin a recording with all live processes, if that is possible now. */
+/* Begins a recording with all live processes, if that is possible now. */
 static void begin_recording(struct tach_exporter *e, uint64_t now)
 {
 	struct exported *x;
@@ -185,8 +185,8 @@ static void begin_recording(struct tach_exporter *e, uint64_t now)
 	}
 }
 
-/* Samples that are in its files; the others that were passed are lost. */
-static void settle(struct tach_exporter *e, const struct recording_result *result)
+/* Counts the samples that are in its files; the others that were passed are lost. */
+static void settle_samples(struct tach_exporter *e, const struct recording_result *result)
 {
 	uint64_t written = result->samples < e->passed ? result->samples : e->passed;
 
@@ -196,7 +196,7 @@ static void settle(struct tach_exporter *e, const struct recording_result *resul
 	e->stats.recordings++;
 }
 
-/* A recording that has nothing because of an error would only push out others. */
+/* A recording that is empty because of an error would only displace others. */
 static void keep_or_remove(struct tach_exporter *e, const struct recording_result *result)
 {
 	struct stat st;
@@ -221,8 +221,8 @@ static void end_processes(struct tach_exporter *e)
 }
 
 /*
- * Finish the recording; all processes go on. The caller frees it, after taking over its remarks.
- * NULL: there is none.
+ * Finishes the recording; all processes go on. The caller frees it, after taking its remarks.
+ * Returns NULL if there is none.
  */
 static struct recording *end_recording(struct tach_exporter *e)
 {
@@ -240,7 +240,7 @@ static struct recording *end_recording(struct tach_exporter *e)
 	err = recording_finish(r, &since);
 	e->err = e->err ? e->err : err;
 	recording_result(r, &since, &result);
-	settle(e, &result);
+	settle_samples(e, &result);
 	keep_or_remove(e, &result);
 	counts_since_free(e->since);
 	e->since = NULL;
@@ -259,7 +259,7 @@ static void remove_oldest(struct tach_exporter *e)
 	e->warned |= failed != 0;
 }
 
-static void rotate(struct tach_exporter *e, uint64_t now)
+static void rotate_recording(struct tach_exporter *e, uint64_t now)
 {
 	struct recording *old = end_recording(e);
 
@@ -271,7 +271,7 @@ static void rotate(struct tach_exporter *e, uint64_t now)
 	remove_oldest(e);
 }
 
-/* The recording cannot go on: finish what there is of it. */
+/* The recording cannot go on: finishes what there is of it. */
 static void give_up(struct tach_exporter *e, uint64_t now)
 {
 	int err = e->err;
@@ -283,7 +283,7 @@ static void give_up(struct tach_exporter *e, uint64_t now)
 	remove_oldest(e);
 }
 
-/* Somebody has removed the directory: make it again. */
+/* Somebody has removed the directory: makes it again. */
 static void renew_place(struct tach_exporter *e)
 {
 	struct dated_dir *new;
@@ -298,7 +298,7 @@ static void renew_place(struct tach_exporter *e)
 	e->place = new;
 }
 
-/* Is there room for a recording again, if that was why the last one ended? */
+/* Returns true if the disk has room again, in case that was why the last recording ended. */
 static bool has_room(const struct tach_exporter *e)
 {
 	struct statvfs st;
@@ -344,7 +344,7 @@ int tach_exporter_configure(struct tach_exporter *e, const struct tach_exporter_
 	e->interval_ns = sampling_interval_us(args->rate_hz) * 1000;
 	e->place = *dir ? place : NULL;
 	if (e->place && (!same_dir || !same_rate))
-		rotate(e, now_ns());
+		rotate_recording(e, now_ns());
 	return 0;
 }
 
@@ -391,7 +391,7 @@ int tach_exporter_begin(struct tach_exporter *e, struct process *p)
 	return 0;
 }
 
-/* Is it so many nominal intervals, but for what recordings round? */
+/* Returns true if this is the duration in nominal intervals, apart from rounding. */
 static bool is_nominal(const struct tach_exporter *e, uint64_t weight, uint32_t tick_ns)
 {
 	uint64_t nominal = weight * e->interval_ns, rounded = weight * 1000;
@@ -399,8 +399,8 @@ static bool is_nominal(const struct tach_exporter *e, uint64_t weight, uint32_t 
 	return tick_ns < nominal + rounded && tick_ns + rounded > nominal;
 }
 
-/* So many intervals are the time that the event stands for; what is left over is kept. */
-static uint64_t intervals(const struct tach_exporter *e, struct exported *x, uint32_t tick_ns)
+/* The event's time in intervals; the remainder is kept. */
+static uint64_t take_intervals(const struct tach_exporter *e, struct exported *x, uint32_t tick_ns)
 {
 	uint64_t time_ns = tick_ns + x->left_ns;
 
@@ -408,7 +408,7 @@ static uint64_t intervals(const struct tach_exporter *e, struct exported *x, uin
 	return time_ns / e->interval_ns;
 }
 
-static void lose(struct tach_exporter *e, uint64_t samples)
+static void lose_samples(struct tach_exporter *e, uint64_t samples)
 {
 	e->stats.samples += samples;
 	e->stats.lost += samples;
@@ -425,12 +425,12 @@ void tach_exporter_event(struct tach_exporter *e, struct process *p, const struc
 		return;
 	x = e->recording ? u64map_get(&e->live, process_tgid(p)) : NULL;
 	if (!x || !x->in) {
-		lose(e, process_samples_in(p, ev));
+		lose_samples(e, process_samples_in(p, ev));
 		return;
 	}
 	if (tick_ns && !is_nominal(e, ev->weight, tick_ns)) {
 		other = *ev;
-		other.weight = intervals(e, x, tick_ns);
+		other.weight = take_intervals(e, x, tick_ns);
 		if (!other.weight)
 			return;
 		ev = &other;
@@ -476,13 +476,13 @@ void tach_exporter_tick(struct tach_exporter *e, uint64_t now_ns)
 		if (now_ns < e->retry_ns || !has_room(e))
 			return;
 		renew_place(e);
-		rotate(e, now_ns);
+		rotate_recording(e, now_ns);
 	} else if (e->err) {
 		give_up(e, now_ns);
 	} else if (age >= e->args.rotate_time_ns ||
 		   (age >= SIZE_MIN_AGE_NS &&
 		    recording_bytes(e->recording) >= e->args.rotate_size_bytes)) {
-		rotate(e, now_ns);
+		rotate_recording(e, now_ns);
 	}
 }
 

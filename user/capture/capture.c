@@ -4,8 +4,8 @@
  * which these are called. See capture.h.
  *
  * User space keeps a process in a struct tracked (lifecycle.h), the BPF side in the map py_procs.
- * The BPF side removes the entry when the process exits or executes a program; user space learns
- * of it by a record.
+ * The BPF side removes the entry when the process exits or executes a program; user space learns of
+ * this from a record.
  */
 #include "capture/capture.h"
 
@@ -40,30 +40,30 @@
 #include "worker/worker.h"
 
 #define MS_NS 1000000ull
-/* How often processes that are no Python are looked at, whether they have ended. */
+/* How often to check whether processes that are not Python have ended. */
 #define GONE_S 10
-/* How often entries of ended processes are looked for, which the BPF side removes itself. */
+/* How often to look for entries of ended processes, which the BPF side normally removes itself. */
 #define TABLE_SWEEP_S 60
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define OPEN_WAITS_S 10
 /* How long capture_settle() takes records at most. */
 #define SETTLE_NS 200000000ull
-/* Time at the end to read names that there was no time for while samples waited. */
+/* Time at the end to read names that could not be read while samples waited. */
 #define NAMES_AT_STOP_NS 1000000000ll
 /* The clock is read once per this number of records. */
 #define CLOCK_READ_RECORDS 32
-/* How long a batch may wait that is too small to wake us (cfg_wakeup_bytes), if nobody says. */
+/* The default of how long a batch may wait that is too small to wake us (cfg_wakeup_bytes). */
 #define BATCH_MS 100
-/* For so long after something was new, batches are no larger. */
+/* Batches stay small for this long after something new. */
 #define NEW_NS 1000000000ull
-/* Records are taken for so long, before others have their turn. */
+/* Records are taken for at most this long before others have their turn. */
 #define TAKE_MS 100
-/* CPUs that have gone online or offline are looked for so often: it costs some files of /sys. */
+/* How often to check for CPUs that have gone online or offline: costs some files of /sys. */
 #define CPUS_S 4
 #define EVENT_RATE 10000
 
 /*
- * The time limit of a walk. Usual stacks take a few us; 3.11, where each walk reads all code
+ * The time limit of a stack walk. Usual stacks take a few us; 3.11, where each walk reads all code
  * objects, takes up to 50 us for 250 frames with cold caches.
  */
 #define SAMPLE_LIMIT_NS 60000
@@ -79,7 +79,7 @@ static int take_record(void *ctx, void *data, size_t len)
 	return ++s->taken % CLOCK_READ_RECORDS == 0 && now_ns() > s->take_until_ns ? -EAGAIN : 0;
 }
 
-/* 0, also if time ran out before all records were taken; or -errno. */
+/* Returns 0, even if time ran out before all records were taken; or -errno. */
 static int take_records(struct capture *s, uint64_t until_ns)
 {
 	uint64_t begin_ns = now_ns();
@@ -104,7 +104,7 @@ static int records_configure(struct capture *s)
 	return 0;
 }
 
-/* To be called when all other maps have their sizes. 0, or -ENOMEM after logging. */
+/* Call it when all other maps have their sizes. Returns 0, or -ENOMEM after logging. */
 static int size_ring(struct capture *s)
 {
 	/* Events come in bursts, whatever the rate of ticks is. */
@@ -145,7 +145,7 @@ static const struct source_ops records_source = {
 /* ---- the parts ---- */
 
 /*
- * The order of all calls but stop() and free(), which go from the last to the first.
+ * The order of all calls except stop() and free(), which go from the last to the first.
  * - The conditions and the losses are in their maps before a program is attached.
  * - The scheduler programs follow all threads, and events are sampled, before the ticks begin:
  *   tests see by the ticks' timer that recording has begun.
@@ -173,11 +173,11 @@ static const struct source_ops *const sources[] = {
 };
 #define SOURCES (int)ARRAY_SIZE(sources)
 
-/* Each source that has this function, in their order, until err. */
+/* Each source that has this function, in order, until err. */
 #define EACH_SOURCE(i, err, function) \
 	for (i = 0; !(err) && i < SOURCES; i++) \
 		if (sources[i]->function)
-/* The same, from the last to the first. */
+/* Likewise, from the last to the first. */
 #define EACH_SOURCE_BACK(i, function) \
 	for (i = SOURCES; i-- > 0;) \
 		if (sources[i]->function)
@@ -189,7 +189,7 @@ int capture_wake_for(struct capture *s, int fd)
 	return epoll_ctl(ring_buffer__epoll_fd(s->ring), EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
 }
 
-/* What poll() of a source waits for wakes us, too. */
+/* What a source's poll() waits for wakes us, too. */
 static int wake_for_sources(struct capture *s)
 {
 	int i, fd, err = 0;
@@ -203,7 +203,7 @@ static int wake_for_sources(struct capture *s)
 
 /* ---- the capture ---- */
 
-/* exe_cache_fn */
+/* An exe_cache_fn. */
 static void set_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 {
 	struct capture *s = ctx;
@@ -215,7 +215,7 @@ static void set_known_exe(void *ctx, uint64_t key, const struct py_exe *exe)
 		bpf_map__delete_elem(map, &key, sizeof(key), 0);
 }
 
-/* exe_cache_other_fn */
+/* An exe_cache_other_fn. */
 static void set_other_exe(void *ctx, const struct exe_file *file, bool other)
 {
 	struct capture *s = ctx;
@@ -249,15 +249,15 @@ static const char *load_hint(int err)
 	}
 }
 
-/* Fit the programs to the kernel, have them verified, and attach those that need no event. 0 or -errno. */
+/* Loads the programs as the kernel needs them; attaches those that need no event. 0 or -errno. */
 static int load_programs(struct capture *s)
 {
 	bool waits = s->args.all && !capture_finds_late(s->mode);
 	int i, err;
 
-	if (!s->mode->scan_only)	/* which is over before anything is executed */
+	if (!s->mode->scan_only)	/* it ends before anything is executed */
 		inspector_begin_likely(s->args.first, waits);
-	reader_prepare();	/* it, too, has the time until the programs are loaded */
+	reader_prepare();	/* it uses the time in which the programs are loaded */
 	err = tachbpf_bpf__load(s->skel);
 	if (!s->mode->scan_only && !err)
 		exe_cache_learn_likely(s->exes);
@@ -359,8 +359,8 @@ static bool is_quiet(const struct capture *s)
 
 /*
  * How long a small batch may wait: longer while nothing is new, unless samples make user space read
- * processes, which may end. From then on, the BPF side wakes us for what is new. What came before it
- * knew is taken first.
+ * processes, which may end. From then on, the BPF side wakes us for what is new. What came before
+ * it knew is taken first.
  */
 static int begin_wait_ms(struct capture *s)
 {
@@ -376,7 +376,7 @@ static int begin_wait_ms(struct capture *s)
 	return is_quiet(s) ? s->args.quiet_batch_ms : batch;
 }
 
-/* Without workers nothing could be found, read or named any more, which nobody would notice. */
+/* Without workers nothing could be found, read or named any more, and nobody would notice. */
 static int check_keeper(void)
 {
 	int err = keeper_check();
@@ -442,7 +442,7 @@ static void read_counters(struct capture *s)
 }
 
 /*
- * End the processes that no longer exist, if exit records were lost. Repeated in every call,
+ * Ends the processes that no longer exist, in case exit records were lost. Repeated in every call,
  * because a zombie still exists.
  */
 static void end_gone_processes(struct capture *s)
@@ -458,7 +458,7 @@ static void end_gone_processes(struct capture *s)
 			lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 }
 
-/* Of thousands of processes, few have had records since they had nothing left to do. */
+/* Of thousands of processes, few have had records since they last had work. */
 static void care_for_heard(struct capture *s)
 {
 	struct tracked *t;

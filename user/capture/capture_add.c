@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_add.c - the processes that a capture is asked for: with -a all of the host that are there
- * when it begins; those that may become Python, and descendants of those that the user named; and
- * those whose thread contexts are read.
+ * capture_add.c - the processes that a capture is asked for: with -a all that run on the host when
+ * it begins; those that may become Python, and descendants of those that the user named; and those
+ * whose thread contexts are read.
  *
  * An inspection takes some 0.2 ms, and a host may have tens of thousands of processes. Where only
- * processes that run are sampled, the ticks begin after FIND_FIRST of them, or FIND_FIRST_NS if
- * that comes later; the others are inspected while it records. One that runs meanwhile is
- * inspected at its first tick, which counts as lost (late_discovery).
+ * running processes are sampled, the ticks begin after FIND_FIRST of them, or FIND_FIRST_NS if that
+ * comes later; the others are inspected while it records. One that runs meanwhile is inspected at
+ * its first tick, which counts as lost (late_discovery).
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 #define FIND_FIRST 256
 #define FIND_FIRST_NS 50000000ull
-/* Processes are found for this long at a time while it records. */
+/* Processes are found in slices of this length while it records. */
 #define FIND_SLICE_NS 5000000ull
 
 /* ---- all processes of the host ---- */
@@ -62,7 +62,7 @@ static void inspect_one(struct capture *s, pid_t tgid)
 	struct proc_info who;
 	struct tracked *t;
 
-	/* What is tracked was heard of by a record. */
+	/* Tracked processes are known from a record. */
 	if (tgid == getpid() || lifecycle_find(&s->life, tgid) || proc_info_read(tgid, &who) ||
 	    who.stat.kernel_thread || !capture_filter_meets(s, tgid))
 		return;
@@ -79,13 +79,14 @@ static void forget_found(struct capture *s)
 	s->found_at = 0;
 }
 
-/* Inspect `least` of the processes that are left, or more until until_ns (CLOCK_MONOTONIC). */
+/* Inspects `least` of the remaining processes, or more until until_ns (CLOCK_MONOTONIC). */
 static void inspect_some(struct capture *s, size_t least, uint64_t until_ns)
 {
 	size_t cnt;
 	pid_t tgid;
 
-	for (cnt = 0; found_left(s) && !s->life.err && (cnt < least || now_ns() < until_ns); cnt++) {
+	for (cnt = 0; found_left(s) && !s->life.err && (cnt < least || now_ns() < until_ns);
+	     cnt++) {
 		memcpy(&tgid, s->found.data + s->found_at++ * sizeof(tgid), sizeof(tgid));
 		inspect_one(s, tgid);
 	}
@@ -98,7 +99,7 @@ bool capture_finds_late(const struct record_mode_def *mode)
 	return mode->ticks && !mode->waits && !mode->scan_only && !mode->memory && !mode->events;
 }
 
-/* With -a, list all processes of the host, and inspect the first ones, or all. */
+/* With -a, lists all processes of the host, and inspects the first ones, or all. */
 static void processes_find(struct capture *s)
 {
 	if (!s->args.all)
@@ -132,7 +133,7 @@ const struct source_ops capture_processes_source = {
 	.free = forget_found,
 };
 
-/* ---- those that the user named ---- */
+/* ---- processes that the user named ---- */
 
 int capture_watch(struct capture *s, pid_t tgid, enum watch how)
 {
@@ -180,7 +181,7 @@ int capture_add_children(struct capture *s, pid_t tgid)
 /* ---- thread contexts ---- */
 
 /*
- * Write the place into the process' entry. If the process executes a program at this moment, the
+ * Writes the place into the process's entry. If the process executes a program at this moment, the
  * BPF side has deleted the entry, and an old one may be written back. It must not look like one
  * that the BPF side has made at that exec (odd ident, exe): reinstate() in capture_records.c, or
  * the inspection that follows the exec, then writes the right one.
@@ -192,7 +193,7 @@ static int put_trace(struct capture *s, const struct tracked *t,
 
 	if (!proc_table_get(s->life.table, t->tgid, &py) ||
 	    (t->start_ns && py.start_ns && py.start_ns != t->start_ns))
-		return -EAGAIN;		/* lost, or another process' */
+		return -EAGAIN;		/* lost, or another process's */
 	if (py.state != PY_PROC_PYTHON)
 		return -EAGAIN;		/* its libpython is not found yet */
 	if (!memcmp(&py.trace, place, sizeof(py.trace)))

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_async.c - the part of a capture that is there with --async only: finds where asyncio
- * keeps the tasks of each profiled process, and tells the BPF side (bpf/abi_await.h).
+ * capture_async.c - the part of a capture for --async: finds where asyncio keeps the tasks of each
+ * profiled process, and tells the BPF side (bpf/abi_await.h).
  *
- * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side says when
- * it has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its
+ * A process is looked at when it begins. If it has not loaded asyncio yet, the BPF side reports
+ * when it has mapped more code (RAW_CHANGED), and it is looked at again. A forked child has its
  * parent's tasks, and so its parent's place.
  */
 #include <bpf/libbpf.h>
@@ -40,8 +40,8 @@ static bool get_place(const struct capture *s, const struct tracked *t, struct a
 }
 
 /*
- * The BPF side deletes the place when the process ends. If it does so now, it may have looked for
- * the place before it was written.
+ * The BPF side deletes the place when the process ends. If it ends now, the BPF side may have
+ * looked for the place before it was written.
  */
 static void put_place(const struct capture *s, const struct tracked *t,
 		      const struct async_place *place)
@@ -55,22 +55,23 @@ static void put_place(const struct capture *s, const struct tracked *t,
 		bpf_map__delete_elem(map, &key, sizeof(key), 0);
 }
 
-/* Does the BPF side have room for what it reads of an object? */
+/* Returns true if the BPF side has room for what it reads of an object. */
 static bool fits_bpf_objects(const struct async_layout *l, const struct py_layout *py,
 			     uint32_t *coro_bytes)
 {
-	uint32_t frame = l->coro.gen_frame + py->fr_bytes, top = l->coro.gen_frame + l->coro.fr_stack;
+	uint32_t frame = l->coro.gen_frame + py->fr_bytes;
+	uint32_t top = l->coro.gen_frame + l->coro.fr_stack;
 
 	*coro_bytes = frame > top + 8 ? frame : top + 8;
 	return *coro_bytes <= ASYNC_OBJECT_BYTES && l->task.task_bytes <= ASYNC_OBJECT_BYTES &&
 	       l->coro.gen_state < *coro_bytes && l->coro.ob_type + 8u <= *coro_bytes;
 }
 
-/* ---- looking ---- */
+/* ---- discovery ---- */
 
 /*
- * Asyncio is not loaded yet: from now on the BPF side says when code is mapped. exec_pages is 0 at
- * first, so the next tick says it once in any case: code may have been mapped since the look.
+ * Asyncio is not loaded yet: from now on the BPF side reports when code is mapped. exec_pages is 0
+ * at first, so the next tick reports once in any case: code may have been mapped since the look.
  */
 static void wait_for_change(const struct capture *s, struct tracked *t)
 {
@@ -129,13 +130,13 @@ static void look_and_time(struct capture *s, struct tracked *t)
 	inspect_done(&t->async, now_ns(), cpu_ns() - begin, false);
 }
 
-/* Below 3.14 asyncio does not tell where its tasks are. */
+/* Before 3.14 asyncio does not expose its tasks. */
 static bool can_have_tasks(const struct tracked *t)
 {
 	return t->state == PROC_PROFILED && process_image(t->process)->coro.gen_frame;
 }
 
-/* Look at the processes that are due: asks the inspector, about 1 ms a process. */
+/* Looks at the processes that are due: asks the inspector, about 1 ms a process. */
 static void async_poll(struct capture *s)
 {
 	struct tracked *t;

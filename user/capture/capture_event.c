@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_event.c - the event of -e (capture_args.event_spec): perf events on each CPU, a
- * tracepoint, or probes, and the program that is attached to them.
+ * tracepoint, or probes, and the program attached to them.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -19,15 +19,15 @@
 
 struct capture_event {
 	bool is_counted;		/* perf counts it */
-	struct cpu_events counted;	/* of such an event */
-	int fd;				/* the tracepoint's; -1: none, or the link's */
+	struct cpu_events counted;	/* the perf events if it is counted */
+	int fd;				/* the tracepoint's; -1: none, or owned by the link */
 	struct bpf_link **links;	/* link_cnt of the tracepoint or of all probes */
 	size_t link_cnt, link_cap;
-	pid_t *pids;			/* pid_cnt processes that the user has chosen */
+	pid_t *pids;			/* the pid_cnt processes that the user has chosen */
 	size_t pid_cnt, pid_cap;
 };
 
-/* The program for the events; NULL: there are none. */
+/* The program for the events; NULL if there are none. */
 static struct bpf_program *program_of(const struct capture *s)
 {
 	const struct event_spec *spec = s->args.event_spec;
@@ -57,7 +57,7 @@ static int event_configure(struct capture *s)
 	return 0;
 }
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int open_counted(struct capture *s)
 {
 	const struct event_spec *spec = s->args.event_spec;
@@ -96,7 +96,7 @@ static int event_open(struct capture *s)
 	if (s->event->is_counted)
 		return open_counted(s);
 	if (spec->kind != EVENT_TRACEPOINT)
-		return 0;	/* a worker opens probes, when the processes are known */
+		return 0;	/* a worker opens probes once the processes are known */
 	s->event->fd = tracepoint_open(spec);
 	return s->event->fd < 0 ? s->event->fd : 0;
 }
@@ -115,7 +115,7 @@ void capture_event_choose(struct capture *s, pid_t tgid)
 	e->pids[e->pid_cnt++] = tgid;
 }
 
-/* Attach the program to an event, which is the link's then, or closed. 0 or -errno. */
+/* Attaches the program to an event, which the link then owns, or closes it. 0 or -errno. */
 static int attach_event(struct capture *s, int fd)
 {
 	struct capture_event *e = s->event;
@@ -135,13 +135,13 @@ static int attach_event(struct capture *s, int fd)
 	return err;
 }
 
-/* prober_take_fn */
+/* A prober_take_fn. */
 static int attach_probe(void *ctx, unsigned int i, bool returns, int event)
 {
 	return attach_event(ctx, event);
 }
 
-/* Probe the chosen processes; all, if others may be recorded, too. 0 or -errno; logs why. */
+/* Probes the chosen processes; all, if others may be recorded. 0, or -errno after logging. */
 static int start_probes(struct capture *s)
 {
 	const struct event_spec *spec = s->args.event_spec;
@@ -181,7 +181,7 @@ static int event_start(struct capture *s)
 	return err;
 }
 
-/* Other events are not taken while capture_paused is set. */
+/* Other events are dropped while capture_paused is set. */
 static void event_pause(struct capture *s, bool pause)
 {
 	if (s->event)

@@ -3,10 +3,9 @@
  * capture_faults.c - the page faults of --mode mem: perf events on each CPU, and the program that
  * follows moves of memory.
  *
- * An event with a fixed period sees a program that touches pages in a loop of as many always at
- * the same point: one of its functions gets all faults. So the periods change at random while we
- * record. The BPF side weighs by what the kernel has counted, so a change costs nothing of the
- * weights' truth.
+ * An event with a fixed period always hits a program that touches that many pages in a loop at the
+ * same point: one of its functions gets all faults. So the periods change at random during a
+ * recording. The BPF side weighs by what the kernel has counted, so weights stay exact.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -21,20 +20,20 @@
 #include "capture/cpu_events.h"
 #include "tachbpf.skel.h"
 
-/* The periods of an event are its mean plus or minus its part of this. */
+/* An event's periods are its mean plus or minus this fraction of it. */
 #define SPREAD 4
-/* So large a period fits 32 bits with its spread. */
+/* The largest period that fits 32 bits with its spread. */
 #define PAGES_MAX (1u << 28)
-/* A change of an event takes an interrupt of its CPU: 3 to 10 us, in virtual machines 30 us. */
+/* Changing an event takes an interrupt on its CPU: 3 to 10 us, in virtual machines 30 us. */
 #define CPU_TURN_NS 100000000ull
 #define TURN_NS_MIN 10000000ull
 
 struct capture_faults {
-	struct cpu_events cpus;	/* the first member: its functions get it as struct cpu_events */
-	uint64_t every_bytes;	/* one fault for this many, at random */
+	struct cpu_events cpus;	/* first member: its functions get it as struct cpu_events */
+	uint64_t every_bytes;	/* one fault per N bytes, at random */
 	uint32_t page_bytes;
-	int turn;		/* whose period changes next */
-	uint64_t turn_ns;	/* when */
+	int turn;		/* index of the CPU whose period changes next */
+	uint64_t turn_ns;	/* when it changes */
 	uint64_t random;	/* state of the random generator; not 0 */
 };
 
@@ -42,8 +41,8 @@ struct capture_faults {
 
 /*
  * A period by a random number: within a quarter of its mean, and at least 1 from it. The mean is
- * the pages in every_bytes; if that is one page, the period is always 1. Somewhat more faults are
- * chosen than one in every_bytes: 2 %, and for the shortest mean of 2 22 %.
+ * the pages in every_bytes; if that is one page, the period is always 1. Slightly more faults are
+ * chosen than one in every_bytes: 2 %, and 22 % for the shortest mean, which is 2.
  */
 static uint32_t fault_period(uint64_t every_bytes, uint32_t page_bytes, uint64_t random)
 {
@@ -60,7 +59,7 @@ static uint32_t fault_period(uint64_t every_bytes, uint32_t page_bytes, uint64_t
 
 /*
  * The time in ns between two changes, each of one CPU's event. Each CPU has ten a second, but all
- * CPUs together not more than 100: a thousandth of a CPU, in virtual machines three.
+ * CPUs together at most 100: a thousandth of a CPU, in virtual machines three.
  */
 static uint64_t fault_turn_ns(unsigned int cpus)
 {
@@ -78,7 +77,7 @@ static uint64_t next_random(struct capture_faults *f)
 	return (f->random * 0x2545f4914f6cdd1dull) >> 16;
 }
 
-/* cpu_events_args.period */
+/* A cpu_events_args.period. */
 static uint64_t next_period(struct cpu_events *c, struct cpu_event *e)
 {
 	struct capture_faults *f = (struct capture_faults *)c;
@@ -91,7 +90,7 @@ static void begin_turn(struct capture_faults *f)
 	f->turn_ns = now_ns() + fault_turn_ns((unsigned int)f->cpus.cnt);
 }
 
-/* Give the next CPU's event another period, if it is time for that. */
+/* Gives the next CPU's event another period, if it is due. */
 static void vary_periods(struct capture_faults *f)
 {
 	struct cpu_event *e;
@@ -103,7 +102,7 @@ static void vary_periods(struct capture_faults *f)
 	f->turn = (f->turn + 1) % f->cpus.cnt;
 	e = &f->cpus.events[f->turn];
 	period = next_period(&f->cpus, e);
-	/* The BPF side sees a change by the period. */
+	/* The BPF side notices a change by the period. */
 	if (e->fd >= 0 && period != e->period && !ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period))
 		e->period = period;
 }
@@ -116,7 +115,7 @@ static bool is_on(const struct capture *s)
 	return s->mode->memory && !s->args.allocations;
 }
 
-/* Does the kernel say where it finds free addresses? (5.10 does, if it was built with BTF.) */
+/* Returns true if the kernel says where it finds free addresses (5.10 does if built with BTF). */
 static bool has_tracepoint(void)
 {
 	return libbpf_find_vmlinux_btf_id("vm_unmapped_area", BPF_TRACE_RAW_TP) > 0;
@@ -135,7 +134,7 @@ static int faults_configure(struct capture *s)
 
 static void init_random(struct capture_faults *f)
 {
-	/* A seed that programs cannot know; if there is no random number yet, the time. */
+	/* A seed that programs cannot know; the time if there is no random number yet. */
 	if (getrandom(&f->random, sizeof(f->random), GRND_NONBLOCK) < 0)
 		f->random = now_ns();
 	f->random |= 1;
@@ -168,7 +167,7 @@ static int faults_open(struct capture *s)
 	return err ? cpu_events_complain(&f->cpus, err) : 0;
 }
 
-/* 0, or -errno after logging. */
+/* Returns 0, or -errno after logging. */
 static int follow_moves(struct capture *s)
 {
 	int err;

@@ -3,10 +3,9 @@
  * capture_filter.c - applies the verdicts of proc_filter_eval.c to processes and to the map
  * py_procs, and replaces the conditions while the capture runs. See capture_filter.h.
  *
- * When they are replaced, the BPF side gets the new conditions first, so that nothing is judged
- * by the old ones any more. Then all verdicts that are left are made again: of entries of
- * excluded processes, of tracked processes, of processes that nobody knew, and of records that
- * lie in the ring buffer.
+ * When they are replaced, the BPF side gets the new conditions first, so that nothing is judged by
+ * the old ones any more. Then all earlier verdicts are made again: of entries of excluded
+ * processes, of tracked processes, of unknown processes, and of records in the ring buffer.
  */
 #include "capture/capture_filter.h"
 
@@ -27,8 +26,8 @@
 #include "target/proc_filter_eval.h"
 
 /*
- * Room in the map marks if the conditions may change: 16,384 cgroups that exist and as many that
- * come, less comms and uids. 80 bytes each.
+ * Room in the map marks if the conditions may change: 16,384 existing cgroups and as many new ones,
+ * less comms and uids. 80 bytes each.
  */
 #define MARKS_FOR_ANY 32768
 /* Conditions that a change may bring: all of them may be uids, which must have a mark. */
@@ -37,20 +36,20 @@
 /* Longer than a BPF program takes. */
 #define PROGRAM_LASTS_US 10000
 
-/* Records are taken once per this number of processes that are judged, and for so long at most. */
+/* Records are taken after every N judged processes, and for at most this long. */
 #define TAKE_PROCESSES 128
 #define TAKE_NS 100000000ull
-/* The last records of excluded processes: those that are not taken in this time are orphans. */
+/* The time for the last records of excluded processes; those not taken by then are orphans. */
 #define TAKE_LAST_NS 1000000000ull
-/* From one inspection of a newly selected process to the next: samples wait meanwhile. */
+/* Time between inspections of newly selected processes: samples wait meanwhile. */
 #define INSPECT_APART_NS 1000000ull
 #define INSPECT_WITHIN_NS 1000000000ull
 
 static struct proc_filter no_conditions;
 
 /*
- * Put a map that the kernel does not freeze in place of the one that has cfg_filter: user space
- * writes to it at any time, and the verifier takes no field for a constant. 0 or -errno.
+ * Replaces the map that has cfg_filter by one that the kernel does not freeze: user space writes to
+ * it at any time, and the verifier takes no field for a constant. Returns 0 or -errno.
  */
 static int make_changeable(struct bpf_map *settings)
 {
@@ -108,7 +107,7 @@ static int filter_configure(struct capture *s)
 	return s->args.filter_may_change ? configure_changeable(s) : configure_fixed(s);
 }
 
-/* Enter the verdicts first: the settings say how to read them. 0 or -errno. */
+/* Enters the verdicts first, because the settings say how to read them. Returns 0 or -errno. */
 static int enter_verdicts(struct capture *s, struct proc_filter_eval *eval)
 {
 	int err = proc_filter_eval_start(eval, s->skel->maps.marks);
@@ -138,7 +137,7 @@ const struct source_ops capture_filter_source = {
 	.free = filter_free,
 };
 
-/* Remove the exclusion from the map py_procs: the process meets the conditions. */
+/* Removes the exclusion from the map py_procs: the process meets the conditions. */
 static void let_in(struct capture *s, pid_t tgid)
 {
 	struct py_proc py;
@@ -180,7 +179,7 @@ bool capture_filter_admits(struct capture *s, struct tracked *t)
 }
 
 /*
- * Judge a tracked process again after a change. One that was profiled and is excluded now is
+ * Judges a tracked process again after a change. One that was profiled and is excluded now is
  * PAUSED; one that is PAUSED and selected now is inspected soon; one that is selected before and
  * after is left alone. t may be freed.
  */
@@ -190,7 +189,7 @@ static void judge_again(struct capture *s, struct tracked *t)
 
 	t->selected = false;
 	if (why < 0)
-		return;		/* it has ended; a record will say so */
+		return;		/* it has ended; a record will report that */
 	if (why) {
 		inspect_no_more(&t->schedule);
 		lifecycle_step(&s->life, t, PROC_EV_EXCLUDED,
@@ -214,7 +213,7 @@ bool capture_filter_meets(struct capture *s, pid_t tgid)
 				   proc_filter_eval_judge(s->filter_eval, tgid) <= 0);
 }
 
-/* Was the process admitted again by the BPF side (odd ident), at a later exec than ev's? */
+/* Returns true if the BPF side has admitted it again (odd ident), at a later exec than ev's. */
 static bool has_executed_since(struct capture *s, const struct raw_exec *ev)
 {
 	struct py_proc py;
@@ -236,7 +235,7 @@ bool capture_filter_admits_exec(struct capture *s, const struct raw_exec *ev)
 	proc_filter_eval_take_comm(s->filter_eval, ev->comm);
 	why = proc_filter_eval_judge(s->filter_eval, ev->h.tgid);
 	if (why < 0 || has_executed_since(s, ev))
-		return !ev->unselected;		/* what it executed then was selected */
+		return !ev->unselected;		/* the program that it executed then was selected */
 	if (!why) {
 		let_in(s, ev->h.tgid);
 		return true;
@@ -251,8 +250,8 @@ bool capture_filter_admits_exec(struct capture *s, const struct raw_exec *ev)
 /* ---- other conditions ---- */
 
 /*
- * Returns when all BPF programs that ran have ended: they are RCU readers, and this waits for
- * those. Some kernels (nohz_full) do not offer it.
+ * Returns when all BPF programs that were running have ended: they are RCU readers, and this waits
+ * for those. Some kernels (nohz_full) do not offer it.
  */
 static void wait_for_programs(void)
 {
@@ -261,8 +260,8 @@ static void wait_for_programs(void)
 }
 
 /*
- * Replace the conditions (NULL: none) in user space and in the BPF programs. When it returns 0, no
- * program judges by the old ones any more, but verdicts by them are left in py_procs and in records
+ * Replaces the conditions (NULL: none) in user space and in the BPF programs. When it returns 0, no
+ * program judges by the old ones any more, but their verdicts remain in py_procs and in records
  * that were not taken yet: until s->filter_changed_ns is set to a time, each record is judged
  * again. -errno: nothing has changed; logs why.
  */
@@ -301,10 +300,10 @@ struct change {
 static void take_some(struct capture *s, uint64_t limit_ns)
 {
 	s->take_until_ns = now_ns() + limit_ns;
-	ring_buffer__consume(s->ring);	/* an error comes again, to capture_poll() */
+	ring_buffer__consume(s->ring);	/* an error occurs again in capture_poll() */
 }
 
-/* A process that is not tracked. Without args.all, its tick asks if it was chosen by -p. */
+/* An untracked process. Without args.all, its tick asks if -p chose it. */
 static int find_selected(struct change *c, pid_t tgid)
 {
 	struct capture *s = c->s;
@@ -335,7 +334,7 @@ static int judge_process(void *ctx, pid_t tgid)
 	return 0;
 }
 
-/* End the processes that are excluded. Their last samples were taken. */
+/* Ends the processes that are excluded. Their last samples were taken. */
 static void dismiss_excluded(struct capture *s)
 {
 	struct step step = { .unselected = 0 };
@@ -357,7 +356,7 @@ int capture_set_filter(struct capture *s, struct proc_filter *filter)
 	struct change c = { .s = s };
 	int err;
 
-	take_some(s, TAKE_NS);	/* those left are from after the beginning of the change */
+	take_some(s, TAKE_NS);	/* the remaining ones are older than the change */
 	err = replace_conditions(s, filter);
 	if (err)
 		return err;

@@ -14,8 +14,8 @@ struct capture;
 struct tracked;
 
 /*
- * Judge a process that the BPF side has admitted again, if its record is from before the conditions
- * were changed: it is PAUSED if it is excluded now. t may be freed.
+ * Judges a process that the BPF side has admitted again if its record is older than the conditions:
+ * it is PAUSED if it is excluded now. t may be freed.
  */
 void capture_filter_judge_admitted(struct capture *s, struct tracked *t, uint64_t time_ns);
 
@@ -25,7 +25,7 @@ void capture_filter_judge_admitted(struct capture *s, struct tracked *t, uint64_
  */
 bool capture_filter_admits(struct capture *s, struct tracked *t);
 
-/* Returns true if a process that is not tracked meets the conditions now. Changes nothing. */
+/* Returns true if an untracked process meets the conditions now. Changes nothing. */
 bool capture_filter_meets(struct capture *s, pid_t tgid);
 
 /*

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_heap.c - --allocations: probes of the allocator of the one process that is recorded.
- * First calls are counted, to know what it would cost; then the capture goes on or ends
- * (heap_cost.h).
+ * Calls are counted first, to estimate the cost; then the capture goes on or ends (heap_cost.h).
  *
  * While functions are being probed, and while calls are counted, the BPF side records nothing
- * (heap_counting): it must see a call's entry and its return, or neither.
+ * (heap_counting): it must see both a call's entry and its return, or neither.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -28,10 +27,10 @@
 /* How long a record may wait while a program begins that must be probed. */
 #define HURRY_NS (10 * MS_NS)
 /*
- * How often a process is looked at that has no allocator yet, and for how long. It is known to be
- * Python then, but on a busy machine it may take seconds to load its libraries. With PROBER_WAIT_MS
- * for the last look, and HEAP_COUNT_NS twice, there is a verdict within VERDICT_NS; the capture
- * ends if there is none.
+ * How often to look at a process without an allocator, and for how long. It is known to be Python
+ * then, but on a busy machine it may take seconds to load its libraries. With PROBER_WAIT_MS for
+ * the last look, and HEAP_COUNT_NS twice, there is a verdict within VERDICT_NS; the capture ends if
+ * there is none.
  */
 #define SEEK_AGAIN_NS (20 * MS_NS)
 #define SEEK_NS (3000 * MS_NS)
@@ -52,10 +51,10 @@ struct capture_heap {
 	struct heap_prices prices;
 	struct bpf_link *links[PROBES_MAX];
 	unsigned int link_cnt;
-	uint64_t since_ns;		/* begin of this state */
-	uint64_t sought_ns;		/* when its allocator was looked for first */
+	uint64_t since_ns;		/* when this state began */
+	uint64_t sought_ns;		/* when its allocator was first looked for */
 	uint64_t next_ns;		/* when to look again */
-	struct heap_counts before;	/* calls counted then */
+	struct heap_counts before;	/* calls counted so far at that time */
 	bool again;			/* counts for the second time */
 	bool cost_said;
 };
@@ -85,7 +84,8 @@ static int heap_configure(struct capture *s)
 	int i;
 
 	for (i = 0; i <= HEAP_SHAPE_CNT; i++) {
-		struct bpf_program *prog = program_of(skel, i % HEAP_SHAPE_CNT, i == HEAP_SHAPE_CNT);
+		struct bpf_program *prog =
+			program_of(skel, i % HEAP_SHAPE_CNT, i == HEAP_SHAPE_CNT);
 
 		bpf_program__set_autoload(prog, on);
 		bpf_program__set_autoattach(prog, false);
@@ -113,7 +113,7 @@ static void detach_probes(void *ctx)
 		bpf_link__destroy(h->links[--h->link_cnt]);
 }
 
-/* The event is the link's, or closed. 0 or -errno. */
+/* The event is owned by the link, or closed. Returns 0 or -errno. */
 static int attach_probe(struct capture *s, enum heap_shape shape, bool returns, int event)
 {
 	struct capture_heap *h = s->heap;
@@ -131,19 +131,19 @@ static int attach_probe(struct capture *s, enum heap_shape shape, bool returns, 
 	return err;
 }
 
-/* prober_take_fn */
+/* A prober_take_fn. */
 static int attach_function(void *ctx, unsigned int function, bool returns, int event)
 {
 	return attach_probe(ctx, heap_functions[function].shape, returns, event);
 }
 
-/* heap_price_fns.attach */
+/* A heap_price_fns.attach. */
 static int attach_own(void *ctx, bool returns, int event)
 {
 	return attach_probe(ctx, HEAP_MALLOC, returns, event);
 }
 
-/* Measures what a probe takes here. */
+/* Measures the cost of a probe on this host. */
 static int heap_open(struct capture *s)
 {
 	static const struct heap_price_fns fns = { .attach = attach_own, .detach = detach_probes };
@@ -161,7 +161,7 @@ static int heap_open(struct capture *s)
 	return err;
 }
 
-/* ---- what it costs ---- */
+/* ---- cost ---- */
 
 static void read_counts(struct capture *s, struct heap_counts *sum)
 {
@@ -179,7 +179,7 @@ static void read_counts(struct capture *s, struct heap_counts *sum)
 	free(rows);
 }
 
-/* What the calls since the begin of this state cost. */
+/* The cost of the calls since this state began. */
 static struct heap_cost cost_since(struct capture *s, uint64_t now)
 {
 	const struct heap_counts *before = &s->heap->before;
@@ -223,7 +223,7 @@ static void say_found(const struct capture *s, const struct prober_found *found)
 			 strerror(-found->first_err));
 }
 
-/* Probe where functions are entered, or where they return. 0 or -errno. */
+/* Probes where functions are entered, or where they return. Returns 0 or -errno. */
 static int probe_functions(struct capture *s, bool returns)
 {
 	const struct tracked *t = lifecycle_find(&s->life, s->heap->tgid);
@@ -284,7 +284,7 @@ static void seek_allocator(struct capture *s, uint64_t now)
 	}
 }
 
-/* There is neither a cost nor an error: other programs have had the CPUs for too long. */
+/* There is neither a cost nor an error: other programs have used the CPUs for too long. */
 static void give_up(struct capture *s)
 {
 	log_error("--allocations: what it would cost process %d was not known after %.0f s: the "

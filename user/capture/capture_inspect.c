@@ -23,7 +23,7 @@
 #include "target/exe_cache.h"
 #include "target/inspector.h"
 
-/* A Python that cannot be walked yet is inspected again after 2 ms << tries: at most 128 ms. */
+/* A Python that cannot be walked yet is inspected again after 2 ms << tries, at most 128 ms. */
 #define UNREADY_TRIES 6
 #define CMDLINE_MAX 4096
 
@@ -35,10 +35,10 @@ struct finding {
 	struct discovered found;
 };
 
-/* The cache gets what an executable runs again after this time. */
+/* The cache is told what an executable runs again only after this time. */
 #define SEEN_AGAIN_NS 10000000000ull
 
-/* process_args.entry */
+/* A process_args.entry. */
 static int entry_of(void *ctx, pid_t tgid, struct py_proc *out)
 {
 	return proc_table_get(ctx, tgid, out) ? 0 : -ENOENT;
@@ -78,7 +78,7 @@ void capture_end_program(struct capture *s, struct tracked *t, uint64_t end_ns)
 
 /* ---- what is found ---- */
 
-/* Is it the CPython that is profiled? */
+/* Returns true if it is the CPython that is profiled. */
 static bool is_same(const struct process *p, const struct discovered *found)
 {
 	/* If the BPF side resolved the libpython, user space does not know its address (0). */
@@ -106,7 +106,7 @@ static enum proc_event event_of(const struct finding *f, const struct process *p
 	}
 }
 
-/* Have all records from before *since been taken, which is now the first time? */
+/* Returns true if all records from before *since, set at the first call, have been taken. */
 static bool took_since(const struct capture *s, uint64_t *since)
 {
 	if (!*since)
@@ -115,9 +115,9 @@ static bool took_since(const struct capture *s, uint64_t *since)
 }
 
 /*
- * Returns true if the process executes another program than by the last record. The record of that
- * exec comes, and is waited for: what the last program did comes before it. If it was lost, or none
- * was sent, the next inspection takes the program.
+ * Returns true if the process executes another program than the last record says. The record of
+ * that exec is waited for: what the last program did comes before it. If it was lost, or none was
+ * sent, the next inspection takes the program.
  */
 static bool awaits_exec(struct capture *s, struct tracked *t, uint64_t program)
 {
@@ -131,9 +131,9 @@ static bool awaits_exec(struct capture *s, struct tracked *t, uint64_t program)
 	return true;
 }
 
-/* who: NULL if it was not read just now. */
-static void find(struct capture *s, struct tracked *t, const struct proc_info *who,
-		 struct finding *f)
+/* who: NULL if it was not just read. */
+static void find_python(struct capture *s, struct tracked *t, const struct proc_info *who,
+			struct finding *f)
 {
 	uint64_t runtime = t->process ? process_py(t->process)->runtime : 0;
 
@@ -153,9 +153,9 @@ static void find(struct capture *s, struct tracked *t, const struct proc_info *w
 	f->event = event_of(f, t->process);
 }
 
-/* Report something about a process to the observer and, the first time, to the log. */
-static void remark(struct capture *s, const struct proc_info *who, const char *before,
-		   const char *text)
+/* Reports something about a process to the observer and, the first time, to the log. */
+static void remark_once(struct capture *s, const struct proc_info *who, const char *before,
+			const char *text)
 {
 	const char *comm = who->stat.comm;
 	struct observer *o = s->args.observer;
@@ -169,11 +169,11 @@ static void remark(struct capture *s, const struct proc_info *who, const char *b
 			 escape_text(comm, strlen(comm), escaped, sizeof(escaped)), before, text);
 }
 
-/* ---- what that changes ---- */
+/* ---- consequences ---- */
 
 /*
- * Ticks in the process in which it may have been Python, before it was found to be. They have no
- * samples. What a program does before it loads Python is none of them.
+ * Ticks in the process in which it may have been Python before it was found to be. They have no
+ * samples. What a program does before it loads Python does not count.
  */
 static uint64_t late_ticks(const struct tracked *t)
 {
@@ -182,7 +182,7 @@ static uint64_t late_ticks(const struct tracked *t)
 	return t->process ? 0 : t->asked + known;
 }
 
-/* No Python that can be walked was in the process then; 0: nobody has looked. */
+/* The process had no Python that can be walked then; 0: nobody has looked. */
 static void note_plain(struct tracked *t, uint64_t seen_ns)
 {
 	if (t->process || !seen_ns)
@@ -194,10 +194,10 @@ static void note_plain(struct tracked *t, uint64_t seen_ns)
 }
 
 /*
- * Admit a process: ticks walk it from now on. 0, or -errno: the map py_procs has no room, or the
- * capture ends (s->life.err; then t may be freed).
+ * Admits a process: ticks walk it from now on. Returns 0, or -errno: the map py_procs has no room,
+ * or the capture ends (s->life.err; then t may be freed).
  */
-static int profile(struct capture *s, struct tracked *t, struct finding *f)
+static int profile_process(struct capture *s, struct tracked *t, struct finding *f)
 {
 	char command[CMDLINE_MAX] = "";
 	struct process_args args = {
@@ -245,7 +245,7 @@ static void inspect_again_soon(struct tracked *t)
 }
 
 /*
- * Give the cache what the executable runs. Thousands of processes may run the same one, and each
+ * Tells the cache what the executable runs. Thousands of processes may run the same one, and each
  * time its file is opened; so not again within SEEN_AGAIN_NS.
  */
 static void say_seen(struct capture *s, const struct finding *f)
@@ -262,10 +262,10 @@ static void say_seen(struct capture *s, const struct finding *f)
 				   f->found.proc.self_below, now };
 }
 
-/* A Python that can be walked. Errors as profile(). */
+/* Takes a Python that can be walked. Errors as profile_process(). */
 static int take_python(struct capture *s, struct tracked *t, struct finding *f)
 {
-	int err = profile(s, t, f);
+	int err = profile_process(s, t, f);
 
 	if (err) {
 		snprintf(f->found.why, sizeof(f->found.why),
@@ -274,7 +274,7 @@ static int take_python(struct capture *s, struct tracked *t, struct finding *f)
 	}
 	if (!f->found.copied)
 		say_seen(s, f);
-	remark(s, &f->who, "", f->found.also);
+	remark_once(s, &f->who, "", f->found.also);
 	if (f->found.several && f->found.ready != READY_YES)
 		inspect_again_soon(t);	/* another CPython in it may become initialised first */
 	else
@@ -299,10 +299,10 @@ static void take_other(struct capture *s, struct tracked *t, const struct findin
 	if ((f->err == -ETIMEDOUT || f->err == -EUSERS) && !t->stuck) {
 		t->stuck = true;
 		s->files_stuck++;
-		remark(s, &f->who, " cannot be inspected", f->found.why);
+		remark_once(s, &f->who, " cannot be inspected", f->found.why);
 	}
 	if (f->event == PROC_EV_FOUND_UNSUPPORTED)
-		remark(s, &f->who, " is not profiled", f->found.why);
+		remark_once(s, &f->who, " is not profiled", f->found.why);
 	else if (f->event == PROC_EV_INSPECT_FAILED && is_first)
 		log_debug("process %d: %s", t->tgid, f->found.why);
 }
@@ -315,8 +315,8 @@ bool capture_took_last(const struct capture *s, struct tracked *t)
 }
 
 /*
- * A profiled process has released its memory. Its last ticks, and then its RAW_EXIT, come yet,
- * unless such a record was lost.
+ * Returns true for a profiled process that has released its memory: its last ticks, and then its
+ * RAW_EXIT, still come, unless such a record was lost.
  */
 static bool will_report_its_end(const struct capture *s, struct tracked *t)
 {
@@ -366,7 +366,7 @@ static uint64_t cpu_ns(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-/* Had the process no tick since the last inspection? A young process is never idle. */
+/* Returns true if there was no tick since the last inspection. A young process is never idle. */
 static bool is_idle(const struct tracked *t, uint64_t bpf_ticks)
 {
 	return t->schedule.tries > INSPECT_YOUNG_TRIES && bpf_ticks == t->bpf_ticks &&
@@ -378,7 +378,7 @@ static void inspect_timed(struct capture *s, struct tracked *t, const struct pro
 	uint64_t files = t->files, begin = cpu_ns();
 	struct finding f;
 
-	find(s, t, who, &f);
+	find_python(s, t, who, &f);
 	if (files != t->files)
 		native_life_stale(&s->life.machine, t->process);
 	inspect_done(&t->schedule, now_ns(), cpu_ns() - begin, files != t->files);
@@ -429,7 +429,7 @@ void capture_inspect_due(struct capture *s)
 
 /* ---- processes that the user selected ---- */
 
-/* The first Python that a process has started. */
+/* The first Python process that a process has started. */
 struct python_below {
 	struct capture *s;
 	pid_t ancestor;
@@ -450,7 +450,7 @@ static int find_below(void *ctx, pid_t tgid)
 	return !err || err == -EAGAIN || err == -ENOTSUP;
 }
 
-/* As of PyInstaller, whose programs start themselves again, or of a shell. */
+/* As with PyInstaller, whose programs start themselves again, or a shell. */
 static void say_not_python(struct capture *s, pid_t tgid)
 {
 	struct python_below b = { .s = s, .ancestor = tgid };
@@ -459,15 +459,16 @@ static void say_not_python(struct capture *s, pid_t tgid)
 	if (proc_each(find_below, &b) > 0)
 		log_error("process %d is not Python, but it has started process %d (%s), which is: "
 			  "give that one", tgid, b.who.tgid,
-			  escape_text(b.who.stat.comm, strlen(b.who.stat.comm), comm, sizeof(comm)));
+			  escape_text(b.who.stat.comm, strlen(b.who.stat.comm), comm,
+				      sizeof(comm)));
 	else
 		log_error("process %d is not Python: no interpreter and no libpython in it "
 			  "(tachbpf -a lists what it finds)", tgid);
 }
 
 /*
- * Log why a process that the user named is not recorded: err and why are of discovery_inspect(). Of
- * one that is not Python, the first Python is named that it has started. Returns the error.
+ * Logs why a process that the user named is not recorded: err and why are of discovery_inspect().
+ * If it is not Python, names the first Python process that it has started. Returns the error.
  */
 static int refuse_process(struct capture *s, pid_t tgid, int err, const char *why)
 {
@@ -503,7 +504,7 @@ int capture_add(struct capture *s, pid_t tgid)
 	if (!t)
 		return s->life.err;
 	t->selected = true;
-	find(s, t, NULL, &f);
+	find_python(s, t, NULL, &f);
 	if (f.event == PROC_EV_FOUND_UNREADY)
 		return lifecycle_step(&s->life, t, f.event, NULL);
 	if (f.event == PROC_EV_FOUND || f.event == PROC_EV_FOUND_SAME) {

@@ -13,18 +13,18 @@ struct process_args;
 struct proc_info;
 struct tracked;
 
-/* Fill in the members of args that are the same for all processes of the capture. */
+/* Fills in the members of args that are the same for all processes of the capture. */
 void capture_process_args(const struct capture *s, struct process_args *args);
 
-/* Inspect a process now, if it meets the conditions. t may be freed. */
+/* Inspects a process now, if it meets the conditions. t may be freed. */
 void capture_inspect(struct capture *s, struct tracked *t);
-/* The same of which /proc was read just now. */
+/* Likewise, with what was just read from /proc. */
 void capture_inspect_read(struct capture *s, struct tracked *t, const struct proc_info *who);
 
-/* Inspect a process if its inspection is due. t may be freed. */
+/* Inspects a process if its inspection is due. t may be freed. */
 void capture_inspect_if_due(struct capture *s, struct tracked *t);
 
-/* Inspect all processes whose inspection is due. */
+/* Inspects all processes whose inspection is due. */
 void capture_inspect_due(struct capture *s);
 
 /*
@@ -34,8 +34,8 @@ void capture_inspect_due(struct capture *s);
 void capture_end_program(struct capture *s, struct tracked *t, uint64_t end_ns);
 
 /*
- * To be called when a process was found to have ended. Were all its records taken, too? Those of a
- * profiled process may be in the ring buffer still: then the answer is false until they are taken.
+ * Call it when a process was found to have ended. Returns true if all its records were taken, too.
+ * Those of a profiled process may be in the ring buffer still: false until they are taken.
  */
 bool capture_took_last(const struct capture *s, struct tracked *t);
 

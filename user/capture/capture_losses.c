@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_losses.c - gives processes what the BPF side has lost of them: the map losses in our
- * memory, and the processes that it speaks of.
+ * capture_losses.c - assigns what the BPF side has lost to processes: reads the map losses in our
+ * memory, and the processes that it names.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -49,7 +49,7 @@ const struct source_ops capture_losses_source = {
 	.free = losses_free,
 };
 
-/* loss_news_fn */
+/* A loss_news_fn. */
 static bool add_to_process(void *ctx, const struct loss_news *news)
 {
 	struct capture *s = ctx;

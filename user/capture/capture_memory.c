@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_memory.c - when the pages of which process are looked at, in --mode mem: new ones within
+ * capture_memory.c - when the pages of which process are checked in --mode mem: new ones within
  * some 30 ms, all of them once in an interval and at the end.
  *
- * Each process is asked about in its turn, and few questions are open at a time: whoever has many
- * pages does not keep the others waiting. How far a process is, is in its struct pages_round.
+ * Each process is asked about in its turn, and few questions are open at a time, so a process with
+ * many pages does not delay the others. The progress of each process is in its struct pages_round.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,17 +17,17 @@
 #define MS_NS 1000000ull
 #define SECOND_NS 1000000000ull
 /*
- * So long faults wait in the ring buffer, and then so long until they are asked about. The sooner,
- * the fewer pages have changed their owner meanwhile.
+ * How long faults wait in the ring buffer, and again until they are asked about. The sooner, the
+ * fewer pages have changed their owner meanwhile.
  */
 #define BATCH_MS 20
 #define NEW_MS 10
 /*
- * Looks at all pages may take the worker 5 % of a CPU's time: a page takes 0.7 to 1.7 us. Who has
- * more pages is looked at more rarely. New pages are few, and do not wait for that.
+ * Checking all pages may take the worker 5 % of a CPU's time: a page takes 0.7 to 1.7 us. A process
+ * with more pages is checked less often. New pages are few, and do not wait for that.
  */
 #define LOOK_PAGES_A_SECOND 32768u
-/* A process without faults is looked at after 2, 4, 8 intervals. */
+/* A process without faults is checked after 2, 4, 8 intervals. */
 #define IDLE_MAX 3
 /* At the end. */
 #define SETTLE_MS 2000
@@ -38,13 +38,13 @@ struct capture_memory {
 	uint64_t interval_ns, asked_ns;
 	size_t at;		/* whose turn it is, as for lifecycle_next_profiled() */
 	bool stopping;		/* and in a hurry */
-	uint64_t looked_ns;	/* what looks have taken of the time, as of now or later */
+	uint64_t looked_ns;	/* time that checks have taken, as of now or later */
 	uint64_t addrs[PAGE_CHECK_MAX];
 };
 
 /*
- * page_answer_fn. The process may have ended since, and another one have its pid. Its start may
- * have become known since.
+ * A page_answer_fn. The process may have ended since, and its pid been reused; its start may have
+ * become known since.
  */
 static void take_answer(void *ctx, const struct page_answer *answer)
 {
@@ -87,7 +87,7 @@ static void memory_free(struct capture *s)
 	free(s->memory);
 }
 
-/* False: not now. What was asked about and is lost is asked about with all pages. */
+/* Returns false if not now. What was asked about and is lost is asked about with all pages. */
 static bool ask_pages(struct capture_memory *m, const struct process *p, enum pages_tag tag,
 		      size_t cnt)
 {
@@ -116,7 +116,7 @@ static bool ask_new(struct capture_memory *m, const struct process *p)
 	return n && ask_pages(m, p, PAGES_NEW, n);
 }
 
-/* Who does nothing is looked at more rarely: it may have given memory back all the same. */
+/* An idle process is checked less often; it may still have given memory back. */
 static void begin_look(const struct capture_memory *m, struct pages_round *r, uint64_t now)
 {
 	if (r->touched)
@@ -128,7 +128,7 @@ static void begin_look(const struct capture_memory *m, struct pages_round *r, ui
 	r->next_ns = now + (m->interval_ns << r->idle);
 }
 
-/* The next pages of a look at all. If they cannot be asked about, the next look begins later. */
+/* Asks about the next pages of a full check. If that fails, the next check begins later. */
 static bool ask_all(struct capture_memory *m, const struct process *p, struct pages_round *r,
 		    uint64_t now)
 {
@@ -151,7 +151,7 @@ static bool may_look(struct capture_memory *m, uint64_t now)
 	return m->stopping || m->looked_ns < now + NEW_MS * MS_NS;
 }
 
-/* One question about a process. False: there is none. */
+/* Asks one question about a process. Returns false if there is none. */
 static bool ask_about(struct capture_memory *m, struct process *p, uint64_t now)
 {
 	struct pages_round *r = process_pages_round(p);
@@ -166,7 +166,7 @@ static bool ask_about(struct capture_memory *m, struct process *p, uint64_t now)
 	       ask_all(m, p, r, now);
 }
 
-/* Once all processes, from where the last call has ended. Returns how many questions that were. */
+/* Asks once for all processes, from where the last call ended. Returns the number of questions. */
 static uint32_t ask_each(struct capture *s, uint64_t now)
 {
 	struct capture_memory *m = s->memory;
@@ -184,14 +184,14 @@ static uint32_t ask_each(struct capture *s, uint64_t now)
 	return asked;
 }
 
-/* Until no more questions can be open, or none are left. */
+/* Asks until no more questions can be open, or none are left. */
 static void ask_all_processes(struct capture *s, uint64_t now)
 {
 	while (ask_each(s, now) && has_room(s->memory))
 		;
 }
 
-/* A record does not wait longer than that. */
+/* A record waits no longer than that. */
 static uint64_t memory_wait_ns(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
 {
 	return s->memory && limit_ns > BATCH_MS * MS_NS ? BATCH_MS * MS_NS : limit_ns;
@@ -214,7 +214,7 @@ static void memory_poll(struct capture *s)
 	ask_all_processes(s, now);
 }
 
-/* Each process has a last look at all its pages. False: none has one left. */
+/* Each process has a last check of all its pages. Returns false if none is left. */
 static bool looks_go_on(struct capture *s, bool begin)
 {
 	struct pages_round *r;
@@ -236,7 +236,7 @@ static bool looks_go_on(struct capture *s, bool begin)
 	return any;
 }
 
-/* Look at all pages of all processes, for 2 s at most. */
+/* Checks all pages of all processes, for at most 2 s. */
 static void memory_settle(struct capture *s)
 {
 	struct capture_memory *m = s->memory;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_native.c - the part of a capture that is there with --native only: sizes of the maps, the
- * helpers that read files, answers that come from them.
+ * capture_native.c - the part of a capture for --native: sizes of the maps, the helpers that read
+ * files, and their answers.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -16,15 +16,15 @@
 #include "native/native.h"
 #include "tachbpf.skel.h"
 
-/* Of native memory; less where the cgroup's limit leaves less. */
+/* The limit of native memory; less if the cgroup's limit leaves less. */
 #define MEMORY_BYTES (128ull << 20)
 /*
- * So long the first sample waits for tables, which are read from disk in some 20 ms. To build them
+ * How long the first sample waits for tables, which are read from disk in some 20 ms. Building them
  * for the first time takes 10 ms a library, and 0.3 s for the largest.
  */
 #define PREPARE_MS 1000
 
-/* Is there an executable that reads the files? 0, or -errno after logging. */
+/* Checks for the executable that reads the files. Returns 0, or -errno after logging. */
 static int look_for_helper(void)
 {
 	char path[PATH_MAX];
@@ -54,7 +54,7 @@ static int native_configure(struct capture *s)
 	return look_for_helper();
 }
 
-/* The kernel charges the BPF side's memory to our cgroup: half of what is left there at most. */
+/* The kernel charges the BPF side's memory to our cgroup: take at most half of what is left. */
 static size_t memory_bytes(void)
 {
 	struct memory_limit l;
@@ -83,7 +83,7 @@ static int native_open(struct capture *s)
 	return s->life.machine.native ? 0 : -errno;
 }
 
-/* A descriptor that can be read when helpers have answered. */
+/* A descriptor that is readable when helpers have answered. */
 static int native_answers_fd(const struct capture *s)
 {
 	return s->life.machine.native ? native_fd(s->life.machine.native) : -1;
@@ -96,7 +96,7 @@ static void native_free_maps(struct capture *s)
 	native_maps_close(&s->native_maps);
 }
 
-/* Wait for the tables of the processes that are known. */
+/* Waits for the tables of the known processes. */
 static void native_wait_for_tables(struct capture *s)
 {
 	if (s->life.machine.native)

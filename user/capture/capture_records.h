@@ -10,8 +10,8 @@
 struct capture;
 
 /*
- * Take a record of len bytes, which may come from the ring buffer or from offcpu_scan.h. A
- * record that is too short is ignored. An error that ends the capture is in s->life.err.
+ * Takes a record of len bytes, which may come from the ring buffer or from offcpu_scan.h. A record
+ * that is too short is ignored. An error that ends the capture is in s->life.err.
  */
 void capture_take(struct capture *s, const void *data, size_t len);
 

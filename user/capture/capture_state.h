@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_state.h - struct capture, and the parts that it is made of, for the files of this room
+ * capture_state.h - struct capture, and the parts that it consists of; for the files of this room
  * only.
  *
  * A file calls only later ones of this list: capture.c, capture_add.c, capture_wait.c,
@@ -25,7 +25,7 @@ struct counters {
 	size_t cpu_cnt;
 };
 
-/* An executable whose interpreter exe_cache_seen() has: see say_seen(). */
+/* An executable whose interpreter was passed to exe_cache_seen(): see say_seen(). */
 struct exe_seen {
 	uint64_t dev, ino;
 	const struct cpython_image *image;	/* only compared */
@@ -41,34 +41,34 @@ struct capture {
 	struct ring_buffer *ring;
 	struct sampler *sampler;
 	struct capture_faults *faults;	/* NULL: page faults are no events */
-	struct capture_event *event;	/* of -e; NULL: there is none */
+	struct capture_event *event;	/* for -e; NULL: there is none */
 	struct discovery *discovery;
 	struct exe_cache *exes;
 	struct exe_seen exes_seen[EXES_SEEN];	/* at a place by its inode */
-	struct proc_filter_eval *filter_eval;	/* NULL: there are no conditions, and never will be */
-	uint64_t filter_changed_ns;	/* records from before this time are judged again; 0: none,
+	struct proc_filter_eval *filter_eval;	/* NULL: no conditions, and never will be */
+	uint64_t filter_changed_ns;	/* records older than this are judged again; 0: none,
 					 * UINT64_MAX: all, while the conditions change */
-	struct buf found;		/* capture_add.c's: pid_t of the processes of the host ... */
+	struct buf found;		/* capture_add.c: pid_t of the processes of the host ... */
 	size_t found_at;		/* ... and how many of them were inspected */
 	struct lifecycle life;		/* the processes; its err ends the capture */
 	struct map_set native_maps;	/* with --native */
 	struct capture_heap *heap;	/* of --allocations; NULL: there are none */
 	struct capture_memory *memory;	/* NULL: without --mode mem */
-	uint64_t async_next_ns;		/* --async: when a process is to be looked at (CLOCK_MONOTONIC) */
+	uint64_t async_next_ns;		/* --async: when to look next (CLOCK_MONOTONIC) */
 	uint32_t async_begun;		/* ... life.begun_cnt at the last look */
 	struct capture_tasks *tasks;	/* capture_tasks.c's; NULL: none yet */
 	struct counters counters;	/* as of the last read_counters() */
 	uint64_t no_event;		/* as in struct capture_counts; the same */
-	struct loss_reader *losses;	/* NULL: there are no BPF programs, in a test */
+	struct loss_reader *losses;	/* NULL: no BPF programs, in a test */
 	void *loss_tables;		/* what it reads */
 	size_t loss_tables_bytes;
-	double startup_cpu_s;		/* as in struct capture_counts, also the next line */
+	double startup_cpu_s;		/* as in struct capture_counts, like the next line */
 	uint64_t orphans, unidentified, received, files_stuck;
 	uint64_t take_until_ns;		/* when to stop taking records; UINT64_MAX: never */
 	uint32_t taken;			/* records taken so far */
-	uint64_t taken_ns;		/* records from before this time were taken or lost */
-	bool some_new;			/* ... of which one said that something is new */
-	uint64_t new_ns;		/* when that was so last; 0: never */
+	uint64_t taken_ns;		/* records older than this were taken or lost */
+	bool some_new;			/* ... one of which said that something is new */
+	uint64_t new_ns;		/* when that last happened; 0: never */
 	uint32_t housekeeps;		/* calls of capture_housekeep() */
 	capture_chosen_fn chosen;	/* as in capture_thin(); NULL: there is no burst */
 	void *chosen_ctx;
@@ -84,84 +84,84 @@ struct capture {
  * for the part. Results are 0, or -errno after logging.
  */
 struct source_ops {
-	/* Before the BPF programs are loaded: which of them, their settings, the maps' sizes. */
+	/* Before the BPF programs are loaded: chooses programs, their settings, the maps' sizes. */
 	int (*configure)(struct capture *s);
-	/* They are loaded, and not attached yet. Logs nothing. */
+	/* The programs are loaded, but not attached yet. Logs nothing. */
 	int (*load)(struct capture *s);
-	/* They are attached: open what needs rights that are given up afterwards, start workers. */
+	/* They are attached: opens what needs rights that are dropped later, starts workers. */
 	int (*open)(struct capture *s);
-	/* Opened: a descriptor that can be read when poll() has something to do; -1: none. */
+	/* Once opened: a descriptor that is readable when poll() has something to do; -1: none. */
 	int (*fd)(const struct capture *s);
-	/* Before the recording's time begins: what may take long. Errors: lifecycle_fail(). */
+	/* Before the recording's time begins: does what may take long. Errors: lifecycle_fail(). */
 	void (*prepare)(struct capture *s);
-	/* Begin to sample. */
+	/* Begins to sample. */
 	int (*start)(struct capture *s);
-	/* At each capture_poll(): do what is due. Errors: lifecycle_fail(). */
+	/* At each capture_poll(): does what is due. Errors: lifecycle_fail(). */
 	void (*poll)(struct capture *s);
 	/* How long poll() has nothing to do, unless fd() says so; at most limit_ns. */
 	uint64_t (*wait_ns)(struct capture *s, uint64_t now_ns, uint64_t limit_ns);
-	/* Stop sampling in place, or resume. */
+	/* Stops sampling in place, or resumes. */
 	void (*pause)(struct capture *s, bool pause);
 	/* CPUs may have gone online or offline: called every few seconds. */
 	void (*refresh)(struct capture *s);
-	/* Stop sampling. */
+	/* Stops sampling. */
 	void (*stop)(struct capture *s);
-	/* All have stopped, and all records were taken: wait for what is open, for a few seconds. */
+	/* All have stopped, all records were taken: waits some seconds for what is open. */
 	void (*settle)(struct capture *s);
-	/* s->skel is still there, processes are not. The part may not have been configured. */
+	/* s->skel still exists, processes do not. The part may not have been configured. */
 	void (*free)(struct capture *s);
 };
 
 extern const struct source_ops
 	capture_filter_source,		/* conditions on processes */
 	capture_losses_source,		/* what the BPF side could not send */
-	capture_wait_source,		/* off-CPU time, and what the mode wants of threads */
-	capture_event_source,		/* of -e */
+	capture_wait_source,		/* off-CPU time, and threads that the mode wants */
+	capture_event_source,		/* for -e */
 	capture_ticks_source,		/* the clocks of all CPUs */
-	capture_faults_source,		/* of --mode mem: page faults */
+	capture_faults_source,		/* for --mode mem: page faults */
 	capture_processes_source,	/* which processes are Python */
-	capture_memory_source,		/* of --mode mem: which pages are still there */
-	capture_native_source,		/* of --native: machine code */
-	capture_heap_source,		/* of --allocations: an allocator's functions */
-	capture_async_source,		/* of --async: where tasks are */
-	capture_tasks_source;		/* of --async: what waiting tasks wait for */
+	capture_memory_source,		/* for --mode mem: which pages are still there */
+	capture_native_source,		/* for --native: machine code */
+	capture_heap_source,		/* for --allocations: an allocator's functions */
+	capture_async_source,		/* for --async: where tasks are */
+	capture_tasks_source;		/* for --async: what waiting tasks wait for */
 
 /* ---- counters.c ---- */
 
-/* Read the map `sample_times` behind fd. 0 or -errno. */
+/* Reads the map `sample_times` behind fd. Returns 0 or -errno. */
 int counters_read_cost(struct sample_cost *cost, int fd);
 /*
- * Read the map `counters` behind fd. *c is zero or was filled by an earlier call; the caller
- * frees it by counters_free(). 0 or -errno.
+ * Reads the map `counters` behind fd. *c is zero or was filled by an earlier call; the caller frees
+ * it by counters_free(). Returns 0 or -errno.
  */
 int counters_read(struct counters *c, int fd);
 void counters_free(struct counters *c);
 
-/* ---- what parts ask of each other, besides filters and inspections ---- */
+/* ---- calls between parts, besides filters and inspections ---- */
 
 /*
- * Add what was lost since the last call to the processes (process_add_lost()). To be called once a
- * second, and before a process ends: then its losses are in its row. Costs next to nothing while
+ * Adds what was lost since the last call to the processes (process_add_lost()). Call it once a
+ * second, and before a process ends, so that its losses are in its row. Costs almost nothing while
  * nothing is lost.
  */
 void capture_take_losses(struct capture *s);
 
 /*
- * Walk the threads that are off-CPU now, in processes that were found since the last call. No
+ * Walks the threads that are off-CPU now, in processes that were found since the last call. No
  * switch-out of these threads was seen. Only with record_mode_def.waits.
  */
 void capture_wait_scan(struct capture *s);
-/* Emit the time that threads of all processes have waited so far, as samples. */
+/* Emits the time that threads of all processes have waited so far, as samples. */
 void capture_wait_emit_open(struct capture *s);
 
 /* Returns true if hardware cycles tick, false if the kernel's cpu-clock does. */
 bool capture_ticks_are_hardware(const struct capture *s);
 /*
- * The ticks that a CPU did not have, at most, because it was online before it got a new event. How
- * much of that time it was idle is not known.
+ * The number of ticks, at most, that a CPU lacked because it was online before it got a new event.
+ * How much of that time it was idle is unknown.
  */
 uint64_t capture_ticks_missed(const struct capture *s, int cpu);
-/* In a burst, judge the processes that were not judged yet. To be called about once a second. */
+/* In a burst, judges the processes that were not judged yet. Call it about once a second. */
 void capture_thin_more(struct capture *s);
 
 /* Returns true if the ticks of this mode begin before all processes are inspected. */
@@ -169,12 +169,12 @@ bool capture_finds_late(const struct record_mode_def *mode);
 
 /* The user has chosen this process; before capture_start(). */
 void capture_event_choose(struct capture *s, pid_t tgid);
-/* The same. The first one is the one whose allocator is probed. */
+/* Likewise. The first one is the one whose allocator is probed. */
 void capture_heap_choose(struct capture *s, pid_t tgid);
 /* It has executed another program: its probes are gone. */
 void capture_heap_exec(struct capture *s, pid_t tgid);
 
-/* Where asyncio keeps the tasks of a process. Returns false if that is not known. */
+/* Finds where asyncio keeps the tasks of a process. Returns false if that is unknown. */
 bool capture_async_layout(const struct capture *s, const struct tracked *t,
 			  struct async_layout *out);
 /* The process has mapped code, and perhaps asyncio. */

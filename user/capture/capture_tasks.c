@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_tasks.c - the part of a capture that is there with --async in a mode that samples all
- * time (wall, all): what the waiting asyncio tasks of each profiled process wait for.
+ * capture_tasks.c - the part of a capture for --async in a mode that samples all time (wall, all):
+ * what the waiting asyncio tasks of each profiled process wait for.
  *
- * Their lists are walked from outside, ten times a second, and less often if that took more than
- * 1 % of the time.
+ * Their lists are walked from outside, ten times a second, and less often if that took more than 1
+ * % of the time.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "resolve/process.h"
 
 /*
- * Time between two walks; of all of it, they take one part of so many. What a walk takes is known by
- * its reads: a clock would count the time without a CPU, too. (`make bench-tasks`: 300 ms for
- * 100,000 reads.)
+ * Time between two walks, and the part of all time that they may take, 1 / N. The cost of a walk is
+ * computed from its reads: a clock would count the time without a CPU, too. (`make bench-tasks`:
+ * 300 ms for 100,000 reads.)
  */
 #define PERIOD_NS 100000000ull
 #define SHARE 100
@@ -28,14 +28,14 @@
 struct waiting {
 	uint64_t tgid, start_ns;
 	struct task_sampler *sampler;
-	uint64_t rest_ns;	/* less than a sample's time, which was not passed on yet */
-	uint32_t round;		/* the last one in which the process was there */
+	uint64_t rest_ns;	/* time below a sample's, not passed on yet */
+	uint32_t round;		/* the last one in which the process was present */
 };
 
 struct capture_tasks {
 	struct u64map waiting;	/* tgid -> struct waiting */
 	uint64_t next_ns;
-	uint64_t took_ns;	/* of this round, by the reads */
+	uint64_t took_ns;	/* cost of this round, by its reads */
 	uint32_t round;
 };
 
@@ -45,7 +45,7 @@ struct taker {
 	uint64_t time_ns, interval_ns;
 };
 
-/* Only where threads' time off-CPU is sampled, whole. */
+/* Only where all off-CPU time of threads is sampled. */
 static bool wants_tasks(const struct capture *s)
 {
 	return s->args.async && s->mode->waits && s->mode->ticks && s->mode->runnable &&
@@ -77,7 +77,7 @@ static struct waiting *add_waiting(struct capture_tasks *c, const struct tracked
 	return w;
 }
 
-/* What is known of the process' tasks; NULL: it has none, as far as is known. */
+/* The known tasks of the process; NULL if it has none as far as we know. */
 static struct waiting *waiting_of(struct capture *s, const struct tracked *t)
 {
 	struct capture_tasks *c = s->tasks;
@@ -102,7 +102,7 @@ static int take_task_wait(void *ctx, const struct task_wait *wait)
 	struct taker *k = ctx;
 	uint64_t weight;
 
-	/* What is less than a sample counts for the next task. */
+	/* A remainder of less than a sample counts for the next task. */
 	k->w->rest_ns += wait->ns;
 	weight = k->w->rest_ns / k->interval_ns;
 	k->w->rest_ns %= k->interval_ns;
@@ -142,7 +142,7 @@ static void drop_ended(struct capture_tasks *c)
 			drop_waiting(c, w);
 }
 
-/* Walk tasks of all processes, if it is time to. */
+/* Walks the tasks of all processes, if that is due. */
 static void tasks_poll(struct capture *s)
 {
 	uint64_t now = now_ns(), pause;

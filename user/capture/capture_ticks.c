@@ -4,8 +4,8 @@
  * each tick.
  *
  * Periods change at random; tick_jitter.c computes them. The array tick_periods shows them to the
- * BPF side, which counts missed ticks by them. The map burst_procs says in a burst which
- * processes are walked at every tick; the BPF side thins the ticks of all others.
+ * BPF side, which counts missed ticks by them. In a burst, the map burst_procs says which processes
+ * are walked at every tick; the BPF side thins the ticks of all others.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -25,7 +25,7 @@
 #define NS_PER_S 1000000000ull
 
 struct sampler {
-	struct cpu_events cpus;	/* the first member: its functions get it as struct cpu_events */
+	struct cpu_events cpus;	/* first member: its functions get it as struct cpu_events */
 	struct tachbpf_bpf *skel;
 	uint32_t rate_hz;
 	enum sampler_event event;	/* as in capture_args */
@@ -33,37 +33,37 @@ struct sampler {
 	int timer;		/* timerfd; expires when the periods must change */
 };
 
-/* Do hardware cycles tick? Otherwise the kernel's cpu-clock does. */
+/* Returns true if hardware cycles tick, false if the kernel's cpu-clock does. */
 static bool is_hardware(const struct sampler *s)
 {
 	return s->cpus.args.attr.type == PERF_TYPE_HARDWARE;
 }
 
-/* ---- what the BPF side knows of a CPU's ticks ---- */
+/* ---- what the BPF side knows about a CPU's ticks ---- */
 
 static struct tick_period *period_of(struct sampler *s, const struct cpu_event *e)
 {
 	return &s->skel->bss->tick_periods[tick_slot(e->cpu)];
 }
 
-/* Does the timer of this CPU change at random? Then the BPF side counts by its own period. */
-static bool varies(const struct sampler *s, const struct cpu_event *e)
+/* Returns true if the CPU's timer changes at random: the BPF side counts by its own period. */
+static bool varies_period(const struct sampler *s, const struct cpu_event *e)
 {
 	return e->cpu < TICK_CPUS_MAX && !is_hardware(s);
 }
 
-/* From now on the CPU's samples say this rate. */
+/* From now on the CPU's samples report this rate. */
 static void publish_rate(struct sampler *s, const struct cpu_event *e, uint32_t hz)
 {
 	__atomic_store_n(&period_of(s, e)->rate_hz, hz, __ATOMIC_RELAXED);
 }
 
-/* Show the BPF side a CPU's new period. before_ns: the period before, 0: there was none. */
+/* Shows the BPF side a CPU's new period. before_ns: the period before; 0: none. */
 static void publish_period(struct sampler *s, const struct cpu_event *e, uint64_t before_ns)
 {
 	struct tick_period *p = period_of(s, e);
 
-	if (!varies(s, e))
+	if (!varies_period(s, e))
 		return;
 	p->since_ns = e->clock.since_ns;
 	p->before_ns = before_ns;
@@ -78,7 +78,7 @@ static void publish_change(struct sampler *s, const struct cpu_event *e)
 
 /* ---- periods that change ---- */
 
-/* Hardware events have a rate that the kernel keeps. It refuses a rate beyond its limit. */
+/* The kernel keeps the rate of hardware events, and refuses one above its limit. */
 static void change_frequency(struct sampler *s, struct cpu_event *e)
 {
 	uint64_t hz = s->rate_hz * tick_clock_factor(&e->clock, &s->jitter) + 0.5;
@@ -122,7 +122,7 @@ static int ticks_fd(const struct capture *c)
 	return c->sampler->timer;
 }
 
-/* Give each CPU another period, if it is time for that; see tick_jitter.h. */
+/* Gives each CPU another period, if that is due; see tick_jitter.h. */
 static void ticks_poll(struct capture *c)
 {
 	struct sampler *s = c->sampler;
@@ -148,9 +148,9 @@ static void ticks_poll(struct capture *c)
 /* ---- the rate ---- */
 
 /*
- * Give a CPU the nominal rate of s->jitter. before: the jitter that it had until now. Ticks before
- * the ioctl are of the old rate. If this thread loses its CPU in the middle, ticks of both rates
- * count as of the higher one: some time may be missing, but never is a tick of 1 ms taken for 53
+ * Gives a CPU the nominal rate of s->jitter. before: the jitter that it had until now. Ticks before
+ * the ioctl have the old rate. If this thread loses its CPU in the middle, ticks of both rates
+ * count as of the higher one: some time may be missing, but a tick of 1 ms is never taken for 53
  * ms.
  */
 static void change_rate(struct sampler *s, struct cpu_event *e, uint32_t hz,
@@ -162,9 +162,10 @@ static void change_rate(struct sampler *s, struct cpu_event *e, uint32_t hz,
 	if (begin - e->clock.since_ns < period_before)
 		period_before = 0;
 	tick_clock_settle(&e->clock, before, begin);
-	period = varies(s, e) ? tick_clock_next(&e->clock, &s->jitter, begin) : NS_PER_S / hz;
+	period = varies_period(s, e) ? tick_clock_next(&e->clock, &s->jitter, begin) :
+				       NS_PER_S / hz;
 	publish_rate(s, e, hz > s->rate_hz ? hz : s->rate_hz);
-	if (varies(s, e))
+	if (varies_period(s, e))
 		publish_change(s, e);
 	if (!ioctl(e->fd, PERF_EVENT_IOC_PERIOD, &period)) {
 		end = now_ns();
@@ -174,7 +175,7 @@ static void change_rate(struct sampler *s, struct cpu_event *e, uint32_t hz,
 	publish_rate(s, e, hz);
 }
 
-/* Hardware cycles: 0, or -errno of the CPU that refused. */
+/* Hardware cycles: returns 0, or -errno of the CPU that refused. */
 static int change_hardware_rate(struct sampler *s, struct cpu_event *e, uint32_t hz)
 {
 	uint64_t freq = hz;
@@ -236,7 +237,7 @@ int capture_set_rate(struct capture *c, uint32_t hz)
 		s->rate_hz = hz;	/* CPUs that come online later begin with it, too */
 		return 0;
 	}
-	/* Only hardware refuses, above the kernel's limit: those that took it go back. */
+	/* Only hardware refuses, above the kernel's limit: the CPUs that accepted go back. */
 	tick_jitter_set_period(&s->jitter, before.period_ns, s->cpus.cnt);
 	change_all(s, rate_before, &before);
 	return err;
@@ -253,18 +254,18 @@ uint32_t capture_rate(const struct capture *c)
 static void stop_ticks(struct sampler *s, struct cpu_event *e)
 {
 	cpu_event_enable(e, false);
-	if (varies(s, e))
+	if (varies_period(s, e))
 		publish_change(s, e);
 	tick_clock_settle(&e->clock, &s->jitter, now_ns());
 }
 
-/* The first tick comes a whole period from now, by the present rate. */
+/* The first tick comes a whole period from now, at the present rate. */
 static void resume_ticks(struct sampler *s, struct cpu_event *e)
 {
 	uint64_t now = now_ns(), period = s->rate_hz;
 
 	e->clock.since_ns = now;
-	if (varies(s, e))
+	if (varies_period(s, e))
 		period = tick_clock_next(&e->clock, &s->jitter, now);
 	else if (!is_hardware(s))
 		period = NS_PER_S / s->rate_hz;
@@ -275,7 +276,7 @@ static void resume_ticks(struct sampler *s, struct cpu_event *e)
 	publish_period(s, e, 0);
 }
 
-/* cpu_events_args.pause */
+/* A cpu_events_args.pause. */
 static void pause_ticks(struct cpu_events *c, struct cpu_event *e, bool pause)
 {
 	if (pause)
@@ -311,7 +312,7 @@ static void count_clock(struct perf_event_attr *attr)
 	attr->exclude_idle = 1;
 }
 
-/* 0, or -errno: this CPU has no cycles that can be sampled. */
+/* Returns 0, or -errno: cycles cannot be sampled on this CPU. */
 static int count_cycles(const struct sampler *s, struct perf_event_attr *attr, int cpu)
 {
 	int fd;
@@ -326,7 +327,7 @@ static int count_cycles(const struct sampler *s, struct perf_event_attr *attr, i
 	return fd < 0 ? fd : 0;
 }
 
-/* 0, or -errno: -e cycles was given, but cycles cannot be sampled; logs why. */
+/* Returns 0, or -errno after logging: -e cycles was given, but cycles cannot be sampled. */
 static int choose_event(struct sampler *s)
 {
 	struct perf_event_attr *attr = &s->cpus.args.attr;
@@ -354,7 +355,7 @@ static int choose_event(struct sampler *s)
 	return 0;
 }
 
-/* Beyond the limit perf throttles silently: missed ticks of a busy CPU cannot be counted. */
+/* Above the limit perf throttles silently: missed ticks of a busy CPU cannot be counted. */
 static void warn_throttled(uint32_t rate_hz)
 {
 	static const char knob[] = "/proc/sys/kernel/perf_event_max_sample_rate";
@@ -368,19 +369,19 @@ static void warn_throttled(uint32_t rate_hz)
 		fclose(f);
 }
 
-/* cpu_events_args.period: a CPU's first one. */
+/* A cpu_events_args.period: a CPU's first one. */
 static uint64_t first_period(struct cpu_events *c, struct cpu_event *e)
 {
 	struct sampler *s = (struct sampler *)c;
 	uint64_t period = tick_clock_first(&e->clock, &s->jitter);
 
 	publish_rate(s, e, s->rate_hz);
-	if (varies(s, e))
+	if (varies_period(s, e))
 		return period;
 	return is_hardware(s) ? s->rate_hz : NS_PER_S / s->rate_hz;
 }
 
-/* cpu_events_args.begun */
+/* A cpu_events_args.begun. */
 static void begin_ticks(struct cpu_events *c, struct cpu_event *e, uint64_t since_ns)
 {
 	struct sampler *s = (struct sampler *)c;
@@ -401,7 +402,7 @@ static void free_sampler(struct sampler *s)
 	free(s);
 }
 
-/* Choose the event; sampling does not begin yet. NULL with errno; logs why. */
+/* Chooses the event; sampling does not begin yet. Returns NULL with errno after logging. */
 static struct sampler *new_sampler(struct capture *c)
 {
 	struct cpu_events_args args = {
@@ -435,9 +436,9 @@ static int ticks_configure(struct capture *c)
 	if (!c->sampler)
 		return -errno;
 	c->skel->rodata->cfg_ticks = c->mode->ticks;
-	/* The kernel keeps the rate of hardware cycles: the period is not known. */
+	/* The kernel keeps the rate of hardware cycles: the period is unknown. */
 	c->skel->rodata->cfg_period_ns = is_hardware(c->sampler) ? 0 : NS_PER_S / c->args.rate_hz;
-	/* A mode that wants a status wants none of these threads. */
+	/* A mode that requires a status has no use for these threads. */
 	c->skel->rodata->cfg_native_threads = c->args.native_threads && !c->mode->need_status;
 	if (!c->args.bursts)
 		bpf_map__set_max_entries(c->skel->maps.burst_procs, 1);
@@ -448,7 +449,7 @@ static void init_varying(struct sampler *s)
 {
 	uint64_t seed = now_ns();
 
-	/* A seed that programs cannot know; if there is no random number yet, the time. */
+	/* A seed that programs cannot know; the time if there is no random number yet. */
 	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) < 0)
 		log_debug("no random numbers: %s", strerror(errno));
 	tick_jitter_init(&s->jitter, NS_PER_S / s->rate_hz, seed, s->cpus.cnt);
@@ -540,7 +541,7 @@ void capture_thin_more(struct capture *c)
 	}
 }
 
-/* Processes that have ended, too. */
+/* Includes processes that have ended. */
 static void forget_all(struct capture *c)
 {
 	struct bpf_map *map = c->skel->maps.burst_procs;

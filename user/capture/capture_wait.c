@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * capture_wait.c - attaches the scheduler programs, scans for threads that are already off-CPU,
+ * capture_wait.c - attaches the scheduler programs, scans for threads that are already off-CPU, and
  * emits open waits. waits.c turns the time into samples. Only modes with waits need it
  * (record_mode_def.waits).
  */
@@ -15,12 +15,12 @@
 #include "capture/proc_table.h"
 #include "tachbpf.skel.h"
 
-/* Of a scan that alone sees threads that are off-CPU: one that runs meanwhile is tried again. */
+/* Of a scan that alone sees off-CPU threads: one that runs meanwhile is tried again. */
 #define SCAN_TRIES 3
 
 /*
- * May a switch-out say that its thread has the stack of its last record? Not if records go with a
- * stack, or if the mode has other records than ticks and switch-outs.
+ * Returns true if a switch-out may refer to the stack of its thread's last record. Not if records
+ * go with a stack, or if the mode has other records than ticks and switch-outs.
  */
 static bool may_repeat_stacks(const struct capture *s)
 {
@@ -77,7 +77,7 @@ static int wait_start(struct capture *s)
 
 struct scan {
 	struct capture *capture;
-	capture_chosen_fn chosen;	/* NULL: processes that were admitted since the last scan */
+	capture_chosen_fn chosen;	/* NULL: processes admitted since the last scan */
 	void *ctx;
 };
 
@@ -87,7 +87,7 @@ static bool is_chosen(const struct scan *scan, const struct tracked *t)
 			      t->admitted_ns >= scan->capture->scanned_ns;
 }
 
-/* offcpu_scan_proc_fn */
+/* An offcpu_scan_proc_fn. */
 static int select_process(void *ctx, uint32_t tgid, uint64_t start_ns, struct py_proc *proc)
 {
 	struct scan *scan = ctx;
@@ -100,7 +100,7 @@ static int select_process(void *ctx, uint32_t tgid, uint64_t start_ns, struct py
 	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;
 }
 
-/* offcpu_scan_record_fn. Drops records without a status that the mode needs: the scan does not. */
+/* An offcpu_scan_record_fn. Drops records without a status that the mode needs. */
 static void take_scanned(void *ctx, const struct raw_offcpu_scan *thread, void *data, size_t len)
 {
 	struct capture *s = ((struct scan *)ctx)->capture;
@@ -163,7 +163,7 @@ static void wait_stop(struct capture *s)
 	s->skel->links.on_switch = s->skel->links.on_wakeup = NULL;
 }
 
-/* Until s->taken_ns, not until now: the ring buffer may hold later records that end a wait. */
+/* Up to s->taken_ns, not now: the ring buffer may have later records that end a wait. */
 void capture_wait_emit_open(struct capture *s)
 {
 	struct tracked *t;
@@ -180,8 +180,8 @@ void capture_emit_waits(struct capture *s)
 }
 
 /*
- * No switch-outs come from now on, or they come again; then a scan finds the threads that fell
- * asleep in between.
+ * Switch-outs stop from now on, or start again; then a scan finds the threads that fell asleep in
+ * between.
  */
 static void wait_pause(struct capture *s, bool pause)
 {

@@ -45,7 +45,7 @@ static void stop_cpu(struct cpu_event *e)
 	e->link = NULL;
 }
 
-/* 0 or -errno. */
+/* Returns 0 or -errno. */
 static int open_cpu(struct cpu_events *c, struct cpu_event *e)
 {
 	struct perf_event_attr attr = c->args.attr;
@@ -69,7 +69,7 @@ static void pause_cpu(struct cpu_events *c, struct cpu_event *e, bool pause)
 		cpu_event_enable(e, !pause);
 }
 
-/* since_ns: as in cpu_events_args.begun. 0 or -errno; then the CPU has no event. */
+/* since_ns: as in cpu_events_args.begun. Returns 0 or -errno; then the CPU has no event. */
 static int start_cpu_since(struct cpu_events *c, struct cpu_event *e, uint64_t since_ns)
 {
 	int err = e->fd < 0 ? open_cpu(c, e) : 0;
@@ -129,7 +129,7 @@ int cpu_events_init(struct cpu_events *c, const struct cpu_events_args *args)
 	return i < cnt ? -ENOMEM : 0;
 }
 
-/* Call a function for each CPU. 0; or -errno of failed_cpu: then no CPU has an event. */
+/* Calls a function for each CPU. Returns 0, or -errno of failed_cpu: then no CPU has an event. */
 static int each_cpu(struct cpu_events *c, int (*how)(struct cpu_events *c, struct cpu_event *e))
 {
 	int i, err, done = 0;
@@ -148,8 +148,8 @@ static int each_cpu(struct cpu_events *c, int (*how)(struct cpu_events *c, struc
 	return done ? 0 : -ENODEV;
 }
 
-/* What to do about it; "": nothing is known. */
-static const char *remedy(const struct cpu_events *c, int err)
+/* The remedy for the user; "" if none is known. */
+static const char *open_remedy(const struct cpu_events *c, int err)
 {
 	switch (err) {
 	case -EPERM:
@@ -182,7 +182,7 @@ int cpu_events_complain(const struct cpu_events *c, int err)
 	else
 		log_error("cannot %s%s%s CPU %d: %s%s", name ? "follow the " : "sample",
 			  name ? name : "", name ? " of" : "", c->failed_cpu, strerror(-err),
-			  remedy(c, err));
+			  open_remedy(c, err));
 	return err;
 }
 
@@ -226,7 +226,7 @@ struct cpu_event *cpu_events_find(const struct cpu_events *c, int cpu)
 
 /* ---- CPUs that go offline and come online ---- */
 
-/* How long an event has been enabled: the kernel counts it, also while the CPU is idle. */
+/* How long an event has been enabled: the kernel counts it even while the CPU is idle. */
 static bool read_enabled(const struct cpu_event *e, uint64_t *ns)
 {
 	uint64_t value[2];	/* of read(2): the count, then the time */
@@ -238,9 +238,9 @@ static bool read_enabled(const struct cpu_event *e, uint64_t *ns)
 }
 
 /*
- * An event ends when its CPU goes offline, and stays so when the CPU is online again: then the time
- * for which it has been enabled stands still. Between the end of one read and the begin of the next
- * one less time passes than the event counts, however long this thread waits for its CPU.
+ * An event ends when its CPU goes offline, and stays ended when the CPU is online again: its
+ * enabled time stands still then. Between the end of one read and the begin of the next one less
+ * time passes than the event counts, however long this thread waits for its CPU.
  */
 static bool stands_still(struct cpu_events *c, struct cpu_event *e)
 {

@@ -22,16 +22,16 @@ struct cpu_events;
 struct cpu_event {
 	int cpu;
 	int fd;			/* -1: there is no event */
-	struct bpf_link *link;	/* owns fd after it was attached; NULL: the program does not run */
-	uint64_t period;	/* the one it was opened with, or the frequency; then the owner's */
+	struct bpf_link *link;	/* owns fd after attaching; NULL: the program does not run */
+	uint64_t period;	/* the period or frequency it was opened with; then the owner's */
 	uint64_t seen_ns;	/* when it was last found to be enabled; 0: not since a pause */
-	uint64_t seen_enabled_ns;	/* for how long it had been enabled then */
-	struct tick_clock clock;	/* the owner's, like missed: only ticks have them */
+	uint64_t seen_enabled_ns;	/* its enabled time then */
+	struct tick_clock clock;	/* the owner's, like missed: for ticks only */
 	uint64_t missed;
 };
 
 struct cpu_events_args {
-	struct bpf_program *program;	/* runs at each event that is sampled */
+	struct bpf_program *program;	/* runs at each sampled event */
 	struct perf_event_attr attr;	/* what is counted, and the period if period is NULL */
 	const char *name;	/* for messages: "page faults"; NULL: ticks. Outlives the events */
 	const char *cpu_list;	/* "0-3,7"; NULL: every CPU while it is online */
@@ -44,7 +44,7 @@ struct cpu_events_args {
 	void (*pause)(struct cpu_events *c, struct cpu_event *e, bool pause);
 };
 
-/* Members are for the owner to read; the functions below change them. */
+/* The owner may read the members; the functions below change them. */
 struct cpu_events {
 	struct cpu_events_args args;
 	struct cpu_event *events;	/* cnt CPUs; moves when a CPU comes online */
@@ -54,33 +54,33 @@ struct cpu_events {
 	int failed_cpu;		/* of the last error */
 };
 
-/* List the CPUs. *c is zero. 0, or -errno after logging; cpu_events_free() in both cases. */
+/* Lists the CPUs. *c is zero. 0, or -errno after logging; cpu_events_free() in both cases. */
 int cpu_events_init(struct cpu_events *c, const struct cpu_events_args *args);
 /*
- * Open all events, which needs rights that are given up afterwards; the program does not run yet.
- * 0; or -errno: then no CPU has an event. Logs nothing: see cpu_events_complain().
+ * Opens all events, which needs rights that are dropped afterwards; the program does not run yet.
+ * Returns 0, or -errno: then no CPU has an event. Logs nothing: see cpu_events_complain().
  */
 int cpu_events_open(struct cpu_events *c);
-/* Log why the last call failed, and what can be done about it. Returns err. */
+/* Logs why the last call failed, and the remedy. Returns err. */
 int cpu_events_complain(const struct cpu_events *c, int err);
-/* Attach the program on every CPU. 0, or -errno after logging. */
+/* Attaches the program on every CPU. Returns 0, or -errno after logging. */
 int cpu_events_start(struct cpu_events *c);
-/* Stop sampling or resume, in place. Does nothing if there is nothing to change. */
+/* Stops sampling or resumes, in place. Does nothing if there is nothing to change. */
 void cpu_events_pause(struct cpu_events *c, bool pause);
 /*
- * Follow CPUs that went online or offline, also those that did both since the last call. Some
- * kernels want CAP_SYS_ADMIN for new events: there, CPUs that come online later have none.
+ * Follows CPUs that went online or offline, or both since the last call. Some kernels require
+ * CAP_SYS_ADMIN for new events: there, CPUs that come online later have none.
  */
 void cpu_events_refresh(struct cpu_events *c);
-/* Close all events. */
+/* Closes all events. */
 void cpu_events_stop(struct cpu_events *c);
 void cpu_events_free(struct cpu_events *c);
 
-/* NULL: the CPU is not one of these. */
+/* Returns NULL if the CPU is not one of these. */
 struct cpu_event *cpu_events_find(const struct cpu_events *c, int cpu);
-/* Open an event that is disabled until a program is attached. A descriptor or -errno. */
+/* Opens an event that is disabled until a program is attached. Returns a descriptor or -errno. */
 int cpu_event_open(const struct perf_event_attr *attr, int cpu);
-/* Enable or disable an event that has a program (PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE). */
+/* Enables or disables an event with a program (PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE). */
 void cpu_event_enable(struct cpu_event *e, bool enable);
 
 #endif

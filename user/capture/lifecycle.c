@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * lifecycle.c - the table of transitions, and what each of them does. See lifecycle.h;
- * lifecycle_due.c knows whose inspection is due.
+ * lifecycle_due.c knows which inspections are due.
  */
 #include "capture/lifecycle.h"
 
@@ -13,14 +13,14 @@
 #include "capture/proc_table.h"
 #include "resolve/observer.h"
 
-/* What a transition writes to the process' entry in py_procs. */
+/* What a transition writes to the process's entry in py_procs. */
 enum say {
 	SAY_NOTHING,	/* leave the entry as it is */
 	SAY_WALK,	/* ticks walk the process, by step->args->py */
-	SAY_WALK_AGAIN,	/* the same, unless ticks walk it already */
-	SAY_OTHER,	/* no RAW_UNKNOWN any more: user space inspects it by its own clock */
-	SAY_EXCLUDE,	/* no RAW_UNKNOWN any more: it does not meet the conditions */
-	SAY_UNSEEN,	/* the same, and nothing of its program is kept */
+	SAY_WALK_AGAIN,	/* likewise, unless ticks walk it already */
+	SAY_OTHER,	/* no more RAW_UNKNOWN: user space inspects it by its own clock */
+	SAY_EXCLUDE,	/* no more RAW_UNKNOWN: it does not meet the conditions */
+	SAY_UNSEEN,	/* likewise, and nothing of its program is kept */
 };
 
 struct transition {
@@ -36,8 +36,8 @@ struct transition {
  * (EXCLUDED, DISMISSED), from capture_inspect.c (all FOUND_..., INSPECT_FAILED, EXEC, ENDED), and
  * from here (DISPLACED).
  *
- * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A
- * transition to a state without a struct process ends it, too.
+ * FOUND and ADMITTED begin a new struct process and end the old one, if there is one. A transition
+ * to a state without a struct process ends it, too.
  */
 static const struct transition transitions[PROC_STATE_CNT][PROC_EVENT_CNT] = {
 	[PROC_UNKNOWN] = {
@@ -145,10 +145,11 @@ void lifecycle_fail(struct lifecycle *l, int err)
 /* ---- the entry in py_procs ---- */
 
 /*
- * Of the Pythons of the user who has most, one gives way to a user who has fewer: so nobody keeps
- * all others from being profiled. False: nobody has more, but perhaps root, who keeps them.
+ * Of the user with most Python processes, one gives way to a user who has fewer, so that nobody
+ * keeps all others from being profiled. Returns false if nobody has more, except perhaps root, who
+ * keeps them.
  */
-static bool displace(struct lifecycle *l, uint32_t uid)
+static bool displace_process(struct lifecycle *l, uint32_t uid)
 {
 	struct tracked *t = LRU_STRUCT(lru_give_way(&l->places, uid), struct tracked, place);
 
@@ -160,9 +161,9 @@ static bool displace(struct lifecycle *l, uint32_t uid)
 }
 
 /*
- * py_procs is full: remove the entry of a process that is no Python, or is excluded, whose ticks
- * will ask again what it is. If there is none, one of another user's Pythons may give way. False:
- * none does.
+ * py_procs is full: removes the entry of a process that is not Python, or is excluded; its ticks
+ * will ask again what it is. If there is none, a Python process of another user may give way.
+ * Returns false if none does.
  */
 static bool make_room(struct lifecycle *l, uint32_t uid)
 {
@@ -175,7 +176,7 @@ static bool make_room(struct lifecycle *l, uint32_t uid)
 			t->has_entry = false;
 			return true;
 		}
-	return proc_table_remove_unseen(l->table, &l->unseen_after) || displace(l, uid);
+	return proc_table_remove_unseen(l->table, &l->unseen_after) || displace_process(l, uid);
 }
 
 static int say_walk(struct lifecycle *l, const struct tracked *t, const struct step *step)
@@ -242,8 +243,8 @@ static void say_exclude(struct lifecycle *l, const struct tracked *t, bool keep,
 	proc_table_put(l->table, t->tgid, &py);
 }
 
-static int say(struct lifecycle *l, struct tracked *t, enum say what,
-	       const struct step *step)
+static int write_entry(struct lifecycle *l, struct tracked *t, enum say what,
+		       const struct step *step)
 {
 	switch (what) {
 	case SAY_NOTHING:
@@ -320,7 +321,7 @@ static bool has_process(enum proc_state state)
 	return state == PROC_PROFILED || state == PROC_PAUSED;
 }
 
-/* The process runs another program: forget what is known of the last one. */
+/* The process runs another program: forgets what is known of the last one. */
 static void forget_program(struct tracked *t)
 {
 	inspect_restart(&t->schedule);
@@ -336,7 +337,7 @@ static void inspect_at_once(struct tracked *t)
 	t->files = 0;
 }
 
-static void forget(struct lifecycle *l, struct tracked *t)
+static void forget_process(struct lifecycle *l, struct tracked *t)
 {
 	u64map_remove(&l->tracked, t->tgid);
 	lifecycle_forget_due(l, t);
@@ -355,7 +356,7 @@ int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event
 		return -EINVAL;
 	lifecycle_touch(l, t);
 	step = step ? step : &nothing;
-	err = say(l, t, tr->say, step);
+	err = write_entry(l, t, tr->say, step);
 	if (err)
 		return err;
 	if (t->process && (begins || !has_process(tr->to)))
@@ -371,7 +372,7 @@ int lifecycle_step(struct lifecycle *l, struct tracked *t, enum proc_event event
 	if (event == PROC_EV_ASKED && t->state == PROC_PAUSED)
 		inspect_at_once(t);
 	if (t->state == PROC_UNKNOWN || (begins && !t->process))
-		forget(l, t);
+		forget_process(l, t);
 	return 0;
 }
 
@@ -403,13 +404,13 @@ bool lifecycle_confirm_start(struct tracked *t, uint64_t start_ns)
 	return t->start_ns == start_ns;
 }
 
-/* A new struct tracked is in state PROC_UNKNOWN. NULL: no memory. */
+/* A new struct tracked is in state PROC_UNKNOWN. Returns NULL if there is no memory. */
 static struct tracked *find_or_make(struct lifecycle *l, pid_t tgid, uint64_t start_ns)
 {
 	struct tracked *t = lifecycle_find(l, tgid);
 
 	if (t && start_ns && !lifecycle_confirm_start(t, start_ns)) {
-		lifecycle_step(l, t, PROC_EV_ENDED, NULL);	/* the pid was used again */
+		lifecycle_step(l, t, PROC_EV_ENDED, NULL);	/* the pid was reused */
 		t = NULL;
 	}
 	if (t)

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * lifecycle_due.c - which processes are to be inspected now or soon, and which were heard of. See
+ * lifecycle_due.c - which processes are to be inspected now or soon, and which have news. See
  * lifecycle.h.
  *
  * A host may have tens of thousands of processes, of which few are young or have changed. Those are
- * in the list lifecycle.soon. A process comes there when it is handed out, because its schedule may
- * change then, and a second before it is due; it leaves when the list is gone through and it has
+ * in the list lifecycle.soon. A process enters it when it is handed out, because its schedule may
+ * change then, and a second before it is due; it leaves when the list is traversed and it has
  * nothing to wait for. Then it waits in lifecycle.later, a wheel with a list for each second; or
- * nowhere, if only something that is heard of it makes it due.
+ * nowhere, if only news of it can make it due.
  */
 #include "capture/lifecycle.h"
 
 #define DUE(link) LINK_STRUCT(link, struct tracked, due)
 
-/* ---- who is due ---- */
+/* ---- due processes ---- */
 
 static void become_soon(struct lifecycle *l, struct tracked *t)
 {
@@ -55,10 +55,10 @@ void lifecycle_forget_due(struct lifecycle *l, struct tracked *t)
 }
 
 /*
- * Those that may become due within DUE_AHEAD_NS come from the wheel into l->soon, and some that
- * have a turn of the wheel to go: these leave again.
+ * Moves processes that may become due within DUE_AHEAD_NS from the wheel into l->soon, and some
+ * that have another turn of the wheel to go: these leave again.
  */
-static void fill(struct lifecycle *l, uint64_t now_ns)
+static void fill_soon(struct lifecycle *l, uint64_t now_ns)
 {
 	uint64_t until = now_ns / DUE_AHEAD_NS + 2, second = l->soon_until;
 
@@ -78,7 +78,7 @@ struct tracked *lifecycle_next_due(struct lifecycle *l, uint64_t now_ns, size_t 
 
 	if (!*pos) {
 		*pos = 1;
-		fill(l, now_ns);
+		fill_soon(l, now_ns);
 		l->due_at = l->soon;
 	}
 	while (l->due_at) {
@@ -112,7 +112,7 @@ uint32_t lifecycle_young_cnt(struct lifecycle *l)
 	return cnt;
 }
 
-/* ---- who was heard of ---- */
+/* ---- processes with news ---- */
 
 struct tracked *lifecycle_next_heard(struct lifecycle *l, size_t *pos)
 {

@@ -4,7 +4,7 @@
  *
  * The BPF side writes while we read. It clears a slot's counts before it writes the new owner, and
  * we read the owner before and after the counts; so counts belong to the owner that was read. What
- * could not be told is in the counters, as everything is: it is no process' then.
+ * could not be assigned is in the counters, like everything: it belongs to no process then.
  */
 #include "capture/loss_table.h"
 
@@ -64,7 +64,7 @@ static void read_owner(const struct loss_slot *slot, struct loss_slot *out)
 	out->start_ns = __atomic_load_n(&slot->start_ns, __ATOMIC_ACQUIRE);
 }
 
-/* A copy of a slot, with one owner. False: the owner changes now. */
+/* Copies a slot with one owner. Returns false if the owner changes now. */
 static bool copy_slot(const struct loss_slot *slot, struct loss_slot *out)
 {
 	struct loss_slot after;
@@ -78,9 +78,9 @@ static bool copy_slot(const struct loss_slot *slot, struct loss_slot *out)
 	return is_same(out, &after);
 }
 
-/* What is new in now since seen. 1: there is something, 0: nothing, -1: the counts change now. */
-static int compare(const struct loss_slot *now, const struct loss_slot *seen,
-		   struct loss_news *news)
+/* What is new in now since seen. 1: there is something, 0: nothing, -1: counts change now. */
+static int compare_slots(const struct loss_slot *now, const struct loss_slot *seen,
+			 struct loss_news *news)
 {
 	bool same = is_same(now, seen);
 	int any = 0, i;
@@ -106,10 +106,10 @@ static bool read_slot(const struct loss_slot *slot, struct loss_slot *seen, uint
 
 	if (!copy_slot(slot, &now))
 		return false;
-	any = compare(&now, seen, &news);
+	any = compare_slots(&now, seen, &news);
 	if (any < 0)
 		return false;
-	/* A process may have lost something before its exec or fork has come. */
+	/* A process may have losses before its exec or fork has arrived. */
 	if (any && !fn(ctx, &news))
 		return now_ns > now.last_ns + LOSS_KEPT_NS;
 	*seen = now;

@@ -12,11 +12,11 @@
 
 /*
  * What a capture of some processes needs besides its maps: itself (7 MiB), its workers, the
- * programs, and what the verifier takes while it looks at them. Measured: the least limit at which
- * a recording begins, less the maps.
+ * programs, and the verifier while it checks them. Measured: the least limit at which a recording
+ * begins, less the maps.
  */
 #define BESIDES_BYTES (18ull << 20)
-/* The kernel gives back the maps of a recording that has just ended a little later. */
+/* The kernel frees the maps of a recording that has just ended a little later. */
 #define AGAIN_MAX 20
 #define AGAIN_US 50000
 /* kernel/bpf/hashtab.c: struct htab_elem, struct bucket */
@@ -68,7 +68,7 @@ uint64_t memory_need_maps(const struct bpf_object *obj)
 	return sum;
 }
 
-static int count(void *ctx, pid_t tgid)
+static int count_process(void *ctx, pid_t tgid)
 {
 	++*(uint32_t *)ctx;
 	return 0;
@@ -78,7 +78,7 @@ uint32_t memory_need_processes(uint32_t least)
 {
 	uint32_t cnt = 0;
 
-	if (proc_each(count, &cnt))
+	if (proc_each(count_process, &cnt))
 		return least;
 	while (least / 2 < cnt && least < PROCESSES_MAX)
 		least *= 2;
@@ -86,8 +86,8 @@ uint32_t memory_need_processes(uint32_t least)
 }
 
 /*
- * Room for 1 / RING_LATE_S seconds of stacks of 100 frames: so late user space may get a CPU on
- * an overloaded host (100 ms were measured with four busy threads per CPU).
+ * Room for 1 / RING_LATE_S seconds of stacks of 100 frames: the delay with which user space may get
+ * a CPU on an overloaded host (100 ms were measured with four busy threads per CPU).
  */
 #define RING_SAMPLE_BYTES 1600
 #define RING_LATE_S 2
@@ -103,7 +103,7 @@ uint32_t memory_need_ring(int cpus, unsigned int rate_hz)
 	return bytes;
 }
 
-static unsigned int mib(uint64_t bytes)
+static unsigned int bytes_to_mib(uint64_t bytes)
 {
 	return (unsigned int)((bytes + (1 << 20) - 1) >> 20);
 }
@@ -115,7 +115,8 @@ uint32_t memory_need_check(uint64_t other_maps, uint32_t ring, uint32_t ring_min
 	char path[SHOWN_BYTES];
 	struct memory_limit l;
 
-	log_debug("memory: %u MiB of maps, a ring buffer of %u MiB", mib(other_maps), mib(ring));
+	log_debug("memory: %u MiB of maps, a ring buffer of %u MiB", bytes_to_mib(other_maps),
+		  bytes_to_mib(ring));
 	for (tries = 0; tries < AGAIN_MAX; tries++) {
 		if (!memory_limit_find(&l) || others + ring <= l.left)
 			return ring;
@@ -127,12 +128,13 @@ uint32_t memory_need_check(uint64_t other_maps, uint32_t ring, uint32_t ring_min
 	if (others + fits > l.left) {
 		log_error("the memory limit of the cgroup %s is %u MiB, of which %u MiB are left; "
 			  "%u MiB are needed, or the kernel would kill tachbpf: raise memory.max",
-			  path, mib(l.limit), (unsigned int)(l.left >> 20), mib(others + fits));
+			  path, bytes_to_mib(l.limit), (unsigned int)(l.left >> 20),
+			  bytes_to_mib(others + fits));
 		return 0;
 	}
 	if (fits < ring)
 		log_warn("the memory limit of the cgroup %s, %u MiB, leaves room for a ring buffer "
 			 "of %u MiB instead of %u: samples may be lost (ring_full)",
-			 path, mib(l.limit), mib(fits), mib(ring));
+			 path, bytes_to_mib(l.limit), bytes_to_mib(fits), bytes_to_mib(ring));
 	return fits;
 }

@@ -27,7 +27,7 @@ void native_life_stale(struct native_life *l, const struct process *p)
 		native_stale(l->native, process_tgid(p));
 }
 
-/* How long may be waited now? */
+/* How long to wait now. */
 static int wait_ms(struct native_life *l, uint64_t now)
 {
 	uint64_t left;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * native_life.h - the machine code of the processes that a capture profiles, from the begin of
- * each to its end. Without --native it does nothing.
+ * native_life.h - the machine code of the profiled processes, from the begin of each to its end.
+ * Without --native it does nothing.
  */
 #ifndef TACHBPF_NATIVE_LIFE_H
 #define TACHBPF_NATIVE_LIFE_H
@@ -21,20 +21,20 @@ struct native_life {
 	bool stopped;			/* nothing is waited for any more */
 };
 
-/* A process begins. parent: it was forked by that process; 0: it was not, or nobody knows. */
+/* A process begins. parent: the process that forked it; 0: none, or unknown. */
 int native_life_begin(struct native_life *l, const struct process *p, pid_t parent);
 
 /* A process may have mapped code. p: NULL: it is not profiled. */
 void native_life_stale(struct native_life *l, const struct process *p);
 
 /*
- * A process ends. Wait for the names of its machine code, for 100 ms at most and 200 ms in a
- * second, because samples wait meanwhile; then name its frames (process_retry_names()), which
- * happens without --native, too.
+ * A process ends. Waits for the names of its machine code, for at most 100 ms and 200 ms in a
+ * second, because samples wait meanwhile; then names its frames (process_retry_names()), even
+ * without --native.
  */
 void native_life_end(struct native_life *l, struct process *p);
 
-/* The capture ends: wait for the names of all processes, for 2 s at most, and then no more. */
+/* The capture ends: waits for the names of all processes, for at most 2 s, and then no more. */
 void native_life_stop(struct native_life *l);
 
 #endif

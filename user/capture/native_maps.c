@@ -61,7 +61,7 @@ static int drop_place(void *ctx, pid_t tgid)
 	return bpf_map_delete_elem(set->places, &key) && errno != ENOENT ? -errno : 0;
 }
 
-/* Does the BPF side walk the process that user space knows by this tgid? */
+/* Returns true if the BPF side walks the process that user space knows by this tgid. */
 static bool is_walked(const struct map_set *set, pid_t tgid)
 {
 	const struct tracked *t = lifecycle_find(set->life, tgid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * native_maps.h - the BPF side's maps for machine code (bpf/abi_native.h), as the room native
- * writes them: struct native_maps (native/native.h).
+ * native_maps.h - the BPF side's maps for machine code (bpf/abi_native.h), which the room native
+ * writes: struct native_maps (native/native.h).
  */
 #ifndef TACHBPF_NATIVE_MAPS_H
 #define TACHBPF_NATIVE_MAPS_H
@@ -18,12 +18,12 @@ struct map_set {
 	int memory, tables, places;	/* native_memory, unwind_tables, native_places */
 	struct lifecycle *life;		/* knows which processes may have a place */
 	uint32_t slab_cnt;
-	int slabs[NATIVE_SLABS];	/* the first slab_cnt are there */
+	int slabs[NATIVE_SLABS];	/* the first slab_cnt exist */
 };
 
 /* The functions that write to these maps. */
 struct native_maps native_maps_of(struct map_set *set);
-/* Close the slabs. The kernel keeps those that are in native_memory. */
+/* Closes the slabs. The kernel keeps those that are in native_memory. */
 void native_maps_close(struct map_set *set);
 
 #endif

@@ -26,20 +26,20 @@
 
 /* Room for the records of 10,000 threads of depth 100, with their code objects. */
 #define OUT_BYTES (64u << 20)
-/* One thread's records are not longer: the stack, which is smaller than a code object; and those. */
+/* A thread's longest records: its stack, which is smaller than a code object; and those. */
 #define OUT_OF_THREAD ((ABI_MAX_FRAMES + 1) * (sizeof(struct raw_code) + 16))
 _Static_assert(sizeof(struct raw_sample) < sizeof(struct raw_code) && OUT_OF_THREAD < OUT_BYTES,
 	       "there is room for a thread");
-/* Threads that one call of the walker walks. */
+/* At most this many threads are walked by one call of the walker. */
 #define THREADS_MAX 32768
 /* The time of a try: TRY_MS, and a millisecond for each WALKS_A_MS threads. */
 #define TRY_MS 2000
 #define WALKS_A_MS 5
-/* A process blocks the walker if for so many turns it made no progress with this process. */
+/* A process blocks the walker if the walker made no progress with it for this many turns. */
 #define TURN_MS 50
 #define IDLE_TURNS 3
 
-/* In memory that we share with the walker; pages that nobody writes to take no memory. */
+/* In memory shared with the walker; pages that nobody writes to take no memory. */
 struct shared {
 	uint64_t cnt;		/* threads to walk, and the process of each */
 	uint64_t used;		/* bytes of out that are complete */
@@ -51,18 +51,18 @@ struct shared {
 
 /* One scan. */
 struct job {
-	struct raw_offcpu_scan *threads;	/* as listed; choose() leaves cnt threads to walk */
+	struct raw_offcpu_scan *threads;	/* choose_threads() leaves cnt threads to walk */
 	size_t cnt;
 	struct py_proc *procs;		/* the process of each thread to walk */
 	struct raw_offcpu_scan *again;	/* as listed after a walk; NULL: not yet */
 	size_t again_cnt;
-	bool once;			/* there is one try: leave threads that were sent by on_switch() */
+	bool once;			/* one try: skip threads that on_switch() sent */
 	struct u64map done;		/* tids that need no other try, unless there is one */
 	offcpu_scan_proc_fn proc;
 	offcpu_scan_record_fn record;
 	void *ctx;
 	struct offcpu_scan_counts *counts;
-	/* What proc() was asked last. */
+	/* The last answer of proc(). */
 	bool asked;
 	uint32_t asked_tgid;
 	uint64_t asked_start_ns;
@@ -70,7 +70,7 @@ struct job {
 	struct py_proc answer_proc;
 };
 
-/* The *cnt threads that the iterator reports; the caller frees them. NULL with errno. */
+/* The *cnt threads that the iterator reports; the caller frees them. NULL with errno on failure. */
 static struct raw_offcpu_scan *list_threads(struct tachbpf_bpf *skel, size_t *cnt)
 {
 	struct buf b = { 0 };
@@ -100,7 +100,7 @@ static struct raw_offcpu_scan *list_threads(struct tachbpf_bpf *skel, size_t *cn
 	return (struct raw_offcpu_scan *)b.data;
 }
 
-/* Select the process of thread a; the list has threads of the same process one after the other. */
+/* Selects the process of thread a; the list has the threads of a process one after the other. */
 static bool is_selected(struct job *job, const struct raw_offcpu_scan *a, struct py_proc *proc)
 {
 	if (!job->asked || job->asked_tgid != a->tgid || job->asked_start_ns != a->start_ns) {
@@ -114,7 +114,7 @@ static bool is_selected(struct job *job, const struct raw_offcpu_scan *a, struct
 	return !job->answer;
 }
 
-/* Is this thread, of a selected process, one that this try can walk? Counts those left to a later try. */
+/* Returns true if this try can walk this thread. Counts those left to a later try. */
 static bool can_walk(struct job *job, const struct raw_offcpu_scan *a)
 {
 	if (job->once)
@@ -125,8 +125,8 @@ static bool can_walk(struct job *job, const struct raw_offcpu_scan *a)
 	return a->why;
 }
 
-/* Keep the threads that are to be walked, and fill job->procs. 0 or -ENOMEM. */
-static int choose(struct job *job)
+/* Keeps the threads that are to be walked, and fills job->procs. Returns 0 or -ENOMEM. */
+static int choose_threads(struct job *job)
 {
 	size_t i, kept = 0;
 
@@ -199,7 +199,7 @@ static size_t walked_so_far(size_t cnt)
 	return done < cnt ? done : cnt;
 }
 
-/* Begin to walk threads. As worker_call(). */
+/* Begins to walk threads. Returns as worker_call(). */
 static int begin_walk(const struct raw_offcpu_scan *threads, const struct py_proc *procs,
 		      size_t cnt)
 {
@@ -213,11 +213,11 @@ static int begin_walk(const struct raw_offcpu_scan *threads, const struct py_pro
 }
 
 /*
- * Walk threads, until end_ns at most; what was walked by then is in walker.shared. *blocker: the
- * process that blocks the walker; 0: none, it was slow. As worker_call().
+ * Walks threads, until end_ns at most; the result is in walker.shared. *blocker: the process that
+ * blocks the walker; 0: none, it was slow. Returns as worker_call().
  */
-static int walk(const struct raw_offcpu_scan *threads, const struct py_proc *procs, size_t cnt,
-		uint64_t end_ns, uint32_t *blocker)
+static int walk_threads(const struct raw_offcpu_scan *threads, const struct py_proc *procs,
+			size_t cnt, uint64_t end_ns, uint32_t *blocker)
 {
 	uint64_t disk = worker_disk_bytes(&walker), disk_before;
 	int err = begin_walk(threads, procs, cnt), idle = 0;
@@ -237,8 +237,8 @@ static int walk(const struct raw_offcpu_scan *threads, const struct py_proc *pro
 }
 
 /*
- * From thread `first` on, leave out those of processes that have blocked a walker, or whose user
- * may block no more of them. If any are left, there is a walker then. 0 or -errno.
+ * From thread `first` on, leaves out those of processes that have blocked a walker, or whose user
+ * may block no more. If any are left, there is a walker then. Returns 0 or -errno.
  */
 static int leave_blockers(struct job *job, size_t first)
 {
@@ -262,9 +262,9 @@ static int leave_blockers(struct job *job, size_t first)
 	return 0;
 }
 
-/* ---- what it found ---- */
+/* ---- results ---- */
 
-/* Pass the records of thread a to job->record(). */
+/* Passes the records of thread a to job->record(). */
 static void hand_on(const struct job *job, const struct raw_offcpu_scan *a, uint8_t *at, size_t len)
 {
 	uint32_t size;
@@ -297,7 +297,7 @@ static bool stood_still(const struct u64map *later, const struct raw_offcpu_scan
 	return b && b->why && b->tgid == a->tgid && b->switches == a->switches;
 }
 
-/* What was walked of one thread, len bytes of records, is valid if it stood still. 0 or -ENOMEM. */
+/* A thread's len bytes of records are valid if it stood still. Returns 0 or -ENOMEM. */
 static int take_walked(struct job *job, const struct u64map *later,
 		       const struct raw_offcpu_scan *a, uint8_t *records, size_t len)
 {
@@ -315,7 +315,7 @@ static int take_walked(struct job *job, const struct u64map *later,
 	return u64map_put(&job->done, a->tid, job);
 }
 
-/* Of the threads that the walker was asked for, the first cnt, which it has walked. 0 or -ENOMEM. */
+/* Takes the first cnt threads of the walker's call, which it has walked. Returns 0 or -ENOMEM. */
 static int take_all_walked(struct job *job, const struct raw_offcpu_scan *threads, size_t cnt,
 			   const struct u64map *later)
 {
@@ -336,8 +336,8 @@ static int take_all_walked(struct job *job, const struct raw_offcpu_scan *thread
 }
 
 /*
- * List the threads again, and pass on what was found of those of the first cnt that have not run
- * meanwhile. A late walker may still go on. 0 or -errno.
+ * Lists the threads again, and passes on the results of the first cnt that have not run meanwhile.
+ * A late walker may still go on. Returns 0 or -errno.
  */
 static int take_still(struct tachbpf_bpf *skel, struct job *job,
 		      const struct raw_offcpu_scan *threads, size_t cnt)
@@ -355,13 +355,13 @@ static int take_still(struct tachbpf_bpf *skel, struct job *job,
 	return err;
 }
 
-/* Walk the threads from *first on, as far as one walker comes; moves *first. 0 or -errno. */
+/* Walks threads from *first on, as far as one walker comes; moves *first. 0 or -errno. */
 static int walk_from(struct tachbpf_bpf *skel, struct job *job, size_t *first, uint64_t end_ns)
 {
 	const struct raw_offcpu_scan *threads = &job->threads[*first];
 	size_t left = job->cnt - *first, cnt = left < THREADS_MAX ? left : THREADS_MAX;
 	uint32_t blocker;
-	int err = walk(threads, &job->procs[*first], cnt, end_ns, &blocker);
+	int err = walk_threads(threads, &job->procs[*first], cnt, end_ns, &blocker);
 	bool late = err == -ETIMEDOUT;
 
 	if (!err || late) {
@@ -375,7 +375,7 @@ static int walk_from(struct tachbpf_bpf *skel, struct job *job, size_t *first, u
 }
 
 /*
- * Walk the threads, and pass on what was found of those that have not run meanwhile. Then the job
+ * Walks the threads, and passes on the results of those that have not run meanwhile. Then the job
  * has the new list of all threads.
  */
 static int walk_still(struct tachbpf_bpf *skel, struct job *job)
@@ -418,13 +418,13 @@ int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_pr
 	job.threads = list_threads(skel, &job.cnt);
 	err = job.threads ? 0 : -errno;
 	if (!err)
-		err = choose(&job);
+		err = choose_threads(&job);
 	while (!err && job.cnt && tries--) {
 		err = walk_still(skel, &job);
 		if (!err && tries)
-			err = choose(&job);
+			err = choose_threads(&job);
 	}
-	if (walker.pid)	/* scans are rare: give the memory back */
+	if (walker.pid)	/* scans are rare: release the memory */
 		madvise(walker.shared, sizeof(struct shared), MADV_REMOVE);
 	u64map_free(&job.done);
 	free(job.procs);

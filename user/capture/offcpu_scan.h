@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * offcpu_scan.h - walks threads that were off-CPU before sampling began, and may stay off-CPU.
- */
+/* offcpu_scan.h - walks threads that were off-CPU before sampling began, and may stay off-CPU. */
 #ifndef TACHBPF_OFFCPU_SCAN_H
 #define TACHBPF_OFFCPU_SCAN_H
 
@@ -18,30 +16,30 @@ struct worker_kind;
 extern const struct worker_kind offcpu_scan_walker;
 
 /*
- * Select a process. Returns 0 and fills *proc, by which its threads are walked; any other value:
+ * Selects a process. Returns 0 and fills *proc, by which its threads are walked; any other value:
  * its threads are not walked.
  */
 typedef int (*offcpu_scan_proc_fn)(void *ctx, uint32_t tgid, uint64_t start_ns,
 				   struct py_proc *proc);
-/* Receive one record of a thread, of the same form as in the ring buffer. */
+/* Receives one record of a thread, in the form of the ring buffer. */
 typedef void (*offcpu_scan_record_fn)(void *ctx, const struct raw_offcpu_scan *thread, void *data,
 				      size_t len);
 
 /*
- * Start the walker, so that the first scan need not wait for it. 0 or -errno: then the scan tries
- * again.
+ * Starts the walker, so that the first scan need not wait for it. Returns 0 or -errno: then the
+ * scan tries again.
  */
 int offcpu_scan_prepare(void);
-/* End the walker. */
+/* Ends the walker. */
 void offcpu_scan_end(void);
 
 /*
- * Walk all threads that are off-CPU, of the processes that proc() selects, and pass the records
- * that the BPF side sends at a switch-out to record(). With one try, threads that the scheduler
- * programs have seen are left to them; to be called after these were attached. With more tries the
- * scheduler programs need not run, and a thread that ran during one try is walked in the next. A try
- * takes 2 s, and a fifth of a ms for each thread, at most; that long only if the walker gets no CPU,
- * or if processes block it. Adds to *counts. 0 or -errno.
+ * Walks all off-CPU threads of the processes that proc() selects, and passes the records that the
+ * BPF side sends at a switch-out to record(). With one try, threads that the scheduler programs
+ * have seen are left to them; call it after these were attached. With more tries the scheduler
+ * programs need not run, and a thread that ran during one try is walked in the next. A try takes at
+ * most 2 s, and a fifth of a ms for each thread; that long only if the walker gets no CPU, or if
+ * processes block it. Adds to *counts. Returns 0 or -errno.
  */
 int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_proc_fn proc,
 		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);

@@ -30,7 +30,7 @@ const volatile unsigned int cfg_codes_bytes = 0xffffffff;
 const volatile unsigned int cfg_limit_ns = 0;
 const volatile unsigned int cfg_period_ns = 0;
 volatile unsigned int waits_long = 0;
-volatile struct direct_map direct_map;	/* not known: process_vm_readv() reads */
+volatile struct direct_map direct_map;	/* unknown: process_vm_readv() reads */
 bool host_task_btf = true;
 struct counters_map counters;
 struct events_map events;
@@ -72,7 +72,7 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 	return NULL;
 }
 
-/* target_mem.read of the thread that is walked; ctx is not used. */
+/* A target_mem.read of the thread that is walked; ctx is not used. */
 static int read_thread(void *ctx, uint64_t addr, void *buf, size_t len)
 {
 	struct iovec to = { buf, len }, from = { (void *)addr, len };
@@ -152,7 +152,7 @@ long bpf_ringbuf_output(void *ring, void *data, u64 size, u64 flags)
 	return 0;
 }
 
-/* ---- */
+/* ---- walks ---- */
 
 void offcpu_scan_forget(void)
 {
@@ -162,7 +162,7 @@ void offcpu_scan_forget(void)
 	pages_tgid = 0;
 }
 
-static void become(const struct raw_offcpu_scan *a)
+static void become_thread(const struct raw_offcpu_scan *a)
 {
 	now.who = a;
 	now.signal.nr_threads = a->nr_threads;
@@ -187,7 +187,7 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 	u32 zero = 0;
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 
-	become(a);
+	become_thread(a);
 	if (pages_tgid != a->tgid)
 		offcpu_scan_forget();
 	pages_tgid = a->tgid;

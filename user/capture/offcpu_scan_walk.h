@@ -11,16 +11,16 @@
 #include "bpf/abi.h"
 
 /*
- * Forget the memory that was read. To be called before the threads of a scan are walked, but after
- * they were listed: what is read of a thread's memory must not be older than that.
+ * Forgets the memory that was read. Call it before the threads of a scan are walked, but after they
+ * were listed: what is read of a thread's memory must not be older than that.
  */
 void offcpu_scan_forget(void);
 
 /*
- * Write to out the records that the BPF side sends at a switch-out of this thread. Before each
- * record are its length (u32) and 4 zero bytes, behind it padding to 8 bytes. Returns the number
- * of bytes; 0: the thread has no Python stack, or room is too small. May never return, because
- * it reads the target's memory (see remote_mem.h).
+ * Writes to out the records that the BPF side sends at a switch-out of this thread. Each record is
+ * preceded by its length (u32) and 4 zero bytes, and padded to 8 bytes. Returns the number of
+ * bytes; 0: the thread has no Python stack, or room is too small. May never return, because it
+ * reads the target's memory (see remote_mem.h).
  */
 size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, void *out,
 			size_t room);

@@ -47,7 +47,7 @@ bool proc_table_remove_unseen(struct bpf_map *table, uint32_t *after)
 
 	for (i = 0; i < UNSEEN_LOOKS; i++) {
 		if (bpf_map__get_next_key(table, *after ? after : NULL, &key, sizeof(key))) {
-			*after = 0;	/* the end: go on at the beginning */
+			*after = 0;	/* the end: continue at the beginning */
 			continue;
 		}
 		if (proc_table_get(table, key, &py) && py.state == PY_PROC_UNSEEN) {
@@ -72,7 +72,7 @@ static bool is_gone(struct bpf_map *table, pid_t tgid)
 	return kill(tgid, 0) && errno == ESRCH;
 }
 
-/* Remove the entries of which this is true. Returns how many were. */
+/* Removes the entries for which this is true. Returns how many. */
 static uint32_t remove_if(struct bpf_map *table, bool (*is)(struct bpf_map *table, pid_t tgid))
 {
 	uint32_t key, next, removed = 0, left = bpf_map__max_entries(table);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * skeleton.c - see skeleton.h. Of the direct map, the BPF side tries a base; this says which
- * ones, and what is there.
+ * skeleton.c - see skeleton.h. The BPF side tries a base of the direct map; this says which ones,
+ * and what is there.
  */
 #include "capture/skeleton.h"
 
@@ -22,12 +22,12 @@ struct tachbpf_bpf *skeleton_open(void)
 {
 	struct tachbpf_bpf *skel = tachbpf_bpf__open();
 
-	if (skel)	/* which runs once, and is unloaded */
+	if (skel)	/* it runs once, and is unloaded */
 		bpf_program__set_autoattach(skel->progs.find_direct_map, false);
 	return skel;
 }
 
-/* find_direct_map()'s answer; negative also if it cannot run. */
+/* Returns find_direct_map()'s answer; negative also if it cannot run. */
 static int try_base(int prog, const struct direct_trial *trial)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = trial, .ctx_size_in = sizeof(*trial));
@@ -35,7 +35,7 @@ static int try_base(int prog, const struct direct_trial *trial)
 	return bpf_prog_test_run_opts(prog, &opts) ? -1 : (int)opts.retval;
 }
 
-/* Search with this bit of encryption, from the highest base on. */
+/* Searches with this bit of encryption, from the highest base on. */
 static bool search_bases(int prog, struct direct_trial trial)
 {
 	int found = 0;

@@ -11,14 +11,14 @@
 
 struct tachbpf_bpf;
 
-/* As tachbpf_bpf__open(): NULL with errno. Freed by tachbpf_bpf__destroy(). */
+/* As tachbpf_bpf__open(): NULL with errno on failure. Free it by tachbpf_bpf__destroy(). */
 struct tachbpf_bpf *skeleton_open(void);
 
 /*
- * Search for the direct map: 2 us for each GiB of memory, 25 ms at most. skel: its programs are
+ * Searches for the direct map: 2 us for each GiB of memory, at most 25 ms. skel: its programs are
  * loaded. Returns false if it was not found: an old kernel, another architecture, more than 4 TiB,
- * or something unusual (a guest of Xen that has no page tables of its own). Then everything works,
- * and each read takes longer. To be called once: it unloads the program that it runs.
+ * or something unusual (a Xen guest without page tables of its own). Then everything works, but
+ * each read takes longer. Call it once: it unloads the program that it runs.
  */
 bool direct_map_find(struct tachbpf_bpf *skel);
 

@@ -2,8 +2,8 @@
 /*
  * task_sampler.c - see task_sampler.h.
  *
- * A step goes on where the last one ended. A list that is longer than a batch takes several steps.
- * How long it is was counted in the last round along it, and before the first one by its nodes alone.
+ * A step continues where the last one ended. A list longer than a batch takes several steps. Its
+ * length was counted in the last round along it, and before the first one by its nodes alone.
  */
 #include "capture/task_sampler.h"
 
@@ -16,12 +16,12 @@
 
 struct sampled_list {
 	struct task_list list;
-	uint64_t node;			/* where to go on; 0: at its begin */
+	uint64_t node;			/* where to continue; 0: at its begin */
 	uint64_t met;			/* in this round */
-	uint64_t cnt;			/* in the last round; 0: there was none */
-	uint64_t last_ns;		/* time before it was passed on; 0: no batch was read */
-	uint32_t counts;		/* left, while it is being counted; 0: it is not */
-	uint64_t count_at;		/* the node to go on counting at; 0: the begin */
+	uint64_t cnt;			/* in the last round; 0: none yet */
+	uint64_t last_ns;		/* passed on up to here; 0: no batch was read */
+	uint32_t counts;		/* calls left while it is being counted; 0: it is not */
+	uint64_t count_at;		/* the node at which counting continues; 0: the begin */
 };
 
 struct task_sampler {
@@ -31,7 +31,7 @@ struct task_sampler {
 	struct sampled_list lists[TASK_SAMPLED_LISTS];
 	uint32_t list_cnt, next_list;
 	struct task_sampler_stats stats;
-	struct u64map awaiting[2];	/* tasks that await others: of this round, of the last one */
+	struct u64map awaiting[2];	/* awaiting tasks: of this round, of the last one */
 	uint32_t round;
 	struct tasks_batch batch;	/* a copy */
 	struct u64map rows;		/* address -> row + 1 of batch */
@@ -73,7 +73,7 @@ const struct task_sampler_stats *task_sampler_stats(const struct task_sampler *s
 
 /* ---- lists ---- */
 
-/* Take the lists that there are now; what is known of those that were there stays. */
+/* Takes the present lists; what is known of those that existed before stays. */
 static void take_lists(struct task_sampler *s, const struct task_lists *found)
 {
 	struct sampled_list now[TASK_SAMPLED_LISTS];
@@ -92,7 +92,7 @@ static void take_lists(struct task_sampler *s, const struct task_lists *found)
 	s->list_cnt = cnt;
 }
 
-/* Read which there are, at each step: that also says which task runs. */
+/* Reads which lists exist, at each step: that also says which task runs. */
 static bool read_lists(struct task_sampler *s)
 {
 	const struct task_lists *found;
@@ -121,7 +121,7 @@ static int index_rows(struct task_sampler *s)
 	return err;
 }
 
-/* All lists were walked: what was noted two rounds ago is forgotten. */
+/* All lists were walked: forgets what was noted two rounds ago. */
 static void next_round(struct task_sampler *s)
 {
 	s->round++;
@@ -129,7 +129,7 @@ static void next_round(struct task_sampler *s)
 	s->awaiting[s->round & 1] = (struct u64map){ .cnt = 0 };
 }
 
-/* Go on counting a list's tasks. What is counted counts only once it is all. */
+/* Continues to count a list's tasks. The count is used only once it is complete. */
 static void count_list(struct task_sampler *s, struct sampled_list *l)
 {
 	const struct tasks_batch *b;
@@ -191,7 +191,7 @@ struct chain {
 	bool cut;
 };
 
-/* Add a task's coroutines, the innermost first. */
+/* Adds a task's coroutines, the innermost first. */
 static void add_task(struct chain *c, uint64_t addr, const struct raw_frame *frames, uint32_t cnt)
 {
 	c->tasks[c->task_cnt++] = addr;
@@ -200,7 +200,7 @@ static void add_task(struct chain *c, uint64_t addr, const struct raw_frame *fra
 	c->cut |= cnt != 0;
 }
 
-/* A task that is in no row: read it, if it was not read in this step. -1: it cannot be. */
+/* A task without a row: reads it, if this step has not read it yet. -1: it cannot be read. */
 static int parent_at(struct task_sampler *s, uint64_t addr)
 {
 	const struct tasks_batch *b;
@@ -239,7 +239,7 @@ static bool has_task(const struct chain *c, uint64_t addr)
 	return false;
 }
 
-/* Add who awaits the chain's last task, and who awaits that one. */
+/* Adds who awaits the chain's last task, and who awaits that one. */
 static void add_awaiters(struct task_sampler *s, struct chain *c, uint64_t addr)
 {
 	const struct tasks_batch *b = &s->batch;
@@ -269,14 +269,14 @@ static void add_awaiters(struct task_sampler *s, struct chain *c, uint64_t addr)
 	}
 }
 
-static bool waits(const struct task_sampler *s, const struct sampled_list *l,
-		  const struct task_row *r)
+static bool task_waits(const struct task_sampler *s, const struct sampled_list *l,
+		       const struct task_row *r)
 {
 	return r->addr != l->list.running && !(r->flags & TASK_EXECUTING) && r->frame_cnt &&
 	       !u64map_get(&s->awaiting[0], r->addr) && !u64map_get(&s->awaiting[1], r->addr);
 }
 
-/* Pass on each task of the batch that waits; each stands for ns. */
+/* Passes on each task of the batch that waits; each stands for ns. */
 static int pass_on(struct task_sampler *s, const struct sampled_list *l, uint64_t ns,
 		   int (*wait)(void *ctx, const struct task_wait *w), void *ctx)
 {
@@ -289,7 +289,7 @@ static int pass_on(struct task_sampler *s, const struct sampled_list *l, uint64_
 	for (i = 0; !err && i < b->row_cnt; i++) {
 		const struct task_row *r = &b->rows[i];
 
-		if (!waits(s, l, r))
+		if (!task_waits(s, l, r))
 			continue;
 		c.cnt = c.task_cnt = 0;
 		c.cut = false;
@@ -303,7 +303,7 @@ static int pass_on(struct task_sampler *s, const struct sampled_list *l, uint64_
 	return err;
 }
 
-/* How many tasks the list has, as far as is known. */
+/* The number of tasks of the list, as far as it is known. */
 static uint64_t length_of(const struct sampled_list *l)
 {
 	uint64_t cnt = l->met > l->cnt ? l->met : l->cnt;
@@ -311,7 +311,7 @@ static uint64_t length_of(const struct sampled_list *l)
 	return cnt < TASKS_MAX ? cnt : TASKS_MAX;
 }
 
-/* A batch of one list. Only time from a batch that was read to the next one is passed on: all of it. */
+/* Reads a batch of one list. All time between two batches that were read is passed on. */
 static int step_list(struct task_sampler *s, struct sampled_list *l, uint64_t now_ns,
 		     int (*wait)(void *ctx, const struct task_wait *w), void *ctx)
 {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * task_sampler.h - what the waiting tasks of a process wait for, over time: each step walks some of
- * its tasks, and says of each that waits how much time it stands for.
+ * its tasks, and says for each that waits how much time it stands for.
  *
  * A task that awaits another task waits for what that one waits for, so only those that await none
  * count; their stack is the whole chain, from their innermost coroutine up to the outermost one of
  * the task that nobody awaits. In each step the times of all tasks that were met add up to the time
- * since the last step, times the tasks of the process: also if it has more than a step walks.
+ * since the last step, times the tasks of the process, even if it has more than a step walks.
  */
 #ifndef TACHBPF_CAPTURE_TASK_SAMPLER_H
 #define TACHBPF_CAPTURE_TASK_SAMPLER_H
 
 #include "memory/task_walk.h"
 
-/* Tasks of a chain, coroutines of all of them together. What is beyond is not in the stack. */
+/* Limits of a chain's tasks, and of all their coroutines. What exceeds them is not in the stack. */
 #define TASK_CHAIN_MAX 64
 #define TASK_CHAIN_FRAMES 250
 /* Awaiting tasks that are read besides those of a step's batch. */
@@ -21,29 +21,29 @@
 /* Lists of a process that are walked: threads with a loop. */
 #define TASK_SAMPLED_LISTS 64
 
-/* Of a list that is longer than a batch, a step walks so many. */
+/* A step walks this many tasks of a list that is longer than a batch. */
 #define TASKS_A_STEP 128
 /*
- * A list is counted when it is met first, and is longer than a batch: so many calls in a step. If its
- * way is lost, it is counted again, so often.
+ * A list longer than a batch is counted when it is first met, with this many calls a step. If its
+ * way is lost, it is counted again, at most this often.
  */
 #define TASK_COUNT_CALLS 4
 #define TASK_COUNTS 4
 
 struct task_wait {
-	uint32_t tid;			/* of the loop's thread, as struct task_list */
+	uint32_t tid;			/* of the loop's thread, as in struct task_list */
 	uint64_t interp_id;
-	uint64_t ns;			/* that it stands for */
+	uint64_t ns;			/* time that it stands for */
 	const struct raw_frame *frames;	/* innermost first */
 	uint32_t frame_cnt;
 };
 
 struct task_sampler_stats {
-	uint64_t steps, met;		/* tasks that were walked, each in each step */
+	uint64_t steps, met;		/* tasks that were walked, again in each step */
 	uint64_t waits;			/* of these, those that were passed on */
 	uint64_t cut;			/* whose chain was cut */
-	uint64_t reads;			/* of the process' memory; without those that counted */
-	uint64_t unread;		/* steps in which a list could not be read, or its way was lost */
+	uint64_t reads;			/* of the process's memory; without those for counting */
+	uint64_t unread;		/* steps in which a list was unreadable, or lost */
 };
 
 struct task_sampler;
@@ -54,8 +54,8 @@ struct task_sampler *task_sampler_new(const struct task_source *source, pid_t tg
 void task_sampler_free(struct task_sampler *s);
 
 /*
- * One step: one batch of each list, or of some, is read. now_ns: CLOCK_MONOTONIC. The first step
- * passes nothing on. 0, -ENOMEM, or what wait() has returned.
+ * One step: reads one batch of each list, or of some. now_ns: CLOCK_MONOTONIC. The first step
+ * passes nothing on. Returns 0, -ENOMEM, or what wait() has returned.
  */
 int task_sampler_step(struct task_sampler *s, uint64_t now_ns,
 		      int (*wait)(void *ctx, const struct task_wait *w), void *ctx);

@@ -8,12 +8,12 @@
 
 #define MS_NS 1000000ull
 
-/* Mean time between two changes, at least; the actual time differs by up to a third. */
+/* Least mean time between two changes; the actual time differs by up to a third. */
 #define MEAN_WAIT_NS (75 * MS_NS)
 /*
- * A change wakes user space, so clocks below 499 Hz keep a period for so many ticks, half of those
- * of 999 Hz; but no longer than SLOW_WAIT_NS. Up to (sqrt(3) / TICK_JITTER)^2 = 48 ticks, their
- * count is nearer to the mean than that of as many independent samples would be by chance.
+ * A change wakes user space, so clocks below 499 Hz keep a period for this many ticks, half of
+ * those of 999 Hz; but no longer than SLOW_WAIT_NS. Up to (sqrt(3) / TICK_JITTER)^2 = 48 ticks,
+ * their count is nearer to the mean than that of as many independent samples would be by chance.
  */
 #define MEAN_WAIT_TICKS 37
 #define SLOW_WAIT_NS (375 * MS_NS)
@@ -62,7 +62,7 @@ static double next_random(struct tick_jitter *j)
 }
 
 /*
- * The second change of a pair is half a period out of step with the first. If a program has about
+ * The second change of a pair is half a period out of phase with the first. If a program has about
  * the same period, the ticks of one change see its first half, those of the other its second.
  */
 uint64_t tick_jitter_turn(struct tick_jitter *j)
@@ -95,12 +95,12 @@ uint64_t tick_clock_first(struct tick_clock *c, struct tick_jitter *j)
 	return j->period_ns / (1 + c->faster);
 }
 
-static double bounded(double x, double max)
+static double clamp_abs(double x, double max)
 {
 	return x > max ? max : x < -max ? -max : x;
 }
 
-/* Time since the timer's restart minus one nominal period for each tick that came since then. */
+/* Time since the timer's restart minus one nominal period for each tick since then. */
 static int64_t unpaid_ns(const struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns)
 {
 	uint64_t passed = now_ns - c->since_ns;
@@ -114,9 +114,9 @@ uint64_t tick_clock_next(struct tick_clock *c, struct tick_jitter *j, uint64_t n
 {
 	double owed = c->owed_ns + unpaid_ns(c, j, now_ns);
 
-	/* In the middle of a pair most of what is owed is its deviation, which cancels itself. */
+	/* In the middle of a pair most of what is owed is its deviation, which cancels out. */
 	if (!j->turn)
-		c->pay = bounded(owed / PAY_BACK / j->mean_wait_ns, TICK_JITTER_PAID_MAX);
+		c->pay = clamp_abs(owed / PAY_BACK / j->mean_wait_ns, TICK_JITTER_PAID_MAX);
 	return j->period_ns / (tick_clock_factor(c, j) + c->pay);
 }
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tick_jitter.h - changing periods for a clock, so that no program keeps step with it.
+ * tick_jitter.h - changing periods for a clock, so that no program keeps in phase with it.
  *
- * A clock with a fixed period sees a program with the same period always at the same point:
- * one of its two halves gets all samples. So the period changes at random while we record.
- * This file computes the next period of a CPU's clock, and when to change it; capture_ticks.c
- * changes it.
+ * A clock with a fixed period always hits a program with the same period at the same point: one of
+ * its two halves gets all samples. So the period changes at random during a recording. This file
+ * computes the next period of a CPU's clock, and when to change it; capture_ticks.c changes it.
  *
- * The kernel restarts the timer at each change, so the time since the last tick gets no tick.
- * This time is owed, and the next periods pay it back: so the mean of all periods stays the
- * nominal one.
+ * The kernel restarts the timer at each change, so the time since the last tick gets no tick. This
+ * time is owed, and the next periods pay it back, so that the mean of all periods stays the nominal
+ * one.
  */
 #ifndef TACHBPF_TICK_JITTER_H
 #define TACHBPF_TICK_JITTER_H
@@ -17,15 +16,15 @@
 #include <stdint.h>
 
 /*
- * The rate differs from the nominal one by at most the part TICK_JITTER, and by at most the part
- * TICK_JITTER_PAID_MAX to pay back what is owed. A program in step with the clock gets shares
- * with a variance of 1 / (2 * TICK_JITTER) times the binomial one; a count of ticks between two
- * changes is wrong by TICK_JITTER / sqrt(3).
+ * The rate differs from the nominal one by at most the fraction TICK_JITTER, and by at most the
+ * fraction TICK_JITTER_PAID_MAX to pay back what is owed. A program in phase with the clock gets
+ * shares with a variance of 1 / (2 * TICK_JITTER) times the binomial one; a count of ticks between
+ * two changes is wrong by TICK_JITTER / sqrt(3).
  */
 #define TICK_JITTER 0.25
 #define TICK_JITTER_PAID_MAX 0.15
 
-/* What all CPUs share. */
+/* Shared by all CPUs. */
 struct tick_jitter {
 	uint64_t period_ns;	/* the nominal period */
 	uint64_t random;	/* state of the random generator; not 0 */
@@ -38,23 +37,23 @@ struct tick_jitter {
 struct tick_clock {
 	uint64_t since_ns;	/* when the timer was last restarted (CLOCK_MONOTONIC) */
 	uint64_t period_ns;	/* its period since then; 0: it did not start yet */
-	int64_t owed_ns;	/* time that had no ticks; negative: there were too many ticks */
-	double faster;		/* the rate is higher by this part: at random for each pair */
-	double pay;		/* and by this part, to pay back what was owed before the pair */
+	int64_t owed_ns;	/* time without ticks; negative: there were too many ticks */
+	double faster;		/* the rate is higher by this fraction: at random for each pair */
+	double pay;		/* by this fraction, to pay back what was owed before */
 };
 
 /* period_ns: the nominal period. seed: any number. cpus: number of clocks that will change. */
 void tick_jitter_init(struct tick_jitter *j, uint64_t period_ns, uint64_t seed, unsigned int cpus);
 
 /*
- * Change the nominal period. The next turn begins a pair. What a clock owes stays owed: call
- * tick_clock_settle() with the jitter as it was before, and begin a period.
+ * Changes the nominal period. The next turn begins a pair. What a clock owes stays owed: call
+ * tick_clock_settle() with the previous jitter, and begin a period.
  */
 void tick_jitter_set_period(struct tick_jitter *j, uint64_t period_ns, unsigned int cpus);
 
 /*
- * Begin the next change. Returns the time until the change after it: 50 ms to 100 ms, at 99 Hz
- * 0.25 s to 0.5 s. It is the same time for both changes of a pair.
+ * Begins the next change. Returns the time until the change after it: 50 ms to 100 ms, at 99 Hz
+ * 0.25 s to 0.5 s; the same time for both changes of a pair.
  */
 uint64_t tick_jitter_turn(struct tick_jitter *j);
 
@@ -70,12 +69,12 @@ uint64_t tick_clock_first(struct tick_clock *c, struct tick_jitter *j);
 /* Returns the clock's next period. The present one ends at now_ns. */
 uint64_t tick_clock_next(struct tick_clock *c, struct tick_jitter *j, uint64_t now_ns);
 
-/* Report that the timer was restarted at now_ns with period_ns. Time without ticks is owed. */
+/* Reports that the timer was restarted at now_ns with period_ns. Time without ticks is owed. */
 void tick_clock_changed(struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns,
 			uint64_t period_ns);
 
 /*
- * Add what the period since the last restart owes up to now_ns; the period goes on as if the timer
+ * Adds what the period since the last restart owes up to now_ns; the period goes on as if the timer
  * had been restarted at now_ns. For a clock that stops, or gets another nominal period.
  */
 void tick_clock_settle(struct tick_clock *c, const struct tick_jitter *j, uint64_t now_ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config.c - brings defaults, file, environment and options together; what must fit together; what
- * a reload changes; what others ask. See config.h.
+ * config.c - combines defaults, file, environment and options; checks that they fit together; says
+ * what a reload changes; answers questions about the configuration. See config.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "base/util.h"
 #include "config/config_keys.h"
 
-/* ---- what must fit together ---- */
+/* ---- consistency ---- */
 
-/* Complain at the origin of a key. */
+/* Complains at the origin of a key. */
 static void complain_of(struct config_loading *l, const char *path, const char *what)
 {
 	const struct setting *key = config_key_find(path);
@@ -68,7 +68,7 @@ static void apply_presets(struct config_loading *l)
 			config_set(l, &agent_keys[i], &preset, agent_keys[i].preset);
 }
 
-/* With the defaults. NULL: no memory. */
+/* A configuration with the defaults. NULL: no memory. */
 static struct agent_config *new_config(const char *path)
 {
 	struct config_loading l = { .config = calloc(1, sizeof(*l.config)) };
@@ -86,8 +86,8 @@ static struct agent_config *new_config(const char *path)
 	return NULL;
 }
 
-/* What has been loaded, if nothing was wrong; else NULL with errno. err: of the file. */
-static struct agent_config *finish(struct config_loading *l, int err)
+/* Returns what has been loaded, if it has no errors; else NULL with errno. err: of the file. */
+static struct agent_config *finish_loading(struct config_loading *l, int err)
 {
 	if (!err && !l->no_memory)
 		check_together(l);
@@ -100,7 +100,7 @@ static struct agent_config *finish(struct config_loading *l, int err)
 	return NULL;
 }
 
-/* An empty variable counts as not set, as OpenTelemetry wants it. */
+/* An empty variable counts as not set, as OpenTelemetry requires. */
 static void apply_variables(struct config_loading *l, const struct setting *key)
 {
 	size_t i;
@@ -143,7 +143,7 @@ struct agent_config *agent_config_load(const struct agent_options *o)
 	for (i = 0; i < agent_key_cnt; i++)
 		apply_variables(&l, &agent_keys[i]);
 	apply_flags(&l, o);
-	return finish(&l, err);
+	return finish_loading(&l, err);
 }
 
 struct agent_config *agent_config_parse(const char *path, const void *text, size_t len)
@@ -155,7 +155,7 @@ struct agent_config *agent_config_parse(const char *path, const void *text, size
 		return NULL;
 	}
 	config_file_apply(&l, text, len);
-	return finish(&l, 0);
+	return finish_loading(&l, 0);
 }
 
 void agent_config_free(struct agent_config *c)
@@ -213,7 +213,7 @@ bool agent_config_changed(const struct agent_changes *changes, const char *path)
 	return false;
 }
 
-/* ---- what others ask ---- */
+/* ---- queries ---- */
 
 static int add_conditions(const struct agent_list *list, enum proc_filter_kind kind, bool exclude,
 			  struct proc_filter *filter)

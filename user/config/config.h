@@ -3,14 +3,14 @@
  * config.h - the agent's configuration: what is in force, where each value came from, and what a
  * reload may change.
  *
- * A value is, by precedence, a flag's, an environment variable's, the file's, or the default.
- * Of a list, the strongest source that has the key gives all of it. Maps are joined: of one name,
+ * A value is, by precedence, that of a flag, an environment variable, the file, or the default. A
+ * list comes entirely from the strongest source that has the key. Maps are merged: for each name,
  * the strongest source gives the value. config_keys.c has the table of all keys;
  * docs/agent-config.md is the table for users.
  *
  * All of it runs in the agent's main process, before the start and at each SIGHUP; it is not
- * thread-safe. Nothing here opens a file but the configuration: what the *_file keys name is read
- * by who needs it.
+ * thread-safe. Nothing here opens a file except the configuration: the files that *_file keys name
+ * are read by their users.
  */
 #ifndef TACHBPF_AGENT_CONFIG_H
 #define TACHBPF_AGENT_CONFIG_H
@@ -24,7 +24,7 @@
 #include "target/proc_filter.h"
 #include "telemetry/service.h"
 
-/* Texts of the user's: never empty, no control characters, at most AGENT_TEXT_MAX bytes each. */
+/* The user's texts: never empty, no control characters, at most AGENT_TEXT_MAX bytes each. */
 #define AGENT_TEXT_MAX 4096
 struct agent_list {
 	char **items;
@@ -40,7 +40,7 @@ struct agent_map {
 	size_t cnt;
 };
 
-/* Rules are service_rule_check()ed; the first one that fits counts. */
+/* Rules have passed service_rule_check(); the first one that matches counts. */
 struct agent_rules {
 	struct service_rule *rules;
 	size_t cnt;
@@ -58,7 +58,7 @@ enum agent_protocol { AGENT_HTTP_PROTOBUF };
 enum agent_native { AGENT_NATIVE_OFF, AGENT_NATIVE_ON, AGENT_NATIVE_FULL, AGENT_NATIVE_LINES };
 enum agent_event { AGENT_EVENT_AUTO, AGENT_EVENT_CYCLES, AGENT_EVENT_CLOCK };
 
-/* How a server is talked to. Of all strings in this file: "" stands for "not given", never NULL. */
+/* How to talk to a server. In all strings of this file "" stands for "not given", never NULL. */
 struct agent_http {
 	struct agent_map headers;	/* SECRET: values may be */
 	char *headers_file;		/* lines "Name: value" */
@@ -71,14 +71,14 @@ struct agent_http {
 	uint64_t max_request_bytes;	/* of a request's body before compression */
 };
 
-/* What of a process may leave the machine, beside names of services, functions and files. */
+/* What may leave the machine, besides names of services, functions and files. */
 struct agent_privacy {
 	bool command_line;	/* process.command_line */
 	enum agent_paths paths;	/* of files in frames, and of the executable */
 	bool usernames;		/* process.owner */
 	bool host_name;		/* host.name, host.id */
 	bool containers;	/* container.*, k8s.*: names and ids */
-	bool exception_types;	/* frames <exception NAME>, else <exception> */
+	bool exception_types;	/* frames are <exception NAME>, else <exception> */
 };
 
 #define AGENT_KEYS_MAX 112
@@ -88,7 +88,7 @@ struct setting;	/* base/settings.h */
 /* From the weakest to the strongest. */
 enum agent_source { AGENT_DEFAULT, AGENT_FILE, AGENT_ENV, AGENT_FLAG };
 struct agent_origin {
-	enum agent_source source;	/* of a map: the strongest that gave one of its names */
+	enum agent_source source;	/* of a map: the strongest one that gave a name */
 	uint32_t line, column;		/* of AGENT_FILE; from 1 */
 	const char *name;		/* of AGENT_ENV, AGENT_FLAG: variable, flag; static */
 };
@@ -111,15 +111,17 @@ struct agent_config {
 	enum log_level log_level;
 	struct agent_map labels;
 	struct agent_rules service_rules;
-	/* Conditions by kind and, in the second row, exclusions; FILTER_PID has none. Their text
-	 * has been tried: agent_config_selection() makes a filter of it. */
+	/*
+	 * Conditions by kind and, in the second row, exclusions; FILTER_PID has none. Their text
+	 * has been checked: agent_config_selection() makes a filter of it.
+	 */
 	struct agent_list select[2][FILTER_KINDS];
 	uint64_t min_age_ns;
 	struct agent_privacy privacy;
 	struct {
 		struct agent_otlp {
 			char *endpoint;		/* base URL: agent_config_otlp_url() */
-			char *profiles_endpoint; /* whole URL, used as it is */
+			char *profiles_endpoint; /* complete URL, used as it is */
 			enum agent_protocol protocol;
 			enum agent_compression compression;
 			struct agent_http http;
@@ -168,64 +170,64 @@ struct agent_config {
 enum agent_action { AGENT_RUN, AGENT_CHECK, AGENT_PRINT_CONFIG, AGENT_HELP, AGENT_VERSION };
 
 struct agent_options {
-	enum agent_action action;	/* --help wins, whatever else there is */
-	const char *path;		/* --config; NULL: no file. All texts are argv's. */
+	enum agent_action action;	/* --help wins over everything else */
+	const char *path;		/* --config; NULL: no file. All texts point into argv. */
 	struct agent_flag {
 		const struct setting *key;
 		const char *text;
-	} *flags;			/* in their order; each is a good value by itself */
+	} *flags;			/* in their order; each is valid by itself */
 	size_t cnt;
 };
 
 /* The agent is to run. */
 #define AGENT_GO (-1)
-/* Exit statuses: the configuration is wrong; the command line is. */
+/* Exit statuses: the configuration is wrong; the command line is wrong. */
 #define AGENT_EXIT_CONFIG 1
 #define AGENT_EXIT_USAGE 2
 
 /*
- * Parse the words behind "tachbpf agent" (NULL-terminated), which must stay as long as *o: a reload
- * reads them again. Load the configuration, and do what ends at once, on out: --check prints
- * nothing but errors, on stderr. AGENT_GO: *config is what is in force, for agent_config_free(),
- * and *o is for reloads; else the exit status, and *config is NULL. The caller calls
- * agent_options_free() in both cases.
+ * Parses the words after "tachbpf agent" (NULL-terminated), which must live as long as *o: a reload
+ * reads them again. Loads the configuration, and does what ends at once, on out: --check prints
+ * nothing but errors, on stderr. Returns AGENT_GO: *config is the configuration in force, to be
+ * freed by agent_config_free(), and *o is for reloads; else the exit status, and *config is NULL.
+ * The caller calls agent_options_free() in both cases.
  */
 int agent_config_begin(struct agent_options *o, char **words, FILE *out,
 		       struct agent_config **config);
 void agent_options_free(struct agent_options *o);
-/* The text of --help. */
+/* Prints the text of --help. */
 void agent_options_help(FILE *out);
 
-/* ---- what is in force ---- */
+/* ---- the configuration in force ---- */
 
 /*
- * Read what the options, the environment and the file say. All that is wrong is logged, a line
- * each, as FILE:LINE:COLUMN or by the flag or variable. NULL with errno: EINVAL for wrong values,
+ * Reads what the options, the environment and the file say. All errors are logged, a line each, as
+ * FILE:LINE:COLUMN or by the flag or variable. Returns NULL with errno: EINVAL for wrong values,
  * ENOMEM, or why the file cannot be read (logged, too).
  */
 struct agent_config *agent_config_load(const struct agent_options *o);
-/* The same of a file's text, without flags and environment. path: for messages. */
+/* Likewise from a file's text, without flags and environment. path: for messages. */
 struct agent_config *agent_config_parse(const char *path, const void *text, size_t len);
 void agent_config_free(struct agent_config *c);	/* c may be NULL */
 
-/* What differs between two configurations. */
+/* The differences between two configurations. */
 struct agent_changes {
 	bool changed[AGENT_KEYS_MAX];	/* by the keys' order in agent_keys[] */
 	size_t cnt;
 };
 /*
- * Compare what is in force with what a reload brings. 0; or -EBUSY if a key differs that only a
- * restart can change: one line that names all of these is logged, and old should stay in force.
- * *changes is filled in both cases.
+ * Compares the configuration in force with that of a reload. Returns 0; or -EBUSY if a key differs
+ * that only a restart can change: one line that names all of these is logged, and old should stay
+ * in force. *changes is filled in both cases.
  */
 int agent_config_diff(const struct agent_config *old, const struct agent_config *new,
 		      struct agent_changes *changes);
-/* Has this key changed, or one below it? For example "rate", "exporters.otlp". */
+/* Returns true if this key has changed, or one below it. For example "rate", "exporters.otlp". */
 bool agent_config_changed(const struct agent_changes *changes, const char *path);
 
 /*
- * The conditions on processes. 0, -ENOMEM, or -EINVAL if a user is not known any more; logs why.
- * *filter is zero before, and the caller frees it by proc_filter_free() in any case.
+ * The conditions on processes. Returns 0, -ENOMEM, or -EINVAL after logging if a user is no longer
+ * known. *filter is zero before, and the caller frees it by proc_filter_free() in any case.
  */
 int agent_config_selection(const struct agent_config *c, struct proc_filter *filter);
 
@@ -234,8 +236,8 @@ char *agent_config_otlp_url(const struct agent_config *c);
 bool agent_config_has_otlp(const struct agent_config *c);
 
 /*
- * Write the configuration in force as YAML with each value's origin behind it, which loads again.
- * Secrets are <secret>. The caller checks ferror().
+ * Writes the configuration in force as YAML with each value's origin after it, which can be loaded
+ * again. Secrets are <secret>. The caller checks ferror().
  */
 void agent_config_print(const struct agent_config *c, FILE *out);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * config_file.c - the configuration's file: libyaml's events become a tree of texts, lists and
- * maps, which is held against the table of keys. See config_keys.h.
+ * maps, which is checked against the table of keys. See config_keys.h.
  *
- * Aliases, anchors and tags are refused, and so are two equal names in a map, and a second
+ * Aliases, anchors and tags are refused, and so are duplicate names in a map, and a second
  * document.
  */
 #include "config/config_keys.h"
@@ -25,7 +25,7 @@
 /* ---- YAML as a tree ---- */
 
 #define YAML_BYTES_MAX (1u << 20)	/* of a document */
-#define YAML_DEPTH_MAX 16		/* lists and maps inside each other */
+#define YAML_DEPTH_MAX 16		/* nesting of lists and maps */
 #define YAML_NODES_MAX 65536		/* texts, lists and maps */
 #define YAML_MEMBERS_MAX 1024		/* of one list or map */
 
@@ -33,7 +33,7 @@ enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP };
 struct yaml_node {
 	enum yaml_kind kind;
 	uint32_t line, column;		/* of its first character; from 1 */
-	bool null;			/* a text without quotes: nothing, "~" or "null" */
+	bool null;			/* a text without quotes: empty, "~" or "null" */
 	char *text;			/* UTF-8; NULL for lists and maps */
 	struct yaml_node *members;	/* of a map: name, value, name, value, ... */
 	size_t cnt, cap;		/* of members */
@@ -64,7 +64,7 @@ static int wrong_at(struct reading *r, yaml_mark_t mark, const char *fmt, ...)
 	return -EINVAL;
 }
 
-/* What libyaml says is wrong; its texts have nothing of the document. */
+/* Libyaml's complaint; its texts contain nothing of the document. */
 static int not_yaml(struct reading *r)
 {
 	const yaml_parser_t *p = &r->parser;
@@ -78,7 +78,7 @@ static int not_yaml(struct reading *r)
 			p->context ? ", " : "", p->context ? p->context : "");
 }
 
-/* The next event, which the caller deletes. 0 or -errno. */
+/* Gets the next event, which the caller deletes. Returns 0 or -errno. */
 static int next_event(struct reading *r, yaml_event_t *event)
 {
 	return yaml_parser_parse(&r->parser, event) ? 0 : not_yaml(r);
@@ -103,7 +103,7 @@ static int take_text(struct reading *r, const yaml_event_t *event, struct yaml_n
 	return 0;
 }
 
-/* Nothing that means more than it says. */
+/* Refuses everything with a special meaning. */
 static int check_plain(struct reading *r, const yaml_event_t *event)
 {
 	const void *anchor = NULL, *tag = NULL;
@@ -154,7 +154,7 @@ static int start_node(struct reading *r, const yaml_event_t *event, struct yaml_
 	return node->kind == YAML_TEXT ? take_text(r, event, node) : 0;
 }
 
-/* Is the last name of a map, which has just come, one that it did not have yet? */
+/* Checks that the last name of a map, which has just been read, is new in it. */
 static int check_name(struct reading *r, const struct yaml_node *map, yaml_mark_t mark)
 {
 	const struct yaml_node *name = &map->members[map->cnt - 1], *other;
@@ -173,7 +173,7 @@ static int check_name(struct reading *r, const struct yaml_node *map, yaml_mark_
 static int read_node(struct reading *r, const yaml_event_t *first, struct yaml_node *node,
 		     int depth);
 
-/* Read the next member of a list or map, or the next name or value of a map. */
+/* Reads the next member of a list or map, or the next name or value of a map. */
 static int read_member(struct reading *r, const yaml_event_t *first, struct yaml_node *node,
 		       int depth)
 {
@@ -194,7 +194,7 @@ static int read_member(struct reading *r, const yaml_event_t *first, struct yaml
 	return err;
 }
 
-/* Read the node that begins with this event, and all that is in it. depth: what it is in. */
+/* Reads the node that begins with this event, and everything in it. depth: that of its parent. */
 static int read_node(struct reading *r, const yaml_event_t *first, struct yaml_node *node,
 		     int depth)
 {
@@ -220,8 +220,8 @@ static int read_node(struct reading *r, const yaml_event_t *first, struct yaml_n
 	}
 }
 
-/* Take the next event, which must be of this type. */
-static int skip(struct reading *r, yaml_event_type_t type, const char *otherwise)
+/* Takes the next event, which must be of this type. */
+static int skip_event(struct reading *r, yaml_event_type_t type, const char *otherwise)
 {
 	yaml_event_t event;
 	int err = next_event(r, &event);
@@ -237,7 +237,7 @@ static int skip(struct reading *r, yaml_event_type_t type, const char *otherwise
 static int read_document(struct reading *r, struct yaml_node *root)
 {
 	yaml_event_t event;
-	int err = skip(r, YAML_STREAM_START_EVENT, "no stream");
+	int err = skip_event(r, YAML_STREAM_START_EVENT, "no stream");
 
 	if (err)
 		return err;
@@ -257,16 +257,17 @@ static int read_document(struct reading *r, struct yaml_node *root)
 	err = read_node(r, &event, root, 0);
 	yaml_event_delete(&event);
 	if (!err)
-		err = skip(r, YAML_DOCUMENT_END_EVENT, "the document does not end here");
+		err = skip_event(r, YAML_DOCUMENT_END_EVENT, "the document does not end here");
 	if (!err)
-		err = skip(r, YAML_STREAM_END_EVENT, "a second document begins here: only one is "
-			   "allowed");
+		err = skip_event(r, YAML_STREAM_END_EVENT,
+				 "a second document begins here: only one is "
+				 "allowed");
 	return err;
 }
 
 /*
- * Read one document; an empty one is a null text. 0; -EINVAL or -EFBIG with *e; -ENOMEM. The caller
- * calls yaml_free() in any case.
+ * Reads one document; an empty one is a null text. Returns 0; -EINVAL or -EFBIG with *e; -ENOMEM.
+ * The caller calls yaml_free() in any case.
  */
 static int yaml_read(const void *data, size_t len, struct yaml_node *root, struct yaml_error *e)
 {
@@ -282,7 +283,7 @@ static int yaml_read(const void *data, size_t len, struct yaml_node *root, struc
 	}
 	if (!yaml_parser_initialize(&r.parser))
 		return -ENOMEM;
-	/* With no bytes, data may be NULL. */
+	/* Without any bytes, data may be NULL. */
 	yaml_parser_set_input_string(&r.parser, len ? data : (const void *)"", len);
 	err = read_document(&r, root);
 	yaml_parser_delete(&r.parser);
@@ -301,7 +302,7 @@ static void yaml_free(struct yaml_node *root)
 	memset(root, 0, sizeof(*root));
 }
 
-/* ---- the tree along the table of keys ---- */
+/* ---- the tree against the table of keys ---- */
 
 static struct agent_origin place_of(const struct yaml_node *node)
 {
@@ -346,7 +347,7 @@ static void set_list(struct config_loading *l, const struct setting *key,
 		set_text(l, key, &node->members[i]);
 }
 
-/* The text's name in a complaint: not longer than others can bear. */
+/* The text's name in a complaint: not too long for the other fields. */
 static const char *shown_name(const struct yaml_node *node, char shown[CLI_TEXT_MAX])
 {
 	return escape_text(node->text, strlen(node->text), shown, CLI_TEXT_MAX);
@@ -383,7 +384,7 @@ static void set_map(struct config_loading *l, const struct setting *key,
 	}
 }
 
-/* Take a text of a rule, or those of its "match". */
+/* Takes a text of a rule, or those of its "match". */
 static void take_part(struct config_loading *l, const struct setting *key,
 		      const struct yaml_node *name, struct service_rule *rule, bool inside)
 {
@@ -454,7 +455,8 @@ static void set_value(struct config_loading *l, const struct setting *key,
 	set[key->type->shape](l, key, node);
 }
 
-static void unknown(struct config_loading *l, const struct yaml_node *name, const char *group)
+static void complain_unknown(struct config_loading *l, const struct yaml_node *name,
+			     const char *group)
 {
 	const struct agent_origin at = place_of(name);
 	char near[CONFIG_PATH_BYTES], shown[CLI_TEXT_MAX];
@@ -469,14 +471,14 @@ static void unknown(struct config_loading *l, const struct yaml_node *name, cons
 				*group ? "." : "", shown);
 }
 
-/* The keys below a group. It is as deep as the table's paths. */
+/* Sets the keys below a group. Recurses as deep as the table's paths. */
 static void set_group(struct config_loading *l, const struct yaml_node *node, const char *group)
 {
 	const struct agent_origin at = place_of(node);
 	size_t i;
 
 	if (node->kind != YAML_MAP) {
-		/* "otlp:" with nothing, or comments, below it says nothing. */
+		/* "otlp:" with nothing, or only comments, below it means nothing. */
 		if (!node->null)
 			config_complain(l, &at, "%s is a map of keys", *group ? group : "the file");
 		return;
@@ -494,7 +496,7 @@ static void set_group(struct config_loading *l, const struct yaml_node *node, co
 		else if (len < CONFIG_PATH_BYTES && *name->text && config_key_is_group(path))
 			set_group(l, name + 1, path);
 		else
-			unknown(l, name, group);
+			complain_unknown(l, name, group);
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * config_keys.c - the table of all keys of the agent's configuration, and what is looked up in it.
- * See config_keys.h. A new key is a row here, a field in config.h, and `build/tests/unit/agent/
+ * config_keys.c - the table of all keys of the agent's configuration, and look-ups in it. See
+ * config_keys.h. A new key is a row here, a field in config.h, and `build/tests/unit/agent/
  * test_config_docs print` for docs/agent-config.md.
  */
 #include "config/config_keys.h"
@@ -41,9 +41,9 @@ static const struct setting_word compressions[] = {
 };
 static const struct setting_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
 
-/* ---- what a text must be beyond its type ---- */
+/* ---- checks of texts beyond their type ---- */
 
-/* The only names that are no service's own to have: a label would give all services one name. */
+/* The only names that no service has of its own: a label would give all services one name. */
 static int check_label(const struct setting *key, const char *name, struct setting_why *why)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -115,7 +115,7 @@ static int check_condition(const struct setting *key, const char *text, struct s
 #define OTEL(NAME) .env = { "OTEL_EXPORTER_OTLP_PROFILES_" NAME, "OTEL_EXPORTER_OTLP_" NAME }
 #define NO_ENV(NAME) .env = { NULL }
 
-/* What every exporter that sends has. */
+/* Shared by all exporters that send. */
 #define HTTP_KEYS(PATH, FLAG, MEMBER, GROUP, ENV)                                                  \
 	{ KEY(PATH ".headers", FLAG "-headers"), ENV("HEADERS"), .type = &config_map,              \
 	  AT(MEMBER.headers), .check = check_header, .secret = true, GROUP,                        \
@@ -276,7 +276,7 @@ const struct setting agent_keys[] = {
 const size_t agent_key_cnt = ARRAY_SIZE(agent_keys) - 1;
 _Static_assert(ARRAY_SIZE(agent_keys) <= AGENT_KEYS_MAX, "there is an origin of each");
 
-/* ---- looking up ---- */
+/* ---- look-ups ---- */
 
 void *config_field(struct agent_config *c, const struct setting *key)
 {
@@ -298,8 +298,8 @@ const struct setting *config_key_find(const char *path)
 	return NULL;
 }
 
-/* What of path comes behind the group and its dot; NULL: it is not below the group. */
-static const char *below(const char *path, const char *group)
+/* The part of path after the group and its dot; NULL: it is not below the group. */
+static const char *path_below(const char *path, const char *group)
 {
 	size_t len = strlen(group);
 
@@ -313,7 +313,7 @@ bool config_key_is_group(const char *path)
 	size_t i;
 
 	for (i = 0; i < agent_key_cnt; i++)
-		if (below(agent_keys[i].path, path))
+		if (path_below(agent_keys[i].path, path))
 			return true;
 	return false;
 }
@@ -331,7 +331,7 @@ static void names_below(const char *group, struct names *names)
 
 	names->cnt = 0;
 	for (i = 0; i < agent_key_cnt; i++) {
-		rest = below(agent_keys[i].path, group);
+		rest = path_below(agent_keys[i].path, group);
 		if (rest)
 			snprintf(names->list[names->cnt++], CONFIG_PATH_BYTES, "%.*s",
 				 (int)strcspn(rest, "."), rest);

@@ -11,7 +11,7 @@
 
 #include "base/util.h"
 
-/* Make room for one more of cnt elements in *list, a pointer. As setting_type.set. */
+/* Makes room for one more of cnt elements in *list, a pointer. Returns as setting_type.set. */
 static int one_more(void *list, size_t cnt, size_t bytes, struct setting_why *why)
 {
 	void *moved;
@@ -139,8 +139,8 @@ int config_map_put(const struct setting *key, struct agent_map *map, const char 
 	return 0;
 }
 
-/* The text from begin to end, without the blanks around it; to be freed. NULL: no memory. */
-static char *trimmed(const char *begin, const char *end)
+/* The text from begin to end, without blanks around it; to be freed. NULL: no memory. */
+static char *trim_text(const char *begin, const char *end)
 {
 	while (begin < end && *begin == ' ')
 		begin++;
@@ -149,7 +149,7 @@ static char *trimmed(const char *begin, const char *end)
 	return strndup(begin, (size_t)(end - begin));
 }
 
-/* One pair from NAME=VALUE. */
+/* Adds a pair from NAME=VALUE. */
 static int put_text(const struct setting *key, struct agent_map *map, const char *text,
 		    struct setting_why *why)
 {
@@ -159,8 +159,8 @@ static int put_text(const struct setting *key, struct agent_map *map, const char
 
 	if (!equals)
 		return setting_why(why, "give NAME=VALUE");
-	name = trimmed(text, equals);
-	value = trimmed(equals + 1, text + strlen(text));
+	name = trim_text(text, equals);
+	value = trim_text(equals + 1, text + strlen(text));
 	err = name && value ? config_map_put(key, map, name, value, why) : -ENOMEM;
 	free(name);
 	free(value);
@@ -181,7 +181,7 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decode %XX in place, as W3C Baggage has it. Returns false for what is then no printable text. */
+/* Decodes %XX in place, as in W3C Baggage. Returns false if the result is no printable text. */
 static bool decode_percents(char *text)
 {
 	char *from = text, *to = text;
@@ -209,7 +209,7 @@ static bool decode_percents(char *text)
 
 /*
  * NAME=VALUE,NAME=VALUE with %XX in values. service.* of OTEL_RESOURCE_ATTRIBUTES is left out: it
- * says who we are, and labels are on the services that we see.
+ * names ourselves, and labels are for the services that we see.
  */
 static int set_pairs(const struct setting *key, void *field, const char *text,
 		     struct setting_why *why)

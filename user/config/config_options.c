@@ -21,7 +21,7 @@ static int add_flag(struct agent_options *o, const struct setting *key, const ch
 	return 0;
 }
 
-/* A key's option waits for the file, which it is stronger than; the others are set at once. */
+/* A key's option takes precedence over the file, so it waits for it; the others are set at once. */
 static int take_option(void *target, const struct setting *key, const char *value)
 {
 	if (!key->path)
@@ -93,7 +93,7 @@ static const struct cli_command command = {
 	.settings = options, .word = take_word, .take = take_option,
 };
 
-/* Where what a variable stands for begins. */
+/* The column where the meaning of a variable begins. */
 #define VARIABLE_COLUMN 50
 
 static void print_variables(FILE *out)

@@ -28,7 +28,7 @@ static void print_origin(const struct agent_config *c, size_t i, FILE *out)
 	}
 }
 
-/* Begin the groups in which this path is and the last one was not. Returns its depth. */
+/* Begins the groups of this path that the last one was not in. Returns its depth. */
 static int open_groups(const char *path, const char *last, FILE *out)
 {
 	const char *dot, *name = path;
@@ -54,7 +54,7 @@ static void print_key(const struct agent_config *c, size_t i, int depth, FILE *o
 	key->type->print(key, field, 2 * depth + 2, text);
 	fclose(text);
 	if (line && *line == '\n') {
-		/* A map or rules: the origin goes behind the key. */
+		/* A map or rules: the origin follows the key. */
 		fprintf(out, "%*s%s:%*s", 2 * depth, "", name,
 			(int)(COMMENT_COLUMN - 1 - strlen(name)) - 2 * depth, "");
 		print_origin(c, i, out);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* config_set.c - sets values, keeps where each came from, says what is wrong. See config_keys.h. */
+/* config_set.c - sets values, records their origins, reports errors. See config_keys.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -32,7 +32,7 @@ static int set_string(const struct setting *key, void *field, const char *text,
 	return 0;
 }
 
-/* A user, as in http://USER:PASSWORD@HOST/: where it ends, at the "@"; NULL: there is none. */
+/* Where the user of http://USER:PASSWORD@HOST/ ends, at the "@"; NULL: there is none. */
 static const char *user_end(const char *url)
 {
 	const char *host = strstr(url, "://"), *end;
@@ -52,7 +52,7 @@ bool config_url_has_user(const char *url)
 	return user_end(url) != NULL;
 }
 
-/* Is text one of the schemes, "://" and something? schemes: NULL-terminated. */
+/* Returns true if text is one of the schemes, "://" and something. schemes: NULL-terminated. */
 static bool is_url(const char *text, const char *const *schemes)
 {
 	size_t len = strcspn(text, ":");
@@ -138,7 +138,7 @@ void config_print_text(const char *text, FILE *out)
 {
 	struct json j;
 
-	/* What JSON escapes, YAML reads, as there are no control characters and no broken UTF-8. */
+	/* YAML reads what JSON escapes, as there are no control characters and no broken UTF-8. */
 	json_start(&j, out, false);
 	json_string(&j, NULL, text);
 }

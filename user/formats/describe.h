@@ -2,8 +2,8 @@
 /*
  * describe.h - facts about a file, to be printed for people or as JSON.
  *
- * Readers call these functions; who prints implements them. Keys are JSON names, and words
- * of a heading for people ("peak_bytes": "peak bytes"). Values may have any bytes.
+ * Readers call these functions; the printer implements them. Keys are JSON names, and words of a
+ * heading for people ("peak_bytes": "peak bytes"). Values may have any bytes.
  */
 #ifndef TACHBPF_DESCRIBE_H
 #define TACHBPF_DESCRIBE_H

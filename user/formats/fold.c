@@ -10,7 +10,7 @@
 
 int fold_add(struct buf *b, struct string_ref s)
 {
-	/* escape_text() makes at most four bytes of each one, and adds a NUL. */
+	/* escape_text() makes at most four bytes of each byte, and adds a NUL. */
 	size_t room = (size_t)s.len * 4 + 1;
 	char *p;
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fold.h - frames as words of folded stacks: "a.py:f:3", "<GC>", "f ([libfoo.so.1])". Each word
- * is made once, however many stacks have it.
+ * fold.h - frames as words of folded stacks: "a.py:f:3", "<GC>", "f ([libfoo.so.1])". Each word is
+ * made once, however many stacks have it.
  *
- * Words contain no ";", no control character and no invalid UTF-8: ";" becomes ":", and the
- * others are escaped as \xNN.
+ * Words contain no ";", no control character and no invalid UTF-8: ";" becomes ":", and the others
+ * are escaped as \xNN.
  */
 #ifndef TACHBPF_FOLD_H
 #define TACHBPF_FOLD_H
@@ -17,13 +17,13 @@ struct fold {
 };
 
 /*
- * Make words for all labels so far; with the line,
- * unless detail is DETAIL_FUNCTION. 0 or -ENOMEM.
+ * Makes words for all labels so far; with the line, unless detail is DETAIL_FUNCTION. Returns 0 or
+ * -ENOMEM.
  */
 int fold_init(struct fold *f, const struct stacks *s, enum stack_detail detail);
 void fold_free(struct fold *f);
 
-/* Append any text as a word. 0 or -ENOMEM. */
+/* Appends any text as a word. Returns 0 or -ENOMEM. */
 int fold_add(struct buf *b, struct string_ref s);
 
 static inline struct string_ref fold_word(const struct fold *f, uint32_t label)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * foreign.c - the table of files that are known and not read, each with the way to one that is
- * read. See foreign.h. A new one is one line here and one in tests/unit/formats/test_foreign.c.
+ * foreign.c - the table of known files that are not read, each with the way to one that is. See
+ * foreign.h. A new one is a line here and one in tests/unit/formats/test_foreign.c.
  */
 #include "formats/foreign.h"
 
@@ -14,7 +14,8 @@
 #include "formats/input.h"
 
 #define SPEEDSCOPE "https://www.speedscope.app opens it, and exports it as a file that is read here"
-#define PPROF "https://www.speedscope.app opens one of pprof, and exports it as a file that is read here"
+#define PPROF "https://www.speedscope.app opens one of pprof, and exports it as a file that is " \
+	      "read here"
 #define DECOMPRESS "decompress it first"
 #define OURS "convert the .tach file that it was made from instead"
 
@@ -27,8 +28,8 @@ struct foreign {
 static const struct foreign heads[] = {
 	{ "PERFILE2", "perf's data", "'perf script -i FILE | stackcollapse-perf.pl > FILE.folded' "
 	  "makes a file that is read here" },
-	{ "MOJ", "a profile of austin (MOJO)", "'mojo2austin FILE FILE.folded' makes a file that is "
-	  "read here" },
+	{ "MOJ", "a profile of austin (MOJO)", "'mojo2austin FILE FILE.folded' makes a file that "
+	  "is read here" },
 	{ "memray", "a recording of memray", "'memray transform speedscope FILE' makes a file that "
 	  "is read here" },
 	{ "\x04\x22\x4d\x18", "compressed with lz4, as memray's recordings are",
@@ -36,7 +37,8 @@ static const struct foreign heads[] = {
 	{ "\x28\xb5\x2f\xfd", "compressed with zstd", DECOMPRESS },
 	{ "\xfd" "7zXZ", "compressed with xz", DECOMPRESS },
 	{ "BZh", "compressed with bzip2", DECOMPRESS },
-	{ "\x1f\x8b", "compressed with gzip, as pprof's profiles are", PPROF "; decompress others" },
+	{ "\x1f\x8b", "compressed with gzip, as pprof's profiles are",
+	  PPROF "; decompress others" },
 	{ "heap profile:", "a heap profile of gperftools",
 	  "'google-pprof --collapsed PROGRAM FILE > FILE.folded' makes a file that is read here" },
 	{ "heap_v2/", "a heap profile of jemalloc",
@@ -61,8 +63,8 @@ static const struct foreign keys[] = {
 	{ "threads", "a profile for the Firefox Profiler", SPEEDSCOPE },
 	{ "root_frame", "a profile of pyinstrument's JSON renderer",
 	  "use 'pyinstrument -r speedscope'" },
-	{ "start_call_stack", "a session of pyinstrument", "'pyinstrument --load FILE -r speedscope "
-	  "-o FILE.json' makes a file that is read here" },
+	{ "start_call_stack", "a session of pyinstrument", "'pyinstrument --load FILE -r "
+	  "speedscope -o FILE.json' makes a file that is read here" },
 	{ "growth_rate", "a profile of Scalene", "'scalene view FILE' shows it" },
 	{ "sample_interval_usec", "tachbpf's jsonl", OURS },
 	{ "processes", "tachbpf's summary of a recording", "give its directory, or the .tach or "
@@ -70,8 +72,8 @@ static const struct foreign keys[] = {
 };
 
 static const struct foreign perf_script = {
-	NULL, "the text of 'perf script'", "'stackcollapse-perf.pl FILE > FILE.folded' makes a file "
-	"that is read here",
+	NULL, "the text of 'perf script'", "'stackcollapse-perf.pl FILE > FILE.folded' makes a "
+	"file that is read here",
 };
 static const struct foreign pprof = { NULL, "a profile of pprof", PPROF };
 static const struct foreign austin_full = {
@@ -115,7 +117,7 @@ static const struct foreign *find_key(const struct buf *key)
 	return NULL;
 }
 
-/* NULL also if it is speedscope's own: its reader has said what is wrong. */
+/* Returns NULL also if it is speedscope's own: its reader has said what is wrong. */
 static const struct foreign *find_json(const struct input *in)
 {
 	const struct foreign *found = NULL;
@@ -164,7 +166,7 @@ static bool is_perf_script(const struct input *in)
 	return false;
 }
 
-static const struct foreign *find(const struct input *in)
+static const struct foreign *find_foreign(const struct input *in)
 {
 	const struct foreign *found = find_head(in);
 	const uint8_t *d = in->data;
@@ -176,7 +178,7 @@ static const struct foreign *find(const struct input *in)
 	/* profile.proto: sample_type, a message of a few bytes that begins with type. */
 	if (in->size > 4 && d[0] == 0x0a && d[1] >= 2 && d[1] <= 22 && d[2] == 0x08)
 		return &pprof;
-	/* Python's marshal: a dict, whose first key is a tuple; 0x80: it may be referred to. */
+	/* Python's marshal: a dict whose first key is a tuple; 0x80: it may be referred to. */
 	if (in->size > 2 && (d[0] & 0x7f) == '{' && strchr("()", d[1] & 0x7f) && d[1] & 0x7f)
 		return &marshal;
 	if (is_perf_script(in))
@@ -189,7 +191,7 @@ static const struct foreign *find(const struct input *in)
 
 bool foreign_explain(const struct input *in, char *why, size_t why_size)
 {
-	const struct foreign *found = find(in);
+	const struct foreign *found = find_foreign(in);
 
 	if (found)
 		snprintf(why, why_size, "this is %s, which is not read here: %s",

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * foreign.h - recognises files of other tools that are not read here.
- */
+/* foreign.h - recognises files of other tools that are not read here. */
 #ifndef TACHBPF_FOREIGN_H
 #define TACHBPF_FOREIGN_H
 
@@ -11,8 +9,8 @@
 struct input;
 
 /*
- * If the file is one that is known and not read, set why to a sentence that names it and says what
- * to do. Takes time: it is for files that no reader has accepted.
+ * If the file is of a known kind that is not read, sets why to a sentence that names it and says
+ * what to do. Takes time: only for files that no reader has accepted.
  */
 bool foreign_explain(const struct input *in, char *why, size_t why_size);
 

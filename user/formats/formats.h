@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * formats.h - lists the formats. Each is defined in a folder of its own; sinks.c and
- * readers.c have them in tables.
+ * formats.h - lists the formats. Each is defined in its own directory; sinks.c and readers.c have
+ * them in tables.
  */
 #ifndef TACHBPF_FORMATS_H
 #define TACHBPF_FORMATS_H

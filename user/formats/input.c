@@ -16,7 +16,7 @@
 
 #include "host/regular.h"
 
-/* fd: of open_regular(). Set *size to the file's size. 0, or -errno with a reason in why. */
+/* fd: of open_regular(). Sets *size to the file's size. 0, or -errno with a reason in why. */
 static int check_file(int fd, size_t *size, char *why, size_t why_size)
 {
 	struct stat st;

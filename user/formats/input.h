@@ -2,8 +2,8 @@
 /*
  * input.h - the bytes of an input file, mapped.
  *
- * If somebody truncates the file while it is mapped, the process ends (SIGBUS). The size is
- * the one that fstat() returned.
+ * If somebody truncates the file while it is mapped, the process ends (SIGBUS). The size is the one
+ * that fstat() returned.
  */
 #ifndef TACHBPF_INPUT_H
 #define TACHBPF_INPUT_H
@@ -18,13 +18,13 @@ struct input {
 	size_t size;		/* in bytes, > 0 */
 };
 
-/* Map a file. NULL with errno, and a reason in one line in why. Freed by input_unmap(). */
+/* Maps a file. Returns NULL with errno, and a one-line reason in why. Free it by input_unmap(). */
 struct input *input_map(const char *path, char *why, size_t why_size);
 void input_unmap(struct input *in);
 
 /*
- * Map a file that may be empty (data: NULL) or still be written; what is written to the mapping
- * stays in it. *locked, unless NULL: its writer has it locked. 0 or -errno.
+ * Maps a file that may be empty (data: NULL) or still be written; what is written to the mapping
+ * stays in it. *locked, unless NULL: its writer holds a lock on it. Returns 0 or -errno.
  */
 int input_map_private(struct input *in, const char *path, bool *locked);
 void input_unmap_private(struct input *in);

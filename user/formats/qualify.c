@@ -48,7 +48,7 @@ static bool is_named(struct string_ref dir)
 	return dir.len && !ref_is(dir, ".") && !ref_is(dir, "..");
 }
 
-/* The path without what Python leaves out of a module's name: "/__init__.py", ".py". */
+/* The path without what Python omits in a module's name: "/__init__.py", ".py". */
 static struct string_ref without_suffix(struct string_ref path)
 {
 	if (ref_ends_with(path, PACKAGE_FILE))
@@ -59,8 +59,8 @@ static struct string_ref without_suffix(struct string_ref path)
 }
 
 /*
- * What of a path is its module's: what lies below the last root, or else the file with its
- * directory: a package's name as a rule, and files of one name are many (views.py).
+ * The part of a path that names its module: what follows the last root, or else the file with its
+ * directory, which is usually a package's name; many files have the same name (views.py).
  */
 static struct string_ref module_path(struct string_ref path)
 {

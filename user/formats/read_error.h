@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * read_error.h - why a file could not be read: the message that a reader returns.
- */
+/* read_error.h - why a file could not be read: the message that a reader returns. */
 #ifndef TACHBPF_READ_ERROR_H
 #define TACHBPF_READ_ERROR_H
 
@@ -14,13 +12,13 @@ struct reason {
 	size_t size;
 };
 
-/* Set the message. Returns -EBADMSG. */
+/* Sets the message. Returns -EBADMSG. */
 int reason_say(const struct reason *why, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Set the message "damaged at byte OFF: ...". Returns -EBADMSG. */
+/* Sets the message "damaged at byte OFF: ...". Returns -EBADMSG. */
 int reason_at(const struct reason *why, uint64_t off, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Set the message "out of memory". Returns -ENOMEM. */
+/* Sets the message "out of memory". Returns -ENOMEM. */
 int reason_memory(const struct reason *why);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * readers.c - the table of input formats, and finding the format of a file. A new format is
- * one line here. See readers.h.
+ * readers.c - the table of input formats, and the detection of a file's format. A new format is one
+ * line here. See readers.h.
  */
 #include "formats/readers.h"
 
@@ -46,7 +46,7 @@ const struct reader_ops *reader_detect(const struct input *in)
 	return NULL;
 }
 
-/* Fill in what no format's reader sets, after a profile was selected. */
+/* Fills in what no format's reader sets, after a profile was selected. */
 static void finish_info(struct reader *r)
 {
 	struct reader_info *info = &r->info;
@@ -155,8 +155,8 @@ struct sampling {
 };
 
 /*
- * Convert time to samples: each thread gets as many as its time has intervals, plus or
- * minus a half.
+ * Converts time to samples: each thread gets as many as its time has intervals, plus or minus a
+ * half.
  */
 static int on_time(void *ctx, const struct event *ev)
 {

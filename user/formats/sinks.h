@@ -6,12 +6,12 @@
 #include "model/sink.h"
 
 /*
- * Open a sink. GROUP_CONTAINER, which formats do not know, is implemented here: profiles
- * are joined by container. NULL with errno.
+ * Opens a sink. GROUP_CONTAINER, which formats do not know, is implemented here: profiles are
+ * joined by container. Returns NULL with errno on failure.
  */
 struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args);
 
-/* The format with this name; NULL: none. */
+/* The format with this name, or NULL. */
 const struct sink_ops *sink_find(const char *name);
 /* The i-th format; NULL: no more. For --help. */
 const struct sink_ops *sink_at(size_t i);

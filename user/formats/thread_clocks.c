@@ -29,7 +29,7 @@ int clocks_tick(struct clocks *c, uint64_t thread_id, uint64_t weight, uint64_t 
 		return err;
 	times = (uint64_t *)(void *)c->times.data;
 	*now = times[index];
-	/* At UINT64_MAX the clock stays. */
+	/* At UINT64_MAX the clock stops. */
 	times[index] = add_capped(times[index], mul_capped(weight, step_us));
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * thread_clocks.h - times for the samples of files that have none: each thread has a clock,
- * which its samples advance.
+ * thread_clocks.h - times for the samples of files that have none: each thread has a clock, which
+ * its samples advance.
  */
 #ifndef TACHBPF_THREAD_CLOCKS_H
 #define TACHBPF_THREAD_CLOCKS_H
@@ -19,7 +19,7 @@ struct clocks {
 	struct buf times;	/* uint64_t, µs */
 };
 
-/* Set *now to the thread's clock, then advance the clock by weight × step_us. 0 or -ENOMEM. */
+/* Sets *now to the thread's clock, then advances it by weight × step_us. Returns 0 or -ENOMEM. */
 int clocks_tick(struct clocks *c, uint64_t thread_id, uint64_t weight, uint64_t step_us,
 		uint64_t *now);
 void clocks_free(struct clocks *c);

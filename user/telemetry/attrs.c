@@ -31,7 +31,7 @@ const char *attrs_text(const struct attrs *a, const char *key)
 	return at ? attr_value(a, at) : "";
 }
 
-/* Add text with its NUL; there is room for it. Returns where it is. */
+/* Adds text with its NUL; there is room for it. Returns its offset. */
 static uint16_t add_text(struct attrs *a, const char *text, size_t len)
 {
 	uint16_t at = a->text_len;
@@ -41,7 +41,8 @@ static uint16_t add_text(struct attrs *a, const char *text, size_t len)
 	return at;
 }
 
-static bool put(struct attrs *a, const char *key, const char *value, bool is_number, int64_t number)
+static bool put_attr(struct attrs *a, const char *key, const char *value, bool is_number,
+		     int64_t number)
 {
 	size_t key_len = strlen(key), len = strlen(value);
 	struct attr *at = &a->items[a->cnt];
@@ -57,10 +58,10 @@ static bool put(struct attrs *a, const char *key, const char *value, bool is_num
 	return true;
 }
 
-/* Clean the key. false: it is there already, or cannot be one. */
+/* Cleans the key. Returns false if it is there already, or cannot be a key. */
 static bool is_new_key(struct attrs *a, const char *key, size_t len, char out[ATTR_KEY_BYTES])
 {
-	/* Of those for which there is no room, nobody need know whether they are new. */
+	/* Attributes that do not fit are counted without a check whether they are new. */
 	if (!len || len >= ATTR_KEY_BYTES || a->cnt == ATTRS_MAX) {
 		a->dropped++;
 		return false;
@@ -74,7 +75,7 @@ bool attrs_put(struct attrs *a, const char *key, size_t key_len, const char *val
 
 	if (!is_new_key(a, key, key_len, clean_key))
 		return false;
-	return put(a, clean_key, escape_text(value, len, clean, sizeof(clean)), false, 0);
+	return put_attr(a, clean_key, escape_text(value, len, clean, sizeof(clean)), false, 0);
 }
 
 bool attrs_put_text(struct attrs *a, const char *key, const char *value)
@@ -86,5 +87,5 @@ bool attrs_put_number(struct attrs *a, const char *key, size_t key_len, int64_t 
 {
 	char clean_key[ATTR_KEY_BYTES];
 
-	return is_new_key(a, key, key_len, clean_key) && put(a, clean_key, "", true, number);
+	return is_new_key(a, key, key_len, clean_key) && put_attr(a, clean_key, "", true, number);
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <zlib.h>
 
-#define GZIP_WINDOW (15 + 16)	/* zlib.h: 16 more for a gzip header */
+#define GZIP_WINDOW (15 + 16)	/* zlib.h: plus 16 for a gzip header */
 #define STEP_BYTES (64 * 1024)
 
 int gzip_bytes(const void *data, size_t len, int level, struct buf *out)

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* gzip.h - bytes in memory as a gzip member in memory. */
+/* gzip.h - compresses bytes in memory to a gzip member, and back. */
 #ifndef TACHBPF_GZIP_H
 #define TACHBPF_GZIP_H
 
 #include "base/util.h"
 
-/* zlib's. 6 makes profiles a tenth smaller, and takes 2.3 times as long (bench_window). */
+/* zlib's level. 6 makes profiles a tenth smaller, but takes 2.3 times as long (bench_window). */
 #define GZIP_LEVEL 1
 
-/* Append the compressed bytes to out. 0 or -ENOMEM; then out is as it was. */
+/* Appends the compressed bytes to out. Returns 0 or -ENOMEM; then out is unchanged. */
 int gzip_bytes(const void *data, size_t len, int level, struct buf *out);
 /*
- * Append what a gzip member was made of. 0; -EFBIG: it is more than max bytes; -EBADMSG: it is
- * none; -ENOMEM. After an error, out is as it was.
+ * Appends the content of a gzip member. Returns 0; -EFBIG: more than max bytes; -EBADMSG: not a
+ * gzip member; -ENOMEM. After an error, out is unchanged.
  */
 int gunzip_bytes(const void *data, size_t len, size_t max, struct buf *out);
 

@@ -23,7 +23,7 @@ const char *metrics_content_type(enum metrics_form form)
 	       "text/plain; version=0.0.4; charset=utf-8";
 }
 
-/* Prometheus asks for OpenMetrics if it can read it; who sends both prefers it. */
+/* Prometheus asks for OpenMetrics if it can read it; a client that sends both prefers it. */
 enum metrics_form metrics_form_of(const char *accept)
 {
 	return accept && strstr(accept, "application/openmetrics-text") ? METRICS_OPENMETRICS :
@@ -40,7 +40,7 @@ void metrics_text_free(struct metrics_text *t)
 	buf_free(&t->out);
 }
 
-static void add(struct metrics_text *t, const void *data, size_t len)
+static void add_bytes(struct metrics_text *t, const void *data, size_t len)
 {
 	if (buf_add(&t->out, data, len))
 		t->err = -ENOMEM;
@@ -48,7 +48,7 @@ static void add(struct metrics_text *t, const void *data, size_t len)
 
 static void add_text(struct metrics_text *t, const char *text)
 {
-	add(t, text, strlen(text));
+	add_bytes(t, text, strlen(text));
 }
 
 void metrics_clean(const char *value, char out[METRIC_LABEL_BYTES])
@@ -83,12 +83,12 @@ static void add_value_of_label(struct metrics_text *t, const char *value)
 	metrics_clean(value, clean);
 	while (*p) {
 		n = strcspn(p, "\\\"");
-		add(t, p, n);
+		add_bytes(t, p, n);
 		p += n;
 		if (!*p)
 			break;
-		add(t, "\\", 1);
-		add(t, p++, 1);
+		add_bytes(t, "\\", 1);
+		add_bytes(t, p++, 1);
 	}
 }
 
@@ -111,7 +111,7 @@ static void add_labels(struct metrics_text *t, const struct metric_label *labels
 		add_text(t, "}");
 }
 
-static const char *suffix(enum metric_type type)
+static const char *name_suffix(enum metric_type type)
 {
 	return type == METRIC_COUNTER ? "_total" : type == METRIC_INFO ? "_info" : "";
 }
@@ -122,7 +122,7 @@ static void add_comment(struct metrics_text *t, const char *keyword, const char 
 	add_text(t, keyword);
 	add_text(t, t->name);
 	if (t->form == METRICS_PROMETHEUS)
-		add_text(t, suffix(t->type));
+		add_text(t, name_suffix(t->type));
 	add_text(t, " ");
 	add_text(t, text);
 	add_text(t, "\n");
@@ -173,7 +173,7 @@ static void add_sample(struct metrics_text *t, const struct metric_label *labels
 	if (!t->headed)
 		add_head(t);
 	add_text(t, t->name);
-	add_text(t, suffix(t->type));
+	add_text(t, name_suffix(t->type));
 	add_labels(t, labels, cnt);
 	add_text(t, " ");
 	add_text(t, value);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * metrics_text.h - writes metrics as Prometheus reads them: its text format 0.0.4, or OpenMetrics
- * 1.0.0, into memory.
+ * metrics_text.h - writes metrics in memory in a format that Prometheus reads: its text format
+ * 0.0.4, or OpenMetrics 1.0.0.
  *
- * A family is a name with its type and help, and has samples, which differ by labels. A family
- * is written with its first sample, so one without samples is not there. Names and help are the
- * program's own; values of labels may be hostile. The text is bounded: a sample that does not fit
+ * A family is a name with its type and help, and has samples that differ by labels. A family is
+ * written with its first sample, so one without samples does not appear. Names and help are the
+ * program's own; values of labels may be hostile. The text has a limit: a sample that does not fit
  * is left out as a whole, and counted.
  *
  * Used from one thread; waits for nothing.
@@ -19,15 +19,12 @@
 #include "base/util.h"
 
 enum metrics_form { METRICS_PROMETHEUS, METRICS_OPENMETRICS, METRICS_FORMS };
-/* What the header Content-Type says of it. */
+/* The value of the header Content-Type. */
 const char *metrics_content_type(enum metrics_form form);
-/* What a request's header Accept wants (NULL: there is none), as Prometheus sends it. */
+/* The format that a request's header Accept asks for (NULL: no header), as Prometheus sends it. */
 enum metrics_form metrics_form_of(const char *accept);
 
-/*
- * The samples of a counter have the family's name and "_total", those of an info "_info" and the
- * value 1.
- */
+/* A counter's samples have the family's name and "_total", an info's "_info" and the value 1. */
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_INFO };
 
 struct metric_label {
@@ -35,50 +32,50 @@ struct metric_label {
 };
 
 #define METRICS_FAMILIES_MAX 128
-/* The value of a label, with its zero byte; what is longer is cut. */
+/* The value of a label, including the NUL; a longer one is cut. */
 #define METRIC_LABEL_BYTES 160
 
 struct metrics_text {
 	struct buf out;			/* the text */
-	size_t max;			/* it has no more bytes */
+	size_t max;			/* its limit in bytes */
 	enum metrics_form form;
 	const char *names[METRICS_FAMILIES_MAX];	/* of the families so far */
 	size_t family_cnt;
 	const char *name, *help;	/* of the family; NULL: it is left out */
 	enum metric_type type;
-	bool headed;			/* the family's first lines are written */
+	bool headed;			/* the family's header lines are written */
 	uint64_t left_out;		/* samples that did not fit */
-	int err;			/* 0; -ENOMEM; -EEXIST: a family came twice; -E2BIG: too
-					 * many families */
+	/* 0; -ENOMEM; -EEXIST: a repeated family; -E2BIG: too many families */
+	int err;
 };
 
-/* A text of at most max bytes. Freed by metrics_text_free(). */
+/* Begins a text of at most max bytes. Free it by metrics_text_free(). */
 void metrics_text_begin(struct metrics_text *t, enum metrics_form form, size_t max);
 void metrics_text_free(struct metrics_text *t);
 
 /*
- * Begin a family; its samples follow. name: without the suffix of its type; both must stay valid
- * until metrics_text_end(). A name that was there already is an error: nothing is written of it.
+ * Begins a family; its samples follow. name: without the suffix of its type; both must stay valid
+ * until metrics_text_end(). A repeated name is an error: nothing is written of it.
  */
 void metrics_family(struct metrics_text *t, const char *name, enum metric_type type,
 		    const char *help);
 /* A sample of the family. No two samples of a family may have the same labels. */
 void metrics_count(struct metrics_text *t, const struct metric_label *labels, size_t cnt,
 		   uint64_t value);
-/* A time of so many nanoseconds, written in seconds. */
+/* A time in nanoseconds, written in seconds. */
 void metrics_ns(struct metrics_text *t, const struct metric_label *labels, size_t cnt, uint64_t ns);
 void metrics_real(struct metrics_text *t, const struct metric_label *labels, size_t cnt,
 		  double value);
 
 /*
- * The text is complete. Returns 0 or t->err: a text that lacks something is still well-formed,
- * unless there is no memory.
+ * Completes the text. Returns 0 or t->err: a text that lacks something is still well-formed, unless
+ * memory ran out.
  */
 int metrics_text_end(struct metrics_text *t);
 
 /*
- * Copy a label's value to out as it will be shown: valid UTF-8, U+FFFD in place of what is not
- * printable, cut to the room. Two values with the same copy are one in the text.
+ * Copies a label's value to out as it will appear: valid UTF-8, U+FFFD for each unprintable
+ * character, cut to fit. Two values with equal copies are one in the text.
  */
 void metrics_clean(const char *value, char out[METRIC_LABEL_BYTES]);
 

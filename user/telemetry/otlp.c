@@ -4,7 +4,7 @@
  *
  * Entries of the dictionary get their index when a sample first needs them, so a request has no
  * entry that it does not use. When a sample makes the request too large, the tables are cut back to
- * where they were, the request is emitted, and the sample is the next one's first.
+ * their previous state, the request is emitted, and the sample becomes the first of the next one.
  */
 #include "telemetry/otlp.h"
 
@@ -18,7 +18,7 @@
 
 #define SCOPE "tachbpf"
 #define UNKNOWN_SERVICE "unknown_service"
-/* At most so much is added around what is in the tables: keys, lengths, a profile's head. */
+/* At most this much surrounds the contents of the tables: keys, lengths, a profile's head. */
 #define AROUND_BYTES 512
 
 struct encoder {
@@ -28,16 +28,16 @@ struct encoder {
 	int err;
 	/* Of the request: */
 	struct otlp_dictionary dictionary;
-	/* ResourceProfiles that are finished; at last the dictionary follows. */
+	/* Finished ResourceProfiles; the dictionary follows at the end. */
 	struct proto_out services;
 	struct otlp_request request;
 	/* Of the service, and of its profile: */
 	struct proto_out resource, profiles, samples;
 	enum window_kind kind;
-	uint64_t left;				/* of the profile's division by the period */
+	uint64_t left;				/* of the profile's divisions by the period */
 };
 
-static void note(struct encoder *e, int err)
+static void note_error(struct encoder *e, int err)
 {
 	if (err && !e->err)
 		e->err = err;
@@ -65,22 +65,22 @@ static void put_value_type(struct encoder *e, uint32_t field, const char *type, 
 	proto_end(&e->profiles, begin);
 }
 
-/* Does the profile count samples of the period? */
-static bool counts(const struct encoder *e)
+/* Returns true if the profile counts samples of the period. */
+static bool counts_periods(const struct encoder *e)
 {
 	return e->kind == WINDOW_CPU && e->a->period_ns;
 }
 
-/* What the profile's values are; its words are in the string table before its first sample. */
+/* The type of the profile's values; its words enter the string table before the first sample. */
 static struct window_kind_names value_names(const struct encoder *e)
 {
-	if (counts(e))
+	if (counts_periods(e))
 		return (struct window_kind_names){ .type = "samples", .unit = "count" };
 	return window_kinds[e->kind];
 }
 
 /*
- * The type of the period. Grafana Pyroscope takes a profile's name from it, but that of off_cpu,
+ * The type of the period. Grafana Pyroscope takes a profile's name from it, except for off_cpu,
  * which must have none (pkg/ingester/otlp/convert.go).
  */
 static void put_period(struct encoder *e)
@@ -103,7 +103,7 @@ static void put_texts(struct encoder *e)
 	otlp_text(&e->dictionary, window_kinds[e->kind].unit);
 }
 
-/* Finish the profile, if it has samples: they become one of the service's. */
+/* Finishes the profile; if it has samples, it is added to the service. */
 static void end_profile(struct encoder *e)
 {
 	struct window_kind_names names = value_names(e);
@@ -115,7 +115,7 @@ static void end_profile(struct encoder *e)
 	if (!e->samples.b.len)
 		return;
 	if (getrandom(id, sizeof(id), 0) != sizeof(id))
-		note(e, -EIO);
+		note_error(e, -EIO);
 	begin = proto_begin(o, SCOPE_PROFILES_PROFILES);
 	put_value_type(e, PROFILE_SAMPLE_TYPE, names.type, names.unit);
 	proto_append(o, &e->samples);
@@ -128,7 +128,7 @@ static void end_profile(struct encoder *e)
 	e->request.profiles++;
 }
 
-/* Finish the service, if it has profiles: it becomes one of the request's. */
+/* Finishes the service; if it has profiles, it is added to the request. */
 static void end_service(struct encoder *e)
 {
 	struct proto_out *o = &e->services;
@@ -152,15 +152,15 @@ static void end_service(struct encoder *e)
 /* The first error of any buffer. */
 static int first_error(struct encoder *e)
 {
-	note(e, otlp_dictionary_error(&e->dictionary));
-	note(e, e->services.err);
-	note(e, e->resource.err);
-	note(e, e->profiles.err);
-	note(e, e->samples.err);
+	note_error(e, otlp_dictionary_error(&e->dictionary));
+	note_error(e, e->services.err);
+	note_error(e, e->resource.err);
+	note_error(e, e->profiles.err);
+	note_error(e, e->samples.err);
 	return e->err;
 }
 
-/* Emit what there is, and begin another request, in the same service and profile. */
+/* Emits the request, and begins another one in the same service and profile. */
 static void end_request(struct encoder *e)
 {
 	struct proto_out *o = &e->services;
@@ -177,7 +177,7 @@ static void end_request(struct encoder *e)
 	e->result->requests++;
 	e->result->profiles += e->request.profiles;
 	e->result->samples += e->request.samples;
-	note(e, e->a->emit(e->a->ctx, &e->request));
+	note_error(e, e->a->emit(e->a->ctx, &e->request));
 	begin_request(e);
 }
 
@@ -202,7 +202,7 @@ static void put_sample(struct encoder *e, uint32_t stack, uint32_t link, uint64_
 	proto_end(o, begin);
 }
 
-/* Add a sample to the profile, in another request if it does not fit into this one. */
+/* Adds a sample to the profile, in another request if it does not fit into this one. */
 static void add_sample(struct encoder *e, uint32_t stack, uint32_t link, uint64_t value)
 {
 	struct otlp_dictionary_mark mark;
@@ -222,7 +222,7 @@ static void add_sample(struct encoder *e, uint32_t stack, uint32_t link, uint64_
 				add_sample(e, stack, link, value);
 			return;
 		}
-		/* Not even alone. */
+		/* It does not fit even alone. */
 		begin_request(e);
 		put_texts(e);
 		put_sample(e, OTHER, 0, value);
@@ -231,13 +231,13 @@ static void add_sample(struct encoder *e, uint32_t stack, uint32_t link, uint64_
 	e->request.samples++;
 }
 
-/* Add a time; what is less than a period is added to the next one's. */
+/* Adds a time; the remainder of the period is added to the next one's. */
 static void add_time(struct encoder *e, uint32_t stack, uint32_t link, uint64_t time_ns,
 		     uint64_t taken)
 {
 	uint64_t value = time_ns;
 
-	if (counts(e)) {
+	if (counts_periods(e)) {
 		value = add_capped(value, e->left);
 		e->left = value % e->a->period_ns;
 		value /= e->a->period_ns;
@@ -253,7 +253,7 @@ static void put_profile(struct encoder *e, const struct window_series *s)
 	uint32_t cnt, i;
 	const struct window_sample *all = window_samples(e->w, &cnt);
 
-	e->left = counts(e) ? e->a->period_ns / 2 : 0;	/* so that the sum is rounded */
+	e->left = counts_periods(e) ? e->a->period_ns / 2 : 0;	/* so that the sum is rounded */
 	for (i = s->first; i != WINDOW_NONE && !e->err; i = all[i].next)
 		add_time(e, all[i].stack, all[i].link, all[i].value, all[i].samples);
 	if (s->other_value)

@@ -7,19 +7,19 @@
 
 #include "model/native_frame.h"
 
-static void note(struct otlp_dictionary *d, int err)
+static void note_error(struct otlp_dictionary *d, int err)
 {
 	if (err && !d->err)
 		d->err = err;
 }
 
-/* The index of an id. Returns false if it is new: then the caller adds the entry. */
-static bool known(struct otlp_dictionary *d, enum otlp_table t, uint32_t id, uint32_t *index)
+/* Looks up an id. Returns false if it is new: then the caller adds the entry. */
+static bool find_index(struct otlp_dictionary *d, enum otlp_table t, uint32_t id, uint32_t *index)
 {
 	if (id_map_get(&d->ids[t], id, index))
 		return true;
 	*index = d->cnt[t]++;
-	note(d, id_map_set(&d->ids[t], id, *index));
+	note_error(d, id_map_set(&d->ids[t], id, *index));
 	return false;
 }
 
@@ -32,7 +32,7 @@ uint32_t otlp_text(struct otlp_dictionary *d, const char *text)
 			return d->texts[i].index;
 	}
 	if (i == OTLP_TEXTS_MAX) {
-		note(d, -EINVAL);
+		note_error(d, -EINVAL);
 		return 0;
 	}
 	d->texts[d->text_cnt].text = text;
@@ -46,12 +46,12 @@ static uint32_t string_index(struct otlp_dictionary *d, uint32_t id)
 	const struct string_ref *s = &d->names->strings[id];
 	uint32_t index;
 
-	if (!known(d, TABLE_STRING, id, &index))
+	if (!find_index(d, TABLE_STRING, id, &index))
 		proto_entry(&d->tables[TABLE_STRING], TABLE_STRING, s->data, s->len);
 	return index;
 }
 
-/* The source of machine code goes by the id of its frame's file, which has the library, too. */
+/* The source of machine code is identified by its frame's file, which has the library, too. */
 static uint32_t source_index(struct otlp_dictionary *d, uint32_t file)
 {
 	struct string_ref source = native_source(&d->names->strings[file]);
@@ -59,7 +59,7 @@ static uint32_t source_index(struct otlp_dictionary *d, uint32_t file)
 
 	if (!source.len)
 		return 0;
-	if (!known(d, TABLE_STRING, file, &index))
+	if (!find_index(d, TABLE_STRING, file, &index))
 		proto_entry(&d->tables[TABLE_STRING], TABLE_STRING, source.data, source.len);
 	return index;
 }
@@ -71,7 +71,7 @@ static uint32_t file_index(struct otlp_dictionary *d, const struct frame *f)
 	return f->kind == FRAME_NATIVE ? source_index(d, f->file) : 0;
 }
 
-/* first_line: 0: unknown. */
+/* first_line: 0 if unknown. */
 static void put_function(struct otlp_dictionary *d, uint32_t name, uint32_t file,
 			 int32_t first_line)
 {
@@ -89,17 +89,17 @@ static uint32_t function_index(struct otlp_dictionary *d, uint32_t id)
 	const struct frame *f = &d->functions->frames[id];
 	uint32_t index;
 
-	if (!known(d, TABLE_FUNCTION, id, &index))
+	if (!find_index(d, TABLE_FUNCTION, id, &index))
 		put_function(d, string_index(d, f->func), file_index(d, f), f->first_line);
 	return index;
 }
 
-/* Attributes 1, 2 and 3 of each request say what a frame is; a synthetic frame has none. */
+/* Attributes 1, 2 and 3 of each request are the types of frames; a pseudo-frame has none. */
 static const char *const frame_types[] = {
 	[FRAME_PYTHON] = "cpython", [FRAME_NATIVE] = "native", [FRAME_KERNEL] = "kernel",
 };
 
-/* An attribute with a text; otlp_attribute() and put_frame_types() give it its index. */
+/* A text attribute; otlp_attribute() and put_frame_types() assign its index. */
 static void put_attribute(struct otlp_dictionary *d, uint32_t key, const char *text)
 {
 	struct proto_out *o = &d->tables[TABLE_ATTRIBUTE];
@@ -120,7 +120,7 @@ static void put_frame_types(struct otlp_dictionary *d)
 		put_attribute(d, key, frame_types[i]);
 }
 
-/* A library is a mapping; its addresses are not known. */
+/* A library is a mapping; its addresses are unknown. */
 static void put_mapping(struct otlp_dictionary *d, const struct native_library *l)
 {
 	const struct string_ref file = l->path.len ? l->path : l->name;
@@ -148,7 +148,7 @@ static uint32_t mapping_index(struct otlp_dictionary *d, const struct frame *f)
 
 	if (!library)
 		return 0;
-	if (!known(d, TABLE_MAPPING, library, &index))
+	if (!find_index(d, TABLE_MAPPING, library, &index))
 		put_mapping(d, &d->libraries.list[library - 1]);
 	return index;
 }
@@ -174,9 +174,9 @@ static uint32_t location_index(struct otlp_dictionary *d, uint32_t id)
 	const struct frame *f = &d->names->frames[id];
 	uint32_t index;
 
-	if (!known(d, TABLE_LOCATION, id, &index))
-		put_location(d, function_index(d, d->function_of[id]), f->line,
-			     mapping_index(d, f), f->kind < ARRAY_SIZE(frame_types) ? f->kind + 1U : 0);
+	if (!find_index(d, TABLE_LOCATION, id, &index))
+		put_location(d, function_index(d, d->function_of[id]), f->line, mapping_index(d, f),
+			     f->kind < ARRAY_SIZE(frame_types) ? f->kind + 1U : 0);
 	return index;
 }
 
@@ -193,7 +193,7 @@ uint32_t otlp_stack(struct otlp_dictionary *d, uint32_t id)
 {
 	uint32_t ids[EVENT_MAX_FRAMES], index, i, n;
 
-	if (known(d, TABLE_STACK, id, &index))
+	if (find_index(d, TABLE_STACK, id, &index))
 		return index;
 	n = window_stack(d->w, id, ids);
 	for (i = 0; i < n; i++)
@@ -228,7 +228,7 @@ uint32_t otlp_link(struct otlp_dictionary *d, uint32_t link)
 		return 0;
 	if (d->links[link - 1].same_as)
 		link = d->links[link - 1].same_as;
-	if (known(d, TABLE_LINK, link, &index))
+	if (find_index(d, TABLE_LINK, link, &index))
 		return index;
 	l = &d->links[link - 1];
 	begin = proto_begin(o, TABLE_LINK);
@@ -238,7 +238,7 @@ uint32_t otlp_link(struct otlp_dictionary *d, uint32_t link)
 	return index;
 }
 
-/* The key's string: attributes with the same key have the same one. */
+/* The key's string: attributes with the same key share it. */
 static uint32_t key_index(struct otlp_dictionary *d, uint32_t number)
 {
 	const char *key = d->attributes[number].key;
@@ -247,7 +247,7 @@ static uint32_t key_index(struct otlp_dictionary *d, uint32_t number)
 	if (id_map_get(&d->keys, first, &index))
 		return index;
 	index = d->cnt[TABLE_STRING]++;
-	note(d, id_map_set(&d->keys, first, index));
+	note_error(d, id_map_set(&d->keys, first, index));
 	proto_entry(&d->tables[TABLE_STRING], TABLE_STRING, key, strlen(key));
 	return index;
 }
@@ -259,7 +259,7 @@ static uint32_t otlp_attribute(struct otlp_dictionary *d, uint32_t number)
 	if (id_map_get(&d->ids[TABLE_ATTRIBUTE], number, &index))
 		return index;
 	key = key_index(d, number);
-	known(d, TABLE_ATTRIBUTE, number, &index);
+	find_index(d, TABLE_ATTRIBUTE, number, &index);
 	put_attribute(d, key, d->attributes[number].text);
 	return index;
 }
@@ -288,7 +288,7 @@ void otlp_dictionary_init(struct otlp_dictionary *d, const struct window *w,
 	d->attribute_cnt = args->sample_attribute_cnt;
 	d->names = window_names_tables(window_names(w));
 	d->functions = window_names_functions(window_names(w), &d->function_of);
-	note(d, native_index_make(&d->libraries, d->names));
+	note_error(d, native_index_make(&d->libraries, d->names));
 	otlp_dictionary_begin(d);
 }
 

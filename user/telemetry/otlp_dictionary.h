@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * otlp_dictionary.h - the dictionary of one OTLP request: strings, functions, locations, stacks and
- * links of a window, each entered when it is first asked for.
+ * links of a window, each added on first use.
  *
- * Errors are kept (otlp_dictionary_error()); indices mean nothing then.
+ * The first error is kept (otlp_dictionary_error()); indices are meaningless then.
  */
 #ifndef TACHBPF_OTLP_DICTIONARY_H
 #define TACHBPF_OTLP_DICTIONARY_H
@@ -42,30 +42,30 @@ void otlp_dictionary_init(struct otlp_dictionary *d, const struct window *w,
 			  const struct otlp_args *args);
 void otlp_dictionary_free(struct otlp_dictionary *d);
 
-/* Begin another request: only the zero values and the kinds of frames are there. */
+/* Begins another request: only the zero values and the types of frames are there. */
 void otlp_dictionary_begin(struct otlp_dictionary *d);
 
-/* The index of a text of ours, at most OTLP_TEXTS_MAX different ones; it must stay valid. */
+/* The index of one of our texts, at most OTLP_TEXTS_MAX different ones; it must stay valid. */
 uint32_t otlp_text(struct otlp_dictionary *d, const char *text);
 /* The index of a stack of the window. */
 uint32_t otlp_stack(struct otlp_dictionary *d, uint32_t id);
-/* The index of the stack <other>, for which the window's names need no room. */
+/* The index of the stack <other>, which needs no room in the window's names. */
 uint32_t otlp_other_stack(struct otlp_dictionary *d);
 /* The index of a sample's link (window_place.link); 0: none. */
 uint32_t otlp_link(struct otlp_dictionary *d, uint32_t link);
 
 /*
- * The indices of the attributes of a sample with this link, at most OTLP_LINK_ATTRIBUTES_MAX.
- * Returns how many.
+ * The indices of the attributes of a sample with this link. Returns their number, at most
+ * OTLP_LINK_ATTRIBUTES_MAX.
  */
 uint32_t otlp_link_attributes(struct otlp_dictionary *d, uint32_t link, uint32_t *indices);
 
-/* Bytes of all tables. */
+/* Total bytes of all tables. */
 size_t otlp_dictionary_bytes(const struct otlp_dictionary *d);
 
 /*
- * Take back what was entered since the mark. Only otlp_dictionary_put() may follow, and then
- * otlp_dictionary_begin(): it is not forgotten which index each had.
+ * Removes what was added since the mark. Only otlp_dictionary_put() may follow, and then
+ * otlp_dictionary_begin(), because removed entries keep their indices.
  */
 struct otlp_dictionary_mark {
 	size_t bytes[TABLE_CNT];
@@ -73,9 +73,9 @@ struct otlp_dictionary_mark {
 struct otlp_dictionary_mark otlp_dictionary_mark(const struct otlp_dictionary *d);
 void otlp_dictionary_cut(struct otlp_dictionary *d, const struct otlp_dictionary_mark *m);
 
-/* Write it as the request's field. */
+/* Writes it as the request's field. */
 void otlp_dictionary_put(const struct otlp_dictionary *d, struct proto_out *out);
-/* 0, -ENOMEM, or -EINVAL for too many texts. */
+/* Returns 0, -ENOMEM, or -EINVAL for too many texts. */
 int otlp_dictionary_error(const struct otlp_dictionary *d);
 
 #endif

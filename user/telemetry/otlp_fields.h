@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * otlp_fields.h - the numbers of the fields that we write of OTLP's profiles
- * (opentelemetry-proto, opentelemetry/proto/profiles/v1development/profiles.proto, 2026-08;
- * tests/unit/telemetry/test_otlp.py reads what we write by the published package).
+ * otlp_fields.h - the numbers of the fields of OTLP's profiles that we write (opentelemetry-proto,
+ * opentelemetry/proto/profiles/v1development/profiles.proto, 2026-08;
+ * tests/unit/telemetry/test_otlp.py reads our output with the published package).
  */
 #ifndef TACHBPF_OTLP_FIELDS_H
 #define TACHBPF_OTLP_FIELDS_H
 
-/* ExportProfilesServiceRequest, which is the same as ProfilesData. */
+/* ExportProfilesServiceRequest, which has the same fields as ProfilesData. */
 enum { REQUEST_RESOURCE_PROFILES = 1, REQUEST_DICTIONARY = 2 };
 
 /* ProfilesDictionary; also the numbers of our tables. Entry 0 of each is its zero value. */

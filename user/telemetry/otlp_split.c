@@ -2,10 +2,9 @@
 /*
  * otlp_split.c - cuts an encoded request in two. See otlp.h.
  *
- * The bytes may come from a file, so nothing of them is believed. A message is copied field by
- * field: a table of rules says which fields are indices into the dictionary, which get the half's
- * own number when they are first seen, and which are messages with rules of their own. Other
- * fields are copied as they are.
+ * The bytes may come from a file, so they are not trusted. A message is copied field by field: a
+ * table of rules says which fields are indices into the dictionary, which get the half's own number
+ * on first use, and which are messages with rules of their own. Other fields are copied unchanged.
  */
 #include "telemetry/otlp.h"
 
@@ -17,7 +16,7 @@
 #include "base/proto.h"
 #include "telemetry/otlp_fields.h"
 
-/* The rules below make no circle: no bytes can nest deeper than they do. */
+/* The rules below have no cycle: no bytes can nest deeper than they do. */
 enum message {
 	MSG_RESOURCE_PROFILES, MSG_RESOURCE, MSG_SCOPE_PROFILES, MSG_SCOPE, MSG_PROFILE, MSG_SAMPLE,
 	MSG_VALUE_TYPE, MSG_KEY_VALUE, MSG_ANY_VALUE, MSG_LINE,
@@ -26,7 +25,7 @@ enum message {
 	MSG_NONE
 };
 
-/* A field that is an index (or many) into a table, or a message. */
+/* A field that is one or more indices into a table, or a message. */
 struct rule {
 	uint8_t message, field, table, into;
 };
@@ -83,8 +82,8 @@ struct split {
 	uint64_t sample;	/* the next one's number */
 };
 
-/* The half's index of an entry, which is its next one if it is new. */
-static int use(struct split *sp, uint32_t table, uint64_t entry, uint32_t *index)
+/* The half's index of an entry; a new entry gets the next one. */
+static int use_entry(struct split *sp, uint32_t table, uint64_t entry, uint32_t *index)
 {
 	struct table *t = &sp->tables[table];
 	uint32_t number = (uint32_t)entry;
@@ -113,14 +112,14 @@ static int copy_index(struct split *sp, const struct proto_field *f, uint32_t ta
 	int err;
 
 	if (f->wire == WIRE_VARINT) {
-		err = use(sp, table, entry, &index);
+		err = use_entry(sp, table, entry, &index);
 		if (!err)
 			proto_number_or_0(out, f->number, index);
 		return err;
 	}
 	err = 0;
 	while (!err && proto_next_number(&in, &entry)) {
-		err = use(sp, table, entry, &index);
+		err = use_entry(sp, table, entry, &index);
 		if (!err)
 			err = buf_add(&list, &index, sizeof(index));
 	}
@@ -144,7 +143,7 @@ static const struct rule *rule_of(enum message message, uint32_t field)
 	return NULL;
 }
 
-static uint64_t load64(const uint8_t *p)
+static uint64_t load_le64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -152,7 +151,7 @@ static uint64_t load64(const uint8_t *p)
 	return v;
 }
 
-/* The profile_id of a half of a profile: another one of each, also if halves are cut again. */
+/* The profile_id of a half of a profile: different for each, even if halves are cut again. */
 static void copy_half_id(const struct split *sp, const struct proto_field *f,
 			 struct proto_out *out)
 {
@@ -160,13 +159,13 @@ static void copy_half_id(const struct split *sp, const struct proto_field *f,
 
 	if (f->wire != WIRE_BYTES || f->len != sizeof(id))
 		return;
-	id[0] = hash_secret_mix(load64(f->data) ^ HASH_SECRET_A,
-				load64(f->data + 8) ^ (sp->from ? 1 : 2));
-	id[1] = hash_secret_mix(load64(f->data + 8) ^ HASH_SECRET_B, id[0]);
+	id[0] = hash_secret_mix(load_le64(f->data) ^ HASH_SECRET_A,
+				load_le64(f->data + 8) ^ (sp->from ? 1 : 2));
+	id[1] = hash_secret_mix(load_le64(f->data + 8) ^ HASH_SECRET_B, id[0]);
 	proto_bytes(out, f->number, id, sizeof(id));
 }
 
-/* How many samples are in a message, which is a profile or has some. */
+/* Counts the samples in a message, which is a profile or contains some. */
 static int count_samples(enum message message, struct proto_in in, uint64_t *cnt)
 {
 	const struct rule *rule;
@@ -185,7 +184,7 @@ static int count_samples(enum message message, struct proto_in in, uint64_t *cnt
 	return in.bad ? -EBADMSG : err;
 }
 
-/* How many samples are in a field with this message. Returns false if the message can have none. */
+/* Counts the samples in a field with this message. Returns false if the message can have none. */
 static bool samples_in(enum message message, struct proto_in in, uint64_t *cnt, int *err)
 {
 	*cnt = message == MSG_SAMPLE;
@@ -200,7 +199,7 @@ static bool samples_in(enum message message, struct proto_in in, uint64_t *cnt, 
 static int copy_message(struct split *sp, enum message message, struct proto_in in,
 			struct proto_out *out);
 
-/* Copy a message in a field, if it has samples of this half, or can have none. */
+/* Copies a message in a field if it has samples of this half, or can have none. */
 static int copy_field(struct split *sp, enum message message, const struct proto_field *f,
 		      struct proto_out *out)
 {
@@ -225,7 +224,7 @@ static int copy_field(struct split *sp, enum message message, const struct proto
 	return err;
 }
 
-/* Are some samples of the profile that comes next in the other half? */
+/* Returns whether the other half has samples of the next profile, too. */
 static int is_cut(const struct split *sp, struct proto_in profile, bool *cut)
 {
 	uint64_t cnt = 0;
@@ -261,7 +260,7 @@ static int copy_message(struct split *sp, enum message message, struct proto_in 
 	return in.bad ? -EBADMSG : err;
 }
 
-/* What the half uses of the tables: each refers to later ones only. */
+/* Copies what the half uses of the tables: each refers to later ones only. */
 static int copy_tables(struct split *sp, struct proto_out *out)
 {
 	static const struct {
@@ -327,7 +326,7 @@ static int copy_half(struct split *sp, struct proto_in in, struct proto_out *out
 	return err ? err : out->err;
 }
 
-/* Add the entries of a dictionary to the tables. */
+/* Adds the entries of a dictionary to the tables. */
 static int read_dictionary(struct split *sp, struct proto_in in)
 {
 	struct proto_field f;
@@ -349,7 +348,7 @@ static int read_dictionary(struct split *sp, struct proto_in in)
 	return in.bad ? -EBADMSG : 0;
 }
 
-/* Read the tables, and count the samples. */
+/* Reads the tables, and counts the samples. */
 static int read_request(struct split *sp, struct proto_in in, uint64_t *samples)
 {
 	struct proto_field f;

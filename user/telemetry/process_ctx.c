@@ -2,9 +2,9 @@
 /*
  * process_ctx.c - see process_ctx.h: the header and its seqlock, then the payload.
  *
- * An attribute's value may be a list of lists: 64 KiB of them would take more stack than there is
- * if a reader recursed as deep as the payload is nested. Here, each level of what is wanted is a
- * function, nothing else is entered, and nothing is allocated.
+ * An attribute's value may be a list of lists: with 64 KiB of them, a reader that recursed as deep
+ * as the payload is nested would overflow the stack. Here, each level of interest is a function, no
+ * other is entered, and nothing is allocated.
  */
 #include "telemetry/process_ctx.h"
 
@@ -26,7 +26,7 @@ enum { KEYVALUE_KEY = 1, KEYVALUE_VALUE = 2 };
 enum { ANY_STRING = 1, ANY_BOOL = 2, ANY_INT = 3, ANY_DOUBLE = 4, ANY_ARRAY = 5 };
 enum { ARRAY_VALUES = 1 };
 
-/* The value of an AnyValue: its last field, as for every oneof; number 0: it has none. */
+/* The value of an AnyValue: its last field, as for every oneof; number 0: none. */
 static bool any_value(const struct proto_field *any, struct proto_field *value)
 {
 	struct proto_in in = proto_inside(any);
@@ -48,7 +48,7 @@ static void put_text(struct attrs *a, const struct proto_field *key, const void 
 	attrs_put(a, (const char *)key->data, key->len, text, len);
 }
 
-/* Lists, bytes and what is unknown are not kept; a truth and a fraction are kept as text. */
+/* Lists, bytes and unknown values are dropped; booleans and doubles are kept as text. */
 static void put_value(struct attrs *a, const struct proto_field *key,
 		      const struct proto_field *value)
 {
@@ -77,7 +77,7 @@ static void put_value(struct attrs *a, const struct proto_field *key,
 	}
 }
 
-/* Take a KeyValue apart; each of the two may be missing: number 0. */
+/* Reads the parts of a KeyValue; either may be missing: number 0. */
 static bool key_value(const struct proto_field *kv, struct proto_field *key,
 		      struct proto_field *value)
 {
@@ -109,7 +109,7 @@ static bool take_resource(const struct proto_field *resource, struct attrs *a)
 	return !in.bad;
 }
 
-/* A name with its NUL. "" takes the place of one that is no text: indices must stay right. */
+/* A name with its NUL. "" replaces what is no text, so that indices stay right. */
 static void add_thread_key(struct thread_keys *k, size_t *used, const struct proto_field *value)
 {
 	char name[ATTR_KEY_BYTES] = "";
@@ -189,7 +189,7 @@ const char *thread_key(const struct thread_keys *keys, unsigned int index)
 
 /* ---- the header ---- */
 
-/* OTEP 4719: what the mapping begins with, in the byte order of the machine. */
+/* OTEP 4719: the mapping's header, in the byte order of the machine. */
 struct header {
 	char signature[8];
 	uint32_t version;
@@ -218,9 +218,9 @@ static int read_header(const struct target_mem *mem, uint64_t at, struct header 
 }
 
 /*
- * Read the payload and, behind it, the header again: if that is the same, nobody had begun to
- * change the context when the payload was read. -EAGAIN: somebody had. What was read of a payload
- * that changed meanwhile, or its error, says nothing.
+ * Reads the payload and then the header again: if that is unchanged, nobody had begun to change the
+ * context when the payload was read. -EAGAIN: somebody had. A payload that changed meanwhile, or
+ * its error, is meaningless.
  */
 static int read_payload(const struct target_mem *mem, uint64_t at, const struct header *h,
 			uint8_t *payload)
@@ -262,7 +262,7 @@ static int try_to_read(const struct target_mem *mem, uint64_t at, uint64_t known
 	return err;
 }
 
-/* At one address. As process_ctx_read_any(). */
+/* Reads the context at one address. Returns as process_ctx_read_any(). */
 static int process_ctx_read(const struct target_mem *mem, uint64_t at, uint64_t known_ns,
 			    struct process_ctx *out)
 {

@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(struct process_ctx_watch) == 64, "said in process_ctx_watch.h");
 
-static int look(struct process_ctx_watch *w, pid_t task, bool hurry, struct process_ctx *out)
+static int look_once(struct process_ctx_watch *w, pid_t task, bool hurry, struct process_ctx *out)
 {
 	const struct target_mem mem = { remote_mem_read, (void *)(intptr_t)task };
 	int err = w->mappings.cnt ? 0 : reader_otel_mappings(task, hurry, &w->mappings);
@@ -20,7 +20,7 @@ static int look(struct process_ctx_watch *w, pid_t task, bool hurry, struct proc
 	return err ? err : process_ctx_read_any(&mem, &w->mappings, w->known_ns, out);
 }
 
-/* Twice as long as the last time. */
+/* Doubles the last interval. */
 static uint32_t next_wait_s(const struct process_ctx_watch *w)
 {
 	if (!w->wait_s)
@@ -31,13 +31,13 @@ static uint32_t next_wait_s(const struct process_ctx_watch *w)
 int process_ctx_look(struct process_ctx_watch *w, pid_t task, uint64_t now_ns, bool hurry,
 		     struct process_ctx *out)
 {
-	int err = look(w, task, hurry, out);
+	int err = look_once(w, task, hurry, out);
 
 	if (!err)
 		w->known_ns = out->published_ns;
 	w->wait_s = !err || err == -EALREADY ? PROCESS_CTX_KNOWN_S : next_wait_s(w);
 	w->due_ns = now_ns + w->wait_s * 1000000000ull;
-	/* What was there is not: search again. Others may only have to be read again. */
+	/* The mapping is gone: search again. After other errors it may be enough to read again. */
 	if (err && err != -EALREADY && err != -EAGAIN && err != -EBUSY)
 		w->mappings.cnt = 0;
 	return err;

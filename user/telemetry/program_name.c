@@ -2,7 +2,7 @@
 /*
  * program_name.c - see program_name.h.
  *
- * A command line is taken apart from the left: a dynamic linker, an interpreter with its options,
+ * A command line is parsed from the left: a dynamic linker, an interpreter with its options,
  * programs that run other programs (coverage run) with theirs, and then the program itself.
  */
 #include "telemetry/program_name.h"
@@ -21,7 +21,7 @@ struct args {
 /* A program that runs another one, which its arguments name. */
 struct runner {
 	const char *name;
-	const char *command;		/* the first argument must be this one; NULL: any */
+	const char *command;		/* the required first argument; NULL: any */
 	const char *const *with_value;	/* its options whose value is the next argument */
 };
 
@@ -43,12 +43,12 @@ static const struct runner runners[] = {
 	{ "viztracer", NULL, viztracer_values }, { "pdb", NULL, pdb_values },
 };
 
-/* What stands for a program, where it calls itself something else. */
+/* The names of programs that call themselves something else. */
 static const struct { const char *title, *name; } aliases[] = {
 	{ "celeryd", "celery" }, { "uWSGI", "uwsgi" },
 };
 
-/* Modules that Python programs start to be their helpers. */
+/* Modules that Python programs start as their helpers. */
 static const char *const helpers[] = { "multiprocessing", "joblib", "billiard", "loky" };
 
 /* ---- words ---- */
@@ -60,12 +60,12 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "python", "python3", "python3.13t", "pypy3.10", "python3-dbg": what names no program. */
+/* "python", "python3", "python3.13t", "pypy3.10", "python3-dbg" name no program. */
 static bool is_python(const char *name)
 {
 	const char *s = name;
 
-	if (*s == '-')			/* as login shells are called */
+	if (*s == '-')			/* login shells have it */
 		s++;
 	if (!starts_with(s, "python") && !starts_with(s, "pypy"))
 		return false;
@@ -77,8 +77,8 @@ static bool is_python(const char *name)
 
 static bool is_linker(const char *name)
 {
-	return starts_with(name, "ld-linux") || starts_with(name, "ld-musl") || !strcmp(name, "ld.so") ||
-	       starts_with(name, "ld64.so");
+	return starts_with(name, "ld-linux") || starts_with(name, "ld-musl") ||
+	       !strcmp(name, "ld.so") || starts_with(name, "ld64.so");
 }
 
 static bool is_in(const char *word, const char *const *list)
@@ -89,19 +89,19 @@ static bool is_in(const char *word, const char *const *list)
 	return false;
 }
 
-static void set(char out[PROGRAM_NAME_BYTES], const char *name, size_t len)
+static void set_name(char out[PROGRAM_NAME_BYTES], const char *name, size_t len)
 {
 	escape_text(name, len, out, PROGRAM_NAME_BYTES);
 }
 
 static void set_text(char out[PROGRAM_NAME_BYTES], const char *name)
 {
-	set(out, name, strlen(name));
+	set_name(out, name, strlen(name));
 }
 
 /* ---- arguments ---- */
 
-/* Cut text at each separator into arguments. What does not fit is not looked at. */
+/* Splits text into arguments at each separator. What does not fit is ignored. */
 static void cut_at(struct args *a, size_t len, char separator)
 {
 	char *p = a->text, *end = a->text + len, *next;
@@ -119,14 +119,14 @@ static void cut_at(struct args *a, size_t len, char separator)
 		a->cnt--;
 }
 
-static const char *arg(const struct args *a, size_t i)
+static const char *arg_at(const struct args *a, size_t i)
 {
 	return i < a->cnt ? a->v[i] : "";
 }
 
 /* ---- what Python executes ---- */
 
-/* Without its directory; a package's __main__.py is called as its directory. */
+/* The name without its directory; a package's __main__.py is named after its directory. */
 static void name_of_script(const char *path, char out[PROGRAM_NAME_BYTES])
 {
 	size_t end = strlen(path), begin;
@@ -143,18 +143,18 @@ static void name_of_script(const char *path, char out[PROGRAM_NAME_BYTES])
 	}
 	if (path[begin] == '.' && (end - begin == 1 || path[begin + 1] == '.'))
 		return;			/* a directory whose name is not known */
-	set(out, path + begin, end - begin);
+	set_name(out, path + begin, end - begin);
 }
 
-/* A package is called as its __main__ module. */
+/* A package is named after its __main__ module. */
 static void name_of_module(const char *module, char out[PROGRAM_NAME_BYTES])
 {
 	size_t len = strlen(module);
 
-	set(out, module, ends_with(module, ".__main__") ? len - strlen(".__main__") : len);
+	set_name(out, module, ends_with(module, ".__main__") ? len - strlen(".__main__") : len);
 }
 
-/* Code of an argument -c. Helpers of multiprocessing are named after it. */
+/* Code of an argument -c. Helpers of multiprocessing are recognised by it. */
 static void name_of_code(const char *code, char out[PROGRAM_NAME_BYTES])
 {
 	set_text(out, starts_with(code, "from multiprocessing.") ? "multiprocessing" :
@@ -163,12 +163,12 @@ static void name_of_code(const char *code, char out[PROGRAM_NAME_BYTES])
 }
 
 /*
- * Read one argument with options of Python at *i, and move *i behind it. Returns false if no option
+ * Reads one argument with Python options at *i, and moves *i past it. Returns false if no option
  * can follow: it was "--". A name in out ends the search.
  */
 static bool python_option(const struct args *a, size_t *i, char out[PROGRAM_NAME_BYTES])
 {
-	const char *s = arg(a, *i), *value;
+	const char *s = arg_at(a, *i), *value;
 
 	if (s[1] == '-') {
 		*i += strcmp(s, "--check-hash-based-pycs") ? 1 : 2;
@@ -179,7 +179,7 @@ static bool python_option(const struct args *a, size_t *i, char out[PROGRAM_NAME
 	*i += 1;
 	if (!*s)
 		return true;
-	value = s[1] ? s + 1 : arg(a, (*i)++);
+	value = s[1] ? s + 1 : arg_at(a, (*i)++);
 	if (*s == 'c')
 		name_of_code(value, out);
 	else if (*s == 'm')
@@ -187,7 +187,7 @@ static bool python_option(const struct args *a, size_t *i, char out[PROGRAM_NAME
 	return true;
 }
 
-/* What Python executes, whose arguments begin at i. Returns where the program's arguments begin. */
+/* What Python executes; its arguments begin at i. Returns where the program's arguments begin. */
 static size_t name_of_python(const struct args *a, size_t i, char out[PROGRAM_NAME_BYTES])
 {
 	while (i < a->cnt && !out[0] && a->v[i][0] == '-' && a->v[i][1] &&
@@ -204,7 +204,7 @@ static size_t name_of_python(const struct args *a, size_t i, char out[PROGRAM_NA
 
 /* ---- programs that run programs ---- */
 
-/* Where behind a runner's options, from i on, the program is; a->cnt: nowhere. */
+/* Where the program is after a runner's options, from i on; a->cnt: nowhere. */
 static size_t behind_options(const struct args *a, size_t i, const struct runner *r)
 {
 	while (i < a->cnt && a->v[i][0] == '-') {
@@ -218,7 +218,7 @@ static size_t behind_options(const struct args *a, size_t i, const struct runner
 }
 
 /*
- * If name is a runner whose arguments begin at i: name what it runs. Returns false if it is none,
+ * If name is a runner whose arguments begin at i, names what it runs. Returns false if it is none,
  * or names nothing.
  */
 static bool name_of_run(const struct args *a, size_t *i, char name[PROGRAM_NAME_BYTES])
@@ -230,7 +230,7 @@ static bool name_of_run(const struct args *a, size_t *i, char name[PROGRAM_NAME_
 		;
 	if (n == ARRAY_SIZE(runners))
 		return false;
-	if (runners[n].command && strcmp(arg(a, at++), runners[n].command))
+	if (runners[n].command && strcmp(arg_at(a, at++), runners[n].command))
 		return false;
 	at = name_of_python(a, behind_options(a, at, &runners[n]), run);
 	if (!run[0])
@@ -243,15 +243,16 @@ static bool name_of_run(const struct args *a, size_t *i, char name[PROGRAM_NAME_
 /* ---- titles ---- */
 
 /*
- * Is the only argument no path, but a title that the program has given itself? Such titles have
- * blanks or colons: "gunicorn: worker [app]", "[celeryd: celery@host:MainProcess]", "ray::IDLE".
+ * Returns true if the only argument is no path, but a title that the program has set. Such titles
+ * have blanks or colons: "gunicorn: worker [app]", "[celeryd: celery@host:MainProcess]",
+ * "ray::IDLE".
  */
 static bool is_title(const struct args *a, const char *exe)
 {
 	return a->cnt == 1 && strpbrk(a->v[0], " :") && strcmp(a->v[0], exe);
 }
 
-/* Its first word, without a bracket before and a colon behind it. */
+/* Its first word, without a leading bracket and a trailing colon. */
 static void name_of_title(const char *title, char out[PROGRAM_NAME_BYTES])
 {
 	const char *s = title + strspn(title, "[( ");
@@ -262,7 +263,7 @@ static void name_of_title(const char *title, char out[PROGRAM_NAME_BYTES])
 		len -= (size_t)(slash + 1 - s);
 		s = slash + 1;
 	}
-	set(out, s, len);
+	set_name(out, s, len);
 	for (i = 0; i < ARRAY_SIZE(aliases); i++)
 		if (!strcmp(out, aliases[i].title))
 			set_text(out, aliases[i].name);
@@ -274,16 +275,16 @@ static void name_of_args(const struct args *a, const char *exe, char out[PROGRAM
 {
 	size_t i = 0;
 
-	if (is_linker(base_name(arg(a, 0))) && a->cnt > 1)
+	if (is_linker(base_name(arg_at(a, 0))) && a->cnt > 1)
 		i = behind_options(a, 1, &linker);
-	if (!is_python(base_name(arg(a, i)))) {
-		const char *name = base_name(arg(a, i));
+	if (!is_python(base_name(arg_at(a, i)))) {
+		const char *name = base_name(arg_at(a, i));
 
 		set_text(out, *name == '-' ? name + 1 : name);
 		return;
 	}
 	i = name_of_python(a, i + 1, out);
-	/* Each run is behind the last one: this ends. */
+	/* Each run starts after the last one, so this ends. */
 	while (out[0] && name_of_run(a, &i, out))
 		;
 }
@@ -301,7 +302,7 @@ static bool is_helper(const char *name)
 	return false;
 }
 
-/* The command line says nothing. */
+/* The command line gives no name. */
 static void name_of_rest(const char *exe, const char *comm, char out[PROGRAM_NAME_BYTES])
 {
 	static const char gone[] = " (deleted)";
@@ -312,7 +313,7 @@ static void name_of_rest(const char *exe, const char *comm, char out[PROGRAM_NAM
 		set_text(out, comm);
 	} else if (*base && !is_python(base)) {
 		len -= ends_with(base, gone) ? strlen(gone) : 0;
-		set(out, base, len);
+		set_name(out, base, len);
 	}
 	if (!out[0])
 		set_text(out, "python");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * program_name.h - what people call a program that runs: "gunicorn", "train.py", "flask", and not
+ * program_name.h - the usual name of a running program: "gunicorn", "train.py", "flask", and not
  * "python3". From its command line, which is hostile. Pure, no allocation.
  */
 #ifndef TACHBPF_PROGRAM_NAME_H
@@ -10,13 +10,13 @@
 #include <stddef.h>
 
 #define PROGRAM_NAME_BYTES 256
-/* So much of a command line is looked at, and so many arguments. */
+/* Limits of a command line's bytes and arguments that are examined. */
 #define PROGRAM_CMDLINE_BYTES 4096
 #define PROGRAM_ARGS_MAX 64
 
 /*
- * Name a program. cmdline: the bytes of /proc/PID/cmdline, arguments that end with NUL, or a title
- * that the program has given itself ("gunicorn: master [app]"); exe: the path of its executable,
+ * Names a program. cmdline: the bytes of /proc/PID/cmdline, NUL-terminated arguments, or a title
+ * that the program has set itself ("gunicorn: master [app]"); exe: the path of its executable,
  * comm: its first thread's name; each may be "". The name is valid UTF-8 without control
  * characters, and never empty:
  *
@@ -25,15 +25,15 @@
  *     python3 /usr/bin/celery -A x      celery       gunicorn: master [app]      gunicorn
  *     coverage run -m pytest            pytest       /usr/sbin/apache2 -k start  apache2
  *
- * Returns whether it is a helper of multiprocessing, joblib or billiard: a process of its parent's
+ * Returns true for a helper of multiprocessing, joblib or billiard: a process of its parent's
  * service, with no name of its own.
  */
 bool program_name(const char *cmdline, size_t len, const char *exe, const char *comm,
 		  char out[PROGRAM_NAME_BYTES]);
 
 /*
- * The command line as clean text with blanks between arguments, at most size - 1 bytes, and of
- * PROGRAM_CMDLINE_BYTES. cmdline may be NULL if len is 0.
+ * The command line as clean text with blanks between arguments: at most size - 1 bytes, of the
+ * first PROGRAM_CMDLINE_BYTES. cmdline may be NULL if len is 0.
  */
 void program_cmdline(const char *cmdline, size_t len, char *out, size_t size);
 

@@ -10,7 +10,7 @@ struct part {
 	size_t len;
 };
 
-static struct part trimmed(const char *s, size_t len)
+static struct part trim_part(const char *s, size_t len)
 {
 	for (; len && (*s == ' ' || *s == '\t'); s++, len--)
 		;
@@ -27,8 +27,8 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Decode as much as fits. Returns the length; any bytes can be in it, also NUL. */
-static size_t decode(struct part p, char *out, size_t size)
+/* Decodes as much as fits. Returns the length; the result may have any bytes, even NUL. */
+static size_t decode_part(struct part p, char *out, size_t size)
 {
 	size_t i, o = 0;
 
@@ -50,12 +50,12 @@ static void take_pair(struct attrs *a, const char *s, size_t len)
 	size_t key_len, value_len;
 
 	if (!equals) {
-		a->dropped += trimmed(s, len).len > 0;
+		a->dropped += trim_part(s, len).len > 0;
 		return;
 	}
-	key_len = decode(trimmed(s, (size_t)(equals - s)), key, sizeof(key));
-	value_len = decode(trimmed(equals + 1, len - (size_t)(equals + 1 - s)), value,
-			   sizeof(value));
+	key_len = decode_part(trim_part(s, (size_t)(equals - s)), key, sizeof(key));
+	value_len = decode_part(trim_part(equals + 1, len - (size_t)(equals + 1 - s)), value,
+				sizeof(value));
 	attrs_put(a, key, key_len, value, value_len);
 }
 

@@ -2,8 +2,8 @@
 /*
  * service.c - see service.h: the resource of a service, and what identifies it.
  *
- * What we know comes first, and then what the process says: in struct attrs the first value of a
- * key stays. Keys: opentelemetry.io/docs/specs/semconv/resource.
+ * What we know comes first, then what the process says: in struct attrs the first value of a key
+ * stays. Keys: opentelemetry.io/docs/specs/semconv/resource.
  */
 #include "telemetry/service.h"
 
@@ -19,7 +19,7 @@
 
 enum subject { NEVER, ALWAYS, COMMAND_LINE, PATHS, HOST_NAME, USER, CONTAINERS, OTHERS };
 
-/* By the beginning of the key; the first row that fits counts. */
+/* By prefix of the key; the first row that matches counts. */
 static const struct { const char *begin; enum subject subject; } subjects[] = {
 	{ "service.", ALWAYS },
 	{ "deployment.environment", ALWAYS },
@@ -38,7 +38,7 @@ static const struct { const char *begin; enum subject subject; } subjects[] = {
 	{ "process.saved_user.", USER },
 	{ "user.", USER },
 	{ "enduser.", USER },
-	/* A process' own: pids, times. The service has many processes. */
+	/* A process's own: pids, times. The service has many processes. */
 	{ "process.", NEVER },
 	{ "thread.", NEVER },
 };
@@ -74,7 +74,7 @@ static bool may_leave(const char *key, const struct service_privacy *p)
 	}
 }
 
-/* Add what the process says, but for keys that are there. */
+/* Adds what the process says, except keys that are there. */
 static void add_its_own(const struct attrs *its, const struct service_privacy *p,
 			bool with_instance, struct attrs *out)
 {
@@ -114,7 +114,7 @@ static void put_container(const struct container *c, struct attrs *out)
 	bool in_kubernetes = c->pod_namespace[0] || c->qos[0];
 	char unit[SERVICE_PLACE_BYTES];
 
-	/* There, the id is the number of a pid namespace, used again after a restart. */
+	/* There, the id is the number of a pid namespace, which is reused after a restart. */
 	if (strcmp(c->runtime, "pidns"))
 		attrs_put_text(out, "container.id", c->id);
 	put_image(c->image, out);
@@ -126,7 +126,7 @@ static void put_container(const struct container *c, struct attrs *out)
 	} else {
 		attrs_put_text(out, "container.name", c->name);
 	}
-	/* Semantic conventions have no name for a unit. */
+	/* The semantic conventions have no name for a unit. */
 	if (!container_is(c))
 		attrs_put_text(out, "systemd.unit", *service_unit(c, unit) ? c->unit : "");
 }

@@ -3,13 +3,13 @@
  * service.h - which service a process belongs to, as other systems know it: its name, the resource
  * attributes of OpenTelemetry's semantic conventions, a number by which windows group processes.
  *
- * One service has many processes. Which ones is decided by what identifies it: name, namespace,
- * version and deployment environment, the container, or the systemd unit where there is none, and
- * an instance id that the environment names. Pids are no part of it, nor is an instance id from a
- * process context, because SDKs make one for each process. What describes a process and not a
- * service (process.command_line, ...) is of the process that was looked at.
+ * One service has many processes. It is identified by name, namespace, version and deployment
+ * environment, by the container, or the systemd unit if there is none, and by an instance id from
+ * the environment. Pids are no part of it, nor is an instance id from a process context, because
+ * SDKs make one for each process. Attributes of a process rather than a service
+ * (process.command_line, ...) are those of the process that was inspected.
  *
- * All facts are hostile but those of the kernel: what a process says of itself never replaces its
+ * All facts except the kernel's are hostile: what a process says of itself never replaces its
  * container, pod or host. Pure functions, no allocation: some 5 µs, once for each process.
  */
 #ifndef TACHBPF_SERVICE_H
@@ -24,27 +24,27 @@
 #include "telemetry/attrs.h"
 
 #define SERVICE_NAME_BYTES 256
-/* What processes without a service of their own are called. */
+/* The name of processes without a service of their own. */
 #define SERVICE_OTHER_NAME "other"
 
-/* What is known of a process. Owned by the caller; pointers may be NULL: unknown. */
+/* The facts about a process. Owned by the caller; pointers may be NULL: unknown. */
 struct service_facts {
 	const struct attrs *context;		/* resource of its process context */
 	const struct otel_environ *env;
 	const struct container *container;
 	const char *exe, *comm;
-	const char *cmdline;			/* bytes of /proc/PID/cmdline, with their NULs */
+	const char *cmdline;			/* bytes of /proc/PID/cmdline, including NULs */
 	size_t cmdline_len;
-	const char *parent;	/* name of its parent's service, for multiprocessing's helpers */
+	const char *parent;	/* its parent's service name, for multiprocessing's helpers */
 	const char *python;	/* its version: "3.12.4" */
 	const char *user;	/* the name of its user */
 	const char *host_name;	/* the host's, not the container's */
 };
 
-/* Facts that rules can ask for, by their names in a configuration: service_fact_names. */
+/* Facts that rules can test, by their names in a configuration: service_fact_names. */
 enum service_fact {
 	FACT_PROGRAM,		/* what program_name() says */
-	FACT_SERVICE,		/* the name that the process has without rules */
+	FACT_SERVICE,		/* the process's name without rules */
 	FACT_EXE, FACT_COMM,
 	FACT_COMMAND,		/* arguments separated by blanks, the first 1,023 bytes */
 	FACT_UNIT, FACT_CONTAINER, FACT_IMAGE, FACT_POD,
@@ -58,18 +58,18 @@ extern const char *const service_fact_names[FACT_CNT];
 			   "workload, namespace, user and python"
 
 /*
- * A rule of the configuration: if all globs match, the name is the template's. Globs are
- * fnmatch(3)'s, match the whole text, and case counts. That of exe matches the executable's name,
- * or its path if the glob has a "/"; that of pod the pod's name, or NAMESPACE/NAME if it has a "/";
- * that of container its name or its id.
+ * A rule of the configuration: if all globs match, the name is the template's. Globs are those of
+ * fnmatch(3), match the whole text, and are case-sensitive. That of exe matches the executable's
+ * name, or its path if the glob has a "/"; that of pod the pod's name, or NAMESPACE/NAME if it has
+ * a "/"; that of container its name or its id.
  */
 struct service_rule {
-	char *glob[FACT_CNT];		/* NULL: anything; at least one is given */
+	char *glob[FACT_CNT];		/* NULL: anything; at least one is set */
 	char *name;			/* text with {fact} */
 };
 
 #define SERVICE_GLOB_STARS_MAX 8	/* each one costs time, and texts are hostile */
-/* Is the rule possible? 0, or -EINVAL: *why says what is wrong, for the user. */
+/* Checks that the rule is valid. Returns 0, or -EINVAL with the reason for the user in *why. */
 int service_rule_check(const struct service_rule *rule, char *why, size_t size);
 
 /* What may leave the machine. */
@@ -79,7 +79,7 @@ struct service_privacy {
 	bool host_name;		/* host.*, k8s.node.* */
 	bool user;		/* process.owner, user.*, enduser.* */
 	bool containers;	/* container.*, k8s.*, systemd.unit; names made of them stay */
-	bool others;		/* what a process says of itself and is not known here */
+	bool others;		/* what a process says of itself and we do not know */
 };
 
 struct service_config {
@@ -88,34 +88,37 @@ struct service_config {
 	struct service_privacy privacy;
 };
 
-/* Where a name is from. */
+/* The origin of a name. */
 enum service_source {
 	SERVICE_RULE, SERVICE_CONTEXT, SERVICE_ENVIRON, SERVICE_POD, SERVICE_CONTAINER,
 	SERVICE_UNIT, SERVICE_PARENT, SERVICE_PROGRAM,
 };
 
 struct service {
-	uint64_t id;		/* hash of what identifies it; the same after a restart, of the
-				 * host too. 0 is none. Not proof against attacks: service_same() */
+	/*
+	 * hash of its identity, stable across restarts of the host. 0 is none. May collide:
+	 * service_same()
+	 */
+	uint64_t id;
 	enum service_source source;
 	struct attrs resource;	/* "service.name" is the first */
 };
 
 /*
- * Name a service: a rule, service.name of the process context, OTEL_SERVICE_NAME, service.name of
- * OTEL_RESOURCE_ATTRIBUTES, the pod's workload, the container, the systemd service, the program; in
- * this order. "unknown_service", by which SDKs say that they do not know, is no name. out is never
+ * Names a service: by a rule, service.name of the process context, OTEL_SERVICE_NAME, service.name
+ * of OTEL_RESOURCE_ATTRIBUTES, the pod's workload, the container, the systemd service, the program;
+ * in this order. "unknown_service", which SDKs use when they do not know, is no name. out is never
  * empty, and valid UTF-8 without control characters.
  */
 enum service_source service_name(const struct service_facts *facts,
 				 const struct service_config *config,
 				 char out[SERVICE_NAME_BYTES]);
 
-/* Make a service of what is known. */
+/* Makes a service from the facts. */
 void service_make(const struct service_facts *facts, const struct service_config *config,
 		  struct service *out);
 
-/* Are both one service? For whoever finds a service by its id. */
+/* Returns true if both are the same service. For callers that find a service by its id. */
 bool service_same(const struct service *a, const struct service *b);
 
 static inline const char *service_name_of(const struct service *s)

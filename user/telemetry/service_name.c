@@ -18,10 +18,10 @@ _Static_assert(PROGRAM_NAME_BYTES <= SERVICE_NAME_BYTES, "a program's name is a 
 /* ---- names ---- */
 
 /*
- * Take a text as the name, without blanks around it. false: it is none. An SDK that does not know
- * says "unknown_service", or that and ":python" (OpenTelemetry specification, resource/sdk.md).
+ * Takes a text as the name, without blanks around it. Returns false if it is none. SDKs that do not
+ * know say "unknown_service", or that and ":python" (OpenTelemetry specification, resource/sdk.md).
  */
-static bool take(const char *text, char out[SERVICE_NAME_BYTES])
+static bool take_name(const char *text, char out[SERVICE_NAME_BYTES])
 {
 	static const char unknown[] = "unknown_service";
 	size_t len;
@@ -43,11 +43,11 @@ static bool name_of_environ(const struct otel_environ *env, char out[SERVICE_NAM
 
 	if (!env)
 		return false;
-	if (take(env->service_name, out))
+	if (take_name(env->service_name, out))
 		return true;
 	attrs_clear(&a);
 	resource_variable_read(env->resource, &a);
-	return take(attrs_text(&a, "service.name"), out);
+	return take_name(attrs_text(&a, "service.name"), out);
 }
 
 static bool name_of_program(const struct service_facts *f, char out[SERVICE_NAME_BYTES])
@@ -61,21 +61,21 @@ static enum service_source own_name(const struct service_facts *f, char out[SERV
 {
 	char place[SERVICE_PLACE_BYTES];
 
-	if (f->context && take(attrs_text(f->context, "service.name"), out))
+	if (f->context && take_name(attrs_text(f->context, "service.name"), out))
 		return SERVICE_CONTEXT;
 	if (name_of_environ(f->env, out))
 		return SERVICE_ENVIRON;
 	if (f->container) {
-		if (take(service_workload(f->container, place), out))
+		if (take_name(service_workload(f->container, place), out))
 			return SERVICE_POD;
-		if (take(service_container(f->container, place), out))
+		if (take_name(service_container(f->container, place), out))
 			return SERVICE_CONTAINER;
-		if (take(service_unit(f->container, place), out))
+		if (take_name(service_unit(f->container, place), out))
 			return SERVICE_UNIT;
 	}
 	if (!name_of_program(f, out) || !f->parent || !*f->parent)
 		return SERVICE_PROGRAM;
-	return take(f->parent, out) ? SERVICE_PARENT : SERVICE_PROGRAM;
+	return take_name(f->parent, out) ? SERVICE_PARENT : SERVICE_PROGRAM;
 }
 
 /* ---- facts ---- */
@@ -88,7 +88,7 @@ const char *const service_fact_names[FACT_CNT] = {
 	[FACT_PYTHON] = "python",
 };
 
-/* The fact with this name; FACT_CNT: there is none. */
+/* Finds the fact with this name. Returns FACT_CNT if there is none. */
 static enum service_fact service_fact_find(const char *name, size_t len)
 {
 	enum service_fact f;
@@ -116,7 +116,7 @@ static void fact_of_container(const struct container *c, enum service_fact fact,
 		 fact == FACT_WORKLOAD ? service_workload(c, place) : c->name);
 }
 
-/* Text of a fact, cleaned; "": unknown. */
+/* The text of a fact, cleaned; "": unknown. */
 static void fact_text(const struct service_facts *f, enum service_fact fact, char out[FACT_BYTES])
 {
 	char name[SERVICE_NAME_BYTES] = "";
@@ -156,7 +156,7 @@ static void fact_text(const struct service_facts *f, enum service_fact fact, cha
 
 /*
  * The next part of a template: *text with its length, or a fact. Returns where the next one begins;
- * NULL: there is no such fact, or a brace is alone.
+ * NULL: the fact does not exist, or a brace is unmatched.
  */
 static const char *next_part(const char *at, const char **text, size_t *len,
 			     enum service_fact *fact)
@@ -214,7 +214,8 @@ int service_rule_check(const struct service_rule *rule, char *why, size_t size)
 	return 0;
 }
 
-static void expand(const struct service_facts *f, const char *at, char out[SERVICE_NAME_BYTES])
+static void expand_template(const struct service_facts *f, const char *at,
+			    char out[SERVICE_NAME_BYTES])
 {
 	char all[SERVICE_NAME_BYTES], value[FACT_BYTES];
 	size_t used = 0, len;
@@ -234,11 +235,11 @@ static void expand(const struct service_facts *f, const char *at, char out[SERVI
 		memcpy(all + used, text, len);
 		used += len;
 	}
-	/* Cleaned a second time: a character may be cut at the end. */
+	/* Cleaned a second time, because a character may be cut at the end. */
 	escape_text(all, used, out, SERVICE_NAME_BYTES);
 }
 
-static bool matches(const struct service_facts *f, enum service_fact fact, const char *glob)
+static bool fact_matches(const struct service_facts *f, enum service_fact fact, const char *glob)
 {
 	char text[FACT_BYTES], both[2 * FACT_BYTES], *shown = text;
 	const char *slash;
@@ -263,10 +264,10 @@ static bool name_by_rule(const struct service_facts *f, const struct service_rul
 	enum service_fact fact;
 
 	for (fact = 0; fact < FACT_CNT; fact++)
-		if (rule->glob[fact] && !matches(f, fact, rule->glob[fact]))
+		if (rule->glob[fact] && !fact_matches(f, fact, rule->glob[fact]))
 			return false;
-	expand(f, rule->name, name);
-	return take(name, out);
+	expand_template(f, rule->name, name);
+	return take_name(name, out);
 }
 
 enum service_source service_name(const struct service_facts *f, const struct service_config *config,

@@ -14,7 +14,7 @@
 #define SAFE "bcdfghjklmnpqrstvwxz2456789"
 #define DIGITS "0123456789"
 
-/* If the last part of the name, behind a "-", has min to max characters of a set: cut it off. */
+/* Cuts off the name's last part, after a "-", if it has min to max characters, all in a set. */
 static bool cut_last(char *name, const char *set, size_t min, size_t max)
 {
 	char *dash = strrchr(name, '-');
@@ -33,7 +33,7 @@ const char *service_workload(const struct container *c, char out[SERVICE_PLACE_B
 		return out;
 	snprintf(out, SERVICE_PLACE_BYTES, "%s", c->pod);
 	if (cut_last(out, SAFE, 5, 5)) {
-		/* A ReplicaSet's hash, of 32 bits in decimal; or a CronJob's minute */
+		/* A ReplicaSet's hash, 32 bits in decimal; or a CronJob's minute. */
 		if (!cut_last(out, SAFE, 6, 10))
 			cut_last(out, DIGITS, 8, 10);
 	} else {

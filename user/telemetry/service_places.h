@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * service_places.h - which service the place suggests in which a process runs: its pod, its
- * container, its systemd unit. Pure.
+ * service_places.h - the service that a process's environment suggests: its pod, its container, its
+ * systemd unit. Pure.
  */
 #ifndef TACHBPF_SERVICE_PLACES_H
 #define TACHBPF_SERVICE_PLACES_H
@@ -17,12 +17,12 @@
  */
 const char *service_workload(const struct container *c, char out[SERVICE_PLACE_BYTES]);
 
-/* The container's name, or its podman pod's; "": it has none. */
+/* The name of the container, or of its podman pod; "" if it has none. */
 const char *service_container(const struct container *c, char out[SERVICE_PLACE_BYTES]);
 
 /*
- * The systemd service without ".service". "": it is in none, or in one that starts whatever others
- * ask for: a login, cron, a container runtime.
+ * The systemd service without ".service". "" if it is in none, or in one that starts programs for
+ * others: a login, cron, a container runtime.
  */
 const char *service_unit(const struct container *c, char out[SERVICE_PLACE_BYTES]);
 

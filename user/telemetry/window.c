@@ -3,9 +3,9 @@
  * window.c - see window.h.
  *
  * A stack is a list of frame ids of three bytes each, found by a hash of these bytes. Measured with
- * bench_window's 100,000 stacks of 20 frames, half of which are shared: 19 MiB, and 70 ns to
- * 270 ns for an event of a known stack; by model/stack_tree.h 51 MiB and 1,500 ns. Most stacks
- * have one sample, which the stack knows; the index of samples has only further ones.
+ * bench_window's 100,000 stacks of 20 frames, half of which are shared: 19 MiB, and 70 ns to 270 ns
+ * for an event of a known stack; with model/stack_tree.h 51 MiB and 1,500 ns. Most stacks have one
+ * sample, which the stack refers to; the index of samples has further ones only.
  */
 #include "telemetry/window.h"
 
@@ -23,14 +23,14 @@
 #define ID_BYTES 3		/* of a frame id in a stack */
 #define SERVICES_LIMIT 65536
 #define TABLE_LIMIT (1U << 30)
-#define KEEP_BYTES (64 * 1024)	/* a table of this size is never too large to keep */
+#define KEEP_BYTES (64 * 1024)	/* a table of this size is always kept */
 
 const struct window_kind_names window_kinds[WINDOW_KIND_CNT] = {
 	[WINDOW_CPU] = { "cpu", "nanoseconds", true },
 	[WINDOW_OFF_CPU] = { "off_cpu", "nanoseconds", false },
 	[WINDOW_GIL_WAIT] = { "gil_wait", "nanoseconds", false },
 	[WINDOW_EXCEPTION] = { "exception", "nanoseconds", false },
-	/* The names of Go's heap profiles, which tools know. */
+	/* The names in Go's heap profiles, which tools know. */
 	[WINDOW_ALLOC_SPACE] = { "alloc_space", "bytes", false },
 	[WINDOW_INUSE_SPACE] = { "inuse_space", "bytes", false },
 };
@@ -43,16 +43,16 @@ const struct window_limits window_limits_default = {
 struct stack {
 	uint32_t at;	/* of its first id in ids */
 	uint32_t n;
-	uint32_t first;	/* its first sample, which sample_index does not have; WINDOW_NONE */
+	uint32_t first;	/* its first sample, not in sample_index; or WINDOW_NONE */
 };
 
-/* What a service takes of each table: at most as much as is free. */
+/* A service's part of each table: at most as much as is free. */
 struct share {
 	uint32_t stacks, samples, stack_bytes;
 	struct window_names_share names;
 };
 
-/* A table whose memory may be given back. */
+/* A table whose memory may be released. */
 struct table {
 	struct buf b;
 	size_t used;	/* bytes of the last window */
@@ -72,7 +72,7 @@ struct window {
 	uint64_t others[WINDOW_OTHER_CNT];
 };
 
-/* The stack that is looked for; the id bytes follow in the window's order. */
+/* The stack that is looked up; its id bytes follow in the window's order. */
 struct stack_key {
 	const uint8_t *all, *ids;
 	uint32_t n;
@@ -159,8 +159,8 @@ void window_free(struct window *w)
 	free(w);
 }
 
-/* Empty the table. Returns true if its memory was given back. */
-static bool empty(struct table *t)
+/* Empties the table. Returns true if its memory was released. */
+static bool empty_table(struct table *t)
 {
 	size_t need = t->b.len > t->used ? t->b.len : t->used;
 	bool large = t->b.cap > KEEP_BYTES && t->b.cap / 4 > need;
@@ -182,9 +182,9 @@ static void empty_index(struct hash_index *x, bool give_back)
 
 void window_reset(struct window *w, uint64_t begin_ns, uint64_t end_ns)
 {
-	empty_index(&w->stack_index, empty(&w->stacks));
-	empty_index(&w->sample_index, empty(&w->samples));
-	empty(&w->ids);
+	empty_index(&w->stack_index, empty_table(&w->stacks));
+	empty_index(&w->sample_index, empty_table(&w->samples));
+	empty_table(&w->ids);
 	clear_series(w, window_names_trim(w->names));
 	w->begin_ns = begin_ns;
 	w->end_ns = end_ns;
@@ -232,15 +232,16 @@ static enum window_other cause_of(int err)
 	       err == -EFBIG ? WINDOW_OTHER_NAMES : WINDOW_OTHER_MEMORY;
 }
 
-/* Three bytes, and one that the next id writes over. */
+/* Writes three bytes, and one that the next id overwrites. */
 static inline void put_id(uint8_t *ids, uint32_t i, uint32_t id)
 {
 	memcpy(ids + (size_t)i * ID_BYTES, &id, sizeof(id));
 }
 
-/* The event's stack in our ids; WINDOW_OTHER_CNT, or why not. */
-static enum window_other translate(struct window *w, struct window_map *map, struct share *share,
-				   const struct event *ev, uint8_t *ids, uint32_t *n)
+/* Translates the event's stack to our ids. Returns WINDOW_OTHER_CNT, or why it failed. */
+static enum window_other translate_stack(struct window *w, struct window_map *map,
+					 struct share *share, const struct event *ev, uint8_t *ids,
+					 uint32_t *n)
 {
 	uint32_t i, id;
 	int err;
@@ -299,7 +300,7 @@ static enum window_other find_stack(struct window *w, struct window_map *map,
 {
 	uint8_t ids[EVENT_MAX_FRAMES * ID_BYTES + 1];
 	struct stack_key key = { w->ids.b.data, ids, 0 };
-	enum window_other cause = translate(w, map, share, ev, ids, &key.n);
+	enum window_other cause = translate_stack(w, map, share, ev, ids, &key.n);
 	uint32_t hash;
 
 	if (cause != WINDOW_OTHER_CNT)
@@ -317,7 +318,7 @@ static bool sample_equal(const void *samples, uint32_t id, const void *key)
 	return a->stack == b->stack && a->series == b->series && a->link == b->link;
 }
 
-/* A new sample, the last of its series. */
+/* Adds a sample, the last of its series. */
 static enum window_other add_sample(struct window *w, const struct window_sample *new,
 				    uint32_t *number)
 {
@@ -338,7 +339,7 @@ static enum window_other add_sample(struct window *w, const struct window_sample
 	return WINDOW_OTHER_CNT;
 }
 
-/* A sample of a stack that has one already, in another series or with another link. */
+/* A further sample of a stack, in another series or with another link. */
 static enum window_other find_further(struct window *w, const struct window_sample *key,
 				      uint32_t *number)
 {
@@ -361,7 +362,7 @@ static enum window_other find_further(struct window *w, const struct window_samp
 	return cause;
 }
 
-/* The sample of a stack in a series; WINDOW_OTHER_CNT, or why there is none. */
+/* The sample of a stack in a series. Returns WINDOW_OTHER_CNT, or why there is none. */
 static enum window_other find_sample(struct window *w, const struct window_sample *key,
 				     uint32_t *number)
 {
@@ -380,7 +381,7 @@ static enum window_other find_sample(struct window *w, const struct window_sampl
 	return find_further(w, key, number);
 }
 
-/* The series of a place: one of service 0 if the service's number is too high. */
+/* The series of a place; in service 0 if the service's number is too high. */
 static uint32_t find_series(struct window *w, const struct window_place *at)
 {
 	uint32_t service = at->service, i;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * window.h - the samples of one window of time, added up by service, sample type and stack.
+ * window.h - the samples of one window of time, aggregated by service, sample type and stack.
  *
  * A service is a number of the caller's, from 0; it keeps its number from window to window. A
- * series is a service and a sample type. All tables have bounds (struct window_limits), and a
- * service may have as much of each as is left then: half if it is alone, and never the room of all
+ * series is a service and a sample type. All tables have limits (struct window_limits), and a
+ * service may use as much of each as is left then: half if it is alone, and never the room of all
  * others. A sample that does not fit is added to the stack <other> of its series, and counted by
- * cause; so the totals of a series are exact whatever happens. Sums stay at UINT64_MAX instead of
- * starting over.
+ * cause; so the totals of a series are always exact. Sums saturate at UINT64_MAX.
  *
  * Used from one thread. It calls nothing that waits. A child after fork() may read its copy.
  */
@@ -18,12 +17,12 @@
 
 /* Sample types. */
 enum window_kind {
-	WINDOW_CPU,		/* time on a CPU */
-	WINDOW_OFF_CPU,		/* time off the CPUs */
+	WINDOW_CPU,		/* time on CPU */
+	WINDOW_OFF_CPU,		/* time off CPU */
 	WINDOW_GIL_WAIT,	/* time of waiting for the GIL */
 	WINDOW_EXCEPTION,	/* time in which an exception was handled or propagated */
-	WINDOW_ALLOC_SPACE,	/* bytes of memory that were touched for the first time */
-	WINDOW_INUSE_SPACE,	/* bytes of it that are held at the window's end */
+	WINDOW_ALLOC_SPACE,	/* bytes of memory touched for the first time */
+	WINDOW_INUSE_SPACE,	/* bytes of it still held at the window's end */
 	WINDOW_KIND_CNT
 };
 
@@ -36,12 +35,12 @@ extern const struct window_kind_names window_kinds[WINDOW_KIND_CNT];
 
 /* Why samples were added to <other>, or to service 0. */
 enum window_other {
-	WINDOW_OTHER_STACKS,	/* too many stacks, or bytes of stacks, in all or of the service */
-	WINDOW_OTHER_SAMPLES,	/* too many pairs of stack and series, in all or of the service */
-	WINDOW_OTHER_FRAMES,	/* too many frames, in all or of the service */
-	WINDOW_OTHER_NAMES,	/* too many bytes of names, in all or of the service */
+	WINDOW_OTHER_STACKS,	/* too many stacks, or bytes of them, in total or of the service */
+	WINDOW_OTHER_SAMPLES,	/* too many pairs of stack and series, in total or of the service */
+	WINDOW_OTHER_FRAMES,	/* too many frames, in total or of the service */
+	WINDOW_OTHER_NAMES,	/* too many bytes of names, in total or of the service */
 	WINDOW_OTHER_MEMORY,	/* no memory */
-	WINDOW_OTHER_EVENT,	/* an event that cannot be: more than EVENT_MAX_FRAMES frames */
+	WINDOW_OTHER_EVENT,	/* an invalid event: more than EVENT_MAX_FRAMES frames */
 	/* The service's number is too high. The stack is kept, in service 0. */
 	WINDOW_OTHER_SERVICES,
 	WINDOW_OTHER_CNT
@@ -54,51 +53,51 @@ struct window_limits {
 	uint32_t frames;		/* at most 2^24 - 1 */
 	uint32_t name_bytes;
 };
-/* 100,000 stacks of 20 frames take 17 MiB; with all limits reached, it is twice as much. */
+/* 100,000 stacks of 20 frames take 17 MiB; if all limits are reached, twice as much. */
 extern const struct window_limits window_limits_default;
 
 struct window;
 
 /*
- * The window begins at begin_ns and ends at end_ns (CLOCK_REALTIME, aligned by the caller). NULL
- * with errno. Freed by window_free().
+ * The window begins at begin_ns and ends at end_ns (CLOCK_REALTIME, aligned by the caller). Returns
+ * NULL with errno on failure. Free it by window_free().
  */
 struct window *window_new(const struct window_limits *limits, uint64_t begin_ns, uint64_t end_ns);
 void window_free(struct window *w);
 
 /*
- * An empty window. Its memory is kept for the next samples, but for that of tables which are more
- * than four times as large as the last two windows needed.
+ * Empties the window. Its memory is kept for the next samples, except for tables that are more than
+ * four times as large as the last two windows needed.
  */
 void window_reset(struct window *w, uint64_t begin_ns, uint64_t end_ns);
-/* Hide these parts of names from now on: to be called after window_reset(), before window_add(). */
+/* Hides these parts of names from now on. Call it after window_reset() and before window_add(). */
 void window_hide(struct window *w, const struct window_privacy *privacy);
-/* Change the end: of a window that is cut short, say because the agent ends. */
+/* Changes the end of a window that is cut short, for example because the agent ends. */
 void window_end_at(struct window *w, uint64_t end_ns);
 
 /*
- * The map of a process whose events will be added, with the process' tables, which must outlive
- * it (process_tables()). 8 bytes for each frame that the process has had. NULL with errno. Freed
- * by window_map_free(), before or after the window.
+ * The map of a process whose events will be added, with the process's tables, which must outlive it
+ * (process_tables()). 8 bytes for each frame that the process has had. Returns NULL with errno on
+ * failure. Free it by window_map_free(), before or after the window.
  */
 struct window_map *window_map_new(const struct profile_tables *tables);
 void window_map_free(struct window_map *map);
 
 /*
- * To what and how an event is added. Its value in the series' unit is weight * mul / div. For
- * example a tick's sample at 19 Hz in one of ten windows: mul 526315789, div 1; the same as an
- * exception: mul 10, div 1. What a division leaves over is added to the series' next event.
+ * Where and how an event is added. Its value in the series' unit is weight * mul / div. For example
+ * a tick's sample at 19 Hz in one of ten windows: mul 526315789, div 1; the same as an exception:
+ * mul 10, div 1. The remainder of a division is added to the series' next event.
  */
 struct window_place {
 	uint32_t service;
 	enum window_kind kind;
 	uint64_t mul, div;	/* div 0 is 1 */
-	uint64_t samples;	/* how many samples the event is (process_samples_in()) */
-	/* The number of a link in what the encoder gets (struct otlp_link), + 1; 0: none. */
+	uint64_t samples;	/* number of samples in the event (process_samples_in()) */
+	/* The number of a link for the encoder (struct otlp_link), + 1; 0: none. */
 	uint32_t link;
 };
 
-/* Add an event of the map's process. An event without frames has the stack <no frames>. */
+/* Adds an event of the map's process. An event without frames has the stack <no frames>. */
 void window_add(struct window *w, struct window_map *map, const struct event *ev,
 		const struct window_place *at);
 
@@ -106,7 +105,7 @@ void window_add(struct window *w, struct window_map *map, const struct event *ev
 
 #define WINDOW_NONE UINT32_MAX
 
-/* What a series has at one stack with one link. */
+/* The value of a series at one stack with one link. */
 struct window_sample {
 	uint64_t value;		/* in the unit of the sample type */
 	uint64_t samples;
@@ -116,15 +115,15 @@ struct window_sample {
 };
 
 struct window_series {
-	uint64_t value, samples;		/* in all, with <other>; in unit and samples */
+	uint64_t value, samples;		/* in total, with <other>; in unit and samples */
 	uint64_t other_value, other_samples;	/* at the stack <other> */
-	uint64_t left;				/* of divisions */
+	uint64_t left;				/* remainder of divisions */
 	uint32_t first, last;		/* numbers of struct window_sample, or WINDOW_NONE */
 };
 
 uint64_t window_begin_ns(const struct window *w);
 uint64_t window_end_ns(const struct window *w);
-/* Services have lower numbers than this. */
+/* All services have lower numbers than this. */
 uint32_t window_service_cnt(const struct window *w);
 const struct window_series *window_series(const struct window *w, uint32_t service,
 					  enum window_kind kind);
@@ -135,10 +134,10 @@ uint32_t window_stack(const struct window *w, uint32_t stack, uint32_t ids[EVENT
 const struct window_names *window_names(const struct window *w);
 /* Samples that did not fit, since window_new(). */
 uint64_t window_others(const struct window *w, enum window_other cause);
-/* Bytes of memory that the window's tables take, names included; those of maps are not. */
+/* Bytes of the window's tables, including names but not maps. */
 size_t window_bytes(const struct window *w);
 
-/* The name of the stack of what did not fit. */
+/* The name of the stack for what did not fit. */
 #define WINDOW_OTHER_NAME "<other>"
 
 #endif

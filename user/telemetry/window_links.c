@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * window_links.c - see window_links.h. The tables do not move: links point into them, and memory
- * that is not used is not there.
+ * window_links.c - see window_links.h. The tables do not move, because links point into them;
+ * unused memory is not resident.
  */
 #include "telemetry/window_links.h"
 
@@ -66,7 +66,8 @@ void window_links_reset(struct window_links *l)
 
 static bool attribute_equal(const void *items, uint32_t number, const void *key)
 {
-	const struct otlp_sample_attribute *a = (const struct otlp_sample_attribute *)items + number;
+	const struct otlp_sample_attribute *a =
+		(const struct otlp_sample_attribute *)items + number;
 	const struct otlp_sample_attribute *b = key;
 
 	return !strcmp(a->text, b->text) && !strcmp(a->key, b->key);
@@ -108,7 +109,7 @@ static void add_attribute(struct window_links *l, const struct otlp_sample_attri
 	}
 }
 
-/* The number of an attribute, which is added if it is new. False: there is no room for it. */
+/* The number of an attribute, added if it is new. Returns false if there is no room for it. */
 static bool attribute_number(struct window_links *l, const struct otlp_sample_attribute *a,
 			     uint32_t *number)
 {
@@ -174,7 +175,7 @@ static bool link_equal(const void *links, uint32_t number, const void *key)
 	       !memcmp(a->attributes, b->attributes, a->attribute_cnt * sizeof(uint32_t));
 }
 
-/* The first link with the same ids, + 1; 0: there is none, and this one will be. */
+/* The first link with the same ids, + 1; 0: none, this one will be the first. */
 static uint32_t first_with_ids(struct window_links *l, uint32_t hash, const struct otlp_link *key)
 {
 	struct hash_index_slot *slot;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * window_links.h - the spans and attributes of a window's samples: a bounded table from what
- * threads said that they worked on (struct trace_context) to the links of OTLP.
+ * window_links.h - the spans and attributes of a window's samples: a limited table that turns what
+ * threads said that they worked on (struct trace_context) into OTLP's links.
  *
  * A link is a trace id, a span id and the attributes that the thread gave then; a span whose
- * attributes change has several. To be emptied with each window. Attributes (names by the process'
- * key map, both made printable) are kept once each. All of it comes from targets.
+ * attributes change has several. Empty it with each window. Attributes (names by the process's key
+ * map, both made printable) are kept once each. All of it comes from targets.
  *
  * Used from one thread. It calls nothing that waits. A child after fork() may read its copy.
  */
@@ -16,7 +16,7 @@
 #include "telemetry/otlp.h"
 #include "telemetry/process_ctx.h"
 
-/* In all 2 MiB, which are only used as far as there are links. */
+/* 2 MiB in total, resident only as far as there are links. */
 #define WINDOW_LINKS_MAX 16384
 #define WINDOW_LINK_ATTRIBUTES_MAX 16		/* of a link; further ones are dropped */
 #define WINDOW_ATTRIBUTES_MAX 8192		/* different ones */
@@ -26,21 +26,21 @@
 
 struct window_links;
 
-/* attributes: keep them; without, there is one link for each span. NULL with errno. */
+/* attributes: whether to keep them; without, each span is one link. NULL with errno on failure. */
 struct window_links *window_links_new(bool attributes);
 void window_links_free(struct window_links *l);
-/* To be called with window_reset(). */
+/* Call it with window_reset(). */
 void window_links_reset(struct window_links *l);
 
 /*
- * The link of an event, for window_place.link. t: the event's, NULL: 0 is returned. keys: the key
- * map of its process' context, NULL: not known, so it has no attributes. 0: no link, because the
- * table is full, which is counted. 100 ns to 300 ns.
+ * The link of an event, for window_place.link. t: the event's; NULL: returns 0. keys: the key map
+ * of its process's context; NULL: unknown, so it has no attributes. Returns 0 if the table is full,
+ * which is counted. 100 ns to 300 ns.
  */
 uint32_t window_links_add(struct window_links *l, const struct trace_context *t,
 			  const struct thread_keys *keys);
 
-/* Fill in the links and attributes of args; valid until the next call that changes the table. */
+/* Fills in the links and attributes of args; valid until the next call that changes the table. */
 void window_links_table(const struct window_links *l, struct otlp_args *args);
 
 /* Events without their link since window_links_new(). */

@@ -2,8 +2,8 @@
 /*
  * window_names.c - see window_names.h.
  *
- * Owns the names of the agent's windows. A frame that is known costs one look at its process' map;
- * one that is new there, two names made printable and three look-ups.
+ * Owns the names of the agent's windows. A known frame costs one look-up in its process's map; a
+ * new one costs making two names printable and three look-ups.
  */
 #include "telemetry/window_names.h"
 
@@ -30,7 +30,7 @@ struct window_names {
 	char text[WINDOW_NAME_BYTES + 1];
 };
 
-static int begin(struct window_names *n)
+static int begin_names(struct window_names *n)
 {
 	n->in = intern_new();
 	n->functions = intern_new();
@@ -46,7 +46,7 @@ struct window_names *window_names_new(uint32_t frames_max, size_t string_bytes_m
 	n->frames_max = frames_max < FRAMES_LIMIT ? frames_max : FRAMES_LIMIT;
 	n->bytes_max = string_bytes_max;
 	n->round = 1;
-	if (!begin(n))
+	if (!begin_names(n))
 		return n;
 	window_names_free(n);
 	errno = ENOMEM;
@@ -63,12 +63,12 @@ void window_names_free(struct window_names *n)
 	free(n);
 }
 
-/* Returns false if there is no memory: then what there is stays. */
-static bool forget(struct window_names *n)
+/* Returns false if there is no memory: then the names stay. */
+static bool forget_names(struct window_names *n)
 {
 	struct intern *in = n->in, *functions = n->functions;
 
-	if (begin(n)) {		/* no memory: keep what there is */
+	if (begin_names(n)) {		/* no memory: keep the names */
 		intern_free(n->in);
 		intern_free(n->functions);
 		n->in = in;
@@ -88,7 +88,7 @@ bool window_names_trim(struct window_names *n)
 	if (intern_tables(n->in)->frame_cnt <= n->frames_max / 4 * 3 &&
 	    n->bytes <= n->bytes_max / 4 * 3)
 		return false;
-	return forget(n);
+	return forget_names(n);
 }
 
 bool window_names_hide(struct window_names *n, const struct window_privacy *privacy)
@@ -97,8 +97,8 @@ bool window_names_hide(struct window_names *n, const struct window_privacy *priv
 	    n->privacy.no_exceptions == privacy->no_exceptions)
 		return false;
 	n->privacy = *privacy;
-	/* Without memory for a new table, the old names stay in it, but nobody finds them. */
-	if (!forget(n))
+	/* Without memory for a new table, the old names stay in it, but cannot be found. */
+	if (!forget_names(n))
 		n->round++;
 	return true;
 }
@@ -213,7 +213,7 @@ static int learn_file(struct window_names *n, struct window_names_share *share,
 	return learn_string(n, share, file.data, file.len, id);
 }
 
-/* What a process' tables say of libraries, as far as there is room. */
+/* Enters the libraries of a process's tables, as far as there is room. */
 static void learn_libraries(struct window_names *n, struct window_names_share *share,
 			    struct window_map *map)
 {
@@ -227,7 +227,7 @@ static void learn_libraries(struct window_names *n, struct window_names_share *s
 			continue;
 		l.path = shown_path(n, l.path);
 		native_library_text(&l, text, sizeof(text));
-		/* With the bounds of names; then it is a library. */
+		/* It is a library if it fits with the names. */
 		if (learn_string(n, share, text, strlen(text), &id) ||
 		    intern_library(n->in, n->text, strlen(n->text)))
 			return;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * window_names.h - the frames of all processes in one table with a bound: a frame that two
- * processes have is there once.
+ * window_names.h - the frames of all processes in one table with a limit: a frame that two
+ * processes share is there once.
  *
- * Names are made printable UTF-8 when they come in. Of a frame, the function and its line count
+ * Names are made printable UTF-8 when they are added. Of a frame, the function and its line count
  * (DETAIL_LINE). The table outlives a window, so a frame costs its names once and not once a
- * window; window_names_trim() makes it empty between two windows when it is nearly full.
+ * window; window_names_trim() empties it between two windows when it is nearly full.
  */
 #ifndef TACHBPF_WINDOW_NAMES_H
 #define TACHBPF_WINDOW_NAMES_H
@@ -18,50 +18,50 @@
 
 struct window_names;
 
-/* What a service has entered. It may have as much as is free, so there is room for others. */
+/* What a service has added. It may use as much as is free, so there is room for others. */
 struct window_names_share {
 	uint32_t frames, bytes;
 };
 
-/* The ids of one process' frames in the table. */
+/* The ids of one process's frames in the table. */
 struct window_map {
-	const struct profile_tables *tables;	/* the process' own; outlive the map */
+	const struct profile_tables *tables;	/* the process's own; outlive the map */
 	struct id_map frames;	/* its frame id -> ours, and WINDOW_MAP_SYNTHETIC */
-	uint32_t libraries;	/* of its libraries, so many were entered */
-	uint32_t round;		/* of the table when they were entered */
+	uint32_t libraries;	/* number of its libraries that were added */
+	uint32_t round;		/* of the table at that time */
 };
 
 /*
- * Beside our id: the frame is synthetic. The process' frame of that id may get its real name
- * later (intern_later()), so it is looked at each time.
+ * Flag next to our id: a pseudo-frame. The process's frame of that id may get its real name later
+ * (intern_later()), so it is looked at each time.
  */
 #define WINDOW_MAP_SYNTHETIC 0x80000000U
 
-/* frames_max: at most 2^24 - 1; string_bytes_max: of all names. NULL with errno. */
+/* frames_max: at most 2^24 - 1; string_bytes_max: of all names. NULL with errno on failure. */
 struct window_names *window_names_new(uint32_t frames_max, size_t string_bytes_max);
 void window_names_free(struct window_names *n);
 
 /*
- * Forget all frames if three quarters of a bound are used; their ids mean nothing then, and what
- * services have is 0. Returns true if it did.
+ * Forgets all frames if three quarters of a limit are used; their ids are then meaningless, and the
+ * services' shares are 0. Returns true if it did.
  */
 bool window_names_trim(struct window_names *n);
 
-/* The map is about to be used: forget what it has of a table that was emptied meanwhile. */
+/* The map is about to be used: forgets its ids if the table was emptied meanwhile. */
 void window_names_meet(const struct window_names *n, struct window_map *map);
 
-/* What of names may not leave the machine. */
+/* The parts of names that may not leave the machine. */
 struct window_privacy {
-	bool no_directories;	/* of a file's path, its last part only */
+	bool no_directories;	/* only the last part of a file's path */
 	bool no_exceptions;	/* <exception ValueError> is <exception> */
 };
 /*
- * From now on. A change makes the table empty, so it is for the time between two windows. Returns
- * true if it did.
+ * Applies from now on. A change empties the table, so call it between two windows. Returns true if
+ * it did.
  */
 bool window_names_hide(struct window_names *n, const struct window_privacy *privacy);
 
-/* Our id for a process' frame if it is in its map. */
+/* Our id for a process's frame if it is in its map. */
 static inline bool window_names_known(const struct window_map *map, uint32_t frame, uint32_t *id)
 {
 	if (!id_map_get(&map->frames, frame, id))
@@ -74,14 +74,13 @@ static inline bool window_names_known(const struct window_map *map, uint32_t fra
 }
 
 /*
- * Enter a process' frame that is not known, for a service. 0; -ENOSPC: there is no room for a
- * frame; -EFBIG: none for its names; -ENOMEM. A frame that the process' tables do not have is
- * "<lost frame>".
+ * Adds a process's unknown frame, for a service. Returns 0; -ENOSPC: no room for a frame; -EFBIG:
+ * no room for its names; -ENOMEM. A frame that the process's tables lack is "<lost frame>".
  */
 int window_names_learn(struct window_names *n, struct window_names_share *share,
 		       struct window_map *map, uint32_t frame, uint32_t *id);
 
-/* Our frame for a name: "<no frames>". 0 or as above. */
+/* Our frame for a name such as "<no frames>". Returns 0 or as above. */
 int window_names_synthetic(struct window_names *n, struct window_names_share *share,
 			   const char *name, uint32_t *id);
 
@@ -89,9 +88,8 @@ int window_names_synthetic(struct window_names *n, struct window_names_share *sh
 const struct profile_tables *window_names_tables(const struct window_names *n);
 
 /*
- * The functions that the frames are in, numbered from 0: frames with file, func,
- * kind and first line only.
- * *function_of has the number of each frame's. Valid as the table.
+ * The functions of the frames, numbered from 0: frames with file, func, kind and first line only.
+ * *function_of has the number for each frame. Valid as long as the table.
  */
 const struct profile_tables *window_names_functions(const struct window_names *n,
 						    const uint32_t **function_of);

@@ -20,7 +20,7 @@ struct pprof {
 	struct window_pprof profile;
 };
 
-static void note(struct pprof *p, int err)
+static void note_error(struct pprof *p, int err)
 {
 	if (err && !p->err)
 		p->err = err;
@@ -84,23 +84,23 @@ static void put_sample(struct pprof *p, const uint32_t *locations, uint32_t n, u
 	p->profile.value = add_capped(p->profile.value, value);
 }
 
-/* Emit what there is. */
+/* Emits the profile. */
 static void end_profile(struct pprof *p)
 {
 	const struct buf *fields = pprof_fields(p->e);
 
 	pprof_end(p->e);
-	note(p, pprof_error(p->e));
+	note_error(p, pprof_error(p->e));
 	if (!p->err)
-		note(p, gzip_bytes(fields->data, fields->len, GZIP_LEVEL, &p->zipped));
+		note_error(p, gzip_bytes(fields->data, fields->len, GZIP_LEVEL, &p->zipped));
 	if (p->err)
 		return;
 	p->profile.bytes = p->zipped.data;
 	p->profile.len = p->zipped.len;
-	note(p, p->args->emit(p->args->ctx, &p->profile));
+	note_error(p, p->args->emit(p->args->ctx, &p->profile));
 }
 
-/* Begin another profile of the series if this many bytes do not fit into this one. */
+/* Begins another profile of the series if this many bytes do not fit into this one. */
 static void make_room(struct pprof *p, size_t bytes)
 {
 	if (!p->args->max_bytes || !p->profile.samples ||

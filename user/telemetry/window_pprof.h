@@ -3,8 +3,8 @@
  * window_pprof.h - a window as pprof (profile.proto), gzipped: one profile for each service and
  * sample type.
  *
- * Samples have no labels: Pyroscope makes a series of each value of a label. Functions have the
- * same names as in files (pprof_encode.h).
+ * Samples have no labels, because Pyroscope makes a series of each value of a label. Functions have
+ * the same names as in files (pprof_encode.h).
  */
 #ifndef TACHBPF_WINDOW_PPROF_H
 #define TACHBPF_WINDOW_PPROF_H
@@ -17,21 +17,21 @@ struct window_pprof {
 	const void *bytes;	/* gzipped; valid during the call */
 	size_t len;
 	uint32_t samples;	/* in it */
-	uint64_t taken, value;	/* samples that were taken, of which these were made; their values */
+	uint64_t taken, value;	/* samples that these were made of; their values */
 };
 
 struct window_pprof_args {
 	uint64_t period_ns;	/* between two samples of a CPU; 0: not known */
 	size_t max_bytes;	/* of a profile, before gzip; 0: any size */
-	/* Called for each profile. 0, or a -errno that ends window_pprof(). */
+	/* Called for each profile. Returns 0, or a -errno that ends window_pprof(). */
 	int (*emit)(void *ctx, const struct window_pprof *profile);
 	void *ctx;
 };
 
 /*
- * Encode each series of the window that has samples, in several profiles if one would be larger
- * than max_bytes; one sample that is larger alone is a profile all the same. Values: "samples"
- * (count) and "cpu" (nanoseconds) of CPU time, else the one of window_kinds[]. 0, -ENOMEM, or
+ * Encodes each series of the window that has samples, in several profiles if one would be larger
+ * than max_bytes; a single sample that is larger becomes a profile, too. Values: "samples" (count)
+ * and "cpu" (nanoseconds) of CPU time, else the one of window_kinds[]. Returns 0, -ENOMEM, or
  * emit's error.
  */
 int window_pprof(const struct window *w, const struct window_pprof_args *args);

@@ -6,9 +6,7 @@
 #include "formats/tach/tach_write.c"
 #undef RECORD_MAX_BYTES
 #undef REPEAT_MAX_BYTES
-#define fail decode_fail
 #include "formats/tach/tach_decode.c"
-#undef fail
 
 #include "formats/formats.h"
 #include "formats/tach/tach_write.h"

@@ -53,9 +53,9 @@ static void free_cache(void)
 	struct known_file *f;
 
 	while ((f = LRU_STRUCT(lru_oldest(&c->others), struct known_file, lru)))
-		forget(c, f);
+		forget_file(c, f);
 	while ((f = LRU_STRUCT(lru_oldest(&c->images), struct known_file, lru)))
-		forget(c, f);
+		forget_file(c, f);
 	u64map_free(&c->files);
 	lru_free(&c->others);
 	lru_free(&c->images);

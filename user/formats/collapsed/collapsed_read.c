@@ -8,8 +8,8 @@
  * code, "func ([library])"; anything else is a name. austin's files are special (austin.h).
  *
  * Lines are read several times: once to collect all names and counts, and once for each profile
- * (process) that is delivered. Memory grows with what is distinct, and with how often a line belongs
- * to another process than the line before it, but not with the number of lines.
+ * (process) that is delivered. Memory grows with distinct names and stacks, and with how often a
+ * line belongs to another process than the line before it, but not with the number of lines.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,24 +29,24 @@
 #include "model/reader.h"
 
 /*
- * What is special in the folded stacks of austin: a head that says what is counted, and how
- * processes and threads are named.
+ * What is special in austin's folded stacks: a head that says what is counted, and the names of
+ * processes and threads.
  */
 
 struct input;
 
-/* Without a head of austin's, known is false and the rest is what folded stacks are otherwise. */
+/* Without austin's head, known is false and the rest has the defaults of folded stacks. */
 struct austin {
 	bool known;
 	enum profile_unit unit;
 	enum profile_mode mode;
-	uint64_t factor;	/* from a count in the file to the unit: it counts microseconds */
+	uint64_t factor;	/* from the file's microseconds to the unit */
 	uint64_t interval_us;
 };
 
-/* Longer heads are not read to their end. */
+/* Longer heads are not read completely. */
 #define HEAD_BYTES 4096
-/* A period of a day or more is not believed, as in gperftools' profiles. */
+/* A period of a day or more is ignored, as in gperftools' profiles. */
 #define INTERVAL_MAX_US 86400000000
 
 static void read_line(struct austin *a, const char *line)
@@ -68,7 +68,7 @@ static void read_line(struct austin *a, const char *line)
 	}
 }
 
-/* Read "# austin: 3.6.0", "# interval: 100", "# mode: wall" at the beginning of a file. */
+/* Reads "# austin: 3.6.0", "# interval: 100", "# mode: wall" at the beginning of a file. */
 static struct austin austin_head(const struct input *in)
 {
 	struct austin a = { .unit = UNIT_SAMPLES, .mode = MODE_UNKNOWN, .factor = 1,
@@ -115,10 +115,10 @@ static bool austin_thread(const struct string_ref *s, uint64_t *tid)
 /* A sequence of lines of one process. */
 struct segment {
 	size_t from, to;		/* offsets in the file */
-	size_t next;			/* the process' next segment; 0: none */
+	size_t next;			/* the process's next segment; 0: none */
 };
 
-/* A process: the places of its lines, and their sums. */
+/* A process: where its lines are, and their sums. */
 struct profile {
 	size_t first, last;		/* indices in segments */
 	struct reader_info info;
@@ -132,8 +132,8 @@ struct collapsed_reader {
 	struct intern *names;
 	struct intern *labels;		/* the texts of frames; only strings */
 	struct buf frame_of;		/* uint32_t: frame id of each label */
-	struct intern *processes;	/* prefixes of lines: the string's
-					 * id is the index in profiles */
+	struct intern *processes;	/* prefixes of lines; the string's id is the index in
+					 * profiles */
 	struct profile *profiles;
 	size_t profile_cap;
 	struct buf segments;		/* struct segment */
@@ -159,7 +159,7 @@ static bool is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Offset of the count at the end of a line; len: there is none. */
+/* The offset of the count at the end of a line; len if there is none. */
 static size_t count_at(const char *s, size_t len)
 {
 	size_t i = len;
@@ -169,7 +169,7 @@ static size_t count_at(const char *s, size_t len)
 	return i && i < len && (s[i - 1] == ' ' || s[i - 1] == '\t') ? i : len;
 }
 
-/* Length of the line without its end ("\n", "\r\n"); *next: start of the next line. */
+/* The length of the line without its end ("\n", "\r\n"); *next: start of the next line. */
 static size_t line_end(const struct input *in, size_t at, size_t *next)
 {
 	const uint8_t *p = in->data + at, *nl = memchr(p, '\n', in->size - at);
@@ -184,7 +184,7 @@ static bool is_comment(const char *s, size_t len)
 	return !len || *s == '#';
 }
 
-static bool probe(const struct input *in)
+static bool collapsed_probe(const struct input *in)
 {
 	struct input head = { .data = in->data,
 			      .size = in->size < PROBE_BYTES ? in->size : PROBE_BYTES };
@@ -203,7 +203,7 @@ static bool probe(const struct input *in)
 	return false;
 }
 
-/* Parse "func ([library])" or "func ([library] source:line)", a frame of machine code. */
+/* Parses "func ([library])" or "func ([library] source:line)", a frame of machine code. */
 static bool parse_native(const struct string_ref *s, struct string_ref *file,
 			 struct string_ref *func, int32_t *line)
 {
@@ -212,7 +212,7 @@ static bool parse_native(const struct string_ref *s, struct string_ref *file,
 
 	if (!s->len || *end != ')')
 		return false;
-	/* Names of C++ have brackets, too. */
+	/* C++ names contain brackets, too. */
 	while ((next = memmem(at, (size_t)(end - at), " ([", 3))) {
 		mid = next;
 		at = next + 1;
@@ -230,7 +230,7 @@ static bool parse_native(const struct string_ref *s, struct string_ref *file,
 	return frame_kind_of_names(file, func, *line) == FRAME_NATIVE;
 }
 
-/* Parse "file:func:line" or "func (file:line)". false: neither. */
+/* Parses "file:func:line" or "func (file:line)". Returns false if it is neither. */
 static bool parse_place(const struct string_ref *s, struct string_ref *file,
 			struct string_ref *func, int32_t *line)
 {
@@ -280,7 +280,7 @@ static int intern_label(struct collapsed_reader *c, const struct string_ref *s, 
 	return err ? err : buf_add(&c->frame_of, frame, sizeof(*frame));
 }
 
-/* Take the next element of a stack; *s is then what follows it. false: there are no more. */
+/* Takes the next element of a stack; *s is then what follows it. Returns false at the end. */
 static bool next_element(struct string_ref *s, struct string_ref *element)
 {
 	const char *semicolon;
@@ -338,7 +338,7 @@ static bool is_thread(const struct collapsed_reader *c, const struct string_ref 
 	       parse_decimal(s->data + other, close - s->data - other, thread_id);
 }
 
-/* Find the index of the line's process in profiles; the profile itself is not made here. */
+/* Finds the index of the line's process in profiles; the profile itself is not made here. */
 static int find_process(struct collapsed_reader *c, struct string_ref *rest, struct line *l)
 {
 	struct string_ref element, none = { "", 0 }, ahead = *rest;
@@ -374,7 +374,7 @@ static int parse_frames(struct collapsed_reader *c, struct string_ref rest, stru
 	return stack_fit(c->names, &c->ids, true, l->frames, &l->nframes, &l->cut);
 }
 
-/* 1: a stack; 0: a line to be ignored; -errno with a reason. */
+/* Returns 1: a stack; 0: a line to ignore; -errno with a reason. */
 static int parse_line(struct collapsed_reader *c, size_t at, size_t len, struct line *l,
 		      const struct reason *why)
 {
@@ -401,7 +401,7 @@ static int parse_line(struct collapsed_reader *c, size_t at, size_t len, struct 
 	return err ? reason_memory(why) : 1;
 }
 
-/* Add a process. Its name is what follows "process:12 ". */
+/* Adds a process. Its name is what follows "process:12 ". */
 static int add_profile(struct collapsed_reader *c)
 {
 	const struct string_ref *s;
@@ -431,12 +431,12 @@ static int add_profile(struct collapsed_reader *c)
 	return 0;
 }
 
-static struct segment *segment(struct collapsed_reader *c, size_t i)
+static struct segment *segment_at(struct collapsed_reader *c, size_t i)
 {
 	return (struct segment *)(void *)c->segments.data + i;
 }
 
-/* Add the line from at to next to the process' segments. */
+/* Adds the line from at to next to the process's segments. */
 static int add_to_segments(struct collapsed_reader *c, struct profile *p, size_t at, size_t next)
 {
 	struct segment fresh = { .from = at, .to = next };
@@ -445,7 +445,7 @@ static int add_to_segments(struct collapsed_reader *c, struct profile *p, size_t
 
 	/* Only the newest segment can grow; ignored lines belong to it. */
 	if (!first && p->last == cnt - 1) {
-		segment(c, p->last)->to = next;
+		segment_at(c, p->last)->to = next;
 		return 0;
 	}
 	if (buf_add(&c->segments, &fresh, sizeof(fresh)))
@@ -453,7 +453,7 @@ static int add_to_segments(struct collapsed_reader *c, struct profile *p, size_t
 	if (first)
 		p->first = cnt;
 	else
-		segment(c, p->last)->next = cnt;
+		segment_at(c, p->last)->next = cnt;
 	p->last = cnt;
 	return 0;
 }
@@ -544,8 +544,8 @@ static struct reader *open_collapsed(const struct input *in, const struct reader
 	return &c->reader;
 }
 
-static int deliver(const struct collapsed_reader *c, struct clocks *clocks, const struct line *l,
-		   reader_event_fn on_event, void *ctx)
+static int deliver_line(const struct collapsed_reader *c, struct clocks *clocks,
+			const struct line *l, reader_event_fn on_event, void *ctx)
 {
 	bool timed = c->austin.unit == UNIT_NANOSECONDS;
 	struct event ev = { .thread_id = l->thread_id, .nframes = l->nframes, .frames = l->frames,
@@ -556,7 +556,8 @@ static int deliver(const struct collapsed_reader *c, struct clocks *clocks, cons
 	return err ? err : on_event(ctx, &ev);
 }
 
-static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
+static int collapsed_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
+			 size_t why_size)
 {
 	struct collapsed_reader *c = to_collapsed(r);
 	const struct profile *p = &c->profiles[c->current];
@@ -568,15 +569,15 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 
 	if (!p->info.event_cnt)
 		return 0;
-	for (i = p->first;; i = segment(c, i)->next) {
-		for (at = segment(c, i)->from; !err && at < segment(c, i)->to; at = next) {
+	for (i = p->first;; i = segment_at(c, i)->next) {
+		for (at = segment_at(c, i)->from; !err && at < segment_at(c, i)->to; at = next) {
 			len = line_end(c->in, at, &next);
 			got = parse_line(c, at, len, &l, &reason);
 			err = got < 0 ? got : 0;
 			if (got > 0 && l.weight && l.process == c->current)
-				err = deliver(c, &clocks, &l, on_event, ctx);
+				err = deliver_line(c, &clocks, &l, on_event, ctx);
 		}
-		if (err || !segment(c, i)->next)
+		if (err || !segment_at(c, i)->next)
 			break;
 	}
 	clocks_free(&clocks);
@@ -586,9 +587,9 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 const struct reader_ops reader_collapsed = {
 	.name = "collapsed",
 	.help = "folded stacks with counts, as flame graph tools read them",
-	.probe = probe,
+	.probe = collapsed_probe,
 	.open = open_collapsed,
 	.select = select_profile,
-	.run = run,
+	.run = collapsed_run,
 	.free = free_collapsed,
 };

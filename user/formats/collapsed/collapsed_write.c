@@ -4,10 +4,10 @@
  * "tid:12;a.py:f:3;b.py:g:7 42", root first, most frequent first.
  *
  * The lines are those of CPython 3.15's `profiling.sampling replay --collapsed`
- * (Lib/profiling/sampling/stack_collector.py): basename of the file, name alone for
- * synthetic frames, the profiler's own frames left out; stacks are the same if the full
- * file names are. Only control characters, invalid UTF-8 and ";" in names are written
- * differently: escaped, because they would break the lines.
+ * (Lib/profiling/sampling/stack_collector.py): basename of the file, name alone for pseudo-frames,
+ * the profiler's own frames left out; stacks are the same if the full file names are. Only control
+ * characters, invalid UTF-8 and ";" in names are written differently: escaped, because they would
+ * break the lines.
  *
  * A line's text only exists while it is written; sorting compares the ranks of its words.
  */
@@ -25,12 +25,11 @@ struct collapsed {
 	struct aggregate *a;
 	struct fold fold;
 	struct buf heads;	/* the prefixes of all groups, */
-	size_t *head_ends;	/* and where each group's ends */
-	uint32_t *ranks;	/* by label: rank of its word among
-				 * words that are followed by others */
+	size_t *head_ends;	/* and the end of each group's */
+	uint32_t *ranks;	/* by label: rank of its word among non-final words */
 };
 
-/* Add what precedes the frames: "process:12 app @web;tid:13", one of both, or nothing. */
+/* Adds what precedes the frames: "process:12 app @web;tid:13", either part, or nothing. */
 static int add_head(struct collapsed *c, uint32_t group)
 {
 	const struct aggregate *a = c->a;
@@ -65,7 +64,7 @@ static struct string_ref head_of(const struct collapsed *c, uint32_t group)
 				    (uint32_t)(c->head_ends[group] - start) };
 }
 
-/* Compare the lines of two different words. more_a, more_b: another word follows. */
+/* Compares the lines of two different words. more_a, more_b: another word follows. */
 static int compare_words(struct string_ref a, struct string_ref b, bool more_a, bool more_b)
 {
 	uint32_t len = a.len < b.len ? a.len : b.len;
@@ -88,7 +87,7 @@ static int compare_labels(const void *a, const void *b, void *ctx)
 			     fold_word(fold, *(const uint32_t *)b), true, true);
 }
 
-/* Rank the labels' words; words with the same text have the same rank. */
+/* Ranks the labels' words; words with the same text have the same rank. */
 static int rank_labels(struct collapsed *c)
 {
 	uint32_t i, cnt = stacks_tables(c->a->stacks)->frame_cnt;
@@ -112,9 +111,9 @@ static int rank_labels(struct collapsed *c)
 }
 
 /*
- * Most frequent first, then by text: UTF-8 has the same order as its code points. Comparing
- * word by word gives the same result as comparing bytes, since no word contains a ";". But
- * if one word is the beginning of another, what follows it decides.
+ * Most frequent first, then by text: UTF-8 sorts like its code points. Comparing word by word gives
+ * the same result as comparing bytes, since no word contains a ";". If one word is a prefix of
+ * another, what follows it decides.
  */
 static int compare_lines(const void *a, const void *b, void *ctx)
 {

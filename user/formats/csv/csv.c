@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * csv.c - writes one row for each distinct stack of a thread and status, in the long form
- * that data frames and SQL want (RFC 4180, but lines end in LF):
+ * csv.c - writes one row for each distinct stack of a thread and status, in the long form that data
+ * frames and SQL expect (RFC 4180, but lines end in LF):
  *
  *	process,comm,container,thread,status,unit,weight,stack
  *	12,app,13,gil+on-cpu,samples,42,"a.py:f:3;b.py:g:7"
  *
- * Stacks are as in collapsed, root first; empty without a Python frame. Within a thread,
- * the heaviest comes first. Characters that would break a row are escaped as \xNN, and so
- * is a first character that makes spreadsheets see a formula.
+ * Stacks are as in collapsed, root first; empty without a Python frame. Within a thread, the
+ * heaviest comes first. Characters that would break a row are escaped as \xNN, and so is a first
+ * character that makes spreadsheets see a formula.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct row {
 	uint32_t id;
 };
 
-/* The stack's words into b. */
+/* Appends the stack's words to b. */
 static int add_stack(struct buf *b, const struct fold *fold, const struct stack_view *v)
 {
 	uint32_t i = v->n;
@@ -42,7 +42,7 @@ static int add_stack(struct buf *b, const struct fold *fold, const struct stack_
 	return err;
 }
 
-/* Write a field according to RFC 4180. */
+/* Writes a field according to RFC 4180. */
 static void put_field(struct writer *w, const char *s, size_t len)
 {
 	bool quote = memchr(s, '"', len) || memchr(s, ',', len) || memchr(s, ' ', len) ||
@@ -70,7 +70,7 @@ static void put_field(struct writer *w, const char *s, size_t len)
 		writer_char(w, '"');
 }
 
-/* Write a name, escaped as in stacks. */
+/* Writes a name, escaped as in stacks. */
 static int put_name(struct writer *w, const char *name)
 {
 	struct buf b = { 0 };
@@ -116,7 +116,7 @@ static int put_row(struct writer *w, const struct aggregate *a, const struct fol
 	return err;
 }
 
-/* By thread, then by weight, the heaviest first, then by order of first occurrence. */
+/* By thread, then by weight, the heaviest first, then by first occurrence. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;

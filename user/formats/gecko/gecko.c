@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gecko.c - converts events for the Firefox Profiler: each becomes a sample, and markers
- * show the times in which a thread had the GIL, was on-CPU, and so on.
+ * gecko.c - converts events for the Firefox Profiler: each becomes a sample, and markers show when
+ * a thread had the GIL, was on-CPU, and so on.
  *
  * As in CPython 3.15's `profiling.sampling replay --gecko`
- * (Lib/profiling/sampling/gecko_collector.py): a marker begins at the first sample that has
- * the state and ends at the first one that does not; the first sample of a thread ends
- * none. Owns the states; gecko_write.c writes the file.
+ * (Lib/profiling/sampling/gecko_collector.py): a marker begins at the first sample that has the
+ * state and ends at the first one that does not; the first sample of a thread ends none. Owns the
+ * states; gecko_write.c writes the file.
  *
  * Samples and markers are spooled; stacks are kept as a tree for each thread.
  */
@@ -20,7 +20,7 @@
 #include "bpf/abi.h"
 #include "formats/formats.h"
 
-/* What a sample and a marker take in the file, about: a number in each of their columns. */
+/* Estimated size of a sample and a marker in the file: a number in each of their columns. */
 #define SAMPLE_BYTES 17
 #define MARKER_BYTES 100
 
@@ -93,7 +93,7 @@ static int close_marker(struct gecko *g, struct gecko_thread *th, enum gecko_mar
 	return th->open & 1ull << m ? add_marker(g, th, m, now) : 0;
 }
 
-/* Change from one state to the other, unless the thread is in it already. */
+/* Changes from one state to the other, unless the thread is in it already. */
 static int switch_markers(struct gecko *g, struct gecko_thread *th, enum gecko_marker begin,
 			  enum gecko_marker end, int64_t now)
 {
@@ -142,8 +142,9 @@ static int track_one(struct gecko *g, struct gecko_thread *th, enum gecko_marker
 	return 0;
 }
 
-/* Update all markers; their order in the file is CPython's. */
-static int track(struct gecko *g, struct gecko_thread *th, uint8_t status, bool gc, int64_t now)
+/* Updates all markers; their order in the file is CPython's. */
+static int track_states(struct gecko *g, struct gecko_thread *th, uint8_t status, bool gc,
+			int64_t now)
 {
 	int err = track_pair(g, th, 0, status, now);
 
@@ -160,7 +161,7 @@ static int track(struct gecko *g, struct gecko_thread *th, uint8_t status, bool 
 	return err;
 }
 
-/* Does a stack have a GC frame? The result is kept by the stack's number. */
+/* Returns whether a stack has a GC frame. The result is kept by the stack's number. */
 static int has_gc(struct gecko *g, uint32_t id, const struct stack_view *v, bool *gc)
 {
 	const struct profile_tables *t = stacks_tables(g->stacks);
@@ -221,8 +222,8 @@ static int find_thread(struct gecko *g, const struct event *ev, struct gecko_thr
 }
 
 /*
- * The thread's tree node for a stack, which must have frames. For the part that the stack
- * shares with the last one at the root, the same nodes are used.
+ * The thread's tree node for a stack, which must have frames. For the part that the stack shares
+ * with the last one at the root, the same nodes are used.
  */
 static int find_node(struct gecko_thread *th, uint32_t id, const struct stack_view *v,
 		     uint32_t *node1)
@@ -294,7 +295,7 @@ static int take_event(struct gecko *g, const struct event *ev)
 	if (!err)
 		err = has_gc(g, id, &v, &gc);
 	if (!err)
-		err = track(g, th, ev->status, gc, now);
+		err = track_states(g, th, ev->status, gc, now);
 	if (err || !v.n)
 		return err;
 	err = find_node(th, id, &v, &node1);

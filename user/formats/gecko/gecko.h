@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * gecko.h - shared by the parts of the Firefox Profiler format: gecko.c takes events,
- * gecko_write.c writes the file, gecko_tables.c the tables in it.
+ * gecko.h - shared by the parts of the Firefox Profiler format: gecko.c takes events, gecko_write.c
+ * writes the file, gecko_tables.c the tables in it.
  */
 #ifndef TACHBPF_GECKO_H
 #define TACHBPF_GECKO_H
@@ -24,7 +24,7 @@ enum gecko_marker {
 };
 
 /*
- * A thread's nodes and their numbers; labels, functions and files get numbers when they are
+ * A thread's nodes and their numbers; labels, functions and files are numbered when they are
  * written.
  */
 struct gecko_thread {
@@ -32,8 +32,8 @@ struct gecko_thread {
 	uint64_t thread_id;
 	bool main;
 	bool seen;			/* it has had an event, so its states are known */
-	struct pairs nodes;		/* its stacks as a tree: pairs of
-					 * label and the caller's node + 1 */
+	struct pairs nodes;		/* its stacks as a tree: pairs of label and caller's node
+					 * + 1 */
 	struct spool_stream samples;	/* node + 1, time since the last sample, weight */
 	struct spool_stream markers;	/* enum gecko_marker, start, end */
 	uint64_t sample_cnt, marker_cnt;
@@ -73,7 +73,7 @@ static inline uint32_t gecko_thread_cnt(const struct gecko *g)
 	return (uint32_t)(g->threads.len / sizeof(struct gecko_thread *));
 }
 
-/* Write the whole file. 0 or -errno. */
+/* Writes the whole file. Returns 0 or -errno. */
 int gecko_write(struct gecko *g);
 
 /* A thread's tables. Numbers are in order of first use. */
@@ -87,25 +87,25 @@ struct gecko_tables {
 						 * func */
 	struct intern *resources;		/* files: strings of u32 */
 	struct buf func_lines;			/* i32 for each function */
-	struct native_index libraries;		/* numbered as "libs" of the file */
+	struct native_index libraries;		/* numbered as the file's "libs" */
 	struct writer *w;
 };
 
 /*
- * Give numbers to everything in x->th's stacks. 0 or -ENOMEM; call gecko_tables_end() in
- * both cases.
+ * Numbers everything in x->th's stacks. Returns 0 or -ENOMEM; call gecko_tables_end() in both
+ * cases.
  */
 int gecko_tables_start(struct gecko_tables *x);
-/* Free the tables. */
+/* Frees the tables. */
 void gecko_tables_end(struct gecko_tables *x);
-/* Write the tables as members of the thread's object. 0 or -errno. */
+/* Writes the tables as members of the thread's object. Returns 0 or -errno. */
 int gecko_put_tables(struct gecko_tables *x);
 
 /* Write a key after a comma; a column of equal values; "length" and the closing brace. */
 void gecko_put_key(struct writer *w, const char *key);
 void gecko_put_same(struct writer *w, const char *key, const char *value, uint64_t cnt);
 void gecko_put_length(struct writer *w, uint64_t cnt);
-/* Find or add a string and write its number. 0 or -ENOMEM. */
+/* Finds or adds a string and writes its number. Returns 0 or -ENOMEM. */
 int gecko_put_string(struct gecko_tables *x, struct string_ref s);
 
 #endif

@@ -3,8 +3,8 @@
  * gecko_tables.c - the tables of a thread in the Firefox Profiler's format: stacks, frames,
  * functions and resources, each a set of columns. See gecko.h.
  *
- * Numbers are in the order in which the thread's stacks first use something, as in CPython
- * 3.15's Lib/profiling/sampling/gecko_collector.py.
+ * Numbers are in the order in which the thread's stacks first use something, as in CPython 3.15's
+ * Lib/profiling/sampling/gecko_collector.py.
  */
 #include "formats/gecko/gecko.h"
 
@@ -47,7 +47,7 @@ static uint32_t value_of(struct intern *in, uint32_t number)
 	return value;
 }
 
-/* A new function's line: its first or, if that is unknown, that of the label, its first one. */
+/* A new function's line: its first line or, if that is unknown, that of its first label. */
 static int add_func_line(struct gecko_tables *x, uint32_t label)
 {
 	int32_t line = (int32_t)stacks_first_line(x->g->stacks, label);
@@ -57,7 +57,7 @@ static int add_func_line(struct gecko_tables *x, uint32_t label)
 	return buf_add(&x->func_lines, &line, sizeof(line));
 }
 
-/* Collect a thread's frames, functions and files, in the order in which its stacks use them. */
+/* Collects a thread's frames, functions and files, in the order in which its stacks use them. */
 static int fill_tables(struct gecko_tables *x)
 {
 	uint32_t i, number, known, cnt = x->th->nodes.cnt;
@@ -80,7 +80,7 @@ static int fill_tables(struct gecko_tables *x)
 	return err;
 }
 
-/* Before the first key of an object there is no comma. */
+/* The first key of an object has no comma before it. */
 void gecko_put_key(struct writer *w, const char *key)
 {
 	bool first = w->len && w->data[w->len - 1] == '{';
@@ -90,7 +90,7 @@ void gecko_put_key(struct writer *w, const char *key)
 	writer_text(w, "\":");
 }
 
-/* Write a column of cnt equal values. */
+/* Writes a column of cnt equal values. */
 void gecko_put_same(struct writer *w, const char *key, const char *value, uint64_t cnt)
 {
 	uint64_t i;
@@ -105,7 +105,7 @@ void gecko_put_same(struct writer *w, const char *key, const char *value, uint64
 	writer_char(w, ']');
 }
 
-/* Write a column; put() writes the i-th value. */
+/* Writes a column; put() writes the i-th value. */
 static int put_column(struct gecko_tables *x, const char *key, uint32_t cnt,
 		      int (*put)(struct gecko_tables *x, uint32_t i))
 {
@@ -144,7 +144,7 @@ static const struct frame *node_frame(struct gecko_tables *x, uint32_t i)
 	return &x->t->frames[x->th->nodes.list[i].a];
 }
 
-/* Of code: as CPython's by its file, but for what only we have. */
+/* By the file of the code, as in CPython, except for what only we have. */
 static int category_of(const struct gecko_tables *x, const struct frame *f)
 {
 	if (f->kind == FRAME_KERNEL)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * gecko_write.c - writes the Firefox Profiler's "processed" JSON, version 57
- * (docs/format-gecko.md): what is common to all, the samples and markers of each thread,
- * and the strings that all share. See gecko.h.
+ * (docs/format-gecko.md): what is common to all, the samples and markers of each thread, and the
+ * strings that all share. See gecko.h.
  *
  * Fields, names and categories are those of CPython 3.15's
  * Lib/profiling/sampling/gecko_collector.py.
@@ -44,7 +44,7 @@ static const struct {
 	[MARKER_NO_EXCEPTION] = { "No Exception", "NoException", 8 },
 };
 
-/* Write a column of a spooled table; put() writes its value of each record. */
+/* Writes a column of a spooled table; put() writes its value of each record. */
 static int put_spooled(struct gecko_tables *x, const char *key, const struct spool_stream *st,
 		       void (*put)(struct gecko_tables *x, const uint64_t r[3], int64_t *state))
 {
@@ -187,7 +187,7 @@ static void put_thread_head(struct gecko_tables *x)
 	writer_text(x->w, ",\"processStartupTime\":0,\"processShutdownTime\":null,"
 			  "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 			  "\"pid\":\"");
-	/* Threads are grouped by pid, so two unknown processes must not have the same one. */
+	/* Threads are grouped by pid, so two unknown processes must have different ones. */
 	if (!p->meta.tgid && x->th->process)
 		writer_text(x->w, "unknown-");
 	writer_uint(x->w, p->meta.tgid ? p->meta.tgid : x->th->process);
@@ -214,7 +214,7 @@ static int put_thread(struct gecko_tables *x)
 	return err;
 }
 
-/* Write the milliseconds between two samples of any threads, as CPython defines the interval. */
+/* Writes the milliseconds between two samples of any threads, as CPython defines the interval. */
 static void put_interval(struct gecko *g, struct writer *w)
 {
 	int64_t span = (int64_t)((uint64_t)g->last_us - (uint64_t)g->base_us);
@@ -225,7 +225,7 @@ static void put_interval(struct gecko *g, struct writer *w)
 	writer_text(w, text);
 }
 
-/* A debugger's id of a file, as Breakpad makes it of a build id: its first 16 bytes as a GUID. */
+/* A file's debug id, as Breakpad makes it from a build id: its first 16 bytes as a GUID. */
 static void breakpad_id(const struct native_library *l, char out[NATIVE_BUILD_ID_TEXT])
 {
 	static const uint8_t order[16] = { 3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15 };
@@ -289,8 +289,7 @@ static void put_meta(struct gecko *g, const struct native_index *libraries, stru
 	writer_text(w, "{\"meta\":{\"interval\":");
 	put_interval(g, w);
 	/*
-	 * CPython's value is not a time of day, either, but its monotonic clock when it
-	 * converted the file.
+	 * CPython's value is not a time of day, either, but its monotonic clock at the conversion.
 	 */
 	gecko_put_key(w, "startTime");
 	writer_ms(w, m && m->start_utc_ns ? (int64_t)(m->start_utc_ns / 1000) :

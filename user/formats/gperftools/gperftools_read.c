@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gperftools_read.c - reads gperftools' CPU profiles: words of 4 or 8 bytes, either byte
- * order, versions 0 and 1. See docs/format-gperftools.md.
+ * gperftools_read.c - reads gperftools' CPU profiles: words of 4 or 8 bytes, either byte order,
+ * versions 0 and 1. See docs/format-gperftools.md.
  *
- * The records are read several times: once to collect addresses and counts, and once for
- * each run. The first reading finds damage; what precedes it is used. Knows nothing of
- * names: gperftools_text.c does.
+ * The records are read several times: once to collect addresses and counts, and once for each run.
+ * The first reading finds damage; what precedes it is used. Knows nothing of names:
+ * gperftools_text.c does.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,13 +43,13 @@ struct gperf_reader {
 	struct reader reader;
 	struct words w;
 	uint64_t version, header_slots;
-	bool symbolized;	/* the file begins with "--- symbol";
-				 * google-pprof --raw then writes no trailer */
+	bool symbolized;	/* the file begins with "--- symbol"; google-pprof --raw then
+				 * writes no trailer */
 	size_t records, end;	/* records are in [records, end); end: trailer or damage */
 	struct gperf_text *text;
 	struct intern *names;
 	struct u64map frame_of[2];	/* address -> frame id + 1; [1]: for callers' addresses */
-	uint64_t seed;		/* a file must not choose addresses that collide */
+	uint64_t seed;		/* so that a file cannot choose addresses that collide */
 	struct buf ids;
 	char damage[160];	/* "": none */
 };
@@ -66,7 +66,7 @@ static struct gperf_reader *to_gperf(struct reader *r)
 }
 
 /* The word at an offset, which must be inside the file. */
-static uint64_t word(const struct words *w, size_t at)
+static uint64_t word_at(const struct words *w, size_t at)
 {
 	uint64_t v8;
 	uint32_t v4;
@@ -84,7 +84,7 @@ static bool has_words(const struct words *w, size_t at, uint64_t cnt)
 	return at <= w->size && cnt <= (w->size - at) / w->bytes;
 }
 
-/* Offset of the binary profile: 0, or after the line "--- profile". */
+/* The offset of the binary profile: 0, or after the line "--- profile". */
 static size_t profile_at(const struct input *in)
 {
 	static const char mark[] = "\n" PROFILE_HEAD "\n";
@@ -97,9 +97,9 @@ static size_t profile_at(const struct input *in)
 }
 
 /*
- * Find the word size and byte order. A profile begins with 0, then the number of header
- * slots (3 or a few more), then version 0 or 1: only one size and byte order fits. "A few"
- * are as many as the file has room for.
+ * Finds the word size and byte order. A profile begins with 0, then the number of header slots (3
+ * or a few more), then version 0 or 1: only one size and byte order fits. "A few" are as many as
+ * the file has room for.
  */
 static bool detect_words(const struct input *in, size_t at, struct words *w)
 {
@@ -107,15 +107,15 @@ static bool detect_words(const struct input *in, size_t at, struct words *w)
 
 	for (i = 0; i < 4; i++) {
 		*w = (struct words){ in->data, in->size, i & 1 ? 4 : 8, i >= 2 };
-		if (has_words(w, at, 3) && !word(w, at) &&
-		    word(w, at + w->bytes) >= HEADER_SLOTS_MIN &&
-		    word(w, at + w->bytes) < 4096 && word(w, at + 2 * w->bytes) <= 1)
+		if (has_words(w, at, 3) && !word_at(w, at) &&
+		    word_at(w, at + w->bytes) >= HEADER_SLOTS_MIN &&
+		    word_at(w, at + w->bytes) < 4096 && word_at(w, at + 2 * w->bytes) <= 1)
 			return true;
 	}
 	return false;
 }
 
-static bool probe(const struct input *in)
+static bool gperf_probe(const struct input *in)
 {
 	struct words w;
 
@@ -127,12 +127,12 @@ static int parse_header(struct gperf_reader *g, size_t at, const struct reason *
 {
 	const struct words *w = &g->w;
 
-	g->header_slots = word(w, at + w->bytes);
+	g->header_slots = word_at(w, at + w->bytes);
 	if (!has_words(w, at, 2 + g->header_slots))
 		return reason_at(why, at + w->bytes, "a header of %" PRIu64 " slots does not fit",
 				 g->header_slots);
-	g->version = word(w, at + 2 * w->bytes);
-	g->reader.info.meta.interval_us = word(w, at + 3 * w->bytes);
+	g->version = word_at(w, at + 2 * w->bytes);
+	g->reader.info.meta.interval_us = word_at(w, at + 3 * w->bytes);
 	g->records = at + (2 + g->header_slots) * w->bytes;
 	/* A period of a day or more is invalid, and could make times overflow. */
 	if (!g->reader.info.meta.interval_us || g->reader.info.meta.interval_us > 86400000000)
@@ -141,14 +141,14 @@ static int parse_header(struct gperf_reader *g, size_t at, const struct reason *
 	return 0;
 }
 
-/* Parse a record. 1: a record; 0: the trailer; -EBADMSG. */
+/* Parses a record. Returns 1: a record; 0: the trailer; -EBADMSG. */
 static int parse_record(const struct words *w, size_t at, struct record *rec,
 			const struct reason *why)
 {
 	if (!has_words(w, at, 2))
 		return reason_at(why, at, "the file ends without the trailer 0, 1, 0");
-	rec->cnt = word(w, at);
-	rec->depth = word(w, at + w->bytes);
+	rec->cnt = word_at(w, at);
+	rec->depth = word_at(w, at + w->bytes);
 	rec->pcs = at + 2 * w->bytes;
 	if (!rec->depth)
 		return reason_at(why, at + w->bytes, "a stack of 0 addresses");
@@ -158,7 +158,7 @@ static int parse_record(const struct words *w, size_t at, struct record *rec,
 	rec->next = rec->pcs + rec->depth * w->bytes;
 	if (rec->cnt)
 		return 1;
-	if (rec->depth == 1 && !word(w, rec->pcs))
+	if (rec->depth == 1 && !word_at(w, rec->pcs))
 		return 0;
 	return reason_at(why, at, "a record of 0 samples");
 }
@@ -188,7 +188,7 @@ static int parse_stack(struct gperf_reader *g, const struct record *rec, struct 
 
 	g->ids.len = 0;
 	for (i = 0; i < n; i++) {
-		err = frame_of_address(g, word(&g->w, rec->pcs + i * g->w.bytes), i > 0, &frame);
+		err = frame_of_address(g, word_at(&g->w, rec->pcs + i * g->w.bytes), i > 0, &frame);
 		if (!err)
 			err = buf_add(&g->ids, &frame, sizeof(frame));
 		if (err)
@@ -198,7 +198,7 @@ static int parse_stack(struct gperf_reader *g, const struct record *rec, struct 
 	return stack_fit(g->names, &g->ids, false, frames, &ev->nframes, cut);
 }
 
-/* Find the end of the records: the trailer, or the first damaged record. */
+/* Finds the end of the records: the trailer, or the first damaged record. */
 static int find_end(struct gperf_reader *g)
 {
 	const struct reason why = { g->damage, sizeof(g->damage) };
@@ -216,7 +216,7 @@ static int find_end(struct gperf_reader *g)
 					    g->w.size - rec.next);
 }
 
-/* Find a frame for every address, after all text was read. */
+/* Finds a frame for every address, after all text was read. */
 static int count_records(struct gperf_reader *g, const struct reason *why)
 {
 	struct reader_info *info = &g->reader.info;
@@ -246,7 +246,7 @@ static int count_records(struct gperf_reader *g, const struct reason *why)
 	return 0;
 }
 
-static int parse(struct gperf_reader *g, const struct input *in, const struct reason *why)
+static int gperf_parse(struct gperf_reader *g, const struct input *in, const struct reason *why)
 {
 	size_t at = profile_at(in);
 	int err;
@@ -293,7 +293,7 @@ static struct reader *open_gperf(const struct input *in, const struct reader_arg
 		g->seed = now_ns();
 	g->text = gperf_text_new();
 	g->names = intern_new();
-	err = g->text && g->names ? parse(g, in, &reason) : reason_memory(&reason);
+	err = g->text && g->names ? gperf_parse(g, in, &reason) : reason_memory(&reason);
 	if (err) {
 		free_gperf(&g->reader);
 		errno = -err;
@@ -303,8 +303,9 @@ static struct reader *open_gperf(const struct input *in, const struct reader_arg
 	return &g->reader;
 }
 
-/* The format has neither threads nor times: it becomes one thread with one sample after another. */
-static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
+/* The format has neither threads nor times: it becomes one thread with consecutive samples. */
+static int gperf_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
+		     size_t why_size)
 {
 	struct gperf_reader *g = to_gperf(r);
 	const struct reason reason = { why, why_size };
@@ -334,7 +335,7 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 	return err;
 }
 
-static void describe(const struct reader *r, struct describe *d)
+static void gperf_describe(const struct reader *r, struct describe *d)
 {
 	const struct gperf_reader *g = (const struct gperf_reader *)r;
 	bool little = (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) != g->w.swapped;
@@ -350,9 +351,9 @@ static void describe(const struct reader *r, struct describe *d)
 const struct reader_ops reader_gperftools = {
 	.name = "gperftools",
 	.help = "CPU profiles of gperftools (google-pprof), with or without symbols",
-	.probe = probe,
+	.probe = gperf_probe,
 	.open = open_gperf,
-	.run = run,
-	.describe = describe,
+	.run = gperf_run,
+	.describe = gperf_describe,
 	.free = free_gperf,
 };

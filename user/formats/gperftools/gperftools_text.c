@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gperftools_text.c - parses the text in a gperftools profile: the function and line of an
- * address, or the file that was mapped there.
+ * gperftools_text.c - parses the text in a gperftools profile: the function and line of an address,
+ * or the file that was mapped there.
  *
  * Three kinds of lines are known: "0xADDR func (file:line)" (Go), "0xADDR func" (the Perl
- * google-pprof), and those of /proc/PID/maps, with "build=PATH" and "$build" in them.
- * Others are ignored, as the format requires. Names point into the mapped file.
+ * google-pprof), and those of /proc/PID/maps, with "build=PATH" and "$build" in them. Others are
+ * ignored, as the format requires. Names point into the mapped file.
  */
 #include "formats/gperftools/gperftools_text.h"
 
@@ -43,12 +43,12 @@ struct gperf_text *gperf_text_new(void)
 	return calloc(1, sizeof(struct gperf_text));
 }
 
-static struct symbol *symbols(const struct gperf_text *t)
+static struct symbol *symbols_of(const struct gperf_text *t)
 {
 	return (struct symbol *)(void *)t->symbols.data;
 }
 
-static struct mapping *mappings(const struct gperf_text *t)
+static struct mapping *mappings_of(const struct gperf_text *t)
 {
 	return (struct mapping *)(void *)t->mappings.data;
 }
@@ -70,7 +70,7 @@ void gperf_text_free(struct gperf_text *t)
 	if (!t)
 		return;
 	for (i = 0; i < gperf_text_mapping_cnt(t); i++)
-		free(mappings(t)[i].path);
+		free(mappings_of(t)[i].path);
 	buf_free(&t->symbols);
 	buf_free(&t->mappings);
 	free(t->build);
@@ -91,7 +91,7 @@ static void trim_end(struct string_ref *s)
 		s->len--;
 }
 
-/* Take hexadecimal digits from *s. false: there are none, or they exceed 64 bits. */
+/* Takes hexadecimal digits from *s. Returns false if there are none, or more than 64 bits. */
 static bool take_hex(struct string_ref *s, uint64_t *v)
 {
 	uint32_t digits = 0;
@@ -121,7 +121,7 @@ static bool take_char(struct string_ref *s, char c)
 	return true;
 }
 
-/* Parse "func (file:line)"; without the parentheses all of it is the name. */
+/* Parses "func (file:line)"; without the parentheses all of it is the name. */
 static void split_place(struct symbol *sym, struct string_ref s)
 {
 	const char *open, *colon;
@@ -140,7 +140,7 @@ static void split_place(struct symbol *sym, struct string_ref s)
 	sym->line = (int32_t)line;
 }
 
-/* Parse "0xADDR ...". 1: the line has this form. */
+/* Parses "0xADDR ...". Returns 1 if the line has this form. */
 static int symbol_line(struct gperf_text *t, struct string_ref s)
 {
 	struct symbol sym = { .line = LINE_NONE };
@@ -162,7 +162,7 @@ static bool is_word(char c)
 	return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
 }
 
-/* The path with $build replaced. NULL: out of memory. */
+/* The path with $build replaced. Returns NULL if memory runs out. */
 static char *build_path(const struct gperf_text *t, const struct string_ref *path)
 {
 	static const char var[] = "$build";
@@ -186,7 +186,7 @@ static char *build_path(const struct gperf_text *t, const struct string_ref *pat
 	return NULL;
 }
 
-/* Skip n words and the blanks after each. false: there are fewer. */
+/* Skips n words and the blanks after each. Returns false if there are fewer. */
 static bool skip_words(struct string_ref *s, int n)
 {
 	for (; n; n--) {
@@ -203,8 +203,8 @@ static bool skip_words(struct string_ref *s, int n)
 }
 
 /*
- * Parse "START-END PERMISSIONS OFFSET DEVICE INODE PATH", or "START-END: PATH". 1: the line
- * has this form.
+ * Parses "START-END PERMISSIONS OFFSET DEVICE INODE PATH", or "START-END: PATH". Returns 1 if the
+ * line has this form.
  */
 static int mapping_line(struct gperf_text *t, struct string_ref s)
 {
@@ -241,7 +241,7 @@ static int build_line(struct gperf_text *t, struct string_ref s)
 	return t->build ? 1 : -ENOMEM;
 }
 
-/* Take the next line of text; *data and *len are then what follows it. false: there is none. */
+/* Takes the next line of text; *data and *len are then what follows it. False at the end. */
 static bool next_line(const char **data, size_t *len, struct string_ref *line)
 {
 	const char *nl;
@@ -301,7 +301,7 @@ static int compare_mappings(const void *a, const void *b)
 	return x->start != y->start ? COMPARE(x->start, y->start) : COMPARE(x->end, y->end);
 }
 
-static void sort(struct gperf_text *t)
+static void sort_tables(struct gperf_text *t)
 {
 	if (t->sorted)
 		return;
@@ -316,7 +316,7 @@ static void sort(struct gperf_text *t)
 
 static const struct symbol *find_symbol(const struct gperf_text *t, uint64_t addr)
 {
-	const struct symbol *list = symbols(t);
+	const struct symbol *list = symbols_of(t);
 	size_t low = 0, high = gperf_text_symbol_cnt(t), all = high;
 
 	while (low < high) {
@@ -332,10 +332,10 @@ static const struct symbol *find_symbol(const struct gperf_text *t, uint64_t add
 
 static const struct mapping *find_mapping(const struct gperf_text *t, uint64_t addr)
 {
-	const struct mapping *list = mappings(t);
+	const struct mapping *list = mappings_of(t);
 	size_t low = 0, high = gperf_text_mapping_cnt(t);
 
-	/* Find the last one that starts at or below addr. */
+	/* Finds the last one that starts at or below addr. */
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
@@ -347,7 +347,7 @@ static const struct mapping *find_mapping(const struct gperf_text *t, uint64_t a
 	return low && addr < list[low - 1].end ? &list[low - 1] : NULL;
 }
 
-/* Name an address "libc.so.6+0x1234", or by itself. */
+/* Names an address "libc.so.6+0x1234", or by itself. */
 static int unnamed_frame(const struct gperf_text *t, struct intern *in, uint64_t addr,
 			 uint32_t *frame)
 {
@@ -373,8 +373,8 @@ static int unnamed_frame(const struct gperf_text *t, struct intern *in, uint64_t
 }
 
 /*
- * google-pprof looks up the address of the call, which is one less than the return address,
- * and writes these addresses to its files.
+ * google-pprof looks up the address of the call, which is one less than the return address, and
+ * writes these addresses to its files.
  */
 int gperf_text_frame(struct gperf_text *t, struct intern *in, uint64_t addr, bool caller,
 		     uint32_t *frame)
@@ -382,7 +382,7 @@ int gperf_text_frame(struct gperf_text *t, struct intern *in, uint64_t addr, boo
 	static const struct string_ref nowhere = { SYNTHETIC_FILE, sizeof(SYNTHETIC_FILE) - 1 };
 	const struct symbol *s = NULL;
 
-	sort(t);
+	sort_tables(t);
 	if (caller && addr)
 		s = find_symbol(t, addr - 1);
 	if (!s)

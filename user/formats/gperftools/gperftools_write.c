@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gperftools_write.c - writes CPU profiles in gperftools' format: words of 8 bytes in the
- * machine's byte order, then text (docs/format-gperftools.md). Three flavours:
+ * gperftools_write.c - writes CPU profiles in gperftools' format: words of 8 bytes in the machine's
+ * byte order, then text (docs/format-gperftools.md). Three flavours:
  *
  *	gperftools	version 1, names behind the samples: Go's pprof
  *	gperftools-perl	"--- symbol" before a version 0 profile: google-pprof
@@ -9,8 +9,8 @@
  *			frames that are addresses: functions called "0x..." or
  *			"libc.so.6+0x...", as in profiles imported from this format
  *
- * Owns the addresses, which are invented: one for each file, function and line; for a
- * mapped file its offsets, from an invented start.
+ * Owns the addresses, which are made up: one for each file, function and line; for a mapped file
+ * its offsets, from a made-up start.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@
 #define VERSION_NATIVE 0
 #define VERSION_NAMED 1
 
-/* Invented addresses: not near 0, which ends a profile, and far enough apart for "pc - 1". */
+/* Made-up addresses: not near 0, which ends a profile, and far enough apart for "pc - 1". */
 #define ADDRESS_BASE 0x10000
 #define ADDRESS_STEP 16
 
@@ -47,13 +47,13 @@ struct gperf {
 	struct writer *w;
 	enum flavour flavour;
 	uint64_t period_us;
-	bool scaled;		/* counts are in microseconds, because
-				 * the processes' intervals differ */
+	bool scaled;		/* counts are in microseconds, because the processes' intervals
+				 * differ */
 	bool roots;		/* stacks get an outermost frame with their process or thread */
-	uint64_t *native;	/* by label: its address; 0: it is none */
+	uint64_t *native;	/* by label: its address; 0: it has none */
 	struct pairs maps;	/* mapped files: pairs of string and 0 */
 	struct buf map_ends;	/* u64 for each map: the highest offset */
-	struct buf name;	/* scratch: a qualified one */
+	struct buf name;	/* scratch: a qualified name */
 };
 
 static void put_word(struct writer *w, uint64_t v)
@@ -114,9 +114,9 @@ static uint64_t scaled_count(const struct gperf *g, const struct stack_view *v)
 	return us > UINT64_MAX ? UINT64_MAX : (uint64_t)us;
 }
 
-/* Select the frames of a stack that the flavour can express. */
-static uint32_t pick(const struct gperf *g, const struct stack_view *v,
-		     uint64_t addresses[EVENT_MAX_FRAMES + 1])
+/* Selects the frames of a stack that the flavour can express. */
+static uint32_t pick_frames(const struct gperf *g, const struct stack_view *v,
+			    uint64_t addresses[EVENT_MAX_FRAMES + 1])
 {
 	uint32_t i, n = 0;
 
@@ -130,7 +130,7 @@ static uint32_t pick(const struct gperf *g, const struct stack_view *v,
 	return n;
 }
 
-/* Write header, records and trailer. There may be samples of which no frame can be expressed. */
+/* Writes header, records and trailer. Some samples may have no frame that can be expressed. */
 static int put_samples(struct gperf *g)
 {
 	const uint64_t header[] = {
@@ -146,7 +146,7 @@ static int put_samples(struct gperf *g)
 		uint64_t count = scaled_count(g, &v);
 
 		shown += v.n != 0;
-		n = pick(g, &v, addresses);
+		n = pick_frames(g, &v, addresses);
 		if (!n || !count)
 			continue;
 		put_word(g->w, count);
@@ -162,7 +162,7 @@ static int put_samples(struct gperf *g)
 	return SINK_REPORTED;
 }
 
-/* Characters that have a meaning for a flavour's reader, and their replacements. */
+/* Characters with a meaning for a flavour's reader, and their replacements. */
 static const struct {
 	const char *from, *to;
 } swaps[] = {
@@ -172,8 +172,8 @@ static const struct {
 	[FLAVOUR_NATIVE] = { "", "" },
 };
 
-/* s with these characters replaced, for the caller to free; NULL: out of memory. */
-static char *clean(const struct gperf *g, struct string_ref s)
+/* s with these characters replaced, for the caller to free; NULL if memory runs out. */
+static char *clean_name(const struct gperf *g, struct string_ref s)
 {
 	size_t room = (size_t)s.len * 4 + 1;
 	char *text = malloc(room), *p;
@@ -197,8 +197,8 @@ static char *clean(const struct gperf *g, struct string_ref s)
 }
 
 /*
- * Go's pprof takes a name with "<" for C++ and removes that and what follows, unless ".<"
- * makes it Java (looksLikeDemangledCPlusPlus() in its symbolizer).
+ * Go's pprof takes a name with "<" for C++ and removes that and what follows, unless ".<" makes it
+ * Java (looksLikeDemangledCPlusPlus() in its symbolizer).
  */
 static void hide_templates(char *name)
 {
@@ -238,20 +238,21 @@ static void put_label_line(struct gperf *g, uint32_t label, char *name, const ch
 static int put_label(struct gperf *g, uint32_t label)
 {
 	const struct frame *f = &g->t->frames[label];
-	char *func = clean(g, g->t->strings[f->func]), *path = clean(g, g->t->strings[f->file]);
+	char *func = clean_name(g, g->t->strings[f->func]),
+	     *path = clean_name(g, g->t->strings[f->file]);
 	char *name = NULL;
 	int err = func && path ? 0 : -ENOMEM;
 
 	if (!err && !frame_has_file(f->kind, &g->t->strings[f->file])) {
 		put_label_line(g, label, func, NULL);
 	} else if (!err && f->kind == FRAME_NATIVE) {
-		/* Go wants a line in any case; the others do not know line 0. */
+		/* Go requires a line in any case; the others do not know line 0. */
 		put_label_line(g, label, func, g->flavour == FLAVOUR_GO ||
 			       stacks_line(g->a->stacks, label) ? path : NULL);
 	} else if (!err) {
 		err = qualify_name(&g->name, g->t->strings[f->file], g->t->strings[f->func]);
-		name = err ? NULL : clean(g, (struct string_ref){ (char *)g->name.data,
-								  (uint32_t)g->name.len });
+		name = err ? NULL : clean_name(g, (struct string_ref){ (char *)g->name.data,
+								       (uint32_t)g->name.len });
 		if (name)
 			put_label_line(g, label, name, path);
 		else
@@ -276,7 +277,7 @@ static int put_root(struct gperf *g, uint32_t group)
 	snprintf(text, sizeof(text), "%s%s%s%s%s", *p->name ? sink_meta_kind(&p->meta) : "",
 		 *p->name ? " " : "", p->name, *p->name && *tid ? " " : "",
 		 *p->name || *tid ? tid : "process");
-	name = clean(g, string_of(text));
+	name = clean_name(g, string_of(text));
 	if (!name)
 		return -ENOMEM;
 	snprintf(head, sizeof(head), "%s0x%llx ", g->flavour == FLAVOUR_GO ? "  " : "",
@@ -300,7 +301,7 @@ static int put_names(struct gperf *g)
 	return err;
 }
 
-/* Parse "0x" and hexadecimal digits up to the end. */
+/* Parses "0x" and hexadecimal digits up to the end. */
 static bool parse_hex(struct string_ref s, uint64_t *v)
 {
 	char text[19] = "";
@@ -313,7 +314,7 @@ static bool parse_hex(struct string_ref s, uint64_t *v)
 	       strspn(text + 2, "0123456789abcdefABCDEF") == s.len - 2u;
 }
 
-/* Invent the address of an offset in a mapped file; *address 0: impossible. */
+/* Makes up the address of an offset in a mapped file; *address 0: impossible. */
 static int map_offset(struct gperf *g, uint32_t file, uint64_t off, uint64_t *address)
 {
 	uint64_t *end, none = 0;
@@ -363,7 +364,7 @@ static int find_native(struct gperf *g)
 	return err;
 }
 
-/* Write the mapped files in the form of /proc/PID/maps. */
+/* Writes the mapped files in the form of /proc/PID/maps. */
 static int put_maps(struct gperf *g)
 {
 	char head[80], *path;
@@ -371,7 +372,7 @@ static int put_maps(struct gperf *g)
 	uint32_t i;
 
 	for (i = 0; i < g->maps.cnt && i < MAP_CNT_MAX; i++) {
-		path = clean(g, g->t->strings[g->maps.list[i].a]);
+		path = clean_name(g, g->t->strings[g->maps.list[i].a]);
 		if (!path)
 			return -ENOMEM;
 		start = MAP_BASE + i * MAP_STEP;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * flamegraph.c - the sink `flamegraph`: an HTML page that draws the stacks; and the page
- * that compares two recordings. See docs/format-flamegraph.md.
+ * flamegraph.c - the sink `flamegraph`: an HTML page that draws the stacks; and the page that
+ * compares two recordings. See docs/format-flamegraph.md.
  *
  * Collects a call tree and the times of its samples; flamegraph_data.c writes them. The browser
  * computes everything that a user selects. pages/ has the pages themselves.
@@ -23,10 +23,10 @@
 
 /*
  * A call tree as the columns of docs/format-flamegraph.md. Frames and groups are sorted, so that
- * neighbours are alike and compress well.
+ * similar ones are adjacent and compress well.
  */
 
-/* Groups are fetched from memory so many ahead of the one that is written. */
+/* Groups are prefetched this far ahead of the one that is written. */
 #define FETCH_AHEAD 16
 
 /* Frames, nodes or groups in the page's order: order[place] is the tree's number. */
@@ -119,7 +119,7 @@ static void put_threads(struct html_data *d, const struct stack_tree_view *v)
 		html_varint(d, v->threads[i].thread_id);
 }
 
-/* Write the nodes in preorder without the root: how many levels up the parent is, and the frame. */
+/* Writes the nodes in preorder without the root: levels up to the parent, and the frame. */
 static void put_nodes(struct html_data *d, const struct stack_tree_view *v, const uint32_t *order,
 		      const uint32_t *depths, const struct numbers *frames)
 {
@@ -134,7 +134,7 @@ static void put_nodes(struct html_data *d, const struct stack_tree_view *v, cons
 
 /* ---- groups ---- */
 
-/* What groups are sorted by, the last first: each is sorted, and equal ones stay in their order. */
+/* The sort keys of groups, the least significant first: each sort is stable. */
 enum group_key { BY_STATUS, BY_THREAD, BY_NODE, GROUP_KEYS };
 
 struct group_sort {
@@ -153,7 +153,7 @@ static inline uint32_t group_key(const struct group_sort *s, enum group_key by, 
 	       by == BY_THREAD ? share->thread : s->node_place[share->node];
 }
 
-/* By a key that is below key_cnt. */
+/* Sorts by a key that is below key_cnt. */
 static void sort_by(struct group_sort *s, enum group_key by, uint32_t key_cnt)
 {
 	uint32_t *swap = s->from, i;
@@ -169,7 +169,7 @@ static void sort_by(struct group_sort *s, enum group_key by, uint32_t key_cnt)
 	s->to = swap;
 }
 
-/* Sort the shares by node, thread and status; there are millions of them. 0 or -ENOMEM. */
+/* Sorts the shares, millions of them, by node, thread and status. Returns 0 or -ENOMEM. */
 static int sort_groups(const struct stack_tree_view *v, const struct numbers *nodes,
 		       struct numbers *shares)
 {
@@ -190,7 +190,7 @@ static int sort_groups(const struct stack_tree_view *v, const struct numbers *no
 	return 0;
 }
 
-/* The share of place i. Places are far from each other in memory: some ahead it is fetched. */
+/* The share at place i. Places are scattered in memory, so a later one is prefetched. */
 static inline const struct stack_share *share_at(const struct stack_tree_view *v,
 						 const struct numbers *shares, uint32_t i)
 {
@@ -235,7 +235,7 @@ static void put_opcodes(struct html_data *d, const struct page_opcodes *o,
 		html_varint(d, page_opcodes_get(o, i).weight);
 }
 
-/* Add everything behind the metadata to d. times and opcodes may be NULL. An error is d's. */
+/* Adds everything after the metadata to d. times and opcodes may be NULL. An error is kept in d. */
 static void flamegraph_put_data(struct html_data *d, const struct stack_tree *tree,
 			 const struct flamegraph_times *times,
 			 const struct page_opcodes *opcodes)
@@ -283,8 +283,8 @@ struct flamegraph_sink {
 	struct sink sink;
 	int fd, err;
 	bool many, active, begun;
-	bool part;		/* of another one: it writes nothing */
-	/* Of parts: the first one. Its width_us is how wide the page's bins of time were last. */
+	bool part;		/* part of another one: it writes nothing */
+	/* Of parts: the first one. Its width_us is the last width of the page's bins of time. */
 	struct flamegraph_sink *like;
 	_Atomic uint64_t width_us;	/* it only grows; the thread that joins parts writes it */
 	char *title;
@@ -316,9 +316,9 @@ void flamegraph_free(struct flamegraph *f)
 }
 
 /*
- * Also collect when samples were taken and at which opcodes, for the page of one recording:
- * before the first flamegraph_begin(). The page has times if all processes say them by one
- * clock. 0 or -ENOMEM.
+ * Also collects when samples were taken and at which opcodes, for the page of one recording: before
+ * the first flamegraph_begin(). The page has times if all processes give them by one clock. Returns
+ * 0 or -ENOMEM.
  */
 static int flamegraph_collect_more(struct flamegraph *f)
 {
@@ -359,10 +359,10 @@ int flamegraph_end(struct flamegraph *f, const struct profile_stats *stats)
 }
 
 /*
- * Add everything that part has collected: f is then as if part's processes had come after its
- * own. Another thread may have collected part before. Both collect the same: more, or not. part is
- * used up, and its owner frees it. 0 or -ENOMEM. 1: part does not fit, and nothing was changed: its
- * processes must be collected again, by f.
+ * Adds everything that part has collected, as if part's processes had come after f's own. Another
+ * thread may have collected part before. Both must collect the same: more, or not. part is used up,
+ * and its owner frees it. Returns 0 or -ENOMEM; 1: part does not fit, and nothing was changed: f
+ * must collect its processes again.
  */
 static int flamegraph_join(struct flamegraph *f, struct flamegraph *part)
 {
@@ -420,7 +420,7 @@ static int write_page(int fd, const struct meta_ctx *m)
 	return html_write(fd, &html_flamegraph, &d);
 }
 
-/* Write what was collected as one page to fd. title may be NULL. */
+/* Writes what was collected as one page to fd. title may be NULL. */
 static int flamegraph_write(int fd, const struct flamegraph *f, const char *title)
 {
 	struct meta_ctx m = { f, title, NULL };
@@ -543,7 +543,7 @@ static int sink_end(struct sink *sink, const struct profile_stats *stats)
 	return s->err = flamegraph_end(s->graph, stats);
 }
 
-/* The page has all data in it, so it is only written at the end. */
+/* The page contains all data, so it is written only at the end. */
 static int sink_close(struct sink *sink)
 {
 	struct flamegraph_sink *s = to_flamegraph(sink);

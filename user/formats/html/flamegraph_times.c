@@ -7,7 +7,7 @@
 
 #include "model/time_bins.h"
 
-/* Bins that had to become so wide that fewer are left choose nothing: then there are no times. */
+/* With fewer bins, because they had to become so wide, there is nothing to choose: no times. */
 #define BINS_MIN 8
 
 enum clock { CLOCK_NONE_YET, CLOCK_OF_BOOT, CLOCK_UTC, CLOCK_UNKNOWN };
@@ -15,10 +15,10 @@ enum clock { CLOCK_NONE_YET, CLOCK_OF_BOOT, CLOCK_UTC, CLOCK_UNKNOWN };
 struct flamegraph_times {
 	struct time_bins *bins;		/* NULL: there are no samples, or they have no times */
 	enum clock clock;
-	uint64_t offset_us;		/* of the process' times to those of the page */
+	uint64_t offset_us;		/* from the process's times to the page's */
 	uint64_t interval_us;
-	uint64_t narrowest_us;		/* how wide bins were at first */
-	bool nothing;			/* there was an event of no weight */
+	uint64_t narrowest_us;		/* width of the bins at first */
+	bool nothing;			/* there was an event of weight 0 */
 };
 
 struct flamegraph_times *flamegraph_times_new(void)
@@ -34,7 +34,7 @@ void flamegraph_times_free(struct flamegraph_times *t)
 	free(t);
 }
 
-/* A file that says of no sample when it was taken begins at 0: formats/thread_clocks.h. */
+/* A file without times of samples begins at 0: formats/thread_clocks.h. */
 static enum clock clock_of(const struct profile_meta *meta)
 {
 	if (meta->unit != UNIT_SAMPLES || !meta->interval_us || !meta->start_us)
@@ -193,7 +193,7 @@ static void put_columns(struct html_data *d, const struct by_key *b,
 			last = entries[b->order[k]].from_base;
 		}
 	}
-	/* The last weight of a group is what is left of the group's. */
+	/* The last weight of a group is the remainder of the group's. */
 	for (i = 0; i < share_cnt; i++)
 		for (k = b->first[shares[i]]; k + 1 < b->first[shares[i] + 1]; k++)
 			html_varint(d, entries[b->order[k]].weight);

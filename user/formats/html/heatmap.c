@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * heatmap.c - the sink `heatmap`: an HTML page that shows the source with the samples of
- * every line and, where columns are known, of every expression. See docs/format-heatmap.md.
+ * heatmap.c - the sink `heatmap`: an HTML page that shows the source with the samples of every line
+ * and, where columns are known, of every expression. See docs/format-heatmap.md.
  *
- * Collects a call tree like a flame graph. The counts of lines are computed at the end,
- * once for each distinct stack. They are those of CPython 3.15's `replay --heatmap`
- * (Lib/profiling/sampling/heatmap_collector.py), but for the self of samples whose innermost frame
- * is a detail (model/self_frame.h).
+ * Collects a call tree like a flame graph. The counts of lines are computed at the end, once for
+ * each distinct stack. They are those of CPython 3.15's `replay --heatmap`
+ * (Lib/profiling/sampling/heatmap_collector.py), except for the self of samples whose innermost
+ * frame is a detail (model/self_frame.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,8 +27,8 @@
 #define NO_FILE UINT32_MAX
 
 /*
- * All sources in the page together. If there is more, the files with the fewest samples
- * have no text.
+ * All sources in the page together. If there is more, the files with the fewest samples have no
+ * text.
  */
 #define SOURCES_MAX_BYTES (64 * 1024 * 1024)
 
@@ -69,7 +69,7 @@ struct heatmap_sink {
 	struct html_processes processes;
 };
 
-/* Names that are not those of files. CPython leaves out the same ones. */
+/* Names that are not those of files, the same ones as CPython leaves out. */
 static bool is_source(const struct string_ref *file)
 {
 	static const char *const none[] = { "~", ".", "..." };
@@ -90,8 +90,7 @@ static int compare_u32(uint32_t a, uint32_t b)
 }
 
 /*
- * By file, line, then the rest of the position. Compared unsigned, so that unknown values
- * come last.
+ * By file, line, then the rest of the position. Compared as unsigned, so unknown values come last.
  */
 static int compare_positions(const struct frame *a, const struct frame *b, enum place_kind kind)
 {
@@ -117,7 +116,7 @@ static int compare_frames(const void *a, const void *b, void *ctx)
 	return diff ? diff : compare_u32(x, y);
 }
 
-/* Give numbers to the places of one kind, in the order of the frames. */
+/* Numbers the places of one kind, in the order of the frames. */
 static int number_places(struct heat *h, enum place_kind kind)
 {
 	const struct frame *frames = h->tables->frames;
@@ -159,8 +158,8 @@ static int sort_frames(struct heat *h)
 	return err;
 }
 
-/* A frame is added to the path: its places are counted, unless they are on the path already. */
-static void enter(struct heat *h, uint32_t frame, uint64_t weight)
+/* Adds a frame to the path: its places are counted, unless they are on the path already. */
+static void enter_frame(struct heat *h, uint32_t frame, uint64_t weight)
 {
 	uint32_t kind;
 
@@ -173,7 +172,7 @@ static void enter(struct heat *h, uint32_t frame, uint64_t weight)
 	}
 }
 
-static void leave(struct heat *h, uint32_t frame)
+static void leave_frame(struct heat *h, uint32_t frame)
 {
 	uint32_t kind;
 
@@ -219,9 +218,9 @@ static int count_places(struct heat *h)
 		goto out;
 	for (i = 1; i < v.node_cnt; i++) {
 		while (depth >= depths[i])
-			leave(h, path[--depth]);
+			leave_frame(h, path[--depth]);
 		path[depth] = v.nodes[order[i]].frame;
-		enter(h, path[depth++], totals[order[i]]);
+		enter_frame(h, path[depth++], totals[order[i]]);
 	}
 	count_self(h, &v);
 	err = 0;
@@ -242,7 +241,7 @@ static void put_counts(struct html_data *d, const struct places *p, uint32_t fro
 		html_varint(d, p->counts[i].self);
 }
 
-/* Write the lines from..to-1: their numbers, a function for each, and their counts. */
+/* Writes the lines from..to-1: their numbers, a function for each, and their counts. */
 static void put_lines(struct html_data *d, const struct heat *h, uint32_t from, uint32_t to)
 {
 	const struct places *p = &h->places[PLACE_LINE];
@@ -328,7 +327,7 @@ static int compare_totals(const void *a, const void *b, void *ctx)
 	return compare_u32(x, y);
 }
 
-/* Write the files, those with the most samples first. */
+/* Writes the files, those with the most samples first. */
 static void put_files(struct html_data *d, struct heat *h)
 {
 	const struct places *p = &h->places[PLACE_FILE];
@@ -483,7 +482,7 @@ static int heatmap_end(struct sink *sink, const struct profile_stats *stats)
 	return 0;
 }
 
-/* The page has all data in it, so it is only written at the end. */
+/* The page contains all data, so it is written only at the end. */
 static int heatmap_close(struct sink *sink)
 {
 	struct heatmap_sink *s = to_heatmap(sink);

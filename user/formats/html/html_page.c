@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* html_page.c - see html_page.h. For it, a page is bytes with a placeholder in them. */
+/* html_page.c - see html_page.h. Here a page is just bytes with a placeholder in them. */
 #include "formats/html/html_page.h"
 
 #include <errno.h>
@@ -41,10 +41,10 @@ void html_bytes(struct html_data *d, const void *data, size_t len)
 		d->err = buf_add(&d->b, data, len);
 }
 
-/* Append s as printable text. Returns its length. */
+/* Appends s as printable text. Returns its length. */
 static size_t add_text(struct html_data *d, struct buf *b, const struct string_ref *s)
 {
-	/* escape_text() makes at most four bytes of each one, and adds a NUL. */
+	/* escape_text() makes at most four bytes of each byte, and adds a NUL. */
 	size_t len, room = (size_t)s->len * 4 + 1;
 
 	if (!d->err)
@@ -228,10 +228,10 @@ void html_processes_free(struct html_processes *ps)
 }
 
 /*
- * Convert to base64. len must be a multiple of three except at the end. Returns the length
- * of the output.
+ * Converts to base64. len must be a multiple of three except at the end. Returns the length of the
+ * output.
  */
-static size_t base64(const uint8_t *in, size_t len, char *out)
+static size_t base64_encode(const uint8_t *in, size_t len, char *out)
 {
 	static const char digits[] =
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -253,7 +253,7 @@ static size_t base64(const uint8_t *in, size_t len, char *out)
 	return p - out;
 }
 
-/* Write data, compressed by zlib, as base64. */
+/* Writes data, compressed by zlib, as base64. */
 static int write_compressed(int fd, const struct buf *data)
 {
 	struct { uint8_t packed[DEFLATE_BYTES]; char text[DEFLATE_BYTES / 3 * 4]; } *out;
@@ -275,9 +275,9 @@ static int write_compressed(int fd, const struct buf *data)
 			}
 			state = deflate(&z, left ? Z_NO_FLUSH : Z_FINISH);
 		} while (state == Z_OK && z.avail_out);
-		err = write_all(fd, out->text, base64(out->packed,
-						      sizeof(out->packed) - z.avail_out,
-						      out->text));
+		err = write_all(fd, out->text, base64_encode(out->packed,
+							     sizeof(out->packed) - z.avail_out,
+							     out->text));
 	} while (!err && state == Z_OK);
 	if (!err && state != Z_STREAM_END)
 		err = -EIO;	/* zlib's state is damaged */

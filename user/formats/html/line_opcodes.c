@@ -7,7 +7,7 @@
 
 #include "base/arith.h"
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
 	const struct line_opcode *x = a, *y = b;
 
@@ -16,13 +16,13 @@ static int compare(const void *a, const void *b)
 	return (x->name > y->name) - (x->name < y->name);
 }
 
-/* Frames of one line differ in columns: add them up. */
-static void merge(struct line_opcodes *l)
+/* Frames of one line differ in columns: adds them up. */
+static void merge_rows(struct line_opcodes *l)
 {
 	uint32_t i, n = 0;
 
 	for (i = 0; i < l->cnt; i++) {
-		if (n && !compare(&l->list[n - 1], &l->list[i]))
+		if (n && !compare_rows(&l->list[n - 1], &l->list[i]))
 			l->list[n - 1].self = add_capped(l->list[n - 1].self, l->list[i].self);
 		else
 			l->list[n++] = l->list[i];
@@ -47,8 +47,8 @@ int line_opcodes_make(struct line_opcodes *l, const struct page_opcodes *o,
 			l->list[l->cnt++] = (struct line_opcode){ line_of[p.frame], p.name,
 								  at < 0 ? 0 : at, p.weight };
 	}
-	qsort(l->list, l->cnt, sizeof(*l->list), compare);
-	merge(l);
+	qsort(l->list, l->cnt, sizeof(*l->list), compare_rows);
+	merge_rows(l);
 	return 0;
 }
 
@@ -58,8 +58,8 @@ void line_opcodes_free(struct line_opcodes *l)
 	l->list = NULL;
 }
 
-/* How many are of lines below this one. */
-static uint32_t below(const struct line_opcodes *l, uint32_t line)
+/* The number of entries of lines below this one. */
+static uint32_t rows_below(const struct line_opcodes *l, uint32_t line)
 {
 	uint32_t low = 0, high = l->cnt;
 
@@ -77,7 +77,7 @@ static uint32_t below(const struct line_opcodes *l, uint32_t line)
 void line_opcodes_put(struct html_data *d, const struct line_opcodes *l, uint32_t from,
 		      uint32_t to)
 {
-	uint32_t first = below(l, from), end = below(l, to), i;
+	uint32_t first = rows_below(l, from), end = rows_below(l, to), i;
 
 	html_varint(d, end - first);
 	for (i = first; i < end; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* page_opcodes.c - see page_opcodes.h. An opcode's number means something only with its version. */
+/* page_opcodes.c - see page_opcodes.h. An opcode's number only has a meaning with its version. */
 #include "formats/html/page_opcodes.h"
 
 #include <stdbool.h>
@@ -12,18 +12,18 @@
 #include "cpython/opcode_names.h"
 
 #define VERSION_SHIFT 8
-/* Frames of a table that are looked at with each event: a large table may have few events. */
+/* Frames of a table that are examined with each event: a large table may have few events. */
 #define LOOK_AT 16
 
 struct page_opcodes {
 	const struct profile_tables *tables;	/* of the events */
 	uint32_t version;			/* major << 16 | minor << 8 */
-	uint32_t looked_at;			/* frames of these tables, from the first, */
-	bool some;				/* and do any of them have an opcode? */
+	uint32_t looked_at;			/* frames of these tables examined, */
+	bool some;				/* and whether any of them has an opcode */
 	struct pairs names;			/* version and opcode, 0 */
 	struct pairs rows;			/* frame, number of the name */
 	struct buf weights;			/* uint64_t by row */
-	uint64_t left_out;			/* weight that found no room for its row */
+	uint64_t left_out;			/* weight whose row did not fit */
 };
 
 struct page_opcodes *page_opcodes_new(void)
@@ -64,7 +64,7 @@ static const struct frame *find_frame(const struct stack_tree_view *v, uint32_t 
 	return &v->tables->frames[*id];
 }
 
-static int count(struct page_opcodes *o, struct pair row, uint64_t weight)
+static int count_row(struct page_opcodes *o, struct pair row, uint64_t weight)
 {
 	const uint64_t none = 0;
 	uint64_t *weights;
@@ -87,7 +87,7 @@ static int count(struct page_opcodes *o, struct pair row, uint64_t weight)
 	return 0;
 }
 
-/* Look at some more frames: may any have an opcode? */
+/* Examines some more frames. Returns true if any may have an opcode. */
 static bool look_on(struct page_opcodes *o)
 {
 	uint32_t cnt = o->tables->frame_cnt, i;
@@ -97,15 +97,15 @@ static bool look_on(struct page_opcodes *o)
 	return o->some || o->looked_at < cnt;
 }
 
-/* May frames have opcodes? Most recordings have none. Tables may have grown. */
+/* Returns true if frames may have opcodes. Most recordings have none. Tables may have grown. */
 static inline bool may_have(struct page_opcodes *o)
 {
 	return o->some || (o->looked_at < o->tables->frame_cnt && look_on(o));
 }
 
 /* Not inline: few events come here, and for the others no registers are saved. */
-static __attribute__((noinline)) int add(struct page_opcodes *o, const struct stack_tree *tree,
-					 const struct event *ev)
+static __attribute__((noinline)) int
+add_opcode(struct page_opcodes *o, const struct stack_tree *tree, const struct event *ev)
 {
 	struct stack_tree_view v;
 	const struct frame *f, *own;
@@ -113,7 +113,7 @@ static __attribute__((noinline)) int add(struct page_opcodes *o, const struct st
 	uint32_t i = 0;
 	int err;
 
-	/* Details and machine code on top have none; then it is that of their Python frame. */
+	/* Details and machine code on top have none: take that of their Python frame. */
 	while (i < ev->nframes && o->tables->frames[ev->frames[i]].opcode == OPCODE_NONE &&
 	       o->tables->frames[ev->frames[i]].kind != FRAME_PYTHON)
 		i++;
@@ -127,13 +127,13 @@ static __attribute__((noinline)) int add(struct page_opcodes *o, const struct st
 	if (!own || own->line != f->line)
 		return 0;
 	err = pairs_add(&o->names, (struct pair){ o->version | f->opcode, 0 }, &row.b);
-	return err ? err : count(o, row, ev->weight);
+	return err ? err : count_row(o, row, ev->weight);
 }
 
 int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 		     const struct event *ev)
 {
-	return may_have(o) ? add(o, tree, ev) : 0;
+	return may_have(o) ? add_opcode(o, tree, ev) : 0;
 }
 
 bool page_opcodes_fit(const struct page_opcodes *src)
@@ -147,7 +147,7 @@ int page_opcodes_join(struct page_opcodes *o, const struct page_opcodes *src,
 	uint32_t i, name;
 	int err = 0;
 
-	/* A name comes before its first row, also of rows that find no room. */
+	/* A name comes before its first row, even if the row does not fit. */
 	for (i = 0; !err && i < src->names.cnt; i++)
 		err = pairs_add(&o->names, src->names.list[i], &name);
 	for (i = 0; !err && i < src->rows.cnt; i++) {
@@ -155,7 +155,7 @@ int page_opcodes_join(struct page_opcodes *o, const struct page_opcodes *src,
 
 		err = pairs_add(&o->names, src->names.list[row.name], &name);
 		if (!err)
-			err = count(o, (struct pair){ frames[row.frame], name }, row.weight);
+			err = count_row(o, (struct pair){ frames[row.frame], name }, row.weight);
 	}
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * page_opcodes.h - at which bytecode instructions the samples were whose self a frame has, for
- * pages of recordings that have opcodes. Frames are those of the page's call tree.
+ * page_opcodes.h - the bytecode instructions of a frame's self samples, for pages of recordings
+ * that have opcodes. Frames are those of the page's call tree.
  */
 #ifndef TACHBPF_PAGE_OPCODES_H
 #define TACHBPF_PAGE_OPCODES_H
@@ -20,31 +20,31 @@ struct page_opcode {
 	uint64_t weight;
 };
 
-/* NULL with errno. Freed by page_opcodes_free(). */
+/* NULL with errno on failure. Free it by page_opcodes_free(). */
 struct page_opcodes *page_opcodes_new(void);
 void page_opcodes_free(struct page_opcodes *o);
 
 /* The following events are of this Python. */
 void page_opcodes_begin(struct page_opcodes *o, const struct profile_meta *meta,
 			const struct profile_tables *tables);
-/* Count the event, which stack_tree_event() has just added to the tree. 0 or -ENOMEM. */
+/* Counts the event, which stack_tree_event() has just added to the tree. Returns 0 or -ENOMEM. */
 int page_opcodes_add(struct page_opcodes *o, const struct stack_tree *tree,
 		     const struct event *ev);
 
 /*
- * Can page_opcodes_join() add src, so that all is as if its events had come later? Not if it has
- * left something out, which may have had a row elsewhere.
+ * Returns true if page_opcodes_join() can add src as if its events had come later. It cannot if src
+ * has left something out, which may have had a row elsewhere.
  */
 bool page_opcodes_fit(const struct page_opcodes *src);
-/* Add everything in src; frames[i]: what its frame i is now. 0 or -ENOMEM. */
+/* Adds everything in src; frames[i]: what its frame i is now. Returns 0 or -ENOMEM. */
 int page_opcodes_join(struct page_opcodes *o, const struct page_opcodes *src,
 		      const uint32_t *frames);
 
 uint32_t page_opcodes_cnt(const struct page_opcodes *o);
 struct page_opcode page_opcodes_get(const struct page_opcodes *o, uint32_t i);
 /*
- * Write the members "opcodes", their names, if there are any, and "opcodes_left_out", if there was
- * no room for all rows.
+ * Writes the members "opcodes", their names, if there are any, and "opcodes_left_out", if some rows
+ * did not fit.
  */
 void page_opcodes_json(struct json *j, const struct page_opcodes *o);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * source_text.c - see source_text.h. Symbolic links are followed, because sources are often
- * reached through them; the file they lead to must meet the rules.
+ * source_text.c - see source_text.h. Symbolic links are followed, because sources are often reached
+ * through them; the file they lead to must meet the rules.
  */
 #include "formats/html/source_text.h"
 
@@ -29,7 +29,7 @@ static bool has_python_name(const char *path, size_t len)
 	return false;
 }
 
-/* Is the first line "#! ... python"? */
+/* Returns true if the first line is "#! ... python". */
 static bool is_python_script(int fd)
 {
 	char text[256], *end;
@@ -42,9 +42,9 @@ static bool is_python_script(int fd)
 }
 
 /*
- * Only a file that looks like Python is read, wherever links lead: a profile must not be
- * able to make a report contain another file's content. Nothing in /proc is read: its files
- * have size 0, and reading them can have effects.
+ * Only a file that looks like Python is read, wherever links lead: a profile must not be able to
+ * make a report contain another file's content. Nothing in /proc is read: its files have size 0,
+ * and reading them can have effects.
  */
 static bool looks_like_python(int fd, const struct stat *st)
 {
@@ -58,7 +58,7 @@ static bool looks_like_python(int fd, const struct stat *st)
 	return (len > 0 && has_python_name(name, len)) || is_python_script(fd);
 }
 
-/* Read at most SOURCE_MAX_BYTES, even if the file grows meanwhile. */
+/* Reads at most SOURCE_MAX_BYTES, even if the file grows meanwhile. */
 static int read_text(int fd, struct buf *b)
 {
 	size_t left = SOURCE_MAX_BYTES + 1;

@@ -18,9 +18,9 @@ enum source_state {
 };
 
 /*
- * Read a file's text; appended to b if the result is SOURCE_READ. The path may be hostile:
- * only regular files that look like Python are read, so that a profile cannot make a report
- * contain another file's content. Returns an enum source_state, or -ENOMEM.
+ * Reads a file's text; appended to b if the result is SOURCE_READ. The path may be hostile: only
+ * regular files that look like Python are read, so that a profile cannot make a report contain
+ * another file's content. Returns an enum source_state, or -ENOMEM.
  */
 int source_read(const char *path, size_t len, struct buf *b);
 

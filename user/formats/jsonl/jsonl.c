@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * jsonl.c - writes the records of CPython 3.15's `profiling.sampling replay --jsonl`
- * (Lib/profiling/sampling/jsonl_collector.py), one JSON object per line: meta,
- * string_table, frame_table, agg, end.
+ * (Lib/profiling/sampling/jsonl_collector.py), one JSON object per line: meta, string_table,
+ * frame_table, agg, end.
  *
- * Ids and their order are the same. Several processes are several streams one after the
- * other, with different run_ids. What CPython's records have no field for (pid, comm,
- * container, image, python_version, unit) is in meta, only if it is known and not the
- * default; CPython's readers must ignore unknown fields.
+ * Ids and their order are the same. Several processes are several streams one after the other, with
+ * different run_ids. What CPython's records have no field for (pid, comm, container, image,
+ * python_version, unit) is in meta, only if it is known and not the default; CPython's readers must
+ * ignore unknown fields.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@
 
 struct counts {
 	uint64_t self, cumulative;
-	uint32_t seen;		/* number of the last stack that was counted here, + 1 */
+	uint32_t seen;		/* number of the last stack counted here, + 1 */
 };
 
 struct jsonl {
@@ -93,7 +93,7 @@ static void end_record(struct jsonl *j)
 	writer_char(j->w, '\n');
 }
 
-/* What is not known is left out. */
+/* Unknown values are left out. */
 static void put_known(struct json *json, const char *key, const char *value)
 {
 	if (value)

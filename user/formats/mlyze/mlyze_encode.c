@@ -46,7 +46,7 @@ void mlyze_encode_header(uint8_t header[MLYZE_HEADER_BYTES], uint64_t start_us,
 
 /* ---- reading ---- */
 
-/* These return the end of what they have read; NULL: it is not there. p may be NULL. */
+/* These return the end of what they have read, or NULL if it is missing. p may be NULL. */
 static const uint8_t *get_varint(const uint8_t *p, const uint8_t *end, uint64_t *v)
 {
 	return p ? varint_get(p, end, v) : NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mlyze_join.c - see mlyze_join.h. Both files are read, not mapped: who owns them may truncate them
+ * mlyze_join.c - see mlyze_join.h. Both files are read, not mapped: their owner may truncate them
  * meanwhile.
  */
 #include "formats/mlyze/mlyze_join.h"
@@ -39,7 +39,7 @@ struct mlyze_frame {
 struct mlyze_names {
 	FILE *f;		/* the journal; the caller's */
 	uint64_t start_us;
-	uint64_t records;	/* so many are whole and make sense */
+	uint64_t records;	/* number of complete, valid records */
 	uint32_t file_cnt, function_cnt, stack_cnt;
 	struct buf frames;	/* struct mlyze_frame, by id */
 	struct buf text;	/* the last record's name, or its stack's frames: u32 */
@@ -54,12 +54,12 @@ struct record {
 	struct mlyze_frame frame;	/* 'R' */
 };
 
-/* What the records before it have. */
+/* What the preceding records have. */
 struct counts {
 	uint32_t files, functions, frames, stacks;
 };
 
-/* A varint. false: the file ends, or it is none of at most 64 bits. */
+/* Reads a varint. Returns false if the file ends, or if it is none of at most 64 bits. */
 static bool get_varint(FILE *f, uint64_t *v)
 {
 	uint8_t bytes[VARINT_MAX];
@@ -75,7 +75,7 @@ static bool get_varint(FILE *f, uint64_t *v)
 	return varint_get(bytes, bytes + n, v);
 }
 
-/* Read a number below limit. */
+/* Reads a number below limit. */
 static bool get_below(FILE *f, uint64_t limit, uint32_t *v)
 {
 	uint64_t wide;
@@ -86,7 +86,7 @@ static bool get_below(FILE *f, uint64_t limit, uint32_t *v)
 	return true;
 }
 
-/* These return 0; -EBADMSG: not whole, or without sense; -ENOMEM. */
+/* These return 0; -EBADMSG: incomplete or invalid; -ENOMEM. */
 static int get_name(struct mlyze_names *n, struct record *r, uint32_t *cnt)
 {
 	uint32_t len;
@@ -153,7 +153,7 @@ static int next_record(struct mlyze_names *n, struct record *r, struct counts *c
 	}
 }
 
-/* ---- all of it ---- */
+/* ---- the whole journal ---- */
 
 static int read_head(struct mlyze_names *n)
 {
@@ -188,8 +188,8 @@ static bool is_end(const struct buf *text)
 }
 
 /*
- * Read all of f, from its beginning. Zero-initialise *n; freed by mlyze_names_free(), after errors,
- * too. 0; -EBADMSG: it is no journal; -ENOMEM; -EIO.
+ * Reads all of f, from its beginning. Zero-initialise *n; free it by mlyze_names_free(), even after
+ * errors. Returns 0; -EBADMSG: it is no journal; -ENOMEM; -EIO.
  */
 static int mlyze_names_read(struct mlyze_names *n, FILE *f)
 {
@@ -243,7 +243,7 @@ static void write_stack(struct json *j, const char *key, const struct mlyze_name
 	json_array_end(j);
 }
 
-/* Write a section: the records of one kind. */
+/* Writes a section: the records of one kind. */
 static int write_section(struct mlyze_names *n, struct json *j, const char *key, char kind)
 {
 	struct counts c = { 0 };
@@ -268,7 +268,7 @@ static int write_section(struct mlyze_names *n, struct json *j, const char *key,
 	return err;
 }
 
-/* Write the metadata. 0 or -errno; the caller checks ferror(out). */
+/* Writes the metadata. Returns 0 or -errno; the caller checks ferror(out). */
 static int mlyze_names_metadata(struct mlyze_names *n, FILE *out)
 {
 	struct json j;
@@ -291,14 +291,14 @@ struct join {
 	int events;
 	FILE *names_file;
 	struct mlyze_names names;
-	uint64_t bytes, all;	/* of the events: those that are valid; the file's size */
+	uint64_t bytes, all;	/* of the events: valid ones; the file's size */
 	struct mlyze_joined *joined;
 	char *why;
 	size_t why_size;
 };
 
 __attribute__((format(printf, 3, 4)))
-static int fail(struct join *j, int err, const char *fmt, ...)
+static int fail_join(struct join *j, int err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -310,7 +310,7 @@ static int fail(struct join *j, int err, const char *fmt, ...)
 
 /* ---- reading ---- */
 
-/* Open one of the files. Returns the file descriptor or -errno. */
+/* Opens one of the files. Returns the file descriptor or -errno. */
 static int open_part(int dirfd, const char *name, const char *suffix)
 {
 	char part[OUTPUT_NAME_MAX];
@@ -346,18 +346,19 @@ static int open_parts(struct join *j, int dirfd, const char *name)
 	if (!err && fstat(j->events, &st))
 		err = -errno;
 	if (err)
-		return fail(j, err, "cannot read its events and names: %s", strerror(-err));
+		return fail_join(j, err, "cannot read its events and names: %s", strerror(-err));
 	j->all = (uint64_t)st.st_size;
 	err = mlyze_names_read(&j->names, j->names_file);
 	if (err)
-		return fail(j, err, err == -EBADMSG ? "its names are not there" :
-						     "cannot read its names: %s", strerror(-err));
+		return fail_join(j, err, err == -EBADMSG ? "its names are not there" :
+							   "cannot read its names: %s",
+				 strerror(-err));
 	return 0;
 }
 
 /*
- * Does the event refer to what there is? An ALLOC of nothing is not ours: a file that was not on
- * the disk when the machine crashed may have zeros.
+ * Returns true if the event refers to existing entries. An ALLOC of nothing is not ours: a file
+ * that was not on the disk when the machine crashed may have zeros.
  */
 static bool makes_sense(const struct mlyze_event *ev, const struct mlyze_names *n)
 {
@@ -373,8 +374,8 @@ struct window {
 	bool is_last;
 };
 
-/* Make sure that the whole next event is in memory, if the file has it. 0 or -errno. */
-static int fill(struct window *w, int fd)
+/* Makes sure that the whole next event is in memory, if the file has it. Returns 0 or -errno. */
+static int fill_window(struct window *w, int fd)
 {
 	ssize_t n;
 
@@ -395,7 +396,7 @@ static int fill(struct window *w, int fd)
 	return 0;
 }
 
-/* Count the events that are whole and make sense. 0 or -errno. */
+/* Counts the complete, valid events. Returns 0 or -errno. */
 static int count_events(struct join *j, struct window *w)
 {
 	uint64_t time_us = j->names.start_us;
@@ -403,7 +404,7 @@ static int count_events(struct join *j, struct window *w)
 	struct mlyze_event ev;
 	int err;
 
-	while (!(err = fill(w, j->events))) {
+	while (!(err = fill_window(w, j->events))) {
 		end = mlyze_decode(w->data + w->at, w->data + w->len, &ev, time_us);
 		if (!end || !makes_sense(&ev, &j->names))
 			return 0;
@@ -411,14 +412,14 @@ static int count_events(struct join *j, struct window *w)
 		w->at = end - w->data;
 		time_us = ev.time_us;
 		j->joined->events++;
-		/* The last name is the one of the last marker. */
+		/* The last name is that of the last marker. */
 		j->joined->ended = ev.type == MLYZE_MARKER && j->names.last_is_end &&
 				   ev.name == j->names.function_cnt - 1;
 	}
 	return err;
 }
 
-/* Find where the events end that are whole. 0 or -errno. */
+/* Finds where the complete events end. Returns 0 or -errno. */
 static int check_events(struct join *j)
 {
 	struct window w = { .data = malloc(COPY_BYTES) };
@@ -426,14 +427,14 @@ static int check_events(struct join *j)
 
 	free(w.data);
 	if (err)
-		return fail(j, err, "cannot read its events: %s", strerror(-err));
+		return fail_join(j, err, "cannot read its events: %s", strerror(-err));
 	j->joined->dropped = j->all > j->bytes ? j->all - j->bytes : 0;
 	return 0;
 }
 
 /* ---- writing ---- */
 
-/* Write the metadata behind the header. *bytes: its length. */
+/* Writes the metadata after the header. *bytes: its length. */
 static int write_metadata(struct join *j, int out, uint32_t *bytes)
 {
 	int copy = fcntl(out, F_DUPFD_CLOEXEC, 0), err;
@@ -503,10 +504,10 @@ static int write_all_of_it(struct join *j, int out)
 	mlyze_encode_header(header, j->names.start_us, metadata);
 	if (!err)
 		err = pwrite_all(out, header, sizeof(header), 0);
-	return err ? fail(j, err, "cannot write it: %s", strerror(-err)) : 0;
+	return err ? fail_join(j, err, "cannot write it: %s", strerror(-err)) : 0;
 }
 
-/* ---- */
+/* ---- joining ---- */
 
 static void close_join(struct join *j)
 {
@@ -543,7 +544,7 @@ static void remove_part(int dirfd, const char *name, const char *suffix)
 
 void mlyze_remove_parts(int dirfd, const char *name)
 {
-	/* The events first: without names they are nothing. */
+	/* The events first: without names they are useless. */
 	remove_part(dirfd, name, MLYZE_EVENTS_SUFFIX);
 	remove_part(dirfd, name, MLYZE_NAMES_SUFFIX);
 }

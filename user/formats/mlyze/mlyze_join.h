@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mlyze_join.h - makes a .mlyze file of the two files of mlyze_stream.h: of a recording that has
- * ended, or of one that was killed. Neither file is trusted: what follows the first record that is
- * not whole, or makes no sense, is left out.
+ * mlyze_join.h - makes a .mlyze file from the two files of mlyze_stream.h: of a recording that has
+ * ended, or of one that was killed. Neither file is trusted: everything from the first incomplete
+ * or invalid record on is left out.
  */
 #ifndef TACHBPF_MLYZE_JOIN_H
 #define TACHBPF_MLYZE_JOIN_H
@@ -13,29 +13,29 @@
 
 struct mlyze_joined {
 	uint64_t events;	/* in the new file */
-	uint64_t dropped;	/* bytes at the end of the events that are not in it */
+	uint64_t dropped;	/* bytes at the end of the events that were left out */
 	bool ended;		/* its last event says that the recording ended regularly */
 };
 
 /*
- * Join NAME.events and NAME.names in dirfd to the file that is open as out (empty, seekable), and
- * leave them as they are. 0; -ENOENT: one of them is not there; -EFBIG: the metadata would exceed
- * 4 GiB; -EBADMSG: NAME.names is no journal; other -errno. why: in one line, why not.
+ * Joins NAME.events and NAME.names in dirfd to the file that is open as out (empty, seekable), and
+ * leaves them as they are. Returns 0; -ENOENT: one of them is missing; -EFBIG: the metadata would
+ * exceed 4 GiB; -EBADMSG: NAME.names is no journal; other -errno. why: the reason in one line.
  */
 int mlyze_join_to(int out, int dirfd, const char *name, struct mlyze_joined *joined, char *why,
 		  size_t why_size);
 
 /*
- * The same, to the file NAME beside them, whole or not at all; then they are removed. why "": it was
- * logged.
+ * Likewise, to the file NAME next to them, completely or not at all; then removes them. why "": it
+ * was logged.
  */
 int mlyze_join(int dirfd, const char *name, struct mlyze_joined *joined, char *why,
 	       size_t why_size);
 
-/* Are the two files still written: has a writer locked their names, or the directory? */
+/* Returns true if they are still written: a writer has locked their names, or the directory. */
 bool mlyze_is_live(int dirfd, const char *name);
 
-/* Remove the two files. */
+/* Removes the two files. */
 void mlyze_remove_parts(int dirfd, const char *name);
 
 #endif

@@ -58,8 +58,8 @@ void mlyze_live_free(struct mlyze_live *live)
 	free(live);
 }
 
-/* Where the address is; NULL: it is not there. */
-HASH_INLINE struct mlyze_block *find(const struct mlyze_live *live, uint64_t addr)
+/* The block at the address, or NULL. */
+HASH_INLINE struct mlyze_block *live_find(const struct mlyze_live *live, uint64_t addr)
 {
 	const struct mlyze_block key = { .addr = addr };
 	struct mlyze_block *slot;
@@ -90,7 +90,7 @@ int mlyze_live_add(struct mlyze_live *live, const struct mlyze_block *block,
 
 bool mlyze_live_remove(struct mlyze_live *live, uint64_t addr, struct mlyze_block *old)
 {
-	struct mlyze_block *slot = find(live, addr);
+	struct mlyze_block *slot = live_find(live, addr);
 
 	if (!slot)
 		return false;
@@ -101,7 +101,7 @@ bool mlyze_live_remove(struct mlyze_live *live, uint64_t addr, struct mlyze_bloc
 
 const struct mlyze_block *mlyze_live_find(const struct mlyze_live *live, uint64_t addr)
 {
-	return find(live, addr);
+	return live_find(live, addr);
 }
 
 int mlyze_live_replay(struct mlyze_live *live, const struct mlyze_file *f, uint64_t event_cnt)

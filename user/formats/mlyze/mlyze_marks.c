@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * mlyze_marks.c - writes and parses the names of our markers. See mlyze_marks.h.
- */
+/* mlyze_marks.c - writes and parses the names of our markers. See mlyze_marks.h. */
 #include "formats/mlyze/mlyze_marks.h"
 
 #include <stdio.h>
@@ -24,7 +22,7 @@ struct text {
 	const char *at, *end;
 };
 
-/* Take what comes before the next space, which is skipped. false: nothing is left. */
+/* Takes what precedes the next space, which is skipped. Returns false if nothing is left. */
 static bool next_part(struct text *t, const char **part, size_t *len)
 {
 	const char *space;
@@ -57,8 +55,8 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* false: a % without two digits, or of NUL. */
-static bool unescape(const char *s, size_t len, char *out, size_t size)
+/* Returns false for a % without two digits, or of NUL. */
+static bool unescape_value(const char *s, size_t len, char *out, size_t size)
 {
 	size_t i, o = 0;
 	int high, low;
@@ -92,10 +90,10 @@ static bool take_pair(struct mlyze_mark *m, const char *part, size_t len)
 	if (!key || memchr(part, '\0', key))
 		return false;
 	if (key >= sizeof(pair->key))
-		return true;	/* none of ours is so long */
+		return true;	/* none of ours is that long */
 	memcpy(pair->key, part, key);
 	pair->key[key] = '\0';
-	if (!unescape(equals + 1, len - key - 1, pair->value, sizeof(pair->value)))
+	if (!unescape_value(equals + 1, len - key - 1, pair->value, sizeof(pair->value)))
 		return false;
 	m->cnt++;
 	return true;
@@ -151,7 +149,7 @@ static bool is_plain(unsigned char c)
 	return c > ' ' && c != '%' && c < 127;
 }
 
-/* The value's length as it is written. */
+/* The length of the value as written. */
 static size_t escaped_len(const char *value, size_t len)
 {
 	size_t i, sum = 0;

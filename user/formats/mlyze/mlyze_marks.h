@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mlyze_marks.h - what tachbpf says in MARKER events of .mlyze files that it has recorded. Other
+ * mlyze_marks.h - what tachbpf writes in MARKER events of .mlyze files that it has recorded. Other
  * readers see names of markers, and nothing else.
  *
  * A marker's name is "tachbpf WORD key=value ..."; in values, bytes up to space, '%' and those from
  * 127 on are %XX. Unknown words and keys are ignored. Numbers are decimal.
  *
- *   tachbpf recording mode=sampled|exact every=BYTES min=BYTES interval_us=N version=...   the first event
+ *   tachbpf recording mode=sampled|exact every=BYTES min=BYTES interval_us=N version=...   first
  *   tachbpf process pid=N comm=... python=3.11.2 container=... command=...
- *   tachbpf thread n=N tid=N name=...        n: the thread's number in ALLOC events; before its first
+ *   tachbpf thread n=N tid=N name=...        n: its number in ALLOC events; before the first
  *   tachbpf check rss_anon=N swapped=N held=N unchecked=N      bytes: struct memory_check
  *   tachbpf gc generation=N runs=N uncollectable=N duration_us=N    right before its GC event
  *   tachbpf lost cause=KEY cnt=N             at the end: what is missing (losses.h)
@@ -38,13 +38,13 @@ struct mlyze_mark {
 	} pairs[MLYZE_MARK_KEYS];
 };
 
-/* Parse a marker's name, any bytes. word MARK_NONE: it is not ours, or damaged. */
+/* Parses a marker's name, any bytes. word MARK_NONE: it is not ours, or damaged. */
 void mlyze_mark_parse(const char *name, size_t len, struct mlyze_mark *out);
-/* The value of a key; NULL: there is none. As a number: fallback if there is none. */
+/* The value of a key, or NULL. As a number: fallback if there is none. */
 const char *mlyze_mark_value(const struct mlyze_mark *m, const char *key);
 uint64_t mlyze_mark_number(const struct mlyze_mark *m, const char *key, uint64_t fallback);
 
-/* Write one: begin, then keys in any order. The text is cut at out's size, at a whole pair. */
+/* Writes one: begin, then keys in any order. The text is cut at out's size, after a whole pair. */
 struct mlyze_mark_text {
 	char text[2048];
 	size_t len;

@@ -2,9 +2,9 @@
 /*
  * mlyze_meta.c - reads files, functions and stacks from a .mlyze file's JSON.
  *
- * The three may come in any order. So the text is first searched for them, and stacks are
- * read last, when what they refer to is known. If one is missing, it is empty, and nothing
- * can refer to it. No tree is built of the JSON.
+ * The three may come in any order. So the text is first searched for them, and stacks are read
+ * last, when what they refer to is known. If one is missing, it is empty, and nothing can refer to
+ * it. The JSON is not made a tree.
  */
 #include "formats/mlyze/mlyze_meta.h"
 
@@ -36,7 +36,8 @@ struct parser {
 };
 
 __attribute__((format(printf, 4, 5)))
-static int bad(struct mlyze_error *error, enum mlyze_rule rule, uint64_t off, const char *fmt, ...)
+static int bad_meta(struct mlyze_error *error, enum mlyze_rule rule, uint64_t off,
+		    const char *fmt, ...)
 {
 	va_list ap;
 
@@ -59,8 +60,8 @@ static int bad_json(const struct parser *p, const struct json_pull *j)
 {
 	if (!strcmp(j->err, "out of memory"))
 		return no_memory(p->error);
-	return bad(p->error, MLYZE_RULE_METADATA, json_pull_offset(j),
-		   "expected %s in the metadata", j->err);
+	return bad_meta(p->error, MLYZE_RULE_METADATA, json_pull_offset(j),
+			"expected %s in the metadata", j->err);
 }
 
 static int find_sections(struct parser *p, struct json_pull *j)
@@ -84,7 +85,7 @@ static int find_sections(struct parser *p, struct json_pull *j)
 	return ok && json_pull_finish(j) ? 0 : bad_json(p, j);
 }
 
-/* Convert a key to an id. */
+/* Converts a key to an id. */
 static bool key_id(struct parser *p, struct json_pull *j, uint64_t *id)
 {
 	if (p->key.len && parse_decimal((const char *)p->key.data, p->key.len, id))
@@ -112,15 +113,15 @@ static int sort_ids(struct parser *p, struct buf *b, size_t bytes, enum section 
 		qsort(b->data, cnt, bytes, compare_ids);
 	for (i = 1; i < cnt; i++) {
 		if (!compare_ids(b->data + (i - 1) * bytes, b->data + i * bytes))
-			return bad(p->error, MLYZE_RULE_METADATA,
-				   json_pull_offset(&p->sections[section]),
-				   "expected each key of %s once in the metadata",
-				   section_names[section]);
+			return bad_meta(p->error, MLYZE_RULE_METADATA,
+					json_pull_offset(&p->sections[section]),
+					"expected each key of %s once in the metadata",
+					section_names[section]);
 	}
 	return 0;
 }
 
-/* Parse {"0": "name", ...}. */
+/* Parses {"0": "name", ...}. */
 static int parse_names(struct parser *p, enum section section, struct buf *names)
 {
 	struct json_pull j = p->sections[section];
@@ -141,20 +142,20 @@ static int parse_names(struct parser *p, enum section section, struct buf *names
 	return j.err ? bad_json(p, &j) : sort_ids(p, names, sizeof(name), section);
 }
 
-/* Find the file or function of a frame by its id. */
-static int resolve(const struct parser *p, const struct buf *names, const char *what, uint64_t id,
-		   size_t off, uint32_t *string)
+/* Finds the file or function of a frame by its id. */
+static int resolve_id(const struct parser *p, const struct buf *names, const char *what,
+		      uint64_t id, size_t off, uint32_t *string)
 {
 	const struct mlyze_name *name = mlyze_meta_name(names, id);
 
 	if (!name)
-		return bad(p->error, MLYZE_RULE_REFERENCE, off, "%s %llu is not in the metadata",
-			   what, (unsigned long long)id);
+		return bad_meta(p->error, MLYZE_RULE_REFERENCE, off,
+				"%s %llu is not in the metadata", what, (unsigned long long)id);
 	*string = name->string;
 	return 0;
 }
 
-/* Read a line: any number; a value that cannot be a line becomes LINE_NONE. */
+/* Reads a line: any number; a value that cannot be a line becomes LINE_NONE. */
 static bool read_line(struct json_pull *j, int32_t *line)
 {
 	const char *s;
@@ -167,7 +168,7 @@ static bool read_line(struct json_pull *j, int32_t *line)
 	return true;
 }
 
-/* Parse {"file_id": 0, "line": 42, "func_id": 0}. */
+/* Parses {"file_id": 0, "line": 42, "func_id": 0}. */
 static int parse_frame(struct parser *p, struct json_pull *j)
 {
 	bool has_file = false, has_func = false, ok = json_pull_enter(j, JT_OBJECT);
@@ -194,9 +195,9 @@ static int parse_frame(struct parser *p, struct json_pull *j)
 	if (j->err)
 		return bad_json(p, j);
 	f.end_line = f.line;
-	err = resolve(p, &p->meta->files, "file", file, off, &f.file);
+	err = resolve_id(p, &p->meta->files, "file", file, off, &f.file);
 	if (!err)
-		err = resolve(p, &p->meta->functions, "function", func, off, &f.func);
+		err = resolve_id(p, &p->meta->functions, "function", func, off, &f.func);
 	if (!err)
 		f.kind = frame_kind_of_names(&names->strings[f.file], &names->strings[f.func],
 					     f.line);
@@ -206,7 +207,7 @@ static int parse_frame(struct parser *p, struct json_pull *j)
 	return err;
 }
 
-static void reverse(uint32_t *ids, size_t cnt)
+static void reverse_ids(uint32_t *ids, size_t cnt)
 {
 	size_t i;
 
@@ -236,11 +237,11 @@ static int parse_stack(struct parser *p, struct json_pull *j, struct mlyze_stack
 	    intern_synthetic(p->meta->names, FRAME_SYNTHETIC, "<truncated>", &p->meta->truncated))
 		return no_memory(p->error);
 	if (stack->cnt)
-		reverse((uint32_t *)(void *)frames->data + stack->first, stack->cnt);
+		reverse_ids((uint32_t *)(void *)frames->data + stack->first, stack->cnt);
 	return 0;
 }
 
-/* Parse {"0": [frame, ...], ...}. */
+/* Parses {"0": [frame, ...], ...}. */
 static int parse_stacks(struct parser *p)
 {
 	struct json_pull j = p->sections[STACKS];
@@ -301,7 +302,7 @@ void mlyze_meta_free(struct mlyze_meta *m)
 }
 
 /* Ids are mostly 0, 1, 2, ...: then they are the indices. */
-static const void *find(const struct buf *b, size_t bytes, uint64_t id)
+static const void *find_entry(const struct buf *b, size_t bytes, uint64_t id)
 {
 	size_t cnt = b->len / bytes;
 
@@ -312,13 +313,13 @@ static const void *find(const struct buf *b, size_t bytes, uint64_t id)
 
 const struct mlyze_name *mlyze_meta_name(const struct buf *names, uint64_t id)
 {
-	return find(names, sizeof(struct mlyze_name), id);
+	return find_entry(names, sizeof(struct mlyze_name), id);
 }
 
 bool mlyze_meta_stack(const struct mlyze_meta *m, uint64_t id, uint32_t *index)
 {
 	const struct mlyze_stack_entry *all = (const void *)m->stacks.data;
-	const struct mlyze_stack_entry *found = find(&m->stacks, sizeof(*found), id);
+	const struct mlyze_stack_entry *found = find_entry(&m->stacks, sizeof(*found), id);
 
 	if (found)
 		*index = (uint32_t)(found - all);

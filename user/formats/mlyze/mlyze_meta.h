@@ -28,14 +28,14 @@ struct mlyze_meta {
 	uint32_t truncated;		/* the frame that is the root of these stacks in events */
 };
 
-/* Parse len bytes of JSON, which are at offset off of the file. 0, -EBADMSG or -ENOMEM. */
+/* Parses len bytes of JSON, which are at offset off of the file. Returns 0, -EBADMSG or -ENOMEM. */
 int mlyze_meta_parse(struct mlyze_meta *m, const char *json, size_t len, uint64_t off,
 		     struct mlyze_error *error);
 void mlyze_meta_free(struct mlyze_meta *m);
 
-/* Find a name by its id. */
+/* Finds a name by its id. */
 const struct mlyze_name *mlyze_meta_name(const struct buf *names, uint64_t id);
-/* Find a stack's index by its id; false: there is none. */
+/* Finds a stack's index by its id. Returns false if there is none. */
 bool mlyze_meta_stack(const struct mlyze_meta *m, uint64_t id, uint32_t *index);
 
 #endif

@@ -13,8 +13,8 @@
 
 #define THREAD_NUMBERS (1u << 16)	/* an ALLOC has 16 bits for its thread */
 
-/* A text of a mark, copied, unless there is one already. 0 or -ENOMEM. */
-static int keep(char **to, const struct mlyze_mark *m, const char *key)
+/* Copies a text of a mark, unless there is one already. Returns 0 or -ENOMEM. */
+static int keep_text(char **to, const struct mlyze_mark *m, const char *key)
 {
 	const char *value = mlyze_mark_value(m, key);
 
@@ -46,10 +46,10 @@ static int on_process(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_
 	if (python && sscanf(python, "%3hhu.%3hhu.%3hhu", &n->python_major, &n->python_minor,
 			     &n->python_micro) < 2)
 		n->python_major = 0;
-	err = keep(&n->comm, m, "comm");
+	err = keep_text(&n->comm, m, "comm");
 	if (!err)
-		err = keep(&n->container, m, "container");
-	return err ? err : keep(&n->command, m, "command");
+		err = keep_text(&n->container, m, "container");
+	return err ? err : keep_text(&n->command, m, "command");
 }
 
 static int on_thread(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t time_us)
@@ -74,7 +74,7 @@ static int on_thread(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t
 	return err == -ENOSPC ? 0 : err;
 }
 
-/* Leave every second check out. */
+/* Removes every second check. */
 static void thin_out(struct buf *checks)
 {
 	struct mlyze_check *c = (struct mlyze_check *)(void *)checks->data;
@@ -114,7 +114,7 @@ static int on_gc(struct mlyze_notes *n, const struct mlyze_mark *m, uint64_t tim
 	return 0;
 }
 
-/* As losses.h has them: nothing in them needs to be escaped. */
+/* As in losses.h: nothing in them needs to be escaped. */
 static bool is_cause(const char *s)
 {
 	return s && *s && !s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789_")];

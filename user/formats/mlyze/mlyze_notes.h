@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * mlyze_notes.h - what a .mlyze file that tachbpf recorded says of itself: all its marks
- * (mlyze_marks.h), gathered. Of other files only their end is known.
+ * mlyze_notes.h - all marks (mlyze_marks.h) of a .mlyze file that tachbpf recorded. Of other files
+ * only the end is known.
  */
 #ifndef TACHBPF_MLYZE_NOTES_H
 #define TACHBPF_MLYZE_NOTES_H
@@ -9,12 +9,12 @@
 #include "base/util.h"
 #include "formats/mlyze/mlyze.h"
 
-/* Bounds, because files are hostile. Of more checks, every second one is left out. */
+/* Limits, because files are hostile. If there are more checks, every second one is left out. */
 #define MLYZE_CHECKS_MAX (1u << 18)
 #define MLYZE_LOSSES_MAX 64
 #define MLYZE_GENERATIONS 4
 
-/* Bytes, as struct memory_check has them. */
+/* Bytes, as in struct memory_check. */
 struct mlyze_check {
 	uint64_t time_us, rss_anon, swapped, held, unchecked;
 };
@@ -28,27 +28,27 @@ struct mlyze_notes {
 	bool recorded;		/* by tachbpf; if not, the rest is empty */
 	bool exact;		/* every block of the allocator, not a sample of page faults */
 	uint64_t every_bytes, min_bytes, interval_us;
-	uint32_t pid;		/* 0: not said */
-	uint8_t python_major, python_minor, python_micro;	/* 0: not said */
-	char *comm, *container, *command;	/* NULL: not said; any bytes */
+	uint32_t pid;		/* 0: unknown */
+	uint8_t python_major, python_minor, python_micro;	/* 0: unknown */
+	char *comm, *container, *command;	/* NULL: unknown; any bytes */
 	struct thread_names *names;	/* by tid; NULL: none */
-	uint64_t *tids;		/* by the number of a thread in ALLOCs, 0: not said; NULL: none */
+	uint64_t *tids;		/* by the number of a thread in ALLOCs, 0: unknown; NULL: none */
 	struct buf checks;	/* struct mlyze_check, by time */
 	struct mlyze_loss losses[MLYZE_LOSSES_MAX];
 	size_t loss_cnt;
-	uint64_t runs[MLYZE_GENERATIONS];	/* collections; older ones count as the oldest */
+	uint64_t runs[MLYZE_GENERATIONS];	/* collections; older generations count as oldest */
 	uint64_t uncollectable, collecting_us;	/* objects; time of all collections */
-	uint64_t end_us;	/* of the last event; of every file */
-	bool ended, exited;	/* the recording came to its end; so did the process */
+	uint64_t end_us;	/* of the last event; for every file */
+	bool ended, exited;	/* the recording was complete; the process ended, too */
 };
 
-/* Read all marks. 0 or -ENOMEM. Freed by mlyze_notes_free(), which also frees after an error. */
+/* Reads all marks. Returns 0 or -ENOMEM. Free it by mlyze_notes_free(), even after an error. */
 int mlyze_notes_read(const struct mlyze_file *f, struct mlyze_notes *notes);
 void mlyze_notes_free(struct mlyze_notes *notes);
 
 /* The checks, by time. */
 const struct mlyze_check *mlyze_notes_checks(const struct mlyze_notes *notes, size_t *cnt);
-/* The kernel's tid of a thread, by its number in ALLOCs; the number itself if it is not said. */
+/* The kernel's tid of a thread, by its number in ALLOCs; the number itself if it is unknown. */
 uint64_t mlyze_notes_tid(const struct mlyze_notes *notes, uint16_t number);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mlyze_profile.c - Memlyze files as a reader: events have bytes as weights; --value
- * selects the allocations that count. mlyze.h has the format.
+ * mlyze_profile.c - Memlyze files as a reader: events have bytes as weights; --value selects the
+ * allocations that count. mlyze.h has the format.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ struct mlyze_input {
 	struct mlyze_file *file;
 	struct mlyze_notes notes;
 	struct mlyze_stats stats;
-	uint64_t to_us;		/* the first time that does not count; 0: all do */
+	uint64_t to_us;		/* the first time that does not count; 0: all times count */
 	enum reader_value value;
 };
 
@@ -36,7 +36,7 @@ static struct mlyze_input *to_mlyze(struct reader *r)
 	return (struct mlyze_input *)r;
 }
 
-static bool probe(const struct input *in)
+static bool mlyze_probe(const struct input *in)
 {
 	return in->size >= 4 && !memcmp(in->data, MLYZE_MAGIC, 4);
 }
@@ -50,7 +50,7 @@ static void error_text(const struct mlyze_error *e, char *why, size_t why_size)
 			 mlyze_rule_name(e->rule), e->text);
 }
 
-/* What tachbpf's own marks say. Its times are those of the day. */
+/* What tachbpf's own marks say. Their times are times of day. */
 static void fill_meta(const struct mlyze_input *m, struct profile_meta *meta)
 {
 	const struct mlyze_notes *n = &m->notes;
@@ -97,7 +97,7 @@ static void fill_info(struct mlyze_input *m)
 	}
 }
 
-/* Read all but the events that become the profile's. 0 or -errno. */
+/* Reads everything except the events that become the profile's. Returns 0 or -errno. */
 static int read_all(struct mlyze_input *m, const struct reader_args *args)
 {
 	struct mlyze_stats_args range = { 0 };
@@ -159,7 +159,7 @@ static void free_mlyze(struct reader *r)
 	free(m);
 }
 
-/* Is what this event allocated live? live NULL: nobody asks. */
+/* Returns true if what this event allocated is live, or if live is NULL. */
 static bool is_live(const struct mlyze_live *live, const struct mlyze_event *ev, uint64_t index)
 {
 	const struct mlyze_block *b = live ? mlyze_live_find(live, ev->addr) : NULL;
@@ -167,8 +167,8 @@ static bool is_live(const struct mlyze_live *live, const struct mlyze_event *ev,
 	return b && b->index == index;
 }
 
-static int deliver(struct mlyze_input *m, const struct mlyze_live *live, reader_event_fn on_event,
-		   void *ctx)
+static int deliver_events(struct mlyze_input *m, const struct mlyze_live *live,
+			  reader_event_fn on_event, void *ctx)
 {
 	bool all = m->value == VALUE_ALLOCATED || m->value == VALUE_BOTH;
 	uint32_t frames[EVENT_MAX_FRAMES];
@@ -196,7 +196,8 @@ static int deliver(struct mlyze_input *m, const struct mlyze_live *live, reader_
 	return err;
 }
 
-static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
+static int mlyze_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
+		     size_t why_size)
 {
 	struct mlyze_input *m = to_mlyze(r);
 	struct mlyze_live *live = NULL;
@@ -212,7 +213,7 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 					       m->stats.peak_events : m->stats.event_cnt) : -ENOMEM;
 	}
 	if (!err)
-		err = deliver(m, live, on_event, ctx);
+		err = deliver_events(m, live, on_event, ctx);
 	mlyze_live_free(live);
 	if (!err && m->stats.damaged) {
 		error_text(&m->stats.error, why, why_size);
@@ -250,7 +251,7 @@ static void describe_sums(const struct mlyze_stats *st, struct describe *d)
 		d->number(d, facts[i].key, facts[i].v);
 }
 
-/* Describe the first LISTED_MAX events of a type. */
+/* Describes the first LISTED_MAX events of a type. */
 static void describe_events(const struct mlyze_input *m, enum mlyze_type type, const char *key,
 			    struct describe *d)
 {
@@ -279,7 +280,7 @@ static void describe_events(const struct mlyze_input *m, enum mlyze_type type, c
 	d->list_end(d);
 }
 
-static void describe(const struct reader *r, struct describe *d)
+static void mlyze_describe(const struct reader *r, struct describe *d)
 {
 	const struct mlyze_input *m = (const struct mlyze_input *)r;
 	static const char newer[] = "not 0: made by something newer";
@@ -305,9 +306,9 @@ static void describe(const struct reader *r, struct describe *d)
 const struct reader_ops reader_mlyze = {
 	.name = "mlyze",
 	.help = "Memlyze traces of allocations; --value says which bytes count",
-	.probe = probe,
+	.probe = mlyze_probe,
 	.open = open_mlyze,
-	.run = run,
-	.describe = describe,
+	.run = mlyze_run,
+	.describe = mlyze_describe,
 	.free = free_mlyze,
 };

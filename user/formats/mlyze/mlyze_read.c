@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mlyze_read.c - reads the header and the events of a .mlyze file, and checks each rule of
- * the format where it can be broken.
+ * mlyze_read.c - reads the header and the events of a .mlyze file, and checks each rule of the
+ * format where it can be violated.
  */
 #include <endian.h>
 #include <errno.h>
@@ -41,7 +41,8 @@ const char *mlyze_rule_name(enum mlyze_rule rule)
 }
 
 __attribute__((format(printf, 4, 5)))
-static int bad(struct mlyze_error *error, enum mlyze_rule rule, uint64_t off, const char *fmt, ...)
+static int bad_file(struct mlyze_error *error, enum mlyze_rule rule, uint64_t off,
+		    const char *fmt, ...)
 {
 	va_list ap;
 
@@ -53,7 +54,7 @@ static int bad(struct mlyze_error *error, enum mlyze_rule rule, uint64_t off, co
 	return -EBADMSG;
 }
 
-static uint32_t load32(const uint8_t *p)
+static uint32_t load_le32(const uint8_t *p)
 {
 	uint32_t v;
 
@@ -61,7 +62,7 @@ static uint32_t load32(const uint8_t *p)
 	return le32toh(v);
 }
 
-static uint64_t load64(const uint8_t *p)
+static uint64_t load_le64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -74,20 +75,21 @@ static int parse_header(struct mlyze_file *f, struct mlyze_error *error)
 	uint32_t version, bytes;
 
 	if (f->size < 4 || memcmp(f->data, MLYZE_MAGIC, 4))
-		return bad(error, MLYZE_RULE_MAGIC, 0, "not a Memlyze file: expected \"MTRC\"");
+		return bad_file(error, MLYZE_RULE_MAGIC, 0,
+				"not a Memlyze file: expected \"MTRC\"");
 	if (f->size < MLYZE_HEADER_BYTES)
-		return bad(error, MLYZE_RULE_SIZE, f->size,
-			   "truncated: the header has 256 bytes, the file %zu", f->size);
-	version = load32(f->data + AT_VERSION);
+		return bad_file(error, MLYZE_RULE_SIZE, f->size,
+				"truncated: the header has 256 bytes, the file %zu", f->size);
+	version = load_le32(f->data + AT_VERSION);
 	if (version != MLYZE_VERSION)
-		return bad(error, MLYZE_RULE_VERSION, AT_VERSION,
-			   "version %u is not known, 1 is", version);
-	f->start_us = load64(f->data + AT_START);
-	bytes = load32(f->data + AT_METADATA_BYTES);
+		return bad_file(error, MLYZE_RULE_VERSION, AT_VERSION,
+				"version %u is not known, 1 is", version);
+	f->start_us = load_le64(f->data + AT_START);
+	bytes = load_le32(f->data + AT_METADATA_BYTES);
 	if (bytes > f->size - MLYZE_HEADER_BYTES)
-		return bad(error, MLYZE_RULE_SIZE, f->size,
-			   "truncated: %u bytes of metadata, the file has %zu", bytes,
-			   f->size - MLYZE_HEADER_BYTES);
+		return bad_file(error, MLYZE_RULE_SIZE, f->size,
+				"truncated: %u bytes of metadata, the file has %zu", bytes,
+				f->size - MLYZE_HEADER_BYTES);
 	f->events = MLYZE_HEADER_BYTES + bytes;
 	return mlyze_meta_parse(&f->meta, (const char *)f->data + MLYZE_HEADER_BYTES, bytes,
 				MLYZE_HEADER_BYTES, error);
@@ -208,7 +210,7 @@ struct decoder {
 	int err;
 };
 
-static uint64_t offset(const struct decoder *d)
+static uint64_t decoder_offset(const struct decoder *d)
 {
 	return d->p - d->f->data;
 }
@@ -216,8 +218,8 @@ static uint64_t offset(const struct decoder *d)
 static void cut_short(struct decoder *d)
 {
 	if (!d->err)
-		d->err = bad(d->error, MLYZE_RULE_SIZE, d->ev->off,
-			     "truncated: the file ends inside the event that begins here");
+		d->err = bad_file(d->error, MLYZE_RULE_SIZE, d->ev->off,
+				  "truncated: the file ends inside the event that begins here");
 }
 
 static uint64_t get_varint(struct decoder *d)
@@ -238,12 +240,12 @@ static uint64_t get_varint(struct decoder *d)
 	if (d->p + i == d->end && i < VARINT_MAX)
 		cut_short(d);
 	else
-		d->err = bad(d->error, MLYZE_RULE_VARINT, offset(d),
-			     "expected a varint of at most 64 bits");
+		d->err = bad_file(d->error, MLYZE_RULE_VARINT, decoder_offset(d),
+				  "expected a varint of at most 64 bits");
 	return 0;
 }
 
-/* Read a little-endian integer of so many bytes. */
+/* Reads a little-endian integer of this many bytes. */
 static uint64_t get_fixed(struct decoder *d, size_t bytes)
 {
 	uint8_t v[8] = { 0 };
@@ -254,7 +256,7 @@ static uint64_t get_fixed(struct decoder *d, size_t bytes)
 		return 0;
 	memcpy(v, d->p, bytes);
 	d->p += bytes;
-	return load64(v);
+	return load_le64(v);
 }
 
 static void get_alloc(struct decoder *d, struct mlyze_event *ev)
@@ -263,12 +265,12 @@ static void get_alloc(struct decoder *d, struct mlyze_event *ev)
 
 	ev->addr = get_fixed(d, 8);
 	ev->size = get_varint(d);
-	off = offset(d);
+	off = decoder_offset(d);
 	id = get_varint(d);
 	ev->thread = (uint16_t)get_fixed(d, 2);
 	if (!d->err && !mlyze_meta_stack(&d->f->meta, id, &ev->stack))
-		d->err = bad(d->error, MLYZE_RULE_REFERENCE, off,
-			     "stack %llu is not in the metadata", (unsigned long long)id);
+		d->err = bad_file(d->error, MLYZE_RULE_REFERENCE, off,
+				  "stack %llu is not in the metadata", (unsigned long long)id);
 }
 
 static void get_free(struct decoder *d, struct mlyze_event *ev)
@@ -284,15 +286,15 @@ static void get_gc(struct decoder *d, struct mlyze_event *ev)
 
 static void get_marker(struct decoder *d, struct mlyze_event *ev)
 {
-	uint64_t off = offset(d), id = get_varint(d);
+	uint64_t off = decoder_offset(d), id = get_varint(d);
 	const struct mlyze_name *name = d->err ? NULL : mlyze_meta_name(&d->f->meta.functions, id);
 
 	if (name)
 		ev->name = name->string;
 	else if (!d->err)
-		d->err = bad(d->error, MLYZE_RULE_REFERENCE, off,
-			     "name %llu is not among the metadata's functions",
-			     (unsigned long long)id);
+		d->err = bad_file(d->error, MLYZE_RULE_REFERENCE, off,
+				  "name %llu is not among the metadata's functions",
+				  (unsigned long long)id);
 }
 
 static void (*const getters[])(struct decoder *d, struct mlyze_event *ev) = {
@@ -315,17 +317,18 @@ int mlyze_next(struct mlyze_cursor *c, struct mlyze_event *ev, struct mlyze_erro
 	*ev = (struct mlyze_event){ .off = c->at };
 	type = *d.p++;
 	if (type >= ARRAY_SIZE(getters))
-		return bad(error, MLYZE_RULE_EVENT_TYPE, c->at,
-			   "event type %u is not known, 0 to 3 are; its length is unknown", type);
+		return bad_file(error, MLYZE_RULE_EVENT_TYPE, c->at,
+				"event type %u is not known, 0 to 3 are; its length is unknown",
+				type);
 	ev->type = type;
 	delta = get_varint(&d);
 	if (!d.err && __builtin_add_overflow(c->time_us, delta, &ev->time_us))
-		d.err = bad(error, MLYZE_RULE_TIME, c->at, "a time beyond 64 bits");
+		d.err = bad_file(error, MLYZE_RULE_TIME, c->at, "a time beyond 64 bits");
 	if (!d.err)
 		getters[type](&d, ev);
 	if (d.err)
 		return d.err;
-	c->at = offset(&d);
+	c->at = decoder_offset(&d);
 	c->time_us = ev->time_us;
 	c->index++;
 	return 1;

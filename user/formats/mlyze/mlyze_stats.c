@@ -2,10 +2,10 @@
 /*
  * mlyze_stats.c - see mlyze_stats.h.
  *
- * The events are read twice: once to add up and to find the peak, and once to find what was
- * live at the peak. If an address is allocated while it is live, its free was not recorded.
- * If one is freed that is not live, it was allocated before the trace began. Both cases are
- * counted, and none is an error.
+ * The events are read twice: once to add up and to find the peak, and once to find what was live at
+ * the peak. If an address is allocated while it is live, its free was not recorded. If one is freed
+ * that is not live, it was allocated before the trace began. Both cases are counted, and neither is
+ * an error.
  */
 #include "formats/mlyze/mlyze_stats.h"
 
@@ -18,7 +18,7 @@
 /* Large enough for 2^64 sizes of 2^64 bytes. */
 typedef unsigned __int128 u128;
 
-/* A row while it is added up. */
+/* A row while it is being added up. */
 struct wide_row {
 	u128 allocated, before, live, peak;
 	uint64_t count, live_count, peak_count;
@@ -35,7 +35,7 @@ struct collector {
 	u128 freed, gc_objects, gc_bytes;
 };
 
-static uint64_t clamp(u128 v)
+static uint64_t clamp_u64(u128 v)
 {
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
@@ -52,7 +52,7 @@ static int add_row(struct collector *c)
 	return buf_add(&c->rows, &none, sizeof(none));
 }
 
-/* The row of an ALLOC. 0 or -errno. */
+/* The row of an ALLOC. Returns 0 or -errno. */
 static int row_of(struct collector *c, const struct mlyze_event *ev, uint32_t *row)
 {
 	int err = 0;
@@ -65,8 +65,8 @@ static int row_of(struct collector *c, const struct mlyze_event *ev, uint32_t *r
 	return err;
 }
 
-static int changed(const struct collector *c, uint32_t row, uint64_t time_us, uint64_t bytes,
-		   bool more)
+static int report_change(const struct collector *c, uint32_t row, uint64_t time_us, uint64_t bytes,
+			 bool more)
 {
 	return c->args.changed ? c->args.changed(c->args.ctx, row, time_us, bytes, more) : 0;
 }
@@ -82,7 +82,7 @@ static int take_out(struct collector *c, const struct mlyze_block *b, uint64_t t
 	row->live_count--;
 	if (c->begun)
 		c->freed += b->size;
-	return changed(c, b->stack, time_us, b->size, false);
+	return report_change(c, b->stack, time_us, b->size, false);
 }
 
 static void note_peak(struct collector *c, uint64_t time_us, uint64_t events)
@@ -121,7 +121,7 @@ static int on_alloc(struct collector *c, const struct mlyze_event *ev, uint64_t 
 	count_alloc(&c->total, ev->size, c->begun);
 	count_alloc(row_at(c, block.stack), ev->size, c->begun);
 	note_peak(c, ev->time_us, index + 1);
-	return err ? err : changed(c, block.stack, ev->time_us, ev->size, true);
+	return err ? err : report_change(c, block.stack, ev->time_us, ev->size, true);
 }
 
 static int on_free(struct collector *c, const struct mlyze_event *ev)
@@ -135,7 +135,7 @@ static int on_free(struct collector *c, const struct mlyze_event *ev)
 	return 0;
 }
 
-/* The first event of the range comes. */
+/* The first event of the range follows. */
 static void begin_range(struct collector *c, uint64_t index)
 {
 	struct wide_row *rows = row_at(c, 0);
@@ -194,7 +194,7 @@ static int add_events(struct collector *c)
 	return err;
 }
 
-/* The block was live at the peak, if nothing takes it back. */
+/* The block was live at the peak, unless something takes it back. */
 static void count_peak(struct collector *c, const struct mlyze_block *b, int sign)
 {
 	struct wide_row *row = row_at(c, b->stack);
@@ -204,7 +204,7 @@ static void count_peak(struct collector *c, const struct mlyze_block *b, int sig
 	c->total.peak_count += (uint64_t)sign;
 }
 
-/* One event before the peak. 0 or -errno. */
+/* Replays one event before the peak. Returns 0 or -errno. */
 static int replay_event(struct collector *c, const struct mlyze_event *ev)
 {
 	struct mlyze_block b = { .addr = ev->addr, .size = ev->size }, old;
@@ -226,7 +226,7 @@ static int replay_event(struct collector *c, const struct mlyze_event *ev)
 	return 0;
 }
 
-/* Add what was live at the peak to its rows. Empties live. */
+/* Adds what was live at the peak to its rows. Empties live. */
 static int add_peak(struct collector *c)
 {
 	struct mlyze_cursor at;
@@ -244,16 +244,17 @@ static int add_peak(struct collector *c)
 	return err;
 }
 
-static struct mlyze_sums narrow(const struct wide_row *w)
+static struct mlyze_sums narrow_sums(const struct wide_row *w)
 {
 	return (struct mlyze_sums){
-		.count = w->count, .allocated = clamp(w->allocated), .before = clamp(w->before),
-		.live_count = w->live_count, .live = clamp(w->live),
-		.peak_count = w->peak_count, .peak = clamp(w->peak),
+		.count = w->count, .allocated = clamp_u64(w->allocated),
+		.before = clamp_u64(w->before),
+		.live_count = w->live_count, .live = clamp_u64(w->live),
+		.peak_count = w->peak_count, .peak = clamp_u64(w->peak),
 	};
 }
 
-static int finish(struct collector *c)
+static int finish_sums(struct collector *c)
 {
 	struct mlyze_stats *st = c->stats;
 	size_t i, cnt = c->rows.len / sizeof(struct wide_row);
@@ -263,11 +264,11 @@ static int finish(struct collector *c)
 		return -ENOMEM;
 	st->row_cnt = cnt;
 	for (i = 0; i < cnt; i++)
-		st->rows[i] = narrow(row_at(c, (uint32_t)i));
-	st->total = narrow(&c->total);
-	st->freed = clamp(c->freed);
-	st->gc_objects = clamp(c->gc_objects);
-	st->gc_bytes = clamp(c->gc_bytes);
+		st->rows[i] = narrow_sums(row_at(c, (uint32_t)i));
+	st->total = narrow_sums(&c->total);
+	st->freed = clamp_u64(c->freed);
+	st->gc_objects = clamp_u64(c->gc_objects);
+	st->gc_bytes = clamp_u64(c->gc_bytes);
 	return 0;
 }
 
@@ -291,7 +292,7 @@ int mlyze_stats_collect(const struct mlyze_file *f, const struct mlyze_stats_arg
 	if (!err)
 		err = add_peak(&c);
 	if (!err)
-		err = finish(&c);
+		err = finish_sums(&c);
 	mlyze_live_free(c.live);
 	buf_free(&c.rows);
 	if (err)

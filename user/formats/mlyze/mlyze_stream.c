@@ -2,8 +2,8 @@
 /*
  * mlyze_stream.c - see mlyze_stream.h.
  *
- * Owns the two files, and which names, frames and stacks are in the journal. Memory grows with what
- * is distinct: some bytes for each string, frame and stack of the process' tables.
+ * Owns the two files, and which names, frames and stacks are in the journal. Memory grows with
+ * distinct entries: some bytes for each string, frame and stack of the process's tables.
  */
 #include "formats/mlyze/mlyze_stream.h"
 
@@ -20,14 +20,14 @@
 #include "model/id_map.h"
 
 #define FLUSH_BYTES (64 * 1024)
-/* What the metadata may grow to: it needs a little more for punctuation, and for the last marks. */
+/* The limit of the metadata: it needs a little more for punctuation, and for the last marks. */
 #define METADATA_MAX (UINT32_MAX - (64u << 20))
 /* A frame in the metadata's stacks: {"file_id":4294967295,"line":...,"func_id":...}, */
 #define FRAME_TEXT_BYTES 60
 
 struct growing {
 	char name[OUTPUT_NAME_MAX];
-	struct stat was;	/* to know it again */
+	struct stat was;	/* to recognise it again */
 	struct buf buf;
 	uint64_t bytes;		/* in the file */
 };
@@ -38,20 +38,20 @@ struct mlyze_stream {
 	int err;
 	struct growing events, names;
 	uint64_t time_us;
-	uint64_t metadata;	/* about its size */
+	uint64_t metadata;	/* its approximate size */
 	struct id_map files, functions;	/* string id -> id in the journal */
 	struct id_map frames, stacks;	/* frame id, stack's number -> the same */
 	uint32_t file_cnt, function_cnt, frame_cnt, stack_cnt;
 	struct buf unnamed;	/* struct unnamed */
 };
 
-/* A frame that may get its name. */
+/* A frame that may still get its name. */
 struct unnamed {
 	uint32_t frame;
 	struct frame was;
 };
 
-static int fail(struct mlyze_stream *s, int err)
+static int fail_stream(struct mlyze_stream *s, int err)
 {
 	if (err && !s->err)
 		s->err = err;
@@ -60,7 +60,8 @@ static int fail(struct mlyze_stream *s, int err)
 
 /* ---- files ---- */
 
-static int create(struct mlyze_stream *s, struct growing *g, const char *name, const char *suffix)
+static int create_file(struct mlyze_stream *s, struct growing *g, const char *name,
+		       const char *suffix)
 {
 	int fd, err = 0;
 
@@ -77,8 +78,8 @@ static int create(struct mlyze_stream *s, struct growing *g, const char *name, c
 	return err;
 }
 
-/* Append what is buffered, from where the last whole record ends. */
-static int append(struct mlyze_stream *s, struct growing *g)
+/* Appends what is buffered, from where the last whole record ends. */
+static int append_file(struct mlyze_stream *s, struct growing *g)
 {
 	int fd, err;
 
@@ -97,16 +98,16 @@ static int append(struct mlyze_stream *s, struct growing *g)
 	return 0;
 }
 
-/* Names first: no event in the file refers to one that is not there. */
+/* Names first: no event in the file refers to one that is missing. */
 static int write_out(struct mlyze_stream *s)
 {
 	int err = s->err;
 
 	if (!err)
-		err = append(s, &s->names);
+		err = append_file(s, &s->names);
 	if (!err)
-		err = append(s, &s->events);
-	return fail(s, err);
+		err = append_file(s, &s->events);
+	return fail_stream(s, err);
 }
 
 struct mlyze_stream *mlyze_stream_new(int dirfd, const char *name, uint64_t start_us,
@@ -120,9 +121,9 @@ struct mlyze_stream *mlyze_stream_new(int dirfd, const char *name, uint64_t star
 		s->dirfd = dirfd;
 		s->tables = tables;
 		s->time_us = start_us;
-		err = create(s, &s->names, name, MLYZE_NAMES_SUFFIX);
+		err = create_file(s, &s->names, name, MLYZE_NAMES_SUFFIX);
 		if (!err) {
-			err = create(s, &s->events, name, MLYZE_EVENTS_SUFFIX);
+			err = create_file(s, &s->events, name, MLYZE_EVENTS_SUFFIX);
 			if (err)
 				unlinkat(dirfd, s->names.name, 0);
 		}
@@ -131,7 +132,7 @@ struct mlyze_stream *mlyze_stream_new(int dirfd, const char *name, uint64_t star
 		if (!err)
 			err = buf_add(&s->names.buf, &start, sizeof(start));
 		if (!err)
-			err = append(s, &s->names);
+			err = append_file(s, &s->names);
 	}
 	if (!err)
 		return s;
@@ -163,7 +164,7 @@ static int put_varint(struct buf *b, uint64_t v)
 	return buf_add(b, bytes, varint_put(bytes, v) - bytes);
 }
 
-/* Count what a record will take in the metadata. */
+/* Counts what a record will take in the metadata. */
 static int grow_metadata(struct mlyze_stream *s, uint64_t bytes)
 {
 	if (bytes > METADATA_MAX - s->metadata)
@@ -172,7 +173,7 @@ static int grow_metadata(struct mlyze_stream *s, uint64_t bytes)
 	return 0;
 }
 
-/* In JSON, a byte may become \u00XX; and there are the id and quotes. */
+/* In JSON, a byte may become \u00XX; the id and quotes are added. */
 static int put_name(struct mlyze_stream *s, char kind, const char *text, size_t len)
 {
 	struct buf *b = &s->names.buf;
@@ -188,7 +189,7 @@ static int put_name(struct mlyze_stream *s, char kind, const char *text, size_t 
 	return err || !len ? err : buf_add(b, text, len);
 }
 
-/* The id of a string of the tables in the journal, where it is written if it is new. */
+/* The id of a string of the tables in the journal, which a new string is written to. */
 static int name_id(struct mlyze_stream *s, char kind, struct id_map *map, uint32_t *cnt,
 		   uint32_t string, uint32_t *id)
 {
@@ -225,7 +226,7 @@ static int put_frame(struct mlyze_stream *s, uint32_t id, const struct frame *f)
 	return err;
 }
 
-/* Could the frame get another name? "<unresolved>" may, and machine code: see intern_later(). */
+/* Returns true if the name may change: "<unresolved>", machine code. See intern_later(). */
 static bool may_change(const struct frame *f)
 {
 	return f->kind != FRAME_PYTHON;
@@ -249,7 +250,7 @@ static int frame_id(struct mlyze_stream *s, uint32_t frame, uint32_t *id)
 	return err;
 }
 
-/* A stack that comes first; its frames are written before it. */
+/* A new stack; its frames are written before it. */
 static int put_stack(struct mlyze_stream *s, const uint32_t *frames, uint32_t nframes)
 {
 	uint32_t ids[EVENT_MAX_FRAMES], i;
@@ -268,7 +269,7 @@ static int put_stack(struct mlyze_stream *s, const uint32_t *frames, uint32_t nf
 	return err;
 }
 
-/* Write frames again that have got their names. They change once. */
+/* Writes frames that have got their names again. They change once. */
 static int rename_frames(struct mlyze_stream *s)
 {
 	struct unnamed *all = (struct unnamed *)(void *)s->unnamed.data;
@@ -291,14 +292,14 @@ static int rename_frames(struct mlyze_stream *s)
 
 /* ---- events ---- */
 
-/* ev: its time may be earlier than that of the last event, and is corrected. */
+/* ev: its time may be earlier than that of the last event, and is corrected then. */
 static int put_event(struct mlyze_stream *s, struct mlyze_event *ev)
 {
 	struct buf *b = &s->events.buf;
 	int err = s->err ? s->err : buf_reserve(b, MLYZE_EVENT_MAX_BYTES);
 
 	if (err)
-		return fail(s, err);
+		return fail_stream(s, err);
 	if (ev->time_us < s->time_us)
 		ev->time_us = s->time_us;
 	b->len = mlyze_encode(b->data + b->len, ev, s->time_us) - b->data;
@@ -329,7 +330,7 @@ int mlyze_stream_alloc(struct mlyze_stream *s, uint64_t time_us, uint64_t addr, 
 				  .size = bytes, .thread = thread };
 	int err = s->err ? s->err : stack_id(s, number, frames, nframes, &ev.stack);
 
-	return err ? fail(s, err) : put_event(s, &ev);
+	return err ? fail_stream(s, err) : put_event(s, &ev);
 }
 
 int mlyze_stream_freed(struct mlyze_stream *s, uint64_t time_us, uint64_t addr)
@@ -353,7 +354,7 @@ int mlyze_stream_mark(struct mlyze_stream *s, uint64_t time_us, const struct mly
 	int err = s->err ? s->err : put_name(s, 'N', mark->text, mark->len);
 
 	if (err)
-		return fail(s, err);
+		return fail_stream(s, err);
 	s->function_cnt++;
 	return put_event(s, &ev);
 }
@@ -362,7 +363,7 @@ int mlyze_stream_flush(struct mlyze_stream *s)
 {
 	int err = s->err ? s->err : rename_frames(s);
 
-	return err ? fail(s, err) : write_out(s);
+	return err ? fail_stream(s, err) : write_out(s);
 }
 
 uint64_t mlyze_stream_bytes(const struct mlyze_stream *s)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * pprof.c - writes profile.proto, gzipped, for Go's pprof and its relatives
- * (docs/format-pprof.md; pprof_encode.h encodes it).
+ * pprof.c - writes profile.proto, gzipped, for Go's pprof and its relatives (docs/format-pprof.md;
+ * pprof_encode.h encodes it).
  *
- * Fields are compressed and written as soon as there are some KiB of them, so memory only holds
- * the string table, which comes last.
+ * Fields are compressed and written as soon as there are some KiB of them, so memory only holds the
+ * string table, which comes last.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 #include "model/thread_names.h"
 
 #define OUT_BYTES (64 * 1024)
-#define GZIP_WINDOW (15 + 16)	/* zlib.h: 16 more for a gzip header */
+#define GZIP_WINDOW (15 + 16)	/* zlib.h: plus 16 for a gzip header */
 #define GZIP_LEVEL 4
 #define LABEL_MAX 8
 
@@ -35,7 +35,7 @@ struct pprof {
 	uint8_t out[OUT_BYTES];
 };
 
-/* Pass data to zlib, and its output to the file. */
+/* Passes data to zlib, and its output to the file. */
 static int deflate_out(struct pprof *p, const void *data, size_t len, int flush)
 {
 	int err, status;
@@ -58,7 +58,7 @@ static int deflate_out(struct pprof *p, const void *data, size_t len, int flush)
 	return 0;
 }
 
-/* Write the encoder's fields once there are `least` bytes of them. */
+/* Writes the encoder's fields once there are `least` bytes of them. */
 static int write_fields(struct pprof *p, size_t least)
 {
 	struct buf *fields = pprof_fields(p->e);
@@ -100,12 +100,12 @@ static struct value_types types_of(const struct profile_meta *meta)
 	return (struct value_types){ { "samples", clock }, 2, 1, "nanoseconds" };
 }
 
-static uint64_t clamp(unsigned __int128 v)
+static uint64_t clamp_u64(unsigned __int128 v)
 {
 	return v > UINT64_MAX ? UINT64_MAX : (uint64_t)v;
 }
 
-/* Write a comment about a process, which `pprof -comments` shows. */
+/* Writes a comment about a process, which `pprof -comments` shows. */
 static void put_comment(struct pprof *p, uint32_t process)
 {
 	const struct stack_process *proc = stacks_process(p->a->stacks, process);
@@ -153,7 +153,7 @@ static void begin_profile(struct pprof *p)
 		.type_cnt = names.cnt,
 		.shown = names.shown,
 		.period = m->unit == UNIT_SAMPLES ?
-				  clamp((unsigned __int128)m->interval_us * 1000) : 1,
+				  clamp_u64((unsigned __int128)m->interval_us * 1000) : 1,
 		.time_ns = m->start_utc_ns,
 		.duration_ns = duration_ns(p->a),
 		.program = cnt == 1 && m->comm && *m->comm ? m->comm : "python",
@@ -184,9 +184,9 @@ static void set_values(const struct stack_view *v, const struct profile_meta *me
 	bool held = v->status & STATUS_HELD || !meta->held_apart;
 
 	values[0] = meta->unit == UNIT_SAMPLES ? v->weight : v->events;
-	values[1] = clamp(meta->unit == UNIT_SAMPLES ?
-				  (unsigned __int128)v->weight * meta->interval_us * 1000 :
-				  v->weight);
+	values[1] = clamp_u64(meta->unit == UNIT_SAMPLES ?
+				      (unsigned __int128)v->weight * meta->interval_us * 1000 :
+				      v->weight);
 	values[2] = held ? values[0] : 0;
 	values[3] = held ? values[1] : 0;
 }
@@ -213,7 +213,8 @@ static size_t set_labels(const struct pprof *p, const struct stack_view *v,
 	if (name)
 		l[n++] = (struct pprof_label){ "thread", name, 0 };
 	if (!meta->held_apart)
-		l[n++] = (struct pprof_label){ "status", profile_status_text(v->status, status), 0 };
+		l[n++] = (struct pprof_label){ "status", profile_status_text(v->status, status),
+					       0 };
 	return n;
 }
 

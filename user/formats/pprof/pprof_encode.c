@@ -3,8 +3,8 @@
  * pprof_encode.c - see pprof_encode.h. Names and numbers of fields: google/pprof,
  * proto/profile.proto.
  *
- * Numbers of functions, locations and mappings are from 1 in order of first use, those of strings
- * from 0, which is "".
+ * Functions, locations and mappings are numbered from 1 in order of first use, strings from 0,
+ * which is "".
  */
 #include "formats/pprof/pprof_encode.h"
 
@@ -43,13 +43,13 @@ enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
        FUNCTION_START_LINE = 5 };
 
-/* The mapping of all that is no library's. */
+/* The mapping of everything that belongs to no library. */
 #define PROGRAM_MAPPING 1
 
 struct pprof_encoder {
 	struct pprof_source source;
 	struct native_index libraries;	/* of the source's tables */
-	struct intern *texts;		/* that are no strings of the tables: keys of labels, units */
+	struct intern *texts;		/* not in the tables: keys of labels, units */
 	struct buf name, printable;	/* scratch */
 	int err;
 	/* Of the profile: */
@@ -105,7 +105,7 @@ int pprof_error(const struct pprof_encoder *e)
 
 /* ---- strings ---- */
 
-/* Append a string to the table. Protobuf wants valid UTF-8, and readers print it. */
+/* Appends a string to the table. Protobuf requires valid UTF-8, and readers print it. */
 static uint32_t put_string(struct pprof_encoder *e, struct string_ref s, bool printable)
 {
 	size_t room = (size_t)s.len * 4 + 1;	/* of escape_text() */
@@ -306,7 +306,7 @@ static void put_value_type(struct pprof_encoder *e, uint32_t field, const struct
 	proto_end(&e->out, begin);
 }
 
-static uint64_t capped(uint64_t v)
+static uint64_t cap_int64(uint64_t v)
 {
 	return v < INT64_MAX ? v : INT64_MAX;
 }
@@ -320,10 +320,10 @@ static void put_head(struct pprof_encoder *e, const struct pprof_head *h)
 	for (i = 0; i < h->type_cnt; i++)
 		put_value_type(e, PROFILE_SAMPLE_TYPE, &h->types[i]);
 	proto_number(&e->out, PROFILE_DEFAULT_TYPE, text_number(e, h->types[h->shown].type));
-	proto_number(&e->out, PROFILE_TIME, capped(h->time_ns));
-	proto_number(&e->out, PROFILE_DURATION, capped(h->duration_ns));
+	proto_number(&e->out, PROFILE_TIME, cap_int64(h->time_ns));
+	proto_number(&e->out, PROFILE_DURATION, cap_int64(h->duration_ns));
 	put_value_type(e, PROFILE_PERIOD_TYPE, &h->period_type);
-	proto_number(&e->out, PROFILE_PERIOD, capped(h->period));
+	proto_number(&e->out, PROFILE_PERIOD, cap_int64(h->period));
 	e->mapping_cnt = PROGRAM_MAPPING;
 	put_mapping(e, PROGRAM_MAPPING, text_number(e, h->program), 0);
 }
@@ -352,7 +352,7 @@ static void put_label(struct pprof_encoder *e, const struct pprof_label *l)
 
 	proto_number(&e->out, LABEL_KEY, key);
 	proto_number(&e->out, LABEL_STR, text);
-	proto_number(&e->out, LABEL_NUM, capped(l->number));
+	proto_number(&e->out, LABEL_NUM, cap_int64(l->number));
 	proto_end(&e->out, begin);
 }
 
@@ -363,7 +363,7 @@ void pprof_sample(struct pprof_encoder *e, const uint32_t *locations, uint32_t n
 	size_t begin = proto_begin(&e->out, PROFILE_SAMPLE), i;
 
 	for (i = 0; i < e->type_cnt; i++)
-		end = varint_put(end, capped(values[i]));
+		end = varint_put(end, cap_int64(values[i]));
 	proto_packed(&e->out, SAMPLE_LOCATION, locations, n);
 	proto_entry(&e->out, SAMPLE_VALUE, packed, (size_t)(end - packed));
 	for (i = 0; i < label_cnt; i++)
@@ -379,7 +379,7 @@ void pprof_end(struct pprof_encoder *e)
 		proto_append(&e->out, &e->strings);
 		return;
 	}
-	e->out = e->strings;	/* no copy: there may be many */
+	e->out = e->strings;	/* not copied: there may be many */
 	e->strings = fields;
 }
 
@@ -390,11 +390,11 @@ struct buf *pprof_fields(struct pprof_encoder *e)
 
 /* ---- sizes ---- */
 
-/* A frame that the profile does not have yet adds at most this many bytes, besides its names. */
+/* The most bytes that a new frame of the profile adds, besides its names. */
 #define FRAME_BYTES 96
 /* A library's mapping with its name and build id, without its path. */
 #define LIBRARY_BYTES (NATIVE_LIBRARY_BYTES + 96)
-/* And a sample: its values and lengths, and a location's number. */
+/* A sample: its values and lengths, and a location's number. */
 #define SAMPLE_BYTES 48
 
 size_t pprof_bytes(const struct pprof_encoder *e)

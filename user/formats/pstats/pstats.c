@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * pstats.c - writes statistics that Python's `pstats` module loads: a marshalled dict
- * {(file, line, function): (cc, nc, tt, ct, callers)}.
+ * pstats.c - writes statistics that Python's `pstats` module loads: a marshalled dict {(file, line,
+ * function): (cc, nc, tt, ct, callers)}.
  *
  * The numbers are those of CPython 3.15's `profiling.sampling replay --pstats`
- * (Lib/profiling/sampling/pstats_collector.py): cc is the number of samples in which the
- * function was innermost, nc of those in which it was anywhere; tt and ct are the same,
- * multiplied by the interval in seconds. Two things are cProfile's, so that pstats of every Python
- * and the tools around it read the file: callers are (nc, cc, tt, ct), not nc alone; and the key
- * ("__sampled__",), on which Pythons before 3.15 fail, is not there.
+ * (Lib/profiling/sampling/pstats_collector.py): cc is the number of samples in which the function
+ * was innermost, nc of those in which it was anywhere; tt and ct are the same, multiplied by the
+ * interval in seconds. Two things are cProfile's, so that pstats of every Python and the tools
+ * around it read the file: callers are (nc, cc, tt, ct), not nc alone; and the key
+ * ("__sampled__",), on which Pythons before 3.15 fail, is left out.
  *
- * The encoding is that of CPython's Python/marshal.c. Objects are written once and then
- * referred to (FLAG_REF, since marshal version 3, that is Python 3.4).
+ * The encoding is that of CPython's Python/marshal.c. Objects are written once and then referred to
+ * (FLAG_REF, since marshal version 3, that is Python 3.4).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@
 struct counts {
 	uint64_t cc, nc;
 	double tt, ct;		/* seconds */
-	uint32_t seen;		/* number of the last stack that was counted here, + 1 */
+	uint32_t seen;		/* number of the last stack counted here, + 1 */
 };
 
 struct pstats {
@@ -94,8 +94,8 @@ static void put_float(struct writer *w, double v)
 }
 
 /*
- * Write a reference if the object was written before. Otherwise the object must follow, and
- * gets the next number.
+ * Writes a reference if the object was written before. Otherwise the object must follow, and gets
+ * the next number.
  */
 static bool put_ref(struct pstats *p, uint32_t *ref, char type)
 {
@@ -117,7 +117,7 @@ static int put_unicode(struct pstats *p, uint32_t string)
 
 	if (put_ref(p, &p->string_refs[string], M_UNICODE))
 		return 0;
-	/* pstats prints names unchanged, also to terminals. */
+	/* pstats prints names unchanged, even to terminals. */
 	text = malloc(room);
 	if (!text)
 		return -ENOMEM;
@@ -129,7 +129,7 @@ static int put_unicode(struct pstats *p, uint32_t string)
 	return 0;
 }
 
-/* Write (file, line, function). */
+/* Writes (file, line, function). */
 static int put_label(struct pstats *p, uint32_t label)
 {
 	const struct frame *f = &p->t->frames[label];
@@ -155,8 +155,8 @@ static double stack_seconds(const struct aggregate *a, const struct stack_view *
 }
 
 /*
- * Add to c, the counts of a function or of an edge. leaf: the function, or the edge's
- * callee, is innermost.
+ * Adds to c, the counts of a function or of an edge. leaf: the function, or the edge's callee, is
+ * innermost.
  */
 static void add_counts(struct counts *c, uint32_t stack, const struct stack_view *v, double time,
 		       bool leaf, bool repeats)
@@ -207,7 +207,7 @@ static int count_stacks(struct pstats *p)
 	return err;
 }
 
-/* Make order: the edges of each callee together, in order of first occurrence (a counting sort). */
+/* Sets order: the edges of each callee together, in order of first occurrence (a counting sort). */
 static int sort_edges(struct pstats *p, uint32_t *starts)
 {
 	uint32_t i, cnt = p->edge_ids.cnt;

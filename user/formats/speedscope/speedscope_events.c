@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * speedscope_events.c - reads profiles of type "evented": functions that open and close. As
- * speedscope does, it insists that each closes the one opened last.
+ * speedscope_events.c - reads profiles of type "evented": functions that open and close. Like
+ * speedscope, it requires that each closes the one opened last.
  */
 #include "formats/speedscope/speedscope_parse.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/util.h"
 
-/* Each time that passes repeats the whole stack: without a limit, N events make N * N frames. */
+/* Each interval repeats the whole stack: without a limit, N events make N * N frames. */
 #define OPEN_MAX 4096
 
 struct event_json {
@@ -69,7 +69,8 @@ static bool read_event(struct speedscope_reader *s, const struct thread *th, str
 	return !j->err;
 }
 
-static bool apply(struct speedscope_reader *s, struct json_pull *j, const struct event_json *e)
+static bool apply_event(struct speedscope_reader *s, struct json_pull *j,
+			const struct event_json *e)
 {
 	size_t size = sizeof(e->frame);
 
@@ -104,7 +105,7 @@ int speedscope_read_events(struct speedscope_reader *s, const struct thread *th,
 			*j = back;
 			return 1;
 		}
-		if (!apply(s, j, &e))
+		if (!apply_event(s, j, &e))
 			return -1;
 	}
 	if (!j->err && s->ids.len)

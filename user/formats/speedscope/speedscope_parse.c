@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * speedscope_parse.c - parses the JSON of a speedscope file: frames and profiles, the
- * places of samples and weights, and the values in them. See speedscope_read.c.
+ * speedscope_parse.c - parses the JSON of a speedscope file: frames and profiles, the places of
+ * samples and weights, and the values in them. See speedscope_read.c.
  */
 #include "formats/speedscope/speedscope_parse.h"
 
@@ -66,7 +66,7 @@ static bool no_memory(struct json_pull *j)
 	return json_pull_fail(j, "out of memory");
 }
 
-/* Read a string, or null; it is interned. */
+/* Reads a string, or null; it is interned. */
 static bool read_name(struct speedscope_reader *s, struct json_pull *j, struct string_ref *name)
 {
 	uint32_t id;
@@ -165,8 +165,8 @@ static bool read_type(struct speedscope_reader *s, struct json_pull *j, struct t
 	return json_pull_fail(j, "a profile of type \"sampled\" or \"evented\"");
 }
 
-/* Remember the position of an array and skip it. */
-static bool remember(struct json_pull *j, struct json_pull *place, bool *has)
+/* Remembers the position of an array and skips it. */
+static bool remember_array(struct json_pull *j, struct json_pull *place, bool *has)
 {
 	if (*has)
 		return json_pull_fail(j, "one list of samples, weights or events, no second one");
@@ -193,11 +193,11 @@ static bool read_profile(struct speedscope_reader *s, struct json_pull *j)
 		else if (json_key_is(&s->key, "endValue"))
 			ok = th.has_end = json_pull_double(j, &th.end);
 		else if (json_key_is(&s->key, "samples"))
-			ok = remember(j, &th.samples, &th.has_samples);
+			ok = remember_array(j, &th.samples, &th.has_samples);
 		else if (json_key_is(&s->key, "weights"))
-			ok = remember(j, &th.weights, &th.has_weights);
+			ok = remember_array(j, &th.weights, &th.has_weights);
 		else if (json_key_is(&s->key, "events"))
-			ok = remember(j, &events, &th.has_events);
+			ok = remember_array(j, &events, &th.has_events);
 		else
 			ok = json_pull_skip(j);
 	}
@@ -251,7 +251,7 @@ bool speedscope_read_index(const struct speedscope_reader *s, struct json_pull *
 	return true;
 }
 
-/* Read the frames of one sample into s->ids. */
+/* Reads the frames of one sample into s->ids. */
 bool speedscope_read_stack(struct speedscope_reader *s, struct json_pull *j)
 {
 	uint32_t frame;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * speedscope_parse.h - between the parts of the speedscope reader: the document, its
- * samples and its events. No other file includes it.
+ * speedscope_parse.h - between the parts of the speedscope reader: the document, its samples and
+ * its events. No other file includes it.
  */
 #ifndef TACHBPF_SPEEDSCOPE_PARSE_H
 #define TACHBPF_SPEEDSCOPE_PARSE_H
@@ -14,7 +14,7 @@ struct reason;
 
 #define SPEEDSCOPE_UNIT_CNT 6
 
-/* Factor from a unit's values to whole numbers of ours. */
+/* Factor from a unit's values to our whole numbers. */
 struct unit {
 	const char *name;
 	enum profile_unit unit;
@@ -69,13 +69,13 @@ static inline size_t thread_cnt(const struct speedscope_reader *s)
 	return s->threads.len / sizeof(struct thread);
 }
 
-/* Parse everything but the samples into s. 0, or -errno with a reason in s->why. */
+/* Parses everything but the samples into s. Returns 0, or -errno with a reason in s->why. */
 int speedscope_parse(struct speedscope_reader *s);
 
-/* Set the message: what j expected and where. Returns -EBADMSG or -ENOMEM. */
+/* Sets the message: what j expected and where. Returns -EBADMSG or -ENOMEM. */
 int speedscope_bad_json(const struct reason *why, const struct json_pull *j);
 
-/* Find the frame id of an index into shared.frames, which is the next value. */
+/* Finds the frame id of an index into shared.frames, which is the next value. */
 bool speedscope_read_index(const struct speedscope_reader *s, struct json_pull *j, uint32_t *frame);
 
 /* Read the next element of samples, as frame ids in s->ids; of weights. */
@@ -83,9 +83,9 @@ bool speedscope_read_stack(struct speedscope_reader *s, struct json_pull *j);
 bool speedscope_read_weight(struct json_pull *j, const struct unit *unit, uint64_t *weight);
 
 /*
- * Evented: read the events until time passes; s->ids is the stack meanwhile, and *weight that
+ * Evented: reads the events until time passes; s->ids is the stack meanwhile, and *weight that
  * time. *at is the time so far, in our unit since startValue; before the first call it is 0 and
- * s->ids empty. 1; 0: the events have ended; -1: see j->err.
+ * s->ids empty. Returns 1; 0: the events have ended; -1: see j->err.
  */
 int speedscope_read_events(struct speedscope_reader *s, const struct thread *th,
 			   struct json_pull *j, uint64_t *at, uint64_t *weight);

@@ -5,7 +5,7 @@
  * Its profiles are threads here; those of one process (by the names that py-spy and we give) with
  * the same unit are one profile. The text stays in the mapped file: samples and weights are two
  * positions in it that advance together, so memory only grows with frames and threads. An evented
- * profile has a sample for each time that passes between two of its events.
+ * profile has a sample for each interval between two of its events.
  */
 #include "formats/speedscope/speedscope_parse.h"
 
@@ -27,7 +27,7 @@
 
 /* Threads whose names have no number get numbers from here on: above every thread id of Linux. */
 #define MADE_UP_THREAD (1ULL << 32)
-/* 2^63 ns later nothing overflows. */
+/* Even 2^63 ns later nothing overflows. */
 #define START_MAX_US 1e18
 
 static struct speedscope_reader *to_speedscope(struct reader *r)
@@ -41,7 +41,7 @@ static struct group *group_at(const struct speedscope_reader *s, size_t i)
 }
 
 /* Any JSON object: no other input format is one. */
-static bool probe(const struct input *in)
+static bool speedscope_probe(const struct input *in)
 {
 	struct json_pull j;
 
@@ -69,7 +69,7 @@ static void walk_start(struct speedscope_reader *s, struct walk *w, const struct
 	s->ids.len = 0;
 }
 
-/* 1: the stack and weight of the next sample were read; 0: there are no more; -errno. */
+/* Returns 1: the stack and weight of the next sample were read; 0: there are no more; -errno. */
 static int read_sample(struct speedscope_reader *s, const struct thread *th, struct walk *w)
 {
 	bool sample = json_pull_element(&w->samples), weight = json_pull_element(&w->weights);
@@ -86,7 +86,7 @@ static int read_sample(struct speedscope_reader *s, const struct thread *th, str
 	return 1;
 }
 
-/* Read the next sample of a thread into w->ev. 1; 0: there are no more; -errno with a reason. */
+/* Reads the next sample of a thread into w->ev. Returns 1; 0: no more; -errno with a reason. */
 static int walk_next(struct speedscope_reader *s, const struct thread *th, struct walk *w)
 {
 	int got;
@@ -129,7 +129,7 @@ static int count_samples(struct speedscope_reader *s, struct thread *th)
 
 /* ---- processes and threads ---- */
 
-/* The number after a word, as in "Process 12 Thread 0x1f \"main\"". false: there is none. */
+/* The number after a word, as in "Process 12 Thread 0x1f \"main\"". False if there is none. */
 static bool number_behind(const struct string_ref *name, const char *word, uint64_t *v)
 {
 	char text[256], *at, *end;
@@ -152,10 +152,7 @@ static bool number_behind(const struct string_ref *name, const char *word, uint6
 	return false;
 }
 
-/*
- * "worker-1 (tid 12)" is thread 12, whatever the
- * name before it is: our own form (thread_label()).
- */
+/* "worker-1 (tid 12)" is thread 12, whatever precedes it: our own form (thread_label()). */
 static bool number_at_end(const struct string_ref *name, uint64_t *v)
 {
 	static const char before[] = "(tid ";
@@ -201,10 +198,10 @@ static int find_group(struct speedscope_reader *s, uint32_t tgid, enum profile_u
 	return buf_add(&s->groups, &g, sizeof(g));
 }
 
-/* Beyond this many names or threads, they are not compared any more: it would take too long. */
+/* Above this many names or threads, they are not compared any more: it would take too long. */
 #define NAMED_MAX 4096
 
-static int identify(struct speedscope_reader *s, size_t i)
+static int identify_thread(struct speedscope_reader *s, size_t i)
 {
 	struct thread *th = thread_at(s, i);
 	uint64_t tgid = 0;
@@ -244,7 +241,7 @@ static int add_to_group(struct speedscope_reader *s, const struct thread *th)
 	return 0;
 }
 
-/* Find the interval: for times, the mean weight of a sample. Otherwise it is unknown. */
+/* Finds the interval: for times, the mean weight of a sample. Otherwise it is unknown. */
 static void finish_group(const struct speedscope_reader *s, struct reader_info *info)
 {
 	info->meta.interval_us = NOMINAL_INTERVAL_US;
@@ -281,7 +278,7 @@ static void set_starts(struct speedscope_reader *s)
 	}
 }
 
-static int parse(struct speedscope_reader *s)
+static int parse_document(struct speedscope_reader *s)
 {
 	size_t i;
 	int err = speedscope_parse(s);
@@ -289,7 +286,7 @@ static int parse(struct speedscope_reader *s)
 	for (i = 0; !err && i < thread_cnt(s); i++) {
 		err = count_samples(s, thread_at(s, i));
 		if (!err)
-			err = identify(s, i);
+			err = identify_thread(s, i);
 		if (!err)
 			err = add_to_group(s, thread_at(s, i));
 	}
@@ -337,7 +334,7 @@ static struct reader *open_speedscope(const struct input *in, const struct reade
 	s->in = in;
 	s->why = &reason;
 	s->names = intern_new();
-	err = s->names ? parse(s) : reason_memory(&reason);
+	err = s->names ? parse_document(s) : reason_memory(&reason);
 	s->why = NULL;
 	if (err) {
 		free_speedscope(&s->reader);
@@ -370,7 +367,8 @@ static int run_thread(struct speedscope_reader *s, const struct thread *th,
 	return err ? err : got;
 }
 
-static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
+static int speedscope_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
+			  size_t why_size)
 {
 	struct speedscope_reader *s = to_speedscope(r);
 	const struct reason reason = { why, why_size };
@@ -386,7 +384,7 @@ static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 	return err;
 }
 
-static void describe(const struct reader *r, struct describe *d)
+static void speedscope_describe(const struct reader *r, struct describe *d)
 {
 	const struct speedscope_reader *s = (const struct speedscope_reader *)r;
 	size_t i;
@@ -407,10 +405,10 @@ static void describe(const struct reader *r, struct describe *d)
 const struct reader_ops reader_speedscope = {
 	.name = "speedscope",
 	.help = "speedscope's JSON",
-	.probe = probe,
+	.probe = speedscope_probe,
 	.open = open_speedscope,
 	.select = select_group,
-	.run = run,
-	.describe = describe,
+	.run = speedscope_run,
+	.describe = speedscope_describe,
 	.free = free_speedscope,
 };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * speedscope_write.c - writes speedscope's JSON (docs/format-speedscope.md): a "sampled"
- * profile for each thread, with stacks root first and the time that each lasted.
+ * speedscope_write.c - writes speedscope's JSON (docs/format-speedscope.md): a "sampled" profile
+ * for each thread, with stacks root first and the time that each lasted.
  *
- * Owns how long a stack lasts. A sample of a clock lasts until the thread's next one. If
- * the profile only has samples of running threads, a gap of more than 1.5 intervals is time
- * in which the thread did not run: an empty stack. Before its first sample a thread also
- * has an empty stack, so that all threads have the same axis.
+ * Owns how long a stack lasts. A sample of a clock lasts until the thread's next one. If the
+ * profile only has samples of running threads, a gap of more than 1.5 intervals is time in which
+ * the thread did not run: an empty stack. Before its first sample a thread also has an empty stack,
+ * so that all threads have the same axis.
  *
- * Equal stacks that follow each other become one with the sum of their times, as speedscope itself
- * would do. What is distinct is kept in memory; the sequence of each thread is spooled.
+ * Equal consecutive stacks become one with the sum of their times, as in speedscope itself.
+ * Distinct stacks are kept in memory; the sequence of each thread is spooled.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@
 /* Spooled in place of a stack's number + 1. */
 #define NO_STACK 0
 
-/* What a stack with its weight and each of its frames take in the file, about. */
+/* Estimated size in the file of a stack with its weight, and of each of its frames. */
 #define STACK_BYTES 8
 #define LABEL_BYTES 4
 
@@ -46,8 +46,8 @@ struct track {
 	uint64_t stack;			/* stack + 1, not spooled yet; its weight so far: */
 	uint64_t weight;
 	uint64_t total;			/* sum of all weights */
-	uint64_t on_cpu, busy;		/* of samples on a CPU, of all that have a stack: time
-					 * in microseconds, or in another unit weights */
+	uint64_t on_cpu, busy;		/* of samples on CPU, of all that have a stack: time in
+					 * microseconds, or in another unit weights */
 };
 
 /* The clock of one thread in the current profile. */
@@ -185,7 +185,7 @@ static bool by_process(const struct speedscope *s)
 	return s->args.group == GROUP_PROCESS;
 }
 
-/* Find the track of a thread that is new; by process, it may exist already. */
+/* Finds the track of a new thread; by process, it may exist already. */
 static int find_track(struct speedscope *s, uint64_t tid, struct track **out)
 {
 	uint32_t cnt = track_cnt(s);
@@ -215,7 +215,7 @@ static int add_clock(struct speedscope *s, const struct event *ev, struct clock 
 	return put_weight(s, c->track, NO_STACK, ev->time_us - s->start_us);
 }
 
-/* Spool the time from a thread's last sample to now, or to the end. */
+/* Spools the time from a thread's last sample to now, or to the end. */
 static int put_time(struct speedscope *s, struct clock *c, uint64_t gap_us)
 {
 	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL &&
@@ -236,12 +236,12 @@ static void set_start(struct speedscope *s, const struct event *ev)
 {
 	s->started = true;
 	s->start_us = ev->time_us;
-	/* If a recording began long before its first sample, show it. */
+	/* If a recording began long before its first sample, show that. */
 	if (s->meta.start_us && s->meta.start_us < ev->time_us)
 		s->start_us = s->meta.start_us;
 }
 
-/* Which thread was busiest is counted by samples, not by the time that a stack lasts. */
+/* The busiest thread is chosen by samples, not by the time that a stack lasts. */
 static void count_busy(const struct speedscope *s, struct track *t, const struct event *ev)
 {
 	uint64_t interval = s->meta.unit == UNIT_SAMPLES && s->meta.interval_us ?
@@ -381,7 +381,7 @@ static void put_stack(struct speedscope *s, struct writer *w, uint64_t stack)
 	writer_char(w, ']');
 }
 
-/* Write one of the two arrays of a track. */
+/* Writes one of the two arrays of a track. */
 static int put_column(struct speedscope *s, struct writer *w, const struct track *t, bool weights)
 {
 	struct spool_reader r;
@@ -441,7 +441,7 @@ static int put_track(struct speedscope *s, struct writer *w, const struct track 
 	return err;
 }
 
-/* Write what the schema has no field for; speedscope ignores it. */
+/* Writes what the schema has no field for; speedscope ignores it. */
 static void put_process(struct speedscope *s, struct writer *w, uint32_t process)
 {
 	const struct profile_meta *m = &stacks_process(s->stacks, process)->meta;

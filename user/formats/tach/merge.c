@@ -2,12 +2,12 @@
 /*
  * merge.c - see merge.h.
  *
- * A lane is one thread in one source. Files are ordered within a lane only. So the samples
- * of a lane wait in its queue until every other source that still has samples of the thread
- * (they were counted) has delivered its next one; then the oldest is sent. Sources are read
- * in step with their times, which keeps queues as short as the files' own disorder allows.
+ * A lane is one thread in one source. Files are ordered within a lane only. So the samples of a
+ * lane wait in its queue until every other source that still has samples of the thread (they were
+ * counted) has delivered its next one; then the oldest is sent. Sources are read in step with their
+ * times, which keeps queues as short as the files' own disorder allows.
  *
- * There may be many sources, each with few threads: a source has lanes of its own threads only, a
+ * There may be many sources, each with few threads: a source has only lanes of its own threads, a
  * thread knows its lanes, and the source to read next is on top of a heap.
  */
 #include "formats/tach/merge.h"
@@ -24,7 +24,7 @@
 
 /* Limit for all queues together. */
 #define QUEUED_MAX_BYTES (512u << 20)
-/* How many samples are read from one source at a time. */
+/* Samples that are read from one source at a time. */
 #define BATCH 64
 #define WHY_BYTES 256
 
@@ -134,7 +134,7 @@ void merge_free(struct merge *m)
 
 /* ---- counting ---- */
 
-/* The number of the event's thread in the merge. 0 or -ENOMEM. */
+/* The number of the event's thread in the merge. Returns 0 or -ENOMEM. */
 static int number_of(struct merge *m, const struct event *ev, uint32_t *number)
 {
 	struct thread *threads;
@@ -151,7 +151,7 @@ static int number_of(struct merge *m, const struct event *ev, uint32_t *number)
 	return 0;
 }
 
-/* Add a lane to a list. 0 or -ENOMEM. */
+/* Adds a lane to a list. Returns 0 or -ENOMEM. */
 static int add_lane(struct lane ***list, size_t *cnt, size_t *cap, struct lane *l)
 {
 	struct lane **bigger = array_grow(*list, *cnt, cap, sizeof(*bigger));
@@ -163,7 +163,7 @@ static int add_lane(struct lane ***list, size_t *cnt, size_t *cap, struct lane *
 	return 0;
 }
 
-/* The lane of the event's thread in a source, which is made if there is none. 0 or -ENOMEM. */
+/* The lane of the event's thread in a source, added if it is new. Returns 0 or -ENOMEM. */
 static int lane_of(struct source *s, const struct event *ev, struct lane **lane)
 {
 	struct thread *th;
@@ -205,7 +205,7 @@ static int count_event(void *ctx, const struct event *ev)
 	return 0;
 }
 
-/* Count every sample, including those that the filter drops: the second reading stops there. */
+/* Counts every sample, including those that the filter drops: the second reading stops there. */
 static int count_read(void *ctx, const struct event *ev)
 {
 	struct source *s = ctx;
@@ -237,7 +237,7 @@ static struct source *source_new(struct merge *m, struct tach_reader *r,
 	return s;
 }
 
-static int enqueue(void *ctx, const struct event *ev);
+static int enqueue_sample(void *ctx, const struct event *ev);
 
 int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size)
 {
@@ -258,15 +258,15 @@ int merge_add(struct merge *m, struct tach_reader *r, char *why, size_t why_size
 	if (err && err != -EBADMSG)
 		return err;
 	sample_filter_begin(s->filter, m->options, &tach_reader_info(r)->meta,
-			    tach_reader_tables(r), enqueue, s);
+			    tach_reader_tables(r), enqueue_sample, s);
 	s->decoder = tach_reader_samples(r, s->why, sizeof(s->why));
 	return s->decoder ? err : -ENOMEM;
 }
 
 /* ---- joining ---- */
 
-static int send(struct merge *m, const struct thread *th, uint64_t time_us, uint8_t status,
-		uint32_t nframes, const uint32_t *frames)
+static int send_sample(struct merge *m, const struct thread *th, uint64_t time_us, uint8_t status,
+		       uint32_t nframes, const uint32_t *frames)
 {
 	const struct event ev = {
 		.time_us = time_us,
@@ -291,7 +291,7 @@ static bool lane_has_ended(const struct lane *l)
 	return lane_is_empty(l) && !l->left;
 }
 
-/* A lane of the thread has ended. Those that have leave the list when they are half of it. */
+/* A lane of the thread has ended. Ended lanes are removed when they are half of the list. */
 static void end_lane(struct thread *th)
 {
 	size_t i, left = 0;
@@ -306,7 +306,7 @@ static void end_lane(struct thread *th)
 	th->ended = 0;
 }
 
-/* Send the oldest sample of a lane's queue, which must not be empty. */
+/* Sends the oldest sample of a lane's queue, which must not be empty. */
 static int send_head(struct merge *m, struct lane *l)
 {
 	struct thread *th = &m->threads[l->thread];
@@ -317,8 +317,8 @@ static int send_head(struct merge *m, struct lane *l)
 
 	memcpy(&q, p, sizeof(q));
 	bytes = sizeof(q) + q.nframes * sizeof(uint32_t);
-	err = send(m, th, q.time_us, q.status, q.nframes,
-		   (const uint32_t *)(const void *)(p + sizeof(q)));
+	err = send_sample(m, th, q.time_us, q.status, q.nframes,
+			  (const uint32_t *)(const void *)(p + sizeof(q)));
 	l->head += bytes;
 	m->queued_bytes -= bytes;
 	if (lane_is_empty(l)) {
@@ -334,10 +334,10 @@ static int send_head(struct merge *m, struct lane *l)
 }
 
 /*
- * The lane whose next sample is the oldest; NULL: a source must be read first, or there are
- * no more.
+ * The lane whose next sample is the oldest; NULL: a source must be read first, or there are no
+ * more.
  */
-static struct lane *oldest(const struct thread *th)
+static struct lane *oldest_lane(const struct thread *th)
 {
 	struct lane *best = NULL;
 	uint64_t best_us = 0, us;
@@ -378,7 +378,7 @@ static int queue_up(struct merge *m, struct lane *l, const struct event *ev)
 	return 0;
 }
 
-static int enqueue(void *ctx, const struct event *ev)
+static int enqueue_sample(void *ctx, const struct event *ev)
 {
 	struct source *s = ctx;
 	struct merge *m = s->m;
@@ -398,11 +398,11 @@ static int enqueue(void *ctx, const struct event *ev)
 	if (th->active == 1 && lane_is_empty(l)) {
 		if (!l->left)
 			end_lane(th);
-		return send(m, th, ours.time_us, ours.status, ours.nframes,
-			    ours.frames);
+		return send_sample(m, th, ours.time_us, ours.status, ours.nframes,
+				   ours.frames);
 	}
 	err = queue_up(m, l, &ours);
-	while (!err && (l = oldest(th)))
+	while (!err && (l = oldest_lane(th)))
 		err = send_head(m, l);
 	return err;
 }
@@ -412,7 +412,7 @@ static bool is_slower(const struct source *a, const struct source *b)
 	return a->clock_us != b->clock_us ? a->clock_us < b->clock_us : a->index < b->index;
 }
 
-/* Of heap[i], heap[2i + 1] and heap[2i + 2] the first is the slowest: make it true from i on. */
+/* Of heap[i], heap[2i + 1] and heap[2i + 2] the first is the slowest: restores this from i on. */
 static void sift_down(struct merge *m, size_t i)
 {
 	struct source *s = m->heap[i];

@@ -2,9 +2,9 @@
 /*
  * recover.c - see recover.h.
  *
- * Owns the mappings of both files and the tables made from them. Of a journal, the longest
- * sequence of entries is used that are intact and whose checksum of the samples so far matches the
- * file: a record depends on those before it, so nothing behind a gap could be decoded.
+ * Owns the mappings of both files and the tables made from them. Of a journal, the longest sequence
+ * of entries is used that are intact and whose checksum of the samples so far matches the file: a
+ * record depends on the preceding ones, so nothing after a gap could be decoded.
  */
 #include "formats/tach/recover.h"
 
@@ -29,7 +29,7 @@
 #include "formats/tach/tach_tables.h"
 #include "model/native_library.h"
 
-/* The tables grow by so many entries at a time. */
+/* The tables grow by this many entries at a time. */
 #define GROW_CNT 4096
 /* No larger than a page of any machine. */
 #define OWN_STEP 4096
@@ -51,8 +51,8 @@ struct recovery {
 };
 
 /*
- * Is the directory of this file that of a recording which still goes on? It has it locked; not all
- * of its journals are (user/recording/profile_file.c).
+ * Returns true if this file's directory is that of a recording that is still running, which has it
+ * locked; not all of its journals are locked (user/recording/profile_file.c).
  */
 static bool is_in_recording(const char *path)
 {
@@ -74,7 +74,7 @@ static bool is_in_recording(const char *path)
 
 /* ---- tables ---- */
 
-/* Take at most max strings of [p, end). *got: how many; *at: where they end. 0 or -ENOMEM. */
+/* Takes at most max strings of [p, end). *got: how many; *at: their end. 0 or -ENOMEM. */
 static int take_strings(struct recovery *r, const uint8_t *p, const uint8_t *end, uint32_t max,
 			uint32_t *got, const uint8_t **at)
 {
@@ -171,10 +171,10 @@ static int parse_journal_head(struct recovery *r, struct tach_journal_head *head
 }
 
 /*
- * The file of a recording that goes on can be changed behind the last join while we read it: these bytes become
- * our own.
+ * The file of a running recording can be changed after the last join while we read it: these bytes
+ * become our own.
  */
-static void own(const struct recovery *r, uint64_t from, uint64_t end)
+static void own_bytes(const struct recovery *r, uint64_t from, uint64_t end)
 {
 	volatile uint8_t *data = (uint8_t *)r->file.data;
 
@@ -193,8 +193,8 @@ static bool sum_matches(const XXH3_state_t *h, const struct recover_step *s)
 }
 
 /*
- * Are the file's samples, up to the step's end, those that the step was written for? h: the checksum's state up
- * to `from`, in any case.
+ * Returns true if the file's samples, up to the step's end, are those that the step was written
+ * for. h: the checksum's state up to `from`, in any case.
  */
 static bool samples_match(const struct recovery *r, XXH3_state_t *h, uint64_t from,
 			  const struct recover_step *s)
@@ -202,12 +202,12 @@ static bool samples_match(const struct recovery *r, XXH3_state_t *h, uint64_t fr
 	if (s->end < from || s->end > r->file.size)
 		return false;
 	if (r->live && !s->from)
-		own(r, from, s->end);
+		own_bytes(r, from, s->end);
 	XXH3_128bits_update(h, r->file.data + from, s->end - from);
 	return sum_matches(h, s);
 }
 
-/* Who wrote them was killed before they were where they belong: put them there, in our copy. */
+/* Their writer was killed before they were in place: puts them there, in our copy. */
 static bool finish_join(const struct recovery *r, XXH3_state_t *h, uint64_t from,
 			const struct recover_step *s)
 {
@@ -224,7 +224,7 @@ static bool finish_join(const struct recovery *r, XXH3_state_t *h, uint64_t from
 	return true;
 }
 
-/* Take its strings and frames, all of them or none. 0, -EBADMSG or -ENOMEM. */
+/* Takes its strings and frames, all of them or none. Returns 0, -EBADMSG or -ENOMEM. */
 static int take_entry(struct recovery *r, const struct tach_journal_entry *e, const uint8_t *p)
 {
 	const uint8_t *strings = p + sizeof(*e), *frames = strings + e->strings_len, *at;
@@ -248,7 +248,7 @@ static int take_entry(struct recovery *r, const struct tach_journal_entry *e, co
 	return err;
 }
 
-/* Take the names of all entries that belong to a step; *off: behind those before. 0 or as take_entry(). */
+/* Takes the names of all entries of a step; *off: after previous ones. 0 or as take_entry(). */
 static int take_names(struct recovery *r, const struct recover_step *s, uint64_t *off)
 {
 	struct tach_journal_entry e;
@@ -260,7 +260,7 @@ static int take_names(struct recovery *r, const struct recover_step *s, uint64_t
 	return err;
 }
 
-/* Take the steps up to the first that the file does not have. before: a state to work with. 0 or -ENOMEM. */
+/* Takes the steps up to the first that the file lacks. before: scratch. 0 or -ENOMEM. */
 static int walk_steps(struct recovery *r, const struct buf *steps, XXH3_state_t *h,
 		      XXH3_state_t *before)
 {
@@ -339,8 +339,8 @@ static bool offsets_fit(const struct recovery *r, enum profile_layout layout, st
 }
 
 /*
- * The number of frames: from the footer if there is one; otherwise as many as can be decoded,
- * which may be too many (what follows is decoded as frames, too), but no sample refers to those.
+ * The number of frames: from the footer if there is one; otherwise as many as can be decoded, which
+ * may be too many (what follows is decoded as frames, too), but no sample refers to those.
  */
 static uint32_t frames_said(const struct recovery *r, const uint8_t **end)
 {
@@ -354,7 +354,7 @@ static uint32_t frames_said(const struct recovery *r, const uint8_t **end)
 	return tach_load32(footer + TACH_FOOTER_FRAMES, r->info.swapped);
 }
 
-/* Read the tables in this layout. exact: the strings end where the frames begin. */
+/* Reads the tables in this layout. exact: the strings end where the frames begin. */
 static int try_layout(struct recovery *r, enum profile_layout layout, bool *exact)
 {
 	const uint8_t *data = r->file.data, *end, *at;
@@ -416,9 +416,9 @@ static int use_tables(struct recovery *r)
 	return try_layout(r, found, &exact);
 }
 
-/* ---- */
+/* ---- opening ---- */
 
-/* Read the file's first bytes into info. false: they are of no use. */
+/* Reads the file's first bytes into info. Returns false if they are unusable. */
 static bool begins_well(struct recovery *r)
 {
 	uint32_t magic = r->file.size >= TACH_HEADER_BYTES ? tach_load32(r->file.data, false) : 0;
@@ -474,7 +474,7 @@ static int open_recovery(struct recovery *r, const char *path, const char *journ
 	return use_tables(r);
 }
 
-/* Begin again with the files as they are now. */
+/* Begins again with the files as they are now. */
 static void start_over(struct recovery *r)
 {
 	forget_tables(r);
@@ -484,7 +484,7 @@ static void start_over(struct recovery *r)
 	*r = (struct recovery){ .why = r->why };
 }
 
-/* Frames of a recording that goes on may have been joined after the journal was looked at. */
+/* Frames of a running recording may have been joined after the journal was read. */
 static int open_still(struct recovery *r, const char *path, const char *journal)
 {
 	int tries, err = open_recovery(r, path, journal);

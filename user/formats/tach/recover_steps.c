@@ -26,7 +26,7 @@ static uint64_t entry_size(const uint8_t *p, uint64_t left)
 	return sizeof(e) + (uint64_t)e.strings_len + e.frames_len;
 }
 
-/* The same; 0 also if it is not intact. */
+/* Likewise; 0 also if it is not intact. */
 static uint64_t intact_size(const uint8_t *p, uint64_t left, uint64_t id)
 {
 	uint64_t size = entry_size(p, left), check;
@@ -56,7 +56,7 @@ static struct recover_step entry_step(const uint8_t *p)
 	return s;
 }
 
-/* false: it makes no sense. */
+/* Returns false if it is invalid. */
 static bool join_step(const uint8_t *p, struct recover_step *s)
 {
 	struct tach_journal_join j;
@@ -70,7 +70,7 @@ static bool join_step(const uint8_t *p, struct recover_step *s)
 	return true;
 }
 
-/* Forget the steps behind this offset in the file. */
+/* Removes the steps after this offset in the file. */
 static void drop_steps(struct buf *steps, uint64_t at)
 {
 	struct recover_step last;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_checksum.h - the 16 bytes of checksum in a TACH file's footer: XXH3-128 in its
- * canonical form, seed 0, of everything from the end of the header up to the checksum
- * itself, and then of the header, which is written last.
+ * tach_checksum.h - the 16 bytes of checksum in a TACH file's footer: XXH3-128 in its canonical
+ * form, seed 0, of everything from the end of the header up to the checksum itself, and then of the
+ * header, which is written last.
  */
 #ifndef TACHBPF_TACH_CHECKSUM_H
 #define TACHBPF_TACH_CHECKSUM_H
@@ -27,7 +27,7 @@ static inline void tach_checksum_now(const XXH3_state_t *h, uint8_t out[TACH_CHE
 	__builtin_memcpy(out, c.digest, TACH_CHECKSUM_BYTES);
 }
 
-/* Add samples, then rest_len bytes of rest, then the header. h does not change. 0 or -ENOMEM. */
+/* Adds samples, then rest_len bytes of rest, then the header. h stays. Returns 0 or -ENOMEM. */
 static inline int tach_checksum_end(const XXH3_state_t *h, const void *rest, size_t rest_len,
 				    const uint8_t header[TACH_HEADER_BYTES],
 				    uint8_t out[TACH_CHECKSUM_BYTES])

@@ -2,14 +2,14 @@
 /*
  * tach_decode.c - decodes the samples of a TACH file one after another. See tach_decode.h.
  *
- * Owns the decompression window and the per-thread state. Bytes come from the mapped file
- * directly, or from one zstd frame after another through the window. A record is only decoded when
- * it is complete in the window (in a run of repeats: when one repeat is). None of the bytes are
- * trusted. What was decompressed before damage in a zstd frame is still decoded.
+ * Owns the decompression window and the per-thread state. Bytes come from the mapped file directly,
+ * or from one zstd frame after another through the window. A record is only decoded when it is
+ * complete in the window (in a run of repeats: when one repeat is). None of the bytes are trusted.
+ * What was decompressed before damage in a zstd frame is still decoded.
  *
- * A record that surely is complete, because the longest one would be, is decoded without asking
- * before each byte whether there is one. A thread's stack lies at the end of its memory: what
- * changes at the inner end moves no outer frames.
+ * A record that must be complete, because even the longest one would be, is decoded without a check
+ * before each byte. A thread's stack lies at the end of its memory: a change at the inner end moves
+ * no outer frames.
  */
 #include "formats/tach/tach_decode.h"
 
@@ -26,18 +26,18 @@
 /* Size of the window; anything above WHOLE_BYTES works. */
 #define WINDOW_BYTES (256 * 1024)
 
-/* Header, delta, status, two counts, 256 frame ids; varints as long as they may be. */
+/* Header, delta, status, two counts, 256 frame ids; varints of maximal length. */
 #define RECORD_MAX_BYTES                                                                           \
 	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * VARINT_MAX + EVENT_MAX_FRAMES * VARINT_MAX)
 #define REPEAT_MAX_BYTES (VARINT_MAX + 1)
 
-/* Where so much is left, a record surely is complete, and what is read behind it is there. */
+/* With this much left, a record must be complete, and reading beyond it is safe. */
 #define WHOLE_BYTES (RECORD_MAX_BYTES + 2 * IDS_AT_ONCE)
 
 /* These are part of one function, in which `whole` is a constant. */
 #define DECODE_INLINE static inline __attribute__((always_inline))
 
-/* How many frame ids are decoded at a time, with the instructions that CPUs have for that. */
+/* How many frame ids are decoded at a time, by vector instructions. */
 #define IDS_AT_ONCE 8
 typedef uint16_t eight_u16 __attribute__((vector_size(IDS_AT_ONCE * 2)));
 typedef uint32_t eight_u32 __attribute__((vector_size(IDS_AT_ONCE * 4)));
@@ -46,14 +46,14 @@ typedef uint32_t eight_u32 __attribute__((vector_size(IDS_AT_ONCE * 4)));
 #define RECENT_THREADS 16
 
 /*
- * 2^27 bytes, zstd's own limit for streams: this much memory a hostile frame can make us
- * allocate (RFC 8878, 3.1.1.1.2).
+ * 2^27 bytes, zstd's own limit for streams: a hostile frame can make us allocate this much memory
+ * (RFC 8878, 3.1.1.1.2).
  */
 #define ZSTD_WINDOW_LOG 27
 
 /*
- * A thread needs about a kilobyte, and a few compressed bytes can name thousands of
- * threads. Linux has at most 2^22 thread ids.
+ * A thread needs about a kilobyte, and a few compressed bytes can name thousands of threads. Linux
+ * has at most 2^22 thread ids.
  */
 #define THREADS_MAX (1u << 20)
 
@@ -61,9 +61,9 @@ struct tach_decoder {
 	const struct tach_info *info;
 	const uint8_t *p, *end;		/* bytes that are available and not decoded yet */
 	uint64_t sample_cnt;		/* number of samples delivered */
-	unsigned int takes;		/* what the taker of events does */
-	uint16_t too_large;		/* decode_pairs(): added to an id, sets bit 15 if it is no
-					 * frame's */
+	unsigned int takes;		/* what the receiver of events does */
+	uint16_t too_large;		/* decode_pairs(): added to an id, sets bit 15 if it is
+					 * no frame's */
 	struct tach_threads threads;
 	uint32_t recent[RECENT_THREADS];	/* numbers of threads, by the end of their ids */
 	struct tach_thread *repeating;	/* in a run of repeats: its thread, */
@@ -78,8 +78,8 @@ struct tach_decoder {
 	size_t zstd_error;		/* why zstd cannot go on */
 };
 
-/* Fill the window after the bytes that are not decoded yet. */
-static void refill(struct tach_decoder *d)
+/* Fills the window after the bytes that are not decoded yet. */
+static void refill_window(struct tach_decoder *d)
 {
 	ZSTD_outBuffer out = { d->window, WINDOW_BYTES, d->end - d->p };
 	size_t n;
@@ -93,25 +93,26 @@ static void refill(struct tach_decoder *d)
 			break;
 		}
 		d->zstd_left = n;
-		/* A full window can mean that zstd holds more without needing input. */
+		/* A full window can mean that zstd has more output without needing input. */
 		d->drained = d->in.pos == d->in.size && (!n || out.pos < out.size);
 	}
 	d->p = d->window;
 	d->end = d->window + out.pos;
 }
 
-/* Make at least this many bytes available, or all that are left. */
-static inline void ensure(struct tach_decoder *d, size_t bytes)
+/* Makes at least this many bytes available, or all that are left. */
+static inline void ensure_bytes(struct tach_decoder *d, size_t bytes)
 {
 	if ((size_t)(d->end - d->p) < bytes && !d->drained)
-		refill(d);
+		refill_window(d);
 }
 
 /*
- * varint_get() with the short cases inlined. whole: there surely are VARINT_MAX bytes. What is
- * usual is a branch: one that is predicted costs less than to wait for the number's length.
+ * varint_get() with the short cases inlined. whole: there are at least VARINT_MAX bytes. The usual
+ * case is a branch: a predicted one costs less than waiting for the number's length.
  */
-DECODE_INLINE const uint8_t *get(const uint8_t *p, const uint8_t *end, uint64_t *v, bool whole)
+DECODE_INLINE const uint8_t *get_varint(const uint8_t *p, const uint8_t *end, uint64_t *v,
+					bool whole)
 {
 	uint64_t any;
 
@@ -139,7 +140,7 @@ static int zstd_damage(struct tach_decoder *d)
 			  (unsigned long long)d->info->sample_cnt);
 }
 
-static int truncated(struct tach_decoder *d)
+static int fail_truncated(struct tach_decoder *d)
 {
 	if (d->zstd_error)
 		return zstd_damage(d);
@@ -149,8 +150,8 @@ static int truncated(struct tach_decoder *d)
 }
 
 /*
- * The thread has one more sample, so much later. 0, or -EBADMSG: its time exceeds 64 bits, or the
- * header has fewer samples.
+ * The thread has one more sample, later by this time. Returns 0, or -EBADMSG: its time exceeds 64
+ * bits, or the header has fewer samples.
  */
 static inline int count_sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta)
 {
@@ -165,11 +166,11 @@ static inline int count_sample(struct tach_decoder *d, struct tach_thread *th, u
 }
 
 /*
- * Deliver one sample of th, whose stack is current. keep: so many outer frames are as in the
- * thread's last one. 1 or -EBADMSG.
+ * Delivers one sample of th, whose stack is current. keep: the number of outer frames that are as
+ * in the thread's last one. Returns 1 or -EBADMSG.
  */
-static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta,
-			 uint8_t status, uint32_t keep, struct event *ev)
+static inline int deliver_sample(struct tach_decoder *d, struct tach_thread *th, uint64_t delta,
+				 uint8_t status, uint32_t keep, struct event *ev)
 {
 	if (count_sample(d, th, delta))
 		return -EBADMSG;
@@ -186,7 +187,7 @@ static inline int sample(struct tach_decoder *d, struct tach_thread *th, uint64_
 	return 1;
 }
 
-/* Add repeats to the event that differ from it in time alone, as far as the bytes are there. */
+/* Adds repeats that differ from the event only in time to it, as far as the bytes are there. */
 static inline void add_repeats(struct tach_decoder *d, struct event *ev)
 {
 	struct tach_thread *th = d->repeating;
@@ -194,8 +195,8 @@ static inline void add_repeats(struct tach_decoder *d, struct event *ev)
 	uint64_t delta;
 
 	while (d->repeats && d->end - p >= REPEAT_MAX_BYTES && ev->more < UINT32_MAX) {
-		next = get(p, d->end, &delta, true);
-		/* What is damaged is found again, and reported, after this event. */
+		next = get_varint(p, d->end, &delta, true);
+		/* Damage is found again, and reported, after this event. */
 		if (!next || *next != ev->status || delta > UINT64_MAX - th->time_us ||
 		    (d->sample_cnt == d->info->sample_cnt && !d->info->counts_unknown))
 			break;
@@ -215,19 +216,19 @@ static inline int next_repeat(struct tach_decoder *d, struct event *ev)
 	uint64_t delta;
 	int n;
 
-	ensure(d, REPEAT_MAX_BYTES);
-	p = get(d->p, d->end, &delta, d->end - d->p >= REPEAT_MAX_BYTES);
+	ensure_bytes(d, REPEAT_MAX_BYTES);
+	p = get_varint(d->p, d->end, &delta, d->end - d->p >= REPEAT_MAX_BYTES);
 	if (!p || p == d->end)
-		return truncated(d);
+		return fail_truncated(d);
 	d->p = p + 1;
 	d->repeats--;
-	n = sample(d, d->repeating, delta, *p, d->repeating->depth, ev);
+	n = deliver_sample(d, d->repeating, delta, *p, d->repeating->depth, ev);
 	if (n > 0 && d->takes & EVENT_RUNS)
 		add_repeats(d, ev);
 	return n;
 }
 
-/* The next bytes as numbers of two bytes each, of which the first is the lower one. */
+/* The next bytes as numbers of two bytes each, the first being the lower one. */
 DECODE_INLINE eight_u16 load_pairs(const uint8_t *p)
 {
 	eight_u16 v;
@@ -240,8 +241,8 @@ DECODE_INLINE eight_u16 load_pairs(const uint8_t *p)
 }
 
 /*
- * Most ids have two bytes: decode the next cnt <= IDS_AT_ONCE ids. false: not all of them have, or
- * are frames'. Reads and writes IDS_AT_ONCE, whatever cnt is.
+ * Most ids have two bytes: decodes the next cnt <= IDS_AT_ONCE ids. Returns false if some have not,
+ * or are no frame's. Reads and writes IDS_AT_ONCE, whatever cnt is.
  */
 DECODE_INLINE bool decode_pairs(const struct tach_decoder *d, const uint8_t *p, uint32_t cnt,
 				uint32_t ids[IDS_AT_ONCE])
@@ -262,7 +263,7 @@ DECODE_INLINE bool decode_pairs(const struct tach_decoder *d, const uint8_t *p, 
 	return !(halves[0] | halves[1]);
 }
 
-/* Decode the new frames; the others are in place already. */
+/* Decodes the new frames; the others are in place already. */
 DECODE_INLINE int decode_frames(struct tach_decoder *d, uint32_t *stack, uint32_t cnt, bool whole)
 {
 	uint32_t frame_cnt = d->info->frame_cnt, next[IDS_AT_ONCE], i = 0, n;
@@ -279,9 +280,9 @@ DECODE_INLINE int decode_frames(struct tach_decoder *d, uint32_t *stack, uint32_
 			continue;
 		}
 		for (; n--; i++) {
-			p = get(p, d->end, &id, whole);
+			p = get_varint(p, d->end, &id, whole);
 			if (!p)
-				return truncated(d);
+				return fail_truncated(d);
 			if (id >= frame_cnt)
 				return reason_say(&d->why, "damaged: frame %llu of %u",
 						  (unsigned long long)id, frame_cnt);
@@ -295,10 +296,11 @@ DECODE_INLINE int decode_frames(struct tach_decoder *d, uint32_t *stack, uint32_
 }
 
 /*
- * Make room for a stack of so many frames, which keeps `keep` of the outermost ones, and behind it
- * for what decode_frames() writes too much.
+ * Makes room for a stack of this many frames, which keeps `keep` of the outermost ones, and after
+ * it for what decode_frames() writes in excess.
  */
-static int reserve(struct tach_decoder *d, struct tach_thread *th, uint32_t depth, uint32_t keep)
+static int reserve_stack(struct tach_decoder *d, struct tach_thread *th, uint32_t depth,
+			 uint32_t keep)
 {
 	uint32_t cap = th->stack_cap ? th->stack_cap : 16;
 	uint32_t *stack;
@@ -317,7 +319,7 @@ static int reserve(struct tach_decoder *d, struct tach_thread *th, uint32_t dept
 	return 0;
 }
 
-/* Change the stack to fresh new frames, then the last keep frames of the old one. */
+/* Changes the stack to fresh new frames, then the last keep frames of the old one. */
 DECODE_INLINE int change_stack(struct tach_decoder *d, struct tach_thread *th, uint64_t keep,
 			       uint64_t fresh, bool whole)
 {
@@ -329,13 +331,13 @@ DECODE_INLINE int change_stack(struct tach_decoder *d, struct tach_thread *th, u
 	if (fresh > EVENT_MAX_FRAMES || keep + fresh > EVENT_MAX_FRAMES)
 		return reason_say(&d->why, "damaged: a stack of %llu + %llu frames",
 				  (unsigned long long)keep, (unsigned long long)fresh);
-	if ((depth > th->stack_cap || !th->stack) && reserve(d, th, depth, (uint32_t)keep))
+	if ((depth > th->stack_cap || !th->stack) && reserve_stack(d, th, depth, (uint32_t)keep))
 		return -ENOMEM;
 	th->depth = depth;
 	return decode_frames(d, th->stack + (th->stack_cap - depth), (uint32_t)fresh, whole);
 }
 
-/* How many frames are kept and how many follow. 0; -EBADMSG: more are popped than there are. */
+/* Reads how many frames are kept and how many follow. 0; -EBADMSG: too many are popped. */
 static __attribute__((noinline)) int take_counts(struct tach_decoder *d, struct tach_thread *th,
 						 enum tach_record kind, uint64_t counts[2])
 {
@@ -347,7 +349,7 @@ static __attribute__((noinline)) int take_counts(struct tach_decoder *d, struct 
 	if (p)
 		p = varint_get(p, d->end, &counts[1]);
 	if (!p)
-		return truncated(d);
+		return fail_truncated(d);
 	if (kind == TACH_POP_PUSH) {
 		if (counts[0] > th->depth)
 			return reason_say(&d->why, "damaged: pops %llu frames of %u",
@@ -362,16 +364,16 @@ DECODE_INLINE int decode_changed(struct tach_decoder *d, struct tach_thread *th,
 				 enum tach_record kind, struct event *ev, bool whole)
 {
 	uint64_t delta, keep = 0, fresh = 0;
-	const uint8_t *p = get(d->p, d->end, &delta, whole);
+	const uint8_t *p = get_varint(d->p, d->end, &delta, whole);
 	bool two = kind != TACH_FULL;
 	uint8_t status;
 	int err;
 
 	if (!p || p == d->end)
-		return truncated(d);
+		return fail_truncated(d);
 	status = *p++;
 	d->p = p;
-	/* Both counts have one byte nearly always. */
+	/* Both counts nearly always have one byte. */
 	keep = whole && two ? p[0] : 0;
 	if (whole && (p[0] | p[two]) < 0x80 && keep <= th->depth) {
 		keep = kind == TACH_POP_PUSH ? th->depth - keep : keep;
@@ -387,24 +389,24 @@ DECODE_INLINE int decode_changed(struct tach_decoder *d, struct tach_thread *th,
 		fresh = counts[1];
 	}
 	err = change_stack(d, th, keep, fresh, whole);
-	return err ? err : sample(d, th, delta, status, (uint32_t)keep, ev);
+	return err ? err : deliver_sample(d, th, delta, status, (uint32_t)keep, ev);
 }
 
 DECODE_INLINE int decode_repeat(struct tach_decoder *d, struct tach_thread *th, struct event *ev,
 				bool whole)
 {
 	uint64_t count;
-	const uint8_t *p = get(d->p, d->end, &count, whole);
+	const uint8_t *p = get_varint(d->p, d->end, &count, whole);
 
 	if (!p)
-		return truncated(d);
+		return fail_truncated(d);
 	d->p = p;
 	d->repeating = th;
 	d->repeats = count;
 	return count ? next_repeat(d, ev) : 0;
 }
 
-/* Find or add a thread. 0, -EBADMSG or -ENOMEM. */
+/* Finds or adds a thread. Returns 0, -EBADMSG or -ENOMEM. */
 static int find_thread(struct tach_decoder *d, uint64_t thread_id, uint32_t interp_id,
 		       struct tach_thread **th)
 {
@@ -420,7 +422,7 @@ static int find_thread(struct tach_decoder *d, uint64_t thread_id, uint32_t inte
 	return 0;
 }
 
-/* 1: a sample; 0: the record has none. whole: the longest record would be complete. */
+/* Returns 1: a sample; 0: the record has none. whole: the longest record would be complete. */
 DECODE_INLINE int decode_record(struct tach_decoder *d, struct event *ev, bool whole)
 {
 	struct tach_thread *th;
@@ -430,7 +432,7 @@ DECODE_INLINE int decode_record(struct tach_decoder *d, struct event *ev, bool w
 	int err;
 
 	if (!whole && d->end - d->p < TACH_SAMPLE_HEADER_BYTES)
-		return truncated(d);
+		return fail_truncated(d);
 	thread_id = tach_load64(d->p, d->info->swapped);
 	interp_id = tach_load32(d->p + 8, d->info->swapped);
 	kind = d->p[12];
@@ -453,7 +455,7 @@ static __attribute__((noinline)) int decode_last_record(struct tach_decoder *d, 
 	return decode_record(d, ev, false);
 }
 
-/* Nothing is left to decode: is this a regular end? */
+/* Nothing is left to decode: checks that this is a regular end. */
 static int at_end(struct tach_decoder *d)
 {
 	if (d->zstd_error)
@@ -467,14 +469,14 @@ static int at_end(struct tach_decoder *d)
 	return 0;
 }
 
-DECODE_INLINE int next(struct tach_decoder *d, struct event *ev)
+DECODE_INLINE int next_sample(struct tach_decoder *d, struct event *ev)
 {
 	int n = 0;
 
 	if (d->repeats)
 		return next_repeat(d, ev);
 	while (!n) {
-		ensure(d, WHOLE_BYTES);
+		ensure_bytes(d, WHOLE_BYTES);
 		if (d->end - d->p >= WHOLE_BYTES)
 			n = decode_record(d, ev, true);
 		else if (d->p == d->end)
@@ -487,7 +489,7 @@ DECODE_INLINE int next(struct tach_decoder *d, struct event *ev)
 
 int tach_decoder_next(struct tach_decoder *d, struct event *ev)
 {
-	return next(d, ev);
+	return next_sample(d, ev);
 }
 
 static int start_zstd(struct tach_decoder *d, const uint8_t *data, size_t len)
@@ -547,7 +549,7 @@ int tach_decode(const struct tach_info *info, const uint8_t *data, size_t len, u
 	if (d)
 		d->takes = takes;
 	while (!err) {
-		err = next(d, &ev);
+		err = next_sample(d, &ev);
 		if (err <= 0)
 			break;
 		err = on_event(ctx, &ev);

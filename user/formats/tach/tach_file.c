@@ -2,9 +2,9 @@
 /*
  * tach_file.c - the parts of a TACH file that is being written. See tach_file.h.
  *
- * Owns the order in which parts are written, the checksum, and the list of offsets where
- * the file can be cut. After a write error the file is cut back to a flush that succeeded
- * and finished there, so that a full disk only costs the newest samples.
+ * Owns the order in which parts are written, the checksum, and the list of offsets where the file
+ * can be cut. After a write error the file is cut back to a flush that succeeded and finished
+ * there, so that a full disk only costs the newest samples.
  */
 #include "formats/tach/tach_file.h"
 
@@ -63,8 +63,8 @@ static uint32_t config_word(const struct profile_meta *m)
 	return config;
 }
 
-static void build_header(const struct tach_file *f, const struct tach_mark *mark, uint32_t thread_cnt,
-			 size_t frames_at, uint8_t *header)
+static void build_header(const struct tach_file *f, const struct tach_mark *mark,
+			 uint32_t thread_cnt, size_t frames_at, uint8_t *header)
 {
 	/* CPython takes an empty compressed region for a damaged one. */
 	bool zstd = f->compressor && mark->off > TACH_HEADER_BYTES;
@@ -90,10 +90,7 @@ static void build_header(const struct tach_file *f, const struct tach_mark *mark
 		tach_field_put(header, f->layout, i, values[i]);
 }
 
-/*
- * The journal gets what will be in the header: it
- * is not known yet whether there will be samples.
- */
+/* The journal gets the future header: it is not known yet whether there will be samples. */
 static void begin_journal(struct tach_file *f)
 {
 	const struct tach_mark any = { .off = TACH_HEADER_BYTES + 1 };
@@ -124,14 +121,14 @@ int tach_file_begin(struct tach_file *f, const struct profile_meta *meta,
 	return err;
 }
 
-/* The file is finished and ends at `end`: give back what was reserved behind, or was there before. */
-static void release(const struct tach_file *f, uint64_t end)
+/* The file is finished and ends at `end`: releases what was reserved or was there after it. */
+static void release_reserved(const struct tach_file *f, uint64_t end)
 {
 	if (f->live && ftruncate(f->fd, (off_t)end))
 		log_debug("room behind a profile stays reserved: %s", strerror(errno));
 }
 
-/* To be called before the file is written. 0 or -errno. */
+/* Call it before the file is written. Returns 0 or -errno. */
 static int make_ready(struct tach_file *f)
 {
 	int journal_fd = -1, err;
@@ -145,14 +142,14 @@ static int make_ready(struct tach_file *f)
 }
 
 /* tach_file_append() without joining. */
-static int append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
-		  uint32_t thread_cnt)
+static int append_samples(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
+			  uint32_t thread_cnt)
 {
 	struct tach_mark mark = *tach_file_mark(f);
 	int err;
 
 	err = make_ready(f);
-	/* Reserved first, so that there is a mark for everything that was written. */
+	/* Reserved first, so that everything that was written has a mark. */
 	if (!err)
 		err = buf_reserve(&f->marks, sizeof(mark));
 	if (!err && f->compressor)
@@ -176,7 +173,7 @@ static int append(struct tach_file *f, const void *data, size_t len, uint64_t sa
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt)
 {
-	int err = append(f, data, len, sample_cnt, thread_cnt);
+	int err = append_samples(f, data, len, sample_cnt, thread_cnt);
 
 	if (err || !f->join.hash)
 		return err;
@@ -192,7 +189,7 @@ uint64_t tach_file_bytes(const struct tach_file *f)
 }
 
 /*
- * Write the tail. What goes beyond the end of the file comes first: if there is no room for it,
+ * Writes the tail. What goes beyond the end of the file comes first: if there is no room for it,
  * the samples that the rest would overwrite are still there.
  */
 static int put_tail(const struct tach_file *f, const struct buf *tail, uint64_t off)
@@ -210,7 +207,7 @@ static int put_tail(const struct tach_file *f, const struct buf *tail, uint64_t 
 }
 
 /*
- * Finish the file at the last mark. samples: the checksum's state there, or NULL: write no
+ * Finishes the file at the last mark. samples: the checksum's state there, or NULL: writes no
  * checksum. The header comes last: it makes the file valid.
  */
 static int write_tail(struct tach_file *f, struct buf *tail, size_t frames_at,
@@ -250,14 +247,14 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 	if (!err)
 		err = write_tail(f, &tail, frames_at, thread_cnt, f->hash);
 	if (!err)
-		release(f, tach_file_mark(f)->off + tail.len);
+		release_reserved(f, tach_file_mark(f)->off + tail.len);
 	buf_free(&tail);
 	return err;
 }
 
 /*
- * Compute the checksum of the samples up to the
- * last mark again. false: they cannot be read back.
+ * Computes the checksum of the samples up to the last mark again. Returns false if they cannot be
+ * read back.
  */
 static bool hash_again(struct tach_file *f)
 {
@@ -277,8 +274,8 @@ static bool hash_again(struct tach_file *f)
 }
 
 /*
- * The tables that the samples before a mark need: as they were then. A frame that got its name
- * later may need a newer string; then all strings up to that one are there.
+ * The tables that the samples before a mark need, as of then. A frame that got its name later may
+ * need a newer string; then all strings up to that one are included.
  */
 static struct profile_tables tables_at(const struct tach_file *f, const struct tach_mark *mark)
 {
@@ -298,7 +295,7 @@ static struct profile_tables tables_at(const struct tach_file *f, const struct t
 	return t;
 }
 
-/* Finish the file at the last mark, and cut off what is behind. *len: the tail's size in bytes. */
+/* Finishes the file at the last mark, and cuts off what follows. *len: the tail's size in bytes. */
 static int finish_at_mark(struct tach_file *f, uint32_t thread_cnt,
 			  const struct profile_stats *stats, bool hashed, size_t *len)
 {
@@ -317,10 +314,10 @@ static int finish_at_mark(struct tach_file *f, uint32_t thread_cnt,
 }
 
 /*
- * Cut the file at the last flush that succeeded; if the tables do not fit then, at earlier
- * ones until there is room for them.
+ * Cuts the file at the last flush that succeeded; if the tables do not fit then, at earlier ones
+ * until there is room for them.
  */
-static int cut(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats)
+static int cut_file(struct tach_file *f, uint32_t thread_cnt, const struct profile_stats *stats)
 {
 	uint64_t end = tach_file_mark(f)->off;
 	bool hashed = true;
@@ -331,7 +328,8 @@ static int cut(struct tach_file *f, uint32_t thread_cnt, const struct profile_st
 		err = finish_at_mark(f, thread_cnt, stats, hashed, &tail_len);
 		if (!err || err == -ENOMEM || f->marks.len == sizeof(struct tach_mark))
 			return err;
-		while (f->marks.len > sizeof(struct tach_mark) && end - tach_file_mark(f)->off < tail_len)
+		while (f->marks.len > sizeof(struct tach_mark) &&
+		       end - tach_file_mark(f)->off < tail_len)
 			f->marks.len -= sizeof(struct tach_mark);
 		end = tach_file_mark(f)->off;
 		hashed = hash_again(f);
@@ -347,7 +345,7 @@ int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct pro
 		return -EIO;	/* the file was not even begun */
 	err = make_ready(f);
 	if (!err)
-		err = cut(f, thread_cnt, stats);
+		err = cut_file(f, thread_cnt, stats);
 	if (!err)
 		*sample_cnt = tach_file_mark(f)->sample_cnt;
 	return err;

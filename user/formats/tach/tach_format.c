@@ -20,8 +20,8 @@ struct layout {
 
 /*
  * release is what CPython 3.15.2 reads and writes (Modules/_remote_debugging/binary_io.h,
- * HDR_OFF_*); the drafts are what InternalDocs/profiling_binary_format.md described before
- * the release.
+ * HDR_OFF_*); the drafts are what InternalDocs/profiling_binary_format.md described before the
+ * release.
  */
 static const struct layout layouts[TACH_LAYOUT_CNT] = {
 	[LAYOUT_RELEASE] = { "release", 1, {

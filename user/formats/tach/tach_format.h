@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_format.h - what TACH's writer and reader have in common: the three header layouts,
- * the constants, and the per-thread state of the delta encoding.
+ * tach_format.h - shared by TACH's writer and reader: the three header layouts, the constants, and
+ * the per-thread state of the delta encoding.
  *
- * docs/tach.md describes the format. Decisions (which record to write, what to refuse) are
- * the writer's and the reader's own.
+ * docs/tach.md describes the format. Decisions (which record to write, what to refuse) are the
+ * writer's and the reader's own.
  */
 #ifndef TACHBPF_TACH_FORMAT_H
 #define TACHBPF_TACH_FORMAT_H
@@ -76,11 +76,11 @@ enum tach_field {
 #define TACH_STAT_HAS_MISSED 2u
 
 /*
- * The first lines of functions: behind the strings that frames name, a string that begins with
- * this. Then each frame has a number, least significant digit first, each digit a character:
+ * The first lines of functions: after the strings that frames name, a string that begins with this.
+ * Then each frame has a number, least significant digit first, each digit a character:
  * TACH_FIRST_LINE_ZERO + 5 bits, and TACH_FIRST_LINE_MORE if another digit follows.
  */
-#define TACH_FIRST_LINES "="	/* short: there are small files by the hundred */
+#define TACH_FIRST_LINES "="	/* short: there are hundreds of small files */
 #define TACH_FIRST_LINES_LONG "tachbpf: first lines of functions: "	/* until 2026-11-25 */
 #define TACH_FIRST_LINE_ZERO '0'
 #define TACH_FIRST_LINE_MORE 32
@@ -88,10 +88,10 @@ enum tach_field {
 /* The version number in the header; draft2 is the oldest in spite of its number. */
 uint32_t tach_layout_version(enum profile_layout layout);
 
-/* Read a field; 0 if the layout does not have it. */
+/* Reads a field; 0 if the layout does not have it. */
 uint64_t tach_field_get(const uint8_t *header, enum profile_layout layout, enum tach_field field,
 			bool swapped);
-/* Write a field in this machine's byte order; ignored if the layout does not have it. */
+/* Writes a field in this machine's byte order; ignored if the layout does not have it. */
 void tach_field_put(uint8_t *header, enum profile_layout layout, enum tach_field field, uint64_t v);
 /* The largest value of a field in this layout; 0 if it does not have it. */
 uint64_t tach_field_max(enum profile_layout layout, enum tach_field field);
@@ -150,7 +150,7 @@ struct tach_threads {
 	struct tach_thread *list;
 	uint32_t cnt, cap;
 	struct hash_index by_key;	/* of list */
-	uint64_t seed;		/* a file must not be able to choose ids that collide */
+	uint64_t seed;		/* so that a file cannot choose ids that collide */
 };
 
 static inline uint32_t tach_thread_hash(const struct tach_threads *t, uint64_t thread_id,
@@ -166,7 +166,7 @@ static inline bool tach_thread_equal(const void *list, uint32_t i, const void *k
 	return a->thread_id == b->thread_id && a->interp_id == b->interp_id;
 }
 
-/* NULL: not there. The pointer is valid until the next tach_threads_add(). */
+/* NULL: unknown. The pointer is valid until the next tach_threads_add(). */
 static inline struct tach_thread *tach_threads_find(const struct tach_threads *t,
 						    uint64_t thread_id, uint32_t interp_id)
 {
@@ -177,12 +177,12 @@ static inline struct tach_thread *tach_threads_find(const struct tach_threads *t
 			       tach_thread_equal, t->list, &key, &i) ? &t->list[i] : NULL;
 }
 
-/* Add a thread that is not there yet. NULL: out of memory. */
+/* Adds a thread that is not there yet. Returns NULL if memory runs out. */
 struct tach_thread *tach_threads_add(struct tach_threads *t, uint64_t thread_id,
 				     uint32_t interp_id, uint64_t start_us);
 void tach_threads_free(struct tach_threads *t);
 
-/* Make room for a stack of depth frames; keeps the existing frames. 0 or -ENOMEM. */
+/* Makes room for a stack of depth frames; keeps the existing frames. Returns 0 or -ENOMEM. */
 int tach_thread_reserve(struct tach_thread *th, uint32_t depth);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * tach_join.c - see tach_join.h.
  *
- * Owns the order of writes. The new frame is first written behind the old ones, then the journal
+ * Owns the order of writes. The new frame is first written after the old ones, then the journal
  * says where it is and where it belongs, and then it is written there:
  *
  *     | older samples | old frames | new frame |       killed here: the old frames count
@@ -51,7 +51,7 @@ void tach_join_free(struct tach_file *f)
 	f->join.hash = NULL;
 }
 
-/* The checksum's state with these bytes where the old frames are; NULL: out of memory. */
+/* The checksum's state with these bytes in place of the old frames; NULL if memory runs out. */
 static XXH3_state_t *state_with(const struct tach_file *f, const void *data, size_t len)
 {
 	XXH3_state_t *h = XXH3_createState();
@@ -63,7 +63,7 @@ static XXH3_state_t *state_with(const struct tach_file *f, const void *data, siz
 	return h;
 }
 
-/* The old frames as they are in the file. false: unreadable, or not what was written there. */
+/* The old frames as they are in the file. False: unreadable, or not what was written there. */
 static bool read_back(const struct tach_file *f, struct buf *old)
 {
 	uint64_t at = first_mark(f)->off, len = tach_file_mark(f)->off - at;
@@ -105,8 +105,8 @@ static void drop_marks(struct tach_file *f)
 	XXH3_copyState(f->hash, f->join.hash);
 }
 
-/* Write the new frame behind the old ones, and then to the journal. 0 or -errno: nothing has changed. */
-static int prepare(struct tach_file *f, const void *data, size_t len, const XXH3_state_t *h)
+/* Writes the new frame after the old ones, then to the journal. 0; -errno: nothing has changed. */
+static int prepare_join(struct tach_file *f, const void *data, size_t len, const XXH3_state_t *h)
 {
 	uint64_t from = tach_file_mark(f)->off;
 	int err = tach_room_reserve(f, from, len);
@@ -118,13 +118,13 @@ static int prepare(struct tach_file *f, const void *data, size_t len, const XXH3
 	return err;
 }
 
-/* Write the new frame over the old ones; old: room to read them. 0 or -errno as for tach_join(). */
-static int replace(struct tach_file *f, const void *data, size_t len, struct buf *old)
+/* Writes the new frame over the old ones; old: room to read them. Returns as tach_join(). */
+static int replace_frames(struct tach_file *f, const void *data, size_t len, struct buf *old)
 {
 	XXH3_state_t *h = state_with(f, data, len);
 	int err = 0;
 
-	if (h && !prepare(f, data, len, h)) {
+	if (h && !prepare_join(f, data, len, h)) {
 		err = pwrite_all(f->fd, data, len, first_mark(f)->off);
 		if (!err) {
 			take_marks(f, len, h);
@@ -152,7 +152,7 @@ int tach_join(struct tach_file *f)
 	if (read_back(f, &old) &&
 	    !compressor_join(f->compressor, old.data, old.len, f->join.raw, &data, &len) &&
 	    len < old.len)
-		err = replace(f, data, len, &old);
+		err = replace_frames(f, data, len, &old);
 	buf_free(&old);
 	begin_anew(f);
 	return err;

@@ -2,10 +2,10 @@
 /*
  * tach_join.h - makes one zstd frame of the small ones at the end of a file that is being written.
  *
- * A recording writes what it has once a second, each time a frame that knows nothing of those before.
- * With only these frames a file is up to twice as large as CPython's. So from time to time, and at
- * the end, the small ones become one. They are replaced in the file, after the journal says so: a
- * recording which is killed at any moment loses nothing that was flushed.
+ * A recording writes its new samples once a second, each time a frame that is independent of the
+ * earlier ones. With only these frames a file is up to twice as large as CPython's. So from time to
+ * time, and at the end, the small ones become one. They are replaced in the file, after the journal
+ * says so: a recording which is killed at any moment loses nothing that was flushed.
  */
 #ifndef TACHBPF_TACH_JOIN_H
 #define TACHBPF_TACH_JOIN_H
@@ -17,24 +17,24 @@
 
 struct tach_file;
 
-/* The frames behind the last join. */
+/* The frames after the last join. */
 struct tach_join {
 	XXH3_state_t *hash;	/* the checksum's state where they begin; NULL: nothing is joined */
 	size_t mark;		/* the number of the file's mark where they begin */
 	size_t raw;		/* bytes of samples in them, before compression */
 };
 
-/* So many bytes of samples at most, and a flush, become one frame. */
+/* At most this many bytes of samples, and a flush, become one frame. */
 #define TACH_JOIN_BYTES (1024 * 1024)
 
-/* Call it when the file has its first mark, and its checksum has begun. 0 or -ENOMEM. */
+/* Call it when the file has its first mark, and its checksum has begun. Returns 0 or -ENOMEM. */
 int tach_join_init(struct tach_file *f);
 void tach_join_free(struct tach_file *f);
 
 /*
- * Join what there is. Nothing happens if that makes nothing smaller, has no room, or what is in the
- * file is not what was written. 0, or -errno: the samples since the last join are lost, and the marks
- * end before them.
+ * Joins what there is. Nothing happens if that saves nothing, has no room, or if the file's content
+ * is not what was written. Returns 0, or -errno: the samples since the last join are lost, and the
+ * marks end before them.
  */
 int tach_join(struct tach_file *f);
 

@@ -2,9 +2,9 @@
 /*
  * tach_journal.c - writes the journal. See tach_journal.h.
  *
- * Owns how much of the tables is in the journal. Nothing is synced: after a crash of this
- * process the kernel still has all of it, and after a crash of the machine the checksums
- * show what has reached the disk.
+ * Owns how much of the tables is in the journal. Nothing is synced: after a crash of this process
+ * the kernel still has all of it, and after a crash of the machine the checksums show what has
+ * reached the disk.
  */
 #include "formats/tach/tach_journal.h"
 
@@ -28,8 +28,8 @@ struct tach_journal {
 	int fd;
 	enum profile_layout layout;
 	const struct profile_tables *tables;
-	uint64_t off;			/* offset of the next entry; 0:
-					 * the head was not written yet */
+	uint64_t off;			/* offset of the next entry; 0: the head was not written
+					 * yet */
 	bool behind;			/* the last entry could not be written */
 	uint64_t join_off;		/* of the last tach_journal_join() */
 	struct tach_journal_head head;
@@ -160,7 +160,7 @@ int tach_journal_join(struct tach_journal *j, uint64_t at, uint64_t from, uint64
 	int err;
 
 	_Static_assert(sizeof(e) == sizeof(e.join) + sizeof(e.check), "it is written as it is");
-	if (j->behind)		/* names that these samples have are missing in it */
+	if (j->behind)		/* it lacks names that these samples have */
 		return -EIO;
 	tach_checksum_now(samples, e.join.checksum);
 	e.check = XXH3_64bits_withSeed(&e.join, sizeof(e.join), j->head.id);

@@ -19,10 +19,10 @@ struct tach_input {
 };
 
 /*
- * Also accepts a header of zeros, which a recording that was killed leaves; other formats
- * that begin with zeros have other bytes soon after them.
+ * Also accepts a header of zeros, which a killed recording leaves; other formats that begin with
+ * zeros have other bytes soon after them.
  */
-static bool probe(const struct input *in)
+static bool tach_probe(const struct input *in)
 {
 	static const uint8_t zeros[TACH_HEADER_BYTES];
 	uint32_t magic;
@@ -63,7 +63,8 @@ static struct reader *open_tach(const struct input *in, const struct reader_args
 	return &t->reader;
 }
 
-static int run(struct reader *r, reader_event_fn on_event, void *ctx, char *why, size_t why_size)
+static int tach_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
+		    size_t why_size)
 {
 	struct tach_reader *tach = ((struct tach_input *)r)->tach;
 
@@ -93,8 +94,8 @@ struct tach_reader *reader_as_tach(struct reader *r)
 const struct reader_ops reader_tach = {
 	.name = "tach",
 	.help = "TACH, CPython's and our own binary format, in all layouts",
-	.probe = probe,
+	.probe = tach_probe,
 	.open = open_tach,
-	.run = run,
+	.run = tach_run,
 	.free = free_tach,
 };

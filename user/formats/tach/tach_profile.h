@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* tach_profile.h - what is only known of TACH files. */
+/* tach_profile.h - what is only known about TACH files. */
 #ifndef TACHBPF_TACH_PROFILE_H
 #define TACHBPF_TACH_PROFILE_H
 

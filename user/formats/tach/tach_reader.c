@@ -3,8 +3,8 @@
  * tach_reader.c - opens TACH files: finds the layout, checks the tables. See tach_reader.h;
  * tach_decode.c reads the samples.
  *
- * Owns the read-only mapping that strings point into. If somebody truncates the file while
- * it is mapped, the process ends (SIGBUS). The size is the one that fstat() returned.
+ * Owns the read-only mapping that strings point into. If somebody truncates the file while it is
+ * mapped, the process ends (SIGBUS). The size is the one that fstat() returned.
  */
 #include "formats/tach/tach_reader.h"
 
@@ -58,7 +58,7 @@ static int parse_strings(struct tach_reader *r)
 	return 0;
 }
 
-/* Parse the frame table. *end_off: where it ends. */
+/* Parses the frame table. *end_off: where it ends. */
 static int parse_frames(struct tach_reader *r, uint64_t *end_off)
 {
 	const uint8_t *p = r->map + r->frames_off;
@@ -97,8 +97,7 @@ static bool finite_positive(double v)
 }
 
 /*
- * Parse what is between the frame table and the
- * footer: nothing, or TACHSTAT in one of its forms.
+ * Parses what is between the frame table and the footer: nothing, or TACHSTAT in one of its forms.
  */
 static int parse_stats(struct tach_reader *r, uint64_t off)
 {
@@ -135,7 +134,7 @@ static int parse_stats(struct tach_reader *r, uint64_t off)
 	return 0;
 }
 
-/* Do the header's fields, read in this layout, fit the file? */
+/* Returns true if the header's fields, read in this layout, fit the file. */
 static bool header_fits(struct tach_reader *r, enum profile_layout layout)
 {
 	bool swapped = r->info.swapped;
@@ -198,8 +197,8 @@ static int parse_as(struct tach_reader *r, enum profile_layout layout)
 }
 
 /*
- * release and draft1 have the same version number: the layout whose header fits is used. If
- * both fit, the tables decide. There is no guess.
+ * release and draft1 have the same version number: the layout whose header fits is used. If both
+ * fit, the tables decide. Nothing is guessed.
  */
 static int parse_layouts(struct tach_reader *r)
 {
@@ -228,7 +227,7 @@ static int parse_layouts(struct tach_reader *r)
 	return found != TACH_LAYOUT_CNT ? parse_as(r, found) : err;
 }
 
-static int parse(struct tach_reader *r)
+static int parse_file(struct tach_reader *r)
 {
 	uint32_t magic, version;
 
@@ -266,7 +265,7 @@ struct tach_reader *tach_reader_open(const char *path, char *why, size_t why_siz
 	if (!err) {
 		r->map = r->in->data;
 		r->size = r->in->size;
-		err = parse(r);
+		err = parse_file(r);
 	}
 	if (err) {
 		tach_reader_free(r);

@@ -2,11 +2,11 @@
 /*
  * tach_room.c - see tach_room.h.
  *
- * A file of a live recording has room for its tail behind the samples, from the first flush on:
- * fallocate() beyond the end of the file, before the samples are written. tmpfs counts these
- * pages, ext4, XFS and btrfs these blocks as used, so that writing there needs no more room
- * (btrfs does not copy what is written there for the first time). Where the file system cannot
- * do that, the file is cut further back until the tail fits.
+ * A file of a live recording has room for its tail after the samples, from the first flush on:
+ * fallocate() beyond the end of the file, before the samples are written. tmpfs counts these pages,
+ * ext4, XFS and btrfs these blocks as used, so that writing there needs no more room (btrfs does
+ * not copy what is written there for the first time). Where the file system cannot do that, the
+ * file is cut further back until the tail fits.
  */
 #include "formats/tach/tach_room.h"
 
@@ -26,8 +26,8 @@
 #define TAIL_EXTRA_BYTES (TACH_STAT_BYTES + TACH_FOOTER_BYTES + 1024)
 
 /*
- * Count what is new in the tables. A first line that is not known takes a byte, unless none is
- * known. 0 or -ENOMEM.
+ * Counts what is new in the tables. An unknown first line takes a byte, unless none is known.
+ * Returns 0 or -ENOMEM.
  */
 static int count_tables(struct tach_file *f)
 {

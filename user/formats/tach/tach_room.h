@@ -8,8 +8,8 @@
 struct tach_file;
 
 /*
- * Make sure that so many bytes of samples at off, the tail, and the samples' entry in the journal
- * have room. 0 or -errno.
+ * Makes sure that there is room for this many bytes of samples at off, the tail, and the samples'
+ * entry in the journal. Returns 0 or -errno.
  */
 int tach_room_reserve(struct tach_file *f, uint64_t off, uint64_t len);
 

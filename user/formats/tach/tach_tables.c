@@ -26,7 +26,7 @@ uint32_t tach_take_strings(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 	return i;
 }
 
-/* Decode a line or column: the start, which may be -1 for none, and the end as a difference. */
+/* Decodes a line or column: the start, which may be -1 for none, and the end as a difference. */
 static const uint8_t *get_range(const uint8_t *p, const uint8_t *end, bool has_end, int32_t *from,
 				int32_t *to)
 {
@@ -43,7 +43,7 @@ static const uint8_t *get_range(const uint8_t *p, const uint8_t *end, bool has_e
 	return p;
 }
 
-/* All of a frame but its kind. */
+/* All of a frame except its kind. */
 static const uint8_t *get_frame(const uint8_t *p, const uint8_t *end, bool full,
 				uint32_t string_cnt, struct frame *f)
 {
@@ -89,7 +89,7 @@ uint32_t tach_take_frames(const uint8_t **p, const uint8_t *end, uint32_t cnt,
 	return i;
 }
 
-/* Decode a number, at most 40 bits of it; *p is then behind it. false: [*p, end) has none. */
+/* Decodes a number of at most 40 bits; *p is then after it. Returns false if [*p, end) has none. */
 static bool get_number(const uint8_t **p, const uint8_t *end, uint64_t *number)
 {
 	uint32_t shift, digit;
@@ -127,7 +127,7 @@ bool tach_take_first_lines(const uint8_t *p, const uint8_t *end, struct frame *f
 	return true;
 }
 
-/* How many bytes the string begins with that show that it has first lines; 0: it has none. */
+/* The length of the prefix that marks a string of first lines; 0: it has none. */
 static size_t first_lines_head(const struct string_ref *s)
 {
 	size_t head = strlen(TACH_FIRST_LINES), head_long = strlen(TACH_FIRST_LINES_LONG);

@@ -26,7 +26,7 @@ static int add_frame(struct buf *b, const struct frame *f, enum profile_layout l
 	p = tach_put_varint(p, f->func);
 	p = svarint_put(p, f->line);
 	if (layout != LAYOUT_DRAFT2) {
-		/* Ends are relative to starts; if one of them is unknown, the difference is 0. */
+		/* Ends are relative to starts; if either is unknown, the difference is 0. */
 		p = svarint_put(p, f->line == LINE_NONE || f->end_line == LINE_NONE ?
 				   0 : (int64_t)f->end_line - f->line);
 		p = svarint_put(p, f->column);
@@ -39,7 +39,7 @@ static int add_frame(struct buf *b, const struct frame *f, enum profile_layout l
 }
 
 /* CPython refuses files with numbers that are not finite or that are negative. */
-static bool sane(double v)
+static bool is_sane(double v)
 {
 	return isfinite(v) && v >= 0;
 }
@@ -49,11 +49,11 @@ static int add_stats(struct buf *b, const struct profile_stats *st)
 	uint32_t version = TACH_STAT_VERSION, size = TACH_STAT_BYTES, present = 0;
 	uint8_t raw[TACH_STAT_BYTES] = { 0 };
 
-	if (!st || !st->known || !sane(st->duration_s) || !sane(st->sample_rate))
+	if (!st || !st->known || !is_sane(st->duration_s) || !is_sane(st->sample_rate))
 		return 0;
 	memcpy(raw, &st->duration_s, 8);
 	memcpy(raw + 8, &st->sample_rate, 8);
-	if (st->error_known && sane(st->error_pct)) {
+	if (st->error_known && is_sane(st->error_pct)) {
 		memcpy(raw + 16, &st->error_pct, 8);
 		present |= TACH_STAT_HAS_ERROR;
 	}
@@ -119,7 +119,7 @@ int tach_tail_first_lines(struct buf *b, const struct profile_tables *tables, ui
 	return 0;
 }
 
-/* Append the first lines as a string behind the others. *cnt: 1 if there is one. 0 or -ENOMEM. */
+/* Appends the first lines as a string after the others. *cnt: 1 if any. 0 or -ENOMEM. */
 static int add_first_lines(struct buf *b, const struct profile_tables *tables, uint32_t *cnt)
 {
 	struct buf text = { 0 };

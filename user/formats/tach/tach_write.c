@@ -5,9 +5,9 @@
  * Owns the choice of record for every sample, and the buffer before the file. Knows nothing of
  * processes, of what frames and strings mean, or of offsets in the file: tach_file.c does.
  *
- * A sample that has the same stack as its thread's last one goes to the thread's run of
- * repeats; another one becomes a record. Both go to a buffer of at most flush_bytes, and
- * from there to tach_file.
+ * A sample that has the same stack as its thread's last one goes to the thread's run of repeats;
+ * another one becomes a record. Both go to a buffer of at most flush_bytes, and from there to
+ * tach_file.
  */
 #include "formats/tach/tach_write.h"
 
@@ -24,8 +24,8 @@
 #include "model/sink.h"
 
 /*
- * A thread's run of repeats grows up to what CPython's has: about 5,400 samples of 3 bytes. A run
- * costs 15 bytes of header. While all runs together have more than RUNS_BYTES, they are shorter.
+ * A thread's run of repeats grows up to CPython's size: about 5,400 samples of 3 bytes. A run costs
+ * 15 bytes of header. While all runs together have more than RUNS_BYTES, they are shorter.
  */
 #define RUN_FIRST_BYTES 256
 #define RUN_SHORT_BYTES 1024
@@ -33,7 +33,7 @@
 #define RUNS_BYTES (16u << 20)
 #define REPEAT_MAX_BYTES (VARINT_MAX + 1)
 
-/* The largest record, and what a run has besides its repeats. A u32 as a varint has at most 5 bytes. */
+/* The largest record, and a run without its repeats. A varint of a u32 has at most 5 bytes. */
 #define RUN_HEAD_BYTES (TACH_SAMPLE_HEADER_BYTES + 5)
 #define RECORD_MAX_BYTES                                                                           \
 	(TACH_SAMPLE_HEADER_BYTES + VARINT_MAX + 1 + 2 * 5 + EVENT_MAX_FRAMES * 5)
@@ -45,13 +45,13 @@
  */
 #define REPEATED_MAX (1ULL << 30)
 /*
- * With more threads than this, those without a sample since the flush before the last one lose
- * their stacks: most of them have ended. The largest stack takes 1 KiB.
+ * With more threads than this, those without a sample since the last flush but one lose their
+ * stacks: most of them have ended. The largest stack takes 1 KiB.
  */
 #define STACKS_KEPT 1024
 /*
- * If there are fewer, they go to the thread's run of repeats: each record costs 15 bytes, and a thread
- * that sleeps again and again has the same stack each time.
+ * Fewer go to the thread's run of repeats: each record costs 15 bytes, and a thread that sleeps
+ * again and again has the same stack each time.
  */
 #define BULK_MIN 1024
 
@@ -59,8 +59,8 @@ struct tach_sink {
 	struct sink sink;
 	int refuse;		/* what event() returns: 0; not begun, ended, or the first error */
 	int err;		/* the first error */
-	bool broken;		/* a write has failed: what is
-				 * buffered cannot be written any more */
+	bool broken;		/* a write has failed: what is buffered cannot be written any
+				 * more */
 	bool begun, ended;
 	enum profile_layout layout;
 	bool live;
@@ -69,7 +69,7 @@ struct tach_sink {
 	struct profile_meta meta;
 	uint64_t sample_cnt;	/* accepted */
 	uint64_t buffered_cnt;	/* of these: in the buffer or in the file, not in a thread's run */
-	uint64_t repeated_cnt;	/* of these: all but the first sample of each event */
+	uint64_t repeated_cnt;	/* of these: all except the first sample of each event */
 	uint64_t sample_max;	/* the largest number for the header */
 	struct tach_threads threads;
 	struct buf out;
@@ -82,7 +82,7 @@ static struct tach_sink *to_tach(struct sink *s)
 	return (struct tach_sink *)s;
 }
 
-static int fail(struct tach_sink *t, int err)
+static int fail_sink(struct tach_sink *t, int err)
 {
 	if (!t->err)
 		t->err = err;
@@ -90,7 +90,7 @@ static int fail(struct tach_sink *t, int err)
 	return t->err;
 }
 
-/* Write the buffer to the file. */
+/* Writes the buffer to the file. */
 static int write_out(struct tach_sink *t)
 {
 	int err;
@@ -100,7 +100,7 @@ static int write_out(struct tach_sink *t)
 	err = tach_file_append(&t->file, t->out.data, t->out.len, t->buffered_cnt, t->threads.cnt);
 	if (err) {
 		t->broken = true;
-		return fail(t, err);
+		return fail_sink(t, err);
 	}
 	t->out.len = 0;
 	return 0;
@@ -114,7 +114,7 @@ static uint8_t *put_header(uint8_t *p, const struct tach_thread *th, enum tach_r
 	return p + TACH_SAMPLE_HEADER_BYTES;
 }
 
-/* Move the thread's run of repeats to the buffer, which must have room for it. */
+/* Moves the thread's run of repeats to the buffer, which must have room for it. */
 static void put_pending(struct tach_sink *t, struct tach_thread *th)
 {
 	uint8_t *p = t->out.data + t->out.len;
@@ -130,9 +130,7 @@ static void put_pending(struct tach_sink *t, struct tach_thread *th)
 	th->pending_cnt = th->pending_len = 0;
 }
 
-/*
- * Make room for the thread's run, and then so many bytes; a buffer of flush_bytes is written.
- */
+/* Makes room for the thread's run, and then this many bytes; a buffer of flush_bytes is written. */
 static int make_room(struct tach_sink *t, const struct tach_thread *th, size_t bytes)
 {
 	size_t room = RUN_HEAD_BYTES + th->pending_len + bytes;
@@ -144,11 +142,11 @@ static int make_room(struct tach_sink *t, const struct tach_thread *th, size_t b
 			return err;
 	}
 	err = buf_reserve(&t->out, room);
-	return err ? fail(t, err) : 0;
+	return err ? fail_sink(t, err) : 0;
 }
 
-/* Choose the record as CPython's writer does (compare_stacks() in binary_io_writer.c). */
-static enum tach_record choose(uint32_t depth, uint32_t prev_depth, uint32_t shared)
+/* Chooses the record as CPython's writer does (compare_stacks() in binary_io_writer.c). */
+static enum tach_record choose_record(uint32_t depth, uint32_t prev_depth, uint32_t shared)
 {
 	if (!shared)
 		return TACH_FULL;
@@ -157,7 +155,7 @@ static enum tach_record choose(uint32_t depth, uint32_t prev_depth, uint32_t sha
 	return shared < depth / 2 ? TACH_FULL : TACH_POP_PUSH;
 }
 
-/* Make the event's stack the thread's last one, for which there is room. */
+/* Makes the event's stack the thread's last one, for which there is room. */
 static void keep_stack(struct tach_thread *th, const struct event *ev, uint32_t shared)
 {
 	uint32_t differ = ev->nframes == th->depth ? ev->nframes - shared : ev->nframes;
@@ -171,7 +169,7 @@ static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct
 		       uint64_t delta)
 {
 	uint32_t shared = frames_shared(th->stack, th->depth, ev->frames, ev->nframes);
-	enum tach_record kind = choose(ev->nframes, th->depth, shared);
+	enum tach_record kind = choose_record(ev->nframes, th->depth, shared);
 	uint32_t i, fresh = kind == TACH_FULL ? ev->nframes : ev->nframes - shared;
 	uint32_t frame_cnt = t->tables->frame_cnt;
 	uint8_t *p;
@@ -180,11 +178,11 @@ static int put_changed(struct tach_sink *t, struct tach_thread *th, const struct
 	/* An id that is not in the table would make the whole file unreadable. */
 	for (i = 0; i < fresh; i++) {
 		if (ev->frames[i] >= frame_cnt)
-			return fail(t, -EINVAL);
+			return fail_sink(t, -EINVAL);
 	}
 	err = make_room(t, th, RECORD_MAX_BYTES);
 	if (!err && tach_thread_reserve(th, ev->nframes))
-		err = fail(t, -ENOMEM);
+		err = fail_sink(t, -ENOMEM);
 	if (err)
 		return err;
 	put_pending(t, th);
@@ -212,7 +210,7 @@ static void free_run(struct tach_sink *t, struct tach_thread *th)
 	th->pending_cap = 0;
 }
 
-/* Make room for a repeat in the thread's run, which is moved to the buffer if it has its largest size. */
+/* Makes room for a repeat in the thread's run; moves a run of maximal size to the buffer. */
 static int make_run_room(struct tach_sink *t, struct tach_thread *th)
 {
 	uint32_t max = t->runs_bytes > RUNS_BYTES ? RUN_SHORT_BYTES : RUN_BYTES;
@@ -230,7 +228,7 @@ static int make_run_room(struct tach_sink *t, struct tach_thread *th)
 	}
 	bigger = realloc(th->pending, cap);
 	if (!bigger)
-		return fail(t, -ENOMEM);
+		return fail_sink(t, -ENOMEM);
 	t->runs_bytes += cap - th->pending_cap;
 	th->pending = bigger;
 	th->pending_cap = cap;
@@ -252,8 +250,8 @@ static int put_repeat(struct tach_sink *t, struct tach_thread *th, uint8_t statu
 }
 
 /*
- * Add more samples like the thread's last one, each step_us later; used for a thread that
- * sleeps for hours. They go directly into the buffer, in records of as many as fit.
+ * Adds more samples like the thread's last one, each step_us later; used for a thread that sleeps
+ * for hours. They go directly into the buffer, in records of as many as fit.
  */
 #define BULK_BYTES (16 * 1024)
 static int put_bulk(struct tach_sink *t, const struct event *ev, uint64_t cnt, uint64_t step_us)
@@ -265,7 +263,7 @@ static int put_bulk(struct tach_sink *t, const struct event *ev, uint64_t cnt, u
 	int err;
 
 	if (!th || t->sample_cnt + cnt > t->sample_max)
-		return fail(t, th ? -EOVERFLOW : -EINVAL);
+		return fail_sink(t, th ? -EOVERFLOW : -EINVAL);
 	p = tach_put_varint(one, step_us);
 	*p++ = ev->status;
 	len = p - one;
@@ -295,12 +293,12 @@ static int put_sample(struct tach_sink *t, const struct event *ev)
 	int err;
 
 	if (t->sample_cnt == t->sample_max)
-		return fail(t, -EOVERFLOW);
+		return fail_sink(t, -EOVERFLOW);
 	th = tach_threads_find(&t->threads, ev->thread_id, ev->interp_id);
 	if (!th) {
 		th = tach_threads_add(&t->threads, ev->thread_id, ev->interp_id, t->meta.start_us);
 		if (!th)
-			return fail(t, -ENOMEM);
+			return fail_sink(t, -ENOMEM);
 	}
 	delta = ev->time_us > th->time_us ? ev->time_us - th->time_us : 0;
 	if (ev->nframes == th->depth && th->quiet < TACH_QUIET &&
@@ -316,7 +314,7 @@ static int put_sample(struct tach_sink *t, const struct event *ev)
 	return 0;
 }
 
-/* TACH has no weights: an event with a larger weight than 1 becomes so many samples. */
+/* TACH has no weights: an event with a larger weight than 1 becomes that many samples. */
 static int tach_event(struct sink *s, const struct event *ev)
 {
 	struct tach_sink *t = to_tach(s);
@@ -327,11 +325,11 @@ static int tach_event(struct sink *s, const struct event *ev)
 	if (t->refuse)
 		return t->refuse;
 	if (ev->nframes > EVENT_MAX_FRAMES || t->meta.unit != UNIT_SAMPLES)
-		return fail(t, -EINVAL);
+		return fail_sink(t, -EINVAL);
 	if (ev->weight == 1)
 		return put_sample(t, ev);
 	if (ev->weight && !t->live && ev->weight - 1 > REPEATED_MAX - t->repeated_cnt)
-		return fail(t, -EOVERFLOW);
+		return fail_sink(t, -EOVERFLOW);
 	t->repeated_cnt += ev->weight ? ev->weight - 1 : 0;
 	next = *ev;
 	for (i = 0; i < ev->weight; i++) {
@@ -345,7 +343,7 @@ static int tach_event(struct sink *s, const struct event *ev)
 	return 0;
 }
 
-/* A reader needs the time of each thread for ever; a stack can be written again. */
+/* A reader always needs the time of each thread; a stack can be written again. */
 static void drop_quiet_stack(struct tach_thread *th)
 {
 	th->quiet += th->quiet < TACH_QUIET;
@@ -357,8 +355,8 @@ static void drop_quiet_stack(struct tach_thread *th)
 }
 
 /*
- * Write everything that is buffered, including the threads' runs, to the file. The buffers of
- * the runs are freed, because the sink does not know which threads have ended.
+ * Writes everything that is buffered, including the threads' runs, to the file. The buffers of the
+ * runs are freed, because the sink does not know which threads have ended.
  */
 static int flush_all(struct tach_sink *t)
 {
@@ -395,7 +393,7 @@ static struct sink *tach_open(const struct sink_args *args)
 
 	if (flags < 0)
 		return NULL;
-	/* O_APPEND would put the header behind everything else (pwrite(2), BUGS). */
+	/* O_APPEND would put the header after everything else (pwrite(2), BUGS). */
 	if ((unsigned int)args->layout >= TACH_LAYOUT_CNT || flags & O_APPEND) {
 		errno = EINVAL;
 		return NULL;
@@ -432,14 +430,14 @@ static int tach_begin(struct sink *s, const struct profile_meta *meta,
 	err = tach_file_begin(&t->file, meta, tables);
 	if (err) {
 		t->broken = true;
-		return fail(t, err);
+		return fail_sink(t, err);
 	}
 	t->refuse = 0;
 	return 0;
 }
 
-/* Complete the file, or as much of it as possible. Returns the first error, or 0. */
-static int finish(struct tach_sink *t, const struct profile_stats *stats)
+/* Completes the file, or as much of it as possible. Returns the first error, or 0. */
+static int finish_file(struct tach_sink *t, const struct profile_stats *stats)
 {
 	int err = 0;
 
@@ -453,7 +451,7 @@ static int finish(struct tach_sink *t, const struct profile_stats *stats)
 			t->sample_cnt = t->buffered_cnt;
 		if (!err || err == -ENOMEM)
 			return err;
-		fail(t, err);
+		fail_sink(t, err);
 	}
 	return tach_file_salvage(&t->file, t->threads.cnt, stats, &t->sample_cnt);
 }
@@ -466,9 +464,9 @@ static int tach_end(struct sink *s, const struct profile_stats *stats)
 	if (!t->begun || t->ended)
 		return t->err ? t->err : -EINVAL;
 	t->ended = true;
-	err = finish(t, stats);
+	err = finish_file(t, stats);
 	if (err)
-		fail(t, err);
+		fail_sink(t, err);
 	t->refuse = t->err ? t->err : -EINVAL;
 	return t->err;
 }

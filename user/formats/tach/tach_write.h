@@ -6,8 +6,8 @@
 #include "model/sink.h"
 
 /*
- * Number of samples that the sink has accepted since begin(). After end(), also one that has
- * failed: how many samples a reader finds in the file; 0 if it is not readable.
+ * Number of samples that the sink has accepted since begin(). After end(), even a failed one: how
+ * many samples a reader finds in the file; 0 if it is not readable.
  */
 uint64_t tach_sample_cnt(const struct sink *s);
 
