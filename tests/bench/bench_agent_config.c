@@ -58,7 +58,8 @@ static int bench_file(const char *path)
 	}
 	fclose(f);
 	us = load_us(text.data, text.len, 1000, &good);
-	printf("%-24s %8.1f us  %s, %zu bytes\n", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
+	printf("%-24s %8.1f us  %s, %zu bytes\n",
+	       strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
 	       us, good ? "accepted" : "refused", text.len);
 	buf_free(&text);
 	return 0;
@@ -68,7 +69,8 @@ int main(int argc, char **argv)
 {
 	static const char *const pieces[][2] = {
 		{ "", "[" }, { "", "{" }, { "", "- " }, { "", "? " }, { "", "#" }, { "", "# x\n" },
-		{ "", "\n" }, { "", "'" }, { "", "a: " }, { "a: \"", "\\u263a" }, { "a: |\n", " x\n" },
+		{ "", "\n" }, { "", "'" }, { "", "a: " }, { "a: \"", "\\u263a" },
+		{ "a: |\n", " x\n" },
 		{ "[", "a," }, { "[", "\"a\":b,\n" }, { "[\n", "[],\n" }, { "", "%YAML 1.1\n" },
 		{ "", "--- a\n" }, { "", "&a " }, { "labels: {", "? a\n, " },
 		{ "selection:\n  comm:\n", "  - [a,b,c,d]\n" },

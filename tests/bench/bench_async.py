@@ -39,7 +39,7 @@ async def awaits(depth):
 print("ready", flush=True)
 asyncio.run(awaits(int(sys.argv[1])))
 """
-AWAITING = (1, 2, 4, 8, 16)     # tasks that await each other
+AWAITING = (1, 2, 4, 8, 16)     # tasks that await one another
 
 
 def tick_of(recording):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* bench_common.h - what programs that make profiles for benchmarks share. One per program: it has state. */
+/* bench_common.h - shared by programs that make profiles for benchmarks. One each: it has state. */
 #ifndef TACHBPF_BENCH_COMMON_H
 #define TACHBPF_BENCH_COMMON_H
 

@@ -69,8 +69,8 @@ static void make(struct sample *s, uint32_t cnt, uint32_t depth)
 		if (bench_random(2)) {
 			n = 1 + bench_random(4);
 			for (k = n < depth ? n : depth - 1; k-- > 0;)
-				stack[k] = (stack[k + 1] * 7919 + bench_random(CALLEES) * 104729 + 13) %
-					   FRAMES;
+				stack[k] = (stack[k + 1] * 7919 +
+					    bench_random(CALLEES) * 104729 + 13) % FRAMES;
 		}
 		s[i].depth = depth;
 		memcpy(s[i].frames, stack, depth * sizeof(*stack));
@@ -179,7 +179,8 @@ static void bench_huge(const char *path)
 	start = now_ns();
 	r = tach_reader_open(path, why, sizeof(why));
 	bench_need(r && !tach_reader_run(r, count, &samples, why, sizeof(why)), why);
-	bench_need(samples == ev.weight && tach_reader_checksum(r) == TACH_CHECKSUM_RIGHT, "not all");
+	bench_need(samples == ev.weight && tach_reader_checksum(r) == TACH_CHECKSUM_RIGHT,
+		   "not all");
 	printf("read in %.1f s: %llu samples, checksum right\n", (now_ns() - start) / 1e9,
 	       (unsigned long long)samples);
 	tach_reader_free(r);

@@ -2,15 +2,15 @@
 /*
  * large_files.c - a large recording's directory, for bench_large.py.
  *
- *     large_files DIRECTORY PROCESSES BYTES       with as many samples that it has so many bytes
- *     large_files DIRECTORY PROCESSES BYTES small with so many bytes of samples, of programs with 60 functions
+ *     large_files DIRECTORY PROCESSES BYTES       with BYTES bytes in all
+ *     large_files DIRECTORY PROCESSES BYTES small with BYTES bytes of samples, 60 functions each
  *
- * So many processes of 20 programs, as a recording writes them. A program has 2,000 functions in 40
- * files, each calls three others, from lines of their own, and 5,000 stacks, 8 to 40 deep. A process
- * has 4 threads, one of which runs at each tick, 999 times a second. A third of the samples are at
- * the stack of the thread's last one; most others are at one near it, which has its outer frames,
- * too; times vary by some microseconds. A sample takes about as many bytes as in a recording of
- * tests/bench/mixed.py (22 before compression, 5 after it).
+ * PROCESSES processes of 20 programs, as a recording writes them. A program has 2,000 functions in
+ * 40 files, each calls three others, from lines of their own, and 5,000 stacks, 8 to 40 deep. A
+ * process has 4 threads, one of which runs at each tick, 999 times a second. A third of the samples
+ * are at the stack of the thread's last one; most others are at one near it, which has its outer
+ * frames, too; times vary by some microseconds. A sample takes about as many bytes as in a
+ * recording of tests/bench/mixed.py (22 before compression, 5 after it).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +58,8 @@ static struct intern *tables(uint32_t program)
 
 	bench_need(in != NULL, "intern");
 	for (i = 0; i < functions; i++) {
-		struct frame f = { .opcode = OPCODE_NONE, .first_line = (int32_t)(1 + i % 50 * 20) };
+		struct frame f = { .opcode = OPCODE_NONE,
+				   .first_line = (int32_t)(1 + i % 50 * 20) };
 
 		snprintf(name, sizeof(name), "/srv/program%u/lib/module_%u.py", program, i % FILES);
 		bench_need(!intern_string(in, name, strlen(name), &f.file), "string");
@@ -76,7 +77,8 @@ static struct intern *tables(uint32_t program)
 
 static uint32_t callee(uint32_t frame)
 {
-	return (uint32_t)(hash_u64(frame + 1) % functions) * CALLEES + bench_random(bench_random(2) ? 1 : CALLEES);
+	return (uint32_t)(hash_u64(frame + 1) % functions) * CALLEES +
+	       bench_random(bench_random(2) ? 1 : CALLEES);
 }
 
 /* Return from some functions, of which most are at the leaf, and call others. */
@@ -96,7 +98,7 @@ static void step(struct stack *s)
 	}
 }
 
-/* Where a program's threads can be: in the order of a walk through it, so that neighbours are alike. */
+/* Where a program's threads can be: in the order of a walk, so that neighbours are alike. */
 static void make_pool(void)
 {
 	struct stack s = { 0 };
@@ -133,7 +135,8 @@ static void put(struct sink *sink, uint32_t thread, const struct stack *s, uint6
 static uint64_t write_process(int fd, const struct intern *in, struct compressor *c, uint64_t bytes)
 {
 	const struct sink_args args = { .fd = fd, .compressor = c, .live = true };
-	const struct profile_meta meta = { .python_major = 3, .python_minor = 12, .start_us = 1000000,
+	const struct profile_meta meta = { .python_major = 3, .python_minor = 12,
+					   .start_us = 1000000,
 					   .interval_us = TICK_US, .mode = MODE_CPU };
 	uint32_t at[THREADS] = { 0, 1000, 2000, 3000 };
 	struct sink *sink = sink_tach.open(&args);

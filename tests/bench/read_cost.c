@@ -4,8 +4,8 @@
  *
  * read_cost OBJECT CPU: a child process spins on that CPU; read_cost.bpf.c, attached to a clock of
  * it, chases pointers through its memory. Prints JSON, a line for each kind of read: ns a read, the
- * fastest and the median of RUNS_MAX runs of READS reads. Other times of the same machine are divided
- * by "warm".
+ * fastest and the median of RUNS_MAX runs of READS reads. Other times of the same machine are
+ * divided by "warm".
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

@@ -8,7 +8,7 @@
 
 #define READ_LARGEST 2048	/* bytes that one read takes */
 
-/* Objects as frames and code objects of 3.8: what a walk reads of each, and how far apart they are. */
+/* Objects like frames and code objects of 3.8: what a walk reads of each, and their distance. */
 #define OBJECT_BYTES 88
 #define OBJECT_APART 576
 #define OBJECTS 256
@@ -22,9 +22,9 @@ enum read_kind {
 	READ_WARM_128,
 	READ_WARM_352,
 	READ_WARM_2048,
-	READ_OBJECTS,		/* the next of 256 objects that are in no order, OBJECT_BYTES of it */
+	READ_OBJECTS,		/* the next of 256 objects in random order, OBJECT_BYTES of it */
 	READ_OBJECTS_WORD,	/* only its first word */
-	READ_OBJECTS_AHEAD,	/* first a word of it, then OBJECT_BYTES: two reads counted as one */
+	READ_OBJECTS_AHEAD,	/* first a word of it, then OBJECT_BYTES: counted as one read */
 	READ_NONE,		/* no reads but steps: what a program does besides */
 	READ_KINDS,
 };

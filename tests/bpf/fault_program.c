@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * fault_program.c - a capture of page faults, for test_page_faults.py: what the BPF side sends of
- * them, before user space judges it. The linker puts __wrap_capture_take() in capture_take()'s place.
+ * them, before user space judges it. The linker puts __wrap_capture_take() in capture_take()'s
+ * place.
  *
  * fault_program EVERY_BYTES PID. Then words on standard input, each with one line of JSON as
  * answer: "watch ADDRESS..." (code objects by which bytes are summed up), "sums", "pause",

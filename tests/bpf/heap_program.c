@@ -3,8 +3,8 @@
  * heap_program.c - a capture with --allocations, for test_heap.py.
  *
  * heap_program PID MIN_BYTES force|judge: says "recording" once it records, and at the end of its
- * standard input one line for each block that lives, "ADDRESS BYTES FUNCTION", and "end ALLOCS FREES
- * LOST". FUNCTION: the innermost frame. Exits with 3 if it would cost too much.
+ * standard input one line for each block that lives, "ADDRESS BYTES FUNCTION", and "end ALLOCS
+ * FREES LOST". FUNCTION: the innermost frame. Exits with 3 if it would cost too much.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -149,7 +149,8 @@ int main(int argc, char **argv)
 	if (argc != 8)
 		return 2;
 	skel = load();
-	slab = bpf_map_create(BPF_MAP_TYPE_ARRAY, "slab", 4, NATIVE_CHUNK, NATIVE_SLAB_CHUNKS, NULL);
+	slab = bpf_map_create(BPF_MAP_TYPE_ARRAY, "slab", 4, NATIVE_CHUNK, NATIVE_SLAB_CHUNKS,
+			      NULL);
 	if (slab < 0 || bpf_map__update_elem(skel->maps.native_memory, &zero, sizeof(zero), &slab,
 					     sizeof(slab), 0))
 		die("slab");

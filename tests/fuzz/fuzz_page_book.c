@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes as
- * a worker's reply. What the book says must be one story: nothing is gone that was not got.
+ * fuzz_page_book.c - any faults, moves and answers, in any order, into a page_book; and any bytes
+ * as a worker's reply. What the book says must be one story: nothing is gone that was not got.
  *
  * The input is a list of steps of STEP bytes: what, an address in pages, and three small numbers.
  */

@@ -62,7 +62,8 @@ static void read_runs(struct tach_reader *r, int single_err, unsigned long singl
 {
 	unsigned long cnt = 0;
 	char why[256] = "";
-	int err = tach_reader_run_takes(r, EVENT_KEPT | EVENT_RUNS, consume_run, &cnt, why, sizeof(why));
+	int err = tach_reader_run_takes(r, EVENT_KEPT | EVENT_RUNS, consume_run, &cnt, why,
+					sizeof(why));
 
 	require(single_err == -ECANCELED || (err == single_err && cnt == single_cnt),
 		"runs are the same samples");

@@ -4,8 +4,8 @@
  *
  * Input: a byte for the version and for what is special; then pokes into the memory of a process
  * with a few tasks, each a u16 for which of its words that are not zero, and a u32 that is written
- * there: small ones as they are, others as addresses. With bit 2 memory is at every address (modulo its size), so that whatever is
- * taken for a pointer leads somewhere.
+ * there: small ones as they are, others as addresses. With bit 2 memory is at every address (modulo
+ * its size), so that whatever is taken for a pointer leads somewhere.
  */
 #include <stdlib.h>
 

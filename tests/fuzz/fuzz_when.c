@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* fuzz_when.c - any text as a condition: what is accepted is sane, and an error points into the text. */
+/* fuzz_when.c - any text as a condition: accepted ones are sane, errors point into the text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -193,7 +193,10 @@ static void test_chain(void **state)
 	for (i = 0; i < 4; i++) {
 		make_world(builds[i]);
 		expect_end(ASYNC_WHOLE, 0, 0);
-		/* Task 1 awaits it in its second coroutine; a future, then task 2 in a set await that. */
+		/*
+		 * Task 1 awaits it in its second coroutine; a future, then task 2 in a set await
+		 * it.
+		 */
 		put_task(0, w.at[2] - l.coro.gen_frame, TASK(1), false);
 		put_coro(1, 10, CORO(2));
 		put_coro(2, 11, TASK(0));

@@ -159,8 +159,8 @@ static void test_epochs_apart(void **state)
 }
 
 /*
- * Two code objects in one set of the cache do not evict each other. The third one evicts the one that
- * was read longest ago; each has its own names, whatever is read again.
+ * Two code objects in one set of the cache do not evict each other. The third one evicts the one
+ * that was read longest ago; each has its own names, whatever is read again.
  */
 static void test_two_places(void **state)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_compiled.c - frames of compiled code, as Nuitka makes them: they execute no bytecode, and have
- * their line themselves. From 3.11 on it is in the frame's object, and the frame's owner is a
+ * test_compiled.c - frames of compiled code, as Nuitka makes them: they execute no bytecode, and
+ * have their line themselves. From 3.11 on it is in the frame's object, and the frame's owner is a
  * generator or that object.
  */
 #include "world.h"
@@ -115,8 +115,8 @@ static void test_is_no_entry(void **state)
 }
 
 /*
- * A new frame has the caller of an earlier frame at its address. If that was compiled code, which has
- * returned, the chain ends there; if that code runs, it may be the caller.
+ * A new frame has the caller of an earlier frame at its address. If that was compiled code, which
+ * has returned, the chain ends there; if that code runs, it may be the caller.
  */
 static void test_called_by_the_past(void **state)
 {

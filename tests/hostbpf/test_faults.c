@@ -42,8 +42,11 @@ static void check_sample(const struct raw_sample *s)
 		assert_int_equal(s->frames[i].lasti, want->lasti);
 		assert_true(s->frames[i].id == want->id || !s->frames[i].id);
 	}
-	/* After the last frame there may be a shim that could not be read, or outer interpreters'. */
-	assert_int_equal(s->flags & ~(RAW_GC | RAW_UNREADABLE | (s->interp_id ? RAW_TRUNCATED : 0)), 0);
+	/*
+	 * After the last frame there may be a shim that could not be read, or outer interpreters.
+	 */
+	assert_int_equal(s->flags & ~(RAW_GC | RAW_UNREADABLE | (s->interp_id ? RAW_TRUNCATED : 0)),
+			 0);
 	assert_true(s->nframes == WORLD_RICH_FRAMES || s->flags & RAW_UNREADABLE);
 	assert_int_equal(s->status & ~all, 0);
 	assert_true(s->status & STATUS_ON_CPU);

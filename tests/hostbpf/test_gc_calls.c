@@ -20,8 +20,8 @@ static u64 head_of(u64 object)
 }
 
 /*
- * Put the object at the end of a list whose head is on the C stack, and which has another object; or
- * at its beginning.
+ * Puts the object at the end of a list whose head is on the C stack, and which has another object;
+ * or at its beginning.
  */
 static u64 put_in_list(u64 object, bool first)
 {
@@ -118,7 +118,8 @@ static void test_calls(void **state)
 					continue;	/* see test_a_call_passed_on() */
 				for (holds = 0; holds < 2; holds++) {
 					hold_gil(holds);
-					assert_int_equal(world_expect(&w, OUTER + INNER, RAW_GC)->gc_at,
+					assert_int_equal(world_expect(&w, OUTER + INNER,
+								      RAW_GC)->gc_at,
 							 INNER);
 				}
 			}

@@ -464,7 +464,8 @@ static void test_wild_pointers(void **state)
 			host_mem_put64(w.at[38] + l->fr_base + l->fr_previous, wild[i]);
 			world_expect(&w, 2, RAW_UNREADABLE);
 			/* Nor a window that could not be read. */
-			host_mem_put64(w.at[38] + l->fr_base + l->fr_previous, w.at[38] - 0x3000000);
+			host_mem_put64(w.at[38] + l->fr_base + l->fr_previous,
+				       w.at[38] - 0x3000000);
 			world_expect(&w, 2, RAW_UNREADABLE);
 		}
 	}

@@ -898,7 +898,7 @@ static void test_entering(void **state)
 
 /* ---- both threads of a switch ---- */
 
-/* An entry of the ring buffer has the RAW_SWITCH_IN of the thread that comes, and the repetition. */
+/* An entry of the ring buffer has the next thread's RAW_SWITCH_IN, and the repetition. */
 static void test_joined(void **state)
 {
 	struct task_struct next;

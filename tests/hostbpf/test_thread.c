@@ -498,7 +498,10 @@ static void test_main_thread(void **state)
 		assert_true(is_main());
 		if (!by_state)
 			continue;
-		/* Each interpreter has one. That of the main interpreter tells, also inside another. */
+		/*
+		 * Each interpreter has one. That of the main interpreter is used, also inside
+		 * another.
+		 */
 		host_mem_map(other, 256 * 1024);
 		host_mem_put64(other + l->interp_id, 5);
 		host_mem_put64(W_TSTATE + l->ts_interp, other);

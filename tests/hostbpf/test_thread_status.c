@@ -162,7 +162,8 @@ static void test_gc(void **state)
 				host_mem_put64(W_INTERP + l->interp_gc_frame, w.at[19 - at]);
 				assert_int_equal(world_expect(&w, 20, RAW_GC)->gc_at, at);
 			}
-			host_mem_put64(W_INTERP + l->interp_gc_frame, 0x123);	/* another thread's */
+			/* another thread's */
+			host_mem_put64(W_INTERP + l->interp_gc_frame, 0x123);
 			world_expect(&w, 20, 0);
 		}
 		host_mem_put32(world_collecting(&w), 0);

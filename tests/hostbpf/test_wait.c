@@ -252,21 +252,23 @@ static void test_budget(void **state)
 static void test_missed_switch_in(void **state)
 {
 	const struct raw_switch_in *r;
+	const struct raw_sample *out;
 	u64 out_ns;
 	int i = 0;
 
 	begin(13);
 	world_recurse(&w, 2);
 	switch_out(1, false);
-	out_ns = ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns;
+	out = only_record(RAW_SWITCH_OUT);
+	out_ns = out->h.time_ns;
 	host.now_ns += 100000;
 	host.task.se.sum_exec_runtime = 5030000;
 	host.task.se.prev_sum_exec_runtime = 5000000;
 	switch_out(1, false);
 	r = only_record(RAW_SWITCH_IN);
 	assert_int_equal(r->out_ns, out_ns);
-	assert_int_equal(r->h.time_ns,
-			 ((const struct raw_sample *)only_record(RAW_SWITCH_OUT))->h.time_ns - 30000);
+	out = only_record(RAW_SWITCH_OUT);
+	assert_int_equal(r->h.time_ns, out->h.time_ns - 30000);
 	/* If the fair scheduler does not know it, the time is that of the switch-out. */
 	host.now_ns += 100000;
 	host.task.se.sum_exec_runtime += 200000000;
@@ -350,16 +352,20 @@ static const struct {
 } waits[] = {
 	{ "a system call", TASK_INTERRUPTIBLE, 0, 0, 0, 0, 7, 7 },
 	{ "a disk, in a system call", TASK_UNINTERRUPTIBLE, 0, 0, 1, 0, 7, 7 },
-	{ "no system call has this number", TASK_INTERRUPTIBLE, 0, 0, 0, 0, 0xff13, RAW_SYSNO_NONE },
-	{ "SIGSTOP while it computes", TASK_STOPPED | 0x100, 0, 19, 0, 0, -1, RAW_WAIT_STOPPED + 19 },
+	{ "no system call has this number", TASK_INTERRUPTIBLE, 0, 0, 0, 0, 0xff13,
+	  RAW_SYSNO_NONE },
+	{ "SIGSTOP while it computes", TASK_STOPPED | 0x100, 0, 19, 0, 0, -1,
+	  RAW_WAIT_STOPPED + 19 },
 	{ "SIGTSTP in a system call", TASK_STOPPED | 0x100, 0, 20, 0, 0, 7, RAW_WAIT_STOPPED + 20 },
 	{ "a stop without a signal", TASK_STOPPED | 0x100, 0, 0, 0, 0, -1, RAW_WAIT_STOPPED },
 	{ "a tracer", TASK_TRACED, 0, 1ull << 27, 0, 0, -1, RAW_WAIT_TRACED },
 	{ "a tracer up to 5.19, in a call", TASK_TRACED | 0x100, 0, 19, 0, 0, 7, RAW_WAIT_TRACED },
 	{ "v1's freezer since 6.1", TASK_FROZEN, 0, 0, 0, 0, -1, RAW_WAIT_FROZEN },
 	{ "v1's freezer before", TASK_UNINTERRUPTIBLE, PF_FROZEN, 0, 0, 0, 7, RAW_WAIT_FROZEN },
-	{ "v2's freezer", TASK_INTERRUPTIBLE | 0x2000, 0, JOBCTL_TRAP_FREEZE, 0, 0, 7, RAW_WAIT_FROZEN },
-	{ "a disk, before it must freeze", TASK_UNINTERRUPTIBLE, 0, JOBCTL_TRAP_FREEZE, 1, 0, 7, 7 },
+	{ "v2's freezer", TASK_INTERRUPTIBLE | 0x2000, 0, JOBCTL_TRAP_FREEZE, 0, 0, 7,
+	  RAW_WAIT_FROZEN },
+	{ "a disk, before it must freeze", TASK_UNINTERRUPTIBLE, 0, JOBCTL_TRAP_FREEZE, 1, 0, 7,
+	  7 },
 	{ "stopped, in a frozen cgroup", TASK_STOPPED | 0x100, 0, JOBCTL_TRAP_FREEZE | 19, 0, 0, -1,
 	  RAW_WAIT_STOPPED + 19 },
 	{ "a disk, in a page fault", TASK_UNINTERRUPTIBLE, 0, 0, 1, 0, -1, RAW_WAIT_FAULT },
@@ -663,7 +669,7 @@ static void test_both_threads_without_budget(void **state)
 /* Bytes of switch-outs and switch-ins since the last wake-up. */
 static u64 sent;
 
-/* Add what was sent, which wakes user space as soon as it is UNASKED_BYTES. Returns whether it did. */
+/* Adds sent bytes, which wake user space at UNASKED_BYTES. Returns whether they did. */
 static bool add_sent(void)
 {
 	bool woken = host.woken;

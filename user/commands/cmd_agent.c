@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_agent.c - tachbpf agent: becomes the executable tachbpf-agent, which lies beside this one.
+ * cmd_agent.c - tachbpf agent: becomes the executable tachbpf-agent, which is next to this one.
  *
- * The agent is an executable of its own so that this one needs none of its libraries. This file
- * knows nothing of the words behind `agent`: tachbpf-agent parses them, prints its own help, and
- * its exit status is the command's.
+ * The agent is a separate executable so that this one does not need its libraries. This file
+ * ignores the words after `agent`: tachbpf-agent parses them and prints its own help, and its exit
+ * status is the command's.
  */
 #include <errno.h>
 #include <limits.h>
@@ -18,11 +18,11 @@
 #include "commands/options.h"
 
 #define AGENT "tachbpf-agent"
-/* Exit statuses as a shell's. */
+/* Exit statuses, as in a shell. */
 #define EXIT_CANNOT_RUN 126
 #define EXIT_NOT_FOUND 127
 
-/* The path of AGENT in the directory of this executable. 0 or -errno. */
+/* Returns the path of AGENT in the directory of this executable. 0 or -errno. */
 static int agent_path(char path[PATH_MAX])
 {
 	ssize_t len = readlink("/proc/self/exe", path, PATH_MAX - sizeof(AGENT));
@@ -38,7 +38,7 @@ static int agent_path(char path[PATH_MAX])
 	return 0;
 }
 
-/* Run it. Returns only if that fails: -errno. */
+/* Runs it. Returns only if that fails: -errno. */
 static int become_agent(const char *path, char **words)
 {
 	char **argv;

@@ -25,7 +25,7 @@ struct convert {
 	struct profile_set *set;
 	const struct sink_ops *ops;
 	struct profile_out out;	/* without a sink until the first profile */
-	struct remap *remap;	/* of the profile being read: to keep only what is used; NULL */
+	struct remap *remap;	/* of the profile being read, to keep only what is used; or NULL */
 	size_t done;		/* profiles written */
 };
 
@@ -50,7 +50,7 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 	struct profile_stats stats = info->stats;
 	int err;
 
-	/* TACH has its own statistics: losses of session.json stay out of them. */
+	/* TACH has its own statistics: losses of session.json are left out. */
 	profile_file_context(file, &meta, c->ops == &sink_tach ? NULL : &stats, platform);
 	err = c->out.sink->ops->begin(c->out.sink, &meta, tables);
 	if (!err)
@@ -64,7 +64,7 @@ static int convert_with(struct convert *c, const struct profile_file *file, stru
 	return err;
 }
 
-/* Write to TACH with new tables, which have only the names that are used. */
+/* Writes to TACH with new tables, which have only the names that are used. */
 static int convert_used(struct convert *c, const struct profile_file *file, struct reader *r)
 {
 	struct intern *in = intern_new();
@@ -113,7 +113,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 	return convert_with(c, file, r, reader_tables(r));
 }
 
-/* Refuse several profiles as far as they are known before a file is open. */
+/* Rejects several profiles as far as they are known before a file is open. */
 static int check_count(const struct convert *c)
 {
 	size_t i, cnt = 0;

@@ -24,15 +24,15 @@
 #include "formats/html/flamegraph.h"
 #include "model/profile_names.h"
 
-/* Columns of the numbers in front of the names, with their gaps. */
+/* Columns of the numbers before the names, with their gaps. */
 #define NUMBER_COLUMNS 46
 #define NAME_COLUMNS 60
 
-/* What is shown. */
+/* The rows to show. */
 struct rows {
 	struct diff_row *list;
-	size_t cnt, all;	/* as many as --limit lets through; all */
-	size_t grown;		/* --fail-over: of all, those that grew by more */
+	size_t cnt, all;	/* those that --limit allows; all */
+	size_t grown;		/* --fail-over: all those that grew by more */
 };
 
 /* ---- JSON ---- */
@@ -110,7 +110,7 @@ static void print_shares(const struct diff_row *row)
 	printf("  ");
 }
 
-/* As many columns as print_shares(). */
+/* Prints as many columns as print_shares(). */
 static void print_bytes(const struct diff_row *row)
 {
 	const double numbers[] = { (double)row->self[0], (double)row->self[1], row->self_more,
@@ -172,7 +172,7 @@ static int print_side(const struct diff_side *s, char letter)
 	return 0;
 }
 
-/* --fail-over: the functions that grew, as far as the table may have rows. */
+/* --fail-over: prints the functions that grew, within the limit of rows. */
 static int print_grown(const struct diff_options *opts, const struct rows *r)
 {
 	size_t i, shown = 0, most = limit_rows(opts->limit, r->grown);
@@ -209,7 +209,7 @@ static int print_table(const struct diff_options *opts, const struct diff_side *
 	size_t terminal = text_terminal_width(stdout), i;
 	int err = 0;
 
-	/* A long name is cut on a terminal; elsewhere it moves the rest of its row. */
+	/* A long name is cut on a terminal; elsewhere it shifts the rest of its row. */
 	names.spill = !terminal;
 	for (i = 0; !err && i < 2; i++)
 		err = print_side(&sides[i], "AB"[i]);
@@ -226,8 +226,8 @@ static int print_table(const struct diff_options *opts, const struct diff_side *
 				 "self A      B   delta  totalA      B   delta  ",
 	       (int)names.width, "function", colour_off(stdout));
 	for (i = 0; !err && i < r->cnt; i++)
-		err = print_row(&r->list[i], diff_in_bytes(sides) ? UNIT_BYTES : UNIT_SAMPLES, &names,
-				&places);
+		err = print_row(&r->list[i], diff_in_bytes(sides) ? UNIT_BYTES : UNIT_SAMPLES,
+				&names, &places);
 	if (!err)
 		limit_print_more("", r->all, r->cnt);
 	if (!err && opts->fail_over >= 0)
@@ -235,8 +235,8 @@ static int print_table(const struct diff_options *opts, const struct diff_side *
 	return err;
 }
 
-/* *grown: --fail-over: how many functions grew by more. */
-static int print(const struct diff_options *opts, struct diff_side *sides, size_t *grown)
+/* Prints the result. *grown: --fail-over: how many functions grew by more. */
+static int print_result(const struct diff_options *opts, struct diff_side *sides, size_t *grown)
 {
 	struct rows r = { 0 };
 	size_t i;
@@ -258,7 +258,7 @@ static int print(const struct diff_options *opts, struct diff_side *sides, size_
 	return err;
 }
 
-/* Write the flame graph's page. 0; -EIO after logging. */
+/* Writes the flame graph's page. 0; -EIO after logging. */
 static int write_page(const struct diff_options *opts, struct diff_side *sides)
 {
 	bool to_stdout = !strcmp(opts->output, "-");
@@ -279,9 +279,9 @@ static int write_page(const struct diff_options *opts, struct diff_side *sides)
 	return -EIO;
 }
 
-/* The sides differ in mode or unit: text says how. 0 if the user wants it all the same; -EIO. */
+/* The sides differ in mode or unit: text says how. 0 with --force; else -EIO. */
 __attribute__((format(printf, 2, 3)))
-static int refuse(const struct diff_options *opts, const char *text, ...)
+static int refuse_sides(const struct diff_options *opts, const char *text, ...)
 {
 	char shown[128];
 	va_list ap;
@@ -296,7 +296,7 @@ static int refuse(const struct diff_options *opts, const char *text, ...)
 	return -EIO;
 }
 
-/* Can the sides be compared? 0; -EIO after logging why not. */
+/* Checks that the sides can be compared. 0; -EIO after logging why not. */
 static int check_sides(const struct diff_options *opts, const struct diff_side *sides)
 {
 	const struct diff_side *a = &sides[0], *b = &sides[1];
@@ -304,10 +304,10 @@ static int check_sides(const struct diff_options *opts, const struct diff_side *
 	int err = 0;
 
 	if (a->unit != b->unit)
-		err = refuse(opts, "A counts %s, B counts %s", profile_unit_name(a->unit),
+		err = refuse_sides(opts, "A counts %s, B counts %s", profile_unit_name(a->unit),
 			     profile_unit_name(b->unit));
 	if (!err && a->modes && b->modes && a->modes != b->modes)
-		err = refuse(opts, "A is in mode %s, B in mode %s", diff_side_mode(a),
+		err = refuse_sides(opts, "A is in mode %s, B in mode %s", diff_side_mode(a),
 			     diff_side_mode(b));
 	for (i = 0; !err && opts->fail_over >= 0 && i < 2; i++) {
 		if (sides[i].unit == UNIT_SAMPLES && report_sample_cnt(sides[i].report))
@@ -319,7 +319,7 @@ static int check_sides(const struct diff_options *opts, const struct diff_side *
 	}
 	for (i = 0; !err && i < 2; i++)
 		if (sides[i].report && !report_sample_cnt(sides[i].report))
-			log_warn("%c has no %s%s: there is nothing to compare with", "AB"[i],
+			log_warn("%c has no %s%s: nothing to compare with", "AB"[i],
 				 profile_unit_name(sides[i].unit),
 				 sample_filter_is_empty(&opts->input.filter) ? "" :
 				 " that meet the conditions");
@@ -337,7 +337,7 @@ int diff_run(const struct diff_options *opts)
 	if (!err)
 		err = check_sides(opts, sides);
 	if (!err)
-		err = opts->format ? write_page(opts, sides) : print(opts, sides, &grown);
+		err = opts->format ? write_page(opts, sides) : print_result(opts, sides, &grown);
 	if (!err)
 		err = output_flush_stdout();
 	else if (err != -EIO)

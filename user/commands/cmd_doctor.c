@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_doctor.c - `tachbpf doctor`: can this machine and this user record, and if not, why not?
+ * cmd_doctor.c - `tachbpf doctor`: whether this machine and this user can record, and if not, why.
  *
- * Runs every check and every probe of a feature, loads the BPF programs for a trial and counts
- * the Pythons that run. Prints the results as text or as JSON. Exit status 1: something is
- * missing that recording needs.
+ * Runs every check and every feature probe, loads the BPF programs as a test and counts the running
+ * Python processes. Prints the results as text or as JSON. Exit status 1: something that recording
+ * needs is missing.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@
 #include "doctor/doctor_processes.h"
 
 #define CHECKS_MAX 64
-#define TEXT_INDENT 45		/* where what a check found begins */
+#define TEXT_INDENT 45		/* column of a check's result */
 
 struct diagnosis {
 	struct finding checks[CHECKS_MAX];
@@ -68,7 +68,7 @@ static void trial_finding(const struct trial *t, struct finding *f)
 	}
 }
 
-/* Only valid if the programs have been loaded. */
+/* Valid only if the programs have been loaded. */
 static void direct_finding(const struct trial *t, struct finding *f)
 {
 	if (t->direct)
@@ -80,7 +80,7 @@ static void direct_finding(const struct trial *t, struct finding *f)
 			    "as long");
 }
 
-static void diagnose(struct diagnosis *d)
+static void run_checks(struct diagnosis *d)
 {
 	const struct worker_kind *kinds[CAPTURE_WORKERS_MAX];
 	struct finding trial = { 0 };
@@ -374,7 +374,7 @@ int doctor_run(const struct doctor_options *opts)
 		log_error("out of memory");
 		return EXIT_FAILURE;
 	}
-	diagnose(d);
+	run_checks(d);
 	if (opts->json)
 		print_json(d);
 	else

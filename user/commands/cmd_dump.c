@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * cmd_dump.c - `tachbpf dump`: the stack of every thread of chosen processes, now.
- */
+/* cmd_dump.c - `tachbpf dump`: the current stack of every thread of selected processes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +26,7 @@ struct dump {
 	struct json json;
 };
 
-static void print(struct dump *d, const struct look_process *p)
+static void print_process(struct dump *d, const struct look_process *p)
 {
 	if (d->as_json)
 		dump_json(&d->json, p, d->locals);
@@ -37,7 +35,7 @@ static void print(struct dump *d, const struct look_process *p)
 	d->shown++;
 }
 
-/* Print the threads that are blocked, if there are any. */
+/* Prints the threads that are blocked, if there are any. */
 static int print_blocked(struct dump *d, const struct look_process *p)
 {
 	struct look_thread *kept = calloc(p->cnt + 1, sizeof(*kept));
@@ -48,18 +46,18 @@ static int print_blocked(struct dump *d, const struct look_process *p)
 	dump_keep_blocked(&blocked, d->blocked_ms, kept);
 	blocked.unseen = 0;
 	if (blocked.cnt)
-		print(d, &blocked);
+		print_process(d, &blocked);
 	free(kept);
 	return 0;
 }
 
-static int show(void *ctx, const struct look_process *p)
+static int show_process(void *ctx, const struct look_process *p)
 {
 	struct dump *d = ctx;
 
 	if (d->blocked_ms)
 		return print_blocked(d, p);
-	print(d, p);
+	print_process(d, p);
 	return 0;
 }
 
@@ -74,8 +72,8 @@ static int exit_status(const struct dump_options *opts, const struct look_counts
 	return EXIT_NO_PYTHON;
 }
 
-static int dump(const struct dump_options *opts, struct identities *ids,
-		struct look_counts *counts)
+static int dump_processes(const struct dump_options *opts, struct identities *ids,
+			  struct look_counts *counts)
 {
 	const struct select_options *select = &opts->select;
 	struct proc_filter conditions = select->proc_filter;
@@ -86,7 +84,7 @@ static int dump(const struct dump_options *opts, struct identities *ids,
 		.identities = ids,
 		.native = opts->native & NATIVE_ON, .native_full = opts->native & NATIVE_FULL,
 		.native_lines = opts->native & NATIVE_LINES, .watch_ms = d.blocked_ms,
-		.locals = d.locals, .tasks = !d.blocked_ms, .show = show, .ctx = &d,
+		.locals = d.locals, .tasks = !d.blocked_ms, .show = show_process, .ctx = &d,
 		.proc_filter = conditions.cnt || conditions.min_age_s > 0 ? &conditions : NULL,
 	};
 	int err;
@@ -113,7 +111,7 @@ int dump_run(const struct dump_options *opts)
 	int err = ids ? precheck_record(opts->ignore_kernel_bugs) : -ENOMEM;
 
 	if (!err)
-		err = dump(opts, ids, &counts);
+		err = dump_processes(opts, ids, &counts);
 	if (!err)
 		err = output_flush_stdout();
 	identities_free(ids);

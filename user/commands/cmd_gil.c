@@ -35,8 +35,8 @@ struct result {
 struct run {
 	const struct gil_options *opts;
 	struct profile_set *set;
-	struct sample_filter_options samples;	/* opts->input.filter's conditions on samples;
-						 * owns nothing */
+	struct sample_filter_options samples;	/* opts->input.filter's conditions on samples; owns
+						 * nothing */
 	struct result **results;
 	size_t result_cnt, result_cap;
 };
@@ -83,7 +83,7 @@ static int add_exact_thread(void *ctx, uint64_t thread_id, const char *name,
 	return err;
 }
 
-/* Does the filter choose waits? Measured times are those of all waits, so they do not fit then. */
+/* Returns true if the filter selects waits: measured times, which cover all waits, do not apply. */
 static bool selects_waits(const struct sample_filter_options *f)
 {
 	return f->thread_cnt || f->status_set || f->status_clear || f->from.given || f->to.given ||
@@ -115,7 +115,7 @@ static int run_twice(struct run *run, struct result *res, struct reader *r)
 		err = gil_holds_done(res->gil);
 	run->set->filter = &run->opts->input.filter;
 	if (!err) {
-		run->set->quiet = true;		/* the first pass has reported damage */
+		run->set->quiet = true;		/* the first pass reported damage */
 		err = profile_set_run(run->set, res->file, r, gil_wait_event, res->gil);
 		run->set->quiet = quiet;
 	}
@@ -219,7 +219,7 @@ static bool write_page(const struct run *run, const struct gil_report *r)
 	return false;
 }
 
-static int print(const struct run *run)
+static int print_report(const struct run *run)
 {
 	struct gil_report r = { .limit = run->opts->limit, .profile_cnt = run->result_cnt };
 	size_t i, all = 0;
@@ -267,16 +267,16 @@ int gil_run(const struct gil_options *opts)
 	};
 	err = profile_set_each(&set, add_profile, &run);
 	if (!err && !run.result_cnt)
-		goto out;	/* none could be used: logged for each */
+		goto out;	/* none could be used, each was logged */
 	if (!err)
-		err = print(&run);
+		err = print_report(&run);
 	if (err)
 		log_error("cannot analyse the GIL: %s", strerror(-err));
 	else
 		err = output_flush_stdout();
 out:
 	if (set.failed)
-		err = -EIO;	/* reported where it happened */
+		err = -EIO;	/* already reported */
 	for (i = 0; i < run.result_cnt; i++)
 		free_result(run.results[i]);
 	free(run.results);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * cmd_info.c - tachbpf info: the files' headers, what their threads did, what was lost.
- */
+/* cmd_info.c - tachbpf info: the files' headers, their threads, their losses. */
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +27,7 @@
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
-#define FACT_COLUMN 15		/* where what the file says begins */
+#define FACT_COLUMN 15		/* column of the values */
 
 struct run {
 	struct profile_set *set;
@@ -51,7 +49,7 @@ static double bytes_per_sample(const struct tach_info *info)
 
 static bool python_known(const struct tach_info *info)
 {
-	return info->layout != LAYOUT_DRAFT2;	/* draft2 has no field for it */
+	return info->layout != LAYOUT_DRAFT2;	/* draft2 has no such field */
 }
 
 struct kinds {
@@ -126,7 +124,10 @@ static void json_known(struct json *j, const char *key, bool known, double value
 	json_double(j, key, known ? value : NAN);
 }
 
-/* Were traces of CPython's JIT sampled? Their lines are less exact: docs/reading.md. */
+/*
+ * Returns true if traces of CPython's JIT were sampled, whose lines are less exact:
+ * docs/reading.md.
+ */
 static bool has_jit(const struct profile_file *file)
 {
 	return file->session && session_json_jit(file->session, file->name);
@@ -249,7 +250,7 @@ static void json_recordings(struct json *j, const struct profile_set *set)
 
 /* ---- text ---- */
 
-/* Print a heading and s, which is hostile; NULL: there is nothing to print. */
+/* Prints a heading and s, which is untrusted; NULL: prints nothing. */
 static void print_text(const char *heading, const char *s)
 {
 	char *shown = s ? text_escape(s, strlen(s)) : NULL;
@@ -282,7 +283,7 @@ static void print_stats(const struct profile_stats *s)
 		return;
 	printf("  %-12s %.3f s, %.2f samples/s\n", "duration", s->duration_s, s->sample_rate);
 	if (s->missed_known)
-		printf("  %-12s %.2f %% of the samples that were due\n", "missed", s->missed_pct);
+		printf("  %-12s %.2f %% of the expected samples\n", "missed", s->missed_pct);
 	if (s->error_known)
 		printf("  %-12s %.2f %% of the samples\n", "failed", s->error_pct);
 }
@@ -525,7 +526,7 @@ int info_run(const struct info_options *opts)
 		err = output_flush_stdout();
 out:
 	if (set.failed)
-		err = -EIO;	/* reported where it happened */
+		err = -EIO;	/* already reported */
 	info_threads_free(&run.threads);
 	profile_set_free(&set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;

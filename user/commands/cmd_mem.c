@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_mem.c - tachbpf mem: who got the memory of Memlyze traces and still holds it, and whether
- * the files keep the rules of their format.
+ * cmd_mem.c - tachbpf mem: who allocated the memory of Memlyze traces and still holds it, and
+ * whether the files follow the rules of their format.
  */
 #include "commands/commands.h"
 
@@ -29,9 +29,9 @@ struct run {
 	struct profile_set set;
 	struct memory_rows *rows;	/* of all files */
 	struct json json;
-	uint32_t intervals;		/* the most of any file */
+	uint32_t intervals;		/* the maximum of all files */
 	size_t shown;			/* files whose rows were read */
-	bool failed;			/* a file could not be read or is damaged, and was logged */
+	bool failed;			/* a file could not be read or is damaged */
 };
 
 static void report_damage(struct run *run, const struct mem_trace *t)
@@ -45,8 +45,8 @@ static void report_damage(struct run *run, const struct mem_trace *t)
 }
 
 /*
- * What else the file is, which is no Memlyze trace: the message is set. false: nobody knows, or it
- * is a damaged one.
+ * If the file is something other than a Memlyze trace, sets the message. False: its format is
+ * unknown, or it is a damaged trace.
  */
 static bool is_other(const struct mem_trace *t, const struct profile_file *file, char *why,
 		     size_t why_size)
@@ -59,16 +59,16 @@ static bool is_other(const struct mem_trace *t, const struct profile_file *file,
 	if (foreign_explain(t->in, why, why_size))
 		return true;
 	if (format == &reader_tach)
-		snprintf(why, why_size, "this is a profile of %s, not of memory: see tachbpf report",
-			 event ? "events" : "time");
+		snprintf(why, why_size, "this is a profile of %s, not of memory: see "
+			 "tachbpf report", event ? "events" : "time");
 	else if (format)
-		snprintf(why, why_size, "this is a profile in the format %s, and mem reads mlyze: "
+		snprintf(why, why_size, "this is a profile in the format %s, but mem reads mlyze: "
 			 "see tachbpf report", format->name);
 	return format;
 }
 
-/* The file says more of its process than its name, or what is beside it, does. */
-static void identify(struct mem_trace *t, const struct profile_file *file)
+/* The file says more about its process than its name or the JSON next to it. */
+static void identify_trace(struct mem_trace *t, const struct profile_file *file)
 {
 	const struct session_process *p = &file->process;
 
@@ -98,7 +98,7 @@ static int open_trace(struct run *run, struct mem_trace *t, const struct profile
 	if (!t->file)
 		return t->error.rule ? 0 : -ENOMEM;
 	err = mlyze_notes_read(t->file, &t->notes);
-	identify(t, file);
+	identify_trace(t, file);
 	return err;
 }
 
@@ -111,8 +111,9 @@ static void close_trace(struct mem_trace *t)
 	input_unmap(t->in);
 }
 
-/* none: the result if the time is not given. */
-static uint64_t moment(const struct sample_filter_time *time, uint64_t start_us, uint64_t none)
+/* none: the result if the time was not given. */
+static uint64_t time_of_filter(const struct sample_filter_time *time, uint64_t start_us,
+			       uint64_t none)
 {
 	if (!time->given)
 		return none;
@@ -128,8 +129,8 @@ static int add_up(struct run *run, struct mem_trace *t, const struct profile_fil
 					.names = t->notes.names ? t->notes.names :
 							file->process.thread_names };
 	struct memory_scope scope = { .by = run->opts->by,
-				      .from_us = moment(&range->from, start, 0),
-				      .to_us = moment(&range->to, start, 0),
+				      .from_us = time_of_filter(&range->from, start, 0),
+				      .to_us = time_of_filter(&range->to, start, 0),
 				      .intervals = run->opts->intervals };
 	int err;
 
@@ -144,9 +145,9 @@ static int add_up(struct run *run, struct mem_trace *t, const struct profile_fil
 	return 0;
 }
 
-/* The rows as they are shown: sorted, and only those that leak if that is asked. */
-static struct mem_rows sorted(const struct run *run, struct memory_row *list, size_t cnt,
-			      bool of_file)
+/* Returns the rows to show: sorted, and only those that leak if requested. */
+static struct mem_rows sorted_rows(const struct run *run, struct memory_row *list, size_t cnt,
+				   bool of_file)
 {
 	const struct mem_options *o = run->opts;
 	struct mem_rows rows = { .all = run->rows, .list = list, .of_file = of_file };
@@ -170,7 +171,7 @@ static void show_file(struct run *run, struct mem_trace *t)
 		mem_text_file(o, t);
 		return;
 	}
-	rows = sorted(run, t->list.rows, t->list.cnt, true);
+	rows = sorted_rows(run, t->list.rows, t->list.cnt, true);
 	mem_json_file(&run->json, o, t, &rows);
 }
 
@@ -223,7 +224,7 @@ static int do_file(struct run *run, const struct profile_file *file)
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* The rows of all files. */
+/* Prints the rows of all files. */
 static int show_rows(struct run *run)
 {
 	const struct mem_options *o = run->opts;
@@ -233,7 +234,7 @@ static int show_rows(struct run *run)
 
 	if (!list)
 		return -ENOMEM;
-	rows = sorted(run, list, cnt, false);
+	rows = sorted_rows(run, list, cnt, false);
 	if (o->json) {
 		mem_json_rows(&run->json, o, &rows);
 	} else if (run->shown) {
@@ -245,7 +246,7 @@ static int show_rows(struct run *run)
 	return 0;
 }
 
-static int show(struct run *run)
+static int show_files(struct run *run)
 {
 	const struct mem_options *o = run->opts;
 	size_t i;
@@ -287,7 +288,7 @@ int mem_run(const struct mem_options *opts)
 	run.rows = memory_rows_new(opts->by);
 	if (profile_set_open(&run.set, opts->input.paths, opts->input.path_cnt, NULL))
 		run.failed = true;
-	err = show(&run);
+	err = show_files(&run);
 	if (err)
 		log_error("cannot read the traces: %s", strerror(-err));
 	else

@@ -29,7 +29,7 @@ struct merging {
 	const struct profile_file *first;	/* the first whose process is known */
 };
 
-static void complain(struct merging *j, const struct profile_file *f, const char *why)
+static void log_merge_error(struct merging *j, const struct profile_file *f, const char *why)
 {
 	char shown[WHY_BYTES * 2];
 
@@ -39,7 +39,7 @@ static void complain(struct merging *j, const struct profile_file *f, const char
 
 /*
  * All files of recordings' directories must be of one process, as far as their processes are known.
- * Those that were recorded one by one are of a program that ran several times. 0, or -EINVAL.
+ * Files that were recorded separately are of a program that ran several times. 0, or -EINVAL.
  */
 static int check_process(struct merging *j, const struct profile_file *f)
 {
@@ -71,12 +71,12 @@ static int add_file(struct merging *j, size_t i)
 	if (!j->readers[i]) {
 		if (!strcmp(why, "not a TACH file"))
 			strcat(why, "; tachbpf convert converts other formats to TACH");
-		complain(j, f, *why ? why : strerror(errno));
+		log_merge_error(j, f, *why ? why : strerror(errno));
 		return 0;
 	}
 	err = merge_add(j->merge, j->readers[i], why, sizeof(why));
 	if (*why)
-		complain(j, f, why);
+		log_merge_error(j, f, why);
 	j->used++;
 	return err == -EBADMSG ? 0 : err;
 }
@@ -110,7 +110,7 @@ static int write_merged(struct merging *j, struct sink *sink)
 	return err;
 }
 
-static int join(struct merging *j)
+static int join_files(struct merging *j)
 {
 	struct profile_out out;
 	size_t i;
@@ -148,14 +148,14 @@ int merge_run(const struct merge_options *opts)
 	j.merge = j.in ? merge_new(&opts->input.filter, j.in) : NULL;
 	j.readers = calloc(j.set.file_cnt, sizeof(struct tach_reader *));
 	if (j.merge && j.readers) {
-		err = join(&j);
+		err = join_files(&j);
 	} else {
 		log_error("out of memory");
 		err = -ENOMEM;
 	}
 out:
 	if (j.set.failed)
-		err = -ECANCELED;	/* reported where it happened */
+		err = -ECANCELED;	/* already reported */
 	merge_free(j.merge);
 	for (i = 0; j.readers && i < j.set.file_cnt; i++)
 		tach_reader_free(j.readers[i]);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_open.c - `tachbpf open`: makes a page of profiles, in a private directory, and shows it in
- * the browser.
+ * cmd_open.c - `tachbpf open`: opens a page of profiles, from a private directory, in the browser.
  */
 #include "commands/commands.h"
 
@@ -22,8 +21,8 @@
 #define DIRECTORY "tachbpf-open-XXXXXX"
 
 /*
- * Where the directory is made. Root takes no directory that a variable names: it may be another
- * user's, who could put another one in the place of ours.
+ * Returns where to create the directory. Root uses no directory named by a variable: it may belong
+ * to another user, who could replace ours.
  */
 static const char *parent_dir(void)
 {
@@ -32,7 +31,7 @@ static const char *parent_dir(void)
 	return own && *own == '/' ? own : "/tmp";
 }
 
-/* The page is for the user who called sudo: so is the directory. 0 or -errno. */
+/* The page is for the user who called sudo, and so is the directory. 0 or -errno. */
 static int give_away(const char *dir)
 {
 	uid_t uid;
@@ -49,7 +48,7 @@ static int give_away(const char *dir)
 	return err;
 }
 
-/* Make a directory that others cannot enter. 0, or -errno after logging. */
+/* Creates a directory that others cannot enter. 0, or -errno after logging. */
 static int make_dir(char dir[PATH_MAX])
 {
 	int n = snprintf(dir, PATH_MAX, "%s/" DIRECTORY, parent_dir());
@@ -70,8 +69,8 @@ static int make_dir(char dir[PATH_MAX])
 	return err;
 }
 
-/* Show the page, and say where it is. Returns the exit status. */
-static int show(struct opener *opener, const char *page)
+/* Opens the page, and prints where it is. Returns the exit status. */
+static int show_page(struct opener *opener, const char *page)
 {
 	printf("%s\n", page);
 	if (output_flush_stdout())
@@ -96,9 +95,9 @@ int open_run(const struct replay_options *opts)
 	opener_start(&opener);
 	status = replay_run(&replay);
 	if (status == EXIT_SUCCESS)
-		status = show(&opener, replay.export.output);
+		status = show_page(&opener, replay.export.output);
 	else if (!opts->export.output && rmdir(dir) && errno == ENOTEMPTY)
-		show(&opener, page);	/* one of several files could not be read */
+		show_page(&opener, page);	/* one of several files could not be read */
 	opener_stop(&opener);
 	return status;
 }

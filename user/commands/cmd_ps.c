@@ -36,7 +36,7 @@ struct listing {
 	size_t cnt, cap;
 };
 
-static int keep(void *ctx, const struct python *p)
+static int keep_python(void *ctx, const struct python *p)
 {
 	struct listing *l = ctx;
 
@@ -93,7 +93,7 @@ static void print_json(const struct listing *l, const struct pythons_counts *cou
 
 enum column { PID, NS_PID, USER, CONTAINER, VERSION, BUILD, THREADS, CPU, COMMAND, COLUMNS };
 
-/* Columns are as wide as their texts, and at most `most` wide; 0: as the terminal allows. */
+/* Columns are as wide as their texts, at most `most`; 0: as wide as the terminal allows. */
 static const struct {
 	const char *heading;
 	size_t most;
@@ -139,7 +139,7 @@ static char *container_text(const struct container *c)
 	return strdup(c && container_is(c) ? container_label(c, label) : UNKNOWN);
 }
 
-static char *number(const char *format, double value)
+static char *number_text(const char *format, double value)
 {
 	char text[32];
 
@@ -147,21 +147,21 @@ static char *number(const char *format, double value)
 	return strdup(text);
 }
 
-/* Returns false if out of memory. */
+/* Returns false if there is no memory. */
 static bool fill_row(const struct python *p, char *row[COLUMNS])
 {
 	const char *command = *p->command ? p->command : p->comm;
 	pid_t inside = p->identity.ns_tgid;
 	int i;
 
-	row[PID] = number("%.0f", p->tgid);
-	row[NS_PID] = inside ? number("%.0f", inside) : strdup(UNKNOWN);
+	row[PID] = number_text("%.0f", p->tgid);
+	row[NS_PID] = inside ? number_text("%.0f", inside) : strdup(UNKNOWN);
 	row[USER] = user_name(p->identity.uid);
 	row[CONTAINER] = container_text(p->identity.container);
 	row[VERSION] = strdup(*p->version ? p->version : "?");
 	row[BUILD] = build_text(p->build);
-	row[THREADS] = number("%.0f", p->threads);
-	row[CPU] = number("%.1f", p->cpu_pct);
+	row[THREADS] = number_text("%.0f", p->threads);
+	row[CPU] = number_text("%.1f", p->cpu_pct);
 	row[COMMAND] = text_escape(command, strlen(command));
 	for (i = 0; i < COLUMNS; i++)
 		if (!row[i])
@@ -180,7 +180,7 @@ static void print_row(const struct text_column table[COLUMNS], const bool shown[
 	printf("\n");
 }
 
-/* How wide a column must be, with the gap behind it; all of it but the command's. */
+/* Returns the width that a column needs, with the gap after it; the command's is not limited. */
 static size_t column_width(enum column c, char *(*rows)[COLUMNS], size_t cnt)
 {
 	size_t width = strlen(columns[c].heading), i;
@@ -201,8 +201,8 @@ static bool says_nothing(enum column c, char *(*rows)[COLUMNS], size_t cnt)
 }
 
 /*
- * The command says most. Until it has room on the terminal, leave columns out: those that say
- * nothing of any process first, then what is asked for least. Returns the command's width.
+ * The command is the most useful column. Until it fits on the terminal, other columns are left out:
+ * first those without any values, then the least needed ones. Returns the command's width.
  */
 static size_t make_room(struct text_column table[COLUMNS], char *(*rows)[COLUMNS], size_t cnt,
 			size_t terminal, bool shown[COLUMNS])
@@ -252,7 +252,7 @@ static void print_rows(char *(*rows)[COLUMNS], size_t cnt)
 		print_row(table, shown, rows[i]);
 }
 
-/* Print what holds processes, why they cannot be profiled, and other remarks on them. */
+/* Prints what stops processes, why they cannot be profiled, and other remarks. */
 static void print_remarks(const struct listing *l, const struct pythons_counts *counts)
 {
 	char shown[4 * DISCOVERY_WHY_MAX], line[sizeof(shown) + 64];
@@ -274,7 +274,7 @@ static void print_remarks(const struct listing *l, const struct pythons_counts *
 	if (counts->unreadable)
 		printf("%u %s could not be inspected%s%s\n", counts->unreadable,
 		       text_plural(counts->unreadable, "process", "processes"),
-		       geteuid() ? ": run it as root" : "",
+		       geteuid() ? ": run as root" : "",
 		       log_get_level() < LOG_VERBOSE ? " (-v names them)" : "");
 }
 
@@ -302,7 +302,7 @@ static int print_table(const struct listing *l, const struct pythons_counts *cou
 	return err;
 }
 
-/* Set *filter_eval to the evaluator of the conditions, if there are any. 0 or -errno. */
+/* Sets *filter_eval to the evaluator of the conditions, if there are any. 0 or -errno. */
 static int open_filter(struct proc_filter *s, struct proc_filter_eval **filter_eval)
 {
 	if (!s->cnt && s->min_age_s <= 0)
@@ -332,7 +332,7 @@ int ps_run(const struct ps_options *opts)
 	if (!err)
 		err = open_filter(&conditions, &filter_eval);
 	if (!err)
-		err = pythons_each(ids, filter_eval, &counts, keep, &l);
+		err = pythons_each(ids, filter_eval, &counts, keep_python, &l);
 	if (!err && opts->json)
 		print_json(&l, &counts);
 	else if (!err)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_record.c - tachbpf record: makes a capture and a recording from the options, and lets
- * them run until the time is over, a signal comes, or the chosen processes have ended.
+ * cmd_record.c - tachbpf record: makes a capture and a recording from the options, and runs them
+ * until the time is over, a signal comes, or the selected processes have ended.
  */
 #include "commands/commands.h"
 
@@ -31,13 +31,14 @@
 #include "target/inspector.h"
 #include "worker/worker.h"
 
-#define RATE_ALL_HZ 99		/* not 100: not in step with code that runs every 10 ms */
+#define RATE_ALL_HZ 99		/* not 100, which would be in step with code that runs every 10
+				 * ms */
 #define RATE_ONE_HZ 999
 #define NS_PER_S 1000000000ull
 #define STATUS_LINE_MS 200
 /*
- * How long samples wait while nothing is new (-a): longer than a clock of 99 Hz keeps its period,
- * so that one wake-up does for both. If much comes, the ring buffer wakes us before.
+ * How long samples wait when little is happening (-a): longer than the period of a 99 Hz clock, so
+ * that one wake-up serves both. If there is much, the ring buffer wakes us earlier.
  */
 #define QUIET_BATCH_MS 550
 
@@ -47,24 +48,24 @@ struct record {
 	struct recording *recording;	/* NULL with a flight recorder */
 	struct record_flight *flight;	/* --keep, --when, --signal; NULL: without */
 	struct capture *capture;
-	struct proc_filter proc_filter;	/* a copy of the options' conditions, which evaluation
-					 * changes */
+	struct proc_filter proc_filter;	/* a copy of the options' conditions; evaluation changes
+					 * it */
 	char *selection;		/* selection_text() */
 	struct spawned child;
-	int command_status;		/* once it has ended; or why nothing could begin */
+	int command_status;		/* once it has ended; or why the start failed */
 	bool started;			/* sampling has begun */
-	bool not_asked;			/* there was no trigger: nothing was to be recorded */
+	bool not_asked;			/* there was no trigger, so nothing was to be recorded */
 	struct record_signals ended_by;	/* signals that ended it */
 	struct recording_result result;
 	uint32_t rate_hz;
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
-	bool workers;			/* they have the rights that we give up */
+	bool workers;			/* they have the rights that this process gives up */
 	struct kallsyms *kernel;	/* of --kernel and --native; NULL: none */
 	struct opener opener;		/* of --open */
 };
 
-/* The chosen processes as text for session.json, to be freed; NULL: out of memory. */
+/* Returns the selected processes as text for session.json, to be freed; NULL: no memory. */
 static char *selection_text(const struct record_options *o)
 {
 	struct buf b = { 0 };
@@ -93,13 +94,13 @@ static char *selection_text(const struct record_options *o)
 }
 
 /*
- * Under sudo, files belong to the user who called it, and are made with that user's rights. Where
- * that user may not write, as in root's home (`sudo -i`), they are root's.
+ * Under sudo, files belong to the user who called it, and are created with that user's rights.
+ * Where that user may not write, as in root's home (`sudo -i`), they belong to root.
  */
 static void choose_owner(const struct record_options *o)
 {
 	const struct recording_args *rec = &o->recording;
-	/* To replace a directory, another name is needed beside it. */
+	/* Replacing a directory requires another name next to it. */
 	bool is_dir = rec->place == PLACE_DIR && !rec->force;
 
 	if (privileges_user_may_create(rec->output, is_dir) &&
@@ -145,7 +146,7 @@ static bool has_conditions(const struct record_options *o)
 }
 
 /*
- * Read the names of the kernel's functions: --kernel cannot do without them, --native can. 0, or
+ * Reads the names of the kernel's functions, which --kernel requires and --native does not. 0, or
  * -errno after logging.
  */
 static int read_kernel_names(struct record *r)
@@ -170,7 +171,7 @@ static int read_kernel_names(struct record *r)
 	return -errno;
 }
 
-/* Need nobody hear of a sample soon, nor of a process' end? */
+/* Returns true if nobody needs samples, or a process' end, soon. */
 static bool waits_long(const struct record *r)
 {
 	return r->opts->select.all && !r->opts->command && !r->flight && !r->status_line;
@@ -198,8 +199,8 @@ static int open_capture(struct record *r)
 }
 
 /*
- * Add a process of -p, with --children its descendants, too. If it does not meet the conditions
- * now, it may meet them later.
+ * Adds a process of -p, with --children its descendants, too. If it does not meet the conditions
+ * now, it may later.
  */
 static int add_pid(struct record *r, pid_t pid)
 {
@@ -210,7 +211,7 @@ static int add_pid(struct record *r, pid_t pid)
 		log_warn("process %d does not match the other filters at present", pid);
 		err = 0;
 	} else if (err == -ENOENT && children) {
-		err = 0;	/* for example a shell; that it is no Python was logged */
+		err = 0;	/* for example a shell, which was logged as not Python */
 	}
 	if (err)
 		return err;
@@ -227,7 +228,7 @@ static void set_command(struct record *r)
 		recording_set_command(r->recording, r->child.pid);
 }
 
-/* Fork the command, which waits until sampling has begun. */
+/* Forks the command, which waits until sampling has begun. */
 static int hold_command(struct record *r)
 {
 	enum proc_filter_children children = r->proc_filter.children;
@@ -257,7 +258,7 @@ static int select_processes(struct record *r)
 	return err;
 }
 
-static int start(struct record *r)
+static int start_capture(struct record *r)
 {
 	int err = capture_start(r->capture);
 
@@ -293,7 +294,9 @@ static void print_status_line(struct record *r)
 	fflush(stderr);
 }
 
-/* Can a process of -p still be recorded later, because of conditions or --children? */
+/*
+ * Returns true if a process of -p may still be recorded later, because of conditions or --children.
+ */
 static bool any_pid_may_follow(const struct record *r)
 {
 	size_t i;
@@ -306,13 +309,13 @@ static bool any_pid_may_follow(const struct record *r)
 	return false;
 }
 
-/* Is -d the duration of all? Else it is the time after a trigger. */
+/* Returns true if -d is the total duration, not the time after a trigger. */
 static bool has_duration(const struct record *r)
 {
 	return r->opts->duration_s > 0 && !options_has_trigger(&r->opts->flight);
 }
 
-static bool finished(struct record *r)
+static bool is_finished(struct record *r)
 {
 	struct capture_counts c;
 
@@ -346,12 +349,12 @@ static void say_no_python(struct record *r)
 		 has_duration(r) ? "" : "; waiting for one (Ctrl-C stops)");
 }
 
-static int loop(struct record *r)
+static int record_loop(struct record *r)
 {
 	bool reported = r->flight != NULL, done = false;
 	int err = 0;
 
-	while (!err && !done && !finished(r)) {
+	while (!err && !done && !is_finished(r)) {
 		err = capture_poll(r->capture, wait_ms(r));
 		if (!err && now_ns() >= r->next_housekeep_ns) {
 			r->next_housekeep_ns = now_ns() + NS_PER_S;
@@ -368,7 +371,9 @@ static int loop(struct record *r)
 	return err;
 }
 
-/* Show what is in the files: the hottest functions, and --html. 0, or -errno after logging. */
+/*
+ * Shows the contents of the files: the hottest functions, and --html. 0, or -errno after logging.
+ */
 static int show_recording(struct record *r)
 {
 	struct recording_paths paths;
@@ -387,7 +392,7 @@ static int show_recording(struct record *r)
 	return err;
 }
 
-/* With a flight recorder. */
+/* Concludes with a flight recorder. */
 static int conclude_flight(struct record *r)
 {
 	int err = capture_stop(r->capture), end_err;
@@ -397,7 +402,7 @@ static int conclude_flight(struct record *r)
 	return err ? err : end_err;
 }
 
-static int conclude(struct record *r)
+static int conclude_recording(struct record *r)
 {
 	struct capture_counts counts;
 	int err, finish_err, json_err;
@@ -422,8 +427,8 @@ static int conclude(struct record *r)
 	return err ? err : finish_err;
 }
 
-/* A signal that came before sampling: nothing was recorded, and nothing is left behind. */
-static int interrupted(struct record *r)
+/* A signal came before sampling: nothing was recorded, and nothing is left behind. */
+static int end_interrupted(struct record *r)
 {
 	struct record_signals seen = record_signals_seen();
 
@@ -433,7 +438,7 @@ static int interrupted(struct record *r)
 	return -EINTR;
 }
 
-/* Bits of enum capture_part. */
+/* Returns bits of enum capture_part. */
 static unsigned int parts_of(const struct record_options *o)
 {
 	return (o->capture.native ? CAPTURE_NATIVE : 0) |
@@ -442,7 +447,7 @@ static unsigned int parts_of(const struct record_options *o)
 	       (o->event.kind == EVENT_UPROBE || o->event.kind == EVENT_USDT ? CAPTURE_PROBES : 0);
 }
 
-static int record(struct record *r)
+static int record_all(struct record *r)
 {
 	int err = precheck_record(r->opts->ignore_kernel_bugs), end_err;
 
@@ -455,7 +460,7 @@ static int record(struct record *r)
 		opener_start(&r->opener);
 	if (!err)
 		r->workers = !command_workers_start(parts_of(r->opts));
-	record_signals_catch(r->opts->command);	/* after the opener, which gets the defaults */
+	record_signals_catch(r->opts->command);	/* after the opener, which needs the defaults */
 	if (!err)
 		choose_owner(r->opts);
 	if (!err)
@@ -467,13 +472,13 @@ static int record(struct record *r)
 	if (!err)
 		err = hold_command(r);
 	if (!err)
-		capture_process_prepare(r->workers);	/* the command keeps what it has */
+		capture_process_prepare(r->workers);	/* the command keeps its own */
 	if (!err)
 		err = select_processes(r);
 	if (!err)
-		err = interrupted(r);
+		err = end_interrupted(r);
 	if (!err)
-		err = start(r);
+		err = start_capture(r);
 	if (err)
 		return err;
 	record_signals_begun();
@@ -482,13 +487,13 @@ static int record(struct record *r)
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;
 	if (r->flight)
 		record_flight_begun(r->flight, r->capture);
-	err = loop(r);
+	err = record_loop(r);
 	r->ended_by = record_signals_seen();
-	end_err = conclude(r);
+	end_err = conclude_recording(r);
 	return err ? err : end_err;
 }
 
-/* To be called before the command is waited for: it is not sampled any more. */
+/* To be called before waiting for the command, which is no longer sampled. */
 static void end_capture(struct record *r)
 {
 	record_flight_free(r->flight);
@@ -496,7 +501,7 @@ static void end_capture(struct record *r)
 	r->capture = NULL;
 }
 
-/* Does -r say how many samples come? Otherwise ticks only find processes. */
+/* Returns true if -r sets the number of samples. Otherwise ticks only find processes. */
 static bool is_rate_of_samples(const struct record_options *o)
 {
 	return o->mode != RECORD_MEM &&
@@ -512,7 +517,7 @@ int record_run(const struct record_options *opts)
 		    opts->select.all || !is_rate_of_samples(opts) ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL &&
 			!options_is_flight(&opts->flight);
-	err = record(&r);
+	err = record_all(&r);
 	if (err && !r.started)
 		recording_discard(r.recording);
 	end_capture(&r);

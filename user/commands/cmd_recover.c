@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * cmd_recover.c - tachbpf recover: writes what recover.c can read as a new file. A .mlyze file is
- * joined from the two that a killed recording has left of it.
+ * joined from its two parts left by a killed recording.
  *
- * The new file replaces the unfinished file of a recording, and the journal is removed. A file
- * that was damaged in another way is kept as NAME.damaged, because it may contain more.
+ * The new file replaces the unfinished file of a recording, and the journal is removed. A file that
+ * was damaged in another way is kept as NAME.damaged, because it may contain more.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -87,8 +87,8 @@ static int journal_path(const char *path, char out[PATH_MAX])
 }
 
 /*
- * Write all readable samples to the sink, with tables of what they use. why: what ends them, "":
- * they are complete. 0 or -errno.
+ * Writes all readable samples to the sink, with tables of what they use. why: the reason for their
+ * end, "": they are complete. 0 or -errno.
  */
 static int write_samples(struct job *j, struct writer *w, char *why)
 {
@@ -110,7 +110,7 @@ static int write_samples(struct job *j, struct writer *w, char *why)
 	return err;
 }
 
-/* Give the new file the permissions and the owner of the original. */
+/* Gives the new file the permissions and the owner of the original. */
 static int copy_rights(struct job *j, int fd)
 {
 	struct stat st;
@@ -143,7 +143,7 @@ static void print_result(const struct job *j, uint64_t samples, const char *why)
 	       escape_text(why, strlen(why), shown, sizeof(shown)));
 }
 
-static int rewrite(struct job *j)
+static int rewrite_file(struct job *j)
 {
 	const char *to = j->opts->output ? j->opts->output : j->path;
 	bool in_place = !j->opts->output;
@@ -174,7 +174,7 @@ static int rewrite(struct job *j)
 	return 0;
 }
 
-/* A file with sound tables: if its samples are sound, too, only a left-over journal is removed. */
+/* The file's tables are intact: if its samples are, too, only a left-over journal is removed. */
 static int recover_whole(struct job *j)
 {
 	struct counts c = { 0 };
@@ -187,7 +187,7 @@ static int recover_whole(struct job *j)
 		return err;
 	}
 	if (*why || j->opts->output)
-		return rewrite(j);
+		return rewrite_file(j);
 	if (!recover_is_live(j->r))
 		unlink(j->journal);
 	printf("%s: nothing to recover, %" PRIu64 " %s readable\n", j->shown, c.samples,
@@ -219,7 +219,7 @@ static int recover_tach(const char *path, const struct recover_options *opts)
 	} else if (recover_source(j.r) == RECOVERY_WHOLE) {
 		err = recover_whole(&j);
 	} else {
-		err = rewrite(&j);
+		err = rewrite_file(&j);
 	}
 out:
 	recover_free(j.r);
@@ -229,7 +229,7 @@ out:
 
 /* ---- .mlyze files: NAME.events and NAME.names are joined; with -o they stay ---- */
 
-/* The file that is wanted: path without .events or .names. */
+/* The file to be made: path without .events or .names. */
 struct wanted {
 	char path[PATH_MAX];
 	const char *name;	/* its last component */
@@ -237,7 +237,7 @@ struct wanted {
 	char *shown;		/* escaped */
 };
 
-/* The length of path without .events or .names; 0: it has neither. */
+/* Returns the length of path without .events or .names; 0: it has neither. */
 static size_t part_of(const char *path)
 {
 	if (ends_with(path, MLYZE_EVENTS_SUFFIX))
@@ -265,7 +265,7 @@ static bool is_memory(const char *path)
 	return len && len < PATH_MAX && has_parts(whole);
 }
 
-static int want(struct wanted *w, const char *path)
+static int find_wanted(struct wanted *w, const char *path)
 {
 	size_t len = part_of(path);
 	const char *slash;
@@ -289,7 +289,7 @@ static int want(struct wanted *w, const char *path)
 	return w->dirfd < 0 ? -errno : 0;
 }
 
-/* Count its events. 0; -EBADMSG: it is damaged, which was logged. */
+/* Counts its events. 0; -EBADMSG: it is damaged, which was logged. */
 static int count_events(const struct wanted *w, const struct input *in)
 {
 	struct mlyze_error error;
@@ -330,7 +330,7 @@ static int look_at_whole(const struct wanted *w)
 	return err;
 }
 
-/* The permissions and the owner of the events. */
+/* Sets the permissions and the owner of the events. */
 static int copy_events_rights(const struct wanted *w, int fd)
 {
 	char events[PATH_MAX + 16];
@@ -348,12 +348,12 @@ static void print_joined(const char *shown, const struct mlyze_joined *joined)
 	printf("%s: %" PRIu64 " %s recovered", shown, joined->events,
 	       text_plural(joined->events, "event", "events"));
 	if (joined->dropped)
-		printf("; then %" PRIu64 " %s no whole event", joined->dropped,
+		printf("; then %" PRIu64 " %s not a complete event", joined->dropped,
 		       text_plural(joined->dropped, "byte that is", "bytes that are"));
 	printf("\n");
 }
 
-static int join(const struct wanted *w, const char *to)
+static int join_parts(const struct wanted *w, const char *to)
 {
 	char why[WHY_BYTES] = "", shown[2 * WHY_BYTES];
 	struct mlyze_joined joined;
@@ -392,13 +392,13 @@ static int recover_parts(const struct wanted *w, const struct recover_options *o
 			  w->shown);
 		return -EBUSY;
 	}
-	return join(w, opts->output);
+	return join_parts(w, opts->output);
 }
 
 static int recover_memory(const char *path, const struct recover_options *opts)
 {
 	struct wanted w;
-	int err = want(&w, path);
+	int err = find_wanted(&w, path);
 
 	if (err)
 		log_error("cannot recover '%s': %s", w.shown ? w.shown : "?", strerror(-err));
@@ -424,7 +424,10 @@ static int is_profile(const struct dirent *d)
 		ends_with(d->d_name, MLYZE_SUFFIX MLYZE_NAMES_SUFFIX));
 }
 
-/* Has the entry just been recovered? A file and its journal are two entries, in this order. */
+/*
+ * Returns true if the entry has just been recovered. A file and its journal are two entries, in
+ * this order.
+ */
 static bool is_of_last(const char *name, const char *last)
 {
 	return last && ends_with(name, MLYZE_NAMES_SUFFIX) &&
@@ -432,7 +435,7 @@ static bool is_of_last(const char *name, const char *last)
 	       !strncmp(name, last, strlen(last));
 }
 
-/* Recover every profile in a directory, also after one that could not be recovered. */
+/* Recovers every profile in a directory, also after one that could not be recovered. */
 static int recover_dir(const char *dir, const struct recover_options *opts)
 {
 	struct dirent **entries = NULL;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * cmd_replay.c - tachbpf replay: writes profiles to any sink. Knows no format.
- */
+/* cmd_replay.c - tachbpf replay: writes profiles to any sink. Does not know any format. */
 #include "commands/commands.h"
 
 #include <errno.h>
@@ -19,7 +17,7 @@ struct replay {
 	const struct replay_options *opts;
 	struct export_options export;	/* opts->export, with "-" for standard output */
 	struct profile_out out;		/* without a sink until the first profile */
-	struct sink *like;		/* the first part, which has no profiles; NULL: no parts */
+	struct sink *like;		/* the first part, without profiles; NULL: no parts */
 };
 
 static int open_out(struct replay *re)
@@ -28,7 +26,7 @@ static int open_out(struct replay *re)
 				re->set.many);
 }
 
-/* Give the sink the profile that r has selected. */
+/* Passes the profile that r has selected to the sink. */
 static int replay_into(struct profile_set *set, const struct profile_file *file, struct reader *r,
 		       struct sink *sink)
 {
@@ -118,7 +116,7 @@ static const struct profile_parts_ops parts = {
 	.join = part_join, .read_again = part_read_again, .end = part_end,
 };
 
-/* Give all profiles to the sink; a format that can take them in parts takes several at a time. */
+/* Passes all profiles to the sink; a format that supports parts takes several at a time. */
 static int replay_all(struct replay *re)
 {
 	struct whole w = { re, &re->set };
@@ -159,7 +157,7 @@ int replay_run(const struct replay_options *opts)
 	if (!err)
 		err = replay_set(&re);
 	if (re.set.failed)
-		err = -EIO;	/* reported where it happened */
+		err = -EIO;	/* already reported */
 	profile_set_free(&re.set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

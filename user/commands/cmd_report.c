@@ -22,11 +22,11 @@
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
-/* Columns of the numbers; the widest column of names where no terminal limits it. */
+/* Columns of the numbers; the widest column of names if no terminal limits it. */
 #define NUMBER_COLUMNS 28
 #define ALIGN_COLUMNS 60
 
-/* Below a table of Python functions, if the profile has others. */
+/* Printed below a table of Python functions, if the profile has others. */
 #define NATIVE_FOOT                                                                                \
 	"Self includes the machine code that a Python function called; --native lists it."
 
@@ -35,7 +35,7 @@ struct run {
 	struct report_read read;
 };
 
-/* What is printed of a row. */
+/* The texts of a row. */
 struct line {
 	const struct report_row *row;
 	char *id;	/* by process, thread: the number; else NULL */
@@ -124,7 +124,7 @@ static void line_of_code(struct line *line)
 	line->place = show_place(line->row->kind, &line->row->file, line->row->line);
 }
 
-/* The number of processes, the container, its image. */
+/* Sets the number of processes, the container, its image. */
 static void line_of_container(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->read.profiles[line->row->profile];
@@ -172,8 +172,8 @@ static const struct {
 	[REPORT_BY_CONTAINER] = { "processes", "container", "image" },
 };
 
-/* Distribute the columns that the numbers leave on the terminal to names and places. */
-static void share(struct table *t, size_t place, size_t left, bool has_id)
+/* Distributes the columns that the numbers leave on the terminal to names and places. */
+static void share_columns(struct table *t, size_t place, size_t left, bool has_id)
 {
 	if (has_id) {
 		t->id.width = t->id.width + 2 < left / 2 ? t->id.width : left / 2 - 2;
@@ -184,11 +184,11 @@ static void share(struct table *t, size_t place, size_t left, bool has_id)
 	t->place.width = left - t->name.width;
 }
 
-static struct table fit(const struct line *lines, size_t cnt, enum report_by by)
+static struct table fit_table(const struct line *lines, size_t cnt, enum report_by by)
 {
 	size_t terminal = text_terminal_width(stdout), place = 0, i;
 	struct table t = {
-		/* The end of an id matters most. Without a terminal, a long name is not cut. */
+		/* The end of an id is the most important. Without a terminal, a name is not cut. */
 		.id = { .width = 6, .cut = CUT_LEFT, .right = true },
 		.name = { .width = strlen(columns[by].name), .cut = CUT_RIGHT, .spill = !terminal },
 		.place = { .cut = lines[0].id ? CUT_RIGHT : CUT_LEFT },
@@ -203,7 +203,7 @@ static struct table fit(const struct line *lines, size_t cnt, enum report_by by)
 		place = text_widest(place, lines[i].place);
 	}
 	if (terminal)
-		share(&t, place, terminal - NUMBER_COLUMNS - 4, lines[0].id);
+		share_columns(&t, place, terminal - NUMBER_COLUMNS - 4, lines[0].id);
 	else if (t.name.width > ALIGN_COLUMNS)
 		t.name.width = ALIGN_COLUMNS;
 	return t;
@@ -240,7 +240,7 @@ static void put_header(const void *ctx, FILE *out)
 	free(shown);
 }
 
-/* As perf's report has them: from 5 % on, from 0.5 % on. */
+/* As in perf's report: from 5 % on, from 0.5 % on. */
 static enum colour colour_of(double share)
 {
 	return share >= 5 ? COLOUR_RED : share >= 0.5 ? COLOUR_GREEN : COLOUR_NONE;
@@ -279,7 +279,7 @@ static void print_lines(const struct run *run, const struct line *lines, size_t 
 	enum profile_unit unit = run->read.unit;
 	const char *what = unit == UNIT_NANOSECONDS ? "ns" : profile_unit_name(unit);
 	enum report_by by = run->opts->by;
-	struct table t = fit(lines, cnt, by);
+	struct table t = fit_table(lines, cnt, by);
 	size_t i;
 
 	printf("%s", colour_on(stdout, COLOUR_BOLD));
@@ -334,7 +334,7 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 	return err;
 }
 
-static int print(struct run *run)
+static int print_report(struct run *run)
 {
 	const struct report_row *rows;
 	size_t all, cnt;
@@ -361,13 +361,13 @@ int report_run(const struct report_options *opts)
 	err = report_read(&run.read, opts->by, opts->detail ? ROWS_OF_FRAMES :
 			  opts->native ? ROWS_OF_FUNCTIONS : ROWS_OF_PYTHON, &opts->input, 0);
 	if (!err)
-		err = print(&run);
+		err = print_report(&run);
 	if (!err)
 		err = output_flush_stdout();
 	else if (err != -EIO)
-		log_error("cannot make the report: %s", strerror(-err));
+		log_error("cannot create the report: %s", strerror(-err));
 	if (run.read.set.failed)
-		err = -EIO;	/* reported where it happened */
+		err = -EIO;	/* already reported */
 	report_read_free(&run.read);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * cmd_split.c - tachbpf split: one TACH file for each process, thread or span of time, in a
- * directory that is a recording again (it gets a session.json).
+ * directory that is again a recording (it gets a session.json).
  *
- * Pieces are found while reading. The files of the first AT_ONCE pieces are open meanwhile; what
- * belongs to others waits in a temporary file (spool.h), from which one piece after the other is
- * written. So a profile is read once, and memory does not grow with the samples.
+ * Pieces are found while reading. The files of the first AT_ONCE pieces are open meanwhile; events
+ * of others wait in a temporary file (spool.h), from which one piece after the other is written. So
+ * a profile is read once, and memory does not grow with the samples.
  */
 #include "commands/commands.h"
 
@@ -38,19 +38,19 @@
 
 /* Pieces being written at a time: a file, tables and a buffer each. */
 #define AT_ONCE 128
-/* More are a mistake in --every, or hostile. Each has up to 4 KiB of samples in memory. */
+/* More are a mistake in --every, or malicious. Each has up to 4 KiB of samples in memory. */
 #define PIECES_MAX 100000
 #define STEM_BYTES 200
 
 struct piece {
 	uint64_t key;		/* thread id, number of the span of time, or 1 + process frame */
-	const struct profile_file *of;	/* whose it is */
+	const struct profile_file *of;	/* its profile's */
 	int fd;			/* -1: not open */
 	struct sink *sink;
 	struct intern *in;
 	struct remap *remap;
-	struct spool_stream waiting;	/* events, in records: see put_waiting() */
-	struct buf stack;		/* u32: the frames of the last one of them */
+	struct spool_stream waiting;	/* events, as records: see put_waiting() */
+	struct buf stack;		/* u32: the frames of the last of them */
 };
 
 /* For session.json. */
@@ -67,16 +67,16 @@ struct split {
 	struct written *written;
 	size_t written_cnt, written_cap;
 	struct intern *names;		/* of files, before a number is added to them */
-	struct id_map numbers_of;	/* such a name -> the number to try next */
+	struct id_map numbers_of;	/* such a name -> the next number to try */
 	/* The profile being read: */
 	const struct profile_file *file;
 	struct reader *r;
-	struct process_root root;	/* tables NULL: it is of one process */
+	struct process_root root;	/* tables NULL: there is only one process */
 	struct thread_map *numbers;	/* (key, 0) -> number of the piece */
 	struct piece *pieces;
 	size_t piece_cnt, piece_cap;
 	struct spool *spool;		/* of pieces from AT_ONCE on */
-	struct remap *spare;		/* of a piece that is closed, for the next one; NULL */
+	struct remap *spare;		/* of a closed piece, to be reused; or NULL */
 };
 
 static uint64_t key_of(struct split *s, const struct event *ev)
@@ -95,7 +95,7 @@ static uint64_t key_of(struct split *s, const struct event *ev)
 
 /* ---- pieces ---- */
 
-/* The n-th name of a piece, from 1. 0 or -ENAMETOOLONG. */
+/* Returns the n-th name of a piece, from 1. 0 or -ENAMETOOLONG. */
 static int nth_name(const struct split *s, const struct piece *p, uint32_t n,
 		    char name[OUTPUT_NAME_MAX])
 {
@@ -120,8 +120,8 @@ static int nth_name(const struct split *s, const struct piece *p, uint32_t n,
 }
 
 /*
- * Find a name that is free in the directory. session.json will have it. Numbers that were tried
- * before are not tried again. 0 or -errno.
+ * Finds a name that is free in the directory, for session.json. Numbers that were tried before are
+ * not tried again. 0 or -errno.
  */
 static int name_piece(struct split *s, const struct piece *p, char name[OUTPUT_NAME_MAX])
 {
@@ -174,7 +174,7 @@ static void piece_stats(const struct split *s, const struct piece *p, struct pro
 	st->duration_s = left < 0 ? 0 : left < every ? left : every;
 }
 
-/* Set the piece's process: the one of the last root frame, or the file's own. 0 or -ENOMEM. */
+/* Sets the piece's process: that of the last root frame, or the file's own. 0 or -ENOMEM. */
 static int set_process(struct split *s, struct piece *p)
 {
 	struct profile_file *inner;
@@ -192,7 +192,7 @@ static int set_process(struct split *s, struct piece *p)
 	return 0;
 }
 
-/* Its memory may be as long as the profile's table, so that of a closed piece is used again. */
+/* Its memory may be as long as the profile's table, so that of a closed piece is reused. */
 static struct remap *take_remap(struct split *s, struct intern *in)
 {
 	struct remap *r = s->spare;
@@ -227,7 +227,7 @@ static int open_piece(struct split *s, struct piece *p)
 	return err ? err : p->sink->ops->begin(p->sink, &meta, intern_tables(p->in));
 }
 
-/* Close a piece; finish its file if err is 0. Returns err, or the error of closing. */
+/* Closes a piece; finishes its file if err is 0. Returns err, or the error of closing. */
 static int close_piece(struct split *s, struct piece *p, int err)
 {
 	struct profile_stats stats;
@@ -253,7 +253,7 @@ static int close_piece(struct split *s, struct piece *p, int err)
 	return err;
 }
 
-/* Write an event to the piece's file, which is opened if it is not. 0 or -errno. */
+/* Writes an event to the piece's file, which is opened if necessary. 0 or -errno. */
 static int write_event(struct split *s, struct piece *p, const struct event *ev)
 {
 	struct event inner = *ev, ours;
@@ -266,11 +266,11 @@ static int write_event(struct split *s, struct piece *p, const struct event *ev)
 	return err ? err : p->sink->ops->event(p->sink, &ours);
 }
 
-/* ---- events that wait for their file ---- */
+/* ---- events waiting for their file ---- */
 
 #define HEAD_NUMBERS 7		/* time, thread, interpreter, status, weight, frames, new frames */
 
-/* Keep an event: its numbers, and its frames if they are not those of the piece's last event. */
+/* Keeps an event: its numbers, and its frames if they differ from the piece's last event. */
 static int put_waiting(struct split *s, struct piece *p, const struct event *ev)
 {
 	size_t bytes = ev->nframes * sizeof(*ev->frames);
@@ -294,7 +294,7 @@ static int put_waiting(struct split *s, struct piece *p, const struct event *ev)
 	return err;
 }
 
-/* Read the next event that waits; its frames are in frames. 1; 0: there are no more; -errno. */
+/* Reads the next waiting event; its frames are in frames. 1; 0: there are no more; -errno. */
 static int next_waiting(struct spool_reader *r, struct event *ev,
 			uint32_t frames[EVENT_MAX_FRAMES])
 {
@@ -316,7 +316,7 @@ static int next_waiting(struct spool_reader *r, struct event *ev,
 	return 1;
 }
 
-/* Write the file of a piece whose events have waited. 0 or -errno. */
+/* Writes the file of a piece with waiting events. 0 or -errno. */
 static int write_waiting(struct split *s, struct piece *p)
 {
 	uint32_t frames[EVENT_MAX_FRAMES];
@@ -332,7 +332,7 @@ static int write_waiting(struct split *s, struct piece *p)
 
 /* ---- reading ---- */
 
-/* Find or add the key's piece. 0; -E2BIG: too many pieces; -ENOMEM. */
+/* Finds or adds the key's piece. 0; -E2BIG: too many pieces; -ENOMEM. */
 static int number_of(struct split *s, uint64_t key, size_t *number)
 {
 	uint32_t n;
@@ -485,7 +485,7 @@ int split_run(const struct split_options *opts)
 	size_t i;
 	int err;
 
-	/* TACH has samples only: times are converted to numbers of samples. */
+	/* TACH only has samples: times are converted to numbers of samples. */
 	if (args.value == VALUE_DEFAULT)
 		args.value = VALUE_SAMPLES;
 	err = profile_set_open(&s.set, opts->input.paths, opts->input.path_cnt, &args);
@@ -494,7 +494,7 @@ int split_run(const struct split_options *opts)
 		err = split_set(&s);
 	}
 	if (s.set.failed)
-		err = -ECANCELED;	/* reported where it happened */
+		err = -ECANCELED;	/* already reported */
 	compressor_free(s.compressor);
 	for (i = 0; i < s.written_cnt; i++)
 		free(s.written[i].name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_top.c - `tachbpf top`: the busiest Python processes, again at the end of each interval: a
- * table, or a line of JSON; on a terminal a screen with keys (top_screen.c).
+ * cmd_top.c - `tachbpf top`: the busiest Python processes, after each interval: a table, or a line
+ * of JSON; on a terminal a screen with keys (top_screen.c).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -43,7 +43,7 @@ struct top_window {
 	const struct live_process *list;	/* cnt of them, the busiest first */
 	size_t cnt;
 	size_t limit;		/* rows; 0: all */
-	uint64_t ns;		/* how long it was */
+	uint64_t ns;		/* its length */
 	uint32_t rate_hz;
 	uint64_t utc_s;		/* its end, seconds since 1970 */
 };
@@ -51,8 +51,8 @@ struct top_window {
 /* ---- the table ---- */
 
 /*
- * "handle (app.py), 43 %": the function, its file's name, its share of the process' time. Without
- * CPU time in the window: what holds the process, if anything does.
+ * Returns "handle (app.py), 43 %": the function, its file's name, its share of the process' time.
+ * Without CPU time in the window: what stops the process, if anything does.
  */
 static char *hottest_text(const struct live_process *p)
 {
@@ -70,7 +70,7 @@ static char *hottest_text(const struct live_process *p)
 	return text;
 }
 
-/* One line, cut to the terminal's width. */
+/* Prints one line, cut to the terminal's width. */
 static void print_row(const struct live_process *p, uint64_t ns)
 {
 	const struct container *c = process_identity(p->process)->container;
@@ -85,7 +85,7 @@ static void print_row(const struct live_process *p, uint64_t ns)
 	free(text);
 }
 
-/* The first line and the headings. */
+/* Prints the first line and the headings. */
 static void print_head(const struct top_window *w)
 {
 	time_t now = (time_t)w->utc_s;
@@ -198,13 +198,13 @@ static void print_json(const struct top_window *w)
 struct top {
 	struct top_session session;	/* first */
 	const struct top_options *opts;
-	bool redraw;		/* on a terminal: each table is drawn over the one before */
+	bool redraw;		/* on a terminal: each table replaces the previous one */
 	uint64_t window_ns;	/* when the window began */
-	uint32_t shown;		/* windows */
+	uint32_t shown;		/* windows so far */
 };
 
-/* How many rows are shown: on a terminal no more than it has lines. */
-static size_t rows(const struct top *t)
+/* Returns how many rows are shown: on a terminal at most as many as fit. */
+static size_t shown_rows(const struct top *t)
 {
 	struct winsize size;
 	size_t room;
@@ -215,9 +215,9 @@ static size_t rows(const struct top *t)
 	return !t->opts->limit || room < t->opts->limit ? room : t->opts->limit;
 }
 
-static int show(struct top *t, uint64_t now)
+static int show_window(struct top *t, uint64_t now)
 {
-	struct top_window w = { .limit = rows(t), .ns = now - t->window_ns,
+	struct top_window w = { .limit = shown_rows(t), .ns = now - t->window_ns,
 				.rate_hz = capture_rate(t->session.capture),
 				.utc_s = time(NULL) };
 	struct live_process *list = live_list(t->session.live, &w.cnt);
@@ -242,20 +242,20 @@ static int show(struct top *t, uint64_t now)
 	return output_flush_stdout();
 }
 
-static bool finished(struct top *t)
+static bool is_finished(struct top *t)
 {
 	uint32_t count = t->opts->once ? 1 : t->opts->count;
 
 	return (count && t->shown >= count) || top_session_over(&t->session);
 }
 
-static int loop(struct top *t)
+static int top_loop(struct top *t)
 {
 	uint64_t interval = (uint64_t)(t->opts->interval_s * 1e9), now;
 	bool second;
 	int err = 0;
 
-	while (!err && !finished(t)) {
+	while (!err && !is_finished(t)) {
 		uint64_t left = t->window_ns + interval;
 
 		now = now_ns();
@@ -263,7 +263,7 @@ static int loop(struct top *t)
 		err = top_session_poll(&t->session, left < POLL_MS ? (int)left : POLL_MS, &second);
 		now = now_ns();
 		if (!err && now - t->window_ns >= interval)
-			err = show(t, now);
+			err = show_window(t, now);
 	}
 	return err;
 }
@@ -278,7 +278,7 @@ static int run_tables(const struct top_options *opts)
 	err = top_session_begin(&t.session, opts, RECORD_CPU, opts->rate_hz, false);
 	t.window_ns = t.session.start_ns;
 	if (!err)
-		err = loop(&t);
+		err = top_loop(&t);
 	if (!err)
 		err = output_flush_stdout();
 	end_err = top_session_end(&t.session);

@@ -12,7 +12,7 @@ static volatile sig_atomic_t own, last, terminal, asked;
 static volatile sig_atomic_t begun;
 static bool shared;	/* the command is in the terminal's foreground, too */
 
-/* The kernel itself sends the SIGINT of a terminal to all of the foreground: SI_KERNEL. */
+/* For Ctrl-C on a terminal the kernel sends SIGINT to all foreground processes: SI_KERNEL. */
 static void on_signal(int sig, siginfo_t *info, void *context)
 {
 	if (!begun && (own || terminal)) {
@@ -65,7 +65,7 @@ struct record_signals record_signals_seen(void)
 
 int command_workers_start(unsigned int parts)
 {
-	/* The keeper needs them. */
+	/* Used by the keeper. */
 	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 1];
 	size_t cnt = capture_workers(parts, kinds);
 

@@ -2,7 +2,7 @@
 /*
  * commands.h - the commands, each in its cmd_NAME.c.
  *
- * Each returns the program's exit status; errors have been logged, in one line each.
+ * Each returns the program's exit status; each error was logged in one line.
  */
 #ifndef TACHBPF_COMMANDS_H
 #define TACHBPF_COMMANDS_H
@@ -26,17 +26,17 @@ struct completion_options;
 struct agent_command_options;
 
 /*
- * Record as opts say. 1 after logging an error, 126 or 127 if the command cannot be executed; else
- * the status of the command if that is not 0, 3 (EXIT_NO_PYTHON) after logging that no Python was
- * seen, or 0.
+ * Records as opts say. Returns 1 after logging an error, 126 or 127 if the command cannot be
+ * executed; otherwise the status of the command if that is not 0, 3 (EXIT_NO_PYTHON) after logging
+ * that no Python was seen, or 0.
  */
 int record_run(const struct record_options *opts);
 int info_run(const struct info_options *opts);
 int report_run(const struct report_options *opts);
 int replay_run(const struct replay_options *opts);
 /*
- * As replay_run(), and shows the page in the browser. Without opts->export.output the page gets a
- * directory that only the user can enter. EXIT_FAILURE also if the page could not be shown.
+ * As replay_run(), and opens the page in the browser. Without opts->export.output the page is put
+ * into a directory that only the user can enter. EXIT_FAILURE also if the page could not be opened.
  */
 int open_run(const struct replay_options *opts);
 int mem_run(const struct mem_options *opts);
@@ -47,14 +47,14 @@ int diff_run(const struct diff_options *opts);
 int gil_run(const struct gil_options *opts);
 int recover_run(const struct recover_options *opts);
 
-/* These read no files. */
+/* These do not read files. */
 int doctor_run(const struct doctor_options *opts);
 int top_run(const struct top_options *opts);
 int dump_run(const struct dump_options *opts);
 int ps_run(const struct ps_options *opts);
 int completion_run(const struct completion_options *opts);
 /*
- * Runs another executable in this one's place: returns only if it cannot, as a shell, 126 or 127.
+ * Runs another executable in place of this one: returns only if it cannot: 126 or 127, as a shell.
  */
 int agent_command_run(const struct agent_command_options *opts);
 

@@ -76,8 +76,8 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 }
 
 /*
- * Of one file: what is held when the selected time begins (A: by default when the file does) or
- * ends (B). What was allocated before that all counts.
+ * For one file: memory held when the selected time begins (A: by default when the file does) or
+ * ends (B). All earlier allocations count.
  */
 static void set_moment(struct diff_side *s, const struct diff_options *opts, size_t i)
 {
@@ -107,7 +107,7 @@ static void set_side(struct diff_side *s, const struct diff_options *opts, size_
 }
 
 /* 0 or -ENOMEM. */
-static int begin(struct diff_side *s)
+static int begin_side(struct diff_side *s)
 {
 	if (s->opts->format)
 		s->graph = flamegraph_new();
@@ -137,7 +137,7 @@ static int part_begin(void *ctx, const void *whole)
 
 	part->opts = s->opts;
 	part->moment = s->moment;
-	return begin(part);
+	return begin_side(part);
 }
 
 static bool part_fits(const void *first, const void *part)
@@ -175,7 +175,7 @@ static int read_side(struct diff_side *s, const struct diff_options *opts, size_
 	if (err)
 		return -EIO;
 	s->set.filter = &s->filter;
-	err = begin(s);
+	err = begin_side(s);
 	if (!err)
 		err = s->report ? profile_parts_read(&s->set, &parts, s) : 1;
 	if (err > 0)
@@ -205,7 +205,7 @@ int diff_sides_read(struct diff_side sides[2], const struct diff_options *opts)
 
 	in_threads(2, read_one, &b);
 	log_print_held(&b.logged[0]);
-	/* As if B had not been read: of one file at two moments it would say the same again. */
+	/* As if B had not been read: for one file at two times it would repeat A's message. */
 	if (!b.err[0])
 		log_print_held(&b.logged[1]);
 	buf_free(&b.logged[1]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * dump_locks.c - the locks that threads and tasks wait for, and deadlocks, in `tachbpf dump`;
- * words of its text. See dump_show.h.
+ * dump_locks.c - the locks that threads and tasks wait for, and deadlocks, in `tachbpf dump`; parts
+ * of its text. See dump_show.h.
  */
 #include "commands/dump_show.h"
 
@@ -26,7 +26,7 @@ void dump_text_escaped(const char *text, size_t len)
 	fputs(escape_text(text, len, shown, sizeof(shown)), stdout);
 }
 
-/* Print the name of a task, or its address. */
+/* Prints the name of a task, or its address. */
 static void dump_text_task(const struct task *task)
 {
 	if (*task->name)
@@ -53,7 +53,7 @@ static const char *const kinds[PY_LOCK_KINDS] = {
 	[PY_LOCK_IMPORT] = "import lock", [PY_LOCK_ASYNCIO] = "asyncio.Lock",
 };
 
-/* "Lock 0x7f...", "import lock of module 'json'" */
+/* Prints "Lock 0x7f...", "import lock of module 'json'". */
 static void print_lock(const struct look_lock *lock)
 {
 	printf("%s", kinds[lock->kind]);
@@ -68,7 +68,7 @@ static void print_lock(const struct look_lock *lock)
 		printf(" to be notified");
 }
 
-/* " holds (pay_ba, /srv/pay.py:9, inside the `with` on line 8)" */
+/* Prints " holds (pay_ba, /srv/pay.py:9, inside the `with` on line 8)". */
 static void print_holds(const struct look_lock *lock)
 {
 	printf(" %s", lock->sure ? "holds" : "may hold");
@@ -142,7 +142,7 @@ static const struct look_lock *lock_of(const struct waiters *w, size_t i)
 	return w->tasks ? w->p->tasks->waits[i].lock : w->p->threads[i].lock;
 }
 
-/* The first one in deadlock number n. */
+/* Returns the first one in deadlock number n. */
 static size_t first_of(const struct waiters *w, uint32_t n)
 {
 	size_t i;
@@ -153,7 +153,7 @@ static size_t first_of(const struct waiters *w, uint32_t n)
 	return NOBODY;
 }
 
-/* Who holds the lock that number i waits for; NOBODY: it is not shown. */
+/* Returns the holder of the lock that number i waits for; NOBODY: it is not shown. */
 static size_t holder_of(const struct waiters *w, size_t i)
 {
 	const struct look_lock *lock = lock_of(w, i);
@@ -166,10 +166,7 @@ static size_t holder_of(const struct waiters *w, size_t i)
 	return NOBODY;
 }
 
-/*
- * Call it for each one of a deadlock, and who holds what it waits for; at most for all that there
- * are.
- */
+/* Calls it for each member of a deadlock, with the holder of its lock; for each at most once. */
 static void each_of(const struct waiters *w, size_t first, void *ctx,
 		    void (*fn)(void *ctx, const struct waiters *w, size_t i, size_t holder))
 {
@@ -197,7 +194,7 @@ static void add_sure(void *ctx, const struct waiters *w, size_t i, size_t holder
 	*(bool *)ctx &= lock_of(w, i)->sure;
 }
 
-/* "Deadlock: ", if each lock of it is held for certain. */
+/* Prints "Deadlock: ", if each of its locks is certainly held. */
 static void print_name(const struct waiters *w, size_t first)
 {
 	bool sure = true;
@@ -213,7 +210,7 @@ static void print_arrow(void *ctx, const struct waiters *w, size_t i, size_t hol
 	print_one(w, holder);
 }
 
-/* "thread 7 "reader" waits for RLock 0x7f..., which thread 8 "writer" holds" */
+/* Prints "thread 7 "reader" waits for RLock 0x7f..., which thread 8 "writer" holds". */
 static void print_wait(void *ctx, const struct waiters *w, size_t i, size_t holder)
 {
 	const char *what = w->tasks ? "task" : "thread";
@@ -241,7 +238,7 @@ static void print_circles(const struct waiters *w)
 	}
 }
 
-/* "Deadlock: 7 "reader" -> 8 "writer" -> 7 "reader"" */
+/* Prints "Deadlock: 7 "reader" -> 8 "writer" -> 7 "reader"". */
 void dump_text_circles(const struct look_process *p)
 {
 	struct waiters threads = waiters_of(p, false), tasks = waiters_of(p, true);
@@ -274,7 +271,7 @@ void dump_json_line(struct json *j, const char *key, int32_t line)
 		json_null(j, key);
 }
 
-/* Where the holder is; null: not known. */
+/* Writes where the holder is; null: unknown. */
 static void write_place(struct json *j, const struct look_lock *lock)
 {
 	if (!*lock->function) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dump_process.c - a process as `tachbpf dump` shows it: text and JSON. See dump_show.h. */
+/* dump_process.c - a process in the output of `tachbpf dump`: text and JSON. See dump_show.h. */
 #include "commands/dump_show.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 #define COMMAND_BYTES 1024
 #define VERSION 1		/* of the JSON */
 
-/* A process' command line; NULL: not known. text: room for it. */
+/* Returns a process' command line; NULL: unknown. text: room for it. */
 static const char *command_of(const struct process *p, char text[COMMAND_BYTES])
 {
 	const char *command = process_command(p);
@@ -55,7 +55,7 @@ static void print_process(const struct look_process *p)
 	printf("\n");
 }
 
-/* ", has not run for 2 h 5 min" */
+/* Prints ", has not run for 2 h 5 min". */
 static void print_idle(const struct look_thread *t)
 {
 	uint64_t s = t->idle_ms / 1000;
@@ -71,7 +71,7 @@ static void print_idle(const struct look_thread *t)
 		printf("%" PRIu64 " h %" PRIu64 " min", s / 3600, s / 60 % 60);
 }
 
-/* ": waits for I/O: read, descriptor 3 (pipe:[4711])" */
+/* Prints ": waits for I/O: read, descriptor 3 (pipe:[4711])". */
 static void print_state(const struct look_process *p, const struct look_thread *t)
 {
 	printf(": %s", t->state == LOOK_HELD ? t->held : look_state_name(t->state));
@@ -98,7 +98,8 @@ static void print_state(const struct look_process *p, const struct look_thread *
 static void print_frame(const struct profile_tables *tables, uint32_t id)
 {
 	const struct frame *f = &tables->frames[id];
-	const struct string_ref *func = &tables->strings[f->func], *file = &tables->strings[f->file];
+	const struct string_ref *func = &tables->strings[f->func];
+	const struct string_ref *file = &tables->strings[f->file];
 
 	printf("    ");
 	dump_text_escaped(func->data, func->len);
@@ -112,7 +113,7 @@ static void print_frame(const struct profile_tables *tables, uint32_t id)
 	printf("\n");
 }
 
-/* The kernel's functions, innermost first. */
+/* Prints the kernel's functions, innermost first. */
 static void print_kernel(const struct look_thread *t)
 {
 	const char *at = t->kernel;
@@ -150,7 +151,7 @@ static void print_variables(const struct look_frame_variables *v, bool arguments
 	}
 }
 
-/* Below frame number i its arguments and locals, if they are known. */
+/* Prints the arguments and locals of frame number i below it, if they are known. */
 static void print_locals(const struct look_thread *t, uint32_t i)
 {
 	if (!t->variables)
@@ -159,7 +160,7 @@ static void print_locals(const struct look_thread *t, uint32_t i)
 	print_variables(&t->variables->frames[i], false, "Locals");
 }
 
-/* ", variables read while it ran" */
+/* Prints ", variables read while it ran". */
 static void print_locals_state(const struct look_thread *t, bool asked)
 {
 	if (!asked)
@@ -190,7 +191,7 @@ static void print_thread(const struct look_process *p, const struct look_thread 
 
 void dump_keep_blocked(struct look_process *p, uint32_t watch_ms, struct look_thread *kept)
 {
-	/* A wait is seen in whole milliseconds, from when the scan found it. */
+	/* A wait has a resolution of milliseconds, and starts when the scan found it. */
 	uint64_t least_us = watch_ms * 900ull;
 	size_t i, n = 0;
 
@@ -217,7 +218,7 @@ void dump_text(const struct look_process *p, bool first, bool locals)
 	if (p->beyond)
 		printf("\nThreads beyond %d are left out.\n", LOOK_THREADS_MAX);
 	if (p->locals_cut)
-		printf("\nMore variables than 1 MiB are left out.\n");
+		printf("\nVariables beyond 1 MiB are left out.\n");
 	if (p->ended)
 		printf("\nThe process has ended.\n");
 	else if (p->unseen)
@@ -234,7 +235,7 @@ static const char *const states[LOOK_STATE_CNT] = {
 	[LOOK_HELD] = "held", [LOOK_OTHER] = "other",
 };
 
-/* The kernel's functions, innermost first; null: not known. */
+/* Writes the kernel's functions, innermost first; null: unknown. */
 static void write_kernel(struct json *j, const struct look_thread *t)
 {
 	const char *at = t->kernel;
@@ -252,7 +253,7 @@ static void write_kernel(struct json *j, const struct look_thread *t)
 	json_array_end(j);
 }
 
-/* Of frame number i; null: they are not known. */
+/* Writes those of frame number i; null: unknown. */
 static void write_locals(struct json *j, const struct look_thread *t, uint32_t i)
 {
 	const struct look_frame_variables *v = t->variables ? &t->variables->frames[i] : NULL;
@@ -281,7 +282,7 @@ static void write_locals_state(struct json *j, const struct look_thread *t)
 		json_null(j, "locals_steady");
 }
 
-/* Frame number i of a thread. */
+/* Writes frame number i of a thread. */
 static void write_frame(struct json *j, const struct profile_tables *tables,
 			const struct look_thread *t, uint32_t i, bool locals)
 {

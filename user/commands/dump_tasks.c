@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* dump_tasks.c - asyncio's tasks in what `tachbpf dump` prints. See dump_show.h. */
+/* dump_tasks.c - asyncio's tasks in the output of `tachbpf dump`. See dump_show.h. */
 #include "commands/dump_show.h"
 
 #include <errno.h>
@@ -14,10 +14,10 @@
 #include "look/task_tree.h"
 #include "resolve/process.h"
 
-/* ---- which loops run, by the files that their code is in ---- */
+/* ---- running event loops, by the files of their code ---- */
 
-/* Has a thread a frame of this file on its stack? */
-static bool runs(const struct look_process *p, const char *file)
+/* Returns true if a thread has a frame of this file on its stack. */
+static bool runs_file(const struct look_process *p, const char *file)
 {
 	const struct profile_tables *tables = process_tables(p->process);
 	size_t i;
@@ -34,7 +34,7 @@ static bool runs(const struct look_process *p, const char *file)
 
 static bool runs_asyncio(const struct look_process *p)
 {
-	return runs(p, "/asyncio/base_events.py") || runs(p, "/asyncio/runners.py");
+	return runs_file(p, "/asyncio/base_events.py") || runs_file(p, "/asyncio/runners.py");
 }
 
 /* ---- text ---- */
@@ -44,7 +44,7 @@ struct text {
 	const struct task_set *set;
 };
 
-/* As long as names of code objects are: dump_text_escaped() cuts them. */
+/* Can be as long as names of code objects: dump_text_escaped() cuts them. */
 static void print_escaped(const char *s, size_t len)
 {
 	char shown[4 * CODE_STRING_MAX];
@@ -61,7 +61,7 @@ static void print_branches(const struct task_line *l)
 	fputs(l->last[l->depth] ? "└── " : "├── ", stdout);
 }
 
-/* As pstree writes it, which has a space for an emoji that nobody has set. */
+/* As in pstree, which has a space for an emoji that is never set. */
 static void print_frame(const struct text *t, uint32_t frame)
 {
 	const struct profile_tables *tables = process_tables(t->p->process);
@@ -81,8 +81,8 @@ static void print_task(const struct text *t, const struct task_line *l)
 {
 	static const char *const marks[] = {
 		[TASK_MARK_NONE] = "", [TASK_MARK_CYCLE] = " (awaits itself: a cycle)",
-		[TASK_MARK_ABOVE] = " (see above)", [TASK_MARK_BELOW] = " (goes on below)",
-		[TASK_MARK_UNLISTED] = " (in no list of tasks)",
+		[TASK_MARK_ABOVE] = " (see above)", [TASK_MARK_BELOW] = " (continues below)",
+		[TASK_MARK_UNLISTED] = " (not in a list of tasks)",
 	};
 	const struct task *task = l->task == UINT32_MAX ? NULL : &t->set->tasks[l->task];
 
@@ -100,7 +100,7 @@ static void print_task(const struct text *t, const struct task_line *l)
 	if (task && task->flags & TASK_MOVED)
 		fputs(" (moved meanwhile)", stdout);
 	if (task && task->flags & TASK_CUT)
-		fputs(" (not all of it)", stdout);
+		fputs(" (incomplete)", stdout);
 	fputs(marks[l->mark], stdout);
 	if (task && l->mark == TASK_MARK_NONE)
 		dump_text_task_lock(t->p->tasks, l->task);
@@ -128,18 +128,18 @@ static void print_tree(const struct look_process *p)
 	printf("\n%zu asyncio %s\n", t.set->cnt, text_plural(t.set->cnt, "task", "tasks"));
 	tree = task_tree_new(&p->tasks->set);
 	if (!tree || task_tree_each(tree, print_line, &t))
-		printf("There is no memory to show them.\n");
+		printf("There is not enough memory to show them.\n");
 	task_tree_free(tree);
 	if (t.set->cut)
 		printf("There are more.\n");
 	if (t.set->unread)
 		printf("Some could not be read.\n");
 	if (t.set->changed)
-		printf("The list of tasks changed all the time: some are missing.\n");
+		printf("The list of tasks kept changing: some are missing.\n");
 	dump_text_deadlocks(p, true);
 }
 
-/* Why there is no tree, if somebody may look for one. */
+/* Prints why there is no tree, if one may be expected. */
 static void print_why(const struct look_process *p)
 {
 	int err = p->tasks->err;
@@ -148,9 +148,9 @@ static void print_why(const struct look_process *p)
 		printf("\nasyncio's tasks are listed from CPython 3.14 on.\n");
 	else if (err && err != -EOPNOTSUPP && err != -ENOENT && runs_asyncio(p))
 		printf("\nasyncio's tasks could not be read: %s.\n", strerror(-err));
-	if (runs(p, "/trio/_core/_run.py"))
-		printf("\ntrio's tasks are not listed: trio keeps them in Python objects that cannot "
-		       "be found from outside.\n");
+	if (runs_file(p, "/trio/_core/_run.py"))
+		printf("\ntrio's tasks are not listed: trio keeps them in Python objects that "
+		       "cannot be found from outside.\n");
 }
 
 void dump_tasks_text(const struct look_process *p)

@@ -2,8 +2,8 @@
 /*
  * gil_json.c - the results of tachbpf gil as JSON, and as an HTML page; docs/gil.md describes both.
  *
- * In the JSON, what is not known is null, never 0. The page has what the matrix is made of: who
- * waited for whom, and at which lines both were.
+ * In the JSON, unknown values are null, never 0. The page has the data of the matrix: who waited
+ * for whom, and at which lines both were.
  */
 #include <errno.h>
 #include <math.h>
@@ -108,7 +108,7 @@ static void json_stack(struct json *j, const struct gil_section *s, uint32_t id)
 	json_array_end(j);
 }
 
-/* How many rows there are, and an array of those that are shown. */
+/* Writes the number of rows, and an array of those that are shown. */
 static void json_rows(struct json *j, const struct gil_section *s, const struct gil_report *r,
 		      const char *cnt_key, const char *key, struct gil_order order,
 		      void (*row)(struct json *j, const struct gil_section *s, uint32_t id))
@@ -210,13 +210,13 @@ void gil_print_json(const struct gil_report *r, const struct profile_set *set)
 /* ---- the page ---- */
 
 #define DATA_VERSION 1
-/* Of each process, those with the longest waits; about 10 bytes each. */
+/* Limit for each process, longest waits first; about 10 bytes each. */
 #define CELLS_MAX 20000
 
 /* The cells of one process, the longest waits first. */
 struct page_cells {
 	struct gil_cell *list;
-	uint32_t cnt;			/* that are written */
+	uint32_t cnt;			/* those that are written */
 	uint64_t left_out;		/* samples */
 	uint32_t *number;		/* thread of the gil -> its number on the page */
 };
@@ -225,7 +225,7 @@ struct page {
 	const struct gil_report *r;
 	const char *title;
 	struct page_cells *cells;	/* by section */
-	struct intern *places;		/* those of all sections */
+	struct intern *places;		/* of all sections */
 };
 
 static int compare_cells(const void *a, const void *b)
@@ -339,7 +339,7 @@ static int put_meta(struct json *j, const void *ctx)
 
 /* ---- places and cells ---- */
 
-/* Replace a line by the number of its place on the page. */
+/* Replaces a line by the number of its place on the page. */
 static int make_place(struct page *p, const struct gil_section *s, uint32_t *line)
 {
 	const struct profile_tables *t = gil_tables(s->gil);
@@ -387,7 +387,7 @@ static void put_places(struct html_data *d, const struct profile_tables *t)
 		html_varint(d, t->frames[i].line > 0 ? (uint32_t)t->frames[i].line : 0);
 }
 
-/* No holder is 0, others are their numbers + 1. */
+/* 0: no holder; otherwise its number + 1. */
 static void put_cells(struct html_data *d, const struct page_cells *c)
 {
 	uint32_t i;

@@ -28,7 +28,7 @@ struct gil_section {
 };
 
 struct gil_exact_thread {
-	char *name;			/* NULL: unknown; hostile */
+	char *name;			/* NULL: unknown; untrusted */
 	struct session_gil gil;
 };
 
@@ -39,35 +39,35 @@ struct gil_report {
 	uint32_t limit;			/* rows of each list; 0: all */
 };
 
-/* The time in seconds that this number of the profile's samples stands for. */
+/* Returns the time in seconds for this number of the profile's samples. */
 double gil_seconds(const struct gil_section *s, uint64_t samples);
-/* Seconds from the process' first sample to the end of its last one. */
+/* Returns the seconds from the process' first sample to the end of its last one. */
 double gil_observed_s(const struct gil_section *s);
 /*
- * The share of gil_observed_s() in which the GIL was held, in percent. held: samples that hold
- * it. Interpreters with a GIL of their own are added up, to at most 100.
+ * Returns the share of gil_observed_s() in which the GIL was held, in percent. held: samples that
+ * hold it. Interpreters with their own GIL are added up, to at most 100.
  */
 double gil_utilisation(const struct gil_section *s, uint64_t held);
-/* Why nothing is known of the process' GIL, as a sentence; NULL: its waits are known. */
+/* Returns why nothing is known about the process' GIL, as a sentence; NULL: its waits are known. */
 const char *gil_reason(const struct gil_section *s);
-/* Why the GIL's holders are not known, as a sentence; NULL: they are known. */
+/* Returns why the GIL's holders are unknown, as a sentence; NULL: they are known. */
 const char *gil_no_holders(const struct gil_section *s);
-/* The process' id; 0: unknown. */
+/* Returns the process' id; 0: unknown. */
 uint32_t gil_tgid(const struct gil_section *s);
-/* The process' comm; NULL: unknown; hostile. */
+/* Returns the process' comm, untrusted; NULL: unknown. */
 const char *gil_comm(const struct gil_section *s);
-/* What was measured of a thread; NULL: nothing. */
+/* Returns a thread's measured waits; NULL: none. */
 const struct gil_exact_thread *gil_exact(const struct gil_section *s, uint64_t thread_id);
-/* A thread's name; NULL: unknown; hostile. */
+/* Returns a thread's name, untrusted; NULL: unknown. */
 const char *gil_thread_name(const struct gil_section *s, uint64_t thread_id);
-/* How many of cnt rows are shown. */
+/* Returns how many of cnt rows are shown. */
 uint32_t gil_shown(const struct gil_report *r, uint32_t cnt);
 
-/* Print the report of the set's files on standard output. */
+/* Prints the report of the set's files on standard output. */
 void gil_print_json(const struct gil_report *r, const struct profile_set *set);
-/* Write it as a page to fd. title may be NULL. 0 or -errno. */
+/* Writes it as a page to fd. title may be NULL. 0 or -errno. */
 int gil_write_page(int fd, const struct gil_report *r, const char *title);
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int gil_print_text(const struct gil_report *r, const struct profile_set *set);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * gil_text.c - the results of tachbpf gil as tables; what they and the other forms have in common.
+ * gil_text.c - the results of tachbpf gil as tables; code shared with the other formats.
  *
- * Names are hostile and are escaped first. A place is "file:line function", so that a terminal
- * cuts off directories first.
+ * Names are untrusted and are escaped first. A place is "file:line function", so that directories
+ * are cut first on a terminal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 
-/* ---- what text, JSON and page show of a process ---- */
+/* ---- shared by text, JSON and page ---- */
 
 double gil_seconds(const struct gil_section *s, uint64_t samples)
 {
@@ -29,7 +29,7 @@ double gil_observed_s(const struct gil_section *s)
 
 	if (p->last_us < p->first_us)
 		return 0;
-	/* The last sample, too, stands for an interval. */
+	/* The last sample stands for an interval, too. */
 	return (p->last_us - p->first_us) / 1e6 + s->meta->interval_us / 1e6;
 }
 
@@ -46,8 +46,8 @@ const char *gil_reason(const struct gil_section *s)
 	static const char *const reasons[] = {
 		[GIL_NOT_RECORDED] = "not recorded: threads that wait for the GIL are only in "
 				     "profiles of modes gil, wall and all (record with --mode gil)",
-		[GIL_NO_GIL] = "a free-threaded Python: it has no GIL that could be waited for",
-		[GIL_NEVER_SEEN] = "no thread had or wanted the GIL: it was idle",
+		[GIL_NO_GIL] = "a free-threaded Python: it has no GIL",
+		[GIL_NEVER_SEEN] = "no thread held or wanted the GIL: it was idle",
 	};
 
 	return s->known == GIL_KNOWN ? NULL : reasons[s->known];
@@ -56,7 +56,7 @@ const char *gil_reason(const struct gil_section *s)
 const char *gil_no_holders(const struct gil_section *s)
 {
 	return gil_holders_known(s->process) ? NULL :
-	       "running threads were not recorded, so who had the GIL is not known";
+	       "running threads were not recorded, so the holders of the GIL are unknown";
 }
 
 uint32_t gil_tgid(const struct gil_section *s)
@@ -92,7 +92,7 @@ uint32_t gil_shown(const struct gil_report *r, uint32_t cnt)
 /* Columns of two numbers and their gaps, and of three, before the places. */
 #define PAIR_COLUMNS 24
 #define LINE_COLUMNS 36
-/* The widest text of a column that what follows in its row is aligned to, without a terminal. */
+/* The widest text of a column to which the rest of its row is aligned, without a terminal. */
 #define ALIGN_COLUMNS 512
 /* The narrowest column for places on a terminal, even if lines wrap then. */
 #define PLACE_MIN 16
@@ -100,11 +100,11 @@ uint32_t gil_shown(const struct gil_report *r, uint32_t cnt)
 struct page {
 	const struct gil_report *r;
 	const struct gil_section *s;
-	size_t terminal;	/* columns; 0: no terminal */
-	size_t names;		/* the same, of names of threads; 0: there are none */
+	size_t terminal;	/* columns; 0: not a terminal */
+	size_t names;		/* the same, for names of threads; 0: there are none */
 };
 
-/* A place as text, to be freed; NULL: out of memory. */
+/* Returns a place as text, to be freed; NULL: no memory. */
 static char *place_text(const struct gil_section *s, uint32_t place)
 {
 	const struct profile_tables *t = gil_tables(s->gil);
@@ -128,11 +128,11 @@ static char *line_text(const struct gil_section *s, uint32_t line)
 	uint32_t cnt;
 
 	if (line == GIL_NO_LINE)
-		return strdup("(nobody seen with it)");
+		return strdup("(no holder seen)");
 	return place_text(s, gil_lines(s->gil, &cnt)[line].place);
 }
 
-/* Print the held time in seconds; "-" if it is not known. */
+/* Prints the held time in seconds; "-" if it is unknown. */
 static void print_held(const struct page *p, uint64_t held)
 {
 	if (gil_holders_known(p->s->process))
@@ -141,7 +141,7 @@ static void print_held(const struct page *p, uint64_t held)
 		printf("%10s  ", "-");
 }
 
-/* What a thread is called, to be freed; NULL: out of memory. */
+/* Returns a thread's label, to be freed; NULL: no memory. */
 static char *thread_text(const struct gil_section *s, const struct gil_thread *t)
 {
 	const char *name = gil_thread_name(s, t->thread_id);
@@ -150,7 +150,7 @@ static char *thread_text(const struct gil_section *s, const struct gil_thread *t
 	return text_escape(name, strlen(name));
 }
 
-/* How wide the names of the first `shown` threads are; 0: none has one, or out of memory. */
+/* Returns the width of the names of the first `shown` threads; 0: none has one, or no memory. */
 static size_t names_width(const struct page *p, const struct gil_order *order, uint32_t shown)
 {
 	uint32_t i, cnt;
@@ -166,7 +166,7 @@ static size_t names_width(const struct page *p, const struct gil_order *order, u
 	return width < ALIGN_COLUMNS ? width : ALIGN_COLUMNS;
 }
 
-/* Print a row for each, as far as --limit lets them through. 0 or -ENOMEM. */
+/* Prints a row for each, as far as --limit allows. 0 or -ENOMEM. */
 static int print_rows(const struct page *p, const struct gil_order *order,
 		      int (*row)(const struct page *p, uint32_t id))
 {
@@ -222,8 +222,8 @@ static int print_threads(struct page *p)
 }
 
 /*
- * The width of the first of two columns of places: its widest text; on a terminal at most half of
- * both.
+ * Returns the width of the first of two columns of places: its widest text; on a terminal at most
+ * half of both.
  */
 static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt, size_t heading)
 {
@@ -241,7 +241,7 @@ static size_t first_width(const struct page *p, char *const *texts, uint32_t cnt
 static void print_pair(const struct page *p, const struct gil_pair *pair, char *const *texts,
 		       size_t width)
 {
-	/* What is wider is cut on a terminal; elsewhere it moves the second one. */
+	/* Wider text is cut on a terminal; elsewhere it shifts the second column. */
 	struct text_column first = { .width = width, .cut = CUT_LEFT, .spill = !p->terminal };
 	struct text_column second = { .cut = CUT_LEFT };
 
@@ -287,7 +287,7 @@ static int print_matrix(const struct page *p)
 	return err;
 }
 
-/* The last cell of a row, behind so many columns. text is freed; NULL: -ENOMEM. */
+/* Prints the last cell of a row, after this many columns. text is freed; NULL: -ENOMEM. */
 static int print_last(const struct page *p, size_t columns, char *text)
 {
 	if (!text)
@@ -314,7 +314,7 @@ static int print_lines(const struct page *p)
 	uint32_t i, cnt;
 	const struct gil_line *lines = gil_lines(p->s->gil, &cnt);
 
-	/* The remaining lines have nothing to do with waits. */
+	/* The remaining lines have no waits. */
 	for (i = 0; i < order.cnt; i++)
 		if (!lines[order.ids[i]].waited && !lines[order.ids[i]].blamed)
 			order.cnt = i;
@@ -322,7 +322,7 @@ static int print_lines(const struct page *p)
 	return print_rows(p, &order, print_line);
 }
 
-/* The stack, outermost function first, as text to be freed; NULL: out of memory. */
+/* Returns the stack, outermost function first, as text to be freed; NULL: no memory. */
 static char *stack_text(const struct gil_section *s, const struct gil_stack *stack)
 {
 	const struct profile_tables *t = gil_tables(s->gil);
@@ -372,8 +372,8 @@ static void print_left_out(const struct gil_section *s)
 	const struct gil_process *p = s->process;
 
 	if (p->holds_left_out)
-		printf("\nleft out: %.3f s with the GIL, too many changes of line to look for "
-		       "waits meanwhile\n", gil_seconds(s, p->holds_left_out));
+		printf("\nleft out: %.3f s with the GIL, with too many line changes to look for "
+		       "waits\n", gil_seconds(s, p->holds_left_out));
 	if (p->pairs_left_out)
 		printf("\nleft out: %.3f s of waits, in too many pairs of lines\n",
 		       gil_seconds(s, p->pairs_left_out));
@@ -447,7 +447,7 @@ static void put_summary(const struct gil_section *s, FILE *out)
 	fprintf(out, ", %s mode", profile_mode_name(s->meta->mode));
 }
 
-/* What the process is called, and how long the GIL was held, or why that is unknown. */
+/* Prints the process, and how long the GIL was held, or why that is unknown. */
 static void put_head(const void *ctx, FILE *out)
 {
 	const char *reason = gil_reason(ctx);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * info_other.c - see info_show.h. Knows no format: the reader describes its file.
- */
+/* info_other.c - see info_show.h. Does not know any format: the reader describes its file. */
 #include "commands/info_show.h"
 
 #include <inttypes.h>
@@ -108,7 +106,7 @@ static struct text_describe *to_text(struct describe *d)
 	return (struct text_describe *)d;
 }
 
-/* Print a key, such as "peak_bytes", as a heading, or in a list before its value. */
+/* Prints a key, such as "peak_bytes", as a heading, or in a list before its value. */
 static void print_key(struct describe *d, const char *key)
 {
 	char words[64], *p;

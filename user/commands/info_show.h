@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * info_show.h - the parts of tachbpf info: what the threads of a file did and how many samples each
- * process has in a file of several (info_threads.c), what it has of files in other formats
- * (info_other.c), --verify (info_verify.c).
+ * info_show.h - the parts of tachbpf info: the threads of a file and the samples of each process in
+ * a file of several (info_threads.c), files in other formats (info_other.c), --verify
+ * (info_verify.c).
  */
 #ifndef TACHBPF_INFO_SHOW_H
 #define TACHBPF_INFO_SHOW_H
@@ -47,33 +47,32 @@ struct info_threads {
 };
 
 /*
- * Read a file's threads, those with the most samples first; what t had is replaced. Zero-initialise
- * it. 0 or -ENOMEM; damage is logged, and in set->failed.
+ * Reads a file's threads, those with the most samples first, replacing the contents of t.
+ * Zero-initialise it. 0 or -ENOMEM; damage is logged and set in set->failed.
  */
 int info_threads_read(struct info_threads *t, struct profile_set *set,
 		      const struct profile_file *file, struct reader *r);
 void info_threads_free(struct info_threads *t);
 
-/* A table of at most limit threads, the main thread among them; 0: of all. */
+/* Prints a table of at most limit threads, including the main thread; 0: all. */
 void info_threads_print(const struct info_threads *t, const struct thread_names *names,
 			uint32_t limit);
-/* The array "threads", of all. */
+/* Writes the array "threads", with all of them. */
 void info_threads_json(struct json *j, const struct info_threads *t,
 		       const struct thread_names *names);
 
-/* ---- info_other.c: of a file in another format: what all readers know, what this one adds ---- */
+/* ---- info_other.c: files in other formats: common data, and what the reader adds ---- */
 
-/* Add members to the JSON object that is open. */
+/* Adds members to the current JSON object. */
 void info_other_json(struct json *j, const struct reader *r);
-/* Print indented lines on stdout. */
+/* Prints indented lines on stdout. */
 void info_other_print(const struct reader *r);
 
 /* ---- info_verify.c ---- */
 
 /*
- * Decode every file of the set and compare checksums. Prints a verdict for each on stdout; for
- * a file that is damaged it logs a line and sets set->failed. Returns 0, or -errno if it could
- * not go on.
+ * Decodes every file of the set and compares checksums. Prints a verdict for each on stdout; for a
+ * damaged file it logs a line and sets set->failed. Returns 0, or -errno if it could not continue.
  */
 int info_verify(struct profile_set *set, bool as_json);
 

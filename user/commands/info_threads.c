@@ -19,7 +19,7 @@
 
 #define THREAD_COLUMNS 62	/* of a thread's numbers, with their gaps */
 
-/* Add to the samples of the process whose root frame was found last. 0 or -ENOMEM. */
+/* Adds to the samples of the process whose root frame was found last. 0 or -ENOMEM. */
 static int count_process(struct info_threads *t, uint64_t weight)
 {
 	uint32_t i;
@@ -65,7 +65,7 @@ static int on_event(void *ctx, const struct event *ev)
 	return t->shared && process_root_of(&t->root, ev) ? count_process(t, ev->weight) : 0;
 }
 
-/* Most samples first; the same samples always give the same order. */
+/* Most samples first; the order is always the same. */
 static int compare_threads(const void *a, const void *b)
 {
 	const struct info_thread *x = a, *y = b;
@@ -77,7 +77,7 @@ static int compare_threads(const void *a, const void *b)
 	return (x->interp_id > y->interp_id) - (x->interp_id < y->interp_id);
 }
 
-/* Count samples by process if the file's process is unknown. */
+/* Counts samples by process if the file's process is unknown. */
 static void prepare_processes(struct info_threads *t, const struct profile_file *file,
 			     const struct profile_tables *tables)
 {
@@ -135,7 +135,7 @@ static void print_thread(const struct info_thread *th, const struct thread_names
 	printf("\n");
 }
 
-/* Of the threads that are not shown, the first main thread takes the last place that is. */
+/* If the main thread is not among the first, it takes the last place that is shown. */
 static const struct info_thread *thread_at(const struct info_threads *t, size_t i, size_t shown)
 {
 	size_t j;

@@ -25,7 +25,7 @@ static const char *const checksums[] = {
 struct verdict {
 	uint64_t samples;
 	enum tach_checksum checksum;
-	char why[256];		/* "": sound */
+	char why[256];		/* "": intact */
 };
 
 static int count_sample(void *ctx, const struct event *ev)
@@ -36,7 +36,7 @@ static int count_sample(void *ctx, const struct event *ev)
 	return 0;
 }
 
-/* Readers accept names that are not UTF-8; here they are a defect. */
+/* Readers accept names that are not UTF-8; here they are an error. */
 static void verify_strings(const struct profile_tables *t, struct verdict *v)
 {
 	uint32_t i, cp;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * mem_show.c - tachbpf mem: the head of a file and the table for people, and the same as JSON.
+ * mem_show.c - tachbpf mem: the head of a file and the table as text, and the same as JSON.
  *
  * On a narrow terminal the table has no peak and no count, unless it is sorted by them.
  */
@@ -19,7 +19,7 @@
 
 /* ---- the head of a file ---- */
 
-/* The beginning of a line: so many bytes in so many of what. */
+/* Prints the start of a line: this many bytes in this many of what. */
 static void print_total(const char *name, uint64_t bytes, uint64_t cnt, const char *what)
 {
 	printf("  %-10s %16" PRIu64 " %s in %" PRIu64 " %s%s", name, bytes,
@@ -60,7 +60,7 @@ static void print_process(const struct mem_trace *t)
 		printf("  sampled    one touched page for each %s\n",
 		       bytes_text((double)n->every_bytes, every));
 	if (!n->ended)
-		printf("  cut        the recording did not come to its end\n");
+		printf("  cut        the recording was interrupted\n");
 }
 
 static void print_collections(const struct mem_trace *t)
@@ -92,7 +92,7 @@ static void print_collections(const struct mem_trace *t)
 	printf("\n");
 }
 
-/* What the kernel counts, and which part of it stacks explain. */
+/* Prints the kernel's figures, and the part that stacks explain. */
 static void print_grown(const struct mem_trace *t)
 {
 	const struct memory_grown *g = &t->grown;
@@ -109,7 +109,7 @@ static void print_grown(const struct mem_trace *t)
 		printf(", %.1f %%", explained);
 	printf("\n");
 	if (g->unchecked)
-		printf("  unchecked  %s that may be gone: they could not be looked at\n",
+		printf("  unchecked  %s that may have been freed: they could not be checked\n",
 		       bytes_text((double)g->unchecked, bytes));
 }
 
@@ -158,12 +158,12 @@ void mem_text_file(const struct mem_options *opts, const struct mem_trace *t)
 
 #define BYTES_COLUMNS 10
 #define COUNT_COLUMNS 7
-#define WIDE_COLUMNS 100	/* from here on, there is room for peak and count */
+#define WIDE_COLUMNS 100	/* from here on there is room for peak and count */
 #define NAMES_MIN 20
 
 struct table {
 	bool peak, count;
-	int numbers;		/* columns of all numbers, with the gap behind them */
+	int numbers;		/* columns of all numbers, with the gap after them */
 	struct text_column name, place;
 };
 
@@ -172,7 +172,7 @@ static bool has_place(enum mem_by by)
 	return by != MEM_BY_FILE && by != MEM_BY_CONTAINER;
 }
 
-static struct table fit(const struct mem_options *opts)
+static struct table fit_table(const struct mem_options *opts)
 {
 	struct table t = { .place = { .cut = CUT_LEFT } };
 	size_t terminal = text_terminal_width(stdout), left;
@@ -209,7 +209,7 @@ static void print_numbers(const struct memory_row *row, const struct table *t)
 	printf(" ");
 }
 
-/* The row's two cells, which are freed. NULL: no memory, or no place. */
+/* Prints the row's two cells, which are freed. NULL: no memory, or no place. */
 static void print_cells(const struct table *t, char *name, char *place)
 {
 	bool has_place = place && *place;
@@ -222,7 +222,7 @@ static void print_cells(const struct table *t, char *name, char *place)
 	free(place);
 }
 
-static char *escaped(const struct string_ref *s)
+static char *escaped_text(const struct string_ref *s)
 {
 	return text_escape(s->data, s->len);
 }
@@ -232,7 +232,7 @@ static void print_frame(const struct profile_tables *tables, const struct frame 
 {
 	const struct string_ref *file = &tables->strings[f->file];
 
-	print_cells(t, escaped(&tables->strings[f->func]), show_place(f->kind, file, f->line));
+	print_cells(t, escaped_text(&tables->strings[f->func]), show_place(f->kind, file, f->line));
 }
 
 static void print_stack(const struct profile_tables *tables, const struct memory_key *key,
@@ -247,7 +247,7 @@ static void print_stack(const struct profile_tables *tables, const struct memory
 	}
 }
 
-/* "12 app", "12", "app" or ""; to be freed. NULL: out of memory. */
+/* Returns "12 app", "12", "app" or ""; to be freed. NULL: no memory. */
 static char *process_text(const struct memory_key *key)
 {
 	const char *comm = key->comm ? key->comm : "";
@@ -286,7 +286,7 @@ static void print_process_row(const struct memory_key *key, enum mem_by by, cons
 	process = process_text(key);
 	if (process && !*process) {
 		free(process);
-		process = strdup("(not known)");
+		process = strdup("(unknown)");
 	}
 	print_cells(t, process, container);
 }
@@ -307,7 +307,7 @@ static void print_row(const struct mem_rows *rows, const struct memory_row *row,
 	else if (by == MEM_BY_STACK)
 		print_stack(tables, &key, t);
 	else if (by == MEM_BY_FILE)
-		print_cells(t, escaped(&tables->strings[key.own->file]), NULL);
+		print_cells(t, escaped_text(&tables->strings[key.own->file]), NULL);
 	else
 		print_frame(tables, key.own, t);
 }
@@ -333,12 +333,12 @@ static void print_heading(const struct table *t, enum mem_by by, bool range)
 void mem_text_rows(const struct mem_options *opts, const struct mem_rows *rows,
 		   uint32_t intervals, bool range)
 {
-	struct table table = fit(opts);
+	struct table table = fit_table(opts);
 	size_t i;
 
 	if (opts->leaks && !intervals)
-		printf("\ntoo short to find leaks: there are no %d intervals between checks\n",
-		       MEMORY_INTERVALS_MIN);
+		printf("\ntoo short to find leaks: there are fewer than %d intervals between "
+		       "checks\n", MEMORY_INTERVALS_MIN);
 	else if (opts->leaks)
 		printf("\n%zu %s in each of %" PRIu32 " intervals\n", rows->cnt,
 		       text_plural(rows->cnt, "row grew", "rows grew"), intervals);
@@ -375,7 +375,7 @@ static void json_frame(struct json *j, const struct profile_tables *tables,
 	json_uint_known(j, "line", frame->line > 0 ? (uint64_t)frame->line : 0);
 }
 
-/* The function that allocated, or its file; null: there is none. */
+/* Writes the function that allocated, or its file; null: there is none. */
 static void json_own(struct json *j, const struct profile_tables *tables, const struct frame *own,
 		     enum mem_by by)
 {
@@ -500,7 +500,7 @@ static void json_grown(struct json *j, const struct memory_grown *g)
 	json_object_end(j);
 }
 
-/* What only files that tachbpf recorded say. */
+/* Writes data that only files recorded by tachbpf have. */
 static void json_notes(struct json *j, const struct mem_trace *t)
 {
 	const struct mlyze_notes *n = &t->notes;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * profile_out.c - see profile_out.h. Knows of formats only that TACH seeks.
- */
+/* profile_out.c - see profile_out.h. Knows about formats only that TACH seeks. */
 #include "commands/profile_out.h"
 
 #include <errno.h>
@@ -57,7 +55,7 @@ void profile_out_complain(const char *path, int err)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
 
-/* Open a sink that writes to path, or to standard output if path is "-". 0 or -errno. */
+/* Opens a sink that writes to path, or to standard output if path is "-". 0 or -errno. */
 static int open_sink(struct profile_out *out, const struct sink_ops *format, const char *path,
 		     struct sink_args *args, bool compress)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * profile_out.h - an output file, or standard output, and the sink that writes it, for
- * commands that write profiles. The file appears when it is complete.
+ * profile_out.h - an output file, or standard output, and the sink that writes it, for commands
+ * that write profiles. The file appears when it is complete.
  *
- * All functions log why they fail, except if nobody reads standard output any more.
+ * All functions log why they fail, except when standard output was closed by its reader.
  */
 #ifndef TACHBPF_PROFILE_OUT_H
 #define TACHBPF_PROFILE_OUT_H
@@ -24,18 +24,18 @@ struct profile_out {
 	struct output_file file;
 	struct compressor *compressor;
 	struct sink *sink;
-	uint64_t events;	/* profile_out_expect()'s */
+	uint64_t events;	/* set by profile_out_expect() */
 };
 
 /*
- * How files are read for an export in this format: of memory both what was allocated and what is
- * still held, if the format shows both and the user has not chosen one.
+ * Returns how files are read for an export in this format: with memory, both allocated and held, if
+ * the format shows both and the user has not chosen one.
  */
 struct reader_args profile_out_reader(const struct input_options *input,
 				      const struct sink_ops *format);
 
 /*
- * Open the output of an export in this format, unless it is open: only the first open file shows
+ * Opens the output of an export in this format, unless it is open: only the first open file shows
  * whether there are several profiles. many: several will follow. 0, or -ECANCELED after logging;
  * then there is nothing to close.
  */
@@ -43,30 +43,30 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 		     const struct export_options *export, const struct input_options *input,
 		     bool many);
 /*
- * So many events more will follow: is the file too large then? 0, or SINK_REPORTED after logging
- * the size. Only for formats that write each of them.
+ * This many more events will follow: checks whether the file gets too large. 0, or SINK_REPORTED
+ * after logging the size. Only for formats that write each event.
  */
 int profile_out_expect(struct profile_out *out, const struct sink_ops *format,
 		       const struct export_options *export, uint64_t events);
-/* Open a TACH file at path. 0, or -errno; then there is nothing to close. */
+/* Opens a TACH file at path. 0, or -errno; then there is nothing to close. */
 int profile_out_tach(struct profile_out *out, const char *path, const struct tach_options *tach);
 
 /*
- * Close the output. err: the error while writing (0 or -errno; -ECANCELED: already logged), after
- * which the file is removed. Returns err, or what failed while closing: 0 or -errno.
+ * Closes the output. err: the error while writing (0 or -errno; -ECANCELED: already logged), after
+ * which the file is removed. Returns err, or the error of closing: 0 or -errno.
  */
 int profile_out_close(struct profile_out *out, int err);
 
 /*
- * The TACH file at path is written: if it is made of none of these files, a FILE.json beside it is
- * about a profile that is no more, and is removed.
+ * The TACH file at path was written: if none of these files is its source, a FILE.json next to it
+ * describes a profile that no longer exists, and is removed.
  */
 void profile_out_renew(const char *path, const struct input_options *input);
 
-/* The title of reports: the last component of the only path; NULL if there are several. */
+/* Returns the title of reports: the last component of the only path; NULL if there are several. */
 const char *profile_out_title(const struct input_options *input);
 
-/* Log a sink's error in one line; nothing for -EPIPE and for what the sink has logged. */
+/* Logs a sink's error in one line; nothing for -EPIPE and for errors that the sink has logged. */
 void profile_out_complain(const char *path, int err);
 
 #endif

@@ -10,12 +10,12 @@
 #include "base/in_threads.h"
 #include "base/util.h"
 
-/* Parts that are read or wait for their turn, more than there are threads. */
+/* Parts being read or waiting for their turn, in addition to the number of threads. */
 #define AHEAD 2
 
 struct part {
 	size_t first, cnt;	/* its files */
-	struct profile_set *into;	/* at the beginning of its collection; NULL: not there */
+	struct profile_set *into;	/* at the start of its collection; NULL: not read */
 	struct buf logged;
 	int err;
 	bool done;		/* it was read */
@@ -27,7 +27,7 @@ struct parts {
 	size_t cnt;
 };
 
-/* How many bytes the files have in all; of each one in sizes. */
+/* Returns the total size of the files in bytes; that of each is in sizes. */
 static uint64_t find_sizes(const struct profile_set *set, uint64_t *sizes)
 {
 	uint64_t all = 0;
@@ -41,9 +41,9 @@ static uint64_t find_sizes(const struct profile_set *set, uint64_t *sizes)
 	return all;
 }
 
-/* Neighbours of which each part has as many bytes as the others, as far as files allow. */
-static void divide(struct parts *p, const struct profile_set *set, const uint64_t *sizes,
-		   uint64_t each, size_t most)
+/* Divides the files into consecutive parts of about the same number of bytes. */
+static void divide_files(struct parts *p, const struct profile_set *set, const uint64_t *sizes,
+			 uint64_t each, size_t most)
 {
 	uint64_t bytes = 0;
 	size_t first = 0, i;
@@ -58,7 +58,7 @@ static void divide(struct parts *p, const struct profile_set *set, const uint64_
 	}
 }
 
-/* At most most parts (0: as many as files allow); none if the set is small. 0 or -ENOMEM. */
+/* Makes at most most parts (0: as many as files allow); none if the set is small. 0 or -ENOMEM. */
 static int find_parts(struct parts *p, const struct profile_set *set, size_t most)
 {
 	uint64_t *sizes, all, each;
@@ -76,14 +76,14 @@ static int find_parts(struct parts *p, const struct profile_set *set, size_t mos
 	if (each < PROFILE_PART_BYTES)
 		each = PROFILE_PART_BYTES;
 	if (all >= 2 * PROFILE_PART_BYTES && all / set->file_cnt >= PROFILE_PART_FILE_BYTES)
-		divide(p, set, sizes, each, most);
+		divide_files(p, set, sizes, each, most);
 	free(sizes);
 	return 0;
 }
 
-/* The collection that the part is read into. 0 or -ENOMEM. */
-static int start(const struct parts *p, const struct profile_set *set, const void *whole,
-		 struct part *part)
+/* Creates the collection that the part is read into. 0 or -ENOMEM. */
+static int start_part(const struct parts *p, const struct profile_set *set, const void *whole,
+		      struct part *part)
 {
 	part->into = calloc(1, p->ops->bytes);
 	if (!part->into)
@@ -102,7 +102,7 @@ static void read_part(void *ctx, size_t i)
 	log_hold(NULL);
 }
 
-static void drop(const struct parts *p, struct part *part)
+static void drop_part(const struct parts *p, struct part *part)
 {
 	if (part->into) {
 		profile_set_free_part(part->into);
@@ -118,11 +118,11 @@ static void free_parts(struct parts *p)
 	size_t i;
 
 	for (i = 0; i < p->cnt; i++)
-		drop(p, &p->list[i]);
+		drop_part(p, &p->list[i]);
 	free(p->list);
 }
 
-/* Did all go well, so that they can be joined? */
+/* Returns true if all succeeded and they can be joined. */
 static bool all_fit(const struct parts *p)
 {
 	size_t i;
@@ -134,7 +134,7 @@ static bool all_fit(const struct parts *p)
 	return true;
 }
 
-static int join(struct parts *p, struct profile_set *set, void *whole)
+static int join_parts(struct parts *p, struct profile_set *set, void *whole)
 {
 	size_t i;
 	int err = 0;
@@ -157,30 +157,30 @@ int profile_parts_read(struct profile_set *set, const struct profile_parts_ops *
 	size_t i;
 
 	for (i = 0; !err && p.cnt > 1 && i < p.cnt; i++)
-		err = start(&p, set, whole, &p.list[i]);
+		err = start_part(&p, set, whole, &p.list[i]);
 	if (!err && p.cnt > 1)
 		in_threads(p.cnt, read_part, &p);
 	if (!err)
-		err = p.cnt > 1 && all_fit(&p) ? join(&p, set, whole) : 1;
+		err = p.cnt > 1 && all_fit(&p) ? join_parts(&p, set, whole) : 1;
 	free_parts(&p);
 	return err;
 }
 
-/* ---- each in its turn ---- */
+/* ---- in order ---- */
 
 struct turns {
 	struct parts p;
 	struct profile_set *set;
 	void *whole;
-	size_t ahead;		/* how many parts are there at most */
+	size_t ahead;		/* maximum number of parts at a time */
 	pthread_mutex_t lock;	/* of all below, of the set, and of parts that nobody reads */
 	pthread_cond_t joined;
 	size_t next;		/* the part to be joined */
-	bool joining;		/* a thread does, without the lock: whole is its own */
+	bool joining;		/* a thread joins, without the lock: whole is its own */
 	int err;
 };
 
-/* Others look at the set when they begin a part. */
+/* Other threads look at the set when they begin a part. */
 static int join_set(struct turns *t, struct profile_set *part)
 {
 	int err;
@@ -191,20 +191,20 @@ static int join_set(struct turns *t, struct profile_set *part)
 	return err;
 }
 
-/* What was read of the part counts for nothing. */
+/* The part's results so far are discarded. */
 static int read_again(struct turns *t, struct part *part)
 {
 	struct profile_set again;
 	int err, join_err;
 
-	drop(&t->p, part);
+	drop_part(&t->p, part);
 	profile_set_part(t->set, part->first, part->cnt, &again);
 	err = t->p.ops->read_again(t->whole, &again);
 	join_err = join_set(t, &again);
 	return err ? err : join_err;
 }
 
-/* Join the part, and free it. Its messages come before those of joining it. 0 or -errno. */
+/* Joins the part, and frees it. Its messages precede those of joining it. 0 or -errno. */
 static int take_turn(struct turns *t, struct part *part)
 {
 	struct buf logged = { 0 };
@@ -222,11 +222,11 @@ static int take_turn(struct turns *t, struct part *part)
 	log_print_held(&part->logged);
 	log_print_held(&logged);
 	set_err = join_set(t, part->into);
-	drop(&t->p, part);
+	drop_part(&t->p, part);
 	return err ? err : set_err;
 }
 
-/* Join all parts whose turn it is, with the lock, unless another thread does. */
+/* Joins all parts whose turn it is, with the lock, unless another thread does. */
 static void take_turns(struct turns *t)
 {
 	while (!t->joining && !t->err && t->next < t->p.cnt && t->p.list[t->next].done) {
@@ -244,7 +244,7 @@ static void take_turns(struct turns *t)
 	}
 }
 
-/* Parts are begun in their order, so the next one to be joined never waits here. */
+/* Parts are begun in order, so the next one to be joined never waits here. */
 static void read_in_turn(void *ctx, size_t i)
 {
 	struct turns *t = ctx;
@@ -254,7 +254,7 @@ static void read_in_turn(void *ctx, size_t i)
 	while (!t->err && i >= t->next + t->ahead)
 		pthread_cond_wait(&t->joined, &t->lock);
 	if (!t->err) {
-		t->p.list[i].err = start(&t->p, t->set, t->whole, &t->p.list[i]);
+		t->p.list[i].err = start_part(&t->p, t->set, t->whole, &t->p.list[i]);
 		started = !t->p.list[i].err;
 	}
 	pthread_mutex_unlock(&t->lock);

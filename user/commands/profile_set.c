@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * profile_set.c - see profile_set.h. Knows file names and session.json; readers know what is
- * in a file.
- */
+/* profile_set.c - see profile_set.h. Knows file names and session.json; readers know the rest. */
 #include "commands/profile_set.h"
 
 #include <ctype.h>
@@ -27,7 +24,7 @@
 /* Files of a recording: of samples, and of memory. */
 static const char *const suffixes[] = { ".tach", ".mlyze" };
 
-/* The length of a name without its suffix; 0: it has none of ours. */
+/* Returns the length of a name without its suffix; 0: it has none of ours. */
 static size_t stem_of(const char *name)
 {
 	size_t len = strlen(name), tail, i;
@@ -40,7 +37,7 @@ static size_t stem_of(const char *name)
 	return 0;
 }
 
-static char *escaped(const char *path)
+static char *escaped_path(const char *path)
 {
 	return text_escape(path, strlen(path));
 }
@@ -70,7 +67,7 @@ static void free_file(struct profile_file *f)
 	free(f->comm);
 }
 
-/* What FILE.json says, if it is there. 0 or -ENOMEM. */
+/* Reads FILE.json, if it exists. 0 or -ENOMEM. */
 static int read_beside(struct profile_set *set, int dirfd, struct profile_file *f)
 {
 	struct session_json *session = session_json_read_beside(dirfd, f->name, f->shown);
@@ -88,7 +85,7 @@ static int read_beside(struct profile_set *set, int dirfd, struct profile_file *
 	return 0;
 }
 
-/* The set takes ownership of path, also if it fails. dirfd: the directory that path is in. */
+/* Adds a file and takes ownership of path, also if it fails. dirfd: the directory of path. */
 static int add_file(struct profile_set *set, char *path, int dirfd,
 		    const struct session_json *session)
 {
@@ -100,7 +97,7 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 		return -ENOMEM;
 	slash = strrchr(path, '/');
 	f.name = slash ? slash + 1 : path;
-	f.shown = escaped(path);
+	f.shown = escaped_path(path);
 	err = f.shown ? read_beside(set, dirfd, &f) : -ENOMEM;
 	if (!err && f.session)
 		session_json_process(f.session, f.name, &f.process);
@@ -118,7 +115,7 @@ static int is_profile(const struct dirent *d)
 	return *d->d_name != '.' && stem_of(d->d_name);
 }
 
-/* The files of a directory in the order of their process ids. */
+/* Adds the files of a directory in the order of their process ids. */
 static int add_entries(struct profile_set *set, int dirfd, const struct profile_dir *dir)
 {
 	struct dirent **entries;
@@ -143,7 +140,7 @@ static int add_entries(struct profile_set *set, int dirfd, const struct profile_
 	return err;
 }
 
-/* The session.json of a directory, if it has one that can be used. */
+/* Returns the session.json of a directory, if there is a usable one. */
 static struct session_json *read_session(struct profile_set *set, int dirfd, const char *path)
 {
 	struct session_json *session;
@@ -152,7 +149,7 @@ static struct session_json *read_session(struct profile_set *set, int dirfd, con
 	if (asprintf(&name, "%s/" SESSION_FILE_NAME, path) < 0)
 		name = NULL;
 	if (name)
-		shown = escaped(name);
+		shown = escaped_path(name);
 	session = session_json_read(dirfd, shown ? shown : SESSION_FILE_NAME);
 	if (!session && errno != ENOENT)
 		set->failed = true;
@@ -184,7 +181,7 @@ static int add_dir(struct profile_set *set, int dirfd, const char *path, const c
 	return err;
 }
 
-/* A file that is named by itself. */
+/* Adds a file that is named by itself. */
 static int add_single(struct profile_set *set, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -200,13 +197,13 @@ static int add_single(struct profile_set *set, const char *path)
 
 static int add_path(struct profile_set *set, const char *path)
 {
-	char *shown = escaped(path);
+	char *shown = escaped_path(path);
 	struct stat st;
 	int fd, err = 0;
 
 	if (!shown)
 		return -ENOMEM;
-	/* Nothing but a directory is opened here: to open a device can have an effect. */
+	/* Only a directory is opened here: opening a device can have side effects. */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 && errno == ENOTDIR)
 		fd = open(path, O_PATH | O_CLOEXEC);
@@ -227,7 +224,7 @@ static int add_path(struct profile_set *set, const char *path)
 	return err;
 }
 
-/* Are they the same but for the last `less` bytes of path? */
+/* Returns true if they are the same except for the last `less` bytes of path. */
 static bool is_begin(const char *path, size_t less, const char *other)
 {
 	size_t len = strlen(path) - less;
@@ -235,7 +232,7 @@ static bool is_begin(const char *path, size_t less, const char *other)
 	return strlen(other) == len && !memcmp(path, other, len);
 }
 
-/* Is the path FILE.json or session.json of another one, as a pattern of the shell names them? */
+/* Returns true if the path is FILE.json or session.json of another one, as with a shell pattern. */
 static bool is_beside(const char *path, char *const *paths, size_t cnt)
 {
 	size_t len = strlen(path), tail = strlen(SESSION_BESIDE_SUFFIX), dir, i;
@@ -273,7 +270,7 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 	if (err)
 		log_error("cannot look for profiles: %s", strerror(-err));
 	else if (!set->file_cnt)
-		err = -ENOENT;	/* reported before */
+		err = -ENOENT;	/* already reported */
 	return err;
 }
 
@@ -313,7 +310,7 @@ void profile_set_part(const struct profile_set *set, size_t first, size_t cnt,
 	};
 }
 
-/* The entries of a part become the set's: others point to them. */
+/* The entries of a part become the set's: there are pointers to them. */
 static int take_inner(struct profile_set *set, struct profile_set *part)
 {
 	int err = 0;
@@ -393,7 +390,7 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 	return (comm && !inner->comm) || (container && !inner->container) ? NULL : inner;
 }
 
-/* Does the file's entry say all that the file itself says of its process? */
+/* Returns true if the entry has everything that the file itself says about its process. */
 static bool says_all(const struct session_process *p, const struct profile_meta *meta)
 {
 	return p->tgid == meta->tgid && (p->comm || !meta->comm) &&
@@ -401,8 +398,8 @@ static bool says_all(const struct session_process *p, const struct profile_meta 
 }
 
 /*
- * The entry of the selected profile: a process that the file names counts more than the one
- * in the file's name. NULL: out of memory.
+ * Returns the entry of the selected profile: a process named in the file takes precedence over the
+ * one in the file's name. NULL: no memory.
  */
 static const struct profile_file *inner_file(struct profile_set *set, struct profile_file *file,
 					     const struct profile_meta *meta)
@@ -428,20 +425,20 @@ struct walk {
 	void *ctx;
 };
 
-static bool wanted(const struct profile_set *set, const struct session_process *p)
+static bool is_wanted(const struct profile_set *set, const struct session_process *p)
 {
 	return !set->filter || sample_filter_wants_process(set->filter, p->tgid, p->comm);
 }
 
 /*
- * Does the filter want the file's process? If the process is unknown, the process frames in the
- * file decide: they are the same for all of its profiles. *frames: what they say, 0 or 1; -1: they
- * were not looked at so far.
+ * Returns true if the filter accepts the file's process. If the process is unknown, the process
+ * frames in the file decide: they are the same for all of its profiles. *frames: their result, 0 or
+ * 1; -1: not known yet.
  */
 static bool wanted_inside(const struct profile_set *set, const struct profile_file *file,
 			  const struct reader *r, int *frames)
 {
-	if (wanted(set, &file->process))
+	if (is_wanted(set, &file->process))
 		return true;
 	if (file->process.tgid)
 		return false;
@@ -494,7 +491,7 @@ int profile_set_each(struct profile_set *set,
 		struct reader *r;
 
 		/* If the process is unknown, it may be named in the file. */
-		if (p->tgid && !wanted(set, p)) {
+		if (p->tgid && !is_wanted(set, p)) {
 			set->skipped++;
 			continue;
 		}
@@ -535,7 +532,7 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 			return -ENOMEM;
 		sample_filter_begin(set->running, set->filter, &reader_info(r)->meta,
 				    reader_tables(r), on_event, ctx);
-		if (!wanted(set, &file->process))
+		if (!is_wanted(set, &file->process))
 			sample_filter_by_process_frames(set->running);
 		on_event = sample_filter_event;
 		ctx = set->running;
@@ -550,7 +547,7 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 	return err == -EBADMSG ? 0 : err;
 }
 
-/* ---- what only session.json and FILE.json know ---- */
+/* ---- data from session.json and FILE.json only ---- */
 
 const char *profile_file_losses_of(const struct profile_file *file)
 {

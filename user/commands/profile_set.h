@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * profile_set.h - the profiles that a command line names: files of any format that can be
- * read, and directories of recordings with their session.json.
+ * profile_set.h - the profiles named on a command line: files of any readable format, and
+ * directories of recordings with their session.json.
  *
- * A damaged file does not hide the others: it is reported in one line, the others are
- * processed, and the set remembers that something failed.
+ * A damaged file does not hide the others: it is reported in one line, the others are processed,
+ * and the set remembers that something failed.
  */
 #ifndef TACHBPF_PROFILE_SET_H
 #define TACHBPF_PROFILE_SET_H
@@ -30,12 +30,12 @@ struct profile_file {
 	char *path;
 	char *shown;			/* path, escaped for terminals */
 	const char *name;		/* path's last component */
-	struct session_process process;	/* from FILE.json or session.json, else from the name */
-	/* What process.comm and .container point to if they are not from session.json: */
+	struct session_process process;	/* from FILE.json or session.json, or else the name */
+	/* Owners of process.comm and .container if they are not from session.json: */
 	char *comm, *container;
-	struct thread_names *names;	/* the owner of process.thread_names; NULL: another */
+	struct thread_names *names;	/* owner of process.thread_names; NULL: another */
 	const struct session_json *session;	/* NULL: none */
-	bool beside;			/* session is FILE.json: of this file alone */
+	bool beside;			/* session is FILE.json: only for this file */
 };
 
 struct profile_set {
@@ -45,68 +45,67 @@ struct profile_set {
 	size_t dir_cnt, dir_cap;
 	struct session_json **beside;	/* FILE.json of files; beside_cnt of them */
 	size_t beside_cnt, beside_cap;
-	struct profile_file **inner;	/* entries of profile_set_inner() */
+	struct profile_file **inner;	/* entries from profile_set_inner() */
 	size_t inner_cnt, inner_cap;
-	struct reader_args reader_args;	/* how files are read; set by profile_set_open() */
+	struct reader_args reader_args;	/* set by profile_set_open() */
 	bool many;	/* there may be several profiles: output must name them */
-	bool failed;	/* something could not be read, and was reported */
-	bool quiet;	/* damaged samples were reported before: do not report them again */
-	const struct sample_filter_options *filter;	/* NULL: everything; set it after opening */
-	struct sample_filter *running;	/* profile_set_run()'s, kept from profile to profile */
+	bool failed;	/* something could not be read and was reported */
+	bool quiet;	/* damaged samples were reported before: do not repeat it */
+	const struct sample_filter_options *filter;	/* NULL: everything; set after opening */
+	struct sample_filter *running;	/* of profile_set_run(), kept across profiles */
 	bool part;	/* profile_set_part() */
 	size_t skipped, visited;	/* profile_set_each(): profiles, unwanted ones and others */
 };
 
-/* Whose losses the session has for it: session_json_losses()'s file. */
+/* Returns the file argument of session_json_losses() for it. */
 const char *profile_file_losses_of(const struct profile_file *file);
 
-/* The mode of the file's samples, for which its own header has this one. */
+/* Returns the mode of the file's samples; mode: the one in its header. */
 enum profile_mode profile_file_mode(const struct profile_file *file, enum profile_mode mode);
 
 /*
- * Complete meta with the process and the host, and stats (unless NULL) with the losses, from
- * the file's name and session.json. platform: the memory of meta->platform.
+ * Completes meta with the process and the host, and stats (unless NULL) with the losses, from the
+ * file's name and session.json. platform: storage for meta->platform.
  */
 #define PROFILE_PLATFORM_BYTES 128
 void profile_file_context(const struct profile_file *file, struct profile_meta *meta,
 			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES]);
 
 /*
- * Find the files of cnt paths; args (NULL: defaults) says how they are read. A session.json or
- * FILE.json that a pattern of the shell has named along with its profile is passed over. Returns
- * 0, or -errno after logging if there is nothing to read. The caller calls profile_set_free() in
- * both cases.
+ * Finds the files of cnt paths; args (NULL: defaults) says how they are read. A session.json or
+ * FILE.json that a shell pattern matched along with its profile is skipped. Returns 0, or -errno
+ * after logging if there is nothing to read. The caller must call profile_set_free() in both cases.
  */
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args);
 void profile_set_free(struct profile_set *set);
 
-/* Sort the files by container; those without a container come first. */
+/* Sorts the files by container; those without a container come first. */
 void profile_set_order(struct profile_set *set);
 
 /*
- * Make *part a set of cnt of the set's files, the first of which has this number: to be read while
- * other parts are, in another thread. The set must outlive it, and must not change meanwhile. Then
- * profile_set_join_part() gives the set what the part found, and leaves it empty;
- * profile_set_free_part() forgets that. Entries of files stay where they are.
+ * Makes *part a set of cnt of the set's files, starting with this number, to be read in another
+ * thread at the same time as other parts. The set must outlive it, and must not change meanwhile.
+ * Then profile_set_join_part() adds the part's results to the set and leaves the part empty;
+ * profile_set_free_part() discards them. Entries of files stay in place.
  */
 void profile_set_part(const struct profile_set *set, size_t first, size_t cnt,
 		      struct profile_set *part);
 int profile_set_join_part(struct profile_set *set, struct profile_set *part);
 void profile_set_free_part(struct profile_set *part);
-/* After the last part: complains if the filter wanted no profile at all. */
+/* After the last part: logs an error if the filter accepted no profile. */
 void profile_set_end(struct profile_set *set);
 
 /*
- * Make an entry for one of several processes in a file; container: its label, NULL: none. The
- * entry is valid until profile_set_free(), and has no command. NULL: out of memory.
+ * Makes an entry for one of several processes in a file; container: its label, NULL: none. The
+ * entry is valid until profile_set_free(), and has no command. NULL: no memory.
  */
 struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
 				       uint32_t tgid, const char *comm, const char *container);
 
 /*
- * Open every file in turn and call visit() for each profile in it whose process the filter
- * wants; r has that profile selected. An error of visit() ends the loop and is returned. file
+ * Opens every file in turn and calls visit() for each profile in it whose process the filter
+ * accepts; r has that profile selected. An error of visit() ends the loop and is returned. file
  * stays valid until profile_set_free(). Files that cannot be opened are reported, and set
  * set->failed.
  */
@@ -115,7 +114,7 @@ int profile_set_each(struct profile_set *set,
 		     void *ctx);
 
 /*
- * For visit(): reader_run() through the filter, which takes neither kept_1 nor runs. Damaged
+ * For visit(): reader_run() through the filter, which supports neither kept_1 nor runs. Damaged
  * samples are logged and set set->failed; the samples before them count, and 0 is returned. Other
  * errors are returned: -errno.
  */

@@ -22,7 +22,7 @@
 #include "recording/recording.h"
 
 #define NS_PER_S 1000000000ull
-/* Of processes that meet a condition at the same time, so many are named. */
+/* At most this many of the processes that meet a condition at the same time are named. */
 #define NAMED_AT_ONCE 5
 #define TRIGGER_BYTES 512
 #define SEQ_MAX 999999
@@ -33,17 +33,18 @@ struct record_flight {
 	struct flight *flight;
 	struct capture *capture;	/* NULL: sampling has not begun */
 	pid_t command_tgid;		/* 0: none */
-	bool numbered;			/* several recordings may come */
+	bool numbered;			/* several recordings may follow */
 	unsigned int seq;		/* of the last one's name */
-	char path[PATH_MAX];		/* of the present or the last one */
-	int asked;			/* signals that were taken */
-	char trigger[TRIGGER_BYTES];	/* a condition that was met; "": none since the last recording */
+	char path[PATH_MAX];		/* of the current or the last one */
+	int asked;			/* signals that were handled */
+	char trigger[TRIGGER_BYTES];	/* the condition met since the last recording; "": none */
 	unsigned int met;		/* since the last step */
-	uint64_t next_ns;		/* no recording for a condition before (CLOCK_MONOTONIC) */
-	struct recording *recording;	/* that is being written; NULL: none */
+	uint64_t next_ns;		/* the earliest next recording for a condition
+					 * (CLOCK_MONOTONIC) */
+	struct recording *recording;	/* being written; NULL: none */
 	char why[TRIGGER_BYTES];	/* ... its trigger */
 	uint64_t until_ns;		/* ... its end; 0: none */
-	uint32_t written;		/* recordings, also those that failed */
+	uint32_t written;		/* recordings, including failed ones */
 	int err;			/* of the first that failed */
 	struct recording_result sum;
 };
@@ -62,7 +63,7 @@ static bool is_taken(const char *path)
 	return !lstat(path, &st);
 }
 
-/* The next number that is free; with --force, the next one. */
+/* Chooses the next number that is free; with --force, the next one. */
 static int choose_number(struct record_flight *f, const char *base, unsigned int from)
 {
 	for (f->seq = from; f->seq <= SEQ_MAX; f->seq++) {
@@ -74,7 +75,7 @@ static int choose_number(struct record_flight *f, const char *base, unsigned int
 	return -EEXIST;
 }
 
-/* Without -o the time is in the name; a second recording in the same second gets a number. */
+/* Without -o the name has the time; a second recording in the same second gets a number. */
 static int choose_path(struct record_flight *f)
 {
 	const char *output = f->opts->recording.output;
@@ -106,7 +107,7 @@ static struct recording *open_recording(struct record_flight *f, const char *tri
 	return r;
 }
 
-/* ---- what the flight recorder calls ---- */
+/* ---- callbacks of the flight recorder ---- */
 
 static void read_counts(void *ctx, struct capture_counts *out)
 {
@@ -125,14 +126,14 @@ static void on_met(void *ctx, const struct flight_met *met)
 		 escape_text(met->comm, strlen(met->comm), comm, sizeof(comm)), met->text);
 	if (f->met++ < NAMED_AT_ONCE)
 		log_info("triggered: %s%s", text,
-			 f->recording ? ": it is in the recording that is being written" : "");
+			 f->recording ? ": included in the current recording" : "");
 	if (!f->recording && !*f->trigger)
 		memcpy(f->trigger, text, sizeof(text));
 }
 
 /* ---- recordings ---- */
 
-static void failed(struct record_flight *f, int err)
+static void note_failure(struct record_flight *f, int err)
 {
 	f->err = f->err ? f->err : err;
 	f->written++;
@@ -168,8 +169,8 @@ static void say_written(struct record_flight *f, const struct capture_counts *co
 	log_info("wrote %s", escape_text(f->path, strlen(f->path), shown, sizeof(shown)));
 }
 
-/* The recording has what it should have: finish its files. */
-static void finish(struct record_flight *f)
+/* The recording is complete: finishes its files. */
+static void finish_recording(struct record_flight *f)
 {
 	struct recording_result one;
 	struct capture_counts counts;
@@ -181,7 +182,7 @@ static void finish(struct record_flight *f)
 	err = err ? err : finish_err;
 	if (err) {
 		log_error("the recording '%s' is incomplete: %s", f->path, strerror(-err));
-		failed(f, err);
+		note_failure(f, err);
 	} else {
 		say_written(f, &counts, &one);
 		f->written++;
@@ -205,8 +206,8 @@ static void say_goes_on(const struct record_flight *f)
 		 f->until_ns ? "" : " until Ctrl-C");
 }
 
-/* Begin a recording with what is kept. after: it goes on after that. */
-static void begin(struct record_flight *f, const char *trigger, bool after)
+/* Begins a recording with what is kept. after: it continues after that. */
+static void begin_recording(struct record_flight *f, const char *trigger, bool after)
 {
 	double duration = f->opts->duration_s;
 	unsigned int seq = f->seq;
@@ -216,7 +217,7 @@ static void begin(struct record_flight *f, const char *trigger, bool after)
 	*f->trigger = '\0';
 	f->recording = open_recording(f, f->why);
 	if (!f->recording) {
-		failed(f, -errno);
+		note_failure(f, -errno);
 		f->seq = seq;
 		f->next_ns = now_ns() + keep_ns(f);
 		log_warn("%s: nothing is written%s", trigger,
@@ -226,12 +227,12 @@ static void begin(struct record_flight *f, const char *trigger, bool after)
 	err = flight_enter(f->flight, f->recording);
 	f->until_ns = duration > 0 ? now_ns() + (uint64_t)(duration * NS_PER_S) : 0;
 	if (err || !after)
-		finish(f);
+		finish_recording(f);
 	else
 		say_goes_on(f);
 }
 
-/* Is there a trigger now? Signals come first: somebody waits for them. */
+/* Returns true if there is a trigger now. Signals come first: somebody is waiting for them. */
 static bool take_trigger(struct record_flight *f, char out[TRIGGER_BYTES])
 {
 	int asked = record_signals_seen().asked;
@@ -267,11 +268,11 @@ int record_flight_step(struct record_flight *f, bool *done)
 
 	say_met(f);
 	if (f->recording && (flight_error(f->flight) || (f->until_ns && now_ns() >= f->until_ns)))
-		finish(f);
+		finish_recording(f);
 	if (!has_written_all(f) && take_trigger(f, trigger)) {
 		err = capture_settle(f->capture);
 		if (!err)
-			begin(f, trigger, after);
+			begin_recording(f, trigger, after);
 	}
 	*done = !f->recording && has_written_all(f);
 	return err;
@@ -290,9 +291,9 @@ int record_flight_wait_ms(const struct record_flight *f, int max_ms)
 int record_flight_end(struct record_flight *f, struct recording_result *result)
 {
 	if (f->recording)
-		finish(f);
+		finish_recording(f);
 	else if (f->opts->flight.keep_s > 0 && !has_written_all(f))
-		begin(f, *f->trigger ? f->trigger : "the end", false);
+		begin_recording(f, *f->trigger ? f->trigger : "the end", false);
 	else if (!f->written)
 		log_info("nothing was recorded: there was no trigger");
 	*result = f->sum;
@@ -330,7 +331,7 @@ void record_flight_begun(struct record_flight *f, struct capture *capture)
 	say_armed(f);
 }
 
-/* A place that cannot be used is better known now than at three in the morning. */
+/* It is better to know now that a place cannot be used than at three in the morning. */
 static int try_place(struct record_flight *f)
 {
 	unsigned int seq = f->seq;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* record_show.c - what comes when a recording has ended. See record_parts.h. */
+/* record_show.c - output after the end of a recording. See record_parts.h. */
 #include "commands/record_parts.h"
 
 #include <dirent.h>
@@ -32,7 +32,7 @@
 #define SHARE_COLUMNS 13	/* "  100.00 %  " and a little */
 #define NEXT_PATHS 8		/* a program that executes others has many files */
 
-/* Is there a profile at path? A process without samples has none. */
+/* Returns true if there is a profile at path. A process without samples has none. */
 static bool has_profile(const char *path)
 {
 	struct stat st;
@@ -54,8 +54,8 @@ static bool has_profile(const char *path)
 	return found;
 }
 
-/* The path as a word for a shell, to be freed; NULL: no memory. */
-static char *quoted(const char *path)
+/* Returns the path as a word for a shell, to be freed; NULL: no memory. */
+static char *quoted_path(const char *path)
 {
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789_./:@%+=,-";
@@ -94,7 +94,7 @@ static void print_row(double share, const char *name, size_t width, const char *
 	fprintf(stderr, "\n");
 }
 
-/* As wide as the widest name, but leave the half of 80 columns to what follows. */
+/* As wide as the widest name, but leaves half of 80 columns to the rest. */
 static size_t name_width(char *const names[HOT_ROWS], size_t cnt)
 {
 	size_t width = 0, i;
@@ -104,7 +104,7 @@ static size_t name_width(char *const names[HOT_ROWS], size_t cnt)
 	return width < TEXT_COLUMNS / 2 ? width : TEXT_COLUMNS / 2;
 }
 
-/* "1234 app", and its command. 0 or -ENOMEM. */
+/* Makes "1234 app", and its command. 0 or -ENOMEM. */
 static int process_texts(const struct report_read *r, const struct report_row *row, char **name,
 			 char **place)
 {
@@ -128,8 +128,8 @@ static const char *const headings[] = {
 	"Busiest processes (of all samples)", "Hottest functions (self, of all samples)",
 };
 static const char *const headings_memory[] = {
-	"Processes that hold most (of the memory that is held)",
-	"Functions that hold most (self, of the memory that is held)",
+	"Processes that hold the most (of all held memory)",
+	"Functions that hold the most (self, of all held memory)",
 };
 
 static int print_rows(struct report_read *r)
@@ -165,7 +165,7 @@ static int print_rows(struct report_read *r)
 	return err;
 }
 
-/* Fill *input with those of the paths that have a profile. input->paths is to be freed. */
+/* Fills *input with those of the paths that have a profile. input->paths must be freed. */
 static int find_profiles(const struct recording_paths *p, struct input_options *input)
 {
 	size_t i;
@@ -185,7 +185,7 @@ static bool print_hot(struct input_options input, enum report_by by)
 	bool any = err == -EFBIG || (!err && report_sample_cnt(r.report));
 
 	if (err == -EFBIG && by == REPORT_BY_FUNCTION)
-		fprintf(stderr, "\nThere are too many samples to be read in a second: the hottest "
+		fprintf(stderr, "\nThere are too many samples to read in a second: the hottest "
 			"functions are not\nshown here.\n");
 	else if (!err && any)
 		print_rows(&r);
@@ -193,7 +193,7 @@ static bool print_hot(struct input_options input, enum report_by by)
 	return any;
 }
 
-static size_t without(const char *path, size_t len, const char *tail)
+static size_t length_without(const char *path, size_t len, const char *tail)
 {
 	size_t tail_len = strlen(tail);
 
@@ -201,7 +201,9 @@ static size_t without(const char *path, size_t len, const char *tail)
 										   len;
 }
 
-/* Where the flame graph could go: "rec.html" for rec/, rec.tach and rec.tach.d; or rec.mlyze. */
+/*
+ * Returns a place for the flame graph: "rec.html" for rec/, rec.tach and rec.tach.d; or rec.mlyze.
+ */
 static char *page_of(const char *path)
 {
 	size_t len = strlen(path);
@@ -209,23 +211,23 @@ static char *page_of(const char *path)
 
 	while (len > 1 && path[len - 1] == '/')
 		len--;
-	len = without(path, without(path, len, ".tach" PLACE_DIR_SUFFIX), ".tach");
-	len = without(path, without(path, len, ".mlyze" PLACE_DIR_SUFFIX), ".mlyze");
+	len = length_without(path, length_without(path, len, ".tach" PLACE_DIR_SUFFIX), ".tach");
+	len = length_without(path, length_without(path, len, ".mlyze" PLACE_DIR_SUFFIX), ".mlyze");
 	if (asprintf(&page, "%.*s.html", (int)len, path) < 0)
 		return NULL;
-	word = quoted(page);
+	word = quoted_path(page);
 	free(page);
 	return word;
 }
 
-/* The paths as words for a shell, at most NEXT_PATHS of them, each behind a space. */
+/* Returns the paths as words for a shell, at most NEXT_PATHS of them, each after a space. */
 static int quote_paths(const struct input_options *input, struct buf *out)
 {
 	size_t i;
 	int err = 0;
 
 	for (i = 0; !err && i < input->path_cnt && i < NEXT_PATHS; i++) {
-		char *word = quoted(input->paths[i]);
+		char *word = quoted_path(input->paths[i]);
 
 		err = !word || buf_add(out, " ", 1) || buf_add(out, word, strlen(word)) ? -ENOMEM :
 											   0;
@@ -241,8 +243,8 @@ static void print_next(const struct record_options *opts, const struct input_opt
 
 	if (page && !quote_paths(input, &words)) {
 		print_heading("Next");
-		fprintf(stderr, "  tachbpf %s%s\n", record_modes[opts->mode].memory ? "mem" : "report",
-			(char *)words.data);
+		fprintf(stderr, "  tachbpf %s%s\n",
+			record_modes[opts->mode].memory ? "mem" : "report", (char *)words.data);
 		if (!opts->html)
 			fprintf(stderr, "  tachbpf replay%s --format flamegraph -o %s\n",
 				(char *)words.data, page);
@@ -303,11 +305,11 @@ int record_write_html(const struct record_options *opts, const struct recording_
 
 /* --kill: SIGTERM, and after this time SIGKILL. */
 #define KILL_AFTER_NS 5000000000ull
-/* How long a signal that comes just before we wait for the command may go unseen. */
+/* How long a signal that arrives just before waiting for the command may be missed. */
 #define WAIT_MS 200
 #define SHOWN_BYTES 256
 
-/* The command's first word, for messages. */
+/* Returns the command's first word, for messages. */
 static const char *shown_command(const struct record_options *o, char buf[SHOWN_BYTES])
 {
 	return escape_text(o->command[0], strlen(o->command[0]), buf, SHOWN_BYTES);
@@ -416,6 +418,6 @@ int record_exit_status(const struct recording_result *res, int command_status)
 	if (command_status)
 		return command_status;
 	if (res->lost_processes && !res->samples)
-		return EXIT_FAILURE;	/* nothing was recorded, by an error that was logged */
+		return EXIT_FAILURE;	/* nothing was recorded, due to an error that was logged */
 	return res->processes ? EXIT_SUCCESS : EXIT_NO_PYTHON;
 }

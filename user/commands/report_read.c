@@ -13,14 +13,14 @@
 #include "formats/readers.h"
 #include "model/profile_names.h"
 
-#define EVENTS_PER_PROFILE 1000		/* which take as long as opening a file */
+#define EVENTS_PER_PROFILE 1000		/* opening a file takes as long as this many */
 
 static int append_profile(struct report_read *r, const struct profile_file *file)
 {
 	return array_add(r->profiles, r->profile_cnt, r->profile_cap, file);
 }
 
-/* The label of the file's row. By container, "" means that the process is in none. */
+/* Returns the label of the file's row. By container, "" means that the process is in none. */
 static const char *label_of(const struct report_read *r, const struct profile_file *file)
 {
 	if (r->by == REPORT_BY_CONTAINER)
@@ -33,7 +33,7 @@ static bool by_process(const struct report_read *r)
 	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
 }
 
-/* Make a row for one of the processes in the file; the first one gets the file's own row. */
+/* Makes a row for one of the processes in the file; the first one gets the file's own row. */
 static int new_row(struct report_read *r, const struct profile_file *file, uint32_t *row)
 {
 	const char *label = label_of(r, file);
@@ -54,7 +54,7 @@ static int new_row(struct report_read *r, const struct profile_file *file, uint3
 }
 
 /*
- * By process, in a file of several: select the row of the process in r->root, or of samples
+ * By process, in a file of several: selects the row of the process in r->root, or of samples
  * without a process frame. 0 or -ENOMEM.
  */
 static int select_row(struct report_read *r, bool is_process)
@@ -88,14 +88,14 @@ static int select_row(struct report_read *r, bool is_process)
 	return err;
 }
 
-/* Of a file that may be of several processes. */
+/* Takes an event of a file that may be of several processes. */
 static int on_shared_event(struct report_read *r, const struct event *ev)
 {
 	bool is_process = process_root_of(&r->root, ev);
 	struct event inner = *ev;
 	int err = by_process(r) ? select_row(r, is_process) : 0;
 
-	inner.nframes -= is_process;	/* its frame is no function */
+	inner.nframes -= is_process;	/* its frame is not a function */
 	inner.kept_1 -= is_process && inner.kept_1 > 1;
 	return err ? err : report_event(r->report, &inner);
 }
@@ -114,7 +114,7 @@ static int on_event(void *ctx, const struct event *ev)
 	return r->shared ? on_shared_event(r, ev) : report_event(r->report, ev);
 }
 
-/* What the profile's samples are, and whether those of all profiles are the same. */
+/* Notes the mode of the profile's samples, and whether it is the same in all profiles. */
 static void note_mode(struct report_read *r, const struct profile_file *file,
 		      enum profile_mode mode)
 {
@@ -128,8 +128,8 @@ static void note_mode(struct report_read *r, const struct profile_file *file,
 }
 
 /*
- * 0; -EMEDIUMTYPE after logging that its unit differs from that of the others, which is no failure
- * if the file itself has several; -ENOMEM.
+ * 0; -EMEDIUMTYPE after logging that its unit differs from the others', which is not a failure if
+ * the file itself has several; -ENOMEM.
  */
 static int begin_profile(struct report_read *r, const struct profile_file *file,
 			 const struct reader_info *info)
@@ -153,7 +153,7 @@ static int begin_profile(struct report_read *r, const struct profile_file *file,
 	return append_profile(r, file);
 }
 
-/* Prepare for a file; if its process is unknown, it may be of several processes. */
+/* Prepares for a file; if its process is unknown, it may be of several processes. */
 static void prepare_processes(struct report_read *r, const struct profile_file *file,
 			      const struct profile_tables *tables)
 {
@@ -193,7 +193,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 }
 
 /* 0 or -ENOMEM. */
-static int begin(struct report_read *r)
+static int begin_report(struct report_read *r)
 {
 	r->report = report_new(r->by);
 	if (r->report && r->rows == ROWS_OF_FUNCTIONS)
@@ -221,10 +221,10 @@ static int part_begin(void *ctx, const void *whole)
 
 	part->by = r->by;
 	part->rows = r->rows;
-	return begin(part);
+	return begin_report(part);
 }
 
-/* What begin_profile() would refuse does not fit. */
+/* Profiles that begin_profile() would reject do not fit. */
 static bool part_fits(const void *first, const void *part)
 {
 	const struct report_read *a = first, *b = part;
@@ -273,12 +273,12 @@ int report_read(struct report_read *r, enum report_by by, enum report_rows_of ro
 	if (profile_set_open(&r->set, input->paths, input->path_cnt, &input->reader))
 		return -EIO;
 	r->set.filter = &input->filter;
-	err = begin(r);
+	err = begin_report(r);
 	if (!err)
 		err = r->limited ? 1 : profile_parts_read(&r->set, &parts, r);
 	if (err > 0)
 		err = profile_set_each(&r->set, add_profile, r);
-	return err || r->profile_cnt ? err : -EIO;	/* logged for each */
+	return err || r->profile_cnt ? err : -EIO;	/* each was logged */
 }
 
 void report_read_free(struct report_read *r)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * report_read.h - reads what a command line names into a report (analysis/report.h), and keeps
- * which profile each row is of. Files that several processes share have a row for each of them.
+ * report_read.h - reads the inputs of a command line into a report (analysis/report.h), and keeps
+ * the profile of each row. Files that several processes share have a row for each of them.
  */
 #ifndef TACHBPF_REPORT_READ_H
 #define TACHBPF_REPORT_READ_H
@@ -33,10 +33,10 @@ struct report_read {
 	enum profile_mode mode;
 	bool modes_differ;
 	const char *event;			/* profile_meta.event of the first profile */
-	enum profile_unit unit;			/* of the first profile: others are refused */
-	bool timed;				/* at least one profile knows how long it took */
+	enum profile_unit unit;			/* of the first profile: others are rejected */
+	bool timed;				/* at least one profile has a known duration */
 	double longest_s;
-	/* report_read.c's; of the profile being read: */
+	/* Only for report_read.c; of the profile being read: */
 	bool limited;
 	uint64_t left;				/* limited: events that may follow */
 	uint64_t last_us;
@@ -44,17 +44,16 @@ struct report_read {
 	struct process_root root;
 	bool shared;				/* the file is of several processes */
 	struct id_map row_of;			/* shared: root frame -> 1 + row of its process */
-	uint32_t row_of_rest;			/* 1 + the row of samples without a process frame,
-						 * 0: none */
-	bool spare_row;				/* the file's own row is not used so far */
+	uint32_t row_of_rest;			/* 1 + row of samples without a process frame, 0:
+						 * none */
+	bool spare_row;				/* the file's own row is still unused */
 };
 
 /*
- * Read everything. rows: which frames have rows. limit: at most so many events, where opening a
- * file counts as some; 0: all.
- * Returns 0; -EIO if no profile could be read, which was logged; -EFBIG: there is more than limit;
- * -ENOMEM. Damage was logged, and is in r->set.failed. The caller calls report_read_free() in any
- * case.
+ * Reads everything. rows: which frames have rows. limit: at most this many events, where opening a
+ * file counts as some; 0: all. Returns 0; -EIO if no profile could be read, which was logged;
+ * -EFBIG: there is more than limit; -ENOMEM. Damage was logged and is in r->set.failed. The caller
+ * must call report_read_free() in any case.
  */
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit);

@@ -66,7 +66,7 @@ void show_json_frame(struct json *j, const char *key, const struct profile_table
 	json_object_end(j);
 }
 
-/* ---- what was lost: causes and names in the JSON may have any bytes ---- */
+/* ---- losses: causes and names in the JSON may have any bytes ---- */
 
 static void print_loss(void *ctx, const char *cause, uint64_t cnt)
 {
@@ -99,9 +99,9 @@ void losses_json(struct json *j, const struct session_json *session, const char 
 	json_object_end(j);
 }
 
-/* ---- of its threads ---- */
+/* ---- losses of threads ---- */
 
-/* The losses of a thread come together: what is said of the last one. */
+/* The losses of a thread are consecutive: the state of the last one. */
 struct threads {
 	const struct profile_file *file;
 	const char *indent;
@@ -109,10 +109,10 @@ struct threads {
 	size_t limit;		/* of lines; SIZE_MAX: all */
 	size_t cnt;		/* threads so far */
 	uint64_t tid;		/* of the last one */
-	bool any;		/* it has a cause so far */
+	bool any;		/* it has had a cause */
 };
 
-/* Is this loss of another thread than the last one? */
+/* Returns true if this loss is of another thread than the last one. */
 static bool is_next(struct threads *t, uint64_t tid)
 {
 	if (t->cnt && t->tid == tid)
@@ -198,8 +198,8 @@ static int by_lost(const void *a, const void *b)
 }
 
 /*
- * The files with losses, sorted, to be freed; NULL: there are none. The processes of a shared file
- * come after each other, and have its path.
+ * Returns the files with losses, sorted, to be freed; NULL: there are none. The processes of a
+ * shared file are consecutive and have its path.
  */
 static struct loser *find_losers(const struct profile_file *const *files, size_t cnt, size_t *found)
 {

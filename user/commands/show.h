@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * show.h - what several commands show in the same way, as text and JSON: as many rows as --limit
- * lets through, where a function is, what was lost.
- */
+/* show.h - output shared by several commands, as text and JSON: limits of rows, places, losses. */
 #ifndef TACHBPF_SHOW_H
 #define TACHBPF_SHOW_H
 
@@ -17,50 +14,49 @@
 struct profile_file;
 struct session_json;
 
-/* How many of all rows are shown; all of them if limit is 0. */
+/* Returns how many of all rows are shown; all of them if limit is 0. */
 static inline size_t limit_rows(uint32_t limit, size_t all)
 {
 	return limit && limit < all ? limit : all;
 }
 
-/* After a table of shown rows: print how many rows were left out, if any. */
+/* After a table of shown rows: prints how many rows were left out, if any. */
 static inline void limit_print_more(const char *indent, size_t all, size_t shown)
 {
 	if (shown < all)
 		printf("%s... and %zu more; --limit 0 shows all\n", indent, all - shown);
 }
 
-/* "FILE:LINE" of a frame, "" if it has no file; to be freed. NULL: out of memory. */
+/* Returns "FILE:LINE" of a frame, "" if it has no file; to be freed. NULL: no memory. */
 char *show_place(enum frame_kind kind, const struct string_ref *file, int32_t line);
 /*
- * The JSON members "function", "file", "kind" and "line" of a row; null: it has no file, or
- * line.
+ * Writes the members "function", "file", "kind" and "line" of a row; null: it has no file or line.
  */
 void show_json_row(struct json *j, const struct string_ref *func, enum frame_kind kind,
 		   const struct string_ref *file, int32_t line);
-/* A frame as a JSON object: "function", "file" and "line", likewise. */
+/* Writes a frame as a JSON object: "function", "file" and "line", likewise. */
 void show_json_frame(struct json *j, const char *key, const struct profile_tables *tables,
 		     uint32_t frame);
 
-/* ---- what a recording's JSON says was lost ---- */
+/* ---- losses in a recording's JSON ---- */
 
-/* "3 ring_full, 2 busy", or "nothing". file: as in session_json_losses(). */
+/* Prints "3 ring_full, 2 busy", or "nothing". file: as in session_json_losses(). */
 void losses_print(const struct session_json *session, const char *file);
-/* The object "lost" of the same, also of causes that are 0. */
+/* Writes the object "lost" of the same, including causes that are 0. */
 void losses_json(struct json *j, const struct session_json *session, const char *file);
 
-/* A line for each thread that has lost something: at most limit of them, 0: all. */
+/* Prints a line for each thread with losses, at most limit of them; 0: all. */
 void losses_print_threads(const struct profile_file *file, const char *indent, uint32_t limit);
-/* The object "lost_threads", from thread id to causes; {} if there are none. */
+/* Writes the object "lost_threads", from thread id to causes; {} if there are none. */
 void losses_json_threads(struct json *j, const struct profile_file *file);
 
 /*
- * report's foot: a line for each process that has lost something, those with most first, with its
- * threads if by_thread. Of a file that several processes share there is one line.
+ * Prints the foot of report: a line for each process with losses, the largest first, with its
+ * threads if by_thread. A file that several processes share has one line.
  */
 void losses_print_foot(const struct profile_file *const *files, size_t cnt, uint32_t limit,
 		       bool by_thread);
-/* The array "lost" of the same processes, all of them. */
+/* Writes the array "lost" of all these processes. */
 void losses_json_foot(struct json *j, const struct profile_file *const *files, size_t cnt);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_keys.c - what the keys of `tachbpf top` do. See top_state.h. */
+/* top_keys.c - the keys of `tachbpf top`. See top_state.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 static const uint32_t rates[] = { 9, 19, 49, 99, 199, 499, 999, 1999 };
 
-/* Another view begins at its first row. */
+/* Another view starts at its first row. */
 static void show_view(struct top_ui *ui, enum top_view view)
 {
 	ui->choice->view = view;
@@ -28,15 +28,15 @@ static void show_view(struct top_ui *ui, enum top_view view)
 	ui->choice->filter[0] = '\0';
 }
 
-static const struct top_row *chosen(const struct top_ui *ui)
+static const struct top_row *chosen_row(const struct top_ui *ui)
 {
 	return ui->cursor < ui->shown_cnt ? &ui->rows.rows[ui->shown[ui->cursor]] : NULL;
 }
 
-/* Enter: into a process; from a function to who calls it. */
-static void enter(struct top_ui *ui)
+/* Enter: into a process; from a function to its callers. */
+static void enter_row(struct top_ui *ui)
 {
-	const struct top_row *row = chosen(ui);
+	const struct top_row *row = chosen_row(ui);
 
 	if (!row)
 		return;
@@ -52,8 +52,8 @@ static void enter(struct top_ui *ui)
 	}
 }
 
-/* Esc: a step back: the filter, the view, the process. */
-static void leave(struct top_ui *ui)
+/* Esc: one step back: the filter, the view, the process. */
+static void leave_view(struct top_ui *ui)
 {
 	if (*ui->choice->filter) {
 		ui->choice->filter[0] = '\0';
@@ -111,7 +111,7 @@ static void next_sort(struct top_ui *ui)
 	ui->cursor = 0;
 }
 
-/* A key while the filter is being typed. */
+/* Handles a key while the filter is being typed. */
 static void type_filter(struct top_ui *ui, int key)
 {
 	char *filter = ui->choice->filter, bytes[4];
@@ -136,8 +136,8 @@ static void type_filter(struct top_ui *ui, int key)
 	ui->follows = false;
 }
 
-/* Move by so many rows. */
-static void move(struct top_ui *ui, long by)
+/* Moves by this many rows. */
+static void move_cursor(struct top_ui *ui, long by)
 {
 	size_t last = ui->shown_cnt ? ui->shown_cnt - 1 : 0;
 
@@ -149,7 +149,7 @@ static void move(struct top_ui *ui, long by)
 }
 
 /* Returns true if the key moves the cursor. */
-static bool moves(struct top_ui *ui, int key)
+static bool is_moved_by(struct top_ui *ui, int key)
 {
 	const long page = ui->height > 1 ? (long)ui->height - 1 : 1, all = 1000000000;
 	const struct {
@@ -165,13 +165,13 @@ static bool moves(struct top_ui *ui, int key)
 		;
 	if (i == ARRAY_SIZE(ways))
 		return false;
-	move(ui, ways[i].by);
+	move_cursor(ui, ways[i].by);
 	return true;
 }
 
-/* ---- w: what was seen since the start as a flame graph ---- */
+/* ---- w: all samples since the start as a flame graph ---- */
 
-/* Events of the distinct stacks, innermost frame first. 0 or -errno. */
+/* Writes events of the distinct stacks, innermost frame first. 0 or -errno. */
 static int write_shares(struct sink *sink, const struct stack_tree_view *v)
 {
 	uint32_t frames[EVENT_MAX_FRAMES], node, i;
@@ -281,7 +281,7 @@ static void write_page(struct top_ui *ui)
 
 /* ---- all keys ---- */
 
-static void command(struct top_ui *ui, int key)
+static void take_command(struct top_ui *ui, int key)
 {
 	struct top_choice *c = ui->choice;
 
@@ -291,12 +291,12 @@ static void command(struct top_ui *ui, int key)
 		break;
 	case KEY_ENTER:
 	case KEY_RIGHT:
-		enter(ui);
+		enter_row(ui);
 		break;
 	case KEY_ESC:
 	case KEY_LEFT:
 	case KEY_BACKSPACE:
-		leave(ui);
+		leave_view(ui);
 		break;
 	case KEY_TAB:
 		next_tab(ui, 1);
@@ -344,6 +344,6 @@ void top_key(struct top_ui *ui, int key)
 		type_filter(ui, key);
 	else if (ui->choice->help)
 		ui->choice->help = false;
-	else if (!moves(ui, key))
-		command(ui, key);
+	else if (!is_moved_by(ui, key))
+		take_command(ui, key);
 }

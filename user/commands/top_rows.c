@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_rows.c - the list of processes; which rows of a view are shown. See top_state.h. */
+/* top_rows.c - the list of processes; filtering and sorting the rows of a view. See top_state.h. */
 #include "commands/top_state.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "model/event.h"
 #include "resolve/process.h"
 
-#define WIDE 100		/* columns of a screen that has room for all */
+#define WIDE 100		/* width of a screen that has room for all columns */
 #define WHERE_COLUMNS 18
 
 /* ---- the list of processes ---- */
@@ -114,7 +114,8 @@ static int make_processes(struct top_ui *ui, size_t columns)
 		r->rows[i] = (struct top_row){
 			.text = process_text(p, s, span_ns, columns >= WIDE),
 			.id = process_tgid(p->process),
-			.values = { s->cpu_ns, s->gil_ns, s->cpu_ns ? (double)s->gc_ns / s->cpu_ns : 0,
+			.values = { s->cpu_ns, s->gil_ns,
+				    s->cpu_ns ? (double)s->gc_ns / s->cpu_ns : 0,
 				    p->threads, p->lost, -process_tgid(p->process) },
 		};
 		r->cnt++;
@@ -135,10 +136,11 @@ static int make_processes(struct top_ui *ui, size_t columns)
 int top_rows_make(struct top_ui *ui, size_t columns)
 {
 	top_rows_free(&ui->rows);
-	return ui->choice->view == VIEW_PROCESSES ? make_processes(ui, columns) : top_views_make(ui);
+	return ui->choice->view == VIEW_PROCESSES ?
+	       make_processes(ui, columns) : top_views_make(ui);
 }
 
-/* ---- which rows are shown, and in which order ---- */
+/* ---- filtering and sorting ---- */
 
 const char *const *top_sort_names(enum top_view view, unsigned int *cnt)
 {
@@ -166,7 +168,7 @@ struct order {
 	bool sorted;
 };
 
-static int compare(const void *a, const void *b, void *ctx)
+static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct order *o = ctx;
 	size_t i = *(const size_t *)a, j = *(const size_t *)b;
@@ -177,7 +179,7 @@ static int compare(const void *a, const void *b, void *ctx)
 	return i < j ? -1 : i > j;
 }
 
-/* The place of the row that was chosen, if it is still there. */
+/* Finds the selected row, if it still exists. */
 static void find_cursor(struct top_ui *ui, bool had, uint64_t id)
 {
 	size_t i;
@@ -207,7 +209,7 @@ int top_rows_choose(struct top_ui *ui)
 		if (!*c->filter || (ui->rows.rows[i].text &&
 				    strstr(ui->rows.rows[i].text, c->filter)))
 			shown[ui->shown_cnt++] = i;
-	qsort_r(shown, ui->shown_cnt, sizeof(*shown), compare, &order);
+	qsort_r(shown, ui->shown_cnt, sizeof(*shown), compare_rows, &order);
 	find_cursor(ui, ui->follows, ui->chosen);
 	ui->follows = ui->cursor;
 	if (ui->shown_cnt)

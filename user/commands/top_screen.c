@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * top_screen.c - runs the screen. It is a process of its own: a mode has BPF programs of its
- * own, and who samples has given up the right to load others. So another mode is another
- * process.
+ * top_screen.c - runs the screen, in a process of its own: each mode has its own BPF programs, and
+ * a process that samples has given up the right to load others. So another mode is another process.
  */
 #include "commands/top_state.h"
 
@@ -26,7 +25,7 @@
 #include "live/terminal.h"
 
 #define POLL_MS 200
-#define ESC_MS 50	/* bytes of one key come together */
+#define ESC_MS 50	/* bytes of one key arrive together */
 
 struct args {
 	const struct top_options *opts;
@@ -48,7 +47,7 @@ static void keep_second(struct top_ui *ui)
 
 /* ---- drawing ---- */
 
-/* Lines that are no rows: title, tabs or sort, headings, the last line. */
+/* Lines that are not rows: title, tabs or sort, headings, the last line. */
 #define OTHER_LINES 4
 
 static const char *const tabs[VIEW_CNT] = {
@@ -95,7 +94,7 @@ static void draw_second_line(const struct top_ui *ui, struct canvas *c)
 		canvas_add(c, 1, CANVAS_RED, "  paused");
 }
 
-/* Why there are no rows. */
+/* Returns why there are no rows. */
 static const char *empty_text(const struct top_ui *ui)
 {
 	if (*ui->choice->filter)
@@ -160,7 +159,7 @@ static void draw_last_line(const struct top_ui *ui, struct canvas *c, size_t row
 			   "t time  m mode  w write  ? help  q quit");
 }
 
-static int draw(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns)
+static int draw_screen(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns)
 {
 	int err = canvas_begin(c, rows, columns);
 
@@ -181,7 +180,7 @@ static int draw(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns
 
 /* ---- running ---- */
 
-static int refresh(struct top_ui *ui, struct canvas *c, bool counts)
+static int refresh_screen(struct top_ui *ui, struct canvas *c, bool counts)
 {
 	size_t rows, columns;
 	int err = 0;
@@ -191,10 +190,10 @@ static int refresh(struct top_ui *ui, struct canvas *c, bool counts)
 		err = top_rows_make(ui, columns);
 	if (!err)
 		err = top_rows_choose(ui);
-	return err ? err : draw(ui, c, rows, columns);
+	return err ? err : draw_screen(ui, c, rows, columns);
 }
 
-/* Do what was typed; a key acts on what the one before has shown. */
+/* Handles typed keys; each acts on what the previous one has shown. */
 static int take_keys(struct top_ui *ui, struct canvas *c, struct keys *keys)
 {
 	char bytes[KEYS_BYTES];
@@ -205,12 +204,12 @@ static int take_keys(struct top_ui *ui, struct canvas *c, struct keys *keys)
 		keys_add(keys, bytes, (size_t)n);
 	while (!err && !ui->quit && !ui->restart && (key = keys_next(keys, n <= 0))) {
 		top_key(ui, key);
-		err = refresh(ui, c, !ui->paused);
+		err = refresh_screen(ui, c, !ui->paused);
 	}
 	return err;
 }
 
-static int loop(struct top_ui *ui, struct canvas *c, uint64_t interval)
+static int screen_loop(struct top_ui *ui, struct canvas *c, uint64_t interval)
 {
 	struct keys keys = { .len = 0 };
 	uint64_t shown_ns = 0;
@@ -225,29 +224,29 @@ static int loop(struct top_ui *ui, struct canvas *c, uint64_t interval)
 		if (!err && second && ui->choice->entered)
 			keep_second(ui);
 		if (!err && (due || terminal_resized()))
-			err = refresh(ui, c, !ui->paused);
+			err = refresh_screen(ui, c, !ui->paused);
 		if (!err)
 			err = take_keys(ui, c, &keys);
 	}
 	return err;
 }
 
-static int show(struct top_ui *ui, const struct args *args)
+static int show_screen(struct top_ui *ui, const struct args *args)
 {
 	struct canvas *c = canvas_new();
 	uint64_t interval = (uint64_t)(args->opts->interval_s * 1e9);
 	int err = c ? capture_wake_for(ui->session->capture, STDIN_FILENO) : -errno;
 
 	if (!err)
-		err = refresh(ui, c, true);
+		err = refresh_screen(ui, c, true);
 	if (!err)
-		err = loop(ui, c, interval);
+		err = screen_loop(ui, c, interval);
 	canvas_free(c);
 	return err;
 }
 
 /* The child: terminal_run(). */
-static int run(void *ctx)
+static int run_screen(void *ctx)
 {
 	struct args *args = ctx;
 	struct live_recent recent = { .begun_ns = 0 };
@@ -259,7 +258,7 @@ static int run(void *ctx)
 	err = top_session_begin(&session, args->opts, args->choice->mode, args->choice->rate_hz,
 				true);
 	if (!err)
-		err = show(&ui, args);
+		err = show_screen(&ui, args);
 	end_err = top_session_end(&session);
 	live_recent_reset(&recent);
 	top_rows_free(&ui.rows);
@@ -280,7 +279,7 @@ int top_screen_run(const struct top_options *opts)
 		return -errno;
 	args.choice->mode = RECORD_CPU;
 	args.choice->rate_hz = opts->rate_hz;
-	result = terminal_run(run, &args);
+	result = terminal_run(run_screen, &args);
 	munmap(args.choice, sizeof(*args.choice));
 	return result == -EINTR ? 0 : result > 0 ? -EIO : result;
 }

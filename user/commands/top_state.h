@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * top_state.h - `tachbpf top`: its capture, and its screen: what the user has chosen, the rows
- * of the present view, and who changes which of these.
+ * top_state.h - `tachbpf top`: its capture, and its screen: the user's choices, the rows of the
+ * current view, and who changes them.
  */
 #ifndef TACHBPF_TOP_STATE_H
 #define TACHBPF_TOP_STATE_H
@@ -40,16 +40,16 @@ struct top_session {
 };
 
 /*
- * Begin to sample in this mode, with this rate (0: the default). stacks: keep them, too. 0 or
- * -errno, which was logged; in any case top_session_end() is to be called.
+ * Starts sampling in this mode, with this rate (0: the default). stacks: keep them, too. 0 or
+ * -errno, which was logged; in any case top_session_end() must be called.
  */
 int top_session_begin(struct top_session *s, const struct top_options *opts, enum record_mode mode,
 		      uint32_t rate_hz, bool stacks);
-/* Take records for up to ms. *second: another second has passed. 0 or -errno. */
+/* Takes records for up to ms. *second: another second has passed. 0 or -errno. */
 int top_session_poll(struct top_session *s, int ms, bool *second);
-/* Has a signal come, or have all processes ended that were named? */
+/* Returns true if a signal has come, or if all named processes have ended. */
 bool top_session_over(struct top_session *s);
-/* Stop, and free everything. 0 or -errno. */
+/* Stops and frees everything. 0 or -errno. */
 int top_session_end(struct top_session *s);
 
 /* ---- the screen ---- */
@@ -64,30 +64,31 @@ enum top_view {
 /* Columns by which rows can be sorted. */
 #define TOP_VALUES 6
 
-/* What the user has chosen. Stays when the mode changes, in memory that the processes share. */
+/* The user's choices. They persist when the mode changes, in memory that the processes share. */
 struct top_choice {
 	enum record_mode mode;		/* cpu, wall or gil */
 	uint32_t rate_hz;
 	enum top_view view;
 	pid_t entered;			/* the process of the views; 0: none */
 	bool since_start;		/* else the last seconds */
-	bool lines;			/* functions apart by line */
+	bool lines;			/* functions are separated by line */
 	bool help;
 	bool typing;			/* the filter */
 	char filter[TOP_FILTER_BYTES];	/* "": all rows */
-	unsigned int sort[VIEW_CNT];	/* which value, of each view */
+	unsigned int sort[VIEW_CNT];	/* the value to sort by, of each view */
 };
 
-/* One row of the present view. */
+/* One row of the current view. */
 struct top_row {
 	char *text;			/* printable; owned */
-	uint64_t id;			/* which row stays chosen: a pid, a function, a thread */
-	uint64_t function;		/* its file and function, as ids; 0: it is no function's */
+	uint64_t id;			/* identifies the selected row: a pid, a function, a
+					 * thread */
+	uint64_t function;		/* its file and function, as ids; 0: not a function's */
 	double values[TOP_VALUES];	/* to sort by, the largest first */
 };
 
 struct top_rows {
-	struct top_row *rows;		/* cnt of them, all that the view has */
+	struct top_row *rows;		/* cnt of them, all of the view */
 	size_t cnt;
 	char title[512];		/* of the host or of the process; printable */
 	char columns[256];		/* headings */
@@ -97,49 +98,51 @@ struct top_rows {
 struct top_ui {
 	struct top_choice *choice;
 	struct top_session *session;
-	struct live_recent *recent;	/* of the process that was entered */
+	struct live_recent *recent;	/* of the selected process */
 	struct top_rows rows;
-	size_t *shown;			/* the rows that the filter leaves, in order; shown_cnt of them */
+	size_t *shown;			/* the rows that pass the filter, in order; shown_cnt of
+					 * them */
 	size_t shown_cnt;
-	size_t cursor, first;		/* in shown: the chosen row, and the first one on the screen */
+	size_t cursor, first;		/* in shown: the selected row, and the first one on the
+					 * screen */
 	bool follows;			/* the cursor stays on the row with the id `chosen`; in the
-					 * first place it stays there, whichever row that is */
+					 * first place it stays there, whatever the row */
 	uint64_t chosen;
 	size_t height;			/* rows that fit on the screen */
 	uint32_t file, func;		/* of VIEW_CALLERS */
 	bool paused, quit, restart;	/* restart: the mode has changed */
-	char message[256];		/* the last line; "": which keys there are */
+	char message[256];		/* the last line; "": the keys */
 };
 
-/* The names of what a view can be sorted by; cnt of them, 0: it has an order of its own. */
+/* Returns the names of the sort orders of a view; cnt of them, 0: it has a fixed order. */
 const char *const *top_sort_names(enum top_view view, unsigned int *cnt);
 
-/* Show the screen until the user ends it. 0 or -errno, which was logged. */
+/* Shows the screen until the user ends it. 0 or -errno, which was logged. */
 int top_screen_run(const struct top_options *opts);
 
-/* ---- words of rows and titles, and of the tables without a screen ---- */
+/* ---- text of rows and titles, also for the tables without a screen ---- */
 
-/* printf into new memory, to be freed; NULL: no memory. */
+/* printf to new memory, to be freed; NULL: no memory. */
 __attribute__((format(printf, 1, 2))) char *top_text(const char *format, ...);
 
-/* Where a process is: its container, else its unit, else its user. Any bytes. */
+/* Sets out to where a process runs: its container, unit or user. Any bytes. */
 void top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES]);
 
 /*
- * "handle (app.py)", or with a line above 0 "handle (app.py:7)": printable, to be freed; NULL: no
- * memory. file, func: strings of t.
+ * Returns "handle (app.py)", or with a line above 0 "handle (app.py:7)": printable, to be freed;
+ * NULL: no memory. file, func: strings of t.
  */
 char *top_function(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line);
 
-/* Of which time the counts of processes are, in ns. now: now_ns(). */
+/* Returns the time that the counts of processes cover, in ns. now: now_ns(). */
 uint64_t top_span(const struct top_ui *ui, uint64_t now);
 
-/* Write "cpu mode, 99 Hz, last 10 s" to out. */
+/* Writes "cpu mode, 99 Hz, last 10 s" to out. */
 void top_say_what(const struct top_ui *ui, uint64_t span_ns, char *out, size_t size);
 
 /*
- * A row of all columns, not cut, to be freed; NULL: no memory. where: any bytes, shown in so many
- * columns; hottest: printable. ns: of which time s is. And the headings.
+ * Returns a row of all columns, not cut, to be freed; NULL: no memory. where: any bytes, shown in
+ * where_columns columns; hottest: printable. ns: the time that s covers. And the headings.
  */
 char *top_process_text(const struct live_process *p, const struct live_sums *s, uint64_t ns,
 		       int where_columns, const char *where, const char *hottest);
@@ -147,21 +150,18 @@ void top_process_headings(char *out, size_t size, int where_columns, const char 
 
 /* ---- rows ---- */
 
-/* Make ui->rows from what was counted. columns: how wide the screen is. 0 or -ENOMEM. */
+/* Makes ui->rows from the counts. columns: the width of the screen. 0 or -ENOMEM. */
 int top_rows_make(struct top_ui *ui, size_t columns);
-/* The same, of a view of one process. */
+/* The same for a view of one process. */
 int top_views_make(struct top_ui *ui);
 void top_rows_free(struct top_rows *r);
 
-/*
- * Choose the rows that the filter leaves, sort them, and keep the cursor on its row. 0 or
- * -ENOMEM.
- */
+/* Filters and sorts the rows, and keeps the cursor on its row. 0 or -ENOMEM. */
 int top_rows_choose(struct top_ui *ui);
 
 /*
- * Do what a key means (live/keys.h). Of w, which writes what was seen as a flame graph,
- * ui->message says where that is, or why it is not.
+ * Handles a key (live/keys.h). For w, which writes a flame graph, ui->message says where it is, or
+ * why it was not written.
  */
 void top_key(struct top_ui *ui, int key);
 

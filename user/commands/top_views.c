@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* top_views.c - the views of one process; words of all rows and titles. See top_state.h. */
+/* top_views.c - the views of one process; text of all rows and titles. See top_state.h. */
 #include "commands/top_state.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@
 #include "model/thread_names.h"
 #include "resolve/process.h"
 
-/* ---- words of rows and titles ---- */
+/* ---- text of rows and titles ---- */
 
 char *top_text(const char *format, ...)
 {
@@ -38,8 +38,8 @@ char *top_text(const char *format, ...)
 }
 
 /*
- * The name of a user. Valid until the next call. The last ones are remembered: each is read from
- * a file.
+ * Returns the name of a user, valid until the next call. The last ones are cached: each is read
+ * from a file.
  */
 static const char *user_text(uint32_t uid)
 {
@@ -119,15 +119,15 @@ void top_say_what(const struct top_ui *ui, uint64_t span_ns, char *out, size_t s
 
 /* ---- views ---- */
 
-#define TREE_MIN 200		/* calls below a 200th of the time are not in the tree */
+#define TREE_MIN 200		/* calls below 1/200 of the time are not in the tree */
 #define TREE_INDENT 40		/* deeper calls are not indented further */
 
-/* What a view of one process is made from. */
+/* The data of a view of one process. */
 struct seen {
 	struct live_weights w;
 	uint64_t *recent;	/* to be freed */
 	uint64_t *all;		/* to be freed */
-	uint64_t span_ns;	/* of which time it is */
+	uint64_t span_ns;	/* the time that it covers */
 	const struct process *process;
 };
 
@@ -161,11 +161,8 @@ static void title_of_process(struct top_ui *ui, const struct live_process *p, ui
 	free(comm);
 }
 
-/*
- * The stacks of the chosen process and what they weigh. Returns false if it has none, or no
- * memory.
- */
-static bool see(struct top_ui *ui, const struct live_process *p, struct seen *out)
+/* Gets the selected process' stacks and their weights. Returns false if none, or no memory. */
+static bool get_seen(struct top_ui *ui, const struct live_process *p, struct seen *out)
 {
 	uint64_t now = now_ns(), beyond;
 	const struct stack_tree *stacks = live_stacks(ui->session->live, ui->choice->entered,
@@ -193,7 +190,7 @@ static bool see(struct top_ui *ui, const struct live_process *p, struct seen *ou
 	return out->w.weights;
 }
 
-static void unsee(struct seen *s)
+static void free_seen(struct seen *s)
 {
 	free(s->recent);
 	free(s->all);
@@ -204,7 +201,7 @@ static uint64_t function_id(const struct live_row *row)
 	return (uint64_t)row->file << 32 | row->func;
 }
 
-/* function: printable; of threads it says nothing. */
+/* function: printable; unused for threads. */
 static char *row_of_functions(const struct seen *s, const struct live_rows *l,
 			      const struct live_row *row, const char *function)
 {
@@ -356,7 +353,7 @@ int top_views_make(struct top_ui *ui)
 		snprintf(ui->rows.title, sizeof(ui->rows.title),
 			 "process %d has exited, or has no samples yet",
 			 ui->choice->entered);
-	} else if (see(ui, p, &s)) {
+	} else if (get_seen(ui, p, &s)) {
 		err = list_rows(ui, &s, &l);
 		if (!err)
 			err = take_rows(ui, &s, &l);
@@ -364,7 +361,7 @@ int top_views_make(struct top_ui *ui)
 	if (p)
 		title_of_process(ui, p, s.span_ns);
 	live_rows_free(&l);
-	unsee(&s);
+	free_seen(&s);
 	free(list);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * capture_counts.h - what a capture counts: capture.c fills it in, a recording reports it.
+ * capture_counts.h - the counters of a capture: capture.c fills them in, a recording reports them.
  */
 #ifndef TACHBPF_CAPTURE_COUNTS_H
 #define TACHBPF_CAPTURE_COUNTS_H
@@ -27,27 +27,27 @@ struct sample_cost {
 /* Threads that were off-CPU before sampling began (offcpu_scan.h). */
 struct offcpu_scan_counts {
 	uint64_t threads;	/* threads whose stack was recorded */
-	uint64_t moved;		/* threads that ran during the scan: they have other records */
+	uint64_t moved;		/* threads that ran during the scan and have other records */
 	uint64_t lost;		/* threads that could not be walked in time */
-	uint64_t left;		/* of the last scan: threads that ran at each of its tries */
+	uint64_t left;		/* threads that ran at each try of the last scan */
 };
 
-/* Counts for status line and summary. They only grow while the capture runs. */
+/* Counters for the status line and the summary. They only grow while the capture runs. */
 struct capture_counts {
 	const uint64_t *bpf;		/* the CNT_MAX counters of the BPF side (abi.h), all CPUs */
-	const struct cpu_ticks *cpus;	/* cpu_cnt CPUs; valid as bpf until the next call */
+	const struct cpu_ticks *cpus;	/* cpu_cnt CPUs; like bpf valid until the next call */
 	size_t cpu_cnt;
-	uint64_t no_event;		/* of CNT_MISSED: ticks of CPUs that had come online and had no
-					 * event yet, whatever they ran */
+	uint64_t no_event;		/* of CNT_MISSED: ticks of new CPUs without an event yet,
+					 * whatever they ran */
 	uint64_t received;		/* samples taken from the ring buffer */
 	uint64_t orphans;		/* samples of processes that user space did not know */
-	uint64_t table_full;		/* times that a process did not fit into py_procs */
-	uint64_t files_stuck;		/* processes a file of which did not answer */
-	uint64_t workers_lost;		/* processes of ours that were killed, and replaced */
+	uint64_t table_full;		/* processes that did not fit into py_procs */
+	uint64_t files_stuck;		/* processes with a file that did not respond */
+	uint64_t workers_lost;		/* processes of ours that were killed and replaced */
 	uint64_t unidentified;		/* ticks of processes that ended before the inspection */
-	uint64_t containers_unnamed;	/* containers whose names were not searched for: a user
-					 * has too many */
-	uint64_t containers_beyond;	/* containers that are not kept: too many */
+	uint64_t containers_unnamed;	/* containers whose names were not looked up, as a user has
+					 * too many */
+	uint64_t containers_beyond;	/* containers that are not tracked: too many */
 	struct sample_cost cost;	/* cnt 0: not measured */
 	struct offcpu_scan_counts scan;
 	struct native_counts native;	/* all 0 without --native */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* flight.c - keeps what a capture sees. flight_write.c passes it on. See flight.h. */
+/* flight.c - keeps the events of a capture. flight_write.c passes them on. See flight.h. */
 #include "recording/flight.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "recording/flight_parts.h"
 #include "recording/recording.h"
 
-/* A capture ticks about once a second: a part ends that is so much shorter. */
+/* A capture ticks about once a second: a part may be this much shorter. */
 #define PART_SLACK_NS 100000000ull
 
 static void read_counts(const struct flight *f, struct capture_counts *out)
@@ -35,7 +35,7 @@ static void begin_part(struct flight *f, uint64_t now)
 	*t = (struct part_time){ .begin_ns = now, .since = counts_since_new(&counts) };
 }
 
-/* The present part ends: what processes have counted is known. */
+/* Ends the present part: the counters of processes are known. */
 static void end_part(struct flight *f)
 {
 	struct kept_process *k;
@@ -48,7 +48,7 @@ static void end_part(struct flight *f)
 	}
 }
 
-static void advance(struct flight *f, uint64_t now)
+static void advance_part(struct flight *f, uint64_t now)
 {
 	end_part(f);
 	f->newest++;
@@ -92,8 +92,8 @@ static int on_begin(struct observer *o, struct process *p)
 	return 0;
 }
 
-/* Without memory it counts as lost; the capture goes on. */
-static void keep(struct flight *f, struct kept_process *k, const struct event *ev)
+/* Without memory the event counts as lost; the capture goes on. */
+static void flight_keep_event(struct flight *f, struct kept_process *k, const struct event *ev)
 {
 	size_t before = k->bytes;
 
@@ -115,7 +115,7 @@ static int on_event(struct observer *o, struct process *p, const struct event *e
 		return -ENOMEM;	/* as on_begin() returned */
 	flight_judge_event(f, k, ev);
 	if (f->args.keep_ns)
-		keep(f, k, ev);
+		flight_keep_event(f, k, ev);
 	if (!f->recording || !k->in || f->err)
 		return 0;
 	err = recording_event(f->recording, k->in, ev);
@@ -123,7 +123,7 @@ static int on_event(struct observer *o, struct process *p, const struct event *e
 	return 0;
 }
 
-/* The process is freed after this; what is kept of it holds it. */
+/* The process is freed after this, but what is kept of it holds it. */
 static int on_end(struct observer *o, struct process *p, uint64_t end_ns)
 {
 	struct flight *f = (struct flight *)o;
@@ -165,14 +165,14 @@ static int on_tick(struct observer *o)
 
 	if (f->started && f->args.keep_ns &&
 	    now - f->times[f->newest % TIMES].begin_ns + PART_SLACK_NS >= f->part_ns)
-		advance(f, now);
+		advance_part(f, now);
 	flight_judge(f, now);
 	err = to && !f->err ? to->ops->tick(to) : 0;
 	f->err = f->err ? f->err : err;
 	return 0;
 }
 
-/* What ends now may have lived on. */
+/* A process that ends now might have lived on. */
 static void on_stop(struct observer *o, double missed_pct)
 {
 	struct flight *f = (struct flight *)o;

@@ -2,7 +2,7 @@
 /*
  * flight_judge.c - which processes meet the conditions of --when. See flight.h.
  *
- * A second of CLOCK_MONOTONIC is judged when its samples have come.
+ * A second of CLOCK_MONOTONIC is judged when its samples have arrived.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "host/proc.h"
 #include "recording/flight_parts.h"
 
-/* How long a sample may wait in the ring buffer, and some more (capture_args.batch_ms). */
+/* How long a sample may wait in the ring buffer, and a margin (capture_args.batch_ms). */
 #define LATE_NS 300000000ull
 
 void flight_judge_event(struct flight *f, struct kept_process *k, const struct event *ev)
@@ -31,13 +31,13 @@ void flight_judge_event(struct flight *f, struct kept_process *k, const struct e
 	live_sums_add(&k->seconds[at].sums, &sums);
 }
 
-static void set(struct when_facts *facts, enum when_metric metric, double value)
+static void set_fact(struct when_facts *facts, enum when_metric metric, double value)
 {
 	facts->values[metric] = value;
 	facts->known[metric] = true;
 }
 
-/* The second field of /proc/PID/statm: pages of memory that are there. */
+/* Reads the second field of /proc/PID/statm: resident pages. */
 static bool read_rss(pid_t tgid, double *bytes)
 {
 	unsigned long long size, resident;
@@ -63,14 +63,14 @@ static void read_facts(const struct flight *f, const struct kept_process *k, uin
 	double rss;
 
 	*facts = (struct when_facts){ 0 };
-	set(facts, WHEN_CPU, 100.0 * s->cpu_ns / NS_PER_S);
-	set(facts, WHEN_GIL, 100.0 * s->gil_ns / NS_PER_S);
-	set(facts, WHEN_GC, 100.0 * s->gc_ns / NS_PER_S);
+	set_fact(facts, WHEN_CPU, 100.0 * s->cpu_ns / NS_PER_S);
+	set_fact(facts, WHEN_GIL, 100.0 * s->gil_ns / NS_PER_S);
+	set_fact(facts, WHEN_GC, 100.0 * s->gc_ns / NS_PER_S);
 	if (when_needs(f->args.when, WHEN_THREADS) &&
 	    !proc_status(process_tgid(k->process), &status))
-		set(facts, WHEN_THREADS, status.threads);
+		set_fact(facts, WHEN_THREADS, status.threads);
 	if (when_needs(f->args.when, WHEN_RSS) && read_rss(process_tgid(k->process), &rss))
-		set(facts, WHEN_RSS, rss);
+		set_fact(facts, WHEN_RSS, rss);
 }
 
 static void judge_process(struct flight *f, struct kept_process *k, uint64_t second)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* flight_room.c - what is forgotten: the old, and what there is no room for. See flight.h. */
+/* flight_room.c - frees old data, and data for which there is no room. See flight.h. */
 #include "recording/flight_parts.h"
 
-/* Take a process that is over out of the list, and free it. at: what points to it. */
-static void forget(struct flight *f, struct kept_process **at)
+/* Removes an ended process from the list and frees it. at: the pointer to it. */
+static void free_process(struct flight *f, struct kept_process **at)
 {
 	struct kept_process *k = *at;
 
@@ -46,11 +46,11 @@ void flight_forget_old(struct flight *f)
 		if (k->oldest)
 			at = &k->next;
 		else
-			forget(f, at);
+			free_process(f, at);
 	}
 }
 
-/* Of this user, what has most bytes and something to forget. *at: of one that is over. */
+/* Returns the user's process with the most bytes and something to free. *at: of an ended one. */
 static struct kept_process *largest_of(const struct flight *f, const struct kept_owner *o,
 				       struct kept_process ***at)
 {
@@ -70,7 +70,7 @@ static struct kept_process *largest_of(const struct flight *f, const struct kept
 	return most;
 }
 
-/* A whole process goes: nobody is left to whom its samples could count as lost. */
+/* A whole process is freed: there is nothing left to which its samples could count as lost. */
 static void forget_over(struct flight *f, struct kept_process **at)
 {
 	const struct kept_part *part;
@@ -80,7 +80,7 @@ static void forget_over(struct flight *f, struct kept_process **at)
 		samples += part->samples;
 	f->times[f->newest % TIMES].forgotten += samples;
 	f->dropped += samples;
-	forget(f, at);
+	free_process(f, at);
 }
 
 static bool drop_some(struct flight *f)

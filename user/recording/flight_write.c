@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* flight_write.c - passes what is kept to a recording. See flight.h. */
+/* flight_write.c - passes kept events to a recording. See flight.h. */
 #include <errno.h>
 
 #include "base/util.h"
@@ -7,20 +7,18 @@
 #include "recording/flight_parts.h"
 #include "recording/recording.h"
 
-/* After so many bytes of what is kept, a recording writes what it has got. */
+/* After this many bytes of kept events, a recording writes its buffered data. */
 #define FLUSH_BYTES (8u << 20)
 
-/* The events of one process, on their way to a recording that begins at start_us. */
+/* The events of one process being passed to a recording that begins at start_us. */
 struct passing {
 	struct flight *f;
 	struct kept_process *k;
 	uint64_t start_us, interval_us;
 };
 
-/*
- * A wait that began before the recording does is in it from its begin on. false: none of the event is.
- */
-static bool cut(const struct passing *to, struct event *ev)
+/* Cuts a wait that began before the recording to its part in it. False: no part of it is. */
+static bool cut_event(const struct passing *to, struct event *ev)
 {
 	uint64_t before;
 
@@ -41,10 +39,10 @@ static int pass_event(void *ctx, const struct event *ev)
 	struct passing *to = ctx;
 	struct event in = *ev;
 
-	return cut(to, &in) ? recording_event(to->f->recording, to->k->in, &in) : 0;
+	return cut_event(to, &in) ? recording_event(to->f->recording, to->k->in, &in) : 0;
 }
 
-/* Begin a process in the recording, with all its events. */
+/* Begins a process in the recording, with all its events. */
 static int pass_process(struct flight *f, struct kept_process *k, uint64_t start_ns)
 {
 	struct passing to = {
@@ -67,7 +65,7 @@ static int pass_process(struct flight *f, struct kept_process *k, uint64_t start
 	return err;
 }
 
-/* A recording keeps what it gets in memory until its tick(). */
+/* A recording buffers its events in memory until its tick(). */
 static int flush_some(struct flight *f, const struct kept_process *k, size_t *bytes)
 {
 	struct observer *o = recording_observer(f->recording);
@@ -79,7 +77,7 @@ static int flush_some(struct flight *f, const struct kept_process *k, size_t *by
 	return o->ops->tick(o);
 }
 
-/* Those that have ended come first: one that lives may have the same pid. */
+/* Ended processes come first: a live one may have the same pid. */
 static int pass_all(struct flight *f, uint64_t start_ns)
 {
 	struct kept_process *k;
@@ -100,7 +98,7 @@ static int pass_all(struct flight *f, uint64_t start_ns)
 	return err;
 }
 
-/* When the recording begins, and what had been counted by then. */
+/* Chooses when the recording begins, and takes the counts of that time. */
 static int choose_start(struct flight *f, uint64_t *start_ns)
 {
 	static const uint64_t none[CNT_MAX];

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * kept_events.c - see kept_events.h.
- *
- * An event: status; time (signed, as the difference to the last one), thread (likewise), interpreter,
- * weight, tick_ns; how many frames at the root are those of the last stack; how many others, and these,
- * innermost first. All but status are varints.
+ * An event: status; time (signed difference to the last one), thread (likewise), interpreter,
+ * weight, tick_ns; the number of frames at the root shared with the last stack; the number of other
+ * frames, and these, innermost first. All except status are varints.
  */
 #include "recording/kept_events.h"
 
@@ -14,7 +12,7 @@
 
 #include "model/stack_frame.h"
 
-/* Status, and eight numbers beside the frames. */
+/* Status, and eight numbers besides the frames. */
 #define HEAD_BYTES (1 + 8 * VARINT_MAX)
 
 void kept_last_reset(struct kept_last *last)
@@ -23,7 +21,7 @@ void kept_last_reset(struct kept_last *last)
 	last->nframes = 0;
 }
 
-static void remember(struct kept_last *last, const struct event *ev)
+static void remember_event(struct kept_last *last, const struct event *ev)
 {
 	last->time_us = ev->time_us;
 	last->thread_id = ev->thread_id;
@@ -54,7 +52,7 @@ int kept_events_add(struct kept_events *k, struct kept_last *last, const struct 
 		p = varint_put(p, ev->frames[i]);
 	k->data.len = p - k->data.data;
 	k->cnt++;
-	remember(last, ev);
+	remember_event(last, ev);
 	return 0;
 }
 
@@ -73,9 +71,9 @@ size_t kept_events_bytes(const struct kept_events *k)
 	return k->data.cap;
 }
 
-/* The next event; ours are written by kept_events_add(), so they are whole. */
-static const uint8_t *take(const uint8_t *p, const uint8_t *end, struct kept_last *last,
-			   struct event *ev)
+/* Takes the next event. Only kept_events_add() writes them, so they are complete. */
+static const uint8_t *take_event(const uint8_t *p, const uint8_t *end, struct kept_last *last,
+				 struct event *ev)
 {
 	uint64_t n[5], common, own, id;
 	int64_t time, thread;
@@ -117,7 +115,7 @@ int kept_events_replay(const struct kept_events *k,
 
 	kept_last_reset(&last);
 	while (!err && p && p < end) {
-		p = take(p, end, &last, &ev);
+		p = take_event(p, end, &last, &ev);
 		err = p ? event(ctx, &ev) : -EBADMSG;
 	}
 	return err;

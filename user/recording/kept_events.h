@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * kept_events.h - events of one process in little memory: a stack has only what differs from the one
- * before it. Frames keep the process' ids.
+ * kept_events.h - events of one process in compact form: a stack stores only how it differs from
+ * the previous one. Frames keep the process' ids.
  */
 #ifndef TACHBPF_RECORDING_KEPT_EVENTS_H
 #define TACHBPF_RECORDING_KEPT_EVENTS_H
@@ -9,7 +9,7 @@
 #include "base/util.h"
 #include "model/event.h"
 
-/* The last event, from which the next one differs: of a process, for all its lists. */
+/* The last event, from which the next one differs; one per process, for all its lists. */
 struct kept_last {
 	uint64_t time_us, thread_id;
 	uint32_t nframes;
@@ -22,18 +22,18 @@ struct kept_events {
 	uint32_t cnt;
 };
 
-/* Begin a list: last is that of no event. */
+/* Resets last before a new list. */
 void kept_last_reset(struct kept_last *last);
 /*
- * Append an event, without its context (trace). last is of the event before it in this list. 0 or
- * -ENOMEM: the list is as it was.
+ * Appends an event, without its context (trace). last is that of the previous event in this list.
+ * 0, or -ENOMEM with the list unchanged.
  */
 int kept_events_add(struct kept_events *k, struct kept_last *last, const struct event *ev);
-/* No more come: give back what is reserved. */
+/* Frees unused memory; no more events will come. */
 void kept_events_close(struct kept_events *k);
-/* About how many bytes it takes. */
+/* Returns about how many bytes it takes. */
 size_t kept_events_bytes(const struct kept_events *k);
-/* Call event() for each in order, until it returns non-zero; returns that, or 0. */
+/* Calls event() for each in order, until it returns non-zero; returns that, or 0. */
 int kept_events_replay(const struct kept_events *k,
 		       int (*event)(void *ctx, const struct event *ev), void *ctx);
 void kept_events_free(struct kept_events *k);

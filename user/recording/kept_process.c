@@ -73,7 +73,7 @@ static struct kept_part *new_part(struct kept_process *k, uint64_t number)
 	return part;
 }
 
-/* The part of this number, which is the newest. NULL: no memory. */
+/* Returns the part of this number, which is the newest. NULL: no memory. */
 static struct kept_part *part_of(struct kept_process *k, uint64_t number)
 {
 	return k->newest && k->newest->number == number ? k->newest : new_part(k, number);
@@ -100,7 +100,7 @@ static bool has_changed(const struct kept_process *k, const struct process_stats
 	return memcmp(then, now, sizeof(*now)) != 0;
 }
 
-/* Without memory a part has no counts: then those of the next part are those of both. */
+/* Without memory a part has no counts: those of the next part cover both. */
 void kept_process_close(struct kept_process *k, uint64_t number)
 {
 	struct process_stats now;
@@ -122,7 +122,7 @@ void kept_process_close(struct kept_process *k, uint64_t number)
 	k->bytes += part_bytes(part);
 }
 
-/* Take the oldest part out of the list: what was counted at its end is what was counted before. */
+/* Removes the oldest part from the list: its counters at its end become those before. */
 static struct kept_part *take_oldest(struct kept_process *k)
 {
 	struct kept_part *part = k->oldest;

@@ -20,9 +20,9 @@
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
 
-/* A thread's number in a file has 16 bits; the last one is that of all threads beyond. */
+/* Thread numbers in a file have 16 bits; the last one stands for all further threads. */
 #define THREAD_BEYOND UINT16_MAX
-/* Copying so many bytes takes some ms; larger files are joined at the recording's end. */
+/* Copying this many bytes takes some ms; larger files are joined at the recording's end. */
 #define JOIN_NOW_BYTES (4u << 20)
 #define WHY_BYTES 256
 
@@ -39,7 +39,7 @@ void memory_file_init(struct memory_file *f, struct recording *r, struct row *ro
 	};
 }
 
-/* The time of day of a time of CLOCK_MONOTONIC. */
+/* Converts a time of CLOCK_MONOTONIC to the time of day. */
 static uint64_t utc_us(const struct memory_file *f, uint64_t monotonic_us)
 {
 	return monotonic_us + f->recording->utc_us;
@@ -149,7 +149,9 @@ static int mark_losses(struct memory_file *f, uint64_t time_us)
 
 /* ---- the file ---- */
 
-/* The directory of a file that the user has named, and a lock, as it may hold other files. */
+/*
+ * Opens the directory of a file that the user has named, and locks it, as it may hold other files.
+ */
 static int open_named(struct memory_file *f)
 {
 	char path[PATH_MAX], name[OUTPUT_NAME_MAX];
@@ -178,7 +180,7 @@ static int open_place(struct memory_file *f)
 	return 0;
 }
 
-static void lock(struct memory_file *f)
+static void lock_file(struct memory_file *f)
 {
 	char names[OUTPUT_NAME_MAX + 8];
 
@@ -188,7 +190,7 @@ static void lock(struct memory_file *f)
 		flock(f->lock_fd, LOCK_EX | LOCK_NB);
 }
 
-static int create(struct memory_file *f)
+static int create_file(struct memory_file *f)
 {
 	uint64_t start_us = f->recording->start_ns / 1000;
 	int err = open_place(f);
@@ -205,7 +207,7 @@ static int create(struct memory_file *f)
 		return err;
 	}
 	if (f->row->named)
-		lock(f);
+		lock_file(f);
 	f->recording->file_cnt++;
 	err = mark_recording(f, start_us);
 	if (!err)
@@ -218,13 +220,13 @@ static int create(struct memory_file *f)
 int memory_file_create(struct memory_file *f)
 {
 	if (!f->stream && !f->err)
-		f->err = create(f);
+		f->err = create_file(f);
 	return f->err;
 }
 
 /* ---- events ---- */
 
-/* The thread's number; its mark is written if it is new. */
+/* Returns the thread's number; its mark is written if it is new. */
 static int thread_number(struct memory_file *f, const struct memory_event *ev, uint16_t *number)
 {
 	struct memory_thread *thread = u64map_get(&f->threads, ev->thread_id);
@@ -245,7 +247,7 @@ static int thread_number(struct memory_file *f, const struct memory_event *ev, u
 	return mark_thread(f, ev->time_us, ev->thread_id, thread);
 }
 
-/* Is it the stack of all those for which there was no number? */
+/* Returns true if it is the stack of all those without a number. */
 static bool is_not_kept(const struct memory_file *f, const struct memory_event *ev)
 {
 	static const char name[] = "<stacks not kept>";
@@ -279,7 +281,7 @@ static int put_collection(struct memory_file *f, const struct memory_event *ev)
 					   ev->collection.collected);
 }
 
-/* A check makes no file: it waits for one. */
+/* A check does not create a file: it waits for one. */
 static int take_check(struct memory_file *f, const struct memory_event *ev)
 {
 	memory_sums_check(&f->row->memory, &ev->check);
@@ -330,7 +332,7 @@ int memory_file_flush(struct memory_file *f)
 
 /* ---- the end ---- */
 
-/* Names that became known after the threads' first events. */
+/* Writes names that became known after the threads' first events. */
 static int name_threads(struct memory_file *f, uint64_t time_us)
 {
 	size_t cnt, i;
@@ -359,8 +361,8 @@ static int put_end(struct memory_file *f, bool exited)
 	return err ? err : put_mark(f, now_us, &t);
 }
 
-/* After an error, what is in the file counts; the rest of the ALLOCs is lost. */
-static void settle(struct memory_file *f)
+/* After an error, ALLOCs in the file count; the rest are lost. */
+static void settle_counts(struct memory_file *f)
 {
 	struct process_stats *s = &f->row->stats;
 	uint64_t all = s->allocs + s->lost[LOSS_WRITE];
@@ -374,13 +376,13 @@ static void log_join_error(const char *file, int err, const char *why)
 {
 	char shown[4 * OUTPUT_NAME_MAX];
 
-	log_error("cannot make '%s' of its events and names: %s; they are kept: %s`tachbpf "
-		  "recover` makes it of them",
+	log_error("cannot create '%s' from its events and names: %s; they are kept: %s`tachbpf "
+		  "recover` creates it from them",
 		  escape_text(file, strlen(file), shown, sizeof(shown)), *why ? why : "see above",
 		  err == -ENOSPC || err == -EDQUOT ? "free some space, and " : "");
 }
 
-static int join(int dirfd, const char *file)
+static int join_file(int dirfd, const char *file)
 {
 	struct mlyze_joined joined;
 	char why[WHY_BYTES];
@@ -391,7 +393,7 @@ static int join(int dirfd, const char *file)
 	return err;
 }
 
-/* A note for memory_files_join(): the name, and where it is, if not in the directory. */
+/* A note for memory_files_join(): the name, and the directory if it is not the recording's. */
 struct late_file {
 	char name[OUTPUT_NAME_MAX];
 	int dirfd;
@@ -405,7 +407,7 @@ static int join_later(struct memory_file *f)
 	memcpy(late.name, f->row->file, sizeof(late.name));
 	err = buf_add(&f->recording->late_files, &late, sizeof(late));
 	if (!err)
-		f->dirfd = -1;	/* it is the note's */
+		f->dirfd = -1;	/* the note owns it */
 	return err;
 }
 
@@ -437,13 +439,13 @@ int memory_file_end(struct memory_file *f, bool exited)
 	memory_file_flush(f);
 	if (f->err) {
 		r->incomplete = true;
-		settle(f);
+		settle_counts(f);
 	}
 	err = recording_judge_error(r, f->row, f->err);
 	if (err)
 		recording_log_write_error(r, f->row, err);
 	if (f->stream && f->err != -ESTALE) {
-		err = large < JOIN_NOW_BYTES ? join(place_of(f), f->row->file) : join_later(f);
+		err = large < JOIN_NOW_BYTES ? join_file(place_of(f), f->row->file) : join_later(f);
 		f->err = f->err ? f->err : err;
 	}
 	f->row->err = f->err;
@@ -466,7 +468,7 @@ int memory_files_join(struct recording *r)
 	int err = 0, one;
 
 	for (i = 0; i < cnt; i++) {
-		one = join(late[i].dirfd >= 0 ? late[i].dirfd : r->dirfd, late[i].name);
+		one = join_file(late[i].dirfd >= 0 ? late[i].dirfd : r->dirfd, late[i].name);
 		err = err ? err : one;
 		if (late[i].dirfd >= 0)
 			close(late[i].dirfd);

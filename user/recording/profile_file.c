@@ -28,7 +28,7 @@ void profile_file_init(struct profile_file *f, struct recording *r, struct row *
 		.recording = r,
 		.row = row,
 		.meta = {
-			.interval_us = r->args.mode->events ? 0 :	/* no sample is a time */
+			.interval_us = r->args.mode->events ? 0 :	/* samples are not times */
 				       sampling_interval_us(r->args.rate_hz),
 			.mode = r->args.mode->header,
 			.unit = r->args.mode->unit,
@@ -55,29 +55,29 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
 }
 
 /*
- * ---- which profiles have their file and journal open ----
+ * ---- profiles whose file and journal are open ----
  *
- * There may be more profiles than descriptors: those that were written longest ago are closed,
- * and opened again when they are written. A list from the profile that was used last to the one
- * that was used first; a file that the user has named always stays open, and is not in it.
+ * There may be more profiles than descriptors: the least recently written ones are closed, and
+ * reopened when they are written. The list is ordered from the most to the least recently used; a
+ * file that the user has named always stays open and is not in it.
  *
- * While a profile is closed, its journal is not locked: the lock on the recording's directory
- * shows `tachbpf recover` that it is still written.
+ * While a profile is closed, its journal is not locked: the lock on the recording's directory shows
+ * `tachbpf recover` that it is still being written.
  */
 
 /*
- * Descriptors that profiles leave free: to inspect new processes, to start a worker, to write
- * session.json. A profile takes two, its file and its journal.
+ * Descriptors reserved for other uses: to inspect new processes, to start a worker, to write
+ * session.json. A profile takes two, for its file and its journal.
  */
 #define SPARE_FDS 8
 #define PROFILE_FDS 2
-/* So many profiles are open at most, and they take half of the descriptors that are allowed. */
+/* At most this many profiles are open, and they take at most half of the descriptor limit. */
 #ifndef OPEN_MAX_CNT
 #define OPEN_MAX_CNT 256
 #endif
 #define OPEN_SHARE (2 * PROFILE_FDS)
 
-/* It will be closed by the caller, for good. No error if it is not in the list. */
+/* The caller will close it for good. Not an error if it is not in the list. */
 static void open_files_remove(struct profile_file *f)
 {
 	struct open_files *list = &f->recording->open;
@@ -91,7 +91,7 @@ static void open_files_remove(struct profile_file *f)
 	list->cnt--;
 }
 
-/* It was opened, by now, or was used: it is the last one to be closed. */
+/* It was opened or used just now: it will be closed last. */
 static void open_files_add(struct profile_file *f)
 {
 	struct open_files *list = &f->recording->open;
@@ -106,7 +106,7 @@ static void open_files_add(struct profile_file *f)
 	list->cnt++;
 }
 
-/* Everything that was written is in the kernel: nothing is lost by closing. */
+/* All data was written to the kernel: nothing is lost by closing. */
 static void close_oldest(struct recording *r)
 {
 	struct profile_file *f = r->open.oldest;
@@ -118,7 +118,7 @@ static void close_oldest(struct recording *r)
 	f->fd = f->journal_fd = -1;
 }
 
-/* 0, or -EMFILE: too few descriptors are left. New ones have the lowest numbers that are free. */
+/* 0, or -EMFILE: too few descriptors are left. New ones get the lowest free numbers. */
 static int check_descriptors(int fd, const struct rlimit *lim)
 {
 	int next = fcntl(fd, F_DUPFD_CLOEXEC, 0);
@@ -131,7 +131,7 @@ static int check_descriptors(int fd, const struct rlimit *lim)
 }
 
 /*
- * Close others until there are descriptors for one more profile. 0, or -errno (-EMFILE: too few
+ * Closes others until there are descriptors for one more profile. 0, or -errno (-EMFILE: too few
  * are left although all are closed).
  */
 static int open_files_make_room(struct recording *r)
@@ -150,7 +150,7 @@ static int open_files_make_room(struct recording *r)
 	return err;
 }
 
-/* Open the profile's file and journal if they are closed. 0 or -errno. */
+/* Opens the profile's file and journal if they are closed. 0 or -errno. */
 static int open_files_ready(struct profile_file *f)
 {
 	struct recording *r = f->recording;
@@ -176,7 +176,7 @@ static int open_files_ready(struct profile_file *f)
 
 /* ---- the file ---- */
 
-/* Create the file that the user named, or after an exec one beside it. */
+/* Creates the file that the user named, or after an exec one next to it. */
 static int create_named(struct recording *r, struct row *row)
 {
 	char path[PATH_MAX];
@@ -193,7 +193,7 @@ static int create_named(struct recording *r, struct row *row)
 	return fd;
 }
 
-/* The file of a shared profile has its name already. */
+/* The file of a shared profile already has its name. */
 static int create_file(struct recording *r, struct row *row)
 {
 	int dir, err;
@@ -225,11 +225,11 @@ static int create_journal(const struct recording *r, const struct row *row)
 	fd = row->named ? output_create_path(place) : output_create_file(r->dirfd, place);
 	if (fd < 0)	/* the reason was logged */
 		return -1;
-	flock(fd, LOCK_EX | LOCK_NB);	/* shows `tachbpf recover` that we still write */
+	flock(fd, LOCK_EX | LOCK_NB);	/* shows `tachbpf recover` that it is still being written */
 	return fd;
 }
 
-/* Delete the journal if the file is complete: its header is written last, so it is there. */
+/* Deletes the journal if the file is complete: its header, written last, is there. */
 static void close_journal(struct profile_file *f)
 {
 	const struct recording *r = f->recording;
@@ -249,7 +249,7 @@ static void close_journal(struct profile_file *f)
 
 /* ---- writing ---- */
 
-/* The profile could not even be begun: leave no empty file. Returns f->err. */
+/* The profile could not be begun: leaves no empty file. Returns f->err. */
 static int undo_create(struct profile_file *f)
 {
 	struct recording *r = f->recording;
@@ -279,7 +279,7 @@ static int make_ready(void *ctx, int *fd, int *journal_fd)
 	return err;
 }
 
-/* The file and its journal are there and open. 0 or -errno. */
+/* The file and its journal exist and are open. 0 or -errno. */
 static int note_files(struct profile_file *f)
 {
 	f->made = true;
@@ -326,7 +326,7 @@ int profile_file_event(struct profile_file *f, const struct event *ev)
 	return f->err;
 }
 
-/* Add to the recording's size what the files have got; they are a TACH file, or nothing. */
+/* Adds the growth of the files to the recording's size; they are a TACH file, or nothing. */
 static void count_bytes(struct profile_file *f)
 {
 	uint64_t bytes = f->made && f->sink ? tach_bytes(f->sink) : f->bytes;
@@ -343,7 +343,7 @@ int profile_file_flush(struct profile_file *f)
 	return f->err;
 }
 
-/* The statistics of the whole profile, for the sink's end(). */
+/* Fills in the statistics of the whole profile, for the sink's end(). */
 static void profile_stats(const struct profile_file *f, struct profile_stats *stats)
 {
 	const struct process_stats *s = &f->row->stats;
@@ -362,10 +362,10 @@ static void profile_stats(const struct profile_file *f, struct profile_stats *st
 }
 
 /*
- * After an error: what is in the file counts, and the rest of what should be there is lost. Of a
- * shared file these are the processes that ended last.
+ * After an error: samples in the file count, and the rest is lost. In a shared file these are of
+ * the processes that ended last.
  */
-static void settle(struct row *row, uint64_t kept)
+static void settle_counts(struct row *row, uint64_t kept)
 {
 	struct process_stats *s = &row->stats;
 	uint64_t all = s->samples + s->lost[LOSS_WRITE];
@@ -409,7 +409,7 @@ int profile_file_end(struct profile_file *f)
 	f->row->err = f->err;
 	f->recording->incomplete |= f->err != 0;
 	if (f->err)
-		settle(f->row, kept);
+		settle_counts(f->row, kept);
 	err = recording_judge_error(f->recording, f->row, f->err);
 	if (err && f->row->file[0])	/* no name: its creation failed, which was logged */
 		recording_log_write_error(f->recording, f->row, err);

@@ -27,33 +27,34 @@
  */
 #define MERGE_BELOW_NS 1000000000ull
 /*
- * In a mode with ticks and waits, a process that was never seen on a CPU shares a file with similar
- * ones. Its samples are in memory for this long, in case that it runs soon; then they are written
- * there once a second.
+ * In a mode with ticks and waits, a process that never ran shares a file with similar ones. Its
+ * samples are in memory for this long, in case it runs soon; then they are written there once a
+ * second.
  */
 #define IDLE_HELD_NS 10000000000ull
 /* 10,000 samples of depth 20: more than a second of one CPU at any common rate. */
 #define HELD_MAX_BYTES (2u << 20)
 
-/* What the recording has of a process. */
+/* The state of a process in the recording. */
 struct observed {
 	struct process *process;
 	struct profile_file file;	/* its sink may be in memory (memory_sink.h) */
 	struct memory_file memory;	/* --mode mem: instead of file */
-	/* What the process had counted by recording_begin(). NULL: it is observed from its begin. */
+	/* Its counters at recording_begin(). NULL: it is observed from its start. */
 	struct process_stats *before;
 	struct losses_of_threads *lost_before;
-	uint64_t taken, refused;	/* samples, by recording_event() */
+	uint64_t taken, refused;	/* samples, counted by recording_event() */
 	bool ran;			/* it has a sample on a CPU */
-	uint64_t since_ns;		/* when the recording began to observe it */
-	uint64_t held, shared;		/* samples in memory; in shared files, while it still lived */
+	uint64_t since_ns;		/* when the recording started to observe it */
+	uint64_t held, shared;		/* samples in memory; in shared files, while it was still
+					 * alive */
 	struct link busy;		/* in recording.busy: it may have something to write */
 	bool news;			/* it had an event since the last tick */
 };
 
 static const struct observer_ops recording_ops;
 
-/* The time of day at which the recording begins. */
+/* Stores the time of day at which the recording begins. */
 static void note_time(struct recording *r)
 {
 	r->utc_us = (wall_ns() - now_ns()) / 1000;
@@ -126,7 +127,7 @@ struct observer *recording_observer(struct recording *r)
 	return &r->observer;
 }
 
-/* How long the process had lived at end_ns (CLOCK_MONOTONIC); 0: until now. */
+/* Returns how long the process had lived at end_ns (CLOCK_MONOTONIC); 0: now. */
 static uint64_t age_ns(const struct process *p, uint64_t end_ns)
 {
 	uint64_t boot = clock_ns(CLOCK_BOOTTIME), start = process_start_ns(p);
@@ -141,14 +142,14 @@ void recording_set_command(struct recording *r, pid_t tgid)
 	r->command_tgid = tgid;
 }
 
-/* Is the process so young that it may share a file? */
+/* Returns true if the process is so young that it may share a file. */
 static bool may_share(const struct recording *r, const struct process *p, uint64_t end_ns)
 {
 	return r->args.place != PLACE_FILE && !r->args.split_all &&
 	       process_tgid(p) != r->command_tgid && age_ns(p, end_ns) < MERGE_BELOW_NS;
 }
 
-/* Has the process not been on a CPU so far, and may such processes share a file? */
+/* Returns true if the process has not run so far and such processes may share a file. */
 static bool is_idle(const struct recording *r, const struct observed *o)
 {
 	const struct record_mode_def *mode = r->args.mode;
@@ -172,7 +173,7 @@ static void on_start(struct observer *observer, uint64_t start_ns)
 		r->rows[i]->begin_s = 0;	/* found before sampling began */
 }
 
-/* If RAW_EXEC had no room for all of it: /proc has it while the process lives. */
+/* If RAW_EXEC had no room for all of it: /proc has it while the process is alive. */
 const char *recording_command(const struct process *p, char text[RECORDING_COMMAND_BYTES])
 {
 	const char *command = process_command(p);
@@ -203,9 +204,9 @@ static struct row *add_row(struct recording *r, const struct process *p, const c
 
 /*
  * A process' file is created when there is something to write. Only one that the user named is
- * created now, so that an error is reported at once.
+ * created now, so that an error is reported immediately.
  */
-static struct observed *observe(struct recording *r, struct process *p, const char *command)
+static struct observed *observe_process(struct recording *r, struct process *p, const char *command)
 {
 	struct observed *o = calloc(1, sizeof(*o));
 	struct row *row = o ? add_row(r, p, command) : NULL;
@@ -230,7 +231,7 @@ static int on_begin(struct observer *observer, struct process *p)
 {
 	struct recording *r = (struct recording *)observer;
 	char text[RECORDING_COMMAND_BYTES];
-	struct observed *o = observe(r, p, recording_command(p, text));
+	struct observed *o = observe_process(r, p, recording_command(p, text));
 
 	if (!o)
 		return -ENOMEM;
@@ -258,7 +259,7 @@ struct observed *recording_begin_at(struct recording *r, struct process *p,
 				    const struct recording_joined *at)
 {
 	struct process_stats *before = malloc(sizeof(*before));
-	struct observed *o = before ? observe(r, p, at->command) : NULL;
+	struct observed *o = before ? observe_process(r, p, at->command) : NULL;
 
 	if (!o) {
 		free(before);
@@ -273,7 +274,9 @@ struct observed *recording_begin_at(struct recording *r, struct process *p,
 	return o;
 }
 
-/* A process that may share a file gets a sink in memory, until that is known; others a file. */
+/*
+ * A process that may share a file gets a sink in memory until this is decided; others get a file.
+ */
 static int open_sink(struct recording *r, struct observed *o)
 {
 	const struct profile_tables *tables = process_tables(o->process);
@@ -339,8 +342,8 @@ static int write_held(void *ctx, const struct event *ev)
 	return profile_file_event(&o->file, ev);
 }
 
-/* Give a process whose samples are in memory a file of its own, and write them there. */
-static int promote(struct observed *o)
+/* Gives a process whose samples are in memory its own file, and writes them there. */
+static int promote_to_file(struct observed *o)
 {
 	struct sink *held = o->file.sink;
 
@@ -351,7 +354,7 @@ static int promote(struct observed *o)
 	return o->file.err;
 }
 
-/* Write what is in memory of a process that has not run to the file that it shares. */
+/* Writes the buffered samples of a process that has not run to the file that it shares. */
 static int flush_idle(struct recording *r, struct observed *o)
 {
 	int err;
@@ -365,7 +368,7 @@ static int flush_idle(struct recording *r, struct observed *o)
 	return err;
 }
 
-static int flush(struct recording *r, struct observed *o)
+static int flush_process(struct recording *r, struct observed *o)
 {
 	const struct sink *sink = o->file.sink;
 
@@ -380,10 +383,10 @@ static int flush(struct recording *r, struct observed *o)
 		return 0;
 	if (age_ns(o->process, 0) < MERGE_BELOW_NS && memory_sink_bytes(sink) < HELD_MAX_BYTES)
 		return 0;
-	return promote(o);
+	return promote_to_file(o);
 }
 
-/* Everything was written: has the process anything else to be written if it gets no more events? */
+/* Everything was written: returns true if nothing else can become due without more events. */
 static bool may_rest(const struct recording *r, const struct observed *o)
 {
 	const struct sink *sink = o->file.sink;
@@ -403,7 +406,7 @@ static int on_tick(struct observer *observer)
 	for (link = r->busy; link; link = next) {
 		o = LINK_STRUCT(link, struct observed, busy);
 		next = link->next;
-		one = recording_judge_error(r, o->file.row, flush(r, o));
+		one = recording_judge_error(r, o->file.row, flush_process(r, o));
 		err = err ? err : one;
 		if (may_rest(r, o))
 			link_take(link);
@@ -413,8 +416,10 @@ static int on_tick(struct observer *observer)
 	return err ? err : one;
 }
 
-/* Does an ended process share a file? It was young, or never ran, and has no file yet. */
-static bool shares(const struct recording *r, const struct observed *o, uint64_t end_ns)
+/*
+ * Returns true if an ended process shares a file: it was young, or never ran, and has no file yet.
+ */
+static bool shares_file(const struct recording *r, const struct observed *o, uint64_t end_ns)
 {
 	if (memory_sink_is(o->file.sink) && is_idle(r, o))
 		return true;
@@ -434,13 +439,13 @@ static int end_file(struct recording *r, struct observed *o, bool exited)
 		return err;
 	}
 	if (memory_sink_is(o->file.sink))
-		recording_judge_error(r, row, promote(o));
+		recording_judge_error(r, row, promote_to_file(o));
 	err = profile_file_end(&o->file);
 	recording_row_ended(r, row);
 	return err;
 }
 
-/* The process' statistics, of the time that it was in this recording. */
+/* Returns the process' statistics for its time in this recording. */
 static void own_stats(const struct observed *o, struct process_stats *s)
 {
 	process_stats(o->process, s);
@@ -457,12 +462,12 @@ int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
 
 	u64map_remove(&r->live, process_tgid(o->process));
 	own_stats(o, &o->file.row->stats);
-	o->file.row->stats.samples -= o->shared;	/* they count there */
+	o->file.row->stats.samples -= o->shared;	/* counted there */
 	if (r->args.mode->memory)
 		o->file.row->stats.samples = o->file.row->stats.allocs;
 	losses_add_since(&o->file.row->losses, process_thread_losses(o->process), o->lost_before);
 	o->file.row->end_s = end_ns ? recording_seconds(r, end_ns) : recording_since_start(r);
-	if (!r->args.mode->memory && shares(r, o, end_ns))
+	if (!r->args.mode->memory && shares_file(r, o, end_ns))
 		err = recording_merge(r, o->file.row, o->process, o->file.sink);
 	else
 		err = end_file(r, o, end_ns);
@@ -502,10 +507,7 @@ void recording_add_remarks(struct recording *r, const struct remarks *from)
 	remarks_add_living(&r->remarks, from);
 }
 
-/*
- * The user waits: no more than two seconds of CPU time at the end go into joining frames (35
- * MB/s at worst).
- */
+/* The user waits: at most two seconds of CPU time go into joining frames (35 MB/s at worst). */
 #define END_JOIN_BYTES (64u << 20)
 
 static void on_stop(struct observer *observer, double missed_pct)

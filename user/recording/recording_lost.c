@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * recording_lost.c - which errors concern one profile, and which the whole recording. See
+ * recording_lost.c - which errors affect one profile, and which the whole recording. See
  * recording_rows.h.
  *
- * A process must not end the recording of all others. So an error is the recording's only if the
+ * A process must not end the recording of all others. So an error ends the recording only if the
  * next profile would meet it, too: the disk is full or broken, the directory is gone. A file that
- * the user has named is what he wants: without it there is nothing to go on for.
+ * the user has named is all that was asked for: without it the recording has no purpose.
  */
 #include <errno.h>
 #include <string.h>
@@ -36,14 +36,14 @@ const char *recording_lost_remedy(int err)
 static bool is_of_one(int err)
 {
 	switch (-err) {
-	case EMFILE:		/* there may be descriptors again when other processes have ended */
+	case EMFILE:		/* other processes may end and free descriptors */
 	case ENFILE:
 	case ENOMEM:
 	case ESTALE:		/* this file was moved or removed (profile_file.c) */
 	case EOVERFLOW:		/* too many samples for the layout */
 	case EFBIG:
-	case EINVAL:		/* of the sink: an event that it cannot take */
-	case ENAMETOOLONG:	/* from here on: of this file's name */
+	case EINVAL:		/* from the sink: an event that it cannot take */
+	case ENAMETOOLONG:	/* from here on: about this file's name */
 	case EILSEQ:
 	case EEXIST:
 	case EISDIR:
@@ -77,8 +77,8 @@ int recording_judge_error(struct recording *r, struct row *row, int err)
 	r->lost_cnt += row->merged_cnt ? row->member_cnt : 1;
 	r->lost_err = r->lost_err ? r->lost_err : err;
 	if (recording_error_is_new(r, err))
-		log_warn("the profile of process %d (%s) cannot be written: %s: the process counts "
-			 "as lost, and the recording goes on%s", row->tgid,
+		log_warn("the profile of process %d (%s) cannot be written: %s: the process is "
+			 "counted as lost and recording continues%s", row->tgid,
 			 escape_text(row->comm, strlen(row->comm), comm, sizeof(comm)),
 			 strerror(-err), recording_lost_remedy(err));
 	return 0;
@@ -86,14 +86,14 @@ int recording_judge_error(struct recording *r, struct row *row, int err)
 
 void recording_log_write_error(struct recording *r, const struct row *row, int err)
 {
-	const char *hint = "what was written before may be readable";
+	const char *hint = "data written so far may be readable";
 	char path[PATH_MAX] = "";
 
 	if (!recording_error_is_new(r, err) && r->args.terse)
 		return;
 	if (err == -ENOSPC || err == -EDQUOT)
-		hint = "free some space or choose another place with -o; "
-		       "what was written before can be read";
+		hint = "free some space or choose another location with -o; "
+		       "data written so far can be read";
 	if (row->named)
 		recording_beside(r, row->file, path);
 	log_error("cannot write %s%s%s: %s: %s", row->named ? path : r->dir_path,

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * recording_place.c - where the files of a recording are: in a directory; or a file that the
- * user has named, with FILE.json beside it; or such a file for a command and a directory,
- * FILE.d, for what the command starts. And what the files of processes are called. See
- * recording_rows.h.
+ * recording_place.c - where the files of a recording are: in a directory; or a file that the user
+ * has named, with FILE.json next to it; or such a file for a command and a directory, FILE.d, for
+ * processes that the command starts. And the file names of processes. See recording_rows.h.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +21,10 @@
 #include "recording/session_json.h"
 
 /*
- * Room that session.json has from the beginning, so that a disk that is full at the end has it:
- * what is in it without processes, a list of CPUs, and the first processes. It grows by STEP_BYTES,
- * or by a quarter if that is more: each step costs some 50 us. A row has some 1,000 bytes and its
- * command.
+ * Room reserved for session.json from the start, so that it can be written if the disk is full at
+ * the end: its contents without processes, a list of CPUs, and the first processes. It grows by
+ * STEP_BYTES, or by a quarter if that is more: each step costs some 50 us. A row has some 1,000
+ * bytes and its command.
  */
 #define SESSION_BYTES 12288
 #define CPU_BYTES 256
@@ -58,7 +57,7 @@ static uint64_t json_bytes(void)
 	return SESSION_BYTES + (uint64_t)get_nprocs_conf() * CPU_BYTES;
 }
 
-/* Forget a directory in which there is not even room for session.json. */
+/* Gives up a directory in which there is no room even for session.json. */
 static int unmake_dir(struct recording *r, bool made, int err)
 {
 	close(r->dirfd);
@@ -78,7 +77,7 @@ int recording_dir(struct recording *r)
 	r->dirfd = output_create_dir(r->dir_path, &is_new);
 	if (r->dirfd < 0)
 		return r->dirfd;
-	/* Shows `tachbpf recover` that files in it are still written (profile_file.c). */
+	/* Shows `tachbpf recover` that files in it are still being written (profile_file.c). */
 	flock(r->dirfd, LOCK_EX | LOCK_NB);
 	r->session_bytes = r->session_reserved = json_bytes();
 	err = output_reserve(&r->session, r->dirfd, SESSION_FILE_NAME, r->session_reserved);
@@ -132,13 +131,13 @@ bool recording_journal(const struct recording *r, const struct row *row, char ou
 
 /* ---- files that the user has named ---- */
 
-/* The name of a file's FILE.json. false: it is too long. */
+/* Sets out to the name of a file's FILE.json. False: it is too long. */
 static bool name_beside(const char *name, char out[OUTPUT_NAME_MAX])
 {
 	return snprintf(out, OUTPUT_NAME_MAX, "%s" SESSION_BESIDE_SUFFIX, name) < OUTPUT_NAME_MAX;
 }
 
-/* Without such a name there will be no FILE.json, which is said at the end. */
+/* Without such a name there is no FILE.json, which is reported at the end. */
 static int reserve_beside(const struct recording *r, struct named_file *n)
 {
 	char json[OUTPUT_NAME_MAX], last[OUTPUT_NAME_MAX], path[PATH_MAX];
@@ -162,7 +161,7 @@ int recording_add_named(struct recording *r, const char *name)
 
 	for (i = 0; i < r->named_cnt; i++)
 		if (!strcmp(r->named[i].name, name))
-			return 0;	/* of a program without a sample before */
+			return 0;	/* of the program before an exec, without a sample */
 	n = array_grow(r->named, r->named_cnt, &r->named_cap, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
@@ -223,7 +222,7 @@ void recording_paths_free(struct recording_paths *p)
 	p->paths = NULL;
 }
 
-/* A file of nothing, and its journal. */
+/* Removes a file without samples, and its journal. */
 static void remove_named(const struct recording *r, const char *name)
 {
 	char path[PATH_MAX], journal[OUTPUT_NAME_MAX + 16];
@@ -248,7 +247,7 @@ void recording_discard(struct recording *r)
 	replaced_restore(&r->replaced);
 }
 
-/* ---- what it says of itself ---- */
+/* ---- session.json and FILE.json ---- */
 
 /* only: of this file; NULL: everything. Closes a copy of fd. 0 or -errno. */
 static int write_json(const struct recording *r, const struct capture_counts *c, int fd,
@@ -295,8 +294,9 @@ int recording_write_session(struct recording *r, const struct capture_counts *c)
 	for (i = 0; i < r->named_cnt; i++) {
 		n = &r->named[i];
 		if (n->json.fd < 0) {
-			log_warn("no " SESSION_BESIDE_SUFFIX " file beside the profile: its name "
-				 "is too long; names of threads and losses are not kept");
+			log_warn("no " SESSION_BESIDE_SUFFIX " file next to the profile: its "
+				 "name is too long; thread names and losses are "
+				 "not kept");
 			continue;
 		}
 		one = write_and_commit(r, c, &n->json, n->name);
@@ -305,14 +305,14 @@ int recording_write_session(struct recording *r, const struct capture_counts *c)
 	return err;
 }
 
-/* ---- what the files of processes are called ---- */
+/* ---- file names of processes ---- */
 
 static const char *recording_suffix(const struct recording *r)
 {
 	return r->args.mode->memory ? MLYZE_SUFFIX : OUTPUT_SUFFIX;
 }
 
-/* The name of a file that the user named: "x.tach" for seq 0, then "x.1.tach" and so on. */
+/* Sets the name of a file that the user named: "x.tach" for seq 0, then "x.1.tach" and so on. */
 static void name_named(const struct recording *r, unsigned int seq, char out[OUTPUT_NAME_MAX])
 {
 	const char *slash = strrchr(r->path, '/'), *base = slash ? slash + 1 : r->path;
@@ -326,7 +326,8 @@ static void name_named(const struct recording *r, unsigned int seq, char out[OUT
 	if (stem > tail && !strcmp(base + stem - tail, suffix))
 		stem -= tail;
 	snprintf(out, OUTPUT_NAME_MAX, "%.*s.%u%s",
-		 (int)(stem < OUTPUT_NAME_MAX - 24 ? stem : OUTPUT_NAME_MAX - 24), base, seq, suffix);
+		 (int)(stem < OUTPUT_NAME_MAX - 24 ? stem : OUTPUT_NAME_MAX - 24), base, seq,
+		 suffix);
 }
 
 static bool is_there(const struct recording *r, const char *name)
@@ -334,11 +335,13 @@ static bool is_there(const struct recording *r, const char *name)
 	char path[PATH_MAX];
 	struct stat st;
 
-	/* Not access(2): under sudo, it would ask for root, who may not look into a user's home. */
+	/*
+	 * Not access(2): under sudo it would check for root, who may not look into a user's home.
+	 */
 	return recording_beside(r, name, path) && !lstat(path, &st);
 }
 
-/* Is there a file of that name, or the FILE.json that it would get? */
+/* Returns true if a file of that name, or its FILE.json, exists. */
 static bool is_taken(const struct recording *r, const char *name)
 {
 	char json[OUTPUT_NAME_MAX + sizeof(SESSION_BESIDE_SUFFIX)];
@@ -348,8 +351,8 @@ static bool is_taken(const struct recording *r, const char *name)
 }
 
 /*
- * What the process executed before may have no sample: then its file, which is complete, is this
- * row's. False: there is none such.
+ * The program that the process executed before may have no sample: then its file, which is
+ * complete, becomes this row's. False: there is no such file.
  */
 static bool take_over(struct recording *r, struct row *row)
 {

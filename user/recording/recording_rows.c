@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * recording_rows.c - the rows of a recording. They are in memory while they change; when many
- * have ended, those are written to disk, so that only live processes need memory. See
- * recording_rows.h.
+ * recording_rows.c - the rows of a recording. They are in memory while they change; when many have
+ * ended, those are written to disk, so that only live processes need memory. See recording_rows.h.
  *
- * The file has no name, and only this process reads it. So a row is written as it is in memory,
+ * The file has no name, and only this process reads it. So a row is written in its memory layout,
  * followed by its command, its members, its threads' names and losses.
  */
 #include "recording/recording_rows.h"
@@ -62,7 +61,7 @@ void recording_remove_row(struct recording *r, struct row *row)
 {
 	size_t i;
 
-	/* From the end: a row that is removed is mostly a new one. */
+	/* From the end: a row that is removed is usually a new one. */
 	for (i = r->row_cnt; i-- && r->rows[i] != row;)
 		;
 	memmove(r->rows + i, r->rows + i + 1, (r->row_cnt - i - 1) * sizeof(*r->rows));
@@ -116,7 +115,7 @@ static int write_row(FILE *f, const struct row *row)
 	       write_list(f, row->losses, sizeof(*row->losses), row->losses ? 1 : 0) ? 0 : -EIO;
 }
 
-/* As write_row() has written it. */
+/* Reads what write_row() has written. */
 static bool read_command(struct row *row, FILE *f)
 {
 	char *command = NULL;
@@ -150,7 +149,7 @@ static bool read_losses(struct row *row, FILE *f, bool had)
 	return !had || (row->losses && fread(row->losses, sizeof(*row->losses), 1, f) == 1);
 }
 
-/* Read the next row; the caller frees it. NULL: the end of the file, or an error. */
+/* Reads the next row; the caller frees it. NULL: the end of the file, or an error. */
 static struct row *read_row(FILE *f)
 {
 	struct row *row = calloc(1, sizeof(*row));
@@ -175,7 +174,7 @@ static struct row *read_row(FILE *f)
 	return NULL;
 }
 
-/* Write a row to disk and free it. Returns false on an error: the file is as before. */
+/* Writes a row to disk and frees it. Returns false on an error: the file is unchanged. */
 static bool put_away(struct recording *r, struct row *row)
 {
 	long at = ftell(r->ended);
@@ -253,7 +252,7 @@ unsigned int recording_name_used(struct recording *r, uint64_t key)
 {
 	uintptr_t cnt = (uintptr_t)u64map_get(&r->names, key);
 
-	/* Without memory the same number comes again, and the file's creation fails. */
+	/* Without memory the same number is used again, and creating the file fails. */
 	u64map_put(&r->names, key, (void *)(cnt + 1));
 	return cnt;
 }

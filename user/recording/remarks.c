@@ -10,7 +10,9 @@
 #include "base/util.h"
 #include "host/proc.h"
 
-/* Is there room for one more? One user's processes leave some for those of others. */
+/*
+ * Returns true if there is room for one more. One user's processes leave some for those of others.
+ */
 static bool has_room(const struct remarks *r, uint32_t uid)
 {
 	size_t i, its = 0;
@@ -34,7 +36,7 @@ bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, 
 	}
 	snprintf(new.comm, PROC_COMM_MAX, "%s", comm);
 	snprintf(new.why, sizeof(new.why), "%s", why);
-	/* Without memory it is said, and not kept. */
+	/* Without memory it is reported, but not kept. */
 	(void)array_add(r->list, r->cnt, r->cap, new);
 	return true;
 }

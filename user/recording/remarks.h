@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * remarks.h - what a capture has said of processes that are not profiled, or not all of them:
- * mostly Pythons that are not supported.
+ * remarks.h - remarks of a capture on processes that are not, or only partly, profiled: mostly
+ * unsupported Python versions.
  */
 #ifndef TACHBPF_REMARKS_H
 #define TACHBPF_REMARKS_H
@@ -13,7 +13,7 @@
 
 #include "model/event.h"
 
-/* How many are kept; of one user other than root. */
+/* Limits: of all, and of one user other than root. */
 #define REMARKS_MAX 1000
 #define REMARKS_OF_USER 250
 
@@ -27,15 +27,15 @@ struct remark {
 /* Zero-initialise; freed by remarks_free(). */
 struct remarks {
 	struct remark *list;
-	size_t cnt, cap, more;	/* more: those that are not kept */
+	size_t cnt, cap, more;	/* more: dropped ones */
 };
 
 /*
- * Add one; comm and why are copied. True: it is new; false: it is there already, or there is no
- * room, which counts in more.
+ * Adds a remark; comm and why are copied. Returns true if it is new; false if it exists already, or
+ * if there is no room, which counts in more.
  */
 bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, const char *why);
-/* Add those of from whose processes still live. */
+/* Adds those in from whose processes are still alive. */
 void remarks_add_living(struct remarks *r, const struct remarks *from);
 void remarks_free(struct remarks *r);
 

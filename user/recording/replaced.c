@@ -24,10 +24,10 @@
 #define SHOWN_BYTES 512
 
 /*
- * ---- what an earlier recording has left in a directory ----
+ * ---- files of an earlier recording in a directory ----
  *
- * Only what a recording has written counts and is ever removed. No symbolic link is followed, and a
- * directory that is removed must be ours (output.h): others cannot make us remove what is theirs.
+ * Only files written by a recording count and are ever removed. No symbolic link is followed, and a
+ * directory that is removed must be ours (output.h): others cannot make us remove their files.
  */
 
 static bool is_regular(int dirfd, const char *name)
@@ -42,7 +42,7 @@ static void journal_name(const char *name, char out[OLD_NAME_BYTES])
 	snprintf(out, OLD_NAME_BYTES, ".%s" TACH_JOURNAL_SUFFIX, name);
 }
 
-/* Does the file begin so? */
+/* Returns true if the file begins with these bytes. */
 static bool begins_with(int dirfd, const char *name, const char *magic)
 {
 	int fd = open_regular(dirfd, name, RESOLVE_NO_SYMLINKS);
@@ -57,7 +57,7 @@ static bool begins_with(int dirfd, const char *name, const char *magic)
 	return same;
 }
 
-/* Is it the journal of names of a Memlyze file? */
+/* Returns true if it is the journal of names of a Memlyze file. */
 static bool is_names(int dirfd, const char *name)
 {
 	struct stat st;
@@ -68,8 +68,8 @@ static bool is_names(int dirfd, const char *name)
 }
 
 /*
- * Is it a TACH or a Memlyze file; an empty one; or a TACH file whose recording was killed, with its
- * journal?
+ * Returns true if it is a TACH or a Memlyze file, an empty one, or a TACH file whose recording was
+ * killed, with its journal.
  */
 static bool is_profile(int dirfd, const char *name)
 {
@@ -95,7 +95,7 @@ static bool is_profile_name(const char *name)
 	return ends_with(name, ".tach") || ends_with(name, MLYZE_SUFFIX);
 }
 
-/* A name that a recording's directory may have, and what has it. */
+/* Returns true for a name that a recording's directory may have, with matching contents. */
 static bool is_entry(int dirfd, const char *name)
 {
 	if (!is_regular(dirfd, name))
@@ -118,7 +118,7 @@ static bool is_dot(const char *name)
 	return !strcmp(name, ".") || !strcmp(name, "..");
 }
 
-/* A stream of a directory's entries. NULL with errno: it cannot be opened, or is a link. */
+/* Returns a stream of a directory's entries. NULL with errno: it cannot be opened, or is a link. */
 static DIR *open_dir(int dirfd, const char *name)
 {
 	int fd = openat(dirfd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -150,7 +150,7 @@ int old_recording_find_other(int parent, const char *name, char other[OLD_NAME_B
 	return 0;
 }
 
-/* Has the directory a recording, whatever else there is? */
+/* Returns true if the directory has a recording, whatever else there is. */
 static bool has_recording(int parent, const char *name)
 {
 	DIR *d = open_dir(parent, name);
@@ -183,11 +183,11 @@ int old_recording_remove(int parent, const char *name)
 	return err;
 }
 
-/* ---- the parts of a recording, and what they are called aside ---- */
+/* ---- the parts of a recording, and their names when set aside ---- */
 
 enum part { MAIN, JSON, JOURNAL, CHILDREN, NAMES, EVENTS, PART_CNT };
 
-/* What a part of the recording NAME is called, and what it is called aside. */
+/* Returns the name of a part of the recording NAME, and its name when set aside. */
 static void part_name(const char *name, enum part part, char out[NAME_BYTES])
 {
 	static const struct {
@@ -209,14 +209,14 @@ static void aside_name(const char *name, enum part part, char out[NAME_BYTES])
 	snprintf(out, NAME_BYTES, ".%.*s.replaced", OUTPUT_NAME_MAX, whole);
 }
 
-static const char *shown(const char *name, char buf[SHOWN_BYTES])
+static const char *shown_name(const char *name, char buf[SHOWN_BYTES])
 {
 	return escape_text(name, strlen(name), buf, SHOWN_BYTES);
 }
 
-/* ---- is it a recording's? ---- */
+/* ---- checks that files belong to a recording ---- */
 
-/* 0: nothing but a recording's is there; or -errno after logging. */
+/* 0: it has only files of a recording; or -errno after logging. */
 static int check_dir(int parent, const char *name)
 {
 	char other[NAME_BYTES], buf[SHOWN_BYTES], buf2[SHOWN_BYTES];
@@ -224,14 +224,15 @@ static int check_dir(int parent, const char *name)
 	int err = old_recording_find_other(parent, name, other, &entries);
 
 	if (err)
-		log_error("cannot look into '%s': %s", shown(name, buf), strerror(-err));
+		log_error("cannot read directory '%s': %s", shown_name(name, buf), strerror(-err));
 	else if (*other)
-		log_error("'%s' has '%s', which is no recording's: --force replaces nothing else; "
-			  "give another name with -o", shown(name, buf), shown(other, buf2));
+		log_error("'%s' contains '%s', which is not part of a recording: --force does not "
+			  "replace it; choose another name with -o", shown_name(name, buf),
+			  shown_name(other, buf2));
 	return err ? err : *other ? -EEXIST : 0;
 }
 
-/* As check_dir(), of any part. */
+/* As check_dir(), for any part. */
 static int check_part(int parent, const char *name, enum part part, const struct stat *st)
 {
 	struct session_json *session = NULL;
@@ -255,19 +256,19 @@ static int check_part(int parent, const char *name, enum part part, const struct
 	}
 	if (is_ours)
 		return 0;
-	log_error("'%s' is not a recording's: --force replaces nothing else; give another name "
-		  "with -o", shown(name, buf));
+	log_error("'%s' is not part of a recording: --force does not replace it; choose another "
+		  "name with -o", shown_name(name, buf));
 	return -EEXIST;
 }
 
-/* ---- what is in the way ---- */
+/* ---- existing files ---- */
 
 struct obstacles {
 	struct stat st[PART_CNT];
 	bool there[PART_CNT], in_the_way[PART_CNT];
 };
 
-/* Is a directory that files are to go to in the way? What else is in it may stay. */
+/* Returns true if a directory for new files is in the way. Other contents may stay. */
 static bool dir_is_full(int parent, const char *name, const struct stat *st)
 {
 	return S_ISDIR(st->st_mode) ? has_recording(parent, name) : true;
@@ -292,7 +293,7 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 			!old_file || o->st[MAIN].st_size;
 	if (kind != PLACE_DIR)
 		o->in_the_way[JSON] = o->there[JSON];
-	/* Of a recording of memory that was killed. */
+	/* Of a memory recording that was killed. */
 	part_name(name, NAMES, part);
 	if (kind != PLACE_DIR && o->there[NAMES] && is_names(parent, part)) {
 		o->in_the_way[NAMES] = true;
@@ -301,7 +302,7 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 	part_name(name, CHILDREN, part);
 	if (kind == PLACE_COMMAND && o->there[CHILDREN])
 		o->in_the_way[CHILDREN] = dir_is_full(parent, part, &o->st[CHILDREN]);
-	/* The rest of a file's recording goes with it. */
+	/* The rest of a file's recording is removed with it. */
 	if (old_file && o->in_the_way[MAIN]) {
 		o->in_the_way[JSON] = o->there[JSON];
 		o->in_the_way[JOURNAL] = o->there[JOURNAL];
@@ -310,7 +311,7 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 	}
 }
 
-/* What is neither a file nor a directory, or the wrong one of them, is not ours to replace. */
+/* What is neither a file nor a directory, or the wrong kind, is not ours to replace. */
 static int refuse_kind(int parent, const char *name, enum place_kind kind, const struct stat *st)
 {
 	char buf[SHOWN_BYTES];
@@ -318,8 +319,8 @@ static int refuse_kind(int parent, const char *name, enum place_kind kind, const
 	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
 		return output_check_replaceable(parent, name);
 	if (kind == PLACE_DIR && S_ISREG(st->st_mode)) {
-		log_error("'%s' exists and is not a directory; give another name with -o",
-			  shown(name, buf));
+		log_error("'%s' exists and is not a directory; choose another name with -o",
+			  shown_name(name, buf));
 		return -ENOTDIR;
 	}
 	if (kind != PLACE_DIR && S_ISDIR(st->st_mode))
@@ -327,7 +328,8 @@ static int refuse_kind(int parent, const char *name, enum place_kind kind, const
 	return 0;
 }
 
-static int refuse(int parent, const char *name, enum place_kind kind, const struct obstacles *o)
+static int refuse_place(int parent, const char *name, enum place_kind kind,
+			const struct obstacles *o)
 {
 	char part[NAME_BYTES], buf[SHOWN_BYTES];
 	int i, err = 0;
@@ -340,17 +342,17 @@ static int refuse(int parent, const char *name, enum place_kind kind, const stru
 	if (err)
 		return err;
 	if (S_ISDIR(o->st[i].st_mode))
-		log_error("'%s' already holds a recording; remove it, give another directory with "
-			  "-o, or --force to replace it", shown(part, buf));
+		log_error("'%s' already holds a recording; remove it, choose another directory "
+			  "with -o, or use --force to replace it", shown_name(part, buf));
 	else
-		log_error("'%s' already exists; remove it, give another name with -o, or --force "
-			  "to replace the recording", shown(part, buf));
+		log_error("'%s' already exists; remove it, choose another name with -o, or use "
+			  "--force to replace the recording", shown_name(part, buf));
 	return -EEXIST;
 }
 
 /* ---- moving and removing ---- */
 
-/* A file, or a directory with what a recording has written to it. Logs what cannot be removed. */
+/* Removes a file, or a directory with a recording's files in it. Logs what cannot be removed. */
 static void remove_part(int parent, const char *name)
 {
 	int err = old_recording_remove(parent, name);
@@ -359,7 +361,7 @@ static void remove_part(int parent, const char *name)
 	if (err == -ENOTDIR || err == -ELOOP)
 		err = unlinkat(parent, name, 0) ? -errno : 0;
 	if (err && err != -ENOENT && err != -EPERM)
-		log_warn("cannot remove '%s': %s", shown(name, buf), strerror(-err));
+		log_warn("cannot remove '%s': %s", shown_name(name, buf), strerror(-err));
 }
 
 static int set_aside(struct replaced *r, enum part part)
@@ -370,13 +372,13 @@ static int set_aside(struct replaced *r, enum part part)
 
 	part_name(r->name, part, from);
 	aside_name(r->name, part, to);
-	/* Of a recording that was killed while it replaced another. */
+	/* Left by a recording that was killed while it replaced another. */
 	if (!fstatat(r->dirfd, to, &st, AT_SYMLINK_NOFOLLOW))
 		remove_part(r->dirfd, to);
 	if (renameat(r->dirfd, from, r->dirfd, to)) {
 		err = errno;
-		log_error("cannot set '%s' aside: %s; remove it or give another name with -o",
-			  shown(from, buf), strerror(err));
+		log_error("cannot set '%s' aside: %s; remove it or choose another name with -o",
+			  shown_name(from, buf), strerror(err));
 		return -err;
 	}
 	r->aside |= 1u << part;
@@ -398,7 +400,7 @@ int replaced_make_room(struct replaced *r, const char *path, enum place_kind kin
 		part_name(r->name, i, part);
 		if (o.in_the_way[i])
 			err = force ? check_part(r->dirfd, part, i, &o.st[i]) :
-				      refuse(r->dirfd, r->name, kind, &o);
+				      refuse_place(r->dirfd, r->name, kind, &o);
 	}
 	for (i = 0; !err && i < PART_CNT; i++)
 		if (o.in_the_way[i])
@@ -408,7 +410,7 @@ int replaced_make_room(struct replaced *r, const char *path, enum place_kind kin
 	return err;
 }
 
-static void end(struct replaced *r)
+static void end_replacing(struct replaced *r)
 {
 	if (r->dirfd >= 0)
 		close(r->dirfd);
@@ -426,7 +428,7 @@ void replaced_remove(struct replaced *r)
 		if (r->aside & 1u << i)
 			remove_part(r->dirfd, aside);
 	}
-	end(r);
+	end_replacing(r);
 }
 
 void replaced_restore(struct replaced *r)
@@ -438,10 +440,10 @@ void replaced_restore(struct replaced *r)
 		part_name(r->name, i, part);
 		aside_name(r->name, i, aside);
 		if (r->aside & 1u << i && renameat(r->dirfd, aside, r->dirfd, part))
-			log_warn("the earlier recording is now '%s': %s", shown(aside, buf),
+			log_warn("the earlier recording is now '%s': %s", shown_name(aside, buf),
 				 strerror(errno));
 	}
-	end(r);
+	end_replacing(r);
 }
 
 void replaced_keep(struct replaced *r)
@@ -452,7 +454,7 @@ void replaced_keep(struct replaced *r)
 	for (i = 0; i < PART_CNT; i++) {
 		aside_name(r->name, i, aside);
 		if (r->aside & 1u << i)
-			log_warn("the earlier recording is kept as '%s'", shown(aside, buf));
+			log_warn("the earlier recording is kept as '%s'", shown_name(aside, buf));
 	}
-	end(r);
+	end_replacing(r);
 }

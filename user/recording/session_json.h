@@ -2,7 +2,7 @@
 /*
  * session_json.h - reads the session.json of a recording's directory.
  *
- * The members that are read (others are ignored, all are optional):
+ * The members that are read (others are ignored; all are optional):
  *
  *   { "duration_s": 30.0, "mode": "cpu",
  *     "kernel": "6.1.0", "start_time": "2026-01-01T12:00:00Z", "start_monotonic_us": 12,
@@ -21,7 +21,7 @@
  *
  * Of the path in "file" only the last component is used, because directories may be moved.
  *
- * Beside a file that the user named there is FILE.json, which has the same members, with one
+ * Next to a file that the user named there is FILE.json, which has the same members, with one
  * process.
  */
 #ifndef TACHBPF_SESSION_JSON_H
@@ -59,11 +59,11 @@ struct session_json;
 struct thread_names;
 
 /*
- * What session.json has about one file. Strings may have any bytes, and are valid as long as the
+ * What session.json says about one file. Strings may have any bytes, and are valid as long as the
  * struct session_json. NULL: session.json has no such member.
  */
 struct session_process {
-	uint32_t tgid;		/* 0: session.json has none */
+	uint32_t tgid;		/* 0: unknown */
 	const char *comm;
 	const char *command;
 	const char *container;	/* its label; for a merged file, if all processes share it */
@@ -73,70 +73,69 @@ struct session_process {
 };
 
 /*
- * Read the session.json of a directory. shown: its path for messages, escaped. NULL with errno;
+ * Reads the session.json of a directory. shown: its path for messages, escaped. NULL with errno;
  * logs why, unless errno is ENOENT.
  */
 struct session_json *session_json_read(int dirfd, const char *shown);
 /*
- * Read FILE.json, which is beside the profile called file. All that it says of a process is of
- * this one, whatever it calls the file, because files are renamed. shown: the profile's path,
- * escaped; NULL: log nothing. NULL with errno as above; also ENOENT: the JSON is of something
- * else.
+ * Reads FILE.json, which is next to the profile named file. Its process is the one of this profile,
+ * whatever file name it has, because files are renamed. shown: the profile's path, escaped; NULL:
+ * log nothing. NULL with errno as above; also ENOENT: the JSON is of something else.
  */
 struct session_json *session_json_read_beside(int dirfd, const char *file, const char *shown);
 /*
- * Parse the text of such a file, which may have any bytes. The text is moved out of *text. NULL
+ * Parses the text of such a file, which may have any bytes. The text is moved out of *text. NULL
  * with errno and the reason in why; EBADMSG: the text is not a JSON object.
  */
 struct session_json *session_json_parse(struct buf *text, char *why, size_t why_size);
 void session_json_free(struct session_json *s);
 
-/* Fill *out with what is known about the file of that name; with zeros if it is not listed. */
+/* Fills *out with what is known about the file of that name; with zeros if it is not listed. */
 void session_json_process(const struct session_json *s, const char *file,
 			  struct session_process *out);
 
-/* The duration of the recording in seconds; 0: not known. */
+/* Returns the duration of the recording in seconds; 0: unknown. */
 double session_json_duration(const struct session_json *s);
 
-/* The version of the kernel that ran during the recording; NULL: not known. May have any bytes. */
+/* Returns the version of the kernel during the recording; NULL: unknown. May have any bytes. */
 const char *session_json_kernel(const struct session_json *s);
-/* Are its samples waits (-m offcpu)? TACH files say wall then. */
+/* Returns true if its samples are waits (-m offcpu), for which TACH files say wall. */
 bool session_json_is_offcpu(const struct session_json *s);
-/* What was recorded with -e, as session_json_kernel(). NULL: time, or memory. */
+/* Returns the event of -e, as session_json_kernel(). NULL: it recorded time or memory. */
 const char *session_json_event(const struct session_json *s);
 
 /*
- * Converts a time of the recording (CLOCK_MONOTONIC) to the time of day, in ns since 1970; 0: not
- * known.
+ * Converts a time of the recording (CLOCK_MONOTONIC) to the time of day, in ns since 1970; 0:
+ * unknown.
  */
 uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us);
 
 /*
- * Call each() for each loss of a file; file NULL: of the whole recording. cause may have any
+ * Calls each() for each loss of a file; file NULL: of the whole recording. cause may have any
  * bytes, and is valid until each() returns.
  */
 void session_json_losses(const struct session_json *s, const char *file,
 			 void (*each)(void *ctx, const char *cause, uint64_t cnt), void *ctx);
 
 /*
- * Call each() for each loss of each thread of a file whose losses are known by thread. At most
- * THREAD_NAMES_MAX threads; of each, the losses come together.
+ * Calls each() for each loss of each thread of a file whose losses are known by thread. At most
+ * THREAD_NAMES_MAX threads; the losses of each are consecutive.
  */
 void session_json_thread_losses(const struct session_json *s, const char *file,
 				void (*each)(void *ctx, uint64_t thread_id, const char *cause,
 					     uint64_t cnt), void *ctx);
 
-/* Waits for the GIL that a recorder has measured, independent of samples. */
+/* Waits for the GIL as measured by a recorder, independent of samples. */
 struct session_gil {
 	bool known;
 	uint64_t wait_ns, waits, longest_wait_ns;
 };
 
-/* Fill *out with the waits of the process whose file it is. */
+/* Fills *out with the waits of the process of this file. */
 void session_json_gil(const struct session_json *s, const char *file, struct session_gil *out);
 /*
- * Call each() for each thread of that process, until it returns non-zero; returns that value,
- * otherwise 0. At most THREAD_NAMES_MAX of them. name (NULL: not known) may have any bytes, and is
+ * Calls each() for each thread of that process, until it returns non-zero; returns that value,
+ * otherwise 0. At most THREAD_NAMES_MAX threads. name (NULL: unknown) may have any bytes, and is
  * valid until each() returns.
  */
 int session_json_gil_threads(const struct session_json *s, const char *file,
@@ -144,7 +143,7 @@ int session_json_gil_threads(const struct session_json *s, const char *file,
 					 const struct session_gil *gil), void *ctx);
 /* Returns true if session.json says that the process has a free-threaded build. */
 bool session_json_free_threaded(const struct session_json *s, const char *file);
-/* Did the process run CPython's JIT? See resolve/jit_watch.h. */
+/* Returns true if the process ran CPython's JIT. See resolve/jit_watch.h. */
 bool session_json_jit(const struct session_json *s, const char *file);
 
 #endif

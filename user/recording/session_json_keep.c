@@ -11,7 +11,7 @@
 #include "model/intern.h"
 #include "model/thread_names.h"
 
-/* All that is kept. */
+/* Limit of everything that is kept. */
 #define KEPT_MAX_BYTES ((size_t)8 << 20)
 
 struct kept {
@@ -21,13 +21,13 @@ struct kept {
 	bool full;			/* there was more than KEPT_MAX_BYTES */
 };
 
-/* May so many bytes more be kept? */
+/* Returns true if this many bytes more may be kept. */
 static bool has_room(struct kept *k, size_t bytes)
 {
 	if (bytes > KEPT_MAX_BYTES - k->bytes) {
 		if (!k->full)
 			log_warn("the JSON of this recording has more than %zu MiB of names: some "
-				 "are left out", KEPT_MAX_BYTES >> 20);
+				 "are omitted", KEPT_MAX_BYTES >> 20);
 		k->full = true;
 		return false;
 	}
@@ -35,7 +35,7 @@ static bool has_room(struct kept *k, size_t bytes)
 	return true;
 }
 
-/* A text that stays; NULL: no room. */
+/* Keeps a text; NULL: no room. */
 static const char *keep_text(struct kept *k, struct buf *text)
 {
 	uint32_t id;
@@ -53,7 +53,7 @@ const char *kept_string(struct kept *k, const struct json_member *m)
 	struct buf text = { 0 };
 	const char *kept = NULL;
 
-	/* The NUL behind it is kept, too. */
+	/* The terminating NUL is kept, too. */
 	if (json_member_string(m, &text)) {
 		text.len++;
 		kept = keep_text(k, &text);
@@ -88,7 +88,7 @@ const char *kept_command(struct kept *k, const struct json_member *m)
 	return kept;
 }
 
-/* Add a thread's name if its key is a number and the name a string. 0 or -errno. */
+/* Adds a thread's name if its key is a number and the name a string. 0 or -errno. */
 static int add_name(struct thread_names *names, const struct buf *key, struct json_pull *j,
 		    struct buf *name)
 {

@@ -2,10 +2,10 @@
 /*
  * session_json_read.c - see session_json.h.
  *
- * Whoever made the file may have put anything there, so what is kept of it has limits. At first
- * only the places of its processes are kept, by their files' names. What it says of one is read
- * when that is asked for, and only what is wanted is copied. A large file is mapped, and its pages
- * are given back once they were read (json_pull.h).
+ * The author of the file may have put anything there, so there are limits on what is kept. At first
+ * only the offsets of its processes are kept, by their files' names. A process is read on request,
+ * and only what is needed is copied. A large file is mapped, and its pages are released once they
+ * were read (json_pull.h).
  */
 #include "recording/session_json.h"
 
@@ -38,7 +38,7 @@
 #define READ_MAX_BYTES ((size_t)1 << 20)
 /* Files that it may list: each costs 32 bytes. */
 #define FILES_MAX (1u << 18)
-/* Causes of losses, threads with waits for the GIL. */
+/* Limit of causes of losses, and of threads with waits for the GIL. */
 #define CAUSES_MAX 256
 #define GIL_THREADS_MAX THREAD_NAMES_MAX
 
@@ -57,9 +57,9 @@ enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, LOST_THREADS, NAM
 
 struct session_json {
 	struct buf text;		/* session.json, unless it is mapped */
-	void *map;			/* NULL: it is not */
+	void *map;			/* NULL: not mapped */
 	size_t map_bytes;
-	bool is_beside;			/* it is of one file, whatever that is called */
+	bool is_beside;			/* it is about one file, whatever its name */
 	struct json_member top[TOP_CNT];
 	struct u64map elements;		/* hash of a file's name -> 1 + offset of its process */
 	size_t last;			/* 1 + offset of the last process; 0: there is none */
@@ -75,7 +75,7 @@ static uint64_t key_of(const char *path)
 	return hash_bytes(name, strlen(name));
 }
 
-/* Start to read the text at an offset. */
+/* Starts to read the text at an offset. */
 static void start_at(const struct session_json *s, size_t at, struct json_pull *j)
 {
 	const uint8_t *data = s->map ? s->map : s->text.data;
@@ -87,7 +87,7 @@ static void start_at(const struct session_json *s, size_t at, struct json_pull *
 	j->mapped = s->map;
 }
 
-/* Note where the element of "processes" is that begins here. 0, -ENOMEM or -E2BIG. */
+/* Stores the offset of the element of "processes" that begins here. 0, -ENOMEM or -E2BIG. */
 static int note_process(struct session_json *s, struct json_pull *j)
 {
 	struct json_member file = { .key = SESSION_FILE };
@@ -123,9 +123,9 @@ static int note_processes(struct session_json *s)
 	return err;
 }
 
-/* Find the members of a file's process. Returns false if the file is not listed. */
-static bool find(const struct session_json *s, const char *file,
-		 struct json_member m[PROCESS_CNT])
+/* Finds the members of a file's process. Returns false if the file is not listed. */
+static bool find_process(const struct session_json *s, const char *file,
+			 struct json_member m[PROCESS_CNT])
 {
 	static const struct json_member wanted[PROCESS_CNT] = PROCESS_MEMBERS;
 	uintptr_t at = s->is_beside ? s->last : (uintptr_t)u64map_get(&s->elements, key_of(file));
@@ -166,8 +166,8 @@ static int read_text(struct session_json *s, char *why, size_t why_size)
 	return err;
 }
 
-/* Read what s has the text of. Returns s, or frees it: NULL with errno, and why. */
-static struct session_json *parse(struct session_json *s, char *why, size_t why_size)
+/* Reads the text of s. Returns s, or frees it: NULL with errno, and why. */
+static struct session_json *parse_text(struct session_json *s, char *why, size_t why_size)
 {
 	int err = read_text(s, why, why_size);
 
@@ -190,10 +190,10 @@ struct session_json *session_json_parse(struct buf *text, char *why, size_t why_
 	}
 	s->text = *text;
 	*text = (struct buf){ 0 };
-	return parse(s, why, why_size);
+	return parse_text(s, why, why_size);
 }
 
-/* Read or map a file of at most max bytes. 0 or -errno. */
+/* Reads or maps a file of at most max bytes. 0 or -errno. */
 static int get_text(struct session_json *s, int fd, size_t max)
 {
 	struct stat st;
@@ -213,7 +213,7 @@ static int get_text(struct session_json *s, int fd, size_t max)
 	return 0;
 }
 
-/* Read the file dirfd/name of at most max bytes. NULL with errno, and why. */
+/* Reads the file dirfd/name of at most max bytes. NULL with errno, and why. */
 static struct session_json *read_file(int dirfd, const char *name, size_t max, char *why,
 				      size_t why_size)
 {
@@ -228,9 +228,9 @@ static struct session_json *read_file(int dirfd, const char *name, size_t max, c
 		close(fd);
 	}
 	if (!err)
-		return parse(s, why, why_size);
+		return parse_text(s, why, why_size);
 	if (err == -EFBIG)
-		snprintf(why, why_size, "it has more than %zu MiB", max >> 20);
+		snprintf(why, why_size, "it is larger than %zu MiB", max >> 20);
 	else
 		snprintf(why, why_size, "%s", strerror(-err));
 	session_json_free(s);
@@ -251,7 +251,7 @@ struct session_json *session_json_read(int dirfd, const char *shown)
 	return s;
 }
 
-/* Only the JSON beside a .tach file must be ours; another file's may be anything. */
+/* Only the JSON next to a .tach file must be ours; another file's may be anything. */
 struct session_json *session_json_read_beside(int dirfd, const char *file, const char *shown)
 {
 	struct session_json *s = NULL;
@@ -298,7 +298,7 @@ void session_json_process(const struct session_json *s, const char *file,
 	uint64_t pid;
 
 	memset(out, 0, sizeof(*out));
-	if (!find(s, file, m))
+	if (!find_process(s, file, m))
 		return;
 	json_member_object(&m[CONTAINER], container, 2);
 	out->tgid = json_member_count(&m[PID], &pid) && pid <= UINT32_MAX ? (uint32_t)pid : 0;
@@ -358,7 +358,9 @@ uint64_t session_json_utc_ns(const struct session_json *s, uint64_t monotonic_us
 	return utc_us > 0 && utc_us < INT64_MAX / 1000 ? (uint64_t)utc_us * 1000 : 0;
 }
 
-/* Collect losses: cnts[id in causes] is the number of a cause; if it comes twice, the last one. */
+/*
+ * Collects losses: cnts[id in causes] is the number of a cause; if it occurs twice, the last one.
+ */
 static void add_losses(const struct json_member *lost, struct intern *causes, struct buf *cnts)
 {
 	struct buf key = { 0 };
@@ -410,7 +412,7 @@ void session_json_losses(const struct session_json *s, const char *file,
 	struct json_member m[PROCESS_CNT] = { 0 };
 
 	if (file)
-		find(s, file, m);
+		find_process(s, file, m);
 	each_loss(file ? &m[LOSSES] : &s->top[LOST], each, ctx);
 }
 
@@ -438,7 +440,7 @@ void session_json_thread_losses(const struct session_json *s, const char *file,
 	struct json_pull j;
 	int cnt = 0;
 
-	if (!find(s, file, m) || !json_member_enter(&m[LOST_THREADS], JT_OBJECT, &j))
+	if (!find_process(s, file, m) || !json_member_enter(&m[LOST_THREADS], JT_OBJECT, &j))
 		return;
 	while (cnt++ < THREAD_NAMES_MAX && json_pull_key(&j, &key) && !buf_add(&key, "", 1)) {
 		const struct json_member of_one = { .value = j };
@@ -471,7 +473,7 @@ static void find_gil(const struct session_json *s, const char *file,
 {
 	struct json_member process[PROCESS_CNT];
 
-	find(s, file, process);
+	find_process(s, file, process);
 	json_member_object(&process[GIL], m, GIL_CNT);
 }
 
@@ -483,7 +485,7 @@ void session_json_gil(const struct session_json *s, const char *file, struct ses
 	*out = get_gil(m);
 }
 
-/* A thread's name, cut to what other names of threads have room for; NULL: it has none. */
+/* Returns a thread's name, cut to the length of other thread names; NULL: it has none. */
 static const char *thread_name(const struct json_member *m, struct buf *name)
 {
 	if (!json_member_string(m, name))
@@ -525,12 +527,12 @@ bool session_json_free_threaded(const struct session_json *s, const char *file)
 {
 	struct json_member m[PROCESS_CNT];
 
-	return find(s, file, m) && json_member_is(&m[FREE], JT_TRUE);
+	return find_process(s, file, m) && json_member_is(&m[FREE], JT_TRUE);
 }
 
 bool session_json_jit(const struct session_json *s, const char *file)
 {
 	struct json_member m[PROCESS_CNT];
 
-	return find(s, file, m) && json_member_is(&m[JIT], JT_TRUE);
+	return find_process(s, file, m) && json_member_is(&m[JIT], JT_TRUE);
 }

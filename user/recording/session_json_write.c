@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * session_json_write.c - writes a recording's figures as JSON, for session.json, FILE.json and
+ * session_json_write.c - writes a recording's results as JSON, for session.json, FILE.json and
  * --json. session_json.h has the keys that are also read.
  */
 #include <stdio.h>
@@ -40,14 +40,14 @@ static void json_cpu_time(struct json *j, const struct recording *r,
 	tick_sums_json(&ticks, j);
 }
 
-/* Causes that each process has, also if nothing was lost. */
+/* Returns true for causes that each process has, even if nothing was lost. */
 static bool is_always_there(enum loss_cause cause)
 {
 	return cause == LOSS_LATE_DISCOVERY || cause == LOSS_WRITE || cause == LOSS_NO_FILE ||
 	       cause == LOSS_MEMORY;
 }
 
-/* What the row's threads have lost, as far as that is known. Often there is nothing. */
+/* Writes the losses of the row's threads, as far as known. Often there are none. */
 static void json_thread_losses(struct json *j, const struct row *row)
 {
 	bool no_file = row_has_no_file(row);
@@ -166,7 +166,7 @@ static void json_ticks(struct json *j, const struct recording *r, const struct c
 	json_object_end(j);
 }
 
-/* What became of switch-outs, in modes with waits. */
+/* Writes the outcome of switch-outs, in modes with waits. */
 static void json_switches(struct json *j, const struct recording *r,
 			  const struct capture_counts *c, const struct totals *t)
 {
@@ -196,7 +196,7 @@ static void json_switches(struct json *j, const struct recording *r,
 	json_object_end(j);
 }
 
-/* With -e EVENT: each one counts in exactly one member from `ends`. */
+/* Writes events, with -e EVENT: each one counts in exactly one member from `ends`. */
 static void json_events(struct json *j, const struct recording *r, const struct capture_counts *c)
 {
 	static const struct counted ends[] = {
@@ -223,7 +223,7 @@ static void json_events(struct json *j, const struct recording *r, const struct 
 	json_object_end(j);
 }
 
-/* Processes that share a file. Processes without a sample count in "merged" only. */
+/* Writes processes that share a file. Processes without a sample count in "merged" only. */
 static void json_members(struct json *j, const struct row *row)
 {
 	size_t i;
@@ -245,7 +245,7 @@ static void json_members(struct json *j, const struct row *row)
 	json_array_end(j);
 }
 
-/* How long samples took, with --self-time. */
+/* Writes how long samples took, with --self-time. */
 static void json_cost(struct json *j, const struct capture_counts *c)
 {
 	if (!c->cost.cnt)
@@ -259,11 +259,11 @@ static void json_cost(struct json *j, const struct capture_counts *c)
 	json_object_end(j);
 }
 
-/* What rows are written to. */
+/* The output that rows are written to. */
 struct writing {
 	struct json *j;
 	const struct recording *r;
-	const char *only;	/* a file's name: its row alone; NULL: all */
+	const char *only;	/* a file's name: only its row; NULL: all */
 	char version[sizeof(((struct row *)0)->version)];
 	bool any, several;	/* versions of Python */
 };
@@ -273,7 +273,7 @@ static bool is_left_out(const struct writing *w, const struct row *row)
 	return w->only && (!row->named || strcmp(w->only, row->file));
 }
 
-/* Where a row's file is, seen from `output` if that is a directory, else from its directory. */
+/* Writes where a row's file is, relative to `output` if a directory, else to its directory. */
 static void row_path(const struct recording *r, const struct row *row, char out[PATH_MAX])
 {
 	const char *slash = strrchr(r->dir_path, '/');
@@ -345,7 +345,7 @@ static void json_processes(struct json *j, const struct recording *r, struct wri
 	json_array(j, SESSION_PROCESSES);
 	recording_each_row(r, json_row, w);
 	json_array_end(j);
-	json_uint(j, "refused_more", r->remarks.more);	/* that are not named */
+	json_uint(j, "refused_more", r->remarks.more);	/* without names */
 	json_array(j, "refused");
 	for (i = 0; i < r->remarks.cnt; i++) {
 		json_object(j, NULL);
@@ -357,7 +357,7 @@ static void json_processes(struct json *j, const struct recording *r, struct wri
 	json_array_end(j);
 }
 
-/* In the format of Python's platform module: "Linux-6.1.0-13-amd64-x86_64". */
+/* Writes the platform in the format of Python's platform module: "Linux-6.1.0-13-amd64-x86_64". */
 static void json_platform(struct json *j, const struct utsname *u)
 {
 	char platform[3 * sizeof(u->release)];
@@ -377,14 +377,14 @@ static void add_version(void *ctx, const struct row *row)
 	memcpy(w->version, row->version, sizeof(w->version));
 }
 
-/* The Python version of all processes; null: they have several, or there is no process. */
+/* Writes the Python version of all processes; null: it differs, or there is no process. */
 static void json_python_version(struct json *j, const struct recording *r, struct writing *w)
 {
 	recording_each_row(r, add_version, w);
 	json_string(j, "python_version", w->any && !w->several ? w->version : NULL);
 }
 
-/* From the environment that the DaemonSet in packaging/kubernetes sets. */
+/* Reads the environment that the DaemonSet in packaging/kubernetes sets. */
 static void json_kubernetes(struct json *j)
 {
 	static const struct {

@@ -3,12 +3,12 @@
  * shared_profile_files.c - creates, fills and finishes the files that several short-lived processes
  * of the same binary and command share (merged files).
  *
- * The processes can still be distinguished: the stacks of each have a root frame
- * "<process PID COMM>", and session.json lists the members.
+ * The processes can still be distinguished: the stacks of each have a root frame "<process PID
+ * COMM>", and session.json lists the members.
  *
- * A group is one such file. Its row is like that of a process, with pid 0 and its members. It
- * needs memory for names, frames and members until it is finished; so a group with many of them
- * is finished, and a new one takes its place.
+ * A group is one such file. Its row is like that of a process, with pid 0 and its members. It needs
+ * memory for names, frames and members until it is finished, so a group with many of them is
+ * finished and replaced by a new one.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -25,8 +25,8 @@
 #include "recording/sums.h"
 
 /*
- * A group with so many members (500 bytes each) or frames is finished; and the one with most of
- * either, if all groups together have so many.
+ * A group with this many members (500 bytes each) or frames is finished, as is the one with the
+ * most of either if all groups together have this many.
  */
 #ifndef MEMBERS_MAX
 #define MEMBERS_MAX 4000
@@ -35,8 +35,8 @@
 #define ALL_FRAMES_MAX  1000000
 #endif
 /*
- * Groups by binary and command. Further processes share a file by binary alone, up to another
- * GROUPS_MAX groups; after that with any process of the same Python version.
+ * Limit of groups by binary and command. Further processes share a file by binary alone, up to
+ * another GROUPS_MAX groups; after that with any process of the same Python version.
  */
 #define GROUPS_MAX 128
 #define COMMAND_BYTES 256
@@ -71,7 +71,7 @@ void recording_free_groups(struct recording *r)
 
 /* ---- commands ---- */
 
-/* The next word from *p on; *p moves behind it. Returns its length; 0: there is none. */
+/* Finds the next word from *p on; *p moves after it. Returns its length; 0: there is none. */
 static size_t next_word(const char **p, const char **word)
 {
 	size_t len;
@@ -83,15 +83,15 @@ static size_t next_word(const char **p, const char **word)
 	return len;
 }
 
-/* Interpreter options that are followed by a word of their own (Python/getopt.c, "c:m:W:X:"). */
+/* Returns true for options followed by a word of their own (Python/getopt.c, "c:m:W:X:"). */
 static bool takes_word(const char *option, size_t len)
 {
 	return len == 2 && strchr("WX", option[1]);
 }
 
 /*
- * The part of a command line by which processes share a file: without the interpreter's options
- * and the script's arguments, "python3 -m pip" or "python3.11 /srv/job.py". Cut to size.
+ * Returns the part of a command line by which processes share a file: without the interpreter's
+ * options and the script's arguments, "python3 -m pip" or "python3.11 /srv/job.py". Cut to size.
  */
 static void group_command(const char *command, char *out, size_t size)
 {
@@ -116,7 +116,7 @@ static void group_command(const char *command, char *out, size_t size)
 	snprintf(out, size, "%.*s%s%.*s", (int)name_len, name, len ? " " : "", (int)len, word);
 }
 
-/* ---- which group ---- */
+/* ---- choosing a group ---- */
 
 static struct group *find_group(struct recording *r, const struct row *row, const char *command,
 				const struct container *container)
@@ -199,7 +199,7 @@ static void name_file(struct recording *r, struct row *row)
 		 name + 1);
 }
 
-/* If it fails, the group's next process tries again: there may be descriptors by then. */
+/* If it fails, the group's next process tries again: descriptors may be free by then. */
 static int open_group(struct recording *r, struct group *g)
 {
 	if (!g->in)
@@ -263,9 +263,10 @@ static size_t frames_of(const struct group *g)
 	return g->in ? intern_tables(g->in)->frame_cnt : 0;
 }
 
-/* The group with most by this count, if all together have too many; otherwise NULL. */
-static struct group *fullest(const struct recording *r, size_t (*count)(const struct group *g),
-			     size_t max)
+/* Returns the group with the highest count, if all together have too many; otherwise NULL. */
+static struct group *fullest_group(const struct recording *r,
+				   size_t (*count)(const struct group *g),
+				   size_t max)
 {
 	struct group *found = NULL;
 	size_t i, sum = 0;
@@ -278,15 +279,15 @@ static struct group *fullest(const struct recording *r, size_t (*count)(const st
 	return sum >= max ? found : NULL;
 }
 
-/* The group that is to be finished now, after one has got a member; NULL: none. */
+/* Returns the group to be finished now, after one has got a member; NULL: none. */
 static struct group *full_group(const struct recording *r, struct group *g)
 {
 	struct group *full;
 
 	if (members_of(g) >= MEMBERS_MAX || frames_of(g) >= FRAMES_MAX)
 		return g;
-	full = fullest(r, members_of, ALL_MEMBERS_MAX);
-	return full ? full : fullest(r, frames_of, ALL_FRAMES_MAX);
+	full = fullest_group(r, members_of, ALL_MEMBERS_MAX);
+	return full ? full : fullest_group(r, frames_of, ALL_FRAMES_MAX);
 }
 
 static int finish_if_full(struct recording *r, struct group *g)
@@ -302,7 +303,7 @@ static int finish_if_full(struct recording *r, struct group *g)
 	r->groups[i] = r->groups[--r->group_cnt];
 	err = end_group(r, g);
 	free_group(g);
-	/* glibc keeps pages of freed small blocks until it is asked to return them. */
+	/* glibc keeps pages of freed small blocks until asked to return them. */
 	malloc_trim(0);
 	return err;
 }
@@ -317,7 +318,7 @@ struct pour {
 	uint32_t frames[EVENT_MAX_FRAMES];
 };
 
-/* 0 or -ENOMEM; in any case pour->remap is to be freed. */
+/* 0 or -ENOMEM; in any case pour->remap must be freed. */
 static int pour_begin(struct pour *pour, struct group *g, const struct row *row,
 		      const struct process *p)
 {
@@ -351,7 +352,7 @@ static int pour_event(void *ctx, const struct event *ev)
 
 /* ---- members ---- */
 
-/* A new member of the group's file, all zero; NULL: out of memory. */
+/* Returns a new member of the group's file, all zero; NULL: no memory. */
 static struct shared_profile_member *new_member(struct group *g, struct row *row)
 {
 	struct row *all = g->file.row;
@@ -364,7 +365,7 @@ static struct shared_profile_member *new_member(struct group *g, struct row *row
 	return &all->members[row->member_at];
 }
 
-/* Add what a process has had since it was last added. It may have been a member when it lived. */
+/* Adds what a process has counted since it was last added. It may have joined when it was alive. */
 static int add_member(struct group *g, struct row *row)
 {
 	struct shared_profile_member *m = row->in_group == g->id ?
@@ -401,7 +402,7 @@ static int pour_row(struct recording *r, struct group *g, struct row *row,
 	return err ? err : add_member(g, row);
 }
 
-/* pour_row(); if it fails, the row's samples are lost. 0 or -errno. */
+/* Calls pour_row(); if it fails, the row's samples are lost. 0 or -errno. */
 static int pour_or_lose(struct recording *r, struct group *g, struct row *row,
 			const struct process *p, const struct sink *held)
 {

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * summary.c - what a recording says about itself, for people: a count in each line, and what it
- * is a share of.
- */
+/* summary.c - the summary of a recording, for people: one count per line, and its share. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,22 +13,22 @@
 
 #define NAME_COLUMNS SUMMARY_NAME_COLUMNS
 #define COUNT_COLUMNS SUMMARY_COUNT_COLUMNS
-#define LOSERS 5	/* processes whose losses are shown */
-#define OUTSIDE_PCT 1	/* less CPU time outside Python is not worth a line */
+#define LOSERS 5	/* processes shown with their losses */
+#define OUTSIDE_PCT 1	/* less CPU time outside Python is not shown */
 #define SHOWN_PATHS 4	/* a program that executes others has many files */
 
-/* A process that has lost something, or processes that share a file. */
+/* A process, or processes that share a file, with losses. */
 struct loser {
 	pid_t tgid;		/* 0: several */
 	char comm[PROC_COMM_MAX];
 	uint64_t lost[LOSS_CNT], total;
-	uint32_t worst_tid;	/* the thread that has lost most; 0: not known */
+	uint32_t worst_tid;	/* the thread that lost most; 0: unknown */
 	uint64_t worst;
 };
 
 struct losers {
-	struct loser list[LOSERS];	/* those that have lost most come first */
-	size_t cnt;			/* of all */
+	struct loser list[LOSERS];	/* largest losses first */
+	size_t cnt;			/* number of all */
 };
 
 static void find_worst_thread(struct loser *one, const struct losses_of_threads *threads)
@@ -99,7 +96,7 @@ static void print_loser(const struct loser *one, FILE *out)
 	fprintf(out, "\n");
 }
 
-/* Whose the losses are, as far as that is known. */
+/* Prints which processes have the losses, as far as known. */
 static void print_losers(const struct recording *r, const struct totals *t, FILE *out)
 {
 	struct losers losers = { .cnt = 0 };
@@ -112,14 +109,16 @@ static void print_losers(const struct recording *r, const struct totals *t, FILE
 	for (i = 0; i < losers.cnt && i < LOSERS; i++)
 		print_loser(&losers.list[i], out);
 	if (losers.cnt > LOSERS)
-		fprintf(out, "    %*s  and of %zu more: `tachbpf info` lists them\n", COUNT_COLUMNS,
+		fprintf(out, "    %*s  and of %zu more, listed by `tachbpf info`\n", COUNT_COLUMNS,
 			"", losers.cnt - LOSERS);
 	if (losers.cnt && unnamed)
-		fprintf(out, "    %*llu  of processes that are not known\n", COUNT_COLUMNS,
+		fprintf(out, "    %*llu  of unknown processes\n", COUNT_COLUMNS,
 			(unsigned long long)unnamed);
 }
 
-/* All samples are ticks: the CPU time is samples, losses and what print_no_samples() prints. */
+/*
+ * Returns true if all samples are ticks: the CPU time is samples, losses and print_no_samples()'s.
+ */
 static bool is_clock(const struct recording *r)
 {
 	return r->args.mode->ticks && !r->args.mode->waits;
@@ -140,7 +139,7 @@ static void print_samples(const struct recording *r, const struct totals *t,
 		summary_count(out, "samples", t->samples);
 }
 
-/* What was due and is not in a file. */
+/* Prints what was due and is not in a file. */
 static void print_losses(const struct recording *r, const struct totals *t,
 			 const struct tick_sums *ticks, FILE *out)
 {
@@ -155,7 +154,7 @@ static void print_losses(const struct recording *r, const struct totals *t,
 			      "what was sampled");
 	for (samples = 1; samples >= 0; samples--) {
 		if (!samples && others)
-			summary_remark(out, "also lost", others, "records beside the samples");
+			summary_remark(out, "also lost", others, "records other than samples");
 		for (i = 0; i < LOSS_CNT; i++)
 			if (t->lost[i] && loss_names[i].is_sample == samples)
 				summary_cause(out, t->lost[i], loss_names[i].text);
@@ -164,9 +163,9 @@ static void print_losses(const struct recording *r, const struct totals *t,
 }
 
 /*
- * The CPU time without samples that is no loss; and what may have been CPU time of a Python. Ticks
- * that never came are told apart: the machine did not run the clock (a virtual CPU that was not
- * scheduled).
+ * Prints CPU time without samples that is not a loss, and possible CPU time of Python processes.
+ * Ticks that never occurred are separate: the machine did not run the clock (a virtual CPU that was
+ * not scheduled).
  */
 static void print_no_samples(const struct recording *r, const struct capture_counts *c,
 			     const struct totals *t, const struct tick_sums *ticks, FILE *out)
@@ -185,7 +184,7 @@ static void print_no_samples(const struct recording *r, const struct capture_cou
 	summary_share_any(out, "unidentified ticks", c->unidentified, ticks->all + c->unidentified,
 			  "the CPU time, if it was Python");
 	summary_remark_any(out, "ticks of new CPUs", c->no_event,
-			   "did not come, whatever ran there");
+			   "did not occur, whatever ran there");
 	summary_remark_any(out, "other programs", other, "ticks of the command, not Python");
 }
 
@@ -200,7 +199,9 @@ static void print_stacks(const struct totals *t, FILE *out)
 	summary_share_any(out, "unresolved frames", t->unresolved, t->frames, "the frames");
 }
 
-/* Samples without a Python stack; of events, those that have no sample for that, too. */
+/*
+ * Prints samples without a Python stack; for events, also those without a sample for that reason.
+ */
 static void print_outside(const struct capture_counts *c, const struct tick_sums *ticks, FILE *out)
 {
 	uint64_t sent = c->bpf[CNT_NO_STACK];
@@ -228,14 +229,14 @@ static void print_remarks(const struct recording *r, const struct capture_counts
 			  const struct totals *t, FILE *out)
 {
 	summary_remark_any(out, "files that hang", c->files_stuck,
-			   "processes with a file that did not answer");
+			   "processes with a file that did not respond");
 	summary_remark_any(out, "own processes", c->workers_lost,
 			   "of tachbpf were killed and replaced: some names may be missing");
 	if (r->lost_cnt)
 		print_lost_processes(r, out);
 	if (r->remarks.cnt)
-		summary_remark(out, "refused Pythons", r->remarks.cnt + r->remarks.more,
-			       "cannot be profiled");
+		summary_remark(out, "unsupported", r->remarks.cnt + r->remarks.more,
+			       "Python processes that cannot be profiled");
 }
 
 /* --self-time */
@@ -247,11 +248,13 @@ static void print_cost(const struct sample_cost *cost, FILE *out)
 			cost->p999_ns / 1e3, cost->max_ns / 1e3);
 	if (cost->stalls)
 		fprintf(out, "  %-*s %*llu  times, %.1f ms: not in the time of samples\n",
-			NAME_COLUMNS, "machine stood still", COUNT_COLUMNS - 1,
+			NAME_COLUMNS, "machine stalled", COUNT_COLUMNS - 1,
 			(unsigned long long)cost->stalls, cost->stalled_ns / 1e6);
 }
 
-/* What there is of the recording's files and its directory; if nothing, what the user named. */
+/*
+ * Prints the recording's files and its directory that exist; if none, the path that the user gave.
+ */
 static void print_place(const struct recording *r, FILE *out)
 {
 	struct recording_paths paths;
@@ -259,7 +262,7 @@ static void print_place(const struct recording *r, FILE *out)
 	size_t i, shown = 0;
 	char *text;
 
-	recording_paths(r, &paths);	/* without memory: as many as there are */
+	recording_paths(r, &paths);	/* without memory: as many as possible */
 	for (i = 0; i < paths.cnt && shown < SHOWN_PATHS; i++) {
 		text = stat(paths.paths[i], &st) ? NULL :
 		       text_escape(paths.paths[i], strlen(paths.paths[i]));
@@ -276,7 +279,7 @@ static void print_place(const struct recording *r, FILE *out)
 	free(text);
 }
 
-/* What was recorded, and how often. */
+/* Prints what was recorded, and how often. */
 static void print_how(const struct recording *r, FILE *out)
 {
 	char name[256];

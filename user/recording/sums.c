@@ -61,13 +61,13 @@ void summary_cause(FILE *out, uint64_t cnt, const char *text)
 #define STATS(member) COLUMN(NULL, struct process_stats, member)
 static const struct column stats_columns[] = {
 	STATS(samples), STATS(code_cnt), STATS(code_without_lines), STATS(threads),
-	/* From here on also since a time: */
+	/* From here on also relative to a time: */
 	STATS(truncated), STATS(unreadable), STATS(switching), STATS(unresolved),
 	STATS(native), STATS(frames), STATS(native_frames),
 	STATS(native_unnamed), STATS(native_ends), STATS(merge_uncertain), STATS(async),
 	STATS(native_thread), STATS(no_frames), STATS(code_repeated), STATS(process_reads),
 	STATS(lost),
-	/* From here on only since a time: files that processes share have none of these. */
+	/* From here on only relative to a time: shared files have none of these. */
 	STATS(allocs), STATS(alloc_bytes), STATS(alloc_unwalked), STATS(waits),
 };
 #define ONLY_ADDED 4
@@ -85,20 +85,20 @@ void stats_since(struct process_stats *s, const struct process_stats *before)
 		       before);
 }
 
-/* ---- machine code ---- */
+/* ---- native frames ---- */
 
 const struct native_end_name native_end_names[NATIVE_END_CNT] = {
 	[NATIVE_WHOLE] = { "whole", "whole" },
 	[NATIVE_DEPTH] = { "too_deep", "deeper than 128 frames" },
-	[NATIVE_NO_REGS] = { "no_registers", "registers of the thread not known" },
-	[NATIVE_NO_MAPPINGS] = { "mappings_unknown", "mappings of the process not known yet" },
-	[NATIVE_NO_MAPPING] = { "not_mapped", "address in no mapping with code" },
+	[NATIVE_NO_REGS] = { "no_registers", "thread's registers unknown" },
+	[NATIVE_NO_MAPPINGS] = { "mappings_unknown", "process' mappings not known yet" },
+	[NATIVE_NO_MAPPING] = { "not_mapped", "address outside executable mappings" },
 	[NATIVE_JIT] = { "jit", "JIT code" },
-	[NATIVE_NO_TABLE] = { "table_not_ready", "table of the library not built yet" },
+	[NATIVE_NO_TABLE] = { "table_not_ready", "unwind table of the library not built yet" },
 	[NATIVE_NO_ROW] = { "no_unwind_information", "code without unwind information" },
-	[NATIVE_UNSUPPORTED] = { "unsupported", "unwind rule that is not supported" },
+	[NATIVE_UNSUPPORTED] = { "unsupported", "unsupported unwind rule" },
 	[NATIVE_UNREADABLE] = { "unreadable", "stack could not be read" },
-	[NATIVE_NO_PROGRESS] = { "no_progress", "caller not further out" },
+	[NATIVE_NO_PROGRESS] = { "no_progress", "no progress towards the caller" },
 	[NATIVE_TIME] = { "late", "cut off after the time limit" },
 };
 
@@ -146,7 +146,7 @@ void native_counts_since(struct native_counts *now, const struct native_counts *
 	table_subtract(native_columns, ARRAY_SIZE(native_columns), now, &then);
 }
 
-/* all: also the causes that did not occur. */
+/* all: include causes that did not occur. */
 static void json_native_sums(struct json *j, const struct native_sums *s, bool all)
 {
 	int i;
@@ -182,13 +182,13 @@ void native_json_process(struct json *j, const struct process_stats *s)
 static void print_helpers(const struct native_counts *n, FILE *out)
 {
 	summary_remark_any(out, "tables dropped", n->tables_evicted,
-			   "unwind tables, for others that were needed more");
+			   "unwind tables replaced by more used ones");
 	summary_remark_any(out, "too many mappings", n->processes_cut,
-			   "processes of which only a part is unwound");
+			   "processes that are unwound only in part");
 	summary_remark_any(out, "stuck libraries", n->stuck,
-			   "files that did not answer the opener");
+			   "files that did not respond when opened");
 	summary_remark_any(out, "helper restarts", n->helper_restarts,
-			   "a file ended tachbpf-elf, or took it too long");
+			   "tachbpf-elf crashed or timed out on a file");
 }
 
 void native_print(const struct native_sums *s, const struct capture_counts *c, uint64_t frames,
@@ -200,7 +200,7 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 	summary_share(out, "native frames", s->frames, frames, "the frames");
 	summary_share_any(out, "without a symbol", s->unnamed, s->frames,
 			  "these; docs/native.md says how to install symbols");
-	summary_share(out, "unwound in part", cut, stacks, "the native stacks");
+	summary_share(out, "partly unwound", cut, stacks, "the native stacks");
 	for (i = NATIVE_WHOLE + 1; i < NATIVE_END_CNT; i++)
 		if (s->ends[i])
 			summary_cause(out, s->ends[i], native_end_names[i].text);
@@ -217,7 +217,7 @@ static const struct {
 } async_ends[ASYNC_END_CNT] = {
 	[ASYNC_DEPTH] = { "async_cut", "more than 16 awaiting tasks, or 128 frames of them" },
 	[ASYNC_TIME] = { "async_late", "cut off after the time limit" },
-	[ASYNC_CYCLE] = { "async_cycle", "tasks that await each other" },
+	[ASYNC_CYCLE] = { "async_cycle", "tasks that await one another" },
 	[ASYNC_UNREADABLE] = { "async_unreadable", "tasks that could not be read" },
 	[ASYNC_NOT_SUSPENDED] = { "async_torn", "awaiting tasks that were not suspended" },
 	[ASYNC_FOREIGN] = { "async_foreign", "awaiting tasks whose coroutine is not Python's" },
@@ -225,13 +225,13 @@ static const struct {
 
 void async_stats_add(struct async_stats *sum, const struct async_stats *s)
 {
-	/* All of its members are counters. */
+	/* All its members are counters. */
 	const struct column all = { NULL, 0, sizeof(*s) };
 
 	table_add(&all, 1, sum, s);
 }
 
-/* Those that keep the event loop because of a gap. */
+/* Returns those that keep the event loop because of a gap. */
 static uint64_t async_stats_kept(const struct async_stats *s)
 {
 	uint64_t kept = s->no_end;
@@ -242,7 +242,7 @@ static uint64_t async_stats_kept(const struct async_stats *s)
 	return kept;
 }
 
-/* The number of all stacks of tasks. */
+/* Returns the number of all stacks of tasks. */
 static uint64_t async_stats_stacks(const struct async_stats *s)
 {
 	return s->shown + s->eager + async_stats_kept(s);
@@ -272,7 +272,7 @@ void async_print(const struct async_stats *s, FILE *out)
 	summary_count(out, "in asyncio tasks", stacks);
 	summary_share(out, "still with loop", async_stats_kept(s), stacks, "these stacks");
 	if (s->no_end)
-		summary_cause(out, s->no_end, "stacks with a gap of their own");
+		summary_cause(out, s->no_end, "stacks that have a gap themselves");
 	for (i = ASYNC_WHOLE + 1; i < ASYNC_END_CNT; i++)
 		if (s->ends[i])
 			summary_cause(out, s->ends[i], async_ends[i].text);
@@ -322,8 +322,8 @@ void memory_sums_add(struct memory_sums *sum, const struct memory_sums *m)
 	table_add(memory_columns, ARRAY_SIZE(memory_columns), sum, m);
 }
 
-/* 0: it did not grow. */
-static uint64_t growth(const struct memory_sums *m)
+/* Returns 0 if it did not grow. */
+static uint64_t memory_growth(const struct memory_sums *m)
 {
 	uint64_t begin = m->rss_anon_begin + m->swapped_begin;
 	uint64_t end = m->rss_anon_end + m->swapped_end;
@@ -332,13 +332,13 @@ static uint64_t growth(const struct memory_sums *m)
 }
 
 /*
- * Which share of the growth from the first check to the last, as the kernel counts it (RssAnon and
- * VmSwap), is memory that is held. It exceeds 1 if memory from before has gone. false: there was no
- * growth, or no check.
+ * Sets the share of the growth from the first check to the last, as the kernel counts it (RssAnon
+ * and VmSwap), that is held memory. It exceeds 1 if earlier memory was released. False: there was
+ * no growth, or no check.
  */
 static bool memory_sums_explained(const struct memory_sums *m, double *share)
 {
-	uint64_t grown = growth(m);
+	uint64_t grown = memory_growth(m);
 	uint64_t held = m->held_end > m->held_begin ? m->held_end - m->held_begin : 0;
 
 	if (grown)
@@ -374,15 +374,15 @@ void memory_print(const struct memory_sums *sum, FILE *out)
 
 	summary_remark(out, "touched", sum->touched, "bytes");
 	if (memory_sums_explained(sum, &share))
-		snprintf(text, sizeof(text), "bytes: %.1f %% of the memory by which the processes "
-			 "have grown", 100 * share);
+		snprintf(text, sizeof(text), "bytes: %.1f %% of the memory growth of the "
+					     "processes", 100 * share);
 	else
-		snprintf(text, sizeof(text), "bytes; the processes have not grown");
+		snprintf(text, sizeof(text), "bytes; the processes did not grow");
 	summary_remark(out, "held at the end", sum->held, text);
-	summary_remark_any(out, "not looked at", sum->unchecked,
-			   "bytes, which may have gone: they count as held");
+	summary_remark_any(out, "not checked", sum->unchecked,
+			   "bytes that may have been freed: counted as held");
 	summary_share_any(out, "without a stack", sum->not_walked, sum->allocs,
-			  "the allocations: no budget was left");
+			  "the allocations: the budget was used up");
 	summary_share_any(out, "stacks not kept", sum->not_kept, sum->allocs,
 			  "the allocations: there were too many different stacks");
 	summary_share_any(out, "threads not kept", sum->beyond_threads, sum->allocs,

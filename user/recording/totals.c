@@ -74,14 +74,14 @@ void totals_sum(const struct recording *r, const struct capture_counts *c, struc
 
 /* ---- ticks ---- */
 
-static uint64_t less(uint64_t a, uint64_t b)
+static uint64_t less_or_0(uint64_t a, uint64_t b)
 {
 	return a > b ? a - b : 0;
 }
 
 /*
- * What the BPF side counted, with what it lost itself. Unless --no-native-threads was given, the
- * only ticks without a stack that are not sent are those from before the interpreter's start.
+ * Sums the BPF side's counts, with its own losses. Unless --no-native-threads was given, the only
+ * ticks without a stack that are not sent are those before the interpreter's start.
  */
 static void sum_counters(struct tick_sums *out, const struct capture_counts *c)
 {
@@ -92,12 +92,12 @@ static void sum_counters(struct tick_sums *out, const struct capture_counts *c)
 
 	*out = (struct tick_sums){
 		.samples = cnt[CNT_SAMPLE] + cnt[CNT_NO_STACK],
-		.start = events ? 0 : cnt[CNT_NO_STACK] ?
-			 less(outside + cnt[CNT_NOT_READY], cnt[CNT_NO_STACK]) : cnt[CNT_NOT_READY],
+		.start = events ? 0 : !cnt[CNT_NO_STACK] ? cnt[CNT_NOT_READY] :
+			 less_or_0(outside + cnt[CNT_NOT_READY], cnt[CNT_NO_STACK]),
 		.end = events ? 0 : cnt[CNT_ENDED],
 		.no_stack = cnt[CNT_NO_STACK] ? 0 : outside,
 		.left_out = events ? 0 : cnt[CNT_UNWANTED] + cnt[CNT_THINNED],
-		.missed = less(cnt[CNT_MISSED], c->no_event),
+		.missed = less_or_0(cnt[CNT_MISSED], c->no_event),
 	};
 	for (i = 0; i < LOSS_CNT; i++)
 		if (loss_names[i].is_sample)
@@ -124,8 +124,8 @@ void tick_sums(struct tick_sums *out, const struct capture_counts *c, const stru
 
 uint64_t tick_sums_other(const struct capture_counts *c, const struct totals *t)
 {
-	return less(c->bpf[CNT_OTHER] + c->bpf[CNT_UNKNOWN],
-		    t->lost[LOSS_LATE_DISCOVERY] + c->unidentified);
+	return less_or_0(c->bpf[CNT_OTHER] + c->bpf[CNT_UNKNOWN],
+			 t->lost[LOSS_LATE_DISCOVERY] + c->unidentified);
 }
 
 double tick_sums_missed_pct(const struct capture_counts *c)
@@ -151,10 +151,10 @@ void tick_sums_json(const struct tick_sums *ticks, struct json *j)
 	json_object_end(j);
 }
 
-/* ---- what a capture counted since a time ---- */
+/* ---- counts of a capture since a time ---- */
 
 struct counts_since {
-	struct capture_counts then;		/* bpf and cpus are below */
+	struct capture_counts then;		/* bpf and cpus are stored below */
 	uint64_t bpf[CNT_MAX], bpf_since[CNT_MAX];
 	struct cpu_ticks *cpus, *cpus_since;	/* cpus: then.cpu_cnt */
 };
@@ -200,12 +200,12 @@ void counts_since_free(struct counts_since *s)
 	free(s);
 }
 
-static uint64_t grown(uint64_t now, uint64_t then)
+static uint64_t growth_since(uint64_t now, uint64_t then)
 {
 	return now > then ? now - then : 0;
 }
 
-/* What a CPU had then; NULL: it was not there. */
+/* Returns a CPU's ticks then; NULL: it was not online. */
 static const struct cpu_ticks *ticks_then(const struct counts_since *s, int cpu)
 {
 	size_t i;
@@ -232,8 +232,8 @@ static void subtract_cpus(struct counts_since *s, const struct capture_counts *n
 		then = ticks_then(s, now->cpus[i].cpu);
 		if (!then)
 			continue;
-		s->cpus_since[i].delivered = grown(now->cpus[i].delivered, then->delivered);
-		s->cpus_since[i].missed = grown(now->cpus[i].missed, then->missed);
+		s->cpus_since[i].delivered = growth_since(now->cpus[i].delivered, then->delivered);
+		s->cpus_since[i].missed = growth_since(now->cpus[i].missed, then->missed);
 	}
 }
 
@@ -251,7 +251,7 @@ double counts_since(struct counts_since *s, const struct capture_counts *now,
 
 	*out = *now;
 	for (i = 0; i < CNT_MAX; i++)
-		s->bpf_since[i] = grown(now->bpf[i], s->bpf[i]);
+		s->bpf_since[i] = growth_since(now->bpf[i], s->bpf[i]);
 	subtract_cpus(s, now, out);
 	out->bpf = s->bpf_since;
 	table_subtract(counted, ARRAY_SIZE(counted), out, &s->then);

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Take one second's value. True: the condition is met now, for the first time since it was false. */
+/* Takes one second's value. Returns true if the condition becomes met now. */
 static bool take_value(const struct when *w, struct when_process *p, size_t i, bool known,
 		       double value)
 {

@@ -7,7 +7,7 @@
  *   value     = number [ unit ]       %, or for rss K, M, G, KiB, MiB, GiB
  *   duration  = number [ unit ]       s, m, h
  *
- * Spaces may be between them.
+ * Spaces may separate them.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,15 +29,16 @@ static const struct quantity_unit byte_units[] = {
 static const struct metric {
 	const char *name;
 	const struct quantity_unit *units;
-	double below;		/* no value can be so large */
+	double below;		/* exclusive limit of values */
 	const char *wants;	/* what a value must be */
 } metrics[WHEN_METRICS] = {
-	[WHEN_CPU] = { "cpu", percent_units, 1e6, "give percent of one CPU here, such as 90%" },
+	[WHEN_CPU] = { "cpu", percent_units, 1e6, "expected percent of one CPU, such as 90%" },
 	[WHEN_GIL] = { "gil", percent_units, 100,
-		       "give percent of the time here, less than 100, such as 80%" },
-	[WHEN_GC] = { "gc", percent_units, 1e6, "give percent of one CPU here, such as 20%" },
-	[WHEN_THREADS] = { "threads", plain_units, 1e7, "give a number of threads here" },
-	[WHEN_RSS] = { "rss", byte_units, 0x1p53, "give bytes with a unit here, such as 500M or 2G" },
+		       "expected percent of the time, less than 100, such as 80%" },
+	[WHEN_GC] = { "gc", percent_units, 1e6, "expected percent of one CPU, such as 20%" },
+	[WHEN_THREADS] = { "threads", plain_units, 1e7, "expected a number of threads" },
+	[WHEN_RSS] = { "rss", byte_units, 0x1p53,
+		      "expected bytes with a unit, such as 500M or 2G" },
 };
 
 struct parser {
@@ -46,7 +47,7 @@ struct parser {
 	const char *why;
 };
 
-static int wrong(struct parser *p, const char *why)
+static int parse_error(struct parser *p, const char *why)
 {
 	p->why = why;
 	return -EINVAL;
@@ -58,8 +59,8 @@ static void skip_spaces(struct parser *p)
 		p->at++;
 }
 
-/* A word of letters. Returns its length. */
-static size_t letters(const struct parser *p)
+/* Returns the length of a word of letters. */
+static size_t word_length(const struct parser *p)
 {
 	const char *s = p->text + p->at;
 	size_t n = 0;
@@ -74,7 +75,7 @@ static int take_metric(struct parser *p, enum when_metric *metric)
 	size_t len, i;
 
 	skip_spaces(p);
-	len = letters(p);
+	len = word_length(p);
 	for (i = 0; i < WHEN_METRICS; i++) {
 		if (strlen(metrics[i].name) != len ||
 		    strncmp(p->text + p->at, metrics[i].name, len))
@@ -83,19 +84,19 @@ static int take_metric(struct parser *p, enum when_metric *metric)
 		p->at += len;
 		return 0;
 	}
-	return wrong(p, "give cpu, gil, gc, threads or rss here");
+	return parse_error(p, "expected cpu, gil, gc, threads or rss");
 }
 
 static int take_over(struct parser *p)
 {
 	skip_spaces(p);
 	if (p->text[p->at] != '>' || p->text[p->at + 1] == '=')
-		return wrong(p, "give > here");
+		return parse_error(p, "expected >");
 	p->at++;
 	return 0;
 }
 
-/* A number and its unit, up to a space. */
+/* Takes a number and its unit, up to a space. */
 static int take_quantity(struct parser *p, const struct quantity_unit *units, double *value,
 			 const char *wants)
 {
@@ -105,11 +106,11 @@ static int take_quantity(struct parser *p, const struct quantity_unit *units, do
 	skip_spaces(p);
 	len = strcspn(p->text + p->at, " ");
 	if (!len || len >= sizeof(word))
-		return wrong(p, wants);
+		return parse_error(p, wants);
 	memcpy(word, p->text + p->at, len);
 	word[len] = '\0';
 	if (quantity_parse(word, units, value))
-		return wrong(p, wants);
+		return parse_error(p, wants);
 	p->at += len;
 	return 0;
 }
@@ -126,13 +127,13 @@ static int take_value(struct parser *p, struct when *w)
 	if (!err && w->over < m->below)
 		return 0;
 	p->at = at;
-	return wrong(p, m->wants);
+	return parse_error(p, m->wants);
 }
 
-/* "for DURATION", or nothing. */
+/* Takes "for DURATION", or nothing. */
 static int take_duration(struct parser *p, struct when *w)
 {
-	static const char wants[] = "give a time from 1s to 1h here, such as 5s";
+	static const char wants[] = "expected a time from 1s to 1h, such as 5s";
 	double ns;
 	size_t at;
 
@@ -140,8 +141,8 @@ static int take_duration(struct parser *p, struct when *w)
 	skip_spaces(p);
 	if (!p->text[p->at])
 		return 0;
-	if (letters(p) != 3 || strncmp(p->text + p->at, "for", 3))
-		return wrong(p, "give `for DURATION` here, or nothing");
+	if (word_length(p) != 3 || strncmp(p->text + p->at, "for", 3))
+		return parse_error(p, "expected `for DURATION` or nothing");
 	p->at += 3;
 	skip_spaces(p);
 	at = p->at;
@@ -151,7 +152,7 @@ static int take_duration(struct parser *p, struct when *w)
 		return 0;
 	}
 	p->at = at;
-	return wrong(p, wants);
+	return parse_error(p, wants);
 }
 
 int when_parse(const char *text, struct when *w, size_t *at, const char **why)
@@ -169,7 +170,7 @@ int when_parse(const char *text, struct when *w, size_t *at, const char **why)
 		err = take_duration(&p, w);
 	skip_spaces(&p);
 	if (!err && p.text[p.at])
-		err = wrong(&p, "nothing may follow");
+		err = parse_error(&p, "unexpected text");
 	*at = p.at;
 	*why = p.why;
 	return err;

@@ -6,13 +6,13 @@
 
 #include "base/u64map.h"
 
-/* Of one user. A thousand usual processes need half as much. */
+/* Limits of one user. A thousand typical processes need half as much. */
 #ifndef NAMES_OF_USER_MAX
 #define NAMES_OF_USER_MAX (1ull << 30)
 #define CODES_OF_USER_MAX (512ull << 20)
 #endif
 
-static struct u64map budgets;	/* uid -> struct budget, of users who have processes */
+static struct u64map budgets;	/* uid -> struct budget, of users that have processes */
 
 struct budget *budget_join(uint32_t uid)
 {

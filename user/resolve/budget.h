@@ -10,20 +10,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The bytes that a user's processes take now. */
+/* Memory that a user's processes use now, in bytes. */
 struct budget {
 	uint32_t uid;
 	uint32_t processes;
-	size_t names;		/* names and frames: they stay until the process has ended */
+	size_t names;		/* names and frames: kept until the process has ended */
 	size_t codes;		/* code objects: a process can forget them */
 };
 
-/* The budget of a user, for one process more. NULL: root, who has no limit; or no memory. */
+/*
+ * Returns a user's budget and counts one more process. NULL: root, who has no limit; or no memory.
+ */
 struct budget *budget_join(uint32_t uid);
-/* The process has ended; what it took was given back. b may be NULL, also below. */
+/* The process has ended and has given back what it took. b may be NULL here and below. */
 void budget_leave(struct budget *b);
 
-/* Is all used up? */
+/* Return true if the limit is reached. */
 bool budget_names_full(const struct budget *b);
 bool budget_codes_full(const struct budget *b);
 

@@ -12,17 +12,17 @@
 #include "resolve/budget.h"
 #include "resolve/symbolize.h"
 
-/* Upper bounds: code objects, and the bytes that they take. */
+/* Limits of code objects and of their memory in bytes. */
 #define KNOWN_BYTES_MAX (256u << 20)
-/* A process may have so many even if its user has too many. */
+/* A process may have this many bytes even if its user has too many. */
 #define KNOWN_BYTES_LEAST (1u << 20)
 
 /*
- * Upper bounds for hostile programs: names in the intern table, which stay there until the profile
- * ends, and reads from the process. Beyond them frames are <unresolved>.
+ * Limits for hostile programs: names in the intern table, which are kept until the profile ends,
+ * and reads from the process. Beyond them frames are <unresolved>.
  */
 #define NAMES_BYTES_MAX (64u << 20)
-#define NAME_BYTES 32		/* that each name takes in the tables */
+#define NAME_BYTES 32		/* memory of each name in the tables */
 #define READS_A_SECOND 4096
 
 void code_objects_init(struct code_objects *codes, const struct cpython_image *image,
@@ -90,7 +90,7 @@ bool code_objects_are_full(const struct code_objects *codes)
 
 /* ---- snapshots, and the process ---- */
 
-/* Has a record of len bytes all that its pieces claim? The next function requires it. */
+/* Returns true if a record of len bytes has all that its pieces claim; required by the next one. */
 static bool is_whole(const struct raw_code *raw, size_t len)
 {
 	return len >= offsetof(struct raw_code, table) &&
@@ -99,7 +99,7 @@ static bool is_whole(const struct raw_code *raw, size_t len)
 	       raw->file_at.len <= RAW_CODE_FILE;
 }
 
-/* Read len bytes at an address of the process. 0; -ENODATA: no piece has all of them. */
+/* Reads len bytes at an address of the process. 0; -ENODATA: no piece has all of them. */
 static int read_snapshot(const struct raw_code *raw, uint64_t addr, void *buf, size_t len)
 {
 	const struct {
@@ -124,17 +124,17 @@ static int read_snapshot(const struct raw_code *raw, uint64_t addr, void *buf, s
 	return -ENODATA;
 }
 
-/* Reads a code object: from a snapshot, if there is one, and what that has not from the process. */
+/* Reads a code object from a snapshot, if there is one; missing parts come from the process. */
 struct reader {
 	struct code_objects *codes;
 	const struct raw_code *snapshot;	/* NULL: there is none */
-	bool not_process;	/* the process is not read */
+	bool not_process;	/* do not read the process */
 	bool filled;		/* a gap of the snapshot was filled */
 	int err;		/* why the process could not be read: -EBUSY, there was no time;
-				 * -ESRCH, it has ended; 0: it could be, or was not */
+				 * -ESRCH, it has ended; 0: no error, or not tried */
 };
 
-/* Read from the process, if more reads are allowed; otherwise -EBUSY. */
+/* Reads from the process, if more reads are allowed; otherwise -EBUSY. */
 static int read_process(struct code_objects *codes, uint64_t addr, void *buf, size_t len)
 {
 	int err;
@@ -202,7 +202,7 @@ static bool is_trampoline(const struct code_object *code)
 	       !strcmp(code->name, "<interpreter trampoline>");
 }
 
-/* Give c the code object *code, and intern its names. 0: c owns it; else the caller still does. */
+/* Gives c the code object *code and interns its names. 0: c owns it; else the caller still does. */
 static int name_code(struct code_objects *codes, struct known_code *c,
 		     const struct code_object *code)
 {
@@ -231,9 +231,9 @@ static int name_code(struct code_objects *codes, struct known_code *c,
 }
 
 /*
- * A snapshot's gaps were filled from the process, which by now may have another code object at
- * this address: compare the fingerprint, so that names of two code objects are not mixed. If the
- * process has ended meanwhile, it cannot be compared, and the result is 0.
+ * A snapshot's gaps were filled from the process, which by now may have another code object at this
+ * address. Compares the fingerprint, so that names of two code objects are not mixed. If the
+ * process has ended meanwhile, this is impossible, and the result is 0.
  */
 static int check_filled(struct reader *r, const struct code_object *code)
 {
@@ -245,7 +245,7 @@ static int check_filled(struct reader *r, const struct code_object *code)
 	return err == -ESRCH ? 0 : err;
 }
 
-/* Read c's code object. If that fails, c keeps what it has. 0 or -ENOMEM. */
+/* Reads c's code object. If that fails, c keeps what it has. 0 or -ENOMEM. */
 static int read_code(struct reader *r, struct known_code *c)
 {
 	const struct target_mem mem = { reader_read, r };
@@ -280,7 +280,7 @@ static struct known_code *known_code(const struct code_objects *codes, uint64_t 
 	return c;
 }
 
-/* The entry of (addr, id). If there is none, a new one is made, and *fresh set. NULL: no memory. */
+/* Returns the entry of (addr, id), or a new one, with *fresh set. NULL: no memory. */
 static struct known_code *code_entry(struct code_objects *codes, uint64_t addr, uint32_t id,
 				     bool *fresh)
 {
@@ -318,7 +318,7 @@ int code_objects_find(struct code_objects *codes, const struct raw_frame *raw,
 	c = *out = code_entry(codes, raw->code, raw->id, &fresh);
 	if (!c)
 		return -ENOMEM;
-	/* Without a fingerprint the address may have another code object now. */
+	/* Without a fingerprint, another code object may be at this address now. */
 	if (!fresh && !c->id && c->resolved) {
 		drop_code(codes, c);
 		fresh = true;
@@ -331,7 +331,7 @@ int code_objects_find(struct code_objects *codes, const struct raw_frame *raw,
 	return read_code(&reader, c);
 }
 
-/* If the gaps cannot be filled, the code object is read without them: it may have no line table. */
+/* If the gaps cannot be filled, the code object is read without them and may lack a line table. */
 static int learn_snapshot(struct code_objects *codes, const struct raw_code *raw,
 			  struct known_code *c)
 {

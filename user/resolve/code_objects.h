@@ -4,8 +4,8 @@
  * symbolize.c.
  *
  * A code object is identified by its address and its fingerprint, so that an address that is used
- * again never gets an old name. It comes from the BPF side's snapshot, and what that has not from
- * the process, as long as reads are allowed.
+ * again never gets an old name. It is read from the BPF side's snapshot; what is missing there is
+ * read from the process, as long as reads are allowed.
  */
 #ifndef TACHBPF_CODE_OBJECTS_H
 #define TACHBPF_CODE_OBJECTS_H
@@ -22,7 +22,7 @@ struct budget;
 struct intern;
 struct symbolizer_stats;
 
-/* With so many, they are to be forgotten. */
+/* When there are this many, code_objects_forget() must be called. */
 #define CODE_OBJECTS_MAX (64 * 1024)
 
 struct known_code {
@@ -40,40 +40,40 @@ struct code_objects {
 	const struct cpython_image *image;
 	struct target_mem mem;
 	struct intern *in;
-	struct symbolizer_stats *stats;	/* all but unresolved is counted here */
+	struct symbolizer_stats *stats;	/* everything except unresolved is counted here */
 	bool gone;			/* the process has ended: nothing is read from it */
 	struct u64map by_key;		/* hash of (addr, id) -> chain of known_code */
 	size_t cnt, bytes;
-	uint32_t reads_left;		/* until code_objects_refill() */
-	size_t name_bytes;		/* that names added to `in` take */
+	uint32_t reads_left;		/* reads allowed until code_objects_refill() */
+	size_t name_bytes;		/* memory of names added to `in` */
 	struct budget *budget;		/* of the process' user; NULL: none */
-	size_t budget_names;		/* what this process has taken of it */
+	size_t budget_names;		/* this process' share of it */
 };
 
 /* image, in and stats outlive it; mem, which reads the process' memory, is copied. */
 void code_objects_init(struct code_objects *codes, const struct cpython_image *image,
 		       struct target_mem mem, struct intern *in, struct symbolizer_stats *stats);
 void code_objects_free(struct code_objects *codes);
-/* The process is this user's: what it takes counts in budget.h. To be called first. */
+/* Sets the process' user, to whose budget (budget.h) memory is charged. To be called first. */
 void code_objects_set_owner(struct code_objects *codes, uint32_t uid);
-/* Names or frames of so many bytes were added to the intern table. */
+/* Counts the memory of names or frames that were added to the intern table. */
 void code_objects_count_names(struct code_objects *codes, size_t bytes);
-/* Renew the number of reads from the process that are allowed. To be called once a second. */
+/* Renews the number of reads allowed from the process. To be called once a second. */
 void code_objects_refill(struct code_objects *codes);
 
-/* Are there so many that code_objects_forget() is to be called? */
+/* Returns true if code_objects_forget() must be called. */
 bool code_objects_are_full(const struct code_objects *codes);
-/* Those that are needed again are read from the process; new ones come from the BPF side. */
+/* Forgets all. Those needed again are read from the process; new ones come from the BPF side. */
 void code_objects_forget(struct code_objects *codes);
-/* Take a snapshot of len bytes. 0; -EBADMSG: it is not whole; -ENOMEM. */
+/* Takes a snapshot of len bytes. 0; -EBADMSG: it is incomplete; -ENOMEM. */
 int code_objects_learn(struct code_objects *codes, const struct raw_code *raw, size_t len);
 /*
- * The code object of a raw frame, known or read from the process. *out NULL: neither. *out may have
- * no name (resolved). 0 or -ENOMEM.
+ * Finds the code object of a raw frame, or reads it from the process. *out is NULL if neither
+ * succeeds, and may lack a name (resolved). 0 or -ENOMEM.
  */
 int code_objects_find(struct code_objects *codes, const struct raw_frame *raw,
 		      struct known_code **out);
-/* The opcode of the instruction at lasti, as code_opcode(), read from the process. */
+/* Returns the opcode of the instruction at lasti, read from the process; see code_opcode(). */
 uint8_t code_objects_opcode(struct code_objects *codes, const struct known_code *c, uint32_t lasti);
 
 #endif

@@ -13,7 +13,7 @@ static bool slot_used(const void *slot)
 	return ((const struct known_frame *)slot)->raw.code;
 }
 
-/* The process chooses what is in a raw frame: ctx is the cache, which has a secret. */
+/* The process chooses the contents of a raw frame: ctx is the cache, which has a secret. */
 static uint64_t slot_hash(const void *record, const void *ctx)
 {
 	const struct raw_frame *raw = &((const struct known_frame *)record)->raw;
@@ -27,7 +27,7 @@ static bool slot_same(const void *slot, const void *key, const void *ctx)
 	const struct raw_frame *a = &((const struct known_frame *)slot)->raw;
 	const struct raw_frame *b = &((const struct known_frame *)key)->raw;
 
-	/* One condition, so that there is no branch for hash_slots_near(). */
+	/* A single condition, so that hash_slots_near() has no branch. */
 	return !((a->code ^ b->code) |
 		 (hash_secret_load(&a->lasti) ^ hash_secret_load(&b->lasti)));
 }

@@ -22,25 +22,26 @@ _Static_assert(sizeof(struct known_frame) == 24, "a process has thousands of slo
 
 struct frame_cache {
 	struct hash_slots table;	/* of struct known_frame */
-	uint64_t seed;			/* of hashes: the process chooses what is in raw frames */
+	uint64_t seed;			/* of hashes: the process chooses the contents of raw
+					 * frames */
 };
 
 /* Returns false if there is no memory. */
 bool frame_cache_init(struct frame_cache *c);
 void frame_cache_free(struct frame_cache *c);
-/* Remove all frames. */
+/* Removes all frames. */
 void frame_cache_forget(struct frame_cache *c);
-/* Make room for one more frame. Pointers to slots become invalid. 0 or -ENOMEM. */
+/* Makes room for one more frame. Pointers to slots become invalid. 0 or -ENOMEM. */
 int frame_cache_reserve(struct frame_cache *c);
 /*
- * Returns the frame's slot; or if the frame is not there, the free slot where it belongs. A caller
- * who fills a free slot increments table.cnt.
+ * Returns the frame's slot or, if the frame is not cached, the free slot where it belongs. A caller
+ * that fills a free slot increments table.cnt.
  */
 struct known_frame *frame_cache_slot(const struct frame_cache *c, const struct raw_frame *raw);
 
 /*
- * Set the ids of the first of n frames; returns of how many. It ends before a frame that is not
- * resolved; now and then before one that is, which frame_cache_slot() finds.
+ * Sets the ids of the first frames, at most n, and returns their number. It stops at a frame that
+ * is not resolved, and occasionally at one that is, which frame_cache_slot() finds.
  */
 uint32_t frame_cache_ids(const struct frame_cache *c, const struct raw_frame *raw, uint32_t n,
 			 uint32_t *ids);

@@ -4,14 +4,14 @@
 
 #include <errno.h>
 
-/* Looks in each of the first seconds, then at the 8th, 16th, ... */
+/* Checks in each of the first seconds, then at the 8th, 16th, ... */
 #define EACH_UNTIL 4
 #define THREADS_LOOKED_AT 4
 #define FRAMES_LOOKED_AT 4
 
 /*
- * 1: the frame's code object has been compiled, and is still the one that was sampled; 0: not that;
- * -ESRCH: the process has ended.
+ * Returns 1 if the frame's code object has been compiled and is still the one that was sampled, 0
+ * if not; -ESRCH: the process has ended.
  */
 static int is_compiled(const struct target_mem *mem, const struct cpython_image *image,
 		       const struct raw_frame *frame)

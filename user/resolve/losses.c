@@ -12,7 +12,7 @@ const struct loss_name loss_names[LOSS_CNT] = {
 	[LOSS_BUSY] = { "busy", "samples: the tick interrupted another BPF program",
 		{ CNT_BUSY }, true },
 	[LOSS_WAITS_RING_FULL] = { "waits_ring_full",
-		"begins or ends of waits: the ring buffer was full",
+		"starts or ends of waits: the ring buffer was full",
 		{ CNT_WAIT_LOST, CNT_SWITCH_IN_LOST } },
 	[LOSS_WAITS_UNREADABLE] = { "waits_unreadable",
 		"stacks of waits: the thread state could not be read",
@@ -23,7 +23,7 @@ const struct loss_name loss_names[LOSS_CNT] = {
 		"exception types or kernel stacks: the ring buffer was full",
 		{ CNT_EXTRA_LOST } },
 	[LOSS_NATIVE_RING_FULL] = { "native_ring_full",
-		"machine code's frames: the ring buffer was full",
+		"native frames: the ring buffer was full",
 		{ CNT_NATIVE_LOST } },
 	[LOSS_ASYNC_RING_FULL] = { "async_ring_full",
 		"chains of awaiting tasks: the ring buffer was full",
@@ -32,26 +32,26 @@ const struct loss_name loss_names[LOSS_CNT] = {
 		"page faults or allocations: the ring buffer was full",
 		{ CNT_ALLOC_LOST }, true },
 	[LOSS_FREES_RING_FULL] = { "frees_ring_full",
-		"frees or moves of memory: the ring buffer was full, or no budget was left",
+		"frees or moves of memory: the ring buffer was full, or the budget was used up",
 		{ CNT_FREE_LOST } },
 	[LOSS_BLOCKS_FULL] = { "blocks_full",
-		"allocations: more blocks lived, or threads allocated, than there is room for",
+		"allocations: too many live blocks or allocating threads",
 		{ CNT_BLOCK_LOST } },
 	[LOSS_EVENTS_BEYOND] = { "events_beyond",
-		"events: they came faster than an eighth of a CPU's time can follow",
+		"events: taking them would need more than an eighth of a CPU",
 		{ CNT_EVENT_BEYOND }, true },
 	[LOSS_COLLECTIONS] = { "collections_unknown",
-		"collections: the counters made no sense, or of too many interpreters", { 0 } },
+		"collections: implausible counters, or too many interpreters", { 0 } },
 	[LOSS_LATE_DISCOVERY] = { "late_discovery",
-		"samples: the process was not yet known to be Python", { 0 }, true },
+		"samples: the process was not yet recognised as Python", { 0 }, true },
 	[LOSS_THREAD_STATE_UNREADABLE] = { "thread_state_unreadable",
 		"samples: the thread state could not be read",
 		{ CNT_TSTATE_UNREADABLE }, true },
 	[LOSS_THREAD_STATE_UNCERTAIN] = { "thread_state_uncertain",
-		"samples: it is not known which thread state belongs to the thread",
+		"samples: it is unknown which thread state belongs to the thread",
 		{ CNT_TSTATE_UNCERTAIN }, true },
 	[LOSS_ORPHANS] = { "orphans",
-		"samples of processes that had ended before they were known", { 0 }, true },
+		"samples of processes that ended before they were known", { 0 }, true },
 	[LOSS_WRITE] = { "write", "samples that could not be written to the file", { 0 }, true },
 	[LOSS_NO_FILE] = { "no_file",
 		"samples of processes whose file could not be created", { 0 }, true },
@@ -60,8 +60,7 @@ const struct loss_name loss_names[LOSS_CNT] = {
 		"exec, fork or exit records: the ring buffer was full",
 		{ CNT_LIFECYCLE_LOST } },
 	[LOSS_PROCESS_TABLE_FULL] = { "process_table_full",
-		"processes that were not profiled, or not to their end: the process table "
-		"was full",
+		"processes not profiled, or only in part: the process table was full",
 		{ CNT_PROCS_FULL } },
 };
 
@@ -87,7 +86,7 @@ uint64_t losses_counted(enum loss_cause cause, const uint64_t *bpf)
 	return sum;
 }
 
-/* The thread's row, made if there is room. NULL: there is none. */
+/* Returns the thread's row, a new one if there is room. NULL: there is no room. */
 static struct thread_losses *row_of(struct losses_of_threads *l, uint32_t tid)
 {
 	uint32_t i;
@@ -101,7 +100,7 @@ static struct thread_losses *row_of(struct losses_of_threads *l, uint32_t tid)
 	return &l->list[l->cnt++];
 }
 
-static const struct thread_losses *find(const struct losses_of_threads *l, uint32_t tid)
+static const struct thread_losses *find_thread(const struct losses_of_threads *l, uint32_t tid)
 {
 	uint32_t i;
 
@@ -133,7 +132,7 @@ void losses_add_since(struct losses_of_threads **l, const struct losses_of_threa
 
 	for (i = 0; from && i < from->cnt; i++) {
 		now = &from->list[i];
-		then = find(before, now->tid);
+		then = find_thread(before, now->tid);
 		for (cause = 0; cause < LOSS_CNT; cause++)
 			losses_add(l, now->tid, cause,
 				   now->lost[cause] - (then ? then->lost[cause] : 0));

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * losses.h - why samples are missing, and of which threads of a process.
+ * losses.h - why samples are missing, and which threads of a process lost them.
  *
- * A new cause of loss is a member of enum loss_cause and a line in losses.c. One that the BPF side
- * counts is also a member of enum counter (abi.h), from CNT_LOSSES on.
+ * A new cause of loss needs a member of enum loss_cause and a line in losses.c. One that the BPF
+ * side counts also needs a member of enum counter (abi.h), from CNT_LOSSES on.
  */
 #ifndef TACHBPF_LOSSES_H
 #define TACHBPF_LOSSES_H
@@ -45,13 +45,13 @@ struct loss_name {
 	const char *key;	/* in session.json */
 	const char *text;	/* in the summary */
 	enum counter counters[LOSS_COUNTERS];	/* of the BPF side; 0: none */
-	bool is_sample;		/* what is lost is a whole sample, of a tick or an event */
+	bool is_sample;		/* a whole sample is lost, of a tick or an event */
 };
 extern const struct loss_name loss_names[LOSS_CNT];
 
-/* The cause that a counter of the BPF side counts; LOSS_CNT: it counts no loss. */
+/* Returns the cause that a counter of the BPF side counts; LOSS_CNT: it counts no loss. */
 enum loss_cause loss_of_counter(enum counter which);
-/* How many losses of a cause the BPF side has counted. bpf: its CNT_MAX counters. */
+/* Returns how many losses of a cause the BPF side has counted. bpf: its CNT_MAX counters. */
 uint64_t losses_counted(enum loss_cause cause, const uint64_t *bpf);
 
 /* The losses of one process' threads: the first LOSS_THREADS_MAX threads that lost something. */
@@ -66,11 +66,11 @@ struct losses_of_threads {
 };
 
 /*
- * Add losses of a thread to *l, which is made if it is NULL; the caller frees it. Of further
- * threads, and without memory, nothing is added: the process' own sum has them.
+ * Adds losses of a thread to *l, which is allocated if it is NULL; the caller frees it. Losses of
+ * further threads, or without memory, are counted only in the process' own sum.
  */
 void losses_add(struct losses_of_threads **l, uint32_t tid, enum loss_cause cause, uint64_t cnt);
-/* Add all losses of from, which may be NULL, less those of before, which may be NULL, too. */
+/* Adds all losses in from, minus those in before. Both may be NULL. */
 void losses_add_since(struct losses_of_threads **l, const struct losses_of_threads *from,
 		      const struct losses_of_threads *before);
 

@@ -2,9 +2,9 @@
 /*
  * native_frames.c - see native_frames.h.
  *
- * A target chooses its addresses and the names in its files, so all that is kept is bounded: the
- * table of addresses is emptied when it is full. Rows of the intern table stay until the process
- * has ended, so a process has a number of them, and its user a budget (budget.h).
+ * A target chooses its addresses and the names in its files, so everything kept has a limit: the
+ * table of addresses is emptied when it is full. Rows of the intern table are kept until the
+ * process has ended, so each process has a maximum, and its user a budget (budget.h).
  */
 #include "resolve/native_frames.h"
 
@@ -22,19 +22,19 @@
 #include "native/native.h"
 #include "resolve/budget.h"
 
-/* Upper bounds: addresses in the table, and those that wait for a name. */
+/* Limits: addresses in the table, and those that wait for a name. */
 #ifndef NATIVE_KNOWN_MAX
 #define NATIVE_KNOWN_MAX (128 * 1024)
 #define NATIVE_PENDING_MAX 4096		/* fits native_known.pending1 */
 #endif
-/* And what a process adds to its intern table. */
+/* Limits of what a process adds to its intern table. */
 #ifndef NATIVE_ROWS_MAX
 #define NATIVE_ROWS_MAX 200000
 #endif
 #define NAMES_BYTES_MAX (32u << 20)
-#define NAME_BYTES 32			/* that each name takes in the tables */
+#define NAME_BYTES 32			/* memory of each name in the tables */
 #define FRAME_BYTES 64
-/* Longer names of functions and files are cut, before \xNN take their place. */
+/* Longer names of functions and files are cut, before escapes \xNN are inserted. */
 #define TEXT_MAX 1024
 #define FUNCTIONS_MAX (sizeof(((struct native_name *)0)->functions) / \
 		       sizeof(struct native_function))
@@ -47,14 +47,14 @@ struct pending {
 	uint32_t returned;		/* how often */
 };
 
-/* The rows of machine code in the process' intern table, and what they take. */
+/* The rows of machine code in the process' intern table, and their memory. */
 struct rows {
 	struct intern *in;
 	struct budget *budget;		/* of the process' user; NULL: none */
-	size_t budget_names;		/* what this process has taken of it */
-	struct u64map libraries;	/* file -> what of it was entered: a mark */
+	size_t budget_names;		/* this process' share of it */
+	struct u64map libraries;	/* file -> how much of it was recorded: a mark */
 	uint32_t cnt;			/* added to in */
-	size_t name_bytes;		/* that names added to in take */
+	size_t name_bytes;		/* memory of names added to in */
 };
 
 struct native_frames {
@@ -128,7 +128,7 @@ static bool rows_have_room(const struct rows *r)
 	       !budget_names_full(r->budget);
 }
 
-/* Count what was added to the tables since they had so many strings and frames. */
+/* Counts what was added to the tables since they had this many strings and frames. */
 static void count_rows(struct rows *r, uint32_t strings, uint32_t frames)
 {
 	const struct profile_tables *t = intern_tables(r->in);
@@ -145,7 +145,7 @@ static void count_rows(struct rows *r, uint32_t strings, uint32_t frames)
 	}
 }
 
-/* Text of a file, for a name. */
+/* Returns text of a file in printable form. */
 static const char *shown_text(const char *s, char out[4 * TEXT_MAX + 1])
 {
 	return s ? escape_text(s, strnlen(s, TEXT_MAX), out, 4 * TEXT_MAX + 1) : NULL;
@@ -161,7 +161,7 @@ static int intern_function(struct intern *in, const char *library, const struct 
 			     shown_text(f->name, names[2]), line, id);
 }
 
-/* The row of a function in a library. This and the following functions: 0 or -ENOMEM. */
+/* Adds the row of a function in a library. This and the following functions: 0 or -ENOMEM. */
 static int rows_add(struct rows *r, const char *library, const struct native_function *f,
 		    uint32_t *id)
 {
@@ -173,7 +173,9 @@ static int rows_add(struct rows *r, const char *library, const struct native_fun
 	return err;
 }
 
-/* The row of all of a library's code that has no name; without room, of all machine code. */
+/*
+ * Returns the row of all of a library's unnamed code or, if there is no room, of all machine code.
+ */
 static int rows_library(struct rows *r, const char *library, uint32_t *id)
 {
 	const struct native_function f = { .name = library };
@@ -183,7 +185,7 @@ static int rows_library(struct rows *r, const char *library, uint32_t *id)
 	return intern_synthetic(r->in, FRAME_NATIVE, "<native>", id);
 }
 
-/* A row of its own, which is a copy of the row `as`: see intern_later(). */
+/* Adds a row of its own, a copy of the row `as`: see intern_later(). */
 static int rows_later(struct rows *r, uint32_t as, uint32_t *id)
 {
 	const struct profile_tables *t = intern_tables(r->in);
@@ -194,7 +196,7 @@ static int rows_later(struct rows *r, uint32_t as, uint32_t *id)
 	return err;
 }
 
-/* What a file's entry has: a mark each, because the map keeps pointers. */
+/* Marks of a file: the map keeps pointers. */
 static char without_build_id, with_build_id;
 
 static int enter_library(struct intern *in, const struct native_file *f)
@@ -208,8 +210,8 @@ static int enter_library(struct intern *in, const struct native_file *f)
 }
 
 /*
- * A frame is in the file: enter its library into the profile's strings once, and once more when its
- * build id becomes known. Beyond NATIVE_LIBRARIES_MAX nothing is entered.
+ * A frame is in the file: adds its library to the profile's strings once, and again when its build
+ * id becomes known. Beyond NATIVE_LIBRARIES_MAX nothing is added.
  */
 static int note_library(struct rows *r, const struct native *native, uint32_t file)
 {
@@ -228,7 +230,7 @@ static int note_library(struct rows *r, const struct native *native, uint32_t fi
 	return err ? err : enter_library(r->in, f);
 }
 
-/* Rows of this file's code are to come: enter what is known of the file. */
+/* Rows of this file's code will follow: records what is known of the file. */
 static int rows_note_file(struct rows *r, const struct native *native, uint32_t file)
 {
 	uint32_t strings = intern_tables(r->in)->string_cnt;
@@ -240,7 +242,7 @@ static int rows_note_file(struct rows *r, const struct native *native, uint32_t 
 
 /* ---- addresses ---- */
 
-/* Make room for so many more at once, so that none of their slots moves. */
+/* Makes room for cnt more at once, so that none of their slots moves. */
 static int reserve_known(struct native_frames *nf, uint32_t cnt)
 {
 	int err;
@@ -249,7 +251,7 @@ static int reserve_known(struct native_frames *nf, uint32_t cnt)
 		hash_slots_clear(&nf->known, &kind);
 		nf->list_cnt = 0;
 	}
-	/* It doubles, and has at least twice cnt slots: half of those that are added suffice. */
+	/* It doubles, and has at least twice cnt slots: half the number added is enough. */
 	nf->known.cnt += cnt;
 	err = hash_slots_reserve(&nf->known, &kind, NULL);
 	nf->known.cnt -= cnt;
@@ -282,7 +284,7 @@ int native_frames_find(struct native_frames *nf, const struct raw_native *raw,
 		if (out[i]->classified)
 			continue;
 		out[i]->class = (uint8_t)native_class(nf->native, out[i]->file, out[i]->addr);
-		/* Until its table is there, a file's functions may not be known. */
+		/* Until its table is loaded, a file's functions may be unknown. */
 		out[i]->classified = i + 1 < cnt || raw->end != NATIVE_NO_TABLE;
 	}
 	return 0;
@@ -290,7 +292,7 @@ int native_frames_find(struct native_frames *nf, const struct raw_native *raw,
 
 /* ---- from an address to its rows ---- */
 
-/* Make rows of all functions of a name; *cnt of them. */
+/* Adds rows for all functions of a name; *cnt is their number. */
 static int add_rows(struct rows *rows, const struct native_name *name,
 		    uint32_t ids[FUNCTIONS_MAX], uint32_t *cnt)
 {
@@ -320,7 +322,7 @@ static int keep_ids(struct native_frames *nf, struct native_known *k, const uint
 	return 0;
 }
 
-/* Remember an address until its name is there. -ENOSPC: so many are remembered already. */
+/* Remembers an address until its name is known. -ENOSPC: there are too many already. */
 static int add_pending(struct native_frames *nf, struct native_known *k, const char *library)
 {
 	struct pending *bigger;
@@ -344,7 +346,9 @@ static int add_pending(struct native_frames *nf, struct native_known *k, const c
 	return keep_ids(nf, k, &id, 1);
 }
 
-/* Is it the name of a function? One without a symbol is called "libfoo.so.1+0x1234". */
+/*
+ * Returns true if it is the name of a function. One without a symbol is named "libfoo.so.1+0x1234".
+ */
 static bool has_symbol(const struct native_name *name)
 {
 	size_t len = strlen(name->library);
@@ -353,7 +357,7 @@ static bool has_symbol(const struct native_name *name)
 			     strncmp(name->functions[0].name + len, "+0x", 3));
 }
 
-/* Set the ids of an address for the first time. */
+/* Sets the ids of an address for the first time. */
 static int ask_for_name(struct native_frames *nf, struct native_known *k)
 {
 	uint32_t ids[FUNCTIONS_MAX], cnt = 1;
@@ -365,7 +369,7 @@ static int ask_for_name(struct native_frames *nf, struct native_known *k)
 		return -ENOMEM;
 	if (err == -EAGAIN) {
 		err = add_pending(nf, k, name.library);
-		/* Not for ever: it is asked for again when it is needed again. */
+		/* Not permanently: it is requested again when it is needed again. */
 		return err == -ENOSPC ? rows_library(&nf->rows, name.library, &k->id) : err;
 	}
 	named = !err && has_symbol(&name) && rows_have_room(&nf->rows);
@@ -400,7 +404,7 @@ int native_frames_ids(struct native_frames *nf, struct native_known *known, cons
 
 /* ---- names that come later ---- */
 
-/* The slot of a frame without a name. NULL: the table was emptied since. */
+/* Returns the slot of a frame without a name. NULL: the table was emptied meanwhile. */
 static struct native_known *slot_of(const struct native_frames *nf, uint32_t i)
 {
 	const struct native_known key = {
@@ -412,7 +416,7 @@ static struct native_known *slot_of(const struct native_frames *nf, uint32_t i)
 	return k && k->used && k->pending1 == i + 1 ? k : NULL;
 }
 
-/* The last one takes its place. */
+/* The last pending frame takes its place. */
 static void drop_pending(struct native_frames *nf, uint32_t i)
 {
 	uint32_t last = (uint32_t)nf->pending_cnt - 1;
@@ -428,8 +432,8 @@ static void drop_pending(struct native_frames *nf, uint32_t i)
 }
 
 /*
- * Name the row of a pending address: it is one row, so of inlined functions the one that has the
- * others in it. Later stacks have them all.
+ * Names the row of a pending address. It is a single row, so with inlined functions it is the
+ * outermost one. Later stacks have all of them.
  */
 static int name_pending(struct native_frames *nf, uint32_t i, const struct native_name *name,
 			bool named)

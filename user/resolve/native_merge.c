@@ -2,28 +2,28 @@
 /*
  * native_merge.c - see native_merge.h.
  *
- * A run is a row of Python frames in one eval frame. Runs and C frames are both gone through once,
- * from the innermost on: each run looks for its eval frame behind that of the run before.
+ * A run is a sequence of Python frames in one eval frame. Runs and C frames are each traversed
+ * once, innermost first: each run looks for its eval frame after that of the previous run.
  *
- * From 3.11 on an entry says where in its eval frame something lies (3.12+: the shim, 3.11: the
+ * From 3.11 on an entry has the address of something in its eval frame (3.12+: the shim, 3.11: the
  * _PyCFrame), so the eval frame is known even without its name. Where no address is known, the next
  * frame of class EVAL is taken. Counting from the innermost is right for a greenlet, and where one
- * interpreter was called by another: what is further out has Python frames that this sample does
- * not have. But where an evaluation function begins and ends it has no Python frame (up to 3.10 in
- * one of 20 samples of programs that do little but call): it is passed over if exactly one is left.
+ * interpreter was called by another: frames further out have Python frames that this sample lacks.
+ * But an evaluation function that is just starting or ending has no Python frame (up to 3.10 in one
+ * of 20 samples of programs that do little except call): it is skipped if exactly one is left.
  */
 #include "resolve/native_merge.h"
 
 #include "native/native.h"
 
 /*
- * So many frames can be further in than an eval frame that has not linked its Python frame yet, or
- * not any more: v3.6.15 Python/ceval.c, exit_eval_frame, calls _Py_CheckFunctionResult(), which
+ * At most this many frames can be inside an eval frame that has not linked its Python frame yet, or
+ * no longer has it: v3.6.15 Python/ceval.c, exit_eval_frame, calls _Py_CheckFunctionResult(), which
  * calls PyErr_Occurred() and that _PyThreadState_UncheckedGet().
  */
 #define PROLOGUE_DEPTH 3
 #define NOT_FOUND UINT32_MAX
-/* A larger frame is none, but leads from one stack to another. */
+/* A larger "frame" is a jump from one stack to another. */
 #define FRAME_BYTES_MAX (64u << 20)
 
 struct merging {
@@ -33,11 +33,11 @@ struct merging {
 	uint32_t search;	/* the first C frame that can be the next run's eval frame */
 	uint32_t given;		/* Python frames that are in a run */
 	uint32_t waiting;	/* ... and not in out: their eval frame was not found */
-	bool all;		/* no C frame is left out */
+	bool all;		/* leave out no C frame */
 	bool placed;		/* an entry's address was found in an eval frame */
 };
 
-static void put(struct merging *m, uint32_t item)
+static void put_item(struct merging *m, uint32_t item)
 {
 	if (m->out->cnt < NATIVE_MERGE_MAX)
 		m->out->items[m->out->cnt++] = (uint16_t)item;
@@ -46,15 +46,15 @@ static void put(struct merging *m, uint32_t item)
 static void put_python(struct merging *m)
 {
 	for (; m->waiting; m->waiting--)
-		put(m, NATIVE_MERGE_PYTHON);
+		put_item(m, NATIVE_MERGE_PYTHON);
 }
 
-/* The C frames up to this one, without it. */
+/* Adds the C frames before this one. */
 static void put_native(struct merging *m, uint32_t end)
 {
 	for (; m->next < end; m->next++)
 		if (m->all || m->in->classes[m->next] == NATIVE_CODE)
-			put(m, m->next);
+			put_item(m, m->next);
 }
 
 static uint32_t next_eval(const struct native_merge_in *in, uint32_t from)
@@ -68,8 +68,9 @@ static uint32_t next_eval(const struct native_merge_in *in, uint32_t from)
 }
 
 /*
- * The frame, from this one on, that has the address in its part of the stack. All are modulo 2^32:
- * a signal's handler may have another stack (sigaltstack) than what it has interrupted.
+ * Returns the first frame, starting with this one, that has the address in its part of the stack.
+ * All addresses are modulo 2^32: a signal handler may have another stack (sigaltstack) than the
+ * code that it interrupted.
  */
 static uint32_t frame_around(const struct raw_native *raw, uint64_t at, uint32_t from)
 {
@@ -84,14 +85,14 @@ static uint32_t frame_around(const struct raw_native *raw, uint64_t at, uint32_t
 	return NOT_FOUND;
 }
 
-/* Should the walk have met the frame that has the address? */
+/* Returns true if the walk should have met the frame that has the address. */
 static bool was_walked(const struct raw_native *raw, uint64_t at)
 {
 	return raw->end == NATIVE_WHOLE ||
 	       (at && raw->nframes && at - raw->sp < raw->frames[raw->nframes - 1].below);
 }
 
-/* The next run: cnt Python frames, and the address of something in their eval frame, or 0. */
+/* Takes the next run: cnt Python frames, and an address in their eval frame, or 0. */
 static void take_run(struct merging *m, uint32_t cnt, uint64_t at)
 {
 	const struct raw_native *raw = m->in->raw;
@@ -107,7 +108,7 @@ static void take_run(struct merging *m, uint32_t cnt, uint64_t at)
 	put_native(m, eval);
 	put_python(m);
 	if (m->all)
-		put(m, eval);
+		put_item(m, eval);
 	m->next = m->search = eval + 1;
 }
 
@@ -122,7 +123,7 @@ static void take_entries(struct merging *m)
 		upto = upto < m->given ? m->given : upto > python ? python : upto;
 		take_run(m, upto - m->given, in->raw->entries[i].at);
 	}
-	/* The walk did not come to the entry of the last ones. */
+	/* The walk did not reach the entry of the last ones. */
 	if (m->given < python) {
 		m->out->uncertain |= in->python_whole;
 		take_run(m, python - m->given, 0);
@@ -134,7 +135,7 @@ static bool has_addresses(const struct raw_native *raw)
 	return raw->nentries && raw->entries[0].at;
 }
 
-/* Pass over an innermost eval frame that has no Python frame. */
+/* Skips an innermost eval frame that has no Python frame. */
 static void skip_prologue(struct merging *m, uint32_t runs)
 {
 	const struct native_merge_in *in = m->in;
@@ -148,7 +149,7 @@ static void skip_prologue(struct merging *m, uint32_t runs)
 		m->search = first + 1;
 }
 
-/* What is further out than the last run's eval frame, or, if it has none, than the one before. */
+/* Adds what is outside the last run's eval frame or, if it has none, outside the previous one. */
 static void put_rest(struct merging *m)
 {
 	const struct native_merge_in *in = m->in;
@@ -160,7 +161,7 @@ static void put_rest(struct merging *m)
 	if (m->all || m->waiting) {
 		put_native(m, in->raw->nframes);
 		if (!whole)
-			put(m, NATIVE_MERGE_END);
+			put_item(m, NATIVE_MERGE_END);
 	}
 	put_python(m);
 }

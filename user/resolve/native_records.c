@@ -24,7 +24,7 @@ void native_records_free(struct native_records *r)
 	*r = (struct native_records){ 0 };
 }
 
-/* In the ring buffer the entries lie behind the frames that were sent. */
+/* In the ring buffer the entries follow the frames that were sent. */
 static bool is_whole(const struct raw_native *raw, size_t len)
 {
 	return len >= offsetof(struct raw_native, frames) &&
@@ -35,7 +35,7 @@ static bool is_whole(const struct raw_native *raw, size_t len)
 		      raw->nentries * sizeof(raw->entries[0]);
 }
 
-static void copy(struct raw_native *out, const struct raw_native *raw)
+static void copy_record(struct raw_native *out, const struct raw_native *raw)
 {
 	size_t frames = raw->nframes * sizeof(raw->frames[0]);
 
@@ -68,7 +68,7 @@ int native_records_put(struct native_records *r, const struct raw_native *raw, s
 		n->next = r->kept;
 		r->kept = n;
 	}
-	copy(&n->raw, raw);
+	copy_record(&n->raw, raw);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * native_records.h - keeps a process' RAW_NATIVE until the record with the same time, thread and
- * CPU comes. A CPU sends one immediately after the other; between them records of other CPUs may
- * lie. So one of each CPU is kept: where another comes, the first one's record was lost.
+ * CPU comes. A CPU sends one immediately after the other, but records of other CPUs may lie between
+ * them. So one per CPU is kept; if a second one arrives, the record of the first was lost.
  */
 #ifndef TACHBPF_NATIVE_RECORDS_H
 #define TACHBPF_NATIVE_RECORDS_H
@@ -16,15 +16,15 @@ struct native_record;
 /* Zero-initialise. */
 struct native_records {
 	struct native_record *kept;
-	struct native_record *spare;	/* the one that was taken last; its memory is used again */
+	struct native_record *spare;	/* the one taken last; its memory is reused */
 };
 
 void native_records_free(struct native_records *r);
-/* Copy a record of len bytes. 0, -EBADMSG: it is not whole; or -ENOMEM. */
+/* Copies a record of len bytes. 0; -EBADMSG: it is incomplete; or -ENOMEM. */
 int native_records_put(struct native_records *r, const struct raw_native *raw, size_t len);
 /*
- * The kept one, whose entries are where struct raw_native has them; valid until the next call of
- * any of these functions. NULL: there is none.
+ * Returns the matching RAW_NATIVE, with its entries where struct raw_native has them; valid until
+ * the next call of any of these functions. NULL: there is none.
  */
 const struct raw_native *native_records_take(struct native_records *r, uint64_t time_ns,
 					     uint32_t tid, uint16_t cpu);

@@ -13,9 +13,9 @@
 #include "host/syscall_name.h"
 #include "model/intern.h"
 
-/* A bound for programs that make ever more types. */
+/* A limit for programs that keep creating exception types. */
 #define EXCEPTIONS_MAX 1000
-/* And of other frames of one kind, which a target may name anew again and again. */
+/* A limit for other kinds of frames, which a target may keep renaming. */
 #define NAMES_MAX 256
 
 void other_frames_init(struct other_frames *o, struct intern *in, const struct kallsyms *kernel)
@@ -86,11 +86,11 @@ int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id
 }
 
 /*
- * A frame whose text the target chooses. cnt: those of its kind so far; beyond max different ones
- * of a process the text is rest.
+ * Returns a frame whose text the target chooses. cnt: frames of this kind so far; after the first
+ * max of a process the text is rest.
  */
-static int limited(struct other_frames *o, uint32_t *cnt, uint32_t max, const char *text,
-		   const char *rest, uint32_t *id)
+static int limited_frame(struct other_frames *o, uint32_t *cnt, uint32_t max, const char *text,
+			 const char *rest, uint32_t *id)
 {
 	uint32_t before = intern_tables(o->in)->frame_cnt, known;
 	int err;
@@ -107,7 +107,7 @@ int other_frame_of_interpreter(struct other_frames *o, uint64_t interp_id, uint3
 	char text[48];
 
 	snprintf(text, sizeof(text), "<interpreter %" PRIu64 ">", interp_id);
-	return limited(o, &o->interps, NAMES_MAX, text, "<interpreter>", id);
+	return limited_frame(o, &o->interps, NAMES_MAX, text, "<interpreter>", id);
 }
 
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id)
@@ -118,7 +118,7 @@ int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id)
 	return intern_synthetic(o->in, FRAME_SYNTHETIC, name, id);
 }
 
-/* The signals that stop a process. */
+/* Signals that stop a process. */
 static const char *stop_signal(int sig)
 {
 	return sig == SIGSTOP ? "SIGSTOP" : sig == SIGTSTP ? "SIGTSTP" :
@@ -139,7 +139,7 @@ int other_frame_of_held(struct other_frames *o, uint16_t wait, const char *by, u
 		snprintf(text, sizeof(text), "<traced by %s>", by);
 	else
 		snprintf(text, sizeof(text), "<frozen in cgroup %s>", by);
-	return limited(o, &o->holders, NAMES_MAX, text, rest, id);
+	return limited_frame(o, &o->holders, NAMES_MAX, text, rest, id);
 }
 
 int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTION], uint32_t *id)
@@ -148,7 +148,7 @@ int other_frame_of_exception(struct other_frames *o, const char type[RAW_EXCEPTI
 
 	escape_text(type, strnlen(type, RAW_EXCEPTION), name, sizeof(name));
 	snprintf(text, sizeof(text), "<exception %s>", name);
-	return limited(o, &o->exceptions, EXCEPTIONS_MAX, text, "<exception ?>", id);
+	return limited_frame(o, &o->exceptions, EXCEPTIONS_MAX, text, "<exception ?>", id);
 }
 
 int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint32_t *id)
@@ -158,7 +158,7 @@ int other_frame_of_native_thread(struct other_frames *o, const char *comm, uint3
 
 	escape_text(comm, strnlen(comm, COMM_BYTES), name, sizeof(name));
 	snprintf(text, sizeof(text), "<native thread %s>", name);
-	return limited(o, &o->native_names, NAMES_MAX, *name ? text : nameless, nameless, id);
+	return limited_frame(o, &o->native_names, NAMES_MAX, *name ? text : nameless, nameless, id);
 }
 
 int other_frame_of_task(struct other_frames *o, const char *name, size_t len, uint32_t *id)
@@ -167,7 +167,7 @@ int other_frame_of_task(struct other_frames *o, const char *name, size_t len, ui
 
 	escape_text(name, len, escaped, sizeof(escaped));
 	snprintf(text, sizeof(text), "<task %s>", escaped);
-	return limited(o, &o->task_names, NAMES_MAX, text, "<task>", id);
+	return limited_frame(o, &o->task_names, NAMES_MAX, text, "<task>", id);
 }
 
 uint32_t other_frames_first_of_kernel(const struct other_frames *o, const struct raw_extra *x)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process.c - a process from its beginning to its end, and the records that it gets. See process.h.
+ * process.c - a process from start to end, and its records. See process.h.
  *
- * What the other files do: process_stack.c takes a record's stack and keeps it with its thread
- * (process_threads.c), process_async.c takes who awaits its task, process_event.c makes an event of
- * it and passes it on; process_memory.c and process_gc.c take what --mode mem records.
+ * The other files: process_stack.c takes a record's stack and keeps it with its thread
+ * (process_threads.c), process_async.c takes the awaiters of its task, process_event.c turns it
+ * into an event and passes it on; process_memory.c and process_gc.c take records of --mode mem.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -18,13 +18,13 @@
 #include "model/thread_names.h"
 #include "resolve/process_internal.h"
 
-/* Where threads have waits, their exit is reported. If that was lost, they are kept for so long. */
+/* Where threads have waits, their exit is reported. If that was lost, they are kept this long. */
 #define KEEP_ENDED_NS 60000000000ull
 
 /*
- * Read the process' memory. If it has ended, or has not touched the page yet, read the file of
- * the interpreter, which has the names and line tables of frozen modules. (A page that the
- * process has changed can be read in its memory.)
+ * Reads the process' memory. If it has ended, or has not touched the page yet, reads the file of
+ * the interpreter, which has the names and line tables of frozen modules. (A page that the process
+ * has changed can be read in its memory.)
  */
 static int read_target(void *ctx, uint64_t addr, void *buf, size_t len)
 {
@@ -47,7 +47,7 @@ static int read_living(void *ctx, uint64_t addr, void *buf, size_t len)
 	return remote_mem_read((void *)(intptr_t)p->args.tgid, addr, buf, len);
 }
 
-/* thread_gone_fn. What waits.c knows of the thread goes with its stack. */
+/* thread_gone_fn. The thread's waits go with its stack. */
 static void thread_gone(void *ctx, const struct thread *t, bool lives)
 {
 	struct process *p = ctx;
@@ -68,7 +68,7 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 	return t ? process_emit(p, t, stretch->head, stretch->cnt, stretch) : 0;
 }
 
-/* ---- from begin to end ---- */
+/* ---- from start to end ---- */
 
 struct process *process_new(const struct process_args *args)
 {
@@ -106,7 +106,7 @@ struct process *process_new(const struct process_args *args)
 	return p;
 }
 
-/* What only its records need. Their statistics are in p->stats afterwards. */
+/* Frees what only records need. Their statistics are in p->stats afterwards. */
 static void end_records(struct process *p)
 {
 	struct process_stats last;
@@ -243,7 +243,7 @@ static int take_thread_exit(struct process *p, const void *record, size_t len)
 	return 0;
 }
 
-/* Renames arrive in their order: the last name stays. */
+/* Renames arrive in order: the last name stays. */
 static int take_rename(struct process *p, const void *record, size_t len)
 {
 	const struct raw_rename *raw = record;
@@ -262,7 +262,7 @@ static int take_code(struct process *p, const void *record, size_t len)
 	return err == -ENOMEM ? 0 : err;
 }
 
-/* What takes the records of each kind, and their least size in bytes. */
+/* The function for each kind of record, and the record's minimum size in bytes. */
 static const struct record_kind {
 	int (*take)(struct process *p, const void *record, size_t len);
 	size_t least;
@@ -284,7 +284,7 @@ static const struct record_kind {
 	[RAW_GC_DONE] = { process_take_gc, sizeof(struct raw_gc) },
 };
 
-/* All of these but RAW_CODE, which never lacks memory, have their thread behind the header. */
+/* All of these except RAW_CODE, which never lacks memory, have their thread after the header. */
 static uint32_t tid_of(const void *record)
 {
 	return ((const struct raw_free *)record)->tid;
@@ -352,7 +352,7 @@ bool process_waits_for_names(const struct process *p)
 	return p->native && native_frames_pending(p->native);
 }
 
-/* ---- what others ask ---- */
+/* ---- getters ---- */
 
 pid_t process_tgid(const struct process *p)
 {

@@ -2,8 +2,8 @@
 /*
  * process.h - one profiled process: takes its records, and passes events to the observer.
  *
- * Owns the process' names, its symbolizer and the last stack of each thread. Knows no libbpf
- * and no file.
+ * Owns the process' names, its symbolizer and the last stack of each thread. Does not know libbpf
+ * or files.
  */
 #ifndef TACHBPF_PROCESS_H
 #define TACHBPF_PROCESS_H
@@ -26,13 +26,13 @@ struct page_answer;
 struct observer;
 struct process;
 
-/* What became of the stacks of asyncio tasks, with --async. */
+/* What happened to the stacks of asyncio tasks, with --async. */
 struct async_stats {
 	uint64_t shown;		/* stacks with the awaiting tasks in place of the event loop */
-	uint64_t several;	/* ... where several await the same task */
-	uint64_t eager;		/* stacks as they are: the task runs inside of its creator */
-	uint64_t no_end;	/* stacks as they are: they have a gap, or no root, themselves */
-	uint64_t ends[ASYNC_END_CNT];	/* stacks as they are, by the end of the awaiters' walk;
+	uint64_t several;	/* ... in which several tasks await the same task */
+	uint64_t eager;		/* stacks left unchanged: the task runs inside its creator */
+	uint64_t no_end;	/* stacks left unchanged: they have a gap or no root */
+	uint64_t ends[ASYNC_END_CNT];	/* stacks left unchanged, by how the awaiters' walk ended;
 					 * that of ASYNC_WHOLE is 0 */
 };
 
@@ -43,28 +43,29 @@ struct process_stats {
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t switching;	/* stacks with <switching> */
 	uint64_t unresolved;	/* frames that are <unresolved> */
-	uint64_t native;	/* frames of machine code, which are all called <native> */
+	uint64_t native;	/* native frames, all named <native> */
 	uint64_t frames;	/* all frames */
-	uint64_t native_frames;	/* frames of machine code that have their own names: RAW_NATIVE */
-	uint64_t native_unnamed;	/* ... that have no name */
-	uint64_t native_ends[NATIVE_END_CNT];	/* how walks of machine code ended */
-	uint64_t merge_uncertain;	/* ... that did not fit their Python stack */
+	uint64_t native_frames;	/* native frames that have their own names: RAW_NATIVE */
+	uint64_t native_unnamed;	/* ... without a name */
+	uint64_t native_ends[NATIVE_END_CNT];	/* how native walks ended */
+	uint64_t merge_uncertain;	/* ... that did not match their Python stack */
 	struct async_stats async;	/* all 0 without --async */
 	uint64_t native_thread;	/* samples with the frame <native thread NAME> */
 	uint64_t no_frames;	/* samples with the frame <no Python frame> */
 	uint64_t code_cnt;	/* code objects with names */
 	uint64_t code_without_lines;	/* code objects with names, but no line table */
-	uint64_t code_repeated;	/* records of code objects that had names already */
+	uint64_t code_repeated;	/* records of code objects that already had names */
 	uint64_t allocs, alloc_bytes;	/* MEMORY_ALLOC events, and their bytes */
-	uint64_t held_bytes;	/* of these, not freed */
-	uint64_t alloc_unwalked;	/* RAW_ALLOCs without a stack: no budget was left */
+	uint64_t held_bytes;	/* of these, bytes not freed */
+	uint64_t alloc_unwalked;	/* RAW_ALLOCs without a stack: the budget was used up */
 	uint64_t stacks_not_kept;	/* ... whose stack is "<stacks not kept>" */
-	uint64_t process_reads;	/* code objects read from the process, not from the ring buffer */
+	uint64_t process_reads;	/* code objects read from the process instead of the ring buffer */
 	uint64_t lost[LOSS_CNT];	/* by enum loss_cause. LOSS_WRITE: events that the observer
-					 * could not take; LOSS_MEMORY: records without memory */
-	uint64_t task_waits;	/* of samples, those of waiting asyncio tasks */
+					 * could not take; LOSS_MEMORY: records for which there was
+					 * no memory */
+	uint64_t task_waits;	/* samples of waiting asyncio tasks */
 	uint32_t threads;
-	bool jit;		/* some of its lines are those of a JIT's traces: jit_watch.h */
+	bool jit;		/* some lines are those of a JIT's traces: jit_watch.h */
 	struct wait_stats waits;
 };
 
@@ -72,16 +73,16 @@ struct process_args {
 	pid_t tgid;
 	uint64_t start_ns;	/* start_boottime of the process; 0: not known */
 	const char *comm;	/* copied */
-	const char *command;	/* copied (shared_text.h); NULL: it is in /proc */
+	const char *command;	/* copied (shared_text.h); NULL: read it from /proc */
 	const struct cpython_image *image;	/* outlives the process, or: */
 	/* Called when the process begins and when it is freed; NULL: the image outlives it. */
 	void (*image_hold)(const struct cpython_image *image);
 	void (*image_release)(const struct cpython_image *image);
-	/* Reads what the image's file has at an address; NULL: it cannot be read. 0 or -errno. */
+	/* Reads an address from the image's file; NULL: it cannot be read. 0 or -errno. */
 	int (*image_mem)(const struct cpython_image *image, pid_t about, uint64_t vaddr, void *buf,
 			 size_t len);
-	struct py_proc py;	/* its entry in py_procs, for forks. runtime 0: not known */
-	/* Its entry in py_procs now, if py.runtime is 0; NULL: nobody tells. 0 or -errno. */
+	struct py_proc py;	/* its entry in py_procs, for forks; runtime 0: unknown */
+	/* Reads its current entry in py_procs, if py.runtime is 0; may be NULL. 0 or -errno. */
 	int (*entry)(void *ctx, pid_t tgid, struct py_proc *out);
 	void *entry_ctx;
 	bool opcodes;		/* frames get the opcode of their instruction */
@@ -91,31 +92,31 @@ struct process_args {
 	struct wait_rules waits;	/* interval_ns 0: the mode has no waits */
 	bool wait_frames, runnable_frames;	/* see record_mode.h */
 	const struct kallsyms *kernel;	/* names of the kernel's functions; NULL: not known */
-	struct native *native;	/* what machine code is called; NULL: there is no RAW_NATIVE */
+	struct native *native;	/* names of machine code; NULL: there is no RAW_NATIVE */
 	bool memory;		/* --mode mem: there are RAW_ALLOCs */
-	bool executed_here;	/* its program began during the capture: its interpreters' counters
-				 * were 0 then */
-	bool task_names;	/* --task-names: tasks that the program has named have a frame */
-	bool native_full;	/* show the interpreter's functions and those before it, too */
+	bool executed_here;	/* its program started during the capture, so its interpreters'
+				 * counters started at 0 */
+	bool task_names;	/* --task-names: tasks named by the program have a frame */
+	bool native_full;	/* also show the interpreter's functions and those before it */
 };
 
 /* Returns NULL with errno. Does not call the observer. */
 struct process *process_new(const struct process_args *args);
 /*
- * No more records will come. Frees what they needed; and all of it, as soon as nobody holds the
- * process any more.
+ * Ends the process: no more records will come. Frees what they needed, and the rest as soon as
+ * nobody holds the process.
  */
 void process_free(struct process *p);
 
 /*
  * For an observer that needs a process after its end(): its tables, names, identity, image and
- * statistics stay as they are until as many process_release() as process_hold(). The image and the
- * containers must live as long. What it holds does not count in its user's budget (budget.h): the
- * observer has bounds of its own.
+ * statistics stay unchanged until each process_hold() has been matched by a process_release(). The
+ * image and the containers must live as long. What it holds is not charged to its user's budget
+ * (budget.h); the observer has its own limits.
  */
 void process_hold(struct process *p);
 void process_release(struct process *p);
-/* About how many bytes a process takes after process_free(), while it is held. */
+/* Returns about how many bytes a process takes after process_free() while it is held. */
 size_t process_held_bytes(const struct process *p);
 
 /* Returns the number of samples in an event: its weight, or 1 if weights count another unit. */
@@ -126,90 +127,90 @@ void process_set_observed(struct process *p, void *observed);
 void *process_observed(const struct process *p);
 
 /*
- * Take a record of the BPF side, of len bytes: a sample, a tick without a Python stack, or what
- * belongs to a next one; a thread's switch-out, switch-in, exit or name; a code object; what
- * --mode mem records. Events go to the observer: the time between switch-out and switch-in at the
- * switch-in.
+ * Takes a record of the BPF side, of len bytes: a sample, a tick without a Python stack, or data
+ * that belongs to the next one; a thread's switch-out, switch-in, exit or name; a code object;
+ * records of --mode mem. Events go to the observer; the time between switch-out and switch-in is
+ * passed on at the switch-in.
  *
  * 0; -EBADMSG; or the observer's -errno: then the event counts as lost (LOSS_WRITE). A record for
- * which there is no memory counts as lost (LOSS_MEMORY), which is no error.
+ * which there is no memory counts as lost (LOSS_MEMORY), which is not an error.
  */
 int process_take(struct process *p, const void *record, size_t len);
 
 /*
- * What must be asked about its pages (page_check.h): those without an answer, or the next of all,
- * from *pos on. As page_book_ask(); 0 if it has none.
+ * Lists pages that must be asked about (page_check.h): those without an answer, or, with all, the
+ * next ones from *pos on. Arguments and result as page_book_ask(); 0 if there are none.
  */
 size_t process_pages_ask(const struct process *p, bool all, uint64_t *pos, uint64_t *addrs,
 			 size_t max);
-/* Has it memory to be looked at, or were there faults since the last look at all? */
+/* Returns true if it has memory to check, or if there were faults since the last full check. */
 bool process_pages_due(const struct process *p);
 /*
- * Take an answer. The first one of all says what the process has before anything was seen: it
- * should be asked at its begin. Of tag PAGES_LAST, the last of a look at all: the observer gets a
+ * Takes an answer. The first full one says what the process had before the capture: it should be
+ * requested at its start. With PAGES_LAST, the last answer of a full check, the observer gets a
  * MEMORY_CHECK.
  */
 enum pages_tag { PAGES_NEW, PAGES_ALL, PAGES_LAST };
 int process_pages_take(struct process *p, const struct page_answer *answer);
-/* No more answers will come: pass on what was not answered yet. */
+/* No more answers will come: passes on pages that have no answer yet. */
 int process_pages_end(struct process *p);
-/* How far whoever asks is with it; zero when the process begins. NULL: without --mode mem. */
+/* Progress of the page checks; zero when the process begins. NULL: without --mode mem. */
 struct pages_round {
 	bool begun;		/* the first question was asked */
-	bool going;		/* a look at all goes on: pos is the next page's */
+	bool going;		/* a full check is running; pos is the next page's */
 	bool touched;		/* there were faults since this was cleared */
-	uint8_t idle;		/* looks one after the other before which there were none */
+	uint8_t idle;		/* consecutive checks without faults before them */
 	uint64_t pos;
-	uint64_t next_ns;	/* when the next one begins (CLOCK_MONOTONIC) */
+	uint64_t next_ns;	/* when the next check begins (CLOCK_MONOTONIC) */
 };
 struct pages_round *process_pages_round(struct process *p);
 
 /*
- * Make events of the time that threads have waited until now_ns (CLOCK_MONOTONIC). Errors as
+ * Emits events for the time that threads have waited until now_ns (CLOCK_MONOTONIC). Errors as
  * process_take().
  */
 int process_emit_open_waits(struct process *p, uint64_t now_ns);
 
 /*
- * Returns the names of threads that are not called as the process (comm); NULL: there are none.
+ * Returns the names of threads whose name differs from the process' comm; NULL: there are none.
  * Valid until process_free(), or longer with thread_names_keep().
  */
 const struct thread_names *process_thread_names(const struct process *p);
 
 /*
- * Read the names of frames that are <unresolved> because there was no time for them, and take those
- * of machine code that native_poll() has brought. To be
- * called once a second, and before the process ends.
+ * Reads the names of frames that are <unresolved> because there was no time for them, and takes
+ * native names that native_poll() has brought. To be called once a second, and before the process
+ * ends.
  */
 void process_retry_names(struct process *p);
-/* Does the process run a JIT's code (jit_watch.h)? To be called once a second while it lives. */
+/* Checks for a JIT's code (jit_watch.h). To be called once a second while the process is alive. */
 void process_watch_jit(struct process *p);
 /*
- * Has the process names that wait, or is its code to be looked at, so that process_retry_names()
- * and process_watch_jit() may have something to do although no more records come?
+ * Returns true if names are pending or its code must be checked, so that process_retry_names() and
+ * process_watch_jit() may have work even if no more records come.
  */
 bool process_has_rest(const struct process *p);
-/* May frames in process_tables() get names that they do not have yet? */
+/* Returns true if frames in process_tables() may still get names. */
 bool process_frames_wait(const struct process *p);
-/* Will native_settle() and process_retry_names() bring more names? */
+/* Returns true if native_settle() and process_retry_names() will bring more names. */
 bool process_waits_for_names(const struct process *p);
 
 pid_t process_tgid(const struct process *p);
 /* start_boottime, ns; 0: not known. */
 uint64_t process_start_ns(const struct process *p);
-/* The tables of names and frames that ids in events refer to. */
+/* Returns the tables of names and frames that ids in events refer to. */
 const struct profile_tables *process_tables(const struct process *p);
-/* Set start_boottime, if it was not known. */
+/* Sets start_boottime, if it was not known. */
 void process_set_start(struct process *p, uint64_t start_ns);
 const char *process_comm(const struct process *p);
-/* The command line; NULL: it is in /proc. */
+/* Returns the command line; NULL: it is in /proc. */
 const char *process_command(const struct process *p);
 const struct identity *process_identity(const struct process *p);
 const struct cpython_image *process_image(const struct process *p);
 const struct py_proc *process_py(const struct process *p);
 /*
- * Of a loop's thread: the id of the thread that has the events of its waiting tasks. No task of the
- * kernel has so high an id (PID_MAX_LIMIT is 2^22).
+ * Returns the id of the pseudo-thread that has the events of waiting tasks of a loop's thread tid.
+ * No kernel task has such a high id (PID_MAX_LIMIT is 2^22).
  */
 static inline uint32_t process_tasks_tid(uint32_t tid)
 {
@@ -217,30 +218,30 @@ static inline uint32_t process_tasks_tid(uint32_t tid)
 }
 
 /*
- * Take the time that a waiting asyncio task stands for: an event of the thread process_tasks_tid().
- * frames: its chain, innermost first. weight: in the profile's unit; 0: nothing happens. Errors as
+ * Takes the time of a waiting asyncio task: an event of the thread process_tasks_tid(). frames: its
+ * chain, innermost first. weight: in the profile's unit; with 0 nothing happens. Errors as
  * process_take().
  */
 int process_waiting_task(struct process *p, uint32_t tid, uint64_t interp_id,
 			 const struct raw_frame *frames, uint32_t cnt, uint64_t time_ns,
 			 uint64_t weight);
 
-/* The address of the pointer to its first interpreter; 0: not known. */
+/* Returns the address of the pointer to its first interpreter; 0: unknown. */
 uint64_t process_interps(const struct process *p);
-/* Is musl its C library? Else glibc is. */
+/* Returns true if its C library is musl, false if it is glibc. */
 bool process_has_musl(const struct process *p);
 /*
- * The id in process_tables() of a Python frame that was read from outside, as of one in a sample. 0
- * or -ENOMEM.
+ * Sets *id to the id in process_tables() of a Python frame that was read from outside, as for one
+ * in a sample. 0 or -ENOMEM.
  */
 int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_t *id);
-/* Where its threads publish their context, for its entry in py_procs and its forks'. */
+/* Sets where its threads publish their context, for its entry in py_procs and its forks'. */
 void process_set_trace(struct process *p, const struct thread_ctx_place *place);
-/* Fill *out with the statistics so far. */
+/* Fills *out with the statistics so far. */
 void process_stats(const struct process *p, struct process_stats *out);
-/* Count what was lost of the process. tid: of this thread; 0: it is not known. */
+/* Counts samples that the process lost. tid: the thread; 0: unknown. */
 void process_add_lost(struct process *p, uint32_t tid, enum loss_cause cause, uint64_t cnt);
-/* What was lost of its threads so far; NULL: of none. Valid until process_free(). */
+/* Returns the losses of its threads so far; NULL: none. Valid until process_free(). */
 const struct losses_of_threads *process_thread_losses(const struct process *p);
 
 #endif

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process_async.c - puts the tasks that await a thread's asyncio task in place of the event loop
- * (--async). See process_internal.h.
+ * process_async.c - replaces the event loop's frames by the tasks that await a thread's asyncio
+ * task (--async). See process_internal.h.
  *
- * The stack of a thread that runs a task: the task's coroutines, and outside of them the event
+ * The stack of a thread that runs a task has the task's coroutines and, outside them, the event
  * loop's frames, which are the same for all tasks. The BPF side has found the task's outermost
- * frame by its address, so the cut is exact whatever the loop is. If the awaiters could not be
- * walked to their end, the stack stays as it is.
+ * frame by its address, so the cut is exact for any loop. If the awaiters could not be walked to
+ * their end, the stack is left unchanged.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static bool are_python(const struct raw_async *raw)
 	return true;
 }
 
-/* Has a record of len bytes all that it claims, in its order? */
+/* Returns true if a record of len bytes has all that it claims, in order. */
 static bool is_whole(const struct raw_async *raw, size_t len)
 {
 	return raw->nframes <= RAW_ASYNC_FRAMES &&
@@ -74,7 +74,9 @@ struct loop_function {
 	const char *file, *func;	/* the end of the file's path; NULL: any function in it */
 };
 
-/* Does the frame with this id run tasks, by its place in the standard library? */
+/*
+ * Returns true if the frame with this id runs tasks, judging by its place in the standard library.
+ */
 static bool is_loop(const struct process *p, uint32_t id)
 {
 	static const struct loop_function loop[] = {
@@ -102,8 +104,8 @@ static bool is_loop(const struct process *p, uint32_t id)
 }
 
 /*
- * Nobody awaits the task. Has the loop begun its coroutine? An eager task (3.12+) runs inside of
- * the function that has created it, and while it does so nobody can await it.
+ * Nobody awaits the task. Returns true if the loop started its coroutine. An eager task (3.12+)
+ * runs inside the function that created it, and nobody can await it meanwhile.
  */
 static bool is_run_by_loop(const struct process *p, const struct thread *t,
 			   const struct raw_head *raw)
@@ -127,13 +129,13 @@ static int read_piece(void *ctx, uint64_t addr, void *buf, size_t len)
 	return 0;
 }
 
-/* asyncio names a task "Task-" and a number if its program does not. */
+/* asyncio names a task "Task-" and a number if the program does not name it. */
 static bool is_default(const char *name, size_t len)
 {
 	return len > 5 && !memcmp(name, "Task-", 5) && strspn(name + 5, "0123456789") == len - 5;
 }
 
-/* Put "<task NAME>" behind the frames so far, if the program has named the task. 0 or -ENOMEM. */
+/* Adds "<task NAME>" after the frames so far, if the program has named the task. 0 or -ENOMEM. */
 static int put_name(struct process *p, struct async_stack *a)
 {
 	const struct target_mem mem = { read_piece, &a->raw };
@@ -153,7 +155,7 @@ static int put_name(struct process *p, struct async_stack *a)
 
 /* ---- the awaiting tasks ---- */
 
-/* The record has each task's frames from the outermost one to the innermost. 0 or -errno. */
+/* The record has each task's frames from the outermost to the innermost. 0 or -errno. */
 static int put_frames(struct process *p, struct async_stack *a)
 {
 	const struct raw_async *raw = &a->raw;
@@ -170,7 +172,7 @@ static int put_frames(struct process *p, struct async_stack *a)
 	return err;
 }
 
-/* Is the chain whole, and does it belong into this stack? Else it is counted why not. */
+/* Returns true if the chain is whole and belongs in this stack; otherwise the reason is counted. */
 static bool is_shown(struct process *p, const struct thread *t, const struct raw_head *raw)
 {
 	const struct raw_async *async = &t->async->raw;

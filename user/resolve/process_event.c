@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process_event.c - makes an event of a thread's stack, of a thread without one and of a waiting
- * task, passes it on, and counts what becomes of it. See process_internal.h.
+ * process_event.c - makes events of a thread's stack, of a thread without one and of a waiting
+ * task, passes them on and counts the results. See process_internal.h.
  */
 #include <errno.h>
 #include <string.h>
@@ -17,10 +17,10 @@
 
 /* A tracer may stop a process thousands of times a second. */
 #define ASK_AGAIN_NS 1000000000ull
-/* Of the thread that does not exist, and has the events of a loop's waiting tasks. */
+/* Name of the pseudo-thread that has the events of a loop's waiting tasks. */
 #define TASKS_THREAD_NAME "asyncio tasks"
 
-/* ---- what becomes of events and records ---- */
+/* ---- delivery and losses ---- */
 
 uint64_t process_samples_in(const struct process *p, const struct event *ev)
 {
@@ -38,7 +38,7 @@ const struct losses_of_threads *process_thread_losses(const struct process *p)
 	return p->losses;
 }
 
-/* Pass an event to the observer, and count whether it was taken. 0 or the observer's -errno. */
+/* Passes an event to the observer, and counts whether it was taken. 0 or the observer's -errno. */
 static int process_deliver(struct process *p, const struct event *ev)
 {
 	int err = p->args.observer->ops->event(p->args.observer, p, ev);
@@ -61,7 +61,7 @@ int process_without_memory(struct process *p, uint32_t tid, int err)
 
 /* ---- an event of a stack ---- */
 
-/* The stack so far; python: frames of ev that it has; end: those that it will have. */
+/* The stack so far. python: frames of ev added; end: frames of ev to add. */
 struct layout {
 	const struct event *ev;
 	uint32_t *out, n;
@@ -69,7 +69,7 @@ struct layout {
 	const struct async_stack *async;	/* NULL: none */
 };
 
-/* The next Python frame, with <GC> before it if collection began there. */
+/* Adds the next Python frame, after <GC> if a collection began there. */
 static void put_python(struct layout *l)
 {
 	if (l->python == l->gc_at)
@@ -77,13 +77,13 @@ static void put_python(struct layout *l)
 	l->out[l->n++] = l->ev->frames[l->python++];
 }
 
-/* Is there room, and is this still inside the task? What is outside is the event loop's. */
+/* Returns true if there is room and this is still inside the task, not in the event loop. */
 static bool layout_goes_on(const struct layout *l)
 {
 	return l->n <= EVENT_MAX_FRAMES && !(l->async && l->python == l->end);
 }
 
-/* All frames but the root: one more than fit at most, and one for <GC>. */
+/* Adds all frames except the root: at most one more than fits, and one for <GC>. */
 static void lay_out_frames(struct layout *l, const struct native_stack *native)
 {
 	uint32_t i;
@@ -100,9 +100,9 @@ static void lay_out_frames(struct layout *l, const struct native_stack *native)
 }
 
 /*
- * Add machine code and who awaits the task (both may be NULL), and the frames that raw->flags ask
- * for: <GC> where collection began, and as the root <unreadable frame>, <switching> or <truncated>,
- * which replaces the outermost frame if there is no room. The stack is copied to out.
+ * Adds native frames and awaiters of the task (both may be NULL), and the frames that raw->flags
+ * request: <GC> where a collection began, and as the root <unreadable frame>, <switching> or
+ * <truncated>, which replaces the outermost frame if there is no room. The stack is copied to out.
  */
 static int add_synthetic(struct process *p, const struct raw_head *raw,
 			 const struct native_stack *native, const struct async_stack *async,
@@ -142,8 +142,8 @@ static int add_synthetic(struct process *p, const struct raw_head *raw,
 }
 
 /*
- * Who holds the thread of a wait that is RAW_WAIT_TRACED or RAW_WAIT_FROZEN, as held_by.h says it;
- * "": not known. Asked for at most once a second, and not again while one wait goes on. Valid until
+ * Returns who holds the thread of a wait that is RAW_WAIT_TRACED or RAW_WAIT_FROZEN, as in
+ * held_by.h; "": unknown. Checked at most once a second, and only once for one wait. Valid until
  * the next call.
  */
 static const char *held_by(struct process *p, const struct raw_head *head)
@@ -156,7 +156,8 @@ static const char *held_by(struct process *p, const struct raw_head *head)
 	if (h->asked_ns && head->h.time_ns < h->asked_ns + ASK_AGAIN_NS)
 		return h->by;
 	h->asked_ns = now_ns();
-	h->by[0] = '\0';		/* it may be another one now, that is not seen any more */
+	h->by[0] = '\0';		/* there may be another holder now, which can no longer be
+					 * found */
 	if (traced)
 		held_by_tracer(p->args.tgid, (pid_t)head->tid, h->by);
 	else
@@ -164,7 +165,9 @@ static const char *held_by(struct process *p, const struct raw_head *head)
 	return h->by;
 }
 
-/* The frame that says what a thread waits for, its innermost one. *leaf UINT32_MAX: none. */
+/*
+ * Returns the frame that says what a thread waits for, its innermost one. *leaf UINT32_MAX: none.
+ */
 static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *leaf)
 {
 	*leaf = UINT32_MAX;
@@ -182,13 +185,15 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 }
 
 /*
- * Add the frames that are further inside than all of the process' functions: the kernel's, what the
- * thread waits for, the exception. If there is no room, frames at the root are dropped.
+ * Adds the frames inside all of the process' functions: the kernel's, what the thread waits for,
+ * the exception. If there is no room, frames at the root are dropped.
  */
 static int add_inner(struct process *p, const struct thread *t, const struct wait_stretch *wait,
 		     struct event *ev, uint32_t *out)
 {
-	/* If this wait was not walked, kernel stack and exception in t are of an earlier record. */
+	/*
+	 * If this wait was not walked, kernel stack and exception in t belong to an earlier record.
+	 */
 	bool known = !(ev->status & STATUS_UNKNOWN);
 	uint32_t inner[RAW_KERNEL_FRAMES + 2], n = 0, outer, leaf = UINT32_MAX;
 	int err = wait ? wait_leaf(p, wait, &leaf) : 0;
@@ -213,7 +218,7 @@ static int add_inner(struct process *p, const struct thread *t, const struct wai
 	return 0;
 }
 
-/* Copy the stack without trampolines to out, which may be the stack itself. */
+/* Copies the stack without trampolines to out, which may be the stack itself. */
 static void drop_trampolines(const struct process *p, struct event *ev, uint32_t *out)
 {
 	uint32_t trampoline = symbolizer_trampoline(p->sym), n = 0, i;
@@ -228,8 +233,8 @@ static void drop_trampolines(const struct process *p, struct event *ev, uint32_t
 }
 
 /*
- * The context of t's last record, in *out; NULL: it has none. A wait that was not walked is of
- * another time than that record.
+ * Returns the context of t's last record; NULL: it has none. A wait that was not walked has another
+ * time than that record.
  */
 static const struct trace_context *trace_of(const struct thread *t, const struct event *ev,
 					    struct trace_context *out)
@@ -239,7 +244,7 @@ static const struct trace_context *trace_of(const struct thread *t, const struct
 	return known && trace_context_parse(t->trace, t->trace_len, out) ? out : NULL;
 }
 
-/* The machine code of t's last record; NULL: it has none. As in trace_of(). */
+/* Returns the native frames of t's last record; NULL: none. As in trace_of(). */
 static const struct native_stack *native_of(const struct thread *t, const struct event *ev)
 {
 	bool known = t->native && t->native->cnt && !(ev->status & STATUS_UNKNOWN);
@@ -293,7 +298,7 @@ int process_emit(struct process *p, const struct thread *t, const struct raw_hea
 
 /* ---- threads without a Python stack ---- */
 
-/* A main thread that runs Python has no state before the interpreter begins and after it ends. */
+/* A main thread that runs Python has no state before the interpreter starts and after it ends. */
 static bool runs_python(struct process *p, uint32_t tid)
 {
 	return tid == (uint32_t)p->args.tgid && (threads_find(&p->threads, tid, 0) ||
@@ -341,7 +346,7 @@ int process_take_no_stack(struct process *p, const void *record, size_t len)
 	int err = p->waits ? waits_no_stack(p->waits, raw->tid, raw->h.time_ns) : 0;
 
 	memcpy(comm, raw->comm, COMM_BYTES);
-	/* The process' comm is no name of a thread's own: Python may have given it one. */
+	/* The process' comm is not a thread's own name: Python may have set one. */
 	if (raw->tid != (uint32_t)p->args.tgid && strcmp(comm, p->comm))
 		process_rename(p, raw->tid, comm);
 	if (!err)

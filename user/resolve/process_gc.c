@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process_gc.c - collections of garbage, from the counters of a process' interpreters: the
- * differences between one RAW_GC_DONE and the next.
+ * process_gc.c - garbage collections, from the counters of a process' interpreters: the differences
+ * between one RAW_GC_DONE and the next.
  *
- * The counters are the target's memory, so they are checked: they only grow, and not without end.
+ * The counters are in the target's memory, so they are checked: they may only grow, and within a
+ * limit.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "model/event.h"
 #include "resolve/process_internal.h"
 
-/* So many interpreters of a process are followed. */
+/* At most this many interpreters of a process are followed. */
 #define GC_INTERPS_MAX 16
 /* No counter grows by more than this between two records, which are at most days apart. */
 #define GC_GROWTH_MAX (1ull << 40)
@@ -48,7 +49,7 @@ static struct gc_interp *find_interp(struct gc_counters *gc, uint32_t id)
 	return NULL;
 }
 
-/* From now on these are the last counters. */
+/* Stores the counters for the next comparison. */
 static void keep_counters(struct gc_interp *interp, const struct raw_gc *raw, int generation)
 {
 	interp->last[generation] = raw->generations[generation];
@@ -56,8 +57,8 @@ static void keep_counters(struct gc_interp *interp, const struct raw_gc *raw, in
 }
 
 /*
- * An interpreter's first counters. If the program began during the capture, they began at 0 then;
- * otherwise nobody knows how much of them is older. NULL: there are too many interpreters.
+ * Stores an interpreter's first counters. If the program started during the capture, they started
+ * at 0; otherwise nobody knows how much of them is older. NULL: there are too many interpreters.
  */
 static struct gc_interp *first_seen(struct process *p, const struct raw_gc *raw)
 {
@@ -73,26 +74,28 @@ static struct gc_interp *first_seen(struct process *p, const struct raw_gc *raw)
 	return interp;
 }
 
-/* *growth is by how much the counter has grown. False: it went back, or makes no sense. */
+/* Sets *growth to the increase of the counter. False: it decreased, or is implausible. */
 static bool has_grown(uint64_t before, uint64_t after, uint64_t *growth)
 {
 	*growth = after - before;
 	return after >= before && *growth <= GC_GROWTH_MAX;
 }
 
-/* What the interpreter says that the runs since the last counters took; 0: it does not say. */
+/*
+ * Returns the time that the interpreter reports for its runs since the last counters; 0: unknown.
+ */
 static uint64_t own_us(const struct gc_interp *interp, const struct raw_gc *raw, int generation)
 {
 	double s = seconds_of(raw, generation) - interp->seconds[generation];
 
-	if (!(s > 0 && s < GC_SECONDS_MAX))	/* also if it is no number */
+	if (!(s > 0 && s < GC_SECONDS_MAX))	/* also if it is NaN */
 		return 0;
 	return s * S_US < 1 ? 1 : (uint64_t)(s * S_US);
 }
 
 /*
- * The generation to which belongs what ticks saw: of those that were collected the oldest, which
- * takes longest. -1: none was.
+ * Returns the generation to which collections seen by ticks are attributed: of those that were
+ * collected the oldest, which takes longest. -1: none was collected.
  */
 static int seen_generation(const struct gc_interp *interp, const struct raw_gc *raw)
 {
@@ -114,7 +117,7 @@ static int emit_collection(struct process *p, const struct raw_gc *raw,
 }
 
 /*
- * What a generation's counters have grown by. `collected` is written after `collections`, and a
+ * Takes the growth of a generation's counters. `collected` is written after `collections`, and a
  * tick can come between: what it missed is found with the next collection.
  */
 static int take_generation(struct process *p, struct gc_interp *interp, const struct raw_gc *raw,

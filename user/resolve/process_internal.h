@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * process_internal.h - struct process, and what the files process*.c offer each other. Only they
- * may include it (tests/rooms.py, PRIVATE).
+ * process_internal.h - struct process, and functions shared by the files process*.c. Only they may
+ * include it (tests/rooms.py, PRIVATE).
  */
 #ifndef TACHBPF_PROCESS_INTERNAL_H
 #define TACHBPF_PROCESS_INTERNAL_H
@@ -21,10 +21,10 @@ struct memory_event;
 
 #define US_NS 1000
 
-/* Flags of a stack that may not reach the thread's first function. */
+/* Flags of a stack that may not reach the thread's outermost function. */
 #define RAW_CUT (RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING)
 
-/* Who held a process when it was last asked. */
+/* Who held a process when this was last checked. */
 struct held {
 	uint64_t asked_ns;	/* CLOCK_MONOTONIC; 0: never */
 	char by[HELD_BY_BYTES];	/* "": not known */
@@ -33,7 +33,7 @@ struct held {
 struct process {
 	struct process_args args;
 	char comm[PROC_COMM_MAX];
-	const char *command;	/* of shared_text_get() */
+	const char *command;	/* from shared_text_get() */
 	struct intern *in;
 	struct symbolizer *sym;
 	void *observed;		/* the observer's */
@@ -44,46 +44,46 @@ struct process {
 	struct waits *waits;	/* NULL: the mode has no waits */
 	struct held held[2];	/* by the freezer, by a tracer */
 	struct thread_names *names;	/* NULL: none yet */
-	struct thread_names *given;	/* those that the Python program gave; NULL: none yet */
+	struct thread_names *given;	/* names set by the Python program; NULL: none yet */
 	struct python_names python;
 	struct jit_watch jit;
-	struct native_frames *native;	/* NULL: without machine code */
+	struct native_frames *native;	/* NULL: native frames are not recorded */
 	struct native_records native_records;
 	struct process_memory *memory;	/* NULL: without --mode mem */
 	struct gc_counters *gc;	/* process_gc.c's; NULL: none yet */
-	bool ended;		/* the observer has returned an error: the capture ends */
+	bool ended;		/* the observer returned an error: the capture ends */
 	uint32_t holds;		/* process_hold() */
-	bool over;		/* process_free() was called: it gets no more records */
+	bool over;		/* process_free() was called: no more records come */
 };
 
 /*
- * Functions that take a record of at least the bytes that process.c, kinds[], says. 0; -EBADMSG;
- * -ENOMEM: process_take() counts it as lost; or the observer's -errno.
+ * Functions that take a record of at least the size that kinds[] in process.c requires. 0;
+ * -EBADMSG; -ENOMEM: process_take() counts it as lost; or the observer's -errno.
  */
 
 /* ---- process_threads.c ---- */
 
 void process_names_init(struct process *p);
-/* Set the name of a thread, which may have no sample yet. comm may have any bytes. */
+/* Sets the name of a thread, which may not have a sample yet. comm may have any bytes. */
 void process_rename(struct process *p, uint32_t tid, const char *comm);
-/* The thread's last stack; of a new one the names are read. NULL: no memory. */
+/* Returns the thread with its last stack; the names of a new one are read. NULL: no memory. */
 struct thread *process_thread(struct process *p, uint32_t tid, uint32_t interp_id);
 
 /* ---- process_stack.c ---- */
 
-/* Take the stack of a record; *t is its thread. 0 or -errno. */
+/* Takes the stack of a record; *t is its thread. 0 or -errno. */
 int process_take_stack(struct process *p, const struct raw_sample *raw, size_t len,
 		       struct thread **t);
 /*
- * The same for a record without frames, whose stack is t's last one. head: the record's, with the
- * number of that stack's frames; trace: what stands behind it, len bytes.
+ * The same for a record without frames that repeats t's last stack. head: the record's, with that
+ * stack's number of frames; trace: what follows it, len bytes.
  */
 int process_repeat_stack(struct process *p, struct thread *t, const struct raw_head *head,
 			 const void *trace, size_t len);
 /*
- * Put the machine code of a record, if it has any, and its Python frames, raw->nframes, into one
- * order. python_whole: the last of them is the thread's first function. 0 or -ENOMEM; then out->cnt
- * is 0.
+ * Merges the native frames of a record, if it has any, and its Python frames, raw->nframes, into
+ * one stack. python_whole: the last of them is the thread's outermost function. 0 or -ENOMEM; then
+ * out->cnt is 0.
  */
 int process_take_native(struct process *p, const struct raw_head *raw, bool python_whole,
 			struct native_stack *out);
@@ -96,54 +96,54 @@ int process_keep_native(struct process *p, const void *record, size_t len);
 /* Keep a RAW_ASYNC for the thread's next record, which has the same time. */
 int process_keep_async(struct process *p, const void *record, size_t len);
 /*
- * Set t->async to what the record's RAW_ASYNC says, or to nothing. t has the record's Python
- * frames. 0 or -ENOMEM.
+ * Sets t->async from the record's RAW_ASYNC, or clears it. t has its Python frames. 0 or -ENOMEM.
  */
 int process_take_async(struct process *p, struct thread *t, const struct raw_head *raw);
-/* Who awaits the task of t's last record, if a stack of nframes frames shows that; or NULL. */
+/* Returns the awaiters of the task of t's last record, if nframes frames show them; or NULL. */
 const struct async_stack *process_async_of(const struct thread *t, uint32_t nframes);
 
 /* ---- process_event.c ---- */
 
-/* Room for an event's frames while they are put together. */
+/* Room for an event's frames while they are assembled. */
 #define EVENT_ROOM (EVENT_MAX_FRAMES + 2)
 
 /*
- * Set ev's frames to t's last stack with all frames that are no Python code: the same for a sample,
- * a wait and for memory. ev has its status and weight. They lie in out, or in t. 0 or -ENOMEM.
+ * Sets ev's frames to t's last stack with all frames that are not Python code: the same for a
+ * sample, a wait and for memory. ev has its status and weight. The frames are in out or in t. 0 or
+ * -ENOMEM.
  */
 int process_lay_out(struct process *p, const struct thread *t, const struct raw_head *raw,
 		    const struct wait_stretch *wait, struct event *ev, uint32_t out[EVENT_ROOM]);
-/* Make an event of t's stack. weight: in the profile's unit. wait: NULL for a sample. */
+/* Emits an event of t's stack. weight: in the profile's unit. wait: NULL for a sample. */
 int process_emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		 uint64_t weight, const struct wait_stretch *wait);
 /*
- * The frames of a thread without a Python stack, in out->ids: the record's machine code, and the
- * root "<native thread NAME>" or "<no Python frame>". end: the enum counter by which its walk
- * ended. *counter: of the statistics, to be increased when that is an event. 0 or -ENOMEM.
+ * Sets the frames of a thread without a Python stack, in out->ids: the record's native frames, and
+ * the root "<native thread NAME>" or "<no Python frame>". end: the enum counter by which its walk
+ * ended. *counter: the statistic to increment when an event is made of it. 0 or -ENOMEM.
  */
 int process_no_stack_frames(struct process *p, const struct raw_head *head, uint32_t end,
 			    const char *comm, struct native_stack *out, uint32_t *nframes,
 			    uint64_t **counter);
-/* Take a RAW_NO_STACK. */
+/* Takes a RAW_NO_STACK. */
 int process_take_no_stack(struct process *p, const void *record, size_t len);
 /*
- * A record for which there is no memory (err is -ENOMEM) is lost; the other processes' recording
- * goes on. tid: whose it is; 0: of several threads. Returns 0 then, else err.
+ * Counts a record for which there is no memory (err is -ENOMEM) as lost; recording of other
+ * processes goes on. tid: its thread; 0: several threads. Returns 0 then, else err.
  */
 int process_without_memory(struct process *p, uint32_t tid, int err);
 
 /* ---- process_memory.c ---- */
 
-/* 0 or -errno. Without --mode mem it stays NULL. */
+/* Returns 0 or -errno. Without --mode mem p->memory stays NULL. */
 int process_memory_init(struct process *p);
 void process_memory_free(struct process *p);
-/* Take a RAW_ALLOC: a page fault or a block; a RAW_FREE; a RAW_MOVED. */
+/* Take a RAW_ALLOC (a page fault or a block), a RAW_FREE, a RAW_MOVED. */
 int process_take_alloc(struct process *p, const void *record, size_t len);
 int process_take_free(struct process *p, const void *record, size_t len);
 int process_take_moved(struct process *p, const void *record, size_t len);
 /*
- * Pass an event to the observer, and count it: change, time_us, addr, bytes, stack, thread_id and
+ * Passes an event to the observer and counts it. change, time_us, addr, bytes, stack, thread_id and
  * what the change needs are set; the frames are filled in here, and the time never goes back. 0 or
  * the observer's -errno.
  */
@@ -152,8 +152,8 @@ int process_memory_emit(struct process *p, struct memory_event *ev);
 /* ---- process_gc.c ---- */
 
 /*
- * Take a RAW_GC_DONE. Of a process that is older than the capture, an interpreter's first record
- * has no collections: it is what the later ones are compared with.
+ * Takes a RAW_GC_DONE. In a process that is older than the capture, an interpreter's first record
+ * yields no collections: it is the baseline for later ones.
  */
 int process_take_gc(struct process *p, const void *record, size_t len);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * process_memory.c - the memory of a process (--mode mem). Faults go into its page_book, answers
- * about pages come from a page_check; with --allocations, the blocks of its allocator and what it
- * maps itself go into its block_book. What becomes of them goes to the observer, with the number of
- * a stack, which is the same as a sample's would be. See process_internal.h.
+ * about pages come from a page_check; with --allocations, the blocks of its allocator and its own
+ * mappings go into its block_book. Changes go to the observer, with the number of a stack, which
+ * equals that of a sample. See process_internal.h.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,10 +18,10 @@
 #include "resolve/observer.h"
 #include "resolve/process_internal.h"
 
-/* So long a check waits for the answers about pages that were touched before it. */
+/* A check waits this long for the answers about pages that were touched before it. */
 #define CHECK_WAITS_NS 200000000ull
 
-/* Of one process, and of all its stacks: more are not kept. */
+/* Limits of the stacks kept of one process, and of all their frames. */
 #define STACKS_MAX (256u * 1024)
 #define STACK_BYTES_MAX (64u << 20)
 
@@ -31,20 +31,20 @@ struct process_memory {
 	uint64_t stack_bytes;
 	uint64_t last_us;	/* of the last event */
 	uint64_t asked_ns;	/* of the answer that is being taken */
-	uint64_t before;	/* bytes that the process had before anything was seen */
+	uint64_t before;	/* bytes that the process had before the capture */
 	bool before_known;
-	struct memory_check check;	/* that waits for pages which were touched before it */
-	uint64_t check_ns;	/* when the kernel's figures were read; 0: none waits */
-	uint64_t since;		/* bytes: what is held, less what was at check_ns; wraps */
+	struct memory_check check;	/* pending: waits for pages that were touched before it */
+	uint64_t check_ns;	/* when the kernel's figures were read; 0: none is pending */
+	uint64_t since;		/* bytes held now, minus those at check_ns; wraps */
 	struct pages_round round;
 	struct block_book *blocks;	/* NULL: there was no record of a block */
 	uint64_t block_ns;	/* of the record that is being taken */
-	uint32_t block_tid;	/* ... and whose it is */
+	uint32_t block_tid;	/* ... and its thread */
 };
 
 /* ---- stacks and events ---- */
 
-/* The number of a stack, also of a new one. */
+/* Returns the number of a stack, which may be new. */
 static int number_of_frames(struct process_memory *m, const uint32_t *frames, uint32_t n,
 			    uint32_t *stack)
 {
@@ -108,9 +108,9 @@ static int number_of_walked(struct process *p, const struct raw_sample *raw, siz
 }
 
 /*
- * The number of a record's stack, for struct memory_event: of a RAW_ALLOC, or of another record
- * with the form of a struct raw_sample. Beyond STACKS_MAX stacks of a process, or STACK_BYTES_MAX
- * of them, new ones have the number of the stack "<stacks not kept>". 0, -EBADMSG or -ENOMEM.
+ * Returns the number of a record's stack, for struct memory_event: of a RAW_ALLOC, or of another
+ * record laid out as a struct raw_sample. Beyond STACKS_MAX stacks of a process, or STACK_BYTES_MAX
+ * bytes of them, new ones have the number of the stack "<stacks not kept>". 0, -EBADMSG or -ENOMEM.
  */
 static int stack_number(struct process *p, const struct raw_sample *raw, size_t len,
 			uint32_t *stack)
@@ -262,7 +262,7 @@ static int block_given(void *ctx, const struct block *b)
 
 static const struct block_book_fns block_fns = { .gone = block_gone, .left = block_given };
 
-/* The process' blocks at a record of this thread. NULL: no memory. */
+/* Returns the process' blocks, for a record of this thread. NULL: no memory. */
 static struct block_book *blocks_at(struct process *p, uint64_t time_ns, uint32_t tid)
 {
 	struct process_memory *m = p->memory;
@@ -327,7 +327,7 @@ int process_take_free(struct process *p, const void *record, size_t len)
 	return raw->h.why == ALLOC_PAGE ? take_pages_unmapped(p, raw) : take_block_freed(p, raw);
 }
 
-/* ---- from begin to end ---- */
+/* ---- from start to end ---- */
 
 int process_memory_init(struct process *p)
 {
@@ -385,8 +385,8 @@ static int take_page_states(struct process_memory *m, const struct page_answer *
 }
 
 /*
- * What was held when the kernel's figures were read. Pages that have no answer yet count as what
- * they stand for: the kernel has counted them.
+ * Emits what was held when the kernel's figures were read. Pages without an answer count as
+ * touched: the kernel has counted them.
  */
 static int emit_check(struct process *p, uint64_t waiting)
 {
@@ -402,7 +402,7 @@ static int emit_check(struct process *p, uint64_t waiting)
 	return process_memory_emit(p, &ev);
 }
 
-/* The check that waits, if there is one: if it must not wait longer, or does not have to. */
+/* Ends the pending check, if there is one: if it must not wait longer, or need not. */
 static int end_check(struct process *p, bool must)
 {
 	struct process_memory *m = p->memory;
@@ -428,7 +428,7 @@ int process_pages_take(struct process *p, const struct page_answer *answer)
 	if (!p->memory)
 		return -EBADMSG;
 	if (answer->err && answer->err != -EACCES)
-		return 0;	/* it ends: process_pages_end() will come */
+		return 0;	/* not an error: process_pages_end() follows */
 	p->memory->asked_ns = answer->asked_ns;
 	err = answer->err ? page_book_deny(p->memory->pages) : take_page_states(p->memory, answer);
 	if (!err && answer->tag == PAGES_LAST) {

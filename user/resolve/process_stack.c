@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * process_stack.c - takes a record's stack and keeps it with its thread: Python's frames, what came
- * with them, and their order among the frames of machine code. See process_internal.h.
+ * process_stack.c - takes a record's stack and keeps it with its thread: Python frames, data that
+ * came with them, and their order among native frames. See process_internal.h.
  *
- * Most frames of a stack are those of the thread's last sample. So the last stack is kept
+ * Most frames of a stack are the same as in the thread's last sample. So the last stack is kept
  * right-aligned (the root at the array's end), a new one is compared with it from the root, and
  * only frames that differ are resolved.
  */
@@ -18,11 +18,11 @@
 #include "resolve/native_merge.h"
 #include "resolve/process_internal.h"
 
-#define CACHE_LINE 64	/* bytes; where it is another one, this is slower and never wrong */
+#define CACHE_LINE 64	/* bytes; on machines where it differs, this is only slower */
 
 /*
- * How many frames at the root are the same as in the last stack. Another CPU has written the
- * record: all of it is asked for at once, so that not each cache line is waited for.
+ * Returns how many frames at the root are the same as in the last stack. Another CPU has written
+ * the record: all of it is prefetched, to avoid waiting for each cache line.
  */
 static uint32_t shared_frames(const struct thread *t, const struct raw_frame *frames, uint32_t n)
 {
@@ -58,9 +58,10 @@ int process_python_frame(struct process *p, const struct raw_frame *raw, uint32_
 }
 
 /*
- * Resolve the innermost frames, which t's last stack had not. t->known ends before a frame that
- * could not be resolved, so that this frame is counted in each sample; and before a frame without a
- * fingerprint, because its address may have another code object in the next sample. 0 or -errno.
+ * Resolves the innermost frames, which t's last stack did not have. t->known ends before a frame
+ * that could not be resolved, so that this frame is counted in each sample, and before a frame
+ * without a fingerprint, because its address may have another code object in the next sample. 0 or
+ * -errno.
  */
 static int resolve_fresh(struct process *p, struct thread *t, const struct raw_frame *frames,
 			 uint32_t fresh)
@@ -84,7 +85,7 @@ static int resolve_fresh(struct process *p, struct thread *t, const struct raw_f
 	return 0;
 }
 
-/* Fill t with the sample's stack. 0 or -errno: t has none. */
+/* Fills t with the sample's stack. 0 or -errno: t has none. */
 static int resolve_stack(struct process *p, struct thread *t, const struct raw_sample *raw)
 {
 	uint32_t n = raw->nframes, fresh;
@@ -123,8 +124,8 @@ int process_keep_native(struct process *p, const void *record, size_t len)
 }
 
 /*
- * Set t's exception and kernel stack to those of the RAW_EXTRA of this record, or to none. A tick
- * has no frames of the scheduler to leave out: they are what it has interrupted.
+ * Sets t's exception and kernel stack to those of this record's RAW_EXTRA, or clears them. A tick
+ * has no scheduler frames to leave out: it has interrupted those it shows.
  */
 static int take_extra(struct process *p, struct thread *t, const struct raw_head *raw)
 {
@@ -150,14 +151,14 @@ static int take_extra(struct process *p, struct thread *t, const struct raw_head
 
 /* ---- machine code ---- */
 
-/* If there is no more room, what is at the root is left out: the stack is too deep for an event. */
+/* If there is no more room, frames at the root are left out: the stack is too deep for an event. */
 static void put_id(struct native_stack *out, uint32_t id)
 {
 	if (out->cnt < ARRAY_SIZE(out->ids))
 		out->ids[out->cnt++] = id;
 }
 
-/* One C frame: several ids if functions are inlined in it. */
+/* Adds one C frame: several ids if functions are inlined in it. */
 static int put_native_frame(struct process *p, struct native_known *known, struct native_stack *out)
 {
 	const uint32_t *ids;
@@ -170,7 +171,7 @@ static int put_native_frame(struct process *p, struct native_known *known, struc
 	return err;
 }
 
-/* The items of a merged stack become ids. */
+/* Turns the items of a merged stack into ids. */
 static int put_merged(struct process *p, const struct raw_native *raw, const struct native_merge *m,
 		     struct native_known *const known[], struct native_stack *out)
 {
@@ -191,7 +192,7 @@ static int put_merged(struct process *p, const struct raw_native *raw, const str
 	return err;
 }
 
-/* Their tables stay. Neighbours are often in the same file. */
+/* Marks the files as used, so that their tables stay. Neighbours are often in the same file. */
 static void note_use_of_files(struct process *p, const struct raw_native *raw)
 {
 	uint32_t i;
@@ -246,7 +247,7 @@ int process_take_native(struct process *p, const struct raw_head *raw, bool pyth
 
 /* ---- a whole stack ---- */
 
-/* Set t's machine code to that of this record, or to none. */
+/* Sets t's native frames to those of this record, or clears them. */
 static int take_native_of_thread(struct process *p, struct thread *t, const struct raw_head *raw)
 {
 	if (p->native && !t->native)
@@ -257,8 +258,8 @@ static int take_native_of_thread(struct process *p, struct thread *t, const stru
 }
 
 /*
- * Keep what came with t's stack for the thread's events, or that nothing came: its context, of len
- * bytes, which stands behind the stack, and what was kept for this record.
+ * Keeps what came with t's stack for the thread's events, or that nothing came: its context, of len
+ * bytes, which follows the stack, and what was kept for this record.
  */
 static int take_what_came(struct process *p, struct thread *t, const struct raw_head *raw,
 			  const void *trace, size_t len)

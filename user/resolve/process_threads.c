@@ -21,7 +21,7 @@ void process_rename(struct process *p, uint32_t tid, const char *comm)
 }
 
 /*
- * Read a new thread's name from /proc; later changes come as RAW_RENAME. The first thread has the
+ * Reads a new thread's name from /proc; later changes come as RAW_RENAME. The first thread has the
  * name of the process. Only the first THREAD_NAMES_MAX threads of a process are read.
  */
 static void read_thread_name(struct process *p, uint32_t tid)
@@ -40,7 +40,7 @@ static void read_thread_name(struct process *p, uint32_t tid)
 	process_rename(p, tid, comm);
 }
 
-/* python_named_fn. What the program calls its thread is the best name, a number the worst. */
+/* python_named_fn. A name set by the program is the best one, a numbered one the worst. */
 static void python_named(void *ctx, uint32_t tid, const char *name, bool given)
 {
 	struct process *p = ctx;
@@ -54,7 +54,7 @@ static void python_named(void *ctx, uint32_t tid, const char *name, bool given)
 		thread_names_set(p->given, tid, name);
 }
 
-/* If the BPF side has admitted the process, it has found out where it is. */
+/* If the BPF side has admitted the process, it has found the address. */
 uint64_t process_interps(const struct process *p)
 {
 	struct py_proc py;
@@ -89,7 +89,7 @@ void process_names_init(struct process *p)
 	python_names_init(&p->python, p->args.tgid, &at, python_named, interps_of, p);
 }
 
-/* Read the names of a new thread. */
+/* Reads the names of a new thread. */
 static void read_names(struct process *p, uint32_t tid)
 {
 	read_thread_name(p, tid);

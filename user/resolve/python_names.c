@@ -10,13 +10,13 @@
 #include "host/proc.h"
 #include "memory/remote_mem.h"
 
-/* A thread is asked about so many times. */
+/* A thread is tried at most this many times. */
 #define TRIES 4
-/* Records of threads that began together come together. No tid is used again that soon. */
+/* Records of threads that began together arrive together. No tid is reused that soon. */
 #define FRESH_NS 100000000ull
 /*
- * Reading takes one part of so many of the time. The pause is at least PAUSE_NS, and at most
- * PAUSE_NS_MAX: on a busy machine a read is slow because it waits for a CPU, which costs nothing.
+ * Reading takes 1/SHARE of the time. The pause is at least PAUSE_NS, and at most PAUSE_NS_MAX: on a
+ * busy machine a read is slow because it waits for a CPU, which costs nothing.
  */
 #define SHARE 100
 #define PAUSE_NS 20000000ull
@@ -40,7 +40,7 @@ void python_names_free(struct python_names *n)
 	n->again_cnt = 0;
 }
 
-/* The thread's id in the process' own pid namespace; 0: it has ended. */
+/* Returns the thread's id in the process' own pid namespace; 0: it has ended. */
 static uint32_t own_tid(struct python_names *n, uint32_t tid)
 {
 	char path[32], status[4096], *line;
@@ -62,7 +62,7 @@ static uint32_t own_tid(struct python_names *n, uint32_t tid)
 	return own;
 }
 
-static void keep(struct python_names *n, const struct python_threads *threads)
+static void keep_names(struct python_names *n, const struct python_threads *threads)
 {
 	uint32_t i;
 
@@ -72,7 +72,7 @@ static void keep(struct python_names *n, const struct python_threads *threads)
 		thread_names_set(n->found, threads->list[i].tid, threads->list[i].name);
 }
 
-/* How long no names are read after a read that took so many ns. */
+/* Returns how long no names are read after a read that took `took` ns. */
 static uint64_t pause_ns(uint64_t took)
 {
 	if (took * SHARE < PAUSE_NS)
@@ -80,7 +80,7 @@ static uint64_t pause_ns(uint64_t took)
 	return took < PAUSE_NS_MAX / SHARE ? took * SHARE : PAUSE_NS_MAX;
 }
 
-/* Read the names, if it is time to. Returns whether they were read. */
+/* Reads the names, if it is time to. Returns true if they were read. */
 static bool read_names(struct python_names *n)
 {
 	const struct python_threads *threads;
@@ -99,11 +99,11 @@ static bool read_names(struct python_names *n)
 		return false;
 	n->at.active = threads->active;
 	n->found_ns = now;
-	keep(n, threads);
+	keep_names(n, threads);
 	return true;
 }
 
-/* Returns whether the thread has a name among those that were read. */
+/* Returns true if the thread has a name among those that were read. */
 static bool name_thread(struct python_names *n, uint32_t tid)
 {
 	uint32_t own = own_tid(n, tid);
@@ -130,7 +130,7 @@ static void add_again(struct python_names *n, uint32_t tid)
 	n->again[n->again_cnt++].tid = tid;
 }
 
-/* Name those that have to be asked about again, if they have a name now. */
+/* Names the threads to be retried that have a name now. */
 static void name_rest(struct python_names *n)
 {
 	uint32_t i, kept = 0;
@@ -159,7 +159,7 @@ void python_names_retry(struct python_names *n)
 	uint32_t i, kept = 0;
 
 	if (!n->again_cnt || now_ns() < n->next_ns)
-		return;		/* not a try */
+		return;		/* does not count as a try */
 	if (read_names(n))
 		name_rest(n);
 	for (i = 0; i < n->again_cnt; i++)

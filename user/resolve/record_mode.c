@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * record_mode.c - the table of modes. docs/modes.md says what each is for.
+ * record_mode.c - the table of modes. docs/modes.md explains when to use each.
  *
  * TACH has no value for offcpu, so its header says wall, of which offcpu is a part.
  */
@@ -36,7 +36,7 @@ const struct record_mode_def record_modes[RECORD_MODE_CNT] = {
 		.name = "all", .header = MODE_ALL, .unit = UNIT_SAMPLES, .ticks = true,
 		.waits = true, .runnable = true, .runnable_frames = true,
 	},
-	[RECORD_MEM] = {	/* ticks discover processes, and see collections */
+	[RECORD_MEM] = {	/* ticks discover processes and see collections */
 		.name = "mem", .header = MODE_UNKNOWN, .unit = UNIT_BYTES, .memory = true,
 	},
 };

@@ -23,21 +23,22 @@ struct record_mode_def {
 	enum profile_unit unit;	/* what weights of raw samples and of events count */
 	bool ticks;		/* on-CPU threads are sampled */
 	bool waits;		/* off-CPU time is sampled: the scheduler programs run */
-	bool scan_only;		/* ... they do not: only capture_scan() sees such threads */
+	bool scan_only;		/* ... except that they do not run: only capture_scan() sees such
+				 * threads */
 	bool runnable;		/* off-CPU time includes runnable threads */
 	bool wait_frames;	/* blocked threads get a frame: <blocked in read> */
 	bool runnable_frames;	/* runnable threads get a frame: <waiting for a CPU> */
 	bool memory;		/* page faults, or allocations, are events: MEMORY_* */
-	bool events;		/* what -e names is recorded, not time */
+	bool events;		/* the event of -e is recorded, not time */
 	bool exceptions;	/* an exception's type is a frame: <exception ValueError> */
-	uint8_t need_status;	/* samples have at least one of these STATUS_*; 0: all samples */
+	uint8_t need_status;	/* samples must have one of these STATUS_*; 0: all samples */
 };
 
 extern const struct record_mode_def record_modes[RECORD_MODE_CNT];
-/* With -e EVENT, which is no word of -m. */
+/* With -e EVENT, which is not a value of -m. */
 extern const struct record_mode_def record_mode_event;
 
-/* The interval at this rate in us, the unit of profiles. */
+/* Returns the interval of this rate in us, the unit of profiles. */
 uint64_t sampling_interval_us(uint32_t rate_hz);
 
 #endif

@@ -14,17 +14,17 @@
 #include "resolve/code_objects.h"
 #include "resolve/frame_cache.h"
 
-/* Upper bound of frames in the intern table, which stay there until the profile ends. */
+/* Limit of frames in the intern table, which are kept until the profile ends. */
 #define FRAMES_MAX (1u << 20)
 #define FRAME_BYTES 64
 
-/* Upper bound of pending frames: each needs a row of its own in the frame table. */
+/* Limit of pending frames: each needs a row of its own in the frame table. */
 #define PENDING_MAX 1024	/* fits known_frame.pending1 */
 
 /* A frame that was returned as <unresolved>, because there was no time to read its code object. */
 struct pending {
 	struct raw_frame raw;
-	uint32_t id;			/* by intern_later() */
+	uint32_t id;			/* from intern_later() */
 	uint32_t emitted;		/* how often it was returned */
 };
 
@@ -76,7 +76,7 @@ void symbolizer_free(struct symbolizer *sym)
 	free(sym);
 }
 
-/* Empty the full cache. */
+/* Empties the cache if it is full. */
 static void forget_if_full(struct symbolizer *sym)
 {
 	if (!code_objects_are_full(&sym->codes) && sym->frames.table.cnt < CODE_OBJECTS_MAX)
@@ -158,7 +158,7 @@ static int unresolved_frame(struct symbolizer *sym, uint32_t *id)
 	return err;
 }
 
-/* Remember a frame for symbolizer_retry(). Without room or memory it stays <unresolved>. */
+/* Remembers a frame for symbolizer_retry(). Without room or memory it stays <unresolved>. */
 static void add_pending(struct symbolizer *sym, const struct raw_frame *raw,
 			struct known_frame *slot)
 {
@@ -198,7 +198,7 @@ static void drop_pending(struct symbolizer *sym, uint32_t i)
 }
 
 /*
- * Give the pending frame's row the contents of the frame `as`. A trampoline stays <unresolved>,
+ * Gives the pending frame's row the contents of the frame `as`. A trampoline stays <unresolved>,
  * because it can no longer be dropped from the stacks that were returned.
  */
 static void name_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
@@ -212,7 +212,8 @@ static void name_pending(struct symbolizer *sym, uint32_t i, uint32_t as)
 	drop_pending(sym, i);
 }
 
-static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct known_frame *slot)
+static int resolve_slot(struct symbolizer *sym, const struct raw_frame *raw,
+			struct known_frame *slot)
 {
 	struct known_code *code;
 	int err = code_objects_find(&sym->codes, raw, &code);
@@ -242,7 +243,7 @@ static int resolve(struct symbolizer *sym, const struct raw_frame *raw, struct k
 	return err;
 }
 
-/* Add a frame that is not in the cache; *slot is its slot. */
+/* Adds a frame that is not in the cache; *slot is its slot. */
 static int new_frame(struct symbolizer *sym, const struct raw_frame *raw,
 		     struct known_frame **slot)
 {
@@ -251,7 +252,7 @@ static int new_frame(struct symbolizer *sym, const struct raw_frame *raw,
 	if (frame_cache_reserve(&sym->frames))
 		return -ENOMEM;
 	*slot = frame_cache_slot(&sym->frames, raw);
-	err = resolve(sym, raw, *slot);
+	err = resolve_slot(sym, raw, *slot);
 	if (err)
 		**slot = (struct known_frame){ 0 };
 	else
@@ -271,11 +272,11 @@ int symbolizer_frame(struct symbolizer *sym, const struct raw_frame *raw, uint32
 			err = new_frame(sym, raw, &slot);
 		} else {
 			slot = &once;
-			err = resolve(sym, raw, slot);
+			err = resolve_slot(sym, raw, slot);
 		}
 	} else if (!slot->resolved) {
 		/* The BPF side may have sent its code object meanwhile. */
-		err = resolve(sym, raw, slot);
+		err = resolve_slot(sym, raw, slot);
 		slot->resolved = slot->resolved && !err;
 	}
 	if (err)
@@ -315,7 +316,7 @@ int symbolizer_retry(struct symbolizer *sym)
 			once = (struct known_frame){ .raw = raw, .pending1 = i + 1 };
 			slot = &once;
 		}
-		err = resolve(sym, &raw, slot);
+		err = resolve_slot(sym, &raw, slot);
 	}
 	return err;
 }

@@ -10,7 +10,9 @@
 
 #include "base/util.h"
 
-/* How many threads are looked at for each new one. With one, the records would not become fewer. */
+/*
+ * How many threads are checked for each new one. With one, the number of records would not shrink.
+ */
 #define LOOKS_FOR_NEW 2
 
 void threads_init(struct threads *l, pid_t tgid, uint64_t keep_ns, thread_gone_fn gone, void *ctx)
@@ -60,7 +62,7 @@ struct thread *threads_find(struct threads *l, uint32_t tid, uint32_t interp_id)
 	return t;
 }
 
-static void drop(struct threads *l, struct thread *t)
+static void drop_thread(struct threads *l, struct thread *t)
 {
 	u64map_remove(&l->by_key, t->key);
 	lru_remove(&l->lru, &t->lru);
@@ -69,16 +71,16 @@ static void drop(struct threads *l, struct thread *t)
 	free_thread(t);
 }
 
-/* Another user's thread that lives may not be sent a signal (EPERM), but it is there. */
-static bool lives(const struct threads *l, const struct thread *t)
+/* Another user's live thread may not be sent a signal (EPERM), but it exists. */
+static bool is_alive(const struct threads *l, const struct thread *t)
 {
 	return !syscall(SYS_tgkill, l->tgid, (pid_t)thread_tid(t), 0) || errno != ESRCH;
 }
 
-/* Has it ended, and is not kept any longer? */
+/* Returns true if it has ended and is not kept any longer. */
 static bool may_go(const struct threads *l, struct thread *t)
 {
-	if (lives(l, t)) {
+	if (is_alive(l, t)) {
 		t->ended_ns = 0;
 		return false;
 	}
@@ -88,8 +90,8 @@ static bool may_go(const struct threads *l, struct thread *t)
 }
 
 /*
- * The thread that was looked at longest ago goes if it has ended; or if there is no more room and
- * nobody has used it since then.
+ * Frees the least recently checked thread if it has ended, or if there is no more room and nobody
+ * has used it since.
  */
 static void look_at_oldest(struct threads *l)
 {
@@ -98,7 +100,7 @@ static void look_at_oldest(struct threads *l)
 
 	if (has_ended || (full && !t->used)) {
 		l->gone(l->ctx, t, !has_ended);
-		drop(l, t);
+		drop_thread(l, t);
 		return;
 	}
 	t->used = t->used && !full;
@@ -136,7 +138,7 @@ void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id)
 	struct thread *t = u64map_get(&l->by_key, key_of(tid, interp_id));
 
 	if (t)
-		drop(l, t);
+		drop_thread(l, t);
 }
 
 int thread_reserve(struct thread *t, uint32_t n)

@@ -2,10 +2,10 @@
 /*
  * threads.h - the last stack of each thread of one process.
  *
- * A thread that has ended gives its record back: for each new thread two others are looked at,
- * whether they still live, beginning with those that were looked at longest ago. So at most about
- * twice as many records are kept as threads live, and never more than THREADS_MAX: beyond that a
- * thread that was not found for long is forgotten.
+ * The record of a thread that has ended is freed: for each new thread two others are checked for
+ * whether they are still alive, least recently checked first. So there are at most about twice as
+ * many records as live threads, and never more than THREADS_MAX: beyond that a thread that was not
+ * used for long is forgotten.
  */
 #ifndef TACHBPF_THREADS_H
 #define TACHBPF_THREADS_H
@@ -21,28 +21,28 @@
 #include "model/event.h"
 
 /*
- * Of one process. A record takes 160 bytes and 20 for each frame of the deepest stack so far,
+ * Limit of one process. A record takes 160 bytes and 20 for each frame of the deepest stack so far,
  * rounded up to 16, 32, 64, ..: 5.2 KiB at most; 1 KiB if its thread had an exception or a kernel
  * stack, 640 bytes if it had a thread context, 1 KiB if it had frames of machine code, and 3 KiB if
  * it ran an asyncio task (--async).
  */
 #define THREADS_MAX 8192
-/* A thread's first stack gets room for so many frames. */
+/* A thread's first stack gets room for this many frames. */
 #define THREAD_FRAMES_MIN 16
-/* As long as there are no more, nobody looks which of them live. */
+/* Up to this many, nobody checks which of them are alive. */
 #define THREADS_FEW 64
 
-/* Where the frames of machine code of a thread's last record stand among its Python frames. */
+/* Where the native frames of a thread's last record stand among its Python frames. */
 #define NATIVE_STACK_PYTHON UINT32_MAX	/* in place of an id: the next Python frame */
 struct native_stack {
 	uint32_t cnt;		/* 0: the record had none */
-	uint32_t frames;	/* of machine code */
+	uint32_t frames;	/* native frames */
 	uint32_t ids[EVENT_MAX_FRAMES + 1];	/* innermost first */
 };
 
-/* Who awaits the asyncio task of a thread's last record. */
+/* Awaiters of the asyncio task of a thread's last record. */
 struct async_stack {
-	bool shown;		/* 1: these frames stand in place of those outside of at */
+	bool shown;		/* 1: these frames replace those outside index at */
 	uint32_t at;		/* index of the task's outermost frame among the Python frames */
 	uint32_t cnt;
 	uint32_t ids[RAW_ASYNC_FRAMES + 1];	/* innermost first */
@@ -59,13 +59,14 @@ struct thread_extra {
 struct thread {
 	uint64_t key;
 	struct lru_item lru;
-	bool used;		/* since threads.c looked at it last */
-	uint32_t cap;		/* frames that there is room for */
-	uint32_t nframes;	/* of the last stack, whose ids are all filled in */
-	uint64_t stack_ns;	/* time of the record that the last stack came with; 0: none */
+	bool used;		/* since threads.c last checked it */
+	uint32_t cap;		/* capacity in frames */
+	uint32_t nframes;	/* of the last stack; all their ids are filled in */
+	uint64_t stack_ns;	/* time of the record with the last stack; 0: none */
 	uint32_t known;		/* number of valid frames, counted from the root */
-	struct raw_frame *raw_end;	/* behind the root's; NULL while cap is 0 */
-	uint32_t *ids_end;	/* the same; in the same allocation, behind the raw frames */
+	struct raw_frame *raw_end;	/* end of the array (after the root's); NULL while cap is
+					 * 0 */
+	uint32_t *ids_end;	/* the same; in the same allocation, after the raw frames */
 	uint32_t exception;	/* frame with the exception's type; UINT32_MAX: no exception */
 	uint32_t nkernel;	/* in extra->kernel */
 	struct thread_extra *extra;	/* its own; NULL: no record had one */
@@ -86,40 +87,42 @@ static inline uint32_t thread_interp(const struct thread *t)
 	return (uint32_t)t->key;
 }
 
-/* A record goes, because the thread has ended, or, if it lives, because there are too many. */
+/* Called when a record is freed: the thread has ended, or, with lives, there are too many. */
 typedef void (*thread_gone_fn)(void *ctx, const struct thread *t, bool lives);
 
 struct threads {
 	pid_t tgid;
-	uint64_t keep_ns;	/* how long an ended thread is kept: records of it may come */
+	uint64_t keep_ns;	/* how long an ended thread is kept: its records may still come */
 	thread_gone_fn gone;
 	void *ctx;
 	struct u64map by_key;
-	struct thread *last;	/* that was found */
-	struct lru lru;		/* the oldest is the one that was looked at longest ago */
+	struct thread *last;	/* found last */
+	struct lru lru;		/* least recently checked first */
 };
 
 /* The struct must not be moved. Freed by threads_free(), which does not call gone(). */
 void threads_init(struct threads *l, pid_t tgid, uint64_t keep_ns, thread_gone_fn gone, void *ctx);
 void threads_free(struct threads *l);
 
-/* NULL: there is none. */
+/* Returns NULL if there is none. */
 struct thread *threads_find(struct threads *l, uint32_t tid, uint32_t interp_id);
 /*
- * Make the record of a thread that has none; others may go. Its stack is not filled in. NULL: no
- * memory.
+ * Creates the record of a thread that has none; others may be freed. Its stack is not filled in.
+ * NULL: no memory.
  */
 struct thread *threads_add(struct threads *l, uint32_t tid, uint32_t interp_id);
 /*
- * Make room for a stack of n frames, at most ABI_MAX_FRAMES, also if n is 0; those that are known
- * stay. 0, or -ENOMEM: nothing has changed.
+ * Makes room for a stack of n frames, at most ABI_MAX_FRAMES; also if n is 0. Known frames stay. 0,
+ * or -ENOMEM with nothing changed.
  */
 int thread_reserve(struct thread *t, uint32_t n);
-/* Keep a RAW_EXTRA of len bytes, which are all it claims, for the record to come. 0 or -ENOMEM. */
+/*
+ * Keeps a RAW_EXTRA of len bytes, whose length was checked, for the record to come. 0 or -ENOMEM.
+ */
 int thread_set_extra(struct thread *t, const struct raw_extra *x, size_t len);
-/* Keep the context of a thread's last record; len 0: it has none. 0 or -ENOMEM. */
+/* Keeps the context of a thread's last record; len 0: it has none. 0 or -ENOMEM. */
 int thread_set_trace(struct thread *t, const void *trace, size_t len);
-/* The thread has ended. Does not call gone(). */
+/* Removes a thread that has ended. Does not call gone(). */
 void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id);
 
 #endif

@@ -4,7 +4,7 @@
  *
  * A full ring buffer loses records. If a switch-in was lost, the thread's next record of any kind
  * ends the wait. If a switch-out was lost, the switch-in says so (out_lost, out_ns), and the wait
- * has the thread's last known stack and STATUS_UNKNOWN.
+ * gets the thread's last known stack and STATUS_UNKNOWN.
  */
 #include "resolve/waits.h"
 
@@ -56,14 +56,14 @@ void waits_free(struct waits *w)
 	free(w);
 }
 
-static struct wait_thread *find(struct waits *w, uint32_t tid)
+static struct wait_thread *find_thread(struct waits *w, uint32_t tid)
 {
 	return u64map_get(&w->threads, tid);
 }
 
 static struct wait_thread *find_or_add(struct waits *w, uint32_t tid)
 {
-	struct wait_thread *t = find(w, tid);
+	struct wait_thread *t = find_thread(w, tid);
 
 	if (t)
 		return t;
@@ -74,13 +74,13 @@ static struct wait_thread *find_or_add(struct waits *w, uint32_t tid)
 	return NULL;
 }
 
-static void remember(struct wait_thread *t, const struct raw_head *raw)
+static void remember_head(struct wait_thread *t, const struct raw_head *raw)
 {
 	t->head = *raw;
 	t->known = true;
 }
 
-/* Emit the time between from and to; the rest that is no interval is kept. */
+/* Emits the time between from and to; a remainder shorter than an interval is kept. */
 static int add_time(struct waits *w, struct wait_thread *t, enum wait_kind kind, uint64_t from,
 		    uint64_t to)
 {
@@ -96,8 +96,8 @@ static int add_time(struct waits *w, struct wait_thread *t, enum wait_kind kind,
 	return stretch.cnt ? w->fn(w->ctx, &stretch) : 0;
 }
 
-/* Emit the time from t->done_ns to `to`. After wake_ns (0: not known) the thread was runnable. */
-static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t wake_ns)
+/* Emits the time from t->done_ns to `to`. After wake_ns (0: unknown) the thread was runnable. */
+static int account_wait(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t wake_ns)
 {
 	bool gil = t->head.status & STATUS_GIL_REQUESTED && !raw_wait_is_held(t->head.h.sysno);
 	uint64_t from = t->done_ns, woken = wake_ns ? wake_ns : to;
@@ -108,7 +108,7 @@ static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t
 	if (t->head.h.why == WHY_RUNNABLE)
 		woken = from;
 	if (gil && t->head.h.why == WHY_BLOCKED)
-		woken = to;	/* until it runs it does not have the GIL */
+		woken = to;	/* until it runs it does not hold the GIL */
 	woken = woken < from ? from : woken > to ? to : woken;
 	if ((w->rules.runnable ? to : woken) - t->out_ns < w->rules.min_ns)
 		return 0;
@@ -117,14 +117,14 @@ static int account(struct waits *w, struct wait_thread *t, uint64_t to, uint64_t
 	return err ? err : add_time(w, t, WAIT_CPU, woken, to);
 }
 
-/* A record of thread t has come. If t is still off-CPU, its switch-in was lost: end the wait. */
-static int repair(struct waits *w, struct wait_thread *t, uint64_t now_ns)
+/* A record of thread t has come. If t is still off-CPU, its switch-in was lost: ends the wait. */
+static int repair_wait(struct waits *w, struct wait_thread *t, uint64_t now_ns)
 {
 	if (!t->out)
 		return 0;
 	t->out = false;
 	w->stats.repaired++;
-	return account(w, t, now_ns, 0);
+	return account_wait(w, t, now_ns, 0);
 }
 
 int waits_tick(struct waits *w, const struct raw_head *raw)
@@ -134,27 +134,27 @@ int waits_tick(struct waits *w, const struct raw_head *raw)
 
 	if (!t)
 		return -ENOMEM;
-	err = repair(w, t, raw->h.time_ns);
-	remember(t, raw);
+	err = repair_wait(w, t, raw->h.time_ns);
+	remember_head(t, raw);
 	return err;
 }
 
 int waits_no_stack(struct waits *w, uint32_t tid, uint64_t now_ns)
 {
-	struct wait_thread *t = find(w, tid);
+	struct wait_thread *t = find_thread(w, tid);
 
-	return t ? repair(w, t, now_ns) : 0;
+	return t ? repair_wait(w, t, now_ns) : 0;
 }
 
-static void begin(struct waits *w, struct wait_thread *t, uint64_t out_ns)
+static void begin_wait(struct waits *w, struct wait_thread *t, uint64_t out_ns)
 {
 	t->out = true;
 	t->out_ns = t->done_ns = out_ns;
 	w->stats.waits++;
 }
 
-/* The wait was not walked: it has the last known stack. Of its status only "main" is certain. */
-static void guess(struct waits *w, struct wait_thread *t, const struct raw_header *h)
+/* The wait was not walked and gets the last known stack. Only "main" of its status is certain. */
+static void guess_stack(struct waits *w, struct wait_thread *t, const struct raw_header *h)
 {
 	w->stats.guessed++;
 	t->head.status = (t->head.status & STATUS_MAIN_THREAD) | STATUS_UNKNOWN;
@@ -164,23 +164,23 @@ static void guess(struct waits *w, struct wait_thread *t, const struct raw_heade
 int waits_switch_out(struct waits *w, const struct raw_head *raw)
 {
 	bool walked = !(raw->flags & RAW_NOT_WALKED);
-	struct wait_thread *t = walked ? find_or_add(w, raw->tid) : find(w, raw->tid);
+	struct wait_thread *t = walked ? find_or_add(w, raw->tid) : find_thread(w, raw->tid);
 	int err;
 
-	/* The BPF side has seen the stack, but here it is not known any more. */
+	/* The BPF side has seen the stack, but here it is no longer known. */
 	if (!walked && raw->h.kind == RAW_SWITCH_SAME && (!t || !t->known))
 		w->stats.forgotten++;
 	if (!t)
 		return walked ? -ENOMEM : 0;
-	err = repair(w, t, raw->h.time_ns);
+	err = repair_wait(w, t, raw->h.time_ns);
 	if (!walked) {
 		if (!t->known)
 			return err;
-		guess(w, t, &raw->h);
+		guess_stack(w, t, &raw->h);
 	} else {
-		remember(t, raw);
+		remember_head(t, raw);
 	}
-	begin(w, t, raw->h.time_ns);
+	begin_wait(w, t, raw->h.time_ns);
 	return err;
 }
 
@@ -192,18 +192,18 @@ static int begin_lost_switch_out(struct waits *w, struct wait_thread *t,
 				 const struct raw_switch_in *run)
 {
 	struct raw_header h = run->h;
-	int err = repair(w, t, run->out_ns);
+	int err = repair_wait(w, t, run->out_ns);
 
 	h.why = WHY_BLOCKED;
 	h.sysno = RAW_SYSNO_NONE;
-	guess(w, t, &h);
-	begin(w, t, run->out_ns);
+	guess_stack(w, t, &h);
+	begin_wait(w, t, run->out_ns);
 	return err;
 }
 
 int waits_switch_in(struct waits *w, const struct raw_switch_in *run)
 {
-	struct wait_thread *t = find(w, run->tid);
+	struct wait_thread *t = find_thread(w, run->tid);
 	bool out_lost = run->out_lost && run->out_ns < run->h.time_ns;
 	int err = 0, end_err;
 
@@ -214,7 +214,7 @@ int waits_switch_in(struct waits *w, const struct raw_switch_in *run)
 	if (!t->out)
 		return err;
 	t->out = false;
-	end_err = account(w, t, run->h.time_ns, run->wake_ns);
+	end_err = account_wait(w, t, run->h.time_ns, run->wake_ns);
 	return err ? err : end_err;
 }
 
@@ -231,7 +231,7 @@ bool waits_exit(struct waits *w, uint32_t tid, uint32_t *interp_id)
 
 void waits_forget(struct waits *w, uint32_t tid, uint32_t interp_id, bool lives)
 {
-	struct wait_thread *t = find(w, tid);
+	struct wait_thread *t = find_thread(w, tid);
 
 	if (!t || t->head.interp_id != interp_id)
 		return;
@@ -248,7 +248,7 @@ int waits_emit_open(struct waits *w, uint64_t now_ns)
 
 	while (!err && (t = u64map_next(&w->threads, &pos)))
 		if (t->out)
-			err = account(w, t, now_ns, 0);
+			err = account_wait(w, t, now_ns, 0);
 	return err;
 }
 

@@ -137,7 +137,7 @@ def execs(scratch, out):
     """sh, then one Python after the other in the same process, then sleep: the links, the summary."""
     links = chain()
     if len(links) < 2:
-        absent("needs two Pythons that run without a root of their own")
+        absent("needs two running Python processes without a root of their own")
     code = (f"import os, sys; sys.path.insert(0, {str(scratch / 'targets')!r}); import brood; "
             f"brood.burn_known({LINK_MS}); rest = sys.argv[1:]; os.execv(rest[0], rest)")
     argv = ["/bin/sleep", "0.05"]

@@ -86,8 +86,8 @@ def test_force_replaces_nothing_but_recordings(busy, out):
     (out / "notes").write_text("my notes")
     succeeded(tachbpf("-a", "-d", "0.5", "-o", out / "x"))
     (out / "x" / "notes").write_text("my notes")
-    refused(tachbpf("-p", busy.pid, "-o", out / "notes", "--force"), "notes", "not a recording")
-    refused(tachbpf("-a", "-d", "0.1", "-o", out / "x", "--force"), "'notes'", "no recording's")
+    refused(tachbpf("-p", busy.pid, "-o", out / "notes", "--force"), "notes", "not part of a recording")
+    refused(tachbpf("-a", "-d", "0.1", "-o", out / "x", "--force"), "'notes'", "not part of a recording")
     assert (out / "notes").read_text() == (out / "x" / "notes").read_text() == "my notes"
     assert tach_files(out / "x")
 

@@ -130,7 +130,7 @@ def test_no_gil(tmp_path):
     path = tmp_path / "12-app.tach"
     writer.write(path, "wall")
     process, = gil(path)
-    assert not process["known"] and process["reason"].startswith("no thread had or wanted the GIL")
+    assert not process["known"] and process["reason"].startswith("no thread held or wanted the GIL")
     (tmp_path / "session.json").write_text(json.dumps(
         {"processes": [{"file": "12-app.tach", "pid": 12, "free_threaded": True}]}))
     process, = gil(tmp_path)
@@ -162,7 +162,7 @@ def test_waits_without_holders(tmp_path):
     assert process["held_s"] is None and process["utilisation_pct"] is None
     assert cells(process) == {(None, ("want", 20)): 0.05}
     text = good("gil", path)
-    assert "running threads were not recorded" in text and "(nobody seen with it)" in text
+    assert "running threads were not recorded" in text and "(no holder seen)" in text
 
 
 def test_a_directory_has_the_longest_waits_first(tmp_path):
@@ -298,7 +298,7 @@ def test_what_cannot_be_read(tmp_path):
 def test_no_samples(tmp_path):
     Writer().write(tmp_path / "1-a.tach", "wall")
     line, = good("gil", tmp_path / "1-a.tach").splitlines()
-    assert "no thread had or wanted the GIL" in line
+    assert "no thread held or wanted the GIL" in line
 
 
 def test_cpythons_own_capture():

@@ -214,7 +214,8 @@ static void test_probability(void **state)
 			longest = run > longest ? run : longest;
 		}
 		/* five standard deviations */
-		if (fabs(profiled - windows * ps[i]) > 5 * sqrt(windows * ps[i] * (1 - ps[i])) + 1e-6)
+		if (fabs(profiled - windows * ps[i]) >
+		    5 * sqrt(windows * ps[i] * (1 - ps[i])) + 1e-6)
 			fail_msg("%g: %g of %llu", ps[i], profiled, (unsigned long long)windows);
 		assert_true(fabs(weight / windows - profiled / windows / ps[i]) < 1e-4);
 		assert_true(longest < 25 / ps[i]);

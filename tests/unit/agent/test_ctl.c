@@ -120,8 +120,9 @@ static void test_good_requests(void **state)
 	answer_status = 3;
 	assert_int_equal(ask("{\"command\":\"reload\"}\n", &text), 3);
 	assert_int_equal(last.what, CTL_RELOAD);
-	assert_int_equal(ask("{\"command\":\"burst\",\"rate_hz\":999,\"for_ms\":30000,\"conditions\":"
-			     "[[\"container\",\"web\"],[\"comm\",\"gun*\"]],\"pids\":[7,8]}\n",
+	assert_int_equal(ask("{\"command\":\"burst\",\"rate_hz\":999,\"for_ms\":30000,"
+			     "\"conditions\":[[\"container\",\"web\"],"
+			     "[\"comm\",\"gun*\"]],\"pids\":[7,8]}\n",
 			     &text), 3);
 	assert_int_equal(last.what, CTL_BURST);
 	assert_int_equal(last.rate_hz, 999);
@@ -137,7 +138,8 @@ static void test_good_requests(void **state)
 static void test_bad_requests(void **state)
 {
 	static const char *const bad[] = {
-		"\n", "{}\n", "[]\n", "null\n", "status\n", "{\"command\":1}\n", "{\"command\":\"x\"}\n",
+		"\n", "{}\n", "[]\n", "null\n", "status\n", "{\"command\":1}\n",
+		"{\"command\":\"x\"}\n",
 		"{\"command\":\"status\"} x\n", "{\"command\":\"burst\"}\n",
 		"{\"command\":\"burst\",\"rate_hz\":0,\"for_ms\":1}\n",
 		"{\"command\":\"burst\",\"rate_hz\":50001,\"for_ms\":1}\n",
@@ -148,8 +150,10 @@ static void test_bad_requests(void **state)
 		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"pids\":[\"x\"]}\n",
 		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":[1]}\n",
 		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":[[\"comm\"]]}\n",
-		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":[[\"cgroup\",\"/\"]]}\n",
-		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":[[\"pid\",\"1\"]]}\n",
+		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":"
+		"[[\"cgroup\",\"/\"]]}\n",
+		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":"
+		"[[\"pid\",\"1\"]]}\n",
 		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":"
 		"[[\"comm\",\"a\\u0000b\"]]}\n",
 		"{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"conditions\":"
@@ -177,7 +181,8 @@ static void test_too_much(void **state)
 	struct ctl_request r;
 	int i;
 
-	assert_int_equal(buf_add(&line, "{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,\"pids\":[1",
+	assert_int_equal(buf_add(&line, "{\"command\":\"burst\",\"rate_hz\":9,\"for_ms\":9,"
+				 "\"pids\":[1",
 				 52), 0);
 	for (i = 0; i < CTL_PIDS_MAX; i++)
 		assert_int_equal(buf_add(&line, ",1", 2), 0);

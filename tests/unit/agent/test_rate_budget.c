@@ -168,7 +168,8 @@ static void test_a_fixed_cost_below_the_target(void **state)
 
 	p.fixed = 0.0085;
 	p.per_hz = 0.000001;
-	budget_step(&p.b, &(struct budget_used){ .elapsed_ns = MINUTE, .cpu_ns = 40 * MINUTE / 99 });
+	budget_step(&p.b, &(struct budget_used){ .elapsed_ns = MINUTE,
+						 .cpu_ns = 40 * MINUTE / 99 });
 	play(&p, NS_PER_S);
 	count_from_now(&p);
 	assert_true(p.b.rate_hz < 10);

@@ -21,7 +21,9 @@ static void check(size_t a_cnt, size_t b_cnt, size_t bytes, size_t shared)
 	assert_true(a && b);
 	for (i = 0; i < most * bytes; i++)
 		a[a_cnt * bytes - 1 - i] = b[b_cnt * bytes - 1 - i] = (uint8_t)(i * 7);
-	/* Beyond what is shared everything differs, but for the nearest element only in one byte. */
+	/*
+	 * Beyond the shared part everything differs, but for the nearest element only in one byte.
+	 */
 	for (i = shared; i < most; i++)
 		memset(a + (a_cnt - 1 - i) * bytes, 0xa5 ^ (int)i, bytes);
 	if (shared < most) {

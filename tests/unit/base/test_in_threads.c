@@ -97,7 +97,8 @@ static void test_log_is_held(void **state)
 
 	in_threads(ARRAY_SIZE(held), log_two, held);
 	for (i = 0; i < ARRAY_SIZE(held); i++) {
-		snprintf(want, sizeof(want), "tachbpf: error: first of %zu\ntachbpf: error: second of %zu\n",
+		snprintf(want, sizeof(want),
+			 "tachbpf: error: first of %zu\ntachbpf: error: second of %zu\n",
 			 i, i);
 		assert_int_equal(held[i].len, strlen(want));
 		assert_memory_equal(held[i].data, want, held[i].len);

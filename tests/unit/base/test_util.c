@@ -110,7 +110,7 @@ static void test_escape(void **state)
 	assert_string_equal(tiny, "ab");
 }
 
-/* Unicode's list of what is never printed, as Python has it (categories Cf, Zl, Zp), and fillers. */
+/* Unicode's list of what is never printed, as in Python (categories Cf, Zl, Zp), and fillers. */
 static void test_unseen(void **state)
 {
 	static const uint32_t unseen[] = {
@@ -118,8 +118,9 @@ static void test_unseen(void **state)
 		0x2060, 0x2064, 0x2066, 0x206f, 0x3164, 0xfeff, 0xffa0, 0xfff9, 0xfffb, 0x1d173,
 		0xe0001, 0xe007f, 0xe01ef, 0, 0x1f, 0x7f, 0x9f,
 	};
-	static const uint32_t seen[] = { 0x20, 0x7e, 0xa0, 0xae, 0xe9, 0x600, 0x2010, 0x2027, 0x202f,
-					 0x2070, 0x65e5, 0xfe0f, 0xfffc, 0xfffd, 0x1f40d, 0x10ffff };
+	static const uint32_t seen[] = { 0x20, 0x7e, 0xa0, 0xae, 0xe9, 0x600, 0x2010, 0x2027,
+					 0x202f, 0x2070, 0x65e5, 0xfe0f, 0xfffc, 0xfffd, 0x1f40d,
+					 0x10ffff };
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(unseen); i++)
@@ -171,7 +172,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_varint),	  cmocka_unit_test(test_varint_too_big),
-		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_cut), cmocka_unit_test(test_escape),
+		cmocka_unit_test(test_svarint),	  cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_escape),
 		cmocka_unit_test(test_unseen),
 		cmocka_unit_test(test_buf),	  cmocka_unit_test(test_write_all),
 		cmocka_unit_test(test_array_add),

@@ -330,7 +330,7 @@ static void test_entry_that_is_cut_off(void **state)
 			break;
 		observer.calls[0] = '\0';
 	}
-	/* Without a whole RAW_SWITCH_IN there is nothing, and what has a header cannot be believed. */
+	/* Without a whole RAW_SWITCH_IN there is nothing, and a bare header cannot be trusted. */
 	t = profile_waits(CHILD);
 	leave(CHILD);
 	fill_entry(CHILD, PARENT, RAW_SWITCH_OUT, 2);

@@ -51,7 +51,8 @@ static void test_a_cpu(void **state)
 		ring = memory_need_ring(cpus, 99);
 		assert_true(maps + ring / cpus <= CPU_BYTES_MAX);
 	}
-	print_message("%llu KiB of maps for each possible CPU, %u KiB of ring buffer at 99 Hz on 128\n",
+	print_message("%llu KiB of maps for each possible CPU, "
+		      "%u KiB of ring buffer at 99 Hz on 128\n",
 		      (unsigned long long)maps / KIB, memory_need_ring(128, 99) / 128 / KIB);
 	tachbpf_bpf__destroy(skel);
 }

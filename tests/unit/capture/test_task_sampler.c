@@ -131,7 +131,8 @@ static void test_many(void **state)
 	run(100);
 	want = 50000ull * 100 * STEP_NS;
 	assert_in_range(sum_ns, want / 100 * 98, want / 100 * 102);
-	assert_in_range(calls, 95 * (TASKS_A_STEP - 2), 100 * TASKS_A_STEP);	/* it counts first */
+	/* it counts first */
+	assert_in_range(calls, 95 * (TASKS_A_STEP - 2), 100 * TASKS_A_STEP);
 	assert_in_range(parents, 1, 101);	/* the one that awaits them, once in a step */
 	task_sampler_free(sampler);
 }
@@ -212,7 +213,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_few), cmocka_unit_test(test_many),
-		cmocka_unit_test(test_lost_count), cmocka_unit_test(test_failures), cmocka_unit_test(test_running),
+		cmocka_unit_test(test_lost_count), cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_running),
 		cmocka_unit_test(test_chain), cmocka_unit_test(test_many_loops),
 	};
 

@@ -69,7 +69,7 @@ static void test_nothing(void **state)
 
 static void assert_quoted(const char *path, const char *want, const char *page)
 {
-	char *got = quoted(path);
+	char *got = quoted_path(path);
 
 	assert_string_equal(got, want);
 	free(got);

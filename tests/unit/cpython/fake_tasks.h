@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * fake_tasks.h - the memory of a process that runs asyncio, as CPython 3.14 or 3.15 lays it out: one
- * interpreter, a thread, tasks with coroutines.
+ * fake_tasks.h - the memory of a process that runs asyncio, as CPython 3.14 or 3.15 lays it out:
+ * one interpreter, a thread, tasks with coroutines.
  */
 #ifndef TACHBPF_TESTS_FAKE_TASKS_H
 #define TACHBPF_TESTS_FAKE_TASKS_H
@@ -142,8 +142,8 @@ static inline uint64_t fake_code(struct fake_tasks *f, const char *name)
 }
 
 /*
- * A coroutine (or FAKE_AGEN) of this code at byte offset lasti. awaited: it is suspended in await; 0:
- * it is not.
+ * A coroutine (or FAKE_AGEN) of this code at byte offset lasti. awaited: it is suspended in await;
+ * 0: it is not.
  */
 static inline uint64_t fake_coro(struct fake_tasks *f, int type, uint64_t code, uint32_t lasti,
 				 uint64_t awaited)

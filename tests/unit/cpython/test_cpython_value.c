@@ -124,7 +124,8 @@ static void test_what_is_too_long(void **state)
 	for (i = 0; i < 30; i++)
 		many[i] = fake_small(&f, &t, 1);
 	one = fake_list(&f, &t, many, 30);
-	assert_string_equal(shown(one), "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+	assert_string_equal(shown(one), "[1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, "
+					"1, 1, 1, 1, "
 			    "...]");
 }
 

@@ -122,7 +122,8 @@ static void augmentations_that_are_not_known(void **state)
 {
 	assert_int_equal(EH_CIE(1, 'z', 'X', 'R', 0, 1, 0x78, 16, 1, 0x1b).what, -EBADMSG);
 	assert_int_equal(DEBUG_CIE(1, 'R', 0, 1, 0x78, 16, 0x1b).what, -EBADMSG);
-	assert_int_equal(EH_CIE(1, 'e', 'h', 0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0x78, 16).what, -EBADMSG);
+	assert_int_equal(EH_CIE(1, 'e', 'h', 0, 1, 2, 3, 4, 5, 6, 7, 8, 1, 0x78, 16).what,
+			 -EBADMSG);
 	assert_int_equal(EH_CIE(1, 'z', 'R', 'R', 'R', 'R', 'R', 'R').what, -EBADMSG);
 	/* Less data than the letters announce, or more than there is. */
 	assert_int_equal(EH_CIE(1, 'z', 'R', 0, 1, 0x78, 16, 0).what, -EBADMSG);

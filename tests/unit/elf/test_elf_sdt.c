@@ -22,7 +22,7 @@
 
 unsigned short sdt_test_semaphore __attribute__((section(".probes"), used)) = 0x5a5a;
 
-/* As <sys/sdt.h>; without .stapsdt.base, which only prelink needs. The nop is followed by a mark. */
+/* As <sys/sdt.h>; without .stapsdt.base, which only prelink needs. A mark follows the nop. */
 #define PROBE(NAME, SEMAPHORE)                                                                     \
 	__asm__ volatile("990: nop\n"                                                              \
 			 ".pushsection .note.stapsdt, \"\", %%note\n"                              \

@@ -142,7 +142,8 @@ static void compress_debug_frame(uint64_t size, uint32_t how)
 	struct fake_cfi plain = f.debug;
 	uLongf len = sizeof(f.debug.bytes) - sizeof(head);
 
-	assert_int_equal(compress(f.debug.bytes + sizeof(head), &len, plain.bytes, plain.len), Z_OK);
+	assert_int_equal(compress(f.debug.bytes + sizeof(head), &len, plain.bytes, plain.len),
+			 Z_OK);
 	memcpy(f.debug.bytes, &head, sizeof(head));
 	f.debug.len = sizeof(head) + len;
 	f.debug_flags = SHF_COMPRESSED;

@@ -360,7 +360,8 @@ static void pythons(void **state)
 /* Much assembly: expressions, frames in other registers. */
 static void assembly(void **state)
 {
-	static const char *const files[] = { "/usr/lib/*/libcrypto.so.3", "/usr/lib/*/libgmp.so.10" };
+	static const char *const files[] = { "/usr/lib/*/libcrypto.so.3",
+					     "/usr/lib/*/libgmp.so.10" };
 
 	compare_files(files, sizeof(files) / sizeof(files[0]));
 }
@@ -396,7 +397,8 @@ static void vdso(void **state)
 /* PT_GNU_EH_FRAME leads to the same table as the section table. */
 static void without_a_section_table(void **state)
 {
-	int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = memfd_create("own", MFD_CLOEXEC);
+	int own = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int fd = memfd_create("own", MFD_CLOEXEC);
 	struct lookup with, without;
 	static uint8_t bytes[65536];
 	const uint16_t none = 0;

@@ -16,16 +16,20 @@ static const struct {
 	const char *what, *way;
 } files[] = {
 	{ TEXT("PERFILE2h\0\0\0"), "perf's data", "perf script -i FILE" },
-	{ TEXT("# ========\n# captured on: Sat\n#\n\npython3 17 11773.282278:   10101010 cpu-clock:pppH: \n"
-	       "\t  2c6fff f+0xebf (/usr/lib/x.so)\n\n"), "'perf script'", "stackcollapse-perf.pl" },
+	{ TEXT("# ========\n# captured on: Sat\n#\n\n"
+	       "python3 17 11773.282278:   10101010 cpu-clock:pppH: \n"
+	       "\t  2c6fff f+0xebf (/usr/lib/x.so)\n\n"), "'perf script'",
+	       "stackcollapse-perf.pl" },
 	{ TEXT("python3 17/18 [001] 11773.282278: cycles: \n\t  2c6fff f (x)\n"), "'perf script'",
 	  "stackcollapse-perf.pl" },
 	{ TEXT("MOJ\x03\x01mode\0wall\0"), "austin (MOJO)", "mojo2austin" },
 	{ TEXT("# austin: 3.6.0\n# interval: 1000\n# mode: full\n\nP1;T0:1;a:f:1 110,0,0\n"),
 	  "several values a line", "without" },
-	{ TEXT("\x04\x22\x4d\x18\x40\x40\xc0memray\0\x0d"), "memray", "memray transform speedscope" },
+	{ TEXT("\x04\x22\x4d\x18\x40\x40\xc0memray\0\x0d"), "memray",
+	  "memray transform speedscope" },
 	{ TEXT("memray\0\x0d"), "memray", "memray transform speedscope" },
-	{ TEXT("{\"nodes\":[{\"id\":1,\"hitCount\":0}],\"startTime\":1,\"samples\":[],\"timeDeltas\":[]}"),
+	{ TEXT("{\"nodes\":[{\"id\":1,\"hitCount\":0}],\"startTime\":1,\"samples\":[],"
+	       "\"timeDeltas\":[]}"),
 	  "a Chrome CPU profile", "speedscope.app" },
 	{ TEXT("{\"head\":{\"selfSize\":0},\"samples\":[]}"), "a Chrome heap profile",
 	  "speedscope.app" },
@@ -48,11 +52,13 @@ static const struct {
 	  "google-pprof --collapsed" },
 	{ TEXT("heap_v2/524288\n"), "jemalloc", "jeprof --collapsed" },
 	{ TEXT("version: 1\ncreator: callgrind-3.19.0\n"), "callgrind", "KCachegrind" },
-	{ TEXT("<?xml version=\"1.0\" standalone=\"no\"?><svg>"), "an image", "--format speedscope" },
+	{ TEXT("<?xml version=\"1.0\" standalone=\"no\"?><svg>"), "an image",
+	  "--format speedscope" },
 	{ TEXT("<!DOCTYPE html>\n"), "an HTML page", ".tach" },
 	{ TEXT("\x28\xb5\x2f\xfd\x04"), "zstd", "decompress" },
 	{ TEXT("{\"type\":\"meta\",\"v\":0,\"sample_interval_usec\":1}\n{}\n"), "jsonl", ".tach" },
-	{ TEXT("{\"duration_s\":1,\"processes\":[]}"), "tachbpf's summary of a recording", "directory" },
+	{ TEXT("{\"duration_s\":1,\"processes\":[]}"), "tachbpf's summary of a recording",
+	  "directory" },
 	{ TEXT("{\"a\":[1]}"), "JSON, but not speedscope's", "--input-format help" },
 };
 

@@ -237,7 +237,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_calls), cmocka_unit_test(test_libraries), cmocka_unit_test(test_markers),
+		cmocka_unit_test(test_calls), cmocka_unit_test(test_libraries),
+		cmocka_unit_test(test_markers),
 		cmocka_unit_test(test_markers_end), cmocka_unit_test(test_weights),
 		cmocka_unit_test(test_hostile_names), cmocka_unit_test(test_tree),
 	};

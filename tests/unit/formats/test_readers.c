@@ -241,7 +241,8 @@ static void test_damage(void **state)
 #define SPEEDSCOPE(profile)                                                                        \
 	TEXT("{\"shared\":{\"frames\":[{\"name\":\"f\"}]},\"profiles\":[" profile "]}")
 #define EVENTED(events)                                                                            \
-	SPEEDSCOPE("{\"type\":\"evented\",\"unit\":\"none\",\"startValue\":1,\"events\":[" events "]}")
+	SPEEDSCOPE("{\"type\":\"evented\",\"unit\":\"none\",\"startValue\":1,"           \
+		   "\"events\":[" events "]}")
 #define EVENT(type, frame, at) "{\"type\":\"" type "\",\"frame\":" frame ",\"at\":" at "}"
 #define TIMES16(s) s s s s s s s s s s s s s s s s
 #define SAMPLED(unit, samples, weights)                                                            \

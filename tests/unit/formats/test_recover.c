@@ -16,7 +16,7 @@
 
 #define THREADS 5
 #define STEPS 400
-/* Bytes of samples before compression that come to more than one join of TACH_JOIN_BYTES, and frames behind. */
+/* Samples before compression that exceed one join of TACH_JOIN_BYTES, and following frames. */
 #define STEPS_JOINED 32000
 
 /* ---- what the writer wrote, write by write ---- */
@@ -355,7 +355,7 @@ static void test_killed_while_joining(void **state)
 	compressor_free(c);
 }
 
-/* Joined frames are the same samples, in fewer bytes; a file that was changed meanwhile is left alone. */
+/* Joined frames are the same samples in fewer bytes; a file changed meanwhile is left alone. */
 static void test_joined(void **state)
 {
 	struct compressor *c = compressor_new(3), *limited = compressor_new(3);

@@ -184,7 +184,8 @@ static int take(void *ctx, const struct event *ev)
 	return 0;
 }
 
-static struct taken decode_all(const struct made *m, const uint8_t *data, size_t len, unsigned int takes,
+static struct taken decode_all(const struct made *m, const uint8_t *data, size_t len,
+			       unsigned int takes,
 			       uint32_t compression)
 {
 	struct tach_info info = info_of(m);
@@ -428,13 +429,15 @@ static void test_run_ends(void **state)
 	}
 	info = info_of(&m);
 	info.sample_cnt = 100;
-	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, EVENT_KEPT | EVENT_RUNS, keep_last, &last, why,
+	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, EVENT_KEPT | EVENT_RUNS,
+				     keep_last, &last, why,
 				     sizeof(why)), -EBADMSG);
 	assert_non_null(strstr(why, "timestamp"));
 	assert_int_equal(last.more, 89);
 	assert_true(last.time_us == 90);
 	info.sample_cnt = 50;
-	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, EVENT_KEPT | EVENT_RUNS, keep_last, &last, why,
+	assert_int_equal(tach_decode(&info, m.bytes.data, m.bytes.len, EVENT_KEPT | EVENT_RUNS,
+				     keep_last, &last, why,
 				     sizeof(why)), -EBADMSG);
 	assert_non_null(strstr(why, "more samples than the header says (50)"));
 	assert_int_equal(last.more, 49);

@@ -42,7 +42,8 @@ static void test_only_changes(void **state)
 	canvas_add(c, 0, CANVAS_PLAIN, "one");
 	canvas_add(c, 1, CANVAS_BOLD, "two");
 	draw();
-	assert_string_equal(drawn, "\033[H\033[2J\033[1;1Hone\033[K\033[2;1H\033[1mtwo\033[0m\033[K");
+	assert_string_equal(drawn,
+			    "\033[H\033[2J\033[1;1Hone\033[K\033[2;1H\033[1mtwo\033[0m\033[K");
 	begin(2, 10);
 	canvas_add(c, 0, CANVAS_PLAIN, "one");
 	canvas_add(c, 1, CANVAS_BOLD, "2");

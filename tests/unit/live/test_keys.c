@@ -64,7 +64,8 @@ static void test_unknown(void **state)
 	assert_int_equal(keys_next(&keys, false), 'w');
 	assert_int_equal(keys_next(&keys, false), 'x');
 	assert_int_equal(keys_next(&keys, true), KEY_NONE);
-	type("\364\220\200\200\340\200\215\355\240\200z");	/* too large, too long, a surrogate */
+	/* too large, too long, a surrogate */
+	type("\364\220\200\200\340\200\215\355\240\200z");
 	assert_int_equal(keys_next(&keys, false), 'z');
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_live_rows.c - the lists of one process: functions, lines, threads, callers, the tree, recent ones. */
+/*
+ * test_live_rows.c - lists of one process: functions, lines, threads, callers, tree, recent ones.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +24,8 @@ static const struct frame frames[] = {
 	[A2] = { .file = 0, .func = 1, .line = 2, .end_line = -1, .column = -1, .end_column = -1 },
 	[B] = { .file = 0, .func = 2, .line = 5, .end_line = -1, .column = -1, .end_column = -1 },
 	[C] = { .file = 0, .func = 3, .line = 9, .end_line = -1, .column = -1, .end_column = -1 },
-	[GC] = { .file = 5, .func = 4, .line = LINE_NONE, .end_line = -1, .column = -1, .end_column = -1,
+	[GC] = { .file = 5, .func = 4, .line = LINE_NONE, .end_line = -1, .column = -1,
+		 .end_column = -1,
 		 .kind = FRAME_SYNTHETIC },
 };
 static const struct profile_tables tables = { frames, strings, 5, 6, NULL, 0 };
@@ -31,14 +34,16 @@ static uint64_t weights[32];
 
 static void event(uint64_t tid, uint8_t status, uint64_t weight, uint32_t n, const uint32_t *stack)
 {
-	const struct event ev = { .thread_id = tid, .status = status, .weight = weight, .nframes = n,
+	const struct event ev = { .thread_id = tid, .status = status, .weight = weight,
+				  .nframes = n,
 				  .frames = stack };
 
 	assert_int_equal(stack_tree_event(tree, &ev), 0);
 }
 
 #define EVENT(tid, status, weight, ...)                                                            \
-	event(tid, status, weight, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, (uint32_t[]){ __VA_ARGS__ })
+	event(tid, status, weight, sizeof((uint32_t[]){ __VA_ARGS__ }) / 4, \
+	      (uint32_t[]){ __VA_ARGS__ })
 
 static struct live_weights seen(void)
 {
@@ -104,7 +109,8 @@ static void test_functions(void **state)
 	assert_int_equal(row(&l, "c", 0, LINE_NONE)->total, 101);
 	assert_int_equal(row(&l, "c", 0, LINE_NONE)->wants, 40);
 	assert_int_equal(row(&l, "a", 0, LINE_NONE)->self, 20);
-	assert_int_equal(row(&l, "a", 0, LINE_NONE)->total, 31);	/* once, although it is there twice */
+	/* once, although it is there twice */
+	assert_int_equal(row(&l, "a", 0, LINE_NONE)->total, 31);
 	assert_int_equal(row(&l, "a", 0, LINE_NONE)->holds, 20);
 	assert_int_equal(row(&l, "b", 0, LINE_NONE)->self, 11);	/* also that of the collection */
 	assert_int_equal(l.rows[0].self, 70);

@@ -42,7 +42,8 @@ static void test_syscall_text(void **state)
 
 static void test_futex_of_a_call(void **state)
 {
-	struct look_syscall call = { SYS_futex, { 0x1000, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG } };
+	struct look_syscall call = { SYS_futex,
+				     { 0x1000, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG } };
 	bool timed;
 
 	assert_int_equal(look_futex_of(&call, &timed), 0x1000);
@@ -99,7 +100,8 @@ static void test_frames_of_waits(void **state)
 static void test_frames_of_held_threads(void **state)
 {
 	static const char *const held[] = {
-		"<stopped by SIGSTOP>", "<traced by 4711 (a)b)>", "<traced>", "<frozen in cgroup />>",
+		"<stopped by SIGSTOP>", "<traced by 4711 (a)b)>", "<traced>",
+		"<frozen in cgroup />>",
 	};
 	char inner[64];
 	size_t i;

@@ -190,14 +190,18 @@ static void test_all_ways(void **state)
 			edges[n][1] = i;
 		}
 	}
-	/* Besides its own two, each has lines for 3 others and their number, and may go on below. */
+	/*
+	 * Besides its own two, each has lines for 3 others and their number, and may continue
+	 * below.
+	 */
 	assert_in_range(count(tree_of(240, 1, edges, n)), 240 * 2, 240 * 7);
 }
 
 /* 0 and 1 both await all the others. */
 static void test_more(void **state)
 {
-	static const uint32_t edges[][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 }, { 0, 3 }, { 1, 3 }, { 0, 4 },
+	static const uint32_t edges[][2] = { { 0, 1 }, { 0, 2 }, { 1, 2 }, { 0, 3 }, { 1, 3 },
+					     { 0, 4 },
 					     { 1, 4 }, { 0, 5 }, { 1, 5 }, { 0, 6 }, { 1, 6 } };
 
 	expect(tree_of(7, 1, edges, 11),
@@ -236,7 +240,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tree), cmocka_unit_test(test_odd_parents),
-		cmocka_unit_test(test_cycles), cmocka_unit_test(test_many_ways), cmocka_unit_test(test_all_ways),
+		cmocka_unit_test(test_cycles), cmocka_unit_test(test_many_ways),
+		cmocka_unit_test(test_all_ways),
 		cmocka_unit_test(test_more),
 		cmocka_unit_test(test_deep), cmocka_unit_test(test_long_chains),
 	};

@@ -558,7 +558,8 @@ static void test_an_error_of_who_listens(void **state)
 
 /*
  * A machine with 256 pages of memory addresses: each page has a frame, who touched it last, and
- * whether that fault was sampled. The book is right if it holds what was sampled and is still there.
+ * whether that fault was sampled. The book is right if it holds what was sampled and is still
+ * there.
  */
 #define PAGES 256u
 #define STEPS 20000

@@ -315,7 +315,7 @@ static int add_child(void *ctx, pid_t pid)
 	return 0;
 }
 
-/* The worker is a child of ours: there is no keeper. That of the test before may still be ending. */
+/* The worker is a child of ours: there is no keeper. The last test's may still be ending. */
 static pid_t find_worker(void)
 {
 	struct children c;
@@ -388,10 +388,12 @@ static void test_a_worker_that_hangs_is_given_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(test_touched_untouched_and_unmapped, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_touched_untouched_and_unmapped, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_a_file_and_shared_memory, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_the_page_of_zeros, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_huge_pages_and_their_neighbours, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_huge_pages_and_their_neighbours, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(test_amounts, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_all_pages_of_a_question, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_addresses_of_nobody, set_up, tear_down),
@@ -400,7 +402,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_an_answer_waits_for_what_was_before_it, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(test_the_worker_is_killed, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(test_a_worker_that_hangs_is_given_up, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_a_worker_that_hangs_is_given_up, set_up,
+						tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -115,7 +115,8 @@ static void check(const struct stack_tree *t, counts *want)
 	for (i = 0; i < v.share_cnt; i++) {
 		const struct stack_share *g = &v.shares[i];
 		const struct stack_thread *th = &v.threads[g->thread];
-		uint64_t *sum = &(*want)[th->process][th->thread_id][g->status][stack_of(&v, g->node)];
+		size_t stack = stack_of(&v, g->node);
+		uint64_t *sum = &(*want)[th->process][th->thread_id][g->status][stack];
 
 		assert_true(*sum && *sum == g->weight);
 		*sum = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_library_path.c - libraries and programs by their names: this system's cache, and one of ours. */
+/* test_library_path.c - libraries and programs by their names: the system's cache, and ours. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -62,7 +62,7 @@ static void test_path_is_absolute(void **state)
 	free(before);
 }
 
-/* A cache that is cut anywhere, and one with any byte changed: never more than its bytes is read. */
+/* A cache cut anywhere, and one with any byte changed: never more than its bytes is read. */
 static void test_broken_cache(void **state)
 {
 	struct {

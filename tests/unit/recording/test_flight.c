@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * test_flight.c - a flight recorder gives a recording what came in the time to keep, of whom, with the
- * losses of that time; and what it keeps is bounded. The clock is ours.
+ * test_flight.c - a flight recorder gives a recording what came in the time to keep, of whom, with
+ * the losses of that time; and what it keeps is bounded. The clock is ours.
  */
 #include "recording/flight.c"
 #include "base/time.h"
@@ -146,7 +146,8 @@ static void seconds(int cnt, uint32_t first)
 static struct recording *new_recording(void)
 {
 	const struct recording_args args = {
-		.output = dir, .place = PLACE_DIR, .rate_hz = 100, .mode = &record_modes[RECORD_CPU],
+		.output = dir, .place = PLACE_DIR, .rate_hz = 100,
+		.mode = &record_modes[RECORD_CPU],
 		.selection = "-a", .split_all = true, .trigger = "a test", .compress = true,
 	};
 	struct recording *r = recording_new(&args);
@@ -456,7 +457,8 @@ static void test_a_wait_that_began_before(void **state)
 	kept = events_of(101);
 	for (i = 0; i < kept.cnt; i++)
 		assert_true(kept_event(&kept, i).time_us >= start_us);
-	assert_in_range(kept.cnt, 10 * KEEP_S + 100 * KEEP_S, 10 * (KEEP_S + 1) + 100 * (KEEP_S + 1));
+	assert_in_range(kept.cnt, 10 * KEEP_S + 100 * KEEP_S,
+			10 * (KEEP_S + 1) + 100 * (KEEP_S + 1));
 	events_free(&kept);
 	tear_down();
 }

@@ -79,7 +79,8 @@ static int alloc(struct process *p, uint64_t addr, uint64_t bytes, uint32_t stac
 
 static void freed(struct process *p, uint64_t addr)
 {
-	struct memory_event ev = { .change = MEMORY_FREE, .time_us = now_ns() / 1000, .addr = addr };
+	struct memory_event ev = { .change = MEMORY_FREE, .time_us = now_ns() / 1000,
+				   .addr = addr };
 
 	assert_int_equal(memory(p, &ev), 0);
 }
@@ -256,7 +257,8 @@ static void test_a_file_and_its_marks(void **state)
 	text = events_of(FILE_NAME, &stats);
 	assert_string_equal(text,
 		"recording mode=sampled every=65536 interval_us=1000000 version=" TACHBPF_VERSION
-		"\nprocess pid=4711 comm=python3 python=3.12.0 command=python3%20app.py%20--x=\"1%202\"\n"
+		"\nprocess pid=4711 comm=python3 python=3.12.0 "
+		"command=python3%20app.py%20--x=\"1%202\"\n"
 		"check rss_anon=1000000 swapped=5 held=500000 unchecked=0\n"
 		"thread n=0 tid=700\nalloc 0 0\nthread n=1 tid=701\nalloc 1 1\nfree\n"
 		"gc generation=2 runs=3 uncollectable=1 duration_us=800\ngc 90\n"
@@ -425,7 +427,8 @@ static void test_a_killed_file_is_in_the_way(void **state)
 	open_place(path, PLACE_FILE, true);
 	end(begin(PID, "python3"), false);
 	free(finish(json));
-	assert_true(is_there("x.mlyze") && !is_there("x.mlyze.names") && !is_there(".x.mlyze.names.replaced"));
+	assert_true(is_there("x.mlyze") && !is_there("x.mlyze.names") &&
+		    !is_there(".x.mlyze.names.replaced"));
 }
 
 /* One process' file is gone: it counts as lost, and the others go on. */
@@ -458,7 +461,8 @@ static void test_a_file_that_was_removed(void **state)
 
 static void test_explained(void **state)
 {
-	struct memory_sums m = { .held_begin = 10, .held_end = 105, .rss_anon_begin = 1000, .rss_anon_end = 1080,
+	struct memory_sums m = { .held_begin = 10, .held_end = 105, .rss_anon_begin = 1000,
+				 .rss_anon_end = 1080,
 				 .swapped_begin = 0, .swapped_end = 20 };
 	double share;
 

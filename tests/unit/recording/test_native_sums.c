@@ -102,7 +102,7 @@ static void test_summary(void **state)
 	fclose(f);
 	assert_has("native frames               100   25.000 % of the frames\n");
 	assert_has("without a symbol             10   10.000 % of these");
-	assert_has("unwound in part               5   25.000 % of the native stacks\n");
+	assert_has("partly unwound                5   25.000 % of the native stacks\n");
 	assert_has("               4  JIT code\n");
 	assert_has("uncertain order               1    5.000 %");
 	assert_null(strstr(text, "helper"));

@@ -291,7 +291,7 @@ static void test_losses_of_processes(void **state)
 				       "late_discovery; most in thread 7: 5\n"));
 	assert_non_null(strstr(summary, " 6  of process 102 (python3): 4 ring_full, 2 "
 				       "waits_ring_full; most in thread 9: 6\n"));
-	assert_non_null(strstr(summary, " 3  of processes that are not known\n"));
+	assert_non_null(strstr(summary, " 3  of unknown processes\n"));
 	free(summary);
 	recording_free(recording);
 	fake_codes_free(&fake);
@@ -354,7 +354,7 @@ static void test_the_summary_adds_up(void **state)
 			 70 + 4 + 11 + 4 + 7);
 	assert_int_equal(count_in(summary, "samples", " 72.917 % of the CPU time"), 70);
 	assert_int_equal(count_in(summary, "lost", " 4.167 % of the CPU time"), 3 + 1);
-	assert_int_equal(count_in(summary, "also lost", "records beside the samples"), 5);
+	assert_int_equal(count_in(summary, "also lost", "records other than samples"), 5);
 	assert_int_equal(count_in(summary, "start of Python",
 				  "11.458 % of the CPU time: exec and linker"), 11);
 	assert_int_equal(count_in(summary, "end of Python",
@@ -363,7 +363,7 @@ static void test_the_summary_adds_up(void **state)
 	assert_int_equal(count_in(summary, "unidentified ticks",
 				  "4.950 % of the CPU time, if it was Python"), 5);
 	assert_int_equal(count_in(summary, "ticks of new CPUs",
-				  "did not come, whatever ran there"), 2);
+				  "did not occur, whatever ran there"), 2);
 	assert_int_equal(count_in(summary, "without a stack",
 				  "20.833 % of the CPU time was outside Python"), 20);
 	assert_null(strstr(summary, "other programs"));		/* they are not the command's */
@@ -384,7 +384,8 @@ static void test_the_summary_adds_up_without_native_threads(void **state)
 	assert_int_equal(count_in(summary, "start of Python",
 				  " 9.000 % of the CPU time: exec and linker"), 9);
 	assert_int_equal(count_in(summary, "without a stack",
-				  "18.000 % of the CPU time: outside Python, not in the files"), 18);
+				  "18.000 % of the CPU time: outside Python, not in the files"),
+				  18);
 	free(summary);
 }
 
@@ -928,7 +929,8 @@ static void test_more_processes_than_descriptors(void **state)
 		assert_int_equal(recovered(name, &live), 3);
 		assert_true(live);
 	}
-	snprintf(name, sizeof(name), "%s/%d-python3.tach", dir, 101 + gone);	/* the user does it */
+	/* the user does it */
+	snprintf(name, sizeof(name), "%s/%d-python3.tach", dir, 101 + gone);
 	assert_int_equal(unlink(name), 0);
 	assert_int_equal(sample(p[gone], 7), 0);
 	observer->ops->stop(observer, 0);

@@ -57,10 +57,10 @@ static void test_bad(void **state)
 	bad("load>3", "load>3", "cpu, gil");
 	bad("cpux>3", "cpux>3", "cpu, gil");
 	bad("CPU>3", "CPU>3", "cpu, gil");
-	bad("cpu", "", "give >");
-	bad("cpu=90%", "=90%", "give >");
-	bad("cpu>=90%", ">=90%", "give >");
-	bad("cpu<90%", "<90%", "give >");
+	bad("cpu", "", "expected >");
+	bad("cpu=90%", "=90%", "expected >");
+	bad("cpu>=90%", ">=90%", "expected >");
+	bad("cpu<90%", "<90%", "expected >");
 	bad("cpu>", "", "percent of one CPU");
 	bad("cpu>x% for 5s", "x% for 5s", "percent of one CPU");
 	bad("cpu>-1%", "-1%", "percent");
@@ -79,7 +79,7 @@ static void test_bad(void **state)
 	bad("cpu>90% for 0.5s", "0.5s", "1s to 1h");
 	bad("cpu>90% for 61m", "61m", "1s to 1h");
 	bad("cpu>90% for ever", "ever", "1s to 1h");
-	bad("cpu>90% for 5s more", "more", "nothing may follow");
+	bad("cpu>90% for 5s more", "more", "unexpected text");
 	bad("cpu>00000000000000000000000000000000000000000000000000000000000",
 	    "00000000000000000000000000000000000000000000000000000000000", "percent");
 }
@@ -93,7 +93,8 @@ static void test_names(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_good), cmocka_unit_test(test_bad), cmocka_unit_test(test_names),
+		cmocka_unit_test(test_good), cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

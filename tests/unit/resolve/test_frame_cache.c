@@ -36,7 +36,8 @@ static void fill(uint32_t resolved)
 
 static void usual(uint32_t i)
 {
-	frames[i] = (struct raw_frame){ 0x7f0000001000ull + i / 8 * 208, i % 8 * 16, i / 8 * 2 + 1 };
+	frames[i] = (struct raw_frame){ 0x7f0000001000ull + i / 8 * 208, i % 8 * 16,
+					i / 8 * 2 + 1 };
 }
 
 /* How many frame_cache_ids() finds; what it does not find at once is left out. */

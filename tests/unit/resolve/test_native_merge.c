@@ -96,7 +96,8 @@ static void check(const struct stack_case *c, bool without_entries)
 /* A handler's frames are on another stack (sigaltstack), farther away than `below` can say. */
 static void test_another_stack(void **state)
 {
-	static const uint64_t away[] = { 0x7ffe00001000, 0x123450000, -0x7ffe00001000ull, -0x5000ull };
+	static const uint64_t away[] = { 0x7ffe00001000, 0x123450000, -0x7ffe00001000ull,
+					 -0x5000ull };
 	static const uint8_t classes[] = { NATIVE_CODE, NATIVE_CODE, NATIVE_EVAL, NATIVE_CODE,
 					   NATIVE_CODE, NATIVE_START };
 	struct native_merge_in in = { .classes = classes, .python = 3, .python_whole = true };
@@ -109,10 +110,13 @@ static void test_another_stack(void **state)
 	in.raw = &raw;
 	for (i = 0; i < ARRAY_SIZE(away); i++) {
 		for (j = 0; j < raw.nframes; j++)
-			raw.frames[j].below = (uint32_t)((j + 1) * FRAME_BYTES + (j > 0 ? away[i] : 0));
-		raw.entries[0] = (struct raw_entry){ .at = SP + away[i] + 2 * FRAME_BYTES + 8, .frames = 1 };
+			raw.frames[j].below = (uint32_t)((j + 1) * FRAME_BYTES +
+							 (j > 0 ? away[i] : 0));
+		raw.entries[0] = (struct raw_entry){ .at = SP + away[i] + 2 * FRAME_BYTES + 8,
+						     .frames = 1 };
 		/* Nobody knows the name of this one. */
-		raw.entries[1] = (struct raw_entry){ .at = SP + away[i] + 4 * FRAME_BYTES + 8, .frames = 3 };
+		raw.entries[1] = (struct raw_entry){ .at = SP + away[i] + 4 * FRAME_BYTES + 8,
+						     .frames = 3 };
 		native_merge(&in, &out);
 		assert_string_equal(text_of(&out, text), "0 1 P 3 P P");
 		assert_false(out.uncertain);

@@ -30,7 +30,8 @@ static void begin_async(void)
 static void awaited_by_nobody(uint32_t at)
 {
 	async = (struct raw_async){
-		.h = { .kind = RAW_ASYNC, .tgid = getpid(), .time_ns = raw.h.time_ns, .start_ns = 9 },
+		.h = { .kind = RAW_ASYNC, .tgid = getpid(), .time_ns = raw.h.time_ns,
+		       .start_ns = 9 },
 		.tid = raw.tid, .at = (uint16_t)at, .end = ASYNC_WHOLE,
 	};
 }
@@ -141,7 +142,8 @@ static void test_nobody(void **state)
 /* A chain without an end, or a stack with a gap: the stack stays as it is, and that is counted. */
 static void test_kept(void **state)
 {
-	static const uint8_t cut[] = { RAW_TRUNCATED, RAW_UNREADABLE, RAW_BROKEN_END, RAW_SWITCHING };
+	static const uint8_t cut[] = { RAW_TRUNCATED, RAW_UNREADABLE, RAW_BROKEN_END,
+				       RAW_SWITCHING };
 	struct event ev;
 	uint32_t i;
 

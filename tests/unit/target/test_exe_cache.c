@@ -246,7 +246,8 @@ static void test_not_the_file_of_the_exec(void **state)
 	pseudo.dev ^= 1;
 	exe_cache_learn_process(cache, pid, getuid(), key, &pseudo);
 	assert_int_equal(others, 0);
-	exe_cache_learn_process(cache, pid, getuid(), key ^ 2, &pseudo);	/* learned already */
+	/* learned already */
+	exe_cache_learn_process(cache, pid, getuid(), key ^ 2, &pseudo);
 	assert_int_equal(others, 0);
 	pseudo.dev ^= 2;
 	exe_cache_learn_process(cache, pid, getuid(), key ^ 2, &pseudo);
@@ -269,14 +270,15 @@ static void test_keys_of_changed_files(void **state)
 	assert_true(now.ctime_s > first.ctime_s || now.ctime_ns > first.ctime_ns);
 }
 
-/* An executable without Python whose process became Python: its execs are looked at from then on. */
+/* An executable without Python whose process became Python: its execs are checked from then on. */
 static void test_what_became_python(void **state)
 {
 	struct learned_exe tool = { .key = 3, .itself.ino = 5, .other = true };
 
 	exe_cache_take(cache, &tool, 1000);
 	assert_int_equal(others, 1);
-	exe_cache_take(cache, &(struct learned_exe){ .key = 3, .itself.ino = 5, .seen = true }, 1000);
+	exe_cache_take(cache, &(struct learned_exe){ .key = 3, .itself.ino = 5, .seen = true },
+		       1000);
 	assert_int_equal(others, 0);
 	assert_int_equal(other_file.ino, 5);
 	exe_cache_take(cache, &tool, 1000);
@@ -394,7 +396,8 @@ static void test_other_programs(void **state)
 	size_t before = mallinfo2().uordblks, i;
 
 	for (i = 1; i <= 300000; i++)
-		exe_cache_take(cache, &(struct learned_exe){ .key = i, .itself.ino = i, .other = true },
+		exe_cache_take(cache, &(struct learned_exe){ .key = i, .itself.ino = i,
+							     .other = true },
 			       1000 + i % 100);
 	assert_in_range(mallinfo2().uordblks - before, 0, 4 << 20);
 	assert_int_equal(said + forgotten, 0);

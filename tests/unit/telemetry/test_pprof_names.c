@@ -84,7 +84,8 @@ static void describe(struct read_profile *p, size_t i, char *out, size_t size)
 	int field;
 
 	for (field = 2; field <= 4; field++)
-		len += (size_t)snprintf(out + len, size - len, " '%s'", read_string(p, f->v[field]));
+		len += (size_t)snprintf(out + len, size - len, " '%s'",
+					read_string(p, f->v[field]));
 	snprintf(out + len, size - len, " %llu line %llu", (unsigned long long)f->v[5],
 		 (unsigned long long)p->lines[i].v[2]);
 }

@@ -179,7 +179,8 @@ static void test_rules(void **state)
 	static const struct service_rule rules[] = {
 		{ { [FACT_COMMAND] = "*never*" }, "x" },
 		{ { [FACT_IMAGE] = "*" }, "{user}{unit}" },	/* empty here: the next rule */
-		{ { [FACT_NAMESPACE] = "sho?", [FACT_PROGRAM] = "gunicorn", [FACT_POD] = "shop/web-*",
+		{ { [FACT_NAMESPACE] = "sho?", [FACT_PROGRAM] = "gunicorn",
+		    [FACT_POD] = "shop/web-*",
 		    [FACT_EXE] = "python3*" },
 		  "{namespace}/{workload} ({program}, $1 {python})$" },
 		{ { [FACT_PROGRAM] = "*" }, "not reached" },

@@ -20,7 +20,8 @@ static struct trace_context context;
 
 static void add_key(const char *name)
 {
-	size_t at = keys.cnt ? keys.at[keys.cnt - 1] + strlen(keys.text + keys.at[keys.cnt - 1]) + 1 : 0;
+	size_t last = keys.cnt ? keys.at[keys.cnt - 1] : 0;
+	size_t at = keys.cnt ? last + strlen(keys.text + last) + 1 : 0;
 
 	keys.at[keys.cnt++] = (uint16_t)at;
 	strcpy(keys.text + at, name);
