@@ -106,7 +106,7 @@ struct setting {
 	const char *preset;	/* the default, in the form of an option; NULL: empty, 0 or false */
 	double min, max;	/* of numbers: the limits, in their units */
 	const struct setting_word *words;	/* of choices */
-	const char *wanted;	/* the reply to a bad value; NULL: "give" and the allowed ones */
+	const char *wanted;	/* the reply to a bad value; NULL: the allowed ones */
 	const void *data;	/* for the type */
 	/* Without a name: the row stands for all rows of this table; NULL: it ends its table. */
 	const struct setting *others;
