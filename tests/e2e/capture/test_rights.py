@@ -329,8 +329,8 @@ def test_ps_v_names_what_it_cannot_inspect(of_a_user, for_anyone):
     plain, told = (subprocess.run([*AS_USER, for_anyone, "ps", *more], capture_output=True, text=True,
                                   timeout=TIMEOUT) for more in ((), ("-v",)))
     assert plain.returncode == told.returncode == 0, (plain.stderr, told.stderr)
-    assert not plain.stderr and plain.stdout.endswith("run it as root (-v names them)\n")
-    count, = re.findall(r"^(\d+) process(?:es)? could not be inspected: run it as root$", told.stdout, re.M)
+    assert not plain.stderr and plain.stdout.endswith("run as root (-v names them)\n")
+    count, = re.findall(r"^(\d+) process(?:es)? could not be inspected: run as root$", told.stdout, re.M)
     named = re.findall(r" (\d+) .+ could not be inspected: Permission denied$", told.stderr, re.M)
     assert len(named) == int(count) == len(set(named)) and str(os.getpid()) in named
     assert str(of_a_user.pid) not in named
