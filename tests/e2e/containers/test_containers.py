@@ -408,7 +408,7 @@ def test_ps_without_rights(system):
         done = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", binary(), "ps"],
                               capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
-    assert "could not be inspected: run it as root" in done.stdout
+    assert "could not be inspected: run as root" in done.stdout
 
 
 def test_ps_of_the_host(system):
