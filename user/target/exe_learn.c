@@ -207,7 +207,7 @@ static void offer_path(struct likely *l)
 
 /*
  * Call cb for every file in PATH and in common directories whose name is that of an interpreter,
- * but for directories of other users.
+ * except for directories of other users.
  */
 static void exe_each_likely(void (*cb)(void *ctx, const char *path), void *ctx)
 {
