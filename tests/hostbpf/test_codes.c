@@ -7,6 +7,8 @@
 #include "resolve/symbolize.h"
 #include "world.h"
 
+#include "bpf/pyscratch.bpf.h"
+
 static struct world w;
 
 #define EACH_MINOR(minor) for ((minor) = LAYOUT_MINOR_MIN; (minor) <= LAYOUT_MINOR_MAX; (minor)++)
@@ -42,7 +44,7 @@ static void make_same_set(u32 *codes, u32 cnt)
 	}
 }
 
-static int code_records(void)
+static int sent_records(void)
 {
 	int i = 0, n = 0;
 
@@ -75,7 +77,7 @@ static void test_epoch(void **state)
 		w.want[3].id = world_code_identity(&w, 3);
 		assert_int_not_equal(w.want[3].id, w.code_ids[3]);
 		world_expect(&w, 10, 0);
-		assert_int_equal(code_records(), 1);
+		assert_int_equal(sent_records(), 1);
 		/* After an overflow (3.12, 3.13) the counter is 0, and every sample reads again. */
 		host_mem_put32(W_INTERP + l->interp_epoch, 0);
 		world_expect(&w, 10, 0);
@@ -100,7 +102,7 @@ static void test_no_epoch(void **state)
 		for (i = 0; i < 100; i++)
 			w.want[i].id = world_code_identity(&w, 0);
 		world_expect(&w, 100, 0);
-		assert_int_equal(code_records(), 1);
+		assert_int_equal(sent_records(), 1);
 		assert_in_range(host.reads, 1, 40);
 	}
 }
@@ -155,7 +157,7 @@ static void test_epochs_apart(void **state)
 	replace_code(1, 778);
 	w.want[1].id = world_code_identity(&w, 1);
 	world_expect(&w, 3, 0);
-	assert_int_equal(code_records(), 3);	/* nothing was sent of the other process */
+	assert_int_equal(sent_records(), 3);	/* nothing was sent of the other process */
 }
 
 /*
@@ -183,7 +185,7 @@ static void test_two_places(void **state)
 		world_expect(&w, 3, 0);
 	assert_true(host_counter(CNT_CACHE_EVICTED) > 0);
 	assert_true(host.reads > reads);
-	assert_int_equal(code_records(), 0);	/* all were sent before */
+	assert_int_equal(sent_records(), 0);	/* all were sent before */
 }
 
 static void test_unverified(void **state)
@@ -198,7 +200,7 @@ static void test_unverified(void **state)
 			w.want[i].id = 0;
 		world_expect(&w, 20, 0);
 		assert_int_equal(host_counter(CNT_UNVERIFIED_CODE), 8);
-		assert_int_equal(code_records(), 12);
+		assert_int_equal(sent_records(), 12);
 	}
 }
 
@@ -217,7 +219,7 @@ static void test_deferred(void **state)
 			const struct raw_code *c;
 
 			world_expect(&w, DEFERRED_CODES, 0);
-			assert_int_equal(code_records(), sample ? DEFERRED_CODES - NEW_CODES_MAX :
+			assert_int_equal(sent_records(), sample ? DEFERRED_CODES - NEW_CODES_MAX :
 								  NEW_CODES_MAX);
 			for (i = 0; (c = host_record(RAW_CODE, &i, NULL));) {
 				u32 n = (c->code - W_CODES) / W_CODE_STEP;
@@ -233,7 +235,7 @@ static void test_deferred(void **state)
 			assert_int_equal(host.records[host.record_cnt - 1].data[0], RAW_SAMPLE);
 		}
 		world_expect(&w, DEFERRED_CODES, 0);
-		assert_int_equal(code_records(), 0);
+		assert_int_equal(sent_records(), 0);
 		assert_int_equal(host_counter(CNT_CODE), DEFERRED_CODES);
 		assert_int_equal(host_counter(CNT_CODE_LOST), 0);
 	}
@@ -255,21 +257,21 @@ static void test_names_after_the_limit(void **state)
 	host.now_ns += 1ull << 30;
 	host.clock_step_ns = 3000;	/* a reading of the clock for each code object */
 	assert_non_null(world_sample());
-	assert_int_equal(code_records(), 60);
+	assert_int_equal(sent_records(), 60);
 	assert_int_equal(host_counter(CNT_CODE_LOST), 0);
 	for (i = 0; i < 5; i++) {	/* now others, again and again: nothing is left */
 		w.proc.ident += 2;
 		world_put_proc(&w);
 		assert_non_null(world_sample());
 	}
-	assert_in_range(code_records(), 5, 15);
-	sent = code_records();
+	assert_in_range(sent_records(), 5, 15);
+	sent = sent_records();
 	assert_int_not_equal(host_counter(CNT_CODE_LOST), 0);
 	host.now_ns += 512 * 60000;
 	w.proc.ident += 2;
 	world_put_proc(&w);
 	assert_non_null(world_sample());
-	assert_in_range(code_records(), sent + 15, sent + 25);
+	assert_in_range(sent_records(), sent + 15, sent + 25);
 	host.clock_step_ns = 0;
 	host_set(&cfg_limit_ns, &none, sizeof(none));
 }
@@ -286,16 +288,16 @@ static void test_ring_full(void **state)
 		for (room = 0; room <= 8; room += 4) {
 			host.ring_room = room;
 			host_tick();
-			assert_int_equal(code_records(), room);
+			assert_int_equal(sent_records(), room);
 			assert_int_equal(host_counter(CNT_RING_FULL), 1 + room / 4);
 		}
 		assert_int_equal(host_counter(CNT_CODE_LOST), 20 + 16 + 8);
 		host.ring_room = HOST_RECORDS_MAX;
 		world_expect(&w, 20, 0);
-		assert_int_equal(code_records(), 8);
+		assert_int_equal(sent_records(), 8);
 		assert_int_equal(host_counter(CNT_CODE), 20);
 		world_expect(&w, 20, 0);
-		assert_int_equal(code_records(), 0);
+		assert_int_equal(sent_records(), 0);
 	}
 }
 
@@ -305,10 +307,36 @@ static void test_two_cpus(void **state)
 	world_init(&w, 13);
 	world_recurse(&w, 10);
 	world_expect(&w, 10, 0);
-	assert_int_equal(code_records(), 10);
+	assert_int_equal(sent_records(), 10);
 	host.cpu = 1;
 	world_expect(&w, 10, 0);
-	assert_int_equal(code_records(), 0);
+	assert_int_equal(sent_records(), 0);
+}
+
+/* Code objects whose slots others have taken are sent once more: a record each, and no name. */
+static void test_sent_evicted(void **state)
+{
+	u32 first = 0;
+	int minor, i;
+	u64 *slots;
+
+	EACH_MINOR(minor) {
+		world_init(&w, minor);
+		for (i = 0; i < 10; i++)
+			world_push(&w, OWNER_THREAD, world_code(&w), 2);
+		world_expect(&w, 10, 0);
+		assert_int_equal(sent_records(), 10);
+		assert_int_equal(host_counter(CNT_SENT_EVICTED), 0);
+		slots = bpf_map_lookup_elem(&sent_codes, &first);
+		for (i = 0; i < SENT_SLOTS; i++)
+			slots[i] ^= slots[i] ? 1ull << 40 : 0;
+		host.cpu = 1;
+		world_expect(&w, 10, 0);
+		assert_int_equal(sent_records(), 10);
+		assert_int_equal(host_counter(CNT_SENT_EVICTED), 10);
+		world_expect(&w, 10, 0);
+		assert_int_equal(sent_records(), 0);
+	}
 }
 
 /* Code objects that share a cache entry have their own fingerprints. */
@@ -506,7 +534,7 @@ static void test_piece_missing(void **state)
 			learn_all();
 			check_name(&s->frames[0], "func_0", "file_0.py", 100 + 36 / 16 + 1);
 			world_expect(&w, 1, 0);
-			assert_int_equal(code_records(), 0);
+			assert_int_equal(sent_records(), 0);
 		}
 	}
 }
@@ -532,6 +560,7 @@ int main(void)
 		cmocka_unit_test(test_names_after_the_limit),
 		cmocka_unit_test(test_ring_full),
 		cmocka_unit_test(test_two_cpus),
+		cmocka_unit_test(test_sent_evicted),
 		cmocka_unit_test(test_same_slot),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_page_ends),
