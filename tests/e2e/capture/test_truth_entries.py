@@ -172,7 +172,7 @@ def entered(scratch):
             process.wait_ready()
         recording = stack.enter_context(
             Recording(["-p", pids, "-r", str(RATE), "-o", scratch / "entries", "--json",
-                       "--no-sample-limit"]))
+                       "--no-sample-limit", "--split", "all"]))
         recording.wait_recording()
         truths, waiting = {}, list(started.items())
         while waiting:          # not all at once, or names have to wait for samples
