@@ -18,7 +18,7 @@
 #include "formats/html/html_page.h"
 #include "formats/html/line_opcodes.h"
 #include "formats/html/page_opcodes.h"
-#include "formats/html/source_text.h"
+#include "formats/source_text.h"
 #include "model/sink.h"
 #include "model/stack_frame.h"
 #include "model/stack_tree.h"

@@ -3,7 +3,7 @@
  * source_text.c - see source_text.h. Symbolic links are followed, because sources are often reached
  * through them; the file they lead to must meet the rules.
  */
-#include "formats/html/source_text.h"
+#include "formats/source_text.h"
 
 #include <errno.h>
 #include <fcntl.h>
