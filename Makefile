@@ -220,7 +220,12 @@ $(O)/user/formats/html/html_pages.o: user/formats/html/html_pages.S $(HTML_PAGES
 	$(E) AS $<
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 
-$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o
+$(O)/user/formats/svg/svg_script.o: user/formats/svg/svg_script.S user/formats/svg/svg_script.js
+	@mkdir -p $(@D)
+	$(E) AS $<
+	$(Q)$(CC) -c -Wa,-I. -o $@ $<
+
+$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o $(O)/user/formats/svg/svg_script.o
 # --------------------------------------------------------------------------------------------
 
 # --- what people type ------------------------------------------------------------------------

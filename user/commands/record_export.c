@@ -73,6 +73,7 @@ void record_export_next(const struct record_options *opts, const char *word)
 	static const struct { const struct sink_ops *format; const char *text; } ways[] = {
 		{ &sink_flamegraph, "open %s in a browser" },
 		{ &sink_heatmap, "open %s in a browser" },
+		{ &sink_svg, "open %s in a browser" },
 		{ &sink_speedscope, "open %s in https://www.speedscope.app" },
 		{ &sink_gecko, "open %s in https://profiler.firefox.com" },
 		{ &sink_pprof, "go tool pprof %s" },

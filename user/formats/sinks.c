@@ -26,6 +26,7 @@ static const struct sink_ops *const sinks[] = {
 	&sink_csv,
 	&sink_flamegraph,
 	&sink_heatmap,
+	&sink_svg,
 };
 
 const struct sink_ops *sink_find(const char *name)
