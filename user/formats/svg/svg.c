@@ -239,18 +239,12 @@ static void put_facts(const struct svg *s)
 		writer_text(s->w, "no samples");
 	else
 		put_weight(s, b->total);
-	if (!b->narrow && !b->deep)
+	if (!b->narrow)
 		return;
 	writer_text(s->w, "; not drawn: ");
-	if (b->narrow) {
-		put_count(s->w, b->narrow);
-		writer_text(s->w, " frames narrower than 0.01 %");
-	}
-	if (b->deep) {
-		writer_text(s->w, b->narrow ? ", " : "");
-		put_count(s->w, b->deep);
-		writer_text(s->w, " frames deeper than 1,000");
-	}
+	put_count(s->w, b->narrow);
+	writer_text(s->w, b->narrow == 1 ? " frame" : " frames");
+	writer_text(s->w, " narrower than 0.01 %");
 }
 
 static void put_head(const struct svg *s)

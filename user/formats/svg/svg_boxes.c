@@ -26,7 +26,7 @@ struct layout {
 	uint32_t *ranks;	/* by label: its place by name */
 	struct stack_view *views;
 	uint32_t view_cnt;
-	struct svg_box *open;	/* by row: boxes that are not complete */
+	struct svg_box open[SVG_ROWS_MAX];	/* by row: boxes that are not complete */
 	uint32_t open_cnt;
 	uint64_t at;		/* weight of the stacks so far */
 };
@@ -136,10 +136,6 @@ static int close_box(struct layout *l)
 	struct svg_box *box = &l->open[--l->open_cnt], *list;
 
 	box->weight = l->at - box->start;
-	if (box->row >= SVG_ROWS_MAX) {
-		b->deep++;
-		return 0;
-	}
 	if (box->weight < b->total / SVG_NARROW) {
 		b->narrow++;
 		return 0;
@@ -196,14 +192,9 @@ static int compare_boxes(const void *a, const void *b)
 
 static int add_stacks(struct layout *l)
 {
-	uint32_t i, most = 0;
+	uint32_t i;
 	int err = 0;
 
-	for (i = 0; i < l->view_cnt; i++)
-		most = l->views[i].n > most ? l->views[i].n : most;
-	l->open = calloc((size_t)most + ARRAY_SIZE(l->heads), sizeof(*l->open));
-	if (!l->open)
-		return -ENOMEM;
 	for (i = 0; !err && i < l->view_cnt; i++)
 		err = add_stack(l, &l->views[i]);
 	while (!err && l->open_cnt)
@@ -231,7 +222,6 @@ int svg_boxes_make(struct svg_boxes *b, const struct stacks *s, bool processes, 
 		err = add_stacks(&l);
 	free(l.ranks);
 	free(l.views);
-	free(l.open);
 	return err;
 }
 

@@ -8,10 +8,11 @@
 
 #include "model/stacks.h"
 
-/* Deeper frames are left out: the picture is at most this many rows high. */
-#define SVG_ROWS_MAX 1000
 /* Boxes that are narrower than this part of the picture are left out: 0.12 of 1200 pixels. */
 #define SVG_NARROW 10000
+
+/* The root, the process, the thread and the frames of an event. */
+#define SVG_ROWS_MAX (3 + EVENT_MAX_FRAMES)
 
 enum svg_box_kind { SVG_ALL, SVG_PROCESS, SVG_THREAD, SVG_FRAME };
 
@@ -26,8 +27,8 @@ struct svg_boxes {
 	struct svg_box *list;	/* by row, and from left to right */
 	size_t cnt, cap;
 	uint64_t total;		/* of all stacks */
-	uint64_t narrow, deep;	/* boxes that were left out */
-	uint32_t rows;
+	uint64_t narrow;	/* boxes that were left out */
+	uint32_t rows;		/* at most SVG_ROWS_MAX */
 };
 
 /*
