@@ -221,12 +221,12 @@ $(O)/user/formats/html/html_pages.o: user/formats/html/html_pages.S $(HTML_PAGES
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 
 # The script without indentation, comments of whole lines and empty lines: each picture has it.
-$(O)/user/formats/svg/svg_script.js: user/formats/svg/svg_script.js
+$(O)/user/formats/svg/svg_script.text: user/formats/svg/svg_script.js
 	@mkdir -p $(@D)
 	$(E) GEN $@
 	$(Q)sed -e 's/^\t*//' -e '/SPDX/b' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' $< >$@
 
-$(O)/user/formats/svg/svg_script.o: user/formats/svg/svg_script.S $(O)/user/formats/svg/svg_script.js
+$(O)/user/formats/svg/svg_script.o: user/formats/svg/svg_script.S $(O)/user/formats/svg/svg_script.text
 	$(E) AS $<
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 

@@ -373,7 +373,8 @@ static int record_loop(struct record *r)
 }
 
 /*
- * Shows the contents of the files: the hottest functions, and files in other formats. 0, or -errno after logging.
+ * Shows the contents of the files: the hottest functions, and files in other formats. 0, or -errno
+ * after logging.
  */
 static int show_recording(struct record *r)
 {

@@ -282,9 +282,10 @@ const struct setting options_record[] = {
 	  &setting_integer, AT(record.flight.triggers), .min = 1, .max = 1e6,
 	  .wanted = "expected a number of recordings, at least 1" },
 	{ 'o', "output", "PATH", OUTPUT, "directory; a file if one process is selected, or with -- "
-	  "COMMAND if it ends in .tach (default: tachbpf-HOST-TIME)",
+	  "COMMAND if it ends in .tach; or a file in the format of its ending: .html, .svg, "
+	  ".json (speedscope), .pb.gz (pprof), .txt (collapsed) ... (default: tachbpf-HOST-TIME)",
 	  FILE_NAME(record.recording.output) },
-	{ 0, "force", NULL, OUTPUT, "replace an existing recording of that name",
+	{ 0, "force", NULL, OUTPUT, "replace an existing recording or file of that name",
 	  FLAG(record.recording.force) },
 	{ 0, "html", "FILE", OUTPUT, "also write a flame graph at the end",
 	  FILE_NAME(record.html) },
@@ -389,10 +390,10 @@ const struct setting options_report[] = {
 const struct setting options_convert[] = {
 	USE(input),
 	USE(filter),
-	{ 'o', "output", "FILE", OUTPUT, "output file (default: -, standard output)",
+	{ 'o', "output", "FILE", OUTPUT, "output file (default: standard output)",
 	  FILE_NAME(convert.export.output) },
-	{ 0, "format", "FORMAT", OUTPUT, "output format (default: by FILE's name; on standard output: "
-	  "collapsed), listed below",
+	{ 0, "format", "FORMAT", OUTPUT, "output format, listed below (default: by the ending of "
+	  "FILE, such as .html, .svg, .json or .pb.gz; to standard output: collapsed)",
 	  FORMAT(COMMAND_CONVERT) },
 	USE(export),
 	USE(general),

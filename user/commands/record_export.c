@@ -111,7 +111,7 @@ static int write_export(const struct record_options *opts, const struct recordin
 	else if (convert_run(&convert) != EXIT_SUCCESS)
 		err = -EIO;
 	else
-		log_info("%s: %s", format == &sink_flamegraph ? "flame graph" : format->name,
+		log_info(format == &sink_flamegraph ? "flame graph: %s" : "wrote %s",
 			 shown_path(path, shown));
 	free(convert.input.paths);
 	return err;

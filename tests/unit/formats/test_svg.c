@@ -61,8 +61,8 @@ static void test_boxes(void **state)
 	b = export_close(&t);
 	/* From left to right by name; a frame's own share first; threads together. */
 	assert_int_equal(count_of(&b, "<svg class=\"f\""), 5);
-	assert_box(&b, 0, "x=\"0%\" width=\"100%\" y=\"60\" height=\"17\"", "all\n8 samples, 100.00 %",
-		   "all");
+	assert_box(&b, 0, "x=\"0%\" width=\"100%\" y=\"60\" height=\"17\"",
+		   "all\n8 samples, 100.00 %", "all");
 	assert_box(&b, 1, "x=\"0%\" width=\"100%\" y=\"77\" height=\"17\"",
 		   "main (/x/a.py:1)\n8 samples, 100.00 %", "main (a.py:1)");
 	assert_box(&b, 2, "x=\"25%\" width=\"37.5%\" y=\"94\" height=\"17\"",
