@@ -220,7 +220,17 @@ $(O)/user/formats/html/html_pages.o: user/formats/html/html_pages.S $(HTML_PAGES
 	$(E) AS $<
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 
-$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o
+# The script without indentation, comments of whole lines and empty lines: each picture has it.
+$(O)/user/formats/svg/svg_script.text: user/formats/svg/svg_script.js
+	@mkdir -p $(@D)
+	$(E) GEN $@
+	$(Q)sed -e 's/^\t*//' -e '/SPDX/b' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' $< >$@
+
+$(O)/user/formats/svg/svg_script.o: user/formats/svg/svg_script.S $(O)/user/formats/svg/svg_script.text
+	$(E) AS $<
+	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
+
+$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o $(O)/user/formats/svg/svg_script.o
 # --------------------------------------------------------------------------------------------
 
 # --- what people type ------------------------------------------------------------------------

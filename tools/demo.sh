@@ -35,7 +35,7 @@ echo "== $tachbpf -a -d 5 -r 999 -o $out/profile"
 echo
 echo "== $tachbpf report $out/profile"
 "$tachbpf" report "$out/profile"
-"$tachbpf" replay "$out/profile" --format flamegraph -o "$out/flamegraph.html"
+"$tachbpf" convert "$out/profile" -o "$out/flamegraph.html"
 echo
 echo "A flame graph of it, for any browser: $out/flamegraph.html"
 echo "The profile stays in $out/profile: one TACH file per process, and session.json."

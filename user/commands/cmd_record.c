@@ -104,6 +104,7 @@ static void choose_owner(const struct record_options *o)
 	bool is_dir = rec->place == PLACE_DIR && !rec->force;
 
 	if (privileges_user_may_create(rec->output, is_dir) &&
+	    (!o->export.path || privileges_user_may_create(o->export.path, false)) &&
 	    (!o->html || privileges_user_may_create(o->html, false)))
 		return;
 	log_info("the user who called sudo cannot write there: the files will belong to root");
@@ -372,22 +373,23 @@ static int record_loop(struct record *r)
 }
 
 /*
- * Shows the contents of the files: the hottest functions, and --html. 0, or -errno after logging.
+ * Shows the contents of the files: the hottest functions, and files in other formats. 0, or -errno
+ * after logging.
  */
 static int show_recording(struct record *r)
 {
 	struct recording_paths paths;
-	bool written = false;
+	const char *page = NULL;
 	int err = recording_paths(r->recording, &paths);
 
 	if (err)
 		log_error("cannot read the recording: %s", strerror(-err));
 	if (!err && !r->opts->json && log_get_level() >= LOG_NORMAL)
 		record_show_hot(r->opts, &paths);
-	if (!err && r->opts->html)
-		err = record_write_html(r->opts, &paths, &r->result, &written);
-	if (r->opts->open && written)
-		opener_show(&r->opener, r->opts->html);
+	if (!err)
+		err = record_write_exports(r->opts, &paths, &r->result, &page);
+	if (r->opts->open && page)
+		opener_show(&r->opener, page);
 	recording_paths_free(&paths);
 	return err;
 }
@@ -424,6 +426,7 @@ static int conclude_recording(struct record *r)
 		record_explain(r->opts, &r->result);
 	if (!finish_err && r->result.processes)	/* otherwise there is no file */
 		finish_err = show_recording(r);
+	record_end_export(r->opts, !finish_err);
 	return err ? err : finish_err;
 }
 
@@ -455,7 +458,7 @@ static int record_all(struct record *r)
 	if (!r->identities)
 		return -ENOMEM;
 	if (!err)
-		err = record_check_html(r->opts);
+		err = record_check_exports(r->opts);
 	if (!err && r->opts->open)
 		opener_start(&r->opener);
 	if (!err)

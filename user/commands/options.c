@@ -27,6 +27,8 @@ static bool find_command(struct options *o, const char *word)
 {
 	size_t i;
 
+	if (!strcmp(word, "replay"))	/* CPython's name for it */
+		word = options_commands[COMMAND_CONVERT].name;
 	for (i = 0; i < COMMAND_CNT; i++) {
 		if (!strcmp(word, options_commands[i].name)) {
 			o->command = i;
@@ -177,7 +179,7 @@ static void print_formats_help(const struct options *o, FILE *out)
 	const struct sink_ops *ops;
 	size_t i;
 
-	if (o->command != COMMAND_REPLAY && o->command != COMMAND_CONVERT)
+	if (o->command != COMMAND_CONVERT)
 		return;
 	cli_print_heading("Formats (--format FORMAT)", out);
 	for (i = 0; (ops = sink_at(i)); i++)

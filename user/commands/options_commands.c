@@ -63,15 +63,18 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		  "list every line of one process, by inclusive time"),
 		.settings = options_report, .word = options_file_word,
 	},
-	[COMMAND_REPLAY] = {
-		.name = "replay", .help = "Convert profiles to another format.",
-		.synopsis = TEXTS("tachbpf replay [OPTIONS] FILE|DIR..."),
+	[COMMAND_CONVERT] = {
+		.name = "convert",
+		.help = "Convert or filter profiles. Also called replay.",
+		.synopsis = TEXTS("tachbpf convert [OPTIONS] FILE|DIR... [-o FILE]"),
 		.examples = TEXTS(
-		  "tachbpf replay --format collapsed -o app.folded 1234-app.tach",
+		  "tachbpf convert 1234-app.tach -o app.svg",
+		  "convert to another format, chosen by the name's ending: an interactive picture",
+		  "tachbpf convert --format collapsed 1234-app.tach | flamegraph.pl > app.svg",
 		  "write one line per distinct stack, the input of flame graph tools",
-		  "tachbpf replay --format speedscope -o app.speedscope.json 1234-app.tach",
-		  "write every thread over time, for speedscope.app"),
-		.settings = options_replay, .word = options_file_word,
+		  "tachbpf convert old.tach -o new.tach --layout release --from 10 --to 20",
+		  "extract ten seconds of a profile, readable by CPython 3.15"),
+		.settings = options_convert, .word = options_file_word,
 	},
 	[COMMAND_OPEN] = {
 		.name = "open", .help = "Open a profile in the browser.",
@@ -94,17 +97,6 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		  "tachbpf mem --validate app.mlyze",
 		  "check that the file follows all rules of its format"),
 		.settings = options_mem, .word = options_file_word,
-	},
-	[COMMAND_CONVERT] = {
-		.name = "convert",
-		.help = "Convert or filter profiles.",
-		.synopsis = TEXTS("tachbpf convert [OPTIONS] FILE|DIR... -o FILE"),
-		.examples = TEXTS(
-		  "tachbpf convert 1234-app.tach -o app.folded",
-		  "convert to another format, chosen by the name's ending",
-		  "tachbpf convert old.tach -o new.tach --layout release --from 10 --to 20",
-		  "extract ten seconds of a profile, readable by CPython 3.15"),
-		.settings = options_convert, .word = options_file_word,
 	},
 	[COMMAND_MERGE] = {
 		.name = "merge", .help = "Merge TACH files of one process.",

@@ -78,14 +78,13 @@ const struct setting_type type_pids = { .arg = "PID[,PID...]", .set = set_pids }
 
 /* ---- files and formats ---- */
 
-/* Only convert writes TACH files again. */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops)
 {
 	if (command == COMMAND_DIFF)
 		return ops == &sink_flamegraph;
 	if (command == COMMAND_OPEN)
 		return ops == &sink_flamegraph || ops == &sink_heatmap;
-	return command == COMMAND_CONVERT || ops != &sink_tach;
+	return true;
 }
 
 static const char *format_name(const void *ctx, size_t i)
@@ -112,17 +111,16 @@ static int unknown_format(const struct setting *s, const char *text, struct sett
 {
 	const enum command_id *command = s->data;
 	const char *near = cli_nearest(text, strlen(text), format_name, NULL);
-	const char *name = *command == COMMAND_REPLAY ? "replay" : "convert";
 
 	if (*command == COMMAND_OPEN)
-		return setting_why(why, "expected flamegraph or heatmap; tachbpf replay writes "
-					"other formats");
+		return setting_why(why, "expected flamegraph or heatmap; tachbpf convert "
+					"writes other formats");
 	if (*command == COMMAND_DIFF)
 		return setting_why(why, "expected flamegraph, the only format besides the table");
 	if (near && options_takes_format(*command, sink_find(near)))
-		return setting_why(why, "did you mean %s? See: tachbpf %s --format help", near,
-				   name);
-	return setting_why(why, "see: tachbpf %s --format help", name);
+		return setting_why(why, "did you mean %s? See: tachbpf convert --format help",
+				   near);
+	return setting_why(why, "see: tachbpf convert --format help");
 }
 
 static int set_format(const struct setting *s, void *field, const char *text,
@@ -130,7 +128,7 @@ static int set_format(const struct setting *s, void *field, const char *text,
 {
 	struct options *o = field;
 	const struct sink_ops **format = o->command == COMMAND_DIFF ? &o->diff.format :
-					 &o->replay.export.format;
+					 &o->convert.export.format;
 
 	if (!strcmp(text, "help")) {
 		o->show = SHOW_FORMATS;

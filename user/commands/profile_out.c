@@ -106,7 +106,8 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 				  .lines = export->lines, .group = export->group,
 				  .no_source = export->no_source,
 				  .max_bytes = export->force ? 0 : EXPORT_MAX_BYTES,
-				  .title = profile_out_title(input) };
+				  .title = export->title ? export->title :
+							     profile_out_title(input) };
 
 	if (out->sink)
 		return 0;

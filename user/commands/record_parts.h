@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * record_parts.h - the parts of tachbpf record besides cmd_record.c: output after a recording
- * (record_show.c), and the flight recorder (record_flight.c).
+ * (record_show.c), files in other formats (record_export.c), and the flight recorder
+ * (record_flight.c).
  */
 #ifndef TACHBPF_RECORD_PARTS_H
 #define TACHBPF_RECORD_PARTS_H
@@ -11,6 +12,7 @@
 #include <sys/types.h>
 
 struct capture;
+struct input_options;
 struct observer;
 struct record_flight;
 struct record_options;
@@ -22,7 +24,7 @@ struct spawned;
 
 /*
  * ---- record_show.c: messages if there are no samples, waiting for the command, the exit status;
- * the hottest functions, the busiest processes, the flame graph of --html, and the next commands
+ * the hottest functions, the busiest processes, and the next commands
  * ----
  */
 
@@ -51,14 +53,35 @@ int record_exit_status(const struct recording_result *result, int command_status
  */
 void record_show_hot(const struct record_options *opts, const struct recording_paths *paths);
 
-/* --html: checks at the start that the file can be written. 0, or -errno after logging. */
-int record_check_html(const struct record_options *opts);
 /*
- * Writes the flame graph, as replay does, if there are samples; otherwise logs that there are none.
- * *written: the file was written. 0, or -errno after logging.
+ * Fills *input with those of the paths that have a profile. input->paths must be freed. 0 or
+ * -ENOMEM.
  */
-int record_write_html(const struct record_options *opts, const struct recording_paths *paths,
-		      const struct recording_result *result, bool *written);
+int record_find_profiles(const struct recording_paths *p, struct input_options *input);
+
+/*
+ * ---- record_export.c: files in other formats: of --html, and of -o FILE.svg and the like (struct
+ * record_export) ----
+ */
+
+/*
+ * Checks at the start that the files can be written; only --force replaces that of -o. 0, or -errno
+ * after logging.
+ */
+int record_check_exports(const struct record_options *opts);
+/*
+ * Writes the files, as convert does, if there are samples; otherwise logs that there are none.
+ * *page: the written file that --open shows; NULL: none. 0, or -errno after logging.
+ */
+int record_write_exports(const struct record_options *opts, const struct recording_paths *paths,
+			 const struct recording_result *result, const char **page);
+/* Prints what reads the file of -o, which is this word of a shell. */
+void record_export_next(const struct record_options *opts, const char *word);
+/*
+ * Removes the recording behind the file of -o. written: false if that file could not be written:
+ * then logs where the recording is.
+ */
+void record_end_export(const struct record_options *opts, bool written);
 
 /*
  * ---- record_flight.c: record with --keep, --when or --signal: when and where a recording is

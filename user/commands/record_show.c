@@ -165,8 +165,7 @@ static int print_rows(struct report_read *r)
 	return err;
 }
 
-/* Fills *input with those of the paths that have a profile. input->paths must be freed. */
-static int find_profiles(const struct recording_paths *p, struct input_options *input)
+int record_find_profiles(const struct recording_paths *p, struct input_options *input)
 {
 	size_t i;
 
@@ -236,17 +235,31 @@ static int quote_paths(const struct input_options *input, struct buf *out)
 	return err ? err : buf_add(out, "", 1);
 }
 
+/* Of -o FILE.svg and the like: the recording itself will be gone. */
+static void print_export_next(const struct record_options *opts)
+{
+	char *word = quoted_path(opts->export.path);
+
+	if (word) {
+		print_heading("Next");
+		record_export_next(opts, word);
+	}
+	free(word);
+}
+
 static void print_next(const struct record_options *opts, const struct input_options *input)
 {
 	char *page = page_of(input->paths[0]);
 	struct buf words = { 0 };
 
-	if (page && !quote_paths(input, &words)) {
+	if (opts->export.format) {
+		print_export_next(opts);
+	} else if (page && !quote_paths(input, &words)) {
 		print_heading("Next");
 		fprintf(stderr, "  tachbpf %s%s\n",
 			record_modes[opts->mode].memory ? "mem" : "report", (char *)words.data);
 		if (!opts->html)
-			fprintf(stderr, "  tachbpf replay%s --format flamegraph -o %s\n",
+			fprintf(stderr, "  tachbpf convert%s -o %s\n",
 				(char *)words.data, page);
 	}
 	buf_free(&words);
@@ -257,48 +270,13 @@ void record_show_hot(const struct record_options *opts, const struct recording_p
 {
 	struct input_options input;
 
-	if (!find_profiles(paths, &input) && input.path_cnt &&
+	if (!record_find_profiles(paths, &input) && input.path_cnt &&
 	    print_hot(input, REPORT_BY_FUNCTION)) {
 		if (opts->select.all)
 			print_hot(input, REPORT_BY_PROCESS);
 		print_next(opts, &input);
 	}
 	free(input.paths);
-}
-
-int record_check_html(const struct record_options *opts)
-{
-	struct output_file file;
-	int err = opts->html ? output_open(&file, opts->html) : 0;
-
-	if (opts->html && !err)
-		output_abort(&file);
-	return err;
-}
-
-int record_write_html(const struct record_options *opts, const struct recording_paths *paths,
-		      const struct recording_result *result, bool *written)
-{
-	struct replay_options replay = { .export = { .format = &sink_flamegraph,
-						     .output = opts->html } };
-	char *shown = text_escape(opts->html, strlen(opts->html));
-	const char *name = shown ? shown : "?";
-	int err = find_profiles(paths, &replay.input);
-
-	*written = !err && result->samples && replay.input.path_cnt;
-	if (err)
-		log_error("cannot write '%s': %s", name, strerror(-err));
-	else if (!*written)
-		log_warn("there are no samples: no flame graph was written to '%s'",
-			 name);
-	else if (replay_run(&replay) != EXIT_SUCCESS)
-		err = -EIO;
-	else
-		log_info("flame graph: %s", name);
-	*written &= !err;
-	free(replay.input.paths);
-	free(shown);
-	return err;
 }
 
 /* ---- no samples, the command, the exit status ---- */

@@ -92,6 +92,7 @@ struct sink_ops {
 	int (*join)(struct sink *s, struct sink *part);
 	const char *suffix;	/* of file names, for -o NAME; NULL: none */
 	bool one_profile;	/* a second begin() is refused */
+	const char *no_bytes;	/* NULL, or the reason why UNIT_BYTES cannot be written */
 	bool kept;		/* event() looks at kept_1 */
 	uint32_t bytes_an_event;	/* approximate bytes of each event in the file; 0: events
 					 * are added up */

@@ -30,6 +30,7 @@ struct recording_memory {
 
 struct recording_args {
 	const char *output;	/* NULL: a default name */
+	const char *shown;	/* the file made of it, for summaries; NULL: output itself */
 	enum place_kind place;	/* what output is */
 	bool force;		/* replace an earlier recording there */
 	bool compress;

@@ -419,7 +419,7 @@ static void json_where_and_when(struct json *j, const struct recording *r, struc
 	json_python_version(j, r, w);
 	json_string(j, SESSION_START_TIME, when);
 	json_uint(j, SESSION_START_MONOTONIC_US, r->start_ns / 1000);
-	json_string(j, "output", r->path);
+	json_string(j, "output", r->args.shown ? r->args.shown : r->path);
 	json_string(j, "selection", r->selection);
 	if (r->trigger)
 		json_string(j, "trigger", r->trigger);

@@ -253,16 +253,19 @@ static void print_cost(const struct sample_cost *cost, FILE *out)
 }
 
 /*
- * Prints the recording's files and its directory that exist; if none, the path that the user gave.
+ * Prints the recording's files and its directory that exist; if none, or if another file is made of
+ * them, the path that the user gave.
  */
 static void print_place(const struct recording *r, FILE *out)
 {
-	struct recording_paths paths;
+	const char *given = r->args.shown ? r->args.shown : r->path;
+	struct recording_paths paths = { 0 };
 	struct stat st;
 	size_t i, shown = 0;
 	char *text;
 
-	recording_paths(r, &paths);	/* without memory: as many as possible */
+	if (!r->args.shown)
+		recording_paths(r, &paths);	/* without memory: as many as possible */
 	for (i = 0; i < paths.cnt && shown < SHOWN_PATHS; i++) {
 		text = stat(paths.paths[i], &st) ? NULL :
 		       text_escape(paths.paths[i], strlen(paths.paths[i]));
@@ -271,7 +274,7 @@ static void print_place(const struct recording *r, FILE *out)
 		free(text);
 	}
 	recording_paths_free(&paths);
-	text = shown ? NULL : text_escape(r->path, strlen(r->path));
+	text = shown ? NULL : text_escape(given, strlen(given));
 	if (text)
 		fprintf(out, "%s", text);
 	else if (i < paths.cnt)

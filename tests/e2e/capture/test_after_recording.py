@@ -56,7 +56,7 @@ def test_the_hottest_functions_and_the_next_commands(busy, out, monkeypatch):
     assert "Busiest processes" not in said
     report, graph = commands(said)
     assert report == ["report", "it's mine.tach"] and "total %" in output_of(*report)
-    assert graph == ["replay", "it's mine.tach", "--format", "flamegraph", "-o", "it's mine.html"]
+    assert graph == ["convert", "it's mine.tach", "-o", "it's mine.html"]
     output_of(*graph)
     assert (out / "it's mine.html").read_text().startswith("<!DOCTYPE html>")
     # No line of what is said is too wide for a terminal, but for names and paths.

@@ -16,9 +16,9 @@ from command import good, on_full_disk, on_terminal, refused, run
 from paths import REPO, binary
 from processes import TIMEOUT
 
-COMMANDS = ("info", "report", "replay")
-READERS = (*COMMANDS, "open", "convert", "split", "diff")         # of every format
-WRITERS = ("convert", "merge", "split", "diff", "recover")      # test_files_*.py
+COMMANDS = ("info", "report", "convert")
+READERS = (*COMMANDS, "open", "split", "diff")         # of every format
+WRITERS = ("merge", "split", "diff", "recover")      # test_files_*.py
 
 
 # ---- replay ----

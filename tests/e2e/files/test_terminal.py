@@ -15,7 +15,7 @@ from command import good, on_terminal, raw_terminal, refused, run
 from paths import TESTS, binary
 from processes import TIMEOUT
 
-COMMANDS = ("record", "top", "dump", "info", "report", "replay", "open", "mem", "convert", "merge", "split", "diff", "gil",
+COMMANDS = ("record", "top", "dump", "info", "report", "convert", "open", "mem", "merge", "split", "diff", "gil",
             "recover", "doctor", "ps")
 CAPTURE = GOLDEN / "cpu_raw.bin"
 MEMORY = TESTS / "golden" / "mlyze" / "grown.mlyze"
@@ -32,7 +32,7 @@ MEMORY = TESTS / "golden" / "mlyze" / "grown.mlyze"
     (["report", "--limt=3", "x"], ["'--limt'", "did you mean --limit?"]),
     (["-a", "--dur", "3"], ["did you mean --duration?"]),
     (["-a", "--code-cach", "3"], ["'--code-cach'; see: tachbpf record --help"]),   # an old name
-    (["replay", "--format", "flamgraph", "x"], ["did you mean flamegraph?", "replay --format help"]),
+    (["replay", "--format", "flamgraph", "x"], ["did you mean flamegraph?", "convert --format help"]),
     (["diff", "--frobnicate", "a", "b"], ["'--frobnicate'; see: tachbpf diff --help"]),
 ])
 def test_did_you_mean(argv, words):
@@ -48,16 +48,21 @@ def test_help_of_a_command(command):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_replay_is_the_same_command_as_convert():
+    assert good("help", "replay") == good("replay", "--help") == good("help", "convert")
+    assert "Also called replay." in good("help", "convert") and "tachbpf replay" not in good("--help")
+    assert good("replay", "--format", "help") == good("convert", "--format", "help")
+
+
 def test_help_without_a_command_is_the_overview():
     assert good("help") == good("--help") == good("help", "help")
     assert "tachbpf help COMMAND" in good("help")
 
 
-@pytest.mark.parametrize("command", ["replay", "convert"])
-def test_help_lists_the_formats(command):
-    listed = re.findall(r"^(\S+)", good(command, "--format", "help"), re.M)
-    text = good("help", command)
-    assert len(listed) > 10 and ("tach" in listed) == (command == "convert")
+def test_help_lists_the_formats():
+    listed = re.findall(r"^(\S+)", good("convert", "--format", "help"), re.M)
+    text = good("help", "convert")
+    assert len(listed) > 10 and {"tach", "svg", "flamegraph"} <= set(listed)
     section = text.split("Formats (--format FORMAT):\n")[1].split("\n\n")[0]
     assert re.findall(r"^  (\S+)", section, re.M) == listed
 
