@@ -102,8 +102,14 @@ static int compare_expressions(const void *a, const void *b, void *by_total)
 	return diff ? diff : COMPARE(x->end_column, y->end_column);
 }
 
-/* Copies the rows of Python code with a line and, for expressions, with columns. 0 or -ENOMEM. */
-static int copy_part(struct report *r, bool columns, struct part *p)
+/* Returns true if the row has columns; an instruction without source text has an empty range. */
+static bool is_expression(const struct report_row *row)
+{
+	return row->column >= 0 && (row->end_line > row->line || row->end_column > row->column);
+}
+
+/* Copies the rows of Python code with a line; only: those that are expressions. 0 or -ENOMEM. */
+static int copy_part(struct report *r, bool only, struct part *p)
 {
 	size_t cnt, i;
 	const struct report_row *rows = report_rows(r, REPORT_SORT_SELF, &cnt);
@@ -113,7 +119,7 @@ static int copy_part(struct report *r, bool columns, struct part *p)
 		return -ENOMEM;
 	for (i = 0; i < cnt; i++)
 		if (rows[i].kind == FRAME_PYTHON && rows[i].line > 0 &&
-		    (!columns || rows[i].column >= 0))
+		    (!only || is_expression(&rows[i])))
 			p->rows[p->cnt++] = rows[i];
 	return 0;
 }

@@ -464,6 +464,14 @@ static int check_report(struct options *o)
 		bad = "--detail can only be used with --by function or --by line";
 	else if (r->native && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
 		bad = "--native can only be used with --by function or --by line";
+	else if ((r->annotate || r->mine) && r->by != REPORT_BY_FUNCTION &&
+		 r->by != REPORT_BY_LINE)
+		bad = "--annotate and --mine can only be used with --by function or --by line";
+	else if ((r->annotate || r->mine) && (r->native || r->detail))
+		bad = "--annotate and --mine show Python code: they cannot be used with --native "
+		      "or --detail";
+	else if (r->annotate && r->sort != REPORT_SORT_SELF && r->sort != REPORT_SORT_TOTAL)
+		bad = "--annotate can only be used with --sort self or --sort total";
 	return bad ? refuse(bad) : 0;
 }
 

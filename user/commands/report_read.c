@@ -208,7 +208,8 @@ static void note_times(struct report_read *r, const struct profile_file *file,
 
 	if (!utc_ns && file->session)
 		utc_ns = session_json_utc_ns(file->session, info->meta.start_us);
-	utc_ns += utc_ns ? (uint64_t)(seconds * 1e9) : 0;
+	if (utc_ns && seconds > 0 && seconds < 1e9)
+		utc_ns += (uint64_t)(seconds * 1e9);
 	if (seconds > r->longest_s)
 		r->longest_s = seconds;
 	if (utc_ns > r->end_utc_ns)
