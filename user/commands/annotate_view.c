@@ -65,14 +65,16 @@ static bool is_blank(const struct source_pages *pages, int64_t line)
 }
 
 /* Returns the first line to show before this one; last: the last one shown so far, 0: none. */
-static int64_t first_before(const struct annotate_function *f, int64_t line, int64_t last,
-			    bool whole)
+static int64_t first_before(const struct annotate_function *f, const struct source_pages *pages,
+			    int64_t line, int64_t last, bool whole)
 {
-	int64_t from = line - CONTEXT;
+	int64_t before = last ? last + 1 : f->first_line, from = line - CONTEXT;
 
-	if (whole && (last ? line - last <= FILLED : line - f->first_line <= FILLED))
-		from = last ? last + 1 : f->first_line;
-	if (f->first_line <= line && from < f->first_line)
+	if (whole && before <= line && line - before <= FILLED)
+		from = before;
+	/* In files of other programs, the first line is only the first one that was sampled. */
+	if (f->first_line <= line && from < f->first_line &&
+	    is_definition(source_pages_line(pages, f->first_line)))
 		from = f->first_line;
 	/* A gap takes a line, too. */
 	if (from <= last + 2 && last)
@@ -90,7 +92,7 @@ static int add_around(struct annotate_view *v, const struct annotate_function *f
 	if (line <= *last)	/* of the context before: only the context behind may be new */
 		from = *last + 1;
 	else if (line <= pages->line_cnt)
-		from = first_before(f, line, *last, whole);
+		from = first_before(f, pages, line, *last, whole);
 	while (to < line + CONTEXT && to < pages->line_cnt && !is_behind(f, pages, to + 1))
 		to++;
 	while (from < line && is_blank(pages, from))

@@ -107,7 +107,7 @@ static void test_other_lines(void **state)
 
 static void test_indent(void **state)
 {
-	static const uint32_t starts[] = { 0, 11, 12, 20 };
+	static const uint32_t starts[] = { 0, 11, 12, 22 };
 	static const struct source_pages pages = {
 		.text = "\t    x = 1\n\n        y\n", .starts = starts, .line_cnt = 3,
 	};
