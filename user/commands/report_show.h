@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * report_show.h - what report's tables, annotated source and JSON have in common. Only for
- * cmd_report.c and annotate_show.c.
+ * cmd_report.c, report_show.c and annotate_show.c.
  */
 #ifndef TACHBPF_REPORT_SHOW_H
 #define TACHBPF_REPORT_SHOW_H

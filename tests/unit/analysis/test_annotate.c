@@ -110,7 +110,8 @@ static void assert_line(const struct run *r, const char *file, int line, const c
 /* main calls f and encode; f's line 12 has three expressions, one of which is encode's call. */
 static void fill(struct run *r)
 {
-	uint32_t main_20 = frame(r, APP, "main", 20, 4, 9), main_21 = frame(r, APP, "main", 21, 4, 9);
+	uint32_t main_20 = frame(r, APP, "main", 20, 4, 9);
+	uint32_t main_21 = frame(r, APP, "main", 21, 4, 9);
 	uint32_t f_11 = frame(r, APP, "f", 11, 4, 9), f_12a = frame(r, APP, "f", 12, 8, 12);
 	uint32_t f_12b = frame(r, APP, "f", 12, 15, 30), f_12c = frame(r, APP, "f", 12, 31, 32);
 	uint32_t empty = frame(r, APP, "f", 12, 0, 0), encode = frame(r, LIB, "encode", 7, 0, 5);

@@ -84,6 +84,7 @@ static void test_ends_of_the_function(void **state)
 	/* Without a definition, indentation says nothing; blank lines at the end never matter. */
 	assert_string_equal(VIEW(11, false, 60), "58 59 60 ");
 	assert_string_equal(VIEW(11, false, 62), "60 61 62 63 64 ");
+	assert_string_equal(VIEW(20, false, 20), "18 19 20 21 22 ");
 	assert_string_equal(VIEW(1, false, 100), "98 99 100 ");
 	assert_string_equal(VIEW(1, false, 1), "1 2 3 ");
 }
