@@ -151,6 +151,8 @@ struct report_options {
 	enum report_by by;		/* --by */
 	enum report_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
+	const char *annotate;		/* --annotate; "": no name; NULL: not given */
+	bool mine;			/* --mine */
 };
 
 struct convert_options {

@@ -421,6 +421,7 @@ static int check_output(struct options *o, const char *output)
 static int check_report(struct options *o)
 {
 	const struct report_options *r = &o->report;
+	bool by_code = r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
 	const char *bad = NULL;
 	int err = check_input(o);
 
@@ -428,10 +429,16 @@ static int check_report(struct options *o)
 		return err;
 	if (r->by == REPORT_BY_GIL && r->sort != REPORT_SORT_SELF)
 		bad = "--sort cannot be used with --by gil, which is sorted by waits";
-	else if (r->detail && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+	else if (r->detail && !by_code)
 		bad = "--detail can only be used with --by function or --by line";
-	else if (r->native && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+	else if (r->native && !by_code)
 		bad = "--native can only be used with --by function or --by line";
+	else if ((r->annotate || r->mine) && !by_code)
+		bad = "--annotate and --mine can only be used with --by function or --by line";
+	else if ((r->annotate || r->mine) && (r->native || r->detail))
+		bad = "--annotate and --mine cannot be used with --native or --detail";
+	else if (r->annotate && r->sort != REPORT_SORT_SELF && r->sort != REPORT_SORT_TOTAL)
+		bad = "--annotate can only be used with --sort self or --sort total";
 	return bad ? refuse(bad) : 0;
 }
 

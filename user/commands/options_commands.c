@@ -60,7 +60,9 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		  "tachbpf report tachbpf-host-20260101T120000Z",
 		  "list the functions in which the recorded processes spent their time",
 		  "tachbpf report --by line --sort total --limit 0 1234-app.tach",
-		  "list every line of one process, by inclusive time"),
+		  "list every line of one process, by inclusive time",
+		  "tachbpf report --annotate --mine 1234-app.tach",
+		  "show the source of the hottest lines in the project's own code"),
 		.settings = options_report, .word = options_file_word,
 	},
 	[COMMAND_CONVERT] = {

@@ -380,6 +380,11 @@ const struct setting options_report[] = {
 	  CHOICE(report.sort, sorts) },
 	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 20)",
 	  LIMIT(report.limit) },
+	{ 0, "annotate", "[=NAME]", IN_ROWS, "show the source with the hottest lines, instead of a "
+	  "table; NAME: only this function or file, in full", &type_name_if_any,
+	  AT(report.annotate) },
+	{ 0, "mine", NULL, IN_ROWS, "only project code: what it calls in the standard library and "
+	  "in installed packages counts as its own", FLAG(report.mine) },
 	USE(frames),
 	USE(filter),
 	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(report.json) },

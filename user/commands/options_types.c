@@ -300,11 +300,20 @@ static int set_leaks(const struct setting *s, void *field, const char *text,
 	return 0;
 }
 
+/* A name, or "" if the option is given without one. */
+static int set_name_if_any(const struct setting *s, void *field, const char *text,
+			   struct setting_why *why)
+{
+	*(const char **)field = text ? text : "";
+	return 0;
+}
+
 const struct setting_type type_thread = { .arg = "ID", .set = set_thread };
 const struct setting_type type_process = { .arg = "PID|NAME", .set = set_process };
 const struct setting_type type_status = { .arg = "WORD[,WORD...]", .set = set_status };
 const struct setting_type type_moment = { .arg = "TIME", .set = set_moment };
 const struct setting_type type_regex = { .arg = "REGEX", .set = set_regex };
+const struct setting_type type_name_if_any = { .set = set_name_if_any };
 const struct setting_type type_leaks = { .set = set_leaks };
 
 /* ---- how to record ---- */

@@ -232,6 +232,14 @@ static void test_files(void **state)
 	assert_true(o.diff.native);
 	assert_int_equal(parse("report a --native --by line"), 0);
 	assert_true(o.report.native);
+	assert_null(o.report.annotate);
+	assert_int_equal(parse("report --annotate a --mine --sort total --by line"), 0);
+	assert_string_equal(o.report.annotate, "");
+	assert_true(o.report.mine);
+	assert_string_equal(o.input.paths[0], "a");
+	assert_int_equal(parse("report --annotate=b a"), 0);
+	assert_string_equal(o.report.annotate, "b");
+	assert_int_equal(o.input.path_cnt, 1);
 	assert_int_equal(parse("report a --by thread --sort=file --limit 0 -- -b"), 0);
 	assert_int_equal(o.report.limit, 0);
 	assert_int_equal(o.report.by, REPORT_BY_THREAD);
@@ -372,6 +380,9 @@ static void test_usage_errors(void **state)
 		"report --to @ a", "report --focus ( a", "report --focus a --focus b c",
 		"report --detail --by thread a", "report --detail --by gil a",
 		"diff a b --format flamegraph -o x --detail", "replay --detail a",
+		"report --annotate a --by process", "report --mine a --by gil",
+		"report --annotate a --native", "report --mine a --detail",
+		"report --annotate a --sort name", "report --mine=a a", "diff --mine a b",
 		"report --ignore [ a", "merge --format tach a -o x",
 	};
 	size_t i;

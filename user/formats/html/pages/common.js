@@ -299,7 +299,7 @@ const OWNERS = {
 
 /*
  * Whose a Python file is: an installed package's, the standard library's, of a program that came
- * with the system, or your own.
+ * with the system, or your own. user/model/code_owner.c has the same rule.
  */
 function ownerOf(file) {
 	if (/(?:site|dist)-packages\//.test(file)) return 'package';
