@@ -132,9 +132,8 @@ class Matrix {
 			el('th', { scope: 'col', title: this.title(key) }, el('span', null, this.nameOf(key))),
 		);
 
-		$('grid')
-			.querySelector('thead')
-			.replaceChildren(
+		put(
+			$('grid').querySelector('thead'),
 				el(
 					'tr',
 					null,
@@ -156,9 +155,8 @@ class Matrix {
 			el('td', { className: 'sum' }, this.figure(this.sums.reduce((sum, row) => sum + row[column], 0))),
 		);
 
-		$('grid')
-			.querySelector('tbody')
-			.replaceChildren(
+		put(
+			$('grid').querySelector('tbody'),
 				...rows,
 				el(
 					'tr',
@@ -273,7 +271,8 @@ class Matrix {
 			: `${waiter} did not wait for ${holder}`;
 		const parts = sum ? this.sideParts(cells, waiter, holder) : [];
 
-		$('side').replaceChildren(
+		put(
+			$('side'),
 			el('h2', null, `${waiter} waited for ${holder}`),
 			el('p', null, sum ? `${this.time(sum)}, ${share} of all waits` : 'never'),
 			...parts,

@@ -11,7 +11,8 @@ function gilControls(matrix) {
 
 	$('by-threads').addEventListener('click', () => by('threads'));
 	$('by-lines').addEventListener('click', () => by('lines'));
-	$('process').replaceChildren(
+	put(
+		$('process'),
 		...processes.map((p, i) => el('option', { value: String(i) }, printable(processName(p)))),
 	);
 	$('process-control').hidden = processes.length < 2;
