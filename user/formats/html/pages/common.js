@@ -158,7 +158,7 @@ const percent = (part, whole) => {
 
 	if (!isFinite(p)) return '–';
 	if (p && size < 0.0001) return '<0.0001%';
-	return `${p && size < 0.01 ? significant(p, 1) : p.toFixed(size < 10 ? 2 : 1)}%`;
+	return `${p && size < 0.01 ? significant(p, 1) : size < 1e4 ? p.toFixed(size < 10 ? 2 : 1) : count(p)}%`;
 };
 
 function scaled(n, steps) {
@@ -194,6 +194,10 @@ function ending(path, room) {
 
 	return `…${slash > 0 ? tail.slice(slash) : tail}`;
 }
+
+/* At most so many characters: what is left out is in the middle, because ends differ. */
+const middleCut = (text, most) =>
+	text.length > most ? `${text.slice(0, Math.floor(most / 2) - 1)}…${text.slice(-Math.ceil(most / 2))}` : text;
 
 /* How weights are written: by the unit that all processes share. */
 function unitOf(meta) {

@@ -18,10 +18,6 @@ function shortName(name) {
 	return /[(:/ ]/.test(parts.slice(0, -1).join()) ? name : parts.slice(/^</.test(parts.at(-1)) ? -2 : -1).join('.');
 }
 
-/* At most so many characters: what is left out is in the middle, because ends differ. */
-const middleCut = (text, most) =>
-	text.length > most ? `${text.slice(0, Math.floor(most / 2) - 1)}…${text.slice(-Math.ceil(most / 2))}` : text;
-
 /* Near the mouse, and inside the window. */
 function placeTip(x, y) {
 	const tip = $('tip'),

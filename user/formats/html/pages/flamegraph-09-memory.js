@@ -54,7 +54,7 @@ class MemoryChart {
 
 	paint() {
 		const { canvas, sums, pixels: w } = this,
-			h = small.matches ? 64 : 84,
+			h = small.matches ? 56 : 84,
 			ratio = devicePixelRatio || 1,
 			ctx = canvas.getContext('2d'),
 			css = getComputedStyle(document.documentElement),

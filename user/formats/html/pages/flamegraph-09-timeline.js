@@ -336,13 +336,14 @@ function startTimeline(graph) {
 	const hasTimes = graph.model.times?.cnt > 1;
 
 	if (!hasTimes && !held.length) return;
-	/* Where there is no room for both, it gives way to the graph. */
-	const place = () => openTimeline(innerHeight > 500);
+	/* Where there is no room for both, lanes give way to the graph. */
+	const low = matchMedia('(max-height: 500px)'),
+		place = () => openTimeline(!hasTimes || !low.matches);
 
 	place();
 	$('time-button').hidden = false;
 	$('time-button').addEventListener('click', () => openTimeline($('timeline').hidden));
-	small.addEventListener('change', place);
+	low.addEventListener('change', place);
 	if (hasTimes) {
 		graph.timeline = new Timeline(graph);
 		graph.timeline.showRange();

@@ -129,7 +129,7 @@ class Matrix {
 	/* A row for each of this.rows, and one for the sums of columns. */
 	draw() {
 		const head = this.columns.map((key) =>
-			el('th', { scope: 'col', title: this.title(key) }, el('span', null, this.nameOf(key))),
+			el('th', { scope: 'col', title: this.title(key) }, el('span', null, middleCut(this.nameOf(key), 20))),
 		);
 
 		put(
@@ -146,7 +146,12 @@ class Matrix {
 			el(
 				'tr',
 				null,
-				el('th', { scope: 'row', title: this.title(key) }, this.nameOf(key), this.heldText(key)),
+				el(
+					'th',
+					{ scope: 'row', title: this.title(key) },
+					middleCut(this.nameOf(key), small.matches ? 16 : 32),
+					this.heldText(key),
+				),
 				...this.columns.map((_, column) => this.cell(row, column)),
 				el('td', { className: 'sum' }, this.figure(this.sums[row].reduce((a, b) => a + b, 0))),
 			),
