@@ -28,7 +28,7 @@ STACK = [("<frozen runpy>", "_run_module_as_main", 88), ("/srv/shop/__main__.py"
          ("/usr/lib/python3.14/threading.py", "Thread.run", 994),
          (OWN, "OrderBook.<locals>.settle", 40)]
 LEAVES = [[(OWN, "Order.total", 107)], [(OWN, "Order.total", 109)], [(OWN, "price_of", 12), ("~", "<GC>", -1)]]
-NOTHING = r"\b(null|undefined|NaN|Infinity)\b|\[object|\de[-+]\d"
+NOTHING = r"null\b|undefined|NaN|Infinity|\[object|\de[-+]\d"
 
 
 def record(directory, pid, comm, seed, ms=300):
@@ -243,9 +243,9 @@ EVERY_TIP = """(() => { const g = report.graph, out = new Set();
         for (const row of g.rows) for (const box of row) {
             g.hover = { box };
             g.showTip(9, 9);
-            out.add(document.getElementById('tip').innerText);
+            out.add(document.getElementById('tip').textContent);
             if (box.node >= 0) g.showSheet(box.node, 9, 9);
-            out.add(document.getElementById('sheet').innerText);
+            out.add(document.getElementById('sheet').textContent);
             g.showStatus();
             out.add(document.getElementById('status').value);
         }
