@@ -145,8 +145,8 @@ static void test_the_hottest_line(void **state)
 
 	set_up();
 	tick_at(10, 0);
-	tick_at(10, 2);
-	tick_at(10, 4);
+	tick_at(10, 16);
+	tick_at(10, 32);
 	tick_at(20, 2);
 	tick_at(20, 2);
 	one = only();
