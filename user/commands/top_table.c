@@ -14,21 +14,28 @@
 static const struct {
 	const char *heading;
 	bool right;
-	size_t least, most;	/* of texts on a terminal */
+	size_t most;		/* of texts on a terminal */
 } columns_of[TOP_CELLS] = {
 	[TOP_PID] = { "pid", true }, [TOP_CPU] = { " cpu %", true }, [TOP_GIL] = { "gil %", true },
 	[TOP_GC] = { " gc %", true }, [TOP_THREADS] = { "threads", true },
 	[TOP_LOST] = { "  lost", true }, [TOP_PYTHON] = { "python ", false },
-	[TOP_PROGRAM] = { "program", false, 16, 60 },
-	[TOP_WHERE] = { "container or user", false, 10, 32 },
-	[TOP_HOTTEST] = { "hottest line, % of process", false, 14, 200 },
+	[TOP_PROGRAM] = { "program", false, 60 },
+	[TOP_WHERE] = { "container or user", false, 32 },
+	[TOP_HOTTEST] = { "hottest line, % of process", false, 200 },
 };
 
-/* Room for texts that less important columns must leave. */
-#define ROOMY 58
-#define ROOMY_PLACED 70
-/* With less room, only the program is shown. */
-#define TINY 20
+/* The least columns of texts, and what a program's should be: "gunicorn: worker [shop:app]". */
+#define WHERE_LEAST 10
+#define HOTTEST_LEAST 14
+#define PROGRAM_LEAST 16
+#define PROGRAM_GOOD 28
+
+/* The room for texts that numbers must leave; with a container or unit, so much more. */
+#define ROOM_FOR_ALL 58
+#define ROOM_FOR_GIL 40
+#define ROOM_FOR_HOTTEST (PROGRAM_LEAST + GAP + HOTTEST_LEAST)
+#define ROOM_FOR_WHERE 20
+#define MORE_PLACED (WHERE_LEAST + GAP)
 
 void top_cells_free(struct top_cells *cells)
 {
@@ -41,7 +48,16 @@ void top_cells_free(struct top_cells *cells)
 
 static const char *text_of(const struct top_cells *cells, enum top_cell c)
 {
-	return !cells ? columns_of[c].heading : cells->text[c] ? cells->text[c] : "?";
+	return cells->text[c] ? cells->text[c] : "?";
+}
+
+/* A heading that would be cut has another one. */
+static const char *heading_of(const struct top_layout *l, enum top_cell c)
+{
+	bool cut = l->width[c] < strlen(columns_of[c].heading);
+
+	return !cut ? columns_of[c].heading : c == TOP_WHERE ? "container" :
+	       c == TOP_HOTTEST ? "hottest line" : columns_of[c].heading;
 }
 
 static bool is_placed(const struct top_cells *rows, size_t cnt)
@@ -80,17 +96,15 @@ static size_t room_for_texts(const struct top_layout *l, size_t columns)
 static void drop_numbers(struct top_layout *l, size_t columns, bool placed, bool losses)
 {
 	static const enum top_cell order[] = { TOP_PYTHON, TOP_GC, TOP_THREADS, TOP_LOST };
-	size_t roomy = placed ? ROOMY_PLACED : ROOMY, least, i;
+	size_t more = placed ? MORE_PLACED : 0, i;
 
 	if (!losses)
 		l->width[TOP_LOST] = 0;
-	for (i = 0; i < ARRAY_SIZE(order) && room_for_texts(l, columns) < roomy; i++)
+	for (i = 0; i < ARRAY_SIZE(order) && room_for_texts(l, columns) < ROOM_FOR_ALL + more; i++)
 		l->width[order[i]] = 0;
-	least = columns_of[TOP_PROGRAM].least + GAP + columns_of[TOP_HOTTEST].least +
-		(placed ? columns_of[TOP_WHERE].least + GAP : 0);
-	if (room_for_texts(l, columns) < least)
+	if (room_for_texts(l, columns) < ROOM_FOR_GIL + more)
 		l->width[TOP_GIL] = 0;
-	if (room_for_texts(l, columns) < least)
+	if (room_for_texts(l, columns) < ROOM_FOR_HOTTEST + more)
 		l->width[TOP_HOTTEST] = 0;
 }
 
@@ -99,25 +113,27 @@ static size_t smaller_of(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+static size_t larger_of(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
 /* Divides the room among the texts. */
 static void divide_room(struct top_layout *l, size_t room, bool placed)
 {
-	size_t *where = &l->width[TOP_WHERE], *program = &l->width[TOP_PROGRAM];
-	size_t most = room / 5 > columns_of[TOP_WHERE].least ? room / 5 :
-							       columns_of[TOP_WHERE].least;
+	size_t *where = &l->width[TOP_WHERE], *program = &l->width[TOP_PROGRAM], good;
 
-	if (!placed && room < ROOMY_PLACED)
+	if (room < (placed ? ROOM_FOR_WHERE : ROOM_FOR_ALL + MORE_PLACED))
 		*where = 0;
-	*where = room < TINY ? 0 : smaller_of(*where, most);
+	*where = smaller_of(*where, larger_of(room / 5, WHERE_LEAST));
 	if (*where)
 		room -= *where + GAP;
 	if (!l->width[TOP_HOTTEST]) {
-		*program = room ? smaller_of(*program, room) : 1;
+		*program = larger_of(smaller_of(*program, room), 1);
 		return;
 	}
-	most = (room - GAP) / 2;
-	*program = smaller_of(*program, most > columns_of[TOP_PROGRAM].least ?
-					 most : columns_of[TOP_PROGRAM].least);
+	good = smaller_of(PROGRAM_GOOD, room - GAP - HOTTEST_LEAST);
+	*program = smaller_of(*program, larger_of((room - GAP) / 2, good));
 	l->width[TOP_HOTTEST] = room - *program - GAP;
 }
 
@@ -157,7 +173,8 @@ char *top_layout_line(const struct top_layout *l, const struct top_cells *cells)
 						    .right = columns_of[c].right };
 
 		if (l->width[c])
-			text_cell(out, &column, text_of(cells, c), c != last);
+			text_cell(out, &column, cells ? text_of(cells, c) : heading_of(l, c),
+				  c != last);
 	}
 	if (!fclose(out))
 		return line;

@@ -246,10 +246,10 @@ int terminal_run(int (*screen)(void *ctx), void *ctx)
 		return result;
 	}
 	fflush(NULL);
+	block_ends(&mask);
 	catch_signals();
 	make_raw();
 	write_text(ENTER);
-	block_ends(&mask);
 	do
 		result = run_once(screen, ctx, messages, &mask, &sig);
 	while (result == TERMINAL_AGAIN);
