@@ -144,6 +144,8 @@ static const char *empty_text(const struct top_ui *ui)
 		return "select a function first: press Enter in the functions view";
 	if (ui->choice->view == VIEW_GIL)
 		return "no sample with the GIL yet; mode wall (key m) also shows who waits for it";
+	if (ui->choice->mode == RECORD_CPU)
+		return "it used no CPU; mode wall (key m) shows where it waits";
 	return "no samples yet";
 }
 

@@ -140,7 +140,7 @@ void top_say_what(const struct top_ui *ui, uint64_t span_ns, char mode[32], char
 
 /* ---- views ---- */
 
-#define WHO_COLUMNS 20		/* of a title, for the program */
+#define WHO_COLUMNS 28		/* of a title, for the program */
 #define TREE_MIN 200		/* calls below 1/200 of the time are not in the tree */
 #define TREE_INDENT 40		/* deeper calls are not indented further */
 
@@ -182,7 +182,8 @@ static void title_of_process(struct top_ui *ui, const struct live_process *p, si
 	top_where(p->process, where);
 	shown = text_escape(where, strlen(where));
 	snprintf(name, sizeof(name), "%s", top_label(ui->session->labels, p->process));
-	text_shorten(name, sizeof(name), columns > 2 * WHO_COLUMNS ? columns / 2 : WHO_COLUMNS);
+	text_shorten(name, sizeof(name), columns < 2 * WHO_COLUMNS ? columns / 2 :
+		     columns < 3 * WHO_COLUMNS ? WHO_COLUMNS : columns / 3);
 	snprintf(who, sizeof(who), "%d", process_tgid(p->process));
 	snprintf(place, sizeof(place), "(%.40s, %s)", shown ? shown : "?",
 		 process_image(p->process)->version);
@@ -382,6 +383,12 @@ static int take_rows(struct top_ui *ui, const struct seen *s, const struct live_
 	return r->rows ? 0 : -ENOMEM;
 }
 
+static const char *headings_of(const struct top_choice *c)
+{
+	return c->view == VIEW_FUNCTIONS && c->lines ? "self %  total %  function (line)" :
+						       views[c->view].columns;
+}
+
 int top_views_make(struct top_ui *ui, size_t columns)
 {
 	struct live_rows l = { .rows = NULL };
@@ -395,7 +402,7 @@ int top_views_make(struct top_ui *ui, size_t columns)
 	if (!list)
 		return -ENOMEM;
 	p = find_process(list, cnt, ui->choice->entered);
-	snprintf(ui->rows.columns, sizeof(ui->rows.columns), "%s", views[ui->choice->view].columns);
+	snprintf(ui->rows.columns, sizeof(ui->rows.columns), "%s", headings_of(ui->choice));
 	if (!p) {
 		snprintf(ui->rows.title, sizeof(ui->rows.title),
 			 "process %d has exited, or has no samples yet",
