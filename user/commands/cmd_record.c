@@ -372,19 +372,31 @@ static int record_loop(struct record *r)
 }
 
 /*
- * Shows the contents of the files: the hottest functions, and --html. 0, or -errno after logging.
+ * Prints the answer, what was counted, and the next commands. capture_err, finish_err: errors so
+ * far. 0, or -errno after logging.
  */
-static int show_recording(struct record *r)
+static int show_recording(struct record *r, const struct capture_counts *counts, int capture_err,
+			  int finish_err)
 {
-	struct recording_paths paths;
-	bool written = false;
-	int err = recording_paths(r->recording, &paths);
+	bool shown = !r->opts->json && log_get_level() >= LOG_NORMAL, any = false, written = false;
+	bool there = !finish_err && r->result.processes;	/* otherwise there is no file */
+	struct recording_paths paths = { 0 };
+	int err = there ? recording_paths(r->recording, &paths) : 0;
 
 	if (err)
 		log_error("cannot read the recording: %s", strerror(-err));
-	if (!err && !r->opts->json && log_get_level() >= LOG_NORMAL)
-		record_show_hot(r->opts, &paths);
-	if (!err && r->opts->html)
+	if (shown) {
+		recording_print_head(r->recording, counts, stderr);
+		any = !err && there && record_show_hot(r->opts, &paths, &r->result, false);
+		fprintf(stderr, "%s", any ? "\n" : "");
+		recording_print_counts(r->recording, counts, stderr,
+				       log_get_level() >= LOG_VERBOSE);
+	}
+	if (!capture_err && !finish_err)
+		record_explain(r->opts, &r->result);
+	if (any || (shown && !err && there && r->result.samples))
+		record_show_next(r->opts, &paths);
+	if (!err && there && r->opts->html)
 		err = record_write_html(r->opts, &paths, &r->result, &written);
 	if (r->opts->open && written)
 		opener_show(&r->opener, r->opts->html);
@@ -405,7 +417,7 @@ static int conclude_flight(struct record *r)
 static int conclude_recording(struct record *r)
 {
 	struct capture_counts counts;
-	int err, finish_err, json_err;
+	int err, finish_err, json_err, show_err;
 
 	if (r->flight)
 		return conclude_flight(r);
@@ -417,13 +429,9 @@ static int conclude_recording(struct record *r)
 		recording_print_json(r->recording, &counts, stdout);
 		json_err = output_flush_stdout();
 		finish_err = finish_err ? finish_err : json_err;
-	} else if (log_get_level() >= LOG_NORMAL) {
-		recording_print(r->recording, &counts, stderr);
 	}
-	if (!err && !finish_err)
-		record_explain(r->opts, &r->result);
-	if (!finish_err && r->result.processes)	/* otherwise there is no file */
-		finish_err = show_recording(r);
+	show_err = show_recording(r, &counts, err, finish_err);
+	finish_err = finish_err ? finish_err : show_err;
 	return err ? err : finish_err;
 }
 

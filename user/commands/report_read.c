@@ -181,8 +181,8 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	reader_take(reader, EVENT_KEPT | EVENT_RUNS);
 	if (!err)
 		err = profile_set_run(&r->set, file, reader, on_event, r);
-	if (!err)
-		err = report_end(r->report);
+	if (!err || err == -EFBIG)	/* what was read counts */
+		err = report_end(r->report) ? -ENOMEM : err;
 	if (!info->timed)
 		return err;
 	seconds = info->stats.known ? info->stats.duration_s :
