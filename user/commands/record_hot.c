@@ -451,7 +451,8 @@ static int print_wall(struct hot_read *r)
 {
 	int err = print_waits(r, "Where threads wait (of the time of all threads)");
 
-	return err ? err : print_lines(r, HOT_LINES, "Where they run (or wait for a CPU)", false, 3);
+	return err ? err :
+		     print_lines(r, HOT_LINES, "Where they run (or wait for a CPU)", false, 3);
 }
 
 /* rows of -a leave no room for functions. */

@@ -52,8 +52,9 @@ struct report_read {
 /*
  * Reads everything. rows: which frames have rows. limit: at most this many events, where opening a
  * file counts as some; 0: all. Returns 0; -EIO if no profile could be read, which was logged;
- * -EFBIG: there is more than limit, and the report has what was read; -ENOMEM. Damage was logged and is in r->set.failed. The caller
- * must call report_read_free() in any case.
+ * -EFBIG: there is more than limit, and the report has what was read;
+ * -ENOMEM. Damage was logged and is in r->set.failed. The caller must call report_read_free() in
+ * any case.
  */
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * summary.c - the summary of a recording, for people: what was recorded; and one count per line with
- * its share, of all that was counted or of what matters.
+ * summary.c - the summary of a recording, for people: what was recorded; and one count per line
+ * with its share, of all that was counted or of what matters.
  */
 #include <inttypes.h>
 #include <stdio.h>
