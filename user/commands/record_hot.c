@@ -52,6 +52,13 @@ static int on_event(void *ctx, const struct event *ev)
 	return hot_event(r->hot, ev);
 }
 
+/* The mode that says which samples are waits. */
+static enum profile_mode mode_of(const struct record_options *opts)
+{
+	return opts->event.kind != EVENT_NONE ? MODE_CPU :
+	       opts->mode == RECORD_OFFCPU ? MODE_OFFCPU : record_modes[opts->mode].header;
+}
+
 static int add_profile(void *ctx, const struct profile_file *file, struct reader *reader)
 {
 	const struct reader_info *info = reader_info(reader);
@@ -60,7 +67,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	if (info->meta.unit != UNIT_SAMPLES)
 		return 0;
 	if (!r->hot)
-		r->hot = hot_new(profile_file_mode(file, info->meta.mode));
+		r->hot = hot_new(mode_of(r->opts));
 	if (!r->hot)
 		return -ENOMEM;
 	r->interval_us = info->meta.interval_us;
@@ -397,7 +404,7 @@ static void print_cpus(const struct record_options *opts, const struct recording
 	fprintf(stderr, "CPU: %.2f of %ld %s", cpus, all,
 		text_plural((uint64_t)all, "CPU", "CPUs"));
 	if (cpus < BUSY_CPUS && !opts->select.all && !options_is_flight(&opts->flight)) {
-		fprintf(stderr, " busy: it mostly waits; try ");
+		fprintf(stderr, " busy: it mostly waits, as this shows:\n  ");
 		record_print_mode_command(opts, "wall");
 	}
 	fprintf(stderr, "\n");

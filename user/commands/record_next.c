@@ -147,6 +147,6 @@ void record_print_mode_command(const struct record_options *opts, const char *mo
 	if (add_selection(opts, &words))
 		fprintf(stderr, "tachbpf -m %s%s", mode, (char *)words.data);
 	else
-		fprintf(stderr, "-m %s", mode);
+		fprintf(stderr, "the same command with -m %s", mode);
 	buf_free(&words);
 }

@@ -89,8 +89,9 @@ static void test_it_mostly_waits(void **state)
 	stderr = saved;
 	fclose(f);
 	assert_non_null(strstr(text, "CPU: 0.04 of "));
-	assert_non_null(strstr(text, "busy: it mostly waits; try tachbpf -m wall -p 12,13\n"));
-	assert_non_null(strstr(text, "try tachbpf -m wall -- python3 -c 'x y'\n"));
+	assert_non_null(strstr(text, "busy: it mostly waits, as this shows:\n"
+					   "  tachbpf -m wall -p 12,13\n"));
+	assert_non_null(strstr(text, "\n  tachbpf -m wall -- python3 -c 'x y'\n"));
 	free(text);
 }
 
@@ -127,7 +128,7 @@ static void test_places(void **state)
 	} table[] = {
 		{ "/srv/shop/app.py", "app.py:7 f" }, { "app.py", "app.py:7 f" },
 		{ "/srv/shop/__init__.py", "shop/__init__.py:7 f" },
-		{ "__init__.py", "__init__.py:7 f" }, { "/__init__.py", "__init__.py:7 f" },
+		{ "__init__.py", "__init__.py:7 f" }, { "/__init__.py", "/__init__.py:7 f" },
 		{ "<string>", "<string>:7 f" },
 		{ "/", "/:7 f" }, { "/a/\x1b.py", "\\x1b.py:7 f" },
 	};
