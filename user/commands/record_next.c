@@ -129,7 +129,11 @@ static bool add_selection(const struct record_options *opts, struct buf *out)
 		err = buf_add(out, text, (size_t)snprintf(text, sizeof(text), "%s%d",
 							  i ? "," : " -p ",
 							  opts->select.pids[i]));
-	if (opts->command)
+	if (!err && opts->select.proc_filter.children == CHILDREN_YES && !opts->command)
+		err = buf_add(out, " --children", 11);
+	if (!err && opts->select.proc_filter.children == CHILDREN_NO && opts->command)
+		err = buf_add(out, " --no-children", 14);
+	if (!err && opts->command)
 		err = buf_add(out, " --", 3);
 	for (i = 0; !err && opts->command && opts->command[i]; i++) {
 		char *word = quoted_path(opts->command[i]);

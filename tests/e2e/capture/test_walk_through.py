@@ -77,7 +77,7 @@ def argv_of(command, pid, python, scratch):
     words = [str(pid) if word == "PID" else word for word in words]
     if words[0] in ("dump", "diff"):
         return words
-    return [*words, "-d", "1.5" if "mem" in words else "0.7", "-o", "X"]
+    return [*words, "-d", "1.2" if "mem" in words else "0.5", "-o", "X"]
 
 
 def check(lines, words, command):
