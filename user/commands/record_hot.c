@@ -11,7 +11,6 @@
 
 #include "analysis/hot.h"
 #include "base/arith.h"
-#include "base/colour.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
@@ -24,8 +23,6 @@
 #include "recording/recording.h"
 #include "telemetry/command_label.h"
 
-#define SHARE_COLUMNS 12	/* "  100.00 %  " */
-#define WHAT_COLUMNS 20		/* at most, of what a thread waits for */
 #define IDLE_NAMES 3
 #define BUSY_CPUS 0.25		/* less CPU time: it mostly waits */
 
@@ -46,9 +43,9 @@ static int on_event(void *ctx, const struct event *ev)
 {
 	struct hot_read *r = ctx;
 
-	if (r->left <= ev->more)
+	if (!r->left)
 		return -EFBIG;
-	r->left -= (uint64_t)ev->more + 1;
+	r->left--;	/* a run costs as much as a sample */
 	return hot_event(r->hot, ev);
 }
 
@@ -99,110 +96,11 @@ static void hot_read_free(struct hot_read *r)
 	profile_set_free(&r->set);
 }
 
-/* ---- texts ---- */
-
-void record_heading(const char *text)
-{
-	fprintf(stderr, "\n%s%s%s\n", colour_on(stderr, COLOUR_BOLD), text, colour_off(stderr));
-}
-
-/* Returns the file's name; with its directory if it is the same in every package. */
-static struct string_ref short_file(struct string_ref file)
-{
-	static const char *const vague[] = { "/__init__.py", "/__main__.py" };
-	const char *end = file.data + file.len, *slash = memrchr(file.data, '/', file.len);
-	size_t i;
-
-	for (i = 0; slash && i < ARRAY_SIZE(vague); i++)
-		if ((size_t)(end - slash) == strlen(vague[i]) &&
-		    !memcmp(slash, vague[i], strlen(vague[i]))) {
-			slash = memrchr(file.data, '/', (size_t)(slash - file.data));
-			break;
-		}
-	if (!slash || slash + 1 == end)
-		return file;
-	return (struct string_ref){ slash + 1, (size_t)(end - slash - 1) };
-}
-
-char *record_place(enum frame_kind kind, struct string_ref file, struct string_ref func,
-		   int32_t line)
-{
-	struct string_ref name = short_file(file);
-	char *place = show_place(kind, &name, line);
-	char *label = text_escape(func.data, func.len), *text = NULL;
-	int n = -1;
-
-	if (place && label)
-		n = asprintf(&text, "%s%s%s", place, *place ? " " : "", label);
-	free(place);
-	free(label);
-	return n < 0 ? NULL : text;
-}
-
-/* Returns "read" of "<blocked in read>", to be freed; NULL: no memory. */
-static char *what_text(struct string_ref what)
-{
-	static const char *const begins[] = { "<blocked in ", "<exception ", "<waiting for " };
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(begins); i++) {
-		size_t len = strlen(begins[i]);
-
-		if (what.len > len && !memcmp(what.data, begins[i], len))
-			return text_escape(what.data + len, what.len - len - 1);
-	}
-	return text_escape(what.data, what.len);
-}
-
 /* ---- tables ---- */
 
-/* The cells of a row, to be freed by free_cells(). */
-struct cells {
-	double share;
-	char *what, *place, *rest;
-};
-
-static void free_cells(struct cells *cells, size_t cnt)
-{
-	for (; cnt--; cells++) {
-		free(cells->what);
-		free(cells->place);
-		free(cells->rest);
-	}
-}
-
-/* The last column is cut from this side to what is left; full: not without a terminal. */
-static void print_cells(const struct cells *cells, size_t cnt, enum text_cut cut, bool full)
-{
-	size_t terminal = text_terminal_width(stderr), width, most, used, i;
-	size_t what = 0, place = 0, rest = 0;
-	struct text_column column = { .cut = CUT_RIGHT }, last = { .cut = cut };
-
-	width = terminal ? terminal : TEXT_COLUMNS;
-	for (i = 0; i < cnt; i++) {
-		what = text_widest(what, cells[i].what ? cells[i].what : "");
-		place = text_widest(place, cells[i].place);
-		rest = text_widest(rest, cells[i].rest);
-	}
-	what = what < WHAT_COLUMNS ? what : WHAT_COLUMNS;
-	most = rest ? width / 2 : width - SHARE_COLUMNS;
-	place = place < most ? place : most;
-	used = SHARE_COLUMNS + (what ? what + 2 : 0) + place + 2;
-	last.width = full && !terminal ? 0 : used + 8 < width ? width - used : 8;
-	for (i = 0; i < cnt; i++) {
-		fprintf(stderr, "  %6.2f %%  ", cells[i].share);
-		column.width = what;
-		if (what)
-			text_cell(stderr, &column, cells[i].what ? cells[i].what : "", true);
-		column.width = place;
-		text_cell(stderr, &column, cells[i].place, *cells[i].rest);
-		text_cell(stderr, &last, cells[i].rest, false);
-		fprintf(stderr, "\n");
-	}
-}
-
 /* Makes the cells of a line with its source text. 0 or -ENOMEM. */
-static int line_cells(struct hot_read *r, const struct hot_row *row, bool what, struct cells *out)
+static int line_cells(struct hot_read *r, const struct hot_row *row, bool what,
+		      struct record_cells *out)
 {
 	struct string_ref source = { "", 0 };
 
@@ -211,9 +109,9 @@ static int line_cells(struct hot_read *r, const struct hot_row *row, bool what, 
 	out->share = percent(row->weight, hot_total(r->hot));
 	out->place = record_place(row->kind, row->file, row->func, row->line);
 	out->rest = text_escape(source.data, source.len);
-	out->what = what ? what_text(row->what) : NULL;
+	out->what = what ? record_what(row->what) : NULL;
 	if (!what && row->what.len && out->place) {	/* <GC>: beside the place */
-		char *more = what_text(row->what), *both = NULL;
+		char *more = record_what(row->what), *both = NULL;
 
 		if (!more || asprintf(&both, "%s %s", out->place, more) < 0)
 			both = NULL;
@@ -228,7 +126,7 @@ static int line_cells(struct hot_read *r, const struct hot_row *row, bool what, 
 static int print_lines(struct hot_read *r, enum hot_table table, const char *heading, bool what,
 		       size_t most)
 {
-	struct cells cells[HOT_ROWS] = { 0 };
+	struct record_cells cells[HOT_ROWS] = { 0 };
 	struct hot_row *rows;
 	size_t cnt, i;
 	int err = hot_rows(r->hot, table, &rows, &cnt);
@@ -237,9 +135,9 @@ static int print_lines(struct hot_read *r, enum hot_table table, const char *hea
 		err = line_cells(r, &rows[i], what, &cells[i]);
 	if (!err && i) {
 		record_heading(heading);
-		print_cells(cells, i, CUT_RIGHT, false);
+		record_cells_print(cells, i, CUT_RIGHT, false);
 	}
-	free_cells(cells, HOT_ROWS);
+	record_cells_free(cells, HOT_ROWS);
 	free(rows);
 	return err;
 }
@@ -247,7 +145,7 @@ static int print_lines(struct hot_read *r, enum hot_table table, const char *hea
 /* Functions, with the whole path of their hottest line. 0 or -ENOMEM. */
 static int print_functions(struct hot_read *r, enum hot_table table, const char *heading)
 {
-	struct cells cells[HOT_ROWS] = { 0 };
+	struct record_cells cells[HOT_ROWS] = { 0 };
 	struct hot_row *rows;
 	size_t cnt, i;
 	int err = hot_functions(r->hot, table, &rows, &cnt);
@@ -260,9 +158,9 @@ static int print_functions(struct hot_read *r, enum hot_table table, const char 
 	}
 	if (!err && i) {
 		record_heading(heading);
-		print_cells(cells, i, CUT_LEFT, true);
+		record_cells_print(cells, i, CUT_LEFT, true);
 	}
-	free_cells(cells, HOT_ROWS);
+	record_cells_free(cells, HOT_ROWS);
 	free(rows);
 	return err;
 }
@@ -272,7 +170,7 @@ static int print_functions(struct hot_read *r, enum hot_table table, const char 
 /* Appends "queue.get" of Queue.get() in queue.py. 0 or -ENOMEM. */
 static int add_idle_name(struct buf *out, const struct hot_row *row)
 {
-	struct string_ref file = short_file(row->file), func = row->func;
+	struct string_ref file = record_short_file(row->file), func = row->func;
 	const char *dot = memrchr(func.data, '.', func.len);
 	int err;
 
@@ -323,7 +221,7 @@ static int print_waits(struct hot_read *r, const char *heading)
 
 	if (hot_in_state(r->hot, HOT_WAITS))
 		err = print_lines(r, HOT_WAITING, heading, true, HOT_ROWS);
-	else
+	else if (!r->opts->idle)
 		record_heading(heading);
 	if (err || !hot_in_state(r->hot, HOT_IDLE))
 		return err;
@@ -334,7 +232,7 @@ static int print_waits(struct hot_read *r, const char *heading)
 /* ---- processes ---- */
 
 static int process_cells(const struct report_read *r, const struct report_row *row,
-			 struct cells *out)
+			 struct record_cells *out)
 {
 	const struct session_process *p = &r->profiles[row->profile]->process;
 	const char *command = p->command ? p->command : "", *in = p->container;
@@ -354,7 +252,7 @@ static int process_cells(const struct report_read *r, const struct report_row *r
 }
 
 static int function_cells(const struct report_read *r, const struct report_row *row,
-			  struct cells *out)
+			  struct record_cells *out)
 {
 	out->share = percent(row->self, report_sample_cnt(r->report));
 	out->place = text_escape(row->func.data, row->func.len);
@@ -365,7 +263,7 @@ static int function_cells(const struct report_read *r, const struct report_row *
 static int print_report_rows(struct report_read *r, const char *heading)
 {
 	bool functions = r->by == REPORT_BY_FUNCTION;
-	struct cells cells[HOT_ROWS] = { 0 };
+	struct record_cells cells[HOT_ROWS] = { 0 };
 	size_t cnt, i;
 	const struct report_row *rows = report_rows(r->report, REPORT_SORT_SELF, &cnt);
 	int err = rows ? 0 : -ENOMEM;
@@ -374,9 +272,9 @@ static int print_report_rows(struct report_read *r, const char *heading)
 		err = (functions ? function_cells : process_cells)(r, &rows[i], &cells[i]);
 	if (!err && i) {
 		record_heading(heading);
-		print_cells(cells, i, functions ? CUT_LEFT : CUT_RIGHT, functions);
+		record_cells_print(cells, i, functions ? CUT_LEFT : CUT_RIGHT, functions);
 	}
-	free_cells(cells, HOT_ROWS);
+	record_cells_free(cells, HOT_ROWS);
 	return err;
 }
 

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * record_hot.h - the parts of the answer after a recording, on standard error: the number, the
- * hottest rows (record_hot.c), who waits for the GIL (record_gil.c), the next commands
- * (record_next.c).
+ * hottest rows (record_hot.c, record_rows.c), who waits for the GIL (record_gil.c), the next
+ * commands (record_next.c).
  */
 #ifndef TACHBPF_RECORD_HOT_H
 #define TACHBPF_RECORD_HOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/string_ref.h"
+#include "base/text.h"
 #include "model/event.h"
 
 #define HOT_ROWS 5
@@ -27,11 +29,27 @@ struct recording_paths;
 struct recording_result;
 struct source_book;
 
+/* ---- record_rows.c ---- */
+
 /* Prints an empty line and a heading. */
 void record_heading(const char *text);
+/* Returns the file's name; with its directory if it is the same in every package. */
+struct string_ref record_short_file(struct string_ref file);
 /* Returns "app.py:12 crunch", printable, to be freed; NULL: no memory. */
 char *record_place(enum frame_kind kind, struct string_ref file, struct string_ref func,
 		   int32_t line);
+/* Returns "read" of "<blocked in read>", to be freed; NULL: no memory. */
+char *record_what(struct string_ref what);
+
+/* A row of a table; its texts are freed by record_cells_free(). */
+struct record_cells {
+	double share;
+	char *what;		/* NULL: the table has no such column */
+	char *place, *rest;
+};
+void record_cells_free(struct record_cells *cells, size_t cnt);
+/* rest is cut from this side to what is left; full: not without a terminal. */
+void record_cells_print(const struct record_cells *cells, size_t cnt, enum text_cut cut, bool full);
 
 /* ---- record_gil.c ---- */
 /*

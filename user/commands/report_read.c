@@ -105,9 +105,9 @@ static int on_event(void *ctx, const struct event *ev)
 	struct report_read *r = ctx;
 
 	if (r->limited) {
-		if (r->left <= ev->more)
+		if (!r->left)
 			return -EFBIG;
-		r->left -= (uint64_t)ev->more + 1;
+		r->left--;	/* a run costs as much as a sample */
 	}
 	if (ev->time_us > r->last_us)
 		r->last_us = ev->time_us;

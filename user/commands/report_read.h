@@ -38,7 +38,7 @@ struct report_read {
 	double longest_s;
 	/* Only for report_read.c; of the profile being read: */
 	bool limited;
-	uint64_t left;				/* limited: events that may follow */
+	uint64_t left;				/* limited: events and runs that may follow */
 	uint64_t last_us;
 	const struct profile_file *file;
 	struct process_root root;
