@@ -373,20 +373,32 @@ static int record_loop(struct record *r)
 }
 
 /*
- * Shows the contents of the files: the hottest functions, and files in other formats. 0, or -errno
- * after logging.
+ * Prints the answer, what was counted, and the next commands, and writes files in other formats.
+ * capture_err, finish_err: errors so far. 0, or -errno after logging.
  */
-static int show_recording(struct record *r)
+static int show_recording(struct record *r, const struct capture_counts *counts, int capture_err,
+			  int finish_err)
 {
-	struct recording_paths paths;
+	bool shown = !r->opts->json && log_get_level() >= LOG_NORMAL, any = false;
+	bool there = !finish_err && r->result.processes;	/* otherwise there is no file */
+	struct recording_paths paths = { 0 };
 	const char *page = NULL;
-	int err = recording_paths(r->recording, &paths);
+	int err = there ? recording_paths(r->recording, &paths) : 0;
 
 	if (err)
 		log_error("cannot read the recording: %s", strerror(-err));
-	if (!err && !r->opts->json && log_get_level() >= LOG_NORMAL)
-		record_show_hot(r->opts, &paths);
-	if (!err)
+	if (shown) {
+		recording_print_head(r->recording, counts, stderr);
+		any = !err && there && record_show_hot(r->opts, &paths, &r->result, false);
+		fprintf(stderr, "%s", any ? "\n" : "");
+		recording_print_counts(r->recording, counts, stderr,
+				       log_get_level() >= LOG_VERBOSE);
+	}
+	if (!capture_err && !finish_err)
+		record_explain(r->opts, &r->result);
+	if (any || (shown && !err && there && r->result.samples))
+		record_show_next(r->opts, &paths);
+	if (!err && there)
 		err = record_write_exports(r->opts, &paths, &r->result, &page);
 	if (r->opts->open && page)
 		opener_show(&r->opener, page);
@@ -407,7 +419,7 @@ static int conclude_flight(struct record *r)
 static int conclude_recording(struct record *r)
 {
 	struct capture_counts counts;
-	int err, finish_err, json_err;
+	int err, finish_err, json_err, show_err;
 
 	if (r->flight)
 		return conclude_flight(r);
@@ -419,13 +431,9 @@ static int conclude_recording(struct record *r)
 		recording_print_json(r->recording, &counts, stdout);
 		json_err = output_flush_stdout();
 		finish_err = finish_err ? finish_err : json_err;
-	} else if (log_get_level() >= LOG_NORMAL) {
-		recording_print(r->recording, &counts, stderr);
 	}
-	if (!err && !finish_err)
-		record_explain(r->opts, &r->result);
-	if (!finish_err && r->result.processes)	/* otherwise there is no file */
-		finish_err = show_recording(r);
+	show_err = show_recording(r, &counts, err, finish_err);
+	finish_err = finish_err ? finish_err : show_err;
 	record_end_export(r->opts, !finish_err);
 	return err ? err : finish_err;
 }

@@ -19,6 +19,7 @@
 #include "commands/show.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
+#include "telemetry/command_label.h"
 
 /* Columns of the numbers; the widest column of names if no terminal limits it. */
 #define NUMBER_COLUMNS 28
@@ -136,7 +137,7 @@ static void line_of_process(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->read.profiles[line->row->profile];
 	const char *command = file->process.command ? file->process.command : "";
-	char label[THREAD_LABEL_BYTES];
+	char label[THREAD_LABEL_BYTES], program[COMMAND_LABEL_BYTES];
 	int n;
 
 	if (run->opts->by == REPORT_BY_THREAD)
@@ -150,7 +151,10 @@ static void line_of_process(const struct run *run, struct line *line)
 	if (n < 0)
 		line->id = NULL;
 	line->name = text_escape(line->row->func.data, line->row->func.len);
-	line->place = text_escape(command, strlen(command));
+	/* A terminal has no room for paths of interpreters. */
+	line->place = text_terminal_width(stdout) ?
+		      strdup(command_label(command, strlen(command), 0, program)) :
+		      text_escape(command, strlen(command));
 }
 
 struct table {

@@ -291,6 +291,8 @@ const struct setting options_record[] = {
 	  FILE_NAME(record.html) },
 	{ 0, "open", NULL, OUTPUT, "open the flame graph of --html in the browser",
 	  FLAG(record.open) },
+	{ 0, "idle", NULL, OUTPUT, "in wall and offcpu mode, list idle threads in the summary",
+	  FLAG(record.idle) },
 	{ 0, "json", NULL, OUTPUT, "print the summary as JSON on standard output",
 	  FLAG(record.json) },
 	USE(general),

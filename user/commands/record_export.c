@@ -4,6 +4,7 @@
  * format's name, for which the recording itself is removed once it is converted. See
  * record_parts.h.
  */
+#include "commands/record_hot.h"
 #include "commands/record_parts.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * record_parts.h - the parts of tachbpf record besides cmd_record.c: output after a recording
- * (record_show.c), files in other formats (record_export.c), and the flight recorder
+ * (record_show.c, record_hot.c), files in other formats (record_export.c), and the flight recorder
  * (record_flight.c).
  */
 #ifndef TACHBPF_RECORD_PARTS_H
@@ -23,9 +23,8 @@ struct recording_result;
 struct spawned;
 
 /*
- * ---- record_show.c: messages if there are no samples, waiting for the command, the exit status;
- * the hottest functions, the busiest processes, and the next commands
- * ----
+ * ---- record_show.c: messages if there are no samples, waiting for the command, the exit
+ * status ----
  */
 
 /* Logs why there are no samples, or that only children of the command were recorded. */
@@ -47,17 +46,19 @@ int record_wait_command(const struct record_options *opts, struct spawned *child
 int record_exit_status(const struct recording_result *result, int command_status);
 
 /*
- * Prints the hottest functions of the recording at these paths, with -a also the busiest processes,
- * and the next commands. Prints nothing if it has no samples. A recording that cannot be read in
- * about a second is not read: the command to do so is named.
+ * ---- record_hot.c, record_gil.c, record_next.c: the answer, on standard error ----
  */
-void record_show_hot(const struct record_options *opts, const struct recording_paths *paths);
 
 /*
- * Fills *input with those of the paths that have a profile. input->paths must be freed. 0 or
- * -ENOMEM.
+ * Prints one number and the rows that answer the mode's question: the hottest lines, where threads
+ * wait, for whom ... Of a recording that is too large to be read in about a second, what fits is
+ * read; sampling: in less, because the capture goes on. Returns false if there are no samples:
+ * nothing was printed.
  */
-int record_find_profiles(const struct recording_paths *p, struct input_options *input);
+bool record_show_hot(const struct record_options *opts, const struct recording_paths *paths,
+		     const struct recording_result *result, bool sampling);
+/* Prints the commands that fit this recording. */
+void record_show_next(const struct record_options *opts, const struct recording_paths *paths);
 
 /*
  * ---- record_export.c: files in other formats: of --html, and of -o FILE.svg and the like (struct

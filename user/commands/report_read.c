@@ -116,9 +116,9 @@ static int on_event(void *ctx, const struct event *ev)
 	struct report_read *r = ctx;
 
 	if (r->limited) {
-		if (r->left <= ev->more)
+		if (!r->left)
 			return -EFBIG;
-		r->left -= (uint64_t)ev->more + 1;
+		r->left--;	/* a run costs as much as a sample */
 	}
 	if (ev->time_us > r->last_us)
 		r->last_us = ev->time_us;
@@ -231,8 +231,8 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	reader_take(reader, EVENT_KEPT | EVENT_RUNS);
 	if (!err)
 		err = profile_set_run(&r->set, file, reader, on_event, r);
-	if (!err)
-		err = end_reports(r);
+	if (!err || err == -EFBIG)	/* what was read counts */
+		err = end_reports(r) ? -ENOMEM : err;
 	if (info->timed)
 		note_times(r, file, info);
 	return err;

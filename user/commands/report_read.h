@@ -43,7 +43,7 @@ struct report_read {
 	uint64_t end_utc_ns;			/* when the last profile ended; 0: unknown */
 	/* Only for report_read.c; of the profile being read: */
 	bool limited;
-	uint64_t left;				/* limited: events that may follow */
+	uint64_t left;				/* limited: events and runs that may follow */
 	uint64_t last_us;
 	const struct profile_file *file;
 	struct process_root root;
@@ -58,8 +58,9 @@ struct report_read {
  * Reads everything. by: REPORT_BY_SOURCE_LINE makes all reports that annotate_make() needs; others
  * make one. rows: which frames have rows. limit: at most this many events, where opening a
  * file counts as some; 0: all. Returns 0; -EIO if no profile could be read, which was logged;
- * -EFBIG: there is more than limit; -ENOMEM. Damage was logged and is in r->set.failed. The caller
- * must call report_read_free() in any case.
+ * -EFBIG: there is more than limit, and the report has what was read;
+ * -ENOMEM. Damage was logged and is in r->set.failed. The caller must call report_read_free() in
+ * any case.
  */
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit);

@@ -565,15 +565,19 @@ size_t recording_process_cnt(const struct recording *r)
 void recording_result(const struct recording *r, const struct capture_counts *counts,
 		      struct recording_result *out)
 {
+	struct tick_sums ticks;
 	struct totals t;
 
 	totals_sum(r, counts, &t);
+	tick_sums(&ticks, counts, &t, r->args.mode->waits);
 	*out = (struct recording_result){
 		.processes = recording_row_cnt(r),
 		.refused = r->remarks.cnt + r->remarks.more,
 		.samples = t.samples,
 		.lost = t.lost_total,
 		.lost_processes = r->lost_cnt,
+		.elapsed_s = t.elapsed_s,
+		.cpu_s = (double)ticks.all / r->args.rate_hz,
 		.command_seen = r->command_seen,
 	};
 }

@@ -118,8 +118,13 @@ void recording_set_command(struct recording *r, pid_t tgid);
  */
 int recording_finish(struct recording *r, const struct capture_counts *counts);
 
-/* Print the summary as text and as JSON; after recording_finish(). */
-void recording_print(const struct recording *r, const struct capture_counts *counts, FILE *out);
+/* Print the summary as text, in two parts, and as JSON; after recording_finish(). */
+/* What was recorded; of memory also how much of it is held. */
+void recording_print_head(const struct recording *r, const struct capture_counts *counts,
+			  FILE *out);
+/* What is in the files and what is not. all: each count; else one line, and what matters. */
+void recording_print_counts(const struct recording *r, const struct capture_counts *counts,
+			    FILE *out, bool all);
 void recording_print_json(const struct recording *r, const struct capture_counts *counts,
 			  FILE *out);
 
@@ -143,6 +148,8 @@ struct recording_result {
 	size_t processes, refused;	/* Python processes recorded, and not supported */
 	uint64_t samples, lost;		/* --mode mem: samples are allocations */
 	uint64_t lost_processes;	/* processes whose profiles could not be written */
+	double elapsed_s;		/* the recording's duration */
+	double cpu_s;			/* CPU time of the processes; modes with ticks only */
 	bool command_seen;		/* the command itself was a Python process */
 };
 void recording_result(const struct recording *r, const struct capture_counts *counts,
