@@ -52,14 +52,13 @@ static const char *no_text(struct string_ref file)
 	       "The path is relative to a directory that is not known here.";
 }
 
-/* Returns true if the file changed after the last recording. */
+/* Returns true if the file changed after the last recording, whose start is known to a second. */
 static bool is_newer(const struct show *s, struct string_ref file)
 {
 	char *path = s->read->end_utc_ns ? strndup(file.data, file.len) : NULL;
 	struct stat st;
 	bool newer = path && !stat(path, &st) &&
-		     (uint64_t)st.st_mtim.tv_sec * 1000000000u + st.st_mtim.tv_nsec >
-		     s->read->end_utc_ns;
+		     st.st_mtim.tv_sec > (time_t)(s->read->end_utc_ns / 1000000000u) + 1;
 
 	free(path);
 	return newer;
@@ -324,7 +323,7 @@ static int print_text(const struct show *s)
 {
 	int err = report_print_head(s->opts, s->read);
 
-	if (!err && s->a.line_cnt && !s->named)
+	if (!err && !s->named && s->a.line_cnt && s->a.hottest[0]->picked)
 		err = print_hottest(s);
 	if (!err)
 		err = print_functions(s);
@@ -404,6 +403,17 @@ static int json_files(struct json *j, const struct show *s)
 	return err;
 }
 
+static size_t count_rows(const struct show *s)
+{
+	size_t cnt = 0, i;
+
+	if (!s->named)
+		return s->a.line_cnt;
+	for (i = 0; i < s->a.line_cnt; i++)
+		cnt += s->a.lines[i].picked;
+	return cnt;
+}
+
 static int print_json(const struct show *s)
 {
 	struct json j;
@@ -414,7 +424,7 @@ static int print_json(const struct show *s)
 	json_object(&j, NULL);
 	report_json_head(&j, s->read);
 	err = json_files(&j, s);
-	json_uint(&j, "row_count", s->a.line_cnt);
+	json_uint(&j, "row_count", count_rows(s));
 	json_array(&j, "rows");
 	for (i = 0; i < s->a.line_cnt; i++) {
 		const struct annotate_line *line = s->a.hottest[i];

@@ -385,8 +385,8 @@ const struct setting options_report[] = {
 	{ 0, "annotate", "[=NAME]", IN_ROWS, "show the source with the hottest lines, instead of a "
 	  "table; NAME: only this function or file, in full", &type_name_if_any,
 	  AT(report.annotate) },
-	{ 0, "mine", NULL, IN_ROWS, "only project code: what it calls in the standard library and "
-	  "in installed packages counts as its own", FLAG(report.mine) },
+	{ 0, "mine", NULL, IN_ROWS, "only project code; the standard library and installed "
+	  "packages count for the line that called them", FLAG(report.mine) },
 	USE(frames),
 	USE(filter),
 	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(report.json) },

@@ -98,6 +98,7 @@ def test_a_function_or_file_is_shown_whole(app):
     assert re.search(r"^ {11}93\.75       9  return work\(3\)$", text, re.M) and "work: self" not in text
     assert "main: self" in good("report", "--annotate=app.py", app)
     assert "encode: self" not in good("report", "--annotate=app.py", app)
+    assert rows_of("--annotate=main", app)["row_count"] == 1
     refused(run("report", "--annotate=ain", app), "'ain'", "tachbpf report")
 
 
