@@ -136,7 +136,7 @@ def test_sort_filter_and_pause(interpreter):
         terminal.keys("Space", "t")
         terminal.until(lambda s: "since the start" in s and "paused" not in s)
         terminal.keys("?")
-        terminal.until(lambda s: "press any key to go back" in s)
+        terminal.until(lambda s: "any key: go back" in s)
         terminal.keys("x")
         terminal.until(lambda s: "since the start" in s)
         terminal.keys("q")
@@ -217,7 +217,7 @@ def test_sizes(interpreter, size):
         terminal.resize(*size)
         terminal.until(lambda s: len(s.splitlines()) <= size[1] and s.startswith("-c "))
         terminal.keys("?")
-        terminal.until(lambda s: "press any key to go back" in s)
+        terminal.until(lambda s: "any key: go back" in s)
         terminal.keys("x", "q")
         assert terminal.ended() == 0
 

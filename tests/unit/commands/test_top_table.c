@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "commands/top_state.h"
 #include "commands/top_table.h"
 
 static struct top_cells cells(const char *program, const char *where, bool placed,
