@@ -52,7 +52,8 @@ struct top_window {
 /* Prints the line above the table. */
 static void print_head(const struct top_window *w, size_t columns)
 {
-	char when[16] = "", processes[48], cpu[48], lost[32], last[32], rate[16], ended[32], line[256];
+	char when[16] = "", processes[48], cpu[48], lost[32], last[32], rate[16], ended[32];
+	char line[256];
 	const struct top_part parts[] = {
 		{ "", when, 0 }, { "  ", processes, 0 }, { ", ", cpu, 0 }, { ", ", rate, 3 },
 		{ ", ", last, 1 }, { ", ", lost, 2 }, { ", ", ended, 4 },

@@ -52,13 +52,6 @@ static char *hottest_text(const struct live_process *p, const struct live_hot_li
 	return text;
 }
 
-double top_percent(uint64_t ns, uint64_t span_ns, uint32_t rate_hz)
-{
-	uint64_t slack_ns = span_ns / 100 + 2000000000ull / (rate_hz ? rate_hz : 1);
-
-	return ns > span_ns && ns - span_ns <= slack_ns ? 100 : percent(ns, span_ns);
-}
-
 void top_cells_make(const struct live_process *p, const struct live_sums *s,
 		    const struct live_hot_line *hot, const struct top_span *span, const char *label,
 		    struct top_cells *out)

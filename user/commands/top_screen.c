@@ -177,7 +177,7 @@ static void draw_help(struct canvas *c, size_t rows)
 
 	for (i = 0; i < ARRAY_SIZE(help) && i + 1 < rows; i++)
 		canvas_add(c, i, CANVAS_PLAIN, help[i]);
-	canvas_add(c, rows - 1, CANVAS_BOLD, "press any key to go back");
+	canvas_add(c, rows - 1, CANVAS_BOLD, "any key: go back");
 }
 
 /* The keys; however narrow the screen is, that to leave it is there. */

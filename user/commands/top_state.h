@@ -140,10 +140,9 @@ __attribute__((format(printf, 1, 2))) char *top_text(const char *format, ...);
 bool top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES]);
 
 /*
- * Returns "handle (app.py)", or with a line above 0 "handle (app.py:7)"; top_line() "app.py:7
- * handle": printable, to be freed; NULL: no memory. file, func: strings of t.
+ * Returns "app.py:7 handle", or without a line "app.py handle": printable, to be freed; NULL: no
+ * memory. file, func: strings of t.
  */
-char *top_function(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line);
 char *top_line(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line);
 
 /* Returns the time that the counts of processes cover, in ns. now: now_ns(). */
@@ -158,12 +157,6 @@ struct top_span {
 	uint64_t ns;
 	uint32_t rate_hz;
 };
-
-/*
- * Returns a CPU time as % of one CPU. Samples are counted in batches, so a busy thread may seem to
- * have had a little more than all of the time; that is 100 %.
- */
-double top_percent(uint64_t ns, uint64_t span_ns, uint32_t rate_hz);
 
 /* Fills the cells of a process; freed by top_cells_free(). label: printable. */
 void top_cells_make(const struct live_process *p, const struct live_sums *s,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
 
@@ -180,6 +181,13 @@ char *top_layout_line(const struct top_layout *l, const struct top_cells *cells)
 		return line;
 	free(line);
 	return NULL;
+}
+
+double top_percent(uint64_t ns, uint64_t span_ns, uint32_t rate_hz)
+{
+	uint64_t slack_ns = span_ns / 100 + 2000000000ull / (rate_hz ? rate_hz : 1);
+
+	return ns > span_ns && ns - span_ns <= slack_ns ? 100 : percent(ns, span_ns);
 }
 
 /* Returns the columns of the parts up to this rank. */

@@ -8,11 +8,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The columns from left to right: numbers first, so they do not move when a text changes. */
 enum top_cell {
-	TOP_PID, TOP_CPU, TOP_GIL, TOP_GC, TOP_THREADS, TOP_LOST, TOP_PYTHON, TOP_PROGRAM, TOP_WHERE,
-	TOP_HOTTEST, TOP_CELLS,
+	TOP_PID, TOP_CPU, TOP_GIL, TOP_GC, TOP_THREADS, TOP_LOST, TOP_PYTHON, TOP_PROGRAM,
+	TOP_WHERE, TOP_HOTTEST, TOP_CELLS,
 };
 
 /* Printable texts of one row; each is owned by the row. */
@@ -41,6 +42,12 @@ void top_layout_make(struct top_layout *out, const struct top_cells *rows, size_
  * cut it ends with "…".
  */
 char *top_layout_line(const struct top_layout *l, const struct top_cells *cells);
+
+/*
+ * Returns a CPU time as % of one CPU. Samples are counted in batches, so a busy thread may seem to
+ * have had a little more than all of the time; that is 100 %.
+ */
+double top_percent(uint64_t ns, uint64_t span_ns, uint32_t rate_hz);
 
 /* A part of a line that has to fit. */
 struct top_part {

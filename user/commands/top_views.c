@@ -98,7 +98,9 @@ static char *place_text(const struct profile_tables *t, uint32_t file, int32_t l
 	return text;
 }
 
-char *top_function(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line)
+/* Returns "handle (app.py:7)", or without a line "handle (app.py)"; else as top_line(). */
+static char *function_text(const struct profile_tables *t, uint32_t file, uint32_t func,
+			   int32_t line)
 {
 	char *name = text_escape(t->strings[func].data, t->strings[func].len);
 	char *place = place_text(t, file, line), *text = NULL;
@@ -173,9 +175,9 @@ static void title_of_process(struct top_ui *ui, const struct live_process *p, si
 	char where[CONTAINER_LABEL_BYTES], name[COMMAND_LABEL_BYTES], who[16], place[96];
 	char cpu[24], gil[24], gc[24], lost[32], mode[32], rate[16], last[48];
 	const struct top_part parts[] = {
-		{ "", name, 0 }, { " ", who, 0 }, { " ", place, 5 }, { "  ", cpu, 1 },
-		{ "  ", gil, 2 }, { "  ", gc, 7 }, { "  ", lost, 6 }, { "  ", mode, 3 },
-		{ ", ", rate, 8 }, { ", ", last, 4 },
+		{ "", name, 0 }, { " ", who, 0 }, { " ", place, 6 }, { "  ", cpu, 1 },
+		{ "  ", gil, 2 }, { "  ", gc, 8 }, { "  ", lost, 7 }, { "  ", mode, 3 },
+		{ ", ", rate, 5 }, { ", ", last, 4 },
 	};
 	char *shown;
 
@@ -308,7 +310,7 @@ static char *row_text(enum top_view view, const struct seen *s, const struct liv
 		      const struct live_row *row)
 {
 	char *function = view == VIEW_THREADS ? NULL :
-			 top_function(s->w.v.tables, row->file, row->func,
+			 function_text(s->w.v.tables, row->file, row->func,
 				      views[view].lines ? row->line : LINE_NONE);
 	char *text = views[view].text(s, l, row, function ? function : "?");
 

@@ -34,7 +34,7 @@ struct observer;
 struct process;
 struct stack_tree;
 
-/* Limit for one process; the time of further functions is only in the process's sums. Lines, too. */
+/* Limit for one process; the time of others is only in its sums. So many lines, too. */
 #define LIVE_FUNCTIONS_MAX 16384
 /* Limits for the nodes of the call tree of one process, and of all; some 100 bytes each. */
 #define LIVE_NODES_MAX 32768

@@ -155,6 +155,19 @@ static void test_parts_that_fit(void **state)
 	assert_string_equal(out, "Ente");
 }
 
+/* Several CPUs are more than 100 %; a few samples too many of one busy thread are not. */
+static void test_percent_of_one_cpu(void **state)
+{
+	const uint64_t s = 1000000000;
+
+	assert_true(top_percent(s, 2 * s, 99) == 50);
+	assert_true(top_percent(2 * s, 2 * s, 99) == 100);
+	assert_true(top_percent(2 * s + s / 99, 2 * s, 99) == 100);
+	assert_true(top_percent(4 * s, 2 * s, 99) == 200);
+	assert_true(top_percent(3 * s, 2 * s, 99) == 150);
+	assert_true(top_percent(0, 0, 99) == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_no_line_is_too_long),
 		cmocka_unit_test(test_losses),
 		cmocka_unit_test(test_parts_that_fit),
+		cmocka_unit_test(test_percent_of_one_cpu),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
