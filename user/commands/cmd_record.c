@@ -372,7 +372,8 @@ static int record_loop(struct record *r)
 }
 
 /*
- * Shows the contents of the files: the hottest functions, and --html. 0, or -errno after logging.
+ * Keeps sources, and shows the contents of the files: the hottest functions, and --html. 0, or
+ * -errno after logging.
  */
 static int show_recording(struct record *r)
 {
@@ -382,6 +383,8 @@ static int show_recording(struct record *r)
 
 	if (err)
 		log_error("cannot read the recording: %s", strerror(-err));
+	if (!err && !r->opts->no_source)
+		record_keep_sources(r->recording, &paths);
 	if (!err && !r->opts->json && log_get_level() >= LOG_NORMAL)
 		record_show_hot(r->opts, &paths);
 	if (!err && r->opts->html)

@@ -67,6 +67,7 @@ struct record_options {
 	bool json;			/* --json: the summary as JSON on stdout */
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
+	bool no_source;			/* --no-source: keep no source text */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	enum record_mode mode;		/* -m; with an event, see options_mode() */
 	struct event_spec event;	/* -e; kind EVENT_NONE: a clock's */

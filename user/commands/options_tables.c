@@ -174,7 +174,7 @@ static const struct setting export[] = {
 	  FIXED(replay.export.lines, LINES_APART) },
 	{ 0, "no-lines", NULL, OUTPUT, "merge the lines of a function (default of both: depends on "
 	  "the format)", FIXED(replay.export.lines, LINES_MERGED) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
+	{ 0, "no-source", NULL, OUTPUT, "flame graph, heat map: show no source text",
 	  FLAG(replay.export.no_source) },
 	{ 0, "force", NULL, OUTPUT, "allow output larger than 1 GiB", FLAG(replay.export.force) },
 	{ 0 }
@@ -290,6 +290,8 @@ const struct setting options_record[] = {
 	  FILE_NAME(record.html) },
 	{ 0, "open", NULL, OUTPUT, "open the flame graph of --html in the browser",
 	  FLAG(record.open) },
+	{ 0, "no-source", NULL, OUTPUT, "do not keep the source text of the hottest files",
+	  FLAG(record.no_source) },
 	{ 0, "json", NULL, OUTPUT, "print the summary as JSON on standard output",
 	  FLAG(record.json) },
 	USE(general),
@@ -405,7 +407,7 @@ const struct setting options_open[] = {
 	  FORMAT(COMMAND_OPEN), .preset = "flamegraph" },
 	{ 'o', "output", "FILE", OUTPUT, "write the page to FILE (default: a "
 	  "private file in /tmp)", FILE_NAME(replay.export.output) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
+	{ 0, "no-source", NULL, OUTPUT, "flame graph, heat map: show no source text",
 	  FLAG(replay.export.no_source) },
 	USE(general),
 	{ 0 }

@@ -15,6 +15,7 @@ struct observer;
 struct record_flight;
 struct record_options;
 struct record_signals;
+struct recording;
 struct recording_args;
 struct recording_paths;
 struct recording_result;
@@ -50,6 +51,15 @@ int record_exit_status(const struct recording_result *result, int command_status
  * about a second is not read: the command to do so is named.
  */
 void record_show_hot(const struct record_options *opts, const struct recording_paths *paths);
+
+/*
+ * ---- record_sources.c: the source text of the hottest files ----
+ *
+ * Keeps it next to the recording at these paths, as its processes saw it. After recording_finish(),
+ * while the inspector can still be started. Takes at most half a second; what cannot be read is
+ * left out.
+ */
+void record_keep_sources(const struct recording *r, const struct recording_paths *paths);
 
 /* --html: checks at the start that the file can be written. 0, or -errno after logging. */
 int record_check_html(const struct record_options *opts);
