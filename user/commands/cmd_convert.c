@@ -101,7 +101,7 @@ static int convert_profile(void *ctx, const struct profile_file *file, struct re
 			  file->shown, profile_unit_name(meta->unit));
 		return -ECANCELED;
 	}
-	err = profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, c->set->many);
+	err = profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, c->set);
 	if (!err && sample_filter_is_empty(&c->opts->input.filter))
 		err = profile_out_expect(&c->out, c->ops, &c->opts->export,
 					 reader_info(r)->event_cnt);
@@ -138,7 +138,7 @@ static int convert_set(struct convert *c)
 	if (c->out.sink) {
 		err = profile_out_close(&c->out, err);
 		if (!err && c->ops == &sink_tach)
-			profile_out_renew(c->opts->export.output, &c->opts->input);
+			profile_out_renew(c->opts->export.output, &c->opts->input, c->set);
 		return err;
 	}
 	if (err != -ECANCELED)

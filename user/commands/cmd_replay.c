@@ -23,7 +23,7 @@ struct replay {
 static int open_out(struct replay *re)
 {
 	return profile_out_open(&re->out, re->export.format, &re->export, &re->opts->input,
-				re->set.many);
+				&re->set);
 }
 
 /* Passes the profile that r has selected to the sink. */
