@@ -3,17 +3,20 @@
  * fuzz_sources.c - any bytes as a recording's source texts: what is read of them is within the
  * limits, and the same each time.
  */
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/util.h"
 #include "recording/sources_file.h"
 
-/* Reads the text. Returns a sum of all that it has. */
-static uint64_t read_all(const struct buf *text)
+/* Reads the file. Returns a sum of all that it has. */
+static uint64_t read_all(const char *name)
 {
 	struct saved_sources s = { 0 };
-	uint64_t sum = (uint64_t)saved_sources_parse(&s, text), bytes = 0;
+	uint64_t sum = (uint64_t)saved_sources_read(&s, AT_FDCWD, name), bytes = 0;
 	size_t i;
 
 	if (s.cnt > SAVED_SOURCES_MAX || s.bytes > SAVED_SOURCES_BYTES)
@@ -39,9 +42,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct buf text = { .data = (uint8_t *)data, .len = size };
+	static char name[32];
+	static int fd = -1;
 
-	if (read_all(&text) != read_all(&text))
+	if (fd < 0) {
+		fd = memfd_create("sources", MFD_CLOEXEC);
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	}
+	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size ||
+	    read_all(name) != read_all(name))
 		abort();
 	return 0;
 }

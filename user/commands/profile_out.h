@@ -63,9 +63,9 @@ int profile_out_tach(struct profile_out *out, const char *path, const struct tac
 int profile_out_close(struct profile_out *out, int err);
 
 /*
- * The TACH file at path was written from these profiles (NULL: not from readable ones). If none of their files is its source, a
- * FILE.json next to it describes a profile that no longer exists, and is removed. Source texts that
- * their recordings kept are kept next to it.
+ * The TACH file at path was written from these profiles; NULL: from files that cannot be read. If
+ * it is not among the input, a FILE.json next to it describes a profile that no longer exists, and
+ * is removed; and the source texts that the profiles' recordings kept are kept next to it.
  */
 void profile_out_renew(const char *path, const struct input_options *input,
 		       const struct profile_set *set);

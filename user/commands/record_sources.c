@@ -75,7 +75,7 @@ static int read_file(struct keeping *k, const struct hot_file *f, uint64_t *mtim
 	return how.tgid ? read_text(k, f, &how, mtime_ns) : -ESRCH;
 }
 
-/* Adds the pids to an entry of another process with the same path and text. False: there is none. */
+/* Adds the pids to an entry of the same path and text, of another process. False: there is none. */
 static bool join_same(struct keeping *k, const struct hot_file *f)
 {
 	uint32_t pid;
@@ -161,9 +161,7 @@ static int write_place(const struct keeping *k, const char *path, unsigned int p
 	for (i = 0; !err && i < k->saved.cnt; i++)
 		if (k->of[i]->places >> place & 1)
 			err = saved_sources_add(&here, &k->saved.list[i]);
-	if (!err && here.cnt && !stat(path, &st) &&
-	    snprintf(name, sizeof(name), "%s%s", path,
-		     S_ISDIR(st.st_mode) ? "/" SOURCES_FILE_NAME : SOURCES_BESIDE_SUFFIX) < PATH_MAX)
+	if (!err && here.cnt && !stat(path, &st) && sources_path(path, S_ISDIR(st.st_mode), name))
 		err = saved_sources_write(&here, name);
 	saved_sources_free(&here);
 	return err;

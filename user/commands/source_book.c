@@ -75,14 +75,14 @@ void source_book_free(struct source_book *b)
 /* ---- what the recordings kept ---- */
 
 /* Damage costs only the texts: the profile is readable without. */
-static int load_from(struct source_book *b, int dirfd, const char *name)
+static int load_from(struct source_book *b, const char *name)
 {
 	struct saved_sources one = { 0 };
 	int err;
 
 	if (b->saved_bytes >= BOOK_MAX_BYTES)
 		return 0;
-	err = saved_sources_read(&one, dirfd, name);
+	err = saved_sources_read(&one, AT_FDCWD, name);
 	if (err && err != -ENOENT)
 		log_debug("cannot use the sources in '%s': %s", name, strerror(-err));
 	b->saved_bytes += one.bytes;
@@ -139,14 +139,12 @@ static int load_saved(struct source_book *b)
 	b->loaded = true;
 	note_roots(b);
 	for (i = 0; !err && i < set->dir_cnt; i++)
-		if (snprintf(name, sizeof(name), "%s/" SOURCES_FILE_NAME, set->dirs[i].path) <
-		    PATH_MAX)
-			err = load_from(b, AT_FDCWD, name);
+		if (sources_path(set->dirs[i].path, true, name))
+			err = load_from(b, name);
 	for (i = 0; !err && i < set->file_cnt; i++)
 		if (!is_in_dir(set, &set->files[i]) &&
-		    snprintf(name, sizeof(name), "%s" SOURCES_BESIDE_SUFFIX, set->files[i].path) <
-		    PATH_MAX)
-			err = load_from(b, AT_FDCWD, name);
+		    sources_path(set->files[i].path, false, name))
+			err = load_from(b, name);
 	return err;
 }
 
@@ -209,10 +207,7 @@ int source_book_save(struct source_book *b, const char *path)
 			if (is_usable(b, &b->saved[i].list[n]))
 				err = saved_sources_add(&all, &b->saved[i].list[n]);
 	err = err == -E2BIG || err == -ENOMEM ? 0 : err;
-	if (!stat(path, &st) &&
-	    snprintf(name, sizeof(name), "%s%s", path,
-		     S_ISDIR(st.st_mode) ? "/" SOURCES_FILE_NAME : SOURCES_BESIDE_SUFFIX) <
-	    PATH_MAX) {
+	if (!stat(path, &st) && sources_path(path, S_ISDIR(st.st_mode), name)) {
 		if (all.cnt)
 			err = saved_sources_write(&all, name);
 		else

@@ -10,9 +10,9 @@
 
 struct source_lookup {
 	/*
-	 * Finds the text of a file by the path that a frame has. Returns 0 and *text, which is valid
-	 * as long as ctx; a positive enum source_state (formats/source_text.h): there is none;
-	 * -ENOMEM.
+	 * Finds the text of a file by the path that a frame has. Returns 0 and *text, which is
+	 * valid as long as ctx; a positive enum source_state (formats/source_text.h): there is
+	 * none; -ENOMEM.
 	 */
 	int (*find)(void *ctx, struct string_ref path, struct string_ref *text);
 	void *ctx;

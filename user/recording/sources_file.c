@@ -90,6 +90,12 @@ void saved_sources_free(struct saved_sources *s)
 
 /* ---- writing ---- */
 
+bool sources_path(const char *recording, bool is_dir, char out[PATH_MAX])
+{
+	return snprintf(out, PATH_MAX, "%s%s", recording,
+			is_dir ? "/" SOURCES_FILE_NAME : SOURCES_BESIDE_SUFFIX) < PATH_MAX;
+}
+
 static void write_source(struct json *j, const struct saved_source *source)
 {
 	uint32_t i;
@@ -197,7 +203,7 @@ static int read_source(struct saved_sources *s, struct json_pull *j)
 	return err == -E2BIG ? 0 : err;
 }
 
-int saved_sources_parse(struct saved_sources *s, const struct buf *text)
+static int read_json(struct saved_sources *s, const struct buf *text)
 {
 	struct json_member m[2] = { { .key = "version" }, { .key = "sources" } };
 	struct json_pull j;
@@ -229,7 +235,7 @@ int saved_sources_read(struct saved_sources *s, int dirfd, const char *name)
 	err = buf_add_file(&text, fd, FILE_MAX_BYTES);
 	close(fd);
 	if (!err)
-		err = saved_sources_parse(s, &text);
+		err = read_json(s, &text);
 	buf_free(&text);
 	return err;
 }

@@ -14,6 +14,7 @@
 #ifndef TACHBPF_SOURCES_FILE_H
 #define TACHBPF_SOURCES_FILE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,8 +29,6 @@
 #define SAVED_SOURCE_BYTES (512u * 1024)
 #define SAVED_SOURCES_BYTES (4u * 1024 * 1024)
 #define SAVED_PIDS_MAX 256
-
-struct buf;
 
 struct saved_source {
 	struct string_ref path, text;	/* any bytes; owned by the list */
@@ -50,6 +49,9 @@ int saved_sources_add(struct saved_sources *s, const struct saved_source *source
 int saved_source_add_pid(struct saved_source *source, uint32_t pid);
 void saved_sources_free(struct saved_sources *s);
 
+/* Returns where the texts of a recording are: a directory or a file. False: too long. */
+bool sources_path(const char *recording, bool is_dir, char out[PATH_MAX]);
+
 /* Writes the file at this path, which appears when it is complete. 0 or -errno; logs why. */
 int saved_sources_write(const struct saved_sources *s, const char *path);
 
@@ -58,7 +60,4 @@ int saved_sources_write(const struct saved_sources *s, const char *path);
  * out. 0; -ENOENT; -EBADMSG: it is not such a file; other -errno. Logs nothing.
  */
 int saved_sources_read(struct saved_sources *s, int dirfd, const char *name);
-/* The same for the text of such a file. */
-int saved_sources_parse(struct saved_sources *s, const struct buf *text);
-
 #endif

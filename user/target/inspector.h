@@ -2,7 +2,8 @@
 /*
  * inspector.h - the worker (worker.h) that opens files named by others: those that processes have
  * mapped or run, to find the CPython in them (inspect_files.h, exe_learn.h); their sources
- * (inspect_source.h); and those in which container runtimes keep names. The parser reads them (parser.h).
+ * (inspect_source.h); and those in which container runtimes keep names. The parser reads ELF files
+ * and those of runtimes (parser.h).
  *
  * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short time
  * ago; the inspector is not asked about the process for a while. -EUSERS: so many files of the same

@@ -15,10 +15,14 @@ static struct saved_source source(const char *path, const char *text)
 
 static int parse(struct saved_sources *s, const char *json)
 {
-	struct buf text = { .data = (uint8_t *)json, .len = strlen(json) };
+	char path[PATH_BYTES];
+	int fd = memory_file(path), err;
 
+	set_file(fd, json, strlen(json));
 	*s = (struct saved_sources){ 0 };
-	return saved_sources_parse(s, &text);
+	err = saved_sources_read(s, AT_FDCWD, path);
+	close(fd);
+	return err;
 }
 
 static bool is(struct string_ref ref, const char *text)
