@@ -117,7 +117,7 @@ static int check_profile(const struct convert *c, const struct profile_file *fil
 
 static int open_out(struct convert *c)
 {
-	return profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, c->set.many);
+	return profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, &c->set);
 }
 
 /* A profile of a set, which is all of convert->set or some of its files. */
@@ -249,7 +249,7 @@ static int convert_set(struct convert *c)
 	}
 	err = profile_out_close(&c->out, err);
 	if (!err && c->ops == &sink_tach)
-		profile_out_renew(output, &c->opts->input);
+		profile_out_renew(output, &c->opts->input, &c->set);
 	return err;
 }
 

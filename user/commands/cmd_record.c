@@ -373,8 +373,8 @@ static int record_loop(struct record *r)
 }
 
 /*
- * Prints the answer, what was counted, and the next commands, and writes files in other formats.
- * capture_err, finish_err: errors so far. 0, or -errno after logging.
+ * Keeps sources, prints the answer, what was counted, and the next commands, and writes files in
+ * other formats. capture_err, finish_err: errors so far. 0, or -errno after logging.
  */
 static int show_recording(struct record *r, const struct capture_counts *counts, int capture_err,
 			  int finish_err)
@@ -387,6 +387,8 @@ static int show_recording(struct record *r, const struct capture_counts *counts,
 
 	if (err)
 		log_error("cannot read the recording: %s", strerror(-err));
+	if (!err && there && !r->opts->no_source)
+		record_keep_sources(r->recording, &paths);
 	if (shown) {
 		recording_print_head(r->recording, counts, stderr);
 		any = !err && there && record_show_hot(r->opts, &paths, &r->result, false);

@@ -77,6 +77,7 @@ struct record_options {
 	bool open;			/* --open: show it */
 	struct record_export export;
 	bool idle;			/* --idle: the summary lists idle threads */
+	bool no_source;			/* --no-source: keep no source text */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	enum record_mode mode;		/* -m; with an event, see options_mode() */
 	struct event_spec event;	/* -e; kind EVENT_NONE: a clock's */

@@ -16,6 +16,7 @@
 #include "commands/output_name.h"
 #include "formats/formats.h"
 #include "recording/session_json.h"
+#include "recording/sources_file.h"
 
 #define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
 #define BLOCKED_MIN_S 0.1
@@ -69,11 +70,12 @@ static void choose_place(struct record_options *r)
 /* --html must not be a file, nor the directory, that the recording itself makes. */
 static int check_html(const struct record_options *r)
 {
-	static const char *const suffixes[] = { "", SESSION_BESIDE_SUFFIX, PLACE_DIR_SUFFIX };
+	static const char *const suffixes[] = { "", SESSION_BESIDE_SUFFIX,
+						SOURCES_BESIDE_SUFFIX, PLACE_DIR_SUFFIX };
 	const char *output = r->recording.output;
 	char path[PATH_MAX], html[CLI_TEXT_MAX], shown[CLI_TEXT_MAX];
-	size_t i, cnt = r->recording.place == PLACE_COMMAND ? 3 :
-			r->recording.place == PLACE_FILE ? 2 : 1;
+	size_t i, cnt = r->recording.place == PLACE_COMMAND ? 4 :
+			r->recording.place == PLACE_FILE ? 3 : 1;
 
 	for (i = 0; r->html && output && i < cnt; i++) {
 		if (snprintf(path, sizeof(path), "%s%s", output, suffixes[i]) >= PATH_MAX ||

@@ -174,7 +174,7 @@ static const struct setting export[] = {
 	  FIXED(convert.export.lines, LINES_APART) },
 	{ 0, "no-lines", NULL, OUTPUT, "merge the lines of a function (default of both: depends on "
 	  "the format)", FIXED(convert.export.lines, LINES_MERGED) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
+	{ 0, "no-source", NULL, OUTPUT, "flame graph, heat map: show no source text",
 	  FLAG(convert.export.no_source) },
 	{ 0, "force", NULL, OUTPUT, "allow output larger than 1 GiB", FLAG(convert.export.force) },
 	{ 0 }
@@ -293,6 +293,8 @@ const struct setting options_record[] = {
 	  FLAG(record.open) },
 	{ 0, "idle", NULL, OUTPUT, "in wall and offcpu mode, list idle threads in the summary",
 	  FLAG(record.idle) },
+	{ 0, "no-source", NULL, OUTPUT, "do not keep the source text of the hottest files",
+	  FLAG(record.no_source) },
 	{ 0, "json", NULL, OUTPUT, "print the summary as JSON on standard output",
 	  FLAG(record.json) },
 	USE(general),
@@ -415,7 +417,7 @@ const struct setting options_open[] = {
 	  FORMAT(COMMAND_OPEN), .preset = "flamegraph" },
 	{ 'o', "output", "FILE", OUTPUT, "write the page to FILE (default: a "
 	  "private file in /tmp)", FILE_NAME(convert.export.output) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
+	{ 0, "no-source", NULL, OUTPUT, "flame graph, heat map: show no source text",
 	  FLAG(convert.export.no_source) },
 	USE(general),
 	{ 0 }

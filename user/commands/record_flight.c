@@ -194,6 +194,15 @@ static void say_written(struct record_flight *f, const struct capture_counts *co
 	log_info("wrote %s", escape_text(f->path, strlen(f->path), shown, sizeof(shown)));
 }
 
+static void keep_sources(const struct recording *r)
+{
+	struct recording_paths paths;
+
+	if (!recording_paths(r, &paths))
+		record_keep_sources(r, &paths);
+	recording_paths_free(&paths);
+}
+
 /* The recording is complete: finishes its files. */
 static void finish_recording(struct record_flight *f)
 {
@@ -203,6 +212,8 @@ static void finish_recording(struct record_flight *f)
 
 	finish_err = recording_finish(f->recording, &counts);
 	recording_result(f->recording, &counts, &one);
+	if (!finish_err && one.processes && !f->opts->no_source)
+		keep_sources(f->recording);
 	add_result(f, &one);
 	err = err ? err : finish_err;
 	if (err) {

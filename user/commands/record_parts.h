@@ -17,6 +17,7 @@ struct observer;
 struct record_flight;
 struct record_options;
 struct record_signals;
+struct recording;
 struct recording_args;
 struct recording_paths;
 struct recording_result;
@@ -44,6 +45,15 @@ int record_wait_command(const struct record_options *opts, struct spawned *child
  * there was none: if it is not 0, it takes precedence.
  */
 int record_exit_status(const struct recording_result *result, int command_status);
+
+/*
+ * ---- record_sources.c: the source text of the hottest files ----
+ *
+ * Keeps it next to the recording at these paths, as its processes saw it. After recording_finish(),
+ * while the inspector can still be started. Takes at most half a second; what cannot be read is
+ * left out.
+ */
+void record_keep_sources(const struct recording *r, const struct recording_paths *paths);
 
 /*
  * ---- record_hot.c, record_gil.c, record_next.c: the answer, on standard error ----

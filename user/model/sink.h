@@ -16,6 +16,7 @@
 
 struct compressor;
 struct sink;
+struct source_lookup;
 
 /* Variants of a file's layout, for a format that has changed: the release, and drafts before it. */
 enum profile_layout { LAYOUT_RELEASE, LAYOUT_DRAFT1, LAYOUT_DRAFT2 };
@@ -59,7 +60,8 @@ struct sink_args {
 
 	/* HTML reports (flamegraph, heatmap). */
 	const char *title;		/* copied; any bytes; NULL: none */
-	bool no_source;			/* heatmap: do not read source files */
+	/* Where to find source text; must outlive the sink. NULL: show none. */
+	const struct source_lookup *sources;
 };
 
 struct sink_ops {

@@ -466,6 +466,7 @@ int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
 	if (r->args.mode->memory)
 		o->file.row->stats.samples = o->file.row->stats.allocs;
 	losses_add_since(&o->file.row->losses, process_thread_losses(o->process), o->lost_before);
+	o->file.row->alive_ns = end_ns ? 0 : process_start_ns(o->process);
 	o->file.row->end_s = end_ns ? recording_seconds(r, end_ns) : recording_since_start(r);
 	if (!r->args.mode->memory && shares_file(r, o, end_ns))
 		err = recording_merge(r, o->file.row, o->process, o->file.sink);
@@ -550,6 +551,11 @@ int recording_finish(struct recording *r, const struct capture_counts *counts)
 	else
 		replaced_remove(&r->replaced);
 	return err;
+}
+
+uint64_t recording_start_utc_ns(const struct recording *r)
+{
+	return r->utc_us * 1000 + r->start_ns;
 }
 
 uint64_t recording_bytes(const struct recording *r)

@@ -140,6 +140,19 @@ struct recording_paths {
 int recording_paths(const struct recording *r, struct recording_paths *out);
 void recording_paths_free(struct recording_paths *p);
 
+/* Returns when sampling began, in ns since 1970. */
+uint64_t recording_start_utc_ns(const struct recording *r);
+
+/* A process that was recorded. After an exec there are several with the same tgid. */
+struct recording_process {
+	pid_t tgid;
+	const struct identity *identity;
+	uint64_t alive_ns;	/* process_start_ns() if it was alive at the end; 0: it had ended */
+};
+/* Calls each() for all of them, after recording_finish(). Valid until each() returns. */
+void recording_each_process(const struct recording *r,
+			    void (*each)(void *ctx, const struct recording_process *p), void *ctx);
+
 /* Returns the number of rows: processes with their own file, live processes and shared files. */
 size_t recording_process_cnt(const struct recording *r);
 

@@ -303,6 +303,8 @@ static void test_show(void **state)
 	assert_int_equal(o.command, COMMAND_OPEN);
 	assert_ptr_equal(o.convert.export.format, &sink_flamegraph);
 	assert_null(o.convert.export.output);
+	assert_int_equal(parse("-p 1 --no-source"), 0);
+	assert_true(o.record.no_source);
 	assert_int_equal(parse("open a --format heatmap --no-source -o x.html"), 0);
 	assert_ptr_equal(o.convert.export.format, &sink_heatmap);
 	assert_true(o.convert.export.no_source);
@@ -353,6 +355,7 @@ static void test_usage_errors(void **state)
 		"--exclude-pid 0", "--exclude-min-age 1", "info --uid 0 a", "-a --children=1",
 		"-a -p 1 --uid 0",
 		"-a -o x --html ./x", "-p 1 -o ./x --html x", "-p 1 -o x --html x.json",
+		"-p 1 -o x --html x.sources.json",
 		"-o ./x.tach --html x.tach.d -- x", "-a --frob",
 		"-a -z", "-a --al", "-a --rate", "-a -r",
 		"-a -r 0", "-a -d 0", "-a -d -1", "-a --json=1", "-a --rate=", "-a -o",
