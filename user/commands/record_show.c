@@ -19,6 +19,7 @@
 #include "commands/command_process.h"
 #include "commands/commands.h"
 #include "commands/options.h"
+#include "commands/output_name.h"
 #include "commands/report_read.h"
 #include "commands/show.h"
 #include "formats/formats.h"
@@ -242,7 +243,7 @@ static void print_export_next(const struct record_options *opts)
 
 	if (word) {
 		print_heading("Next");
-		record_export_next(opts, word);
+		output_name_print_ways(opts->export.format, word);
 	}
 	free(word);
 }
