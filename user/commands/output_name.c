@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "commands/options.h"
 #include "formats/formats.h"
+#include "formats/readers.h"
 #include "formats/sinks.h"
 
 #define RECORDING_SUFFIX ".recording"
@@ -130,4 +131,35 @@ int output_name_record(struct record_options *r)
 	if (strcmp(ending, MEMORY_SUFFIX) && is_no_recording(r, ending))
 		return unknown_ending(path, "-o FILE.tach and tachbpf convert later");
 	return 0;
+}
+
+/* ---- what reads the file ---- */
+
+void output_name_print_ways(const struct sink_ops *format, const char *word)
+{
+	static const struct { const struct sink_ops *format; const char *text; } ways[] = {
+		{ &sink_flamegraph, "open %s in a browser" },
+		{ &sink_heatmap, "open %s in a browser" },
+		{ &sink_svg, "open %s in a browser" },
+		{ &sink_speedscope, "open %s in https://www.speedscope.app" },
+		{ &sink_gecko, "open %s in https://profiler.firefox.com" },
+		{ &sink_pprof, "go tool pprof %s" },
+		{ &sink_gperftools, "go tool pprof %s" },
+		{ &sink_pstats, "python3 -m pstats %s" },
+	};
+	bool readable = reader_find(format->name), any = readable;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		if (ways[i].format != format)
+			continue;
+		fputs("  ", stderr);
+		fprintf(stderr, ways[i].text, word);
+		fputs("\n", stderr);
+		any = true;
+	}
+	if (readable)
+		fprintf(stderr, "  tachbpf report %s\n", word);
+	if (!any)
+		fprintf(stderr, "  with -o FILE.tach: tachbpf report FILE.tach\n");
 }

@@ -8,6 +8,7 @@
 
 struct export_options;
 struct record_options;
+struct sink_ops;
 
 /*
  * Sets the format by the output's name if --format is not given; a name without an ending is TACH.
@@ -21,5 +22,8 @@ int output_name_convert(struct export_options *e);
  * nothing. Returns 0, or -EINVAL after logging why there cannot be a file of that name.
  */
 int output_name_record(struct record_options *r);
+
+/* Prints, on standard error, what reads a file of this format; word: its name for a shell. */
+void output_name_print_ways(const struct sink_ops *format, const char *word);
 
 #endif

@@ -21,7 +21,6 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "formats/formats.h"
-#include "formats/readers.h"
 #include "recording/recording.h"
 #include "recording/replaced.h"
 
@@ -68,32 +67,6 @@ int record_check_exports(const struct record_options *opts)
 }
 
 /* ---- after it ---- */
-
-void record_export_next(const struct record_options *opts, const char *word)
-{
-	static const struct { const struct sink_ops *format; const char *text; } ways[] = {
-		{ &sink_flamegraph, "open %s in a browser" },
-		{ &sink_heatmap, "open %s in a browser" },
-		{ &sink_svg, "open %s in a browser" },
-		{ &sink_speedscope, "open %s in https://www.speedscope.app" },
-		{ &sink_gecko, "open %s in https://profiler.firefox.com" },
-		{ &sink_pprof, "go tool pprof %s" },
-		{ &sink_gperftools, "go tool pprof %s" },
-		{ &sink_pstats, "python3 -m pstats %s" },
-	};
-	const struct sink_ops *format = opts->export.format;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(ways); i++) {
-		if (ways[i].format != format)
-			continue;
-		fputs("  ", stderr);
-		fprintf(stderr, ways[i].text, word);
-		fputs("\n", stderr);
-	}
-	if (reader_find(format->name))
-		fprintf(stderr, "  tachbpf report %s\n", word);
-}
 
 /* Converts the recording at these paths. 0, or -errno after logging. */
 static int write_export(const struct record_options *opts, const struct recording_paths *paths,

@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/options.h"
+#include "commands/output_name.h"
 #include "commands/record_hot.h"
 #include "commands/record_parts.h"
 #include "recording/recording.h"
@@ -103,21 +104,30 @@ static const char *first_command(const struct record_options *opts)
 	return first_commands[opts->mode];
 }
 
+/* Of -o FILE.svg and the like: the recording itself will be gone. */
+static void print_export_next(const struct record_options *opts)
+{
+	char *word = quoted_path(opts->export.path);
+
+	if (word) {
+		record_heading("Next");
+		output_name_print_ways(opts->export.format, word);
+	}
+	free(word);
+}
+
 void record_print_next(const struct record_options *opts, const struct input_options *input)
 {
 	struct buf words = { 0 };
-	char *file = opts->export.format ? quoted_path(opts->export.path) : NULL;
 
-	if (file) {		/* the recording itself will be gone */
-		record_heading("Next");
-		record_export_next(opts, file);
+	if (opts->export.format) {
+		print_export_next(opts);
 	} else if (!quote_paths(input, &words)) {
 		record_heading("Next");
 		fprintf(stderr, "  tachbpf %s%s\n", first_command(opts), (char *)words.data);
 		if (!opts->html)
 			fprintf(stderr, "  tachbpf open%s\n", (char *)words.data);
 	}
-	free(file);
 	buf_free(&words);
 }
 

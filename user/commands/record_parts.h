@@ -86,8 +86,6 @@ int record_check_exports(const struct record_options *opts);
  */
 int record_write_exports(const struct record_options *opts, const struct recording_paths *paths,
 			 const struct recording_result *result, const char **page);
-/* Prints what reads the file of -o, which is this word of a shell. */
-void record_export_next(const struct record_options *opts, const char *word);
 /*
  * Removes the recording behind the file of -o. written: false if that file could not be written:
  * then logs where the recording is.
