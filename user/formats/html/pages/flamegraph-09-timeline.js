@@ -91,7 +91,7 @@ class Timeline {
 		const { model } = this,
 			p = model.meta.processes[model.process[t]] ?? {},
 			many = new Set(model.process).size > 1,
-			own = threadName(model, t),
+			own = threadName(model, t) || (p.pid && model.tid[t] === p.pid ? 'main thread' : ''),
 			/* The kernel keeps 15 bytes of a name, so several may have the same. */
 			isOnly = own && !model.tid.some((_, u) => u !== t && model.process[u] === model.process[t] && threadName(model, u) === own);
 
@@ -309,7 +309,7 @@ class Timeline {
 
 /* Marks of time above the lanes. */
 function showAxis(whole, pixels) {
-	const most = Math.max(1, Math.floor(pixels / 90)),
+	const most = Math.max(1, Math.floor(pixels / 75)),
 		steps = [1, 2, 5, 10].map((f) => f * 10 ** Math.floor(Math.log10(whole / most))),
 		step = steps.find((s) => whole / s <= most) || steps[3],
 		ticks = [];
