@@ -11,9 +11,7 @@ BASH_COMPLETION := $(SHARE)/bash-completion/completions/tachbpf
 ZSH_DIR         ?= $(SHARE)/zsh/site-functions
 ZSH_COMPLETION  := $(ZSH_DIR)/_tachbpf
 FISH_COMPLETION := $(SHARE)/fish/vendor_completions.d/tachbpf.fish
-# README.md and what it links to.
 DOC_DIR         := $(SHARE)/doc/tachbpf
-DOC_FILES       := README.md CHANGELOG.md CONTRIBUTING.md $(wildcard docs/*.md docs/*.svg docs/*.png)
 
 install: install-tachbpf $(if $(filter 0,$(AGENT)),,install-agent) ## put programs, man pages, completions and (disabled) services under PREFIX (/usr/local)
 
@@ -24,7 +22,9 @@ ifneq ($(NATIVE),0)
 	install -D -m 755 $(O)/tachbpf-elf $(DESTDIR)$(PREFIX)/libexec/tachbpf/tachbpf-elf
 endif
 	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(SHARE)/man/man1/tachbpf.1
-	for file in $(DOC_FILES); do install -D -m 644 $$file $(DESTDIR)$(DOC_DIR)/$$file || exit 1; done
+	install -d $(DESTDIR)$(DOC_DIR)/docs
+	install -m 644 README.md CHANGELOG.md CONTRIBUTING.md $(DESTDIR)$(DOC_DIR)
+	install -m 644 $(wildcard docs/*.md docs/*.svg docs/*.png) $(DESTDIR)$(DOC_DIR)/docs
 	mkdir -p $(dir $(addprefix $(DESTDIR),$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION) $(UNITS)/))
 	$(O)/tachbpf completion bash >$(DESTDIR)$(BASH_COMPLETION)
 	$(O)/tachbpf completion zsh >$(DESTDIR)$(ZSH_COMPLETION)

@@ -5,7 +5,8 @@
 Documents are README.md, CONTRIBUTING.md, docs/*.md, tests/shown.md and the README.md of each room.
 Files that they name exist; so do the functions that the pages on the design name. Only documents
 for developers name tests, which exist: README.md and docs/*.md leave that to tests/shown.md, whose
-rows name the tests of a claim. Each line of output is one complaint.
+rows name the tests of a claim. Messages name no page of docs/:
+packages have it elsewhere. docs/README.md links to each page. Each line of output is one complaint.
 """
 import re
 import sys
@@ -27,6 +28,8 @@ DESIGN_WORDS = 2500
 ON_FUNCTIONS = (DESIGN, "docs/decisions.md", "docs/limits.md", "docs/glossary.md")
 FUNCTION = re.compile(r"`(?:\w+ > )*([a-z]\w*_\w+)\(\)")
 WORD = re.compile(r"[A-Za-z_]\w*")
+MESSAGE = re.compile(r'"[^"]*\bdocs/[\w-]+\.md[^"]*"')
+INDEX = "docs/README.md"
 
 
 def documents(tree):
@@ -88,8 +91,26 @@ def wrong_in_line(tree, name, line, known, functions):
         yield from (f"there is no {f}()" for f in FUNCTION.findall(line) if f not in functions)
 
 
+def wrong_messages(tree):
+    """Strings of the program that name a page where it is in the source tree only."""
+    for path in sorted((tree / "user").rglob("*.c")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if MESSAGE.search(line):
+                yield f"{path.relative_to(tree)}:{number}: name tachbpf(1): docs/ is not there when it is installed"
+
+
+def not_in_index(tree):
+    """Pages that docs/README.md does not link to."""
+    if (tree / INDEX).exists():
+        text = (tree / INDEX).read_text(encoding="utf-8")
+        yield from (f"{INDEX}:1: it does not link to {path.name}" for path in sorted(tree.glob("docs/*.md"))
+                    if path.name != "README.md" and f"]({path.name}" not in text)
+
+
 def complaints(tree):
     tree = Path(tree)
+    yield from wrong_messages(tree)
+    yield from not_in_index(tree)
     known, functions = tests(tree), words(tree)
     for path in documents(tree):
         name = path.relative_to(tree).as_posix()

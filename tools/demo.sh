@@ -62,24 +62,26 @@ fi
 out=$(mktemp -d -t tachbpf-demo.XXXXXX)
 give "$out"
 echo
-echo "\$ tachbpf -o $out/demo.tach -- $python $here/demo.py 5"
+echo "\$ $tachbpf -o $out/demo.tach -- $python $here/demo.py 5"
 "$tachbpf" -o "$out/demo.tach" -- "$python" "$here/demo.py" 5
 "$tachbpf" convert "$out/demo.tach" -o "$out/demo.html"
 give "$out"
 
-# "43.26 39": the share and the number of the program's hottest line.
-hottest=$("$tachbpf" report --by line --limit 0 "$out/demo.tach" |
-	awk '$NF ~ /demo\.py:[0-9]+$/ { sub(/.*:/, "", $NF); print $1, $NF; exit }')
-line=${hottest#* }
-echo
-echo "What this showed: demo.py reads a log in two threads, and ${hottest% *} % of its CPU time is in one line,"
-echo "which searches a list for each visitor; a set would be faster:"
-echo
-echo "    demo.py:$line: $(sed -n "${line}s/^ *//p" "$here/demo.py")"
-echo
-echo "Flame graph  $out/demo.html, for any browser"
-echo "Recording    $out/demo.tach"
-echo "Build log    $log"
-echo "Install      sudo make install AGENT=0        with the agent: sudo make deps && sudo make install"
-echo "Next         sudo tachbpf top                 every Python process on this host, live"
-echo "             sudo tachbpf -p PID -d 10        one of them, for 10 seconds"
+# The line with the program's fault, and its share.
+line=$(grep -n 'not in self.visitors' "$here/demo.py" | cut -d: -f1)
+share=$("$tachbpf" report --by line --limit 0 "$out/demo.tach" |
+	awk -v "at=demo.py:$line" 'index($NF, at) { printf "%.0f", $1 }')
+cat <<END
+
+What this showed: demo.py reads a log in two threads, and $share % of its CPU time is in one line,
+which searches a list for each visitor. A set would be faster.
+
+    demo.py:$line: $(sed -n "${line}s/^ *//p" "$here/demo.py")
+
+Flame graph  $out/demo.html, for any browser
+Recording    $out/demo.tach
+Build log    $log
+Install      sudo make install AGENT=0      or, with the agent: sudo make deps && sudo make install
+Next         sudo tachbpf top               every Python process on this host, live
+             sudo tachbpf -p PID -d 10      one of them, for 10 seconds
+END

@@ -33,7 +33,7 @@ FILES = {
        (*(REPO / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
         *(p for end in ("md", "svg", "png") for p in REPO.glob(f"docs/*.{end}")))},
 }
-LINK = re.compile(r"\]\(([^)#:]+)[)#]")
+LINK = re.compile(r"\]\(([\w./-]+)[)#]")
 # Everything but DESTDIR ($0) can only be read.
 READ_ONLY = """
 set -e
