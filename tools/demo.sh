@@ -40,7 +40,8 @@ step() {
 mkdir -p "$build"
 : >"$log"
 step 'Installing build dependencies' env AGENT=0 sh "$here/deps.sh" build
-echo "   $(grep -c '^Setting up ' "$log" || true) packages"
+new=$(grep -c '^Setting up ' "$log" || true)
+echo "   $new packages" | sed 's/ 0 packages/ nothing was missing/'
 step 'Building' "$MAKE" --no-print-directory "-j$(nproc)" AGENT=0 WERROR= all
 echo "   $tachbpf"
 give "$build"
