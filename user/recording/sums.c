@@ -200,7 +200,7 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 
 	summary_share(out, "native frames", s->frames, frames, "the frames");
 	summary_share_any(out, "without a symbol", s->unnamed, s->frames,
-			  "these; docs/native.md says how to install symbols");
+			  "these; install debug symbols, such as python3-dbg");
 	summary_share(out, "partly unwound", cut, stacks, "the native stacks");
 	for (i = NATIVE_WHOLE + 1; i < NATIVE_END_CNT; i++)
 		if (s->ends[i])

@@ -460,7 +460,7 @@ def test_every_option_is_in_help_and_man_page():
     assert max(map(len, overview.splitlines())) <= 80
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/slow-web-app.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/quick-start.md", "docs/slow-web-app.md"])
 def test_options_in_what_newcomers_read_exist(page):
     text = re.sub(r"\$\([^)\n]*\)", "PID", (REPO / page).read_text())
     commands = re.findall(r"\btachbpf ([^`|\n]*)", text)
