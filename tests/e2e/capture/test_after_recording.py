@@ -227,7 +227,7 @@ def test_open_shows_it_as_the_user_behind_sudo(busy, out, desktop):
 @pytest.mark.parametrize("env,why", [
     ({"SUDO_UID": "", "SUDO_GID": ""}, "sudo was not used"),
     ({"SUDO_UID": "0", "SUDO_GID": "0"}, "sudo was not used"),
-    ({"SUDO_UID": "4294967000"}, "not known"),
+    ({"SUDO_UID": "4294967000"}, "is unknown"),
     ({"DISPLAY": ""}, "no display")])
 def test_open_without_a_user_or_a_display_says_so(busy, out, desktop, env, why):
     finished = record_and_open(busy, out, desktop, **env)
