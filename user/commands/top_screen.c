@@ -357,7 +357,7 @@ static int run_screen(void *ctx)
 	free(ui.shown);
 	if (err || end_err)
 		return EXIT_FAILURE;
-	return ui.restart && !record_signals_seen().own ? TERMINAL_AGAIN : EXIT_SUCCESS;
+	return ui.restart ? TERMINAL_AGAIN : EXIT_SUCCESS;
 }
 
 int top_screen_run(const struct top_options *opts)
