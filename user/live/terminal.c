@@ -25,11 +25,12 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 static const int crashes[] = { SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS };
 
-static volatile sig_atomic_t child, resized;
+static volatile sig_atomic_t child, resized, ended;
 static struct termios before;
 
 static void forward_signal(int sig)
 {
+	ended = 1;
 	if (child)
 		kill((pid_t)child, sig);
 }
@@ -252,9 +253,11 @@ int terminal_run(int (*screen)(void *ctx), void *ctx)
 	write_text(ENTER);
 	do
 		result = run_once(screen, ctx, messages, &mask, &sig);
-	while (result == TERMINAL_AGAIN);
+	while (result == TERMINAL_AGAIN && !ended);
 	leave_screen();
 	print_messages(messages);
+	if (result == TERMINAL_AGAIN)
+		result = -EINTR;	/* the child was about to end when the signal came */
 	if (result == -EFAULT)
 		log_error("the screen was terminated by signal %d (%s)", sig, strsignal(sig));
 	else if (result < 0 && result != -EINTR)
