@@ -405,6 +405,10 @@ static int conclude_flight(struct record *r)
 static int conclude_recording(struct record *r)
 {
 	struct capture_counts counts;
+	struct record_end end = {
+		.ran_s = (now_ns() - r->start_ns) / 1e9, .rate_hz = r->rate_hz,
+		.command_pid = r->child.pid, .command_status = r->command_status,
+	};
 	int err, finish_err, json_err;
 
 	if (r->flight)
@@ -421,7 +425,7 @@ static int conclude_recording(struct record *r)
 		recording_print(r->recording, &counts, stderr);
 	}
 	if (!err && !finish_err)
-		record_explain(r->opts, &r->result);
+		record_explain(r->opts, &r->result, &end);
 	if (!finish_err && r->result.processes)	/* otherwise there is no file */
 		finish_err = show_recording(r);
 	return err ? err : finish_err;
@@ -508,6 +512,16 @@ static bool is_rate_of_samples(const struct record_options *o)
 	       (o->event.kind == EVENT_NONE || o->event.kind == EVENT_HARDWARE);
 }
 
+/* Says which Python runs a script. */
+static void say_interpreter(const struct record_options *o)
+{
+	char shown[256];
+
+	if (o->script)
+		log_info("running it with %s", escape_text(o->command[0], strlen(o->command[0]),
+							   shown, sizeof(shown)));
+}
+
 int record_run(const struct record_options *opts)
 {
 	struct record r = { .opts = opts, .proc_filter = opts->select.proc_filter };
@@ -517,6 +531,7 @@ int record_run(const struct record_options *opts)
 		    opts->select.all || !is_rate_of_samples(opts) ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL &&
 			!options_is_flight(&opts->flight);
+	say_interpreter(opts);
 	err = record_all(&r);
 	if (err && !r.started)
 		recording_discard(r.recording);

@@ -573,6 +573,7 @@ void recording_result(const struct recording *r, const struct capture_counts *co
 		.refused = r->remarks.cnt + r->remarks.more,
 		.samples = t.samples,
 		.lost = t.lost_total,
+		.unidentified = counts->unidentified,
 		.lost_processes = r->lost_cnt,
 		.command_seen = r->command_seen,
 	};

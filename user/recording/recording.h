@@ -141,6 +141,7 @@ size_t recording_process_cnt(const struct recording *r);
 struct recording_result {
 	size_t processes, refused;	/* Python processes recorded, and not supported */
 	uint64_t samples, lost;		/* --mode mem: samples are allocations */
+	uint64_t unidentified;		/* ticks of processes that ended before the inspection */
 	uint64_t lost_processes;	/* processes whose profiles could not be written */
 	bool command_seen;		/* the command itself was a Python process */
 };
