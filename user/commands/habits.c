@@ -3,7 +3,7 @@
  * habits.c - the tables of other profilers' commands and options. See habits.h.
  *
  * As of py-spy 0.4, memray 1.19, austin 3.7, perf 6.x and CPython 3.15. What an option of ours says
- * already is not here: a row that a command's own option hides is an error (test_options_habits).
+ * already is not here: a row that a command's own option hides is an error (test_habits).
  */
 #include "commands/habits.h"
 
@@ -79,8 +79,10 @@ static const struct habit_option options[] = {
 	{ RECORD, NULL, "--follow-fork", SAME("children") },
 	{ RECORD, NULL, "--no-inherit", SAME("no-children") },
 	{ RECORD, NULL, "--all-cpus", SAME("all") },
-	{ TOP | DUMP, "-s", "--subprocesses",
-	  SAY("leave PID and -p out: all Python processes are shown; or name those to show") },
+	{ TOP, "-s", "--subprocesses", SAY("leave it out: without a PID, all Python processes are "
+					   "shown") },
+	{ DUMP, "-s", "--subprocesses", SAY("name each process: tachbpf dump PID PID..., or use "
+					    "-a") },
 	{ DUMP, "-c", "--core", SAY("core dumps cannot be read: use gdb; dump shows processes that "
 				    "run") },
 	{ RECORD, "-w", "--where", SAY("use tachbpf dump PID") },

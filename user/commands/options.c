@@ -209,13 +209,13 @@ static void print_start(FILE *out)
 	};
 	size_t i;
 
-	fprintf(out, "tachbpf: a sampling profiler for Python that needs no change of the program "
-		"and no\nrestart, for one process or a whole host.\n\n");
+	fprintf(out, "tachbpf samples Python programs, one process or a whole host, without "
+		"changing\nor restarting them.\n\n");
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		cli_print_row(rows[i][0], rows[i][1], START_COLUMN, out);
-	fprintf(out, "\nWhat to sample: -m cpu (default), wall, offcpu, gil, exception, mem. "
-		"sudo tachbpf doctor\nchecks this machine. tachbpf --help lists all commands and "
-		"options; man tachbpf.\n");
+	fprintf(out, "\n-m MODE chooses what to sample: cpu (default), wall, offcpu, gil, "
+		"exception, mem.\n`sudo tachbpf doctor` checks this machine; `tachbpf --help` lists "
+		"all\ncommands and options, `man tachbpf` describes them.\n");
 }
 
 static void print_formats(const struct options *o, FILE *out)
