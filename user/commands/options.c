@@ -189,6 +189,8 @@ static void print_overview(FILE *out)
 	}
 	fprintf(out, "\nProfiles running CPython processes without changing them.\n");
 	print_commands(out);
+	fprintf(out, "\nThe words attach PID, run PROGRAM, flamegraph FILE and version are "
+		"understood, too.\n");
 	fprintf(out, "\nRun tachbpf help COMMAND for the options of a command. The options of "
 		"record:\n");
 	cli_print_options(&options_commands[COMMAND_RECORD], out);
@@ -213,7 +215,7 @@ static void print_start(FILE *out)
 		"changing\nor restarting them.\n\n");
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		cli_print_row(rows[i][0], rows[i][1], START_COLUMN, out);
-	fprintf(out, "\n-m MODE chooses what to sample: cpu (default), wall, offcpu, gil, "
+	fprintf(out, "\n-m MODE says what to sample: cpu (default), wall, offcpu, gil, "
 		"exception, mem.\n`sudo tachbpf doctor` checks this machine; `tachbpf --help` lists "
 		"all\ncommands and options, `man tachbpf` describes them.\n");
 }

@@ -10,7 +10,8 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		.synopsis = TEXTS("tachbpf [record] -a [OPTIONS]",
 		  "tachbpf [record] --container NAME | --unit UNIT | ... [OPTIONS]",
 		  "tachbpf [record] -p PID[,PID...] [OPTIONS]",
-		  "tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]"),
+		  "tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]",
+		  "tachbpf [record] [OPTIONS] SCRIPT.py [ARGUMENT...]"),
 		.examples = TEXTS(
 		  "sudo tachbpf -a -d 30",
 		  "record every Python process on this host for 30 seconds",

@@ -30,7 +30,7 @@ static const char *answer(const char *line)
 	text[n] = '\0';
 	close(fd);
 	close(saved);
-	if (err != -EINVAL)
+	if (!err)
 		fail_msg("'%s' was taken", line);
 	return text;
 }
@@ -230,6 +230,7 @@ static void assert_command(const char *words, const char *path, const char *inte
 static void test_scripts_run_under_their_python(void **state)
 {
 	char bin[64], python[64], line[64];
+	const char *path;
 
 	assert_non_null(mkdtemp(dir));
 	snprintf(bin, sizeof(bin), "%s/bin", dir);
@@ -245,7 +246,9 @@ static void test_scripts_run_under_their_python(void **state)
 		       strcat(strcpy(line, python), " -u"));
 	assert_command("", make_file("app.py", "#! /no/such/python2 -E\n"), python);
 	snprintf(line, sizeof(line), "#!%s -E\n", python);
-	assert_command("", make_file("tool", line), strcat(strcpy(line, python), " -E"));
+	path = make_file("tool", line);
+	line[strlen(line) - 1] = '\0';
+	assert_command("", path, line + 2);
 	/* What is no Python script is a command only if that was said. */
 	assert_command("run ", make_file("other", "#!/bin/sh\n"), "");
 	assert_answer(make_file("other", "#!/bin/sh\n"), "tachbpf -- ");
