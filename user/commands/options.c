@@ -17,6 +17,7 @@
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "formats/sinks.h"
+#include "target/script.h"
 
 static const char *command_name(const void *ctx, size_t i)
 {
@@ -44,7 +45,8 @@ static bool find_command(struct options *o, const char *word,
 	return true;
 }
 
-int options_unknown_command(const char *word, bool help)
+/* A word is no command and, without help, no program to be recorded. */
+static int unknown_command(const char *word, bool help)
 {
 	const char *near = cli_nearest(word, strlen(word), command_name, NULL);
 	const struct habit_command *habit = habits_find_command(word);
@@ -84,7 +86,7 @@ static int parse_help(struct options *o, char **words)
 	o->show = SHOW_HELP;
 	if (!*words || o->named || !strcmp(*words, "help") || **words == '-')
 		return 0;
-	return options_unknown_command(*words, true);
+	return unknown_command(*words, true);
 }
 
 /* Words that are a command alone. Returns false if it is none. */
@@ -97,14 +99,32 @@ static bool shows_alone(struct options *o, const char *word)
 	return o->show != SHOW_NOTHING;
 }
 
-/* The words behind the command. */
+/*
+ * Of record: a process ID, or the first word of a command: a Python script or, if the command
+ * "record" was named, any program.
+ */
+static int take_record_word(void *target, char *word)
+{
+	const struct options *o = target;
+
+	if (*word && !word[strspn(word, "0123456789,")])
+		return options_pid_word(target, word);
+	if (o->named || script_is_python(word))
+		return options_run_word(target, word);
+	return unknown_command(word, false);
+}
+
+/* The words behind the command. take: what takes those that are no options; NULL: the command's. */
 static int parse_words(struct options *o, char **argv, int (*take)(void *target, char *word))
 {
 	struct cli_command command = options_commands[o->command];
 	int err;
 
 	command.foreign = habits_find_option;
-	command.word = take ? take : command.word;
+	if (take)
+		command.word = take;
+	else if (o->command == COMMAND_RECORD)
+		command.word = take_record_word;
 	if (o->command == COMMAND_DIFF)
 		o->diff.fail_over = -1;
 	err = cli_preset(&command, o);
@@ -189,8 +209,8 @@ static void print_overview(FILE *out)
 	}
 	fprintf(out, "\nProfiles running CPython processes without changing them.\n");
 	print_commands(out);
-	fprintf(out, "\nThe words attach PID, run PROGRAM, flamegraph FILE and version are "
-		"understood, too.\n");
+	fprintf(out, "\nattach PID, run PROGRAM, flamegraph FILE and version are understood, "
+		"too.\n");
 	fprintf(out, "\nRun tachbpf help COMMAND for the options of a command. The options of "
 		"record:\n");
 	cli_print_options(&options_commands[COMMAND_RECORD], out);
@@ -216,8 +236,8 @@ static void print_start(FILE *out)
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		cli_print_row(rows[i][0], rows[i][1], START_COLUMN, out);
 	fprintf(out, "\n-m MODE says what to sample: cpu (default), wall, offcpu, gil, "
-		"exception, mem.\n`sudo tachbpf doctor` checks this machine; `tachbpf --help` lists "
-		"all\ncommands and options, `man tachbpf` describes them.\n");
+		"exception, mem.\n`sudo tachbpf doctor` checks this machine; `tachbpf --help` "
+		"lists all\ncommands and options, `man tachbpf` describes them.\n");
 }
 
 static void print_formats(const struct options *o, FILE *out)

@@ -19,7 +19,7 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		  "record a program from start to end, sampled at 999 Hz",
 		  "sudo tachbpf -m mem -p 1234 -d 10m -o app.mlyze",
 		  "find the code that makes a process grow; then: tachbpf mem app.mlyze"),
-		.settings = options_record, .word = options_record_word,
+		.settings = options_record, .word = options_pid_word,
 		.rest = options_record_rest,
 	},
 	[COMMAND_TOP] = {

@@ -40,22 +40,14 @@ extern const struct setting_type type_verbose;		/* int */
 
 /*
  * Words that are no options; target is a struct options. 0, CLI_REST, or -errno after having logged
- * why. Of record: a process ID, or the first word of a command: a Python script or, if the command
- * "record" was named, any program. Of run: always that.
+ * why. options_run_word(): the first word of a command, which may be a Python script.
  */
-int options_record_word(void *target, char *word);
 int options_run_word(void *target, char *word);
 int options_record_rest(void *target, char **words);
 int options_pid_word(void *target, char *word);
 int options_file_word(void *target, char *word);
 int options_no_word(void *target, char *word);
 int options_shell_word(void *target, char *word);
-
-/*
- * Logs that a word is no command and, without help, no program to be recorded, and what may have
- * been meant. Returns -EINVAL.
- */
-int options_unknown_command(const char *word, bool help);
 
 /* The words that options_shell_word() takes, by enum shell from SHELL_BASH on. */
 extern const char *const options_shells[];

@@ -431,17 +431,6 @@ int options_run_word(void *target, char *word)
 	return CLI_REST;
 }
 
-int options_record_word(void *target, char *word)
-{
-	const struct options *o = target;
-
-	if (*word && !word[strspn(word, "0123456789,")])
-		return options_pid_word(target, word);
-	if (o->named || script_is_python(word))
-		return options_run_word(target, word);
-	return options_unknown_command(word, false);
-}
-
 /* Puts the interpreter of a script before it. 0, or -errno after logging. */
 static int add_interpreter(struct record_options *r)
 {

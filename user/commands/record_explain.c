@@ -80,10 +80,12 @@ static void explain_command(const struct explanation *e)
 	if (e->opts->select.proc_filter.children == CHILDREN_NO)
 		log_error("no Python process was found: '%s' is not Python, and --no-children "
 			  "leaves out its child processes; nothing was recorded", e->command);
+	else if (explain_script(e))
+		return;
 	else if (e->result->unidentified && e->end->ran_s < SHORT_S)
-		log_error("no Python process was found: '%s' ended after %s, before it could be "
-			  "recognised as Python; nothing was recorded", e->command, e->time);
-	else if (!explain_script(e))
+		log_error("no Python process was found: '%s' ended after %s, before it was known "
+			  "whether it is Python; nothing was recorded", e->command, e->time);
+	else
 		log_error("no Python process was found: neither '%s' nor its child processes are "
 			  "Python; nothing was recorded", e->command);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_record_explain.c - why there is no Python, or no sample, in one line that says what to do. */
+/* test_record_explain.c - why there is no Python, or no sample, and what to do. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -67,7 +67,8 @@ static void test_no_python(void **state)
 	/* Ended before it was looked at. */
 	end = (struct record_end){ .ran_s = 0.012 };
 	none.unidentified = 5;
-	assert_says(explained(program, none, end), "ended after 12 ms, before it could be recognised");
+	assert_says(explained(program, none, end),
+		    "ended after 12 ms, before it was known whether it is Python");
 	assert_says(explained((struct record_options){ 0 }, none, end), "tachbpf ps");
 }
 
