@@ -47,7 +47,7 @@ static bool pages(const struct options *o)
 	case COMMAND_DIFF:
 		return o->show != SHOW_NOTHING || !o->diff.format;
 	default:
-		return o->show != SHOW_NOTHING;
+		return o->show != SHOW_NOTHING && o->show != SHOW_START;
 	}
 }
 
@@ -63,7 +63,9 @@ int main(int argc, char **argv)
 	log_set_level(o.verbose);
 	if (pages(&o))
 		pager_start();
-	if (o.show != SHOW_NOTHING) {
+	if (o.show == SHOW_START) {
+		options_print(&o, stderr);	/* nothing was asked for: EXIT_USAGE */
+	} else if (o.show != SHOW_NOTHING) {
 		options_print(&o, stdout);
 		status = output_flush_stdout() ? EXIT_FAILURE : EXIT_SUCCESS;
 	} else {

@@ -186,7 +186,7 @@ static const char *name_at(const void *ctx, size_t i)
 }
 
 /* text: the word with its dashes, without a value. */
-static int unknown_option(const struct cli_command *cmd, const char *text, size_t len)
+static void unknown_option(const struct cli_command *cmd, const char *text, size_t len)
 {
 	struct shown_names names;
 	char shown[CLI_TEXT_MAX];
@@ -202,7 +202,31 @@ static int unknown_option(const struct cli_command *cmd, const char *text, size_
 			  near, cmd->name);
 	else
 		log_error("unknown option '%s'; see: tachbpf %s --help", shown, cmd->name);
-	return -EINVAL;
+}
+
+/*
+ * Returns the option that another program's option (with its dashes, len bytes) means. *value: what
+ * it sets without a value of its own. NULL: none, which was logged.
+ */
+static const struct setting *find_foreign(struct parser *p, const char *text, size_t len,
+					  const char **value)
+{
+	const struct cli_foreign *f = p->cmd->foreign ? p->cmd->foreign(p->target, text, len) :
+							NULL;
+	const struct setting *s;
+
+	if (!f) {
+		unknown_option(p->cmd, p->argv[0], strcspn(p->argv[0], "="));
+		return NULL;
+	}
+	if (f->answer) {
+		log_error("%.*s: %s", (int)len, text, f->answer);
+		return NULL;
+	}
+	s = find_long(p->cmd, f->option, strlen(f->option), value);
+	if (f->value)
+		*value = f->value;
+	return s;
 }
 
 /* Returns the option's value, which is the next word. NULL: there is none, which was logged. */
@@ -253,14 +277,16 @@ static int parse_long(struct parser *p)
 	const struct setting *s = find_long(p->cmd, name, (size_t)len, &said);
 
 	if (!s)
-		return unknown_option(p->cmd, p->argv[0], (size_t)len + 2);
+		s = find_foreign(p, p->argv[0], (size_t)len + 2, &said);
+	if (!s)
+		return -EINVAL;
 	if (value && !setting_arg(s)) {
 		log_error("option --%.*s takes no value: use --%.*s alone", len, name, len, name);
 		return -EINVAL;
 	}
 	if (value)
 		return take_option(p, s, value + 1);
-	if (setting_arg(s) && !setting_value_is_optional(s)) {
+	if (!said && setting_arg(s) && !setting_value_is_optional(s)) {
 		said = next_value(p, s);
 		if (!said)
 			return -EINVAL;
@@ -276,17 +302,19 @@ static int parse_letters(struct parser *p)
 
 	for (letter = p->argv[0] + 1; *letter; letter++) {
 		const struct setting *s = find_letter(p->cmd, *letter);
-		const char *value = NULL;
+		const char *value = NULL, option[] = { '-', *letter, '\0' };
 
 		if (!s)
-			return unknown_option(p->cmd, p->argv[0], strlen(p->argv[0]));
-		if (setting_arg(s)) {
+			s = find_foreign(p, option, 2, &value);
+		if (!s)
+			return -EINVAL;
+		if (!value && setting_arg(s)) {
 			value = letter[1] ? letter + 1 : next_value(p, s);
 			if (!value)
 				return -EINVAL;
 		}
 		err = take_option(p, s, value);
-		if (err || value)
+		if (err || setting_arg(s))
 			return err;
 	}
 	return 0;
@@ -296,7 +324,6 @@ static int parse_rest(struct parser *p)
 {
 	int err = 0;
 
-	p->argv++;
 	if (p->cmd->rest)
 		return p->cmd->rest(p->target, p->argv);
 	for (; !err && *p->argv; p->argv++)
@@ -312,14 +339,18 @@ int cli_parse(const struct cli_command *cmd, char **argv, void *target)
 	for (; !err && *p.argv; p.argv++) {
 		char *word = *p.argv;
 
-		if (!strcmp(word, "--"))
+		if (!strcmp(word, "--")) {
+			p.argv++;
 			return parse_rest(&p);
+		}
 		if (!strncmp(word, "--", 2))
 			err = parse_long(&p);
 		else if (word[0] == '-' && word[1])
 			err = parse_letters(&p);
 		else
 			err = cmd->word(target, word);
+		if (err == CLI_REST)
+			return parse_rest(&p);
 	}
 	return err;
 }

@@ -13,13 +13,26 @@
 
 #include "base/settings.h"
 
+/* An option that a command does not have, but that users know from other programs. */
+struct cli_foreign {
+	const char *option;	/* the long name of the command's option that means the same ... */
+	const char *value;	/* ... with this value; NULL: its own */
+	const char *answer;	/* without such an option: what to do instead */
+};
+
+/* Of word(): this word and all that follow are for rest(). */
+#define CLI_REST 1
+
 struct cli_command {
 	const char *name;
 	const char *help;		/* one line */
 	const char *const *synopsis;	/* NULL-terminated lines */
 	const char *const *examples;	/* NULL-terminated: command, what it does, ... */
 	const struct setting *settings;	/* its options; NULL: none */
-	/* Takes a word that is not an option. Returns 0, or -errno after logging the reason. */
+	/*
+	 * Takes a word that is not an option. Returns 0, CLI_REST, or -errno after logging the
+	 * reason.
+	 */
 	int (*word)(void *target, char *word);
 	/*
 	 * Takes the words after "--", NULL-terminated. Returns 0, or -errno after logging the
@@ -28,6 +41,11 @@ struct cli_command {
 	int (*rest)(void *target, char **words);
 	/* Takes an option and its value; NULL: cli_set() does. */
 	int (*take)(void *target, const struct setting *s, const char *value);
+	/*
+	 * Returns what an option of len bytes means ("--gil", "-g") that is none of settings; NULL:
+	 * it is unknown. NULL: all are.
+	 */
+	const struct cli_foreign *(*foreign)(void *target, const char *option, size_t len);
 };
 
 /* Returns the i-th option; NULL: no more. */

@@ -51,7 +51,7 @@ static const struct quantity_unit rates[] = {
 /* A value is shown in the largest unit that divides it. */
 const struct quantity_unit setting_times[] = {
 	{ "d", 86400e9 }, { "h", 3600e9 }, { "m", 60e9 }, { "s", 1e9 }, { "", 1e9 },
-	{ "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { 0 }
+	{ "ms", 1e6 }, { "us", 1e3 }, { "ns", 1 }, { "min", 60e9 }, { "sec", 1e9 }, { 0 }
 };
 static const struct quantity_unit env_times[] = {
 	{ "", 1e6 }, { "s", 1e9 }, { "ms", 1e6 }, { "m", 60e9 }, { 0 }

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi_await.h"
 #include "capture/capture_state.h"
@@ -133,7 +134,27 @@ static void look_and_time(struct capture *s, struct tracked *t)
 /* Before 3.14 asyncio does not expose its tasks. */
 static bool can_have_tasks(const struct tracked *t)
 {
-	return t->state == PROC_PROFILED && process_image(t->process)->coro.gen_frame;
+	return process_image(t->process)->coro.gen_frame;
+}
+
+/* Logs the first process without tasks; with -a there may be many: async_stop() says how many. */
+static void remark_old(struct capture *s, struct tracked *t)
+{
+	if (t->async_old)
+		return;
+	t->async_old = true;
+	if (!s->async_old_cnt++ && !s->args.all)
+		log_warn("--async needs Python 3.14, and process %d runs 3.%u: its samples show "
+			 "the event loop instead of tasks", t->tgid,
+			 process_image(t->process)->minor);
+}
+
+static void async_stop(struct capture *s)
+{
+	if (s->async_old_cnt > !s->args.all)
+		log_warn("--async needs Python 3.14, and %u %s an older one: their samples show "
+			 "the event loop instead of tasks", s->async_old_cnt,
+			 text_plural(s->async_old_cnt, "process runs", "processes run"));
 }
 
 /* Looks at the processes that are due: asks the inspector, about 1 ms a process. */
@@ -148,8 +169,12 @@ static void async_poll(struct capture *s)
 	s->async_begun = s->life.begun_cnt;
 	s->async_next_ns = INSPECT_NEVER;
 	while ((t = lifecycle_next_profiled(&s->life, &pos))) {
-		if (!can_have_tasks(t))
+		if (t->state != PROC_PROFILED)
 			continue;
+		if (!can_have_tasks(t)) {
+			remark_old(s, t);
+			continue;
+		}
 		if (t->async.next_ns <= now_ns())
 			look_and_time(s, t);
 		if (t->async.next_ns < s->async_next_ns)
@@ -187,4 +212,5 @@ const struct source_ops capture_async_source = {
 	.prepare = async_poll,
 	.poll = async_poll,
 	.wait_ns = async_wait_ns,
+	.stop = async_stop,
 };

@@ -56,6 +56,7 @@ struct capture {
 	struct capture_memory *memory;	/* NULL: without --mode mem */
 	uint64_t async_next_ns;		/* --async: when to look next (CLOCK_MONOTONIC) */
 	uint32_t async_begun;		/* ... life.begun_cnt at the last look */
+	uint32_t async_old_cnt;		/* ... processes whose asyncio has no tasks to be seen */
 	struct capture_tasks *tasks;	/* capture_tasks.c's; NULL: none yet */
 	struct counters counters;	/* as of the last read_counters() */
 	uint64_t no_event;		/* as in struct capture_counts; the same */

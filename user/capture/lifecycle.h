@@ -78,6 +78,7 @@ struct tracked {
 	struct lru_item place;		/* in lifecycle.places, if it has a struct process */
 	struct inspect_schedule schedule;
 	struct inspect_schedule async;	/* when to look for asyncio, with --async */
+	bool async_old;			/* counted in capture.async_old_cnt */
 	bool selected;			/* the user's conditions were checked and are met */
 	bool stuck;			/* one of its files did not answer, which was logged */
 	bool has_entry;			/* its entry in py_procs may be given to others */

@@ -376,8 +376,8 @@ static int record_loop(struct record *r)
  * Keeps sources, prints the answer, what was counted, and the next commands, and writes files in
  * other formats. capture_err, finish_err: errors so far. 0, or -errno after logging.
  */
-static int show_recording(struct record *r, const struct capture_counts *counts, int capture_err,
-			  int finish_err)
+static int show_recording(struct record *r, const struct capture_counts *counts,
+			  const struct record_end *end, int capture_err, int finish_err)
 {
 	bool shown = !r->opts->json && log_get_level() >= LOG_NORMAL, any = false;
 	bool there = !finish_err && r->result.processes;	/* otherwise there is no file */
@@ -397,7 +397,7 @@ static int show_recording(struct record *r, const struct capture_counts *counts,
 				       log_get_level() >= LOG_VERBOSE);
 	}
 	if (!capture_err && !finish_err)
-		record_explain(r->opts, &r->result);
+		record_explain(r->opts, &r->result, end);
 	if (any || (shown && !err && there && r->result.samples))
 		record_show_next(r->opts, &paths);
 	if (!err && there)
@@ -421,6 +421,10 @@ static int conclude_flight(struct record *r)
 static int conclude_recording(struct record *r)
 {
 	struct capture_counts counts;
+	struct record_end end = {
+		.ran_s = (now_ns() - r->start_ns) / 1e9, .rate_hz = r->rate_hz,
+		.command_pid = r->child.pid, .command_status = r->command_status,
+	};
 	int err, finish_err, json_err, show_err;
 
 	if (r->flight)
@@ -434,7 +438,7 @@ static int conclude_recording(struct record *r)
 		json_err = output_flush_stdout();
 		finish_err = finish_err ? finish_err : json_err;
 	}
-	show_err = show_recording(r, &counts, err, finish_err);
+	show_err = show_recording(r, &counts, &end, err, finish_err);
 	finish_err = finish_err ? finish_err : show_err;
 	record_end_export(r->opts, !finish_err);
 	return err ? err : finish_err;
@@ -521,6 +525,16 @@ static bool is_rate_of_samples(const struct record_options *o)
 	       (o->event.kind == EVENT_NONE || o->event.kind == EVENT_HARDWARE);
 }
 
+/* Says which Python runs a script. */
+static void say_interpreter(const struct record_options *o)
+{
+	char shown[256];
+
+	if (o->script)
+		log_info("running it with %s", escape_text(o->command[0], strlen(o->command[0]),
+							   shown, sizeof(shown)));
+}
+
 int record_run(const struct record_options *opts)
 {
 	struct record r = { .opts = opts, .proc_filter = opts->select.proc_filter };
@@ -530,6 +544,7 @@ int record_run(const struct record_options *opts)
 		    opts->select.all || !is_rate_of_samples(opts) ? RATE_ALL_HZ : RATE_ONE_HZ;
 	r.status_line = isatty(STDERR_FILENO) && log_get_level() >= LOG_NORMAL &&
 			!options_is_flight(&opts->flight);
+	say_interpreter(opts);
 	err = record_all(&r);
 	if (err && !r.started)
 		recording_discard(r.recording);

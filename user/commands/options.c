@@ -12,41 +12,50 @@
 
 #include "base/cli.h"
 #include "base/util.h"
+#include "commands/habits.h"
 #include "commands/options_tables.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "formats/sinks.h"
+#include "target/script.h"
 
 static const char *command_name(const void *ctx, size_t i)
 {
 	return i < COMMAND_CNT ? options_commands[i].name : NULL;
 }
 
-/* Set o->command if word is a command's name. Returns false if it is none. */
-static bool find_command(struct options *o, const char *word)
+/*
+ * Sets o->command if word is a command's name, here or in another profiler, whose words may be
+ * taken by another function, *take. Returns false if it is none.
+ */
+static bool find_command(struct options *o, const char *word,
+			 int (**take)(void *target, char *word))
 {
+	const struct habit_command *habit = habits_find_command(word);
 	size_t i;
 
-	if (!strcmp(word, "replay"))	/* CPython's name for it */
-		word = options_commands[COMMAND_CONVERT].name;
-	for (i = 0; i < COMMAND_CNT; i++) {
-		if (!strcmp(word, options_commands[i].name)) {
-			o->command = i;
-			o->named = true;
-			return true;
-		}
-	}
-	return false;
+	for (i = 0; i < COMMAND_CNT && strcmp(word, options_commands[i].name); i++)
+		;
+	if (i == COMMAND_CNT && (!habit || habit->answer))
+		return false;
+	o->command = i < COMMAND_CNT ? i : habit->command;
+	o->named = true;
+	if (i == COMMAND_CNT && habit->word)
+		*take = habit->word;
+	return true;
 }
 
-/* The first word is neither a command nor an option. */
+/* A word is no command and, without help, no program to be recorded. */
 static int unknown_command(const char *word, bool help)
 {
 	const char *near = cli_nearest(word, strlen(word), command_name, NULL);
+	const struct habit_command *habit = habits_find_command(word);
 	char shown[CLI_TEXT_MAX];
 
 	escape_text(word, strlen(word), shown, sizeof(shown));
-	if (help && near)
+	if (habit)
+		log_error("unknown command '%s': %s", shown, habit->answer);
+	else if (help && near)
 		log_error("unknown command '%s': did you mean tachbpf help %s?", shown, near);
 	else if (help)
 		log_error("unknown command '%s'; tachbpf help lists all commands", shown);
@@ -70,8 +79,9 @@ static int take_agent_words(struct options *o, char **words)
 static int parse_help(struct options *o, char **words)
 {
 	static char *agent_help[] = { "--help", NULL };
+	int (*take)(void *target, char *word);
 
-	if (*words && find_command(o, *words) && o->command == COMMAND_AGENT)
+	if (*words && find_command(o, *words, &take) && o->command == COMMAND_AGENT)
 		return take_agent_words(o, agent_help);
 	o->show = SHOW_HELP;
 	if (!*words || o->named || !strcmp(*words, "help") || **words == '-')
@@ -79,32 +89,73 @@ static int parse_help(struct options *o, char **words)
 	return unknown_command(*words, true);
 }
 
+/* Words that are a command alone. Returns false if it is none. */
+static bool shows_alone(struct options *o, const char *word)
+{
+	if (!word)
+		o->show = SHOW_START;
+	else if (!strcmp(word, "version"))
+		o->show = SHOW_VERSION;
+	return o->show != SHOW_NOTHING;
+}
+
+/*
+ * Of record: a process ID, or the first word of a command: a Python script or, if the command
+ * "record" was named, any program.
+ */
+static int take_record_word(void *target, char *word)
+{
+	const struct options *o = target;
+
+	if (*word && !word[strspn(word, "0123456789,")])
+		return options_pid_word(target, word);
+	if (o->named || script_is_python(word))
+		return options_run_word(target, word);
+	return unknown_command(word, false);
+}
+
+/* The words behind the command. take: what takes those that are no options; NULL: the command's. */
+static int parse_words(struct options *o, char **argv, int (*take)(void *target, char *word))
+{
+	struct cli_command command = options_commands[o->command];
+	int err;
+
+	command.foreign = habits_find_option;
+	if (take)
+		command.word = take;
+	else if (o->command == COMMAND_RECORD)
+		command.word = take_record_word;
+	if (o->command == COMMAND_DIFF)
+		o->diff.fail_over = -1;
+	err = cli_preset(&command, o);
+	if (!err)
+		err = cli_parse(&command, argv, o);
+	return err || o->show != SHOW_NOTHING ? err : options_check(o);
+}
+
 int options_parse(struct options *o, int argc, char **argv)
 {
-	int err;
+	int (*take)(void *target, char *word) = NULL;
 
 	memset(o, 0, sizeof(*o));
 	argv += argc > 0;
-	if (*argv && !strcmp(*argv, "help"))
+	if (shows_alone(o, *argv))
+		return 0;
+	if (!strcmp(*argv, "help"))
 		return parse_help(o, argv + 1);
-	if (*argv && find_command(o, *argv))
+	if (find_command(o, *argv, &take))
 		argv++;
-	else if (*argv && **argv && **argv != '-')
-		return unknown_command(*argv, false);
 	if (o->command == COMMAND_AGENT)
 		return take_agent_words(o, argv);
-	if (o->command == COMMAND_DIFF)
-		o->diff.fail_over = -1;
-	err = cli_preset(&options_commands[o->command], o);
-	if (!err)
-		err = cli_parse(&options_commands[o->command], argv, o);
-	return err || o->show != SHOW_NOTHING ? err : options_check(o);
+	return parse_words(o, argv, take);
 }
 
 void options_free(struct options *o)
 {
 	switch (o->command) {
 	case COMMAND_RECORD:
+		free(o->record.script_command);
+		/* fall through */
 	case COMMAND_TOP:
 	case COMMAND_DUMP:
 	case COMMAND_PS:
@@ -124,6 +175,7 @@ void options_free(struct options *o)
 
 #define COMMAND_COLUMN 14	/* where what a command does begins */
 #define FORMAT_COLUMN 22	/* and what a format is */
+#define START_COLUMN 31		/* and what a first command does */
 
 static void print_command(size_t i, FILE *out)
 {
@@ -157,10 +209,35 @@ static void print_overview(FILE *out)
 	}
 	fprintf(out, "\nProfiles running CPython processes without changing them.\n");
 	print_commands(out);
+	fprintf(out, "\nattach PID, run PROGRAM, flamegraph FILE and version are understood, "
+		"too.\n");
 	fprintf(out, "\nRun tachbpf help COMMAND for the options of a command. The options of "
 		"record:\n");
 	cli_print_options(&options_commands[COMMAND_RECORD], out);
 	cli_print_examples(&options_commands[COMMAND_RECORD], out);
+}
+
+/* tachbpf alone: the commands that people begin with. */
+static void print_start(FILE *out)
+{
+	static const char *const rows[][2] = {
+		{ "sudo tachbpf -p 1234 -d 10", "record a process for 10 seconds" },
+		{ "sudo tachbpf app.py", "run a program and record it" },
+		{ "sudo tachbpf -a -d 30", "record every Python process on this host" },
+		{ "sudo tachbpf top", "live view of the busiest Python processes" },
+		{ "sudo tachbpf dump 1234", "what each thread of a process is doing now" },
+		{ "tachbpf report RECORDING", "where the time was spent" },
+		{ "tachbpf open RECORDING", "the same as a flame graph in the browser" },
+	};
+	size_t i;
+
+	fprintf(out, "tachbpf samples Python programs, one process or a whole host, without "
+		"changing\nor restarting them.\n\n");
+	for (i = 0; i < ARRAY_SIZE(rows); i++)
+		cli_print_row(rows[i][0], rows[i][1], START_COLUMN, out);
+	fprintf(out, "\n-m MODE says what to sample: cpu (default), wall, offcpu, gil, "
+		"exception, mem.\n`sudo tachbpf doctor` checks this machine; `tachbpf --help` "
+		"lists all\ncommands and options, `man tachbpf` describes them.\n");
 }
 
 static void print_formats(const struct options *o, FILE *out)
@@ -214,6 +291,8 @@ void options_print(const struct options *o, FILE *out)
 		print_formats(o, out);
 	else if (o->show == SHOW_INPUTS)
 		print_inputs(out);
+	else if (o->show == SHOW_START)
+		print_start(out);
 	else if (o->named)
 		print_help(o, out);
 	else

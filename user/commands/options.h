@@ -26,7 +26,7 @@
 #include "resolve/record_mode.h"
 #include "target/proc_filter.h"
 
-/* Exit status after usage errors; after other errors it is 1. */
+/* Exit status after usage errors, and of tachbpf alone; after other errors it is 1. */
 #define EXIT_USAGE 2
 /* record: no Python was seen. */
 #define EXIT_NO_PYTHON 3
@@ -67,6 +67,8 @@ struct record_export {
 struct record_options {
 	struct select_options select;
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
+	bool script;			/* the command is a Python script: ... */
+	char **script_command;		/* ... what it is executed with; script_command() */
 	uint32_t rate_hz;		/* -r; 0: default for the selection */
 	uint32_t native;		/* --native: enum native_bits; also in capture */
 	bool kernel;			/* --kernel */
@@ -239,7 +241,10 @@ enum command_id {
 };
 
 /* Instead of running the command: print this on stdout. */
-enum options_show { SHOW_NOTHING, SHOW_HELP, SHOW_VERSION, SHOW_FORMATS, SHOW_INPUTS };
+enum options_show {
+	SHOW_NOTHING, SHOW_HELP, SHOW_VERSION, SHOW_FORMATS, SHOW_INPUTS,
+	SHOW_START,			/* no word at all: how to begin */
+};
 
 struct options {
 	enum command_id command;

@@ -102,7 +102,8 @@ static const char *other_mode(const struct record_options *r)
 	if (args->every_bytes)
 		return "--every requires --mode mem";
 	if (args->interval_s > 0)
-		return "--interval requires --mode mem";
+		return "--interval requires --mode mem; for a sampling rate use -r: -r 999, -r "
+		       "10khz";
 	if (args->allocations)
 		return "--allocations requires --mode mem";
 	return NULL;
@@ -322,8 +323,11 @@ static int check_record(struct options *o)
 
 	use_conditions(&r->select, r->select.pid_cnt || r->command);
 	set_native(r);
-	if (r->select.all + (r->select.pid_cnt > 0) + (r->command != NULL) > 1)
-		return refuse("-a, -p and -- COMMAND are mutually exclusive: use only one of them");
+	if (r->select.all && (r->select.pid_cnt || r->command))
+		return refuse("-a (every Python process on this host) cannot be used with -p or "
+			      "-- COMMAND: leave one of them out");
+	if (r->select.pid_cnt && r->command)
+		return refuse("-p and -- COMMAND are mutually exclusive: use only one of them");
 	if (!r->select.all && !r->select.pid_cnt && !r->command)
 		return refuse("nothing selected: use -a, -p PID, -- COMMAND, or a filter such as "
 			      "--container NAME; see: tachbpf --help");

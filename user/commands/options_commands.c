@@ -10,7 +10,8 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		.synopsis = TEXTS("tachbpf [record] -a [OPTIONS]",
 		  "tachbpf [record] --container NAME | --unit UNIT | ... [OPTIONS]",
 		  "tachbpf [record] -p PID[,PID...] [OPTIONS]",
-		  "tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]"),
+		  "tachbpf [record] [OPTIONS] -- COMMAND [ARGUMENT...]",
+		  "tachbpf [record] [OPTIONS] SCRIPT.py [ARGUMENT...]"),
 		.examples = TEXTS(
 		  "sudo tachbpf -a -d 30",
 		  "record every Python process on this host for 30 seconds",
@@ -18,7 +19,7 @@ const struct cli_command options_commands[COMMAND_CNT] = {
 		  "record a program from start to end, sampled at 999 Hz",
 		  "sudo tachbpf -m mem -p 1234 -d 10m -o app.mlyze",
 		  "find the code that makes a process grow; then: tachbpf mem app.mlyze"),
-		.settings = options_record, .word = options_record_word,
+		.settings = options_record, .word = options_pid_word,
 		.rest = options_record_rest,
 	},
 	[COMMAND_TOP] = {

@@ -101,7 +101,7 @@ static const struct setting_word statuses[] = {
 	.wanted = "expected 1 to 50000 Hz, such as 99, 999 or 10khz"
 #define SECONDS(member)                                                                            \
 	.type = &setting_seconds, AT_A(double, member), .min = 1, .max = YEAR,                     \
-	.wanted = "expected more than 0 and at most 366 days, such as 30, 0.5, 30s or 1h"
+	.wanted = "expected a time of at most 366 days, such as 30, 0.5, 500ms, 30s, 5m or 1h"
 #define PIDS .type = &type_pids, AT(select)
 #define NATIVE(member)                                                                             \
 	.type = &type_native, AT_A(uint32_t, member), .words = natives,                            \
@@ -229,7 +229,9 @@ const struct setting options_record[] = {
 	  FIXED(record.select.proc_filter.children, CHILDREN_NO) },
 	USE(exclusions),
 	{ 'm', "mode", "MODE", HOW, "what to sample: cpu (default), wall, offcpu, gil, exception "
-	  "or all; or mem: memory", CHOICE(record.mode, modes) },
+	  "or all; or mem: memory", CHOICE(record.mode, modes),
+	  .wanted = "expected cpu, wall, offcpu, gil, exception, all or mem; to run a module: -- "
+	  "python3 -m MODULE" },
 	{ 0, "every", "BYTES", HOW, "-m mem: record one stack per this much new memory: 64K "
 	  "(default), 1M; one page (4096): every fault", &type_page_size,
 	  AT(record.capture.every_bytes), .max = BYTES_MAX },

@@ -39,8 +39,11 @@ extern const struct setting_type type_signal;		/* int */
 /* Of all: -v is one more each time. */
 extern const struct setting_type type_verbose;		/* int */
 
-/* Words that are no options; target is a struct options. 0, or -errno after having logged why. */
-int options_record_word(void *target, char *word);
+/*
+ * Words that are no options; target is a struct options. 0, CLI_REST, or -errno after having logged
+ * why. options_run_word(): the first word of a command, which may be a Python script.
+ */
+int options_run_word(void *target, char *word);
 int options_record_rest(void *target, char **words);
 int options_pid_word(void *target, char *word);
 int options_file_word(void *target, char *word);

@@ -18,6 +18,7 @@
 #include "formats/readers.h"
 #include "formats/sinks.h"
 #include "model/profile_names.h"
+#include "target/script.h"
 
 #define PID_MAX 4194304		/* PID_MAX_LIMIT, include/linux/threads.h */
 #define INTERVALS_MAX 1000	/* of --leaks */
@@ -431,14 +432,29 @@ int options_pid_word(void *target, char *word)
 	return cli_set(target, &pid, word);
 }
 
-int options_record_word(void *target, char *word)
+int options_run_word(void *target, char *word)
+{
+	((struct options *)target)->record.script = script_is_python(word);
+	return CLI_REST;
+}
+
+/* Puts the interpreter of a script before it. 0, or -errno after logging. */
+static int add_interpreter(struct record_options *r)
 {
 	char shown[CLI_TEXT_MAX];
+	int err;
 
-	escape_text(word, strlen(word), shown, sizeof(shown));
-	log_error("unknown command '%s'; to start and record a program: tachbpf -- %s ...", shown,
-		  shown);
-	return -EINVAL;
+	r->script_command = script_command(r->command);
+	err = r->script_command ? 0 : -errno;
+	if (!err)
+		r->command = r->script_command;
+	else if (err == -ENOENT)
+		log_error("no python3 in PATH to run '%s': name it: tachbpf -- /PATH/TO/python3 "
+			  "%s ...", escape_text(r->command[0], strlen(r->command[0]), shown,
+						sizeof(shown)), shown);
+	else
+		log_error("out of memory");
+	return err;
 }
 
 int options_record_rest(void *target, char **words)
@@ -450,7 +466,7 @@ int options_record_rest(void *target, char **words)
 		return -EINVAL;
 	}
 	o->record.command = words;
-	return 0;
+	return o->record.script ? add_interpreter(&o->record) : 0;
 }
 
 int options_file_word(void *target, char *word)

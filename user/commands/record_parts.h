@@ -23,13 +23,23 @@ struct recording_paths;
 struct recording_result;
 struct spawned;
 
-/*
- * ---- record_show.c: messages if there are no samples, waiting for the command, the exit
- * status ----
- */
+/* ---- record_explain.c: messages if there are no samples ---- */
 
-/* Logs why there are no samples, or that only children of the command were recorded. */
-void record_explain(const struct record_options *opts, const struct recording_result *result);
+/* How a recording ended. */
+struct record_end {
+	double ran_s;			/* its time: that of a command that has ended */
+	uint32_t rate_hz;
+	pid_t command_pid;		/* of a command that has not ended; 0: it has, or none */
+	int command_status;		/* as of spawn_ended() */
+};
+/*
+ * Logs why there is no Python process, or why there are no samples, or that only children of the
+ * command were recorded.
+ */
+void record_explain(const struct record_options *opts, const struct recording_result *result,
+		    const struct record_end *end);
+
+/* ---- record_show.c: waiting for the command, the exit status ---- */
 
 /*
  * Waits for the end of the command, which may go on after the recording. ended_by: the signals that

@@ -581,6 +581,7 @@ void recording_result(const struct recording *r, const struct capture_counts *co
 		.refused = r->remarks.cnt + r->remarks.more,
 		.samples = t.samples,
 		.lost = t.lost_total,
+		.unidentified = counts->unidentified,
 		.lost_processes = r->lost_cnt,
 		.elapsed_s = t.elapsed_s,
 		.cpu_s = (double)ticks.all / r->args.rate_hz,

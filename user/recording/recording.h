@@ -160,6 +160,7 @@ size_t recording_process_cnt(const struct recording *r);
 struct recording_result {
 	size_t processes, refused;	/* Python processes recorded, and not supported */
 	uint64_t samples, lost;		/* --mode mem: samples are allocations */
+	uint64_t unidentified;		/* ticks of processes that ended before the inspection */
 	uint64_t lost_processes;	/* processes whose profiles could not be written */
 	double elapsed_s;		/* the recording's duration */
 	double cpu_s;			/* CPU time of the processes; modes with ticks only */

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import signal
+import sys
 
 from notes import note
 from paths import binary
@@ -152,7 +153,33 @@ def test_ctrl_c_on_a_terminal_is_the_commands(python, out, oracle):
     assert any(f.func == "after_ctrl_c" for s in profile.samples for f in s.frames)
 
 
+# ---- scripts, and what other profilers' users type ----
+
+def test_a_script_runs_under_its_python(out):
+    script = out / "app.py"
+    script.write_text(f"#!{sys.executable}\nimport sys, time\n"
+                      "while time.process_time() < 0.3: pass\nprint(sys.executable, sys.argv[1:])\n")
+    done = succeeded(tachbpf("-o", out / "x.tach", script, "-d", "1"))
+    assert f"running it with {sys.executable}\n" in done.stderr
+    assert done.stdout == f"{sys.executable} ['-d', '1']\n"
+    assert "app.py" in succeeded(tachbpf("report", "--by", "line", out / "x.tach")).stdout
+
+
+def test_async_says_what_an_old_python_cannot(python, out):
+    done = succeeded(tachbpf("--async", "-o", out / "x.tach", "--",
+                             *python.command("-c", "import time\nwhile time.process_time() < 0.3: pass")))
+    assert done.stderr.count("--async needs Python 3.14, and process ") == (python.minor < (3, 14)), done.stderr
+
+
 # ---- nothing was recorded ----
+
+def test_a_shim_that_still_starts_is_named(out):
+    os.mkfifo(out / "fifo")
+    done = tachbpf("-d", "0.2", "--kill", "-o", out / "x.tach", "--",
+                   "sh", "-c", 'read line <> "$0"; exec python3 -c pass', out / "fifo")
+    assert "'sh' was still running sh when the recording ended after " in done.stderr, repr(done)
+    assert done.returncode == 128 + signal.SIGTERM, repr(done)
+
 
 def test_no_python_is_said_and_leaves_nothing(out):
     done = tachbpf("-o", out / "x", "--", "ls", out)

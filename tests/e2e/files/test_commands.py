@@ -381,9 +381,11 @@ def test_a_hostile_file_name(tmp_path, command):
 # ---- usage ----
 
 @pytest.mark.parametrize("argv,words", [
-    ([], ["nothing selected", "-a", "-p", "--help"]),
-    (["-a", "-p", "1"], ["-a", "-p", "only one"]),
-    (["-a", "--", "x"], ["only one"]),
+    (["record"], ["nothing selected", "-a", "-p", "--help"]),
+    (["-a", "-p", "1"], ["-a", "-p", "leave one"]),
+    (["-a", "--", "x"], ["leave one"]),
+    (["-p", "1", "--", "x"], ["only one"]),
+    (["-p", "1", "--gil"], ["--gil: use -m gil"]),
     (["--"], ["no command", "python3 app.py"]),
     (["app.py"], ["unknown command 'app.py'", "tachbpf -- app.py"]),
     (["-a", "-r", "0"], ["--rate '0'", "1 to 50000"]),
@@ -411,8 +413,14 @@ def test_usage_errors(argv, words):
     assert not done.stdout
 
 
-def test_version():
-    assert re.fullmatch(r"tachbpf \d+\.\d+\.\d+\n", good("--version"))
+def test_nothing_shows_how_to_begin():
+    done = run()
+    assert done.returncode == 2 and not done.stdout and "tachbpf app.py" in done.stderr, repr(done)
+
+
+@pytest.mark.parametrize("word", ["--version", "-V", "version"])
+def test_version(word):
+    assert re.fullmatch(r"tachbpf \d+\.\d+\.\d+\n", good(word))
 
 
 # ---- help and man page ----

@@ -349,7 +349,7 @@ static void test_conditions(void **state)
 static void test_usage_errors(void **state)
 {
 	static const char *const bad[] = {
-		"", "record", "-r 99", "-a -p 1", "-a -- x", "-p 1 -- x", "--", "-a --",
+		"record", "-r 99", "-a -p 1", "-a -- x", "-p 1 -- x", "--", "-a --",
 		"frobnicate", "-a x", "--children", "--no-children", "--container",
 		"--container=", "-a --uid nosuchuser", "--min-age 0", "--min-age x",
 		"--exclude-pid 0", "--exclude-min-age 1", "info --uid 0 a", "-a --children=1",
