@@ -28,8 +28,7 @@ static const struct habit_command commands[] = {
 	{ "transform", .answer = "use tachbpf convert FILE -o NAME" },
 	{ "parse", .answer = "use tachbpf convert FILE -o NAME.jsonl" },
 	{ "script", .answer = "use tachbpf convert FILE -o NAME.folded (collapsed stacks)" },
-	{ "annotate", .answer = "use tachbpf report --by line FILE, or tachbpf open --format "
-				"heatmap FILE" },
+	{ "annotate", .answer = "use tachbpf report --annotate FILE" },
 };
 
 const struct habit_command *habits_find_command(const char *word)
