@@ -9,7 +9,9 @@ VERSION := 0.1.0
 O       ?= build
 PREFIX  ?= /usr/local
 DESTDIR ?=
-CC      = $(CROSS_$(ARCH))gcc
+# clang compiles the BPF programs, so it is there anyway; gcc is used where it is installed.
+OWN_CC := $(if $(shell command -v gcc),gcc,clang)
+CC      = $(if $(CROSS_$(ARCH)),$(CROSS_$(ARCH))gcc,$(OWN_CC))
 AR      = $(CROSS_$(ARCH))ar
 OBJCOPY = $(CROSS_$(ARCH))objcopy
 CLANG   ?= clang
@@ -77,8 +79,9 @@ GENERATED ?= $(wildcard generated)
 # Sanitized code is compiled quickly; -O1 warns of lengths that -O2 knows to be right.
 CFLAGS  ?= $(if $(SANFLAGS),-O1 -g1,-O2 -g)
 # A package is also built by compilers that were not there when the release was made.
-WERROR  ?= $(if $(wildcard generated),,-Werror)
-WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
+WERROR  ?= $(if $(wildcard generated)$(filter clang%,$(CC)),,-Werror)
+WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
+           $(if $(filter clang%,$(CC)),-Wno-missing-field-initializers -Wno-unknown-attributes) $(WERROR)
 ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SANFLAGS) $(STATICFLAGS) $(NO_PATHS) -D_GNU_SOURCE \
            -DTACHBPF_VERSION='"$(VERSION)"' -I. -Iuser -I$(O) $(LIBBPF_INCLUDE) -MMD -MP
 # The same bytes wherever the tree is.
@@ -220,7 +223,17 @@ $(O)/user/formats/html/html_pages.o: user/formats/html/html_pages.S $(HTML_PAGES
 	$(E) AS $<
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 
-$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o
+# The script without indentation, comments of whole lines and empty lines: each picture has it.
+$(O)/user/formats/svg/svg_script.text: user/formats/svg/svg_script.js
+	@mkdir -p $(@D)
+	$(E) GEN $@
+	$(Q)sed -e 's/^\t*//' -e '/SPDX/b' -e '/^\/\*.*\*\/$$/d' -e '/^$$/d' $< >$@
+
+$(O)/user/formats/svg/svg_script.o: user/formats/svg/svg_script.S $(O)/user/formats/svg/svg_script.text
+	$(E) AS $<
+	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
+
+$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o $(O)/user/formats/svg/svg_script.o
 # --------------------------------------------------------------------------------------------
 
 # --- what people type ------------------------------------------------------------------------
@@ -235,9 +248,8 @@ ifdef SYSROOT_FLAG
 	@AGENT=$(AGENT) NATIVE=$(NATIVE) sh tools/deps.sh cross
 endif
 
-demo: deps ## build, profile real Python for 5 seconds, show the result (root)
-	@$(MAKE) --no-print-directory -j$$(nproc) all
-	@sh tools/demo.sh $(O)/tachbpf
+demo: ## install what is missing, build, profile a small program for 5 seconds, say what that showed (root)
+	@MAKE="$(MAKE)" sh tools/demo.sh $(O)
 
 include tests/tests.mk tests/fuzz/fuzz.mk tests/bench/bench.mk packaging/install.mk packaging/packages.mk
 

@@ -11,6 +11,7 @@ BASH_COMPLETION := $(SHARE)/bash-completion/completions/tachbpf
 ZSH_DIR         ?= $(SHARE)/zsh/site-functions
 ZSH_COMPLETION  := $(ZSH_DIR)/_tachbpf
 FISH_COMPLETION := $(SHARE)/fish/vendor_completions.d/tachbpf.fish
+DOC_DIR         := $(SHARE)/doc/tachbpf
 
 install: install-tachbpf $(if $(filter 0,$(AGENT)),,install-agent) ## put programs, man pages, completions and (disabled) services under PREFIX (/usr/local)
 
@@ -21,6 +22,9 @@ ifneq ($(NATIVE),0)
 	install -D -m 755 $(O)/tachbpf-elf $(DESTDIR)$(PREFIX)/libexec/tachbpf/tachbpf-elf
 endif
 	install -D -m 644 docs/tachbpf.1 $(DESTDIR)$(SHARE)/man/man1/tachbpf.1
+	install -d $(DESTDIR)$(DOC_DIR)/docs
+	install -m 644 README.md CHANGELOG.md CONTRIBUTING.md $(DESTDIR)$(DOC_DIR)
+	install -m 644 $(wildcard docs/*.md docs/*.svg docs/*.png) $(DESTDIR)$(DOC_DIR)/docs
 	mkdir -p $(dir $(addprefix $(DESTDIR),$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION) $(UNITS)/))
 	$(O)/tachbpf completion bash >$(DESTDIR)$(BASH_COMPLETION)
 	$(O)/tachbpf completion zsh >$(DESTDIR)$(ZSH_COMPLETION)
@@ -39,4 +43,5 @@ uninstall: ## remove what was installed, except /etc/default/tachbpf and /etc/ta
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/tachbpf $(SHARE)/man/man1/tachbpf.1 $(UNITS)/tachbpf.service \
 		$(PREFIX)/libexec/tachbpf/tachbpf-elf $(PREFIX)/bin/tachbpf-agent $(SHARE)/man/man8/tachbpf-agent.8 $(UNITS)/tachbpf-agent.service \
 		$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
+	rm -rf $(DESTDIR)$(DOC_DIR)
 	rmdir $(DESTDIR)$(PREFIX)/libexec/tachbpf 2>/dev/null || true

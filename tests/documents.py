@@ -5,7 +5,9 @@
 Documents are README.md, CONTRIBUTING.md, docs/*.md, tests/shown.md and the README.md of each room.
 Files that they name exist; so do the functions that the pages on the design name. Only documents
 for developers name tests, which exist: README.md and docs/*.md leave that to tests/shown.md, whose
-rows name the tests of a claim. Each line of output is one complaint.
+rows name the tests of a claim. Links lead to files and headings that are there, and docs/README.md
+has one to each page. Messages of the program name no page: packages have them elsewhere. Each line
+of output is one complaint.
 """
 import re
 import sys
@@ -27,6 +29,11 @@ DESIGN_WORDS = 2500
 ON_FUNCTIONS = (DESIGN, "docs/decisions.md", "docs/limits.md", "docs/glossary.md")
 FUNCTION = re.compile(r"`(?:\w+ > )*([a-z]\w*_\w+)\(\)")
 WORD = re.compile(r"[A-Za-z_]\w*")
+MESSAGE = re.compile(r'"[^"]*\bdocs/[\w-]+\.md[^"]*"')
+INDEX = "docs/README.md"
+LINK = re.compile(r"\]\((?!\w+:)([\w./-]*)(?:#([^)\s]+))?\)")
+HEADING = re.compile(r"(?m)^#+ (.*)$")
+CODE = re.compile(r"(?ms)^```.*?^```|`[^`\n]*`")
 
 
 def documents(tree):
@@ -88,8 +95,41 @@ def wrong_in_line(tree, name, line, known, functions):
         yield from (f"there is no {f}()" for f in FUNCTION.findall(line) if f not in functions)
 
 
+def anchors(text):
+    """The names that links to headings of a page have."""
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+
+
+def wrong_links(path, text):
+    """Links of a page to files or headings that are not there."""
+    for name, heading in LINK.findall(CODE.sub("", text)):
+        target = path.parent / name if name else path
+        if not target.exists():
+            yield f"there is no {name} that it links to"
+        elif heading and target.suffix == ".md" and heading not in anchors(target.read_text(encoding="utf-8")):
+            yield f"{name or 'it'} has no heading #{heading}"
+
+
+def wrong_messages(tree):
+    """Strings of the program that name a page where it is in the source tree only."""
+    for path in sorted((tree / "user").rglob("*.c")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if MESSAGE.search(line):
+                yield f"{path.relative_to(tree)}:{number}: name tachbpf(1): docs/ is not there when it is installed"
+
+
+def not_in_index(tree):
+    """Pages that docs/README.md does not link to."""
+    if (tree / INDEX).exists():
+        text = (tree / INDEX).read_text(encoding="utf-8")
+        yield from (f"{INDEX}:1: it does not link to {path.name}" for path in sorted(tree.glob("docs/*.md"))
+                    if path.name != "README.md" and f"]({path.name}" not in text)
+
+
 def complaints(tree):
     tree = Path(tree)
+    yield from wrong_messages(tree)
+    yield from not_in_index(tree)
     known, functions = tests(tree), words(tree)
     for path in documents(tree):
         name = path.relative_to(tree).as_posix()
@@ -97,6 +137,7 @@ def complaints(tree):
         for number, line in enumerate(text.splitlines(), 1):
             for wrong in wrong_in_line(tree, name, line, known, functions):
                 yield f"{name}:{number}: {wrong}"
+        yield from (f"{name}:1: {wrong}" for wrong in wrong_links(path, text))
         if name == DESIGN and len(text.split()) > DESIGN_WORDS:
             yield f"{name}:1: {len(text.split())} words, at most {DESIGN_WORDS} are allowed"
 

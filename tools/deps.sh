@@ -18,12 +18,12 @@ here=$(dirname "$0")
 candidate() { apt-cache policy "$1" | grep -q '^ *Candidate: [^(]'; }
 
 missing=
-have gcc || need gcc
 header string.h || need libc6-dev
 if [ ! -d "$here/../generated" ]; then	# a source tarball has what these make
-	have clang || need clang
-	have llvm-strip || need llvm
+	have clang || need clang		# it compiles the rest, too, where there is no gcc
 	sh "$here/bpftool.sh" >/dev/null || need bpftool
+else
+	have gcc || need gcc
 fi
 header bpf/libbpf.h || need libbpf-dev
 header gelf.h || need libelf-dev
@@ -66,6 +66,8 @@ rpm)
 esac
 case "${1:-build}" in
 check | check-all)
+	have gcc || need gcc
+	have llvm-objdump || need llvm
 	header cmocka.h || need libcmocka-dev
 	have ccache || need ccache
 	have mandoc || need mandoc

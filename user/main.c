@@ -16,9 +16,9 @@
 #define COMMANDS(X)                                                                                \
 	X(RECORD, record_run, record) X(TOP, top_run, top) X(DUMP, dump_run, dump)                 \
 	X(INFO, info_run, info) X(REPORT, report_run, report)                                      \
-	X(REPLAY, replay_run, replay) X(OPEN, open_run, replay) X(MEM, mem_run, mem)               \
-	X(CONVERT, convert_run, convert) X(MERGE, merge_run, merge)                                \
-	X(SPLIT, split_run, split) X(DIFF, diff_run, diff) X(GIL, gil_run, gil)                    \
+	X(CONVERT, convert_run, convert) X(OPEN, open_run, convert) X(MEM, mem_run, mem)           \
+	X(MERGE, merge_run, merge) X(SPLIT, split_run, split)                                      \
+	X(DIFF, diff_run, diff) X(GIL, gil_run, gil)                                               \
 	X(RECOVER, recover_run, recover) X(DOCTOR, doctor_run, doctor) X(PS, ps_run, ps)           \
 	X(AGENT, agent_command_run, agent) X(COMPLETION, completion_run, completion)
 

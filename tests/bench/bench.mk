@@ -16,6 +16,10 @@ bench-picture: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## docs/overhead.svg
 	$(BENCH)/bench.py --quick --seconds 0.4 --json $(O)/bench.json $(BENCHFLAGS)
 	$(BENCH)/picture.py $(O)/bench.json docs/overhead.svg
 
+.PHONY: pictures
+pictures: $(O)/tachbpf ## README's pictures: docs/flamegraph.png, docs/top.svg; needs Chromium and tmux (root)
+	$(BENCH)/screens.py docs
+
 # Ratios that make check-truth compares with: tests/bench/budget.json, written by budget.
 READ_COST = $(O)/tests/bench/read_cost
 $(READ_COST): | $(O)/tests/bench/read_cost.bpf.o

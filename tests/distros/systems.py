@@ -220,9 +220,9 @@ class System:
         """Its root after `make deps`, with the tree in /src."""
         return fresh(cache.path_of(Ready(self).name), sources())
 
-    def fresh_bare(self):
-        """Its root as debootstrap makes it, without the tree."""
-        return fresh(cache.path_of(Bare(self).name))
+    def fresh_bare(self, tree=()):
+        """Its root as debootstrap makes it, with these files of the tree in /src."""
+        return fresh(cache.path_of(Bare(self).name), tree)
 
 
 UBUNTU = ("main", "universe")

@@ -3,28 +3,33 @@
 import re
 import time
 
-# Functions of tools/demo.py, which uses a CPU all the time.
-DEMO_ROW = re.compile(r"^ *\d+\.\d+ .*/src/tools/demo\.py:\d+$", re.M)
+from systems import sources
+
+STEP = re.compile(r"^(Installing build dependencies|Building) +\d+\.\d s   (\d+ packages|build/tachbpf)$", re.M)
+SHOWED = re.compile(r"^What this showed: .* (\d+) % of its CPU time is in one line,$.*^    demo\.py:\d+: if .* not in self\.visitors:$",
+                    re.M | re.S)
 COMPLAINT = re.compile(r"warning|deprecated|not found|fatal:|^E: ", re.I)
-# On a machine that does other things the demo's own functions need not be the hottest.
-DEMO = """
-make -C /src demo || exit 1
-echo "== all of its rows"
-/src/build/tachbpf report --limit 0 /tmp/tachbpf-demo.*/profile
-"""
 
 
 def test_demo(ready, keep, record_property):
-    """It builds without a warning, profiles, and shows its own program's functions."""
-    with ready.fresh() as run:
+    """Where there is nothing but make: it installs, builds, and says what its own program's fault is."""
+    with ready.fresh_bare(sources()) as run:
         start = time.monotonic()
-        done = run("sh", "-c", DEMO)
+        done = run("make", "--no-print-directory", "-C", "/src", "demo")
         record_property("demo", {ready.name: time.monotonic() - start})
-    keep(done.stdout)
+        log = run.path("/src/build/demo.log").read_text()
+    keep(done.stdout + log)
     assert done.returncode == 0, done.stdout[-4000:]
-    demo, _, rows = done.stdout.partition("== all of its rows\n")
-    build = demo.partition("\n== ")[0]          # a recording may warn of a busy machine
-    complaints = [line for line in build.splitlines() if COMPLAINT.search(line)]
-    assert not complaints, complaints
-    assert "/profile\n" in demo and "flame graph" in demo
-    assert DEMO_ROW.search(rows), done.stdout[-4000:]
+    assert [title for title, _ in STEP.findall(done.stdout)] == ["Installing build dependencies", "Building"]
+    steps = done.stdout.partition("\n$ ")[0]          # a recording may warn of a busy machine
+    assert len(steps.splitlines()) == 2 and not COMPLAINT.search(steps), steps
+    assert int(SHOWED.search(done.stdout)[1]) >= 20, done.stdout[-4000:]
+    assert "sudo make install" in done.stdout and log.count("\nSetting up ") > 10
+
+
+def test_a_step_that_fails(ready):
+    """The end of its output is shown, and where the rest is."""
+    with ready.fresh() as run:
+        done = run("sh", "-c", "echo '#error broken' >>/src/user/base/json.c; make -C /src demo")
+    assert done.returncode != 0
+    assert re.search(r"^Building +failed\nThe last lines of build/demo\.log:\n(    .*\n)*    .*#error broken", done.stdout, re.M)

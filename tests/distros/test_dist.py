@@ -18,7 +18,7 @@ BUILD_IT = """
 set -e
 cd /from/tachbpf-*
 make deps
-for tool in clang bpftool llvm-strip git; do
+for tool in clang bpftool git; do
 	! command -v $tool || exit 1
 done
 unshare --net make -j2 all

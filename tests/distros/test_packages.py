@@ -2,7 +2,7 @@
 """Packages of distributions: built in a fresh system, looked at, installed, used and removed."""
 import re
 
-from systems import BUSY, commit
+from systems import BUSY, commit, sources
 
 ONLY = ("debian-12", "debian-13")
 RPM_FILES = {
@@ -11,7 +11,9 @@ RPM_FILES = {
     "/usr/share/bash-completion/completions/tachbpf", "/usr/share/zsh/site-functions/_tachbpf",
     "/usr/share/fish/vendor_completions.d/tachbpf.fish", "/usr/lib/systemd/system/tachbpf.service",
     "/etc/default/tachbpf", "/usr/share/licenses/tachbpf/LICENSE",
-    "/usr/share/doc/tachbpf/README.md", "/usr/share/doc/tachbpf/CHANGELOG.md",
+    *(f"/usr/share/doc/tachbpf/{file}" for file in sources()
+      if re.fullmatch(r"(README|CHANGELOG|CONTRIBUTING)\.md|docs/[^/]*\.(md|svg|png)", file)),
+    "/usr/share/doc/tachbpf/docs",
 }
 AGENT_RPM_FILES = {
     "/usr/bin/tachbpf-agent", "/usr/share/man/man8/tachbpf-agent.8",
@@ -40,6 +42,7 @@ tachbpf report /tmp/first >/dev/null
 for file in /usr/share/man/man1/tachbpf.1.gz /usr/share/bash-completion/completions/tachbpf \
 	    /usr/share/zsh/vendor-completions/_tachbpf /etc/default/tachbpf /usr/libexec/tachbpf/tachbpf-elf \
 	    /usr/share/fish/vendor_completions.d/tachbpf.fish \
+	    /usr/share/doc/tachbpf/README.md /usr/share/doc/tachbpf/docs/modes.md \
 	    /usr/bin/tachbpf-agent /usr/share/man/man8/tachbpf-agent.8.gz; do
 	dpkg -S $file
 done

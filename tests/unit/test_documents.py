@@ -68,6 +68,25 @@ class Planted(unittest.TestCase):
         self.assertEqual(len(self.found("`util_none()`", "user/base/README.md")), 1)
         self.assertEqual(self.found("`util_none()`"), [])      # pages on other subjects name others'
 
+    def test_a_message_that_names_a_page(self):
+        for text, cnt in (('log("see docs/files.md");', 1), ('/* docs/files.md */', 0), ('log("see tachbpf(1)");', 0)):
+            self.assertEqual(len(self.found(text, "user/base/say.c")), cnt, text)
+
+    def test_links(self):
+        for text in ("[a](planted.md) [b](../user/base/util.c)", "# A `--word`: x\n[c](#a---word-x)", "`[d](none.md)`",
+                     "```\n[e](none.md)\n```", "[f](https://example.org/none.md)"):
+            self.assertEqual(self.found(text), [], text)
+        self.assertEqual(self.found("[a](none.md)"), ["docs/planted.md:1: there is no none.md that it links to"])
+        self.assertEqual(self.found("# One\n[a](planted.md#two)"), ["docs/planted.md:1: planted.md has no heading #two"])
+
+    def test_a_page_that_the_index_lacks(self):
+        with tempfile.TemporaryDirectory() as directory:
+            docs = Path(directory) / "docs"
+            docs.mkdir()
+            for name, text in (("README.md", "[x](one.md#part)"), ("one.md", "# Part"), ("two.md", "")):
+                (docs / name).write_text(text)
+            self.assertEqual(list(documents.complaints(directory)), ["docs/README.md:1: it does not link to two.md"])
+
     def test_a_long_design(self):
         self.assertEqual(self.found("word " * 2500, "docs/design.md"), [])
         self.assertEqual(self.found("word " * 2501, "docs/design.md"),

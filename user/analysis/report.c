@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/report_key.h"
 #include "analysis/report_order.h"
 #include "base/util.h"
 #include "bpf/abi.h"
@@ -68,9 +69,7 @@ struct stack {
 };
 
 struct report {
-	enum report_by by;
-	bool detail;
-	enum self_of self_of;
+	struct report_kind kind;
 	bool hides_native;
 	uint64_t sample_cnt;
 	double excess;			/* of all weights */
@@ -99,7 +98,7 @@ struct report *report_new(enum report_by by)
 
 	if (!r)
 		return NULL;
-	r->by = by;
+	r->kind.by = by;
 	r->names = intern_new();
 	if (!r->names) {
 		free(r);
@@ -111,12 +110,17 @@ struct report *report_new(enum report_by by)
 
 void report_show_detail(struct report *r)
 {
-	r->detail = true;
+	r->kind.detail = true;
 }
 
 void report_show_native(struct report *r)
 {
-	r->self_of = SELF_OF_FUNCTIONS;
+	r->kind.self_of = SELF_OF_FUNCTIONS;
+}
+
+void report_show_mine(struct report *r)
+{
+	r->kind.mine = true;
 }
 
 static void end_profile(struct report *r)
@@ -196,16 +200,10 @@ static struct string_ref *label_at(const struct report *r, uint32_t i)
 	return (struct string_ref *)(void *)r->labels.data + i;
 }
 
-/* Returns true if each row is a function or a line. */
-static bool by_code(const struct report *r)
-{
-	return r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
-}
-
 /* Returns true if each profile has a row. Rows of one container are joined at the end. */
 static bool by_profile(const struct report *r)
 {
-	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
+	return r->kind.by == REPORT_BY_PROCESS || r->kind.by == REPORT_BY_CONTAINER;
 }
 
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label)
@@ -216,7 +214,7 @@ int report_begin(struct report *r, const struct profile_tables *tables, const ch
 		return -ENOMEM;
 	r->profile_cnt++;
 	r->tables = tables;
-	if (r->by == REPORT_BY_THREAD) {
+	if (r->kind.by == REPORT_BY_THREAD) {
 		r->thread_row_0 = r->row_cnt;
 		r->threads = thread_map_new();
 		return r->threads ? 0 : -ENOMEM;
@@ -262,15 +260,13 @@ static void note_lowest(int32_t *lowest, int32_t line)
 static int row_of_frame(struct report *r, uint32_t id, struct id_map *map, uint32_t *row)
 {
 	const struct frame *f = &r->tables->frames[id];
-	struct frame key = { .line = LINE_NONE, .end_line = LINE_NONE, .column = COLUMN_NONE,
-			     .end_column = COLUMN_NONE, .opcode = OPCODE_NONE, .kind = f->kind };
-	int err;
+	struct frame key = report_key_of(r->kind.by, f);
+	int err = our_string(r, f->file, &key.file);
 
-	if (r->by == REPORT_BY_LINE)
-		key.line = key.end_line = f->line;
-	err = our_string(r, f->file, &key.file);
 	if (!err)
-		err = our_string(r, f->func, &key.func);
+		err = report_by_function(r->kind.by) ?
+		      our_string(r, f->func, &key.func) :
+		      intern_string(r->names, "", 0, &key.func);
 	if (!err)
 		err = intern_frame(r->names, &key, row);
 	if (!err)
@@ -280,7 +276,7 @@ static int row_of_frame(struct report *r, uint32_t id, struct id_map *map, uint3
 	if (err)
 		return err;
 	note_lowest(&r->about[*row].lowest_line, f->line);
-	if (r->by == REPORT_BY_FUNCTION)
+	if (r->kind.by == REPORT_BY_FUNCTION)
 		note_lowest(&r->about[*row].first_line, f->first_line);
 	return 0;
 }
@@ -290,7 +286,7 @@ static int find_row(struct report *r, uint32_t id, uint32_t *row)
 {
 	if (id_map_get(&r->row_of, id, row))
 		return 0;
-	if (r->detail || !frame_is_detail(r->tables, id, r->self_of))
+	if (report_has_row(&r->kind, r->tables, id))
 		return row_of_frame(r, id, &r->row_of, row);
 	*row = frame_is_native(r->tables, &r->tables->frames[id]) ? ROW_NATIVE : ROW_DETAIL;
 	return id_map_set(&r->row_of, id, *row);
@@ -299,9 +295,9 @@ static int find_row(struct report *r, uint32_t id, uint32_t *row)
 /* Adds the count of the repeated stack. */
 static inline void add_pending(struct report *r, struct stack *st)
 {
-	struct sums *self = r->sums + st->self;
+	if (st->depth && st->pending && IS_ROW(st->self)) {
+		struct sums *self = r->sums + st->self;
 
-	if (st->depth && st->pending) {
 		self->self += st->pending;
 		self->total += st->alone ? st->pending : 0;
 		if (st->pending_excess > 0)
@@ -374,9 +370,9 @@ static inline int find_self(struct report *r, struct stack *st)
 	st->alone = false;
 	while (row < end && !IS_ROW(*row))
 		row++;
-	if (row == end)
+	if (row == end && !r->kind.mine)
 		return st->depth ? enter_alone(r, st) : 0;
-	st->self = *row;
+	st->self = row == end ? ROW_DETAIL : *row;
 	return 0;
 }
 
@@ -462,7 +458,7 @@ int report_event(void *ctx, const struct event *ev)
 		excess = (double)weight * ((double)ev->weight - 1);
 		r->excess += excess;
 	}
-	if (r->by == REPORT_BY_THREAD)
+	if (r->kind.by == REPORT_BY_THREAD)
 		return add_to_thread(r, ev, weight);
 	if (by_profile(r)) {
 		add_to_row(r, r->selected, weight);
@@ -490,7 +486,7 @@ static int merged_row(struct report *r, const struct report *other, uint32_t the
 	struct frame key;
 	int err;
 
-	if (!by_code(r)) {
+	if (!report_by_code(r->kind.by)) {
 		*row = r->row_cnt;
 		err = need_row(r, *row);
 		if (err)
@@ -559,7 +555,7 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 {
 	static const struct string_ref none = { "", 0 };
 	const struct profile_tables *names = intern_tables(r->names);
-	bool named = by_code(r);
+	bool named = report_by_code(r->kind.by);
 	uint32_t i;
 
 	free(r->sorted);
@@ -578,12 +574,15 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 			.func = f ? names->strings[f->func] : *label_at(r, a->profile),
 			.kind = f ? f->kind : FRAME_SYNTHETIC,
 			.line = a->first_line > 0 ? a->first_line : a->lowest_line,
+			.end_line = f ? f->end_line : LINE_NONE,
+			.column = f ? f->column : COLUMN_NONE,
+			.end_column = f ? f->end_column : COLUMN_NONE,
 			.profile = a->profile, .thread_id = a->thread_id, .main = a->main,
 			.profile_cnt = 1,
 		};
 	}
 	*cnt = r->row_cnt;
-	if (r->by == REPORT_BY_CONTAINER)
+	if (r->kind.by == REPORT_BY_CONTAINER)
 		*cnt = report_join_containers(r->sorted, *cnt);
 	report_sort_rows(r->sorted, *cnt, sort);
 	return r->sorted;

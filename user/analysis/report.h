@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * report.h - adds up samples by function, line, process, thread or container.
+ * report.h - adds up samples by function, line, expression, process, thread or container.
  *
  * Memory grows with the number of rows and not with samples. Several profiles add up to one report:
  * functions are the same if kind, file and name are equal.
@@ -10,9 +10,13 @@
 
 #include "model/event.h"
 
-/* REPORT_BY_GIL: not from report.c, but from gil.h. */
+/*
+ * REPORT_BY_GIL: not from report.c, but from gil.h. A source line is one whatever functions are in
+ * it; an expression is a range of lines and columns of a source file.
+ */
 enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
-		 REPORT_BY_CONTAINER, REPORT_BY_GIL };
+		 REPORT_BY_CONTAINER, REPORT_BY_GIL, REPORT_BY_SOURCE_LINE,
+		 REPORT_BY_EXPRESSION };
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
 
 struct report;
@@ -24,11 +28,13 @@ struct report_row {
 	double self_squares;	/* by function and line: sum of the squares of the weights in
 				 * self, from which its noise is computed */
 	uint64_t total;		/* weight of samples that contain it, each sample once */
-	struct string_ref file;	/* by function, line */
-	struct string_ref func;	/* by process, thread, container: the profile's label */
-	enum frame_kind kind;	/* by function and line; otherwise FRAME_SYNTHETIC */
+	struct string_ref file;	/* by code */
+	struct string_ref func;	/* by source line and expression: empty; by process, thread,
+				 * container: the profile's label */
+	enum frame_kind kind;	/* by code; otherwise FRAME_SYNTHETIC */
 	int32_t line;		/* by function: its first line or, if that is unknown, the lowest
 				 * sampled one; LINE_NONE */
+	int32_t end_line, column, end_column;	/* by expression, as in struct frame */
 	/* by process, thread: index of its report_begin(); by container: the lowest of them */
 	uint32_t profile;
 	uint32_t profile_cnt;	/* by container: number of profiles in it */
@@ -50,6 +56,12 @@ void report_show_detail(struct report *r);
  * are innermost. Call this before report_begin().
  */
 void report_show_native(struct report *r);
+/*
+ * By code: only Python code of the project (code_owner.h) has rows; the self of all other code is
+ * that of its nearest caller in the project. Samples without any have no row. Call this before
+ * report_begin().
+ */
+void report_show_mine(struct report *r);
 
 /*
  * Begins a profile. tables must stay valid until report_end(), and label (the name of its process)

@@ -3,29 +3,21 @@
 #include "analysis/report_order.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/util.h"
-
-static int compare_text(const struct string_ref *a, const struct string_ref *b)
-{
-	int diff = memcmp(a->data, b->data, a->len < b->len ? a->len : b->len);
-
-	return diff ? diff : (a->len > b->len) - (a->len < b->len);
-}
 
 #define COMPARE(a, b) (((a) > (b)) - ((a) < (b)))
 
 static int by_name(const struct report_row *a, const struct report_row *b)
 {
-	int diff = compare_text(&a->func, &b->func);
+	int diff = ref_compare(a->func, b->func);
 
 	return diff ? diff : COMPARE(a->thread_id, b->thread_id);
 }
 
 static int by_file(const struct report_row *a, const struct report_row *b)
 {
-	int diff = compare_text(&a->file, &b->file);
+	int diff = ref_compare(a->file, b->file);
 
 	diff = diff ? diff : COMPARE(a->profile, b->profile);
 	return diff ? diff : COMPARE(a->line, b->line);
@@ -68,7 +60,7 @@ static int compare_rows(const void *a, const void *b, void *order)
 static int compare_containers(const void *a, const void *b)
 {
 	const struct report_row *x = a, *y = b;
-	int diff = compare_text(&x->func, &y->func);
+	int diff = ref_compare(x->func, y->func);
 
 	return diff ? diff : COMPARE(x->profile, y->profile);
 }
@@ -79,7 +71,7 @@ size_t report_join_containers(struct report_row *rows, size_t cnt)
 
 	qsort(rows, cnt, sizeof(*rows), compare_containers);
 	for (i = 0; i < cnt; i++) {
-		if (left && !compare_text(&rows[left - 1].func, &rows[i].func)) {
+		if (left && !ref_compare(rows[left - 1].func, rows[i].func)) {
 			rows[left - 1].self += rows[i].self;
 			rows[left - 1].total += rows[i].total;
 			rows[left - 1].profile_cnt++;

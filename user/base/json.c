@@ -78,6 +78,12 @@ static void put_escape(struct json *j, uint32_t cp)
 }
 
 /* Literal characters are written in pieces as long as possible. */
+/* Returns true for ASCII that needs no escape: most of what is written. */
+static inline bool is_plain(char c)
+{
+	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
+}
+
 static void put_string(struct json *j, const char *s, size_t len)
 {
 	size_t from = 0, at = 0, n;
@@ -85,6 +91,10 @@ static void put_string(struct json *j, const char *s, size_t len)
 
 	put_text(j, "\"");
 	while (at < len) {
+		if (is_plain(s[at])) {
+			at++;
+			continue;
+		}
 		n = utf8_char(s + at, len - at, &cp);
 		if (n && cp != '"' && cp != '\\' && utf8_printable(cp)) {
 			at += n;

@@ -23,6 +23,14 @@ static inline bool ref_is(struct string_ref s, const char *text)
 	return s.len == strlen(text) && !memcmp(s.data, text, s.len);
 }
 
+/* Returns < 0, 0 or > 0, as memcmp(); of two texts that begin alike, the shorter is less. */
+static inline int ref_compare(struct string_ref a, struct string_ref b)
+{
+	int diff = memcmp(a.data, b.data, a.len < b.len ? a.len : b.len);
+
+	return diff ? diff : (a.len > b.len) - (a.len < b.len);
+}
+
 static inline bool ref_starts_with(struct string_ref s, const char *head)
 {
 	size_t len = strlen(head);

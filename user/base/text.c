@@ -135,6 +135,16 @@ void text_print(FILE *out, const char *text, size_t width, enum text_cut cut, bo
 		fprintf(out, "%*s", (int)(width - has), "");
 }
 
+char *text_shorten(char *text, size_t size, size_t width)
+{
+	static const char dots[] = "…";
+	size_t at = width ? bytes_of(text, width - 1) : 0;
+
+	if (width && text_width(text) > width && at + sizeof(dots) <= size)
+		memcpy(text + at, dots, sizeof(dots));
+	return text;
+}
+
 size_t text_widest(size_t width, const char *text)
 {
 	size_t own = text_width(text);

@@ -41,6 +41,9 @@ enum text_cut { CUT_LEFT, CUT_RIGHT };	/* where "…" goes when it is too long *
 /* Prints text in width columns: padded with spaces if pad, cut if longer. 0: in full. */
 void text_print(FILE *out, const char *text, size_t width, enum text_cut cut, bool pad);
 
+/* Cuts text, in a buffer of size bytes, to width columns with "…". 0: in full. Returns text. */
+char *text_shorten(char *text, size_t size, size_t width);
+
 /* A column of a table for people. */
 struct text_column {
 	size_t width;		/* 0: the width of each text */

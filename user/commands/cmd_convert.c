@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_convert.c - tachbpf convert: writes profiles, or the samples that pass the filter, in
- * any format.
+ * cmd_convert.c - tachbpf convert, also called replay: writes profiles, or the samples that pass
+ * the filter, in any format. Only TACH is special: it has one profile, and only the names it uses.
  */
 #include "commands/commands.h"
 
@@ -13,69 +13,83 @@
 #include "base/util.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
+#include "commands/profile_parts.h"
 #include "commands/profile_set.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "model/intern.h"
 #include "model/profile_names.h"
 #include "model/remap.h"
+#include "model/sample_filter.h"
 
 struct convert {
+	struct profile_set set;
 	const struct convert_options *opts;
-	struct profile_set *set;
 	const struct sink_ops *ops;
-	struct profile_out out;	/* without a sink until the first profile */
-	struct remap *remap;	/* of the profile being read, to keep only what is used; or NULL */
-	size_t done;		/* profiles written */
+	struct profile_out out;		/* without a sink until the first profile */
+	struct sink *like;		/* the first part, without profiles; NULL: no parts */
+	size_t done;			/* profiles written, without parts */
+};
+
+/* Where the samples of a profile go. */
+struct target {
+	struct sink *sink;
+	struct remap *remap;		/* to keep only what is used; NULL: everything */
 };
 
 static int on_event(void *ctx, const struct event *ev)
 {
-	struct convert *c = ctx;
+	const struct target *to = ctx;
 	struct event ours;
 
-	if (!c->remap)
-		return c->out.sink->ops->event(c->out.sink, ev);
-	if (remap_event(c->remap, ev, &ours))
-		return -ENOMEM;
-	return c->out.sink->ops->event(c->out.sink, &ours);
+	if (!to->remap)
+		return sink_pass(to->sink, ev);
+	return remap_event(to->remap, ev, &ours) ? -ENOMEM : sink_pass(to->sink, &ours);
 }
 
-static int convert_with(struct convert *c, const struct profile_file *file, struct reader *r,
-			const struct profile_tables *tables)
+/* Passes the profile that r has selected to the sink, with these tables. */
+static int convert_with(struct profile_set *set, const struct profile_file *file, struct reader *r,
+			struct target *to, const struct profile_tables *tables)
 {
 	const struct reader_info *info = reader_info(r);
+	const struct sink_ops *ops = to->sink->ops;
 	char platform[PROFILE_PLATFORM_BYTES];
 	struct profile_meta meta = info->meta;
 	struct profile_stats stats = info->stats;
 	int err;
 
 	/* TACH has its own statistics: losses of session.json are left out. */
-	profile_file_context(file, &meta, c->ops == &sink_tach ? NULL : &stats, platform);
-	err = c->out.sink->ops->begin(c->out.sink, &meta, tables);
+	profile_file_context(file, &meta, ops == &sink_tach ? NULL : &stats, platform);
+	err = ops->begin(to->sink, &meta, tables);
+	reader_take(r, ops->kept ? EVENT_KEPT : 0);
 	if (!err)
-		err = profile_set_run(c->set, file, r, on_event, c);
-	if (!err && c->remap)
-		err = remap_libraries(c->remap);
-	if (!err)
-		err = c->out.sink->ops->end(c->out.sink, &stats);
-	if (!err)
-		c->done++;
-	return err;
+		err = profile_set_run(set, file, r, on_event, to);
+	if (!err && to->remap)
+		err = remap_libraries(to->remap);
+	return err ? err : ops->end(to->sink, &stats);
+}
+
+static int convert_into(struct profile_set *set, const struct profile_file *file, struct reader *r,
+			struct sink *sink)
+{
+	struct target to = { .sink = sink };
+
+	return convert_with(set, file, r, &to, reader_tables(r));
 }
 
 /* Writes to TACH with new tables, which have only the names that are used. */
-static int convert_used(struct convert *c, const struct profile_file *file, struct reader *r)
+static int convert_used(struct profile_set *set, const struct profile_file *file, struct reader *r,
+			struct sink *sink)
 {
+	struct target to = { .sink = sink };
 	struct intern *in = intern_new();
 	int err = -ENOMEM;
 
 	if (in)
-		c->remap = remap_new(reader_tables(r), in);
-	if (c->remap)
-		err = convert_with(c, file, r, intern_tables(in));
-	remap_free(c->remap);
-	c->remap = NULL;
+		to.remap = remap_new(reader_tables(r), in);
+	if (to.remap)
+		err = convert_with(set, file, r, &to, intern_tables(in));
+	remap_free(to.remap);
 	intern_free(in);
 	return err;
 }
@@ -88,83 +102,171 @@ static int refuse_several(const struct convert *c, size_t cnt, const char *or_mo
 	return -ECANCELED;
 }
 
-static int convert_profile(void *ctx, const struct profile_file *file, struct reader *r)
+/* Returns 0 if the format can hold this profile, too; -ECANCELED after logging why not. */
+static int check_profile(const struct convert *c, const struct profile_file *file,
+			 const struct profile_meta *meta)
 {
-	const struct profile_meta *meta = &reader_info(r)->meta;
-	struct convert *c = ctx;
-	int err;
-
 	if (c->ops->one_profile && c->done)
 		return refuse_several(c, c->done + 1, " or more");
-	if (c->ops == &sink_tach && meta->unit != UNIT_SAMPLES) {
-		log_error("'%s' counts %s, which TACH cannot hold: use another --format",
-			  file->shown, profile_unit_name(meta->unit));
-		return -ECANCELED;
-	}
-	err = profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, c->set->many);
-	if (!err && sample_filter_is_empty(&c->opts->input.filter))
+	if (c->ops != &sink_tach || meta->unit == UNIT_SAMPLES)
+		return 0;
+	log_error("'%s' counts %s, which TACH cannot hold: use another --format", file->shown,
+		  profile_unit_name(meta->unit));
+	return -ECANCELED;
+}
+
+static int open_out(struct convert *c)
+{
+	return profile_out_open(&c->out, c->ops, &c->opts->export, &c->opts->input, &c->set);
+}
+
+/* A profile of a set, which is all of convert->set or some of its files. */
+struct whole {
+	struct convert *convert;
+	struct profile_set *set;
+};
+
+static int convert_profile(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	struct whole *w = ctx;
+	struct convert *c = w->convert;
+	bool all = sample_filter_is_empty(&c->opts->input.filter);
+	int err = check_profile(c, file, &reader_info(r)->meta);
+
+	if (!err)
+		err = open_out(c);
+	if (!err && all)
 		err = profile_out_expect(&c->out, c->ops, &c->opts->export,
 					 reader_info(r)->event_cnt);
 	if (err)
 		return err;
-	if (c->ops == &sink_tach &&
-	    (!sample_filter_is_empty(&c->opts->input.filter) || reader_profile_cnt(r) > 1))
-		return convert_used(c, file, r);
-	return convert_with(c, file, r, reader_tables(r));
+	if (c->ops == &sink_tach && (!all || reader_profile_cnt(r) > 1))
+		err = convert_used(w->set, file, r, c->out.sink);
+	else
+		err = convert_into(w->set, file, r, c->out.sink);
+	c->done += !err;
+	return err;
 }
+
+/* ---- a part of the files: profile_parts.h ---- */
+
+struct convert_part {
+	struct profile_set set;
+	struct sink *sink;
+	bool some;		/* it has a profile */
+};
+
+static int part_begin(void *ctx, const void *whole)
+{
+	const struct convert *c = whole;
+	struct convert_part *part = ctx;
+
+	part->sink = c->ops->part(c->like);
+	return part->sink ? 0 : -ENOMEM;
+}
+
+static void part_end(void *ctx)
+{
+	struct convert_part *part = ctx;
+
+	if (part->sink)
+		part->sink->ops->close(part->sink);
+}
+
+static int part_add(void *ctx, const struct profile_file *file, struct reader *r)
+{
+	struct convert_part *part = ctx;
+
+	part->some = true;
+	return convert_into(&part->set, file, r, part->sink);
+}
+
+static int part_join(void *whole, void *from)
+{
+	struct convert_part *part = from;
+	struct convert *c = whole;
+	int err = part->some ? open_out(c) : 0;
+
+	return err || !part->some ? err : c->out.sink->ops->join(c->out.sink, part->sink);
+}
+
+static int part_read_again(void *whole, struct profile_set *set)
+{
+	struct whole w = { whole, set };
+
+	return profile_set_each(set, convert_profile, &w);
+}
+
+static const struct profile_parts_ops parts = {
+	.bytes = sizeof(struct convert_part), .begin = part_begin, .add = part_add,
+	.join = part_join, .read_again = part_read_again, .end = part_end,
+};
 
 /* Rejects several profiles as far as they are known before a file is open. */
 static int check_count(const struct convert *c)
 {
 	size_t i, cnt = 0;
 
-	for (i = 0; i < c->set->file_cnt; i++) {
-		const struct session_process *p = &c->set->files[i].process;
+	for (i = 0; i < c->set.file_cnt; i++) {
+		const struct session_process *p = &c->set.files[i].process;
 
 		cnt += sample_filter_wants_process(&c->opts->input.filter, p->tgid, p->comm);
 	}
 	return cnt > 1 && c->ops->one_profile ? refuse_several(c, cnt, "") : 0;
 }
 
-static int convert_set(struct convert *c)
+/* Passes all profiles to the sink; a format that supports parts takes several at a time. */
+static int convert_all(struct convert *c)
 {
+	struct whole w = { c, &c->set };
 	int err = check_count(c);
 
 	if (err)
 		return err;
-	err = profile_set_each(c->set, convert_profile, c);
-	if (!err && !c->done)
-		err = -ECANCELED;	/* reported for each file */
-	if (c->out.sink) {
-		err = profile_out_close(&c->out, err);
-		if (!err && c->ops == &sink_tach)
-			profile_out_renew(c->opts->export.output, &c->opts->input);
-		return err;
+	err = 1;
+	if (c->ops->part && c->opts->export.group != GROUP_CONTAINER)
+		c->like = c->ops->part(NULL);
+	if (c->like) {
+		err = profile_parts_in_turn(&c->set, &parts, c);
+		c->like->ops->close(c->like);
 	}
-	if (err != -ECANCELED)
-		profile_out_complain(c->opts->export.output, err);
+	return err == 1 ? profile_set_each(&c->set, convert_profile, &w) : err;
+}
+
+static int convert_set(struct convert *c)
+{
+	const char *output = c->opts->export.output;
+	int err;
+
+	c->set.filter = &c->opts->input.filter;
+	if (c->opts->export.group == GROUP_CONTAINER)
+		profile_set_order(&c->set);
+	err = convert_all(c);
+	if (!c->out.sink) {
+		if (err && err != -ECANCELED)
+			profile_out_complain(output, err);
+		return err ? err : -ECANCELED;	/* reported for each file */
+	}
+	err = profile_out_close(&c->out, err);
+	if (!err && c->ops == &sink_tach)
+		profile_out_renew(output, &c->opts->input, &c->set);
 	return err;
 }
 
 int convert_run(const struct convert_options *opts)
 {
 	struct reader_args args = profile_out_reader(&opts->input, opts->export.format);
-	struct profile_set set;
-	struct convert c = { .opts = opts, .set = &set, .ops = opts->export.format };
+	struct convert c = { .opts = opts, .ops = opts->export.format };
 	int err;
 
 	/* TACH has samples only: times are converted to numbers of samples. */
 	if (c.ops == &sink_tach && args.value == VALUE_DEFAULT)
 		args.value = VALUE_SAMPLES;
-	err = profile_set_open(&set, opts->input.paths, opts->input.path_cnt, &args);
-	if (!err) {
-		set.filter = &opts->input.filter;
-		if (opts->export.group == GROUP_CONTAINER)
-			profile_set_order(&set);
+	err = profile_set_open(&c.set, opts->input.paths, opts->input.path_cnt, &args);
+	if (!err)
 		err = convert_set(&c);
-	}
-	if (set.failed)
+	if (c.set.failed)
 		err = -ECANCELED;	/* reported where it happened */
-	profile_set_free(&set);
+	profile_set_free(&c.set);
 	return err ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -271,11 +271,11 @@ static int show_files(struct run *run)
 /* --html: a flame graph of all stacks. */
 static int write_page(const struct mem_options *opts)
 {
-	struct replay_options replay = { .input = opts->input };
+	struct convert_options convert = { .input = opts->input };
 
-	replay.export.format = &sink_flamegraph;
-	replay.export.output = opts->html;
-	return replay_run(&replay);
+	convert.export.format = &sink_flamegraph;
+	convert.export.output = opts->html;
+	return convert_run(&convert);
 }
 
 int mem_run(const struct mem_options *opts)

@@ -132,7 +132,7 @@ static int join_files(struct merging *j)
 		return err;
 	err = profile_out_close(&out, write_merged(j, out.sink));
 	if (!err)
-		profile_out_renew(j->opts->output, &j->opts->input);
+		profile_out_renew(j->opts->output, &j->opts->input, &j->set);
 	return err;
 }
 

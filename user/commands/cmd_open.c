@@ -79,9 +79,9 @@ static int show_page(struct opener *opener, const char *page)
 	return opener->why_not ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-int open_run(const struct replay_options *opts)
+int open_run(const struct convert_options *opts)
 {
-	struct replay_options replay = *opts;
+	struct convert_options convert = *opts;
 	char dir[PATH_MAX], page[PATH_MAX + 64];
 	struct opener opener;
 	int status;
@@ -90,12 +90,12 @@ int open_run(const struct replay_options *opts)
 		if (make_dir(dir))
 			return EXIT_FAILURE;
 		snprintf(page, sizeof(page), "%s/%s.html", dir, opts->export.format->name);
-		replay.export.output = page;
+		convert.export.output = page;
 	}
 	opener_start(&opener);
-	status = replay_run(&replay);
+	status = convert_run(&convert);
 	if (status == EXIT_SUCCESS)
-		status = show_page(&opener, replay.export.output);
+		status = show_page(&opener, convert.export.output);
 	else if (!opts->export.output && rmdir(dir) && errno == ENOTEMPTY)
 		show_page(&opener, page);	/* one of several files could not be read */
 	opener_stop(&opener);

@@ -26,6 +26,7 @@
 #include "target/inspector.h"
 #include "target/proc_filter_eval.h"
 #include "target/pythons.h"
+#include "telemetry/command_label.h"
 #include "worker/worker.h"
 
 #define BUILD_BYTES 96
@@ -35,6 +36,14 @@ struct listing {
 	struct python *list;
 	size_t cnt, cap;
 };
+
+/* Returns what people recognise a process by; out: its room. */
+static const char *label_of(const struct python *p, char out[COMMAND_LABEL_BYTES])
+{
+	const char *command = *p->command ? p->command : p->comm;
+
+	return command_label(command, strlen(command), 0, out);
+}
 
 static int keep_python(void *ctx, const struct python *p)
 {
@@ -47,6 +56,7 @@ static int keep_python(void *ctx, const struct python *p)
 
 static void json_python(struct json *j, const struct python *p)
 {
+	char label[COMMAND_LABEL_BYTES];
 	const char *word;
 	uint32_t bit;
 	size_t i;
@@ -65,6 +75,7 @@ static void json_python(struct json *j, const struct python *p)
 	json_double(j, "cpu_percent", p->cpu_pct);
 	json_string(j, "comm", p->comm);
 	json_string(j, "command", p->command);
+	json_string(j, "program", label_of(p, label));
 	json_bool(j, "profilable", p->profilable);
 	json_string(j, "reason", *p->why ? p->why : NULL);
 	json_string(j, "remark", *p->remark ? p->remark : NULL);
@@ -150,7 +161,7 @@ static char *number_text(const char *format, double value)
 /* Returns false if there is no memory. */
 static bool fill_row(const struct python *p, char *row[COLUMNS])
 {
-	const char *command = *p->command ? p->command : p->comm;
+	char label[COMMAND_LABEL_BYTES];
 	pid_t inside = p->identity.ns_tgid;
 	int i;
 
@@ -162,7 +173,7 @@ static bool fill_row(const struct python *p, char *row[COLUMNS])
 	row[BUILD] = build_text(p->build);
 	row[THREADS] = number_text("%.0f", p->threads);
 	row[CPU] = number_text("%.1f", p->cpu_pct);
-	row[COMMAND] = text_escape(command, strlen(command));
+	row[COMMAND] = strdup(label_of(p, label));
 	for (i = 0; i < COLUMNS; i++)
 		if (!row[i])
 			return false;

@@ -57,6 +57,7 @@ struct record {
 	bool not_asked;			/* there was no trigger, so nothing was to be recorded */
 	struct record_signals ended_by;	/* signals that ended it */
 	struct recording_result result;
+	struct record_end end;		/* how it ended, for record_explain() */
 	uint32_t rate_hz;
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
@@ -104,6 +105,7 @@ static void choose_owner(const struct record_options *o)
 	bool is_dir = rec->place == PLACE_DIR && !rec->force;
 
 	if (privileges_user_may_create(rec->output, is_dir) &&
+	    (!o->export.path || privileges_user_may_create(o->export.path, false)) &&
 	    (!o->html || privileges_user_may_create(o->html, false)))
 		return;
 	log_info("the user who called sudo cannot write there: the files will belong to root");
@@ -372,22 +374,37 @@ static int record_loop(struct record *r)
 }
 
 /*
- * Shows the contents of the files: the hottest functions, and --html. 0, or -errno after logging.
+ * Keeps sources, prints the answer, what was counted, and the next commands, and writes files in
+ * other formats. capture_err, finish_err: errors so far. 0, or -errno after logging.
  */
-static int show_recording(struct record *r)
+static int show_recording(struct record *r, const struct capture_counts *counts, int capture_err,
+			  int finish_err)
 {
-	struct recording_paths paths;
-	bool written = false;
-	int err = recording_paths(r->recording, &paths);
+	bool shown = !r->opts->json && log_get_level() >= LOG_NORMAL, any = false;
+	bool there = !finish_err && r->result.processes;	/* otherwise there is no file */
+	struct recording_paths paths = { 0 };
+	const char *page = NULL;
+	int err = there ? recording_paths(r->recording, &paths) : 0;
 
 	if (err)
 		log_error("cannot read the recording: %s", strerror(-err));
-	if (!err && !r->opts->json && log_get_level() >= LOG_NORMAL)
-		record_show_hot(r->opts, &paths);
-	if (!err && r->opts->html)
-		err = record_write_html(r->opts, &paths, &r->result, &written);
-	if (r->opts->open && written)
-		opener_show(&r->opener, r->opts->html);
+	if (!err && there && !r->opts->no_source)
+		record_keep_sources(r->recording, &paths);
+	if (shown) {
+		recording_print_head(r->recording, counts, stderr);
+		any = !err && there && record_show_hot(r->opts, &paths, &r->result, false);
+		fprintf(stderr, "%s", any ? "\n" : "");
+		recording_print_counts(r->recording, counts, stderr,
+				       log_get_level() >= LOG_VERBOSE);
+	}
+	if (!capture_err && !finish_err)
+		record_explain(r->opts, &r->result, &r->end);
+	if (any || (shown && !err && there && r->result.samples))
+		record_show_next(r->opts, &paths);
+	if (!err && there)
+		err = record_write_exports(r->opts, &paths, &r->result, &page);
+	if (r->opts->open && page)
+		opener_show(&r->opener, page);
 	recording_paths_free(&paths);
 	return err;
 }
@@ -405,14 +422,14 @@ static int conclude_flight(struct record *r)
 static int conclude_recording(struct record *r)
 {
 	struct capture_counts counts;
-	struct record_end end = {
-		.ran_s = (now_ns() - r->start_ns) / 1e9, .rate_hz = r->rate_hz,
-		.command_pid = r->child.pid, .command_status = r->command_status,
-	};
-	int err, finish_err, json_err;
+	int err, finish_err, json_err, show_err;
 
 	if (r->flight)
 		return conclude_flight(r);
+	r->end = (struct record_end){
+		.ran_s = (now_ns() - r->start_ns) / 1e9, .rate_hz = r->rate_hz,
+		.command_pid = r->child.pid, .command_status = r->command_status,
+	};
 	err = capture_stop(r->capture);
 	capture_counts(r->capture, &counts);
 	finish_err = recording_finish(r->recording, &counts);
@@ -421,13 +438,10 @@ static int conclude_recording(struct record *r)
 		recording_print_json(r->recording, &counts, stdout);
 		json_err = output_flush_stdout();
 		finish_err = finish_err ? finish_err : json_err;
-	} else if (log_get_level() >= LOG_NORMAL) {
-		recording_print(r->recording, &counts, stderr);
 	}
-	if (!err && !finish_err)
-		record_explain(r->opts, &r->result, &end);
-	if (!finish_err && r->result.processes)	/* otherwise there is no file */
-		finish_err = show_recording(r);
+	show_err = show_recording(r, &counts, err, finish_err);
+	finish_err = finish_err ? finish_err : show_err;
+	record_end_export(r->opts, !finish_err);
 	return err ? err : finish_err;
 }
 
@@ -459,7 +473,7 @@ static int record_all(struct record *r)
 	if (!r->identities)
 		return -ENOMEM;
 	if (!err)
-		err = record_check_html(r->opts);
+		err = record_check_exports(r->opts);
 	if (!err && r->opts->open)
 		opener_start(&r->opener);
 	if (!err)

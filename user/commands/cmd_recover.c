@@ -169,7 +169,7 @@ static int rewrite_file(struct job *j)
 	if (in_place && recover_source(j->r) == RECOVERY_JOURNAL)
 		unlink(j->journal);
 	if (!in_place)
-		profile_out_renew(to, &j->opts->input);
+		profile_out_renew(to, &j->opts->input, NULL);
 	print_result(j, w.samples, why);
 	return 0;
 }

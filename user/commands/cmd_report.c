@@ -3,13 +3,11 @@
  * cmd_report.c - tachbpf report: the rows of analysis/report.h as a table or JSON.
  */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analysis/report.h"
 #include "base/arith.h"
-#include "base/cli.h"
 #include "base/colour.h"
 #include "base/json.h"
 #include "base/output.h"
@@ -17,18 +15,15 @@
 #include "base/util.h"
 #include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/report_read.h"
+#include "commands/report_show.h"
 #include "commands/show.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
+#include "telemetry/command_label.h"
 
 /* Columns of the numbers; the widest column of names if no terminal limits it. */
 #define NUMBER_COLUMNS 28
 #define ALIGN_COLUMNS 60
-
-/* Printed below a table of Python functions, if the profile has others. */
-#define NATIVE_FOOT                                                                                \
-	"Self includes the machine code that a Python function called; --native lists it."
 
 struct run {
 	const struct report_options *opts;
@@ -88,6 +83,17 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 	json_object_end(j);
 }
 
+/* Returns the samples that no row has. */
+static uint64_t outside_rows(const struct run *run, const struct report_row *rows, size_t cnt)
+{
+	uint64_t left = report_sample_cnt(run->read.report);
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		left -= rows[i].self < left ? rows[i].self : left;
+	return left;
+}
+
 static void print_json(const struct run *run, const struct report_row *rows, size_t cnt,
 		       size_t all)
 {
@@ -96,23 +102,13 @@ static void print_json(const struct run *run, const struct report_row *rows, siz
 
 	json_start(&j, stdout, true);
 	json_object(&j, NULL);
-	json_array(&j, "paths");
-	for (i = 0; i < run->read.profile_cnt; i++)
-		json_string(&j, NULL, run->read.profiles[i]->path);
-	json_array_end(&j);
-	json_string(&j, "unit", profile_unit_name(run->read.unit));
-	json_uint(&j, "samples", report_sample_cnt(run->read.report));
-	json_double(&j, "duration_s", run->read.timed ? run->read.longest_s : NAN);
-	json_string(&j, "mode",
-		    run->read.modes_differ ? "mixed" : profile_mode_name(run->read.mode));
-	if (run->read.event && !run->read.modes_differ)
-		json_string(&j, "event", run->read.event);
+	report_json_head(&j, &run->read);
 	json_uint(&j, "row_count", all);
 	json_array(&j, "rows");
 	for (i = 0; i < cnt; i++)
 		json_row(&j, run, &rows[i]);
 	json_array_end(&j);
-	losses_json_foot(&j, run->read.profiles, run->read.profile_cnt);
+	report_json_foot(&j, run->opts, &run->read, outside_rows(run, rows, all));
 	json_object_end(&j);
 }
 
@@ -141,7 +137,7 @@ static void line_of_process(const struct run *run, struct line *line)
 {
 	const struct profile_file *file = run->read.profiles[line->row->profile];
 	const char *command = file->process.command ? file->process.command : "";
-	char label[THREAD_LABEL_BYTES];
+	char label[THREAD_LABEL_BYTES], program[COMMAND_LABEL_BYTES];
 	int n;
 
 	if (run->opts->by == REPORT_BY_THREAD)
@@ -155,7 +151,10 @@ static void line_of_process(const struct run *run, struct line *line)
 	if (n < 0)
 		line->id = NULL;
 	line->name = text_escape(line->row->func.data, line->row->func.len);
-	line->place = text_escape(command, strlen(command));
+	/* A terminal has no room for paths of interpreters. */
+	line->place = text_terminal_width(stdout) ?
+		      strdup(command_label(command, strlen(command), 0, program)) :
+		      text_escape(command, strlen(command));
 }
 
 struct table {
@@ -209,63 +208,18 @@ static struct table fit_table(const struct line *lines, size_t cnt, enum report_
 	return t;
 }
 
-static void put_header(const void *ctx, FILE *out)
-{
-	const struct run *run = ctx;
-	const struct report_options *opts = run->opts;
-	char *shown = text_escape(opts->input.paths[0], strlen(opts->input.paths[0]));
-	uint64_t total = report_sample_cnt(run->read.report);
-	bool one = run->read.profile_cnt == 1;
-	const char *event = run->read.event;
-	char mode[CLI_TEXT_MAX + 16], name[CLI_TEXT_MAX];
-
-	if (event)
-		snprintf(mode, sizeof(mode), "event %s",
-			 escape_text(event, strlen(event), name, sizeof(name)));
-	else
-		snprintf(mode, sizeof(mode), "%s mode", profile_mode_name(run->read.mode));
-	if (opts->input.path_cnt == 1 && shown)
-		fprintf(out, "%s", shown);
-	if (opts->input.path_cnt == 1 && run->read.set.many)
-		fprintf(out, ", ");
-	if (opts->input.path_cnt > 1 || run->read.set.many)
-		fprintf(out, "%zu %s", run->read.profile_cnt,
-			text_plural(run->read.profile_cnt, "process", "processes"));
-	fprintf(out, ": %llu %s", (unsigned long long)total,
-		profile_unit_of(total, run->read.unit));
-	if (run->read.timed)
-		fprintf(out, ", %s%.2f s", one ? "" : "up to ", run->read.longest_s);
-	if (run->read.mode != MODE_UNKNOWN || event || run->read.modes_differ)
-		fprintf(out, ", %s", run->read.modes_differ ? "several modes" : mode);
-	free(shown);
-}
-
-/* As in perf's report: from 5 % on, from 0.5 % on. */
-static enum colour colour_of(double share)
-{
-	return share >= 5 ? COLOUR_RED : share >= 0.5 ? COLOUR_GREEN : COLOUR_NONE;
-}
-
-static void print_share(double share, int width)
-{
-	enum colour colour = colour_of(share);
-
-	printf("%s%*.2f%s", colour_on(stdout, colour), width, share,
-	       colour == COLOUR_NONE ? "" : colour_off(stdout));
-}
-
 static void print_line(const struct run *run, const struct line *line, const struct table *t)
 {
 	uint64_t samples = report_sample_cnt(run->read.report);
 	const struct report_row *row = line->row;
 
 	if (line->id) {
-		print_share(percent(row->self, samples), 8);
+		report_print_share(percent(row->self, samples), 8);
 		printf("  %10llu  ", (unsigned long long)row->self);
 		text_cell(stdout, &t->id, line->id, true);
 	} else {
-		print_share(percent(row->self, samples), 7);
-		print_share(percent(row->total, samples), 9);
+		report_print_share(percent(row->self, samples), 7);
+		report_print_share(percent(row->total, samples), 9);
 		printf("  %10llu  ", (unsigned long long)row->self);
 	}
 	text_cell(stdout, &t->name, line->name, *line->place);
@@ -312,18 +266,13 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 			err = -ENOMEM;
 	}
 	if (!err)
-		err = text_wrap_written(stdout, put_header, run, text_terminal_width(stdout));
+		err = report_print_head(run->opts, &run->read);
 	if (!err) {
 		printf("\n");
 		if (cnt)
 			print_lines(run, lines, cnt);
 		limit_print_more("", all, cnt);
-		if (report_hides_native(run->read.report)) {
-			printf("\n");
-			text_wrap(stdout, NATIVE_FOOT, 0, text_terminal_width(stdout));
-		}
-		losses_print_foot(run->read.profiles, run->read.profile_cnt, run->opts->limit,
-				  run->opts->by == REPORT_BY_THREAD);
+		report_print_foot(run->opts, &run->read, outside_rows(run, rows, all));
 	}
 	for (i = 0; lines && i < cnt; i++) {
 		free(lines[i].id);
@@ -340,6 +289,8 @@ static int print_report(struct run *run)
 	size_t all, cnt;
 	int err = 0;
 
+	if (run->opts->annotate)
+		return annotate_show(run->opts, &run->read);
 	rows = report_rows(run->read.report, run->opts->sort, &all);
 	if (!rows)
 		return -ENOMEM;
@@ -351,6 +302,13 @@ static int print_report(struct run *run)
 	return err;
 }
 
+static enum report_rows_of rows_of(const struct report_options *opts)
+{
+	if (opts->mine)
+		return ROWS_OF_PROJECT;
+	return opts->detail ? ROWS_OF_FRAMES : opts->native ? ROWS_OF_FUNCTIONS : ROWS_OF_PYTHON;
+}
+
 int report_run(const struct report_options *opts)
 {
 	struct run run = { .opts = opts };
@@ -358,13 +316,13 @@ int report_run(const struct report_options *opts)
 
 	if (opts->by == REPORT_BY_GIL)
 		return gil_run(&(struct gil_options){ opts->input, opts->limit, opts->json, NULL });
-	err = report_read(&run.read, opts->by, opts->detail ? ROWS_OF_FRAMES :
-			  opts->native ? ROWS_OF_FUNCTIONS : ROWS_OF_PYTHON, &opts->input, 0);
+	err = report_read(&run.read, opts->annotate ? REPORT_BY_SOURCE_LINE : opts->by,
+			  rows_of(opts), &opts->input, 0);
 	if (!err)
 		err = print_report(&run);
 	if (!err)
 		err = output_flush_stdout();
-	else if (err != -EIO)
+	else if (err != -EIO && err != -ENOENT)
 		log_error("cannot create the report: %s", strerror(-err));
 	if (run.read.set.failed)
 		err = -EIO;	/* already reported */

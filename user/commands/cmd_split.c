@@ -25,6 +25,7 @@
 #include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/profile_set.h"
+#include "commands/source_book.h"
 #include "formats/formats.h"
 #include "formats/readers.h"
 #include "model/id_map.h"
@@ -451,6 +452,16 @@ static int write_session(struct split *s)
 	return err;
 }
 
+/* The directory keeps what the recordings kept. 0 or -errno; logs why. */
+static int save_sources(struct split *s)
+{
+	struct source_book *book = source_book_new(&s->set);
+	int err = book ? source_book_save(book, s->opts->output) : -ENOMEM;
+
+	source_book_free(book);
+	return err;
+}
+
 /* ---- */
 
 static int split_set(struct split *s)
@@ -470,6 +481,8 @@ static int split_set(struct split *s)
 	err = s->names ? profile_set_each(&s->set, split_file, s) : -ENOMEM;
 	if (!err)
 		err = write_session(s);
+	if (!err)
+		err = save_sources(s);
 	if (err == -E2BIG)
 		log_error("more than %d pieces of '%s': use a longer --every", PIECES_MAX,
 			  s->file->shown);

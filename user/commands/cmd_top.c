@@ -23,9 +23,9 @@
 #include "commands/commands.h"
 #include "commands/options.h"
 #include "commands/top_state.h"
+#include "commands/top_table.h"
 #include "cpython/image.h"
 #include "doctor/precheck.h"
-#include "host/containers.h"
 #include "host/held_by.h"
 #include "host/identity.h"
 #include "live/live_counts.h"
@@ -35,7 +35,6 @@
 
 #define POLL_MS 200
 #define OTHER_ROWS 4	/* of a table: its head, "3 more", the cursor's */
-#define CONTAINER_COLUMNS 16
 
 /* One window. */
 struct top_window {
@@ -50,73 +49,66 @@ struct top_window {
 
 /* ---- the table ---- */
 
-/*
- * Returns "handle (app.py), 43 %": the function, its file's name, its share of the process' time.
- * Without CPU time in the window: what stops the process, if anything does.
- */
-static char *hottest_text(const struct live_process *p)
+/* Prints the line above the table. */
+static void print_head(const struct top_window *w, size_t columns)
 {
-	char held[HELD_BY_BYTES], *function, *text;
-
-	if (!p->hottest) {
-		held_by_words(process_tgid(p->process), held);
-		return strdup(held);
-	}
-	function = top_function(process_tables(p->process), p->hottest->file, p->hottest->func,
-				LINE_NONE);
-	text = top_text("%s %.0f %%", function ? function : "?",
-			percent(p->hottest->self_ns, p->last.cpu_ns));
-	free(function);
-	return text;
-}
-
-/* Prints one line, cut to the terminal's width. */
-static void print_row(const struct live_process *p, uint64_t ns)
-{
-	const struct container *c = process_identity(p->process)->container;
-	char label[CONTAINER_LABEL_BYTES] = "-", *hottest = hottest_text(p), *text;
-
-	if (c && container_is(c))
-		container_label(c, label);
-	text = top_process_text(p, &p->last, ns, CONTAINER_COLUMNS, label, hottest ? hottest : "?");
-	text_print(stdout, text ? text : "?", text_terminal_width(stdout), CUT_RIGHT, false);
-	printf("\n");
-	free(hottest);
-	free(text);
-}
-
-/* Prints the first line and the headings. */
-static void print_head(const struct top_window *w)
-{
+	char when[16] = "", processes[48], cpu[48], lost[32], last[32], rate[16], ended[32];
+	char line[256];
+	const struct top_part parts[] = {
+		{ "", when, 0 }, { "  ", processes, 0 }, { ", ", cpu, 0 }, { ", ", rate, 3 },
+		{ ", ", last, 1 }, { ", ", lost, 2 }, { ", ", ended, 4 },
+	};
 	time_t now = (time_t)w->utc_s;
-	char text[16] = "", line[128];
 	struct tm tm;
-	int n;
 
 	if (localtime_r(&now, &tm))
-		strftime(text, sizeof(text), "%H:%M:%S", &tm);
-	n = snprintf(line, sizeof(line), "%s  %zu %s, %.1f %% CPU, %u Hz, last %.1f s, %" PRIu64
-		     " lost", text, w->total.processes,
-		     text_plural(w->total.processes, "Python process", "Python processes"),
-		     percent(w->total.last.cpu_ns, w->ns), w->rate_hz, w->ns / 1e9, w->total.lost);
-	if (w->total.ended && n > 0 && (size_t)n < sizeof(line))
-		snprintf(line + n, sizeof(line) - n, ", %zu ended", w->total.ended);
-	text_print(stdout, line, text_terminal_width(stdout), CUT_RIGHT, false);
-	printf("\n%s", colour_on(stdout, COLOUR_BOLD));
-	top_process_headings(line, sizeof(line), CONTAINER_COLUMNS, "container");
-	text_print(stdout, line, text_terminal_width(stdout), CUT_RIGHT, false);
-	printf("%s\n", colour_off(stdout));
+		strftime(when, sizeof(when), "%H:%M:%S", &tm);
+	snprintf(processes, sizeof(processes), "%zu %s", w->total.processes,
+		 text_plural(w->total.processes, "Python process", "Python processes"));
+	snprintf(cpu, sizeof(cpu), "%.1f %% CPU (100 %% = one CPU)",
+		 percent(w->total.last.cpu_ns, w->ns));
+	snprintf(rate, sizeof(rate), "%u Hz", w->rate_hz);
+	snprintf(last, sizeof(last), "last %.1f s", w->ns / 1e9);
+	snprintf(lost, sizeof(lost), "%" PRIu64 " lost", w->total.lost);
+	snprintf(ended, sizeof(ended), "%zu ended", w->total.ended);
+	top_fit(line, sizeof(line), columns, parts, ARRAY_SIZE(parts) - !w->total.ended);
+	printf("%s\n", line);
 }
 
-static void print_table(const struct top_window *w)
+static void print_line(const struct top_layout *layout, const struct top_cells *cells)
 {
-	size_t rows = w->limit && w->limit < w->cnt ? w->limit : w->cnt, i;
+	char *line = top_layout_line(layout, cells);
 
-	print_head(w);
-	for (i = 0; i < rows; i++)
-		print_row(&w->list[i], w->ns);
-	if (rows < w->cnt)
-		printf("%zu more\n", w->cnt - rows);
+	printf("%s\n", line ? line : "?");
+	free(line);
+}
+
+static int print_table(const struct top_window *w, struct top_labels *labels)
+{
+	size_t cnt = w->limit && w->limit < w->cnt ? w->limit : w->cnt, i;
+	const struct top_span span = { .ns = w->ns, .rate_hz = w->rate_hz };
+	struct top_cells *cells = calloc(cnt + 1, sizeof(*cells));
+	size_t columns = text_terminal_width(stdout);
+	struct top_layout layout;
+
+	if (!cells)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++)
+		top_cells_make(&w->list[i], &w->list[i].last, &w->list[i].hot, &span,
+			       top_label(labels, w->list[i].process), &cells[i]);
+	top_layout_make(&layout, cells, cnt, columns);
+	print_head(w, columns);
+	printf("%s", colour_on(stdout, COLOUR_BOLD));
+	print_line(&layout, NULL);
+	printf("%s", colour_off(stdout));
+	for (i = 0; i < cnt; i++) {
+		print_line(&layout, &cells[i]);
+		top_cells_free(&cells[i]);
+	}
+	if (cnt < w->cnt)
+		printf("%zu more\n", w->cnt - cnt);
+	free(cells);
+	return 0;
 }
 
 /* ---- JSON: a line for each window ---- */
@@ -146,7 +138,27 @@ static void write_hottest(struct json *j, const struct live_process *p)
 	json_object_end(j);
 }
 
-static void write_process(struct json *j, const struct live_process *p)
+static void write_hottest_line(struct json *j, const struct live_process *p)
+{
+	const struct profile_tables *t = process_tables(p->process);
+	const struct live_function *line = p->hot.line;
+
+	if (!line) {
+		json_null(j, "hottest_line");
+		return;
+	}
+	json_object(j, "hottest_line");
+	json_ref(j, "function", &t->strings[line->func]);
+	json_ref(j, "file", &t->strings[line->file]);
+	if (line->line > 0)
+		json_uint(j, "line", line->line);
+	else
+		json_null(j, "line");
+	json_double(j, "self_s", p->hot.self_ns / 1e9);
+	json_object_end(j);
+}
+
+static void write_process(struct json *j, const struct live_process *p, struct top_labels *labels)
 {
 	pid_t tgid = process_tgid(p->process);
 	char held[HELD_BY_BYTES] = "";
@@ -156,6 +168,7 @@ static void write_process(struct json *j, const struct live_process *p)
 	identity_json(j, process_identity(p->process), tgid);
 	container_json(j, process_identity(p->process)->container);
 	json_string(j, "comm", process_comm(p->process));
+	json_string(j, "program", top_label(labels, p->process));
 	json_string(j, "python", process_image(p->process)->version);
 	write_sums(j, &p->last);
 	json_object(j, "since_start");
@@ -164,13 +177,14 @@ static void write_process(struct json *j, const struct live_process *p)
 	json_uint(j, "threads", p->threads);
 	json_uint(j, "lost", p->lost);
 	write_hottest(j, p);
+	write_hottest_line(j, p);
 	if (!p->hottest)
 		held_by_words(tgid, held);
 	json_string(j, "held", *held ? held : NULL);
 	json_object_end(j);
 }
 
-static void print_json(const struct top_window *w)
+static void print_json(const struct top_window *w, struct top_labels *labels)
 {
 	size_t rows = w->limit && w->limit < w->cnt ? w->limit : w->cnt, i;
 	struct json j;
@@ -187,7 +201,7 @@ static void print_json(const struct top_window *w)
 	json_uint(&j, "lost", w->total.lost);
 	json_array(&j, "processes");
 	for (i = 0; i < rows; i++)
-		write_process(&j, &w->list[i]);
+		write_process(&j, &w->list[i], labels);
 	json_array_end(&j);
 	json_object_end(&j);
 	putchar('\n');
@@ -221,21 +235,24 @@ static int show_window(struct top *t, uint64_t now)
 				.rate_hz = capture_rate(t->session.capture),
 				.utc_s = time(NULL) };
 	struct live_process *list = live_list(t->session.live, &w.cnt);
+	int err = 0;
 
 	if (!list)
 		return -ENOMEM;
 	w.list = list;
 	live_total(t->session.live, &w.total);
 	if (t->opts->json) {
-		print_json(&w);
+		print_json(&w, t->session.labels);
 	} else {
 		if (t->redraw)
 			printf("\033[H\033[2J");
 		else if (t->shown)
 			printf("\n");
-		print_table(&w);
+		err = print_table(&w, t->session.labels);
 	}
 	free(list);
+	if (err)
+		return err;
 	t->shown++;
 	t->window_ns = now;
 	live_begin_window(t->session.live);
@@ -277,6 +294,8 @@ static int run_tables(const struct top_options *opts)
 	record_signals_catch(false);
 	err = top_session_begin(&t.session, opts, RECORD_CPU, opts->rate_hz, false);
 	t.window_ns = t.session.start_ns;
+	if (!err && !opts->json)
+		log_info("sampling; the first table comes in %g s", opts->interval_s);
 	if (!err)
 		err = top_loop(&t);
 	if (!err)

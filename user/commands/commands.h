@@ -12,7 +12,6 @@ struct top_options;
 struct dump_options;
 struct info_options;
 struct report_options;
-struct replay_options;
 struct mem_options;
 struct convert_options;
 struct merge_options;
@@ -33,14 +32,17 @@ struct agent_command_options;
 int record_run(const struct record_options *opts);
 int info_run(const struct info_options *opts);
 int report_run(const struct report_options *opts);
-int replay_run(const struct replay_options *opts);
 /*
- * As replay_run(), and opens the page in the browser. Without opts->export.output the page is put
+ * Writes the profiles to opts->export.output ("-": standard output) in opts->export.format; both
+ * must be set.
+ */
+int convert_run(const struct convert_options *opts);
+/*
+ * As convert_run(), and opens the page in the browser. Without opts->export.output the page is put
  * into a directory that only the user can enter. EXIT_FAILURE also if the page could not be opened.
  */
-int open_run(const struct replay_options *opts);
+int open_run(const struct convert_options *opts);
 int mem_run(const struct mem_options *opts);
-int convert_run(const struct convert_options *opts);
 int merge_run(const struct merge_options *opts);
 int split_run(const struct split_options *opts);
 int diff_run(const struct diff_options *opts);

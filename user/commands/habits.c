@@ -18,6 +18,7 @@ static const struct habit_command commands[] = {
 	{ "attach", COMMAND_RECORD, options_pid_word, NULL },
 	{ "run", COMMAND_RECORD, options_run_word, NULL },
 	{ "flamegraph", COMMAND_OPEN, NULL, NULL },
+	{ "replay", COMMAND_CONVERT, NULL, NULL },	/* CPython's name for it */
 	{ "live", .answer = "use tachbpf top" },
 	{ "detach", .answer = "there is nothing to detach: Ctrl-C ends a recording, and the "
 			      "program goes on" },
@@ -48,7 +49,7 @@ const struct habit_command *habits_find_command(const char *word)
 #define RECORD OF(RECORD)
 #define TOP OF(TOP)
 #define DUMP OF(DUMP)
-#define WRITERS (OF(REPLAY) | OF(CONVERT))
+#define WRITERS OF(CONVERT)
 #define READERS (WRITERS | OF(REPORT) | OF(OPEN))
 #define ALL (~0u)
 

@@ -113,6 +113,14 @@ static void print_grown(const struct mem_trace *t)
 		       bytes_text((double)g->unchecked, bytes));
 }
 
+static void print_lost(uint64_t cnt, const char *cause)
+{
+	char *words = loss_words(cause);
+
+	printf("  lost       %" PRIu64 " %s\n", cnt, words ? words : "?");
+	free(words);
+}
+
 static void print_missing(const struct mem_trace *t)
 {
 	const struct mlyze_stats *st = &t->stats;
@@ -127,7 +135,7 @@ static void print_missing(const struct mem_trace *t)
 		printf("  %" PRIu64 " %s whose address was allocated again without a free\n",
 		       st->lost_frees, text_plural(st->lost_frees, "block", "blocks"));
 	for (i = 0; i < n->loss_cnt; i++)
-		printf("  lost       %" PRIu64 " %s\n", n->losses[i].cnt, n->losses[i].cause);
+		print_lost(n->losses[i].cnt, n->losses[i].cause);
 }
 
 void mem_text_file(const struct mem_options *opts, const struct mem_trace *t)

@@ -256,7 +256,7 @@ static void print_formats_help(const struct options *o, FILE *out)
 	const struct sink_ops *ops;
 	size_t i;
 
-	if (o->command != COMMAND_REPLAY && o->command != COMMAND_CONVERT)
+	if (o->command != COMMAND_CONVERT)
 		return;
 	cli_print_heading("Formats (--format FORMAT)", out);
 	for (i = 0; (ops = sink_at(i)); i++)

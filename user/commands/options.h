@@ -5,6 +5,7 @@
 #ifndef TACHBPF_OPTIONS_H
 #define TACHBPF_OPTIONS_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -56,6 +57,13 @@ enum native_bits { NATIVE_ON = 1 << 0, NATIVE_FULL = 1 << 1, NATIVE_LINES = 1 <<
 #define MEMORY_INTERVAL_S 1.0
 #define MEMORY_MIN_BLOCK_BYTES 512
 
+/* -o FILE.svg and the like: the recording is converted at its end, and removed. */
+struct record_export {
+	const struct sink_ops *format;	/* NULL: -o is the recording itself */
+	const char *path;		/* the file that the user named; NULL without a format */
+	char recording[PATH_MAX];	/* where the recording is until then */
+};
+
 struct record_options {
 	struct select_options select;
 	char **command;			/* -- CMD ARGS...; NULL: none; not owned */
@@ -69,6 +77,9 @@ struct record_options {
 	bool json;			/* --json: the summary as JSON on stdout */
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
+	struct record_export export;
+	bool idle;			/* --idle: the summary lists idle threads */
+	bool no_source;			/* --no-source: keep no source text */
 	bool ignore_kernel_bugs;	/* --ignore-kernel-bugs: kernels that can freeze */
 	enum record_mode mode;		/* -m; with an event, see options_mode() */
 	struct event_spec event;	/* -e; kind EVENT_NONE: a clock's */
@@ -120,8 +131,9 @@ struct tach_options {
 /* How an export is written. */
 struct export_options {
 	struct tach_options tach;	/* first, as that of merge and split */
-	const struct sink_ops *format;	/* --format; convert, NULL: by -o's file name */
-	const char *output;		/* -o; NULL: stdout */
+	const struct sink_ops *format;	/* --format; or by -o's file name */
+	const char *output;		/* -o; "-": stdout; open, NULL: a private file */
+	const char *title;		/* of pages; NULL: by the input's name */
 	enum sink_lines lines;		/* --lines, --no-lines */
 	enum sink_group group;		/* --by */
 	bool no_source;			/* --no-source */
@@ -143,9 +155,11 @@ struct report_options {
 	enum report_by by;		/* --by */
 	enum report_sort sort;		/* --sort */
 	uint32_t limit;			/* --limit; 0: all rows */
+	const char *annotate;		/* --annotate; "": no name; NULL: not given */
+	bool mine;			/* --mine */
 };
 
-struct replay_options {
+struct convert_options {
 	struct input_options input;
 	struct export_options export;
 };
@@ -160,11 +174,6 @@ struct mem_options {
 	const char *html;		/* --html: a flame graph; NULL: none */
 	bool validate;			/* --validate */
 	bool json;			/* --json */
-};
-
-struct convert_options {
-	struct input_options input;
-	struct export_options export;
 };
 
 struct merge_options {
@@ -226,8 +235,8 @@ struct agent_command_options {
 
 enum command_id {
 	COMMAND_RECORD, COMMAND_TOP, COMMAND_DUMP, COMMAND_INFO, COMMAND_REPORT,
-	COMMAND_REPLAY, COMMAND_OPEN, COMMAND_MEM, COMMAND_CONVERT, COMMAND_MERGE,
-	COMMAND_SPLIT, COMMAND_DIFF, COMMAND_GIL, COMMAND_RECOVER, COMMAND_DOCTOR,
+	COMMAND_CONVERT, COMMAND_OPEN, COMMAND_MEM, COMMAND_MERGE, COMMAND_SPLIT, COMMAND_DIFF,
+	 COMMAND_GIL, COMMAND_RECOVER, COMMAND_DOCTOR,
 	COMMAND_PS, COMMAND_AGENT, COMMAND_COMPLETION, COMMAND_CNT,
 };
 
@@ -252,9 +261,8 @@ struct options {
 		struct dump_options dump;
 		struct info_options info;
 		struct report_options report;
-		struct replay_options replay;	/* of open, too */
+		struct convert_options convert;	/* of open, too */
 		struct mem_options mem;
-		struct convert_options convert;
 		struct merge_options merge;
 		struct split_options split;
 		struct diff_options diff;

@@ -13,9 +13,10 @@
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "commands/options_tables.h"
+#include "commands/output_name.h"
 #include "formats/formats.h"
-#include "formats/sinks.h"
 #include "recording/session_json.h"
+#include "recording/sources_file.h"
 
 #define INTERVALS 6		/* of mem --leaks: chance alone has 1 of 64 grow in each */
 #define BLOCKED_MIN_S 0.1
@@ -58,6 +59,8 @@ static void choose_place(struct record_options *r)
 	const char *output = r->recording.output;
 	const char *ending = r->mode == RECORD_MEM ? ".mlyze" : ".tach";
 
+	if (r->export.format)
+		return;
 	if (r->select.pid_cnt == 1 && r->select.proc_filter.children != CHILDREN_YES)
 		r->recording.place = PLACE_FILE;
 	else if (r->command && ends_in(output, ending))
@@ -67,11 +70,12 @@ static void choose_place(struct record_options *r)
 /* --html must not be a file, nor the directory, that the recording itself makes. */
 static int check_html(const struct record_options *r)
 {
-	static const char *const suffixes[] = { "", SESSION_BESIDE_SUFFIX, PLACE_DIR_SUFFIX };
+	static const char *const suffixes[] = { "", SESSION_BESIDE_SUFFIX,
+						SOURCES_BESIDE_SUFFIX, PLACE_DIR_SUFFIX };
 	const char *output = r->recording.output;
 	char path[PATH_MAX], html[CLI_TEXT_MAX], shown[CLI_TEXT_MAX];
-	size_t i, cnt = r->recording.place == PLACE_COMMAND ? 3 :
-			r->recording.place == PLACE_FILE ? 2 : 1;
+	size_t i, cnt = r->recording.place == PLACE_COMMAND ? 4 :
+			r->recording.place == PLACE_FILE ? 3 : 1;
 
 	for (i = 0; r->html && output && i < cnt; i++) {
 		if (snprintf(path, sizeof(path), "%s%s", output, suffixes[i]) >= PATH_MAX ||
@@ -267,8 +271,8 @@ static const char *check_flight(const struct record_options *r)
 		       "holds is only known if its memory is recorded from the beginning";
 	if (r->html || r->open)
 		return "--html cannot be used with --keep, --when and --signal, which may write "
-		       "several recordings: use `tachbpf replay --format flamegraph` or `tachbpf "
-		       "open` later";
+		       "several recordings: use `tachbpf convert -o FILE.html` or `tachbpf open` "
+		       "later";
 	return NULL;
 }
 
@@ -279,11 +283,17 @@ static void set_flight_defaults(struct record_options *r)
 		r->flight.triggers = 1;
 }
 
+/* Returns true if -o is a file that a browser shows. */
+static bool is_page(const char *output)
+{
+	return ends_in(output, ".html") || ends_in(output, ".svg");
+}
+
 /* Options that need another one. */
 static const char *missing(const struct record_options *r)
 {
-	if (r->open && !r->html)
-		return "--open requires --html FILE";
+	if (r->open && !r->html && !is_page(r->recording.output))
+		return "--open requires --html FILE, or -o FILE.html";
 	if (r->kill && !r->command)
 		return "--kill requires -- COMMAND";
 	if (r->capture.task_names && !r->capture.async)
@@ -325,6 +335,8 @@ static int check_record(struct options *o)
 		bad = parts[i](r);
 	if (bad)
 		return refuse(bad);
+	if (output_name_record(r))
+		return -EINVAL;
 	choose_place(r);
 	set_record_defaults(r);
 	return check_conditions(r) || check_html(r) ? -EINVAL : 0;
@@ -379,48 +391,6 @@ static int check_export(const struct export_options *e)
 	return -EINVAL;
 }
 
-/* Returns true if the file's name has an ending, as in "x.txt". */
-static bool has_ending(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	name = name ? name + 1 : path;
-	return *name && strchr(name + 1, '.');
-}
-
-/* No format's file has such a name: say which names there are. */
-static int unknown_ending(const char *path)
-{
-	char shown[CLI_TEXT_MAX], endings[256] = "";
-	const struct sink_ops *ops;
-	size_t i, len = 0;
-
-	for (i = 0; (ops = sink_at(i)) && len < sizeof(endings); i++)
-		if (ops->suffix)
-			len += snprintf(endings + len, sizeof(endings) - len, "%s%s", i ? ", " : "",
-					ops->suffix);
-	log_error("cannot tell the format from the name '%s': use --format FORMAT, or a name that "
-		  "ends in one of %s",
-		  escape_text(path, strlen(path), shown, sizeof(shown)), endings);
-	return -EINVAL;
-}
-
-/* Choose the format of convert by -o's file name if --format is not given. */
-static int choose_format(struct export_options *e)
-{
-	if (!e->format)
-		e->format = sink_for_path(e->output);
-	if (e->format)
-		return 0;
-	if (ends_in(e->output, ".json"))
-		return refuse("several formats are JSON: use --format speedscope "
-			      "or --format gecko");
-	if (has_ending(e->output))
-		return unknown_ending(e->output);
-	e->format = &sink_tach;
-	return 0;
-}
-
 /* Memory that is live is what is live when the time that was selected ends. */
 static void set_until(struct input_options *input)
 {
@@ -457,6 +427,7 @@ static int check_output(struct options *o, const char *output)
 static int check_report(struct options *o)
 {
 	const struct report_options *r = &o->report;
+	bool by_code = r->by == REPORT_BY_FUNCTION || r->by == REPORT_BY_LINE;
 	const char *bad = NULL;
 	int err = check_input(o);
 
@@ -464,25 +435,37 @@ static int check_report(struct options *o)
 		return err;
 	if (r->by == REPORT_BY_GIL && r->sort != REPORT_SORT_SELF)
 		bad = "--sort cannot be used with --by gil, which is sorted by waits";
-	else if (r->detail && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+	else if (r->detail && !by_code)
 		bad = "--detail can only be used with --by function or --by line";
-	else if (r->native && r->by != REPORT_BY_FUNCTION && r->by != REPORT_BY_LINE)
+	else if (r->native && !by_code)
 		bad = "--native can only be used with --by function or --by line";
+	else if ((r->annotate || r->mine) && !by_code)
+		bad = "--annotate and --mine can only be used with --by function or --by line";
+	else if ((r->annotate || r->mine) && (r->native || r->detail))
+		bad = "--annotate and --mine cannot be used with --native or --detail";
+	else if (r->annotate && r->sort != REPORT_SORT_SELF && r->sort != REPORT_SORT_TOTAL)
+		bad = "--annotate can only be used with --sort self or --sort total";
 	return bad ? refuse(bad) : 0;
 }
 
-static int check_replay(struct options *o)
+static int check_open(struct options *o)
 {
 	int err = check_input(o);
 
-	return err ? err : check_export(&o->replay.export);
+	return err ? err : check_export(&o->convert.export);
 }
 
 static int check_convert(struct options *o)
 {
 	struct export_options *e = &o->convert.export;
 
-	return check_output(o, e->output) || choose_format(e) || check_export(e) ? -EINVAL : 0;
+	if (check_input(o))
+		return -EINVAL;
+	if (!e->output)
+		e->output = "-";
+	if (!e->format && !strcmp(e->output, "-"))
+		e->format = &sink_collapsed;
+	return output_name_convert(e) || check_export(e) ? -EINVAL : 0;
 }
 
 static int check_merge(struct options *o)
@@ -579,8 +562,7 @@ static int (*const checks[COMMAND_CNT])(struct options *o) = {
 	[COMMAND_DUMP] = check_dump,
 	[COMMAND_INFO] = check_input,
 	[COMMAND_REPORT] = check_report,
-	[COMMAND_REPLAY] = check_replay,
-	[COMMAND_OPEN] = check_replay,
+	[COMMAND_OPEN] = check_open,
 	[COMMAND_MEM] = check_mem,
 	[COMMAND_CONVERT] = check_convert,
 	[COMMAND_MERGE] = check_merge,

@@ -169,14 +169,14 @@ static const struct setting filter[] = {
 
 static const struct setting export[] = {
 	{ 0, "by", "GROUP", OUTPUT, "group by process, thread or container (default: depends on "
-	  "the format)", CHOICE(replay.export.group, groups) },
+	  "the format)", CHOICE(convert.export.group, groups) },
 	{ 0, "lines", NULL, OUTPUT, "show each line of a function separately",
-	  FIXED(replay.export.lines, LINES_APART) },
+	  FIXED(convert.export.lines, LINES_APART) },
 	{ 0, "no-lines", NULL, OUTPUT, "merge the lines of a function (default of both: depends on "
-	  "the format)", FIXED(replay.export.lines, LINES_MERGED) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
-	  FLAG(replay.export.no_source) },
-	{ 0, "force", NULL, OUTPUT, "allow output larger than 1 GiB", FLAG(replay.export.force) },
+	  "the format)", FIXED(convert.export.lines, LINES_MERGED) },
+	{ 0, "no-source", NULL, OUTPUT, "flame graph, heat map: show no source text",
+	  FLAG(convert.export.no_source) },
+	{ 0, "force", NULL, OUTPUT, "allow output larger than 1 GiB", FLAG(convert.export.force) },
 	{ 0 }
 };
 
@@ -284,14 +284,19 @@ const struct setting options_record[] = {
 	  &setting_integer, AT(record.flight.triggers), .min = 1, .max = 1e6,
 	  .wanted = "expected a number of recordings, at least 1" },
 	{ 'o', "output", "PATH", OUTPUT, "directory; a file if one process is selected, or with -- "
-	  "COMMAND if it ends in .tach (default: tachbpf-HOST-TIME)",
+	  "COMMAND if it ends in .tach; or a file in the format of its ending: .html, .svg, "
+	  ".json (speedscope), .pb.gz (pprof), .txt (collapsed) ... (default: tachbpf-HOST-TIME)",
 	  FILE_NAME(record.recording.output) },
-	{ 0, "force", NULL, OUTPUT, "replace an existing recording of that name",
+	{ 0, "force", NULL, OUTPUT, "replace an existing recording or file of that name",
 	  FLAG(record.recording.force) },
 	{ 0, "html", "FILE", OUTPUT, "also write a flame graph at the end",
 	  FILE_NAME(record.html) },
 	{ 0, "open", NULL, OUTPUT, "open the flame graph of --html in the browser",
 	  FLAG(record.open) },
+	{ 0, "idle", NULL, OUTPUT, "in wall and offcpu mode, list idle threads in the summary",
+	  FLAG(record.idle) },
+	{ 0, "no-source", NULL, OUTPUT, "do not keep the source text of the hottest files",
+	  FLAG(record.no_source) },
 	{ 0, "json", NULL, OUTPUT, "print the summary as JSON on standard output",
 	  FLAG(record.json) },
 	USE(general),
@@ -381,6 +386,11 @@ const struct setting options_report[] = {
 	  CHOICE(report.sort, sorts) },
 	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 20)",
 	  LIMIT(report.limit) },
+	{ 0, "annotate", "[=NAME]", IN_ROWS, "show the source with the hottest lines, instead of a "
+	  "table; NAME: only this function or file, in full", &type_name_if_any,
+	  AT(report.annotate) },
+	{ 0, "mine", NULL, IN_ROWS, "only project code; the standard library and installed "
+	  "packages count for the line that called them", FLAG(report.mine) },
 	USE(frames),
 	USE(filter),
 	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(report.json) },
@@ -388,15 +398,17 @@ const struct setting options_report[] = {
 	{ 0 }
 };
 
-const struct setting options_replay[] = {
+const struct setting options_convert[] = {
 	USE(input),
 	USE(filter),
-	{ 0, "format", "FORMAT", OUTPUT, "output format (default: collapsed), listed below",
-	  FORMAT(COMMAND_REPLAY), .preset = "collapsed" },
 	{ 'o', "output", "FILE", OUTPUT, "output file (default: standard output)",
-	  FILE_NAME(replay.export.output) },
+	  FILE_NAME(convert.export.output) },
+	{ 0, "format", "FORMAT", OUTPUT, "output format, listed below (default: by the ending of "
+	  "FILE, such as .html, .svg, .json or .pb.gz; to standard output: collapsed)",
+	  FORMAT(COMMAND_CONVERT) },
 	USE(export),
 	USE(general),
+	USE(tach),
 	{ 0 }
 };
 
@@ -406,9 +418,9 @@ const struct setting options_open[] = {
 	{ 0, "format", "FORMAT", OUTPUT, "flamegraph (default) or heatmap",
 	  FORMAT(COMMAND_OPEN), .preset = "flamegraph" },
 	{ 'o', "output", "FILE", OUTPUT, "write the page to FILE (default: a "
-	  "private file in /tmp)", FILE_NAME(replay.export.output) },
-	{ 0, "no-source", NULL, OUTPUT, "heatmap: do not read source files",
-	  FLAG(replay.export.no_source) },
+	  "private file in /tmp)", FILE_NAME(convert.export.output) },
+	{ 0, "no-source", NULL, OUTPUT, "flame graph, heat map: show no source text",
+	  FLAG(convert.export.no_source) },
 	USE(general),
 	{ 0 }
 };
@@ -433,19 +445,6 @@ const struct setting options_mem[] = {
 	  FLAG(mem.validate) },
 	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(mem.json) },
 	USE(general),
-	{ 0 }
-};
-
-const struct setting options_convert[] = {
-	USE(input),
-	USE(filter),
-	{ 'o', "output", "FILE", OUTPUT, "output file; - is standard output (not for TACH)",
-	  FILE_NAME(replay.export.output) },
-	{ 0, "format", "FORMAT", OUTPUT, "output format (default: by FILE's name), listed below",
-	  FORMAT(COMMAND_CONVERT) },
-	USE(export),
-	USE(general),
-	USE(tach),
 	{ 0 }
 };
 
@@ -534,12 +533,12 @@ const struct setting options_completion[] = { USE(general), { 0 } };
 _Static_assert(BEGINS_WITH(record, select) && BEGINS_WITH(top, select) &&
 	       BEGINS_WITH(dump, select) && BEGINS_WITH(ps, select), "they choose processes");
 _Static_assert(BEGINS_WITH(info, input) && BEGINS_WITH(report, input) &&
-	       BEGINS_WITH(replay, input) && BEGINS_WITH(mem, input) &&
-	       BEGINS_WITH(convert, input) && BEGINS_WITH(merge, input) &&
+	       BEGINS_WITH(convert, input) && BEGINS_WITH(mem, input) &&
+	       BEGINS_WITH(merge, input) &&
 	       BEGINS_WITH(split, input) && BEGINS_WITH(diff, input) && BEGINS_WITH(gil, input) &&
 	       BEGINS_WITH(recover, input), "they read files");
 #define SAME_PLACE(a, b) (offsetof(struct options, a) == offsetof(struct options, b))
-_Static_assert(SAME_PLACE(convert.export, replay.export) &&
-	       SAME_PLACE(convert.export.tach, write.tach) && SAME_PLACE(split.tach, write.tach) &&
+_Static_assert(SAME_PLACE(convert.export.tach, write.tach) &&
+	        SAME_PLACE(split.tach, write.tach) &&
 	       SAME_PLACE(diff.native, report.native) && SAME_PLACE(diff.detail, report.detail),
 	       "rows of several commands set these");

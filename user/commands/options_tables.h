@@ -13,7 +13,7 @@ extern const struct cli_command options_commands[COMMAND_CNT];
 
 /* Of each command but agent, for options_commands[]. The fields are in struct options. */
 extern const struct setting options_record[], options_top[], options_dump[], options_info[],
-	options_report[], options_replay[], options_open[], options_mem[], options_convert[],
+	options_report[], options_convert[], options_open[], options_mem[],
 	options_merge[], options_split[], options_diff[], options_gil[], options_recover[],
 	options_doctor[], options_ps[], options_completion[];
 
@@ -28,6 +28,7 @@ extern const struct setting_type type_status;		/* struct sample_filter_options *
 extern const struct setting_type type_moment;		/* struct sample_filter_time */
 extern const struct setting_type type_regex;		/* regex_t * */
 extern const struct setting_type type_leaks;		/* struct mem_options */
+extern const struct setting_type type_name_if_any;	/* const char * */
 /* Of record, and of dump. */
 extern const struct setting_type type_native;		/* uint32_t: enum native_bits */
 extern const struct setting_type type_event;		/* struct record_options */

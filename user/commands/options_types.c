@@ -79,14 +79,13 @@ const struct setting_type type_pids = { .arg = "PID[,PID...]", .set = set_pids }
 
 /* ---- files and formats ---- */
 
-/* Only convert writes TACH files again. */
 bool options_takes_format(enum command_id command, const struct sink_ops *ops)
 {
 	if (command == COMMAND_DIFF)
 		return ops == &sink_flamegraph;
 	if (command == COMMAND_OPEN)
 		return ops == &sink_flamegraph || ops == &sink_heatmap;
-	return command == COMMAND_CONVERT || ops != &sink_tach;
+	return true;
 }
 
 static const char *format_name(const void *ctx, size_t i)
@@ -113,17 +112,16 @@ static int unknown_format(const struct setting *s, const char *text, struct sett
 {
 	const enum command_id *command = s->data;
 	const char *near = cli_nearest(text, strlen(text), format_name, NULL);
-	const char *name = *command == COMMAND_REPLAY ? "replay" : "convert";
 
 	if (*command == COMMAND_OPEN)
-		return setting_why(why, "expected flamegraph or heatmap; tachbpf replay writes "
-					"other formats");
+		return setting_why(why, "expected flamegraph or heatmap; tachbpf convert "
+					"writes other formats");
 	if (*command == COMMAND_DIFF)
 		return setting_why(why, "expected flamegraph, the only format besides the table");
 	if (near && options_takes_format(*command, sink_find(near)))
-		return setting_why(why, "did you mean %s? See: tachbpf %s --format help", near,
-				   name);
-	return setting_why(why, "see: tachbpf %s --format help", name);
+		return setting_why(why, "did you mean %s? See: tachbpf convert --format help",
+				   near);
+	return setting_why(why, "see: tachbpf convert --format help");
 }
 
 static int set_format(const struct setting *s, void *field, const char *text,
@@ -131,7 +129,7 @@ static int set_format(const struct setting *s, void *field, const char *text,
 {
 	struct options *o = field;
 	const struct sink_ops **format = o->command == COMMAND_DIFF ? &o->diff.format :
-					 &o->replay.export.format;
+					 &o->convert.export.format;
 
 	if (!strcmp(text, "help")) {
 		o->show = SHOW_FORMATS;
@@ -303,11 +301,20 @@ static int set_leaks(const struct setting *s, void *field, const char *text,
 	return 0;
 }
 
+/* A name, or "" if the option is given without one. */
+static int set_name_if_any(const struct setting *s, void *field, const char *text,
+			   struct setting_why *why)
+{
+	*(const char **)field = text ? text : "";
+	return 0;
+}
+
 const struct setting_type type_thread = { .arg = "ID", .set = set_thread };
 const struct setting_type type_process = { .arg = "PID|NAME", .set = set_process };
 const struct setting_type type_status = { .arg = "WORD[,WORD...]", .set = set_status };
 const struct setting_type type_moment = { .arg = "TIME", .set = set_moment };
 const struct setting_type type_regex = { .arg = "REGEX", .set = set_regex };
+const struct setting_type type_name_if_any = { .set = set_name_if_any };
 const struct setting_type type_leaks = { .set = set_leaks };
 
 /* ---- how to record ---- */

@@ -15,6 +15,8 @@
 #include "base/compress.h"
 #include "base/util.h"
 #include "commands/options.h"
+#include "commands/profile_set.h"
+#include "commands/source_book.h"
 #include "formats/formats.h"
 #include "formats/sinks.h"
 #include "recording/session_json.h"
@@ -61,7 +63,8 @@ static int open_sink(struct profile_out *out, const struct sink_ops *format, con
 {
 	int err = 0;
 
-	*out = (struct profile_out){ .path = path, .to_stdout = !strcmp(path, "-") };
+	out->path = path;
+	out->to_stdout = !strcmp(path, "-");
 	if (out->to_stdout && format == &sink_tach) {
 		log_error("TACH cannot be written to standard output: use -o FILE");
 		return -EINVAL;
@@ -99,17 +102,24 @@ struct reader_args profile_out_reader(const struct input_options *input,
 
 int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 		     const struct export_options *export, const struct input_options *input,
-		     bool many)
+		     const struct profile_set *set)
 {
-	struct sink_args args = { .layout = export->tach.layout, .many = many,
+	struct sink_args args = { .layout = export->tach.layout, .many = set->many,
 				  .frame_bytes = FRAME_BYTES,
 				  .lines = export->lines, .group = export->group,
-				  .no_source = export->no_source,
 				  .max_bytes = export->force ? 0 : EXPORT_MAX_BYTES,
-				  .title = profile_out_title(input) };
+				  .title = export->title ? export->title :
+							     profile_out_title(input) };
 
 	if (out->sink)
 		return 0;
+	*out = (struct profile_out){ 0 };
+	if (!export->no_source)
+		out->book = source_book_new(set);
+	if (out->book) {
+		out->sources = source_book_lookup(out->book);
+		args.sources = &out->sources;
+	}
 	return open_sink(out, format, export->output, &args,
 			 format == &sink_tach && export->tach.compress) ? -ECANCELED : 0;
 }
@@ -126,6 +136,7 @@ int profile_out_tach(struct profile_out *out, const char *path, const struct tac
 {
 	struct sink_args args = { .layout = tach->layout, .frame_bytes = FRAME_BYTES };
 
+	*out = (struct profile_out){ 0 };
 	return open_sink(out, &sink_tach, path, &args, tach->compress);
 }
 
@@ -136,17 +147,13 @@ static bool is_same_file(const char *path, const char *other)
 	return !stat(path, &a) && !stat(other, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-void profile_out_renew(const char *path, const struct input_options *input)
+static void remove_beside(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
 	char dir[PATH_MAX], beside[OUTPUT_NAME_MAX];
 	struct session_json *old;
-	size_t i;
 	int fd;
 
-	for (i = 0; i < input->path_cnt; i++)
-		if (is_same_file(path, input->paths[i]))
-			return;
 	snprintf(dir, sizeof(dir), "%.*s", slash ? (int)(slash + 1 - path) : 1,
 		 slash ? path : ".");
 	fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -160,11 +167,29 @@ void profile_out_renew(const char *path, const struct input_options *input)
 	close(fd);
 }
 
+void profile_out_renew(const char *path, const struct input_options *input,
+		       const struct profile_set *set)
+{
+	struct source_book *book;
+	size_t i;
+
+	for (i = 0; i < input->path_cnt; i++)
+		if (is_same_file(path, input->paths[i]))
+			return;
+	remove_beside(path);
+	book = source_book_new(set);
+	if (book)
+		source_book_save(book, path);
+	source_book_free(book);
+}
+
 int profile_out_close(struct profile_out *out, int err)
 {
 	int close_err = out->sink ? out->sink->ops->close(out->sink) : 0;
 
 	compressor_free(out->compressor);
+	source_book_free(out->book);
+	out->book = NULL;
 	err = err ? err : close_err;
 	if (err && err != -ECANCELED)
 		profile_out_complain(out->path, err);

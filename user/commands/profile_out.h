@@ -13,9 +13,12 @@
 #include "base/output.h"
 #include "model/reader.h"
 #include "model/sink.h"
+#include "model/source_lookup.h"
 
 struct export_options;
 struct input_options;
+struct profile_set;
+struct source_book;
 struct tach_options;
 
 struct profile_out {
@@ -24,6 +27,8 @@ struct profile_out {
 	struct output_file file;
 	struct compressor *compressor;
 	struct sink *sink;
+	struct source_book *book;	/* of pages; NULL: none */
+	struct source_lookup sources;	/* ... as their sink gets it */
 	uint64_t events;	/* set by profile_out_expect() */
 };
 
@@ -36,12 +41,12 @@ struct reader_args profile_out_reader(const struct input_options *input,
 
 /*
  * Opens the output of an export in this format, unless it is open: only the first open file shows
- * whether there are several profiles. many: several will follow. 0, or -ECANCELED after logging;
- * then there is nothing to close.
+ * whether there are several profiles. set: what will be written; it must outlive the output. 0, or
+ * -ECANCELED after logging; then there is nothing to close.
  */
 int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 		     const struct export_options *export, const struct input_options *input,
-		     bool many);
+		     const struct profile_set *set);
 /*
  * This many more events will follow: checks whether the file gets too large. 0, or SINK_REPORTED
  * after logging the size. Only for formats that write each event.
@@ -58,10 +63,12 @@ int profile_out_tach(struct profile_out *out, const char *path, const struct tac
 int profile_out_close(struct profile_out *out, int err);
 
 /*
- * The TACH file at path was written: if none of these files is its source, a FILE.json next to it
- * describes a profile that no longer exists, and is removed.
+ * The TACH file at path was written from these profiles; NULL: from files that cannot be read. If
+ * it is not among the input, a FILE.json next to it describes a profile that no longer exists, and
+ * is removed; and the source texts that the profiles' recordings kept are kept next to it.
  */
-void profile_out_renew(const char *path, const struct input_options *input);
+void profile_out_renew(const char *path, const struct input_options *input,
+		       const struct profile_set *set);
 
 /* Returns the title of reports: the last component of the only path; NULL if there are several. */
 const char *profile_out_title(const struct input_options *input);

@@ -18,6 +18,7 @@
 #include "formats/readers.h"
 #include "model/sample_filter.h"
 #include "model/thread_names.h"
+#include "recording/sources_file.h"
 
 #define WHY_BYTES 256
 
@@ -232,20 +233,25 @@ static bool is_begin(const char *path, size_t less, const char *other)
 	return strlen(other) == len && !memcmp(path, other, len);
 }
 
-/* Returns true if the path is FILE.json or session.json of another one, as with a shell pattern. */
+/*
+ * Returns true if the path is FILE.json, FILE.sources.json, session.json or sources.json of another
+ * one, as with a shell pattern.
+ */
 static bool is_beside(const char *path, char *const *paths, size_t cnt)
 {
 	size_t len = strlen(path), tail = strlen(SESSION_BESIDE_SUFFIX), dir, i;
-	const char *slash = strrchr(path, '/');
-	bool session = !strcmp(slash ? slash + 1 : path, SESSION_FILE_NAME);
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	bool of_dir = !strcmp(name, SESSION_FILE_NAME) || !strcmp(name, SOURCES_FILE_NAME);
 
 	if (len <= tail || strcmp(path + len - tail, SESSION_BESIDE_SUFFIX))
 		return false;
+	if (ends_with(path, SOURCES_BESIDE_SUFFIX))
+		tail = strlen(SOURCES_BESIDE_SUFFIX);
 	dir = slash ? (size_t)(slash + 1 - path) : 0;
 	for (i = 0; i < cnt; i++) {
 		if (is_begin(path, tail, paths[i]))
 			return true;
-		if (session && !strncmp(path, paths[i], dir) && !strchr(paths[i] + dir, '/') &&
+		if (of_dir && !strncmp(path, paths[i], dir) && !strchr(paths[i] + dir, '/') &&
 		    stem_of(paths[i] + dir))
 			return true;
 	}

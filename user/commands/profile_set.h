@@ -72,9 +72,10 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES]);
 
 /*
- * Finds the files of cnt paths; args (NULL: defaults) says how they are read. A session.json or
- * FILE.json that a shell pattern matched along with its profile is skipped. Returns 0, or -errno
- * after logging if there is nothing to read. The caller must call profile_set_free() in both cases.
+ * Finds the files of cnt paths; args (NULL: defaults) says how they are read. What belongs to a
+ * profile, such as session.json and FILE.json, is skipped if a shell pattern matched it, too.
+ * Returns 0, or -errno after logging if there is nothing to read. The caller must call
+ * profile_set_free() in both cases.
  */
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args);

@@ -139,6 +139,8 @@ static void explain_no_samples(const struct explanation *e)
 	if (res->lost)
 		log_result("no samples: %" PRIu64 " %s lost", res->lost,
 			   text_plural(res->lost, "was", "were"));
+	else if (e->opts->event.kind != EVENT_NONE)
+		log_result("no samples: the event did not happen in %s", who);
 	else if (mode == RECORD_CPU)
 		log_result("no samples: %s slept or waited, or used too little CPU time; -m wall "
 			   "also records waiting", who);

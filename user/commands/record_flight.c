@@ -13,6 +13,7 @@
 
 #include "base/cli.h"
 #include "base/output.h"
+#include "base/text.h"
 #include "base/util.h"
 #include "bpf/abi.h"
 #include "capture/capture.h"
@@ -20,12 +21,14 @@
 #include "commands/options.h"
 #include "recording/flight.h"
 #include "recording/recording.h"
+#include "telemetry/command_label.h"
 
 #define NS_PER_S 1000000000ull
 /* At most this many of the processes that meet a condition at the same time are named. */
 #define NAMED_AT_ONCE 5
 #define TRIGGER_BYTES 512
 #define SEQ_MAX 999999
+#define LABEL_COLUMNS 40	/* of a command */
 
 struct record_flight {
 	const struct record_options *opts;
@@ -120,10 +123,13 @@ static void read_counts(void *ctx, struct capture_counts *out)
 static void on_met(void *ctx, const struct flight_met *met)
 {
 	struct record_flight *f = ctx;
-	char comm[4 * PROC_COMM_MAX], text[TRIGGER_BYTES];
+	char condition[CLI_TEXT_MAX], label[COMMAND_LABEL_BYTES], text[TRIGGER_BYTES];
+	const char *command = *met->command ? met->command : met->comm;
 
-	snprintf(text, sizeof(text), "process %d (%s) %s", met->tgid,
-		 escape_text(met->comm, strlen(met->comm), comm, sizeof(comm)), met->text);
+	snprintf(text, sizeof(text), "%.64s: process %d (%s) %s",
+		 escape_text(met->condition, strlen(met->condition), condition, sizeof(condition)),
+		 met->tgid, command_label(command, strlen(command), LABEL_COLUMNS, label),
+		 met->text);
 	if (f->met++ < NAMED_AT_ONCE)
 		log_info("triggered: %s%s", text,
 			 f->recording ? ": included in the current recording" : "");
@@ -149,6 +155,25 @@ static void add_result(struct record_flight *f, const struct recording_result *o
 	f->sum.command_seen |= one->command_seen;
 }
 
+/* Prints the answer, what was counted, and the next commands, as after any recording. */
+static void show_recording(struct record_flight *f, const struct capture_counts *counts,
+			   const struct recording_result *one)
+{
+	struct recording_paths paths;
+	bool any;
+
+	recording_print_head(f->recording, counts, stderr);
+	fprintf(stderr, "Trigger: ");
+	text_wrap(stderr, f->why, 0, text_terminal_width(stderr));
+	any = !recording_paths(f->recording, &paths) &&
+	      record_show_hot(f->opts, &paths, one, true);
+	fprintf(stderr, "%s", any ? "\n" : "");
+	recording_print_counts(f->recording, counts, stderr, log_get_level() >= LOG_VERBOSE);
+	if (any)
+		record_show_next(f->opts, &paths);
+	recording_paths_free(&paths);
+}
+
 static void say_written(struct record_flight *f, const struct capture_counts *counts,
 			const struct recording_result *one)
 {
@@ -164,9 +189,18 @@ static void say_written(struct record_flight *f, const struct capture_counts *co
 		err = output_flush_stdout();
 		f->err = f->err ? f->err : err;
 	} else if (log_get_level() >= LOG_NORMAL) {
-		recording_print(f->recording, counts, stderr);
+		show_recording(f, counts, one);
 	}
 	log_info("wrote %s", escape_text(f->path, strlen(f->path), shown, sizeof(shown)));
+}
+
+static void keep_sources(const struct recording *r)
+{
+	struct recording_paths paths;
+
+	if (!recording_paths(r, &paths))
+		record_keep_sources(r, &paths);
+	recording_paths_free(&paths);
 }
 
 /* The recording is complete: finishes its files. */
@@ -178,6 +212,8 @@ static void finish_recording(struct record_flight *f)
 
 	finish_err = recording_finish(f->recording, &counts);
 	recording_result(f->recording, &counts, &one);
+	if (!finish_err && one.processes && !f->opts->no_source)
+		keep_sources(f->recording);
 	add_result(f, &one);
 	err = err ? err : finish_err;
 	if (err) {

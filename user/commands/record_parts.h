@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * record_parts.h - the parts of tachbpf record besides cmd_record.c: output after a recording
- * (record_show.c), and the flight recorder (record_flight.c).
+ * (record_show.c, record_hot.c), files in other formats (record_export.c), and the flight recorder
+ * (record_flight.c).
  */
 #ifndef TACHBPF_RECORD_PARTS_H
 #define TACHBPF_RECORD_PARTS_H
@@ -11,10 +12,12 @@
 #include <sys/types.h>
 
 struct capture;
+struct input_options;
 struct observer;
 struct record_flight;
 struct record_options;
 struct record_signals;
+struct recording;
 struct recording_args;
 struct recording_paths;
 struct recording_result;
@@ -36,10 +39,7 @@ struct record_end {
 void record_explain(const struct record_options *opts, const struct recording_result *result,
 		    const struct record_end *end);
 
-/*
- * ---- record_show.c: waiting for the command, the exit status; the hottest functions, the busiest
- * processes, the flame graph of --html, and the next commands ----
- */
+/* ---- record_show.c: waiting for the command, the exit status ---- */
 
 /*
  * Waits for the end of the command, which may go on after the recording. ended_by: the signals that
@@ -57,20 +57,50 @@ int record_wait_command(const struct record_options *opts, struct spawned *child
 int record_exit_status(const struct recording_result *result, int command_status);
 
 /*
- * Prints the hottest functions of the recording at these paths, with -a also the busiest processes,
- * and the next commands. Prints nothing if it has no samples. A recording that cannot be read in
- * about a second is not read: the command to do so is named.
+ * ---- record_sources.c: the source text of the hottest files ----
+ *
+ * Keeps it next to the recording at these paths, as its processes saw it. After recording_finish(),
+ * while the inspector can still be started. Takes at most half a second; what cannot be read is
+ * left out.
  */
-void record_show_hot(const struct record_options *opts, const struct recording_paths *paths);
+void record_keep_sources(const struct recording *r, const struct recording_paths *paths);
 
-/* --html: checks at the start that the file can be written. 0, or -errno after logging. */
-int record_check_html(const struct record_options *opts);
 /*
- * Writes the flame graph, as replay does, if there are samples; otherwise logs that there are none.
- * *written: the file was written. 0, or -errno after logging.
+ * ---- record_hot.c, record_gil.c, record_next.c: the answer, on standard error ----
  */
-int record_write_html(const struct record_options *opts, const struct recording_paths *paths,
-		      const struct recording_result *result, bool *written);
+
+/*
+ * Prints one number and the rows that answer the mode's question: the hottest lines, where threads
+ * wait, for whom ... Of a recording that is too large to be read in about a second, what fits is
+ * read; sampling: in less, because the capture goes on. Returns false if there are no samples:
+ * nothing was printed.
+ */
+bool record_show_hot(const struct record_options *opts, const struct recording_paths *paths,
+		     const struct recording_result *result, bool sampling);
+/* Prints the commands that fit this recording. */
+void record_show_next(const struct record_options *opts, const struct recording_paths *paths);
+
+/*
+ * ---- record_export.c: files in other formats: of --html, and of -o FILE.svg and the like (struct
+ * record_export) ----
+ */
+
+/*
+ * Checks at the start that the files can be written; only --force replaces that of -o. 0, or -errno
+ * after logging.
+ */
+int record_check_exports(const struct record_options *opts);
+/*
+ * Writes the files, as convert does, if there are samples; otherwise logs that there are none.
+ * *page: the written file that --open shows; NULL: none. 0, or -errno after logging.
+ */
+int record_write_exports(const struct record_options *opts, const struct recording_paths *paths,
+			 const struct recording_result *result, const char **page);
+/*
+ * Removes the recording behind the file of -o. written: false if that file could not be written:
+ * then logs where the recording is.
+ */
+void record_end_export(const struct record_options *opts, bool written);
 
 /*
  * ---- record_flight.c: record with --keep, --when or --signal: when and where a recording is

@@ -88,6 +88,17 @@ static int select_row(struct report_read *r, bool is_process)
 	return err;
 }
 
+/* 0 or -ENOMEM. */
+static int add_event(struct report_read *r, const struct event *ev)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < r->report_cnt; i++)
+		err = report_event(r->reports[i], ev);
+	return err;
+}
+
 /* Takes an event of a file that may be of several processes. */
 static int on_shared_event(struct report_read *r, const struct event *ev)
 {
@@ -97,7 +108,7 @@ static int on_shared_event(struct report_read *r, const struct event *ev)
 
 	inner.nframes -= is_process;	/* its frame is not a function */
 	inner.kept_1 -= is_process && inner.kept_1 > 1;
-	return err ? err : report_event(r->report, &inner);
+	return err ? err : add_event(r, &inner);
 }
 
 static int on_event(void *ctx, const struct event *ev)
@@ -105,13 +116,13 @@ static int on_event(void *ctx, const struct event *ev)
 	struct report_read *r = ctx;
 
 	if (r->limited) {
-		if (r->left <= ev->more)
+		if (!r->left)
 			return -EFBIG;
-		r->left -= (uint64_t)ev->more + 1;
+		r->left--;	/* a run costs as much as a sample */
 	}
 	if (ev->time_us > r->last_us)
 		r->last_us = ev->time_us;
-	return r->shared ? on_shared_event(r, ev) : report_event(r->report, ev);
+	return r->shared ? on_shared_event(r, ev) : add_event(r, ev);
 }
 
 /* Notes the mode of the profile's samples, and whether it is the same in all profiles. */
@@ -165,11 +176,50 @@ static void prepare_processes(struct report_read *r, const struct profile_file *
 	r->root = (struct process_root){ .tables = tables };
 }
 
+/* Begins or ends the profile in all reports. 0 or -ENOMEM. */
+static int begin_reports(struct report_read *r, const struct profile_tables *tables,
+			 const char *label)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < r->report_cnt; i++)
+		err = report_begin(r->reports[i], tables, label);
+	return err;
+}
+
+static int end_reports(struct report_read *r)
+{
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < r->report_cnt; i++)
+		err = report_end(r->reports[i]);
+	return err;
+}
+
+/* Notes how long the profile took, and when it ended. */
+static void note_times(struct report_read *r, const struct profile_file *file,
+		       const struct reader_info *info)
+{
+	double seconds = info->stats.known ? info->stats.duration_s :
+					     (r->last_us - info->meta.start_us) / 1e6;
+	uint64_t utc_ns = info->meta.start_utc_ns;
+
+	if (!utc_ns && file->session)
+		utc_ns = session_json_utc_ns(file->session, info->meta.start_us);
+	if (utc_ns && seconds > 0 && seconds < 1e9)
+		utc_ns += (uint64_t)(seconds * 1e9);
+	if (seconds > r->longest_s)
+		r->longest_s = seconds;
+	if (utc_ns > r->end_utc_ns)
+		r->end_utc_ns = utc_ns;
+}
+
 static int add_profile(void *ctx, const struct profile_file *file, struct reader *reader)
 {
 	const struct reader_info *info = reader_info(reader);
 	struct report_read *r = ctx;
-	double seconds;
 	int err;
 
 	err = begin_profile(r, file, info);
@@ -177,37 +227,55 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		return err == -EMEDIUMTYPE ? 0 : err;
 	r->last_us = info->meta.start_us;
 	prepare_processes(r, file, reader_tables(reader));
-	err = report_begin(r->report, reader_tables(reader), label_of(r, file));
+	err = begin_reports(r, reader_tables(reader), label_of(r, file));
 	reader_take(reader, EVENT_KEPT | EVENT_RUNS);
 	if (!err)
 		err = profile_set_run(&r->set, file, reader, on_event, r);
-	if (!err)
-		err = report_end(r->report);
-	if (!info->timed)
-		return err;
-	seconds = info->stats.known ? info->stats.duration_s :
-				      (r->last_us - info->meta.start_us) / 1e6;
-	if (seconds > r->longest_s)
-		r->longest_s = seconds;
+	if (!err || err == -EFBIG)	/* what was read counts */
+		err = end_reports(r) ? -ENOMEM : err;
+	if (info->timed)
+		note_times(r, file, info);
 	return err;
 }
 
-/* 0 or -ENOMEM. */
-static int begin_report(struct report_read *r)
+/* NULL: no memory. */
+static struct report *make_report(const struct report_read *r, enum report_by by)
 {
-	r->report = report_new(r->by);
-	if (r->report && r->rows == ROWS_OF_FUNCTIONS)
-		report_show_native(r->report);
-	if (r->report && r->rows == ROWS_OF_FRAMES)
-		report_show_detail(r->report);
-	return r->report ? 0 : -ENOMEM;
+	struct report *report = report_new(by);
+
+	if (report && r->rows == ROWS_OF_FUNCTIONS)
+		report_show_native(report);
+	if (report && r->rows == ROWS_OF_FRAMES)
+		report_show_detail(report);
+	if (report && r->rows == ROWS_OF_PROJECT)
+		report_show_mine(report);
+	return report;
+}
+
+/* 0 or -ENOMEM. */
+static int make_reports(struct report_read *r)
+{
+	size_t cnt = r->by == REPORT_BY_SOURCE_LINE ? ANNOTATE_REPORTS : 1;
+
+	for (; r->report_cnt < cnt; r->report_cnt++) {
+		struct report *report = make_report(r, cnt > 1 ? annotate_needs[r->report_cnt] :
+								 r->by);
+
+		if (!report)
+			return -ENOMEM;
+		r->reports[r->report_cnt] = report;
+	}
+	r->report = r->reports[0];
+	return 0;
 }
 
 static void free_all_but_set(void *ctx)
 {
 	struct report_read *r = ctx;
+	size_t i;
 
-	report_free(r->report);
+	for (i = 0; i < r->report_cnt; i++)
+		report_free(r->reports[i]);
 	id_map_free(&r->row_of);
 	free(r->profiles);
 }
@@ -221,7 +289,7 @@ static int part_begin(void *ctx, const void *whole)
 
 	part->by = r->by;
 	part->rows = r->rows;
-	return begin_report(part);
+	return make_reports(part);
 }
 
 /* Profiles that begin_profile() would reject do not fit. */
@@ -241,9 +309,11 @@ static bool modes_differ(const struct report_read *r, const struct report_read *
 static int part_join(void *whole, void *from)
 {
 	struct report_read *r = whole, *part = from;
-	int err = report_merge(r->report, part->report);
 	size_t i;
+	int err = 0;
 
+	for (i = 0; !err && i < r->report_cnt; i++)
+		err = report_merge(r->reports[i], part->reports[i]);
 	if (!r->profile_cnt) {
 		r->event = part->event;
 		r->modes_differ = part->modes_differ;
@@ -254,6 +324,7 @@ static int part_join(void *whole, void *from)
 	r->unit = part->unit;
 	r->timed |= part->timed;
 	r->longest_s = part->longest_s > r->longest_s ? part->longest_s : r->longest_s;
+	r->end_utc_ns = part->end_utc_ns > r->end_utc_ns ? part->end_utc_ns : r->end_utc_ns;
 	for (i = 0; !err && i < part->profile_cnt; i++)
 		err = append_profile(r, part->profiles[i]);
 	return err;
@@ -273,7 +344,7 @@ int report_read(struct report_read *r, enum report_by by, enum report_rows_of ro
 	if (profile_set_open(&r->set, input->paths, input->path_cnt, &input->reader))
 		return -EIO;
 	r->set.filter = &input->filter;
-	err = begin_report(r);
+	err = make_reports(r);
 	if (!err)
 		err = r->limited ? 1 : profile_parts_read(&r->set, &parts, r);
 	if (err > 0)

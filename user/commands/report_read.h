@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analysis/annotate.h"
 #include "analysis/report.h"
 #include "commands/profile_set.h"
 #include "model/id_map.h"
@@ -21,13 +22,16 @@ enum report_rows_of {
 	ROWS_OF_PYTHON,		/* Python functions                                             */
 	ROWS_OF_FUNCTIONS,	/* functions of any language: report_show_native()              */
 	ROWS_OF_FRAMES,		/* all: report_show_detail()                                    */
+	ROWS_OF_PROJECT,	/* the project's Python code: report_show_mine()                */
 };
 
 struct report_read {
 	struct profile_set set;		/* first: profile_parts.h */
 	enum report_by by;
 	enum report_rows_of rows;
-	struct report *report;
+	struct report *reports[ANNOTATE_REPORTS];	/* report_cnt of them, of the same events */
+	size_t report_cnt;
+	struct report *report;			/* the first one */
 	const struct profile_file **profiles;	/* by report_row.profile */
 	size_t profile_cnt, profile_cap;
 	enum profile_mode mode;
@@ -36,9 +40,10 @@ struct report_read {
 	enum profile_unit unit;			/* of the first profile: others are rejected */
 	bool timed;				/* at least one profile has a known duration */
 	double longest_s;
+	uint64_t end_utc_ns;			/* when the last profile ended; 0: unknown */
 	/* Only for report_read.c; of the profile being read: */
 	bool limited;
-	uint64_t left;				/* limited: events that may follow */
+	uint64_t left;				/* limited: events and runs that may follow */
 	uint64_t last_us;
 	const struct profile_file *file;
 	struct process_root root;
@@ -50,10 +55,12 @@ struct report_read {
 };
 
 /*
- * Reads everything. rows: which frames have rows. limit: at most this many events, where opening a
+ * Reads everything. by: REPORT_BY_SOURCE_LINE makes all reports that annotate_make() needs; others
+ * make one. rows: which frames have rows. limit: at most this many events, where opening a
  * file counts as some; 0: all. Returns 0; -EIO if no profile could be read, which was logged;
- * -EFBIG: there is more than limit; -ENOMEM. Damage was logged and is in r->set.failed. The caller
- * must call report_read_free() in any case.
+ * -EFBIG: there is more than limit, and the report has what was read;
+ * -ENOMEM. Damage was logged and is in r->set.failed. The caller must call report_read_free() in
+ * any case.
  */
 int report_read(struct report_read *r, enum report_by by, enum report_rows_of rows,
 		const struct input_options *input, uint64_t limit);

@@ -14,6 +14,7 @@
 #include "model/native_frame.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
+#include "resolve/losses.h"
 
 /* ---- functions and their places ---- */
 
@@ -68,13 +69,23 @@ void show_json_frame(struct json *j, const char *key, const struct profile_table
 
 /* ---- losses: causes and names in the JSON may have any bytes ---- */
 
+char *loss_words(const char *cause)
+{
+	const char *text = loss_text(cause);
+	char *words = text_escape(text ? text : cause, strlen(text ? text : cause)), *p;
+
+	for (p = words; p && *p; p++)
+		*p = *p == '_' ? ' ' : *p;
+	return words;
+}
+
 static void print_loss(void *ctx, const char *cause, uint64_t cnt)
 {
-	char *shown = text_escape(cause, strlen(cause));
+	char *shown = loss_words(cause);
 	bool *any = ctx;
 
 	if (cnt)
-		printf("%s%" PRIu64 " %s", *any ? ", " : "", cnt, shown ? shown : "?");
+		printf("%s%" PRIu64 " %s", *any ? "; " : "", cnt, shown ? shown : "?");
 	*any |= cnt > 0;
 	free(shown);
 }

@@ -40,7 +40,12 @@ void show_json_frame(struct json *j, const char *key, const struct profile_table
 
 /* ---- losses in a recording's JSON ---- */
 
-/* Prints "3 ring_full, 2 busy", or "nothing". file: as in session_json_losses(). */
+/* Returns what a cause in the JSON means, in words, to be freed; NULL: no memory. */
+char *loss_words(const char *cause);
+/*
+ * Prints "3 samples: the ring buffer was full; 2 ...", or "nothing". file: as in
+ * session_json_losses().
+ */
 void losses_print(const struct session_json *session, const char *file);
 /* Writes the object "lost" of the same, including causes that are 0. */
 void losses_json(struct json *j, const struct session_json *session, const char *file);

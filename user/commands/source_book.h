@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * source_book.h - the source text behind a profile's lines, for what people read: summaries,
- * reports, annotations. It is the text that the recording kept or, without one, the file on this
- * machine. Each file is read once.
+ * reports, annotations, pages. It is the text that the recording kept or, without one, the file on
+ * this machine; but not if a process of the profiles had another root, where that path means
+ * another file. Each file is read once.
  */
 #ifndef TACHBPF_SOURCE_BOOK_H
 #define TACHBPF_SOURCE_BOOK_H
@@ -10,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/string_ref.h"
+#include "model/source_lookup.h"
 
 struct profile_set;
 
@@ -23,7 +24,10 @@ struct source_pages {
 	bool kept;		/* by the recording: it is what ran */
 };
 
-/* set: whose sources are used; NULL: only files of this machine. NULL: no memory. */
+/*
+ * set: whose sources are used, as far as its filter accepts their processes; NULL: only files of
+ * this machine. It must outlive the book. NULL: no memory.
+ */
 struct source_book *source_book_new(const struct profile_set *set);
 void source_book_free(struct source_book *b);
 
@@ -37,5 +41,15 @@ const struct source_pages *source_book_file(struct source_book *b, struct string
 struct string_ref source_pages_line(const struct source_pages *pages, int32_t line);
 /* The same for a path, without the indentation. */
 struct string_ref source_book_line(struct source_book *b, struct string_ref path, int32_t line);
+
+/* The same book for pages; valid as long as it. */
+struct source_lookup source_book_lookup(struct source_book *b);
+
+/*
+ * Writes what the recordings kept, as one of them does, next to a new file or into a new directory
+ * that is made from them. path: that of the new recording. Nothing kept: writes nothing, and
+ * removes what an earlier recording there had kept. 0 or -errno; logs why.
+ */
+int source_book_save(struct source_book *b, const char *path);
 
 #endif

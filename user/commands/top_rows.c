@@ -11,14 +11,13 @@
 #include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "capture/capture.h"
+#include "commands/top_table.h"
 #include "cpython/image.h"
 #include "host/held_by.h"
 #include "live/live_counts.h"
 #include "model/event.h"
 #include "resolve/process.h"
-
-#define WIDE 100		/* width of a screen that has room for all columns */
-#define WHERE_COLUMNS 18
 
 /* ---- the list of processes ---- */
 
@@ -26,118 +25,158 @@ void top_rows_free(struct top_rows *r)
 {
 	size_t i;
 
-	for (i = 0; i < r->cnt; i++)
+	for (i = 0; i < r->cnt; i++) {
 		free(r->rows[i].text);
+		free(r->rows[i].match);
+	}
 	free(r->rows);
 	*r = (struct top_rows){ .rows = NULL };
 }
 
-char *top_process_text(const struct live_process *p, const struct live_sums *s, uint64_t ns,
-		       int where_columns, const char *where, const char *hottest)
+/*
+ * Returns "app.py:7 handle, 43 %": the line, its function, its share of the process' time. Without
+ * CPU time: what keeps the process from running, if anything does.
+ */
+static char *hottest_text(const struct live_process *p, const struct live_hot_line *hot)
 {
-	char *comm = text_escape(process_comm(p->process), strlen(process_comm(p->process)));
-	char *shown = text_escape(where, strlen(where)), *text;
+	const struct profile_tables *t = process_tables(p->process);
+	char held[HELD_BY_BYTES], *line, *text;
 
-	text = top_text("%8d  %-15.15s  %-*.*s  %-7.7s  %6.1f  %5.1f  %5.1f  %7" PRIu32
-			"  %6" PRIu64 "  %s", process_tgid(p->process), comm ? comm : "?",
-			where_columns, where_columns, shown ? shown : "?",
-			process_image(p->process)->version, percent(s->cpu_ns, ns),
-			percent(s->gil_ns, ns), percent(s->gc_ns, s->cpu_ns), p->threads, p->lost,
-			hottest);
-	free(comm);
-	free(shown);
-	return text;
-}
-
-void top_process_headings(char *out, size_t size, int where_columns, const char *where)
-{
-	snprintf(out, size, "%8s  %-15s  %-*s  %-7s  %6s  %5s  %5s  %7s  %6s  %s", "pid", "name",
-		 where_columns, where, "python", "cpu %", "gil %", "gc %", "threads", "lost",
-		 "hottest function");
-}
-
-static char *process_text(const struct live_process *p, const struct live_sums *s, uint64_t ns,
-			  bool wide)
-{
-	char label[CONTAINER_LABEL_BYTES], held[HELD_BY_BYTES] = "";
-	char *comm, *hottest = NULL, *text;
-
-	top_where(p->process, label);
-	comm = text_escape(process_comm(p->process), strlen(process_comm(p->process)));
-	if (p->hottest)
-		hottest = top_function(process_tables(p->process), p->hottest->file,
-					p->hottest->func, LINE_NONE);
-	else
+	if (!hot->line) {
 		held_by_words(process_tgid(p->process), held);
-	if (wide)
-		text = top_process_text(p, s, ns, WHERE_COLUMNS, label, hottest ? hottest : held);
-	else
-		text = top_text("%8d  %-12.12s  %6.1f  %5.1f  %s", process_tgid(p->process),
-			       comm ? comm : "?", percent(s->cpu_ns, ns), percent(s->gil_ns, ns),
-			       hottest ? hottest : held);
-	free(comm);
-	free(hottest);
+		return strdup(held);
+	}
+	line = top_line(t, hot->line->file, hot->line->func, hot->line->line);
+	text = top_text("%s, %.0f %%", line ? line : "?", percent(hot->self_ns, hot->cpu_ns));
+	free(line);
 	return text;
+}
+
+void top_cells_make(const struct live_process *p, const struct live_sums *s,
+		    const struct live_hot_line *hot, const struct top_span *span, const char *label,
+		    struct top_cells *out)
+{
+	char where[CONTAINER_LABEL_BYTES];
+
+	out->placed = top_where(p->process, where);
+	out->text[TOP_PID] = top_text("%d", process_tgid(p->process));
+	out->text[TOP_CPU] = top_text("%.1f", top_percent(s->cpu_ns, span->ns, span->rate_hz));
+	out->text[TOP_GIL] = top_text("%.1f", top_percent(s->gil_ns, span->ns, span->rate_hz));
+	out->text[TOP_GC] = top_text("%.1f", top_percent(s->gc_ns, span->ns, span->rate_hz));
+	out->text[TOP_THREADS] = top_text("%" PRIu32, p->threads);
+	out->text[TOP_LOST] = top_text("%" PRIu64, p->lost);
+	out->text[TOP_PYTHON] = top_text("%s", process_image(p->process)->version);
+	out->text[TOP_PROGRAM] = top_text("%s", label);
+	out->text[TOP_WHERE] = text_escape(where, strlen(where));
+	out->text[TOP_HOTTEST] = hottest_text(p, hot);
 }
 
 static void title_of_host(struct top_ui *ui, const struct live_process *list, size_t cnt,
-			  uint64_t span_ns)
+			  uint64_t span_ns, size_t columns)
 {
 	struct top_rows *r = &ui->rows;
 	struct live_total total;
+	char processes[48], cpu[32], lost[32], mode[32], last[48], rate[16];
+	const struct top_part parts[] = {
+		{ "", processes, 0 }, { "  ", cpu, 1 }, { "  ", lost, 2 }, { "  ", mode, 3 },
+		{ ", ", rate, 5 }, { ", ", last, 4 },
+	};
 	uint64_t cpu_ns = 0;
-	char what[96];
 	size_t i;
 
 	live_total(ui->session->live, &total);
 	for (i = 0; i < cnt; i++)
 		cpu_ns += ui->choice->since_start ? list[i].all.cpu_ns : list[i].recent.cpu_ns;
-	top_say_what(ui, span_ns, what, sizeof(what));
-	snprintf(r->title, sizeof(r->title), "%zu %s  %.1f %% CPU  %" PRIu64 " lost  %s", cnt,
-		 text_plural(cnt, "Python process", "Python processes"),
-		 percent(cpu_ns, span_ns), total.lost, what);
+	snprintf(processes, sizeof(processes), "%zu %s", cnt,
+		 text_plural(cnt, "Python process", "Python processes"));
+	snprintf(cpu, sizeof(cpu), "%.1f %% CPU", percent(cpu_ns, span_ns));
+	snprintf(lost, sizeof(lost), "%" PRIu64 " lost", total.lost);
+	top_say_what(ui, span_ns, mode, rate, last);
+	top_fit(r->title, sizeof(r->title), columns, parts, ARRAY_SIZE(parts));
 }
 
-static int make_processes(struct top_ui *ui, size_t columns)
+/* Makes the texts of rows from those of their cells. 0 or -ENOMEM. */
+static int fit_rows(struct top_rows *r, const struct top_cells *cells, size_t cnt, size_t columns)
 {
-	uint64_t span_ns = top_span(ui, now_ns());
-	struct top_rows *r = &ui->rows;
-	struct live_process *list;
-	size_t cnt, i;
+	struct top_layout screen, all;
+	char *headings;
+	size_t i;
 
-	list = live_list(ui->session->live, &cnt);
-	r->rows = list ? calloc(cnt + 1, sizeof(*r->rows)) : NULL;
-	for (i = 0; r->rows && i < cnt; i++) {
+	top_layout_make(&screen, cells, cnt, columns);
+	top_layout_make(&all, cells, cnt, 0);
+	for (i = 0; i < cnt; i++) {
+		r->rows[i].text = top_layout_line(&screen, &cells[i]);
+		r->rows[i].match = top_layout_line(&all, &cells[i]);
+	}
+	headings = top_layout_line(&screen, NULL);
+	snprintf(r->columns, sizeof(r->columns), "%s", headings ? headings : "");
+	free(headings);
+	return headings ? 0 : -ENOMEM;
+}
+
+static int fill_rows(struct top_ui *ui, const struct live_process *list, size_t cnt,
+		     const struct top_span *span, size_t columns)
+{
+	struct top_cells *cells = calloc(cnt + 1, sizeof(*cells));
+	struct top_rows *r = &ui->rows;
+	size_t i;
+	int err;
+
+	if (!cells)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++) {
 		const struct live_process *p = &list[i];
 		const struct live_sums *s = ui->choice->since_start ? &p->all : &p->recent;
 
 		r->rows[i] = (struct top_row){
-			.text = process_text(p, s, span_ns, columns >= WIDE),
 			.id = process_tgid(p->process),
-			.values = { s->cpu_ns, s->gil_ns,
-				    s->cpu_ns ? (double)s->gc_ns / s->cpu_ns : 0,
-				    p->threads, p->lost, -process_tgid(p->process) },
+			.values = { s->cpu_ns, s->gil_ns, s->gc_ns, p->threads, p->lost,
+				    -process_tgid(p->process) },
 		};
-		r->cnt++;
+		top_cells_make(p, s, &p->recent_hot, span,
+			       top_label(ui->session->labels, p->process), &cells[i]);
 	}
-	if (r->rows)
-		title_of_host(ui, list, cnt, span_ns);
-	if (columns >= WIDE)
-		top_process_headings(r->columns, sizeof(r->columns), WHERE_COLUMNS,
-				     "container or user");
-	else
-		snprintf(r->columns, sizeof(r->columns), "%8s  %-12s  %6s  %5s  %s", "pid", "name",
-			 "cpu %", "gil %", "hottest function");
+	r->cnt = cnt;
+	err = fit_rows(r, cells, cnt, columns);
+	for (i = 0; i < cnt; i++)
+		top_cells_free(&cells[i]);
+	free(cells);
+	return err;
+}
+
+/* Windows are so long that a line stays for a while, and overlap: live_process.recent_hot. */
+static void next_window(struct top_ui *ui, uint64_t now)
+{
+	if (now - ui->window_ns < LIVE_RECENT_S * 1000000000ull / 2)
+		return;
+	ui->window_ns = now;
 	live_begin_window(ui->session->live);
+}
+
+static int make_processes(struct top_ui *ui, size_t columns)
+{
+	uint64_t now = now_ns();
+	const struct top_span span = { .ns = top_span(ui, now),
+				       .rate_hz = capture_rate(ui->session->capture) };
+	struct live_process *list;
+	size_t cnt;
+	int err;
+
+	list = live_list(ui->session->live, &cnt);
+	ui->rows.rows = list ? calloc(cnt + 1, sizeof(*ui->rows.rows)) : NULL;
+	err = ui->rows.rows ? fill_rows(ui, list, cnt, &span, columns) : -ENOMEM;
+	if (!err)
+		title_of_host(ui, list, cnt, span.ns, columns);
+	next_window(ui, now);
 	free(list);
-	return r->rows ? 0 : -ENOMEM;
+	return err;
 }
 
 int top_rows_make(struct top_ui *ui, size_t columns)
 {
 	top_rows_free(&ui->rows);
 	return ui->choice->view == VIEW_PROCESSES ?
-	       make_processes(ui, columns) : top_views_make(ui);
+	       make_processes(ui, columns) : top_views_make(ui, columns);
 }
 
 /* ---- filtering and sorting ---- */
@@ -191,6 +230,14 @@ static void find_cursor(struct top_ui *ui, bool had, uint64_t id)
 		ui->cursor = ui->shown_cnt ? ui->shown_cnt - 1 : 0;
 }
 
+/* What is cut on the screen counts, too. */
+static bool passes_filter(const struct top_row *row, const char *filter)
+{
+	const char *text = row->match ? row->match : row->text;
+
+	return text && strstr(text, filter);
+}
+
 int top_rows_choose(struct top_ui *ui)
 {
 	const struct top_choice *c = ui->choice;
@@ -206,8 +253,7 @@ int top_rows_choose(struct top_ui *ui)
 	ui->shown = shown;
 	ui->shown_cnt = 0;
 	for (i = 0; i < ui->rows.cnt; i++)
-		if (!*c->filter || (ui->rows.rows[i].text &&
-				    strstr(ui->rows.rows[i].text, c->filter)))
+		if (!*c->filter || passes_filter(&ui->rows.rows[i], c->filter))
 			shown[ui->shown_cnt++] = i;
 	qsort_r(shown, ui->shown_cnt, sizeof(*shown), compare_rows, &order);
 	find_cursor(ui, ui->follows, ui->chosen);

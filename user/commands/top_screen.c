@@ -17,7 +17,7 @@
 #include "capture/capture.h"
 #include "commands/command_process.h"
 #include "commands/options.h"
-#include "commands/top_state.h"
+#include "commands/top_table.h"
 #include "live/canvas.h"
 #include "live/keys.h"
 #include "live/live_counts.h"
@@ -25,6 +25,8 @@
 #include "live/terminal.h"
 
 #define POLL_MS 200
+#define FIRST_NS 500000000ull	/* between updates in the first interval */
+#define MESSAGE_NS 10000000000ull
 #define ESC_MS 50	/* bytes of one key arrive together */
 
 struct args {
@@ -71,21 +73,58 @@ static const char *const help[] = {
 	"q, Ctrl-C      quit",
 };
 
-static void draw_second_line(const struct top_ui *ui, struct canvas *c)
+/* What 100 % is in each view. */
+static const char *base_text(enum top_view view)
 {
-	const struct top_choice *choice = ui->choice;
-	unsigned int cnt;
-	const char *const *names = top_sort_names(choice->view, &cnt);
+	return view == VIEW_PROCESSES || view == VIEW_THREADS ? "100 % = one CPU" :
+								"100 % = the process' time";
+}
+
+/* Writes the names of the views, or if there is no room only that of the current one. */
+static void tabs_text(enum top_view view, bool all, char *out, size_t size)
+{
 	int i;
 
-	for (i = VIEW_FUNCTIONS; choice->view != VIEW_PROCESSES && i < VIEW_CNT; i++) {
-		canvas_add(c, 1, i == (int)choice->view ? CANVAS_REVERSE : CANVAS_PLAIN, tabs[i]);
+	*out = '\0';
+	for (i = VIEW_FUNCTIONS; view != VIEW_PROCESSES && i < VIEW_CNT; i++)
+		if (all || i == (int)view)
+			snprintf(out + strlen(out), size - strlen(out), "%s%s", *out ? "  " : "",
+				 tabs[i]);
+}
+
+static void draw_tabs(struct canvas *c, enum top_view view, bool all)
+{
+	int i;
+
+	for (i = VIEW_FUNCTIONS; view != VIEW_PROCESSES && i < VIEW_CNT; i++) {
+		if (!all && i != (int)view)
+			continue;
+		canvas_add(c, 1, i == (int)view ? CANVAS_REVERSE : CANVAS_PLAIN, tabs[i]);
 		canvas_add(c, 1, CANVAS_PLAIN, "  ");
 	}
-	if (cnt) {
-		canvas_add(c, 1, CANVAS_DIM, "by ");
-		canvas_add(c, 1, CANVAS_DIM, names[choice->sort[choice->view]]);
-	}
+}
+
+static void draw_second_line(const struct top_ui *ui, struct canvas *c, size_t columns)
+{
+	const struct top_choice *choice = ui->choice;
+	const char *base = base_text(choice->view);
+	char all[64], by[48] = "", line[128];
+	const struct top_part parts[] = { { "", base, 0 }, { "  ", by, 1 } };
+	unsigned int cnt;
+	const char *const *names = top_sort_names(choice->view, &cnt);
+	size_t used;
+	bool fits;
+
+	tabs_text(choice->view, true, all, sizeof(all));
+	fits = strlen(all) + 2 + strlen(base) <= columns;
+	draw_tabs(c, choice->view, fits);
+	if (!fits)
+		tabs_text(choice->view, false, all, sizeof(all));
+	if (cnt)
+		snprintf(by, sizeof(by), "by %s", names[choice->sort[choice->view]]);
+	used = *all ? strlen(all) + 2 : 0;
+	top_fit(line, sizeof(line), columns > used ? columns - used : 1, parts, 1 + (cnt > 0));
+	canvas_add(c, 1, CANVAS_DIM, line);
 	if (*choice->filter && !choice->typing) {
 		canvas_add(c, 1, CANVAS_BOLD, "  /");
 		canvas_add(c, 1, CANVAS_BOLD, choice->filter);
@@ -105,6 +144,8 @@ static const char *empty_text(const struct top_ui *ui)
 		return "select a function first: press Enter in the functions view";
 	if (ui->choice->view == VIEW_GIL)
 		return "no sample with the GIL yet; mode wall (key m) also shows who waits for it";
+	if (ui->choice->mode == RECORD_CPU)
+		return "it used no CPU; mode wall (key m) shows where it waits";
 	return "no samples yet";
 }
 
@@ -136,10 +177,35 @@ static void draw_help(struct canvas *c, size_t rows)
 
 	for (i = 0; i < ARRAY_SIZE(help) && i + 1 < rows; i++)
 		canvas_add(c, i, CANVAS_PLAIN, help[i]);
-	canvas_add(c, rows - 1, CANVAS_BOLD, "press any key to go back");
+	canvas_add(c, rows - 1, CANVAS_BOLD, "any key: go back");
 }
 
-static void draw_last_line(const struct top_ui *ui, struct canvas *c, size_t row)
+/* The keys; however narrow the screen is, that to leave it is there. */
+static void draw_keys(struct canvas *c, size_t row, size_t columns)
+{
+	static const struct top_part keys[] = {
+		{ "", "Enter open", 2 }, { "  ", "Esc back", 3 }, { "  ", "Tab view", 4 },
+		{ "  ", "s sort", 6 }, { "  ", "/ filter", 5 }, { "  ", "t time", 8 },
+		{ "  ", "m mode", 7 }, { "  ", "w write", 9 }, { "  ", "? help", 1 },
+		{ "  ", "q quit", 0 },
+	};
+	char line[128];
+
+	top_fit(line, sizeof(line), columns, keys, ARRAY_SIZE(keys));
+	canvas_add(c, row, CANVAS_DIM, line);
+}
+
+/* A message stays for a while, beside the key to leave. */
+static void draw_message(struct canvas *c, size_t row, size_t columns, char *message, size_t size)
+{
+	static const char quit[] = "  q quit";
+	size_t room = columns > 2 * strlen(quit) ? columns - strlen(quit) : columns;
+
+	canvas_add(c, row, CANVAS_BOLD, text_shorten(message, size, room));
+	canvas_add(c, row, CANVAS_DIM, quit);
+}
+
+static void draw_last_line(struct top_ui *ui, struct canvas *c, size_t row, size_t columns)
 {
 	char message[256];
 
@@ -150,13 +216,18 @@ static void draw_last_line(const struct top_ui *ui, struct canvas *c, size_t row
 		return;
 	}
 	snprintf(message, sizeof(message), "%s", ui->message);
-	if (!*message)
+	if (!*message) {
 		terminal_last_message(message, sizeof(message));
+		if (strcmp(message, ui->logged) != 0)
+			ui->logged_ns = now_ns();
+		snprintf(ui->logged, sizeof(ui->logged), "%s", message);
+		if (now_ns() - ui->logged_ns > MESSAGE_NS)
+			*message = '\0';
+	}
 	if (*message)
-		canvas_add(c, row, CANVAS_BOLD, message);
+		draw_message(c, row, columns, message, sizeof(message));
 	else
-		canvas_add(c, row, CANVAS_DIM, "Enter open  Esc back  Tab view  s sort  / filter  "
-			   "t time  m mode  w write  ? help  q quit");
+		draw_keys(c, row, columns);
 }
 
 static int draw_screen(struct top_ui *ui, struct canvas *c, size_t rows, size_t columns)
@@ -171,10 +242,10 @@ static int draw_screen(struct top_ui *ui, struct canvas *c, size_t rows, size_t 
 		return canvas_draw(c, STDOUT_FILENO);
 	}
 	canvas_add(c, 0, CANVAS_BOLD, ui->rows.title);
-	draw_second_line(ui, c);
+	draw_second_line(ui, c, columns);
 	canvas_add(c, 2, CANVAS_BOLD, ui->rows.columns);
 	draw_rows(ui, c, columns);
-	draw_last_line(ui, c, rows - 1);
+	draw_last_line(ui, c, rows - 1, columns);
 	return canvas_draw(c, STDOUT_FILENO);
 }
 
@@ -209,6 +280,14 @@ static int take_keys(struct top_ui *ui, struct canvas *c, struct keys *keys)
 	return err;
 }
 
+/* What is found at the start is shown soon, not only after the first interval. */
+static uint64_t current_interval(const struct top_ui *ui, uint64_t interval)
+{
+	bool first = now_ns() - ui->session->start_ns < interval;
+
+	return first && interval > FIRST_NS ? FIRST_NS : interval;
+}
+
 static int screen_loop(struct top_ui *ui, struct canvas *c, uint64_t interval)
 {
 	struct keys keys = { .len = 0 };
@@ -217,7 +296,7 @@ static int screen_loop(struct top_ui *ui, struct canvas *c, uint64_t interval)
 	int err = 0;
 
 	while (!err && !ui->quit && !ui->restart && !top_session_over(ui->session)) {
-		due = now_ns() - shown_ns >= interval && !ui->paused;
+		due = now_ns() - shown_ns >= current_interval(ui, interval) && !ui->paused;
 		if (due)
 			shown_ns = now_ns();
 		err = top_session_poll(ui->session, keys.len ? ESC_MS : POLL_MS, &second);
@@ -231,18 +310,28 @@ static int screen_loop(struct top_ui *ui, struct canvas *c, uint64_t interval)
 	return err;
 }
 
-static int show_screen(struct top_ui *ui, const struct args *args)
+static int show_screen(struct top_ui *ui, struct canvas *c, const struct args *args)
 {
-	struct canvas *c = canvas_new();
 	uint64_t interval = (uint64_t)(args->opts->interval_s * 1e9);
-	int err = c ? capture_wake_for(ui->session->capture, STDIN_FILENO) : -errno;
+	int err = capture_wake_for(ui->session->capture, STDIN_FILENO);
 
 	if (!err)
 		err = refresh_screen(ui, c, true);
-	if (!err)
-		err = screen_loop(ui, c, interval);
-	canvas_free(c);
-	return err;
+	return err ? err : screen_loop(ui, c, interval);
+}
+
+/* Until the BPF programs are loaded. */
+static int draw_start(struct canvas *c)
+{
+	size_t rows, columns;
+	int err;
+
+	terminal_size(&rows, &columns);
+	err = canvas_begin(c, rows, columns);
+	if (err)
+		return err;
+	canvas_add(c, 0, CANVAS_DIM, "starting...");
+	return canvas_draw(c, STDOUT_FILENO);
 }
 
 /* The child: terminal_run(). */
@@ -250,16 +339,19 @@ static int run_screen(void *ctx)
 {
 	struct args *args = ctx;
 	struct live_recent recent = { .begun_ns = 0 };
-	struct top_session session;
+	struct top_session session = { .start_ns = 0 };
 	struct top_ui ui = { .choice = args->choice, .session = &session, .recent = &recent };
-	int err, end_err;
+	struct canvas *c = canvas_new();
+	int err = c ? draw_start(c) : -errno, end_err;
 
 	record_signals_catch(false);
-	err = top_session_begin(&session, args->opts, args->choice->mode, args->choice->rate_hz,
-				true);
 	if (!err)
-		err = show_screen(&ui, args);
+		err = top_session_begin(&session, args->opts, args->choice->mode,
+					args->choice->rate_hz, true);
+	if (!err)
+		err = show_screen(&ui, c, args);
 	end_err = top_session_end(&session);
+	canvas_free(c);
 	live_recent_reset(&recent);
 	top_rows_free(&ui.rows);
 	free(ui.shown);

@@ -58,7 +58,8 @@ int top_session_begin(struct top_session *s, const struct top_options *opts, enu
 	*s = (struct top_session){ .opts = opts, .conditions = opts->select.proc_filter };
 	s->identities = identities_new(inspector_names);
 	s->live = live_new(stacks, wait_ns);
-	if (!s->identities || !s->live)
+	s->labels = top_labels_new();
+	if (!s->identities || !s->live || !s->labels)
 		return -ENOMEM;
 	err = start_capture(s, mode, rate_hz);
 	if (err)
@@ -81,6 +82,7 @@ int top_session_poll(struct top_session *s, int ms, bool *second)
 	s->next_second_ns = now + NS_PER_S;
 	err = capture_housekeep(s->capture);
 	live_second(s->live, now);
+	top_labels_forget(s->labels);
 	return err;
 }
 
@@ -102,6 +104,7 @@ int top_session_end(struct top_session *s)
 
 	capture_free(s->capture);
 	live_free(s->live);
+	top_labels_free(s->labels);
 	identities_free(s->identities);
 	keeper_end();
 	return err;

@@ -19,11 +19,14 @@ struct canvas;
 struct capture;
 struct identities;
 struct live;
+struct live_hot_line;
 struct live_process;
 struct live_recent;
 struct live_sums;
 struct process;
 struct profile_tables;
+struct top_cells;
+struct top_labels;
 struct top_options;
 struct top_ui;
 
@@ -35,6 +38,7 @@ struct top_session {
 	struct identities *identities;
 	struct live *live;
 	struct capture *capture;
+	struct top_labels *labels;
 	uint64_t start_ns;		/* CLOCK_MONOTONIC */
 	uint64_t next_second_ns;
 };
@@ -80,7 +84,8 @@ struct top_choice {
 
 /* One row of the current view. */
 struct top_row {
-	char *text;			/* printable; owned */
+	char *text;			/* printable, of this screen's width; owned */
+	char *match;			/* the same in full, for the filter; NULL: text; owned */
 	uint64_t id;			/* identifies the selected row: a pid, a function, a
 					 * thread */
 	uint64_t function;		/* its file and function, as ids; 0: not a function's */
@@ -110,8 +115,11 @@ struct top_ui {
 	uint64_t chosen;
 	size_t height;			/* rows that fit on the screen */
 	uint32_t file, func;		/* of VIEW_CALLERS */
+	uint64_t window_ns;		/* when the window for hottest lines began */
 	bool paused, quit, restart;	/* restart: the mode has changed */
 	char message[256];		/* the last line; "": the keys */
+	char logged[256];		/* what terminal_last_message() said, since logged_ns */
+	uint64_t logged_ns;
 };
 
 /* Returns the names of the sort orders of a view; cnt of them, 0: it has a fixed order. */
@@ -125,35 +133,55 @@ int top_screen_run(const struct top_options *opts);
 /* printf to new memory, to be freed; NULL: no memory. */
 __attribute__((format(printf, 1, 2))) char *top_text(const char *format, ...);
 
-/* Sets out to where a process runs: its container, unit or user. Any bytes. */
-void top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES]);
+/*
+ * Sets out to where a process runs: its container, unit or user. Any bytes. Returns true for a
+ * container or unit.
+ */
+bool top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES]);
 
 /*
- * Returns "handle (app.py)", or with a line above 0 "handle (app.py:7)": printable, to be freed;
- * NULL: no memory. file, func: strings of t.
+ * Returns "app.py:7 handle", or without a line "app.py handle": printable, to be freed; NULL: no
+ * memory. file, func: strings of t.
  */
-char *top_function(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line);
+char *top_line(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line);
 
 /* Returns the time that the counts of processes cover, in ns. now: now_ns(). */
 uint64_t top_span(const struct top_ui *ui, uint64_t now);
 
-/* Writes "cpu mode, 99 Hz, last 10 s" to out. */
-void top_say_what(const struct top_ui *ui, uint64_t span_ns, char *out, size_t size);
+/* Writes "cpu mode", "99 Hz" and "last 10 s". */
+void top_say_what(const struct top_ui *ui, uint64_t span_ns, char mode[32], char rate[16],
+		  char last[48]);
 
+/* What the sums of a row are of. */
+struct top_span {
+	uint64_t ns;
+	uint32_t rate_hz;
+};
+
+/* Fills the cells of a process; freed by top_cells_free(). label: printable. */
+void top_cells_make(const struct live_process *p, const struct live_sums *s,
+		    const struct live_hot_line *hot, const struct top_span *span, const char *label,
+		    struct top_cells *out);
+
+/* ---- what processes are called (top_labels.c) ---- */
+
+/* NULL: no memory. */
+struct top_labels *top_labels_new(void);
+void top_labels_free(struct top_labels *l);
 /*
- * Returns a row of all columns, not cut, to be freed; NULL: no memory. where: any bytes, shown in
- * where_columns columns; hottest: printable. ns: the time that s covers. And the headings.
+ * Returns what people recognise a process by: command_label() of its command line, which a process
+ * may change. Printable; valid until the next call of top_labels_forget().
  */
-char *top_process_text(const struct live_process *p, const struct live_sums *s, uint64_t ns,
-		       int where_columns, const char *where, const char *hottest);
-void top_process_headings(char *out, size_t size, int where_columns, const char *where);
+const char *top_label(struct top_labels *l, const struct process *p);
+/* Forgets processes that nobody has asked for in the last minute. To be called once a second. */
+void top_labels_forget(struct top_labels *l);
 
 /* ---- rows ---- */
 
 /* Makes ui->rows from the counts. columns: the width of the screen. 0 or -ENOMEM. */
 int top_rows_make(struct top_ui *ui, size_t columns);
 /* The same for a view of one process. */
-int top_views_make(struct top_ui *ui);
+int top_views_make(struct top_ui *ui, size_t columns);
 void top_rows_free(struct top_rows *r);
 
 /* Filters and sorts the rows, and keeps the cursor on its row. 0 or -ENOMEM. */

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
+#include "commands/top_table.h"
 #include "cpython/image.h"
 #include "host/containers.h"
 #include "host/identity.h"
@@ -22,6 +23,7 @@
 #include "model/event.h"
 #include "model/thread_names.h"
 #include "resolve/process.h"
+#include "telemetry/command_label.h"
 
 /* ---- text of rows and titles ---- */
 
@@ -61,40 +63,64 @@ static const char *user_text(uint32_t uid)
 	return known[i].name;
 }
 
-void top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES])
+bool top_where(const struct process *p, char out[CONTAINER_LABEL_BYTES])
 {
 	const struct identity *id = process_identity(p);
 
 	if (id->container && container_is(id->container)) {
 		container_label(id->container, out);
-	} else if (id->container && *id->container->unit) {
-		snprintf(out, CONTAINER_LABEL_BYTES, "%s", id->container->unit);
-	} else if (id->uid == IDENTITY_NO_UID) {
-		strcpy(out, "-");
-	} else {
-		snprintf(out, CONTAINER_LABEL_BYTES, "%s", user_text(id->uid));
+		return true;
 	}
+	if (id->container && *id->container->unit) {
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s", id->container->unit);
+		return true;
+	}
+	if (id->uid == IDENTITY_NO_UID)
+		strcpy(out, "-");
+	else
+		snprintf(out, CONTAINER_LABEL_BYTES, "%s", user_text(id->uid));
+	return false;
 }
 
-char *top_function(const struct profile_tables *t, uint32_t file, uint32_t func,
-			   int32_t line)
+/* Returns "app.py:7", or without a line "app.py"; NULL: no memory, or there is no file. */
+static char *place_text(const struct profile_tables *t, uint32_t file, int32_t line)
 {
 	const struct string_ref *f = &t->strings[file];
-	char *name = text_escape(t->strings[func].data, t->strings[func].len);
 	char *path = text_escape(f->data, f->len), *text = NULL;
 	const char *base = path ? strrchr(path, '/') : NULL;
 
-	if (name && path) {
-		base = base ? base + 1 : path;
-		if (!strcmp(base, SYNTHETIC_FILE))
-			text = top_text("%s", name);
-		else if (line > 0)
-			text = top_text("%s (%s:%" PRId32 ")", name, base, line);
-		else
-			text = top_text("%s (%s)", name, base);
-	}
-	free(name);
+	base = base ? base + 1 : path;
+	if (base && line > 0)
+		text = top_text("%s:%" PRId32, base, line);
+	else if (base && strcmp(base, SYNTHETIC_FILE) != 0)
+		text = top_text("%s", base);
 	free(path);
+	return text;
+}
+
+/* Returns "handle (app.py:7)", or without a line "handle (app.py)"; else as top_line(). */
+static char *function_text(const struct profile_tables *t, uint32_t file, uint32_t func,
+			   int32_t line)
+{
+	char *name = text_escape(t->strings[func].data, t->strings[func].len);
+	char *place = place_text(t, file, line), *text = NULL;
+
+	if (name)
+		text = place ? top_text("%s (%s)", name, place) : top_text("%s", name);
+	free(name);
+	free(place);
+	return text;
+}
+
+char *top_line(const struct profile_tables *t, uint32_t file, uint32_t func, int32_t line)
+{
+	char *name = text_escape(t->strings[func].data, t->strings[func].len);
+	char *place = place_text(t, file, line), *text = NULL;
+
+	if (name)
+		text = place ? top_text("%s %s", place, name) : top_text("%s", name);
+	free(name);
+	free(place);
 	return text;
 }
 
@@ -105,20 +131,18 @@ uint64_t top_span(const struct top_ui *ui, uint64_t now)
 	return live_recent_ns(ui->session->live, now);
 }
 
-static const char *mode_name(const struct top_ui *ui)
+void top_say_what(const struct top_ui *ui, uint64_t span_ns, char mode[32], char rate[16],
+		  char last[48])
 {
-	return record_modes[ui->choice->mode].name;
-}
-
-void top_say_what(const struct top_ui *ui, uint64_t span_ns, char *out, size_t size)
-{
-	snprintf(out, size, "%s mode, %" PRIu32 " Hz, %s %.0f s", mode_name(ui),
-		 capture_rate(ui->session->capture),
-		 ui->choice->since_start ? "since the start:" : "last", span_ns / 1e9);
+	snprintf(mode, 32, "%s mode", record_modes[ui->choice->mode].name);
+	snprintf(rate, 16, "%" PRIu32 " Hz", capture_rate(ui->session->capture));
+	snprintf(last, 48, "%s %.0f s", ui->choice->since_start ? "since the start:" : "last",
+		 span_ns / 1e9);
 }
 
 /* ---- views ---- */
 
+#define WHO_COLUMNS 28		/* of a title, for the program */
 #define TREE_MIN 200		/* calls below 1/200 of the time are not in the tree */
 #define TREE_INDENT 40		/* deeper calls are not indented further */
 
@@ -129,6 +153,7 @@ struct seen {
 	uint64_t *all;		/* to be freed */
 	uint64_t span_ns;	/* the time that it covers */
 	const struct process *process;
+	bool waits;		/* the mode samples waits */
 };
 
 static const struct live_process *find_process(const struct live_process *list, size_t cnt,
@@ -142,23 +167,35 @@ static const struct live_process *find_process(const struct live_process *list, 
 	return NULL;
 }
 
-static void title_of_process(struct top_ui *ui, const struct live_process *p, uint64_t span_ns)
+static void title_of_process(struct top_ui *ui, const struct live_process *p, size_t columns)
 {
 	const struct live_sums *s = ui->choice->since_start ? &p->all : &p->recent;
-	char label[CONTAINER_LABEL_BYTES], what[96], *where, *comm;
+	uint64_t ns = top_span(ui, now_ns());
+	uint32_t hz = capture_rate(ui->session->capture);
+	char where[CONTAINER_LABEL_BYTES], name[COMMAND_LABEL_BYTES], who[16], place[96];
+	char cpu[24], gil[24], gc[24], lost[32], mode[32], rate[16], last[48];
+	const struct top_part parts[] = {
+		{ "", name, 0 }, { " ", who, 0 }, { " ", place, 6 }, { "  ", cpu, 1 },
+		{ "  ", gil, 2 }, { "  ", gc, 8 }, { "  ", lost, 7 }, { "  ", mode, 3 },
+		{ ", ", rate, 5 }, { ", ", last, 4 },
+	};
+	char *shown;
 
-	top_where(p->process, label);
-	where = text_escape(label, strlen(label));
-	comm = text_escape(process_comm(p->process), strlen(process_comm(p->process)));
-	top_say_what(ui, span_ns, what, sizeof(what));
-	snprintf(ui->rows.title, sizeof(ui->rows.title),
-		 "%s %d (%.40s, %s)  %.1f %% CPU  GIL %.1f %%  GC %.1f %%  %" PRIu64 " lost  %s",
-		 comm ? comm : "?", process_tgid(p->process), where ? where : "?",
-		 process_image(p->process)->version, percent(s->cpu_ns, top_span(ui, now_ns())),
-		 percent(s->gil_ns, top_span(ui, now_ns())), percent(s->gc_ns, s->cpu_ns), p->lost,
-		 what);
-	free(where);
-	free(comm);
+	top_where(p->process, where);
+	shown = text_escape(where, strlen(where));
+	snprintf(name, sizeof(name), "%s", top_label(ui->session->labels, p->process));
+	text_shorten(name, sizeof(name), columns < 2 * WHO_COLUMNS ? columns / 2 :
+		     columns < 3 * WHO_COLUMNS ? WHO_COLUMNS : columns / 3);
+	snprintf(who, sizeof(who), "%d", process_tgid(p->process));
+	snprintf(place, sizeof(place), "(%.40s, %s)", shown ? shown : "?",
+		 process_image(p->process)->version);
+	snprintf(cpu, sizeof(cpu), "%.1f %% CPU", top_percent(s->cpu_ns, ns, hz));
+	snprintf(gil, sizeof(gil), "GIL %.1f %%", top_percent(s->gil_ns, ns, hz));
+	snprintf(gc, sizeof(gc), "GC %.1f %%", top_percent(s->gc_ns, ns, hz));
+	snprintf(lost, sizeof(lost), "%" PRIu64 " lost", p->lost);
+	top_say_what(ui, ns, mode, rate, last);
+	top_fit(ui->rows.title, sizeof(ui->rows.title), columns, parts, ARRAY_SIZE(parts));
+	free(shown);
 }
 
 /* Gets the selected process' stacks and their weights. Returns false if none, or no memory. */
@@ -173,7 +210,8 @@ static bool get_seen(struct top_ui *ui, const struct live_process *p, struct see
 	if (!stacks)
 		return false;
 	v = stack_tree_view(stacks);
-	*out = (struct seen){ .w.v = v, .process = p->process };
+	*out = (struct seen){ .w.v = v, .process = p->process,
+			      .waits = record_modes[ui->choice->mode].waits };
 	if (ui->choice->since_start) {
 		out->all = calloc(v.share_cnt + 1, sizeof(*out->all));
 		for (i = 0; out->all && i < v.share_cnt; i++)
@@ -209,15 +247,25 @@ static char *row_of_functions(const struct seen *s, const struct live_rows *l,
 			percent(row->total, l->total), function);
 }
 
+/* Returns a share of one thread's time, or nothing if that was not sampled. */
+static char *share_text(uint64_t ns, uint64_t span_ns, bool sampled, char out[16])
+{
+	double share = percent(ns, span_ns);
+
+	snprintf(out, 16, sampled ? "%.1f" : "-", share < 100 ? share : 100);
+	return out;
+}
+
 static char *row_of_threads(const struct seen *s, const struct live_rows *l,
 			    const struct live_row *row, const char *function)
 {
-	char label[THREAD_LABEL_BYTES];
+	char label[THREAD_LABEL_BYTES], cpu[16], gil[16], wants[16], off[16];
 
 	thread_label(process_thread_names(s->process), row->thread_id, "thread ", label);
-	return top_text("%6.1f  %6.1f  %6.1f  %6.1f  %s", percent(row->cpu, s->span_ns),
-			percent(row->holds, s->span_ns), percent(row->wants, s->span_ns),
-			percent(row->total - row->cpu, s->span_ns), label);
+	return top_text("%6s  %6s  %6s  %6s  %s", share_text(row->cpu, s->span_ns, true, cpu),
+			share_text(row->holds, s->span_ns, true, gil),
+			share_text(row->wants, s->span_ns, s->waits, wants),
+			share_text(row->total - row->cpu, s->span_ns, s->waits, off), label);
 }
 
 static char *row_of_callers(const struct seen *s, const struct live_rows *l,
@@ -241,8 +289,8 @@ static char *row_of_tree(const struct seen *s, const struct live_rows *l,
 static char *row_of_gil(const struct seen *s, const struct live_rows *l,
 			const struct live_row *row, const char *function)
 {
-	return top_text("%6.1f  %6.1f  %s", percent(row->wants, s->span_ns),
-			percent(row->holds, s->span_ns), function);
+	return top_text("%6.1f  %6.1f  %s", percent(row->wants, l->total),
+			percent(row->holds, l->total), function);
 }
 
 static const struct {
@@ -251,7 +299,7 @@ static const struct {
 	const char *columns;
 	bool lines;		/* functions with their lines, if the row has one */
 } views[VIEW_CNT] = {
-	[VIEW_FUNCTIONS] = { row_of_functions, "self %  total %  function", true },
+	[VIEW_FUNCTIONS] = { row_of_functions, "self %  total %  function (hottest line)", true },
 	[VIEW_THREADS] = { row_of_threads, " cpu %   gil %  wants   off %  thread" },
 	[VIEW_CALLERS] = { row_of_callers, "     %             function" },
 	[VIEW_TREE] = { row_of_tree, "total %  self %  call", true },
@@ -262,7 +310,7 @@ static char *row_text(enum top_view view, const struct seen *s, const struct liv
 		      const struct live_row *row)
 {
 	char *function = view == VIEW_THREADS ? NULL :
-			 top_function(s->w.v.tables, row->file, row->func,
+			 function_text(s->w.v.tables, row->file, row->func,
 				      views[view].lines ? row->line : LINE_NONE);
 	char *text = views[view].text(s, l, row, function ? function : "?");
 
@@ -285,9 +333,11 @@ static int list_rows(const struct top_ui *ui, const struct seen *s, struct live_
 			total += s->w.weights[i];
 		return live_rows_tree(&s->w, total / TREE_MIN, out);
 	}
+	case VIEW_FUNCTIONS:
+		return ui->choice->lines ? live_rows_lines(&s->w, out) :
+					   live_rows_functions(&s->w, out);
 	default:
-		return live_rows_functions(&s->w, ui->choice->lines &&
-						  ui->choice->view == VIEW_FUNCTIONS, out);
+		return live_rows_functions(&s->w, out);
 	}
 }
 
@@ -335,7 +385,13 @@ static int take_rows(struct top_ui *ui, const struct seen *s, const struct live_
 	return r->rows ? 0 : -ENOMEM;
 }
 
-int top_views_make(struct top_ui *ui)
+static const char *headings_of(const struct top_choice *c)
+{
+	return c->view == VIEW_FUNCTIONS && c->lines ? "self %  total %  function (line)" :
+						       views[c->view].columns;
+}
+
+int top_views_make(struct top_ui *ui, size_t columns)
 {
 	struct live_rows l = { .rows = NULL };
 	struct seen s = { .recent = NULL };
@@ -348,7 +404,7 @@ int top_views_make(struct top_ui *ui)
 	if (!list)
 		return -ENOMEM;
 	p = find_process(list, cnt, ui->choice->entered);
-	snprintf(ui->rows.columns, sizeof(ui->rows.columns), "%s", views[ui->choice->view].columns);
+	snprintf(ui->rows.columns, sizeof(ui->rows.columns), "%s", headings_of(ui->choice));
 	if (!p) {
 		snprintf(ui->rows.title, sizeof(ui->rows.title),
 			 "process %d has exited, or has no samples yet",
@@ -359,7 +415,7 @@ int top_views_make(struct top_ui *ui)
 			err = take_rows(ui, &s, &l);
 	}
 	if (p)
-		title_of_process(ui, p, s.span_ns);
+		title_of_process(ui, p, columns);
 	live_rows_free(&l);
 	free_seen(&s);
 	free(list);

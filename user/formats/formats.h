@@ -20,6 +20,7 @@ extern const struct sink_ops sink_jsonl;
 extern const struct sink_ops sink_pprof;
 extern const struct sink_ops sink_pstats;
 extern const struct sink_ops sink_speedscope;
+extern const struct sink_ops sink_svg;
 extern const struct sink_ops sink_flamegraph;
 extern const struct sink_ops sink_heatmap;
 

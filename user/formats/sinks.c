@@ -26,6 +26,7 @@ static const struct sink_ops *const sinks[] = {
 	&sink_csv,
 	&sink_flamegraph,
 	&sink_heatmap,
+	&sink_svg,
 };
 
 const struct sink_ops *sink_find(const char *name)
@@ -56,23 +57,53 @@ struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args)
 	return inner ? joined_open(inner) : NULL;
 }
 
+/* Endings besides each format's suffix and ".NAME". */
+static const struct { const char *ending; const struct sink_ops *ops; } endings[] = {
+	{ ".txt", &sink_collapsed },
+	{ ".json", &sink_speedscope },	/* py-spy's habit; gecko has .gecko.json */
+};
+
+/* Takes the format if the path has this ending and no longer one was found. */
+static void match(const char *path, const char *ending, const struct sink_ops *ops,
+		  const struct sink_ops **found, size_t *longest)
+{
+	size_t len = strlen(ending);
+
+	if (len <= *longest || !ends_with(path, ending))
+		return;
+	*longest = len;
+	*found = ops;
+}
+
 const struct sink_ops *sink_for_path(const char *path)
 {
 	const struct sink_ops *found = NULL;
-	size_t i, len, longest = 0;
+	size_t i, longest = 0;
 	char dotted[64];
 
 	for (i = 0; i < ARRAY_SIZE(sinks); i++) {
-		const char *tail = sinks[i]->suffix;
-
 		snprintf(dotted, sizeof(dotted), ".%s", sinks[i]->name);
-		if (!tail || !ends_with(path, tail))
-			tail = dotted;
-		len = strlen(tail);
-		if (len > longest && ends_with(path, tail)) {
-			longest = len;
-			found = sinks[i];
-		}
+		match(path, dotted, sinks[i], &found, &longest);
+		if (sinks[i]->suffix)
+			match(path, sinks[i]->suffix, sinks[i], &found, &longest);
 	}
+	for (i = 0; i < ARRAY_SIZE(endings); i++)
+		match(path, endings[i].ending, endings[i].ops, &found, &longest);
 	return found;
+}
+
+int sink_endings(struct buf *out)
+{
+	size_t i, cnt = ARRAY_SIZE(sinks);
+	int err = 0;
+
+	for (i = 0; !err && i < cnt + ARRAY_SIZE(endings); i++) {
+		const char *ending = i < cnt ? sinks[i]->suffix : endings[i - cnt].ending;
+
+		if (ending && out->len)
+			err = buf_add(out, ", ", 2);
+		if (ending && !err)
+			err = buf_add(out, ending, strlen(ending));
+	}
+	return err ? err : buf_add(out, "", 1);
 }

@@ -3,6 +3,7 @@
 #ifndef TACHBPF_SINKS_H
 #define TACHBPF_SINKS_H
 
+#include "base/util.h"
 #include "model/sink.h"
 
 /*
@@ -16,7 +17,12 @@ const struct sink_ops *sink_find(const char *name);
 /* The i-th format; NULL: no more. For --help. */
 const struct sink_ops *sink_at(size_t i);
 
-/* The format for a file of this name, by its suffix or ".NAME"; NULL: unknown. */
+/*
+ * Returns the format for a file of this name: by its suffix, ".NAME", or another ending that people
+ * use for such files, as ".txt"; the longest one decides. NULL: unknown.
+ */
 const struct sink_ops *sink_for_path(const char *path);
+/* Appends the endings of all formats, as in ".svg, .html", for messages. Returns 0 or -ENOMEM. */
+int sink_endings(struct buf *out);
 
 #endif

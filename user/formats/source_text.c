@@ -58,10 +58,10 @@ static bool looks_like_python(int fd, const struct stat *st)
 	return (len > 0 && has_python_name(name, len)) || is_python_script(fd);
 }
 
-/* Reads at most SOURCE_MAX_BYTES, even if the file grows meanwhile. */
-static int read_text(int fd, struct buf *b)
+/* Reads at most max bytes, even if the file grows meanwhile. */
+static int read_text(int fd, size_t max, struct buf *b)
 {
-	size_t left = SOURCE_MAX_BYTES + 1;
+	size_t left = max + 1;
 	ssize_t n;
 
 	while (left) {
@@ -82,9 +82,11 @@ static int read_text(int fd, struct buf *b)
 	return SOURCE_TOO_LARGE;
 }
 
-static int read_open(int fd, struct buf *b)
+int source_read_open(int fd, size_t max, struct buf *b)
 {
+	size_t before = b->len;
 	struct stat st;
+	int state;
 
 	if (fstat(fd, &st))
 		return SOURCE_MISSING;
@@ -92,12 +94,14 @@ static int read_open(int fd, struct buf *b)
 		return SOURCE_NO_FILE;
 	if (!looks_like_python(fd, &st))
 		return SOURCE_NO_PYTHON;
-	return st.st_size > SOURCE_MAX_BYTES ? SOURCE_TOO_LARGE : read_text(fd, b);
+	state = (uint64_t)st.st_size > max ? SOURCE_TOO_LARGE : read_text(fd, max, b);
+	if (state != SOURCE_READ)
+		b->len = before;
+	return state;
 }
 
 int source_read(const char *path, size_t len, struct buf *b)
 {
-	size_t before = b->len;
 	char name[PATH_MAX];
 	int fd, state;
 
@@ -108,9 +112,7 @@ int source_read(const char *path, size_t len, struct buf *b)
 	fd = open_regular(AT_FDCWD, name, 0);
 	if (fd < 0)
 		return fd == -EINVAL ? SOURCE_NO_FILE : SOURCE_MISSING;
-	state = read_open(fd, b);
+	state = source_read_open(fd, SOURCE_MAX_BYTES, b);
 	close(fd);
-	if (state != SOURCE_READ)
-		b->len = before;
 	return state;
 }

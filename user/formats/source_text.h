@@ -23,5 +23,7 @@ enum source_state {
  * another file's content. Returns an enum source_state, or -ENOMEM.
  */
 int source_read(const char *path, size_t len, struct buf *b);
+/* The same for a file that is open for reading, of at most max bytes; it stays open. */
+int source_read_open(int fd, size_t max, struct buf *b);
 
 #endif

@@ -33,6 +33,7 @@
 #define NAME_TRIES 3
 /* Limit on users whose quotas are kept; further users have no quota. */
 #define USERS_MAX 65536
+#define LINK_BYTES 64		/* "mnt:[4026531841]" */
 
 struct entry {
 	struct container container;
@@ -62,6 +63,7 @@ struct identities {
 	uint64_t beyond, unnamed;
 	bool scanned;			/* the paths of all existing cgroups were added to paths */
 	uint64_t hierarchies;
+	char mounts[LINK_BYTES];	/* our mount namespace; "": unknown */
 };
 
 /* Find all hierarchies: not every container has a cgroup in each of v1's. */
@@ -89,6 +91,8 @@ struct identities *identities_new(container_names_fn names)
 		return NULL;
 	ids->names = names;
 	find_hierarchies(ids);
+	if (proc_direct.link(0, "ns/mnt", ids->mounts, sizeof(ids->mounts)) < 0)
+		*ids->mounts = '\0';
 	return ids;
 }
 
@@ -247,6 +251,23 @@ static void set_container(struct identities *ids, struct identity *out, struct e
 	out->container = &e->container;
 }
 
+/* out->container is set: those of containers need no look. */
+static void set_root(const struct identities *ids, struct identity *out, pid_t task)
+{
+	char root[LINK_BYTES], mounts[LINK_BYTES];
+	ssize_t n;
+
+	if (out->container && container_is(out->container)) {
+		out->root = IDENTITY_ROOT_OTHER;
+		return;
+	}
+	n = proc_link(task, "root", root, sizeof(root));
+	if (n == -ENAMETOOLONG || (n > 0 && strcmp(root, "/")))
+		out->root = IDENTITY_ROOT_OTHER;
+	else if (n > 0 && *ids->mounts && proc_link(task, "ns/mnt", mounts, sizeof(mounts)) > 0)
+		out->root = strcmp(mounts, ids->mounts) ? IDENTITY_ROOT_OTHER : IDENTITY_ROOT_OURS;
+}
+
 void identity_of_process(struct identities *ids, const struct proc_info *who,
 			 struct identity *out)
 {
@@ -262,6 +283,7 @@ void identity_of_process(struct identities *ids, const struct proc_info *who,
 	set_container(ids, out, e, who->task);
 	if (st.ns_tgid_cnt > 1)
 		out->ns_tgid = st.ns_tgids[st.ns_tgid_cnt - 1];
+	set_root(ids, out, who->task);
 }
 
 /* ---- by cgroup id ---- */
@@ -386,6 +408,7 @@ void identity_of_origin(struct identities *ids, pid_t tgid, const struct raw_ori
 	if (e == &ids->nothing && origin->ns_tgid)
 		e = entry_of_task(ids, tgid, &st, &err);
 	set_container(ids, out, e, tgid);
+	set_root(ids, out, tgid);
 }
 
 /* ---- JSON, for session.json and `tachbpf ps` ---- */

@@ -21,11 +21,18 @@ struct json;
 
 #define IDENTITY_NO_UID UINT32_MAX
 
+/*
+ * Whether a path means the same file for a process as for us. Another mount namespace counts as
+ * another root, even if most of it is the same.
+ */
+enum identity_root { IDENTITY_ROOT_UNKNOWN, IDENTITY_ROOT_OURS, IDENTITY_ROOT_OTHER };
+
 struct identity {
 	/* owned by the identities; NULL: in neither a container nor a unit */
 	const struct container *container;
 	uint32_t uid;		/* the effective uid; IDENTITY_NO_UID: unknown */
 	pid_t ns_tgid;		/* in its own pid namespace; 0: that is ours, or unknown */
+	enum identity_root root;	/* when it began, or its parent's */
 };
 
 /* names: not NULL. Returns NULL with errno. Freed by identities_free(). */

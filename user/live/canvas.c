@@ -129,8 +129,11 @@ void canvas_fill(struct canvas *c, size_t row, enum canvas_style style)
 		canvas_add(c, row, style, blanks);
 }
 
-/* The line is on the terminal from now on. */
-static int draw_line(struct buf *out, struct line *l, size_t row)
+/*
+ * The line is on the terminal from now on. A line that fills its row has no rest to erase: without
+ * wrapping, the cursor is still on its last character.
+ */
+static int draw_line(struct buf *out, struct line *l, size_t row, size_t columns)
 {
 	char move[32];
 	int n = snprintf(move, sizeof(move), "\033[%zu;1H", row + 1);
@@ -140,7 +143,8 @@ static int draw_line(struct buf *out, struct line *l, size_t row)
 		return -ENOMEM;
 	buf_add(out, move, (size_t)n);
 	buf_add(out, l->now.data, l->now.len);
-	buf_add(out, "\033[K", 3);
+	if (l->width < columns)
+		buf_add(out, "\033[K", 3);
 	l->drawn = l->now;
 	l->now = was;
 	return 0;
@@ -157,7 +161,7 @@ int canvas_draw(struct canvas *c, int fd)
 
 		if (c->all || l->now.len != l->drawn.len ||
 		    (l->now.len && memcmp(l->now.data, l->drawn.data, l->now.len) != 0))
-			err = draw_line(&out, l, i);
+			err = draw_line(&out, l, i, c->columns);
 	}
 	if (!err)
 		err = write_all(fd, out.data, out.len);

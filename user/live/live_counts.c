@@ -59,6 +59,18 @@ void live_sums_add(struct live_sums *to, const struct live_sums *more)
 	to->samples += more->samples;
 }
 
+/* Functions, or lines. */
+struct group {
+	struct live_function *list;
+	uint32_t cnt, cap;
+	struct u64map by_key;	/* index in list + 1 */
+};
+
+/* Of a frame: indexes in groups + 1; 0: not looked up yet. */
+struct places {
+	uint32_t function, line;
+};
+
 /* Of one process: the result of process_observed(). */
 struct counts {
 	struct process *process;
@@ -68,15 +80,15 @@ struct counts {
 	uint32_t nodes;		/* of them */
 	uint64_t beyond_ns;
 	uint32_t window;	/* of last */
+	uint64_t before_ns;	/* CPU time in the window before */
 	uint32_t samples;	/* number of the current sample; 0: none yet */
-	struct live_function *functions;
-	uint32_t cnt, cap;
-	struct u64map by_name;	/* (file, func) -> index in functions + 1 */
-	uint32_t *of_frame;	/* by frame id: the same index + 1; 0: not looked up yet */
+	struct group functions;	/* by (file, func) */
+	struct group lines;	/* by (file, line) */
+	struct places *of_frame;	/* by frame id */
 	uint32_t frame_cap;
 };
 
-#define NO_FUNCTION UINT32_MAX	/* in of_frame: it is not counted */
+#define NO_PLACE UINT32_MAX	/* in struct places: it is not counted */
 
 struct live {
 	struct observer observer;	/* first */
@@ -93,44 +105,43 @@ struct live {
 	uint64_t ended_lost;
 };
 
-/* ---- functions ---- */
+/* ---- functions and lines ---- */
 
-/* Makes room for one more function. Returns false if there are too many, or no memory. */
-static bool has_room(struct counts *c)
+/* Makes room for one more. Returns false if there are too many, or no memory. */
+static bool has_room(struct group *g)
 {
 	struct live_function *bigger;
 	uint32_t cap;
 
-	if (c->cnt < c->cap)
+	if (g->cnt < g->cap)
 		return true;
-	cap = c->cap ? 2 * c->cap : 32;
-	bigger = c->cnt < LIVE_FUNCTIONS_MAX ? reallocarray(c->functions, cap, sizeof(*bigger)) :
-					       NULL;
+	cap = g->cap ? 2 * g->cap : 32;
+	bigger = g->cnt < LIVE_FUNCTIONS_MAX ? reallocarray(g->list, cap, sizeof(*bigger)) : NULL;
 	if (!bigger)
 		return false;
-	c->functions = bigger;
-	c->cap = cap;
+	g->list = bigger;
+	g->cap = cap;
 	return true;
 }
 
-/* Returns the index of a frame's function + 1; NO_FUNCTION: there is no room. */
-static uint32_t find_function(struct counts *c, const struct frame *f)
+/* Returns the index + 1 of what has this key; new, it is *fresh. NO_PLACE: there is no room. */
+static uint32_t find_place(struct group *g, uint64_t key, const struct live_function *fresh)
 {
-	uint64_t key = (uint64_t)f->file << 32 | f->func;
-	uintptr_t index = (uintptr_t)u64map_get(&c->by_name, key);
+	uintptr_t index = (uintptr_t)u64map_get(&g->by_key, key);
 
 	if (index)
 		return (uint32_t)index;
-	if (!has_room(c) || u64map_put(&c->by_name, key, (void *)(uintptr_t)(c->cnt + 1)))
-		return NO_FUNCTION;
-	c->functions[c->cnt++] = (struct live_function){ .file = f->file, .func = f->func };
-	return c->cnt;
+	if (!has_room(g) || u64map_put(&g->by_key, key, (void *)(uintptr_t)(g->cnt + 1)))
+		return NO_PLACE;
+	g->list[g->cnt++] = *fresh;
+	return g->cnt;
 }
 
 /* Makes of_frame at least as long as the table of frames. Returns false without memory. */
 static bool know_frames(struct counts *c, uint32_t frame_cnt)
 {
-	uint32_t *bigger, cap = c->frame_cap ? c->frame_cap : 64;
+	uint32_t cap = c->frame_cap ? c->frame_cap : 64;
+	struct places *bigger;
 
 	if (frame_cnt <= c->frame_cap)
 		return true;
@@ -145,22 +156,48 @@ static bool know_frames(struct counts *c, uint32_t frame_cnt)
 	return true;
 }
 
-/* Returns NULL if this function is not counted. Its sums are those of the current window. */
-static struct live_function *function_of(struct counts *c, const struct profile_tables *t,
-					 uint32_t frame)
+/* Returns a member of a group; NULL: it is not counted. Its sums are those of the window. */
+static struct live_function *at_place(struct group *g, uint32_t place, uint32_t window)
 {
 	struct live_function *f;
 
-	if (!c->of_frame[frame])
-		c->of_frame[frame] = find_function(c, &t->frames[frame]);
-	if (c->of_frame[frame] == NO_FUNCTION)
+	if (place == NO_PLACE)
 		return NULL;
-	f = &c->functions[c->of_frame[frame] - 1];
-	if (f->window != c->window) {
-		f->window = c->window;
+	f = &g->list[place - 1];
+	if (f->window != window) {
+		f->before_ns = f->window + 1 == window ? f->self_ns : 0;
+		f->window = window;
 		f->self_ns = f->total_ns = 0;
 	}
 	return f;
+}
+
+static struct live_function *function_of(struct counts *c, const struct frame *f, uint32_t *place)
+{
+	const struct live_function fresh = { .file = f->file, .func = f->func, .line = LINE_NONE };
+
+	if (!*place)
+		*place = find_place(&c->functions, (uint64_t)f->file << 32 | f->func, &fresh);
+	return at_place(&c->functions, *place, c->window);
+}
+
+/* Lines without a number are those of their function. */
+static struct live_function *line_of(struct counts *c, const struct frame *f, uint32_t *place)
+{
+	const struct live_function fresh = { .file = f->file, .func = f->func, .line = f->line };
+	uint64_t low = f->line > 0 ? (uint32_t)f->line : 1ull << 31 | f->func;
+
+	if (!*place)
+		*place = find_place(&c->lines, (uint64_t)f->file << 32 | low, &fresh);
+	return at_place(&c->lines, *place, c->window);
+}
+
+static void count_line(struct counts *c, const struct frame *f, struct places *places, uint64_t ns)
+{
+	struct live_function *line = line_of(c, f, &places->line);
+
+	if (line)
+		line->self_ns += ns;
 }
 
 /* A function that calls itself counts once in its total. */
@@ -173,9 +210,12 @@ static void count_stack(struct counts *c, const struct event *ev, uint64_t ns)
 		return;
 	self = self_frame(t, ev->frames, ev->nframes, SELF_OF_FUNCTIONS);
 	c->samples++;
+	count_line(c, &t->frames[ev->frames[self]], &c->of_frame[ev->frames[self]], ns);
 	for (i = self; i < ev->nframes; i++) {
-		struct live_function *f = function_of(c, t, ev->frames[i]);
+		uint32_t id = ev->frames[i];
+		struct live_function *f;
 
+		f = function_of(c, &t->frames[id], &c->of_frame[id].function);
 		if (!f)
 			continue;
 		if (i == self)
@@ -225,8 +265,10 @@ static void keep_stack(struct live *l, struct counts *c, const struct event *ev,
 
 static void enter_window(struct counts *c, uint32_t window)
 {
-	if (c->window != window)
-		c->last = (struct live_sums){ 0 };
+	if (c->window == window)
+		return;
+	c->before_ns = c->window + 1 == window ? c->last.cpu_ns : 0;
+	c->last = (struct live_sums){ 0 };
 	c->window = window;
 }
 
@@ -266,9 +308,11 @@ static int count_event(struct observer *o, struct process *p, const struct event
 static void counts_free(struct counts *c)
 {
 	stack_tree_free(c->stacks);
-	free(c->functions);
+	free(c->functions.list);
+	free(c->lines.list);
 	free(c->of_frame);
-	u64map_free(&c->by_name);
+	u64map_free(&c->functions.by_key);
+	u64map_free(&c->lines.by_key);
 	free(c);
 }
 
@@ -418,18 +462,39 @@ void live_total(struct live *l, struct live_total *out)
 	}
 }
 
-static const struct live_function *hottest_function(const struct counts *c)
+/* Returns self in a window, or with recent also in the one before. */
+static uint64_t self_in(const struct live_function *f, uint32_t window, bool recent)
+{
+	if (f->window == window)
+		return f->self_ns + (recent ? f->before_ns : 0);
+	return recent && f->window + 1 == window ? f->self_ns : 0;
+}
+
+/* Returns NULL if nothing was sampled. *self_ns: of what is returned. */
+static const struct live_function *hottest_of(const struct group *g, uint32_t window, bool recent,
+					      uint64_t *self_ns)
 {
 	const struct live_function *best = NULL;
 	uint32_t i;
 
-	for (i = 0; i < c->cnt; i++) {
-		const struct live_function *f = &c->functions[i];
+	*self_ns = 0;
+	for (i = 0; i < g->cnt; i++) {
+		uint64_t self = self_in(&g->list[i], window, recent);
 
-		if (f->window == c->window && f->self_ns && (!best || f->self_ns > best->self_ns))
-			best = f;
+		if (self > *self_ns) {
+			best = &g->list[i];
+			*self_ns = self;
+		}
 	}
 	return best;
+}
+
+static struct live_hot_line hot_line(const struct counts *c, bool recent)
+{
+	struct live_hot_line hot = { .cpu_ns = c->last.cpu_ns + (recent ? c->before_ns : 0) };
+
+	hot.line = hottest_of(&c->lines, c->window, recent, &hot.self_ns);
+	return hot;
 }
 
 static int by_cpu(const void *a, const void *b)
@@ -444,18 +509,21 @@ static int by_cpu(const void *a, const void *b)
 struct live_process *live_list(struct live *l, size_t *cnt)
 {
 	struct live_process *list = calloc(l->processes.cnt + 1, sizeof(*list));
-	struct counts *c;
 	size_t pos = 0, n = 0;
+	struct counts *c;
+	uint64_t self;
 
 	*cnt = 0;
 	if (!list)
 		return NULL;
 	while ((c = u64map_next(&l->processes, &pos))) {
 		enter_window(c, l->window);
-		list[n] = (struct live_process){ .process = c->process, .last = c->last,
-						 .all = c->all, .hottest = hottest_function(c),
-						 .recent = sums_since(&c->all,
-								      &c->then[oldest_second(l)]) };
+		list[n] = (struct live_process){
+			.process = c->process, .last = c->last, .all = c->all,
+			.recent = sums_since(&c->all, &c->then[oldest_second(l)]),
+			.hottest = hottest_of(&c->functions, c->window, false, &self),
+			.hot = hot_line(c, false), .recent_hot = hot_line(c, true),
+		};
 		list[n].lost = lost_of(c->process, &list[n].threads);
 		n++;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * live_counts.h - an observer (resolve/observer.h) that keeps only counts: for each process, and
- * for each of its functions, the CPU time in the current window and since the start.
+ * for each of its functions and lines, the CPU time in the current window and since the start.
  *
  * A window begins with live_begin_window(). Its counts are listed at its end.
  */
@@ -34,7 +34,7 @@ struct observer;
 struct process;
 struct stack_tree;
 
-/* Limit for one process; the time of further functions is only in the process's sums. */
+/* Limit for one process; the time of others is only in its sums. So many lines, too. */
 #define LIVE_FUNCTIONS_MAX 16384
 /* Limits for the nodes of the call tree of one process, and of all; some 100 bytes each. */
 #define LIVE_NODES_MAX 32768
@@ -43,12 +43,21 @@ struct stack_tree;
 /* The length of live_process.recent. */
 #define LIVE_RECENT_S 10
 
-/* A function of a process in a window; ids are those of process_tables(). */
+/* A function of a process, or a line of one, in a window; ids are those of process_tables(). */
 struct live_function {
 	uint32_t file, func;
+	int32_t line;		/* LINE_NONE: a function, or the line is unknown */
 	uint32_t window;	/* of the sums below: in other windows they are 0 */
 	uint32_t sample;	/* the last one that had it in its stack */
-	uint64_t self_ns, total_ns;
+	uint64_t self_ns, total_ns;	/* total: only of functions */
+	uint64_t before_ns;	/* self in the window before */
+};
+
+/* The line with the most self in a time. */
+struct live_hot_line {
+	const struct live_function *line;	/* NULL: there was no sample */
+	uint64_t self_ns;
+	uint64_t cpu_ns;	/* of the whole process */
 };
 
 /* One process; the members are valid until the capture is polled again. */
@@ -58,6 +67,8 @@ struct live_process {
 	struct live_sums recent;	/* the last seconds: live_recent_ns() */
 	const struct live_function *hottest;	/* by self in the window; NULL: there was no
 						 * sample */
+	struct live_hot_line hot;	/* in the window */
+	struct live_hot_line recent_hot;	/* in the window and the one before */
 	uint64_t lost;			/* samples that were lost since the start */
 	uint32_t threads;		/* that had samples since the start and are still known */
 };

@@ -206,7 +206,7 @@ static int add_share(struct list *l, const struct live_weights *w, uint32_t shar
 	return 0;
 }
 
-int live_rows_functions(const struct live_weights *w, bool lines, struct live_rows *out)
+static int list_shares(const struct live_weights *w, bool lines, struct live_rows *out)
 {
 	struct list l = { .cnt = 0 };
 	uint32_t i;
@@ -216,6 +216,51 @@ int live_rows_functions(const struct live_weights *w, bool lines, struct live_ro
 		if (w->weights[i])
 			err = add_share(&l, w, i, lines);
 	return finish_list(&l, err, by_self, w, out);
+}
+
+int live_rows_lines(const struct live_weights *w, struct live_rows *out)
+{
+	return list_shares(w, true, out);
+}
+
+static uint64_t row_key(const struct live_row *row)
+{
+	return (uint64_t)row->file << 32 | row->func;
+}
+
+/* Sets the line of each function to the first one in the list of lines. 0 or -ENOMEM. */
+static int set_lines(struct live_rows *functions, const struct live_rows *lines)
+{
+	struct u64map by_key = { .cnt = 0 };
+	struct live_row *f;
+	int err = 0;
+	size_t i;
+
+	for (i = 0; !err && i < functions->cnt; i++)
+		err = u64map_put(&by_key, row_key(&functions->rows[i]), &functions->rows[i]);
+	for (i = 0; !err && i < lines->cnt; i++) {
+		f = u64map_get(&by_key, row_key(&lines->rows[i]));
+		if (f && f->line <= 0)
+			f->line = lines->rows[i].line;
+	}
+	u64map_free(&by_key);
+	return err;
+}
+
+int live_rows_functions(const struct live_weights *w, struct live_rows *out)
+{
+	struct live_rows lines = { .rows = NULL };
+	int err = list_shares(w, false, out);
+
+	if (err)
+		return err;
+	err = list_shares(w, true, &lines);
+	if (!err)
+		err = set_lines(out, &lines);
+	if (err)
+		live_rows_free(out);
+	live_rows_free(&lines);
+	return err;
 }
 
 /* ---- threads ---- */

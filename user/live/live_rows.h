@@ -16,7 +16,8 @@
 /* One row; the list determines which members are used. Times are in ns. */
 struct live_row {
 	uint32_t file, func;	/* ids in the view's tables */
-	int32_t line;		/* LINE_NONE: a whole function */
+	int32_t line;		/* of a function the one with the most self, then total;
+				 * LINE_NONE: unknown */
 	uint32_t depth;		/* in a tree */
 	uint64_t thread_id;
 	uint64_t self, total;	/* on a CPU or off it */
@@ -40,11 +41,13 @@ struct live_weights {
 void live_rows_free(struct live_rows *r);
 
 /*
- * Lists the functions in stacks, or with lines their lines; those with the most self first. A
- * recursive function counts once in total. This and the following return 0 or -ENOMEM; the caller
- * frees *out.
+ * Lists the functions in stacks; those with the most self first. A recursive function counts once
+ * in total. This and the following return 0 or -ENOMEM; the caller frees *out.
  */
-int live_rows_functions(const struct live_weights *w, bool lines, struct live_rows *out);
+int live_rows_functions(const struct live_weights *w, struct live_rows *out);
+
+/* Lists the lines of functions in the same way. */
+int live_rows_lines(const struct live_weights *w, struct live_rows *out);
 
 /* Lists the threads; those with the most CPU time first. */
 int live_rows_threads(const struct live_weights *w, struct live_rows *out);

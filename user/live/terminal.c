@@ -25,11 +25,12 @@
 static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 static const int crashes[] = { SIGQUIT, SIGILL, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS };
 
-static volatile sig_atomic_t child, resized;
+static volatile sig_atomic_t child, resized, ended;
 static struct termios before;
 
 static void forward_signal(int sig)
 {
+	ended = 1;
 	if (child)
 		kill((pid_t)child, sig);
 }
@@ -141,30 +142,36 @@ static int wait_for(pid_t pid, int *sig)
 	return *sig == SIGINT || *sig == SIGTERM || *sig == SIGHUP ? -EINTR : -EFAULT;
 }
 
-/*
- * Runs one child, until it ends. A signal that arrives before the child exists waits for it.
- * Returns 0 to 125 or -errno.
- */
-static int run_once(int (*screen)(void *ctx), void *ctx, int messages, int *sig)
+/* Blocks the signals that are for a child; *mask: what was blocked before. */
+static void block_ends(sigset_t *mask)
 {
-	pid_t parent = getpid(), pid;
-	sigset_t block, mask;
+	sigset_t block;
 	size_t i;
-	int result;
 
 	sigemptyset(&block);
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		sigaddset(&block, ends[i]);
-	sigprocmask(SIG_BLOCK, &block, &mask);
-	pid = fork();
+	sigprocmask(SIG_BLOCK, &block, mask);
+}
+
+/*
+ * Runs one child, until it ends. A signal that arrives before the child exists waits for it: they
+ * are blocked before and after. mask: what is blocked meanwhile. Returns 0 to 125 or -errno.
+ */
+static int run_once(int (*screen)(void *ctx), void *ctx, int messages, const sigset_t *mask,
+		    int *sig)
+{
+	pid_t parent = getpid(), pid = fork();
+	int result;
+
 	if (!pid)
-		_exit(run_child(screen, ctx, messages, parent, &mask));
+		_exit(run_child(screen, ctx, messages, parent, mask));
 	result = -errno;
 	child = pid > 0 ? pid : 0;
-	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigprocmask(SIG_SETMASK, mask, NULL);
 	if (pid > 0)
 		result = wait_for(pid, sig);
-	sigprocmask(SIG_BLOCK, &block, NULL);
+	block_ends(NULL);
 	child = 0;
 	return result;
 }
@@ -230,6 +237,7 @@ static void leave_screen(void)
 int terminal_run(int (*screen)(void *ctx), void *ctx)
 {
 	int messages = memfd_create("messages", MFD_CLOEXEC), result, sig = 0;
+	sigset_t mask;
 
 	if (messages < 0 || tcgetattr(STDIN_FILENO, &before)) {
 		result = -errno;
@@ -239,14 +247,17 @@ int terminal_run(int (*screen)(void *ctx), void *ctx)
 		return result;
 	}
 	fflush(NULL);
+	block_ends(&mask);
 	catch_signals();
 	make_raw();
 	write_text(ENTER);
 	do
-		result = run_once(screen, ctx, messages, &sig);
-	while (result == TERMINAL_AGAIN);
+		result = run_once(screen, ctx, messages, &mask, &sig);
+	while (result == TERMINAL_AGAIN && !ended);
 	leave_screen();
 	print_messages(messages);
+	if (result == TERMINAL_AGAIN)
+		result = -EINTR;	/* the child was about to end when the signal came */
 	if (result == -EFAULT)
 		log_error("the screen was terminated by signal %d (%s)", sig, strsignal(sig));
 	else if (result < 0 && result != -EINTR)

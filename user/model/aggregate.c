@@ -39,15 +39,15 @@ struct sink *aggregate_open(const struct aggregate_format *format, const struct 
 /* Returns 0 if the format can express this unit, or SINK_REPORTED. */
 static int check_unit(struct aggregate *a, enum profile_unit unit)
 {
-	const char *name = a->format->ops->name;
+	const struct sink_ops *ops = a->format->ops;
 
-	if (unit == UNIT_BYTES && a->format->no_bytes) {
-		log_error("%s cannot hold bytes of memory: %s", name, a->format->no_bytes);
+	if (unit == UNIT_BYTES && ops->no_bytes) {
+		log_error("%s cannot hold bytes of memory: %s", ops->name, ops->no_bytes);
 		return SINK_REPORTED;
 	}
 	if (a->format->one_unit && a->begun && unit != a->unit) {
 		log_error("these profiles have different units (samples, bytes, nanoseconds): use "
-			  "%s with one unit at a time", name);
+			  "%s with one unit at a time", ops->name);
 		return SINK_REPORTED;
 	}
 	a->unit = unit;

@@ -24,7 +24,6 @@ struct aggregate_format {
 	bool spelled;			/* writes each stack with the names of its frames */
 	uint32_t frame_bytes;		/* approximate bytes per frame of a stack; 0: only frames
 					 * are written */
-	const char *no_bytes;		/* NULL, or the reason why UNIT_BYTES cannot be written */
 	/* Returns 0 or -errno. */
 	int (*write)(struct aggregate *a);
 };

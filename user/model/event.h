@@ -113,6 +113,7 @@ enum profile_unit {
 #define PROC_COMM_MAX 64
 #define CONTAINER_LABEL_BYTES 460
 
+struct held_series;
 struct thread_names;
 
 /* Known when a profile begins. */
@@ -137,6 +138,7 @@ struct profile_meta {
 	uint64_t start_utc_ns;	/* start_us as time of day; 0: unknown */
 	const char *platform;	/* "Linux 6.1.0"; NULL: unknown; any bytes */
 	const struct thread_names *thread_names;	/* NULL: none */
+	const struct held_series *held;	/* of memory: NULL: unknown */
 };
 
 /* Known when a profile ends. */

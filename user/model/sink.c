@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "model/held_series.h"
 #include "model/thread_names.h"
 
 int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t bytes)
@@ -20,6 +21,15 @@ int sink_check_size(const struct sink_ops *ops, uint64_t max_bytes, uint64_t byt
 	return SINK_REPORTED;
 }
 
+static const struct held_series *copy_held(const struct held_series *from)
+{
+	struct held_series *to = from ? malloc(sizeof(*to)) : NULL;
+
+	if (to)
+		*to = *from;
+	return to;
+}
+
 bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 {
 	*to = *from;
@@ -28,8 +38,10 @@ bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 	to->container = from->container ? strdup(from->container) : NULL;
 	to->image = from->image ? strdup(from->image) : NULL;
 	to->thread_names = thread_names_keep(from->thread_names);
-	if (!to->comm == !from->comm && !to->platform == !from->platform &&
-	    !to->container == !from->container && !to->image == !from->image)
+	to->held = copy_held(from->held);
+	if (!to->held == !from->held && !to->comm == !from->comm &&
+	    !to->platform == !from->platform && !to->container == !from->container &&
+	    !to->image == !from->image)
 		return true;
 	sink_meta_free(to);
 	return false;
@@ -41,5 +53,6 @@ void sink_meta_free(struct profile_meta *meta)
 	free((char *)meta->platform);
 	free((char *)meta->container);
 	free((char *)meta->image);
+	free((struct held_series *)meta->held);
 	thread_names_drop((struct thread_names *)meta->thread_names);
 }

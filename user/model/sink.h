@@ -16,6 +16,7 @@
 
 struct compressor;
 struct sink;
+struct source_lookup;
 
 /* Variants of a file's layout, for a format that has changed: the release, and drafts before it. */
 enum profile_layout { LAYOUT_RELEASE, LAYOUT_DRAFT1, LAYOUT_DRAFT2 };
@@ -59,7 +60,8 @@ struct sink_args {
 
 	/* HTML reports (flamegraph, heatmap). */
 	const char *title;		/* copied; any bytes; NULL: none */
-	bool no_source;			/* heatmap: do not read source files */
+	/* Where to find source text; must outlive the sink. NULL: show none. */
+	const struct source_lookup *sources;
 };
 
 struct sink_ops {
@@ -92,6 +94,7 @@ struct sink_ops {
 	int (*join)(struct sink *s, struct sink *part);
 	const char *suffix;	/* of file names, for -o NAME; NULL: none */
 	bool one_profile;	/* a second begin() is refused */
+	const char *no_bytes;	/* NULL, or the reason why UNIT_BYTES cannot be written */
 	bool kept;		/* event() looks at kept_1 */
 	uint32_t bytes_an_event;	/* approximate bytes of each event in the file; 0: events
 					 * are added up */

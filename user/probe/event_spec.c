@@ -86,7 +86,7 @@ static int parse_counted(const char *word, struct event_spec *spec, char *why, s
 	else
 		snprintf(why, size, "expected cycles, cpu-clock, page-faults, context-switches, "
 			 "cache-misses, CATEGORY:NAME of a tracepoint, uprobe:FILE:FUNCTION or "
-			 "usdt:PROVIDER:NAME (docs/events.md lists all)");
+			 "usdt:PROVIDER:NAME (tachbpf(1) lists all)");
 	return -EINVAL;
 }
 

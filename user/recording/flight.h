@@ -34,6 +34,8 @@ struct recording;
 struct flight_met {
 	pid_t tgid;
 	const char *comm;	/* untrusted */
+	const char *command;	/* its command line, untrusted */
+	const char *condition;	/* as in --when */
 	char text[WHEN_TEXT_BYTES];	/* what the process did */
 };
 

@@ -77,6 +77,7 @@ static void judge_process(struct flight *f, struct kept_process *k, uint64_t sec
 {
 	struct flight_met met = {
 		.tgid = process_tgid(k->process), .comm = process_comm(k->process),
+		.command = k->command,
 	};
 	struct when_facts facts;
 	uint32_t bits;
@@ -87,6 +88,7 @@ static void judge_process(struct flight *f, struct kept_process *k, uint64_t sec
 	for (i = 0; bits; i++, bits >>= 1) {
 		if (!(bits & 1))
 			continue;
+		met.condition = f->args.when->list[i].text;
 		when_text(&f->args.when->list[i], &k->when, i, met.text);
 		f->args.met(f->args.ctx, &met);
 	}

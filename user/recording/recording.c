@@ -466,6 +466,7 @@ int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)
 	if (r->args.mode->memory)
 		o->file.row->stats.samples = o->file.row->stats.allocs;
 	losses_add_since(&o->file.row->losses, process_thread_losses(o->process), o->lost_before);
+	o->file.row->alive_ns = end_ns ? 0 : process_start_ns(o->process);
 	o->file.row->end_s = end_ns ? recording_seconds(r, end_ns) : recording_since_start(r);
 	if (!r->args.mode->memory && shares_file(r, o, end_ns))
 		err = recording_merge(r, o->file.row, o->process, o->file.sink);
@@ -552,6 +553,11 @@ int recording_finish(struct recording *r, const struct capture_counts *counts)
 	return err;
 }
 
+uint64_t recording_start_utc_ns(const struct recording *r)
+{
+	return r->utc_us * 1000 + r->start_ns;
+}
+
 uint64_t recording_bytes(const struct recording *r)
 {
 	return r->bytes + r->session_bytes;
@@ -565,9 +571,11 @@ size_t recording_process_cnt(const struct recording *r)
 void recording_result(const struct recording *r, const struct capture_counts *counts,
 		      struct recording_result *out)
 {
+	struct tick_sums ticks;
 	struct totals t;
 
 	totals_sum(r, counts, &t);
+	tick_sums(&ticks, counts, &t, r->args.mode->waits);
 	*out = (struct recording_result){
 		.processes = recording_row_cnt(r),
 		.refused = r->remarks.cnt + r->remarks.more,
@@ -575,6 +583,8 @@ void recording_result(const struct recording *r, const struct capture_counts *co
 		.lost = t.lost_total,
 		.unidentified = counts->unidentified,
 		.lost_processes = r->lost_cnt,
+		.elapsed_s = t.elapsed_s,
+		.cpu_s = (double)ticks.all / r->args.rate_hz,
 		.command_seen = r->command_seen,
 	};
 }

@@ -30,6 +30,7 @@ struct recording_memory {
 
 struct recording_args {
 	const char *output;	/* NULL: a default name */
+	const char *shown;	/* the file made of it, for summaries; NULL: output itself */
 	enum place_kind place;	/* what output is */
 	bool force;		/* replace an earlier recording there */
 	bool compress;
@@ -117,8 +118,13 @@ void recording_set_command(struct recording *r, pid_t tgid);
  */
 int recording_finish(struct recording *r, const struct capture_counts *counts);
 
-/* Print the summary as text and as JSON; after recording_finish(). */
-void recording_print(const struct recording *r, const struct capture_counts *counts, FILE *out);
+/* Print the summary as text, in two parts, and as JSON; after recording_finish(). */
+/* What was recorded; of memory also how much of it is held. */
+void recording_print_head(const struct recording *r, const struct capture_counts *counts,
+			  FILE *out);
+/* What is in the files and what is not. all: each count; else one line, and what matters. */
+void recording_print_counts(const struct recording *r, const struct capture_counts *counts,
+			    FILE *out, bool all);
 void recording_print_json(const struct recording *r, const struct capture_counts *counts,
 			  FILE *out);
 
@@ -134,6 +140,19 @@ struct recording_paths {
 int recording_paths(const struct recording *r, struct recording_paths *out);
 void recording_paths_free(struct recording_paths *p);
 
+/* Returns when sampling began, in ns since 1970. */
+uint64_t recording_start_utc_ns(const struct recording *r);
+
+/* A process that was recorded. After an exec there are several with the same tgid. */
+struct recording_process {
+	pid_t tgid;
+	const struct identity *identity;
+	uint64_t alive_ns;	/* process_start_ns() if it was alive at the end; 0: it had ended */
+};
+/* Calls each() for all of them, after recording_finish(). Valid until each() returns. */
+void recording_each_process(const struct recording *r,
+			    void (*each)(void *ctx, const struct recording_process *p), void *ctx);
+
 /* Returns the number of rows: processes with their own file, live processes and shared files. */
 size_t recording_process_cnt(const struct recording *r);
 
@@ -143,6 +162,8 @@ struct recording_result {
 	uint64_t samples, lost;		/* --mode mem: samples are allocations */
 	uint64_t unidentified;		/* ticks of processes that ended before the inspection */
 	uint64_t lost_processes;	/* processes whose profiles could not be written */
+	double elapsed_s;		/* the recording's duration */
+	double cpu_s;			/* CPU time of the processes; modes with ticks only */
 	bool command_seen;		/* the command itself was a Python process */
 };
 void recording_result(const struct recording *r, const struct capture_counts *counts,

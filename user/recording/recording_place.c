@@ -19,6 +19,7 @@
 #include "formats/tach/tach_journal.h"
 #include "recording/recording_rows.h"
 #include "recording/session_json.h"
+#include "recording/sources_file.h"
 
 /*
  * Room reserved for session.json from the start, so that it can be written if the disk is full at
@@ -341,13 +342,15 @@ static bool is_there(const struct recording *r, const char *name)
 	return recording_beside(r, name, path) && !lstat(path, &st);
 }
 
-/* Returns true if a file of that name, or its FILE.json, exists. */
+/* Returns true if a file of that name, or one that belongs to it, exists. */
 static bool is_taken(const struct recording *r, const char *name)
 {
 	char json[OUTPUT_NAME_MAX + sizeof(SESSION_BESIDE_SUFFIX)];
+	char sources[OUTPUT_NAME_MAX + sizeof(SOURCES_BESIDE_SUFFIX)];
 
 	snprintf(json, sizeof(json), "%s" SESSION_BESIDE_SUFFIX, name);
-	return is_there(r, name) || is_there(r, json);
+	snprintf(sources, sizeof(sources), "%s" SOURCES_BESIDE_SUFFIX, name);
+	return is_there(r, name) || is_there(r, json) || is_there(r, sources);
 }
 
 /*

@@ -241,6 +241,40 @@ void recording_each_row(const struct recording *r, void (*each)(void *ctx, const
 		each(ctx, r->rows[i]);
 }
 
+struct each_process {
+	void (*each)(void *ctx, const struct recording_process *p);
+	void *ctx;
+};
+
+static void say_process(const struct each_process *e, pid_t tgid, const struct identity *identity,
+			uint64_t alive_ns)
+{
+	const struct recording_process p = {
+		.tgid = tgid, .identity = identity, .alive_ns = alive_ns,
+	};
+
+	e->each(e->ctx, &p);
+}
+
+static void processes_of_row(void *ctx, const struct row *row)
+{
+	size_t i;
+
+	if (!row->merged_cnt)
+		say_process(ctx, row->tgid, &row->identity, row->alive_ns);
+	for (i = 0; i < row->member_cnt; i++)
+		say_process(ctx, row->members[i].tgid, &row->members[i].identity,
+			    row->members[i].alive_ns);
+}
+
+void recording_each_process(const struct recording *r,
+			    void (*each)(void *ctx, const struct recording_process *p), void *ctx)
+{
+	struct each_process e = { .each = each, .ctx = ctx };
+
+	recording_each_row(r, processes_of_row, &e);
+}
+
 size_t recording_row_cnt(const struct recording *r)
 {
 	return r->ended_cnt + r->row_cnt;

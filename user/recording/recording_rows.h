@@ -25,6 +25,7 @@ struct shared_profile_member {
 	pid_t tgid;
 	uint32_t samples;
 	float begin_s, end_s;
+	uint64_t alive_ns;		/* as row.alive_ns */
 	struct identity identity;
 	uint32_t lost[LOSS_CNT];	/* by enum loss_cause; without those of the file */
 };
@@ -38,6 +39,7 @@ struct row {
 	bool free_threaded;		/* a build without GIL */
 	char file[OUTPUT_NAME_MAX];	/* "": there is no file, because there is no sample */
 	double begin_s, end_s;		/* since the recording began */
+	uint64_t alive_ns;		/* it outlived the recording: process_start_ns(); 0: not */
 	struct process_stats stats;
 	struct memory_sums memory;	/* --mode mem */
 	int err;			/* of its file */

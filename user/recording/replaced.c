@@ -19,6 +19,7 @@
 #include "formats/tach/tach_journal.h"
 #include "host/regular.h"
 #include "recording/session_json.h"
+#include "recording/sources_file.h"
 
 #define NAME_BYTES OLD_NAME_BYTES
 #define SHOWN_BYTES 512
@@ -104,8 +105,11 @@ static bool is_entry(int dirfd, const char *name)
 		return is_profile(dirfd, name);
 	if (ends_with(name, MLYZE_SUFFIX MLYZE_NAMES_SUFFIX))
 		return is_names(dirfd, name);
-	return !strcmp(name, SESSION_FILE_NAME) || ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
+	return !strcmp(name, SESSION_FILE_NAME) || !strcmp(name, SOURCES_FILE_NAME) ||
+	       ends_with(name, ".tach" SESSION_BESIDE_SUFFIX) ||
+	       ends_with(name, ".tach" SOURCES_BESIDE_SUFFIX) ||
 	       ends_with(name, MLYZE_SUFFIX SESSION_BESIDE_SUFFIX) ||
+	       ends_with(name, MLYZE_SUFFIX SOURCES_BESIDE_SUFFIX) ||
 	       ends_with(name, MLYZE_SUFFIX MLYZE_EVENTS_SUFFIX) ||
 	       ends_with(name, ".tach.damaged") ||
 	       (!strncmp(name, OUTPUT_TEMP_PREFIX, strlen(OUTPUT_TEMP_PREFIX)) &&
@@ -185,7 +189,7 @@ int old_recording_remove(int parent, const char *name)
 
 /* ---- the parts of a recording, and their names when set aside ---- */
 
-enum part { MAIN, JSON, JOURNAL, CHILDREN, NAMES, EVENTS, PART_CNT };
+enum part { MAIN, JSON, SOURCES, JOURNAL, CHILDREN, NAMES, EVENTS, PART_CNT };
 
 /* Returns the name of a part of the recording NAME, and its name when set aside. */
 static void part_name(const char *name, enum part part, char out[NAME_BYTES])
@@ -194,6 +198,7 @@ static void part_name(const char *name, enum part part, char out[NAME_BYTES])
 		const char *before, *after;
 	} around[PART_CNT] = {
 		[MAIN] = { "", "" }, [JSON] = { "", SESSION_BESIDE_SUFFIX },
+		[SOURCES] = { "", SOURCES_BESIDE_SUFFIX },
 		[JOURNAL] = { ".", TACH_JOURNAL_SUFFIX }, [CHILDREN] = { "", PLACE_DIR_SUFFIX },
 		[NAMES] = { "", MLYZE_NAMES_SUFFIX }, [EVENTS] = { "", MLYZE_EVENTS_SUFFIX },
 	};
@@ -236,6 +241,7 @@ static int check_dir(int parent, const char *name)
 static int check_part(int parent, const char *name, enum part part, const struct stat *st)
 {
 	struct session_json *session = NULL;
+	struct saved_sources sources = { 0 };
 	char buf[SHOWN_BYTES], file[NAME_BYTES];
 	bool is_ours = false;
 
@@ -247,6 +253,9 @@ static int check_part(int parent, const char *name, enum part part, const struct
 		is_ours = is_regular(parent, name);
 	} else if (part == NAMES) {
 		is_ours = is_names(parent, name);
+	} else if (part == SOURCES) {
+		is_ours = !saved_sources_read(&sources, parent, name);
+		saved_sources_free(&sources);
 	} else if (part == JSON && is_regular(parent, name)) {
 		snprintf(file, sizeof(file), "%.*s",
 			 (int)(strlen(name) - strlen(SESSION_BESIDE_SUFFIX)), name);
@@ -291,8 +300,10 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 		o->in_the_way[MAIN] = kind == PLACE_DIR ?
 			dir_is_full(parent, name, &o->st[MAIN]) :
 			!old_file || o->st[MAIN].st_size;
-	if (kind != PLACE_DIR)
+	if (kind != PLACE_DIR) {
 		o->in_the_way[JSON] = o->there[JSON];
+		o->in_the_way[SOURCES] = o->there[SOURCES];
+	}
 	/* Of a memory recording that was killed. */
 	part_name(name, NAMES, part);
 	if (kind != PLACE_DIR && o->there[NAMES] && is_names(parent, part)) {
@@ -305,6 +316,7 @@ static void find_obstacles(int parent, const char *name, enum place_kind kind,
 	/* The rest of a file's recording is removed with it. */
 	if (old_file && o->in_the_way[MAIN]) {
 		o->in_the_way[JSON] = o->there[JSON];
+		o->in_the_way[SOURCES] = o->there[SOURCES];
 		o->in_the_way[JOURNAL] = o->there[JOURNAL];
 		if (o->there[CHILDREN] && S_ISDIR(o->st[CHILDREN].st_mode))
 			o->in_the_way[CHILDREN] = has_recording(parent, part);

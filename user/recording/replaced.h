@@ -4,8 +4,8 @@
  * with --force, the old one is set aside until the new one is finished.
  *
  * Files set aside are named ".NAME.replaced" in the same directory. Only files written by a
- * recording are ever set aside or removed: TACH and Memlyze files, session.json, FILE.json,
- * journals.
+ * recording are ever set aside or removed: TACH and Memlyze files, session.json, FILE.json, the
+ * sources next to them, journals.
  */
 #ifndef TACHBPF_REPLACED_H
 #define TACHBPF_REPLACED_H
@@ -17,8 +17,8 @@
 /* The files of a recording at PATH. */
 enum place_kind {
 	PLACE_DIR,		/* PATH is a directory                                       */
-	PLACE_FILE,		/* PATH is a file; PATH.json                                 */
-	PLACE_COMMAND,		/* PATH is the command's file; PATH.json; PATH.d is a directory for
+	PLACE_FILE,		/* PATH is a file; PATH.json, PATH.sources.json              */
+	PLACE_COMMAND,		/* PATH is the command's file, as above; PATH.d is a directory for
 				 * processes that the command starts */
 };
 

@@ -13,7 +13,7 @@
  *                      "lost": { CAUSE: COUNT, ... },
  *                      "lost_threads": { "13": { CAUSE: COUNT, ... }, ... },
  *                      "thread_names": { "13": "worker", ... },
- *                      "free_threaded": false, "jit": false,
+ *                      "free_threaded": false, "jit": false, "other_root": true,
  *                      "gil": { "wait_ns": 3, "waits": 2, "longest_wait_ns": 2,
  *                               "threads": [ { "thread": 12, "name": "worker", "wait_ns": 3,
  *                                              "waits": 2, "longest_wait_ns": 2 }, ... ] }
@@ -53,6 +53,7 @@
 #define SESSION_COMMAND             "command"
 #define SESSION_FREE_THREADED       "free_threaded"
 #define SESSION_JIT                 "jit"
+#define SESSION_OTHER_ROOT          "other_root"
 
 struct buf;
 struct session_json;
@@ -70,6 +71,8 @@ struct session_process {
 	const char *image;
 	const char *unit;	/* of systemd */
 	const struct thread_names *thread_names;
+	bool elsewhere;		/* it has, or one of those that share the file has, another root
+				 * or mount namespace: a path is not this machine's file */
 };
 
 /*

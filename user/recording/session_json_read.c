@@ -47,13 +47,13 @@ enum { DURATION, KERNEL, MODE, EVENT, START_TIME, START_US, LOST, PROCESSES, TOP
 
 /* Members of a process. */
 enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, LOST_THREADS, NAMES, FREE, JIT,
-       GIL, PROCESS_CNT };
+       GIL, OTHER_ROOT, PROCESS_CNT };
 #define PROCESS_MEMBERS                                                                            \
 	{ [FILE_NAME] = { SESSION_FILE }, [PID] = { SESSION_PID }, [COMM] = { SESSION_COMM },      \
 	  [COMMAND] = { SESSION_COMMAND }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },     \
 	  [LOSSES] = { SESSION_LOST }, [LOST_THREADS] = { SESSION_LOST_THREADS },                  \
 	  [NAMES] = { "thread_names" }, [FREE] = { SESSION_FREE_THREADED },                        \
-	  [JIT] = { SESSION_JIT }, [GIL] = { "gil" } }
+	  [JIT] = { SESSION_JIT }, [GIL] = { "gil" }, [OTHER_ROOT] = { SESSION_OTHER_ROOT } }
 
 struct session_json {
 	struct buf text;		/* session.json, unless it is mapped */
@@ -308,6 +308,7 @@ void session_json_process(const struct session_json *s, const char *file,
 	out->image = kept_string(s->kept, &container[1]);
 	out->unit = kept_string(s->kept, &m[UNIT]);
 	out->thread_names = kept_names(s->kept, &m[NAMES]);
+	out->elsewhere = out->container || json_member_is(&m[OTHER_ROOT], JT_TRUE);
 }
 
 double session_json_duration(const struct session_json *s)

@@ -285,6 +285,17 @@ static void row_path(const struct recording *r, const struct row *row, char out[
 			 slash ? slash + 1 : r->dir_path, row->file);
 }
 
+/* Returns true if the process, or one of those that share the file, has another root. */
+static bool has_other_root(const struct row *row)
+{
+	size_t i;
+
+	for (i = 0; i < row->member_cnt; i++)
+		if (row->members[i].identity.root == IDENTITY_ROOT_OTHER)
+			return true;
+	return row->identity.root == IDENTITY_ROOT_OTHER;
+}
+
 static void json_row(void *ctx, const struct row *row)
 {
 	const struct process_stats *s = &row->stats;
@@ -309,6 +320,8 @@ static void json_row(void *ctx, const struct row *row)
 	json_string(j, SESSION_COMM, row->comm);
 	json_string(j, SESSION_COMMAND, row->command);
 	container_json(j, row->identity.container);
+	if (has_other_root(row))
+		json_bool(j, SESSION_OTHER_ROOT, true);
 	json_string(j, "python", row->version);
 	json_bool(j, SESSION_FREE_THREADED, row->free_threaded);
 	json_bool(j, SESSION_JIT, s->jit);
@@ -419,7 +432,7 @@ static void json_where_and_when(struct json *j, const struct recording *r, struc
 	json_python_version(j, r, w);
 	json_string(j, SESSION_START_TIME, when);
 	json_uint(j, SESSION_START_MONOTONIC_US, r->start_ns / 1000);
-	json_string(j, "output", r->path);
+	json_string(j, "output", r->args.shown ? r->args.shown : r->path);
 	json_string(j, "selection", r->selection);
 	if (r->trigger)
 		json_string(j, "trigger", r->trigger);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* summary.c - the summary of a recording, for people: one count per line, and its share. */
+/*
+ * summary.c - the summary of a recording, for people: what was recorded; and one count per line
+ * with its share, of all that was counted or of what matters.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +18,7 @@
 #define COUNT_COLUMNS SUMMARY_COUNT_COLUMNS
 #define LOSERS 5	/* processes shown with their losses */
 #define OUTSIDE_PCT 1	/* less CPU time outside Python is not shown */
+#define NOTABLE_PCT 1	/* less is shown only with -v */
 #define SHOWN_PATHS 4	/* a program that executes others has many files */
 
 /* A process, or processes that share a file, with losses. */
@@ -74,26 +78,22 @@ static void add_loser(void *ctx, const struct row *row)
 static void print_loser(const struct loser *one, FILE *out)
 {
 	char comm[4 * PROC_COMM_MAX];
-	bool any = false;
 	int i;
 
 	escape_text(one->comm, strlen(one->comm), comm, sizeof(comm));
 	fprintf(out, "    %*llu  of ", COUNT_COLUMNS, (unsigned long long)one->total);
 	if (one->tgid)
-		fprintf(out, "process %d (%s): ", one->tgid, comm);
+		fprintf(out, "process %d (%s)", one->tgid, comm);
 	else
-		fprintf(out, "short-lived processes (%s): ", comm);
-	for (i = 0; i < LOSS_CNT; i++) {
-		if (!one->lost[i])
-			continue;
-		fprintf(out, "%s%llu %s", any ? ", " : "", (unsigned long long)one->lost[i],
-			loss_names[i].key);
-		any = true;
-	}
+		fprintf(out, "short-lived processes (%s)", comm);
 	if (one->worst_tid)
-		fprintf(out, "; most in thread %u: %llu", one->worst_tid,
+		fprintf(out, ", most in thread %u: %llu", one->worst_tid,
 			(unsigned long long)one->worst);
 	fprintf(out, "\n");
+	for (i = 0; i < LOSS_CNT; i++)
+		if (one->lost[i])
+			fprintf(out, "      %*llu  %s\n", COUNT_COLUMNS,
+				(unsigned long long)one->lost[i], loss_names[i].text);
 }
 
 /* Prints which processes have the losses, as far as known. */
@@ -253,16 +253,19 @@ static void print_cost(const struct sample_cost *cost, FILE *out)
 }
 
 /*
- * Prints the recording's files and its directory that exist; if none, the path that the user gave.
+ * Prints the recording's files and its directory that exist; if none, or if another file is made of
+ * them, the path that the user gave.
  */
 static void print_place(const struct recording *r, FILE *out)
 {
-	struct recording_paths paths;
+	const char *given = r->args.shown ? r->args.shown : r->path;
+	struct recording_paths paths = { 0 };
 	struct stat st;
 	size_t i, shown = 0;
 	char *text;
 
-	recording_paths(r, &paths);	/* without memory: as many as possible */
+	if (!r->args.shown)
+		recording_paths(r, &paths);	/* without memory: as many as possible */
 	for (i = 0; i < paths.cnt && shown < SHOWN_PATHS; i++) {
 		text = stat(paths.paths[i], &st) ? NULL :
 		       text_escape(paths.paths[i], strlen(paths.paths[i]));
@@ -271,7 +274,7 @@ static void print_place(const struct recording *r, FILE *out)
 		free(text);
 	}
 	recording_paths_free(&paths);
-	text = shown ? NULL : text_escape(r->path, strlen(r->path));
+	text = shown ? NULL : text_escape(given, strlen(given));
 	if (text)
 		fprintf(out, "%s", text);
 	else if (i < paths.cnt)
@@ -293,38 +296,138 @@ static void print_how(const struct recording *r, FILE *out)
 		fprintf(out, " at %u Hz", r->args.rate_hz);
 }
 
-void recording_print(const struct recording *r, const struct capture_counts *c, FILE *out)
+void recording_print_head(const struct recording *r, const struct capture_counts *c, FILE *out)
 {
 	size_t rows = recording_row_cnt(r);
-	struct tick_sums ticks;
 	struct totals t;
 
 	totals_sum(r, c, &t);
-	tick_sums(&ticks, c, &t, r->args.mode->waits);
 	print_place(r, out);
 	fprintf(out, ": %zu %s, %zu %s, %.1f s", r->file_cnt,
 		text_plural(r->file_cnt, "file", "files"), rows,
 		text_plural(rows, "process", "processes"), t.elapsed_s);
 	print_how(r, out);
 	fprintf(out, "\n");
+	if (r->args.mode->memory)
+		memory_print_held(&t.memory, out);
+}
+
+/* ---- all counts ---- */
+
+static void print_all(const struct recording *r, const struct capture_counts *c,
+		      const struct totals *t, const struct tick_sums *ticks, FILE *out)
+{
 	if (r->args.mode->memory) {
-		summary_count(out, "allocations", t.memory.allocs);
-		memory_print(&t.memory, out);
+		summary_count(out, "allocations", t->memory.allocs);
+		memory_print(&t->memory, out);
 	} else {
-		print_samples(r, &t, &ticks, out);
+		print_samples(r, t, ticks, out);
 	}
-	print_losses(r, &t, &ticks, out);
+	print_losses(r, t, ticks, out);
 	if (r->args.mode->ticks)
-		print_no_samples(r, c, &t, &ticks, out);
-	print_stacks(&t, out);
+		print_no_samples(r, c, t, ticks, out);
+	print_stacks(t, out);
 	if (!r->args.mode->memory)
-		print_outside(c, &ticks, out);
+		print_outside(c, ticks, out);
 	if (r->args.features & FEATURE_NATIVE)
-		native_print(&t.native, c, t.frames, out);
+		native_print(&t->native, c, t->frames, out);
 	if (r->args.async)
-		async_print(&t.async, out);
-	print_remarks(r, c, &t, out);
+		async_print(&t->async, out);
+	print_remarks(r, c, t, out);
 	print_cost(&c->cost, out);
 	fprintf(out, "  %-*s %*s  %7.3f %% of one CPU\n", NAME_COLUMNS, "tachbpf itself",
-		COUNT_COLUMNS, "", t.elapsed_s > 0 ? 100 * t.cpu_s / t.elapsed_s : 0);
+		COUNT_COLUMNS, "", t->elapsed_s > 0 ? 100 * t->cpu_s / t->elapsed_s : 0);
+}
+
+/* ---- what matters ---- */
+
+/* Prints a share from NOTABLE_PCT on, and what it is. */
+static void print_notable(FILE *out, uint64_t cnt, uint64_t all, const char *what)
+{
+	if (cnt && percent(cnt, all) >= NOTABLE_PCT)
+		fprintf(out, "  %5.1f %%  %s\n", percent(cnt, all), what);
+}
+
+/* Prints the causes of losses. base: samples, with the lost ones, or the CPU time in ticks. */
+static void print_notable_losses(const struct totals *t, uint64_t base, FILE *out)
+{
+	char text[128];
+	int i;
+
+	for (i = 0; i < LOSS_CNT; i++) {
+		snprintf(text, sizeof(text), "lost %s", loss_names[i].text);
+		print_notable(out, t->lost[i], base, text);
+	}
+}
+
+static void print_notable_ticks(const struct recording *r, const struct capture_counts *c,
+				const struct totals *t, const struct tick_sums *ticks, FILE *out)
+{
+	uint64_t other = r->command_tgid ? tick_sums_other(c, t) : 0;
+
+	print_notable(out, ticks->start, ticks->all,
+		      "of the CPU time before Python: exec and the dynamic linker");
+	print_notable(out, ticks->end, ticks->all, "of the CPU time after the last thread's end");
+	if (is_clock(r))
+		print_notable(out, ticks->no_stack, ticks->all,
+			      "of the CPU time in threads without Python, left out as requested");
+	print_notable(out, ticks->missed, ticks->all,
+		      "of the CPU time not sampled: the clock did not tick (a busy host)");
+	print_notable(out, c->unidentified, ticks->all + c->unidentified,
+		      "of the CPU time in processes that ended before they were known");
+	print_notable(out, other, ticks->all + other,
+		      "of the command's CPU time in programs that are not Python");
+}
+
+static void print_notable_stacks(const struct recording *r, const struct capture_counts *c,
+				 const struct totals *t, const struct tick_sums *ticks, FILE *out)
+{
+	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
+
+	print_notable(out, t->truncated, samples, "of the stacks are deeper than 256 frames");
+	print_notable(out, t->unreadable, samples, "of the stacks could not be read");
+	print_notable(out, t->switching, samples, "of the stacks were switched when sampled");
+	print_notable(out, t->unresolved, t->frames, "of the frames have no name");
+	if (r->args.mode->ticks && !c->bpf[CNT_EVENT])
+		print_notable(out, c->bpf[CNT_NO_STACK], ticks->all,
+			      "of the CPU time in threads without a Python stack");
+	if (r->args.features & FEATURE_NATIVE)
+		print_notable(out, native_sums_cut(&t->native), native_sums_stacks(&t->native),
+			      "of the native stacks are unwound only in part");
+}
+
+static void print_brief(const struct recording *r, const struct capture_counts *c,
+			const struct totals *t, const struct tick_sums *ticks, FILE *out)
+{
+	bool memory = r->args.mode->memory;
+	uint64_t taken = memory ? t->memory.allocs : t->samples;
+	uint64_t base = is_clock(r) ? ticks->all : taken + t->lost_samples;
+
+	fprintf(out, "%llu %s, %llu lost; tachbpf itself used %.1f %% of a CPU\n",
+		(unsigned long long)taken,
+		memory ? text_plural(taken, "allocation", "allocations") :
+			 text_plural(taken, "sample", "samples"),
+		(unsigned long long)t->lost_total,
+		t->elapsed_s > 0 ? 100 * t->cpu_s / t->elapsed_s : 0);
+	print_notable_losses(t, base, out);
+	if (r->args.mode->ticks && !memory)
+		print_notable_ticks(r, c, t, ticks, out);
+	if (!memory)
+		print_notable_stacks(r, c, t, ticks, out);
+	print_remarks(r, c, t, out);
+	print_cost(&c->cost, out);
+}
+
+void recording_print_counts(const struct recording *r, const struct capture_counts *c, FILE *out,
+			    bool all)
+{
+	struct tick_sums ticks;
+	struct totals t;
+
+	totals_sum(r, c, &t);
+	tick_sums(&ticks, c, &t, r->args.mode->waits);
+	if (all)
+		print_all(r, c, &t, &ticks, out);
+	else
+		print_brief(r, c, &t, &ticks, out);
 }

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/arith.h"
+#include "base/bytes_text.h"
 #include "base/json.h"
 #include "base/table.h"
 #include "base/util.h"
@@ -199,7 +200,7 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 
 	summary_share(out, "native frames", s->frames, frames, "the frames");
 	summary_share_any(out, "without a symbol", s->unnamed, s->frames,
-			  "these; docs/native.md says how to install symbols");
+			  "these; install debug symbols, such as python3-dbg");
 	summary_share(out, "partly unwound", cut, stacks, "the native stacks");
 	for (i = NATIVE_WHOLE + 1; i < NATIVE_END_CNT; i++)
 		if (s->ends[i])
@@ -365,6 +366,18 @@ void memory_json(struct json *j, const struct memory_sums *sum, const struct rec
 	json_uint(j, "interval_us", how->interval_us);
 	memory_json_process(j, sum);
 	json_object_end(j);
+}
+
+void memory_print_held(const struct memory_sums *sum, FILE *out)
+{
+	char held[BYTES_TEXT_MAX], touched[BYTES_TEXT_MAX], grown[BYTES_TEXT_MAX];
+
+	fprintf(out, "Memory: %s held at the end, of %s touched; ",
+		bytes_text((double)sum->held, held), bytes_text((double)sum->touched, touched));
+	if (memory_growth(sum))
+		fprintf(out, "growth: %s\n", bytes_text((double)memory_growth(sum), grown));
+	else
+		fprintf(out, "no growth\n");
 }
 
 void memory_print(const struct memory_sums *sum, FILE *out)

@@ -112,6 +112,8 @@ void memory_sums_add(struct memory_sums *sum, const struct memory_sums *m);
 void memory_json_process(struct json *j, const struct memory_sums *m);
 void memory_json(struct json *j, const struct memory_sums *sum, const struct recording_memory *how);
 
+/* Prints how much is held at the end, in one line. */
+void memory_print_held(const struct memory_sums *sum, FILE *out);
 /* Prints lines of the summary. */
 void memory_print(const struct memory_sums *sum, FILE *out);
 

@@ -54,11 +54,11 @@ char *when_text(const struct when *w, const struct when_process *p, size_t i,
 		const char *words;
 		double unit;
 	} metrics[WHEN_METRICS] = {
-		[WHEN_CPU] = { "%.0f %% CPU", 1 },
+		[WHEN_CPU] = { "used %.0f %% of a CPU", 1 },
 		[WHEN_GIL] = { "held the GIL on a CPU for %.0f %% of the time", 1 },
-		[WHEN_GC] = { "%.0f %% of a CPU in garbage collections", 1 },
-		[WHEN_THREADS] = { "%.0f threads", 1 },
-		[WHEN_RSS] = { "%.0f MiB of memory", 1 << 20 },
+		[WHEN_GC] = { "spent %.0f %% of a CPU in garbage collections", 1 },
+		[WHEN_THREADS] = { "had %.0f threads", 1 },
+		[WHEN_RSS] = { "had %.0f MiB of memory", 1 << 20 },
 	};
 	double mean = p->of[i].sum / p->of[i].seconds / metrics[w->metric].unit;
 	int len = snprintf(out, WHEN_TEXT_BYTES, metrics[w->metric].words, mean);

@@ -53,7 +53,10 @@ uint32_t when_second(const struct when_list *l, struct when_process *p,
 		     const struct when_facts *facts);
 /* Returns true if one of the conditions is about this metric. */
 bool when_needs(const struct when_list *l, enum when_metric metric);
-/* Returns text for a condition that is met, with its mean value, in out: "97 % CPU for 5 s". */
+/*
+ * Returns text for a condition that is met, with its mean value, in out: "used 97 % of a CPU for
+ * 5 s".
+ */
 #define WHEN_TEXT_BYTES 96
 char *when_text(const struct when *w, const struct when_process *p, size_t index,
 		char out[WHEN_TEXT_BYTES]);

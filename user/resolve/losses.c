@@ -5,6 +5,7 @@
 #include "resolve/losses.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 const struct loss_name loss_names[LOSS_CNT] = {
 	[LOSS_RING_FULL] = { "ring_full", "samples: the ring buffer was full",
@@ -63,6 +64,16 @@ const struct loss_name loss_names[LOSS_CNT] = {
 		"processes not profiled, or only in part: the process table was full",
 		{ CNT_PROCS_FULL } },
 };
+
+const char *loss_text(const char *key)
+{
+	int i;
+
+	for (i = 0; i < LOSS_CNT; i++)
+		if (!strcmp(loss_names[i].key, key))
+			return loss_names[i].text;
+	return NULL;
+}
 
 enum loss_cause loss_of_counter(enum counter which)
 {

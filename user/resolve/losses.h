@@ -49,6 +49,8 @@ struct loss_name {
 };
 extern const struct loss_name loss_names[LOSS_CNT];
 
+/* Returns the text of a cause by its key; NULL: unknown, as of another version. */
+const char *loss_text(const char *key);
 /* Returns the cause that a counter of the BPF side counts; LOSS_CNT: it counts no loss. */
 enum loss_cause loss_of_counter(enum counter which);
 /* Returns how many losses of a cause the BPF side has counted. bpf: its CNT_MAX counters. */

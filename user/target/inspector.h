@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * inspector.h - the worker (worker.h) that opens files named by others: those that processes have
- * mapped or run, to find the CPython in them (inspect_files.h, exe_learn.h); and those in which
- * container runtimes keep names. The parser reads them (parser.h).
+ * mapped or run, to find the CPython in them (inspect_files.h, exe_learn.h); their sources
+ * (inspect_source.h); and those in which container runtimes keep names. The parser reads ELF files
+ * and those of runtimes (parser.h).
  *
  * Errors of all functions: -ETIMEDOUT: a file of this process does not answer, now or a short time
  * ago; the inspector is not asked about the process for a while. -EUSERS: so many files of the same
@@ -19,7 +20,10 @@
 #include "host/otel_signs.h"
 #include "target/exe_learn.h"
 #include "target/inspect_files.h"
+#include "target/inspect_source.h"
 #include "worker/worker.h"
+
+struct buf;
 
 extern const struct worker_kind inspector_kind;
 
@@ -74,6 +78,13 @@ int inspector_thread_ctx(pid_t tgid, struct inspected_tls *out);
  * ask again later; -EOPNOTSUPP: its CPython is below 3.14; -ESRCH; others as above.
  */
 int inspector_async(pid_t tgid, struct async_layout *out);
+
+/*
+ * inspect_source(), for which this call waits at most this long: appends the text. *mtime_ns: when
+ * the file was last changed, since 1970.
+ */
+int inspector_source(const struct source_wanted *wanted, int timeout_ms, struct buf *text,
+		     uint64_t *mtime_ns);
 
 /* container_names() on this host. */
 int inspector_names(struct container *c, pid_t tgid);

@@ -60,8 +60,7 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "python", "python3", "python3.13t", "pypy3.10", "python3-dbg" name no program. */
-static bool is_python(const char *name)
+bool program_is_python(const char *name)
 {
 	const char *s = name;
 
@@ -277,7 +276,7 @@ static void name_of_args(const struct args *a, const char *exe, char out[PROGRAM
 
 	if (is_linker(base_name(arg_at(a, 0))) && a->cnt > 1)
 		i = behind_options(a, 1, &linker);
-	if (!is_python(base_name(arg_at(a, i)))) {
+	if (!program_is_python(base_name(arg_at(a, i)))) {
 		const char *name = base_name(arg_at(a, i));
 
 		set_text(out, *name == '-' ? name + 1 : name);
@@ -309,9 +308,9 @@ static void name_of_rest(const char *exe, const char *comm, char out[PROGRAM_NAM
 	const char *base = base_name(exe);
 	size_t len = strlen(base);
 
-	if (*comm && !is_python(comm)) {
+	if (*comm && !program_is_python(comm)) {
 		set_text(out, comm);
-	} else if (*base && !is_python(base)) {
+	} else if (*base && !program_is_python(base)) {
 		len -= ends_with(base, gone) ? strlen(gone) : 0;
 		set_name(out, base, len);
 	}
@@ -332,7 +331,7 @@ bool program_name(const char *cmdline, size_t len, const char *exe, const char *
 	cut_at(&a, len, '\0');
 	if (is_title(&a, exe)) {
 		name_of_title(a.v[0], out);
-		if (is_python(out)) {
+		if (program_is_python(out)) {
 			/* "/usr/bin/python3 /usr/bin/salt-minion Worker": arguments again */
 			out[0] = '\0';
 			cut_at(&a, strlen(a.text), ' ');

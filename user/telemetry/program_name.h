@@ -31,6 +31,9 @@
 bool program_name(const char *cmdline, size_t len, const char *exe, const char *comm,
 		  char out[PROGRAM_NAME_BYTES]);
 
+/* Returns true for the name of a Python interpreter: "python3", "python3.13t", "pypy3". */
+bool program_is_python(const char *name);
+
 /*
  * The command line as clean text with blanks between arguments: at most size - 1 bytes, of the
  * first PROGRAM_CMDLINE_BYTES. cmdline may be NULL if len is 0.

@@ -65,7 +65,7 @@ def cpu_of_times(said):
 def test_of_short_starts_nothing_due_is_unexplained(out):
     """The lines of the summary add up to the CPU time; and that is what the kernel has counted."""
     python = need("pyenv-3.12.1")       # its interpreter is in a library
-    done = succeeded(tachbpf("-r", RATE_OF_STARTS, "-o", out / "p", "--", "sh", "-c", SHORT_STARTS,
+    done = succeeded(tachbpf("-v", "-r", RATE_OF_STARTS, "-o", out / "p", "--", "sh", "-c", SHORT_STARTS,
                              *python.command()))
     summary = json.loads((out / "p" / "session.json").read_text())
     accounting.check(summary)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What a recording shows when it has ended: the hottest functions, the next commands, a flame graph."""
+"""What a recording shows when it has ended: the hottest lines, the next commands, a flame graph."""
 import itertools
 import json
 import os
@@ -42,40 +42,51 @@ def commands(text):
     return [words[1:] for words in proposed if words[0] == "tachbpf"]
 
 
-def test_the_hottest_functions_and_the_next_commands(busy, out, monkeypatch):
+def test_the_hottest_lines_and_the_next_commands(busy, out, monkeypatch):
     monkeypatch.chdir(out)
     said = succeeded(tachbpf("-p", busy.pid, "-d", "1", "-o", "it's mine.tach")).stderr
-    rows = json.loads(output_of("report", "--json", "--limit", 5, "it's mine.tach"))["rows"]
+    assert re.search(r"^CPU: \d+\.\d\d of \d+ CPU", said, re.M)
+    rows = json.loads(output_of("report", "--json", "--by", "line", "--limit", 5, "it's mine.tach"))["rows"]
     rows = [r for r in rows if r["self"]]
-    lines = section(said, "Hottest functions")
+    lines = section(said, "Hottest lines (of all samples)")
     assert rows and len(lines) == len(rows)
-    for line, row in zip(lines, rows):
-        assert line.split()[:2] == [f"{row['self_pct']:.2f}", "%"]
-        assert row["function"][:30] in line and (not row["file"] or
-                                                 f"{row['file']}:{row['line']}" in line)
+    place = {f"{os.path.basename(r['file'])}:{r['line']}" for r in rows if r["file"]}
+    assert [line.split()[:2] for line in lines] == [[f"{row['self_pct']:.2f}", "%"] for row in rows]
+    assert place & {line.split()[2] for line in lines}
+    # A line has its text.
+    row = next(r for r in rows if r["file"] and r["file"].endswith(".py"))
+    text = open(row["file"]).read().splitlines()[row["line"] - 1].strip()
+    assert any(text[:20] in line for line in lines)
+    functions = json.loads(output_of("report", "--json", "--limit", 5, "it's mine.tach"))["rows"]
+    shown = section(said, "Hottest functions (self, at their hottest line)")
+    assert [line.split()[0] for line in shown] == [f"{r['self_pct']:.2f}" for r in functions if r["self"]]
     assert "Busiest processes" not in said
-    report, graph = commands(said)
-    assert report == ["report", "it's mine.tach"] and "total %" in output_of(*report)
-    assert graph == ["replay", "it's mine.tach", "--format", "flamegraph", "-o", "it's mine.html"]
-    output_of(*graph)
-    assert (out / "it's mine.html").read_text().startswith("<!DOCTYPE html>")
+    report, page = commands(said)
+    assert report == ["report", "--annotate", "it's mine.tach"] and page == ["open", "it's mine.tach"]
     # No line of what is said is too wide for a terminal, but for names and paths.
     assert max(len(l) for l in said.splitlines() if "/" not in l and "'" not in l) <= 80
 
 
 def test_all_processes_have_the_busiest(busy, out):
     said = succeeded(tachbpf("-a", "-d", "1", "-o", out / "x")).stderr
-    shown = [line.split()[:4] for line in section(said, "Busiest processes")]
+    shown = [line.split()[:3] for line in section(said, "Busiest processes (of all samples)")]
     rows = json.loads(output_of("report", "--json", "--by", "process", "--limit", 5, out / "x"))["rows"]
     assert len(shown) == len([r for r in rows if r["self"]])
-    for (share, _, pid, *_), row in zip(shown, rows):
+    for (share, _, pid), row in zip(shown, rows):
         assert share == f"{row['self_pct']:.2f}" and (row["pid"] is None or pid == str(row["pid"]))
-    assert section(said, "Hottest functions")
+    assert section(said, "Hottest lines (of all samples)")
+
+
+def test_what_was_counted_comes_after_the_answer(busy, out):
+    said = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", "-o", out / "x.tach")).stderr
+    assert re.search(r"^\d+ samples?, \d+ lost; tachbpf itself used [\d.]+ % of a CPU$", said, re.M)
+    assert said.index("Hottest lines") < said.index(" lost; ") < said.index("Next")
+    assert "ticks" not in said and "_" not in re.sub(r"\S*/\S*|test_\S+", "", said.partition("Hottest")[0])
 
 
 def test_the_summary_says_what_percentages_are_of(busy, out):
-    said = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", "--self-time", "-o", out / "x.tach")).stderr
-    rows = said.split("\n\n")[0].splitlines()[1:]
+    said = succeeded(tachbpf("-v", "-p", busy.pid, "-d", "0.5", "--self-time", "-o", out / "x.tach")).stderr
+    rows = next(part for part in said.split("\n\n") if part.startswith("  CPU time")).splitlines()
     for name in ("CPU time", "samples", "lost", "tachbpf itself"):
         assert any(re.match(rf"  {name} +[\d.]+", row) for row in rows), said
     shares = [row for row in rows if " % of " in row]
@@ -115,10 +126,10 @@ def test_all_files_of_a_command_are_shown(python, out, monkeypatch, more, there)
     said = succeeded(tachbpf("-r", "999", "--split", "all", "-o", "app.tach", "--html", "page.html",
                              "--", *command)).stderr
     assert {p for p in os.listdir(out) if not p.endswith((".json", ".html", ".sh"))} == set(there)
-    hot = {line.split()[2] for line in section(said, "Hottest functions")}
+    hot = {line.split()[2] for line in section(said, "Hottest functions (self, at their hottest line)")}
     assert names <= hot, said
     proposed, = commands(said)
-    assert proposed == ["report", *there]
+    assert proposed == ["report", "--annotate", *there]
     # What there is, and nothing else: not "app.tach" if there is only app.tach.d/.
     assert f"\n{', '.join(there)}: " in f"\n{said}", said
     output_of("replay", *there, "--format", "flamegraph", "-o", "same.html")
@@ -131,7 +142,7 @@ def test_a_directory_beside_a_file_is_not_its_own(busy, out, monkeypatch):
     (out / "x.tach.d").mkdir()
     (out / "x.tach.d" / "1-old.tach").write_text("something else")
     said = succeeded(tachbpf("-p", busy.pid, "-d", "0.5", "-o", "x.tach")).stderr
-    assert [words[1] for words in commands(said)] == ["x.tach"] * 2 and "x.tach.d" not in said
+    assert [words[-1] for words in commands(said)] == ["x.tach"] * 2 and "x.tach.d" not in said
 
 
 def test_of_nothing_there_is_nothing_to_show(out):
@@ -216,7 +227,7 @@ def test_open_shows_it_as_the_user_behind_sudo(busy, out, desktop):
 @pytest.mark.parametrize("env,why", [
     ({"SUDO_UID": "", "SUDO_GID": ""}, "sudo was not used"),
     ({"SUDO_UID": "0", "SUDO_GID": "0"}, "sudo was not used"),
-    ({"SUDO_UID": "4294967000"}, "not known"),
+    ({"SUDO_UID": "4294967000"}, "is unknown"),
     ({"DISPLAY": ""}, "no display")])
 def test_open_without_a_user_or_a_display_says_so(busy, out, desktop, env, why):
     finished = record_and_open(busy, out, desktop, **env)

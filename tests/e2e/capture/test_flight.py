@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A flight recorder: what was before a trigger is written, nothing that is older, and it goes on."""
 import json
+import re
 import shutil
 import signal
 import time
@@ -54,8 +55,11 @@ def test_the_seconds_before_a_condition(quiet, out):
         recorder.expect("armed: waiting for cpu>5% for 1s")
         recorder.expect("armed: keeping the last 60 s")
         burn(quiet, "late", 3)
-        said = recorder.expect(f"triggered: process {quiet.pid} (")
-        assert "% CPU for 1 s" in said
+        said = recorder.expect(f"triggered: cpu>5% for 1s: process {quiet.pid} (burns.py ")
+        assert re.search(r" used \d+ % of a CPU for 1 s$", said), said
+        # The answer, as after any recording.
+        for words in "night.001: ", "Trigger: cpu>5% for 1s: process", "CPU: ", "Hottest lines", "burns.py:", "Next":
+            recorder.expect(words)
         recorder.expect(f"wrote {numbered(out, 1)}")
         finished = succeeded(recorder.stop())
     session = json.loads((numbered(out, 1) / "session.json").read_text())

@@ -61,7 +61,7 @@ def test_a_named_file_on_a_full_disk_has_its_json(scratch, python, out, oracle):
     with Target(python, scratch, "recycled=600") as target:
         target.go()
         finished = tachbpf("-p", target.pid, "-r", "10khz", "--compression", "none", "-d", "60",
-                           "-o", disk / "x.tach", prefix=on_disk("256k", disk, kept))
+                           "--no-source", "-o", disk / "x.tach", prefix=on_disk("256k", disk, kept))
     assert finished.returncode == 1, repr(finished)
     assert sorted(os.listdir(kept)) == ["x.tach", "x.tach.json"]
     profile, = oracle.load(kept / "x.tach")

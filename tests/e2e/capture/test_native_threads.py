@@ -174,7 +174,7 @@ def test_the_summary_says_how_much(recorded, python, scratch, out, options, kept
     argv = python.command(scratch / "targets" / "run.py", out / "truth", "outside=1.5")
     # the target shakes hands through pipes
     shell = ["sh", "-c", 'echo go | "$0" "$@"', *argv]
-    done = succeeded(tachbpf("-r", RATE, "-o", out / "p.tach", *options, "--", *shell))
+    done = succeeded(tachbpf("-v", "-r", RATE, "-o", out / "p.tach", *options, "--", *shell))
     share, rest = share_said(done.stderr)
     assert 20 < share < 90, done.stderr
     assert ("not in the files" in rest) is not kept, done.stderr
@@ -182,7 +182,7 @@ def test_the_summary_says_how_much(recorded, python, scratch, out, options, kept
 
 def test_a_program_of_python_alone_has_no_such_line(python, out):
     code = "import time\nend = time.process_time() + 1.5\nwhile time.process_time() < end: pass"
-    done = succeeded(tachbpf("-o", out / "p.tach", "--", *python.command("-c", code)))
+    done = succeeded(tachbpf("-v", "-o", out / "p.tach", "--", *python.command("-c", code)))
     share = share_said(done.stderr)
     assert share is None or share[0] < 5, done.stderr    # its start and its end
 

@@ -69,7 +69,7 @@ def test_force_replaces_a_file(busy, out):
         assert (out / ".x.tach.replaced").read_bytes() == old   # whole until the new one is
         use_cpu(busy.pid, 0.3)
         succeeded(recording.stop())
-    assert sorted(os.listdir(out)) == ["x.tach", "x.tach.json"]
+    assert sorted(os.listdir(out)) == ["x.tach", "x.tach.json", "x.tach.sources.json"]
     assert (out / "x.tach").read_bytes() != old
 
 
@@ -112,21 +112,21 @@ def test_a_signal_before_the_first_sample_leaves_the_earlier_recording(busy, out
             time.sleep(0.001)
         status = recording.stop().returncode
     assert status in (0, 128 + signal.SIGINT)
-    assert sorted(os.listdir(out)) == ["x.tach", "x.tach.json"]
+    assert set(os.listdir(out)) - {"x.tach.sources.json"} == {"x.tach", "x.tach.json"}     # no samples, no sources
     assert "sound" in succeeded(tachbpf("info", "--verify", out / "x.tach")).stdout
 
 
 # ---- a command ----
 
 def test_a_name_that_ends_in_tach_is_the_commands_file(python, out, oracle):
-    summary = succeeded(tachbpf("-r", "999", "-o", out / "app.tach", "--json", "--",
+    summary = succeeded(tachbpf("-r", "999", "-o", out / "app.tach", "--no-source", "--json", "--",
                                 *python.command("-c", BURN))).summary
     assert sorted(os.listdir(out)) == ["app.tach", "app.tach.json"]
     assert oracle.load(out / "app.tach")[0].replayed == summary["samples"] > 0
 
 
 def test_its_childrens_profiles_are_beside_it(python, out, oracle):
-    summary = succeeded(tachbpf("-r", "999", "-o", out / "app.tach", "--split", "all", "--json",
+    summary = succeeded(tachbpf("-r", "999", "-o", out / "app.tach", "--no-source", "--split", "all", "--json",
                                 "--", *python.command("-c", PARENT))).summary
     assert sorted(os.listdir(out)) == ["app.tach", "app.tach.d", "app.tach.json"]
     rows = files(summary)
@@ -139,7 +139,7 @@ def test_its_childrens_profiles_are_beside_it(python, out, oracle):
 
 
 def test_no_children_no_directory(python, out):
-    succeeded(tachbpf("-r", "999", "-o", out / "app.tach", "--no-children", "--",
+    succeeded(tachbpf("-r", "999", "-o", out / "app.tach", "--no-source", "--no-children", "--",
                       *python.command("-c", PARENT)))
     assert sorted(os.listdir(out)) == ["app.tach", "app.tach.json"]
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """`tachbpf top`: what Python processes do, window by window."""
 import json
+import os
+import re
 import signal
 import subprocess
 import time
@@ -38,6 +40,10 @@ def test_windows_of_a_process(interpreter):
             assert after["since_start"][key] - before["since_start"][key] == pytest.approx(after[key], rel=1e-6, abs=1e-9)
     hottest = [r["hottest"] for r in rows if r["samples"]]
     assert hottest and all(h["function"] == "hot" and 0 < h["self_s"] <= h["total_s"] for h in hottest)
+    lines = [r["hottest_line"] for r in rows if r["samples"]]
+    assert all(line["function"] == "hot" and line["line"] in (8, 9) for line in lines), lines
+    assert all(0 < line["self_s"] <= h["self_s"] * 1.000001 for line, h in zip(lines, hottest))
+    assert all(r["program"].startswith("-c ") for r in rows)
     assert all(h["self_s"] <= r["cpu_s"] * 1.000001 for h, r in zip(hottest, [r for r in rows if r["samples"]]))
 
 
@@ -82,13 +88,50 @@ def until(process, condition):
 @pytest.mark.interpreters("one")
 def test_the_table(interpreter):
     with Busy(interpreter) as pid:
-        once = succeeded(tachbpf("top", "--once", "-i", "0.5", "-r", "999", str(pid))).stdout
+        done = succeeded(tachbpf("top", "--once", "-i", "0.5", "-r", "999", str(pid)))
+        once = done.stdout
         two = succeeded(tachbpf("top", "-b", "-n", "2", "-i", "0.3", str(pid))).stdout
     head, columns, row = once.splitlines()
+    assert "sampling; the first table comes in 0.5 s" in done.stderr
     assert " 1 Python process, " in head and " 999 Hz, " in head and head.endswith(" lost")
-    assert columns.split()[:3] == ["pid", "name", "container"] and columns.endswith("hottest function")
-    assert int(row.split()[0]) == pid and " hot (<string>) " in row
-    assert two.count("hottest function") == 2 and "\033" not in two
+    assert " % CPU (100 % = one CPU), " in head
+    assert columns.split()[:3] == ["pid", "cpu", "%"] and columns.endswith("hottest line, % of process")
+    assert int(row.split()[0]) == pid and re.search(r"  <string>:[89] hot, \d+ %$", row), row
+    assert row[columns.index("program"):].startswith("-c "), row
+    assert two.count("hottest line, % of process") == 2 and "\033" not in two
+
+
+HASHING = """
+import hashlib, sys, threading
+data = b"x" * 1000000
+def digest():
+    while True:
+        hashlib.sha256(data).digest()
+for _ in range(2):
+    threading.Thread(target=digest, daemon=True).start()
+print(flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.mark.interpreters("one")
+def test_two_threads_on_several_cpus(interpreter, tmp_path):
+    """Its CPU time is that of both, which may be more than one CPU: the first line says what 100 % is. GIL time is not."""
+    script = tmp_path / "digests.py"
+    script.write_text(HASHING)
+    with subprocess.Popen(interpreter.command(script, "--both"), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        process.stdout.readline()
+        window, = windows(process.pid, "-n", "1", "-i", "0.5", "-r", "999")
+        table = succeeded(tachbpf("top", "--once", "-i", "0.5", "-r", "999", process.pid)).stdout
+        process.stdin.close()
+    row, = window["processes"]
+    assert row["program"] == "digests.py --both" and row["gil_s"] <= min(row["cpu_s"], 1.05 * window["seconds"])
+    head, columns, line = table.splitlines()
+    cpu, gil = map(float, line.split()[1:3])
+    assert "(100 % = one CPU)" in head and gil <= min(cpu, 100) and cpu <= 100 * max(2, os.cpu_count())
+    assert line[columns.index("program"):].startswith("digests.py --both"), table
+    share = float(line.split()[-2])
+    assert 0 <= share <= 100
 
 
 @pytest.mark.interpreters("one")
@@ -98,10 +141,14 @@ def test_on_a_terminal(interpreter, columns):
     with Busy(interpreter) as pid, Busy(interpreter), Busy(interpreter):
         text = raw_terminal(columns, binary(), "top", "-n", "2", "-i", "0.5", "--color", "never", rows=6).decode()
     tables = text.split("\033[H\033[2J")
-    # Before the first one: of other processes on this host, which no table has.
-    assert len(tables) == 3 and all(" is not profiled: " in line for line in tables[0].splitlines()), text
+    # Before the first one: that it comes, and of other processes on this host, which no table has.
+    assert len(tables) == 3, text
+    said = tables[0].splitlines()
+    assert [line for line in said if "the first table comes in 0.5 s" in line], text
+    assert all(re.search(" is not profiled: | cannot be inspected: |the first table", line) for line in said), text
     for table in tables[1:]:
         lines = table.replace("\r", "").rstrip("\n").split("\n")
+        assert "program" in lines[1] and "hottest line" in lines[1], lines
         assert all(len(line) <= columns for line in lines), lines
         assert len(lines) <= 5 and lines[-1].endswith(" more"), lines
     assert pid

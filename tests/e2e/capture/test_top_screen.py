@@ -37,21 +37,26 @@ def row_of(screen, text):
 def test_processes_and_into_one(interpreter):
     with Busy(interpreter) as one, Busy(interpreter) as two, Terminal() as terminal:
         top(terminal, one, two)
-        screen = terminal.until(lambda s: f" {one} " in s and f" {two} " in s and "hot (<string>)" in s)
+        screen = terminal.until(lambda s: f"{one} " in s and f"{two} " in s and " hot, " in s)
         lines = screen.splitlines()
         assert re.match(r"2 Python processes  [\d.]+ % CPU  0 lost  cpu mode, 999 Hz, last \d+ s", lines[0]), lines[0]
-        assert lines[2].split()[:2] == ["pid", "name"] and "hottest function" in lines[2]
+        assert lines[1].startswith("100 % = one CPU  by cpu") and lines[-1].endswith("  q quit"), screen
+        assert lines[2].split()[:3] == ["pid", "cpu", "%"] and "hottest line" in lines[2]
+        assert re.search(r"  <string>:[89] hot, \d+ %", row_of(screen, str(one)) + row_of(screen, str(two)))
         terminal.text(f"/{one}")
         terminal.keys("Enter")
-        terminal.until(lambda s: f"  /{one}" in s and f" {two} " not in s)
+        terminal.until(lambda s: f"  /{one}" in s and f"{two} " not in s)
         terminal.keys("Enter")
-        screen = terminal.until(lambda s: "self %  total %  function" in s and "hot (<string>)" in s and "fact (" in s)
+        screen = terminal.until(lambda s: "self %  total %  function (hottest line)" in s and
+                                "hot (<string>:" in s and "fact (" in s)
         assert f" {one} (" in screen.splitlines()[0] and "functions  threads  callers  tree  GIL" in screen
-        rows = [line.split() for line in screen.splitlines()[3:] if "(<string>)" in line]
+        assert "100 % = the process' time" in screen.splitlines()[1]
+        rows = [line.split() for line in screen.splitlines()[3:] if "(<string>:" in line]
         shares = [float(row[0]) for row in rows]
         assert rows[0][2] == "hot" and shares == sorted(shares, reverse=True), screen
+        assert all(float(row[0]) <= float(row[1]) <= 100 for row in rows) and sum(shares) < 101, screen
         terminal.keys("Escape")
-        terminal.until(lambda s: "hottest function" in s)
+        terminal.until(lambda s: "hottest line, % of process" in s)
         terminal.keys("q")
         assert terminal.ended() == 0
 
@@ -83,18 +88,18 @@ def test_enter_goes_into_the_first_row_until_another_one_is_chosen(interpreter):
 def test_views_of_a_process(interpreter):
     with Busy(interpreter) as pid, Terminal() as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: f" {pid} " in s)
+        terminal.until(lambda s: f"{pid} " in s)
         terminal.keys("Enter")
-        terminal.until(lambda s: "hot (<string>)" in s and "self %" in s)
+        terminal.until(lambda s: "hot (<string>:" in s and "self %" in s)
         terminal.keys("l")
-        lines = terminal.until(lambda s: re.search(r"hot \(<string>:(8|9)\)", s))
+        lines = terminal.until(lambda s: "function (line)" in s and re.search(r"hot \(<string>:(8|9)\)", s))
         assert row_of(lines, "work (<string>:11)"), lines
         terminal.keys("l")
-        terminal.until(lambda s: "hot (<string>)" in s)
+        terminal.until(lambda s: "function (hottest line)" in s and "hot (<string>:" in s)
         terminal.keys("Tab")
-        screen = terminal.until(lambda s: "wants" in s and f"thread {pid}" in s)
-        cpu, gil = map(float, row_of(screen, f"thread {pid}").split()[:2])
-        assert 0 < gil <= cpu < 110
+        screen = terminal.until(lambda s: "wants" in s and f"thread {pid}" in s and "100 % = one CPU" in s)
+        row = row_of(screen, f"thread {pid}").split()
+        assert 0 < float(row[1]) <= float(row[0]) <= 100 and row[2:4] == ["-", "-"]   # this mode samples no waits
         terminal.keys("Tab")
         terminal.until(lambda s: "select a function first" in s)
         terminal.keys("Tab")
@@ -103,7 +108,7 @@ def test_views_of_a_process(interpreter):
         assert tree[0].startswith("<module>") and tree[1].startswith(" work (") and tree[2].startswith("  hot ("), tree
         terminal.keys("Tab")
         screen = terminal.until(lambda s: "waits %  holds %" in s and "hot (" in s)
-        assert float(row_of(screen, "hot (").split()[1]) > 0
+        assert 0 < float(row_of(screen, "hot (").split()[1]) <= 100
         terminal.keys("BTab", "BTab", "BTab", "BTab", "Enter")
         screen = terminal.until(lambda s: "called by  work (<string>)" in s)
         assert row_of(screen, " hot (<string>)"), screen
@@ -114,24 +119,24 @@ def test_views_of_a_process(interpreter):
 def test_sort_filter_and_pause(interpreter):
     with Busy(interpreter) as pid, Terminal() as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: f" {pid} " in s)
+        terminal.until(lambda s: f"{pid} " in s)
         assert "by cpu" in terminal.screen()
         terminal.keys("s")
         terminal.until(lambda s: "by gil" in s)
         terminal.text("/nothing of this name")
         terminal.until(lambda s: "no row matches this text" in s)
         terminal.keys("Escape")
-        terminal.until(lambda s: f" {pid} " in s)
+        terminal.until(lambda s: f"{pid} " in s)
         terminal.text(f"/{pid}")
         terminal.keys("Enter")
-        terminal.until(lambda s: f"  /{pid}" in s and row_of(s, "hot (<string>)"))
+        terminal.until(lambda s: f"  /{pid}" in s and row_of(s, " hot, "))
         terminal.keys("Escape", "Space")
         paused = terminal.until(lambda s: "paused" in s)
         assert [terminal.screen() for _ in range(40)] == [paused] * 40
         terminal.keys("Space", "t")
         terminal.until(lambda s: "since the start" in s and "paused" not in s)
         terminal.keys("?")
-        terminal.until(lambda s: "press any key to go back" in s)
+        terminal.until(lambda s: "any key: go back" in s)
         terminal.keys("x")
         terminal.until(lambda s: "since the start" in s)
         terminal.keys("q")
@@ -142,7 +147,7 @@ def test_mode_and_rate(interpreter):
     """Another mode starts again, stays with the process, and shows who waits for the GIL."""
     with Busy(interpreter, "threads") as pid, Terminal() as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: f" {pid} " in s)
+        terminal.until(lambda s: f"{pid} " in s)
         terminal.keys("Enter", "Tab")
         terminal.until(lambda s: "second (tid" in s and "cpu mode, 999 Hz" in s)
         terminal.keys("-")
@@ -153,14 +158,14 @@ def test_mode_and_rate(interpreter):
         assert f" {pid} (" in screen.splitlines()[0]
         terminal.keys("m")
         terminal.until(lambda s: "gil mode, 499 Hz" in s and "second (tid" in s)
-        terminal.keys("q")
+        terminal.keys("C-c")
         assert terminal.ended() == 0
 
 
 def test_a_flame_graph(interpreter, out):
     with Busy(interpreter) as pid, Terminal(cwd=out) as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: f" {pid} " in s and "hot (" in s)
+        terminal.until(lambda s: f"{pid} " in s and " hot, " in s)
         terminal.keys("w")
         terminal.until(lambda s: "written: tachbpf-top-2" in s)
         terminal.keys("Enter")
@@ -178,6 +183,27 @@ def test_a_flame_graph(interpreter, out):
     assert "<!doctype html>" in (Path(out) / written).read_text().lower()
 
 
+SHOP = "import sys, time\nprint(flush=True)\nwhile True:\n    sum(range(10000))\n"
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_the_program_and_how_to_quit_at_each_width(interpreter, columns, tmp_path):
+    """Not "python3": the script and its arguments."""
+    (tmp_path / "shop.py").write_text(SHOP)
+    argv = interpreter.command(tmp_path / "shop.py", "--port", "80")
+    with subprocess.Popen(argv, stdout=subprocess.PIPE) as process, Terminal(columns, 15) as terminal:
+        process.stdout.readline()
+        try:
+            top(terminal, process.pid)
+            line = "" if columns == 40 else ".*  shop.py:4 <module>"
+            screen = terminal.until(lambda s: re.search(rf"{process.pid} .* shop.py --port 80\b{line}", s))
+            assert screen.splitlines()[-1].endswith("q quit") and "? help" in screen, screen
+            terminal.keys("q")
+            assert terminal.ended() == 0
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("size", [(60, 15), (80, 24), (200, 50), (20, 4)])
 def test_sizes(interpreter, size):
     """No line is longer than the terminal, also after its size has changed."""
@@ -189,9 +215,9 @@ def test_sizes(interpreter, size):
         terminal.keys("Enter")
         terminal.until(lambda s: "hot (" in s)
         terminal.resize(*size)
-        terminal.until(lambda s: len(s.splitlines()) <= size[1] and s.startswith("python"))
+        terminal.until(lambda s: len(s.splitlines()) <= size[1] and s.startswith("-c "))
         terminal.keys("?")
-        terminal.until(lambda s: "press any key to go back" in s)
+        terminal.until(lambda s: "any key: go back" in s)
         terminal.keys("x", "q")
         assert terminal.ended() == 0
 
@@ -200,7 +226,7 @@ def test_sizes(interpreter, size):
 def test_the_terminal_is_as_before(interpreter, how):
     with Busy(interpreter) as pid, Terminal() as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: f" {pid} " in s)
+        terminal.until(lambda s: f"{pid} " in s)
         assert terminal.query("alternate_on") == "1" and terminal.query("cursor_flag") == "0"
         if how == "Ctrl-C":
             terminal.keys("C-c")
@@ -213,7 +239,7 @@ def test_the_terminal_is_as_before(interpreter, how):
 def test_after_a_crash_of_the_screen(interpreter, how):
     with Busy(interpreter) as pid, Terminal() as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: f" {pid} " in s)
+        terminal.until(lambda s: f"{pid} " in s)
         os.kill(screen_processes(terminal)[1], getattr(signal, how))
         assert terminal.ended() == 1
         assert f"terminated by signal {getattr(signal, how).value}" in terminal.screen()
@@ -223,7 +249,7 @@ def test_after_a_crash_of_the_screen(interpreter, how):
 def test_after_a_crash_of_its_parent(interpreter, how):
     with Busy(interpreter) as pid, Terminal() as terminal:
         top(terminal, pid)
-        terminal.until(lambda s: f" {pid} " in s)
+        terminal.until(lambda s: f"{pid} " in s)
         own, child = screen_processes(terminal)
         os.kill(own, getattr(signal, how))
         assert terminal.ended() == 128 + getattr(signal, how)
@@ -242,5 +268,5 @@ def test_the_process_ends(interpreter):
     with Terminal() as terminal:
         with Busy(interpreter) as pid:
             top(terminal, pid)
-            terminal.until(lambda s: f" {pid} " in s)
+            terminal.until(lambda s: f"{pid} " in s)
         assert terminal.ended() == 0

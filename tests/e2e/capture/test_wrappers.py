@@ -24,7 +24,7 @@ def test_all_samples_are_in_the_file(python, out, wrapper):
     for run in range(RUNS):
         where = out / str(run)
         where.mkdir()
-        done = succeeded(tachbpf("-q", "-r", "999", "-o", where / "x.tach", "--", *wrapper,
+        done = succeeded(tachbpf("-q", "--no-source", "-r", "999", "-o", where / "x.tach", "--", *wrapper,
                                  *python.command("-c", BURN)))
         assert sorted(os.listdir(where)) == ["x.tach", "x.tach.json"]
         row, = rows(where / "x.tach.json")
@@ -34,7 +34,7 @@ def test_all_samples_are_in_the_file(python, out, wrapper):
 
 def test_nothing_was_sampled(python, out):
     """The file is there, and -q says so, too."""
-    done = succeeded(tachbpf("-q", "-r", "1", "-o", out / "x.tach", "--", "env",
+    done = succeeded(tachbpf("-q", "--no-source", "-r", "1", "-o", out / "x.tach", "--", "env",
                              *python.command("-c", "pass")))
     row, = rows(out / "x.tach.json")
     assert row["file"] == "x.tach"

@@ -14,7 +14,7 @@ from command import good, refused, run
 from paths import binary
 from processes import TIMEOUT
 
-COMMANDS = {"record", "top", "dump", "info", "report", "replay", "open", "mem", "convert", "merge", "split", "diff", "gil",
+COMMANDS = {"record", "top", "dump", "info", "report", "convert", "open", "mem", "merge", "split", "diff", "gil",
             "recover", "doctor", "ps", "agent", "completion", "help"}
 
 # bash calls the function as it does when the user types a tab after the last word.
@@ -123,14 +123,14 @@ SHELLS = pytest.mark.parametrize("shell", [bash, zsh, fish], ids=lambda f: f.__n
 @SHELLS
 def test_commands(shell, shell_home):
     assert COMMANDS <= shell("")
-    assert shell("rep") >= {"report", "replay"} and "merge" not in shell("rep")
+    assert shell("re") >= {"report", "record", "recover"} and "merge" not in shell("re")
     assert COMMANDS - {"help"} <= shell("help", "")
 
 
 @SHELLS
 def test_options_are_those_of_the_command(shell, shell_home):
     """Every option of the help, and no other command's."""
-    for command in ("record", "replay"):
+    for command in ("record", "convert"):
         helped = set(re.findall(r"--[a-z][a-z-]+", "\n".join(
             re.findall(r"^ +(?:-\w, )?--[a-z-]+", good("help", command), re.M))))
         got = {word for word in shell(command, "--") if word.startswith("--")}
@@ -156,15 +156,15 @@ def test_options_of_the_agent(shell, shell_home, monkeypatch):
 @SHELLS
 def test_values(shell, shell_home):
     assert {"cpu", "wall", "offcpu", "gil", "exception", "all"} <= shell("record", "--mode", "")
-    assert {"flamegraph", "speedscope", "pprof"} <= shell("replay", "--format", "")
-    assert "first.tach" not in shell("replay", "--format", "")
+    assert {"flamegraph", "speedscope", "pprof"} <= shell("convert", "--format", "")
+    assert "first.tach" not in shell("convert", "--format", "")
     assert {"bash", "zsh", "fish"} <= shell("completion", "")
 
 
 @pytest.mark.parametrize("shell", [bash, fish], ids=["bash", "fish"])
 def test_value_after_an_equals_sign(shell, shell_home):
-    assert shell("replay", "--format=fl") == {"flamegraph"}
-    assert "heatmap" in shell("replay", "--format=")
+    assert shell("convert", "--format=fl") == {"flamegraph"}
+    assert "heatmap" in shell("convert", "--format=")
 
 
 @SHELLS

@@ -104,7 +104,7 @@ def test_a_finished_recording_leaves_no_journal(busy, out, oracle):
         wait_for(lambda: journals(out), "a journal")
         time.sleep(0.5)
         succeeded(recording.stop())
-    assert sorted(os.listdir(out)) == ["x.tach", "x.tach.json"]
+    assert sorted(os.listdir(out)) == ["x.tach", "x.tach.json", "x.tach.sources.json"]
     assert "checksum right" in run("info", "--verify", out / "x.tach")
     oracle.load(out / "x.tach")
 

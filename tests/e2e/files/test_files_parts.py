@@ -54,6 +54,12 @@ def test_report(large, alike, by):
     alike("report", "--by", by, large)
 
 
+@pytest.mark.parametrize("options", [["--mine"], ["--annotate"], ["--annotate", "--mine", "--sort", "total"]])
+def test_project_and_source(large, alike, options):
+    assert "shared_" in alike("report", *options, "--limit", 0, "--json", large).stdout
+    alike("report", *options, large)
+
+
 def test_filters(large, alike):
     assert "shared_5" in alike("report", "--process", "app1", "--focus", "shared_5", large).stdout
     assert alike("report", "--process", "nobody", large).stderr.count("no file contains a process") == 1

@@ -19,7 +19,8 @@ MEMORY = GOLDEN.parent / "mlyze" / "basic.mlyze"
 SUFFIXES = {"folded": "collapsed", "speedscope.json": "speedscope", "gecko.json": "gecko",
             "pb.gz": "pprof", "prof": "gperftools", "perl.prof": "gperftools-perl",
             "pstats": "pstats", "jsonl": "jsonl", "csv": "csv", "html": "flamegraph",
-            "heatmap.html": "heatmap"}
+            "heatmap.html": "heatmap", "svg": "svg", "json": "speedscope", "txt": "collapsed",
+            "collapsed": "collapsed", "pprof": "pprof"}
 
 
 @pytest.mark.parametrize("path", IMPORTS, ids=lambda p: p.name)

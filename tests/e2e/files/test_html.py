@@ -433,15 +433,21 @@ def choose(page, name, value):
 
 
 def test_groups_by_process(show, tmp_path):
-    """Two processes of one name are one frame below the root; the table has functions only."""
+    """At first each process is a frame below the root; by name, two of one name are one. The table has functions
+    only."""
     for name, times in (("7-app", 1), ("8-app", 2), ("9-worker", 4)):
         layered(tmp_path / f"{name}.tach", times=times)
     page = show(*sorted(tmp_path.glob("*.tach")))
+    by_process = stacks_drawn(page)
+    assert collections.Counter(stack.split(";")[0] for stack in by_process) == {
+        name: len(LAYERS) for name in ("app (pid 7)", "app (pid 8)", "worker (pid 9)")}
+    choose(page, "group", "")
     one = stacks_drawn(page)
     rows = page.run("report.graph.tableRows().map(r => report.graph.name(r.label))")
     options = "[...document.getElementById('group').options].filter(o => !o.hidden).map(o => o.value)"
-    assert page.run(options) == ["", "process"]     # no containers: nothing to choose
-    choose(page, "group", "process")
+    assert page.run(options) == ["", "process", "name"]     # no containers: nothing to choose
+    page.until("location.hash === '#group=none'")
+    choose(page, "group", "name")
     got = stacks_drawn(page)
     assert {stack: n for stack, n in got.items() if stack.startswith("app;")} == {
         f"app;{stack}": n * 3 // 7 for stack, n in one.items()}
@@ -523,7 +529,7 @@ def test_a_link_carries_the_view(browser, tmp_path, inverted):
     page = browser.open(out)
     first = page.run(VIEW)
     assert page.run("location.hash") == ""
-    choose(page, "group", "process")
+    choose(page, "group", "name")
     choose(page, "colour", "package")
     for key in ["c", "l"] + ["i"] * inverted:
         page.key(key)

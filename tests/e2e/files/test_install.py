@@ -29,6 +29,9 @@ FILES = {
     "usr/local/share/fish/vendor_completions.d/tachbpf.fish": 0o644,
     UNIT: 0o644,
     CONFIG: 0o644,
+    **{f"usr/local/share/doc/tachbpf/{path.relative_to(REPO)}": 0o644 for path in
+       (*(REPO / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+        *(p for end in ("md", "svg", "png") for p in REPO.glob(f"docs/*.{end}")))},
 }
 # Everything but DESTDIR ($0) can only be read.
 READ_ONLY = """

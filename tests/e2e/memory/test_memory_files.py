@@ -64,7 +64,7 @@ def test_the_file_of_a_process(grower, out):
         truth = grower.wait_done()
         summary = succeeded(recording.stop()).summary
         grower.leave()
-    assert sorted(os.listdir(out)) == ["x.mlyze", "x.mlyze.json"]
+    assert sorted(os.listdir(out)) == ["x.mlyze", "x.mlyze.json", "x.mlyze.sources.json"]
     trace = Trace(path)
     check(trace, path)
     assert abs(trace.start_us - began) < CLOCK_US + TIMEOUT * 1e6

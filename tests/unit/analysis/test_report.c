@@ -386,6 +386,50 @@ static void test_nothing(void **state)
 	report_free(r);
 }
 
+static uint32_t add_in(struct intern *in, const char *file, const char *func)
+{
+	struct frame f = { .line = 1, .end_line = 1, .opcode = OPCODE_NONE };
+	uint32_t id;
+
+	assert_int_equal(intern_string(in, file, strlen(file), &f.file), 0);
+	assert_int_equal(intern_string(in, func, strlen(func), &f.func), 0);
+	assert_int_equal(intern_frame(in, &f, &id), 0);
+	return id;
+}
+
+/* Only project code has rows: libraries, machine code and details count for their caller in it. */
+static void test_mine(void **state)
+{
+	struct report *r = start(REPORT_BY_FUNCTION, false);
+	struct intern *in = intern_new();
+	uint32_t own = add_in(in, "/srv/app.py", "own"), other = add_in(in, "/srv/b.py", "other");
+	uint32_t json = add_in(in, "/usr/lib/python3.11/json/encoder.py", "encode");
+	uint32_t flask = add_in(in, "/v/lib/python3.11/site-packages/flask/app.py", "run");
+	const struct report_row *rows;
+	uint32_t gc, read;
+	size_t cnt;
+
+	assert_int_equal(intern_synthetic(in, FRAME_SYNTHETIC, "<GC>", &gc), 0);
+	assert_int_equal(intern_native(in, "libc.so.6", NULL, "read", 0, &read), 0);
+	report_show_mine(r);
+	assert_int_equal(report_begin(r, intern_tables(in), "x"), 0);
+	sample(r, 1, 7, 2, own, flask);
+	sample(r, 2, 7, 3, json, own, flask);
+	sample(r, 4, 7, 5, gc, json, own, flask, other);
+	sample(r, 8, 7, 2, json, flask);
+	sample(r, 16, 7, 2, read, other);
+	sample(r, 32, 7, 1, read);
+	sample(r, 64, 7, 0);
+	assert_int_equal(report_end(r), 0);
+	rows = report_rows(r, REPORT_SORT_SELF, &cnt);
+	assert_int_equal(report_sample_cnt(r), 127);
+	assert_int_equal(cnt, 2);
+	assert_row(rows, cnt, "own", 1, 7, 7);
+	assert_row(rows, cnt, "other", 1, 16, 20);
+	report_free(r);
+	intern_free(in);
+}
+
 static void test_thread_map(void **state)
 {
 	struct thread_map *m = thread_map_new();
@@ -407,7 +451,7 @@ int main(void)
 		cmocka_unit_test(test_by_process),  cmocka_unit_test(test_by_thread),
 		cmocka_unit_test(test_nothing),	    cmocka_unit_test(test_thread_map),
 		cmocka_unit_test(test_detail),	    cmocka_unit_test(test_no_function),
-		cmocka_unit_test(test_native),
+		cmocka_unit_test(test_native),	    cmocka_unit_test(test_mine),
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_first_line),
 	};

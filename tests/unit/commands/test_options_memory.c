@@ -126,8 +126,7 @@ static void test_place(void **state)
 	assert_int_equal(o.record.recording.place, PLACE_COMMAND);
 	assert_int_equal(parse("-m mem -o x -- python3"), 0);
 	assert_int_equal(o.record.recording.place, PLACE_DIR);
-	assert_int_equal(parse("-m cpu -o x.mlyze -- python3"), 0);
-	assert_int_equal(o.record.recording.place, PLACE_DIR);
+	assert_int_equal(parse("-m cpu -o x.mlyze -- python3"), -EINVAL);
 	assert_int_equal(parse("-m mem -p 1 -o x"), 0);
 	assert_int_equal(o.record.recording.place, PLACE_FILE);
 }

@@ -35,7 +35,6 @@ static struct buf written(const struct sink_ops *ops, bool known)
 	uint32_t ids[DEPTH];
 	size_t i;
 
-	t.args.no_source = true;
 	export_open(&t, ops);
 	for (i = 0; i < DEPTH; i++) {
 		enum frame_kind kind = known ? stack[i].kind : FRAME_SYNTHETIC;

@@ -5,6 +5,7 @@
  */
 #include <malloc.h>
 #include <limits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -223,6 +224,39 @@ static void test_paths_without_end(void **state)
 	identities_free(ids);
 }
 
+/* What a path means to a process: our file, or in another mount namespace another one. */
+static void test_root(void **state)
+{
+	struct identities *ids = identities_new(no_names);
+	struct raw_origin w = in(1ull << 40), boxed = in(3ull << 40);
+	struct identity id;
+	int fds[2];
+	char c;
+	pid_t pid;
+
+	made(ids, 3ull << 40, "/docker/" HEX);
+	identity_of_origin(ids, getpid(), &w, &id);
+	assert_int_equal(id.root, IDENTITY_ROOT_OURS);
+	identity_of_origin(ids, GONE, &w, &id);
+	assert_int_equal(id.root, IDENTITY_ROOT_UNKNOWN);
+	identity_of_origin(ids, GONE, &boxed, &id);
+	assert_int_equal(id.root, IDENTITY_ROOT_OTHER);
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (!pid) {
+		c = unshare(CLONE_NEWNS) ? 'n' : 'y';
+		_exit(write(fds[1], &c, 1) == 1 ? pause() : 1);
+	}
+	assert_int_equal(read(fds[0], &c, 1), 1);
+	identity_of_origin(ids, pid, &w, &id);
+	assert_int_equal(id.root, c == 'y' ? IDENTITY_ROOT_OTHER : IDENTITY_ROOT_OURS);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	close(fds[0]);
+	close(fds[1]);
+	identities_free(ids);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -234,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_a_user_takes_not_all_room),
 		cmocka_unit_test(test_paths_without_end),
 		cmocka_unit_test(test_status),
+		cmocka_unit_test(test_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

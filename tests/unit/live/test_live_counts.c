@@ -128,6 +128,64 @@ static void test_recursion(void **state)
 	tear_down();
 }
 
+/* A tick in a function at a position of its code, from which its line follows. */
+static void tick_at(uint32_t code, uint32_t at)
+{
+	stack(1, 1, code);
+	raw.frames[0] = fake_frame(&fake, code, at);
+	raw.status = STATUS_ON_CPU;
+	raw.h.rate_hz = 1000000000 / TICK_NS;
+	assert_int_equal(process_take(p, &raw, raw_len()), 0);
+}
+
+/* The hottest line need not be in the hottest function. */
+static void test_the_hottest_line(void **state)
+{
+	struct live_process one;
+
+	set_up();
+	tick_at(10, 0);
+	tick_at(10, 16);
+	tick_at(10, 32);
+	tick_at(20, 2);
+	tick_at(20, 2);
+	one = only();
+	assert_int_equal(one.hottest->self_ns, 3 * TICK_NS);
+	assert_int_equal(one.hot.self_ns, 2 * TICK_NS);
+	assert_int_equal(one.hot.cpu_ns, 5 * TICK_NS);
+	assert_int_not_equal(one.hot.line->func, one.hottest->func);
+	assert_true(one.hot.line->line > 0);
+	assert_int_equal(one.hottest->line, LINE_NONE);
+	tear_down();
+}
+
+/* A screen shows a line for two windows, so it does not come and go with every sample. */
+static void test_a_line_of_the_window_before(void **state)
+{
+	struct live_process one;
+
+	set_up();
+	tick_at(10, 2);
+	tick_at(10, 2);
+	live_begin_window(live);
+	one = only();
+	assert_null(one.hot.line);
+	assert_int_equal(one.recent_hot.self_ns, 2 * TICK_NS);
+	assert_int_equal(one.recent_hot.cpu_ns, 2 * TICK_NS);
+	tick_at(10, 2);
+	tick_at(20, 2);
+	one = only();
+	assert_int_equal(one.hot.self_ns, TICK_NS);
+	assert_int_equal(one.recent_hot.self_ns, 3 * TICK_NS);
+	assert_int_equal(one.recent_hot.cpu_ns, 4 * TICK_NS);
+	live_begin_window(live);
+	live_begin_window(live);
+	one = only();
+	assert_null(one.recent_hot.line);
+	assert_int_equal(one.recent_hot.cpu_ns, 0);
+	tear_down();
+}
+
 static void test_collections(void **state)
 {
 	struct live_process one;
@@ -202,6 +260,8 @@ int main(void)
 		cmocka_unit_test(test_sums_and_windows),
 		cmocka_unit_test(test_hottest),
 		cmocka_unit_test(test_recursion),
+		cmocka_unit_test(test_the_hottest_line),
+		cmocka_unit_test(test_a_line_of_the_window_before),
 		cmocka_unit_test(test_collections),
 		cmocka_unit_test(test_a_process_that_ends),
 		cmocka_unit_test(test_the_busiest_first),

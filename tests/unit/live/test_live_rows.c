@@ -102,20 +102,20 @@ static void test_functions(void **state)
 
 	set_up();
 	w = seen();
-	assert_int_equal(live_rows_functions(&w, false, &l), 0);
+	assert_int_equal(live_rows_functions(&w, &l), 0);
 	assert_int_equal(l.cnt, 3);
 	assert_int_equal(l.total, 101);
-	assert_int_equal(row(&l, "c", 0, LINE_NONE)->self, 70);
-	assert_int_equal(row(&l, "c", 0, LINE_NONE)->total, 101);
-	assert_int_equal(row(&l, "c", 0, LINE_NONE)->wants, 40);
-	assert_int_equal(row(&l, "a", 0, LINE_NONE)->self, 20);
+	assert_int_equal(row(&l, "c", 0, 9)->self, 70);
+	assert_int_equal(row(&l, "c", 0, 9)->total, 101);
+	assert_int_equal(row(&l, "c", 0, 9)->wants, 40);
+	assert_int_equal(row(&l, "a", 0, 2)->self, 20);
 	/* once, although it is there twice */
-	assert_int_equal(row(&l, "a", 0, LINE_NONE)->total, 31);
-	assert_int_equal(row(&l, "a", 0, LINE_NONE)->holds, 20);
-	assert_int_equal(row(&l, "b", 0, LINE_NONE)->self, 11);	/* also that of the collection */
+	assert_int_equal(row(&l, "a", 0, 2)->total, 31);
+	assert_int_equal(row(&l, "a", 0, 2)->holds, 20);
+	assert_int_equal(row(&l, "b", 0, 5)->self, 11);	/* also that of the collection */
 	assert_int_equal(l.rows[0].self, 70);
 	live_rows_free(&l);
-	assert_int_equal(live_rows_functions(&w, true, &l), 0);
+	assert_int_equal(live_rows_lines(&w, &l), 0);
 	assert_int_equal(l.cnt, 4);
 	assert_int_equal(row(&l, "a", 0, 2)->self, 20);
 	assert_int_equal(row(&l, "a", 0, 1)->self, 0);
@@ -152,9 +152,9 @@ static void test_callers(void **state)
 	set_up();
 	w = seen();
 	t = w.v.tables;
-	assert_int_equal(live_rows_functions(&w, false, &l), 0);
+	assert_int_equal(live_rows_functions(&w, &l), 0);
 	{
-		const struct live_row a = *row(&l, "a", 0, LINE_NONE);
+		const struct live_row a = *row(&l, "a", 0, 2);
 
 		live_rows_free(&l);
 		assert_int_equal(live_rows_callers(&w, a.file, a.func, &l), 0);
@@ -169,6 +169,36 @@ static void test_callers(void **state)
 	assert_int_equal(l.rows[0].depth, 0);
 	assert_int_equal(l.rows[4].depth, 2);
 	live_rows_free(&l);
+	tear_down();
+}
+
+/* Shares of the process' time: none is above all of it, in no list and of no kind. */
+static void test_no_share_is_above_the_whole(void **state)
+{
+	struct live_rows lists[4];
+	struct live_weights w;
+	size_t i, j;
+
+	set_up();
+	w = seen();
+	assert_int_equal(live_rows_functions(&w, &lists[0]), 0);
+	assert_int_equal(live_rows_lines(&w, &lists[1]), 0);
+	assert_int_equal(live_rows_callers(&w, 0, 1, &lists[2]), 0);
+	assert_int_equal(live_rows_tree(&w, 0, &lists[3]), 0);
+	for (i = 0; i < 4; i++) {
+		uint64_t self = 0;
+
+		assert_true(lists[i].cnt);
+		for (j = 0; j < lists[i].cnt; j++) {
+			const struct live_row *r = &lists[i].rows[j];
+
+			assert_true(r->self <= lists[i].total && r->total <= lists[i].total);
+			assert_true(r->wants + r->holds <= lists[i].total);
+			self += r->self;
+		}
+		assert_true(self <= lists[i].total);
+		live_rows_free(&lists[i]);
+	}
 	tear_down();
 }
 
@@ -202,7 +232,7 @@ static void test_nothing(void **state)
 
 	tree = stack_tree_new(DETAIL_LINE);
 	w = seen();
-	assert_int_equal(live_rows_functions(&w, false, &l), 0);
+	assert_int_equal(live_rows_functions(&w, &l), 0);
 	assert_int_equal(l.cnt, 0);
 	live_rows_free(&l);
 	assert_int_equal(live_rows_tree(&w, 0, &l), 0);
@@ -253,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_functions), cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_callers), cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_nothing), cmocka_unit_test(test_recent),
+		cmocka_unit_test(test_no_share_is_above_the_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

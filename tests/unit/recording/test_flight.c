@@ -518,7 +518,7 @@ static void test_conditions(void **state)
 	assert_int_equal(met_cnt, 0);
 	seconds(2, 10);
 	assert_int_equal(met_cnt, 1);
-	assert_string_equal(met, "101 python3: 10 % CPU for 3 s");
+	assert_string_equal(met, "101 python3: used 10 % of a CPU for 3 s");
 	seconds(5, 10);
 	assert_int_equal(met_cnt, 1);
 	next_second();

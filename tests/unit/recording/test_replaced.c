@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #define TACH "HCAT and more"		/* the magic number, little-endian */
+#define SOURCES "{\"version\":1,\"sources\":[]}"
 #define SESSION "{\"processes\":[{\"file\":\"x.tach\",\"pid\":1}]}"
 
 static char top[64];
@@ -97,6 +98,7 @@ static void test_refused(void **state)
 {
 	put("x.tach", TACH);
 	put("y.tach.json", SESSION);
+	put("w.tach.sources.json", SOURCES);
 	assert_int_equal(mkdir(in_top("dir"), 0700), 0);
 	put("dir/1-a.tach", TACH);
 	assert_int_equal(mkdir(in_top("z.tach.d"), 0700), 0);
@@ -106,6 +108,7 @@ static void test_refused(void **state)
 	assert_int_equal(make_room("x.tach", PLACE_COMMAND, false), -EEXIST);
 	assert_int_equal(make_room("x.tach", PLACE_DIR, false), -ENOTDIR);
 	assert_int_equal(make_room("y.tach", PLACE_FILE, false), -EEXIST);
+	assert_int_equal(make_room("w.tach", PLACE_FILE, false), -EEXIST);
 	assert_int_equal(make_room("dir", PLACE_DIR, false), -EEXIST);
 	assert_int_equal(make_room("dir", PLACE_FILE, false), -EISDIR);
 	assert_int_equal(make_room("z.tach", PLACE_COMMAND, false), -EEXIST);
@@ -115,7 +118,7 @@ static void test_refused(void **state)
 	assert_true(is("x.tach", TACH) && is("dir/1-a.tach", TACH));
 }
 
-/* A file, its JSON and its children's directory: aside, and back or gone. */
+/* A file, its JSON, its sources and its children's directory: aside, and back or gone. */
 static void test_a_whole_recording(void **state)
 {
 	int i;
@@ -123,16 +126,19 @@ static void test_a_whole_recording(void **state)
 	for (i = 0; i < 3; i++) {
 		put("x.tach", TACH);
 		put("x.tach.json", SESSION);
+		put("x.tach.sources.json", SOURCES);
 		mkdir(in_top("x.tach.d"), 0700);
 		put("x.tach.d/2-b.tach", TACH);
 		put("x.tach.d/session.json", SESSION);
+		put("x.tach.d/sources.json", SOURCES);
 		assert_int_equal(make_room("x.tach", PLACE_COMMAND, true), 0);
 		assert_false(is_there("x.tach") || is_there("x.tach.json") ||
-			     is_there("x.tach.d"));
+			     is_there("x.tach.sources.json") || is_there("x.tach.d"));
 		assert_true(is(".x.tach.replaced", TACH));
 		if (i == 0) {
 			replaced_restore(&r);
 			assert_true(is("x.tach", TACH) && is("x.tach.json", SESSION) &&
+				    is("x.tach.sources.json", SOURCES) &&
 				    is("x.tach.d/2-b.tach", TACH));
 		} else if (i == 1) {
 			replaced_keep(&r);	/* the next one finds it in its way */
@@ -142,6 +148,7 @@ static void test_a_whole_recording(void **state)
 			assert_false(is_there("x.tach"));
 		}
 		assert_int_equal(is_there(".x.tach.replaced"), i == 1);
+		assert_int_equal(is_there(".x.tach.sources.json.replaced"), i == 1);
 		assert_int_equal(is_there(".x.tach.d.replaced"), i == 1);
 	}
 }
@@ -179,6 +186,8 @@ static void test_what_is_no_recording(void **state)
 	put("app.json", "{\"my\":\"settings\"}");
 	put("q.tach", TACH);
 	put("q.tach.json", "{\"my\":\"settings\"}");
+	put("p.tach", TACH);
+	put("p.tach.sources.json", "{\"my\":\"sources\"}");
 	assert_int_equal(mkdir(in_top("dir"), 0700), 0);
 	put("dir/1-a.tach", TACH);
 	put("dir/notes.txt", "my notes");
@@ -192,6 +201,7 @@ static void test_what_is_no_recording(void **state)
 	assert_int_equal(make_room("notes", PLACE_DIR, true), -EEXIST);
 	assert_int_equal(make_room("app", PLACE_FILE, true), -EEXIST);
 	assert_int_equal(make_room("q.tach", PLACE_FILE, true), -EEXIST);
+	assert_int_equal(make_room("p.tach", PLACE_FILE, true), -EEXIST);
 	assert_int_equal(make_room("dir", PLACE_DIR, true), -EEXIST);
 	assert_int_equal(make_room("dir2", PLACE_DIR, true), -EEXIST);
 	assert_int_equal(make_room("dir3", PLACE_DIR, true), -EEXIST);

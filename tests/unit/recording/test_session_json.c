@@ -106,7 +106,7 @@ static void test_a_process(void **state)
 		"\"container\":{\"label\":\"web\",\"image\":\"i:1\"},"
 		"\"lost\":{\"c\":18446744073709551615},\"thread_names\":{\"13\":\"w\",\"x\":\"no\","
 		"\"14\":5,\"15x\":\"no\"},\"free_threaded\":true,\"jit\":true},"
-		"{\"file\":\"13-b.tach\",\"command\":\"b -y\"}]}");
+		"{\"file\":\"13-b.tach\",\"command\":\"b -y\",\"other_root\":true}]}");
 	struct session_process p;
 
 	assert_true(session_json_duration(s) == 30.5);
@@ -116,6 +116,7 @@ static void test_a_process(void **state)
 	assert_string_equal(p.comm, "app");
 	assert_string_equal(p.command, "app  -x");
 	assert_string_equal(p.container, "web");
+	assert_true(p.elsewhere);
 	assert_string_equal(p.image, "i:1");
 	assert_string_equal(p.unit, "u");
 	assert_string_equal(thread_names_find(p.thread_names, 13), "w");
@@ -127,12 +128,14 @@ static void test_a_process(void **state)
 	assert_losses(s, "12-app.tach", "c=18446744073709551615 ");
 	session_json_process(s, "13-b.tach", &p);
 	assert_string_equal(p.command, "b -y");
+	assert_true(p.elsewhere);
 	assert_null(p.comm);
 	assert_null(p.thread_names);
 	assert_false(session_json_free_threaded(s, "13-b.tach"));
 	assert_false(session_json_jit(s, "13-b.tach"));
 	session_json_process(s, "14-c.tach", &p);
 	assert_null(p.command);
+	assert_false(p.elsewhere);
 	assert_losses(s, "14-c.tach", "");
 	session_json_free(s);
 }

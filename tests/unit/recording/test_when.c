@@ -90,11 +90,11 @@ static void check_text(enum when_metric metric, double over, double a, double b,
 
 static void test_text(void **state)
 {
-	check_text(WHEN_CPU, 90, 96, 98, "97 % CPU for 2 s");
+	check_text(WHEN_CPU, 90, 96, 98, "used 97 % of a CPU for 2 s");
 	check_text(WHEN_GIL, 80, 90, 80.5, "held the GIL on a CPU for 85 % of the time, 2 s");
-	check_text(WHEN_GC, 20, 30, 30, "30 % of a CPU in garbage collections for 2 s");
-	check_text(WHEN_THREADS, 200, 213, 213, "213 threads for 2 s");
-	check_text(WHEN_RSS, 1, 3 << 20, 5 << 20, "4 MiB of memory for 2 s");
+	check_text(WHEN_GC, 20, 30, 30, "spent 30 % of a CPU in garbage collections for 2 s");
+	check_text(WHEN_THREADS, 200, 213, 213, "had 213 threads for 2 s");
+	check_text(WHEN_RSS, 1, 3 << 20, 5 << 20, "had 4 MiB of memory for 2 s");
 }
 
 int main(void)

@@ -15,7 +15,7 @@
 #define AHEAD_PROCESSES 1048576
 #include "user/target/file_cache.c"
 #include "user/target/inspect_files.c"
-#include "user/target/inspector.c"
+#include "user/target/inspector_worker.c"
 
 #include "tests/unit/tach_test.h"
 

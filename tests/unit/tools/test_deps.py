@@ -15,7 +15,7 @@ TOOLS = Path("tools").resolve()
 GOLDEN = Path("tests/golden/deps").resolve()
 BASICS = "sh dirname sed awk grep sort ls tr cat uname head"
 # Programs and headers that a build needs, but for bpftool and libbpf.
-PROGRAMS = ("gcc", "clang", "llvm-strip", "python3", "xz")
+PROGRAMS = ("clang", "python3", "xz")
 HEADERS = ("string.h", "gelf.h", "zlib.h", "zstd.h", "xxhash.h", "seccomp.h",
            "elfutils/libdw.h", "libiberty/demangle.h", "lzma.h")
 AGENT_HEADERS = ("curl/curl.h", "yaml.h", "microhttpd.h")
@@ -117,10 +117,25 @@ class Deps(unittest.TestCase):
         installs, done = self.installed(None, fill=False, manager="dnf")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(installs, [
-            "install -y -q --setopt=install_weak_deps=False gcc glibc-devel clang llvm bpftool "
+            "install -y -q --setopt=install_weak_deps=False glibc-devel clang bpftool "
             "libbpf-devel elfutils-libelf-devel zlib-devel libzstd-devel xxhash-devel "
             "libseccomp-devel elfutils-devel "
             "binutils-devel xz-devel libcurl-devel libyaml-devel libmicrohttpd-devel python3"])
+
+    def test_a_tarball_needs_a_compiler_and_no_clang(self):
+        system = System(self.top, "debian-13")
+        system.fill()
+        (system.bin / "clang").unlink()
+        (system.top / "tree/generated").mkdir()
+        system.run("deps.sh", "build")
+        self.assertEqual([line for line in system.did() if " install " in line],
+                         ["apt-get install -y -q --no-install-recommends gcc"])
+
+    def test_the_tests_need_more_compilers(self):
+        system = System(self.top, "debian-13")
+        system.fill()
+        system.run("deps.sh", "check")
+        self.assertRegex(" ".join(system.did()), " gcc llvm .* chromium ")
 
     def test_what_only_the_agent_needs(self):
         for agent, names in (("1", "libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev"), ("0", None)):

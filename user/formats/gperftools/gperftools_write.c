@@ -444,19 +444,17 @@ static int native_write(struct aggregate *a)
 	return write_flavour(a, FLAVOUR_NATIVE);
 }
 
-#define NO_BYTES .no_bytes = "it counts ticks of a clock; pprof and speedscope have bytes"
-
 static const struct aggregate_format go_format = {
 	.ops = &sink_gperftools, .apart = DETAIL_LINE, .lines = true, .frame_bytes = 8,
-	.write = go_write, NO_BYTES,
+	.write = go_write,
 };
 static const struct aggregate_format perl_format = {
 	.ops = &sink_gperftools_perl, .apart = DETAIL_LINE, .frame_bytes = 8,
-	.write = perl_write, NO_BYTES,
+	.write = perl_write,
 };
 static const struct aggregate_format native_format = {
 	.ops = &sink_gperftools_native, .apart = DETAIL_FUNCTION, .frame_bytes = 8,
-	.write = native_write, NO_BYTES,
+	.write = native_write,
 };
 
 static struct sink *go_open(const struct sink_args *args)
@@ -474,6 +472,8 @@ static struct sink *native_open(const struct sink_args *args)
 	return aggregate_open(&native_format, args);
 }
 
+#define NO_BYTES "it counts ticks of a clock; pprof and speedscope have bytes"
+
 const struct sink_ops sink_gperftools = {
 	.name = "gperftools",
 	.help = "gperftools CPU profile with names, for Go's pprof",
@@ -482,6 +482,7 @@ const struct sink_ops sink_gperftools = {
 	.open = go_open,
 	AGGREGATE_CALLS,
 	.suffix = ".prof",
+	.no_bytes = NO_BYTES,
 };
 
 const struct sink_ops sink_gperftools_perl = {
@@ -492,6 +493,7 @@ const struct sink_ops sink_gperftools_perl = {
 	.open = perl_open,
 	AGGREGATE_CALLS,
 	.suffix = ".perl.prof",
+	.no_bytes = NO_BYTES,
 };
 
 const struct sink_ops sink_gperftools_native = {
@@ -501,4 +503,5 @@ const struct sink_ops sink_gperftools_native = {
 	.open = native_open,
 	AGGREGATE_CALLS,
 	.suffix = ".native.prof",
+	.no_bytes = NO_BYTES,
 };

@@ -18,6 +18,7 @@
 #include "formats/html/flamegraph_times.h"
 #include "formats/html/html_page.h"
 #include "formats/html/page_opcodes.h"
+#include "formats/html/page_sources.h"
 #include "model/sink.h"
 #include "model/stack_tree.h"
 
@@ -288,6 +289,7 @@ struct flamegraph_sink {
 	struct flamegraph_sink *like;
 	_Atomic uint64_t width_us;	/* it only grows; the thread that joins parts writes it */
 	char *title;
+	const struct source_lookup *sources;
 	struct flamegraph *graph;
 };
 
@@ -387,6 +389,7 @@ struct meta_ctx {
 	const struct flamegraph *graph;
 	const char *title;
 	const char *const *sides;	/* NULL: not a comparison */
+	const struct source_lookup *sources;	/* NULL: no source text */
 };
 
 static int put_meta(struct json *j, const void *ctx)
@@ -408,6 +411,8 @@ static int put_meta(struct json *j, const void *ctx)
 			err = html_json_text(j, NULL, m->sides[i]);
 		json_array_end(j);
 	}
+	if (!err && m->sources)
+		err = html_json_sources(j, m->sources, stack_tree_view(m->graph->tree).tables);
 	return err ? err : html_json_processes(j, &m->graph->processes);
 }
 
@@ -420,21 +425,13 @@ static int write_page(int fd, const struct meta_ctx *m)
 	return html_write(fd, &html_flamegraph, &d);
 }
 
-/* Writes what was collected as one page to fd. title may be NULL. */
-static int flamegraph_write(int fd, const struct flamegraph *f, const char *title)
-{
-	struct meta_ctx m = { f, title, NULL };
-
-	return write_page(fd, &m);
-}
-
 int flamegraph_diff(int fd, const struct flamegraph *before, const char *before_title,
 		    const struct flamegraph *after, const char *after_title)
 {
 	const struct flamegraph *const parts[2] = { before, after };
 	const char *const titles[2] = { before_title, after_title };
 	struct flamegraph *both = flamegraph_new();
-	struct meta_ctx m = { both, NULL, titles };
+	struct meta_ctx m = { both, NULL, titles, NULL };
 	size_t i, side;
 	int err = both ? 0 : -ENOMEM;
 
@@ -465,6 +462,7 @@ static struct sink *sink_open(const struct sink_args *args)
 	s->sink.ops = &sink_flamegraph;
 	s->fd = args->fd;
 	s->many = args->many;
+	s->sources = args->sources;
 	s->graph = flamegraph_new();
 	if (args->title)
 		s->title = strdup(args->title);
@@ -547,10 +545,11 @@ static int sink_end(struct sink *sink, const struct profile_stats *stats)
 static int sink_close(struct sink *sink)
 {
 	struct flamegraph_sink *s = to_flamegraph(sink);
+	const struct meta_ctx m = { s->graph, s->title, NULL, s->sources };
 	int err = s->err;
 
 	if (!err && !s->active && !s->part)
-		err = flamegraph_write(s->fd, s->graph, s->title);
+		err = write_page(s->fd, &m);
 	flamegraph_free(s->graph);
 	free(s->title);
 	free(s);

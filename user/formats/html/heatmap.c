@@ -20,6 +20,7 @@
 #include "formats/html/page_opcodes.h"
 #include "formats/source_text.h"
 #include "model/sink.h"
+#include "model/source_lookup.h"
 #include "model/stack_frame.h"
 #include "model/stack_tree.h"
 
@@ -55,14 +56,15 @@ struct heat {
 	uint32_t order_cnt;
 	struct places places[PLACE_KINDS];
 	struct line_opcodes opcodes;
-	bool no_source;
+	const struct source_lookup *sources;
 	size_t source_bytes;
 };
 
 struct heatmap_sink {
 	struct sink sink;
 	int fd, err;
-	bool many, active, begun, no_source;
+	bool many, active, begun;
+	const struct source_lookup *sources;	/* NULL: no source text */
 	char *title;
 	struct stack_tree *tree;
 	struct page_opcodes *opcodes;
@@ -282,11 +284,11 @@ static void put_spans(struct html_data *d, const struct heat *h, uint32_t from, 
 
 static void put_text(struct html_data *d, struct heat *h, const struct string_ref *name)
 {
-	struct buf text = { 0 };
+	struct string_ref text = { 0 };
 	int state = SOURCE_NOT_WANTED;
 
-	if (!h->no_source)
-		state = source_read(name->data, name->len, &text);
+	if (h->sources)
+		state = h->sources->find(h->sources->ctx, *name, &text);
 	if (state < 0 && !d->err)
 		d->err = state;
 	if (state == SOURCE_READ && h->source_bytes + text.len > SOURCES_MAX_BYTES)
@@ -296,7 +298,6 @@ static void put_text(struct html_data *d, struct heat *h, const struct string_re
 		h->source_bytes += text.len;
 		html_bytes(d, text.data, text.len);
 	}
-	buf_free(&text);
 }
 
 static void put_file(struct html_data *d, struct heat *h, uint32_t file)
@@ -387,7 +388,7 @@ static int put_meta(struct json *j, const void *ctx)
 static int write_page(struct heatmap_sink *s)
 {
 	struct heat h = { .tree = s->tree, .tables = stack_tree_view(s->tree).tables,
-			  .no_source = s->no_source };
+			  .sources = s->sources };
 	struct html_data d = { 0 };
 	int err = sort_frames(&h);
 
@@ -424,7 +425,7 @@ static struct sink *heatmap_open(const struct sink_args *args)
 	s->sink.ops = &sink_heatmap;
 	s->fd = args->fd;
 	s->many = args->many;
-	s->no_source = args->no_source;
+	s->sources = args->sources;
 	s->tree = stack_tree_new(DETAIL_LOCATION);
 	if (args->title)
 		s->title = strdup(args->title);

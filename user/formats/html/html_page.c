@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "base/json.h"
+#include "model/held_series.h"
 #include "model/profile_names.h"
 #include "model/sink.h"
 #include "model/thread_names.h"
@@ -137,6 +138,23 @@ static int put_thread_names(struct json *j, const struct thread_names *names)
 	return err;
 }
 
+static void put_held(struct json *j, const struct held_series *s)
+{
+	uint32_t i;
+
+	if (!s)
+		return;
+	json_object(j, "held");
+	json_uint(j, "start_us", s->start_us);
+	json_uint(j, "width_us", s->width_us);
+	json_uint(j, "check_us", s->check_us);
+	json_array(j, "bytes");
+	for (i = 0; i < s->cnt; i++)
+		json_uint(j, NULL, s->most[i]);
+	json_array_end(j);
+	json_object_end(j);
+}
+
 static int put_process(struct json *j, const struct html_process *p)
 {
 	const struct profile_meta *m = &p->meta;
@@ -161,6 +179,7 @@ static int put_process(struct json *j, const struct html_process *p)
 	json_uint(j, "interval_us", m->interval_us);
 	if (m->held_apart)
 		json_bool(j, "held_apart", true);
+	put_held(j, m->held);
 	if (m->features_known)
 		json_uint(j, "features", m->features);
 	json_uint(j, "side", p->side);

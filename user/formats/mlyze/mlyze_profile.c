@@ -17,6 +17,7 @@
 #include "formats/mlyze/mlyze_notes.h"
 #include "formats/mlyze/mlyze_stats.h"
 #include "formats/thread_clocks.h"
+#include "model/held_series.h"
 #include "model/reader.h"
 
 /* How many collections and markers are listed one by one. */
@@ -27,6 +28,7 @@ struct mlyze_input {
 	struct mlyze_file *file;
 	struct mlyze_notes notes;
 	struct mlyze_stats stats;
+	struct held_series held;
 	uint64_t to_us;		/* the first time that does not count; 0: all times count */
 	enum reader_value value;
 };
@@ -80,6 +82,7 @@ static void fill_info(struct mlyze_input *m)
 	info->meta.start_us = mlyze_start_us(m->file);
 	info->meta.interval_us = NOMINAL_INTERVAL_US;
 	info->meta.held_apart = m->value == VALUE_BOTH;
+	info->meta.held = &m->held;
 	fill_meta(m, &info->meta);
 	info->timed = true;
 	info->stats.known = true;
@@ -97,10 +100,20 @@ static void fill_info(struct mlyze_input *m)
 	}
 }
 
+/* The first width of the steps of what is held over time. */
+#define HELD_STEP_US 1000
+
+static int add_held(void *ctx, uint32_t row, uint64_t time_us, uint64_t bytes, bool more)
+{
+	(void)row;
+	held_series_change(ctx, time_us, bytes, more);
+	return 0;
+}
+
 /* Reads everything except the events that become the profile's. Returns 0 or -errno. */
 static int read_all(struct mlyze_input *m, const struct reader_args *args)
 {
-	struct mlyze_stats_args range = { 0 };
+	struct mlyze_stats_args range = { .changed = add_held, .ctx = &m->held };
 	int err;
 
 	m->value = args->value;
@@ -110,7 +123,13 @@ static int read_all(struct mlyze_input *m, const struct reader_args *args)
 	range.to_us += args->until_given && !range.to_us;	/* 0 would be the end */
 	m->to_us = range.to_us;
 	err = mlyze_notes_read(m->file, &m->notes);
-	return err ? err : mlyze_stats_collect(m->file, &range, &m->stats);
+	m->held.start_us = mlyze_start_us(m->file);
+	m->held.width_us = HELD_STEP_US;
+	m->held.check_us = m->notes.interval_us;
+	err = err ? err : mlyze_stats_collect(m->file, &range, &m->stats);
+	if (!err)
+		held_series_until(&m->held, m->stats.end_us);
+	return err;
 }
 
 static struct reader *open_mlyze(const struct input *in, const struct reader_args *args, char *why,

@@ -303,7 +303,6 @@ out:
 
 static const struct aggregate_format pstats_format = {
 	.ops = &sink_pstats, .write = pstats_write, .apart = DETAIL_LINE, .lines = true,
-	.no_bytes = "its columns are counts and seconds; pprof and speedscope have bytes",
 };
 
 static struct sink *pstats_open(const struct sink_args *args)
@@ -319,4 +318,5 @@ const struct sink_ops sink_pstats = {
 	.open = pstats_open,
 	AGGREGATE_CALLS,
 	.suffix = ".pstats",
+	.no_bytes = "its columns are counts and seconds; pprof and speedscope have bytes",
 };

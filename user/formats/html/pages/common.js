@@ -26,9 +26,12 @@ function el(tag, props, ...children) {
 			e[key] = value;
 		else if (value !== null && value !== undefined) e.setAttribute(key, value);
 	}
-	e.append(...children.filter((c) => c !== null && c !== undefined));
+	put(e, ...children);
 	return e;
 }
+
+/* Gives a node these children instead of its own: those of them that are not null. */
+const put = (node, ...children) => node.replaceChildren(...children.filter((c) => c !== null && c !== undefined));
 
 /* The data: varints (LEB128) and bytes, one after another. */
 class Reader {
@@ -144,19 +147,28 @@ async function loadData() {
 
 const grouped = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 });
 const count = (n) => grouped.format(n);
+/* With n significant digits, never with an exponent. */
+const formats = [1, 2, 3, 4].map(
+	(n) => new Intl.NumberFormat('en-US', { minimumSignificantDigits: n, maximumSignificantDigits: n }),
+);
+const significant = (v, n) => (v < 1e4 ? formats[n - 1].format(v) : count(v));
 const percent = (part, whole) => {
-	const p = whole ? (part / whole) * 100 : 0;
+	const p = whole ? (part / whole) * 100 : 0,
+		size = Math.abs(p);
 
-	return `${p && Math.abs(p) < 0.01 ? p.toExponential(0) : p.toFixed(Math.abs(p) < 10 ? 2 : 1)}%`;
+	if (!isFinite(p)) return '–';
+	if (p && size < 0.0001) return '<0.0001%';
+	return `${p && size < 0.01 ? significant(p, 1) : size < 1e4 ? p.toFixed(size < 10 ? 2 : 1) : count(p)}%`;
 };
 
 function scaled(n, steps) {
 	let i = 0;
 
+	if (!isFinite(n)) return '–';
 	while (i + 1 < steps.length && Math.abs(n) >= steps[i + 1][0]) i++;
 	const v = +(n / steps[i][0]).toPrecision(12);
 
-	return `${Number.isInteger(v) ? v : v.toPrecision(v >= 100 ? 4 : 3)} ${steps[i][1]}`;
+	return `${Number.isInteger(v) && v < 1e4 ? v : significant(v, v >= 100 ? 4 : 3)} ${steps[i][1]}`;
 }
 const TIMES = [
 	[1e-9, 'ns'],
@@ -182,6 +194,10 @@ function ending(path, room) {
 
 	return `…${slash > 0 ? tail.slice(slash) : tail}`;
 }
+
+/* At most so many characters: what is left out is in the middle, because ends differ. */
+const middleCut = (text, most) =>
+	text.length > most ? `${text.slice(0, Math.floor(most / 2) - 1)}…${text.slice(-Math.ceil(most / 2))}` : text;
 
 /* How weights are written: by the unit that all processes share. */
 function unitOf(meta) {
@@ -299,7 +315,7 @@ const OWNERS = {
 
 /*
  * Whose a Python file is: an installed package's, the standard library's, of a program that came
- * with the system, or your own.
+ * with the system, or your own. user/model/code_owner.c has the same rule.
  */
 function ownerOf(file) {
 	if (/(?:site|dist)-packages\//.test(file)) return 'package';
@@ -332,7 +348,8 @@ function processName(p) {
 }
 
 function showFacts(meta, extra) {
-	const ps = meta.processes;
+	const ps = meta.processes,
+		isMemory = ps.some((p) => p.unit === 'bytes');
 	const facts = [
 		ps.length > 1
 			? ['', plural(ps.length, 'process').replace('processs', 'processes')]
@@ -344,9 +361,9 @@ function showFacts(meta, extra) {
 		['Python', each(ps.map((p) => p.python)).join(', ')],
 		['mode', each(ps.map((p) => p.mode)).join(', ')],
 		[
-			'every',
+			isMemory ? 'checked every' : 'every',
 			range(
-				ps.map((p) => p.interval_us || NaN),
+				ps.map((p) => (isMemory ? p.held?.check_us : p.interval_us) || NaN),
 				(us) => seconds(us / 1e6),
 			),
 		],
@@ -357,13 +374,15 @@ function showFacts(meta, extra) {
 				seconds,
 			),
 		],
-		[
-			'rate',
-			range(
-				ps.map((p) => p.rate_hz),
-				(hz) => `${hz >= 10 ? count(hz) : hz.toFixed(2)} Hz`,
-			),
-		],
+		isMemory
+			? null
+			: [
+					'rate',
+					range(
+						ps.map((p) => p.rate_hz),
+						(hz) => `${hz >= 10 ? count(hz) : significant(hz, 3)} Hz`,
+					),
+				],
 		...extra,
 	];
 	const worst = (key) => Math.max(0, ...ps.map((p) => p[key] || 0));
@@ -374,7 +393,8 @@ function showFacts(meta, extra) {
 		facts.push(['failed', percent(worst('error_pct'), 100), 'warn']);
 	if (meta.opcodes_left_out > 0)
 		facts.push(['without their opcode', count(meta.opcodes_left_out), 'warn']);
-	$('facts').replaceChildren(
+	put(
+		$('facts'),
 		...facts
 			.filter((f) => f && f[1])
 			.map(([name, value, kind]) =>
@@ -397,6 +417,42 @@ function startHelp() {
 	return () => (help.open ? help.close() : help.showModal());
 }
 
+/* As common.css has it: the toolbar is a menu, and controls are as large as a finger. */
+const small = matchMedia('(max-width: 800px), (max-height: 500px)');
+
+function openMenu(open) {
+	$('bar').classList.toggle('open', open);
+	$('menu-button').setAttribute('aria-expanded', open);
+}
+
+/* On a small screen the menu also has what is otherwise above and below the picture. */
+function startMenu() {
+	const homes = ['facts', 'tools', 'legend'].map((id) => [$(id), $(id).parentNode]);
+	const place = () => {
+		for (const [node, home] of homes) (small.matches ? $('bar') : home).append(node);
+		openMenu(false);
+	};
+	const isOpen = () => $('bar').classList.contains('open');
+
+	small.addEventListener('change', place);
+	place();
+	$('menu-button').addEventListener('click', () => openMenu(!isOpen()));
+	document.addEventListener('pointerdown', (e) => {
+		if (isOpen() && !e.target.closest('#bar, #menu-button, .popover, dialog')) openMenu(false);
+	});
+	document.addEventListener(
+		'keydown',
+		(e) => {
+			if (e.key !== 'Escape' || !isOpen() || document.querySelector('dialog[open], .popover:not([hidden])'))
+				return;
+			e.stopPropagation();
+			openMenu(false);
+			$('menu-button').focus();
+		},
+		true,
+	);
+}
+
 const isTyping = () => /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? '');
 
 /* window.report is for tests and the console: `ready` is the time to the first picture in ms. */
@@ -406,6 +462,7 @@ window.report = report;
 
 function start(main) {
 	theme.start();
+	startMenu();
 	report.loaded = loadData()
 		.then(main)
 		.then(
@@ -414,7 +471,8 @@ function start(main) {
 			},
 			(e) => {
 				report.error = String(e);
-				document.querySelector('main').replaceChildren(
+				put(
+					document.querySelector('main'),
 					el(
 						'p',
 						{ className: 'failed', role: 'alert' },

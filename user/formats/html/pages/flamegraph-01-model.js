@@ -104,6 +104,20 @@ class Model {
 		return n ? { frame, name, weight } : null;
 	}
 
+	/* By frame: the weight of all nodes that have it. */
+	get frameWeights() {
+		if (this.weightOf) return this.weightOf;
+		const nodes = new Float64Array(this.nodeCnt);
+
+		this.weightOf = new Float64Array(this.frameCnt);
+		for (let g = 0; g < this.groupCnt; g++) nodes[this.groupNode[g]] += this.groupWeight[g];
+		for (let n = this.nodeCnt - 1; n > 0; n--) {
+			nodes[this.parent[n]] += nodes[n];
+			this.weightOf[this.frame[n]] += nodes[n];
+		}
+		return this.weightOf;
+	}
+
 	/* The weights of the groups in the bins from..to - 1; without a range: of all time. */
 	weightsIn(range) {
 		if (!range || !this.times) return this.groupWeight;

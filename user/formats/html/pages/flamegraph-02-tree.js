@@ -13,23 +13,24 @@ function kindOf(file, func, line) {
 	return func.startsWith('<native>') || func.startsWith('0x') ? 'native' : 'synthetic';
 }
 
-/* Processes of one name (comm) or container, by thread: { names, of: index into names }. */
+/* Processes, or those of one name (comm) or container, by thread: { names, of: index into names }. */
 function processGroups(model, by) {
 	const ids = new Map(),
 		names = [],
 		of = new Int32Array(model.threadCnt);
 
 	for (let t = 0; t < model.threadCnt; t++) {
-		const p = model.meta.processes[model.process[t]] || {};
-		const name =
-			by === 'process'
-				? p.comm || (p.pid ? `pid ${p.pid}` : 'process')
-				: p.container
-					? `@${p.container}`
-					: 'host';
+		const p = model.meta.processes[model.process[t]] || {},
+			comm = p.comm || (p.pid ? `pid ${p.pid}` : 'process');
+		const name = {
+			process: p.comm && p.pid ? `${comm} (pid ${p.pid})` : comm,
+			name: comm,
+			container: p.container ? `@${p.container}` : 'host',
+		}[by];
+		const key = by === 'process' ? model.process[t] : name;
 
-		if (!ids.has(name)) ids.set(name, names.push(printable(name)) - 1);
-		of[t] = ids.get(name);
+		if (!ids.has(key)) ids.set(key, names.push(printable(name)) - 1);
+		of[t] = ids.get(key);
 	}
 	return { names, of };
 }
@@ -63,8 +64,8 @@ class NodeTable {
  * A call tree in one detail: by line as it is in the data, or by function, with
  * the nodes that differ in lines only merged; pythonOnly: without frames of
  * machine code and of the kernel, whose weight is their caller's; ownOnly: also
- * without those of packages and of the standard library; groupBy: 'process' or
- * 'container' has a frame of its own below the root, '' has none. Its shape
+ * without those of packages and of the standard library; groupBy: 'process', 'name'
+ * or 'container' has a frame of its own below the root, '' has none. Its shape
  * never changes; weights are set for every selection. a and b: before and after
  * in a comparison, else a is all.
  */

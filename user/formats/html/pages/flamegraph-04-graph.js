@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* ---- the state, and what follows from it ---- */
 
-const ROW = 20; /* CSS pixels */
+let ROW = 20; /* CSS pixels; on a small screen more */
 const MIN_WIDTH = 0.5; /* narrower frames are drawn together */
 const TEXT_MIN = 26;
 const TABLE_ROWS = 500;
@@ -32,7 +32,6 @@ class Graph {
 		this.trees = new Map(); /* by detail */
 		this.byFunction = true;
 		this.pythonOnly = this.ownOnly = this.namesOnly = false;
-		this.groupBy = '';
 		this.inverted = false;
 		this.around = []; /* codes of functions: callers and callees of the last one are shown */
 		this.threads = new Uint8Array(model.threadCnt).fill(1);
@@ -45,6 +44,7 @@ class Graph {
 		this.sort = { key: 'self', down: true };
 		this.matches = null;
 		this.diff = model.sides !== null;
+		this.groupBy = !this.diff && new Set(model.process).size > 1 ? 'process' : '';
 		this.colours = new Map();
 		this.textWidths = new Map();
 		this.canvas = $('canvas');
@@ -99,6 +99,7 @@ class Graph {
 		else this.view = this.inverted ? new BottomUp(this.tree) : new TopDown(this.tree);
 		const found = sameLabels && !inside && !wasAround;
 
+		this.hideSheet();
 		this.pathTree = this.tree;
 		this.pathInverted = this.inverted;
 		this.hover = null;
@@ -302,6 +303,7 @@ class Graph {
 			if (node) this.goAround(this.view.label[node]);
 			return;
 		}
+		this.hideSheet();
 		this.zoom = node;
 		this.from = from;
 		this.selected = node;

@@ -23,6 +23,9 @@ Object.assign(Graph.prototype, {
 	},
 
 	finishLayout() {
+		const room = $('scroller').clientHeight;
+
+		ROW = !small.matches ? 20 : this.rows.length * 40 <= room ? 40 : 28;
 		$('sizer').style.height = `${this.rows.length * ROW + 4}px`;
 		this.paint();
 	},

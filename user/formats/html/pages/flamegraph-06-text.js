@@ -11,6 +11,13 @@ async function copyText(text) {
 	}
 }
 
+/* The end of a qualified name: "run" of "Pool.<locals>.run". */
+function shortName(name) {
+	const parts = name.replaceAll('.<locals>', '').split('.');
+
+	return /[(:/ ]/.test(parts.slice(0, -1).join()) ? name : parts.slice(/^</.test(parts.at(-1)) ? -2 : -1).join('.');
+}
+
 /* Near the mouse, and inside the window. */
 function placeTip(x, y) {
 	const tip = $('tip'),
@@ -86,74 +93,53 @@ Object.assign(Graph.prototype, {
 			return;
 		}
 		for (let n = this.zoom; n >= 0; n = this.view.parent[n]) chain.push(n);
-		const items = chain.reverse().map((n) => {
-			const name = this.name(this.view.label[n]),
-				here = n === this.zoom && this.from < 0;
-
-			return el(
-				'li',
-				null,
-				el(
-					'button',
-					{
-						title: name,
-						onclick: () => this.zoomTo(n),
-						'aria-current': here ? 'true' : null,
-					},
-					name,
-				),
-			);
-		});
+		const items = chain.reverse().map((n) => [this.name(this.view.label[n]), () => this.zoomTo(n)]);
 
 		if (this.from >= 0) {
 			const { zoom, from } = this,
 				cnt = this.view.kids(zoom).filter((k) => this.view.width[k]).length;
-			const name = this.restName(cnt - from);
 
-			items.push(
-				el(
-					'li',
-					null,
-					el(
-						'button',
-						{
-							title: name,
-							'aria-current': 'true',
-							onclick: () => this.zoomTo(zoom, from),
-						},
-						name,
-					),
-				),
-			);
+			items.push([this.restName(cnt - from), () => this.zoomTo(zoom, from)]);
 		}
-		$('crumbs').firstElementChild.replaceChildren(...items);
+		this.putCrumbs(items);
 	},
 
 	/* All, then the functions in the order in which they were looked at. */
 	showAroundCrumbs() {
 		const names = ['all', ...this.around.map((code) => this.tree.func(this.labelsOf(code)?.indexOf(1) ?? -1))];
-		const items = names.map((name, i) => {
-			const show = () => {
-				this.around.length = i;
-				this.showAround();
-			};
 
-			return el(
-				'li',
-				null,
-				el(
-					'button',
-					{
-						title: name ?? '',
-						onclick: show,
-						'aria-current': i + 1 === names.length ? 'true' : null,
-					},
-					name || '(not here)',
-				),
+		this.putCrumbs(
+			names.map((name, i) => [
+				name || '(not here)',
+				() => {
+					this.around.length = i;
+					this.showAround();
+				},
+			]),
+		);
+	},
+
+	/* Names and what a click does; whole names if there is room. The last one is always in sight. */
+	putCrumbs(items) {
+		const list = $('crumbs').firstElementChild;
+		const show = (text) =>
+			put(
+				list,
+				...items.map(([name, onclick], i) => {
+					const here = i + 1 === items.length ? 'true' : null;
+
+					return el(
+						'li',
+						null,
+						el('button', { title: name, onclick, 'aria-current': here }, text(name)),
+					);
+				}),
 			);
-		});
 
-		$('crumbs').firstElementChild.replaceChildren(...items);
+		$('crumbs').hidden = small.matches && items.length < 2;
+		show((name) => name);
+		if (list.scrollWidth > list.clientWidth) show((name) => middleCut(shortName(name), 32));
+		list.scrollLeft = list.scrollWidth;
 	},
 
 	showTip(x, y) {
@@ -163,7 +149,8 @@ Object.assign(Graph.prototype, {
 		tip.hidden = !hover;
 		if (!hover) return;
 		if (hover.box.node === REST) {
-			tip.replaceChildren(
+			put(
+tip,
 				el(
 					'div',
 					{ className: 'where' },
@@ -171,17 +158,96 @@ Object.assign(Graph.prototype, {
 				),
 			);
 		} else {
-			const node = hover.box.node,
-				label = view.label[node];
-
-			tip.replaceChildren(
-				el('div', { className: 'name' }, this.nodeName(node)),
-				el('div', { className: 'where mono' }, this.where(label)),
-				this.diff ? this.tipDiff(node) : this.tipTable(node),
-				opcodesText(this.tree.labelOpcodes.get(label)),
-			);
+			put(tip, ...this.details(hover.box.node));
 		}
 		placeTip(x, y);
+	},
+
+	/* What a frame is, and what it has: elements. */
+	details(node) {
+		const label = this.view.label[node],
+			source = this.sourceOf(label);
+
+		return [
+			el('div', { className: 'name' }, this.nodeName(node)),
+			el('div', { className: 'where mono' }, this.where(label)),
+			source &&
+				el(
+					'div',
+					{ className: 'code mono', title: 'The line with the most' },
+					el('span', null, `${source.line} `),
+					source.text,
+				),
+			this.diff ? this.tipDiff(node) : this.tipTable(node),
+			opcodesText(this.tree.labelOpcodes.get(label)),
+		];
+	},
+
+	/* Of a label's lines whose text the page has: that with the most. { line, text }; null: none. */
+	sourceOf(label) {
+		const { model, tree } = this,
+			{ sources } = model.meta;
+
+		if (label < 0 || !sources || tree.kind(label) !== 'python') return null;
+		if (!tree.labelLines) {
+			tree.labelLines = new Map();
+			model.frameWeights.forEach((weight, f) => {
+				const text = sources[model.str(model.file[f])]?.[model.line[f]],
+					l = tree.labelOf[f];
+
+				if (typeof text === 'string' && !(tree.labelLines.get(l)?.weight >= weight))
+					tree.labelLines.set(l, { weight, line: model.line[f], text: printable(text.trim()) });
+			});
+		}
+		return tree.labelLines.get(label) ?? null;
+	},
+
+	/* ---- the sheet: what a tap shows ---- */
+
+	/* Where it does not hide the frame, which is at x, y. */
+	showSheet(node, x, y) {
+		const sheet = $('sheet'),
+			button = (name, onclick) => el('button', { onclick }, name),
+			label = this.view.label[node];
+
+		this.sheetNode = node;
+		put(
+			sheet,
+			el('button', { className: 'icon', 'aria-label': 'Close', onclick: () => this.hideSheet() }, '×'),
+			...this.details(node),
+			el(
+				'div',
+				{ className: 'group' },
+				node > 0 && !this.isAround ? button('Zoom', () => this.zoomTo(node)) : null,
+				label >= 0 && this.tree.kind(label) !== 'group'
+					? button('Callers and callees', () => this.goAround(label))
+					: null,
+				button('Copy stack', () => this.copyStack()),
+			),
+		);
+		sheet.hidden = false;
+		const box = sheet.getBoundingClientRect();
+
+		sheet.classList.toggle('high', y > innerHeight - box.height - ROW);
+		sheet.classList.toggle('left', x > innerWidth / 2);
+	},
+
+	hideSheet() {
+		$('sheet').hidden = true;
+		this.sheetNode = null;
+	},
+
+	/* The first tap on a frame says what it is, the second zooms to it. */
+	tap({ box }, x, y) {
+		if (box.node === this.sheetNode) {
+			this.zoomTo(box.node);
+			this.hideSheet();
+			return;
+		}
+		this.selected = box.node;
+		this.showSheet(box.node, x, y);
+		this.paint();
+		this.showStatus();
 	},
 
 	tipTable(node) {

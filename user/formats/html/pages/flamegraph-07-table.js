@@ -62,9 +62,8 @@ Object.assign(Graph.prototype, {
 			? `In stacks with ${this.nodeName(0)}`
 			: `In ${this.name(this.view.label[this.zoom])}`;
 		this.showHead();
-		$('side')
-			.querySelector('tbody')
-			.replaceChildren(
+		put(
+			$('side').querySelector('tbody'),
 				...shown.slice(0, TABLE_ROWS).map((r) => this.tableRow(r)),
 			);
 		$('more').hidden = shown.length <= TABLE_ROWS;
@@ -78,9 +77,8 @@ Object.assign(Graph.prototype, {
 			: { self: 'Self', total: 'Total' };
 
 		titles.name = this.byFunction ? 'Function' : 'Line';
-		$('side')
-			.querySelector('thead tr')
-			.replaceChildren(
+		put(
+			$('side').querySelector('thead tr'),
 				...Object.entries(titles).map(([key, title]) =>
 					el(
 						'th',

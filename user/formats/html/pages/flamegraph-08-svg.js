@@ -45,7 +45,7 @@ Object.assign(Graph.prototype, {
 			`<g><title>${xml(name + said)}</title>` +
 			`<rect x="${box.x.toFixed(2)}" y="${y}" width="${w.toFixed(2)}" height="${ROW - 1}" fill="${fill}"/>` +
 			(text
-				? `<text x="${(box.x + 4).toFixed(2)}" y="${y + 14}">${xml(text)}</text>`
+				? `<text x="${(box.x + 4).toFixed(2)}" y="${y + ROW / 2 + 4}">${xml(text)}</text>`
 				: '') +
 			'</g>'
 		);

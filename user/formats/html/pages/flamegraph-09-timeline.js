@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* ---- the timeline: what each thread did when ---- */
 
-const LANE = 18; /* CSS pixels */
+let LANE = 18; /* CSS pixels; on a small screen 40 */
 const LANES = 60; /* the busiest threads; the others share a lane */
 
 /* Kinds of time: name, then lightness, chroma and hue for light and dark. */
@@ -51,7 +51,6 @@ class Timeline {
 		this.ctx = this.canvas.getContext('2d');
 		this.makeLanes();
 		this.addUp();
-		this.showNames();
 		this.listen();
 		this.showLegend();
 		this.resize();
@@ -77,11 +76,31 @@ class Timeline {
 				model.process[x] - model.process[y] ||
 				weights[y] - weights[x],
 		);
-		this.lanes = shown.map((t) => ({ name: threadLabel(model, t), threads: [t] }));
-		if (rest.length)
-			this.lanes.push({ name: `${count(rest.length)} more threads`, threads: rest });
+		this.lanes = shown.map((t) => this.laneOf(t));
+		if (rest.length) {
+			const name = `${count(rest.length)} more threads`;
+
+			this.lanes.push({ name, text: name, end: '', threads: rest });
+		}
 		this.lane = new Uint32Array(model.threadCnt);
 		this.lanes.forEach(({ threads: own }, i) => own.forEach((t) => (this.lane[t] = i)));
+	}
+
+	/* name: all that is known of the thread; text and end: the name, and what tells it from others. */
+	laneOf(t) {
+		const { model } = this,
+			p = model.meta.processes[model.process[t]] ?? {},
+			many = new Set(model.process).size > 1,
+			own = threadName(model, t) || (p.pid && model.tid[t] === p.pid ? 'main thread' : ''),
+			/* The kernel keeps 15 bytes of a name, so several may have the same. */
+			isOnly = own && !model.tid.some((_, u) => u !== t && model.process[u] === model.process[t] && threadName(model, u) === own);
+
+		return {
+			name: threadLabel(model, t) + (many ? `, ${processName(p)}` : ''),
+			text: own || 'thread',
+			end: (isOnly ? '' : ` ${model.tid[t]}`) + (many ? ` · ${p.pid || p.comm || ''}` : ''),
+			threads: [t],
+		};
 	}
 
 	/* Weights by lane, bin and state, and how much a lane can have in a bin. */
@@ -122,8 +141,10 @@ class Timeline {
 	/* ---- the picture ---- */
 
 	resize() {
+		LANE = small.matches ? 40 : 18;
+		this.showNames();
 		this.pixels = this.canvas.parentElement.clientWidth - $('lane-names').offsetWidth;
-		this.showAxis();
+		showAxis(this.times.cnt * this.times.width, this.pixels);
 		this.paint();
 	}
 
@@ -196,35 +217,35 @@ class Timeline {
 		ctx.fillRect(Math.min(pixels - 2, end - 1), 0, 2, h);
 	}
 
-	showAxis() {
-		const whole = this.times.cnt * this.times.width,
-			most = Math.max(1, Math.floor(this.pixels / 90)),
-			steps = [1, 2, 5, 10].map((f) => f * 10 ** Math.floor(Math.log10(whole / most))),
-			step = steps.find((s) => whole / s <= most) || steps[3],
-			ticks = [];
-
-		for (let k = 0; k * step < whole * 0.97; k++) {
-			const tick = el('span', null, k ? seconds(+(k * step).toPrecision(6)) : '0');
-
-			tick.style.left = `${((k * step) / whole) * 100}%`;
-			ticks.push(tick);
-		}
-		$('time-axis').style.marginLeft = `${$('lane-names').offsetWidth}px`;
-		$('time-axis').replaceChildren(...ticks);
-	}
-
+	/* As wide as the names, within limits; a name that is too long loses its middle. */
 	showNames() {
-		$('lane-names').replaceChildren(
-			...this.lanes.map((lane) =>
-				el(
+		const { ctx } = this,
+			width = (text) => ctx.measureText(text).width,
+			most = Math.min(240, $('lanes').clientWidth * (small.matches ? 0.34 : 0.22));
+
+		ctx.font = `12px ${FONTS}`;
+		const wanted = Math.max(...this.lanes.map(({ text, end }) => width(text + end))) + 10,
+			room = Math.max(60, Math.min(wanted, most));
+		const cut = ({ text, end }) => {
+			let keep = text.length;
+
+			while (keep > 4 && width(middleCut(text, keep) + end) > room - 9) keep--;
+			return middleCut(text, keep) + end;
+		};
+
+		$('lane-names').style.width = `${room}px`;
+		put(
+			$('lane-names'),
+			...this.lanes.map((lane) => {
+				const button = el(
 					'button',
-					{
-						title: `${lane.name}: only this, or all`,
-						onclick: () => this.only(lane),
-					},
-					lane.name,
-				),
-			),
+					{ title: `${lane.name}: only this, or all`, onclick: () => this.only(lane) },
+					cut(lane),
+				);
+
+				button.style.height = `${LANE}px`;
+				return button;
+			}),
 		);
 	}
 
@@ -236,7 +257,7 @@ class Timeline {
 			return this.used[s] ? el('span', null, swatch, name) : null;
 		});
 
-		$('time-legend').replaceChildren(...items.filter(Boolean));
+		put($('time-legend'), ...items.filter(Boolean));
 	}
 
 	/* What the range says, in words. */
@@ -275,7 +296,8 @@ class Timeline {
 					: null,
 			).filter(Boolean);
 
-		$('tip').replaceChildren(
+		put(
+			$('tip'),
 			el('div', { className: 'name' }, this.lanes[lane].name),
 			el('div', { className: 'where' }, `${this.timeText(from)} – ${this.timeText(to)}`),
 			rows.length ? el('table', null, ...rows) : el('div', null, 'no samples'),
@@ -285,14 +307,52 @@ class Timeline {
 	}
 }
 
-/* Shown if the samples have times. */
+/* Marks of time above the lanes. */
+function showAxis(whole, pixels) {
+	const most = Math.max(1, Math.floor(pixels / 75)),
+		steps = [1, 2, 5, 10].map((f) => f * 10 ** Math.floor(Math.log10(whole / most))),
+		step = steps.find((s) => whole / s <= most) || steps[3],
+		ticks = [];
+
+	for (let k = 0; (1 - (k * step) / whole) * pixels > 48; k++) {
+		const tick = el('span', null, k ? seconds(+(k * step).toPrecision(6)) : '0');
+
+		tick.style.left = `${((k * step) / whole) * 100}%`;
+		ticks.push(tick);
+	}
+	$('time-axis').style.marginLeft = `${$('lane-names').offsetWidth}px`;
+	put($('time-axis'), ...ticks);
+}
+
+function openTimeline(open) {
+	$('timeline').hidden = !open;
+	$('time-button').setAttribute('aria-expanded', open);
+}
+
+/* Shown if the samples have times, or it is known how much memory was held when. */
 function startTimeline(graph) {
-	$('timeline').hidden = !graph.model.times || graph.model.times.cnt < 2;
-	if ($('timeline').hidden) return;
-	graph.timeline = new Timeline(graph);
-	graph.timeline.showRange();
-	theme.listeners.push(() => {
-		graph.timeline.showLegend();
-		graph.timeline.paint();
-	});
+	const held = graph.diff ? [] : graph.model.meta.processes.map((p) => p.held).filter((h) => h?.bytes?.length > 1);
+
+	const hasTimes = graph.model.times?.cnt > 1;
+
+	if (!hasTimes && !held.length) return;
+	/* Where there is no room for both, lanes give way to the graph. */
+	const low = matchMedia('(max-height: 500px)'),
+		place = () => openTimeline(!hasTimes || !low.matches);
+
+	place();
+	$('time-button').hidden = false;
+	$('time-button').addEventListener('click', () => openTimeline($('timeline').hidden));
+	low.addEventListener('change', place);
+	if (hasTimes) {
+		graph.timeline = new Timeline(graph);
+		graph.timeline.showRange();
+		theme.listeners.push(() => {
+			graph.timeline.showLegend();
+			graph.timeline.paint();
+		});
+	} else {
+		graph.memory = new MemoryChart(held);
+		theme.listeners.push(() => graph.memory.paint());
+	}
 }

@@ -36,11 +36,11 @@ function linkParts(graph, begin) {
 		read: (text) => (graph[name] = text === '1' ? !begin[name] : begin[name]),
 	});
 	const choice = (name, id) => ({
-		write: () => (graph[name] === begin[name] ? '' : graph[name]),
+		write: () => (graph[name] === begin[name] ? '' : graph[name] || 'none'),
 		read: (text) => {
-			const known = [...$(id).options].some((o) => o.value === text && !o.hidden);
+			const known = [...$(id).options].some((o) => o.value === (text === 'none' ? '' : text) && !o.hidden);
 
-			graph[name] = known ? text : begin[name];
+			graph[name] = known && text ? text.replace('none', '') : begin[name];
 		},
 	});
 	const bits = (name) => ({

@@ -13,7 +13,8 @@ function selectionControls(graph) {
 		any |= model.groupStatus[g];
 	}
 	/* A bit that all samples have, or none, selects nothing. */
-	$('statuses').replaceChildren(
+	put(
+		$('statuses'),
 		...STATUSES.filter(([bit]) => any & ~all & bit).map(([bit, name]) =>
 			statusButton(graph, bit, name),
 		),
@@ -67,14 +68,18 @@ function mainThreads(model) {
 	return main;
 }
 
+/* '': it has none, or it is not known. */
+const threadName = (model, t) =>
+	printable(model.meta.processes[model.process[t]]?.thread_names?.[model.tid[t]] ?? '');
+
 /* "worker (tid 12)", "thread 12" */
 function threadLabel(model, t) {
 	const tid = model.tid[t],
-		name = model.meta.processes[model.process[t]]?.thread_names?.[tid],
+		name = threadName(model, t),
 		interps = (model.interpCnt ??= new Set(model.interp).size),
 		interp = interps > 1 ? `, interpreter ${model.interp[t]}` : '';
 
-	return (name ? `${printable(name)} (tid ${tid})` : `thread ${tid}`) + interp;
+	return (name ? `${name} (tid ${tid})` : `thread ${tid}`) + interp;
 }
 
 function threadList(graph, weights) {
@@ -92,7 +97,7 @@ function threadList(graph, weights) {
 
 	order.sort((x, y) => sum(byProcess[y]) - sum(byProcess[x]));
 	byProcess.forEach((threads) => threads.sort((x, y) => weights[y] - weights[x]));
-	const threadName = (t) => threadLabel(model, t);
+	const labelOf = (t) => threadLabel(model, t);
 
 	function showBoxes() {
 		boxes.forEach(([box, threads]) => {
@@ -139,7 +144,7 @@ function threadList(graph, weights) {
 		);
 	}
 
-	const threadRow = (t) => row('thread', threadName(t), [t], main[t] ? 'main' : null);
+	const threadRow = (t) => row('thread', labelOf(t), [t], main[t] ? 'main' : null);
 
 	/* The busiest threads; the main thread is always among them. */
 	function threadRows(i, wanted) {
@@ -183,7 +188,7 @@ function threadList(graph, weights) {
 				own = byProcess[i];
 			const wanted = name.toLowerCase().includes(filter)
 				? own
-				: own.filter((t) => threadName(t).toLowerCase().includes(filter));
+				: own.filter((t) => labelOf(t).toLowerCase().includes(filter));
 
 			if (!wanted.length) continue;
 			if (shown === PROCESS_ROWS) {
@@ -203,7 +208,7 @@ function threadList(graph, weights) {
 					`and ${count(left)} more processes; filter to see them`,
 				),
 			);
-		list.replaceChildren(...rows);
+		put(list, ...rows);
 	}
 	$('thread-filter').addEventListener('input', () => {
 		build();
@@ -230,7 +235,7 @@ function openThreads(open) {
 	panel.hidden = !open;
 	button.setAttribute('aria-expanded', open);
 	if (open) {
-		panel.style.top = `${at.bottom + 6}px`;
+		panel.style.top = `${small.matches ? 8 : at.bottom + 6}px`;
 		panel.style.left = `${Math.max(8, Math.min(at.left, innerWidth - panel.offsetWidth - 8))}px`;
 		$('thread-filter').focus();
 	}

@@ -108,13 +108,15 @@ function viewControls(graph) {
 
 function mouse(graph) {
 	const { canvas } = graph;
+	let isTouch = false;
 	const find = (e) => {
 		const at = canvas.getBoundingClientRect();
 
 		return graph.boxAt(e.clientX - at.left, e.clientY - at.top);
 	};
 
-	canvas.addEventListener('mousemove', (e) => {
+	canvas.addEventListener('pointermove', (e) => {
+		if (e.pointerType === 'touch') return;
 		const found = find(e),
 			changed = found?.box !== graph.hover?.box;
 
@@ -125,16 +127,19 @@ function mouse(graph) {
 			graph.showStatus();
 		}
 	});
-	canvas.addEventListener('mouseleave', () => {
+	canvas.addEventListener('pointerleave', () => {
 		graph.hover = null;
 		graph.showTip();
 		graph.paint();
 		graph.showStatus();
 	});
+	/* A click does not say it in every browser. */
+	canvas.addEventListener('pointerdown', (e) => (isTouch = e.pointerType === 'touch'));
 	canvas.addEventListener('click', (e) => {
 		const found = find(e);
 
 		if (found?.box.node === REST && !graph.isAround) graph.zoomTo(found.box.parent, found.box.first);
+		else if (found && isTouch) graph.tap(found, e.clientX, e.clientY);
 		else if (found) graph.zoomTo(found.box.node);
 		graph.showTip();
 	});
@@ -152,6 +157,7 @@ function mouse(graph) {
 			openThreads(false);
 	});
 	new ResizeObserver(() => graph.layout()).observe($('scroller'));
+	small.addEventListener('change', () => graph.showCrumbs());
 }
 
 /* Esc: the nearest thing that can be left. */
@@ -159,6 +165,8 @@ function escape(graph) {
 	if (!$('threads').hidden) {
 		openThreads(false);
 		$('threads-button').focus();
+	} else if (!$('sheet').hidden) {
+		graph.hideSheet();
 	} else if ($('search').value) {
 		$('search').value = '';
 		graph.search('');
@@ -189,7 +197,11 @@ function keyboard(graph, view, help) {
 		p: view.pythonOnly,
 		m: view.memory,
 		t: view.table,
-		w: () => graph.timeline?.canvas.focus(),
+		w: () => {
+			if (!graph.timeline) return;
+			openTimeline(true);
+			graph.timeline.canvas.focus();
+		},
 		s: () => graph.saveSvg(),
 		y: () => graph.copyStack(),
 		d: () => theme.toggle(),

@@ -42,7 +42,7 @@ function showMeta(graph) {
 	$('title').textContent = printable(title);
 	document.title = `${printable(title)} – tachbpf`;
 	showFacts(model.meta, [
-		[unit.name === 'samples' ? 'samples' : unit.name, total],
+		[graph.held ? (graph.need & HELD ? 'held at the end' : 'touched') : unit.name, total],
 		truncated ? ['truncated stacks', unit.text(truncated), 'warn'] : null,
 	]);
 	$('diff-controls').hidden = !graph.diff;
@@ -75,7 +75,7 @@ function showKinds(graph) {
 		return el('span', null, swatch, name);
 	});
 
-	$('legend').replaceChildren(...swatches);
+	put($('legend'), ...swatches);
 }
 
 function showLegend(graph) {
@@ -83,21 +83,19 @@ function showLegend(graph) {
 		showKinds(graph);
 		return;
 	}
-	$('legend').replaceChildren();
+	put($('legend'), );
 	if (!graph.diff) return;
 	const ramp = el('span', { className: 'ramp' });
 	const steps = [-1, -0.5, -0.1, 0, 0.1, 0.5, 1].map((c) => graph.changeColour(c));
 
 	ramp.style.background = `linear-gradient(to right, ${steps.join(', ')})`;
-	$('legend').replaceChildren('less', ramp, 'more after');
+	put($('legend'), 'less', ramp, 'more after');
 }
 
 start((reader) => {
 	const graph = new Graph(new Model(reader));
 
-	if (innerWidth <= 800) {
-		$('side').hidden = true;
-	}
+	$('side').hidden = small.matches;
 	selectionControls(graph);
 	const view = viewControls(graph);
 

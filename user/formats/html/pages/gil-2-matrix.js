@@ -129,12 +129,11 @@ class Matrix {
 	/* A row for each of this.rows, and one for the sums of columns. */
 	draw() {
 		const head = this.columns.map((key) =>
-			el('th', { scope: 'col', title: this.title(key) }, el('span', null, this.nameOf(key))),
+			el('th', { scope: 'col', title: this.title(key) }, el('span', null, middleCut(this.nameOf(key), 20))),
 		);
 
-		$('grid')
-			.querySelector('thead')
-			.replaceChildren(
+		put(
+			$('grid').querySelector('thead'),
 				el(
 					'tr',
 					null,
@@ -147,7 +146,12 @@ class Matrix {
 			el(
 				'tr',
 				null,
-				el('th', { scope: 'row', title: this.title(key) }, this.nameOf(key), this.heldText(key)),
+				el(
+					'th',
+					{ scope: 'row', title: this.title(key) },
+					middleCut(this.nameOf(key), small.matches ? 16 : 32),
+					this.heldText(key),
+				),
 				...this.columns.map((_, column) => this.cell(row, column)),
 				el('td', { className: 'sum' }, this.figure(this.sums[row].reduce((a, b) => a + b, 0))),
 			),
@@ -156,9 +160,8 @@ class Matrix {
 			el('td', { className: 'sum' }, this.figure(this.sums.reduce((sum, row) => sum + row[column], 0))),
 		);
 
-		$('grid')
-			.querySelector('tbody')
-			.replaceChildren(
+		put(
+			$('grid').querySelector('tbody'),
 				...rows,
 				el(
 					'tr',
@@ -273,7 +276,8 @@ class Matrix {
 			: `${waiter} did not wait for ${holder}`;
 		const parts = sum ? this.sideParts(cells, waiter, holder) : [];
 
-		$('side').replaceChildren(
+		put(
+			$('side'),
 			el('h2', null, `${waiter} waited for ${holder}`),
 			el('p', null, sum ? `${this.time(sum)}, ${share} of all waits` : 'never'),
 			...parts,

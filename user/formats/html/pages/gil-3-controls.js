@@ -11,7 +11,8 @@ function gilControls(matrix) {
 
 	$('by-threads').addEventListener('click', () => by('threads'));
 	$('by-lines').addEventListener('click', () => by('lines'));
-	$('process').replaceChildren(
+	put(
+		$('process'),
 		...processes.map((p, i) => el('option', { value: String(i) }, printable(processName(p)))),
 	);
 	$('process-control').hidden = processes.length < 2;
@@ -33,7 +34,7 @@ function gilKeyboard(matrix, switchBy, help) {
 
 		if (e.ctrlKey || e.metaKey || e.altKey || $('help').open || isTyping()) return;
 		if (e.key === 'Escape') matrix.release();
-		else if (/^Arrow/.test(e.key)) matrix.move(e.key);
+		else if (/^Arrow/.test(e.key) && document.activeElement !== $('side')) matrix.move(e.key);
 		else if (e.key === 'Enter' && cell) matrix.keep(...matrix.at);
 		else if (keys[e.key]) keys[e.key]();
 		else return;

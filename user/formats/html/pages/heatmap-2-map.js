@@ -126,7 +126,8 @@ class Heatmap {
 		);
 
 		$('rows').style.top = `${first * ROW}px`;
-		$('rows').replaceChildren(
+		put(
+			$('rows'),
 			...rows.slice(first, last).map((at, i) => this.row(at, first + i)),
 		);
 		this.drawn = this.file;

@@ -22,7 +22,7 @@ Object.assign(Heatmap.prototype, {
 						.map((f) => this.fileRow(f)),
 				);
 		}
-		$('files').replaceChildren(...rows);
+		put($('files'), ...rows);
 		$('more').hidden = files.length <= FILE_ROWS;
 		$('more').textContent =
 			`and ${count(files.length - FILE_ROWS)} more; filter to see them`;
