@@ -57,6 +57,7 @@ struct record {
 	bool not_asked;			/* there was no trigger, so nothing was to be recorded */
 	struct record_signals ended_by;	/* signals that ended it */
 	struct recording_result result;
+	struct record_end end;		/* how it ended, for record_explain() */
 	uint32_t rate_hz;
 	uint64_t start_ns, next_housekeep_ns, next_status_ns;
 	bool status_line;
@@ -376,8 +377,8 @@ static int record_loop(struct record *r)
  * Keeps sources, prints the answer, what was counted, and the next commands, and writes files in
  * other formats. capture_err, finish_err: errors so far. 0, or -errno after logging.
  */
-static int show_recording(struct record *r, const struct capture_counts *counts,
-			  const struct record_end *end, int capture_err, int finish_err)
+static int show_recording(struct record *r, const struct capture_counts *counts, int capture_err,
+			  int finish_err)
 {
 	bool shown = !r->opts->json && log_get_level() >= LOG_NORMAL, any = false;
 	bool there = !finish_err && r->result.processes;	/* otherwise there is no file */
@@ -397,7 +398,7 @@ static int show_recording(struct record *r, const struct capture_counts *counts,
 				       log_get_level() >= LOG_VERBOSE);
 	}
 	if (!capture_err && !finish_err)
-		record_explain(r->opts, &r->result, end);
+		record_explain(r->opts, &r->result, &r->end);
 	if (any || (shown && !err && there && r->result.samples))
 		record_show_next(r->opts, &paths);
 	if (!err && there)
@@ -421,14 +422,14 @@ static int conclude_flight(struct record *r)
 static int conclude_recording(struct record *r)
 {
 	struct capture_counts counts;
-	struct record_end end = {
-		.ran_s = (now_ns() - r->start_ns) / 1e9, .rate_hz = r->rate_hz,
-		.command_pid = r->child.pid, .command_status = r->command_status,
-	};
 	int err, finish_err, json_err, show_err;
 
 	if (r->flight)
 		return conclude_flight(r);
+	r->end = (struct record_end){
+		.ran_s = (now_ns() - r->start_ns) / 1e9, .rate_hz = r->rate_hz,
+		.command_pid = r->child.pid, .command_status = r->command_status,
+	};
 	err = capture_stop(r->capture);
 	capture_counts(r->capture, &counts);
 	finish_err = recording_finish(r->recording, &counts);
@@ -438,7 +439,7 @@ static int conclude_recording(struct record *r)
 		json_err = output_flush_stdout();
 		finish_err = finish_err ? finish_err : json_err;
 	}
-	show_err = show_recording(r, &counts, &end, err, finish_err);
+	show_err = show_recording(r, &counts, err, finish_err);
 	finish_err = finish_err ? finish_err : show_err;
 	record_end_export(r->opts, !finish_err);
 	return err ? err : finish_err;

@@ -19,6 +19,7 @@ static const struct habit_command commands[] = {
 	{ "run", COMMAND_RECORD, options_run_word, NULL },
 	{ "replay", COMMAND_CONVERT, NULL, NULL },
 	{ "flamegraph", COMMAND_OPEN, NULL, NULL },
+	{ "replay", COMMAND_CONVERT, NULL, NULL },	/* CPython's name for it */
 	{ "live", .answer = "use tachbpf top" },
 	{ "detach", .answer = "there is nothing to detach: Ctrl-C ends a recording, and the "
 			      "program goes on" },

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * record_show.c - after the end of a recording: waiting for the command, the exit status. See
- * record_parts.h; record_hot.c and record_next.c have the answer.
+ * record_show.c - after the end of a recording: the command, the exit status. See record_parts.h;
+ * record_hot.c and record_next.c have the answer, record_explain.c why there is none.
  */
 #include "commands/record_parts.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/output.h"
-#include "base/text.h"
 #include "base/util.h"
 #include "commands/command_process.h"
-#include "commands/commands.h"
 #include "commands/options.h"
-#include "commands/record_hot.h"
-#include "formats/formats.h"
 #include "host/spawn.h"
 #include "recording/recording.h"
 

@@ -107,10 +107,10 @@ static void test_what_is_understood(void **state)
 	assert_int_equal(parse("report -l 7 x"), 0);
 	assert_int_equal(o.report.limit, 7);
 	assert_int_equal(parse("replay --heatmap x -o y"), 0);
-	assert_string_equal(o.replay.export.format->name, "heatmap");
-	assert_string_equal(o.replay.export.output, "y");
+	assert_string_equal(o.convert.export.format->name, "heatmap");
+	assert_string_equal(o.convert.export.output, "y");
 	assert_int_equal(parse("convert -f pprof x -o y"), 0);
-	assert_string_equal(o.replay.export.format->name, "pprof");
+	assert_string_equal(o.convert.export.format->name, "pprof");
 	assert_int_equal(parse("report -V"), 0);
 	assert_int_equal(o.show, SHOW_VERSION);
 }
