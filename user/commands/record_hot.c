@@ -25,6 +25,7 @@
 
 #define IDLE_NAMES 3
 #define BUSY_CPUS 0.25		/* less CPU time: it mostly waits */
+#define IDLE_HOST_PCT 10	/* less idle time: it may wait for a CPU */
 
 /* What is read, and from which files. */
 struct hot_read {
@@ -302,7 +303,8 @@ static void print_cpus(const struct record_options *opts, const struct recording
 	fprintf(stderr, "CPU: %.2f of %ld %s", cpus, all,
 		text_plural((uint64_t)all, "CPU", "CPUs"));
 	if (cpus < BUSY_CPUS && !opts->select.all && !options_is_flight(&opts->flight)) {
-		fprintf(stderr, " busy: it mostly waits, as this shows:\n  ");
+		fprintf(stderr, ": it mostly waits%s; to see what for:\n  ",
+			res->idle_pct < IDLE_HOST_PCT ? ", and the host is busy" : "");
 		record_print_mode_command(opts, "wall");
 	}
 	fprintf(stderr, "\n");

@@ -585,6 +585,7 @@ void recording_result(const struct recording *r, const struct capture_counts *co
 		.lost_processes = r->lost_cnt,
 		.elapsed_s = t.elapsed_s,
 		.cpu_s = (double)ticks.all / r->args.rate_hz,
+		.idle_pct = percent(counts->bpf[CNT_IDLE], counts->bpf[CNT_TICK]),
 		.command_seen = r->command_seen,
 	};
 }

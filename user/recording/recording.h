@@ -164,6 +164,7 @@ struct recording_result {
 	uint64_t lost_processes;	/* processes whose profiles could not be written */
 	double elapsed_s;		/* the recording's duration */
 	double cpu_s;			/* CPU time of the processes; modes with ticks only */
+	double idle_pct;		/* of the host's CPU time, likewise */
 	bool command_seen;		/* the command itself was a Python process */
 };
 void recording_result(const struct recording *r, const struct capture_counts *counts,
