@@ -234,9 +234,9 @@ def test_the_default_output_is_a_directory_named_after_host_and_time(busy, out):
 
 def test_the_default_output_for_one_process_is_a_file(busy, out):
     summary = succeeded(tachbpf("-p", busy.pid, "-d", "1", "--json", cwd=out)).summary
-    made, beside = sorted(out.iterdir())
+    made, beside, sources = sorted(out.iterdir())
     assert made.suffix == ".tach" and made.is_file()
-    assert beside.name == made.name + ".json"
+    assert [beside.name, sources.name] == [made.name + ".json", made.name + ".sources.json"]
     assert Path(out, files(summary)[0]["path"]).samefile(made)
 
 
