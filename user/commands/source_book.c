@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* source_book.c - see source_book.h. Few files are looked up: a list is enough. */
+/* source_book.c - see source_book.h. */
 #include "commands/source_book.h"
 
 #include <errno.h>
@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hash_index.h"
+#include "base/hash_secret.h"
 #include "base/util.h"
 #include "commands/profile_set.h"
 #include "formats/source_text.h"
@@ -32,6 +34,8 @@ struct source_book {
 	const struct profile_set *set;
 	struct book_entry **list;
 	size_t cnt, cap, bytes;
+	struct hash_index index;	/* of list, by path */
+	uint64_t seed;			/* paths are chosen by targets */
 	struct saved_sources *saved;	/* of each recording */
 	size_t saved_cnt, saved_cap, saved_bytes;
 	bool loaded;
@@ -42,8 +46,10 @@ struct source_book *source_book_new(const struct profile_set *set)
 {
 	struct source_book *b = calloc(1, sizeof(*b));
 
-	if (b)
-		b->set = set;
+	if (!b)
+		return NULL;
+	b->set = set;
+	b->seed = hash_secret_seed();
 	return b;
 }
 
@@ -68,6 +74,7 @@ void source_book_free(struct source_book *b)
 	for (i = 0; i < b->saved_cnt; i++)
 		saved_sources_free(&b->saved[i]);
 	free(b->saved);
+	hash_index_free(&b->index);
 	free(b->list);
 	free(b);
 }
@@ -272,20 +279,20 @@ static int read_entry(struct source_book *b, struct book_entry *e)
 	return 0;
 }
 
-static struct book_entry *find_entry(struct source_book *b, struct string_ref path)
+static bool path_equal(const void *list, uint32_t number, const void *key)
 {
-	struct book_entry *e;
-	size_t i;
+	const struct book_entry *const *entries = list;
+	struct string_ref has = entries[number]->pages.path;
+	const struct string_ref *path = key;
 
-	if (load_saved(b))
-		return NULL;
-	for (i = 0; i < b->cnt; i++) {
-		struct string_ref has = b->list[i]->pages.path;
+	return has.len == path->len && !memcmp(has.data, path->data, path->len);
+}
 
-		if (has.len == path.len && !memcmp(has.data, path.data, path.len))
-			return b->list[i];
-	}
-	e = calloc(1, sizeof(*e));
+/* Makes the entry of a path. NULL: no memory. */
+static struct book_entry *new_entry(struct source_book *b, struct string_ref path)
+{
+	struct book_entry *e = calloc(1, sizeof(*e));
+
 	if (!e)
 		return NULL;
 	e->path = malloc((size_t)path.len + 1);
@@ -296,6 +303,24 @@ static struct book_entry *find_entry(struct source_book *b, struct string_ref pa
 		entry_free(e);
 		return NULL;
 	}
+	return e;
+}
+
+/* Finds the entry of a path, or makes it. NULL: no memory. */
+static struct book_entry *find_entry(struct source_book *b, struct string_ref path)
+{
+	uint32_t hash = (uint32_t)hash_secret(b->seed, path.data, path.len), number;
+	struct hash_index_slot *slot;
+	struct book_entry *e;
+
+	if (hash_index_find(&b->index, hash, path_equal, b->list, &path, &number))
+		return b->list[number];
+	if (load_saved(b) || hash_index_reserve(&b->index))
+		return NULL;
+	slot = hash_index_slot_of(&b->index, hash, path_equal, b->list, &path);
+	e = new_entry(b, path);
+	if (e)
+		hash_index_fill(&b->index, slot, hash, (uint32_t)b->cnt - 1);
 	return e;
 }
 
