@@ -212,8 +212,7 @@ static void print_number(const struct gil_section *s)
 		gil_seconds(s, s->process->waited), gil_observed_s(s), waiting, all,
 		text_plural(all, "thread", "threads"));
 	if (!gil_no_holders(s))
-		fprintf(stderr, "; held %.1f %% of the time",
-			gil_utilisation(s, s->process->held));
+		fprintf(stderr, "; GIL held %.1f %%", gil_utilisation(s, s->process->held));
 	fprintf(stderr, "\n");
 }
 

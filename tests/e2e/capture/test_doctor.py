@@ -190,7 +190,7 @@ def test_bad_command_lines_and_a_full_disk(root):
 def test_one_is_no_plural(python):
     """In a pid namespace with nothing else in it."""
     alone = ["unshare", "--pid", "--fork", "--mount-proc"]
-    assert succeeded(tachbpf("ps", prefix=alone)).stdout == "none of 1 process is Python\n"
+    assert succeeded(tachbpf("ps", prefix=alone)).stdout == "no Python process among 1 process\n"
     begin = "import subprocess, sys; subprocess.run(sys.argv[1:])"
     said = tachbpf("doctor", prefix=[*alone, *python.command("-c", begin)]).stdout
     assert " 1 of 1 process\n" in said, said

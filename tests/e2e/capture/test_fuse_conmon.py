@@ -60,8 +60,10 @@ def descendants(pid):
 
 def blocked(pid):
     """How many of a profiler's workers wait for a file, for good."""
-    states = [Path(f"/proc/{p}/stat").read_text().rsplit(")", 1)[1].split()[0]
-              for p in descendants(pid)]
+    states = []
+    for worker in descendants(pid):
+        with contextlib.suppress(FileNotFoundError):    # it may have ended
+            states.append(Path(f"/proc/{worker}/stat").read_text().rsplit(")", 1)[1].split()[0])
     return states.count("D")
 
 

@@ -275,12 +275,12 @@ def test_what_is_known_to_be_no_python_loads_libpython(kits, within_s, python, s
 
 
 def test_a_process_that_is_not_python_yet_is_no_target(kits, python, scratch, out):
-    """-p says so at once; -a waits for it, and the message says that."""
+    """-p says so at once, and how to find one that is."""
     kit = kit_of(kits, python)
     with Embedder(kit, late_embedder(kit, scratch), "wait", "spin=9999") as program:
         done = tachbpf("-p", program.pid, "-d", "1", "-o", out / "x.tach")
     assert done.returncode == 1
-    assert "is not Python" in done.stderr and "-a" in done.stderr, repr(done)
+    assert "is not Python" in done.stderr and "tachbpf ps" in done.stderr, repr(done)
 
 
 # ---- programs that libpython.a is linked into ----

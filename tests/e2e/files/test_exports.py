@@ -46,7 +46,7 @@ def test_options_that_a_format_cannot_do(fmt, option):
 
 
 def test_group_is_process_or_thread():
-    refused(run("replay", GOLDEN / "cpu_raw.bin", "--by", "cgroup"), "--by", "process thread",
+    refused(run("replay", GOLDEN / "cpu_raw.bin", "--by", "cgroup"), "--by", "process, thread or container",
             status=2)
 
 

@@ -73,7 +73,7 @@ def test_offcpu_is_not_called_wall(recorded):
 def test_a_profile_of_another_kind_is_named(recorded):
     refused(run("mem", recorded / "X.tach"), "a profile of time, not of memory", "tachbpf report")
     refused(run("mem", AUSTIN), "in the format collapsed", "tachbpf report")
-    refused(run("gil", MEMORY), "a memory profile", "tachbpf mem")
+    refused(run("gil", MEMORY), "a profile of memory", "tachbpf mem")
     other = recorded / "x.cpuprofile"
     other.write_text('{"nodes":[],"timeDeltas":[]}')
     for command in ("report", "mem", "gil", "info", "replay"):

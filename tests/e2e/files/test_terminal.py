@@ -25,7 +25,7 @@ MEMORY = TESTS / "golden" / "mlyze" / "grown.mlyze"
 
 @pytest.mark.parametrize("argv,words", [
     (["reprot", "x"], ["'reprot'", "did you mean tachbpf report?", "tachbpf -- reprot"]),
-    (["flamegraph", "x"], ["'flamegraph'; to start"]),
+    (["flamegraf", "x"], ["'flamegraf'"]),
     (["help", "recrod"], ["did you mean tachbpf help record?"]),
     (["help", "xyzzy"], ["'xyzzy'", "tachbpf help lists all"]),
     (["-a", "--durration", "3"], ["'--durration'", "did you mean --duration?", "record --help"]),
