@@ -11,7 +11,8 @@ import subprocess
 import pytest
 
 from paths import REPO, binary
-from processes import TIMEOUT
+from processes import TIMEOUT, use_cpu
+from recording import Recording, succeeded
 from target import Target
 
 SCREEN = 25     # lines
@@ -69,15 +70,26 @@ def screen(*argv, cwd):
     return done.stdout.splitlines()[:SCREEN]
 
 
-def argv_of(command, pid, python, scratch):
+def argv_of(command, pid, python, scratch, name):
     words = shlex.split(command)
     if "--" in words:
         program = python.command(scratch / "targets" / "faults.py", "-", 0.3)
-        return ["-o", "X", "--", *program]
+        return ["-o", name, "--", *program]
     words = [str(pid) if word == "PID" else word for word in words]
     if words[0] in ("dump", "diff"):
         return words
-    return [*words, "-d", "1.2" if "mem" in words else "0.5", "-o", "X"]
+    return [*words, "-o", name]
+
+
+def seen(command, target, python, scratch, cwd, name="X"):
+    """The first screen of a row's command. A recording ends when the program has had the CPU time that shows its faults."""
+    argv = argv_of(command, target.pid, python, scratch, name)
+    if "--" in argv or argv[0] in ("dump", "diff"):
+        return screen(*argv, cwd=cwd)
+    with Recording(argv, cwd=cwd) as recording:
+        recording.wait_recording()
+        use_cpu(target.pid, 1 if "mem" in argv else 0.4)
+        return succeeded(recording.stop()).stderr.splitlines()[:SCREEN]
 
 
 def check(lines, words, command):
@@ -98,8 +110,8 @@ def test_each_row_says_what_it_promises(python, scratch, out, command):
     with Target(python, scratch, program="faults.py") as target:
         if command == "diff OLD NEW":
             for name in "OLD", "NEW":
-                screen("-p", target.pid, "-d", "0.5", "-o", name, cwd=out)
-        check(screen(*argv_of(command, target.pid, python, scratch), cwd=out), SHOWN[command], command)
+                seen("-p PID", target, python, scratch, out, name)
+        check(seen(command, target, python, scratch, out), SHOWN[command], command)
 
 
 def test_the_tables_are_read():

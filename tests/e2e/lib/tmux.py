@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """A real terminal: a tmux server of its own, in which a shell runs. Keys go in, screens come out."""
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -70,10 +71,11 @@ class Terminal:
 
     def ended(self):
         """The exit status of the command, and that the terminal is as it was."""
-        screen = self.until(lambda s: "status=" in s.replace("status=$?", ""))
+        status = re.compile(r"^status=(\d+)", re.M)     # not what was typed, which may be in several lines
+        screen = self.until(status.search)
         assert self.query("alternate_on") == "0" and self.query("cursor_flag") == "1", screen
         self.text("stty -a | tr ' ' '\\n' | grep -E '^-?(icanon|echo);?$' | xargs echo modes")
         self.keys("Enter")
-        modes = self.until(lambda s: "modes " in s.replace("echo modes", ""))
+        modes = self.until(re.compile(r"^modes \S", re.M).search)
         assert "modes icanon echo" in modes, modes
-        return int(screen.replace("status=$?", "").split("status=")[1].split()[0])
+        return int(status.search(screen)[1])
