@@ -21,6 +21,9 @@
 #include "model/profile_names.h"
 #include "model/remap.h"
 #include "model/sample_filter.h"
+#include "telemetry/command_label.h"
+
+#define PROGRAM_COLUMNS 60	/* of a command in a page */
 
 struct convert {
 	struct profile_set set;
@@ -53,13 +56,16 @@ static int convert_with(struct profile_set *set, const struct profile_file *file
 {
 	const struct reader_info *info = reader_info(r);
 	const struct sink_ops *ops = to->sink->ops;
-	char platform[PROFILE_PLATFORM_BYTES];
+	char platform[PROFILE_PLATFORM_BYTES], program[COMMAND_LABEL_BYTES];
+	const char *command = file->process.command;
 	struct profile_meta meta = info->meta;
 	struct profile_stats stats = info->stats;
 	int err;
 
 	/* TACH has its own statistics: losses of session.json are left out. */
 	profile_file_context(file, &meta, ops == &sink_tach ? NULL : &stats, platform);
+	if (command && *command)
+		meta.program = command_label(command, strlen(command), PROGRAM_COLUMNS, program);
 	err = ops->begin(to->sink, &meta, tables);
 	reader_take(r, ops->kept ? EVENT_KEPT : 0);
 	if (!err)

@@ -130,6 +130,8 @@ struct profile_meta {
 	uint32_t features;	/* FEATURE_* */
 	uint32_t tgid;		/* 0: unknown */
 	const char *comm;	/* NULL: unknown; any bytes */
+	const char *program;	/* its script or module, for people: telemetry/command_label.h;
+				 * NULL: unknown */
 	const char *container;	/* its container's label (containers.h);
 				 * NULL: none or unknown; any bytes */
 	const char *image;	/* image of the container; NULL: none or unknown; any bytes */

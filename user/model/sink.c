@@ -34,14 +34,15 @@ bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 {
 	*to = *from;
 	to->comm = from->comm ? strdup(from->comm) : NULL;
+	to->program = from->program ? strdup(from->program) : NULL;
 	to->platform = from->platform ? strdup(from->platform) : NULL;
 	to->container = from->container ? strdup(from->container) : NULL;
 	to->image = from->image ? strdup(from->image) : NULL;
 	to->thread_names = thread_names_keep(from->thread_names);
 	to->held = copy_held(from->held);
 	if (!to->held == !from->held && !to->comm == !from->comm &&
-	    !to->platform == !from->platform && !to->container == !from->container &&
-	    !to->image == !from->image)
+	    !to->program == !from->program && !to->platform == !from->platform &&
+	    !to->container == !from->container && !to->image == !from->image)
 		return true;
 	sink_meta_free(to);
 	return false;
@@ -50,6 +51,7 @@ bool sink_meta_copy(struct profile_meta *to, const struct profile_meta *from)
 void sink_meta_free(struct profile_meta *meta)
 {
 	free((char *)meta->comm);
+	free((char *)meta->program);
 	free((char *)meta->platform);
 	free((char *)meta->container);
 	free((char *)meta->image);

@@ -52,6 +52,7 @@ def reports(tmp_path_factory):
     directory.mkdir()
     processes = [record(directory, *what) for what in ((4242, "gunicorn", 1), (5242, "gunicorn", 2),
                                                        (6242, "celery", 3))]
+    processes[2]["command"] = ["python3", "/srv/venv/bin/celery", "-A", "shop", "worker"]
     (directory / "session.json").write_text(json.dumps({
         "kernel": "6.1", "start_time": "2026-01-02T03:04:05Z", "start_monotonic_us": 10**9,
         "processes": processes}))
@@ -202,7 +203,7 @@ def test_lanes_keep_the_end_of_a_name(open_report):
 def test_several_processes_are_grouped_at_first(open_report):
     page = open_report("flamegraph")
     rows = page.run("report.graph.rows[1].map(b => report.graph.name(report.graph.view.label[b.node]))")
-    assert sorted(rows) == ["celery (pid 6242)", "gunicorn (pid 4242)", "gunicorn (pid 5242)"]
+    assert sorted(rows) == ["celery -A shop worker (pid 6242)", "gunicorn (pid 4242)", "gunicorn (pid 5242)"]
     assert page.run("[document.getElementById('group').value, location.hash]") == ["process", ""]
     assert open_report("diff").run("report.graph.groupBy") == ""
     assert open_report("mem").run("report.graph.groupBy") == ""

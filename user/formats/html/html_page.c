@@ -164,6 +164,8 @@ static int put_process(struct json *j, const struct html_process *p)
 	json_object(j, NULL);
 	json_uint(j, "pid", m->tgid);
 	err = html_json_text(j, "comm", m->comm);
+	if (!err && m->program)
+		err = html_json_text(j, "program", m->program);
 	if (!err && m->container)
 		err = html_json_text(j, "container", m->container);
 	if (!err && m->image)

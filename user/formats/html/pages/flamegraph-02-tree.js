@@ -23,7 +23,7 @@ function processGroups(model, by) {
 		const p = model.meta.processes[model.process[t]] || {},
 			comm = p.comm || (p.pid ? `pid ${p.pid}` : 'process');
 		const name = {
-			process: p.comm && p.pid ? `${comm} (pid ${p.pid})` : comm,
+			process: p.comm && p.pid ? `${p.program || comm} (pid ${p.pid})` : comm,
 			name: comm,
 			container: p.container ? `@${p.container}` : 'host',
 		}[by];
