@@ -137,6 +137,7 @@ struct export_options {
 	enum sink_lines lines;		/* --lines, --no-lines */
 	enum sink_group group;		/* --by */
 	bool no_source;			/* --no-source */
+	bool only_kept;			/* no option: source text only as the recording kept it */
 	bool force;			/* --force: also more than EXPORT_MAX_BYTES */
 };
 

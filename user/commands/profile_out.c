@@ -116,6 +116,8 @@ int profile_out_open(struct profile_out *out, const struct sink_ops *format,
 	*out = (struct profile_out){ 0 };
 	if (!export->no_source)
 		out->book = source_book_new(set);
+	if (out->book && export->only_kept)
+		source_book_only_kept(out->book);
 	if (out->book) {
 		out->sources = source_book_lookup(out->book);
 		args.sources = &out->sources;

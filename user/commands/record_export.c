@@ -73,7 +73,8 @@ static int write_export(const struct record_options *opts, const struct recordin
 			const struct sink_ops *format, const char *path)
 {
 	struct convert_options convert = {
-		.export = { .tach.compress = true, .format = format, .output = path },
+		.export = { .tach.compress = true, .format = format, .output = path,
+			    .no_source = opts->no_source, .only_kept = true },
 	};
 	int err = record_find_profiles(paths, &convert.input);
 	char shown[SHOWN_BYTES];

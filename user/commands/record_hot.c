@@ -85,6 +85,8 @@ static int hot_read(struct hot_read *r, const struct input_options *input, uint6
 		return -EIO;
 	r->set.filter = &input->filter;
 	r->book = source_book_new(&r->set);
+	if (r->book)
+		source_book_only_kept(r->book);
 	err = r->book ? profile_set_each(&r->set, add_profile, r) : -ENOMEM;
 	r->cut = err == -EFBIG;
 	return r->cut ? 0 : err;

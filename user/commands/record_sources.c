@@ -177,7 +177,7 @@ void record_keep_sources(const struct recording *r, const struct recording_paths
 	for (i = 0; !err && i < paths->cnt && i < PLACES_MAX; i++)
 		err = write_place(&k, paths->paths[i], (unsigned int)i);
 	if (err)
-		log_debug("source texts are not kept: %s", strerror(-err));
+		log_debug("no source text is kept: %s", strerror(-err));
 	log_debug("kept the text of %zu source files, %zu bytes, in %.1f ms", k.saved.cnt,
 		  k.saved.bytes, (now_ns() - begin) / 1e6);
 	hot_files_free(&k.hot);

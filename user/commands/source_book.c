@@ -38,7 +38,7 @@ struct source_book {
 	uint64_t seed;			/* paths are chosen by targets */
 	struct saved_sources *saved;	/* of each recording */
 	size_t saved_cnt, saved_cap, saved_bytes;
-	bool loaded;
+	bool loaded, only_kept;
 	bool ours, elsewhere;	/* there are processes that may have this machine's root; another */
 };
 
@@ -51,6 +51,11 @@ struct source_book *source_book_new(const struct profile_set *set)
 	b->set = set;
 	b->seed = hash_secret_seed();
 	return b;
+}
+
+void source_book_only_kept(struct source_book *b)
+{
+	b->only_kept = true;
 }
 
 static void entry_free(struct book_entry *e)
@@ -264,7 +269,7 @@ static int read_entry(struct source_book *b, struct book_entry *e)
 	} else if (kept) {
 		e->state = SOURCE_READ;
 		err = buf_add(&e->text, kept->text.data, kept->text.len);
-	} else if (!b->elsewhere) {
+	} else if (!b->elsewhere && !b->only_kept) {
 		e->state = source_read(e->pages.path.data, e->pages.path.len, &e->text);
 		err = e->state < 0 ? e->state : 0;
 	}

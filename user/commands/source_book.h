@@ -30,6 +30,11 @@ struct source_pages {
  */
 struct source_book *source_book_new(const struct profile_set *set);
 void source_book_free(struct source_book *b);
+/*
+ * Uses only what the recordings kept, and opens no file that a frame names: for record, which may
+ * have root's rights, and must not wait for a file system.
+ */
+void source_book_only_kept(struct source_book *b);
 
 /*
  * Finds a file by the path that a frame has. What is returned is valid until source_book_free();
