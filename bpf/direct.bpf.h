@@ -77,7 +77,7 @@ static __always_inline bool follow_tables(u64 base, u64 encrypted, u64 table, u6
 
 	if (addr >= DIRECT_END)
 		return false;
-#pragma unroll
+#pragma clang loop unroll(disable)
 	for (level = LEVEL_4; level >= LEVEL_1; level -= LEVEL_BITS) {
 		at = table + (addr >> level & TABLE_MASK) * 8;
 		entry = *kernel_words(at);

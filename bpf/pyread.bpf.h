@@ -59,36 +59,56 @@ static __always_inline u64 page_key(const struct scratch *s, u64 addr)
 	return (addr & ~(u64)(PAGE_BYTES - 1)) | s->direct.tag;
 }
 
-/* Set *page to that of addr. Returns false if read_user() must read; then *page is unchanged. */
-static __always_inline bool look_for_page(const struct scratch *s, u64 addr,
-					  struct direct_page *page)
+/* The place of a page in s->direct.pages, by its number. */
+static __always_inline u32 place_of_page(u64 addr)
+{
+	return addr / PAGE_BYTES % DIRECT_PAGES;
+}
+
+int look_at_page(u64 addr, u32 place);
+/*
+ * Follow the page tables to the page that contains addr, and keep it at this place. Returns 0, or
+ * -1: read_user() must read; then what is kept there is unchanged. With external linkage: all reads
+ * share this code, which at low rates no cache has.
+ */
+__weak __noinline int look_at_page(u64 addr, u32 place)
 {
 	u64 first = addr & ~(u64)(PAGE_BYTES - 1);
+	struct direct_page *page;
+	struct scratch *s;
+	u32 zero = 0;
 
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	barrier_var(place);	/* the verifier tracks what is checked right before its use */
+	if (!HAVE_DIRECT || !s || place > APART)
+		return -1;
+	page = &s->direct.pages[place];
+	barrier_var(page);
 	if (!follow_tables(direct_map.base, direct_map.encrypted, s->direct.table, first, page))
-		return false;
+		return -1;
 	page->key = page_key(s, addr);
-	return true;
+	return 0;
 }
 
 /* The page that contains addr, if this program has found it before; else NULL. */
 static __always_inline const struct direct_page *find_known_page(const struct scratch *s, u64 addr)
 {
-	const struct direct_page *page = &s->direct.pages[addr / PAGE_BYTES % DIRECT_PAGES];
+	const struct direct_page *page = &s->direct.pages[place_of_page(addr)];
 
 	return page->key == page_key(s, addr) ? page : NULL;
 }
 
 /* The page that contains `size` bytes from addr on; NULL: read_user() must read them. */
-static __always_inline const struct direct_page *find_page(struct scratch *s, u64 addr, u32 size)
+static __always_inline const struct direct_page *find_page(const struct scratch *s, u64 addr,
+							   u32 size)
 {
-	struct direct_page *page = &s->direct.pages[addr / PAGE_BYTES % DIRECT_PAGES];
+	const struct direct_page *page = &s->direct.pages[place_of_page(addr)];
 
 	if (!is_direct(s, addr, size))
 		return NULL;
 	if (page->key == page_key(s, addr))
 		return page;
-	return look_for_page(s, addr, page) ? page : NULL;
+	return look_at_page(addr, place_of_page(addr)) ? NULL : page;
 }
 
 /* As read_user(). size: a constant, a multiple of 4. */
@@ -107,9 +127,9 @@ static __always_inline int read_memory(struct scratch *s, void *dst, u32 size, u
 /* The same, but all entries of s->direct.pages are kept. */
 static __always_inline int read_apart(struct scratch *s, void *dst, u32 size, u64 addr)
 {
-	struct direct_page *page = &s->direct.apart;
+	const struct direct_page *page = &s->direct.pages[APART];
 
-	if (is_direct(s, addr, size) && look_for_page(s, addr, page)) {
+	if (is_direct(s, addr, size) && !look_at_page(addr, APART)) {
 		copy_words(dst, page->at + addr % PAGE_BYTES, size);
 		if (is_still(page))
 			return 0;

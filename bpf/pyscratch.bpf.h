@@ -227,11 +227,11 @@ struct direct_page {
 };
 
 #define DIRECT_PAGES 32
+#define APART DIRECT_PAGES	/* the place for read_apart() */
 struct direct {
 	u64 table;	/* of the current process; 0: this program must not read directly */
 	u64 tag;	/* 1 to PAGE_BYTES - 1: in the keys of pages that this program found */
-	struct direct_page pages[DIRECT_PAGES];	/* by number */
-	struct direct_page apart;	/* for read_apart() */
+	struct direct_page pages[DIRECT_PAGES + 1];	/* by place_of_page(); APART */
 };
 
 struct scratch {

@@ -88,20 +88,6 @@ __weak __noinline int copy_stamp_fields(u64 addr)
 	return 0;
 }
 
-int look_at_page(u64 addr);
-/*
- * Find the page that contains addr, for find_known_page(). Returns 0, or -1: not directly readable.
- * With external linkage, so that the verifier checks it once: most frames are on the previous page.
- */
-__weak __noinline int look_at_page(u64 addr)
-{
-	struct scratch *s;
-	u32 zero = 0;
-
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	return s && find_page(s, addr, 1) ? 0 : -1;
-}
-
 /* Read the frame at addr. Returns 0, or -1: it is unreadable. */
 static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_page *on, u64 addr,
 					     struct stamp_fields *f)
@@ -118,7 +104,7 @@ static __always_inline int read_stamp_fields(struct scratch *s, struct stamp_pag
 		if (!is_page_still(on))
 			return -1;
 		on->page = find_known_page(s, addr);
-		if (!on->page && look_at_page(addr))
+		if (!on->page && look_at_page(addr, place_of_page(addr)))
 			return -1;
 		on->page = find_known_page(s, addr);
 		if (!on->page)
