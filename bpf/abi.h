@@ -68,20 +68,31 @@ enum py_gc_stats_how {
 };
 
 /* Offsets in bytes. user/cpython fills them in. They are u16 unless CPython needs more. */
+#define TS_WORDS 8
 struct py_layout {
 	/* PyThreadState; all below ABI_TS_BYTES - 8 */
 	abi_u16 ts_next;
-	abi_u16 ts_interp;
-	abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer           */
 	abi_u16 cframe_frame;	/* _PyCFrame.current_frame; .previous follows; ABI_NO_OFF: 3.13+ */
 	abi_u16 ts_thread_id;
 	abi_u16 ts_status;	/* _status, with TS_BOUND_GILSTATE; ABI_NO_OFF up to 3.11 */
 	abi_u16 ts_cframe;	/* -> the _PyCFrame on the C stack (3.10, 3.11) */
-	abi_u16 ts_gil;
-	abi_u16 ts_exc_current;	/* the exception that propagates                     */
-	abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF: ts_exc_state only (3.6) */
-	abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of frames begins;
-				 * ABI_NO_OFF: each frame is a separate object */
+	union {
+		abi_u16 ts_words[TS_WORDS];	/* what each walk reads of the state */
+		struct {
+			abi_u16 ts_interp;
+			abi_u16 ts_frame;	/* current_frame, or the _PyCFrame pointer */
+			abi_u16 ts_gil;
+			abi_u16 ts_gil_requested; /* int, 1: the thread waits for the GIL,
+						   * almost always (3.15); 0: no such field */
+			abi_u16 ts_exc_current;	/* the exception that propagates */
+			abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF:
+						 * ts_exc_state only (3.6) */
+			abi_u16 ts_exc_value;	/* ts_exc_state + exc_value */
+			abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of
+						 * frames begins; ABI_NO_OFF: each frame is a
+						 * separate object */
+		};
+	};
 	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
 	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value; up to 3.10 exc_type      */
 	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
@@ -130,8 +141,8 @@ struct py_layout {
 	abi_u8 tss_flag;	/* 1: the int before the key says whether it is valid   */
 	abi_u8 foreign_ids;	/* 1: a state's thread_id may be that of its creator (up to 3.12) */
 	abi_u16 ts_bytes;	/* bytes of PyThreadState that include all of the above */
+	abi_u16 pad;
 	/* Waiting for the GIL. 0: this CPython has no such field, or its offset is unknown. */
-	abi_u16 ts_gil_requested; /* int, 1: the thread waits for the GIL, almost always (3.15) */
 	abi_u32 interp_gil;	/* pointer to the GIL (3.12+); 0: see py_proc.gil     */
 	abi_u16 gil_cond;	/* offset of the locks in the GIL's struct             */
 	abi_u16 gil_locks;	/* size of the locks in bytes; 0: unknown             */
@@ -146,7 +157,7 @@ struct py_layout {
 	abi_u16 fr_generator;	/* in a generator: its frame; up to 3.10 in a frame: the pointer
 				 * to its generator */
 };
-_Static_assert(sizeof(struct py_layout) == 136, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 140, "py_layout has no hidden padding");
 
 /*
  * Size of a ring of struct gc_generation_stats, and of 3.15's struct gc_stats: three rings, each
@@ -245,9 +256,9 @@ struct py_proc {
 	abi_u8 by_hand;		/* 1: a thread ran a state that its key does not lead to (up to
 				 * 3.11); see running_tstate() */
 	abi_u8 main_second;	/* modulo 256: when main_thread was compared last    */
-	abi_u8 pad[6];
-	struct thread_ctx_place trace;	/* zero: its threads publish no context */
+	abi_u8 pad[2];
 	struct py_layout l;
+	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 };
 _Static_assert(sizeof(struct py_proc) == 360, "py_proc has no hidden padding");
 
@@ -1126,7 +1137,7 @@ static inline __attribute__((always_inline)) abi_u64 string_mask(const unsigned 
 static inline __attribute__((always_inline)) abi_u32
 string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
-	const abi_u64 factors[STRING_WORDS] = {
+	static const abi_u64 factors[STRING_WORDS] = {
 		0x84dc9072743fc897, 0x928be3ed19c72903, 0x978e3fb32b64b5ef, 0xabc4ac24b345f927,
 		0xbd70c34f85212905, 0xfee169f1cd3f199f, 0xd9c9821134c764d9, 0xfcf0e99a35374271,
 		0xadab27ddb3dec18d, 0xcf637d68744cccff,
@@ -1138,12 +1149,18 @@ string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 	int i;
 
 	if (__builtin_expect(length > STRING_HEAD, 0))
+#ifdef __bpf__
+#pragma clang loop unroll(disable)
+#endif
 		for (i = 0; i < STRING_TAIL / 8; i++)
 			h += (tail[i] ^ tail[i] >> 32) * factors[STRING_HEAD / 8 + i];
 	else
 		left_out = STRING_HEAD - length;
 	__asm__("" : "+r"(left_out));	/* otherwise clang adds STRING_HEAD to masks first */
 	mask = masks + left_out;
+#ifdef __bpf__	/* short code: at low rates no cache has it */
+#pragma clang loop unroll(disable)
+#endif
 	for (i = 0; i < STRING_HEAD / 8; i++) {
 		if ((i == 2 && left_out >= STRING_HEAD - 16) ||
 		    (i == 4 && left_out >= STRING_HEAD - 32))

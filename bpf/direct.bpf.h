@@ -106,20 +106,4 @@ static __always_inline bool is_still(const struct direct_page *page)
 		 (ENTRY_ADDRESS | ENTRY_USABLE));
 }
 
-/* Copy from the direct map. size: a constant, a multiple of 4. */
-static __always_inline void copy_words(void *dst, u64 from, u32 size)
-{
-	const u64 *words = NULL;
-	u32 i;
-
-#pragma unroll
-	for (i = 0; i < size / 8; i++) {
-		if (i % KERNEL_WORDS == 0)
-			words = kernel_words(from + i * 8);
-		((u64 *)dst)[i] = words[i % KERNEL_WORDS];
-	}
-	if (size % 8)
-		((u32 *)dst)[size / 4 - 1] = *(const u32 *)kernel_words(from + size - 4);
-}
-
 #endif

@@ -15,6 +15,10 @@
 
 #include "abi.h"
 
+/* What is rare is at the end of a function: at low rates no cache has the code. */
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
 /* include/linux/sched.h */
 #define TASK_INTERRUPTIBLE 0x00000001u
 #define TASK_UNINTERRUPTIBLE 0x00000002u

@@ -68,8 +68,9 @@ static __always_inline int fetch_string(struct scratch *s, u64 str, u32 data)
  */
 static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, const u64 *head)
 {
+	_Static_assert(STRING_TAIL == 8 * READ_WORDS, "read_apart() reads the tail");
 	if (length > STRING_HEAD &&
-	    read_apart(s, s->words, STRING_TAIL, text + length - STRING_TAIL)) {
+	    read_apart(text + length - STRING_TAIL)) {
 		count_reads(s, FAULT_READS);
 		return 0;
 	}
@@ -119,11 +120,11 @@ __weak __noinline u32 read_string_hash(u64 str)
 	data = text_at(s);
 	str += s->l.str_length;
 	page = find_page(s, str, TEXT_MAX + STRING_HEAD);
-	if (page) {
+	if (likely(page)) {
 		count_direct_read(s);
 		at = page->at + str % PAGE_BYTES;
 		hash = hash_string(s, str + data, *kernel_words(at), kernel_words(at + data));
-		if (is_still(page))
+		if (likely(is_still(page)))
 			return hash;
 	}
 	return copy_and_hash(s, str, data);
@@ -185,13 +186,13 @@ static __always_inline int fetch_code(struct scratch *s, u64 code)
 
 	/* The range that a masked offset can reach, plus a word. */
 	page = find_page(s, code + base, SINGLE_BYTES + 8);
-	if (page) {
+	if (likely(page)) {
 		count_direct_read(s);
 		at = page->at + (code + base) % PAGE_BYTES;
 #define LOADED(type, off) (*(const type *)kernel_words(at + (((off) - base) & FIELD_MASK)))
 		CODE_FIELDS(c, &s->l, LOADED);
 #undef LOADED
-		if (is_still(page))
+		if (likely(is_still(page)))
 			return 0;
 	}
 	count_reads(s, 1);
@@ -226,7 +227,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	c->version = 0;
 	if (!fetch_code(s, code) && !c->version)
 		c->version = read_names_hash(s, c->qualname, c->filename);
-	if (!c->version) {
+	if (unlikely(!c->version)) {
 		s->walk.unverified = 1;
 		count_one(CNT_UNVERIFIED_CODE);
 		return 0;
@@ -326,8 +327,8 @@ __weak __noinline u64 own_bytecode(u64 code, u32 index)
 	if (!s)
 		return 0;
 	code += s->l.co_tlbc;
-	if (read_seldom(s, &array, code) || read_seldom(s, &size, array) || index >= size ||
-	    read_seldom(s, &entry, array + 8 + 8 * (u64)index) || read_seldom(s, &again, code) ||
+	if (read_u64(s, &array, code) || read_u64(s, &size, array) || index >= size ||
+	    read_u64(s, &entry, array + 8 + 8 * (u64)index) || read_u64(s, &again, code) ||
 	    again != array) {
 		count_one(CNT_NO_BYTECODE);
 		return 0;

@@ -23,6 +23,51 @@ static __always_inline u64 window_start(const struct walk *w, u64 want)
 }
 
 /*
+ * Copy the frame at addr directly, which is on two pages. Returns false if read_user() must.
+ */
+static __always_inline bool copy_on_two_pages(struct scratch *s, u64 addr, u32 bytes)
+{
+	const struct direct_page *first, *second, *page;
+	u64 at;
+	u32 i;
+
+	if (addr % 8)	/* a word would be on both, and the first page's memory does not go on */
+		return false;
+	first = find_page(s, addr, 1);
+	second = find_page(s, addr + bytes - 1, 1);
+	if (!first || !second)
+		return false;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < SINGLE_BYTES && i < bytes; i += 8) {
+		at = addr + i;
+		page = (at ^ addr) / PAGE_BYTES ? second : first;
+		*(u64 *)(s->frames + SINGLE_POS + i) = *kernel_words(page->at + at % PAGE_BYTES);
+	}
+	return is_still(first) && is_still(second);
+}
+
+int copy_frame(u64 addr);
+/*
+ * Copy the frame at addr to SINGLE_POS in s->frames. Returns 0, or -1. With external linkage: with
+ * direct reads only a frame on two pages needs it.
+ */
+__weak __noinline int copy_frame(u64 addr)
+{
+	struct scratch *s;
+	u32 zero = 0, bytes;
+
+	s = bpf_map_lookup_elem(&scratches, &zero);
+	if (!s)
+		return -1;
+	bytes = s->l.fr_bytes & FIELD_MASK;
+	if (HAVE_DIRECT && s->direct.table && copy_on_two_pages(s, addr, bytes))
+		return 0;
+	barrier_var(bytes);
+	bytes &= FIELD_MASK;
+	return read_user(s->frames + SINGLE_POS, bytes, addr) ? -1 : 0;
+}
+
+/*
  * Read the frame at w->fr into s->frames, unless it is in the window. Returns its offset in
  * s->frames; negative: unreadable.
  */
@@ -34,7 +79,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 	if (w->win_last && off <= w->win_last)
 		return off;
 	count_reads(s, 1);
-	if (s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
+	if (!s->direct.table && s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
 
@@ -47,9 +92,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 		w->win_last = 0;	/* the window may be half overwritten */
 		count_reads(s, FAULT_READS);
 	}
-	barrier_var(bytes);
-	bytes &= FIELD_MASK;
-	return read_user(s->frames + SINGLE_POS, bytes, w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
+	return copy_frame(w->fr + s->l.fr_base) ? -1 : SINGLE_POS;
 }
 
 /* A thread's frame has no own_line(), and its object is not read. A shim has none. */
@@ -94,7 +137,7 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 	const struct direct_page *page;
 
 	page = find_page(s, addr, s->l.fr_bytes);
-	if (!page)
+	if (unlikely(!page))
 		return false;
 	at = page->at + addr % PAGE_BYTES;
 #define LOADED(type, off) (*(const type *)kernel_words(at + (off)))
@@ -131,7 +174,7 @@ __weak __noinline u32 own_line(u64 fr, u64 object)
 	_Static_assert(sizeof(*o) <= sizeof(s->words), "it fits in s->words");
 	o = (void *)s->words;
 	/* A PyVarObject's ob_size is where the first field of an object is. */
-	if (read_apart(s, o, sizeof(*o), object + s->l.bytes_size + 8) || o->frame != fr)
+	if (read_apart(object + s->l.bytes_size + 8) || o->frame != fr)
 		return RAW_LASTI_NONE;
 	return raw_lasti_of_line(o->lineno);
 }
@@ -142,7 +185,7 @@ static __always_inline int fetch_fields(struct scratch *s, struct walk *w, struc
 	s32 at;
 	u32 pos;
 
-	if (load_frame(s, w->fr, f)) {
+	if (likely(load_frame(s, w->fr, f))) {
 		count_direct_read(s);
 		return 0;
 	}

@@ -38,9 +38,9 @@ static __always_inline u64 gc_flag(const struct py_proc *p, u64 is)
 static __always_inline bool collects_garbage(struct scratch *s, const struct py_proc *p, u64 is)
 {
 	u64 at = gc_flag(p, is);
-	u32 collecting;
+	u64 collecting;
 
-	return at && !read_u32(s, &collecting, at) && collecting;
+	return at && !read_u64(s, &collecting, at) && (u32)collecting;
 }
 
 int begin_gc(u64 is, u32 has_gil);
@@ -60,7 +60,7 @@ __weak __noinline int begin_gc(u64 is, u32 has_gil)
 		return 0;
 	w = &s->walk;
 	if (s->l.interp_gc_frame != ABI_NO_OFF32 &&
-	    !read_seldom(s, &w->gc_frame, is + s->l.interp_gc_frame) && w->gc_frame) {
+	    !read_u64(s, &w->gc_frame, is + s->l.interp_gc_frame) && w->gc_frame) {
 		w->gc_looks = 1;
 		return 0;	/* RAW_GC is set if the stack has it */
 	}
@@ -88,7 +88,7 @@ __weak __noinline int begin_gc_without_gil(u64 is, u64 flag)
 	u64 word;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s || !flag || read_seldom(s, &word, flag) || !(u32)word)
+	if (!s || !flag || read_u64(s, &word, flag) || !(u32)word)
 		return 0;
 	return begin_gc(is, 0);
 }
@@ -150,9 +150,9 @@ static __always_inline bool is_called_by_gc(struct scratch *s, u64 fr, u32 owner
 	if (owner == FRAME_OWNED_BY_GENERATOR)
 		generator = fr - s->l.fr_generator;
 	else if (s->l.fr_owner == ABI_NO_OFF)
-		read_seldom(s, &generator, fr + s->l.fr_generator);
+		read_u64(s, &generator, fr + s->l.fr_generator);
 	if (!s->l.end_shim)	/* a tuple's items follow its size */
-		read_seldom(s, &item, first + s->l.bytes_size + 8);
+		read_u64(s, &item, first + s->l.bytes_size + 8);
 	return is_next_to_list_head(generator) || is_next_to_list_head(item);
 }
 
@@ -219,7 +219,7 @@ __weak __noinline u64 collections_done(u64 at)
 		return 0;
 #pragma clang loop unroll(disable)
 	for (i = 0; i < 3; i++, at += 24) {
-		if (read_seldom(s, &n, at))
+		if (read_u64(s, &n, at))
 			return 0;
 		done += n;
 	}

@@ -19,12 +19,12 @@ static __always_inline int enter_outer(struct scratch *s, struct walk *w, u64 ep
 	if (read_state(s->list.found))
 		return -1;
 	fr = ts_u64(s, s->l.ts_frame);
-	if (s->l.cframe_frame != ABI_NO_OFF && read_seldom(s, &fr, fr + s->l.cframe_frame))
+	if (s->l.cframe_frame != ABI_NO_OFF && read_u64(s, &fr, fr + s->l.cframe_frame))
 		return -1;
 	is = ts_u64(s, s->l.ts_interp);
 	if (s->l.interp_epoch != ABI_NO_OFF32)
 		epoch = is + s->l.interp_epoch;
-	if (epoch && !read_seldom(s, &e, epoch) && (u32)e)
+	if (epoch && !read_u64(s, &e, epoch) && (u32)e)
 		set_certain(w, s->ident, is, e);
 	else
 		set_fresh(s, w, s->ident);
@@ -54,11 +54,11 @@ static __always_inline int leave_outer(struct scratch *s, struct walk *w)
 
 	if (w->n == list->before + 1)	/* it is running nothing */
 		w->n = list->before;
-	else if (read_seldom(s, &id, ts_u64(s, s->l.ts_interp) + s->l.interp_id))
+	else if (read_u64(s, &id, ts_u64(s, s->l.ts_interp) + s->l.interp_id))
 		return -1;
 	else
 		list->id = id;
-	return read_seldom(s, &list->ts, list->found + s->l.ts_next);
+	return read_u64(s, &list->ts, list->found + s->l.ts_next);
 }
 
 int next_outer(u64 interps, u64 epoch, u32 i);
@@ -84,7 +84,7 @@ __weak __noinline int next_outer(u64 interps, u64 epoch, u32 i)
 			.how = LIST_OUTER, .self = w->self, .sp = w->sp,
 			.sp_end = c_stack_end(w->self, w->sp, false), .id = s->sample.interp_id,
 		};
-		if (read_seldom(s, &s->list.is, interps))
+		if (read_u64(s, &s->list.is, interps))
 			goto cut;
 	} else if (leave_outer(s, w)) {
 		goto cut;

@@ -98,79 +98,49 @@ static __always_inline const struct direct_page *find_known_page(const struct sc
 	return page->key == page_key(s, addr) ? page : NULL;
 }
 
-/* The page that contains `size` bytes from addr on; NULL: read_user() must read them. */
+/*
+ * The page that contains `size` bytes from addr on, which is found or kept at this place. NULL:
+ * read_user() must read them.
+ */
+static __always_inline const struct direct_page *find_page_at(const struct scratch *s, u64 addr,
+							      u32 size, u32 place)
+{
+	const struct direct_page *page = &s->direct.pages[place];
+
+	if (unlikely(!is_direct(s, addr, size)))
+		return NULL;
+	if (likely(page->key == page_key(s, addr)))
+		return page;
+	return unlikely(look_at_page(addr, place)) ? NULL : page;
+}
+
 static __always_inline const struct direct_page *find_page(const struct scratch *s, u64 addr,
 							   u32 size)
 {
-	const struct direct_page *page = &s->direct.pages[place_of_page(addr)];
-
-	if (!is_direct(s, addr, size))
-		return NULL;
-	if (page->key == page_key(s, addr))
-		return page;
-	return look_at_page(addr, place_of_page(addr)) ? NULL : page;
+	return find_page_at(s, addr, size, place_of_page(addr));
 }
 
-/* As read_user(). size: a constant, a multiple of 4. */
-static __always_inline int read_memory(struct scratch *s, void *dst, u32 size, u64 addr)
-{
-	const struct direct_page *page = find_page(s, addr, size);
-
-	if (page) {
-		copy_words(dst, page->at + addr % PAGE_BYTES, size);
-		if (is_still(page))
-			return 0;
-	}
-	return read_user(dst, size, addr);
-}
-
-/* The same, but all entries of s->direct.pages are kept. */
-static __always_inline int read_apart(struct scratch *s, void *dst, u32 size, u64 addr)
-{
-	const struct direct_page *page = &s->direct.pages[APART];
-
-	if (is_direct(s, addr, size) && !look_at_page(addr, APART)) {
-		copy_words(dst, page->at + addr % PAGE_BYTES, size);
-		if (is_still(page))
-			return 0;
-	}
-	return read_user(dst, size, addr);
-}
-
-static __always_inline int read_u64(struct scratch *s, u64 *v, u64 addr)
-{
-	int err = read_memory(s, s->words, sizeof(*v), addr);
-
-	*v = *(typeof(v))s->words;
-	return err;
-}
-
-static __always_inline int read_u32(struct scratch *s, u32 *v, u64 addr)
-{
-	int err = read_memory(s, s->words, sizeof(*v), addr);
-
-	*v = *(typeof(v))s->words;
-	return err;
-}
-
-int read_words(u64 addr, u32 cnt);
+int read_words_at(u64 addr, u32 cnt, u32 place);
 /*
- * Read 1, 2 or 4 words into s->words. With external linkage, so that the verifier checks it once:
- * for what not every sample needs. The call costs about 10 ns.
+ * Read 1, 2 or 4 words into s->words; their page is kept at this place. With external linkage: all
+ * that is not read frame by frame shares this code, which at low rates no cache has.
  */
-__weak __noinline int read_words(u64 addr, u32 cnt)
+__weak __noinline int read_words_at(u64 addr, u32 cnt, u32 place)
 {
 	const struct direct_page *page;
 	struct scratch *s;
-	u32 zero = 0;
+	u32 zero = 0, i;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
+	barrier_var(place);
+	if (!s || place > APART)
 		return -1;
-	page = find_page(s, addr, 8 * cnt);
-	if (page) {	/* excess words are not used */
-		copy_words(s->words, page->at + addr % PAGE_BYTES, sizeof(s->words));
-		if (is_still(page))
+	page = find_page_at(s, addr, 8 * cnt, place);
+	if (likely(page)) {
+#pragma clang loop unroll(disable)
+		for (i = 0; i < READ_WORDS && i < cnt; i++)
+			s->words[i] = *kernel_words(page->at + addr % PAGE_BYTES + 8 * i);
+		if (likely(is_still(page)))
 			return 0;
 	}
 	if (cnt == 1)
@@ -180,8 +150,18 @@ __weak __noinline int read_words(u64 addr, u32 cnt)
 	return read_user(s->words, 32, addr);
 }
 
-/* As read_u64(), for what not every sample needs. */
-static __always_inline int read_seldom(struct scratch *s, u64 *v, u64 addr)
+static __always_inline int read_words(u64 addr, u32 cnt)
+{
+	return read_words_at(addr, cnt, place_of_page(addr));
+}
+
+/* The same for READ_WORDS words, but all pages that are kept for other reads stay. */
+static __always_inline int read_apart(u64 addr)
+{
+	return read_words_at(addr, READ_WORDS, APART);
+}
+
+static __always_inline int read_u64(struct scratch *s, u64 *v, u64 addr)
 {
 	int err = read_words(addr, 1);
 
@@ -203,7 +183,7 @@ static __always_inline bool copy_state_word(struct scratch *s, const struct dire
 
 	if (off >= ABI_TS_BYTES)	/* this CPython has no such field */
 		return true;
-	if (off < d->on_first && off + 8 > d->on_first)
+	if (unlikely(off < d->on_first && off + 8 > d->on_first))
 		return false;
 	off &= 511;
 	barrier_var(off);
@@ -217,20 +197,19 @@ static __always_inline bool read_state_directly(struct scratch *s, u64 ts)
 	struct direct_state d = { .on_first = PAGE_BYTES - ts % PAGE_BYTES };
 	const struct direct_page *first = find_page(s, ts, 1), *second = first;
 	const struct py_layout *l = &s->l;
+	u32 i;
 
-	if (first && d.on_first < l->ts_bytes)
+	if (unlikely(first && d.on_first < l->ts_bytes))
 		second = find_page(s, ts + d.on_first, 1);
-	if (!first || !second)
+	if (unlikely(!first || !second))
 		return false;
 	d.at = first->at + ts % PAGE_BYTES;
 	d.behind = second->at - d.on_first;
-	return copy_state_word(s, &d, l->ts_interp) && copy_state_word(s, &d, l->ts_frame) &&
-	       copy_state_word(s, &d, l->ts_datastack) && copy_state_word(s, &d, l->ts_gil) &&
-	       copy_state_word(s, &d, l->ts_gil_requested) &&
-	       copy_state_word(s, &d, l->ts_exc_current) &&
-	       copy_state_word(s, &d, l->ts_exc_info) &&
-	       copy_state_word(s, &d, l->ts_exc_state + l->exc_value) && is_still(first) &&
-	       is_still(second);
+#pragma clang loop unroll(disable)
+	for (i = 0; i < TS_WORDS; i++)
+		if (unlikely(!copy_state_word(s, &d, l->ts_words[i])))
+			return false;
+	return is_still(first) && is_still(second);
 }
 
 int read_state(u64 ts);

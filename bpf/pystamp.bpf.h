@@ -63,22 +63,17 @@ struct stamp_fields {
 
 int copy_stamp_fields(u64 addr);
 /*
- * Read the frame at addr with the helper, as it is on two pages: a struct stamp_fields in s->words.
+ * Read the frame at addr, which is on two pages: a struct stamp_fields in s->words.
  * Returns 0, or -1. With external linkage, so that the verifier checks it once: few frames are.
  */
 __weak __noinline int copy_stamp_fields(u64 addr)
 {
 	struct stamp_fields *f;
 	struct scratch *s;
-	u32 zero = 0, bytes;
+	u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!HAVE_DIRECT || !s)
-		return -1;
-	bytes = s->l.fr_bytes;
-	barrier_var(bytes);
-	bytes &= FIELD_MASK;
-	if (read_user(s->frames + SINGLE_POS, bytes, addr))
+	if (!HAVE_DIRECT || !s || copy_frame(addr))
 		return -1;
 	_Static_assert(sizeof(*f) <= sizeof(s->words), "a struct stamp_fields fits in s->words");
 	f = (void *)s->words;

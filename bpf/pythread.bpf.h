@@ -94,7 +94,7 @@ static __always_inline u64 place_by_tss(struct scratch *s, struct py_proc *p, u6
 	if ((u32)key >= 1024)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
 	if (key >= 32) {
-		if (read_seldom(s, &block, self + PTHREAD_SPECIFIC + 8 * (key >> 5)))
+		if (read_u64(s, &block, self + PTHREAD_SPECIFIC + 8 * (key >> 5)))
 			return TSTATE_UNREADABLE;
 		if (!block)
 			return TSTATE_NONE;
@@ -110,7 +110,7 @@ static __always_inline u64 place_by_musl(struct scratch *s, struct py_proc *p, u
 
 	if ((u32)key >= 128)	/* PTHREAD_KEYS_MAX */
 		return TSTATE_NONE;
-	if (read_seldom(s, &tsd, self + PTHREAD_MUSL_TSD))
+	if (read_u64(s, &tsd, self + PTHREAD_MUSL_TSD))
 		return TSTATE_UNREADABLE;
 	return tsd ? tsd + 8 * key : TSTATE_NONE;
 }
@@ -125,10 +125,10 @@ static __always_inline u64 place_by_dtv(struct scratch *s, struct py_proc *p, u6
 		return TSTATE_UNREADABLE;
 	module = s->words[0];
 	offset = s->words[1];
-	if (read_seldom(s, &dtv, tp + TCB_DTV))
+	if (read_u64(s, &dtv, tp + TCB_DTV))
 		return TSTATE_UNREADABLE;
 	/* The block is -1 (glibc) or 0 (musl) if this thread has none of that module so far. */
-	if (module > 4096 || read_seldom(s, &block, dtv + entry * module))
+	if (module > 4096 || read_u64(s, &block, dtv + entry * module))
 		return TSTATE_UNREADABLE;
 	if (block + 1 <= 1)
 		return TSTATE_NONE;
@@ -242,7 +242,7 @@ static __always_inline u64 holder_of_self(struct scratch *s, u64 holder, u64 sel
 	u64 word;
 
 	if (!holder ||
-	    read_seldom(s, &word, holder + (by_stack ? s->l.ts_cframe : s->l.ts_thread_id)))
+	    read_u64(s, &word, holder + (by_stack ? s->l.ts_cframe : s->l.ts_thread_id)))
 		return TSTATE_NONE;
 	if (by_stack)
 		return word >= sp && word < c_stack_end(self, sp, true) ? holder : TSTATE_NONE;
@@ -311,11 +311,11 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 		p->by_hand = 1;
 	if (found || (!ts && !p->by_hand))
 		return found;
-	if (read_seldom(s, &head, p->interps))
+	if (read_u64(s, &head, p->interps))
 		return TSTATE_UNREADABLE;
 	if (!head)	/* after Py_Finalize(); the key keeps its value */
 		return TSTATE_NONE;
-	if (read_seldom(s, &next, head + p->l.interp_next))
+	if (read_u64(s, &next, head + p->l.interp_next))
 		return TSTATE_UNREADABLE;
 	if (ts && !next && head == ts_u64(s, p->l.ts_interp) && !(by_stack && p->by_hand))
 		return ts;
@@ -337,8 +337,8 @@ static __always_inline bool is_main_in_sub(struct scratch *s, const struct py_pr
 
 	if (!p->main_interp)
 		return (u32)pid_tgid == pid_tgid >> 32;
-	return !read_seldom(s, &main, p->main_interp + p->l.interp_threads_main) && main &&
-	       !read_seldom(s, &id, main + p->l.ts_thread_id) && id == self;
+	return !read_u64(s, &main, p->main_interp + p->l.interp_threads_main) && main &&
+	       !read_u64(s, &id, main + p->l.ts_thread_id) && id == self;
 }
 
 /*
@@ -362,7 +362,7 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 	if (known && p->main_second == second)
 		return false;
 	if (by_state) {
-		if (read_seldom(s, &main, is + p->l.interp_threads_main))
+		if (read_u64(s, &main, is + p->l.interp_threads_main))
 			return false;
 	} else {
 		/* pthread_self() can only be unknown for the first thread. */
@@ -371,7 +371,7 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 
 			return (u32)pid_tgid == pid_tgid >> 32;
 		}
-		if (read_seldom(s, &main, p->main_id))
+		if (read_u64(s, &main, p->main_id))
 			return false;
 	}
 	if (main == me)
@@ -400,7 +400,7 @@ static __always_inline bool is_exception(struct scratch *s, u64 value)
 
 	if (!value || s->none)
 		return value && value != s->none;
-	return !read_seldom(s, &type, value + 8) && !read_seldom(s, &flags, type + 168) &&
+	return !read_u64(s, &type, value + 8) && !read_u64(s, &flags, type + 168) &&
 	       flags >> 30 & 1;
 }
 
@@ -431,7 +431,7 @@ __weak __noinline int is_handled(u64 item, u64 bottom)
 			return 1;
 		item = previous;
 	}
-	s->exception = ts_u64(s, s->l.ts_exc_state + s->l.exc_value);
+	s->exception = ts_u64(s, s->l.ts_exc_value);
 	return item == bottom && is_exception(s, s->exception);
 }
 
@@ -451,7 +451,7 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 		item = ts_u64(s, p->l.ts_exc_info);
 	s->none = p->none;
 	if (item == bottom) {
-		s->exception = ts_u64(s, p->l.ts_exc_state + p->l.exc_value);
+		s->exception = ts_u64(s, p->l.ts_exc_value);
 		if (!s->exception || s->exception == s->none)
 			return false;
 	}

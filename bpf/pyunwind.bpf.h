@@ -29,13 +29,12 @@ static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 /* Set the stamps of this sample's fingerprints: see code_id(). is: the interpreter. */
 static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct py_proc *p, u64 is)
 {
-	u64 addr = p->epoch;
-	u32 e;
+	u64 addr = p->epoch, e;
 
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
 	/* 0: the counter has overflowed and no longer counts (3.12, 3.13). */
-	if (addr && !read_u32(s, &e, addr) && e) {
+	if (addr && !read_u64(s, &e, addr) && (u32)e) {
 		set_certain(w, p->ident, is, e);
 		return;
 	}
@@ -159,7 +158,7 @@ static __always_inline bool waits_for_gil(struct scratch *s, struct py_proc *p, 
 
 	if (!futex || !p->l.gil_locks)
 		return false;
-	if (p->l.interp_gil && read_seldom(s, &gil, is + p->l.interp_gil))
+	if (p->l.interp_gil && read_u64(s, &gil, is + p->l.interp_gil))
 		return false;
 	if (!gil)
 		return false;

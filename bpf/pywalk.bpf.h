@@ -25,7 +25,11 @@ static __always_inline int discard_stack(struct scratch *s, struct walk *w)
 
 static __always_inline int fetch_cframe(struct scratch *s, struct cframe *c, u64 addr)
 {
-	return read_memory(s, c, sizeof(*c), addr + s->l.cframe_frame);
+	int err = read_words(addr + s->l.cframe_frame, 2);
+
+	c->frame = s->words[0];
+	c->previous = s->words[1];
+	return err;
 }
 
 int walk_from_caller(void);
@@ -225,14 +229,14 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	u64 code, fr = w->fr;
 	u32 id;
 
-	if (w->out_of_time) {
+	if (unlikely(w->out_of_time)) {
 		out->flags |= RAW_TRUNCATED;
 		count_one(CNT_CUT_OFF);
 		return 1;
 	}
-	if (!fr)
+	if (unlikely(!fr))
 		return end_of_chain();
-	if (fetch_fields(s, w, &f)) {
+	if (unlikely(fetch_fields(s, w, &f))) {
 		if (w->unchecked)
 			return walk_from_caller();
 		out->flags |= RAW_UNREADABLE;
@@ -241,32 +245,32 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	code = f.code & ~(u64)s->l.code_tag_mask;
 	w->fr = f.previous;
 	w->shim = f.owner >= s->l.skip_owner;
-	if (w->unchecked && s->l.end_shim && w->fr == w->entered_from)
+	if (unlikely(w->unchecked && s->l.end_shim && w->fr == w->entered_from))
 		judge_entry(fr);
-	if (w->unchecked && (w->shim || is_entry(s, fr, &f))) {
+	if (unlikely(w->unchecked && (w->shim || is_entry(s, fr, &f)))) {
 		if (w->fr != w->entered_from)
 			return walk_from_caller();
 		w->unchecked = 0;
 	}
 	if (cfg_native && w->shim)
 		note_entry(fr);
-	if (w->gc_looks && w->shim)
+	if (unlikely(w->gc_looks && w->shim))
 		note_gc_shim(s, w, fr);
 	if (w->shim || !code)
 		return 0;
 	if (!f.owner) {
 		w->low = fr;
-		if (w->entered && !is_caller(s, w, fr, code))
+		if (unlikely(w->entered && !is_caller(s, w, fr, code)))
 			return discard_stack(s, w);
 	}
-	if (w->n >= ABI_MAX_FRAMES) {
+	if (unlikely(w->n >= ABI_MAX_FRAMES)) {
 		out->flags |= RAW_TRUNCATED;
 		return 1;
 	}
 	id = code_id(cache, code, w);
-	if (w->unchecked && !id && is_no_stack(out, w->n))
+	if (unlikely(w->unchecked && !id && is_no_stack(out, w->n)))
 		return walk_from_caller();
-	if (id == CODE_ID_HIDDEN)
+	if (unlikely(id == CODE_ID_HIDDEN))
 		return 0;
 	if (cfg_async)
 		async_note_frame(fr);
@@ -277,7 +281,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 	});
 	if (cfg_native && is_entry(s, fr, &f))
 		note_entry(0);
-	if (w->gc_looks)
+	if (unlikely(w->gc_looks))
 		note_gc_frame(fr, f.is_entry | (s->l.fr_is_entry == ABI_NO_OFF));
 	return 0;
 }

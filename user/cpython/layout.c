@@ -141,15 +141,12 @@ static uint32_t next_version_313(const struct debug_offsets *d, int mutexes_extr
  */
 static uint16_t tstate_bytes(const struct py_layout *l)
 {
-	const uint16_t read[] = { l->ts_interp, l->ts_frame, l->ts_gil, l->ts_exc_current,
-				  l->ts_exc_info, l->ts_gil_requested, l->ts_datastack,
-				  l->ts_exc_state + l->exc_value };
 	uint16_t end = 0;
 	size_t i;
 
-	for (i = 0; i < sizeof(read) / sizeof(read[0]); i++)
-		if (read[i] != ABI_NO_OFF && read[i] > end)
-			end = read[i];
+	for (i = 0; i < TS_WORDS; i++)
+		if (l->ts_words[i] != ABI_NO_OFF && l->ts_words[i] > end)
+			end = l->ts_words[i];
 	return end + 8;
 }
 
@@ -221,6 +218,7 @@ static void set_for_collections(struct cpython_image *img)
 static void set_for_kernel(struct cpython_image *img)
 {
 	set_for_collections(img);
+	img->layout.ts_exc_value = img->layout.ts_exc_state + img->layout.exc_value;
 	img->layout.ts_bytes = tstate_bytes(&img->layout);
 	if (img->layout.gil_cond)
 		img->layout.gil_locks = gil_locks_bytes(img);
