@@ -44,11 +44,11 @@ static __always_inline u64 missed_since(u64 then, u64 now)
 	const volatile struct tick_period *t = tick_period_here();
 	u64 period = t->period_ns, before = t->before_ns, since = t->since_ns, missed = 0;
 
-	if (period == TICK_PERIOD_CHANGES)
+	if (unlikely(period == TICK_PERIOD_CHANGES))
 		return 0;
 	if (!period)
 		return missed_in(now - then, cfg_period_ns);
-	if (since > then && since < now) {
+	if (unlikely(since > then && since < now)) {
 		if (before)
 			missed = (since - then) / before;
 		then = since;
@@ -114,11 +114,11 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
 		return CNT_TSTATE_UNREADABLE;
-	if (s->busy)
+	if (unlikely(s->busy))
 		return CNT_BUSY;
 	count_missed(&s->last_tick, task, pid_tgid, now);
 	ticks = ticks_of_walk(pid_tgid >> 32, start_ns);
-	if (!ticks)
+	if (unlikely(!ticks))
 		return CNT_THINNED;
 	start_clock(s, now);
 	begin_direct(s, task);
@@ -130,7 +130,7 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 	s->sample.h.tgid = pid_tgid >> 32;
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
-	if (end != CNT_SAMPLE)
+	if (unlikely(end != CNT_SAMPLE))
 		return end_without_sample(ctx, end);
 	if (cfg_native)	/* before the code objects, which may use up the sample's time */
 		kernel = walk_interrupted(ctx);
@@ -198,9 +198,9 @@ static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx
 	u32 tgid = pid_tgid >> 32;
 	int found;
 
-	if (p->state == PY_PROC_OTHER)
+	if (unlikely(p->state == PY_PROC_OTHER))
 		return CNT_OTHER;
-	if (p->state == PY_PROC_LINKING) {
+	if (unlikely(p->state == PY_PROC_LINKING)) {
 		found = find_libpython(tgid);
 		if (found <= 0)
 			return found ? report_unknown(tgid) : CNT_NOT_READY;
@@ -234,12 +234,12 @@ static __always_inline enum counter handle_tick(struct bpf_perf_event_data *ctx)
 	if (!tgid)
 		return CNT_IDLE;
 	p = bpf_map_lookup_elem(&py_procs, &tgid);
-	if (!p)
+	if (unlikely(!p))
 		return tick_without_entry(task, tgid);
 	start_ns = start_ns_of(task);
-	if (!p->start_ns)
+	if (unlikely(!p->start_ns))
 		p->start_ns = start_ns;
-	else if (p->start_ns != start_ns)
+	else if (unlikely(p->start_ns != start_ns))
 		return report_unknown(tgid);	/* another process had this pid */
 	if (cfg_filter.any) {
 		if (is_unselected(p, start_ns))
@@ -249,7 +249,7 @@ static __always_inline enum counter handle_tick(struct bpf_perf_event_data *ctx)
 	}
 	p->ticks++;
 	end = sample_known(ctx, task, p, pid_tgid, start_ns, sp);
-	if (end == CNT_OTHER || end == CNT_NOT_READY || end == CNT_NATIVE_THREAD)
+	if (unlikely(end == CNT_OTHER || end == CNT_NOT_READY || end == CNT_NATIVE_THREAD))
 		report_changed(p, tgid);
 	return end;
 }

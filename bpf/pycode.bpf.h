@@ -25,7 +25,7 @@ static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
 
 	hash ^= hash >> 32;
 	sent = sent_slot(hash);
-	if (!sent || *sent == hash)
+	if (likely(!sent || *sent == hash))
 		return true;
 	/*
 	 * Read after the call: older verifiers forget the limits of a value that is kept on the
@@ -569,7 +569,7 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 	u32 zero = 0, before, i;
 	u64 now;
 
-	if (!s->new_cnt)
+	if (likely(!s->new_cnt))
 		return;
 	rec = bpf_map_lookup_elem(&code_records, &zero);
 	if (!rec)

@@ -22,16 +22,15 @@ static __always_inline u64 window_start(const struct walk *w, u64 want)
 	return want < floor ? floor : want;
 }
 
-/*
- * Copy the frame at addr directly, which is on two pages. Returns false if read_user() must.
- */
+/* Copy the frame at addr directly if it is on two pages. Returns false if read_user() must. */
 static __always_inline bool copy_on_two_pages(struct scratch *s, u64 addr, u32 bytes)
 {
 	const struct direct_page *first, *second, *page;
 	u64 at;
 	u32 i;
 
-	if (addr % 8)	/* a word would be on both, and the first page's memory does not go on */
+	/* A word that is on both has no address: in memory another page follows the first. */
+	if (addr % 8 || addr % PAGE_BYTES + bytes <= PAGE_BYTES)
 		return false;
 	first = find_page(s, addr, 1);
 	second = find_page(s, addr + bytes - 1, 1);

@@ -25,7 +25,7 @@ static __always_inline u64 wakeup_flags(void)
 static __always_inline u64 seldom_wakeup_flags(struct scratch *s, u64 size)
 {
 	s->unasked += size;
-	if (s->unasked < UNASKED_BYTES)
+	if (likely(s->unasked < UNASKED_BYTES))
 		return BPF_RB_NO_WAKEUP;
 	s->unasked = 0;
 	return wakeup_flags();
@@ -41,13 +41,13 @@ static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tg
 
 	sample->tid = (u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
-	if (sample->flags & RAW_TRUNCATED)
+	if (unlikely(sample->flags & RAW_TRUNCATED))
 		count_one(CNT_TRUNCATED);
-	if (sample->flags & RAW_UNREADABLE)
+	if (unlikely(sample->flags & RAW_UNREADABLE))
 		count_one(CNT_UNREADABLE_FRAME);
-	if (sample->flags & RAW_BROKEN_END)
+	if (unlikely(sample->flags & RAW_BROKEN_END))
 		count_one(CNT_BROKEN_END);
-	if (sample->flags & RAW_SWITCHING)
+	if (unlikely(sample->flags & RAW_SWITCHING))
 		count_one(CNT_SWITCHING);
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;

@@ -190,7 +190,7 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 {
 	u64 place = TSTATE_NONE, ts;
 
-	if (is_unknown(tp))
+	if (unlikely(is_unknown(tp)))
 		return WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_GLIBC:
@@ -299,10 +299,10 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 	bool by_stack = p->l.ts_cframe != ABI_NO_OFF;
 	u64 current, head, next, found;
 
-	if (read_u64(s, &current, p->current))
+	if (unlikely(read_u64(s, &current, p->current)))
 		return ts ? TSTATE_UNREADABLE : TSTATE_NONE;
 	s->gil_holder = current;
-	if (ts && current == ts)
+	if (likely(ts && current == ts))
 		return ts;
 	if (!sp)
 		sp = current_user_sp();
@@ -357,7 +357,7 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 
 	if (by_state && is != p->main_interp)
 		return is_main_in_sub(s, p, self);
-	if (known && p->main_thread == me)
+	if (likely(known && p->main_thread == me))
 		return true;
 	if (known && p->main_second == second)
 		return false;

@@ -68,11 +68,11 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 {
 	u64 ts, running;
 
-	if (flags & PF_EXITING)
+	if (unlikely(flags & PF_EXITING))
 		return CNT_NATIVE_THREAD;
 	ts = find_tstate(s, p, tp, self);
 	*tstate = ts;
-	if (ts > TSTATE_UNCERTAIN && read_state(ts))
+	if (likely(ts > TSTATE_UNCERTAIN) && unlikely(read_state(ts)))
 		ts = TSTATE_UNREADABLE;
 	if (p->l.gil_how == PY_GIL_RT_CURRENT &&
 	    (ts > TSTATE_UNCERTAIN || (ts == TSTATE_NONE && !is_unknown(tp)))) {
@@ -82,7 +82,7 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		ts = running;
 		*tstate = ts;
 	}
-	if (ts > TSTATE_UNCERTAIN)
+	if (likely(ts > TSTATE_UNCERTAIN))
 		return CNT_SAMPLE;
 	if (ts == TSTATE_UNREADABLE)
 		return why_unreadable(p, tp);
@@ -202,7 +202,7 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 
 	s->l = p->l;
 	end = read_tstate(s, p, flags_of(task), tp, self, sp, &ts);
-	if (end != CNT_SAMPLE)
+	if (unlikely(end != CNT_SAMPLE))
 		return end;
 	is = ts_u64(s, p->l.ts_interp);
 	*w = (struct walk){
@@ -248,10 +248,10 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (cfg_async)
 		async_begin(ts);
 	walk_frames();
-	if (w->cframe && (out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
+	if (w->cframe && unlikely(out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
 	end_gc(s, p, is);
-	if (out->interp_id) {
+	if (unlikely(out->interp_id)) {
 		if (p->l.foreign_ids && !w->sp && !call)
 			w->sp = current_user_sp();
 #pragma clang loop unroll(disable)
