@@ -49,6 +49,8 @@ print("ready", flush=True)
 for line in sys.stdin:
     for _ in range(2):
         memory.count(1)
+    print("cold", flush=True)
+    sys.stdin.readline()
     pid = os.fork()
     if not pid:
         os._exit(0)
@@ -135,8 +137,9 @@ def counters_of(pid):
     found = {}
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(OSError):
-            for i in re.findall(r"^prog_id:\s*(\d+)$", info.read_text(), re.M):
-                if int(i) in names:
+            text = info.read_text()
+            for i in re.findall(r"^prog_id:\s*(\d+)$", text, re.M):
+                if int(i) in names and "run_cnt:" in text:      # its links name it, too
                     found[names[int(i)]] = info
     return found
 
@@ -147,15 +150,20 @@ def counted(info):
     return [int(re.search(rf"^{field}:\s*(\d+)$", text, re.M)[1]) for field in ("run_cnt", "run_time_ns")]
 
 
+def answer(target, expected):
+    target.stdin.write("\n")
+    target.stdin.flush()
+    assert target.stdout.readline() == f"{expected}\n"
+
+
 def cold_runs(target, counters, pause_s, count):
     """name -> us of each run that had the time between two readings for itself."""
     found = {name: [] for name in counters}
     for _ in range(count):
         time.sleep(pause_s)
+        answer(target, "cold")
         before = {name: counted(info) for name, info in counters.items()}
-        target.stdin.write("\n")
-        target.stdin.flush()
-        assert target.stdout.readline() == "done\n"
+        answer(target, "done")
         for name, info in counters.items():
             runs, ns = counted(info)
             if runs == before[name][0] + 1:
