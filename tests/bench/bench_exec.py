@@ -40,7 +40,7 @@ for i in range(int(sys.argv[1])):
 """
 
 COLD = ("on_fork", "on_exit")
-COLD_PAUSES = {0.05: 60, 1.5: 12}       # s between two forks -> how many
+COLD_PAUSES = {0.05: 40, 1.5: 8}        # s between two forks -> how many
 COLD_AIM_US = 10
 COLD_PYTHON = """
 import os, sys
