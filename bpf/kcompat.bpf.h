@@ -286,6 +286,10 @@ static __always_inline u64 switches_of(const struct task_struct *task)
 			 bpf_core_field_offset(of, field)) :                                       \
 	 HAVE_TASK_BTF ? (task)->pointer->field : BPF_CORE_READ(task, pointer, field))
 
+/* task->pointer as a number. task: any pointer. */
+#define POINTER_OF(task, pointer)                                                                  \
+	(HAVE_ANY_LOAD ? *kernel_words((u64)&(task)->pointer) : (u64)BPF_CORE_READ(task, pointer))
+
 /* Returns true if the current process has a single thread. */
 static __always_inline bool current_is_alone(void)
 {
@@ -373,7 +377,7 @@ static __always_inline bool task_is_in_exec(const struct task_struct *task)
  */
 static __always_inline const struct css_set *cgroups_of(const struct task_struct *task)
 {
-	return BPF_CORE_READ(task, cgroups);
+	return (const void *)POINTER_OF(task, cgroups);
 }
 
 /* Head of the list of a css_set's cgroups. */
@@ -425,9 +429,10 @@ static __always_inline u64 cgroup_id(const struct cgroup *cg)
 /* Pid of a task in its own pid namespace; 0: that is the host's. */
 static __always_inline u32 task_ns_pid(const struct task_struct *task)
 {
-	const struct pid *pid = BPF_CORE_READ(task, thread_pid);
+	const struct pid *pid = (const void *)POINTER_OF(task, thread_pid);
 	const struct upid *first = &pid->numbers[0];
-	u64 level = BPF_CORE_READ(pid, level);
+	u64 level = HAVE_ANY_LOAD ? (u32)*kernel_words((u64)&pid->level) :
+				    BPF_CORE_READ(pid, level);
 	u32 nr = 0;
 
 	if (level)	/* nr is the first field of struct upid */

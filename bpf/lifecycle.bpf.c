@@ -212,53 +212,85 @@ static __always_inline void inherit_async(u32 parent_tgid, u32 tgid, u64 start_n
 		place->start_ns = start_ns;
 }
 
-/* Copy the parent's entry to the child, with another identity, and send a RAW_FORK. */
+/*
+ * Returns true if the child is watched, too, as its parent's children are to be. For recordings of
+ * chosen processes: with cfg_all no child needs it.
+ */
+static __always_inline bool watch_child(u32 parent_tgid, u32 tgid)
+{
+	const u32 *watch = bpf_map_lookup_elem(&watched, &parent_tgid);
+
+	if (!watch || *watch != WATCH_CHILDREN)
+		return false;
+	if (bpf_map_update_elem(&watched, &tgid, watch, BPF_ANY))
+		count_one(CNT_PROCS_FULL);
+	return true;
+}
+
+/*
+ * Copy the parent's entry from map to map, and change in place what differs: the child does not run
+ * yet. Returns the child's entry; NULL: the map is full.
+ */
+static __always_inline struct py_proc *copy_entry(const struct py_proc *known, u32 tgid,
+						  u64 start_ns)
+{
+	struct py_proc *copy;
+
+	if (bpf_map_update_elem(&py_procs, &tgid, known, BPF_ANY))
+		return NULL;
+	copy = bpf_map_lookup_elem(&py_procs, &tgid);
+	if (!copy)
+		return NULL;
+	copy->start_ns = start_ns;
+	/* Another ident, so the child's names are sent again: see docs/decisions.md. */
+	copy->ident = (start_ns ^ (u64)tgid << 32) | 1;
+	copy->ticks = 0;
+	copy->main_thread = 0;
+	if (cfg_filter.any && !cfg_filter.children)
+		copy->unselected &= ~UNSELECTED_PID;
+	return copy;
+}
+
+/*
+ * Copy the parent's entry to the child, with another identity, and send a RAW_FORK. The record does
+ * not end a long wait (wakeup_new()): the child's first own code object does. To wake user space
+ * takes several times as long as all else here.
+ */
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	struct raw_lifecycle ev = { .h = { .kind = RAW_FORK, .tgid = child->tgid } };
-	u32 parent_tgid = parent->tgid, tgid = child->tgid, *watch;
-	struct py_proc *known, copy;
+	u32 parent_tgid = parent->tgid, tgid = child->tgid;
+	const struct py_proc *known, *copy;
 
 	if (parent_tgid == tgid)
 		return 0;	/* a thread, not a process */
-	watch = bpf_map_lookup_elem(&watched, &parent_tgid);
-	if (watch && *watch == WATCH_CHILDREN) {
-		if (bpf_map_update_elem(&watched, &tgid, watch, BPF_ANY))
-			count_one(CNT_PROCS_FULL);
-	} else if (!cfg_all) {
+	if (!cfg_all && !watch_child(parent_tgid, tgid))
 		return 0;
-	}
-	ev.parent_tgid = parent_tgid;
-	ev.h.start_ns = child->start_boottime;
 	known = bpf_map_lookup_elem(&py_procs, &parent_tgid);
 	if (!known || known->state == PY_PROC_OTHER)
 		return 0;
-	copy = *known;
-	copy.start_ns = ev.h.start_ns;
-	copy.ticks = 0;
-	copy.main_thread = 0;
-	/* Another ident, so the child's names are sent again: see docs/decisions.md. */
-	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
-	if (cfg_filter.any && !fork_inherits(&copy, parent, child))
+	if (cfg_filter.any && !fork_inherits(known, parent, child))
 		return 0;
-	if (copy.state == PY_PROC_UNSEEN) {
-		bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY);
+	ev.h.start_ns = child->start_boottime;
+	copy = copy_entry(known, tgid, ev.h.start_ns);
+	if (known->state == PY_PROC_UNSEEN)
 		return 0;
-	}
-	if (bpf_map_update_elem(&py_procs, &tgid, &copy, BPF_ANY))
-		count_one(CNT_PROCS_FULL);
-	else
+	if (copy) {
 		ev.admitted = 1;
-	if (cfg_native && ev.admitted)
+		ev.ident = copy->ident;
+	} else {
+		count_one(CNT_PROCS_FULL);
+	}
+	if (cfg_native && copy)
 		inherit_place(parent_tgid, tgid);
-	if (cfg_async && ev.admitted)
-		inherit_async(parent_tgid, tgid, copy.start_ns);
-	ev.ident = copy.ident;
+	if (cfg_async && copy)
+		inherit_async(parent_tgid, tgid, ev.h.start_ns);
+	ev.parent_tgid = parent_tgid;
 	ev.ns_tgid = task_ns_pid(child);
 	ev.other_cgroups = cgroups_of(parent) != cgroups_of(child);
 	/* Otherwise the child equals its parent, and its names come with its first samples. */
-	send_lifecycle(&ev, wakeup_new(wakeup_if(ev.other_cgroups || cfg_reads_begin)));
+	send_lifecycle(&ev, wakeup_if(ev.other_cgroups || cfg_reads_begin));
 	return 0;
 }
 
@@ -280,7 +312,7 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	struct py_proc *known;
 	bool is_tracked;
 
-	if (BPF_CORE_READ(p, signal, live.counter))
+	if (FIELD_BEHIND(p, signal, struct signal_struct, live.counter))
 		return 0;	/* other threads still run */
 	known = bpf_map_lookup_elem(&py_procs, &tgid);
 	is_tracked = known && known->state != PY_PROC_OTHER && known->state != PY_PROC_UNSEEN;
@@ -289,14 +321,14 @@ int BPF_PROG(on_exit, struct task_struct *p)
 	if (cfg_async)
 		bpf_map_delete_elem(&async_places, &tgid);
 	if (known) {
-		note_end(tgid, task_start_ns(p), known);
+		note_end(tgid, start_ns_of(p), known);
 		bpf_map_delete_elem(&py_procs, &tgid);
 	}
 	if (!bpf_map_delete_elem(&watched, &tgid))
 		is_tracked = true;
 	if (!is_tracked)
 		return 0;
-	ev.h.start_ns = task_start_ns(p);
+	ev.h.start_ns = start_ns_of(p);
 	/* Its memory is gone: nothing can be read any more. */
 	send_lifecycle(&ev, wakeup_if(false));
 	return 0;

@@ -117,16 +117,17 @@ static __always_inline u8 judge_exec(const struct task_struct *task, const u8 co
 }
 
 /*
- * Returns true if a child may get copy, which is a copy of its parent's entry: unless the parent
- * was not judged or the child is in another cgroup, the verdict is the same for both. If false, the
- * child is judged at its first tick.
+ * Returns true if a child may get a copy of its parent's entry, known, without UNSELECTED_PID if
+ * children of those are not excluded: unless the parent was not judged or the child is in another
+ * cgroup, the verdict is the same for both. If false, the child is judged at its first tick.
  */
-static __always_inline bool fork_inherits(struct py_proc *copy, const struct task_struct *parent,
+static __always_inline bool fork_inherits(const struct py_proc *known,
+					  const struct task_struct *parent,
 					  const struct task_struct *child)
 {
-	if (!cfg_filter.children)
-		copy->unselected &= ~UNSELECTED_PID;
-	if (copy->unselected & UNDECIDED || (copy->state == PY_PROC_UNSEEN && !copy->unselected))
+	u8 not = cfg_filter.children ? known->unselected : known->unselected & ~UNSELECTED_PID;
+
+	if (not & UNDECIDED || (known->state == PY_PROC_UNSEEN && !not))
 		return false;
 	return !cfg_filter.cgroups || cgroups_of(parent) == cgroups_of(child);
 }

@@ -4,7 +4,9 @@
 
 ns of the programs that follow execs, forks, exits and new names, by the kernel's own count (bpf_stats), and
 us of CPU of tachbpf and its workers, all for each exec. A storm is started by a shell, which is no Python, or
-by a Python, whose forks are recorded until they execute something. BEFORE: another tachbpf, measured in turn.
+by a Python, whose forks are recorded until they execute something. And on_fork() and on_exit() cold: a Python
+reads 64 MiB and forks, after a pause of 50 ms, or of 1.5 s, when on a quiet machine user space has begun to look
+less often. BEFORE: another tachbpf, measured in turn.
 """
 import argparse
 import contextlib
@@ -35,6 +37,25 @@ FROM_PYTHON = """
 import os, sys
 for i in range(int(sys.argv[1])):
     os.waitpid(os.posix_spawn(sys.argv[2], sys.argv[2:], os.environ), 0)
+"""
+
+COLD = ("on_fork", "on_exit")
+COLD_PAUSES = {0.05: 40, 1.5: 8}        # s between two forks -> how many
+COLD_AIM_US = 10
+COLD_PYTHON = """
+import os, sys
+memory = bytearray(64 << 20)
+print("ready", flush=True)
+for line in sys.stdin:
+    for _ in range(2):
+        memory.count(1)
+    print("cold", flush=True)
+    sys.stdin.readline()
+    pid = os.fork()
+    if not pid:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    print("done", flush=True)
 """
 
 
@@ -96,11 +117,101 @@ def say(name, rows):
           flush=True)
 
 
+def bench_storms(programs, tools, args, scratch):
+    for program, argv in programs.items():
+        for spawner in ("shell", "python"):
+            count = args.count if program == "true" else args.count // 5
+            rows = {name: [] for name in tools}
+            for _ in range(args.rounds):
+                for name, tool in tools.items():
+                    rows[name].append(measure(tool, spawner, list(map(str, argv)), count, scratch))
+            print(f"\n{program}, started by a {spawner}: {count} execs a round "
+                  f"(aim: on_exec <= {AIMS_US[program]} us)")
+            for name in tools:
+                say(name, rows[name])
+
+
+def counters_of(pid):
+    """name of a program -> its file in fdinfo, which is quicker than bpftool."""
+    names = {i: name for i, (name, _, _) in programs_of(pid).items() if name in COLD}
+    found = {}
+    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
+        with contextlib.suppress(OSError):
+            text = info.read_text()
+            for i in re.findall(r"^prog_id:\s*(\d+)$", text, re.M):
+                if int(i) in names and "run_cnt:" in text:      # its links name it, too
+                    found[names[int(i)]] = info
+    return found
+
+
+def counted(info):
+    """(runs, ns)"""
+    text = info.read_text()
+    return [int(re.search(rf"^{field}:\s*(\d+)$", text, re.M)[1]) for field in ("run_cnt", "run_time_ns")]
+
+
+def answer(target, expected):
+    target.stdin.write("\n")
+    target.stdin.flush()
+    assert target.stdout.readline() == f"{expected}\n"
+
+
+def cold_runs(target, counters, pause_s, count):
+    """name -> us of each run that had the time between two readings for itself."""
+    found = {name: [] for name in counters}
+    for _ in range(count):
+        time.sleep(pause_s)
+        answer(target, "cold")
+        before = {name: counted(info) for name, info in counters.items()}
+        answer(target, "done")
+        for name, info in counters.items():
+            runs, ns = counted(info)
+            if runs == before[name][0] + 1:
+                found[name].append((ns - before[name][1]) / 1e3)
+    return found
+
+
+def measure_cold(tool, scratch):
+    """(pause, name) -> us of each run."""
+    os.environ["TACHBPF"] = str(tool)
+    found = {}
+    with subprocess.Popen(["/usr/bin/python3", "-S", "-E", "-c", COLD_PYTHON], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as target:
+        assert target.stdout.readline() == "ready\n"
+        with bpf_stats(), Recording(["-a", "-r", 99, "-o", scratch / "p", "--force", "--json"],
+                                    prefix=["nice", "-n", "-15"]) as recording:
+            recording.wait_recording()
+            time.sleep(1.5)             # the first names have been read
+            counters = counters_of(recording.process.pid)
+            for pause_s, count in COLD_PAUSES.items():
+                for name, us in cold_runs(target, counters, pause_s, count).items():
+                    found[pause_s, name] = us
+            succeeded(recording.stop())
+        target.stdin.close()
+    return found
+
+
+def bench_cold(tools, rounds, scratch):
+    print(f"\ncold: a Python reads 64 MiB and forks, us a run (aim: on_fork <= {COLD_AIM_US} us)\n"
+          f"  {'':34}{'least':>9}{'median':>9}{'mean':>9}")
+    found = {name: [] for name in tools}
+    for _ in range(rounds):
+        for name, tool in tools.items():
+            found[name].append(measure_cold(tool, scratch))
+    for pause_s, part in sorted(found["after"][0]):
+        for name in tools:
+            us = [one for row in found[name] for one in row[pause_s, part]]
+            if us:
+                print(f"  {f'{name} {part}, each {pause_s} s':34}{min(us):9.2f}{statistics.median(us):9.2f}"
+                      f"{statistics.mean(us):9.2f}   {len(us)} runs", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("before", nargs="?", type=Path, help="another tachbpf")
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=("storms", "cold"))
     args = parser.parse_args()
     if os.geteuid() != 0:
         raise SystemExit("bench: needs root: sudo make bench-exec")
@@ -112,17 +223,10 @@ def main():
     print(f"tachbpf bench of execs on {online_cpus()} CPUs, kernel {os.uname().release}: us an exec with -a, "
           "least and median of rounds")
     with tempfile.TemporaryDirectory(prefix="tachbpf-bench-", dir="/tmp") as scratch:
-        for program, argv in programs.items():
-            for spawner in ("shell", "python"):
-                count = args.count if program == "true" else args.count // 5
-                rows = {name: [] for name in tools}
-                for _ in range(args.rounds):
-                    for name, tool in tools.items():
-                        rows[name].append(measure(tool, spawner, list(map(str, argv)), count, Path(scratch)))
-                print(f"\n{program}, started by a {spawner}: {count} execs a round "
-                      f"(aim: on_exec <= {AIMS_US[program]} us)")
-                for name in tools:
-                    say(name, rows[name])
+        if args.only != "storms":
+            bench_cold(tools, args.rounds, Path(scratch))
+        if args.only != "cold":
+            bench_storms(programs, tools, args, Path(scratch))
 
 
 if __name__ == "__main__":

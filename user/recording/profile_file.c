@@ -58,8 +58,9 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
  * ---- profiles whose file and journal are open ----
  *
  * There may be more profiles than descriptors: the least recently written ones are closed, and
- * reopened when they are written. The list is ordered from the most to the least recently used; a
- * file that the user has named always stays open and is not in it.
+ * reopened when they are written. A file that processes share is written once in a while, and
+ * outlives all of them, so few of these are open at a time. Both lists are ordered from the most to
+ * the least recently used; a file that the user has named always stays open and is in none.
  *
  * While a profile is closed, its journal is not locked: the lock on the recording's directory shows
  * `tachbpf recover` that it is still being written.
@@ -76,11 +77,20 @@ int profile_file_begin(struct profile_file *f, struct sink *sink,
 #define OPEN_MAX_CNT 256
 #endif
 #define OPEN_SHARE (2 * PROFILE_FDS)
+/* Of these, files that processes share. */
+#define SHARED_OPEN_MAX_CNT 8
+
+static struct open_files *open_list(struct profile_file *f)
+{
+	struct recording *r = f->recording;
+
+	return f->meta.tgid ? &r->open : &r->shared_open;
+}
 
 /* The caller will close it for good. Not an error if it is not in the list. */
 static void open_files_remove(struct profile_file *f)
 {
-	struct open_files *list = &f->recording->open;
+	struct open_files *list = open_list(f);
 
 	if (!f->listed)
 		return;
@@ -94,7 +104,7 @@ static void open_files_remove(struct profile_file *f)
 /* It was opened or used just now: it will be closed last. */
 static void open_files_add(struct profile_file *f)
 {
-	struct open_files *list = &f->recording->open;
+	struct open_files *list = open_list(f);
 
 	if (list->newest == f)
 		return;
@@ -107,9 +117,9 @@ static void open_files_add(struct profile_file *f)
 }
 
 /* All data was written to the kernel: nothing is lost by closing. */
-static void close_oldest(struct recording *r)
+static void close_oldest(struct open_files *list)
 {
-	struct profile_file *f = r->open.oldest;
+	struct profile_file *f = list->oldest;
 
 	open_files_remove(f);
 	if (f->journal_fd >= 0)
@@ -131,22 +141,26 @@ static int check_descriptors(int fd, const struct rlimit *lim)
 }
 
 /*
- * Closes others until there are descriptors for one more profile. 0, or -errno (-EMFILE: too few
- * are left although all are closed).
+ * Closes others until there are descriptors for f. 0, or -errno (-EMFILE: too few are left although
+ * all are closed).
  */
-static int open_files_make_room(struct recording *r)
+static int open_files_make_room(struct profile_file *f)
 {
 	struct rlimit lim = { .rlim_cur = RLIM_INFINITY };
+	struct recording *r = f->recording;
+	struct open_files *own = &r->open, *shared = &r->shared_open;
 	rlim_t most = OPEN_MAX_CNT;
 	int err;
 
 	getrlimit(RLIMIT_NOFILE, &lim);
 	if (most > lim.rlim_cur / OPEN_SHARE)
 		most = lim.rlim_cur / OPEN_SHARE;
-	while (r->open.cnt && r->open.cnt >= most)
-		close_oldest(r);
-	while ((err = check_descriptors(r->dirfd, &lim)) == -EMFILE && r->open.cnt)
-		close_oldest(r);
+	while (!f->meta.tgid && shared->cnt >= SHARED_OPEN_MAX_CNT)
+		close_oldest(shared);
+	while (own->cnt + shared->cnt && own->cnt + shared->cnt >= most)
+		close_oldest(own->cnt ? own : shared);
+	while ((err = check_descriptors(r->dirfd, &lim)) == -EMFILE && own->cnt + shared->cnt)
+		close_oldest(own->cnt ? own : shared);
 	return err;
 }
 
@@ -158,7 +172,7 @@ static int open_files_ready(struct profile_file *f)
 	int err;
 
 	if (f->fd < 0) {
-		err = open_files_make_room(r);
+		err = open_files_make_room(f);
 		if (err)
 			return err;
 		f->fd = output_reopen_file(r->dirfd, f->row->file, &f->was);
@@ -194,8 +208,10 @@ static int create_named(struct recording *r, struct row *row)
 }
 
 /* The file of a shared profile already has its name. */
-static int create_file(struct recording *r, struct row *row)
+static int create_file(struct profile_file *f)
 {
+	struct recording *r = f->recording;
+	struct row *row = f->row;
 	int dir, err;
 
 	if (row->named)
@@ -203,7 +219,7 @@ static int create_file(struct recording *r, struct row *row)
 	dir = recording_dir(r);
 	if (dir < 0)
 		return dir;
-	err = open_files_make_room(r);
+	err = open_files_make_room(f);
 	if (err)
 		return err;
 	recording_name_row(r, row);
@@ -300,7 +316,7 @@ int profile_file_create(struct profile_file *f, const struct profile_tables *tab
 	};
 	struct sink *sink;
 
-	f->fd = create_file(r, f->row);
+	f->fd = create_file(f);
 	if (f->fd < 0) {
 		f->err = f->fd;
 		f->row->file[0] = '\0';

@@ -80,7 +80,7 @@ struct named_file {
 	struct output_file json;	/* its FILE.json, to be written at the end; fd -1: none */
 };
 
-/* profile_file.c: profiles with open files, by their last use. */
+/* profile_file.c: profiles whose files are open, by their last use. */
 struct open_files {
 	struct profile_file *newest, *oldest;
 	size_t cnt;
@@ -117,7 +117,7 @@ struct recording {
 	struct u64map names;		/* tgid, or hash of a merged file's comm -> files so far */
 	size_t file_cnt;
 	uint64_t bytes;			/* in the profiles' files, as of the last flush of each */
-	struct open_files open;
+	struct open_files open, shared_open;	/* shared_open: of merged files */
 	struct buf late_files;		/* memory_file.c */
 	struct link *busy;		/* struct observed: those that on_tick() visits */
 	struct u64map live;		/* tgid -> struct observed */

@@ -11,7 +11,7 @@ import time
 import pytest
 
 import cgroups
-from processes import kill, online_cpus
+from processes import family, kill, online_cpus
 from recording import Recording, succeeded, tachbpf
 from summary import tach_files
 from target import Target
@@ -148,6 +148,44 @@ def test_two_thousand_idle_processes_and_few_descriptors(python, out, oracle):
     for profile in oracle.load(*tach_files(out / "p")):
         row, = [r for r in rows if r["file"] == os.path.basename(profile.path)]
         assert profile.replayed == row["samples"]
+
+
+JOBS = 60
+# Each is another program, so each has a file of its own, which other processes of that program would share.
+MANY_JOBS = f"""
+import os, subprocess, sys
+for i in range({JOBS}):
+    job = os.path.join(sys.argv[1], f"job{{i}}.py")
+    with open(job, "w") as f:
+        f.write("for i in range(200000): pass")
+    subprocess.run([sys.executable, "-S", "-E", job], check=True)
+print("done", flush=True)
+sys.stdin.read()
+"""
+
+
+def descriptors(pid):
+    """Of the profiler and all its workers."""
+    return sum(len(os.listdir(f"/proc/{one}/fd")) for one in family(pid))
+
+
+def test_descriptors_do_not_follow_the_dead(python, scratch, out):
+    """Eight files that processes share are open, of two descriptors, and none for a process that has ended."""
+    jobs = subprocess.Popen(python.command("-S", "-c", MANY_JOBS, scratch), stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        with Recording(["-p", jobs.pid, "--children", "-r", 999, "--json", "-o", out / "p"]) as recording:
+            recording.wait_recording()
+            before = descriptors(recording.process.pid)
+            assert jobs.stdout.readline() == "done\n"
+            after = descriptors(recording.process.pid)
+            summary = succeeded(recording.stop()).summary
+    finally:
+        kill(jobs)
+    shared = [row for row in summary["processes"] if row.get("merged") and row["file"]]
+    assert len(shared) >= JOBS / 2      # a slow one has lived for a second, and has its own
+    # a worker may have started meanwhile
+    assert after <= before + 8 * 2 + 8, (before, after)
 
 
 # ---- memory ----

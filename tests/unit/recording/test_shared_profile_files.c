@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * test_shared_profile_files.c - short-lived processes without end, with ever other commands: what
- * the files that they share keep in memory is bounded. The limits are small here.
+ * the files that they share keep in memory, and how many are open, is bounded. The limits of memory
+ * are small here.
  */
 #define MEMBERS_MAX 40
 #define FRAMES_MAX 200
@@ -9,11 +10,14 @@
 #define ALL_FRAMES_MAX 400
 #include "user/recording/shared_profile_files.c"
 
+#include <dirent.h>
 #include <time.h>
 
 #include "tests/unit/resolve/fake_code.h"
 
 #define CODES 40
+/* Eight files with their journals are open; and the rows of ended processes are on disk. */
+#define OPEN_MAX_FDS (8 * 2 + 1)
 
 static struct fake_codes fake;
 static char dir[] = "/tmp/tachbpf-test-XXXXXX";
@@ -65,6 +69,17 @@ static size_t sum_of(size_t (*count)(const struct group *g))
 	return sum;
 }
 
+static int open_fds(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int cnt = 0;
+
+	while (readdir(d))
+		cnt++;
+	closedir(d);
+	return cnt;
+}
+
 /* On a slow machine one may have got a file of its own. */
 static void count_processes(void *ctx, const struct row *row)
 {
@@ -81,22 +96,26 @@ static void run(int processes, int commands, uint32_t samples)
 	struct capture_counts counts = { .bpf = (uint64_t[CNT_MAX]){ 0 } };
 	char command[64];
 	size_t cnt = 0;
-	int i;
+	int i, fds;
 
 	recording = recording_new(&args);
 	assert_non_null(recording);
 	observer = recording_observer(recording);
 	fake_codes_in_self(&fake, CODES);
+	live(99, "python3", 1);		/* starts the reader of memory */
+	fds = open_fds();
 	for (i = 0; i < processes; i++) {
 		snprintf(command, sizeof(command), "python3 -m number%d", i % commands);
 		live(100 + i, command, samples);
 		assert_true(sum_of(members_of) <= ALL_MEMBERS_MAX);
 		assert_true(sum_of(frames_of) <= ALL_FRAMES_MAX + FRAMES_MAX);
+		assert_true(open_fds() - fds <= OPEN_MAX_FDS);
 	}
 	assert_int_equal(recording_finish(recording, &counts), 0);
 	recording_each_row(recording, count_processes, &cnt);
-	assert_int_equal(cnt, processes);	/* each is in some file */
+	assert_int_equal(cnt, processes + 1);	/* each is in some file */
 	recording_free(recording);
+	assert_true(open_fds() <= fds);
 	fake_codes_free(&fake);
 }
 
