@@ -781,7 +781,7 @@ struct raw_offcpu_scan {
 	abi_u64 time_ns;
 	abi_u64 start_ns;	/* start_boottime of the process */
 	abi_u64 thread_pointer;
-	abi_u64 switches;	/* how often the thread has left a CPU */
+	abi_u64 switches;	/* how often the thread has left a CPU, or executed a program */
 	abi_u64 left_ns;	/* of one that is off-CPU: when it left its CPU (CLOCK_MONOTONIC,
 				 * to some ms); 0: unknown */
 	abi_u64 sp, args[2];	/* its stack pointer; first arguments of its system call */

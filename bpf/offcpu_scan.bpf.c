@@ -30,7 +30,8 @@ int on_task(struct task_iter *ctx)
 	a.time_ns = bpf_ktime_get_ns();
 	a.start_ns = task_start_ns(task);
 	a.thread_pointer = thread_pointer_of(task);
-	a.switches = task->nvcsw + task->nivcsw;
+	/* One that executes a program meanwhile has not stood still, even if it left no CPU. */
+	a.switches = task->nvcsw + task->nivcsw + (task->self_exec_id << 32);
 	a.tgid = tgid;
 	a.tid = task->pid;
 	a.nr_threads = BPF_CORE_READ(task, signal, nr_threads);

@@ -132,6 +132,7 @@ static void filter_free(struct capture *s)
 }
 
 const struct source_ops capture_filter_source = {
+	.scans = true,
 	.configure = filter_configure,
 	.load = filter_load,
 	.free = filter_free,

@@ -202,6 +202,7 @@ static void wait_free(struct capture *s)
 }
 
 const struct source_ops capture_wait_source = {
+	.scans = true,
 	.configure = wait_configure,
 	.start = wait_start,
 	.pause = wait_pause,

@@ -11,8 +11,21 @@
 
 struct tachbpf_bpf;
 
-/* As tachbpf_bpf__open(): NULL with errno on failure. Free it by tachbpf_bpf__destroy(). */
+/*
+ * As tachbpf_bpf__open(): NULL with errno on failure. Free it by tachbpf_bpf__destroy(). Open the
+ * next one only after this one was loaded or freed.
+ */
 struct tachbpf_bpf *skeleton_open(void);
+
+/*
+ * Leaves out all programs but the one that lists threads, and all maps that neither it nor user
+ * space needs: for a capture that only scans. Hash maps take memory only for what is in them. Call
+ * it when everything else is set.
+ */
+void skeleton_keep_scan(struct tachbpf_bpf *skel);
+
+/* As tachbpf_bpf__load(). Returns 0 or -errno. */
+int skeleton_load(struct tachbpf_bpf *skel);
 
 /*
  * Searches for the direct map: 2 us for each GiB of memory, at most 25 ms. skel: its programs are

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kernel_types.h - those of the kernel's types that the BPF programs name, as BTF of their own.
+ *
+ * For each type that a program names libbpf looks at all types of the kernel, which has 130,000:
+ * half of the time that loading takes. So they are looked at once, for all names, and libbpf gets
+ * what was found: some hundred types.
+ */
+#ifndef TACHBPF_KERNEL_TYPES_H
+#define TACHBPF_KERNEL_TYPES_H
+
+#include "base/util.h"
+
+struct btf;
+
+/*
+ * Appends BTF to *out, for libbpf's relocations: the types of the kernel with a name of one of the
+ * programs' types, and what they contain. What they point to is left out. A type whose id programs
+ * use keeps its id; all others have new ones. kernel: len bytes of BTF. Returns 0, -EINVAL or
+ * -ENOMEM.
+ */
+int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs, struct buf *out);
+
+/* The same for the running kernel. Returns 0 or -errno: libbpf has to look by itself. */
+int kernel_types_pick_running(const struct btf *programs, struct buf *out);
+
+#endif
