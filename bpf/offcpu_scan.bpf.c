@@ -8,8 +8,13 @@
  */
 #include "wait_slots.bpf.h"
 
+/* In an object of its own, user space tells the kernel what the program is. */
+#ifndef SCAN_SECTION
+#define SCAN_SECTION "?iter/task"
+#endif
+
 /* Write a struct raw_offcpu_scan for one thread; of an off-CPU one also its wait slot. */
-SEC("?iter/task")
+SEC(SCAN_SECTION)
 int on_task(struct task_iter *ctx)
 {
 	struct task_struct *task = ctx->task;

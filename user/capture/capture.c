@@ -286,7 +286,7 @@ static int load_all(struct capture *s)
 {
 	int i, err = 0;
 
-	s->skel = skeleton_open();
+	s->skel = capture_only_scans(s) ? skeleton_open_scan() : skeleton_open();
 	if (!s->skel)
 		return -errno;
 	EACH_SOURCE(i, err, configure)

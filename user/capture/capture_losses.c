@@ -44,7 +44,6 @@ static void losses_free(struct capture *s)
 }
 
 const struct source_ops capture_losses_source = {
-	.scans = true,
 	.configure = losses_configure,
 	.load = losses_load,
 	.free = losses_free,

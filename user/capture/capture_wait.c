@@ -28,8 +28,8 @@ static bool may_repeat_stacks(const struct capture *s)
 	       !s->mode->exceptions && !s->args.kernel && !s->args.native && !s->args.async;
 }
 
-/* The scheduler programs are attached later, in wait_start(). */
-static int wait_configure(struct capture *s)
+/* A scan has only its own. The scheduler programs are attached later, in wait_start(). */
+static void choose_programs(struct capture *s)
 {
 	struct bpf_program *const scheduler[] = {
 		s->skel->progs.on_switch, s->skel->progs.on_wakeup,
@@ -41,6 +41,16 @@ static int wait_configure(struct capture *s)
 		bpf_program__set_autoattach(scheduler[i], false);
 	}
 	bpf_program__set_autoload(s->skel->progs.on_task, s->mode->waits);
+	if (!s->mode->waits)
+		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
+	if (!s->mode->memory)
+		bpf_map__set_max_entries(s->skel->maps.gc_slots, 1);
+}
+
+static int wait_configure(struct capture *s)
+{
+	if (!capture_only_scans(s))
+		choose_programs(s);
 	bpf_program__set_autoattach(s->skel->progs.on_task, false);
 	s->skel->rodata->cfg_scan_only = s->mode->scan_only;
 	s->skel->rodata->cfg_gc_stats = s->mode->memory;
@@ -49,10 +59,6 @@ static int wait_configure(struct capture *s)
 	s->skel->rodata->cfg_exceptions = s->mode->exceptions;
 	s->skel->rodata->cfg_kernel_stacks = s->args.kernel;
 	s->skel->rodata->cfg_stamps = may_repeat_stacks(s);
-	if (!s->mode->waits)
-		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
-	if (!s->mode->memory)
-		bpf_map__set_max_entries(s->skel->maps.gc_slots, 1);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 /* Types of this name keep their ids: kernel_words() in bpf/kcompat.bpf.h. */
 #define BY_ID "pt_regs"
 #define BY_ID_MAX 8
+#define TASK_ITERATOR "bpf_iter_task"
 
 /* Since kernel 6.0; older headers lack it. */
 #define KIND_ENUM64 19
@@ -46,6 +47,7 @@ struct pick {
 	uint32_t *picked;	/* picked_cnt ids, as they were found */
 	uint32_t picked_cnt;
 	uint32_t by_id[BY_ID_MAX], by_id_cnt;	/* of these, those that keep their ids */
+	uint32_t task_iterator;
 };
 
 /* Of a type that was picked and has no new id yet. */
@@ -211,6 +213,8 @@ static void add_named(struct pick *p)
 		const struct btf_type *t = type_of(p, id);
 		const char *s = string_at(p, t->name_off);
 
+		if (btf_is_func(t) && !strcmp(s, TASK_ITERATOR))
+			p->task_iterator = id;
 		if (!(KIND(btf_kind(t)) & NAMED_KINDS) || !*s || !find_name(p, s, strlen(s))->at)
 			continue;
 		add(p, id);
@@ -354,7 +358,8 @@ static int put_all(struct pick *p, struct buf *out)
 	return err;
 }
 
-int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs, struct buf *out)
+int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs, struct buf *out,
+		      uint32_t *task_iterator)
 {
 	struct pick p = { 0 };
 	int err = read_header(&p, kernel, len);
@@ -370,6 +375,7 @@ int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs
 			add_parts(&p, type_of(&p, p.picked[i]));
 		err = put_all(&p, out);
 	}
+	*task_iterator = p.task_iterator;
 	free(p.at);
 	free(p.names);
 	free(p.new_ids);
@@ -400,7 +406,8 @@ static void *map_file(int fd, size_t len)
 	return MAP_FAILED;
 }
 
-int kernel_types_pick_running(const struct btf *programs, struct buf *out)
+int kernel_types_pick_running(const struct btf *programs, struct buf *out,
+			      uint32_t *task_iterator)
 {
 	int fd = open("/sys/kernel/btf/vmlinux", O_RDONLY | O_CLOEXEC);
 	struct stat st;
@@ -418,7 +425,7 @@ int kernel_types_pick_running(const struct btf *programs, struct buf *out)
 	close(fd);
 	if (err)
 		return err;
-	err = kernel_types_pick(map, (size_t)st.st_size, programs, out);
+	err = kernel_types_pick(map, (size_t)st.st_size, programs, out, task_iterator);
 	munmap(map, (size_t)st.st_size);
 	return err;
 }

@@ -16,12 +16,15 @@ struct btf;
 /*
  * Appends BTF to *out, for libbpf's relocations: the types of the kernel with a name of one of the
  * programs' types, and what they contain. What they point to is left out. A type whose id programs
- * use keeps its id; all others have new ones. kernel: len bytes of BTF. Returns 0, -EINVAL or
- * -ENOMEM.
+ * use keeps its id; all others have new ones. kernel: len bytes of BTF. *task_iterator: the kernel's
+ * id of the function bpf_iter_task(), which task iterators attach to; 0: it has none. Returns 0,
+ * -EINVAL or -ENOMEM.
  */
-int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs, struct buf *out);
+int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs, struct buf *out,
+		      uint32_t *task_iterator);
 
 /* The same for the running kernel. Returns 0 or -errno: libbpf has to look by itself. */
-int kernel_types_pick_running(const struct btf *programs, struct buf *out);
+int kernel_types_pick_running(const struct btf *programs, struct buf *out,
+			      uint32_t *task_iterator);
 
 #endif

@@ -18,9 +18,14 @@ struct tachbpf_bpf;
 struct tachbpf_bpf *skeleton_open(void);
 
 /*
- * Leaves out all programs but the one that lists threads, and all maps that neither it nor user
- * space needs: for a capture that only scans. Hash maps take memory only for what is in them. Call
- * it when everything else is set.
+ * The same for a capture that only scans: it has only the program that lists threads, and fewer
+ * maps. Members for the others are NULL.
+ */
+struct tachbpf_bpf *skeleton_open_scan(void);
+
+/*
+ * Leaves out what a capture that only scans does not need, and has hash maps take memory only for
+ * what is in them. Call it when everything else is set.
  */
 void skeleton_keep_scan(struct tachbpf_bpf *skel);
 
