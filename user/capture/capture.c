@@ -110,8 +110,12 @@ static int size_ring(struct capture *s)
 	/* Events come in bursts, whatever the rate of ticks is. */
 	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
 	uint32_t bytes = memory_need_ring(libbpf_num_possible_cpus(), rate);
+	uint32_t least = RING_BYTES_MIN;
 
-	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
+	/* No program writes to it in a scan. */
+	if (capture_only_scans(s))
+		bytes = least = (uint32_t)sysconf(_SC_PAGESIZE);
+	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, least);
 	if (!bytes)
 		return -ENOMEM;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
