@@ -40,6 +40,7 @@ int on_task(struct task_iter *ctx)
 	a.tgid = tgid;
 	a.tid = task->pid;
 	a.nr_threads = BPF_CORE_READ(task, signal, nr_threads);
+	bpf_probe_read_kernel(a.comm, sizeof(a.comm), task->comm);
 	a.sysno = RAW_SYSNO_NONE;
 	slot = slot_of(task->pid);
 	if (task->on_cpu || !slot)

@@ -13,6 +13,7 @@
 #include "capture/capture_state.h"
 #include "capture/offcpu_scan.h"
 #include "capture/proc_table.h"
+#include "resolve/process.h"
 #include "tachbpf.skel.h"
 
 /* Of a scan that alone sees off-CPU threads: one that runs meanwhile is tried again. */
@@ -111,11 +112,15 @@ static void take_scanned(void *ctx, const struct raw_offcpu_scan *thread, void *
 {
 	struct capture *s = ((struct scan *)ctx)->capture;
 	const struct raw_head *head = data;
+	struct tracked *t;
 
 	if (len < sizeof(*head))
 		return;
 	if (s->mode->scan_only && raw_wait_is_held(thread->sysno) && thread->left_ns)
 		u64map_put(&s->held_since, thread->tid, (void *)thread->left_ns);
+	t = lifecycle_find(&s->life, (pid_t)thread->tgid);
+	if (t && t->process)
+		process_say_comm(t->process, thread->tid, (const char *)thread->comm);
 	if (head->h.kind != RAW_SWITCH_OUT || !s->mode->need_status ||
 	    head->status & s->mode->need_status)
 		capture_take(s, data, len);

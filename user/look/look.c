@@ -28,7 +28,7 @@
 #define FIND_MS 5000
 /* Waits of a millisecond or more become events; so waits that the scan finds must be longer. */
 #define RATE_HZ 999
-#define SCANNED_MS 3
+#define SCANNED_MS 2
 /* How often threads that have moved on are walked again. */
 #define AGAIN_MAX 2
 
