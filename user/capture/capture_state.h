@@ -85,7 +85,7 @@ struct capture {
  * for the part. Results are 0, or -errno after logging.
  */
 struct source_ops {
-	bool scans;	/* also a part of a capture that only scans; the others are left out there */
+	bool scans;	/* a part of captures that only scan, too; they have no others */
 	/* Before the BPF programs are loaded: chooses programs, their settings, the maps' sizes. */
 	int (*configure)(struct capture *s);
 	/* The programs are loaded, but not attached yet. Logs nothing. */

@@ -358,8 +358,9 @@ static int put_all(struct pick *p, struct buf *out)
 	return err;
 }
 
-int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs, struct buf *out,
-		      uint32_t *task_iterator)
+/* As kernel_types_pick_running(). kernel: len bytes of BTF. Returns 0, -EINVAL or -ENOMEM. */
+static int kernel_types_pick(const void *kernel, size_t len, const struct btf *programs,
+			     struct buf *out, uint32_t *task_iterator)
 {
 	struct pick p = { 0 };
 	int err = read_header(&p, kernel, len);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * skeleton.c - see skeleton.h. libbpf reads the kernel's types from a file in memory, which has only
- * those that the programs name (kernel_types.h). The BPF side tries a base of the direct map; this
- * says which ones, and what is there.
+ * skeleton.c - see skeleton.h. libbpf reads the kernel's types from a file in memory, which has
+ * only those that the programs name (kernel_types.h). The BPF side tries a base of the direct map;
+ * this says which ones, and what is there.
  */
 #include "capture/skeleton.h"
 

@@ -27,8 +27,9 @@ void process_say_comm(struct process *p, uint32_t tid, const char *comm)
 }
 
 /*
- * Reads a new thread's name from /proc, unless it was said; later changes come as RAW_RENAME. The first thread has the
- * name of the process. Only the first THREAD_NAMES_MAX threads of a process are read.
+ * Reads a new thread's name from /proc, unless it was said; later changes come as RAW_RENAME. The
+ * first thread has the name of the process. Only the first THREAD_NAMES_MAX threads of a process
+ * are read.
  */
 static void read_thread_name(struct process *p, uint32_t tid)
 {
