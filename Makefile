@@ -102,9 +102,11 @@ LIB_SRC := $(call without_native,$(wildcard user/*/*.c user/*/*/*.c))
 ELF_PROGRAM := $(if $(filter 0,$(NATIVE)),,$(O)/tachbpf-elf)
 PROGRAMS := $(O)/tachbpf $(if $(filter 0,$(AGENT)),,$(O)/tachbpf-agent) $(ELF_PROGRAM)
 LIB_OBJ := $(LIB_SRC:%.c=$(O)/%.o)
-# One object: see bpf/tachbpf.bpf.c.
-BPF_OBJ := $(O)/bpf/tachbpf.bpf.o
-BPF_SRC := $(filter-out bpf/tachbpf.bpf.c,$(wildcard bpf/*.bpf.c))
+# One object, see bpf/tachbpf.bpf.c; and a part of it, see bpf/scan.bpf.c.
+BPF_OBJECTS := tachbpf scan
+BPF_OBJ := $(BPF_OBJECTS:%=$(O)/bpf/%.bpf.o)
+BPF_SKEL := $(BPF_OBJECTS:%=$(O)/%.skel.h)
+BPF_SRC := $(filter-out $(BPF_OBJECTS:%=bpf/%.bpf.c),$(wildcard bpf/*.bpf.c))
 
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -169,7 +171,7 @@ endif
 
 # The skeleton is generated: whatever includes it must wait for it. That is the capture room,
 # and the doctor's trial.
-$(filter $(O)/user/capture/%,$(LIB_OBJ)) $(O)/user/doctor/doctor_trial.o: $(O)/tachbpf.skel.h
+$(filter $(O)/user/capture/%,$(LIB_OBJ)) $(O)/user/doctor/doctor_trial.o: $(BPF_SKEL)
 
 # Numbers of system calls, but for two that stand for how many there are.
 $(O)/syscall_names.inc:
@@ -189,7 +191,7 @@ $(O)/%.o: %.c
 	$(Q)$(CCACHE) $(CC) $(ALLFLAGS) -c -o $@ $<
 
 ifneq ($(GENERATED),)
-$(O)/tachbpf.skel.h: $(GENERATED)/$(ARCH)/tachbpf.skel.h
+$(BPF_SKEL): $(O)/%.skel.h: $(GENERATED)/$(ARCH)/%.skel.h
 	$(Q)install -D -m 644 $< $@
 else
 $(O)/%.bpf.o: %.bpf.c
@@ -197,13 +199,13 @@ $(O)/%.bpf.o: %.bpf.c
 	$(E) CLANG $<
 	$(Q)$(CCACHE) $(CLANG) $(BPFFLAGS) -c -o $@ $<
 
-$(O)/tachbpf.bpf.o: $(BPF_OBJ)
+$(BPF_OBJECTS:%=$(O)/%.bpf.o): $(O)/%.bpf.o: $(O)/bpf/%.bpf.o
 	$(E) GEN $@
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-$(O)/tachbpf.skel.h: $(O)/tachbpf.bpf.o
+$(BPF_SKEL): $(O)/%.skel.h: $(O)/%.bpf.o
 	$(E) GEN $@
-	$(Q){ echo '#include "bpf/abi.h"'; $(BPFTOOL) gen skeleton $< name tachbpf_bpf; } > $@
+	$(Q){ echo '#include "bpf/abi.h"'; $(BPFTOOL) gen skeleton $< name $*_bpf; } > $@
 endif
 
 # The kernel's walk, for user space: of threads that sleep and are read from outside.

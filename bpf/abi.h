@@ -792,7 +792,7 @@ struct raw_offcpu_scan {
 	abi_u64 time_ns;
 	abi_u64 start_ns;	/* start_boottime of the process */
 	abi_u64 thread_pointer;
-	abi_u64 switches;	/* how often the thread has left a CPU */
+	abi_u64 switches;	/* how often the thread has left a CPU, or executed a program */
 	abi_u64 left_ns;	/* of one that is off-CPU: when it left its CPU (CLOCK_MONOTONIC,
 				 * to some ms); 0: unknown */
 	abi_u64 sp, args[2];	/* its stack pointer; first arguments of its system call */
@@ -801,8 +801,9 @@ struct raw_offcpu_scan {
 	abi_u8 why;		/* enum raw_why; 0: the thread is on-CPU */
 	abi_u8 out_sent;	/* 1: its RAW_SWITCH_OUT was sent, or user space has walked it */
 	abi_u32 nr_threads;	/* of the process */
+	abi_u8 comm[COMM_BYTES];	/* the thread's; NUL-terminated, any bytes */
 };
-_Static_assert(sizeof(struct raw_offcpu_scan) == 80, "raw_offcpu_scan has no hidden padding");
+_Static_assert(sizeof(struct raw_offcpu_scan) == 96, "raw_offcpu_scan has no hidden padding");
 
 /*
  * Value of the map wait_slots: a thread that is off-CPU. Its index is the tid modulo the number

@@ -8,8 +8,13 @@
  */
 #include "wait_slots.bpf.h"
 
+/* In an object of its own, user space tells the kernel what the program is. */
+#ifndef SCAN_SECTION
+#define SCAN_SECTION "?iter/task"
+#endif
+
 /* Write a struct raw_offcpu_scan for one thread; of an off-CPU one also its wait slot. */
-SEC("?iter/task")
+SEC(SCAN_SECTION)
 int on_task(struct task_iter *ctx)
 {
 	struct task_struct *task = ctx->task;
@@ -30,10 +35,12 @@ int on_task(struct task_iter *ctx)
 	a.time_ns = bpf_ktime_get_ns();
 	a.start_ns = task_start_ns(task);
 	a.thread_pointer = thread_pointer_of(task);
-	a.switches = task->nvcsw + task->nivcsw;
+	/* One that executes a program meanwhile has not stood still, even if it left no CPU. */
+	a.switches = task->nvcsw + task->nivcsw + (task->self_exec_id << 32);
 	a.tgid = tgid;
 	a.tid = task->pid;
 	a.nr_threads = BPF_CORE_READ(task, signal, nr_threads);
+	bpf_probe_read_kernel(a.comm, sizeof(a.comm), task->comm);
 	a.sysno = RAW_SYSNO_NONE;
 	slot = slot_of(task->pid);
 	if (task->on_cpu || !slot)

@@ -19,14 +19,14 @@ $(O)/$(DIST).tar.xz: FORCE
 	$(Q)for arch in x86 arm64; do \
 		$(MAKE) --no-print-directory ARCH=$$arch O=$(O)/skeleton GENERATED= skeleton || exit 1; \
 		mkdir $(O)/dist/$(DIST)/generated/$$arch && \
-		cp $(O)/skeleton/$$([ $$arch = $(OWN_ARCH) ] || echo $$arch/)tachbpf.skel.h \
+		cp $(O)/skeleton/$$([ $$arch = $(OWN_ARCH) ] || echo $$arch/)*.skel.h \
 			$(O)/dist/$(DIST)/generated/$$arch || exit 1; \
 	done
 	$(E) TAR $@
 	$(Q)XZ_OPT=-T1 $(TAR) -C $(O)/dist -cJf $@ $(DIST)
 
 .PHONY: skeleton FORCE
-skeleton: $(O)/tachbpf.skel.h
+skeleton: $(BPF_SKEL)
 
 .PHONY: deb-deps rpm-deps
 deb-deps rpm-deps: %-deps:

@@ -37,9 +37,9 @@ REFUSED = {
     "agent": LIBBPF,
     "commands": LIBBPF,
 }
-SKELETON = "tachbpf.skel.h"
+SKELETONS = ("tachbpf.skel.h", "scan.skel.h")
 # Files that make generates: they are in no room.
-GENERATED = re.compile(r"tachbpf\.skel\.h|syscall_names\.inc")
+GENERATED = re.compile(r"(tachbpf|scan)\.skel\.h|syscall_names\.inc")
 # Who loads BPF programs: all that is in one room, and one more file.
 LOADERS = ("capture/", "doctor/doctor_trial.c")
 # Headers inside of which only these files may look.
@@ -53,7 +53,7 @@ INCLUDE = re.compile(r'\s*#\s*include\s*"([^"]*)"')
 def wrong_include(user, name, included):
     """What is wrong with an include in the file user/NAME; None: nothing."""
     room, target = name.split("/")[0], included.split("/")[0]
-    if included == SKELETON and not name.startswith(LOADERS):
+    if included in SKELETONS and not name.startswith(LOADERS):
         return f"{room} includes {included}: only {', '.join(LOADERS)} may load BPF programs"
     if included in PRIVATE and name not in PRIVATE[included]:
         return f"{included} is for {', '.join(PRIVATE[included])}"

@@ -145,6 +145,7 @@ struct task_struct {
 	struct sched_info sched_info;
 	unsigned long nvcsw, nivcsw;
 	u64 start_boottime;
+	u64 self_exec_id;
 	char comm[16];
 	struct task_struct *group_leader;
 	struct pid *thread_pid;

@@ -79,7 +79,7 @@ bench-reads: $(READ_COST) ## what a read of a target's memory costs at a tick, b
 	$(READ_COST) $(READ_COST).bpf.o 1
 
 .PHONY: bench-dump
-bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root)
+bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root; BENCHFLAGS="--before OTHER_TACHBPF")
 	$(BENCH)/bench_dump.py $(BENCHFLAGS)
 
 .PHONY: bench-tasks

@@ -3,7 +3,8 @@
 """make bench-dump: how long it takes to see what all threads of a process do, beside py-spy dump.
 
 The whole command, and what of it is the look: the time between the first and the last thing that is done to
-the target. The target's threads wait for a lock; py-spy stops it, tachbpf does not.
+the target. The target's threads wait for a lock; py-spy stops it, tachbpf does not. Beside another tachbpf (--before)
+in the same rounds.
 """
 import argparse
 import os
@@ -27,16 +28,16 @@ TACHBPF = os.environ["TACHBPF"]
 HUNG = HERE.parent / "e2e" / "targets" / "hung.py"
 
 
-def timed(argv, runs):
-    """(median ms, lines of the last output); (None, why)"""
-    took = []
+def timed(commands, runs):
+    """label -> (median ms, lines of the last output); (None, why). In turn: what else runs disturbs all alike."""
+    took, last = {}, {}
     for _ in range(runs):
-        begin = time.monotonic()
-        done = subprocess.run(argv, capture_output=True, text=True)
-        took.append(1e3 * (time.monotonic() - begin))
-        if done.returncode:
-            return None, done.stderr.strip()
-    return statistics.median(took), done.stdout.splitlines()
+        for label, argv in commands.items():
+            begin = time.monotonic()
+            last[label] = subprocess.run(argv, capture_output=True, text=True)
+            took.setdefault(label, []).append(1e3 * (time.monotonic() - begin))
+    return {label: (None, done.stderr.strip()) if done.returncode else
+            (statistics.median(took[label]), done.stdout.splitlines()) for label, done in last.items()}
 
 
 def say(label, threads, took, output):
@@ -51,6 +52,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--interpreter", default="system-3.11")
+    parser.add_argument("--before", help="another tachbpf to compare with")
     args = parser.parse_args()
     interpreter = {i.name: i for i in interpreters.discover()}[args.interpreter]
     with tempfile.TemporaryDirectory() as scratch:
@@ -60,11 +62,14 @@ def main():
                                       stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True)
             try:
                 target.stdout.readline()
-                say("tachbpf dump", threads, *timed([TACHBPF, "dump", str(target.pid)], args.runs))
+                commands = {"tachbpf dump": [TACHBPF, "dump", str(target.pid)]}
+                if args.before:
+                    commands["before"] = [args.before, "dump", str(target.pid)]
                 if spy:
-                    say("py-spy dump", threads, *timed([spy, "dump", "--pid", str(target.pid)], args.runs))
-                    say("py-spy --nonblocking", threads,
-                        *timed([spy, "dump", "--nonblocking", "--pid", str(target.pid)], args.runs))
+                    commands["py-spy dump"] = [spy, "dump", "--pid", str(target.pid)]
+                    commands["py-spy --nonblocking"] = [spy, "dump", "--nonblocking", "--pid", str(target.pid)]
+                for label, result in timed(commands, args.runs).items():
+                    say(label, threads, *result)
             finally:
                 kill(target)
         if not spy:

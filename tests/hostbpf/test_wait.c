@@ -318,6 +318,7 @@ static void test_offcpu_scan(void **state)
 	begin(13);
 	host.task.__state = 1;
 	host.task.nvcsw = 5;
+	strcpy(host.task.comm, "reader");
 	host.ring_room = 0;
 	assert_null(iterate());		/* no room: the slot is not written */
 	host.ring_room = 10;
@@ -326,6 +327,7 @@ static void test_offcpu_scan(void **state)
 	assert_int_equal(a->why, WHY_BLOCKED);
 	assert_int_equal(a->out_sent, 0);
 	assert_int_equal(a->switches, 5);
+	assert_string_equal((const char *)a->comm, "reader");
 	assert_int_equal(a->thread_pointer, W_TP);
 	assert_int_equal(a->left_ns, a->time_ns);	/* the current thread left its CPU now */
 	since = a->time_ns;
@@ -336,6 +338,8 @@ static void test_offcpu_scan(void **state)
 	assert_int_equal(r->out_ns, since);
 	host.task.on_cpu = 1;
 	assert_int_equal(iterate()->why, 0);
+	host.task.self_exec_id = 1;	/* another program, without a switch */
+	assert_int_not_equal(iterate()->switches, 5);
 	host.task.tgid = 4000;
 	assert_null(iterate());
 }

@@ -110,8 +110,12 @@ static int size_ring(struct capture *s)
 	/* Events come in bursts, whatever the rate of ticks is. */
 	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
 	uint32_t bytes = memory_need_ring(libbpf_num_possible_cpus(), rate);
+	uint32_t least = RING_BYTES_MIN;
 
-	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
+	/* No program writes to it in a scan. */
+	if (capture_only_scans(s))
+		bytes = least = (uint32_t)sysconf(_SC_PAGESIZE);
+	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, least);
 	if (!bytes)
 		return -ENOMEM;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
@@ -136,6 +140,7 @@ static void records_free(struct capture *s)
 }
 
 static const struct source_ops records_source = {
+	.scans = true,
 	.configure = records_configure,
 	.open = records_open,
 	.poll = records_poll,
@@ -173,14 +178,19 @@ static const struct source_ops *const sources[] = {
 };
 #define SOURCES (int)ARRAY_SIZE(sources)
 
-/* Each source that has this function, in order, until err. */
+static bool is_part(const struct capture *s, int i)
+{
+	return sources[i]->scans || !capture_only_scans(s);
+}
+
+/* Each source of `s` that has this function, in order, until err. */
 #define EACH_SOURCE(i, err, function) \
 	for (i = 0; !(err) && i < SOURCES; i++) \
-		if (sources[i]->function)
+		if (sources[i]->function && is_part(s, i))
 /* Likewise, from the last to the first. */
 #define EACH_SOURCE_BACK(i, function) \
 	for (i = SOURCES; i-- > 0;) \
-		if (sources[i]->function)
+		if (sources[i]->function && is_part(s, i))
 
 int capture_wake_for(struct capture *s, int fd)
 {
@@ -258,11 +268,12 @@ static int load_programs(struct capture *s)
 	if (!s->mode->scan_only)	/* it ends before anything is executed */
 		inspector_begin_likely(s->args.first, waits);
 	reader_prepare();	/* it uses the time in which the programs are loaded */
-	err = tachbpf_bpf__load(s->skel);
+	err = skeleton_load(s->skel);
 	if (!s->mode->scan_only && !err)
 		exe_cache_learn_likely(s->exes);
 	s->life.table = s->skel->maps.py_procs;
-	if (!err && !s->args.no_direct_reads && !direct_map_find(s->skel))
+	if (!err && !capture_only_scans(s) && !s->args.no_direct_reads &&
+	    !direct_map_find(s->skel))
 		log_debug("the kernel's direct map was not found: all memory is read through a "
 			  "helper");
 	EACH_SOURCE(i, err, load)
@@ -279,11 +290,13 @@ static int load_all(struct capture *s)
 {
 	int i, err = 0;
 
-	s->skel = skeleton_open();
+	s->skel = capture_only_scans(s) ? skeleton_open_scan() : skeleton_open();
 	if (!s->skel)
 		return -errno;
 	EACH_SOURCE(i, err, configure)
 		err = sources[i]->configure(s);
+	if (!err && capture_only_scans(s))
+		skeleton_keep_scan(s->skel);
 	if (!err)
 		err = size_ring(s);
 	if (!err)

@@ -127,6 +127,7 @@ static uint64_t processes_wait_ns(struct capture *s, uint64_t now_ns, uint64_t l
 }
 
 const struct source_ops capture_processes_source = {
+	.scans = true,
 	.configure = processes_configure,
 	.prepare = processes_find,
 	.poll = processes_inspect,

@@ -65,16 +65,29 @@ static int make_changeable(struct bpf_map *settings)
 	return err;
 }
 
+/* Chooses those that tell of new cgroups, and of other changes. A scan has none of them. */
+static void choose_programs(struct capture *s, bool made, bool changed)
+{
+	if (capture_only_scans(s))
+		return;
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, made);
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, changed);
+	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, changed);
+}
+
+/* Without -a, user space reads the cgroups of processes from /proc. */
+static bool follows_made(const struct capture *s)
+{
+	return s->args.all && !access("/proc/cgroups", F_OK);
+}
+
 static int configure_fixed(struct capture *s)
 {
 	struct filter_config cfg;
 
 	proc_filter_eval_config(s->filter_eval, &cfg);
 	s->skel->rodata_filter->cfg_filter = cfg;
-	if (cfg.cgroups && cfg.cgroup_ask)
-		bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, cfg.cgroups);
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, cfg.cgroups);
+	choose_programs(s, follows_made(s) || (cfg.cgroups && cfg.cgroup_ask), cfg.cgroups);
 	return bpf_map__set_max_entries(s->skel->maps.marks,
 					proc_filter_eval_marks_max(s->filter_eval));
 }
@@ -84,9 +97,7 @@ static int configure_changeable(struct capture *s)
 	uint32_t marks = proc_filter_eval_marks_max(s->filter_eval);
 	int err = make_changeable(s->skel->maps.rodata_filter);
 
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir, true);
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_rmdir, true);
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_attach, true);
+	choose_programs(s, true, true);
 	return err ? err : bpf_map__set_max_entries(s->skel->maps.marks,
 						    marks > MARKS_FOR_ANY ? marks : MARKS_FOR_ANY);
 }
@@ -96,9 +107,7 @@ static int filter_configure(struct capture *s)
 	struct proc_filter *filter = s->args.proc_filter;
 
 	s->skel->rodata->cfg_hierarchies = identities_hierarchies(s->args.identities);
-	/* Without -a, user space reads the cgroups of processes from /proc. */
-	bpf_program__set_autoload(s->skel->progs.on_cgroup_mkdir,
-				  s->args.all && !access("/proc/cgroups", F_OK));
+	choose_programs(s, follows_made(s), false);
 	if (!filter && !s->args.filter_may_change)
 		return bpf_map__set_max_entries(s->skel->maps.marks, 1);
 	s->filter_eval = proc_filter_eval_new(filter ? filter : &no_conditions);
@@ -132,6 +141,7 @@ static void filter_free(struct capture *s)
 }
 
 const struct source_ops capture_filter_source = {
+	.scans = true,
 	.configure = filter_configure,
 	.load = filter_load,
 	.free = filter_free,

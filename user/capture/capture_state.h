@@ -85,6 +85,7 @@ struct capture {
  * for the part. Results are 0, or -errno after logging.
  */
 struct source_ops {
+	bool scans;	/* a part of captures that only scan, too; they have no others */
 	/* Before the BPF programs are loaded: chooses programs, their settings, the maps' sizes. */
 	int (*configure)(struct capture *s);
 	/* The programs are loaded, but not attached yet. Logs nothing. */
@@ -126,6 +127,15 @@ extern const struct source_ops
 	capture_heap_source,		/* for --allocations: an allocator's functions */
 	capture_async_source,		/* for --async: where tasks are */
 	capture_tasks_source;		/* for --async: what waiting tasks wait for */
+
+/*
+ * Returns true if no program runs by itself: user space lists threads, and walks those that are
+ * off-CPU.
+ */
+static inline bool capture_only_scans(const struct capture *s)
+{
+	return s->mode->scan_only && !s->mode->ticks;
+}
 
 /* ---- counters.c ---- */
 

@@ -510,7 +510,7 @@ const struct source_ops capture_ticks_source = {
 
 bool capture_ticks_are_hardware(const struct capture *c)
 {
-	return is_hardware(c->sampler);
+	return c->sampler && is_hardware(c->sampler);
 }
 
 uint64_t capture_ticks_missed(const struct capture *c, int cpu)

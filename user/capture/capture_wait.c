@@ -13,6 +13,7 @@
 #include "capture/capture_state.h"
 #include "capture/offcpu_scan.h"
 #include "capture/proc_table.h"
+#include "resolve/process.h"
 #include "tachbpf.skel.h"
 
 /* Of a scan that alone sees off-CPU threads: one that runs meanwhile is tried again. */
@@ -28,8 +29,8 @@ static bool may_repeat_stacks(const struct capture *s)
 	       !s->mode->exceptions && !s->args.kernel && !s->args.native && !s->args.async;
 }
 
-/* The scheduler programs are attached later, in wait_start(). */
-static int wait_configure(struct capture *s)
+/* A scan has only its own. The scheduler programs are attached later, in wait_start(). */
+static void choose_programs(struct capture *s)
 {
 	struct bpf_program *const scheduler[] = {
 		s->skel->progs.on_switch, s->skel->progs.on_wakeup,
@@ -41,6 +42,16 @@ static int wait_configure(struct capture *s)
 		bpf_program__set_autoattach(scheduler[i], false);
 	}
 	bpf_program__set_autoload(s->skel->progs.on_task, s->mode->waits);
+	if (!s->mode->waits)
+		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
+	if (!s->mode->memory)
+		bpf_map__set_max_entries(s->skel->maps.gc_slots, 1);
+}
+
+static int wait_configure(struct capture *s)
+{
+	if (!capture_only_scans(s))
+		choose_programs(s);
 	bpf_program__set_autoattach(s->skel->progs.on_task, false);
 	s->skel->rodata->cfg_scan_only = s->mode->scan_only;
 	s->skel->rodata->cfg_gc_stats = s->mode->memory;
@@ -49,10 +60,6 @@ static int wait_configure(struct capture *s)
 	s->skel->rodata->cfg_exceptions = s->mode->exceptions;
 	s->skel->rodata->cfg_kernel_stacks = s->args.kernel;
 	s->skel->rodata->cfg_stamps = may_repeat_stacks(s);
-	if (!s->mode->waits)
-		bpf_map__set_max_entries(s->skel->maps.wait_slots, 1);
-	if (!s->mode->memory)
-		bpf_map__set_max_entries(s->skel->maps.gc_slots, 1);
 	return 0;
 }
 
@@ -105,11 +112,15 @@ static void take_scanned(void *ctx, const struct raw_offcpu_scan *thread, void *
 {
 	struct capture *s = ((struct scan *)ctx)->capture;
 	const struct raw_head *head = data;
+	struct tracked *t;
 
 	if (len < sizeof(*head))
 		return;
 	if (s->mode->scan_only && raw_wait_is_held(thread->sysno) && thread->left_ns)
 		u64map_put(&s->held_since, thread->tid, (void *)thread->left_ns);
+	t = lifecycle_find(&s->life, (pid_t)thread->tgid);
+	if (t && t->process)
+		process_say_comm(t->process, thread->tid, (const char *)thread->comm);
 	if (head->h.kind != RAW_SWITCH_OUT || !s->mode->need_status ||
 	    head->status & s->mode->need_status)
 		capture_take(s, data, len);
@@ -202,6 +213,7 @@ static void wait_free(struct capture *s)
 }
 
 const struct source_ops capture_wait_source = {
+	.scans = true,
 	.configure = wait_configure,
 	.start = wait_start,
 	.pause = wait_pause,

@@ -11,8 +11,26 @@
 
 struct tachbpf_bpf;
 
-/* As tachbpf_bpf__open(): NULL with errno on failure. Free it by tachbpf_bpf__destroy(). */
+/*
+ * As tachbpf_bpf__open(): NULL with errno on failure. Free it by tachbpf_bpf__destroy(). Open the
+ * next one only after this one was loaded or freed.
+ */
 struct tachbpf_bpf *skeleton_open(void);
+
+/*
+ * The same for a capture that only scans: it has only the program that lists threads, and fewer
+ * maps. Members for the others are NULL.
+ */
+struct tachbpf_bpf *skeleton_open_scan(void);
+
+/*
+ * Leaves out what a capture that only scans does not need, and has hash maps take memory only for
+ * what is in them. Call it when everything else is set.
+ */
+void skeleton_keep_scan(struct tachbpf_bpf *skel);
+
+/* As tachbpf_bpf__load(). Returns 0 or -errno. */
+int skeleton_load(struct tachbpf_bpf *skel);
 
 /*
  * Searches for the direct map: 2 us for each GiB of memory, at most 25 ms. skel: its programs are

@@ -105,7 +105,7 @@ static void find_reason(struct trial *t)
 	struct tachbpf_bpf *skel = open_programs();
 
 	libbpf_log[0] = '\0';
-	if (skel && tachbpf_bpf__load(skel))
+	if (skel && skeleton_load(skel))
 		reason_from_log(t->reason, sizeof(t->reason));
 	tachbpf_bpf__destroy(skel);
 }
@@ -144,7 +144,7 @@ void trial_load(struct trial *t)
 		bpf_program__set_log_level(prog, LOG_STATS);
 		bpf_program__set_log_buf(prog, logs + t->cnt++ * LOG_BYTES, LOG_BYTES);
 	}
-	t->err = tachbpf_bpf__load(skel);
+	t->err = skeleton_load(skel);
 	read_logs(t, skel, logs);
 	t->direct = !t->err && direct_map_find(skel);
 	if (t->err) {

@@ -28,7 +28,7 @@
 #define FIND_MS 5000
 /* Waits of a millisecond or more become events; so waits that the scan finds must be longer. */
 #define RATE_HZ 999
-#define SCANNED_MS 3
+#define SCANNED_MS 2
 /* How often threads that have moved on are walked again. */
 #define AGAIN_MAX 2
 
@@ -147,7 +147,9 @@ static int take_tasks(struct process *p, struct look_tasks *t)
 		.l = process_image(p)->layout, .objects = process_image(p)->objects,
 		.interps = process_interps(p),
 	};
-	int err = inspector_async(process_tgid(p), &at.async);
+	/* Below 3.14 nothing says where tasks are: no file need be read to know it. */
+	int err = process_image(p)->coro.gen_frame ?
+			  inspector_async(process_tgid(p), &at.async) : -EOPNOTSUPP;
 
 	if (!err && !at.interps)
 		err = -ENOENT;

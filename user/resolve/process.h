@@ -203,6 +203,11 @@ const struct profile_tables *process_tables(const struct process *p);
 /* Sets start_boottime, if it was not known. */
 void process_set_start(struct process *p, uint64_t start_ns);
 const char *process_comm(const struct process *p);
+/*
+ * Says the kernel's name of a thread whose event follows: otherwise a new thread's name is read
+ * from /proc, which takes 25 us. comm: NUL-terminated, COMM_BYTES, any bytes.
+ */
+void process_say_comm(struct process *p, uint32_t tid, const char *comm);
 /* Returns the command line; NULL: it is in /proc. */
 const char *process_command(const struct process *p);
 const struct identity *process_identity(const struct process *p);

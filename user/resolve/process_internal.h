@@ -33,6 +33,8 @@ struct held {
 struct process {
 	struct process_args args;
 	char comm[PROC_COMM_MAX];
+	uint32_t said_tid;	/* the thread of process_say_comm(); 0: none */
+	char said_comm[COMM_BYTES];
 	const char *command;	/* from shared_text_get() */
 	struct intern *in;
 	struct symbolizer *sym;

@@ -20,9 +20,16 @@ void process_rename(struct process *p, uint32_t tid, const char *comm)
 		thread_names_set(p->names, tid, own ? comm : "");
 }
 
+void process_say_comm(struct process *p, uint32_t tid, const char *comm)
+{
+	p->said_tid = tid;
+	memcpy(p->said_comm, comm, sizeof(p->said_comm) - 1);
+}
+
 /*
- * Reads a new thread's name from /proc; later changes come as RAW_RENAME. The first thread has the
- * name of the process. Only the first THREAD_NAMES_MAX threads of a process are read.
+ * Reads a new thread's name from /proc, unless it was said; later changes come as RAW_RENAME. The
+ * first thread has the name of the process. Only the first THREAD_NAMES_MAX threads of a process
+ * are read.
  */
 static void read_thread_name(struct process *p, uint32_t tid)
 {
@@ -32,6 +39,11 @@ static void read_thread_name(struct process *p, uint32_t tid)
 	if (tid == (uint32_t)p->args.tgid || p->stats.threads > THREAD_NAMES_MAX ||
 	    thread_names_find(p->names, tid))
 		return;
+	if (tid == p->said_tid) {
+		p->said_tid = 0;
+		process_rename(p, tid, p->said_comm);
+		return;
+	}
 	snprintf(path, sizeof(path), "task/%u/comm", tid);
 	len = proc_read(p->args.tgid, path, comm, sizeof(comm));
 	if (len <= 1)

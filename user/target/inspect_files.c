@@ -355,7 +355,9 @@ int inspect_async(struct file_cache *c, pid_t task, struct async_layout *out)
 	*out = (struct async_layout){ 0 };
 	inspection.tgid = task;
 	err = mapped_files_read(m, task);
-	for (i = 0; !err && i <= m->cnt && !(python && out->task.task_bytes); i++) {
+	for (i = 0; !err && i <= m->cnt; i++) {
+		if (python && (out->task.task_bytes || !out->coro.gen_frame))
+			break;
 		f = code_file(m, i);
 		if (f && add_async(c, f, out, &python))
 			none = -EBUSY;

@@ -180,6 +180,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_boottime;	/* 5.5+ */
+	u64 self_exec_id;	/* 5.7+ */
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
 	struct signal_struct *signal;
