@@ -73,12 +73,12 @@ void compressor_free(struct compressor *c)
 	free(c);
 }
 
-/* Converts zstd's errors to -errno; other: for errors other than lack of memory. */
-static int error_of(size_t n, int other)
+/* Converts zstd's errors to -errno. */
+static int error_of(size_t n)
 {
 	if (!ZSTD_isError(n))
 		return 0;
-	return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : other;
+	return ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation ? -ENOMEM : -EIO;
 }
 
 static int compress_frame(struct compressor *c, ZSTD_CCtx *ctx, const void *data, size_t len,
@@ -89,7 +89,7 @@ static int compress_frame(struct compressor *c, ZSTD_CCtx *ctx, const void *data
 		return -ENOMEM;
 	*out_len = ZSTD_compress2(ctx, c->out.data, c->out.cap, data, len);
 	*out = c->out.data;
-	return error_of(*out_len, -EIO);
+	return error_of(*out_len);
 }
 
 int compressor_run(struct compressor *c, const void *data, size_t len, const void **out,
@@ -166,24 +166,43 @@ static bool take_thorough(struct compressor *c, size_t raw)
 	return true;
 }
 
-int compressor_join(struct compressor *c, const void *frames, size_t len, size_t raw, bool thorough,
+/*
+ * Moves the content of the stored frames in data[0, len) to data[0, raw). Returns false if they are
+ * no such frames, or hold something else than raw bytes.
+ */
+static bool unstore(uint8_t *data, size_t len, size_t raw)
+{
+	const uint8_t *p = data, *end = data + len;
+	uint32_t head, n;
+
+	while (p < end) {
+		if ((size_t)(end - p) < sizeof(stored_head) ||
+		    memcmp(p, stored_head, sizeof(stored_head)))
+			return false;
+		p += sizeof(stored_head);
+		do {
+			if (end - p < STORED_BLOCK_HEAD)
+				return false;
+			head = (uint32_t)(p[0] | p[1] << 8 | p[2] << 16);
+			p += STORED_BLOCK_HEAD;
+			n = head >> 3;
+			if (head & 6 || n > end - p || n > raw)
+				return false;
+			memmove(data, p, n);
+			p += n;
+			data += n;
+			raw -= n;
+		} while (!(head & 1));
+	}
+	return !raw;
+}
+
+int compressor_join(struct compressor *c, void *frames, size_t len, size_t raw, bool thorough,
 		    const void **out, size_t *out_len)
 {
-	uint8_t *data = malloc(raw);
-	size_t n;
-	int err;
-
-	if (!data)
-		return -ENOMEM;
-	/* It decompresses all frames, one after another. */
-	n = ZSTD_decompress(data, raw, frames, len);
-	err = error_of(n, -EBADMSG);
-	if (!err && n != raw)
-		err = -EBADMSG;
-	if (!err)
-		err = run_once(c, data, raw, thorough && take_thorough(c, raw), out, out_len);
-	free(data);
-	return err;
+	if (!unstore(frames, len, raw))
+		return -EBADMSG;
+	return run_once(c, frames, raw, thorough && take_thorough(c, raw), out, out_len);
 }
 
 void compressor_limit_thorough(struct compressor *c, uint64_t bytes)

@@ -34,11 +34,11 @@ int compressor_store(struct compressor *c, const void *data, size_t len, const v
 		     size_t *out_len);
 
 /*
- * Makes one compressed frame from several, which hold `raw` bytes altogether. thorough: as small as
- * zstd's level 6 makes it, in up to 1.6 times the time. *out as above. Returns 0; -EBADMSG: the
- * frames are damaged; -ENOMEM, -EIO.
+ * Makes one compressed frame from several of compressor_store(), which hold `raw` bytes altogether
+ * and are overwritten. thorough: as small as zstd's level 6 makes it, in up to 1.6 times the time.
+ * *out as above. Returns 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO.
  */
-int compressor_join(struct compressor *c, const void *frames, size_t len, size_t raw, bool thorough,
+int compressor_join(struct compressor *c, void *frames, size_t len, size_t raw, bool thorough,
 		    const void **out, size_t *out_len);
 /*
  * Limits the raw bytes of joins that are thorough from now on: once this many are used up, others

@@ -59,6 +59,20 @@ static struct buf store_lines(struct compressor *c, const char *lines, size_t fr
 	return frames;
 }
 
+/* As compressor_join(), of a copy. */
+static int join(struct compressor *c, const struct buf *frames, size_t frames_len, size_t raw,
+		bool thorough, const void **out, size_t *out_len)
+{
+	void *copy = malloc(frames_len);
+	int err;
+
+	assert_non_null(copy);
+	memcpy(copy, frames->data, frames_len);
+	err = compressor_join(c, copy, frames_len, raw, thorough, out, out_len);
+	free(copy);
+	return err;
+}
+
 /* Stored frames are zstd's, of any length; joined they are smaller. */
 static void test_stored_and_joined(void **state)
 {
@@ -75,17 +89,18 @@ static void test_stored_and_joined(void **state)
 		assert_int_equal(ZSTD_decompress(back, raw, frames.data, frames.len), n);
 		assert_memory_equal(back, lines, n);
 		for (thorough = 0; thorough < 2; thorough++) {
-			assert_int_equal(compressor_join(c, frames.data, frames.len, n, thorough,
-							 &out, &len[thorough]), 0);
+			assert_int_equal(join(c, &frames, frames.len, n, thorough, &out,
+					      &len[thorough]), 0);
 			memset(back, 0, raw);
 			assert_int_equal(ZSTD_decompress(back, raw, out, len[thorough]), n);
 			assert_memory_equal(back, lines, n);
 		}
 		assert_true(len[0] < n / 2 && len[1] < n / 2);
-		assert_int_equal(compressor_join(c, frames.data, frames.len, n - 1, true, &out,
-						 len), -EBADMSG);
-		assert_int_equal(compressor_join(c, frames.data, frames.len - 1, n, true, &out,
-						 len), -EBADMSG);
+		assert_int_equal(join(c, &frames, frames.len, n - 1, true, &out, len), -EBADMSG);
+		assert_int_equal(join(c, &frames, frames.len, n + 1, true, &out, len), -EBADMSG);
+		assert_int_equal(join(c, &frames, frames.len - 1, n, true, &out, len), -EBADMSG);
+		frames.data[6] |= 2;	/* no stored block */
+		assert_int_equal(join(c, &frames, frames.len, n, true, &out, len), -EBADMSG);
 		buf_free(&frames);
 	}
 	free(back);
