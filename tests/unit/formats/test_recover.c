@@ -17,7 +17,7 @@
 #define THREADS 5
 #define STEPS 400
 /* Samples before compression that exceed one join of TACH_JOIN_BYTES, and following frames. */
-#define STEPS_JOINED 32000
+#define STEPS_JOINED 64000
 
 /* ---- what the writer wrote, write by write ---- */
 
@@ -349,9 +349,9 @@ static void test_killed(void **state)
 static void test_killed_while_joining(void **state)
 {
 	struct compressor *c = compressor_new(3);
-	const struct how how = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 4000 };
+	const struct how how = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 8000 };
 
-	kill_everywhere(&how, 5, 7);
+	kill_everywhere(&how, 5, 29);
 	compressor_free(c);
 }
 
@@ -359,9 +359,9 @@ static void test_killed_while_joining(void **state)
 static void test_joined(void **state)
 {
 	struct compressor *c = compressor_new(3), *quick = compressor_new(3);
-	const struct how apart = { LAYOUT_RELEASE, c, false, STEPS_JOINED, 4000 };
-	const struct how joined = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 4000 };
-	const struct how quickly = { LAYOUT_RELEASE, quick, true, STEPS_JOINED, 4000 };
+	const struct how apart = { LAYOUT_RELEASE, c, false, STEPS_JOINED, 8000 };
+	const struct how joined = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 8000 };
+	const struct how quickly = { LAYOUT_RELEASE, quick, true, STEPS_JOINED, 8000 };
 	const struct how *all[] = { &apart, &joined, &quickly };
 	const int joins[] = { 0, 2, 2 };
 	size_t size[ARRAY_SIZE(all)], i;

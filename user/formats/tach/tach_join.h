@@ -26,7 +26,7 @@ struct tach_join {
 };
 
 /* At most this many bytes of samples, and a flush, become one frame. */
-#define TACH_JOIN_BYTES (1024 * 1024)
+#define TACH_JOIN_BYTES (2 * 1024 * 1024)
 
 /* Call it when the file has its first mark, and its checksum has begun. Returns 0 or -ENOMEM. */
 int tach_join_init(struct tach_file *f);
