@@ -35,7 +35,7 @@ int compressor_store(struct compressor *c, const void *data, size_t len, const v
 
 /*
  * Makes one compressed frame from several of compressor_store(), which hold `raw` bytes altogether
- * and are overwritten. thorough: as small as zstd's level 6 makes it, in up to 1.6 times the time.
+ * and are overwritten. thorough: as small as zstd's level 6 makes it, which takes longer.
  * *out as above. Returns 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO.
  */
 int compressor_join(struct compressor *c, void *frames, size_t len, size_t raw, bool thorough,
