@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench-recorder: CPU time of the recorder for a sample, in user space and in its system calls.
 
-One process is busy on one CPU, and only that CPU is sampled; the recorder has the others. All of its CPU
-time counts, also what it does once a second, once in a MiB or at the end. The start does not: what counts is
-how much more a long recording takes than a short one. With --before PROGRAM, another tachbpf, both record
-in turn.
+One process is busy on one CPU, and only that CPU is sampled; the recorder has the others, and both run before
+everything else on the machine. All CPU time of the recorder counts, also what it does once a second, once in a
+MiB or at the end. The start does not: what counts is how much more a long recording takes than a short one.
+With --before PROGRAM, another tachbpf, both record in turn.
 """
 import argparse
 import json
@@ -45,7 +45,7 @@ def recorded(program, pid, cpu, output, rate, seconds):
 def cost(program, interpreter, depth, scratch, options):
     """(µs of CPU, bytes of the file) for a sample."""
     cpu, output = online_cpus() - 1, scratch / "recorder.tach"
-    with sample_cost.busy(interpreter, scratch, depth, "distinct", cpu) as pid:
+    with (sample_cost.before_others(cpu), sample_cost.busy(interpreter, scratch, depth, "distinct", cpu) as pid):
         short_s, short = recorded(program, pid, cpu, output, options.rate, SHORT_S)
         long_s, long = recorded(program, pid, cpu, output, options.rate, SHORT_S + options.seconds)
     return 1e6 * (long_s - short_s) / (long - short), output.stat().st_size / long

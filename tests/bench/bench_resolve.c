@@ -202,7 +202,7 @@ static void measure(enum change change, uint32_t depth, uint64_t samples, const 
 	struct process *p = process_new(&(struct process_args){
 		.tgid = getpid(), .comm = "bench", .image = &fake.img, .observer = &observer,
 	});
-	struct compressor *compressor = compressor_new(COMPRESS_LEVEL_LIVE);
+	struct compressor *compressor = compressor_new(3);
 	uint64_t ns;
 
 	assert_non_null(p);

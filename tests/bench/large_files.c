@@ -156,7 +156,7 @@ static uint64_t write_process(int fd, const struct intern *in, struct compressor
 
 int main(int argc, char **argv)
 {
-	struct compressor *c = compressor_new(COMPRESS_LEVEL_LIVE);
+	struct compressor *c = compressor_new(3);
 	uint64_t samples = 0;
 	uint32_t i, cnt;
 

@@ -3,27 +3,22 @@
  * compress.h - one zstd compressor for any number of writers.
  *
  * Every call makes one independent zstd frame, so hundreds of files can share one context (some
- * hundred kilobytes) instead of owning one each.
+ * hundred kilobytes) instead of owning one each. What will be compressed together with later data
+ * can be stored first: also a zstd frame, but its content is not compressed.
  */
 #ifndef TACHBPF_COMPRESS_H
 #define TACHBPF_COMPRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct compressor;
 
-/*
- * CPython's writer uses 5, and so do our writers when no recording is running. 3 takes a third less
- * time, and makes files at most 10 % larger.
- */
-#define COMPRESS_LEVEL_LIVE 3
+/* Of writers that write a file once: zstd's level, as of CPython's writer. */
 #define COMPRESS_LEVEL 5
 
-/* For data that was compressed in small pieces, and is joined now. */
-#define COMPRESS_LEVEL_JOIN 6
-
-/* level: zstd's. Returns NULL with errno. Freed by compressor_free(). */
+/* level: zstd's, of compressor_run(). NULL: no memory. Freed by compressor_free(). */
 struct compressor *compressor_new(int level);
 void compressor_free(struct compressor *c);
 
@@ -34,14 +29,21 @@ void compressor_free(struct compressor *c);
 int compressor_run(struct compressor *c, const void *data, size_t len, const void **out,
 		   size_t *out_len);
 
+/* Makes a frame of the data as it is. *out as above. Returns 0 or -ENOMEM. */
+int compressor_store(struct compressor *c, const void *data, size_t len, const void **out,
+		     size_t *out_len);
+
 /*
- * Makes one frame from several, which compressor_run() made from `raw` bytes altogether; smaller,
- * because it finds repetitions across them. *out as above. Returns 0; -EBADMSG: the frames are
- * damaged; -ENOMEM, -EIO; -EDQUOT: the limit of compressor_limit_joins() is used up.
+ * Makes one compressed frame from several of compressor_store(), which hold `raw` bytes altogether
+ * and are overwritten. thorough: as small as zstd's level 6 makes it, which takes longer.
+ * *out as above. Returns 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO.
  */
-int compressor_join(struct compressor *c, const void *frames, size_t len, size_t raw,
+int compressor_join(struct compressor *c, void *frames, size_t len, size_t raw, bool thorough,
 		    const void **out, size_t *out_len);
-/* Limits the raw bytes that joins may read from now on. Without this call there is no limit. */
-void compressor_limit_joins(struct compressor *c, uint64_t bytes);
+/*
+ * Limits the raw bytes of joins that are thorough from now on: once this many are used up, others
+ * are not. Without this call there is no limit.
+ */
+void compressor_limit_thorough(struct compressor *c, uint64_t bytes);
 
 #endif

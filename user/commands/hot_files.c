@@ -139,6 +139,10 @@ struct reading {
 	uint32_t tgid;			/* 0: process frames say it */
 	struct process_root root;
 	struct u64map seen;		/* tgid and string -> struct hot_file, or &none */
+	/* The last sample: its thread, the files of its frames, outermost first, and of its self */
+	uint64_t thread_id;
+	uint32_t interp_id, depth;
+	struct hot_file *stack[EVENT_MAX_FRAMES], *self;
 	unsigned int place;
 	uint64_t deadline_ns;
 };
@@ -176,33 +180,71 @@ static struct hot_file *file_of(struct reading *r, uint32_t tgid, const struct f
 	return f;
 }
 
+/*
+ * Leaves all frames except the outermost `keep`. A file's total is the weight of all samples
+ * between its first frame's entry and its last one's leave.
+ */
+static void leave_frames(struct reading *r, uint32_t keep)
+{
+	while (r->depth > keep) {
+		struct hot_file *f = r->stack[--r->depth];
+
+		if (f != &none && !--f->entered)
+			f->total += r->h->weight;
+	}
+}
+
+/* Enters the inner frames of a stack whose outermost ones are entered. */
+static void enter_frames(struct reading *r, const struct event *ev)
+{
+	uint32_t tgid = r->tgid, left = ev->nframes - r->depth;
+
+	if (!tgid && process_root_of(&r->root, ev))
+		tgid = r->root.tgid;
+	while (left--) {
+		const struct frame *frame = &r->tables->frames[ev->frames[left]];
+		struct hot_file *f = &none;
+
+		if (frame->kind == FRAME_PYTHON)
+			f = file_of(r, tgid, frame);
+		if (f != &none && !f->entered++)
+			f->total -= r->h->weight;
+		r->stack[r->depth++] = f;
+	}
+}
+
+/* Makes the event's stack the current one. */
+static void take_stack(struct reading *r, const struct event *ev)
+{
+	bool same = r->thread_id == ev->thread_id && r->interp_id == ev->interp_id;
+	uint32_t least = r->depth < ev->nframes ? r->depth : ev->nframes;
+	uint32_t keep = same && ev->kept_1 ? ev->kept_1 - 1 : 0;
+
+	keep = keep < least ? keep : least;
+	if (keep == r->depth && keep == ev->nframes && keep)
+		return;
+	leave_frames(r, keep);
+	enter_frames(r, ev);
+	r->thread_id = ev->thread_id;
+	r->interp_id = ev->interp_id;
+	r->self = &none;
+	if (ev->nframes)
+		r->self = r->stack[ev->nframes - 1 - self_frame(r->tables, ev->frames, ev->nframes,
+								SELF_OF_PYTHON)];
+}
+
 static int add_event(void *ctx, const struct event *ev)
 {
 	struct reading *r = ctx;
 	struct hot_files *h = r->h;
-	uint32_t tgid = r->tgid, self, i;
-	struct hot_file *f;
+	uint64_t weight = ev->weight * ((uint64_t)ev->more + 1);
 
 	if (!(++h->events % EVENTS_A_LOOK) && now_ns() >= r->deadline_ns)
 		return -ETIME;
-	if (!tgid && process_root_of(&r->root, ev))
-		tgid = r->root.tgid;
-	h->weight = add_capped(h->weight, ev->weight);
-	self = ev->nframes ? self_frame(r->tables, ev->frames, ev->nframes, SELF_OF_PYTHON) : 0;
-	for (i = 0; i < ev->nframes; i++) {
-		const struct frame *frame = &r->tables->frames[ev->frames[i]];
-
-		if (frame->kind != FRAME_PYTHON)
-			continue;
-		f = file_of(r, tgid, frame);
-		if (f == &none)
-			continue;
-		if (i == self)
-			f->self = add_capped(f->self, ev->weight);
-		if (f->last_event != h->events)
-			f->total = add_capped(f->total, ev->weight);
-		f->last_event = h->events;
-	}
+	take_stack(r, ev);
+	h->weight += weight;
+	if (r->self != &none)
+		r->self->self += weight;
 	return 0;
 }
 
@@ -214,7 +256,10 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 	r->tables = reader_tables(reader);
 	r->tgid = file->process.tgid;
 	r->root = (struct process_root){ .tables = r->tables };
+	reader_take(reader, EVENT_KEPT | EVENT_RUNS);
 	err = profile_set_run(&r->set, file, reader, add_event, r);
+	leave_frames(r, 0);
+	r->thread_id = 0;
 	u64map_free(&r->seen);
 	r->seen = (struct u64map){ 0 };
 	return err;

@@ -36,7 +36,7 @@ struct hot_file {
 	const struct hot_process *had[HOT_FILE_PROCESSES];	/* some of those that had it */
 	uint32_t had_cnt;
 	uint64_t self, total;		/* weight of samples, as in a report by line */
-	uint64_t last_event;		/* for total: the last event that it was in */
+	uint32_t entered;		/* frames of it in the stack that is being read */
 	uint32_t places;		/* bits: paths of hot_files_read() whose profiles have it */
 	struct saved_source saved;	/* its pids only, if the world is not ours */
 };

@@ -75,7 +75,7 @@ struct recording *recording_new(const struct recording_args *args)
 	note_time(r);
 	r->selection = strdup(args->selection);
 	if (args->compress)
-		r->compressor = compressor_new(COMPRESS_LEVEL_LIVE);
+		r->compressor = compressor_new(COMPRESS_LEVEL);
 	r->trigger = args->trigger ? strdup(args->trigger) : NULL;
 	if (!r->selection || (args->trigger && !r->trigger) || (args->compress && !r->compressor)) {
 		err = -ENOMEM;
@@ -508,8 +508,8 @@ void recording_add_remarks(struct recording *r, const struct remarks *from)
 	remarks_add_living(&r->remarks, from);
 }
 
-/* The user waits: at most two seconds of CPU time go into joining frames (35 MB/s at worst). */
-#define END_JOIN_BYTES (64u << 20)
+/* The user waits: at most two seconds of CPU time go into thorough joins (35 MB/s at worst). */
+#define END_THOROUGH_BYTES (64u << 20)
 
 static void on_stop(struct observer *observer, double missed_pct)
 {
@@ -519,7 +519,7 @@ static void on_stop(struct observer *observer, double missed_pct)
 	r->end_ns = now_ns();
 	r->ending = true;
 	if (r->compressor)
-		compressor_limit_joins(r->compressor, END_JOIN_BYTES);
+		compressor_limit_thorough(r->compressor, END_THOROUGH_BYTES);
 }
 
 static const struct observer_ops recording_ops = {

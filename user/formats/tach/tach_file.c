@@ -152,7 +152,9 @@ static int append_samples(struct tach_file *f, const void *data, size_t len, uin
 	/* Reserved first, so that everything that was written has a mark. */
 	if (!err)
 		err = buf_reserve(&f->marks, sizeof(mark));
-	if (!err && f->compressor)
+	if (!err && f->join.hash)	/* compressed when they are joined */
+		err = compressor_store(f->compressor, data, len, &data, &len);
+	else if (!err && f->compressor)
 		err = compressor_run(f->compressor, data, len, &data, &len);
 	if (!err)
 		err = tach_room_reserve(f, mark.off, len);
@@ -178,7 +180,7 @@ int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t
 	if (err || !f->join.hash)
 		return err;
 	f->join.raw += len;
-	return f->join.raw >= TACH_JOIN_BYTES ? tach_join(f) : 0;
+	return f->join.raw >= TACH_JOIN_BYTES ? tach_join(f, false) : 0;
 }
 
 uint64_t tach_file_bytes(const struct tach_file *f)
@@ -241,7 +243,7 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 	int err = make_ready(f);
 
 	if (!err && f->join.hash)
-		err = tach_join(f);
+		err = tach_join(f, true);
 	if (!err)
 		err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
 	if (!err)

@@ -140,7 +140,7 @@ static int replace_frames(struct tach_file *f, const void *data, size_t len, str
 	return err;
 }
 
-int tach_join(struct tach_file *f)
+int tach_join(struct tach_file *f, bool thorough)
 {
 	struct buf old = { 0 };
 	const void *data;
@@ -150,7 +150,8 @@ int tach_join(struct tach_file *f)
 	if (!f->join.raw)
 		return 0;
 	if (read_back(f, &old) &&
-	    !compressor_join(f->compressor, old.data, old.len, f->join.raw, &data, &len) &&
+	    !compressor_join(f->compressor, old.data, old.len, f->join.raw, thorough, &data,
+			     &len) &&
 	    len < old.len)
 		err = replace_frames(f, data, len, &old);
 	buf_free(&old);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * tach_join.h - makes one zstd frame of the small ones at the end of a file that is being written.
+ * tach_join.h - compresses what a recording has written to its file.
  *
- * A recording writes its new samples once a second, each time a frame that is independent of the
- * earlier ones. With only these frames a file is up to twice as large as CPython's. So from time to
- * time, and at the end, the small ones become one. They are replaced in the file, after the journal
- * says so: a recording which is killed at any moment loses nothing that was flushed.
+ * A recording writes its new samples once a second, as a zstd frame that only stores them: alone
+ * they would compress badly, and the time would be lost. From time to time, and at the end, these
+ * frames are joined: they become one that is compressed. It replaces them in the file, after the
+ * journal says so: a recording which is killed at any moment loses nothing that was flushed.
  */
 #ifndef TACHBPF_TACH_JOIN_H
 #define TACHBPF_TACH_JOIN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <xxhash.h>
 
@@ -25,17 +26,17 @@ struct tach_join {
 };
 
 /* At most this many bytes of samples, and a flush, become one frame. */
-#define TACH_JOIN_BYTES (1024 * 1024)
+#define TACH_JOIN_BYTES (2 * 1024 * 1024)
 
 /* Call it when the file has its first mark, and its checksum has begun. Returns 0 or -ENOMEM. */
 int tach_join_init(struct tach_file *f);
 void tach_join_free(struct tach_file *f);
 
 /*
- * Joins what there is. Nothing happens if that saves nothing, has no room, or if the file's content
- * is not what was written. Returns 0, or -errno: the samples since the last join are lost, and the
- * marks end before them.
+ * Joins what there is; thorough: see compressor_join(). Nothing happens if that saves nothing, has
+ * no room, or if the file's content is not what was written. Returns 0, or -errno: the samples
+ * since the last join are lost, and the marks end before them.
  */
-int tach_join(struct tach_file *f);
+int tach_join(struct tach_file *f, bool thorough);
 
 #endif
