@@ -245,7 +245,9 @@ struct py_proc {
 	abi_u8 by_hand;		/* 1: a thread ran a state that its key does not lead to (up to
 				 * 3.11); see running_tstate() */
 	abi_u8 main_second;	/* modulo 256: when main_thread was compared last    */
-	abi_u8 pad[6];
+	abi_u8 pad[2];
+	abi_s32 credit_ns;	/* time that its samples have left; negative: an advance. See
+				 * budget.bpf.h                                      */
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
 	struct py_layout l;
 };

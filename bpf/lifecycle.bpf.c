@@ -238,6 +238,8 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 	copy.start_ns = ev.h.start_ns;
 	copy.ticks = 0;
 	copy.main_thread = 0;
+	if (copy.credit_ns > 0)		/* it is the parent's: a child must not multiply it */
+		copy.credit_ns = 0;
 	/* Another ident, so the child's names are sent again: see docs/decisions.md. */
 	copy.ident = (copy.start_ns ^ (u64)tgid << 32) | 1;
 	if (cfg_filter.any && !fork_inherits(&copy, parent, child))
