@@ -4,10 +4,10 @@
  *
  * Ticks: each sample has cfg_limit_ns. More must have been left over before, twice: by the samples
  * of its process, each of which earns cfg_tick_ns (py_proc.credit_ns), and on this CPU, whose purse
- * gets a share of its time (cfg_tick_share) and pays for all samples (scratch.ticks). So whatever
- * processes there are, samples take no more of a CPU than that share; and a process that always
- * takes all it can get leaves the others what they have earned. A process that has earned nothing
- * yet gets an advance, which its samples earn back, if the CPU's purse is at least half full.
+ * gets a share of its time and pays for all samples (scratch.ticks). So whatever processes there
+ * are, samples take no more of a CPU than that share; and a process that always takes all it can
+ * get leaves the others what they have earned. A process that has earned nothing yet gets an
+ * advance, which its samples earn back, if the CPU's purse is at least half full.
  *
  * Switch-outs and other events, which a program can trigger as often as it likes: a CPU may spend
  * an eighth of its time on them. Without budget a record has no stack.
@@ -20,10 +20,10 @@
 
 #include "pyscratch.bpf.h"
 
-/* A share of a CPU's time is in units of 2^-20. */
-#define SHARE_BITS 20
-/* The time that counts since something was last put into a purse: 18 minutes. Limits a product. */
-#define FILL_NS (1ull << 40)
+/* A share of a CPU's time is in units of 2^-30, so it is also in ns a second, but for 7 %. */
+#define SHARE_BITS 30
+/* Of the time since something was last put into a purse at most so much counts: it fills any. */
+#define FILL_NS (1ull << 31)
 
 /*
  * Interrupts are off in a sample: it takes at most SAMPLE_LIMIT_NS (user/capture) and this. One at a
@@ -37,6 +37,8 @@
 /* Limit on what a CPU's purse holds, for ticks; advances leave the rest of it to credits. */
 #define TICKS_MAX_NS 2000000
 #define TICKS_RESERVE_NS (TICKS_MAX_NS / 2)
+/* What a CPU's purse gets in addition to cfg_limit_ns for each tick: names take long. */
+#define NAMES_SHARE (1 << (SHARE_BITS - 9))
 /* The same for switch-outs and other events. */
 #define BUDGET_SHARE (1 << (SHARE_BITS - 3))
 #define BUDGET_MAX_NS 5000000
@@ -59,7 +61,7 @@ static __always_inline void fill_purse(struct purse *p, u64 now, u64 share, s64 
 
 static __always_inline void take_from_purse(struct purse *p, u64 ns, s64 most_ns)
 {
-	p->ns -= ns < most_ns ? ns : most_ns;
+	p->ns -= ns < (u64)most_ns ? (s64)ns : most_ns;
 	if (p->ns < -most_ns)
 		p->ns = -most_ns;
 }
@@ -71,12 +73,13 @@ static __always_inline u64 used_ns(const struct scratch *s)
 	       s->walk.half_reads * HALF_READ_NS;
 }
 
-/* A sample of the process begins, at a tick. */
-static __always_inline void start_tick(struct scratch *s, const struct py_proc *p, u64 now)
+/* A sample of the process begins, at one of rate_hz ticks a second. */
+static __always_inline void start_tick(struct scratch *s, const struct py_proc *p, u64 rate_hz,
+				       u64 now)
 {
 	s64 more = p->credit_ns, advance = more + ADVANCE_NS, left;
 
-	fill_purse(&s->ticks, now, cfg_tick_share, TICKS_MAX_NS);
+	fill_purse(&s->ticks, now, cfg_limit_ns * rate_hz + NAMES_SHARE, TICKS_MAX_NS);
 	left = s->ticks.ns - cfg_limit_ns;
 	if (advance > left - TICKS_RESERVE_NS)
 		advance = left - TICKS_RESERVE_NS;

@@ -27,9 +27,7 @@ extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when thi
 extern const volatile unsigned int cfg_codes_bytes; /* send no code objects when more than this
 						     * waits */
 extern const volatile unsigned int cfg_limit_ns; /* time that each sample has; 0: no limit */
-/* What samples at ticks may take in all: see budget.bpf.h. */
-extern const volatile unsigned int cfg_tick_ns; /* a tick's part */
-extern const volatile unsigned int cfg_tick_share; /* the part of a CPU's time, in 2^-20 */
+extern const volatile unsigned int cfg_tick_ns; /* what it earns: see budget.bpf.h */
 extern const volatile bool cfg_self_time; /* measure how long samples take */
 extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
 							   * are sent: bit 0 is v2 */

@@ -121,7 +121,7 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 	ticks = ticks_of_walk(pid_tgid >> 32, start_ns);
 	if (!ticks)
 		return CNT_THINNED;
-	start_tick(s, p, now);
+	start_tick(s, p, tick_period_here()->rate_hz, now);
 	begin_direct(s, task);
 	end = unwind_python(s, p, task, sp, NULL);
 	end_direct(s);

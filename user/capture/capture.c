@@ -64,8 +64,8 @@
 
 /*
  * The time that each sample has, whatever earlier ones took: see bpf/budget.bpf.h. With cold caches
- * a stack of 128 frames takes about this on average, and up to six times as much. NAMES_SHARE: so
- * much of a CPU's time comes on top, because the first samples of a process send its names.
+ * a stack of 128 frames takes about this on average, and up to six times as much. NAMES_SHARE: one
+ * part in so many of a CPU's time comes on top, because first samples send a process' names.
  */
 #define SAMPLE_LIMIT_NS 60000
 #define NAMES_SHARE 512
@@ -99,12 +99,9 @@ static int take_records(struct capture *s, uint64_t until_ns)
 
 static int records_configure(struct capture *s)
 {
-	uint64_t tick_ns = SAMPLE_LIMIT_NS + NS_PER_S / s->args.rate_hz / NAMES_SHARE;
-
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
-	s->skel->rodata->cfg_tick_ns = tick_ns;
-	s->skel->rodata->cfg_tick_share = (tick_ns * s->args.rate_hz << 20) / NS_PER_S;
+	s->skel->rodata->cfg_tick_ns = SAMPLE_LIMIT_NS + NS_PER_S / s->args.rate_hz / NAMES_SHARE;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
 	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	return 0;
