@@ -26,8 +26,8 @@
 #define FILL_NS (1ull << 31)
 
 /*
- * Interrupts are off in a sample: it takes at most SAMPLE_LIMIT_NS (user/capture) and this. One at a
- * switch-out has a lock of the scheduler, for which other CPUs spin, and gets less.
+ * Interrupts are off in a sample: it takes at most SAMPLE_LIMIT_NS (user/capture) and this. At a
+ * switch-out it has a lock of the scheduler, for which other CPUs spin, and gets less.
  */
 #define TICK_MORE_NS 440000
 #define EVENT_MORE_NS 190000
@@ -109,7 +109,7 @@ static __always_inline void end_tick(struct scratch *s, struct py_proc *p)
 	p->credit_ns = credit;
 }
 
-/* Fill the budget of events. Returns true if some is left. */
+/* Fill the budget of events. Returns true if some is left, for a walk with EVENT_MORE_NS. */
 static __always_inline bool has_budget(struct scratch *s, u64 now)
 {
 	fill_purse(&s->budget, now, BUDGET_SHARE, BUDGET_MAX_NS);
@@ -119,16 +119,6 @@ static __always_inline bool has_budget(struct scratch *s, u64 now)
 static __always_inline void spend_budget(struct scratch *s, u64 ns)
 {
 	take_from_purse(&s->budget, ns, BUDGET_MAX_NS);
-}
-
-/* Call has_budget() first. A sample begins at now, which is an event's. */
-static __always_inline void start_event(struct scratch *s, u64 now)
-{
-	s64 more = s->budget.ns;
-
-	if (more > EVENT_MORE_NS)
-		more = EVENT_MORE_NS;
-	start_clock(s, now, more > 0 ? more : 0);
 }
 
 /*

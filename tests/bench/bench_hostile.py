@@ -86,7 +86,7 @@ def honest(args, scratch):
     """Prints a row for each rate and program, and the share of all at each rate."""
     script = scratch / "deep.py"
     script.write_text(DEEP)
-    found = {i.minor: i for i in interpreters.discover()}
+    found = {i.minor[1]: i for i in reversed(interpreters.discover())}
     with contextlib.ExitStack() as stack:
         pids = {}
         for minor in MINORS:

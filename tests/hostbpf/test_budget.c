@@ -103,7 +103,8 @@ static void test_always_long(void **state)
 	begin();
 	for (i = 0; i < ticks; i++) {
 		used += tick(step_ns);
-		assert_in_range(world_proc()->credit_ns + ADVANCE_NS, 0, CREDIT_MAX_NS + ADVANCE_NS);
+		assert_in_range(world_proc()->credit_ns + ADVANCE_NS, 0,
+				CREDIT_MAX_NS + ADVANCE_NS);
 	}
 	assert_in_range(host_counter(CNT_CUT_OFF), ticks * 3 / 4, ticks);
 	/* a reading of the clock comes up to step_ns late: more than that does not add up */
@@ -218,7 +219,8 @@ static void test_events(void **state)
 		longest = ns > longest ? ns : longest;
 		host.now_ns += PERIOD_NS / 10;
 	}
-	assert_in_range(longest, LIMIT_NS + EVENT_MORE_NS - step_ns, LIMIT_NS + EVENT_MORE_NS + 4 * step_ns);
+	assert_in_range(longest, LIMIT_NS + EVENT_MORE_NS - step_ns,
+			LIMIT_NS + EVENT_MORE_NS + 4 * step_ns);
 	assert_in_range(used, 0, (host.now_ns - begin_ns) / 8 + 2 * BUDGET_MAX_NS + cnt * step_ns);
 	assert_int_equal(world_proc()->credit_ns, 0);
 }
