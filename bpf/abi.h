@@ -87,14 +87,14 @@ struct py_layout {
 			abi_u16 ts_exc_current;	/* the exception that propagates */
 			abi_u16 ts_exc_info;	/* -> _PyErr_StackItem; ABI_NO_OFF:
 						 * ts_exc_state only (3.6) */
-			abi_u16 ts_exc_value;	/* ts_exc_state + exc_value */
+			abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem, whose
+						 * first word is the exception, up to 3.10 its
+						 * type */
 			abi_u16 ts_datastack;	/* datastack_chunk: where the current chunk of
 						 * frames begins; ABI_NO_OFF: each frame is a
 						 * separate object */
 		};
 	};
-	abi_u16 ts_exc_state;	/* the embedded bottom _PyErr_StackItem              */
-	abi_u16 exc_value;	/* _PyErr_StackItem.exc_value; up to 3.10 exc_type      */
 	abi_u16 exc_previous;	/* _PyErr_StackItem.previous_item                    */
 	/* _PyInterpreterFrame; up to 3.10 PyFrameObject. Offsets count from fr_base. */
 	abi_u16 fr_base;
@@ -157,7 +157,7 @@ struct py_layout {
 	abi_u16 fr_generator;	/* in a generator: its frame; up to 3.10 in a frame: the pointer
 				 * to its generator */
 };
-_Static_assert(sizeof(struct py_layout) == 140, "py_layout has no hidden padding");
+_Static_assert(sizeof(struct py_layout) == 136, "py_layout has no hidden padding");
 
 /*
  * Size of a ring of struct gc_generation_stats, and of 3.15's struct gc_stats: three rings, each
@@ -257,8 +257,10 @@ struct py_proc {
 				 * 3.11); see running_tstate() */
 	abi_u8 main_second;	/* modulo 256: when main_thread was compared last    */
 	abi_u8 pad[2];
-	struct py_layout l;
+	abi_s32 credit_ns;	/* time that its samples have left; negative: an advance. See
+				 * budget.bpf.h                                      */
 	struct thread_ctx_place trace;	/* zero: its threads publish no context */
+	struct py_layout l;
 };
 _Static_assert(sizeof(struct py_proc) == 360, "py_proc has no hidden padding");
 

@@ -26,7 +26,8 @@ extern const volatile unsigned int cfg_wakeup_bytes; /* wake user space when thi
 						      * in the ring buffer */
 extern const volatile unsigned int cfg_codes_bytes; /* send no code objects when more than this
 						     * waits */
-extern const volatile unsigned int cfg_limit_ns; /* time limit of a sample; 0: none */
+extern const volatile unsigned int cfg_limit_ns; /* time that each sample has; 0: no limit */
+extern const volatile unsigned int cfg_tick_ns; /* what it earns: see budget.bpf.h */
 extern const volatile bool cfg_self_time; /* measure how long samples take */
 extern const volatile unsigned long long cfg_hierarchies; /* hierarchies whose new cgroups
 							   * are sent: bit 0 is v2 */

@@ -183,7 +183,8 @@ static __always_inline enum counter walk_caller(struct scratch *s, struct py_pro
 	struct native_scratch *ns;
 	enum counter end;
 
-	start_clock(s, s->sample.h.time_ns);
+	/* It runs in a call of the program's own, and may be interrupted: there is no budget. */
+	start_clock(s, s->sample.h.time_ns, EVENT_MORE_NS);
 	end = unwind_python(s, p, current_task(), sp, NULL);
 	ns = cfg_native && (end == CNT_SAMPLE || is_without_stack(end)) ? native_scratch() : NULL;
 	if (ns) {

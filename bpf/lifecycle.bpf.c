@@ -246,6 +246,8 @@ static __always_inline struct py_proc *copy_entry(const struct py_proc *known, u
 	copy->ident = (start_ns ^ (u64)tgid << 32) | 1;
 	copy->ticks = 0;
 	copy->main_thread = 0;
+	if (copy->credit_ns > 0)	/* it is the parent's: a child must not multiply it */
+		copy->credit_ns = 0;
 	if (cfg_filter.any && !cfg_filter.children)
 		copy->unselected &= ~UNSELECTED_PID;
 	return copy;

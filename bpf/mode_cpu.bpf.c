@@ -5,6 +5,7 @@
  * Walks the thread if its process is admitted, and sends the sample. Runs in interrupt or NMI
  * context, so it inserts and deletes no entry of a hash map, and only changes values in place.
  */
+#include "budget.bpf.h"
 #include "collections.bpf.h"
 #include "discover.bpf.h"
 #include "losses.bpf.h"
@@ -120,7 +121,7 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 	ticks = ticks_of_walk(pid_tgid >> 32, start_ns);
 	if (unlikely(!ticks))
 		return CNT_THINNED;
-	start_clock(s, now);
+	start_tick(s, p, tick_period_here()->rate_hz, now);
 	begin_direct(s, task);
 	end = unwind_python(s, p, task, sp, NULL);
 	end_direct(s);
@@ -130,8 +131,11 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 	s->sample.h.tgid = pid_tgid >> 32;
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
-	if (unlikely(end != CNT_SAMPLE))
-		return end_without_sample(ctx, end);
+	if (unlikely(end != CNT_SAMPLE)) {
+		end = end_without_sample(ctx, end);
+		end_tick(s, p);
+		return end;
+	}
 	if (cfg_native)	/* before the code objects, which may use up the sample's time */
 		kernel = walk_interrupted(ctx);
 	if (cfg_async)
@@ -145,6 +149,7 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 		send_extra(ctx, cfg_native ? kernel : !sp, s, p);
 	if (cfg_stamps)
 		forget_stamp(pid_tgid);
+	end_tick(s, p);
 	return send_sample(s, p, pid_tgid);
 }
 
@@ -179,7 +184,7 @@ static __always_inline void discover_only(const struct task_struct *task, struct
 	if (!s || s->busy)
 		return;
 	s->l = p->l;
-	start_clock(s, bpf_ktime_get_ns());
+	start_clock(s, bpf_ktime_get_ns(), 0);
 	begin_direct(s, task);
 	if (read_tstate(s, p, flags_of(task), tp, self_of(p, tp), sp, &ts) == CNT_SAMPLE) {
 		is = ts_u64(s, p->l.ts_interp);

@@ -35,7 +35,7 @@ static __always_inline enum counter walk_event(struct bpf_perf_event_data *perf,
 	struct native_scratch *ns;
 	enum counter end;
 
-	start_clock(s, s->sample.h.time_ns);
+	start_clock(s, s->sample.h.time_ns, EVENT_MORE_NS);
 	end = unwind_python(s, p, current_task(), sp ? sp : current_user_sp(), NULL);
 	if (!cfg_native || (end != CNT_SAMPLE && !is_without_stack(end)))
 		return end;

@@ -40,7 +40,7 @@ static __always_inline enum counter walk_leaving(struct scratch *s, struct py_pr
 	struct native_scratch *ns;
 	enum counter end;
 
-	start_clock(s, now);
+	start_clock(s, now, EVENT_MORE_NS);
 	begin_direct(s, prev);
 	end = unwind_python(s, p, prev, call->sp, call);
 	end_direct(s);

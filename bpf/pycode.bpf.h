@@ -468,35 +468,12 @@ static __always_inline void send_code(struct raw_code *rec, struct code_cache *c
 }
 
 /*
- * Time that a sample may use for names after its time limit: NAMES_NS, and what this CPU has saved
- * up. The first sample of a process has all its names to send, and may be its only one.
- */
-static __always_inline u64 time_for_names(struct scratch *s, u64 now)
-{
-	u64 since = now - s->names_at_ns;
-
-	s->names_at_ns = now;
-	s->names_ns += since < NAMES_SHARE * NAMES_SPARE_NS ? since / NAMES_SHARE : NAMES_SPARE_NS;
-	if (s->names_ns > NAMES_SPARE_NS)
-		s->names_ns = NAMES_SPARE_NS;
-	return NAMES_NS + s->names_ns;
-}
-
-/* The sample's names were sent at now, before or after its time limit. */
-static __always_inline void spend_time_for_names(struct scratch *s, u64 now)
-{
-	u64 end = s->deadline + NAMES_NS, used = now > end ? now - end : 0;
-
-	s->names_ns -= used < s->names_ns ? used : s->names_ns;
-}
-
-/*
  * Returns true if one more code object may be sent now: time is left, the process has not sent too
  * many in this second, and at least half of the ring buffer is free for samples.
  */
 static __always_inline bool may_send_code(struct scratch *s)
 {
-	if (!s->codes_left || is_out_of_time(s, bpf_ktime_get_ns(), s->names_time))
+	if (!s->codes_left || is_out_of_time(s, bpf_ktime_get_ns(), NAMES_NS))
 		return false;
 	s->codes_left--;
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) <= cfg_codes_bytes;
@@ -567,7 +544,6 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 {
 	struct raw_code *rec;
 	u32 zero = 0, before, i;
-	u64 now;
 
 	if (likely(!s->new_cnt))
 		return;
@@ -576,15 +552,12 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 		return;
 	rec->h = *h;
 	rec->h.kind = RAW_CODE;
-	now = bpf_ktime_get_ns();
-	s->names_time = time_for_names(s, now);
-	s->codes_left = before = codes_left(p, now);
+	s->codes_left = before = codes_left(p, h->time_ns);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < MAX_NEW_CODES; i += CODES_A_CALL)
 		if (send_some_codes(i))
 			break;
 	p->codes_sent += before - s->codes_left;
-	spend_time_for_names(s, bpf_ktime_get_ns());
 }
 
 #endif

@@ -35,10 +35,9 @@
 #define FIND_BYTES 8192
 #define FIND_STEPS 8
 /*
- * A sample has a time limit, counted from the tick (cfg_limit_ns): the target determines how far
- * apart its objects are in memory, and each read can miss every cache, or fault. The clock is read
- * after this many reads of memory by the helper; one that faults counts as several, a direct one as
- * half of one.
+ * A sample has a time limit (start_clock()): the target determines how far apart its objects are in
+ * memory, and each read can miss every cache, or fault. The clock is read after this many reads of
+ * memory by the helper; one that faults counts as several, a direct one as half of one.
  */
 #define READS_PER_CLOCK 16
 #define FAULT_READS 6
@@ -49,13 +48,8 @@
  */
 #define STALL_NS 50000
 #define STALLS_MAX 2
-/*
- * Time after the limit in which code objects may still be sent; and what each CPU saves up for
- * this, a 512th of its time, up to a limit: see time_for_names().
- */
+/* Time after the limit in which code objects may still be sent, so that all are in the end. */
 #define NAMES_NS 5000
-#define NAMES_SHARE 512
-#define NAMES_SPARE_NS 200000
 /*
  * Steps of a walk (frames and shims) in one call of walk_steps(), and in total. The verifier takes
  * about 1,100 instructions for each step of a call, the kernel up to 11 ns for each call.
@@ -234,6 +228,12 @@ struct direct {
 	struct direct_page pages[DIRECT_PAGES + 1];	/* by place_of_page(); APART */
 };
 
+/* Time for walks on this CPU: see budget.bpf.h. */
+struct purse {
+	s64 ns;		/* what is in it; negative: a debt */
+	u64 at_ns;	/* when something was last put in */
+};
+
 struct scratch {
 	u8 ts[2 * 512];		/* PyThreadState: at most ABI_TS_BYTES; masked offsets can reach
 				 * further */
@@ -246,12 +246,13 @@ struct scratch {
 	u64 seq;		/* samples on this CPU */
 	u64 began_ns;		/* when this sample began (CLOCK_MONOTONIC) */
 	u64 deadline;		/* end of its time limit */
+	u64 more_ns;		/* time that it has in addition to cfg_limit_ns */
 	u64 clock_read_ns;	/* when the clock was last read */
 	u64 stalled_ns;		/* total time of this sample's stalls */
 	u64 stalls;
 	struct last_tick last_tick;
-	s64 budget_ns;		/* for walks at switch-outs or page faults; may be negative */
-	u64 budget_at_ns;	/* when time was last added to the budget */
+	struct purse ticks;	/* for samples at ticks */
+	struct purse budget;	/* for walks at switch-outs and other events */
 	u32 busy;		/* 1: on_switch() uses this memory, and a non-maskable tick
 				 * that interrupts it must not */
 	u32 passed;		/* events since the one that was walked: cfg_event_every */
@@ -269,9 +270,6 @@ struct scratch {
 	u64 ident;		/* py_proc.ident and layout of the process, for functions
 				 * that the verifier checks separately */
 	struct py_layout l;
-	u64 names_ns;		/* put aside for names; see time_for_names() */
-	u64 names_at_ns;	/* when something was last put aside */
-	u64 names_time;		/* time_for_names() of this sample */
 	u32 new_cnt;		/* new_codes that are valid */
 	u32 codes_left;		/* how many its process may still send in this second */
 	struct new_code new_codes[MAX_NEW_CODES];
@@ -352,14 +350,19 @@ static __always_inline void set_fresh(struct scratch *s, struct walk *w, u64 ide
 	w->certain = 0;
 }
 
-/* A sample begins at now (CLOCK_MONOTONIC, ns). */
-static __always_inline void start_clock(struct scratch *s, u64 now)
+/*
+ * A sample begins at now (CLOCK_MONOTONIC, ns). more_ns: time that it has in addition to
+ * cfg_limit_ns.
+ */
+static __always_inline void start_clock(struct scratch *s, u64 now, u64 more_ns)
 {
 	s->began_ns = now;
-	s->deadline = now + cfg_limit_ns;
+	s->more_ns = more_ns;
+	s->deadline = now + cfg_limit_ns + more_ns;
 	s->clock_read_ns = now;
 	s->stalled_ns = 0;
 	s->stalls = 0;
+	s->walk.half_reads = 0;
 }
 
 /* The clock was read: now. Counts a stall since the last time, and moves the deadline. */

@@ -425,13 +425,13 @@ __weak __noinline int is_handled(u64 item, u64 bottom)
 	for (i = 0; i < MAX_EXC_ITEMS && item && item != bottom; i++) {
 		if (read_words(item, 4))
 			return 0;
-		s->exception = e[s->l.exc_value / 8 & 3];
+		s->exception = e[0];
 		previous = e[s->l.exc_previous / 8 & 3];
 		if (is_exception(s, s->exception))
 			return 1;
 		item = previous;
 	}
-	s->exception = ts_u64(s, s->l.ts_exc_value);
+	s->exception = ts_u64(s, s->l.ts_exc_state);
 	return item == bottom && is_exception(s, s->exception);
 }
 
@@ -451,7 +451,7 @@ static __always_inline bool has_exception(struct scratch *s, struct py_proc *p, 
 		item = ts_u64(s, p->l.ts_exc_info);
 	s->none = p->none;
 	if (item == bottom) {
-		s->exception = ts_u64(s, p->l.ts_exc_value);
+		s->exception = ts_u64(s, p->l.ts_exc_state);
 		if (!s->exception || s->exception == s->none)
 			return false;
 	}

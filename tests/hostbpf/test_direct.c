@@ -480,7 +480,7 @@ static bool has_word_on_both(u64 on_first)
 	const struct py_layout *l = &w.img.layout;
 	const u32 words[] = {
 		l->ts_interp, l->ts_frame, l->ts_datastack, l->ts_gil, l->ts_gil_requested,
-		l->ts_exc_current, l->ts_exc_info, l->ts_exc_state + l->exc_value,
+		l->ts_exc_current, l->ts_exc_info, l->ts_exc_state,
 	};
 	size_t i;
 

@@ -75,7 +75,7 @@ static void test_exception(void **state)
 		expect_exception("ValueError");
 		host_mem_put64(W_TSTATE + l->ts_exc_current, 0);
 		/* an exception that is handled: up to 3.10 its class */
-		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value,
+		host_mem_put64(W_TSTATE + l->ts_exc_state,
 			       minor <= 10 ? TYPE : VALUE);
 		expect_exception("ValueError");
 	}

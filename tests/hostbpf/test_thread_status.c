@@ -74,10 +74,10 @@ static void test_exceptions(void **state)
 		assert_int_equal(status_now(), EXCEPTION);
 		host_mem_put64(W_TSTATE + l->ts_exc_current, 0);
 		/* a frame handles it */
-		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, some);
+		host_mem_put64(W_TSTATE + l->ts_exc_state, some);
 		assert_int_equal(status_now(), EXCEPTION);
 		/* the slot is unused: None in 3.11 and 3.12 */
-		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, W_NONE);
+		host_mem_put64(W_TSTATE + l->ts_exc_state, W_NONE);
 		assert_int_equal(status_now(), STATUS_ON_CPU);
 	}
 }
@@ -92,7 +92,7 @@ static void chain_items(int n)
 		u64 item = W_HEAP + 0x500000 + k * 4096;
 
 		host_mem_map(item, 64);
-		host_mem_put64(item + l->exc_value, k % 2 ? W_NONE : 0);
+		host_mem_put64(item, k % 2 ? W_NONE : 0);
 		host_mem_put64(item + l->exc_previous,
 			       k + 1 < n ? item + 4096 : W_TSTATE + l->ts_exc_state);
 	}
@@ -114,21 +114,21 @@ static void test_generator_exceptions(void **state)
 			chain_items(n);
 			assert_int_equal(status_now(), STATUS_ON_CPU);
 			for (k = 0; k < n; k++) {
-				u64 value = W_HEAP + 0x500000 + k * 4096 + l->exc_value;
+				u64 value = W_HEAP + 0x500000 + k * 4096;
 
 				host_mem_put64(value, 0x1234560);
 				assert_int_equal(status_now(), EXCEPTION);
 				host_mem_put64(value, 0);
 			}
-			host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0x1234560);
+			host_mem_put64(W_TSTATE + l->ts_exc_state, 0x1234560);
 			assert_int_equal(status_now(), EXCEPTION);
-			host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0);
+			host_mem_put64(W_TSTATE + l->ts_exc_state, 0);
 		}
 		/* MAX_EXC_ITEMS: after eight items the thread's own is not reached. */
 		chain_items(9);
-		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0x1234560);
+		host_mem_put64(W_TSTATE + l->ts_exc_state, 0x1234560);
 		assert_int_equal(status_now(), STATUS_ON_CPU);
-		host_mem_put64(W_TSTATE + l->ts_exc_state + l->exc_value, 0);
+		host_mem_put64(W_TSTATE + l->ts_exc_state, 0);
 		/* A cycle, and an address that is not mapped. */
 		host_mem_put64(W_HEAP + 0x500000 + l->exc_previous, W_HEAP + 0x500000);
 		assert_int_equal(status_now(), STATUS_ON_CPU);

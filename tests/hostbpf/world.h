@@ -509,7 +509,7 @@ static inline void world_rich(struct world *w, int minor)
 	if (l->interp_gc_frame != ABI_NO_OFF32)
 		host_mem_put64(W_INTERP + l->interp_gc_frame, w->at[WORLD_RICH_FRAMES - 5]);
 	host_mem_map(item, 64);
-	host_mem_put64(item + l->exc_value, 0x7777770);
+	host_mem_put64(item, 0x7777770);
 	host_mem_put64(item + l->exc_previous, W_TSTATE + l->ts_exc_state);
 	if (l->ts_exc_info != ABI_NO_OFF)
 		host_mem_put64(W_TSTATE + l->ts_exc_info, item);

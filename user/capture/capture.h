@@ -52,7 +52,7 @@ struct capture_args {
 	bool async;			/* an asyncio task's awaiters replace the loop */
 	bool task_names;		/* ... and the task's name is a frame */
 	bool bursts;			/* capture_thin() may be called */
-	bool no_sample_limit;		/* no walk is cut off by the time limit */
+	bool no_sample_limit;		/* no walk is cut off because its time is used up */
 	bool no_direct_reads;		/* a helper reads all memory: skeleton.h */
 	uint32_t rate_hz;
 	int batch_ms;			/* a sample's longest wait in the ring buffer; 0: 100 ms */

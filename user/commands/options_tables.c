@@ -305,7 +305,7 @@ const struct setting options_record[] = {
 	{ 0, "no-gc", NULL, RARE, "no <GC> frames", NO_FLAG(record.capture.gc) },
 	{ 0, "self-time", NULL, RARE, "measure how long each sample takes",
 	  FLAG(record.capture.self_time) },
-	{ 0, "no-sample-limit", NULL, RARE, "do not cut off samples after 60 us (for emulated "
+	{ 0, "no-sample-limit", NULL, RARE, "do not limit the time of samples (for emulated "
 	  "machines)", FLAG(record.capture.no_sample_limit) },
 	{ 0, "no-direct-reads", NULL, RARE, "read all memory through the kernel's helper, which is "
 	  "slower", FLAG(record.capture.no_direct_reads) },

@@ -218,7 +218,6 @@ static void set_for_collections(struct cpython_image *img)
 static void set_for_kernel(struct cpython_image *img)
 {
 	set_for_collections(img);
-	img->layout.ts_exc_value = img->layout.ts_exc_state + img->layout.exc_value;
 	img->layout.ts_bytes = tstate_bytes(&img->layout);
 	if (img->layout.gil_cond)
 		img->layout.gil_locks = gil_locks_bytes(img);
@@ -428,7 +427,7 @@ int layout_from_debug_offsets(struct cpython_image *img, unsigned int minor,
 		.ts_gil = u->gil, .ts_gil_mask = u->gil_mask,
 		.ts_exc_current = u->exc_current, .ts_exc_info = u->exc_info,
 		.ts_exc_state = u->exc_state, .ts_datastack = d->ts_datastack,
-		.exc_value = 0, .exc_previous = 8,
+		.exc_previous = 8,
 		.fr_code = d->fr_code, .fr_previous = d->fr_previous, .fr_ip = d->fr_ip,
 		.fr_owner = d->fr_owner, .fr_is_entry = ABI_NO_OFF,
 		.fr_bytes = frame_bytes(d, u->fr_object),

@@ -17,7 +17,8 @@
 static void print_layout(const struct cpython_image *img)
 {
 	L(ts_next); L(ts_interp); L(ts_frame); L(cframe_frame); L(ts_thread_id); L(ts_gil);
-	L(ts_gil_mask); L(ts_exc_current); L(ts_exc_info); L(ts_exc_state); L(exc_value);
+	L(ts_gil_mask); L(ts_exc_current); L(ts_exc_info); L(ts_exc_state);
+	PRINT("exc_value", 0);	/* is_handled() */
 	L(exc_previous); L(fr_code); L(fr_previous); L(fr_ip); L(fr_owner); L(fr_bytes);
 	L(co_firstlineno); L(co_version); L(co_filename); L(co_name); L(co_qualname);
 	L(co_linetable); L(co_code); L(interp_id);

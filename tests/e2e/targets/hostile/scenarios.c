@@ -96,6 +96,20 @@ static void scattered_step(void)
 	set_top(chain[random_u64() % MANY]);
 }
 
+/* Short for most of the time, so that samples leave some of theirs; then it takes all it can get. */
+static void thrifty_step(void)
+{
+	static const void *alone;
+	static unsigned int steps;
+
+	if (!alone)
+		alone = new_frames(1, new_code("spare", "/app/thrifty.py"));
+	if (++steps >> 22 & 3)	/* three quarters of the time, in turns of some 50 ms */
+		set_top(alone);
+	else
+		scattered_step();
+}
+
 /* As far as a thread's frames go well, then there is nothing. */
 static void hole(void)
 {
@@ -504,6 +518,7 @@ const struct scenario scenarios[] = {
 	{ "cycle-shims", cycle_shims, NULL, NULL },
 	{ "deep", deep, NULL, NULL },
 	{ "scattered", scattered, scattered_step, NULL },
+	{ "thrifty", scattered, thrifty_step, NULL },
 	{ "hole", hole, NULL, NULL },
 	{ "hole-below", hole_below, NULL, NULL },
 	{ "codes-unmapped", codes_unmapped, NULL, NULL },
