@@ -61,6 +61,8 @@
 /* How often to check for CPUs that have gone online or offline: costs some files of /sys. */
 #define CPUS_S 4
 #define EVENT_RATE 10000
+/* More than this need not wait, however large the ring buffer is. */
+#define WAKEUP_BYTES_MAX (1024 * 1024)
 
 /*
  * The time limit of a stack walk. Usual stacks take a few us; 3.11, where each walk reads all code
@@ -100,7 +102,6 @@ static int records_configure(struct capture *s)
 	s->skel->rodata->cfg_gc = s->args.gc;
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
-	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	return 0;
 }
 
@@ -109,12 +110,14 @@ static int size_ring(struct capture *s)
 {
 	/* Events come in bursts, whatever the rate of ticks is. */
 	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
-	uint32_t bytes = memory_need_ring(libbpf_num_possible_cpus(), rate);
+	uint32_t bytes = memory_need_ring(&s->host, rate, s->mode->waits);
 
 	bytes = memory_need_check(memory_need_maps(s->skel->obj), bytes, RING_BYTES_MIN);
 	if (!bytes)
 		return -ENOMEM;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
+	s->skel->rodata->cfg_wakeup_bytes = bytes / 4 < WAKEUP_BYTES_MAX ? bytes / 4 :
+									   WAKEUP_BYTES_MAX;
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
 	return 0;
 }
@@ -282,6 +285,7 @@ static int load_all(struct capture *s)
 	s->skel = skeleton_open();
 	if (!s->skel)
 		return -errno;
+	host_size_find(&s->host, s->args.all);
 	EACH_SOURCE(i, err, configure)
 		err = sources[i]->configure(s);
 	if (!err)
