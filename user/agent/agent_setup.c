@@ -106,7 +106,7 @@ static void read_kernel_names(struct agent *a)
 			 "hides its addresses" : strerror(errno));
 }
 
-/* Recordings have the tables of one process, and held memory and machine code rows of its own. */
+/* Not with recordings, which have each process' own tables, nor with rows for its memory and code. */
 static bool shares_names(const struct agent_config *c)
 {
 	return c->native == AGENT_NATIVE_OFF && !(c->modes & AGENT_MEMORY) && !*c->exporters.tach.dir;

@@ -95,9 +95,9 @@ uint32_t memory_need_processes(const struct host_size *h)
 #define RING_LATE_S 2
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
-/* What arrives at any rate of ticks: execs, code objects that are seen for the first time. */
+/* What arrives at any rate: execs, code objects that are seen for the first time. */
 #define RING_BYTES_CPU (512 * 1024)
-/* Each switch of a thread may send a record: 4 MiB are 0.1 s of those of a CPU that only switches. */
+/* Each switch of a thread may send a record: 0.1 s of those of a CPU that only switches. */
 #define RING_BYTES_SWITCHES (4 * 1024 * 1024)
 
 uint32_t memory_need_ring(const struct host_size *h, unsigned int rate_hz, bool switches)
