@@ -134,7 +134,8 @@ static void print_sums(struct summing *s, struct capture *c)
 
 	capture_counts(c, &counts);
 	printf("{\"rate\": %u, \"delivered\": %llu, \"missed\": %llu, \"lost\": %llu, "
-	       "\"unselected\": %llu, \"table_full\": %llu, \"orphans\": %llu, \"gc_done\": %llu, \"filter_ms\": %.3f, "
+	       "\"unselected\": %llu, \"table_full\": %llu, "
+	       "\"orphans\": %llu, \"gc_done\": %llu, \"filter_ms\": %.3f, "
 	       "\"processes\": {", capture_rate(c), (unsigned long long)counts.bpf[CNT_TICK],
 	       (unsigned long long)counts.bpf[CNT_MISSED],
 	       (unsigned long long)counts.bpf[CNT_RING_FULL],

@@ -106,10 +106,11 @@ static void read_kernel_names(struct agent *a)
 			 "hides its addresses" : strerror(errno));
 }
 
-/* Not with recordings, which have each process' own tables, nor with rows for its memory and code. */
+/* Not with what needs rows of one process: recordings, held memory, machine code. */
 static bool shares_names(const struct agent_config *c)
 {
-	return c->native == AGENT_NATIVE_OFF && !(c->modes & AGENT_MEMORY) && !*c->exporters.tach.dir;
+	return c->native == AGENT_NATIVE_OFF && !(c->modes & AGENT_MEMORY) &&
+	       !*c->exporters.tach.dir;
 }
 
 static int open_capture(struct agent *a)
