@@ -9,7 +9,7 @@ from capture_program import Capture
 from processes import TIMEOUT
 from selecting import Burner
 
-PLACES, PYTHONS = 8, 12
+PLACES, PYTHONS = 4, 6
 
 
 def test_a_process_beyond_the_table_is_counted(root, python, monkeypatch):
