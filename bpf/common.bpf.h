@@ -71,7 +71,7 @@ extern volatile unsigned int tick_thinning;
 extern struct tick_period tick_periods[TICK_SLOTS];
 extern unsigned long long ended_procs[ENDED_SLOTS];
 
-/* Limit on processes at a time: an exit frees the entry. About 300 bytes each. */
+/* Limit on processes at a time: an exit frees the entry. User space sets the real number. */
 #define MAX_PROCS 16384
 
 /* Set by user space when it is found; until then base is 0. */

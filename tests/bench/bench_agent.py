@@ -4,10 +4,12 @@
 
 All processes of the agent are in a cgroup of their own, whose CPU time the kernel counts; the time of its
 BPF programs is the kernel's count (bpf_stats), which itself costs some ns a run. A server of our own takes
-what it sends. --peer: an opentelemetry-ebpf-profiler that somebody has built, beside it.
+what it sends. --peer: an opentelemetry-ebpf-profiler that somebody has built, beside it. --beside: another
+build of tachbpf, whose memory is measured as well.
 """
 import argparse
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -26,7 +28,7 @@ sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 import cgroups  # noqa: E402
 import interpreters  # noqa: E402
 from agent import Agent, decoded  # noqa: E402
-from bpf_objects import bpf_stats  # noqa: E402
+from bpf_objects import bpf_stats, held  # noqa: E402
 from http_sink import Sink  # noqa: E402
 from processes import cpu_s, kill, online_cpus  # noqa: E402
 
@@ -55,15 +57,32 @@ class Group:
         text = (self.directory / "cpu.stat").read_text()
         return int(re.search(r"usage_usec (\d+)", text)[1]) / 1e6
 
-    def memory(self):
-        """(RSS, PSS) of all its processes, MiB."""
-        rss = pss = 0
+    def memory_by_process(self):
+        """Name -> (RSS, PSS) of each of its processes, MiB."""
+        found = {}
         for pid in self.pids():
             with contextlib.suppress(OSError):
                 rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
-                rss += int(re.search(r"^Rss:\s+(\d+)", rollup, re.M)[1])
-                pss += int(re.search(r"^Pss:\s+(\d+)", rollup, re.M)[1])
-        return rss / 1024, pss / 1024
+                name = Path(f"/proc/{pid}/comm").read_text().strip()
+                found[name] = tuple(int(re.search(rf"^{field}:\s+(\d+)", rollup, re.M)[1]) / 1024
+                                    for field in ("Rss", "Pss"))
+        return found
+
+    def memory(self):
+        """(RSS, PSS) of all its processes, MiB."""
+        return tuple(map(sum, zip(*self.memory_by_process().values()))) or (0, 0)
+
+
+def maps_of(pid):
+    """Name -> MiB of the kernel's memory, of the BPF maps that a process holds."""
+    shown = subprocess.run(["bpftool", "map", "show", "-j"], capture_output=True, text=True,
+                           check=True).stdout
+    names, found = {m["id"]: m.get("name", "?") for m in json.loads(shown)}, {}
+    by_id = {int(said["map_id"]): int(said["memlock"]) for said in held(pid, "map_id").values()}
+    for number, size in by_id.items():
+        name = names.get(number, "?")
+        found[name] = found.get(name, 0) + size / 2**20
+    return found
 
 
 def bpf_times():
@@ -152,7 +171,44 @@ def bench_busy(tree, scratch, args):
                         f"PSS {m[1].group.memory()[1]:.1f}, {len(m[1].group.pids())} processes")
 
 
-def bench_idle(tree, scratch, args):
+@contextlib.contextmanager
+def build(path):
+    """The agent of this tachbpf; None: the one that was built here."""
+    before = os.environ.get("TACHBPF")
+    if path:
+        os.environ["TACHBPF"] = str(path)
+    try:
+        yield f" ({path})" if path else ""
+    finally:
+        if path and before is None:
+            del os.environ["TACHBPF"]
+        elif path:
+            os.environ["TACHBPF"] = before
+
+
+def say_maps(pid, aim, listed):
+    """All of them, and those that take most."""
+    maps = maps_of(pid)
+    say("   its BPF maps", sum(maps.values()), "MiB", aim)
+    for name, size in sorted(maps.items(), key=lambda m: -m[1])[:listed]:
+        say(f"      {name}", size, "MiB")
+    return sum(maps.values())
+
+
+def bench_idle_memory(tree, scratch, args):
+    for other in (None, *args.beside):
+        with build(other) as label, \
+                measured(tree, scratch, "--cgroup", "/tachbpf-nobody", "--rate", 19) as m:
+            time.sleep(WARM_S)
+            rss, pss = m[1].group.memory()
+            say(f"idle, all processes of the agent{label}", pss, "MiB PSS", 12, f"RSS {rss:.1f}")
+            for name, (rss, pss) in sorted(m[1].group.memory_by_process().items(),
+                                           key=lambda p: -p[1][1]):
+                say(f"      {name}", pss, "MiB PSS", None, f"RSS {rss:.1f}")
+            say_maps(m[0].process.pid, 8, 6)
+
+
+def bench_start(tree, scratch, args):
     with pythons(tree, scratch, 1, 1, "stack.py", "20", "distinct") as where:
         took = []
         for _ in range(3):
@@ -160,11 +216,6 @@ def bench_idle(tree, scratch, args):
             with measured(tree, scratch, "--cgroup", where, "--rate", 999):
                 took.append(time.monotonic() - start)
         say("start until all CPUs tick, at most", max(took), "s", 1.0, "from fork() on")
-    with measured(tree, scratch, "--cgroup", "/tachbpf-nobody", "--rate", 19) as m:
-        time.sleep(WARM_S)
-        rss, pss = m[1].group.memory()
-        say("idle, all processes of the agent", rss, "MiB RSS", 20, f"PSS {pss:.1f}")
-        say("idle, main process", status(m[0].process.pid, "VmRSS"), "MiB RSS")
 
 
 def status(pid, what):
@@ -187,20 +238,23 @@ def stacks_in(sink):
 
 def bench_large(tree, scratch, args):
     """A window of 100,000 stacks. What it takes depends on the code, too: 5 lines a function."""
-    for functions in (40, 400):
-        with pythons(tree, scratch, SERVICES, SERVICES, "many_stacks.py", "SEED", functions) as where, \
+    for functions, other in itertools.product((40, 400), (None, *args.beside)):
+        with build(other) as label, \
+                pythons(tree, scratch, SERVICES, SERVICES, "many_stacks.py", "SEED", functions) as where, \
                 measured(tree, scratch, "--cgroup", where, "--rate", 1999, "--window", "60s") as m:
             agent, meter, sink = m
             peak = (0, 0)
             end = time.monotonic() + 130
             while time.monotonic() < end:
-                peak = max(peak, meter.group.memory())
+                peak = max(peak, meter.group.memory(), key=lambda seen: seen[1])
                 time.sleep(0.2)
+            maps = sum(maps_of(agent.process.pid).values())
             main = status(agent.process.pid, "VmHWM")
         stacks, services = stacks_in(sink)
-        note = (f"PSS {peak[1]:.1f}; a window of {services} services, each of {functions} functions, "
+        note = (f"RSS {peak[0]:.1f}; a window of {services} services, each of {functions} functions, "
                 f"and {stacks:,} stacks")
-        say("all processes of the agent, at most", peak[0], "MiB RSS", 32, note)
+        say(f"all processes of the agent, at most, and maps{label}", peak[1] + maps, "MiB PSS", 32, note)
+        say("   its BPF maps", maps, "MiB")
         say("   its main process", main, "MiB RSS")
 
 
@@ -281,7 +335,7 @@ def bench_peer(tree, scratch, args):
                 f"Collector came {len(sink.seen) - before} requests")
 
 
-PARTS = {"idle": bench_idle, "busy": bench_busy, "large": bench_large, "windows": bench_windows,
+PARTS = {"idle": bench_idle_memory, "start": bench_start, "busy": bench_busy, "large": bench_large, "windows": bench_windows,
          "containers": bench_containers}
 
 
@@ -289,6 +343,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=60, help="of each share of a CPU")
     parser.add_argument("--only", choices=[*PARTS, "peer"], action="append")
+    parser.add_argument("--beside", type=Path, action="append", default=[],
+                        help="another build's tachbpf, for the parts idle and large")
     parser.add_argument("--peer", type=Path, help="an opentelemetry-ebpf-profiler")
     args = parser.parse_args()
     if os.geteuid() != 0 or not cgroups.v2():

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * capture_program.c - a capture whose rate or conditions change while it runs, for test_rate.py,
- * test_set_filter.py and test_collections.py.
+ * test_set_filter.py, test_collections.py and test_table.py.
  *
  * capture_program RATE cpu|wall|mem [PID...]: these (with mem their children, too), or all
  * processes, whose conditions may change. Then words on standard input, each with one line of JSON
  * as answer: "rate N", "pause", "resume", "thin N" (all but the first PID), "sums",
- * "filter [KIND TEXT]...". It ends at the end of the input.
+ * "filter [KIND TEXT]...". It ends at the end of the input. PID_MAX in the environment: as if the
+ * host had no more pids than that.
  */
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -17,6 +19,7 @@
 
 #include "base/util.h"
 #include "capture/capture.h"
+#include "capture/host_size.h"
 #include "host/identity.h"
 #include "resolve/observer.h"
 #include "resolve/process.h"
@@ -44,6 +47,15 @@ struct summing {
 	unsigned int filter_cnt;
 	double filter_ms;	/* what the last change took */
 };
+
+/* The linker takes it in place of that of host_size.c. */
+void host_size_find(struct host_size *out, bool count)
+{
+	const char *max = getenv("PID_MAX");
+
+	*out = (struct host_size){ .cpus = (uint32_t)libbpf_num_possible_cpus(),
+				   .pid_max = max ? strtoul(max, NULL, 10) : 0 };
+}
 
 static struct sums *sums_of(struct summing *s, pid_t tgid)
 {
@@ -122,11 +134,13 @@ static void print_sums(struct summing *s, struct capture *c)
 
 	capture_counts(c, &counts);
 	printf("{\"rate\": %u, \"delivered\": %llu, \"missed\": %llu, \"lost\": %llu, "
-	       "\"unselected\": %llu, \"orphans\": %llu, \"gc_done\": %llu, \"filter_ms\": %.3f, "
+	       "\"unselected\": %llu, \"table_full\": %llu, "
+	       "\"orphans\": %llu, \"gc_done\": %llu, \"filter_ms\": %.3f, "
 	       "\"processes\": {", capture_rate(c), (unsigned long long)counts.bpf[CNT_TICK],
 	       (unsigned long long)counts.bpf[CNT_MISSED],
 	       (unsigned long long)counts.bpf[CNT_RING_FULL],
 	       (unsigned long long)counts.bpf[CNT_UNSELECTED],
+	       (unsigned long long)(counts.table_full + counts.bpf[CNT_PROCS_FULL]),
 	       (unsigned long long)counts.orphans,
 	       (unsigned long long)counts.bpf[CNT_GC_DONE], s->filter_ms);
 	for (i = 0; i < s->cnt; i++) {

@@ -12,6 +12,7 @@
 
 #include "agent/agent_signals.h"
 #include "agent/agent_state.h"
+#include "base/start.h"
 #include "base/time.h"
 #include "base/util.h"
 #include "capture/capture.h"
@@ -101,6 +102,7 @@ int agent_run(const struct agent_options *options, struct agent_config *config)
 		log_set_level(config->log_level);
 		agent_take_services(a);
 		err = agent_start(a);
+		start_over();
 		config = a->config;
 	}
 	if (a && !err) {

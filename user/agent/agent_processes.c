@@ -28,6 +28,7 @@ struct agent_processes {
 	struct agent_process *next_look;	/* where the last tick stopped, or NULL */
 	uint64_t begun_ns;			/* when the last process began */
 	struct u64map by_tgid;
+	struct u64map maps;			/* address of tables -> their window_map */
 	char host_name[HOST_NAME_MAX + 1];
 	/* For one process at a time; too large for the stack. */
 	struct process_facts facts;
@@ -52,6 +53,7 @@ void agent_processes_free(struct agent_processes *a)
 	if (!a)
 		return;
 	u64map_free(&a->by_tgid);
+	u64map_free(&a->maps);
 	free(a);
 }
 
@@ -80,6 +82,38 @@ bool agent_processes_some_new(const struct agent_processes *a, uint64_t now)
 	return now - a->begun_ns < NS_PER_S;
 }
 
+static uint64_t key_of(const struct profile_tables *tables)
+{
+	return (uint64_t)(uintptr_t)tables;
+}
+
+bool agent_processes_map(struct agent_processes *a, struct agent_process *p)
+{
+	const struct profile_tables *tables = process_tables(p->process);
+
+	if (p->map)
+		return true;
+	p->map = u64map_get(&a->maps, key_of(tables));
+	if (!p->map) {
+		p->map = window_map_new(tables);
+		if (!p->map || u64map_put(&a->maps, key_of(tables), p->map)) {
+			window_map_free(p->map);
+			p->map = NULL;
+			return false;
+		}
+	}
+	p->map->users++;
+	return true;
+}
+
+static void leave_map(struct agent_processes *a, struct window_map *map)
+{
+	if (!map || --map->users)
+		return;
+	u64map_remove(&a->maps, key_of(map->tables));
+	window_map_free(map);
+}
+
 void agent_processes_end(struct agent_processes *a, struct agent_process *p)
 {
 	uint64_t tgid = (uint64_t)process_tgid(p->process);
@@ -95,7 +129,7 @@ void agent_processes_end(struct agent_processes *a, struct agent_process *p)
 	if (p->next)
 		p->next->prev = p->prev;
 	agent_services_leave(a->args.services, p->service);
-	window_map_free(p->map);
+	leave_map(a, p->map);
 	free(p->keys);
 	free(p);
 }

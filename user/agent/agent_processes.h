@@ -24,7 +24,7 @@ struct agent_processes;
 
 struct agent_process {
 	struct process *process;
-	struct window_map *map;		/* NULL: no sample yet */
+	struct window_map *map;		/* agent_processes_map(); NULL: no sample yet */
 	uint32_t service;		/* SERVICE_NUMBER_OTHER until it is named */
 	bool named;
 	uint8_t tries;			/* incomplete namings so far */
@@ -60,6 +60,9 @@ void agent_processes_end(struct agent_processes *a, struct agent_process *p);
 
 /* Returns true if a process has begun in the last second: some may have no name yet. */
 bool agent_processes_some_new(const struct agent_processes *a, uint64_t now_ns);
+
+/* Sets p->map: one for all processes with the same tables. Returns false if there is no memory. */
+bool agent_processes_map(struct agent_processes *a, struct agent_process *p);
 
 /* Names the process if needed: some 100 us once, at worst a fraction of a second. */
 void agent_processes_name(struct agent_processes *a, struct agent_process *p);

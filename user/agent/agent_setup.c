@@ -106,6 +106,13 @@ static void read_kernel_names(struct agent *a)
 			 "hides its addresses" : strerror(errno));
 }
 
+/* Not with what needs rows of one process: recordings, held memory, machine code. */
+static bool shares_names(const struct agent_config *c)
+{
+	return c->native == AGENT_NATIVE_OFF && !(c->modes & AGENT_MEMORY) &&
+	       !*c->exporters.tach.dir;
+}
+
 static int open_capture(struct agent *a)
 {
 	static const enum sampler_event events[] = {
@@ -115,6 +122,7 @@ static int open_capture(struct agent *a)
 	struct capture_args args = {
 		.all = true, .gc = true, .self_time = a->config->budget.cpu_percent > 0,
 		.batch_ms = AGENT_BATCH_MS, .reads_begin = true, .bursts = a->ctl,
+		.share_names = shares_names(a->config),
 		.native_threads = a->config->native_threads,
 		.trace_context = a->config->trace_context, .rate_hz = a->config->rate_hz,
 		.async = a->config->async,

@@ -62,10 +62,8 @@ static bool map_ready(struct agent_windows *a, struct agent_process *p)
 {
 	if (!p)
 		return false;
-	if (!p->map)
-		p->map = window_map_new(process_tables(p->process));
 	agent_processes_name(a->processes, p);
-	return p->map;
+	return agent_processes_map(a->processes, p);
 }
 
 /* The time that one unit of the event's weight stands for. */

@@ -5,7 +5,12 @@
 #include "base/start.h"
 
 #include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 void start_program(void)
@@ -18,4 +23,46 @@ void start_program(void)
 	if (fd >= 0)
 		close(fd);
 	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* Relocations in code (an old linker's, never ours) would be lost with the pages that have them. */
+static bool relocates_code(const struct dl_phdr_info *info)
+{
+	const ElfW(Dyn) *d;
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		if (info->dlpi_phdr[i].p_type != PT_DYNAMIC)
+			continue;
+		d = (const ElfW(Dyn) *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		for (; d->d_tag != DT_NULL; d++)
+			if (d->d_tag == DT_TEXTREL ||
+			    (d->d_tag == DT_FLAGS && d->d_un.d_val & DF_TEXTREL))
+				return true;
+	}
+	return false;
+}
+
+/* Gives back the pages that nobody can have written. */
+static int forget_pages(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin, end;
+	const ElfW(Phdr) *p = info->dlpi_phdr;
+	int i;
+
+	if (relocates_code(info))
+		return 0;
+	for (i = 0; i < info->dlpi_phnum; i++, p++) {
+		begin = (info->dlpi_addr + p->p_vaddr + page - 1) / page * page;
+		end = (info->dlpi_addr + p->p_vaddr + p->p_memsz) / page * page;
+		if (p->p_type == PT_LOAD && !(p->p_flags & PF_W) && begin < end)
+			madvise((void *)begin, end - begin, MADV_DONTNEED);
+	}
+	return 0;
+}
+
+void start_over(void)
+{
+	malloc_trim(0);
+	dl_iterate_phdr(forget_pages, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* start.h - what every program does first. */
+/* start.h - what every program does first, and what one that stays does next. */
 #ifndef TACHBPF_START_H
 #define TACHBPF_START_H
 
@@ -9,5 +9,11 @@
  * sizes (ulimit -f) into an error of write(2), EFBIG, instead of a deadly signal.
  */
 void start_program(void);
+
+/*
+ * Gives back what only the start needed: freed memory, and the pages of the executable and its
+ * libraries, which come again from the page cache when they are used. For programs that stay.
+ */
+void start_over(void);
 
 #endif

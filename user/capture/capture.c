@@ -61,6 +61,8 @@
 /* How often to check for CPUs that have gone online or offline: costs some files of /sys. */
 #define CPUS_S 4
 #define EVENT_RATE 10000
+/* More than this need not wait, however large the ring buffer is. */
+#define WAKEUP_BYTES_MAX (1024 * 1024)
 
 /*
  * The time that each sample has, whatever earlier ones took: see bpf/budget.bpf.h. With cold caches
@@ -103,7 +105,6 @@ static int records_configure(struct capture *s)
 	s->skel->rodata->cfg_limit_ns = s->args.no_sample_limit ? 0 : SAMPLE_LIMIT_NS;
 	s->skel->rodata->cfg_tick_ns = SAMPLE_LIMIT_NS + NS_PER_S / s->args.rate_hz / NAMES_SHARE;
 	s->skel->rodata->cfg_self_time = s->args.self_time;
-	s->skel->rodata->cfg_wakeup_bytes = RING_BYTES_MIN / 4;
 	return 0;
 }
 
@@ -112,7 +113,7 @@ static int size_ring(struct capture *s)
 {
 	/* Events come in bursts, whatever the rate of ticks is. */
 	uint32_t rate = s->mode->memory || s->mode->events ? EVENT_RATE : s->args.rate_hz;
-	uint32_t bytes = memory_need_ring(libbpf_num_possible_cpus(), rate);
+	uint32_t bytes = memory_need_ring(&s->host, rate, s->mode->waits);
 	uint32_t least = RING_BYTES_MIN;
 
 	/* No program writes to it in a scan. */
@@ -122,6 +123,8 @@ static int size_ring(struct capture *s)
 	if (!bytes)
 		return -ENOMEM;
 	s->skel->rodata->cfg_codes_bytes = bytes / 2;
+	s->skel->rodata->cfg_wakeup_bytes = bytes / 4 < WAKEUP_BYTES_MAX ? bytes / 4 :
+									   WAKEUP_BYTES_MAX;
 	bpf_map__set_max_entries(s->skel->maps.events, bytes);
 	return 0;
 }
@@ -296,6 +299,7 @@ static int load_all(struct capture *s)
 	s->skel = capture_only_scans(s) ? skeleton_open_scan() : skeleton_open();
 	if (!s->skel)
 		return -errno;
+	host_size_find(&s->host, s->args.all);
 	EACH_SOURCE(i, err, configure)
 		err = sources[i]->configure(s);
 	if (!err && capture_only_scans(s))

@@ -52,6 +52,7 @@ struct capture_args {
 	bool async;			/* an asyncio task's awaiters replace the loop */
 	bool task_names;		/* ... and the task's name is a frame */
 	bool bursts;			/* capture_thin() may be called */
+	bool share_names;		/* as process_args.share_names */
 	bool no_sample_limit;		/* no walk is cut off because its time is used up */
 	bool no_direct_reads;		/* a helper reads all memory: skeleton.h */
 	uint32_t rate_hz;

@@ -11,6 +11,7 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <linux/bpf.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -31,18 +32,36 @@
 
 /* ---- all processes of the host ---- */
 
+/*
+ * Maps of which only some entries are used take the memory of these alone, where the kernel can do
+ * that. Programs in process context and user space insert them.
+ */
+static int let_maps_grow(struct tachbpf_bpf *skel)
+{
+	struct bpf_map *const growing[] = {
+		skel->maps.py_procs, skel->maps.watched, skel->maps.known_exes, skel->maps.marks,
+		skel->maps.burst_procs,
+	};
+	size_t i;
+	int err = 0;
+
+	for (i = 0; !err && i < ARRAY_SIZE(growing); i++)
+		err = bpf_map__set_map_flags(growing[i], bpf_map__map_flags(growing[i]) |
+							 BPF_F_NO_PREALLOC);
+	return err;
+}
+
 static int processes_configure(struct capture *s)
 {
-	struct bpf_map *procs = s->skel->maps.py_procs;
+	uint32_t cnt = memory_need_processes(&s->host);
 
 	s->skel->rodata->cfg_all = s->args.all;
 	s->skel->rodata->cfg_reads_begin = s->args.reads_begin || s->args.native ||
 					   s->args.trace_context || s->args.async;
 	s->skel->rodata->cfg_trace_context = s->args.trace_context;
-	if (s->args.all)
-		bpf_map__set_max_entries(procs,
-					 memory_need_processes(bpf_map__max_entries(procs)));
-	return 0;
+	bpf_map__set_max_entries(s->skel->maps.py_procs, cnt);
+	bpf_map__set_max_entries(s->skel->maps.watched, cnt);
+	return s->host.grows ? let_maps_grow(s->skel) : 0;
 }
 
 static int list_process(void *ctx, pid_t tgid)

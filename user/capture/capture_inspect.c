@@ -55,6 +55,7 @@ void capture_process_args(const struct capture *s, struct process_args *args)
 	args->unit = s->mode->unit;
 	args->memory = s->mode->memory;
 	args->opcodes = s->args.opcodes;
+	args->share_names = s->args.share_names;
 	args->kernel = s->args.kernel;
 	args->native = s->life.machine.native;
 	args->native_full = s->args.native_full;

@@ -14,6 +14,7 @@
 #include "base/util.h"
 #include "bpf/abi_async.h"
 #include "capture/capture.h"
+#include "capture/host_size.h"
 #include "capture/lifecycle.h"
 #include "capture/native_maps.h"
 #include "recording/capture_counts.h"
@@ -38,6 +39,7 @@ struct capture {
 	struct capture_args args;
 	const struct record_mode_def *mode;
 	struct tachbpf_bpf *skel;
+	struct host_size host;
 	struct ring_buffer *ring;
 	struct sampler *sampler;
 	struct capture_faults *faults;	/* NULL: page faults are no events */

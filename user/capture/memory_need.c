@@ -8,14 +8,13 @@
 
 #include "base/util.h"
 #include "host/memory_limit.h"
-#include "host/proc.h"
 
 /*
  * What a capture of some processes needs besides its maps: itself (7 MiB), its workers, the
  * programs, and the verifier while it checks them. Measured: the least limit at which a recording
- * begins, less the maps.
+ * begins, less the maps; and what those that grow may get.
  */
-#define BESIDES_BYTES (18ull << 20)
+#define BESIDES_BYTES (22ull << 20)
 /* The kernel frees the maps of a recording that has just ended a little later. */
 #define AGAIN_MAX 20
 #define AGAIN_US 50000
@@ -68,21 +67,24 @@ uint64_t memory_need_maps(const struct bpf_object *obj)
 	return sum;
 }
 
-static int count_process(void *ctx, pid_t tgid)
+/* The lowest power of two that is not lower, at most PROCESSES_MAX. */
+static uint32_t power_of_two(uint32_t cnt)
 {
-	++*(uint32_t *)ctx;
-	return 0;
+	uint32_t power = 1;
+
+	while (power < cnt && power < PROCESSES_MAX)
+		power *= 2;
+	return power;
 }
 
-uint32_t memory_need_processes(uint32_t least)
+uint32_t memory_need_processes(const struct host_size *h)
 {
-	uint32_t cnt = 0;
+	uint32_t twice = h->processes < PROCESSES_MAX ? 2 * h->processes : PROCESSES_MAX;
+	uint32_t least = h->grows ? PROCESSES_LEAST_GROWING : PROCESSES_LEAST;
+	uint32_t cnt = power_of_two(twice > least ? twice : least);
+	uint32_t pids = h->pid_max ? power_of_two(h->pid_max) : cnt;
 
-	if (proc_each(count_process, &cnt))
-		return least;
-	while (least / 2 < cnt && least < PROCESSES_MAX)
-		least *= 2;
-	return least;
+	return cnt < pids ? cnt : pids;
 }
 
 /*
@@ -93,14 +95,22 @@ uint32_t memory_need_processes(uint32_t least)
 #define RING_LATE_S 2
 #define RING_BYTES_MAX (64 * 1024 * 1024)
 
-uint32_t memory_need_ring(int cpus, unsigned int rate_hz)
-{
-	uint64_t want = (uint64_t)cpus * rate_hz * RING_SAMPLE_BYTES / RING_LATE_S;
-	uint64_t bytes = RING_BYTES_MIN;
+/* What arrives at any rate: execs, code objects that are seen for the first time. */
+#define RING_BYTES_CPU (512 * 1024)
+/* Each switch of a thread may send a record: 0.1 s of those of a CPU that only switches. */
+#define RING_BYTES_SWITCHES (4 * 1024 * 1024)
 
-	while (bytes < want && bytes < RING_BYTES_MAX)
+uint32_t memory_need_ring(const struct host_size *h, unsigned int rate_hz, bool switches)
+{
+	uint64_t want = (uint64_t)h->cpus * rate_hz * RING_SAMPLE_BYTES / RING_LATE_S;
+	uint64_t least = (uint64_t)h->cpus * RING_BYTES_CPU;
+	uint64_t bytes = switches ? RING_BYTES_SWITCHES : RING_BYTES_MIN;
+
+	if (least > RING_BYTES_SWITCHES)
+		least = RING_BYTES_SWITCHES;
+	while (bytes < least || (bytes < want && bytes < RING_BYTES_MAX))
 		bytes *= 2;
-	return bytes;
+	return (uint32_t)bytes;
 }
 
 static unsigned int bytes_to_mib(uint64_t bytes)

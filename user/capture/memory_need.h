@@ -6,7 +6,10 @@
 #ifndef TACHBPF_MEMORY_NEED_H
 #define TACHBPF_MEMORY_NEED_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "capture/host_size.h"
 
 struct bpf_object;
 
@@ -14,15 +17,21 @@ struct bpf_object;
 uint64_t memory_need_maps(const struct bpf_object *obj);
 
 /*
- * Entries of a table of processes: twice the host's present number of processes, but at least
- * `least` and at most PROCESSES_MAX.
+ * Entries of a table of processes: twice the host's present number of processes, but not more than
+ * there are pids, and at least PROCESSES_LEAST, where an entry that is not used takes no memory
+ * PROCESSES_LEAST_GROWING; at most PROCESSES_MAX.
  */
+#define PROCESSES_LEAST 4096
+#define PROCESSES_LEAST_GROWING 16384
 #define PROCESSES_MAX 131072
-uint32_t memory_need_processes(uint32_t least);
+uint32_t memory_need_processes(const struct host_size *h);
 
-#define RING_BYTES_MIN (4 * 1024 * 1024)
-/* The size of the ring buffer for this many possible CPUs with rate_hz samples each. */
-uint32_t memory_need_ring(int cpus, unsigned int rate_hz);
+#define RING_BYTES_MIN (1024 * 1024)
+/*
+ * Bytes of the ring buffer if each CPU takes rate_hz samples. switches: a thread that leaves its
+ * CPU may be a record, too.
+ */
+uint32_t memory_need_ring(const struct host_size *h, unsigned int rate_hz, bool switches);
 
 /*
  * Checks for memory for a ring buffer of ring bytes, and other_maps bytes of other maps. Returns

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <linux/bpf.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include "host/proc.h"
 
@@ -18,11 +19,30 @@ void proc_table_remove(struct bpf_map *table, pid_t tgid)
 	bpf_map__delete_elem(table, &key, sizeof(key), 0);
 }
 
+/*
+ * An entry that the map must allocate comes from a stock of this CPU, which the kernel refills in
+ * an interrupt (kernel/bpf/memalloc.c): if it is used up, that is soon over.
+ */
+#define STOCK_TRIES 20
+#define STOCK_US 100
+
+static int insert(struct bpf_map *table, uint32_t key, const struct py_proc *py)
+{
+	int err, i;
+
+	for (i = 0; i < STOCK_TRIES; i++) {
+		err = bpf_map__update_elem(table, &key, sizeof(key), py, sizeof(*py), BPF_ANY);
+		if (err != -ENOMEM)
+			break;
+		usleep(STOCK_US);
+	}
+	return err;
+}
+
 int proc_table_put(struct bpf_map *table, pid_t tgid, const struct py_proc *py)
 {
 	struct proc_stat st;
-	uint32_t key = tgid;
-	int err = bpf_map__update_elem(table, &key, sizeof(key), py, sizeof(*py), BPF_ANY);
+	int err = insert(table, (uint32_t)tgid, py);
 
 	/* If it exits now, the BPF side may have looked for the entry before it was written. */
 	if (!err && (proc_stat(tgid, &st) || st.zombie || st.exiting))

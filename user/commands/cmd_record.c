@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
+#include "base/start.h"
 #include "base/text.h"
 #include "base/util.h"
 #include "capture/capture.h"
@@ -264,6 +265,7 @@ static int start_capture(struct record *r)
 {
 	int err = capture_start(r->capture);
 
+	start_over();
 	if (err || !r->opts->command)
 		return err;
 	err = spawn_go(&r->child);

@@ -12,6 +12,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,16 @@ static int take_servers(const struct sender_message *m, int fd)
 	return self.server_cnt < 0 ? self.server_cnt : 0;
 }
 
+/* libcurl and its TLS library take 2.5 MiB: not before there is something to send. */
+static void begin_curl(void)
+{
+	if (self.multi)
+		return;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(self.multi = curl_multi_init()))
+		_exit(1);
+	curl_multi_setopt(self.multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
+}
+
 /* Passes ownership of fd to the transfer. */
 static void take_job(const struct sender_message *m, int fd)
 {
@@ -106,6 +117,7 @@ static void take_job(const struct sender_message *m, int fd)
 		answer_unstarted(m, "no room for another transfer");
 		return;
 	}
+	begin_curl();
 	t = transfer_new(&self.servers[m->exporter], m, fd);
 	if (!t || curl_multi_add_handle(self.multi, transfer_easy(t)) != CURLM_OK) {
 		transfer_free(t);
@@ -173,23 +185,38 @@ static void be_small(void)
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0);
 }
 
+static void transfer_some(void)
+{
+	int running;
+
+	curl_multi_perform(self.multi, &running);
+	finish_transfers();
+}
+
+static void wait_for_more(void)
+{
+	struct curl_waitfd wait = { .fd = self.socket, .events = CURL_WAIT_POLLIN };
+	struct pollfd alone = { .fd = self.socket, .events = POLLIN };
+
+	if (self.multi)
+		curl_multi_poll(self.multi, &wait, 1, IDLE_MS, NULL);
+	else
+		poll(&alone, 1, -1);
+}
+
 /* The worker's function: fds[0] is its socket. Ends the process when the other end is closed. */
 static int sender_run(void *shared, const int *fds)
 {
-	struct curl_waitfd wait = { .fd = fds[0], .events = CURL_WAIT_POLLIN };
-	int running, err = 0;
+	int err = 0;
 
 	be_small();
 	self.socket = fds[0];
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(self.multi = curl_multi_init()))
-		_exit(1);
-	curl_multi_setopt(self.multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
 	while (!err) {
 		err = take_messages();
-		curl_multi_perform(self.multi, &running);
-		finish_transfers();
+		if (self.multi)
+			transfer_some();
 		if (!err)
-			curl_multi_poll(self.multi, &wait, 1, IDLE_MS, NULL);
+			wait_for_more();
 	}
 	_exit(0);
 }

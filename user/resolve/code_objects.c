@@ -67,6 +67,14 @@ void code_objects_free(struct code_objects *codes)
 	budget_leave(codes->budget);
 }
 
+size_t code_objects_leave_names(struct code_objects *codes)
+{
+	size_t bytes = codes->budget_names;
+
+	codes->budget_names = 0;
+	return bytes;
+}
+
 void code_objects_count_names(struct code_objects *codes, size_t bytes)
 {
 	if (!codes->budget)

@@ -56,6 +56,11 @@ void code_objects_init(struct code_objects *codes, const struct cpython_image *i
 void code_objects_free(struct code_objects *codes);
 /* Sets the process' user, to whose budget (budget.h) memory is charged. To be called first. */
 void code_objects_set_owner(struct code_objects *codes, uint32_t uid);
+/*
+ * Returns what this process has charged to its user's budget for names. The caller gives it back,
+ * or it stays charged: the names outlive the process.
+ */
+size_t code_objects_leave_names(struct code_objects *codes);
 /* Counts the memory of names or frames that were added to the intern table. */
 void code_objects_count_names(struct code_objects *codes, size_t bytes);
 /* Renews the number of reads allowed from the process. To be called once a second. */

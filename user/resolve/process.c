@@ -70,6 +70,14 @@ static int take_stretch(void *ctx, const struct wait_stretch *stretch)
 
 /* ---- from start to end ---- */
 
+/* Without memory p->in is NULL. */
+static void begin_names(struct process *p)
+{
+	if (p->args.share_names)
+		p->shared = shared_names_join(p->args.image, p->args.identity.uid);
+	p->in = p->shared ? shared_names_table(p->shared) : intern_new();
+}
+
 struct process *process_new(const struct process_args *args)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -86,7 +94,7 @@ struct process *process_new(const struct process_args *args)
 	p->args.comm = p->comm;
 	p->command = args->command ? shared_text_get(args->command) : NULL;
 	p->args.command = p->command;
-	p->in = intern_new();
+	begin_names(p);
 	other_frames_init(&p->others, p->in, args->kernel);
 	if (p->in && (p->command || !args->command))
 		p->sym = symbolizer_new(args->image, mem, p->in, args->opcodes);
@@ -117,6 +125,8 @@ static void end_records(struct process *p)
 	python_names_free(&p->python);
 	thread_names_drop(p->given);
 	free(p->gc);
+	if (p->shared && p->sym)
+		shared_names_take(p->shared, symbolizer_leave_names(p->sym));
 	symbolizer_free(p->sym);
 	native_records_free(&p->native_records);
 	native_frames_free(p->native);
@@ -129,7 +139,10 @@ static void free_rest(struct process *p)
 {
 	thread_names_drop(p->names);
 	free(p->losses);
-	intern_free(p->in);
+	if (p->shared)
+		shared_names_leave(p->shared);
+	else
+		intern_free(p->in);
 	if (p->args.image_release)
 		p->args.image_release(p->args.image);
 	shared_text_drop(p->command);

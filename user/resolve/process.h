@@ -85,6 +85,7 @@ struct process_args {
 	/* Reads its current entry in py_procs, if py.runtime is 0; may be NULL. 0 or -errno. */
 	int (*entry)(void *ctx, pid_t tgid, struct py_proc *out);
 	void *entry_ctx;
+	bool share_names;	/* process_tables() may be those of other processes, too */
 	bool opcodes;		/* frames get the opcode of their instruction */
 	struct identity identity;
 	struct observer *observer;	/* receives the events; outlives the process */

@@ -8,6 +8,7 @@
 
 #include "host/held_by.h"
 #include "model/intern.h"
+#include "resolve/shared_names.h"
 #include "resolve/jit_watch.h"
 #include "resolve/native_frames.h"
 #include "resolve/native_records.h"
@@ -37,6 +38,7 @@ struct process {
 	char said_comm[COMM_BYTES];
 	const char *command;	/* from shared_text_get() */
 	struct intern *in;
+	struct shared_names *shared;	/* whose table `in` is; NULL: its own */
 	struct symbolizer *sym;
 	void *observed;		/* the observer's */
 	struct threads threads;

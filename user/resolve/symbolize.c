@@ -66,6 +66,11 @@ void symbolizer_set_owner(struct symbolizer *sym, uint32_t uid)
 	code_objects_set_owner(&sym->codes, uid);
 }
 
+size_t symbolizer_leave_names(struct symbolizer *sym)
+{
+	return code_objects_leave_names(&sym->codes);
+}
+
 void symbolizer_free(struct symbolizer *sym)
 {
 	if (!sym)

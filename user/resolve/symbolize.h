@@ -28,6 +28,8 @@ struct symbolizer_stats {
 struct symbolizer *symbolizer_new(const struct cpython_image *image, struct target_mem mem,
 				  struct intern *in, bool opcodes);
 void symbolizer_free(struct symbolizer *sym);
+/* As code_objects_leave_names(). */
+size_t symbolizer_leave_names(struct symbolizer *sym);
 /* Sets the process' user, to whose budget (budget.h) memory is charged. To be called first. */
 void symbolizer_set_owner(struct symbolizer *sym, uint32_t uid);
 

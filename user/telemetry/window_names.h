@@ -23,9 +23,10 @@ struct window_names_share {
 	uint32_t frames, bytes;
 };
 
-/* The ids of one process's frames in the table. */
+/* The ids of the frames of one process, or of several with the same tables, in the table. */
 struct window_map {
-	const struct profile_tables *tables;	/* the process's own; outlive the map */
+	const struct profile_tables *tables;	/* the processes' own; outlive the map */
+	uint32_t users;		/* the caller's: processes that have it */
 	struct id_map frames;	/* its frame id -> ours, and WINDOW_MAP_SYNTHETIC */
 	uint32_t libraries;	/* number of its libraries that were added */
 	uint32_t round;		/* of the table at that time */

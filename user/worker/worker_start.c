@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/start.h"
 #include "base/util.h"
 
 #define FDS_MAX 3
@@ -167,6 +168,7 @@ static void become_worker(const struct worker_kind *kind, int fd, int memory, pi
 	if (shared == MAP_FAILED || !process_detach(kind->name, parent) || !keep_only(fd) ||
 	    jail_enter(kind->jail))
 		_exit(1);
+	start_over();		/* libseccomp took 200 KiB */
 	serve_calls(kind, 3, shared);
 }
 
@@ -281,6 +283,7 @@ static void become_keeper(int fd, pid_t parent)
 	signal(SIGCHLD, SIG_IGN);	/* the kernel removes workers that have ended */
 	if (jail_enter(&jail))
 		_exit(1);
+	start_over();
 	serve_as_keeper(3);
 }
 
