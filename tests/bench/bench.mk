@@ -16,6 +16,10 @@ bench-picture: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## docs/overhead.svg
 	$(BENCH)/bench.py --quick --seconds 0.4 --json $(O)/bench.json $(BENCHFLAGS)
 	$(BENCH)/picture.py $(O)/bench.json docs/overhead.svg
 
+.PHONY: bench-cold
+bench-cold: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## what a sample costs at 19 to 999 Hz, when caches are cold (root; BENCHFLAGS="--quick --beside OTHER-TACHBPF")
+	$(BENCH)/bench_cold.py $(BENCHFLAGS)
+
 .PHONY: pictures
 pictures: $(O)/tachbpf ## README's pictures: docs/flamegraph.png, docs/top.svg; needs Chromium and tmux (root)
 	$(BENCH)/screens.py docs

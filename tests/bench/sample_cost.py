@@ -15,7 +15,7 @@ from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from bpf_objects import fields, held
-from processes import cpu_s, kill, online_cpus
+from processes import arrivals, cpu_s, kill, online_cpus
 from recording import Recording, succeeded
 
 RATE = 10000
@@ -57,9 +57,10 @@ def spinning(interpreter, cpu, *argv):
         kill(process)
 
 
-def busy(interpreter, scratch, depth, kind, cpu):
-    """A process that burns one CPU under a stack of that depth; scratch has stack.py."""
-    return spinning(interpreter, cpu, scratch / "stack.py", depth, kind)
+def busy(interpreter, scratch, depth, kind, cpu, mib=0):
+    """A process that burns one CPU under a stack of that depth, and walks through that much memory;
+    scratch has stack.py."""
+    return spinning(interpreter, cpu, scratch / "stack.py", depth, kind, *[mib] * bool(mib))
 
 
 @dataclass
@@ -71,6 +72,7 @@ class Counts:
     ticks: int          # runs of its perf-event program
     ns: int             # that they took
     ring: int           # bytes that were put into its ring buffer
+    arrivals: int       # how often the target was given a CPU
 
     def __sub__(self, before):
         return Counts(*(now - then for now, then in zip(astuple(self), astuple(before))))
@@ -103,13 +105,17 @@ class Meter:
     def read(self):
         said = fields(self.program)
         return Counts(time.monotonic(), cpu_s(self.target), cpu_s(self.profiler),
-                      int(said["run_cnt"]), int(said["run_time_ns"]), self.ring())
+                      int(said["run_cnt"]), int(said["run_time_ns"]), self.ring(),
+                      arrivals(self.target))
 
-    def windows(self, number):
+    def program_id(self):
+        return fields(self.program)["prog_id"]
+
+    def windows(self, number, seconds=WINDOW_S):
         """What was counted in so many windows."""
         marks = [self.read()]
         for _ in range(number):
-            time.sleep(WINDOW_S)        # the interval that is measured
+            time.sleep(seconds)         # the interval that is measured
             marks.append(self.read())
         return [after - before for before, after in zip(marks, marks[1:])]
 
