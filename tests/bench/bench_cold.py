@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench-cold: what a sample costs at the rates that people use, when caches are cold.
 
-How it is measured is in cold_cost.py. --beside OTHER-TACHBPF: both record the same target, alternating.
+How it is measured is in cold_cost.py. --beside OTHER-TACHBPF: both record the same target, and their clocks tick alternately.
 --quick: fewer interpreters, one depth, and only the target that walks through memory.
 """
 import argparse
-import contextlib
 import os
 import shutil
 import statistics
@@ -43,28 +42,13 @@ def chosen(versions):
     return {v: i for v, i in found.items() if i}
 
 
-@contextlib.contextmanager
-def using(program):
-    """What records is that tachbpf."""
-    before = os.environ.get("TACHBPF")
-    os.environ["TACHBPF"] = str(program)
-    try:
-        yield
-    finally:
-        os.environ.pop("TACHBPF")
-        if before:
-            os.environ["TACHBPF"] = before
-
-
 def measured(interpreter, depth, mib, programs, scratch, args):
-    """rate -> [Cold of each program]. Programs alternate, the first is another one in each round."""
+    """rate -> [Cold of each program]."""
     cpu, got = online_cpus() - 1, {rate: [cold_cost.Cold() for _ in programs] for rate in args.rate}
     for turn in range(args.rounds):
         with sample_cost.busy(interpreter, scratch, depth, "distinct", cpu, mib) as pid:
             for rate in args.rate:
-                for at in sorted(range(len(programs)), reverse=turn % 2):
-                    with using(programs[at]):
-                        cold_cost.measure(got[rate][at], pid, cpu, scratch, rate, not turn)
+                cold_cost.measure(got[rate], programs, pid, cpu, scratch, rate, not turn)
     return got
 
 
@@ -74,7 +58,7 @@ def words(cold):
     misses = f"{statistics.mean(cold.misses):.0f}" if cold.misses else "-"
     return (f"{cold.median():9,.0f} {f'{low:,.0f}-{high:,.0f}':>15}{misses:>7}"
             f"{100 * cold.truncated / max(1, cold.samples):8.2f}"
-            f"{100 * cold.late / max(1, cold.samples):7.2f}{cold.user_us():8.2f}")
+            f"{100 * cold.late / max(1, cold.samples):7.2f}{cold.user_percent():8.2f}")
 
 
 def ratio(colds):
@@ -86,7 +70,7 @@ def ratio(colds):
 def say_head(programs):
     for at, program in enumerate(programs):
         print(f"{'AB'[at]}: {program}")
-    columns = f"{'ns':>9} {'quartiles':>15}{'misses':>7}{'cut %':>8}{'late %':>7}{'user µs':>8}"
+    columns = f"{'ns':>9} {'quartiles':>15}{'misses':>7}{'cut %':>8}{'late %':>7}{'user %':>8}"
     print(f"{'CPython':8}{'depth':>6}{'MiB':>5}{'Hz':>7}{'':>2}{columns}"
           + f" {columns}{'A/B':>8} (rounds)" * (len(programs) - 1), flush=True)
 
@@ -95,7 +79,7 @@ def bench_samples(programs, scratch, args):
     """Measures and prints; returns (version, depth, MiB, rate, [Cold of each program])."""
     found = chosen(args.python)
     print("\nns a run of on_cpu_tick that found the target (median, quartiles), cache misses a run, stacks cut "
-          "and late,\nCPU time of the recorder a sample")
+          "and late,\nCPU of the recorder")
     say_head(programs)
     rows = []
     for version, interpreter in found.items():
@@ -115,7 +99,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--beside", type=Path, metavar="OTHER-TACHBPF")
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--rate", type=int, nargs="+", default=list(RATES))
     parser.add_argument("--depth", type=int, nargs="+", help="default: 20 40 80")
     parser.add_argument("--mib", type=int, nargs="+", help="that the target walks through; default: 64 0")

@@ -6,6 +6,8 @@ counters are read every 10 ms, so below 100 Hz they tell what each single run to
 mean of some runs. Only runs that found the target count: an interval in which it lost its CPU is left out.
 """
 import contextlib
+import fcntl
+import os
 import statistics
 import subprocess
 import time
@@ -19,7 +21,8 @@ EVERY_S = 0.01
 OURS = 0.5              # of an interval the target must have had the CPU, as the scheduler's tick counts
 WALKED_MIB = 64
 # Runs that are wanted of a recording, by its rate
-RUNS = {19: 24, 99: 60, 999: 400, 10000: 3000}
+RUNS, SLOTS = {19: 36, 99: 90, 999: 600, 10000: 3000}, 6
+ENABLE, DISABLE = 0x2400, 0x2401    # PERF_EVENT_IOC_*, include/uapi/linux/perf_event.h
 SETTLE_S, SETTLE_TICKS = 0.3, 3     # the first samples have every name sent and resolved
 
 
@@ -29,6 +32,7 @@ class Cold:
     ns: list = field(default_factory=list)      # of each run, or the mean of some
     rounds: list = field(default_factory=list)  # the median of each recording
     user_s: float = 0
+    clock_s: float = 0
     samples: int = 0
     truncated: int = 0
     late: int = 0
@@ -40,9 +44,22 @@ class Cold:
     def quartiles(self):
         return statistics.quantiles(self.ns, n=4)[::2]
 
-    def user_us(self):
-        """CPU time of the recorder for a sample."""
-        return 1e6 * self.user_s / len(self.ns)
+    def user_percent(self):
+        """Of a CPU, that the recorder takes."""
+        return 100 * self.user_s / self.clock_s
+
+
+@contextlib.contextmanager
+def using(program):
+    """What records is that tachbpf."""
+    before = os.environ.get("TACHBPF")
+    os.environ["TACHBPF"] = str(program)
+    try:
+        yield
+    finally:
+        os.environ.pop("TACHBPF")
+        if before:
+            os.environ["TACHBPF"] = before
 
 
 def runs(windows):
@@ -53,7 +70,7 @@ def runs(windows):
 
 
 def cache_misses(meter, seconds):
-    """Of a run of the profiler's program, by perf; None without counters, or by a perf that cannot
+    """[Of a run of the profiler's program], by perf; empty without counters, or if that perf cannot
     count a BPF program's events."""
     before = meter.read()
     with contextlib.suppress(OSError, ValueError, IndexError, KeyError, subprocess.TimeoutExpired):
@@ -61,31 +78,73 @@ def cache_misses(meter, seconds):
             ["perf", "stat", "-x,", "-e", "cache-misses", "-b", meter.program_id(), "--",
              "sleep", str(seconds)], capture_output=True, text=True, timeout=60, check=False)
         count = int(done.stderr.strip().splitlines()[-1].split(",")[0])
-        return count / max(1, (meter.read() - before).ticks)
-    return None
+        return [count / max(1, (meter.read() - before).ticks)]
+    return []
 
 
-def number_of_runs(rate):
-    return RUNS.get(rate) or max(24, round(0.5 * rate))
-
-
-def measure(into, pid, cpu, scratch, rate, counters=False):
-    """Adds one recording of a process that is spinning() on a CPU; in bpf_stats() and before_others()."""
-    output, wanted = scratch / "cold.tach", number_of_runs(rate)
-    with Recording(["-a", "-C", cpu, "-r", rate, "-o", output, "--force", "--json"]) as recording:
+@contextlib.contextmanager
+def recorded(cpu, rate, output):
+    """(Recording, function that starts or stops its clock) of a CPU."""
+    with Recording(["-a", "-C", cpu, "-r", rate, "-o", output, "--force", "--json"]) as recording, \
+            contextlib.ExitStack() as copies:
         recording.wait_recording(cpus=1)
-        time.sleep(SETTLE_S + SETTLE_TICKS / rate)
-        meter = sample_cost.Meter(recording.process.pid, pid)
-        before = cpu_s(recording.process.pid)
-        found = runs(meter.windows(round(wanted / rate / EVERY_S) + 1, EVERY_S))
-        into.user_s += cpu_s(recording.process.pid) - before
-        if counters:
-            into.misses += [m for m in (cache_misses(meter, wanted / rate),) if m is not None]
-        summary = succeeded(recording.stop()).summary
-    if not found:
-        raise SystemExit("bench-cold: the target gets no CPU")
+        events = [sample_cost.copy_of(recording.process.pid, fd)
+                  for fd in recording.perf_event_fds()]
+        for event in events:
+            copies.callback(os.close, event)
+        yield recording, lambda what: [fcntl.ioctl(event, what) for event in events]
+
+
+def runs_wanted(rate):
+    """Of a recording."""
+    return RUNS.get(rate) or max(36, rate // 2)
+
+
+def slot(into, recording, clock, pid, seconds):
+    """Adds what a recording's runs take in an interval in which it alone ticks."""
+    meter = sample_cost.Meter(recording.process.pid, pid)
+    before = cpu_s(recording.process.pid)
+    clock(ENABLE)
+    found = runs(meter.windows(round(seconds / EVERY_S) + 1, EVERY_S))
+    clock(DISABLE)
+    into.user_s += cpu_s(recording.process.pid) - before
+    into.clock_s += seconds
     into.ns += found
-    into.rounds.append(statistics.median(found))
+    return found
+
+
+def ended(into, recording):
+    summary = succeeded(recording.stop()).summary
     into.samples += summary["samples"]
     into.truncated += summary["truncated"]
     into.late += summary["late"]
+
+
+def measure(colds, programs, pid, cpu, scratch, rate, counters=False):
+    """Adds a recording by each program to its Cold, of a process that is spinning() on a CPU; in
+    bpf_stats() and before_others(). All of them run, but the clocks of all but one stand still, each
+    for some slots: whatever else the machine does meets them alike, and none finds what another one
+    has read a moment before."""
+    seconds = runs_wanted(rate) / rate
+    with contextlib.ExitStack() as stack:
+        all_of_them = []
+        for at, program in enumerate(programs):
+            with using(program):
+                all_of_them.append(stack.enter_context(
+                    recorded(cpu, rate, scratch / f"cold-{at}.tach")))
+        time.sleep(SETTLE_S + SETTLE_TICKS / rate)
+        for _, clock in all_of_them:
+            clock(DISABLE)
+        found = [[] for _ in programs]
+        for turn in range(SLOTS):
+            for at in sorted(range(len(programs)), reverse=turn % 2):
+                found[at] += slot(colds[at], *all_of_them[at], pid, seconds / SLOTS)
+        for at, (recording, clock) in enumerate(all_of_them):
+            if not found[at]:
+                raise SystemExit("bench-cold: the target gets no CPU")
+            colds[at].rounds.append(statistics.median(found[at]))
+            if counters:
+                clock(ENABLE)
+                colds[at].misses += cache_misses(sample_cost.Meter(recording.process.pid, pid), seconds)
+                clock(DISABLE)
+            ended(colds[at], recording)

@@ -78,14 +78,20 @@ class Counts:
         return Counts(*(now - then for now, then in zip(astuple(self), astuple(before))))
 
 
-def ring_position(pid, fd):
-    """A function: how many bytes were ever put into a process' ring buffer (its producer's page,
-    kernel/bpf/ringbuf.c)."""
+def copy_of(pid, fd):
+    """A descriptor of another process as one of ours."""
     pidfd = os.pidfd_open(pid)
     ours = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, pidfd, fd, 0)
     os.close(pidfd)
     if ours < 0:
         raise OSError(ctypes.get_errno(), f"no copy of descriptor {fd} of process {pid}")
+    return ours
+
+
+def ring_position(pid, fd):
+    """A function: how many bytes were ever put into a process' ring buffer (its producer's page,
+    kernel/bpf/ringbuf.c)."""
+    ours = copy_of(pid, fd)
     page = mmap.mmap(ours, mmap.PAGESIZE, mmap.MAP_SHARED, mmap.PROT_READ, offset=mmap.PAGESIZE)
     os.close(ours)
     return lambda: int.from_bytes(page[:8], "little")
