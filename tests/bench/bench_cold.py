@@ -18,6 +18,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 
 import cold_cost  # noqa: E402
+import cold_tools  # noqa: E402
 import interpreters  # noqa: E402
 import sample_cost  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
@@ -29,6 +30,7 @@ RATES, DEPTHS, MIBS = (19, 99, 999, 10000), (20, 40, 80), (cold_cost.WALKED_MIB,
 # One for each way in which frames and code objects are kept
 PYTHONS = {"3.9": ("bullseye-3.9", "pyenv-3.9.18"), "3.11": ("system-3.11", "bookworm-3.11"),
            "3.13": ("sid-3.13", "pyenv-3.13.0"), "3.15": ("sid-3.15",)}
+TOOL_PYTHON = "3.11"
 QUICK = {"python": ["3.9", "3.11", "3.13"], "depth": [20], "mib": [cold_cost.WALKED_MIB]}
 
 
@@ -95,6 +97,16 @@ def bench_samples(programs, scratch, args):
     return rows
 
 
+def bench_tools(scratch, args):
+    """Measures and prints; returns cold_tools.Tools."""
+    for interpreter in chosen([TOOL_PYTHON]).values():
+        cpu = online_cpus() - 1
+        with sample_cost.busy(interpreter, scratch, DEPTHS[0], "distinct", cpu,
+                              cold_cost.WALKED_MIB) as pid:
+            return cold_tools.bench_tools(pid, cpu, scratch, args)
+    return []
+
+
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--beside", type=Path, metavar="OTHER-TACHBPF")
@@ -105,6 +117,9 @@ def options():
     parser.add_argument("--mib", type=int, nargs="+", help="that the target walks through; default: 64 0")
     parser.add_argument("--python", nargs="+", help="versions, or names of interpreters; "
                         f"default: {' '.join(PYTHONS)}")
+    parser.add_argument("--otel", type=Path, metavar="BINARY", help="OpenTelemetry's eBPF profiler")
+    parser.add_argument("--otel-server", default="127.0.0.1:4317", help="that takes its profiles (OTLP, gRPC)")
+    parser.add_argument("--only", choices=("samples", "tools"))
     args = parser.parse_args()
     for name, full in (("python", list(PYTHONS)), ("depth", list(DEPTHS)), ("mib", list(MIBS))):
         if getattr(args, name) is None:
@@ -116,14 +131,17 @@ def main():
     args = options()
     if os.geteuid() != 0:
         raise SystemExit("bench-cold: needs root: sudo make bench-cold")
-    programs = [binary(), *[args.beside.resolve()] * bool(args.beside)]
+    programs = [p.resolve() for p in (binary(), args.beside) if p]
     scratch = Path(tempfile.mkdtemp(prefix="tachbpf-bench-", dir="/tmp"))
     try:
         scratch.chmod(0o755)
         shutil.copy(HERE / "stack.py", scratch)
         print(f"tachbpf bench-cold on {description()}")
         with sample_cost.before_others(online_cpus() - 1), bpf_stats():
-            bench_samples(programs, scratch, args)
+            if args.only != "tools":
+                bench_samples(programs, scratch, args)
+            if args.only != "samples":
+                bench_tools(scratch, args)
     finally:
         shutil.rmtree(scratch)
 

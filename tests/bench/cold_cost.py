@@ -49,19 +49,6 @@ class Cold:
         return 100 * self.user_s / self.clock_s
 
 
-@contextlib.contextmanager
-def using(program):
-    """What records is that tachbpf."""
-    before = os.environ.get("TACHBPF")
-    os.environ["TACHBPF"] = str(program)
-    try:
-        yield
-    finally:
-        os.environ.pop("TACHBPF")
-        if before:
-            os.environ["TACHBPF"] = before
-
-
 def runs(windows):
     """What each run took, of those that found the target for sure."""
     return [w.ns / w.ticks for w, after in zip(windows, windows[1:])
@@ -75,7 +62,7 @@ def cache_misses(meter, seconds):
     before = meter.read()
     with contextlib.suppress(OSError, ValueError, IndexError, KeyError, subprocess.TimeoutExpired):
         done = subprocess.run(
-            ["perf", "stat", "-x,", "-e", "cache-misses", "-b", meter.program_id(), "--",
+            ["perf", "stat", "-x,", "-e", "cache-misses", "-b", ",".join(meter.programs), "--",
              "sleep", str(seconds)], capture_output=True, text=True, timeout=60, check=False)
         count = int(done.stderr.strip().splitlines()[-1].split(",")[0])
         return [count / max(1, (meter.read() - before).ticks)]
@@ -129,7 +116,7 @@ def measure(colds, programs, pid, cpu, scratch, rate, counters=False):
     with contextlib.ExitStack() as stack:
         all_of_them = []
         for at, program in enumerate(programs):
-            with using(program):
+            with sample_cost.another(program):
                 all_of_them.append(stack.enter_context(
                     recorded(cpu, rate, scratch / f"cold-{at}.tach")))
         time.sleep(SETTLE_S + SETTLE_TICKS / rate)

@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import mmap
 import os
+import re
 import subprocess
 import time
 from dataclasses import astuple, dataclass
@@ -41,6 +42,24 @@ def before_others(cpu):
     finally:
         os.sched_setaffinity(0, allowed)
         os.sched_setscheduler(0, policy, parameter)
+
+
+@contextlib.contextmanager
+def another(binary):
+    """What records is that tachbpf."""
+    before = os.environ.get("TACHBPF")
+    os.environ["TACHBPF"] = str(binary)
+    try:
+        yield
+    finally:
+        os.environ.pop("TACHBPF")
+        if before:
+            os.environ["TACHBPF"] = before
+
+
+def rss_mib(pid):
+    """Of that process alone."""
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
 
 
 @contextlib.contextmanager
@@ -102,20 +121,23 @@ class Meter:
 
     def __init__(self, profiler, target):
         self.profiler, self.target = profiler, target
-        # a link has a program, too, but no type
-        self.program = next(Path(f"/proc/{profiler}/fdinfo/{fd}") for fd, said
-                            in held(profiler, "prog_id").items() if said.get("prog_type") == PERF_EVENT)
-        self.ring = ring_position(profiler, next(
-            fd for fd, said in held(profiler, "map_id").items() if said.get("map_type") == RING_BUFFER))
+        # A link has a program, too, but no type. What is tail-called is counted where that began.
+        self.programs = {said["prog_id"]: Path(f"/proc/{profiler}/fdinfo/{fd}") for fd, said
+                         in held(profiler, "prog_id").items() if said.get("prog_type") == PERF_EVENT}
+        rings = [fd for fd, said in held(profiler, "map_id").items()
+                 if said.get("map_type") == RING_BUFFER]
+        self.ring = ring_position(profiler, rings[0]) if rings else lambda: 0
 
     def read(self):
-        said = fields(self.program)
+        said = [fields(program) for program in self.programs.values()]
         return Counts(time.monotonic(), cpu_s(self.target), cpu_s(self.profiler),
-                      int(said["run_cnt"]), int(said["run_time_ns"]), self.ring(),
+                      sum(int(s["run_cnt"]) for s in said),
+                      sum(int(s["run_time_ns"]) for s in said), self.ring(),
                       arrivals(self.target))
 
-    def program_id(self):
-        return fields(self.program)["prog_id"]
+    def drop_idle(self):
+        """Reads only the programs that run: for those that hold many."""
+        self.programs = {i: p for i, p in self.programs.items() if int(fields(p)["run_cnt"])}
 
     def windows(self, number, seconds=WINDOW_S):
         """What was counted in so many windows."""
