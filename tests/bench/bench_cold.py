@@ -3,14 +3,17 @@
 """make bench-cold: what a sample costs at the rates that people use, when caches are cold.
 
 How it is measured is in cold_cost.py. --beside OTHER-TACHBPF: both record the same target, and their clocks tick alternately.
---quick: fewer interpreters, one depth, and only the target that walks through memory.
+--quick: fewer interpreters, one depth, only the target that walks through memory, no whole profilers.
 """
 import argparse
+import itertools
+import json
 import os
 import shutil
 import statistics
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -18,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 
 import cold_cost  # noqa: E402
+import cold_docs  # noqa: E402
 import cold_tools  # noqa: E402
 import interpreters  # noqa: E402
 import sample_cost  # noqa: E402
@@ -60,7 +64,7 @@ def words(cold):
     misses = f"{statistics.mean(cold.misses):.0f}" if cold.misses else "-"
     return (f"{cold.median():9,.0f} {f'{low:,.0f}-{high:,.0f}':>15}{misses:>7}"
             f"{100 * cold.truncated / max(1, cold.samples):8.2f}"
-            f"{100 * cold.late / max(1, cold.samples):7.2f}{cold.user_percent():8.2f}")
+            f"{100 * cold.late / max(1, cold.samples):7.2f}")
 
 
 def ratio(colds):
@@ -70,37 +74,35 @@ def ratio(colds):
 
 
 def say_head(programs):
+    print("\nns a run of on_cpu_tick that found the target (median, quartiles), cache misses a run, "
+          "% of stacks cut and late")
     for at, program in enumerate(programs):
         print(f"{'AB'[at]}: {program}")
-    columns = f"{'ns':>9} {'quartiles':>15}{'misses':>7}{'cut %':>8}{'late %':>7}{'user %':>8}"
+    columns = f"{'ns':>9} {'quartiles':>15}{'misses':>7}{'cut %':>8}{'late %':>7}"
     print(f"{'CPython':8}{'depth':>6}{'MiB':>5}{'Hz':>7}{'':>2}{columns}"
           + f" {columns}{'A/B':>8} (rounds)" * (len(programs) - 1), flush=True)
 
 
 def bench_samples(programs, scratch, args):
-    """Measures and prints; returns (version, depth, MiB, rate, [Cold of each program])."""
-    found = chosen(args.python)
-    print("\nns a run of on_cpu_tick that found the target (median, quartiles), cache misses a run, stacks cut "
-          "and late,\nCPU of the recorder")
+    """Measures, prints, and returns rows of figures."""
+    found, rows = chosen(args.python), []
     say_head(programs)
-    rows = []
-    for version, interpreter in found.items():
-        for depth in args.depth:
-            for mib in args.mib:
-                got = measured(interpreter, depth, mib, programs, scratch, args)
-                for rate, colds in got.items():
-                    rows.append((version, depth, mib, rate, colds))
-                    print(f"{version:8}{depth:6}{mib:5}{rate:7}  " + " ".join(map(words, colds))
-                          + (ratio(colds) if len(colds) > 1 else ""), flush=True)
-    if not any(c.misses for row in rows for c in row[-1]):
+    for key in itertools.product(found, args.depth, args.mib):
+        version, depth, mib = key
+        for rate, colds in measured(found[version], depth, mib, programs, scratch, args).items():
+            rows.append({"python": version, "depth": depth, "mib": mib, "rate": rate,
+                         "programs": [c.row() for c in colds]})
+            print(f"{version:8}{depth:6}{mib:5}{rate:7}  " + " ".join(map(words, colds))
+                  + (ratio(colds) if len(colds) > 1 else ""), flush=True)
+    if not any(p["misses"] for row in rows for p in row["programs"]):
         print("misses: no counters (or a perf that cannot count those of a BPF program)")
     return rows
 
 
 def bench_tools(scratch, args):
-    """Measures and prints; returns cold_tools.Tools."""
+    """The same of whole profilers."""
+    cpu = online_cpus() - 1
     for interpreter in chosen([TOOL_PYTHON]).values():
-        cpu = online_cpus() - 1
         with sample_cost.busy(interpreter, scratch, DEPTHS[0], "distinct", cpu,
                               cold_cost.WALKED_MIB) as pid:
             return cold_tools.bench_tools(pid, cpu, scratch, args)
@@ -119,6 +121,8 @@ def options():
                         f"default: {' '.join(PYTHONS)}")
     parser.add_argument("--otel", type=Path, metavar="BINARY", help="OpenTelemetry's eBPF profiler")
     parser.add_argument("--otel-server", default="127.0.0.1:4317", help="that takes its profiles (OTLP, gRPC)")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--docs", type=Path, help="write the tables into this page")
     parser.add_argument("--only", choices=("samples", "tools"))
     args = parser.parse_args()
     for name, full in (("python", list(PYTHONS)), ("depth", list(DEPTHS)), ("mib", list(MIBS))):
@@ -132,6 +136,8 @@ def main():
     if os.geteuid() != 0:
         raise SystemExit("bench-cold: needs root: sudo make bench-cold")
     programs = [p.resolve() for p in (binary(), args.beside) if p]
+    said = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "machine": description(),
+            "programs": [str(p) for p in programs]}
     scratch = Path(tempfile.mkdtemp(prefix="tachbpf-bench-", dir="/tmp"))
     try:
         scratch.chmod(0o755)
@@ -139,11 +145,15 @@ def main():
         print(f"tachbpf bench-cold on {description()}")
         with sample_cost.before_others(online_cpus() - 1), bpf_stats():
             if args.only != "tools":
-                bench_samples(programs, scratch, args)
-            if args.only != "samples":
-                bench_tools(scratch, args)
+                said["samples"] = bench_samples(programs, scratch, args)
+            if args.only == "tools" or args.otel or not (args.only or args.quick):
+                said["tools"] = bench_tools(scratch, args)
     finally:
         shutil.rmtree(scratch)
+    if args.json:
+        args.json.write_text(json.dumps(said, indent=1) + "\n")
+    if args.docs:
+        cold_docs.write(args.docs, said)
 
 
 if __name__ == "__main__":

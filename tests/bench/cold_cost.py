@@ -14,7 +14,6 @@ import time
 from dataclasses import dataclass, field
 
 import sample_cost
-from processes import cpu_s
 from recording import Recording, succeeded
 
 EVERY_S = 0.01
@@ -31,8 +30,6 @@ class Cold:
     """Of some recordings of a target."""
     ns: list = field(default_factory=list)      # of each run, or the mean of some
     rounds: list = field(default_factory=list)  # the median of each recording
-    user_s: float = 0
-    clock_s: float = 0
     samples: int = 0
     truncated: int = 0
     late: int = 0
@@ -44,9 +41,13 @@ class Cold:
     def quartiles(self):
         return statistics.quantiles(self.ns, n=4)[::2]
 
-    def user_percent(self):
-        """Of a CPU, that the recorder takes."""
-        return 100 * self.user_s / self.clock_s
+    def row(self):
+        """Of the JSON file."""
+        low, high = self.quartiles()
+        return {"ns": round(self.median()), "low": round(low), "high": round(high),
+                "runs": len(self.ns), "rounds": [round(r) for r in self.rounds],
+                "samples": self.samples, "truncated": self.truncated, "late": self.late,
+                "misses": round(statistics.mean(self.misses), 1) if self.misses else None}
 
 
 def runs(windows):
@@ -90,12 +91,9 @@ def runs_wanted(rate):
 def slot(into, recording, clock, pid, seconds):
     """Adds what a recording's runs take in an interval in which it alone ticks."""
     meter = sample_cost.Meter(recording.process.pid, pid)
-    before = cpu_s(recording.process.pid)
     clock(ENABLE)
     found = runs(meter.windows(round(seconds / EVERY_S) + 1, EVERY_S))
     clock(DISABLE)
-    into.user_s += cpu_s(recording.process.pid) - before
-    into.clock_s += seconds
     into.ns += found
     return found
 

@@ -8,7 +8,7 @@ server that takes its profiles: a Collector, or anything that answers.
 import contextlib
 import statistics
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import cold_cost
 import sample_cost
@@ -17,6 +17,7 @@ from processes import wait_until
 from recording import Recording, succeeded
 
 RATES = (19, 99, 999)
+OPENTELEMETRY = "OpenTelemetry's profiler"
 SECONDS = 10            # its reports are 5 s apart
 SETTLE_S = 5            # mappings and unwind tables are read after the start
 
@@ -24,7 +25,7 @@ SETTLE_S = 5            # mappings and unwind tables are read after the start
 @dataclass
 class Tool:
     """What a profiler took at a rate."""
-    name: str
+    tool: str
     rate: int
     ns: float           # a run in the kernel, the median
     kernel: float       # % of a CPU
@@ -47,8 +48,10 @@ def opentelemetry(binary, server, rate, cpu):
     """The process id of OpenTelemetry's profiler, once it samples."""
     with peer([str(binary), "-disable-tls", "-collection-agent", server, "-samples-per-second",
                str(rate), "-pin-cpu-ids", str(cpu)]) as process:
-        wait_until(lambda: process.poll() is not None or sample_cost.Meter(process.pid, process.pid).read().ticks,
-                   f"samples of {binary}")
+        meter = sample_cost.Meter(process.pid, process.pid)
+        wait_until(lambda: process.poll() is not None or meter.read().ticks, f"samples of {binary}")
+        if process.poll() is not None:
+            raise SystemExit(f"bench-cold: {binary} has ended")
         yield process.pid
 
 
@@ -63,21 +66,25 @@ def measured(name, profiler, target, rate):
                 sample_cost.rss_mib(profiler))
 
 
+def profilers(rate, cpu, scratch, args):
+    """(name, context manager that gives a process id) of each."""
+    yield "tachbpf", ours([], rate, cpu, scratch)
+    yield "tachbpf --native", ours(["--native"], rate, cpu, scratch)
+    if args.otel:
+        yield OPENTELEMETRY, opentelemetry(args.otel, args.otel_server, rate, cpu)
+
+
 def bench_tools(target, cpu, scratch, args):
-    """Measures, prints, and returns Tools."""
+    """Measures, prints, and returns rows of figures."""
     print(f"\nwhole profilers that record everything on one CPU, {SECONDS} s each: ns a run in the kernel "
-          "(median),\n% of a CPU in the kernel's programs and in user space, RSS of the main process")
-    print(f"{'Hz':>6}  {'':24}{'ns':>9}{'kernel %':>10}{'user %':>9}{'MiB':>8}", flush=True)
+          "(median),\n% of a CPU in the kernel's programs and in the profiler's process, RSS of that process")
+    print(f"{'Hz':>6}  {'':26}{'ns':>9}{'kernel %':>10}{'user %':>9}{'MiB':>8}", flush=True)
     found = []
     for rate in (r for r in RATES if r in args.rate):
-        runs = [("tachbpf", ours([], rate, cpu, scratch)),
-                ("tachbpf --native", ours(["--native"], rate, cpu, scratch))]
-        if args.otel:
-            runs.append(("OpenTelemetry", opentelemetry(args.otel, args.otel_server, rate, cpu)))
-        for name, profiler in runs:
+        for name, profiler in profilers(rate, cpu, scratch, args):
             with profiler as pid:
                 tool = measured(name, pid, target, rate)
-            found.append(tool)
-            print(f"{rate:6}  {name:24}{tool.ns:9,.0f}{tool.kernel:10.3f}{tool.user:9.3f}"
+            found.append(asdict(tool))
+            print(f"{rate:6}  {name:26}{tool.ns:9,.0f}{tool.kernel:10.3f}{tool.user:9.3f}"
                   f"{tool.rss_mib:8.1f}", flush=True)
     return found
