@@ -10,12 +10,18 @@ def rate_name(rate):
     return f"{rate} Hz" if rate < 1000 else f"{rate / 1000:g} kHz"
 
 
+def rounded(ns):
+    """Three digits: samples differ by more."""
+    return f"{float(f'{ns:.3g}'):,.0f}"
+
+
 def cell(row):
     """The median and the quartiles; beside another build that one's median, ours, and their ratio."""
     ours, *other = row["programs"]
     if other:
-        return f"{other[0]['ns']:,.0f} to {ours['ns']:,.0f} ({ours['ns'] / other[0]['ns']:.2f})"
-    return f"{ours['ns']:,.0f} ({ours['low']:,.0f} to {ours['high']:,.0f})"
+        return (f"{rounded(other[0]['ns'])} to {rounded(ours['ns'])} "
+                f"({ours['ns'] / other[0]['ns']:.2f})")
+    return f"{rounded(ours['ns'])} ({rounded(ours['low'])} to {rounded(ours['high'])})"
 
 
 def table(rows, mib):
@@ -30,14 +36,16 @@ def table(rows, mib):
 
 
 def cut(rows):
-    """What share of the stacks the time limit cut."""
-    samples = sum(r["programs"][0]["samples"] for r in rows)
-    late = sum(r["programs"][0]["late"] for r in rows)
-    worst = max(rows, key=lambda r: r["programs"][0]["late"] / max(1, r["programs"][0]["samples"]))
-    said = f"Cut by the time limit: {late:,} of {samples:,} stacks"
-    ours = worst["programs"][0]
-    return said + (f", most of them with CPython {worst['python']} at {worst['depth']} frames and "
-                   f"{rate_name(worst['rate'])} ({ours['late']} of {ours['samples']})." if late else ".")
+    """What share of the stacks the time limit cut, by rate and at most."""
+    def share(some):
+        ours = [r["programs"][0] for r in some]
+        return 100 * sum(p["late"] for p in ours) / max(1, sum(p["samples"] for p in ours))
+
+    worst = max(rows, key=lambda r: share([r]))
+    by_rate = ", ".join(f"{share([r for r in rows if r['rate'] == rate]):.2f} % at {rate_name(rate)}"
+                        for rate in sorted({r["rate"] for r in rows}))
+    return (f"Stacks that the time limit cut: {by_rate}; at most {share([worst]):.1f} % (CPython "
+            f"{worst['python']}, {worst['depth']} frames, {rate_name(worst['rate'])}).")
 
 
 def samples_section(said):
@@ -66,7 +74,7 @@ def tools_section(said):
     for name in dict.fromkeys(t["tool"] for t in tools):
         mine = {t["rate"]: t for t in tools if t["tool"] == name}
         yield (f"| {name} | " + " | ".join(
-            f"{mine[r]['ns']:,.0f} ns, {mine[r]['kernel']:.2f} + {mine[r]['user']:.2f} %"
+            f"{rounded(mine[r]['ns'])} ns, {mine[r]['kernel']:.2f} + {mine[r]['user']:.2f} %"
             if r in mine else "" for r in rates)
             + f" | {max(t['rss_mib'] for t in mine.values()):.0f} |")
     yield ""

@@ -145,6 +145,7 @@ class Picture(unittest.TestCase):
         for name, _ in picture.GROUPS:
             self.assertIn(f"CPython {name}", said)
         self.assertIn("tachbpf", said)
+        self.assertIn("Cold, in the kernel: ns a sample", said)
 
 
 if __name__ == "__main__":
