@@ -3,10 +3,12 @@
 
 BENCH = TACHBPF=$(abspath $(O))/tachbpf $(PYTHON) tests/bench
 
+DRAW = $(BENCH)/picture.py $(O)/bench.json $(O)/bench-cold.json docs/overhead.svg
+
 .PHONY: bench
 bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 	$(BENCH)/bench.py --json $(O)/bench.json $(BENCHFLAGS)
-	$(BENCH)/picture.py $(O)/bench.json docs/overhead.svg
+	$(DRAW)
 	$(BENCH)/bench_churn.py
 	$(BENCH)/bench_select.py
 	$(BENCH)/bench_wait.py
@@ -14,7 +16,12 @@ bench: $(O)/tachbpf interpreters ## what a sample costs, beside the peers (root)
 .PHONY: bench-picture
 bench-picture: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## docs/overhead.svg from fewer interpreters: two minutes (root)
 	$(BENCH)/bench.py --quick --seconds 0.4 --json $(O)/bench.json $(BENCHFLAGS)
-	$(BENCH)/picture.py $(O)/bench.json docs/overhead.svg
+	$(DRAW)
+
+.PHONY: bench-cold
+bench-cold: $(O)/tachbpf $(if $(PREPARED),,interpreters) ## what a sample costs at 19 to 999 Hz, when caches are cold (root; BENCHFLAGS="--quick --beside OTHER-TACHBPF"; DOCS=1)
+	$(BENCH)/bench_cold.py --json $(O)/bench-cold.json $(if $(DOCS),--docs docs/overhead.md) $(BENCHFLAGS)
+	$(if $(DOCS),$(DRAW))
 
 .PHONY: pictures
 pictures: $(O)/tachbpf ## README's pictures: docs/flamegraph.png, docs/top.svg; needs Chromium and tmux (root)

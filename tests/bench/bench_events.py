@@ -60,7 +60,7 @@ def tachbpf(event, pid, scratch):
 
 @contextlib.contextmanager
 def peer(argv):
-    """A peer in a mount namespace with tracefs, until it holds its events."""
+    """A peer in a mount namespace with tracefs, once it holds its events: its process."""
     script = "mount -t tracefs none /sys/kernel/tracing 2>/dev/null; exec " + " ".join(argv)
     process = subprocess.Popen(["unshare", "-m", "sh", "-c", script], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, start_new_session=True)
@@ -71,7 +71,7 @@ def peer(argv):
                 raise SystemExit(f"bench: {argv[0]} does not record")
             time.sleep(0.05)
         time.sleep(0.5)
-        yield
+        yield process
         process.terminate()
         process.wait()
     finally:
@@ -142,4 +142,5 @@ def main():
                 kill(work.process)
 
 
-main()
+if __name__ == "__main__":
+    main()

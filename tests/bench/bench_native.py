@@ -25,6 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 import bench  # noqa: E402
 import chains  # noqa: E402
 import interpreters  # noqa: E402
+import sample_cost  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
 from paths import TARGETS  # noqa: E402
 from processes import family, kill, online_cpus  # noqa: E402
@@ -77,18 +78,6 @@ def kernel_ns(pid, cpu, scratch, options, seconds):
     return min(costs), statistics.median(costs), native
 
 
-@contextlib.contextmanager
-def another(binary):
-    before = os.environ.get("TACHBPF")
-    os.environ["TACHBPF"] = str(binary)
-    try:
-        yield
-    finally:
-        os.environ.pop("TACHBPF")
-        if before:
-            os.environ["TACHBPF"] = before
-
-
 def bench_kernel(found, scratch, seconds, peer):
     cpu = online_cpus() - 1
     print(f"kernel: ns a sample (the fastest window, the median) with {PYTHON} Python frames at "
@@ -103,7 +92,7 @@ def bench_kernel(found, scratch, seconds, peer):
                 off = kernel_ns(pid, cpu, scratch, [], seconds)[:2]
                 said = ""
                 if peer:
-                    with another(peer):
+                    with sample_cost.another(peer):
                         said = "%8.0f %7.0f" % kernel_ns(pid, cpu, scratch, [], seconds)[:2]
             rows[native] = (low, walked)
             print(f"{interpreter.name:14}{native:9}{walked:8.1f}{low:7.0f}{median:7.0f}"

@@ -22,10 +22,12 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 
 import budget_figures as arithmetic  # noqa: E402
+import cold_cost  # noqa: E402
 import interpreters  # noqa: E402
 import sample_cost  # noqa: E402
 from bpf_objects import bpf_stats, held, program_name  # noqa: E402
 from machine import description  # noqa: E402
+from paths import binary  # noqa: E402
 from processes import TIMEOUT, online_cpus  # noqa: E402
 from recording import Recording, succeeded  # noqa: E402
 
@@ -36,6 +38,7 @@ WINDOWS, FILE_WINDOWS = 6, 15
 # are; neither is. Then the builds that are preferred.
 MINORS = {(3, 9): ("bullseye-3.9",), (3, 11): ("system-3.11", "bookworm-3.11"),
           (3, 13): ("sid-3.13",)}
+COLD_MINORS, COLD_DEPTH, COLD_RATE = ("3.11", "3.13"), 20, 19
 MODES = {
     "-p": [], "-a": ["-a"], "-a --native": ["-a", "--native"], "-a --async": ["-a", "--async"],
     "-a -m wall": ["-a", "-m", "wall"], "-a -m offcpu": ["-a", "-m", "offcpu"],
@@ -82,9 +85,18 @@ def file_bytes(interpreter, cpu, scratch):
         return sample_cost.measure(pid, cpu, scratch, FILE_WINDOWS).file_bytes
 
 
+def cold_ns(interpreter, cpu, scratch):
+    """Of a sample at a low rate, while the target walks through memory: the median."""
+    cold = cold_cost.Cold()
+    with sample_cost.busy(interpreter, scratch, COLD_DEPTH, "distinct", cpu, cold_cost.WALKED_MIB) as pid:
+        cold_cost.measure([cold], [binary()], pid, cpu, scratch, COLD_RATE)
+    return cold.median()
+
+
 def one_round(found, scratch):
     cpu = online_cpus() - 1
     return {"reads": read_cost(cpu), "file": file_bytes(found["3.11"], cpu, scratch),
+            "cold": {minor: cold_ns(found[minor], cpu, scratch) for minor in COLD_MINORS},
             "walks": {minor: {depth: walk(interpreter, depth, cpu, scratch)
                               for depth in (arithmetic.LOW, arithmetic.HIGH)}
                       for minor, interpreter in found.items()}}
@@ -123,6 +135,11 @@ def instructions(scratch):
 def kernel():
     """What the verifier's figures depend on."""
     return f"{os.uname().machine} " + ".".join(os.uname().release.split(".")[:2])
+
+
+def processor():
+    """What the cold figures depend on."""
+    return description().split(", ")[0]
 
 
 class Missing(Exception):
@@ -173,8 +190,12 @@ class Measured:
         return said
 
     def judge(self, recorded):
-        return arithmetic.judge(arithmetic.figures(self.rounds), recorded["figures"],
-                                arithmetic.margins(self.rounds))
+        said = []
+        for of, known in ((arithmetic.figures, recorded["figures"]),
+                          (arithmetic.cold_figures, recorded["cold"].get(processor()))):
+            if known is not None:
+                said += arithmetic.judge(of(self.rounds), known, arithmetic.margins(self.rounds, of))
+        return said
 
     def compare_instructions(self, recorded):
         """The same of the verifier; None: this kernel is not recorded."""
@@ -186,7 +207,7 @@ class Measured:
 
 def read_recorded():
     if not RECORDED.exists():
-        return {"figures": {}, "instructions": {}}
+        return {"figures": {}, "cold": {}, "instructions": {}}
     return json.loads(RECORDED.read_text())
 
 
@@ -217,14 +238,16 @@ def write(measured):
     recorded = read_recorded()
     measured.measure(ROUNDS)
     figures, found = arithmetic.record(measured.rounds), measured.instructions()
-    show(figures, recorded["figures"])
+    cold = arithmetic.record(measured.rounds, arithmetic.cold_figures)
+    show({**figures, **cold}, {**recorded["figures"], **recorded["cold"].get(processor(), {})})
     show_instructions(found, recorded["instructions"].get(kernel(), {}))
-    say_noise(figures)
+    say_noise({**figures, **cold})
     pythons = ", ".join(i.name for i in measured.found.values())
     RECORDED.write_text(json.dumps({
         "measured": f"{time.strftime('%Y-%m-%d', time.gmtime())}, {description()}, {pythons}, "
                     f"{len(measured.rounds)} rounds",
         "figures": figures,
+        "cold": {**recorded["cold"], processor(): cold},
         "instructions": {**recorded["instructions"], **({kernel(): found} if found else {})},
     }, indent=1) + "\n")
     print(f"\nrecorded in {os.path.relpath(RECORDED)}")
@@ -234,9 +257,12 @@ def write(measured):
 def check(measured):
     recorded = read_recorded()
     said = measured.compare(recorded)
-    figures = arithmetic.record(measured.rounds)
-    show(figures, recorded["figures"])
+    figures = {**arithmetic.record(measured.rounds),
+               **arithmetic.record(measured.rounds, arithmetic.cold_figures)}
+    show(figures, {**recorded["figures"], **recorded["cold"].get(processor(), {})})
     say_noise(figures)
+    if processor() not in recorded["cold"]:
+        print(f"the cold figures of {processor()} are not recorded: not compared")
     verifier = measured.compare_instructions(recorded)
     if verifier is None:
         print(f"the verifier's figures of {kernel()} are not recorded: not compared")

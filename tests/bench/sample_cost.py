@@ -9,13 +9,14 @@ import contextlib
 import ctypes
 import mmap
 import os
+import re
 import subprocess
 import time
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from bpf_objects import fields, held
-from processes import cpu_s, kill, online_cpus
+from processes import arrivals, cpu_s, kill, online_cpus
 from recording import Recording, succeeded
 
 RATE = 10000
@@ -44,6 +45,24 @@ def before_others(cpu):
 
 
 @contextlib.contextmanager
+def another(binary):
+    """What records is that tachbpf."""
+    before = os.environ.get("TACHBPF")
+    os.environ["TACHBPF"] = str(binary)
+    try:
+        yield
+    finally:
+        os.environ.pop("TACHBPF")
+        if before:
+            os.environ["TACHBPF"] = before
+
+
+def rss_mib(pid):
+    """Of that process alone."""
+    return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]) / 1024
+
+
+@contextlib.contextmanager
 def spinning(interpreter, cpu, *argv):
     """A script that says "ready" and burns one CPU: its process id."""
     process = subprocess.Popen(
@@ -57,9 +76,10 @@ def spinning(interpreter, cpu, *argv):
         kill(process)
 
 
-def busy(interpreter, scratch, depth, kind, cpu):
-    """A process that burns one CPU under a stack of that depth; scratch has stack.py."""
-    return spinning(interpreter, cpu, scratch / "stack.py", depth, kind)
+def busy(interpreter, scratch, depth, kind, cpu, mib=0):
+    """A process that burns one CPU under a stack of that depth, and walks through that much memory;
+    scratch has stack.py."""
+    return spinning(interpreter, cpu, scratch / "stack.py", depth, kind, *[mib] * bool(mib))
 
 
 @dataclass
@@ -71,19 +91,26 @@ class Counts:
     ticks: int          # runs of its perf-event program
     ns: int             # that they took
     ring: int           # bytes that were put into its ring buffer
+    arrivals: int       # how often the target was given a CPU
 
     def __sub__(self, before):
         return Counts(*(now - then for now, then in zip(astuple(self), astuple(before))))
 
 
-def ring_position(pid, fd):
-    """A function: how many bytes were ever put into a process' ring buffer (its producer's page,
-    kernel/bpf/ringbuf.c)."""
+def copy_of(pid, fd):
+    """A descriptor of another process as one of ours."""
     pidfd = os.pidfd_open(pid)
     ours = ctypes.CDLL(None, use_errno=True).syscall(PIDFD_GETFD, pidfd, fd, 0)
     os.close(pidfd)
     if ours < 0:
         raise OSError(ctypes.get_errno(), f"no copy of descriptor {fd} of process {pid}")
+    return ours
+
+
+def ring_position(pid, fd):
+    """A function: how many bytes were ever put into a process' ring buffer (its producer's page,
+    kernel/bpf/ringbuf.c)."""
+    ours = copy_of(pid, fd)
     page = mmap.mmap(ours, mmap.PAGESIZE, mmap.MAP_SHARED, mmap.PROT_READ, offset=mmap.PAGESIZE)
     os.close(ours)
     return lambda: int.from_bytes(page[:8], "little")
@@ -94,22 +121,29 @@ class Meter:
 
     def __init__(self, profiler, target):
         self.profiler, self.target = profiler, target
-        # a link has a program, too, but no type
-        self.program = next(Path(f"/proc/{profiler}/fdinfo/{fd}") for fd, said
-                            in held(profiler, "prog_id").items() if said.get("prog_type") == PERF_EVENT)
-        self.ring = ring_position(profiler, next(
-            fd for fd, said in held(profiler, "map_id").items() if said.get("map_type") == RING_BUFFER))
+        # A link has a program, too, but no type. What is tail-called is counted where that began.
+        self.programs = {said["prog_id"]: Path(f"/proc/{profiler}/fdinfo/{fd}") for fd, said
+                         in held(profiler, "prog_id").items() if said.get("prog_type") == PERF_EVENT}
+        rings = [fd for fd, said in held(profiler, "map_id").items()
+                 if said.get("map_type") == RING_BUFFER]
+        self.ring = ring_position(profiler, rings[0]) if rings else lambda: 0
 
     def read(self):
-        said = fields(self.program)
+        said = [fields(program) for program in self.programs.values()]
         return Counts(time.monotonic(), cpu_s(self.target), cpu_s(self.profiler),
-                      int(said["run_cnt"]), int(said["run_time_ns"]), self.ring())
+                      sum(int(s["run_cnt"]) for s in said),
+                      sum(int(s["run_time_ns"]) for s in said), self.ring(),
+                      arrivals(self.target))
 
-    def windows(self, number):
+    def drop_idle(self):
+        """Reads only the programs that run: for those that hold many."""
+        self.programs = {i: p for i, p in self.programs.items() if int(fields(p)["run_cnt"])}
+
+    def windows(self, number, seconds=WINDOW_S):
         """What was counted in so many windows."""
         marks = [self.read()]
         for _ in range(number):
-            time.sleep(WINDOW_S)        # the interval that is measured
+            time.sleep(seconds)         # the interval that is measured
             marks.append(self.read())
         return [after - before for before, after in zip(marks, marks[1:])]
 

@@ -66,6 +66,11 @@ def cpu_s(pid):
     return total / 1e9
 
 
+def arrivals(pid):
+    """How often the scheduler gave a process' first thread a CPU."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[2])
+
+
 def use_cpu(pid, seconds, patience=TIMEOUT):
     """Wait until a process has had so much more CPU time, by the scheduler's count: how long
     that takes on a busy machine is no verdict, and patience is only for one that hangs."""

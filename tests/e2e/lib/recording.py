@@ -51,14 +51,19 @@ class Recording:
         kill(self.process)
         self.noted.setdefault("exit", self.process.returncode)
 
-    def perf_events(self):
-        """How many perf events the profiler holds open."""
-        count = 0
+    def perf_event_fds(self):
+        """The profiler's descriptors of perf events."""
+        found = []
         with contextlib.suppress(FileNotFoundError):
             for fd in Path(f"/proc/{self.process.pid}/fd").iterdir():
                 with contextlib.suppress(OSError):
-                    count += "perf_event" in os.readlink(fd)
-        return count
+                    if "perf_event" in os.readlink(fd):
+                        found.append(int(fd.name))
+        return found
+
+    def perf_events(self):
+        """How many perf events the profiler holds open."""
+        return len(self.perf_event_fds())
 
     def ticks(self):
         """Has the profiler armed the timer that changes the clocks? It does so once all tick."""

@@ -21,7 +21,7 @@ def a_round(slower=1.0, machine=1.0, frame=300, rest=1000, ring=16):
             "walks": {"3.11": {depth: {"ns": (rest + int(depth) * frame) * machine * slower,
                                        "ring": 40 + int(depth) * ring}
                                for depth in (budget.LOW, budget.HIGH)}},
-            "file": 12.5}
+            "cold": {"3.11": 50 * 300 * machine * slower}, "file": 12.5}
 
 
 def rounds(**how):
@@ -96,6 +96,22 @@ class Figures(unittest.TestCase):
         self.assertEqual(more[1], "verifier, -p: on_exit: is not recorded")
 
 
+class ColdFigures(unittest.TestCase):
+    def test_a_cold_sample_is_counted_in_cold_reads(self):
+        for how in ({}, {"machine": 2.6}):
+            figure, = budget.cold_figures(rounds(**how)).values()
+            self.assertAlmostEqual(figure.value, 50)
+            self.assertEqual(figure.unit, "cold reads")
+
+    def test_each_cold_read_more_is_found_and_said(self):
+        more = [dict(r, cold={"3.11": 1.3 * r["cold"]["3.11"]}) for r in rounds()]
+        recorded = budget.record(rounds(), budget.cold_figures)
+        said = budget.judge(budget.cold_figures(more), recorded)
+        self.assertEqual(len(said), 1, said)
+        self.assertIn("65 cold reads, recorded 50: 30 % more, 20 % are allowed", said[0])
+        self.assertEqual(budget.judge(budget.cold_figures(rounds()), recorded), [])
+
+
 class Recorded(unittest.TestCase):
     def test_the_file_has_all_figures(self):
         recorded = json.loads(Path("tests/bench/budget.json").read_text(encoding="utf-8"))
@@ -106,7 +122,9 @@ class Recorded(unittest.TestCase):
                 self.assertGreater(figure["value"], 0, name)
                 self.assertGreaterEqual(figure["margin"], budget.LEAST_MARGIN[figure["unit"]], name)
                 self.assertLessEqual(figure["margin"], budget.MOST_MARGIN, name)
-        self.assertTrue(recorded["instructions"])
+        for figures in recorded["cold"].values():
+            self.assertEqual(len(figures), 2)
+        self.assertTrue(recorded["cold"] and recorded["instructions"])
 
 
 if __name__ == "__main__":
