@@ -248,7 +248,8 @@ static __always_inline enum counter unwind_python(struct scratch *s, struct py_p
 	if (cfg_async)
 		async_begin(ts);
 	walk_frames();
-	if (w->cframe && unlikely(out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
+	if (w->cframe &&
+	    unlikely(out->flags & RAW_SWITCHING || (!w->n && out->flags & RAW_UNREADABLE)))
 		walk_entered_greenlet(s, w, ts);
 	end_gc(s, p, is);
 	if (unlikely(out->interp_id)) {

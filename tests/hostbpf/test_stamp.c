@@ -644,10 +644,11 @@ static void test_time_limit(void **state)
 
 	EACH_STAMP_MINOR(minor) {
 		begin_empty(minor);
-		world_recurse(&w, 200);
+		world_recurse(&w, 240);
 		make_known();
 		host_set(&cfg_limit_ns, &limit, sizeof(limit));
-		host.clock_step_ns = 40000;	/* the clock is read twice in so many frames */
+		/* The clock is read three times in so many frames, and STALLS_MAX is two. */
+		host.clock_step_ns = 300000;
 		leave();
 		host.clock_step_ns = 0;
 		host_set(&cfg_limit_ns, &none, sizeof(none));
