@@ -19,7 +19,8 @@ SEC("raw_tp")
 int find_direct_map(const struct direct_trial *t)
 {
 	const struct task_struct *task = current_task();
-	u64 encrypted = t->encrypted, table, base;
+	struct direct_map map = { .encrypted = t->encrypted };
+	u64 table;
 	struct direct_page page;
 
 	if (!HAVE_DIRECT)
@@ -27,14 +28,14 @@ int find_direct_map(const struct direct_trial *t)
 	/* The page table is in the direct map, too, and with five levels this is the fifth. */
 	table = *kernel_words(*kernel_words((u64)&task->mm) +
 			      bpf_core_field_offset(struct mm_struct, pgd));
-	base = (table & ~(GIB - 1)) - t->below * GIB;
-	if (base < (table >= FOUR_LEVELS_BASE ? LOWEST_OF_4 : LOWEST_OF_5))
+	map.base = (table & ~(GIB - 1)) - t->below * GIB;
+	if (map.base < (table >= FOUR_LEVELS_BASE ? LOWEST_OF_4 : LOWEST_OF_5))
 		return -1;
-	table = page_table_of(task, base, encrypted);
-	if (!table || !follow_tables(base, encrypted, table, t->addr, &page) ||
+	table = page_table_of(task, map.base, map.encrypted);
+	if (!table || !follow_tables(&map, table, t->addr, &page) ||
 	    *kernel_words(page.at) != t->word)
 		return 0;
-	direct_map.encrypted = encrypted;
-	direct_map.base = base;
+	direct_map.encrypted = map.encrypted;
+	direct_map.base = map.base;
 	return 1;
 }

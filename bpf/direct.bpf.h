@@ -66,11 +66,12 @@ static __always_inline u64 page_table_of(const struct task_struct *task, u64 bas
 }
 
 /*
- * Follow the page table `table` to the page at addr, and set *page except its addr. Returns false
- * if the page is not there, or not ordinary memory; then *page is unchanged.
+ * Follow the page table `table` to the page at addr, and set *page except its key. Returns false if
+ * the page is not there, or not ordinary memory; then *page is unchanged. *map is read at each
+ * level: there is little room on the stack.
  */
-static __always_inline bool follow_tables(u64 base, u64 encrypted, u64 table, u64 addr,
-					  struct direct_page *page)
+static __always_inline bool follow_tables(const volatile struct direct_map *map, u64 table,
+					  u64 addr, struct direct_page *page)
 {
 	u64 at, entry, below;
 	int level;
@@ -81,16 +82,16 @@ static __always_inline bool follow_tables(u64 base, u64 encrypted, u64 table, u6
 	for (level = LEVEL_4; level >= LEVEL_1; level -= LEVEL_BITS) {
 		at = table + (addr >> level & TABLE_MASK) * 8;
 		entry = *kernel_words(at);
-		if (!is_usable(entry, encrypted))
+		if (!is_usable(entry, map->encrypted))
 			return false;
 		if (level == LEVEL_1 || (level <= LEVEL_3 && entry & ENTRY_LARGE))
 			break;
-		table = base + (entry & ENTRY_ADDRESS);
+		table = map->base + (entry & ENTRY_ADDRESS);
 	}
 	if (entry & ENTRY_SPECIAL)
 		return false;
 	below = (1ULL << level) - 1;
-	page->at = base + (entry & ENTRY_ADDRESS & ~below) + (addr & below);
+	page->at = map->base + (entry & ENTRY_ADDRESS & ~below) + (addr & below);
 	page->entry_at = at;
 	page->entry = entry;
 	return true;

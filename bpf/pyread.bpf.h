@@ -68,12 +68,11 @@ static __always_inline u32 place_of_page(u64 addr)
 int look_at_page(u64 addr, u32 place);
 /*
  * Follow the page tables to the page that contains addr, and keep it at this place. Returns 0, or
- * -1: read_user() must read; then what is kept there is unchanged. With external linkage: all reads
- * share this code, which at low rates no cache has.
+ * -1: read_user() must read. With external linkage: all reads share this code, which at low rates no
+ * cache has.
  */
 __weak __noinline int look_at_page(u64 addr, u32 place)
 {
-	u64 first = addr & ~(u64)(PAGE_BYTES - 1);
 	struct direct_page *page;
 	struct scratch *s;
 	u32 zero = 0;
@@ -84,10 +83,12 @@ __weak __noinline int look_at_page(u64 addr, u32 place)
 		return -1;
 	page = &s->direct.pages[place];
 	barrier_var(page);
-	if (!follow_tables(direct_map.base, direct_map.encrypted, s->direct.table, first, page))
-		return -1;
 	page->key = page_key(s, addr);
-	return 0;
+	if (likely(follow_tables(&direct_map, s->direct.table, addr & ~(u64)(PAGE_BYTES - 1),
+				 page)))
+		return 0;
+	page->key = 0;
+	return -1;
 }
 
 /* The page that contains addr, if this program has found it before; else NULL. */
@@ -129,7 +130,8 @@ __weak __noinline int read_words_at(u64 addr, u32 cnt, u32 place)
 {
 	const struct direct_page *page;
 	struct scratch *s;
-	u32 zero = 0, i;
+	u32 zero = 0;
+	u64 from;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	barrier_var(place);
@@ -137,9 +139,14 @@ __weak __noinline int read_words_at(u64 addr, u32 cnt, u32 place)
 		return -1;
 	page = find_page_at(s, addr, 8 * cnt, place);
 	if (likely(page)) {
-#pragma clang loop unroll(disable)
-		for (i = 0; i < READ_WORDS && i < cnt; i++)
-			s->words[i] = *kernel_words(page->at + addr % PAGE_BYTES + 8 * i);
+		from = page->at + addr % PAGE_BYTES;
+		s->words[0] = *kernel_words(from);
+		if (cnt > 1)
+			s->words[1] = *kernel_words(from + 8);
+		if (cnt > 2) {
+			s->words[2] = *kernel_words(from + 16);
+			s->words[3] = *kernel_words(from + 24);
+		}
 		if (likely(is_still(page)))
 			return 0;
 	}
