@@ -24,7 +24,7 @@ static int async_configure(struct capture *s)
 	s->skel->rodata->cfg_async = s->args.async;
 	s->skel->rodata->cfg_task_names = s->args.async && s->args.task_names;
 	if (!s->args.async)
-		return bpf_map__set_autocreate(s->skel->maps.async_scratches, false);
+		return 0;
 	return bpf_map__set_max_entries(s->skel->maps.async_places,
 					bpf_map__max_entries(s->skel->maps.py_procs));
 }
