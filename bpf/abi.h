@@ -1140,7 +1140,7 @@ static inline __attribute__((always_inline)) abi_u64 string_mask(const unsigned 
 static inline __attribute__((always_inline)) abi_u32
 string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 {
-	static const abi_u64 factors[STRING_WORDS] = {
+	const abi_u64 factors[STRING_WORDS] = {
 		0x84dc9072743fc897, 0x928be3ed19c72903, 0x978e3fb32b64b5ef, 0xabc4ac24b345f927,
 		0xbd70c34f85212905, 0xfee169f1cd3f199f, 0xd9c9821134c764d9, 0xfcf0e99a35374271,
 		0xadab27ddb3dec18d, 0xcf637d68744cccff,
@@ -1152,18 +1152,12 @@ string_hash(abi_u64 length, const abi_u64 *head, const abi_u64 *tail)
 	int i;
 
 	if (__builtin_expect(length > STRING_HEAD, 0))
-#ifdef __bpf__
-#pragma clang loop unroll(disable)
-#endif
 		for (i = 0; i < STRING_TAIL / 8; i++)
 			h += (tail[i] ^ tail[i] >> 32) * factors[STRING_HEAD / 8 + i];
 	else
 		left_out = STRING_HEAD - length;
 	__asm__("" : "+r"(left_out));	/* otherwise clang adds STRING_HEAD to masks first */
 	mask = masks + left_out;
-#ifdef __bpf__	/* short code: at low rates no cache has it */
-#pragma clang loop unroll(disable)
-#endif
 	for (i = 0; i < STRING_HEAD / 8; i++) {
 		if ((i == 2 && left_out >= STRING_HEAD - 16) ||
 		    (i == 4 && left_out >= STRING_HEAD - 32))

@@ -102,23 +102,30 @@ static __always_inline u32 text_at(const struct scratch *s)
 	return (s->l.str_data - s->l.str_length) & TEXT_MAX;
 }
 
-u32 read_string_hash(u64 str);
+u32 string_by_helper(u64 str);
 /*
- * Returns string_hash() of the str object, or 0. With external linkage: names and file names share
- * this code.
+ * copy_and_hash() where most strings are read directly. With external linkage, so that the verifier
+ * checks it once.
  */
-__weak __noinline u32 read_string_hash(u64 str)
+__weak __noinline u32 string_by_helper(u64 str)
 {
-	const struct direct_page *page;
-	u32 zero = 0, data, hash;
 	struct scratch *s;
-	u64 at;
+	u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
-		return 0;
-	data = text_at(s);
+	return HAVE_DIRECT && s ? copy_and_hash(s, str, text_at(s)) : 0;
+}
+
+/* Returns string_hash() of the str object, or 0. */
+static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
+{
+	u32 data = text_at(s), hash;
+	const struct direct_page *page;
+	u64 at;
+
 	str += s->l.str_length;
+	if (!HAVE_DIRECT)
+		return copy_and_hash(s, str, data);
 	page = find_page(s, str, TEXT_MAX + STRING_HEAD);
 	if (likely(page)) {
 		count_direct_read(s);
@@ -127,17 +134,17 @@ __weak __noinline u32 read_string_hash(u64 str)
 		if (likely(is_still(page)))
 			return hash;
 	}
-	return copy_and_hash(s, str, data);
+	return string_by_helper(str);
 }
 
 /* The hash of the last file name is kept: adjacent frames often have the same file. */
 static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file)
 {
 	if (s->file != file) {
-		s->file_hash = read_string_hash(file);
+		s->file_hash = read_string_hash(s, file);
 		s->file = file;
 	}
-	return names_hash(read_string_hash(name), s->file_hash);
+	return names_hash(read_string_hash(s, name), s->file_hash);
 }
 
 u32 read_code_id(u64 code, u64 stamp);
