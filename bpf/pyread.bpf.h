@@ -68,8 +68,8 @@ static __always_inline u32 place_of_page(u64 addr)
 int look_at_page(u64 addr, u32 place);
 /*
  * Follow the page tables to the page that contains addr, and keep it at this place. Returns 0, or
- * -1: read_user() must read. With external linkage: all reads share this code, which at low rates no
- * cache has.
+ * -1: read_user() must read. With external linkage: all reads share this code, which at low rates
+ * no cache has.
  */
 __weak __noinline int look_at_page(u64 addr, u32 place)
 {
