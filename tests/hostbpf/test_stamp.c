@@ -263,7 +263,7 @@ static void test_status(void **state)
 	}
 }
 
-/* A frame that lies on two pages is read by the helper. */
+/* A frame that lies on two pages is a part of the stamp, too. */
 static void test_frame_on_two_pages(void **state)
 {
 	u64 sent_ns, end;
