@@ -51,6 +51,9 @@ $(O)/hostbpf/%.bpf.o: bpf/%.bpf.c
 	$(E) CC $<
 	$(Q)$(CCACHE) $(CC) $(HOSTBPF_FLAGS) -Wno-missing-prototypes -c -o $@ $<
 
+# Some tests of the capture room include the skeleton.
+$(patsubst %.c,$(O)/%.o,$(filter tests/unit/capture/%,$(UNIT_SRC))): | $(BPF_SKEL)
+
 # $(call room_program,PROGRAM,SOURCES): the directory is newer when a file was added or removed.
 define room_program
 $(O)/$(1): $(2:%.c=$(O)/%.o) $(O)/$(1)_main.o
