@@ -34,9 +34,22 @@ class Hung(Target):
         return self
 
     def asleep(self):
-        """Wait until each thread that will wait does."""
-        waiting = [t for t, kind in self.kinds.items() if kind not in ("compute", "naps")]
-        wait_until(lambda: all(state_of(self.pid, t) == "S" for t in waiting), "the threads wait")
+        """Wait until each thread that will wait does, the main one for its input. One that sleeps may
+        only wait for the GIL; if none has run between two looks, nobody has it."""
+        waiting = [self.truth["main"]]
+        waiting += [t for t, kind in self.kinds.items() if kind not in ("compute", "naps")]
+
+        def waits():
+            looks = [[sleeps(self.pid, t) for t in waiting] for _ in range(2)]
+            return None not in looks[0] and looks[0] == looks[1]
+        wait_until(waits, "the threads wait")
+
+
+def sleeps(pid, tid):
+    """How often a thread has begun to wait; None: it does not now."""
+    with open(f"/proc/{pid}/task/{tid}/status") as f:
+        status = dict(line.split(":", 1) for line in f)
+    return int(status["voluntary_ctxt_switches"]) if status["State"].split()[0] == "S" else None
 
 
 def state_of(pid, tid):
