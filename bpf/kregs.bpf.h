@@ -199,6 +199,18 @@ static __always_inline void user_call_of(struct task_struct *task, struct user_c
 #endif
 }
 
+/* The fourth argument of its call. task: off-CPU. */
+static __always_inline u64 fourth_argument_of(struct task_struct *task)
+{
+	struct pt_regs *regs = entry_regs_of(task);
+
+#ifdef __TARGET_ARCH_arm64
+	return REG(regs, regs[3]);
+#else
+	return REG(regs, r10);
+#endif
+}
+
 /* include/uapi/asm-generic/unistd.h, arch/x86/entry/syscalls/syscall_64.tbl */
 #ifdef __TARGET_ARCH_arm64
 #define NR_FUTEX 98

@@ -53,6 +53,7 @@ int on_task(struct task_iter *ctx)
 	a.sp = call.sp;
 	a.args[0] = call.args[0];
 	a.args[1] = call.args[1];
+	a.fourth = fourth_argument_of(task);
 	a.sysno = wait_of(task, state, call.nr);
 	ago = left_ns_ago(task);
 	if (ago < a.time_ns)
