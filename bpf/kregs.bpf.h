@@ -181,11 +181,9 @@ struct user_call {
 	u64 args[2];		/* the first two arguments of the call */
 };
 
-/* task: off-CPU, or the current one. */
-static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
+/* regs: entry_regs_of() a task that is off-CPU, or the current one. */
+static __always_inline void user_call_from(struct pt_regs *regs, struct user_call *c)
 {
-	struct pt_regs *regs = entry_regs_of(task);
-
 #ifdef __TARGET_ARCH_arm64
 	c->sp = REG(regs, sp);
 	c->nr = REG(regs, syscallno);
@@ -199,11 +197,14 @@ static __always_inline void user_call_of(struct task_struct *task, struct user_c
 #endif
 }
 
-/* The fourth argument of its call. task: off-CPU. */
-static __always_inline u64 fourth_argument_of(struct task_struct *task)
+static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
 {
-	struct pt_regs *regs = entry_regs_of(task);
+	user_call_from(entry_regs_of(task), c);
+}
 
+/* The call's fourth argument, likewise. */
+static __always_inline u64 fourth_argument(struct pt_regs *regs)
+{
 #ifdef __TARGET_ARCH_arm64
 	return REG(regs, regs[3]);
 #else
