@@ -181,11 +181,9 @@ struct user_call {
 	u64 args[2];		/* the first two arguments of the call */
 };
 
-/* task: off-CPU, or the current one. */
-static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
+/* regs: entry_regs_of() a task that is off-CPU, or the current one. */
+static __always_inline void user_call_from(struct pt_regs *regs, struct user_call *c)
 {
-	struct pt_regs *regs = entry_regs_of(task);
-
 #ifdef __TARGET_ARCH_arm64
 	c->sp = REG(regs, sp);
 	c->nr = REG(regs, syscallno);
@@ -196,6 +194,21 @@ static __always_inline void user_call_of(struct task_struct *task, struct user_c
 	c->nr = REG(regs, orig_ax);
 	c->args[0] = REG(regs, di);
 	c->args[1] = REG(regs, si);
+#endif
+}
+
+static __always_inline void user_call_of(struct task_struct *task, struct user_call *c)
+{
+	user_call_from(entry_regs_of(task), c);
+}
+
+/* The call's fourth argument, likewise. */
+static __always_inline u64 fourth_argument(struct pt_regs *regs)
+{
+#ifdef __TARGET_ARCH_arm64
+	return REG(regs, regs[3]);
+#else
+	return REG(regs, r10);
 #endif
 }
 

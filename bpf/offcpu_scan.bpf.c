@@ -20,6 +20,7 @@ int on_task(struct task_iter *ctx)
 	struct task_struct *task = ctx->task;
 	struct raw_offcpu_scan a = {};
 	struct wait_slot *slot;
+	struct pt_regs *regs;
 	struct user_call call;
 	struct py_proc *p;
 	u32 tgid, state;
@@ -49,10 +50,12 @@ int on_task(struct task_iter *ctx)
 	/* 1 or 0. Without a branch, so that the verifier does not follow the rest for both. */
 	blocked = -(u64)state >> 63;
 	a.why = WHY_RUNNABLE + blocked;
-	user_call_of(task, &call);
+	regs = entry_regs_of(task);
+	user_call_from(regs, &call);
 	a.sp = call.sp;
 	a.args[0] = call.args[0];
 	a.args[1] = call.args[1];
+	a.fourth = fourth_argument(regs);
 	a.sysno = wait_of(task, state, call.nr);
 	ago = left_ns_ago(task);
 	if (ago < a.time_ns)

@@ -159,7 +159,7 @@ struct task_struct {
 /* The kernel's headers for user space have another struct pt_regs. */
 #define pt_regs host_pt_regs
 struct pt_regs {
-	unsigned long bp, dx, di, si, orig_ax, ip, cs, sp;	/* x86 */
+	unsigned long bp, r10, dx, di, si, orig_ax, ip, cs, sp;	/* x86 */
 	u64 regs[31], pc, pstate, orig_x0;		/* arm64 */
 	s32 syscallno;
 };

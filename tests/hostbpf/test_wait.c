@@ -319,6 +319,10 @@ static void test_offcpu_scan(void **state)
 	host.task.__state = 1;
 	host.task.nvcsw = 5;
 	strcpy(host.task.comm, "reader");
+	host.user_regs.orig_ax = host.user_regs.syscallno = 0;
+	host.user_regs.di = host.user_regs.orig_x0 = 11;
+	host.user_regs.si = host.user_regs.regs[1] = 12;
+	host.user_regs.r10 = host.user_regs.regs[3] = 14;
 	host.ring_room = 0;
 	assert_null(iterate());		/* no room: the slot is not written */
 	host.ring_room = 10;
@@ -327,6 +331,10 @@ static void test_offcpu_scan(void **state)
 	assert_int_equal(a->why, WHY_BLOCKED);
 	assert_int_equal(a->out_sent, 0);
 	assert_int_equal(a->switches, 5);
+	assert_int_equal(a->sysno, 0);
+	assert_int_equal(a->args[0], 11);
+	assert_int_equal(a->args[1], 12);
+	assert_int_equal(a->fourth, 14);
 	assert_string_equal((const char *)a->comm, "reader");
 	assert_int_equal(a->thread_pointer, W_TP);
 	assert_int_equal(a->left_ns, a->time_ns);	/* the current thread left its CPU now */

@@ -198,11 +198,15 @@ void capture_scan(struct capture *s);
  */
 void capture_emit_waits(struct capture *s);
 
-/*
- * In such a mode: since when a thread that a scan found held (raw_wait_is_held()) has not run
- * (CLOCK_MONOTONIC); 0: unknown.
- */
-uint64_t capture_held_since_ns(const struct capture *s, uint32_t tid);
+/* A thread whose stack such scans have found. */
+struct scanned_thread {
+	struct raw_offcpu_scan at;	/* as the last of them found it */
+	bool still;	/* as of capture_check_scanned(): it has not run since */
+};
+/* NULL: no scan has found a stack of it. Valid until the next scan. */
+const struct scanned_thread *capture_scanned(const struct capture *s, uint32_t tid);
+/* Sets still of all of them. */
+void capture_check_scanned(struct capture *s);
 
 /*
  * A capture_scan() of chosen processes again: their threads get new stacks. counts.scan.left counts

@@ -77,7 +77,7 @@ struct capture {
 	void *chosen_ctx;
 	bool scan_due;			/* a process was found whose threads may be off-CPU */
 	uint64_t scanned_ns;		/* begin of the last off-CPU scan; 0: none yet */
-	struct u64map held_since;	/* tid -> raw_offcpu_scan.left_ns; only with scan_only */
+	struct u64map scanned;		/* tid -> struct scanned_thread; only with scan_only */
 	struct offcpu_scan_counts scan;
 };
 

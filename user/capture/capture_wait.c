@@ -6,6 +6,7 @@
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -107,6 +108,21 @@ static int select_process(void *ctx, uint32_t tgid, uint64_t start_ns, struct py
 	return lifecycle_confirm_start(t, start_ns) ? 0 : -ENOENT;
 }
 
+/* Without memory: not. */
+static void keep_scanned(struct capture *s, const struct raw_offcpu_scan *thread)
+{
+	struct scanned_thread *kept = u64map_get(&s->scanned, thread->tid);
+
+	if (!kept) {
+		kept = malloc(sizeof(*kept));
+		if (!kept || u64map_put(&s->scanned, thread->tid, kept)) {
+			free(kept);
+			return;
+		}
+	}
+	*kept = (struct scanned_thread){ .at = *thread };
+}
+
 /* An offcpu_scan_record_fn. Drops records without a status that the mode needs. */
 static void take_scanned(void *ctx, const struct raw_offcpu_scan *thread, void *data, size_t len)
 {
@@ -116,8 +132,8 @@ static void take_scanned(void *ctx, const struct raw_offcpu_scan *thread, void *
 
 	if (len < sizeof(*head))
 		return;
-	if (s->mode->scan_only && raw_wait_is_held(thread->sysno) && thread->left_ns)
-		u64map_put(&s->held_since, thread->tid, (void *)thread->left_ns);
+	if (s->mode->scan_only && head->h.kind == RAW_SWITCH_OUT)
+		keep_scanned(s, thread);
 	t = lifecycle_find(&s->life, (pid_t)thread->tgid);
 	if (t && t->process)
 		process_say_comm(t->process, thread->tid, (const char *)thread->comm);
@@ -126,9 +142,29 @@ static void take_scanned(void *ctx, const struct raw_offcpu_scan *thread, void *
 		capture_take(s, data, len);
 }
 
-uint64_t capture_held_since_ns(const struct capture *s, uint32_t tid)
+const struct scanned_thread *capture_scanned(const struct capture *s, uint32_t tid)
 {
-	return (uint64_t)u64map_get(&s->held_since, tid);
+	return u64map_get(&s->scanned, tid);
+}
+
+/* An offcpu_scan_thread_fn. */
+static void check_scanned(void *ctx, const struct raw_offcpu_scan *thread)
+{
+	struct capture *s = ctx;
+	struct scanned_thread *t = u64map_get(&s->scanned, thread->tid);
+
+	if (t)
+		t->still = offcpu_scan_still(&t->at, thread);
+}
+
+void capture_check_scanned(struct capture *s)
+{
+	struct scanned_thread *t;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&s->scanned, &pos)))
+		t->still = false;
+	offcpu_scan_list(s->skel, check_scanned, s);
 }
 
 static void run_scan(struct scan *scan)
@@ -208,7 +244,12 @@ static void wait_pause(struct capture *s, bool pause)
 
 static void wait_free(struct capture *s)
 {
-	u64map_free(&s->held_since);
+	struct scanned_thread *t;
+	size_t pos = 0;
+
+	while ((t = u64map_next(&s->scanned, &pos)))
+		free(t);
+	u64map_free(&s->scanned);
 	offcpu_scan_end();
 }
 

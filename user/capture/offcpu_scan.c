@@ -100,6 +100,24 @@ static struct raw_offcpu_scan *list_threads(struct tachbpf_bpf *skel, size_t *cn
 	return (struct raw_offcpu_scan *)b.data;
 }
 
+int offcpu_scan_list(struct tachbpf_bpf *skel, offcpu_scan_thread_fn thread, void *ctx)
+{
+	size_t cnt, i;
+	struct raw_offcpu_scan *list = list_threads(skel, &cnt);
+
+	if (!list)
+		return -errno;
+	for (i = 0; i < cnt; i++)
+		thread(ctx, &list[i]);
+	free(list);
+	return 0;
+}
+
+bool offcpu_scan_still(const struct raw_offcpu_scan *a, const struct raw_offcpu_scan *b)
+{
+	return b->why && b->tgid == a->tgid && b->switches == a->switches;
+}
+
 /* Selects the process of thread a; the list has the threads of a process one after the other. */
 static bool is_selected(struct job *job, const struct raw_offcpu_scan *a, struct py_proc *proc)
 {
@@ -294,7 +312,7 @@ static bool stood_still(const struct u64map *later, const struct raw_offcpu_scan
 {
 	const struct raw_offcpu_scan *b = u64map_get(later, a->tid);
 
-	return b && b->why && b->tgid == a->tgid && b->switches == a->switches;
+	return b && offcpu_scan_still(a, b);
 }
 
 /* A thread's len bytes of records are valid if it stood still. Returns 0 or -ENOMEM. */

@@ -3,6 +3,7 @@
 #ifndef TACHBPF_OFFCPU_SCAN_H
 #define TACHBPF_OFFCPU_SCAN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,9 @@ typedef int (*offcpu_scan_proc_fn)(void *ctx, uint32_t tgid, uint64_t start_ns,
 typedef void (*offcpu_scan_record_fn)(void *ctx, const struct raw_offcpu_scan *thread, void *data,
 				      size_t len);
 
+/* Receives one thread of the list. */
+typedef void (*offcpu_scan_thread_fn)(void *ctx, const struct raw_offcpu_scan *thread);
+
 /*
  * Starts the walker, so that the first scan need not wait for it. Returns 0 or -errno: then the
  * scan tries again.
@@ -43,5 +47,11 @@ void offcpu_scan_end(void);
  */
 int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_proc_fn proc,
 		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);
+
+/* Lists the threads of all admitted processes, without a walk. Returns 0 or -errno. */
+int offcpu_scan_list(struct tachbpf_bpf *skel, offcpu_scan_thread_fn thread, void *ctx);
+
+/* Returns true if b, of a later list, shows that thread a is off-CPU and has not run since. */
+bool offcpu_scan_still(const struct raw_offcpu_scan *a, const struct raw_offcpu_scan *b);
 
 #endif

@@ -13,10 +13,17 @@
 
 #define PAGES_BYTES 4096u
 #define PAGES_SLOTS 256u
+/*
+ * A page has a choice of this many slots, and takes the one that was least recently used: the pages
+ * of one thread after the other do not displace those that are read for every thread.
+ */
+#define PAGES_WAYS 4u
 
 struct pages {
 	struct target_mem mem;	/* to read from */
 	uint64_t numbers[PAGES_SLOTS];	/* 1 + the page's number; 0: the slot is free */
+	uint64_t used[PAGES_SLOTS];	/* number of the read that has last used it */
+	uint64_t reads;
 	uint8_t bytes[PAGES_SLOTS][PAGES_BYTES];
 };
 

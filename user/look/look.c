@@ -89,12 +89,14 @@ static uint64_t only_holder(const struct look_thread *list, size_t cnt)
 /* Held threads may be so for days: the kernel knows since when they have not run. */
 static void set_idle(const struct look *l, struct look_thread *list, size_t cnt)
 {
+	const struct scanned_thread *t;
 	uint64_t now = now_ns(), since;
 	size_t i;
 
 	for (i = 0; i < cnt; i++) {
-		since = list[i].state == LOOK_HELD ?
-			capture_held_since_ns(l->capture, (uint32_t)list[i].tid) : 0;
+		t = list[i].state == LOOK_HELD ?
+			capture_scanned(l->capture, (uint32_t)list[i].tid) : NULL;
+		since = t && raw_wait_is_held(t->at.sysno) ? t->at.left_ns : 0;
 		list[i].idle_ms = since && since < now ? (now - since) / 1000000 : 0;
 	}
 }
@@ -186,7 +188,7 @@ static void look_tasks_free(struct look_tasks *t)
 
 static int show_seen(struct look *l, struct process *p, struct look_seen *seen, bool ended)
 {
-	struct look_thread *list = look_seen_detail(seen) ? NULL : look_seen_list(seen);
+	struct look_thread *list = look_seen_detail(seen, l->capture) ? NULL : look_seen_list(seen);
 	struct look_process shown = { .process = p, .threads = list, .cnt = seen->cnt,
 				      .beyond = seen->beyond, .ended = ended };
 	struct look_process_locals *locals = NULL;
@@ -198,7 +200,7 @@ static int show_seen(struct look *l, struct process *p, struct look_seen *seen, 
 	if (!list)
 		return -ENOMEM;
 	if (!ended)
-		locks = look_locks_of(p, list, seen->cnt);
+		locks = look_locks_of(p, l->capture, list, seen->cnt);
 	if (!ended && l->args->locals)
 		locals = look_locals_of(p, list, seen->cnt, &shown.locals_cut);
 	set_idle(l, list, seen->cnt);
@@ -310,7 +312,7 @@ static int detail_threads(struct look *l)
 	for (again = 0; !err && moved; again++) {
 		moved = 0;
 		for (seen = l->seen; !err && seen; seen = seen->next) {
-			err = look_seen_detail(seen);
+			err = look_seen_detail(seen, l->capture);
 			moved += seen->moved;
 		}
 		if (err || !moved || again == AGAIN_MAX)

@@ -3,8 +3,8 @@
  * look.h - one look at Python processes: the last stack of each of their threads.
  *
  * A capture runs for some milliseconds. Its ticks see running threads, its scan sees sleeping ones,
- * and no process is stopped. The reason for a wait comes from the thread's stack and from
- * /proc/PID/task/TID/syscall.
+ * and no process is stopped. The reason for a wait comes from the thread's stack and from the
+ * arguments of its system call: as the scan found them, otherwise from /proc/PID/task/TID/syscall.
  */
 #ifndef TACHBPF_LOOK_LOOK_H
 #define TACHBPF_LOOK_LOOK_H

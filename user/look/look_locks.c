@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/capture.h"
 #include "look/look_worker.h"
 #include "memory/task_walk.h"
 #include "resolve/process.h"
@@ -58,19 +59,27 @@ static struct look_locks *begin_question(const struct process *p, uint32_t cnt)
 	return s;
 }
 
+enum question {
+	IN_PROC,	/* that the threads still wait is seen in /proc, */
+	BY_SCAN,	/* or of those that a scan has found, by the caller: scanned_moved() */
+	CONFIRM,	/* look_locks.confirm */
+};
+
 /* Sends a request about these threads, which are sorted by tid. */
 static struct look_locks *ask_about(const struct process *p, struct look_thread *const *threads,
-				    uint32_t cnt, bool confirm)
+				    uint32_t cnt, enum question question)
 {
 	struct look_locks *s = begin_question(p, cnt);
 	uint32_t i;
 
 	if (!s)
 		return NULL;
-	s->confirm = confirm;
+	s->confirm = question == CONFIRM;
 	for (i = 0; i < cnt; i++)
-		s->threads[i] = (struct look_lock_of){ .tid = (uint32_t)threads[i]->tid,
-						       .futex = threads[i]->futex };
+		s->threads[i] = (struct look_lock_of){
+			.tid = (uint32_t)threads[i]->tid, .futex = threads[i]->futex,
+			.stands = question == BY_SCAN && threads[i]->futex_scanned,
+		};
 	return look_worker_locks_answer(s->tgid) ? NULL : s;
 }
 
@@ -126,7 +135,7 @@ static bool confirm_circle(const struct process *p, struct look_thread *const *t
 		members[member_cnt++] = threads[i];
 	}
 	for (tries = 0; tries < CONFIRM_TRIES; tries++) {
-		s = ask_about(p, members, member_cnt, true);
+		s = ask_about(p, members, member_cnt, CONFIRM);
 		if (s && is_circle(s, member_cnt))
 			return true;
 	}
@@ -178,11 +187,38 @@ static struct look_lock *copy_locks(const struct look_locks *s, uint32_t cnt, ui
 	return list;
 }
 
-static struct look_lock *find_locks(const struct process *p, struct look_thread *const *threads,
-				    uint32_t cnt)
+/* Returns true if the answer has a lock for a thread that has run since a scan found it. */
+static bool scanned_moved(struct capture *capture, struct look_thread *const *threads, uint32_t cnt,
+			  const struct look_locks *s)
+{
+	const struct scanned_thread *t;
+	uint32_t i;
+
+	capture_check_scanned(capture);
+	for (i = 0; i < cnt; i++) {
+		if (!threads[i]->futex_scanned || lock_of(s, i) == LOOK_LOCKS_MAX)
+			continue;
+		t = capture_scanned(capture, (uint32_t)threads[i]->tid);
+		if (!t || !t->still)
+			return true;
+	}
+	return false;
+}
+
+static const struct look_locks *ask_all(const struct process *p, struct capture *capture,
+					struct look_thread *const *threads, uint32_t cnt)
+{
+	const struct look_locks *s = ask_about(p, threads, cnt, BY_SCAN);
+
+	return s && scanned_moved(capture, threads, cnt, s) ?
+		       ask_about(p, threads, cnt, IN_PROC) : s;
+}
+
+static struct look_lock *find_locks(const struct process *p, struct capture *capture,
+				    struct look_thread *const *threads, uint32_t cnt)
 {
 	uint32_t *next = calloc(cnt + 1, sizeof(*next)), i, lock, lock_cnt;
-	const struct look_locks *s = next ? ask_about(p, threads, cnt, false) : NULL;
+	const struct look_locks *s = next ? ask_all(p, capture, threads, cnt) : NULL;
 	struct look_lock *list = s ? copy_locks(s, cnt, &lock_cnt) : NULL;
 
 	for (i = 0; list && i < lock_cnt; i++)
@@ -199,7 +235,8 @@ static struct look_lock *find_locks(const struct process *p, struct look_thread 
 	return list;
 }
 
-struct look_lock *look_locks_of(const struct process *p, struct look_thread *threads, size_t cnt)
+struct look_lock *look_locks_of(const struct process *p, struct capture *capture,
+				struct look_thread *threads, size_t cnt)
 {
 	struct look_thread **sorted = calloc(cnt + 1, sizeof(*sorted));
 	struct look_lock *list = NULL;
@@ -212,7 +249,7 @@ struct look_lock *look_locks_of(const struct process *p, struct look_thread *thr
 	}
 	if (waits && process_interps(p)) {
 		qsort(sorted, i, sizeof(*sorted), by_tid);
-		list = find_locks(p, sorted, (uint32_t)i);
+		list = find_locks(p, capture, sorted, (uint32_t)i);
 	}
 	free(sorted);
 	return list;

@@ -59,6 +59,7 @@ struct look_locks {
 			uint64_t futex;	/* that it waits on; 0: none */
 			uint64_t task;	/* its address */
 		};
+		bool stands;	/* the caller sees whether it still waits on the futex */
 		uint32_t lock;		/* found: 1 + the index of the lock; 0: none */
 		bool steady;		/* found: it has not run while all this was read */
 	} threads[LOOK_THREADS_MAX];	/* by tid; or tasks */
@@ -71,9 +72,12 @@ void look_locks_answer(struct look_locks *s);
 
 /*
  * Sets lock and deadlock of a process's threads. Unknown ones stay 0. Returns the array that the
- * threads' locks point to, which the caller frees, or NULL.
+ * threads' locks point to, which the caller frees, or NULL. That a thread has waited all the time
+ * is seen by a list of all threads (capture_check_scanned()) if a scan has found its futex, and in
+ * /proc otherwise, or if one of them has not.
  */
-struct look_lock *look_locks_of(const struct process *p, struct look_thread *threads, size_t cnt);
+struct look_lock *look_locks_of(const struct process *p, struct capture *capture,
+				struct look_thread *threads, size_t cnt);
 
 /* The lock that a task waits for. */
 struct look_wait {

@@ -367,7 +367,7 @@ static void find_locks(struct answer *a)
 	for (i = 0; i < a->s->cnt; i++) {
 		struct look_lock_of *t = &a->s->threads[i];
 
-		if (!t->futex || !find_lock(a, i, &lock) || !still_waits(a, t))
+		if (!t->futex || !find_lock(a, i, &lock) || !(t->stands || still_waits(a, t)))
 			continue;
 		t->lock = add_lock(a, &lock);
 		/* An RLock's holder never waits for it: these readings differ in time. */

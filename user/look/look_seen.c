@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpf/abi.h"
+#include "capture/capture.h"
 #include "look/look_worker.h"
 #include "resolve/process.h"
 
@@ -101,7 +102,22 @@ void look_seen_event(struct look_seen *seen, const struct event *ev)
 		take_stack(seen, k, first, ev);
 }
 
-int look_seen_detail(struct look_seen *seen)
+/* Gets the details of a thread from a scan. Returns false if the worker must read them. */
+static bool take_scanned(struct look_thread *t, const struct capture *capture)
+{
+	const struct scanned_thread *found =
+		capture ? capture_scanned(capture, (uint32_t)t->tid) : NULL;
+	struct look_syscall call = { .nr = -1 };
+
+	if (look_worker_sees_kernel())
+		return false;
+	if (found && found->at.sysno < RAW_WAIT_STOPPED)
+		call = (struct look_syscall){ found->at.sysno, { found->at.args[0],
+					      found->at.args[1], 0, found->at.fourth } };
+	return look_thread_settle(t, &call);
+}
+
+int look_seen_detail(struct look_seen *seen, const struct capture *capture)
 {
 	struct look_thread *list = calloc(seen->cnt + 1, sizeof(*list));
 	size_t pos = 0, n = 0, i;
@@ -109,14 +125,15 @@ int look_seen_detail(struct look_seen *seen)
 
 	if (!list)
 		return -ENOMEM;
-	while ((k = u64map_next(&seen->by_tid, &pos)))
-		if (!k->detailed)
+	while ((k = u64map_next(&seen->by_tid, &pos))) {
+		if (!k->detailed && !take_scanned(&k->thread, capture))
 			list[n++] = k->thread;
+		k->detailed = true;
+	}
 	look_worker_details(list, n, process_tgid(seen->process));
 	for (i = 0; i < n; i++) {
 		k = u64map_get(&seen->by_tid, list[i].tid);
 		k->thread = list[i];
-		k->detailed = true;
 	}
 	seen->moved = 0;
 	for (pos = 0; (k = u64map_next(&seen->by_tid, &pos));)

@@ -14,6 +14,7 @@
 #include "base/u64map.h"
 #include "look/look_thread.h"
 
+struct capture;
 struct process;
 
 /* Of one process; more threads are only counted. */
@@ -40,10 +41,10 @@ void look_seen_free(struct look_seen *seen);
 void look_seen_event(struct look_seen *seen, const struct event *ev);
 
 /*
- * Gets details (look_worker_details()) of the threads that have a new stack since the last call.
- * Returns 0 or -ENOMEM.
+ * Gets details of the threads that have a new stack since the last call: from the scan that found
+ * it, otherwise by look_worker_details(). Returns 0 or -ENOMEM.
  */
-int look_seen_detail(struct look_seen *seen);
+int look_seen_detail(struct look_seen *seen, const struct capture *capture);
 
 /*
  * Returns all threads, the main thread first, then by tid; the caller frees the list, which is

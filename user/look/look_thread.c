@@ -157,7 +157,7 @@ void look_thread_take(struct look_thread *t, const struct event *ev,
 	t->time_us = ev->time_us;
 	t->status = ev->status;
 	t->state = ev->status & STATUS_ON_CPU ? LOOK_RUNNING : LOOK_OTHER;
-	t->moved = t->advanced = t->futex_timed = false;
+	t->moved = t->advanced = t->futex_timed = t->futex_scanned = false;
 	t->futex = 0;
 	t->lock = NULL;
 	t->deadlock = 0;
@@ -236,26 +236,51 @@ static void find_file(struct look_thread *t, pid_t tgid, uint64_t fd)
 		t->file[0] = '\0';
 }
 
+static bool waits_in_call(const struct look_thread *t)
+{
+	return *t->call && strcmp(t->call, "page fault") != 0;
+}
+
+static bool is_its_call(const struct look_thread *t, const struct look_syscall *call)
+{
+	char buf[SYSCALL_NAME_MAX];
+
+	return call->nr >= 0 && !strcmp(syscall_name((uint16_t)call->nr, buf), t->call);
+}
+
+/* Takes what the arguments tell. Returns false if the first one is a descriptor. */
+static bool take_arguments(struct look_thread *t, const struct look_syscall *call)
+{
+	if (is_pure_timeout(t->call, call->args[0]))
+		t->state = LOOK_SLEEP;
+	else if (takes_fd(t->call))
+		return false;
+	else if (t->state == LOOK_LOCK)
+		t->futex = look_futex_of(call, &t->futex_timed);
+	return true;
+}
+
+bool look_thread_settle(struct look_thread *t, const struct look_syscall *call)
+{
+	if (!waits_in_call(t))
+		return true;
+	t->futex_scanned = is_its_call(t, call) && take_arguments(t, call);
+	return t->futex_scanned;
+}
+
 void look_thread_detail(struct look_thread *t, pid_t tgid)
 {
 	struct look_syscall call;
-	char buf[SYSCALL_NAME_MAX];
 	int err;
 
-	if (!*t->call || !strcmp(t->call, "page fault"))
+	if (!waits_in_call(t))
 		return;
 	err = look_read_syscall(tgid, t->tid, &call);
 	if (err && err != -EAGAIN)
 		return;
-	t->moved = err || call.nr < 0 || strcmp(syscall_name((uint16_t)call.nr, buf), t->call) != 0;
-	if (t->moved)
-		return;
-	if (is_pure_timeout(t->call, call.args[0]))
-		t->state = LOOK_SLEEP;
-	else if (takes_fd(t->call))
+	t->moved = err || !is_its_call(t, &call);
+	if (!t->moved && !take_arguments(t, &call))
 		find_file(t, tgid, call.args[0]);
-	else if (t->state == LOOK_LOCK)
-		t->futex = look_futex_of(&call, &t->futex_timed);
 }
 
 /* Finds a function's name in "[<0>] name+0x5b/0xe0". Returns its length; 0: none. */

@@ -41,6 +41,7 @@ struct look_thread {
 	int fd;			/* of LOOK_IO: the descriptor; -1: none, or unknown */
 	char file[LOOK_FILE_BYTES];	/* target of fd, any bytes; "": unknown */
 	uint64_t futex;		/* of LOOK_LOCK: the address that it waits on; 0: unknown */
+	bool futex_scanned;	/* as of the scan that found the stack (capture_scanned()) */
 	bool futex_timed;	/* it waits with a timeout */
 	const struct look_lock *lock;	/* look_locks.h: that it waits for; NULL: unknown */
 	uint32_t deadlock;	/* number of the deadlock that it is in, from 1 on; 0: none */
@@ -87,6 +88,12 @@ struct look_syscall {
 int look_read_syscall(pid_t tgid, uint64_t tid, struct look_syscall *call);
 /* Returns the address of the futex that this call waits on; 0: none. *timed: with a timeout. */
 uint64_t look_futex_of(const struct look_syscall *call, bool *timed);
+
+/*
+ * Does the same as look_thread_detail() without reading /proc, if the call is known in which the
+ * thread had this stack; nr -1: it is not. Returns false if something must be read.
+ */
+bool look_thread_settle(struct look_thread *t, const struct look_syscall *call);
 
 /*
  * Finds the descriptor that a thread waits for in I/O, and corrects the state by the call's

@@ -98,6 +98,11 @@ void look_worker_with_kernel(void)
 	worker.kind = &look_kernel_worker_kind;
 }
 
+bool look_worker_sees_kernel(void)
+{
+	return worker.kind == &look_kernel_worker_kind;
+}
+
 static int ask_worker(enum function f, pid_t tgid, int timeout_ms)
 {
 	int err = worker_call(&worker, f, NULL, timeout_ms);
@@ -132,7 +137,7 @@ static void ask_batch(struct look_thread *threads, uint32_t cnt, pid_t tgid)
 		return;
 	s = worker.shared;
 	s->tgid = tgid;
-	s->kernel = worker.kind == &look_kernel_worker_kind;
+	s->kernel = look_worker_sees_kernel();
 	s->cnt = cnt;
 	memcpy(s->threads, threads, cnt * sizeof(*threads));
 	err = ask_worker(DETAILS, tgid, ANSWER_MS);

@@ -6,6 +6,7 @@
 #ifndef TACHBPF_LOOK_LOOK_WORKER_H
 #define TACHBPF_LOOK_LOOK_WORKER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -18,6 +19,7 @@ extern const struct worker_kind look_worker_kind, look_kernel_worker_kind;
 
 /* Selects the second kind. Call it before the first request. */
 void look_worker_with_kernel(void);
+bool look_worker_sees_kernel(void);
 
 /*
  * Calls look_thread_detail() for the threads of one process, in the worker. Threads without an

@@ -193,6 +193,7 @@ struct task_struct {
 
 struct pt_regs {
 	unsigned long bp;
+	unsigned long r10;
 	unsigned long dx;
 	unsigned long di;
 	unsigned long si;

@@ -90,17 +90,44 @@ static void test_what_is_not_there(void **state)
 	assert_int_equal(pages_read(&pages, BASE, buf, 0), 0);
 }
 
-/* Two pages that share a slot are not mixed up. */
+/* Pages that share slots are not mixed up. */
 static void test_slots_are_shared(void **state)
 {
+	uint64_t number;
 	uint8_t buf[8];
 
 	begin();
 	expect(BASE, 8);
-	assert_int_equal(pages_read(&pages, BASE + (uint64_t)PAGES_SLOTS * PAGES_BYTES, buf, 8),
-			 -EFAULT);
+	for (number = BASE / PAGES_BYTES + 8; number < 64 * PAGES_SLOTS; number++)
+		assert_int_equal(pages_read(&pages, number * PAGES_BYTES, buf, 8), -EFAULT);
 	expect(BASE, 8);
 	assert_true(reads >= 3);
+}
+
+static int read_anything(void *ctx, uint64_t addr, void *buf, size_t len)
+{
+	reads++;
+	memset(buf, (int)(addr / PAGES_BYTES % 251), len);
+	return 0;
+}
+
+/* A page that is read for every thread stays, whatever number of pages is read only once. */
+static void test_a_page_that_is_used_stays(void **state)
+{
+	const struct target_mem mem = { read_anything, NULL };
+	const unsigned int others = 16 * PAGES_SLOTS;
+	uint64_t number;
+	uint8_t byte;
+
+	begin();
+	pages_begin(&pages, &mem);
+	for (number = 1; number <= others; number++) {
+		assert_int_equal(pages_read(&pages, number * 4 * PAGES_BYTES, &byte, 1), 0);
+		assert_int_equal(byte, number * 4 % 251);
+		assert_int_equal(pages_read(&pages, 7 * PAGES_BYTES, &byte, 1), 0);
+		assert_int_equal(byte, 7);
+	}
+	assert_int_equal(reads, others + 1);
 }
 
 int main(void)
@@ -110,6 +137,7 @@ int main(void)
 		cmocka_unit_test(test_pages_are_forgotten),
 		cmocka_unit_test(test_what_is_not_there),
 		cmocka_unit_test(test_slots_are_shared),
+		cmocka_unit_test(test_a_page_that_is_used_stays),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

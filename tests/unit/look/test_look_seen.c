@@ -82,7 +82,7 @@ static void test_a_thread_that_stays_keeps_its_stack(void **state)
 	stack(getpid(), 2, 7);
 	ev = take();
 	look_seen_event(seen, &ev);	/* it runs: nothing to ask the kernel about */
-	assert_int_equal(look_seen_detail(seen), 0);
+	assert_int_equal(look_seen_detail(seen, NULL), 0);
 	assert_int_equal(seen->moved, 0);
 	waits_in(getpid(), SYS_read, 20, 10 * WAIT_NS);
 	assert_innermost(7);
@@ -100,13 +100,13 @@ static void test_a_thread_that_moved_gets_its_next_stack(void **state)
 	waits_in(getpid(), SYS_recvfrom, 7, 10 * WAIT_NS);
 	assert_innermost(7);
 	assert_string_equal(only_thread().call, "recvfrom");
-	assert_int_equal(look_seen_detail(seen), 0);
+	assert_int_equal(look_seen_detail(seen, NULL), 0);
 	assert_int_equal(seen->moved, 1);
 	assert_true(only_thread().moved);
 	waits_in(getpid(), SYS_connect, 20, 20 * WAIT_NS);
 	assert_innermost(20);
 	assert_false(only_thread().moved);	/* not known yet */
-	assert_int_equal(look_seen_detail(seen), 0);
+	assert_int_equal(look_seen_detail(seen, NULL), 0);
 	assert_int_equal(seen->moved, 1);
 	assert_int_equal(only_thread().waited_us, 10000);
 	end_look();
@@ -121,9 +121,9 @@ static void test_new_threads_are_looked_at_alone(void **state)
 	stack(getpid(), 2, 7);
 	ev = take();
 	look_seen_event(seen, &ev);
-	assert_int_equal(look_seen_detail(seen), 0);
+	assert_int_equal(look_seen_detail(seen, NULL), 0);
 	waits_in(1u << 30, SYS_read, 9, 10 * WAIT_NS);	/* there is no such thread */
-	assert_int_equal(look_seen_detail(seen), 0);
+	assert_int_equal(look_seen_detail(seen, NULL), 0);
 	assert_int_equal(seen->cnt, 2);
 	assert_int_equal(seen->moved, 0);
 	end_look();

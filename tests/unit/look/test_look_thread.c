@@ -242,6 +242,49 @@ static void test_descriptor_of_a_read(void **state)
 	close(w.pipe[1]);
 }
 
+/* From what a scan has seen of a thread. A descriptor's file is in /proc. */
+static void test_what_a_scan_settles(void **state)
+{
+	struct look_thread t = { .state = LOOK_LOCK, .call = "futex", .fd = -1 };
+	struct look_syscall call = { SYS_futex, { 0x1000, FUTEX_WAIT, 0, 0x2000 } };
+
+	assert_true(look_thread_settle(&t, &call));
+	assert_true(t.futex_scanned);
+	assert_int_equal(t.futex, 0x1000);
+	assert_true(t.futex_timed);
+	t = (struct look_thread){ .state = LOOK_IO, .call = "pselect6", .fd = -1 };
+	call = (struct look_syscall){ SYS_pselect6, { 0 } };
+	assert_true(look_thread_settle(&t, &call));
+	assert_int_equal(t.state, LOOK_SLEEP);
+	t = (struct look_thread){ .state = LOOK_IO, .call = "pselect6", .fd = -1 };
+	call.args[0] = 4;
+	assert_true(look_thread_settle(&t, &call));
+	assert_int_equal(t.state, LOOK_IO);
+	t = (struct look_thread){ .state = LOOK_IO, .call = "read", .fd = -1 };
+	call = (struct look_syscall){ SYS_read, { 3 } };
+	assert_false(look_thread_settle(&t, &call));
+}
+
+/* Of a thread in another call than its stack says, or in none that is known, /proc is read. */
+static void test_what_a_scan_does_not_settle(void **state)
+{
+	static const char *const no_call[] = { "", "page fault" };
+	struct look_thread t = { .state = LOOK_LOCK, .call = "futex" };
+	struct look_syscall call = { .nr = -1 };
+	size_t i;
+
+	assert_false(look_thread_settle(&t, &call));
+	call = (struct look_syscall){ SYS_read, { 3 } };
+	assert_false(look_thread_settle(&t, &call));
+	assert_false(t.futex_scanned);
+	assert_int_equal(t.futex, 0);
+	for (i = 0; i < ARRAY_SIZE(no_call); i++) {	/* but there nothing is to be read */
+		snprintf(t.call, sizeof(t.call), "%s", no_call[i]);
+		assert_true(look_thread_settle(&t, &call));
+		assert_false(t.futex_scanned);
+	}
+}
+
 static void test_a_select_of_nothing_is_a_sleep(void **state)
 {
 	struct waiter w = { .selects = true };
@@ -281,6 +324,8 @@ int main(void)
 		cmocka_unit_test(test_what_advances),
 		cmocka_unit_test(test_kernel_stack),
 		cmocka_unit_test(test_descriptor_of_a_read),
+		cmocka_unit_test(test_what_a_scan_settles),
+		cmocka_unit_test(test_what_a_scan_does_not_settle),
 		cmocka_unit_test(test_a_select_of_nothing_is_a_sleep),
 		cmocka_unit_test(test_every_state_has_a_name),
 	};
