@@ -277,16 +277,41 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
  * The fingerprint of a code object; 0: unreadable. It comes from the cache if the code object is
  * certainly still the one that was read: within one sample, because this thread stands still
  * and its frames own their code; and as long as the interpreter's counter of code objects
- * (interp_epoch) has not changed. w->stamp identifies the sample, or the value of that counter.
+ * (interp_epoch) has not changed. stamp identifies the sample, or the value of that counter.
  */
-static __always_inline u32 code_id(struct code_cache *cache, u64 code, const struct walk *w)
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
 {
 	const struct code_cache_set *set = cache_set(cache, code);
 	const struct code_cache_entry *e = set->first.code == code ? &set->first : &set->second;
 
-	if (e->code == code && e->stamp == w->stamp)
+	if (e->code == code && e->stamp == stamp)
 		return e->id;
-	return read_code_id(code, w->stamp);
+	return read_code_id(code, stamp);
+}
+
+static __always_inline struct known_frame *known_at(struct scratch *s, u64 fr)
+{
+	return &s->known[fr >> KNOWN_SHIFT & (KNOWN_FRAMES - 1)];
+}
+
+/*
+ * The same for the code object of the frame at fr, which usually is what it was. What is known of a
+ * frame counts as long as a counter says so. A code object that is new is not known yet: it may
+ * have to be sent again.
+ */
+static __always_inline u32 id_of_frame(struct scratch *s, struct code_cache *cache, u64 fr,
+				       u64 code, const struct walk *w)
+{
+	u32 id, process = s->ident >> 32 ^ s->ident;
+	const struct known_frame *known = known_at(s, fr);
+	u64 key = code ^ w->stamp;
+
+	if (w->certain && known->key == key && known->process == process)
+		return known->id;
+	id = code_id(cache, code, w->stamp);
+	if (w->certain && id && !s->new_cnt)
+		*known_at(s, fr) = (struct known_frame){ .key = key, .id = id, .process = process };
+	return id;
 }
 
 /* ---- sizes of frames ---- */
