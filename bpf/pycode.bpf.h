@@ -140,18 +140,33 @@ static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
 /* The hash of the last file name is kept: adjacent frames often have the same file. */
 static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file)
 {
-	if (s->file != file) {
-		s->file_hash = read_string_hash(s, file);
-		s->file = file;
+	u32 i, hash = 0;
+
+	/* A loop, so that both share the code. */
+#pragma clang loop unroll(disable)
+	for (i = s->file == file; i < 2; i++) {
+		hash = read_string_hash(s, i ? name : file);
+		if (!i) {
+			s->file_hash = hash;
+			s->file = file;
+		}
 	}
-	return names_hash(read_string_hash(s, name), s->file_hash);
+	return names_hash(hash, s->file_hash);
 }
 
 u32 read_code_id(u64 code, u64 stamp);
 
+/*
+ * Code objects that are next to each other have sets next to each other, so that those of a module are
+ * on few pages.
+ */
+#define CACHE_SHIFT 8
 static __always_inline struct code_cache_set *cache_set(struct code_cache *cache, u64 code)
 {
-	return &cache->sets[code * 0x9e3779b97f4a7c15ULL >> 32 & (CODE_CACHE_SETS - 1)];
+	u64 place = (code >> CACHE_SHIFT) +
+		    ((code >> CACHE_SHIFT) / CODE_CACHE_SETS * 0x9e3779b97f4a7c15ULL >> 32);
+
+	return &cache->sets[place & (CODE_CACHE_SETS - 1)];
 }
 
 /* Whatever is known of the code object at this address, in any process, is no longer valid. */
@@ -303,11 +318,10 @@ static __always_inline u32 id_of_frame(struct scratch *s, struct code_cache *cac
 				       u64 code, const struct walk *w)
 {
 	u32 id, process = s->ident >> 32 ^ s->ident;
-	const struct known_frame *known = known_at(s, fr);
 	u64 key = code ^ w->stamp;
 
-	if (w->certain && known->key == key && known->process == process)
-		return known->id;
+	if (w->certain && known_at(s, fr)->key == key && known_at(s, fr)->process == process)
+		return known_at(s, fr)->id;
 	id = code_id(cache, code, w->stamp);
 	if (w->certain && id && !s->new_cnt)
 		*known_at(s, fr) = (struct known_frame){ .key = key, .id = id, .process = process };
@@ -567,18 +581,13 @@ static __always_inline u32 codes_left(struct py_proc *p, u64 now)
 	return sent < MAX_CODES_A_SECOND ? MAX_CODES_A_SECOND - sent : 0;
 }
 
-/*
- * Send the sample's new code objects. h: the sample's header. Call it before the sample is sent, so
- * that user space knows the names when it gets the sample.
- */
-static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
-					   const struct raw_header *h)
+/* send_new_codes() if there are some. */
+static __noinline void send_listed_codes(struct scratch *s, struct py_proc *p,
+					 const struct raw_header *h)
 {
 	struct raw_code *rec;
 	u32 zero = 0, before, i;
 
-	if (likely(!s->new_cnt))
-		return;
 	rec = bpf_map_lookup_elem(&code_records, &zero);
 	if (!rec)
 		return;
@@ -590,6 +599,17 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 		if (send_some_codes(i))
 			break;
 	p->codes_sent += before - s->codes_left;
+}
+
+/*
+ * Send the sample's new code objects. h: the sample's header. Call it before the sample is sent, so
+ * that user space knows the names when it gets the sample.
+ */
+static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
+					   const struct raw_header *h)
+{
+	if (s->new_cnt)
+		send_listed_codes(s, p, h);
 }
 
 #endif

@@ -29,7 +29,9 @@ static void replace_code(u32 code, u32 line)
 /* Where the cache of a CPU has the code object: as cache_set(). */
 static u64 set_of(u32 code)
 {
-	return code_addr(code) * 0x9e3779b97f4a7c15ULL >> 32 & 511;
+	uint64_t at = code_addr(code) >> 8;
+
+	return (at + (at / 512 * 0x9e3779b97f4a7c15ULL >> 32)) & 511;
 }
 
 /* Make code objects until some others have the set of the first one; their numbers. */
