@@ -35,14 +35,12 @@ static __always_inline const volatile struct tick_period *tick_period_here(void)
 	return &tick_periods[slot];
 }
 
-u64 missed_since(u64 then, u64 now);
 /*
  * The number of ticks missed between two ticks. If user space restarted the timer with another
  * period in between, the old period counts until the restart, and the next tick comes one new
- * period after the restart. 0 while user space writes the period. With external linkage, as what else
- * is rare at low rates: clang leaves it where it is called, in the way of the code that runs.
+ * period after the restart. 0 while user space writes the period.
  */
-__weak __noinline u64 missed_since(u64 then, u64 now)
+static __always_inline u64 missed_since(u64 then, u64 now)
 {
 	const volatile struct tick_period *t = tick_period_here();
 	u64 period = t->period_ns, before = t->before_ns, since = t->since_ns, missed = 0;

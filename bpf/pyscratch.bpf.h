@@ -235,8 +235,8 @@ struct purse {
 };
 
 /*
- * The code object that the frame at a place of a data stack had last, by known_at(): frames that are
- * next to each other have theirs next to each other here, which the code cache has on many pages.
+ * The code object that the frame at a place of a data stack had last, by known_at(): frames that
+ * are next to each other have theirs next to each other here; in the code cache they are apart.
  */
 #define KNOWN_FRAMES 256	/* 16 KiB of a data stack */
 #define KNOWN_SHIFT 6		/* few frames are smaller than 64 bytes */

@@ -182,7 +182,10 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
 	return next ? TSTATE_NONE : ts;
 }
 
-/* Where a program has it that uses another way than most; not inline, out of the way of the others. */
+/*
+ * Where it is in a program that has it elsewhere than most. Not inline, out of the way of the
+ * others.
+ */
 static __noinline u64 place_otherwise(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
 {
 	switch (p->tstate_how) {
@@ -343,8 +346,8 @@ static __always_inline bool is_main_in_sub(struct scratch *s, const struct py_pr
 }
 
 /*
- * is_main_thread() for a thread that is not the main one as far as is known. me: what identifies it.
- * Not inline, out of the way of the main thread.
+ * is_main_thread() for a thread that is not the main one as far as is known. me: what identifies
+ * it. Not inline, out of the way of the main thread.
  */
 static __noinline bool is_main_now(struct scratch *s, struct py_proc *p, u64 is, u64 me, u64 self)
 {
