@@ -978,6 +978,7 @@ static inline abi_u32 tick_slot(abi_u32 cpu)
  */
 enum counter {
 	CNT_TICK,		/* ticks delivered                                   */
+	CNT_SAMPLE,		/* a RAW_SAMPLE was sent. Next to CNT_TICK: one cache line */
 	CNT_IDLE,		/* the CPU was idle                                  */
 	CNT_KERNEL_THREAD,
 	CNT_UNSELECTED,		/* the process is excluded, or was not chosen        */
@@ -987,7 +988,6 @@ enum counter {
 	CNT_ENDED,		/* its last thread has exited: the kernel is cleaning up */
 	CNT_NATIVE_THREAD,	/* the thread has no PyThreadState                   */
 	CNT_NO_FRAMES,		/* its PyThreadState has no Python frame             */
-	CNT_SAMPLE,		/* a RAW_SAMPLE was sent                             */
 	CNT_THINNED,		/* not walked: see tick_thinning */
 	CNT_UNWANTED,		/* samples that the mode excludes */
 	CNT_TRUNCATED,		/* samples with RAW_TRUNCATED                        */

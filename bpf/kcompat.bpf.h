@@ -15,7 +15,10 @@
 
 #include "abi.h"
 
-/* What is rare is at the end of a function: at low rates no cache has the code. */
+/*
+ * Clang leaves the blocks of a function in the order of the source for BPF, whatever these say. So
+ * what is rare and long is called and not inline: at low rates no cache has the code in its way.
+ */
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 

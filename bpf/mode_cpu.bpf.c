@@ -74,14 +74,11 @@ static __always_inline void count_missed(struct last_tick *last, const struct ta
 	*last = (struct last_tick){ pid_tgid, switches, now };
 }
 
-/* Number of ticks that a walk at this one stands for; 0: it must not be walked. */
-static __always_inline u32 ticks_of_walk(u32 tgid, u64 start_ns)
+/* Number of ticks that a walk at this one stands for in a burst; 0: it must not be walked. */
+static __noinline u32 ticks_in_burst(u32 tgid, u64 start_ns, u32 every)
 {
-	u32 every = tick_thinning;
 	u64 *chosen;
 
-	if (every <= 1)
-		return 1;
 	chosen = bpf_map_lookup_elem(&burst_procs, &tgid);
 	if (chosen && *chosen == start_ns)
 		return 1;
@@ -110,7 +107,7 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 	bool kernel = false;
 	struct scratch *s;
 	enum counter end;
-	u32 zero = 0, ticks;
+	u32 zero = 0, every = tick_thinning, ticks = 1, rate_hz;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
@@ -118,16 +115,19 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 	if (unlikely(s->busy))
 		return CNT_BUSY;
 	count_missed(&s->last_tick, task, pid_tgid, now);
-	ticks = ticks_of_walk(pid_tgid >> 32, start_ns);
-	if (unlikely(!ticks))
-		return CNT_THINNED;
-	start_tick(s, p, tick_period_here()->rate_hz, now);
+	if (unlikely(every > 1)) {
+		ticks = ticks_in_burst(pid_tgid >> 32, start_ns, every);
+		if (!ticks)
+			return CNT_THINNED;
+	}
+	rate_hz = tick_period_here()->rate_hz;
+	start_tick(s, p, rate_hz, now);
+	s->sample.h.rate_hz = rate_hz;
 	begin_direct(s, task);
 	end = unwind_python(s, p, task, sp, NULL);
 	end_direct(s);
 	s->sample.h.kind = RAW_SAMPLE;
 	s->sample.h.every = ticks;
-	s->sample.h.rate_hz = tick_period_here()->rate_hz;
 	s->sample.h.tgid = pid_tgid >> 32;
 	s->sample.h.time_ns = now;
 	s->sample.h.start_ns = start_ns;
@@ -171,7 +171,7 @@ static __always_inline enum counter sample_process(struct bpf_perf_event_data *c
  * which it usually does with the GIL, and so seldom at a switch-out: see running_tstate(). With
  * cfg_gc_stats it looks for collections.
  */
-static __always_inline void discover_only(const struct task_struct *task, struct py_proc *p, u64 sp)
+static __noinline void discover_only(const struct task_struct *task, struct py_proc *p, u64 sp)
 {
 	bool by_hand = p->l.gil_how == PY_GIL_RT_CURRENT && !p->by_hand;
 	u64 tp = thread_pointer(task), ts, is = 0, period = 0;
@@ -218,7 +218,7 @@ static __always_inline enum counter sample_known(struct bpf_perf_event_data *ctx
 }
 
 /* A tick in a process that has no entry. Returns how it ends. */
-static __always_inline enum counter tick_without_entry(const struct task_struct *task, u32 tgid)
+static __noinline enum counter tick_without_entry(const struct task_struct *task, u32 tgid)
 {
 	u64 ended = ended_procs[tgid % ENDED_SLOTS];
 

@@ -320,7 +320,7 @@ __weak __noinline int async_coroutine(void)
 	if (s->l.fr_tlbc_index != ABI_NO_OFF)
 		tlbc = object_u32(a, fr + s->l.fr_tlbc_index);
 	code = object_u64(a, fr + s->l.fr_code) & ~(u64)s->l.code_tag_mask;
-	id = code_id(cache, code, &s->walk);
+	id = code_id(cache, code, s->walk.stamp);
 	if (!id || id == CODE_ID_HIDDEN)
 		return ASYNC_UNREADABLE;
 	n = a->n;

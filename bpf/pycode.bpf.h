@@ -9,7 +9,7 @@
 #ifndef TACHBPF_PYCODE_H
 #define TACHBPF_PYCODE_H
 
-#include "pyread.bpf.h"
+#include "pystring.bpf.h"
 
 /* ---- fingerprints ---- */
 
@@ -41,117 +41,19 @@ static __always_inline bool list_new_code(struct scratch *s, u64 code, u32 id)
 	return true;
 }
 
-/*
- * Read the str object at str, the address of its length, into s->name. One read is enough for a
- * short string; one at the end of a page before an unreadable one takes more. Returns 0, or -1.
- */
-static __always_inline int fetch_string(struct scratch *s, u64 str, u32 data)
-{
-	u64 len;
-	u32 n;
-
-	count_reads(s, 1);
-	if (!read_user(s->name, sizeof(s->name), str))
-		return 0;
-	count_reads(s, FAULT_READS);
-	if (read_user(s->name, 8, str))
-		return -1;
-	len = *(u64 *)s->name;
-	n = len < STRING_HEAD ? len : STRING_HEAD;
-	barrier_var(n);
-	return n > STRING_HEAD || read_user(s->name + data, n, str + data) ? -1 : 0;
-}
-
-/*
- * The hash of the string of this length that begins at text. head: its first STRING_HEAD bytes; the
- * place of their page in s->direct is kept.
- */
-static __always_inline u32 hash_string(struct scratch *s, u64 text, u64 length, const u64 *head)
-{
-	_Static_assert(STRING_TAIL == 8 * READ_WORDS, "read_apart() reads the tail");
-	if (length > STRING_HEAD &&
-	    read_apart(text + length - STRING_TAIL)) {
-		count_reads(s, FAULT_READS);
-		return 0;
-	}
-	return string_hash(length, head, s->words);
-}
-
-/*
- * The same with the helper, for the string at str, the address of its length. Its text begins
- * `data` bytes further.
- */
-static __always_inline u32 copy_and_hash(struct scratch *s, u64 str, u32 data)
-{
-	u64 length;
-
-	if (fetch_string(s, str, data))
-		return 0;
-	length = *(u64 *)s->name;
-	if (length > STRING_HEAD &&
-	    read_user(s->words, STRING_TAIL, str + data + length - STRING_TAIL)) {
-		count_reads(s, FAULT_READS);
-		return 0;
-	}
-	return string_hash(length, (const u64 *)(s->name + data), s->words);
-}
-
-/* Where the text of a str object begins, counted from its length. */
-static __always_inline u32 text_at(const struct scratch *s)
-{
-	return (s->l.str_data - s->l.str_length) & TEXT_MAX;
-}
-
-u32 string_by_helper(u64 str);
-/*
- * copy_and_hash() where most strings are read directly. With external linkage, so that the verifier
- * checks it once.
- */
-__weak __noinline u32 string_by_helper(u64 str)
-{
-	struct scratch *s;
-	u32 zero = 0;
-
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	return HAVE_DIRECT && s ? copy_and_hash(s, str, text_at(s)) : 0;
-}
-
-/* Returns string_hash() of the str object, or 0. */
-static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
-{
-	u32 data = text_at(s), hash;
-	const struct direct_page *page;
-	u64 at;
-
-	str += s->l.str_length;
-	if (!HAVE_DIRECT)
-		return copy_and_hash(s, str, data);
-	page = find_page(s, str, TEXT_MAX + STRING_HEAD);
-	if (likely(page)) {
-		count_direct_read(s);
-		at = page->at + str % PAGE_BYTES;
-		hash = hash_string(s, str + data, *kernel_words(at), kernel_words(at + data));
-		if (likely(is_still(page)))
-			return hash;
-	}
-	return string_by_helper(str);
-}
-
-/* The hash of the last file name is kept: adjacent frames often have the same file. */
-static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file)
-{
-	if (s->file != file) {
-		s->file_hash = read_string_hash(s, file);
-		s->file = file;
-	}
-	return names_hash(read_string_hash(s, name), s->file_hash);
-}
-
 u32 read_code_id(u64 code, u64 stamp);
 
+/*
+ * Code objects that are next to each other have sets next to each other, so that those of a module
+ * are on few pages.
+ */
+#define CACHE_SHIFT 8
 static __always_inline struct code_cache_set *cache_set(struct code_cache *cache, u64 code)
 {
-	return &cache->sets[code * 0x9e3779b97f4a7c15ULL >> 32 & (CODE_CACHE_SETS - 1)];
+	u64 place = (code >> CACHE_SHIFT) +
+		    ((code >> CACHE_SHIFT) / CODE_CACHE_SETS * 0x9e3779b97f4a7c15ULL >> 32);
+
+	return &cache->sets[place & (CODE_CACHE_SETS - 1)];
 }
 
 /* Whatever is known of the code object at this address, in any process, is no longer valid. */
@@ -191,8 +93,7 @@ static __always_inline int fetch_code(struct scratch *s, u64 code)
 	u64 base = s->l.co_firstlineno & ~7, at;
 	const struct direct_page *page;
 
-	/* The range that a masked offset can reach, plus a word. */
-	page = find_page(s, code + base, SINGLE_BYTES + 8);
+	page = find_page(s, code + base, CODE_BYTES);
 	if (likely(page)) {
 		count_direct_read(s);
 		at = page->at + (code + base) % PAGE_BYTES;
@@ -277,16 +178,40 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
  * The fingerprint of a code object; 0: unreadable. It comes from the cache if the code object is
  * certainly still the one that was read: within one sample, because this thread stands still
  * and its frames own their code; and as long as the interpreter's counter of code objects
- * (interp_epoch) has not changed. w->stamp identifies the sample, or the value of that counter.
+ * (interp_epoch) has not changed. stamp identifies the sample, or the value of that counter.
  */
-static __always_inline u32 code_id(struct code_cache *cache, u64 code, const struct walk *w)
+static __always_inline u32 code_id(struct code_cache *cache, u64 code, u64 stamp)
 {
 	const struct code_cache_set *set = cache_set(cache, code);
 	const struct code_cache_entry *e = set->first.code == code ? &set->first : &set->second;
 
-	if (e->code == code && e->stamp == w->stamp)
+	if (e->code == code && e->stamp == stamp)
 		return e->id;
-	return read_code_id(code, w->stamp);
+	return read_code_id(code, stamp);
+}
+
+static __always_inline struct known_frame *known_at(struct scratch *s, u64 fr)
+{
+	return &s->known[fr >> KNOWN_SHIFT & (KNOWN_FRAMES - 1)];
+}
+
+/*
+ * The same for the code object of the frame at fr, which usually is what it was. What is known of a
+ * frame counts as long as a counter says so. A code object that is new is not known yet: it may
+ * have to be sent again.
+ */
+static __always_inline u32 id_of_frame(struct scratch *s, struct code_cache *cache, u64 fr,
+				       u64 code, const struct walk *w)
+{
+	u32 id, process = s->ident >> 32 ^ s->ident;
+	u64 key = code ^ w->stamp;
+
+	if (w->certain && known_at(s, fr)->key == key && known_at(s, fr)->process == process)
+		return known_at(s, fr)->id;
+	id = code_id(cache, code, w->stamp);
+	if (w->certain && id && !s->new_cnt)
+		*known_at(s, fr) = (struct known_frame){ .key = key, .id = id, .process = process };
+	return id;
 }
 
 /* ---- sizes of frames ---- */
@@ -542,18 +467,13 @@ static __always_inline u32 codes_left(struct py_proc *p, u64 now)
 	return sent < MAX_CODES_A_SECOND ? MAX_CODES_A_SECOND - sent : 0;
 }
 
-/*
- * Send the sample's new code objects. h: the sample's header. Call it before the sample is sent, so
- * that user space knows the names when it gets the sample.
- */
-static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
-					   const struct raw_header *h)
+/* send_new_codes() if there are some. */
+static __noinline void send_listed_codes(struct scratch *s, struct py_proc *p,
+					 const struct raw_header *h)
 {
 	struct raw_code *rec;
 	u32 zero = 0, before, i;
 
-	if (likely(!s->new_cnt))
-		return;
 	rec = bpf_map_lookup_elem(&code_records, &zero);
 	if (!rec)
 		return;
@@ -565,6 +485,17 @@ static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
 		if (send_some_codes(i))
 			break;
 	p->codes_sent += before - s->codes_left;
+}
+
+/*
+ * Send the sample's new code objects. h: the sample's header. Call it before the sample is sent, so
+ * that user space knows the names when it gets the sample.
+ */
+static __always_inline void send_new_codes(struct scratch *s, struct py_proc *p,
+					   const struct raw_header *h)
+{
+	if (s->new_cnt)
+		send_listed_codes(s, p, h);
 }
 
 #endif

@@ -252,13 +252,20 @@ static __always_inline bool is_on_top(struct scratch *s, struct py_proc *p, u64 
 	return before == place;
 }
 
+/* end_gc() after a walk in a collection. */
+static __noinline void judge_gc(struct scratch *s, struct py_proc *p, u64 is)
+{
+	if (!is_on_top(s, p, is) && !s->walk.gc_list)
+		s->sample.flags &= ~RAW_GC;
+}
+
 /* The walk has ended: take RAW_GC back if begin_gc() was wrong. is: the interpreter. */
 static __always_inline void end_gc(struct scratch *s, struct py_proc *p, u64 is)
 {
 	const struct walk *w = &s->walk;
 
-	if ((w->gc_list || w->gc_top) && !is_on_top(s, p, is) && !w->gc_list)
-		s->sample.flags &= ~RAW_GC;
+	if (w->gc_list || w->gc_top)
+		judge_gc(s, p, is);
 }
 
 #endif

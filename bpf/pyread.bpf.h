@@ -16,18 +16,23 @@ static __always_inline int read_user(void *dst, u32 size, u64 addr)
 	return bpf_probe_read_user(dst, size, (const void *)addr);
 }
 
-/* Forget the pages found by earlier programs. */
-static __always_inline void forget_pages(struct direct *d)
+/* The tag begins again: no page may have it. */
+static __noinline void clear_pages(struct direct *d)
 {
 	u32 i;
 
-	d->tag = (d->tag + 1) % PAGE_BYTES;
-	if (d->tag)
-		return;
 #pragma unroll
 	for (i = 0; i < DIRECT_PAGES; i++)
 		d->pages[i].key = 0;
 	d->tag = 1;
+}
+
+/* Forget the pages found by earlier programs. */
+static __always_inline void forget_pages(struct direct *d)
+{
+	d->tag = (d->tag + 1) % PAGE_BYTES;
+	if (!d->tag)
+		clear_pages(d);
 }
 
 /*

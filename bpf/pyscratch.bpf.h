@@ -234,15 +234,38 @@ struct purse {
 	u64 at_ns;	/* when something was last put in */
 };
 
+/*
+ * The code object that the frame at a place of a data stack had last, by known_at(): frames that
+ * are next to each other have theirs next to each other here; in the code cache they are apart.
+ */
+#define KNOWN_FRAMES 256	/* 16 KiB of a data stack */
+#define KNOWN_SHIFT 6		/* few frames are smaller than 64 bytes */
+struct known_frame {
+	u64 key;	/* its address and the stamp of its code_cache_entry, in one number */
+	u32 id;
+	u32 process;	/* as in struct code_cache_entry */
+};
+
+/*
+ * What each sample needs is together, from `known` to `sample`: at low rates each page of this
+ * memory costs a walk of the kernel's page tables.
+ */
 struct scratch {
-	u8 ts[2 * 512];		/* PyThreadState: at most ABI_TS_BYTES; masked offsets can reach
-				 * further */
 	u8 frames[WINDOW_BYTES + 2 * SINGLE_BYTES + 8];	/* the window; from SINGLE_POS one frame */
 	u8 code[2 * SINGLE_BYTES];	/* CODE_BYTES of a PyCodeObject */
-	struct code_fields fields;	/* of it */
 	u8 name[NAME_BYTES];	/* a str from its length on */
-	u64 words[READ_WORDS];	/* what read_words() has read */
+	struct list_walk list;
+	struct stamp stamp;
+	struct fault_event fault_event;
+	struct raw_extra extra;
+	struct new_code new_codes[MAX_NEW_CODES];
+	struct trace_slot trace_slots[TRACE_SLOTS];
+	struct known_frame known[KNOWN_FRAMES];
+	u8 ts[2 * 512];		/* PyThreadState: at most ABI_TS_BYTES; masked offsets can reach
+				 * further */
 	struct direct direct;
+	struct code_fields fields;	/* of the code object in `code` */
+	u64 words[READ_WORDS];	/* what read_words() has read */
 	u64 seq;		/* samples on this CPU */
 	u64 began_ns;		/* when this sample began (CLOCK_MONOTONIC) */
 	u64 deadline;		/* end of its time limit */
@@ -256,14 +279,10 @@ struct scratch {
 	u32 busy;		/* 1: on_switch() uses this memory, and a non-maskable tick
 				 * that interrupts it must not */
 	u32 passed;		/* events since the one that was walked: cfg_event_every */
-	struct fault_event fault_event;
 	struct walk walk;
-	struct list_walk list;
-	struct stamp stamp;
 	u64 gil_holder;		/* PY_GIL_RT_CURRENT: the thread state that holds the GIL */
 	u64 exception;		/* the exception that has_exception() has found, or its type */
 	u64 none;		/* py_proc.none */
-	struct raw_extra extra;
 	u64 file;		/* the last file name's object in this sample */
 	u32 file_hash;		/* its string_hash() */
 	u32 pad2;
@@ -272,8 +291,6 @@ struct scratch {
 	struct py_layout l;
 	u32 new_cnt;		/* new_codes that are valid */
 	u32 codes_left;		/* how many its process may still send in this second */
-	struct new_code new_codes[MAX_NEW_CODES];
-	struct trace_slot trace_slots[TRACE_SLOTS];
 	u64 unasked;		/* bytes since seldom_wakeup_flags() last asked */
 	u64 switch_in_waits;	/* 1: switch_in must be sent, with the sample or by itself */
 	struct raw_switch_in switch_in;	/* of the thread that gets the CPU; right before sample */

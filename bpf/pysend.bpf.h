@@ -31,6 +31,21 @@ static __always_inline u64 seldom_wakeup_flags(struct scratch *s, u64 size)
 	return wakeup_flags();
 }
 
+int count_flags(u32 flags);
+/* Count what is wrong with a stack. With external linkage: few have such flags. Returns 0. */
+__weak __noinline int count_flags(u32 flags)
+{
+	if (flags & RAW_TRUNCATED)
+		count_one(CNT_TRUNCATED);
+	if (flags & RAW_UNREADABLE)
+		count_one(CNT_UNREADABLE_FRAME);
+	if (flags & RAW_BROKEN_END)
+		count_one(CNT_BROKEN_END);
+	if (flags & RAW_SWITCHING)
+		count_one(CNT_SWITCHING);
+	return 0;
+}
+
 /*
  * Complete the record except the part after its frames, and count its flags. Its header, stack and
  * status must be filled in. Returns its size in bytes so far.
@@ -41,14 +56,8 @@ static __always_inline u64 complete_sample(struct raw_sample *sample, u64 pid_tg
 
 	sample->tid = (u32)pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
-	if (unlikely(sample->flags & RAW_TRUNCATED))
-		count_one(CNT_TRUNCATED);
-	if (unlikely(sample->flags & RAW_UNREADABLE))
-		count_one(CNT_UNREADABLE_FRAME);
-	if (unlikely(sample->flags & RAW_BROKEN_END))
-		count_one(CNT_BROKEN_END);
-	if (unlikely(sample->flags & RAW_SWITCHING))
-		count_one(CNT_SWITCHING);
+	if (sample->flags & (RAW_TRUNCATED | RAW_UNREADABLE | RAW_BROKEN_END | RAW_SWITCHING))
+		count_flags(sample->flags);
 	if (n > ABI_MAX_FRAMES)
 		n = ABI_MAX_FRAMES;
 	return offsetof(struct raw_sample, frames) + n * sizeof(struct raw_frame);

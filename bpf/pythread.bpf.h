@@ -183,35 +183,39 @@ static __always_inline u64 tstate_alone(struct py_proc *p)
 }
 
 /*
+ * Where it is in a program that has it elsewhere than most. Not inline, out of the way of the
+ * others.
+ */
+static __noinline u64 place_otherwise(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
+{
+	switch (p->tstate_how) {
+	case PY_TSTATE_TSS_MUSL:
+		return place_by_musl(s, p, self);
+	case PY_TSTATE_TLS_TP:
+		return tp + p->tls_off;
+	case PY_TSTATE_TLS_DTV:
+	case PY_TSTATE_TLS_DTV_MUSL:
+		return place_by_dtv(s, p, tp, p->tls_index);
+	case PY_TSTATE_TLS_DESC:
+		return WITH_ARM64 ? place_by_desc(s, p, tp) : TSTATE_NONE;
+	}
+	return TSTATE_NONE;
+}
+
+/*
  * The current thread's state; up to 3.11 the first one that it ever had. tp: its thread pointer.
  * self: its pthread_self().
  */
 static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
 {
-	u64 place = TSTATE_NONE, ts;
+	u64 place, ts;
 
 	if (unlikely(is_unknown(tp)))
 		return WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
-	switch (p->tstate_how) {
-	case PY_TSTATE_TSS_GLIBC:
-		place = place_by_tss(s, p, self);
-		break;
-	case PY_TSTATE_TSS_MUSL:
-		place = place_by_musl(s, p, self);
-		break;
-	case PY_TSTATE_TLS_TP:
-		place = tp + p->tls_off;
-		break;
-	case PY_TSTATE_TLS_DTV:
-	case PY_TSTATE_TLS_DTV_MUSL:
-		place = place_by_dtv(s, p, tp, p->tls_index);
-		break;
-	case PY_TSTATE_TLS_DESC:
-		place = WITH_ARM64 ? place_by_desc(s, p, tp) : TSTATE_NONE;
-		break;
-	case PY_TSTATE_LIST:
+	if (p->tstate_how == PY_TSTATE_LIST)
 		return tstate_by_list(s, p, self);
-	}
+	place = p->tstate_how == PY_TSTATE_TSS_GLIBC ? place_by_tss(s, p, self) :
+						       place_otherwise(s, p, tp, self);
 	if (place <= TSTATE_UNCERTAIN)
 		return place;
 	return read_u64(s, &ts, place) ? TSTATE_UNREADABLE : ts;
@@ -342,23 +346,18 @@ static __always_inline bool is_main_in_sub(struct scratch *s, const struct py_pr
 }
 
 /*
- * Returns true for the main thread. From 3.14 on, each interpreter has a state that runs its main
- * program; the main interpreter's decides. A child that another thread has forked has none. Up to
- * 3.13 CPython records the main thread's pthread_t. As soon as the main thread itself was seen, it
- * is read once a second (2^30 ns) for the others.
+ * is_main_thread() for a thread that is not the main one as far as is known. me: what identifies
+ * it. Not inline, out of the way of the main thread.
  */
-static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
-					  u64 self)
+static __noinline bool is_main_now(struct scratch *s, struct py_proc *p, u64 is, u64 me, u64 self)
 {
 	bool by_state = p->l.interp_threads_main != ABI_NO_OFF32;
-	u64 me = by_state ? ts : self, main;
 	bool known = p->main_thread && !(WITH_ARM64 && is_unknown(me));
 	u8 second = s->began_ns >> 30;
+	u64 main;
 
 	if (by_state && is != p->main_interp)
 		return is_main_in_sub(s, p, self);
-	if (likely(known && p->main_thread == me))
-		return true;
 	if (known && p->main_second == second)
 		return false;
 	if (by_state) {
@@ -379,6 +378,23 @@ static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p,
 	if (main == p->main_thread)
 		p->main_second = second;
 	return main == me;
+}
+
+/*
+ * Returns true for the main thread. From 3.14 on, each interpreter has a state that runs its main
+ * program; the main interpreter's decides. A child that another thread has forked has none. Up to
+ * 3.13 CPython records the main thread's pthread_t. As soon as the main thread itself was seen, it
+ * is read once a second (2^30 ns) for the others.
+ */
+static __always_inline bool is_main_thread(struct scratch *s, struct py_proc *p, u64 is, u64 ts,
+					  u64 self)
+{
+	bool by_state = p->l.interp_threads_main != ABI_NO_OFF32;
+	u64 me = by_state ? ts : self;
+
+	if (me && p->main_thread == me && (!by_state || is == p->main_interp))
+		return true;
+	return is_main_now(s, p, is, me, self);
 }
 
 /* Returns true if the thread with the state ts holds the GIL. */

@@ -267,7 +267,7 @@ static __always_inline int walk_step(struct scratch *s, struct code_cache *cache
 		out->flags |= RAW_TRUNCATED;
 		return 1;
 	}
-	id = code_id(cache, code, w);
+	id = id_of_frame(s, cache, fr, code, w);
 	if (unlikely(w->unchecked && !id && is_no_stack(out, w->n)))
 		return walk_from_caller();
 	if (unlikely(id == CODE_ID_HIDDEN))

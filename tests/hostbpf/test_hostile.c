@@ -21,7 +21,7 @@ static u64 counted_ends(void)
 	u64 ends = 0;
 	int i;
 
-	for (i = CNT_IDLE; i <= CNT_UNWANTED; i++)
+	for (i = CNT_TICK + 1; i <= CNT_UNWANTED; i++)
 		ends += host_counter(i);
 	for (i = CNT_LOSSES; i <= CNT_BUSY; i++)
 		ends += host_counter(i);

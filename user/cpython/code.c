@@ -37,7 +37,7 @@ static size_t header_end(const struct py_layout *l)
 	return end;
 }
 
-/* The hash that the BPF side computes (read_string_hash() in bpf/pycode.bpf.h). 0: unreadable. */
+/* The hash that the BPF side computes (read_string_hash() in bpf/pystring.bpf.h). 0: unreadable. */
 static uint32_t read_string_hash(const struct target_mem *mem, const struct py_layout *l,
 				 uint64_t str)
 {
