@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_job_thread.c - jobs are done once, in their order, by another thread; who needs one waits. */
+/* test_job_thread.c - jobs are done once, in their order, by another thread. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -396,9 +396,7 @@ static void test_joined(void **state)
 	compressor_free(quick);
 }
 
-/*
- * A thread that joins makes the same writes in the same order, so a writer that dies leaves the same.
- */
+/* A thread that joins makes the same writes in the same order: who dies leaves the same. */
 static void test_joined_by_a_thread(void **state)
 {
 	struct compressor *c = compressor_new(3);
@@ -428,7 +426,7 @@ static void test_joined_by_a_thread(void **state)
 	compressor_free(c);
 }
 
-/* In front of what a flush stores, at most 128 KiB: the beginning of a zstd frame and of a block. */
+/* In front of what a flush stores: the beginning of a zstd frame and of its block. */
 #define STORED_HEAD_BYTES 9
 
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

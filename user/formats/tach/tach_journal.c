@@ -114,7 +114,7 @@ static int build_entry(struct tach_journal *j, struct tach_journal_entry *e)
 	return buf_add(b, &check, sizeof(check));
 }
 
-/* Makes room from off to end. Returns 0; -ENOSPC, -EDQUOT. A file system that cannot is no error. */
+/* Makes room from off to end. 0; -ENOSPC, -EDQUOT. A file system that cannot is no error. */
 static int make_room(struct tach_journal *j, uint64_t off, uint64_t end)
 {
 	if (fallocate(j->fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)(end - off)))
