@@ -36,8 +36,8 @@ int compressor_store(struct compressor *c, const void *data, size_t len, const v
 
 /*
  * Makes one compressed frame, *out, from several of compressor_store(), which hold `raw` bytes
- * altogether and are overwritten. thorough: as small as zstd's level 6 makes it, which takes longer.
- * Any thread may call it. Returns 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO.
+ * altogether and are overwritten. thorough: as small as zstd's level 6 makes it; takes longer. Any
+ * thread may call it. Returns 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO.
  */
 int compressor_join(void *frames, size_t len, size_t raw, bool thorough, struct buf *out);
 /*

@@ -18,8 +18,8 @@ struct job {
 struct job_thread;
 
 /*
- * Its thread is started for the first job: it has the rights and the CPUs that its starter has then,
- * and takes no signals. Returns NULL if memory runs out. Freed by job_thread_free().
+ * Its thread is started for the first job: it has the rights and the CPUs that its starter has
+ * then, and takes no signals. Returns NULL if memory runs out. Freed by job_thread_free().
  */
 struct job_thread *job_thread_new(void);
 /* Waits for all jobs, and ends the thread. NULL is ignored. */

@@ -419,10 +419,8 @@ int capture_poll(struct capture *s, int timeout_ms)
 		wait = sources[i]->wait_ns(s, now_ns(), wait);
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	s->skel->bss->waits_long = 0;
-	if (n < 0 && errno != EINTR)
-		return -errno;
-	if (s->life.err)
-		return s->life.err;
+	if (s->life.err || (n < 0 && errno != EINTR))
+		return s->life.err ? s->life.err : -errno;
 	EACH_SOURCE(i, false, poll)
 		sources[i]->poll(s);
 	return s->life.err;

@@ -236,7 +236,10 @@ int capture_stop(struct capture *s);
 /* Returns how many processes are profiled, or were seen so recently that they may be soon. */
 uint32_t capture_live(struct capture *s);
 
-/* Fills *out with the counts so far, most of them the kernel's: some microseconds. Its pointers are valid until the next call. */
+/*
+ * Fills *out with the counts so far, most of them the kernel's: takes microseconds. Its pointers
+ * are valid until the next call.
+ */
 void capture_counts(struct capture *s, struct capture_counts *out);
 
 #endif

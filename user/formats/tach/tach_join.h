@@ -46,8 +46,8 @@ void tach_join_free(struct tach_file *f);
  */
 void tach_join_begin(struct tach_file *f, bool thorough);
 /*
- * Waits for the join that was begun, if any. Returns 0, or -errno, also later: the samples after the
- * join before are lost, and the marks end before them.
+ * Waits for the join that was begun, if any. Returns 0, or -errno, also later: the samples after
+ * the join before are lost, and the marks end before them.
  */
 int tach_join_wait(struct tach_file *f);
 
