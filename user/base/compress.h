@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct buf;
 struct compressor;
 
 /* Of writers that write a file once: zstd's level, as of CPython's writer. */
@@ -34,16 +35,17 @@ int compressor_store(struct compressor *c, const void *data, size_t len, const v
 		     size_t *out_len);
 
 /*
- * Makes one compressed frame from several of compressor_store(), which hold `raw` bytes altogether
- * and are overwritten. thorough: as small as zstd's level 6 makes it, which takes longer.
- * *out as above. Returns 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO.
+ * Makes one compressed frame, *out, from several of compressor_store(), which hold `raw` bytes
+ * altogether and are overwritten. thorough: as small as zstd's level 6 makes it; takes longer. Any
+ * thread may call it. Returns 0; -EBADMSG: the frames are damaged; -ENOMEM, -EIO.
  */
-int compressor_join(struct compressor *c, void *frames, size_t len, size_t raw, bool thorough,
-		    const void **out, size_t *out_len);
+int compressor_join(void *frames, size_t len, size_t raw, bool thorough, struct buf *out);
 /*
  * Limits the raw bytes of joins that are thorough from now on: once this many are used up, others
  * are not. Without this call there is no limit.
  */
 void compressor_limit_thorough(struct compressor *c, uint64_t bytes);
+/* Returns true if a join of that many bytes may be thorough: they are used up then. */
+bool compressor_take_thorough(struct compressor *c, size_t raw);
 
 #endif

@@ -419,11 +419,8 @@ int capture_poll(struct capture *s, int timeout_ms)
 		wait = sources[i]->wait_ns(s, now_ns(), wait);
 	n = epoll_wait(ring_buffer__epoll_fd(s->ring), &ev, 1, (wait + MS_NS - 1) / MS_NS);
 	s->skel->bss->waits_long = 0;
-	if (n < 0 && errno != EINTR)
-		return -errno;
-	lifecycle_fail(&s->life, check_keeper());
-	if (s->life.err)
-		return s->life.err;
+	if (s->life.err || (n < 0 && errno != EINTR))
+		return s->life.err ? s->life.err : -errno;
 	EACH_SOURCE(i, false, poll)
 		sources[i]->poll(s);
 	return s->life.err;
@@ -500,6 +497,9 @@ int capture_housekeep(struct capture *s)
 	const struct observer_ops *ops = s->args.observer->ops;
 	int i;
 
+	lifecycle_fail(&s->life, check_keeper());
+	if (s->life.err)
+		return s->life.err;
 	if (s->housekeeps % CPUS_S == 0) {
 		EACH_SOURCE(i, false, refresh)
 			sources[i]->refresh(s);
@@ -563,6 +563,11 @@ int capture_stop(struct capture *s)
 	while ((t = lifecycle_next_profiled(&s->life, &pos)))
 		lifecycle_step(&s->life, t, PROC_EV_ENDED, NULL);
 	return s->life.err;
+}
+
+uint32_t capture_live(struct capture *s)
+{
+	return s->life.live_cnt + lifecycle_young_cnt(&s->life);
 }
 
 void capture_counts(struct capture *s, struct capture_counts *out)

@@ -237,7 +237,13 @@ int capture_set_filter(struct capture *s, struct proc_filter *filter);
 /* Stops sampling, takes remaining records, ends every process. Returns as capture_poll(). */
 int capture_stop(struct capture *s);
 
-/* Fills *out with the counts so far. Its pointers are valid until the next call. */
+/* Returns how many processes are profiled, or were seen so recently that they may be soon. */
+uint32_t capture_live(struct capture *s);
+
+/*
+ * Fills *out with the counts so far, most of them the kernel's: takes microseconds. Its pointers
+ * are valid until the next call.
+ */
 void capture_counts(struct capture *s, struct capture_counts *out);
 
 #endif

@@ -30,7 +30,8 @@ struct sampler {
 	uint32_t rate_hz;
 	enum sampler_event event;	/* as in capture_args */
 	struct tick_jitter jitter;
-	int timer;		/* timerfd; expires when the periods must change */
+	int timer;		/* timerfd; expires when the periods must change: */
+	uint64_t turn_ns;	/* then (CLOCK_MONOTONIC); the timer does so later, if at all */
 };
 
 /* Returns true if hardware cycles tick, false if the kernel's cpu-clock does. */
@@ -112,9 +113,13 @@ static void set_timer(struct sampler *s, uint64_t ns)
 	timerfd_settime(s->timer, 0, &in, NULL);
 }
 
+/* A timer that has expired needs no read(2): it is set anew. */
 static void begin_turns(struct sampler *s)
 {
-	set_timer(s, tick_jitter_turn(&s->jitter));
+	uint64_t wait = tick_jitter_turn(&s->jitter);
+
+	s->turn_ns = now_ns() + wait;
+	set_timer(s, wait);
 }
 
 static int ticks_fd(const struct capture *c)
@@ -126,11 +131,9 @@ static int ticks_fd(const struct capture *c)
 static void ticks_poll(struct capture *c)
 {
 	struct sampler *s = c->sampler;
-	uint64_t expired;
 	int i;
 
-	if (!s->cpus.started || s->cpus.paused ||
-	    read(s->timer, &expired, sizeof(expired)) != sizeof(expired))
+	if (!s->cpus.started || s->cpus.paused || now_ns() < s->turn_ns)
 		return;
 	begin_turns(s);
 	for (i = 0; i < s->cpus.cnt; i++) {

@@ -321,8 +321,6 @@ static bool has_duration(const struct record *r)
 
 static bool is_finished(struct record *r)
 {
-	struct capture_counts c;
-
 	if (record_signals_seen().own)
 		return true;
 	if (has_duration(r) && now_ns() - r->start_ns >= r->opts->duration_s * NS_PER_S)
@@ -331,8 +329,7 @@ static bool is_finished(struct record *r)
 		return spawn_ended(&r->child, &r->command_status);
 	if (!r->opts->select.pid_cnt)
 		return false;
-	capture_counts(r->capture, &c);
-	return !c.processes_live && !c.processes_pending && !any_pid_may_follow(r);
+	return !capture_live(r->capture) && !any_pid_may_follow(r);
 }
 
 static int wait_ms(const struct record *r)

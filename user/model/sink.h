@@ -15,6 +15,7 @@
 #include "model/event.h"
 
 struct compressor;
+struct job_thread;
 struct sink;
 struct source_lookup;
 
@@ -41,6 +42,8 @@ struct sink_args {
 	enum profile_layout layout;	/* for formats that have several */
 	struct compressor *compressor;	/* tach: NULL: no compression; shared, must outlive the
 					 * sink */
+	struct job_thread *joins;	/* tach: does long work of a live recording, and must
+					 * outlive the sink; NULL: it is done at once */
 	bool many;			/* several processes will follow: write process frames */
 	size_t frame_bytes;		/* tach: bytes of samples in a zstd
 					 * frame; 0: as in live capture */

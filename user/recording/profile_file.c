@@ -121,6 +121,8 @@ static void close_oldest(struct open_files *list)
 {
 	struct profile_file *f = list->oldest;
 
+	if (f->sink)
+		tach_settle(f->sink);
 	open_files_remove(f);
 	if (f->journal_fd >= 0)
 		close(f->journal_fd);
@@ -311,7 +313,8 @@ int profile_file_create(struct profile_file *f, const struct profile_tables *tab
 {
 	struct recording *r = f->recording;
 	struct sink_args args = {
-		.layout = r->args.layout, .compressor = r->compressor, .live = true,
+		.layout = r->args.layout, .compressor = r->compressor, .joins = r->joins,
+		.live = true,
 		.ready = make_ready, .ready_ctx = f,
 	};
 	struct sink *sink;

@@ -12,6 +12,7 @@
 
 #include "base/arith.h"
 #include "base/compress.h"
+#include "base/job_thread.h"
 #include "base/time.h"
 #include "base/util.h"
 #include "model/memory_sink.h"
@@ -74,10 +75,13 @@ struct recording *recording_new(const struct recording_args *args)
 	r->start_ns = now_ns();
 	note_time(r);
 	r->selection = strdup(args->selection);
-	if (args->compress)
+	if (args->compress) {
 		r->compressor = compressor_new(COMPRESS_LEVEL);
+		r->joins = job_thread_new();
+	}
 	r->trigger = args->trigger ? strdup(args->trigger) : NULL;
-	if (!r->selection || (args->trigger && !r->trigger) || (args->compress && !r->compressor)) {
+	if (!r->selection || (args->trigger && !r->trigger) ||
+	    (args->compress && (!r->compressor || !r->joins))) {
 		err = -ENOMEM;
 	} else {
 		err = recording_open_place(r);
@@ -116,6 +120,7 @@ void recording_free(struct recording *r)
 	free(r->selection);
 	free(r->trigger);
 	u64map_free(&r->live);
+	job_thread_free(r->joins);
 	compressor_free(r->compressor);
 	recording_free_place(r);
 	free(r);

@@ -103,6 +103,7 @@ struct recording {
 							 * reserved for it */
 	struct replaced replaced;
 	struct compressor *compressor;
+	struct job_thread *joins;	/* of all TACH files */
 	uint64_t start_ns, end_ns;
 	time_t start_time;
 	uint64_t utc_us;		/* the time of day minus CLOCK_MONOTONIC, at the start */

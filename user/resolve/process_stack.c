@@ -257,6 +257,12 @@ static int take_native_of_thread(struct process *p, struct thread *t, const stru
 	return process_take_native(p, raw, !(raw->flags & RAW_CUT), t->native);
 }
 
+/* Returns true if nothing but its stack ever came with a record of t, nor with this one. */
+static bool is_bare(const struct process *p, const struct thread *t, const struct raw_head *raw)
+{
+	return !t->extra && !t->trace && !t->async && !p->native && !(raw->flags & RAW_TRACED);
+}
+
 /*
  * Keeps what came with t's stack for the thread's events, or that nothing came: its context, of len
  * bytes, which follows the stack, and what was kept for this record.
@@ -264,8 +270,11 @@ static int take_native_of_thread(struct process *p, struct thread *t, const stru
 static int take_what_came(struct process *p, struct thread *t, const struct raw_head *raw,
 			  const void *trace, size_t len)
 {
-	int err = thread_set_trace(t, trace, raw->flags & RAW_TRACED ? len : 0);
+	int err;
 
+	if (is_bare(p, t, raw))
+		return 0;
+	err = thread_set_trace(t, trace, raw->flags & RAW_TRACED ? len : 0);
 	if (!err)
 		err = take_extra(p, t, raw);
 	if (!err)

@@ -6,11 +6,13 @@
  */
 #include "tests/unit/tach_test.h"
 
+#include <pthread.h>
 #include <sys/syscall.h>
 
 #include "formats/formats.h"
 #include "formats/tach/recover.h"
 #include "formats/tach/tach_join.h"
+#include "formats/tach/tach_write.h"
 #include "model/native_library.h"
 #include "formats/tach/tach_journal.h"
 
@@ -139,6 +141,7 @@ struct how {
 	enum profile_layout layout;
 	struct compressor *c;
 	bool live;		/* as a recording: frames are joined */
+	struct job_thread *joins;	/* by this thread; NULL: at once */
 	uint64_t steps, flush_one_in;
 };
 
@@ -146,7 +149,8 @@ struct how {
 static void record_as(struct source *s, struct files *f, const struct how *how)
 {
 	const struct sink_args args = { .fd = f->file, .layout = how->layout, .live = how->live,
-					.compressor = how->c, .journal_fd = f->journal };
+					.compressor = how->c, .joins = how->joins,
+					.journal_fd = f->journal };
 	const struct profile_meta meta = { .python_major = 3, .python_minor = 14,
 					   .start_us = 1000, .interval_us = 10, .mode = MODE_CPU };
 	struct sink *sink;
@@ -332,9 +336,12 @@ static void test_killed(void **state)
 {
 	struct compressor *c = compressor_new(3);
 	const struct how how[] = {
-		{ LAYOUT_RELEASE, c, false, STEPS, 25 }, { LAYOUT_RELEASE, NULL, false, STEPS, 25 },
-		{ LAYOUT_DRAFT1, c, false, STEPS, 25 }, { LAYOUT_DRAFT2, NULL, false, STEPS, 25 },
-		{ LAYOUT_RELEASE, c, true, STEPS, 25 }, { LAYOUT_DRAFT2, NULL, true, STEPS, 25 },
+		{ LAYOUT_RELEASE, c, false, NULL, STEPS, 25 },
+		{ LAYOUT_RELEASE, NULL, false, NULL, STEPS, 25 },
+		{ LAYOUT_DRAFT1, c, false, NULL, STEPS, 25 },
+		{ LAYOUT_DRAFT2, NULL, false, NULL, STEPS, 25 },
+		{ LAYOUT_RELEASE, c, true, NULL, STEPS, 25 },
+		{ LAYOUT_DRAFT2, NULL, true, NULL, STEPS, 25 },
 	};
 	uint64_t seed;
 	size_t i;
@@ -349,7 +356,7 @@ static void test_killed(void **state)
 static void test_killed_while_joining(void **state)
 {
 	struct compressor *c = compressor_new(3);
-	const struct how how = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 8000 };
+	const struct how how = { LAYOUT_RELEASE, c, true, NULL, STEPS_JOINED, 8000 };
 
 	kill_everywhere(&how, 5, 29);
 	compressor_free(c);
@@ -359,9 +366,9 @@ static void test_killed_while_joining(void **state)
 static void test_joined(void **state)
 {
 	struct compressor *c = compressor_new(3), *quick = compressor_new(3);
-	const struct how apart = { LAYOUT_RELEASE, c, false, STEPS_JOINED, 8000 };
-	const struct how joined = { LAYOUT_RELEASE, c, true, STEPS_JOINED, 8000 };
-	const struct how quickly = { LAYOUT_RELEASE, quick, true, STEPS_JOINED, 8000 };
+	const struct how apart = { LAYOUT_RELEASE, c, false, NULL, STEPS_JOINED, 8000 };
+	const struct how joined = { LAYOUT_RELEASE, c, true, NULL, STEPS_JOINED, 8000 };
+	const struct how quickly = { LAYOUT_RELEASE, quick, true, NULL, STEPS_JOINED, 8000 };
 	const struct how *all[] = { &apart, &joined, &quickly };
 	const int joins[] = { 0, 2, 2 };
 	size_t size[ARRAY_SIZE(all)], i;
@@ -387,6 +394,98 @@ static void test_joined(void **state)
 	files_close(&f);
 	compressor_free(c);
 	compressor_free(quick);
+}
+
+/* A thread that joins makes the same writes in the same order: who dies leaves the same. */
+static void test_joined_by_a_thread(void **state)
+{
+	struct compressor *c = compressor_new(3);
+	struct how how = { LAYOUT_RELEASE, c, true, NULL, STEPS_JOINED, 8000 };
+	XXH64_hash_t sums[2] = { 0 };
+	struct source s;
+	struct files f;
+	char why[256];
+	size_t i, j;
+
+	files_make(&f);
+	for (i = 0; i < ARRAY_SIZE(sums); i++) {
+		how.joins = i ? job_thread_new() : NULL;
+		source_start(&s, 8);
+		record_as(&s, &f, &how);
+		job_thread_free(how.joins);
+		assert_int_equal(joins_told(&f), 2);
+		for (j = 0; j < write_cnt; j++)		/* the journal's id is random */
+			sums[i] = XXH3_64bits_withSeed(writes[j].data,
+						       writes[j].fd == f.file ? writes[j].len : 0,
+						       sums[i] + (uint64_t)writes[j].off);
+		assert_int_equal(recovered(&s, &f, why), s.all.cnt);
+		source_free(&s);
+	}
+	assert_true(sums[0] == sums[1]);
+	files_close(&f);
+	compressor_free(c);
+}
+
+/* In front of what a flush stores: the beginning of a zstd frame and of its block. */
+#define STORED_HEAD_BYTES 9
+
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void wait_at_gate(struct job *job)
+{
+	pthread_mutex_lock(&gate);
+	pthread_mutex_unlock(&gate);
+}
+
+/*
+ * While a join waits for its turn, the writer goes on, and one that dies leaves what was flushed;
+ * who gives the file up waits for the join.
+ */
+static void test_join_waits(void **state)
+{
+	const struct profile_meta meta = { .start_us = 1000, .interval_us = 10 };
+	struct job_thread *joins = job_thread_new();
+	struct compressor *c = compressor_new(3);
+	struct job before = { .run = wait_at_gate };
+	struct files f, dead;
+	struct sink *sink;
+	struct source s;
+	size_t raw = 0, seen = 0, i;
+	char why[256];
+	int64_t cnt;
+
+	files_make(&f);
+	files_make(&dead);
+	source_start(&s, 8);
+	forget_writes();
+	pthread_mutex_lock(&gate);
+	job_put(joins, &before);
+	recording = true;
+	sink = sink_tach.open(&(struct sink_args){ .fd = f.file, .live = true, .compressor = c,
+						   .joins = joins, .journal_fd = f.journal });
+	assert_int_equal(sink->ops->begin(sink, &meta, intern_tables(s.in)), 0);
+	for (i = 0; raw < TACH_JOIN_BYTES; i++) {	/* the next write would wait */
+		one_event(&s, sink, i);
+		for (; seen < write_cnt; seen++)
+			raw += writes[seen].fd == f.file && writes[seen].off ?
+			       writes[seen].len - STORED_HEAD_BYTES : 0;
+	}
+	assert_int_equal(joins_told(&f), 0);
+	assert_true(tach_bytes(sink) > TACH_JOIN_BYTES);
+	for (i = 0; i < write_cnt; i++)
+		replay_write(&f, &dead, &writes[i], writes[i].len);
+	cnt = recovered(&s, &dead, why);
+	assert_true(cnt > 0);
+	pthread_mutex_unlock(&gate);
+	assert_int_equal(sink->ops->close(sink), 0);
+	recording = false;
+	assert_int_equal(joins_told(&f), 1);
+	assert_int_equal(recovered(&s, &f, why), cnt);
+	source_free(&s);
+	files_close(&f);
+	files_close(&dead);
+	job_thread_free(joins);
+	compressor_free(c);
 }
 
 /* Who owns the file writes to it, too: frames that are not what was written are not joined. */
@@ -704,6 +803,8 @@ int main(void)
 		cmocka_unit_test(test_killed),
 		cmocka_unit_test(test_killed_while_joining),
 		cmocka_unit_test(test_joined),
+		cmocka_unit_test(test_joined_by_a_thread),
+		cmocka_unit_test(test_join_waits),
 		cmocka_unit_test(test_changed_meanwhile),
 		cmocka_unit_test(test_lost_writes),
 		cmocka_unit_test(test_damaged_journal),

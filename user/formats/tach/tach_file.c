@@ -27,6 +27,7 @@ int tach_file_init(struct tach_file *f, const struct sink_args *args)
 		.fd = args->fd,
 		.layout = args->layout,
 		.compressor = args->compressor,
+		.joins = args->joins,
 		.live = args->live,
 		.reserve = args->live,
 		.ready = args->ready,
@@ -44,8 +45,8 @@ int tach_file_init(struct tach_file *f, const struct sink_args *args)
 
 void tach_file_free(struct tach_file *f)
 {
-	XXH3_freeState(f->hash);
 	tach_join_free(f);
+	XXH3_freeState(f->hash);
 	tach_journal_free(f->journal);
 	buf_free(&f->marks);
 	f->hash = NULL;
@@ -151,6 +152,8 @@ static int append_samples(struct tach_file *f, const void *data, size_t len, uin
 	err = make_ready(f);
 	/* Reserved first, so that everything that was written has a mark. */
 	if (!err)
+		err = tach_room_count(f);
+	if (!err)
 		err = buf_reserve(&f->marks, sizeof(mark));
 	if (!err && f->join.hash)	/* compressed when they are joined */
 		err = compressor_store(f->compressor, data, len, &data, &len);
@@ -175,17 +178,22 @@ static int append_samples(struct tach_file *f, const void *data, size_t len, uin
 int tach_file_append(struct tach_file *f, const void *data, size_t len, uint64_t sample_cnt,
 		     uint32_t thread_cnt)
 {
-	int err = append_samples(f, data, len, sample_cnt, thread_cnt);
+	int err = tach_join_wait(f);
 
+	if (!err)
+		err = append_samples(f, data, len, sample_cnt, thread_cnt);
 	if (err || !f->join.hash)
 		return err;
 	f->join.raw += len;
-	return f->join.raw >= TACH_JOIN_BYTES ? tach_join(f, false) : 0;
+	if (f->join.raw >= TACH_JOIN_BYTES)
+		tach_join_begin(f, false);
+	return 0;
 }
 
 uint64_t tach_file_bytes(const struct tach_file *f)
 {
-	uint64_t samples = f->marks.len ? tach_file_mark(f)->off : 0;
+	uint64_t samples = f->join.busy ? f->join.end :
+			   f->marks.len ? tach_file_mark(f)->off : 0;
 
 	return samples + f->tables_len * (f->journal ? 2 : 1);
 }
@@ -240,10 +248,14 @@ int tach_file_finish(struct tach_file *f, uint32_t thread_cnt, const struct prof
 {
 	struct buf tail = { 0 };
 	size_t frames_at = 0;
-	int err = make_ready(f);
+	int err = tach_join_wait(f);
 
-	if (!err && f->join.hash)
-		err = tach_join(f, true);
+	if (!err)
+		err = make_ready(f);
+	if (!err && f->join.hash) {
+		tach_join_begin(f, true);
+		err = tach_join_wait(f);
+	}
 	if (!err)
 		err = tach_tail_build(&tail, f->layout, f->tables, stats, &frames_at);
 	if (!err)
@@ -343,6 +355,7 @@ int tach_file_salvage(struct tach_file *f, uint32_t thread_cnt, const struct pro
 {
 	int err;
 
+	tach_join_wait(f);
 	if (!f->marks.len)
 		return -EIO;	/* the file was not even begun */
 	err = make_ready(f);

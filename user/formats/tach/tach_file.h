@@ -31,6 +31,7 @@ struct tach_file {
 	int fd;
 	enum profile_layout layout;
 	struct compressor *compressor;
+	struct job_thread *joins;	/* NULL: without a thread of their own */
 	const struct profile_tables *tables;
 	struct profile_meta meta;
 	struct buf marks;		/* struct tach_mark: the first is where samples begin */
@@ -41,6 +42,7 @@ struct tach_file {
 	void *ready_ctx;
 	bool live;
 	bool reserve;			/* keep room for the tail; see tach_room.c */
+	uint64_t room;			/* the file has room up to this offset */
 	uint32_t string_cnt, frame_cnt;	/* number of entries of the tables in tables_len */
 	uint64_t tables_len;		/* encoded, in bytes */
 };

@@ -47,6 +47,7 @@ int tach_join_init(struct tach_file *f)
 
 void tach_join_free(struct tach_file *f)
 {
+	tach_join_wait(f);
 	XXH3_freeState(f->join.hash);
 	f->join.hash = NULL;
 }
@@ -118,7 +119,7 @@ static int prepare_join(struct tach_file *f, const void *data, size_t len, const
 	return err;
 }
 
-/* Writes the new frame over the old ones; old: room to read them. Returns as tach_join(). */
+/* Writes the new frame over the old ones; old: room to read them. Returns as tach_join_wait(). */
 static int replace_frames(struct tach_file *f, const void *data, size_t len, struct buf *old)
 {
 	XXH3_state_t *h = state_with(f, data, len);
@@ -140,21 +141,38 @@ static int replace_frames(struct tach_file *f, const void *data, size_t len, str
 	return err;
 }
 
-int tach_join(struct tach_file *f, bool thorough)
+/* In the thread of joins. */
+static void join(struct job *job)
 {
-	struct buf old = { 0 };
-	const void *data;
-	size_t len;
-	int err = 0;
+	struct tach_file *f = (void *)((char *)job - offsetof(struct tach_file, join.job));
+	struct buf old = { 0 }, data = { 0 };
 
-	if (!f->join.raw)
-		return 0;
 	if (read_back(f, &old) &&
-	    !compressor_join(f->compressor, old.data, old.len, f->join.raw, thorough, &data,
-			     &len) &&
-	    len < old.len)
-		err = replace_frames(f, data, len, &old);
+	    !compressor_join(old.data, old.len, f->join.raw, f->join.thorough, &data) &&
+	    data.len < old.len)
+		f->join.err = replace_frames(f, data.data, data.len, &old);
 	buf_free(&old);
+	buf_free(&data);
 	begin_anew(f);
-	return err;
+}
+
+void tach_join_begin(struct tach_file *f, bool thorough)
+{
+	struct tach_join *j = &f->join;
+
+	if (!j->raw || tach_room_count(f))
+		return;
+	j->thorough = thorough && compressor_take_thorough(f->compressor, j->raw);
+	j->end = tach_file_mark(f)->off;
+	j->busy = true;
+	j->job.run = join;
+	job_put(f->joins, &j->job);
+}
+
+int tach_join_wait(struct tach_file *f)
+{
+	if (f->join.busy)
+		job_wait(f->joins, &f->join.job);
+	f->join.busy = false;
+	return f->join.err;
 }

@@ -23,6 +23,8 @@
 #define KEEP_BYTES 16384
 /* A frame that got its name later may be longer than when it was counted. */
 #define ENTRY_EXTRA_BYTES 256
+/* Room is made for so much more at once, if there is. */
+#define AHEAD_BYTES 4096
 
 struct tach_journal {
 	int fd;
@@ -30,6 +32,7 @@ struct tach_journal {
 	const struct profile_tables *tables;
 	uint64_t off;			/* offset of the next entry; 0: the head was not written
 					 * yet */
+	uint64_t room;			/* the journal has room up to this offset */
 	bool behind;			/* the last entry could not be written */
 	uint64_t join_off;		/* of the last tach_journal_join() */
 	struct tach_journal_head head;
@@ -111,16 +114,25 @@ static int build_entry(struct tach_journal *j, struct tach_journal_entry *e)
 	return buf_add(b, &check, sizeof(check));
 }
 
-int tach_journal_reserve(const struct tach_journal *j, uint64_t tables_len)
+/* Makes room from off to end. 0; -ENOSPC, -EDQUOT. A file system that cannot is no error. */
+static int make_room(struct tach_journal *j, uint64_t off, uint64_t end)
+{
+	if (fallocate(j->fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)(end - off)))
+		return errno == ENOSPC || errno == EDQUOT ? -errno : 0;
+	j->room = end;
+	return 0;
+}
+
+int tach_journal_reserve(struct tach_journal *j, uint64_t tables_len)
 {
 	uint64_t off = j->off ? j->off : sizeof(j->head);
 	uint64_t len = sizeof(struct tach_journal_entry) + sizeof(uint64_t) + ENTRY_EXTRA_BYTES;
 
 	if (tables_len > j->tables_len)
 		len += tables_len - j->tables_len;
-	if (!fallocate(j->fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)len))
+	if (off + len <= j->room || !make_room(j, off, off + len + AHEAD_BYTES))
 		return 0;
-	return errno == ENOSPC || errno == EDQUOT ? -errno : 0;
+	return make_room(j, off, off + len);
 }
 
 void tach_journal_add(struct tach_journal *j, uint64_t end, uint64_t sample_cnt,

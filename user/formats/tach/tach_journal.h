@@ -82,7 +82,7 @@ void tach_journal_begin(struct tach_journal *j, const uint8_t header[TACH_HEADER
  * Reserves room for the next entry. tables_len: bytes of all strings and frames so far, encoded.
  * Returns 0; -ENOSPC or -EDQUOT: disk full. A file system that cannot reserve is no error.
  */
-int tach_journal_reserve(const struct tach_journal *j, uint64_t tables_len);
+int tach_journal_reserve(struct tach_journal *j, uint64_t tables_len);
 /*
  * Appends an entry with what is new in the tables. end: offset of the end of the samples in the
  * file; samples: the checksum's state there. Errors are ignored: see above.

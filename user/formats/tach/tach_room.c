@@ -24,16 +24,19 @@
  * (intern_name_later()) may have become longer than when it was counted.
  */
 #define TAIL_EXTRA_BYTES (TACH_STAT_BYTES + TACH_FOOTER_BYTES + 1024)
+/* A call takes longer than to write as much. So room is made for some more at once, if there is. */
+#define AHEAD_SHARE 4		/* of the file's size, one part in so many, */
+#define AHEAD_BYTES (256 * 1024)	/* but no more than this */
 
-/*
- * Counts what is new in the tables. An unknown first line takes a byte, unless none is known.
- * Returns 0 or -ENOMEM.
- */
-static int count_tables(struct tach_file *f)
+/* An unknown first line takes a byte, unless none is known. */
+int tach_room_count(struct tach_file *f)
 {
 	struct buf b = { 0 };
-	int err = tach_tail_strings(&b, f->tables, f->string_cnt);
+	int err;
 
+	if (!f->reserve)
+		return 0;
+	err = tach_tail_strings(&b, f->tables, f->string_cnt);
 	if (!err)
 		err = tach_tail_frames(&b, f->layout, f->tables, f->frame_cnt);
 	if (!err)
@@ -47,17 +50,30 @@ static int count_tables(struct tach_file *f)
 	return err;
 }
 
+/* Makes room from off to end in the file. Returns 0 or -errno. */
+static int make_room(struct tach_file *f, uint64_t off, uint64_t end)
+{
+	if (fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)(end - off)))
+		return -errno;
+	f->room = end;
+	return 0;
+}
+
 int tach_room_reserve(struct tach_file *f, uint64_t off, uint64_t len)
 {
-	int err = f->reserve ? count_tables(f) : 0;
+	uint64_t end = off + len + f->tables_len + TAIL_EXTRA_BYTES;
+	uint64_t ahead = off / AHEAD_SHARE < AHEAD_BYTES ? off / AHEAD_SHARE : AHEAD_BYTES;
+	int err;
 
-	if (err || !f->reserve)
-		return err;
-	if (!fallocate(f->fd, FALLOC_FL_KEEP_SIZE, (off_t)off,
-		       (off_t)(len + f->tables_len + TAIL_EXTRA_BYTES)))
+	if (!f->reserve)
+		return 0;
+	err = end <= f->room ? 0 : make_room(f, off, end + ahead);
+	if (err && ahead)
+		err = make_room(f, off, end);
+	if (!err)
 		return f->journal ? tach_journal_reserve(f->journal, f->tables_len) : 0;
-	if (errno == ENOSPC || errno == EDQUOT || errno == EFBIG)
-		return -errno;
+	if (err == -ENOSPC || err == -EDQUOT || err == -EFBIG)
+		return err;
 	f->reserve = false;	/* this file system cannot do it */
 	return 0;
 }

@@ -8,8 +8,12 @@
 struct tach_file;
 
 /*
+ * Counts what is new in the tables: the tail and the journal will have it. Returns 0 or -ENOMEM.
+ */
+int tach_room_count(struct tach_file *f);
+/*
  * Makes sure that there is room for this many bytes of samples at off, the tail, and the samples'
- * entry in the journal. Returns 0 or -errno.
+ * entry in the journal, with the tables as they were counted. Returns 0 or -errno.
  */
 int tach_room_reserve(struct tach_file *f, uint64_t off, uint64_t len);
 

@@ -493,6 +493,11 @@ uint64_t tach_bytes(const struct sink *s)
 	return tach_file_bytes(&((const struct tach_sink *)s)->file);
 }
 
+void tach_settle(struct sink *s)
+{
+	tach_join_wait(&to_tach(s)->file);
+}
+
 const struct sink_ops sink_tach = {
 	.name = "tach",
 	.help = "binary profile of CPython 3.15's profiling.sampling (one process a file)",

@@ -17,4 +17,7 @@ uint64_t tach_sample_cnt(const struct sink *s);
  */
 uint64_t tach_bytes(const struct sink *s);
 
+/* Waits until no other thread uses the file and its journal, so that they can be closed. */
+void tach_settle(struct sink *s);
+
 #endif
