@@ -49,11 +49,11 @@ enum window_other {
 struct window_limits {
 	uint32_t services;		/* at most 65,536 */
 	uint32_t stacks, samples;	/* at most 2^30 */
-	uint32_t stack_bytes;		/* 3 for each frame of each stack */
-	uint32_t frames;		/* at most 2^24 - 1 */
+	uint32_t stack_bytes;		/* 1 to 3 for each frame of each stack */
+	uint32_t frames;		/* at most 2^22 */
 	uint32_t name_bytes;
 };
-/* 100,000 stacks of 20 frames take 17 MiB; if all limits are reached, twice as much. */
+/* 100,000 stacks of 40 frames take 12 MiB; if all limits are reached, 30. */
 extern const struct window_limits window_limits_default;
 
 struct window;
