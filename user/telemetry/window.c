@@ -41,8 +41,7 @@ const struct window_limits window_limits_default = {
 };
 
 struct stack {
-	uint32_t at;	/* of its first id in ids */
-	uint32_t bytes;
+	uint32_t end;	/* in ids: it begins where the one before ends */
 	uint32_t first;	/* its first sample, not in sample_index; or WINDOW_NONE */
 };
 
@@ -86,6 +85,12 @@ static struct stack *stacks_of(const struct window *w)
 static struct window_sample *samples_of(const struct window *w)
 {
 	return (struct window_sample *)(void *)w->samples.b.data;
+}
+
+/* Where it begins in ids. */
+static uint32_t stack_begin(const struct stack *stacks, uint32_t id)
+{
+	return id ? stacks[id - 1].end : 0;
 }
 
 static uint32_t stack_cnt(const struct window *w)
@@ -159,8 +164,8 @@ void window_free(struct window *w)
 	free(w);
 }
 
-/* Empties the table. Returns true if its memory was released. */
-static bool empty_table(struct table *t)
+/* Empties the table. */
+static void empty_table(struct table *t)
 {
 	size_t need = t->b.len > t->used ? t->b.len : t->used;
 	bool large = t->b.cap > KEEP_BYTES && t->b.cap / 4 > need;
@@ -169,36 +174,37 @@ static bool empty_table(struct table *t)
 	if (large)
 		buf_free(&t->b);
 	t->b.len = 0;
-	return large;
 }
 
-static void empty_index(struct hash_index *x, bool give_back)
+static void empty_index(struct hash_index *x)
 {
-	if (give_back)
+	if (x->table.cap * sizeof(struct hash_index_slot) > KEEP_BYTES)
 		hash_index_free(x);
 	else
 		hash_slots_clear(&x->table, &hash_index_kind);
 }
 
+void window_close(struct window *w, uint64_t end_ns)
+{
+	w->end_ns = end_ns;
+	empty_index(&w->stack_index);
+	empty_index(&w->sample_index);
+}
+
 void window_reset(struct window *w, uint64_t begin_ns, uint64_t end_ns)
 {
-	empty_index(&w->stack_index, empty_table(&w->stacks));
-	empty_index(&w->sample_index, empty_table(&w->samples));
+	window_close(w, end_ns);
+	empty_table(&w->stacks);
+	empty_table(&w->samples);
 	empty_table(&w->ids);
 	clear_series(w, window_names_trim(w->names));
 	w->begin_ns = begin_ns;
-	w->end_ns = end_ns;
 }
 
 void window_hide(struct window *w, const struct window_privacy *privacy)
 {
 	if (window_names_hide(w->names, privacy))
 		clear_series(w, true);
-}
-
-void window_end_at(struct window *w, uint64_t end_ns)
-{
-	w->end_ns = end_ns;
 }
 
 struct window_map *window_map_new(const struct profile_tables *tables)
@@ -220,10 +226,10 @@ void window_map_free(struct window_map *map)
 
 static bool stack_equal(const void *stacks, uint32_t id, const void *key)
 {
-	const struct stack *a = (const struct stack *)stacks + id;
+	uint32_t begin = stack_begin(stacks, id), end = ((const struct stack *)stacks)[id].end;
 	const struct stack_key *k = key;
 
-	return a->bytes == k->bytes && !memcmp(k->all + a->at, k->ids, k->bytes);
+	return end - begin == k->bytes && !memcmp(k->all + begin, k->ids, k->bytes);
 }
 
 static enum window_other cause_of(int err)
@@ -275,7 +281,7 @@ static enum window_other add_stack(struct window *w, struct share *share, uint32
 {
 	struct hash_index_slot *slot;
 	struct stack_key own = *key;
-	struct stack new = { (uint32_t)w->ids.b.len, key->bytes, WINDOW_NONE };
+	struct stack new = { (uint32_t)w->ids.b.len + key->bytes, WINDOW_NONE };
 
 	if (stack_cnt(w) + share->stacks >= w->limits.stacks ||
 	    w->ids.b.len + share->stack_bytes + key->bytes > w->limits.stack_bytes)
@@ -478,8 +484,9 @@ uint32_t window_stack_cnt(const struct window *w)
 
 uint32_t window_stack(const struct window *w, uint32_t stack, uint32_t ids[EVENT_MAX_FRAMES])
 {
-	const struct stack *s = &stacks_of(w)[stack];
-	const uint8_t *p = w->ids.b.data + s->at, *end = p + s->bytes;
+	const struct stack *stacks = stacks_of(w);
+	const uint8_t *p = w->ids.b.data + stack_begin(stacks, stack);
+	const uint8_t *end = w->ids.b.data + stacks[stack].end;
 	uint32_t n = 0, code;
 
 	for (; p < end; p += window_code_bytes(code)) {

@@ -72,8 +72,11 @@ void window_free(struct window *w);
 void window_reset(struct window *w, uint64_t begin_ns, uint64_t end_ns);
 /* Hides these parts of names from now on. Call it after window_reset() and before window_add(). */
 void window_hide(struct window *w, const struct window_privacy *privacy);
-/* Changes the end of a window that is cut short, for example because the agent ends. */
-void window_end_at(struct window *w, uint64_t end_ns);
+/*
+ * No event is added until window_reset(): gives back what only adding needs, a seventh of a large
+ * window. end_ns: its end, which is another one if it is cut short.
+ */
+void window_close(struct window *w, uint64_t end_ns);
 
 /*
  * The map of a process whose events will be added, with the process's tables, which must outlive it

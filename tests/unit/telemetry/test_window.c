@@ -323,7 +323,9 @@ static void test_memory(void **state)
 	assert_int_equal(window_stack_cnt(w), 100000);
 	for (i = 0; i < WINDOW_OTHER_CNT; i++)
 		assert_int_equal(window_others(w, i), 0);
-	assert_true(window_bytes(w) <= 16 << 20);
+	assert_true(window_bytes(w) <= 15 << 20);
+	window_close(w, BEGIN_NS + NS_PER_S);
+	assert_true(window_bytes(w) <= 13 << 20);
 	assert_exact(w);
 	window_free(w);
 	fake_process_free(&p);
@@ -392,8 +394,9 @@ static void test_reset(void **state)
 	}
 	small = window_bytes(w);
 	assert_true(small < large / 3);
-	window_end_at(w, BEGIN_NS + 7);
+	window_close(w, BEGIN_NS + 7);
 	assert_int_equal(window_end_ns(w), BEGIN_NS + 7);
+	assert_int_equal(window_stack_cnt(w), 1);
 	window_free(w);
 	fake_process_free(&p);
 }
