@@ -12,6 +12,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,6 +45,8 @@
 #define GONE_S 10
 /* How often to look for entries of ended processes, which the BPF side normally removes itself. */
 #define TABLE_SWEEP_S 60
+/* How often the memory of processes that have ended is given back. */
+#define FORGET_S 4
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define OPEN_WAITS_S 10
 /* How long capture_settle() takes records at most. */
@@ -495,6 +498,20 @@ static void care_for_heard(struct capture *s)
 	}
 }
 
+/*
+ * What processes took that have ended goes back to the kernel: glibc keeps it, because blocks of
+ * living ones are between it.
+ */
+static void forget_ended(struct capture *s)
+{
+	uint32_t ended = s->life.begun_cnt - s->life.live_cnt;
+
+	if (ended == s->forgotten)
+		return;
+	malloc_trim(0);
+	s->forgotten = ended;
+}
+
 int capture_housekeep(struct capture *s)
 {
 	const struct observer_ops *ops = s->args.observer->ops;
@@ -514,6 +531,8 @@ int capture_housekeep(struct capture *s)
 		proc_table_sweep(s->skel->maps.py_procs);
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
+	if (s->housekeeps % FORGET_S == 0)
+		forget_ended(s);
 	care_for_heard(s);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
