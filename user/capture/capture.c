@@ -12,7 +12,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -498,20 +497,6 @@ static void care_for_heard(struct capture *s)
 	}
 }
 
-/*
- * What processes took that have ended goes back to the kernel: glibc keeps it, because blocks of
- * living ones are between it.
- */
-static void forget_ended(struct capture *s)
-{
-	uint32_t ended = s->life.begun_cnt - s->life.live_cnt;
-
-	if (ended == s->forgotten)
-		return;
-	malloc_trim(0);
-	s->forgotten = ended;
-}
-
 int capture_housekeep(struct capture *s)
 {
 	const struct observer_ops *ops = s->args.observer->ops;
@@ -532,7 +517,7 @@ int capture_housekeep(struct capture *s)
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
 	if (s->housekeeps % FORGET_S == 0)
-		forget_ended(s);
+		lifecycle_forget_ended(&s->life);
 	care_for_heard(s);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));

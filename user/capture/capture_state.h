@@ -73,7 +73,6 @@ struct capture {
 	bool some_new;			/* ... one of which said that something is new */
 	uint64_t new_ns;		/* when that last happened; 0: never */
 	uint32_t housekeeps;		/* calls of capture_housekeep() */
-	uint32_t forgotten;		/* processes whose memory went back to the kernel */
 	capture_chosen_fn chosen;	/* as in capture_thin(); NULL: there is no burst */
 	void *chosen_ctx;
 	bool scan_due;			/* a process was found whose threads may be off-CPU */

@@ -2,11 +2,11 @@
 /*
  * window.c - see window.h.
  *
- * A stack is a list of frames (window_code()), found by a hash of their bytes: frames that were seen
- * first, which most stacks have, take one or two bytes each. With bench_window's 100,000 stacks
- * of 20 frames, half of which are shared, model/stack_tree.h took three times as much as three bytes
- * for each, and 1,500 ns an event. Most stacks have one sample, which the stack refers to; the index
- * of samples has further ones only.
+ * A stack is a list of frames (window_code()), found by a hash of their bytes: frames that were
+ * seen first, which most stacks have, take one or two bytes each. With bench_window's 100,000
+ * stacks of 20 frames, half of which are shared, model/stack_tree.h took three times as much as
+ * three bytes for each, and 1,500 ns an event. Most stacks have one sample, which the stack refers
+ * to; the index of samples has further ones only.
  */
 #include "telemetry/window.h"
 

@@ -33,9 +33,9 @@ struct window_map {
 };
 
 /*
- * A frame as it is in stacks: its id in one to three bytes, the lowest first. The lowest bits of the
- * first one say in how many, so that no frame begins with another one. Codes are written and read
- * as four bytes, of which the rest is the next one's: so many are needed beyond the last one.
+ * A frame as it is in stacks: its id in one to three bytes, the lowest first. The lowest bits of
+ * the first one say in how many, so that no frame begins with another one. Codes are written and
+ * read as four bytes, of which the rest is the next one's: three are needed beyond the last one.
  */
 #define WINDOW_CODE_BYTES_MAX 3
 #define WINDOW_CODE_BEYOND 3
