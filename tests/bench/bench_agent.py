@@ -352,7 +352,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=60, help="of each share of a CPU")
     parser.add_argument("--only", choices=[*PARTS, "peer"], action="append")
-    parser.add_argument("--large-rate", type=int, default=1999, help="Hz of the part large")
+    parser.add_argument("--large-rate", type=int, default=930, help="Hz of the part large")
     parser.add_argument("--beside", type=Path, action="append", default=[],
                         help="another build's tachbpf, for the parts idle and large")
     parser.add_argument("--peer", type=Path, help="an opentelemetry-ebpf-profiler")
