@@ -3,7 +3,6 @@
  * agent_main.c - the executable tachbpf-agent, which `tachbpf agent` executes: reads its
  * configuration and runs the agent, or asks the one that runs (ctl).
  */
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +13,6 @@
 #include "base/output.h"
 #include "base/start.h"
 
-/*
- * Tables from this size on are mappings of their own, which go back to the kernel when they are
- * freed: after a large window, and while tables grow. glibc would raise the limit to the largest
- * that was ever freed.
- */
-#define MAPPING_BYTES (64 * 1024)
-
 int main(int argc, char **argv)
 {
 	struct agent_options options;
@@ -28,7 +20,6 @@ int main(int argc, char **argv)
 	int status;
 
 	start_program();
-	mallopt(M_MMAP_THRESHOLD, MAPPING_BYTES);
 	if (argc > 1 && !strcmp(argv[1], "ctl"))
 		return ctl_command(argv + 2);
 	status = agent_config_begin(&options, argv + 1, stdout, &config);

@@ -145,7 +145,7 @@ static void bench_otlp(const struct window *w, uint32_t services, int level)
 	struct otlp_service *all = calloc(services, sizeof(*all));
 	struct otlp_args args = {
 		.services = all, .service_cnt = services, .version = "0.1.0",
-		.period_ns = 52631579, .max_bytes = 4 << 20, .emit = emit, .ctx = &level,
+		.period_ns = 52631579, .max_bytes = 1 << 20, .emit = emit, .ctx = &level,
 	};
 	struct otlp_result result;
 	double begin = cpu_ms();

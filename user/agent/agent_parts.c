@@ -3,6 +3,8 @@
  * agent_parts.c - what the loop and a reload do with the parts: they end a window and begin the
  * next, and give the parts their configuration. See agent_state.h.
  */
+#include <malloc.h>
+
 #include "agent/agent_state.h"
 #include "config/config.h"
 #include "capture/capture.h"
@@ -52,6 +54,7 @@ void agent_end_window(struct agent *a)
 
 	agent_exports_window(a->exports, w, services, &facts);
 	agent_files_window(a->files, w, services, facts.period_ns);
+	malloc_trim(0);		/* tables that have grown have left holes */
 }
 
 void agent_begin_window(struct agent *a)

@@ -287,11 +287,12 @@ const struct window *agent_windows_finish(struct agent_windows *a)
 	/* The length of the measurement is that of the monotonic clock. */
 	if (clocks_differ(a, wall, mono) > CLOCK_SLACK_NS) {
 		a->counts.clock_jumps++;
-		window_end_at(a->window, window_begin_ns(a->window) + (mono - a->begin_mono_ns));
+		end = window_begin_ns(a->window) + (mono - a->begin_mono_ns);
 	} else if (wall < end) {
-		window_end_at(a->window, wall);
+		end = wall;
 	}
 	add_held(a);
+	window_close(a->window, end);
 	a->counts.finished++;
 	a->counts.stacks = window_stack_cnt(a->window);
 	a->counts.bytes = window_bytes(a->window);

@@ -61,8 +61,18 @@ static int forget_pages(struct dl_phdr_info *info, size_t size, void *ctx)
 	return 0;
 }
 
+/*
+ * Blocks from this size on are mappings of their own, which go back to the kernel when they are
+ * freed: tables that grow, and those of what has ended. glibc would raise the limit to the largest
+ * that was ever freed, for BPF programs some MiB, and keep twice as much at the end of its heap.
+ */
+#define MAPPING_BYTES (64 * 1024)
+#define HEAP_END_BYTES (128 * 1024)
+
 void start_over(void)
 {
+	mallopt(M_MMAP_THRESHOLD, MAPPING_BYTES);
+	mallopt(M_TRIM_THRESHOLD, HEAP_END_BYTES);
 	malloc_trim(0);
 	dl_iterate_phdr(forget_pages, NULL);
 }

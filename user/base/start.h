@@ -12,7 +12,8 @@ void start_program(void);
 
 /*
  * Gives back what only the start needed: freed memory, and the pages of the executable and its
- * libraries, which come again from the page cache when they are used. For programs that stay.
+ * libraries, which come again from the page cache when they are used. From now on freed memory goes
+ * back soon, too. For programs that stay.
  */
 void start_over(void);
 

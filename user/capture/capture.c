@@ -44,6 +44,8 @@
 #define GONE_S 10
 /* How often to look for entries of ended processes, which the BPF side normally removes itself. */
 #define TABLE_SWEEP_S 60
+/* How often the memory of processes that have ended is given back. */
+#define FORGET_S 4
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define OPEN_WAITS_S 10
 /* How long capture_settle() takes records at most. */
@@ -514,6 +516,8 @@ int capture_housekeep(struct capture *s)
 		proc_table_sweep(s->skel->maps.py_procs);
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
+	if (s->housekeeps % FORGET_S == 0)
+		lifecycle_forget_ended(&s->life);
 	care_for_heard(s);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));

@@ -6,6 +6,7 @@
 #include "capture/lifecycle.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
 
@@ -282,6 +283,16 @@ static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 	if (l->observer->ops->end)
 		lifecycle_fail(l, l->observer->ops->end(l->observer, p, end_ns));
 	process_free(p);
+}
+
+void lifecycle_forget_ended(struct lifecycle *l)
+{
+	uint32_t ended = l->begun_cnt - l->live_cnt;
+
+	if (ended == l->forgotten)
+		return;
+	malloc_trim(0);
+	l->forgotten = ended;
 }
 
 void lifecycle_set_admitted(struct tracked *t, uint64_t inspected_ns)

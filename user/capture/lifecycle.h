@@ -128,6 +128,7 @@ struct lifecycle {
 	struct link *heard;	/* those that may have something to do each second */
 	struct link *heard_at;	/* where lifecycle_next_heard() continues */
 	uint32_t begun_cnt, live_cnt;	/* processes profiled so far, and now */
+	uint32_t forgotten;		/* how many had ended at lifecycle_forget_ended() */
 	uint64_t table_full;		/* did not fit into the table, or gave way */
 	uint64_t stop_ns;		/* when sampling ended (CLOCK_MONOTONIC); 0: it goes on */
 	int err;			/* the first error that ends the capture; 0: none */
@@ -195,6 +196,12 @@ uint64_t lifecycle_new_ident(pid_t tgid);
  * every few seconds. Returns how many ticks asked about those that were never inspected.
  */
 uint64_t lifecycle_sweep_gone(struct lifecycle *l);
+
+/*
+ * What processes took that have ended since the last call goes back to the kernel: malloc() keeps
+ * it, because blocks of living ones lie between.
+ */
+void lifecycle_forget_ended(struct lifecycle *l);
 
 /*
  * Returns the next process that has a struct process; NULL: no more. Start with *pos = 0. The

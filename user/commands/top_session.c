@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/start.h"
 #include "base/util.h"
 #include "capture/capture.h"
 #include "capture/capture_process.h"
@@ -46,7 +47,10 @@ static int start_capture(struct top_session *s, enum record_mode mode, uint32_t 
 		err = capture_add(s->capture, o->pids[i]);
 	if (err == -EAGAIN)
 		log_error("process %d does not match the filters", o->pids[i - 1]);
-	return err ? err : capture_start(s->capture);
+	if (!err)
+		err = capture_start(s->capture);
+	start_over();
+	return err;
 }
 
 int top_session_begin(struct top_session *s, const struct top_options *opts, enum record_mode mode,

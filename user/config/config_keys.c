@@ -142,7 +142,7 @@ static int check_condition(const struct setting *key, const char *text, struct s
 	{ KEY(PATH ".proxy", FLAG "-proxy"), .type = &config_proxy, AT(MEMBER.proxy),              \
 	  .preset = "", GROUP, .help = "proxy URL; credentials only in the file" },                \
 	{ KEY(PATH ".max_request_bytes", FLAG "-max-request-bytes"),                               \
-	  SIZE_AT(MEMBER.max_request_bytes), .preset = "4MiB", .min = 64 * KIB, .max = 16 * MIB,   \
+	  SIZE_AT(MEMBER.max_request_bytes), .preset = "1MiB", .min = 64 * KIB, .max = 16 * MIB,   \
 	  GROUP, .help = "maximum request size before compression; larger windows are split" }
 
 const struct setting agent_keys[] = {

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/start.h"
 #include "delivery/sender.h"
 #include "delivery/sender_wire.h"
 #include "delivery/transfer.h"
@@ -28,6 +29,7 @@
 /* Limit for the servers' strings: some lists of CAs have half a MiB. */
 #define SERVERS_BYTES_MAX (16u << 20)
 #define IDLE_MS 60000
+#define REST_MS 500
 #define THREAD_STACK_BYTES (512u << 10)
 #define CONNECTIONS_MAX 64
 
@@ -63,6 +65,7 @@ static struct {
 	struct sender_server servers[SENDER_EXPORTERS_MAX];
 	int server_cnt;
 	unsigned int transfer_cnt;
+	bool busy;		/* it has had a transfer since start_over() */
 } self;
 
 /* If an answer cannot be sent, nobody waits for it. */
@@ -125,6 +128,7 @@ static void take_job(const struct sender_message *m, int fd)
 		return;
 	}
 	self.transfer_cnt++;
+	self.busy = true;
 }
 
 /* Takes all available messages. Returns 0, or -errno: the other end is closed. */
@@ -193,15 +197,22 @@ static void transfer_some(void)
 	finish_transfers();
 }
 
+/* After a window's last transfer most of libcurl and its TLS library is not needed for a while. */
 static void wait_for_more(void)
 {
 	struct curl_waitfd wait = { .fd = self.socket, .events = CURL_WAIT_POLLIN };
 	struct pollfd alone = { .fd = self.socket, .events = POLLIN };
+	bool rests = self.busy && !self.transfer_cnt;
+	int found = 0;
 
 	if (self.multi)
-		curl_multi_poll(self.multi, &wait, 1, IDLE_MS, NULL);
+		curl_multi_poll(self.multi, &wait, 1, rests ? REST_MS : IDLE_MS, &found);
 	else
 		poll(&alone, 1, -1);
+	if (!rests || found)
+		return;
+	start_over();
+	self.busy = false;
 }
 
 /* The worker's function: fds[0] is its socket. Ends the process when the other end is closed. */

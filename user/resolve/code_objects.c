@@ -188,16 +188,11 @@ static int intern_name(struct code_objects *codes, const char *s, uint32_t len, 
 	return err;
 }
 
-static size_t code_size(const struct code_object *code)
-{
-	return code->linetable_len + code->file_len + code->name_len;
-}
-
 static void drop_code(struct code_objects *codes, struct known_code *c)
 {
 	if (!c->resolved)
 		return;
-	add_code_bytes(codes, -code_size(&c->code));
+	add_code_bytes(codes, -(size_t)c->code.linetable_len);
 	codes->stats->without_lines -= c->code.without_lines;
 	code_free(&c->code);
 	c->resolved = false;
@@ -210,7 +205,10 @@ static bool is_trampoline(const struct code_object *code)
 	       !strcmp(code->name, "<interpreter trampoline>");
 }
 
-/* Gives c the code object *code and interns its names. 0: c owns it; else the caller still does. */
+/*
+ * Gives c the code object *code, and interns its names: they are kept nowhere else. 0: c owns it;
+ * else the caller still does.
+ */
 static int name_code(struct code_objects *codes, struct known_code *c,
 		     const struct code_object *code)
 {
@@ -232,9 +230,12 @@ static int name_code(struct code_objects *codes, struct known_code *c,
 	c->file = file;
 	c->func = func;
 	c->trampoline = is_trampoline(code);
+	free(c->code.file);
+	free(c->code.name);
+	c->code.file = c->code.name = NULL;
 	c->resolved = true;
 	codes->stats->without_lines += code->without_lines;
-	add_code_bytes(codes, code_size(code));
+	add_code_bytes(codes, code->linetable_len);
 	return 0;
 }
 

@@ -26,7 +26,7 @@ struct symbolizer_stats;
 #define CODE_OBJECTS_MAX (64 * 1024)
 
 struct known_code {
-	struct code_object code;
+	struct code_object code;	/* without names */
 	struct known_code *next;	/* same hash */
 	uint64_t addr;
 	uint32_t id;

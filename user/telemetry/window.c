@@ -2,10 +2,11 @@
 /*
  * window.c - see window.h.
  *
- * A stack is a list of frame ids of three bytes each, found by a hash of these bytes. Measured with
- * bench_window's 100,000 stacks of 20 frames, half of which are shared: 19 MiB, and 70 ns to 270 ns
- * for an event of a known stack; with model/stack_tree.h 51 MiB and 1,500 ns. Most stacks have one
- * sample, which the stack refers to; the index of samples has further ones only.
+ * A stack is a list of frames (window_code()), found by a hash of their bytes: frames that were
+ * seen first, which most stacks have, take one or two bytes each. With bench_window's 100,000
+ * stacks of 20 frames, half of which are shared, model/stack_tree.h took three times as much as
+ * three bytes for each, and 1,500 ns an event. Most stacks have one sample, which the stack refers
+ * to; the index of samples has further ones only.
  */
 #include "telemetry/window.h"
 
@@ -20,7 +21,6 @@
 #include "base/time.h"
 #include "base/util.h"
 
-#define ID_BYTES 3		/* of a frame id in a stack */
 #define SERVICES_LIMIT 65536
 #define TABLE_LIMIT (1U << 30)
 #define KEEP_BYTES (64 * 1024)	/* a table of this size is always kept */
@@ -41,8 +41,7 @@ const struct window_limits window_limits_default = {
 };
 
 struct stack {
-	uint32_t at;	/* of its first id in ids */
-	uint32_t n;
+	uint32_t end;	/* in ids: it begins where the one before ends */
 	uint32_t first;	/* its first sample, not in sample_index; or WINDOW_NONE */
 };
 
@@ -75,7 +74,7 @@ struct window {
 /* The stack that is looked up; its id bytes follow in the window's order. */
 struct stack_key {
 	const uint8_t *all, *ids;
-	uint32_t n;
+	uint32_t bytes;
 };
 
 static struct stack *stacks_of(const struct window *w)
@@ -86,6 +85,12 @@ static struct stack *stacks_of(const struct window *w)
 static struct window_sample *samples_of(const struct window *w)
 {
 	return (struct window_sample *)(void *)w->samples.b.data;
+}
+
+/* Where it begins in ids. */
+static uint32_t stack_begin(const struct stack *stacks, uint32_t id)
+{
+	return id ? stacks[id - 1].end : 0;
 }
 
 static uint32_t stack_cnt(const struct window *w)
@@ -159,8 +164,8 @@ void window_free(struct window *w)
 	free(w);
 }
 
-/* Empties the table. Returns true if its memory was released. */
-static bool empty_table(struct table *t)
+/* Empties the table. */
+static void empty_table(struct table *t)
 {
 	size_t need = t->b.len > t->used ? t->b.len : t->used;
 	bool large = t->b.cap > KEEP_BYTES && t->b.cap / 4 > need;
@@ -169,36 +174,37 @@ static bool empty_table(struct table *t)
 	if (large)
 		buf_free(&t->b);
 	t->b.len = 0;
-	return large;
 }
 
-static void empty_index(struct hash_index *x, bool give_back)
+static void empty_index(struct hash_index *x)
 {
-	if (give_back)
+	if (x->table.cap * sizeof(struct hash_index_slot) > KEEP_BYTES)
 		hash_index_free(x);
 	else
 		hash_slots_clear(&x->table, &hash_index_kind);
 }
 
+void window_close(struct window *w, uint64_t end_ns)
+{
+	w->end_ns = end_ns;
+	empty_index(&w->stack_index);
+	empty_index(&w->sample_index);
+}
+
 void window_reset(struct window *w, uint64_t begin_ns, uint64_t end_ns)
 {
-	empty_index(&w->stack_index, empty_table(&w->stacks));
-	empty_index(&w->sample_index, empty_table(&w->samples));
+	window_close(w, end_ns);
+	empty_table(&w->stacks);
+	empty_table(&w->samples);
 	empty_table(&w->ids);
 	clear_series(w, window_names_trim(w->names));
 	w->begin_ns = begin_ns;
-	w->end_ns = end_ns;
 }
 
 void window_hide(struct window *w, const struct window_privacy *privacy)
 {
 	if (window_names_hide(w->names, privacy))
 		clear_series(w, true);
-}
-
-void window_end_at(struct window *w, uint64_t end_ns)
-{
-	w->end_ns = end_ns;
 }
 
 struct window_map *window_map_new(const struct profile_tables *tables)
@@ -220,10 +226,10 @@ void window_map_free(struct window_map *map)
 
 static bool stack_equal(const void *stacks, uint32_t id, const void *key)
 {
-	const struct stack *a = (const struct stack *)stacks + id;
+	uint32_t begin = stack_begin(stacks, id), end = ((const struct stack *)stacks)[id].end;
 	const struct stack_key *k = key;
 
-	return a->n == k->n && !memcmp(k->all + a->at, k->ids, (size_t)k->n * ID_BYTES);
+	return end - begin == k->bytes && !memcmp(k->all + begin, k->ids, k->bytes);
 }
 
 static enum window_other cause_of(int err)
@@ -232,65 +238,66 @@ static enum window_other cause_of(int err)
 	       err == -EFBIG ? WINDOW_OTHER_NAMES : WINDOW_OTHER_MEMORY;
 }
 
-/* Writes three bytes, and one that the next id overwrites. */
-static inline void put_id(uint8_t *ids, uint32_t i, uint32_t id)
+/* Writes a frame. Four bytes are written, of which the next one overwrites some. */
+static inline uint8_t *put_code(uint8_t *p, uint32_t code)
 {
-	memcpy(ids + (size_t)i * ID_BYTES, &id, sizeof(id));
+	memcpy(p, &code, sizeof(code));
+	return p + window_code_bytes(code);
 }
 
-/* Translates the event's stack to our ids. Returns WINDOW_OTHER_CNT, or why it failed. */
+/* Translates the event's stack to our frames. Returns WINDOW_OTHER_CNT, or why it failed. */
 static enum window_other translate_stack(struct window *w, struct window_map *map,
 					 struct share *share, const struct event *ev, uint8_t *ids,
-					 uint32_t *n)
+					 uint32_t *bytes)
 {
-	uint32_t i, id;
+	uint8_t *end = ids;
+	uint32_t i, code;
 	int err;
 
 	if (ev->nframes > EVENT_MAX_FRAMES)
 		return WINDOW_OTHER_EVENT;
 	window_names_meet(w->names, map);
 	for (i = 0; i < ev->nframes; i++) {
-		if (!window_names_known(map, ev->frames[i], &id)) {
+		if (!window_names_known(map, ev->frames[i], &code)) {
 			err = window_names_learn(w->names, &share->names, map, ev->frames[i],
-						 &id);
+						 &code);
 			if (err)
 				return cause_of(err);
 		}
-		put_id(ids, i, id);
+		end = put_code(end, code);
 	}
-	*n = ev->nframes;
-	if (*n)
-		return WINDOW_OTHER_CNT;
-	err = window_names_synthetic(w->names, &share->names, "<no frames>", &id);
-	if (err)
-		return cause_of(err);
-	put_id(ids, 0, id);
-	*n = 1;
+	if (!ev->nframes) {
+		err = window_names_synthetic(w->names, &share->names, "<no frames>", &code);
+		if (err)
+			return cause_of(err);
+		end = put_code(end, code);
+	}
+	*bytes = (uint32_t)(end - ids);
 	return WINDOW_OTHER_CNT;
 }
 
 static enum window_other add_stack(struct window *w, struct share *share, uint32_t hash,
 				   const struct stack_key *key, uint32_t *stack)
 {
-	size_t bytes = (size_t)key->n * ID_BYTES;
 	struct hash_index_slot *slot;
 	struct stack_key own = *key;
-	struct stack new = { (uint32_t)w->ids.b.len, key->n, WINDOW_NONE };
+	struct stack new = { (uint32_t)w->ids.b.len + key->bytes, WINDOW_NONE };
 
 	if (stack_cnt(w) + share->stacks >= w->limits.stacks ||
-	    w->ids.b.len + share->stack_bytes + bytes > w->limits.stack_bytes)
+	    w->ids.b.len + share->stack_bytes + key->bytes > w->limits.stack_bytes)
 		return WINDOW_OTHER_STACKS;
-	if (hash_index_reserve(&w->stack_index) || buf_reserve(&w->ids.b, bytes) ||
+	if (hash_index_reserve(&w->stack_index) ||
+	    buf_reserve(&w->ids.b, key->bytes + WINDOW_CODE_BEYOND) ||
 	    buf_reserve(&w->stacks.b, sizeof(new)))
 		return WINDOW_OTHER_MEMORY;
 	own.all = w->ids.b.data;
 	slot = hash_index_slot_of(&w->stack_index, hash, stack_equal, w->stacks.b.data, &own);
 	*stack = stack_cnt(w);
-	buf_add(&w->ids.b, key->ids, bytes);
+	buf_add(&w->ids.b, key->ids, key->bytes);
 	buf_add(&w->stacks.b, &new, sizeof(new));
 	hash_index_fill(&w->stack_index, slot, hash, *stack);
 	share->stacks++;
-	share->stack_bytes += (uint32_t)bytes;
+	share->stack_bytes += key->bytes;
 	return WINDOW_OTHER_CNT;
 }
 
@@ -298,14 +305,14 @@ static enum window_other find_stack(struct window *w, struct window_map *map,
 				    struct share *share, const struct event *ev,
 				    uint32_t *stack)
 {
-	uint8_t ids[EVENT_MAX_FRAMES * ID_BYTES + 1];
+	uint8_t ids[EVENT_MAX_FRAMES * WINDOW_CODE_BYTES_MAX + WINDOW_CODE_BEYOND];
 	struct stack_key key = { w->ids.b.data, ids, 0 };
-	enum window_other cause = translate_stack(w, map, share, ev, ids, &key.n);
+	enum window_other cause = translate_stack(w, map, share, ev, ids, &key.bytes);
 	uint32_t hash;
 
 	if (cause != WINDOW_OTHER_CNT)
 		return cause;
-	hash = (uint32_t)hash_secret(w->seed, ids, (size_t)key.n * ID_BYTES);
+	hash = (uint32_t)hash_secret(w->seed, ids, key.bytes);
 	if (hash_index_find(&w->stack_index, hash, stack_equal, stacks_of(w), &key, stack))
 		return WINDOW_OTHER_CNT;
 	return add_stack(w, share, hash, &key, stack);
@@ -477,13 +484,16 @@ uint32_t window_stack_cnt(const struct window *w)
 
 uint32_t window_stack(const struct window *w, uint32_t stack, uint32_t ids[EVENT_MAX_FRAMES])
 {
-	const struct stack *s = &stacks_of(w)[stack];
-	const uint8_t *p = w->ids.b.data + s->at;
-	uint32_t i;
+	const struct stack *stacks = stacks_of(w);
+	const uint8_t *p = w->ids.b.data + stack_begin(stacks, stack);
+	const uint8_t *end = w->ids.b.data + stacks[stack].end;
+	uint32_t n = 0, code;
 
-	for (i = 0; i < s->n; i++, p += ID_BYTES)
-		ids[i] = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16;
-	return s->n;
+	for (; p < end; p += window_code_bytes(code)) {
+		memcpy(&code, p, sizeof(code));
+		ids[n++] = window_code_id(code);
+	}
+	return n;
 }
 
 const struct window_names *window_names(const struct window *w)

@@ -49,11 +49,11 @@ enum window_other {
 struct window_limits {
 	uint32_t services;		/* at most 65,536 */
 	uint32_t stacks, samples;	/* at most 2^30 */
-	uint32_t stack_bytes;		/* 3 for each frame of each stack */
-	uint32_t frames;		/* at most 2^24 - 1 */
+	uint32_t stack_bytes;		/* 1 to 3 for each frame of each stack */
+	uint32_t frames;		/* at most 2^22 */
 	uint32_t name_bytes;
 };
-/* 100,000 stacks of 20 frames take 17 MiB; if all limits are reached, twice as much. */
+/* 100,000 stacks of 40 frames take 12 MiB; if all limits are reached, 30. */
 extern const struct window_limits window_limits_default;
 
 struct window;
@@ -72,8 +72,11 @@ void window_free(struct window *w);
 void window_reset(struct window *w, uint64_t begin_ns, uint64_t end_ns);
 /* Hides these parts of names from now on. Call it after window_reset() and before window_add(). */
 void window_hide(struct window *w, const struct window_privacy *privacy);
-/* Changes the end of a window that is cut short, for example because the agent ends. */
-void window_end_at(struct window *w, uint64_t end_ns);
+/*
+ * No event is added until window_reset(): gives back what only adding needs, a seventh of a large
+ * window. end_ns: its end, which is another one if it is cut short.
+ */
+void window_close(struct window *w, uint64_t end_ns);
 
 /*
  * The map of a process whose events will be added, with the process's tables, which must outlive it

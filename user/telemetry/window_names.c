@@ -18,7 +18,7 @@
 #include "model/native_library.h"
 #include "model/stack_frame.h"
 
-#define FRAMES_LIMIT ((1U << 24) - 1)
+#define FRAMES_LIMIT (1U << 22)	/* of window_code() */
 
 struct window_names {
 	uint32_t frames_max, round;
@@ -149,29 +149,32 @@ static int learn_function(struct window_names *n, const struct frame *f, uint32_
 	return intern_frame(n->functions, &function, id);
 }
 
-/* The id of a frame with names of ours. */
+/* The code of a frame with names of ours. */
 static int learn_frame(struct window_names *n, struct window_names_share *share,
-		       const struct frame *f, uint32_t *id)
+		       const struct frame *f, uint32_t *code)
 {
-	uint32_t function;
+	uint32_t function, id;
 
-	if (intern_find_frame(n->in, f, id))
+	if (intern_find_frame(n->in, f, &id)) {
+		*code = window_code(id);
 		return 0;
+	}
 	if (no_frame_free(n, share))
 		return -ENOSPC;
 	if (learn_function(n, f, &function) ||
 	    buf_add(&n->function_of, &function, sizeof(function)))
 		return -ENOMEM;
-	if (intern_frame(n->in, f, id)) {
+	if (intern_frame(n->in, f, &id)) {
 		n->function_of.len -= sizeof(function);
 		return -ENOMEM;
 	}
+	*code = window_code(id);
 	share->frames++;
 	return 0;
 }
 
 int window_names_synthetic(struct window_names *n, struct window_names_share *share,
-			   const char *name, uint32_t *id)
+			   const char *name, uint32_t *code)
 {
 	struct frame f = stack_frame_cut(DETAIL_FUNCTION, &(struct frame){
 							  .kind = FRAME_SYNTHETIC });
@@ -179,7 +182,7 @@ int window_names_synthetic(struct window_names *n, struct window_names_share *sh
 
 	if (!err)
 		err = learn_string(n, share, name, strlen(name), &f.func);
-	return err ? err : learn_frame(n, share, &f, id);
+	return err ? err : learn_frame(n, share, &f, code);
 }
 
 static struct string_ref shown_path(const struct window_names *n, struct string_ref path)
@@ -245,7 +248,7 @@ static struct string_ref shown_synthetic(const struct window_names *n, struct st
 }
 
 int window_names_learn(struct window_names *n, struct window_names_share *share,
-		       struct window_map *map, uint32_t frame, uint32_t *id)
+		       struct window_map *map, uint32_t frame, uint32_t *code)
 {
 	const struct profile_tables *t = map->tables;
 	struct string_ref func;
@@ -254,7 +257,7 @@ int window_names_learn(struct window_names *n, struct window_names_share *share,
 
 	if (frame >= t->frame_cnt || t->frames[frame].file >= t->string_cnt ||
 	    t->frames[frame].func >= t->string_cnt)
-		return window_names_synthetic(n, share, "<lost frame>", id);
+		return window_names_synthetic(n, share, "<lost frame>", code);
 	f = stack_frame_cut(DETAIL_LINE, &t->frames[frame]);
 	f.first_line = t->frames[frame].first_line;
 	func = f.kind == FRAME_SYNTHETIC ? shown_synthetic(n, t->strings[f.func]) :
@@ -265,11 +268,11 @@ int window_names_learn(struct window_names *n, struct window_names_share *share,
 	if (!err)
 		err = learn_string(n, share, func.data, func.len, &f.func);
 	if (!err)
-		err = learn_frame(n, share, &f, id);
+		err = learn_frame(n, share, &f, code);
 	if (err)
 		return err;
 	return id_map_set(&map->frames, frame,
-			  f.kind == FRAME_SYNTHETIC ? *id | WINDOW_MAP_SYNTHETIC : *id);
+			  f.kind == FRAME_SYNTHETIC ? *code | WINDOW_MAP_SYNTHETIC : *code);
 }
 
 const struct profile_tables *window_names_tables(const struct window_names *n)

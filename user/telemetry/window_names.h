@@ -27,18 +27,40 @@ struct window_names_share {
 struct window_map {
 	const struct profile_tables *tables;	/* the processes' own; outlive the map */
 	uint32_t users;		/* the caller's: processes that have it */
-	struct id_map frames;	/* its frame id -> ours, and WINDOW_MAP_SYNTHETIC */
+	struct id_map frames;	/* its frame id -> our code, and WINDOW_MAP_SYNTHETIC */
 	uint32_t libraries;	/* number of its libraries that were added */
 	uint32_t round;		/* of the table at that time */
 };
 
 /*
- * Flag next to our id: a pseudo-frame. The process's frame of that id may get its real name later
+ * A frame as it is in stacks: its id in one to three bytes, the lowest first. The lowest bits of
+ * the first one say in how many, so that no frame begins with another one. Codes are written and
+ * read as four bytes, of which the rest is the next one's: three are needed beyond the last one.
+ */
+#define WINDOW_CODE_BYTES_MAX 3
+#define WINDOW_CODE_BEYOND 3
+static inline uint32_t window_code(uint32_t id)
+{
+	return id << 2 | ((id >= 1U << 6) + (id >= 1U << 14));
+}
+
+static inline uint32_t window_code_bytes(uint32_t code)
+{
+	return (code & 3) + 1;
+}
+
+static inline uint32_t window_code_id(uint32_t code)
+{
+	return (code & UINT32_MAX >> (32 - 8 * window_code_bytes(code))) >> 2;
+}
+
+/*
+ * Flag next to our code: a pseudo-frame. The process's frame of that id may get its real name later
  * (intern_later()), so it is looked at each time.
  */
 #define WINDOW_MAP_SYNTHETIC 0x80000000U
 
-/* frames_max: at most 2^24 - 1; string_bytes_max: of all names. NULL with errno on failure. */
+/* frames_max: at most 2^22; string_bytes_max: of all names. NULL with errno on failure. */
 struct window_names *window_names_new(uint32_t frames_max, size_t string_bytes_max);
 void window_names_free(struct window_names *n);
 
@@ -62,13 +84,13 @@ struct window_privacy {
  */
 bool window_names_hide(struct window_names *n, const struct window_privacy *privacy);
 
-/* Our id for a process's frame if it is in its map. */
-static inline bool window_names_known(const struct window_map *map, uint32_t frame, uint32_t *id)
+/* Our code for a process's frame if it is in its map. */
+static inline bool window_names_known(const struct window_map *map, uint32_t frame, uint32_t *code)
 {
-	if (!id_map_get(&map->frames, frame, id))
+	if (!id_map_get(&map->frames, frame, code))
 		return false;
-	if (*id & WINDOW_MAP_SYNTHETIC) {
-		*id &= ~WINDOW_MAP_SYNTHETIC;
+	if (*code & WINDOW_MAP_SYNTHETIC) {
+		*code &= ~WINDOW_MAP_SYNTHETIC;
 		return map->tables->frames[frame].kind == FRAME_SYNTHETIC;
 	}
 	return true;
@@ -79,11 +101,11 @@ static inline bool window_names_known(const struct window_map *map, uint32_t fra
  * no room for its names; -ENOMEM. A frame that the process's tables lack is "<lost frame>".
  */
 int window_names_learn(struct window_names *n, struct window_names_share *share,
-		       struct window_map *map, uint32_t frame, uint32_t *id);
+		       struct window_map *map, uint32_t frame, uint32_t *code);
 
 /* Our frame for a name such as "<no frames>". Returns 0 or as above. */
 int window_names_synthetic(struct window_names *n, struct window_names_share *share,
-			   const char *name, uint32_t *id);
+			   const char *name, uint32_t *code);
 
 /* The table; valid until the next call that changes it. */
 const struct profile_tables *window_names_tables(const struct window_names *n);

@@ -6,9 +6,11 @@ import re
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
+import cgroups
 from busy_program import Busy
 from command import raw_terminal, refused
 from paths import binary
@@ -83,6 +85,47 @@ def until(process, condition):
         window = json.loads(line)
         if condition(window):
             return window
+
+
+# 6,000 functions, each with its frames, places and nodes of the tree of calls.
+MANY_FUNCTIONS = """
+import random, time
+r, n = random.random, 6000
+def g(depth):
+    if depth: functions[int(r() * n)](depth - 1)
+exec("".join(f"def f{i}(d):\\n    g(d)\\n" for i in range(n)))
+functions = [globals()[f"f{i}"] for i in range(n)]
+end = time.process_time() + 0.2
+while time.process_time() < end: g(30)
+"""
+
+
+def own_kib(pid):
+    return int(re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1])
+
+
+@pytest.mark.interpreters("one")
+def test_memory_of_ended_processes_goes_back(interpreter):
+    """It took 12 MiB for as long as top ran."""
+    mount = cgroups.v2()
+    if not mount:
+        pytest.skip("no cgroup hierarchy of v2 can be written to")
+    with cgroups.Tree(mount) as tree:
+        place = tree.make("jobs")
+        top = subprocess.Popen([binary(), "top", "--json", "-i", "0.2", "-r", "9999", "--cgroup", tree.path(place)],
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        try:
+            until(top, lambda w: True)
+            before = own_kib(top.pid)
+            jobs = [subprocess.Popen(cgroups.enter(place, interpreter.command("-S", "-c", MANY_FUNCTIONS)))
+                    for _ in range(4)]
+            until(top, lambda w: w["pythons"])
+            assert [job.wait(TIMEOUT) for job in jobs] == [0] * 4
+            until(top, lambda w: not w["pythons"] and own_kib(top.pid) <= before + 1024)
+            top.send_signal(signal.SIGINT)
+            assert top.wait(TIMEOUT) == 0, top.stderr.read()
+        finally:
+            kill(top)
 
 
 @pytest.mark.interpreters("one")

@@ -323,8 +323,36 @@ static void test_memory(void **state)
 	assert_int_equal(window_stack_cnt(w), 100000);
 	for (i = 0; i < WINDOW_OTHER_CNT; i++)
 		assert_int_equal(window_others(w, i), 0);
-	assert_true(window_bytes(w) <= 20 << 20);
+	assert_true(window_bytes(w) <= 15 << 20);
+	window_close(w, BEGIN_NS + NS_PER_S);
+	assert_true(window_bytes(w) <= 13 << 20);
 	assert_exact(w);
+	window_free(w);
+	fake_process_free(&p);
+}
+
+/* A stack has its frames, however many bytes each takes; with another frame it is another stack. */
+static void test_frames_of_any_size(void **state)
+{
+	static const uint32_t sizes[] = { 0, 63, 64, 16383, 16384, 16999 };
+	struct window *w = new_window(NULL);
+	struct fake_process p = fake_process();
+	uint32_t frames[ARRAY_SIZE(sizes)], ids[EVENT_MAX_FRAMES], f, i, k;
+
+	for (i = 0; i < 17000; i++) {	/* our ids are the process's */
+		f = python_frame(&p, "a.py", "f", (int32_t)i + 1);
+		add_stack(w, &p, 0, WINDOW_CPU, &f, 1, 1, 1);
+	}
+	for (i = 0; i < 1 << ARRAY_SIZE(sizes); i++) {
+		for (k = 0; k < ARRAY_SIZE(sizes); k++)
+			frames[k] = i >> k & 1 ? sizes[k] : sizes[ARRAY_SIZE(sizes) - 1 - k];
+		add_stack(w, &p, 0, WINDOW_CPU, frames, ARRAY_SIZE(sizes), 1, 1);
+		assert_int_equal(window_stack_cnt(w), 17001 + i);
+		assert_int_equal(window_stack(w, 17000 + i, ids), ARRAY_SIZE(sizes));
+		assert_memory_equal(ids, frames, sizeof(frames));
+	}
+	assert_int_equal(window_stack(w, 16999, ids), 1);
+	assert_int_equal(ids[0], 16999);
 	window_free(w);
 	fake_process_free(&p);
 }
@@ -366,8 +394,9 @@ static void test_reset(void **state)
 	}
 	small = window_bytes(w);
 	assert_true(small < large / 3);
-	window_end_at(w, BEGIN_NS + 7);
+	window_close(w, BEGIN_NS + 7);
 	assert_int_equal(window_end_ns(w), BEGIN_NS + 7);
+	assert_int_equal(window_stack_cnt(w), 1);
 	window_free(w);
 	fake_process_free(&p);
 }
@@ -380,7 +409,7 @@ int main(void)
 		cmocka_unit_test(test_named_later), cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_a_service_takes_not_all_room), cmocka_unit_test(test_memory),
-		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_frames_of_any_size), cmocka_unit_test(test_reset),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
