@@ -206,10 +206,12 @@ static __always_inline u32 id_of_frame(struct scratch *s, struct code_cache *cac
 	u32 id, process = s->ident >> 32 ^ s->ident;
 	u64 key = code ^ w->stamp;
 
-	if (w->certain && known_at(s, fr)->key == key && known_at(s, fr)->process == process)
+	if (!w->certain)
+		return code_id(cache, code, w->stamp);
+	if (known_at(s, fr)->key == key && known_at(s, fr)->process == process)
 		return known_at(s, fr)->id;
 	id = code_id(cache, code, w->stamp);
-	if (w->certain && id && !s->new_cnt)
+	if (id && !s->new_cnt)
 		*known_at(s, fr) = (struct known_frame){ .key = key, .id = id, .process = process };
 	return id;
 }

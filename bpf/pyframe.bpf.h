@@ -122,8 +122,7 @@ struct frame_fields {
 		(f)->owner = 0;                                                                    \
 		if ((l)->fr_owner != ABI_NO_OFF) {                                                 \
 			(f)->owner = FIELD(u8, (l)->fr_owner);                                     \
-			if (may_have_object(s, (f)->owner))                                        \
-				s->walk.object = FIELD(u64, (l)->fr_object);                       \
+			s->walk.object = FIELD(u64, (l)->fr_object);                               \
 		}                                                                                  \
 		if ((l)->fr_tlbc_index != ABI_NO_OFF)                                              \
 			s->walk.tlbc = FIELD(u32, (l)->fr_tlbc_index);                             \
@@ -149,7 +148,7 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 /* Returns true if the frame fr of this step can have an own_line(). owner: its owner. */
 static __always_inline bool may_have_line(const struct scratch *s, u64 fr, u8 owner)
 {
-	return may_have_object(s, owner) && is_in_object(fr, s->walk.object);
+	return is_in_object(fr, s->walk.object) && may_have_object(s, owner);
 }
 
 u32 own_line(u64 fr, u64 object);

@@ -14,22 +14,16 @@
 #include "pythread.bpf.h"
 #include "pywalk.bpf.h"
 
-/* interpreter_id() for one that is not known to be the main one. */
-static __noinline u32 id_of_another(struct py_proc *p, u64 is)
+/* Id of the interpreter is; 0 also if it is unknown. */
+static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
 {
 	u32 id = 0;
 
-	if (p->l.interp_id == ABI_NO_OFF32)
+	if (is == p->main_interp || p->l.interp_id == ABI_NO_OFF32)
 		return 0;
 	if (!read_user(&id, 4, is + p->l.interp_id) && !id)
 		p->main_interp = is;
 	return id;
-}
-
-/* Id of the interpreter is; 0 also if it is unknown. */
-static __always_inline u32 interpreter_id(struct py_proc *p, u64 is)
-{
-	return is == p->main_interp ? 0 : id_of_another(p, is);
 }
 
 /* Set the stamps of this sample's fingerprints: see code_id(). is: the interpreter. */
