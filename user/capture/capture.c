@@ -44,8 +44,6 @@
 #define GONE_S 10
 /* How often to look for entries of ended processes, which the BPF side normally removes itself. */
 #define TABLE_SWEEP_S 60
-/* How often the memory of processes that have ended is given back. */
-#define FORGET_S 4
 /* How often open waits are emitted: a killed recording loses at most this much of them. */
 #define OPEN_WAITS_S 10
 /* How long capture_settle() takes records at most. */
@@ -60,7 +58,7 @@
 #define NEW_NS 1000000000ull
 /* Records are taken for at most this long before others have their turn. */
 #define TAKE_MS 100
-/* How often to check for CPUs that have gone online or offline: costs some files of /sys. */
+/* How often CPUs are looked for, in some files of /sys, and memory of ended processes goes back. */
 #define CPUS_S 4
 #define EVENT_RATE 10000
 /* More than this need not wait, however large the ring buffer is. */
@@ -499,12 +497,10 @@ int capture_housekeep(struct capture *s)
 	const struct observer_ops *ops = s->args.observer->ops;
 	int i;
 
-	lifecycle_fail(&s->life, check_keeper());
-	if (s->life.err)
-		return s->life.err;
 	if (s->housekeeps % CPUS_S == 0) {
 		EACH_SOURCE(i, false, refresh)
 			sources[i]->refresh(s);
+		lifecycle_forget_ended(&s->life);
 	}
 	capture_wait_scan(s);
 	capture_take_losses(s);
@@ -516,11 +512,10 @@ int capture_housekeep(struct capture *s)
 		proc_table_sweep(s->skel->maps.py_procs);
 	if (s->housekeeps % OPEN_WAITS_S == 0)
 		capture_wait_emit_open(s);
-	if (s->housekeeps % FORGET_S == 0)
-		lifecycle_forget_ended(&s->life);
 	care_for_heard(s);
 	if (ops->tick)
 		lifecycle_fail(&s->life, ops->tick(s->args.observer));
+	lifecycle_fail(&s->life, check_keeper());
 	return s->life.err;
 }
 
