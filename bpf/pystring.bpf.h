@@ -111,9 +111,15 @@ static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file
 {
 	u32 i, hash = 0;
 
-	/* A loop, so that both share the code. */
+	/*
+	 * A loop, so that both share the code. Older verifiers refuse one that is entered in the
+	 * middle, as clang would make it if it knew i.
+	 */
 #pragma clang loop unroll(disable)
-	for (i = s->file == file; i < 2; i++) {
+	for (i = 0; i < 2; i++) {
+		barrier_var(i);
+		if (!i && s->file == file)
+			continue;
 		hash = read_string_hash(s, i ? name : file);
 		if (!i) {
 			s->file_hash = hash;
