@@ -93,7 +93,7 @@ static __always_inline int fetch_code(struct scratch *s, u64 code)
 	u64 base = s->l.co_firstlineno & ~7, at;
 	const struct direct_page *page;
 
-	page = find_page(s, code + base, CODE_BYTES);
+	page = find_page_inline(s, code + base, CODE_BYTES);
 	if (likely(page)) {
 		count_direct_read(s);
 		at = page->at + (code + base) % PAGE_BYTES;
@@ -134,7 +134,7 @@ __weak __noinline u32 read_code_id(u64 code, u64 stamp)
 	c = &s->fields;
 	c->version = 0;
 	if (!fetch_code(s, code) && !c->version)
-		c->version = read_names_hash(s, c->qualname, c->filename);
+		c->version = read_names_hash(s);
 	if (unlikely(!c->version)) {
 		s->walk.unverified = 1;
 		count_one(CNT_UNVERIFIED_CODE);

@@ -135,7 +135,7 @@ static __always_inline bool load_frame(struct scratch *s, u64 fr, struct frame_f
 	u64 addr = fr + s->l.fr_base, at;
 	const struct direct_page *page;
 
-	page = find_page(s, addr, s->l.fr_bytes);
+	page = find_page_inline(s, addr, s->l.fr_bytes);
 	if (unlikely(!page))
 		return false;
 	at = page->at + addr % PAGE_BYTES;

@@ -90,7 +90,7 @@ static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
 	str += s->l.str_length;
 	if (!HAVE_DIRECT)
 		return copy_and_hash(s, str, data);
-	page = find_page(s, str, TEXT_MAX);
+	page = find_page_inline(s, str, TEXT_MAX);
 	if (likely(page)) {
 		count_direct_read(s);
 		at = page->at + str % PAGE_BYTES;
@@ -106,9 +106,13 @@ static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
 	return string_by_helper(str);
 }
 
-/* The hash of the last file name is kept: adjacent frames often have the same file. */
-static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file)
+/*
+ * names_hash() of s->fields. The hash of the last file name is kept: adjacent frames often have the
+ * same file.
+ */
+static __always_inline u32 read_names_hash(struct scratch *s)
 {
+	const struct code_fields *c = &s->fields;
 	u32 i, hash = 0;
 
 	/*
@@ -118,12 +122,12 @@ static __always_inline u32 read_names_hash(struct scratch *s, u64 name, u64 file
 #pragma clang loop unroll(disable)
 	for (i = 0; i < 2; i++) {
 		barrier_var(i);
-		if (!i && s->file == file)
+		if (!i && s->file == c->filename)
 			continue;
-		hash = read_string_hash(s, i ? name : file);
+		hash = read_string_hash(s, i ? c->qualname : c->filename);
 		if (!i) {
 			s->file_hash = hash;
-			s->file = file;
+			s->file = c->filename;
 		}
 	}
 	return names_hash(hash, s->file_hash);
