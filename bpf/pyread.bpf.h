@@ -127,11 +127,11 @@ static __always_inline const struct direct_page *find_page(const struct scratch 
 }
 
 /*
- * find_page() without the call of look_at_page(), which takes some 10 ns: for what each frame has on
- * pages of its own.
+ * find_page() without the call of look_at_page(), which takes some 10 ns: for what each frame has
+ * on pages of its own.
  */
-static __always_inline const struct direct_page *find_page_inline(struct scratch *s, u64 addr,
-								  u32 size)
+static __always_inline const struct direct_page *
+find_page_inline(struct scratch *s, u64 addr, u32 size)
 {
 	struct direct_page *page = &s->direct.pages[place_of_page(addr)];
 

@@ -2,22 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench-recorder: CPU time of the recorder for a sample, in user space and in its system calls.
 
-One process is busy on one CPU, and only that CPU is sampled; the recorder has the others, and both run before
-everything else on the machine. All CPU time of the recorder counts, also what it does once a second, once in a
-MiB or at the end; beside it, that of its first thread alone, which takes the samples. The start does not: what
-counts is how much more a long recording takes than a short one. With --before PROGRAM, another tachbpf, both
-record in turn; each round's ratios are of recordings that followed each other.
+One process is busy on one CPU, and only that CPU is sampled; the recorder has the others. All CPU time of the recorder counts, also what it does once a second or once in 2 MiB; beside it, that
+of its first thread alone, which takes the samples. The start and the end do not. With --before PROGRAM, another
+tachbpf, both record at once, so that whatever else the machine does meets them alike.
 """
 import argparse
-import json
+import contextlib
 import os
-import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -29,44 +27,41 @@ import sample_cost  # noqa: E402
 from paths import binary  # noqa: E402
 from processes import online_cpus  # noqa: E402
 
-SHORT_S = 2
+SETTLE_S = 3            # every name was sent and read
 
 
-def children_cpu():
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+def cpu_ns(pid):
+    """ns of CPU, of all threads of a process and of the first."""
+    each = {t.name: int((t / "schedstat").read_text().split()[0]) for t in Path(f"/proc/{pid}/task").iterdir()}
+    return sum(each.values()), each[str(pid)]
 
 
-@dataclass
-class Used:
-    """What a recording took: s of CPU, of all its threads and of the first, and how many samples it has."""
-    cpu: float
-    first: float
-    samples: int
+@contextlib.contextmanager
+def recorder(program, pid, cpu, output, rate):
+    """A recording of a process on that CPU."""
+    others = ",".join(str(c) for c in os.sched_getaffinity(0) if c != cpu)
+    argv = ["taskset", "-c", others, program, "-p", str(pid), "-C", str(cpu), "-r", str(rate), "-o", output, "--force"]
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        yield process.pid
+        process.send_signal(signal.SIGINT)
+        said = process.stderr.read()
+    if process.returncode:
+        raise SystemExit(f"bench: {program} ended with {process.returncode}: {said}")
 
 
-def recorded(program, pid, cpu, output, rate, seconds):
-    """What a recording of a process on that CPU used."""
-    before = children_cpu()
-    argv = [program, "-p", str(pid), "-C", str(cpu), "-r", str(rate), "-d", str(seconds), "-o", output, "--force",
-            "--json"]
-    with subprocess.Popen(argv, stdout=subprocess.PIPE) as recorder:
-        summary = json.loads(recorder.stdout.read())
-        os.waitid(os.P_PID, recorder.pid, os.WEXITED | os.WNOWAIT)
-        first_ns = Path(f"/proc/{recorder.pid}/task/{recorder.pid}/schedstat").read_text().split()[0]
-    if recorder.returncode:
-        raise SystemExit(f"bench: {program} ended with {recorder.returncode}")
-    return Used(children_cpu() - before, int(first_ns) / 1e9, summary["samples"])
-
-
-def cost(program, interpreter, depth, scratch, options):
-    """(µs of CPU, µs of it in the first thread, bytes of the file) for a sample."""
-    cpu, output = online_cpus() - 1, scratch / "recorder.tach"
-    with (sample_cost.before_others(cpu), sample_cost.busy(interpreter, scratch, depth, "distinct", cpu) as pid):
-        short, long = (recorded(program, pid, cpu, output, options.rate, seconds)
-                       for seconds in (SHORT_S, SHORT_S + options.seconds))
-    us = 1e6 / (long.samples - short.samples)
-    return us * (long.cpu - short.cpu), us * (long.first - short.first), output.stat().st_size / long.samples
+def costs(programs, interpreter, depth, scratch, options):
+    """[(µs of CPU, µs of it in the first thread, KiB of the file) of each program], the times for a sample."""
+    cpu, outputs = online_cpus() - 1, [scratch / f"recorder-{i}.tach" for i in range(len(programs))]
+    with contextlib.ExitStack() as stack:
+        pid = stack.enter_context(sample_cost.busy(interpreter, scratch, depth, "distinct", cpu))
+        pids = [stack.enter_context(recorder(p, pid, cpu, o, options.rate)) for p, o in zip(programs, outputs)]
+        time.sleep(SETTLE_S)
+        before, began = [cpu_ns(p) for p in pids], time.monotonic()
+        time.sleep(options.seconds)
+        after, seconds = [cpu_ns(p) for p in pids], time.monotonic() - began
+    ns = 1000 * options.rate * seconds
+    return [((a[0] - b[0]) / ns, (a[1] - b[1]) / ns, o.stat().st_size / 1024)
+            for a, b, o in zip(after, before, outputs)]
 
 
 def main():
@@ -74,28 +69,26 @@ def main():
     parser.add_argument("--before", type=Path, action="append", default=[], help="another tachbpf")
     parser.add_argument("--depths", type=int, nargs="+", default=[5, 20, 60, 120])
     parser.add_argument("--rate", type=int, default=10000)
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--seconds", type=int, default=15, help="that a long recording is longer than a short one")
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--seconds", type=int, default=40, help="of a round")
     parser.add_argument("interpreter", nargs="?", default="pyenv-3.13.0")
     options = parser.parse_args()
     found = [i for i in interpreters.discover() if i.name == options.interpreter]
     if not found or online_cpus() < 2:
         raise SystemExit(f"bench: needs {options.interpreter} and two CPUs")
     programs = [*options.before, binary()]
-    print(f"{options.interpreter} at {options.rate} Hz, {options.rounds} rounds; for a sample µs of CPU, the least and"
-          " the median, of the first thread, and bytes of the file; ratios of this build to that one")
+    print(f"{options.interpreter} at {options.rate} Hz, {options.rounds} rounds; for a sample µs of CPU, the median, and of "
+          "the first thread; KiB of the file; ratios of this build to that one")
     with tempfile.TemporaryDirectory(prefix="tachbpf-bench-", dir="/tmp") as name:
         scratch = Path(name)
         scratch.chmod(0o755)
         shutil.copy(HERE / "stack.py", scratch)
         for depth in options.depths:
-            rounds = [[cost(p, found[0], depth, scratch, options) for p in programs]
-                      for _ in range(options.rounds)]
-            for program, costs in zip(programs, zip(*rounds)):
-                us, first, size = zip(*costs)
-                ratios = sorted(ours[-1][0] / its[0] for ours, its in zip(rounds, costs))
-                print(f"depth {depth:3}  {min(us):6.3f} {statistics.median(us):6.3f} µs, first "
-                      f"{statistics.median(first):6.3f}  {statistics.median(size):6.2f} bytes  ratio "
+            rounds = [costs(programs, found[0], depth, scratch, options) for _ in range(options.rounds)]
+            for program, each in zip(programs, zip(*rounds)):
+                us, first, size = (statistics.median(of) for of in zip(*each))
+                ratios = sorted(ours[-1][0] / its[0] for ours, its in zip(rounds, each))
+                print(f"depth {depth:3}  {us:6.3f} µs, first {first:6.3f}  {size:6.0f} KiB  ratio "
                       f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}-{ratios[-1]:.2f})  {program}", flush=True)
 
 
