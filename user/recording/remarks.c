@@ -25,11 +25,16 @@ static bool has_room(const struct remarks *r, uint32_t uid)
 bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, const char *why)
 {
 	struct remark new = { .tgid = tgid, .uid = uid };
+	bool said = false;
 	size_t i;
 
-	for (i = 0; i < r->cnt; i++)
-		if (r->list[i].tgid == tgid && !strcmp(r->list[i].why, why))
+	for (i = 0; i < r->cnt; i++) {
+		if (strcmp(r->list[i].why, why) != 0)
+			continue;
+		if (r->list[i].tgid == tgid)
 			return false;
+		said |= !strcmp(r->list[i].comm, comm);
+	}
 	if (!has_room(r, uid)) {
 		r->more++;
 		return false;
@@ -38,7 +43,7 @@ bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, 
 	snprintf(new.why, sizeof(new.why), "%s", why);
 	/* Without memory it is reported, but not kept. */
 	(void)array_add(r->list, r->cnt, r->cap, new);
-	return true;
+	return !said;
 }
 
 void remarks_add_living(struct remarks *r, const struct remarks *from)

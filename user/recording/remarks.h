@@ -31,8 +31,8 @@ struct remarks {
 };
 
 /*
- * Adds a remark; comm and why are copied. Returns true if it is new; false if it exists already, or
- * if there is no room, which counts in more.
+ * Adds a remark; comm and why are copied. Returns true if the user must be told now: nothing said
+ * the same of this process, or of another one of that name. Without room it counts in more.
  */
 bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, const char *why);
 /* Adds those in from whose processes are still alive. */

@@ -51,7 +51,7 @@ struct observer_ops {
 	void (*stop)(struct observer *o, double missed_pct);
 	/*
 	 * A message for the user: why a process of uid, or which part of it, is not profiled. comm
-	 * and text are copied. Returns true if this text is new for this process.
+	 * and text are copied. Returns true if the user must be told.
 	 */
 	bool (*remark)(struct observer *o, pid_t tgid, uint32_t uid, const char *comm,
 		       const char *text);
