@@ -977,34 +977,38 @@ static void test_remarks_are_kept_once(void **state)
 	assert_true(observer->ops->remark(observer, 5, 1000, "x", "too old"));
 	assert_false(observer->ops->remark(observer, 5, 1000, "x", "too old"));
 	assert_true(observer->ops->remark(observer, 5, 1000, "x", "another reason"));
-	assert_true(observer->ops->remark(observer, 6, 1000, "x", "too old"));
+	assert_false(observer->ops->remark(observer, 6, 1000, "x", "too old"));
+	assert_true(observer->ops->remark(observer, 7, 1000, "y", "too old"));
 	json = finish();
 	assert_non_null(strstr(json, "another reason"));
 	free(json);
 }
 
+/* The remarks that are kept of 5,000 processes of a user, each of another program. */
+static size_t remarks_of(uint32_t uid, pid_t first)
+{
+	char comm[PROC_COMM_MAX];
+	size_t kept = 0;
+	pid_t pid;
+
+	for (pid = first; pid < first + 5000; pid++) {
+		snprintf(comm, sizeof(comm), "%d", pid);
+		kept += observer->ops->remark(observer, pid, uid, comm, "too old");
+	}
+	return kept;
+}
+
 /* A user's processes leave room for remarks on those of others; root's may take all. */
 static void test_a_user_takes_not_all_remarks(void **state)
 {
-	const struct observer_ops *ops;
-	size_t kept[3] = { 0 };
-	pid_t pid = 10;
 	char *json;
-	int i;
 
 	open_recording(dir, false);
-	ops = observer->ops;
-	for (i = 0; i < 5000; i++)
-		kept[0] += ops->remark(observer, pid++, 1000, "x", "too old");
-	for (i = 0; i < 5000; i++)
-		kept[1] += ops->remark(observer, pid++, UINT32_MAX, "x", "too old");
-	assert_true(ops->remark(observer, pid++, 1001, "x", "of another"));
-	for (i = 0; i < 5000; i++)
-		kept[2] += ops->remark(observer, pid++, 0, "x", "of root");
-	assert_int_equal(kept[0], 250);
-	assert_int_equal(kept[1], 250);
-	assert_int_equal(kept[2], 1000 - 501);
-	assert_false(ops->remark(observer, pid++, 1001, "x", "of another"));
+	assert_int_equal(remarks_of(1000, 10), 250);
+	assert_int_equal(remarks_of(UINT32_MAX, 10000), 250);
+	assert_true(observer->ops->remark(observer, 1, 1001, "x", "of another"));
+	assert_int_equal(remarks_of(0, 20000), 1000 - 501);
+	assert_false(observer->ops->remark(observer, 2, 1001, "y", "of another"));
 	json = finish();
 	assert_non_null(strstr(json, "of another"));
 	assert_non_null(strstr(json, "\"refused_more\": 14002"));

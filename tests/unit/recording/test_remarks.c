@@ -26,25 +26,10 @@ static void test_one_line_a_program(void **state)
 	remarks_free(&r);
 }
 
-/* A user's processes leave room for others, and what is dropped is counted. */
-static void test_room(void **state)
-{
-	struct remarks r = { 0 };
-	int i;
-
-	for (i = 0; i < REMARKS_OF_USER + 5; i++)
-		remarks_add(&r, 100 + i, 1000, "worker", OLD);
-	assert_int_equal(r.cnt, REMARKS_OF_USER);
-	assert_int_equal(r.more, 5);
-	assert_true(remarks_add(&r, 10, 1001, "beat", OLD));
-	remarks_free(&r);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_one_line_a_program),
-		cmocka_unit_test(test_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
