@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench-recorder: CPU time of the recorder for a sample, in user space and in its system calls.
 
-One process is busy on one CPU, and only that CPU is sampled; the recorder has the others. All CPU time of the recorder counts, also what it does once a second or once in 2 MiB; beside it, that
-of its first thread alone, which takes the samples. The start and the end do not. With --before PROGRAM, another
-tachbpf, both record at once, so that whatever else the machine does meets them alike.
+One process is busy on one CPU, and only that CPU is sampled; the recorder has the others. All CPU time of the recorder
+counts, also what it does once a second or once in 2 MiB; beside it, that of its first thread alone, which takes the
+samples. The start and the end do not. With --before PROGRAM, another tachbpf, both record at once, so that whatever
+else the machine does meets them alike.
 """
 import argparse
 import contextlib
@@ -42,8 +43,10 @@ def recorder(program, pid, cpu, output, rate):
     others = ",".join(str(c) for c in os.sched_getaffinity(0) if c != cpu)
     argv = ["taskset", "-c", others, program, "-p", str(pid), "-C", str(cpu), "-r", str(rate), "-o", output, "--force"]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        yield process.pid
-        process.send_signal(signal.SIGINT)
+        try:
+            yield process.pid
+        finally:
+            process.send_signal(signal.SIGINT)
         said = process.stderr.read()
     if process.returncode:
         raise SystemExit(f"bench: {program} ended with {process.returncode}: {said}")

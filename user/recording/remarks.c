@@ -33,7 +33,7 @@ bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, 
 			continue;
 		if (r->list[i].tgid == tgid)
 			return false;
-		said |= !strcmp(r->list[i].comm, comm);
+		said |= r->list[i].uid == uid && !strcmp(r->list[i].comm, comm);
 	}
 	if (!has_room(r, uid)) {
 		r->more++;

@@ -32,7 +32,7 @@ struct remarks {
 
 /*
  * Adds a remark; comm and why are copied. Returns true if the user must be told now: nothing said
- * the same of this process, or of another one of that name. Without room it counts in more.
+ * the same of this process, or of another one of uid and that name. Without room it counts in more.
  */
 bool remarks_add(struct remarks *r, pid_t tgid, uint32_t uid, const char *comm, const char *why);
 /* Adds those in from whose processes are still alive. */

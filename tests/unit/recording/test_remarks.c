@@ -19,8 +19,9 @@ static void test_one_line_a_program(void **state)
 	assert_false(remarks_add(&r, 11, 1000, "worker", OLD));
 	assert_false(remarks_add(&r, 11, 1000, "worker", OLD));
 	assert_true(remarks_add(&r, 12, 1000, "beat", OLD));
+	assert_true(remarks_add(&r, 13, 1001, "worker", OLD));	/* nobody hides another's */
 	assert_true(remarks_add(&r, 10, 1000, "worker", "its memory could not be read"));
-	assert_int_equal(r.cnt, 4);
+	assert_int_equal(r.cnt, 5);
 	assert_int_equal(r.list[1].tgid, 11);
 	assert_int_equal(r.more, 0);
 	remarks_free(&r);
