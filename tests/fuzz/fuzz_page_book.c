@@ -99,7 +99,8 @@ static int step(struct page_book *b, const uint8_t *d, uint64_t now)
 		err = page_book_take(b, &s, 1, d[6] & 1 ? now : now / 2);
 		break;
 	case MOVE:
-		err = page_book_move(b, addr, d[3] * PAGE, (d[4] | (uint64_t)d[5] << 8) * PAGE);
+		err = page_book_move(b, addr, d[3] * PAGE, (d[4] | (uint64_t)d[5] << 8) * PAGE,
+				     d[6] & 1 ? now : now / 2);
 		break;
 	case UNMAPPED:
 		err = page_book_unmapped(b, addr, d[3] * PAGE, d[6] & 1 ? now : now / 2);

@@ -90,6 +90,8 @@ int page_book_touch(struct page_book *b, const struct page_touch *t)
 	if (!p)
 		return errno == ENOSPC ? keep_untracked(b, t) : -ENOMEM;
 	b->waiting += !p->weight;
+	if (!b->least || t->weight < b->least)
+		b->least = t->weight;
 	p->weight = t->weight;
 	p->time_ns = t->time_ns;
 	p->stack = t->stack;
@@ -323,7 +325,14 @@ static int find_pages(struct page_book *b, uint64_t addr, uint64_t bytes, struct
 				      find_all(b, addr, bytes, out);
 }
 
-int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t to)
+/* Remember the move, for answers that are older than it. */
+static void note_move(struct page_book *b, uint64_t to, uint64_t bytes, uint64_t time_ns)
+{
+	b->recent[b->moves++ % MOVES_KEPT] = (struct page_move){ to, bytes, time_ns };
+}
+
+int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t to,
+		   uint64_t time_ns)
 {
 	struct moved m = { .cnt = 0 };
 	int err = 0, end = 0;
@@ -335,7 +344,8 @@ int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t 
 		err = find_pages(b, addr, bytes, &m);
 	for (i = 0; i < m.cnt && !err; i++)
 		page_remove(b, page_find(b, page_addr(&m.pages[i]), m.pages[i].key & KEY_BLOCK));
-	b->moves += m.cnt != 0;
+	if (m.cnt)
+		note_move(b, to, bytes, time_ns);
 	/* All are added again: a page that is removed and not added would be held forever. */
 	for (i = 0; i < m.cnt && !err; i++) {
 		int its = put_page(b, &m.pages[i], page_addr(&m.pages[i]) - addr + to);

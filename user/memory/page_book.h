@@ -72,10 +72,12 @@ void page_book_free(struct page_book *b);
  */
 int page_book_touch(struct page_book *b, const struct page_touch *t);
 /*
- * Pages were moved to another address. Only about 4 million addresses a round (page_book_ask()) are
- * searched for moves: pages that are moved after that are found gone. 0, -ENOMEM, or as fns.
+ * Pages were moved to another address at this time; answers to older questions do not affect them.
+ * Only about 4 million addresses a round (page_book_ask()) are searched for moves: pages that are
+ * moved after that are found gone. 0, -ENOMEM, or as fns.
  */
-int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t to);
+int page_book_move(struct page_book *b, uint64_t addr, uint64_t bytes, uint64_t to,
+		   uint64_t time_ns);
 
 /*
  * At this time nothing was mapped in the range: pages with an earlier fault are gone. Counts as a

@@ -39,6 +39,12 @@ struct page_list {
 	size_t at, cnt, cap;	/* at: the next one */
 };
 
+/* Pages have moved to this range. */
+struct page_move {
+	uint64_t addr, bytes, time_ns;
+};
+#define MOVES_KEPT 32
+
 struct page_book {
 	struct hash_slots pages;
 	uint64_t seed;		/* of their hash */
@@ -47,10 +53,14 @@ struct page_book {
 	void *ctx;
 	uint64_t held, untracked;	/* bytes; untracked: of pages that had no space */
 	uint64_t growth;	/* see page_book_set_growth() */
+	uint64_t least;		/* the least weight of a fault so far, bytes; 0: none yet */
+	uint64_t expected;	/* see page_take.c: faults that no event chose, at held pages */
+	uint64_t replaced;	/* ... and frames that were replaced without a chosen fault */
 	size_t waiting;
 	bool denied;
 	uint64_t names;		/* number of untracked names so far */
 	uint32_t moves;		/* number of moves that moved something */
+	struct page_move recent[MOVES_KEPT];	/* the last of them, a ring: moves % MOVES_KEPT */
 	uint64_t move_work;	/* slots and addresses searched for moves in this round */
 	struct page_list fresh;	/* pages whose fault was not asked about yet */
 	struct page_list round;	/* all pages, sorted */

@@ -9,6 +9,35 @@
 #include "memory/page_table.h"
 
 /*
+ * Another frame at an address of held memory, and no fault that an event chose: the kernel has
+ * moved the page (compaction, NUMA balancing), or it was given back and touched again by a fault
+ * that no event chose. Nothing tells these two apart. But with each chosen fault in place of a held
+ * page go as many others as it stands for. So many frames, twice over for chance, may be replaced;
+ * the others were moved. If every fault is chosen, all were.
+ */
+
+/* How many faults that no event chose go with a chosen one of this weight. */
+static uint64_t unchosen(const struct page_book *b, uint64_t weight)
+{
+	return weight > b->page_bytes ? weight / b->page_bytes - 1 : 0;
+}
+
+/* A chosen fault has replaced held memory. */
+static void count_chosen(struct page_book *b, uint64_t weight)
+{
+	b->expected += 2 * unchosen(b, weight);
+}
+
+/* Returns true if the kernel has moved the page; otherwise its frame counts as replaced. */
+static bool was_moved(struct page_book *b)
+{
+	if (b->replaced >= b->expected + unchosen(b, b->least))
+		return true;
+	b->replaced++;
+	return false;
+}
+
+/*
  * Huge pages of a page_book. The fault of a huge page is sampled as rarely as that of a base page,
  * so those next to a sampled one, which were not asked about, count as memory of the nearest
  * sampled stack. A huge page that the kernel has formed from base pages in the book (khugepaged) is
@@ -87,6 +116,7 @@ static int page_huge_fault(struct page_book *b, struct page *p, const struct pag
 	if (block && block->flags & PAGE_SAMPLED && (!frame || frame == block->frame))
 		return 0;	/* another sample of the same fault, or of its first use */
 	if (block) {
+		count_chosen(b, touched.weight);
 		err = page_let_go(b, block);
 		page_remove(b, block);
 	}
@@ -187,22 +217,30 @@ static bool is_memory(const struct page_state *s)
 	return s->kind == PAGE_ANON || s->kind == PAGE_HUGE || s->kind == PAGE_SWAPPED;
 }
 
+/* Returns true if the frames are known, and are not the same. */
+static bool is_other_frame(const struct page *p, const struct page_state *s)
+{
+	return s->frame && p->frame && s->frame != p->frame;
+}
+
 /*
  * Returns true if what p holds is still there. A page that was swapped out comes back with another
  * frame; so does one that has become part of a huge page, unless a fault at its address says that
  * the huge page is new. Without frames, a fault means a new page.
  */
-static bool page_stays(const struct page *p, const struct page_state *s)
+static bool page_stays(struct page_book *b, const struct page *p, const struct page_state *s)
 {
 	if (!is_memory(s))
 		return false;
 	if (s->kind == PAGE_SWAPPED)
 		return true;
-	if (s->kind == PAGE_HUGE && s->frame != p->frame)
-		return !p->weight;
-	if (!s->frame || !p->frame)
-		return !p->weight;
-	return s->frame == p->frame;
+	if (s->frame && s->frame == p->frame)
+		return true;
+	if (p->weight)
+		count_chosen(b, p->weight);
+	else if (s->kind != PAGE_HUGE && is_other_frame(p, s))
+		return was_moved(b);
+	return !p->weight;
 }
 
 /* The first answer about the fault of a page that holds nothing. */
@@ -217,7 +255,7 @@ static int take_base(struct page_book *b, struct page *p, const struct page_stat
 {
 	int err = 0;
 
-	if (p->held && page_stays(p, s))
+	if (p->held && page_stays(b, p, s))
 		p->frame = s->frame;
 	else if (p->held)
 		err = page_let_go(b, p);
@@ -232,13 +270,35 @@ static int take_base(struct page_book *b, struct page *p, const struct page_stat
 	return err;
 }
 
+/*
+ * Returns true if pages have moved to this address after the question, so that the answer may be
+ * about what was there before; or if so many have moved that nobody knows.
+ */
+static bool is_older_than_move(const struct page_book *b, uint64_t addr, uint64_t asked_ns)
+{
+	uint32_t i;
+
+	for (i = 0; i < MOVES_KEPT && i < b->moves; i++) {
+		const struct page_move *m = &b->recent[(b->moves - 1 - i) % MOVES_KEPT];
+
+		if (m->time_ns < asked_ns)
+			return false;
+		if (addr - m->addr < m->bytes)
+			return true;
+	}
+	return i == MOVES_KEPT;
+}
+
 static int take_state(struct page_book *b, const struct page_state *s, uint64_t asked_ns)
 {
 	uint64_t addr = page_of(b, s->addr);
-	struct page *p = page_find(b, addr, KEY_BLOCK);
+	struct page *p;
 	int err = 0;
 
-	if (p && is_memory(s) && (!s->frame || !p->frame || s->frame == p->frame)) {
+	if (is_older_than_move(b, addr, asked_ns))
+		return 0;
+	p = page_find(b, addr, KEY_BLOCK);
+	if (p && is_memory(s) && (!is_other_frame(p, s) || was_moved(b))) {
 		p->frame = s->frame;
 	} else if (p) {
 		err = page_let_go(b, p);

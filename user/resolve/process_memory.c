@@ -232,7 +232,7 @@ int process_take_moved(struct process *p, const void *record, size_t len)
 	if (!p->memory)
 		return -EBADMSG;
 	p->memory->asked_ns = raw->h.time_ns;
-	return page_book_move(p->memory->pages, raw->addr, raw->bytes, raw->to);
+	return page_book_move(p->memory->pages, raw->addr, raw->bytes, raw->to, raw->h.time_ns);
 }
 
 /* ---- blocks ---- */

@@ -149,6 +149,36 @@ def test_ten_thousand_mappings(python, scratch, out):
     assert rows.of("touches_mapping", "held") <= 1.05 * pages * PAGE + MIB
 
 
+def wait_asked(recording):
+    """Until the worker has asked the kernel about all pages once more."""
+    worker = next(pid for pid in below(recording.process.pid)
+                  if Path(f"/proc/{pid}/comm").read_text().strip() == "tachbpf-pages")
+
+    def read_bytes():
+        return int(Path(f"/proc/{worker}/io").read_text().split()[1])
+    before, end = read_bytes(), time.monotonic() + TIMEOUT
+    while read_bytes() < before + 10000 * 8:    # an entry of a page is 8 bytes
+        assert time.monotonic() < end, "nothing is asked"
+        time.sleep(0.01)
+
+
+def test_pages_that_the_kernel_moves(python, scratch, out):
+    """Compaction gives part of the memory other frames: nothing of it is given back."""
+    compact = Path("/proc/sys/vm/compact_memory")
+    if not compact.exists():
+        pytest.skip("this kernel has no compaction")
+    with Trap(python, scratch, "mappings") as trap, \
+            Recording(["-m", "mem", "-p", trap.pid, "--every", PAGE, "-o", out / "m", "--json"]) as recording:
+        recording.wait_recording()
+        trap.go()
+        pages = int(trap.done()[0])
+        wait_asked(recording)
+        compact.write_text("1")
+        wait_asked(recording)
+        succeeded(recording.stop())
+    assert Rows(out / "m").total("held") >= 0.99 * pages * PAGE
+
+
 def test_equal_pages_that_become_one(python, scratch, out):
     """KSM: the page is another's, or still there; never more than was touched."""
     if not KSM.exists():
@@ -239,11 +269,11 @@ def last_pid(number):
     Path("/proc/sys/kernel/ns_last_pid").write_text(str(number))
 
 
-def wait_known(directory, pid, function):
-    """Until the recording of a process that goes on has a function's name."""
+def wait_known(directory, pid, function, before):
+    """Until the recording of a process that goes on has a function's name, in a file that was not there before."""
     end = time.monotonic() + TIMEOUT
     while True:
-        for names in directory.glob(f"{pid}-*.names"):
+        for names in set(directory.glob(f"{pid}-*.names")) - before:
             with contextlib.suppress(FileNotFoundError):
                 if function.encode() in names.read_bytes():
                     return
@@ -259,10 +289,11 @@ def test_a_pid_that_is_used_again(python, scratch, out):
         while len(started) < 20 and len(started) == len(set(started)):
             if started:
                 last_pid(started[0] - 1)
+            before = set((out / "m").glob("*.names"))
             with Trap(python, scratch, "waits_to_be_known") as trap:
                 started.append(trap.pid)
                 trap.go()
-                wait_known(out / "m", trap.pid, "touches_a_page")
+                wait_known(out / "m", trap.pid, "touches_a_page", before)
                 trap.go()
                 trap.done()
         summary = succeeded(recording.stop()).summary

@@ -178,6 +178,44 @@ static void test_held_until_it_is_something_else(void **state)
 	expect(4, 4, 0);
 }
 
+/* Compaction: each gets another frame, and no event chose a fault of theirs. */
+static void test_the_kernel_moves_pages(void **state)
+{
+	unsigned int i;
+
+	for (i = 1; i <= 100; i++) {
+		touch(i * PAGE, 1);
+		answer(i * PAGE, PAGE_ANON, i);
+	}
+	for (i = 1; i <= 100; i++)
+		answer(i * PAGE, PAGE_ANON, 1000 + i);
+	expect(100, 15, 85 * WEIGHT);	/* 15 faults of 16 are not chosen, so they may be new */
+	for (i = 16; i <= 100; i++)
+		answer(i * PAGE, PAGE_ANON, 1000 + i);
+	expect(100, 15, 85 * WEIGHT);
+	touch(50 * PAGE, 2);		/* new, and so may be 30 others */
+	answer(50 * PAGE, PAGE_ANON, 3000);
+	for (i = 60; i <= 100; i++)
+		answer(i * PAGE, PAGE_ANON, 3000 + i);
+	expect(101, 46, 55 * WEIGHT);
+	for (i = 16; i <= 100; i++)
+		answer(i * PAGE, PAGE_GONE, 0);
+	expect(101, 101, 0);
+}
+
+static void test_each_fault_is_chosen_so_pages_are_moved(void **state)
+{
+	const struct page_touch t = { .addr = 0x10000, .weight = PAGE, .time_ns = now, .tid = 7 };
+
+	assert_int_equal(page_book_touch(book, &t), 0);
+	answer(0x10000, PAGE_ANON, 5);
+	answer(0x10000, PAGE_ANON, 6);
+	expect(1, 0, PAGE);
+	touch(0x10000, 2);
+	answer(0x10000, PAGE_ANON, 7);
+	expect(2, 1, WEIGHT);
+}
+
 static void test_without_frames_only_gone_counts(void **state)
 {
 	touch(0x10000, 1);
@@ -321,7 +359,7 @@ static void test_moved_pages_stay_who_they_were(void **state)
 	touch(0x105000, 3);
 	answer(0x100000, PAGE_ANON, 5);
 	answer(0x105000, PAGE_ANON, 6);
-	assert_int_equal(page_book_move(book, 0x100000, 0x2000, 0x900000), 0);
+	assert_int_equal(page_book_move(book, 0x100000, 0x2000, 0x900000, now += 1000), 0);
 	expect(2, 0, 2 * WEIGHT);
 	answer(0x900000, PAGE_ANON, 5);
 	answer(0x901000, PAGE_ANON, 7);
@@ -334,6 +372,30 @@ static void test_moved_pages_stay_who_they_were(void **state)
 	expect(4, 2, 2 * WEIGHT);
 }
 
+/* What was asked about before the move is what was there before. */
+static void test_an_answer_that_is_older_than_a_move(void **state)
+{
+	struct page_state s = { .addr = 0x900000, .kind = PAGE_GONE };
+	uint64_t asked;
+	unsigned int i;
+
+	touch(0x100000, 1);
+	answer(0x100000, PAGE_ANON, 5);
+	asked = now += 1000;
+	page_book_move(book, 0x100000, 0x1000, 0x900000, now += 1000);
+	assert_int_equal(page_book_take(book, &s, 1, asked), 0);
+	expect(1, 0, WEIGHT);
+	touch(0x200000, 1);
+	answer(0x200000, PAGE_ANON, 6);
+	asked = now += 1000;
+	for (i = 0; i < 40; i++)	/* more than are remembered: any answer may be too old */
+		page_book_move(book, 0x200000 + i * PAGE, PAGE, 0x201000 + i * PAGE, now += 1000);
+	assert_int_equal(page_book_take(book, &s, 1, asked), 0);
+	expect(2, 0, 2 * WEIGHT);
+	answer(0x900000, PAGE_GONE, 0);
+	expect(2, 1, WEIGHT);
+}
+
 static void test_a_move_to_where_something_was(void **state)
 {
 	uint64_t addrs[8], pos = 0;
@@ -342,7 +404,7 @@ static void test_a_move_to_where_something_was(void **state)
 	touch(0x200000, 2);
 	touch(0x201000, 3);
 	answer(0x200000, PAGE_ANON, 5);
-	page_book_move(book, 0x100000, 0x2000, 0x200000);
+	page_book_move(book, 0x100000, 0x2000, 0x200000, now += 1000);
 	expect(1, 1, 0);
 	assert_int_equal(page_book_pages(book), 2);	/* nothing was moved onto 0x201000 */
 	assert_int_equal(page_book_ask(book, false, &pos, addrs, 8), 2);
@@ -358,15 +420,15 @@ static void test_moves_of_terabytes(void **state)
 
 	for (i = 0; i < 1000; i++)
 		touch((i + 1ull) << 30, 1);
-	assert_int_equal(page_book_move(book, 0, 1ull << 46, 1ull << 46), 0);
+	assert_int_equal(page_book_move(book, 0, 1ull << 46, 1ull << 46, now += 1000), 0);
 	answer((1ull << 46) + (1ull << 30), PAGE_ANON, 5);
 	expect(1, 0, WEIGHT);
 	/* What makes no sense does nothing. */
-	assert_int_equal(page_book_move(book, PAGE, UINT64_MAX, 0), 0);
-	assert_int_equal(page_book_move(book, 0, PAGE, UINT64_MAX - 1), 0);
+	assert_int_equal(page_book_move(book, PAGE, UINT64_MAX, 0, now += 1000), 0);
+	assert_int_equal(page_book_move(book, 0, PAGE, UINT64_MAX - 1, now += 1000), 0);
 	/* So many that the next ones are not followed, until all pages are looked at. */
 	for (i = 0; i < 10000; i++)
-		page_book_move(book, 1ull << 46, 1ull << 45, 1ull << 46 | PAGE);
+		page_book_move(book, 1ull << 46, 1ull << 45, 1ull << 46 | PAGE, now += 1000);
 	assert_int_equal(page_book_pages(book), 1000);
 }
 
@@ -420,6 +482,21 @@ static void test_a_huge_page_counts_its_own_bytes(void **state)
 	expect(3, 2, HUGE);
 	answer(5 * HUGE, PAGE_GONE, 0);
 	expect(3, 3, 0);
+}
+
+static void test_the_kernel_moves_a_huge_page(void **state)
+{
+	const struct page_touch t = { .addr = 2 * HUGE, .weight = PAGE, .time_ns = now, .tid = 7 };
+
+	assert_int_equal(page_book_touch(book, &t), 0);
+	answer_huge(2 * HUGE, 512, 0, 0);
+	answer_huge(2 * HUGE, 1024, 0, 0);
+	expect(1, 0, HUGE);
+	touch(2 * HUGE + 5 * PAGE, 2);		/* given back and touched again */
+	answer_huge(2 * HUGE + 5 * PAGE, 2048 + 5, 0, 0);
+	expect(2, 1, HUGE);
+	answer_huge(2 * HUGE, 4096, 0, 0);
+	expect(2, 2, 0);
 }
 
 static void test_neighbours_belong_to_the_nearest(void **state)
@@ -604,7 +681,7 @@ static void machine_move(size_t from, size_t cnt, size_t to)
 	memcpy(moved, machine + from, cnt * sizeof(*moved));
 	memset(machine + from, 0, cnt * sizeof(*moved));
 	memcpy(machine + to, moved, cnt * sizeof(*moved));
-	page_book_move(book, (from + 1) * PAGE, cnt * PAGE, (to + 1) * PAGE);
+	page_book_move(book, (from + 1) * PAGE, cnt * PAGE, (to + 1) * PAGE, now += 1000);
 }
 
 /* What is sampled, there and answered is held, by its stack; nothing else is. */
@@ -667,6 +744,8 @@ int main(void)
 		TEST(test_a_page_counts_from_its_first_answer),
 		TEST(test_what_is_no_memory),
 		TEST(test_held_until_it_is_something_else),
+		TEST(test_the_kernel_moves_pages),
+		TEST(test_each_fault_is_chosen_so_pages_are_moved),
 		TEST(test_without_frames_only_gone_counts),
 		TEST(test_swapped_is_held),
 		TEST(test_another_fault_at_the_same_address),
@@ -676,10 +755,12 @@ int main(void)
 		TEST(test_all_pages_in_order),
 		TEST(test_nothing_to_ask),
 		TEST(test_moved_pages_stay_who_they_were),
+		TEST(test_an_answer_that_is_older_than_a_move),
 		TEST(test_a_move_to_where_something_was),
 		TEST(test_moves_of_terabytes),
 		TEST(test_where_nothing_is_mapped),
 		TEST(test_a_huge_page_counts_its_own_bytes),
+		TEST(test_the_kernel_moves_a_huge_page),
 		TEST(test_neighbours_belong_to_the_nearest),
 		TEST(test_neighbours_are_no_more_than_the_growth),
 		TEST(test_base_pages_become_a_huge_page),
