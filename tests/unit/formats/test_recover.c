@@ -36,12 +36,19 @@ static size_t write_cnt;
 static bool recording;
 static uint64_t flushed;
 
-/* Ours instead of the C library's: it takes notes. */
+static pthread_t writer;	/* whose writes succeed */
+static unsigned int fails;	/* which write of another thread does not; 0: none */
+
+/* Ours instead of the C library's: it takes notes, and may fail. */
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t off);
 ssize_t pwrite(int fd, const void *buf, size_t n, off_t off)
 {
 	struct written *w;
 
+	if (fails && !pthread_equal(pthread_self(), writer) && !--fails) {
+		errno = EIO;
+		return -1;
+	}
 	if (recording) {
 		writes = realloc(writes, (write_cnt + 1) * sizeof(*writes));
 		assert_non_null(writes);
@@ -426,6 +433,32 @@ static void test_joined_by_a_thread(void **state)
 	compressor_free(c);
 }
 
+/* Whichever write of the first join fails, all samples stay. */
+static void test_a_thread_that_cannot_write(void **state)
+{
+	struct compressor *c = compressor_new(3);
+	struct how how = { LAYOUT_RELEASE, c, true, NULL, STEPS_JOINED, 8000 };
+	unsigned int failing;
+	struct source s;
+	struct files f;
+	char why[256];
+
+	writer = pthread_self();
+	files_make(&f);
+	for (failing = 1; failing <= 3; failing++) {	/* behind the frames, journal, in place */
+		fails = failing;
+		how.joins = job_thread_new();
+		source_start(&s, 8);
+		record_as(&s, &f, &how);
+		job_thread_free(how.joins);
+		assert_int_equal(fails, 0);
+		assert_int_equal(recovered(&s, &f, why), s.all.cnt);
+		source_free(&s);
+	}
+	files_close(&f);
+	compressor_free(c);
+}
+
 /* In front of what a flush stores: the beginning of a zstd frame and of its block. */
 #define STORED_HEAD_BYTES 9
 
@@ -804,6 +837,7 @@ int main(void)
 		cmocka_unit_test(test_killed_while_joining),
 		cmocka_unit_test(test_joined),
 		cmocka_unit_test(test_joined_by_a_thread),
+		cmocka_unit_test(test_a_thread_that_cannot_write),
 		cmocka_unit_test(test_join_waits),
 		cmocka_unit_test(test_changed_meanwhile),
 		cmocka_unit_test(test_lost_writes),
