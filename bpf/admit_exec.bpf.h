@@ -20,11 +20,11 @@
  */
 static __noinline u64 key_of_executable(struct linux_binprm *bprm)
 {
-	const struct inode___any *inode = inode_of(BPF_CORE_READ(bprm, file));
+	const struct inode___any *inode = inode_of(READ_KERNEL(bprm, file));
 	u64 head[EXE_HEAD / 8];
 
 	bpf_probe_read_kernel(head, sizeof(head), bprm->buf);
-	return exe_key(BPF_CORE_READ(inode, i_ino), BPF_CORE_READ(inode, i_size), head);
+	return exe_key(READ_KERNEL(inode, i_ino), READ_KERNEL(inode, i_size), head);
 }
 
 /* Returns true if the file is known not to be Python. key: its exe_key(), checked first. */
@@ -58,7 +58,7 @@ static __always_inline void admit_exec(struct raw_exec *ev, struct task_struct *
 {
 	u64 key = ev->exe;	/* a copy: before 6.2 a map key cannot be in ring buffer memory */
 	const struct py_exe *exe = key ? bpf_map_lookup_elem(&known_exes, &key) : NULL;
-	u64 phdrs = exe ? address_of_phdrs(BPF_CORE_READ(task, mm)) : 0;
+	u64 phdrs = exe ? address_of_phdrs(READ_KERNEL(task, mm)) : 0;
 	u32 tgid = task->tgid;
 	struct py_proc *p;
 

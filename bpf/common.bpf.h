@@ -153,12 +153,13 @@ extern struct events_map events SEC(".maps");
 static __always_inline void exe_file_of(const struct file *file, struct exe_file *out)
 {
 	const struct inode___any *inode = inode_of(file);
-	u64 magic = BPF_CORE_READ(inode, i_sb, s_magic);
+	const struct super_block *sb = READ_KERNEL(inode, i_sb);
+	u64 magic = READ_KERNEL(sb, s_magic);
 
-	out->ino = BPF_CORE_READ(inode, i_ino);
-	out->size = BPF_CORE_READ(inode, i_size);
+	out->ino = READ_KERNEL(inode, i_ino);
+	out->size = READ_KERNEL(inode, i_size);
 	ctime_of(inode, &out->ctime_s, &out->ctime_ns);
-	out->dev = BPF_CORE_READ(inode, i_sb, s_dev);
+	out->dev = READ_KERNEL(sb, s_dev);
 	if (magic == EXE_FS_BTRFS || magic == EXE_FS_BCACHEFS)
 		out->dev = 0;
 }

@@ -35,7 +35,7 @@ static __always_inline void send_lifecycle(struct raw_lifecycle *ev, u64 wakeup)
 /* Read the arguments into ev. They are on the new stack, which the kernel has just written. */
 static __always_inline void read_command(struct raw_exec *ev, const struct mm_struct *mm)
 {
-	u64 start = BPF_CORE_READ(mm, arg_start), len = BPF_CORE_READ(mm, arg_end) - start;
+	u64 start = READ_KERNEL(mm, arg_start), len = READ_KERNEL(mm, arg_end) - start;
 
 	ev->command_len = len > 0xffffffff ? 0xffffffff : len;
 	if (len > RAW_COMMAND)
@@ -88,7 +88,8 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 				      u8 unselected)
 {
 	struct raw_exec *ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
-	u64 start_ns = task_start_ns(p);
+	const struct mm_struct *mm = READ_KERNEL(p, mm);
+	u64 start_ns = start_ns_of(p);
 
 	if (!ev) {
 		count_loss(CNT_LIFECYCLE_LOST, p->tgid, 0, start_ns);
@@ -102,8 +103,8 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 	ev->unselected = unselected;
 	ev->file = *file;
 	bpf_probe_read_kernel(ev->comm, sizeof(ev->comm), p->comm);
-	read_command(ev, BPF_CORE_READ(p, mm));
-	ev->program = BPF_CORE_READ(p, mm, start_stack);
+	read_command(ev, mm);
+	ev->program = READ_KERNEL(mm, start_stack);
 	fill_origin(&ev->origin, p);
 	ev->exe = key;
 	if (!(unselected & UNSELECTED_FOR_SURE))
@@ -115,7 +116,7 @@ static __always_inline void send_exec(struct task_struct *p, u64 key, const stru
 static __always_inline void send_exec_other(struct task_struct *p)
 {
 	struct raw_lifecycle *ev = bpf_ringbuf_reserve(&events, sizeof(*ev), 0);
-	u64 start_ns = task_start_ns(p);
+	u64 start_ns = start_ns_of(p);
 
 	if (!ev) {
 		count_loss(CNT_LIFECYCLE_LOST, p->tgid, 0, start_ns);
@@ -126,7 +127,7 @@ static __always_inline void send_exec_other(struct task_struct *p)
 	ev->h.tgid = p->tgid;
 	ev->h.time_ns = bpf_ktime_get_ns();
 	ev->h.start_ns = start_ns;
-	ev->ident = BPF_CORE_READ(p, mm, start_stack);
+	ev->ident = FIELD_BEHIND(p, mm, struct mm_struct, start_stack);
 	bpf_ringbuf_submit(ev, wakeup_if(false));
 }
 
@@ -150,7 +151,7 @@ static __always_inline void forget_last_tick(void)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
-	u64 start_ns = task_start_ns(p);
+	u64 start_ns = start_ns_of(p);
 	u32 tgid = p->tgid;
 	struct py_proc *known = bpf_map_lookup_elem(&py_procs, &tgid);
 	u32 is_tracked = known && known->state != PY_PROC_UNSEEN;
@@ -177,7 +178,7 @@ int BPF_PROG(on_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	}
 	is_tracked |= opaque_zero(start_ns);	/* so what follows is one state for the verifier */
 	key = key_of_executable(bprm);
-	exe_file_of(BPF_CORE_READ(bprm, file), &file);
+	exe_file_of(READ_KERNEL(bprm, file), &file);
 	if (unselected & UNSELECTED_FOR_SURE || !is_other_exe(key, &file))
 		send_exec(p, key, &file, unselected);
 	else if (is_tracked)
@@ -326,8 +327,10 @@ int BPF_PROG(on_exit, struct task_struct *p)
 		note_end(tgid, start_ns_of(p), known);
 		bpf_map_delete_elem(&py_procs, &tgid);
 	}
-	if (!bpf_map_delete_elem(&watched, &tgid))
+	if (bpf_map_lookup_elem(&watched, &tgid)) {	/* takes no lock */
+		bpf_map_delete_elem(&watched, &tgid);
 		is_tracked = true;
+	}
 	if (!is_tracked)
 		return 0;
 	ev.h.start_ns = start_ns_of(p);

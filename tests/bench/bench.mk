@@ -50,7 +50,7 @@ soak: $(O)/tachbpf interpreters ## ten minutes of everything at 10 kHz under str
 	$(BENCH)/soak.py $(BENCHFLAGS)
 
 .PHONY: bench-exec
-bench-exec: $(O)/tachbpf interpreters ## what an exec costs with -a (root; BENCHFLAGS=ANOTHER-TACHBPF)
+bench-exec: $(O)/tachbpf interpreters ## what an exec costs with -a (root; BENCHFLAGS="--beside OTHER-TACHBPF")
 	$(BENCH)/bench_exec.py $(BENCHFLAGS)
 
 .PHONY: bench-events

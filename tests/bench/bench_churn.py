@@ -6,10 +6,12 @@ Presence is samples in a known function against the CPU time its processes spent
 latency is from just before posix_spawn() to the first sample with a stack, most of which is
 the interpreter's own start; a first-seen code object costs what samples of ever new functions
 cost more than samples of one.
+
+--beside OTHER-TACHBPF: in the storm, both record the same children. One after the other they cannot be compared: the
+machine's other processes, which -a records, too, differ by more than the builds do.
 """
 import argparse
 import collections
-import json
 import os
 import shutil
 import statistics
@@ -21,19 +23,22 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 
+import beside  # noqa: E402
 import interpreters  # noqa: E402
 from bench import perf_programs, pyspy  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
-from paths import TARGETS, binary  # noqa: E402
-from processes import cpu_s, family, kill, online_cpus  # noqa: E402
+from paths import TARGETS  # noqa: E402
+from processes import cpu_s, kill, online_cpus  # noqa: E402
 from profiles import Oracle  # noqa: E402
 from recording import Recording, succeeded, tachbpf  # noqa: E402
 from summary import owners  # noqa: E402
 
 RATE, FINE_RATE = 999, 9999
 COUNT, PARALLEL = 200, 8
+# What a build takes in a storm; us, but for the rate and the percentages
+Storm = collections.namedtuple("Storm", "rate present nameless user on_fork on_exit in_bpf lost")
 SPAWN = """
 import os, sys, time
 program = "import time\\nend = time.process_time() + .02\\nwhile time.process_time() < end: pass\\n"
@@ -157,51 +162,72 @@ def bench_latency(by_name, scratch, oracle, count=100):
               flush=True)
 
 
-def programs_ns(known):
-    """ns that all programs have run, but for those that were there before."""
-    shown = subprocess.run(["bpftool", "prog", "show", "-j"], capture_output=True, text=True, timeout=60,
-                           check=True).stdout
-    return sum(p.get("run_time_ns", 0) for p in json.loads(shown) if p["id"] not in known)
+def ns_of(programs, *named):
+    """(runs, ns) of programs by these names; without names, of all."""
+    chosen = [(runs, ns) for name, runs, ns in programs.values() if not named or name in named]
+    return [sum(column) for column in zip(*chosen)]
 
 
-def storm(interpreter, scratch, oracle, tool, seconds):
-    """1,000 children a second that live for 20 ms, with -a."""
-    directory = Path(tempfile.mkdtemp(dir=scratch))
-    argv = interpreter.command("-S", "-E", scratch / "forking.py", directory / "truth", 1000, seconds, 20, 300)
-    known = {p["id"] for p in json.loads(subprocess.run(["bpftool", "prog", "show", "-j"], timeout=60,
-                                                        capture_output=True, check=True).stdout)}
-    os.environ["TACHBPF"] = str(tool)
-    with bpf_stats(), Recording(["-a", "-r", RATE, "-o", directory / "p", "--json"]) as recording:
-        recording.wait_recording()
-        time.sleep(0.5)
-        pid = recording.process.pid
-        user, in_kernel = sum(map(cpu_s, family(pid))), programs_ns(known)
-        said = subprocess.run(["nice", "-n", "-15", *argv], check=True, timeout=600, capture_output=True,
-                              text=True).stdout
-        user, in_kernel = sum(map(cpu_s, family(pid))) - user, programs_ns(known) - in_kernel
-        summary = succeeded(recording.stop()).summary
-    started, took = int(said.split()[0]), float(said.split()[1])
-    burnt = truth(directory / "truth")
+def presence(summary, oracle, burnt):
+    """% of the samples that the children's CPU time owes, and % of the frames that have no name."""
     owed, present, frames, nameless = sum(burnt.values()) / 1e9 * RATE, 0, 0, 0
     for owner, sample in owners(summary, oracle):
         if owner in burnt:
             frames += len(sample.frames)
             nameless += sum(f.func.startswith("<un") for f in sample.frames)
             present += any(f.func == "burn_known" for f in sample.frames)
-    return (started / took, 100 * present / owed, 100 * nameless / max(1, frames), 100 * user / took,
-            1e6 * user / started, 100 * in_kernel / 1e9 / took, summary["lost"]["lifecycle_events"])
+    return 100 * present / owed, 100 * nameless / max(1, frames)
 
 
-def bench_storm(by_name, scratch, oracle, seconds, before):
-    print("\na storm: 1,000 children a second by fork, each lives for 20 ms, -a at "
-          f"{RATE} Hz, {seconds:.0f} s (aims: 99 % of the samples, 25 % of a CPU)")
-    print(f"  {'':24}{'a second':>9}{'present':>10}{'nameless':>10}{'user':>9}{'a child':>11}{'in BPF':>9}")
+def storm(interpreter, scratch, oracle, tools, turn, children):
+    """name -> Storm of each tool, which all record the same children: so many, 1,000 a second, which live for 20 ms."""
+    directory = Path(tempfile.mkdtemp(dir=scratch))
+    argv = interpreter.command("-S", "-E", scratch / "forking.py", directory / "truth", children, 1000, 20, 300)
+    with bpf_stats(), beside.recorded(tools, turn, ["-a", "-r", RATE], directory) as recordings:
+        time.sleep(0.5)
+        pids = {name: r.process.pid for name, r in recordings.items()}
+        before = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
+        said = subprocess.run(["nice", "-n", "-15", *argv], check=True, timeout=600, capture_output=True,
+                              text=True).stdout
+        time.sleep(0.2)                 # a record waits for 100 ms at most
+        after = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
+        summaries = {name: succeeded(r.stop()).summary for name, r in recordings.items()}
+    burnt = truth(directory / "truth")
+    return {name: Storm(children / float(said.split()[1]), *presence(summaries[name], oracle, burnt),
+                        1e6 * (after[name][1] - before[name][1]) / children,
+                        *(grown(after[name][0], before[name][0], program) for program in ("on_fork", "on_exit")),
+                        (ns_of(after[name][0])[1] - ns_of(before[name][0])[1]) / children / 1e3,
+                        summaries[name]["lost"]["lifecycle_events"]) for name in tools}
+
+
+def grown(after, before, name):
+    """us a run of that program, between two looks."""
+    runs, ns = (now - then for now, then in zip(ns_of(after, name), ns_of(before, name)))
+    return ns / max(1, runs) / 1e3
+
+
+def say_storm(name, rounds, other):
+    """rounds: a Storm each; other: those of the build that they are compared with, or None."""
+    middle = [statistics.median(column) for column in zip(*rounds)]
+    print("  %-24s%9.0f%8.1f %%%8.2f %%%9.1f%9.2f%9.2f%9.2f   %d lifecycle records lost" % (name, *middle))
+    if other:
+        ratios = [beside.ratio(*(list(column) for column in pair)) for pair in zip(zip(*rounds), zip(*other))]
+        print("".join(f"    {field}: {ratios[Storm._fields.index(field)]}" for field in Storm._fields[3:7]), flush=True)
+
+
+def bench_storm(by_name, scratch, oracle, args):
+    tools, children = beside.names(args), int(5000 * args.seconds)
+    print(f"\na storm: {children} children by fork, 1,000 a second, each lives for 20 ms, -a at {RATE} Hz, "
+          f"{args.rounds} rounds (aims: 99 % of the samples, 250 us a child); us a child in user space, a run of "
+          "on_fork, of on_exit, and of all programs a child: medians")
+    print(f"  {'':24}{'a second':>9}{'present':>10}{'nameless':>10}"
+          + "".join(f"{title:>9}" for title in ("user", "on_fork", "on_exit", "in BPF")))
     for name in ("system-3.11", "pyenv-3.12.1", "sid-3.15"):
-        for which, tool in (("before", before), ("after", binary())):
-            if tool and name in by_name:
-                row = storm(by_name[name], scratch, oracle, tool, seconds)
-                print("  %-24s%9.0f%8.1f %%%8.2f %%%7.1f %%%8.0f us%7.1f %%   %d lifecycle records lost"
-                      % (f"{name} {which}", *row), flush=True)
+        if name in by_name:
+            rounds = [storm(by_name[name], scratch, oracle, tools, turn, children) for turn in range(args.rounds)]
+            for which in tools:
+                say_storm(f"{name} {which}", [r[which] for r in rounds],
+                          [r["beside"] for r in rounds] if args.beside and which == "now" else None)
 
 
 def code_cost(interpreter, scratch, kind, seconds):
@@ -246,7 +272,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=2.0, help="per figure of code objects")
     parser.add_argument("--only", choices=("presence", "latency", "code", "storm"))
-    parser.add_argument("--before", type=Path, help="another tachbpf, for the storm")
+    parser.add_argument("--rounds", type=int, default=2, help="of the storm")
+    beside.add_option(parser)           # for the storm
     args = parser.parse_args()
     if os.geteuid() != 0:
         raise SystemExit("bench: needs root: sudo make bench")
@@ -267,7 +294,7 @@ def main():
         if args.only in (None, "latency"):
             bench_latency(by_name, scratch, oracle)
         if args.only in (None, "storm"):
-            bench_storm(by_name, scratch, oracle, 5 * args.seconds, args.before)
+            bench_storm(by_name, scratch, oracle, args)
         if args.only in (None, "code"):
             bench_code(by_name, scratch, args.seconds)
     finally:

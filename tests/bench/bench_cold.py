@@ -20,6 +20,7 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 
+import beside  # noqa: E402
 import cold_cost  # noqa: E402
 import cold_docs  # noqa: E402
 import cold_tools  # noqa: E402
@@ -27,7 +28,6 @@ import interpreters  # noqa: E402
 import sample_cost  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
 from machine import description  # noqa: E402
-from paths import binary  # noqa: E402
 from processes import online_cpus  # noqa: E402
 
 RATES, DEPTHS, MIBS = (19, 99, 999, 10000), (20, 40, 80), (cold_cost.WALKED_MIB, 0)
@@ -111,7 +111,7 @@ def bench_tools(scratch, args):
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--beside", type=Path, metavar="OTHER-TACHBPF")
+    beside.add_option(parser)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--rate", type=int, nargs="+", default=list(RATES))
@@ -135,7 +135,7 @@ def main():
     args = options()
     if os.geteuid() != 0:
         raise SystemExit("bench-cold: needs root: sudo make bench-cold")
-    programs = [p.resolve() for p in (binary(), args.beside) if p]
+    programs = beside.programs(args)
     said = {"date": time.strftime("%Y-%m-%d", time.gmtime()), "machine": description(),
             "programs": [str(p) for p in programs]}
     scratch = Path(tempfile.mkdtemp(prefix="tachbpf-bench-", dir="/tmp"))

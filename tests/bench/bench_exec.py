@@ -6,11 +6,11 @@ ns of the programs that follow execs, forks, exits and new names, by the kernel'
 us of CPU of tachbpf and its workers, all for each exec. A storm is started by a shell, which is no Python, or
 by a Python, whose forks are recorded until they execute something. And on_fork() and on_exit() cold: a Python
 reads 64 MiB and forks, after a pause of 50 ms, or of 1.5 s, when on a quiet machine user space has begun to look
-less often. BEFORE: another tachbpf, measured in turn.
+less often. --beside OTHER-TACHBPF: both record the same storms, and the cold forks alternately. What runs first at an
+exec finds less in the caches, so the other one begins to record first in every second round.
 """
 import argparse
 import contextlib
-import json
 import os
 import re
 import statistics
@@ -22,15 +22,17 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
+sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 
+import beside  # noqa: E402
 import interpreters  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
-from paths import binary  # noqa: E402
-from processes import cpu_s, family, online_cpus  # noqa: E402
-from recording import Recording, succeeded  # noqa: E402
+from processes import online_cpus  # noqa: E402
+from recording import succeeded  # noqa: E402
 
 PROGRAMS = ("on_exec", "on_fork", "on_exit", "on_rename")
+SPAWNERS = ("shell", "python")
+EVERYTHING = ("-a", "-r", 99)
 AIMS_US = {"true": 5, "python": 10}
 FROM_SHELL = 'i=0; while [ $i -lt $0 ]; do i=$((i + 1)); "$@"; done'
 FROM_PYTHON = """
@@ -59,27 +61,6 @@ for line in sys.stdin:
 """
 
 
-def programs_of(pid):
-    """id -> (name, runs, ns) of the programs that this process has loaded."""
-    ids = set()
-    for info in Path(f"/proc/{pid}/fdinfo").iterdir():
-        with contextlib.suppress(OSError):
-            ids |= {int(i) for i in re.findall(r"^prog_id:\s*(\d+)$", info.read_text(), re.M)}
-    shown = subprocess.run(["bpftool", "-j", "prog", "show"], capture_output=True, text=True, timeout=60,
-                           check=True).stdout
-    return {p["id"]: (p["name"], p.get("run_cnt", 0), p.get("run_time_ns", 0))
-            for p in json.loads(shown) if p["id"] in ids and p.get("name") in PROGRAMS}
-
-
-def cpu_of(pid):
-    """CPU seconds of the tool and its workers."""
-    total = 0
-    for process in family(pid):
-        with contextlib.suppress(OSError):
-            total += cpu_s(process)
-    return total
-
-
 def storm(spawner, program, count):
     if spawner == "shell":
         argv = ["/bin/sh", "-c", FROM_SHELL, str(count), *program]
@@ -88,52 +69,55 @@ def storm(spawner, program, count):
     subprocess.run(argv, check=True, timeout=600, env={})
 
 
-def measure(tool, spawner, program, count, scratch):
-    """({program: ns a run}, user us an exec)."""
-    os.environ["TACHBPF"] = str(tool)
-    with bpf_stats(), Recording(["-a", "-r", 99, "-o", scratch / "p", "--force", "--json"],
-                                prefix=["nice", "-n", "-15"]) as recording:
-        recording.wait_recording()
+def measure(tools, turn, spawner, program, count, scratch):
+    """name -> ({program: us a run}, user us an exec, ticks in processes that were gone too early) of each tool."""
+    with bpf_stats(), beside.recorded(tools, turn, EVERYTHING, scratch) as recordings:
         storm(spawner, program, 5)      # now the executables are known
         time.sleep(0.5)
-        pid = recording.process.pid
-        before, user = programs_of(pid), cpu_of(pid)
+        pids = {name: r.process.pid for name, r in recordings.items()}
+        before = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
         storm(spawner, program, count)
         time.sleep(0.2)                 # a record waits for 100 ms at most
-        after, user = programs_of(pid), cpu_of(pid) - user
-        summary = succeeded(recording.stop()).summary
-    ns = {name: (after[i][2] - before[i][2]) / max(1, runs - before[i][1])
-          for i, (name, runs, _) in after.items()}
-    return ns, 1e6 * user / count, summary["unidentified"]
+        after = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
+        gone = {name: succeeded(r.stop()).summary["unidentified"] for name, r in recordings.items()}
+    return {name: (us_a_run(before[name][0], after[name][0]), 1e6 * (after[name][1] - before[name][1]) / count,
+                   gone[name]) for name in tools}
 
 
-def say(name, rows):
+def us_a_run(before, after):
+    return {name: (ns - before[i][2]) / max(1, runs - before[i][1]) / 1e3
+            for i, (name, runs, ns) in after.items() if name in PROGRAMS}
+
+
+def say(name, costs, other):
+    print(f"  {name:34}{min(costs):9.2f}{statistics.median(costs):9.2f}"
+          f"{'' if other is None else f'   {beside.ratio(costs, other)}'}", flush=True)
+
+
+def say_storms(rows, name, other):
+    """rows: those of each round. other: the rows that they are compared with, or None."""
     for part in PROGRAMS:
-        costs = [ns[part] / 1e3 for ns, _, _ in rows]
-        print(f"  {name + ' ' + part:34}{min(costs):9.2f}{statistics.median(costs):9.2f}")
-    user = [us for _, us, _ in rows]
-    print(f"  {name + ' user space':34}{min(user):9.2f}{statistics.median(user):9.2f}   "
-          f"{statistics.median(gone for _, _, gone in rows):.0f} ticks in processes that were gone too early",
-          flush=True)
+        say(f"{name} {part}", *([us[part] for us, _, _ in r] if r else None for r in (rows, other)))
+    say(f"{name} user space", *([user for _, user, _ in r] if r else None for r in (rows, other)))
+    print(f"  {name}: {statistics.median(gone for _, _, gone in rows):.0f} ticks in processes that were gone too early")
 
 
 def bench_storms(programs, tools, args, scratch):
     for program, argv in programs.items():
-        for spawner in ("shell", "python"):
+        for spawner in args.spawners:
             count = args.count if program == "true" else args.count // 5
-            rows = {name: [] for name in tools}
-            for _ in range(args.rounds):
-                for name, tool in tools.items():
-                    rows[name].append(measure(tool, spawner, list(map(str, argv)), count, scratch))
+            rounds = [measure(tools, turn, spawner, list(map(str, argv)), count, scratch)
+                      for turn in range(args.rounds)]
             print(f"\n{program}, started by a {spawner}: {count} execs a round "
                   f"(aim: on_exec <= {AIMS_US[program]} us)")
             for name in tools:
-                say(name, rows[name])
+                say_storms([r[name] for r in rounds], name,
+                           [r["beside"] for r in rounds] if args.beside and name == "now" else None)
 
 
 def counters_of(pid):
     """name of a program -> its file in fdinfo, which is quicker than bpftool."""
-    names = {i: name for i, (name, _, _) in programs_of(pid).items() if name in COLD}
+    names = {i: name for i, (name, _, _) in beside.programs_of(pid).items() if name in COLD}
     found = {}
     for info in Path(f"/proc/{pid}/fdinfo").iterdir():
         with contextlib.suppress(OSError):
@@ -173,20 +157,17 @@ def cold_runs(target, counters, pause_s, count):
 
 def measure_cold(tool, scratch):
     """(pause, name) -> us of each run."""
-    os.environ["TACHBPF"] = str(tool)
     found = {}
     with subprocess.Popen(["/usr/bin/python3", "-S", "-E", "-c", COLD_PYTHON], stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as target:
         assert target.stdout.readline() == "ready\n"
-        with bpf_stats(), Recording(["-a", "-r", 99, "-o", scratch / "p", "--force", "--json"],
-                                    prefix=["nice", "-n", "-15"]) as recording:
-            recording.wait_recording()
+        with bpf_stats(), beside.recorded({"cold": tool}, 0, EVERYTHING, scratch) as recordings:
             time.sleep(1.5)             # the first names have been read
-            counters = counters_of(recording.process.pid)
+            counters = counters_of(recordings["cold"].process.pid)
             for pause_s, count in COLD_PAUSES.items():
                 for name, us in cold_runs(target, counters, pause_s, count).items():
                     found[pause_s, name] = us
-            succeeded(recording.stop())
+            succeeded(recordings["cold"].stop())
         target.stdin.close()
     return found
 
@@ -195,10 +176,10 @@ def bench_cold(tools, rounds, scratch):
     print(f"\ncold: a Python reads 64 MiB and forks, us a run (aim: on_fork <= {COLD_AIM_US} us)\n"
           f"  {'':34}{'least':>9}{'median':>9}{'mean':>9}")
     found = {name: [] for name in tools}
-    for _ in range(rounds):
-        for name, tool in tools.items():
-            found[name].append(measure_cold(tool, scratch))
-    for pause_s, part in sorted(found["after"][0]):
+    for turn in range(rounds):
+        for name in beside.order(tools, turn):
+            found[name].append(measure_cold(tools[name], scratch))
+    for pause_s, part in sorted(found["now"][0]):
         for name in tools:
             us = [one for row in found[name] for one in row[pause_s, part]]
             if us:
@@ -208,10 +189,13 @@ def bench_cold(tools, rounds, scratch):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("before", nargs="?", type=Path, help="another tachbpf")
+    beside.add_option(parser)
     parser.add_argument("--count", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", choices=("storms", "cold"))
+    parser.add_argument("--program", choices=tuple(AIMS_US), help="of the storms")
+    parser.add_argument("--from", dest="spawners", choices=SPAWNERS, nargs="+", default=SPAWNERS,
+                        help="who starts the storms")
     args = parser.parse_args()
     if os.geteuid() != 0:
         raise SystemExit("bench: needs root: sudo make bench-exec")
@@ -219,9 +203,10 @@ def main():
     programs = {"true": ["/bin/true"]}
     if "system-3.11" in by_name:
         programs["python"] = by_name["system-3.11"].command("-S", "-E", "-c", "pass")
-    tools = {"after": binary(), **({"before": args.before.resolve()} if args.before else {})}
+    programs = {name: argv for name, argv in programs.items() if args.program in (None, name)}
+    tools = beside.names(args)
     print(f"tachbpf bench of execs on {online_cpus()} CPUs, kernel {os.uname().release}: us an exec with -a, "
-          "least and median of rounds")
+          "least and median of rounds, and the ratio to the other build")
     with tempfile.TemporaryDirectory(prefix="tachbpf-bench-", dir="/tmp") as scratch:
         if args.only != "storms":
             bench_cold(tools, args.rounds, Path(scratch))

@@ -4,7 +4,7 @@
 
 Both are emulated (qemu), and have two CPUs online; the others could be plugged in. "kernel" is what the kernel's
 memory for each CPU (Percpu in /proc/meminfo) has grown by, where the maps are; "PSS" is of all processes of
-tachbpf, which have the ring buffer, twice in what they map and once in PSS.
+tachbpf, which have the ring buffer, twice in what they map and once in PSS. --beside: the same of another build.
 """
 import argparse
 import json
@@ -15,30 +15,30 @@ sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 KERNELS = HERE.parent / "kernels"
 LIB = HERE.parent / "e2e" / "lib"
-sys.path[:0] = [str(KERNELS), str(LIB)]
+sys.path[:0] = [str(HERE), str(KERNELS), str(LIB)]
 
+import beside  # noqa: E402
 import guest  # noqa: E402
 import prepare  # noqa: E402
 import table  # noqa: E402
-from paths import binary  # noqa: E402
 
 AIM_KIB = 256
 SHARED = ("notes.py", "paths.py", "processes.py", "recording.py")    # what the job imports
 START = "cd /tmp/job && TACHBPF=/tmp/job/tachbpf exec {0} -B possible_job.py /dev/vdb\n"
 
 
-def job(python):
-    return {"tachbpf": (binary().read_bytes(), 0o755),
-            "tachbpf-elf": (binary().with_name("tachbpf-elf").read_bytes(), 0o755),
+def job(python, program):
+    return {"tachbpf": (program.read_bytes(), 0o755),
+            "tachbpf-elf": (program.with_name("tachbpf-elf").read_bytes(), 0o755),
             "start": (START.format(python).encode(), 0o755),
             "possible_job.py": ((KERNELS / "possible_job.py").read_bytes(), 0o644),
             **{name: ((LIB / name).read_bytes(), 0o644) for name in SHARED}}
 
 
-def measured(arch, kernel, possible):
+def measured(arch, kernel, program, possible):
     row = table.ROOTS[kernel.root]
-    done = guest.run(arch, kernel, prepare.kernel(arch, kernel), prepare.root(arch, row), job(row.pythons[0]),
-                     cpus=f"2,maxcpus={possible}")
+    done = guest.run(arch, kernel, prepare.kernel(arch, kernel), prepare.root(arch, row),
+                     job(row.pythons[0], program), cpus=f"2,maxcpus={possible}")
     if "result.json" not in done.files:
         raise SystemExit(f"bench-possible: the guest left no result:\n{done.last_words()}")
     return json.loads(done.files["result.json"])
@@ -48,9 +48,9 @@ def grown(machine, name):
     return machine["modes"][name]["during"] - machine["before"]
 
 
-def show(few, many):
+def show(program, few, many):
     more = many["possible"] - few["possible"]
-    print(f"Linux {few['release']}, possible CPUs: {few['possible']} and {many['possible']}")
+    print(f"{program}: Linux {few['release']}, possible CPUs: {few['possible']} and {many['possible']}")
     print(f"{'':16}{'kernel, KiB':>20}{'PSS, KiB':>20}{'KiB for a CPU':>16}")
     for name, small in few["modes"].items():
         large = many["modes"][name]
@@ -67,10 +67,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", default="6.1", choices=[k.name for k in table.KERNELS])
     parser.add_argument("--possible", type=int, default=128)
+    beside.add_option(parser)
     args = parser.parse_args()
     arch = table.ARCHES["x86"]
     kernel = next(k for k in table.KERNELS if k.name == args.kernel)
-    show(*(measured(arch, kernel, n) for n in (2, args.possible)))
+    for program in beside.programs(args):
+        show(program, *(measured(arch, kernel, program, n) for n in (2, args.possible)))
 
 
 main()

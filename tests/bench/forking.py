@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""forking.py OUT RATE SECONDS LIFE_MS CPU_US: so many children a second, by fork: each burns so much CPU in
+"""forking.py OUT COUNT RATE LIFE_MS CPU_US: so many children, so many a second, by fork: each burns so much CPU in
 burn_known() and lives so long. OUT gets a line for each child: pid and CPU ns burnt there. At the end it says how
 many children it had, and in how many seconds.
 
@@ -41,12 +41,12 @@ def pour(pipe, log):
 
 
 def main():
-    out, rate, seconds, life_ms, cpu_us = sys.argv[1], *map(float, sys.argv[2:])
+    out, count, rate, life_ms, cpu_us = sys.argv[1], *map(float, sys.argv[2:])
     inner, outer = os.pipe()
     os.set_blocking(inner, False)
     started, begin = 0, time.monotonic()
     with open(out, "wb") as log:
-        while time.monotonic() < begin + seconds:
+        while started < count:
             if not os.fork():
                 child(outer, life_ms / 1e3, int(cpu_us * 1000), time.monotonic())
             started += 1
