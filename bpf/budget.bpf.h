@@ -44,7 +44,7 @@
 #define BUDGET_MAX_NS 5000000
 /*
  * Half of a read of memory whose time is not known, because the clock was not read after it: what
- * it takes when no cache has what it reads. See count_half_reads().
+ * it takes when no cache has what it reads. See note_reads().
  */
 #define HALF_READ_NS 300
 

@@ -95,7 +95,7 @@ static __always_inline int fetch_code(struct scratch *s, u64 code)
 
 	page = find_page_inline(s, code + base, CODE_BYTES);
 	if (likely(page)) {
-		count_direct_read(s);
+		note_direct_read(s);
 		at = page->at + (code + base) % PAGE_BYTES;
 #define LOADED(type, off) (*(const type *)kernel_words(at + (((off) - base) & FIELD_MASK)))
 		CODE_FIELDS(c, &s->l, LOADED);
@@ -103,7 +103,7 @@ static __always_inline int fetch_code(struct scratch *s, u64 code)
 		if (likely(is_still(page)))
 			return 0;
 	}
-	count_reads(s, 1);
+	note_reads(s, 1);
 	if (read_user(s->code, CODE_BYTES, code + base)) {
 		count_reads(s, FAULT_READS);
 		return -1;

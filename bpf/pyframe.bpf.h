@@ -77,7 +77,7 @@ static __always_inline s32 fetch_frame(struct scratch *s, struct walk *w)
 
 	if (w->win_last && off <= w->win_last)
 		return off;
-	count_reads(s, 1);
+	note_reads(s, 1);
 	if (!s->direct.table && s->l.ts_datastack != ABI_NO_OFF && w->low - w->fr < NEAR_BYTES) {
 		u64 win = window_start(w, w->fr + bytes - WINDOW_BYTES);
 		u64 len = w->fr + bytes - win;
@@ -185,7 +185,7 @@ static __always_inline int fetch_fields(struct scratch *s, struct walk *w, struc
 	u32 pos;
 
 	if (likely(load_frame(s, w->fr, f))) {
-		count_direct_read(s);
+		note_direct_read(s);
 		return 0;
 	}
 	at = fetch_frame(s, w);

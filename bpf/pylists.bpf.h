@@ -5,12 +5,7 @@
 #ifndef TACHBPF_PYLISTS_H
 #define TACHBPF_PYLISTS_H
 
-#include "pyread.bpf.h"
-
-/* A search for a thread's state returns the address of a PyThreadState, or one of these values. */
-#define TSTATE_NONE 0		/* the thread has no PyThreadState */
-#define TSTATE_UNREADABLE 1
-#define TSTATE_UNCERTAIN 2	/* the thread may run one of several */
+#include "pystate.bpf.h"
 
 /*
  * Returns true if the thread with this state runs Python, and the state is the current thread's, by

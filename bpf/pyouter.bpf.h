@@ -24,7 +24,7 @@ static __always_inline int enter_outer(struct scratch *s, struct walk *w, u64 ep
 	is = ts_u64(s, s->l.ts_interp);
 	if (s->l.interp_epoch != ABI_NO_OFF32)
 		epoch = is + s->l.interp_epoch;
-	if (epoch && !read_u64(s, &e, epoch) && (u32)e)
+	if (epoch && !read_ahead(s, &e, epoch) && (u32)e)
 		set_certain(w, s->ident, is, e);
 	else
 		set_fresh(s, w, s->ident);

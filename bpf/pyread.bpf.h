@@ -140,11 +140,9 @@ find_page_inline(struct scratch *s, u64 addr, u32 size)
 	if (page->key == page_key(s, addr))
 		return page;
 	page->key = page_key(s, addr);
-	if (likely(follow_tables(&direct_map, s->direct.table, addr & ~(u64)(PAGE_BYTES - 1),
-				 page)))
+	if (likely(follow_to_small(&direct_map, s->direct.table, addr, page)))
 		return page;
-	page->key = 0;
-	return NULL;
+	return look_at_page(addr, place_of_page(addr)) ? NULL : page;
 }
 
 int read_words_at(u64 addr, u32 cnt, u32 place);
@@ -200,73 +198,6 @@ static __always_inline int read_u64(struct scratch *s, u64 *v, u64 addr)
 
 	*v = s->words[0];
 	return err;
-}
-
-/* A thread state, which is on one page or on two. */
-struct direct_state {
-	u64 at, behind;	/* where the direct map has it; the part on the second page */
-	u64 on_first;	/* bytes of it on the first page */
-};
-
-/* Copy the word at this offset of the state to s->ts. Returns false if it is on both pages. */
-static __always_inline bool copy_state_word(struct scratch *s, const struct direct_state *d,
-					    u32 off)
-{
-	u64 from = off + 8 <= d->on_first ? d->at : d->behind;
-
-	if (off >= ABI_TS_BYTES)	/* this CPython has no such field */
-		return true;
-	if (unlikely(off < d->on_first && off + 8 > d->on_first))
-		return false;
-	off &= 511;
-	barrier_var(off);
-	*(u64 *)(s->ts + off) = *kernel_words(from + off);
-	return true;
-}
-
-/* Read what is needed of the state at ts directly. Returns false if read_state() must read all. */
-static __always_inline bool read_state_directly(struct scratch *s, u64 ts)
-{
-	struct direct_state d = { .on_first = PAGE_BYTES - ts % PAGE_BYTES };
-	const struct direct_page *first = find_page(s, ts, 1), *second = first;
-	const struct py_layout *l = &s->l;
-	u32 i;
-
-	if (unlikely(first && d.on_first < l->ts_bytes))
-		second = find_page(s, ts + d.on_first, 1);
-	if (unlikely(!first || !second))
-		return false;
-	d.at = first->at + ts % PAGE_BYTES;
-	d.behind = second->at - d.on_first;
-#pragma clang loop unroll(disable)
-	for (i = 0; i < TS_WORDS; i++)
-		if (unlikely(!copy_state_word(s, &d, l->ts_words[i])))
-			return false;
-	return is_still(first) && is_still(second);
-}
-
-int read_state(u64 ts);
-/*
- * Read the fields of the state at ts that a walk needs into s->ts. The sizes are constants because
- * the verifiers of 5.10 and 6.1 forget the limits of a computed one. With external linkage, too.
- */
-__weak __noinline int read_state(u64 ts)
-{
-	struct scratch *s;
-	u32 zero = 0;
-
-	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
-		return -1;
-	if (read_state_directly(s, ts))
-		return 0;
-	if (s->l.ts_bytes <= 192)
-		return read_user(s->ts, 192, ts);
-	if (s->l.ts_bytes <= 288)
-		return read_user(s->ts, 288, ts);
-	if (s->l.ts_bytes <= 352)
-		return read_user(s->ts, 352, ts);
-	return read_user(s->ts, ABI_TS_BYTES, ts);
 }
 
 #endif

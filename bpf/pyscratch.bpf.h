@@ -37,7 +37,8 @@
 /*
  * A sample has a time limit (start_clock()): the target determines how far apart its objects are in
  * memory, and each read can miss every cache, or fault. The clock is read after this many reads of
- * memory by the helper; one that faults counts as several, a direct one as half of one.
+ * memory by the helper; one that faults counts as several, a direct one as half of one. A walk
+ * checks whether it is due before each STEPS_A_CALL steps, and after each fault.
  */
 #define READS_PER_CLOCK 16
 #define FAULT_READS 6
@@ -52,10 +53,10 @@
 #define NAMES_NS 5000
 /*
  * Steps of a walk (frames and shims) in one call of walk_steps(), and in total. The verifier takes
- * about 1,100 instructions for each step of a call, the kernel up to 11 ns for each call.
+ * about 1,400 instructions for each step of a call, the kernel up to 11 ns for each call.
  */
-#define STEPS_A_CALL 5
-#define MAX_STEPS (ABI_MAX_FRAMES + 32 * STEPS_A_CALL)
+#define STEPS_A_CALL 6
+#define MAX_STEPS (70 * STEPS_A_CALL)	/* ABI_MAX_FRAMES, and 164 shims */
 #define MAX_EXC_ITEMS 8
 /*
  * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS * LIST_ROUNDS. A
@@ -266,6 +267,7 @@ struct scratch {
 	struct direct direct;
 	struct code_fields fields;	/* of the code object in `code` */
 	u64 words[READ_WORDS];	/* what read_words() has read */
+	u64 ahead, ahead_at;	/* for read_ahead(): a word, and where it is; 0: none */
 	u64 seq;		/* samples on this CPU */
 	u64 began_ns;		/* when this sample began (CLOCK_MONOTONIC) */
 	u64 deadline;		/* end of its time limit */
@@ -404,42 +406,50 @@ static __always_inline bool is_out_of_time(struct scratch *s, u64 now, u64 spare
 	return now > s->deadline + spare_ns;
 }
 
+/* Check the time limit. */
+static __always_inline void read_clock(struct scratch *s)
+{
+	s->walk.half_reads = 0;
+	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
+		s->walk.out_of_time = 1;
+}
+
 int check_time(void);
-/* Check the time limit. With external linkage: what counts reads is in many places. Returns 0. */
+/* The same, with external linkage: what counts reads is in many places. Returns 0. */
 __weak __noinline int check_time(void)
 {
 	struct scratch *s;
 	u32 zero = 0;
 
 	s = bpf_map_lookup_elem(&scratches, &zero);
-	if (!s)
-		return 0;
-	s->walk.half_reads = 0;
-	if (is_out_of_time(s, bpf_ktime_get_ns(), 0))
-		s->walk.out_of_time = 1;
+	if (s)
+		read_clock(s);
 	return 0;
 }
 
-/* After READS_PER_CLOCK reads of memory, check the time limit. */
-static __always_inline void count_half_reads(struct scratch *s, u32 half_reads)
+/* Count reads of memory in a step of the walk: walk_steps() checks the time limit. */
+static __always_inline void note_reads(struct scratch *s, u32 reads)
 {
-	struct walk *w = &s->walk;
-
-	w->half_reads += half_reads;
-	if (unlikely(w->half_reads >= 2 * READS_PER_CLOCK))
-		check_time();
+	s->walk.half_reads += 2 * reads;
 }
 
-/* Count reads of memory. */
+/* The same for a direct read, which takes less than half of the time. */
+static __always_inline void note_direct_read(struct scratch *s)
+{
+	s->walk.half_reads++;
+}
+
+static __always_inline bool is_clock_due(const struct scratch *s)
+{
+	return s->walk.half_reads >= 2 * READS_PER_CLOCK;
+}
+
+/* Count reads of memory, and check the time limit after READS_PER_CLOCK of them. */
 static __always_inline void count_reads(struct scratch *s, u32 reads)
 {
-	count_half_reads(s, 2 * reads);
-}
-
-/* Count a direct read, which takes less than half of the time. */
-static __always_inline void count_direct_read(struct scratch *s)
-{
-	count_half_reads(s, 1);
+	note_reads(s, reads);
+	if (unlikely(is_clock_due(s)))
+		check_time();
 }
 
 /* Fields of the PyThreadState in s->ts. */

@@ -151,7 +151,7 @@ __weak __noinline int stamp_frames(void)
 	for (i = 0; i < STAMP_STEPS_A_CALL && fr; i++)
 		if (stamp_frame(s, &on, &fr, &hash))
 			return 0;
-	count_half_reads(s, STAMP_STEPS_A_CALL / 2);	/* half of a direct read each */
+	count_reads(s, STAMP_STEPS_A_CALL / 4);	/* half of a direct read each */
 	if (!is_page_still(&on) || s->walk.out_of_time)
 		return 0;
 	s->stamp.fr = fr;

@@ -14,7 +14,7 @@ static __always_inline int fetch_string(struct scratch *s, u64 str, u32 data)
 	u64 len;
 	u32 n;
 
-	count_reads(s, 1);
+	note_reads(s, 1);
 	if (!read_user(s->name, sizeof(s->name), str))
 		return 0;
 	count_reads(s, FAULT_READS);
@@ -92,7 +92,7 @@ static __always_inline u32 read_string_hash(struct scratch *s, u64 str)
 		return copy_and_hash(s, str, data);
 	page = find_page_inline(s, str, TEXT_MAX);
 	if (likely(page)) {
-		count_direct_read(s);
+		note_direct_read(s);
 		at = page->at + str % PAGE_BYTES;
 		length = *kernel_words(at);
 		/* What is behind the page is loaded, too: the text must not reach it. */

@@ -191,8 +191,6 @@ static __noinline u64 place_otherwise(struct scratch *s, struct py_proc *p, u64 
 	switch (p->tstate_how) {
 	case PY_TSTATE_TSS_MUSL:
 		return place_by_musl(s, p, self);
-	case PY_TSTATE_TLS_TP:
-		return tp + p->tls_off;
 	case PY_TSTATE_TLS_DTV:
 	case PY_TSTATE_TLS_DTV_MUSL:
 		return place_by_dtv(s, p, tp, p->tls_index);
@@ -203,22 +201,27 @@ static __noinline u64 place_otherwise(struct scratch *s, struct py_proc *p, u64 
 }
 
 /*
- * The current thread's state; up to 3.11 the first one that it ever had. tp: its thread pointer.
- * self: its pthread_self().
+ * Find the current thread's state, up to 3.11 the first one that it ever had, and read it into
+ * s->ts. tp: its thread pointer. self: its pthread_self(). Returns its address, or TSTATE_*.
  */
 static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64 tp, u64 self)
 {
-	u64 place, ts;
+	u64 place = 0, ts;
 
+	s->ahead_at = 0;
 	if (unlikely(is_unknown(tp)))
-		return WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
-	if (p->tstate_how == PY_TSTATE_LIST)
-		return tstate_by_list(s, p, self);
-	place = p->tstate_how == PY_TSTATE_TSS_GLIBC ? place_by_tss(s, p, self) :
-						       place_otherwise(s, p, tp, self);
-	if (place <= TSTATE_UNCERTAIN)
-		return place;
-	return read_u64(s, &ts, place) ? TSTATE_UNREADABLE : ts;
+		ts = WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
+	else if (p->tstate_how == PY_TSTATE_LIST)
+		ts = tstate_by_list(s, p, self);
+	else if (p->tstate_how == PY_TSTATE_TSS_GLIBC)
+		ts = place = place_by_tss(s, p, self);
+	else if (p->tstate_how == PY_TSTATE_TLS_TP)
+		ts = place = tp + p->tls_off;
+	else
+		ts = place = place_otherwise(s, p, tp, self);
+	if (unlikely(ts <= TSTATE_UNCERTAIN))
+		return ts;
+	return read_first(place, ts, p->l.gil_how == PY_GIL_RT_CURRENT ? p->current : p->epoch);
 }
 
 /*
@@ -303,7 +306,7 @@ static __always_inline u64 running_tstate(struct scratch *s, struct py_proc *p, 
 	bool by_stack = p->l.ts_cframe != ABI_NO_OFF;
 	u64 current, head, next, found;
 
-	if (unlikely(read_u64(s, &current, p->current)))
+	if (unlikely(read_ahead(s, &current, p->current)))
 		return ts ? TSTATE_UNREADABLE : TSTATE_NONE;
 	s->gil_holder = current;
 	if (likely(ts && current == ts))

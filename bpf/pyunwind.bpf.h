@@ -34,7 +34,7 @@ static __always_inline void set_stamps(struct scratch *s, struct walk *w, struct
 	if (p->l.interp_epoch != ABI_NO_OFF32)
 		addr = is + p->l.interp_epoch;
 	/* 0: the counter has overflowed and no longer counts (3.12, 3.13). */
-	if (addr && !read_u64(s, &e, addr) && (u32)e) {
+	if (addr && !read_ahead(s, &e, addr) && (u32)e) {
 		set_certain(w, p->ident, is, e);
 		return;
 	}
@@ -72,8 +72,6 @@ static __always_inline enum counter read_tstate(struct scratch *s, struct py_pro
 		return CNT_NATIVE_THREAD;
 	ts = find_tstate(s, p, tp, self);
 	*tstate = ts;
-	if (likely(ts > TSTATE_UNCERTAIN) && unlikely(read_state(ts)))
-		ts = TSTATE_UNREADABLE;
 	if (p->l.gil_how == PY_GIL_RT_CURRENT &&
 	    (ts > TSTATE_UNCERTAIN || (ts == TSTATE_NONE && !is_unknown(tp)))) {
 		running = running_tstate(s, p, self, sp, ts);

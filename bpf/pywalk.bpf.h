@@ -301,6 +301,8 @@ __weak __noinline int walk_steps(void)
 	cache = bpf_map_lookup_elem(&code_caches, &zero);
 	if (!s || !cache)
 		return 1;
+	if (unlikely(is_clock_due(s)))
+		read_clock(s);
 #pragma clang loop unroll(disable)
 	for (i = 0; i < STEPS_A_CALL; i++)
 		if (walk_step(s, cache, &s->walk))

@@ -5,7 +5,7 @@
  */
 #include "world.h"
 
-#include "bpf/pyread.bpf.h"
+#include "bpf/pystate.bpf.h"
 #include "page_tables.h"
 
 #define PAGE 4096ull
@@ -697,6 +697,12 @@ static void test_forgotten_at_the_end(void **state)
 	}
 }
 
+/* read_first() also reads the interpreter's counter of code objects. */
+static u32 has_counter(void)
+{
+	return w.img.layout.interp_epoch != ABI_NO_OFF32;
+}
+
 /* A program that has not asked for it does not, even where a tick has found the pages. */
 static void test_not_without_begin(void **state)
 {
@@ -710,7 +716,7 @@ static void test_not_without_begin(void **state)
 		page_tables.loads = host.reads = 0;
 		assert_int_equal(read_words(W_TSTATE, 4), 0);
 		assert_int_equal(read_state(W_TSTATE), 0);
-		assert_int_equal(host.reads, 2);
+		assert_int_equal(host.reads, 2 + has_counter());
 		host_set(&cfg_event_every, &every, sizeof(every));
 		host_drop_records();
 		host.now_ns += 1000000;
