@@ -267,7 +267,7 @@ struct scratch {
 	struct direct direct;
 	struct code_fields fields;	/* of the code object in `code` */
 	u64 words[READ_WORDS];	/* what read_words() has read */
-	u64 ahead, ahead_at;	/* for read_ahead(): a word, and where it is; 0: none */
+	u64 ahead, ahead_at;	/* for read_ahead(): a word, and where it is, or NOWHERE */
 	u64 seq;		/* samples on this CPU */
 	u64 began_ns;		/* when this sample began (CLOCK_MONOTONIC) */
 	u64 deadline;		/* end of its time limit */

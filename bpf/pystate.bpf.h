@@ -72,6 +72,8 @@ static __always_inline int copy_state_by_helper(struct scratch *s, u64 ts)
 	return read_user(s->ts, ABI_TS_BYTES, ts);
 }
 
+#define NOWHERE (~0ULL)	/* where no process has memory */
+
 /* What read_first() reads, in this order. */
 enum first_part { PART_PLACE, PART_STATE, PART_AHEAD, PARTS };
 
@@ -109,7 +111,7 @@ __weak __noinline u64 read_first(u64 place, u64 ts, u64 ahead)
 	s = bpf_map_lookup_elem(&scratches, &zero);
 	if (!s)
 		return TSTATE_UNREADABLE;
-	s->ahead_at = 0;
+	s->ahead_at = NOWHERE;
 #pragma clang loop unroll(disable)
 	for (part = place ? PART_PLACE : PART_STATE; part < PARTS; part++) {
 		barrier_var(part);	/* see read_names_hash() */

@@ -208,7 +208,7 @@ static __always_inline u64 find_tstate(struct scratch *s, struct py_proc *p, u64
 {
 	u64 place = 0, ts;
 
-	s->ahead_at = 0;
+	s->ahead_at = NOWHERE;
 	if (unlikely(is_unknown(tp)))
 		ts = WITH_ARM64 ? tstate_alone(p) : TSTATE_NONE;
 	else if (p->tstate_how == PY_TSTATE_LIST)
