@@ -131,6 +131,11 @@ def options():
     return args
 
 
+def write(args, said):
+    if args.json:
+        args.json.write_text(json.dumps(said, indent=1) + "\n")
+
+
 def main():
     args = options()
     if os.geteuid() != 0:
@@ -146,12 +151,12 @@ def main():
         with sample_cost.before_others(online_cpus() - 1), bpf_stats():
             if args.only != "tools":
                 said["samples"] = bench_samples(programs, scratch, args)
+                write(args, said)   # whatever becomes of the tools
             if args.only == "tools" or args.otel or not (args.only or args.quick):
                 said["tools"] = bench_tools(scratch, args)
     finally:
         shutil.rmtree(scratch)
-    if args.json:
-        args.json.write_text(json.dumps(said, indent=1) + "\n")
+    write(args, said)
     if args.docs:
         cold_docs.write(args.docs, said)
 

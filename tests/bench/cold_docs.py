@@ -35,13 +35,15 @@ def table(rows, mib):
                + " | ".join(cells.get((python, depth, rate), "") for rate in rates) + " |")
 
 
-def cut(rows):
-    """What share of the stacks the time limit cut, by rate and at most."""
+def cut(rows, at=0):
+    """What share of the stacks the time limit cut, by rate and at most. at: of which program."""
     def share(some):
-        ours = [r["programs"][0] for r in some]
-        return 100 * sum(p["late"] for p in ours) / max(1, sum(p["samples"] for p in ours))
+        its = [r["programs"][at] for r in some]
+        return 100 * sum(p["late"] for p in its) / max(1, sum(p["samples"] for p in its))
 
     worst = max(rows, key=lambda r: share([r]))
+    if not share([worst]):
+        return "The time limit cut no stack."
     by_rate = ", ".join(f"{share([r for r in rows if r['rate'] == rate]):.2f} % at {rate_name(rate)}"
                         for rate in sorted({r["rate"] for r in rows}))
     return (f"Stacks that the time limit cut: {by_rate}; at most {share([worst]):.1f} % (CPython "
@@ -62,6 +64,8 @@ def samples_section(said):
         yield from table(rows, mib)
     yield ""
     yield cut(rows)
+    if len(said["programs"]) > 1:
+        yield "The build before: " + cut(rows, 1)
 
 
 def tools_section(said):
