@@ -248,7 +248,7 @@ static void print_cost(const struct sample_cost *cost, FILE *out)
 			cost->p999_ns / 1e3, cost->max_ns / 1e3);
 	if (cost->stalls)
 		fprintf(out, "  %-*s %*llu  times, %.1f ms: not in the time of samples\n",
-			NAME_COLUMNS, "machine stalled", COUNT_COLUMNS - 1,
+			NAME_COLUMNS, "machine stalled", COUNT_COLUMNS,
 			(unsigned long long)cost->stalls, cost->stalled_ns / 1e6);
 }
 

@@ -247,6 +247,32 @@ static void test_a_file_for_each_old_process(void **state)
 	free(json);
 }
 
+/* Of all counts that stand in a column, the last digits are below each other. */
+static void test_counts_are_in_one_column(void **state)
+{
+	uint64_t bpf[CNT_MAX] = { 0 };
+	struct capture_counts counts = { .bpf = bpf, .cost = { .stalls = 2, .stalled_ns = 200000 } };
+	char *summary, *samples, *stalls;
+	struct process *a;
+
+	open_recording(dir, false);
+	a = begin(101, OLD_NS, "python3 a.py");
+	observer->ops->start(observer, now_ns());
+	assert_int_equal(sample(a, 1), 0);
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(a, 0), 0);
+	assert_int_equal(recording_finish(recording, &counts), 0);
+	summary = summary_text(&counts);
+	samples = strstr(summary, "\n  samples ");
+	stalls = strstr(summary, "\n  machine stalled ");
+	assert_non_null(samples);
+	assert_non_null(stalls);
+	assert_int_equal(strcspn(samples, "1"), strcspn(stalls, "2"));
+	free(summary);
+	recording_free(recording);
+	fake_codes_free(&fake);
+}
+
 /* Whose a loss is, in session.json and the summary; what the BPF side counts beyond is no one's. */
 static void test_losses_of_processes(void **state)
 {
@@ -1021,6 +1047,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_for_each_old_process),
+		TEST(test_counts_are_in_one_column),
 		TEST(test_losses_of_processes),
 		TEST(test_the_summary_adds_up),
 		TEST(test_the_summary_adds_up_without_native_threads),
