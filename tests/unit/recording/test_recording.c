@@ -251,7 +251,7 @@ static void test_a_file_for_each_old_process(void **state)
 static void test_counts_are_in_one_column(void **state)
 {
 	uint64_t bpf[CNT_MAX] = { 0 };
-	struct capture_counts counts = { .bpf = bpf, .cost = { .stalls = 2, .stalled_ns = 200000 } };
+	struct capture_counts counts = { .bpf = bpf, .cost = { .stalls = 2, .stalled_ns = 1 } };
 	char *summary, *samples, *stalls;
 	struct process *a;
 
