@@ -70,11 +70,11 @@ bench-top: $(O)/tachbpf ## what tachbpf top costs beside 500 Pythons (root; BENC
 	$(BENCH)/bench_top.py $(BENCHFLAGS)
 
 .PHONY: bench-start
-bench-start: $(O)/tachbpf ## how long a start takes, by phase, beside py-spy (root; BENCHFLAGS="--before OTHER_TACHBPF")
+bench-start: $(O)/tachbpf ## how long a start takes, by phase, beside py-spy (root; BENCHFLAGS="--beside OTHER-TACHBPF")
 	$(BENCH)/bench_start.py $(BENCHFLAGS)
 
 .PHONY: bench-many
-bench-many: $(O)/tachbpf ## what tachbpf takes beside 2,000 idle Pythons (root; BENCHFLAGS="--pythons 2000,20000 --before OTHER_TACHBPF")
+bench-many: $(O)/tachbpf ## what tachbpf takes beside 2,000 idle Pythons (root; BENCHFLAGS="--pythons 2000,20000 --beside OTHER-TACHBPF")
 	$(BENCH)/bench_many.py $(BENCHFLAGS)
 
 .PHONY: bench-possible
@@ -86,7 +86,7 @@ bench-reads: $(READ_COST) ## what a read of a target's memory costs at a tick, b
 	$(READ_COST) $(READ_COST).bpf.o 1
 
 .PHONY: bench-dump
-bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root; BENCHFLAGS="--before OTHER_TACHBPF")
+bench-dump: $(O)/tachbpf interpreters ## how long tachbpf dump takes, beside py-spy dump (root; BENCHFLAGS="--beside OTHER-TACHBPF")
 	$(BENCH)/bench_dump.py $(BENCHFLAGS)
 
 .PHONY: bench-tasks
@@ -138,11 +138,11 @@ bench-native-merge: $(O)/tests/bench/bench_native_merge ## what machine code cos
 	$<
 
 .PHONY: bench-resolve
-bench-resolve: $(O)/tests/bench/bench_resolve ## what user space needs for a sample (BENCHFLAGS="--before PROGRAM": beside another build's)
+bench-resolve: $(O)/tests/bench/bench_resolve ## what user space needs for a sample (BENCHFLAGS="--beside PROGRAM": beside another build's)
 	BENCH_RESOLVE=$(abspath $<) $(BENCH)/bench_resolve.py $(BENCHFLAGS)
 
 .PHONY: bench-recorder
-bench-recorder: $(O)/tachbpf interpreters ## CPU time of the whole recorder for a sample (root; BENCHFLAGS="--before PROGRAM")
+bench-recorder: $(O)/tachbpf interpreters ## CPU time of the whole recorder for a sample (root; BENCHFLAGS="--beside PROGRAM")
 	$(BENCH)/bench_recorder.py $(BENCHFLAGS)
 
 .PHONY: bench-async

@@ -30,7 +30,7 @@ import interpreters  # noqa: E402
 from bench import perf_programs, pyspy  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
 from paths import TARGETS  # noqa: E402
-from processes import cpu_s, kill, online_cpus  # noqa: E402
+from processes import cpu_s, family_cpu_s, kill, online_cpus  # noqa: E402
 from profiles import Oracle  # noqa: E402
 from recording import Recording, succeeded, tachbpf  # noqa: E402
 from summary import owners  # noqa: E402
@@ -186,11 +186,11 @@ def storm(interpreter, scratch, oracle, tools, turn, children):
     with bpf_stats(), beside.recorded(tools, turn, ["-a", "-r", RATE], directory) as recordings:
         time.sleep(0.5)
         pids = {name: r.process.pid for name, r in recordings.items()}
-        before = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
+        before = {name: (beside.programs_of(pid), family_cpu_s(pid)) for name, pid in pids.items()}
         said = subprocess.run(["nice", "-n", "-15", *argv], check=True, timeout=600, capture_output=True,
                               text=True).stdout
         time.sleep(0.2)                 # a record waits for 100 ms at most
-        after = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
+        after = {name: (beside.programs_of(pid), family_cpu_s(pid)) for name, pid in pids.items()}
         summaries = {name: succeeded(r.stop()).summary for name, r in recordings.items()}
     burnt = truth(directory / "truth")
     return {name: Storm(children / float(said.split()[1]), *presence(summaries[name], oracle, burnt),

@@ -132,6 +132,7 @@ def options():
 
 
 def write(args, said):
+    """What is known so far, if a file was named for it."""
     if args.json:
         args.json.write_text(json.dumps(said, indent=1) + "\n")
 

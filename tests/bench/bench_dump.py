@@ -3,7 +3,7 @@
 """make bench-dump: how long it takes to see what all threads of a process do, beside py-spy dump.
 
 The whole command, and what of it is the look: the time between the first and the last thing that is done to
-the target. The target's threads wait for a lock; py-spy stops it, tachbpf does not. Beside another tachbpf (--before)
+the target. The target's threads wait for a lock; py-spy stops it, tachbpf does not. Beside another tachbpf (--beside)
 in the same rounds.
 """
 import argparse
@@ -52,7 +52,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--interpreter", default="system-3.11")
-    parser.add_argument("--before", help="another tachbpf to compare with")
+    parser.add_argument("--beside", help="another tachbpf to compare with")
     args = parser.parse_args()
     interpreter = {i.name: i for i in interpreters.discover()}[args.interpreter]
     with tempfile.TemporaryDirectory() as scratch:
@@ -63,8 +63,8 @@ def main():
             try:
                 target.stdout.readline()
                 commands = {"tachbpf dump": [TACHBPF, "dump", str(target.pid)]}
-                if args.before:
-                    commands["before"] = [args.before, "dump", str(target.pid)]
+                if args.beside:
+                    commands["before"] = [args.beside, "dump", str(target.pid)]
                 if spy:
                     commands["py-spy dump"] = [spy, "dump", "--pid", str(target.pid)]
                     commands["py-spy --nonblocking"] = [spy, "dump", "--nonblocking", "--pid", str(target.pid)]

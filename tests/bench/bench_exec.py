@@ -27,7 +27,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent / "e2e" / "lib")]
 import beside  # noqa: E402
 import interpreters  # noqa: E402
 from bpf_objects import bpf_stats  # noqa: E402
-from processes import online_cpus  # noqa: E402
+from processes import family_cpu_s, online_cpus  # noqa: E402
 from recording import succeeded  # noqa: E402
 
 PROGRAMS = ("on_exec", "on_fork", "on_exit", "on_rename")
@@ -75,10 +75,10 @@ def measure(tools, turn, spawner, program, count, scratch):
         storm(spawner, program, 5)      # now the executables are known
         time.sleep(0.5)
         pids = {name: r.process.pid for name, r in recordings.items()}
-        before = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
+        before = {name: (beside.programs_of(pid), family_cpu_s(pid)) for name, pid in pids.items()}
         storm(spawner, program, count)
         time.sleep(0.2)                 # a record waits for 100 ms at most
-        after = {name: (beside.programs_of(pid), beside.cpu_of(pid)) for name, pid in pids.items()}
+        after = {name: (beside.programs_of(pid), family_cpu_s(pid)) for name, pid in pids.items()}
         gone = {name: succeeded(r.stop()).summary["unidentified"] for name, r in recordings.items()}
     return {name: (us_a_run(before[name][0], after[name][0]), 1e6 * (after[name][1] - before[name][1]) / count,
                    gone[name]) for name in tools}

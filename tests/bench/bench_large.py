@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench-large: what report, flamegraph and diff take for a recording of 1 GiB in 400 files, and for one of 20,000
-files: CPU seconds, seconds of the clock, and MiB. Aim: 8 s and 256 MiB. --before PROGRAM: beside another build's.
+files: CPU seconds, seconds of the clock, and MiB. Aim: 8 s and 256 MiB. --beside PROGRAM: beside another build's.
 
 The samples are large_files.c's. Of 1 GiB, five processes at a time are the same byte for byte: making it would take
 longer than reading it.
@@ -75,7 +75,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--mib", type=int, default=1024)
     parser.add_argument("--processes", type=int, default=20000)
-    parser.add_argument("--before", metavar="PROGRAM")
+    parser.add_argument("--beside", metavar="PROGRAM")
     args = parser.parse_args()
     tool = os.environ["LARGE_FILES"]
     with tempfile.TemporaryDirectory(prefix="tachbpf-bench-", dir="/var/tmp") as name:
@@ -86,10 +86,10 @@ def main():
                               capture_output=True, text=True)
         copy(scratch / "few", scratch / "large")
         print(f"{int(made.stdout) * COPIES:,} samples")
-        commands("large files", scratch / "large", scratch, args.before)
+        commands("large files", scratch / "large", scratch, args.beside)
         subprocess.run([tool, scratch / "many", str(args.processes), str(args.processes * 500), "small"], check=True,
                        stdout=subprocess.DEVNULL)
-        commands("many files", scratch / "many", scratch, args.before)
+        commands("many files", scratch / "many", scratch, args.beside)
 
 
 main()

@@ -3,7 +3,7 @@
 """make bench-many: what tachbpf takes on a host with thousands of idle Pythons and one that is busy.
 
 The idle ones are forks of one Python that wait for a signal; --execed of them are executed one by one. Beside another
-tachbpf (--before) in the same run. Memory is of all processes of tachbpf: PSS counts each page once, RSS as often as
+tachbpf (--beside) in the same run. Memory is of all processes of tachbpf: PSS counts each page once, RSS as often as
 it is mapped; both have the ring buffer (4 MiB, mapped twice). CPU time is the scheduler's, of all of them, without
 what BPF programs take. With --uid, all Pythons are of one user, who alone is recorded once started: what else runs on
 the machine does not count then.
@@ -24,8 +24,8 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e" / "lib"))
 sys.path.insert(0, str(HERE))
 
-from processes import family, kill  # noqa: E402
-from starting import family_cpu_s, recording  # noqa: E402
+from processes import family, family_cpu_s, kill  # noqa: E402
+from starting import recording  # noqa: E402
 
 TACHBPF = os.environ["TACHBPF"]
 AIMS = "aims for 2,000: start 0.25 s, 20 MiB and 0.05 % of a CPU once started; -m wall 32 MiB, 0.6 s of CPU in 10 s"
@@ -89,7 +89,7 @@ def say(name, found):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before", help="another tachbpf, to be compared with")
+    parser.add_argument("--beside", help="another tachbpf, to be compared with")
     parser.add_argument("--pythons", default="2000", help="how many are idle: numbers with commas between them")
     parser.add_argument("--execed", type=int, default=0, help="so many of them are executed, not forked")
     parser.add_argument("--seconds", type=float, default=10)
@@ -97,7 +97,7 @@ def main():
     parser.add_argument("--uid", action="store_true", help="record their user alone")
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))       # what was started ends, too
-    binaries = {"before": args.before, "now": TACHBPF} if args.before else {"now": TACHBPF}
+    binaries = {"before": args.beside, "now": TACHBPF} if args.beside else {"now": TACHBPF}
     modes = {"-a": ["-a", "-r", "99"], "-a -m wall": ["-a", "-r", "99", "-m", "wall"]}
     print(AIMS)
     for idle in map(int, args.pythons.split(",")):

@@ -28,7 +28,7 @@ import memory_runs  # noqa: E402
 from bpf_objects import bpf_programs, bpf_stats  # noqa: E402
 from interp import cache  # noqa: E402
 from paths import TARGETS  # noqa: E402
-from processes import cpu_s, family, kill  # noqa: E402
+from processes import family, family_cpu_s, kill  # noqa: E402
 from pypi import PyPI, path_of  # noqa: E402
 from recording import Recording, succeeded  # noqa: E402
 
@@ -84,14 +84,6 @@ def private_bytes(pid):
             for line in Path(f"/proc/{one}/smaps_rollup").read_text().splitlines():
                 if line.startswith("Private_Dirty"):
                     total += 1024 * int(line.split()[1])
-    return total
-
-
-def family_cpu_s(pid):
-    total = 0.0
-    for one in family(pid):
-        with contextlib.suppress(OSError):
-            total += cpu_s(one)
     return total
 
 

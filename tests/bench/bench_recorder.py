@@ -4,7 +4,7 @@
 
 One process is busy on one CPU, and only that CPU is sampled; the recorder has the others. All CPU time of the recorder
 counts, also what it does once a second or once in 2 MiB; beside it, that of its first thread alone, which takes the
-samples. The start and the end do not. With --before PROGRAM, another tachbpf, both record at once, so that whatever
+samples. The start and the end do not. With --beside PROGRAM, another tachbpf, both record at once, so that whatever
 else the machine does meets them alike.
 """
 import argparse
@@ -69,7 +69,7 @@ def costs(programs, interpreter, depth, scratch, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before", type=Path, action="append", default=[], help="another tachbpf")
+    parser.add_argument("--beside", type=Path, action="append", default=[], help="another tachbpf")
     parser.add_argument("--depths", type=int, nargs="+", default=[5, 20, 60, 120])
     parser.add_argument("--rate", type=int, default=10000)
     parser.add_argument("--rounds", type=int, default=2)
@@ -79,7 +79,7 @@ def main():
     found = [i for i in interpreters.discover() if i.name == options.interpreter]
     if not found or online_cpus() < 2:
         raise SystemExit(f"bench: needs {options.interpreter} and two CPUs")
-    programs = [*options.before, binary()]
+    programs = [*options.beside, binary()]
     print(f"{options.interpreter} at {options.rate} Hz, {options.rounds} rounds; for a sample µs of CPU, the median, and of "
           "the first thread; KiB of the file; ratios of this build to that one")
     with tempfile.TemporaryDirectory(prefix="tachbpf-bench-", dir="/tmp") as name:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench-resolve: what user space needs for a sample, by depth and by how much has changed.
 
-With --before PROGRAM, a bench_resolve of another build, both run in turn; the last column says
+With --beside PROGRAM, a bench_resolve of another build, both run in turn; the last column says
 whether they wrote the same file.
 """
 import argparse
@@ -45,17 +45,17 @@ def row(programs, case, depth, where, options, scratch):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--before", metavar="PROGRAM", help="bench_resolve of another build")
+    parser.add_argument("--beside", metavar="PROGRAM", help="bench_resolve of another build")
     parser.add_argument("--samples", type=int, default=100000)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", choices=CASES, help="this case only")
     options = parser.parse_args()
-    programs = [options.before] if options.before else []
+    programs = [options.beside] if options.beside else []
     programs.append(os.environ["BENCH_RESOLVE"])
-    heads = ("before", "", "after", "") if options.before else ("ns", "")
+    heads = ("before", "", "after", "") if options.beside else ("ns", "")
     print("CPU time of a sample in ns, least and median of", options.rounds, "rounds")
     print(f"{'changes':8}{'depth':>6}  {'goes to':8}" + "".join(f"{h:>9}" for h in heads)
-          + ("   ratio" if options.before else ""))
+          + ("   ratio" if options.beside else ""))
     with tempfile.TemporaryDirectory(prefix="tachbpf-bench-", dir="/tmp") as name:
         for case in [options.only] if options.only else CASES:
             for where in WHERE:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """make bench-start: how long it takes from the command to the first tick, and where that time goes.
 
-Beside another tachbpf (--before) in the same rounds, and beside py-spy record. Phases are of one start under
+Beside another tachbpf (--beside) in the same rounds, and beside py-spy record. Phases are of one start under
 strace, which makes it some ms longer.
 """
 import argparse
@@ -146,11 +146,11 @@ def say_verified(name, binary, pid, scratch):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--before", help="another tachbpf, to be compared with")
+    parser.add_argument("--beside", help="another tachbpf, to be compared with")
     parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))       # what was started ends, too
-    binaries = {"before": args.before, "now": TACHBPF} if args.before else {"now": TACHBPF}
+    binaries = {"before": args.beside, "now": TACHBPF} if args.beside else {"now": TACHBPF}
     # Nice: it must not take a CPU from what is measured, however urgent that is made.
     target = subprocess.Popen(["chrt", "-o", "0", "nice", "-n", "39", sys.executable, "-S", "-c", BUSY],
                               start_new_session=True)

@@ -5,7 +5,7 @@
 ns a switch are the kernel's own count (bpf_stats) of the scheduler's programs, which its own
 bookkeeping adds to; with the target pinned to one CPU, where nothing else is to run. A switch
 between Python threads is measured where there is budget for nearly all walks (turns.py), and
-beside another tachbpf (--before) in the same rounds.
+beside another tachbpf (--beside) in the same rounds.
 """
 import argparse
 import contextlib
@@ -215,12 +215,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=3, help="per figure, but of turns")
     parser.add_argument("--rounds", type=int, default=2, help="of turns")
     parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--before", type=Path, help="another tachbpf, for turns")
+    parser.add_argument("--beside", type=Path, help="another tachbpf, for turns")
     parser.add_argument("interpreters", nargs="*",
                         default=["system-3.11", "pyenv-3.13.0", "sid-3.15"])
     args = parser.parse_args()
     found = [i for i in interpreters.discover() if i.name in args.interpreters]
-    binaries = {"before": args.before, "now": binary()} if args.before else {"now": binary()}
+    binaries = {"before": args.beside, "now": binary()} if args.beside else {"now": binary()}
     cpu, parts = online_cpus() - 1, PARTS if args.only is None else (args.only,)
     with tempfile.TemporaryDirectory(prefix="tachbpf-bench-wait-", dir="/tmp") as name, bpf_stats():
         scratch = Path(name)

@@ -11,7 +11,6 @@ import subprocess
 from pathlib import Path
 
 from paths import binary
-from processes import cpu_s, family
 from recording import Recording
 from sample_cost import another
 
@@ -58,15 +57,6 @@ def programs_of(pid):
                            check=True).stdout
     return {p["id"]: (p.get("name"), p.get("run_cnt", 0), p.get("run_time_ns", 0))
             for p in json.loads(shown) if p["id"] in ids}
-
-
-def cpu_of(pid):
-    """CPU seconds of the tool and its workers."""
-    total = 0
-    for process in family(pid):
-        with contextlib.suppress(OSError):
-            total += cpu_s(process)
-    return total
 
 
 def ratio(ours, its):

@@ -43,11 +43,11 @@ def cut(rows, at=0):
 
     worst = max(rows, key=lambda r: share([r]))
     if not share([worst]):
-        return "The time limit cut no stack."
+        return "none"
     by_rate = ", ".join(f"{share([r for r in rows if r['rate'] == rate]):.2f} % at {rate_name(rate)}"
                         for rate in sorted({r["rate"] for r in rows}))
-    return (f"Stacks that the time limit cut: {by_rate}; at most {share([worst]):.1f} % (CPython "
-            f"{worst['python']}, {worst['depth']} frames, {rate_name(worst['rate'])}).")
+    return (f"{by_rate}; at most {share([worst]):.1f} % (CPython {worst['python']}, {worst['depth']} frames, "
+            f"{rate_name(worst['rate'])})")
 
 
 def samples_section(said):
@@ -63,9 +63,8 @@ def samples_section(said):
         yield ""
         yield from table(rows, mib)
     yield ""
-    yield cut(rows)
-    if len(said["programs"]) > 1:
-        yield "The build before: " + cut(rows, 1)
+    before = f". In the build before: {cut(rows, 1)}" if len(said["programs"]) > 1 else ""
+    yield f"Stacks that the time limit cut: {cut(rows)}{before}."
 
 
 def tools_section(said):

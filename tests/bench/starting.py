@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "e2e" / "lib"))
 
-from processes import cpu_s, family, kill  # noqa: E402
+from processes import family_cpu_s, kill  # noqa: E402
 
 POLL_S = 0.0005
 PATIENCE_S = 60
@@ -30,14 +30,6 @@ def timer(pid):
 def is_armed(info):
     text = info.read_text()
     return not ("ticks: 0\n" in text and "it_value: (0, 0)" in text)
-
-
-def family_cpu_s(pid):
-    total = 0
-    for one in family(pid):
-        with contextlib.suppress(OSError):
-            total += cpu_s(one)
-    return total
 
 
 @contextlib.contextmanager

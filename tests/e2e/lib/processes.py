@@ -66,6 +66,15 @@ def cpu_s(pid):
     return total / 1e9
 
 
+def family_cpu_s(pid):
+    """CPU seconds of a process and all below it, but for those that end meanwhile."""
+    total = 0
+    for one in family(pid):
+        with contextlib.suppress(OSError):
+            total += cpu_s(one)
+    return total
+
+
 def arrivals(pid):
     """How often the scheduler gave a process' first thread a CPU."""
     return int(Path(f"/proc/{pid}/schedstat").read_text().split()[2])

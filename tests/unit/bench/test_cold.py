@@ -60,7 +60,15 @@ class Docs(unittest.TestCase):
         self.assertIn("| other | 1,230 ns, 0.26 + 0.10 % |", said)
 
     def test_beside_another_build_it_says_what_that_took(self):
-        self.assertIn("| CPython 3.11, 20 frames | 444 to 254 (0.57) |", cold_docs.text(figures(10, 20)))
+        said = cold_docs.text(figures(10, 20))
+        self.assertIn("| CPython 3.11, 20 frames | 444 to 254 (0.57) |", said)
+        self.assertIn("999 Hz). In the build before: ", said)
+
+    def test_where_no_stack_was_cut_it_says_so(self):
+        said = figures(10)
+        for row in said["samples"]:
+            row["programs"][0]["late"] = 0
+        self.assertIn("Stacks that the time limit cut: none.", cold_docs.text(said))
 
     def test_it_goes_between_the_marks(self):
         with tempfile.TemporaryDirectory() as top:
