@@ -21,13 +21,13 @@ def lost_once_known(summary):
 def lost_of_short_lives(summary, others=()):
     """Those, but for ticks in the copying of a page at its first write after a fork, when
     nobody can read it: of processes of 8 ms that were forked 0.03 % on average, 0.13 % at
-    worst; chance makes more of few samples. others: rows of processes that may lose them."""
+    worst; chance makes more of few samples. others: rows of processes that may lose what they do."""
     losses = lost_once_known(summary)
-    unreadable = losses.get("thread_state_unreadable", 0) - \
-        sum(row["lost"].get("thread_state_unreadable", 0) for row in others)
-    if unreadable <= noise.few_bound(summary["samples"], 0.0013):
+    for cause in losses:
+        losses[cause] -= sum(row["lost"].get(cause, 0) for row in others)
+    if losses.get("thread_state_unreadable", 0) <= noise.few_bound(summary["samples"], 0.0013):
         losses.pop("thread_state_unreadable", None)
-    return losses
+    return {cause: cnt for cause, cnt in losses.items() if cnt}
 
 
 def files(summary):
