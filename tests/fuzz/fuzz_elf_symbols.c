@@ -64,7 +64,7 @@ static void read_symbols(int fd)
 	elf_symbols_add(s, fd, SHT_SYMTAB);
 	elf_symbols_add(s, fd, SHT_DYNSYM);
 	elf_symbols_sort(s);
-	cnt = elf_symbols_match(s, "_Z*\0f\0*", 3, &found);
+	cnt = elf_symbols_match(s, "_Z*\0f\0*", 3, false, &found);
 	for (i = 0; i < cnt && i < 64; i++) {
 		if (found[i].pattern > 2 || found[i].end < found[i].start ||
 		    (i && found[i].start < found[i - 1].start))

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "elf/elf_relocs.h"
+
 #define MAX_PHDRS 128
 #define MAX_DYNS  1024
 /* Limit on relocations. A large program that embeds Python: Blender has 20,000. */
@@ -88,6 +90,7 @@ struct slot_search {
 	const struct elf_file *exe, *lib;
 	uint64_t slot, symbol;
 	unsigned int rank;	/* of the best slot so far; 0 is best */
+	bool set_at_start;	/* the linker sets this table's slots before main() */
 };
 
 /*
@@ -115,8 +118,9 @@ static bool is_slot(uint32_t type)
 	return type == 6 || type == 7 || type == 1025 || type == 1026;
 }
 
-static void consider_slot(struct slot_search *s, const Elf64_Rela *r, bool set_at_start)
+static bool consider_slot(void *ctx, const Elf64_Rela *r)
 {
+	struct slot_search *s = ctx;
 	struct elf_symbol found;
 	unsigned int rank;
 	char name[NAME_MAX_BYTES];
@@ -127,38 +131,24 @@ static void consider_slot(struct slot_search *s, const Elf64_Rela *r, bool set_a
 			  sizeof(sym)) ||
 	    sym.st_shndx != SHN_UNDEF ||
 	    dynamic_string(s->exe, sym.st_name, name, sizeof(name)))
-		return;
+		return true;
 	rank = rank_of(name);
 	/* With lazy binding, the slot of any other function may never be set. */
-	if (rank >= s->rank || (!set_at_start && rank == rank_of("")))
-		return;
+	if (rank >= s->rank || (!s->set_at_start && rank == rank_of("")))
+		return true;
 	if (elf_file_dynsym(s->lib, name, &found) || found.type != STT_FUNC || !found.value)
-		return;
+		return true;
 	s->slot = r->r_offset;
 	s->symbol = found.value;
 	s->rank = rank;
-}
-
-static void search_table(struct slot_search *s, uint64_t vaddr, uint64_t bytes, bool set_at_start)
-{
-	Elf64_Rela r[64];
-	uint64_t left = bytes / sizeof(*r), n, i;
-
-	if (left > MAX_RELAS)
-		left = MAX_RELAS;
-	for (; vaddr && left && s->rank; left -= n, vaddr += n * sizeof(*r)) {
-		n = left < 64 ? left : 64;
-		if (elf_file_read(s->exe, vaddr, r, n * sizeof(*r)))
-			return;
-		for (i = 0; i < n; i++)
-			consider_slot(s, &r[i], set_at_start);
-	}
+	return rank;
 }
 
 int elf_link_slot(const struct elf_file *exe, const struct elf_file *lib, uint64_t *slot,
 		  uint64_t *symbol)
 {
 	struct slot_search s = { .exe = exe, .lib = lib, .rank = UINT32_MAX };
+	uint64_t left = MAX_RELAS;
 	struct dynamic d;
 	bool now;
 	int err = read_dynamic(exe, &d);
@@ -167,8 +157,14 @@ int elf_link_slot(const struct elf_file *exe, const struct elf_file *lib, uint64
 		return err;
 	now = dynamic_value(&d, DT_FLAGS) & DF_BIND_NOW ||
 	      dynamic_value(&d, DT_FLAGS_1) & DF_1_NOW;
-	search_table(&s, dynamic_value(&d, DT_JMPREL), dynamic_value(&d, DT_PLTRELSZ), now);
-	search_table(&s, dynamic_value(&d, DT_RELA), dynamic_value(&d, DT_RELASZ), true);
+	s.set_at_start = now;
+	elf_relocs_each(exe, dynamic_value(&d, DT_JMPREL), dynamic_value(&d, DT_PLTRELSZ), 0,
+			&left, consider_slot, &s);
+	s.set_at_start = true;
+	left = MAX_RELAS;
+	if (s.rank)
+		elf_relocs_each(exe, dynamic_value(&d, DT_RELA), dynamic_value(&d, DT_RELASZ), 0,
+				&left, consider_slot, &s);
 	free(d.entries);
 	*slot = s.slot;
 	*symbol = s.symbol;

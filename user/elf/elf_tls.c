@@ -10,11 +10,10 @@
 #include <errno.h>
 #include <string.h>
 
+#include "elf/elf_relocs.h"
+
 #define PAGE_MASK_4K 4095ull
 #define NAME_BYTES_MAX 64
-/* Limit for both tables. PyTorch's largest library has 600,000, most of them relative (skipped). */
-#define RELAS_MAX (32u * 1024 * 1024 / sizeof(Elf64_Rela))
-#define RELAS_A_READ 128
 /* The thread control block of arm64 (variant I), which the executable's TLS follows. */
 #define ARM64_TCB_BYTES 16
 
@@ -23,7 +22,6 @@ struct search {
 	const char *name;
 	uint64_t value;		/* the variable's offset in the TLS segment */
 	int rank;		/* of the result so far; 0: none */
-	uint64_t left;		/* relocations that may still be read */
 	struct elf_tls *out;
 };
 
@@ -71,47 +69,28 @@ static int rank_of(enum elf_tls_model model, bool named)
 	return (named ? 4 : 0) + (model == ELF_TLS_DESC ? 1 : 2);
 }
 
-static void consider_reloc(struct search *s, const Elf64_Rela *r)
+static bool consider_reloc(void *ctx, const Elf64_Rela *r)
 {
+	struct search *s = ctx;
 	uint32_t symbol = ELF64_R_SYM(r->r_info);
 	enum elf_tls_model model;
 	int rank;
 
 	if (!model_of(ELF64_R_TYPE(r->r_info), &model) || !r->r_offset)
-		return;
+		return true;
 	rank = rank_of(model, symbol);
 	if (rank <= s->rank || (symbol && !names_it(s, symbol)))
-		return;
+		return true;
 	s->rank = rank;
 	s->out->vaddr = r->r_offset;
 	s->out->model = model;
 	s->out->add = symbol ? -r->r_addend : (int64_t)(s->value - (uint64_t)r->r_addend);
 	if (model != ELF_TLS_INDEX)
-		return;
+		return true;
 	/* The module's word has no addend; the offset's word may have another variable's. */
 	s->out->add = symbol ? 0 : (int64_t)s->value;
 	s->out->model = symbol ? ELF_TLS_INDEX : ELF_TLS_MODULE;
-}
-
-static void search_table(struct search *s, uint64_t vaddr, uint64_t bytes, uint64_t skip)
-{
-	Elf64_Rela r[RELAS_A_READ];
-	uint64_t left = bytes / sizeof(*r), n, i;
-
-	if (!vaddr || skip > left)
-		return;
-	vaddr += skip * sizeof(*r);
-	left -= skip;
-	if (left > s->left)
-		left = s->left;
-	s->left -= left;
-	for (; left; left -= n, vaddr += n * sizeof(*r)) {
-		n = left < RELAS_A_READ ? left : RELAS_A_READ;
-		if (elf_file_read(s->f, vaddr, r, n * sizeof(*r)))
-			return;
-		for (i = 0; i < n; i++)
-			consider_reloc(s, &r[i]);
-	}
+	return true;
 }
 
 /*
@@ -139,7 +118,8 @@ static uint64_t first_load_of(const struct elf_file *f)
 
 int elf_tls_find(const struct elf_file *f, const char *name, struct elf_tls *out)
 {
-	struct search s = { .f = f, .name = name, .left = RELAS_MAX, .out = out };
+	struct search s = { .f = f, .name = name, .out = out };
+	uint64_t left = ELF_RELOCS_MAX;
 	struct elf_symbol sym;
 	int err = elf_file_dynsym(f, name, &sym);
 
@@ -153,7 +133,8 @@ int elf_tls_find(const struct elf_file *f, const char *name, struct elf_tls *out
 		out->add = fixed_offset(f, sym.value);
 		return 0;
 	}
-	search_table(&s, f->dyn.rela, f->dyn.rela_bytes, f->dyn.rela_relative);
-	search_table(&s, f->dyn.jmprel, f->dyn.jmprel_bytes, 0);
+	elf_relocs_each(f, f->dyn.rela, f->dyn.rela_bytes, f->dyn.rela_relative, &left,
+			consider_reloc, &s);
+	elf_relocs_each(f, f->dyn.jmprel, f->dyn.jmprel_bytes, 0, &left, consider_reloc, &s);
 	return s.rank ? 0 : -ENOENT;
 }

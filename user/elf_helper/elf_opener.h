@@ -53,6 +53,7 @@ struct elf_held {
 	bool symbols_tried, lines_tried, perf_tried, debug_asked;
 	int debug_fd, mini_fd, alt_fd;	/* -1: none */
 	struct elf_symbols *symbols;
+	bool partial;		/* they are not all: there is no symbol table */
 	struct elf_lines *lines;
 	struct perf_map *perf;
 	struct elf_file elf;

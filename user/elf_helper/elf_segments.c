@@ -3,6 +3,7 @@
 #include "elf_helper/elf_segments.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -124,8 +125,58 @@ uint64_t elf_segments_start(const struct elf_file *f, const struct elf_segments 
 	return found;
 }
 
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Reads the first addresses of cnt rows. Returns how many there are in the file. */
+static size_t read_starts(const struct elf_file *f, const struct elf_segments *s, uint64_t *starts,
+			  uint32_t cnt)
+{
+	struct { int32_t start, fde; } rows[512];
+	size_t done = 0, some, i;
+	ssize_t n;
+
+	while (done < cnt) {
+		some = cnt - done < ARRAY_SIZE(rows) ? cnt - done : ARRAY_SIZE(rows);
+		n = elf_file_read_some(f, s->frame_hdr + 12 + done * sizeof(rows[0]), rows,
+				       some * sizeof(rows[0]));
+		if (n < (ssize_t)sizeof(rows[0]))
+			break;
+		some = (size_t)n / sizeof(rows[0]);
+		for (i = 0; i < some; i++)
+			starts[done++] = s->frame_hdr + (int64_t)rows[i].start;
+	}
+	return done;
+}
+
+uint64_t *elf_segments_starts(const struct elf_file *f, const struct elf_segments *s, size_t *cnt)
+{
+	uint64_t *starts;
+	uint8_t hdr[12];
+	uint32_t rows;
+
+	*cnt = 0;
+	if (!s->frame_hdr || elf_file_read(f, s->frame_hdr, hdr, sizeof(hdr)) ||
+	    !is_searchable(hdr))
+		return NULL;
+	memcpy(&rows, hdr + 8, sizeof(rows));
+	if (rows > ELF_STARTS_MAX)
+		rows = ELF_STARTS_MAX;
+	starts = calloc(rows, sizeof(*starts));
+	if (!starts)
+		return NULL;
+	*cnt = read_starts(f, s, starts, rows);
+	qsort(starts, *cnt, sizeof(*starts), by_value);
+	return starts;
+}
+
 void elf_facts_fill(const struct elf_file *f, const struct elf_segments *s, struct elf_facts *out)
 {
+	struct elf_range symtab;
 	struct elf_symbol eval;
 	uint32_t i;
 
@@ -133,6 +184,7 @@ void elf_facts_fill(const struct elf_file *f, const struct elf_segments *s, stru
 	memcpy(out->build_id, s->build_id, sizeof(out->build_id));
 	out->build_id_bytes = s->build_id_bytes;
 	out->machine = f->machine;
+	out->stripped = elf_file_section(f, ".symtab", &symtab) || !symtab.size;
 	out->load_cnt = s->text_cnt;
 	for (i = 0; i < s->text_cnt; i++) {
 		const struct elf_load *l = &s->text[i];

@@ -9,6 +9,8 @@
 #include "elf/elf.h"
 #include "elf_helper/elf_wire.h"
 
+#define ELF_STARTS_MAX (2u << 20)
+
 struct elf_segments {
 	uint8_t build_id[20];
 	uint32_t build_id_bytes;	/* 0: none */
@@ -25,6 +27,12 @@ int elf_segments_read(const struct elf_file *f, struct elf_segments *out);
  * of .eh_frame_hdr (Linux Standard Base, 10.6.2). 0: unknown.
  */
 uint64_t elf_segments_start(const struct elf_file *f, const struct elf_segments *s, uint64_t addr);
+
+/*
+ * Returns the addresses at which functions begin, by the same table, sorted, and their number; the
+ * caller frees them. NULL: there are none, or no memory. At most ELF_STARTS_MAX are read.
+ */
+uint64_t *elf_segments_starts(const struct elf_file *f, const struct elf_segments *s, size_t *cnt);
 
 /* Fills in the facts about a file: all of *out except cached and build_us. */
 void elf_facts_fill(const struct elf_file *f, const struct elf_segments *s, struct elf_facts *out);

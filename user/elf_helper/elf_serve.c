@@ -18,6 +18,7 @@
 #include "elf/unwind_build.h"
 #include "elf_helper/elf_debug.h"
 #include "elf_helper/elf_demangle.h"
+#include "elf_helper/elf_methods.h"
 #include "elf_helper/elf_opener.h"
 
 /* ---- what names are read from: a passed file's, when they are needed ---- */
@@ -48,6 +49,15 @@ static void find_debug(struct elf_opener *o, struct elf_held *h)
 	h->debug_fd = elf_debug_file(h->fd, ask_debug, &a);
 }
 
+static void read_methods(struct elf_held *h, struct elf_symbols *s)
+{
+	struct elf_methods m;
+
+	if (!elf_methods_read(&h->elf, &h->segments, &m))
+		elf_symbols_add_methods(s, &m);
+	elf_methods_free(&m);
+}
+
 /* .symtab contains .dynsym, and more. */
 static void read_symbols(struct elf_opener *o, struct elf_held *h, struct elf_symbols *s)
 {
@@ -58,8 +68,10 @@ static void read_symbols(struct elf_opener *o, struct elf_held *h, struct elf_sy
 	if (h->debug_fd >= 0 && elf_symbols_add(s, h->debug_fd, SHT_SYMTAB) > 0)
 		return;
 	h->mini_fd = elf_debug_mini(h->fd);
-	if (h->mini_fd >= 0)
-		elf_symbols_add(s, h->mini_fd, SHT_SYMTAB);
+	if (h->mini_fd >= 0 && elf_symbols_add(s, h->mini_fd, SHT_SYMTAB) > 0)
+		return;
+	h->partial = true;
+	read_methods(h, s);
 }
 
 /*
@@ -268,19 +280,26 @@ static bool are_patterns(const struct elf_packet *q)
 static int elf_names_match(int main_fd, struct elf_opener *o, struct elf_held *h,
 			   const struct elf_packet *question)
 {
+	const char *patterns = (const char *)question->data;
 	struct elf_match *found = NULL;
 	static struct answer a;
 	int cnt = 0, i, err = 0;
+	bool partial;
 
 	if (!are_patterns(question))
 		return -EBADMSG;
 	begin_answer(&a, main_fd, MATCHES, &question->head);
 	elf_load_symbols(o, h);
+	partial = h->symbols && h->partial;
 	if (h->symbols)
-		cnt = elf_symbols_match(h->symbols, (const char *)question->data,
-					question->head.cnt, &found);
+		cnt = elf_symbols_match(h->symbols, patterns, question->head.cnt, partial, &found);
+	if (cnt == -E2BIG) {	/* a large library: what has no name is shown */
+		partial = false;
+		cnt = elf_symbols_match(h->symbols, patterns, question->head.cnt, false, &found);
+	}
 	if (cnt < 0)
 		a.head.result = cnt;
+	a.head.flags = partial ? ELF_PARTIAL : 0;
 	for (i = 0; !err && i < cnt; i++) {
 		if (a.head.cnt == MATCHES_MAX)
 			err = send_answer(&a, true);

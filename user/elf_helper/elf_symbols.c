@@ -15,12 +15,12 @@
 #define CHUNK 2048	/* symbols per read */
 /* An address is searched in at most this many functions that begin before it. */
 #define STEPS_MAX 4096
-#define MATCHES_MAX 65536
 
-/* A string table in a file. */
+/* A string table: in a file or, of CPython's methods, in memory. */
 struct source {
 	struct elf_file file;
 	uint64_t off, bytes;
+	char *text;		/* NULL: in the file */
 };
 
 struct entry {
@@ -46,15 +46,24 @@ struct elf_symbols *elf_symbols_new(void)
 
 void elf_symbols_free(struct elf_symbols *s)
 {
+	unsigned int i;
+
 	if (!s)
 		return;
+	for (i = 0; i < s->source_cnt; i++)
+		free(s->sources[i].text);
 	free(s->entries);
 	free(s);
 }
 
 size_t elf_symbols_bytes(const struct elf_symbols *s)
 {
-	return sizeof(*s) + s->cap * sizeof(*s->entries);
+	size_t bytes = sizeof(*s) + s->cap * sizeof(*s->entries);
+	unsigned int i;
+
+	for (i = 0; i < s->source_cnt; i++)
+		bytes += s->sources[i].text ? s->sources[i].bytes : 0;
+	return bytes;
 }
 
 /* ---- reading a table ---- */
@@ -92,7 +101,6 @@ static int add_symbol(struct elf_symbols *s, const Elf64_Shdr *sections, const E
 {
 	const struct source *src = &s->sources[s->source_cnt];
 	const Elf64_Shdr *in;
-	struct entry *grown;
 	uint64_t room;
 
 	if (!sym->st_shndx || sym->st_shndx >= src->file.shnum || !is_code(&src->file, sym) ||
@@ -103,18 +111,11 @@ static int add_symbol(struct elf_symbols *s, const Elf64_Shdr *sections, const E
 	if (!(in->sh_flags & SHF_EXECINSTR) || sym->st_value < in->sh_addr ||
 	    sym->st_value - in->sh_addr >= in->sh_size)
 		return 0;
-	if (s->cnt == s->cap) {
-		grown = array_grow(s->entries, s->cnt, &s->cap, sizeof(*s->entries));
-		if (!grown)
-			return -ENOMEM;
-		s->entries = grown;
-	}
-	s->entries[s->cnt++] = (struct entry){
+	return array_add(s->entries, s->cnt, s->cap, (struct entry){
 		.start = sym->st_value, .size = clamp32(sym->st_size ? sym->st_size : room),
 		.name = sym->st_name, .source = (uint8_t)s->source_cnt, .rank = rank_of(sym),
 		.sized = sym->st_size,
-	};
-	return 0;
+	});
 }
 
 static int read_table(struct elf_symbols *s, const Elf64_Shdr *sections, const Elf64_Shdr *table)
@@ -188,6 +189,30 @@ int elf_symbols_add(struct elf_symbols *s, int fd, uint32_t type)
 	return s->cnt > before || !err ? (int)(s->cnt - before) : err;
 }
 
+int elf_symbols_add_methods(struct elf_symbols *s, struct elf_methods *m)
+{
+	struct source *src = &s->sources[s->source_cnt];
+	size_t i;
+	int err = 0;
+
+	if (!m->cnt)
+		return 0;
+	if (s->source_cnt == SOURCES_MAX)
+		return -ENOSPC;
+	*src = (struct source){ .bytes = m->text_bytes, .text = m->text };
+	m->text = NULL;
+	for (i = 0; !err && i < m->cnt; i++) {
+		const struct elf_method *f = &m->functions[i];
+
+		err = array_add(s->entries, s->cnt, s->cap, (struct entry){
+			.start = f->start, .size = clamp32(f->end - f->start), .name = f->name,
+			.source = (uint8_t)s->source_cnt, .sized = true,
+		});
+	}
+	s->source_cnt++;
+	return err;
+}
+
 /* ---- their order ---- */
 
 static int by_address(const void *a, const void *b)
@@ -245,6 +270,10 @@ static bool read_name(const struct elf_symbols *s, const struct entry *e, char *
 	size_t got = 0;
 	char *version;
 
+	if (src->text) {	/* shorter than ELF_MANGLED_BYTES */
+		strcpy(name, src->text + e->name);
+		return true;
+	}
 	if (len > ELF_MANGLED_BYTES - 1)
 		len = ELF_MANGLED_BYTES - 1;
 	while (got < len) {	/* most names are short */
@@ -297,9 +326,14 @@ bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, ui
 }
 
 /* Number of the first pattern that matches the name, or -1. */
-static int pattern_of(const char *name, const char *patterns, uint32_t cnt)
+static int pattern_of(const struct elf_symbols *s, const struct entry *e, const char *name,
+		      const char *patterns, uint32_t cnt)
 {
 	uint32_t i;
+
+	/* The functions that the patterns mean are C functions, or methods of types. */
+	if (s->sources[e->source].text && !strchr(name, '.'))
+		return -1;
 
 	for (i = 0; i < cnt; i++) {
 		size_t len = strlen(patterns);
@@ -312,30 +346,30 @@ static int pattern_of(const char *name, const char *patterns, uint32_t cnt)
 	return -1;
 }
 
-int elf_symbols_match(const struct elf_symbols *s, const char *patterns, uint32_t cnt,
+int elf_symbols_match(const struct elf_symbols *s, const char *patterns, uint32_t cnt, bool others,
 		      struct elf_match **out)
 {
-	struct elf_match *found = NULL, *grown;
+	struct elf_match *found = NULL;
 	size_t found_cnt = 0, cap = 0, i;
 	char name[ELF_MANGLED_BYTES];
+	int err = 0;
 
-	for (i = 0; i < s->cnt && found_cnt < MATCHES_MAX; i++) {
+	for (i = 0; !err && i < s->cnt; i++) {
 		const struct entry *e = &s->entries[i];
-		int pattern = read_name(s, e, name) ? pattern_of(name, patterns, cnt) : -1;
+		int pattern = read_name(s, e, name) ? pattern_of(s, e, name, patterns, cnt) : -1;
 
+		if (pattern < 0 && others)
+			pattern = (int)cnt;
 		if (pattern < 0)
 			continue;
-		if (found_cnt == cap) {
-			grown = array_grow(found, found_cnt, &cap, sizeof(*found));
-			if (!grown) {
-				free(found);
-				return -ENOMEM;
-			}
-			found = grown;
-		}
-		found[found_cnt++] = (struct elf_match){ e->start, add_capped(e->start, e->size),
-							 (uint32_t)pattern, 0 };
+		err = found_cnt == ELF_MATCHES_MAX ? -E2BIG :
+		      array_add(found, found_cnt, cap, (struct elf_match){
+				e->start, add_capped(e->start, e->size), (uint32_t)pattern, 0 });
 	}
-	*out = found;
-	return (int)found_cnt;
+	if (!err) {
+		*out = found;
+		return (int)found_cnt;
+	}
+	free(found);
+	return err;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * elf_symbols.h - the functions of a file by address, from its symbol tables and those of separate
- * debug files. The files are hostile. Names stay in them, and are read on request.
+ * elf_symbols.h - the functions of a file by address, from its symbol tables, those of separate
+ * debug files, and CPython's tables of methods. The files are hostile. Names of symbols stay in
+ * them, and are read on request.
  */
 #ifndef TACHBPF_ELF_SYMBOLS_H
 #define TACHBPF_ELF_SYMBOLS_H
@@ -10,9 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "elf_helper/elf_wire.h"
+#include "elf_helper/elf_methods.h"
 
 #define ELF_SYMBOLS_MAX (8u << 20)	/* of a file; others are ignored */
+#define ELF_MATCHES_MAX 32768
 #define ELF_MANGLED_BYTES 4096u		/* of a name in the file; longer ones are cut */
 
 struct elf_symbols;
@@ -27,6 +29,11 @@ void elf_symbols_free(struct elf_symbols *s);
  * there is no table; another -errno.
  */
 int elf_symbols_add(struct elf_symbols *s, int fd, uint32_t type);
+/*
+ * Adds functions that have no symbol; one that has both is named by its symbol. Takes m->text over.
+ * Returns 0 or -errno.
+ */
+int elf_symbols_add_methods(struct elf_symbols *s, struct elf_methods *m);
 /* Call this after the last file. */
 void elf_symbols_sort(struct elf_symbols *s);
 
@@ -42,9 +49,10 @@ bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, ui
 
 /*
  * Finds all functions that match one of cnt concatenated patterns, each with its NUL; "x*" is a
- * prefix. *out: sorted by start; the caller frees it. Returns their number, or -ENOMEM.
+ * prefix. others: also those that match none, as pattern cnt. *out: sorted by start; the caller
+ * frees it. Returns their number; -E2BIG: more than ELF_MATCHES_MAX; -ENOMEM.
  */
-int elf_symbols_match(const struct elf_symbols *s, const char *patterns, uint32_t cnt,
+int elf_symbols_match(const struct elf_symbols *s, const char *patterns, uint32_t cnt, bool others,
 		      struct elf_match **out);
 
 #endif

@@ -45,15 +45,17 @@ enum elf_message_kind {
 	/* main -> helper */
 	HELPER_TABLE,		/* build the file's table; answered by TABLE */
 	HELPER_NAMES,		/* data: uint64_t addr[]; answered by NAMES, one or more messages */
-	HELPER_MATCH,		/* data: patterns, each with its NUL, "x*" is a prefix; answered by
-				 * MATCHES */
+	HELPER_MATCH,		/* data: cnt patterns, each with its NUL, "x*" is a prefix;
+				 * answered by MATCHES */
 	HELPER_FORGET,		/* the file is no longer needed */
 	HELPER_PERF_NAMES,	/* as HELPER_NAMES, of the perf map that was passed as this file */
 	/* helper -> main */
 	TABLE,			/* with the descriptor of a table, unless result is an error;
 				 * data: struct elf_facts */
 	NAMES,			/* data: struct elf_name and its strings, concatenated */
-	MATCHES,		/* data: struct elf_match[], sorted by start; `more`: more follow */
+	MATCHES,		/* data: struct elf_match[], sorted by start; `more`: more follow.
+				 * With ELF_PARTIAL there is no symbol table, and these are all
+				 * functions with a name; pattern cnt: it matches none */
 	NO_FILE,		/* the helper does not have the file (any more): pass it again */
 };
 
@@ -64,10 +66,10 @@ struct elf_message {
 	int32_t result;		/* 0 or -errno */
 	uint32_t cnt;		/* elements in data */
 	uint32_t bytes;		/* of data */
-	uint32_t flags;		/* HELPER_NAMES: ELF_LINES */
+	uint32_t flags;		/* HELPER_NAMES: ELF_LINES; MATCHES: ELF_PARTIAL */
 	uint32_t more;		/* 1: further messages of this answer follow */
 };
-enum { ELF_LINES = 1 };
+enum { ELF_LINES = 1, ELF_PARTIAL = 2 };
 
 /* A mapping of a process: /proc/TGID/map_files/START-END. start 0: none. */
 struct elf_place {
@@ -97,7 +99,7 @@ struct elf_facts {
 	uint32_t cached;	/* 1: the table came from the cache */
 	uint32_t build_us;
 	uint32_t load_cnt;	/* of loads: the first 8 executable PT_LOADs */
-	uint32_t pad;
+	uint32_t stripped;	/* 1: it has no .symtab */
 	struct {
 		uint64_t off, vaddr, filesz;
 	} loads[8];

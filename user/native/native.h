@@ -94,6 +94,7 @@ enum native_class {
 	NATIVE_EVAL,		/* _PyEval_EvalFrameDefault: runs Python frames             */
 	NATIVE_PLUMBING,	/* between a call in Python and its callee: PyObject_Call ... */
 	NATIVE_START,		/* before the first Python frame: main(), clone() ...       */
+	NATIVE_UNNAMED,		/* without a name, in a file without a symbol table         */
 };
 enum native_class native_class(const struct native *n, uint32_t file, uint64_t addr);
 

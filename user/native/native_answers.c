@@ -70,8 +70,8 @@ static void file_built(struct native *n, struct file *f, const struct elf_messag
 	if (err) {
 		if (fd >= 0)
 			close(fd);
-		file_add_class(f, f->facts.eval_start, f->facts.eval_end, NATIVE_EVAL);
-		file_sort_classes(f);
+		file_add_class(n, f, f->facts.eval_start, f->facts.eval_end, NATIVE_EVAL);
+		file_sort_classes(n, f);
 		f->has_start = true;
 		file_refuse(n, f, why_not(f, err));
 		return;
@@ -81,7 +81,7 @@ static void file_built(struct native *n, struct file *f, const struct elf_messag
 	store_table(n, f);
 	table_number(n, f);
 	f->stage = FILE_MATCHING;
-	if (f->facts.eval_start && !f->has_start)
+	if ((f->facts.eval_start || f->facts.stripped) && !f->has_start)
 		file_push(n, QUEUE_MATCH, f);
 	else
 		file_matched(n, f);
@@ -91,8 +91,8 @@ void file_matched(struct native *n, struct file *f)
 {
 	/* This function has a symbol even in a stripped file: other files call it. */
 	if (!f->has_start)
-		file_add_class(f, f->facts.eval_start, f->facts.eval_end, NATIVE_EVAL);
-	file_sort_classes(f);
+		file_add_class(n, f, f->facts.eval_start, f->facts.eval_end, NATIVE_EVAL);
+	file_sort_classes(n, f);
 	f->has_start = true;
 	n->lists_stale = true;
 	if (f->stage != FILE_MATCHING)
@@ -162,10 +162,11 @@ static int take_matches(struct native *n, struct helper *h, const struct elf_mes
 		return -EBADMSG;
 	for (i = 0; i < m->cnt; i++) {
 		memcpy(&match, n->data + i * sizeof(match), sizeof(match));
-		file_add_class(f, match.start, match.end, native_pattern_class(match.pattern));
+		file_add_class(n, f, match.start, match.end, native_pattern_class(match.pattern));
 	}
 	if (m->more)
 		return 0;
+	f->partial = m->flags & ELF_PARTIAL && !f->classes_full;
 	f->missing = 0;
 	end_request(h);
 	file_matched(n, f);
@@ -184,7 +185,7 @@ static void ask_again(struct native *n, struct helper *h)
 	}
 	f->at_names = false;
 	if (h->kind == HELPER_MATCH)
-		f->class_cnt = 0;
+		file_drop_classes(n, f);
 	file_push(n, h->kind == HELPER_MATCH ? QUEUE_MATCH : QUEUE_NAMES, f);
 	while (h->asked_cnt && f->wanted_cnt < f->wanted_cap)
 		f->wanted[f->wanted_cnt++] = h->asked[--h->asked_cnt];

@@ -10,6 +10,7 @@
 #include "base/util.h"
 
 #define CLASSES_MAX 65536u
+#define CLASSES_OF_ALL (1u << 20)
 
 /* ---- numbers ---- */
 
@@ -234,33 +235,34 @@ bool file_bias(const struct file *f, const struct mapping *m, uint64_t *bias)
 	return false;
 }
 
-int file_add_class(struct file *f, uint64_t start, uint64_t end, enum native_class class)
+void file_add_class(struct native *n, struct file *f, uint64_t start, uint64_t end,
+		    enum native_class class)
 {
-	struct class_range *grown;
+	const struct class_range range = { start, end, class };
 
-	if (start >= end || class == NATIVE_CODE)
-		return 0;
-	if (f->class_cnt >= CLASSES_MAX)
-		return -ENOSPC;
-	grown = array_grow(f->classes, f->class_cnt, &f->class_cap, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	f->classes = grown;
-	grown[f->class_cnt++] = (struct class_range){ start, end, class };
-	return 0;
+	if (start >= end)
+		return;
+	f->classes_full |= f->class_cnt >= CLASSES_MAX || n->class_cnt >= CLASSES_OF_ALL ||
+			   array_add(f->classes, f->class_cnt, f->class_cap, range);
+	n->class_cnt += !f->classes_full;
 }
 
-/* The evaluation function comes first of two that begin at the same address. */
+/*
+ * The evaluation function comes first of those that begin at the same address, a function without a
+ * class of its own last.
+ */
 static int by_start(const void *a, const void *b)
 {
 	const struct class_range *x = a, *y = b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
+	if (x->class == NATIVE_CODE || y->class == NATIVE_CODE)
+		return (int)y->class - (int)x->class;
 	return (int)x->class - (int)y->class;
 }
 
-void file_sort_classes(struct file *f)
+void file_sort_classes(struct native *n, struct file *f)
 {
 	size_t i, cnt = 0;
 
@@ -269,7 +271,15 @@ void file_sort_classes(struct file *f)
 	for (i = 0; i < f->class_cnt; i++)
 		if (!cnt || f->classes[i].start >= f->classes[cnt - 1].end)
 			f->classes[cnt++] = f->classes[i];
+	n->class_cnt -= f->class_cnt - cnt;
 	f->class_cnt = cnt;
+}
+
+void file_drop_classes(struct native *n, struct file *f)
+{
+	n->class_cnt -= f->class_cnt;
+	f->class_cnt = 0;
+	f->classes_full = false;
 }
 
 enum native_class file_class(const struct file *f, uint64_t addr)
@@ -284,6 +294,7 @@ enum native_class file_class(const struct file *f, uint64_t addr)
 		else
 			high = mid;
 	}
-	return low < f->class_cnt && f->classes[low].start <= addr ? f->classes[low].class :
-								      NATIVE_CODE;
+	if (low < f->class_cnt && f->classes[low].start <= addr)
+		return f->classes[low].class;
+	return f->partial ? NATIVE_UNNAMED : NATIVE_CODE;
 }

@@ -44,9 +44,14 @@ void file_drop_wanted(struct file *f, bool known);
  */
 bool file_bias(const struct file *f, const struct mapping *m, uint64_t *bias);
 
-/* Adds the class of a function of a CPython: from MATCHES, or the one that the facts name. */
-int file_add_class(struct file *f, uint64_t start, uint64_t end, enum native_class class);
-void file_sort_classes(struct file *f);
+/*
+ * The class of a function: from MATCHES, or the one that the facts name. Without room for it,
+ * f->classes_full is set. file_sort_classes() follows the last one.
+ */
+void file_add_class(struct native *n, struct file *f, uint64_t start, uint64_t end,
+		    enum native_class class);
+void file_sort_classes(struct native *n, struct file *f);
+void file_drop_classes(struct native *n, struct file *f);
 enum native_class file_class(const struct file *f, uint64_t addr);
 
 #endif

@@ -75,6 +75,8 @@ struct file {
 	size_t wanted_cnt, wanted_cap;
 	struct class_range *classes;	/* sorted */
 	size_t class_cnt, class_cap;
+	bool partial;		/* classes has all functions that have a name */
+	bool classes_full;	/* there was no room for one */
 	bool at_names;		/* the names helper has the file */
 	bool no_names;		/* there will be none */
 	uint64_t passed_ns;	/* when the names helper got it */
@@ -193,6 +195,7 @@ struct native {
 		size_t cnt, cap;
 	} incoming;
 
+	size_t class_cnt;	/* of all files */
 	struct native_name_pool names;
 	struct text_block *texts;	/* strings in answers, valid until the next poll */
 

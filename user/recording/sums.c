@@ -65,7 +65,8 @@ static const struct column stats_columns[] = {
 	/* From here on also relative to a time: */
 	STATS(truncated), STATS(unreadable), STATS(switching), STATS(unresolved),
 	STATS(native), STATS(frames), STATS(native_frames),
-	STATS(native_unnamed), STATS(native_ends), STATS(merge_uncertain), STATS(async),
+	STATS(native_unnamed), STATS(native_folded), STATS(native_ends),
+	STATS(merge_uncertain), STATS(async),
 	STATS(native_thread), STATS(no_frames), STATS(code_repeated), STATS(process_reads),
 	STATS(lost),
 	/* From here on only relative to a time: shared files have none of these. */
@@ -109,6 +110,7 @@ void native_sums_add(struct native_sums *sum, const struct process_stats *s)
 
 	sum->frames += s->native_frames;
 	sum->unnamed += s->native_unnamed;
+	sum->folded += s->native_folded;
 	sum->uncertain += s->merge_uncertain;
 	for (i = 0; i < NATIVE_END_CNT; i++)
 		sum->ends[i] += s->native_ends[i];
@@ -154,6 +156,7 @@ static void json_native_sums(struct json *j, const struct native_sums *s, bool a
 
 	json_uint(j, "frames", s->frames);
 	json_uint(j, "unnamed", s->unnamed);
+	json_uint(j, "folded", s->folded);
 	json_uint(j, "uncertain", s->uncertain);
 	json_object(j, "ends");
 	for (i = 0; i < NATIVE_END_CNT; i++)
@@ -201,6 +204,8 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 	summary_share(out, "native frames", s->frames, frames, "the frames");
 	summary_share_any(out, "without a symbol", s->unnamed, s->frames,
 			  "these; install debug symbols, such as python3-dbg");
+	summary_remark_any(out, "folded", s->folded,
+			   "frames without a symbol, shown as their caller (--native=full: all)");
 	summary_share(out, "partly unwound", cut, stacks, "the native stacks");
 	for (i = NATIVE_WHOLE + 1; i < NATIVE_END_CNT; i++)
 		if (s->ends[i])

@@ -52,6 +52,8 @@ void native_counts_since(struct native_counts *now, const struct native_counts *
 struct native_sums {
 	uint64_t frames;	/* native frames that are shown */
 	uint64_t unnamed;	/* of these, without a symbol: "libfoo.so.1+0x1234" */
+	uint64_t folded;	/* native frames without a symbol that are not shown, but their
+				 * caller in the same library */
 	uint64_t uncertain;	/* stacks whose Python frames did not match the calls of the
 				 * interpreter */
 	uint64_t ends[NATIVE_END_CNT];	/* native stacks, by how their walk ended */

@@ -49,12 +49,23 @@ static void put_python(struct merging *m)
 		put_item(m, NATIVE_MERGE_PYTHON);
 }
 
+static bool is_folded(const struct native_merge_in *in, uint32_t i)
+{
+	return !in->full && in->classes[i] == NATIVE_UNNAMED && i + 1 < in->raw->nframes &&
+	       in->raw->frames[i + 1].file == in->raw->frames[i].file;
+}
+
 /* Adds the C frames before this one. */
 static void put_native(struct merging *m, uint32_t end)
 {
-	for (; m->next < end; m->next++)
-		if (m->all || m->in->classes[m->next] == NATIVE_CODE)
+	for (; m->next < end; m->next++) {
+		uint8_t class = m->in->classes[m->next];
+
+		if (is_folded(m->in, m->next))
+			m->out->folded++;
+		else if (m->all || class == NATIVE_CODE || class == NATIVE_UNNAMED)
 			put_item(m, m->next);
+	}
 }
 
 static uint32_t next_eval(const struct native_merge_in *in, uint32_t from)
@@ -173,6 +184,7 @@ void native_merge(const struct native_merge_in *in, struct native_merge *out)
 
 	out->cnt = 0;
 	out->uncertain = false;
+	out->folded = 0;
 	if (in->without_entries || !has_addresses(in->raw))
 		skip_prologue(&m, in->without_entries ? in->python : in->raw->nentries);
 	if (in->without_entries)

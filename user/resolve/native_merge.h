@@ -31,13 +31,15 @@ struct native_merge_in {
 
 struct native_merge {
 	uint32_t cnt;
+	uint32_t folded;	/* C frames without a name that were left out */
 	bool uncertain;		/* eval frames and Python frames do not match */
 	uint16_t items[NATIVE_MERGE_MAX];	/* innermost first */
 };
 
 /*
  * Fills out. C frames inside the innermost eval frame come first. Unless full is set, frames of the
- * classes EVAL, PLUMBING and START, and frames outside the last Python frame, are left out. Python
+ * classes EVAL, PLUMBING and START, and frames outside the last Python frame, are left out, and so
+ * are UNNAMED ones whose caller is in the same file: what they do is done for that one. Python
  * frames whose eval frame was not found are placed with those of the next one that was, or after
  * all C frames. A stack without Python frames keeps all its C frames.
  */

@@ -47,6 +47,8 @@ struct process_stats {
 	uint64_t frames;	/* all frames */
 	uint64_t native_frames;	/* native frames that have their own names: RAW_NATIVE */
 	uint64_t native_unnamed;	/* ... without a name */
+	uint64_t native_folded;	/* native frames without a name that were left out: their caller,
+				 * in the same file, stands for them */
 	uint64_t native_ends[NATIVE_END_CNT];	/* how native walks ended */
 	uint64_t merge_uncertain;	/* ... that did not match their Python stack */
 	struct async_stats async;	/* all 0 without --async */

@@ -220,6 +220,7 @@ static int merge_native(struct process *p, const struct raw_native *raw, uint32_
 		classes[i] = known[i]->class;
 	native_merge(&in, &merged);
 	p->stats.merge_uncertain += merged.uncertain;
+	p->stats.native_folded += merged.folded;
 	return put_merged(p, raw, &merged, known, out);
 }
 

@@ -195,7 +195,7 @@ static void test_match(void **state)
 	struct elf_symbols *s = load(fd);
 	struct elf_match *found;
 
-	assert_int_equal(elf_symbols_match(s, "alias\0eval*\0eva", 3, &found), 3);
+	assert_int_equal(elf_symbols_match(s, "alias\0eval*\0eva", 3, false, &found), 3);
 	assert_int_equal(found[0].start, 0x1000);
 	assert_int_equal(found[0].end, 0x1010);
 	assert_int_equal(found[0].pattern, 1);

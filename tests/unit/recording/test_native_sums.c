@@ -8,7 +8,7 @@
 #include "tests/unit/tach_test.h"
 
 static const struct process_stats one = {
-	.native_frames = 100, .native_unnamed = 10, .merge_uncertain = 1,
+	.native_frames = 100, .native_unnamed = 10, .native_folded = 7, .merge_uncertain = 1,
 	.native_ends = { [NATIVE_WHOLE] = 15, [NATIVE_JIT] = 4, [NATIVE_NO_ROW] = 1 },
 };
 
@@ -33,7 +33,8 @@ static void test_sums(void **state)
 
 	native_sums_add(&sum, &one);
 	native_sums_add(&sum, &one);
-	assert_true(sum.frames == 201 && sum.unnamed == 20 && sum.uncertain == 2);
+	assert_true(sum.frames == 201 && sum.unnamed == 20 && sum.folded == 14 &&
+		    sum.uncertain == 2);
 	assert_int_equal(native_sums_stacks(&sum), 40);
 	assert_int_equal(native_sums_cut(&sum), 10);
 }
@@ -75,7 +76,8 @@ static void test_json(void **state)
 	native_json(&j, &sum, &c);
 	json_object_end(&j);
 	fclose(f);
-	assert_has("\"frames\":100,\"unnamed\":10,\"uncertain\":1,\"ends\":{\"whole\":15,");
+	assert_has("\"frames\":100,\"unnamed\":10,\"folded\":7,\"uncertain\":1,"
+		   "\"ends\":{\"whole\":15,");
 	assert_has("\"no_unwind_information\":1,\"unsupported\":0,");
 	assert_has("\"files\":3,\"tables\":2,");
 	begin(&f);
@@ -84,8 +86,9 @@ static void test_json(void **state)
 	native_json_process(&j, &one);
 	json_object_end(&j);
 	fclose(f);
-	assert_string_equal(text, "{\"native\":{\"frames\":100,\"unnamed\":10,\"uncertain\":1,"
-			    "\"ends\":{\"whole\":15,\"jit\":4,\"no_unwind_information\":1}}}");
+	assert_string_equal(text, "{\"native\":{\"frames\":100,\"unnamed\":10,\"folded\":7,"
+			    "\"uncertain\":1,\"ends\":{\"whole\":15,\"jit\":4,"
+			    "\"no_unwind_information\":1}}}");
 }
 
 static void test_summary(void **state)
@@ -102,6 +105,7 @@ static void test_summary(void **state)
 	fclose(f);
 	assert_has("native frames               100   25.000 % of the frames\n");
 	assert_has("without a symbol             10   10.000 % of these");
+	assert_has("folded                        7  ");
 	assert_has("partly unwound                5   25.000 % of the native stacks\n");
 	assert_has("               4  JIT code\n");
 	assert_has("uncertain order               1    5.000 %");
