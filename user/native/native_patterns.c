@@ -37,6 +37,9 @@ static const struct pattern patterns[] = {
 	PLUMBING("call_function"), PLUMBING("call_function.*"), PLUMBING("do_call_core*"),
 	PLUMBING("fast_function*"), PLUMBING("function_code_fastcall*"),
 	PLUMBING("_PyFunction_FastCall*"), PLUMBING("trace_call_function*"),
+	/* From 3.15 on these implement CALL and similar instructions. */
+	PLUMBING("_Py_CallBuiltin*"), PLUMBING("_Py_BuiltinCall*"), PLUMBING("_Py_VectorCall*"),
+	PLUMBING("_PyCallMethodDescriptor*"),
 	/* Objects/call.c: calls of any object. */
 	PLUMBING("PyObject_Call*"), PLUMBING("_PyObject_Call*"), PLUMBING("PyObject_Vectorcall*"),
 	PLUMBING("_PyObject_Vectorcall*"), PLUMBING("_PyObject_FastCall*"),
@@ -68,6 +71,13 @@ static const struct pattern patterns[] = {
 	PLUMBING("PyGen_am_send*"), PLUMBING("_PyGen_Send*"), PLUMBING("PyIter_Send*"),
 	/* Modules/_functoolsmodule.c: calls with additional arguments. */
 	PLUMBING("partial_call*"), PLUMBING("partial_vectorcall*"),
+	/* The same functions in a stripped file, which names them by their slots. */
+	PLUMBING("type.__call__"), PLUMBING("builtin_function_or_method.__call__"),
+	PLUMBING("method_descriptor.__call__"), PLUMBING("classmethod_descriptor.__call__"),
+	PLUMBING("wrapper_descriptor.__call__"), PLUMBING("method-wrapper.__call__"),
+	PLUMBING("method.__call__"), PLUMBING("instancemethod.__call__"),
+	PLUMBING("function.__call__"), PLUMBING("generator.__next__"),
+	PLUMBING("functools.partial.__call__"),
 	/* Python/getargs.c: parses a call's arguments. */
 	PLUMBING("vgetargs*"), PLUMBING("_PyArg_*"), PLUMBING("PyArg_*"),
 
