@@ -18,6 +18,7 @@
 
 #include "base/start.h"
 #include "base/util.h"
+#include "elf_helper/elf_demangler.h"
 #include "elf_helper/elf_serve.h"
 #include "worker/jail.h"
 
@@ -81,7 +82,8 @@ int main(int argc, char **argv)
 	mallopt(M_ARENA_MAX, 1);
 	setpriority(PRIO_PROCESS, 0, names ? 5 : 10);
 	raise_file_limit();
-	if (!detach(argv[1], atoi(argv[2])) || jail_enter(&jail))
+	if (!detach(argv[1], atoi(argv[2])) || (names && elf_demangler_start()) ||
+	    jail_enter(&jail))
 		return EXIT_FAILURE;
 	return elf_serve(MAIN_FD, OPENER_FD) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

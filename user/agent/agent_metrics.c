@@ -117,6 +117,8 @@ static const struct family of_native[] = {
 		"Addresses looked up in symbol tables."),
 	COUNTER("native_names_unknown", FIELD_U64, native_counts.names_unknown,
 		"Addresses for which the file has no symbol information."),
+	COUNTER("native_names_mangled", FIELD_U64, native_counts.names_mangled,
+		"Functions of C++ and Rust whose names take too long to demangle."),
 	COUNTER("native_files_stuck", FIELD_U64, native_counts.stuck,
 		"Files that did not answer when opened."),
 	COUNTER("native_processes_cut", FIELD_U32, native_counts.processes_cut,

@@ -18,6 +18,7 @@
 #include "elf/unwind_build.h"
 #include "elf_helper/elf_debug.h"
 #include "elf_helper/elf_demangle.h"
+#include "elf_helper/elf_demangler.h"
 #include "elf_helper/elf_methods.h"
 #include "elf_helper/elf_opener.h"
 
@@ -136,6 +137,7 @@ _Static_assert(ONE_MAX <= ELF_WIRE_BYTES, "the functions of one address fit a me
 struct answer {
 	int fd;
 	struct elf_message head;
+	uint32_t costly_left;	/* NAMES: how many names may still take too long */
 	uint8_t data[ELF_WIRE_BYTES];
 };
 
@@ -180,50 +182,72 @@ static size_t cut_path(const char *path, char *out)
 	return ELF_NAME_BYTES - 1;
 }
 
-/* Adds one function. name: as in the file; source: NULL: unknown. */
-static void add_name(struct answer *a, struct elf_name n, const char *name, const char *source)
+/* As elf_demangler_name(). */
+static int readable_name(struct answer *a, const char *name, char *out, size_t size, bool *costly)
+{
+	int len;
+
+	*costly = !a->costly_left && elf_is_mangled(name);
+	if (*costly)
+		return (int)elf_name_copy(name, out, size);
+	len = elf_demangler_name(name, out, size, costly);
+	a->costly_left -= *costly;
+	return len;
+}
+
+/* Adds one function. name: as in the file; source: NULL: unknown. Returns 0 or -errno. */
+static int add_name(struct answer *a, struct elf_name n, const char *name, const char *source)
 {
 	char text[ELF_NAME_BYTES], path[ELF_NAME_BYTES];
+	bool costly;
+	int len = readable_name(a, name, text, sizeof(text), &costly);
 
-	n.name_bytes = (uint16_t)(elf_demangle(name, text, sizeof(text)) + 1);
+	if (len < 0)
+		return len;
+	n.mangled = costly;
+	n.name_bytes = (uint16_t)(len + 1);
 	n.source_bytes = source && *source ? (uint16_t)(cut_path(source, path) + 1) : 0;
 	add_bytes(a, &n, sizeof(n));
 	add_bytes(a, text, n.name_bytes);
 	add_bytes(a, path, n.source_bytes);
 	a->head.cnt++;
+	return 0;
 }
 
 /* The symbol is the name of the outermost function, so it is the same with and without lines. */
-static void add_elf_name(struct answer *a, const struct elf_held *h, uint64_t addr)
+static int add_elf_name(struct answer *a, const struct elf_held *h, uint64_t addr)
 {
 	char symbol[ELF_MANGLED_BYTES] = "";
 	struct elf_name n = { .addr = addr };
 	struct elf_line lines[ELF_INLINED_MAX];
 	unsigned int cnt = 0, i;
+	int err = 0;
 
 	if (!h->symbols || !elf_symbols_find(h->symbols, addr, symbol, &n.start))
 		n.start = elf_segments_start(&h->elf, &h->segments, addr);
 	if (h->lines)
 		cnt = elf_lines_find(h->lines, addr, lines);
-	for (i = 0; i + 1 < cnt; i++) {
+	for (i = 0; !err && i + 1 < cnt; i++) {
 		n.inlined = 1;
 		n.line = lines[i].line;
-		add_name(a, n, lines[i].name ? lines[i].name : "", lines[i].source);
+		err = add_name(a, n, lines[i].name ? lines[i].name : "", lines[i].source);
 	}
 	n.inlined = 0;
+	if (err)
+		return err;
 	n.line = cnt ? lines[i].line : 0;
-	add_name(a, n, *symbol || !cnt || !lines[i].name ? symbol : lines[i].name,
-		 cnt ? lines[i].source : NULL);
+	return add_name(a, n, *symbol || !cnt || !lines[i].name ? symbol : lines[i].name,
+			cnt ? lines[i].source : NULL);
 }
 
-static void add_perf_name(struct answer *a, const struct elf_held *h, uint64_t addr)
+static int add_perf_name(struct answer *a, const struct elf_held *h, uint64_t addr)
 {
 	struct elf_name n = { .addr = addr };
 	char name[ELF_MANGLED_BYTES] = "";
 
 	if (h->perf)
 		perf_map_find(h->perf, addr, name, sizeof(name), &n.start);
-	add_name(a, n, name, NULL);
+	return add_name(a, n, name, NULL);
 }
 
 static bool is_question(const struct elf_packet *q)
@@ -248,6 +272,7 @@ static int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *
 	if (!is_question(question))
 		return -EBADMSG;
 	begin_answer(&a, main_fd, NAMES, &question->head);
+	a.costly_left = question->head.flags & ELF_MANGLED ? 0 : ELF_COSTLY_MAX;
 	if (perf)
 		elf_load_perf(o, h);
 	else
@@ -257,10 +282,9 @@ static int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *
 	for (i = 0; !err && i < question->head.cnt; i++) {
 		if (sizeof(a.data) - a.head.bytes < ONE_MAX)
 			err = send_answer(&a, true);
-		if (perf)
-			add_perf_name(&a, h, addrs[i]);
-		else
-			add_elf_name(&a, h, addrs[i]);
+		if (!err)
+			err = perf ? add_perf_name(&a, h, addrs[i]) :
+				     add_elf_name(&a, h, addrs[i]);
 	}
 	return err ? err : send_answer(&a, false);
 }

@@ -61,7 +61,7 @@ static int check_form(const struct elf_message *head, size_t len, int flags)
 	if (!len)
 		return -EPIPE;
 	if (flags & MSG_TRUNC || len < sizeof(*head) || head->bytes != len - sizeof(*head) ||
-	    !head->kind || head->kind > NO_FILE)
+	    !head->kind || head->kind > DEMANGLE)
 		return -EBADMSG;
 	return 0;
 }

@@ -25,6 +25,8 @@
 #define ELF_NAME_BYTES 512u	/* of one function's name, cut with "..." */
 #define ELF_SECRET_BYTES 192u
 #define ELF_INLINED_MAX 8u	/* functions at one address, with lines */
+/* After as many names of a file that take too long, the others stay mangled, too. */
+#define ELF_COSTLY_MAX 8u
 
 enum elf_message_kind {
 	/* main -> opener; answered by OPENED */
@@ -57,6 +59,8 @@ enum elf_message_kind {
 				 * With ELF_PARTIAL there is no symbol table, and these are all
 				 * functions with a name; pattern cnt: it matches none */
 	NO_FILE,		/* the helper does not have the file (any more): pass it again */
+	/* helper -> its own process that demangles, and back */
+	DEMANGLE,		/* data: a name, without NUL; result -ETIME: it takes too long */
 };
 
 struct elf_message {
@@ -66,10 +70,10 @@ struct elf_message {
 	int32_t result;		/* 0 or -errno */
 	uint32_t cnt;		/* elements in data */
 	uint32_t bytes;		/* of data */
-	uint32_t flags;		/* HELPER_NAMES: ELF_LINES; MATCHES: ELF_PARTIAL */
+	uint32_t flags;		/* HELPER_NAMES: ELF_LINES, ELF_MANGLED; MATCHES: ELF_PARTIAL */
 	uint32_t more;		/* 1: further messages of this answer follow */
 };
-enum { ELF_LINES = 1, ELF_PARTIAL = 2 };
+enum { ELF_LINES = 1, ELF_MANGLED = 2 /* no name is demangled */, ELF_PARTIAL = 4 };
 
 /* A mapping of a process: /proc/TGID/map_files/START-END. start 0: none. */
 struct elf_place {
@@ -113,7 +117,8 @@ struct elf_name {
 	uint16_t name_bytes;	/* with the NUL, after this struct; 1: no name */
 	uint16_t source_bytes;	/* of the source file's path, after the name; 0: none */
 	uint16_t inlined;	/* 1: the function was inlined, and its caller's struct follows */
-	uint16_t pad[3];
+	uint16_t mangled;	/* 1: to demangle it would take too long */
+	uint16_t pad[2];
 };
 
 struct elf_match {

@@ -23,6 +23,7 @@
 #include "native/native_files.h"
 #include "native/native_mappings.h"
 #include "native/native_parties.h"
+#include "native/native_queues.h"
 #include "native/native_state.h"
 #include "native/native_tables.h"
 

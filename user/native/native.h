@@ -135,7 +135,8 @@ const struct native_file *native_file(const struct native *n, uint32_t file);
 /* For the summary and session.json. */
 struct native_counts {
 	uint32_t files, tables, tables_failed, tables_evicted, tables_cached;
-	uint64_t memory_bytes, build_us, names, names_unknown, helper_restarts, stuck;
+	uint64_t memory_bytes, build_us, names, names_unknown, names_mangled;
+	uint64_t helper_restarts, stuck;
 	uint32_t processes_cut;	/* processes with more than NATIVE_MAPPINGS mappings with code */
 };
 void native_counts(const struct native *n, struct native_counts *out);

@@ -10,6 +10,7 @@
 #include "native/native_files.h"
 #include "native/native_parties.h"
 #include "native/native_patterns.h"
+#include "native/native_queues.h"
 #include "native/native_tables.h"
 
 /* ---- a file's TABLE ---- */
@@ -113,8 +114,9 @@ static void put_back(struct native *n, struct helper *h, bool known)
 	h->asked_cnt = 0;
 }
 
-static void end_request(struct helper *h)
+static void end_request(struct native *n, struct helper *h)
 {
+	turn_charge(h->turn, n->now - h->asked_ns);
 	h->request = 0;
 	h->file = NULL;
 	h->asked_cnt = 0;
@@ -129,7 +131,7 @@ static int take_table(struct native *n, struct helper *h, const struct elf_messa
 			close(fd);
 		return -EBADMSG;
 	}
-	end_request(h);
+	end_request(n, h);
 	helper_tell(n, h->role, HELPER_FORGET, f->number);
 	file_built(n, f, m, fd);
 	return 0;
@@ -148,7 +150,7 @@ static int take_names(struct native *n, struct helper *h, const struct elf_messa
 		return 0;
 	f->missing = 0;
 	put_back(n, h, true);	/* those that it has not answered */
-	end_request(h);
+	end_request(n, h);
 	return 0;
 }
 
@@ -168,7 +170,7 @@ static int take_matches(struct native *n, struct helper *h, const struct elf_mes
 		return 0;
 	f->partial = m->flags & ELF_PARTIAL && !f->classes_full;
 	f->missing = 0;
-	end_request(h);
+	end_request(n, h);
 	file_matched(n, f);
 	return 0;
 }
@@ -214,7 +216,7 @@ static int no_file(struct native *n, struct helper *h)
 		refuse_file(n, h);
 	else
 		ask_again(n, h);
-	end_request(h);
+	end_request(n, h);
 	return 0;
 }
 
@@ -262,6 +264,10 @@ void helper_lost(struct native *n, struct helper *h, bool late)
 	n->counts.stuck += late;
 	if (h->role == ELF_ROLE_NAMES)
 		forget_passed(n);
+	if (f) {
+		turn_charge(h->turn, n->now - h->asked_ns);
+		turn_punish(n, h->turn);
+	}
 	if (f && (late || ++f->strikes >= STRIKES_MAX))
 		refuse_file(n, h);
 	else if (f)

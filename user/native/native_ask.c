@@ -11,10 +11,12 @@
 #include "native/native_mappings.h"
 #include "native/native_parties.h"
 #include "native/native_patterns.h"
+#include "native/native_queues.h"
 #include "native/native_tables.h"
 
 #define OPEN_TRIES 4
 #define OPENS_A_POLL 64
+#define NAMES_A_POLL 64		/* files that turn out to want no names */
 
 /* ---- opening ---- */
 
@@ -205,26 +207,35 @@ static void ask_table(struct native *n)
 		f->stage = FILE_BUILDING;
 }
 
-static void ask_match(struct native *n)
+/* These return false if a request could not be sent now. */
+
+static bool ask_match(struct native *n, struct file *f)
 {
 	struct elf_message m = { .kind = HELPER_MATCH };
-	struct file *f = helper_is_idle(n, ELF_ROLE_NAMES) ?
-				 pop_at(n, QUEUE_MATCH, FILE_MATCHING) : NULL;
 	const char *patterns = native_patterns(&m.cnt, &m.bytes);
 
-	if (!f)
-		return;
+	if (f->stage != FILE_MATCHING)
+		return true;
 	if (f->no_names)
 		file_matched(n, f);
 	else if (!f->at_names)
 		file_push(n, QUEUE_OPEN, f);
-	else if (helper_ask(n, ELF_ROLE_NAMES, f, &m, patterns))
+	else if (helper_ask(n, ELF_ROLE_NAMES, f, &m, patterns)) {
 		file_push(n, QUEUE_MATCH, f);
+		return false;
+	}
+	return true;
 }
 
-static void ask_names_of(struct native *n, struct file *f)
+static uint32_t names_flags(const struct native *n, const struct file *f)
 {
-	struct elf_message m = { .kind = HELPER_NAMES, .flags = n->args.lines ? ELF_LINES : 0 };
+	return (n->args.lines ? ELF_LINES : 0) |
+	       (f->names.mangled >= ELF_COSTLY_MAX ? ELF_MANGLED : 0);
+}
+
+static bool ask_names_of(struct native *n, struct file *f)
+{
+	struct elf_message m = { .kind = HELPER_NAMES, .flags = names_flags(n, f) };
 	struct helper *h = &n->helpers[ELF_ROLE_NAMES];
 
 	if (f->kind == FILE_PERF_MAP)
@@ -233,7 +244,7 @@ static void ask_names_of(struct native *n, struct file *f)
 	m.bytes = m.cnt * (uint32_t)sizeof(f->wanted[0]);
 	if (helper_ask(n, ELF_ROLE_NAMES, f, &m, f->wanted)) {
 		file_push(n, QUEUE_NAMES, f);
-		return;
+		return false;
 	}
 	memcpy(h->asked, f->wanted, m.bytes);
 	h->asked_cnt = m.cnt;
@@ -241,14 +252,13 @@ static void ask_names_of(struct native *n, struct file *f)
 	memmove(f->wanted, f->wanted + m.cnt, f->wanted_cnt * sizeof(f->wanted[0]));
 	if (f->wanted_cnt)
 		file_push(n, QUEUE_NAMES, f);
+	return true;
 }
 
-static void ask_names(struct native *n)
+static bool ask_names(struct native *n, struct file *f)
 {
-	struct file *f = helper_is_idle(n, ELF_ROLE_NAMES) ? file_pop(n, QUEUE_NAMES) : NULL;
-
-	if (!f || !f->wanted_cnt)
-		return;
+	if (!f->wanted_cnt)
+		return true;
 	/* A perf map grows: it may have gained the requested name a moment ago. */
 	if (f->kind == FILE_PERF_MAP && n->now - f->passed_ns >= PERF_MAP_NS)
 		f->at_names = false;
@@ -257,19 +267,35 @@ static void ask_names(struct native *n)
 	else if (!f->at_names)
 		file_push(n, QUEUE_OPEN, f);
 	else
-		ask_names_of(n, f);
+		return ask_names_of(n, f);
+	return true;
+}
+
+/* A table waits for its matches, and many samples wait for the table. */
+static void ask_names_helper(struct native *n)
+{
+	enum file_queue queue;
+	struct file *f;
+	bool ok = true;
+	int i;
+
+	for (i = 0; ok && i < NAMES_A_POLL && helper_is_idle(n, ELF_ROLE_NAMES); i++) {
+		f = file_pop_either(n, QUEUE_MATCH, QUEUE_NAMES, &queue);
+		if (!f)
+			return;
+		ok = queue == QUEUE_MATCH ? ask_match(n, f) : ask_names(n, f);
+	}
+	n->more |= i == NAMES_A_POLL;
 }
 
 void files_ask(struct native *n)
 {
 	open_files(n);
 	ask_table(n);
-	/* A table waits for these answers, and many samples wait for the table. */
-	ask_match(n);
-	ask_names(n);
+	ask_names_helper(n);
 }
 
-int name_ask(struct native *n, struct file *f, uint64_t addr)
+int name_ask(struct native *n, struct file *f, uint32_t uid, uint64_t addr)
 {
 	uint64_t *wanted = array_grow(f->wanted, f->wanted_cnt, &f->wanted_cap, sizeof(*wanted));
 	int err = wanted ? native_names_ask(&f->names, &n->names, addr) : -ENOMEM;
@@ -278,6 +304,7 @@ int name_ask(struct native *n, struct file *f, uint64_t addr)
 		f->wanted = wanted;
 	if (err)
 		return err;
+	file_wanted_by(n, f, uid);
 	wanted[f->wanted_cnt++] = addr;
 	file_push(n, QUEUE_NAMES, f);
 	n->more = true;

@@ -13,8 +13,11 @@
 
 /* Sends the requests that can be sent now. */
 void files_ask(struct native *n);
-/* Requests the name of a NAME_MISSING or NAME_UNKNOWN address. Returns 0 or -errno. */
-int name_ask(struct native *n, struct file *f, uint64_t addr);
+/*
+ * Requests the name of a NAME_MISSING or NAME_UNKNOWN address, for a process of this user. Returns
+ * 0 or -errno.
+ */
+int name_ask(struct native *n, struct file *f, uint32_t uid, uint64_t addr);
 
 /* The opener has answered; the data is in n->data. */
 void file_opened(struct native *n, const struct elf_message *m);

@@ -93,8 +93,10 @@ struct file *files_replace(struct native *n, struct file *old)
 {
 	struct file *f = add_mapped(n, old->dev, old->ino, old->info.path);
 
-	if (f)
-		f->place = old->place;
+	if (!f)
+		return NULL;
+	f->place = old->place;
+	f->turn = old->turn;
 	return f;
 }
 
@@ -156,42 +158,6 @@ struct file *files_idle_perf_map(struct native *n)
 		return f;
 	}
 	return NULL;
-}
-
-/* ---- queues ---- */
-
-void file_push(struct native *n, enum file_queue queue, struct file *f)
-{
-	struct file_fifo *q = &n->queues[queue];
-
-	if (f->queued & 1u << queue)
-		return;
-	f->queued |= 1u << queue;
-	f->next[queue] = NULL;
-	if (q->last)
-		q->last->next[queue] = f;
-	else
-		q->first = f;
-	q->last = f;
-}
-
-struct file *file_pop(struct native *n, enum file_queue queue)
-{
-	struct file_fifo *q = &n->queues[queue];
-	struct file *f = q->first;
-
-	if (!f)
-		return NULL;
-	q->first = f->next[queue];
-	if (!q->first)
-		q->last = NULL;
-	f->queued &= ~(1u << queue);
-	return f;
-}
-
-bool file_waits(const struct native *n, enum file_queue queue)
-{
-	return n->queues[queue].first;
 }
 
 /* ---- failures ---- */

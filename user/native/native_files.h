@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * native_files.h - the files that processes have mapped: their numbers, which are never reused, the
- * queues in which they wait, and the fate of those that cannot be read.
+ * native_files.h - the files that processes have mapped: their numbers, which are never reused, and
+ * the fate of those that cannot be read.
  */
 #ifndef TACHBPF_NATIVE_FILES_H
 #define TACHBPF_NATIVE_FILES_H
@@ -27,11 +27,6 @@ void files_free(struct native *n);
 void files_forget_names(struct native *n);
 /* Returns the perf map of a process that has ended, for reuse, or NULL. */
 struct file *files_idle_perf_map(struct native *n);
-
-/* Queues are first in, first out; a file is at most once in each of them. */
-void file_push(struct native *n, enum file_queue queue, struct file *f);
-struct file *file_pop(struct native *n, enum file_queue queue);
-bool file_waits(const struct native *n, enum file_queue queue);
 
 /* The file will have no table; why: enum native_end. */
 void file_refuse(struct native *n, struct file *f, uint8_t why);

@@ -8,6 +8,7 @@
 #include "native/native_ask.h"
 #include "native/native_files.h"
 #include "native/native_mappings.h"
+#include "native/native_queues.h"
 
 #define BLOCK_BYTES 16384
 #define TEXT_BYTES 512
@@ -95,7 +96,16 @@ static bool may_ask_again(const struct native *n, const struct file *f)
 	return f->kind == FILE_PERF_MAP && n->now - f->passed_ns >= PERF_MAP_NS;
 }
 
-static int name_in(struct native *n, struct file *f, uint64_t addr, struct native_name *out)
+/* The file's own, if the process has ended. */
+static uint32_t user_of(const struct native *n, pid_t tgid, const struct file *f)
+{
+	const struct process *p = process_find(n, tgid);
+
+	return p ? p->uid : f->place.uid;
+}
+
+static int name_in(struct native *n, pid_t tgid, struct file *f, uint64_t addr,
+		   struct native_name *out)
 {
 	enum native_name_state state = native_names_get(&f->names, &n->names, addr, out);
 
@@ -109,7 +119,7 @@ static int name_in(struct native *n, struct file *f, uint64_t addr, struct nativ
 	if (f->no_names || state == NAME_FULL ||
 	    (state == NAME_UNKNOWN && !may_ask_again(n, f)))
 		return -ENOENT;
-	return name_ask(n, f, addr) ? -ENOENT : -EAGAIN;
+	return name_ask(n, f, user_of(n, tgid, f), addr) ? -ENOENT : -EAGAIN;
 }
 
 static struct file *perf_map_of(struct native *n, struct process *p)
@@ -135,13 +145,13 @@ static int name_in_process(struct native *n, pid_t tgid, uint64_t addr, struct n
 	uint64_t bias;
 
 	if (f && file_bias(f, m, &bias))
-		return name_in(n, f, addr - bias, out);
+		return name_in(n, tgid, f, addr - bias, out);
 	if (f && f->stage != FILE_REFUSED)
 		return set_unnamed(n, f->info.library, addr, out), -EAGAIN;
 	if (f && f->why != NATIVE_JIT)
 		return set_unnamed(n, f->info.library, addr, out);
 	f = p ? perf_map_of(n, p) : NULL;
-	return f ? name_in(n, f, addr, out) : set_unnamed(n, "JIT", addr, out);
+	return f ? name_in(n, tgid, f, addr, out) : set_unnamed(n, "JIT", addr, out);
 }
 
 int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
@@ -151,7 +161,7 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 
 	if (!file)
 		return name_in_process(n, tgid, addr, out);
-	return f ? name_in(n, f, addr, out) : set_unnamed(n, "?", addr, out);
+	return f ? name_in(n, tgid, f, addr, out) : set_unnamed(n, "?", addr, out);
 }
 
 /* ---- counts ---- */
@@ -162,4 +172,5 @@ void native_counts(const struct native *n, struct native_counts *out)
 	out->memory_bytes = native_memory_used(n->memory);
 	out->names = n->names.names;
 	out->names_unknown = n->names.unknown;
+	out->names_mangled = n->names.mangled;
 }

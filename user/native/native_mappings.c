@@ -9,6 +9,7 @@
 #include "base/util.h"
 #include "native/native_files.h"
 #include "native/native_parties.h"
+#include "native/native_queues.h"
 #include "native/native_tables.h"
 
 /* ---- lists, each shared by a process and its forks ---- */
@@ -272,11 +273,14 @@ static struct mapping mapping_from(struct native *n, const struct process *p,
 		return m;
 	m.why = NATIVE_NO_TABLE;
 	m.file = files_get(n, map->dev, map->ino, path);
-	if (m.file)
-		m.file->place = (struct elf_place){
-			.tgid = (uint32_t)p->tgid, .uid = p->uid, .start_ns = p->start_ns,
-			.start = map->start, .end = map->end, .dev = map->dev, .ino = map->ino,
-		};
+	if (!m.file)
+		return m;
+	if (m.file->stage <= FILE_MATCHING)
+		file_wanted_by(n, m.file, p->uid);
+	m.file->place = (struct elf_place){
+		.tgid = (uint32_t)p->tgid, .uid = p->uid, .start_ns = p->start_ns,
+		.start = map->start, .end = map->end, .dev = map->dev, .ino = map->ino,
+	};
 	return m;
 }
 

@@ -187,6 +187,8 @@ static int add_line(struct native_names *names, struct native_name_pool *pool,
 	if (!f.name || (t->source && !f.source))
 		return -ENOMEM;
 	lines[names->line_cnt++].function = f;
+	names->mangled += t->n.mangled == 1;
+	pool->mangled += t->n.mangled == 1;
 	return 0;
 }
 

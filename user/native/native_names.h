@@ -18,6 +18,7 @@
 /* Shared by all files. */
 struct native_name_pool {
 	uint64_t names, unknown;	/* addresses so far; those without a name, or a place */
+	uint64_t mangled;		/* functions whose names take too long to demangle */
 	uint64_t bytes;			/* bytes that the names use now */
 	bool full;			/* there was no room for a name */
 };
@@ -25,6 +26,7 @@ struct native_name_pool {
 struct native_names {
 	struct intern *texts;		/* NULL: none yet */
 	uint64_t bytes;			/* of pool.bytes */
+	uint32_t mangled;		/* of pool.mangled */
 	struct hash_index index;	/* of entries, by address */
 	struct native_name_entry *entries;
 	size_t cnt, cap;

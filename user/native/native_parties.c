@@ -89,6 +89,14 @@ static void reap_ended(struct native *n)
 			n->ended[i] = 0;
 }
 
+static void pause_helper(struct native *n, struct helper *h)
+{
+	if (n->now - h->started_ns >= GOOD_NS)
+		h->failures = 0;
+	h->again_ns = n->now + (NS_PER_S << h->failures);
+	h->failures += h->failures < PAUSE_DOUBLINGS;
+}
+
 void helper_end(struct native *n, struct helper *h)
 {
 	if (!h->pid)
@@ -99,12 +107,11 @@ void helper_end(struct native *n, struct helper *h)
 	close_fd(&h->fd);
 	close_fd(&h->opener_end);
 	h->pid = 0;
+	h->again_ns = n->now;
+	if (!h->file)
+		pause_helper(n, h);
 	h->request = 0;
 	h->file = NULL;
-	if (n->now - h->started_ns >= GOOD_NS)
-		h->failures = 0;
-	h->again_ns = n->now + (NS_PER_S << h->failures);
-	h->failures += h->failures < PAUSE_DOUBLINGS;
 }
 
 static void start_helper(struct native *n, struct helper *h)
@@ -155,6 +162,7 @@ int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_
 	h->request = m->request;
 	h->kind = m->kind;
 	h->file = f;
+	h->turn = f->turn;
 	h->asked_ns = n->now;
 	return 0;
 }

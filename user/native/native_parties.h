@@ -15,7 +15,10 @@ void parties_end(struct native *n);
 
 /* Starts a helper. Returns 0 or -errno. */
 int helper_start(struct native *n, struct helper *h);
-/* Ends a helper; another one starts after a second, and after twice as long each further time. */
+/*
+ * Ends a helper. If it worked at a file, another one starts at once, and that file's user pauses;
+ * otherwise after a second, and after twice as long each further time.
+ */
 void helper_end(struct native *n, struct helper *h);
 /* Returns true if a request may be sent to the helper now. */
 bool helper_is_idle(const struct native *n, enum elf_role role);

@@ -56,8 +56,9 @@ struct file {
 	bool ended;		/* a perf map: its process has ended */
 	uint32_t strikes;	/* helpers that ended while they worked at it */
 	uint32_t failures;	/* consecutive failures to open it */
-	struct file *next[QUEUES];
+	struct file *next[QUEUES], *prev[QUEUES];
 	uint32_t queued;	/* bits of enum file_queue */
+	struct turn *turn;	/* whose turn it takes; NULL: not decided */
 
 	/* Table. */
 	struct elf_facts facts;	/* valid if has_facts */
@@ -85,6 +86,18 @@ struct file {
 
 struct file_fifo {
 	struct file *first, *last;
+};
+
+/* Users with a turn of their own. */
+#define TURNS_MAX 256u
+
+/* A user whose processes have files that wait for a helper. */
+struct turn {
+	uint32_t uid;
+	unsigned int pauses;	/* how often in a row it had to pause */
+	uint64_t used_ns;	/* time that helpers have worked for it */
+	uint64_t again_ns;	/* it pauses until then */
+	struct file_fifo queues[QUEUES];	/* QUEUE_BUILD, QUEUE_MATCH, QUEUE_NAMES */
 };
 
 /* ---- processes ---- */
@@ -136,6 +149,7 @@ struct helper {
 	uint32_t request;	/* in progress; 0: none */
 	uint32_t kind;		/* of the request */
 	struct file *file;	/* of the request */
+	struct turn *turn;	/* whose turn the request takes */
 	uint64_t asked_ns, started_ns, again_ns;
 	unsigned int failures;
 	uint64_t asked[ELF_NAMES_MAX];	/* addresses of HELPER_NAMES */
@@ -172,7 +186,10 @@ struct native {
 	struct file **files;	/* files[number - 1] */
 	size_t file_cnt, file_cap;
 	struct u64map by_inode;	/* hash of dev and ino -> struct file */
-	struct file_fifo queues[QUEUES];
+	struct file_fifo queues[QUEUES];	/* QUEUE_OPEN, QUEUE_COPY */
+	struct turn turns[TURNS_MAX];
+	size_t turn_cnt;
+	uint64_t turn_ns;	/* used_ns of the last one that was taken, never less */
 	struct file *vdso;
 	uint64_t vdso_bytes;
 	int vdso_fd;

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "base/util.h"
 #include "native/native_files.h"
+#include "native/native_queues.h"
 
 /* ---- numbers ---- */
 

@@ -136,8 +136,9 @@ static const struct column native_columns[] = {
 	NATIVE("files", files), NATIVE("tables", tables), NATIVE("tables_cached", tables_cached),
 	NATIVE("tables_failed", tables_failed), NATIVE("tables_evicted", tables_evicted),
 	NATIVE("build_us", build_us), NATIVE("memory_bytes", memory_bytes), NATIVE("names", names),
-	NATIVE("names_unknown", names_unknown), NATIVE("processes_cut", processes_cut),
-	NATIVE("files_stuck", stuck), NATIVE("helper_restarts", helper_restarts),
+	NATIVE("names_unknown", names_unknown), NATIVE("names_mangled", names_mangled),
+	NATIVE("processes_cut", processes_cut), NATIVE("files_stuck", stuck),
+	NATIVE("helper_restarts", helper_restarts),
 };
 
 void native_counts_since(struct native_counts *now, const struct native_counts *before)
@@ -189,6 +190,8 @@ static void print_helpers(const struct native_counts *n, FILE *out)
 			   "unwind tables replaced by more used ones");
 	summary_remark_any(out, "too many mappings", n->processes_cut,
 			   "processes that are unwound only in part");
+	summary_remark_any(out, "names left mangled", n->names_mangled,
+			   "C++ and Rust names that take too long to demangle");
 	summary_remark_any(out, "stuck libraries", n->stuck,
 			   "files that did not respond when opened");
 	summary_remark_any(out, "helper restarts", n->helper_restarts,

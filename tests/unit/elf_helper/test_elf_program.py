@@ -21,10 +21,11 @@ BUILD = Path(__file__).resolve().parents[3]
 PROGRAM = BUILD / "tachbpf-elf"
 WIRE = Path("user/elf_helper/elf_wire.h").resolve().read_text()
 HEAD = struct.Struct("<IIIiIIII")
-NAME = struct.Struct("<QQIHHH6x")
+NAME = struct.Struct("<QQIHHHH4x")
 MATCH = struct.Struct("<QQII")
 FACTS = struct.Struct("<20sII4xQQQQIIII192s")
-ELF_LINES = 1
+ELF_LINES, ELF_MANGLED = 1, 2
+ELF_COSTLY_MAX = 8
 WAIT_S = 60
 
 
@@ -143,11 +144,13 @@ class Helper:
     def unpack(data, out):
         at = 0
         while at < len(data):
-            addr, start, line, name_bytes, source_bytes, inlined = NAME.unpack_from(data, at)
+            addr, start, line, name_bytes, source_bytes, inlined, mangled = NAME.unpack_from(data, at)
             at += NAME.size
             name, source = data[at:at + name_bytes], data[at + name_bytes:at + name_bytes + source_bytes]
             assert name.endswith(b"\0") and (not source or source.endswith(b"\0"))
             out.setdefault(addr, []).append((name[:-1].decode(), start, source[:-1].decode(), line))
+            if mangled:
+                out.setdefault("mangled", set()).add(addr)
             at += name_bytes + source_bytes
         assert at == len(data)
 
@@ -342,6 +345,71 @@ class Names(Case):
         answers = helper.ask("HELPER_MATCH", 1, b"many_*\0", 1)
         self.assertGreater(len(answers), 1)
         self.assertEqual(sum(len(a[2]) for a in answers) // MATCH.size, 3000)
+
+
+def costly(number):
+    """A name that stands for 2^50 types, which the demangler searches without printing anything."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    references = [f"S{digits[i // 36] if i > 35 else ''}{digits[i % 36]}_E" for i in range(1, 51)]
+    return f"_Z4f{number:03}IDp1AI{'S0_I' * 49}1a{''.join(references)}Evv"
+
+
+class Costly(Case):
+    """Names that take too long to demangle."""
+
+    def helper_with(self, count):
+        """A helper that has a library with as many of them, and three others: their addresses by name."""
+        names = [costly(i) for i in range(count)] + ["_ZN2ns5Thing6methodEi", "_ZN2ns3endEv", "plain"]
+        path = self.library("".join(f'int f{i}(void) __asm__("{name}");\nint f{i}(void) {{ return {i}; }}\n'
+                                    for i, name in enumerate(names)), "costly.so", "gcc", "-g0")
+        helper = self.helper()
+        helper.hand(1, path)
+        return helper, {n: a for a, _, found in self.functions(path) for n in found if n in names}
+
+    def test_the_others_are_there(self):
+        helper, at = self.helper_with(5)
+        got = helper.names(1, sorted(at.values()))
+        self.assertEqual({got[a][0][0] for a in at.values()},
+                         {costly(i) for i in range(5)} | {"ns::Thing::method", "ns::end", "plain"})
+        self.assertEqual(got["mangled"], {at[costly(i)] for i in range(5)})
+
+    def test_so_many_that_the_rest_is_not_tried(self):
+        helper, at = self.helper_with(200)
+        got = helper.names(1, [at[costly(i)] for i in range(200)] + [at["_ZN2ns3endEv"], at["plain"]])
+        self.assertEqual(got[at["_ZN2ns3endEv"]][0][0], "_ZN2ns3endEv")
+        self.assertEqual(got["mangled"], {*at.values()} - {at["plain"], at["_ZN2ns5Thing6methodEi"]})
+        starts, = self.children(helper.pid)
+        ticks = sum(map(int, Path(f"/proc/{starts}/stat").read_text().rsplit(")", 1)[1].split()[13:15]))
+        self.assertLess(ticks / os.sysconf("SC_CLK_TCK"), ELF_COSTLY_MAX * 0.1)
+
+    def test_when_told_not_to_try(self):
+        helper, at = self.helper_with(1)
+        got = helper.names(1, sorted(at.values()), ELF_MANGLED)
+        self.assertEqual({got[a][0][0] for a in at.values()}, {*at})
+        self.assertEqual(got["mangled"], {*at.values()} - {at["plain"]})
+
+    @staticmethod
+    def children(pid):
+        return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+    def test_what_its_processes_may_do(self):
+        helper, at = self.helper_with(0)
+        helper.names(1, [at["_ZN2ns3endEv"]])
+        starts, = self.children(helper.pid)
+        demangles, = self.children(starts)
+        for pid in starts, demangles:
+            status = Path(f"/proc/{pid}/status").read_text()
+            self.assertRegex(status, r"CapEff:\t0{16}\n")
+            self.assertRegex(status, r"NoNewPrivs:\t1\n")
+            if os.geteuid() == 0:
+                self.assertEqual(os.listdir(f"/proc/{pid}/fd"), ["0"])
+            if b"__asan_init" not in PROGRAM.read_bytes():
+                self.assertRegex(status, r"Seccomp:\t2\n")
+        helper.close()
+        end = time.monotonic() + WAIT_S
+        while Path(f"/proc/{demangles}").exists() and time.monotonic() < end:
+            time.sleep(0.005)
+        self.assertFalse(Path(f"/proc/{demangles}").exists())
 
 
 class Debug(Case):

@@ -143,7 +143,7 @@ static void test_messages(void **state)
 	assert_int_equal(elf_channel_receive(pair[0], &p, &passed, 0), -EBADMSG);
 	assert_int_equal(send(pair[1], &m, 3, 0), 3);
 	assert_int_equal(elf_channel_receive(pair[0], &p, &passed, 0), -EBADMSG);
-	m = (struct elf_message){ .kind = NO_FILE + 1 };
+	m = (struct elf_message){ .kind = DEMANGLE + 1 };
 	assert_int_equal(elf_channel_send(pair[1], &m, NULL, pair[0]), 0);
 	assert_int_equal(elf_channel_receive(pair[0], &p, &passed, 0), -EBADMSG);
 	assert_int_equal(passed, -1);

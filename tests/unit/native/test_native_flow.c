@@ -112,6 +112,34 @@ static void test_names(void **state)
 	native_free(n);
 }
 
+/* After some names that take too long, the file's others are not tried. */
+static void test_names_that_take_too_long(void **state)
+{
+	struct native *n = begin(1, 0);
+	uint32_t file = give_table(n, false, 10), i;
+	struct native_counts counts;
+	struct native_name name;
+	struct elf_message m;
+
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file);
+	for (i = 0; i <= ELF_COSTLY_MAX; i++) {
+		struct { struct elf_name n; char name[8]; } text = {
+			.n = { .addr = 0x401010 + i, .start = 0x401000, .name_bytes = 5,
+			       .mangled = 1 }, .name = "_Z1f",
+		};
+
+		assert_int_equal(native_name(n, TGID, file, 0x401010 + i, &name), -EAGAIN);
+		m = question(n, ELF_ROLE_NAMES);
+		assert_int_equal(m.flags & ELF_MANGLED, i == ELF_COSTLY_MAX ? ELF_MANGLED : 0);
+		answer(ELF_ROLE_NAMES, &m, NAMES, &text, sizeof(text.n) + 5, 1, -1);
+		STEP_UNTIL(n, !native_name(n, TGID, file, 0x401010 + i, &name));
+		assert_string_equal(name.functions[0].name, "_Z1f");
+	}
+	native_counts(n, &counts);
+	assert_int_equal(counts.names_mangled, ELF_COSTLY_MAX + 1);
+	native_free(n);
+}
+
 /* The helper has closed the file meanwhile: it gets it once more. */
 static void test_names_of_a_file_that_the_helper_has_not(void **state)
 {
@@ -249,6 +277,7 @@ int main(void)
 		cmocka_unit_test(test_a_table_is_installed),
 		cmocka_unit_test(test_a_cpython_waits_for_its_functions),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_that_take_too_long),
 		cmocka_unit_test(test_names_of_a_file_that_the_helper_has_not),
 		cmocka_unit_test(test_a_child_has_its_parents_list),
 		cmocka_unit_test(test_another_file_with_the_same_inode),

@@ -149,6 +149,26 @@ static void test_a_cpython_at_which_the_names_helper_ends(void **state)
 	native_free(n);
 }
 
+/* Its user pauses; the helper is there again for the names of others. */
+static void test_a_helper_that_ends_at_another_users_file(void **state)
+{
+	struct native *n = begin(2, 0);
+	uint32_t bad = give_table(n, false, 10), good = give_table(n, false, 10);
+	const struct helper *h = &n->helpers[ELF_ROLE_NAMES];
+	struct native_name name;
+
+	assert_int_equal(native_begin(n, TGID + 1, 1, 1001, TGID), 0);
+	STEP_UNTIL(n, maps.places[1].cnt == 2 && mapping(TGID + 1, 1)->file);
+	assert_int_equal(native_name(n, TGID, bad, 0x401150, &name), -EAGAIN);
+	assert_int_equal(question(n, ELF_ROLE_NAMES).file, bad);
+	fake_end(ELF_ROLE_NAMES);
+	assert_int_equal(native_name(n, TGID + 1, good, 0x401150, &name), -EAGAIN);
+	assert_int_equal(question(n, ELF_ROLE_NAMES).file, good);
+	assert_int_equal(n->files[bad - 1]->turn->again_ns, h->again_ns + NS_PER_S);
+	assert_true(h->started_ns >= h->again_ns);
+	native_free(n);
+}
+
 /* A helper that does not answer in its time is ended; of its file there are no names. */
 static void test_a_helper_that_is_late(void **state)
 {
@@ -233,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_a_mapping_of_no_segment),
 		cmocka_unit_test(test_a_helper_that_never_has_the_file),
 		cmocka_unit_test(test_a_cpython_at_which_the_names_helper_ends),
+		cmocka_unit_test(test_a_helper_that_ends_at_another_users_file),
 		cmocka_unit_test(test_a_helper_that_is_late),
 		cmocka_unit_test(test_matches_with_false_lengths),
 		cmocka_unit_test(test_what_is_no_regular_file),

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* native_queues.c - see native_queues.h. */
+#include "native/native_queues.h"
+
+#include "base/util.h"
+
+#define PAUSE_DOUBLINGS 6
+#define GOOD_NS (60 * NS_PER_S)	/* a user whose last pause is as long ago has done nothing */
+
+/* ---- users ---- */
+
+static bool is_of_turns(enum file_queue queue)
+{
+	return queue == QUEUE_BUILD || queue == QUEUE_MATCH || queue == QUEUE_NAMES;
+}
+
+static bool turn_waits(const struct turn *t)
+{
+	return t->queues[QUEUE_BUILD].first || t->queues[QUEUE_MATCH].first ||
+	       t->queues[QUEUE_NAMES].first;
+}
+
+/* Beyond TURNS_MAX users at a time, some share a turn. */
+static struct turn *new_turn(struct native *n, uint32_t uid)
+{
+	struct turn *t = &n->turns[uid % TURNS_MAX];
+	size_t i;
+
+	if (n->turn_cnt < TURNS_MAX)
+		t = &n->turns[n->turn_cnt++];
+	for (i = 0; turn_waits(t) && i < TURNS_MAX; i++)
+		t = &n->turns[i];
+	if (turn_waits(t))
+		return &n->turns[uid % TURNS_MAX];
+	*t = (struct turn){ .uid = uid };
+	return t;
+}
+
+/* Time in which a user wanted nothing cannot be saved. */
+static struct turn *turn_of(struct native *n, uint32_t uid)
+{
+	struct turn *t = n->turns;
+
+	while (t < n->turns + n->turn_cnt && t->uid != uid)
+		t++;
+	if (t == n->turns + n->turn_cnt)
+		t = new_turn(n, uid);
+	if (!turn_waits(t) && t->used_ns < n->turn_ns)
+		t->used_ns = n->turn_ns;
+	return t;
+}
+
+/* Returns the turn with files in one of these queues that has used least, or NULL. */
+static struct turn *next_turn(struct native *n, enum file_queue first, enum file_queue second)
+{
+	struct turn *t, *next = NULL;
+
+	for (t = n->turns; t < n->turns + n->turn_cnt; t++)
+		if ((t->queues[first].first || t->queues[second].first) && t->again_ns <= n->now &&
+		    (!next || t->used_ns < next->used_ns))
+			next = t;
+	if (next && n->turn_ns < next->used_ns)
+		n->turn_ns = next->used_ns;
+	return next;
+}
+
+void turn_charge(struct turn *t, uint64_t ns)
+{
+	t->used_ns += ns;
+}
+
+void turn_punish(struct native *n, struct turn *t)
+{
+	if (n->now > t->again_ns + GOOD_NS)
+		t->pauses = 0;
+	t->again_ns = n->now + (NS_PER_S << t->pauses);
+	t->pauses += t->pauses < PAUSE_DOUBLINGS;
+}
+
+/* ---- queues ---- */
+
+static struct file_fifo *fifo_of(struct native *n, enum file_queue queue, const struct file *f)
+{
+	return is_of_turns(queue) ? &f->turn->queues[queue] : &n->queues[queue];
+}
+
+static void append_file(struct file_fifo *q, enum file_queue queue, struct file *f)
+{
+	f->queued |= 1u << queue;
+	f->next[queue] = NULL;
+	f->prev[queue] = q->last;
+	*(q->last ? &q->last->next[queue] : &q->first) = f;
+	q->last = f;
+}
+
+static void remove_file(struct file_fifo *q, enum file_queue queue, struct file *f)
+{
+	struct file *next = f->next[queue], *prev = f->prev[queue];
+
+	*(prev ? &prev->next[queue] : &q->first) = next;
+	*(next ? &next->prev[queue] : &q->last) = prev;
+	f->queued &= ~(1u << queue);
+}
+
+void file_push(struct native *n, enum file_queue queue, struct file *f)
+{
+	if (f->queued & 1u << queue)
+		return;
+	if (!f->turn)
+		f->turn = turn_of(n, f->place.uid);
+	append_file(fifo_of(n, queue, f), queue, f);
+}
+
+struct file *file_pop_either(struct native *n, enum file_queue first, enum file_queue second,
+			     enum file_queue *which)
+{
+	struct turn *t = next_turn(n, first, second);
+	struct file *f;
+
+	if (!t)
+		return NULL;
+	*which = t->queues[first].first ? first : second;
+	f = t->queues[*which].first;
+	remove_file(&t->queues[*which], *which, f);
+	return f;
+}
+
+struct file *file_pop(struct native *n, enum file_queue queue)
+{
+	struct file *f;
+
+	if (is_of_turns(queue))
+		return file_pop_either(n, queue, queue, &queue);
+	f = n->queues[queue].first;
+	if (f)
+		remove_file(&n->queues[queue], queue, f);
+	return f;
+}
+
+bool file_waits(const struct native *n, enum file_queue queue)
+{
+	const struct turn *t;
+
+	if (!is_of_turns(queue))
+		return n->queues[queue].first;
+	for (t = n->turns; t < n->turns + n->turn_cnt; t++)
+		if (t->queues[queue].first)
+			return true;
+	return false;
+}
+
+/* ---- whose turn a file takes ---- */
+
+static bool is_wanted(const struct file *f)
+{
+	return f->stage <= FILE_MATCHING || f->wanted_cnt;
+}
+
+static void move_file(struct file *f, struct turn *to)
+{
+	enum file_queue queue;
+
+	for (queue = 0; queue < QUEUES; queue++) {
+		if (!is_of_turns(queue) || !(f->queued & 1u << queue))
+			continue;
+		remove_file(&f->turn->queues[queue], queue, f);
+		append_file(&to->queues[queue], queue, f);
+	}
+	f->turn = to;
+}
+
+void file_wanted_by(struct native *n, struct file *f, uint32_t uid)
+{
+	struct turn *t = turn_of(n, uid);
+
+	if (!f->turn || !is_wanted(f) || t->used_ns < f->turn->used_ns)
+		move_file(f, t);
+}
