@@ -155,11 +155,17 @@ enum native_end {
 #define RAW_NATIVE_ENTRIES 128
 
 /*
+ * raw_native_frame.file: a trampoline, through which CPython calls a Python function (-X perf). It
+ * is in no file.
+ */
+#define NATIVE_FILE_TRAMPOLINE 0xffffffffu
+
+/*
  * A frame, innermost first. Except in the first frame and in frames that a signal interrupted, addr
  * is the return address minus 1, so it is inside the calling instruction.
  */
 struct raw_native_frame {
-	abi_u64 addr;		/* in the file; file 0: in the process */
+	abi_u64 addr;		/* in the file; file 0, NATIVE_FILE_TRAMPOLINE: in the process */
 	abi_u32 below;		/* the frame's CFA minus SP of the innermost frame, bytes, modulo
 				 * 2^32. The frame consists of the bytes from the `below` of the
 				 * previous frame (0 for the first) up to here. If the CFA is

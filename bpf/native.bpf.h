@@ -29,6 +29,9 @@
 /* A search costs as much as this many reads; see count_reads(). */
 #define NATIVE_FIND_READS 6
 
+/* Bytes of code in which a trampoline is looked for. */
+#define NATIVE_FORM_BYTES 48
+
 struct native_slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, NATIVE_SLAB_CHUNKS);
@@ -114,6 +117,7 @@ struct native_scratch {
 	struct native_search search;
 	u64 cframe;		/* the next entry's _PyCFrame (3.11) */
 	u8 window[NATIVE_WINDOW];
+	u8 code[NATIVE_FORM_BYTES];	/* of native_trampoline() */
 	struct raw_entry entries[RAW_NATIVE_ENTRIES];	/* s->walk.entries of them */
 	struct raw_native raw;
 };

@@ -9,7 +9,7 @@
 #ifndef TACHBPF_NATIVE_CODE_H
 #define TACHBPF_NATIVE_CODE_H
 
-#include "native.bpf.h"
+#include "native_trampoline.bpf.h"
 
 static __always_inline u32 code_slot(u64 pc, u32 place)
 {
@@ -226,6 +226,8 @@ __weak __noinline int native_find(u64 pc)
 			e->addr = pc - f->mapping.bias;
 	}
 	e->end = find_rule(f, e);
+	if (!e->file && (e->end == NATIVE_JIT || e->end == NATIVE_NO_MAPPING))
+		native_trampoline(slot);
 	tgid = bpf_get_current_pid_tgid() >> 32;
 	p = bpf_map_lookup_elem(&native_places, &tgid);
 	if (!p || p->stamp != e->place) {

@@ -9,6 +9,7 @@
 #define __TARGET_ARCH_arm64
 #endif
 #define native_find(...) arm64_find(__VA_ARGS__)
+#define native_trampoline(...) arm64_trampoline(__VA_ARGS__)
 #define native_signal(...) arm64_signal(__VA_ARGS__)
 #define native_steps(...) arm64_steps(__VA_ARGS__)
 #define native_walk(...) arm64_walk(__VA_ARGS__)
@@ -95,12 +96,111 @@ static void test_signal(void **state)
 	check_frame(r, 3, 0, FRAMED, 2048 + 32);
 }
 
+#define ARENA (N_CODE + N_STEP)
+
+/*
+ * The trampolines of CPython's -X perf: stp x29, x30, [sp, #-16]!; mov x29, sp; blr x3;
+ * ldp x29, x30, [sp], #16; ret. Compilers that protect returns have paciasp or pacibsp before it,
+ * and autiasp or autibsp before ret; those that protect jumps have bti c before it.
+ */
+static const struct form {
+	u32 head, tail;	/* 0: none */
+} forms[] = {
+	{ 0, 0 }, { 0xd503233f, 0xd50323bf }, { 0xd503237f, 0xd50323ff }, { 0xd503245f, 0 },
+};
+
+/* Writes one. Returns the number of its instructions. */
+static u32 put_trampoline(u64 at, const struct form *f)
+{
+	u32 code[7], cnt = 0;
+
+	if (f->head)
+		code[cnt++] = f->head;
+	code[cnt++] = 0xa9bf7bfd;
+	code[cnt++] = 0x910003fd;
+	code[cnt++] = 0xd63f0060;
+	code[cnt++] = 0xa8c17bfd;
+	if (f->tail)
+		code[cnt++] = f->tail;
+	code[cnt++] = 0xd65f03c0;
+	host_mem_write(at, code, 4 * cnt);
+	return cnt;
+}
+
+/* A world with many copies of the form, one after the other. Returns the length of each, bytes. */
+static u32 make_arena(const struct form *f)
+{
+	u64 at = ARENA;
+	u32 bytes = 0;
+
+	make_world();
+	put_mapping(1, (struct native_mapping){ ARENA, ARENA + 4096, 0, 2, 0 });
+	put_place(2, 2);
+	*table_of(1) = (struct unwind_table){ .why = NATIVE_JIT, .stamp = 2 };
+	host_mem_map(ARENA, 4096);
+	for (; at + 28 <= ARENA + 4096; at += bytes)
+		bytes = 4 * put_trampoline(at, f);
+	return bytes;
+}
+
+/* Frame 0 or 1 is the trampoline, and FRAMED has called it. */
+static void check_trampoline(const struct raw_native *r, u32 i, u64 addr, u64 below)
+{
+	assert_int_equal(r->frames[i].file, NATIVE_FILE_TRAMPOLINE);
+	assert_int_equal(r->frames[i].addr, addr);
+	assert_int_equal(r->frames[i].below, below);
+	check_frame(r, i + 1, 0, FRAMED, 544);
+}
+
+static void test_trampolines(void **state)
+{
+	u32 i, k, insn, bytes, frame;
+	u64 at;
+
+	for (i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+		bytes = make_arena(&forms[i]);
+		host_mem_put64(SP, SP + 512);
+		host_mem_put64(SP + 8, code_at(0, FRAMED) | SIGNATURE);
+		host_mem_put64(SP + 512 + 8, code_at(0, START));
+		for (k = 0; k < 4; k++) {
+			at = ARENA + k * bytes;
+			frame = forms[i].head ? 2 : 1;	/* the first with its frame */
+			check_trampoline(expect(code_at(0, LEAF), SP, at + 4 * (frame + 2),
+						NATIVE_WHOLE, 4),
+					 1, at + 4 * (frame + 2) - 1, 16);
+			for (insn = 0; insn < bytes / 4; insn++) {
+				if (insn >= frame && insn < frame + 3)
+					check_trampoline(expect(at + 4 * insn, SP, 0, NATIVE_WHOLE,
+								3), 0, at + 4 * insn, 16);
+				else
+					check_trampoline(expect(at + 4 * insn, SP + 512,
+								code_at(0, FRAMED), NATIVE_WHOLE,
+								3), 0, at + 4 * insn, 0);
+			}
+		}
+	}
+}
+
+/* Code that differs in one instruction. */
+static void test_other_code(void **state)
+{
+	u32 insn, bytes = make_arena(&forms[0]);
+
+	for (insn = 0; insn < bytes / 4; insn++) {
+		make_arena(&forms[0]);
+		host_mem_put32(ARENA + bytes + 4 * insn, 0xd503201f);	/* nop */
+		expect(code_at(0, LEAF), SP, ARENA + bytes + 12, NATIVE_JIT, 2);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_link_register),
 		cmocka_unit_test(test_lost_link_register),
 		cmocka_unit_test(test_signal),
+		cmocka_unit_test(test_trampolines),
+		cmocka_unit_test(test_other_code),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, host_done);

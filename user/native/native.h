@@ -115,10 +115,10 @@ struct native_name {
 	struct native_function functions[8];
 };
 /*
- * Looks up the name of an address in a file; file 0: in a process's JIT code (perf map). Returns 0
- * with *out, valid until the next native_poll(); -EAGAIN if it was requested, so ask again later
- * (*out has the library, and "libfoo.so.1+0x1234" of the address itself as the name); -ENOENT if
- * there will be no better name than the one in *out.
+ * Looks up the name of an address in a file; file 0 and NATIVE_FILE_TRAMPOLINE: in a process's JIT
+ * code (perf map). Returns 0 with *out, valid until the next native_poll(); -EAGAIN if it was
+ * requested, so ask again later (*out has the library, and "libfoo.so.1+0x1234" of the address
+ * itself as the name); -ENOENT if there will be no better name than the one in *out.
  */
 int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		struct native_name *out);

@@ -68,7 +68,7 @@ enum native_class native_class(const struct native *n, uint32_t file, uint64_t a
 	struct file *f = files_find(n, file);
 
 	if (!f)
-		return NATIVE_CODE;
+		return file == NATIVE_FILE_TRAMPOLINE ? NATIVE_PLUMBING : NATIVE_CODE;
 	f->used_ns = n->now;
 	return file_class(f, addr);
 }
@@ -159,7 +159,7 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 {
 	struct file *f = files_find(n, file);
 
-	if (!file)
+	if (!file || file == NATIVE_FILE_TRAMPOLINE)
 		return name_in_process(n, tgid, addr, out);
 	return f ? name_in(n, tgid, f, addr, out) : set_unnamed(n, "?", addr, out);
 }

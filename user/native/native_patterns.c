@@ -33,6 +33,9 @@ static const struct pattern patterns[] = {
 	PLUMBING("PyEval_EvalFrame*"), PLUMBING("_PyEval_Vector"), PLUMBING("_PyEval_Vector.*"),
 	PLUMBING("_PyEval_EvalCode*"), PLUMBING("PyEval_EvalCodeEx*"),
 	PLUMBING("PyEval_CallObjectWithKeywords"), PLUMBING("_PyEvalFramePushAndInit*"),
+	/* Python/perf_trampoline.c, 3.12+: what runs a frame with -X perf, and what it looks up. */
+	PLUMBING("py_trampoline_evaluator*"), PLUMBING("_PyCode_GetExtra"),
+	PLUMBING("PyUnstable_Code_GetExtra"),
 	/* Up to 3.10: implementation of CALL_FUNCTION and similar instructions. */
 	PLUMBING("call_function"), PLUMBING("call_function.*"), PLUMBING("do_call_core*"),
 	PLUMBING("fast_function*"), PLUMBING("function_code_fastcall*"),

@@ -281,6 +281,11 @@ int native_frames_find(struct native_frames *nf, const struct raw_native *raw,
 		return -ENOMEM;
 	for (i = 0; i < cnt; i++) {
 		out[i] = find_or_add_known(nf, raw->frames[i].file, raw->frames[i].addr);
+		/* Only the interpreter calls a trampoline, by a function that has no symbol. */
+		if (i && out[i - 1]->file == NATIVE_FILE_TRAMPOLINE && !out[i]->class) {
+			out[i]->class = NATIVE_PLUMBING;
+			out[i]->classified = true;
+		}
 		if (out[i]->classified)
 			continue;
 		out[i]->class = (uint8_t)native_class(nf->native, out[i]->file, out[i]->addr);
@@ -357,6 +362,11 @@ static bool has_symbol(const struct native_name *name)
 			     strncmp(name->functions[0].name + len, "+0x", 3));
 }
 
+static bool is_jit(uint32_t file)
+{
+	return !file || file == NATIVE_FILE_TRAMPOLINE;
+}
+
 /* Sets the ids of an address for the first time. */
 static int ask_for_name(struct native_frames *nf, struct native_known *k)
 {
@@ -378,7 +388,7 @@ static int ask_for_name(struct native_frames *nf, struct native_known *k)
 	else
 		err = rows_library(&nf->rows, name.library, &ids[0]);
 	k->named = named && !err;
-	if (!err && !k->named && !k->file) {	/* JIT code may get a name at any time */
+	if (!err && !k->named && is_jit(k->file)) {	/* it may get a name at any time */
 		k->id = ids[0];
 		return 0;
 	}

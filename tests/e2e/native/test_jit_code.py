@@ -69,33 +69,80 @@ def test_code_in_no_file_ends_the_machine_codes_part(named, python, scratch, out
     assert seen > len(samples) / 2
 
 
-HOT = """
+CALLS = """
 import sys
 sys.path[:0] = [{targets!r}]
 def innermost(n):
-    t = 0
-    for i in range(n):
-        t += i & 7
-    return t
+    for i in range(50):
+        n ^= i
+    return n
+def sorts():
+    sorted(range(50), key=innermost)
+def maps():
+    list(map(innermost, range(50)))
 def outermost():
     while True:
-        innermost(5000)
+        sorts()
+        maps()
 print("ready", flush=True)
 outermost()
 """
+# Each Python function is called through code of its own (perf_jit: since 3.13).
+TRAMPOLINES = {"perf": ("-X", "perf"), "perf_jit": ("-X", "perf_jit")}
+# Debian's are stripped: which of the interpreter's functions only pass calls on is not known there.
+WITH_SYMBOLS = ("pyenv-3.12.1", "pyenv-3.13.0")
+
+
+def calls(name, scratch, out, oracle, kind, *options):
+    """Samples in the innermost function of CALLS, run by this interpreter with these trampolines; None: without."""
+    program = CALLS.format(targets=str(scratch / "targets"))
+    argv = need(name).command(*TRAMPOLINES.get(kind, ()), "-c", program)
+    directory = out / (kind or "plain")
+    directory.mkdir()
+    samples = recorded(argv, directory, oracle, "innermost", *options)
+    assert len(samples) > 100
+    return samples
+
+
+def outside_innermost(samples, with_c):
+    """The stacks of those who call the innermost function, and of C functions only if this is set."""
+    stacks = set()
+    for sample in samples:
+        names = [f.func for f in sample.frames if with_c or native_frames.kind(f) == PYTHON]
+        assert names.count("innermost") == 1, sample        # not a second time, by its perf map
+        stacks.add(tuple(names[names.index("innermost"):]))
+    return stacks
+
+
+@pytest.mark.parametrize("name", ("pyenv-3.12.1", "pyenv-3.13.0", "sid-3.14", "sid-3.15"))
+def test_pythons_own_trampolines_change_no_stack(name, scratch, out, oracle):
+    kinds = [None, "perf"] if name == "pyenv-3.12.1" else [None, *TRAMPOLINES]
+    seen = {}
+    for kind in kinds:
+        samples = calls(name, scratch, out, oracle, kind, "--native")
+        whole = [s for s in samples if not native_frames.causes(s)]
+        assert len(whole) > 0.9 * len(samples)
+        assert not any(native_frames.library(f) == "JIT" for s in whole for f in s.frames
+                       if native_frames.kind(f) == NATIVE)
+        seen[kind] = outside_innermost(whole, name in WITH_SYMBOLS)
+    plain = seen.pop(None)
+    assert {s[-3:] for s in plain} == {("sorts", "outermost", "<module>"), ("maps", "outermost", "<module>")}
+    if name in WITH_SYMBOLS:
+        assert {s[1] for s in plain} == {"list_sort_impl", "map_next"}
+    for kind, stacks in seen.items():
+        assert stacks == plain, kind
 
 
 @pytest.mark.parametrize("name", ("pyenv-3.12.1", "pyenv-3.13.0", "sid-3.14", "sid-3.15"))
 def test_pythons_own_trampolines_have_names(name, scratch, out, oracle):
-    """python -X perf: each Python function is called through code of its own."""
-    argv = need(name).command("-X", "perf", "-c", HOT.format(targets=str(scratch / "targets")))
-    samples = recorded(argv, out, oracle, "innermost", "--native=full")
-    assert len(samples) > 100
-    names = {n for s in samples for n in native_frames.natives(s)}
-    assert any(n.startswith("py::innermost:") for n in names), sorted(names)
-    for sample in samples:
-        assert python_names(sample) == ["innermost", "outermost", "<module>"]
-        assert set(native_frames.causes(sample)) <= {JIT}, sample
+    samples = calls(name, scratch, out, oracle, "perf", "--native=full")
+    whole = [s for s in samples if not native_frames.causes(s)]
+    assert len(whole) > 0.9 * len(samples)
+    for sample in whole:
+        assert python_names(sample)[0] == "innermost"
+        assert python_names(sample)[2:] == ["outermost", "<module>"]
+    names = {n.split(":")[2] for s in whole for n in native_frames.natives(s) if n.startswith("py::")}
+    assert names == {"innermost", "sorts", "maps", "outermost", "<module>"}
 
 
 def test_numba(out, root, scratch, oracle):

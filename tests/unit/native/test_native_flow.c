@@ -73,6 +73,7 @@ static void test_a_cpython_waits_for_its_functions(void **state)
 	assert_int_equal(native_class(n, file, 0x405000), NATIVE_CODE);
 	assert_int_equal(native_class(n, 0, 0x401100), NATIVE_CODE);
 	assert_int_equal(native_class(n, 999, 0x401100), NATIVE_CODE);
+	assert_int_equal(native_class(n, NATIVE_FILE_TRAMPOLINE, 0x401100), NATIVE_PLUMBING);
 	native_free(n);
 }
 

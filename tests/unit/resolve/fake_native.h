@@ -64,7 +64,7 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 	uint32_t i;
 
 	n->asked++;
-	*out = (struct native_name){ .library = libraries[file & 3], .cnt = 1 };
+	*out = (struct native_name){ .library = libraries[file > 3 ? 0 : file], .cnt = 1 };
 	out->functions[0].name = n->text;
 	snprintf(n->text, sizeof(n->text), "%s+0x%llx", out->library, (unsigned long long)addr);
 	if (n->later)

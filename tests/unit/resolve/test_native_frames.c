@@ -102,6 +102,31 @@ static void test_classes(void **state)
 	end();
 }
 
+/* What calls a trampoline of CPython's is the interpreter's, also if it has no symbol. */
+static void test_callers_of_trampolines(void **state)
+{
+	static struct raw_native raw = { .nframes = 4, .frames = {
+		{ .addr = 0x1001, .file = 2 }, { .addr = 0x77, .file = NATIVE_FILE_TRAMPOLINE },
+		{ .addr = 0x2000, .file = 2 }, { .addr = 0x3000, .file = 2 },
+	} };
+	static const uint8_t classes[] = { NATIVE_EVAL, NATIVE_CODE, NATIVE_PLUMBING, NATIVE_CODE };
+	struct native_known *known[RAW_NATIVE_FRAMES];
+	int i, round;
+
+	begin();
+	for (round = 0; round < 2; round++) {
+		assert_int_equal(native_frames_find(nf, &raw, known), 0);
+		for (i = 0; i < 4; i++)	/* the trampoline's own is native_class()'s answer */
+			assert_int_equal(known[i]->class, classes[i]);
+	}
+	/* A name that its perf map does not have yet is asked for again. */
+	fake_native.nameless = true;
+	check(id_of(NATIVE_FILE_TRAMPOLINE, 0x77), "[JIT]", "JIT+0x77", LINE_NONE);
+	fake_native.nameless = false;
+	check(id_of(NATIVE_FILE_TRAMPOLINE, 0x77), "[JIT]", "f0", LINE_NONE);
+	end();
+}
+
 /* The frame that has no table yet may be in an interpreter whose functions are not known yet. */
 static void test_classified_later(void **state)
 {
@@ -333,6 +358,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_classes),
+		cmocka_unit_test(test_callers_of_trampolines),
 		cmocka_unit_test(test_classified_later),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_named_later),
