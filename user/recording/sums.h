@@ -54,6 +54,7 @@ struct native_sums {
 	uint64_t unnamed;	/* of these, without a symbol: "libfoo.so.1+0x1234" */
 	uint64_t uncertain;	/* stacks whose Python frames did not match the calls of the
 				 * interpreter */
+	uint64_t changed;	/* stacks in code that its process has changed */
 	uint64_t ends[NATIVE_END_CNT];	/* native stacks, by how their walk ended */
 };
 
