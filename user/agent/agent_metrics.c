@@ -101,6 +101,8 @@ static const struct family of_native[] = {
 		"Machine code frames without a symbol."),
 	COUNTER("native_uncertain_stacks", FIELD_U64, native.uncertain,
 		"Stacks whose Python frames did not match the interpreter's calls."),
+	COUNTER("native_changed_stacks", FIELD_U64, native.changed,
+		"Stacks in code that its process has changed."),
 	GAUGE("native_files", FIELD_U32, native_counts.files,
 	      "Files with code mapped by profiled processes."),
 	COUNTER("native_tables", FIELD_U32, native_counts.tables,

@@ -14,6 +14,7 @@
 #include "elf_helper/elf_start.h"
 #include "host/memory_limit.h"
 #include "native/native.h"
+#include "resolve/process.h"
 #include "tachbpf.skel.h"
 
 /* The limit of native memory; less if the cgroup's limit leaves less. */
@@ -114,6 +115,12 @@ static void native_take_answers(struct capture *s)
 
 static void native_settle_names(struct capture *s)
 {
+	struct tracked *t;
+	size_t pos = 0;
+
+	native_life_catch_up(&s->life.machine);
+	while (s->life.machine.native && (t = lifecycle_next_profiled(&s->life, &pos)))
+		process_retry_names(t->process);
 	native_life_stop(&s->life.machine);
 }
 

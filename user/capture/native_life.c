@@ -11,6 +11,7 @@
 #define SECOND_NS 1000000000ull
 #define WAIT_OF_PROCESS_MS 100
 #define WAIT_A_SECOND_MS 200
+#define CATCH_UP_AT_STOP_MS 1000
 #define WAIT_AT_STOP_MS 2000
 
 int native_life_begin(struct native_life *l, const struct process *p, pid_t parent)
@@ -60,6 +61,12 @@ void native_life_end(struct native_life *l, struct process *p)
 	process_retry_names(p);
 	if (l->native)
 		native_end(l->native, process_tgid(p));
+}
+
+void native_life_catch_up(struct native_life *l)
+{
+	if (l->native)
+		native_catch_up(l->native, CATCH_UP_AT_STOP_MS);
 }
 
 void native_life_stop(struct native_life *l)

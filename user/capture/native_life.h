@@ -34,6 +34,11 @@ void native_life_stale(struct native_life *l, const struct process *p);
  */
 void native_life_end(struct native_life *l, struct process *p);
 
+/*
+ * The capture ends: waits for mappings that were not read when samples were in them, for at most
+ * 1 s. Names of these samples can be requested then (process_retry_names()).
+ */
+void native_life_catch_up(struct native_life *l);
 /* The capture ends: waits for the names of all processes, for at most 2 s, and then no more. */
 void native_life_stop(struct native_life *l);
 

@@ -42,9 +42,9 @@ static bool has_name(const struct proc_map *m)
 	return *m->path && (m->inode || !strncmp(m->path, NAMED_MEMORY, strlen(NAMED_MEMORY)));
 }
 
-static bool has_code(const struct proc_map *m)
+static bool is_any(const struct proc_map *m)
 {
-	return m->exec;
+	return true;
 }
 
 /* Parse "start-end perms offset major:minor inode path". */
@@ -55,7 +55,9 @@ static bool parse_map(char *line, struct proc_map *m)
 
 	if (!parse_hex(&p, '-', &m->start) || !parse_hex(&p, ' ', &m->end) || strnlen(p, 5) < 5)
 		return false;
+	m->write = p[1] == 'w';
 	m->exec = p[2] == 'x';
+	m->shared = p[3] == 's';
 	p += 5;
 	if (!parse_hex(&p, ' ', &m->offset) || !parse_hex(&p, ':', &major) ||
 	    !parse_hex(&p, ' ', &minor))
@@ -109,12 +111,12 @@ int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *
 	return each_map(path, has_name, cb, ctx);
 }
 
-int proc_code_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
+int proc_all_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", tgid);
-	return each_map(path, has_code, cb, ctx);
+	return each_map(path, is_any, cb, ctx);
 }
 
 uint64_t proc_phdr(pid_t tgid)
@@ -170,7 +172,7 @@ int proc_open_mapped(pid_t tgid, const struct proc_map *m)
 	 * map_files needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE; opening the path may
 	 * work without.
 	 */
-	return fd < 0 ? open_in_root(tgid, m->path) : fd;
+	return fd < 0 && *m->path ? open_in_root(tgid, m->path) : fd;
 }
 
 /*

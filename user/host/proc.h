@@ -16,12 +16,13 @@
 
 #include "model/event.h"
 
-/* One line of /proc/PID/maps, for a mapping that has a file, or a name "[anon:...]". */
+/* One line of /proc/PID/maps. */
 struct proc_map {
 	uint64_t start, end, offset;
 	uint64_t dev, inode;	/* of the underlying file system; stat() may return others
 				 * (overlayfs). 0: no file, only a name */
-	bool exec;
+	bool exec, write;
+	bool shared;		/* what is written there is in the file (MAP_SHARED) */
 	const char *path;	/* as the kernel prints it, including " (deleted)" */
 };
 
@@ -31,8 +32,8 @@ struct proc_map {
  * PROC_MAPS_BYTES_MAX bytes, and cb was called for the mappings in these.
  */
 int proc_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
-/* The same for every executable mapping, even without a file or name: then its path is "". */
-int proc_code_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
+/* The same for every mapping, even without a file or name: then its path is "". */
+int proc_all_maps(pid_t tgid, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /* The same for a file with the text of /proc/PID/maps. */
 int proc_maps_file(const char *path, int (*cb)(void *ctx, const struct proc_map *m), void *ctx);
 /*
@@ -46,7 +47,8 @@ uint64_t proc_phdr(pid_t tgid);
 
 /*
  * Open the file of a mapping for reading, even if its path was deleted or is not visible here.
- * Opens only regular files. Returns the file descriptor or -errno.
+ * Opens only regular files. Without the right to do that it is opened by its path; if that is "",
+ * it is not. Returns the file descriptor or -errno; -ENOENT: exactly this mapping does not exist.
  */
 int proc_open_mapped(pid_t tgid, const struct proc_map *m);
 

@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "base/util.h"
-#include "bpf/abi_native.h"
 #include "elf_helper/elf_start.h"
 #include "memory/reader.h"
 #include "native/native_wire.h"
 #include "native/opener_files.h"
+#include "native/opener_maps.h"
 
 /* include/uapi/linux/capability.h, since 5.9; older headers lack it */
 #define CAP_CHECKPOINT_RESTORE_BIT 40
@@ -272,89 +272,3 @@ const struct worker_kind native_opener_kind = {
 	.shared_bytes = 4096,
 	.owner = reader_owner,
 };
-
-struct collected {
-	struct elf_message m;
-	opener_send_fn send;
-	uint32_t total;
-	struct opener_map last;		/* not in data yet; end == 0: none */
-	char path[OPENER_PATH_MAX];
-	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
-};
-
-static int flush_maps(struct collected *c, uint32_t more)
-{
-	int err;
-
-	c->m.more = more;
-	err = c->send(&c->m, c->data);
-	c->m.cnt = c->m.bytes = 0;
-	return err;
-}
-
-/* Appends the last mapping to the others. */
-static int put_last(struct collected *c)
-{
-	uint32_t bytes = (uint32_t)sizeof(c->last) + ((c->last.path_bytes + 7) & ~7u);
-	int err = c->last.end && c->m.bytes + bytes > sizeof(c->data) ? flush_maps(c, 1) : 0;
-
-	if (err || !c->last.end)
-		return err;
-	memset(c->data + c->m.bytes, 0, bytes);
-	memcpy(c->data + c->m.bytes, &c->last, sizeof(c->last));
-	memcpy(c->data + c->m.bytes + sizeof(c->last), c->path, c->last.path_bytes);
-	c->m.bytes += bytes;
-	c->m.cnt++;
-	c->last.end = 0;
-	return 0;
-}
-
-static bool continues_map(const struct opener_map *last, const struct proc_map *map)
-{
-	return last->end == map->start && last->dev == map->dev && last->ino == map->inode &&
-	       map->inode && last->offset + (last->end - last->start) == map->offset;
-}
-
-static int collect_map(void *ctx, const struct proc_map *map)
-{
-	struct collected *c = ctx;
-	size_t len = strnlen(map->path, OPENER_PATH_MAX - 1);
-	int err;
-
-	if (map->start >= map->end)
-		return 0;
-	if (c->last.end && continues_map(&c->last, map)) {
-		c->last.end = map->end;
-		return 0;
-	}
-	err = put_last(c);
-	if (!err && c->total++ >= NATIVE_MAPPINGS)
-		err = -E2BIG;
-	if (err)
-		return err;
-	c->last = (struct opener_map){ .start = map->start, .end = map->end,
-				       .offset = map->offset, .dev = map->dev, .ino = map->inode,
-				       .path_bytes = (uint32_t)len + 1 };
-	memcpy(c->path, map->path, len);
-	c->path[len] = '\0';
-	return 0;
-}
-
-int opener_maps(const struct elf_message *asked, const struct elf_place *place,
-		opener_send_fn send)
-{
-	static struct collected c;
-	int err = opener_same_process(place);
-
-	c.m = (struct elf_message){ .kind = MAPS, .file = asked->file, .request = asked->request };
-	c.send = send;
-	c.total = 0;
-	c.last.end = 0;
-	if (!err)
-		err = proc_code_maps((pid_t)place->tgid, collect_map, &c);
-
-	if (!err || err == -EFBIG)
-		err = put_last(&c) ? -EPIPE : opener_same_process(place);
-	c.m.result = err;
-	return flush_maps(&c, 0);
-}

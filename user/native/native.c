@@ -407,6 +407,33 @@ int native_fd(const struct native *n)
 
 /* ---- waiting for names ---- */
 
+static bool is_due(const struct native *n)
+{
+	const struct process *p;
+
+	for (p = n->waiting; p; p = p->next)
+		if (p->request || p->due_ns <= n->now)
+			return true;
+	return false;
+}
+
+/* Waits for mappings, and for what their files are. */
+static bool waits_for_files(const struct native *n)
+{
+	const struct file *f;
+	size_t i;
+
+	if (is_due(n))
+		return true;
+	for (i = 0; i < n->file_cnt; i++) {
+		f = n->files[i];
+		if (f->refs && !f->has_facts && f->stage < FILE_MATCHING &&
+		    (f->stage != FILE_NEW || f->opening || f->queued))
+			return true;
+	}
+	return false;
+}
+
 static bool waits_for_names(const struct native *n)
 {
 	const struct helper *h = &n->helpers[ELF_ROLE_NAMES];
@@ -449,6 +476,15 @@ static void poll_while(struct native *n, bool (*waits)(const struct native *), i
 void native_settle(struct native *n, int timeout_ms)
 {
 	poll_while(n, waits_for_names, timeout_ms);
+}
+
+void native_catch_up(struct native *n, int timeout_ms)
+{
+	if (!n->unread)
+		return;
+	n->unread = false;
+	mappings_hurry(n);
+	poll_while(n, waits_for_files, timeout_ms);
 }
 
 void native_prepare(struct native *n, int timeout_ms)

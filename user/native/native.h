@@ -81,6 +81,11 @@ void native_poll(struct native *n);
  */
 void native_settle(struct native *n, int timeout_ms);
 /*
+ * Polls until names can be requested of the addresses that were in no known file, or for at most
+ * timeout_ms. For the end of a recording.
+ */
+void native_catch_up(struct native *n, int timeout_ms);
+/*
  * Polls until the tables of all processes that have begun are ready, or for at most timeout_ms. For
  * the time before the first sample.
  */
@@ -96,7 +101,18 @@ enum native_class {
 	NATIVE_START,		/* before the first Python frame: main(), clone() ...       */
 	NATIVE_UNNAMED,		/* without a name, in a file without a symbol table         */
 };
-enum native_class native_class(const struct native *n, uint32_t file, uint64_t addr);
+/*
+ * Sets the class of an address, as in native_name(). Returns false if that is a guess, because the
+ * functions of its file are not known yet.
+ */
+bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
+		  enum native_class *class);
+/*
+ * Returns true if one of these frames is in code that the process has changed since it mapped the
+ * file. Rows and names are those of the file, which may not be right there.
+ */
+bool native_changed(const struct native *n, pid_t tgid, const struct raw_native_frame *frames,
+		    uint32_t cnt);
 
 /* A frame of this file was seen: its table is kept, or is built again. Cheap. */
 void native_used(struct native *n, uint32_t file);
@@ -110,15 +126,18 @@ struct native_function {
 };
 struct native_name {
 	const char *library;	/* "libfoo.so.1": the last part of the file's path; "JIT" for JIT
-				 * code, "[vdso]" for the vdso */
-	uint32_t cnt;		/* functions, innermost first; more than 1 only with lines */
+				 * code, "[vdso]" for the vdso; without a file what is known
+				 * of the address: "mapping not read yet" */
+	uint32_t cnt;		/* functions, innermost first; more than 1 only with lines; 0:
+				 * the library is all that is known */
 	struct native_function functions[8];
 };
 /*
- * Looks up the name of an address in a file; file 0 and NATIVE_FILE_TRAMPOLINE: in a process's JIT
- * code (perf map). Returns 0 with *out, valid until the next native_poll(); -EAGAIN if it was
- * requested, so ask again later (*out has the library, and "libfoo.so.1+0x1234" of the address
- * itself as the name); -ENOENT if there will be no better name than the one in *out.
+ * Looks up the name of an address in a file. file 0 and NATIVE_FILE_TRAMPOLINE: in a process, where
+ * it may be JIT code (perf map), or of a file that was not known when the address was seen. Returns
+ * 0 with *out, valid until the next native_poll(); -EAGAIN if it was requested, so ask again later
+ * (*out has the library, and "libfoo.so.1+0x1234" of the address itself as the name); -ENOENT if
+ * there will be no better name than the one in *out.
  */
 int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		struct native_name *out);

@@ -82,7 +82,7 @@ static void file_built(struct native *n, struct file *f, const struct elf_messag
 	store_table(n, f);
 	table_number(n, f);
 	f->stage = FILE_MATCHING;
-	if ((f->facts.eval_start || f->facts.stripped) && !f->has_start)
+	if (needs_functions(f) && !f->has_start)
 		file_push(n, QUEUE_MATCH, f);
 	else
 		file_matched(n, f);

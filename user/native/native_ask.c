@@ -15,6 +15,7 @@
 #include "native/native_tables.h"
 
 #define OPEN_TRIES 4
+#define ABSENCES_MAX 16
 #define OPENS_A_POLL 64
 #define NAMES_A_POLL 64		/* files that turn out to want no names */
 
@@ -34,6 +35,30 @@ static void refuse_opened(struct native *n, struct file *f, uint8_t why)
 	file_refuse(n, f, why);
 }
 
+/*
+ * The process no longer has it mapped: another one may, and its own mappings are read again, after
+ * which the file is opened if it is in them.
+ */
+static void look_elsewhere(struct native *n, struct file *f)
+{
+	struct process *p = process_find(n, (pid_t)f->place.tgid);
+
+	if (p)
+		process_stale(n, p);
+	if (f->absences++ < ABSENCES_MAX &&
+	    mappings_place(n, f, (pid_t)f->place.tgid, &f->place)) {
+		file_push(n, QUEUE_OPEN, f);
+		return;
+	}
+	f->confirmed &= f->refs > 0;
+	file_drop_wanted(f, !f->refs);
+}
+
+static bool is_absent(int err)
+{
+	return err == -ENOENT || err == -ESTALE || err == -ESRCH;
+}
+
 static void open_failed(struct native *n, struct file *f, int err)
 {
 	f->opening = false;
@@ -42,10 +67,8 @@ static void open_failed(struct native *n, struct file *f, int err)
 		file_drop_wanted(f, true);
 	} else if (err == -EINVAL) {
 		refuse_opened(n, f, NATIVE_NO_ROW);
-	} else if (!mappings_place(n, f, &f->place)) {
-		/* It is opened when it is mapped again. */
-		f->confirmed = false;
-		file_drop_wanted(f, true);
+	} else if (is_absent(err) || !mappings_place(n, f, 0, &f->place)) {
+		look_elsewhere(n, f);
 	} else if (++f->failures < OPEN_TRIES) {
 		f->again_ns = n->now + (f->failures > 1 ? NS_PER_S : 0);
 		file_push(n, QUEUE_OPEN, f);

@@ -40,6 +40,15 @@ void file_drop_wanted(struct file *f, bool known);
 bool file_bias(const struct file *f, const struct mapping *m, uint64_t *bias);
 
 /*
+ * Returns true if the file's functions must be known before its table is used: it is a CPython, or
+ * it has no symbol table, so only some of them have a name.
+ */
+static inline bool needs_functions(const struct file *f)
+{
+	return f->facts.eval_start || f->facts.stripped;
+}
+
+/*
  * The class of a function: from MATCHES, or the one that the facts name. Without room for it,
  * f->classes_full is set. file_sort_classes() follows the last one.
  */

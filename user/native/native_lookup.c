@@ -63,14 +63,64 @@ void native_used(struct native *n, uint32_t file)
 	n->more = true;
 }
 
-enum native_class native_class(const struct native *n, uint32_t file, uint64_t addr)
+/*
+ * Finds the file of an address. file 0: *addr is in the process, and becomes one in the file.
+ * Returns NULL if it is in no file that can be read.
+ */
+static struct file *find_file(const struct native *n, pid_t tgid, uint32_t file, uint64_t *addr)
 {
-	struct file *f = files_find(n, file);
+	const struct process *p = file ? NULL : process_find(n, tgid);
+	const struct mapping *m = p ? mappings_at(p, *addr) : NULL;
+	uint64_t bias;
 
+	if (file)
+		return files_find(n, file);
+	if (!m || !m->file || !file_bias(m->file, m, &bias))
+		return NULL;
+	*addr -= bias;
+	return m->file;
+}
+
+bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
+		  enum native_class *class)
+{
+	struct file *f = find_file(n, tgid, file, &addr);
+
+	*class = file == NATIVE_FILE_TRAMPOLINE ? NATIVE_PLUMBING : NATIVE_CODE;
 	if (!f)
-		return file == NATIVE_FILE_TRAMPOLINE ? NATIVE_PLUMBING : NATIVE_CODE;
+		return file == NATIVE_FILE_TRAMPOLINE;
 	f->used_ns = n->now;
-	return file_class(f, addr);
+	*class = file_class(f, addr);
+	return f->has_start || (f->has_facts && !needs_functions(f));
+}
+
+static bool is_changed(const struct list *l, const struct raw_native_frame *frame)
+{
+	uint64_t bias;
+	uint32_t i;
+
+	for (i = 0; frame->file && i < l->changed_cnt; i++) {
+		const struct mapping *m = &l->maps[l->changed[i]];
+
+		if (m->file && m->file->number == frame->file &&
+		    file_bias(m->file, m, &bias) && frame->addr + bias >= m->start &&
+		    frame->addr + bias < m->end)
+			return true;
+	}
+	return false;
+}
+
+bool native_changed(const struct native *n, pid_t tgid, const struct raw_native_frame *frames,
+		    uint32_t cnt)
+{
+	const struct process *p = process_find(n, tgid);
+	uint32_t i;
+
+	if (!p || !p->list || !p->list->changed_cnt)
+		return false;
+	for (i = 0; i < cnt && !is_changed(p->list, &frames[i]); i++)
+		continue;
+	return i < cnt;
 }
 
 const struct native_file *native_file(const struct native *n, uint32_t file)
@@ -136,6 +186,36 @@ static struct file *perf_map_of(struct native *n, struct process *p)
 	return p->perf_map;
 }
 
+/* Only what is known of an address that is in no file: text. */
+static int set_text(struct native_name *out, const char *text, int err)
+{
+	*out = (struct native_name){ .library = text };
+	return err;
+}
+
+/* The mappings are read again, if they are not being read (native_stale()). */
+static int name_unmapped(struct native *n, const struct process *p, struct native_name *out)
+{
+	if (!p || !p->waits)
+		return set_text(out, "code that is not mapped", -ENOENT);
+	n->unread = true;
+	return set_text(out, "mapping not read yet", -EAGAIN);
+}
+
+/* Names an address in a file of which too little is known for an address in it. */
+static int name_unopened(struct native *n, const struct mapping *m, uint64_t addr,
+			 struct native_name *out)
+{
+	struct file *f = m->file;
+
+	/* The position in the file is the same in each process. */
+	set_unnamed(n, f->info.library, addr - m->start + m->offset, out);
+	if (f->stage == FILE_REFUSED)
+		return -ENOENT;
+	n->unread = true;
+	return -EAGAIN;
+}
+
 /* Names an address in the process: of JIT code, or of a file that was unknown. */
 static int name_in_process(struct native *n, pid_t tgid, uint64_t addr, struct native_name *out)
 {
@@ -144,13 +224,15 @@ static int name_in_process(struct native *n, pid_t tgid, uint64_t addr, struct n
 	struct file *f = m ? m->file : NULL;
 	uint64_t bias;
 
+	if (!m)
+		return name_unmapped(n, p, out);
 	if (f && file_bias(f, m, &bias))
 		return name_in(n, tgid, f, addr - bias, out);
-	if (f && f->stage != FILE_REFUSED)
-		return set_unnamed(n, f->info.library, addr, out), -EAGAIN;
-	if (f && f->why != NATIVE_JIT)
-		return set_unnamed(n, f->info.library, addr, out);
-	f = p ? perf_map_of(n, p) : NULL;
+	if (f && (f->stage != FILE_REFUSED || f->why != NATIVE_JIT))
+		return name_unopened(n, m, addr, out);
+	if (!f && m->why != NATIVE_JIT)
+		return set_text(out, "unknown file", -ENOENT);
+	f = perf_map_of(n, p);
 	return f ? name_in(n, tgid, f, addr, out) : set_unnamed(n, "JIT", addr, out);
 }
 
@@ -161,7 +243,7 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 
 	if (!file || file == NATIVE_FILE_TRAMPOLINE)
 		return name_in_process(n, tgid, addr, out);
-	return f ? name_in(n, tgid, f, addr, out) : set_unnamed(n, "?", addr, out);
+	return f ? name_in(n, tgid, f, addr, out) : set_text(out, "unknown file", -ENOENT);
 }
 
 /* ---- counts ---- */

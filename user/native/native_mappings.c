@@ -33,9 +33,12 @@ static struct list *list_new(struct native *n, const struct mapping *maps, uint3
 	l->fresh = true;
 	l->next = n->lists;
 	n->lists = l;
-	for (i = 0; i < cnt; i++)
+	for (i = 0; i < cnt; i++) {
 		if (maps[i].file)
 			maps[i].file->refs++;
+		if (maps[i].changed && l->changed_cnt < CHANGED_MAX)
+			l->changed[l->changed_cnt++] = (uint16_t)i;
+	}
 	return l;
 }
 
@@ -239,6 +242,14 @@ void mappings_ask(struct native *n)
 	}
 }
 
+void mappings_hurry(struct native *n)
+{
+	struct process *p;
+
+	for (p = n->waiting; p; p = p->next)
+		p->due_ns = 0;
+}
+
 void mappings_lost(struct native *n)
 {
 	struct process *p;
@@ -260,7 +271,8 @@ static bool is_vdso(const struct native *n, const struct opener_map *map, const 
 static struct mapping mapping_from(struct native *n, const struct process *p,
 				   const struct opener_map *map, const char *path)
 {
-	struct mapping m = { .start = map->start, .end = map->end, .offset = map->offset };
+	struct mapping m = { .start = map->start, .end = map->end, .offset = map->offset,
+			     .changed = map->flags & OPENER_CHANGED };
 
 	if (is_vdso(n, map, path)) {
 		m.offset = 0;
@@ -313,13 +325,16 @@ static bool same_maps(const struct list *l, const struct mapping *maps, size_t c
 		const struct mapping *a = &l->maps[i], *b = &maps[i];
 
 		if (a->start != b->start || a->end != b->end || a->offset != b->offset ||
-		    a->file != b->file || a->why != b->why)
+		    a->file != b->file || a->why != b->why || a->changed != b->changed)
 			return false;
 	}
 	return l->cnt == cnt;
 }
 
-/* A file that nobody had mapped must be confirmed; a new one must be opened. */
+/*
+ * A file that nobody had mapped must be confirmed; a new one must be opened, or one that was not
+ * where it was looked for.
+ */
 static void open_files(struct native *n, const struct list *l)
 {
 	uint32_t i;
@@ -327,8 +342,11 @@ static void open_files(struct native *n, const struct list *l)
 	for (i = 0; i < l->cnt; i++) {
 		struct file *f = l->maps[i].file;
 
-		if (f && !f->confirmed && !f->opening)
-			file_push(n, QUEUE_OPEN, f);
+		if (!f || f->opening || (f->confirmed && f->stage != FILE_NEW) ||
+		    (f->stage == FILE_REFUSED && !f->opened))
+			continue;
+		f->absences = 0;
+		file_push(n, QUEUE_OPEN, f);
 	}
 }
 
@@ -355,7 +373,6 @@ static void use_incoming(struct native *n, struct process *p)
 	p->list = l;
 	n->lists_stale = true;
 	n->lists_ns = 0;
-	open_files(n, l);
 }
 
 static void finish_read(struct native *n, struct process *p, int result)
@@ -369,6 +386,8 @@ static void finish_read(struct native *n, struct process *p, int result)
 	n->counts.processes_cut += result == -E2BIG;
 	if (!result || result == -E2BIG || result == -EFBIG)
 		use_incoming(n, p);
+	if (p->list)
+		open_files(n, p->list);
 	if (again)
 		process_stale(n, p);
 }
@@ -465,26 +484,38 @@ void processes_free(struct native *n)
 
 /* ---- examining them ---- */
 
-bool mappings_place(const struct native *n, const struct file *f, struct elf_place *out)
+static const struct mapping *mapping_with(const struct process *p, const struct file *f)
 {
-	struct process *p;
-	size_t pos = 0;
 	uint32_t i;
 
-	while ((p = u64map_next(&n->processes, &pos)))
-		for (i = 0; p->list && i < p->list->cnt; i++) {
-			const struct mapping *m = &p->list->maps[i];
+	for (i = 0; p->list && i < p->list->cnt; i++)
+		if (p->list->maps[i].file == f)
+			return &p->list->maps[i];
+	return NULL;
+}
 
-			if (m->file != f)
-				continue;
+bool mappings_place(const struct native *n, const struct file *f, pid_t after,
+		    struct elf_place *out)
+{
+	const struct mapping *m;
+	struct process *p;
+	size_t pos = 0;
+	bool found = false, passed = !after;
+
+	while ((p = u64map_next(&n->processes, &pos))) {
+		m = p->tgid == after || (found && !passed) ? NULL : mapping_with(p, f);
+		if (m)
 			*out = (struct elf_place){
 				.tgid = (uint32_t)p->tgid, .uid = p->uid,
 				.start_ns = p->start_ns, .start = m->start, .end = m->end,
 				.dev = f->dev, .ino = f->ino,
 			};
-			return true;
-		}
-	return false;
+		found |= m != NULL;
+		if (m && passed)
+			break;
+		passed |= p->tgid == after;
+	}
+	return found;
 }
 
 void mappings_replace(struct native *n, struct file *old, struct file *f)

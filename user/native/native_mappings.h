@@ -26,6 +26,8 @@ void processes_free(struct native *n);
 
 /* The mappings may have changed: they are read again when that is due. */
 void process_stale(struct native *n, struct process *p);
+/* All that wait are read now. */
+void mappings_hurry(struct native *n);
 /* Requests the mappings that are due from the opener. */
 void mappings_ask(struct native *n);
 /* Takes one of the opener's messages with mappings; m->file is the tgid. */
@@ -33,8 +35,12 @@ void mappings_take(struct native *n, const struct elf_message *m, const void *da
 /* The opener will not answer its requests. */
 void mappings_lost(struct native *n);
 
-/* Finds a place where the file is mapped now. Returns false if there is none. */
-bool mappings_place(const struct native *n, const struct file *f, struct elf_place *out);
+/*
+ * Finds a place where the file is mapped now, in the next process after this one, so that each has
+ * its turn; 0: in any. Returns false if no other process has it.
+ */
+bool mappings_place(const struct native *n, const struct file *f, pid_t after,
+		    struct elf_place *out);
 /* Replaces the file by another in all lists. */
 void mappings_replace(struct native *n, struct file *old, struct file *f);
 /* Returns the process's mapping at this address, or NULL. */

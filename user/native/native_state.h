@@ -56,6 +56,7 @@ struct file {
 	bool ended;		/* a perf map: its process has ended */
 	uint32_t strikes;	/* helpers that ended while they worked at it */
 	uint32_t failures;	/* consecutive failures to open it */
+	uint32_t absences;	/* processes that no longer had it mapped, since a reading */
 	struct file *next[QUEUES], *prev[QUEUES];
 	uint32_t queued;	/* bits of enum file_queue */
 	struct turn *turn;	/* whose turn it takes; NULL: not decided */
@@ -106,7 +107,11 @@ struct mapping {
 	uint64_t start, end, offset;
 	struct file *file;	/* NULL: it has none */
 	uint8_t why;		/* enum native_end, if there is no file */
+	bool changed;		/* OPENER_CHANGED */
 };
+
+/* Further changed mappings of a process are not looked for. */
+#define CHANGED_MAX 64
 
 /* The mappings of a process and its forks. */
 struct list {
@@ -118,6 +123,8 @@ struct list {
 	uint32_t stamp;		/* 0: not written yet */
 	uint64_t hash;		/* of the written contents */
 	bool fresh;		/* not compared with current knowledge yet */
+	uint16_t changed[CHANGED_MAX];	/* indices of mappings that are */
+	uint32_t changed_cnt;
 };
 
 struct process {
@@ -214,6 +221,7 @@ struct native {
 
 	size_t class_cnt;	/* of all files */
 	struct native_name_pool names;
+	bool unread;		/* names wait for mappings, or for what a file is */
 	struct text_block *texts;	/* strings in answers, valid until the next poll */
 
 	struct helper helpers[HELPERS];

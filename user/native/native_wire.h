@@ -39,8 +39,10 @@ struct opener_map {
 	uint64_t start, end, offset;
 	uint64_t dev, ino;	/* 0: no file */
 	uint32_t path_bytes;	/* of the path that follows, with NUL; next struct aligned to 8 */
-	uint32_t pad;
+	uint32_t flags;
 };
+/* flags: the process has changed this code since it mapped the file */
+enum { OPENER_CHANGED = 1 };
 #define OPENER_PATH_MAX 4096u
 
 /*

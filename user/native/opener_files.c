@@ -63,29 +63,85 @@ static int check_file(const struct elf_place *place, int fd, const struct stat *
 	return dev == place->dev || has_other_devices(fd) ? 0 : -ESTALE;
 }
 
-int opener_mapped(const struct elf_place *place, struct elf_opened *out)
+/* ---- the mappings of a place's file ---- */
+
+/* A process may have tens of thousands of them. */
+#define PIECES_MAX 64
+
+typedef int (*piece_fn)(const struct elf_place *piece, void *out);
+
+struct pieces {
+	struct elf_place place;
+	piece_fn use;
+	void *out;
+	int result, tried;
+};
+
+static bool is_absent(int err)
+{
+	return err == -ENOENT || err == -ESTALE;
+}
+
+static int use_piece(void *ctx, const struct proc_map *map)
+{
+	struct pieces *p = ctx;
+
+	if (map->dev != p->place.dev || map->inode != p->place.ino)
+		return 0;
+	p->place.start = map->start;
+	p->place.end = map->end;
+	p->result = p->use(&p->place, p->out);
+	return !is_absent(p->result) || ++p->tried >= PIECES_MAX;
+}
+
+/*
+ * Calls use() for the place, and while that returns -ENOENT or -ESTALE, for each other mapping of
+ * its file in the process: the place may consist of several mappings, and a process may have
+ * changed them since. Code is not required: all of them have the same file.
+ */
+static int use_pieces(const struct elf_place *place, piece_fn use, void *out)
+{
+	struct pieces p = { .place = *place, .use = use, .out = out };
+
+	p.result = use(place, out);
+	if (is_absent(p.result))
+		proc_maps((pid_t)place->tgid, use_piece, &p);
+	return p.result;
+}
+
+static int open_piece(const struct elf_place *piece, void *out)
 {
 	/* Without the right to use map_files: not by a path, which others can change meanwhile. */
-	const struct proc_map map = { .start = place->start, .end = place->end, .path = "" };
-	int err = opener_same_process(place), fd;
+	const struct proc_map map = { .start = piece->start, .end = piece->end, .path = "" };
+	int fd = proc_open_mapped((pid_t)piece->tgid, &map), err;
 	struct stat st;
 
-	if (err)
-		return err;
-	fd = proc_open_mapped((pid_t)place->tgid, &map);
 	if (fd < 0)
 		return fd;
 	err = fstat(fd, &st) ? -errno : S_ISREG(st.st_mode) ? 0 : -EINVAL;
 	if (!err)
-		err = check_file(place, fd, &st);
-	if (!err)
-		err = opener_same_process(place);
+		err = check_file(piece, fd, &st);
 	if (err) {
 		close(fd);
 		return err;
 	}
 	describe_file(&st, out);
 	return fd;
+}
+
+int opener_mapped(const struct elf_place *place, struct elf_opened *out)
+{
+	int err = opener_same_process(place), fd;
+
+	if (err)
+		return err;
+	fd = use_pieces(place, open_piece, out);
+	if (fd < 0)
+		return fd;
+	err = opener_same_process(place);
+	if (err)
+		close(fd);
+	return err ? err : fd;
 }
 
 /* ---- separate debug files ---- */
@@ -127,18 +183,27 @@ static bool is_plain(const char *name, size_t size)
 	       strcmp(name, "..");
 }
 
+static int read_link(const struct elf_place *piece, void *path)
+{
+	char link[128];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, piece->tgid,
+		 piece->start, piece->end);
+	n = readlink(link, path, PATH_MAX - 1);
+	if (n < 0)
+		return -errno;
+	((char *)path)[n] = '\0';
+	return 0;
+}
+
 /* The directory of the mapping's file in its process, without the leading '/'. */
 static bool directory_of(const struct elf_place *place, char dir[PATH_MAX])
 {
-	char link[128], path[PATH_MAX], *end;
-	ssize_t n;
+	char path[PATH_MAX], *end;
 
-	snprintf(link, sizeof(link), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, place->tgid,
-		 place->start, place->end);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
+	if (use_pieces(place, read_link, path))
 		return false;
-	path[n] = '\0';
 	end = strrchr(path, '/');
 	if (*path != '/' || !end)
 		return false;

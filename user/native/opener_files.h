@@ -13,7 +13,10 @@
 /* Returns 0 if the process is still the one of the place, or -ESRCH. start_ns 0: not checked. */
 int opener_same_process(const struct elf_place *place);
 
-/* -ESTALE: the mapping is of another file now, or of none. */
+/*
+ * Opens the file by the place's mapping, or by another one that the process has of it: a place may
+ * consist of several. -ENOENT or -ESTALE: the process does not have it mapped now.
+ */
 int opener_mapped(const struct elf_place *place, struct elf_opened *out);
 
 /*

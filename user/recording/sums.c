@@ -65,7 +65,7 @@ static const struct column stats_columns[] = {
 	/* From here on also relative to a time: */
 	STATS(truncated), STATS(unreadable), STATS(switching), STATS(unresolved),
 	STATS(native), STATS(frames), STATS(native_frames),
-	STATS(native_unnamed), STATS(native_folded), STATS(native_ends),
+	STATS(native_unnamed), STATS(native_folded), STATS(native_ends), STATS(native_changed),
 	STATS(merge_uncertain), STATS(async),
 	STATS(native_thread), STATS(no_frames), STATS(code_repeated), STATS(process_reads),
 	STATS(lost),
@@ -93,8 +93,8 @@ const struct native_end_name native_end_names[NATIVE_END_CNT] = {
 	[NATIVE_WHOLE] = { "whole", "whole" },
 	[NATIVE_DEPTH] = { "too_deep", "deeper than 128 frames" },
 	[NATIVE_NO_REGS] = { "no_registers", "thread's registers unknown" },
-	[NATIVE_NO_MAPPINGS] = { "mappings_unknown", "process' mappings not known yet" },
-	[NATIVE_NO_MAPPING] = { "not_mapped", "address outside executable mappings" },
+	[NATIVE_NO_MAPPINGS] = { "mappings_unknown", "process' mappings not read yet" },
+	[NATIVE_NO_MAPPING] = { "not_mapped", "code in a mapping that was not read yet" },
 	[NATIVE_JIT] = { "jit", "JIT code" },
 	[NATIVE_NO_TABLE] = { "table_not_ready", "unwind table of the library not built yet" },
 	[NATIVE_NO_ROW] = { "no_unwind_information", "code without unwind information" },
@@ -112,6 +112,7 @@ void native_sums_add(struct native_sums *sum, const struct process_stats *s)
 	sum->unnamed += s->native_unnamed;
 	sum->folded += s->native_folded;
 	sum->uncertain += s->merge_uncertain;
+	sum->changed += s->native_changed;
 	for (i = 0; i < NATIVE_END_CNT; i++)
 		sum->ends[i] += s->native_ends[i];
 }
@@ -159,6 +160,7 @@ static void json_native_sums(struct json *j, const struct native_sums *s, bool a
 	json_uint(j, "unnamed", s->unnamed);
 	json_uint(j, "folded", s->folded);
 	json_uint(j, "uncertain", s->uncertain);
+	json_uint(j, "changed", s->changed);
 	json_object(j, "ends");
 	for (i = 0; i < NATIVE_END_CNT; i++)
 		if (all || s->ends[i])
@@ -215,6 +217,8 @@ void native_print(const struct native_sums *s, const struct capture_counts *c, u
 			summary_cause(out, s->ends[i], native_end_names[i].text);
 	summary_share_any(out, "uncertain order", s->uncertain, stacks,
 			  "the native stacks: some native frames may be out of place");
+	summary_share_any(out, "changed code", s->changed, stacks,
+			  "the native stacks: their process has written to code that they were in");
 	print_helpers(&c->native, out);
 }
 

@@ -56,6 +56,7 @@ struct native_sums {
 				 * caller in the same library */
 	uint64_t uncertain;	/* stacks whose Python frames did not match the calls of the
 				 * interpreter */
+	uint64_t changed;	/* stacks in code that its process has changed */
 	uint64_t ends[NATIVE_END_CNT];	/* native stacks, by how their walk ended */
 };
 

@@ -275,6 +275,7 @@ static struct native_known *find_or_add_known(struct native_frames *nf, uint32_t
 int native_frames_find(struct native_frames *nf, const struct raw_native *raw,
 		       struct native_known *out[RAW_NATIVE_FRAMES])
 {
+	enum native_class class;
 	uint32_t i, cnt = raw->nframes;
 
 	if (reserve_known(nf, cnt))
@@ -288,9 +289,9 @@ int native_frames_find(struct native_frames *nf, const struct raw_native *raw,
 		}
 		if (out[i]->classified)
 			continue;
-		out[i]->class = (uint8_t)native_class(nf->native, out[i]->file, out[i]->addr);
-		/* Until its table is loaded, a file's functions may be unknown. */
-		out[i]->classified = i + 1 < cnt || raw->end != NATIVE_NO_TABLE;
+		out[i]->classified = native_class(nf->native, nf->tgid, out[i]->file,
+						  out[i]->addr, &class);
+		out[i]->class = (uint8_t)class;
 	}
 	return 0;
 }

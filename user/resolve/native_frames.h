@@ -28,7 +28,7 @@ struct native_known {
 	uint16_t pending1;	/* its index + 1 among the frames without a name; 0: not there */
 	uint8_t used;		/* 0: a free slot */
 	uint8_t class;		/* enum native_class */
-	bool classified;	/* class is that of a file whose functions are known */
+	bool classified;	/* class is not a guess (native_class()) */
 	uint8_t cnt;		/* frames; 0: not requested yet */
 	bool named;
 };

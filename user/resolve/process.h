@@ -50,6 +50,7 @@ struct process_stats {
 	uint64_t native_folded;	/* native frames without a name that were left out: their caller,
 				 * in the same file, stands for them */
 	uint64_t native_ends[NATIVE_END_CNT];	/* how native walks ended */
+	uint64_t native_changed;	/* ... that were in code that the process has changed */
 	uint64_t merge_uncertain;	/* ... that did not match their Python stack */
 	struct async_stats async;	/* all 0 without --async */
 	uint64_t native_thread;	/* samples with the frame <native thread NAME> */

@@ -240,6 +240,8 @@ int process_take_native(struct process *p, const struct raw_head *raw, bool pyth
 	if (native->end == NATIVE_NO_MAPPINGS || native->end == NATIVE_NO_MAPPING)
 		native_stale(p->args.native, p->args.tgid);
 	note_use_of_files(p, native);
+	p->stats.native_changed += native_changed(p->args.native, p->args.tgid, native->frames,
+						  native->nframes);
 	err = merge_native(p, native, raw->nframes, python_whole, out);
 	if (err)
 		out->cnt = 0;

@@ -17,7 +17,7 @@ static struct {
 	uint64_t now;		/* ns */
 	bool waits;		/* the process has names that are not there yet */
 	uint32_t takes_ms;	/* until they are there */
-	int settled, settled_ms, retried, begun, ended, stale;
+	int settled, settled_ms, caught_up_ms, retried, begun, ended, stale;
 	pid_t parent;
 } fake;
 static int object;		/* only its address counts */
@@ -54,6 +54,11 @@ void native_settle(struct native *n, int timeout_ms)
 	fake.settled_ms = timeout_ms;
 	fake.now += MS * ((uint32_t)timeout_ms < fake.takes_ms ? (uint32_t)timeout_ms :
 				 fake.takes_ms);
+}
+
+void native_catch_up(struct native *n, int timeout_ms)
+{
+	fake.caught_up_ms = timeout_ms;
 }
 
 pid_t process_tgid(const struct process *p)
@@ -155,6 +160,8 @@ static void test_at_the_stop(void **state)
 {
 	fake.waits = true;
 	fake.takes_ms = UINT32_MAX;
+	native_life_catch_up(&life);
+	assert_int_equal(fake.caught_up_ms, 1000);
 	native_life_stop(&life);
 	assert_int_equal(fake.settled_ms, 2000);
 	assert_int_equal(end_one(), 0);

@@ -133,6 +133,8 @@ struct fake_opener {
 	uint32_t map_cnt;		/* mappings of the process: of inodes 10, 11 ... */
 	uint32_t stuck_at;		/* at this inode it does not answer */
 	int32_t error;			/* of opening */
+	uint32_t absent;		/* this process has no file where it was mapped */
+	uint32_t changed;		/* it has changed the code of this inode */
 };
 
 static int fake_fd;
@@ -146,6 +148,7 @@ static void fake_maps(const struct elf_message *m, const struct fake_opener *o)
 		const struct opener_map map = {
 			.start = 0x10000 * (i + 1), .end = 0x10000 * (i + 1) + 0x8000,
 			.offset = 0x1000, .dev = 1, .ino = 10 + i, .path_bytes = 9,
+			.flags = o->changed == 10 + i ? OPENER_CHANGED : 0,
 		};
 
 		memcpy(fake_data + to.bytes, &map, sizeof(map));
@@ -167,6 +170,8 @@ static void fake_open(const struct elf_message *m, struct fake_opener *o)
 
 	if (m->bytes == sizeof(place))
 		memcpy(&place, fake_data, sizeof(place));
+	if (place.tgid && place.tgid == o->absent)
+		to.result = -ENOENT;
 	id.dev = place.dev;
 	id.ino = place.ino;
 	o->at.about = place.tgid;

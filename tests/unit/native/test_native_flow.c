@@ -41,6 +41,15 @@ static void test_a_table_is_installed(void **state)
 	native_free(n);
 }
 
+static void assert_class(const struct native *n, uint32_t file, uint64_t addr,
+			 enum native_class wanted, bool known)
+{
+	enum native_class class;
+
+	assert_int_equal(native_class(n, TGID, file, addr, &class), known);
+	assert_int_equal(class, wanted);
+}
+
 static void test_a_cpython_waits_for_its_functions(void **state)
 {
 	static const struct elf_match found[] = {
@@ -60,20 +69,24 @@ static void test_a_cpython_waits_for_its_functions(void **state)
 	STEP_UNTIL(n, maps.places[0].cnt == 1);
 	assert_int_equal(mapping(TGID, 0)->file, 0);
 	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);
+	assert_class(n, 0, 0x10110, NATIVE_CODE, false);
 	answer(ELF_ROLE_NAMES, &m, MATCHES, found, sizeof(found), ARRAY_SIZE(found), -1);
 	STEP_UNTIL(n, mapping(TGID, 0)->file == file &&
 		   maps.tables[mapping(TGID, 0)->table].row_cnt);
-	assert_int_equal(native_class(n, file, 0x401010), NATIVE_PLUMBING);
-	assert_int_equal(native_class(n, file, 0x401050), NATIVE_CODE);
-	assert_int_equal(native_class(n, file, 0x401100), NATIVE_EVAL);
-	assert_int_equal(native_class(n, file, 0x4011ff), NATIVE_EVAL);
-	assert_int_equal(native_class(n, file, 0x401200), NATIVE_CODE);
-	assert_int_equal(native_class(n, file, 0x403050), NATIVE_EVAL);
-	assert_int_equal(native_class(n, file, 0x404000), NATIVE_CODE);
-	assert_int_equal(native_class(n, file, 0x405000), NATIVE_CODE);
-	assert_int_equal(native_class(n, 0, 0x401100), NATIVE_CODE);
-	assert_int_equal(native_class(n, 999, 0x401100), NATIVE_CODE);
-	assert_int_equal(native_class(n, NATIVE_FILE_TRAMPOLINE, 0x401100), NATIVE_PLUMBING);
+	assert_class(n, file, 0x401010, NATIVE_PLUMBING, true);
+	assert_class(n, file, 0x401050, NATIVE_CODE, true);
+	assert_class(n, file, 0x401100, NATIVE_EVAL, true);
+	assert_class(n, file, 0x4011ff, NATIVE_EVAL, true);
+	assert_class(n, file, 0x401200, NATIVE_CODE, true);
+	assert_class(n, file, 0x403050, NATIVE_EVAL, true);
+	assert_class(n, file, 0x404000, NATIVE_CODE, true);
+	assert_class(n, file, 0x405000, NATIVE_CODE, true);
+	assert_class(n, 0, 0x401100, NATIVE_CODE, false);
+	assert_class(n, 999, 0x401100, NATIVE_CODE, false);
+	assert_class(n, NATIVE_FILE_TRAMPOLINE, 0x401100, NATIVE_PLUMBING, true);
+	/* Addresses in the process. */
+	assert_class(n, 0, 0x10110, NATIVE_EVAL, true);
+	assert_class(n, 0, 0x10010, NATIVE_PLUMBING, true);
 	native_free(n);
 }
 
@@ -138,6 +151,64 @@ static void test_names_that_take_too_long(void **state)
 	}
 	native_counts(n, &counts);
 	assert_int_equal(counts.names_mangled, ELF_COSTLY_MAX + 1);
+	native_free(n);
+}
+
+/* An address in a mapping that is read later. */
+static void test_names_of_a_mapping_that_is_new(void **state)
+{
+	struct native *n = begin(1, 0);
+	struct process *p = process_find(n, TGID);
+	struct native_name name;
+	struct elf_message m;
+
+	assert_int_equal(native_name(n, TGID, 0, 0x20010, &name), -EAGAIN);
+	assert_string_equal(name.library, "mapping not read yet");
+	assert_int_equal(name.cnt, 0);
+	STEP_UNTIL(n, p->list && !p->waits);
+	assert_int_equal(native_name(n, TGID, 0, 0x20010, &name), -ENOENT);
+	assert_string_equal(name.library, "code that is not mapped");
+	opener_of(n)->map_cnt = 2;
+	native_stale(n, TGID);
+	assert_int_equal(native_name(n, TGID, 0, 0x20010, &name), -EAGAIN);
+	assert_string_equal(name.library, "mapping not read yet");
+	native_catch_up(n, 1);
+	STEP_UNTIL(n, p->list->cnt == 2);
+	/* The mapping is known, its file is not: the place in the file. */
+	assert_int_equal(native_name(n, TGID, 0, 0x20010, &name), -EAGAIN);
+	assert_string_equal(name.library, "libb.so");
+	assert_string_equal(name.functions[0].name, "libb.so+0x1010");
+	give_table(n, false, 10);
+	give_table(n, false, 10);
+	STEP_UNTIL(n, mapping(TGID, 1)->file);
+	assert_int_equal(native_name(n, TGID, 0, 0x20010, &name), -EAGAIN);
+	m = question(n, ELF_ROLE_NAMES);
+	assert_int_equal(m.kind, HELPER_NAMES);
+	say_name(&m, 0x401010, "foo");
+	STEP_UNTIL(n, !native_name(n, TGID, 0, 0x20010, &name));
+	assert_string_equal(name.library, "libb.so");
+	assert_string_equal(name.functions[0].name, "foo");
+	native_free(n);
+}
+
+/* Rows and names of a file hold where a process has changed its code, and that is known. */
+static void test_code_that_was_changed(void **state)
+{
+	struct native *n = begin(2, 0);
+	struct raw_native_frame frames[2] = { { .addr = 0x401010 }, { .addr = 0x401010 } };
+
+	opener_of(n)->changed = 11;
+	give_table(n, false, 10);
+	give_table(n, false, 10);
+	STEP_UNTIL(n, maps.places[0].cnt == 2 && mapping(TGID, 0)->file && mapping(TGID, 1)->file);
+	frames[0].file = mapping(TGID, 0)->file;
+	assert_false(native_changed(n, TGID, frames, 2));
+	frames[1].file = mapping(TGID, 1)->file;
+	assert_true(native_changed(n, TGID, frames, 2));
+	assert_false(native_changed(n, TGID, frames, 1));
+	frames[1].addr = 0x409010;
+	assert_false(native_changed(n, TGID, frames, 2));
+	assert_false(native_changed(n, TGID + 1, frames, 2));
 	native_free(n);
 }
 
@@ -279,6 +350,8 @@ int main(void)
 		cmocka_unit_test(test_a_cpython_waits_for_its_functions),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_names_that_take_too_long),
+		cmocka_unit_test(test_names_of_a_mapping_that_is_new),
+		cmocka_unit_test(test_code_that_was_changed),
 		cmocka_unit_test(test_names_of_a_file_that_the_helper_has_not),
 		cmocka_unit_test(test_a_child_has_its_parents_list),
 		cmocka_unit_test(test_another_file_with_the_same_inode),

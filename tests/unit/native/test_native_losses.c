@@ -135,6 +135,7 @@ static void test_a_cpython_at_which_the_names_helper_ends(void **state)
 {
 	struct native *n = begin(1, 0);
 	uint32_t file = give_table(n, true, 10);
+	enum native_class class;
 	struct native_name name;
 
 	assert_int_equal(question(n, ELF_ROLE_NAMES).kind, HELPER_MATCH);
@@ -143,7 +144,8 @@ static void test_a_cpython_at_which_the_names_helper_ends(void **state)
 	fake_end(ELF_ROLE_NAMES);
 	STEP_UNTIL(n, n->files[file - 1]->stage == FILE_READY);
 	STEP_UNTIL(n, maps.places[0].cnt && mapping(TGID, 0)->file == file);
-	assert_int_equal(native_class(n, file, 0x401150), NATIVE_EVAL);
+	assert_true(native_class(n, TGID, file, 0x401150, &class));
+	assert_int_equal(class, NATIVE_EVAL);
 	assert_int_equal(native_name(n, TGID, file, 0x401150, &name), -ENOENT);
 	assert_string_equal(name.functions[0].name, "liba.so+0x401150");
 	native_free(n);
@@ -166,6 +168,48 @@ static void test_a_helper_that_ends_at_another_users_file(void **state)
 	assert_int_equal(question(n, ELF_ROLE_NAMES).file, good);
 	assert_int_equal(n->files[bad - 1]->turn->again_ns, h->again_ns + NS_PER_S);
 	assert_true(h->started_ns >= h->again_ns);
+	native_free(n);
+}
+
+/*
+ * A process no longer has the file where it was read: it is opened as soon as the mappings are read
+ * again, however often that was in vain.
+ */
+static void test_a_file_that_is_no_longer_there(void **state)
+{
+	struct native *n = begin(0, 0);
+	struct process *p = process_find(n, TGID);
+	uint32_t read;
+	int i;
+
+	opener_of(n)->absent = TGID;
+	opener_of(n)->map_cnt = 1;
+	native_stale(n, TGID);
+	for (i = 0; i < 6; i++) {
+		read = opener_of(n)->maps_asked;
+		STEP_UNTIL(n, opener_of(n)->maps_asked > read);
+		p->pause_ns = REREAD_NS;	/* the test does not want to wait for it */
+	}
+	assert_int_equal(n->files[1]->stage, FILE_NEW);
+	opener_of(n)->absent = 0;
+	give_table(n, false, 10);
+	STEP_UNTIL(n, maps.places[0].cnt && mapping(TGID, 0)->file);
+	native_free(n);
+}
+
+/* Another process still has it. */
+static void test_a_file_that_another_process_has(void **state)
+{
+	struct native *n = begin(0, 0);
+
+	native_begin(n, TGID + 1, 2, 1000, 0);
+	opener_of(n)->absent = TGID;
+	opener_of(n)->map_cnt = 1;
+	native_stale(n, TGID);
+	native_stale(n, TGID + 1);
+	give_table(n, false, 10);
+	STEP_UNTIL(n, maps.places[0].cnt && mapping(TGID, 0)->file);
+	STEP_UNTIL(n, maps.places[1].cnt && mapping(TGID + 1, 0)->file);
 	native_free(n);
 }
 
@@ -254,6 +298,8 @@ int main(void)
 		cmocka_unit_test(test_a_helper_that_never_has_the_file),
 		cmocka_unit_test(test_a_cpython_at_which_the_names_helper_ends),
 		cmocka_unit_test(test_a_helper_that_ends_at_another_users_file),
+		cmocka_unit_test(test_a_file_that_is_no_longer_there),
+		cmocka_unit_test(test_a_file_that_another_process_has),
 		cmocka_unit_test(test_a_helper_that_is_late),
 		cmocka_unit_test(test_matches_with_false_lengths),
 		cmocka_unit_test(test_what_is_no_regular_file),

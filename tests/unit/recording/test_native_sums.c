@@ -9,6 +9,7 @@
 
 static const struct process_stats one = {
 	.native_frames = 100, .native_unnamed = 10, .native_folded = 7, .merge_uncertain = 1,
+	.native_changed = 2,
 	.native_ends = { [NATIVE_WHOLE] = 15, [NATIVE_JIT] = 4, [NATIVE_NO_ROW] = 1 },
 };
 
@@ -34,7 +35,7 @@ static void test_sums(void **state)
 	native_sums_add(&sum, &one);
 	native_sums_add(&sum, &one);
 	assert_true(sum.frames == 201 && sum.unnamed == 20 && sum.folded == 14 &&
-		    sum.uncertain == 2);
+		    sum.uncertain == 2 && sum.changed == 4);
 	assert_int_equal(native_sums_stacks(&sum), 40);
 	assert_int_equal(native_sums_cut(&sum), 10);
 }
@@ -76,7 +77,7 @@ static void test_json(void **state)
 	native_json(&j, &sum, &c);
 	json_object_end(&j);
 	fclose(f);
-	assert_has("\"frames\":100,\"unnamed\":10,\"folded\":7,\"uncertain\":1,"
+	assert_has("\"frames\":100,\"unnamed\":10,\"folded\":7,\"uncertain\":1,\"changed\":2,"
 		   "\"ends\":{\"whole\":15,");
 	assert_has("\"no_unwind_information\":1,\"unsupported\":0,");
 	assert_has("\"files\":3,\"tables\":2,");
@@ -87,7 +88,7 @@ static void test_json(void **state)
 	json_object_end(&j);
 	fclose(f);
 	assert_string_equal(text, "{\"native\":{\"frames\":100,\"unnamed\":10,\"folded\":7,"
-			    "\"uncertain\":1,\"ends\":{\"whole\":15,\"jit\":4,"
+			    "\"uncertain\":1,\"changed\":2,\"ends\":{\"whole\":15,\"jit\":4,"
 			    "\"no_unwind_information\":1}}}");
 }
 
@@ -109,6 +110,7 @@ static void test_summary(void **state)
 	assert_has("partly unwound                5   25.000 % of the native stacks\n");
 	assert_has("               4  JIT code\n");
 	assert_has("uncertain order               1    5.000 %");
+	assert_has("changed code                  2   10.000 %");
 	assert_null(strstr(text, "helper"));
 	assert_null(strstr(text, "time limit"));
 	begin(&f);

@@ -19,6 +19,7 @@ struct native {
 	bool later;		/* names are not there yet */
 	bool unknown;		/* the interpreter's functions are not known yet */
 	bool nameless;		/* there are no names */
+	bool changed;		/* all code was changed */
 	bool lines;		/* source and line; at 0x1000 N with N > 99, three functions */
 	const char *name;	/* of all functions; NULL: see above */
 	uint32_t asked;		/* calls of native_name() */
@@ -30,9 +31,17 @@ struct native {
 
 static struct native fake_native;
 
-enum native_class native_class(const struct native *n, uint32_t file, uint64_t addr)
+bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
+		  enum native_class *class)
 {
-	return file == 2 && !n->unknown ? (enum native_class)(addr & 3) : NATIVE_CODE;
+	*class = file == 2 && !n->unknown ? (enum native_class)(addr & 3) : NATIVE_CODE;
+	return file && !n->unknown;
+}
+
+bool native_changed(const struct native *n, pid_t tgid, const struct raw_native_frame *frames,
+		    uint32_t cnt)
+{
+	return n->changed;
 }
 
 void native_stale(struct native *n, pid_t tgid)

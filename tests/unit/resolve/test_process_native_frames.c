@@ -199,8 +199,8 @@ static void test_ends(void **state)
 	} ends[] = {
 		{ NATIVE_DEPTH, "too deep" },
 		{ NATIVE_NO_REGS, "no registers" },
-		{ NATIVE_NO_MAPPINGS, "mappings not known" },
-		{ NATIVE_NO_MAPPING, "not in a mapped file" },
+		{ NATIVE_NO_MAPPINGS, "mapping not read yet" },
+		{ NATIVE_NO_MAPPING, "mapping not read yet" },
 		{ NATIVE_JIT, "JIT code" },
 		{ NATIVE_NO_TABLE, "table not ready" },
 		{ NATIVE_NO_ROW, "no unwind table" },
@@ -234,6 +234,23 @@ static void test_ends(void **state)
 	sample(7, 100, 0, 2, 30);
 	expect("C:f1 f30 f31");
 	assert_int_equal(stats_now().native_ends[NATIVE_JIT], 3);
+	end();
+}
+
+/* A frame is another one when what it is becomes known; stacks in changed code are counted. */
+static void test_what_becomes_known(void **state)
+{
+	begin_native((struct process_args){ .tgid = 0 });
+	fake_native.unknown = true;
+	usual(7, 10, 0);
+	sample(7, 10, 0, 2, 30);
+	expect("C:f1 C:f2 C:plumbing C:eval C:f3 C:eval C:start C:f4 f30 f31");
+	fake_native.unknown = false;
+	fake_native.changed = true;
+	usual(7, 20, 0);
+	sample(7, 20, 0, 2, 30);
+	expect("C:f1 C:f2 f30 C:f3 f31");
+	assert_int_equal(stats_now().native_changed, 1);
 	end();
 }
 
@@ -513,6 +530,7 @@ int main(void)
 		cmocka_unit_test(test_sample),
 		cmocka_unit_test(test_which_record),
 		cmocka_unit_test(test_ends),
+		cmocka_unit_test(test_what_becomes_known),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_kernel_at_a_tick),
