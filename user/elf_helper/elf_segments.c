@@ -174,6 +174,24 @@ uint64_t *elf_segments_starts(const struct elf_file *f, const struct elf_segment
 	return starts;
 }
 
+/* The sections with stubs are next to each other: .plt, .plt.got, .plt.sec. */
+static void find_stubs(const struct elf_file *f, struct elf_facts *out)
+{
+	static const char *const names[] = { ".plt", ".plt.got", ".plt.sec" };
+	struct elf_range r;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		if (elf_file_section(f, names[i], &r) || !(r.flags & SHF_EXECINSTR) || !r.size ||
+		    r.size > UINT64_MAX - r.vaddr)
+			continue;
+		if (!out->plt_end || r.vaddr < out->plt_start)
+			out->plt_start = r.vaddr;
+		if (r.vaddr + r.size > out->plt_end)
+			out->plt_end = r.vaddr + r.size;
+	}
+}
+
 void elf_facts_fill(const struct elf_file *f, const struct elf_segments *s, struct elf_facts *out)
 {
 	struct elf_range symtab;
@@ -198,6 +216,7 @@ void elf_facts_fill(const struct elf_file *f, const struct elf_segments *s, stru
 		if (end > out->text_end)
 			out->text_end = end;
 	}
+	find_stubs(f, out);
 	if (!elf_file_dynsym(f, "_PyEval_EvalFrameDefault", &eval) && eval.value) {
 		out->eval_start = eval.value;
 		out->eval_end = eval.value + eval.size;

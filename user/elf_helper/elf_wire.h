@@ -99,6 +99,7 @@ struct elf_facts {
 	uint32_t build_id_bytes;
 	uint32_t machine;
 	uint64_t text_start, text_end;	/* addresses of its executable segments in the file */
+	uint64_t plt_start, plt_end;	/* stubs through which it calls other files; 0: none */
 	uint64_t eval_start, eval_end;	/* _PyEval_EvalFrameDefault, in .dynsym; 0: no CPython */
 	uint32_t cached;	/* 1: the table came from the cache */
 	uint32_t build_us;

@@ -99,7 +99,8 @@ enum native_class {
 	NATIVE_EVAL,		/* _PyEval_EvalFrameDefault: runs Python frames             */
 	NATIVE_PLUMBING,	/* between a call in Python and its callee: PyObject_Call ... */
 	NATIVE_START,		/* before the first Python frame: main(), clone() ...       */
-	NATIVE_UNNAMED,		/* without a name, in a file without a symbol table         */
+	NATIVE_UNNAMED,		/* without a name, in a file without a symbol table, or a stub
+				 * through which the file calls another one's function */
 };
 /*
  * Sets the class of an address, as in native_name(). Returns false if that is a guess, because the

@@ -316,6 +316,8 @@ static inline struct elf_facts facts_of(bool python)
 	f.loads[0].off = 0x1000;
 	f.loads[0].vaddr = 0x401000;
 	f.loads[0].filesz = 0x8000;
+	f.plt_start = 0x408000;
+	f.plt_end = 0x408100;
 	if (python) {
 		f.eval_start = 0x401100;
 		f.eval_end = 0x401200;

@@ -81,6 +81,11 @@ static void test_a_cpython_waits_for_its_functions(void **state)
 	assert_class(n, file, 0x403050, NATIVE_EVAL, true);
 	assert_class(n, file, 0x404000, NATIVE_CODE, true);
 	assert_class(n, file, 0x405000, NATIVE_CODE, true);
+	/* Stubs, through which it calls other files. */
+	assert_class(n, file, 0x407fff, NATIVE_CODE, true);
+	assert_class(n, file, 0x408000, NATIVE_UNNAMED, true);
+	assert_class(n, file, 0x4080ff, NATIVE_UNNAMED, true);
+	assert_class(n, file, 0x408100, NATIVE_CODE, true);
 	assert_class(n, 0, 0x401100, NATIVE_CODE, false);
 	assert_class(n, 999, 0x401100, NATIVE_CODE, false);
 	assert_class(n, NATIVE_FILE_TRAMPOLINE, 0x401100, NATIVE_PLUMBING, true);
