@@ -47,7 +47,8 @@ static void read_segments(int fd)
 	if (elf_file_open(&f, fd) || elf_segments_read(&f, &segments))
 		return;
 	elf_facts_fill(&f, &segments, &facts);
-	if (facts.plt_end < facts.plt_start || facts.build_id_bytes > sizeof(facts.build_id) || facts.load_cnt > 8)
+	if (facts.plt_end < facts.plt_start || facts.load_cnt > 8 ||
+	    facts.build_id_bytes > sizeof(facts.build_id))
 		abort();
 	for (i = 0; i < facts.load_cnt; i++)
 		if (elf_segments_start(&f, &segments, facts.loads[i].vaddr + 64) >
