@@ -225,7 +225,7 @@ __weak __noinline int native_find(u64 pc)
 		if (e->file)
 			e->addr = pc - f->mapping.bias;
 	}
-	e->end = find_rule(f, e);
+	e->rule.pad = find_rule(f, e);
 	tgid = bpf_get_current_pid_tgid() >> 32;
 	p = bpf_map_lookup_elem(&native_places, &tgid);
 	if (!p || p->stamp != e->place) {
