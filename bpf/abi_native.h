@@ -132,7 +132,7 @@ struct native_place {
 /* How the walk of a thread's machine code ended. Each is counted by process. */
 enum native_end {
 	NATIVE_WHOLE = 0,	/* at the thread's first function                           */
-	NATIVE_DEPTH,		/* deeper than RAW_NATIVE_FRAMES                            */
+	NATIVE_DEPTH,		/* deeper than NATIVE_STEPS                                 */
 	NATIVE_NO_REGS,		/* the thread's registers are unknown */
 	NATIVE_NO_MAPPINGS,	/* the process' mappings are not known yet */
 	NATIVE_NO_MAPPING,	/* the address is in no mapping with code                   */
@@ -151,8 +151,11 @@ enum native_end {
  * time, tid and CPU (and before its RAW_EXTRA, if there is one): the machine code's frames of the
  * thread, and where Python frames are among them.
  */
-#define RAW_NATIVE_FRAMES 128
-#define RAW_NATIVE_ENTRIES 128
+#define RAW_NATIVE_INNER 256	/* of a deeper stack these frames are sent, the innermost ... */
+#define RAW_NATIVE_OUTER 256	/* ... and the outermost that were walked; a power of two */
+#define RAW_NATIVE_FRAMES (RAW_NATIVE_INNER + RAW_NATIVE_OUTER)
+#define RAW_NATIVE_ENTRIES 256
+#define NATIVE_STEPS 4096u	/* frames that a walk visits at most */
 
 /*
  * raw_native_frame.file: a trampoline, through which CPython calls a Python function (-X perf). It
@@ -196,11 +199,22 @@ struct raw_native {
 	abi_u16 nframes, nentries;
 	abi_u8 end;		/* enum native_end */
 	abi_u8 pad;
-	/* nframes frames are sent, followed by nentries entries. */
-	struct raw_native_frame frames[RAW_NATIVE_FRAMES];
-	struct raw_entry entries[RAW_NATIVE_ENTRIES];
+	abi_u32 left_out;	/* frames that were walked and are not sent. If there are any, the
+				 * frames sent from RAW_NATIVE_INNER on are a ring: the walk's
+				 * frame i is at RAW_NATIVE_INNER + i % RAW_NATIVE_OUTER */
+	abi_u32 pad2;
+	union {
+		/* As it is sent: nentries entries, then nframes frames. */
+		struct raw_native_frame slots[RAW_NATIVE_ENTRIES + RAW_NATIVE_FRAMES];
+		/* As user space takes it apart: native_records.h. */
+		struct {
+			struct raw_entry entries[RAW_NATIVE_ENTRIES];
+			struct raw_native_frame frames[RAW_NATIVE_FRAMES];
+		};
+	};
 };
-_Static_assert(sizeof(struct raw_native) == 48 + 16 * RAW_NATIVE_FRAMES + 16 * RAW_NATIVE_ENTRIES,
+_Static_assert(sizeof(struct raw_entry) == sizeof(struct raw_native_frame), "both fill a slot");
+_Static_assert(sizeof(struct raw_native) == 56 + 16 * (RAW_NATIVE_FRAMES + RAW_NATIVE_ENTRIES),
 	       "raw_native has no hidden padding");
 
 #endif

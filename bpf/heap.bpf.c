@@ -189,12 +189,12 @@ static __always_inline enum counter walk_caller(struct scratch *s, struct py_pro
 	ns = cfg_native && (end == CNT_SAMPLE || is_without_stack(end)) ? native_scratch() : NULL;
 	if (ns) {
 		current_entry_regs(&ns->regs);
-		native_walk();
+		native_walk(end == CNT_SAMPLE);
 	}
 	if (end == CNT_SAMPLE)
 		send_new_codes(s, p, &s->sample.h);
 	if (ns)
-		send_native(end == CNT_SAMPLE);
+		send_native();
 	return end;
 }
 

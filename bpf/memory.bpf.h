@@ -51,7 +51,7 @@ static __always_inline enum counter walk_for_alloc(struct bpf_perf_event_data *c
 	start_clock(s, s->sample.h.time_ns, EVENT_MORE_NS);
 	end = unwind_python(s, p, current_task(), sp ? sp : current_user_sp(), NULL);
 	if (cfg_native && (end == CNT_SAMPLE || is_without_stack(end)))
-		walk_interrupted(ctx);
+		walk_interrupted(ctx, end == CNT_SAMPLE);
 	if (end == CNT_SAMPLE && cfg_async)
 		async_walk();
 	if (end == CNT_SAMPLE)
@@ -59,7 +59,7 @@ static __always_inline enum counter walk_for_alloc(struct bpf_perf_event_data *c
 	if (end == CNT_SAMPLE && cfg_async)
 		async_send();
 	if (cfg_native && (end == CNT_SAMPLE || is_without_stack(end)))
-		send_native(end == CNT_SAMPLE);
+		send_native();
 	return end;
 }
 

@@ -92,8 +92,8 @@ static __always_inline enum counter end_without_sample(const struct bpf_perf_eve
 	if (!cfg_native_threads || !is_without_stack(end))
 		return end;
 	if (cfg_native && !current_is_in_exec()) {
-		walk_interrupted(ctx);
-		send_native(0);
+		walk_interrupted(ctx, 0);
+		send_native();
 	}
 	return send_no_stack(end) ? CNT_RING_FULL : end;
 }
@@ -137,14 +137,14 @@ static __always_inline enum counter walk_and_send(struct bpf_perf_event_data *ct
 		return end;
 	}
 	if (cfg_native)	/* before the code objects, which may use up the sample's time */
-		kernel = walk_interrupted(ctx);
+		kernel = walk_interrupted(ctx, 1);
 	if (cfg_async)
 		async_walk();
 	send_new_codes(s, p, &s->sample.h);
 	if (cfg_async)
 		async_send();
 	if (cfg_native)
-		send_native(1);
+		send_native();
 	if (cfg_exceptions || cfg_kernel_stacks)
 		send_extra(ctx, cfg_native ? kernel : !sp, s, p);
 	if (cfg_stamps)

@@ -40,12 +40,12 @@ static __always_inline enum counter walk_event(struct bpf_perf_event_data *perf,
 	if (!cfg_native || (end != CNT_SAMPLE && !is_without_stack(end)))
 		return end;
 	if (perf) {
-		walk_interrupted(perf);
+		walk_interrupted(perf, end == CNT_SAMPLE);
 	} else {
 		ns = native_scratch();
 		if (ns) {
 			current_entry_regs(&ns->regs);
-			native_walk();
+			native_walk(end == CNT_SAMPLE);
 		}
 	}
 	return end;
@@ -59,7 +59,7 @@ static __always_inline enum counter send_event(void *ctx, struct scratch *s, str
 		if (!is_without_stack(end) || !cfg_native_threads)
 			return end;
 		if (cfg_native)
-			send_native(0);
+			send_native();
 		return send_no_stack(end) ? CNT_RING_FULL : end;
 	}
 	if (cfg_async)
@@ -68,7 +68,7 @@ static __always_inline enum counter send_event(void *ctx, struct scratch *s, str
 	if (cfg_async)
 		async_send();
 	if (cfg_native)
-		send_native(1);
+		send_native();
 	if (cfg_exceptions || cfg_kernel_stacks)
 		send_extra(ctx, true, s, p);
 	return send_sample(s, p, bpf_get_current_pid_tgid());

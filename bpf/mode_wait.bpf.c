@@ -49,7 +49,7 @@ static __always_inline enum counter walk_leaving(struct scratch *s, struct py_pr
 	ns = cfg_native ? native_scratch() : NULL;
 	if (ns) {
 		entry_user_regs(prev, &ns->regs);
-		native_walk();
+		native_walk(1);
 	}
 	if (cfg_async)
 		async_walk();
@@ -171,7 +171,7 @@ static __always_inline enum counter send_switch_out(void *ctx, struct scratch *s
 		if (cfg_async)
 			async_send();
 		if (cfg_native)
-			send_native(1);
+			send_native();
 		send_extra(ctx, state != 0, s, p);
 	}
 	return wait_counter(send_switch(s, p, pid_tgid_of(prev)));

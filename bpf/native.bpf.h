@@ -74,9 +74,7 @@ struct native_code {
 	u32 place;		/* native_place.stamp */
 	u32 file;
 	u32 table, table_stamp;
-	struct unwind_rule rule;
-	u32 end;		/* enum native_end, if the rule leads to no CFA */
-	u32 pad;
+	struct unwind_rule rule;	/* pad: enum native_end, if it leads to no CFA */
 };
 
 /* A cache, by code_slot(). */
@@ -95,10 +93,11 @@ struct native_walk {
 	u64 win;		/* target address of window[0] */
 	u32 called;		/* 1: pc is a return address, so the call is just before it */
 	u32 leaf;		/* 1: lr is valid (arm64) */
-	u32 n;			/* frames so far */
+	u32 slot;		/* of the next frame in raw_native.slots */
+	u32 slots_end;		/* there the ring of the outermost frames begins again */
+	u32 left_out;		/* frames that are no longer in their slot */
 	u32 no_window;		/* 1: a window could not be read; words are read one by one */
 	u32 fault;		/* 1: a word could not be read */
-	u32 pad;
 	struct native_place place;
 };
 
@@ -118,8 +117,7 @@ struct native_scratch {
 	u64 cframe;		/* the next entry's _PyCFrame (3.11) */
 	u8 window[NATIVE_WINDOW];
 	u8 code[NATIVE_FORM_BYTES];	/* of native_trampoline() */
-	struct raw_entry entries[RAW_NATIVE_ENTRIES];	/* s->walk.entries of them */
-	struct raw_native raw;
+	struct raw_native raw;	/* s->walk.entries entries, then the frames */
 };
 
 struct {
@@ -168,8 +166,8 @@ __weak __noinline int note_entry(u64 at)
 		if (at && read_user(&ns->cframe, 8, at + s->l.cframe_frame + 8))
 			ns->cframe = 0;
 	}
-	ns->entries[i].at = at;
-	ns->entries[i].frames = s->walk.n;
+	ns->raw.entries[i].at = at;
+	ns->raw.entries[i].frames = s->walk.n;
 	s->walk.entries = i + 1;
 	return 0;
 }

@@ -225,8 +225,8 @@ __weak __noinline int native_find(u64 pc)
 		if (e->file)
 			e->addr = pc - f->mapping.bias;
 	}
-	e->end = find_rule(f, e);
-	if (!e->file && (e->end == NATIVE_JIT || e->end == NATIVE_NO_MAPPING))
+	e->rule.pad = find_rule(f, e);
+	if (!e->file && (e->rule.pad == NATIVE_JIT || e->rule.pad == NATIVE_NO_MAPPING))
 		native_trampoline(slot);
 	tgid = bpf_get_current_pid_tgid() >> 32;
 	p = bpf_map_lookup_elem(&native_places, &tgid);

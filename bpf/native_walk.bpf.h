@@ -5,8 +5,8 @@
  * A step looks up the code at the frame's address (native_code.bpf.h), and computes the caller's
  * registers: its SP is the frame's canonical frame address (CFA). Reads only memory of the current
  * process, in that process' context, so the thread stands still. The stack may contain anything: a
- * walk only goes outwards, takes at most RAW_NATIVE_FRAMES steps, and stops at the sample's time
- * limit.
+ * walk only goes outwards, takes at most NATIVE_STEPS steps, and stops at the sample's time limit.
+ * Of a stack deeper than the record the innermost and the outermost frames are kept.
  */
 #ifndef TACHBPF_NATIVE_WALK_H
 #define TACHBPF_NATIVE_WALK_H
@@ -99,20 +99,30 @@ static __always_inline u64 stack_word(struct native_scratch *ns, struct native_w
 	return at <= NATIVE_WINDOW - 8 ? *(u64 *)(ns->window + at) : far_word(addr);
 }
 
+/* No slot is left: the next frames replace those that are neither innermost nor outermost. */
+static __always_inline void wrap_slots(struct native_walk *w)
+{
+	w->slot -= RAW_NATIVE_OUTER;
+	w->left_out += RAW_NATIVE_OUTER;
+}
+
 /* Add the frame by its CFA, or by its SP if the CFA is unknown. */
 static __always_inline void add_native_frame(struct native_scratch *ns, struct native_walk *w,
 					     const struct native_code *e, u64 cfa)
 {
 	struct raw_native_frame *f;
-	u64 i = w->n;
+	u64 i;
 
-	i &= RAW_NATIVE_FRAMES - 1;
+	if (unlikely(w->slot >= w->slots_end))
+		wrap_slots(w);
+	i = w->slot++;
 	barrier_var(i);
-	f = &ns->raw.frames[i & (RAW_NATIVE_FRAMES - 1)];
+	if (i >= sizeof(ns->raw.slots) / sizeof(*f))	/* never, but the verifier does not know */
+		return;
+	f = &ns->raw.slots[i];
 	f->addr = e->addr;
 	f->below = cfa - ns->regs.sp;
 	f->file = e->file;
-	w->n++;
 }
 
 int native_signal(u32 slot);
@@ -234,8 +244,6 @@ static __always_inline u32 native_step(struct scratch *s, struct native_scratch 
 	u32 slot = code_slot(pc, w->place.stamp);
 	struct native_code *e;
 
-	if (w->n >= RAW_NATIVE_FRAMES)
-		return NATIVE_DEPTH;
 	if (s->walk.out_of_time)
 		return NATIVE_TIME;
 	count_reads(s, 1);
@@ -251,7 +259,7 @@ static __always_inline u32 native_step(struct scratch *s, struct native_scratch 
 	cfa = cfa_of(ns, w, &e->rule, pc);
 	if (!cfa || w->fault) {
 		add_native_frame(ns, w, e, w->sp);
-		return w->fault ? NATIVE_UNREADABLE : e->end;
+		return w->fault ? NATIVE_UNREADABLE : e->rule.pad;
 	}
 	if (cfa & 7 || cfa < w->sp || (cfa == w->sp && !w->leaf)) {
 		add_native_frame(ns, w, e, w->sp);
@@ -290,7 +298,7 @@ static __always_inline u32 native_frames(void)
 	u32 i, end;
 
 #pragma clang loop unroll(disable)
-	for (i = 0; i <= RAW_NATIVE_FRAMES / NATIVE_STEPS_A_CALL; i++) {
+	for (i = 0; i < NATIVE_STEPS / NATIVE_STEPS_A_CALL; i++) {
 		end = native_steps();
 		if (end != NATIVE_GOES_ON)
 			return end;
@@ -298,14 +306,24 @@ static __always_inline u32 native_frames(void)
 	return NATIVE_DEPTH;
 }
 
-int native_walk(void);
-/*
- * Walk the current thread from ns->regs on: fill in ns->raw except its header. The sample's clock
- * must run. Returns 0. With external linkage as walk_steps().
- */
-__weak __noinline int native_walk(void)
+/* Fill in the numbers of the frames that are in the slots after the entries. */
+static __always_inline void count_slots(struct raw_native *raw, const struct native_walk *w)
 {
-	u32 tgid = bpf_get_current_pid_tgid() >> 32, zero = 0, end;
+	bool ring = w->left_out;
+
+	raw->nframes = (ring ? w->slots_end : w->slot) - raw->nentries;
+	raw->left_out = ring ? w->left_out + w->slot - w->slots_end : 0;
+}
+
+int native_walk(u32 sampled);
+/*
+ * Walk the current thread from ns->regs on: fill in ns->raw except its header. sampled: the record
+ * that follows has Python frames; 0: it is a RAW_NO_STACK. The sample's clock must run. Returns 0.
+ * With external linkage as walk_steps().
+ */
+__weak __noinline int native_walk(u32 sampled)
+{
+	u32 tgid = bpf_get_current_pid_tgid() >> 32, zero = 0, entries, end;
 	struct native_scratch *ns;
 	struct native_place *p;
 	struct scratch *s;
@@ -318,6 +336,9 @@ __weak __noinline int native_walk(void)
 		return 0;
 	s->walk.out_of_time = is_out_of_time(s, bpf_ktime_get_ns(), 0);
 	s->walk.half_reads = 0;
+	entries = sampled ? s->walk.entries : 0;
+	ns->raw.nentries = entries;
+	ns->raw.interp_id = sampled ? s->sample.interp_id : 0;
 	ns->walk = (struct native_walk){
 		.pc = ns->regs.pc,
 		.sp = ns->regs.sp,
@@ -325,6 +346,8 @@ __weak __noinline int native_walk(void)
 		.lr = ns->regs.lr,
 		.win = NATIVE_NO_WINDOW,
 		.leaf = HAS_LR,
+		.slot = entries,
+		.slots_end = entries + RAW_NATIVE_FRAMES,
 	};
 	p = bpf_map_lookup_elem(&native_places, &tgid);
 	if (p)
@@ -336,13 +359,16 @@ __weak __noinline int native_walk(void)
 	else
 		end = native_frames();
 	ns->raw.end = end;
-	ns->raw.nframes = ns->walk.n;
 	ns->raw.sp = ns->regs.sp;
+	count_slots(&ns->raw, &ns->walk);
 	return 0;
 }
 
-/* Walk the machine code of the interrupted thread. Returns true if the kernel was interrupted. */
-static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *ctx)
+/*
+ * Walk the machine code of the interrupted thread. sampled: as native_walk(). Returns true if the
+ * kernel was interrupted.
+ */
+static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *ctx, u32 sampled)
 {
 	struct native_scratch *ns = native_scratch();
 	bool kernel;
@@ -352,22 +378,21 @@ static __always_inline bool walk_interrupted(const struct bpf_perf_event_data *c
 	kernel = !interrupted_user_regs(ctx, &ns->regs);
 	if (kernel)
 		current_entry_regs(&ns->regs);
-	native_walk();
+	native_walk(sampled);
 	return kernel;
 }
 
-int send_native(u32 sampled);
+int send_native(void);
 /*
  * Send a RAW_NATIVE with the result of native_walk(), for the record whose header is in s->sample.
- * sampled: that one has Python frames; 0: it is a RAW_NO_STACK. Returns 0. With external linkage as
- * walk_steps().
+ * Returns 0. With external linkage as walk_steps().
  */
-__weak __noinline int send_native(u32 sampled)
+__weak __noinline int send_native(void)
 {
 	struct native_scratch *ns;
 	struct scratch *s;
-	u64 frames, entries;
 	u32 zero = 0;
+	u64 bytes;
 
 	if (!cfg_native)
 		return 0;
@@ -379,21 +404,11 @@ __weak __noinline int send_native(u32 sampled)
 	ns->raw.h.kind = RAW_NATIVE;
 	ns->raw.tid = (u32)bpf_get_current_pid_tgid();
 	ns->raw.cpu = bpf_get_smp_processor_id();
-	ns->raw.interp_id = sampled ? s->sample.interp_id : 0;
-	ns->raw.nentries = sampled ? s->walk.entries : 0;
-	frames = ns->raw.nframes * sizeof(struct raw_native_frame);
-	entries = ns->raw.nentries * sizeof(struct raw_entry);
-	barrier_var(frames);
-	barrier_var(entries);
-	if (frames > sizeof(ns->raw.frames) || entries > sizeof(ns->raw.entries))
+	bytes = (ns->raw.nentries + ns->raw.nframes) * sizeof(ns->raw.slots[0]);
+	barrier_var(bytes);
+	if (bytes > sizeof(ns->raw.slots))
 		return 0;
-	if (entries)
-		bpf_probe_read_kernel((u8 *)ns->raw.frames + frames, entries, ns->entries);
-	frames += entries;
-	barrier_var(frames);
-	if (frames > sizeof(ns->raw.frames) + sizeof(ns->raw.entries))
-		return 0;
-	if (bpf_ringbuf_output(&events, &ns->raw, offsetof(struct raw_native, frames) + frames,
+	if (bpf_ringbuf_output(&events, &ns->raw, offsetof(struct raw_native, slots) + bytes,
 			       BPF_RB_NO_WAKEUP))
 		count_end(CNT_NATIVE_LOST);
 	return 0;

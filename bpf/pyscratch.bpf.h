@@ -56,7 +56,7 @@
  * about 1,400 instructions for each step of a call, the kernel up to 11 ns for each call.
  */
 #define STEPS_A_CALL 6
-#define MAX_STEPS (70 * STEPS_A_CALL)	/* ABI_MAX_FRAMES, and 164 shims */
+#define MAX_STEPS (86 * STEPS_A_CALL)	/* ABI_MAX_FRAMES, and 260 shims */
 #define MAX_EXC_ITEMS 8
 /*
  * Steps through the interpreters' thread lists: LIST_STEPS_A_CALL * LIST_CALLS * LIST_ROUNDS. A

@@ -33,7 +33,7 @@ static struct observer observer = { &ops };
 /* Fill raw and bytes, the record as it is in the ring buffer; returns its length. */
 static size_t record(struct raw_native *raw, uint16_t native, uint8_t bytes[sizeof(*raw)])
 {
-	size_t head = offsetof(struct raw_native, frames) + native * sizeof(raw->frames[0]);
+	size_t head = offsetof(struct raw_native, slots) + CALLS * sizeof(raw->entries[0]);
 	uint32_t i, each = native / CALLS;
 
 	*raw = (struct raw_native){
@@ -54,8 +54,8 @@ static size_t record(struct raw_native *raw, uint16_t native, uint8_t bytes[size
 			.frames = PYTHON / CALLS * (i + 1),
 		};
 	memcpy(bytes, raw, head);
-	memcpy(bytes + head, raw->entries, sizeof(raw->entries[0]) * CALLS);
-	return head + sizeof(raw->entries[0]) * CALLS;
+	memcpy(bytes + head, raw->frames, sizeof(raw->frames[0]) * native);
+	return head + sizeof(raw->frames[0]) * native;
 }
 
 /* The CPU time of this process, ns. */
@@ -90,7 +90,7 @@ static double measure(uint16_t native)
 		if (i == ADDRESSES)
 			before = cpu_ns();
 		sample.h.time_ns = r->h.time_ns = i + 1;
-		r->frames[0].addr = 0x1000000ull + 4 * (i % ADDRESSES);
+		r->slots[r->nentries].addr = 0x1000000ull + 4 * (i % ADDRESSES);
 		if (len)
 			assert_int_equal(process_take(p, r, len), 0);
 		assert_int_equal(process_take(p, &sample, raw_sample_bytes(PYTHON, 0)), 0);

@@ -134,7 +134,7 @@ static int take(void *ctx, void *data, size_t len)
 	walks--;
 	printf("walk %u", r->end);
 	for (i = 0; i < r->nframes; i++)
-		printf(" %llx", (unsigned long long)r->frames[i].addr);
+		printf(" %llx", (unsigned long long)r->slots[r->nentries + i].addr);
 	puts("");
 	return 0;
 }

@@ -12,7 +12,7 @@
 #include "tests/hostbpf/native_world.h"
 
 #define TABLES 4
-#define READS_MAX 1000
+#define READS_MAX (NATIVE_STEPS * 8)	/* without a time limit */
 
 struct input {
 	u64 pc, sp, fp;
@@ -53,9 +53,11 @@ static void walk(struct raw_native *out)
 	const struct raw_native *r = native_tick();
 
 	require(r && r->nframes <= RAW_NATIVE_FRAMES && r->end < NATIVE_END_CNT &&
-		r->nentries <= RAW_NATIVE_ENTRIES && host.reads < READS_MAX);
+		r->nentries <= RAW_NATIVE_ENTRIES && host.reads < READS_MAX &&
+		r->nframes + r->left_out <= NATIVE_STEPS &&
+		(!r->left_out || r->nframes == RAW_NATIVE_FRAMES));
 	memset(out, 0, sizeof(*out));
-	memcpy(out, r, offsetof(struct raw_native, frames) + 16 * r->nframes);
+	memcpy(out, r, offsetof(struct raw_native, slots) + 16 * (r->nentries + r->nframes));
 	out->h.time_ns = 0;
 }
 

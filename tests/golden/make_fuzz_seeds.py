@@ -217,11 +217,12 @@ FULL, LATER, NAMELESS, LINES, VERSION_3_10, NO_STACK = (1 << bit for bit in rang
 SP = 0x7ffd00001000
 
 
-def native_record(python, special, flags, classes, entries=(), end=0, gc_at=0):
+def native_record(python, special, flags, classes, entries=(), end=0, gc_at=0, left_out=0):
     """entries: (C frame, Python frames). The record from raw_native.nframes on."""
-    head = bytes((python - 1, special, flags, gc_at)) + struct.pack("<HHBB", len(classes), len(entries), end, 0)
+    head = bytes((python - 1, special, flags, gc_at)) + struct.pack("<HHBBII", len(classes), len(entries), end, 0,
+                                                                    left_out, 0)
     frames = [struct.pack("<QII", 0x65000 + c, 64 * (i + 1), 1 if c == CODE else 2) for i, c in enumerate(classes)]
-    return head + b"".join(frames) + b"".join(struct.pack("<QII", SP + 64 * at + 8, n, 0) for at, n in entries)
+    return head + b"".join(struct.pack("<QII", SP + 64 * at + 8, n, 0) for at, n in entries) + b"".join(frames)
 
 
 def native_records():
@@ -232,6 +233,11 @@ def native_records():
     yield native_record(9, LATER, 1, nested[:3], [(3, 2), (6, 5)], end=5)
     yield native_record(1, NO_STACK | NAMELESS, 0, nested)
     yield native_record(256, LATER | LINES, 128, [CODE] * 127 + [EVAL], [(127, 256)])
+    # Deep stacks, with a gap: calls on both sides of it.
+    deep = ([CODE] * 7 + [EVAL]) * 64
+    yield native_record(64, 0, 0, deep, [(8 * i + 7, i + 1) for i in range(64)], left_out=80)
+    yield native_record(80, FULL | LINES | VERSION_3_10, 0, deep, left_out=3584)
+    yield native_record(1, NO_STACK, 0, deep, left_out=1)
 
 
 # ---- async_record ----
@@ -284,6 +290,8 @@ def native_walk():
     yield walk(at(0), {32: at(1), 37: STACK + 1024, 38: at(2), 128: 0, 129: at(6)})
     yield walk(at(3, 27), {33: at(0), 34: at(2), 64: STACK + 1024, 65: at(4), 67: STACK + 1024, 127: at(6)})
     yield walk(at(0), {32: at(5), 48: STACK + 2048, 53: STACK + 1024, 54: at(2, 0), 256: 0, 257: at(6)})
+    # Deeper than a record: a signal frame that leads to itself.
+    yield walk(at(5), {52: STACK + 256, 53: at(5)})
 
 
 def page_book():

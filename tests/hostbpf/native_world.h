@@ -141,6 +141,12 @@ static inline void native_world(struct world *w, int minor, u32 files)
 	world_recurse(w, 1);
 }
 
+/* The frames of a record as it is sent: they follow its entries. */
+static inline const struct raw_native_frame *native_frames_of(const struct raw_native *r)
+{
+	return r->slots + r->nentries;
+}
+
 /* Runs a tick. Returns the RAW_NATIVE, or NULL. */
 static inline const struct raw_native *native_tick(void)
 {
@@ -151,7 +157,7 @@ static inline const struct raw_native *native_tick(void)
 	host_tick();
 	r = host_record(RAW_NATIVE, &i, &len);
 	if (r)
-		assert_int_equal(len, offsetof(struct raw_native, frames) + 16 * r->nframes +
+		assert_int_equal(len, offsetof(struct raw_native, slots) + 16 * r->nframes +
 					      16 * r->nentries);
 	return r;
 }
@@ -159,10 +165,12 @@ static inline const struct raw_native *native_tick(void)
 /* Frame i must be at this address of code_at(), and end so many bytes above the first SP. */
 static inline void check_frame(const struct raw_native *r, u32 i, u32 file, u32 row, u64 below)
 {
+	const struct raw_native_frame *f = &native_frames_of(r)[i];
+
 	assert_in_range(i, 0, r->nframes - 1);
-	assert_int_equal(r->frames[i].file, file + 10);
-	assert_in_range(r->frames[i].addr, N_FILE + row * N_ROW, N_FILE + row * N_ROW + N_ROW - 1);
-	assert_int_equal(r->frames[i].below, below);
+	assert_int_equal(f->file, file + 10);
+	assert_in_range(f->addr, N_FILE + row * N_ROW, N_FILE + row * N_ROW + N_ROW - 1);
+	assert_int_equal(f->below, below);
 }
 
 #endif

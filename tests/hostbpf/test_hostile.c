@@ -8,7 +8,7 @@
 static struct world w;
 
 /* For each of MAX_STEPS frames: a window, the frame, its code object, two names in three reads. */
-#define READS_MAX (420 * (2 + 1 + 6) + 64 + MAX_NEW_CODES_A_SAMPLE * 9)
+#define READS_MAX (516 * (2 + 1 + 6) + 64 + MAX_NEW_CODES_A_SAMPLE * 9)
 #define MAX_NEW_CODES_A_SAMPLE 128
 
 static void set_setting(const volatile unsigned int *setting, unsigned int v)

@@ -44,7 +44,7 @@ static const struct raw_native *expect(u64 pc, u64 fp, u64 lr, enum native_end e
 	struct native_scratch *ns = native_scratch();
 
 	ns->regs = (struct user_regs){ pc, SP, fp, lr };
-	arm64_walk();
+	arm64_walk(0);
 	assert_int_equal(ns->raw.end, end);
 	assert_int_equal(ns->raw.nframes, frames);
 	return &ns->raw;
@@ -60,12 +60,12 @@ static void test_link_register(void **state)
 	r = expect(code_at(0, LEAF), SP + 512, code_at(0, FRAMED), NATIVE_WHOLE, 3);
 	check_frame(r, 0, 0, LEAF, 0);
 	check_frame(r, 1, 0, FRAMED, 544);
-	assert_int_equal(r->frames[1].addr, N_FILE + FRAMED * N_ROW + 15);
+	assert_int_equal(native_frames_of(r)[1].addr, N_FILE + FRAMED * N_ROW + 15);
 	check_frame(r, 2, 0, START, 544);
 	r = expect(code_at(0, ROOM), SP + 512, code_at(0, FRAMED) | SIGNATURE, NATIVE_WHOLE,
 		   3);
 	check_frame(r, 0, 0, ROOM, 64);
-	assert_int_equal(r->frames[1].addr, N_FILE + FRAMED * N_ROW + 15);
+	assert_int_equal(native_frames_of(r)[1].addr, N_FILE + FRAMED * N_ROW + 15);
 }
 
 /* Only the innermost function can have it there: another one's call has overwritten it. */
@@ -92,7 +92,7 @@ static void test_signal(void **state)
 	r = expect(code_at(0, LEAF), 0, code_at(0, SIGNAL), NATIVE_WHOLE, 5);
 	check_frame(r, 1, 0, SIGNAL, 1024);
 	check_frame(r, 2, 0, ROOM, 1024 + 64);
-	assert_int_equal(r->frames[2].addr, N_FILE + ROOM * N_ROW + 16);
+	assert_int_equal(native_frames_of(r)[2].addr, N_FILE + ROOM * N_ROW + 16);
 	check_frame(r, 3, 0, FRAMED, 2048 + 32);
 }
 
@@ -146,9 +146,9 @@ static u32 make_arena(const struct form *f)
 /* Frame 0 or 1 is the trampoline, and FRAMED has called it. */
 static void check_trampoline(const struct raw_native *r, u32 i, u64 addr, u64 below)
 {
-	assert_int_equal(r->frames[i].file, NATIVE_FILE_TRAMPOLINE);
-	assert_int_equal(r->frames[i].addr, addr);
-	assert_int_equal(r->frames[i].below, below);
+	assert_int_equal(native_frames_of(r)[i].file, NATIVE_FILE_TRAMPOLINE);
+	assert_int_equal(native_frames_of(r)[i].addr, addr);
+	assert_int_equal(native_frames_of(r)[i].below, below);
 	check_frame(r, i + 1, 0, FRAMED, 544);
 }
 

@@ -179,13 +179,10 @@ static void test_shims(void **state)
 		r = native_tick();
 		assert_non_null(r);
 		assert_int_equal(r->nentries, 2);
-		/* They follow the frames that are sent. */
-		const struct raw_entry *e = (const void *)(r->frames + r->nframes);
-
-		assert_int_equal(e[0].at, inner);
-		assert_int_equal(e[0].frames, 2);
-		assert_int_equal(e[1].frames, 2 + 3 + 1);
-		assert_true(e[1].at > e[0].at && e[1].at != outer);
+		assert_int_equal(r->entries[0].at, inner);
+		assert_int_equal(r->entries[0].frames, 2);
+		assert_int_equal(r->entries[1].frames, 2 + 3 + 1);
+		assert_true(r->entries[1].at > r->entries[0].at && r->entries[1].at != outer);
 	}
 }
 
@@ -193,7 +190,6 @@ static void test_shims(void **state)
 static void test_entry_frames(void **state)
 {
 	const struct py_layout *l = &w.img.layout;
-	const struct raw_entry *e;
 	const struct raw_native *r;
 	u64 from;
 
@@ -208,19 +204,17 @@ static void test_entry_frames(void **state)
 	r = native_tick();
 	assert_non_null(r);
 	assert_int_equal(r->nentries, 2);
-	e = (const void *)(r->frames + r->nframes);
-	assert_int_equal(e[0].at, CFRAME);
-	assert_int_equal(e[0].frames, 4);
-	assert_int_equal(e[1].at, W_ROOT_CFRAME);
-	assert_int_equal(e[1].frames, 7);
+	assert_int_equal(r->entries[0].at, CFRAME);
+	assert_int_equal(r->entries[0].frames, 4);
+	assert_int_equal(r->entries[1].at, W_ROOT_CFRAME);
+	assert_int_equal(r->entries[1].frames, 7);
 	/* When the call is not complete, the stack begins at its caller; so do the entries. */
 	host_mem_put64(CFRAME + l->cframe_frame, 0x666);
 	r = native_tick();
 	assert_non_null(r);
 	assert_int_equal(r->nentries, 1);
-	e = (const void *)(r->frames + r->nframes);
-	assert_int_equal(e[0].at, W_ROOT_CFRAME);
-	assert_int_equal(e[0].frames, 3);
+	assert_int_equal(r->entries[0].at, W_ROOT_CFRAME);
+	assert_int_equal(r->entries[0].frames, 3);
 }
 
 /* Up to 3.10 each Python frame is an entry, and none is sent. */
@@ -238,7 +232,6 @@ static void test_no_entries(void **state)
 /* More entries than fit: the outer ones are left out. */
 static void test_many_entries(void **state)
 {
-	const struct raw_entry *e;
 	const struct raw_native *r;
 	int i;
 
@@ -249,8 +242,7 @@ static void test_many_entries(void **state)
 	}
 	r = native_tick();
 	assert_int_equal(r->nentries, RAW_NATIVE_ENTRIES);
-	e = (const void *)(r->frames + r->nframes);
-	assert_int_equal(e[RAW_NATIVE_ENTRIES - 1].frames, RAW_NATIVE_ENTRIES);
+	assert_int_equal(r->entries[RAW_NATIVE_ENTRIES - 1].frames, RAW_NATIVE_ENTRIES);
 }
 
 static struct native_place *place_of(u32 tgid)

@@ -74,9 +74,9 @@ static const struct raw_native *expect(enum native_end end, u32 frames)
 /* Frame i is a trampoline, at this address. */
 static void check_trampoline(const struct raw_native *r, u32 i, u64 addr, u64 below)
 {
-	assert_int_equal(r->frames[i].file, NATIVE_FILE_TRAMPOLINE);
-	assert_int_equal(r->frames[i].addr, addr);
-	assert_int_equal(r->frames[i].below, below);
+	assert_int_equal(native_frames_of(r)[i].file, NATIVE_FILE_TRAMPOLINE);
+	assert_int_equal(native_frames_of(r)[i].addr, addr);
+	assert_int_equal(native_frames_of(r)[i].below, below);
 }
 
 /* LEAF was called by the trampoline, that by FRAMED, whose FP it has kept or saved. */
@@ -157,7 +157,7 @@ static void test_other_code(void **state)
 			host_mem_write(ARENA + 64 + k, &byte, 1);
 			interrupted_at(code_at(0, LEAF), SP, SP + 8);
 			host_mem_put64(SP, ARENA + 64 + forms[i].returns);
-			assert_int_equal(expect(NATIVE_JIT, 2)->frames[1].file, 0);
+			assert_int_equal(native_frames_of(expect(NATIVE_JIT, 2))[1].file, 0);
 		}
 	/* The same code in a file without a table. */
 	make_arena(&forms[0], 64);
@@ -165,7 +165,7 @@ static void test_other_code(void **state)
 	put_place(2, 3);
 	interrupted_at(code_at(0, LEAF), SP, SP + 8);
 	host_mem_put64(SP, ARENA + 64 + 6);
-	assert_int_equal(expect(NATIVE_JIT, 2)->frames[1].file, 11);
+	assert_int_equal(native_frames_of(expect(NATIVE_JIT, 2))[1].file, 11);
 }
 
 /* What cannot be read now is looked at again the next time. */

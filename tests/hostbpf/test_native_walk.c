@@ -70,9 +70,9 @@ static void test_each_rule(void **state)
 	r = expect(NATIVE_WHOLE, 7);
 	assert_int_equal(r->sp, SP);
 	check_frame(r, 0, 0, PLT, 16);
-	assert_int_equal(r->frames[0].addr, N_FILE + PLT * N_ROW + 16 + 11);	/* where it is */
+	assert_int_equal(native_frames_of(r)[0].addr, N_FILE + PLT * N_ROW + 16 + 11);	/* where it is */
 	check_frame(r, 1, 0, LEAF, 24);
-	assert_int_equal(r->frames[1].addr, N_FILE + LEAF * N_ROW + 15);	/* the call */
+	assert_int_equal(native_frames_of(r)[1].addr, N_FILE + LEAF * N_ROW + 15);	/* the call */
 	check_frame(r, 2, 1, PUSHED, 24 + 48);
 	check_frame(r, 3, 0, FRAMED, 528);
 	check_frame(r, 4, 0, ALIGNED, 3000);
@@ -101,7 +101,7 @@ static void test_signal(void **state)
 	r = expect(NATIVE_WHOLE, 4);
 	check_frame(r, 1, 0, SIGNAL, 1024);
 	check_frame(r, 2, 1, FRAMED, 2064);
-	assert_int_equal(r->frames[2].addr, N_FILE + FRAMED * N_ROW);
+	assert_int_equal(native_frames_of(r)[2].addr, N_FILE + FRAMED * N_ROW);
 	/* A handler with a stack of its own, above the interrupted one. */
 	host_mem_put64(at + 40 + 120, SP - 512);
 	host_mem_put64(at + 40 + 128, code_at(1, LEAF));
@@ -121,9 +121,9 @@ static void test_ends(void **state)
 	interrupted_at(code_at(0, LEAF), SP, SP);
 	host_mem_put64(SP, 0x4444);
 	r = expect(NATIVE_NO_MAPPING, 2);
-	assert_int_equal(r->frames[1].addr, 0x4443);
-	assert_int_equal(r->frames[1].file, 0);
-	assert_int_equal(r->frames[1].below, 8);	/* its CFA is not known */
+	assert_int_equal(native_frames_of(r)[1].addr, 0x4443);
+	assert_int_equal(native_frames_of(r)[1].file, 0);
+	assert_int_equal(native_frames_of(r)[1].below, 8);	/* its CFA is not known */
 	host_mem_put64(SP, 0);
 	expect(NATIVE_WHOLE, 1);
 	host_mem_put64(SP, code_at(0, NO_ROW));
@@ -135,7 +135,7 @@ static void test_ends(void **state)
 	host_mem_put64(SP, code_at(0, RULES));		/* behind the last row */
 	expect(NATIVE_NO_ROW, 2);
 	host_mem_put64(SP, code_at(2, 0));		/* no table yet */
-	assert_int_equal(expect(NATIVE_NO_TABLE, 2)->frames[1].file, 12);
+	assert_int_equal(native_frames_of(expect(NATIVE_NO_TABLE, 2))[1].file, 12);
 	interrupted_at(code_at(0, FRAMED), SP, SP - 32);
 	expect(NATIVE_NO_PROGRESS, 1);
 	interrupted_at(code_at(0, LEAF), N_STACK + N_STACK_BYTES + 8, 0);
@@ -154,8 +154,8 @@ static void test_jit(void **state)
 	*table_of(39) = (struct unwind_table){ .why = NATIVE_JIT, .stamp = 9 };
 	interrupted_at(code_at(2, 1), SP, 0);
 	r = expect(NATIVE_JIT, 1);
-	assert_int_equal(r->frames[0].addr, code_at(2, 1));
-	assert_int_equal(r->frames[0].file, 0);
+	assert_int_equal(native_frames_of(r)[0].addr, code_at(2, 1));
+	assert_int_equal(native_frames_of(r)[0].file, 0);
 }
 
 static void test_without_registers(void **state)
@@ -205,18 +205,64 @@ static void test_mappings_are_not_known(void **state)
 	expect(NATIVE_NO_MAPPINGS, 0);
 }
 
-static void test_depth(void **state)
+/* So many frames, the outermost of which is the thread's first function. */
+static void make_deep(u32 frames)
 {
 	u32 i;
 
-	make_world();
 	interrupted_at(code_at(0, LEAF), SP, 0);
-	for (i = 0; i < RAW_NATIVE_FRAMES - 1; i++)
+	for (i = 0; i + 2 < frames; i++)
 		host_mem_put64(SP + 8 * i, code_at(0, LEAF));
 	host_mem_put64(SP + 8 * i, code_at(0, START));
-	expect(NATIVE_DEPTH, RAW_NATIVE_FRAMES);
-	host_mem_put64(SP + 8 * (i - 1), code_at(0, START));
-	expect(NATIVE_WHOLE, RAW_NATIVE_FRAMES);
+}
+
+/* Frame i of such a walk is where the record says. */
+static void check_deep(const struct raw_native *r, u32 frames, u32 i)
+{
+	u32 at = i < RAW_NATIVE_INNER || !r->left_out ? i :
+		 RAW_NATIVE_INNER + i % RAW_NATIVE_OUTER;
+	bool start = i == frames - 1;
+
+	check_frame(r, at, 0, start ? START : LEAF, 8 * (i + !start));
+}
+
+static void test_depth(void **state)
+{
+	static const u32 beyond[] = { 1, 2, 100, 255, 256, 257, 511, 512, 513, 2000,
+				      NATIVE_STEPS - RAW_NATIVE_FRAMES };
+	const struct raw_native *r;
+	u32 entries, frames, i, k;
+
+	/* The frames follow the entries, however many there are. */
+	for (entries = 0; entries <= 3; entries += 3) {
+		make_world();
+		for (i = 0; i < entries; i++) {
+			world_shim(&w);
+			world_push(&w, OWNER_THREAD, 0, 2);
+		}
+		make_deep(RAW_NATIVE_FRAMES);
+		r = expect(NATIVE_WHOLE, RAW_NATIVE_FRAMES);
+		assert_int_equal(r->nentries, 1 + entries);
+		assert_int_equal(r->left_out, 0);
+		for (i = 0; i < RAW_NATIVE_FRAMES; i++)
+			check_deep(r, RAW_NATIVE_FRAMES, i);
+		for (k = 0; k < sizeof(beyond) / sizeof(beyond[0]); k++) {
+			frames = RAW_NATIVE_FRAMES + beyond[k];
+			make_deep(frames);
+			r = expect(NATIVE_WHOLE, RAW_NATIVE_FRAMES);
+			assert_int_equal(r->left_out, beyond[k]);
+			for (i = 0; i < RAW_NATIVE_INNER; i++)
+				check_deep(r, frames, i);
+			for (i = frames - RAW_NATIVE_OUTER; i < frames; i++)
+				check_deep(r, frames, i);
+		}
+	}
+	/* Deeper than a walk goes: the outermost that it has met. */
+	make_deep(NATIVE_STEPS + 1);
+	r = expect(NATIVE_DEPTH, RAW_NATIVE_FRAMES);
+	assert_int_equal(r->left_out, NATIVE_STEPS - RAW_NATIVE_FRAMES);
+	for (i = NATIVE_STEPS - RAW_NATIVE_OUTER; i < NATIVE_STEPS; i++)
+		check_deep(r, NATIVE_STEPS + 1, i);
 }
 
 /* The Python frames have used the sample's time, or the machine code's do. */
@@ -281,7 +327,7 @@ static void test_cache(void **state)
 	expect(NATIVE_NO_TABLE, 1);
 	put_mapping(0, (struct native_mapping){ N_CODE, N_CODE + N_STEP, N_CODE - N_FILE, 2, 77 });
 	put_place(3, 2);
-	assert_int_equal(expect(NATIVE_WHOLE, 2)->frames[0].file, 77);
+	assert_int_equal(native_frames_of(expect(NATIVE_WHOLE, 2))[0].file, 77);
 }
 
 int main(void)

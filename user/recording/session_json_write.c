@@ -336,6 +336,8 @@ static void json_row(void *ctx, const struct row *row)
 	json_uint(j, "code_without_lines", s->code_without_lines);
 	json_uint(j, "process_reads", s->process_reads);
 	json_uint(j, "truncated", s->truncated);
+	json_uint(j, "shortened", s->shortened);
+	json_uint(j, "frames_left_out", s->frames_left_out);
 	json_uint(j, "unreadable", s->unreadable);
 	json_uint(j, "switching", s->switching);
 	json_uint(j, "unresolved", s->unresolved);
@@ -477,6 +479,8 @@ void recording_write_json(const struct recording *r, const struct capture_counts
 	json_uint(&j, "containers_beyond", c->containers_beyond);
 	json_uint(&j, "containers_unnamed", c->containers_unnamed);
 	json_uint(&j, "truncated", t.truncated);
+	json_uint(&j, "shortened", t.shortened);
+	json_uint(&j, "frames_left_out", t.frames_left_out);
 	json_uint(&j, "unreadable", t.unreadable);
 	json_uint(&j, "switching", t.switching);
 	json_uint(&j, "unresolved", t.unresolved);

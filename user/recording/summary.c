@@ -194,6 +194,8 @@ static void print_stacks(const struct totals *t, FILE *out)
 	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
 
 	summary_share_any(out, "truncated stacks", t->truncated, samples, "the samples");
+	summary_share_any(out, "shortened stacks", t->shortened, samples,
+			  "the samples: frames in their middle are left out");
 	summary_share_any(out, "unreadable stacks", t->unreadable, samples, "the samples");
 	summary_share_any(out, "switching stacks", t->switching, samples, "the samples");
 	summary_share_any(out, "unresolved frames", t->unresolved, t->frames, "the frames");

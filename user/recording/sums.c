@@ -63,7 +63,8 @@ void summary_cause(FILE *out, uint64_t cnt, const char *text)
 static const struct column stats_columns[] = {
 	STATS(samples), STATS(code_cnt), STATS(code_without_lines), STATS(threads),
 	/* From here on also relative to a time: */
-	STATS(truncated), STATS(unreadable), STATS(switching), STATS(unresolved),
+	STATS(truncated), STATS(shortened), STATS(frames_left_out), STATS(unreadable),
+	STATS(switching), STATS(unresolved),
 	STATS(native), STATS(frames), STATS(native_frames),
 	STATS(native_unnamed), STATS(native_folded), STATS(native_ends), STATS(native_changed),
 	STATS(merge_uncertain), STATS(async),
@@ -91,7 +92,7 @@ void stats_since(struct process_stats *s, const struct process_stats *before)
 
 const struct native_end_name native_end_names[NATIVE_END_CNT] = {
 	[NATIVE_WHOLE] = { "whole", "whole" },
-	[NATIVE_DEPTH] = { "too_deep", "deeper than 128 frames" },
+	[NATIVE_DEPTH] = { "too_deep", "deeper than 4096 frames" },
 	[NATIVE_NO_REGS] = { "no_registers", "thread's registers unknown" },
 	[NATIVE_NO_MAPPINGS] = { "mappings_unknown", "process' mappings not read yet" },
 	[NATIVE_NO_MAPPING] = { "not_mapped", "code in a mapping that was not read yet" },

@@ -23,6 +23,8 @@ void totals_add(struct totals *t, const struct process_stats *s, bool no_file)
 	t->samples += s->samples;
 	t->frames += s->frames;
 	t->truncated += s->truncated;
+	t->shortened += s->shortened;
+	t->frames_left_out += s->frames_left_out;
 	t->unreadable += s->unreadable;
 	t->switching += s->switching;
 	t->unresolved += s->unresolved;

@@ -10,6 +10,7 @@
 
 struct totals {
 	uint64_t samples, frames, truncated, unreadable, switching, unresolved;
+	uint64_t shortened, frames_left_out;	/* as in struct process_stats */
 	uint64_t repeated;		/* records of code objects that already had names */
 	struct memory_sums memory;	/* all 0 without --mode mem */
 	struct wait_stats waits;

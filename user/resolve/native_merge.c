@@ -11,6 +11,9 @@
  * interpreter was called by another: frames further out have Python frames that this sample lacks.
  * But an evaluation function that is just starting or ending has no Python frame (up to 3.10 in one
  * of 20 samples of programs that do little except call): it is skipped if exactly one is left.
+ *
+ * With a gap, the calls that have no eval frame before it are counted from the outermost, too: those
+ * that have none outside it either are in the gap.
  */
 #include "resolve/native_merge.h"
 
@@ -33,6 +36,8 @@ struct merging {
 	uint32_t search;	/* the first C frame that can be the next run's eval frame */
 	uint32_t given;		/* Python frames that are in a run */
 	uint32_t waiting;	/* ... and not in out: their eval frame was not found */
+	uint32_t gap;		/* the index that stands for the gap; NOT_FOUND: there is none */
+	uint32_t in_gap;	/* runs without an address that may still be found in it */
 	bool all;		/* leave out no C frame */
 	bool placed;		/* an entry's address was found in an eval frame */
 };
@@ -61,7 +66,9 @@ static void put_native(struct merging *m, uint32_t end)
 	for (; m->next < end; m->next++) {
 		uint8_t class = m->in->classes[m->next];
 
-		if (is_folded(m->in, m->next))
+		if (m->next == m->gap)
+			put_item(m, NATIVE_MERGE_GAP);
+		else if (is_folded(m->in, m->next))
 			m->out->folded++;
 		else if (m->all || class == NATIVE_CODE || class == NATIVE_UNNAMED)
 			put_item(m, m->next);
@@ -76,6 +83,38 @@ static uint32_t next_eval(const struct native_merge_in *in, uint32_t from)
 		if (in->classes[i] == NATIVE_EVAL)
 			return i;
 	return NOT_FOUND;
+}
+
+/* Returns the next run's eval frame, which is the gap if the next one is outside of it. */
+static uint32_t find_eval(struct merging *m)
+{
+	uint32_t eval = next_eval(m->in, m->search);
+
+	if (m->gap == NOT_FOUND || m->search > m->gap || eval < m->gap || !m->in_gap)
+		return eval;
+	m->in_gap--;
+	return m->gap;
+}
+
+static uint32_t count_evals(const struct native_merge_in *in, uint32_t from, uint32_t end)
+{
+	uint32_t i, cnt = 0;
+
+	for (i = from; i < end; i++)
+		cnt += in->classes[i] == NATIVE_EVAL;
+	return cnt;
+}
+
+/* There is a gap, and there will be this many runs. */
+static void begin_gap(struct merging *m, uint32_t runs)
+{
+	const struct native_merge_in *in = m->in;
+	uint32_t inside = count_evals(in, 0, m->gap), outside = 0;
+
+	/* Otherwise the outermost calls of both sides are not the same ones. */
+	if (in->raw->end == NATIVE_WHOLE && in->python_whole)
+		outside = count_evals(in, m->gap + 1, in->raw->nframes);
+	m->in_gap = runs > inside + outside ? runs - inside - outside : 0;
 }
 
 /*
@@ -107,7 +146,7 @@ static bool was_walked(const struct raw_native *raw, uint64_t at)
 static void take_run(struct merging *m, uint32_t cnt, uint64_t at)
 {
 	const struct raw_native *raw = m->in->raw;
-	uint32_t eval = at ? frame_around(raw, at, m->search) : next_eval(m->in, m->search);
+	uint32_t eval = at ? frame_around(raw, at, m->search) : find_eval(m);
 
 	m->given += cnt;
 	m->waiting += cnt;
@@ -116,6 +155,12 @@ static void take_run(struct merging *m, uint32_t cnt, uint64_t at)
 		return;
 	}
 	m->placed |= at != 0;
+	m->search = eval;
+	if (eval == m->gap) {	/* the next run's may be in it, too */
+		put_native(m, eval + 1);
+		put_python(m);
+		return;
+	}
 	put_native(m, eval);
 	put_python(m);
 	if (m->all)
@@ -150,13 +195,11 @@ static bool has_addresses(const struct raw_native *raw)
 static void skip_prologue(struct merging *m, uint32_t runs)
 {
 	const struct native_merge_in *in = m->in;
-	uint32_t first = next_eval(in, 0), evals = 0, i;
+	uint32_t first = next_eval(in, 0);
 
 	if (in->raw->end != NATIVE_WHOLE || !in->python_whole || first > PROLOGUE_DEPTH)
 		return;
-	for (i = first; i != NOT_FOUND; i = next_eval(in, i + 1))
-		evals++;
-	if (evals == runs + 1)
+	if (count_evals(in, first, in->raw->nframes) == runs + 1)
 		m->search = first + 1;
 }
 
@@ -179,14 +222,19 @@ static void put_rest(struct merging *m)
 
 void native_merge(const struct native_merge_in *in, struct native_merge *out)
 {
-	struct merging m = { .in = in, .out = out, .all = in->full || !in->python };
-	uint32_t i;
+	struct merging m = {
+		.in = in, .out = out, .all = in->full || !in->python,
+		.gap = in->raw->left_out ? RAW_NATIVE_INNER : NOT_FOUND,
+	};
+	uint32_t runs = in->without_entries ? in->python : in->raw->nentries, i;
 
 	out->cnt = 0;
 	out->uncertain = false;
 	out->folded = 0;
-	if (in->without_entries || !has_addresses(in->raw))
-		skip_prologue(&m, in->without_entries ? in->python : in->raw->nentries);
+	if (in->raw->left_out)
+		begin_gap(&m, runs);
+	else if (in->without_entries || !has_addresses(in->raw))
+		skip_prologue(&m, runs);
 	if (in->without_entries)
 		for (i = 0; i < in->python; i++)
 			take_run(&m, 1, 0);

@@ -5,6 +5,9 @@
  * The Python frames that one call of the interpreter runs replace the C frame of its evaluation
  * function (eval frame). Uses only addresses, classes and numbers of frames, no names and no
  * process. Any of them may be wrong; the result still has each Python frame once, in order.
+ *
+ * A deep stack has a gap between its innermost and its outermost C frames (native_records.h). Python
+ * frames whose eval frame is in it follow it.
  */
 #ifndef TACHBPF_NATIVE_MERGE_H
 #define TACHBPF_NATIVE_MERGE_H
@@ -15,7 +18,7 @@
 #include "bpf/abi_native.h"
 
 struct native_merge_in {
-	const struct raw_native *raw;	/* nframes and nentries were validated */
+	const struct raw_native *raw;	/* from native_records_take() */
 	const uint8_t *classes;		/* enum native_class of each of its frames */
 	uint32_t python;		/* Python frames, at most ABI_MAX_FRAMES */
 	bool python_whole;		/* the last of them is the thread's first function */
@@ -27,6 +30,7 @@ struct native_merge_in {
 /* An item of the result: the index of a C frame in raw->frames, or one of these. */
 #define NATIVE_MERGE_PYTHON 0xffffu	/* the next Python frame */
 #define NATIVE_MERGE_END 0xfffeu	/* the walk ended here, before the first function */
+#define NATIVE_MERGE_GAP 0xfffdu	/* raw->left_out C frames */
 #define NATIVE_MERGE_MAX (RAW_NATIVE_FRAMES + 1 + ABI_MAX_FRAMES)
 
 struct native_merge {

@@ -23,10 +23,12 @@ void native_records_free(struct native_records *r);
 /* Copies a record of len bytes. 0; -EBADMSG: it is incomplete; or -ENOMEM. */
 int native_records_put(struct native_records *r, const struct raw_native *raw, size_t len);
 /*
- * Returns the matching RAW_NATIVE, with its entries where struct raw_native has them; valid until
- * the next call of any of these functions. NULL: there is none.
+ * Takes the matching RAW_NATIVE apart: out->entries, and out->frames in their order. If frames were
+ * left out, the one at RAW_NATIVE_INNER stands for all of these: its `below` is that of the
+ * outermost, it has no address and no file, and it counts in out->left_out. The rest of both arrays
+ * stays as it is. Returns 0, or -ENOENT: there is none.
  */
-const struct raw_native *native_records_take(struct native_records *r, uint64_t time_ns,
-					     uint32_t tid, uint16_t cpu);
+int native_records_take(struct native_records *r, uint64_t time_ns, uint32_t tid, uint16_t cpu,
+			struct raw_native *out);
 
 #endif

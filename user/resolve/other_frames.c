@@ -110,6 +110,14 @@ int other_frame_of_interpreter(struct other_frames *o, uint64_t interp_id, uint3
 	return limited_frame(o, &o->interps, NAMES_MAX, text, "<interpreter>", id);
 }
 
+int other_frame_of_gap(struct other_frames *o, uint32_t left_out, uint32_t *id)
+{
+	char text[48];
+
+	snprintf(text, sizeof(text), "<... %" PRIu32 " frames ...>", left_out);
+	return limited_frame(o, &o->gaps, NAMES_MAX, text, "<... frames ...>", id);
+}
+
 int other_frame_of_call(struct other_frames *o, uint16_t sysno, uint32_t *id)
 {
 	char name[SYSCALL_NAME_MAX + 32], call[SYSCALL_NAME_MAX];

@@ -35,6 +35,7 @@ struct other_frames {
 	uint32_t task_names;		/* names of tasks that have a frame */
 	uint32_t holders;		/* holders of stopped threads that have a frame */
 	uint32_t interps;		/* interpreters that have a frame */
+	uint32_t gaps;			/* lengths of gaps that have a frame */
 };
 
 /* in and kernel (may be NULL) must stay valid. There is nothing to free. */
@@ -46,6 +47,11 @@ int other_frame(struct other_frames *o, enum other_frame which, uint32_t *id);
 int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id);
 /* Text: "<unwound no further: CAUSE>". end must not be NATIVE_WHOLE. */
 int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id);
+/*
+ * Text: "<... N frames ...>", N being at least 2; "<... frames ...>" after the first 256 numbers of a
+ * process.
+ */
+int other_frame_of_gap(struct other_frames *o, uint32_t left_out, uint32_t *id);
 /* Text: "<interpreter ID>", or "<interpreter>" for those after the first 256 of a process. */
 int other_frame_of_interpreter(struct other_frames *o, uint64_t interp_id, uint32_t *id);
 /* "<blocked in NAME>": a system call, "page fault" or "the kernel". Not for a held thread. */

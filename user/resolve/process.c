@@ -287,7 +287,7 @@ static const struct record_kind {
 	[RAW_THREAD_EXIT] = { take_thread_exit, sizeof(struct raw_switch_in) },
 	[RAW_NO_STACK] = { process_take_no_stack, sizeof(struct raw_no_stack) },
 	[RAW_EXTRA] = { process_keep_extra, offsetof(struct raw_extra, kernel) },
-	[RAW_NATIVE] = { process_keep_native, offsetof(struct raw_native, frames) },
+	[RAW_NATIVE] = { process_keep_native, offsetof(struct raw_native, slots) },
 	[RAW_ASYNC] = { process_keep_async, offsetof(struct raw_async, frames) },
 	[RAW_CODE] = { take_code, offsetof(struct raw_code, table) },
 	[RAW_RENAME] = { take_rename, sizeof(struct raw_rename) },

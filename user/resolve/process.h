@@ -39,7 +39,9 @@ struct async_stats {
 /* What happened to a process' samples. */
 struct process_stats {
 	uint64_t samples;	/* events that the observer took */
-	uint64_t truncated;	/* stacks deeper than EVENT_MAX_FRAMES, or with a broken end */
+	uint64_t truncated;	/* stacks that lack their outermost frames */
+	uint64_t shortened;	/* stacks that lack frames in their middle */
+	uint64_t frames_left_out;	/* ... these frames */
 	uint64_t unreadable;	/* stacks with an <unreadable frame> */
 	uint64_t switching;	/* stacks with <switching> */
 	uint64_t unresolved;	/* frames that are <unresolved> */

@@ -61,12 +61,23 @@ int process_without_memory(struct process *p, uint32_t tid, int err)
 
 /* ---- an event of a stack ---- */
 
+/* The frames inside all of the process' functions: the kernel's, a wait's, an exception. */
+#define INNER_MAX (RAW_KERNEL_FRAMES + 2)
+_Static_assert(EVENT_ROOM >= INNER_MAX + NATIVE_STACK_MAX + ABI_MAX_FRAMES + RAW_ASYNC_FRAMES + 4,
+	       "all parts have room, with <GC>, the task's name, the gap and the root");
+
+/* Frames that are missing in a stack, outside the first `at` of them. left_out 0: none. */
+struct gap {
+	uint32_t at, left_out;
+};
+
 /* The stack so far. python: frames of ev added; end: frames of ev to add. */
 struct layout {
 	const struct event *ev;
 	uint32_t *out, n;
 	uint32_t python, end, gc_at, gc;
 	const struct async_stack *async;	/* NULL: none */
+	struct gap gap;
 };
 
 /* Adds the next Python frame, after <GC> if a collection began there. */
@@ -77,39 +88,41 @@ static void put_python(struct layout *l)
 	l->out[l->n++] = l->ev->frames[l->python++];
 }
 
-/* Returns true if there is room and this is still inside the task, not in the event loop. */
-static bool layout_goes_on(const struct layout *l)
+static void begin_gap(struct layout *l, const struct native_stack *native)
 {
-	return l->n <= EVENT_MAX_FRAMES && !(l->async && l->python == l->end);
+	l->gap = (struct gap){ l->n, native->left_out };
 }
 
-/* Adds all frames except the root: at most one more than fits, and one for <GC>. */
+/* Adds all frames except the root. */
 static void lay_out_frames(struct layout *l, const struct native_stack *native)
 {
 	uint32_t i;
 
-	for (i = 0; native && i < native->cnt && layout_goes_on(l); i++)
-		if (native->ids[i] != NATIVE_STACK_PYTHON)
+	/* A task ends with its outermost Python frame: the event loop's are outside. */
+	for (i = 0; native && i < native->cnt && !(l->async && l->python == l->end); i++)
+		if (native->ids[i] == NATIVE_STACK_GAP)
+			begin_gap(l, native);
+		else if (native->ids[i] != NATIVE_STACK_PYTHON)
 			l->out[l->n++] = native->ids[i];
 		else if (l->python < l->end)
 			put_python(l);
-	while (l->python < l->end && l->n <= EVENT_MAX_FRAMES)
+	while (l->python < l->end)
 		put_python(l);
-	for (i = 0; l->async && i < l->async->cnt && l->n <= EVENT_MAX_FRAMES; i++)
+	for (i = 0; l->async && i < l->async->cnt; i++)
 		l->out[l->n++] = l->async->ids[i];
 }
 
 /*
  * Adds native frames and awaiters of the task (both may be NULL), and the frames that raw->flags
  * request: <GC> where a collection began, and as the root <unreadable frame>, <switching> or
- * <truncated>, which replaces the outermost frame if there is no room. The stack is copied to out.
+ * <truncated>, which replaces the outermost frames if there is no room. The stack is copied to out.
  */
 static int add_synthetic(struct process *p, const struct raw_head *raw,
 			 const struct native_stack *native, const struct async_stack *async,
-			 struct event *ev, uint32_t *out)
+			 struct event *ev, uint32_t *out, struct gap *gap)
 {
 	struct layout l = { .ev = ev, .out = out, .gc_at = UINT32_MAX, .async = async,
-			    .end = async ? async->at + 1 : ev->nframes };
+			    .end = async ? async->at + 1 : ev->nframes };	/* no gap */
 	uint32_t root = UINT32_MAX;
 	int err = 0;
 
@@ -125,8 +138,7 @@ static int add_synthetic(struct process *p, const struct raw_head *raw,
 		err = other_frame(&p->others, FRAME_OF_GC, &l.gc);
 	}
 	lay_out_frames(&l, native);
-	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END) ||
-	    l.n + (root != UINT32_MAX) > EVENT_MAX_FRAMES) {
+	if (raw->flags & (RAW_TRUNCATED | RAW_BROKEN_END)) {
 		p->stats.truncated += process_samples_in(p, ev);
 		if (!err && root == UINT32_MAX)
 			err = other_frame(&p->others, FRAME_OF_TRUNCATED, &root);
@@ -134,10 +146,13 @@ static int add_synthetic(struct process *p, const struct raw_head *raw,
 	if (root != UINT32_MAX) {
 		if (l.n >= EVENT_MAX_FRAMES)
 			l.n = EVENT_MAX_FRAMES - 1;
+		if (l.gap.at > l.n)
+			l.gap.left_out = 0;
 		out[l.n++] = root;
 	}
 	ev->frames = out;
 	ev->nframes = l.n;
+	*gap = l.gap;
 	return err;
 }
 
@@ -186,16 +201,16 @@ static int wait_leaf(struct process *p, const struct wait_stretch *w, uint32_t *
 
 /*
  * Adds the frames inside all of the process' functions: the kernel's, what the thread waits for,
- * the exception. If there is no room, frames at the root are dropped.
+ * the exception.
  */
 static int add_inner(struct process *p, const struct thread *t, const struct wait_stretch *wait,
-		     struct event *ev, uint32_t *out)
+		     struct event *ev, uint32_t *out, struct gap *gap)
 {
 	/*
 	 * If this wait was not walked, kernel stack and exception in t belong to an earlier record.
 	 */
 	bool known = !(ev->status & STATUS_UNKNOWN);
-	uint32_t inner[RAW_KERNEL_FRAMES + 2], n = 0, outer, leaf = UINT32_MAX;
+	uint32_t inner[INNER_MAX], n = 0, leaf = UINT32_MAX;
 	int err = wait ? wait_leaf(p, wait, &leaf) : 0;
 
 	if (err)
@@ -210,26 +225,65 @@ static int add_inner(struct process *p, const struct thread *t, const struct wai
 		inner[n++] = t->exception;
 	if (!n)
 		return 0;
-	outer = ev->nframes < EVENT_MAX_FRAMES - n ? ev->nframes : EVENT_MAX_FRAMES - n;
-	memmove(out + n, ev->frames, outer * sizeof(*out));
+	memmove(out + n, ev->frames, ev->nframes * sizeof(*out));
 	memcpy(out, inner, n * sizeof(*out));
 	ev->frames = out;
-	ev->nframes = outer + n;
+	ev->nframes += n;
+	gap->at += n;
 	return 0;
 }
 
 /* Copies the stack without trampolines to out, which may be the stack itself. */
-static void drop_trampolines(const struct process *p, struct event *ev, uint32_t *out)
+static void drop_trampolines(const struct process *p, struct event *ev, uint32_t *out,
+			     struct gap *gap)
 {
-	uint32_t trampoline = symbolizer_trampoline(p->sym), n = 0, i;
+	uint32_t trampoline = symbolizer_trampoline(p->sym), at = gap->at, n = 0, i;
 
 	if (trampoline == UINT32_MAX)
 		return;
 	for (i = 0; i < ev->nframes; i++)
 		if (ev->frames[i] != trampoline)
 			out[n++] = ev->frames[i];
+		else
+			gap->at -= i < at;
 	ev->frames = out;
 	ev->nframes = n;
+}
+
+static uint32_t min(uint32_t a, uint32_t b)
+{
+	return a < b ? a : b;
+}
+
+/*
+ * Fits the stack, with its gap, into an event: a frame says how many were left out there. If there
+ * are too many frames, the gap grows, so that half of the room is the innermost frames' and half the
+ * outermost's, or more if the others need less. 0 or -ENOMEM.
+ */
+static int fit_event(struct process *p, struct event *ev, uint32_t *out, struct gap gap)
+{
+	uint32_t n = ev->nframes, room = EVENT_MAX_FRAMES - 1, inner, outer, id;
+	int err;
+
+	if (n <= EVENT_MAX_FRAMES && !gap.left_out)
+		return 0;
+	if (!gap.left_out)
+		gap.at = n / 2;
+	outer = min(n - gap.at, room / 2);
+	inner = min(gap.at, room - outer);
+	outer = min(n - gap.at, room - inner);
+	gap.left_out += n - inner - outer;
+	err = other_frame_of_gap(&p->others, gap.left_out, &id);
+	if (err)
+		return err;
+	memmove(out, ev->frames, inner * sizeof(*out));
+	memmove(out + inner + 1, ev->frames + n - outer, outer * sizeof(*out));
+	out[inner] = id;
+	ev->frames = out;
+	ev->nframes = inner + 1 + outer;
+	p->stats.shortened += process_samples_in(p, ev);
+	p->stats.frames_left_out += gap.left_out * process_samples_in(p, ev);
+	return 0;
 }
 
 /*
@@ -257,6 +311,7 @@ int process_lay_out(struct process *p, const struct thread *t, const struct raw_
 {
 	const struct async_stack *async = process_async_of(t, raw->nframes);
 	const struct native_stack *native = native_of(t, ev);
+	struct gap gap = { 0 };
 	int err = 0;
 
 	if (raw->nframes > t->nframes)
@@ -264,12 +319,15 @@ int process_lay_out(struct process *p, const struct thread *t, const struct raw_
 	ev->nframes = raw->nframes;
 	ev->frames = t->ids_end - raw->nframes;
 	if (native || async || raw->flags & RAW_SYNTHETIC_FLAGS)
-		err = add_synthetic(p, raw, native, async, ev, out);
+		err = add_synthetic(p, raw, native, async, ev, out, &gap);
 	if (!err && (wait || t->nkernel || t->exception != UINT32_MAX))
-		err = add_inner(p, t, wait, ev, out);
+		err = add_inner(p, t, wait, ev, out, &gap);
 	if (err)
 		return err;
-	drop_trampolines(p, ev, out);
+	drop_trampolines(p, ev, out, &gap);
+	err = fit_event(p, ev, out, gap);
+	if (err)
+		return err;
 	p->stats.native_frames += native ? native->frames * process_samples_in(p, ev) : 0;
 	p->stats.frames += ev->nframes * process_samples_in(p, ev);
 	return 0;
@@ -306,23 +364,27 @@ static bool runs_python(struct process *p, uint32_t tid)
 }
 
 int process_no_stack_frames(struct process *p, const struct raw_head *head, uint32_t end,
-			    const char *comm, struct native_stack *out, uint32_t *nframes,
+			    const char *comm, struct event *ev, uint32_t out[EVENT_ROOM],
 			    uint64_t **counter)
 {
 	bool is_native = end == CNT_NATIVE_THREAD && !runs_python(p, head->tid);
-	int err = process_take_native(p, head, true, out);
-	uint32_t *root;
+	struct layout l = { .ev = ev, .out = out };
+	struct native_stack native;
+	int err = process_take_native(p, head, true, &native);
 
 	if (err)
 		return err;
-	*nframes = out->cnt < EVENT_MAX_FRAMES ? out->cnt + 1 : EVENT_MAX_FRAMES;
-	root = &out->ids[*nframes - 1];
-	err = is_native ? other_frame_of_native_thread(&p->others, comm, root) :
-			  other_frame(&p->others, FRAME_OF_NO_PYTHON, root);
+	lay_out_frames(&l, &native);
+	err = is_native ? other_frame_of_native_thread(&p->others, comm, &out[l.n++]) :
+			  other_frame(&p->others, FRAME_OF_NO_PYTHON, &out[l.n++]);
+	ev->frames = out;
+	ev->nframes = l.n;
+	if (!err)
+		err = fit_event(p, ev, out, l.gap);
 	if (err)
 		return err;
-	p->stats.frames += *nframes;
-	p->stats.native_frames += out->frames;
+	p->stats.frames += ev->nframes;
+	p->stats.native_frames += native.frames;
 	*counter = is_native ? &p->stats.native_thread : &p->stats.no_frames;
 	return 0;
 }
@@ -332,13 +394,12 @@ int process_take_no_stack(struct process *p, const void *record, size_t len)
 	const struct raw_no_stack *raw = record;
 	char comm[COMM_BYTES + 1] = "";
 	const struct raw_head head = { .h = raw->h, .tid = raw->tid, .cpu = raw->cpu };
-	struct native_stack native;
+	uint32_t frames[EVENT_ROOM];
 	uint64_t *counter = NULL;
 	struct event ev = {
 		.time_us = raw->h.time_ns / US_NS,
 		.thread_id = raw->tid,
 		.interp_id = raw->interp_id,
-		.frames = native.ids,
 		.weight = 1,
 		.tick_ns = raw_tick_ns(&raw->h),
 		.status = raw->status,
@@ -350,8 +411,7 @@ int process_take_no_stack(struct process *p, const void *record, size_t len)
 	if (raw->tid != (uint32_t)p->args.tgid && strcmp(comm, p->comm))
 		process_rename(p, raw->tid, comm);
 	if (!err)
-		err = process_no_stack_frames(p, &head, raw->end, comm, &native, &ev.nframes,
-					      &counter);
+		err = process_no_stack_frames(p, &head, raw->end, comm, &ev, frames, &counter);
 	if (!err)
 		err = process_deliver(p, &ev);
 	if (!err)

@@ -109,12 +109,12 @@ const struct async_stack *process_async_of(const struct thread *t, uint32_t nfra
 /* ---- process_event.c ---- */
 
 /* Room for an event's frames while they are assembled. */
-#define EVENT_ROOM (EVENT_MAX_FRAMES + 2)
+#define EVENT_ROOM 1536
 
 /*
  * Sets ev's frames to t's last stack with all frames that are not Python code: the same for a
- * sample, a wait and for memory. ev has its status and weight. The frames are in out or in t. 0 or
- * -ENOMEM.
+ * sample, a wait and for memory. At most EVENT_MAX_FRAMES: of more, those in the middle are
+ * "<... N frames ...>". ev has its status and weight. The frames are in out or in t. 0 or -ENOMEM.
  */
 int process_lay_out(struct process *p, const struct thread *t, const struct raw_head *raw,
 		    const struct wait_stretch *wait, struct event *ev, uint32_t out[EVENT_ROOM]);
@@ -122,12 +122,12 @@ int process_lay_out(struct process *p, const struct thread *t, const struct raw_
 int process_emit(struct process *p, const struct thread *t, const struct raw_head *raw,
 		 uint64_t weight, const struct wait_stretch *wait);
 /*
- * Sets the frames of a thread without a Python stack, in out->ids: the record's native frames, and
- * the root "<native thread NAME>" or "<no Python frame>". end: the enum counter by which its walk
- * ended. *counter: the statistic to increment when an event is made of it. 0 or -ENOMEM.
+ * Sets ev's frames to those of a thread without a Python stack, in out: the record's native frames,
+ * and the root "<native thread NAME>" or "<no Python frame>". end: the enum counter by which its
+ * walk ended. *counter: the statistic to increment when an event is made of it. 0 or -ENOMEM.
  */
 int process_no_stack_frames(struct process *p, const struct raw_head *head, uint32_t end,
-			    const char *comm, struct native_stack *out, uint32_t *nframes,
+			    const char *comm, struct event *ev, uint32_t out[EVENT_ROOM],
 			    uint64_t **counter);
 /* Takes a RAW_NO_STACK. */
 int process_take_no_stack(struct process *p, const void *record, size_t len);

@@ -73,8 +73,8 @@ static int keep_stack(struct process *p, const uint32_t *frames, uint32_t n, uin
 }
 
 /* Threads without a Python stack have a struct thread only for their name, which is read once. */
-static int frames_without_stack(struct process *p, const struct raw_head *head,
-				struct native_stack *out, uint32_t *n)
+static int frames_without_stack(struct process *p, const struct raw_head *head, struct event *ev,
+				uint32_t out[EVENT_ROOM])
 {
 	uint64_t *counter;
 	const char *name;
@@ -83,8 +83,8 @@ static int frames_without_stack(struct process *p, const struct raw_head *head,
 	if (head->tid != (uint32_t)p->args.tgid && !process_thread(p, head->tid, head->interp_id))
 		return -ENOMEM;
 	name = thread_names_find(p->names, head->tid);
-	err = process_no_stack_frames(p, head, head->h.sysno, name && *name ? name : p->comm, out,
-				      n, &counter);
+	err = process_no_stack_frames(p, head, head->h.sysno, name && *name ? name : p->comm, ev,
+				      out, &counter);
 	if (!err)
 		++*counter;
 	return err;
@@ -115,9 +115,9 @@ static int number_of_walked(struct process *p, const struct raw_sample *raw, siz
 static int stack_number(struct process *p, const struct raw_sample *raw, size_t len,
 			uint32_t *stack)
 {
-	struct native_stack native;
+	uint32_t frames[EVENT_ROOM];
+	struct event ev = { .weight = 1, .frames = frames, .nframes = 1 };
 	struct raw_head head;
-	uint32_t n = 1;
 	int err;
 
 	if (raw->nframes > ABI_MAX_FRAMES ||
@@ -127,10 +127,10 @@ static int stack_number(struct process *p, const struct raw_sample *raw, size_t 
 		return number_of_walked(p, raw, len, stack);
 	memcpy(&head, raw, sizeof(head));
 	if (raw->flags & RAW_NOT_WALKED)
-		err = other_frame(&p->others, FRAME_OF_NOT_WALKED, native.ids);
+		err = other_frame(&p->others, FRAME_OF_NOT_WALKED, frames);
 	else
-		err = frames_without_stack(p, &head, &native, &n);
-	return err ? err : keep_stack(p, native.ids, n, stack);
+		err = frames_without_stack(p, &head, &ev, frames);
+	return err ? err : keep_stack(p, ev.frames, ev.nframes, stack);
 }
 
 static void count_memory(struct process *p, const struct memory_event *ev)

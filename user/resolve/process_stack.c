@@ -151,24 +151,26 @@ static int take_extra(struct process *p, struct thread *t, const struct raw_head
 
 /* ---- machine code ---- */
 
-/* If there is no more room, frames at the root are left out: the stack is too deep for an event. */
-static void put_id(struct native_stack *out, uint32_t id)
-{
-	if (out->cnt < ARRAY_SIZE(out->ids))
-		out->ids[out->cnt++] = id;
-}
+_Static_assert(NATIVE_MERGE_MAX < NATIVE_STACK_MAX, "there is room for an id of each item");
 
-/* Adds one C frame: several ids if functions are inlined in it. */
-static int put_native_frame(struct process *p, struct native_known *known, struct native_stack *out)
+/*
+ * Adds one C frame: several ids if functions are inlined in it and there is room for them beside one
+ * id of each of the `more` items that follow; else only the last one, that of the function itself.
+ */
+static int put_native_frame(struct process *p, struct native_known *known, uint32_t more,
+			    struct native_stack *out)
 {
 	const uint32_t *ids;
 	uint32_t cnt, i;
 	int err = native_frames_ids(p->native, known, &ids, &cnt);
 
-	for (i = 0; !err && i < cnt; i++)
-		put_id(out, ids[i]);
-	out->frames += err ? 0 : cnt;
-	return err;
+	if (err)
+		return err;
+	for (i = out->cnt + cnt + more > NATIVE_STACK_MAX ? cnt - 1 : 0; i < cnt; i++) {
+		out->ids[out->cnt++] = ids[i];
+		out->frames++;
+	}
+	return 0;
 }
 
 /* Turns the items of a merged stack into ids. */
@@ -178,15 +180,18 @@ static int put_merged(struct process *p, const struct raw_native *raw, const str
 	uint32_t i, id;
 	int err = 0;
 
+	out->left_out = raw->left_out;
 	for (i = 0; !err && i < m->cnt; i++) {
 		if (m->items[i] == NATIVE_MERGE_PYTHON) {
-			put_id(out, NATIVE_STACK_PYTHON);
+			out->ids[out->cnt++] = NATIVE_STACK_PYTHON;
+		} else if (m->items[i] == NATIVE_MERGE_GAP) {
+			out->ids[out->cnt++] = NATIVE_STACK_GAP;
 		} else if (m->items[i] == NATIVE_MERGE_END) {
 			err = other_frame_of_end(&p->others, raw->end, &id);
 			if (!err)
-				put_id(out, id);
+				out->ids[out->cnt++] = id;
 		} else {
-			err = put_native_frame(p, known[m->items[i]], out);
+			err = put_native_frame(p, known[m->items[i]], m->cnt - i - 1, out);
 		}
 	}
 	return err;
@@ -227,22 +232,20 @@ static int merge_native(struct process *p, const struct raw_native *raw, uint32_
 int process_take_native(struct process *p, const struct raw_head *raw, bool python_whole,
 			struct native_stack *out)
 {
-	const struct raw_native *native;
+	struct raw_native native;
 	int err;
 
 	out->cnt = out->frames = 0;
-	if (!p->native)
+	if (!p->native || native_records_take(&p->native_records, raw->h.time_ns, raw->tid,
+					      raw->cpu, &native))
 		return 0;
-	native = native_records_take(&p->native_records, raw->h.time_ns, raw->tid, raw->cpu);
-	if (!native)
-		return 0;
-	p->stats.native_ends[native->end]++;
-	if (native->end == NATIVE_NO_MAPPINGS || native->end == NATIVE_NO_MAPPING)
+	p->stats.native_ends[native.end]++;
+	if (native.end == NATIVE_NO_MAPPINGS || native.end == NATIVE_NO_MAPPING)
 		native_stale(p->args.native, p->args.tgid);
-	note_use_of_files(p, native);
-	p->stats.native_changed += native_changed(p->args.native, p->args.tgid, native->frames,
-						  native->nframes);
-	err = merge_native(p, native, raw->nframes, python_whole, out);
+	note_use_of_files(p, &native);
+	p->stats.native_changed += native_changed(p->args.native, p->args.tgid, native.frames,
+						  native.nframes);
+	err = merge_native(p, &native, raw->nframes, python_whole, out);
 	if (err)
 		out->cnt = 0;
 	return err;
@@ -253,11 +256,13 @@ int process_take_native(struct process *p, const struct raw_head *raw, bool pyth
 /* Sets t's native frames to those of this record, or clears them. */
 static int take_native_of_thread(struct process *p, struct thread *t, const struct raw_head *raw)
 {
-	if (p->native && !t->native)
-		t->native = malloc(sizeof(*t->native));
-	if (!t->native)
-		return p->native ? -ENOMEM : 0;
-	return process_take_native(p, raw, !(raw->flags & RAW_CUT), t->native);
+	struct native_stack native;
+	int err;
+
+	if (!p->native)
+		return 0;
+	err = process_take_native(p, raw, !(raw->flags & RAW_CUT), &native);
+	return err ? err : thread_set_native(t, &native);
 }
 
 /* Returns true if nothing but its stack ever came with a record of t, nor with this one. */

@@ -188,3 +188,20 @@ int thread_set_trace(struct thread *t, const void *trace, size_t len)
 		memcpy(t->trace, trace, len);
 	return len && !t->trace ? -ENOMEM : 0;
 }
+
+int thread_set_native(struct thread *t, const struct native_stack *native)
+{
+	size_t head = offsetof(struct native_stack, ids), bytes = sizeof(native->ids[0]);
+	uint32_t cap = t->native_cap ? t->native_cap : THREAD_FRAMES_MIN;
+
+	if (native->cnt > t->native_cap) {
+		while (cap < native->cnt)
+			cap *= 2;
+		free(t->native);
+		t->native = malloc(head + cap * bytes);
+		t->native_cap = t->native ? cap : 0;
+	}
+	if (t->native)
+		memcpy(t->native, native, head + native->cnt * bytes);
+	return native->cnt && !t->native ? -ENOMEM : 0;
+}

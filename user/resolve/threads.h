@@ -23,8 +23,8 @@
 /*
  * Limit of one process. A record takes 160 bytes and 20 for each frame of the deepest stack so far,
  * rounded up to 16, 32, 64, ..: 5.2 KiB at most; 1 KiB if its thread had an exception or a kernel
- * stack, 640 bytes if it had a thread context, 1 KiB if it had frames of machine code, and 3 KiB if
- * it ran an asyncio task (--async).
+ * stack, 640 bytes if it had a thread context, 4 KiB at most if it had frames of machine code, and
+ * 3 KiB if it ran an asyncio task (--async).
  */
 #define THREADS_MAX 8192
 /* A thread's first stack gets room for this many frames. */
@@ -33,11 +33,14 @@
 #define THREADS_FEW 64
 
 /* Where the native frames of a thread's last record stand among its Python frames. */
-#define NATIVE_STACK_PYTHON UINT32_MAX	/* in place of an id: the next Python frame */
+#define NATIVE_STACK_PYTHON UINT32_MAX	/* in place of an id: the next Python frame ... */
+#define NATIVE_STACK_GAP (UINT32_MAX - 1)	/* ... or left_out native frames; once at most */
+#define NATIVE_STACK_MAX 1024
 struct native_stack {
 	uint32_t cnt;		/* 0: the record had none */
 	uint32_t frames;	/* native frames */
-	uint32_t ids[EVENT_MAX_FRAMES + 1];	/* innermost first */
+	uint32_t left_out;
+	uint32_t ids[NATIVE_STACK_MAX];	/* innermost first */
 };
 
 /* Awaiters of the asyncio task of a thread's last record. */
@@ -72,6 +75,7 @@ struct thread {
 	struct thread_extra *extra;	/* its own; NULL: no record had one */
 	uint64_t ended_ns;	/* when it was found to have ended (CLOCK_MONOTONIC); 0: not yet */
 	struct native_stack *native;	/* its own; NULL: it never had one */
+	uint32_t native_cap;	/* ids for which it has room */
 	struct async_stack *async;	/* its own; NULL: it never ran a task */
 	struct raw_trace *trace;	/* its own; NULL: it never had a context */
 	uint32_t trace_len;	/* valid bytes of the last record's context; 0: it has none */
@@ -122,6 +126,8 @@ int thread_reserve(struct thread *t, uint32_t n);
 int thread_set_extra(struct thread *t, const struct raw_extra *x, size_t len);
 /* Keeps the context of a thread's last record; len 0: it has none. 0 or -ENOMEM. */
 int thread_set_trace(struct thread *t, const void *trace, size_t len);
+/* Keeps the native frames of a thread's last record; cnt 0: it has none. 0 or -ENOMEM. */
+int thread_set_native(struct thread *t, const struct native_stack *native);
 /* Removes a thread that has ended. Does not call gone(). */
 void threads_remove(struct threads *l, uint32_t tid, uint32_t interp_id);
 

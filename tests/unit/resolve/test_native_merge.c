@@ -4,7 +4,7 @@
  *
  * C frames are written as a text, innermost first: c is a function like any other, e an eval frame,
  * p plumbing, s what is before the first Python frame. A result has the numbers of C frames, P for
- * a Python frame, and X where the walk ended.
+ * a Python frame, X where the walk ended, and G for the gap.
  */
 #include "tests/unit/tach_test.h"
 
@@ -49,9 +49,10 @@ static char *text_of(const struct native_merge *m, char out[4096])
 		uint16_t item = m->items[i];
 
 		len += (size_t)snprintf(out + len, 4096 - len, i ? " " : "");
-		if (item == NATIVE_MERGE_PYTHON || item == NATIVE_MERGE_END)
+		if (item >= NATIVE_MERGE_GAP)
 			len += (size_t)snprintf(out + len, 4096 - len,
-						item == NATIVE_MERGE_END ? "X" : "P");
+						item == NATIVE_MERGE_END ? "X" :
+						item == NATIVE_MERGE_GAP ? "G" : "P");
 		else
 			len += (size_t)snprintf(out + len, 4096 - len, "%u", item);
 	}
@@ -270,7 +271,105 @@ static void test_hostile_entries(void **state)
 		check(&cases[i], false);
 }
 
-/* Whatever comes in: each Python frame once, C frames in their order, one end at most. */
+/*
+ * A deep stack. Each EVERY-th C frame is an eval frame with one Python frame: INSIDE of them are
+ * before the gap, IN_GAP in it, OUTSIDE after it.
+ */
+#define EVERY 8
+#define INSIDE (RAW_NATIVE_INNER / EVERY)
+#define IN_GAP 10
+#define OUTSIDE ((RAW_NATIVE_OUTER - 1) / EVERY)
+
+static void make_deep(struct raw_native *raw, uint8_t classes[RAW_NATIVE_FRAMES])
+{
+	uint32_t i;
+
+	*raw = (struct raw_native){ .sp = SP, .nframes = RAW_NATIVE_FRAMES,
+				    .left_out = IN_GAP * EVERY };
+	for (i = 0; i < RAW_NATIVE_FRAMES; i++) {
+		/* The one that stands for the gap reaches from its inner end to its outer end. */
+		uint32_t n = i < RAW_NATIVE_INNER ? i + 1 : i + raw->left_out;
+
+		classes[i] = n % EVERY || i == RAW_NATIVE_INNER ? NATIVE_CODE : NATIVE_EVAL;
+		raw->frames[i].below = n * FRAME_BYTES;
+	}
+	raw->nentries = INSIDE + IN_GAP + OUTSIDE;
+	for (i = 0; i < raw->nentries; i++)
+		raw->entries[i] = (struct raw_entry){
+			.at = SP + ((i + 1) * EVERY - 1) * FRAME_BYTES + FRAME_BYTES / 2,
+			.frames = i + 1,
+		};
+}
+
+/* The whole result: so many Python frames are in the gap, and each call outside of it has one. */
+static char *deep_text(uint32_t in_gap, uint32_t outside, char out[4096])
+{
+	size_t len = 0;
+	uint32_t i;
+
+	for (i = 1; i <= RAW_NATIVE_INNER; i++)
+		len += (size_t)(i % EVERY ? snprintf(out + len, 4096 - len, "%u ", i - 1) :
+					    snprintf(out + len, 4096 - len, "P "));
+	if (in_gap + outside)
+		len += (size_t)snprintf(out + len, 4096 - len, "G ");
+	for (; in_gap; in_gap--)
+		len += (size_t)snprintf(out + len, 4096 - len, "P ");
+	for (i = 1; i <= outside * EVERY; i++)
+		len += (size_t)(i % EVERY ? snprintf(out + len, 4096 - len, "%u ",
+						     RAW_NATIVE_INNER + i) :
+					    snprintf(out + len, 4096 - len, "P "));
+	out[len - 1] = '\0';
+	return out;
+}
+
+static void test_gap(void **state)
+{
+	uint8_t classes[RAW_NATIVE_FRAMES];
+	char text[4096], expected[4096];
+	struct native_merge out;
+	struct raw_native raw;
+	struct native_merge_in in = { .raw = &raw, .classes = classes };
+	uint32_t how, i;
+
+	/* The addresses of entries; their number, counted from both ends; no entries. */
+	for (how = 0; how < 3; how++) {
+		make_deep(&raw, classes);
+		in.without_entries = how == 2;
+		for (i = 0; how == 1 && i < raw.nentries; i++)
+			raw.entries[i].at = 0;
+		in.python_whole = true;
+		in.python = INSIDE + IN_GAP + OUTSIDE;
+		native_merge(&in, &out);
+		assert_string_equal(text_of(&out, text), deep_text(IN_GAP, OUTSIDE, expected));
+		assert_false(out.uncertain);
+		/* No call is in the gap. */
+		in.python = INSIDE + OUTSIDE;
+		for (i = INSIDE; i < INSIDE + OUTSIDE; i++)
+			raw.entries[i].at = how ? 0 : raw.entries[i + IN_GAP].at;
+		raw.nentries = INSIDE + OUTSIDE;
+		native_merge(&in, &out);
+		assert_string_equal(text_of(&out, text), deep_text(0, OUTSIDE, expected));
+		assert_false(out.uncertain);
+		/* All calls are further in: nobody sees the gap. */
+		in.python = raw.nentries = INSIDE;
+		in.python_whole = false;
+		native_merge(&in, &out);
+		assert_string_equal(text_of(&out, text), deep_text(0, 0, expected));
+		assert_false(out.uncertain);
+	}
+	/* The outermost Python frames are missing, or C frames are: only one end can be counted. */
+	for (how = 0; how < 2; how++) {
+		make_deep(&raw, classes);
+		in.without_entries = true;
+		in.python_whole = how;
+		in.python = INSIDE + 5;
+		raw.end = how ? NATIVE_TIME : NATIVE_WHOLE;
+		native_merge(&in, &out);
+		assert_string_equal(text_of(&out, text), deep_text(5, 0, expected));
+	}
+}
+
+/* Whatever comes in: each Python frame once, C frames in their order, one end and one gap at most. */
 static void test_any_input(void **state)
 {
 	static const char kinds[] = "cpeecs";
@@ -288,11 +387,12 @@ static void test_any_input(void **state)
 			.python_whole = rnd(&seed) % 2, .without_entries = rnd(&seed) % 3 == 0,
 			.full = rnd(&seed) % 2,
 		};
-		uint32_t python = 0, native = 0, ends = 0, next = 0;
+		uint32_t python = 0, native = 0, ends = 0, gaps = 0, next = 0;
 
 		raw.sp = rnd(&seed) % 4 ? SP : rnd(&seed);
 		raw.end = (uint8_t)(rnd(&seed) % NATIVE_END_CNT);
 		raw.nframes = (uint16_t)n;
+		raw.left_out = n > RAW_NATIVE_INNER && rnd(&seed) % 2;
 		raw.nentries = (uint16_t)(rnd(&seed) % (round % 16 ? 4 : RAW_NATIVE_ENTRIES + 1));
 		for (i = 0; i < n; i++) {
 			classes[i] = class_of(kinds[rnd(&seed) % 6]);
@@ -312,17 +412,20 @@ static void test_any_input(void **state)
 
 			python += item == NATIVE_MERGE_PYTHON;
 			ends += item == NATIVE_MERGE_END;
-			if (item == NATIVE_MERGE_PYTHON || item == NATIVE_MERGE_END)
+			gaps += item == NATIVE_MERGE_GAP;
+			if (item >= NATIVE_MERGE_GAP)
 				continue;
+			assert_true(!raw.left_out || (item > RAW_NATIVE_INNER) == gaps);
 			assert_true(item >= next && item < n && !ends);
 			assert_true(in.full || !in.python || classes[item] == NATIVE_CODE);
 			next = item + 1;
 			native++;
 		}
 		assert_int_equal(python, in.python);
-		assert_true(ends <= (raw.end != NATIVE_WHOLE));
+		assert_true(ends <= (raw.end != NATIVE_WHOLE) && gaps <= raw.left_out);
 		if (in.full || !in.python) {
-			assert_int_equal(native, n);
+			assert_int_equal(gaps, raw.left_out);
+			assert_int_equal(native, n - gaps);
 			assert_int_equal(ends, raw.end != NATIVE_WHOLE);
 		}
 	}
@@ -337,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_no_python),
 		cmocka_unit_test(test_hostile_entries),
 		cmocka_unit_test(test_another_stack),
+		cmocka_unit_test(test_gap),
 		cmocka_unit_test(test_any_input),
 	};
 

@@ -117,9 +117,12 @@ static void test_truncated(void **state)
 	ev = take();
 	assert_int_equal(ev.nframes, 256);
 	check_name(&ev, 0, "<GC>");
-	check_code(&ev, 254, 10 + 253);
-	check_name(&ev, 255, "<truncated>");
-	assert_int_equal(stats_now().truncated, 3);
+	check_code(&ev, 127, 10 + 126);
+	check_name(&ev, 128, "<... 2 frames ...>");
+	check_code(&ev, 129, 10 + 129);
+	check_code(&ev, 255, 10 + 255);
+	assert_int_equal(stats_now().truncated, 2);
+	assert_int_equal(stats_now().shortened, 1);
 
 	/* Shims used up the steps of the walk: there are fewer frames, but not all. */
 	stack(1, 200, 10);
@@ -420,12 +423,17 @@ static uint32_t model(const struct raw_sample *s, const uint32_t *codes, struct 
 	}
 	if (s->flags & RAW_UNREADABLE)
 		root = "<unreadable frame>";
-	else if (s->flags & (RAW_TRUNCATED | RAW_BROKEN_END) || n > EVENT_MAX_FRAMES)
+	else if (s->flags & (RAW_TRUNCATED | RAW_BROKEN_END))
 		root = "<truncated>";
 	if (root) {
 		if (n > EVENT_MAX_FRAMES - 1)
 			n = EVENT_MAX_FRAMES - 1;
 		out[n++] = (struct model_frame){ .synthetic = root };
+	}
+	if (n > EVENT_MAX_FRAMES) {	/* by one, the <GC> */
+		memmove(&out[129], &out[130], (n - 130) * sizeof(*out));
+		out[128] = (struct model_frame){ .synthetic = "<... 2 frames ...>" };
+		n--;
 	}
 	return n;
 }

@@ -197,7 +197,7 @@ static void test_gc(void **state)
 	end();
 }
 
-/* More frames than an event may have: those at the root are left out, and <truncated> says so. */
+/* More frames than an event may have: those in the middle are left out, and a frame says so. */
 static void test_too_deep(void **state)
 {
 	struct event ev;
@@ -208,9 +208,12 @@ static void test_too_deep(void **state)
 	awaited_by(100, 260);
 	ev = take_both();
 	assert_int_equal(ev.nframes, EVENT_MAX_FRAMES);
-	check_name(&ev, EVENT_MAX_FRAMES - 1, "<truncated>");
-	check_code(&ev, 249, 359);
-	assert_int_equal(stats_now().truncated, 1);
+	check_code(&ev, 127, 128);
+	check_name(&ev, 128, "<... 94 frames ...>");
+	check_code(&ev, 129, 223);
+	check_code(&ev, 255, 260);
+	assert_int_equal(stats_now().truncated, 0);
+	assert_int_equal(stats_now().shortened, 1);
 	end();
 }
 

@@ -9,77 +9,7 @@
 #include <sys/syscall.h>
 
 #include "host/kallsyms.h"
-#include "tests/unit/resolve/fake_native.h"
-#include "tests/unit/resolve/process_test.h"
-
-#define SP 0x7ffd00001000ull
-#define EVAL 2			/* the file that has eval frames, see fake_native.h */
-
-static struct raw_native machine;
-
-static void begin_native(struct process_args args)
-{
-	fake_native = (struct native){ .later = false };
-	more_args = args;
-	more_args.native = &fake_native;
-	begin();
-}
-
-/* machine: no frame; for the record of this thread and time on this CPU. */
-static void native(uint32_t tid, uint64_t time_ms, uint16_t cpu, enum native_end end)
-{
-	machine = (struct raw_native){
-		.h = { .kind = RAW_NATIVE, .tgid = getpid(), .time_ns = time_ms * 1000000,
-		       .start_ns = 9 },
-		.tid = tid, .cpu = cpu, .sp = SP, .end = (uint8_t)end,
-	};
-}
-
-static void add(uint32_t file, uint64_t addr)
-{
-	machine.frames[machine.nframes] = (struct raw_native_frame){
-		.addr = addr, .file = file, .below = 64u * (machine.nframes + 1),
-	};
-	machine.nframes++;
-}
-
-/* A function of libfoo, and one of the interpreter. */
-static void foo(uint32_t function)
-{
-	add(1, 0x1000ull * function);
-}
-
-static void python(enum native_class class)
-{
-	add(EVAL, 0x10000 + class);
-}
-
-/* An eval frame that has so many Python frames, including those further in. */
-static void eval(uint32_t frames)
-{
-	machine.entries[machine.nentries++] = (struct raw_entry){
-		.at = SP + 64ull * machine.nframes + 8, .frames = frames,
-	};
-	python(NATIVE_EVAL);
-}
-
-/* The record as it is in the ring buffer; returns its length. */
-static size_t packed(uint8_t out[sizeof(struct raw_native)])
-{
-	size_t head = offsetof(struct raw_native, frames) + machine.nframes * 16u;
-
-	memcpy(out, &machine, head);
-	memcpy(out + head, machine.entries, machine.nentries * 16u);
-	return head + machine.nentries * 16u;
-}
-
-static void pass_native(void)
-{
-	_Alignas(8) uint8_t bytes[sizeof(struct raw_native)];
-	size_t len = packed(bytes);
-
-	assert_int_equal(process_take(p, (const struct raw_native *)bytes, len), 0);
-}
+#include "tests/unit/resolve/native_machine.h"
 
 /* Two functions of machine code, called by one of two Python functions, and the thread's start. */
 static void usual(uint32_t tid, uint64_t time_ms, uint16_t cpu)
@@ -94,13 +24,6 @@ static void usual(uint32_t tid, uint64_t time_ms, uint16_t cpu)
 	python(NATIVE_START);
 	foo(4);
 	pass_native();
-}
-
-static void sample(uint32_t tid, uint64_t time_ms, uint16_t cpu, uint32_t n, uint32_t first)
-{
-	stack(tid, n, first);
-	raw.h.time_ns = time_ms * 1000000;
-	raw.cpu = cpu;
 }
 
 static const char *text_of_last(void)
@@ -282,39 +205,6 @@ static void test_marks(void **state)
 	end();
 }
 
-/* More frames than an event can have: those at the root are left out. */
-static void test_too_many(void **state)
-{
-	uint32_t i;
-	struct event ev;
-
-	begin_native((struct process_args){ .tgid = 0 });
-	native(7, 10, 0, NATIVE_WHOLE);
-	for (i = 0; i < 100; i++)
-		foo(i + 1);
-	eval(200);
-	pass_native();
-	sample(7, 10, 0, 200, 30);
-	ev = take();
-	assert_int_equal(ev.nframes, EVENT_MAX_FRAMES);
-	assert_true(frame_is(observer.tables, ev.frames[99], "[libfoo.so.1]", "f100", LINE_NONE));
-	check_code(&ev, 100, 30);
-	check_code(&ev, 254, 184);
-	check_name(&ev, 255, "<truncated>");
-	assert_int_equal(stats_now().truncated, 1);
-	/* Inlined functions, eight in each place */
-	fake_native.lines = true;
-	native(7, 20, 0, NATIVE_WHOLE);
-	for (i = 0; i < RAW_NATIVE_FRAMES; i++)
-		add(1, 0x100000ull + i);
-	pass_native();
-	sample(7, 20, 0, 2, 30);
-	ev = take();
-	assert_int_equal(ev.nframes, EVENT_MAX_FRAMES);
-	check_name(&ev, 255, "<truncated>");
-	end();
-}
-
 static struct kallsyms *some_kernel(void)
 {
 	static const char text[] = "1000 t __schedule\n2000 t schedule\n3000 t pipe_read\n";
@@ -420,17 +310,6 @@ static void test_waits(void **state)
 	kallsyms_free(k);
 }
 
-static void no_stack(enum counter why, uint64_t time_ms)
-{
-	struct raw_no_stack r = {
-		.h = { .kind = RAW_NO_STACK, .tgid = getpid(), .time_ns = time_ms * 1000000,
-		       .start_ns = 9 },
-		.tid = 8, .cpu = 3, .status = STATUS_ON_CPU, .end = (uint8_t)why, .comm = "blas",
-	};
-
-	assert_int_equal(process_take(p, &r, sizeof(r)), 0);
-}
-
 /* A thread without Python shows all of its machine code. */
 static void test_no_stack(void **state)
 {
@@ -532,7 +411,6 @@ int main(void)
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_what_becomes_known),
 		cmocka_unit_test(test_marks),
-		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_kernel_at_a_tick),
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_no_stack),
