@@ -190,7 +190,7 @@ static void test_endless(void **state)
 	for (at = SP; at < N_STACK + N_STACK_BYTES; at += 8)
 		host_mem_put64(at, ARENA + 6);
 	interrupted_at(ARENA + 6, SP, 0);
-	expect(NATIVE_DEPTH, RAW_NATIVE_FRAMES);
+	expect(NATIVE_UNREADABLE, RAW_NATIVE_FRAMES);
 }
 
 int main(void)
