@@ -153,6 +153,10 @@ bench-async: $(O)/tachbpf interpreters ## what --async costs a sample (root)
 bench-native: $(O)/tachbpf $(ELF_PROGRAM) interpreters ## what frames of machine code cost, beside the peers (root; BENCHFLAGS="--only kernel --peer PROGRAM")
 	$(BENCH)/bench_native.py $(BENCHFLAGS)
 
+.PHONY: bench-deep
+bench-deep: $(O)/tachbpf $(ELF_PROGRAM) $(if $(PREPARED),,interpreters) ## which share of deep stacks of machine code is cut beside busy loops (root; BENCHFLAGS="--beside OTHER-TACHBPF")
+	$(BENCH)/bench_deep.py $(BENCHFLAGS)
+
 .PHONY: bench-memory
 bench-memory: $(O)/tachbpf interpreters ## what a recording of memory costs an allocation-heavy program, beside memray and tracemalloc (root)
 	$(BENCH)/bench_memory.py $(BENCHFLAGS)

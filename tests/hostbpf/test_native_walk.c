@@ -70,9 +70,11 @@ static void test_each_rule(void **state)
 	r = expect(NATIVE_WHOLE, 7);
 	assert_int_equal(r->sp, SP);
 	check_frame(r, 0, 0, PLT, 16);
-	assert_int_equal(native_frames_of(r)[0].addr, N_FILE + PLT * N_ROW + 16 + 11);	/* where it is */
+	/* Where it is: */
+	assert_int_equal(native_frames_of(r)[0].addr, N_FILE + PLT * N_ROW + 16 + 11);
 	check_frame(r, 1, 0, LEAF, 24);
-	assert_int_equal(native_frames_of(r)[1].addr, N_FILE + LEAF * N_ROW + 15);	/* the call */
+	/* The call: */
+	assert_int_equal(native_frames_of(r)[1].addr, N_FILE + LEAF * N_ROW + 15);
 	check_frame(r, 2, 1, PUSHED, 24 + 48);
 	check_frame(r, 3, 0, FRAMED, 528);
 	check_frame(r, 4, 0, ALIGNED, 3000);

@@ -387,6 +387,8 @@ static void print_notable_stacks(const struct recording *r, const struct capture
 	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
 
 	print_notable(out, t->truncated, samples, "of the stacks are deeper than 256 frames");
+	print_notable(out, t->shortened, samples,
+		      "of the stacks have more than 256 frames: their middle is left out");
 	print_notable(out, t->unreadable, samples, "of the stacks could not be read");
 	print_notable(out, t->switching, samples, "of the stacks were switched when sampled");
 	print_notable(out, t->unresolved, t->frames, "of the frames have no name");

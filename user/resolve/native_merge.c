@@ -12,8 +12,8 @@
  * But an evaluation function that is just starting or ending has no Python frame (up to 3.10 in one
  * of 20 samples of programs that do little except call): it is skipped if exactly one is left.
  *
- * With a gap, the calls that have no eval frame before it are counted from the outermost, too: those
- * that have none outside it either are in the gap.
+ * With a gap, the calls that have no eval frame inside it are counted from the outermost, too:
+ * those that have none outside it either are in the gap.
  */
 #include "resolve/native_merge.h"
 

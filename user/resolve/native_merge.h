@@ -6,8 +6,8 @@
  * function (eval frame). Uses only addresses, classes and numbers of frames, no names and no
  * process. Any of them may be wrong; the result still has each Python frame once, in order.
  *
- * A deep stack has a gap between its innermost and its outermost C frames (native_records.h). Python
- * frames whose eval frame is in it follow it.
+ * A deep stack has a gap between its innermost and its outermost C frames (native_records.h).
+ * Python frames whose eval frame is in it follow it.
  */
 #ifndef TACHBPF_NATIVE_MERGE_H
 #define TACHBPF_NATIVE_MERGE_H

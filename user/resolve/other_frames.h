@@ -48,8 +48,8 @@ int other_frame_of_kernel(struct other_frames *o, uint64_t addr, uint32_t *id);
 /* Text: "<unwound no further: CAUSE>". end must not be NATIVE_WHOLE. */
 int other_frame_of_end(struct other_frames *o, enum native_end end, uint32_t *id);
 /*
- * Text: "<... N frames ...>", N being at least 2; "<... frames ...>" after the first 256 numbers of a
- * process.
+ * Text: "<... N frames ...>", N being at least 2; "<... frames ...>" after the first 256 numbers of
+ * a process.
  */
 int other_frame_of_gap(struct other_frames *o, uint32_t left_out, uint32_t *id);
 /* Text: "<interpreter ID>", or "<interpreter>" for those after the first 256 of a process. */

@@ -257,8 +257,8 @@ static uint32_t min(uint32_t a, uint32_t b)
 
 /*
  * Fits the stack, with its gap, into an event: a frame says how many were left out there. If there
- * are too many frames, the gap grows, so that half of the room is the innermost frames' and half the
- * outermost's, or more if the others need less. 0 or -ENOMEM.
+ * are too many frames, the gap grows, so that half of the room is the innermost frames' and half
+ * the outermost's, or more if the others need less. 0 or -ENOMEM.
  */
 static int fit_event(struct process *p, struct event *ev, uint32_t *out, struct gap gap)
 {

@@ -154,8 +154,8 @@ static int take_extra(struct process *p, struct thread *t, const struct raw_head
 _Static_assert(NATIVE_MERGE_MAX < NATIVE_STACK_MAX, "there is room for an id of each item");
 
 /*
- * Adds one C frame: several ids if functions are inlined in it and there is room for them beside one
- * id of each of the `more` items that follow; else only the last one, that of the function itself.
+ * Adds one C frame: several ids if functions are inlined in it and there is room for them beside
+ * one id of each of the `more` items that follow; else only the last, that of the function itself.
  */
 static int put_native_frame(struct process *p, struct native_known *known, uint32_t more,
 			    struct native_stack *out)

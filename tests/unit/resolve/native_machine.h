@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * native_machine.h - for tests of process.h with machine code: makes the RAW_NATIVE before a sample,
- * frame by frame, in `machine`.
+ * native_machine.h - for tests of process.h with machine code: makes the RAW_NATIVE before a
+ * sample, frame by frame, in `machine`.
  */
 #ifndef TACHBPF_NATIVE_MACHINE_H
 #define TACHBPF_NATIVE_MACHINE_H

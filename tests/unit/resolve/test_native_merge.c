@@ -369,7 +369,7 @@ static void test_gap(void **state)
 	}
 }
 
-/* Whatever comes in: each Python frame once, C frames in their order, one end and one gap at most. */
+/* Whatever comes in: each Python frame once, C frames in their order, at most one end and gap. */
 static void test_any_input(void **state)
 {
 	static const char kinds[] = "cpeecs";
