@@ -39,8 +39,6 @@ struct reading {
 	struct method_names *names;
 	struct table *tables;	/* sorted */
 	size_t cnt, cap;
-	uint32_t module;	/* name of the file's only module; 0: none, or several */
-	unsigned int modules;
 };
 
 /* ---- words ---- */
@@ -63,11 +61,13 @@ static bool may_be_code(const struct reading *r, uint64_t word)
 	return !word || word == ELF_IMAGE_ELSEWHERE || (l && l->executable);
 }
 
+/* Some linkers put strings into the segment of the code. */
 static bool may_be_data(const struct reading *r, uint64_t word)
 {
 	const struct elf_load *l = load_at(r->f, word);
 
-	return !word || word == ELF_IMAGE_ELSEWHERE || (l && !l->executable);
+	return !word || word == ELF_IMAGE_ELSEWHERE ||
+	       (l && (!l->executable || !method_is_function(r->names, word)));
 }
 
 /* Offsets of fields in an object. */
@@ -174,6 +174,15 @@ static int own_table(struct reading *r, uint64_t vaddr, uint32_t owner)
 	return name_entries(r, t, owner);
 }
 
+/* What is at vaddr is no table. */
+static void drop_table(struct reading *r, uint64_t vaddr)
+{
+	struct table *t = table_at(r, vaddr);
+
+	if (t)
+		t->owned = true;
+}
+
 /* ---- types ---- */
 
 static bool is_type(const struct reading *r, const uint64_t *w, size_t left)
@@ -208,6 +217,8 @@ static int name_slot(struct reading *r, const uint64_t *w, size_t left,
 {
 	size_t cnt = left;
 
+	if (slot->word == SLOT_NO_WORD)
+		return 0;
 	if (slot->table)
 		w = elf_image_at(&r->image, w[slot->table], &cnt);
 	if (!w || slot->word >= cnt)
@@ -225,6 +236,9 @@ static int take_type(struct reading *r, uint64_t vaddr, const uint64_t *w, size_
 
 	if (!owner)
 		return 0;
+	/* With tp_traverse and tp_clear, which follow, these look like an attribute. */
+	drop_table(r, vaddr + TYPE_FLAGS * 8);
+	drop_table(r, vaddr + TYPE_DOC * 8);
 	err = method_type(r->names, vaddr, owner, w[TYPE_BASE]);
 	if (!err)
 		err = own_table(r, w[TYPE_METHODS], owner);
@@ -288,10 +302,7 @@ static int take_module(struct reading *r, const uint64_t *w)
 	if (!may_be_data(r, w[-2]) || w[-1] + 1 > STATE_BYTES_MAX)
 		return 0;
 	name = method_path(r->names, w[-3]);
-	if (!name)
-		return 0;
-	r->module = r->modules++ ? 0 : name;
-	return own_table(r, *w, name);
+	return name ? own_table(r, *w, name) : 0;
 }
 
 /* ---- all of it ---- */
@@ -314,6 +325,7 @@ static int find_owners(struct reading *r, const struct elf_image_part *part)
 	return err;
 }
 
+/* Tables that are given to a type or a module at run time: whose they are is not known. */
 static int name_others(struct reading *r)
 {
 	size_t i;
@@ -321,7 +333,7 @@ static int name_others(struct reading *r)
 
 	for (i = 0; !err && i < r->cnt; i++)
 		if (!r->tables[i].owned)
-			err = name_entries(r, &r->tables[i], r->module);
+			err = name_entries(r, &r->tables[i], 0);
 	return err;
 }
 

@@ -68,7 +68,8 @@ def all_types():
 
 class Names:
     def __init__(self):
-        self.names = {}         # address -> {(owner, ..., word)}
+        self.names = {}         # address -> {(owner, name)}
+        self.bases = {}         # owner -> itself and its bases
 
     def add(self, address, owners, name):
         if address:
@@ -89,6 +90,9 @@ class Names:
 
     def add_type(self, kind):
         owners = self.owners_of(kind)
+        for base in type.__dict__["__mro__"].__get__(kind):
+            for owner in owners:
+                self.bases.setdefault(owner, set()).update(self.owners_of(base))
         for at, name in SLOTS.items():
             self.add(word(id(kind) + at * WORD), owners, name)
         number, sequence = (word(id(kind) + at * WORD) for at in (NUMBERS, SEQUENCES))
@@ -122,6 +126,16 @@ class Names:
             at = word(id(o) + 2 * WORD)
             self.add(word(at + WORD), owners, text(word(at)))
 
+    def add_module(self, module):
+        """Its definition may call it otherwise than sys.modules."""
+        definition = ctypes.pythonapi.PyModule_GetDef
+        definition.restype, definition.argtypes = ctypes.c_void_p, [ctypes.py_object]
+        at = definition(module)
+        names = {module.__name__} | ({text(word(at + 5 * WORD))} if at else set())
+        for value in list(module.__dict__.values()):
+            if type(value) is FUNCTION and value.__self__ is module:
+                self.add_object(value, names)
+
     def add_function(self, o):
         """A function of a module, or a method that is bound to an object or a type."""
         owner = o.__self__
@@ -154,6 +168,8 @@ def main(out, *modules):
     for kind in all_types():
         names.add_type(kind)
     for module in list(sys.modules.values()):
+        if isinstance(module, types.ModuleType):
+            names.add_module(module)
         for value in list(getattr(module, "__dict__", {}).values()):
             if type(value) is FUNCTION:
                 names.add_function(value)
@@ -166,7 +182,7 @@ def main(out, *modules):
             if start <= address < end:
                 files.setdefault(path, {})[address - start + offset] = sorted(known)
     with open(out, "w") as f:
-        json.dump({"version": sys.version, "files": files}, f)
+        json.dump({"files": files, "bases": {k: sorted(v) for k, v in names.bases.items()}}, f)
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ static struct {
 	enum made_how how;
 	uint32_t relas, words;
 	size_t string_bytes;
+	uint32_t more_flags;	/* of the segment with the strings */
 } making;
 
 #define MADE_AT(member) (MADE_BASE + offsetof(struct made_elf, member))
@@ -58,6 +59,7 @@ static inline void made_begin(enum made_how how)
 	making.how = how;
 	making.relas = making.words = 0;
 	making.string_bytes = 0;
+	making.more_flags = 0;
 	memcpy(made.eh.e_ident, ELFMAG, SELFMAG);
 	made.eh.e_ident[EI_CLASS] = ELFCLASS64;
 	made.eh.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -162,7 +164,8 @@ static inline int made_end(void)
 	int fd = memfd_create("made", MFD_CLOEXEC);
 
 	memcpy(made.dyn, dyn, sizeof(dyn));
-	made.ph[0] = made_segment(PT_LOAD, MADE_BASE, offsetof(struct made_elf, text), PF_R);
+	made.ph[0] = made_segment(PT_LOAD, MADE_BASE, offsetof(struct made_elf, text),
+				  PF_R | making.more_flags);
 	made.ph[1] = made_segment(PT_LOAD, MADE_AT(text), sizeof(made.text), PF_R | PF_X);
 	made.ph[2] = made_segment(PT_LOAD, MADE_AT(data), sizeof(made.data), PF_R | PF_W);
 	made.ph[3] = made_segment(PT_DYNAMIC, MADE_AT(dyn), sizeof(made.dyn), PF_R);

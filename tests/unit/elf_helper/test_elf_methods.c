@@ -241,10 +241,10 @@ static void test_modules(void **state)
 		method("loads", 2);
 		sentinel(4);
 		module("json.fast", table);
-		/* A table that nobody has is its module's: made at run time. */
+		/* A table that nobody has is given to something at run time. */
 		method("later", 3);
 		sentinel(4);
-		EXPECT("json.fast.dumps", "json.fast.loads", "json.fast.later");
+		EXPECT("json.fast.dumps", "json.fast.loads", "later");
 	}
 }
 
@@ -314,6 +314,53 @@ static void test_which_table(void **state)
 	EXPECT("dict.__getitem__", "dict.both");
 }
 
+/* Older linkers have code and strings in one segment. */
+static void test_strings_beside_code(void **state)
+{
+	made_begin(MADE_RELATIVE);
+	making.more_flags = PF_X;
+	write_type();
+	module("m", 0);
+	EXPECT("mod.Thing.run", "mod.Thing.stop", "mod.Thing.state", "mod.Thing.state",
+	       "mod.Thing.only_set", "mod.Thing.tp_dealloc", "mod.Thing.__call__",
+	       "mod.Thing.__new__", "mod.Thing.__call__");
+}
+
+/* Up to 3.9 PyAsyncMethods has three words: nobody looks for am_send in what follows. */
+static void test_table_without_its_end(void **state)
+{
+	uint64_t async;
+	uint32_t t;
+
+	made_begin(MADE_RELATIVE);
+	async = words_with(3, 0, 1);
+	for (t = 0; t < 300; t++)
+		made_address(made_function(2));
+	t = type("m.Async");
+	made_set(t + TYPE_ASYNC, async);
+	EXPECT("m.Async.__await__");
+}
+
+static void test_numbers_of_3_15(void **state)
+{
+	static const uint32_t numbers[] = { 88, 89, 90, 91, 81 };
+	uint32_t i, slots;
+
+	made_begin(MADE_RELATIVE);
+	slots = making.words;
+	for (i = 0; i < ARRAY_SIZE(numbers); i++) {
+		made_word(numbers[i] | 4 << 16);	/* with flags */
+		made_address(made_function(i + 1));
+	}
+	sentinel(2);
+	made_address(made_string("array.array"));
+	made_word(48);
+	made_word(0);
+	made_address(made_word_at(slots));
+	EXPECT("array.array.__buffer__", "array.array.__release_buffer__",
+	       "array.array.__setitem__", "array.array.__len__", "array.array.am_send");
+}
+
 /* ---- types that share functions ---- */
 
 static uint32_t type_with(const char *name, uint32_t function, uint64_t base)
@@ -344,6 +391,23 @@ static void test_common_base(void **state)
 }
 
 /* ---- what is no table ---- */
+
+/* A type's own words are no table of attributes. */
+static void test_within_a_type(void **state)
+{
+	uint32_t t;
+
+	made_begin(MADE_RELATIVE);
+	t = type("m.One");
+	made_set(t + TYPE_DOC, made_string("One"));
+	made_set(t + 20, made_function(1));	/* tp_traverse */
+	made_set(t + 21, made_function(2));	/* tp_clear */
+	t = type("m.Two");
+	made.data[t + TYPE_FLAGS] = 0;
+	made_set(t + TYPE_FLAGS, made_string("FLAGS"));
+	made_set(t + 20, made_function(3));
+	EXPECT("m.One.tp_traverse", "m.One.tp_clear", "m.Two.tp_traverse");
+}
 
 static void test_no_tables(void **state)
 {
@@ -484,6 +548,10 @@ int main(void)
 		cmocka_unit_test(test_elsewhere),
 		cmocka_unit_test(test_which_table),
 		cmocka_unit_test(test_common_base),
+		cmocka_unit_test(test_strings_beside_code),
+		cmocka_unit_test(test_table_without_its_end),
+		cmocka_unit_test(test_numbers_of_3_15),
+		cmocka_unit_test(test_within_a_type),
 		cmocka_unit_test(test_no_tables),
 		cmocka_unit_test(test_no_types),
 		cmocka_unit_test(test_no_specs),
