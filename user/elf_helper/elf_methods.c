@@ -174,15 +174,6 @@ static int own_table(struct reading *r, uint64_t vaddr, uint32_t owner)
 	return name_entries(r, t, owner);
 }
 
-/* What is at vaddr is no table. */
-static void drop_table(struct reading *r, uint64_t vaddr)
-{
-	struct table *t = table_at(r, vaddr);
-
-	if (t)
-		t->owned = true;
-}
-
 /* ---- types ---- */
 
 static bool is_type(const struct reading *r, const uint64_t *w, size_t left)
@@ -227,6 +218,19 @@ static int name_slot(struct reading *r, const uint64_t *w, size_t left,
 			  method_literal(r->names, slot->name));
 }
 
+/* A number or text with functions behind it looks like an attribute: tp_doc with tp_traverse. */
+static void drop_tables_within(struct reading *r, uint64_t type)
+{
+	struct table *t;
+	unsigned int i;
+
+	for (i = 0; i < TYPE_WORDS; i++) {
+		t = table_at(r, type + i * 8);
+		if (t)
+			t->owned = true;
+	}
+}
+
 static int take_type(struct reading *r, uint64_t vaddr, const uint64_t *w, size_t left)
 {
 	uint32_t owner = method_path(r->names, w[TYPE_NAME]);
@@ -236,9 +240,7 @@ static int take_type(struct reading *r, uint64_t vaddr, const uint64_t *w, size_
 
 	if (!owner)
 		return 0;
-	/* With tp_traverse and tp_clear, which follow, these look like an attribute. */
-	drop_table(r, vaddr + TYPE_FLAGS * 8);
-	drop_table(r, vaddr + TYPE_DOC * 8);
+	drop_tables_within(r, vaddr);
 	err = method_type(r->names, vaddr, owner, w[TYPE_BASE]);
 	if (!err)
 		err = own_table(r, w[TYPE_METHODS], owner);

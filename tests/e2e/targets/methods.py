@@ -2,7 +2,7 @@
 """What CPython itself says of its C functions: for each file, their offsets in it and all names by
 which this process can call them. Reads the objects of methods, attributes and types where they are.
 
-Usage: methods.py OUT MODULE... (all modules of the standard library's extensions are loaded, too)
+Usage: methods.py OUT [DIRECTORY MODULE...]: these modules of it, and all of the standard library's extensions.
 Layouts: PyCFunctionObject, PyDescrObject, PyMethodDef, PyGetSetDef, PyTypeObject of 3.6 to 3.15.
 """
 import ctypes
@@ -11,16 +11,17 @@ import importlib
 import json
 import os
 import sys
-import sysconfig
 import types
 
 WORD = 8
-# Words of PyTypeObject, from its beginning, whose functions no descriptor has.
-SLOTS = {6: "tp_dealloc", 8: "__getattr__", 9: "__setattr__", 16: "__call__", 23: "tp_traverse", 24: "tp_clear",
-         25: "tp_richcompare", 28: "__next__", 27: "__iter__", 37: "__init__", 38: "tp_alloc", 39: "__new__",
-         40: "tp_free", 41: "tp_is_gc", 49: "__del__", 50: "__call__"}
-NUMBERS, SEQUENCES, ASYNC, BUFFER = 12, 13, 10, 20
-METHODS, GETSETS = 29, 31
+HEAD = object.__basicsize__     # of PyObject
+# Words of PyTypeObject from tp_name on, whose functions no descriptor has.
+TP_NAME = HEAD + WORD
+SLOTS = {3: "tp_dealloc", 5: "__getattr__", 6: "__setattr__", 13: "__call__", 20: "tp_traverse", 21: "tp_clear",
+         22: "tp_richcompare", 24: "__iter__", 25: "__next__", 34: "__init__", 35: "tp_alloc", 36: "__new__",
+         37: "tp_free", 38: "tp_is_gc", 46: "__del__", 47: "__call__"}
+ASYNC, NUMBERS, BUFFER, METHODS, GETSETS = 7, 9, 17, 26, 28
+TABLE, SLOT = "table", "slot"
 FUNCTION = types.BuiltinFunctionType
 METHOD, CLASS_METHOD = type(str.join), type(dict.__dict__["fromkeys"])
 GETSET, WRAPPER = types.GetSetDescriptorType, type(int.__add__)
@@ -68,70 +69,63 @@ def all_types():
 
 class Names:
     def __init__(self):
-        self.names = {}         # address -> {(owner, name)}
+        self.names = {}         # address -> {(owner, name, where it was found)}
         self.bases = {}         # owner -> itself and its bases
 
-    def add(self, address, owners, name):
+    def add(self, address, owners, name, where):
         if address:
-            self.names.setdefault(address, set()).update((o, name) for o in owners)
+            self.names.setdefault(address, set()).update((o, name, where) for o in owners)
 
     def add_table(self, at, words, offsets, owners):
         while at and word(at):
             for offset in offsets:
-                self.add(word(at + offset), owners, text(word(at)))
+                self.add(word(at + offset), owners, text(word(at)), TABLE)
             at += words * WORD
 
     def owners_of(self, kind):
         """All that may stand before the name: tp_name, and what Python says."""
         module = type.__dict__["__module__"].__get__(kind)
-        owners = {text(word(id(kind) + 3 * WORD)), type.__dict__["__qualname__"].__get__(kind)} if module == "builtins" \
-            else {text(word(id(kind) + 3 * WORD)), f"{module}.{type.__dict__['__qualname__'].__get__(kind)}"}
-        return owners
+        name = type.__dict__["__qualname__"].__get__(kind)
+        return {text(word(id(kind) + TP_NAME)), name if module == "builtins" else f"{module}.{name}"}
 
     def add_type(self, kind):
+        bases = type.__dict__["__mro__"].__get__(kind)
+        if not bases:           # PyType_Ready() was not called
+            return
         owners = self.owners_of(kind)
-        for base in type.__dict__["__mro__"].__get__(kind):
+        for base in bases:
             for owner in owners:
                 self.bases.setdefault(owner, set()).update(self.owners_of(base))
-        for at, name in SLOTS.items():
-            self.add(word(id(kind) + at * WORD), owners, name)
-        number, sequence = (word(id(kind) + at * WORD) for at in (NUMBERS, SEQUENCES))
-        if number:
-            self.add(word(number + 5 * WORD), owners, "__pow__")
-        buffer = word(id(kind) + BUFFER * WORD)
-        if buffer:
-            self.add(word(buffer), owners, "__buffer__")
-            self.add(word(buffer + WORD), owners, "__release_buffer__")
-        asynchronous = word(id(kind) + ASYNC * WORD)
-        if asynchronous:
-            self.add(word(asynchronous + 3 * WORD), owners, "am_send")
-        self.add_table(word(id(kind) + METHODS * WORD), 4, [WORD], owners)
-        self.add_table(word(id(kind) + GETSETS * WORD), 5, [WORD, 2 * WORD], owners)
+        slots = [(at, 0, name) for at, name in SLOTS.items()]
+        slots += [(NUMBERS, 5, "__pow__"), (BUFFER, 0, "__buffer__"), (BUFFER, 1, "__release_buffer__")]
+        slots += [(ASYNC, 3, "am_send")] * (sys.version_info >= (3, 10))
+        for at, number, name in slots:
+            value = word(id(kind) + TP_NAME + at * WORD)
+            if at in (ASYNC, NUMBERS, BUFFER):
+                value = value and word(value + number * WORD)
+            self.add(value, owners, name, SLOT)
+        self.add_table(word(id(kind) + TP_NAME + METHODS * WORD), 4, [WORD], owners)
+        self.add_table(word(id(kind) + TP_NAME + GETSETS * WORD), 5, [WORD, 2 * WORD], owners)
         for value in type.__dict__["__dict__"].__get__(kind).values():
             self.add_object(value, owners)
 
     def add_object(self, o, owners):
+        """PyCFunctionObject has its PyMethodDef behind the head, PyDescrObject three words later."""
         kind = type(o)
-        if kind is METHOD or kind is CLASS_METHOD:
-            at = word(id(o) + 5 * WORD)
-            self.add(word(at + WORD), owners, text(word(at)))
-        elif kind is GETSET:
-            at = word(id(o) + 5 * WORD)
-            self.add(word(at + WORD), owners, text(word(at)))
-            self.add(word(at + 2 * WORD), owners, text(word(at)))
-        elif kind is WRAPPER:
-            base = word(id(o) + 5 * WORD)
-            self.add(word(id(o) + 6 * WORD), owners, text(word(base)))
-        elif kind is FUNCTION:
-            at = word(id(o) + 2 * WORD)
-            self.add(word(at + WORD), owners, text(word(at)))
+        at = word(id(o) + HEAD + (0 if kind is FUNCTION else 3 * WORD)) if kind in FIXED else 0
+        if kind is WRAPPER:
+            self.add(word(id(o) + HEAD + 4 * WORD), owners, text(word(at)), SLOT)
+        elif at:
+            self.add(word(at + WORD), owners, text(word(at)), TABLE)
+        if kind is GETSET:
+            self.add(word(at + 2 * WORD), owners, text(word(at)), TABLE)
 
     def add_module(self, module):
         """Its definition may call it otherwise than sys.modules."""
         definition = ctypes.pythonapi.PyModule_GetDef
         definition.restype, definition.argtypes = ctypes.c_void_p, [ctypes.py_object]
         at = definition(module)
-        names = {module.__name__} | ({text(word(at + 5 * WORD))} if at else set())
+        names = {module.__name__} | ({text(word(at + HEAD + 3 * WORD))} if at else set())
         for value in list(module.__dict__.values()):
             if type(value) is FUNCTION and value.__self__ is module:
                 self.add_object(value, names)
@@ -141,12 +135,10 @@ class Names:
         owner = o.__self__
         if isinstance(owner, types.ModuleType):
             names = {owner.__name__, o.__module__ or owner.__name__}
-        elif isinstance(owner, type):
-            names = self.owners_of(owner)
         elif owner is None:
-            names = {o.__module__} if isinstance(o.__module__, str) else {""}
+            names = {o.__module__ if isinstance(o.__module__, str) else ""}
         else:
-            names = self.owners_of(type(owner))
+            names = self.owners_of(owner if isinstance(owner, type) else type(owner))
         self.add_object(o, names)
 
 
@@ -162,7 +154,9 @@ def mapped():
     return out
 
 
-def main(out, *modules):
+def main(out, directory=None, *modules):
+    if directory:
+        sys.path.insert(0, directory)
     load(modules)
     names = Names()
     for kind in all_types():
