@@ -95,7 +95,7 @@ AGENT_FILES := $(foreach r,$(AGENT_ROOMS),user/$r/% tests/unit/$r/%) tests/fuzz/
 without_agent = $(filter-out $(if $(filter 0,$(AGENT)),$(AGENT_FILES)),$(1))
 # What is tachbpf-elf's alone: it starts by elf_start.c, and elf_wire.c needs no library.
 ELF_FILES := $(filter-out %/elf_start.c %/elf_wire.c,$(wildcard user/elf_helper/*.c)) tests/unit/elf_helper/% \
-             tests/fuzz/fuzz_elf_symbols.c tests/fuzz/fuzz_elf_wire.c tests/fuzz/fuzz_perf_map.c \
+             tests/fuzz/fuzz_elf_% tests/fuzz/fuzz_perf_map.c \
              tests/unit/elf/test_unwind_truth.c tests/unit/native/test_native_live.c
 without_native = $(filter-out $(if $(filter 0,$(NATIVE)),$(ELF_FILES)),$(call without_agent,$(1)))
 LIB_SRC := $(call without_native,$(wildcard user/*/*.c user/*/*/*.c))

@@ -3,7 +3,7 @@
 
 FUZZ_SRC := $(call without_native,$(wildcard tests/fuzz/fuzz_*.c))
 # What needs the libraries of tachbpf-elf is in a program of its own.
-FUZZ_ELF := $(filter tests/fuzz/fuzz_elf_symbols.c tests/fuzz/fuzz_elf_wire.c tests/fuzz/fuzz_perf_map.c,$(FUZZ_SRC))
+FUZZ_ELF := $(filter tests/fuzz/fuzz_elf_% tests/fuzz/fuzz_perf_map.c,$(FUZZ_SRC))
 FUZZ_PROGRAMS := $(O)/tests/fuzz/targets $(if $(FUZZ_ELF),$(O)/tests/fuzz/elf_targets)
 # 1,000 mutations take about 0.2 s.
 FUZZ_RUNS ?= 10000
@@ -18,11 +18,16 @@ FUZZ_SEEDS_fuzz_mlyze           := tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_asyncio_section := tests/golden/asyncio_*.bin
 FUZZ_SEEDS_fuzz_sdt             := $(O)/tests/fuzz/sdt_seed.so
 FUZZ_SEEDS_fuzz_unwind_build    := $(O)/tests/fuzz/unwind_seed.so
+FUZZ_SEEDS_fuzz_elf_methods     := $(O)/tests/fuzz/methods_seed.so
 fuzz_seeds = $(or $(FUZZ_SEEDS_$(1)),tests/golden/$(1)/*)
 
 $(O)/tests/fuzz/unwind_seed.so: tests/fuzz/unwind_seed.S
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SYSROOT_FLAG) -shared -nostdlib -Wl,-z,noseparate-code -o $@ $<
+
+$(O)/tests/fuzz/methods_seed.so: tests/fuzz/methods_seed.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SYSROOT_FLAG) -O1 -fPIC -shared -nostdlib -s -Wl,-z,noseparate-code -o $@ $<
 
 $(O)/tests/fuzz/sdt_seed.so: tests/e2e/targets/libprobed.c
 	@mkdir -p $(@D)
@@ -55,7 +60,7 @@ $(FUZZ_PROGRAMS): $(O)/libtachbpf.a
 
 .PHONY: fuzz
 ifeq ($(SAN),1)
-fuzz: $(FUZZ_PROGRAMS) $(O)/tests/fuzz/unwind_seed.so $(O)/tests/fuzz/sdt_seed.so
+fuzz: $(FUZZ_PROGRAMS) $(patsubst %,$(O)/tests/fuzz/%_seed.so,methods sdt unwind)
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),fuzz) -v \
 		$(foreach s,$(FUZZ_SRC),"$(O)/tests/fuzz/$(if $(filter $s,$(FUZZ_ELF)),elf_)targets $(basename $(notdir $s)) \

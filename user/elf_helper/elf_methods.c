@@ -39,8 +39,6 @@ struct reading {
 	struct method_names *names;
 	struct table *tables;	/* sorted */
 	size_t cnt, cap;
-	uint32_t module;	/* name of the file's only module; 0: none, or several */
-	unsigned int modules;
 };
 
 /* ---- words ---- */
@@ -63,11 +61,13 @@ static bool may_be_code(const struct reading *r, uint64_t word)
 	return !word || word == ELF_IMAGE_ELSEWHERE || (l && l->executable);
 }
 
+/* Some linkers put strings into the segment of the code. */
 static bool may_be_data(const struct reading *r, uint64_t word)
 {
 	const struct elf_load *l = load_at(r->f, word);
 
-	return !word || word == ELF_IMAGE_ELSEWHERE || (l && !l->executable);
+	return !word || word == ELF_IMAGE_ELSEWHERE ||
+	       (l && (!l->executable || !method_is_function(r->names, word)));
 }
 
 /* Offsets of fields in an object. */
@@ -208,12 +208,27 @@ static int name_slot(struct reading *r, const uint64_t *w, size_t left,
 {
 	size_t cnt = left;
 
+	if (slot->word == SLOT_NO_WORD)
+		return 0;
 	if (slot->table)
 		w = elf_image_at(&r->image, w[slot->table], &cnt);
 	if (!w || slot->word >= cnt)
 		return 0;
 	return method_use(r->names, w[slot->word], RANK_SLOT, owner,
 			  method_literal(r->names, slot->name));
+}
+
+/* A number or text with functions behind it looks like an attribute: tp_doc with tp_traverse. */
+static void drop_tables_within(struct reading *r, uint64_t type)
+{
+	struct table *t;
+	unsigned int i;
+
+	for (i = 0; i < TYPE_WORDS; i++) {
+		t = table_at(r, type + i * 8);
+		if (t)
+			t->owned = true;
+	}
 }
 
 static int take_type(struct reading *r, uint64_t vaddr, const uint64_t *w, size_t left)
@@ -225,6 +240,7 @@ static int take_type(struct reading *r, uint64_t vaddr, const uint64_t *w, size_
 
 	if (!owner)
 		return 0;
+	drop_tables_within(r, vaddr);
 	err = method_type(r->names, vaddr, owner, w[TYPE_BASE]);
 	if (!err)
 		err = own_table(r, w[TYPE_METHODS], owner);
@@ -288,10 +304,7 @@ static int take_module(struct reading *r, const uint64_t *w)
 	if (!may_be_data(r, w[-2]) || w[-1] + 1 > STATE_BYTES_MAX)
 		return 0;
 	name = method_path(r->names, w[-3]);
-	if (!name)
-		return 0;
-	r->module = r->modules++ ? 0 : name;
-	return own_table(r, *w, name);
+	return name ? own_table(r, *w, name) : 0;
 }
 
 /* ---- all of it ---- */
@@ -314,6 +327,7 @@ static int find_owners(struct reading *r, const struct elf_image_part *part)
 	return err;
 }
 
+/* Tables that are given to a type or a module at run time: whose they are is not known. */
 static int name_others(struct reading *r)
 {
 	size_t i;
@@ -321,7 +335,7 @@ static int name_others(struct reading *r)
 
 	for (i = 0; !err && i < r->cnt; i++)
 		if (!r->tables[i].owned)
-			err = name_entries(r, &r->tables[i], r->module);
+			err = name_entries(r, &r->tables[i], 0);
 	return err;
 }
 

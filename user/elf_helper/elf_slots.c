@@ -13,6 +13,7 @@
 #define SEQUENCE(id, word, name) { id, TYPE_SEQUENCE, word, name }
 #define MAPPING(id, word, name) { id, TYPE_MAPPING, word, name }
 #define BUFFER(id, word, name) { id, TYPE_BUFFER, word, name }
+#define NUMBERED(id, name) { id, 0, SLOT_NO_WORD, name }
 
 static const struct elf_slot slots[] = {
 	TYPE(52, 3, "tp_dealloc"), TYPE(57, 5, "__getattr__"), TYPE(68, 6, "__setattr__"),
@@ -24,7 +25,7 @@ static const struct elf_slot slots[] = {
 	TYPE(65, 36, "__new__"), TYPE(74, 37, "tp_free"), TYPE(61, 38, "tp_is_gc"),
 	TYPE(53, 44, "tp_del"), TYPE(80, 46, "__del__"), TYPE(82, 47, "__new__"),
 	ASYNC(77, 0, "__await__"), ASYNC(78, 1, "__aiter__"), ASYNC(79, 2, "__anext__"),
-	{ .id = 81, .table = TYPE_ASYNC, .word = UINT8_MAX, .name = "am_send" },
+	NUMBERED(81, "am_send"),	/* up to 3.9 it is not in the table */
 	MAPPING(4, 0, "__len__"), MAPPING(5, 1, "__getitem__"), MAPPING(3, 2, "__setitem__"),
 	SEQUENCE(45, 0, "__len__"), SEQUENCE(40, 1, "__add__"), SEQUENCE(46, 2, "__mul__"),
 	SEQUENCE(44, 3, "__getitem__"), SEQUENCE(39, 5, "__setitem__"),
@@ -44,6 +45,9 @@ static const struct elf_slot slots[] = {
 	NUMBER(24, 32, "__itruediv__"), NUMBER(13, 33, "__index__"),
 	NUMBER(75, 34, "__matmul__"), NUMBER(76, 35, "__imatmul__"),
 	BUFFER(1, 0, "__buffer__"), BUFFER(2, 1, "__release_buffer__"),
+	/* 3.15 has other numbers for some (Include/slots_generated.h). */
+	NUMBERED(88, "__buffer__"), NUMBERED(89, "__release_buffer__"),
+	NUMBERED(90, "__setitem__"), NUMBERED(91, "__len__"),
 };
 
 const struct elf_slot *elf_slots(size_t *cnt)

@@ -23,10 +23,12 @@ enum {
 /* Numbers of slots that are tables (Include/typeslots.h). */
 enum { SLOT_METHODS = 64, SLOT_GETSET = 73 };
 
+#define SLOT_NO_WORD UINT8_MAX
+
 struct elf_slot {
 	uint8_t id;		/* in PyType_Slot; 0: it cannot be there */
 	uint8_t table;		/* TYPE_NUMBER ...: the word that points to it; 0: the type */
-	uint8_t word;		/* in that table */
+	uint8_t word;		/* in that table; SLOT_NO_WORD: only in PyType_Slot */
 	const char *name;
 };
 

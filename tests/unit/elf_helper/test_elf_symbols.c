@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <elf.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -208,6 +209,92 @@ static void test_match(void **state)
 	close(fd);
 }
 
+/* With others: those that match nothing, too. */
+static void test_match_others(void **state)
+{
+	static const struct symbol symbols[] = {
+		{ "eval", 0x1000, 16, STT_FUNC, STB_GLOBAL, 1 },
+		{ "other", 0x1010, 16, STT_FUNC, STB_GLOBAL, 1 },
+		{ "alias", 0x1000, 16, STT_FUNC, STB_GLOBAL, 1 },
+	};
+	int fd = make_file(symbols, ARRAY_SIZE(symbols), EM_X86_64);
+	struct elf_symbols *s = load(fd);
+	struct elf_match *found;
+	bool evals = false;
+	int i;
+
+	assert_int_equal(elf_symbols_match(s, "none\0eval", 2, true, &found), 3);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(found[i].start, i < 2 ? 0x1000 : 0x1010);
+		assert_true(found[i].pattern == 2 || (i < 2 && found[i].pattern == 1));
+		evals |= found[i].pattern == 1;
+	}
+	assert_true(evals);
+	free(found);
+	elf_symbols_free(s);
+	close(fd);
+}
+
+/* Names of methods: a symbol goes first; only those with an owner are what patterns mean. */
+static void test_methods(void **state)
+{
+	static const struct symbol symbols[] = {
+		{ "symbol", 0x1000, 16, STT_FUNC, STB_GLOBAL, 1 },
+	};
+	static const struct elf_method functions[] = {
+		{ 0x1000, 0x1010, 0 }, { 0x1010, 0x1020, 0 }, { 0x1020, 0x1030, 4 },
+	};
+	static const char text[] = "m.f\0call";
+	int fd = make_file(symbols, ARRAY_SIZE(symbols), EM_X86_64);
+	struct elf_symbols *s = elf_symbols_new();
+	struct elf_methods m = { .cnt = ARRAY_SIZE(functions), .text_bytes = sizeof(text) };
+	size_t bytes = elf_symbols_bytes(s);
+	struct elf_match *found;
+
+	m.functions = malloc(sizeof(functions));
+	memcpy(m.functions, functions, sizeof(functions));
+	m.text = malloc(sizeof(text));
+	memcpy(m.text, text, sizeof(text));
+	assert_true(elf_symbols_add(s, fd, SHT_SYMTAB) > 0);
+	assert_int_equal(elf_symbols_add_methods(s, &m), 0);
+	assert_null(m.text);
+	elf_methods_free(&m);
+	elf_symbols_sort(s);
+	is_named(s, 0x100f, "symbol", 0x1000);
+	is_named(s, 0x101f, "m.f", 0x1010);
+	is_named(s, 0x102f, "call", 0x1020);
+	is_named(s, 0x1030, "", 0);
+	assert_true(elf_symbols_bytes(s) >= bytes + sizeof(text));
+	assert_int_equal(elf_symbols_match(s, "call\0m.*", 2, false, &found), 2);
+	assert_int_equal(found[0].start, 0x1000);
+	assert_int_equal(found[1].start, 0x1010);
+	free(found);
+	elf_symbols_free(s);
+	close(fd);
+}
+
+static void test_too_many_matches(void **state)
+{
+	const size_t cnt = ELF_MATCHES_MAX + 1;
+	struct elf_methods m = { .functions = calloc(cnt, sizeof(*m.functions)), .cnt = cnt };
+	struct elf_symbols *s = elf_symbols_new();
+	struct elf_match *found = NULL;
+	size_t i;
+
+	m.text = strdup("m.f");
+	m.text_bytes = 4;
+	for (i = 0; i < cnt; i++)
+		m.functions[i] = (struct elf_method){ 0x1000 + 16 * i, 0x1010 + 16 * i, 0 };
+	assert_int_equal(elf_symbols_add_methods(s, &m), 0);
+	elf_methods_free(&m);
+	elf_symbols_sort(s);
+	assert_int_equal(elf_symbols_match(s, "none", 1, true, &found), -E2BIG);
+	assert_null(found);
+	assert_int_equal(elf_symbols_match(s, "none", 1, false, &found), 0);
+	free(found);
+	elf_symbols_free(s);
+}
+
 static void test_no_symbols(void **state)
 {
 	struct elf_symbols *s = elf_symbols_new();
@@ -228,6 +315,9 @@ int main(void)
 		cmocka_unit_test(test_functions_in_functions),
 		cmocka_unit_test(test_what_is_no_function),
 		cmocka_unit_test(test_match),
+		cmocka_unit_test(test_match_others),
+		cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_too_many_matches),
 		cmocka_unit_test(test_no_symbols),
 	};
 

@@ -95,6 +95,135 @@ static void test_a_cpython_waits_for_its_functions(void **state)
 	native_free(n);
 }
 
+/* A stripped file, with the answer of the helper that reads its symbols. */
+static struct native *begin_stripped(struct elf_message *match, uint32_t *file)
+{
+	struct native *n = begin(1, 0);
+	const struct elf_message m = question(n, ELF_ROLE_TABLES);
+	struct elf_facts facts = facts_of(false);
+
+	facts.stripped = 1;
+	answer(ELF_ROLE_TABLES, &m, TABLE, &facts, sizeof(facts), 1, make_table(10, ALL_SEALS));
+	*match = question(n, ELF_ROLE_NAMES);
+	assert_int_equal(match->kind, HELPER_MATCH);
+	assert_int_equal(match->file, m.file);
+	*file = m.file;
+	return n;
+}
+
+static void wait_for_table(struct native *n, uint32_t file)
+{
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file == file &&
+		   maps.tables[mapping(TGID, 0)->table].row_cnt);
+}
+
+static void answer_matches(const struct elf_message *asked, const struct elf_match *found,
+			   uint32_t cnt, uint32_t flags, bool more)
+{
+	const struct elf_message m = {
+		.kind = MATCHES, .file = asked->file, .request = asked->request, .cnt = cnt,
+		.bytes = cnt * (uint32_t)sizeof(*found), .flags = flags, .more = more,
+	};
+
+	assert_int_equal(native_send(fakes[ELF_ROLE_NAMES].main, &m, found, -1), 0);
+}
+
+/* Of a file without a symbol table it is known which functions have no name. */
+static void test_a_stripped_file_waits_for_its_functions(void **state)
+{
+	static const struct elf_match found[] = {
+		{ 0x401000, 0x401050, 1000000, 0 }, { 0x401100, 0x401200, 0, 0 },
+		{ 0x401100, 0x401200, 1000000, 0 },
+	};
+	struct elf_message m;
+	uint32_t file, i;
+	struct native *n = begin_stripped(&m, &file);
+
+	for (i = 0; i < 5; i++)
+		step(n);
+	assert_int_equal(maps.places[0].cnt, 1);
+	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);
+	assert_int_equal(native_class(n, file, 0x403000), NATIVE_CODE);
+	answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, false);
+	wait_for_table(n, file);
+	assert_int_equal(native_class(n, file, 0x401010), NATIVE_CODE);
+	assert_int_equal(native_class(n, file, 0x401050), NATIVE_UNNAMED);
+	assert_int_equal(native_class(n, file, 0x401150), NATIVE_EVAL);
+	assert_int_equal(native_class(n, file, 0), NATIVE_UNNAMED);
+	assert_int_equal(native_class(n, file, UINT64_MAX), NATIVE_UNNAMED);
+	assert_int_equal(n->class_cnt, 2);
+	native_free(n);
+}
+
+/* The answer does not say so: a debug file has its symbols. */
+static void test_a_stripped_file_with_symbols_elsewhere(void **state)
+{
+	static const struct elf_match found[] = { { 0x401000, 0x401050, 0, 0 } };
+	struct elf_message m;
+	uint32_t file;
+	struct native *n = begin_stripped(&m, &file);
+
+	answer_matches(&m, found, ARRAY_SIZE(found), 0, false);
+	wait_for_table(n, file);
+	assert_int_equal(native_class(n, file, 0x401010), NATIVE_EVAL);
+	assert_int_equal(native_class(n, file, 0x401050), NATIVE_CODE);
+	native_free(n);
+}
+
+/* More functions than there is room for: nothing is said of the others. */
+static void test_too_many_functions(void **state)
+{
+	static struct elf_match found[1024];
+	struct elf_message m;
+	uint32_t file, i, k;
+	struct native *n = begin_stripped(&m, &file);
+
+	for (k = 0; k <= 64; k++) {
+		for (i = 0; i < ARRAY_SIZE(found); i++) {
+			found[i].start = 0x401000 + 16ull * (k * ARRAY_SIZE(found) + i);
+			found[i].end = found[i].start + 8;
+			found[i].pattern = 1000000;
+		}
+		answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, k < 64);
+		step(n);
+	}
+	wait_for_table(n, file);
+	assert_int_equal(native_class(n, file, 0x401008), NATIVE_CODE);
+	assert_int_equal(native_class(n, file, UINT64_MAX), NATIVE_CODE);
+	assert_int_equal(n->class_cnt, 65536);
+	native_free(n);
+}
+
+/* The helper ends within its answer: what it has said so far is forgotten. */
+static void test_functions_of_a_lost_helper(void **state)
+{
+	static const struct elf_match first[] = { { 0x401000, 0x401050, 0, 0 } };
+	static const struct elf_match second[] = { { 0x402000, 0x402050, 0, 0 } };
+	struct elf_message m;
+	uint32_t file, again;
+
+	for (again = 0; again < 2; again++) {
+		struct native *n = begin_stripped(&m, &file);
+
+		answer_matches(&m, first, 1, ELF_PARTIAL, true);
+		STEP_UNTIL(n, n->class_cnt == 1);
+		fake_end(ELF_ROLE_NAMES);
+		m = question(n, ELF_ROLE_NAMES);
+		assert_int_equal(m.kind, HELPER_MATCH);
+		assert_int_equal(n->class_cnt, 0);
+		if (again)	/* it is not asked a third time */
+			fake_end(ELF_ROLE_NAMES);
+		else
+			answer_matches(&m, second, 1, ELF_PARTIAL, false);
+		wait_for_table(n, file);
+		assert_int_equal(native_class(n, file, 0x402010),
+				 again ? NATIVE_CODE : NATIVE_EVAL);
+		assert_int_equal(native_class(n, file, 0x401010),
+				 again ? NATIVE_CODE : NATIVE_UNNAMED);
+		native_free(n);
+	}
+}
+
 static void say_name(const struct elf_message *asked, uint64_t addr, const char *name)
 {
 	struct { struct elf_name n; char name[32]; } text = {
@@ -353,6 +482,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_table_is_installed),
 		cmocka_unit_test(test_a_cpython_waits_for_its_functions),
+		cmocka_unit_test(test_a_stripped_file_waits_for_its_functions),
+		cmocka_unit_test(test_a_stripped_file_with_symbols_elsewhere),
+		cmocka_unit_test(test_too_many_functions),
+		cmocka_unit_test(test_functions_of_a_lost_helper),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_names_that_take_too_long),
 		cmocka_unit_test(test_names_of_a_mapping_that_is_new),

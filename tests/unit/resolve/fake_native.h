@@ -34,7 +34,7 @@ static struct native fake_native;
 bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		  enum native_class *class)
 {
-	*class = file == 2 && !n->unknown ? (enum native_class)(addr & 3) : NATIVE_CODE;
+	*class = file == 2 && !n->unknown ? (enum native_class)(addr & 7) : NATIVE_CODE;
 	return file && !n->unknown;
 }
 
@@ -69,7 +69,8 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		struct native_name *out)
 {
 	static const char *const libraries[] = { "JIT", "libfoo.so.1", "libpython3.so", "[vdso]" };
-	static const char *const classes[] = { "code", "eval", "plumbing", "start" };
+	static const char *const classes[] = { "code", "eval", "plumbing", "start",
+					       "unnamed" };
 	uint32_t i;
 
 	n->asked++;
@@ -82,7 +83,7 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		return -ENOENT;
 	snprintf(n->text, sizeof(n->text), "f%u", (unsigned int)(addr >> 12));
 	if (file == 2)
-		out->functions[0].name = classes[addr & 3];
+		out->functions[0].name = classes[addr & 7];
 	if (n->name)
 		out->functions[0].name = n->name;
 	if (!n->lines)

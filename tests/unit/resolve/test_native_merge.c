@@ -2,11 +2,14 @@
 /*
  * test_native_merge.c - where Python frames stand among those of machine code.
  *
- * C frames are written as a text, innermost first: c is a function like any other, e an eval frame,
- * p plumbing, s what is before the first Python frame. A result has the numbers of C frames, P for
- * a Python frame, X where the walk ended, and G for the gap.
+ * C frames are written as a text, innermost first: c is a function like any other, u one without
+ * a name, e an eval frame, p plumbing, s what is before the first Python frame. C and U are in
+ * another file. A result has the numbers of C frames, P for a Python frame, X where the walk ended,
+ * and G for the gap.
  */
 #include "tests/unit/tach_test.h"
+
+#include <ctype.h>
 
 #include "native/native.h"
 #include "resolve/native_merge.h"
@@ -29,6 +32,7 @@ struct stack_case {
 	const char *folded, *full;
 	bool uncertain;
 	bool cut;		/* the Python stack is not whole */
+	uint32_t unnamed;	/* frames that are left out because they have no name */
 	uint32_t nentries;
 	struct entry entries[4];
 };
@@ -36,7 +40,12 @@ struct stack_case {
 static uint8_t class_of(char c)
 {
 	return c == 'e' ? NATIVE_EVAL : c == 'p' ? NATIVE_PLUMBING : c == 's' ? NATIVE_START :
-	       NATIVE_CODE;
+	       tolower(c) == 'u' ? NATIVE_UNNAMED : NATIVE_CODE;
+}
+
+static uint32_t file_of(char c)
+{
+	return isupper(c) ? 2 : 1;
 }
 
 static char *text_of(const struct native_merge *m, char out[4096])
@@ -77,6 +86,7 @@ static void check(const struct stack_case *c, bool without_entries)
 	for (i = 0; i < raw.nframes; i++) {
 		classes[i] = class_of(c->native[i]);
 		raw.frames[i].below = (i + 1) * FRAME_BYTES;
+		raw.frames[i].file = file_of(c->native[i]);
 	}
 	for (i = 0; i < c->nentries; i++) {
 		int frame = c->entries[i].frame;
@@ -88,10 +98,12 @@ static void check(const struct stack_case *c, bool without_entries)
 	native_merge(&in, &out);
 	assert_string_equal(text_of(&out, text), c->folded);
 	assert_int_equal(out.uncertain, c->uncertain);
+	assert_int_equal(out.folded, c->unnamed);
 	in.full = true;
 	native_merge(&in, &out);
 	assert_string_equal(text_of(&out, text), c->full);
 	assert_int_equal(out.uncertain, c->uncertain);
+	assert_int_equal(out.folded, 0);
 }
 
 /* A handler's frames are on another stack (sigaltstack), farther away than `below` can say. */
@@ -235,6 +247,44 @@ static void test_shims(void **state)
 		check(&cases[i], false);
 }
 
+/* A function without a name gives way to its caller in the same file, and to no other. */
+static void test_without_a_name(void **state)
+{
+	static const struct stack_case old[] = {
+		{ "uucpes", NATIVE_WHOLE, 1, "2 P", "0 1 2 3 P 4 5", .unnamed = 2 },
+		/* What the interpreter itself does is done for the Python function. */
+		{ "uupes", NATIVE_WHOLE, 1, "P", "0 1 2 P 3 4", .unnamed = 2 },
+		{ "ues", NATIVE_WHOLE, 1, "P", "0 P 1 2", .unnamed = 1 },
+		/* The outermost of each other file stays: it says which file. */
+		{ "UUcpes", NATIVE_WHOLE, 1, "1 2 P", "0 1 2 3 P 4 5", .unnamed = 1 },
+		{ "UUpes", NATIVE_WHOLE, 1, "1 P", "0 1 2 P 3 4", .unnamed = 1 },
+		{ "UCUuCpes", NATIVE_WHOLE, 1, "1 2 3 4 P", "0 1 2 3 4 5 P 6 7", .unnamed = 1 },
+		/* Between two Python functions */
+		{ "upecucpess", NATIVE_WHOLE, 2, "P 3 5 P", "0 1 P 2 3 4 5 6 P 7 8 9",
+		  .unnamed = 2 },
+		/* The walk ended there: nobody knows its caller. */
+		{ "uu", NATIVE_JIT, 1, "1 X P", "0 1 X P", .unnamed = 1 },
+		{ "ueu", NATIVE_JIT, 1, "P", "0 P 1 2 X", .unnamed = 1 },
+		/* A thread without Python */
+		{ "uucU", NATIVE_WHOLE, 0, "2 3", "0 1 2 3", .unnamed = 2 },
+	};
+	static const struct stack_case new[] = {
+		{ "upeucuecpes", NATIVE_WHOLE, 3, "P 4 P 7 P", "0 1 P 2 3 4 5 P 6 7 8 P 9 10",
+		  .unnamed = 3, .nentries = 3, .entries = { { 2, 1 }, { 6, 2 }, { 9, 3 } } },
+		{ "UUpecpes", NATIVE_WHOLE, 4, "1 P P 4 P P", "0 1 2 P P 3 4 5 P P 6 7",
+		  .unnamed = 1, .nentries = 2, .entries = { { 3, 2 }, { 6, 4 } } },
+		/* A new eval frame that is not linked yet */
+		{ "uepucpes", NATIVE_WHOLE, 2, "4 P P", "0 1 2 3 4 5 P P 6 7",
+		  .unnamed = 2, .nentries = 1, .entries = { { 6, 2 } } },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(old); i++)
+		check(&old[i], true);
+	for (i = 0; i < ARRAY_SIZE(new); i++)
+		check(&new[i], false);
+}
+
 /* Without Python frames nothing is folded. */
 static void test_no_python(void **state)
 {
@@ -372,7 +422,7 @@ static void test_gap(void **state)
 /* Whatever comes in: each Python frame once, C frames in their order, at most one end and gap. */
 static void test_any_input(void **state)
 {
-	static const char kinds[] = "cpeecs";
+	static const char kinds[] = "cpeecsuU";
 	uint64_t seed = 42;
 	struct native_merge out;
 	struct raw_native raw;
@@ -395,7 +445,10 @@ static void test_any_input(void **state)
 		raw.left_out = n > RAW_NATIVE_INNER && rnd(&seed) % 2;
 		raw.nentries = (uint16_t)(rnd(&seed) % (round % 16 ? 4 : RAW_NATIVE_ENTRIES + 1));
 		for (i = 0; i < n; i++) {
-			classes[i] = class_of(kinds[rnd(&seed) % 6]);
+			char kind = kinds[rnd(&seed) % 8];
+
+			classes[i] = class_of(kind);
+			raw.frames[i].file = file_of(kind);
 			raw.frames[i].below = rnd(&seed) % 32 ? (i + 1) * FRAME_BYTES :
 					      (uint32_t)rnd(&seed);
 		}
@@ -417,7 +470,8 @@ static void test_any_input(void **state)
 				continue;
 			assert_true(!raw.left_out || (item > RAW_NATIVE_INNER) == gaps);
 			assert_true(item >= next && item < n && !ends);
-			assert_true(in.full || !in.python || classes[item] == NATIVE_CODE);
+			assert_true(in.full || !in.python || classes[item] == NATIVE_CODE ||
+				    classes[item] == NATIVE_UNNAMED);
 			next = item + 1;
 			native++;
 		}
@@ -425,7 +479,7 @@ static void test_any_input(void **state)
 		assert_true(ends <= (raw.end != NATIVE_WHOLE) && gaps <= raw.left_out);
 		if (in.full || !in.python) {
 			assert_int_equal(gaps, raw.left_out);
-			assert_int_equal(native, n - gaps);
+			assert_int_equal(native + out.folded, n - gaps);
 			assert_int_equal(ends, raw.end != NATIVE_WHOLE);
 		}
 	}
@@ -437,6 +491,7 @@ int main(void)
 		cmocka_unit_test(test_without_entries),
 		cmocka_unit_test(test_3_11),
 		cmocka_unit_test(test_shims),
+		cmocka_unit_test(test_without_a_name),
 		cmocka_unit_test(test_no_python),
 		cmocka_unit_test(test_hostile_entries),
 		cmocka_unit_test(test_another_stack),

@@ -89,6 +89,28 @@ static void test_sample(void **state)
 	end();
 }
 
+/* What is left out for want of a name is counted. */
+static void test_without_a_name(void **state)
+{
+	int full;
+
+	for (full = 0; full < 2; full++) {
+		begin_native((struct process_args){ .native_full = full });
+		native(7, 10, 0, NATIVE_WHOLE);
+		python(NATIVE_UNNAMED);
+		python(NATIVE_UNNAMED);
+		python(NATIVE_CODE);
+		eval(1);
+		pass_native();
+		sample(7, 10, 0, 1, 30);
+		expect(full ? "C:unnamed C:unnamed C:code f30 C:eval" : "C:code f30");
+		assert_int_equal(stats_now().native_folded, full ? 0 : 2);
+		assert_int_equal(stats_now().native_frames, full ? 4 : 1);
+		assert_int_equal(stats_now().merge_uncertain, 0);
+		end();
+	}
+}
+
 /* A record belongs to the one with the same time, thread and CPU. */
 static void test_which_record(void **state)
 {
@@ -407,6 +429,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sample),
+		cmocka_unit_test(test_without_a_name),
 		cmocka_unit_test(test_which_record),
 		cmocka_unit_test(test_ends),
 		cmocka_unit_test(test_what_becomes_known),
