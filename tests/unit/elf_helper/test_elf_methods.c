@@ -158,7 +158,7 @@ static void test_types(void **state)
 		write_type();
 		EXPECT("mod.Thing.run", "mod.Thing.stop", "mod.Thing.state", "mod.Thing.state",
 		       "mod.Thing.only_set", "mod.Thing.tp_dealloc", "mod.Thing.__call__",
-		       "mod.Thing.__new__", "mod.Thing.__call__");
+		       "mod.Thing.__new__", "mod.Thing.__new__");
 	}
 }
 
@@ -323,7 +323,7 @@ static void test_strings_beside_code(void **state)
 	module("m", 0);
 	EXPECT("mod.Thing.run", "mod.Thing.stop", "mod.Thing.state", "mod.Thing.state",
 	       "mod.Thing.only_set", "mod.Thing.tp_dealloc", "mod.Thing.__call__",
-	       "mod.Thing.__new__", "mod.Thing.__call__");
+	       "mod.Thing.__new__", "mod.Thing.__new__");
 }
 
 /* Up to 3.9 PyAsyncMethods has three words: nobody looks for am_send in what follows. */
