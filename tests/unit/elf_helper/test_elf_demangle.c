@@ -60,7 +60,8 @@ static void test_names_that_grow(void **state)
 		"S1_ISL_SL_ES1_ISM_SM_ES1_ISN_SN_ES1_ISO_SO_ES1_ISP_SP_ES1_ISQ_SQ_ES1_ISR_SR_E"
 		"S1_ISS_SS_ES1_IST_ST_ES1_ISU_SU_ES1_ISV_SV_ES1_ISW_SW_ES1_ISX_SX_ES1_ISY_SY_E"
 		"S1_ISZ_SZ_ES1_IS10_S10_ES1_IS11_S11_ES1_IS12_S12_ES1_IS13_S13_EEvv",
-		"_RINvC1c1fTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTaaEB6_EB5_EB4_EB3_EB2_EB1_EB0_EB_E",
+		"_RINvC1c1fTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTaaEB6_EB5_EB4_EB3_EB2_EB1_"
+		"EB0_EB_E",
 	};
 	char text[64];
 	size_t i;
@@ -68,7 +69,8 @@ static void test_names_that_grow(void **state)
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		assert_true(elf_demangle(names[i], text, sizeof(text)) < sizeof(text));
 	assert_int_equal(elf_demangle(names[0], text, sizeof(text)), sizeof(text) - 1);
-	assert_string_equal(text, "f<a, A<a, a>, A<A<a, a>, A<a, a> >, A<A<A<a, a>, A<a, a> >, ...");
+	assert_string_equal(text, "f<a, A<a, a>, A<A<a, a>, A<a, a> >, "
+				  "A<A<A<a, a>, A<a, a> >, ...");
 }
 
 int main(void)
