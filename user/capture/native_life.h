@@ -34,7 +34,10 @@ void native_life_stale(struct native_life *l, const struct process *p);
  */
 void native_life_end(struct native_life *l, struct process *p);
 
-/* The capture ends: waits for the names of all processes, for at most 2 s, and then no more. */
+/*
+ * The capture ends: waits for the names of all processes, for at most 2 s, and for debug files that
+ * were requested from servers, for at most 60 s; then no more.
+ */
 void native_life_stop(struct native_life *l);
 
 #endif

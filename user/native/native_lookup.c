@@ -104,6 +104,12 @@ static uint32_t user_of(const struct native *n, pid_t tgid, const struct file *f
 	return p ? p->uid : f->place.uid;
 }
 
+/* A debug file may still improve its names. */
+static bool is_provisional(const struct native *n, const struct file *f)
+{
+	return f->debug == DEBUG_WANTED && !n->debug.hurry;
+}
+
 static int name_in(struct native *n, pid_t tgid, struct file *f, uint64_t addr,
 		   struct native_name *out)
 {
@@ -112,9 +118,9 @@ static int name_in(struct native *n, pid_t tgid, struct file *f, uint64_t addr,
 	f->used_ns = n->now;
 	out->library = f->info.library;
 	if (state == NAME_KNOWN)
-		return 0;
+		return is_provisional(n, f) ? -EAGAIN : 0;
 	set_unnamed(n, f->info.library, addr, out);
-	if (state == NAME_ASKED)
+	if (state == NAME_ASKED || (state == NAME_UNKNOWN && is_provisional(n, f)))
 		return -EAGAIN;
 	if (f->no_names || state == NAME_FULL ||
 	    (state == NAME_UNKNOWN && !may_ask_again(n, f)))
