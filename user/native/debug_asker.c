@@ -38,6 +38,7 @@ static struct {
 	struct debuginfod_client *client;
 	int (*find)(struct debuginfod_client *c, const unsigned char *id, int bytes, char **path);
 	uint64_t until_ns;	/* of the file that is asked for */
+	uint64_t bytes;		/* since the cache was pruned */
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 } self;
 
@@ -83,8 +84,8 @@ static void remove_cached(const struct cached *c)
 	rmdir(c->name);
 }
 
-/* Removes those that were used longest ago until the others have at most this many bytes. */
-static void prune_cache(uint64_t bytes_max)
+/* Removes those that were used longest ago until the others are within the limits. */
+static void prune_cache(void)
 {
 	struct cached *all = calloc(CACHED_MAX, sizeof(*all));
 	DIR *dir = all ? opendir(".") : NULL;
@@ -99,11 +100,12 @@ static void prune_cache(uint64_t bytes_max)
 		closedir(dir);
 	if (cnt)
 		qsort(all, cnt, sizeof(*all), by_use);
-	for (i = 0; i < cnt && bytes > bytes_max; i++) {
+	for (i = 0; i < cnt && (bytes > DEBUG_CACHE_BYTES || cnt - i > DEBUG_CACHE_FILES); i++) {
 		remove_cached(&all[i]);
 		bytes -= all[i].bytes;
 	}
 	free(all);
+	self.bytes = 0;
 }
 
 /* ---- the library ---- */
@@ -171,12 +173,17 @@ static int find_file(uint32_t bytes)
 {
 	int err = self.client ? 0 : load_library(), fd;
 	char *path = NULL;
+	struct stat st;
 
 	if (err)
 		return err;
+	if (self.bytes > DEBUG_CACHE_BYTES / 4)
+		prune_cache();
 	self.until_ns = now_ns() + DEBUG_FILE_S * NS_PER_S;
 	fd = self.find(self.client, self.data, (int)bytes, &path);
 	free(path);
+	if (fd >= 0 && !fstat(fd, &st))
+		self.bytes += (uint64_t)st.st_size;
 	return fd;
 }
 
@@ -233,7 +240,7 @@ static int ask_servers(void *shared, const int *fds)
 
 	self.fd = fds[0];
 	limit_self(fds[1]);
-	prune_cache(DEBUG_CACHE_BYTES);
+	prune_cache();
 	for (;;) {
 		err = native_receive(self.fd, &m, self.data, &fd);
 		if (fd >= 0)

@@ -9,7 +9,9 @@
 
 #define DEBUG_FILE_BYTES (1ull << 30)	/* of one file; larger ones are not downloaded */
 #define DEBUG_FILE_S 60			/* time for one file */
-#define DEBUG_CACHE_BYTES (4ull << 30)	/* of all files, when a recording begins */
+/* Of what is kept, with a quarter more until it is pruned; also of what servers do not have. */
+#define DEBUG_CACHE_BYTES (4ull << 30)
+#define DEBUG_CACHE_FILES 8192u
 
 /*
  * For the main process, while it has its rights: makes and opens the cache's directory, to be

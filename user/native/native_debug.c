@@ -13,6 +13,8 @@
 #include "native/native_parties.h"
 #include "native/native_queues.h"
 
+/* Files of one user that servers are asked for. */
+#define OF_USER_MAX 1024
 /* Servers that fail this often in a row are not asked again. */
 #define FAILURES_MAX 3
 /* The worker ends a download itself; this is for one that hangs. */
@@ -184,6 +186,16 @@ static int start_worker(struct native *n)
 	return native_send(d->fd, &m, d->urls, -1);
 }
 
+/* Returns the next file that may be asked for, or NULL. */
+static struct file *next_file(struct native *n)
+{
+	struct file *f;
+
+	while ((f = file_pop(n, QUEUE_DEBUG)) && f->turn->debug_asked >= OF_USER_MAX)
+		settle_file(n, f, false);
+	return f;
+}
+
 static void ask_next(struct native *n)
 {
 	struct debug *d = &n->debug;
@@ -194,8 +206,9 @@ static void ask_next(struct native *n)
 	if (d->dir < 0 || d->file || !file_waits(n, QUEUE_DEBUG))
 		return;
 	err = start_worker(n);
-	f = err ? NULL : file_pop(n, QUEUE_DEBUG);
+	f = err ? NULL : next_file(n);
 	if (f) {
+		f->turn->debug_asked++;
 		m.request = d->request = ++n->requests ? n->requests : ++n->requests;
 		m.bytes = f->info.build_id_bytes;
 		m.file = f->number;

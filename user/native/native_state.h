@@ -100,6 +100,7 @@ struct file_fifo {
 struct turn {
 	uint32_t uid;
 	unsigned int pauses;	/* how often in a row it had to pause */
+	unsigned int debug_asked;	/* files that servers were asked for */
 	uint64_t used_ns;	/* time that helpers have worked for it */
 	uint64_t again_ns;	/* it pauses until then */
 	struct file_fifo queues[QUEUES];	/* all but QUEUE_OPEN and QUEUE_COPY */
