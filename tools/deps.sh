@@ -81,6 +81,7 @@ check | check-all)
 	have eu-addr2line || need elfutils
 	have g++ || need g++
 	have dwz || need dwz
+	have debuginfod || need debuginfod	# with elfutils' client library
 	have xz || need xz-utils
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# containers, made without a network: 90 MB

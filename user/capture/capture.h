@@ -17,6 +17,8 @@
 
 /* Where unwind tables are kept on disk, shared by recordings. */
 #define CAPTURE_NATIVE_TABLES "/var/cache/tachbpf/unwind"
+/* What debuginfod servers sent. */
+#define CAPTURE_DEBUG_FILES "/var/cache/tachbpf/debug"
 
 struct event_spec;
 struct kallsyms;
@@ -48,6 +50,7 @@ struct capture_args {
 	bool native;			/* stacks include machine code */
 	bool native_full;		/* of these, the interpreter's own, too */
 	bool native_lines;		/* they have lines, and inlined functions */
+	const char *debug_urls;		/* debuginfod servers for its names; NULL: none */
 	bool trace_context;		/* their thread's context: capture_trace_process() */
 	bool async;			/* an asyncio task's awaiters replace the loop */
 	bool task_names;		/* ... and the task's name is a frame */

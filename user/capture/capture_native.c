@@ -72,6 +72,8 @@ static int native_open(struct capture *s)
 		.memory_bytes = memory_bytes(),
 		.cache = CAPTURE_NATIVE_TABLES,
 		.lines = s->args.native_lines,
+		.debug_urls = s->args.debug_urls,
+		.debug_cache = CAPTURE_DEBUG_FILES,
 	};
 
 	if (!s->args.native)
@@ -82,6 +84,9 @@ static int native_open(struct capture *s)
 		.places = bpf_map__fd(s->skel->maps.native_places),
 		.life = &s->life,
 	};
+	if (args.debug_urls)
+		log_info("debug files are requested from %s, which is sent the build IDs of "
+			 "libraries without symbols", args.debug_urls);
 	args.maps = native_maps_of(&s->native_maps);
 	s->life.machine.native = native_new(&args);
 	return s->life.machine.native ? 0 : -errno;

@@ -27,6 +27,7 @@ size_t capture_workers(unsigned int parts, const struct worker_kind *kinds[CAPTU
 		{ CAPTURE_NATIVE, &native_opener_kind }, { CAPTURE_NATIVE, &native_cache_kind },
 		{ CAPTURE_MEMORY, &page_check_kind },
 		{ CAPTURE_BLOCKS | CAPTURE_PROBES, &prober_kind },
+		{ CAPTURE_DEBUGINFOD, &native_debug_kind },
 	};
 	size_t cnt = 0, i;
 

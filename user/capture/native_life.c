@@ -13,6 +13,8 @@
 #define WAIT_A_SECOND_MS 200
 #define CATCH_UP_AT_STOP_MS 1000
 #define WAIT_AT_STOP_MS 2000
+#define WAIT_FOR_DEBUG_MS 60000
+#define WAIT_STEP_MS 500
 
 int native_life_begin(struct native_life *l, const struct process *p, pid_t parent)
 {
@@ -58,7 +60,11 @@ void native_life_end(struct native_life *l, struct process *p)
 {
 	if (l->native && process_waits_for_names(p))
 		wait_for_names(l);
+	if (l->native)
+		native_hurry(l->native, true);
 	process_retry_names(p);
+	if (l->native)
+		native_hurry(l->native, l->stopped);
 	if (l->native)
 		native_end(l->native, process_tgid(p));
 }
@@ -69,9 +75,31 @@ void native_life_catch_up(struct native_life *l)
 		native_catch_up(l->native, CATCH_UP_AT_STOP_MS);
 }
 
+/* The servers are asked during the recording, too: at its end little is left. */
+static void wait_for_debug_files(struct native *n)
+{
+	uint64_t end = now_ns() + WAIT_FOR_DEBUG_MS * MS_NS;
+	size_t left, said = 0;
+
+	while ((left = native_debug_files(n)) && now_ns() < end) {
+		if (left != said)
+			log_info("waiting for %zu debug file%s ...", left, left == 1 ? "" : "s");
+		said = left;
+		native_settle_debug(n, WAIT_STEP_MS);
+	}
+	if (left)
+		log_warn("%zu debug files did not come within %d s: some functions have no name",
+			 left, WAIT_FOR_DEBUG_MS / 1000);
+	else if (said)
+		native_settle(n, WAIT_AT_STOP_MS);
+}
+
 void native_life_stop(struct native_life *l)
 {
-	if (l->native)
+	if (l->native) {
 		native_settle(l->native, WAIT_AT_STOP_MS);
+		wait_for_debug_files(l->native);
+		native_hurry(l->native, true);
+	}
 	l->stopped = true;
 }

@@ -39,7 +39,10 @@ void native_life_end(struct native_life *l, struct process *p);
  * 1 s. Names of these samples can be requested then (process_retry_names()).
  */
 void native_life_catch_up(struct native_life *l);
-/* The capture ends: waits for the names of all processes, for at most 2 s, and then no more. */
+/*
+ * The capture ends: waits for the names of all processes, for at most 2 s, and for debug files that
+ * were requested from servers, for at most 60 s; then no more.
+ */
 void native_life_stop(struct native_life *l);
 
 #endif

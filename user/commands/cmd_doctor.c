@@ -101,7 +101,8 @@ static void run_checks(struct diagnosis *d)
 	census_take(&d->census);
 	cnts[0] = capture_workers(CAPTURE_NATIVE, kinds);
 	cnts[1] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY, kinds);
-	cnts[2] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY | CAPTURE_BLOCKS, kinds);
+	cnts[2] = capture_workers(CAPTURE_NATIVE | CAPTURE_MEMORY | CAPTURE_BLOCKS |
+				  CAPTURE_DEBUGINFOD, kinds);
 	d->process_cnt = process_rights(kinds, cnts, d->processes, ARRAY_SIZE(d->processes));
 }
 

@@ -459,6 +459,7 @@ static int end_interrupted(struct record *r)
 static unsigned int parts_of(const struct record_options *o)
 {
 	return (o->capture.native ? CAPTURE_NATIVE : 0) |
+	       (o->capture.debug_urls ? CAPTURE_DEBUGINFOD : 0) |
 	       (record_modes[o->mode].memory ? CAPTURE_MEMORY : 0) |
 	       (o->capture.allocations ? CAPTURE_BLOCKS : 0) |
 	       (o->event.kind == EVENT_UPROBE || o->event.kind == EVENT_USDT ? CAPTURE_PROBES : 0);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cli.h"
@@ -298,7 +299,20 @@ static const char *missing(const struct record_options *r)
 		return "--kill requires -- COMMAND";
 	if (r->capture.task_names && !r->capture.async)
 		return "--task-names requires --async";
+	if (r->capture.debug_urls && !r->capture.native)
+		return "--debuginfod requires --native";
 	return NULL;
+}
+
+/* --debuginfod alone: the servers of the library's own variable. */
+static const char *find_servers(struct capture_args *args)
+{
+	if (!args->debug_urls || *args->debug_urls)
+		return NULL;
+	args->debug_urls = getenv("DEBUGINFOD_URLS");
+	return args->debug_urls && *args->debug_urls ? NULL :
+	       "--debuginfod needs a server: --debuginfod=URL, or the variable DEBUGINFOD_URLS "
+	       "(which sudo removes)";
 }
 
 /* Of options that go together: the defaults that depend on several. */
@@ -333,6 +347,7 @@ static int check_record(struct options *o)
 			      "--container NAME; see: tachbpf --help");
 	for (i = 0; !bad && i < ARRAY_SIZE(parts); i++)
 		bad = parts[i](r);
+	bad = bad ? bad : find_servers(&r->capture);
 	if (bad)
 		return refuse(bad);
 	if (output_name_record(r))

@@ -255,6 +255,9 @@ const struct setting options_record[] = {
 	{ 0, "native", "[=HOW]", HOW, "include functions in C and other machine code, and kernel "
 	  "functions; HOW: full (also the interpreter's own), lines (source lines and inlined "
 	  "functions)", NATIVE(record.native) },
+	{ 0, "debuginfod", "[=URLS]", HOW, "--native: request missing debug files from these "
+	  "servers (default: DEBUGINFOD_URLS); they are sent the build IDs of libraries",
+	  &type_debuginfod, AT(record.capture.debug_urls) },
 	{ 0, "async", NULL, HOW, "asyncio: show who awaits the task instead of the event loop "
 	  "(3.14+)", FLAG(record.capture.async) },
 	{ 0, "task-names", NULL, HOW, "--async: include the names that the program "

@@ -30,6 +30,7 @@ extern const struct setting_type type_regex;		/* regex_t * */
 extern const struct setting_type type_leaks;		/* struct mem_options */
 extern const struct setting_type type_name_if_any;	/* const char * */
 /* Of record, and of dump. */
+extern const struct setting_type type_debuginfod;	/* const char *: URLs */
 extern const struct setting_type type_native;		/* uint32_t: enum native_bits */
 extern const struct setting_type type_event;		/* struct record_options */
 extern const struct setting_type type_page_size;	/* uint64_t: bytes, at least a page */

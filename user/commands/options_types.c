@@ -327,6 +327,20 @@ static int set_native(const struct setting *s, void *field, const char *text,
 	return text ? set_as(&setting_choices, s, field, text, why) : 0;
 }
 
+/* --debuginfod alone (""), or with URLs. */
+static int set_debuginfod(const struct setting *s, void *field, const char *text,
+			  struct setting_why *why)
+{
+	const char *at = text ? text : "";
+
+	*(const char **)field = at;
+	for (; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strncmp(at, "http://", 7) && strncmp(at, "https://", 8))
+			return setting_why(why, "expected URLs with http:// or https://, "
+						"separated by spaces");
+	return 0;
+}
+
 static int set_event(const struct setting *s, void *field, const char *text,
 		     struct setting_why *why)
 {
@@ -415,6 +429,7 @@ static int set_verbose(const struct setting *s, void *field, const char *text,
 }
 
 const struct setting_type type_native = { .set = set_native };
+const struct setting_type type_debuginfod = { .set = set_debuginfod };
 const struct setting_type type_event = { .arg = "EVENT", .set = set_event };
 const struct setting_type type_page_size = { .arg = "BYTES", .set = set_page_size };
 const struct setting_type type_allocations = { .set = set_allocations };

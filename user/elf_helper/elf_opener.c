@@ -32,6 +32,7 @@ static void elf_files_drop_tables(struct elf_held *h)
 	h->symbols = NULL;
 	h->lines = NULL;
 	h->perf = NULL;
+	h->lacks_symbols = false;
 	h->symbols_tried = h->lines_tried = h->perf_tried = h->debug_asked = false;
 	h->bytes = 0;
 }
@@ -106,6 +107,14 @@ void elf_files_forget(struct elf_files *f, uint32_t file)
 
 	if (h && h != f->busy)
 		let_go(h);
+}
+
+void elf_files_reread(struct elf_files *f, uint32_t file)
+{
+	struct elf_held *h = file ? find_file(f, file) : NULL;
+
+	if (h && h != f->busy)
+		elf_files_drop_tables(h);
 }
 
 void elf_files_free(struct elf_files *f)

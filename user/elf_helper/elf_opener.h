@@ -51,6 +51,7 @@ struct elf_held {
 	uint64_t used;		/* the highest was used last */
 	/* The rest is built on demand, and may be dropped: elf_files_drop_tables(). */
 	bool symbols_tried, lines_tried, perf_tried, debug_asked;
+	bool lacks_symbols;	/* there was no .symtab */
 	int debug_fd, mini_fd, alt_fd;	/* -1: none */
 	struct elf_symbols *symbols;
 	bool partial;		/* they are not all: there is no symbol table */
@@ -69,6 +70,8 @@ struct elf_files {
 
 /* Returns the file of this number and marks it as used; NULL: there is none. */
 struct elf_held *elf_files_get(struct elf_files *f, uint32_t file);
+/* All that was made of the file is made anew. */
+void elf_files_reread(struct elf_files *f, uint32_t file);
 void elf_files_forget(struct elf_files *f, uint32_t file);
 void elf_files_free(struct elf_files *f);
 

@@ -68,6 +68,7 @@ static void read_symbols(struct elf_opener *o, struct elf_held *h, struct elf_sy
 	find_debug(o, h);
 	if (h->debug_fd >= 0 && elf_symbols_add(s, h->debug_fd, SHT_SYMTAB) > 0)
 		return;
+	h->lacks_symbols = true;
 	h->mini_fd = elf_debug_mini(h->fd);
 	if (h->mini_fd >= 0 && elf_symbols_add(s, h->mini_fd, SHT_SYMTAB) > 0)
 		return;
@@ -268,6 +269,7 @@ static int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *
 	static struct answer a;
 	uint32_t i;
 	int err = 0;
+	bool lacks;
 
 	if (!is_question(question))
 		return -EBADMSG;
@@ -279,6 +281,8 @@ static int elf_names_answer(int main_fd, struct elf_opener *o, struct elf_held *
 		elf_load_symbols(o, h);
 	if (!perf && question->head.flags & ELF_LINES)
 		elf_load_lines(o, h);
+	lacks = !perf && (h->lacks_symbols || (question->head.flags & ELF_LINES && !h->lines));
+	a.head.flags = lacks ? ELF_LACKS_DEBUG : 0;
 	for (i = 0; !err && i < question->head.cnt; i++) {
 		if (sizeof(a.data) - a.head.bytes < ONE_MAX)
 			err = send_answer(&a, true);
@@ -500,8 +504,9 @@ static int answer_request(int main_fd, struct elf_opener *o, const struct elf_pa
 	struct elf_held *h;
 	int err;
 
-	if (kind == HELPER_FORGET) {
-		elf_files_forget(o->files, question->head.file);
+	if (kind == HELPER_FORGET || kind == HELPER_REREAD) {
+		(kind == HELPER_FORGET ? elf_files_forget : elf_files_reread)(o->files,
+									      question->head.file);
 		return 0;
 	}
 	if (kind >= sizeof(answers) / sizeof(answers[0]) || !answers[kind])

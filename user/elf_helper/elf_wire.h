@@ -50,6 +50,7 @@ enum elf_message_kind {
 	HELPER_MATCH,		/* data: cnt patterns, each with its NUL, "x*" is a prefix;
 				 * answered by MATCHES */
 	HELPER_FORGET,		/* the file is no longer needed */
+	HELPER_REREAD,		/* read the file's symbols again: the opener has a debug file now */
 	HELPER_PERF_NAMES,	/* as HELPER_NAMES, of the perf map that was passed as this file */
 	/* helper -> main */
 	TABLE,			/* with the descriptor of a table, unless result is an error;
@@ -70,10 +71,16 @@ struct elf_message {
 	int32_t result;		/* 0 or -errno */
 	uint32_t cnt;		/* elements in data */
 	uint32_t bytes;		/* of data */
-	uint32_t flags;		/* HELPER_NAMES: ELF_LINES, ELF_MANGLED; MATCHES: ELF_PARTIAL */
+	uint32_t flags;		/* HELPER_NAMES: ELF_LINES, ELF_MANGLED; NAMES: ELF_LACKS_DEBUG;
+				 * MATCHES: ELF_PARTIAL */
 	uint32_t more;		/* 1: further messages of this answer follow */
 };
-enum { ELF_LINES = 1, ELF_MANGLED = 2 /* no name is demangled */, ELF_PARTIAL = 4 };
+enum {
+	ELF_LINES = 1,
+	ELF_MANGLED = 2,	/* no name is demangled */
+	ELF_LACKS_DEBUG = 4,	/* a debug file would have more symbols, or the lines */
+	ELF_PARTIAL = 8,
+};
 
 /* A mapping of a process: /proc/TGID/map_files/START-END. start 0: none. */
 struct elf_place {

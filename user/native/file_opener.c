@@ -25,16 +25,26 @@
 
 #define HELPERS 2
 #define PLACES 8192
+#define DEBUGS 64
 
 struct passed_place {
 	uint32_t file;
 	struct elf_place place;
 };
 
+/* A debug file that the main process found elsewhere. */
+struct given_debug {
+	int fd;
+	uint32_t id_bytes;	/* 0: none */
+	uint8_t id[20];
+};
+
 static struct {
 	int main, helpers[HELPERS];	/* -1: none */
 	struct file_opener_at *at;
 	struct passed_place places[PLACES];	/* at file % PLACES */
+	struct given_debug debugs[DEBUGS];	/* the last ones */
+	unsigned int debug_cnt;
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 } self;
 
@@ -147,6 +157,28 @@ static void pass_more(const struct elf_message *m, int fd)
 	send_helper(ELF_ROLE_TABLES, &more, NULL, fd);
 }
 
+static void keep_debug(const struct elf_message *m, int fd)
+{
+	struct given_debug *d = &self.debugs[self.debug_cnt++ % DEBUGS];
+
+	if (d->id_bytes)
+		close(d->fd);
+	*d = (struct given_debug){ .fd = dup(fd), .id_bytes = m->bytes };
+	memcpy(d->id, self.data, m->bytes);
+}
+
+/* Returns a descriptor, or -ENOENT. */
+static int find_given(const struct elf_want_debug *want)
+{
+	const struct given_debug *d;
+
+	for (d = self.debugs; d < self.debugs + DEBUGS; d++)
+		if (d->id_bytes && d->id_bytes == want->id_bytes &&
+		    !memcmp(d->id, want->id, d->id_bytes))
+			return dup(d->fd);
+	return -ENOENT;
+}
+
 static void take_from_main(const struct elf_message *m, int fd)
 {
 	struct elf_place place = { 0 };
@@ -157,6 +189,8 @@ static void take_from_main(const struct elf_message *m, int fd)
 		take_helper(m, fd);
 	else if (m->kind == OPENER_PASS && fd >= 0)
 		pass_given(m, fd);
+	else if (m->kind == OPENER_DEBUG && fd >= 0 && m->bytes <= sizeof(self.debugs[0].id))
+		keep_debug(m, fd);
 	else if (m->kind == OPENER_CACHED)
 		pass_more(m, fd);
 	else if ((m->kind == OPENER_MAPPED || m->kind == OPENER_PERF_MAP) && place.tgid)
@@ -179,6 +213,8 @@ static void want_debug(enum elf_role role, const struct elf_message *asked)
 	begin_file(p->file == asked->file && p->place.tgid ? p->place.tgid : 1);
 	fd = opener_debug(p->file == asked->file && p->place.tgid ? &p->place : NULL, &want);
 	end_file();
+	if (fd < 0)
+		fd = find_given(&want);
 	m.result = fd < 0 ? fd : 0;
 	send_helper(role, &m, NULL, fd);
 	if (fd >= 0)

@@ -20,6 +20,7 @@
 #include "base/util.h"
 #include "native/native_answers.h"
 #include "native/native_ask.h"
+#include "native/native_debug.h"
 #include "native/native_files.h"
 #include "native/native_mappings.h"
 #include "native/native_parties.h"
@@ -164,7 +165,8 @@ static int set_up(struct native *n, const struct native_args *args)
 	n->places_ns = UINT64_MAX;
 	n->opener.worker.kind = &native_opener_kind;
 	n->cache.worker.kind = &native_cache_kind;
-	n->opener.fd = n->cache.fd = n->vdso_fd = -1;
+	n->debug.worker.kind = &native_debug_kind;
+	n->opener.fd = n->cache.fd = n->vdso_fd = n->debug.fd = n->debug.dir = -1;
 	for (i = 0; i < HELPERS; i++)
 		n->helpers[i] = (struct helper){ .role = i, .pidfd = -1, .fd = -1,
 						 .opener_end = -1 };
@@ -188,6 +190,8 @@ struct native *native_new(const struct native_args *args)
 		if (err)
 			log_error("cannot record machine code: %s", strerror(-err));
 		else
+			err = debug_begin(n);
+		if (!err)
 			err = start_helpers(n);
 	}
 	if (err) {
@@ -211,6 +215,7 @@ void native_free(struct native *n)
 	if (!n)
 		return;
 	parties_end(n);
+	debug_end(n);
 	processes_free(n);
 	files_free(n);
 	texts_forget(&n->texts);
@@ -394,6 +399,7 @@ void native_poll(struct native *n)
 	if (!tables_begin(n)) {
 		mappings_ask(n);
 		files_ask(n);
+		debug_poll(n);
 		tables_copy(n, until);
 		places_write(n);
 	}
@@ -447,6 +453,11 @@ static bool waits_for_names(const struct native *n)
 	return false;
 }
 
+static bool waits_for_debug(const struct native *n)
+{
+	return debug_waits(n) || waits_for_names(n);
+}
+
 /* Waits for everything before FILE_READY: the tables of all known processes. */
 static bool waits_for_tables(const struct native *n)
 {
@@ -485,6 +496,21 @@ void native_catch_up(struct native *n, int timeout_ms)
 	n->unread = false;
 	mappings_hurry(n);
 	poll_while(n, waits_for_files, timeout_ms);
+}
+
+void native_settle_debug(struct native *n, int timeout_ms)
+{
+	poll_while(n, waits_for_debug, timeout_ms);
+}
+
+size_t native_debug_files(const struct native *n)
+{
+	return debug_waits(n);
+}
+
+void native_hurry(struct native *n, bool on)
+{
+	n->debug.hurry = on;
 }
 
 void native_prepare(struct native *n, int timeout_ms)

@@ -39,12 +39,17 @@ struct native_args {
 	size_t memory_bytes;	/* limit of tables and mappings; 0: 128 MiB */
 	const char *cache;	/* directory of the cached tables; NULL: none. Copied */
 	bool lines;		/* names have lines and inlined functions */
+	const char *debug_urls;	/* debuginfod servers, separated by spaces; NULL: none. Copied */
+	const char *debug_cache;	/* directory of what they sent; unused without debug_urls */
 };
 
 /* The opener, a worker that may open what processes have mapped. */
 extern const struct worker_kind native_opener_kind;
 /* Keeps the tables on disk. Only this worker has root's files, and it opens none of others. */
 extern const struct worker_kind native_cache_kind;
+
+/* Asks debuginfod servers for debug files. */
+extern const struct worker_kind native_debug_kind;
 
 /* Starts the helpers. Returns NULL with errno (logged). Maps must exist at the first poll. */
 struct native *native_new(const struct native_args *args);
@@ -80,6 +85,12 @@ void native_poll(struct native *n);
  * or of a process.
  */
 void native_settle(struct native *n, int timeout_ms);
+/* Returns the number of files whose debug file a server may still send. */
+size_t native_debug_files(const struct native *n);
+/* As native_settle(), until there are none, either. */
+void native_settle_debug(struct native *n, int timeout_ms);
+/* on: names that a debug file may improve are given as they are now. */
+void native_hurry(struct native *n, bool on);
 /*
  * Polls until names can be requested of the addresses that were in no known file, or for at most
  * timeout_ms. For the end of a recording.
@@ -137,8 +148,8 @@ struct native_name {
  * Looks up the name of an address in a file. file 0 and NATIVE_FILE_TRAMPOLINE: in a process, where
  * it may be JIT code (perf map), or of a file that was not known when the address was seen. Returns
  * 0 with *out, valid until the next native_poll(); -EAGAIN if it was requested, so ask again later
- * (*out has the library, and "libfoo.so.1+0x1234" of the address itself as the name); -ENOENT if
- * there will be no better name than the one in *out.
+ * (*out has the library, and as the name "libfoo.so.1+0x1234" of the address itself, or one that a
+ * debug file may improve); -ENOENT if there will be no better name than the one in *out.
  */
 int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		struct native_name *out);
@@ -157,6 +168,7 @@ struct native_counts {
 	uint32_t files, tables, tables_failed, tables_evicted, tables_cached;
 	uint64_t memory_bytes, build_us, names, names_unknown, names_mangled;
 	uint64_t helper_restarts, stuck;
+	uint32_t debug_asked, debug_found;	/* files that servers were asked for, and had */
 	uint32_t processes_cut;	/* processes with more than NATIVE_MAPPINGS mappings with code */
 };
 void native_counts(const struct native *n, struct native_counts *out);

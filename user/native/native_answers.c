@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "native/native_debug.h"
 #include "native/native_files.h"
 #include "native/native_parties.h"
 #include "native/native_patterns.h"
@@ -146,10 +147,15 @@ static int take_names(struct native *n, struct helper *h, const struct elf_messa
 		err = native_names_take(&f->names, &n->names, f->info.library, m, n->data);
 	if (err)
 		return -EBADMSG;
+	if (m->flags & ELF_LACKS_DEBUG)
+		debug_want(n, f);
 	if (m->more)
 		return 0;
 	f->missing = 0;
 	put_back(n, h, true);	/* those that it has not answered */
+	if (f->reread)
+		native_names_forget(&f->names);
+	f->reread = false;
 	end_request(n, h);
 	return 0;
 }

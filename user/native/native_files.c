@@ -252,8 +252,7 @@ enum native_class file_class(const struct file *f, uint64_t addr)
 {
 	size_t low = 0, high = f->class_cnt;
 
-	/* A stub is a part of the call of another file's function. */
-	if (f->has_facts && addr >= f->facts.plt_start && addr < f->facts.plt_end)
+	if (file_is_stub(f, addr))
 		return NATIVE_UNNAMED;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;

@@ -57,5 +57,10 @@ void file_add_class(struct native *n, struct file *f, uint64_t start, uint64_t e
 void file_sort_classes(struct native *n, struct file *f);
 void file_drop_classes(struct native *n, struct file *f);
 enum native_class file_class(const struct file *f, uint64_t addr);
+/* A stub is a part of the call of another file's function. */
+static inline bool file_is_stub(const struct file *f, uint64_t addr)
+{
+	return f->has_facts && addr >= f->facts.plt_start && addr < f->facts.plt_end;
+}
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "native/native_ask.h"
+#include "native/native_debug.h"
 #include "native/native_files.h"
 #include "native/native_mappings.h"
 #include "native/native_queues.h"
@@ -91,6 +92,11 @@ bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t ad
 		return file == NATIVE_FILE_TRAMPOLINE;
 	f->used_ns = n->now;
 	*class = file_class(f, addr);
+	/* A function that may get a name is shown. */
+	if (*class == NATIVE_UNNAMED && !file_is_stub(f, addr) && debug_may_come(n, f)) {
+		*class = NATIVE_CODE;
+		return false;
+	}
 	return f->has_start || (f->has_facts && !needs_functions(f));
 }
 
@@ -154,6 +160,12 @@ static uint32_t user_of(const struct native *n, pid_t tgid, const struct file *f
 	return p ? p->uid : f->place.uid;
 }
 
+/* A debug file may still improve its names. */
+static bool is_provisional(const struct native *n, const struct file *f)
+{
+	return f->debug == DEBUG_WANTED && !n->debug.hurry;
+}
+
 static int name_in(struct native *n, pid_t tgid, struct file *f, uint64_t addr,
 		   struct native_name *out)
 {
@@ -162,9 +174,9 @@ static int name_in(struct native *n, pid_t tgid, struct file *f, uint64_t addr,
 	f->used_ns = n->now;
 	out->library = f->info.library;
 	if (state == NAME_KNOWN)
-		return 0;
+		return is_provisional(n, f) ? -EAGAIN : 0;
 	set_unnamed(n, f->info.library, addr, out);
-	if (state == NAME_ASKED)
+	if (state == NAME_ASKED || (state == NAME_UNKNOWN && is_provisional(n, f)))
 		return -EAGAIN;
 	if (f->no_names || state == NAME_FULL ||
 	    (state == NAME_UNKNOWN && !may_ask_again(n, f)))

@@ -221,6 +221,15 @@ int native_names_take(struct native_names *names, struct native_name_pool *pool,
 	return 0;
 }
 
+void native_names_forget(struct native_names *names)
+{
+	size_t i;
+
+	for (i = 0; i < names->cnt; i++)
+		if (names->entries[i].state != NAME_ASKED)
+			names->entries[i].state = NAME_MISSING;
+}
+
 void native_names_free(struct native_names *names, struct native_name_pool *pool)
 {
 	pool->bytes -= names->bytes;

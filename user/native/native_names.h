@@ -56,6 +56,8 @@ void native_names_give_up(struct native_names *names, uint64_t addr, bool known)
  */
 int native_names_take(struct native_names *names, struct native_name_pool *pool,
 		      const char *library, const struct elf_message *m, const void *data);
+/* All known names are missing again; their strings stay valid. */
+void native_names_forget(struct native_names *names);
 /* Forgets all names, including those that were requested. */
 void native_names_free(struct native_names *names, struct native_name_pool *pool);
 

@@ -11,13 +11,13 @@
 
 static bool is_of_turns(enum file_queue queue)
 {
-	return queue == QUEUE_BUILD || queue == QUEUE_MATCH || queue == QUEUE_NAMES;
+	return queue != QUEUE_OPEN && queue != QUEUE_COPY;
 }
 
 static bool turn_waits(const struct turn *t)
 {
 	return t->queues[QUEUE_BUILD].first || t->queues[QUEUE_MATCH].first ||
-	       t->queues[QUEUE_NAMES].first;
+	       t->queues[QUEUE_NAMES].first || t->queues[QUEUE_DEBUG].first;
 }
 
 /* Beyond TURNS_MAX users at a time, some share a turn. */

@@ -31,7 +31,12 @@ enum file_stage {
 };
 
 /* Queues in which a file waits. */
-enum file_queue { QUEUE_OPEN, QUEUE_BUILD, QUEUE_MATCH, QUEUE_COPY, QUEUE_NAMES, QUEUES };
+enum file_queue {
+	QUEUE_OPEN, QUEUE_BUILD, QUEUE_MATCH, QUEUE_COPY, QUEUE_NAMES, QUEUE_DEBUG, QUEUES
+};
+
+/* A file's debug file on a server. */
+enum file_debug { DEBUG_UNASKED, DEBUG_WANTED, DEBUG_SETTLED };
 
 struct class_range {
 	uint64_t start, end;
@@ -81,6 +86,8 @@ struct file {
 	bool classes_full;	/* there was no room for one */
 	bool at_names;		/* the names helper has the file */
 	bool no_names;		/* there will be none */
+	enum file_debug debug;
+	bool reread;		/* the names that the helper was asked for are outdated */
 	uint64_t passed_ns;	/* when the names helper got it */
 	uint32_t missing;	/* consecutive NO_FILE answers */
 };
@@ -96,9 +103,10 @@ struct file_fifo {
 struct turn {
 	uint32_t uid;
 	unsigned int pauses;	/* how often in a row it had to pause */
+	unsigned int debug_asked;	/* files that servers were asked for */
 	uint64_t used_ns;	/* time that helpers have worked for it */
 	uint64_t again_ns;	/* it pauses until then */
-	struct file_fifo queues[QUEUES];	/* QUEUE_BUILD, QUEUE_MATCH, QUEUE_NAMES */
+	struct file_fifo queues[QUEUES];	/* all but QUEUE_OPEN and QUEUE_COPY */
 };
 
 /* ---- processes ---- */
@@ -179,6 +187,21 @@ struct cache {
 	uint64_t started_ns;
 };
 
+/* Who asks debuginfod servers. */
+struct debug {
+	struct worker worker;
+	int fd;
+	int dir;		/* the cache's directory; -1: no servers are asked */
+	char *urls;
+	struct file *file;	/* that is asked for; NULL: none */
+	struct turn *turn;
+	uint32_t request;
+	uint64_t asked_ns;
+	unsigned int failures;	/* in a row */
+	size_t wanted;		/* files with DEBUG_WANTED */
+	bool hurry;		/* provisional names are good enough */
+};
+
 struct native {
 	struct native_args args;
 	char *cache_dir;
@@ -228,6 +251,7 @@ struct native {
 	pid_t ended[8];		/* killed helpers that were not reaped yet; 0: none */
 	struct opener opener;
 	struct cache cache;
+	struct debug debug;
 	bool more;		/* there is more to do at once */
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 };

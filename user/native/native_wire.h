@@ -18,6 +18,8 @@ enum opener_message_kind {
 	OPENER_MAPS,		/* data: struct elf_place; answered by MAPS */
 	OPENER_PASS,		/* pass this file, whose descriptor we own; answered by OPENED */
 	OPENER_CACHED,		/* answers WANT_CACHE, passed on as PASS_MORE */
+	OPENER_DEBUG,		/* with the descriptor of this file's debug file, in case that the
+				 * opener finds none */
 	/* opener -> main */
 	MAPS,			/* data: `cnt` times struct opener_map followed by its path */
 	/* main -> cache */
@@ -27,6 +29,11 @@ enum opener_message_kind {
 	/* cache -> main */
 	CACHE_READY,		/* data: the secret */
 	CACHE_OPENED,		/* with the table's descriptor, unless result is an error */
+	/* main -> the worker that asks debuginfod */
+	DEBUG_BEGIN = 192,	/* data: the servers' URLs, with NUL */
+	DEBUG_FIND,		/* data: a build id; answered by DEBUG_FOUND */
+	/* that worker -> main */
+	DEBUG_FOUND,		/* with the file's descriptor, unless result is an error */
 };
 
 /* flags of OPENER_MAPPED, OPENER_PERF_MAP, OPENER_PASS: the helpers that get the file */

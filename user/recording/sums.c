@@ -140,7 +140,8 @@ static const struct column native_columns[] = {
 	NATIVE("build_us", build_us), NATIVE("memory_bytes", memory_bytes), NATIVE("names", names),
 	NATIVE("names_unknown", names_unknown), NATIVE("names_mangled", names_mangled),
 	NATIVE("processes_cut", processes_cut), NATIVE("files_stuck", stuck),
-	NATIVE("helper_restarts", helper_restarts),
+	NATIVE("helper_restarts", helper_restarts), NATIVE("debug_asked", debug_asked),
+	NATIVE("debug_found", debug_found),
 };
 
 void native_counts_since(struct native_counts *now, const struct native_counts *before)
@@ -195,6 +196,7 @@ static void print_helpers(const struct native_counts *n, FILE *out)
 			   "processes that are unwound only in part");
 	summary_remark_any(out, "names left mangled", n->names_mangled,
 			   "C++ and Rust names that take too long to demangle");
+	summary_remark_any(out, "debug files", n->debug_found, "received from debuginfod servers");
 	summary_remark_any(out, "stuck libraries", n->stuck,
 			   "files that did not respond when opened");
 	summary_remark_any(out, "helper restarts", n->helper_restarts,

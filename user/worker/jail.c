@@ -91,7 +91,7 @@ static int filter_calls(const struct jail *jail)
 	return 0;
 }
 
-static int limit_files(const char *const *dirs)
+int jail_limit_files(const char *const *reads_below, const char *writes_below)
 {
 	return 0;
 }
@@ -177,11 +177,11 @@ static int allow_threads(scmp_filter_ctx filter)
 }
 
 /* If libseccomp does not know the calls, a filter that is already active does not, either. */
-static int limit_files(const char *const *dirs)
+int jail_limit_files(const char *const *reads_below, const char *writes_below)
 {
-	if (!dirs || seccomp_syscall_resolve_name("landlock_restrict_self") == __NR_SCMP_ERROR)
+	if (seccomp_syscall_resolve_name("landlock_restrict_self") == __NR_SCMP_ERROR)
 		return 0;
-	return landlock_read_below(dirs);
+	return landlock_limit(reads_below, writes_below);
 }
 
 static int filter_calls(const struct jail *jail)
@@ -225,7 +225,7 @@ int jail_enter(const struct jail *jail)
 		err = -errno;
 	if (!err)
 		err = limit_memory(jail->memory_bytes);
-	if (!err)
-		err = limit_files(jail->reads_below);
+	if (!err && jail->reads_below)
+		err = jail_limit_files(jail->reads_below, NULL);
 	return err ? err : filter_calls(jail);
 }

@@ -44,6 +44,12 @@ void jail_leave_files(void);
 /* Returns true if jail_leave_files() can do that, or has nothing to do. */
 bool jail_can_leave_files(void);
 
+/*
+ * For a worker that writes files: as jail.reads_below, and below one more directory it may do all
+ * that its user may (NULL: none). Its jail allows the three calls of Landlock. 0 or -errno.
+ */
+int jail_limit_files(const char *const *reads_below, const char *writes_below);
+
 /* Check that the kernel filters system calls. 0; -errno: jail_enter() works without a filter. */
 int jail_filter_works(void);
 

@@ -28,9 +28,9 @@ struct path_beneath {
 } __attribute__((packed));
 
 /* 0 or -errno. */
-static int rules_add_dir(int rules, const char *dir)
+static int rules_add_dir(int rules, const char *dir, uint64_t allowed)
 {
-	struct path_beneath rule = { .allowed = READ_FILE | READ_DIR };
+	struct path_beneath rule = { .allowed = allowed };
 	int err = 0;
 
 	rule.parent_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -42,15 +42,17 @@ static int rules_add_dir(int rules, const char *dir)
 	return err;
 }
 
-int landlock_read_below(const char *const *dirs)
+int landlock_limit(const char *const *reads_below, const char *writes_below)
 {
 	struct ruleset set = { ALL_RIGHTS };
 	int rules = (int)syscall(CREATE_RULESET, &set, sizeof(set), 0), err = 0;
 
 	if (rules < 0)
 		return errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM ? 0 : -errno;
-	for (; !err && *dirs; dirs++)
-		err = rules_add_dir(rules, *dirs);
+	for (; !err && *reads_below; reads_below++)
+		err = rules_add_dir(rules, *reads_below, READ_FILE | READ_DIR);
+	if (!err && writes_below)
+		err = rules_add_dir(rules, writes_below, ALL_RIGHTS);
 	if (!err && syscall(RESTRICT_SELF, rules, 0))
 		err = -errno;
 	close(rules);

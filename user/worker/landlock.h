@@ -5,9 +5,10 @@
 
 /*
  * From now on this process can only read files, and only below these directories (ends with NULL;
- * directories that do not exist are skipped). PR_SET_NO_NEW_PRIVS must be set. 0, also if the
- * kernel has no Landlock; else -errno.
+ * directories that do not exist are skipped); below another one it can do all that its user may
+ * (NULL: none). PR_SET_NO_NEW_PRIVS must be set. 0, also if the kernel has no Landlock; else
+ * -errno.
  */
-int landlock_read_below(const char *const *dirs);
+int landlock_limit(const char *const *reads_below, const char *writes_below);
 
 #endif

@@ -222,7 +222,7 @@ static const char *const keeper_calls[] = {
 	"setrlimit", "prlimit64", "capget", "capset", "seccomp", "set_robust_list", "rseq",
 	"landlock_create_ruleset", "landlock_add_rule", "landlock_restrict_self", NULL,
 };
-#define CALLS_MAX 256
+#define CALLS_MAX 512
 
 uint64_t keeper_caps(const struct worker_kind *const kinds[], size_t cnt)
 {

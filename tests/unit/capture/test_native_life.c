@@ -19,6 +19,8 @@ static struct {
 	uint32_t takes_ms;	/* until they are there */
 	int settled, settled_ms, caught_up_ms, retried, begun, ended, stale;
 	pid_t parent;
+	size_t debug_files;	/* awaited from servers; one comes each time */
+	bool debug_comes, hurry, hurried;
 } fake;
 static int object;		/* only its address counts */
 #define NATIVE ((struct native *)(void *)&object)
@@ -61,6 +63,22 @@ void native_catch_up(struct native *n, int timeout_ms)
 	fake.caught_up_ms = timeout_ms;
 }
 
+size_t native_debug_files(const struct native *n)
+{
+	return fake.debug_files;
+}
+
+void native_settle_debug(struct native *n, int timeout_ms)
+{
+	fake.now += MS * (uint32_t)timeout_ms;
+	fake.debug_files -= fake.debug_comes;
+}
+
+void native_hurry(struct native *n, bool on)
+{
+	fake.hurry = on;
+}
+
 pid_t process_tgid(const struct process *p)
 {
 	return TGID;
@@ -86,6 +104,7 @@ bool process_waits_for_names(const struct process *p)
 void process_retry_names(struct process *p)
 {
 	fake.retried++;
+	fake.hurried = fake.hurry;
 }
 
 static struct native_life life;
@@ -104,6 +123,7 @@ static uint64_t end_one(void)
 	uint64_t begin = fake.now;
 
 	fake.retried = 0;
+	fake.hurried = false;
 	native_life_end(&life, PROCESS);
 	assert_int_equal(fake.retried, 1);
 	return (fake.now - begin) / MS;
@@ -168,6 +188,29 @@ static void test_at_the_stop(void **state)
 	assert_int_equal(fake.ended, 1);
 }
 
+/* A process that ends does not wait for servers; the end of the capture does, for a minute. */
+static void test_debug_files(void **state)
+{
+	uint64_t begin;
+
+	fake.debug_files = 3;
+	assert_int_equal(end_one(), 0);
+	assert_true(fake.hurried && !fake.hurry);
+	fake.debug_comes = true;
+	native_life_stop(&life);
+	assert_int_equal(fake.debug_files, 0);
+	assert_true(fake.hurry);
+	set_up(NULL);
+	fake.debug_files = 3;
+	begin = fake.now;
+	log_set_level(LOG_QUIET);
+	native_life_stop(&life);
+	log_set_level(LOG_NORMAL);
+	assert_int_equal((fake.now - begin) / MS, 60000);
+	assert_int_equal(end_one(), 0);
+	assert_true(fake.hurried && fake.hurry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +219,7 @@ int main(void)
 		cmocka_unit_test_setup(test_names_that_come_soon_cost_no_more, set_up),
 		cmocka_unit_test_setup(test_names_that_do_not_come, set_up),
 		cmocka_unit_test_setup(test_at_the_stop, set_up),
+		cmocka_unit_test_setup(test_debug_files, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

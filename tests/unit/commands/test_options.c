@@ -5,6 +5,8 @@
  */
 #include "options_test.h"
 
+#include <stdlib.h>
+
 #include "formats/formats.h"
 #include "formats/sinks.h"
 
@@ -395,6 +397,23 @@ static void test_usage_errors(void **state)
 			fail_msg("'%s' was taken", bad[i]);
 }
 
+static void test_debuginfod(void **state)
+{
+	setenv("DEBUGINFOD_URLS", "http://a http://b", 1);
+	assert_int_equal(parse("-a --native"), 0);
+	assert_null(o.record.capture.debug_urls);
+	assert_int_equal(parse("-a --native --debuginfod"), 0);
+	assert_string_equal(o.record.capture.debug_urls, "http://a http://b");
+	assert_int_equal(parse("-a --native=lines --debuginfod=https://c"), 0);
+	assert_string_equal(o.record.capture.debug_urls, "https://c");
+	assert_int_not_equal(parse("-a --native --debuginfod=file:///c"), 0);
+	assert_int_not_equal(parse("-a --debuginfod"), 0);
+	setenv("DEBUGINFOD_URLS", "", 1);
+	assert_int_not_equal(parse("-a --native --debuginfod"), 0);
+	unsetenv("DEBUGINFOD_URLS");
+	assert_int_not_equal(parse("-a --native --debuginfod"), 0);
+}
+
 static void test_filters(void **state)
 {
 	const struct sample_filter_options *f = &o.input.filter;
@@ -512,6 +531,7 @@ int main(void)
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_show),	cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_usage_errors),
+		cmocka_unit_test(test_debuginfod),
 		cmocka_unit_test(test_filters), cmocka_unit_test(test_writers),
 	};
 	int failed = cmocka_run_group_tests(tests, NULL, NULL);

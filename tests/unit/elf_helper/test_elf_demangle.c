@@ -69,8 +69,8 @@ static void test_names_that_grow(void **state)
 	for (i = 0; i < ARRAY_SIZE(names); i++)
 		assert_true(elf_demangle(names[i], text, sizeof(text)) < sizeof(text));
 	assert_int_equal(elf_demangle(names[0], text, sizeof(text)), sizeof(text) - 1);
-	assert_string_equal(text, "f<a, A<a, a>, A<A<a, a>, A<a, a> >, A<A<A<a, a>, A<a, a> >, "
-			    "...");
+	assert_string_equal(text, "f<a, A<a, a>, A<A<a, a>, A<a, a> >, "
+				  "A<A<A<a, a>, A<a, a> >, ...");
 }
 
 int main(void)

@@ -223,9 +223,12 @@ static inline struct fake_opener *opener_of(struct native *n)
 
 /* ---- begin and go on ---- */
 
+static const char *fake_debug_urls;
+
 static inline struct native *begin(uint32_t map_cnt, size_t memory_bytes)
 {
 	const struct native_args args = {
+		.debug_urls = fake_debug_urls, .debug_cache = "/nonexistent",
 		.maps = { NULL, fake_add_slab, fake_put_chunk, fake_put_table, fake_put_place,
 			  fake_drop_place },
 		.memory_bytes = memory_bytes,
@@ -308,6 +311,8 @@ static inline int make_table(uint32_t rows, int seals)
 
 #define ALL_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL)
 
+static uint8_t fake_build_id;
+
 /* What is true of all files here: one segment, at p_vaddr 0x401000, file offset 0x1000. */
 static inline struct elf_facts facts_of(bool python)
 {
@@ -318,6 +323,8 @@ static inline struct elf_facts facts_of(bool python)
 	f.loads[0].filesz = 0x8000;
 	f.plt_start = 0x408000;
 	f.plt_end = 0x408100;
+	f.build_id_bytes = fake_debug_urls ? sizeof(f.build_id) : 0;
+	f.build_id[0] = fake_build_id;
 	if (python) {
 		f.eval_start = 0x401100;
 		f.eval_end = 0x401200;
