@@ -305,13 +305,7 @@ static int set_leaks(const struct setting *s, void *field, const char *text,
 static int set_name_if_any(const struct setting *s, void *field, const char *text,
 			   struct setting_why *why)
 {
-	const char *at = text ? text : "";
-
-	*(const char **)field = at;
-	for (; *at; at += strcspn(at, " "), at += strspn(at, " "))
-		if (strncmp(at, "http://", 7) && strncmp(at, "https://", 8))
-			return setting_why(why, "expected URLs with http:// or https://, "
-						"separated by spaces");
+	*(const char **)field = text ? text : "";
 	return 0;
 }
 
@@ -337,7 +331,13 @@ static int set_native(const struct setting *s, void *field, const char *text,
 static int set_debuginfod(const struct setting *s, void *field, const char *text,
 			  struct setting_why *why)
 {
-	*(const char **)field = text ? text : "";
+	const char *at = text ? text : "";
+
+	*(const char **)field = at;
+	for (; *at; at += strcspn(at, " "), at += strspn(at, " "))
+		if (strncmp(at, "http://", 7) && strncmp(at, "https://", 8))
+			return setting_why(why, "expected URLs with http:// or https://, "
+						"separated by spaces");
 	return 0;
 }
 
