@@ -24,6 +24,7 @@ BITS = {"CAP_DAC_READ_SEARCH": 2, "CAP_SYS_PTRACE": 19, "CAP_SYS_ADMIN": 21, "CA
         "CAP_BPF": 39, "CAP_CHECKPOINT_RESTORE": 40}
 LASTING = {"tachbpf", "tachbpf-keeper", "tachbpf-reader", "tachbpf-inspect", "tachbpf-parser"}
 OF_NATIVE = {"tachbpf-opener", "tachbpf-cache", "tachbpf-tables", "tachbpf-names"}
+ASKER = "tachbpf-asker"     # only with --debuginfod: ../native/test_debuginfod.py
 KEEPER_OF_MEMORY = "tachbpf-keeper --mode mem"
 OF_MEMORY = {KEEPER_OF_MEMORY, "tachbpf-pages", "tachbpf-keeper --allocations", "tachbpf-prober"}
 NOBODY, SOMEBODY = 65534, 54321
@@ -91,7 +92,8 @@ def test_each_process_has_what_doctor_says(scratch, out, python, options):
                                    {"tachbpf-pages"} if "mem" in options else set())
         succeeded(recording.stop())
     rows = table()
-    assert set(rows) == LASTING | {"tachbpf-walker"} | OF_NATIVE | OF_MEMORY
+    assert set(rows) == LASTING | {"tachbpf-walker", ASKER} | OF_NATIVE | OF_MEMORY
+    assert ASKER not in found
     assert OF_NATIVE.isdisjoint(found) == ("--native" not in options)
     assert ("tachbpf-pages" in found) == ("mem" in options)
     if "mem" in options:
