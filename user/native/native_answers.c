@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "native/native_expect.h"
 #include "native/native_files.h"
 #include "native/native_parties.h"
 #include "native/native_patterns.h"
@@ -172,6 +173,16 @@ static int take_matches(struct native *n, struct helper *h, const struct elf_mes
 	return 0;
 }
 
+static int take_needs(struct native *n, struct helper *h, const struct elf_message *m)
+{
+	const struct file *f = h->file;
+
+	if (h->kind != HELPER_NEEDS)
+		return -EBADMSG;
+	end_request(h);
+	return expect_needs(n, f, m);
+}
+
 /* The file's request is sent again as soon as the helper has the file. */
 static void ask_again(struct native *n, struct helper *h)
 {
@@ -183,6 +194,8 @@ static void ask_again(struct native *n, struct helper *h)
 		return;
 	}
 	f->at_names = false;
+	if (h->kind == HELPER_NEEDS)
+		return;
 	if (h->kind == HELPER_MATCH)
 		f->class_cnt = 0;
 	file_push(n, h->kind == HELPER_MATCH ? QUEUE_MATCH : QUEUE_NAMES, f);
@@ -228,6 +241,7 @@ int helper_answered(struct native *n, struct helper *h, const struct elf_message
 	if (!asked)
 		return -EBADMSG;
 	return m->kind == NAMES ? take_names(n, h, m) : m->kind == MATCHES ? take_matches(n, h, m) :
+	       m->kind == NEEDS ? take_needs(n, h, m) :
 	       m->kind == NO_FILE ? no_file(n, h) : -EBADMSG;
 }
 

@@ -77,7 +77,8 @@ static void test_json(void **state)
 	native_json(&j, &sum, &c);
 	json_object_end(&j);
 	fclose(f);
-	assert_has("\"frames\":100,\"unnamed\":10,\"uncertain\":1,\"changed\":2,\"ends\":{\"whole\":15,");
+	assert_has("\"frames\":100,\"unnamed\":10,\"uncertain\":1,\"changed\":2,"
+		   "\"ends\":{\"whole\":15,");
 	assert_has("\"no_unwind_information\":1,\"unsupported\":0,");
 	assert_has("\"files\":3,\"tables\":2,");
 	begin(&f);
@@ -86,8 +87,8 @@ static void test_json(void **state)
 	native_json_process(&j, &one);
 	json_object_end(&j);
 	fclose(f);
-	assert_string_equal(text, "{\"native\":{\"frames\":100,\"unnamed\":10,\"uncertain\":1,\"changed\":2,"
-			    "\"ends\":{\"whole\":15,\"jit\":4,\"no_unwind_information\":1}}}");
+	assert_string_equal(text, "{\"native\":{\"frames\":100,\"unnamed\":10,\"uncertain\":1,"
+			    "\"changed\":2,\"ends\":{\"whole\":15,\"jit\":4,\"no_unwind_information\":1}}}");
 }
 
 static void test_summary(void **state)
