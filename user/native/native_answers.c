@@ -36,7 +36,8 @@ static void take_facts(struct file *f, const struct elf_message *m, const void *
 static bool is_memory(const char *path)
 {
 	return !strncmp(path, "/memfd:", 7) || !strncmp(path, "/SYSV", 5) ||
-	       !strcmp(path, "/dev/zero") || !strncmp(path, "/dev/shm/", 9);
+	       !strcmp(path, "/dev/zero") || !strncmp(path, "/dev/shm/", 9) ||
+	       !strcmp(path, "/anon_hugepage");
 }
 
 /* Returns the enum native_end of a file without a table. */

@@ -2,6 +2,7 @@
 """However a library is mapped, its functions are unwound and named as if nothing had been done to it."""
 import contextlib
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -10,12 +11,13 @@ import native_frames
 from native_frames import NATIVE, PYTHON
 from paths import TARGETS
 from processes import kill, use_cpu
-from recording import Recording, succeeded
+from recording import Recording, succeeded, tachbpf
 from summary import files
 
 RATE = 999
 TIME_LIMIT = "time limit"
 CHANGED = ("hook", "writable", "copied")
+NOT_YET = ("table_not_ready", "mappings_unknown", "not_mapped")
 LIBRARY = {"memfd": "memfd:code"}
 
 
@@ -27,6 +29,30 @@ def running(argv):
         yield process
     finally:
         kill(process)
+
+
+WORK = """
+import json, time
+end = time.process_time() + 2
+text = json.dumps({"a": [1, 2.5, "xxxx"] * 200})
+while time.process_time() < end:
+    json.loads(text)
+"""
+
+
+@pytest.mark.truth
+@pytest.mark.parametrize("cache", ("empty", "full"))
+def test_the_first_moments_of_a_command_are_whole(cache, interpreter, out):
+    """Of two seconds of CPU time; whether tables must be built or are on disk."""
+    if cache == "empty":
+        shutil.rmtree("/var/cache/tachbpf/unwind", ignore_errors=True)
+    done = succeeded(tachbpf("-r", RATE, "-o", out / "rec", "--json", "--native", "--",
+                             *interpreter.command("-c", WORK)))
+    ends = done.summary["native"]["ends"]
+    stacks = sum(ends.values())
+    assert stacks > 1000
+    early = {end: n for end, n in ends.items() if end in NOT_YET and n}
+    assert sum(early.values()) <= 0.01 * stacks, early
 
 
 @pytest.mark.parametrize("how", ("mprotect", "plain", "mlock", "madvise", "hook", "hooks", "writable", "copied",

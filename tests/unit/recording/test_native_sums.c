@@ -88,7 +88,8 @@ static void test_json(void **state)
 	json_object_end(&j);
 	fclose(f);
 	assert_string_equal(text, "{\"native\":{\"frames\":100,\"unnamed\":10,\"uncertain\":1,"
-			    "\"changed\":2,\"ends\":{\"whole\":15,\"jit\":4,\"no_unwind_information\":1}}}");
+			    "\"changed\":2,\"ends\":{\"whole\":15,\"jit\":4,"
+			    "\"no_unwind_information\":1}}}");
 }
 
 static void test_summary(void **state)
