@@ -44,6 +44,8 @@ while time.process_time() < end:
 @pytest.mark.parametrize("cache", ("empty", "full"))
 def test_the_first_moments_of_a_command_are_whole(cache, interpreter, out):
     """Of two seconds of CPU time; whether tables must be built or are on disk."""
+    if interpreter.root:
+        pytest.skip("chroot executes it, and what a wrapper executes is not known before")
     if cache == "empty":
         shutil.rmtree("/var/cache/tachbpf/unwind", ignore_errors=True)
     done = succeeded(tachbpf("-r", RATE, "-o", out / "rec", "--json", "--native", "--",
