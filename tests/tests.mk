@@ -11,7 +11,8 @@ UNIT_SRC   := $(call without_native,$(wildcard tests/unit/*/test_*.c))
 # These replace functions or data of the program by their own, so each has a program of its own.
 UNIT_ALONE := $(filter $(patsubst %,tests/unit/%.c,agent/test_agent_processes agent/test_burst capture/test_capture_records capture/test_exec_chains \
               capture/test_lifecycle capture/test_native_life capture/test_native_maps capture/test_proc_table \
-              formats/test_recover native/test_native_debug native/test_native_flow native/test_native_losses recording/test_shared_profile_files \
+              formats/test_recover native/test_native_debug native/test_native_expect native/test_native_flow native/test_native_losses \
+              recording/test_shared_profile_files \
               resolve/test_budget resolve/test_native_frames resolve/test_process_deep_stacks resolve/test_process_native_frames \
               target/test_read_ahead),$(UNIT_SRC))
 UNIT_SHARED := $(filter-out $(UNIT_ALONE),$(UNIT_SRC))

@@ -16,6 +16,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+static int check_library(void *ctx, const char *name)
+{
+	if (strchr(name, '/'))
+		abort();
+	return 0;
+}
+
 /* Descriptor with these bytes, always the same one. */
 static int file_of(int *fd, const uint8_t *data, size_t size)
 {
@@ -77,6 +84,9 @@ static void read_one(const struct elf_file *f, int fd)
 	check_end(name, sizeof(name));
 	elf_link_runpath(f, path, sizeof(path));
 	check_end(path, sizeof(path));
+	if (!elf_link_interpreter(f, path, sizeof(path)))
+		check_end(path, sizeof(path));
+	elf_link_libraries(f, check_library, NULL);
 	libc_self_below(fd, &below);
 	find_functions(f);
 }

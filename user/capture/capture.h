@@ -103,6 +103,12 @@ int capture_add(struct capture *s, pid_t tgid);
 int capture_add_children(struct capture *s, pid_t tgid);
 
 /*
+ * With --native: the tables of this program, and of the interpreter of a script, are ready at its
+ * first sample. name: as for execvp(3). Call it before capture_start().
+ */
+void capture_expect(struct capture *s, const char *name);
+
+/*
  * Selects a process that may become Python; with WATCH_CHILDREN its later children, too. Returns 0
  * or -errno.
  */

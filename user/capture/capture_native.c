@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -16,6 +17,7 @@
 #include "native/native.h"
 #include "resolve/process.h"
 #include "tachbpf.skel.h"
+#include "target/script.h"
 
 /* The limit of native memory; less if the cgroup's limit leaves less. */
 #define MEMORY_BYTES (128ull << 20)
@@ -105,6 +107,19 @@ static void native_free_maps(struct capture *s)
 	native_maps_close(&s->native_maps);
 }
 
+void capture_expect(struct capture *s, const char *name)
+{
+	struct native *n = s->life.machine.native;
+	char path[PATH_MAX], program[PATH_MAX], *full;
+
+	if (!n || !script_find_program(name, path, sizeof(path)))
+		return;
+	full = realpath(script_runs(path, program) ? program : path, NULL);
+	if (full)
+		native_expect(n, full);
+	free(full);
+}
+
 /* Waits for the tables of the known processes. */
 static void native_wait_for_tables(struct capture *s)
 {
@@ -116,6 +131,13 @@ static void native_take_answers(struct capture *s)
 {
 	if (s->life.machine.native)
 		native_poll(s->life.machine.native);
+}
+
+static uint64_t native_wait(struct capture *s, uint64_t now_ns, uint64_t limit_ns)
+{
+	const struct native *n = s->life.machine.native;
+
+	return n ? native_wait_ns(n, now_ns, limit_ns) : limit_ns;
 }
 
 static void native_settle_names(struct capture *s)
@@ -135,6 +157,7 @@ const struct source_ops capture_native_source = {
 	.fd = native_answers_fd,
 	.prepare = native_wait_for_tables,
 	.poll = native_take_answers,
+	.wait_ns = native_wait,
 	.settle = native_settle_names,
 	.free = native_free_maps,
 };

@@ -4,6 +4,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,22 +248,64 @@ int elf_link_phdrs(const struct elf_file *f, uint64_t *vaddr)
 
 /* ---- libraries ---- */
 
-int elf_link_needed(const struct elf_file *f, const char *prefix, char *name, size_t size)
+int elf_link_interpreter(const struct elf_file *f, char *path, size_t size)
 {
+	Elf64_Phdr ph[MAX_PHDRS];
+	unsigned int cnt, i;
+	uint64_t phoff;
+	int err = read_phdrs(f, ph, &cnt, &phoff);
+	size_t len;
+
+	for (i = 0; !err && i < cnt && ph[i].p_type != PT_INTERP; i++)
+		continue;
+	if (err || i == cnt || ph[i].p_filesz < 2)
+		return err ? err : -ENOENT;
+	len = ph[i].p_filesz < size ? ph[i].p_filesz : size;
+	err = elf_file_pread(f, ph[i].p_offset, path, len);
+	path[err ? 0 : len - 1] = '\0';
+	return err;
+}
+
+int elf_link_libraries(const struct elf_file *f, int (*cb)(void *ctx, const char *name), void *ctx)
+{
+	char name[256];
 	struct dynamic d;
 	size_t i;
 	int err = read_dynamic(f, &d);
 
 	if (err)
 		return err;
-	err = -ENOENT;
-	for (i = 0; err && i < d.cnt && d.entries[i].d_tag != DT_NULL; i++)
+	for (i = 0; !err && i < d.cnt && d.entries[i].d_tag != DT_NULL; i++)
 		if (d.entries[i].d_tag == DT_NEEDED &&
-		    !dynamic_string(f, d.entries[i].d_un.d_val, name, size) &&
-		    !strncmp(name, prefix, strlen(prefix)) && !strchr(name, '/'))
-			err = 0;
+		    !dynamic_string(f, d.entries[i].d_un.d_val, name, sizeof(name)) &&
+		    !strchr(name, '/'))
+			err = cb(ctx, name);
 	free(d.entries);
 	return err;
+}
+
+struct with_prefix {
+	const char *prefix;
+	char *name;
+	size_t size;
+};
+
+static int take_if_wanted(void *ctx, const char *name)
+{
+	struct with_prefix *w = ctx;
+
+	if (strncmp(name, w->prefix, strlen(w->prefix)))
+		return 0;
+	snprintf(w->name, w->size, "%s", name);
+	return 1;
+}
+
+int elf_link_needed(const struct elf_file *f, const char *prefix, char *name, size_t size)
+{
+	struct with_prefix w = { prefix, name, size };
+	int err = elf_link_libraries(f, take_if_wanted, &w);
+
+	return err == 1 ? 0 : err ? err : -ENOENT;
 }
 
 void elf_link_runpath(const struct elf_file *f, char *path, size_t size)

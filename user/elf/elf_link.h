@@ -25,6 +25,15 @@ int elf_link_identity(const struct elf_file *f, uint64_t *vaddr, void *buf, size
 /* Find the address of the program headers in the loaded file. 0 or -errno. */
 int elf_link_phdrs(const struct elf_file *f, uint64_t *vaddr);
 
+/* Copy PT_INTERP, truncated to size: the dynamic linker. 0; -ENOENT: there is none; -errno. */
+int elf_link_interpreter(const struct elf_file *f, char *path, size_t size);
+
+/*
+ * Call cb with the name of each DT_NEEDED library, except paths, until it returns non-zero; returns
+ * that value. Else 0 or -errno.
+ */
+int elf_link_libraries(const struct elf_file *f, int (*cb)(void *ctx, const char *name), void *ctx);
+
 /*
  * Find the first DT_NEEDED library whose name begins with prefix, and DT_RUNPATH or
  * DT_RPATH unchanged ("" if there is none). 0 or -ENOENT.

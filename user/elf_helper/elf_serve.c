@@ -20,6 +20,7 @@
 #include "elf_helper/elf_demangle.h"
 #include "elf_helper/elf_demangler.h"
 #include "elf_helper/elf_methods.h"
+#include "elf_helper/elf_needs.h"
 #include "elf_helper/elf_opener.h"
 
 /* ---- what names are read from: a passed file's, when they are needed ---- */
@@ -490,6 +491,16 @@ static int answer_table(int main_fd, struct elf_opener *o, struct elf_held *h,
 	return err;
 }
 
+static int answer_needs(int main_fd, struct elf_opener *o, struct elf_held *h,
+			const struct elf_packet *question)
+{
+	static struct answer a;
+
+	begin_answer(&a, main_fd, NEEDS, &question->head);
+	elf_needs_fill(h->fd, &a.head, a.data);
+	return send_answer(&a, false);
+}
+
 /* Returns 0; -EBADMSG: it is no request; another -errno. */
 static int answer_request(int main_fd, struct elf_opener *o, const struct elf_packet *question)
 {
@@ -499,6 +510,7 @@ static int answer_request(int main_fd, struct elf_opener *o, const struct elf_pa
 		[HELPER_NAMES] = elf_names_answer,
 		[HELPER_PERF_NAMES] = elf_names_answer,
 		[HELPER_MATCH] = elf_names_match,
+		[HELPER_NEEDS] = answer_needs,
 	};
 	uint32_t kind = question->head.kind;
 	struct elf_held *h;

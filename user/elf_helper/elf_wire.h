@@ -24,6 +24,7 @@
 #define ELF_NAMES_MAX 256u	/* addresses in one HELPER_NAMES */
 #define ELF_NAME_BYTES 512u	/* of one function's name, cut with "..." */
 #define ELF_SECRET_BYTES 192u
+#define ELF_NEEDS_MAX 66u	/* strings in a NEEDS */
 #define ELF_INLINED_MAX 8u	/* functions at one address, with lines */
 /* After as many names of a file that take too long, the others stay mangled, too. */
 #define ELF_COSTLY_MAX 8u
@@ -52,6 +53,7 @@ enum elf_message_kind {
 	HELPER_FORGET,		/* the file is no longer needed */
 	HELPER_REREAD,		/* read the file's symbols again: the opener has a debug file now */
 	HELPER_PERF_NAMES,	/* as HELPER_NAMES, of the perf map that was passed as this file */
+	HELPER_NEEDS,		/* what is loaded together with the file; answered by NEEDS */
 	/* helper -> main */
 	TABLE,			/* with the descriptor of a table, unless result is an error;
 				 * data: struct elf_facts */
@@ -59,6 +61,9 @@ enum elf_message_kind {
 	MATCHES,		/* data: struct elf_match[], sorted by start; `more`: more follow.
 				 * With ELF_PARTIAL there is no symbol table, and these are all
 				 * functions with a name; pattern cnt: it matches none */
+	NEEDS,			/* data: `cnt` strings with their NULs: the dynamic linker's path
+				 * ("": none), the file's DT_RUNPATH, and its DT_NEEDED; no string
+				 * if it is no ELF file */
 	NO_FILE,		/* the helper does not have the file (any more): pass it again */
 	/* helper -> its own process that demangles, and back */
 	DEMANGLE,		/* data: a name, without NUL; result -ETIME: it takes too long */

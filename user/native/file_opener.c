@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -29,7 +31,8 @@
 
 struct passed_place {
 	uint32_t file;
-	struct elf_place place;
+	struct elf_place place;	/* tgid 0: none */
+	char *path;		/* in our root; NULL: none */
 };
 
 /* A debug file that the main process found elsewhere. */
@@ -109,6 +112,14 @@ static void pass_file(const struct elf_message *asked, const struct elf_place *p
 		send_helper(ELF_ROLE_NAMES, &m, place, fd);
 }
 
+static void remember_place(uint32_t file, const struct elf_place *place, const char *path)
+{
+	struct passed_place *p = &self.places[file % PLACES];
+
+	free(p->path);
+	*p = (struct passed_place){ file, *place, path ? strdup(path) : NULL };
+}
+
 static void open_for(const struct elf_message *asked, const struct elf_place *place)
 {
 	struct elf_message m = { .kind = OPENED, .file = asked->file, .request = asked->request };
@@ -122,11 +133,51 @@ static void open_for(const struct elf_message *asked, const struct elf_place *pl
 	m.result = fd < 0 ? fd : 0;
 	m.bytes = fd < 0 ? 0 : sizeof(opened);
 	if (fd >= 0) {
-		self.places[asked->file % PLACES] = (struct passed_place){ asked->file, *place };
+		remember_place(asked->file, place, NULL);
 		pass_file(asked, place, fd);
 		close(fd);
 	}
 	send_main(&m, &opened);
+}
+
+/* Returns a descriptor or -errno; wanted: dev and ino, or 0. */
+static int open_path(const struct elf_place *wanted, uint32_t bytes, struct opener_found *found,
+		     struct elf_opened *opened)
+{
+	int fd;
+
+	begin_file(0);
+	fd = opener_paths((const char *)self.data + sizeof(*wanted), bytes - sizeof(*wanted),
+			  found, opened);
+	end_file();
+	if (fd < 0 || !wanted->ino || (wanted->ino == found->ino && wanted->dev == found->dev))
+		return fd;
+	close(fd);
+	return -ESTALE;
+}
+
+static void open_paths(const struct elf_message *asked)
+{
+	struct elf_message m = { .kind = asked->file ? OPENED : FOUND, .file = asked->file,
+				 .request = asked->request };
+	static struct opener_found found;
+	struct elf_opened opened;
+	struct elf_place wanted;
+	int fd;
+
+	memcpy(&wanted, self.data, sizeof(wanted));
+	fd = open_path(&wanted, asked->bytes, &found, &opened);
+	m.result = fd < 0 ? fd : 0;
+	if (fd >= 0 && asked->file) {
+		remember_place(asked->file, &wanted, found.path);
+		pass_file(asked, &wanted, fd);
+		m.bytes = sizeof(opened);
+	} else if (fd >= 0) {
+		m.bytes = (uint32_t)(offsetof(struct opener_found, path) + strlen(found.path) + 1);
+	}
+	if (fd >= 0)
+		close(fd);
+	send_main(&m, asked->file ? (const void *)&opened : &found);
 }
 
 /* Passes a file of our own, which has no place. */
@@ -195,6 +246,8 @@ static void take_from_main(const struct elf_message *m, int fd)
 		pass_more(m, fd);
 	else if ((m->kind == OPENER_MAPPED || m->kind == OPENER_PERF_MAP) && place.tgid)
 		open_for(m, &place);
+	else if (m->kind == OPENER_PATHS && m->bytes > sizeof(place))
+		open_paths(m);
 	else if (m->kind == OPENER_MAPS && place.tgid)
 		list_maps(m, &place);
 }
@@ -206,12 +259,13 @@ static void want_debug(enum elf_role role, const struct elf_message *asked)
 	struct elf_message m = { .kind = PASS_MORE, .file = asked->file,
 				 .request = asked->request };
 	const struct passed_place *p = &self.places[asked->file % PLACES];
+	const struct elf_place *place = p->file == asked->file && p->place.tgid ? &p->place : NULL;
 	struct elf_want_debug want;
 	int fd;
 
 	memcpy(&want, self.data, sizeof(want));
-	begin_file(p->file == asked->file && p->place.tgid ? p->place.tgid : 1);
-	fd = opener_debug(p->file == asked->file && p->place.tgid ? &p->place : NULL, &want);
+	begin_file(place ? place->tgid : 1);
+	fd = opener_debug(place, p->file == asked->file ? p->path : NULL, &want);
 	end_file();
 	if (fd < 0)
 		fd = find_given(&want);

@@ -21,6 +21,7 @@
 #include "native/native_answers.h"
 #include "native/native_ask.h"
 #include "native/native_debug.h"
+#include "native/native_expect.h"
 #include "native/native_files.h"
 #include "native/native_mappings.h"
 #include "native/native_parties.h"
@@ -65,8 +66,17 @@ static int vdso_copy(uint64_t *bytes)
 
 /* Tells the BPF side which processes have which mappings. */
 
-/* Lists are rewritten at most once in this time. */
-#define REWRITE_NS (20 * NS_PER_MS)
+/* Lists are rewritten again after REWRITE_TIMES the time that it took, within these limits. */
+#define REWRITE_TIMES 32
+#define REWRITE_MIN_NS (2 * NS_PER_MS)
+#define REWRITE_MAX_NS (20 * NS_PER_MS)
+
+static uint64_t rewrite_pause(const struct native *n)
+{
+	uint64_t ns = REWRITE_TIMES * n->lists_took_ns;
+
+	return ns < REWRITE_MIN_NS ? REWRITE_MIN_NS : ns > REWRITE_MAX_NS ? REWRITE_MAX_NS : ns;
+}
 
 /* A place is sent this many times, a second apart, while the BPF side does not know the process. */
 #define PLACE_TRIES 10
@@ -104,8 +114,9 @@ static void write_lists(struct native *n)
 {
 	bool wrote, whole = true;
 	struct list *l;
+	uint64_t begin = now_ns();
 
-	if (!n->lists_stale || n->now - n->lists_ns < REWRITE_NS)
+	if (!n->lists_stale || n->now - n->lists_ns < rewrite_pause(n))
 		return;
 	for (l = n->lists; l; l = l->next) {
 		whole &= !list_write(n, l, &wrote);
@@ -113,6 +124,7 @@ static void write_lists(struct native *n)
 			n->places_ns = 0;
 	}
 	n->lists_ns = n->now;
+	n->lists_took_ns = now_ns() - begin;
 	n->lists_stale = !whole;
 }
 
@@ -217,6 +229,7 @@ void native_free(struct native *n)
 	parties_end(n);
 	debug_end(n);
 	processes_free(n);
+	expect_free(n);
 	files_free(n);
 	texts_forget(&n->texts);
 	native_memory_free(n->memory);
@@ -319,7 +332,10 @@ static int take_opener(struct native *n)
 		file_opened(n, &m);
 	else if (!err && m.kind == WANT_CACHE)
 		want_cached(n, &m);
-	else if (!err && m.kind == MAPS) {
+	else if (!err && m.kind == FOUND) {
+		opener_answered(n);
+		expect_found(n, &m);
+	} else if (!err && m.kind == MAPS) {
 		if (!m.more)
 			opener_answered(n);
 		mappings_take(n, &m, n->data);
@@ -406,6 +422,13 @@ void native_poll(struct native *n)
 	set_timer(n);
 }
 
+#define QUICK_WAIT_NS (4 * NS_PER_MS)
+
+uint64_t native_wait_ns(const struct native *n, uint64_t now_ns, uint64_t limit_ns)
+{
+	return now_ns < n->quick_ns && QUICK_WAIT_NS < limit_ns ? QUICK_WAIT_NS : limit_ns;
+}
+
 int native_fd(const struct native *n)
 {
 	return n->epoll;
@@ -463,7 +486,7 @@ static bool waits_for_tables(const struct native *n)
 {
 	size_t i;
 
-	if (n->waiting || n->opener.asked || n->lists_stale || !n->shared_put)
+	if (n->waiting || n->opener.asked || n->lists_stale || !n->shared_put || expect_waits(n))
 		return true;
 	for (i = 0; i < n->file_cnt; i++)
 		if (n->files[i]->refs && n->files[i]->stage < FILE_READY)

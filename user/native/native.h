@@ -71,10 +71,21 @@ void native_end(struct native *n, pid_t tgid);
  */
 void native_stale(struct native *n, pid_t tgid);
 
+/*
+ * This file will be executed: the tables of it and of its libraries are made. path: in our root,
+ * absolute. For native_prepare(). Returns 0 or -ENOMEM.
+ */
+int native_expect(struct native *n, const char *path);
+
 /* ---- the two sides of a poll ---- */
 
 /* Returns a descriptor (epoll) that is readable when native_poll() has something to do. */
 int native_fd(const struct native *n);
+/*
+ * Returns for how long samples may wait, at most limit_ns: less after a process has begun, because
+ * only samples say that it has mapped more code.
+ */
+uint64_t native_wait_ns(const struct native *n, uint64_t now_ns, uint64_t limit_ns);
 /*
  * Takes answers, writes tables and mappings, and sends requests, for at most about a millisecond.
  * Call it when the descriptor is readable, and at least about once a second.

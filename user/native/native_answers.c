@@ -8,6 +8,7 @@
 
 #include "base/util.h"
 #include "native/native_debug.h"
+#include "native/native_expect.h"
 #include "native/native_files.h"
 #include "native/native_parties.h"
 #include "native/native_patterns.h"
@@ -37,7 +38,8 @@ static void take_facts(struct file *f, const struct elf_message *m, const void *
 static bool is_memory(const char *path)
 {
 	return !strncmp(path, "/memfd:", 7) || !strncmp(path, "/SYSV", 5) ||
-	       !strcmp(path, "/dev/zero") || !strncmp(path, "/dev/shm/", 9);
+	       !strcmp(path, "/dev/zero") || !strncmp(path, "/dev/shm/", 9) ||
+	       !strcmp(path, "/anon_hugepage");
 }
 
 /* Returns the enum native_end of a file without a table. */
@@ -181,6 +183,16 @@ static int take_matches(struct native *n, struct helper *h, const struct elf_mes
 	return 0;
 }
 
+static int take_needs(struct native *n, struct helper *h, const struct elf_message *m)
+{
+	const struct file *f = h->file;
+
+	if (h->kind != HELPER_NEEDS)
+		return -EBADMSG;
+	end_request(n, h);
+	return expect_needs(n, f, m);
+}
+
 /* The file's request is sent again as soon as the helper has the file. */
 static void ask_again(struct native *n, struct helper *h)
 {
@@ -192,6 +204,8 @@ static void ask_again(struct native *n, struct helper *h)
 		return;
 	}
 	f->at_names = false;
+	if (h->kind == HELPER_NEEDS)
+		return;
 	if (h->kind == HELPER_MATCH)
 		file_drop_classes(n, f);
 	file_push(n, h->kind == HELPER_MATCH ? QUEUE_MATCH : QUEUE_NAMES, f);
@@ -237,6 +251,7 @@ int helper_answered(struct native *n, struct helper *h, const struct elf_message
 	if (!asked)
 		return -EBADMSG;
 	return m->kind == NAMES ? take_names(n, h, m) : m->kind == MATCHES ? take_matches(n, h, m) :
+	       m->kind == NEEDS ? take_needs(n, h, m) :
 	       m->kind == NO_FILE ? no_file(n, h) : -EBADMSG;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/util.h"
 #include "native/native_answers.h"
+#include "native/native_expect.h"
 #include "native/native_files.h"
 #include "native/native_mappings.h"
 #include "native/native_parties.h"
@@ -86,6 +87,10 @@ static struct elf_message opening_message(struct file *f)
 		m.kind = OPENER_PERF_MAP;
 	else if (f->stage == FILE_NEW)
 		m.flags = OPEN_FOR_TABLES;
+	if (f->kind == FILE_MAPPED && !f->place.tgid) {
+		m.kind = OPENER_PATHS;
+		m.bytes += (uint32_t)strnlen(f->info.path, OPENER_PATH_MAX - 1) + 1;
+	}
 	if (f->kind == FILE_VDSO) {
 		m.kind = OPENER_PASS;
 		m.bytes = 0;
@@ -100,10 +105,16 @@ static struct elf_message opening_message(struct file *f)
 static int open_file(struct native *n, struct file *f)
 {
 	struct elf_message m = opening_message(f);
+	struct {
+		struct elf_place place;
+		char path[OPENER_PATH_MAX];
+	} data = { .place = f->place };
 	pid_t about = f->kind == FILE_VDSO ? 0 : (pid_t)f->place.tgid;
 	int err = opener_ready(n, about);
 
-	if (!err && opener_ask(n, &m, &f->place, f->kind == FILE_VDSO ? n->vdso_fd : -1))
+	if (m.bytes > sizeof(data.place))
+		memcpy(data.path, f->info.path, m.bytes - sizeof(data.place) - 1);
+	if (!err && opener_ask(n, &m, &data, f->kind == FILE_VDSO ? n->vdso_fd : -1))
 		err = -EBUSY;
 	if (err == -EBUSY) {
 		file_push(n, QUEUE_OPEN, f);
@@ -192,6 +203,7 @@ void files_lost(struct native *n)
 	size_t i;
 
 	n->opener.asked = 0;
+	expect_lost(n);
 	for (i = 0; i < n->file_cnt; i++) {
 		struct file *f = n->files[i];
 
@@ -228,6 +240,17 @@ static void ask_table(struct native *n)
 		file_push(n, QUEUE_BUILD, f);
 	else
 		f->stage = FILE_BUILDING;
+}
+
+/* What an expected file needs. If it could not be opened, nothing is known. */
+static void ask_needs(struct native *n)
+{
+	struct elf_message m = { .kind = HELPER_NEEDS };
+	struct file *f = helper_is_idle(n, ELF_ROLE_NAMES) ? file_pop(n, QUEUE_NEEDS) : NULL;
+	bool comes = f && (f->opening || f->queued & 1u << QUEUE_OPEN);
+
+	if (f && f->at_names ? helper_ask(n, ELF_ROLE_NAMES, f, &m, NULL) : comes)
+		file_push(n, QUEUE_NEEDS, f);
 }
 
 /* These return false if a request could not be sent now. */
@@ -314,7 +337,9 @@ static void ask_names_helper(struct native *n)
 void files_ask(struct native *n)
 {
 	open_files(n);
+	expect_ask(n);
 	ask_table(n);
+	ask_needs(n);
 	ask_names_helper(n);
 }
 

@@ -100,6 +100,13 @@ struct file *files_replace(struct native *n, struct file *old)
 	return f;
 }
 
+void file_leave(struct file *f)
+{
+	/* When it is mapped again, another file may have its inode. */
+	if (!--f->refs)
+		f->confirmed = false;
+}
+
 static void file_free(struct native *n, struct file *f)
 {
 	if (f->memfd >= 0)

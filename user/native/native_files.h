@@ -19,6 +19,8 @@ struct file *files_add(struct native *n, enum file_kind kind, const char *path);
 struct file *files_find(const struct native *n, uint32_t number);
 /* Another file has this one's inode now: a new one replaces it. NULL: there is no room. */
 struct file *files_replace(struct native *n, struct file *old);
+/* One mapping of the file less. */
+void file_leave(struct file *f);
 void files_free(struct native *n);
 /*
  * There was no room for a name: forgets the names of files that nobody has mapped, and of perf maps

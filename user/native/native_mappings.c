@@ -46,13 +46,9 @@ static void leave_files(struct list *l)
 {
 	uint32_t i;
 
-	for (i = 0; i < l->cnt; i++) {
-		struct file *f = l->maps[i].file;
-
-		/* When it is mapped again, another file may have its inode. */
-		if (f && !--f->refs)
-			f->confirmed = false;
-	}
+	for (i = 0; i < l->cnt; i++)
+		if (l->maps[i].file)
+			file_leave(l->maps[i].file);
 }
 
 /* Drops a process's reference. l may be NULL. */
@@ -162,6 +158,15 @@ struct process *process_find(const struct native *n, pid_t tgid)
 }
 
 /* ---- reading them ---- */
+
+/* A process is likely to map more code at once: native_wait_ns(). */
+static void be_quick(struct native *n)
+{
+	if (n->now < n->quick_again_ns)
+		return;
+	n->quick_ns = n->now + QUICK_NS;
+	n->quick_again_ns = n->now + NS_PER_S;
+}
 
 static void wait_for_read(struct native *n, struct process *p, uint64_t due)
 {
@@ -352,7 +357,8 @@ static void open_files(struct native *n, const struct list *l)
 
 static uint64_t least_pause(const struct native *n, const struct process *p)
 {
-	uint64_t took = (n->now - p->asked_ns) * REREAD_TIMES;
+	bool young = n->now - p->begun_ns < YOUNG_NS;
+	uint64_t took = (n->now - p->asked_ns) * (young ? REREAD_TIMES_YOUNG : REREAD_TIMES);
 
 	return took < REREAD_NS ? REREAD_NS : took < REREAD_MAX_NS ? took : REREAD_MAX_NS;
 }
@@ -366,6 +372,7 @@ static void use_incoming(struct native *n, struct process *p)
 		return;
 	}
 	p->pause_ns = least_pause(n, p);
+	be_quick(n);
 	l = list_new(n, n->incoming.maps, (uint32_t)n->incoming.cnt);
 	if (!l)
 		return;
@@ -445,6 +452,8 @@ int process_begin(struct native *n, pid_t tgid, uint64_t start_ns, uint32_t uid,
 	p->start_ns = start_ns;
 	p->uid = uid;
 	p->pause_ns = REREAD_NS;
+	p->begun_ns = n->now;
+	be_quick(n);
 	share_list(n, p, parent);
 	return 0;
 }

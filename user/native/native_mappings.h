@@ -13,8 +13,11 @@
  * reading took: a new process maps its libraries within some 50 ms, and another one has 65,530
  * mappings. Each reading without news doubles that, up to REREAD_MAX_NS.
  */
-#define REREAD_NS (20 * NS_PER_MS)
+#define REREAD_NS (4 * NS_PER_MS)
 #define REREAD_TIMES 32
+/* In this time from its begin a process may have more: */
+#define YOUNG_NS (NS_PER_S / 2)
+#define REREAD_TIMES_YOUNG 4
 #define REREAD_MAX_NS (30 * NS_PER_S)
 #define READS_A_SECOND 200u
 

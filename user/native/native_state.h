@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "base/u64map.h"
+#include "base/util.h"
 #include "elf/unwind_file.h"
 #include "elf_helper/elf_start.h"
 #include "native/native.h"
@@ -32,7 +33,8 @@ enum file_stage {
 
 /* Queues in which a file waits. */
 enum file_queue {
-	QUEUE_OPEN, QUEUE_BUILD, QUEUE_MATCH, QUEUE_COPY, QUEUE_NAMES, QUEUE_DEBUG, QUEUES
+	QUEUE_OPEN, QUEUE_BUILD, QUEUE_MATCH, QUEUE_COPY, QUEUE_NAMES, QUEUE_DEBUG, QUEUE_NEEDS,
+	QUEUES
 };
 
 /* A file's debug file on a server. */
@@ -51,13 +53,13 @@ struct file {
 	enum file_stage stage;
 	uint32_t number;
 	uint64_t dev, ino;	/* as in /proc/PID/maps */
-	struct elf_place place;	/* where it was seen last */
+	struct elf_place place;	/* where it was seen last; tgid 0: only at its path */
 	struct elf_opened id;	/* valid if opened */
 	bool opened;		/* it was opened once */
 	bool opening;		/* the opener was asked, with these flags: */
 	uint32_t open_flags;	/* OPEN_FOR_TABLES ... */
 	bool confirmed;		/* the mapped file is this one, not another one with its inode */
-	uint32_t refs;		/* lists that contain it; 0: nobody has it mapped */
+	uint32_t refs;		/* mappings of it, and 1 if it is expected; 0: nobody has it */
 	bool ended;		/* a perf map: its process has ended */
 	uint32_t strikes;	/* helpers that ended while they worked at it */
 	uint32_t failures;	/* consecutive failures to open it */
@@ -148,7 +150,7 @@ struct process {
 	bool waits;		/* it is in that list */
 	bool again;		/* they may have changed after they were requested */
 	uint32_t request;	/* 0: none sent to the opener */
-	uint64_t due_ns, asked_ns, read_ns, pause_ns;
+	uint64_t begun_ns, due_ns, asked_ns, read_ns, pause_ns;
 };
 
 /* ---- the helpers ---- */
@@ -202,6 +204,17 @@ struct debug {
 	bool hurry;		/* provisional names are good enough */
 };
 
+/* Files that a program will map: native_expect.h. */
+#define EXPECTED_MAX 64
+struct expected {
+	struct buf searches[EXPECTED_MAX];	/* paths for one file each */
+	uint32_t search_cnt, next;
+	uint32_t request;	/* to the opener, about the next search; 0: none */
+	struct file *files[EXPECTED_MAX];
+	uint32_t file_cnt;
+	uint64_t until_ns;	/* when they are forgotten; 0: there are none */
+};
+
 struct native {
 	struct native_args args;
 	char *cache_dir;
@@ -234,7 +247,10 @@ struct native {
 	uint64_t read_second_ns;
 	uint32_t reads;		/* in this second */
 	bool lists_stale;	/* a file has changed, so lists may have to be rewritten */
-	uint64_t lists_ns;	/* when lists were checked last */
+	uint64_t lists_ns;	/* when lists were checked last ... */
+	uint64_t lists_took_ns;	/* ... and how long that took */
+	uint64_t quick_ns;	/* until then samples are taken soon */
+	uint64_t quick_again_ns;	/* not again before this time */
 	uint64_t places_ns;	/* when to write places; UINT64_MAX: none are due */
 	struct {		/* what the opener is reporting now */
 		uint32_t request;
@@ -243,6 +259,7 @@ struct native {
 	} incoming;
 
 	size_t class_cnt;	/* of all files */
+	struct expected expected;
 	struct native_name_pool names;
 	bool unread;		/* names wait for mappings, or for what a file is */
 	struct text_block *texts;	/* strings in answers, valid until the next poll */
@@ -255,6 +272,9 @@ struct native {
 	bool more;		/* there is more to do at once */
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 };
+
+/* At most this part of a second. */
+#define QUICK_NS (300 * NS_PER_MS)
 
 /* Tables without rows, by reason. */
 enum { TABLE_NO_TABLE = 1, TABLE_JIT = 2, TABLE_NO_ROW = 3, TABLE_FIRST = 4 };

@@ -20,7 +20,12 @@ enum opener_message_kind {
 	OPENER_CACHED,		/* answers WANT_CACHE, passed on as PASS_MORE */
 	OPENER_DEBUG,		/* with the descriptor of this file's debug file, in case that the
 				 * opener finds none */
+	OPENER_PATHS,		/* data: struct elf_place, then paths, each with its NUL: the first
+				 * that is a regular file. With file 0 answered by FOUND; else it
+				 * must have dev and ino of the place, is passed on, and answered
+				 * by OPENED */
 	/* opener -> main */
+	FOUND,			/* data: struct opener_found and its path */
 	MAPS,			/* data: `cnt` times struct opener_map followed by its path */
 	/* main -> cache */
 	CACHE_BEGIN = 128,	/* data: the directory's path; answered by CACHE_READY */
@@ -36,7 +41,7 @@ enum opener_message_kind {
 	DEBUG_FOUND,		/* with the file's descriptor, unless result is an error */
 };
 
-/* flags of OPENER_MAPPED, OPENER_PERF_MAP, OPENER_PASS: the helpers that get the file */
+/* flags of OPENER_MAPPED, _PERF_MAP, _PASS and _PATHS: the helpers that get the file */
 enum { OPEN_FOR_TABLES = 1, OPEN_FOR_NAMES = 2 };
 
 #define NATIVE_SECRET_BYTES 192
@@ -51,6 +56,12 @@ struct opener_map {
 /* flags: the process has changed this code since it mapped the file */
 enum { OPENER_CHANGED = 1 };
 #define OPENER_PATH_MAX 4096u
+
+/* A file that no process has mapped so far. */
+struct opener_found {
+	uint64_t dev, ino;	/* as in opener_map, when it is mapped */
+	char path[OPENER_PATH_MAX];	/* without links; in messages up to its NUL */
+};
 
 /*
  * Sends m and m->bytes of data, with a descriptor that the caller keeps (-1: none). Does not wait.

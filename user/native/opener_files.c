@@ -10,6 +10,7 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -144,6 +145,63 @@ int opener_mapped(const struct elf_place *place, struct elf_opened *out)
 	return err ? err : fd;
 }
 
+/* ---- files that are not mapped ---- */
+
+static int take_mapping(void *ctx, const struct proc_map *map)
+{
+	struct opener_found *f = ctx;
+
+	if (map->start != f->dev)
+		return 0;
+	f->dev = map->dev;
+	f->ino = map->inode;
+	return 1;
+}
+
+/* stat() may show another device and inode than mappings do: it is mapped here. */
+static int describe_mapped(int fd, struct opener_found *out)
+{
+	void *mem = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	int err;
+
+	if (mem == MAP_FAILED)
+		return -errno;
+	out->dev = (uintptr_t)mem;
+	err = proc_maps_file("/proc/self/maps", take_mapping, out);
+	munmap(mem, 1);
+	return err == 1 ? 0 : err ? err : -ENOENT;
+}
+
+static int describe_found(int fd, struct opener_found *found, struct elf_opened *out)
+{
+	char link[32];
+	struct stat st;
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	n = readlink(link, found->path, sizeof(found->path) - 1);
+	if (n < 0 || fstat(fd, &st))
+		return -errno;
+	found->path[n] = '\0';
+	describe_file(&st, out);
+	return describe_mapped(fd, found);
+}
+
+int opener_paths(const char *paths, size_t bytes, struct opener_found *found,
+		 struct elf_opened *out)
+{
+	const char *end = paths + bytes;
+	int fd = -ENOENT, err;
+
+	for (; paths < end && fd < 0; paths += strnlen(paths, (size_t)(end - paths)) + 1)
+		if (memchr(paths, '\0', (size_t)(end - paths)))
+			fd = open_regular(AT_FDCWD, paths, 0);
+	err = fd < 0 ? fd : describe_found(fd, found, out);
+	if (fd >= 0 && err)
+		close(fd);
+	return err ? err : fd;
+}
+
 /* ---- separate debug files ---- */
 
 #define BELOW (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS)
@@ -197,19 +255,15 @@ static int read_link(const struct elf_place *piece, void *path)
 	return 0;
 }
 
-/* The directory of the mapping's file in its process, without the leading '/'. */
-static bool directory_of(const struct elf_place *place, char dir[PATH_MAX])
+/* The directory of a path, without the leading '/'. Returns NULL if it is not absolute. */
+static const char *directory_of(char path[PATH_MAX])
 {
-	char path[PATH_MAX], *end;
+	char *end = strrchr(path, '/');
 
-	if (use_pieces(place, read_link, path))
-		return false;
-	end = strrchr(path, '/');
 	if (*path != '/' || !end)
-		return false;
+		return NULL;
 	*end = '\0';
-	snprintf(dir, PATH_MAX, "%s", end == path ? "" : path + 1);
-	return true;
+	return end == path ? "" : path + 1;
 }
 
 static int by_name(int root, const char *dir, const char *name)
@@ -241,15 +295,19 @@ static int debug_in(pid_t tgid, const char *dir, const struct elf_want_debug *wa
 	return fd;
 }
 
-int opener_debug(const struct elf_place *place, const struct elf_want_debug *want)
+int opener_debug(const struct elf_place *place, const char *path,
+		 const struct elf_want_debug *want)
 {
-	char path[PATH_MAX];
+	char own[PATH_MAX] = "";
 	const char *dir = NULL;
 	int fd = -ENOENT;
 
 	if (place && !opener_same_process(place)) {
-		dir = directory_of(place, path) ? path : NULL;
+		dir = use_pieces(place, read_link, own) ? NULL : directory_of(own);
 		fd = debug_in((pid_t)place->tgid, dir, want);
+	} else if (!place && path) {
+		snprintf(own, sizeof(own), "%s", path);
+		dir = directory_of(own);
 	}
 	if (fd < 0)
 		fd = debug_in(0, dir, want);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "elf/library_search.h"
 #include "host/regular.h"
 #include "target/parser.h"
 
@@ -65,48 +66,15 @@ static int exe_file_of(int fd, struct exe_file *out)
 
 /* ---- libraries ---- */
 
-/* Open dir/name; $ORIGIN in dir is the directory of path. */
-static int open_in(const char *dir, size_t dir_len, const char *path, const char *name)
+static int open_candidate(void *ctx, const char *path)
 {
-	static const char *const words[] = { "$ORIGIN", "${ORIGIN}" };
-	const char *slash = strrchr(path, '/');
-	int origin_len = slash ? (int)(slash - path) : 0;
-	char full[PATH_MAX];
-	size_t i, skip = 0;
-	int n;
-
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		if (dir_len >= strlen(words[i]) && !strncmp(dir, words[i], strlen(words[i])))
-			skip = strlen(words[i]);
-	n = snprintf(full, sizeof(full), "%.*s%.*s/%s", skip ? origin_len : 0, path,
-		     (int)(dir_len - skip), dir + skip, name);
-	return n > 0 && n < PATH_MAX && full[0] == '/' ? open_regular(AT_FDCWD, full, 0) : -1;
-}
-
-/* Open name in the first directory of list that has it; directories are separated by colons. */
-static int open_in_list(const char *list, const char *path, const char *name)
-{
-	size_t len;
-	int fd = -1;
-
-	for (; *list && fd < 0; list += len + (list[len] == ':')) {
-		len = strcspn(list, ":");
-		if (len)
-			fd = open_in(list, len, path, name);
-	}
-	return fd;
+	return open_regular(AT_FDCWD, path, 0);
 }
 
 static int find_library(const struct exe_library *wanted, const char *path)
 {
-	/* Debian and relatives, other distributions, local installations. */
-	static const char places[] = "$ORIGIN/../lib:$ORIGIN/../lib64:/usr/local/lib:"
-				     "/lib/x86_64-linux-gnu:/lib/aarch64-linux-gnu:"
-				     "/usr/lib64:/lib64:/usr/lib:/lib";
-	int lib = open_in_list(wanted->runpath, path, wanted->name);
+	int lib = library_search(wanted->runpath, path, wanted->name, open_candidate, NULL);
 
-	if (lib < 0)
-		lib = open_in_list(places, path, wanted->name);
 	return lib < 0 ? -ENOENT : lib;
 }
 

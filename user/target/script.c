@@ -208,6 +208,13 @@ static size_t find_interpreter(const char *script, char line[SCRIPT_LINE_BYTES],
 	return found ? cnt - first : 0;
 }
 
+bool script_runs(const char *script, char program[PATH_MAX])
+{
+	char line[SCRIPT_LINE_BYTES], *words[INTERPRETER_WORDS];
+
+	return find_interpreter(script, line, words, program);
+}
+
 /* The result owns copies of the interpreter's words: they are behind its pointers. */
 static char **join_words(char *const interpreter[], size_t cnt, char **words)
 {

@@ -3,6 +3,7 @@
 #ifndef TACHBPF_SCRIPT_H
 #define TACHBPF_SCRIPT_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -27,6 +28,12 @@ bool script_is_python(const char *path);
  * outlive it. NULL with errno: ENOENT: there is no such Python; ENOMEM.
  */
 char **script_command(char **words);
+
+/*
+ * Finds the program that executes a script: the interpreter of its first line, or what "env" finds.
+ * Returns false if there is none, or the file is no script.
+ */
+bool script_runs(const char *script, char program[PATH_MAX]);
 
 /* Searches name in the directories of PATH, as execvp(3). Returns false if it is in none. */
 bool script_find_program(const char *name, char *path, size_t size);

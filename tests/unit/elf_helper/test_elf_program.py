@@ -218,6 +218,32 @@ class Case(unittest.TestCase):
         return [(addr, size, names) for (addr, size), names in sorted(found.items())]
 
 
+class Needs(Case):
+    def needs(self, path):
+        """The strings of the answer."""
+        helper = self.helper()
+        helper.hand(1, path)
+        (kind, result, data, _), = helper.ask("HELPER_NEEDS", 1)
+        self.assertEqual((kind, result), ("NEEDS", 0))
+        return data.decode().split("\0")[:-1]
+
+    def test_a_program(self):
+        """As readelf says it."""
+        dynamic = run("readelf", "-d", "/usr/bin/python3")
+        linker = re.search(r"interpreter: (.*)\]", run("readelf", "-l", "/usr/bin/python3"))[1]
+        self.assertEqual(self.needs("/usr/bin/python3"),
+                         [linker, "", *re.findall(r"NEEDED.*\[(.*)\]", dynamic)])
+
+    def test_a_library(self):
+        path = self.library(SOURCE_C, "lib.so", "gcc", "-Wl,-rpath,$ORIGIN/x:/y", "-Wl,--no-as-needed", "-lm")
+        self.assertEqual(self.needs(path)[:3], ["", "$ORIGIN/x:/y", "libm.so.6"])
+
+    def test_a_script(self):
+        path = self.top / "script"
+        path.write_text("#!/usr/bin/python3\n")
+        self.assertEqual(self.needs(path), [])
+
+
 class Names(Case):
     def check_all(self, helper, file, functions, demangle=lambda names: names):
         """The first, a middle and the last byte of each function, and the one behind it."""

@@ -143,14 +143,14 @@ static void test_a_stripped_file_waits_for_its_functions(void **state)
 		step(n);
 	assert_int_equal(maps.places[0].cnt, 1);
 	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);
-	assert_int_equal(native_class(n, file, 0x403000), NATIVE_CODE);
+	assert_class(n, file, 0x403000, NATIVE_CODE, false);
 	answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, false);
 	wait_for_table(n, file);
-	assert_int_equal(native_class(n, file, 0x401010), NATIVE_CODE);
-	assert_int_equal(native_class(n, file, 0x401050), NATIVE_UNNAMED);
-	assert_int_equal(native_class(n, file, 0x401150), NATIVE_EVAL);
-	assert_int_equal(native_class(n, file, 0), NATIVE_UNNAMED);
-	assert_int_equal(native_class(n, file, UINT64_MAX), NATIVE_UNNAMED);
+	assert_class(n, file, 0x401010, NATIVE_CODE, true);
+	assert_class(n, file, 0x401050, NATIVE_UNNAMED, true);
+	assert_class(n, file, 0x401150, NATIVE_EVAL, true);
+	assert_class(n, file, 0, NATIVE_UNNAMED, true);
+	assert_class(n, file, UINT64_MAX, NATIVE_UNNAMED, true);
 	assert_int_equal(n->class_cnt, 2);
 	native_free(n);
 }
@@ -165,8 +165,8 @@ static void test_a_stripped_file_with_symbols_elsewhere(void **state)
 
 	answer_matches(&m, found, ARRAY_SIZE(found), 0, false);
 	wait_for_table(n, file);
-	assert_int_equal(native_class(n, file, 0x401010), NATIVE_EVAL);
-	assert_int_equal(native_class(n, file, 0x401050), NATIVE_CODE);
+	assert_class(n, file, 0x401010, NATIVE_EVAL, true);
+	assert_class(n, file, 0x401050, NATIVE_CODE, true);
 	native_free(n);
 }
 
@@ -188,8 +188,8 @@ static void test_too_many_functions(void **state)
 		step(n);
 	}
 	wait_for_table(n, file);
-	assert_int_equal(native_class(n, file, 0x401008), NATIVE_CODE);
-	assert_int_equal(native_class(n, file, UINT64_MAX), NATIVE_CODE);
+	assert_class(n, file, 0x401008, NATIVE_CODE, true);
+	assert_class(n, file, UINT64_MAX, NATIVE_CODE, true);
 	assert_int_equal(n->class_cnt, 65536);
 	native_free(n);
 }

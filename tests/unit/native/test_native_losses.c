@@ -258,12 +258,12 @@ static void test_what_is_no_regular_file(void **state)
 	native_free(n);
 }
 
-/* A mapping that is gone when it is to be opened. */
+/* It is there, and cannot be opened. */
 static void test_what_cannot_be_opened(void **state)
 {
 	struct native *n = begin(0, 0);
 
-	opener_of(n)->error = -ENOENT;
+	opener_of(n)->error = -EIO;
 	opener_of(n)->map_cnt = 1;
 	native_stale(n, TGID);
 	refused(n, NATIVE_NO_TABLE);

@@ -164,6 +164,29 @@ static void test_another_files_mapping_in_its_place(void **state)
 	unlink(its_path);
 }
 
+/* By its path, before it is mapped: it has the numbers that its mapping will have. */
+static void test_a_file_at_a_path(void **state)
+{
+	struct opener_found found;
+	char paths[512];
+	size_t len;
+	int fd;
+
+	map_file();
+	len = (size_t)snprintf(paths, sizeof(paths), "/nonexistent%c/%c%s", 0, 0, path) + 1;
+	fd = opener_paths(paths, len, &found, &opened);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_true(found.dev == place.dev && found.ino == place.ino);
+	assert_string_equal(found.path, path);
+	assert_int_equal(opened.size, 8192);
+	/* A path without its end is none. */
+	assert_int_equal(opener_paths(paths, len - 1, &found, &opened), -EINVAL);
+	assert_int_equal(opener_paths(paths, 0, &found, &opened), -ENOENT);
+	munmap((void *)place.start, 8192);
+	unlink(path);
+}
+
 static void test_the_process_that_it_was(void **state)
 {
 	struct proc_stat st;
@@ -233,11 +256,11 @@ static void test_names_that_lead_elsewhere(void **state)
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		want = (struct elf_want_debug){ .id_bytes = 0 };
 		snprintf(want.name, sizeof(want.name), "%s", names[i]);
-		assert_int_equal(opener_debug(&place, &want), -ENOENT);
+		assert_int_equal(opener_debug(&place, NULL, &want), -ENOENT);
 	}
 	want = (struct elf_want_debug){ .id_bytes = 200 };
 	memset(want.name, 'x', sizeof(want.name));
-	assert_int_equal(opener_debug(NULL, &want), -ENOENT);
+	assert_int_equal(opener_debug(NULL, NULL, &want), -ENOENT);
 }
 
 /* Beside the mapped file: by the name that its .gnu_debuglink has. */
@@ -252,10 +275,10 @@ static void test_a_debug_file_beside(void **state)
 		skip();
 	snprintf(debug, sizeof(debug), "%s.debug", path);
 	snprintf(want.name, sizeof(want.name), "%s", strrchr(debug, '/') + 1);
-	assert_int_equal(opener_debug(&place, &want), -ENOENT);
+	assert_int_equal(opener_debug(&place, NULL, &want), -ENOENT);
 	close(open(debug, O_CREAT | O_WRONLY, 0600));
 	assert_int_equal(mprotect(mem, 4096, PROT_READ), 0);	/* now it is in pieces */
-	fd = opener_debug(&place, &want);
+	fd = opener_debug(&place, NULL, &want);
 	assert_true(fd >= 0);
 	close(fd);
 	unlink(debug);
@@ -270,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_another_file_or_process),
 		cmocka_unit_test(test_a_file_in_pieces),
 		cmocka_unit_test(test_another_files_mapping_in_its_place),
+		cmocka_unit_test(test_a_file_at_a_path),
 		cmocka_unit_test(test_the_process_that_it_was),
 		cmocka_unit_test(test_perf_maps),
 		cmocka_unit_test(test_names_that_lead_elsewhere),
