@@ -216,10 +216,8 @@ static void test_functions_of_a_lost_helper(void **state)
 		else
 			answer_matches(&m, second, 1, ELF_PARTIAL, false);
 		wait_for_table(n, file);
-		assert_int_equal(native_class(n, file, 0x402010),
-				 again ? NATIVE_CODE : NATIVE_EVAL);
-		assert_int_equal(native_class(n, file, 0x401010),
-				 again ? NATIVE_CODE : NATIVE_UNNAMED);
+		assert_class(n, file, 0x402010, again ? NATIVE_CODE : NATIVE_EVAL, true);
+		assert_class(n, file, 0x401010, again ? NATIVE_CODE : NATIVE_UNNAMED, true);
 		native_free(n);
 	}
 }
