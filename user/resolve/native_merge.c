@@ -33,6 +33,7 @@ struct merging {
 	uint32_t search;	/* the first C frame that can be the next run's eval frame */
 	uint32_t given;		/* Python frames that are in a run */
 	uint32_t waiting;	/* ... and not in out: their eval frame was not found */
+	uint32_t interpreter;	/* its file; 0: unknown */
 	bool all;		/* leave out no C frame */
 	bool placed;		/* an entry's address was found in an eval frame */
 };
@@ -49,10 +50,13 @@ static void put_python(struct merging *m)
 		put_item(m, NATIVE_MERGE_PYTHON);
 }
 
-static bool is_folded(const struct native_merge_in *in, uint32_t i)
+static bool is_folded(const struct merging *m, uint32_t i)
 {
+	const struct native_merge_in *in = m->in;
+	uint32_t file = in->raw->frames[i].file;
+
 	return !in->full && in->classes[i] == NATIVE_UNNAMED && i + 1 < in->raw->nframes &&
-	       in->raw->frames[i + 1].file == in->raw->frames[i].file;
+	       (in->raw->frames[i + 1].file == file || (file && file == m->interpreter));
 }
 
 /* Adds the C frames before this one. */
@@ -61,7 +65,7 @@ static void put_native(struct merging *m, uint32_t end)
 	for (; m->next < end; m->next++) {
 		uint8_t class = m->in->classes[m->next];
 
-		if (is_folded(m->in, m->next))
+		if (is_folded(m, m->next))
 			m->out->folded++;
 		else if (m->all || class == NATIVE_CODE || class == NATIVE_UNNAMED)
 			put_item(m, m->next);
@@ -180,8 +184,10 @@ static void put_rest(struct merging *m)
 void native_merge(const struct native_merge_in *in, struct native_merge *out)
 {
 	struct merging m = { .in = in, .out = out, .all = in->full || !in->python };
-	uint32_t i;
+	uint32_t eval = next_eval(in, 0), i;
 
+	if (eval != NOT_FOUND)
+		m.interpreter = in->raw->frames[eval].file;
 	out->cnt = 0;
 	out->uncertain = false;
 	out->folded = 0;

@@ -41,17 +41,22 @@ def addresses(path):
     return lambda off: next(vaddr + off - o for o, vaddr, size in loads if o <= off < o + size)
 
 
+def listed(list_methods, path):
+    """Address -> the name that the file's tables give the function."""
+    lines = subprocess.run([list_methods, path], capture_output=True, text=True, check=True,
+                           timeout=TIMEOUT).stdout.splitlines()
+    return {int(start, 16): name for start, _, name in map(str.split, lines)}
+
+
 class Library:
     """What both say of one file."""
 
     def __init__(self, list_methods, path, offsets, bases):
         address = addresses(path)
-        lines = subprocess.run([list_methods, path], capture_output=True, text=True, check=True,
-                               timeout=TIMEOUT).stdout.splitlines()
         symbols = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True,
                                  timeout=TIMEOUT).stdout.splitlines()
         exported = {int(line.split()[0], 16) for line in symbols if line.split()[1] in "TtWwi"}
-        ours = {int(start, 16): name for start, _, name in map(str.split, lines)}
+        ours = listed(list_methods, path)
         self.path, self.bases = path, bases
         self.ours = {a: n for a, n in ours.items() if a not in exported}
         self.known = {address(int(o)): names for o, names in offsets.items()}
