@@ -26,7 +26,8 @@ FUNCTION(first) FUNCTION(second) FUNCTION(third) FUNCTION(fourth) FUNCTION(fifth
 
 static struct method functions[] = { { "first", first, 1, "doc" },
 				     { "add", PyNumber_Add, 4, 0 }, { 0 } };
-static struct method methods[] = { { "second", second, 8, 0 }, { "again", second, 0x82, 0 }, { 0 } };
+static struct method methods[] = { { "second", second, 8, 0 },
+				   { "again", second, 0x82, 0 }, { 0 } };
 static struct getset attributes[] = { { "third", third, fourth, "doc", 0 }, { 0 } };
 static struct method single = { "fifth", fifth, 1, 0 };
 static void *numbers[36] = { first, [30] = (void *)sixth };

@@ -18,12 +18,12 @@ import pytest
 
 import native_frames
 from interp import cache
+from method_lists import MethodLists
 from present import absent, need
 from processes import TIMEOUT, kill
 from pypi import path_of
 from recording import Recording, succeeded
 from summary import files
-from test_method_names import list_methods, listed      # noqa: F401
 
 pytestmark = pytest.mark.truth
 
@@ -153,9 +153,9 @@ def functions(path, *options):
     return [(int(words[0], 16), words[2].partition("@")[0]) for words in map(str.split, lines) if words[1] in "TtWwi"]
 
 
-def entry_names(path, symbols_of, list_methods):
+def entry_names(path, symbols_of, lists):
     """Symbol -> the names that its function has without symbols; none: it has no name."""
-    named = {address: {name} for address, name in listed(list_methods, path).items()}
+    named = {address: {name} for address, name in lists.of(path).items()}
     exported = collections.defaultdict(set)
     for address, name in functions(path, "-D"):
         exported[address].add(name)
@@ -197,12 +197,12 @@ def compare(with_symbols, without, known):
 
 
 @pytest.mark.parametrize("name", INTERPRETERS)
-def test_time_has_the_name_of_the_entry_point(name, list_methods, scratch, out, oracle, capsys):  # noqa: F811
+def test_time_has_the_name_of_the_entry_point(name, scratch, out, oracle, capsys):
     interpreter = need(name)
     if not shutil.which("strip"):
         absent("binutils are not installed")
-    symbols = Symbols(interpreter, out)
-    known = {os.path.basename(path): entry_names(path, symbols.files[path], list_methods) for path in symbols.files}
+    symbols, lists = Symbols(interpreter, out), MethodLists(out)
+    known = {os.path.basename(path): entry_names(path, symbols.files[path], lists) for path in symbols.files}
     found = [stacks(oracle, *record(interpreter.command(), scratch, out / f"rec-{i}", symbols.prefixes[i],
                                     symbols.environments[i])) for i in range(2)]
     agree, chance, worst = compare(*found, known)

@@ -2,9 +2,10 @@
 /*
  * test_native_merge.c - where Python frames stand among those of machine code.
  *
- * C frames are written as a text, innermost first: c is a function like any other, u one without a
- * name, e an eval frame, p plumbing, s what is before the first Python frame. C and U are in another
- * file. A result has the numbers of C frames, P for a Python frame, and X where the walk ended.
+ * C frames are written as a text, innermost first: c is a function like any other, u one without
+ * a name, e an eval frame, p plumbing, s what is before the first Python frame. C and U are in
+ * another file. A result has the numbers of C frames, P for a Python frame, and X where the walk
+ * ended.
  */
 #include "tests/unit/tach_test.h"
 
