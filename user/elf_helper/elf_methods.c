@@ -154,6 +154,9 @@ static int name_entries(struct reading *r, const struct table *t, uint32_t owner
 	const uint64_t *w = elf_image_at(&r->image, t->vaddr, &left);
 	uint32_t i;
 
+	/* Segments that overlap, or wrap: another one is at this address. */
+	if (!w || left < (size_t)t->cnt * t->words)
+		return 0;
 	for (i = 0; !err && i < t->cnt; i++, w += t->words) {
 		uint32_t word = method_word(r->names, w[0]);
 

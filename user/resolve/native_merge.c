@@ -38,6 +38,7 @@ struct merging {
 	uint32_t waiting;	/* ... and not in out: their eval frame was not found */
 	uint32_t gap;		/* the index that stands for the gap; NOT_FOUND: there is none */
 	uint32_t in_gap;	/* runs without an address that may still be found in it */
+	uint32_t interpreter;	/* its file; 0: unknown */
 	bool all;		/* leave out no C frame */
 	bool placed;		/* an entry's address was found in an eval frame */
 };
@@ -54,10 +55,13 @@ static void put_python(struct merging *m)
 		put_item(m, NATIVE_MERGE_PYTHON);
 }
 
-static bool is_folded(const struct native_merge_in *in, uint32_t i)
+static bool is_folded(const struct merging *m, uint32_t i)
 {
+	const struct native_merge_in *in = m->in;
+	uint32_t file = in->raw->frames[i].file;
+
 	return !in->full && in->classes[i] == NATIVE_UNNAMED && i + 1 < in->raw->nframes &&
-	       in->raw->frames[i + 1].file == in->raw->frames[i].file;
+	       (in->raw->frames[i + 1].file == file || (file && file == m->interpreter));
 }
 
 /* Adds the C frames before this one. */
@@ -68,7 +72,7 @@ static void put_native(struct merging *m, uint32_t end)
 
 		if (m->next == m->gap)
 			put_item(m, NATIVE_MERGE_GAP);
-		else if (is_folded(m->in, m->next))
+		else if (is_folded(m, m->next))
 			m->out->folded++;
 		else if (m->all || class == NATIVE_CODE || class == NATIVE_UNNAMED)
 			put_item(m, m->next);
@@ -227,7 +231,10 @@ void native_merge(const struct native_merge_in *in, struct native_merge *out)
 		.gap = in->raw->left_out ? RAW_NATIVE_INNER : NOT_FOUND,
 	};
 	uint32_t runs = in->without_entries ? in->python : in->raw->nentries, i;
+	uint32_t eval = next_eval(in, 0);
 
+	if (eval != NOT_FOUND)
+		m.interpreter = in->raw->frames[eval].file;
 	out->cnt = 0;
 	out->uncertain = false;
 	out->folded = 0;

@@ -43,9 +43,9 @@ struct native_merge {
 /*
  * Fills out. C frames inside the innermost eval frame come first. Unless full is set, frames of the
  * classes EVAL, PLUMBING and START, and frames outside the last Python frame, are left out, and so
- * are UNNAMED ones whose caller is in the same file: what they do is done for that one. Python
- * frames whose eval frame was not found are placed with those of the next one that was, or after
- * all C frames. A stack without Python frames keeps all its C frames.
+ * are UNNAMED ones whose caller is in the same file, and the interpreter's: what they do is done
+ * for their caller. Python frames whose eval frame was not found are placed with those of the next
+ * one that was, or after all C frames. A stack without Python frames keeps all its other C frames.
  */
 void native_merge(const struct native_merge_in *in, struct native_merge *out);
 

@@ -10,11 +10,10 @@ import subprocess
 
 import pytest
 
-from paths import E2E, REPO
+from method_lists import MethodLists
 from present import need
 from processes import TIMEOUT
 from pypi import PyPI, path_of
-from pythons import cc
 
 pytestmark = pytest.mark.interpreters("few")
 
@@ -24,12 +23,8 @@ LOAD = 1
 
 
 @pytest.fixture(scope="session")
-def list_methods(scratch):
-    sources = [REPO / "user" / "elf_helper" / f"{name}.c"
-               for name in ("elf_methods", "method_names", "elf_slots", "elf_segments")]
-    sources += [*sorted((REPO / "user" / "elf").glob("elf*.c")),
-                *(REPO / "user" / "base" / f"{name}.c" for name in ("util", "u64map", "colour", "time"))]
-    return cc(scratch / "list_methods", E2E / "native" / "list_methods.c", f"-I{REPO}", f"-I{REPO / 'user'}", *sources)
+def lists(scratch):
+    return MethodLists(scratch)
 
 
 def addresses(path):
@@ -44,14 +39,12 @@ def addresses(path):
 class Library:
     """What both say of one file."""
 
-    def __init__(self, list_methods, path, offsets, bases):
+    def __init__(self, lists, path, offsets, bases):
         address = addresses(path)
-        lines = subprocess.run([list_methods, path], capture_output=True, text=True, check=True,
-                               timeout=TIMEOUT).stdout.splitlines()
         symbols = subprocess.run(["nm", "-D", "--defined-only", path], capture_output=True, text=True,
                                  timeout=TIMEOUT).stdout.splitlines()
         exported = {int(line.split()[0], 16) for line in symbols if line.split()[1] in "TtWwi"}
-        ours = {int(start, 16): name for start, _, name in map(str.split, lines)}
+        ours = lists.of(path)
         self.path, self.bases = path, bases
         self.ours = {a: n for a, n in ours.items() if a not in exported}
         self.known = {address(int(o)): names for o, names in offsets.items()}
@@ -77,7 +70,7 @@ class Library:
         return sum(a in self.ours for a in wanted), len(wanted)
 
 
-def libraries(list_methods, interpreter, scratch, out, *modules):
+def libraries(lists, interpreter, scratch, out, *modules):
     argv = interpreter.command("-B", scratch / "targets" / "methods.py", out / "names", *modules)
     done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stderr
@@ -85,7 +78,7 @@ def libraries(list_methods, interpreter, scratch, out, *modules):
     for path, offsets in said["files"].items():
         real = type(out)(interpreter.root + path)
         if real.exists():
-            yield Library(list_methods, real, offsets, said["bases"])
+            yield Library(lists, real, offsets, said["bases"])
 
 
 def is_judged(interpreter):
@@ -94,9 +87,9 @@ def is_judged(interpreter):
         pytest.skip("it has no ctypes")
 
 
-def test_names_are_those_of_python(list_methods, interpreter, scratch, out, capsys):
+def test_names_are_those_of_python(lists, interpreter, scratch, out, capsys):
     is_judged(interpreter)
-    found = list(libraries(list_methods, interpreter, scratch, out))
+    found = list(libraries(lists, interpreter, scratch, out))
     covered = [sum(n) for n in zip(*(lib.covered("table", "slot") for lib in found))]
     judged = sum(len(lib.ours.keys() & lib.known.keys()) for lib in found)
     with capsys.disabled():
@@ -107,12 +100,12 @@ def test_names_are_those_of_python(list_methods, interpreter, scratch, out, caps
     assert covered[1] > FEW and covered[0] >= COVERED * covered[1], covered
 
 
-def test_names_of_numpy_and_cython(list_methods, scratch, out, capsys):
+def test_names_of_numpy_and_cython(lists, scratch, out, capsys):
     """numpy.random is written in Cython. NumPy gives its scalars' slots to their types at run time,
     so the file does not have these."""
     interpreter = need("pyenv-3.12.1")
     where = path_of(PyPI("NumPy", interpreter, ("numpy==2.3.4",)))
-    found = [lib for lib in libraries(list_methods, interpreter, scratch, out, where, "numpy", "numpy.random")
+    found = [lib for lib in libraries(lists, interpreter, scratch, out, where, "numpy", "numpy.random")
              if "numpy" in str(lib.path)]
     counts = {lib.path.name: lib.covered("table") for lib in found}
     with capsys.disabled():

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""C functions of the standard library at work, one after another, for as long as it lives.
+"""C functions of the standard library at work, one after another.
 
-Usage: c_functions.py [NAME...]: of those below, without which all that there are.
+Usage: c_functions.py ROUNDS [NAME...]: of those below, without which all that there are. ROUNDS 0: for ever.
 """
 import csv
 import hashlib
 import io
+import itertools
 import json
 import pickle
 import re
@@ -114,14 +115,14 @@ def do_dict():
         list(d.items())
 
 
-def main(names):
+def main(rounds, *names):
     work = [do for name, do in sorted(globals().items()) if name.startswith("do_")
             and (not names or name[3:] in names)]
     print("ready", flush=True)
-    while True:
+    for _ in range(int(rounds)) if int(rounds) else itertools.count():
         for do in work:
             do()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*sys.argv[1:])

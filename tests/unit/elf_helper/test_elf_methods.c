@@ -18,6 +18,7 @@
 #include "tests/unit/elf/made_elf.h"
 
 static struct elf_methods methods;
+static uint64_t data_at;	/* where the file says that its data is; 0: where it is */
 
 /* ---- CPython's structures ---- */
 
@@ -85,6 +86,10 @@ static void load(void)
 	struct elf_file f;
 	int fd = made_end();
 	size_t i;
+
+	if (data_at)
+		assert_int_equal(pwrite(fd, &data_at, 8, offsetof(struct made_elf, ph[2].p_vaddr)),
+				 8);
 
 	assert_int_equal(elf_file_open(&f, fd), 0);
 	assert_int_equal(elf_segments_read(&f, &segments), 0);
@@ -494,6 +499,26 @@ static void test_without_functions(void **state)
 	EXPECT("");
 }
 
+/* The data wraps at the end of all addresses, or code is at the same ones. */
+static void test_where_data_cannot_be(void **state)
+{
+	const uint64_t places[] = { -4096ull, MADE_AT(text) - 4096, MADE_AT(data) };
+	uint32_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(places); i++) {
+		made_begin(MADE_PLAIN);
+		for (k = 0; k < 512; k++)
+			made_word(0);
+		method("f", 1);
+		sentinel(4);
+		data_at = places[i];
+		load();
+		data_at = 0;
+		assert_int_equal(methods.cnt, i > 0);
+		elf_methods_free(&methods);
+	}
+}
+
 /* ---- limits ---- */
 
 /* Of one table the first entries belong to its type; what follows is on its own. */
@@ -557,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_no_specs),
 		cmocka_unit_test(test_of_another_language),
 		cmocka_unit_test(test_without_functions),
+		cmocka_unit_test(test_where_data_cannot_be),
 		cmocka_unit_test(test_a_long_table),
 		cmocka_unit_test(test_long_names),
 	};

@@ -136,12 +136,10 @@ static void test_a_stripped_file_waits_for_its_functions(void **state)
 		{ 0x401100, 0x401200, 1000000, 0 },
 	};
 	struct elf_message m;
-	uint32_t file, i;
+	uint32_t file;
 	struct native *n = begin_stripped(&m, &file);
 
-	for (i = 0; i < 5; i++)
-		step(n);
-	assert_int_equal(maps.places[0].cnt, 1);
+	STEP_UNTIL(n, maps.places[0].cnt == 1);
 	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);
 	assert_class(n, file, 0x403000, NATIVE_CODE, false);
 	answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, false);

@@ -258,7 +258,10 @@ static void test_without_a_name(void **state)
 		/* The outermost of each other file stays: it says which file. */
 		{ "UUcpes", NATIVE_WHOLE, 1, "1 2 P", "0 1 2 3 P 4 5", .unnamed = 1 },
 		{ "UUpes", NATIVE_WHOLE, 1, "1 P", "0 1 2 P 3 4", .unnamed = 1 },
-		{ "UCUuCpes", NATIVE_WHOLE, 1, "1 2 3 4 P", "0 1 2 3 4 5 P 6 7", .unnamed = 1 },
+		{ "UCUcCpes", NATIVE_WHOLE, 1, "1 2 3 4 P", "0 1 2 3 4 5 P 6 7", .unnamed = 1 },
+		/* What is called in the interpreter's file is done for who calls it. */
+		{ "uuCpes", NATIVE_WHOLE, 1, "2 P", "0 1 2 3 P 4 5", .unnamed = 2 },
+		{ "UuUpes", NATIVE_WHOLE, 1, "0 2 P", "0 1 2 3 P 4 5", .unnamed = 1 },
 		/* Between two Python functions */
 		{ "upecucpess", NATIVE_WHOLE, 2, "P 3 5 P", "0 1 P 2 3 4 5 6 P 7 8 9",
 		  .unnamed = 2 },
