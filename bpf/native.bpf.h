@@ -21,8 +21,9 @@
 #define NATIVE_NEAR (NATIVE_WINDOW - 128)
 /* For a frame that is farther away, the window begins this many bytes below it. */
 #define NATIVE_BELOW 128
-/* Frames in one call of native_steps(). */
+/* Frames in one call of native_steps(), and its calls in one of native_many_steps(). */
 #define NATIVE_STEPS_A_CALL 8
+#define NATIVE_CALLS_A_CALL 16
 /* Steps of the binary searches: NATIVE_MAPPINGS, and 2^20 rows for one entry of an index. */
 #define NATIVE_MAPPING_STEPS 12
 #define NATIVE_ROW_STEPS 20

@@ -292,14 +292,34 @@ __weak __noinline int native_steps(void)
 	return NATIVE_GOES_ON;
 }
 
+int native_many_steps(void);
+/*
+ * NATIVE_CALLS_A_CALL times these. Returns as native_step(). With external linkage: the verifier
+ * follows the calls of one of them, and not of all.
+ */
+__weak __noinline int native_many_steps(void)
+{
+	u32 i, end;
+
+	if (!cfg_native)
+		return NATIVE_NO_REGS;
+#pragma clang loop unroll(disable)
+	for (i = 0; i < NATIVE_CALLS_A_CALL; i++) {
+		end = native_steps();
+		if (end != NATIVE_GOES_ON)
+			return end;
+	}
+	return NATIVE_GOES_ON;
+}
+
 /* Continue the walk at the cursor. Returns enum native_end. */
 static __always_inline u32 native_frames(void)
 {
 	u32 i, end;
 
 #pragma clang loop unroll(disable)
-	for (i = 0; i < NATIVE_STEPS / NATIVE_STEPS_A_CALL; i++) {
-		end = native_steps();
+	for (i = 0; i < NATIVE_STEPS / (NATIVE_CALLS_A_CALL * NATIVE_STEPS_A_CALL); i++) {
+		end = native_many_steps();
 		if (end != NATIVE_GOES_ON)
 			return end;
 	}

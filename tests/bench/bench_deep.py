@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """bench_deep.py: which share of deep stacks of machine code is cut, on a busy machine.
 
-The program has N Python functions, each called through C (targets/deep_native.py): some seven C frames each.
+The program has N Python functions, each called through C (targets/deep_native.py): five C frames each with 3.11.
 A busy loop for each CPU runs beside it. "cut" are stacks that end before the thread's first
 function; those of the first moments, in which tables are not built or mappings not known yet, are told
 apart. "shortened" are whole, but have more frames than a sample. --beside: the same of another build.

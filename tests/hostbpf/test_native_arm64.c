@@ -12,6 +12,7 @@
 #define native_trampoline(...) arm64_trampoline(__VA_ARGS__)
 #define native_signal(...) arm64_signal(__VA_ARGS__)
 #define native_steps(...) arm64_steps(__VA_ARGS__)
+#define native_many_steps(...) arm64_many_steps(__VA_ARGS__)
 #define native_walk(...) arm64_walk(__VA_ARGS__)
 #define send_native(...) arm64_send(__VA_ARGS__)
 #include "bpf/native_walk.bpf.h"

@@ -255,6 +255,11 @@ static uint32_t min(uint32_t a, uint32_t b)
 	return a < b ? a : b;
 }
 
+static bool fits_event(const struct event *ev, const struct gap *gap)
+{
+	return ev->nframes <= EVENT_MAX_FRAMES && !gap->left_out;
+}
+
 /*
  * Fits the stack, with its gap, into an event: a frame says how many were left out there. If there
  * are too many frames, the gap grows, so that half of the room is the innermost frames' and half
@@ -265,8 +270,6 @@ static int fit_event(struct process *p, struct event *ev, uint32_t *out, struct 
 	uint32_t n = ev->nframes, room = EVENT_MAX_FRAMES - 1, inner, outer, id;
 	int err;
 
-	if (n <= EVENT_MAX_FRAMES && !gap.left_out)
-		return 0;
 	if (!gap.left_out)
 		gap.at = n / 2;
 	outer = min(n - gap.at, room / 2);
@@ -325,7 +328,8 @@ int process_lay_out(struct process *p, const struct thread *t, const struct raw_
 	if (err)
 		return err;
 	drop_trampolines(p, ev, out, &gap);
-	err = fit_event(p, ev, out, gap);
+	if (!fits_event(ev, &gap))
+		err = fit_event(p, ev, out, gap);
 	if (err)
 		return err;
 	p->stats.native_frames += native ? native->frames * process_samples_in(p, ev) : 0;
@@ -379,7 +383,7 @@ int process_no_stack_frames(struct process *p, const struct raw_head *head, uint
 			  other_frame(&p->others, FRAME_OF_NO_PYTHON, &out[l.n++]);
 	ev->frames = out;
 	ev->nframes = l.n;
-	if (!err)
+	if (!err && !fits_event(ev, &l.gap))
 		err = fit_event(p, ev, out, l.gap);
 	if (err)
 		return err;
