@@ -34,6 +34,7 @@
 
 struct native_slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_IN_USER_SPACE);	/* see offcpu_scan_walk.c; also below */
 	__uint(max_entries, NATIVE_SLAB_CHUNKS);
 	__type(key, u32);
 	__type(value, abi_u8[NATIVE_CHUNK]);
@@ -51,6 +52,7 @@ struct {
 /* number -> a file's table */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_IN_USER_SPACE);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct unwind_table);
