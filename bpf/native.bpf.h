@@ -30,7 +30,7 @@
 #define NATIVE_FIND_READS 6
 
 /* Bytes of code in which a trampoline is looked for. */
-#define NATIVE_FORM_BYTES 48
+#define NATIVE_FORM_BYTES 56
 
 struct native_slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
