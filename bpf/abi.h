@@ -799,6 +799,7 @@ struct raw_offcpu_scan {
 				 * to some ms); 0: unknown */
 	abi_u64 sp, args[2];	/* its stack pointer; first arguments of its system call, */
 	abi_u64 fourth;		/* and the fourth: a futex wait's timeout */
+	abi_u64 pc, fp, lr;	/* as in struct user_regs, of one that is off-CPU */
 	abi_u32 tgid, tid;
 	abi_u16 sysno;		/* as raw_header.sysno */
 	abi_u8 why;		/* enum raw_why; 0: the thread is on-CPU */
@@ -806,7 +807,7 @@ struct raw_offcpu_scan {
 	abi_u32 nr_threads;	/* of the process */
 	abi_u8 comm[COMM_BYTES];	/* the thread's; NUL-terminated, any bytes */
 };
-_Static_assert(sizeof(struct raw_offcpu_scan) == 104, "raw_offcpu_scan has no hidden padding");
+_Static_assert(sizeof(struct raw_offcpu_scan) == 128, "raw_offcpu_scan has no hidden padding");
 
 /*
  * Value of the map wait_slots: a thread that is off-CPU. Its index is the tid modulo the number

@@ -12,6 +12,9 @@
 #include "kregs.bpf.h"
 #include "abi.h"
 
+/* map_flags of an array that a process of ours maps: BPF_F_MMAPABLE, include/uapi/linux/bpf.h */
+#define MAP_IN_USER_SPACE (1 << 10)
+
 /*
  * Settings. User space sets them before it loads the programs, and the verifier removes the
  * code that they disable.

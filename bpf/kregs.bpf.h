@@ -124,11 +124,9 @@ static __always_inline bool interrupted_user_regs(const struct bpf_perf_event_da
 	return true;
 }
 
-/* Those with which a task has entered the kernel. task: off-CPU, or the current one. */
-static __always_inline void entry_user_regs(struct task_struct *task, struct user_regs *r)
+/* Those with which a task has entered the kernel. regs: from entry_regs_of(). */
+static __always_inline void user_regs_from(struct pt_regs *regs, struct user_regs *r)
 {
-	struct pt_regs *regs = entry_regs_of(task);
-
 #ifdef __TARGET_ARCH_arm64
 	u64 mode = REG(regs, pstate);
 
@@ -147,6 +145,12 @@ static __always_inline void entry_user_regs(struct task_struct *task, struct use
 		r->pc = 0;
 #endif
 	r->sp = REG(regs, sp);
+}
+
+/* The same. task: off-CPU, or the current one. */
+static __always_inline void entry_user_regs(struct task_struct *task, struct user_regs *r)
+{
+	user_regs_from(entry_regs_of(task), r);
 }
 
 /* The same of the current thread, for a tick that has interrupted the kernel. */

@@ -11,7 +11,6 @@
 
 #include "common.bpf.h"
 
-#define MAP_IN_USER_SPACE (1 << 10)	/* BPF_F_MMAPABLE, include/uapi/linux/bpf.h */
 /* Number of slots that are tried for one loss. */
 #define LOSS_PROBES 4
 

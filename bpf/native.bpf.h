@@ -31,10 +31,11 @@
 #define NATIVE_FIND_READS 6
 
 /* Bytes of code in which a trampoline is looked for. */
-#define NATIVE_FORM_BYTES 48
+#define NATIVE_FORM_BYTES 56
 
 struct native_slab {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_IN_USER_SPACE);	/* see offcpu_scan_walk.c; also below */
 	__uint(max_entries, NATIVE_SLAB_CHUNKS);
 	__type(key, u32);
 	__type(value, abi_u8[NATIVE_CHUNK]);
@@ -52,6 +53,7 @@ struct {
 /* number -> a file's table */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, MAP_IN_USER_SPACE);
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct unwind_table);

@@ -30,17 +30,17 @@ static __always_inline bool is_form_head(u32 insn)
 	return insn == 0xd503233f || insn == 0xd503237f || insn == 0xd503245f;
 }
 
-/*
- * Set the rule for byte k of the form that begins at p. Returns false if none begins there, or if
- * it is not that long.
- */
+static __always_inline bool is_form(const u8 *p)
+{
+	return *(const u64 *)p == FORM_STP_MOV && *(const u64 *)(p + 8) == FORM_BLR_LDP;
+}
+
+/* Set the rule for byte k of the form that begins at p. Returns false if it is not that long. */
 static __always_inline bool form_rule(const u8 *p, u64 k, struct unwind_rule *r)
 {
 	const u32 *tail = (const u32 *)(p + 16);
 	bool auth = tail[0] == 0xd50323bf || tail[0] == 0xd50323ff;	/* autiasp, autibsp */
 
-	if (*(const u64 *)p != FORM_STP_MOV || *(const u64 *)(p + 8) != FORM_BLR_LDP)
-		return false;
 	if (tail[auth] != FORM_RET || k > 16 + 4u * auth)
 		return false;
 	if (k > 0 && k < 16)
@@ -67,13 +67,18 @@ static __always_inline bool is_form_head(u32 insn)
 	return insn == 0xfa1e0ff3;	/* endbr64 */
 }
 
+static __always_inline bool is_form(const u8 *p)
+{
+	u64 first = *(const u64 *)p;
+
+	return first == FORM_PUSH || (first == FORM_SUB && *(const u64 *)(p + 3) == FORM_SUB_END);
+}
+
 static __always_inline bool form_rule(const u8 *p, u64 k, struct unwind_rule *r)
 {
 	bool push = *(const u64 *)p == FORM_PUSH;
 	u64 last = push ? 7 : 10;
 
-	if (!push && (*(const u64 *)p != FORM_SUB || *(const u64 *)(p + 3) != FORM_SUB_END))
-		return false;
 	if (k > last)
 		return false;
 	*r = (struct unwind_rule){
@@ -120,8 +125,8 @@ __weak __noinline int native_trampoline(u32 slot)
 {
 	struct native_scratch *ns;
 	struct native_code *e;
-	u32 index = slot, i;
-	u64 at;
+	u32 index = slot;
+	u64 at, k;
 
 	if (!cfg_native)
 		return 0;
@@ -137,15 +142,18 @@ __weak __noinline int native_trampoline(u32 slot)
 	}
 	if (is_form_head(*(u32 *)(ns->code + at)))
 		at += 4;
+	/* The nearest start, in map memory, whose values the verifier does not follow. */
+	ns->search.first = FORM_BEFORE + 1;
 #pragma clang loop unroll(disable)
-	for (i = 0; i <= FORM_BEFORE + 4; i += FORM_STEP) {
-		if (i > at)
+	for (k = 0; k <= FORM_BEFORE && k <= at; k += FORM_STEP)
+		if (is_form(ns->code + ((at - k) & 31))) {
+			ns->search.first = k;
 			break;
-		if (!form_rule(ns->code + i, at - i, &e->rule))
-			continue;
+		}
+	k = ns->search.first;
+	if (k <= FORM_BEFORE && k <= at &&
+	    form_rule(ns->code + ((at - k) & 31), k, &e->rule))
 		e->file = NATIVE_FILE_TRAMPOLINE;
-		break;
-	}
 	return 0;
 }
 

@@ -21,6 +21,7 @@ int on_task(struct task_iter *ctx)
 	struct raw_offcpu_scan a = {};
 	struct wait_slot *slot;
 	struct pt_regs *regs;
+	struct user_regs user;
 	struct user_call call;
 	struct py_proc *p;
 	u32 tgid, state;
@@ -52,7 +53,11 @@ int on_task(struct task_iter *ctx)
 	a.why = WHY_RUNNABLE + blocked;
 	regs = entry_regs_of(task);
 	user_call_from(regs, &call);
+	user_regs_from(regs, &user);
 	a.sp = call.sp;
+	a.pc = user.pc;
+	a.fp = user.fp;
+	a.lr = user.lr;
 	a.args[0] = call.args[0];
 	a.args[1] = call.args[1];
 	a.fourth = fourth_argument(regs);

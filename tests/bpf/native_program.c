@@ -143,6 +143,8 @@ int main(int argc, char **argv)
 {
 	struct bpf_prog_info info = {};
 	struct ring_buffer *ring;
+	/* As the BPF side has declared it: the kernel compares them. */
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	struct tachbpf_bpf *skel;
 	uint32_t zero = 0, len = sizeof(info);
 
@@ -150,7 +152,7 @@ int main(int argc, char **argv)
 		return 2;
 	skel = load();
 	slab = bpf_map_create(BPF_MAP_TYPE_ARRAY, "slab", 4, NATIVE_CHUNK, NATIVE_SLAB_CHUNKS,
-			      NULL);
+			      &opts);
 	if (slab < 0 || bpf_map__update_elem(skel->maps.native_memory, &zero, sizeof(zero), &slab,
 					     sizeof(slab), 0))
 		die("slab");

@@ -323,6 +323,9 @@ static void test_offcpu_scan(void **state)
 	host.user_regs.di = host.user_regs.orig_x0 = 11;
 	host.user_regs.si = host.user_regs.regs[1] = 12;
 	host.user_regs.r10 = host.user_regs.regs[3] = 14;
+	host.user_regs.ip = host.user_regs.pc = 15;
+	host.user_regs.bp = host.user_regs.regs[29] = 16;
+	host.user_regs.sp = 17;
 	host.ring_room = 0;
 	assert_null(iterate());		/* no room: the slot is not written */
 	host.ring_room = 10;
@@ -335,6 +338,9 @@ static void test_offcpu_scan(void **state)
 	assert_int_equal(a->args[0], 11);
 	assert_int_equal(a->args[1], 12);
 	assert_int_equal(a->fourth, 14);
+	assert_int_equal(a->pc, 15);
+	assert_int_equal(a->fp, 16);
+	assert_int_equal(a->sp, 17);
 	assert_string_equal((const char *)a->comm, "reader");
 	assert_int_equal(a->thread_pointer, W_TP);
 	assert_int_equal(a->left_ns, a->time_ns);	/* the current thread left its CPU now */

@@ -186,9 +186,11 @@ def waiting(pythons):
 
 
 def native(pythons):
-    """--native: what a function of Python calls in a library. --async: its programs load, too."""
+    """--native: what a function of Python calls in a library, and where the target waits before.
+    --async: its programs load, too."""
     out = SCRATCH + "/native.tach"
     with Target(pythons[0], SCRATCH, "squeeze=5", name="native") as target:
+        asleep = tachbpf("dump", "--json", "--native", str(target.pid))
         argv = ["-p", target.pid, "--native", "--async", *CLOCK, "--json", "-o", out]
         with Recording(argv) as recording:
             recording.wait_recording(timeout=90)
@@ -196,7 +198,8 @@ def native(pythons):
             truth = target.wait_done()
             target.leave()
             done = ended(recording.wait())
-    return dict(done, truth={"phases": truth["phases"]}, read=read_back(out))
+    return dict(done, truth={"phases": truth["phases"]}, read=read_back(out),
+                asleep=asleep.stdout, asleep_says=asleep.stderr)
 
 
 def memory(pythons):

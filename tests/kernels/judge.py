@@ -267,6 +267,11 @@ def judge_native(v, facts, result, profiles):
             native_frames.PYTHON) > 0 for s in inside), names.most_common(20))
     cut = Counter(c for s in late for c in native_frames.causes(s))
     v.check("native", "nearly all are whole", cut.total() <= 0.05 * len(late), cut)
+    threads = [t for p in json.loads(facts["asleep"] or "{}").get("processes", ())
+               for t in p["threads"] if t["main"]]
+    v.check("native", "a thread that sleeps has C functions", [
+        f for t in threads for f in t["frames"] if f["kind"] == "native" and
+        "read" in f["function"]], (facts["asleep"], facts["asleep_says"]))
 
 
 def judge_memory(v, facts, result, profiles):

@@ -170,7 +170,8 @@ void capture_check_scanned(struct capture *s)
 static void run_scan(struct scan *scan)
 {
 	struct capture *s = scan->capture;
-	int err = offcpu_scan_run(s->skel, s->mode->scan_only ? SCAN_TRIES : 1, select_process,
+	int err = offcpu_scan_run(s->skel, s->args.native ? &s->native_maps : NULL,
+				  s->mode->scan_only ? SCAN_TRIES : 1, select_process,
 				  take_scanned, scan, &s->scan);
 
 	if (err)

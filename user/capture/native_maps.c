@@ -17,6 +17,7 @@ static int put_element(int map, uint32_t key, const void *value)
 
 static int add_slab(void *ctx, uint32_t slab)
 {
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
 	struct map_set *set = ctx;
 	int fd, err;
 
@@ -24,7 +25,7 @@ static int add_slab(void *ctx, uint32_t slab)
 		return -EINVAL;
 	/* As the BPF side has declared it: the kernel compares them. */
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "native_slab", sizeof(uint32_t), NATIVE_CHUNK,
-			    NATIVE_SLAB_CHUNKS, NULL);
+			    NATIVE_SLAB_CHUNKS, &opts);
 	if (fd < 0)
 		return -errno;
 	err = put_element(set->memory, slab, &fd);
@@ -87,6 +88,13 @@ static int put_place(void *ctx, pid_t tgid, const struct native_place *place)
 		return err;
 	drop_place(ctx, tgid);
 	return -ESRCH;
+}
+
+struct native_place native_maps_place(const struct map_set *set, uint32_t tgid)
+{
+	struct native_place place;
+
+	return bpf_map_lookup_elem(set->places, &tgid, &place) ? (struct native_place){ 0 } : place;
 }
 
 struct native_maps native_maps_of(struct map_set *set)

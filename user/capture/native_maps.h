@@ -23,6 +23,8 @@ struct map_set {
 
 /* The functions that write to these maps. */
 struct native_maps native_maps_of(struct map_set *set);
+/* Returns where the process' mappings are; its cnt and stamp are 0 if that is not known yet. */
+struct native_place native_maps_place(const struct map_set *set, uint32_t tgid);
 /* Closes the slabs. The kernel keeps those that are in native_memory. */
 void native_maps_close(struct map_set *set);
 

@@ -19,6 +19,7 @@
 
 #include "base/u64map.h"
 #include "base/util.h"
+#include "capture/native_maps.h"
 #include "capture/offcpu_scan_walk.h"
 #include "memory/reader.h"
 #include "tachbpf.skel.h"
@@ -26,8 +27,9 @@
 
 /* Room for the records of 10,000 threads of depth 100, with their code objects. */
 #define OUT_BYTES (64u << 20)
-/* A thread's longest records: its stack, which is smaller than a code object; and those. */
-#define OUT_OF_THREAD ((ABI_MAX_FRAMES + 1) * (sizeof(struct raw_code) + 16))
+/* A thread's longest records: its stack, smaller than a code object; those; machine code. */
+#define OUT_OF_THREAD ((ABI_MAX_FRAMES + 1) * (sizeof(struct raw_code) + 16) + \
+		       sizeof(struct raw_native) + 16)
 _Static_assert(sizeof(struct raw_sample) < sizeof(struct raw_code) && OUT_OF_THREAD < OUT_BYTES,
 	       "there is room for a thread");
 /* At most this many threads are walked by one call of the walker. */
@@ -44,16 +46,20 @@ struct shared {
 	uint64_t cnt;		/* threads to walk, and the process of each */
 	uint64_t used;		/* bytes of out that are complete */
 	uint64_t done;		/* threads walked so far */
+	uint64_t native;	/* 1: walk machine code, too */
 	struct raw_offcpu_scan threads[THREADS_MAX];
 	struct py_proc procs[THREADS_MAX];
+	struct native_place places[THREADS_MAX];	/* with native: of each thread's process */
 	uint8_t out[OUT_BYTES];	/* for each thread: its index and a length (u64), its records */
 };
+_Static_assert(offsetof(struct shared, out) % 8 == 0, "records are aligned");
 
 /* One scan. */
 struct job {
 	struct raw_offcpu_scan *threads;	/* choose_threads() leaves cnt threads to walk */
 	size_t cnt;
 	struct py_proc *procs;		/* the process of each thread to walk */
+	const struct map_set *native;	/* maps for machine code; NULL: without it */
 	struct raw_offcpu_scan *again;	/* as listed after a walk; NULL: not yet */
 	size_t again_cnt;
 	bool once;			/* one try: skip threads that on_switch() sent */
@@ -174,6 +180,7 @@ static int walk_all(void *shared, const int *fds)
 {
 	struct shared *s = shared;
 	uint64_t cnt = s->cnt < THREADS_MAX ? s->cnt : THREADS_MAX, used = 0, head[2];
+	const struct native_place *place;
 	size_t i, room;
 
 	offcpu_scan_forget();
@@ -182,7 +189,8 @@ static int walk_all(void *shared, const int *fds)
 		if (room < OUT_OF_THREAD)
 			break;	/* the next call walks the rest */
 		head[0] = i;
-		head[1] = offcpu_scan_walk(&s->threads[i], &s->procs[i],
+		place = s->native ? &s->places[i] : NULL;
+		head[1] = offcpu_scan_walk(&s->threads[i], &s->procs[i], place,
 					   s->out + used + sizeof(head), room - sizeof(head));
 		memcpy(s->out + used, head, sizeof(head));
 		used += sizeof(head) + head[1];
@@ -192,7 +200,14 @@ static int walk_all(void *shared, const int *fds)
 	return 0;
 }
 
-static const worker_fn functions[] = { walk_all };
+/* fds: unwind_tables and a slab, or -1. Returns as offcpu_scan_map(). */
+static int map_tables(void *shared, const int *fds)
+{
+	return offcpu_scan_map(fds[0], fds[1]);
+}
+
+enum { WALK_ALL, MAP_TABLES };
+static const worker_fn functions[] = { [WALK_ALL] = walk_all, [MAP_TABLES] = map_tables };
 static const char *const calls[] = { "process_vm_readv", NULL };
 static const struct jail jail = { .caps = 1ull << CAP_SYS_PTRACE, .calls = calls };
 
@@ -217,28 +232,63 @@ static size_t walked_so_far(size_t cnt)
 	return done < cnt ? done : cnt;
 }
 
-/* Begins to walk threads. Returns as worker_call(). */
-static int begin_walk(const struct raw_offcpu_scan *threads, const struct py_proc *procs,
-		      size_t cnt)
+/*
+ * Lets the walker map tables and slabs that it does not have yet: no process can keep it from that.
+ * Returns true if it has all.
+ */
+static bool give_tables(const struct map_set *set)
 {
+	int fds[WORKER_FDS_MAX] = { set->tables, -1 };
+	int has = worker_call(&walker, MAP_TABLES, fds, TRY_MS);
+	uint32_t i;
+
+	for (i = 0; i < NATIVE_SLABS && has >= 0 && (uint32_t)has < set->slab_cnt; i++) {
+		fds[1] = set->slabs[has];
+		has = worker_call(&walker, MAP_TABLES, fds, TRY_MS);
+	}
+	if (has < 0)
+		log_debug("sleeping threads have no C frames: %s", strerror(-has));
+	return has >= 0;
+}
+
+/* Sets where the process of each thread has its mappings. */
+static void set_places(struct shared *s, const struct map_set *set, size_t cnt)
+{
+	size_t i;
+
+	for (i = 0; i < cnt; i++)
+		s->places[i] = i && s->threads[i].tgid == s->threads[i - 1].tgid ?
+				       s->places[i - 1] :
+				       native_maps_place(set, s->threads[i].tgid);
+}
+
+/* Begins to walk threads. Returns as worker_call(). */
+static int begin_walk(const struct job *job, size_t first, size_t cnt)
+{
+	const struct raw_offcpu_scan *threads = &job->threads[first];
+	const struct py_proc *procs = &job->procs[first];
 	struct shared *s = walker.shared;
 
 	s->cnt = cnt;
 	s->used = s->done = 0;
 	memcpy(s->threads, threads, cnt * sizeof(*threads));
 	memcpy(s->procs, procs, cnt * sizeof(*procs));
-	return worker_call(&walker, 0, NULL, TURN_MS);
+	s->native = job->native && give_tables(job->native);
+	if (s->native)
+		set_places(s, job->native, cnt);
+	return worker_call(&walker, WALK_ALL, NULL, TURN_MS);
 }
 
 /*
- * Walks threads, until end_ns at most; the result is in walker.shared. *blocker: the process that
- * blocks the walker; 0: none, it was slow. Returns as worker_call().
+ * Walks cnt of the job's threads, until end_ns at most; the result is in walker.shared. *blocker:
+ * the process that blocks the walker; 0: none, it was slow. Returns as worker_call().
  */
-static int walk_threads(const struct raw_offcpu_scan *threads, const struct py_proc *procs,
-			size_t cnt, uint64_t end_ns, uint32_t *blocker)
+static int walk_threads(const struct job *job, size_t first, size_t cnt, uint64_t end_ns,
+			uint32_t *blocker)
 {
+	const struct raw_offcpu_scan *threads = &job->threads[first];
 	uint64_t disk = worker_disk_bytes(&walker), disk_before;
-	int err = begin_walk(threads, procs, cnt), idle = 0;
+	int err = begin_walk(job, first, cnt), idle = 0;
 	uint32_t at = 0, before;
 
 	while (err == -ETIMEDOUT && idle < IDLE_TURNS && now_ns() < end_ns) {
@@ -282,16 +332,29 @@ static int leave_blockers(struct job *job, size_t first)
 
 /* ---- results ---- */
 
-/* Passes the records of thread a to job->record(). */
-static void hand_on(const struct job *job, const struct raw_offcpu_scan *a, uint8_t *at, size_t len)
+/*
+ * Returns true if the mappings of the thread's process are still those with which the walker has
+ * walked it: otherwise their memory may belong to others by now.
+ */
+static bool kept_place(const struct job *job, const struct raw_offcpu_scan *a, uint32_t stamp)
 {
+	return job->native && native_maps_place(job->native, a->tgid).stamp == stamp;
+}
+
+/* Passes the records of thread a to job->record(). native: also that of its machine code. */
+static void hand_on(const struct job *job, const struct raw_offcpu_scan *a, bool native,
+		    uint8_t *at, size_t len)
+{
+	struct raw_header h;
 	uint32_t size;
 
 	while (len >= 8) {
 		memcpy(&size, at, sizeof(size));
-		if (size > len - 8)
+		if (size > len - 8 || size < sizeof(h))
 			return;
-		job->record(job->ctx, a, at + 8, size);
+		memcpy(&h, at + 8, sizeof(h));
+		if (native || h.kind != RAW_NATIVE)
+			job->record(job->ctx, a, at + 8, size);
 		size = 8 + ((size + 7) & ~7u);
 		at += size < len ? size : len;
 		len -= size < len ? size : len;
@@ -315,9 +378,13 @@ static bool stood_still(const struct u64map *later, const struct raw_offcpu_scan
 	return b && offcpu_scan_still(a, b);
 }
 
-/* A thread's len bytes of records are valid if it stood still. Returns 0 or -ENOMEM. */
+/*
+ * A thread's len bytes of records are valid if it stood still. stamp: of its process' mappings when
+ * it was walked. Returns 0 or -ENOMEM.
+ */
 static int take_walked(struct job *job, const struct u64map *later,
-		       const struct raw_offcpu_scan *a, uint8_t *records, size_t len)
+		       const struct raw_offcpu_scan *a, uint32_t stamp, uint8_t *records,
+		       size_t len)
 {
 	if (!stood_still(later, a)) {
 		job->counts->moved++;
@@ -325,7 +392,7 @@ static int take_walked(struct job *job, const struct u64map *later,
 	}
 	if (len) {
 		job->counts->threads++;
-		hand_on(job, a, records, len);
+		hand_on(job, a, kept_place(job, a, stamp), records, len);
 	}
 	if (job->once)
 		return 0;
@@ -347,7 +414,8 @@ static int take_all_walked(struct job *job, const struct raw_offcpu_scan *thread
 		at += sizeof(head);
 		if (head[0] >= cnt || head[1] > used - at)
 			break;
-		err = take_walked(job, later, &threads[head[0]], s->out + at, head[1]);
+		err = take_walked(job, later, &threads[head[0]], s->places[head[0]].stamp,
+				  s->out + at, head[1]);
 		at += head[1];
 	}
 	return err;
@@ -379,7 +447,7 @@ static int walk_from(struct tachbpf_bpf *skel, struct job *job, size_t *first, u
 	const struct raw_offcpu_scan *threads = &job->threads[*first];
 	size_t left = job->cnt - *first, cnt = left < THREADS_MAX ? left : THREADS_MAX;
 	uint32_t blocker;
-	int err = walk_threads(threads, &job->procs[*first], cnt, end_ns, &blocker);
+	int err = walk_threads(job, *first, cnt, end_ns, &blocker);
 	bool late = err == -ETIMEDOUT;
 
 	if (!err || late) {
@@ -426,11 +494,12 @@ void offcpu_scan_end(void)
 	worker_end(&walker);
 }
 
-int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_proc_fn proc,
-		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts)
+int offcpu_scan_run(struct tachbpf_bpf *skel, const struct map_set *native, unsigned int tries,
+		    offcpu_scan_proc_fn proc, offcpu_scan_record_fn record, void *ctx,
+		    struct offcpu_scan_counts *counts)
 {
-	struct job job = { .once = tries == 1, .proc = proc, .record = record, .ctx = ctx,
-			   .counts = counts };
+	struct job job = { .once = tries == 1, .native = native, .proc = proc, .record = record,
+			   .ctx = ctx, .counts = counts };
 	int err;
 
 	job.threads = list_threads(skel, &job.cnt);

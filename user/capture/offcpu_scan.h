@@ -10,6 +10,7 @@
 #include "bpf/abi.h"
 #include "recording/capture_counts.h"
 
+struct map_set;
 struct tachbpf_bpf;
 struct worker_kind;
 
@@ -39,14 +40,16 @@ void offcpu_scan_end(void);
 
 /*
  * Walks all off-CPU threads of the processes that proc() selects, and passes the records that the
- * BPF side sends at a switch-out to record(). With one try, threads that the scheduler programs
- * have seen are left to them; call it after these were attached. With more tries the scheduler
- * programs need not run, and a thread that ran during one try is walked in the next. A try takes at
- * most 2 s, and a fifth of a ms for each thread; that long only if the walker gets no CPU, or if
- * processes block it. Adds to *counts. Returns 0 or -errno.
+ * BPF side sends at a switch-out to record(). native: the maps for machine code, which is walked,
+ * too; NULL: it is not. With one try, threads that the scheduler programs have seen are left to
+ * them; call it after these were attached. With more tries the scheduler programs need not run, and
+ * a thread that ran during one try is walked in the next. A try takes at most 2 s, and a fifth of a
+ * ms for each thread; that long only if the walker gets no CPU, or if processes block it. Adds to
+ * *counts. Returns 0 or -errno.
  */
-int offcpu_scan_run(struct tachbpf_bpf *skel, unsigned int tries, offcpu_scan_proc_fn proc,
-		    offcpu_scan_record_fn record, void *ctx, struct offcpu_scan_counts *counts);
+int offcpu_scan_run(struct tachbpf_bpf *skel, const struct map_set *native, unsigned int tries,
+		    offcpu_scan_proc_fn proc, offcpu_scan_record_fn record, void *ctx,
+		    struct offcpu_scan_counts *counts);
 
 /* Lists the threads of all admitted processes, without a walk. Returns 0 or -errno. */
 int offcpu_scan_list(struct tachbpf_bpf *skel, offcpu_scan_thread_fn thread, void *ctx);

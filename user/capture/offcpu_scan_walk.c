@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * offcpu_scan_walk.c - bpf/pyunwind, compiled for user space. This file has the helpers that the
- * kernel offers to BPF programs: the current task is the thread to walk, process_vm_readv() reads
- * its memory, and the ring buffer is the caller's memory.
+ * offcpu_scan_walk.c - bpf/pyunwind and bpf/native_walk, compiled for user space. This file has the
+ * helpers that the kernel offers to BPF programs: the current task is the thread to walk,
+ * process_vm_readv() reads its memory, the ring buffer is the caller's memory, and the maps with
+ * unwind tables are mapped here.
  *
  * Its state is global: one walk at a time. bpf/host has the types and declarations.
  */
+#include "bpf/native_walk.bpf.h"
 #include "bpf/pysend.bpf.h"
 #include "bpf/pyunwind.bpf.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <time.h>
 
@@ -21,7 +24,7 @@
 const volatile bool cfg_gc = true;
 const volatile unsigned char cfg_need_status = 0;
 const volatile bool cfg_trace_context = false;
-const volatile bool cfg_native = false;
+const volatile bool cfg_native = true;	/* what a walk without it does more is little */
 const volatile bool cfg_async = false;
 const volatile bool cfg_stamps = false;
 const volatile bool cfg_task_names = false;
@@ -40,17 +43,48 @@ static struct {
 	struct task_struct task;
 	struct signal_struct signal;
 	struct mm_struct mm;
+	struct native_place place;
 	u8 *out;
 	size_t room, used;
 } now;
 
 static int read_thread(void *ctx, uint64_t addr, void *buf, size_t len);
 
+/* The BPF side's maps, as offcpu_scan_map() has mapped them; NULL: not mapped. */
+static struct {
+	const u8 *tables;
+	const u8 *slabs[NATIVE_SLABS];
+	u32 slab_cnt;
+} maps;
+
 /* Of the process that is walked. A thread is valid only if it has not run since they were read. */
 static struct pages pages;
 static uint32_t pages_tgid;
 
 /* ---- the kernel's helpers ---- */
+
+/* Returns NULL also if the element does not exist. */
+static const void *native_map(const struct host_map_def *def, u32 key)
+{
+	static struct native_scratch scratch;
+	static struct native_code codes[NATIVE_CODES];
+
+	if (def->map == &native_scratches)
+		return &scratch;
+	if (def->map == &native_codes)
+		return key < NATIVE_CODES ? &codes[key] : NULL;
+	if (def->map == &native_places)
+		return now.place.cnt && key == now.who->tgid ? &now.place : NULL;
+	if (def->map == &unwind_tables)
+		return maps.tables && key < UNWIND_TABLES ?
+			       maps.tables + key * sizeof(struct unwind_table) : NULL;
+	if (def->map == &native_memory)
+		return key < maps.slab_cnt ? maps.slabs[key] : NULL;
+	/* A slab: native_memory has answered with its memory. */
+	if (def->value_size == NATIVE_CHUNK && key < NATIVE_SLAB_CHUNKS)
+		return (const u8 *)def->map + (size_t)key * NATIVE_CHUNK;
+	return NULL;
+}
 
 void *host_map_lookup(const struct host_map_def *def, const void *key)
 {
@@ -69,7 +103,7 @@ void *host_map_lookup(const struct host_map_def *def, const void *key)
 		return counts;
 	if (def->map == &sent_codes)
 		return &sent[*(const u32 *)key & (SENT_SLOTS - 1)];
-	return NULL;
+	return (void *)native_map(def, *(const u32 *)key);
 }
 
 /* A target_mem.read of the thread that is walked; ctx is not used. */
@@ -162,6 +196,36 @@ void offcpu_scan_forget(void)
 	pages_tgid = 0;
 }
 
+static const u8 *map_array(int fd, size_t bytes)
+{
+	const u8 *at = mmap(NULL, bytes, PROT_READ, MAP_SHARED, fd, 0);
+
+	return at == MAP_FAILED ? NULL : at;
+}
+
+int offcpu_scan_map(int tables, int slab)
+{
+	if (tables != -1 && !maps.tables) {
+		maps.tables = map_array(tables, UNWIND_TABLES * sizeof(struct unwind_table));
+		if (!maps.tables)
+			return -errno;
+	}
+	if (slab != -1 && maps.slab_cnt < NATIVE_SLABS) {
+		maps.slabs[maps.slab_cnt] = map_array(slab, NATIVE_SLAB_CHUNKS * NATIVE_CHUNK);
+		if (!maps.slabs[maps.slab_cnt])
+			return -errno;
+		maps.slab_cnt++;
+	}
+	return (int)maps.slab_cnt;
+}
+
+/* Walks the machine code of the thread that was just walked. */
+static void walk_native(const struct raw_offcpu_scan *a)
+{
+	native_scratch()->regs = (struct user_regs){ a->pc, a->sp, a->fp, a->lr };
+	native_walk();
+}
+
 static void become_thread(const struct raw_offcpu_scan *a)
 {
 	now.who = a;
@@ -176,8 +240,8 @@ static void become_thread(const struct raw_offcpu_scan *a)
 	};
 }
 
-size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, void *out,
-			size_t room)
+size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc,
+			const struct native_place *place, void *out, size_t room)
 {
 	struct user_call call = {
 		.sp = a->sp,
@@ -191,6 +255,7 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 	if (pages_tgid != a->tgid)
 		offcpu_scan_forget();
 	pages_tgid = a->tgid;
+	now.place = place ? *place : (struct native_place){ 0 };
 	now.out = out;
 	now.room = room;
 	now.used = 0;
@@ -204,6 +269,10 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc, v
 		.time_ns = a->time_ns,
 		.start_ns = a->start_ns,
 	};
+	if (place)
+		walk_native(a);
 	send_new_codes(s, proc, &s->sample.h);
+	if (place)
+		send_native(1);
 	return send_sample(s, NULL, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
 }

@@ -42,7 +42,7 @@ struct look_args {
 	struct proc_filter *proc_filter;	/* conditions; NULL: none. Outlives the look */
 	struct identities *identities;	/* outlives the look */
 	uint32_t watch_ms;		/* duration of the look; 0: 30 ms */
-	bool native;			/* running threads get functions of machine code */
+	bool native;			/* stacks have functions of machine code */
 	bool native_full, native_lines;	/* as in struct capture_args */
 	bool locals;			/* threads get their variables, data of the process */
 	bool tasks;			/* list asyncio's tasks, too */

@@ -28,14 +28,23 @@ class Stop:
     frames: list            # [name or None, path of the library or "", address]
 
 
-def stops(pid, out, number):
-    """So many of a running process, which goes on afterwards."""
+def run(pid, out, number):
     argv = ["gdb", "-q", "-batch", "-nx", "-p", str(pid), "-ex", f"set $stops = {number}", "-ex",
             f'set $out = "{out}"', "-x", str(LIB / "gdb_stops.py")]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE)
     assert Path(out).exists(), done.stdout[-2000:] + done.stderr[-2000:]
+    return json.loads(Path(out).read_text())
+
+
+def stops(pid, out, number):
+    """So many of a running process, which goes on afterwards."""
     return [Stop(-(-s["start_ns"] // 1000), s["end_ns"] // 1000, s["frames"])
-            for s in json.loads(Path(out).read_text())]
+            for s in run(pid, out, number)]
+
+
+def threads(pid, out):
+    """{tid: its stack now} of a process, as stops."""
+    return {t["tid"]: Stop(0, 0, t["frames"]) for t in run(pid, out, 0)}
 
 
 def debug_file(path):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Run by gdb, after it has attached to a process: stops it now and then, and notes its main thread's stack.
 
-In gdb's variable $out: the file that gets the stops, as JSON; $stops: how many. A stop has the
+In gdb's variable $out: the file that gets the stops, as JSON; $stops: how many; 0: the stacks of all
+threads now, each with its thread's id. A stop has the
 functions, innermost first, each with its library and the address, and between which times
 (CLOCK_MONOTONIC, ns) the process certainly stood still.
 """
@@ -47,13 +48,19 @@ def stop(pid, choose):
     return {"start_ns": start, "end_ns": time.monotonic_ns(), "frames": found}
 
 
+def threads():
+    for thread in gdb.selected_inferior().threads():
+        thread.switch()
+        yield {"tid": thread.ptid[1], "frames": list(frames())}
+
+
 def main():
     for setting in SETTINGS:
         gdb.execute("set " + setting)
     gdb.execute("handle SIGUSR2 stop print nopass", to_string=True)
     choose, pid = random.Random(19), gdb.selected_inferior().pid
     number = int(gdb.parse_and_eval("$stops"))
-    stops = [stop(pid, choose) for _ in range(number)]
+    stops = [stop(pid, choose) for _ in range(number)] or list(threads())
     with open(gdb.parse_and_eval("$out").string(), "w") as out:
         json.dump(stops, out)
 

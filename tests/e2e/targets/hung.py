@@ -2,7 +2,7 @@
 """hung.py TRUTH KIND...: threads that each wait for something that never comes.
 
 Says "ready" when all of them have begun, and writes {kind: tid} and the descriptors; leaves at the
-end of its input. Kinds: lock, pipe, socket, nap, poll, naps (short ones), compute; "many:N" are N threads that wait
+end of its input. Kinds: lock, pipe, socket, nap, poll, pause, callback (both by ctypes), naps (short ones), compute; "many:N" are N threads that wait
 for a lock. The main thread waits in read().
 """
 import json
@@ -48,6 +48,17 @@ def wait_poll():
     poll.poll()
 
 
+def wait_pause():
+    import ctypes
+    ctypes.CDLL(None).pause()
+
+
+def wait_callback():
+    """C code that Python calls, and that calls Python, which waits."""
+    import ctypes
+    ctypes.CFUNCTYPE(None)(wait_nap)()
+
+
 def naps():
     while True:
         time.sleep(0.05)
@@ -59,6 +70,7 @@ def compute():
 
 
 WORK = {"lock": wait_lock, "pipe": wait_pipe, "socket": wait_socket, "nap": wait_nap, "poll": wait_poll,
+        "pause": wait_pause, "callback": wait_callback,
         "naps": naps, "compute": compute}
 
 

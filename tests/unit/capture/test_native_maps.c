@@ -12,6 +12,8 @@
 
 #define TGID 4000
 #define START 77
+/* The declaration of a slab in bpf/native.bpf.h has it; the kernel compares the two. */
+#define MAP_IN_USER_SPACE (1 << 10)
 enum { MEMORY = 100, TABLES, PLACES };
 
 /* The last call of each kind. */
@@ -33,7 +35,8 @@ int bpf_map_create(enum bpf_map_type type, const char *name, __u32 key_size, __u
 {
 	assert_int_equal(type, BPF_MAP_TYPE_ARRAY);
 	assert_true(key_size == 4 && value_size == NATIVE_CHUNK &&
-		    max_entries == NATIVE_SLAB_CHUNKS && !opts);
+		    max_entries == NATIVE_SLAB_CHUNKS);
+	assert_int_equal(opts->map_flags, MAP_IN_USER_SPACE);
 	if (fake.err) {
 		errno = fake.err;
 		return -1;
@@ -56,6 +59,18 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags)
 	memcpy(fake.value, value, bytes);
 	if (fd == PLACES && fake.ends)
 		proc_table_remove(NULL, TGID);
+	return 0;
+}
+
+int bpf_map_lookup_elem(int fd, const void *key, void *value)
+{
+	assert_int_equal(fd, PLACES);
+	if (*(const uint32_t *)key != fake.key) {
+		memset(value, 0xff, 4);
+		errno = ENOENT;
+		return -1;
+	}
+	memcpy(value, fake.value, sizeof(struct native_place));
 	return 0;
 }
 
@@ -154,6 +169,9 @@ static void test_a_process_that_is_walked_has_a_place(void **state)
 	assert_int_equal(maps.put_place(maps.ctx, TGID, &place), 0);
 	assert_true(fake.map == PLACES && fake.key == TGID && !fake.deletes);
 	assert_memory_equal(fake.value, &place, sizeof(place));
+	assert_int_equal(native_maps_place(&set, TGID).stamp, 9);
+	assert_int_equal(native_maps_place(&set, TGID + 1).stamp, 0);
+	assert_int_equal(native_maps_place(&set, TGID + 1).chunk, 0);
 	/* User space does not know yet when it began. */
 	tracked.start_ns = 0;
 	assert_int_equal(maps.put_place(maps.ctx, TGID, &place), 0);
