@@ -223,7 +223,7 @@ int offcpu_scan_map(int tables, int slab)
 static void walk_native(const struct raw_offcpu_scan *a)
 {
 	native_scratch()->regs = (struct user_regs){ a->pc, a->sp, a->fp, a->lr };
-	native_walk();
+	native_walk(1);
 }
 
 static void become_thread(const struct raw_offcpu_scan *a)
@@ -273,6 +273,6 @@ size_t offcpu_scan_walk(const struct raw_offcpu_scan *a, struct py_proc *proc,
 		walk_native(a);
 	send_new_codes(s, proc, &s->sample.h);
 	if (place)
-		send_native(1);
+		send_native();
 	return send_sample(s, NULL, bpf_get_current_pid_tgid()) == CNT_SAMPLE ? now.used : 0;
 }
