@@ -60,6 +60,15 @@ static void store_table(struct native *n, const struct file *f)
 		cache_ask(n, &m, f->head.hash, f->memfd);
 }
 
+static void begin_copying(struct native *n, struct file *f)
+{
+	n->lists_stale = true;
+	if (f->stage != FILE_MATCHING)
+		return;
+	f->stage = FILE_COPYING;
+	file_push(n, QUEUE_COPY, f);
+}
+
 /* Takes a TABLE with its data in n->data. Keeps or closes fd. */
 static void file_built(struct native *n, struct file *f, const struct elf_message *m, int fd)
 {
@@ -85,10 +94,14 @@ static void file_built(struct native *n, struct file *f, const struct elf_messag
 	store_table(n, f);
 	table_number(n, f);
 	f->stage = FILE_MATCHING;
-	if (needs_functions(f) && !f->has_start)
-		file_push(n, QUEUE_MATCH, f);
-	else
+	if (f->has_start || !needs_functions(f)) {
 		file_matched(n, f);
+		return;
+	}
+	file_push(n, QUEUE_MATCH, f);
+	/* Of other files than a CPython, frames without a name are shown until then. */
+	if (!f->facts.eval_start)
+		begin_copying(n, f);
 }
 
 void file_matched(struct native *n, struct file *f)
@@ -98,11 +111,7 @@ void file_matched(struct native *n, struct file *f)
 		file_add_class(n, f, f->facts.eval_start, f->facts.eval_end, NATIVE_EVAL);
 	file_sort_classes(n, f);
 	f->has_start = true;
-	n->lists_stale = true;
-	if (f->stage != FILE_MATCHING)
-		return;
-	f->stage = FILE_COPYING;
-	file_push(n, QUEUE_COPY, f);
+	begin_copying(n, f);
 }
 
 #define MISSING_MAX 3

@@ -164,7 +164,7 @@ static void go_on(struct native *n, struct file *f)
 		f->stage = FILE_OPENED;
 		file_push(n, QUEUE_BUILD, f);
 	}
-	if (f->stage == FILE_MATCHING)
+	if (f->has_facts && needs_functions(f) && !f->has_start)
 		file_push(n, QUEUE_MATCH, f);
 	if (f->wanted_cnt)
 		file_push(n, QUEUE_NAMES, f);
@@ -260,7 +260,7 @@ static bool ask_match(struct native *n, struct file *f)
 	struct elf_message m = { .kind = HELPER_MATCH };
 	const char *patterns = native_patterns(&m.cnt, &m.bytes);
 
-	if (f->stage != FILE_MATCHING)
+	if (f->has_start)
 		return true;
 	if (f->no_names)
 		file_matched(n, f);

@@ -42,8 +42,8 @@ void file_drop_wanted(struct file *f, bool known);
 bool file_bias(const struct file *f, const struct mapping *m, uint64_t *bias);
 
 /*
- * Returns true if the file's functions must be known before its table is used: it is a CPython, or
- * it has no symbol table, so only some of them have a name.
+ * Returns true if the file's functions must be known: it is a CPython, whose table is not used
+ * before that, or it has no symbol table, so only some of them have a name.
  */
 static inline bool needs_functions(const struct file *f)
 {

@@ -153,7 +153,7 @@ bool file_waits(const struct native *n, enum file_queue queue)
 
 static bool is_wanted(const struct file *f)
 {
-	return f->stage <= FILE_MATCHING || f->wanted_cnt;
+	return f->stage <= FILE_MATCHING || f->wanted_cnt || f->queued & 1u << QUEUE_MATCH;
 }
 
 static void move_file(struct file *f, struct turn *to)

@@ -111,10 +111,9 @@ static struct native *begin_stripped(struct elf_message *match, uint32_t *file)
 	return n;
 }
 
-static void wait_for_table(struct native *n, uint32_t file)
+static void wait_for_functions(struct native *n, uint32_t file)
 {
-	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file == file &&
-		   maps.tables[mapping(TGID, 0)->table].row_cnt);
+	STEP_UNTIL(n, n->files[file - 1]->has_start);
 }
 
 static void answer_matches(const struct elf_message *asked, const struct elf_match *found,
@@ -129,7 +128,7 @@ static void answer_matches(const struct elf_message *asked, const struct elf_mat
 }
 
 /* Of a file without a symbol table it is known which functions have no name. */
-static void test_a_stripped_file_waits_for_its_functions(void **state)
+static void test_the_functions_of_a_stripped_file(void **state)
 {
 	static const struct elf_match found[] = {
 		{ 0x401000, 0x401050, 1000000, 0 }, { 0x401100, 0x401200, 0, 0 },
@@ -139,11 +138,12 @@ static void test_a_stripped_file_waits_for_its_functions(void **state)
 	uint32_t file;
 	struct native *n = begin_stripped(&m, &file);
 
-	STEP_UNTIL(n, maps.places[0].cnt == 1);
-	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);
+	/* Its table is used before. */
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file == file &&
+		   maps.tables[mapping(TGID, 0)->table].row_cnt);
 	assert_class(n, file, 0x403000, NATIVE_CODE, false);
 	answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, false);
-	wait_for_table(n, file);
+	wait_for_functions(n, file);
 	assert_class(n, file, 0x401010, NATIVE_CODE, true);
 	assert_class(n, file, 0x401050, NATIVE_UNNAMED, true);
 	assert_class(n, file, 0x401150, NATIVE_EVAL, true);
@@ -162,7 +162,7 @@ static void test_a_stripped_file_with_symbols_elsewhere(void **state)
 	struct native *n = begin_stripped(&m, &file);
 
 	answer_matches(&m, found, ARRAY_SIZE(found), 0, false);
-	wait_for_table(n, file);
+	wait_for_functions(n, file);
 	assert_class(n, file, 0x401010, NATIVE_EVAL, true);
 	assert_class(n, file, 0x401050, NATIVE_CODE, true);
 	native_free(n);
@@ -185,7 +185,7 @@ static void test_too_many_functions(void **state)
 		answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, k < 64);
 		step(n);
 	}
-	wait_for_table(n, file);
+	wait_for_functions(n, file);
 	assert_class(n, file, 0x401008, NATIVE_CODE, true);
 	assert_class(n, file, UINT64_MAX, NATIVE_CODE, true);
 	assert_int_equal(n->class_cnt, 65536);
@@ -213,7 +213,7 @@ static void test_functions_of_a_lost_helper(void **state)
 			fake_end(ELF_ROLE_NAMES);
 		else
 			answer_matches(&m, second, 1, ELF_PARTIAL, false);
-		wait_for_table(n, file);
+		wait_for_functions(n, file);
 		assert_class(n, file, 0x402010, again ? NATIVE_CODE : NATIVE_EVAL, true);
 		assert_class(n, file, 0x401010, again ? NATIVE_CODE : NATIVE_UNNAMED, true);
 		native_free(n);
@@ -478,7 +478,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_table_is_installed),
 		cmocka_unit_test(test_a_cpython_waits_for_its_functions),
-		cmocka_unit_test(test_a_stripped_file_waits_for_its_functions),
+		cmocka_unit_test(test_the_functions_of_a_stripped_file),
 		cmocka_unit_test(test_a_stripped_file_with_symbols_elsewhere),
 		cmocka_unit_test(test_too_many_functions),
 		cmocka_unit_test(test_functions_of_a_lost_helper),
