@@ -22,7 +22,7 @@ EXCEPTIONS = {
     "asyncio_section_parse": "fuzz_asyncio_section: any bytes",
     "config_print_keys": "test_config_docs print makes the tables of docs/agent-config.md",
     "exe_cache_take": "tests of capture fill the cache with it",
-    "landlock_read_below": "sanitized programs have no jail",
+    "landlock_limit": "sanitized programs have no jail",
     "mapped_files_read_text": "fuzz_maps: any bytes, and no process",
     "native_libraries": "tests of formats read what a file has",
     "opener_maps": "test_opener_files: of the test itself, without a socket",

@@ -23,7 +23,7 @@ WIRE = Path("user/elf_helper/elf_wire.h").resolve().read_text()
 HEAD = struct.Struct("<IIIiIIII")
 NAME = struct.Struct("<QQIHHHH4x")
 MATCH = struct.Struct("<QQII")
-FACTS = struct.Struct("<20sII4xQQQQIIII192s")
+FACTS = struct.Struct("<20sII4xQQQQQQIIII192s")
 ELF_LINES, ELF_MANGLED = 1, 2
 ELF_COSTLY_MAX = 8
 WAIT_S = 60
@@ -613,8 +613,8 @@ class PerfMap(Case):
 class Tables(Case):
     def facts(self, data):
         fields = FACTS.unpack(data)
-        return dict(zip(("build_id", "id_bytes", "machine", "text_start", "text_end", "eval_start", "eval_end",
-                         "cached", "build_us", "load_cnt", "pad", "loads"), fields))
+        return dict(zip(("build_id", "id_bytes", "machine", "text_start", "text_end", "plt_start", "plt_end",
+                         "eval_start", "eval_end", "cached", "build_us", "load_cnt", "stripped", "loads"), fields))
 
     def test_facts(self):
         path = self.library("int _PyEval_EvalFrameDefault(int n) { return n * 5 + 1; }", "libp.so", "gcc",
@@ -634,6 +634,16 @@ class Tables(Case):
                          segments)
         self.assertLessEqual(facts["text_start"], start)
         self.assertGreaterEqual(facts["text_end"], start + size)
+        stubs = [(int(m[0], 16), int(m[1], 16)) for m in re.findall(
+            r" \.plt\S* +PROGBITS +(\w+) \w+ (\w+)", run("readelf", "-SW", path))]
+        self.assertEqual((facts["plt_start"], facts["plt_end"]),
+                         (min(a for a, _ in stubs), max(a + n for a, n in stubs)))
+        self.assertEqual(facts["stripped"], 0)
+        run("strip", path)
+        helper.hand(2, path)
+        (_, _, data, fds2), = helper.ask("HELPER_TABLE", 2)
+        self.assertEqual(self.facts(data)["stripped"], 1)
+        os.close(fds2[0])
         os.close(fds[0])
 
     def test_cache(self):
