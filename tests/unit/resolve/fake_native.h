@@ -31,10 +31,18 @@ struct native {
 
 static struct native fake_native;
 
+/* The lowest bits of an address in file 2. */
+static enum native_class class_at(uint64_t addr)
+{
+	uint64_t class = addr & 7;
+
+	return class > NATIVE_UNNAMED ? NATIVE_CODE : (enum native_class)class;
+}
+
 bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		  enum native_class *class)
 {
-	*class = file == 2 && !n->unknown ? (enum native_class)(addr & 7) : NATIVE_CODE;
+	*class = file == 2 && !n->unknown ? class_at(addr) : NATIVE_CODE;
 	return file && !n->unknown;
 }
 
@@ -83,7 +91,7 @@ int native_name(struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		return -ENOENT;
 	snprintf(n->text, sizeof(n->text), "f%u", (unsigned int)(addr >> 12));
 	if (file == 2)
-		out->functions[0].name = classes[addr & 7];
+		out->functions[0].name = classes[class_at(addr)];
 	if (n->name)
 		out->functions[0].name = n->name;
 	if (!n->lines)
