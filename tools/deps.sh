@@ -81,7 +81,6 @@ check | check-all)
 	have eu-addr2line || need elfutils
 	have g++ || need g++
 	have dwz || need dwz
-	have debuginfod || need debuginfod	# with elfutils' client library
 	have xz || need xz-utils
 	have chromium || have chromium-browser || have google-chrome || need chromium
 	# containers, made without a network: 90 MB
@@ -99,6 +98,8 @@ if [ "${1:-build}" = check-all ]; then
 	have qemu-system-x86_64 || need qemu-system-x86
 	have qemu-system-aarch64 || need qemu-system-arm
 	have mke2fs || need e2fsprogs
+	# a server for --debuginfod, and elfutils' client library
+	have debuginfod || need debuginfod
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
 	# shells whose completion is tried
