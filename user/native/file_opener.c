@@ -214,7 +214,8 @@ static void keep_debug(const struct elf_message *m, int fd)
 
 	if (d->id_bytes)
 		close(d->fd);
-	*d = (struct given_debug){ .fd = dup(fd), .id_bytes = m->bytes };
+	*d = (struct given_debug){ .fd = dup(fd) };
+	d->id_bytes = d->fd < 0 ? 0 : m->bytes;
 	memcpy(d->id, self.data, m->bytes);
 }
 
@@ -222,12 +223,13 @@ static void keep_debug(const struct elf_message *m, int fd)
 static int find_given(const struct elf_want_debug *want)
 {
 	const struct given_debug *d;
+	int fd = -1;
 
-	for (d = self.debugs; d < self.debugs + DEBUGS; d++)
+	for (d = self.debugs; fd < 0 && d < self.debugs + DEBUGS; d++)
 		if (d->id_bytes && d->id_bytes == want->id_bytes &&
 		    !memcmp(d->id, want->id, d->id_bytes))
-			return dup(d->fd);
-	return -ENOENT;
+			fd = dup(d->fd);
+	return fd < 0 ? -ENOENT : fd;
 }
 
 static void take_from_main(const struct elf_message *m, int fd)

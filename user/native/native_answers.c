@@ -181,7 +181,9 @@ static int take_matches(struct native *n, struct helper *h, const struct elf_mes
 		return -EBADMSG;
 	for (i = 0; i < m->cnt; i++) {
 		memcpy(&match, n->data + i * sizeof(match), sizeof(match));
-		file_add_class(n, f, match.start, match.end, native_pattern_class(match.pattern));
+		/* Functions of other libraries may have the same names. */
+		file_add_class(n, f, match.start, match.end, f->facts.eval_start ?
+			       native_pattern_class(match.pattern) : NATIVE_CODE);
 	}
 	if (m->more)
 		return 0;

@@ -4,6 +4,7 @@ import contextlib
 import os
 import select
 import signal
+import subprocess
 import time
 from pathlib import Path
 
@@ -23,6 +24,17 @@ def kill(process):
         if stream:
             with contextlib.suppress(BrokenPipeError):
                 stream.close()
+
+
+@contextlib.contextmanager
+def ready(argv):
+    """A program that has said that it is ready; it is ended afterwards."""
+    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        assert process.stdout.readline() == "ready\n"
+        yield process
+    finally:
+        kill(process)
 
 
 def family(pid):

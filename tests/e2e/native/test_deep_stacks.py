@@ -6,14 +6,12 @@ The program knows its depth: outside of a leaf below N calls are as many frames 
 starts a program. Shallow stacks, which are whole, tell how many both are.
 """
 import collections
-import contextlib
 import re
-import subprocess
 
 import pytest
 
 import native_frames
-from processes import kill, use_cpu
+from processes import ready, use_cpu
 from profiles import MAX_FRAMES, SYNTHETIC
 from recording import Recording, succeeded
 from summary import files
@@ -26,20 +24,10 @@ DEEP = (60, 100, 180)   # deeper than a sample; than a record, too; almost as de
 SECONDS = 2
 
 
-@contextlib.contextmanager
-def running(argv):
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        kill(process)
-
-
 def recorded(interpreter, scratch, out, oracle):
     """The samples, and what session.json says of all."""
     argv = interpreter.command(scratch / "targets" / "deep_native.py", 600, *SHALLOW, *DEEP)
-    with running(argv) as process, Recording(
+    with ready(argv) as process, Recording(
             ["-p", process.pid, "-r", RATE, "-o", out / "rec", "--json", "--native=full",
              "--no-sample-limit"]) as recording:        # a stall of the machine cuts no stack
         recording.wait_recording()

@@ -11,7 +11,7 @@ from interp import cache
 from native_frames import NATIVE, PYTHON
 from paths import TARGETS
 from present import BY_NAME, absent, need
-from processes import kill, use_cpu
+from processes import kill, ready, use_cpu
 from pypi import PyPI, path_of
 from recording import Recording, succeeded
 from summary import files
@@ -22,14 +22,13 @@ JIT, TIME_LIMIT = "JIT code", "time limit"
 
 @contextlib.contextmanager
 def running(argv):
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        kill(process)
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"/tmp/perf-{process.pid}.map")
+    with ready(argv) as process:
+        try:
+            yield process
+        finally:
+            kill(process)
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(f"/tmp/perf-{process.pid}.map")
 
 
 def recorded(argv, out, oracle, function, *options):

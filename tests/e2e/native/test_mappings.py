@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """However a library is mapped, its functions are unwound and named as if nothing had been done to it."""
-import contextlib
 import re
 import shutil
-import subprocess
 
 import pytest
 
 import native_frames
 from native_frames import NATIVE, PYTHON
 from paths import TARGETS
-from processes import kill, use_cpu
+from processes import ready, use_cpu
 from recording import Recording, succeeded, tachbpf
 from summary import files
 
@@ -19,16 +17,6 @@ TIME_LIMIT = "time limit"
 CHANGED = ("hook", "writable", "copied")
 NOT_YET = ("table_not_ready", "mappings_unknown", "not_mapped")
 LIBRARY = {"memfd": "memfd:code"}
-
-
-@contextlib.contextmanager
-def running(argv):
-    process = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    try:
-        assert process.stdout.readline() == "ready\n"
-        yield process
-    finally:
-        kill(process)
 
 
 WORK = """
@@ -61,7 +49,7 @@ def test_the_first_moments_of_a_command_are_whole(cache, interpreter, out):
                                  "deleted", "memfd"))
 def test_its_function_is_unwound_and_named(how, python, scratch, out, oracle):
     argv = python.command(TARGETS / "split_code.py", how, scratch)
-    with running(argv) as process, Recording(
+    with ready(argv) as process, Recording(
             ["-p", process.pid, "-r", RATE, "-o", out / "rec", "--json", "--native"]) as recording:
         recording.wait_recording()
         use_cpu(process.pid, 1.5)
