@@ -383,7 +383,8 @@ static void print_notables(const struct notables *n, FILE *out)
 		fprintf(out, "  %5.1f %%  %s%s\n", n->list[i].pct, n->list[i].before,
 			n->list[i].what);
 	if (shown < n->cnt)
-		fprintf(out, "  and %zu smaller ones: record with -v to see them\n", n->cnt - shown);
+		fprintf(out, "  and %zu smaller ones: record with -v to see them\n",
+			n->cnt - shown);
 }
 
 /* The causes of losses. base: samples, with the lost ones, or the CPU time in ticks. */
