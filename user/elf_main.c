@@ -20,6 +20,7 @@
 #include "base/util.h"
 #include "elf_helper/elf_demangler.h"
 #include "elf_helper/elf_serve.h"
+#include "elf_helper/elf_start.h"
 #include "worker/jail.h"
 
 #define MAIN_FD 3
@@ -80,7 +81,8 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	mallopt(M_ARENA_MAX, 1);
-	setpriority(PRIO_PROCESS, 0, names ? 5 : 10);
+	/* Names are few, and a process that ends waits for them. */
+	setpriority(PRIO_PROCESS, 0, names ? 0 : ELF_NICE_TABLES);
 	raise_file_limit();
 	if (!detach(argv[1], atoi(argv[2])) || (names && elf_demangler_start()) ||
 	    jail_enter(&jail))

@@ -279,7 +279,7 @@ static void end_process(struct lifecycle *l, struct tracked *t, uint64_t end_ns)
 	l->live_cnt--;
 	lifecycle_fail(l, process_emit_open_waits(p, until));
 	lifecycle_fail(l, process_pages_end(p));
-	native_life_end(&l->machine, p);
+	native_life_end(&l->machine, p, !l->live_cnt);
 	if (l->observer->ops->end)
 		lifecycle_fail(l, l->observer->ops->end(l->observer, p, end_ns));
 	process_free(p);

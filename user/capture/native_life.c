@@ -10,6 +10,7 @@
 #define MS_NS 1000000ull
 #define SECOND_NS 1000000000ull
 #define WAIT_OF_PROCESS_MS 100
+#define WAIT_OF_LAST_MS 2000
 #define WAIT_A_SECOND_MS 200
 #define CATCH_UP_AT_STOP_MS 1000
 #define WAIT_AT_STOP_MS 2000
@@ -30,36 +31,40 @@ void native_life_stale(struct native_life *l, const struct process *p)
 		native_stale(l->native, process_tgid(p));
 }
 
-/* How long to wait now. */
-static int wait_ms(struct native_life *l, uint64_t now)
+/* How long to wait now. last: no samples wait meanwhile. */
+static int wait_ms(struct native_life *l, uint64_t now, bool last)
 {
 	uint64_t left;
 
+	if (l->stopped)
+		return 0;
+	if (last)
+		return WAIT_OF_LAST_MS;
 	if (now - l->second_ns >= SECOND_NS) {
 		l->second_ns = now;
 		l->waited_ns = 0;
 	}
-	if (l->stopped || l->waited_ns >= WAIT_A_SECOND_MS * MS_NS)
+	if (l->waited_ns >= WAIT_A_SECOND_MS * MS_NS)
 		return 0;
 	left = WAIT_A_SECOND_MS - l->waited_ns / MS_NS;
 	return left < WAIT_OF_PROCESS_MS ? (int)left : WAIT_OF_PROCESS_MS;
 }
 
-static void wait_for_names(struct native_life *l)
+static void wait_for_names(struct native_life *l, bool last)
 {
 	uint64_t begin = now_ns();
-	int ms = wait_ms(l, begin);
+	int ms = wait_ms(l, begin, last);
 
 	if (!ms)
 		return;
-	native_settle(l->native, ms);
+	native_settle(l->native, WAIT_OF_PROCESS_MS, ms);
 	l->waited_ns += now_ns() - begin;
 }
 
-void native_life_end(struct native_life *l, struct process *p)
+void native_life_end(struct native_life *l, struct process *p, bool last)
 {
 	if (l->native && process_waits_for_names(p))
-		wait_for_names(l);
+		wait_for_names(l, last);
 	if (l->native)
 		native_hurry(l->native, true);
 	process_retry_names(p);
@@ -91,13 +96,13 @@ static void wait_for_debug_files(struct native *n)
 		log_warn("%zu debug files did not come within %d s: some functions have no name",
 			 left, WAIT_FOR_DEBUG_MS / 1000);
 	else if (said)
-		native_settle(n, WAIT_AT_STOP_MS);
+		native_settle(n, WAIT_AT_STOP_MS, WAIT_AT_STOP_MS);
 }
 
 void native_life_stop(struct native_life *l)
 {
 	if (l->native) {
-		native_settle(l->native, WAIT_AT_STOP_MS);
+		native_settle(l->native, WAIT_AT_STOP_MS, WAIT_AT_STOP_MS);
 		wait_for_debug_files(l->native);
 		native_hurry(l->native, true);
 	}

@@ -30,9 +30,10 @@ void native_life_stale(struct native_life *l, const struct process *p);
 /*
  * A process ends. Waits for the names of its machine code, for at most 100 ms and 200 ms in a
  * second, because samples wait meanwhile; then names its frames (process_retry_names()), even
- * without --native.
+ * without --native. last: no other process is profiled, so it waits while names are being read, for
+ * at most 2 s.
  */
-void native_life_end(struct native_life *l, struct process *p);
+void native_life_end(struct native_life *l, struct process *p, bool last);
 
 /*
  * The capture ends: waits for mappings that were not read when samples were in them, for at most

@@ -348,6 +348,8 @@ static int take_helper(struct native *n, struct helper *h)
 	struct elf_message m;
 	int fd, err = native_receive(h->fd, &m, n->data, &fd);
 
+	if (!err)
+		h->answered_ns = n->now;
 	return err ? err : helper_answered(n, h, &m, fd);
 }
 
@@ -412,6 +414,7 @@ void native_poll(struct native *n)
 	native_memory_settle(n->memory, n->now);
 	take_answers(n, until);
 	parties_start(n);
+	tables_hurry(n, n->awaited || n->now < n->quick_ns);
 	if (!tables_begin(n)) {
 		mappings_ask(n);
 		files_ask(n);
@@ -494,22 +497,29 @@ static bool waits_for_tables(const struct native *n)
 	return false;
 }
 
-static void poll_while(struct native *n, bool (*waits)(const struct native *), int timeout_ms)
+/* idle_ms: how long nobody may have anything to do. */
+static void poll_while(struct native *n, bool (*waits)(const struct native *), int idle_ms,
+		       int timeout_ms)
 {
-	uint64_t end = now_ns() + (uint64_t)timeout_ms * NS_PER_MS;
+	uint64_t now = now_ns(), end = now + (uint64_t)timeout_ms * NS_PER_MS, busy = now;
 	struct pollfd p = { .fd = n->epoll, .events = POLLIN };
 
-	do {
+	n->awaited = true;
+	for (;;) {
 		native_poll(n);
-		if (!waits(n) || now_ns() >= end)
-			return;
+		now = now_ns();
+		if (parties_busy_ns(n, now) > busy)
+			busy = parties_busy_ns(n, now);
+		if (!waits(n) || now >= end || now >= busy + (uint64_t)idle_ms * NS_PER_MS)
+			break;
 		poll(&p, 1, 20);
-	} while (now_ns() < end);
+	}
+	n->awaited = false;
 }
 
-void native_settle(struct native *n, int timeout_ms)
+void native_settle(struct native *n, int idle_ms, int timeout_ms)
 {
-	poll_while(n, waits_for_names, timeout_ms);
+	poll_while(n, waits_for_names, idle_ms, timeout_ms);
 }
 
 void native_catch_up(struct native *n, int timeout_ms)
@@ -518,12 +528,12 @@ void native_catch_up(struct native *n, int timeout_ms)
 		return;
 	n->unread = false;
 	mappings_hurry(n);
-	poll_while(n, waits_for_files, timeout_ms);
+	poll_while(n, waits_for_files, timeout_ms, timeout_ms);
 }
 
 void native_settle_debug(struct native *n, int timeout_ms)
 {
-	poll_while(n, waits_for_debug, timeout_ms);
+	poll_while(n, waits_for_debug, timeout_ms, timeout_ms);
 }
 
 size_t native_debug_files(const struct native *n)
@@ -538,5 +548,5 @@ void native_hurry(struct native *n, bool on)
 
 void native_prepare(struct native *n, int timeout_ms)
 {
-	poll_while(n, waits_for_tables, timeout_ms);
+	poll_while(n, waits_for_tables, timeout_ms, timeout_ms);
 }

@@ -92,13 +92,14 @@ uint64_t native_wait_ns(const struct native *n, uint64_t now_ns, uint64_t limit_
  */
 void native_poll(struct native *n);
 /*
- * Polls until all requested names are known, or for at most timeout_ms. For the end of a recording
+ * Polls until all requested names are known, for at most timeout_ms; less if nothing has come for
+ * idle_ms, and who should find the names does not even wait for a CPU. For the end of a recording
  * or of a process.
  */
-void native_settle(struct native *n, int timeout_ms);
+void native_settle(struct native *n, int idle_ms, int timeout_ms);
 /* Returns the number of files whose debug file a server may still send. */
 size_t native_debug_files(const struct native *n);
-/* As native_settle(), until there are none, either. */
+/* The same, for timeout_ms, until there are none, either. */
 void native_settle_debug(struct native *n, int timeout_ms);
 /* on: names that a debug file may improve are given as they are now. */
 void native_hurry(struct native *n, bool on);

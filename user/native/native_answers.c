@@ -98,7 +98,7 @@ static void file_built(struct native *n, struct file *f, const struct elf_messag
 		file_matched(n, f);
 		return;
 	}
-	file_push(n, QUEUE_MATCH, f);
+	file_push(n, match_queue(f), f);
 	/* Of other files than a CPython, frames without a name are shown until then. */
 	if (!f->facts.eval_start)
 		begin_copying(n, f);
@@ -219,7 +219,7 @@ static void ask_again(struct native *n, struct helper *h)
 		return;
 	if (h->kind == HELPER_MATCH)
 		file_drop_classes(n, f);
-	file_push(n, h->kind == HELPER_MATCH ? QUEUE_MATCH : QUEUE_NAMES, f);
+	file_push(n, h->kind == HELPER_MATCH ? match_queue(f) : QUEUE_NAMES, f);
 	while (h->asked_cnt && f->wanted_cnt < f->wanted_cap)
 		f->wanted[f->wanted_cnt++] = h->asked[--h->asked_cnt];
 	put_back(n, h, false);
@@ -314,5 +314,5 @@ bool helper_is_late(const struct native *n, const struct helper *h)
 	uint64_t ms = h->role == ELF_ROLE_TABLES ? TABLE_MS :
 		      n->args.lines && h->kind == HELPER_NAMES ? LINES_MS : NAMES_MS;
 
-	return h->request && n->now - h->asked_ns >= ms * NS_PER_MS;
+	return h->request && helper_exceeds(n, h, ms * NS_PER_MS);
 }

@@ -165,7 +165,7 @@ static void go_on(struct native *n, struct file *f)
 		file_push(n, QUEUE_BUILD, f);
 	}
 	if (f->has_facts && needs_functions(f) && !f->has_start)
-		file_push(n, QUEUE_MATCH, f);
+		file_push(n, match_queue(f), f);
 	if (f->wanted_cnt)
 		file_push(n, QUEUE_NAMES, f);
 	/* It became new again while it was opened for another purpose. */
@@ -267,7 +267,7 @@ static bool ask_match(struct native *n, struct file *f)
 	else if (!f->at_names)
 		file_push(n, QUEUE_OPEN, f);
 	else if (helper_ask(n, ELF_ROLE_NAMES, f, &m, patterns)) {
-		file_push(n, QUEUE_MATCH, f);
+		file_push(n, match_queue(f), f);
 		return false;
 	}
 	return true;
@@ -317,19 +317,19 @@ static bool ask_names(struct native *n, struct file *f)
 	return true;
 }
 
-/* A table waits for its matches, and many samples wait for the table. */
 static void ask_names_helper(struct native *n)
 {
+	static const enum file_queue order[] = { QUEUE_MATCH, QUEUE_NAMES, QUEUE_MATCH_LATER };
 	enum file_queue queue;
 	struct file *f;
 	bool ok = true;
 	int i;
 
 	for (i = 0; ok && i < NAMES_A_POLL && helper_is_idle(n, ELF_ROLE_NAMES); i++) {
-		f = file_pop_either(n, QUEUE_MATCH, QUEUE_NAMES, &queue);
+		f = file_pop_first(n, order, ARRAY_SIZE(order), &queue);
 		if (!f)
 			return;
-		ok = queue == QUEUE_MATCH ? ask_match(n, f) : ask_names(n, f);
+		ok = queue == QUEUE_NAMES ? ask_names(n, f) : ask_match(n, f);
 	}
 	n->more |= i == NAMES_A_POLL;
 }

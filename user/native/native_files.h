@@ -51,6 +51,15 @@ static inline bool needs_functions(const struct file *f)
 }
 
 /*
+ * Where a file waits to be asked for its functions. The table of a CPython waits for them, and many
+ * samples for the table; of other files, names are more urgent.
+ */
+static inline enum file_queue match_queue(const struct file *f)
+{
+	return f->facts.eval_start ? QUEUE_MATCH : QUEUE_MATCH_LATER;
+}
+
+/*
  * The class of a function: from MATCHES, or the one that the facts name. Without room for it,
  * f->classes_full is set. file_sort_classes() follows the last one.
  */

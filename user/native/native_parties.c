@@ -8,17 +8,21 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
+#include "host/proc.h"
 #include "native/file_opener.h"
 
 #define OPENER_MS 5000		/* without progress */
 #define OPENER_ASKED_MAX 32
 #define CACHE_MS 5000		/* after that, tables are built without it */
+#define SLOW_TIMES 3		/* what a helper that waits for a CPU may take longer */
 #define PAUSE_DOUBLINGS 6
 #define GOOD_NS (60 * NS_PER_S)	/* a party that ran this long has not failed */
 
@@ -141,11 +145,48 @@ static void give_helper(struct native *n, struct helper *h)
 		h->given = !native_send(n->opener.fd, &m, n->secret, h->opener_end);
 }
 
+void tables_hurry(struct native *n, bool on)
+{
+	pid_t pid = n->helpers[ELF_ROLE_TABLES].pid;
+
+	/* Set again each time: one that has just started sets its own. */
+	if (pid && (on || n->hurried))
+		setpriority(PRIO_PROCESS, (id_t)pid, on ? 0 : ELF_NICE_TABLES);
+	n->hurried = on;
+}
+
 bool helper_is_idle(const struct native *n, enum elf_role role)
 {
 	const struct helper *h = &n->helpers[role];
 
 	return h->pid && h->given && !h->request;
+}
+
+static uint64_t cpu_ns_of(pid_t pid)
+{
+	struct timespec t = { 0 };
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+static bool is_runnable(pid_t pid)
+{
+	struct proc_stat st;
+
+	return !proc_stat(pid, &st) && st.state == 'R';
+}
+
+bool helper_exceeds(const struct native *n, const struct helper *h, uint64_t ns)
+{
+	uint64_t waited = n->now - h->asked_ns;
+
+	if (waited < ns)
+		return false;
+	return waited >= SLOW_TIMES * ns || cpu_ns_of(h->pid) - h->asked_cpu_ns >= ns ||
+	       !is_runnable(h->pid);
 }
 
 int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_message *m,
@@ -164,6 +205,7 @@ int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_
 	h->file = f;
 	h->turn = f->turn;
 	h->asked_ns = n->now;
+	h->asked_cpu_ns = cpu_ns_of(h->pid);
 	return 0;
 }
 
@@ -303,6 +345,17 @@ static void find_secret(struct native *n)
 }
 
 /* ---- all ---- */
+
+uint64_t parties_busy_ns(const struct native *n, uint64_t now)
+{
+	const struct helper *h = &n->helpers[ELF_ROLE_NAMES];
+	const struct opener *o = &n->opener;
+
+	if ((h->pid && is_runnable(h->pid)) ||
+	    (o->worker.pid && worker_is_runnable(&o->worker)))
+		return now;
+	return h->answered_ns > o->answered_ns ? h->answered_ns : o->answered_ns;
+}
 
 void parties_start(struct native *n)
 {

@@ -16,8 +16,11 @@ static bool is_of_turns(enum file_queue queue)
 
 static bool turn_waits(const struct turn *t)
 {
-	return t->queues[QUEUE_BUILD].first || t->queues[QUEUE_MATCH].first ||
-	       t->queues[QUEUE_NAMES].first || t->queues[QUEUE_DEBUG].first;
+	enum file_queue queue = 0;
+
+	while (queue < QUEUES && !t->queues[queue].first)
+		queue++;
+	return queue < QUEUES;
 }
 
 /* Beyond TURNS_MAX users at a time, some share a turn. */
@@ -50,13 +53,23 @@ static struct turn *turn_of(struct native *n, uint32_t uid)
 	return t;
 }
 
+/* Returns the first of these queues in which a file waits for its turn; QUEUES: there is none. */
+static enum file_queue first_queue(const struct turn *t, const enum file_queue *queues, size_t cnt)
+{
+	size_t i;
+
+	for (i = 0; i < cnt && !t->queues[queues[i]].first; i++)
+		continue;
+	return i < cnt ? queues[i] : QUEUES;
+}
+
 /* Returns the turn with files in one of these queues that has used least, or NULL. */
-static struct turn *next_turn(struct native *n, enum file_queue first, enum file_queue second)
+static struct turn *next_turn(struct native *n, const enum file_queue *queues, size_t cnt)
 {
 	struct turn *t, *next = NULL;
 
 	for (t = n->turns; t < n->turns + n->turn_cnt; t++)
-		if ((t->queues[first].first || t->queues[second].first) && t->again_ns <= n->now &&
+		if (first_queue(t, queues, cnt) < QUEUES && t->again_ns <= n->now &&
 		    (!next || t->used_ns < next->used_ns))
 			next = t;
 	if (next && n->turn_ns < next->used_ns)
@@ -111,15 +124,15 @@ void file_push(struct native *n, enum file_queue queue, struct file *f)
 	append_file(fifo_of(n, queue, f), queue, f);
 }
 
-struct file *file_pop_either(struct native *n, enum file_queue first, enum file_queue second,
-			     enum file_queue *which)
+struct file *file_pop_first(struct native *n, const enum file_queue *queues, size_t cnt,
+			    enum file_queue *which)
 {
-	struct turn *t = next_turn(n, first, second);
+	struct turn *t = next_turn(n, queues, cnt);
 	struct file *f;
 
 	if (!t)
 		return NULL;
-	*which = t->queues[first].first ? first : second;
+	*which = first_queue(t, queues, cnt);
 	f = t->queues[*which].first;
 	remove_file(&t->queues[*which], *which, f);
 	return f;
@@ -130,7 +143,7 @@ struct file *file_pop(struct native *n, enum file_queue queue)
 	struct file *f;
 
 	if (is_of_turns(queue))
-		return file_pop_either(n, queue, queue, &queue);
+		return file_pop_first(n, &queue, 1, &queue);
 	f = n->queues[queue].first;
 	if (f)
 		remove_file(&n->queues[queue], queue, f);
@@ -153,7 +166,8 @@ bool file_waits(const struct native *n, enum file_queue queue)
 
 static bool is_wanted(const struct file *f)
 {
-	return f->stage <= FILE_MATCHING || f->wanted_cnt || f->queued & 1u << QUEUE_MATCH;
+	return f->stage <= FILE_MATCHING || f->wanted_cnt ||
+	       f->queued & (1u << QUEUE_MATCH | 1u << QUEUE_MATCH_LATER);
 }
 
 static void move_file(struct file *f, struct turn *to)

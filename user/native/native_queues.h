@@ -13,9 +13,12 @@
 void file_push(struct native *n, enum file_queue queue, struct file *f);
 /* Returns the next file of a queue, or NULL. Files whose user has to pause are not returned. */
 struct file *file_pop(struct native *n, enum file_queue queue);
-/* The same for two queues: all files of a user in the first come before those in the second. */
-struct file *file_pop_either(struct native *n, enum file_queue first, enum file_queue second,
-			     enum file_queue *which);
+/*
+ * The same for cnt queues, neither QUEUE_OPEN nor QUEUE_COPY: a user's files in one of them come
+ * before those in the queues after it. *which: the file's queue.
+ */
+struct file *file_pop_first(struct native *n, const enum file_queue *queues, size_t cnt,
+			    enum file_queue *which);
 bool file_waits(const struct native *n, enum file_queue queue);
 
 /*

@@ -31,9 +31,10 @@ enum file_stage {
 	FILE_REFUSED,	/* there will be none: struct file.why */
 };
 
-/* Queues in which a file waits. */
+/* Queues in which a file waits. QUEUE_MATCH is for a CPython, QUEUE_MATCH_LATER for others. */
 enum file_queue {
-	QUEUE_OPEN, QUEUE_BUILD, QUEUE_MATCH, QUEUE_COPY, QUEUE_NAMES, QUEUE_DEBUG, QUEUE_NEEDS,
+	QUEUE_OPEN, QUEUE_BUILD, QUEUE_MATCH, QUEUE_COPY, QUEUE_NAMES, QUEUE_MATCH_LATER,
+	QUEUE_DEBUG, QUEUE_NEEDS,
 	QUEUES
 };
 
@@ -168,6 +169,8 @@ struct helper {
 	struct file *file;	/* of the request */
 	struct turn *turn;	/* whose turn the request takes */
 	uint64_t asked_ns, started_ns, again_ns;
+	uint64_t asked_cpu_ns;	/* CPU time that it had used then */
+	uint64_t answered_ns;	/* when it answered last */
 	unsigned int failures;
 	uint64_t asked[ELF_NAMES_MAX];	/* addresses of HELPER_NAMES */
 	uint32_t asked_cnt;
@@ -270,6 +273,8 @@ struct native {
 	struct cache cache;
 	struct debug debug;
 	bool more;		/* there is more to do at once */
+	bool awaited;		/* the caller waits for answers */
+	bool hurried;		/* the helper for tables has a higher priority */
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 };
 

@@ -12,7 +12,7 @@ from present import absent, need
 from processes import TIMEOUT
 from summary import files
 
-ROUNDS = 25
+ROUNDS = 100            # half a second
 NAMES = {"_json.Encoder.__call__", "_json.Scanner.__call__", "re.Pattern.findall", "zlib.compress", "list.sort"}
 ADDRESS = re.compile(r"\+0x[0-9a-f]+$")
 

@@ -17,7 +17,8 @@ static struct {
 	uint64_t now;		/* ns */
 	bool waits;		/* the process has names that are not there yet */
 	uint32_t takes_ms;	/* until they are there */
-	int settled, settled_ms, caught_up_ms, retried, begun, ended, stale;
+	int settled, settled_ms, idle_ms, caught_up_ms, retried, begun, ended, stale;
+	bool last;		/* no other process is profiled */
 	pid_t parent;
 	size_t debug_files;	/* awaited from servers; one comes each time */
 	bool debug_comes, hurry, hurried;
@@ -50,9 +51,10 @@ void native_stale(struct native *n, pid_t tgid)
 	fake.stale++;
 }
 
-void native_settle(struct native *n, int timeout_ms)
+void native_settle(struct native *n, int idle_ms, int timeout_ms)
 {
 	fake.settled++;
+	fake.idle_ms = idle_ms;
 	fake.settled_ms = timeout_ms;
 	fake.now += MS * ((uint32_t)timeout_ms < fake.takes_ms ? (uint32_t)timeout_ms :
 				 fake.takes_ms);
@@ -124,7 +126,7 @@ static uint64_t end_one(void)
 
 	fake.retried = 0;
 	fake.hurried = false;
-	native_life_end(&life, PROCESS);
+	native_life_end(&life, PROCESS, fake.last);
 	assert_int_equal(fake.retried, 1);
 	return (fake.now - begin) / MS;
 }
@@ -176,6 +178,19 @@ static void test_names_that_do_not_come(void **state)
 	assert_int_equal(end_one(), 100);
 }
 
+/* Nobody's samples wait: it waits for as long as somebody works. */
+static void test_the_last_process(void **state)
+{
+	fake.waits = fake.last = true;
+	fake.takes_ms = 1500;
+	assert_int_equal(end_one(), 1500);
+	assert_int_equal(fake.idle_ms, 100);
+	fake.takes_ms = UINT32_MAX;
+	assert_int_equal(end_one(), 2000);
+	native_life_stop(&life);
+	assert_int_equal(end_one(), 0);
+}
+
 static void test_at_the_stop(void **state)
 {
 	fake.waits = true;
@@ -218,6 +233,7 @@ int main(void)
 		cmocka_unit_test_setup(test_a_life, set_up),
 		cmocka_unit_test_setup(test_names_that_come_soon_cost_no_more, set_up),
 		cmocka_unit_test_setup(test_names_that_do_not_come, set_up),
+		cmocka_unit_test_setup(test_the_last_process, set_up),
 		cmocka_unit_test_setup(test_at_the_stop, set_up),
 		cmocka_unit_test_setup(test_debug_files, set_up),
 	};

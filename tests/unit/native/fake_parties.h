@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -96,12 +97,20 @@ int elf_helper_find(char *path, size_t size)
 	return 0;
 }
 
+/* It uses a CPU until it is killed. */
+static void fake_work(int sig)
+{
+	for (;;)
+		;
+}
+
 int elf_helper_start(enum elf_role role, int main_fd, int opener_fd, pid_t *pid, int *pidfd)
 {
 	*pid = fork();
 	if (!*pid) {
 		close_range(3, ~0u, 0);	/* sockets end when the test closes its ends */
 		alarm(120);
+		signal(SIGUSR1, fake_work);
 		pause();
 		_exit(0);
 	}

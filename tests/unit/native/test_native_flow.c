@@ -7,9 +7,11 @@
 /* cmocka needs the headers above */
 #include <cmocka.h>
 
+#include <signal.h>
 #include <stdio.h>
 
 #include "fake_parties.h"
+#include "native/native_parties.h"
 #include "native/native_patterns.h"
 
 static void test_a_table_is_installed(void **state)
@@ -257,6 +259,60 @@ static void test_names(void **state)
 	native_free(n);
 }
 
+/* The names of one library are asked for before the functions of another, which a table has not. */
+static void test_names_come_before_the_functions_of_libraries(void **state)
+{
+	struct elf_message first, m;
+	uint32_t file, i;
+	struct native *n = begin(3, 0);
+	struct elf_facts facts = facts_of(false);
+	struct native_name name;
+
+	facts.stripped = 1;
+	for (i = 0; i < 3; i++) {
+		m = question(n, ELF_ROLE_TABLES);
+		answer(ELF_ROLE_TABLES, &m, TABLE, &facts, sizeof(facts), 1,
+		       make_table(10, ALL_SEALS));
+	}
+	first = question(n, ELF_ROLE_NAMES);
+	assert_int_equal(first.kind, HELPER_MATCH);
+	STEP_UNTIL(n, maps.places[0].cnt == 3 && mapping(TGID, 2)->file);
+	file = mapping(TGID, 2)->file;
+	assert_int_equal(native_name(n, TGID, file, 0x401010, &name), -EAGAIN);
+	answer_matches(&first, NULL, 0, ELF_PARTIAL, false);
+	m = question(n, ELF_ROLE_NAMES);
+	assert_int_equal(m.kind, HELPER_NAMES);
+	assert_int_equal(m.file, file);
+	say_name(&m, 0x401010, "foo");
+	STEP_UNTIL(n, !native_name(n, TGID, file, 0x401010, &name));
+	assert_string_equal(name.functions[0].name, "foo");
+	assert_int_equal(question(n, ELF_ROLE_NAMES).kind, HELPER_MATCH);
+	native_free(n);
+}
+
+/* It waits while the opener or the helper works; one that does nothing is not waited for. */
+static void test_how_long_names_are_waited_for(void **state)
+{
+	struct native *n = begin(1, 0);
+	uint32_t file = give_table(n, false, 10);
+	struct native_name name;
+	uint64_t begun;
+
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file);
+	assert_int_equal(native_name(n, TGID, file, 0x401010, &name), -EAGAIN);
+	question(n, ELF_ROLE_NAMES);
+	begun = now_ns();
+	native_settle(n, 50, 20000);
+	assert_in_range(now_ns() - begun, 50 * NS_PER_MS, 15 * NS_PER_S);
+	/* From now on it is busy, without an answer. */
+	assert_int_equal(kill(n->helpers[ELF_ROLE_NAMES].pid, SIGUSR1), 0);
+	STEP_UNTIL(n, parties_busy_ns(n, UINT64_MAX) == UINT64_MAX);
+	begun = now_ns();
+	native_settle(n, 50, 1000);
+	assert_true(now_ns() - begun >= 1000 * NS_PER_MS);
+	native_free(n);
+}
+
 /* After some names that take too long, the file's others are not tried. */
 static void test_names_that_take_too_long(void **state)
 {
@@ -484,6 +540,8 @@ int main(void)
 		cmocka_unit_test(test_too_many_functions),
 		cmocka_unit_test(test_functions_of_a_lost_helper),
 		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_come_before_the_functions_of_libraries),
+		cmocka_unit_test(test_how_long_names_are_waited_for),
 		cmocka_unit_test(test_names_that_take_too_long),
 		cmocka_unit_test(test_names_of_a_mapping_that_is_new),
 		cmocka_unit_test(test_code_that_was_changed),

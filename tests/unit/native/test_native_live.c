@@ -156,7 +156,7 @@ static const char *name_of(struct native *n, const struct native_mapping *m, uin
 	int err = native_name(n, getpid(), m->file, addr - m->bias, &name);
 
 	if (err == -EAGAIN) {
-		native_settle(n, 30000);
+		native_settle(n, 30000, 30000);
 		err = native_name(n, getpid(), m->file, addr - m->bias, &name);
 	}
 	assert_int_equal(err, 0);
@@ -265,7 +265,7 @@ static void test_names_of_jit_code(void **state)
 	assert_int_equal(m->file, 0);
 	assert_int_equal(maps.tables[m->table].why, NATIVE_JIT);
 	assert_int_equal(native_name(n, getpid(), 0, (uintptr_t)code + 16, &name), -EAGAIN);
-	native_settle(n, 30000);
+	native_settle(n, 30000, 30000);
 	assert_int_equal(native_name(n, getpid(), 0, (uintptr_t)code + 16, &name), 0);
 	assert_string_equal(name.functions[0].name, "py::compiled code");
 	assert_string_equal(name.library, "JIT");

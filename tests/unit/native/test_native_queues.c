@@ -142,21 +142,39 @@ static void test_a_file_of_several_users(void **state)
 	assert_int_equal(hostile->used_ns, used + 10 * NS_PER_MS);
 }
 
-static void test_matches_before_names_of_the_same_user(void **state)
+/* Pops the first file of these queues, which must be this one, in this queue. */
+static void pop_this(struct file *f, enum file_queue queue)
 {
-	enum file_queue which;
+	static const enum file_queue order[] = { QUEUE_MATCH, QUEUE_NAMES, QUEUE_MATCH_LATER };
+	enum file_queue which = QUEUES;
 
-	files[0].stage = FILE_MATCHING;
-	file_wanted_by(n, &files[0], HOSTILE);
-	want(&files[1], HOSTILE);
-	file_push(n, QUEUE_MATCH, &files[0]);
-	assert_ptr_equal(file_pop_either(n, QUEUE_MATCH, QUEUE_NAMES, &which), &files[0]);
-	assert_int_equal(which, QUEUE_MATCH);
+	assert_ptr_equal(file_pop_first(n, order, ARRAY_SIZE(order), &which), f);
+	assert_int_equal(which, queue);
+}
+
+static void test_the_order_of_queues_is_that_of_one_user(void **state)
+{
+	int i;
+
+	for (i = 0; i < 3; i++)
+		files[i].stage = FILE_MATCHING;
+	for (i = 0; i < 2; i++) {
+		file_wanted_by(n, &files[0], HOSTILE);
+		file_wanted_by(n, &files[2], HOSTILE);
+		file_push(n, QUEUE_MATCH_LATER, &files[2]);
+		want(&files[1], HOSTILE);
+		file_push(n, QUEUE_MATCH, &files[0]);
+		pop_this(&files[0], QUEUE_MATCH);
+		if (i)
+			break;
+		pop_this(&files[1], QUEUE_NAMES);
+		pop_this(&files[2], QUEUE_MATCH_LATER);
+	}
 	turn_charge(files[0].turn, NS_PER_S);
 	file_push(n, QUEUE_MATCH, &files[0]);
-	want(&files[2], VICTIM);
-	assert_ptr_equal(file_pop_either(n, QUEUE_MATCH, QUEUE_NAMES, &which), &files[2]);
-	assert_int_equal(which, QUEUE_NAMES);
+	want(&files[3], VICTIM);
+	pop_this(&files[3], QUEUE_NAMES);
+	pop_this(&files[0], QUEUE_MATCH);
 }
 
 /* At whose file a helper ends, pauses: one second, then two; others do not. */
@@ -206,7 +224,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_many_files_of_one_user, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_user_who_comes_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_file_of_several_users, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_matches_before_names_of_the_same_user, setup,
+		cmocka_unit_test_setup_teardown(test_the_order_of_queues_is_that_of_one_user, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_pause, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_many_users, setup, teardown),
