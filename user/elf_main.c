@@ -27,7 +27,7 @@
 
 static const char *const calls[] = {
 	"poll", "ppoll", "pread64", "fstat", "newfstatat", "statx", "lseek", "fcntl",
-	"memfd_create", "ftruncate", "pwrite64", "write", "alarm", "setitimer", NULL,
+	"memfd_create", "ftruncate", "pwrite64", "write", "setitimer", NULL,
 };
 /* libdw looks for files that a file names. The opener does that. */
 static const char *const refused[] = {

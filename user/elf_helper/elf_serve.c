@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -501,6 +502,13 @@ static int answer_needs(int main_fd, struct elf_opener *o, struct elf_held *h,
 	return send_answer(&a, false);
 }
 
+static void limit_time(time_t seconds)
+{
+	const struct itimerval after = { .it_value.tv_sec = seconds };
+
+	setitimer(ITIMER_PROF, &after, NULL);
+}
+
 /* Returns 0; -EBADMSG: it is no request; another -errno. */
 static int answer_request(int main_fd, struct elf_opener *o, const struct elf_packet *question)
 {
@@ -527,9 +535,9 @@ static int answer_request(int main_fd, struct elf_opener *o, const struct elf_pa
 	if (!h)
 		return say_no_file(main_fd, &question->head);
 	o->files->busy = h;
-	alarm(ELF_SERVE_SECONDS);
+	limit_time(ELF_SERVE_SECONDS);
 	err = answers[kind](main_fd, o, h, question);
-	alarm(0);
+	limit_time(0);
 	o->files->busy = NULL;
 	return err;
 }

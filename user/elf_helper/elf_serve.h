@@ -4,8 +4,8 @@
 #define TACHBPF_ELF_SERVE_H
 
 /*
- * Seconds for one request; then SIGALRM ends the helper, and its parent starts another one, which
- * must not be sent the same request.
+ * Seconds of CPU time for one request; then SIGPROF ends the helper, and its parent starts another
+ * one, which must not be sent the same request.
  */
 #define ELF_SERVE_SECONDS 60
 

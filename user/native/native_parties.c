@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
@@ -14,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/util.h"
+#include "host/proc.h"
 #include "native/file_opener.h"
 
 #define OPENER_MS 5000		/* without progress */
@@ -148,6 +151,17 @@ bool helper_is_idle(const struct native *n, enum elf_role role)
 	return h->pid && h->given && !h->request;
 }
 
+uint64_t helper_waited_ns(const struct helper *h)
+{
+	char text[64];
+	uint64_t ran, waited;
+
+	if (proc_read(h->pid, "schedstat", text, sizeof(text)) < 0 ||
+	    sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+		return h->waited_ns;
+	return waited;
+}
+
 int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_message *m,
 	       const void *data)
 {
@@ -164,6 +178,7 @@ int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_
 	h->file = f;
 	h->turn = f->turn;
 	h->asked_ns = n->now;
+	h->waited_ns = helper_waited_ns(h);
 	return 0;
 }
 

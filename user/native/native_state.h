@@ -168,6 +168,7 @@ struct helper {
 	struct file *file;	/* of the request */
 	struct turn *turn;	/* whose turn the request takes */
 	uint64_t asked_ns, started_ns, again_ns;
+	uint64_t waited_ns;	/* for a CPU, when it was asked */
 	unsigned int failures;
 	uint64_t asked[ELF_NAMES_MAX];	/* addresses of HELPER_NAMES */
 	uint32_t asked_cnt;
