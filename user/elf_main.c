@@ -27,7 +27,7 @@
 
 static const char *const calls[] = {
 	"poll", "ppoll", "pread64", "fstat", "newfstatat", "statx", "lseek", "fcntl",
-	"memfd_create", "ftruncate", "pwrite64", "write", "setitimer", NULL,
+	"memfd_create", "ftruncate", "pwrite64", "write", "setitimer", "setpriority", NULL,
 };
 /* libdw looks for files that a file names. The opener does that. */
 static const char *const refused[] = {
@@ -80,7 +80,8 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	mallopt(M_ARENA_MAX, 1);
-	setpriority(PRIO_PROCESS, 0, names ? 5 : 10);
+	if (names)
+		setpriority(PRIO_PROCESS, 0, 5);
 	raise_file_limit();
 	if (!detach(argv[1], atoi(argv[2])) || (names && elf_demangler_start()) ||
 	    jail_enter(&jail))

@@ -5,10 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -502,11 +504,28 @@ static int answer_needs(int main_fd, struct elf_opener *o, struct elf_held *h,
 	return send_answer(&a, false);
 }
 
-static void limit_time(time_t seconds)
+static void signal_after(time_t seconds, suseconds_t us)
 {
-	const struct itimerval after = { .it_value.tv_sec = seconds };
+	const struct itimerval after = { .it_value = { seconds, us } };
 
 	setitimer(ITIMER_PROF, &after, NULL);
+}
+
+/* The second SIGPROF of a request ends the helper. */
+static void take_longer(int number)
+{
+	setpriority(PRIO_PROCESS, 0, 10);
+	signal_after(ELF_SERVE_SECONDS, 0);
+}
+
+static void limit_time(bool table)
+{
+	const struct sigaction once = { .sa_handler = take_longer,
+					.sa_flags = SA_RESETHAND | SA_RESTART };
+
+	if (table)
+		sigaction(SIGPROF, &once, NULL);
+	signal_after(table ? 0 : ELF_SERVE_SECONDS, table ? ELF_QUICK_US : 0);
 }
 
 /* Returns 0; -EBADMSG: it is no request; another -errno. */
@@ -535,9 +554,9 @@ static int answer_request(int main_fd, struct elf_opener *o, const struct elf_pa
 	if (!h)
 		return say_no_file(main_fd, &question->head);
 	o->files->busy = h;
-	limit_time(ELF_SERVE_SECONDS);
+	limit_time(kind == HELPER_TABLE);
 	err = answers[kind](main_fd, o, h, question);
-	limit_time(0);
+	signal_after(0, 0);
 	o->files->busy = NULL;
 	return err;
 }

@@ -8,6 +8,12 @@
  * one, which must not be sent the same request.
  */
 #define ELF_SERVE_SECONDS 60
+/*
+ * From a table on that takes longer than this, us of CPU time, the helper runs at nice 10. All of
+ * PyTorch's take 250 ms together. At nice 10, beside busy processes, they would come seconds later,
+ * and stacks end without them.
+ */
+#define ELF_QUICK_US 100000
 
 /*
  * Serves until one of the sockets is closed, or its peer sends an invalid message. Returns 0 if it

@@ -22,7 +22,7 @@ int helper_start(struct native *n, struct helper *h);
 void helper_end(struct native *n, struct helper *h);
 /* Returns true if a request may be sent to the helper now. */
 bool helper_is_idle(const struct native *n, enum elf_role role);
-/* Time that the helper has waited for a CPU since it started, ns; not known: as when it was asked. */
+/* Time (ns) that the helper has waited for a CPU since it started; not known: as when asked. */
 uint64_t helper_waited_ns(const struct helper *h);
 /* Sends a request about a file to a helper. Returns 0, or -errno if it must be sent again. */
 int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_message *m,
