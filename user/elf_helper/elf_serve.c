@@ -5,15 +5,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -22,6 +19,7 @@
 #include "elf_helper/elf_debug.h"
 #include "elf_helper/elf_demangle.h"
 #include "elf_helper/elf_demangler.h"
+#include "elf_helper/elf_limit.h"
 #include "elf_helper/elf_methods.h"
 #include "elf_helper/elf_needs.h"
 #include "elf_helper/elf_opener.h"
@@ -504,46 +502,6 @@ static int answer_needs(int main_fd, struct elf_opener *o, struct elf_held *h,
 	return send_answer(&a, false);
 }
 
-/* Until the helper is nice, what is left of ELF_QUICK_US. */
-static struct itimerval quick = { .it_value.tv_usec = ELF_QUICK_US };
-static volatile sig_atomic_t is_nice;
-
-static void limit_to(time_t seconds)
-{
-	const struct itimerval after = { .it_value.tv_sec = seconds };
-
-	setitimer(ITIMER_PROF, &after, NULL);
-}
-
-/* The next SIGPROF ends the helper. */
-static void be_nice(int number)
-{
-	is_nice = true;
-	setpriority(PRIO_PROCESS, 0, 10);
-	limit_to(ELF_SERVE_SECONDS);
-}
-
-static void begin_limit(bool table)
-{
-	const struct sigaction once = { .sa_handler = be_nice,
-					.sa_flags = SA_RESETHAND | SA_RESTART };
-
-	if (!table || is_nice) {
-		limit_to(ELF_SERVE_SECONDS);
-		return;
-	}
-	sigaction(SIGPROF, &once, NULL);
-	setitimer(ITIMER_PROF, &quick, NULL);
-}
-
-static void end_limit(bool table)
-{
-	const struct itimerval none = { .it_value.tv_sec = 0 };
-
-	setitimer(ITIMER_PROF, &none, table && !is_nice ? &quick : NULL);
-	is_nice |= table && !timerisset(&quick.it_value);
-}
-
 /* Returns 0; -EBADMSG: it is no request; another -errno. */
 static int answer_request(int main_fd, struct elf_opener *o, const struct elf_packet *question)
 {
@@ -570,9 +528,9 @@ static int answer_request(int main_fd, struct elf_opener *o, const struct elf_pa
 	if (!h)
 		return say_no_file(main_fd, &question->head);
 	o->files->busy = h;
-	begin_limit(kind == HELPER_TABLE);
+	elf_limit_begin(kind == HELPER_TABLE);
 	err = answers[kind](main_fd, o, h, question);
-	end_limit(kind == HELPER_TABLE);
+	elf_limit_end(kind == HELPER_TABLE);
 	o->files->busy = NULL;
 	return err;
 }
