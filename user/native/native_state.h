@@ -89,6 +89,7 @@ struct file {
 	bool at_names;		/* the names helper has the file */
 	bool no_names;		/* there will be none */
 	enum file_debug debug;
+	unsigned int debug_failures;	/* of servers, when they were asked for it */
 	bool reread;		/* the names that the helper was asked for are outdated */
 	uint64_t passed_ns;	/* when the names helper got it */
 	uint32_t missing;	/* consecutive NO_FILE answers */
@@ -200,8 +201,11 @@ struct debug {
 	uint32_t request;
 	uint64_t asked_ns;
 	unsigned int failures;	/* in a row */
+	const char *failure;	/* why the last request failed; NULL: it did not */
+	uint64_t again_ns;	/* servers are not asked before this time */
 	size_t wanted;		/* files with DEBUG_WANTED */
 	bool hurry;		/* provisional names are good enough */
+	uint32_t renewed;	/* native_renewed() */
 };
 
 /* Files that a program will map: native_expect.h. */
