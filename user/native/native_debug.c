@@ -165,7 +165,7 @@ static void take_found(struct native *n, const struct elf_message *m, int fd)
 	if (!f || m->kind != DEBUG_FOUND || m->request != d->request)
 		return;
 	d->file = NULL;
-	turn_charge(d->turn, n->now - d->asked_ns);
+	turn_charge(d->turn, TURN_SERVERS, n->now - d->asked_ns);
 	if (m->result < 0 && m->result != -ENOENT && m->result != -EFBIG) {
 		file_failed(n, f, m->result);
 		return;
@@ -188,10 +188,12 @@ static void lose_worker(struct native *n, bool ended)
 	else
 		worker_give_up(&d->worker, 0, false);
 	d->file = NULL;
-	if (f)
-		file_failed(n, f, err);
-	else
+	if (!f) {
 		note_failure(n, err);
+		return;
+	}
+	turn_charge(d->turn, TURN_SERVERS, n->now - d->asked_ns);
+	file_failed(n, f, err);
 }
 
 static void take_answers(struct native *n)

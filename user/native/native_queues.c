@@ -14,10 +14,22 @@ static bool is_of_turns(enum file_queue queue)
 	return queue != QUEUE_OPEN && queue != QUEUE_COPY;
 }
 
+static enum turn_of_whom whose(enum file_queue queue)
+{
+	return queue == QUEUE_DEBUG ? TURN_SERVERS : TURN_HELPERS;
+}
+
+static bool waits_for(const struct turn *t, enum turn_of_whom whom)
+{
+	if (whom == TURN_SERVERS)
+		return t->queues[QUEUE_DEBUG].first;
+	return t->queues[QUEUE_BUILD].first || t->queues[QUEUE_MATCH].first ||
+	       t->queues[QUEUE_NAMES].first;
+}
+
 static bool turn_waits(const struct turn *t)
 {
-	return t->queues[QUEUE_BUILD].first || t->queues[QUEUE_MATCH].first ||
-	       t->queues[QUEUE_NAMES].first || t->queues[QUEUE_DEBUG].first;
+	return waits_for(t, TURN_HELPERS) || waits_for(t, TURN_SERVERS);
 }
 
 /* Beyond TURNS_MAX users at a time, some share a turn. */
@@ -40,33 +52,36 @@ static struct turn *new_turn(struct native *n, uint32_t uid)
 static struct turn *turn_of(struct native *n, uint32_t uid)
 {
 	struct turn *t = n->turns;
+	enum turn_of_whom whom;
 
 	while (t < n->turns + n->turn_cnt && t->uid != uid)
 		t++;
 	if (t == n->turns + n->turn_cnt)
 		t = new_turn(n, uid);
-	if (!turn_waits(t) && t->used_ns < n->turn_ns)
-		t->used_ns = n->turn_ns;
+	for (whom = 0; whom < TURN_KINDS; whom++)
+		if (!waits_for(t, whom) && t->used_ns[whom] < n->turn_ns[whom])
+			t->used_ns[whom] = n->turn_ns[whom];
 	return t;
 }
 
-/* Returns the turn with files in one of these queues that has used least, or NULL. */
+/* Returns the turn with files in one of these queues, of the same kind, that has used least. */
 static struct turn *next_turn(struct native *n, enum file_queue first, enum file_queue second)
 {
+	enum turn_of_whom whom = whose(first);
 	struct turn *t, *next = NULL;
 
 	for (t = n->turns; t < n->turns + n->turn_cnt; t++)
 		if ((t->queues[first].first || t->queues[second].first) && t->again_ns <= n->now &&
-		    (!next || t->used_ns < next->used_ns))
+		    (!next || t->used_ns[whom] < next->used_ns[whom]))
 			next = t;
-	if (next && n->turn_ns < next->used_ns)
-		n->turn_ns = next->used_ns;
+	if (next && n->turn_ns[whom] < next->used_ns[whom])
+		n->turn_ns[whom] = next->used_ns[whom];
 	return next;
 }
 
-void turn_charge(struct turn *t, uint64_t ns)
+void turn_charge(struct turn *t, enum turn_of_whom whom, uint64_t ns)
 {
-	t->used_ns += ns;
+	t->used_ns[whom] += ns;
 }
 
 void turn_punish(struct native *n, struct turn *t)
@@ -173,6 +188,6 @@ void file_wanted_by(struct native *n, struct file *f, uint32_t uid)
 {
 	struct turn *t = turn_of(n, uid);
 
-	if (!f->turn || !is_wanted(f) || t->used_ns < f->turn->used_ns)
+	if (!f->turn || !is_wanted(f) || t->used_ns[TURN_HELPERS] < f->turn->used_ns[TURN_HELPERS])
 		move_file(f, t);
 }

@@ -52,7 +52,7 @@ static struct file *work(uint64_t ms)
 		return NULL;
 	t = f->turn;
 	f->wanted_cnt = 0;
-	turn_charge(t, ms * NS_PER_MS);
+	turn_charge(t, TURN_HELPERS, ms * NS_PER_MS);
 	return f;
 }
 
@@ -131,15 +131,15 @@ static void test_a_file_of_several_users(void **state)
 	want(libc, HOSTILE);
 	want(libc, VICTIM);
 	assert_ptr_equal(work(1), libc);
-	assert_int_equal(hostile->used_ns, 3000 * NS_PER_MS);
+	assert_int_equal(hostile->used_ns[TURN_HELPERS], 3000 * NS_PER_MS);
 	/* Its next request is its own. */
 	want(libc, HOSTILE);
 	assert_ptr_equal(libc->turn, hostile);
-	used = hostile->used_ns;
+	used = hostile->used_ns[TURN_HELPERS];
 	for (i = 1; i < 10; i++)
 		assert_ptr_equal(work(1), &files[i]);
 	assert_ptr_equal(work(1), libc);
-	assert_int_equal(hostile->used_ns, used + 10 * NS_PER_MS);
+	assert_int_equal(hostile->used_ns[TURN_HELPERS], used + 10 * NS_PER_MS);
 }
 
 static void test_matches_before_names_of_the_same_user(void **state)
@@ -152,11 +152,24 @@ static void test_matches_before_names_of_the_same_user(void **state)
 	file_push(n, QUEUE_MATCH, &files[0]);
 	assert_ptr_equal(file_pop_either(n, QUEUE_MATCH, QUEUE_NAMES, &which), &files[0]);
 	assert_int_equal(which, QUEUE_MATCH);
-	turn_charge(files[0].turn, NS_PER_S);
+	turn_charge(files[0].turn, TURN_HELPERS, NS_PER_S);
 	file_push(n, QUEUE_MATCH, &files[0]);
 	want(&files[2], VICTIM);
 	assert_ptr_equal(file_pop_either(n, QUEUE_MATCH, QUEUE_NAMES, &which), &files[2]);
 	assert_int_equal(which, QUEUE_NAMES);
+}
+
+/* A server that is slow keeps a user from servers, not from the helpers. */
+static void test_servers_work_beside_the_helpers(void **state)
+{
+	want(&files[0], VICTIM);
+	want(&files[1], HOSTILE);
+	file_push(n, QUEUE_DEBUG, &files[0]);
+	file_push(n, QUEUE_DEBUG, &files[1]);
+	turn_charge(files[0].turn, TURN_SERVERS, 60 * NS_PER_S);
+	turn_charge(files[1].turn, TURN_HELPERS, NS_PER_MS);
+	assert_ptr_equal(file_pop(n, QUEUE_NAMES), &files[0]);
+	assert_ptr_equal(file_pop(n, QUEUE_DEBUG), &files[1]);
 }
 
 /* At whose file a helper ends, pauses: one second, then two; others do not. */
@@ -207,6 +220,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_user_who_comes_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_file_of_several_users, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_matches_before_names_of_the_same_user, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_servers_work_beside_the_helpers, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_pause, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_many_users, setup, teardown),
