@@ -106,6 +106,18 @@ static void read_kernel_names(struct agent *a)
 			 "hides its addresses" : strerror(errno));
 }
 
+/* Returns the servers, which fit (config.h); NULL: none. */
+static const char *join_servers(struct agent *a)
+{
+	const struct agent_list *urls = &a->config->debuginfod;
+	char *end = a->debug_urls;
+	size_t i;
+
+	for (i = 0; i < urls->cnt; i++)
+		end = stpcpy(stpcpy(end, i ? " " : ""), urls->items[i]);
+	return urls->cnt ? a->debug_urls : NULL;
+}
+
 /* Not with what needs rows of one process: recordings, held memory, machine code. */
 static bool shares_names(const struct agent_config *c)
 {
@@ -135,6 +147,7 @@ static int open_capture(struct agent *a)
 		.native = a->config->native != AGENT_NATIVE_OFF,
 		.native_full = a->config->native == AGENT_NATIVE_FULL,
 		.native_lines = a->config->native == AGENT_NATIVE_LINES,
+		.debug_urls = join_servers(a), .debug_later = true,
 	};
 
 	if (args.native)
@@ -191,6 +204,7 @@ static int start_workers(const struct agent_config *c)
 	/* The keeper needs them. */
 	static const struct worker_kind *kinds[CAPTURE_WORKERS_MAX + 2];
 	size_t cnt = capture_workers((c->native != AGENT_NATIVE_OFF ? CAPTURE_NATIVE : 0) |
+				     (c->debuginfod.cnt ? CAPTURE_DEBUGINFOD : 0) |
 				     (c->modes & AGENT_MEMORY ? CAPTURE_MEMORY : 0), kinds);
 
 	kinds[cnt++] = &sender_kind;

@@ -14,13 +14,12 @@
 #include "agent/ctl.h"
 #include "agent/metrics_server.h"
 #include "agent/notify.h"
+#include "config/config.h"
 #include "recording/totals.h"
 #include "resolve/record_mode.h"
 #include "target/proc_filter.h"
 #include "telemetry/service.h"
 
-struct agent_config;
-struct agent_options;
 struct capture;
 struct identities;
 
@@ -41,6 +40,7 @@ struct agent {
 	int filter;				/* the index of the one in force */
 	struct identities *identities;
 	struct kallsyms *kernel;		/* the kernel's symbols; NULL: none */
+	char debug_urls[AGENT_TEXT_MAX];	/* debuginfod servers, separated by spaces */
 	struct agent_windows *windows;
 	struct agent_exports *exports;
 	struct agent_files *files;

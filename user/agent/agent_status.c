@@ -56,6 +56,15 @@ static void put_native_text(const struct status *s, FILE *f)
 		(unsigned long long)s->capture.native.memory_bytes / 1024);
 }
 
+static void put_debug_text(const struct native_counts *n, FILE *f)
+{
+	fprintf(f, "debug files: %u requested, %u received, %u awaited", n->debug_asked,
+		n->debug_found, n->debug_awaited);
+	if (n->debug_failure)
+		fprintf(f, "; the last request failed: %s", n->debug_failure);
+	fputc('\n', f);
+}
+
 static void put_text(struct agent *a, const struct status *s, FILE *f)
 {
 	const struct spool_dir *spool = delivery_spool(agent_exports_delivery(a->exports));
@@ -69,6 +78,8 @@ static void put_text(struct agent *a, const struct status *s, FILE *f)
 		(unsigned long long)(s->totals.samples), (unsigned long long)s->totals.lost_total);
 	if (a->config->native != AGENT_NATIVE_OFF)
 		put_native_text(s, f);
+	if (a->config->debuginfod.cnt)
+		put_debug_text(&s->capture.native, f);
 	fprintf(f, "windows: %llu of %g s\n", (unsigned long long)s->windows.finished,
 		a->config->window_ns / 1e9);
 	for (i = 0; i < agent_exports_cnt(a->exports); i++)

@@ -76,6 +76,7 @@ static int native_open(struct capture *s)
 		.lines = s->args.native_lines,
 		.debug_urls = s->args.debug_urls,
 		.debug_cache = CAPTURE_DEBUG_FILES,
+		.debug_later = s->args.debug_later,
 	};
 
 	if (!s->args.native)

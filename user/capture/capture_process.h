@@ -17,7 +17,7 @@ enum capture_part {
 	CAPTURE_MEMORY = 2,	/* --mode mem */
 	CAPTURE_BLOCKS = 4,	/* --allocations */
 	CAPTURE_PROBES = 8,	/* -e uprobe:, usdt: */
-	CAPTURE_DEBUGINFOD = 16,	/* --debuginfod */
+	CAPTURE_DEBUGINFOD = 16,	/* debug_urls */
 };
 
 /*

@@ -43,7 +43,7 @@ void native_life_end(struct native_life *l, struct process *p, bool last);
 void native_life_catch_up(struct native_life *l);
 /*
  * The capture ends: waits for the names of all processes, for at most 2 s, and for debug files that
- * were requested from servers, for at most 60 s; then no more.
+ * were requested from servers (native_debug_files()), for at most 60 s; then no more.
  */
 void native_life_stop(struct native_life *l);
 

@@ -39,10 +39,26 @@ static void check_http(struct config_loading *l, const struct agent_http *http, 
 	}
 }
 
+static void check_debuginfod(struct config_loading *l)
+{
+	const struct agent_list *urls = &l->config->debuginfod;
+	size_t bytes = 0, i;
+
+	for (i = 0; i < urls->cnt; i++)
+		bytes += strlen(urls->items[i]) + 1;
+	if (bytes > AGENT_TEXT_MAX)
+		complain_of(l, "debuginfod", "debuginfod is longer than 4096 bytes in all: name "
+			    "fewer servers");
+	if (urls->cnt && l->config->native == AGENT_NATIVE_OFF)
+		complain_of(l, "debuginfod", "debuginfod requires native: set native to on, full "
+			    "or lines");
+}
+
 static void check_together(struct config_loading *l)
 {
 	const struct agent_config *c = l->config;
 
+	check_debuginfod(l);
 	if (!c->modes)
 		complain_of(l, "modes", "modes is empty: expected at least one, such as cpu");
 	if (c->modes & AGENT_MEMORY && c->probability < 1)

@@ -106,6 +106,8 @@ struct agent_config {
 	double probability;		/* > 0, <= 1 */
 	bool native_threads;
 	enum agent_native native;
+	struct agent_list debuginfod;	/* URLs; with a space or NUL after each, they are at most
+					 * AGENT_TEXT_MAX bytes */
 	bool trace_context;
 	bool async;
 	enum log_level log_level;

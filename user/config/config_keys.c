@@ -68,6 +68,16 @@ static int check_header(const struct setting *key, const char *name, struct sett
 	return 0;
 }
 
+static int check_server(const struct setting *key, const char *url, struct setting_why *why)
+{
+	if (config_url_has_user(url))
+		return setting_why(why, "leave out the user and the password: debuginfod servers "
+					"are asked without");
+	if (!config_is_url(url))
+		return setting_why(why, "expected " CONFIG_URLS);
+	return 0;
+}
+
 static int check_condition(const struct setting *key, const char *text, struct setting_why *why)
 {
 	struct proc_filter filter = { .rules = NULL };
@@ -171,6 +181,10 @@ const struct setting agent_keys[] = {
 	{ KEY("native", "native"), CHOICE_AT(native, natives), .preset = "off", .restart = true,
 	  SAMPLING, .help = "include functions in C and other machine code, and kernel functions; "
 	  "full: also the interpreter's own" },
+	{ KEY("debuginfod", "debuginfod"), .type = &config_list, AT(debuginfod), .arg = "URL",
+	  .check = check_server, .restart = true, SAMPLING, .help = "request missing debug files "
+	  "from these debuginfod servers, which are sent the build IDs of libraries; requires "
+	  "native" },
 	{ KEY("trace_context", "trace-context"), BOOLEAN_AT(trace_context), .restart = true,
 	  SAMPLING, .help = "link samples to the trace and span that is active in their thread" },
 	{ KEY("async", "async"), BOOLEAN_AT(async), .restart = true, SAMPLING,

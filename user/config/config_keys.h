@@ -46,6 +46,9 @@ extern const struct setting_type config_rules;	/* struct agent_rules */
 void config_print_text(const char *text, FILE *out);
 /* Returns true if the URL has a user, with or without a password. */
 bool config_url_has_user(const char *url);
+/* Returns true if it is an http or https URL, as CONFIG_URLS says. */
+bool config_is_url(const char *text);
+#define CONFIG_URLS "http://HOST:PORT or https://HOST:PORT, optionally with a path"
 
 /* Adds a pair, or replaces the value of one with this name. Returns as setting_type.set. */
 int config_map_put(const struct setting *key, struct agent_map *map, const char *name,

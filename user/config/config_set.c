@@ -68,12 +68,16 @@ const char *config_text_error(const char *text)
 	return NULL;
 }
 
+static bool is_url(const struct setting *key, const char *text)
+{
+	return key->type == &config_url || key->type == &config_proxy || strstr(text, "://");
+}
+
 void config_result(struct config_loading *l, const struct setting *key,
 		   const struct agent_origin *at, const char *what, int err,
 		   const struct setting_why *why)
 {
-	bool url = key->type == &config_url || key->type == &config_proxy;
-	bool secret = key->secret || (url && what && config_url_has_user(what));
+	bool secret = key->secret || (what && is_url(key, what) && config_url_has_user(what));
 	bool flag = at->source == AGENT_FLAG;
 	char shown[CLI_TEXT_MAX];
 

@@ -65,15 +65,20 @@ static bool is_url(const char *text, const char *const *schemes)
 	       !text[strcspn(text, " ?#")];
 }
 
-static int set_url(const struct setting *key, void *field, const char *text,
-		   struct setting_why *why)
+bool config_is_url(const char *text)
 {
 	static const char *const schemes[] = { "http", "https", NULL };
 
+	return is_url(text, schemes);
+}
+
+static int set_url(const struct setting *key, void *field, const char *text,
+		   struct setting_why *why)
+{
 	if (*text && config_url_has_user(text))
 		return setting_why(why, "leave out the user and the password: use basic_auth_file "
 				  "for them");
-	if (*text && !is_url(text, schemes))
+	if (*text && !config_is_url(text))
 		return setting_not_allowed(key, why);
 	return set_string(key, field, text, why);
 }
@@ -121,7 +126,7 @@ static int set_address(const struct setting *key, void *field, const char *text,
 
 static void allowed_url(const struct setting *key, FILE *out)
 {
-	fputs("http://HOST:PORT or https://HOST:PORT, optionally with a path", out);
+	fputs(CONFIG_URLS, out);
 }
 
 static void allowed_proxy(const struct setting *key, FILE *out)

@@ -16,8 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -39,6 +41,7 @@ static struct {
 	int (*find)(struct debuginfod_client *c, const unsigned char *id, int bytes, char **path);
 	uint64_t until_ns;	/* of the file that is asked for */
 	uint64_t bytes;		/* since the cache was pruned */
+	unsigned int files;	/* likewise, with those that servers do not have */
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 } self;
 
@@ -84,6 +87,25 @@ static void remove_cached(const struct cached *c)
 	rmdir(c->name);
 }
 
+/* What a worker was downloading when it was killed; others may be downloading now. */
+static void remove_unfinished(const char *name)
+{
+	DIR *dir = *name == '.' ? NULL : opendir(name);
+	bool removed = false;
+	struct dirent *e;
+	struct stat st;
+
+	while (dir && (e = readdir(dir)))
+		if (!strncmp(e->d_name, "debuginfo.", strlen("debuginfo.")) &&
+		    !fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) &&
+		    st.st_mtime + 2 * DEBUG_FILE_S < time(NULL))
+			removed |= !unlinkat(dirfd(dir), e->d_name, 0);
+	if (dir)
+		closedir(dir);
+	if (removed)
+		rmdir(name);	/* unless there is more in it */
+}
+
 /* Removes those that were used longest ago until the others are within the limits. */
 static void prune_cache(void)
 {
@@ -93,9 +115,11 @@ static void prune_cache(void)
 	struct dirent *e;
 	size_t cnt = 0, i;
 
-	while (dir && cnt < CACHED_MAX && (e = readdir(dir)))
+	while (dir && cnt < CACHED_MAX && (e = readdir(dir))) {
+		remove_unfinished(e->d_name);
 		if (read_cached(e->d_name, &all[cnt]))
 			bytes += all[cnt++].bytes;
+	}
 	if (dir)
 		closedir(dir);
 	if (cnt)
@@ -105,7 +129,7 @@ static void prune_cache(void)
 		bytes -= all[i].bytes;
 	}
 	free(all);
-	self.bytes = 0;
+	self.bytes = self.files = 0;
 }
 
 /* ---- the library ---- */
@@ -177,8 +201,9 @@ static int find_file(uint32_t bytes)
 
 	if (err)
 		return err;
-	if (self.bytes > DEBUG_CACHE_BYTES / 4)
+	if (self.bytes > DEBUG_CACHE_BYTES / 4 || self.files > DEBUG_CACHE_FILES / 4)
 		prune_cache();
+	self.files++;
 	self.until_ns = now_ns() + DEBUG_FILE_S * NS_PER_S;
 	fd = self.find(self.client, self.data, (int)bytes, &path);
 	free(path);
@@ -293,25 +318,42 @@ const struct worker_kind native_debug_kind = {
 
 #define NOBODY 65534
 
-/* Makes a directory and opens it. Returns a descriptor or -errno. */
-static int open_dir(int in, const char *name, uid_t owner)
+/* Makes a directory that only we can enter, and opens it. Returns a descriptor or -errno. */
+static int open_own(const char *path)
 {
 	struct stat st;
 	int fd, err = 0;
 
-	mkdirat(in, name, 0700);
-	fd = openat(in, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	mkdir(path, 0700);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
 	if (fstat(fd, &st))
 		err = -errno;
-	else if (st.st_uid != owner && (st.st_uid != geteuid() || fchown(fd, owner, owner)))
-		err = -EPERM;
-	else if (st.st_mode & (S_IWGRP | S_IWOTH))
+	else if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
 		err = -EPERM;
 	if (err)
 		close(fd);
 	return err ? err : fd;
+}
+
+/*
+ * Makes the directory that the worker, as nobody, can write, and opens it. An owner may give it to
+ * a group of its own without CAP_CHOWN, and the file system's gid counts as one.
+ */
+static int open_for_worker(int in)
+{
+	int fd;
+
+	mkdirat(in, "files", 0770);
+	fd = openat(in, "files", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	setfsgid(NOBODY);
+	fchown(fd, (uid_t)-1, NOBODY);
+	setfsgid(getegid());
+	fchmod(fd, 0770);	/* in spite of the umask */
+	return fd;
 }
 
 int debug_cache_open(const char *path)
@@ -325,10 +367,10 @@ int debug_cache_open(const char *path)
 		*end = '\0';
 		mkdir(parent, 0755);
 	}
-	outer = open_dir(AT_FDCWD, path, geteuid());
+	outer = open_own(path);
 	if (outer < 0)
 		return outer;
-	inner = open_dir(outer, "files", geteuid() ? geteuid() : NOBODY);
+	inner = open_for_worker(outer);
 	close(outer);
 	return inner;
 }

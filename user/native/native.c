@@ -178,6 +178,7 @@ static int set_up(struct native *n, const struct native_args *args)
 	n->opener.worker.kind = &native_opener_kind;
 	n->cache.worker.kind = &native_cache_kind;
 	n->debug.worker.kind = &native_debug_kind;
+	n->debug.hurry = args->debug_later;
 	n->opener.fd = n->cache.fd = n->vdso_fd = n->debug.fd = n->debug.dir = -1;
 	for (i = 0; i < HELPERS; i++)
 		n->helpers[i] = (struct helper){ .role = i, .pidfd = -1, .fd = -1,
@@ -535,12 +536,17 @@ void native_settle_debug(struct native *n, int timeout_ms)
 
 size_t native_debug_files(const struct native *n)
 {
-	return debug_waits(n);
+	return n->args.debug_later ? 0 : debug_waits(n);
 }
 
 void native_hurry(struct native *n, bool on)
 {
-	n->debug.hurry = on;
+	n->debug.hurry = on || n->args.debug_later;
+}
+
+uint32_t native_renewed(const struct native *n)
+{
+	return n->debug.renewed;
 }
 
 void native_prepare(struct native *n, int timeout_ms)

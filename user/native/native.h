@@ -41,6 +41,8 @@ struct native_args {
 	bool lines;		/* names have lines and inlined functions */
 	const char *debug_urls;	/* debuginfod servers, separated by spaces; NULL: none. Copied */
 	const char *debug_cache;	/* directory of what they sent; unused without debug_urls */
+	bool debug_later;	/* nothing waits for servers: names are given as they are now,
+				 * and better ones follow. Servers that fail are asked again */
 };
 
 /* The opener, a worker that may open what processes have mapped. */
@@ -97,12 +99,17 @@ void native_poll(struct native *n);
  * or of a process.
  */
 void native_settle(struct native *n, int idle_ms, int timeout_ms);
-/* Returns the number of files whose debug file a server may still send. */
+/* Returns the number of files whose debug file is to be waited for; 0 with debug_later. */
 size_t native_debug_files(const struct native *n);
 /* The same, for timeout_ms, until there are none, either. */
 void native_settle_debug(struct native *n, int timeout_ms);
-/* on: names that a debug file may improve are given as they are now. */
+/* on: names that a debug file may improve are given as they are now, as with debug_later. */
 void native_hurry(struct native *n, bool on);
+/*
+ * With debug_later: returns a number that changes when a debug file has come. What was known of
+ * classes and names is outdated then, and requested anew.
+ */
+uint32_t native_renewed(const struct native *n);
 /*
  * Polls until names can be requested of the addresses that were in no known file, or for at most
  * timeout_ms. For the end of a recording.
@@ -181,6 +188,8 @@ struct native_counts {
 	uint64_t memory_bytes, build_us, names, names_unknown, names_mangled;
 	uint64_t helper_restarts, stuck;
 	uint32_t debug_asked, debug_found;	/* files that servers were asked for, and had */
+	uint32_t debug_awaited;	/* files that they will be asked for, or are being asked for */
+	const char *debug_failure;	/* why the last request failed; NULL: it did not. Static */
 	uint32_t processes_cut;	/* processes with more than NATIVE_MAPPINGS mappings with code */
 };
 void native_counts(const struct native *n, struct native_counts *out);

@@ -128,7 +128,7 @@ static void put_back(struct native *n, struct helper *h, bool known)
 
 static void end_request(struct native *n, struct helper *h)
 {
-	turn_charge(h->turn, n->now - h->asked_ns);
+	turn_charge(h->turn, TURN_HELPERS, n->now - h->asked_ns);
 	h->request = 0;
 	h->file = NULL;
 	h->asked_cnt = 0;
@@ -297,7 +297,7 @@ void helper_lost(struct native *n, struct helper *h, bool late)
 	if (h->role == ELF_ROLE_NAMES)
 		forget_passed(n);
 	if (f) {
-		turn_charge(h->turn, n->now - h->asked_ns);
+		turn_charge(h->turn, TURN_HELPERS, n->now - h->asked_ns);
 		turn_punish(n, h->turn);
 	}
 	if (f && (late || ++f->strikes >= STRIKES_MAX))

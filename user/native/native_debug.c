@@ -15,8 +15,12 @@
 
 /* Files of one user that servers are asked for. */
 #define OF_USER_MAX 1024
-/* Servers that fail this often in a row are not asked again. */
+/* Servers that fail this often in a row are not asked again or, if names come later, pause. */
 #define FAILURES_MAX 3
+#define PAUSE_MIN 5
+#define PAUSE_NS (PAUSE_MIN * 60 * NS_PER_S)
+/* How often they may fail with one file. */
+#define FAILURES_OF_FILE 3
 /* The worker ends a download itself; this is for one that hangs. */
 #define LATE_NS ((DEBUG_FILE_S + 5) * NS_PER_S)
 
@@ -68,8 +72,7 @@ void debug_want(struct native *n, struct file *f)
 
 bool debug_may_come(const struct native *n, const struct file *f)
 {
-	return n->args.debug_urls && n->debug.dir >= 0 && f->debug != DEBUG_SETTLED &&
-	       f->info.build_id_bytes >= 2;
+	return n->debug.dir >= 0 && f->debug != DEBUG_SETTLED && f->info.build_id_bytes >= 2;
 }
 
 /* found: the opener has the debug file. The names helper reads all again, and names are missing. */
@@ -81,6 +84,7 @@ static void settle_file(struct native *n, struct file *f, bool found)
 	if (!found)
 		return;
 	f->partial = false;
+	n->debug.renewed += n->args.debug_later;
 	f->reread = n->helpers[ELF_ROLE_NAMES].file == f;
 	helper_tell(n, ELF_ROLE_NAMES, HELPER_REREAD, f->number);
 	native_names_forget(&f->names);
@@ -113,14 +117,44 @@ static bool give_opener(struct native *n, const struct file *f, int fd)
 	       !native_send(n->opener.fd, &m, f->info.build_id, fd);
 }
 
+static const char *text_of(int err)
+{
+	return err == -ELIBACC ? "elfutils' libdebuginfod.so.1 is not installed" :
+	       err == -ENOSYS ? "a static tachbpf cannot load libdebuginfod.so.1" : strerror(-err);
+}
+
+static void pause_requests(struct native *n)
+{
+	struct debug *d = &n->debug;
+
+	if (d->failures == FAILURES_MAX)
+		log_warn("%s: %s; debug files are requested again every %d minutes", d->urls,
+			 d->failure, PAUSE_MIN);
+	d->again_ns = n->now + PAUSE_NS;
+}
+
 static void note_failure(struct native *n, int err)
 {
-	if (err == -ELIBACC)
-		turn_off(n, "elfutils' libdebuginfod.so.1 is not installed");
-	else if (err == -ENOSYS)
-		turn_off(n, "a static tachbpf cannot load libdebuginfod.so.1");
-	else if (++n->debug.failures >= FAILURES_MAX)
-		turn_off(n, strerror(-err));
+	struct debug *d = &n->debug;
+	bool lasting = err == -ELIBACC || err == -ENOSYS;
+
+	d->failure = text_of(err);
+	if (!lasting && ++d->failures < FAILURES_MAX)
+		return;
+	if (lasting || !n->args.debug_later)
+		turn_off(n, d->failure);
+	else
+		pause_requests(n);
+}
+
+/* The servers have not said whether they have the file, or its worker has ended. */
+static void file_failed(struct native *n, struct file *f, int err)
+{
+	if (n->args.debug_later && ++f->debug_failures < FAILURES_OF_FILE)
+		file_push(n, QUEUE_DEBUG, f);
+	else
+		settle_file(n, f, false);
+	note_failure(n, err);
 }
 
 static void take_found(struct native *n, const struct elf_message *m, int fd)
@@ -131,28 +165,35 @@ static void take_found(struct native *n, const struct elf_message *m, int fd)
 	if (!f || m->kind != DEBUG_FOUND || m->request != d->request)
 		return;
 	d->file = NULL;
-	turn_charge(d->turn, n->now - d->asked_ns);
+	turn_charge(d->turn, TURN_SERVERS, n->now - d->asked_ns);
+	if (m->result < 0 && m->result != -ENOENT && m->result != -EFBIG) {
+		file_failed(n, f, m->result);
+		return;
+	}
+	d->failures = 0;
+	d->failure = NULL;
 	settle_file(n, f, give_opener(n, f, fd));
-	if (!m->result || m->result == -ENOENT)
-		d->failures = 0;
-	else
-		note_failure(n, m->result);
 }
 
-/* The worker has ended, or hangs: its file has no debug file. */
+/* The worker has ended, or hangs. */
 static void lose_worker(struct native *n, bool ended)
 {
 	struct debug *d = &n->debug;
+	struct file *f = d->file;
+	int err = ended ? -EPIPE : -ETIMEDOUT;
 
 	close_fd(&d->fd);
 	if (ended)
 		worker_lost(&d->worker);
 	else
 		worker_give_up(&d->worker, 0, false);
-	if (d->file)
-		settle_file(n, d->file, false);
 	d->file = NULL;
-	note_failure(n, ended ? -EPIPE : -ETIMEDOUT);
+	if (!f) {
+		note_failure(n, err);
+		return;
+	}
+	turn_charge(d->turn, TURN_SERVERS, n->now - d->asked_ns);
+	file_failed(n, f, err);
 }
 
 static void take_answers(struct native *n)
@@ -190,7 +231,10 @@ static int start_worker(struct native *n)
 	if (err)
 		return err;
 	epoll_ctl(n->epoll, EPOLL_CTL_ADD, d->fd, &ev);
-	return native_send(d->fd, &m, d->urls, -1);
+	err = native_send(d->fd, &m, d->urls, -1);
+	if (err)
+		end_worker(d);
+	return err;
 }
 
 /* Returns the next file that may be asked for, or NULL. */
@@ -210,23 +254,23 @@ static void ask_next(struct native *n)
 	struct file *f;
 	int err;
 
-	if (d->dir < 0 || d->file || !file_waits(n, QUEUE_DEBUG))
+	if (d->dir < 0 || d->file || n->now < d->again_ns || !file_waits(n, QUEUE_DEBUG))
 		return;
 	err = start_worker(n);
 	f = err ? NULL : next_file(n);
 	if (f) {
-		f->turn->debug_asked++;
+		f->turn->debug_asked += !f->debug_failures;
 		m.request = d->request = ++n->requests ? n->requests : ++n->requests;
 		m.bytes = f->info.build_id_bytes;
 		m.file = f->number;
 		d->file = f;
 		d->turn = f->turn;
 		d->asked_ns = n->now;
-		n->counts.debug_asked++;
+		n->counts.debug_asked += !f->debug_failures;
 		err = native_send(d->fd, &m, f->info.build_id, -1);
 	}
 	if (err)
-		turn_off(n, strerror(-err));
+		note_failure(n, err);
 }
 
 void debug_poll(struct native *n)

@@ -82,6 +82,12 @@ static struct file *find_file(const struct native *n, pid_t tgid, uint32_t file,
 	return m->file;
 }
 
+/* A debug file may still improve its names, and that is waited for. */
+static bool is_provisional(const struct native *n, const struct file *f)
+{
+	return f->debug == DEBUG_WANTED && !n->debug.hurry;
+}
+
 bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t addr,
 		  enum native_class *class)
 {
@@ -92,9 +98,10 @@ bool native_class(const struct native *n, pid_t tgid, uint32_t file, uint64_t ad
 		return file == NATIVE_FILE_TRAMPOLINE;
 	f->used_ns = n->now;
 	*class = file_class(f, addr);
-	/* A function that may get a name is shown. */
+	/* A function that may get a name is shown, unless nobody waits for that name. */
 	if (*class == NATIVE_UNNAMED && !file_is_stub(f, addr) && debug_may_come(n, f)) {
-		*class = NATIVE_CODE;
+		if (f->debug == DEBUG_UNASKED || is_provisional(n, f))
+			*class = NATIVE_CODE;
 		return false;
 	}
 	return f->has_start || (f->has_facts && !needs_functions(f));
@@ -158,12 +165,6 @@ static uint32_t user_of(const struct native *n, pid_t tgid, const struct file *f
 	const struct process *p = process_find(n, tgid);
 
 	return p ? p->uid : f->place.uid;
-}
-
-/* A debug file may still improve its names. */
-static bool is_provisional(const struct native *n, const struct file *f)
-{
-	return f->debug == DEBUG_WANTED && !n->debug.hurry;
 }
 
 static int name_in(struct native *n, pid_t tgid, struct file *f, uint64_t addr,
@@ -267,4 +268,6 @@ void native_counts(const struct native *n, struct native_counts *out)
 	out->names = n->names.names;
 	out->names_unknown = n->names.unknown;
 	out->names_mangled = n->names.mangled;
+	out->debug_awaited = (uint32_t)debug_waits(n);
+	out->debug_failure = n->debug.failure;
 }

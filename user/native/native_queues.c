@@ -14,13 +14,23 @@ static bool is_of_turns(enum file_queue queue)
 	return queue != QUEUE_OPEN && queue != QUEUE_COPY;
 }
 
-static bool turn_waits(const struct turn *t)
+static enum turn_of_whom whose(enum file_queue queue)
+{
+	return queue == QUEUE_DEBUG ? TURN_SERVERS : TURN_HELPERS;
+}
+
+static bool waits_for(const struct turn *t, enum turn_of_whom whom)
 {
 	enum file_queue queue = 0;
 
-	while (queue < QUEUES && !t->queues[queue].first)
+	while (queue < QUEUES && !(t->queues[queue].first && whose(queue) == whom))
 		queue++;
 	return queue < QUEUES;
+}
+
+static bool turn_waits(const struct turn *t)
+{
+	return waits_for(t, TURN_HELPERS) || waits_for(t, TURN_SERVERS);
 }
 
 /* Beyond TURNS_MAX users at a time, some share a turn. */
@@ -43,13 +53,15 @@ static struct turn *new_turn(struct native *n, uint32_t uid)
 static struct turn *turn_of(struct native *n, uint32_t uid)
 {
 	struct turn *t = n->turns;
+	enum turn_of_whom whom;
 
 	while (t < n->turns + n->turn_cnt && t->uid != uid)
 		t++;
 	if (t == n->turns + n->turn_cnt)
 		t = new_turn(n, uid);
-	if (!turn_waits(t) && t->used_ns < n->turn_ns)
-		t->used_ns = n->turn_ns;
+	for (whom = 0; whom < TURN_KINDS; whom++)
+		if (!waits_for(t, whom) && t->used_ns[whom] < n->turn_ns[whom])
+			t->used_ns[whom] = n->turn_ns[whom];
 	return t;
 }
 
@@ -63,23 +75,24 @@ static enum file_queue first_queue(const struct turn *t, const enum file_queue *
 	return i < cnt ? queues[i] : QUEUES;
 }
 
-/* Returns the turn with files in one of these queues that has used least, or NULL. */
+/* Returns the turn with files in one of these queues, of the same kind, that has used least. */
 static struct turn *next_turn(struct native *n, const enum file_queue *queues, size_t cnt)
 {
+	enum turn_of_whom whom = whose(queues[0]);
 	struct turn *t, *next = NULL;
 
 	for (t = n->turns; t < n->turns + n->turn_cnt; t++)
 		if (first_queue(t, queues, cnt) < QUEUES && t->again_ns <= n->now &&
-		    (!next || t->used_ns < next->used_ns))
+		    (!next || t->used_ns[whom] < next->used_ns[whom]))
 			next = t;
-	if (next && n->turn_ns < next->used_ns)
-		n->turn_ns = next->used_ns;
+	if (next && n->turn_ns[whom] < next->used_ns[whom])
+		n->turn_ns[whom] = next->used_ns[whom];
 	return next;
 }
 
-void turn_charge(struct turn *t, uint64_t ns)
+void turn_charge(struct turn *t, enum turn_of_whom whom, uint64_t ns)
 {
-	t->used_ns += ns;
+	t->used_ns[whom] += ns;
 }
 
 void turn_punish(struct native *n, struct turn *t)
@@ -187,6 +200,6 @@ void file_wanted_by(struct native *n, struct file *f, uint32_t uid)
 {
 	struct turn *t = turn_of(n, uid);
 
-	if (!f->turn || !is_wanted(f) || t->used_ns < f->turn->used_ns)
+	if (!f->turn || !is_wanted(f) || t->used_ns[TURN_HELPERS] < f->turn->used_ns[TURN_HELPERS])
 		move_file(f, t);
 }

@@ -26,8 +26,8 @@ bool file_waits(const struct native *n, enum file_queue queue);
  * it takes the turn of the user who has used least, and its time is charged to that user.
  */
 void file_wanted_by(struct native *n, struct file *f, uint32_t uid);
-/* A helper has worked for this turn. */
-void turn_charge(struct turn *t, uint64_t ns);
+/* A helper, or a server, has worked for this turn. */
+void turn_charge(struct turn *t, enum turn_of_whom whom, uint64_t ns);
 /* A helper has ended at one of its files: its user has to pause, longer each time. */
 void turn_punish(struct native *n, struct turn *t);
 

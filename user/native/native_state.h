@@ -90,6 +90,7 @@ struct file {
 	bool at_names;		/* the names helper has the file */
 	bool no_names;		/* there will be none */
 	enum file_debug debug;
+	unsigned int debug_failures;	/* of servers, when they were asked for it */
 	bool reread;		/* the names that the helper was asked for are outdated */
 	uint64_t passed_ns;	/* when the names helper got it */
 	uint32_t missing;	/* consecutive NO_FILE answers */
@@ -102,12 +103,15 @@ struct file_fifo {
 /* Users with a turn of their own. */
 #define TURNS_MAX 256u
 
+/* Who works for users in turn: a slow server does not cost a user the helpers' time. */
+enum turn_of_whom { TURN_HELPERS, TURN_SERVERS, TURN_KINDS };
+
 /* A user whose processes have files that wait for a helper. */
 struct turn {
 	uint32_t uid;
 	unsigned int pauses;	/* how often in a row it had to pause */
 	unsigned int debug_asked;	/* files that servers were asked for */
-	uint64_t used_ns;	/* time that helpers have worked for it */
+	uint64_t used_ns[TURN_KINDS];	/* time that these have worked for it */
 	uint64_t again_ns;	/* it pauses until then */
 	struct file_fifo queues[QUEUES];	/* all but QUEUE_OPEN and QUEUE_COPY */
 };
@@ -203,8 +207,11 @@ struct debug {
 	uint32_t request;
 	uint64_t asked_ns;
 	unsigned int failures;	/* in a row */
+	const char *failure;	/* why the last request failed; NULL: it did not */
+	uint64_t again_ns;	/* servers are not asked before this time */
 	size_t wanted;		/* files with DEBUG_WANTED */
 	bool hurry;		/* provisional names are good enough */
+	uint32_t renewed;	/* native_renewed() */
 };
 
 /* Files that a program will map: native_expect.h. */
@@ -235,7 +242,7 @@ struct native {
 	struct file_fifo queues[QUEUES];	/* QUEUE_OPEN, QUEUE_COPY */
 	struct turn turns[TURNS_MAX];
 	size_t turn_cnt;
-	uint64_t turn_ns;	/* used_ns of the last one that was taken, never less */
+	uint64_t turn_ns[TURN_KINDS];	/* used_ns of the last one that was taken, never less */
 	struct file *vdso;
 	uint64_t vdso_bytes;
 	int vdso_fd;

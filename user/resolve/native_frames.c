@@ -62,6 +62,7 @@ struct native_frames {
 	struct rows rows;
 	pid_t tgid;
 	struct hash_slots known;	/* of struct native_known */
+	uint32_t renewed;		/* native_renewed() of what is known */
 	uint32_t *lists;		/* ids of addresses with inlined functions */
 	size_t list_cnt, list_cap;
 	struct pending *pending;
@@ -242,15 +243,24 @@ static int rows_note_file(struct rows *r, const struct native *native, uint32_t 
 
 /* ---- addresses ---- */
 
+/* Forgets all if that is too much, or outdated. */
+static void clear_known(struct native_frames *nf, uint32_t cnt)
+{
+	uint32_t renewed = native_renewed(nf->native);
+
+	if (nf->known.cnt + cnt <= NATIVE_KNOWN_MAX && nf->renewed == renewed)
+		return;
+	hash_slots_clear(&nf->known, &kind);
+	nf->list_cnt = 0;
+	nf->renewed = renewed;
+}
+
 /* Makes room for cnt more at once, so that none of their slots moves. */
 static int reserve_known(struct native_frames *nf, uint32_t cnt)
 {
 	int err;
 
-	if (nf->known.cnt + cnt > NATIVE_KNOWN_MAX) {
-		hash_slots_clear(&nf->known, &kind);
-		nf->list_cnt = 0;
-	}
+	clear_known(nf, cnt);
 	/* It doubles, and has at least twice cnt slots: half the number added is enough. */
 	nf->known.cnt += cnt;
 	err = hash_slots_reserve(&nf->known, &kind, NULL);

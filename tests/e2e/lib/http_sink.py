@@ -90,7 +90,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         sink = self.server.sink
-        size = int(self.headers["Content-Length"])
+        size = int(self.headers.get("Content-Length", 0))
         body = self.rfile.read(size)
         if len(body) < size:        # the client has gone meanwhile
             self.close_connection = True

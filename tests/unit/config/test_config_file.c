@@ -22,6 +22,7 @@ static void test_nothing_is_the_defaults(void **state)
 		assert_false(c->trace_context);
 		assert_true(c->native_threads);
 		assert_int_equal(c->native, AGENT_NATIVE_OFF);
+		assert_int_equal(c->debuginfod.cnt, 0);
 		assert_false(c->privacy.command_line);
 		assert_int_equal(c->privacy.paths, AGENT_PATHS_FULL);
 		assert_false(agent_config_has_otlp(c));
@@ -260,6 +261,39 @@ static void test_addresses_and_urls(void **state)
 		assert_null(parse(bad[i]));
 }
 
+static void test_debuginfod(void **state)
+{
+	static char text[8192];
+	struct agent_config *c = accepted("native: lines\ndebuginfod: [https://a, "
+					  "'http://b:8002/c']\n");
+	char *p = text + sprintf(text, "native: on\ndebuginfod: [");
+	size_t i;
+
+	assert_int_equal(c->debuginfod.cnt, 2);
+	assert_string_equal(c->debuginfod.items[1], "http://b:8002/c");
+	agent_config_free(c);
+	agent_config_free(accepted("debuginfod: []"));
+	assert_refused("debuginfod: https://a", "a.yaml:1:13: debuginfod requires native: set "
+		       "native to on, full or lines");
+	assert_refused("native: on\ndebuginfod: [https://a, 'https://b https://c']",
+		       "a.yaml:2:25: invalid debuginfod 'https://b https://c': expected "
+		       "http://HOST:PORT or https://HOST:PORT, optionally with a path");
+	assert_refused("native: on\ndebuginfod: file:///srv", "a.yaml:2:13: invalid debuginfod "
+		       "'file:///srv': expected http://HOST:PORT or https://HOST:PORT, optionally "
+		       "with a path");
+	assert_refused("native: on\ndebuginfod: https://me:pw@a", "a.yaml:2:13: invalid "
+		       "debuginfod: leave out the user and the password: debuginfod servers are "
+		       "asked without");
+	for (i = 0; i < 32; i++)
+		p += sprintf(p, "'http://%0120zu',", i);
+	sprintf(p, "]");
+	agent_config_free(accepted(text));
+	sprintf(p, "'http://a']");
+	assert_null(parse(text));
+	assert_non_null(strstr(messages, "debuginfod is longer than 4096 bytes in all: name fewer "
+					 "servers"));
+}
+
 static void test_what_yaml_may_not_have(void **state)
 {
 	assert_refused("rate: 19\nrate: 99\n", "a.yaml:2:1: duplicate 'rate': first "
@@ -377,6 +411,7 @@ int main(void)
 		cmocka_unit_test(test_unknown_keys),
 		cmocka_unit_test(test_bad_values),
 		cmocka_unit_test(test_addresses_and_urls),
+		cmocka_unit_test(test_debuginfod),
 		cmocka_unit_test(test_what_yaml_may_not_have),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_all_errors_are_said_but_not_too_many),

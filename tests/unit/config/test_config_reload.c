@@ -82,6 +82,10 @@ static void test_what_only_a_restart_changes(void **state)
 	assert_string_equal(messages, "tachbpf: error: not reloaded: changing modes, spool.dir "
 			    "requires a restart\n");
 	assert_int_equal(changes.cnt, 3);
+	assert_int_equal(diff("native: on", "native: on\ndebuginfod: http://a", &changes),
+			 -EBUSY);
+	assert_string_equal(messages, "tachbpf: error: not reloaded: changing debuginfod requires "
+			    "a restart\n");
 }
 
 int main(void)

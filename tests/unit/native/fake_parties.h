@@ -262,11 +262,13 @@ static inline struct fake_opener *opener_of(struct native *n)
 /* ---- begin and go on ---- */
 
 static const char *fake_debug_urls;
+static bool fake_debug_later;
 
 static inline struct native *begin(uint32_t map_cnt, size_t memory_bytes)
 {
 	const struct native_args args = {
 		.debug_urls = fake_debug_urls, .debug_cache = "/nonexistent",
+		.debug_later = fake_debug_later,
 		.maps = { NULL, fake_add_slab, fake_put_chunk, fake_put_table, fake_put_place,
 			  fake_drop_place },
 		.memory_bytes = memory_bytes,

@@ -196,6 +196,91 @@ static void test_a_server_that_never_answers(void **state)
 	native_free(n);
 }
 
+/* ---- names that come later ---- */
+
+static struct native *begin_later(uint8_t what)
+{
+	struct native *n;
+
+	fake_debug_later = true;
+	n = begin_with(what);
+	fake_debug_later = false;
+	return n;
+}
+
+/* Nobody waits: names and classes are those of a file without a debug file, until one has come. */
+static void test_a_debug_file_later(void **state)
+{
+	struct native *n = begin_later(HAS_IT);
+	uint32_t file = first_name(n, true), before = native_renewed(n);
+	struct native_counts counts;
+	struct native_name name;
+	enum native_class class;
+
+	n->files[file - 1]->partial = true;
+	STEP_UNTIL(n, n->files[file - 1]->debug == DEBUG_WANTED);
+	native_hurry(n, false);
+	assert_int_equal(native_name(n, TGID, file, 0x401010, &name), 0);
+	assert_string_equal(name.functions[0].name, "exported");
+	assert_false(native_class(n, TGID, file, 0x402000, &class));
+	assert_int_equal(class, NATIVE_UNNAMED);
+	assert_int_equal(native_debug_files(n), 0);
+	native_counts(n, &counts);
+	assert_int_equal(counts.debug_awaited, 1);
+	assert_int_equal(question(n, ELF_ROLE_NAMES).kind, HELPER_REREAD);
+	assert_int_not_equal(native_renewed(n), before);
+	native_class(n, TGID, file, 0x402000, &class);
+	assert_int_equal(class, NATIVE_CODE);
+	assert_int_equal(native_name(n, TGID, file, 0x401010, &name), -EAGAIN);
+	say_name(n, 0x401010, "hidden", true);
+	STEP_UNTIL(n, !native_name(n, TGID, file, 0x401010, &name));
+	assert_string_equal(name.functions[0].name, "hidden");
+	assert_counts(n, 1, 1);
+	native_free(n);
+}
+
+/* Before anybody was asked, a function without a name is shown: else nothing would ask for it. */
+static void test_the_first_one_is_shown(void **state)
+{
+	struct native *n = begin_later(HAS_IT_NOT);
+	uint32_t file = give_table(n, false, 10);
+	enum native_class class;
+
+	STEP_UNTIL(n, maps.places[0].cnt == 1 && mapping(TGID, 0)->file);
+	n->files[file - 1]->partial = true;
+	assert_false(native_class(n, TGID, file, 0x402000, &class));
+	assert_int_equal(class, NATIVE_CODE);
+	native_free(n);
+}
+
+/* They are asked again after a pause, about each file three times. */
+static void test_servers_that_fail_pause(void **state)
+{
+	struct native *n = begin_later(FAILS);
+	uint32_t file = first_name(n, true), i;
+	struct native_counts counts;
+	uint64_t again_ns;
+
+	n->debug.failures = 2;
+	log_set_level(LOG_QUIET);
+	for (i = 1; i <= 3; i++) {
+		again_ns = n->debug.again_ns;
+		STEP_UNTIL(n, n->debug.again_ns != again_ns);
+		assert_true(n->debug.again_ns > n->now + 4 * 60 * NS_PER_S);
+		assert_true(n->debug.dir >= 0 && !n->debug.file);
+		assert_int_equal(n->files[file - 1]->debug, i < 3 ? DEBUG_WANTED : DEBUG_SETTLED);
+		step(n);
+		native_counts(n, &counts);
+		assert_int_equal(counts.debug_asked, 1);
+		assert_int_equal(counts.debug_awaited, i < 3);
+		assert_string_equal(counts.debug_failure, strerror(ECONNREFUSED));
+		n->debug.again_ns = n->now - 1;
+		n->more = true;
+	}
+	log_set_level(LOG_NORMAL);
+	native_free(n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +290,9 @@ int main(void)
 		cmocka_unit_test(test_no_debug_file),
 		cmocka_unit_test(test_servers_that_fail_again_and_again),
 		cmocka_unit_test(test_a_server_that_never_answers),
+		cmocka_unit_test(test_a_debug_file_later),
+		cmocka_unit_test(test_the_first_one_is_shown),
+		cmocka_unit_test(test_servers_that_fail_pause),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

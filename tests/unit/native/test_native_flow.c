@@ -63,11 +63,12 @@ static void test_a_cpython_waits_for_its_functions(void **state)
 	uint32_t file = give_table(n, true, 10);
 	struct elf_message m = question(n, ELF_ROLE_NAMES);
 	uint32_t cnt, bytes;
+	const char *patterns = native_patterns(&cnt, &bytes);
 
 	assert_int_equal(m.kind, HELPER_MATCH);
 	assert_int_equal(m.file, file);
-	assert_memory_equal(fake_data, native_patterns(&cnt, &bytes), bytes);
 	assert_int_equal(m.bytes, bytes);
+	assert_memory_equal(fake_data, patterns, bytes);
 	STEP_UNTIL(n, maps.places[0].cnt == 1);
 	assert_int_equal(mapping(TGID, 0)->file, 0);
 	assert_int_equal(mapping(TGID, 0)->table, TABLE_NO_TABLE);

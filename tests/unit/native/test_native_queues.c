@@ -52,7 +52,7 @@ static struct file *work(uint64_t ms)
 		return NULL;
 	t = f->turn;
 	f->wanted_cnt = 0;
-	turn_charge(t, ms * NS_PER_MS);
+	turn_charge(t, TURN_HELPERS, ms * NS_PER_MS);
 	return f;
 }
 
@@ -131,15 +131,15 @@ static void test_a_file_of_several_users(void **state)
 	want(libc, HOSTILE);
 	want(libc, VICTIM);
 	assert_ptr_equal(work(1), libc);
-	assert_int_equal(hostile->used_ns, 3000 * NS_PER_MS);
+	assert_int_equal(hostile->used_ns[TURN_HELPERS], 3000 * NS_PER_MS);
 	/* Its next request is its own. */
 	want(libc, HOSTILE);
 	assert_ptr_equal(libc->turn, hostile);
-	used = hostile->used_ns;
+	used = hostile->used_ns[TURN_HELPERS];
 	for (i = 1; i < 10; i++)
 		assert_ptr_equal(work(1), &files[i]);
 	assert_ptr_equal(work(1), libc);
-	assert_int_equal(hostile->used_ns, used + 10 * NS_PER_MS);
+	assert_int_equal(hostile->used_ns[TURN_HELPERS], used + 10 * NS_PER_MS);
 }
 
 /* Pops the first file of these queues, which must be this one, in this queue. */
@@ -170,11 +170,24 @@ static void test_the_order_of_queues_is_that_of_one_user(void **state)
 		pop_this(&files[1], QUEUE_NAMES);
 		pop_this(&files[2], QUEUE_MATCH_LATER);
 	}
-	turn_charge(files[0].turn, NS_PER_S);
+	turn_charge(files[0].turn, TURN_HELPERS, NS_PER_S);
 	file_push(n, QUEUE_MATCH, &files[0]);
 	want(&files[3], VICTIM);
 	pop_this(&files[3], QUEUE_NAMES);
 	pop_this(&files[0], QUEUE_MATCH);
+}
+
+/* A server that is slow keeps a user from servers, not from the helpers. */
+static void test_servers_work_beside_the_helpers(void **state)
+{
+	want(&files[0], VICTIM);
+	want(&files[1], HOSTILE);
+	file_push(n, QUEUE_DEBUG, &files[0]);
+	file_push(n, QUEUE_DEBUG, &files[1]);
+	turn_charge(files[0].turn, TURN_SERVERS, 60 * NS_PER_S);
+	turn_charge(files[1].turn, TURN_HELPERS, NS_PER_MS);
+	assert_ptr_equal(file_pop(n, QUEUE_NAMES), &files[0]);
+	assert_ptr_equal(file_pop(n, QUEUE_DEBUG), &files[1]);
 }
 
 /* At whose file a helper ends, pauses: one second, then two; others do not. */
@@ -225,6 +238,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_user_who_comes_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_file_of_several_users, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_the_order_of_queues_is_that_of_one_user, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_servers_work_beside_the_helpers, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_a_pause, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_too_many_users, setup, teardown),

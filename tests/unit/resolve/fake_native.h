@@ -24,6 +24,7 @@ struct native {
 	const char *name;	/* of all functions; NULL: see above */
 	uint32_t asked;		/* calls of native_name() */
 	uint32_t stale;		/* calls of native_stale() */
+	uint32_t renewed;	/* what native_renewed() returns */
 	uint32_t used[4];	/* calls of native_used(), by file */
 	bool built;		/* libfoo's build id is known */
 	char text[64];
@@ -55,6 +56,11 @@ bool native_changed(const struct native *n, pid_t tgid, const struct raw_native_
 void native_stale(struct native *n, pid_t tgid)
 {
 	n->stale++;
+}
+
+uint32_t native_renewed(const struct native *n)
+{
+	return n->renewed;
 }
 
 void native_used(struct native *n, uint32_t file)

@@ -190,6 +190,29 @@ static void test_named_later(void **state)
 	end();
 }
 
+/* A debug file has come: names and classes are asked for anew, and rows that wait keep waiting. */
+static void test_renewed(void **state)
+{
+	uint32_t a, b, c;
+
+	begin();
+	a = id_of(1, 0x5010);
+	fake_native.later = true;
+	b = id_of(1, 0x6000);
+	fake_native.later = false;
+	fake_native.name = "static_one";
+	assert_int_equal(id_of(1, 0x5010), a);
+	fake_native.renewed++;
+	c = id_of(1, 0x5010);
+	check(c, "[libfoo.so.1]", "static_one", LINE_NONE);
+	check(a, "[libfoo.so.1]", "f5", LINE_NONE);
+	assert_int_equal(native_frames_pending(nf), 1);
+	assert_int_equal(native_frames_retry(nf), 0);
+	check(b, "[libfoo.so.1]", "static_one", LINE_NONE);
+	assert_int_equal(id_of(1, 0x6000), c);
+	end();
+}
+
 /* Without a symbol; JIT code is asked for again, because a perf map grows. */
 static void test_nameless(void **state)
 {
@@ -362,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_classified_later),
 		cmocka_unit_test(test_lines),
 		cmocka_unit_test(test_named_later),
+		cmocka_unit_test(test_renewed),
 		cmocka_unit_test(test_nameless),
 		cmocka_unit_test(test_libraries),
 		cmocka_unit_test(test_hostile_names),
