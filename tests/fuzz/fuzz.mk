@@ -19,6 +19,7 @@ FUZZ_SEEDS_fuzz_asyncio_section := tests/golden/asyncio_*.bin
 FUZZ_SEEDS_fuzz_sdt             := $(O)/tests/fuzz/sdt_seed.so
 FUZZ_SEEDS_fuzz_unwind_build    := $(O)/tests/fuzz/unwind_seed.so
 FUZZ_SEEDS_fuzz_elf_methods     := $(O)/tests/fuzz/methods_seed.so
+FUZZ_SEEDS_fuzz_elf_parts       := $(O)/tests/fuzz/parts_seed.so
 fuzz_seeds = $(or $(FUZZ_SEEDS_$(1)),tests/golden/$(1)/*)
 
 $(O)/tests/fuzz/unwind_seed.so: tests/fuzz/unwind_seed.S
@@ -28,6 +29,10 @@ $(O)/tests/fuzz/unwind_seed.so: tests/fuzz/unwind_seed.S
 $(O)/tests/fuzz/methods_seed.so: tests/fuzz/methods_seed.c
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SYSROOT_FLAG) -O1 -fPIC -shared -nostdlib -s -Wl,-z,noseparate-code -o $@ $<
+
+$(O)/tests/fuzz/parts_seed.so: tests/fuzz/parts_seed.c tests/unit/elf_helper/made_parts.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SYSROOT_FLAG) -I. -fPIC -shared -nostdlib -Wl,-z,noseparate-code -o $@ $<
 
 $(O)/tests/fuzz/sdt_seed.so: tests/e2e/targets/libprobed.c
 	@mkdir -p $(@D)
@@ -60,7 +65,7 @@ $(FUZZ_PROGRAMS): $(O)/libtachbpf.a
 
 .PHONY: fuzz
 ifeq ($(SAN),1)
-fuzz: $(FUZZ_PROGRAMS) $(patsubst %,$(O)/tests/fuzz/%_seed.so,methods sdt unwind)
+fuzz: $(FUZZ_PROGRAMS) $(patsubst %,$(O)/tests/fuzz/%_seed.so,methods parts sdt unwind)
 	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/programs.py $(or $(TACHBPF_TIER),fuzz) -v \
 		$(foreach s,$(FUZZ_SRC),"$(O)/tests/fuzz/$(if $(filter $s,$(FUZZ_ELF)),elf_)targets $(basename $(notdir $s)) \

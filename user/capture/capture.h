@@ -104,10 +104,12 @@ int capture_add(struct capture *s, pid_t tgid);
 int capture_add_children(struct capture *s, pid_t tgid);
 
 /*
- * With --native: the tables of this program, and of the interpreter of a script, are ready at its
- * first sample. name: as for execvp(3). Call it before capture_start().
+ * With --native: the tables of the program that this command executes are ready at its first
+ * sample. words: as for execvp(3). Of a script it is the interpreter. Where the program is no
+ * Python, so are those of the first Python that a further word names: it may execute that one, as
+ * env(1) and timeout(1) do. Call it before capture_start().
  */
-void capture_expect(struct capture *s, const char *name);
+void capture_expect(struct capture *s, char *const words[]);
 
 /*
  * Selects a process that may become Python; with WATCH_CHILDREN its later children, too. Returns 0

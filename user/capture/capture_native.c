@@ -26,6 +26,8 @@
  * for the first time takes 10 ms a library, and 0.3 s for the largest.
  */
 #define PREPARE_MS 1000
+/* Words of a command in which a Python is looked for. */
+#define EXPECT_WORDS 64
 
 /* Checks for the executable that reads the files. Returns 0, or -errno after logging. */
 static int look_for_helper(void)
@@ -109,17 +111,34 @@ static void native_free_maps(struct capture *s)
 	native_maps_close(&s->native_maps);
 }
 
-void capture_expect(struct capture *s, const char *name)
+/*
+ * Expects the program that a word of the command names; of a script, its interpreter. only_python:
+ * only if it is a Python. Returns true if it is one.
+ */
+static bool expect_word(struct native *n, const char *word, bool only_python)
 {
-	struct native *n = s->life.machine.native;
 	char path[PATH_MAX], program[PATH_MAX], *full;
+	bool python;
 
-	if (!n || !script_find_program(name, path, sizeof(path)))
-		return;
-	full = realpath(script_runs(path, program) ? program : path, NULL);
-	if (full)
+	if (!script_find_program(word, path, sizeof(path)))
+		return false;
+	if (!script_runs(path, program))
+		strcpy(program, path);
+	full = realpath(program, NULL);
+	python = full && (script_names_python(program) || script_names_python(full));
+	if (full && (python || !only_python))
 		native_expect(n, full);
 	free(full);
+	return python;
+}
+
+void capture_expect(struct capture *s, char *const words[])
+{
+	struct native *n = s->life.machine.native;
+	unsigned int i;
+
+	for (i = 0; n && i < EXPECT_WORDS && words[i] && !expect_word(n, words[i], i); i++)
+		continue;
 }
 
 /* Waits for the tables of the known processes. */

@@ -242,7 +242,7 @@ static int hold_command(struct record *r)
 	err = spawn_held(&r->child, r->opts->command);
 	if (!err) {
 		set_command(r);
-		capture_expect(r->capture, r->opts->command[0]);
+		capture_expect(r->capture, r->opts->command);
 		err = capture_watch(r->capture, r->child.pid,
 				    children == CHILDREN_NO ? WATCH_ALONE : WATCH_CHILDREN);
 	}

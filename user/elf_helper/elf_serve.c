@@ -61,6 +61,15 @@ static void read_methods(struct elf_held *h, struct elf_symbols *s)
 	elf_methods_free(&m);
 }
 
+static void read_parts(const struct elf_held *h, struct elf_symbols *s)
+{
+	struct elf_parts p;
+
+	if (!elf_parts_read(&h->elf, &p))
+		elf_symbols_add_parts(s, &p);
+	elf_parts_free(&p);
+}
+
 /* .symtab contains .dynsym, and more. */
 static void read_symbols(struct elf_opener *o, struct elf_held *h, struct elf_symbols *s)
 {
@@ -94,6 +103,8 @@ static void elf_load_symbols(struct elf_opener *o, struct elf_held *h)
 		return;
 	read_symbols(o, h, h->symbols);
 	elf_symbols_sort(h->symbols);
+	if (h->partial)
+		read_parts(h, h->symbols);
 	h->bytes += elf_symbols_bytes(h->symbols);
 	elf_files_trim(o->files);
 }

@@ -306,6 +306,41 @@ static size_t first_after(const struct elf_symbols *s, uint64_t addr)
 	return low;
 }
 
+/* The entry that names the function which begins at this address, or NULL. */
+static const struct entry *entry_at(const struct elf_symbols *s, uint64_t start)
+{
+	size_t i = first_after(s, start);
+
+	while (i > 1 && s->entries[i - 2].start == start)
+		i--;
+	return i && s->entries[i - 1].start == start ? &s->entries[i - 1] : NULL;
+}
+
+int elf_symbols_add_parts(struct elf_symbols *s, const struct elf_parts *p)
+{
+	struct entry *found = NULL;
+	size_t cnt = 0, cap = 0, i;
+	int err = 0;
+
+	for (i = 0; !err && i < p->cnt; i++) {
+		const struct entry *function = entry_at(s, p->parts[i].function);
+		struct entry part;
+
+		if (!function || entry_at(s, p->parts[i].start))
+			continue;
+		part = *function;
+		part.start = p->parts[i].start;
+		part.size = clamp32(p->parts[i].end - part.start);
+		part.sized = true;
+		err = array_add(found, cnt, cap, part);
+	}
+	for (i = 0; !err && i < cnt; i++)
+		err = array_add(s->entries, s->cnt, s->cap, found[i]);
+	free(found);
+	elf_symbols_sort(s);
+	return err;
+}
+
 bool elf_symbols_find(const struct elf_symbols *s, uint64_t addr, char *name, uint64_t *start)
 {
 	const struct entry *best = NULL;

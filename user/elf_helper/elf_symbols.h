@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * elf_symbols.h - the functions of a file by address, from its symbol tables, those of separate
- * debug files, and CPython's tables of methods. The files are hostile. Names of symbols stay in
- * them, and are read on request.
+ * debug files, CPython's tables of methods, and parts of functions. The files are hostile. Names of
+ * symbols stay in them, and are read on request.
  */
 #ifndef TACHBPF_ELF_SYMBOLS_H
 #define TACHBPF_ELF_SYMBOLS_H
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "elf_helper/elf_methods.h"
+#include "elf_helper/elf_parts.h"
 
 #define ELF_SYMBOLS_MAX (8u << 20)	/* of a file; others are ignored */
 #define ELF_MATCHES_MAX 131072	/* libtorch_cpu exports 58,775 functions */
@@ -36,6 +37,11 @@ int elf_symbols_add(struct elf_symbols *s, int fd, uint32_t type);
 int elf_symbols_add_methods(struct elf_symbols *s, struct elf_methods *m);
 /* Call this after the last file. */
 void elf_symbols_sort(struct elf_symbols *s);
+/*
+ * Adds parts of functions, which get the name of theirs if it has one. Call it when they are
+ * sorted; they are again. Returns 0 or -ENOMEM.
+ */
+int elf_symbols_add_parts(struct elf_symbols *s, const struct elf_parts *p);
 
 /* Returns the bytes of memory that the symbols use. */
 size_t elf_symbols_bytes(const struct elf_symbols *s);

@@ -70,7 +70,7 @@ static size_t skip_env(char *const words[], size_t cnt)
 	return i;
 }
 
-static bool is_python(const char *program)
+bool script_names_python(const char *program)
 {
 	const char *name = base_name(program);
 
@@ -101,7 +101,7 @@ bool script_is_python(const char *path)
 		return false;
 	cnt = split_line(line, words);
 	first = skip_env(words, cnt);
-	return first < cnt && is_python(words[first]);
+	return first < cnt && script_names_python(words[first]);
 }
 
 /* ---- where an interpreter is ---- */
@@ -189,9 +189,14 @@ static bool find_program(const char *name, char *path, size_t size)
 	return found;
 }
 
-/* The interpreter of the script's first line, if it exists. Returns the number of its words. */
+typedef bool (*find_fn)(const char *name, char *path, size_t size);
+
+/*
+ * The interpreter of the script's first line, if it exists; find: of a name without a path. Returns
+ * the number of its words.
+ */
 static size_t find_interpreter(const char *script, char line[SCRIPT_LINE_BYTES],
-			       char *words[INTERPRETER_WORDS], char path[PATH_MAX])
+			       char *words[INTERPRETER_WORDS], find_fn find, char path[PATH_MAX])
 {
 	size_t cnt, first;
 	bool found;
@@ -202,8 +207,8 @@ static size_t find_interpreter(const char *script, char line[SCRIPT_LINE_BYTES],
 	first = skip_env(words, cnt);
 	if (first >= cnt)
 		return 0;
-	found = strchr(words[first], '/') ? script_find_program(words[first], path, PATH_MAX) :
-					    find_program(words[first], path, PATH_MAX);
+	found = (strchr(words[first], '/') ? script_find_program : find)(words[first], path,
+									 PATH_MAX);
 	memmove(words, words + first, (cnt - first) * sizeof(*words));
 	return found ? cnt - first : 0;
 }
@@ -212,7 +217,7 @@ bool script_runs(const char *script, char program[PATH_MAX])
 {
 	char line[SCRIPT_LINE_BYTES], *words[INTERPRETER_WORDS];
 
-	return find_interpreter(script, line, words, program);
+	return find_interpreter(script, line, words, script_find_program, program);
 }
 
 /* The result owns copies of the interpreter's words: they are behind its pointers. */
@@ -240,7 +245,7 @@ static char **join_words(char *const interpreter[], size_t cnt, char **words)
 char **script_command(char **words)
 {
 	char line[SCRIPT_LINE_BYTES], *interpreter[INTERPRETER_WORDS], path[PATH_MAX];
-	size_t cnt = find_interpreter(words[0], line, interpreter, path);
+	size_t cnt = find_interpreter(words[0], line, interpreter, find_program, path);
 
 	if (!cnt) {
 		if (!find_program("python3", path, sizeof(path)) &&

@@ -20,6 +20,9 @@ bool script_interpreter(const char *path, char line[SCRIPT_LINE_BYTES]);
 /* Returns true if path is a file with a Python name (app.py) or a Python as its interpreter. */
 bool script_is_python(const char *path);
 
+/* Returns true for "/usr/bin/python3.11". */
+bool script_names_python(const char *program);
+
 /*
  * Returns the words that run a script: its interpreter, then words, which are the script and its
  * arguments, NULL-terminated. The interpreter is the one of its first line; without one that

@@ -28,21 +28,37 @@ while time.process_time() < end:
 """
 
 
-@pytest.mark.truth
-@pytest.mark.parametrize("cache", ("empty", "full"))
-def test_the_first_moments_of_a_command_are_whole(cache, interpreter, out):
-    """Of two seconds of CPU time; whether tables must be built or are on disk."""
-    if interpreter.root:
-        pytest.skip("chroot executes it, and what a wrapper executes is not known before")
+def first_moments(command, out, cache):
+    """How stacks end in two seconds of CPU time; whether tables must be built or are on disk."""
     if cache == "empty":
         shutil.rmtree("/var/cache/tachbpf/unwind", ignore_errors=True)
-    done = succeeded(tachbpf("-r", RATE, "-o", out / "rec", "--json", "--native", "--",
-                             *interpreter.command("-c", WORK)))
+    done = succeeded(tachbpf("-r", RATE, "-o", out / "rec", "--json", "--native", "--", *command))
     ends = done.summary["native"]["ends"]
     stacks = sum(ends.values())
     assert stacks > 1000
     early = {end: n for end, n in ends.items() if end in NOT_YET and n}
     assert sum(early.values()) <= 0.01 * stacks, early
+
+
+@pytest.mark.truth
+@pytest.mark.parametrize("cache", ("empty", "full"))
+def test_the_first_moments_of_a_command_are_whole(cache, interpreter, out):
+    if interpreter.root:
+        pytest.skip("chroot executes it, and its path is searched in our root")
+    first_moments(interpreter.command("-c", WORK), out, cache)
+
+
+@pytest.mark.truth
+@pytest.mark.parametrize("cache", ("empty", "full"))
+@pytest.mark.parametrize("how", (("env", "A=1"), ("timeout", "60"), ("nice", "-n", "1"), "script"))
+def test_the_first_moments_of_what_a_wrapper_executes_are_whole(how, cache, python, out):
+    command = python.command("-c", WORK)
+    if how == "script":
+        script = out / "script"
+        script.write_text(f"#!/usr/bin/env {command[0]}\n{WORK}")
+        script.chmod(0o755)
+        command, how = [script], ()
+    first_moments([*how, *command], out, cache)
 
 
 @pytest.mark.parametrize("how", ("mprotect", "plain", "mlock", "madvise", "hook", "hooks", "writable", "copied",

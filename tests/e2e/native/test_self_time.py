@@ -7,21 +7,17 @@ tables or the library's exports name: that is what the recording of the stripped
 import collections
 import math
 import os
-import re
 import shutil
 import subprocess
 import time
-from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 
 import native_frames
-from interp import cache
+from debian_debug import debug_directory, debug_files, images
 from method_lists import MethodLists
 from present import absent, need
 from processes import TIMEOUT, kill
-from pypi import path_of
 from recording import Recording, succeeded
 from summary import files
 
@@ -31,58 +27,7 @@ RATE, SECONDS = 1999, 20
 AGREE = 0.9
 PYTHON = "(Python)"
 INTERPRETERS = ("system-3.11", "pyenv-3.13.0", "sid-3.13", "sid-3.15")
-DYNLOAD = "import json, sys; print(json.dumps(next(p for p in sys.path if p.endswith('lib-dynload'))))"
 MOUNT = 'mount --bind "$0" /usr/lib/debug && exec "$@"'
-# apt, with what it knows of a suite in this directory
-OF_SUITE = ("Dir::Etc::sourcelist=%s/sources", "Dir::Etc::sourceparts=/dev/null", "Dir::State::lists=%s/lists",
-            "Dir::Cache=%s/cache", "Dir::State::status=%s/status")
-
-
-@dataclass(frozen=True)
-class DebugFiles:
-    """Debian's separate debug files of one of its interpreters."""
-    interpreter: object
-
-    what = "Debian's debug files"
-
-    @property
-    def name(self):
-        return f"debug-{self.interpreter.name}"
-
-    def recipe(self):
-        return build_id(images(self.interpreter)[0])
-
-    def make(self, workshop):
-        done, apt = workshop.path("done"), []
-        if self.interpreter.root:
-            where = Path(workshop.path("apt"))
-            for directory in ("lists/partial", "cache/archives/partial"):
-                (where / directory).mkdir(parents=True)
-            suite = self.interpreter.name.split("-")[0]
-            (where / "sources").write_text(f"deb [trusted=yes] {cache.mirror()} {suite} main\n")
-            (where / "status").write_text("")
-            apt = [word for option in OF_SUITE for word in ("-o", option.replace("%s", str(where)))]
-            workshop.run("apt-get", *apt, "update")
-        version = "%d.%d" % self.interpreter.minor
-        Path(done).mkdir()
-        workshop.run("apt-get", *apt, "download", f"python{version}-dbg", f"libpython{version}-dbg", cwd=done)
-        for package in Path(done).glob("*.deb"):
-            workshop.run("dpkg", "-x", package, done)
-            package.unlink()
-        return done
-
-
-def build_id(path):
-    said = subprocess.run(["readelf", "-n", path], capture_output=True, text=True, check=True, timeout=TIMEOUT).stdout
-    return re.search(r"Build ID: (\w+)", said)[1]
-
-
-def images(interpreter):
-    """The file with the interpreter, and its extensions."""
-    image = next(p for p in interpreter.images if (".so" in p) == (interpreter.kind == "shared"))
-    dynload = Path(interpreter.root + interpreter.ask(DYNLOAD))
-    minor = "cpython-%d%d-" % interpreter.minor
-    return [os.path.realpath(image), *(str(p) for p in sorted(dynload.glob("*.so")) if minor in p.name)]
 
 
 def stripped(interpreter, where):
@@ -102,12 +47,10 @@ class Symbols:
         if interpreter.name.startswith("pyenv"):
             self.prefixes, self.environments = ((), ()), ({}, stripped(interpreter, out / "copy"))
             return
-        debug = path_of(DebugFiles(interpreter)) / "usr" / "lib" / "debug"
+        debug = debug_directory(interpreter)
         self.prefixes, self.environments = (("unshare", "--mount", "sh", "-c", MOUNT, debug), ()), ({}, {})
-        for path, number in [(path, build_id(path)) for path in self.files]:
-            self.files[path] = debug / ".build-id" / number[:2] / f"{number[2:]}.debug"
-        # Some extensions are in packages of their own: they have no symbols in either recording.
-        self.files = {path: symbols for path, symbols in self.files.items() if symbols.exists()}
+        # What has none is without symbols in either recording.
+        self.files = debug_files(debug, self.files)
         assert images(interpreter)[0] in self.files, "the packages are of another version"
 
 
