@@ -23,9 +23,8 @@ KERNEL = {"nap": "nanosleep", "read": "pipe_read", "poll": "poll", "lock": "fute
 UNRESOLVED = 0.005      # of all frames, a process' first milliseconds included
 CYCLES = ("aarch64",)   # machines whose emulator has a cycle counter that interrupts
 CYCLES_SAMPLES = 300    # of 2,000 that are to come
-# Links of chains that end a stack: the kernel's part of a signal handler has no table, and a return
-# address that is more than 32 KiB from the frame's end no rule.
-UNTOLD = {"aarch64": chains.SIGNALS + "kb"}
+# Links of chains that end a stack: no rule says where a return address is, more than 32 KiB from the CFA.
+UNTOLD = {"aarch64": "b"}
 GROWTH = 1.20           # of the instructions that the verifier looked at
 # Counted, and not to be helped: before it was known.
 MAY_LOSE = {"late_discovery": 100}

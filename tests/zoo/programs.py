@@ -6,13 +6,14 @@ are; it runs in a new directory that has a copy of programs/.
 """
 from dataclasses import dataclass
 
-BOOKWORM, TRIXIE = "bookworm", "trixie"
+BOOKWORM, TRIXIE, SID = "bookworm", "trixie", "sid"
 # What the roots of these suites have beside the Pythons of `make interpreters`.
 DEBIAN = {
     BOOKWORM: ("apache2", "gdb", "libapache2-mod-wsgi-py3", "postgresql-plpython3-15",
                "uwsgi-plugin-python3", "vim-nox"),
     TRIXIE: ("apache2", "gdb", "libapache2-mod-wsgi-py3", "postgresql-plpython3-17",
              "uwsgi-plugin-python3", "vim-nox"),
+    SID: ("python3-torch",),
 }
 
 

@@ -18,6 +18,7 @@
 #include "elf/unwind_file.h"
 #include "elf/unwind_rows.h"
 #include "elf/unwind_rules.h"
+#include "elf/unwind_trampoline.h"
 
 /* Writes the parts of a table into a memfd, in the format of unwind_file.h. */
 
@@ -233,6 +234,20 @@ static int add_from(struct build *b,
 	return err;
 }
 
+static int add_trampoline(struct build *b)
+{
+	uint64_t start;
+	int err = unwind_trampoline_find(b->elf, &start);
+	uint32_t from = (uint32_t)(start - b->base);
+
+	if (err)
+		return err;
+	err = unwind_rows_begin(&b->rows, from, from + UNWIND_TRAMPOLINE_BYTES);
+	if (!err)
+		err = unwind_rows_add(&b->rows, from, UNWIND_SIGNAL);
+	return err ? err : unwind_rows_sort(&b->rows);
+}
+
 /* A table from .eh_frame alone is valid, whatever .debug_frame contains. */
 static int add_all(struct build *b)
 {
@@ -247,7 +262,7 @@ static int add_all(struct build *b)
 		return 0;
 	if (debug && debug != -ENOENT)
 		return debug;
-	return eh && debug ? -ENOENT : -EBADMSG;
+	return eh && debug ? add_trampoline(b) : -EBADMSG;
 }
 
 static int write_table(struct build *b)

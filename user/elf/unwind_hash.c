@@ -8,6 +8,7 @@
 
 #include "elf/cfi_section.h"
 #include "elf/unwind_build.h"
+#include "elf/unwind_trampoline.h"
 
 #define SECRET_BYTES 192
 _Static_assert(SECRET_BYTES >= XXH3_SECRET_SIZE_MIN, "the secret is long enough");
@@ -29,6 +30,17 @@ static int add_section(XXH3_state_t *h, const struct elf_file *elf, uint64_t kin
 		XXH3_128bits_update(h, s.bytes, s.len);
 	}
 	cfi_section_free(&s);
+	return err;
+}
+
+/* The only part of the table of a file without both sections. 0 or -errno. */
+static int add_trampoline(XXH3_state_t *h, const struct elf_file *elf)
+{
+	struct part part = { 3, 0, UNWIND_TRAMPOLINE_BYTES };
+	int err = unwind_trampoline_find(elf, &part.vaddr);
+
+	if (!err)
+		XXH3_128bits_update(h, &part, sizeof(part));
 	return err;
 }
 
@@ -57,6 +69,8 @@ int unwind_hash(const struct elf_file *elf, const uint8_t secret[192], uint64_t 
 	add_segments(h, elf);
 	eh = add_section(h, elf, 1, cfi_section_read_eh);
 	debug = eh && eh != -ENOENT ? eh : add_section(h, elf, 2, cfi_section_read_debug);
+	if (eh == -ENOENT && debug == -ENOENT)
+		debug = add_trampoline(h, elf);
 	sum = XXH3_128bits_digest(h);
 	XXH3_freeState(h);
 	/* As for the table: .debug_frame does not count if it cannot be read. */

@@ -10,7 +10,7 @@ from profiles import SYNTHETIC
 
 NO_FURTHER = "<unwound no further"
 # Not yet, which the first moments of a recording have; all others are for good.
-NOT_YET = ("table not ready", "mappings not known")
+NOT_YET = ("table not ready", "mapping not read yet")
 PYTHON, NATIVE, KERNEL, MADE_UP = "python", "native", "kernel", "made up"
 
 

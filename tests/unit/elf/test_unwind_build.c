@@ -430,6 +430,57 @@ static void the_hash_of_no_table(void **state)
 	close(fd);
 }
 
+/* arm64's vDSO: no call frame information, but where the handlers of signals return to. */
+static int open_vdso(struct elf_file *elf, uint16_t machine, uint32_t first)
+{
+	/* nop; mov x8, #139; svc #0 */
+	const uint32_t code[] = { 0xd503201f, first, 0xd4000001 };
+	int fd;
+
+	f.machine = machine;
+	fake_make(&f);
+	((Elf64_Phdr *)(f.elf + sizeof(Elf64_Ehdr)))[1].p_type = PT_NULL;
+	memcpy(f.elf + FAKE_CODE - FAKE_BASE, code, sizeof(code));
+	fd = fake_file(&f);
+	assert_int_equal(elf_file_open(elf, fd), 0);
+	return fd;
+}
+
+static void a_trampoline_is_known_by_its_code(void **state)
+{
+	static const uint8_t secret[192];
+	uint64_t hash[2];
+	struct elf_file elf;
+	struct lookup l;
+	int fd = open_vdso(&elf, EM_AARCH64, 0xd2801168);
+
+	assert_int_equal(unwind_hash(&elf, secret, hash), 0);
+	assert_int_equal(lookup_build(&l, fd), 0);
+	assert_cfa(&l, FAKE_CODE - 1, UNWIND_NO_ROW, 0);
+	assert_cfa(&l, FAKE_CODE, UNWIND_SIGNAL, 0);
+	assert_cfa(&l, FAKE_CODE + 11, UNWIND_SIGNAL, 0);
+	assert_cfa(&l, FAKE_CODE + 12, UNWIND_NO_ROW, 0);
+	lookup_free(&l);
+	close(fd);
+}
+
+static void what_looks_like_a_trampoline(void **state)
+{
+	static const uint8_t secret[192];
+	uint64_t hash[2];
+	struct elf_file elf;
+	struct lookup l;
+	int fd = open_vdso(&elf, EM_X86_64, 0xd2801168);
+
+	assert_int_equal(unwind_hash(&elf, secret, hash), -ENOENT);
+	assert_int_equal(lookup_build(&l, fd), -ENOENT);
+	close(fd);
+	fd = open_vdso(&elf, EM_AARCH64, 0xd2801169);
+	assert_int_equal(unwind_hash(&elf, secret, hash), -ENOENT);
+	assert_int_equal(lookup_build(&l, fd), -ENOENT);
+	close(fd);
+}
+
 #define TEST(t) cmocka_unit_test_setup(t, begin)
 
 int main(void)
@@ -453,6 +504,8 @@ int main(void)
 		TEST(nobody_can_change_a_table),
 		TEST(the_hash_depends_on_all_that_the_table_does),
 		TEST(the_hash_of_no_table),
+		TEST(a_trampoline_is_known_by_its_code),
+		TEST(what_looks_like_a_trampoline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
