@@ -52,6 +52,8 @@ struct capture_args {
 	bool native_lines;		/* they have lines, and inlined functions */
 	const char *debug_urls;		/* debuginfod servers for its names; NULL: none */
 	bool debug_later;		/* nothing waits for them, as native_args.debug_later */
+	bool (*ends_wait)(void);	/* true: capture_stop() waits no longer for servers. NULL:
+					 * it waits for its minute */
 	bool trace_context;		/* their thread's context: capture_trace_process() */
 	bool async;			/* an asyncio task's awaiters replace the loop */
 	bool task_names;		/* ... and the task's name is a frame */

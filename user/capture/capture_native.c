@@ -95,6 +95,7 @@ static int native_open(struct capture *s)
 	args.maps = native_maps_of(&s->native_maps);
 	s->life.machine.native = native_new(&args);
 	s->life.machine.chosen = !s->args.all;
+	s->life.machine.ends_wait = s->args.ends_wait;
 	return s->life.machine.native ? 0 : -errno;
 }
 

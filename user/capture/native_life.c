@@ -2,6 +2,7 @@
 /* native_life.c - see native_life.h. */
 #include "capture/native_life.h"
 
+#include "base/text.h"
 #include "base/util.h"
 #include "host/identity.h"
 #include "native/native.h"
@@ -81,20 +82,27 @@ void native_life_catch_up(struct native_life *l)
 }
 
 /* The servers are asked during the recording, too: at its end little is left. */
-static void wait_for_debug_files(struct native *n)
+static void wait_for_debug_files(struct native *n, bool (*ends_wait)(void))
 {
 	uint64_t end = now_ns() + WAIT_FOR_DEBUG_MS * MS_NS;
+	bool ended = false;
 	size_t left, said = 0;
 
-	while ((left = native_debug_files(n)) && now_ns() < end) {
+	while ((left = native_debug_files(n)) && now_ns() < end && !ended) {
 		if (left != said)
-			log_info("waiting for %zu debug file%s ...", left, left == 1 ? "" : "s");
+			log_info("waiting for %zu debug %s ...%s", left,
+				 text_plural(left, "file", "files"),
+				 ends_wait ? " (Ctrl-C: no longer)" : "");
 		said = left;
 		native_settle_debug(n, WAIT_STEP_MS);
+		ended = ends_wait && ends_wait();
 	}
-	if (left)
-		log_warn("%zu debug files did not come within %d s: some functions have no name",
-			 left, WAIT_FOR_DEBUG_MS / 1000);
+	if (left && ended)
+		log_warn("%zu debug %s not waited for: some functions have no name", left,
+			 text_plural(left, "file was", "files were"));
+	else if (left)
+		log_warn("%zu debug %s did not come within %d s: some functions have no name",
+			 left, text_plural(left, "file", "files"), WAIT_FOR_DEBUG_MS / 1000);
 	else if (said)
 		native_settle(n, WAIT_AT_STOP_MS, WAIT_AT_STOP_MS);
 }
@@ -103,7 +111,7 @@ void native_life_stop(struct native_life *l)
 {
 	if (l->native) {
 		native_settle(l->native, WAIT_AT_STOP_MS, WAIT_AT_STOP_MS);
-		wait_for_debug_files(l->native);
+		wait_for_debug_files(l->native, l->ends_wait);
 		native_hurry(l->native, true);
 	}
 	l->stopped = true;

@@ -13,10 +13,11 @@
 struct native;
 struct process;
 
-/* Zero-initialise; then set native, which outlives it, and chosen. */
+/* Zero-initialise; then set native, which outlives it, chosen and ends_wait. */
 struct native_life {
 	struct native *native;		/* NULL: without --native */
 	bool chosen;			/* only chosen processes are recorded, not all */
+	bool (*ends_wait)(void);	/* as capture_args.ends_wait */
 	uint64_t second_ns;		/* when the budget's current second began */
 	uint64_t waited_ns;		/* in this second */
 	bool stopped;			/* nothing is waited for any more */

@@ -195,6 +195,7 @@ static int open_capture(struct record *r)
 	args.kernel = r->kernel;
 	args.proc_filter = has_conditions(o) ? &r->proc_filter : NULL;
 	args.identities = r->identities;
+	args.ends_wait = record_signals_again;
 	args.observer = r->flight ? record_flight_observer(r->flight) :
 				    recording_observer(r->recording);
 	r->capture = capture_new(&args);
@@ -507,7 +508,7 @@ static int record_all(struct record *r)
 	if (r->flight)
 		record_flight_begun(r->flight, r->capture);
 	err = record_loop(r);
-	r->ended_by = record_signals_seen();
+	r->ended_by = record_signals_ended();
 	end_err = conclude_recording(r);
 	return err ? err : end_err;
 }

@@ -61,6 +61,18 @@ struct record_signals record_signals_seen(void)
 					.asked = asked };
 }
 
+static struct record_signals ended_by;
+
+struct record_signals record_signals_ended(void)
+{
+	return ended_by = record_signals_seen();
+}
+
+bool record_signals_again(void)
+{
+	return own > ended_by.own || terminal > ended_by.terminal;
+}
+
 /* ---- workers ---- */
 
 int command_workers_start(unsigned int parts)

@@ -33,6 +33,9 @@ void record_signals_ask(int sig);
 
 /* Returns the signals received so far. */
 struct record_signals record_signals_seen(void);
+/* The same, of what has ended the recording; and whether there was another signal since then. */
+struct record_signals record_signals_ended(void);
+bool record_signals_again(void);
 
 /* Values of `parts` that no capture has: the worker of a look (look_worker.h). */
 #define COMMAND_LOOK 256

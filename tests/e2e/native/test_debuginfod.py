@@ -2,6 +2,7 @@
 """--debuginfod: names and lines from servers: elfutils' own, on this host; some that lie, fail or say nothing."""
 import os
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -23,8 +24,8 @@ def client():
     need_client()
 
 
-def record(python, out, oracle, library, *options, during=lambda recording: None):
-    """(names of the library's frames, profile, summary, standard error)"""
+def record(python, out, oracle, library, *options, during=lambda recording: None, after=lambda recording: None):
+    """(names of the library's frames, summary, standard error); after: when it was told to end"""
     process = subprocess.Popen(python.command("-B", TARGETS / "calls.py", 0, 1000, library), stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, text=True, start_new_session=True)
     try:
@@ -36,7 +37,9 @@ def record(python, out, oracle, library, *options, during=lambda recording: None
             process.stdin.flush()
             use_cpu(process.pid, 0.5)
             during(recording)
-            done = succeeded(recording.stop())
+            recording.process.send_signal(signal.SIGINT)
+            after(recording)
+            done = succeeded(recording.wait())
     finally:
         kill(process)
     row, = files(done.summary)
@@ -124,6 +127,17 @@ def test_a_server_that_never_answers(python, out, oracle):
         got, native, said = record(python, out, oracle, library, "--native", f"--debuginfod={url}")
     assert "hot" in names(got) and native["debug_found"] == 0
     assert "waiting for" in said
+
+
+def test_a_second_signal_ends_the_wait(python, out, oracle):
+    def after(recording):
+        while "waiting for" not in recording.process.stderr.readline():
+            assert recording.process.poll() is None, "it does not wait"
+        recording.process.send_signal(signal.SIGINT)
+    library = make(out)[0]
+    with silent() as url:
+        got, _, said = record(python, out, oracle, library, "--native", f"--debuginfod={url}", after=after)
+    assert "hot" in names(got) and "not waited for" in said
 
 
 def test_refused():

@@ -229,6 +229,27 @@ static void test_debug_files(void **state)
 	assert_true(fake.hurried && fake.hurry);
 }
 
+static bool user_ends_it(void)
+{
+	return fake.debug_files < 3;
+}
+
+/* The user has seen enough: the rest is not waited for. */
+static void test_debug_files_nobody_waits_for(void **state)
+{
+	uint64_t begin = fake.now;
+
+	fake.debug_files = 5;
+	fake.debug_comes = true;
+	life.ends_wait = user_ends_it;
+	log_set_level(LOG_QUIET);
+	native_life_stop(&life);
+	log_set_level(LOG_NORMAL);
+	assert_int_equal(fake.debug_files, 2);
+	assert_in_range(fake.now - begin, 1, 10000 * MS);
+	assert_true(fake.hurry);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +260,7 @@ int main(void)
 		cmocka_unit_test_setup(test_the_last_process, set_up),
 		cmocka_unit_test_setup(test_at_the_stop, set_up),
 		cmocka_unit_test_setup(test_debug_files, set_up),
+		cmocka_unit_test_setup(test_debug_files_nobody_waits_for, set_up),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
