@@ -263,7 +263,8 @@ static void test_servers_that_fail_pause(void **state)
 	log_set_level(LOG_QUIET);
 	for (i = 1; i <= 12; i++) {
 		STEP_UNTIL(n, n->debug.failures == i);
-		assert_int_equal(n->debug.again_ns - n->now, (10 * NS_PER_S) << (i < 9 ? i - 1 : 8));
+		assert_int_equal(n->debug.again_ns - n->now,
+				 (10 * NS_PER_S) << (i < 9 ? i - 1 : 8));
 		assert_true(n->debug.dir >= 0 && !n->debug.file);
 		assert_int_equal(n->files[file - 1]->debug, i < 12 ? DEBUG_WANTED : DEBUG_SETTLED);
 		step(n);
