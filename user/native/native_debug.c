@@ -15,12 +15,12 @@
 
 /* Files of one user that servers are asked for. */
 #define OF_USER_MAX 1024
-/* Servers that fail this often in a row are not asked again or, if names come later, pause. */
+/* Servers that fail this often in a row are not asked again, unless names come later. */
 #define FAILURES_MAX 3
-#define PAUSE_MIN 5
-#define PAUSE_NS (PAUSE_MIN * 60 * NS_PER_S)
-/* How often they may fail with one file. */
-#define FAILURES_OF_FILE 3
+/* Then they pause at each failure, twice as long each time; a file is given up after some. */
+#define PAUSE_NS (10 * NS_PER_S)
+#define PAUSE_DOUBLINGS 8
+#define FAILURES_OF_FILE 12
 /* The worker ends a download itself; this is for one that hangs. */
 #define LATE_NS ((DEBUG_FILE_S + 5) * NS_PER_S)
 
@@ -126,11 +126,14 @@ static const char *text_of(int err)
 static void pause_requests(struct native *n)
 {
 	struct debug *d = &n->debug;
+	unsigned int doublings = d->failures - 1;
 
 	if (d->failures == FAILURES_MAX)
-		log_warn("%s: %s; debug files are requested again every %d minutes", d->urls,
-			 d->failure, PAUSE_MIN);
-	d->again_ns = n->now + PAUSE_NS;
+		log_warn("%s: %s; debug files are requested again from time to time", d->urls,
+			 d->failure);
+	if (doublings > PAUSE_DOUBLINGS)
+		doublings = PAUSE_DOUBLINGS;
+	d->again_ns = n->now + (PAUSE_NS << doublings);
 }
 
 static void note_failure(struct native *n, int err)
@@ -139,11 +142,10 @@ static void note_failure(struct native *n, int err)
 	bool lasting = err == -ELIBACC || err == -ENOSYS;
 
 	d->failure = text_of(err);
-	if (!lasting && ++d->failures < FAILURES_MAX)
-		return;
-	if (lasting || !n->args.debug_later)
+	d->failures++;
+	if (lasting || (!n->args.debug_later && d->failures >= FAILURES_MAX))
 		turn_off(n, d->failure);
-	else
+	else if (n->args.debug_later)
 		pause_requests(n);
 }
 

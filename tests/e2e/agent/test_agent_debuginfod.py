@@ -104,6 +104,7 @@ def test_nothing_waits_for_a_server(rig, sink, library, server):
         # all but the one that the reload cut
         assert sum(end % SECOND != 0 for end in ends) <= 1, ends
         assert all(p["duration"] <= SECOND for _, p in profiles(sink, "spend.py"))
+        assert " 0 awaited" not in status(started)      # it has not been given up
         begun = time.monotonic()
         started.end()
         assert time.monotonic() - begun < END_S
