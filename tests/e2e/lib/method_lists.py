@@ -14,9 +14,9 @@ class MethodLists:
     def __init__(self, scratch):
         user = REPO / "user"
         sources = [user / "elf_helper" / f"{name}.c" for name in HELPER]
-        sources += [*sorted((user / "elf").glob("elf*.c")), *(user / "base" / f"{name}.c" for name in BASE)]
+        sources += [user / "elf" / "cfi_section.c", *sorted((user / "elf").glob("elf*.c")), *(user / "base" / f"{name}.c" for name in BASE)]
         self.program = cc(scratch / "list_methods", E2E / "native" / "list_methods.c", f"-I{REPO}", f"-I{user}",
-                          *sources)
+                          *sources, "-lz")
 
     def of(self, path):
         """Address in the file -> name of the function there."""
