@@ -175,6 +175,8 @@ def show(arch, kernel, done, verdicts, recorded):
         before = recorded.get("instructions", {}).get(name)
         print(f"    {name:16}{n:8} instructions" + (f", {100 * (n - before) / before:+.1f} %"
               if before else ", not recorded: DOCS=1 does"))
+    for name in ("chains", "stripped"):
+        print(f"    {name:16}{facts.get(name, 'not judged')}")
     for step, name, _, text in failed:
         print(f"    FAILED {step}: {name}: {text}")
 

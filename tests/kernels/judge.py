@@ -292,6 +292,7 @@ def judge_chains(v, profile, truth, machine):
     told = [p for p in truth["played"] if not set(p["chain"]) & set(UNTOLD.get(machine, ""))]
     seen = chains.Judged(profile, dict(truth, played=told), full=False)
     clock = sum(in_vdso(s) for c in chains.played(dict(truth, played=told)) for s in c.of(profile))
+    v.facts["chains"] = f"{seen.points} points, {seen.cut} cut, {clock} of them in the vDSO"
     v.check("native", "nearly all chains are whole", seen.cut - clock <= 0.05 * seen.points,
             f"{clock} in the vDSO, {seen.report()}")
 
@@ -320,6 +321,7 @@ def judge_stripped(v, profile, truth, machine):
             points += 1
             if shown != right and not native_frames.causes(sample):
                 wrong[chain.chain, tuple(shown)] += 1
+    v.facts["stripped"] = f"{points} points, {wrong.total()} wrong"
     v.check("native", "the stripped module has points", points >= 50, points)
     v.check("native", "its functions have the method's name", not wrong, wrong.most_common(4))
 

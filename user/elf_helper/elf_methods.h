@@ -25,7 +25,7 @@ struct elf_methods {
 
 /*
  * Reads the tables of a file that has to do with CPython; of another file *out is empty. Returns 0
- * or -errno; *out must be freed in either case. Functions begin where .eh_frame_hdr says.
+ * or -errno; *out must be freed in either case. Functions begin where elf_segments_starts() says.
  */
 int elf_methods_read(const struct elf_file *f, const struct elf_segments *s,
 		     struct elf_methods *out);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/util.h"
+#include "elf/cfi_section.h"
 
 #define MAX_PHDRS 128
 #define MAX_NOTES 4096	/* bytes of one segment of notes */
@@ -153,24 +154,55 @@ static size_t read_starts(const struct elf_file *f, const struct elf_segments *s
 	return done;
 }
 
-uint64_t *elf_segments_starts(const struct elf_file *f, const struct elf_segments *s, size_t *cnt)
+/* By the search table. */
+static uint64_t *starts_of_table(const struct elf_file *f, const struct elf_segments *s,
+				 size_t *cnt)
 {
 	uint64_t *starts;
 	uint8_t hdr[12];
 	uint32_t rows;
 
-	*cnt = 0;
-	if (!s->frame_hdr || elf_file_read(f, s->frame_hdr, hdr, sizeof(hdr)) ||
-	    !is_searchable(hdr))
+	if (elf_file_read(f, s->frame_hdr, hdr, sizeof(hdr)) || !is_searchable(hdr))
 		return NULL;
 	memcpy(&rows, hdr + 8, sizeof(rows));
 	if (rows > ELF_STARTS_MAX)
 		rows = ELF_STARTS_MAX;
 	starts = calloc(rows, sizeof(*starts));
-	if (!starts)
-		return NULL;
-	*cnt = read_starts(f, s, starts, rows);
-	qsort(starts, *cnt, sizeof(*starts), by_value);
+	*cnt = starts ? read_starts(f, s, starts, rows) : 0;
+	return starts;
+}
+
+/* By the FDEs themselves. */
+static uint64_t *starts_of_entries(const struct elf_file *f, size_t *cnt)
+{
+	struct cfi_entries *entries = malloc(sizeof(*entries));
+	uint64_t *starts = NULL;
+	struct cfi_section s;
+	struct cfi_fde fde;
+	size_t cap = 0;
+	int what = 1;
+
+	if (!cfi_section_read_eh(f, &s) && entries) {
+		cfi_entries_begin(entries, &s);
+		while (what && *cnt < ELF_STARTS_MAX) {
+			what = cfi_entries_next(entries, &fde);
+			if (what > 0 && array_add(starts, *cnt, cap, fde.start))
+				what = 0;
+		}
+	}
+	cfi_section_free(&s);
+	free(entries);
+	return starts;
+}
+
+uint64_t *elf_segments_starts(const struct elf_file *f, const struct elf_segments *s, size_t *cnt)
+{
+	uint64_t *starts;
+
+	*cnt = 0;
+	starts = s->frame_hdr ? starts_of_table(f, s, cnt) : starts_of_entries(f, cnt);
+	if (starts)
+		qsort(starts, *cnt, sizeof(*starts), by_value);
 	return starts;
 }
 

@@ -29,8 +29,9 @@ int elf_segments_read(const struct elf_file *f, struct elf_segments *out);
 uint64_t elf_segments_start(const struct elf_file *f, const struct elf_segments *s, uint64_t addr);
 
 /*
- * Returns the addresses at which functions begin, by the same table, sorted, and their number; the
- * caller frees them. NULL: there are none, or no memory. At most ELF_STARTS_MAX are read.
+ * Returns the addresses at which functions begin, by the same table, or by .eh_frame if there is
+ * none (as where musl-gcc has linked), sorted, and their number; the caller frees them. NULL: there
+ * are none, or no memory. At most ELF_STARTS_MAX are read.
  */
 uint64_t *elf_segments_starts(const struct elf_file *f, const struct elf_segments *s, size_t *cnt);
 

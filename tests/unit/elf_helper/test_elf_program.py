@@ -276,6 +276,25 @@ class Names(Case):
             for addr, names in starts.items():
                 self.assertIn(got[addr][0][0], names)
 
+    def test_methods_where_no_table_finds_functions(self):
+        """musl-gcc links without .eh_frame_hdr: functions begin where .eh_frame says."""
+        source = """
+            struct def { const char *name; long (*call)(long); int flags; const char *doc; };
+            struct module { void *head[5]; const char *name, *doc; long size; struct def *methods; void *more[4]; };
+            static long run(long n) { return n * 7; }
+            static struct def defs[] = { { "run", run, 8 }, { 0 } };
+            static struct module mod = { .name = "mod", .size = -1, .methods = defs };
+            long PyModule_Create2(struct module *m, int version);
+            long PyInit_mod(void) { return PyModule_Create2(&mod, 1013); }
+        """
+        path = self.library(source, "mod.so", "gcc", "-Wl,--no-eh-frame-hdr")
+        (start, size), = [(start, size) for start, size, names in self.functions(path) if "run" in names]
+        run("strip", path)
+        self.assertNotIn("eh_frame_hdr", run("readelf", "-SW", path))
+        helper = self.helper()
+        helper.hand(1, path)
+        self.assertEqual(helper.names(1, [start + size - 1])[start + size - 1][0][0], "mod.run")
+
     def test_global_before_local_and_aliases(self):
         path = self.library()
         helper = self.helper()
