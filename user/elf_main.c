@@ -28,7 +28,7 @@
 
 static const char *const calls[] = {
 	"poll", "ppoll", "pread64", "fstat", "newfstatat", "statx", "lseek", "fcntl",
-	"memfd_create", "ftruncate", "pwrite64", "write", "alarm", "setitimer", NULL,
+	"memfd_create", "ftruncate", "pwrite64", "write", "setitimer", "setpriority", NULL,
 };
 /* libdw looks for files that a file names. The opener does that. */
 static const char *const refused[] = {
@@ -81,8 +81,6 @@ int main(int argc, char **argv)
 		return EXIT_FAILURE;
 	}
 	mallopt(M_ARENA_MAX, 1);
-	/* Names are few, and a process that ends waits for them. */
-	setpriority(PRIO_PROCESS, 0, names ? 0 : ELF_NICE_TABLES);
 	raise_file_limit();
 	if (!detach(argv[1], atoi(argv[2])) || (names && elf_demangler_start()) ||
 	    jail_enter(&jail))

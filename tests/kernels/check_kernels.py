@@ -24,6 +24,7 @@ LIB = TESTS / "e2e" / "lib"
 sys.path[:0] = [str(HERE), str(LIB)]
 
 import docs  # noqa: E402
+import extension  # noqa: E402
 import guest  # noqa: E402
 import interpreters  # noqa: E402
 import noise  # noqa: E402
@@ -36,7 +37,8 @@ from paths import binary  # noqa: E402
 from profiles import Oracle  # noqa: E402
 
 # Of tests/e2e/lib, what the job imports.
-SHARED = ("notes.py", "paths.py", "processes.py", "recording.py", "target.py")
+SHARED = ("chains.py", "native_frames.py", "notes.py", "paths.py", "processes.py", "profiles.py",
+          "recording.py", "target.py")
 AT_ONCE = 2             # guests, of two CPUs each
 START = "cd /tmp/job && TACHBPF=/tmp/job/tachbpf exec {0} -B job.py /dev/vdb {1}\n"
 
@@ -68,7 +70,7 @@ def chosen():
             if (k.name in names if names else k.always or on("ALL"))]
 
 
-def job(row):
+def job(arch, row, scratch):
     """What goes into a guest below /job."""
     pythons = [*row.pythons, *(":".join(b) for b in row.beside)]
     files = {"tachbpf": (binary().read_bytes(), 0o755),
@@ -79,6 +81,10 @@ def job(row):
     for directory in (TESTS / "e2e", HERE):
         for path in (directory / "targets").glob("*.py"):
             files["targets/" + path.name] = (path.read_bytes(), 0o644)
+    play = TESTS / "e2e" / "targets" / "chains" / "play_chains.py"
+    files["targets/chains/play_chains.py"] = (play.read_bytes(), 0o644)
+    for directory, module in extension.modules(arch, row, scratch).items():
+        files[directory + "/chains.so"] = (module, 0o755)
     return files
 
 
@@ -107,10 +113,11 @@ def run(arch, kernel, recorded, loader):
     boot = prepare.kernel(arch, kernel)
     row = table.ROOTS[kernel.root]
     image = prepare.root(arch, row)
-    done = guest.run(arch, kernel, boot, image, job(row))
+    files = job(arch, row, loader.scratch)
+    done = guest.run(arch, kernel, boot, image, files)
     if starved(done):
         noise.note_retry(f"check-kernels {kernel.name}", starved(done))
-        done = guest.run(arch, kernel, boot, image, job(row))
+        done = guest.run(arch, kernel, boot, image, files)
     verdicts = judge(done, {} if on("DOCS") else recorded.get(kernel.name, {}), loader.load)
     verdicts.facts.update(package=boot.package, root=kernel.root)
     keep_logs(arch, kernel, done)
@@ -183,6 +190,8 @@ def prepare_all(arch, kernels):
         for kernel in kernels:
             prepare.kernel(arch, kernel)
             prepare.root(arch, table.ROOTS[kernel.root])
+            extension.headers(arch, table.ROOTS[kernel.root])
+            extension.tool(arch, "gcc")
     except Failed as e:
         give_up(str(e))
     os.environ.pop("REFRESH", None)

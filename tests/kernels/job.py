@@ -16,6 +16,7 @@ import tarfile
 import time
 import traceback
 
+import chains
 from processes import online_cpus
 from recording import Recording, tachbpf
 from target import Target
@@ -31,6 +32,10 @@ EACH = ("--split", "all")
 # Emulated interrupts take so long that the kernel would lower its limit of the rate.
 UNLIMITED = {"perf_event_max_sample_rate": "100000", "perf_cpu_time_max_percent": "0"}
 WAITS = ("nap", "read", "poll", "lock")
+# Of an extension module: each link alone, and some by chance, twice. A stripped one has only names of
+# methods: no links through which a library calls its functions.
+CHAINS = {"whole": chains.chains(45), "stripped": ["rfp.", "vm.", "an.", "bS.", "0i.", "fPr.", "ICv.", "o.", "w;"]}
+CHAIN_MS = 40           # of CPU, of each leaf
 LIFE = ("parent_burns", "child_burns", "program_burns")
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -199,7 +204,22 @@ def native(pythons):
             target.leave()
             done = ended(recording.wait())
     return dict(done, truth={"phases": truth["phases"]}, read=read_back(out),
-                asleep=asleep.stdout, asleep_says=asleep.stderr)
+                asleep=asleep.stdout, asleep_says=asleep.stderr,
+                chains={name: play_chains(pythons[0], name) for name in CHAINS})
+
+
+def play_chains(python, name):
+    """C functions of an extension module and Python's call each other."""
+    out, played = f"{SCRATCH}/chains-{name}.tach", 2 * CHAINS[name]
+    with Target(python, SCRATCH, f"{HERE}/chains-{name}", CHAIN_MS, *played, name="chains",
+                program="chains/play_chains.py") as target:
+        with Recording(["-p", target.pid, "--native", *CLOCK, "--json", "-o", out]) as recording:
+            recording.wait_recording(timeout=90)
+            target.go()
+            truth = target.wait_done(timeout=240)
+            target.leave()
+            done = ended(recording.wait())
+    return dict(done, truth=truth, read=read_back(out))
 
 
 def memory(pythons):

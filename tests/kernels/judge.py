@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from dataclasses import dataclass, field
 
+import chains
 import native_frames
 import noise
 from profiles import MAX_FRAMES, TRUNCATED, fraction, leaf_is
@@ -22,6 +23,9 @@ KERNEL = {"nap": "nanosleep", "read": "pipe_read", "poll": "poll", "lock": "fute
 UNRESOLVED = 0.005      # of all frames, a process' first milliseconds included
 CYCLES = ("aarch64",)   # machines whose emulator has a cycle counter that interrupts
 CYCLES_SAMPLES = 300    # of 2,000 that are to come
+# Links of chains that end a stack: the kernel's part of a signal handler has no table, and a return
+# address that is more than 32 KiB from the frame's end no rule.
+UNTOLD = {"aarch64": chains.SIGNALS + "kb"}
 GROWTH = 1.20           # of the instructions that the verifier looked at
 # Counted, and not to be helped: before it was known.
 MAY_LOSE = {"late_discovery": 100}
@@ -272,6 +276,53 @@ def judge_native(v, facts, result, profiles):
     v.check("native", "a thread that sleeps has C functions", [
         f for t in threads for f in t["frames"] if f["kind"] == "native" and
         "read" in f["function"]], (facts["asleep"], facts["asleep_says"]))
+
+
+    for name, judged in (("whole", judge_chains), ("stripped", judge_stripped)):
+        played = facts["chains"][name]
+        if check_run(v, "native", played):
+            late = played["truth"]["played"][len(played["truth"]["played"]) // 2:]
+            judged(v, profiles[f"chains-{name}.tach"], dict(played["truth"], played=late), result["machine"])
+
+
+def judge_chains(v, profile, truth, machine):
+    """Of an extension module: exactly the functions of each chain, as in tests/e2e/native."""
+    seen = chains.Judged(profile, truth, full=False)
+    v.check("native", "chains have points", seen.points >= 200, seen.report())
+    v.check("native", "no chain is wrong", not seen.wrong, seen.report())
+    told = [p for p in truth["played"] if not set(p["chain"]) & set(UNTOLD.get(machine, ""))]
+    seen = chains.Judged(profile, dict(truth, played=told), full=False)
+    clock = sum(in_vdso(s) for c in chains.played(dict(truth, played=told)) for s in c.of(profile))
+    v.check("native", "nearly all chains are whole", seen.cut - clock <= 0.05 * seen.points,
+            f"{clock} in the vDSO, {seen.report()}")
+
+
+def in_vdso(sample):
+    """Does it end in the vDSO, which has no table on arm64? Leaves of chains read the clock."""
+    return any(native_frames.cause(f) and native_frames.library(before) == "vdso"
+               for before, f in zip(sample.frames, sample.frames[1:]) if before.file.startswith("["))
+
+
+def in_stripped(chain, version):
+    """What an extension module without symbols shows of a chain: Python, the method by which Python enters
+    it, and what it exports."""
+    names = {"ch_step": "chains.step", "ch_exported": "ch_exported"}
+    return [names.get(name, name) for kind, name, _ in chains.expected(chain, version, full=False)
+            if kind == chains.PY or name in names]
+
+
+def judge_stripped(v, profile, truth, machine):
+    points, wrong = 0, Counter()
+    for chain in chains.played(truth):
+        right = in_stripped(chain.chain, truth["version"])
+        for sample in chain.of(profile):
+            shown = [f.func for f in reversed(sample.frames) if native_frames.is_python(f) or
+                     native_frames.kind(f) == native_frames.NATIVE and native_frames.library(f) == "chains.so"]
+            points += 1
+            if shown != right and not native_frames.causes(sample):
+                wrong[chain.chain, tuple(shown)] += 1
+    v.check("native", "the stripped module has points", points >= 50, points)
+    v.check("native", "its functions have the method's name", not wrong, wrong.most_common(4))
 
 
 def judge_memory(v, facts, result, profiles):

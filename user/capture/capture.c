@@ -158,8 +158,8 @@ static const struct source_ops records_source = {
 /*
  * The order of all calls except stop() and free(), which go from the last to the first.
  * - The conditions and the losses are in their maps before a program is attached.
- * - The scheduler programs follow all threads, and events are sampled, before the ticks begin:
- *   tests see by the ticks' timer that recording has begun.
+ * - The scheduler programs follow all threads, events are sampled and page faults counted, before
+ *   the ticks begin: tests see by the ticks' timer that recording has begun.
  * - At each poll the clocks change first, because records may take TAKE_MS. Records are taken
  *   before processes are inspected, and these before their memory, code and tasks are looked at.
  * - The maps of machine code and of asyncio's places are as large as that of processes, which is
@@ -172,8 +172,8 @@ static const struct source_ops *const sources[] = {
 	&capture_losses_source,
 	&capture_wait_source,
 	&capture_event_source,
-	&capture_ticks_source,
 	&capture_faults_source,
+	&capture_ticks_source,
 	&records_source,
 	&capture_processes_source,
 	&capture_memory_source,

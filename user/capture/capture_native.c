@@ -93,6 +93,7 @@ static int native_open(struct capture *s)
 			 "libraries without symbols", args.debug_urls);
 	args.maps = native_maps_of(&s->native_maps);
 	s->life.machine.native = native_new(&args);
+	s->life.machine.chosen = !s->args.all;
 	return s->life.machine.native ? 0 : -errno;
 }
 

@@ -31,14 +31,14 @@ void native_life_stale(struct native_life *l, const struct process *p)
 		native_stale(l->native, process_tgid(p));
 }
 
-/* How long to wait now. last: no samples wait meanwhile. */
+/* How long to wait now. last: no other process is profiled. */
 static int wait_ms(struct native_life *l, uint64_t now, bool last)
 {
 	uint64_t left;
 
 	if (l->stopped)
 		return 0;
-	if (last)
+	if (last && l->chosen)
 		return WAIT_OF_LAST_MS;
 	if (now - l->second_ns >= SECOND_NS) {
 		l->second_ns = now;

@@ -13,9 +13,10 @@
 struct native;
 struct process;
 
-/* Zero-initialise; then set native, which outlives it. */
+/* Zero-initialise; then set native, which outlives it, and chosen. */
 struct native_life {
 	struct native *native;		/* NULL: without --native */
+	bool chosen;			/* only chosen processes are recorded, not all */
 	uint64_t second_ns;		/* when the budget's current second began */
 	uint64_t waited_ns;		/* in this second */
 	bool stopped;			/* nothing is waited for any more */
@@ -30,8 +31,8 @@ void native_life_stale(struct native_life *l, const struct process *p);
 /*
  * A process ends. Waits for the names of its machine code, for at most 100 ms and 200 ms in a
  * second, because samples wait meanwhile; then names its frames (process_retry_names()), even
- * without --native. last: no other process is profiled, so it waits while names are being read, for
- * at most 2 s.
+ * without --native. last: no other process is profiled, so if only chosen ones are, it waits while
+ * names are being read, for at most 2 s.
  */
 void native_life_end(struct native_life *l, struct process *p, bool last);
 

@@ -209,6 +209,7 @@ static bool is_type(const struct reading *r, const uint64_t *w, size_t left)
 static int name_slot(struct reading *r, const uint64_t *w, size_t left,
 		     const struct elf_slot *slot, uint32_t owner)
 {
+	enum method_rank rank = slot->id == SLOT_VECTORCALL ? RANK_VECTORCALL : RANK_SLOT;
 	size_t cnt = left;
 
 	if (slot->word == SLOT_NO_WORD)
@@ -217,7 +218,7 @@ static int name_slot(struct reading *r, const uint64_t *w, size_t left,
 		w = elf_image_at(&r->image, w[slot->table], &cnt);
 	if (!w || slot->word >= cnt)
 		return 0;
-	return method_use(r->names, w[slot->word], RANK_SLOT, owner,
+	return method_use(r->names, w[slot->word], rank, owner,
 			  method_literal(r->names, slot->name));
 }
 

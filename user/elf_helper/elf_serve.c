@@ -19,6 +19,7 @@
 #include "elf_helper/elf_debug.h"
 #include "elf_helper/elf_demangle.h"
 #include "elf_helper/elf_demangler.h"
+#include "elf_helper/elf_limit.h"
 #include "elf_helper/elf_methods.h"
 #include "elf_helper/elf_needs.h"
 #include "elf_helper/elf_opener.h"
@@ -538,9 +539,9 @@ static int answer_request(int main_fd, struct elf_opener *o, const struct elf_pa
 	if (!h)
 		return say_no_file(main_fd, &question->head);
 	o->files->busy = h;
-	alarm(ELF_SERVE_SECONDS);
+	elf_limit_begin(kind == HELPER_TABLE);
 	err = answers[kind](main_fd, o, h, question);
-	alarm(0);
+	elf_limit_end(kind == HELPER_TABLE);
 	o->files->busy = NULL;
 	return err;
 }

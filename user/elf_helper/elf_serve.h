@@ -4,12 +4,6 @@
 #define TACHBPF_ELF_SERVE_H
 
 /*
- * Seconds for one request; then SIGALRM ends the helper, and its parent starts another one, which
- * must not be sent the same request.
- */
-#define ELF_SERVE_SECONDS 60
-
-/*
  * Serves until one of the sockets is closed, or its peer sends an invalid message. Returns 0 if it
  * was closed, or -errno.
  */

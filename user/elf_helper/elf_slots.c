@@ -23,7 +23,7 @@ static const struct elf_slot slots[] = {
 	TYPE(62, 24, "__iter__"), TYPE(63, 25, "__next__"), TYPE(54, 31, "__get__"),
 	TYPE(55, 32, "__set__"), TYPE(60, 34, "__init__"), TYPE(47, 35, "tp_alloc"),
 	TYPE(65, 36, "__new__"), TYPE(74, 37, "tp_free"), TYPE(61, 38, "tp_is_gc"),
-	TYPE(53, 44, "tp_del"), TYPE(80, 46, "__del__"), TYPE(82, 47, "__new__"),
+	TYPE(53, 44, "tp_del"), TYPE(80, 46, "__del__"), TYPE(SLOT_VECTORCALL, 47, "__new__"),
 	ASYNC(77, 0, "__await__"), ASYNC(78, 1, "__aiter__"), ASYNC(79, 2, "__anext__"),
 	NUMBERED(81, "am_send"),	/* up to 3.9 it is not in the table */
 	MAPPING(4, 0, "__len__"), MAPPING(5, 1, "__getitem__"), MAPPING(3, 2, "__setitem__"),

@@ -20,8 +20,8 @@ enum {
 	TYPE_GETSET = 28, TYPE_BASE = 29, TYPE_DICT_OFFSET = 33,
 	TYPE_WORDS = 39,	/* up to tp_is_gc, as a static type sets them */
 };
-/* Numbers of slots that are tables (Include/typeslots.h). */
-enum { SLOT_METHODS = 64, SLOT_GETSET = 73 };
+/* Numbers of slots (Include/typeslots.h): those that are tables, and one since 3.8. */
+enum { SLOT_METHODS = 64, SLOT_GETSET = 73, SLOT_VECTORCALL = 82 };
 
 #define SLOT_NO_WORD UINT8_MAX
 

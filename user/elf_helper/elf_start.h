@@ -20,9 +20,6 @@ enum elf_role { ELF_ROLE_TABLES, ELF_ROLE_NAMES };
  */
 int elf_helper_find(char *path, size_t size);
 
-/* The priority that the helper for tables gives itself. */
-#define ELF_NICE_TABLES 10
-
 /*
  * Starts a helper. main_fd and opener_fd are its ends of the sockets (SOCK_SEQPACKET) to the main
  * process and to the opener; the caller keeps and closes them. All our other descriptors must be

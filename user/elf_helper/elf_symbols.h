@@ -15,7 +15,7 @@
 #include "elf_helper/elf_parts.h"
 
 #define ELF_SYMBOLS_MAX (8u << 20)	/* of a file; others are ignored */
-#define ELF_MATCHES_MAX 32768
+#define ELF_MATCHES_MAX 131072	/* libtorch_cpu exports 58,775 functions */
 #define ELF_MANGLED_BYTES 4096u		/* of a name in the file; longer ones are cut */
 
 struct elf_symbols;

@@ -3,7 +3,8 @@
  * method_names.h - which name a function gets that several tables of a file may name: a part of
  * elf_methods.
  *
- * A function of a method table is named by that, one of attributes by these, otherwise by slots.
+ * A function of a method table is named by that, one of attributes by these, otherwise by slots, by
+ * tp_vectorcall last.
  * Where several types have the same function, their common base names it. Without one, only the
  * method's name is sure, and is shown with their module if that is the same: "_io.*.read". Where
  * not even that is the same, there is no name.
@@ -15,7 +16,10 @@
 
 struct method_names;
 
-enum method_rank { RANK_METHOD, RANK_GETSET, RANK_SLOT };
+enum method_rank {
+	RANK_METHOD, RANK_GETSET, RANK_SLOT,
+	RANK_VECTORCALL,	/* before 3.8 types have none, and the word is of what comes next */
+};
 
 /* The file and its segments must outlive it. Returns NULL without memory. */
 struct method_names *method_names_new(const struct elf_file *f, const struct elf_segments *s);

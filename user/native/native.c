@@ -414,7 +414,6 @@ void native_poll(struct native *n)
 	native_memory_settle(n->memory, n->now);
 	take_answers(n, until);
 	parties_start(n);
-	tables_hurry(n, n->awaited || n->now < n->quick_ns);
 	if (!tables_begin(n)) {
 		mappings_ask(n);
 		files_ask(n);
@@ -504,7 +503,6 @@ static void poll_while(struct native *n, bool (*waits)(const struct native *), i
 	uint64_t now = now_ns(), end = now + (uint64_t)timeout_ms * NS_PER_MS, busy = now;
 	struct pollfd p = { .fd = n->epoll, .events = POLLIN };
 
-	n->awaited = true;
 	for (;;) {
 		native_poll(n);
 		now = now_ns();
@@ -514,7 +512,6 @@ static void poll_while(struct native *n, bool (*waits)(const struct native *), i
 			break;
 		poll(&p, 1, 20);
 	}
-	n->awaited = false;
 }
 
 void native_settle(struct native *n, int idle_ms, int timeout_ms)

@@ -5,7 +5,10 @@
 
 #include "native/native_state.h"
 
-/* A helper may work this long at one request; then it is ended, and the file is refused. */
+/*
+ * A helper may work or be blocked this long at one request; then it is ended, and the file is
+ * refused. Time in which it waits for a CPU does not count.
+ */
 #define TABLE_MS 20000
 #define NAMES_MS 5000
 #define LINES_MS 20000		/* the first name with lines reads a file's debug information */

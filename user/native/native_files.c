@@ -9,7 +9,7 @@
 
 #include "base/util.h"
 
-#define CLASSES_MAX 65536u
+#define CLASSES_MAX 131072u
 #define CLASSES_OF_ALL (1u << 20)
 
 /* ---- numbers ---- */

@@ -4,15 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/util.h"
@@ -22,7 +22,6 @@
 #define OPENER_MS 5000		/* without progress */
 #define OPENER_ASKED_MAX 32
 #define CACHE_MS 5000		/* after that, tables are built without it */
-#define SLOW_TIMES 3		/* what a helper that waits for a CPU may take longer */
 #define PAUSE_DOUBLINGS 6
 #define GOOD_NS (60 * NS_PER_S)	/* a party that ran this long has not failed */
 
@@ -145,31 +144,11 @@ static void give_helper(struct native *n, struct helper *h)
 		h->given = !native_send(n->opener.fd, &m, n->secret, h->opener_end);
 }
 
-void tables_hurry(struct native *n, bool on)
-{
-	pid_t pid = n->helpers[ELF_ROLE_TABLES].pid;
-
-	/* Set again each time: one that has just started sets its own. */
-	if (pid && (on || n->hurried))
-		setpriority(PRIO_PROCESS, (id_t)pid, on ? 0 : ELF_NICE_TABLES);
-	n->hurried = on;
-}
-
 bool helper_is_idle(const struct native *n, enum elf_role role)
 {
 	const struct helper *h = &n->helpers[role];
 
 	return h->pid && h->given && !h->request;
-}
-
-static uint64_t cpu_ns_of(pid_t pid)
-{
-	struct timespec t = { 0 };
-	clockid_t clock;
-
-	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
-		return 0;
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
 }
 
 static bool is_runnable(pid_t pid)
@@ -179,14 +158,15 @@ static bool is_runnable(pid_t pid)
 	return !proc_stat(pid, &st) && st.state == 'R';
 }
 
-bool helper_exceeds(const struct native *n, const struct helper *h, uint64_t ns)
+uint64_t helper_waited_ns(const struct helper *h)
 {
-	uint64_t waited = n->now - h->asked_ns;
+	char text[64];
+	uint64_t ran, waited;
 
-	if (waited < ns)
-		return false;
-	return waited >= SLOW_TIMES * ns || cpu_ns_of(h->pid) - h->asked_cpu_ns >= ns ||
-	       !is_runnable(h->pid);
+	if (proc_read(h->pid, "schedstat", text, sizeof(text)) < 0 ||
+	    sscanf(text, "%" SCNu64 " %" SCNu64, &ran, &waited) != 2)
+		return h->waited_ns;
+	return waited;
 }
 
 int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_message *m,
@@ -205,7 +185,7 @@ int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_
 	h->file = f;
 	h->turn = f->turn;
 	h->asked_ns = n->now;
-	h->asked_cpu_ns = cpu_ns_of(h->pid);
+	h->waited_ns = helper_waited_ns(h);
 	return 0;
 }
 

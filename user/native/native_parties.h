@@ -25,21 +25,13 @@ void helper_end(struct native *n, struct helper *h);
  * if one of them uses a CPU or waits for one.
  */
 uint64_t parties_busy_ns(const struct native *n, uint64_t now);
-/*
- * Samples wait for tables: their helper runs with the priority of most processes. Fails without
- * CAP_SYS_NICE.
- */
-void tables_hurry(struct native *n, bool on);
 /* Returns true if a request may be sent to the helper now. */
 bool helper_is_idle(const struct native *n, enum elf_role role);
+/* Time (ns) that the helper has waited for a CPU since it started; not known: as when asked. */
+uint64_t helper_waited_ns(const struct helper *h);
 /* Sends a request about a file to a helper. Returns 0, or -errno if it must be sent again. */
 int helper_ask(struct native *n, enum elf_role role, struct file *f, struct elf_message *m,
 	       const void *data);
-/*
- * Returns true if the helper has exceeded this time, of a CPU or, while it does not wait for one,
- * of the clock; or several times this time.
- */
-bool helper_exceeds(const struct native *n, const struct helper *h, uint64_t ns);
 /* Sends a message that a helper does not answer. */
 void helper_tell(struct native *n, enum elf_role role, uint32_t kind, uint32_t file);
 

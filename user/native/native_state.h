@@ -169,8 +169,8 @@ struct helper {
 	struct file *file;	/* of the request */
 	struct turn *turn;	/* whose turn the request takes */
 	uint64_t asked_ns, started_ns, again_ns;
-	uint64_t asked_cpu_ns;	/* CPU time that it had used then */
 	uint64_t answered_ns;	/* when it answered last */
+	uint64_t waited_ns;	/* for a CPU, when it was asked */
 	unsigned int failures;
 	uint64_t asked[ELF_NAMES_MAX];	/* addresses of HELPER_NAMES */
 	uint32_t asked_cnt;
@@ -273,8 +273,6 @@ struct native {
 	struct cache cache;
 	struct debug debug;
 	bool more;		/* there is more to do at once */
-	bool awaited;		/* the caller waits for answers */
-	bool hurried;		/* the helper for tables has a higher priority */
 	_Alignas(8) uint8_t data[ELF_WIRE_BYTES];
 };
 

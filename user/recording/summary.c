@@ -343,61 +343,96 @@ static void print_all(const struct recording *r, const struct capture_counts *c,
 
 /* ---- what matters ---- */
 
-/* Prints a share from NOTABLE_PCT on, and what it is. */
-static void print_notable(FILE *out, uint64_t cnt, uint64_t all, const char *what)
+#define NOTABLES_MAX (LOSS_CNT + 16)
+#define NOTABLES_SHOWN 3	/* more would push the answer off the first screen */
+
+/* Shares from NOTABLE_PCT on, the largest first. */
+struct notables {
+	struct notable {
+		double pct;
+		const char *before, *what;	/* static; before: may be "" */
+	} list[NOTABLES_MAX];
+	size_t cnt;
+};
+
+static void insert_notable(struct notables *n, uint64_t cnt, uint64_t all, const char *before,
+			   const char *what)
 {
-	if (cnt && percent(cnt, all) >= NOTABLE_PCT)
-		fprintf(out, "  %5.1f %%  %s\n", percent(cnt, all), what);
+	struct notable one = { percent(cnt, all), before, what };
+	size_t at = n->cnt;
+
+	if (!cnt || one.pct < NOTABLE_PCT || n->cnt == NOTABLES_MAX)
+		return;
+	for (; at && n->list[at - 1].pct < one.pct; at--)
+		n->list[at] = n->list[at - 1];
+	n->list[at] = one;
+	n->cnt++;
 }
 
-/* Prints the causes of losses. base: samples, with the lost ones, or the CPU time in ticks. */
-static void print_notable_losses(const struct totals *t, uint64_t base, FILE *out)
+static void add_notable(struct notables *n, uint64_t cnt, uint64_t all, const char *what)
 {
-	char text[128];
+	insert_notable(n, cnt, all, "", what);
+}
+
+/* What is left out takes a line, so it is never one. */
+static void print_notables(const struct notables *n, FILE *out)
+{
+	size_t shown = n->cnt > NOTABLES_SHOWN ? NOTABLES_SHOWN - 1 : n->cnt, i;
+
+	for (i = 0; i < shown; i++)
+		fprintf(out, "  %5.1f %%  %s%s\n", n->list[i].pct, n->list[i].before,
+			n->list[i].what);
+	if (shown < n->cnt)
+		fprintf(out, "  and %zu smaller ones: record with -v to see them\n",
+			n->cnt - shown);
+}
+
+/* The causes of losses. base: samples, with the lost ones, or the CPU time in ticks. */
+static void add_losses(struct notables *n, const struct totals *t, uint64_t base)
+{
 	int i;
 
-	for (i = 0; i < LOSS_CNT; i++) {
-		snprintf(text, sizeof(text), "lost %s", loss_names[i].text);
-		print_notable(out, t->lost[i], base, text);
-	}
+	for (i = 0; i < LOSS_CNT; i++)
+		insert_notable(n, t->lost[i], base, "lost ", loss_names[i].text);
 }
 
-static void print_notable_ticks(const struct recording *r, const struct capture_counts *c,
-				const struct totals *t, const struct tick_sums *ticks, FILE *out)
+static void add_ticks(struct notables *n, const struct recording *r, const struct capture_counts *c,
+		      const struct totals *t, const struct tick_sums *ticks)
 {
 	uint64_t other = r->command_tgid ? tick_sums_other(c, t) : 0;
 
-	print_notable(out, ticks->start, ticks->all,
-		      "of the CPU time before Python: exec and the dynamic linker");
-	print_notable(out, ticks->end, ticks->all, "of the CPU time after the last thread's end");
+	add_notable(n, ticks->start, ticks->all,
+		    "of the CPU time before Python: exec and the dynamic linker");
+	add_notable(n, ticks->end, ticks->all, "of the CPU time after the last thread's end");
 	if (is_clock(r))
-		print_notable(out, ticks->no_stack, ticks->all,
-			      "of the CPU time in threads without Python, left out as requested");
-	print_notable(out, ticks->missed, ticks->all,
-		      "of the CPU time not sampled: the clock did not tick (a busy host)");
-	print_notable(out, c->unidentified, ticks->all + c->unidentified,
-		      "of the CPU time in processes that ended before they were known");
-	print_notable(out, other, ticks->all + other,
-		      "of the command's CPU time in programs that are not Python");
+		add_notable(n, ticks->no_stack, ticks->all,
+			    "of the CPU time in threads without Python, left out as requested");
+	add_notable(n, ticks->missed, ticks->all,
+		    "of the CPU time not sampled: the clock did not tick (a busy host)");
+	add_notable(n, c->unidentified, ticks->all + c->unidentified,
+		    "of the CPU time in processes that ended before they were known");
+	add_notable(n, other, ticks->all + other,
+		    "of the command's CPU time in programs that are not Python");
 }
 
-static void print_notable_stacks(const struct recording *r, const struct capture_counts *c,
-				 const struct totals *t, const struct tick_sums *ticks, FILE *out)
+static void add_stacks(struct notables *n, const struct recording *r,
+		       const struct capture_counts *c, const struct totals *t,
+		       const struct tick_sums *ticks)
 {
 	uint64_t samples = t->samples + t->lost[LOSS_WRITE] + t->lost[LOSS_NO_FILE];
 
-	print_notable(out, t->truncated, samples, "of the stacks are deeper than 256 frames");
-	print_notable(out, t->shortened, samples,
-		      "of the stacks have more than 256 frames: their middle is left out");
-	print_notable(out, t->unreadable, samples, "of the stacks could not be read");
-	print_notable(out, t->switching, samples, "of the stacks were switched when sampled");
-	print_notable(out, t->unresolved, t->frames, "of the frames have no name");
+	add_notable(n, t->truncated, samples, "of the stacks are deeper than 256 frames");
+	add_notable(n, t->shortened, samples,
+		    "of the stacks have more than 256 frames: their middle is left out");
+	add_notable(n, t->unreadable, samples, "of the stacks could not be read");
+	add_notable(n, t->switching, samples, "of the stacks were switched when sampled");
+	add_notable(n, t->unresolved, t->frames, "of the frames have no name");
 	if (r->args.mode->ticks && !c->bpf[CNT_EVENT])
-		print_notable(out, c->bpf[CNT_NO_STACK], ticks->all,
-			      "of the CPU time in threads without a Python stack");
+		add_notable(n, c->bpf[CNT_NO_STACK], ticks->all,
+			    "of the CPU time in threads without a Python stack");
 	if (r->args.features & FEATURE_NATIVE)
-		print_notable(out, native_sums_cut(&t->native), native_sums_stacks(&t->native),
-			      "of the native stacks are unwound only in part");
+		add_notable(n, native_sums_cut(&t->native), native_sums_stacks(&t->native),
+			    "of the native stacks are unwound only in part");
 }
 
 static void print_brief(const struct recording *r, const struct capture_counts *c,
@@ -406,6 +441,7 @@ static void print_brief(const struct recording *r, const struct capture_counts *
 	bool memory = r->args.mode->memory;
 	uint64_t taken = memory ? t->memory.allocs : t->samples;
 	uint64_t base = is_clock(r) ? ticks->all : taken + t->lost_samples;
+	struct notables notables = { .cnt = 0 };
 
 	fprintf(out, "%llu %s, %llu lost; tachbpf itself used %.1f %% of a CPU\n",
 		(unsigned long long)taken,
@@ -413,11 +449,12 @@ static void print_brief(const struct recording *r, const struct capture_counts *
 			 text_plural(taken, "sample", "samples"),
 		(unsigned long long)t->lost_total,
 		t->elapsed_s > 0 ? 100 * t->cpu_s / t->elapsed_s : 0);
-	print_notable_losses(t, base, out);
+	add_losses(&notables, t, base);
 	if (r->args.mode->ticks && !memory)
-		print_notable_ticks(r, c, t, ticks, out);
+		add_ticks(&notables, r, c, t, ticks);
 	if (!memory)
-		print_notable_stacks(r, c, t, ticks, out);
+		add_stacks(&notables, r, c, t, ticks);
+	print_notables(&notables, out);
 	print_remarks(r, c, t, out);
 	print_cost(&c->cost, out);
 }

@@ -107,6 +107,11 @@ def chains(number, seed=19):
     return alone + [one_chain(choose) for _ in range(number - len(alone))]
 
 
+def compile_module(compiler, headers, to):
+    """compiler: argv; headers: options."""
+    subprocess.run([*compiler, *FLAGS, *headers, "-o", to, SOURCE], check=True)
+
+
 def build(interpreter, scratch):
     """The module for an interpreter: the directory that has it."""
     directory = scratch / f"chains-{interpreter.name}"
@@ -116,7 +121,7 @@ def build(interpreter, scratch):
         headers = [f"-I{i}" for i in dict.fromkeys(interpreter.includes)]
         if interpreter.root:
             headers += ["-idirafter", interpreter.root + "/usr/include"]
-        subprocess.run([cc, *FLAGS, *headers, "-o", directory / "chains.so", SOURCE], check=True)
+        compile_module([cc], headers, directory / "chains.so")
     return directory
 
 

@@ -171,11 +171,11 @@ def test_code_without_a_table_ends_the_stack_honestly(interpreter, scratch, out,
     assert seen.cut_by["no unwind table"] > 0.95 * seen.points, seen.report()
 
 
-def test_a_stack_that_is_too_deep(python, scratch, out, oracle):
-    """The innermost ones are there, and Python's."""
+def test_a_deep_stack(python, scratch, out, oracle):
+    """Two hundred C functions are there (test_deep_stacks has deeper ones)."""
     truths, paths = record([python], scratch, out / "rec", "--native=full", 40 * ["p" + 200 * "r" + "."])
     profile, = oracle.load(*paths.values())
     truth = truths[python.name]
     seen = chains.Judged(profile, dict(truth, played=truth["played"][20:]), full=True)
     assert seen.points and not seen.wrong, seen.report()
-    assert seen.cut_by["too deep"] > 0.95 * seen.points, seen.report()
+    assert seen.verdicts[chains.RIGHT] > 0.95 * seen.points, seen.report()

@@ -61,6 +61,8 @@ def functions(frames):
 
 
 def test_both_ends_are_kept(interpreter, scratch, out, oracle):
+    if interpreter.libc == "musl":
+        pytest.skip("no stack begins in code with call frame information")
     samples, summary = recorded(interpreter, scratch, out, oracle)
     seen = below(samples)
     assert set(seen) == {*SHALLOW, *DEEP}, seen

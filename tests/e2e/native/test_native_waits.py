@@ -36,12 +36,13 @@ def record(interpreter, scratch, out, oracle, mode, played):
 
 @pytest.mark.parametrize("mode", ["offcpu", "wall"])
 def test_a_wait_has_its_c_functions(interpreter, scratch, out, oracle, mode):
-    waiting = [c for c in WAITING if interpreter.libc == "glibc" or not set(c) & set("csx")]
+    told = interpreter.libc == "glibc"      # musl is built without call frame information
+    waiting = [c for c in WAITING if told or not set(c) & set("csx")]
     profile, truth = record(interpreter, scratch, out, oracle, mode, TIMES * waiting)
     seen = chains.Judged(profile, truth, full=True)
     assert not seen.wrong, seen.report()
-    assert all(seen.verdict_of[c][chains.RIGHT] for c in waiting), seen.report()
-    assert seen.cut <= 0.05 * seen.points, seen.report()
+    assert all(seen.verdict_of[c][chains.RIGHT if told else chains.CUT] for c in waiting), seen.report()
+    assert not told or seen.cut <= 0.05 * seen.points, seen.report()
     blocked = {chain.chain for chain in chains.played(truth) for s in chain.of(profile)
                if s.frames[0].func.startswith("<")}
     assert blocked == set(waiting)

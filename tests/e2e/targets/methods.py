@@ -19,7 +19,9 @@ HEAD = object.__basicsize__     # of PyObject
 TP_NAME = HEAD + WORD
 SLOTS = {3: "tp_dealloc", 5: "__getattr__", 6: "__setattr__", 13: "__call__", 20: "tp_traverse", 21: "tp_clear",
          22: "tp_richcompare", 24: "__iter__", 25: "__next__", 34: "__init__", 35: "tp_alloc", 36: "__new__",
-         37: "tp_free", 38: "tp_is_gc", 46: "__del__", 47: "__call__"}
+         37: "tp_free", 38: "tp_is_gc", 46: "__del__"}
+if sys.version_info >= (3, 8):
+    SLOTS[47] = "__new__"       # tp_vectorcall: of a call of the type
 ASYNC, NUMBERS, BUFFER, METHODS, GETSETS = 7, 9, 17, 26, 28
 TABLE, SLOT = "table", "slot"
 FUNCTION = types.BuiltinFunctionType

@@ -178,10 +178,13 @@ static void test_names_that_do_not_come(void **state)
 	assert_int_equal(end_one(), 100);
 }
 
-/* Nobody's samples wait: it waits for as long as somebody works. */
+/* Nobody's samples wait: it waits for as long as somebody works. Of all processes, others begin. */
 static void test_the_last_process(void **state)
 {
 	fake.waits = fake.last = true;
+	fake.takes_ms = 1500;
+	assert_int_equal(end_one(), 100);
+	life.chosen = true;
 	fake.takes_ms = 1500;
 	assert_int_equal(end_one(), 1500);
 	assert_int_equal(fake.idle_ms, 100);

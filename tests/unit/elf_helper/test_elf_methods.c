@@ -201,6 +201,20 @@ static void test_tables_of_slots(void **state)
 	}
 }
 
+/* Up to 3.7 a type has no tp_vectorcall: what follows it is there. */
+static void test_a_table_behind_a_type(void **state)
+{
+	uint64_t buffer;
+	uint32_t t;
+
+	made_begin(0);
+	buffer = words_with(2, 0, 1);
+	t = type("mod.Thing");
+	made_set(t + TYPE_BUFFER, buffer);
+	made_set(t + 47, made_function(1));
+	EXPECT("mod.Thing.__buffer__");
+}
+
 /* PyType_Spec: what most types of extension modules are made of. */
 static void test_specs(void **state)
 {
@@ -566,6 +580,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_tables_of_slots),
+		cmocka_unit_test(test_a_table_behind_a_type),
 		cmocka_unit_test(test_specs),
 		cmocka_unit_test(test_modules),
 		cmocka_unit_test(test_two_modules),

@@ -672,6 +672,28 @@ class Tables(Case):
         for fd in [fd, *fds, *(fd for _, fd in helper.stored)]:
             os.close(fd)
 
+    def test_tables_have_a_low_priority_after_half_a_second(self):
+        """A file with half a million times the rows of one function takes at least a tenth of that."""
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        path, helper = self.library(), self.helper("tables")
+        (start, _, _), *_ = self.functions(path)
+        cie = struct.pack("<IIB3sBBBBB3x", 16, 0, 1, b"zR", 1, 0x78, 16, 1, 4)
+        rows = 16 * bytes((0x41, 0x0e, 16))            # one byte on, the CFA is 16 bytes above the stack pointer
+        fde = struct.pack("<IIQQB48s3x", 72, 24, start, 64, 0, rows)
+        data, frame = bytearray(path.read_bytes()), 500000 * (cie + fde)
+
+        def priority_after(number):
+            helper.hand(number, path)
+            for fd in helper.ask("HELPER_TABLE", number)[0][3]:
+                os.close(fd)
+            return os.getpriority(os.PRIO_PROCESS, helper.pid)
+        self.assertEqual(priority_after(1), own)
+        shoff, = struct.unpack_from("<Q", data, 40)
+        section, = re.findall(r"\[ *(\d+)\] \.eh_frame ", run("readelf", "-SW", path))
+        struct.pack_into("<QQ", data, shoff + 64 * int(section) + 24, len(data), len(frame))
+        path.write_bytes(data + frame)
+        self.assertTrue(any(priority_after(number) == max(own, 10) for number in range(2, 12)))
+
     def test_no_elf_file(self):
         path = self.top / "text"
         path.write_text("hello" * 1000)

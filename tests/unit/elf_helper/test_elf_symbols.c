@@ -273,12 +273,10 @@ static void test_methods(void **state)
 	close(fd);
 }
 
-static void test_too_many_matches(void **state)
+static struct elf_symbols *many_functions(size_t cnt)
 {
-	const size_t cnt = ELF_MATCHES_MAX + 1;
 	struct elf_methods m = { .functions = calloc(cnt, sizeof(*m.functions)), .cnt = cnt };
 	struct elf_symbols *s = elf_symbols_new();
-	struct elf_match *found = NULL;
 	size_t i;
 
 	m.text = strdup("m.f");
@@ -288,6 +286,26 @@ static void test_too_many_matches(void **state)
 	assert_int_equal(elf_symbols_add_methods(s, &m), 0);
 	elf_methods_free(&m);
 	elf_symbols_sort(s);
+	return s;
+}
+
+/* As large as PyTorch's. */
+static void test_a_large_library(void **state)
+{
+	struct elf_symbols *s = many_functions(60000);
+	struct elf_match *found = NULL;
+
+	assert_int_equal(elf_symbols_match(s, "none", 1, true, &found), 60000);
+	assert_int_equal(found[59999].start, 0x1000 + 16 * 59999);
+	free(found);
+	elf_symbols_free(s);
+}
+
+static void test_too_many_matches(void **state)
+{
+	struct elf_symbols *s = many_functions(ELF_MATCHES_MAX + 1);
+	struct elf_match *found = NULL;
+
 	assert_int_equal(elf_symbols_match(s, "none", 1, true, &found), -E2BIG);
 	assert_null(found);
 	assert_int_equal(elf_symbols_match(s, "none", 1, false, &found), 0);
@@ -317,6 +335,7 @@ int main(void)
 		cmocka_unit_test(test_match),
 		cmocka_unit_test(test_match_others),
 		cmocka_unit_test(test_methods),
+		cmocka_unit_test(test_a_large_library),
 		cmocka_unit_test(test_too_many_matches),
 		cmocka_unit_test(test_no_symbols),
 	};

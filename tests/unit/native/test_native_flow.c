@@ -179,19 +179,19 @@ static void test_too_many_functions(void **state)
 	uint32_t file, i, k;
 	struct native *n = begin_stripped(&m, &file);
 
-	for (k = 0; k <= 64; k++) {
+	for (k = 0; k <= 128; k++) {
 		for (i = 0; i < ARRAY_SIZE(found); i++) {
 			found[i].start = 0x401000 + 16ull * (k * ARRAY_SIZE(found) + i);
 			found[i].end = found[i].start + 8;
 			found[i].pattern = 1000000;
 		}
-		answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, k < 64);
+		answer_matches(&m, found, ARRAY_SIZE(found), ELF_PARTIAL, k < 128);
 		step(n);
 	}
 	wait_for_functions(n, file);
 	assert_class(n, file, 0x401008, NATIVE_CODE, true);
 	assert_class(n, file, UINT64_MAX, NATIVE_CODE, true);
-	assert_int_equal(n->class_cnt, 65536);
+	assert_int_equal(n->class_cnt, 131072);
 	native_free(n);
 }
 

@@ -100,7 +100,7 @@ static void note_paths(void)
 static char summary_begin[256];
 
 /* To be freed. */
-static char *summary_text(const struct capture_counts *counts)
+static char *counts_text(const struct capture_counts *counts, bool all)
 {
 	char *text = NULL;
 	size_t len;
@@ -108,9 +108,14 @@ static char *summary_text(const struct capture_counts *counts)
 
 	assert_non_null(f);
 	recording_print_head(recording, counts, f);
-	recording_print_counts(recording, counts, f, true);
+	recording_print_counts(recording, counts, f, all);
 	assert_int_equal(fclose(f), 0);
 	return text;
+}
+
+static char *summary_text(const struct capture_counts *counts)
+{
+	return counts_text(counts, true);
 }
 
 static void note_summary(const struct capture_counts *counts)
@@ -324,6 +329,50 @@ static void test_losses_of_processes(void **state)
 	free(summary);
 	recording_free(recording);
 	fake_codes_free(&fake);
+}
+
+/* Samples lost for each of these reasons: what the brief summary says below its first two lines. */
+static char *brief_losses(const uint64_t bpf[CNT_MAX])
+{
+	struct capture_counts counts = { .bpf = bpf };
+	struct process *a;
+	char *text, *rest;
+
+	open_place(dir, PLACE_DIR, true);
+	a = begin(101, OLD_NS, "python3 a.py");
+	observer->ops->start(observer, now_ns());
+	observer->ops->stop(observer, 0);
+	assert_int_equal(end(a, 0), 0);
+	assert_int_equal(recording_finish(recording, &counts), 0);
+	text = counts_text(&counts, false);
+	rest = strstr(text, " lost; tachbpf itself");
+	assert_non_null(rest);
+	rest = strdup(strchr(rest, '\n') + 1);
+	free(text);
+	recording_free(recording);
+	fake_codes_free(&fake);
+	return rest;
+}
+
+/* The largest first; four and more would push the answer off the first screen. */
+static void test_the_brief_summary_has_three_lines_of_losses(void **state)
+{
+	uint64_t bpf[CNT_MAX] = {
+		[CNT_BUSY] = 200, [CNT_TSTATE_UNREADABLE] = 300, [CNT_RING_FULL] = 400,
+	};
+	char *three = brief_losses(bpf), *four;
+
+	bpf[CNT_TSTATE_UNCERTAIN] = 100;
+	four = brief_losses(bpf);
+	assert_string_equal(three, "   44.4 %  lost samples: the ring buffer was full\n"
+				   "   33.3 %  lost samples: the thread state could not be read\n"
+				   "   22.2 %  lost samples: the tick interrupted another BPF "
+				   "program\n");
+	assert_string_equal(four, "   40.0 %  lost samples: the ring buffer was full\n"
+				  "   30.0 %  lost samples: the thread state could not be read\n"
+				  "  and 2 smaller ones: record with -v to see them\n");
+	free(three);
+	free(four);
 }
 
 /* The count in the summary's line that begins with name and ends with what; 0: there is none. */
@@ -1048,6 +1097,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_a_file_for_each_old_process),
 		TEST(test_counts_are_in_one_column),
+		TEST(test_the_brief_summary_has_three_lines_of_losses),
 		TEST(test_losses_of_processes),
 		TEST(test_the_summary_adds_up),
 		TEST(test_the_summary_adds_up_without_native_threads),
