@@ -20,8 +20,10 @@ install -m 755 $programs "$root/usr/local/bin"
 
 # ldd: "NAME => PATH (ADDRESS)" or "PATH (ADDRESS)". glibc before 2.34 loads the resolver by name.
 # shellcheck disable=SC2086
-libraries=$(ldd $programs | grep -o '/[^ ]*/[^ ]* (0x' | sed 's/ .*//' | sort -u)
-for library in $libraries $(ls "$(dirname "$(ldd "$build/tachbpf-agent" |
+# Loaded by name, for the key debuginfod.
+debuginfod=$(PATH=$PATH:/sbin ldconfig -p | sed -n 's/.*libdebuginfod\.so\.1 .* => //p' | head -n 1)
+libraries=$(ldd $programs $debuginfod | grep -o '/[^ ]*/[^ ]* (0x' | sed 's/ .*//' | sort -u)
+for library in $libraries $debuginfod $(ls "$(dirname "$(ldd "$build/tachbpf-agent" |
 		sed -n 's/.*libc\.so\.6 => \([^ ]*\).*/\1/p')")"/libnss_dns.so.2 2>/dev/null || true); do
 	mkdir -p "$root$(dirname "$library")"
 	install -m 755 "$library" "$root$library"

@@ -118,7 +118,7 @@ class Kubernetes(unittest.TestCase):
 
     def test_what_it_writes_is_a_volume(self):
         mounts = {m["mountPath"]: m["name"] for m in self.container["volumeMounts"]}
-        self.assertEqual(set(mounts), {"/etc/tachbpf", "/var/lib/tachbpf", "/run/tachbpf"})
+        self.assertEqual(set(mounts), {"/etc/tachbpf", "/var/lib/tachbpf", "/var/cache/tachbpf", "/run/tachbpf"})
         self.assertEqual({v["name"] for v in self.pod["volumes"]}, set(mounts.values()))
 
     @has_agent
@@ -246,6 +246,9 @@ class Image(Scratch):
             self.assertIn("libc.so.6", {Path(n).name for n in needs})
             for name in needs:
                 self.assertTrue((root / name.lstrip("/")).exists(), name)
+        # It is loaded by name.
+        for library in Path("/usr/lib").glob("*/libdebuginfod.so.1"):
+            self.assertTrue((root / library.relative_to("/")).exists(), library)
         self.assertEqual([p for p in root.rglob("*") if p.name in ("sh", "bash", "busybox")], [])
 
 
