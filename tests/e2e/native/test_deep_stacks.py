@@ -43,11 +43,16 @@ def left_out(frame):
     return int(found[1]) if found else None
 
 
+def leaf_of(sample):
+    """Where its burn_N is; None: it is elsewhere, as in the end of lists that are as deep."""
+    return next((i for i, f in enumerate(sample.frames) if f.func.startswith("burn_")), None)
+
+
 def below(samples):
     """N -> numbers of frames outside of burn_N, with those that were left out -> samples."""
     seen = collections.defaultdict(collections.Counter)
     for sample in samples:
-        leaf = next((i for i, f in enumerate(sample.frames) if f.func.startswith("burn_")), None)
+        leaf = leaf_of(sample)
         if leaf is None or native_frames.causes(sample):
             continue
         outside = sample.frames[leaf + 1:]
@@ -76,7 +81,7 @@ def test_both_ends_are_kept(interpreter, scratch, out, oracle):
     gaps = 0
     for sample in samples:
         at = [i for i, f in enumerate(sample.frames) if left_out(f) is not None]
-        if not at or native_frames.causes(sample):
+        if not at or leaf_of(sample) is None or native_frames.causes(sample):
             continue
         gaps += 1
         place, = at
