@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from interp import cache
+from present import absent
 from processes import TIMEOUT
 from pypi import path_of
 
@@ -69,7 +70,9 @@ def debug_directory(interpreter):
 
 
 def debug_files(debug, paths):
-    """Path -> its debug file, of those that have one: some extensions are in packages of their own."""
+    """Path -> its debug file, of images() that have one: some extensions are in packages of their own."""
     numbers = {path: build_id(path) for path in paths}
     found = {path: debug / ".build-id" / number[:2] / f"{number[2:]}.debug" for path, number in numbers.items()}
+    if not found[paths[0]].exists():
+        absent("Debian has debug files of another version of the interpreter")
     return {path: file for path, file in found.items() if file.exists()}
