@@ -4,6 +4,8 @@ Python and its C library, with symbols and stripped. The headers are in the cach
 """
 import shutil
 import subprocess
+import tempfile
+from pathlib import Path
 
 import chains
 import packages
@@ -38,7 +40,7 @@ def headers(arch, row):
 
 def modules(arch, row, scratch):
     """Directory of the job -> the module in it, for the Python that runs the job."""
-    sysroot, built = headers(arch, row), scratch / f"chains-{arch.name}-{row.suite}.so"
+    sysroot, built = headers(arch, row), Path(tempfile.mkdtemp(dir=scratch)) / "chains.so"  # beside other guests
     chains.compile_module([tool(arch, "gcc"), f"--sysroot={sysroot}"],
                           [f"-I{sysroot}/usr/include/{row.pythons[0]}"], built)
     whole = built.read_bytes()
