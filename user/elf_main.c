@@ -20,7 +20,6 @@
 #include "base/util.h"
 #include "elf_helper/elf_demangler.h"
 #include "elf_helper/elf_serve.h"
-#include "elf_helper/elf_start.h"
 #include "worker/jail.h"
 
 #define MAIN_FD 3

@@ -238,10 +238,13 @@ static int add_trampoline(struct build *b)
 {
 	uint64_t start;
 	int err = unwind_trampoline_find(b->elf, &start);
-	uint32_t from = (uint32_t)(start - b->base);
+	uint32_t from;
 
 	if (err)
 		return err;
+	if (start - b->base > UINT32_MAX - UNWIND_TRAMPOLINE_BYTES)
+		return -ENOENT;
+	from = (uint32_t)(start - b->base);
 	err = unwind_rows_begin(&b->rows, from, from + UNWIND_TRAMPOLINE_BYTES);
 	if (!err)
 		err = unwind_rows_add(&b->rows, from, UNWIND_SIGNAL);

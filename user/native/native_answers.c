@@ -313,10 +313,11 @@ bool helper_is_late(const struct native *n, const struct helper *h)
 {
 	uint64_t ms = h->role == ELF_ROLE_TABLES ? TABLE_MS :
 		      n->args.lines && h->kind == HELPER_NAMES ? LINES_MS : NAMES_MS;
+	uint64_t took = n->now - h->asked_ns, limit = ms * NS_PER_MS;
 
-	uint64_t took = n->now - h->asked_ns;
-
-	/* On a busy machine it is not late, but waits for a CPU. */
-	return h->request && took >= ms * NS_PER_MS &&
-	       took - (helper_waited_ns(h) - h->waited_ns) >= ms * NS_PER_MS;
+	/*
+	 * On a busy machine it is not late, but waits for a CPU: for longer than it took, as n->now
+	 * is older.
+	 */
+	return h->request && took >= limit && took >= limit + helper_waited_ns(h) - h->waited_ns;
 }

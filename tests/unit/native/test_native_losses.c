@@ -248,7 +248,9 @@ static void test_a_helper_on_a_busy_machine(void **state)
 	h->asked_ns -= NAMES_MS * NS_PER_MS;
 	h->waited_ns -= NAMES_MS * NS_PER_MS;
 	assert_false(helper_is_late(n, h));
-	h->asked_ns -= NAMES_MS * NS_PER_MS;
+	h->waited_ns -= NS_PER_MS;	/* it has waited all the time, and n->now is older */
+	assert_false(helper_is_late(n, h));
+	h->asked_ns -= (NAMES_MS + 1) * NS_PER_MS;
 	assert_true(helper_is_late(n, h));
 	native_free(n);
 }
