@@ -5,7 +5,7 @@ import time
 
 import noise
 from agent import bound_s
-from http_sink import Sink
+from http_sink import Answer, Sink
 from pprof_decode import Pprof
 
 RATE = 999
@@ -48,6 +48,24 @@ def test_a_fake_pyroscope_gets_what_the_real_one_wants(rig, sink, tmp_path):
         total += sum(values[cpu] for _, values, _ in p.samples) / 1e9
         assert any(frame[1] == "burn" for stack, _, _ in p.samples for frame in stack)
     assert total in bound_s(spent, RATE, noise.stolen_s() - stolen)
+
+
+def test_a_fake_pyroscope_that_is_not_ready(rig):
+    """Its ring has no address: the real one answers 422 at /ingest then."""
+    left = [5]
+
+    def unavailable(posted):
+        left[0] -= 1
+        return Answer(422, b"rpc error: code = Unavailable desc = service is unavailable") if left[0] >= 0 else Answer()
+    with Sink(unavailable) as sink:
+        started = rig.start("--rate", RATE, "--pyroscope-url", sink.url, "--retry-initial", "100ms", "--retry-max",
+                            "200ms")
+        rig.target().spend(1)
+        sink.wait(lambda s: s.taken())
+        started.end()
+        sink.settle()
+        refused = {p.raw for p in sink.seen if p.status == 422}
+        assert refused and refused <= {p.raw for p in sink.taken()}
 
 
 def test_a_fake_pyroscope_beside_a_server_that_is_down(rig):

@@ -99,7 +99,7 @@ int agent_exports_new(struct agent_exports **out, const struct agent_config *c)
 	struct exporter_servers servers;
 	struct delivery_args args = {
 		.spool = c->spool.dir, .limits = { .bytes = c->spool.size_bytes },
-		.split = split_request,
+		.max_age_ns = c->spool.max_age_ns, .split = split_request,
 	};
 	int err = x ? exporter_servers_make(c, &servers) : -ENOMEM;
 
@@ -143,7 +143,7 @@ int agent_exports_set(struct agent_exports *x, const struct agent_config *c)
 		x->config = c;
 		x->servers_hash = servers.hash;
 		take_names(x, &servers);
-		delivery_set_limits(x->delivery, &limits);
+		delivery_set_limits(x->delivery, &limits, c->spool.max_age_ns);
 	}
 	exporter_servers_free(&servers);
 	return err;

@@ -149,6 +149,7 @@ struct agent_config {
 	struct {
 		char *dir;			/* not empty */
 		uint64_t size_bytes;
+		uint64_t max_age_ns;
 	} spool;
 	struct {
 		double cpu_percent;		/* of all CPUs of this host; 0: no limit */

@@ -265,6 +265,9 @@ const struct setting agent_keys[] = {
 	{ KEY("spool.size", "spool-size"), SIZE_AT(spool.size_bytes), .preset = "256MiB",
 	  .min = MIB, .max = TIB, SENDING, .help = "maximum size of the spool; the oldest data is "
 						   "removed" },
+	{ KEY("spool.max_age", "spool-max-age"), DURATION_AT(spool.max_age_ns), .preset = "3d",
+	  .min = 60 * NS_OF_S, .max = 366 * NS_OF_D, SENDING,
+	  .help = "data that could not be sent for this long is removed" },
 
 	{ KEY("budget.cpu", "budget-cpu"), .type = &setting_percent, AT(budget.cpu_percent),
 	  .preset = "0.5%", .max = 100, BUDGET,

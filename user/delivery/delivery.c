@@ -57,6 +57,22 @@ static int send_item(struct delivery *d, size_t exporter, struct item *i, uint64
 	return 0;
 }
 
+/* Drops those that have waited too long; a clock that was put back makes nothing old. */
+static void drop_old(struct delivery *d, uint64_t wall)
+{
+	struct item *i, *next;
+	size_t q;
+
+	for (q = 0; d->max_age_ns && q < d->cnt; q++)
+		for (i = TAILQ_FIRST(&d->queues[q]->items); i; i = next) {
+			next = TAILQ_NEXT(i, link);
+			if (wall < i->created_ns || wall - i->created_ns <= d->max_age_ns)
+				break;
+			if (!i->job)
+				delivery_drop(d, i, DROP_TOO_OLD);
+		}
+}
+
 static void depart_all(struct delivery *d, uint64_t now)
 {
 	struct item *i;
@@ -159,6 +175,7 @@ void delivery_tick(struct delivery *d, uint64_t now)
 	if (sender_is_running(&d->sender) && sender_hangs(d, now))
 		delivery_lose_sender(d, now, "does not answer");
 	delivery_start_sender(d, now);
+	drop_old(d, wall_ns());
 	depart_all(d, now);
 	spool_waiting(d, now);
 }

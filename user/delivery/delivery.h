@@ -8,8 +8,9 @@
  * (delivery_exporter.transfers), so they may arrive in another order. After one that the server did
  * not take, one at a time is tried, the oldest, after a pause that doubles from a second to a
  * minute (half of it random), or for as long as the server has asked (Retry-After, at most an
- * hour). A request that its server, while it answers, has refused again and again (TRIES_FIRST)
- * lets others go first.
+ * hour). An answer that only a person can change (SEND_DENIED) means the longest pause at once.
+ * A request that its server has refused again and again (TRIES_FIRST) lets others go first, and has
+ * pauses of its own while the server takes others. Requests that are too old are dropped.
  *
  * While the server takes requests, those that wait for their turn are in memory, at most 4 MiB in
  * total and for at most a second; kill -9 loses these and those in flight. All others go to the
@@ -51,8 +52,8 @@ struct delivery_exporter {
 enum drop_cause {
 	DROP_SPOOL_FULL,	/* it was the oldest, and newer ones needed its space */
 	DROP_MEMORY_FULL,	/* the disk took nothing, and there was no more memory */
-	DROP_REFUSED,		/* the server rejects it: 4xx, or a permanent 5xx */
-	DROP_REDIRECTED,	/* the server answers 3xx: its URL is another one */
+	DROP_REFUSED,		/* the server will never take it: 400 */
+	DROP_TOO_OLD,		/* it has waited for longer than max_age_ns */
 	DROP_TOO_LARGE,		/* 413, and it could not be split; or larger than the spool */
 	DROP_DAMAGED,		/* its file was damaged, or could not be read */
 	DROP_CAUSES
@@ -101,6 +102,7 @@ typedef int (*delivery_split_fn)(void *ctx, struct delivery *d, size_t exporter,
 struct delivery_args {
 	const char *spool;			/* directory; NULL: SPOOL_DIR_DEFAULT */
 	struct spool_limits limits;
+	uint64_t max_age_ns;			/* 0: requests do not become too old */
 	uint64_t memory_bytes;			/* 0: DELIVERY_MEMORY_DEFAULT */
 	const struct delivery_exporter *exporters;
 	size_t exporter_cnt;			/* 1 to SENDER_EXPORTERS_MAX */
@@ -125,8 +127,9 @@ void delivery_free(struct delivery *d);
 int delivery_set_exporters(struct delivery *d, const struct delivery_exporter *exporters,
 			   size_t cnt);
 
-/* Changes the limits of the spool. Entries that no longer fit are dropped. */
-void delivery_set_limits(struct delivery *d, const struct spool_limits *limits);
+/* Changes the limits of the spool. Entries that no longer fit, or are too old, are dropped. */
+void delivery_set_limits(struct delivery *d, const struct spool_limits *limits,
+			 uint64_t max_age_ns);
 
 /*
  * Takes a request. info->exporter and info->created_ns are set here; the caller sets the rest.

@@ -8,7 +8,7 @@
 
 struct delivery {
 	struct spool_dir *spool;
-	uint64_t memory_max;
+	uint64_t memory_max, max_age_ns;
 	struct queue *queues[SENDER_EXPORTERS_MAX];
 	size_t cnt;
 	struct buf texts;			/* of servers */

@@ -13,6 +13,8 @@
 #include "base/time.h"
 
 #define DOUBLINGS_MAX 20
+/* The longest pause of a request that is refused while others are taken. */
+#define PASSED_PAUSE_NS (3600 * NS_PER_S)
 
 int queue_set_up(struct queue *q, const struct delivery_exporter *e)
 {
@@ -163,8 +165,8 @@ static size_t flights_allowed(const struct queue *q)
 	return q->failures ? 1 : q->transfers;
 }
 
-/* Returns the oldest that is not in flight and has not let others go first; else the oldest. */
-static struct item *oldest_waiting(const struct queue *q)
+/* Returns the oldest that is not in flight and need not let others go first, else the soonest. */
+static struct item *first_waiting(const struct queue *q)
 {
 	struct item *i, *passed = NULL;
 
@@ -173,24 +175,35 @@ static struct item *oldest_waiting(const struct queue *q)
 			continue;
 		if (!i->passed)
 			return i;
-		if (!passed)
+		if (!passed || i->again < passed->again)
 			passed = i;
 	}
 	return passed;
 }
 
+/* Returns when this one is due: its own pause counts while the server takes others. */
+static uint64_t due_ns(const struct queue *q, const struct item *i)
+{
+	return i->passed && !q->failures && i->again > q->again ? i->again : q->again;
+}
+
+static struct item *next_waiting(const struct queue *q)
+{
+	return q->held || q->flight_cnt >= flights_allowed(q) ? NULL : first_waiting(q);
+}
+
 struct item *queue_next(const struct queue *q, uint64_t now)
 {
-	if (q->held || q->flight_cnt >= flights_allowed(q) || now < q->again)
-		return NULL;
-	return oldest_waiting(q);
+	struct item *i = next_waiting(q);
+
+	return i && now >= due_ns(q, i) ? i : NULL;
 }
 
 uint64_t queue_next_ns(const struct queue *q)
 {
-	if (q->held || q->flight_cnt >= flights_allowed(q) || q->cnt == q->flight_cnt)
-		return UINT64_MAX;
-	return q->again;
+	const struct item *i = next_waiting(q);
+
+	return i ? due_ns(q, i) : UINT64_MAX;
 }
 
 void queue_depart(struct item *i, uint64_t job, uint64_t now, uint64_t grace_ns)
@@ -237,33 +250,62 @@ struct item *queue_find(const struct queue *q, uint64_t job)
 
 void queue_is_well(struct queue *q)
 {
+	struct item *i;
+
+	if (q->failures)
+		TAILQ_FOREACH(i, &q->items, link)
+			i->again = 0;
 	q->failures = 0;
 	q->again = 0;
 }
 
-/* Half of the pause is fixed, so that not all hosts come back at once. */
-static uint64_t pause_of(const struct queue *q, uint64_t chance)
+void queue_reset(struct queue *q)
 {
-	uint32_t doublings = q->failures - 1 < DOUBLINGS_MAX ? q->failures - 1 : DOUBLINGS_MAX;
-	uint64_t ns = q->pause_ns << doublings;
-
-	if (ns > q->pause_max_ns || ns >> doublings != q->pause_ns)
-		ns = q->pause_max_ns;
-	return ns / 2 + chance % (ns / 2 + 1);
+	queue_is_well(q);
+	q->said_failing = q->said_refused = (struct said){ 0 };
+	q->says_failing = false;
 }
 
-void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint32_t after_ms,
+/* After so many failures. Half of it is fixed, so that not all hosts come back at once. */
+static uint64_t pause_of(uint64_t ns, uint64_t max_ns, uint32_t failures, uint64_t after_ns,
+			 uint64_t chance)
+{
+	uint32_t doublings = failures - 1 < DOUBLINGS_MAX ? failures - 1 : DOUBLINGS_MAX;
+	uint64_t pause = ns << doublings;
+
+	if (pause > max_ns || pause >> doublings != ns)
+		pause = max_ns;
+	pause = pause / 2 + chance % (pause / 2 + 1);
+	return pause > after_ns ? pause : after_ns;
+}
+
+void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint64_t after_ns,
 		  uint64_t chance)
 {
-	uint64_t until, asked = after_ms * 1000000ull;
+	uint64_t until;
 
+	if (!q->failures)
+		q->failing_since = now;
 	/* Failures of simultaneous transfers count as one. */
 	if (!q->failures || started >= q->failed) {
 		q->failures += q->failures < UINT32_MAX;
 		q->failed = now;
 	}
-	until = pause_of(q, chance);
-	until = now + (until > asked ? until : asked);
+	until = now + pause_of(q->pause_ns, q->pause_max_ns, q->failures, after_ns, chance);
 	if (until > q->again)
 		q->again = until;
+}
+
+bool queue_refused(struct item *i, uint64_t now, uint64_t after_ns, uint64_t chance)
+{
+	struct queue *q = i->queue;
+	bool alone = i->passed && !q->failures;
+
+	i->tries += i->tries < UINT32_MAX;
+	if (i->tries < TRIES_FIRST)
+		return false;
+	i->passed = true;
+	i->again = now + pause_of(q->pause_max_ns, PASSED_PAUSE_NS, i->tries - TRIES_FIRST + 1,
+				  after_ns, chance);
+	return alone;
 }

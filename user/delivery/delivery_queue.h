@@ -12,6 +12,10 @@
 
 /* After this many refusals of a request by the server, others go first. */
 #define TRIES_FIRST 5
+/* What a server does again and again is logged once in this time, with a count. */
+#define SAY_AGAIN_NS (600 * NS_PER_S)
+/* But not a server that takes nothing for this long. */
+#define SAY_LASTS_NS (60 * NS_PER_S)
 
 struct queue;
 
@@ -25,11 +29,18 @@ struct item {
 	uint64_t seq;			/* its number in the spool */
 	uint64_t bytes, samples, weight, created_ns;
 	uint32_t tries;			/* how often the server has refused it */
-	bool passed;			/* others have gone first */
+	bool passed;			/* others go first */
+	uint64_t again;			/* passed: when it is tried while others are taken */
 	uint64_t job;			/* 0: not in flight */
 	uint64_t started, deadline;	/* of its transfer */
 	uint64_t cpu_ns;		/* used by the sender at departure or last check */
 	uint64_t spool_at;		/* in memory: when it goes to the spool if it still waits */
+};
+
+/* What was logged, to be logged again with a count. Zero-initialised: nothing. */
+struct said {
+	uint64_t again;			/* not before this time */
+	uint64_t times;			/* it happened since the last message */
 };
 
 struct queue {
@@ -42,7 +53,10 @@ struct queue {
 	size_t cnt, flight_cnt, spooled_cnt;
 	uint64_t bytes, memory_bytes;
 	uint32_t failures;		/* consecutive; 0: the server takes requests */
+	uint64_t failing_since;		/* time of the first of these failures */
 	uint64_t failed, again;		/* time of the last failure, and of the next try */
+	struct said said_failing, said_refused;
+	bool says_failing;		/* the log's last word is that it takes nothing */
 	uint32_t last_status, last_cause;
 	char last_text[SENDER_TEXT_BYTES];
 	struct delivery_counts counts;
@@ -75,13 +89,19 @@ void queue_depart(struct item *i, uint64_t job, uint64_t now, uint64_t grace_ns)
 void queue_land(struct item *i);
 struct item *queue_find(const struct queue *q, uint64_t job);
 
-/* The server takes requests. */
+/* The server takes requests; after failures, those that it has refused are due, too. */
 void queue_is_well(struct queue *q);
+/* The server may be another one: also forgets what was logged. */
+void queue_reset(struct queue *q);
 /*
- * A transfer that began at this time has failed: pauses. after_ms: requested by the server. chance:
- * any number.
+ * A transfer that began at this time has failed: pauses. after_ns: at least. chance: any number.
  */
-void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint32_t after_ms,
+void queue_failed(struct queue *q, uint64_t started, uint64_t now, uint64_t after_ns,
 		  uint64_t chance);
+/*
+ * The server has answered, and refused this request. Returns true if it is the request's fault
+ * alone: it has been refused before, and others are taken; then only it pauses.
+ */
+bool queue_refused(struct item *i, uint64_t now, uint64_t after_ns, uint64_t chance);
 
 #endif

@@ -16,7 +16,7 @@ const char *drop_cause_name(enum drop_cause cause)
 {
 	static const char *const names[DROP_CAUSES] = {
 		[DROP_SPOOL_FULL] = "spool_full", [DROP_MEMORY_FULL] = "memory_full",
-		[DROP_REFUSED] = "refused", [DROP_REDIRECTED] = "redirected",
+		[DROP_REFUSED] = "refused", [DROP_TOO_OLD] = "too_old",
 		[DROP_TOO_LARGE] = "too_large", [DROP_DAMAGED] = "damaged",
 	};
 
@@ -136,7 +136,7 @@ static void exchange_queues(struct delivery *d, const struct delivery_exporter *
 			free_queue(d, old[i]);
 	for (i = 0; i < cnt; i++) {
 		queue_set_up(d->queues[i], &e[i]);
-		queue_is_well(d->queues[i]);	/* its server may be another one */
+		queue_reset(d->queues[i]);	/* its server may be another one */
 		if (delivery_adopt(d, d->queues[i]))
 			log_warn("no memory for the contents of the spool: they are kept until the "
 				 "next start");
@@ -181,6 +181,7 @@ int delivery_new(struct delivery **out, const struct delivery_args *args)
 
 	if (!d)
 		return -ENOMEM;
+	d->max_age_ns = args->max_age_ns;
 	d->memory_max = args->memory_bytes ? args->memory_bytes : DELIVERY_MEMORY_DEFAULT;
 	d->split = args->split;
 	d->ctx = args->ctx;
@@ -218,8 +219,10 @@ void delivery_free(struct delivery *d)
 	free(d);
 }
 
-void delivery_set_limits(struct delivery *d, const struct spool_limits *limits)
+void delivery_set_limits(struct delivery *d, const struct spool_limits *limits,
+			 uint64_t max_age_ns)
 {
+	d->max_age_ns = max_age_ns;
 	spool_dir_set_limits(d->spool, limits);
 }
 

@@ -48,10 +48,16 @@ struct sender_server {
 enum send_result {
 	SEND_DONE,		/* the server has it */
 	SEND_RETRY,		/* not now */
+	SEND_DENIED,		/* not before somebody changes its set-up or ours: 3xx, 401, 404 */
 	SEND_DROP,		/* the server will never take it */
 	SEND_TOO_LARGE,		/* it may take smaller pieces */
 	SEND_RESULTS
 };
+/* Returns true if the request is kept, to be sent again. */
+static inline bool send_is_kept(uint32_t result)
+{
+	return result == SEND_RETRY || result == SEND_DENIED;
+}
 
 /* Why a transfer has failed. */
 enum send_cause {

@@ -276,17 +276,29 @@ CURL *transfer_easy(struct transfer *t)
 
 /* ---- the answer ---- */
 
-/* What a status means for a request of this path; for tests. */
-static enum send_result transfer_judge(enum request_path path, uint32_t status)
+/*
+ * What a status means; for tests. Only 400 is about this request for ever. OTLP would have us drop
+ * all but 429, 502, 503 and 504, but a Pyroscope that is not ready answers 500, and 422 at /ingest.
+ */
+static enum send_result transfer_judge(uint32_t status)
 {
 	if (status >= 200 && status < 300)
 		return SEND_DONE;
-	if (status == 413)
+	if (status / 100 == 3)
+		return SEND_DENIED;
+	switch (status) {
+	case 400:
+		return SEND_DROP;
+	case 401:
+	case 403:
+	case 404:
+	case 405:
+		return SEND_DENIED;
+	case 413:
 		return SEND_TOO_LARGE;
-	if (status == 429 || status == 502 || status == 503 || status == 504 || status < 200)
+	default:
 		return SEND_RETRY;
-	/* OTLP defines which statuses may be retried; for Pyroscope, server errors may. */
-	return path == REQUEST_PYROSCOPE && status >= 500 ? SEND_RETRY : SEND_DROP;
+	}
 }
 
 static enum send_cause cause_of(CURLcode code)
@@ -361,9 +373,9 @@ void transfer_answer(struct transfer *t, CURLcode code, struct sender_answer *ou
 	out->sent_bytes = (uint64_t)sent;
 	out->status = status >= 200 && status < 1000 ? (uint32_t)status : 0;
 	if (out->status) {
-		out->result = transfer_judge(t->path, out->status);
+		out->result = transfer_judge(out->status);
 		out->cause = out->result == SEND_DONE ? CAUSE_NONE : CAUSE_STATUS;
-		out->retry_after_ms = out->result == SEND_RETRY ? retry_after_ms(t->easy) : 0;
+		out->retry_after_ms = send_is_kept(out->result) ? retry_after_ms(t->easy) : 0;
 		read_body(t, out);
 		return;
 	}

@@ -35,6 +35,8 @@ def large(limit):
     pytest.param(first(3, busy), id="429"),
     pytest.param(first(3, lambda posted: Answer(503)), id="503"),
     pytest.param(first(3, lambda posted: Answer(502, b"<html>" * 1000)), id="502-html"),
+    # a Pyroscope that is not ready
+    pytest.param(first(3, lambda posted: Answer(500, b'{"code":"unavailable"}')), id="500"),
 ))
 def test_it_tries_again(rig, answer):
     stolen = noise.stolen_s()

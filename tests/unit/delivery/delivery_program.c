@@ -7,7 +7,7 @@
  *
  * exporter NAME otlp|pyroscope URL [KEY=VALUE]...   add one; values that begin with @ are files;
  *                                                   URL "-": there is no server yet
- * open [BYTES [ENTRIES]]                            delivery_new()
+ * open [BYTES [ENTRIES [MAX_AGE_MS]]]               delivery_new()
  * forget                                            the exporters that were added
  * set                                               delivery_set_exporters() with those added since
  * offer INDEX BYTES SAMPLES [QUERY]                 delivery_offer()
@@ -146,6 +146,7 @@ static int open_delivery(char **w)
 		.spool = spool, .exporters = exporters, .exporter_cnt = cnt, .split = split,
 		.limits = { w[1] ? strtoull(w[1], NULL, 10) : 0,
 			    w[1] && w[2] ? strtoull(w[2], NULL, 10) : 0 },
+		.max_age_ns = w[1] && w[2] && w[3] ? strtoull(w[3], NULL, 10) * 1000000 : 0,
 		.memory_bytes = 1 << 20,
 	};
 	int err = delivery_new(&delivery, &args);

@@ -25,7 +25,7 @@ sys.dont_write_bytecode = True
 PROGRAM = Path(__file__).resolve().parent / "delivery_program"
 CLONE_NEWNS, CLONE_NEWNET, MS_BIND, MS_REC, MS_PRIVATE = 0x20000, 0x40000000, 4096, 16384, 1 << 18
 OTLP = "v1development/profiles"
-LOST = ("spool_full", "memory_full", "refused", "redirected", "too_large", "damaged")
+LOST = ("spool_full", "memory_full", "refused", "too_old", "too_large", "damaged")
 libc = ctypes.CDLL(None, use_errno=True)
 alone = False       # in a network and mounts of our own
 
@@ -270,21 +270,48 @@ class TestServers(TestCase):
                 p.kill()
 
     def test_refused(self):
-        server = self.server(in_turn(reply(400, b"\x1b[31mbad\r\n\xff" + b"y" * 5000), reply(401),
-                                     reply(404), reply(500), reply(200)))
+        bad = b"\x1b[31mbad\r\n\xff" + b"y" * 5000
+        server = self.server(in_turn(*[reply(400, bad)] * 4, reply(200)))
         p = self.program(self.otlp(server))
         for n in range(1, 5):
             p("offer 0 10 3")
             self.until(p, f"refused {n}")
             f = self.figures(p)
-            self.assertEqual((f["waiting"], f["failures_in_row"], f["last_status"]),
-                             (0, 0, (400, 401, 404, 500)[n - 1]))
-            if n == 1:
-                self.assertTrue(f["last_text"].startswith("_x1b[31mbad_x0d_x0a_xffyyy"), f)
-                self.assertLessEqual(len(f["last_text"]), 200)
+            self.assertEqual((f["waiting"], f["failures_in_row"], f["last_status"]), (0, 0, 400))
+            self.assertTrue(f["last_text"].startswith("_x1b[31mbad_x0d_x0a_xffyyy"), f)
+            self.assertLessEqual(len(f["last_text"]), 200)
+        p("skip 600001")
         p("offer 0 10 3")
         self.until(p, "sent 1")
-        self.assertIn("status 400", p.end())
+        self.assertEqual(p.end().count("status 400"), 1)
+
+    def test_what_a_server_can_recover_from_is_kept(self):
+        """Answers of a Pyroscope that is not ready, and what somebody can change: 401, 404, a redirection."""
+        for status, body in ((500, b'{"code":"unavailable"}'), (422, b"code = Unavailable desc = x"), (408, b""),
+                             (401, b""), (403, b""), (404, b""), (307, b"")):
+            with self.subTest(status):
+                server = self.server(in_turn(*[reply(status, body)] * 3, reply(200)))
+                p = self.program(self.otlp(server, "transfers=1", "pause_ms=1000", "pause_max_ms=300000"))
+                for _ in range(3):
+                    p("offer 0 10 1")
+                for n in range(1, 4):
+                    self.until(p, f"status {n}")
+                    if status in (401, 403, 404, 307):      # not soon, and not with all that wait
+                        self.assertGreater(self.figures(p)["next_ms"], 200000)
+                        self.assertEqual(self.figures(p)["in_flight"], 0)
+                    p("skip 300000")
+                self.until(p, "sent 3")
+                self.figures(p)
+                p.kill()
+
+    def test_too_old(self):
+        down = Server(silent)
+        down.close()
+        p = self.program(self.otlp(down), opened="open 0 0 1")
+        p("offer 0 10 7")
+        self.until(p, "connect 1")
+        self.until(p, "too_old 1")
+        self.assertEqual(self.figures(p)["spool_entries"], 0)
 
     def test_the_message_of_an_error(self):
         status = b"\x08\x03\x12\x09bad stack"       # google.rpc.Status
@@ -324,7 +351,7 @@ class TestServers(TestCase):
         server = self.server(reply(307, b"", f"Location: http://127.0.0.1:{other.port}/"))
         p = self.program(self.otlp(server))
         p("offer 0 10 1")
-        self.until(p, "redirected 1")
+        self.until(p, "retried 1")
         self.figures(p)
         self.assertEqual(other.connections, 0)
 
@@ -381,18 +408,49 @@ class TestServers(TestCase):
         self.figures(p)
 
     def test_a_request_that_is_always_refused_lets_others_go_first(self):
-        def answer(server, connection, request):
-            bad = request["body"].startswith(b"0 ")
-            return reply(503 if bad else 200)(server, connection, request)
-        p = self.program(self.otlp(self.server(answer), "transfers=1"))
-        for _ in range(4):
+        for status in (503, 429, 422, 401):
+            with self.subTest(status):
+                def answer(server, connection, request):
+                    bad = request["body"].startswith(b"0 ")
+                    return reply(status if bad else 200)(server, connection, request)
+                server = self.server(answer)
+                p = self.program(self.otlp(server, "transfers=1"), spool=f"{self.spool}-{status}")
+                for _ in range(4):
+                    p("offer 0 10 1")
+                for n in range(1, 6):
+                    self.until(p, f"status {n}")
+                    p("skip 60000")
+                self.until(p, "sent 3")
+                # The server is well: it gets what is new at once, and the refused one after longer and longer.
+                self.until(p, "status 6")
+                tries = []
+                for n in range(4, 64):
+                    p("skip 60000")
+                    p("offer 0 10 1")
+                    self.until(p, f"sent {n}")
+                    tries.append(self.figures(p)["status"])
+                self.assertLess(tries[-1], 20)
+                self.assertGreater(tries[-1], 8)
+                f = self.figures(p)
+                self.assertEqual(f["waiting"] + f["in_flight"], 1)
+                self.assertEqual(p.end().count("does not accept"), 1)
+
+    def test_a_server_that_flaps_is_logged_once(self):
+        server = self.server(in_turn(*[reply(503), reply(200)] * 20, *[reply(503)] * 9, reply(200)))
+        p = self.program(self.otlp(server, "transfers=1", "pause_ms=1000", "pause_max_ms=20000"))
+        for n in range(1, 21):
             p("offer 0 10 1")
-        for n in range(1, 6):
             self.until(p, f"status {n}")
-            p("skip 60000")
-        self.until(p, "sent 3")
-        f = self.figures(p)
-        self.assertEqual(f["waiting"] + f["in_flight"], 1)
+            p("skip 1000")
+            self.until(p, f"sent {n}")
+        p("offer 0 10 1")       # and now it stays away
+        for n in range(21, 30):
+            self.until(p, f"status {n}")
+            p("skip 20000")
+        self.until(p, "sent 21")
+        log = p.end()
+        self.assertEqual((log.count("does not accept"), log.count("accepts requests again")), (2, 2), log)
+        self.assertIn("; 20 times since the last message", log)
 
 
 class TestBadServers(TestCase):
