@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "agent/metrics_host.h"
 #include "agent/metrics_wire.h"
 #include "model/python_waits.h"
 #include "telemetry/metrics_text.h"
@@ -50,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	memcpy(&ask, data, size < sizeof(ask) ? size : sizeof(ask));
 	if (metrics_ask_ok(&ask))
-		metrics_content_type(ask.form);
+		metrics_content_type(ask.what < METRICS_FORMS ? ask.what : METRICS_PROMETHEUS);
 	if (size && python_wait_of(&frame) > PYTHON_WAITS)
 		abort();
 	if (!text)
@@ -59,6 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	text[size] = '\0';
 	as_label(text);
 	if (metrics_form_of(text) >= METRICS_FORMS)
+		abort();
+	if (metrics_host_ok(text, "") != metrics_host_ok(text, " localhost ") &&
+	    strncasecmp(text, "localhost", strlen("localhost")))
 		abort();
 	free(text);
 	return 0;

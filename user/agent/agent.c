@@ -56,6 +56,9 @@ static int once_a_second(struct agent *a)
 
 static int run_loop(struct agent *a)
 {
+	const struct metrics_source source = {
+		.render = agent_figures_render, .ready = agent_figures_ready, .ctx = a,
+	};
 	int err = 0;
 	bool cut;
 
@@ -69,7 +72,7 @@ static int run_loop(struct agent *a)
 			agent_begin_window(a);
 		}
 		delivery_tick(agent_exports_delivery(a->exports), now_ns());
-		metrics_server_tick(a->server, now_ns(), agent_figures_render, a);
+		metrics_server_tick(a->server, now_ns(), &source);
 		if (a->ctl)
 			ctl_tick(a->ctl, now_ns());
 		if (agent_signals_reload())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* agent_figures.c - the agent's state as metrics. See agent_state.h. */
+#include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -46,6 +47,7 @@ static void put_capture(const struct agent *a, struct agent_metrics *m)
 	m->has_native = a->config->native != AGENT_NATIVE_OFF;
 	m->native = t.native;
 	m->native_counts = c.native;
+	m->workers_lost += c.native.helper_restarts;
 }
 
 static void put_windows(const struct agent *a, struct agent_metrics *m)
@@ -162,6 +164,30 @@ void agent_figures_render(void *ctx, struct metrics_text *t)
 	m.workers_lost += served.lost;
 	agent_metrics_render(&m, t);
 	agent_pythons_render(a->pythons, t);
+}
+
+/*
+ * The programs are loaded when the loop runs. An exporter that has not sent anything yet is not
+ * known to fail; without any, requests wait in the spool, as they should.
+ */
+bool agent_figures_ready(void *ctx, char why[METRICS_WHY_BYTES])
+{
+	const struct agent *a = ctx;
+	const struct delivery *d = agent_exports_delivery(a->exports);
+	size_t cnt = agent_exports_cnt(a->exports), i;
+	struct delivery_state state;
+
+	for (i = 0; i < cnt; i++) {
+		delivery_state(d, i, &state);
+		if (!state.failures_in_row)
+			return true;
+	}
+	if (!cnt)
+		return true;
+	snprintf(why, METRICS_WHY_BYTES, "No server accepts profiles: exporter %s was answered "
+		 "%u (0: no answer) %u times in a row.\n", agent_exports_name(a->exports, cnt - 1),
+		 state.last_status, state.failures_in_row);
+	return false;
 }
 
 /* ---- processes that have ended ---- */

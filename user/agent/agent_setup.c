@@ -82,11 +82,16 @@ static int open_windows(struct agent *a)
 
 static int open_metrics(struct agent *a)
 {
-	a->pythons = agent_pythons_new(a->config->metrics.services, a->config->modes);
+	const struct agent_config *c = a->config;
+
+	a->pythons = agent_pythons_new(c->metrics.services, c->modes);
 	if (!a->pythons)
 		return -errno;
-	return *a->config->metrics.listen ?
-	       metrics_server_start(&a->server, a->config->metrics.listen) : 0;
+	if (!*c->metrics.listen)
+		return 0;
+	return metrics_server_start(&a->server, c->metrics.listen,
+				    (const char *const *)c->metrics.hosts.items,
+				    c->metrics.hosts.cnt);
 }
 
 static int open_ctl(struct agent *a)

@@ -88,6 +88,7 @@ bool agent_reload(struct agent *a);
 
 /* Writes all metrics: a metrics_render_fn. */
 void agent_figures_render(void *ctx, struct metrics_text *t);
+bool agent_figures_ready(void *ctx, char why[METRICS_WHY_BYTES]);
 /* What was sampled and lost so far, in all processes; and what the capture has counted. */
 struct capture_counts;
 void agent_totals(const struct agent *a, struct totals *t, struct capture_counts *c);

@@ -14,6 +14,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "agent/metrics_clients.h"
+#include "agent/metrics_host.h"
 #include "agent/metrics_server.h"
 #include "agent/metrics_wire.h"
 #include "base/time.h"
@@ -24,6 +26,8 @@
 /* For each connection: request line and headers must fit. */
 #define REQUEST_BYTES 16384u
 #define IDLE_MS 60000
+/* How often libmicrohttpd runs before the main process is heard again. */
+#define RUNS 16
 
 /* Besides what the jail allows: found with strace, with glibc 2.36 and libmicrohttpd 0.9.75. */
 static const char *const calls[] = {
@@ -38,35 +42,34 @@ static const struct jail jail = {
 	.calls = calls, .memory_bytes = MEMORY_BYTES, .secret = true,
 };
 
-/* A request for the metrics. */
+/* A request for a text of the main process. */
 struct request {
 	struct MHD_Connection *connection;
-	enum metrics_form form;
+	uint32_t what;
 	uint64_t since_ns;
 	bool waits, failed;
 };
 
 struct text {
 	struct MHD_Response *response;
+	unsigned int status;
 	uint64_t made_ns;
 	bool asked;
-};
-
-struct client {
-	int fd;			/* -1: free */
-	uint64_t since_ns;
 };
 
 static struct {
 	int socket;
 	struct MHD_Daemon *daemon;
-	struct text texts[METRICS_FORMS];
+	const char *hosts;	/* names for metrics_host_ok(); "": Host is not checked */
+	struct text texts[METRICS_TEXTS];
 	struct request requests[METRICS_CONNECTIONS];
-	struct client clients[METRICS_CONNECTIONS];
+	struct metrics_clients clients;
 	bool closed;		/* a connection has just ended */
 } self;
 
 /* ---- answers ---- */
+
+#define PLAIN "text/plain; charset=utf-8"
 
 static void add_headers(struct MHD_Response *r, const char *type)
 {
@@ -100,15 +103,15 @@ static bool is_fresh(const struct text *t, uint64_t now)
 }
 
 /* The main process is asked once for all waiting requests. */
-static void ask_for_text(enum metrics_form form)
+static void ask_for_text(uint32_t what)
 {
-	const struct metrics_ask a = { METRICS_ASK, form };
+	const struct metrics_ask a = { METRICS_ASK, what };
 
-	if (self.texts[form].asked)
+	if (self.texts[what].asked)
 		return;
 	if (worker_send(self.socket, &a, sizeof(a), NULL, 0))
 		_exit(1);
-	self.texts[form].asked = true;
+	self.texts[what].asked = true;
 }
 
 static struct request *free_request(void)
@@ -121,23 +124,25 @@ static struct request *free_request(void)
 	return NULL;
 }
 
-static enum MHD_Result say_metrics(struct MHD_Connection *c, void **context)
+static const char *header_of(struct MHD_Connection *c, const char *name)
 {
-	const char *accepts = MHD_lookup_connection_value(c, MHD_HEADER_KIND,
-							  MHD_HTTP_HEADER_ACCEPT);
-	enum metrics_form form = metrics_form_of(accepts);
-	struct text *t = &self.texts[form];
+	return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+static enum MHD_Result say_text(struct MHD_Connection *c, uint32_t what, void **context)
+{
+	struct text *t = &self.texts[what];
 	struct request *r = *context;
 	uint64_t now = now_ns();
 
 	if ((r && !r->failed && t->response) || is_fresh(t, now))
-		return MHD_queue_response(c, MHD_HTTP_OK, t->response);
+		return MHD_queue_response(c, t->status, t->response);
 	if (r || !(r = free_request()))
-		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, "text/plain; charset=utf-8",
-				   "The agent did not provide the metrics in time.\n");
-	*r = (struct request){ .connection = c, .form = form, .since_ns = now, .waits = true };
+		return answer_text(c, MHD_HTTP_SERVICE_UNAVAILABLE, PLAIN,
+				   "The agent did not answer in time.\n");
+	*r = (struct request){ .connection = c, .what = what, .since_ns = now, .waits = true };
 	*context = r;
-	ask_for_text(form);
+	ask_for_text(what);
 	MHD_suspend_connection(c);
 	return MHD_YES;
 }
@@ -152,18 +157,26 @@ static enum MHD_Result handle_request(void *ctx, struct MHD_Connection *c, const
 				      const char *method, const char *version, const char *upload,
 				      size_t *upload_bytes, void **context)
 {
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	metrics_client_asked(info ? info->socket_context : NULL);
+	if (*self.hosts && !metrics_host_ok(header_of(c, MHD_HTTP_HEADER_HOST), self.hosts))
+		return answer_text(c, MHD_HTTP_FORBIDDEN, PLAIN,
+				   "The header Host has no name of this server: metrics.hosts "
+				   "in the agent's configuration allows more.\n");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
-		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8",
+		return answer_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, PLAIN,
 				   "Only GET and HEAD are supported.\n");
 	if (!strcmp(url, "/metrics"))
-		return say_metrics(c, context);
+		return say_text(c, metrics_form_of(header_of(c, MHD_HTTP_HEADER_ACCEPT)), context);
+	if (!strcmp(url, "/-/ready"))
+		return say_text(c, METRICS_READY, context);
 	if (!strcmp(url, "/"))
 		return answer_text(c, MHD_HTTP_OK, "text/html; charset=utf-8", page);
 	if (!strcmp(url, "/-/healthy"))
-		return answer_text(c, MHD_HTTP_OK, "text/plain; charset=utf-8",
-				   "The agent is running.\n");
-	return answer_text(c, MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8",
-			   "Not found. Metrics are at /metrics.\n");
+		return answer_text(c, MHD_HTTP_OK, PLAIN, "The agent is running.\n");
+	return answer_text(c, MHD_HTTP_NOT_FOUND, PLAIN, "Not found. Metrics are at /metrics.\n");
 }
 
 static void request_completed(void *ctx, struct MHD_Connection *c, void **context,
@@ -180,23 +193,19 @@ static void request_completed(void *ctx, struct MHD_Connection *c, void **contex
 static void connection_changed(void *ctx, struct MHD_Connection *c, void **context,
 			       enum MHD_ConnectionNotificationCode code)
 {
-	const union MHD_ConnectionInfo *info;
-	struct client *client = *context;
-	size_t i;
+	const union MHD_ConnectionInfo *fd, *address;
 
 	if (code == MHD_CONNECTION_NOTIFY_CLOSED) {
-		if (client)
-			client->fd = -1;
+		metrics_client_gone(*context);
 		self.closed = true;
 		return;
 	}
-	info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
-	for (i = 0; info && i < METRICS_CONNECTIONS; i++)
-		if (self.clients[i].fd < 0) {
-			self.clients[i] = (struct client){ info->connect_fd, now_ns() };
-			*context = &self.clients[i];
-			return;
-		}
+	fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+	address = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	if (fd)
+		*context = metrics_clients_add(&self.clients, fd->connect_fd,
+					       metrics_peer(address ? address->client_addr : NULL),
+					       now_ns());
 }
 
 static uint64_t min_u64(uint64_t a, uint64_t b)
@@ -205,26 +214,19 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 }
 
 /* Ends connections and waits that take too long. Returns when the next one is due. */
-static uint64_t expire_connections(uint64_t now)
+static uint64_t expire_all(uint64_t now)
 {
-	uint64_t due, next = now + IDLE_MS * NS_PER_MS;
+	uint64_t next = min_u64(metrics_clients_expire(&self.clients, now),
+				now + IDLE_MS * NS_PER_MS), due;
 	size_t i;
 
 	for (i = 0; i < METRICS_CONNECTIONS; i++) {
-		struct client *c = &self.clients[i];
 		struct request *r = &self.requests[i];
 
-		due = c->since_ns + METRICS_CONNECTION_MS * NS_PER_MS;
-		if (c->fd >= 0 && now >= due) {
-			shutdown(c->fd, SHUT_RDWR);
-			c->since_ns = now;
-		} else if (c->fd >= 0) {
-			next = min_u64(next, due);
-		}
 		due = r->since_ns + METRICS_WAIT_MS * NS_PER_MS;
 		if (r->connection && r->waits && now >= due) {
 			r->failed = true;
-			r->waits = self.texts[r->form].asked = false;
+			r->waits = self.texts[r->what].asked = false;
 			MHD_resume_connection(r->connection);
 		} else if (r->connection && r->waits) {
 			next = min_u64(next, due);
@@ -234,6 +236,11 @@ static uint64_t expire_connections(uint64_t now)
 }
 
 /* ---- texts ---- */
+
+static const char *type_of(uint32_t what)
+{
+	return what < METRICS_FORMS ? metrics_content_type(what) : PLAIN;
+}
 
 static int read_text(const struct metrics_given *g, int fd, struct text *t)
 {
@@ -254,14 +261,15 @@ static int read_text(const struct metrics_given *g, int fd, struct text *t)
 		free(data);
 		return -ENOMEM;
 	}
-	add_headers(t->response, metrics_content_type(g->form));
+	add_headers(t->response, type_of(g->what));
+	t->status = g->unready ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK;
 	t->made_ns = now_ns();
 	return 0;
 }
 
 static void take_text(const struct metrics_given *g, int fd)
 {
-	struct text *t = &self.texts[g->form];
+	struct text *t = &self.texts[g->what];
 	int err = g->err ? g->err : read_text(g, fd, t);
 	size_t i;
 
@@ -269,7 +277,7 @@ static void take_text(const struct metrics_given *g, int fd)
 	for (i = 0; i < METRICS_CONNECTIONS; i++) {
 		struct request *r = &self.requests[i];
 
-		if (!r->connection || !r->waits || r->form != g->form)
+		if (!r->connection || !r->waits || r->what != g->what)
 			continue;
 		r->waits = false;
 		r->failed = err;
@@ -284,7 +292,7 @@ static int take_texts(void)
 	int fd, err;
 
 	while (!(err = worker_receive(self.socket, &g, sizeof(g), &fd, 1, 0))) {
-		if (g.form < METRICS_FORMS && g.bytes <= 2 * METRICS_BYTES_MAX)
+		if (g.what < METRICS_TEXTS && g.bytes <= 2 * METRICS_BYTES_MAX)
 			take_text(&g, fd);
 		if (fd >= 0)
 			close(fd);
@@ -322,9 +330,23 @@ static int wait_ms(uint64_t now, uint64_t next)
 	return (int)min_u64(ms, IDLE_MS);
 }
 
+/* Lets libmicrohttpd accept and serve what is there. Returns false if there may be more. */
+static bool run_all(void)
+{
+	int left = RUNS;
+	bool more;
+
+	do {	/* those that were ended go, and others are accepted, when it runs once more */
+		self.closed = false;
+		MHD_run(self.daemon);
+		more = metrics_clients_make_room(&self.clients, now_ns()) || self.closed;
+	} while (more && --left);
+	return !more;
+}
+
 /*
- * The worker's function: fds[0] is its socket to the main process, fds[1] the listening socket.
- * Ends the process when the main process is gone.
+ * The worker's function: shared has the server's names, fds[0] is its socket to the main process,
+ * fds[1] the listening socket. Ends the process when the main process is gone.
  */
 static int metrics_run(void *shared, const int *fds)
 {
@@ -332,25 +354,21 @@ static int metrics_run(void *shared, const int *fds)
 		{ .fd = fds[0], .events = POLLIN }, { .events = POLLIN },
 	};
 	uint64_t now;
-	size_t i;
+	bool idle;
 
 	/* The keeper's priority is for workers that samples wait for. */
 	setpriority(PRIO_PROCESS, 0, 0);
 	signal(SIGPIPE, SIG_IGN);
 	self.socket = fds[0];
-	for (i = 0; i < METRICS_CONNECTIONS; i++)
-		self.clients[i].fd = -1;
+	self.hosts = shared;
+	metrics_clients_clear(&self.clients);
 	polled[1].fd = start_daemon(fds[1]);
 	if (polled[1].fd < 0)
 		_exit(1);
 	while (!take_texts()) {
-		/* At its limit, libmicrohttpd accepts new clients only when it runs once more. */
-		do {
-			self.closed = false;
-			MHD_run(self.daemon);
-		} while (self.closed);
+		idle = run_all();
 		now = now_ns();
-		if (poll(polled, 2, wait_ms(now, expire_connections(now))) < 0 && errno != EINTR)
+		if (poll(polled, 2, idle ? wait_ms(now, expire_all(now)) : 0) < 0 && errno != EINTR)
 			_exit(1);
 	}
 	_exit(0);
@@ -364,5 +382,5 @@ const struct worker_kind metrics_server_kind = {
 	.jail = &jail,
 	.functions = functions,
 	.function_cnt = ARRAY_SIZE(functions),
-	.shared_bytes = 4096,
+	.shared_bytes = METRICS_HOSTS_BYTES,
 };

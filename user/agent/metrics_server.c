@@ -98,7 +98,7 @@ static int metrics_listen(const char *address)
 #define PAUSE_DOUBLINGS 6
 /* A worker that lived this long had no failure. */
 #define GOOD_NS (60 * NS_PER_S)
-/* The worker asks at most twice a second: once for each form. */
+/* The worker asks at most three times a second: once for each text. */
 #define ASKS_A_SECOND 20
 #define ASKS_A_TICK 4
 
@@ -106,12 +106,14 @@ struct text {
 	int fd;			/* -1: none */
 	size_t bytes;
 	uint64_t made_ns;
+	bool unready;
 };
 
 struct metrics_server {
+	char hosts[METRICS_HOSTS_BYTES];
 	struct worker worker;
 	int listens, epoll, fd;	/* fd: the socket to the worker */
-	struct text texts[METRICS_FORMS];
+	struct text texts[METRICS_TEXTS];
 	uint64_t started_ns, again_ns;
 	unsigned int failures;
 	uint64_t second_ns;	/* when the current second of requests began */
@@ -119,22 +121,47 @@ struct metrics_server {
 	struct metrics_server_counts counts;
 };
 
-int metrics_server_start(struct metrics_server **out, const char *listen)
+/*
+ * Copies the names that a request's Host may have; all names, if none is given and others than this
+ * host may connect. Returns 0 or -E2BIG.
+ */
+static int take_hosts(struct metrics_server *s, const char *listen, const char *const *hosts,
+		      size_t cnt)
+{
+	bool local = !strncmp(listen, "127.", 4) || !strncmp(listen, "[::1]", 5) ||
+		     !strncmp(listen, "localhost:", 10);
+	size_t at = 0, i;
+
+	if (!cnt && !local)
+		return 0;
+	at = (size_t)sprintf(s->hosts, "localhost");
+	for (i = 0; i < cnt; i++) {
+		if (strlen(hosts[i]) + 2 > sizeof(s->hosts) - at)
+			return -E2BIG;
+		at += (size_t)sprintf(s->hosts + at, " %s", hosts[i]);
+	}
+	return 0;
+}
+
+int metrics_server_start(struct metrics_server **out, const char *listen, const char *const *hosts,
+			 size_t host_cnt)
 {
 	struct metrics_server *s = calloc(1, sizeof(*s));
-	int err = s ? 0 : -ENOMEM;
+	int err = s ? take_hosts(s, listen, hosts, host_cnt) : -ENOMEM;
+	size_t i;
 
-	if (s) {
+	if (s && !err) {
 		s->worker.kind = &metrics_server_kind;
-		s->texts[METRICS_PROMETHEUS].fd = s->texts[METRICS_OPENMETRICS].fd = -1;
+		for (i = 0; i < METRICS_TEXTS; i++)
+			s->texts[i].fd = -1;
 		s->epoll = epoll_create1(EPOLL_CLOEXEC);
 		s->listens = s->epoll < 0 ? -errno : metrics_listen(listen);
 		err = s->listens < 0 ? s->listens : 0;
 	}
 	if (err) {
-		log_error("cannot serve metrics at %s: %s; metrics.listen sets the address", listen,
-			  strerror(-err));
-		if (s && s->epoll >= 0)
+		log_error("cannot serve metrics at %s: %s; metrics.listen sets the address, "
+			  "metrics.hosts its names", listen, strerror(-err));
+		if (s && s->epoll > 0)
 			close(s->epoll);
 		free(s);
 		return err;
@@ -162,8 +189,12 @@ static void end_worker(struct metrics_server *s)
 static int start_worker(struct metrics_server *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
-	int err = worker_converse(&s->worker, s->listens, &s->fd);
+	int err = worker_ready(&s->worker, 0);
 
+	if (!err) {
+		memcpy(s->worker.shared, s->hosts, sizeof(s->hosts));
+		err = worker_converse(&s->worker, s->listens, &s->fd);
+	}
 	if (err)
 		return err;
 	if (epoll_ctl(s->epoll, EPOLL_CTL_ADD, s->fd, &ev)) {
@@ -209,41 +240,58 @@ static void forget_text(struct text *text)
 	text->fd = -1;
 }
 
-static int make_text(struct metrics_server *s, enum metrics_form form, metrics_render_fn render,
-		     void *ctx)
+/* Returns 0 or -errno: there is none. */
+static int keep_text(struct text *text, const void *data, size_t len)
 {
-	struct text *text = &s->texts[form];
+	int err;
+
+	text->bytes = len;
+	text->fd = memfd_create("tachbpf-metrics", MFD_CLOEXEC);
+	err = text->fd < 0 ? -errno : write_all(text->fd, data, len);
+	if (err)
+		forget_text(text);
+	return err;
+}
+
+static int make_metrics(struct metrics_server *s, enum metrics_form form,
+			const struct metrics_source *source)
+{
 	struct metrics_text t;
 	int err;
 
-	forget_text(text);
 	metrics_text_begin(&t, form, METRICS_BYTES_MAX);
-	render(ctx, &t);
+	source->render(source->ctx, &t);
 	err = metrics_text_end(&t);
-	text->bytes = t.out.len;
 	s->counts.texts++;
 	s->counts.left_out = t.left_out;
-	if (err != -ENOMEM) {
-		text->fd = memfd_create("tachbpf-metrics", MFD_CLOEXEC);
-		err = text->fd < 0 ? -errno : write_all(text->fd, t.out.data, t.out.len);
-	}
-	if (err)
-		forget_text(text);
+	if (err != -ENOMEM)
+		err = keep_text(&s->texts[form], t.out.data, t.out.len);
 	metrics_text_free(&t);
 	return err;
 }
 
-/* Returns 0, or -errno: the worker does not take the answer. */
-static int give_text(struct metrics_server *s, enum metrics_form form, uint64_t now,
-		     metrics_render_fn render, void *ctx)
+static int make_ready(struct text *text, const struct metrics_source *source)
 {
-	struct metrics_given given = { .form = form };
-	struct text *text = &s->texts[form];
+	char why[METRICS_WHY_BYTES] = "The agent is ready.\n";
+
+	text->unready = !source->ready(source->ctx, why);
+	return keep_text(text, why, strlen(why));
+}
+
+/* Returns 0, or -errno: the worker does not take the answer. */
+static int give_text(struct metrics_server *s, uint32_t what, uint64_t now,
+		     const struct metrics_source *source)
+{
+	struct metrics_given given = { .what = what };
+	struct text *text = &s->texts[what];
 
 	if (text->fd < 0 || now - text->made_ns >= FRESH_NS) {
-		given.err = make_text(s, form, render, ctx);
+		forget_text(text);
+		given.err = what == METRICS_READY ? make_ready(text, source) :
+						    make_metrics(s, what, source);
 		text->made_ns = now;
 	}
+	given.unready = text->unready;
 	given.bytes = given.err ? 0 : text->bytes;
 	return worker_send(s->fd, &given, sizeof(given), &text->fd, 1);
 }
@@ -259,8 +307,8 @@ static bool asks_too_often(struct metrics_server *s, uint64_t now)
 	return ++s->asks > ASKS_A_SECOND;
 }
 
-void metrics_server_tick(struct metrics_server *s, uint64_t now, metrics_render_fn render,
-			 void *ctx)
+void metrics_server_tick(struct metrics_server *s, uint64_t now,
+			 const struct metrics_source *source)
 {
 	struct metrics_ask ask;
 	unsigned int i;
@@ -279,7 +327,7 @@ void metrics_server_tick(struct metrics_server *s, uint64_t now, metrics_render_
 			lose_worker(s, "sent an invalid message");
 		else if (asks_too_often(s, now))
 			lose_worker(s, "sends requests too often");
-		else if (give_text(s, ask.form, now, render, ctx))
+		else if (give_text(s, ask.what, now, source))
 			lose_worker(s, "does not read responses");
 	}
 }
@@ -291,12 +339,14 @@ uint64_t metrics_server_next_ns(const struct metrics_server *s)
 
 void metrics_server_end(struct metrics_server *s)
 {
+	size_t i;
+
 	if (!s)
 		return;
 	end_worker(s);
 	free(s->worker.stuck);
-	forget_text(&s->texts[METRICS_PROMETHEUS]);
-	forget_text(&s->texts[METRICS_OPENMETRICS]);
+	for (i = 0; i < METRICS_TEXTS; i++)
+		forget_text(&s->texts[i]);
 	close(s->listens);
 	close(s->epoll);
 	free(s);

@@ -158,6 +158,7 @@ struct agent_config {
 	} budget;
 	struct {
 		char *listen;			/* ADDRESS:PORT as in docs; "": off */
+		struct agent_list hosts;	/* names that a request's Host may have */
 		uint32_t services;
 	} metrics;
 	struct {

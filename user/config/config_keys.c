@@ -78,6 +78,17 @@ static int check_server(const struct setting *key, const char *url, struct setti
 	return 0;
 }
 
+/* The header Host has it, without the port. */
+static int check_host(const struct setting *key, const char *name, struct setting_why *why)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-";
+
+	if (!*name || name[strspn(name, allowed)])
+		return setting_why(why, "expected a host name, without a port");
+	return 0;
+}
+
 static int check_condition(const struct setting *key, const char *text, struct setting_why *why)
 {
 	struct proc_filter filter = { .rules = NULL };
@@ -283,6 +294,11 @@ const struct setting agent_keys[] = {
 	{ KEY("metrics.listen", "metrics-listen"), .type = &config_address, AT(metrics.listen),
 	  .preset = "127.0.0.1:9419", SERVING, .restart = true,
 	  .help = "listen address for Prometheus metrics; empty: disabled" },
+	{ KEY("metrics.hosts", "metrics-host"), .type = &config_list, AT(metrics.hosts),
+	  .arg = "NAME", .check = check_host, SERVING, .restart = true,
+	  .help = "names by which requests may call this server (the header Host), besides "
+		  "localhost and addresses; if none is given, any name if other hosts can "
+		  "connect" },
 	{ KEY("metrics.services", "metrics-services"), .type = &setting_integer,
 	  AT(metrics.services), .preset = "100", .max = 10000, SERVING,
 	  .help = "number of services with metrics of their own, those that use most CPU; the "

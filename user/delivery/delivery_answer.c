@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "delivery/delivery_parts.h"
-#include "base/arith.h"
 
 #define TIMES_BYTES 64
 /* Returns what to add to a message: "" if it happened once since the last one. */
@@ -119,7 +118,8 @@ static void end_item(struct delivery *d, size_t exporter, struct item *i,
 		return;
 	}
 	queue_count(&q->counts.sent, i);
-	q->counts.rejected_profiles = add_capped(q->counts.rejected_profiles, a->rejected);
+	/* A profile has a sample at least. What a server claims beyond that would stay for ever. */
+	q->counts.rejected_profiles += a->rejected < i->samples ? a->rejected : i->samples;
 	delivery_remove(d, i);
 }
 
@@ -136,7 +136,7 @@ static void take_answer(struct delivery *d, size_t exporter, struct item *i,
 {
 	struct queue *q = i->queue;
 
-	q->counts.sent_bytes = add_capped(q->counts.sent_bytes, a->sent_bytes);
+	q->counts.sent_bytes += a->sent_bytes < i->bytes ? a->sent_bytes : i->bytes;
 	q->counts.failures[a->cause] += a->result != SEND_DONE;
 	if (send_is_kept(a->result)) {
 		keep_item(d, i, a, now);

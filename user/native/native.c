@@ -369,7 +369,7 @@ static void take_answers(struct native *n, uint64_t until)
 	while (n->cache.worker.pid && !err && now_ns() < until)
 		err = take_cache(n);
 	if (err && err != -EAGAIN)
-		cache_end(n);
+		cache_lost(n);
 	for (i = 0, err = 0; i < HELPERS; i++, err = 0) {
 		struct helper *h = &n->helpers[i];
 

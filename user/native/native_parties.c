@@ -314,6 +314,13 @@ void cache_end(struct native *n)
 	n->cache.ready = false;
 }
 
+void cache_lost(struct native *n)
+{
+	worker_lost(&n->cache.worker);
+	close_fd(&n->cache.fd);
+	n->cache.ready = false;
+}
+
 /* Without a cache each run has its own secret. */
 static void find_secret(struct native *n)
 {

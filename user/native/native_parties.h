@@ -50,5 +50,7 @@ bool opener_is_lost(struct native *n, bool ended);
 /* Sends a request to the keeper of the cache. Returns 0 or -errno. */
 int cache_ask(struct native *n, const struct elf_message *m, const void *data, int passed);
 void cache_end(struct native *n);
+/* The keeper of the cache has ended by itself, which is counted. */
+void cache_lost(struct native *n);
 
 #endif

@@ -3,11 +3,12 @@
  * metrics_program.c - a main process that serves metrics, for test_metrics_server.py. Commands on
  * stdin, one a line; a line of JSON for each on stdout.
  *
- *     metrics_program ADDRESS:PORT [keeper]
+ *     metrics_program ADDRESS:PORT [keeper] [HOST]...
  *
  * figures      port, worker's pid, texts that were made, workers that were lost
  * rows N       the text has so many samples
  * hold | go    the main process does not answer; it does again
+ * unready      it is not ready from now on
  */
 #include <netinet/in.h>
 #include <poll.h>
@@ -22,7 +23,7 @@
 
 static struct metrics_server *server;
 static unsigned int rows = 3;
-static bool held;
+static bool held, unready;
 
 static void render(void *ctx, struct metrics_text *t)
 {
@@ -34,6 +35,13 @@ static void render(void *ctx, struct metrics_text *t)
 		snprintf(number, sizeof(number), "%u", i);
 		metrics_count(t, &(struct metric_label){ "row", number }, 1, 1000 + i);
 	}
+}
+
+static bool is_ready(void *ctx, char why[METRICS_WHY_BYTES])
+{
+	if (unready)
+		strcpy(why, "No server accepts profiles.\n");
+	return !unready;
 }
 
 static unsigned int port(void)
@@ -65,6 +73,7 @@ static bool take_command(void)
 	if (n <= 0)
 		return false;
 	line[n] = 0;
+	unready |= !strncmp(line, "unready", 7);
 	if (sscanf(line, "rows %u", &rows) != 1)
 		held = !strncmp(line, "hold", 4) || (held && strncmp(line, "go", 2));
 	figures();
@@ -74,16 +83,22 @@ static bool take_command(void)
 int main(int argc, char **argv)
 {
 	static const struct worker_kind *const kinds[] = { &metrics_server_kind };
+	static const struct metrics_source source = { .render = render, .ready = is_ready };
 	struct pollfd polled[] = { { .fd = 0, .events = POLLIN }, { .events = POLLIN } };
+	int keeper;
 
-	if (argc < 2 || (argc > 2 && keeper_start(kinds, 1)) ||
-	    metrics_server_start(&server, argv[1]))
+	if (argc < 2)
+		return 1;
+	keeper = argc > 2 && !strcmp(argv[2], "keeper");
+	if ((keeper && keeper_start(kinds, 1)) ||
+	    metrics_server_start(&server, argv[1], (const char *const *)argv + 2 + keeper,
+				 (size_t)(argc - 2 - keeper)))
 		return 1;
 	for (;;) {
 		uint64_t now = now_ns(), next = metrics_server_next_ns(server);
 
 		if (!held)
-			metrics_server_tick(server, now, render, NULL);
+			metrics_server_tick(server, now, &source);
 		next = metrics_server_next_ns(server);
 		polled[1].fd = held ? -1 : metrics_server_fd(server);
 		if (poll(polled, 2, next == UINT64_MAX || held ? -1 :

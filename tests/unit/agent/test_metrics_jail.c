@@ -122,7 +122,7 @@ static int asks_and_asks(void *shared, const int *fds)
 
 static int says_nonsense(void *shared, const int *fds)
 {
-	const struct metrics_ask a = { METRICS_ASK, METRICS_FORMS };
+	const struct metrics_ask a = { METRICS_ASK, METRICS_TEXTS };
 
 	worker_send(fds[0], &a, sizeof(a), NULL, 0);
 	pause();
@@ -154,6 +154,8 @@ static void render(void *ctx, struct metrics_text *t)
 	metrics_count(t, NULL, 0, 1);
 }
 
+static const struct metrics_source source = { .render = render };
+
 /* So many workers were started: those that were lost, at once or later, and the one that runs. */
 static uint64_t started(const struct metrics_server *s, struct metrics_server_counts *counts)
 {
@@ -176,24 +178,24 @@ static void test_is_replaced(void **state)
 		kind = jail_kind(&metrics_server_kind, taken_over + f, 1);
 		kind.jail = &jail;
 		rendered = 0;
-		assert_int_equal(metrics_server_start(&s, "127.0.0.1:0"), 0);
+		assert_int_equal(metrics_server_start(&s, "127.0.0.1:0", NULL, 0), 0);
 		s->worker.kind = &kind;
 		p.fd = metrics_server_fd(s);
 		assert_int_equal(metrics_server_next_ns(s), 0);
-		metrics_server_tick(s, now, render, NULL);
+		metrics_server_tick(s, now, &source);
 		assert_int_equal(started(s, &counts), 1);
 		while (!counts.lost) {
 			assert_int_equal(poll(&p, 1, WAIT_MS), 1);
-			metrics_server_tick(s, now, render, NULL);
+			metrics_server_tick(s, now, &source);
 			assert_int_equal(started(s, &counts), 1);
 		}
 		assert_int_equal(s->worker.pid, 0);
 		assert_int_equal(rendered, f ? 0 : 1);
 		assert_int_equal(counts.texts, rendered);
 		/* Not at once; then another one. */
-		metrics_server_tick(s, now + 1, render, NULL);
+		metrics_server_tick(s, now + 1, &source);
 		assert_int_equal(s->worker.pid, 0);
-		metrics_server_tick(s, metrics_server_next_ns(s), render, NULL);
+		metrics_server_tick(s, metrics_server_next_ns(s), &source);
 		assert_int_equal(started(s, &counts), 2);
 		metrics_server_end(s);
 	}
@@ -203,7 +205,7 @@ static void test_no_server(void **state)
 {
 	struct metrics_server_counts counts;
 
-	metrics_server_tick(NULL, 0, render, NULL);
+	metrics_server_tick(NULL, 0, &source);
 	metrics_server_counts(NULL, &counts);
 	assert_int_equal(counts.texts, 0);
 	assert_int_equal(metrics_server_fd(NULL), -1);

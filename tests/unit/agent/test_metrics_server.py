@@ -5,17 +5,19 @@ import json
 import os
 import re
 import select
+import selectors
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 PROGRAM = Path(__file__).resolve().parent / "metrics_program"
-CONNECTIONS, TEXT_MAX = 16, 4 << 20
+CONNECTIONS, TEXT_MAX = 256, 4 << 20
 PATIENCE = 60       # seconds for what takes a tenth on an idle machine
 OPENMETRICS = {"Accept": "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"}
 
@@ -32,7 +34,10 @@ class MetricsServer(unittest.TestCase):
     keeper = []
 
     def setUp(self):
-        self.program = subprocess.Popen([PROGRAM, "127.0.0.1:0", *self.keeper], stdin=subprocess.PIPE,
+        self.start()
+
+    def start(self, *hosts, address="127.0.0.1:0"):
+        self.program = subprocess.Popen([PROGRAM, address, *self.keeper, *hosts], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1)
         self.port = self.do("figures")["port"]
 
@@ -62,7 +67,7 @@ class MetricsServer(unittest.TestCase):
         return Answer(b"".join(parts))
 
     def get(self, path="/metrics", method="GET", headers=()):
-        lines = [f"{method} {path} HTTP/1.1", "Host: x", *(f"{n}: {v}" for n, v in dict(headers).items())]
+        lines = [f"{method} {path} HTTP/1.1", *(f"{n}: {v}" for n, v in {"Host": "localhost", **dict(headers)}.items())]
         return self.ask("\r\n".join([*lines, "", ""]).encode())
 
     def check_works(self, pid=None):
@@ -89,7 +94,7 @@ class MetricsServer(unittest.TestCase):
         self.assertGreater(int(answer.headers["content-length"]), 0)
 
     def test_other_paths(self):
-        for path, status in (("/", 200), ("/-/healthy", 200), ("/metrics/", 404), ("/../etc/passwd", 404),
+        for path, status in (("/", 200), ("/-/healthy", 200), ("/-/ready", 200), ("/metrics/", 404), ("/../etc/passwd", 404),
                              ("/%2e%2e/x", 404), ("/favicon.ico", 404)):
             with self.subTest(path=path):
                 self.assertEqual(self.get(path).status, status)
@@ -100,7 +105,7 @@ class MetricsServer(unittest.TestCase):
             with self.subTest(method=method):
                 answer = self.get(method=method)
                 self.assertEqual((answer.status, answer.headers["allow"]), (405, "GET, HEAD"))
-        answer = self.ask(b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc")
+        answer = self.ask(b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n\r\nabc")
         self.assertEqual(answer.status, 405)
 
     def test_nobody_is_kept(self):
@@ -115,8 +120,8 @@ class MetricsServer(unittest.TestCase):
         for request in (b"\r\n\r\n\r\n", b"\0" * 1000 + b"\r\n\r\n", random + b"\r\n\r\n",
                         b"GET\r\n\r\n", b"GET /metrics\r\n\r\n", b"GET /metrics HTTP/9.9\r\n\r\n",
                         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + os.urandom(500) + b"\r\n\r\n",
-                        b"GET /metrics HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-                        b"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"):
+                        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+                        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n"):
             with self.subTest(request=request[:40]), self.connect() as client:
                 client.sendall(request)
                 client.shutdown(socket.SHUT_WR)
@@ -140,14 +145,14 @@ class MetricsServer(unittest.TestCase):
     def test_byte_by_byte(self):
         with self.connect() as client:
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            for byte in b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n":
+            for byte in b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n":
                 client.sendall(bytes([byte]))
             self.assertTrue(client.recv(100).startswith(b"HTTP/1.1 200 "))
 
     def test_a_hundred_at_once(self):
         clients = [self.connect() for _ in range(100)]
         for client in clients:
-            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         begin = time.monotonic()
         for client in clients:
             with client:
@@ -157,18 +162,92 @@ class MetricsServer(unittest.TestCase):
         self.assertLessEqual(figures["texts"], 2 + time.monotonic() - begin)
         self.assertEqual(figures["lost"], 0)
 
+    def test_ready(self):
+        self.assertEqual(self.get("/-/ready").status, 200)
+        self.do("unready")
+        while (answer := self.get("/-/ready")).status == 200:   # an answer counts for a second
+            pass
+        self.assertEqual((answer.status, answer.body), (503, b"No server accepts profiles.\n"))
+        self.assertEqual(self.get("/-/healthy").status, 200)
+        self.check_works()
+
     def test_silent_clients_are_ended(self):
-        """As many as there may be, and one more, which has its turn when they are ended."""
-        silent = [self.connect() for _ in range(CONNECTIONS)]
+        silent = [self.connect() for _ in range(20)]
         for client in silent[::2]:
             client.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
-        self.check_works()
         for client in silent:
             with client:
                 try:
                     self.assertNotIn(b" 200 ", client.recv(100))
                 except ConnectionResetError:
                     pass
+        self.check_works()
+
+    def test_a_thousand_idle_connections(self):
+        """They ask for nothing, or for half of it, and come back as soon as they are ended: each scrape gets in."""
+        self.check_works()
+        pid, end, came = self.do("figures")["pid"], threading.Event(), []
+
+        def hold():
+            with selectors.DefaultSelector() as held:
+                def more():
+                    client = socket.socket()
+                    client.setblocking(False)
+                    client.connect_ex(("127.0.0.1", self.port))
+                    held.register(client, selectors.EVENT_READ)
+                for _ in range(1000):
+                    more()
+                while not end.is_set():
+                    for key, _ in held.select(0.05):
+                        try:
+                            gone = not key.fileobj.recv(10)
+                        except OSError:
+                            gone = True
+                        if gone:
+                            held.unregister(key.fileobj)
+                            key.fileobj.close()
+                            more()
+                            came.append(1)
+                for key in list(held.get_map().values()):
+                    key.fileobj.close()
+        holder = threading.Thread(target=hold)
+        holder.start()
+        try:
+            while len(came) < 1000:
+                self.check_works()
+                self.assertEqual(self.get("/-/healthy").status, 200)
+        finally:
+            end.set()
+            holder.join()
+        self.check_works(pid)
+
+    def test_who_asks_and_does_not_read_makes_room(self):
+        self.do("rows 200000")
+        self.get()
+        slow = []
+        while len(slow) < 2 * CONNECTIONS:      # after a second, the first ones make room
+            slow.append(self.connect())
+            slow[-1].sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        self.assertEqual(self.get("/-/healthy").status, 200)
+        for client in slow:
+            client.close()
+
+    def test_host(self):
+        """A page of a browser that calls itself by our address (DNS rebinding) gets nothing."""
+        def status(host):
+            return self.get("/-/healthy", headers={"Host": host}).status
+        for host in ("localhost", "LocalHost:9419", "localhost.", "127.0.0.1:9419", "10.1.2.3", "[::1]:9419", "[fe80::1]"):
+            self.assertEqual(status(host), 200, host)
+        for host in ("evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "", "[::1", "x" * 300, "::1"):
+            self.assertEqual(status(host), 200 if host == "[::1" else 403, host)
+        self.assertIn(b"metrics.hosts", self.get("/metrics", headers={"Host": "evil.example"}).body)
+        self.tearDown()
+        self.start("metrics.example", "node-7")
+        for host, want in (("node-7:9419", 200), ("Metrics.Example", 200), ("node-77", 403), ("localhost", 200)):
+            self.assertEqual(status(host), want, host)
+        self.tearDown()
+        self.start(address="0.0.0.0:0")         # others may connect, by any name
+        self.assertEqual(status("whatever"), 200)
 
     def test_who_does_not_read_holds_up_nobody(self):
         text = self.do("rows 200000") and self.get().body
@@ -177,9 +256,9 @@ class MetricsServer(unittest.TestCase):
         self.assertLessEqual(len(text), TEXT_MAX)
         self.assertTrue(text.endswith(b"\n"))
         self.assertEqual(figures["left_out"], 200000 - (text.count(b"\n") - 2))
-        slow = [self.connect() for _ in range(CONNECTIONS - 2)]
+        slow = [self.connect() for _ in range(14)]
         for client in slow:
-            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            client.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         for client in slow:
             self.assertTrue(client.recv(20).startswith(b"HTTP/1.1 200 "))
         # The main process goes on, and other clients are served.

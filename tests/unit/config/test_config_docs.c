@@ -78,7 +78,7 @@ static const char everything[] =
 	"retry: {initial: 10ms, max: 24h}\n"
 	"spool: {dir: /s, size: 1MiB, max_age: 2h}\n"
 	"budget: {cpu: 0.125%, bytes_per_minute: 1MiB, min_rate: 2}\n"
-	"metrics: {listen: '', services: 0}\n"
+	"metrics: {listen: '', hosts: [a.example], services: 0}\n"
 	"ctl: {socket: ''}\n";
 
 static void test_what_is_printed_loads_again(void **state)

@@ -326,10 +326,19 @@ class TestServers(TestCase):
         server = self.server(in_turn(reply(200, body), reply(200, b"\x0a\xff\xff"), reply(200)))
         p = self.program(self.otlp(server))
         for n in range(1, 4):
-            p("offer 0 10 3")
+            p("offer 0 10 9")
             self.until(p, f"sent {n}")
         f = self.figures(p)
         self.assertEqual((f["rejected_profiles"], f["last_text"]), (7, "no: 7!"))
+
+    def test_a_server_that_rejects_more_than_there_is(self):
+        part = b"\x08" + b"\xff" * 8 + b"\x7f"        # 2^63 - 1 profiles
+        body = b"\x0a" + bytes([len(part)]) + part
+        p = self.program(self.otlp(self.server(reply(200, body))))
+        for n in range(1, 4):
+            p("offer 0 10 30")
+            self.until(p, f"sent {n}")
+        self.assertEqual(self.figures(p)["rejected_profiles"], 90)
 
     def test_too_large(self):
         def answer(server, connection, request):

@@ -126,8 +126,8 @@ class Kubernetes(unittest.TestCase):
         port, = self.container["ports"]
         self.assertEqual(port["containerPort"], default_port())
         self.assertIn(f':{port["containerPort"]}', of_kind("ConfigMap")["data"]["agent.yaml"])
-        for probe in ("livenessProbe", "readinessProbe"):
-            self.assertEqual(self.container[probe]["httpGet"], {"path": "/-/healthy", "port": port["name"]})
+        for probe, path in (("livenessProbe", "/-/healthy"), ("readinessProbe", "/-/ready")):
+            self.assertEqual(self.container[probe]["httpGet"], {"path": path, "port": port["name"]})
 
     def test_limits(self):
         self.assertLessEqual({"requests", "limits"}, set(self.container["resources"]))
