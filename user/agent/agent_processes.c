@@ -57,6 +57,25 @@ void agent_processes_free(struct agent_processes *a)
 	free(a);
 }
 
+static void name_process(struct agent_processes *a, struct agent_process *p,
+			 const struct process_ctx *context, unsigned int parents);
+
+/* At a fork, the service of the process that forked it: its child may be gone when it is named. */
+static void keep_origin(struct agent_processes *a, struct agent_process *p)
+{
+	pid_t forked_by = process_forked_by(p->process);
+	struct agent_process *parent =
+		forked_by ? u64map_get(&a->by_tgid, (uint64_t)forked_by) : NULL;
+	uint32_t origin;
+
+	if (!parent || parent == p)
+		return;
+	if (!parent->named && !parent->tries && !parent->service && !parent->forked_from)
+		name_process(a, parent, NULL, PARENTS_MAX);
+	origin = parent->service ? parent->service : parent->forked_from;
+	p->forked_from = agent_services_join(a->args.services, origin);
+}
+
 struct agent_process *agent_processes_begin(struct agent_processes *a, struct process *process)
 {
 	struct agent_process *p = calloc(1, sizeof(*p));
@@ -74,6 +93,7 @@ struct agent_process *agent_processes_begin(struct agent_processes *a, struct pr
 		a->first->prev = p;
 	a->first = p;
 	a->begun_ns = now_ns();
+	keep_origin(a, p);
 	return p;
 }
 
@@ -129,6 +149,7 @@ void agent_processes_end(struct agent_processes *a, struct agent_process *p)
 	if (p->next)
 		p->next->prev = p->prev;
 	agent_services_leave(a->args.services, p->service);
+	agent_services_leave(a->args.services, p->forked_from);
 	leave_map(a, p->map);
 	free(p->keys);
 	free(p);
@@ -180,14 +201,12 @@ static void rename_children(struct agent_processes *a, pid_t parent)
 	}
 }
 
-/* Enters the service that the facts describe. */
-static void enter_service(struct agent_processes *a, struct agent_process *p,
-			  const struct service_facts *facts)
+/* The process now counts for this service, and no longer for its old one. */
+static void take_service(struct agent_processes *a, struct agent_process *p, uint32_t service)
 {
 	uint32_t old = p->service;
 
-	service_make(facts, a->args.config, &a->service);
-	p->service = agent_services_enter(a->args.services, &a->service);
+	p->service = service;
 	agent_services_leave(a->args.services, old);
 	if (p->service == old)
 		return;
@@ -197,8 +216,40 @@ static void enter_service(struct agent_processes *a, struct agent_process *p,
 		rename_children(a, process_tgid(p->process));
 }
 
-static void name_process(struct agent_processes *a, struct agent_process *p,
-			 const struct process_ctx *context, unsigned int parents);
+/*
+ * Returns true if the process that forked it has a name that a child does not have by itself: a
+ * process context is not inherited.
+ */
+static bool has_published_name(const struct agent_processes *a, const struct agent_process *p)
+{
+	const struct agent_process *parent =
+		u64map_get(&a->by_tgid, (uint64_t)process_forked_by(p->process));
+	const struct service *s = agent_services_get(a->args.services, parent && parent != p ?
+						     parent->service : p->forked_from);
+
+	return process_forked_by(p->process) && s && s->source == SERVICE_CONTEXT;
+}
+
+/* Enters the service that the facts describe. */
+static void enter_service(struct agent_processes *a, struct agent_process *p,
+			  const struct service_facts *facts)
+{
+	service_make(facts, a->args.config, &a->service);
+	take_service(a, p, agent_services_enter(a->args.services, &a->service));
+}
+
+/*
+ * Returns true if /proc tells of the program that was sampled. One that ends has no environment
+ * any more, and perhaps no command line.
+ */
+static bool is_as_sampled(const struct agent_process *p, const struct proc_stat *st)
+{
+	uint64_t program = process_program(p->process);
+
+	if (st->zombie || st->exiting || st->in_exec)
+		return false;
+	return !program || !st->program || program == st->program;
+}
 
 /* The process may be named after its parent, which is named first, after its own parent. */
 static void name_parent(struct agent_processes *a, pid_t ppid, unsigned int parents)
@@ -209,27 +260,55 @@ static void name_parent(struct agent_processes *a, pid_t ppid, unsigned int pare
 		name_process(a, parent, NULL, parents - 1);
 }
 
+/*
+ * Reads the facts of a process, whose parent may be named first. Returns 0; -EBUSY: some could not
+ * be read now; -ESRCH: it is not as it was sampled any more, so only few are known.
+ */
+static int read_facts(struct agent_processes *a, struct agent_process *p, unsigned int parents,
+		      struct service_facts *facts, pid_t *ppid)
+{
+	struct proc_info who;
+	struct proc_stat after;
+	bool lives = !proc_info_read(process_tgid(p->process), &who) &&
+		     is_as_sampled(p, &who.stat);
+	int err;
+
+	*ppid = lives ? who.stat.ppid : 0;
+	if (lives)
+		name_parent(a, *ppid, parents);
+	known_facts(a, p, facts);
+	if (!lives)
+		return -ESRCH;
+	err = process_facts_read(&who, &a->facts);
+	if (p->forked_from && (proc_stat(process_tgid(p->process), &after) ||
+			       !is_as_sampled(p, &after)))
+		return -ESRCH;
+	process_facts_fill(&a->facts, facts);
+	facts->parent = parent_name(a, *ppid);
+	facts->forked = has_published_name(a, p);
+	if (facts->forked && !facts->parent)
+		facts->parent = agent_services_name(a->args.services, p->forked_from);
+	return err == -EBUSY ? err : 0;
+}
+
 /* context: what the process publishes, or NULL. parents: how many ancestors may be named first. */
 static void name_process(struct agent_processes *a, struct agent_process *p,
 			 const struct process_ctx *context, unsigned int parents)
 {
 	struct service_facts facts;
-	struct proc_info who;
-	bool again = false, lives = !proc_info_read(process_tgid(p->process), &who);
+	pid_t ppid;
+	int err = read_facts(a, p, parents, &facts, &ppid);
 
-	if (lives)
-		name_parent(a, who.stat.ppid, parents);
-	known_facts(a, p, &facts);
-	if (lives) {
-		again = process_facts_read(&who, &a->facts) == -EBUSY;
-		process_facts_fill(&a->facts, &facts);
-		facts.parent = parent_name(a, who.stat.ppid);
+	if (err == -ESRCH && p->forked_from) {
+		take_service(a, p, agent_services_join(a->args.services, p->forked_from));
+		p->named = true;
+		return;
 	}
-	p->parent = facts.parent ? who.stat.ppid : 0;
+	p->parent = facts.parent ? ppid : 0;
 	facts.context = context ? &context->resource : NULL;
 	enter_service(a, p, &facts);
-	p->tries += again;
-	p->named = !again || p->tries >= NAME_TRIES;
+	p->tries += err == -EBUSY;
+	p->named = err != -EBUSY || p->tries >= NAME_TRIES;
 }
 
 void agent_processes_name(struct agent_processes *a, struct agent_process *p)

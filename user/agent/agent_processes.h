@@ -7,6 +7,10 @@
  * that lives for milliseconds without a sample costs no access to /proc. It may be named again when
  * it or its parent publishes a process context (OTEP 4719), or after a reload. All of this runs in
  * the main process; workers do the reading.
+ *
+ * What /proc says counts only as long as the process executes the program that was sampled. A child
+ * that has executed another one, or ended, before it was named belongs to the service of the process
+ * that forked it, which is kept at the fork.
  */
 #ifndef TACHBPF_AGENT_PROCESSES_H
 #define TACHBPF_AGENT_PROCESSES_H
@@ -26,6 +30,7 @@ struct agent_process {
 	struct process *process;
 	struct window_map *map;		/* agent_processes_map(); NULL: no sample yet */
 	uint32_t service;		/* SERVICE_NUMBER_OTHER until it is named */
+	uint32_t forked_from;		/* the service of the process that forked it; 0: none */
 	bool named;
 	uint8_t tries;			/* incomplete namings so far */
 	pid_t parent;			/* parent whose service name was known at naming; 0: none */

@@ -106,6 +106,13 @@ uint32_t agent_services_enter(struct agent_services *s, const struct service *se
 	return (uint32_t)(row - s->rows);
 }
 
+uint32_t agent_services_join(struct agent_services *s, uint32_t number)
+{
+	if (number != SERVICE_NUMBER_OTHER)
+		s->rows[number].processes++;
+	return number;
+}
+
 void agent_services_leave(struct agent_services *s, uint32_t number)
 {
 	if (number != SERVICE_NUMBER_OTHER)

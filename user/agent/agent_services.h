@@ -27,6 +27,8 @@ void agent_services_free(struct agent_services *s);
  * 0 if there is no room.
  */
 uint32_t agent_services_enter(struct agent_services *s, const struct service *service);
+/* Counts one process more of a number in use, or of 0. Returns the number. */
+uint32_t agent_services_join(struct agent_services *s, uint32_t number);
 /* Counts one process less. */
 void agent_services_leave(struct agent_services *s, uint32_t number);
 

@@ -203,6 +203,7 @@ static int profile_process(struct capture *s, struct tracked *t, struct finding 
 	char command[CMDLINE_MAX] = "";
 	struct process_args args = {
 		.tgid = t->tgid,
+		.program = f->found.program,
 		.comm = f->who.stat.comm,
 		.command = command,
 		.image = f->found.image,

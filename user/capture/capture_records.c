@@ -158,6 +158,8 @@ static void take_fork(struct capture *s, const struct raw_lifecycle *ev)
 	args = (struct process_args){
 		.tgid = ev->h.tgid,
 		.start_ns = ev->h.start_ns,
+		.program = process_program(parent),
+		.forked_by = ev->parent_tgid,
 		.comm = process_comm(parent),
 		.command = process_command(parent),
 		.image = process_image(parent),
@@ -232,6 +234,7 @@ static bool take_admitted(struct capture *s, const struct raw_exec *ev)
 	struct process_args args = {
 		.tgid = ev->h.tgid,
 		.start_ns = ev->h.start_ns,
+		.program = ev->program,
 		.comm = comm,
 		.command = command,
 		.image = image,

@@ -377,6 +377,16 @@ uint64_t process_start_ns(const struct process *p)
 	return p->args.start_ns;
 }
 
+uint64_t process_program(const struct process *p)
+{
+	return p->args.program;
+}
+
+pid_t process_forked_by(const struct process *p)
+{
+	return p->args.forked_by;
+}
+
 const struct profile_tables *process_tables(const struct process *p)
 {
 	return intern_tables(p->in);

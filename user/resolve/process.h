@@ -77,6 +77,9 @@ struct process_stats {
 struct process_args {
 	pid_t tgid;
 	uint64_t start_ns;	/* start_boottime of the process; 0: not known */
+	uint64_t program;	/* what it executes (proc_stat.program); 0: not known */
+	pid_t forked_by;	/* the profiled process that forked it; 0: it executed its program,
+				 * or was found */
 	const char *comm;	/* copied */
 	const char *command;	/* copied (shared_text.h); NULL: read it from /proc */
 	const struct cpython_image *image;	/* outlives the process, or: */
@@ -204,6 +207,9 @@ bool process_waits_for_names(const struct process *p);
 pid_t process_tgid(const struct process *p);
 /* start_boottime, ns; 0: not known. */
 uint64_t process_start_ns(const struct process *p);
+/* See struct process_args. */
+uint64_t process_program(const struct process *p);
+pid_t process_forked_by(const struct process *p);
 /* Returns the tables of names and frames that ids in events refer to. */
 const struct profile_tables *process_tables(const struct process *p);
 /* Sets start_boottime, if it was not known. */

@@ -36,6 +36,7 @@ struct service_facts {
 	const char *cmdline;			/* bytes of /proc/PID/cmdline, including NULs */
 	size_t cmdline_len;
 	const char *parent;	/* its parent's service name, for multiprocessing's helpers */
+	bool forked;		/* it was forked by its parent, which published its name */
 	const char *python;	/* its version: "3.12.4" */
 	const char *user;	/* the name of its user */
 	const char *host_name;	/* the host's, not the container's */

@@ -73,7 +73,7 @@ static enum service_source own_name(const struct service_facts *f, char out[SERV
 		if (take_name(service_unit(f->container, place), out))
 			return SERVICE_UNIT;
 	}
-	if (!name_of_program(f, out) || !f->parent || !*f->parent)
+	if ((!name_of_program(f, out) && !f->forked) || !f->parent || !*f->parent)
 		return SERVICE_PROGRAM;
 	return take_name(f->parent, out) ? SERVICE_PARENT : SERVICE_PROGRAM;
 }

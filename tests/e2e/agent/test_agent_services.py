@@ -2,6 +2,8 @@
 """Who a process is called, and what else is said of it."""
 import os
 
+import pytest
+
 from agent import profiles
 
 ID = os.urandom(32).hex()
@@ -38,6 +40,18 @@ def test_names(rig, sink, scratch):
         assert attributes["host.name"] == os.uname().nodename
     assert "container.id" not in by_name["train.py"]
     assert not any(b"do-not-send-me" in posted.body for posted in sink.taken())
+
+
+@pytest.mark.parametrize("how", ("exec", "exit"))
+def test_forked_children(rig, sink, how):
+    """They live for milliseconds, and are another program or gone when they are named."""
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url)
+    forker = rig.target("forker.py", env={"OTEL_SERVICE_NAME": "forker"})
+    forker.begin(f"{BURN_S} {how}")
+    forker.done()
+    started.end()
+    sink.settle()
+    assert {attributes["service.name"] for attributes, _ in profiles(sink)} == {"forker"}
 
 
 def test_privacy(rig, sink):

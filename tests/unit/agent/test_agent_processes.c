@@ -135,10 +135,12 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct agent_process *begin(pid_t tgid, const char *comm)
+static struct agent_process *begin_of(pid_t tgid, const char *comm, pid_t forked_by,
+				      uint64_t program)
 {
 	const struct process_args args = { .tgid = tgid, .comm = comm, .image = &image,
-					   .command = "x", .observer = &observer };
+					   .command = "x", .observer = &observer,
+					   .forked_by = forked_by, .program = program };
 	struct process *p = process_new(&args);
 	struct agent_process *its;
 
@@ -146,6 +148,11 @@ static struct agent_process *begin(pid_t tgid, const char *comm)
 	its = agent_processes_begin(processes, p);
 	assert_non_null(its);
 	return its;
+}
+
+static struct agent_process *begin(pid_t tgid, const char *comm)
+{
+	return begin_of(tgid, comm, 0, 0);
 }
 
 static void end(struct agent_process *p)
@@ -246,6 +253,71 @@ static void test_parents(void **state)
 	stop(pids[0]);
 }
 
+/* Children that are gone, or something else, before they are named are their parent's. */
+static void test_forked(void **state)
+{
+	struct agent_process *parent, *gone, *moved_on, *lives, *of_gone, *other;
+	uint32_t service;
+	pid_t pids[2];
+
+	start("program", "/srv/forker.py", &pids[0], 1);
+	start("program", "/srv/sort.py", &pids[1], 1);
+	parent = begin(pids[0], "python3");
+	gone = begin_of(0x7f000000, "python3", pids[0], 0);
+	assert_true(parent->service);		/* named by its first fork */
+	of_gone = begin_of(0x7f000001, "python3", 0x7f000000, 0);
+	moved_on = begin_of(pids[1], "python3", pids[0], 12345);
+	agent_processes_name(processes, gone);
+	agent_processes_name(processes, of_gone);
+	agent_processes_name(processes, moved_on);
+	assert_string_equal(name_of(gone), "forker.py");
+	assert_string_equal(name_of(of_gone), "forker.py");
+	assert_string_equal(name_of(moved_on), "forker.py");
+	end(moved_on);
+	lives = begin_of(pids[1], "python3", pids[0], 0);	/* and says its own name */
+	agent_processes_name(processes, lives);
+	assert_string_equal(name_of(lives), "sort.py");
+	/* Nobody known forked it: what /proc says now is not what was sampled. */
+	end(lives);
+	other = begin_of(pids[1], "python3", 0x7f000009, 12345);
+	agent_processes_name(processes, other);
+	assert_string_equal(name_of(other), "python");
+	/* The service lives as long as those that may belong to it. */
+	service = parent->service;
+	end(parent);
+	end(gone);
+	agent_services_sweep(services);
+	assert_string_equal(agent_services_name(services, service), "forker.py");
+	end(of_gone);
+	end(other);
+	agent_services_sweep(services);
+	assert_int_equal(agent_services_cnt(services), 0);
+	stop(pids[0]);
+	stop(pids[1]);
+}
+
+/* What a program publishes is its name and that of the children that it forks, but not theirs. */
+static void test_forked_context(void **state)
+{
+	struct agent_process *parent, *child;
+	pid_t pids[2];
+
+	start("context", "/srv/shop.py", &pids[0], 1);
+	start("program", "/srv/shop.py", &pids[1], 1);
+	parent = begin(pids[0], "python3");
+	tick_until(parent, "from-context");
+	child = begin_of(pids[1], "python3", pids[0], 0);
+	agent_processes_name(processes, child);
+	assert_string_equal(name_of(child), "from-context");
+	end(parent);
+	agent_processes_rename(processes);
+	tick_until_named(child);
+	assert_string_equal(name_of(child), "from-context");
+	end(child);
+	stop(pids[0]);
+	stop(pids[1]);
+}
+
 /* The program publishes its name after its helper was named. */
 static void test_parents_context(void **state)
 {
@@ -338,6 +410,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_names, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents_context, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forked, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forked_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_same_number, setup, teardown),
