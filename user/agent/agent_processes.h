@@ -9,8 +9,8 @@
  * the main process; workers do the reading.
  *
  * What /proc says counts only as long as the process executes the program that was sampled. A child
- * that has executed another one, or ended, before it was named belongs to the service of the process
- * that forked it, which is kept at the fork.
+ * that has executed another one, or ended, before it was named belongs to the service of the
+ * process that forked it, which is kept at the fork.
  */
 #ifndef TACHBPF_AGENT_PROCESSES_H
 #define TACHBPF_AGENT_PROCESSES_H
