@@ -69,7 +69,9 @@ static void make(void)
 {
 	const struct service_rule rules[] = { { { [FACT_EXE] = "/opt/*" }, "{program}" },
 					      { { [FACT_COMM] = "x*" }, "{program}" } };
-	const struct service_config config = { rules, 2, most };
+	const struct service_config config = {
+		.rules = rules, .rule_cnt = 2, .privacy = most,
+	};
 	struct service_facts facts = { .context = &ctx.resource };
 
 	process_facts_fill(&known, &facts);
@@ -79,7 +81,9 @@ static void make(void)
 static void hostile_rule(void)
 {
 	const struct service_rule rules[] = { { { [FACT_COMMAND] = "*a*a*a*a*a*a*a*b" }, "x" } };
-	const struct service_config config = { rules, 1, most };
+	const struct service_config config = {
+		.rules = rules, .rule_cnt = 1, .privacy = most,
+	};
 	static char cmdline[1024];
 	struct service_facts facts = { .cmdline = cmdline, .cmdline_len = sizeof(cmdline) };
 

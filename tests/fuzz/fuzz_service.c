@@ -34,7 +34,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *newline = size ? memchr(data, '\n', size) : NULL;
 	size_t head = newline ? (size_t)(newline - data) : size;
-	struct service_config config = { rules, 0, { true, true, true, true, true, true } };
+	struct service_config config = {
+		.rules = rules, .privacy = { true, true, true, true, true, true },
+	};
 	struct otel_environ env;
 	struct service_facts facts = {
 		.env = &env, .exe = "/usr/bin/python3", .comm = "python3",
@@ -48,6 +50,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	service_make(&facts, &config, &again);
 	if (s.id != again.id || !service_same(&s, &again))
 		abort();
+	config.trust_processes = true;
+	service_make(&facts, &config, &again);
+	check(&again);
 	config.rule_cnt = 2;
 	service_make(&facts, &config, &s);
 	check(&s);

@@ -183,6 +183,14 @@ static int emit_otlp(void *ctx, const struct otlp_request *r)
 	return err ? err : offer_message(x, x->otlp, &info, x->zipped.data, x->zipped.len);
 }
 
+/* A service that is gone is like those without a name. */
+static const struct service *service_of(const struct agent_exports *x, uint32_t number)
+{
+	const struct service *s = agent_services_get(x->services, number);
+
+	return s ? s : agent_services_get(x->services, SERVICE_NUMBER_OTHER);
+}
+
 static int emit_pyroscope(void *ctx, const struct window_pprof *p)
 {
 	struct agent_exports *x = ctx;
@@ -190,48 +198,37 @@ static int emit_pyroscope(void *ctx, const struct window_pprof *p)
 
 	info.samples = p->taken;
 	info.weight = p->value;
-	pyroscope_query(agent_services_get(x->services, p->service), &x->config->labels,
-			info.begin_ns, info.end_ns, info.query);
+	pyroscope_query(service_of(x, p->service), &x->config->labels, info.begin_ns, info.end_ns,
+			info.query);
 	return offer_message(x, x->pyroscope, &info, p->bytes, p->len);
 }
 
-/* A service's attributes, then the configuration's labels; of duplicate keys, the first counts. */
-static uint32_t attributes_of(const struct agent_exports *x, const struct service *service,
-			      struct otlp_attribute *out)
+static uint32_t attributes_of(const struct service *service, struct otlp_attribute *out)
 {
-	const struct attrs *a = service ? &service->resource : NULL;
-	const struct agent_map *labels = &x->config->labels;
-	uint32_t cnt = 0;
+	const struct attrs *a = &service->resource;
 	size_t i;
 
-	if (!a)
-		out[cnt++] = (struct otlp_attribute){ "service.name", SERVICE_OTHER_NAME, 0 };
-	for (i = 0; a && i < a->cnt; i++) {
+	for (i = 0; i < a->cnt; i++) {
 		const struct attr *at = &a->items[i];
 
-		out[cnt++] = (struct otlp_attribute){
+		out[i] = (struct otlp_attribute){
 			attr_key(a, at), at->is_number ? NULL : attr_value(a, at), at->number,
 		};
 	}
-	for (i = 0; i < labels->cnt; i++)
-		if (!a || !attrs_find(a, labels->pairs[i].name))
-			out[cnt++] = (struct otlp_attribute){ labels->pairs[i].name,
-							      labels->pairs[i].value, 0 };
-	return cnt;
+	return a->cnt;
 }
 
 /* Descriptions of all services of the window, in one allocation; NULL if there is no memory. */
 static struct otlp_service *describe_services(const struct agent_exports *x, uint32_t cnt)
 {
-	size_t each = ATTRS_MAX + x->config->labels.cnt + 1, i;
 	struct otlp_service *all =
-		calloc(1, cnt * (sizeof(*all) + each * sizeof(struct otlp_attribute)));
+		calloc(1, cnt * (sizeof(*all) + ATTRS_MAX * sizeof(struct otlp_attribute)));
 	struct otlp_attribute *attributes = (void *)(all ? all + cnt : NULL);
+	uint32_t i;
 
-	for (i = 0; all && i < cnt; i++, attributes += each) {
+	for (i = 0; all && i < cnt; i++, attributes += ATTRS_MAX) {
 		all[i].attributes = attributes;
-		all[i].attribute_cnt =
-			attributes_of(x, agent_services_get(x->services, (uint32_t)i), attributes);
+		all[i].attribute_cnt = attributes_of(service_of(x, i), attributes);
 	}
 	return all;
 }

@@ -14,6 +14,15 @@
 void agent_take_services(struct agent *a)
 {
 	const struct agent_privacy *p = &a->config->privacy;
+	const struct agent_map *labels = &a->config->labels;
+	size_t i;
+
+	attrs_clear(&a->labels);
+	for (i = 0; i < labels->cnt; i++)
+		attrs_put_text(&a->labels, labels->pairs[i].name, labels->pairs[i].value);
+	if (a->labels.dropped)
+		log_warn("%u labels are left out: 47 of at most 8 KiB in all are possible",
+			 a->labels.dropped);
 
 	a->services = (struct service_config){
 		.rules = a->config->service_rules.rules,
@@ -23,6 +32,8 @@ void agent_take_services(struct agent *a)
 			.host_name = p->host_name, .user = p->usernames,
 			.containers = p->containers, .others = true,
 		},
+		.labels = &a->labels,
+		.trust_processes = a->config->trust == AGENT_TRUST_PROCESS,
 	};
 }
 

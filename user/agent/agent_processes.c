@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/agent_owners.h"
 #include "base/time.h"
 #include "base/u64map.h"
 #include "base/util.h"
@@ -27,6 +28,7 @@ struct agent_processes {
 	struct agent_process *first;
 	struct agent_process *next_look;	/* where the last tick stopped, or NULL */
 	uint64_t begun_ns;			/* when the last process began */
+	struct agent_owners *owners;
 	struct u64map by_tgid;
 	struct u64map maps;			/* address of tables -> their window_map */
 	char host_name[HOST_NAME_MAX + 1];
@@ -43,6 +45,12 @@ struct agent_processes *agent_processes_new(const struct agent_processes_args *a
 	if (!a)
 		return NULL;
 	a->args = *args;
+	a->owners = agent_owners_new(args->owners_max);
+	if (!a->owners) {
+		free(a);
+		errno = ENOMEM;
+		return NULL;
+	}
 	if (gethostname(a->host_name, HOST_NAME_MAX))
 		a->host_name[0] = '\0';
 	return a;
@@ -52,6 +60,7 @@ void agent_processes_free(struct agent_processes *a)
 {
 	if (!a)
 		return;
+	agent_owners_free(a->owners);
 	u64map_free(&a->by_tgid);
 	u64map_free(&a->maps);
 	free(a);
@@ -93,6 +102,7 @@ struct agent_process *agent_processes_begin(struct agent_processes *a, struct pr
 		a->first->prev = p;
 	a->first = p;
 	a->begun_ns = now_ns();
+	p->owner = agent_owners_join(a->owners, process_identity(process));
 	keep_origin(a, p);
 	return p;
 }
@@ -150,6 +160,7 @@ void agent_processes_end(struct agent_processes *a, struct agent_process *p)
 		p->next->prev = p->prev;
 	agent_services_leave(a->args.services, p->service);
 	agent_services_leave(a->args.services, p->forked_from);
+	agent_owners_leave(a->owners, p->owner);
 	leave_map(a, p->map);
 	free(p->keys);
 	free(p);
@@ -235,7 +246,7 @@ static void enter_service(struct agent_processes *a, struct agent_process *p,
 			  const struct service_facts *facts)
 {
 	service_make(facts, a->args.config, &a->service);
-	take_service(a, p, agent_services_enter(a->args.services, &a->service));
+	take_service(a, p, agent_services_enter(a->args.services, &a->service, p->owner));
 }
 
 /*

@@ -31,6 +31,7 @@ struct agent_process {
 	struct window_map *map;		/* agent_processes_map(); NULL: no sample yet */
 	uint32_t service;		/* SERVICE_NUMBER_OTHER until it is named */
 	uint32_t forked_from;		/* the service of the process that forked it; 0: none */
+	uint32_t owner;			/* agent_owners.h */
 	bool named;
 	uint8_t tries;			/* incomplete namings so far */
 	pid_t parent;			/* parent whose service name was known at naming; 0: none */
@@ -43,6 +44,7 @@ struct agent_process {
 
 struct agent_processes_args {
 	struct agent_services *services;	/* outlives the processes */
+	uint32_t owners_max;			/* numbers of owners */
 	const struct service_config *config;	/* as services'; see agent_processes_rename() */
 	/* A process has left service old and now has another one. May be NULL. */
 	void (*moved)(void *ctx, struct agent_process *p, uint32_t old);

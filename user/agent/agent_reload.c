@@ -66,7 +66,8 @@ static void take_changes(struct agent *a, const struct agent_changes *changes)
 	agent_windows_set_length(a->windows, c->window_ns);
 	agent_windows_set_privacy(a->windows, &privacy);
 	if (agent_config_changed(changes, "service_rules") ||
-	    agent_config_changed(changes, "privacy"))
+	    agent_config_changed(changes, "privacy") || agent_config_changed(changes, "labels") ||
+	    agent_config_changed(changes, "trust"))
 		agent_windows_renamed(a->windows);
 	agent_pythons_set(a->pythons, c->metrics.services, c->modes);
 	agent_rate_configure(a->rate, c);

@@ -9,7 +9,7 @@
 
 struct row {
 	struct service *service;	/* NULL: the number is free */
-	uint32_t processes;
+	uint32_t processes, owner;
 };
 
 struct agent_services {
@@ -73,15 +73,26 @@ static struct row *free_row(struct agent_services *s)
 	return s->end < s->max ? &s->rows[s->end] : NULL;
 }
 
-static struct row *add_row(struct agent_services *s, const struct service *service)
+static bool has_room(const struct agent_services *s, uint32_t owner)
 {
-	struct row *row = free_row(s);
+	uint32_t i, owned = 0;
+
+	for (i = 1; i < s->end; i++)
+		owned += s->rows[i].service && s->rows[i].owner == owner;
+	return owned < s->max - 1 - s->cnt;
+}
+
+static struct row *add_row(struct agent_services *s, const struct service *service,
+			   uint32_t owner)
+{
+	struct row *row = has_room(s, owner) ? free_row(s) : NULL;
 	struct service *copy = row ? malloc(sizeof(*copy)) : NULL;
 
 	if (!copy)
 		return NULL;
 	*copy = *service;
 	row->service = copy;
+	row->owner = owner;
 	if (!u64map_get(&s->by_id, service->id) && u64map_put(&s->by_id, service->id, row)) {
 		free(copy);
 		row->service = NULL;
@@ -93,11 +104,24 @@ static struct row *add_row(struct agent_services *s, const struct service *servi
 	return row;
 }
 
-uint32_t agent_services_enter(struct agent_services *s, const struct service *service)
+int agent_services_set_other(struct agent_services *s, const struct service *other)
+{
+	struct row *row = &s->rows[SERVICE_NUMBER_OTHER];
+
+	if (!row->service)
+		row->service = malloc(sizeof(*row->service));
+	if (!row->service)
+		return -ENOMEM;
+	*row->service = *other;
+	return 0;
+}
+
+uint32_t agent_services_enter(struct agent_services *s, const struct service *service,
+			      uint32_t owner)
 {
 	struct row *row = find_row(s, service);
 
-	row = row ? row : add_row(s, service);
+	row = row ? row : add_row(s, service, owner);
 	if (!row) {
 		s->beyond++;
 		return SERVICE_NUMBER_OTHER;

@@ -3,8 +3,9 @@
  * agent_services.h - the services of this host, by number. A number stands for its service as long
  * as it has processes, and until the window in which the last one ended has been exported.
  *
- * Number 0 is for processes that found no room, and those that ended before they could be named.
- * Runs in the main process; takes some 9 KiB a service.
+ * Number 0 is for processes that found no room, and those that ended before they could be named. An
+ * owner (agent_owners.h) has at most as many services as numbers are free: half of them if it is
+ * alone. Runs in the main process; takes some 9 KiB a service.
  */
 #ifndef TACHBPF_AGENT_SERVICES_H
 #define TACHBPF_AGENT_SERVICES_H
@@ -22,11 +23,14 @@ struct agent_services;
 struct agent_services *agent_services_new(uint32_t max);
 void agent_services_free(struct agent_services *s);
 
+/* What number 0 is called, and its labels. Returns 0 or -ENOMEM. */
+int agent_services_set_other(struct agent_services *s, const struct service *other);
 /*
- * Returns the number of a service, adding it if it is unknown, and counts one more process. Returns
- * 0 if there is no room.
+ * Returns the number of a service, adding it for this owner if it is unknown, and counts one more
+ * process. Returns 0 if there is no room.
  */
-uint32_t agent_services_enter(struct agent_services *s, const struct service *service);
+uint32_t agent_services_enter(struct agent_services *s, const struct service *service,
+			      uint32_t owner);
 /* Counts one process more of a number in use, or of 0. Returns the number. */
 uint32_t agent_services_join(struct agent_services *s, uint32_t number);
 /* Counts one process less. */
@@ -35,7 +39,10 @@ void agent_services_leave(struct agent_services *s, uint32_t number);
 /* Frees the numbers that have no process. Returns how many. Call it between two windows. */
 uint32_t agent_services_sweep(struct agent_services *s);
 
-/* Returns the service with this number, or NULL. Valid until the next sweep. */
+/*
+ * Returns the service with this number, or NULL; that of 0 is agent_services_set_other()'s. Valid
+ * until the next sweep.
+ */
 const struct service *agent_services_get(const struct agent_services *s, uint32_t number);
 /* Returns its name; that of 0 is SERVICE_OTHER_NAME. */
 const char *agent_services_name(const struct agent_services *s, uint32_t number);

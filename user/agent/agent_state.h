@@ -34,6 +34,7 @@ struct agent {
 	const struct agent_options *options;
 	struct agent_config *config;		/* in force */
 	struct service_config services;
+	struct attrs labels;		/* of services */
 	struct record_mode_def mode;
 	struct record_mode_def file_mode;	/* for TACH files: without memory */
 	struct proc_filter filters[2];		/* a reload builds the other one */

@@ -90,7 +90,8 @@ static int observe_event(struct observer *o, struct process *process, const stru
 	link = a->links && cnt ? window_links_add(a->links, ev->trace, p->keys) : 0;
 	for (i = 0; i < cnt; i++) {
 		struct window_place at = {
-			.service = p->service, .kind = kinds[i], .samples = samples,
+			.service = p->service, .owner = p->owner, .kind = kinds[i],
+			.samples = samples,
 			.mul = mul_capped(unit, a->mul), .div = a->div, .link = link,
 		};
 
@@ -113,7 +114,8 @@ static void add_memory(struct agent_windows *a, struct agent_process *p,
 		.nframes = m->nframes, .weight = m->bytes,
 	};
 	const struct window_place at = {
-		.service = p->service, .kind = WINDOW_ALLOC_SPACE, .samples = 1, .mul = 1, .div = 1,
+		.service = p->service, .owner = p->owner, .kind = WINDOW_ALLOC_SPACE, .samples = 1,
+		.mul = 1, .div = 1,
 	};
 
 	window_add(a->window, p->map, &ev, &at);
@@ -144,7 +146,7 @@ static int observe_memory(struct observer *o, struct process *process,
 static void end_held(struct agent_windows *a, struct agent_process *p, uint64_t end_ns)
 {
 	if (p->held && !end_ns)
-		held_add(p->held, a->window, p->map, p->service);
+		held_add(p->held, a->window, p->map, p->service, p->owner);
 	held_free(p->held);
 	p->held = NULL;
 }
@@ -207,6 +209,20 @@ struct observer *agent_windows_observer(struct agent_windows *a)
 
 /* ---- windows ---- */
 
+/* Returns 0 or -ENOMEM. */
+static int describe_other(struct agent_windows *a)
+{
+	struct service *other = malloc(sizeof(*other));
+	int err = -ENOMEM;
+
+	if (other) {
+		service_make_other(a->args.services, other);
+		err = agent_services_set_other(a->services, other);
+	}
+	free(other);
+	return err;
+}
+
 struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
 {
 	struct agent_windows *a = calloc(1, sizeof(*a));
@@ -226,12 +242,14 @@ struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
 	a->begin_mono_ns = a->args.mono_ns();
 	a->services = agent_services_new(window_limits_default.services);
 	processes = (struct agent_processes_args){
-		.services = a->services, .config = args->services, .moved = args->moved,
+		.services = a->services, .owners_max = window_limits_default.services,
+		.config = args->services, .moved = args->moved,
 		.trace = args->trace, .ctx = args->ctx,
 	};
 	a->processes = agent_processes_new(&processes);
 	a->links = args->trace ? window_links_new(true) : NULL;
-	if (a->window && a->services && a->processes && (a->links || !args->trace)) {
+	if (a->window && a->services && a->processes && (a->links || !args->trace) &&
+	    !describe_other(a)) {
 		window_hide(a->window, &args->privacy);
 		return a;
 	}
@@ -277,7 +295,8 @@ static void add_held(struct agent_windows *a)
 	a->counts.held_bytes = 0;
 	for (p = agent_processes_first(a->processes); p; p = p->next)
 		if (p->held)
-			a->counts.held_bytes += held_add(p->held, a->window, p->map, p->service);
+			a->counts.held_bytes += held_add(p->held, a->window, p->map, p->service,
+							 p->owner);
 }
 
 const struct window *agent_windows_finish(struct agent_windows *a)
@@ -338,6 +357,7 @@ void agent_windows_set_privacy(struct agent_windows *a, const struct window_priv
 
 void agent_windows_renamed(struct agent_windows *a)
 {
+	describe_other(a);
 	agent_processes_rename(a->processes);
 }
 

@@ -122,20 +122,22 @@ void held_take(struct held *h, const struct memory_event *ev)
 		h->room->beyond++;
 }
 
-static void add_one(struct window *w, struct window_map *map, uint32_t service, uint64_t bytes,
-		    const uint32_t *frames, uint32_t n)
+static void add_one(struct window *w, struct window_map *map, const struct window_place *at,
+		    uint64_t bytes, const uint32_t *frames, uint32_t n)
 {
-	const struct window_place at = {
-		.service = service, .kind = WINDOW_INUSE_SPACE, .mul = 1, .div = 1, .samples = 1,
-	};
 	const struct event ev = { .frames = frames, .nframes = n, .weight = bytes };
 
 	if (bytes)
-		window_add(w, map, &ev, &at);
+		window_add(w, map, &ev, at);
 }
 
-uint64_t held_add(const struct held *h, struct window *w, struct window_map *map, uint32_t service)
+uint64_t held_add(const struct held *h, struct window *w, struct window_map *map,
+		  uint32_t service, uint32_t owner)
 {
+	const struct window_place at = {
+		.service = service, .owner = owner, .kind = WINDOW_INUSE_SPACE, .mul = 1, .div = 1,
+		.samples = 1,
+	};
 	const uint32_t *frames = (const uint32_t *)(const void *)h->frames.data;
 	uint64_t sum = h->beyond;
 	const struct held_stack *s;
@@ -143,9 +145,9 @@ uint64_t held_add(const struct held *h, struct window *w, struct window_map *map
 
 	for (i = 0; i < stack_cnt(h); i++) {
 		s = stack_at(h, i);
-		add_one(w, map, service, s->bytes, s->n ? frames + s->at : NULL, s->n);
+		add_one(w, map, &at, s->bytes, s->n ? frames + s->at : NULL, s->n);
 		sum = add_capped(sum, s->bytes);
 	}
-	add_one(w, map, service, h->beyond, NULL, 0);
+	add_one(w, map, &at, h->beyond, NULL, 0);
 	return sum;
 }

@@ -35,7 +35,8 @@ void held_free(struct held *h);		/* h may be NULL */
 /* Takes a MEMORY_ALLOC or MEMORY_FREE; other events change nothing. */
 void held_take(struct held *h, const struct memory_event *ev);
 
-/* Adds the memory in use to a window, at its end, for the service. Returns the bytes. */
-uint64_t held_add(const struct held *h, struct window *w, struct window_map *map, uint32_t service);
+/* Adds the memory in use to a window, at its end, for service and owner. Returns the bytes. */
+uint64_t held_add(const struct held *h, struct window *w, struct window_map *map,
+		  uint32_t service, uint32_t owner);
 
 #endif

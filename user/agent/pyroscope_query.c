@@ -64,6 +64,15 @@ static void put_label(struct query *q, const char *key, const char *value, char 
 	q->out[len] = '\0';
 }
 
+static bool is_shared(const char *key)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_SIZE(shared_keys) && strcmp(shared_keys[i], key))
+		i++;
+	return i < ARRAY_SIZE(shared_keys);
+}
+
 void pyroscope_query(const struct service *service, const struct agent_map *labels,
 		     uint64_t begin_ns, uint64_t end_ns, char out[SPOOL_QUERY_BYTES])
 {
@@ -73,17 +82,20 @@ void pyroscope_query(const struct service *service, const struct agent_map *labe
 
 	q.room -= BRACE_BYTES;
 	q.len = (size_t)sprintf(out, "name=");
-	put_text(&q, service ? service_name_of(service) : SERVICE_OTHER_NAME);
+	put_text(&q, service_name_of(service));
 	name_len = q.len;
-	for (i = 0; service && i < ARRAY_SIZE(shared_keys); i++) {
+	for (i = 0; i < ARRAY_SIZE(shared_keys); i++) {
 		value = attrs_text(&service->resource, shared_keys[i]);
 		if (*value)
 			put_label(&q, shared_keys[i], value, q.len == name_len ? '{' : ',');
 	}
-	for (i = 0; i < labels->cnt; i++)
-		if (!service || !*attrs_text(&service->resource, labels->pairs[i].name))
-			put_label(&q, labels->pairs[i].name, labels->pairs[i].value,
-				  q.len == name_len ? '{' : ',');
+	for (i = 0; i < labels->cnt; i++) {
+		if (is_shared(labels->pairs[i].name))
+			continue;
+		value = attrs_text(&service->resource, labels->pairs[i].name);
+		put_label(&q, labels->pairs[i].name, *value ? value : labels->pairs[i].value,
+			  q.len == name_len ? '{' : ',');
+	}
 	q.room += BRACE_BYTES;
 	if (q.len != name_len)
 		put_char(&q, '}');

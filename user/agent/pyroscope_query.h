@@ -8,9 +8,10 @@
 #include "telemetry/service.h"
 
 /*
- * Makes the query, URL-encoded: name (the service with labels), from, until, format. service: NULL:
- * that of number 0. Labels are those of the configuration and of the resource that many processes
- * share: each value of a label is a series in Pyroscope. What does not fit is left out.
+ * Makes the query, URL-encoded: name (the service with labels), from, until, format. Labels are
+ * those of the resource that many processes share, because each value of a label is a series in
+ * Pyroscope, and those that the configuration names, with the resource's value or, if that has none
+ * or a number, the configuration's. What does not fit is left out.
  */
 void pyroscope_query(const struct service *service, const struct agent_map *labels,
 		     uint64_t begin_ns, uint64_t end_ns, char out[SPOOL_QUERY_BYTES]);

@@ -58,6 +58,9 @@ enum agent_protocol { AGENT_HTTP_PROTOBUF };
 enum agent_native { AGENT_NATIVE_OFF, AGENT_NATIVE_ON, AGENT_NATIVE_FULL, AGENT_NATIVE_LINES };
 enum agent_event { AGENT_EVENT_AUTO, AGENT_EVENT_CYCLES, AGENT_EVENT_CLOCK };
 
+/* Whose word counts if a process says something else of itself than labels do. */
+enum agent_trust { AGENT_TRUST_ADMIN, AGENT_TRUST_PROCESS };
+
 /* How to talk to a server. In all strings of this file "" stands for "not given", never NULL. */
 struct agent_http {
 	struct agent_map headers;	/* SECRET: values may be */
@@ -112,6 +115,7 @@ struct agent_config {
 	bool async;
 	enum log_level log_level;
 	struct agent_map labels;
+	enum agent_trust trust;
 	struct agent_rules service_rules;
 	/*
 	 * Conditions by kind and, in the second row, exclusions; FILTER_PID has none. Their text

@@ -39,6 +39,9 @@ static const struct setting_word paths[] = {
 static const struct setting_word compressions[] = {
 	{ "gzip", AGENT_COMPRESSION_GZIP }, { "none", AGENT_COMPRESSION_NONE }, { 0 }
 };
+static const struct setting_word trusts[] = {
+	{ "admin", AGENT_TRUST_ADMIN }, { "process", AGENT_TRUST_PROCESS }, { 0 }
+};
 static const struct setting_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
 
 /* ---- checks of texts beyond their type ---- */
@@ -209,6 +212,9 @@ const struct setting agent_keys[] = {
 	{ KEY("labels", "label"), .env = { "OTEL_RESOURCE_ATTRIBUTES" }, .type = &config_map,
 	  AT(labels), .check = check_label, NAMES,
 	  .help = "resource attribute for every service, such as deployment.environment.name" },
+	{ KEY("trust", "trust"), CHOICE_AT(trust, trusts), .preset = "admin", NAMES,
+	  .help = "who wins if a process says something else of itself: admin: labels, and "
+	  "pods and containers are only those that the agent sees; process: the process" },
 	{ KEY("service_rules", "service-rule"), .type = &config_rules, AT(service_rules), NAMES,
 	  .help = "assigns service names; the first matching rule applies" },
 

@@ -15,6 +15,11 @@
 #include "telemetry/resource_variable.h"
 #include "telemetry/service_places.h"
 
+static bool in_kubernetes(const struct container *c)
+{
+	return c->pod_namespace[0] || c->qos[0];
+}
+
 /* ---- what a process says of itself ---- */
 
 enum subject { NEVER, ALWAYS, COMMAND_LINE, PATHS, HOST_NAME, USER, CONTAINERS, OTHERS };
@@ -74,9 +79,27 @@ static bool may_leave(const char *key, const struct service_privacy *p)
 	}
 }
 
+/* What a process may not say of itself: it is in a pod, or a container, that we do not see. */
+static bool is_false_place(const char *key, const struct container *c)
+{
+	if (!strncmp(key, "k8s.", 4) && strncmp(key, "k8s.node.", 9))
+		return !c || !in_kubernetes(c);
+	return !strncmp(key, "container.", 10) && !(c && container_is(c));
+}
+
+static void put_attr(const struct attrs *from, const struct attr *at, struct attrs *out)
+{
+	const char *key = attr_key(from, at);
+
+	if (at->is_number)
+		attrs_put_number(out, key, strlen(key), at->number);
+	else
+		attrs_put_text(out, key, attr_value(from, at));
+}
+
 /* Adds what the process says, except keys that are there. */
-static void add_its_own(const struct attrs *its, const struct service_privacy *p,
-			bool with_instance, struct attrs *out)
+static void add_its_own(const struct attrs *its, const struct service_config *config,
+			const struct container *place, bool with_instance, struct attrs *out)
 {
 	size_t i;
 
@@ -84,12 +107,11 @@ static void add_its_own(const struct attrs *its, const struct service_privacy *p
 		const struct attr *at = &its->items[i];
 		const char *key = attr_key(its, at);
 
-		if (!may_leave(key, p) || (!with_instance && !strcmp(key, "service.instance.id")))
+		if (!may_leave(key, &config->privacy) ||
+		    (!with_instance && !strcmp(key, "service.instance.id")) ||
+		    (!config->trust_processes && is_false_place(key, place)))
 			continue;
-		if (at->is_number)
-			attrs_put_number(out, key, strlen(key), at->number);
-		else
-			attrs_put_text(out, key, attr_value(its, at));
+		put_attr(its, at, out);
 	}
 	out->dropped += its->dropped;
 }
@@ -111,14 +133,13 @@ static void put_image(const char *image, struct attrs *out)
 
 static void put_container(const struct container *c, struct attrs *out)
 {
-	bool in_kubernetes = c->pod_namespace[0] || c->qos[0];
 	char unit[SERVICE_PLACE_BYTES];
 
 	/* There, the id is the number of a pid namespace, which is reused after a restart. */
 	if (strcmp(c->runtime, "pidns"))
 		attrs_put_text(out, "container.id", c->id);
 	put_image(c->image, out);
-	if (in_kubernetes) {
+	if (in_kubernetes(c)) {
 		attrs_put_text(out, "k8s.pod.uid", c->pod_uid);
 		attrs_put_text(out, "k8s.pod.name", c->pod);
 		attrs_put_text(out, "k8s.namespace.name", c->pod_namespace);
@@ -163,6 +184,8 @@ bool service_same(const struct service *a, const struct service *b)
 {
 	size_t i;
 
+	if (a->labels != b->labels)
+		return false;
 	for (i = 0; i < ARRAY_SIZE(identifying); i++)
 		if (strcmp(attrs_text(&a->resource, identifying[i]),
 			   attrs_text(&b->resource, identifying[i])))
@@ -170,9 +193,9 @@ bool service_same(const struct service *a, const struct service *b)
 	return true;
 }
 
-static uint64_t identity_hash(const struct attrs *resource)
+static uint64_t identity_hash(const struct attrs *resource, uint64_t labels)
 {
-	uint64_t h = 1;
+	uint64_t h = 1 ^ labels;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(identifying); i++) {
@@ -183,6 +206,31 @@ static uint64_t identity_hash(const struct attrs *resource)
 	return h ? h : 1;
 }
 
+/* ---- labels ---- */
+
+static void add_labels(const struct attrs *labels, struct attrs *out)
+{
+	size_t i;
+
+	for (i = 0; labels && i < labels->cnt; i++)
+		put_attr(labels, &labels->items[i], out);
+}
+
+/* What counts before all that is said of a process: its name, and labels unless it is trusted. */
+static void begin_resource(const char *name, const struct service_config *config,
+			   struct service *out)
+{
+	const struct attrs *labels = config->labels;
+
+	out->labels = labels ? hash_bytes(labels->text, labels->text_len) : 0;
+	attrs_clear(&out->resource);
+	attrs_put_text(&out->resource, "service.name", name);
+	if (!config->trust_processes)
+		add_labels(labels, &out->resource);
+}
+
+/* ---- services ---- */
+
 void service_make(const struct service_facts *f, const struct service_config *config,
 		  struct service *out)
 {
@@ -190,9 +238,8 @@ void service_make(const struct service_facts *f, const struct service_config *co
 	char name[SERVICE_NAME_BYTES];
 	struct attrs env;
 
-	attrs_clear(&out->resource);
 	out->source = service_name(f, config, name);
-	attrs_put_text(&out->resource, "service.name", name);
+	begin_resource(name, config, out);
 	if (f->container && p->containers)
 		put_container(f->container, &out->resource);
 	attrs_put_text(&out->resource, "os.type", "linux");
@@ -200,11 +247,20 @@ void service_make(const struct service_facts *f, const struct service_config *co
 		attrs_put_text(&out->resource, "host.name", f->host_name);
 	put_process(f, p, &out->resource);
 	if (f->context)
-		add_its_own(f->context, p, false, &out->resource);
+		add_its_own(f->context, config, f->container, false, &out->resource);
 	if (f->env) {
 		attrs_clear(&env);
 		resource_variable_read(f->env->resource, &env);
-		add_its_own(&env, p, true, &out->resource);
+		add_its_own(&env, config, f->container, true, &out->resource);
 	}
-	out->id = identity_hash(&out->resource);
+	add_labels(config->labels, &out->resource);
+	out->id = identity_hash(&out->resource, out->labels);
+}
+
+void service_make_other(const struct service_config *config, struct service *out)
+{
+	out->source = SERVICE_PROGRAM;
+	begin_resource(SERVICE_OTHER_NAME, config, out);
+	add_labels(config->labels, &out->resource);
+	out->id = identity_hash(&out->resource, out->labels);
 }

@@ -45,7 +45,7 @@ struct stack {
 	uint32_t first;	/* its first sample, not in sample_index; or WINDOW_NONE */
 };
 
-/* A service's part of each table: at most as much as is free. */
+/* An owner's part of each table: at most as much as is free. */
 struct share {
 	uint32_t stacks, samples, stack_bytes;
 	struct window_names_share names;
@@ -66,7 +66,7 @@ struct window {
 	struct table samples;		/* struct window_sample */
 	struct hash_index stack_index, sample_index;
 	struct window_series *series;
-	struct share *shares;		/* by service */
+	struct share *shares;		/* by owner */
 	uint32_t service_cnt;
 	uint64_t others[WINDOW_OTHER_CNT];
 };
@@ -326,10 +326,9 @@ static bool sample_equal(const void *samples, uint32_t id, const void *key)
 }
 
 /* Adds a sample, the last of its series. */
-static enum window_other add_sample(struct window *w, const struct window_sample *new,
-				    uint32_t *number)
+static enum window_other add_sample(struct window *w, struct share *share,
+				    const struct window_sample *new, uint32_t *number)
 {
-	struct share *share = &w->shares[new->series / WINDOW_KIND_CNT];
 	struct window_series *s = &w->series[new->series];
 
 	*number = sample_cnt(w);
@@ -347,8 +346,8 @@ static enum window_other add_sample(struct window *w, const struct window_sample
 }
 
 /* A further sample of a stack, in another series or with another link. */
-static enum window_other find_further(struct window *w, const struct window_sample *key,
-				      uint32_t *number)
+static enum window_other find_further(struct window *w, struct share *share,
+				      const struct window_sample *key, uint32_t *number)
 {
 	uint64_t h = hash_secret_mix(((uint64_t)key->stack << 32 | key->series) ^ HASH_SECRET_A,
 				     key->link ^ w->seed);
@@ -360,7 +359,7 @@ static enum window_other find_further(struct window *w, const struct window_samp
 		return WINDOW_OTHER_CNT;
 	if (hash_index_reserve(&w->sample_index))
 		return WINDOW_OTHER_MEMORY;
-	cause = add_sample(w, key, number);
+	cause = add_sample(w, share, key, number);
 	if (cause != WINDOW_OTHER_CNT)
 		return cause;
 	slot = hash_index_slot_of(&w->sample_index, (uint32_t)h, sample_equal, samples_of(w),
@@ -370,22 +369,22 @@ static enum window_other find_further(struct window *w, const struct window_samp
 }
 
 /* The sample of a stack in a series. Returns WINDOW_OTHER_CNT, or why there is none. */
-static enum window_other find_sample(struct window *w, const struct window_sample *key,
-				     uint32_t *number)
+static enum window_other find_sample(struct window *w, struct share *share,
+				     const struct window_sample *key, uint32_t *number)
 {
 	struct stack *stack = &stacks_of(w)[key->stack];
 	enum window_other cause;
 
 	*number = stack->first;
 	if (*number == WINDOW_NONE) {
-		cause = add_sample(w, key, number);
+		cause = add_sample(w, share, key, number);
 		if (cause == WINDOW_OTHER_CNT)
 			stack->first = *number;
 		return cause;
 	}
 	if (sample_equal(samples_of(w), *number, key))
 		return WINDOW_OTHER_CNT;
-	return find_further(w, key, number);
+	return find_further(w, share, key, number);
 }
 
 /* The series of a place; in service 0 if the service's number is too high. */
@@ -422,6 +421,7 @@ static uint64_t value_of(struct window_series *s, const struct event *ev,
 void window_add(struct window *w, struct window_map *map, const struct event *ev,
 		const struct window_place *at)
 {
+	struct share *share = &w->shares[at->owner < w->limits.services ? at->owner : 0];
 	struct window_sample key = { .link = at->link, .next = WINDOW_NONE };
 	enum window_other cause;
 	struct window_series *s;
@@ -434,9 +434,9 @@ void window_add(struct window *w, struct window_map *map, const struct event *ev
 	value = value_of(s, ev, at);
 	s->value = add_capped(s->value, value);
 	s->samples = add_capped(s->samples, at->samples);
-	cause = find_stack(w, map, &w->shares[key.series / WINDOW_KIND_CNT], ev, &key.stack);
+	cause = find_stack(w, map, share, ev, &key.stack);
 	if (cause == WINDOW_OTHER_CNT)
-		cause = find_sample(w, &key, &number);
+		cause = find_sample(w, share, &key, &number);
 	if (cause != WINDOW_OTHER_CNT) {
 		w->others[cause] = add_capped(w->others[cause], at->samples);
 		s->other_value = add_capped(s->other_value, value);

@@ -3,8 +3,8 @@
  * window.h - the samples of one window of time, aggregated by service, sample type and stack.
  *
  * A service is a number of the caller's, from 0; it keeps its number from window to window. A
- * series is a service and a sample type. All tables have limits (struct window_limits), and a
- * service may use as much of each as is left then: half if it is alone, and never the room of all
+ * series is a service and a sample type. All tables have limits (struct window_limits), and an
+ * owner may use as much of each as is left then: half if it is alone, and never the room of all
  * others. A sample that does not fit is added to the stack <other> of its series, and counted by
  * cause; so the totals of a series are always exact. Sums saturate at UINT64_MAX.
  *
@@ -35,10 +35,10 @@ extern const struct window_kind_names window_kinds[WINDOW_KIND_CNT];
 
 /* Why samples were added to <other>, or to service 0. */
 enum window_other {
-	WINDOW_OTHER_STACKS,	/* too many stacks, or bytes of them, in total or of the service */
-	WINDOW_OTHER_SAMPLES,	/* too many pairs of stack and series, in total or of the service */
-	WINDOW_OTHER_FRAMES,	/* too many frames, in total or of the service */
-	WINDOW_OTHER_NAMES,	/* too many bytes of names, in total or of the service */
+	WINDOW_OTHER_STACKS,	/* too many stacks, or bytes of them, in total or of the owner */
+	WINDOW_OTHER_SAMPLES,	/* too many pairs of stack and series, in total or of the owner */
+	WINDOW_OTHER_FRAMES,	/* too many frames, in total or of the owner */
+	WINDOW_OTHER_NAMES,	/* too many bytes of names, in total or of the owner */
 	WINDOW_OTHER_MEMORY,	/* no memory */
 	WINDOW_OTHER_EVENT,	/* an invalid event: more than EVENT_MAX_FRAMES frames */
 	/* The service's number is too high. The stack is kept, in service 0. */
@@ -93,6 +93,7 @@ void window_map_free(struct window_map *map);
  */
 struct window_place {
 	uint32_t service;
+	uint32_t owner;		/* who has a share of the tables; below window_limits.services */
 	enum window_kind kind;
 	uint64_t mul, div;	/* div 0 is 1 */
 	uint64_t samples;	/* number of samples in the event (process_samples_in()) */

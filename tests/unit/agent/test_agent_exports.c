@@ -279,11 +279,13 @@ static void enter(const char *name)
 	s.id++;
 	attrs_clear(&s.resource);
 	attrs_put_text(&s.resource, "service.name", name);
-	assert_int_not_equal(agent_services_enter(services, &s), SERVICE_NUMBER_OTHER);
+	assert_int_not_equal(agent_services_enter(services, &s, 1), SERVICE_NUMBER_OTHER);
 }
 
 static int group_setup(void **state)
 {
+	static const struct service_config plain;
+	static struct service other;
 	uint32_t i, frames[2];
 	char name[64];
 
@@ -292,6 +294,8 @@ static int group_setup(void **state)
 		return -1;
 	snprintf(spool, sizeof(spool), "%s/spool", dir);
 	services = agent_services_new(10);
+	service_make_other(&plain, &other);
+	agent_services_set_other(services, &other);
 	enter("web");
 	enter("a p{i}");
 	window = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + 15 * NS_PER_S);

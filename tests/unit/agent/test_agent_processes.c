@@ -117,7 +117,7 @@ static void moved(void *ctx, struct agent_process *p, uint32_t old)
 
 static int setup(void **state)
 {
-	struct agent_processes_args args = { .config = &config, .moved = moved };
+	struct agent_processes_args args = { .config = &config, .moved = moved, .owners_max = 20 };
 
 	config = (struct service_config){ .rules = NULL };
 	services = args.services = agent_services_new(20);

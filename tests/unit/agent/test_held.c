@@ -73,7 +73,7 @@ static void gone(uint32_t stack, uint64_t bytes)
 static const struct window_series *shown(uint64_t *sum)
 {
 	window_reset(window, 0, 1);
-	*sum = held_add(held, window, map, 0);
+	*sum = held_add(held, window, map, 0, 0);
 	return window_series(window, 0, WINDOW_INUSE_SPACE);
 }
 

@@ -51,25 +51,25 @@ static void test_names(void **state)
 		snprintf(expected, sizeof(expected), "name=%s" REST, cases[i].encoded);
 		assert_string_equal(query(service_of(cases[i].name), &no_labels), expected);
 	}
-	assert_string_equal(query(NULL, &no_labels), "name=other" REST);
 }
 
 static void test_labels(void **state)
 {
 	struct agent_pair pairs[] = { { "env", "p,r}" }, { "host.name", "mine" },
-				      { "1st-key", "" } };
-	const struct agent_map labels = { pairs, 3 };
+				      { "1st-key", "" }, { "team", "a" }, { "number", "n" } };
+	const struct agent_map labels = { pairs, 5 };
 	struct service *s = service_of("web");
 
 	assert_true(attrs_put_text(&s->resource, "host.name", "h"));
 	assert_true(attrs_put_text(&s->resource, "service.version", "1.2"));
 	/* Each process has another one: no label. */
 	assert_true(attrs_put_text(&s->resource, "process.executable.path", "/x"));
+	/* The resource has the last word (service_config), but no label vanishes. */
+	assert_true(attrs_put_text(&s->resource, "team", "b"));
+	assert_true(attrs_put_number(&s->resource, "number", 6, 7));
 	assert_string_equal(query(s, &labels),
 			    "name=web%7Bservice_version%3D1.2%2Chost_name%3Dh%2C"
-			    "env%3Dp_r_%2C1st_key%3D%7D" REST);
-	assert_string_equal(query(NULL, &labels),
-			    "name=other%7Benv%3Dp_r_%2Chost_name%3Dmine%2C1st_key%3D%7D" REST);
+			    "env%3Dp_r_%2C1st_key%3D%2Cteam%3Db%2Cnumber%3Dn%7D" REST);
 }
 
 /* Whatever the labels' lengths are: a "}" for each "{", the rest complete, and printable. */

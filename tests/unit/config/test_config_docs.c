@@ -76,6 +76,7 @@ static const char everything[] =
 	"  tach: {dir: /t, rotate_time: 1m, rotate_size: 1GiB, keep: 7}\n"
 	"  pprof: {dir: /p, keep: 8}\n"
 	"retry: {initial: 10ms, max: 24h}\n"
+	"trust: process\n"
 	"spool: {dir: /s, size: 1MiB, max_age: 2h}\n"
 	"budget: {cpu: 0.125%, bytes_per_minute: 1MiB, min_rate: 2}\n"
 	"metrics: {listen: '', hosts: [a.example], services: 0}\n"

@@ -185,7 +185,8 @@ static void test_rules(void **state)
 		  "{namespace}/{workload} ({program}, $1 {python})$" },
 		{ { [FACT_PROGRAM] = "*" }, "not reached" },
 	};
-	struct service_config c = { rules, ARRAY_SIZE(rules), most };
+	struct service_config c = { .rules = rules, .rule_cnt = ARRAY_SIZE(rules),
+				    .privacy = most };
 	char out[SERVICE_NAME_BYTES], huge[1024];
 	struct known k;
 
@@ -336,6 +337,48 @@ static void test_privacy(void **state)
 		for (n = 0; n < 4 && switches[i].words[n]; n++)
 			assert_true(says(&s, switches[i].words[n]));
 	}
+}
+
+/* What the administrator says counts before what a process says, unless processes are trusted. */
+static void test_trust(void **state)
+{
+	struct service_config c = { .privacy = { true, true, true, true, true, true } };
+	static struct service s, other;
+	static struct attrs labels;
+	struct known k;
+	int trust;
+
+	attrs_clear(&labels);
+	attrs_put_text(&labels, "team", "payments");
+	attrs_put_text(&labels, "host.name", "rack-7");
+	for (trust = 0; trust < 2; trust++) {
+		know(&k);
+		c.trust_processes = trust;
+		c.labels = NULL;
+		snprintf(k.env.resource, sizeof(k.env.resource), "team=mine,"
+			 "k8s.namespace.name=kube-system,container.name=root,k8s.node.name=n");
+		service_make(&k.facts, &c, &other);
+		c.labels = &labels;
+		service_make(&k.facts, &c, &s);
+		assert_string_equal(attrs_text(&s.resource, "team"), trust ? "mine" : "payments");
+		assert_string_equal(attrs_text(&s.resource, "host.name"),
+				    trust ? "node1" : "rack-7");
+		assert_string_equal(attrs_text(&s.resource, "k8s.namespace.name"),
+				    trust ? "kube-system" : "");
+		assert_string_equal(attrs_text(&s.resource, "container.name"), trust ? "root" : "");
+		assert_string_equal(attrs_text(&s.resource, "k8s.node.name"), "n");
+		assert_false(service_same(&s, &other));		/* a reload with other labels */
+		/* In a pod it may say more than we know, but not something else. */
+		in_pod(&k.container);
+		snprintf(k.env.resource, sizeof(k.env.resource), "k8s.deployment.name=web,"
+			 "k8s.namespace.name=kube-system");
+		service_make(&k.facts, &c, &s);
+		assert_string_equal(attrs_text(&s.resource, "k8s.deployment.name"), "web");
+		assert_string_equal(attrs_text(&s.resource, "k8s.namespace.name"), "shop");
+	}
+	service_make_other(&c, &other);
+	assert_string_equal(service_name_of(&other), SERVICE_OTHER_NAME);
+	assert_string_equal(attrs_text(&other.resource, "team"), "payments");
 }
 
 static bool same(const struct known *a, const struct known *b)
@@ -502,6 +545,7 @@ int main(void)
 		cmocka_unit_test(test_resource),
 		cmocka_unit_test(test_images),
 		cmocka_unit_test(test_privacy),
+		cmocka_unit_test(test_trust),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_id_is_stable),
 		cmocka_unit_test(test_resource_variable),

@@ -66,7 +66,8 @@ static inline void add_stack(struct window *w, struct fake_process *p, uint32_t 
 {
 	const struct event ev = { .thread_id = 7, .nframes = n, .frames = frames,
 				  .weight = weight };
-	const struct window_place at = { .service = service, .kind = kind, .mul = mul,
+	const struct window_place at = { .service = service, .owner = service, .kind = kind,
+					 .mul = mul,
 					 .samples = weight };
 
 	window_add(w, p->map, &ev, &at);
