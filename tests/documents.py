@@ -6,10 +6,12 @@ Documents are README.md, CONTRIBUTING.md, docs/*.md, tests/shown.md and the READ
 Files that they name exist; so do the functions that the pages on the design name. Only documents
 for developers name tests, which exist: README.md and docs/*.md leave that to tests/shown.md, whose
 rows name the tests of a claim. Links lead to files and headings that are there, and docs/README.md
-has one to each page. Messages of the program name no page: packages have them elsewhere. Each line
-of output is one complaint.
+has one to each page. Messages of the program name no page: packages have them elsewhere. The bugs of
+tests/planted can still be planted. Each line of output is one complaint.
 """
 import re
+import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -126,8 +128,18 @@ def not_in_index(tree):
                     if path.name != "README.md" and f"]({path.name}" not in text)
 
 
+def stale_patches(tree):
+    """Planted bugs whose place has changed: make check-planted could not show that they are found."""
+    for path in sorted(tree.glob("tests/planted/*.patch")) if shutil.which("git") else ():
+        done = subprocess.run(["git", "apply", "--check", path.resolve()], cwd=tree, check=False,
+                              capture_output=True, text=True)
+        if done.returncode:
+            yield f"{path.relative_to(tree)}:1: it does not apply: {done.stderr.strip().splitlines()[-1]}"
+
+
 def complaints(tree):
     tree = Path(tree)
+    yield from stale_patches(tree)
     yield from wrong_messages(tree)
     yield from not_in_index(tree)
     known, functions = tests(tree), words(tree)

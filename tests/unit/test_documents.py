@@ -50,6 +50,13 @@ class Planted(unittest.TestCase):
         self.assertEqual(self.found("`build/tests/unit/ROOM/test_NAME`"), [])
         self.assertEqual(self.found("<!-- made by test_util -->"), [])
 
+    def test_a_bug_that_cannot_be_planted(self):
+        patch = ("--- a/user/base/util.c\n+++ b/user/base/util.c\n@@ -1 +1 @@\n-int %s(void)\n+long %s(void)\n")
+        name = "tests/planted/bug.patch"
+        self.assertEqual(self.found(patch.replace("%s", "util_find"), name), [])
+        self.assertRegex("".join(self.found(patch.replace("%s", "util_was"), name)),
+                         "^tests/planted/bug.patch:1: it does not apply: ")
+
     def test_a_row_of_shown(self):
         shown = "| claim | tests |\n| --- | --- |\n| numbers | %s |"
         for row in ("`test_varints`", "`test_util`: `a`, `b`", "`test_util`, `test_varints` (unit)"):
