@@ -113,7 +113,8 @@ static void add(struct window *w, struct program *programs, uint32_t service, co
 		uint32_t depth, enum window_kind kind)
 {
 	struct event ev = { .thread_id = 1, .nframes = depth, .frames = ids, .weight = 1 };
-	struct window_place at = { .service = service, .owner = service, .kind = kind, .mul = 52631579,
+	struct window_place at = { .service = service, .owner = service, .kind = kind,
+				   .mul = 52631579,
 				   .samples = 1 };
 
 	window_add(w, programs[service].map, &ev, &at);

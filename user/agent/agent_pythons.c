@@ -15,6 +15,8 @@
 struct agent_pythons {
 	struct python_metrics *metrics;
 	uint64_t boot_ns;		/* the agent's begin, like processes' start times */
+	const char *const *keys;	/* of the labels */
+	size_t key_cnt;
 };
 
 /* What these modes record completely, as agent_modes_record() sets it up. */
@@ -40,18 +42,23 @@ static unsigned int what_of(uint32_t modes)
 	return what;
 }
 
-struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes)
+struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const char *const *keys,
+					size_t key_cnt)
 {
 	struct agent_pythons *a = calloc(1, sizeof(*a));
+	int err;
 
 	if (!a)
 		return NULL;
 	a->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	a->keys = keys;
+	a->key_cnt = key_cnt;
 	a->metrics = python_metrics_new(rows, what_of(modes));
-	if (a->metrics)
+	err = a->metrics ? python_metrics_set_labels(a->metrics, keys, key_cnt) : -ENOMEM;
+	if (!err)
 		return a;
-	free(a);
-	errno = ENOMEM;
+	agent_pythons_free(a);
+	errno = -err;
 	return NULL;
 }
 
@@ -74,26 +81,45 @@ void agent_pythons_render(const struct agent_pythons *a, struct metrics_text *t)
 	python_metrics_render(a->metrics, t);
 }
 
-static void begin_python(struct agent_pythons *a, struct agent_process *p, const char *service)
+/* The values of the labels, which are a service's attributes. */
+static void values_of(const struct agent_pythons *a, const struct service *s,
+		      const char *values[PYTHON_LABELS_MAX])
+{
+	size_t i;
+
+	for (i = 0; i < a->key_cnt; i++)
+		values[i] = s ? attrs_text(&s->resource, a->keys[i]) : NULL;
+}
+
+static void begin_python(struct agent_pythons *a, struct agent_process *p,
+			 const struct service *s)
 {
 	const struct cpython_image *image = process_image(p->process);
+	const char *values[PYTHON_LABELS_MAX];
 	const struct python_process_args args = {
-		.service = service, .tables = process_tables(p->process),
+		.service = s ? service_name_of(s) : SERVICE_OTHER_NAME, .values = values,
+		.tables = process_tables(p->process),
 		.tgid = process_tgid(p->process),
 		.major = image->major, .minor = image->minor,
 		.free_threaded = image->free_threaded,
 		.started = process_start_ns(p->process) >= a->boot_ns,
 	};
 
+	values_of(a, s, values);
 	p->metrics = python_metrics_begin(a->metrics, &args);
 }
 
-void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p, const char *service)
+void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p,
+			 const struct service *service)
 {
-	if (p->metrics)
-		python_metrics_rename(p->metrics, service);
-	else
+	const char *values[PYTHON_LABELS_MAX];
+
+	if (!p->metrics) {
 		begin_python(a, p, service);
+		return;
+	}
+	values_of(a, service, values);
+	python_metrics_rename(p->metrics, service_name_of(service), values);
 }
 
 /* ---- the viewer ---- */
@@ -112,7 +138,7 @@ static void view_memory(void *ctx, struct agent_process *p, const struct memory_
 static void view_end(void *ctx, struct agent_process *p, uint64_t end_ns)
 {
 	if (!p->metrics)
-		begin_python(ctx, p, SERVICE_OTHER_NAME);
+		begin_python(ctx, p, NULL);
 	python_metrics_end(p->metrics);
 	p->metrics = NULL;
 }

@@ -16,16 +16,18 @@
 struct agent_pythons;
 
 /*
- * rows: metrics.services; modes: enum agent_mode. Returns NULL with errno on failure. Free it by
- * agent_pythons_free() after the capture.
+ * rows: metrics.services; modes: enum agent_mode; keys: metrics.labels, valid as long as the result.
+ * Returns NULL with errno on failure. Free it by agent_pythons_free() after the capture.
  */
-struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes);
+struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const char *const *keys,
+					size_t key_cnt);
 void agent_pythons_free(struct agent_pythons *a);
 
 /* The viewer for agent_windows_args.viewers. Its tick is the metrics'. */
 struct agent_viewer agent_pythons_viewer(struct agent_pythons *a);
-/* For agent_windows_args.moved: from now on the process belongs to the service of this name. */
-void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p, const char *service);
+/* For agent_windows_args.moved: from now on the process belongs to this service. */
+void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p,
+			 const struct service *service);
 
 /* Applies a reload. */
 void agent_pythons_set(struct agent_pythons *a, uint32_t rows, uint32_t modes);

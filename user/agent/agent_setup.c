@@ -54,7 +54,7 @@ static void service_moved(void *ctx, struct agent_process *p, uint32_t old)
 	struct agent *a = ctx;
 
 	agent_pythons_moved(a->pythons, p,
-			    agent_services_name(agent_windows_services(a->windows), p->service));
+			    agent_services_get(agent_windows_services(a->windows), p->service));
 }
 
 static int trace_process(void *ctx, const struct agent_process *p)
@@ -84,9 +84,15 @@ static int open_metrics(struct agent *a)
 {
 	const struct agent_config *c = a->config;
 
-	a->pythons = agent_pythons_new(c->metrics.services, c->modes);
-	if (!a->pythons)
+	const struct agent_list *labels = &c->metrics.labels;
+
+	a->pythons = agent_pythons_new(c->metrics.services, c->modes,
+				       (const char *const *)labels->items, labels->cnt);
+	if (!a->pythons) {
+		log_error("cannot serve metrics with %zu labels: %s", labels->cnt,
+			  strerror(errno));
 		return -errno;
+	}
 	if (!*c->metrics.listen)
 		return 0;
 	return metrics_server_start(&a->server, c->metrics.listen,

@@ -3,6 +3,8 @@
  * python_metrics.c - see python_metrics.h: services, processes, and what an event adds to them.
  * python_rows.c decides which services have a row; python_metrics_text.c writes them.
  */
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +35,7 @@ struct python_metrics *python_metrics_new(uint32_t rows, unsigned int what)
 void python_metrics_free(struct python_metrics *m)
 {
 	struct python_service *s, *next;
+	size_t i;
 
 	if (!m)
 		return;
@@ -41,7 +44,28 @@ void python_metrics_free(struct python_metrics *m)
 		free(s);
 	}
 	u64map_free(&m->by_name);
+	for (i = 0; i < m->label_cnt; i++)
+		free(m->labels[i]);
 	free(m);
+}
+
+int python_metrics_set_labels(struct python_metrics *m, const char *const *keys, size_t cnt)
+{
+	size_t i;
+	char *c;
+
+	if (cnt > PYTHON_LABELS_MAX)
+		return -E2BIG;
+	for (i = 0; i < cnt; i++) {
+		m->labels[i] = strdup(keys[i]);
+		if (!m->labels[i])
+			return -ENOMEM;
+		m->label_cnt++;
+		for (c = m->labels[i]; *c; c++)
+			if (!isalnum((unsigned char)*c))
+				*c = '_';
+	}
+	return 0;
 }
 
 void python_metrics_set_what(struct python_metrics *m, unsigned int what)
@@ -51,18 +75,30 @@ void python_metrics_set_what(struct python_metrics *m, unsigned int what)
 
 /* ---- services ---- */
 
-static struct python_service *add_service(struct python_metrics *m, const char *name, uint64_t hash)
-{
-	struct python_service *s = m->service_cnt < PYTHON_SERVICES_MAX ? calloc(1, sizeof(*s)) :
-									  NULL;
+/* A service's name and the values of its labels, as they are shown. */
+struct shown {
+	char name[METRIC_LABEL_BYTES];
+	char values[PYTHON_LABELS_MAX][METRIC_LABEL_BYTES];
+};
 
+static struct python_service *add_service(struct python_metrics *m, const struct shown *shown,
+					  uint64_t hash)
+{
+	size_t bytes = m->label_cnt * METRIC_LABEL_BYTES;
+	struct python_service *s = NULL;
+
+	if (m->service_cnt < PYTHON_SERVICES_MAX)
+		s = calloc(1, sizeof(*s) + bytes);
 	if (!s)
 		return NULL;
 	if (u64map_put(&m->by_name, hash, s)) {
 		free(s);
 		return NULL;
 	}
-	snprintf(s->name, sizeof(s->name), "%s", name);
+	s->hash = hash;
+	s->values = (void *)(s + 1);
+	memcpy(s->name, shown->name, sizeof(s->name));
+	memcpy(s->values, shown->values, bytes);
 	s->to = &m->other;
 	s->before = m->services.before;
 	s->next = &m->services;
@@ -72,23 +108,46 @@ static struct python_service *add_service(struct python_metrics *m, const char *
 	return s;
 }
 
-/* The service of this name, added if it is new. Never fails: one that cannot be kept is "other". */
-static struct python_service *service_of(struct python_metrics *m, const char *hostile)
+/*
+ * The service of this name and these values, added if it is new. Never fails: one that cannot be
+ * kept is "other".
+ */
+static struct python_service *service_of(struct python_metrics *m, const char *hostile,
+					 const char *const *values)
 {
-	char name[METRIC_LABEL_BYTES] = "";
+	size_t bytes = m->label_cnt * METRIC_LABEL_BYTES, i;
+	struct shown shown = { .name = "" };
 	struct python_service *s;
 	uint64_t hash;
 
 	if (hostile)
-		metrics_clean(hostile, name);
-	if (!*name || !strcmp(name, PYTHON_OTHER))
+		metrics_clean(hostile, shown.name);
+	if (!shown.name[0] || !strcmp(shown.name, PYTHON_OTHER))
 		return &m->other;
-	hash = hash_bytes(name, strlen(name));
+	for (i = 0; values && i < m->label_cnt; i++)
+		if (values[i])
+			metrics_clean(values[i], shown.values[i]);
+	hash = hash_bytes(&shown, sizeof(shown.name) + bytes);
 	s = u64map_get(&m->by_name, hash);
 	if (!s)
-		s = add_service(m, name, hash);
+		s = add_service(m, &shown, hash);
 	/* Names with equal hashes must have been made on purpose: they share "other". */
-	return s && !strcmp(s->name, name) ? s : &m->other;
+	return s && !strcmp(s->name, shown.name) && !memcmp(s->values, shown.values, bytes) ?
+	       s : &m->other;
+}
+
+size_t python_labels(const struct python_metrics *m, const struct python_service *s,
+		     const char *name, const char *value,
+		     struct metric_label out[PYTHON_LABELS_ALL])
+{
+	size_t cnt = 0, i;
+
+	out[cnt++] = (struct metric_label){ "service", s->name };
+	for (i = 0; s->values && i < m->label_cnt; i++)
+		out[cnt++] = (struct metric_label){ m->labels[i],
+						    s->values[i][0] ? s->values[i] : NULL };
+	out[cnt++] = (struct metric_label){ name, name ? value : NULL };
+	return cnt;
 }
 
 /* A process's memory joins the service's, or leaves it. */
@@ -161,20 +220,21 @@ struct python_process *python_metrics_begin(struct python_metrics *m,
 	p->before = m->processes.before;
 	p->before->next = p;
 	m->processes.before = p;
-	join_service(p, service_of(m, args->service));
+	join_service(p, service_of(m, args->service, args->values));
 	p->start_waits = args->started;
 	if (args->service)
 		count_start(p);
 	return p;
 }
 
-void python_metrics_rename(struct python_process *p, const char *service)
+void python_metrics_rename(struct python_process *p, const char *service,
+			   const char *const *values)
 {
 	struct python_service *s;
 
 	if (!p)
 		return;
-	s = service_of(p->all, service);
+	s = service_of(p->all, service, values);
 	if (s != p->service) {
 		leave_service(p);
 		join_service(p, s);

@@ -3,8 +3,8 @@
  * python_metrics.h - where the time of Python processes goes, by service: counters and gauges for
  * Prometheus, made of the events that the agent's observer sees.
  *
- * A service here is its name: processes in several containers with the same service name are one
- * service. A limited number of services have rows of their own (python_metrics_set_rows()); all
+ * A service here is its name, with the values of the labels (python_metrics_set_labels()):
+ * processes in several containers with the same name and labels are one service. A limited number of services have rows of their own (python_metrics_set_rows()); all
  * others are added up in the row "other". No counter ever goes backwards:
  *
  * - A service gets a free row with its first process, and its counters begin at 0 then.
@@ -49,6 +49,13 @@ enum python_metrics_what {
 struct python_metrics *python_metrics_new(uint32_t rows, unsigned int what);
 /* All processes must have ended. m may be NULL. */
 void python_metrics_free(struct python_metrics *m);
+/*
+ * Gives all services labels besides their names, before the first process. keys: attributes of
+ * resources; in a label's name, what is no letter, digit or "_" is "_". Returns 0, -E2BIG: more than
+ * PYTHON_LABELS_MAX; -ENOMEM.
+ */
+#define PYTHON_LABELS_MAX 8
+int python_metrics_set_labels(struct python_metrics *m, const char *const *keys, size_t cnt);
 /* Applies a reload. With fewer rows, the services that recently used least CPU lose theirs. */
 void python_metrics_set_rows(struct python_metrics *m, uint32_t rows);
 /* Counters of what is no longer recorded are not shown, but stay. */
@@ -57,6 +64,7 @@ void python_metrics_set_what(struct python_metrics *m, unsigned int what);
 struct python_process_args {
 	const char *service;	/* copied; cut to METRIC_LABEL_BYTES; NULL: not known yet,
 				 * "other" until python_metrics_rename() */
+	const char *const *values;	/* of the labels; NULL, or one of them: "" */
 	const struct profile_tables *tables;	/* process_tables(); outlives the process */
 	pid_t tgid;
 	uint8_t major, minor;	/* of its Python */
@@ -67,7 +75,8 @@ struct python_process_args {
 struct python_process *python_metrics_begin(struct python_metrics *m,
 					    const struct python_process_args *args);
 /* Its service has another name from now on, for example because its process context was read. */
-void python_metrics_rename(struct python_process *p, const char *service);
+void python_metrics_rename(struct python_process *p, const char *service,
+			   const char *const *values);
 /*
  * Counts an event, which stands for ns nanoseconds; takes some 10 ns. Status and frames decide
  * where: on CPU or not, with the GIL, waiting for it, in <GC>, with an exception. p may be NULL.

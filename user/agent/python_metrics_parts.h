@@ -45,6 +45,8 @@ struct python_service {
 	uint32_t by_version[PYTHON_VERSIONS];	/* processes */
 	struct python_service *next, *before;
 	char name[METRIC_LABEL_BYTES];
+	uint64_t hash;				/* of name and values, for by_name */
+	char (*values)[METRIC_LABEL_BYTES];	/* of the labels; NULL: "other" has none */
 };
 
 struct python_process {
@@ -69,7 +71,9 @@ struct python_process {
 struct python_metrics {
 	struct python_service other;
 	struct python_service services;	/* the list's head; "other" is not in it */
-	struct u64map by_name;		/* hash of the name -> service */
+	struct u64map by_name;		/* hash of name and values -> service */
+	char *labels[PYTHON_LABELS_MAX];
+	size_t label_cnt;
 	struct python_version versions[PYTHON_VERSIONS];
 	uint32_t version_cnt;
 	uint32_t service_cnt, row_cnt, row_max;
@@ -81,6 +85,15 @@ struct python_metrics {
 
 #define PYTHON_EACH_SERVICE(m, s) \
 	for ((s) = (m)->services.next; (s) != &(m)->services; (s) = (s)->next)
+
+/*
+ * Sets the labels of a service's samples: its name, its labels, and one more (NULL: none). Returns
+ * how many.
+ */
+#define PYTHON_LABELS_ALL (PYTHON_LABELS_MAX + 2)
+size_t python_labels(const struct python_metrics *m, const struct python_service *s,
+		     const char *name, const char *value,
+		     struct metric_label out[PYTHON_LABELS_ALL]);
 
 static inline bool python_has_row(const struct python_service *s)
 {

@@ -66,32 +66,30 @@ static void put_counters(const struct python_metrics *m, const struct counter_ro
 			 struct metrics_text *t)
 {
 	bool others = (row->others & m->what) == row->others;
+	struct metric_label labels[PYTHON_LABELS_ALL];
 	const struct python_service *s;
-	size_t i;
+	size_t i, cnt;
 
 	metrics_family(t, row->name, METRIC_COUNTER, row->help);
 	EACH_ROW(m, s)
 		for (i = 0; i < PYTHON_WAITS && (!i || (others && row->values[i])); i++) {
-			const struct metric_label labels[] = {
-				{ "service", s->name },
-				{ row->label, row->values[i] },
-			};
 			uint64_t value = s->counters[row->first + i];
 
-			(row->ns ? metrics_ns : metrics_count)(t, labels, 2, value);
+			cnt = python_labels(m, s, row->label, row->values[i], labels);
+			(row->ns ? metrics_ns : metrics_count)(t, labels, cnt, value);
 		}
 }
 
 static void put_processes(const struct python_metrics *m, const struct python_service *s,
 			  const uint32_t by_version[PYTHON_VERSIONS], struct metrics_text *t)
 {
+	struct metric_label labels[PYTHON_LABELS_ALL];
+	size_t cnt = python_labels(m, s, "python", "", labels);
 	char version[16];
 	uint32_t i;
 
+	labels[cnt - 1].value = version;
 	for (i = 0; i < PYTHON_VERSIONS; i++) {
-		const struct metric_label labels[] = {
-			{ "service", s->name }, { "python", version },
-		};
 		const struct python_version *v = &m->versions[i];
 
 		if (!by_version[i])
@@ -101,7 +99,7 @@ static void put_processes(const struct python_metrics *m, const struct python_se
 		else
 			snprintf(version, sizeof(version), "%u.%u%s", v->major, v->minor,
 				 v->free_threaded ? "t" : "");
-		metrics_count(t, labels, 2, by_version[i]);
+		metrics_count(t, labels, cnt, by_version[i]);
 	}
 }
 
@@ -126,6 +124,14 @@ static void add_up_others(const struct python_metrics *m, struct python_service 
 	}
 }
 
+static void put_gauge(const struct python_metrics *m, const struct python_service *s,
+		      uint64_t value, struct metrics_text *t)
+{
+	struct metric_label labels[PYTHON_LABELS_ALL];
+
+	metrics_count(t, labels, python_labels(m, s, NULL, NULL, labels), value);
+}
+
 static void put_memory(const struct python_metrics *m, const struct python_service *others,
 		       struct metrics_text *t)
 {
@@ -145,12 +151,8 @@ static void put_memory(const struct python_metrics *m, const struct python_servi
 
 	for (i = 0; i < PYTHON_MEMORY && m->what & PYTHON_METRICS_MEMORY; i++) {
 		metrics_family(t, families[i].name, METRIC_GAUGE, families[i].help);
-		EACH_ROW(m, s) {
-			const struct metric_label label = { "service", s->name };
-
-			metrics_count(t, &label, 1,
-				      s == &m->other ? others->memory[i] : s->memory[i]);
-		}
+		EACH_ROW(m, s)
+			put_gauge(m, s, s == &m->other ? others->memory[i] : s->memory[i], t);
 	}
 }
 
@@ -167,11 +169,8 @@ static void put_gauges(const struct python_metrics *m, struct metrics_text *t)
 		put_processes(m, s, s == &m->other ? others.by_version : s->by_version, t);
 	metrics_family(t, "tachbpf_python_threads", METRIC_GAUGE,
 		       "Threads of these processes, including those without Python code.");
-	EACH_ROW(m, s) {
-		const struct metric_label label = { "service", s->name };
-
-		metrics_count(t, &label, 1, s == &m->other ? others.threads : s->threads);
-	}
+	EACH_ROW(m, s)
+		put_gauge(m, s, s == &m->other ? others.threads : s->threads, t);
 	put_memory(m, &others, t);
 	metrics_family(t, "tachbpf_agent_services_in_other", METRIC_GAUGE,
 		       "Services without metrics of their own (metrics.services), counted under "

@@ -30,7 +30,7 @@ void python_rows_forget(struct python_metrics *m, struct python_service *s)
 		return;
 	s->before->next = s->next;
 	s->next->before = s->before;
-	u64map_remove(&m->by_name, hash_bytes(s->name, strlen(s->name)));
+	u64map_remove(&m->by_name, s->hash);
 	m->service_cnt--;
 	free(s);
 }

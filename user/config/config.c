@@ -4,6 +4,7 @@
  * what a reload changes; answers questions about the configuration. See config.h.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,13 +76,26 @@ static void check_together(struct config_loading *l)
 
 /* ---- loading ---- */
 
+static const struct agent_origin preset = { .source = AGENT_DEFAULT };
+
+/* A list's preset has commas between its items. */
+static void preset_list(struct config_loading *l, const struct setting *key)
+{
+	char items[256], *rest = items, *item;
+
+	snprintf(items, sizeof(items), "%s", key->preset);
+	while ((item = strsep(&rest, ",")))
+		config_set(l, key, &preset, item);
+}
+
 static void apply_presets(struct config_loading *l)
 {
-	static const struct agent_origin preset = { .source = AGENT_DEFAULT };
 	size_t i;
 
 	for (i = 0; i < agent_key_cnt; i++)
-		if (agent_keys[i].preset)
+		if (agent_keys[i].type->shape == SETTING_LIST && agent_keys[i].preset)
+			preset_list(l, &agent_keys[i]);
+		else if (agent_keys[i].preset)
 			config_set(l, &agent_keys[i], &preset, agent_keys[i].preset);
 }
 

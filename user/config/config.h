@@ -164,6 +164,7 @@ struct agent_config {
 		char *listen;			/* ADDRESS:PORT as in docs; "": off */
 		struct agent_list hosts;	/* names that a request's Host may have */
 		uint32_t services;
+		struct agent_list labels;	/* attributes; at most 8 */
 	} metrics;
 	struct {
 		char *socket;			/* "": off */

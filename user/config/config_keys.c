@@ -309,6 +309,11 @@ const struct setting agent_keys[] = {
 	  AT(metrics.services), .preset = "100", .max = 10000, SERVING,
 	  .help = "number of services with metrics of their own, those that use most CPU; the "
 		  "others are combined" },
+	{ KEY("metrics.labels", "metrics-label"), .type = &config_list, AT(metrics.labels),
+	  .arg = "ATTRIBUTE", .check = check_label, SERVING, .restart = true,
+	  .preset = "service.namespace,service.version,deployment.environment.name",
+	  .help = "resource attributes that are labels of tachbpf_python_* besides the service, at "
+		  "most 8; in their names, '.' is '_'" },
 	{ KEY("ctl.socket", "ctl-socket"), .type = &config_path, AT(ctl.socket), .restart = true,
 	  .preset = "/run/tachbpf/agent.sock", SERVING,
 	  .help = "socket for tachbpf agent ctl; empty: disabled" },

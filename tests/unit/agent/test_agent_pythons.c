@@ -24,6 +24,18 @@ static const struct observer_ops nobody = { .event = NULL };
 static struct observer observer = { &nobody };
 static const struct cpython_image image = { .major = 3, .minor = 11, .micro = 2 };
 
+static const char *const keys[] = { "my.team", "none" };
+
+static const struct service *service(const char *name, const char *team)
+{
+	static struct service s;
+
+	attrs_clear(&s.resource);
+	attrs_put_text(&s.resource, "service.name", name);
+	attrs_put_text(&s.resource, "my.team", team);
+	return &s;
+}
+
 static struct process *process_of(uint64_t start_ns)
 {
 	const struct process_args args = {
@@ -52,23 +64,23 @@ static void has(const struct agent_pythons *a, const char *line, bool yes)
 static void test_a_process(void **state)
 {
 	const struct event ev = { .status = STATUS_ON_CPU | STATUS_HAS_GIL, .weight = 1 };
-	struct agent_pythons *a = agent_pythons_new(10, AGENT_CPU);
+	struct agent_pythons *a = agent_pythons_new(10, AGENT_CPU, keys, ARRAY_SIZE(keys));
 	struct agent_viewer v = agent_pythons_viewer(a);
 	struct agent_process old = { .process = process_of(1) };
 	struct agent_process new = { .process = process_of(UINT64_MAX) };
 	struct agent_process unnamed = { .process = process_of(UINT64_MAX) };
 
-	agent_pythons_moved(a, &old, "web");
-	agent_pythons_moved(a, &new, "web");
+	agent_pythons_moved(a, &old, service("web", "a"));
+	agent_pythons_moved(a, &new, service("web", "a"));
 	v.event(v.ctx, &old, &ev, NS_PER_S);
 	v.event(v.ctx, &new, &ev, NS_PER_S / 2);
 	v.tick(v.ctx);
-	has(a, "tachbpf_python_cpu_seconds_total{service=\"web\"} 1.5\n", true);
-	has(a, "tachbpf_python_starts_total{service=\"web\"} 1\n", true);
-	has(a, "tachbpf_python_processes{service=\"web\",python=\"3.11\"} 2\n", true);
+	has(a, "tachbpf_python_cpu_seconds_total{service=\"web\",my_team=\"a\"} 1.5\n", true);
+	has(a, "tachbpf_python_starts_total{service=\"web\",my_team=\"a\"} 1\n", true);
+	has(a, "tachbpf_python_processes{service=\"web\",my_team=\"a\",python=\"3.11\"} 2\n", true);
 	v.end(v.ctx, &old, 0);
-	has(a, "tachbpf_python_processes{service=\"web\",python=\"3.11\"} 1\n", true);
-	agent_pythons_moved(a, &new, "api");
+	has(a, "tachbpf_python_processes{service=\"web\",my_team=\"a\",python=\"3.11\"} 1\n", true);
+	agent_pythons_moved(a, &new, service("api", ""));
 	has(a, "tachbpf_python_processes{service=\"web\"", false);
 	has(a, "tachbpf_python_processes{service=\"api\",python=\"3.11\"} 1\n", true);
 	v.end(v.ctx, &new, 0);
@@ -104,7 +116,7 @@ static void test_modes(void **state)
 		{ AGENT_OFFCPU, "...yy...y" },
 		{ AGENT_EXCEPTION, "......yyy" },
 	};
-	struct agent_pythons *a = agent_pythons_new(0, AGENT_CPU);
+	struct agent_pythons *a = agent_pythons_new(0, AGENT_CPU, NULL, 0);
 	char line[128];
 	size_t c, f;
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,7 +240,7 @@ static void test_one_name_is_one_service(void **state)
 	cpu("other", "1");
 	check("processes", "a\xef\xbf\xbd", ",python=\"3.12\"", "2");
 	check("processes", "other", ",python=\"3.12\"", "1");
-	python_metrics_rename(b, "b");
+	python_metrics_rename(b, "b", NULL);
 	add(b, STATUS_ON_CPU, NS_PER_S, 1, line);
 	cpu("b", "1");
 	check("processes", "a\xef\xbf\xbd", ",python=\"3.12\"", "1");
@@ -257,9 +258,9 @@ static void test_a_start_waits_for_the_name(void **state)
 	a = begin(NULL, true);
 	b = begin(NULL, true);
 	check("starts_total", "other", "", "0");
-	python_metrics_rename(a, "a");
+	python_metrics_rename(a, "a", NULL);
 	check("starts_total", "a", "", "1");
-	python_metrics_rename(a, "c");
+	python_metrics_rename(a, "c", NULL);
 	check("starts_total", "c", "", "0");
 	python_metrics_end(b);
 	check("starts_total", "other", "", "1");
@@ -473,7 +474,7 @@ static void test_no_process(void **state)
 {
 	make(1, ALL);
 	add(NULL, STATUS_ON_CPU, 1, 0);
-	python_metrics_rename(NULL, "x");
+	python_metrics_rename(NULL, "x", NULL);
 	python_metrics_end(NULL);
 	python_metrics_tick(m, 1);
 	cpu("other", "0");
@@ -531,7 +532,7 @@ static void test_memory(void **state)
 	is("tachbpf_python_memory_anonymous_bytes", "web", "2500");
 	is("tachbpf_python_memory_swapped_bytes", "web", "20");
 	/* One leaves for a service without a row, the other one ends. */
-	python_metrics_rename(a, "api");
+	python_metrics_rename(a, "api", NULL);
 	is("tachbpf_python_memory_anonymous_bytes", "web", "500");
 	is("tachbpf_python_memory_anonymous_bytes", "other", "2000");
 	python_metrics_end(b);
@@ -546,6 +547,38 @@ static void test_memory(void **state)
 	assert_null(value("tachbpf_python_gc_collections_total{service=\"web\"}"));
 }
 
+/* Services of one name with other values are others; a value that is not known is no label. */
+static void test_labels(void **state)
+{
+	static const char *const keys[] = { "service.version", "team-1" };
+	static const char *const many[9] = { "a", "b", "c", "d", "e", "f", "g", "h", "i" };
+	const char *values[] = { "1.0", "pay" };
+	struct python_process_args args = { .service = "web", .tgid = 1 << 30, .values = values };
+	struct python_process *p[4];
+	size_t i;
+
+	make(10, ALL);
+	assert_int_equal(python_metrics_set_labels(m, many, 9), -E2BIG);
+	assert_int_equal(python_metrics_set_labels(m, keys, 2), 0);
+	args.tables = intern_tables(names);
+	for (i = 0; i < 4; i++) {
+		values[0] = i < 2 ? "1.0" : "2\"0";
+		values[1] = i == 3 ? NULL : "pay";
+		p[i] = python_metrics_begin(m, &args);
+		assert_non_null(p[i]);
+	}
+	check("threads", "web", ",service_version=\"1.0\",team_1=\"pay\"", "2");
+	check("threads", "web", ",service_version=\"2\\\"0\",team_1=\"pay\"", "1");
+	check("threads", "web", ",service_version=\"2\\\"0\"", "1");
+	check("threads", "other", "", "0");
+	values[0] = "1.0";
+	values[1] = "pay";
+	python_metrics_rename(p[3], "web", values);
+	check("threads", "web", ",service_version=\"1.0\",team_1=\"pay\"", "3");
+	for (i = 0; i < 4; i++)
+		python_metrics_end(p[i]);
+}
+
 int main(void)
 {
 #define TEST(test) cmocka_unit_test_setup_teardown(test, NULL, end)
@@ -554,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_kinds_of_waits),
 		TEST(test_what_is_shown),
 		TEST(test_one_name_is_one_service),
+		TEST(test_labels),
 		TEST(test_a_start_waits_for_the_name),
 		TEST(test_rows_are_bounded),
 		TEST(test_rows_change_hands),
