@@ -4,8 +4,9 @@
  * Prometheus, made of the events that the agent's observer sees.
  *
  * A service here is its name, with the values of the labels (python_metrics_set_labels()):
- * processes in several containers with the same name and labels are one service. A limited number of services have rows of their own (python_metrics_set_rows()); all
- * others are added up in the row "other". No counter ever goes backwards:
+ * processes in several containers with the same name and labels are one service. A limited number
+ * of services have rows of their own (python_metrics_set_rows()); all others are added up in the
+ * row "other". No counter ever goes backwards:
  *
  * - A service gets a free row with its first process, and its counters begin at 0 then.
  * - Once all rows are taken, the time of a service without a row goes to "other", and stays there.
@@ -51,8 +52,8 @@ struct python_metrics *python_metrics_new(uint32_t rows, unsigned int what);
 void python_metrics_free(struct python_metrics *m);
 /*
  * Gives all services labels besides their names, before the first process. keys: attributes of
- * resources; in a label's name, what is no letter, digit or "_" is "_". Returns 0, -E2BIG: more than
- * PYTHON_LABELS_MAX; -ENOMEM.
+ * resources; in a label's name, what is no letter, digit or "_" is "_". Returns 0; -E2BIG: more
+ * than PYTHON_LABELS_MAX; -ENOMEM.
  */
 #define PYTHON_LABELS_MAX 8
 int python_metrics_set_labels(struct python_metrics *m, const char *const *keys, size_t cnt);
