@@ -100,6 +100,8 @@ if [ "${1:-build}" = check-all ]; then
 	have mke2fs || need e2fsprogs
 	# a server for --debuginfod, and elfutils' client library
 	have debuginfod || need debuginfod
+	# a server that speaks gRPC
+	/usr/bin/python3 -c 'import grpc' 2>/dev/null || need python3-grpcio
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
 	# shells whose completion is tried

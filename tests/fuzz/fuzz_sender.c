@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "delivery/grpc.h"
 #include "delivery/otlp_reply.h"
 #include "delivery/sender_wire.h"
 #include "delivery/spool_entry.h"
@@ -89,13 +90,29 @@ static void as_servers(const uint8_t *data, size_t size)
 		sender_check_server(&servers[i], why, sizeof(why));
 }
 
+/* As a line of trailers, and as a body. */
+static void as_grpc(const uint8_t *data, size_t size)
+{
+	struct grpc_status s = { 0 };
+	const uint8_t *message;
+	size_t len;
+
+	grpc_take_header(&s, (const char *)data, size);
+	if (strlen(s.text) >= sizeof(s.text) || grpc_judge(&s) >= SEND_RESULTS ||
+	    s.retry_after_ms > SENDER_RETRY_AFTER_MAX_MS)
+		abort();
+	if (grpc_message(data, size, &message, &len) &&
+	    (message != data + GRPC_PREFIX_BYTES || len > size - GRPC_PREFIX_BYTES))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static void (*const as[])(const uint8_t *, size_t) = {
-		as_reply, as_entry, as_answer, as_servers,
+		as_reply, as_entry, as_answer, as_servers, as_grpc,
 	};
 
 	if (size)
-		as[data[0] % 4](data + 1, size - 1);
+		as[data[0] % 5](data + 1, size - 1);
 	return 0;
 }

@@ -3,7 +3,7 @@
 """Makes the seeds of tests/fuzz/fuzz_sender.c: tests/golden/make_sender_seeds.py tests/golden
 
 The first byte says what the rest is: 0 a server's answer in protobuf, 1 the header of a spool's entry,
-2 an answer of the sender, 3 servers."""
+2 an answer of the sender, 3 servers, 4 a line or a body of gRPC."""
 import struct
 import sys
 import zlib
@@ -35,6 +35,9 @@ SEEDS = {
     "small_entry": b"\1" + entry("o", "", "", "", path=0),
     "answer": b"\2" + answer("später".encode()),
     "empty_answer": b"\2" + answer(b"", 0),
+    "grpc_status": b"\4grpc-status: 14\r\n",
+    "grpc_message": b"\4grpc-message: no %e2%82%ac\r\n",
+    "grpc_body": b"\4" + bytes(4) + b"\x02\x0a\0",
     "servers": b"\3" + b"".join(t + b"\0" for t in (
         b"https://a/x", b"A: b\nC: d", b"", b"", b"secret", b"", b"-----BEGIN", b"", b"", b"10000",
         b"http://b", b"", b"u", b"p", b"", b"http://proxy", b"", b"", b"", b"0")),

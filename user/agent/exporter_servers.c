@@ -172,7 +172,8 @@ static uint64_t hash_of(const struct exporter_servers *s)
 		const char *const texts[] = { e->name, v->url, v->headers, v->user, v->password,
 					      v->bearer, v->proxy, v->ca, v->certificate, v->key };
 		const uint64_t numbers[] = { e->timeout_ms, e->transfers, e->pause_ns,
-					     e->pause_max_ns, v->insecure, v->stall_ms };
+					     e->pause_max_ns, v->insecure, v->grpc,
+					     v->stall_ms };
 		size_t t;
 
 		for (t = 0; t < ARRAY_SIZE(texts); t++)
@@ -191,6 +192,7 @@ int exporter_servers_make(const struct agent_config *c, struct exporter_servers 
 	if (agent_config_has_otlp(c))
 		err = add_server(out, EXPORTER_OTLP, c, &c->exporters.otlp.http,
 				 agent_config_otlp_url(c), "");
+	out->exporters[0].server.grpc = out->cnt && c->exporters.otlp.protocol == AGENT_GRPC;
 	if (!err && *pyroscope->url)
 		err = add_server(out, EXPORTER_PYROSCOPE, c, &pyroscope->http,
 				 strdup(pyroscope->url), pyroscope->tenant_id);

@@ -271,6 +271,9 @@ int agent_config_selection(const struct agent_config *c, struct proc_filter *fil
 	return err;
 }
 
+#define HTTP_PATH "/v1development/profiles"
+#define GRPC_PATH "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+
 bool agent_config_has_otlp(const struct agent_config *c)
 {
 	return *c->exporters.otlp.endpoint || *c->exporters.otlp.profiles_endpoint;
@@ -279,18 +282,20 @@ bool agent_config_has_otlp(const struct agent_config *c)
 char *agent_config_otlp_url(const struct agent_config *c)
 {
 	const char *base = c->exporters.otlp.endpoint, *whole = c->exporters.otlp.profiles_endpoint;
-	size_t len = strlen(base);
+	bool grpc = c->exporters.otlp.protocol == AGENT_GRPC;
+	size_t len;
 	char *url;
 
 	if (!agent_config_has_otlp(c)) {
 		errno = ENOENT;
 		return NULL;
 	}
-	if (*whole)
+	if (*whole && !grpc)
 		return strdup(whole);
-	while (len && base[len - 1] == '/')
+	base = *whole ? whole : base;
+	for (len = strlen(base); len && base[len - 1] == '/';)
 		len--;
-	if (asprintf(&url, "%.*s/v1development/profiles", (int)len, base) >= 0)
+	if (asprintf(&url, "%.*s%s", (int)len, base, grpc ? GRPC_PATH : HTTP_PATH) >= 0)
 		return url;
 	errno = ENOMEM;
 	return NULL;

@@ -54,7 +54,7 @@ enum agent_mode {
 
 enum agent_paths { AGENT_PATHS_FULL, AGENT_PATHS_BASE };
 enum agent_compression { AGENT_COMPRESSION_NONE, AGENT_COMPRESSION_GZIP };
-enum agent_protocol { AGENT_HTTP_PROTOBUF };
+enum agent_protocol { AGENT_HTTP_PROTOBUF, AGENT_GRPC };
 enum agent_native { AGENT_NATIVE_OFF, AGENT_NATIVE_ON, AGENT_NATIVE_FULL, AGENT_NATIVE_LINES };
 enum agent_event { AGENT_EVENT_AUTO, AGENT_EVENT_CYCLES, AGENT_EVENT_CLOCK };
 
@@ -240,7 +240,10 @@ bool agent_config_changed(const struct agent_changes *changes, const char *path)
  */
 int agent_config_selection(const struct agent_config *c, struct proc_filter *filter);
 
-/* Where OTLP profiles are posted, to be freed; NULL with errno: ENOENT if the exporter is off. */
+/*
+ * Where OTLP profiles are posted (gRPC: the URL of its method), to be freed; NULL with errno:
+ * ENOENT if the exporter is off.
+ */
 char *agent_config_otlp_url(const struct agent_config *c);
 bool agent_config_has_otlp(const struct agent_config *c);
 

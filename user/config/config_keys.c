@@ -42,7 +42,9 @@ static const struct setting_word compressions[] = {
 static const struct setting_word trusts[] = {
 	{ "admin", AGENT_TRUST_ADMIN }, { "process", AGENT_TRUST_PROCESS }, { 0 }
 };
-static const struct setting_word protocols[] = { { "http/protobuf", AGENT_HTTP_PROTOBUF }, { 0 } };
+static const struct setting_word protocols[] = {
+	{ "http/protobuf", AGENT_HTTP_PROTOBUF }, { "grpc", AGENT_GRPC }, { 0 }
+};
 
 /* ---- checks of texts beyond their type ---- */
 
@@ -240,7 +242,7 @@ const struct setting agent_keys[] = {
 	  .help = "full URL, used instead of the endpoint" },
 	{ KEY("exporters.otlp.protocol", "otlp-protocol"), OTEL("PROTOCOL"),
 	  CHOICE_AT(exporters.otlp.protocol, protocols), .preset = "http/protobuf", OTLP,
-	  .help = "the only supported protocol; there is no gRPC" },
+	  .help = "http/protobuf: port 4318 of most collectors; grpc: 4317" },
 	{ KEY("exporters.otlp.compression", "otlp-compression"), OTEL("COMPRESSION"),
 	  CHOICE_AT(exporters.otlp.compression, compressions), .preset = "gzip", OTLP,
 	  .help = "compression of requests" },

@@ -42,6 +42,7 @@ struct sender_server {
 	const char *ca;			/* the only trusted CAs; NULL: the system's */
 	const char *certificate, *key;	/* of the client */
 	bool insecure;			/* its certificate is not checked */
+	bool grpc;			/* OTLP by gRPC: the URL is that of the method */
 	uint32_t stall_ms;		/* time without progress that ends a transfer; 0: 10 s */
 };
 

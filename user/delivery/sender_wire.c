@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * sender_wire.c - see sender_wire.h. A server is its strings, each with its NUL; the last one is
- * its number, followed by a "k" (as in curl -k) if certificates are not checked.
+ * its number, followed by a "k" (as in curl -k) if certificates are not checked, and a "g" if it
+ * speaks gRPC.
  */
 #include "delivery/sender_wire.h"
 
@@ -35,8 +36,8 @@ int sender_servers_put(struct buf *out, const struct sender_server *servers, siz
 
 			err = put_text(out, text ? text : "");
 		}
-		snprintf(number, sizeof(number), "%u%s", servers[i].stall_ms,
-			 servers[i].insecure ? "k" : "");
+		snprintf(number, sizeof(number), "%u%s%s", servers[i].stall_ms,
+			 servers[i].insecure ? "k" : "", servers[i].grpc ? "g" : "");
 		if (!err)
 			err = put_text(out, number);
 	}
@@ -71,6 +72,7 @@ int sender_servers_get(const struct buf *in, struct sender_server servers[SENDER
 			return -EBADMSG;
 		servers[cnt].stall_ms = number ? (uint32_t)strtoul(number, NULL, 10) : 0;
 		servers[cnt].insecure = number && strchr(number, 'k');
+		servers[cnt].grpc = number && strchr(number, 'g');
 	}
 	return cnt;
 }

@@ -11,8 +11,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "delivery/grpc.h"
 #include "delivery/otlp_reply.h"
 
 #define CONNECT_MS 10000
@@ -23,9 +25,14 @@
 struct transfer {
 	CURL *easy;
 	struct curl_slist *headers;
-	uint64_t job, offset, length, at;
+	uint64_t job, offset, length;
+	uint64_t at;		/* of the prefix and the payload */
 	enum request_path path;
 	int fd;
+	bool grpc;
+	struct grpc_status status;		/* of gRPC */
+	uint8_t prefix[GRPC_PREFIX_BYTES];	/* before the payload, with gRPC */
+	uint32_t prefix_bytes;
 	size_t header_bytes, body_len;
 	uint8_t body[TRANSFER_BODY_MAX];
 };
@@ -35,12 +42,15 @@ struct transfer {
 static size_t read_payload(char *out, size_t size, size_t cnt, void *ctx)
 {
 	struct transfer *t = ctx;
-	size_t want = size * cnt;
+	uint64_t left = t->prefix_bytes + t->length - t->at;
+	size_t want = size * cnt < left ? size * cnt : left;
 	ssize_t n;
 
-	if (want > t->length - t->at)
-		want = t->length - t->at;
-	n = want ? pread(t->fd, out, want, (off_t)(t->offset + t->at)) : 0;
+	if (t->at < t->prefix_bytes && want) {
+		out[0] = (char)t->prefix[t->at++];
+		return 1;
+	}
+	n = want ? pread(t->fd, out, want, (off_t)(t->offset + t->at - t->prefix_bytes)) : 0;
 	if (n < 0 || (want && !n))
 		return CURL_READFUNC_ABORT;
 	t->at += (uint64_t)n;
@@ -52,7 +62,7 @@ static int seek_payload(void *ctx, curl_off_t off, int origin)
 {
 	struct transfer *t = ctx;
 
-	if (origin != SEEK_SET || off < 0 || (uint64_t)off > t->length)
+	if (origin != SEEK_SET || off < 0 || (uint64_t)off > t->prefix_bytes + t->length)
 		return CURL_SEEKFUNC_FAIL;
 	t->at = (uint64_t)off;
 	return CURL_SEEKFUNC_OK;
@@ -76,6 +86,8 @@ static size_t take_header(char *data, size_t size, size_t cnt, void *ctx)
 	size_t len = size * cnt;
 
 	t->header_bytes += len;
+	if (t->grpc)
+		grpc_take_header(&t->status, data, len);
 	return t->header_bytes > TRANSFER_HEADERS_MAX ? 0 : len;
 }
 
@@ -121,14 +133,16 @@ static bool add_lines(struct transfer *t, const char *lines)
 static bool make_headers(struct transfer *t, const struct sender_server *s,
 			 const struct request_info *info)
 {
+	const char *encoding = t->grpc ? "grpc-encoding" : "Content-Encoding";
 	char *token = NULL;
 	bool ok;
 
 	if (s->bearer && asprintf(&token, "Bearer %s", s->bearer) < 0)
 		return false;
 	ok = add_header(t, "Expect:") && add_header(t, "Accept:") &&
-	     add_named(t, "Content-Type", info->content_type) &&
-	     add_named(t, "Content-Encoding", info->encoding) &&
+	     add_named(t, "Content-Type", t->grpc ? "application/grpc" : info->content_type) &&
+	     add_named(t, encoding, info->encoding) &&
+	     add_named(t, "TE", t->grpc ? "trailers" : NULL) &&
 	     add_named(t, "Authorization", token) && add_lines(t, s->headers);
 	free(token);
 	return ok;
@@ -173,6 +187,15 @@ static void set_tls(CURL *easy, const struct sender_server *s, CURLcode *code)
 	*code |= set_blob(easy, CURLOPT_SSLKEY_BLOB, s->key);
 }
 
+/* gRPC wants HTTP/2: by TLS's agreement, or known before. */
+static long http_version(const struct sender_server *s)
+{
+	if (!s->grpc)
+		return CURL_HTTP_VERSION_1_1;
+	return strncasecmp(s->url, "https:", 6) ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE :
+						  CURL_HTTP_VERSION_2TLS;
+}
+
 static void set_bounds(CURL *easy, const struct sender_server *s, uint32_t timeout_ms,
 		       CURLcode *code)
 {
@@ -185,7 +208,7 @@ static void set_bounds(CURL *easy, const struct sender_server *s, uint32_t timeo
 	*code |= curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(stall_ms + 999) / 1000);
 	*code |= curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	*code |= curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-	*code |= curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
+	*code |= curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, http_version(s));
 #if LIBCURL_VERSION_NUM >= 0x075500
 	*code |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
@@ -204,7 +227,8 @@ static void set_callbacks(struct transfer *t, CURLcode *code)
 
 	*code |= curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
 	*code |= curl_easy_setopt(easy, CURLOPT_POST, 1L);
-	*code |= curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)t->length);
+	*code |= curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+				  (curl_off_t)(t->prefix_bytes + t->length));
 	*code |= curl_easy_setopt(easy, CURLOPT_READFUNCTION, read_payload);
 	*code |= curl_easy_setopt(easy, CURLOPT_READDATA, t);
 	*code |= curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, seek_payload);
@@ -253,6 +277,11 @@ struct transfer *transfer_new(const struct sender_server *server, const struct s
 	t->offset = m->offset;
 	t->length = m->length;
 	t->path = (enum request_path)m->info.path;
+	t->grpc = server->grpc && t->path == REQUEST_OTLP;
+	if (t->grpc) {
+		t->prefix_bytes = GRPC_PREFIX_BYTES;
+		grpc_prefix(t->prefix, m->info.encoding[0], (uint32_t)m->length);
+	}
 	if (set_up(t, server, m))
 		return t;
 	transfer_free(t);
@@ -337,16 +366,39 @@ static void put_text(struct sender_answer *out, const void *text, size_t len)
 static void read_body(const struct transfer *t, struct sender_answer *out)
 {
 	struct otlp_reply reply = { 0 };
+	const uint8_t *body = t->body;
+	size_t len = t->body_len;
 	int err = -1;
 
+	if (t->grpc && !grpc_message(body, len, &body, &len))
+		len = 0;
 	if (t->path == REQUEST_OTLP)
-		err = out->result == SEND_DONE ? otlp_reply_success(t->body, t->body_len, &reply) :
-						 otlp_reply_error(t->body, t->body_len, &reply);
+		err = out->result == SEND_DONE ? otlp_reply_success(body, len, &reply) :
+						 otlp_reply_error(body, len, &reply);
 	out->rejected = (uint64_t)reply.rejected;
 	if (!err && reply.text)
 		put_text(out, reply.text, reply.text_len);
 	else if (out->result != SEND_DONE)
 		put_text(out, t->body, t->body_len);
+}
+
+/* gRPC says 200 whatever happens; its own status is in the trailers. */
+static void read_grpc(struct transfer *t, struct sender_answer *out)
+{
+	const struct grpc_status *s = &t->status;
+	char text[GRPC_TEXT_BYTES + 32];
+	int len;
+
+	out->result = grpc_judge(s);
+	out->cause = out->result == SEND_DONE ? CAUSE_NONE : CAUSE_STATUS;
+	if (out->result == SEND_DONE) {
+		read_body(t, out);
+		return;
+	}
+	out->retry_after_ms = send_is_kept(out->result) ? s->retry_after_ms : 0;
+	len = snprintf(text, sizeof(text), "%s: %s",
+		       s->known ? grpc_code_name(s->code) : "it does not speak gRPC", s->text);
+	put_text(out, text, (size_t)len);
 }
 
 static uint32_t retry_after_ms(CURL *easy)
@@ -371,7 +423,14 @@ void transfer_answer(struct transfer *t, CURLcode code, struct sender_answer *ou
 	curl_easy_getinfo(t->easy, CURLINFO_SIZE_UPLOAD_T, &sent);
 	out->job = t->job;
 	out->sent_bytes = (uint64_t)sent;
+	out->sent_bytes -= out->sent_bytes < t->prefix_bytes ? out->sent_bytes : t->prefix_bytes;
 	out->status = status >= 200 && status < 1000 ? (uint32_t)status : 0;
+	if (t->grpc && out->status == 200 && (t->status.known || code == CURLE_OK)) {
+		read_grpc(t, out);
+		return;
+	}
+	if (t->grpc && out->status == 200)	/* it ended before its trailers */
+		out->status = 0;
 	if (out->status) {
 		out->result = transfer_judge(out->status);
 		out->cause = out->result == SEND_DONE ? CAUSE_NONE : CAUSE_STATUS;

@@ -174,6 +174,16 @@ static void test_variables(void **state)
 	assert_string_equal(r.config->exporters.pyroscope.http.ca_file, "");
 	free(url);
 	run_end(&r);
+	/* gRPC has no path of its own. */
+	setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", 1);
+	setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "https://p:4317/", 1);
+	RUN(&r, NULL);
+	url = agent_config_otlp_url(r.config);
+	assert_string_equal(url, "https://p:4317/opentelemetry.proto.collector.profiles."
+				 "v1development.ProfilesService/Export");
+	free(url);
+	run_end(&r);
+	unsetenv("OTEL_EXPORTER_OTLP_PROTOCOL");
 	/* A flag switches it off again. */
 	RUN(&r, "--otlp-endpoint", "", "--otlp-profiles-endpoint", "");
 	assert_false(agent_config_has_otlp(r.config));

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "delivery/grpc.h"
 #include "delivery/otlp_reply.h"
 #include "delivery/sender_wire.h"
 #include "delivery/transfer.c"
@@ -33,6 +34,65 @@ static void test_statuses(void **state)
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		assert_int_equal(transfer_judge(rows[i].status), rows[i].result);
+}
+
+static struct grpc_status status_of(const char *lines)
+{
+	struct grpc_status s = { 0 };
+	size_t len;
+
+	for (; *lines; lines += len + 1) {
+		len = strcspn(lines, "\n");
+		grpc_take_header(&s, lines, len);
+	}
+	return s;
+}
+
+static void test_grpc(void **state)
+{
+	static const struct {
+		const char *lines, *text;
+		enum send_result result;
+	} rows[] = {
+		{ "grpc-status: 0\r\n", "", SEND_DONE },
+		{ "content-type: application/grpc\r\nGrpc-Status:14\r\n"
+		  "grpc-message: no %e2%82%ac, 5%25%\r\n", "no \xe2\x82\xac, 5%%", SEND_RETRY },
+		{ "grpc-status: 3\ngrpc-message: bad%\n", "bad%", SEND_DROP },
+		{ "grpc-status: 16\n", "", SEND_DENIED }, { "grpc-status: 12\n", "", SEND_DENIED },
+		{ "grpc-status: 7\n", "", SEND_DENIED }, { "grpc-status: 13\n", "", SEND_RETRY },
+		{ "grpc-status: 8\n", "", SEND_RETRY },
+		{ "grpc-message: grpc: received message larger than max (5)\ngrpc-status: 8\n",
+		  "grpc: received message larger than max (5)", SEND_TOO_LARGE },
+		{ "grpc-status: 99999999999999999999\n", "", SEND_DENIED },
+		{ "grpc-status: 99\n", "", SEND_RETRY }, { "grpc-status: -1\n", "", SEND_DENIED },
+		{ "grpc-statuses: 0\n", "", SEND_DENIED }, { "\n", "", SEND_DENIED },
+		{ "grpc-message: a%00b\ngrpc-status: 2\n", "ab", SEND_RETRY },
+	};
+	static const uint8_t body[] = { 0, 0, 0, 0, 2, 'h', 'i', 'x' };
+	uint8_t prefix[GRPC_PREFIX_BYTES];
+	const uint8_t *message;
+	struct grpc_status s;
+	size_t len, i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		s = status_of(rows[i].lines);
+		assert_int_equal(grpc_judge(&s), rows[i].result);
+		assert_string_equal(s.text, rows[i].text);
+	}
+	s = status_of("grpc-status: 14\ngrpc-retry-pushback-ms: 1500\n");
+	assert_int_equal(s.retry_after_ms, 1500);
+	s = status_of("grpc-retry-pushback-ms: 99999999999\n");
+	assert_int_equal(s.retry_after_ms, SENDER_RETRY_AFTER_MAX_MS);
+	assert_string_equal(grpc_code_name(14), "UNAVAILABLE");
+	assert_string_equal(grpc_code_name(1000), "status");
+	grpc_prefix(prefix, true, 0x01020304);
+	assert_memory_equal(prefix, "\1\1\2\3\4", 5);
+	assert_true(grpc_message(body, sizeof(body), &message, &len));
+	assert_int_equal(len, 2);
+	assert_ptr_equal(message, body + 5);
+	assert_false(grpc_message(body, 6, &message, &len));
+	assert_false(grpc_message(body, 4, &message, &len));
+	assert_false(grpc_message((const uint8_t *)"\1\0\0\0\0", 5, &message, &len));
 }
 
 static void test_replies(void **state)
@@ -146,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_grpc),
 		cmocka_unit_test(test_replies),
 		cmocka_unit_test(test_servers),
 		cmocka_unit_test(test_wrong_servers),
