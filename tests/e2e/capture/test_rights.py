@@ -119,7 +119,7 @@ def in_packaging(name):
     return set(re.search(r"^CapabilityBoundingSet=(.*)$", text, re.M)[1].split())
 
 
-@pytest.mark.parametrize("name", ["kubernetes/tachbpf-agent.yaml", "tachbpf-agent.service", "tachbpf.service"])
+@pytest.mark.parametrize("name", ["kubernetes/base/tachbpf-agent.yaml", "tachbpf-agent.service", "tachbpf.service"])
 def test_root_with_the_capabilities_of_our_packages(out, name):
     """The workers have nobody's rights to files there, too. To take these needs capabilities of its own."""
     numbers = [NUMBERS[cap] for cap in in_packaging(name) if cap in NUMBERS]

@@ -57,7 +57,7 @@ def test_privileged(podman, target):
 
 def daemonset():
     yaml = pytest.importorskip("yaml", reason="python3-yaml is not installed")
-    documents = yaml.safe_load_all((REPO / "packaging/kubernetes/tachbpf-agent.yaml").read_text())
+    documents = yaml.safe_load_all((REPO / "packaging/kubernetes/base/tachbpf-agent.yaml").read_text())
     found, = [d for d in documents if d["kind"] == "DaemonSet"]
     return found
 
