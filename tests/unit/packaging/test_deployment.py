@@ -169,6 +169,18 @@ class Beside(Scratch):
         self.promtool("check", "config", f"{PACKAGING}/prometheus/prometheus.yml")
         self.promtool("check", "rules", f"{PACKAGING}/prometheus/alerts.yml")
 
+    def test_the_page_has_each_alert(self):
+        alerts = re.findall("- alert: (\\w+)", (PACKAGING / "prometheus/alerts.yml").read_text())
+        table = METRICS.read_text().split("## Alerts")[1].split("\n## ")[0]
+        self.assertEqual(re.findall(r"(?m)^\| `(\w+)`", table), alerts)
+        self.assertGreater(len(alerts), 8)
+
+    def test_one_job(self):
+        """Its name is the same in Prometheus' file, in the pods' labels and in the alerts."""
+        jobs = set(re.findall(r"job_name: (\S+)|job=\"([^\"]+)\"", "".join(
+            p.read_text() for p in [*(PACKAGING / "prometheus").iterdir(), METRICS])))
+        self.assertEqual({a or b for a, b in jobs}, {of_kind("DaemonSet")["metadata"]["labels"]["app.kubernetes.io/name"]})
+
     @has_promtool
     def test_the_dashboards_queries(self):
         """As rules, with values for Grafana's variables."""
