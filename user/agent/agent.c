@@ -102,7 +102,7 @@ int agent_run(const struct agent_options *options, struct agent_config *config)
 		a->options = options;
 		a->config = config;
 		a->notify.fd = -1;
-		log_set_level(config->log_level);
+		agent_take_log(config);
 		agent_take_services(a);
 		err = agent_start(a);
 		start_over();

@@ -4,6 +4,11 @@
  * next, and give the parts their configuration. See agent_state.h.
  */
 #include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/agent_state.h"
 #include "config/config.h"
@@ -35,6 +40,26 @@ void agent_take_services(struct agent *a)
 		.labels = &a->labels,
 		.trust_processes = a->config->trust == AGENT_TRUST_PROCESS,
 	};
+}
+
+/* Returns true if stderr is systemd's journal, which has times itself: systemd.exec(5). */
+static bool is_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	char own[64];
+	struct stat st;
+
+	if (!stream || fstat(STDERR_FILENO, &st))
+		return false;
+	snprintf(own, sizeof(own), "%llu:%llu", (unsigned long long)st.st_dev,
+		 (unsigned long long)st.st_ino);
+	return !strcmp(own, stream);
+}
+
+void agent_take_log(const struct agent_config *c)
+{
+	log_set_level(c->log_level);
+	log_set_form(c->log_form == LOG_TIMED && is_journal() ? LOG_TEXT : c->log_form);
 }
 
 struct proc_filter *agent_filter(struct agent *a)

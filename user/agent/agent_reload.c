@@ -62,7 +62,7 @@ static void take_changes(struct agent *a, const struct agent_changes *changes)
 	struct window_privacy privacy = agent_window_privacy(c);
 
 	agent_take_services(a);
-	log_set_level(c->log_level);
+	agent_take_log(c);
 	agent_windows_set_length(a->windows, c->window_ns);
 	agent_windows_set_privacy(a->windows, &privacy);
 	if (agent_config_changed(changes, "service_rules") ||

@@ -72,6 +72,8 @@ void agent_free(struct agent *a);
 
 /* Give the parts what the configuration says. */
 void agent_take_services(struct agent *a);
+/* Sets level and form of the log. */
+void agent_take_log(const struct agent_config *c);
 /* Returns the process filter in force, or NULL. */
 struct proc_filter *agent_filter(struct agent *a);
 struct window_privacy agent_window_privacy(const struct agent_config *c);

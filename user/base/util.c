@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/colour.h"
@@ -18,25 +19,94 @@ static enum log_level log_level = LOG_NORMAL;
 /* The current and the outer hold of messages; NULL: they are printed at once. */
 static _Thread_local struct buf *log_held, *log_held_outside;
 
+static enum log_form log_form = LOG_TEXT;
+
 void log_set_level(enum log_level level)
 {
 	log_level = level;
 }
+
 
 enum log_level log_get_level(void)
 {
 	return log_level;
 }
 
-static void log_line(const char *prefix, enum colour colour, const char *fmt, va_list ap)
+/* What a message is: in a sentence, and for programs. */
+static const struct log_kind {
+	const char *prefix, *level;
+	enum colour colour;
+} log_kinds[] = {
+	{ "error: ", "error", COLOUR_RED },
+	{ "warning: ", "warn", COLOUR_YELLOW },
+	{ "", "info", COLOUR_NONE },
+	{ "debug: ", "debug", COLOUR_NONE },
+};
+enum { KIND_ERROR, KIND_WARNING, KIND_INFO, KIND_DEBUG };
+
+#define LOG_LINE 1024
+#define TIME_BYTES 32
+
+static const char *time_text(char out[TIME_BYTES])
 {
-	char line[1024], whole[1024 + 64];
+	uint64_t now = wall_ns();
+	time_t seconds = (time_t)(now / NS_PER_S);
+	struct tm tm;
+	size_t len;
+
+	gmtime_r(&seconds, &tm);
+	len = strftime(out, TIME_BYTES, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(out + len, TIME_BYTES - len, ".%03uZ",
+		 (unsigned int)(now % NS_PER_S / NS_PER_MS));
+	return out;
+}
+
+void log_set_form(enum log_form form)
+{
+	char time[TIME_BYTES];
+
+	time_text(time);	/* the C library reads its files once: workers may not */
+	log_form = form;
+}
+
+/* Between quotes of JSON and logfmt. Of control characters, messages have newlines only. */
+static const char *quoted(const char *line, char out[2 * LOG_LINE])
+{
+	char *at = out;
+
+	for (; *line; line++) {
+		if (*line == '"' || *line == '\\' || *line == '\n')
+			*at++ = '\\';
+		*at++ = *line == '\n' ? 'n' : *line;
+	}
+	*at = '\0';
+	return out;
+}
+
+static int format_line(const struct log_kind *kind, const char *line, char *out, size_t size)
+{
+	char time[TIME_BYTES], text[2 * LOG_LINE];
+
+	if (log_form == LOG_JSON)
+		return snprintf(out, size, "{\"time\":\"%s\",\"level\":\"%s\",\"msg\":\"%s\"}\n",
+				time_text(time), kind->level, quoted(line, text));
+	if (log_form == LOG_LOGFMT)
+		return snprintf(out, size, "time=%s level=%s msg=\"%s\"\n", time_text(time),
+				kind->level, quoted(line, text));
+	return snprintf(out, size, "%s%stachbpf: %s%s%s%s\n",
+			log_form == LOG_TIMED ? time_text(time) : "",
+			log_form == LOG_TIMED ? " " : "", colour_on(stderr, kind->colour),
+			kind->prefix, kind->colour == COLOUR_NONE ? "" : colour_off(stderr), line);
+}
+
+static void log_line(const struct log_kind *kind, const char *fmt, va_list ap)
+{
+	char line[LOG_LINE], whole[2 * LOG_LINE + 128];
 	int len;
 
 	/* One write per line, so that lines of several processes do not mix. */
 	vsnprintf(line, sizeof(line), fmt, ap);
-	len = snprintf(whole, sizeof(whole), "tachbpf: %s%s%s%s\n", colour_on(stderr, colour),
-		       prefix, colour == COLOUR_NONE ? "" : colour_off(stderr), line);
+	len = format_line(kind, line, whole, sizeof(whole));
 	if (!log_held || buf_add(log_held, whole, (size_t)len))
 		fputs(whole, stderr);
 }
@@ -56,7 +126,7 @@ void log_print_held(struct buf *held)
 	buf_free(held);
 }
 
-#define DEFINE_LOG(name, threshold, prefix, colour)                                                \
+#define DEFINE_LOG(name, threshold, kind)                                                  \
 	void name(const char *fmt, ...)                                                            \
 	{                                                                                          \
 		va_list ap;                                                                        \
@@ -64,15 +134,15 @@ void log_print_held(struct buf *held)
 		if (log_level < (threshold))                                                       \
 			return;                                                                    \
 		va_start(ap, fmt);                                                                 \
-		log_line(prefix, colour, fmt, ap);                                                 \
+		log_line(&log_kinds[kind], fmt, ap);                                               \
 		va_end(ap);                                                                        \
 	}
 
-DEFINE_LOG(log_error, LOG_QUIET, "error: ", COLOUR_RED)
-DEFINE_LOG(log_result, LOG_QUIET, "warning: ", COLOUR_YELLOW)
-DEFINE_LOG(log_warn, LOG_NORMAL, "warning: ", COLOUR_YELLOW)
-DEFINE_LOG(log_info, LOG_NORMAL, "", COLOUR_NONE)
-DEFINE_LOG(log_debug, LOG_VERBOSE, "debug: ", COLOUR_NONE)
+DEFINE_LOG(log_error, LOG_QUIET, KIND_ERROR)
+DEFINE_LOG(log_result, LOG_QUIET, KIND_WARNING)
+DEFINE_LOG(log_warn, LOG_NORMAL, KIND_WARNING)
+DEFINE_LOG(log_info, LOG_NORMAL, KIND_INFO)
+DEFINE_LOG(log_debug, LOG_VERBOSE, KIND_DEBUG)
 
 size_t utf8_char(const char *text, size_t len, uint32_t *cp)
 {

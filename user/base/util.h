@@ -21,6 +21,13 @@ void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
 /*
+ * How log_*() calls print: for people, as described below; the same after the time (UTC), for a log
+ * that is read later; for programs, in the form of logfmt or JSON, with time, level and msg.
+ */
+enum log_form { LOG_TEXT, LOG_TIMED, LOG_LOGFMT, LOG_JSON };
+void log_set_form(enum log_form form);
+
+/*
  * Prints one line on stderr, after "tachbpf: ". Control characters in strings from targets (comm,
  * paths) must be removed by escape_text() first. log_error() always prints, log_warn() and
  * log_info() unless -q, log_debug() with -v. log_result() is a warning that is printed even with

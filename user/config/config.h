@@ -114,6 +114,7 @@ struct agent_config {
 	bool trace_context;
 	bool async;
 	enum log_level log_level;
+	enum log_form log_form;		/* LOG_TIMED for text */
 	struct agent_map labels;
 	enum agent_trust trust;
 	struct agent_rules service_rules;

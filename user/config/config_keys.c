@@ -42,6 +42,9 @@ static const struct setting_word compressions[] = {
 static const struct setting_word trusts[] = {
 	{ "admin", AGENT_TRUST_ADMIN }, { "process", AGENT_TRUST_PROCESS }, { 0 }
 };
+static const struct setting_word forms[] = {
+	{ "text", LOG_TIMED }, { "logfmt", LOG_LOGFMT }, { "json", LOG_JSON }, { 0 }
+};
 static const struct setting_word protocols[] = {
 	{ "http/protobuf", AGENT_HTTP_PROTOBUF }, { "grpc", AGENT_GRPC }, { 0 }
 };
@@ -321,6 +324,10 @@ const struct setting agent_keys[] = {
 	  .help = "socket for tachbpf agent ctl; empty: disabled" },
 	{ KEY("log_level", "log-level"), CHOICE_AT(log_level, levels), .preset = "info", SERVING,
 	  .help = "verbosity of the log on standard error" },
+	{ KEY("log_format", "log-format"), CHOICE_AT(log_form, forms), .preset = "text",
+	  SERVING,
+	  .help = "form of the log: text, with the time except in systemd's journal; logfmt; "
+		  "json" },
 	{ 0 }
 };
 const size_t agent_key_cnt = ARRAY_SIZE(agent_keys) - 1;

@@ -126,12 +126,41 @@ static void test_hold_within_hold(void **state)
 	buf_free(&outer);
 }
 
+/* Each form has the message whole, in one line; those for programs can be taken apart. */
+static void test_log_forms(void **state)
+{
+	struct buf held = { 0 };
+
+	log_set_level(LOG_NORMAL);
+	log_hold(&held);
+	log_set_form(LOG_TIMED);
+	log_warn("a \"b\"");
+	log_set_form(LOG_LOGFMT);
+	log_error("a \"b\" \\ c\nd");
+	log_set_form(LOG_JSON);
+	log_info("a \"b\" \\ c\nd");
+	log_set_form(LOG_TEXT);
+	log_hold(NULL);
+	assert_int_equal(buf_add(&held, "", 1), 0);
+	/* The time is as long as 2026-11-30T19:47:37.123Z. */
+	assert_memory_equal(held.data + 24, " tachbpf: warning: a \"b\"\n", 26);
+	assert_int_equal(held.data[10], 'T');
+	assert_int_equal(held.data[23], 'Z');
+	assert_memory_equal(held.data + 50, "time=20", 7);
+	assert_non_null(strstr((char *)held.data, "Z level=error msg="
+			       "\"a \\\"b\\\" \\\\ c\\nd\"\n{"));
+	assert_non_null(strstr((char *)held.data, "Z\",\"level\":\"info\",\"msg\":"
+			       "\"a \\\"b\\\" \\\\ c\\nd\"}\n"));
+	buf_free(&held);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_job_once),
 		cmocka_unit_test(test_one_cpu_needs_no_thread),
 		cmocka_unit_test(test_log_is_held),
+		cmocka_unit_test(test_log_forms),
 		cmocka_unit_test(test_hold_within_hold),
 	};
 
