@@ -8,10 +8,15 @@
 #include "base/time.h"
 #include "base/util.h"
 
-static int ctl_reload(struct agent *a, struct buf *out)
+static int ctl_reload(struct agent *a, const struct ctl_request *r, struct buf *out)
 {
 	static const char no[] = "configuration not reloaded: see the agent's log\n";
+	static const char denied[] = "only root may reload the configuration\n";
 
+	if (r->limited) {
+		buf_add(out, denied, strlen(denied));
+		return EXIT_FAILURE;
+	}
 	if (agent_reload(a))
 		return EXIT_SUCCESS;
 	buf_add(out, no, strlen(no));
@@ -25,7 +30,7 @@ int agent_obey(void *ctx, struct ctl_request *r, struct buf *out)
 
 	switch (r->what) {
 	case CTL_RELOAD:
-		return ctl_reload(a, out);
+		return ctl_reload(a, r, out);
 	case CTL_BURST:
 		return agent_rate_burst(a->rate, r, now, out);
 	case CTL_BURST_STOP:

@@ -104,7 +104,7 @@ static int open_ctl(struct agent *a)
 {
 	if (!*a->config->ctl.socket)
 		return 0;
-	a->ctl = ctl_new(a->config->ctl.socket, agent_obey, a);
+	a->ctl = ctl_new(a->config->ctl.socket, a->config->ctl.allow_group, agent_obey, a);
 	return a->ctl ? 0 : -errno;
 }
 

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "host/users.h"
+
 #define EXIT_DENIED 77		/* EX_NOPERM of sysexits.h */
 #define EXIT_BUSY 75		/* EX_TEMPFAIL */
 #define EXIT_BAD 2
@@ -21,6 +23,7 @@
 
 struct client {
 	int fd;			/* -1: free */
+	bool limited;		/* not root: ctl_request.limited */
 	uint64_t until_ns;
 	size_t len;		/* of line */
 	char line[CTL_REQUEST_MAX];
@@ -32,6 +35,8 @@ struct ctl {
 	ctl_obey_fn obey;
 	void *ctx;
 	int listener, epoll;
+	bool group;		/* members of gid may ask, too */
+	gid_t gid;
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	dev_t dev;		/* of the socket, so that we remove only our own */
 	ino_t ino;
@@ -82,7 +87,25 @@ static void make_directory(const char *path)
 	mkdir(dir, 0755);	/* if it fails, bind() says why */
 }
 
-static int listen_at(struct ctl *c)
+/* Lets the group's members connect. Returns 0 or -errno. */
+static int admit_group(struct ctl *c, const char *name)
+{
+	int err = group_by_name(name, &c->gid);
+
+	if (!err && chown(c->path, (uid_t)-1, c->gid))
+		err = -errno;
+	if (!err && chmod(c->path, 0660))
+		err = -errno;
+	if (err == -ENOENT)
+		log_error("ctl.allow_group: there is no group %s", name);
+	else if (err)
+		log_error("cannot give %s to the group %s: %s; a service needs "
+			  "SupplementaryGroups=%s", c->path, name, strerror(-err), name);
+	c->group = !err;
+	return err;
+}
+
+static int listen_at(struct ctl *c, const char *group)
 {
 	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	mode_t before;
@@ -106,7 +129,8 @@ static int listen_at(struct ctl *c)
 		c->dev = st.st_dev;
 		c->ino = st.st_ino;
 	}
-	return listen(c->listener, SOMAXCONN) ? -errno : 0;
+	err = *group ? admit_group(c, group) : 0;
+	return err ? err : listen(c->listener, SOMAXCONN) ? -errno : 0;
 }
 
 static const char *bind_hint(int err)
@@ -124,7 +148,7 @@ static int watch_fd(struct ctl *c, int fd, uint32_t events, struct client *clien
 	return epoll_ctl(c->epoll, how, fd, &ev) ? -errno : 0;
 }
 
-struct ctl *ctl_new(const char *path, ctl_obey_fn obey, void *ctx)
+struct ctl *ctl_new(const char *path, const char *group, ctl_obey_fn obey, void *ctx)
 {
 	struct ctl *c = calloc(1, sizeof(*c));
 	size_t i;
@@ -139,7 +163,7 @@ struct ctl *ctl_new(const char *path, ctl_obey_fn obey, void *ctx)
 	err = c->epoll < 0 ? -errno : strlen(path) >= sizeof(c->path) ? -ENAMETOOLONG : 0;
 	if (!err) {
 		memcpy(c->path, path, strlen(path) + 1);
-		err = listen_at(c);
+		err = listen_at(c, group);
 	}
 	if (!err)
 		err = watch_fd(c, c->listener, EPOLLIN, NULL, EPOLL_CTL_ADD);
@@ -227,6 +251,7 @@ static void obey_line(struct ctl *c, struct client *client, size_t len)
 	if (ctl_request_read(&r, client->line, len, why)) {
 		answer_text(c, client, EXIT_BAD, why);
 	} else {
+		r.limited = client->limited;
 		status = c->obey(c->ctx, &r, &out);
 		if (out.len > CTL_ANSWER_MAX)
 			out.len = CTL_ANSWER_MAX;
@@ -258,13 +283,36 @@ static void read_line(struct ctl *c, struct client *client)
 }
 
 /* Returns true for root and the user that the agent runs as. */
-static bool may_ask(int fd)
+static bool is_root(int fd)
 {
 	struct ucred peer;
 	socklen_t len = sizeof(peer);
 
 	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) &&
 	       (!peer.uid || peer.uid == geteuid());
+}
+
+/* Most users are in fewer groups than this; of others some are not seen. */
+#define GROUPS_SEEN 256
+
+static bool is_member(int fd, gid_t gid)
+{
+	gid_t groups[GROUPS_SEEN];
+	struct ucred peer;
+	socklen_t len = sizeof(peer);
+	size_t i;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		return false;
+	if (peer.gid == gid)
+		return true;
+	len = sizeof(groups);
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len))
+		return false;
+	for (i = 0; i < len / sizeof(*groups); i++)
+		if (groups[i] == gid)
+			return true;
+	return false;
 }
 
 static struct client *free_client(struct ctl *c)
@@ -292,7 +340,9 @@ static void take_client(struct ctl *c, int fd)
 {
 	struct client *client = free_client(c);
 
-	if (!may_ask(fd)) {
+	bool root = is_root(fd);
+
+	if (!root && !(c->group && is_member(fd, c->gid))) {
 		turn_away(fd, EXIT_DENIED, "only root may control this agent");
 		return;
 	}
@@ -300,7 +350,8 @@ static void take_client(struct ctl *c, int fd)
 		turn_away(fd, EXIT_BUSY, "the agent is busy with other requests: try again");
 		return;
 	}
-	*client = (struct client){ .fd = fd, .until_ns = c->now_ns + CTL_CLIENT_NS };
+	*client = (struct client){ .fd = fd, .limited = !root,
+				    .until_ns = c->now_ns + CTL_CLIENT_NS };
 	if (watch_fd(c, fd, EPOLLIN, client, EPOLL_CTL_ADD))
 		end_client(client);
 }

@@ -4,9 +4,10 @@
  *
  * Runs in the agent's main process, and never waits: its loop polls ctl_fd() for POLLIN and calls
  * ctl_tick(). Only root and the agent's own user may ask: the socket has mode 0600, and each peer's
- * uid is checked (SO_PEERCRED). A client has CTL_CLIENT_NS for its line and its answer. There are
- * at most CTL_CLIENTS_MAX at a time; further ones are told that the agent is busy. So a client that
- * stalls costs a descriptor for some seconds, and at most 4 KiB.
+ * uid is checked (SO_PEERCRED). With a group, its mode is 0660, and the group's members may ask for
+ * what changes no configuration (ctl_request.limited). A client has CTL_CLIENT_NS for its line and
+ * its answer. There are at most CTL_CLIENTS_MAX at a time; further ones are told that the agent is
+ * busy. So a client that stalls costs a descriptor for some seconds, and at most 4 KiB.
  */
 #ifndef TACHBPF_AGENT_CTL_H
 #define TACHBPF_AGENT_CTL_H
@@ -28,9 +29,10 @@ struct ctl;
 
 /*
  * Listens. Makes the directory of path (0755) if only that is missing; replaces a socket that a
- * dead agent left. Returns NULL with errno, after logging. EADDRINUSE: another agent listens there.
+ * dead agent left. group: a name; "": only root. Returns NULL with errno, after logging.
+ * EADDRINUSE: another agent listens there.
  */
-struct ctl *ctl_new(const char *path, ctl_obey_fn obey, void *ctx);
+struct ctl *ctl_new(const char *path, const char *group, ctl_obey_fn obey, void *ctx);
 /* Removes the socket. */
 void ctl_free(struct ctl *c);
 

@@ -27,6 +27,7 @@ enum ctl_what { CTL_STATUS, CTL_BURST, CTL_BURST_STOP, CTL_RELOAD };
 
 struct ctl_request {
 	enum ctl_what what;
+	bool limited;			/* ctl.c: it is from a member of the group */
 	bool json;			/* CTL_STATUS: the output is JSON */
 	uint32_t rate_hz;		/* CTL_BURST, like the next four */
 	uint64_t for_ns;

@@ -169,6 +169,7 @@ struct agent_config {
 	} metrics;
 	struct {
 		char *socket;			/* "": off */
+		char *allow_group;		/* "": only root */
 	} ctl;
 
 	char *path;				/* of the file; NULL: none was read */

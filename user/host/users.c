@@ -4,6 +4,7 @@
  */
 #include "host/users.h"
 
+#include <errno.h>
 #include <grp.h>
 
 #ifdef TACHBPF_STATIC
@@ -67,11 +68,39 @@ int user_take_groups(const char *name, gid_t gid)
 	return setgroups(n, ids);
 }
 
+int group_by_name(const char *name, gid_t *gid)
+{
+	static char text[65536];
+	struct group group, *gr = NULL;
+	FILE *f = fopen("/etc/group", "re");
+
+	do {
+		if (!f || fgetgrent_r(f, &group, text, sizeof(text), &gr))
+			gr = NULL;
+	} while (gr && strcmp(gr->gr_name, name) != 0);
+	if (f)
+		fclose(f);
+	if (!gr)
+		return -ENOENT;
+	*gid = gr->gr_gid;
+	return 0;
+}
+
 #else
 
 int user_take_groups(const char *name, gid_t gid)
 {
 	return initgroups(name, gid);
+}
+
+int group_by_name(const char *name, gid_t *gid)
+{
+	const struct group *gr = getgrnam(name);
+
+	if (!gr)
+		return -ENOENT;
+	*gid = gr->gr_gid;
+	return 0;
 }
 
 struct passwd *user_by_name(const char *name)

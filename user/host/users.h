@@ -15,6 +15,9 @@
 struct passwd *user_by_name(const char *name);
 struct passwd *user_by_uid(uid_t uid);
 
+/* The id of the group of this name. Returns 0, or -ENOENT: no such group. */
+int group_by_name(const char *name, gid_t *gid);
+
 /* Replace this process' supplementary groups by gid and the user's own. 0, or -1 with errno. */
 int user_take_groups(const char *name, gid_t gid);
 

@@ -6,6 +6,7 @@
 #include "tests/unit/tach_test.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -38,7 +39,7 @@ static int obey(void *ctx, struct ctl_request *r, struct buf *out)
 static void begin(void)
 {
 	snprintf(path, sizeof(path), "%s/run/agent.sock", dir);
-	ctl = ctl_new(path, obey, NULL);
+	ctl = ctl_new(path, "", obey, NULL);
 	assert_non_null(ctl);
 	answer_bytes = 100;
 	answer_status = 0;
@@ -362,6 +363,49 @@ static void test_rights(void **state)
 	end();
 }
 
+/* Members of the group may ask; what they may is said to who obeys. Others may not. */
+static void test_group(void **state)
+{
+	gid_t group = getgid(), other = 65533;
+	struct group *gr = getgrgid(group);
+	int status, member;
+	struct stat st;
+	pid_t pid;
+
+	if (geteuid() || !gr)
+		skip();
+	snprintf(path, sizeof(path), "%s/run/agent.sock", dir);
+	assert_null(ctl_new(path, "no-such-group-here", obey, NULL));
+	ctl = ctl_new(path, gr->gr_name, obey, NULL);
+	assert_non_null(ctl);
+	obeyed = 0;
+	assert_int_equal(lstat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	assert_int_equal(st.st_gid, group);
+	assert_int_equal(chmod(dir, 0755) | chmod(path, 0666), 0);
+	for (member = 0; member < 3; member++) {
+		pid = fork();
+		if (!pid) {
+			char *words[] = { "status", "--socket", path, NULL };
+
+			freopen("/dev/null", "w", stdout);
+			/* Not one; by its own group; by one more. */
+			if (setgroups(member == 2, &group) ||
+			    setresgid(65534, member == 1 ? group : other, 65534) ||
+			    setresuid(65534, 65534, 65534))
+				_exit(99);
+			_exit(ctl_command(words));
+		}
+		while (!waitpid(pid, &status, WNOHANG))
+			ctl_tick(ctl, now);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), member ? answer_status : 77);
+		assert_int_equal(obeyed, member);
+		assert_true(!member || last.limited);
+	}
+	end();
+}
+
 /* The command's exit status with these words, while the agent answers. */
 static int command(char **words)
 {
@@ -418,7 +462,7 @@ static void test_the_socket(void **state)
 
 	begin();
 	errno = 0;
-	assert_null(ctl_new(path, obey, NULL));
+	assert_null(ctl_new(path, "", obey, NULL));
 	assert_int_equal(errno, EADDRINUSE);
 	end();
 	snprintf(at.sun_path, sizeof(at.sun_path), "%s", path);
@@ -432,15 +476,15 @@ static void test_the_socket(void **state)
 	assert_true(fd >= 0);
 	close(fd);
 	ctl_free(ctl);
-	assert_null(ctl_new(path, obey, NULL));
+	assert_null(ctl_new(path, "", obey, NULL));
 	assert_int_equal(errno, ENOTSOCK);
 	assert_int_equal(unlink(path), 0);
 	memset(longer, 'x', sizeof(longer));
 	longer[0] = '/';
 	longer[sizeof(longer) - 1] = '\0';
-	assert_null(ctl_new(longer, obey, NULL));
+	assert_null(ctl_new(longer, "", obey, NULL));
 	assert_int_equal(errno, ENAMETOOLONG);
-	assert_null(ctl_new("/nowhere/at/all/x.sock", obey, NULL));
+	assert_null(ctl_new("/nowhere/at/all/x.sock", "", obey, NULL));
 	assert_int_equal(errno, ENOENT);
 	ctl = NULL;
 }
@@ -468,6 +512,7 @@ int main(void)
 		cmocka_unit_test(test_long_answers),
 		cmocka_unit_test(test_a_thousand_connections),
 		cmocka_unit_test(test_rights),
+		cmocka_unit_test(test_group),
 		cmocka_unit_test(test_the_command),
 		cmocka_unit_test(test_the_socket),
 	};

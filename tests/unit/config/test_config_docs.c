@@ -81,7 +81,7 @@ static const char everything[] =
 	"spool: {dir: /s, size: 1MiB, max_age: 2h}\n"
 	"budget: {cpu: 0.125%, bytes_per_minute: 1MiB, min_rate: 2}\n"
 	"metrics: {listen: '', hosts: [a.example], services: 0, labels: [team]}\n"
-	"ctl: {socket: ''}\n";
+	"ctl: {socket: '', allow_group: adm}\n";
 
 static void test_what_is_printed_loads_again(void **state)
 {
