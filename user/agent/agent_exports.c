@@ -29,10 +29,12 @@ struct agent_exports {
 	size_t cnt;
 	uint64_t servers_hash;
 	struct buf zipped;
+	struct buf set;				/* requests of the window that is encoded */
 	struct agent_exports_counts counts;
 	/* While a window is encoded: */
 	const struct window *window;
 	const struct agent_services *services;
+	bool is_open;				/* it is not finished */
 };
 
 /* ---- configuration ---- */
@@ -128,6 +130,7 @@ void agent_exports_free(struct agent_exports *x)
 		return;
 	delivery_free(x->delivery);
 	buf_free(&x->zipped);
+	buf_free(&x->set);
 	free(x);
 }
 
@@ -159,12 +162,12 @@ static struct request_info info_of(const struct agent_exports *x, uint32_t path)
 	};
 }
 
-static int offer_message(struct agent_exports *x, int exporter, const struct request_info *info,
-			 const void *bytes, size_t len)
+static int pack_message(struct agent_exports *x, int exporter, const struct request_info *info,
+			const void *bytes, size_t len)
 {
-	x->counts.requests++;
-	x->counts.bytes += len;
-	return delivery_offer(x->delivery, (size_t)exporter, info, bytes, len, now_ns());
+	x->counts.requests += !x->is_open;
+	x->counts.bytes += x->is_open ? 0 : len;
+	return delivery_pack(x->delivery, (size_t)exporter, info, bytes, len, &x->set);
 }
 
 static int emit_otlp(void *ctx, const struct otlp_request *r)
@@ -176,11 +179,11 @@ static int emit_otlp(void *ctx, const struct otlp_request *r)
 	info.samples = r->taken;
 	info.weight = r->time_ns;
 	if (x->config->exporters.otlp.compression == AGENT_COMPRESSION_NONE)
-		return offer_message(x, x->otlp, &info, r->bytes, r->len);
+		return pack_message(x, x->otlp, &info, r->bytes, r->len);
 	strcpy(info.encoding, "gzip");
 	x->zipped.len = 0;
 	err = gzip_bytes(r->bytes, r->len, GZIP_LEVEL, &x->zipped);
-	return err ? err : offer_message(x, x->otlp, &info, x->zipped.data, x->zipped.len);
+	return err ? err : pack_message(x, x->otlp, &info, x->zipped.data, x->zipped.len);
 }
 
 /* A service that is gone is like those without a name. */
@@ -200,7 +203,7 @@ static int emit_pyroscope(void *ctx, const struct window_pprof *p)
 	info.weight = p->value;
 	pyroscope_query(service_of(x, p->service), &x->config->labels, info.begin_ns, info.end_ns,
 			info.query);
-	return offer_message(x, x->pyroscope, &info, p->bytes, p->len);
+	return pack_message(x, x->pyroscope, &info, p->bytes, p->len);
 }
 
 static uint32_t attributes_of(const struct service *service, struct otlp_attribute *out)
@@ -251,7 +254,7 @@ static int encode_otlp(struct agent_exports *x, const struct agent_window_facts 
 	if (facts->links)
 		window_links_table(facts->links, &args);
 	err = otlp_encode(x->window, &args, &result);
-	x->counts.too_large += result.too_large;
+	x->counts.too_large += x->is_open ? 0 : result.too_large;
 	free(services);
 	return err;
 }
@@ -265,9 +268,10 @@ static void note_failure(struct agent_exports *x, const char *exporter, int err)
 		 strerror(-err));
 }
 
-void agent_exports_window(struct agent_exports *x, const struct window *w,
-			  const struct agent_services *services,
-			  const struct agent_window_facts *facts)
+/* Encodes a window for all exporters to x->set. */
+static void pack_window(struct agent_exports *x, const struct window *w,
+			const struct agent_services *services,
+			const struct agent_window_facts *facts)
 {
 	struct window_pprof_args pprof = {
 		.period_ns = facts->period_ns, .emit = emit_pyroscope, .ctx = x,
@@ -277,12 +281,34 @@ void agent_exports_window(struct agent_exports *x, const struct window *w,
 
 	x->window = w;
 	x->services = services;
+	x->set.len = 0;
 	if (x->otlp >= 0)
 		note_failure(x, EXPORTER_OTLP, encode_otlp(x, facts));
 	if (x->pyroscope >= 0)
 		note_failure(x, EXPORTER_PYROSCOPE, window_pprof(w, &pprof));
 	buf_free(&x->zipped);
 	x->counts.encode_ns += (uint64_t)((cpu_time_s() - begin_s) * 1e9);
+}
+
+void agent_exports_window(struct agent_exports *x, const struct window *w,
+			  const struct agent_services *services,
+			  const struct agent_window_facts *facts)
+{
+	x->is_open = false;
+	pack_window(x, w, services, facts);
+	delivery_draft(x->delivery, &x->set, facts->samples);
+	delivery_offer_set(x->delivery, &x->set, now_ns());
+	buf_free(&x->set);
+}
+
+void agent_exports_draft(struct agent_exports *x, const struct window *w,
+			 const struct agent_services *services,
+			 const struct agent_window_facts *facts)
+{
+	x->is_open = true;
+	pack_window(x, w, services, facts);
+	delivery_draft(x->delivery, &x->set, facts->samples);
+	buf_free(&x->set);
 }
 
 struct delivery *agent_exports_delivery(const struct agent_exports *x)

@@ -36,12 +36,18 @@ int agent_exports_set(struct agent_exports *x, const struct agent_config *c);
 struct agent_window_facts {
 	uint64_t period_ns;		/* nominal, between two samples of a CPU */
 	const struct window_links *links;	/* NULL: none */
+	uint64_t samples;		/* that were added to it */
 };
 
 /* Encodes and offers a window. Errors are logged and counted: its samples are lost. */
 void agent_exports_window(struct agent_exports *x, const struct window *w,
 			  const struct agent_services *services,
 			  const struct agent_window_facts *facts);
+
+/* The same for a window that is not finished: what it has is kept in case that we are killed. */
+void agent_exports_draft(struct agent_exports *x, const struct window *w,
+			 const struct agent_services *services,
+			 const struct agent_window_facts *facts);
 
 struct delivery *agent_exports_delivery(const struct agent_exports *x);
 size_t agent_exports_cnt(const struct agent_exports *x);

@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "agent/agent_state.h"
+#include "base/time.h"
+#include "base/util.h"
 #include "config/config.h"
 #include "capture/capture.h"
 
@@ -79,12 +81,39 @@ struct window_privacy agent_window_privacy(const struct agent_config *c)
 
 /* ---- windows ---- */
 
-void agent_end_window(struct agent *a)
+/* How often the open window is written through, and the share of a CPU that this may take. */
+#define DRAFT_NS (1500 * NS_PER_MS)
+#define DRAFT_COST 400
+
+static struct agent_window_facts facts_of(const struct agent *a)
 {
-	struct agent_window_facts facts = {
+	return (struct agent_window_facts){
 		.period_ns = sampling_interval_us(capture_rate(a->capture)) * 1000,
 		.links = agent_windows_links(a->windows),
+		.samples = agent_windows_samples(a->windows),
 	};
+}
+
+void agent_draft_window(struct agent *a, uint64_t now)
+{
+	struct agent_window_facts facts = facts_of(a);
+	uint64_t cost;
+
+	delivery_meter(agent_exports_delivery(a->exports), facts.samples);
+	if (now < a->next_draft_ns || facts.samples == a->drafted_samples)
+		return;
+	cost = agent_exports_counts(a->exports)->encode_ns;
+	agent_exports_draft(a->exports, agent_windows_so_far(a->windows),
+			    agent_windows_services(a->windows), &facts);
+	agent_windows_go_on(a->windows);
+	cost = agent_exports_counts(a->exports)->encode_ns - cost;
+	a->drafted_samples = facts.samples;
+	a->next_draft_ns = now + (cost * DRAFT_COST > DRAFT_NS ? cost * DRAFT_COST : DRAFT_NS);
+}
+
+void agent_end_window(struct agent *a)
+{
+	struct agent_window_facts facts = facts_of(a);
 	const struct window *w = agent_windows_finish(a->windows);
 	const struct agent_services *services = agent_windows_services(a->windows);
 
@@ -98,6 +127,8 @@ void agent_begin_window(struct agent *a)
 	struct agent_weight weight;
 
 	agent_windows_next(a->windows);
+	a->drafted_samples = 0;
+	a->next_draft_ns = now_ns() + DRAFT_NS;
 	weight = agent_rate_window(a->rate, agent_windows_aligned_ns(a->windows));
 	agent_windows_set_weight(a->windows, weight.mul, weight.div);
 }

@@ -53,6 +53,7 @@ struct agent {
 	bool workers;				/* they have the privileges that we drop */
 	uint64_t started_wall_ns;
 	uint64_t next_housekeep_ns;
+	uint64_t next_draft_ns, drafted_samples;	/* of the open window */
 
 	struct agent_rate *rate;
 
@@ -79,6 +80,8 @@ struct proc_filter *agent_filter(struct agent *a);
 struct window_privacy agent_window_privacy(const struct agent_config *c);
 /* Ends the window and passes it to the exporters. agent_begin_window() follows. */
 void agent_end_window(struct agent *a);
+/* Writes the open window through if that is due, so that kill -9 costs little. */
+void agent_draft_window(struct agent *a, uint64_t now);
 /* Begins the next window: decides if it is profiled, and what its samples stand for. */
 void agent_begin_window(struct agent *a);
 

@@ -27,6 +27,8 @@ struct agent_windows {
 	struct held_room held_room;
 	uint64_t mul, div;		/* of values, without the interval */
 	uint64_t begin_mono_ns;		/* when the window began (CLOCK_MONOTONIC) */
+	uint64_t begin_samples;		/* all samples until then */
+	uint64_t planned_end_ns;	/* of a window that is encoded before */
 	uint64_t remarks;
 	struct agent_windows_counts counts;
 };
@@ -318,12 +320,23 @@ const struct window *agent_windows_finish(struct agent_windows *a)
 	return a->window;
 }
 
+static uint64_t all_samples(const struct agent_windows *a)
+{
+	uint64_t sum = 0;
+	int kind;
+
+	for (kind = 0; kind < WINDOW_KIND_CNT; kind++)
+		sum += a->counts.samples[kind];
+	return sum;
+}
+
 void agent_windows_next(struct agent_windows *a)
 {
 	uint64_t end = window_end_ns(a->window), wall = a->args.wall_ns(), begin;
 
 	/* Windows follow one another without gaps, except after a jump of the clock or a halt. */
 	begin = wall - end < CLOCK_SLACK_NS ? end : wall;
+	a->begin_samples = all_samples(a);
 	if (agent_services_sweep(a->services))
 		agent_processes_retry_other(a->processes);
 	a->begin_mono_ns = a->args.mono_ns() - (wall - begin);
@@ -331,6 +344,26 @@ void agent_windows_next(struct agent_windows *a)
 	window_hide(a->window, &a->args.privacy);
 	if (a->links)
 		window_links_reset(a->links);
+}
+
+uint64_t agent_windows_samples(const struct agent_windows *a)
+{
+	return all_samples(a) - a->begin_samples;
+}
+
+const struct window *agent_windows_so_far(struct agent_windows *a)
+{
+	uint64_t wall = a->args.wall_ns(), begin = window_begin_ns(a->window);
+
+	a->planned_end_ns = window_end_ns(a->window);
+	if (wall > begin && wall < a->planned_end_ns)
+		window_set_end(a->window, wall);
+	return a->window;
+}
+
+void agent_windows_go_on(struct agent_windows *a)
+{
+	window_set_end(a->window, a->planned_end_ns);
 }
 
 const struct window_links *agent_windows_links(const struct agent_windows *a)

@@ -73,6 +73,15 @@ int agent_windows_left_ms(struct agent_windows *a);
 const struct window *agent_windows_finish(struct agent_windows *a);
 void agent_windows_next(struct agent_windows *a);
 
+/* How many samples the open window has. */
+uint64_t agent_windows_samples(const struct agent_windows *a);
+/*
+ * Returns the open window with an end of now, to be encoded as far as it is. agent_windows_go_on()
+ * follows.
+ */
+const struct window *agent_windows_so_far(struct agent_windows *a);
+void agent_windows_go_on(struct agent_windows *a);
+
 /* When the window would have begun if nothing had cut it: a multiple of its length. */
 uint64_t agent_windows_aligned_ns(const struct agent_windows *a);
 

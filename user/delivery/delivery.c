@@ -18,9 +18,6 @@
  */
 #define GRACE_NS 5000000000ull
 #define GRACE_MAX_NS 60000000000ull
-/* While a server takes requests, at most this many bytes wait in memory, for at most this long. */
-#define WAIT_BYTES (4u << 20)
-#define WAIT_NS 1000000000ull
 #define DISK_PAUSE_NS 10000000000ull
 /* The pause if a sender's socket, or a table of files, is full. */
 #define FULL_PAUSE_NS 100000000ull
@@ -57,6 +54,12 @@ static int send_item(struct delivery *d, size_t exporter, struct item *i, uint64
 	return 0;
 }
 
+/* An ending agent does not try again what a server does not take: it stays in the spool. */
+static bool gives_up(const struct delivery *d, const struct queue *q)
+{
+	return d->finishing && q->failures;
+}
+
 /* Drops those that have waited too long; a clock that was put back makes nothing old. */
 static void drop_old(struct delivery *d, uint64_t wall)
 {
@@ -80,7 +83,7 @@ static void depart_all(struct delivery *d, uint64_t now)
 	size_t q;
 
 	for (q = 0; q < d->cnt && sender_is_running(&d->sender) && now >= d->full_until; q++) {
-		while ((i = queue_next(d->queues[q], now)) && !(d->finishing && i->entry)) {
+		while (!gives_up(d, d->queues[q]) && (i = queue_next(d->queues[q], now))) {
 			err = send_item(d, q, i, now);
 			if (err && err != -EBADMSG)
 				break;
@@ -92,22 +95,12 @@ static void depart_all(struct delivery *d, uint64_t now)
 	}
 }
 
-/* Returns true if it may bypass the disk: not if older ones are in the spool. */
-static bool may_go_straight(const struct delivery *d, const struct queue *q, size_t len)
-{
-	uint64_t max = d->memory_max < WAIT_BYTES ? d->memory_max : WAIT_BYTES;
-
-	return sender_is_running(&d->sender) && !q->held && !q->failures && !q->spooled_cnt &&
-	       delivery_memory_bytes(d) + len <= max;
-}
-
 int delivery_offer(struct delivery *d, size_t exporter, const struct request_info *info,
 		   const void *payload, size_t len, uint64_t now)
 {
 	struct request_info its = *info;
-	struct item *i = NULL;
+	struct item *i;
 	struct queue *q;
-	uint64_t seq;
 
 	if (exporter >= d->cnt)
 		return -EINVAL;
@@ -118,17 +111,65 @@ int delivery_offer(struct delivery *d, size_t exporter, const struct request_inf
 		return -EINVAL;
 	queue_count(&q->counts.offered, &(struct item){ .samples = its.samples,
 							.weight = its.weight });
-	seq = spool_dir_take_seq(d->spool);
-	if (may_go_straight(d, q, len))
-		i = queue_new_memory(q, seq, &its, payload, len);
-	if (!i) {
-		delivery_store(d, q, &its, payload, len, seq);
-		return 0;
-	}
-	i->spool_at = now + WAIT_NS;
-	if (queue_next(q, now) == i)
+	delivery_store(d, q, &its, payload, len, spool_dir_take_seq(d->spool));
+	i = queue_next(q, now);
+	if (i && i == TAILQ_LAST(&q->items, item_list) && sender_is_running(&d->sender))
 		send_item(d, exporter, i, now);	/* if that fails, delivery_tick() sees why */
 	return 0;
+}
+
+/* ---- windows that are not finished ---- */
+
+int delivery_pack(const struct delivery *d, size_t exporter, const struct request_info *info,
+		  const void *payload, size_t len, struct buf *set)
+{
+	struct request_info its = *info;
+	uint8_t head[SPOOL_HEAD_MAX];
+	size_t head_len;
+	int err;
+
+	if (exporter >= d->cnt)
+		return -EINVAL;
+	strcpy(its.exporter, d->queues[exporter]->name);
+	its.created_ns = wall_ns();
+	err = spool_entry_head(head, &head_len, &its, payload, len);
+	if (!err)
+		err = buf_add(set, head, head_len);
+	return err ? err : buf_add(set, payload, len);
+}
+
+void delivery_draft(struct delivery *d, const struct buf *set, uint64_t samples)
+{
+	int err = spool_draft_write(&d->draft, set->data, set->len, samples);
+
+	if (err && !d->draft_failed)
+		log_warn("cannot write the open window to the spool: %s; kill -9 would lose it",
+			 strerror(-err));
+	d->draft_failed = err;
+}
+
+void delivery_meter(struct delivery *d, uint64_t samples)
+{
+	spool_draft_meter(&d->draft, samples);
+}
+
+void delivery_offer_set(struct delivery *d, const struct buf *set, uint64_t now)
+{
+	const uint8_t *p = set->data, *end = p + set->len;
+	struct request_info info;
+	struct spool_sizes sizes;
+	size_t exporter;
+
+	for (; p < end; p += sizes.head_bytes + sizes.payload_bytes) {
+		if (spool_entry_parse(p, (size_t)(end - p), &info, &sizes) ||
+		    sizes.payload_bytes > (uint64_t)(end - p) - sizes.head_bytes)
+			break;
+		for (exporter = 0; exporter < d->cnt; exporter++)
+			if (!strcmp(d->queues[exporter]->name, info.exporter))
+				break;
+		delivery_offer(d, exporter, &info, p + sizes.head_bytes, sizes.payload_bytes, now);
+	}
+	delivery_draft(d, &(struct buf){ 0 }, 0);
 }
 
 /* Returns true if a transfer is overdue, and not because the sender lacks CPU time. */
@@ -154,18 +195,15 @@ static bool sender_hangs(struct delivery *d, uint64_t now)
 	return false;
 }
 
-/* Spools requests that have waited in memory long enough, so that they survive our end. */
+/* Spools requests that the disk did not take. */
 static void spool_waiting(struct delivery *d, uint64_t now)
 {
-	const struct item *i;
 	size_t q;
 
-	for (q = 0; q < d->cnt; q++) {
-		i = queue_oldest_in_memory(d->queues[q]);
-		if (i && now >= i->spool_at && now >= d->disk_again &&
+	for (q = 0; q < d->cnt; q++)
+		if (now >= d->disk_again && queue_oldest_in_memory(d->queues[q]) &&
 		    !delivery_all_to_spool(d, d->queues[q]))
 			d->disk_again = now + DISK_PAUSE_NS;
-	}
 }
 
 void delivery_tick(struct delivery *d, uint64_t now)
@@ -191,10 +229,9 @@ uint64_t delivery_next_ns(const struct delivery *d, uint64_t now)
 	for (i = 0; i < d->cnt; i++) {
 		q = d->queues[i];
 		waits = queue_oldest_in_memory(q);
-		its = waits ? waits->spool_at : UINT64_MAX;
-		its = its > d->disk_again ? its : d->disk_again;
+		its = waits ? d->disk_again : UINT64_MAX;
 		next = its < next ? its : next;
-		its = running && !d->finishing ? queue_next_ns(q) : UINT64_MAX;
+		its = running && !gives_up(d, q) ? queue_next_ns(q) : UINT64_MAX;
 		its = its > d->full_until ? its : d->full_until;
 		next = its < next ? its : next;
 		for (f = 0; f < DELIVERY_TRANSFERS_MAX; f++)
@@ -212,14 +249,12 @@ int delivery_fd(const struct delivery *d)
 /* Returns true if an ending agent waits for an answer or for a request to be sent. */
 static bool is_pending(const struct delivery *d, uint64_t now)
 {
-	const struct item *i;
 	size_t q;
 
-	for (q = 0; q < d->cnt; q++) {
-		i = queue_next(d->queues[q], now);
-		if (d->queues[q]->flight_cnt || (i && !i->entry))
+	for (q = 0; q < d->cnt; q++)
+		if (d->queues[q]->flight_cnt ||
+		    (!gives_up(d, d->queues[q]) && queue_next(d->queues[q], now)))
 			return true;
-	}
 	return false;
 }
 

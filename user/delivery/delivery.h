@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * delivery.h - brings requests to their servers: directly to the sender while the server takes
- * them, otherwise through the spool.
+ * delivery.h - brings requests to their servers, through the spool, where they are before they are
+ * sent: whatever ends the agent loses none.
  *
  * Each exporter has its own queue, in the order in which requests were offered; a server that is
  * down delays only its own queue. While a server takes requests, several are sent at once
@@ -12,11 +12,9 @@
  * A request that its server has refused again and again (TRIES_FIRST) lets others go first, and has
  * pauses of its own while the server takes others. Requests that are too old are dropped.
  *
- * While the server takes requests, those that wait for their turn are in memory, at most 4 MiB in
- * total and for at most a second; kill -9 loses these and those in flight. All others go to the
- * spool, and so do those that were in flight and did not arrive. Requests that the disk does not
- * take stay in memory, up to a limit: then the oldest is dropped. Each request that does not arrive
- * is counted by exporter and cause, with its samples and their weight.
+ * Requests that the disk does not take are in memory, up to a limit: then the oldest is dropped.
+ * Each request that does not arrive is counted by exporter and cause, with its samples and their
+ * weight. Of a window that is not finished, what there is of it is in a draft (spool_draft.h).
  *
  * A server may get a request twice (sender.h): its id is inside the payload and stays the same.
  *
@@ -139,6 +137,21 @@ void delivery_set_limits(struct delivery *d, const struct spool_limits *limits,
 int delivery_offer(struct delivery *d, size_t exporter, const struct request_info *info,
 		   const void *payload, size_t len, uint64_t now);
 
+/*
+ * Requests of a window that is not finished yet. delivery_pack() appends one to a set, as
+ * delivery_offer() would take it; returns 0, -ENOMEM, or -EINVAL. delivery_draft() keeps the set,
+ * with so many samples, instead of the one before; an agent that starts after we were killed sends
+ * it. delivery_meter() says how many samples there are now. delivery_offer_set() offers a set,
+ * which may be the draft: then none of it is lost or sent twice, whenever we are killed.
+ */
+int delivery_pack(const struct delivery *d, size_t exporter, const struct request_info *info,
+		  const void *payload, size_t len, struct buf *set);
+void delivery_draft(struct delivery *d, const struct buf *set, uint64_t samples);
+void delivery_meter(struct delivery *d, uint64_t samples);
+void delivery_offer_set(struct delivery *d, const struct buf *set, uint64_t now);
+/* Samples of the last agent, which was killed, that no draft had. */
+uint64_t delivery_killed_samples(const struct delivery *d);
+
 /* Returns a descriptor to poll for POLLIN: there are answers. It never changes. */
 int delivery_fd(const struct delivery *d);
 /* Takes answers, replaces a sender that has ended or hangs, and sends requests that are due. */
@@ -147,8 +160,8 @@ void delivery_tick(struct delivery *d, uint64_t now);
 uint64_t delivery_next_ns(const struct delivery *d, uint64_t now);
 
 /*
- * The agent ends: waits at most this long (DELIVERY_FINISH_MS) for requests that are in flight or
- * only in memory. Then delivery_free() spools the rest.
+ * The agent ends: sends for at most this long what servers take at once. The rest stays in the
+ * spool.
  */
 void delivery_finish(struct delivery *d, int timeout_ms);
 

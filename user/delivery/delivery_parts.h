@@ -5,9 +5,12 @@
 
 #include "delivery/delivery.h"
 #include "delivery/delivery_queue.h"
+#include "delivery/spool_draft.h"
 
 struct delivery {
 	struct spool_dir *spool;
+	struct spool_draft draft;
+	bool draft_failed;			/* the last one could not be written */
 	uint64_t memory_max, max_age_ns;
 	struct queue *queues[SENDER_EXPORTERS_MAX];
 	size_t cnt;

@@ -34,7 +34,6 @@ struct item {
 	uint64_t job;			/* 0: not in flight */
 	uint64_t started, deadline;	/* of its transfer */
 	uint64_t cpu_ns;		/* used by the sender at departure or last check */
-	uint64_t spool_at;		/* in memory: when it goes to the spool if it still waits */
 };
 
 /* What was logged, to be logged again with a count. Zero-initialised: nothing. */

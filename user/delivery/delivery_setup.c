@@ -174,6 +174,54 @@ int delivery_set_exporters(struct delivery *d, const struct delivery_exporter *e
 	return 0;
 }
 
+/* Returns true if the request is an entry of the spool: we were killed after it was offered. */
+static bool is_spooled(const struct delivery *d, const struct request_info *info,
+		       const struct spool_sizes *sizes)
+{
+	const struct spool_entry *e;
+
+	for (e = spool_dir_oldest(d->spool); e; e = TAILQ_NEXT(e, link))
+		if (e->payload_crc == sizes->payload_crc &&
+		    e->payload_bytes == sizes->payload_bytes &&
+		    !strcmp(spool_dir_exporter(d->spool, e), info->exporter))
+			return true;
+	return false;
+}
+
+/* What the last agent, which was killed, had of its open window becomes entries of the spool. */
+static void take_left_draft(struct delivery *d)
+{
+	struct buf left = { 0 };
+	struct request_info info;
+	struct spool_sizes sizes;
+	struct spool_entry *e;
+	const uint8_t *p, *end;
+	int err = spool_draft_left(&d->draft, &left);
+	size_t q;
+
+	p = left.data;
+	for (end = p + left.len; p < end && !err; p += sizes.head_bytes + sizes.payload_bytes) {
+		err = spool_entry_parse(p, (size_t)(end - p), &info, &sizes);
+		if (!err && (sizes.payload_bytes > (uint64_t)(end - p) - sizes.head_bytes ||
+			     spool_entry_crc(0, p + sizes.head_bytes, sizes.payload_bytes) !=
+				     sizes.payload_crc))
+			err = -EBADMSG;
+		if (!err && !is_spooled(d, &info, &sizes))
+			err = spool_dir_put(d->spool, spool_dir_take_seq(d->spool), &info,
+					    p + sizes.head_bytes, sizes.payload_bytes, &e);
+	}
+	if (err)
+		log_warn("the open window of the last agent, which was killed, is lost: %s",
+			 strerror(-err));
+	for (q = 0; q < d->cnt; q++)
+		delivery_adopt(d, d->queues[q]);
+	if (d->draft.killed_samples)
+		log_warn("the last agent was killed: %llu samples of its open window are lost",
+			 (unsigned long long)d->draft.killed_samples);
+	delivery_draft(d, &(struct buf){ 0 }, 0);
+	buf_free(&left);
+}
+
 int delivery_new(struct delivery **out, const struct delivery_args *args)
 {
 	struct delivery *d = calloc(1, sizeof(*d));
@@ -192,12 +240,15 @@ int delivery_new(struct delivery **out, const struct delivery_args *args)
 	if (!err)
 		err = spool_dir_open(&d->spool, args->spool ? args->spool : SPOOL_DIR_DEFAULT,
 				     &args->limits, delivery_gone, d);
-	if (!err)
+	if (!err) {
+		spool_draft_open(&d->draft, spool_dir_fd(d->spool));
 		err = delivery_set_exporters(d, args->exporters, args->exporter_cnt);
+	}
 	if (err) {
 		delivery_free(d);
 		return err;
 	}
+	take_left_draft(d);
 	*out = d;
 	return 0;
 }
@@ -209,6 +260,7 @@ void delivery_free(struct delivery *d)
 	delivery_end_sender(d);
 	for (; d->cnt; d->cnt--)	/* moving to the spool uses the other queues */
 		free_queue(d, d->queues[d->cnt - 1]);
+	spool_draft_close(&d->draft);
 	spool_dir_close(d->spool);
 	if (d->epoll >= 0)
 		close(d->epoll);
@@ -250,6 +302,11 @@ void delivery_state(const struct delivery *d, size_t exporter, struct delivery_s
 const struct spool_dir *delivery_spool(const struct delivery *d)
 {
 	return d->spool;
+}
+
+uint64_t delivery_killed_samples(const struct delivery *d)
+{
+	return d->draft.killed_samples;
 }
 
 uint64_t delivery_senders_lost(const struct delivery *d)

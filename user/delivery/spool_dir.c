@@ -557,6 +557,11 @@ const char *spool_dir_exporter(const struct spool_dir *s, const struct spool_ent
 	return s->exporters[e->exporter];
 }
 
+int spool_dir_fd(const struct spool_dir *s)
+{
+	return s->fd;
+}
+
 uint64_t spool_dir_bytes(const struct spool_dir *s)
 {
 	return s->bytes;

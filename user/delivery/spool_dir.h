@@ -97,6 +97,8 @@ void spool_dir_remove(struct spool_dir *s, struct spool_entry *e);
 struct spool_entry *spool_dir_oldest(const struct spool_dir *s);
 /* Returns the name of an entry's exporter. */
 const char *spool_dir_exporter(const struct spool_dir *s, const struct spool_entry *e);
+/* The directory's descriptor, which stays the spool's, for other files in it (spool_draft.h). */
+int spool_dir_fd(const struct spool_dir *s);
 /* Return how much is in the spool. */
 uint64_t spool_dir_bytes(const struct spool_dir *s);
 size_t spool_dir_cnt(const struct spool_dir *s);

@@ -191,6 +191,11 @@ void window_close(struct window *w, uint64_t end_ns)
 	empty_index(&w->sample_index);
 }
 
+void window_set_end(struct window *w, uint64_t end_ns)
+{
+	w->end_ns = end_ns;
+}
+
 void window_reset(struct window *w, uint64_t begin_ns, uint64_t end_ns)
 {
 	window_close(w, end_ns);

@@ -78,6 +78,9 @@ void window_hide(struct window *w, const struct window_privacy *privacy);
  */
 void window_close(struct window *w, uint64_t end_ns);
 
+/* It will end then; events may still be added. */
+void window_set_end(struct window *w, uint64_t end_ns);
+
 /*
  * The map of a process whose events will be added, with the process's tables, which must outlive it
  * (process_tables()). 8 bytes for each frame that the process has had. Returns NULL with errno on
