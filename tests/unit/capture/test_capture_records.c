@@ -10,6 +10,7 @@
 #include "capture/capture_state.h"
 #include "capture/loss_table.h"
 #include "host/identity.h"
+#include "host/proc.h"
 #include "target/discover.h"
 #include "target/exe_cache.h"
 #include "target/exe_learn.h"
@@ -468,6 +469,7 @@ static void test_late_ticks(void **state)
 static void test_other_program(void **state)
 {
 	pid_t child = fork();
+	struct proc_stat st = { .comm = "" };
 	struct tracked *t;
 
 	if (!child) {
@@ -475,7 +477,9 @@ static void test_other_program(void **state)
 		execlp("sleep", "sleep", "60", NULL);
 		_exit(1);
 	}
-	usleep(200000);
+	/* Until it has loaded its libraries. */
+	while (strcmp(st.comm, "sleep") || st.state != 'S')
+		assert_int_equal(proc_stat(child, &st) | usleep(1000), 0);
 	unknown_tick(child, START, 1000);
 	t = lifecycle_find(&capture.life, child);
 	assert_non_null(t);
