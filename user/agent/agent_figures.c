@@ -114,6 +114,7 @@ static void put_spool(const struct agent *a, struct agent_metrics *m)
 	m->spool_limit_bytes = a->config->spool.size_bytes;
 	m->spool_entries = spool_dir_cnt(spool);
 	m->spool = *spool_dir_counts(spool);
+	m->killed_samples = delivery_killed_samples(d);
 	m->workers_lost += delivery_senders_lost(d);
 	m->encode_cpu_ns = agent_exports_counts(a->exports)->encode_ns;
 	m->encode_failures = agent_exports_counts(a->exports)->failed;

@@ -90,6 +90,8 @@ static const struct family of_spool[] = {
 	SPOOL_COUNTER("other_version_entries", other_version,
 		      "Spool entries that were removed because another version of the agent wrote "
 		      "them."),
+	COUNTER("spool_killed_samples", FIELD_U64, killed_samples,
+		"Samples that were lost because the last agent was killed."),
 	SPOOL_COUNTER("disk_failures", disk_failures,
 		      "Requests that could not be written to disk because it was full or broken."),
 };

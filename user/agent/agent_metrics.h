@@ -90,6 +90,7 @@ struct agent_metrics {
 	size_t file_cnt;
 	bool has_spool;			/* false: nothing of the spool is shown */
 	uint64_t spool_bytes, spool_limit_bytes, spool_entries;
+	uint64_t killed_samples;	/* of the last agent */
 	struct spool_counts spool;
 
 	/* metrics */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "agent/agent_modes.h"
@@ -15,7 +16,7 @@
 struct agent_pythons {
 	struct python_metrics *metrics;
 	uint64_t boot_ns;		/* the agent's begin, like processes' start times */
-	const char *const *keys;	/* of the labels */
+	char *keys[PYTHON_LABELS_MAX];	/* of the labels */
 	size_t key_cnt;
 };
 
@@ -51,10 +52,12 @@ struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const cha
 	if (!a)
 		return NULL;
 	a->boot_ns = clock_ns(CLOCK_BOOTTIME);
-	a->keys = keys;
-	a->key_cnt = key_cnt;
 	a->metrics = python_metrics_new(rows, what_of(modes));
 	err = a->metrics ? python_metrics_set_labels(a->metrics, keys, key_cnt) : -ENOMEM;
+	for (; !err && a->key_cnt < key_cnt; a->key_cnt += !err) {
+		a->keys[a->key_cnt] = strdup(keys[a->key_cnt]);
+		err = a->keys[a->key_cnt] ? 0 : -ENOMEM;
+	}
 	if (!err)
 		return a;
 	agent_pythons_free(a);
@@ -67,6 +70,8 @@ void agent_pythons_free(struct agent_pythons *a)
 	if (!a)
 		return;
 	python_metrics_free(a->metrics);
+	while (a->key_cnt)
+		free(a->keys[--a->key_cnt]);
 	free(a);
 }
 

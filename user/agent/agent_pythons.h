@@ -16,7 +16,7 @@
 struct agent_pythons;
 
 /*
- * rows: metrics.services; modes: enum agent_mode; keys: metrics.labels, which must stay valid.
+ * rows: metrics.services; modes: enum agent_mode; keys: metrics.labels, which are copied.
  * Returns NULL with errno on failure. Free it by agent_pythons_free() after the capture.
  */
 struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const char *const *keys,

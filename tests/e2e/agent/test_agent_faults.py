@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Servers that are down, full, slow, or refuse: all samples arrive, or are counted; none twice."""
+import signal
 import threading
 
 import pytest
@@ -65,6 +66,33 @@ def test_retry_after_is_kept(rig):
         started.end()
         sink.settle()
         assert sink.taken()[0].at - sink.seen[0].at >= 1
+
+
+def test_killed(rig):
+    """kill -9 in the middle of a window: the next agent sends what was written through, and counts the rest."""
+    stolen = noise.stolen_s()
+    with Sink() as sink:
+        flags = ("--rate", RATE, "--otlp-endpoint", sink.url, "--window", "10m", *QUICK)
+        started = rig.start(*flags)
+        spent = rig.target().spend(5)
+        drafts = list(started.spool.glob("*.draft"))
+        taken = started.metrics()['tachbpf_agent_samples_total{type="cpu"}']
+        started.end_by(signal.SIGKILL)
+        assert drafts and not sink.seen
+        started = rig.start(*flags)
+        sink.wait(lambda s: s.taken())
+        killed = started.metrics()["tachbpf_agent_spool_killed_samples_total"]
+        started.end()
+        sink.settle()
+        sent = round(seconds_of(sink) * RATE)
+        # Each sample was sent or is counted; those of the last moment may have come after the scrape.
+        assert sent + killed >= taken > 0
+        assert (sent + killed) / RATE in bound_s(spent, RATE, noise.stolen_s() - stolen)
+        # What came after the last draft: 1.5 s, and how late the busy machine was with it.
+        assert killed < taken / 2
+        assert f"was killed: {killed:.0f} samples" in started.said() or not killed
+        ids = profile_ids(sink)
+        assert len(ids) == len(set(ids))
 
 
 def test_too_large_is_split(rig):

@@ -65,6 +65,10 @@ class Agent(Recording):
         assert status == 0, self.said()
         return self.said()
 
+    def end_by(self, signum):
+        self.process.send_signal(signum)
+        assert self.wait() == -signum
+
     def said(self):
         return self.log.read_text(errors="replace")
 

@@ -143,10 +143,10 @@ static void test_log_forms(void **state)
 	log_hold(NULL);
 	assert_int_equal(buf_add(&held, "", 1), 0);
 	/* The time is as long as 2026-11-30T19:47:37.123Z. */
-	assert_memory_equal(held.data + 24, " tachbpf: warning: a \"b\"\n", 26);
+	assert_memory_equal(held.data + 24, " tachbpf: warning: a \"b\"\n", 25);
 	assert_int_equal(held.data[10], 'T');
 	assert_int_equal(held.data[23], 'Z');
-	assert_memory_equal(held.data + 50, "time=20", 7);
+	assert_memory_equal(held.data + 49, "time=20", 7);
 	assert_non_null(strstr((char *)held.data, "Z level=error msg="
 			       "\"a \\\"b\\\" \\\\ c\\nd\"\n{"));
 	assert_non_null(strstr((char *)held.data, "Z\",\"level\":\"info\",\"msg\":"

@@ -193,9 +193,9 @@ static void test_variables(void **state)
 
 static void test_wrong_variables(void **state)
 {
-	setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", 1);
+	setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "http/json", 1);
 	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_EXPORTER_OTLP_PROTOCOL: invalid "
-	      "exporters.otlp.protocol 'grpc': expected http/protobuf", "--check");
+	      "exporters.otlp.protocol 'http/json': expected http/protobuf or grpc", "--check");
 	no_variables(NULL);
 	setenv("OTEL_RESOURCE_ATTRIBUTES", "a=%zz", 1);
 	WRONG(AGENT_EXIT_CONFIG, "environment variable OTEL_RESOURCE_ATTRIBUTES: invalid labels "

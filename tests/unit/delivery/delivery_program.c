@@ -11,6 +11,9 @@
  * forget                                            the exporters that were added
  * set                                               delivery_set_exporters() with those added since
  * offer INDEX BYTES SAMPLES [QUERY]                 delivery_offer()
+ * draft SAMPLES [BYTES]                             two requests that are not finished
+ * meter SAMPLES                                     there are so many samples now
+ * offer_half                                        offer the first of the draft's
  * until FIELD N [INDEX]                             go on until a figure is as high
  * skip MS                                           put the clock forward, tick
  * pid | finish MS | close | figures [INDEX]
@@ -122,6 +125,39 @@ static int offer(size_t exporter, size_t len, uint64_t samples, const char *quer
 	return err;
 }
 
+static struct buf set;
+static size_t first_len;	/* of the set */
+
+/* Two requests with half of the samples each. */
+static void draft(uint64_t samples, size_t len)
+{
+	struct request_info info = { .content_type = "application/x-protobuf", .path = paths[0] };
+	uint8_t payload[4096];
+	int i;
+
+	set.len = 0;
+	for (i = 0; i < 2; i++) {
+		memset(payload, 'a' + i, len);
+		snprintf((char *)payload, len, "%u ", 100 + i);
+		info.samples = i ? samples - samples / 2 : samples / 2;
+		if (delivery_pack(delivery, 0, &info, payload, len, &set))
+			exit(7);
+		first_len = i ? first_len : set.len;
+	}
+	delivery_draft(delivery, &set, samples);
+}
+
+static int offer_half(void)
+{
+	struct request_info info;
+	struct spool_sizes sizes;
+
+	if (spool_entry_parse(set.data, first_len, &info, &sizes))
+		exit(8);
+	return delivery_offer(delivery, 0, &info, set.data + sizes.head_bytes, sizes.payload_bytes,
+			      test_now_ns());
+}
+
 static int split(void *ctx, struct delivery *d, size_t exporter, const struct request_info *info,
 		 const void *payload, size_t len)
 {
@@ -203,6 +239,7 @@ static void collect(size_t exporter)
 	put("failures_in_row", st.failures_in_row);
 	put("last_status", st.last_status);
 	put("oldest_ns", st.oldest_ns);
+	put("killed_samples", delivery_killed_samples(delivery));
 	put("senders_lost", delivery_senders_lost(delivery));
 	put("spool_entries", spool_dir_cnt(delivery_spool(delivery)));
 	put("spool_bytes", spool_dir_bytes(delivery_spool(delivery)));
@@ -278,6 +315,12 @@ static int command(char **w)
 	if (!strcmp(c, "offer"))
 		return offer(strtoul(w[1], NULL, 10), strtoul(w[2], NULL, 10),
 			     strtoul(w[3], NULL, 10), w[4]);
+	if (!strcmp(c, "draft"))
+		return draft(strtoull(w[1], NULL, 10), w[2] ? strtoul(w[2], NULL, 10) : 100), 0;
+	if (!strcmp(c, "meter"))
+		return delivery_meter(delivery, strtoull(w[1], NULL, 10)), 0;
+	if (!strcmp(c, "offer_half"))
+		return offer_half();
 	if (!strcmp(c, "until"))
 		return until(w[1], strtoull(w[2], NULL, 10), w[3] ? strtoul(w[3], NULL, 10) : 0);
 	if (!strcmp(c, "skip")) {
@@ -321,6 +364,7 @@ int main(int argc, char **argv)
 		fflush(stdout);
 	}
 	delivery_free(delivery);
+	buf_free(&set);
 	keeper_end();
 	return 0;
 }

@@ -207,7 +207,8 @@ class TestServers(TestCase):
                     self.until(p, f"sent {n + 1}")
                 f = self.figures(p)
                 self.assertEqual((f["sent_samples"], f["sent_weight"], f["sent_bytes"], f["spooled"]),
-                                 (15, 150, 3000, 0))
+                                 (15, 150, 3000, 3))
+                self.assertEqual(f["spool_entries"], 0)
                 self.assertEqual(server.numbers(), [0, 1, 2])
                 self.assertEqual(server.connections, 1)      # kept
                 request = server.seen[0]
@@ -802,14 +803,12 @@ class TestSpool(TestCase):
         p = self.program(self.otlp(self.server(silent), "transfers=1"), opened="open 40960")
         for _ in range(21):
             p("offer 0 3000 2")
-        self.assertEqual(self.figures(p)["spool_entries"], 0)
-        p("skip 1001")
-        f = self.figures(p)
+        f = self.figures(p)         # what is being sent cannot go
         self.assertEqual((f["spool_entries"], f["spool_full"], f["spool_full_samples"], f["in_flight"]),
-                         (10, 10, 20, 1))
+                         (10, 11, 22, 1))
         p("offer 0 50000 2")
         f = self.figures(p)
-        self.assertEqual((f["too_large"], f["spool_full"]), (1, 10))
+        self.assertEqual((f["too_large"], f["spool_full"]), (1, 11))
 
     def test_only_one(self):
         server = self.server(reply(200))
@@ -887,6 +886,42 @@ class TestSpool(TestCase):
         p("skip 60000")
         self.assertEqual(self.figures(p)["waiting"], 1)
         self.assertEqual(len(well.seen), 3)
+
+    def test_a_killed_agents_draft(self):
+        """The next one sends what was drafted, and counts what was not; a draft that is offered is not sent twice."""
+        down = Server(silent)
+        down.close()
+        for offered in (False, True):
+            with self.subTest(offered=offered):
+                spool = f"{self.spool}-{offered}"
+                p = self.program(self.otlp(down), spool=spool)
+                p("draft 7")            # requests of 7 samples in all; each draft replaces the one before
+                p("draft 9 10")
+                p("meter 13")
+                if offered:
+                    p("draft 13")
+                    p("offer_half")     # and then we are killed
+                p.kill()
+                server = self.server(reply(200))
+                p = self.program(self.otlp(server), spool=spool)
+                self.until(p, "sent 2")
+                f = self.figures(p)
+                self.assertEqual((f["sent_samples"], f["killed_samples"]), (13, 0) if offered else (9, 4))
+                p("close")
+                self.assertEqual("the last agent was killed: 4 samples" in p.end(), not offered)
+                self.assertEqual(sorted(x.name for x in Path(spool).iterdir()), ["lock", "open"])
+
+    def test_a_damaged_draft(self):
+        p = self.program(self.otlp(self.server(reply(200))))
+        p("draft 7")
+        p.kill()
+        path, = Path(self.spool).glob("*.draft")
+        path.write_bytes(path.read_bytes()[:-3])
+        Path(self.spool, "0000000000000001.tmp").write_text("x")
+        p = self.program(self.otlp(self.server(reply(200))))
+        self.until(p, "sent 1")         # the first of the two is whole
+        p("close")
+        self.assertIn("the open window of the last agent, which was killed, is lost", p.end())
 
     def test_damaged_payload(self):
         p = self.program(self.otlp(self.server(in_turn(reply(503), reply(200)))))
