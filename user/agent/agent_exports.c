@@ -12,6 +12,7 @@
 #include "base/util.h"
 #include "config/config.h"
 #include "telemetry/gzip.h"
+#include "telemetry/service_labels.h"
 #include "telemetry/window_pprof.h"
 
 #define CONTENT_PROTOBUF "application/x-protobuf"
@@ -34,6 +35,7 @@ struct agent_exports {
 	/* While a window is encoded: */
 	const struct window *window;
 	const struct agent_services *services;
+	const struct service_config *service_config;
 	bool is_open;				/* it is not finished */
 };
 
@@ -186,14 +188,6 @@ static int emit_otlp(void *ctx, const struct otlp_request *r)
 	return err ? err : pack_message(x, x->otlp, &info, x->zipped.data, x->zipped.len);
 }
 
-/* A service that is gone is like those without a name. */
-static const struct service *service_of(const struct agent_exports *x, uint32_t number)
-{
-	const struct service *s = agent_services_get(x->services, number);
-
-	return s ? s : agent_services_get(x->services, SERVICE_NUMBER_OTHER);
-}
-
 static int emit_pyroscope(void *ctx, const struct window_pprof *p)
 {
 	struct agent_exports *x = ctx;
@@ -201,37 +195,24 @@ static int emit_pyroscope(void *ctx, const struct window_pprof *p)
 
 	info.samples = p->taken;
 	info.weight = p->value;
-	pyroscope_query(service_of(x, p->service), &x->config->labels, info.begin_ns, info.end_ns,
-			info.query);
+	pyroscope_query(agent_services_get(x->services, p->service), x->service_config,
+			info.begin_ns, info.end_ns, info.query);
 	return pack_message(x, x->pyroscope, &info, p->bytes, p->len);
-}
-
-static uint32_t attributes_of(const struct service *service, struct otlp_attribute *out)
-{
-	const struct attrs *a = &service->resource;
-	size_t i;
-
-	for (i = 0; i < a->cnt; i++) {
-		const struct attr *at = &a->items[i];
-
-		out[i] = (struct otlp_attribute){
-			attr_key(a, at), at->is_number ? NULL : attr_value(a, at), at->number,
-		};
-	}
-	return a->cnt;
 }
 
 /* Descriptions of all services of the window, in one allocation; NULL if there is no memory. */
 static struct otlp_service *describe_services(const struct agent_exports *x, uint32_t cnt)
 {
+	struct otlp_attribute *attributes;
 	struct otlp_service *all =
-		calloc(1, cnt * (sizeof(*all) + ATTRS_MAX * sizeof(struct otlp_attribute)));
-	struct otlp_attribute *attributes = (void *)(all ? all + cnt : NULL);
+		calloc(1, cnt * (sizeof(*all) + SERVICE_ATTRIBUTES_MAX * sizeof(*attributes)));
 	uint32_t i;
 
-	for (i = 0; all && i < cnt; i++, attributes += ATTRS_MAX) {
+	attributes = (void *)(all ? all + cnt : NULL);
+	for (i = 0; all && i < cnt; i++, attributes += SERVICE_ATTRIBUTES_MAX) {
 		all[i].attributes = attributes;
-		all[i].attribute_cnt = attributes_of(service_of(x, i), attributes);
+		all[i].attribute_cnt = service_attributes(agent_services_get(x->services, i),
+							  x->service_config, attributes);
 	}
 	return all;
 }
@@ -281,6 +262,7 @@ static void pack_window(struct agent_exports *x, const struct window *w,
 
 	x->window = w;
 	x->services = services;
+	x->service_config = facts->config;
 	x->set.len = 0;
 	if (x->otlp >= 0)
 		note_failure(x, EXPORTER_OTLP, encode_otlp(x, facts));

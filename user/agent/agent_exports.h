@@ -37,6 +37,7 @@ struct agent_window_facts {
 	uint64_t period_ns;		/* nominal, between two samples of a CPU */
 	const struct window_links *links;	/* NULL: none */
 	uint64_t samples;		/* that were added to it */
+	const struct service_config *config;	/* for labels */
 };
 
 /* Encodes and offers a window. Errors are logged and counted: its samples are lost. */

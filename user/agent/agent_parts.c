@@ -90,7 +90,7 @@ static struct agent_window_facts facts_of(const struct agent *a)
 	return (struct agent_window_facts){
 		.period_ns = sampling_interval_us(capture_rate(a->capture)) * 1000,
 		.links = agent_windows_links(a->windows),
-		.samples = agent_windows_samples(a->windows),
+		.samples = agent_windows_samples(a->windows), .config = &a->services,
 	};
 }
 

@@ -12,12 +12,14 @@
 #include "base/util.h"
 #include "config/config.h"
 #include "resolve/process.h"
+#include "telemetry/service_labels.h"
 
 struct agent_pythons {
 	struct python_metrics *metrics;
 	uint64_t boot_ns;		/* the agent's begin, like processes' start times */
 	char *keys[PYTHON_LABELS_MAX];	/* of the labels */
 	size_t key_cnt;
+	const struct service_config *config;
 };
 
 /* What these modes record completely, as agent_modes_record() sets it up. */
@@ -44,7 +46,7 @@ static unsigned int what_of(uint32_t modes)
 }
 
 struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const char *const *keys,
-					size_t key_cnt)
+					size_t key_cnt, const struct service_config *config)
 {
 	struct agent_pythons *a = calloc(1, sizeof(*a));
 	int err;
@@ -52,6 +54,7 @@ struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const cha
 	if (!a)
 		return NULL;
 	a->boot_ns = clock_ns(CLOCK_BOOTTIME);
+	a->config = config;
 	a->metrics = python_metrics_new(rows, what_of(modes));
 	err = a->metrics ? python_metrics_set_labels(a->metrics, keys, key_cnt) : -ENOMEM;
 	for (; !err && a->key_cnt < key_cnt; a->key_cnt += !err) {
@@ -93,7 +96,7 @@ static void values_of(const struct agent_pythons *a, const struct service *s,
 	size_t i;
 
 	for (i = 0; i < a->key_cnt; i++)
-		values[i] = s ? attrs_text(&s->resource, a->keys[i]) : NULL;
+		values[i] = s ? service_attribute(s, a->config, a->keys[i]) : NULL;
 }
 
 static void begin_python(struct agent_pythons *a, struct agent_process *p,
@@ -124,7 +127,8 @@ void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p,
 		return;
 	}
 	values_of(a, service, values);
-	python_metrics_rename(p->metrics, service_name_of(service), values);
+	python_metrics_rename(p->metrics, service ? service_name_of(service) : SERVICE_OTHER_NAME,
+			      values);
 }
 
 /* ---- the viewer ---- */

@@ -16,16 +16,21 @@
 struct agent_pythons;
 
 /*
- * rows: metrics.services; modes: enum agent_mode; keys: metrics.labels, which are copied.
+ * rows: metrics.services; modes: enum agent_mode; keys: metrics.labels, which are copied; config,
+ * which stays valid: for labels.
  * Returns NULL with errno on failure. Free it by agent_pythons_free() after the capture.
  */
 struct agent_pythons *agent_pythons_new(uint32_t rows, uint32_t modes, const char *const *keys,
-					size_t key_cnt);
+					size_t key_cnt,
+					const struct service_config *config);
 void agent_pythons_free(struct agent_pythons *a);
 
 /* The viewer for agent_windows_args.viewers. Its tick is the metrics'. */
 struct agent_viewer agent_pythons_viewer(struct agent_pythons *a);
-/* For agent_windows_args.moved: from now on the process belongs to this service. */
+/*
+ * For agent_windows_args.moved: from now on the process belongs to this service; NULL: to none.
+ * Also when labels have changed.
+ */
 void agent_pythons_moved(struct agent_pythons *a, struct agent_process *p,
 			 const struct service *service);
 

@@ -56,6 +56,18 @@ static int exchange_parts(struct agent *a, const struct agent_config *new,
 	return err;
 }
 
+/* Rows of metrics have labels, too. */
+static void relabel_pythons(struct agent *a)
+{
+	const struct agent_services *services = agent_windows_services(a->windows);
+	struct agent_process *p = agent_processes_first(agent_windows_processes(a->windows));
+
+	for (; p; p = p->next)
+		if (p->metrics)
+			agent_pythons_moved(a->pythons, p,
+					    agent_services_get(services, p->service));
+}
+
 static void take_changes(struct agent *a, const struct agent_changes *changes)
 {
 	const struct agent_config *c = a->config;
@@ -66,9 +78,10 @@ static void take_changes(struct agent *a, const struct agent_changes *changes)
 	agent_windows_set_length(a->windows, c->window_ns);
 	agent_windows_set_privacy(a->windows, &privacy);
 	if (agent_config_changed(changes, "service_rules") ||
-	    agent_config_changed(changes, "privacy") || agent_config_changed(changes, "labels") ||
-	    agent_config_changed(changes, "trust"))
+	    agent_config_changed(changes, "privacy") || agent_config_changed(changes, "trust"))
 		agent_windows_renamed(a->windows);
+	if (agent_config_changed(changes, "labels"))
+		relabel_pythons(a);
 	agent_pythons_set(a->pythons, c->metrics.services, c->modes);
 	agent_rate_configure(a->rate, c);
 }

@@ -104,18 +104,6 @@ static struct row *add_row(struct agent_services *s, const struct service *servi
 	return row;
 }
 
-int agent_services_set_other(struct agent_services *s, const struct service *other)
-{
-	struct row *row = &s->rows[SERVICE_NUMBER_OTHER];
-
-	if (!row->service)
-		row->service = malloc(sizeof(*row->service));
-	if (!row->service)
-		return -ENOMEM;
-	*row->service = *other;
-	return 0;
-}
-
 uint32_t agent_services_enter(struct agent_services *s, const struct service *service,
 			      uint32_t owner)
 {

@@ -23,8 +23,6 @@ struct agent_services;
 struct agent_services *agent_services_new(uint32_t max);
 void agent_services_free(struct agent_services *s);
 
-/* What number 0 is called, and its labels. Returns 0 or -ENOMEM. */
-int agent_services_set_other(struct agent_services *s, const struct service *other);
 /*
  * Returns the number of a service, adding it for this owner if it is unknown, and counts one more
  * process. Returns 0 if there is no room.
@@ -39,10 +37,7 @@ void agent_services_leave(struct agent_services *s, uint32_t number);
 /* Frees the numbers that have no process. Returns how many. Call it between two windows. */
 uint32_t agent_services_sweep(struct agent_services *s);
 
-/*
- * Returns the service with this number, or NULL; that of 0 is agent_services_set_other()'s. Valid
- * until the next sweep.
- */
+/* Returns the service with this number, or NULL. Valid until the next sweep. */
 const struct service *agent_services_get(const struct agent_services *s, uint32_t number);
 /* Returns its name; that of 0 is SERVICE_OTHER_NAME. */
 const char *agent_services_name(const struct agent_services *s, uint32_t number);

@@ -87,7 +87,8 @@ static int open_metrics(struct agent *a)
 	const struct agent_list *labels = &c->metrics.labels;
 
 	a->pythons = agent_pythons_new(c->metrics.services, c->modes,
-				       (const char *const *)labels->items, labels->cnt);
+				       (const char *const *)labels->items, labels->cnt,
+				       &a->services);
 	if (!a->pythons) {
 		log_error("cannot serve metrics with %zu labels: %s", labels->cnt,
 			  strerror(errno));

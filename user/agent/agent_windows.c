@@ -211,20 +211,6 @@ struct observer *agent_windows_observer(struct agent_windows *a)
 
 /* ---- windows ---- */
 
-/* Returns 0 or -ENOMEM. */
-static int describe_other(struct agent_windows *a)
-{
-	struct service *other = malloc(sizeof(*other));
-	int err = -ENOMEM;
-
-	if (other) {
-		service_make_other(a->args.services, other);
-		err = agent_services_set_other(a->services, other);
-	}
-	free(other);
-	return err;
-}
-
 struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
 {
 	struct agent_windows *a = calloc(1, sizeof(*a));
@@ -250,8 +236,7 @@ struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
 	};
 	a->processes = agent_processes_new(&processes);
 	a->links = args->trace ? window_links_new(true) : NULL;
-	if (a->window && a->services && a->processes && (a->links || !args->trace) &&
-	    !describe_other(a)) {
+	if (a->window && a->services && a->processes && (a->links || !args->trace)) {
 		window_hide(a->window, &args->privacy);
 		return a;
 	}
@@ -390,7 +375,6 @@ void agent_windows_set_privacy(struct agent_windows *a, const struct window_priv
 
 void agent_windows_renamed(struct agent_windows *a)
 {
-	describe_other(a);
 	agent_processes_rename(a->processes);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "base/util.h"
+#include "telemetry/service_labels.h"
 
 /* Room for what follows the name. */
 #define REST_BYTES 128
@@ -73,28 +74,29 @@ static bool is_shared(const char *key)
 	return i < ARRAY_SIZE(shared_keys);
 }
 
-void pyroscope_query(const struct service *service, const struct agent_map *labels,
+void pyroscope_query(const struct service *service, const struct service_config *config,
 		     uint64_t begin_ns, uint64_t end_ns, char out[SPOOL_QUERY_BYTES])
 {
 	struct query q = { .out = out, .room = SPOOL_QUERY_BYTES - REST_BYTES };
-	const char *value;
+	const struct attrs *labels = config->labels;
+	const char *key, *value;
 	size_t i, name_len;
 
 	q.room -= BRACE_BYTES;
 	q.len = (size_t)sprintf(out, "name=");
-	put_text(&q, service_name_of(service));
+	put_text(&q, service ? service_name_of(service) : SERVICE_OTHER_NAME);
 	name_len = q.len;
 	for (i = 0; i < ARRAY_SIZE(shared_keys); i++) {
-		value = attrs_text(&service->resource, shared_keys[i]);
+		value = service_attribute(service, config, shared_keys[i]);
 		if (*value)
 			put_label(&q, shared_keys[i], value, q.len == name_len ? '{' : ',');
 	}
-	for (i = 0; i < labels->cnt; i++) {
-		if (is_shared(labels->pairs[i].name))
-			continue;
-		value = attrs_text(&service->resource, labels->pairs[i].name);
-		put_label(&q, labels->pairs[i].name, *value ? value : labels->pairs[i].value,
-			  q.len == name_len ? '{' : ',');
+	for (i = 0; labels && i < labels->cnt; i++) {
+		key = attr_key(labels, &labels->items[i]);
+		value = service_attribute(service, config, key);
+		if (!is_shared(key))	/* a number that a process says makes no label */
+			put_label(&q, key, *value ? value : attr_value(labels, &labels->items[i]),
+				  q.len == name_len ? '{' : ',');
 	}
 	q.room += BRACE_BYTES;
 	if (q.len != name_len)

@@ -37,8 +37,6 @@ void delivery_remove(struct delivery *d, struct item *i);
 void delivery_drop(struct delivery *d, struct item *i, enum drop_cause cause);
 /* For the spool: an entry makes room for newer ones. ctx: the delivery. */
 void delivery_gone(void *ctx, const struct spool_entry *e);
-/* Returns the bytes in memory, including those in flight. */
-uint64_t delivery_memory_bytes(const struct delivery *d);
 /* Returns a copy of a request's payload, to be freed, and its info; NULL: unreadable. */
 void *delivery_copy_payload(struct delivery *d, const struct item *i, struct request_info *info);
 /*

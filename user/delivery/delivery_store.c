@@ -33,7 +33,8 @@ void delivery_gone(void *ctx, const struct spool_entry *e)
 	queue_free_item(i);
 }
 
-uint64_t delivery_memory_bytes(const struct delivery *d)
+/* Returns the bytes in memory, including those in flight. */
+static uint64_t memory_bytes(const struct delivery *d)
 {
 	uint64_t bytes = 0;
 	size_t q;
@@ -62,7 +63,7 @@ static void delivery_bound_memory(struct delivery *d)
 {
 	struct item *i;
 
-	while (delivery_memory_bytes(d) > d->memory_max && (i = oldest_in_memory(d)))
+	while (memory_bytes(d) > d->memory_max && (i = oldest_in_memory(d)))
 		delivery_drop(d, i, DROP_MEMORY_FULL);
 }
 

@@ -184,8 +184,6 @@ bool service_same(const struct service *a, const struct service *b)
 {
 	size_t i;
 
-	if (a->labels != b->labels)
-		return false;
 	for (i = 0; i < ARRAY_SIZE(identifying); i++)
 		if (strcmp(attrs_text(&a->resource, identifying[i]),
 			   attrs_text(&b->resource, identifying[i])))
@@ -193,9 +191,9 @@ bool service_same(const struct service *a, const struct service *b)
 	return true;
 }
 
-static uint64_t identity_hash(const struct attrs *resource, uint64_t labels)
+static uint64_t identity_hash(const struct attrs *resource)
 {
-	uint64_t h = 1 ^ labels;
+	uint64_t h = 1;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(identifying); i++) {
@@ -206,31 +204,6 @@ static uint64_t identity_hash(const struct attrs *resource, uint64_t labels)
 	return h ? h : 1;
 }
 
-/* ---- labels ---- */
-
-static void add_labels(const struct attrs *labels, struct attrs *out)
-{
-	size_t i;
-
-	for (i = 0; labels && i < labels->cnt; i++)
-		put_attr(labels, &labels->items[i], out);
-}
-
-/* What counts before all that is said of a process: its name, and labels unless it is trusted. */
-static void begin_resource(const char *name, const struct service_config *config,
-			   struct service *out)
-{
-	const struct attrs *labels = config->labels;
-
-	out->labels = labels ? hash_bytes(labels->text, labels->text_len) : 0;
-	attrs_clear(&out->resource);
-	attrs_put_text(&out->resource, "service.name", name);
-	if (!config->trust_processes)
-		add_labels(labels, &out->resource);
-}
-
-/* ---- services ---- */
-
 void service_make(const struct service_facts *f, const struct service_config *config,
 		  struct service *out)
 {
@@ -239,7 +212,8 @@ void service_make(const struct service_facts *f, const struct service_config *co
 	struct attrs env;
 
 	out->source = service_name(f, config, name);
-	begin_resource(name, config, out);
+	attrs_clear(&out->resource);
+	attrs_put_text(&out->resource, "service.name", name);
 	if (f->container && p->containers)
 		put_container(f->container, &out->resource);
 	attrs_put_text(&out->resource, "os.type", "linux");
@@ -253,14 +227,5 @@ void service_make(const struct service_facts *f, const struct service_config *co
 		resource_variable_read(f->env->resource, &env);
 		add_its_own(&env, config, f->container, true, &out->resource);
 	}
-	add_labels(config->labels, &out->resource);
-	out->id = identity_hash(&out->resource, out->labels);
-}
-
-void service_make_other(const struct service_config *config, struct service *out)
-{
-	out->source = SERVICE_PROGRAM;
-	begin_resource(SERVICE_OTHER_NAME, config, out);
-	add_labels(config->labels, &out->resource);
-	out->id = identity_hash(&out->resource, out->labels);
+	out->id = identity_hash(&out->resource);
 }

@@ -10,8 +10,8 @@
  * (process.command_line, ...) are those of the process that was inspected.
  *
  * All facts except the kernel's are hostile: what a process says of itself never replaces its
- * container, pod or host, nor a label of the configuration (service_config). Pure functions, no
- * allocation: some 5 µs, once for each process.
+ * container, pod or host. Labels of the configuration are not in it (service_labels.h). Pure
+ * functions, no allocation: some 5 µs, once for each process.
  */
 #ifndef TACHBPF_SERVICE_H
 #define TACHBPF_SERVICE_H
@@ -91,7 +91,7 @@ struct service_config {
 	const struct attrs *labels;	/* attributes of all services; NULL: none */
 	/*
 	 * What a process says of itself counts before labels, and it may name a pod or a container
-	 * where none was found. Otherwise labels count before all else, also before what we know.
+	 * where none was found.
 	 */
 	bool trust_processes;
 };
@@ -109,7 +109,6 @@ struct service {
 	 */
 	uint64_t id;
 	enum service_source source;
-	uint64_t labels;	/* hash of the labels: others make another service */
 	struct attrs resource;	/* "service.name" is the first */
 };
 
@@ -126,9 +125,6 @@ enum service_source service_name(const struct service_facts *facts,
 /* Makes a service from the facts. */
 void service_make(const struct service_facts *facts, const struct service_config *config,
 		  struct service *out);
-
-/* Makes the service of processes that have none of their own, SERVICE_OTHER_NAME. */
-void service_make_other(const struct service_config *config, struct service *out);
 
 /* Returns true if both are the same service. For callers that find a service by its id. */
 bool service_same(const struct service *a, const struct service *b);

@@ -57,7 +57,12 @@ static struct agent_exports *open_exports(const struct agent_config *c)
 
 static void offer_window(struct agent_exports *x)
 {
-	const struct agent_window_facts facts = { .period_ns = PERIOD_NS };
+	static struct attrs labels;
+	const struct service_config config = { .labels = &labels };
+	const struct agent_window_facts facts = { .period_ns = PERIOD_NS, .config = &config };
+
+	attrs_clear(&labels);
+	attrs_put_text(&labels, "env", "test");
 
 	agent_exports_window(x, window, services, &facts);
 }
@@ -284,8 +289,6 @@ static void enter(const char *name)
 
 static int group_setup(void **state)
 {
-	static const struct service_config plain;
-	static struct service other;
 	uint32_t i, frames[2];
 	char name[64];
 
@@ -294,8 +297,6 @@ static int group_setup(void **state)
 		return -1;
 	snprintf(spool, sizeof(spool), "%s/spool", dir);
 	services = agent_services_new(10);
-	service_make_other(&plain, &other);
-	agent_services_set_other(services, &other);
 	enter("web");
 	enter("a p{i}");
 	window = window_new(&window_limits_default, BEGIN_NS, BEGIN_NS + 15 * NS_PER_S);

@@ -78,7 +78,8 @@ static void render(struct metrics_text *t)
 		.files = files, .file_cnt = ARRAY_SIZE(files),
 		.has_native = true, .native = { .frames = 5, .ends = { 3, [NATIVE_JIT] = 2 } },
 		.native_counts = { .tables = 7, .memory_bytes = 1 << 20 },
-		.has_spool = true, .spool_bytes = 4096, .killed_samples = 3, .spool_limit_bytes = 256 << 20,
+		.has_spool = true, .killed_samples = 3, .spool_bytes = 4096,
+		.spool_limit_bytes = 256 << 20,
 	};
 
 	agent_metrics_render(&m, t);

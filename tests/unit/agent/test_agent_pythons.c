@@ -24,6 +24,7 @@ static const struct observer_ops nobody = { .event = NULL };
 static struct observer observer = { &nobody };
 static const struct cpython_image image = { .major = 3, .minor = 11, .micro = 2 };
 
+static const struct service_config config;
 static const char *const keys[] = { "my.team", "none" };
 
 static const struct service *service(const char *name, const char *team)
@@ -64,7 +65,8 @@ static void has(const struct agent_pythons *a, const char *line, bool yes)
 static void test_a_process(void **state)
 {
 	const struct event ev = { .status = STATUS_ON_CPU | STATUS_HAS_GIL, .weight = 1 };
-	struct agent_pythons *a = agent_pythons_new(10, AGENT_CPU, keys, ARRAY_SIZE(keys));
+	struct agent_pythons *a = agent_pythons_new(10, AGENT_CPU, keys, ARRAY_SIZE(keys),
+						    &config);
 	struct agent_viewer v = agent_pythons_viewer(a);
 	struct agent_process old = { .process = process_of(1) };
 	struct agent_process new = { .process = process_of(UINT64_MAX) };
@@ -116,7 +118,7 @@ static void test_modes(void **state)
 		{ AGENT_OFFCPU, "...yy...y" },
 		{ AGENT_EXCEPTION, "......yyy" },
 	};
-	struct agent_pythons *a = agent_pythons_new(0, AGENT_CPU, NULL, 0);
+	struct agent_pythons *a = agent_pythons_new(0, AGENT_CPU, NULL, 0, &config);
 	char line[128];
 	size_t c, f;
 

@@ -45,9 +45,6 @@ static void test_numbers(void **state)
 	assert_string_equal(agent_services_name(s, 0), SERVICE_OTHER_NAME);
 	assert_string_equal(agent_services_name(s, 4), SERVICE_OTHER_NAME);
 	assert_null(agent_services_get(s, 0));
-	assert_int_equal(agent_services_set_other(s, service("nobody", 99)), 0);
-	assert_string_equal(agent_services_name(s, 0), "nobody");
-	assert_int_equal(agent_services_cnt(s), 3);
 	assert_null(agent_services_get(s, UINT32_MAX));
 
 	/* A number stays until the sweep. */

@@ -18,7 +18,8 @@
 
 static char out[SPOOL_QUERY_BYTES];
 static struct service service;
-static const struct agent_map no_labels;
+static struct attrs labels;
+static struct service_config config;
 
 static struct service *service_of(const char *name)
 {
@@ -27,10 +28,18 @@ static struct service *service_of(const char *name)
 	return &service;
 }
 
-static const char *query(const struct service *s, const struct agent_map *labels)
+/* pairs: labels, with their number. */
+static const char *query(const struct service *s, const char *const (*pairs)[2], size_t cnt)
 {
+	size_t i;
+
+	attrs_clear(&labels);
+	for (i = 0; i < cnt; i++)
+		attrs_put(&labels, pairs[i][0], strlen(pairs[i][0]), pairs[i][1],
+			  strlen(pairs[i][1]));
+	config.labels = &labels;
 	memset(out, 'x', sizeof(out));
-	pyroscope_query(s, labels, BEGIN_NS, END_NS, out);
+	pyroscope_query(s, &config, BEGIN_NS, END_NS, out);
 	return out;
 }
 
@@ -49,35 +58,42 @@ static void test_names(void **state)
 
 	for (i = 0; i < ARRAY_SIZE(cases); i++) {
 		snprintf(expected, sizeof(expected), "name=%s" REST, cases[i].encoded);
-		assert_string_equal(query(service_of(cases[i].name), &no_labels), expected);
+		assert_string_equal(query(service_of(cases[i].name), NULL, 0), expected);
 	}
+	assert_string_equal(query(NULL, NULL, 0), "name=other" REST);
 }
 
 static void test_labels(void **state)
 {
-	struct agent_pair pairs[] = { { "env", "p,r}" }, { "host.name", "mine" },
-				      { "1st-key", "" }, { "team", "a" }, { "number", "n" } };
-	const struct agent_map labels = { pairs, 5 };
+	static const char *const pairs[][2] = { { "env", "p,r}" }, { "host.name", "mine" },
+						{ "1st-key", "x" }, { "team", "a" },
+						{ "number", "n" } };
 	struct service *s = service_of("web");
 
 	assert_true(attrs_put_text(&s->resource, "host.name", "h"));
 	assert_true(attrs_put_text(&s->resource, "service.version", "1.2"));
 	/* Each process has another one: no label. */
 	assert_true(attrs_put_text(&s->resource, "process.executable.path", "/x"));
-	/* The resource has the last word (service_config), but no label vanishes. */
 	assert_true(attrs_put_text(&s->resource, "team", "b"));
 	assert_true(attrs_put_number(&s->resource, "number", 6, 7));
-	assert_string_equal(query(s, &labels),
+	assert_string_equal(query(s, pairs, 5),
+			    "name=web%7Bservice_version%3D1.2%2Chost_name%3Dmine%2C"
+			    "env%3Dp_r_%2C1st_key%3Dx%2Cteam%3Da%2Cnumber%3Dn%7D" REST);
+	/* What a process says: no label vanishes. */
+	config.trust_processes = true;
+	assert_string_equal(query(s, pairs, 5),
 			    "name=web%7Bservice_version%3D1.2%2Chost_name%3Dh%2C"
-			    "env%3Dp_r_%2C1st_key%3D%2Cteam%3Db%2Cnumber%3Dn%7D" REST);
+			    "env%3Dp_r_%2C1st_key%3Dx%2Cteam%3Db%2Cnumber%3Dn%7D" REST);
+	config.trust_processes = false;
+	assert_string_equal(query(NULL, pairs, 2),
+			    "name=other%7Bhost_name%3Dmine%2Cenv%3Dp_r_%7D" REST);
 }
 
 /* Whatever the labels' lengths are: a "}" for each "{", the rest complete, and printable. */
 static void test_room(void **state)
 {
 	static char value[ATTR_VALUE_BYTES + 1024], name[256];
-	struct agent_pair pairs[] = { { "b", "short" }, { "a", value }, { "c", value } };
-	const struct agent_map labels = { pairs, 3 };
+	const char *const pairs[][2] = { { "b", "short" }, { "a", value }, { "c", value } };
 	size_t len, before = 0;
 
 	memset(name, '{', sizeof(name) - 1);
@@ -86,7 +102,7 @@ static void test_room(void **state)
 
 		memset(value, len % 2 ? '/' : 'v', len);
 		value[len] = '\0';
-		query(service_of(len % 3 ? name : "web"), &labels);
+		query(service_of(len % 3 ? name : "web"), pairs, 3);
 		assert_true(strlen(out) < SPOOL_QUERY_BYTES);
 		end = strstr(out, REST);
 		assert_non_null(end);

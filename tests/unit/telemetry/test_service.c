@@ -18,6 +18,7 @@
 #include "base/util.h"
 #include "telemetry/resource_variable.h"
 #include "telemetry/service.h"
+#include "telemetry/service_labels.h"
 #include "telemetry/service_places.h"
 
 #define ID_OF_WEB 0x1b7b9f239865eb7eull
@@ -339,35 +340,24 @@ static void test_privacy(void **state)
 	}
 }
 
-/* What the administrator says counts before what a process says, unless processes are trusted. */
-static void test_trust(void **state)
+/* A process may not say that it is where we do not see it, unless processes are trusted. */
+static void test_places(void **state)
 {
 	struct service_config c = { .privacy = { true, true, true, true, true, true } };
-	static struct service s, other;
-	static struct attrs labels;
+	static struct service s;
 	struct known k;
 	int trust;
 
-	attrs_clear(&labels);
-	attrs_put_text(&labels, "team", "payments");
-	attrs_put_text(&labels, "host.name", "rack-7");
 	for (trust = 0; trust < 2; trust++) {
 		know(&k);
 		c.trust_processes = trust;
-		c.labels = NULL;
 		snprintf(k.env.resource, sizeof(k.env.resource), "team=mine,"
 			 "k8s.namespace.name=kube-system,container.name=root,k8s.node.name=n");
-		service_make(&k.facts, &c, &other);
-		c.labels = &labels;
 		service_make(&k.facts, &c, &s);
-		assert_string_equal(attrs_text(&s.resource, "team"), trust ? "mine" : "payments");
-		assert_string_equal(attrs_text(&s.resource, "host.name"),
-				    trust ? "node1" : "rack-7");
 		assert_string_equal(attrs_text(&s.resource, "k8s.namespace.name"),
 				    trust ? "kube-system" : "");
 		assert_string_equal(attrs_text(&s.resource, "container.name"), trust ? "root" : "");
 		assert_string_equal(attrs_text(&s.resource, "k8s.node.name"), "n");
-		assert_false(service_same(&s, &other));		/* a reload with other labels */
 		/* In a pod it may say more than we know, but not something else. */
 		in_pod(&k.container);
 		snprintf(k.env.resource, sizeof(k.env.resource), "k8s.deployment.name=web,"
@@ -376,9 +366,60 @@ static void test_trust(void **state)
 		assert_string_equal(attrs_text(&s.resource, "k8s.deployment.name"), "web");
 		assert_string_equal(attrs_text(&s.resource, "k8s.namespace.name"), "shop");
 	}
-	service_make_other(&c, &other);
-	assert_string_equal(service_name_of(&other), SERVICE_OTHER_NAME);
-	assert_string_equal(attrs_text(&other.resource, "team"), "payments");
+}
+
+static const char *value_of(const struct otlp_attribute *a, uint32_t cnt, const char *key)
+{
+	const char *found = NULL;
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++)
+		if (!strcmp(a[i].key, key)) {
+			assert_null(found);	/* once each */
+			found = a[i].text ? a[i].text : "a number";
+		}
+	return found;
+}
+
+/* What the administrator says counts before what a process says, unless processes are trusted. */
+static void test_labels(void **state)
+{
+	struct otlp_attribute all[SERVICE_ATTRIBUTES_MAX];
+	static struct attrs labels;
+	struct service_config c = { .labels = &labels };
+	static struct service s;
+	uint32_t cnt;
+	int trust;
+
+	attrs_clear(&labels);
+	attrs_put_text(&labels, "team", "payments");
+	attrs_put_text(&labels, "ring", "one");
+	attrs_put_text(&labels, "service.name", "never");	/* config_keys.c refuses it */
+	attrs_clear(&s.resource);
+	attrs_put_text(&s.resource, "service.name", "web");
+	attrs_put_text(&s.resource, "team", "mine");
+	attrs_put_number(&s.resource, "n", 1, 5);
+	for (trust = 0; trust < 2; trust++) {
+		c.trust_processes = trust;
+		cnt = service_attributes(&s, &c, all);
+		assert_int_equal(cnt, 4);
+		assert_string_equal(all[0].key, "service.name");
+		assert_string_equal(value_of(all, cnt, "service.name"), "web");
+		assert_string_equal(value_of(all, cnt, "team"), trust ? "mine" : "payments");
+		assert_string_equal(value_of(all, cnt, "ring"), "one");
+		assert_string_equal(value_of(all, cnt, "n"), "a number");
+		assert_string_equal(service_attribute(&s, &c, "team"), trust ? "mine" : "payments");
+		assert_string_equal(service_attribute(&s, &c, "ring"), "one");
+		assert_string_equal(service_attribute(&s, &c, "n"), "");
+		assert_string_equal(service_attribute(&s, &c, "none"), "");
+		cnt = service_attributes(NULL, &c, all);
+		assert_int_equal(cnt, 3);
+		assert_string_equal(value_of(all, cnt, "service.name"), SERVICE_OTHER_NAME);
+		assert_string_equal(service_attribute(NULL, &c, "team"), "payments");
+	}
+	c.labels = NULL;
+	assert_int_equal(service_attributes(&s, &c, all), 3);
+	assert_string_equal(service_attribute(&s, &c, "team"), "mine");
 }
 
 static bool same(const struct known *a, const struct known *b)
@@ -545,7 +586,8 @@ int main(void)
 		cmocka_unit_test(test_resource),
 		cmocka_unit_test(test_images),
 		cmocka_unit_test(test_privacy),
-		cmocka_unit_test(test_trust),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_identity),
 		cmocka_unit_test(test_id_is_stable),
 		cmocka_unit_test(test_resource_variable),
