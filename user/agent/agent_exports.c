@@ -242,7 +242,7 @@ static int encode_otlp(struct agent_exports *x, const struct agent_window_facts 
 
 static void note_failure(struct agent_exports *x, const char *exporter, int err)
 {
-	if (!err)
+	if (!err || x->is_open)		/* it is tried again */
 		return;
 	x->counts.failed++;
 	log_warn("exporter %s: a window, or the rest of one, was lost: %s", exporter,

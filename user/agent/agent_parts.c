@@ -81,8 +81,11 @@ struct window_privacy agent_window_privacy(const struct agent_config *c)
 
 /* ---- windows ---- */
 
-/* How often the open window is written through, and the share of a CPU that this may take. */
-#define DRAFT_NS (1500 * NS_PER_MS)
+/*
+ * How often the open window is written through, and the share of a CPU that this may take: one part
+ * in so many. Samples have waited in the ring buffer for AGENT_BATCH_MS, and the loop wakes as often.
+ */
+#define DRAFT_NS NS_PER_S
 #define DRAFT_COST 400
 
 static struct agent_window_facts facts_of(const struct agent *a)
