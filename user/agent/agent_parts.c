@@ -83,7 +83,8 @@ struct window_privacy agent_window_privacy(const struct agent_config *c)
 
 /*
  * How often the open window is written through, and the share of a CPU that this may take: one part
- * in so many. Samples have waited in the ring buffer for AGENT_BATCH_MS, and the loop wakes as often.
+ * in so many. Samples have waited in the ring buffer for AGENT_BATCH_MS, which is also how often
+ * the loop wakes.
  */
 #define DRAFT_NS NS_PER_S
 #define DRAFT_COST 400
