@@ -37,6 +37,9 @@ STABLE, BRIEF = 8, 4
 RATE = 99
 # After the first third, all processes' memory may grow by this: tables of names that are full only later.
 GROWTH_MIB = 6
+# What the server does, in turn: the last ones are not ready, no right, and 2^63 - 1 profiles that it rejects.
+MODES = ("take", "take", "busy", "broken", "large", "slow", "unready", "denied", "lying")
+LIE = b"\x0a\x0a\x08" + b"\xff" * 8 + b"\x7f"
 BURN = "import time\nwhile True:\n e = time.process_time() + 0.01\n while time.process_time() < e: pass\n time.sleep(0.05)\n"
 
 
@@ -50,14 +53,16 @@ class Books:
     def answer(self, posted):
         mode, data = self.mode, posted.body
         posted.raw = b""
-        status = {"busy": 429, "broken": 503, "large": 413 if len(data) > 6000 else 200}.get(mode, 200)
+        status = {"busy": 429, "broken": 503, "unready": 500, "denied": 401,
+                  "large": 413 if len(data) > 6000 else 200}.get(mode, 200)
         with self.lock:
             self.answers[status] = self.answers.get(status, 0) + 1
             if status == 200:
                 self.take(Request(data))
         if mode == "slow":
             time.sleep(0.5)
-        return Answer(status, **({"Retry_After": "1"} if status == 429 else {}))
+        body = LIE if mode == "lying" and status == 200 else b""
+        return Answer(status, body, **({"Retry_After": "1"} if status == 429 else {}))
 
     def take(self, request):
         for _, profiles in request.resources:
@@ -139,7 +144,7 @@ class Soak:
             assert self.agent.process.poll() is None, self.agent.said()
             if now >= phase:
                 phase = now + PHASE_S
-                self.books.mode = turns.choice(("take", "take", "busy", "broken", "large", "slow"))
+                self.books.mode = turns.choice(MODES)
                 self.pythons.turn()
             if now >= look:
                 look = now + LOOK_S
@@ -191,6 +196,9 @@ def judge(soak, books, metrics):
     wrong = []
     if abs(sampled - took) > slack + dropped / RATE:
         wrong.append("the sums differ")
+    rejected = metric_sum(metrics, "tachbpf_agent_exporter_rejected_profiles_total")
+    if rejected > metrics['tachbpf_agent_samples_total{type="cpu"}']:
+        wrong.append(f"a server's lie is believed: {rejected:.0f} profiles rejected")
     if growth > GROWTH_MIB:
         wrong.append("memory grows")
     if wrong:

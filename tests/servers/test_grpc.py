@@ -2,6 +2,7 @@
 """OTLP by gRPC, judged by Google's own server (python3-grpcio): it knows nothing of profiles, only bytes."""
 import concurrent.futures
 import os
+import subprocess
 import threading
 
 import pytest
@@ -18,7 +19,7 @@ QUICK = ("--retry-initial", "100ms", "--retry-max", "200ms")
 class Receiver:
     """answer: called with the number of a request, from 0, and its context, which it may abort."""
 
-    def __init__(self, grpc, answer=lambda number, context: b"", max_bytes=4 << 20):
+    def __init__(self, grpc, answer=lambda number, context: b"", max_bytes=4 << 20, certificate=None):
         self.answer, self.tried, self.taken, self.seen = answer, [], [], threading.Condition()
         receiver = self
 
@@ -29,8 +30,12 @@ class Receiver:
                 return None
         self.server = grpc.server(concurrent.futures.ThreadPoolExecutor(8), handlers=[Handler()],
                                   options=[("grpc.max_receive_message_length", max_bytes)])
-        self.port = self.server.add_insecure_port("127.0.0.1:0")
-        self.url = f"http://127.0.0.1:{self.port}"
+        if certificate:
+            pair = (certificate.with_suffix(".key").read_bytes(), certificate.read_bytes())
+            self.port = self.server.add_secure_port("127.0.0.1:0", grpc.ssl_server_credentials([pair]))
+        else:
+            self.port = self.server.add_insecure_port("127.0.0.1:0")
+        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{self.port}"
 
     def take(self, request, context):
         with self.seen:
@@ -83,6 +88,16 @@ def test_windows(rig, grpc, compression):
         bound, _ = sent(rig, receiver, "--otlp-compression", compression)
         assert receiver.seconds() in bound
         assert len(receiver.tried) == len(receiver.taken)
+
+
+def test_tls(rig, grpc, tmp_path):
+    certificate = tmp_path / "server.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-days", "9", "-subj", "/CN=x", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout",
+                    certificate.with_suffix(".key"), "-out", certificate], check=True, capture_output=True)
+    with Receiver(grpc, certificate=certificate) as receiver:
+        bound, _ = sent(rig, receiver, "--otlp-ca-file", certificate)
+        assert receiver.seconds() in bound
 
 
 @pytest.mark.parametrize("code", ("UNAVAILABLE", "RESOURCE_EXHAUSTED", "INTERNAL", "UNAUTHENTICATED"))

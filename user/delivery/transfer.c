@@ -196,6 +196,17 @@ static long http_version(const struct sender_server *s)
 						  CURL_HTTP_VERSION_2TLS;
 }
 
+/*
+ * gRPC has a connection for each request: libcurl 7.88.1 (Debian 12) cannot send another one on a
+ * connection of HTTP/2 that was known before, "Error in the HTTP2 framing layer".
+ */
+static void set_connection(CURL *easy, const struct sender_server *s, CURLcode *code)
+{
+	*code |= curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, http_version(s));
+	*code |= curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)s->grpc);
+	*code |= curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, (long)s->grpc);
+}
+
 static void set_bounds(CURL *easy, const struct sender_server *s, uint32_t timeout_ms,
 		       CURLcode *code)
 {
@@ -208,7 +219,6 @@ static void set_bounds(CURL *easy, const struct sender_server *s, uint32_t timeo
 	*code |= curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)(stall_ms + 999) / 1000);
 	*code |= curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 	*code |= curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-	*code |= curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, http_version(s));
 #if LIBCURL_VERSION_NUM >= 0x075500
 	*code |= curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
@@ -251,6 +261,7 @@ static bool set_up(struct transfer *t, const struct sender_server *s,
 		return false;
 	set_callbacks(t, &code);
 	set_bounds(t->easy, s, m->timeout_ms, &code);
+	set_connection(t->easy, s, &code);
 	set_tls(t->easy, s, &code);
 	if (s->user) {
 		code |= curl_easy_setopt(t->easy, CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
