@@ -310,8 +310,9 @@ static void name_process(struct agent_processes *a, struct agent_process *p,
 	pid_t ppid;
 	int err = read_facts(a, p, parents, &facts, &ppid);
 
-	if (err == -ESRCH && p->forked_from) {
-		take_service(a, p, agent_services_join(a->args.services, p->forked_from));
+	if (err == -ESRCH && (p->service || p->forked_from)) {
+		if (!p->service)	/* otherwise the name that it had is right */
+			take_service(a, p, agent_services_join(a->args.services, p->forked_from));
 		p->named = true;
 		return;
 	}

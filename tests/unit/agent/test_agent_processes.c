@@ -282,6 +282,16 @@ static void test_forked(void **state)
 	other = begin_of(pids[1], "python3", 0x7f000009, 12345);
 	agent_processes_name(processes, other);
 	assert_string_equal(name_of(other), "python");
+	/* Who is gone keeps its name at a reload. */
+	moved_on = begin(pids[1], "python3");
+	agent_processes_name(processes, moved_on);
+	assert_string_equal(name_of(moved_on), "sort.py");
+	stop(pids[1]);
+	agent_processes_rename(processes);
+	tick_until_named(moved_on);
+	assert_string_equal(name_of(moved_on), "sort.py");
+	assert_string_equal(name_of(gone), "forker.py");
+	end(moved_on);
 	/* The service lives as long as those that may belong to it. */
 	service = parent->service;
 	end(parent);
@@ -293,7 +303,6 @@ static void test_forked(void **state)
 	agent_services_sweep(services);
 	assert_int_equal(agent_services_cnt(services), 0);
 	stop(pids[0]);
-	stop(pids[1]);
 }
 
 /* What a program publishes is its name and that of the children that it forks, but not theirs. */
