@@ -396,6 +396,7 @@ void agent_processes_rename(struct agent_processes *a)
 {
 	struct agent_process *p;
 
+	agent_services_refresh(a->args.services);
 	for (p = a->first; p; p = p->next) {
 		p->named = false;
 		p->tries = 0;

@@ -10,6 +10,7 @@
 struct row {
 	struct service *service;	/* NULL: the number is free */
 	uint32_t processes, owner;
+	bool stale;			/* agent_services_refresh() */
 };
 
 struct agent_services {
@@ -93,6 +94,7 @@ static struct row *add_row(struct agent_services *s, const struct service *servi
 	*copy = *service;
 	row->service = copy;
 	row->owner = owner;
+	row->stale = false;
 	if (!u64map_get(&s->by_id, service->id) && u64map_put(&s->by_id, service->id, row)) {
 		free(copy);
 		row->service = NULL;
@@ -114,8 +116,19 @@ uint32_t agent_services_enter(struct agent_services *s, const struct service *se
 		s->beyond++;
 		return SERVICE_NUMBER_OTHER;
 	}
+	if (row->stale)
+		*row->service = *service;
+	row->stale = false;
 	row->processes++;
 	return (uint32_t)(row - s->rows);
+}
+
+void agent_services_refresh(struct agent_services *s)
+{
+	uint32_t i;
+
+	for (i = 1; i < s->end; i++)
+		s->rows[i].stale = s->rows[i].service;
 }
 
 uint32_t agent_services_join(struct agent_services *s, uint32_t number)

@@ -29,6 +29,11 @@ void agent_services_free(struct agent_services *s);
  */
 uint32_t agent_services_enter(struct agent_services *s, const struct service *service,
 			      uint32_t owner);
+/*
+ * The configuration has changed, so what is known of services may not be sent any more: the next
+ * process that enters each one says it anew.
+ */
+void agent_services_refresh(struct agent_services *s);
 /* Counts one process more of a number in use, or of 0. Returns the number. */
 uint32_t agent_services_join(struct agent_services *s, uint32_t number);
 /* Counts one process less. */

@@ -119,6 +119,24 @@ static void test_shares(void **state)
 	agent_services_free(s);
 }
 
+/* After a reload a service is what its next process says, for example without its user's name. */
+static void test_refresh(void **state)
+{
+	struct agent_services *s = agent_services_new(10);
+	struct service *web = service("web", 1);
+
+	attrs_put_text(&web->resource, "process.owner", "alice");
+	assert_int_equal(enter(s, web), 1);
+	assert_int_equal(enter(s, service("web", 1)), 1);
+	assert_string_equal(attrs_text(&agent_services_get(s, 1)->resource, "process.owner"),
+			    "alice");
+	agent_services_refresh(s);
+	assert_int_equal(enter(s, service("web", 1)), 1);
+	assert_string_equal(attrs_text(&agent_services_get(s, 1)->resource, "process.owner"), "");
+	assert_string_equal(agent_services_name(s, 1), "web");
+	agent_services_free(s);
+}
+
 /* Whoever makes two services with one id gets two services, and each has one number. */
 static void test_equal_ids(void **state)
 {
@@ -158,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_refresh),
 		cmocka_unit_test(test_equal_ids),
 	};
 
