@@ -302,6 +302,15 @@ static int read_facts(struct agent_processes *a, struct agent_process *p, unsign
 	return err == -EBUSY ? err : 0;
 }
 
+/* The service of the process that forked it: what it has now, or had at the fork. */
+static uint32_t origin_of(const struct agent_processes *a, const struct agent_process *p)
+{
+	const struct agent_process *parent =
+		u64map_get(&a->by_tgid, (uint64_t)process_forked_by(p->process));
+
+	return parent && parent != p && parent->service ? parent->service : p->forked_from;
+}
+
 /* context: what the process publishes, or NULL. parents: how many ancestors may be named first. */
 static void name_process(struct agent_processes *a, struct agent_process *p,
 			 const struct process_ctx *context, unsigned int parents)
@@ -310,10 +319,12 @@ static void name_process(struct agent_processes *a, struct agent_process *p,
 	pid_t ppid;
 	int err = read_facts(a, p, parents, &facts, &ppid);
 
-	if (err == -ESRCH && (p->service || p->forked_from)) {
+	/* Not what little could be read of a child, which may be gone when more can. */
+	if ((err == -ESRCH && p->service) || (err && !context && p->forked_from)) {
 		if (!p->service)	/* otherwise the name that it had is right */
-			take_service(a, p, agent_services_join(a->args.services, p->forked_from));
-		p->named = true;
+			take_service(a, p, agent_services_join(a->args.services, origin_of(a, p)));
+		p->tries += err == -EBUSY;
+		p->named = err != -EBUSY || p->tries >= NAME_TRIES;
 		return;
 	}
 	p->parent = facts.parent ? ppid : 0;
