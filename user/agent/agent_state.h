@@ -92,7 +92,7 @@ bool agent_reload(struct agent *a);
 
 /* ---- agent_figures.c, agent_status.c ---- */
 
-/* Writes all metrics: a metrics_render_fn. */
+/* Write all metrics, and whether the agent is ready: for struct metrics_source. */
 void agent_figures_render(void *ctx, struct metrics_text *t);
 bool agent_figures_ready(void *ctx, char why[METRICS_WHY_BYTES]);
 /* What was sampled and lost so far, in all processes; and what the capture has counted. */
