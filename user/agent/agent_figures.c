@@ -168,8 +168,8 @@ void agent_figures_render(void *ctx, struct metrics_text *t)
 }
 
 /*
- * The programs are loaded when the loop runs. An exporter that has not sent anything yet is not
- * known to fail; without any, requests wait in the spool, as they should.
+ * The programs are loaded when the loop runs. One exporter that works is enough. One that has not
+ * sent anything yet is not known to fail; without any, requests wait in the spool, as they should.
  */
 bool agent_figures_ready(void *ctx, char why[METRICS_WHY_BYTES])
 {
@@ -177,17 +177,21 @@ bool agent_figures_ready(void *ctx, char why[METRICS_WHY_BYTES])
 	const struct delivery *d = agent_exports_delivery(a->exports);
 	size_t cnt = agent_exports_cnt(a->exports), i;
 	struct delivery_state state;
+	bool works, on = agent_files_on(a->files, &works);
 
-	for (i = 0; i < cnt; i++) {
+	for (i = 0; i < cnt && !works; i++) {
 		delivery_state(d, i, &state);
-		if (!state.failures_in_row)
-			return true;
+		works = !state.failures_in_row;
 	}
-	if (!cnt)
+	if (works || (!cnt && !on))
 		return true;
-	snprintf(why, METRICS_WHY_BYTES, "No server accepts profiles: exporter %s was answered "
-		 "%u (0: no answer) %u times in a row.\n", agent_exports_name(a->exports, cnt - 1),
-		 state.last_status, state.failures_in_row);
+	if (cnt)
+		snprintf(why, METRICS_WHY_BYTES, "No exporter works: %s was answered %u (0: no "
+			 "answer) %u times in a row.\n", agent_exports_name(a->exports, cnt - 1),
+			 state.last_status, state.failures_in_row);
+	else
+		snprintf(why, METRICS_WHY_BYTES,
+			 "No exporter works: files cannot be written; see the agent's log.\n");
 	return false;
 }
 

@@ -44,6 +44,7 @@ static void add_stats(struct pprof_exporter_stats *sum, const struct pprof_expor
 	sum->bytes += s.bytes;
 	sum->errors += s.errors;
 	sum->removed += s.removed;
+	sum->works = s.works;
 }
 
 /* Switches to another directory, or none. Returns 0, or -errno: nothing has changed. */
@@ -178,6 +179,16 @@ void agent_files_stats(const struct agent_files *f, struct tach_exporter_stats *
 	tach_exporter_stats(f->tach, tach);
 	*pprof = f->before;
 	add_stats(pprof, f->pprof);
+}
+
+bool agent_files_on(const struct agent_files *f, bool *works)
+{
+	struct tach_exporter_stats tach;
+	struct pprof_exporter_stats pprof;
+
+	agent_files_stats(f, &tach, &pprof);
+	*works = tach.works || pprof.works;
+	return tach.on || f->pprof;
 }
 
 const char *agent_files_path(const struct agent_files *f)

@@ -39,6 +39,9 @@ struct agent_viewer agent_files_viewer(struct agent_files *f);
 void agent_files_window(struct agent_files *f, const struct window *w,
 			const struct agent_services *services, uint64_t period_ns);
 
+/* Returns true if an exporter is on; works: and if one of them writes what it gets. */
+bool agent_files_on(const struct agent_files *f, bool *works);
+
 /* Returns the path of the recording being written, or NULL. Valid until the next call. */
 const char *agent_files_path(const struct agent_files *f);
 

@@ -251,7 +251,8 @@ static void enter_service(struct agent_processes *a, struct agent_process *p,
 
 /*
  * Returns true if /proc tells of the program that was sampled. One that ends has no environment
- * any more, and perhaps no command line.
+ * any more, and perhaps no command line. Of one that is executing another program nothing may be
+ * readable for a moment; so of a forked child, whose parent's name is known, it must be.
  */
 static bool is_as_sampled(const struct agent_process *p, const struct proc_stat *st)
 {
@@ -259,7 +260,7 @@ static bool is_as_sampled(const struct agent_process *p, const struct proc_stat 
 
 	if (st->zombie || st->exiting || st->in_exec)
 		return false;
-	return !program || !st->program || program == st->program;
+	return !program || program == st->program || (!st->program && !p->forked_from);
 }
 
 /* The process may be named after its parent, which is named first, after its own parent. */

@@ -353,7 +353,7 @@ static int metrics_run(void *shared, const int *fds)
 	struct pollfd polled[] = {
 		{ .fd = fds[0], .events = POLLIN }, { .events = POLLIN },
 	};
-	uint64_t now;
+	uint64_t now, next;
 	bool idle;
 
 	/* The keeper's priority is for workers that samples wait for. */
@@ -368,7 +368,8 @@ static int metrics_run(void *shared, const int *fds)
 	while (!take_texts()) {
 		idle = run_all();
 		now = now_ns();
-		if (poll(polled, 2, idle ? wait_ms(now, expire_all(now)) : 0) < 0 && errno != EINTR)
+		next = expire_all(now);
+		if (poll(polled, 2, idle ? wait_ms(now, next) : 0) < 0 && errno != EINTR)
 			_exit(1);
 	}
 	_exit(0);

@@ -187,6 +187,7 @@ int pprof_exporter_window(struct pprof_exporter *e, const struct window *w,
 	dated_text((time_t)(window_begin_ns(w) / 1000000000), writing.begin);
 	err = window_pprof(w, &args);
 	dated_dir_keep(e->place, e->keep, NULL, &e->stats.removed);
+	e->stats.works = !err && !writing.err;
 	if (err)
 		return err;
 	return writing.err ? -EIO : 0;
@@ -202,6 +203,7 @@ struct pprof_exporter *pprof_exporter_new(const struct pprof_exporter_args *args
 	if (!e)
 		return NULL;
 	e->keep = args->keep;
+	e->stats.works = true;
 	e->dir = strdup(args->dir);
 	e->place = e->dir ? dated_dir_open(args->dir, &kind) : NULL;
 	if (e->place)

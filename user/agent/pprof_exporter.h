@@ -11,6 +11,7 @@
 #ifndef TACHBPF_AGENT_PPROF_EXPORTER_H
 #define TACHBPF_AGENT_PPROF_EXPORTER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,7 @@ struct pprof_exporter_stats {
 	uint64_t files, bytes;	/* written */
 	uint64_t errors;	/* files that could not be written */
 	uint64_t removed;	/* old files */
+	bool works;		/* the last window's files were written, if there was one */
 };
 
 /* NULL with errno: no memory, or the directory cannot be used (dated_dir.h), which was logged. */

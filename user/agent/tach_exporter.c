@@ -489,6 +489,8 @@ void tach_exporter_tick(struct tach_exporter *e, uint64_t now_ns)
 void tach_exporter_stats(const struct tach_exporter *e, struct tach_exporter_stats *out)
 {
 	*out = e->stats;
+	out->on = e->place;
+	out->works = e->recording;
 }
 
 const char *tach_exporter_path(const struct tach_exporter *e)

@@ -43,7 +43,7 @@ struct tach_exporter_args {
 	void *ctx;
 };
 
-/* Of all recordings since tach_exporter_new(). They only increase. */
+/* Of all recordings since tach_exporter_new(). Numbers only increase. */
 struct tach_exporter_stats {
 	uint64_t samples;	/* passed while the exporter was on */
 	uint64_t written;	/* of these: in finished recordings */
@@ -51,6 +51,7 @@ struct tach_exporter_stats {
 	uint64_t recordings;	/* finished */
 	uint64_t errors;	/* recordings that could not begin, or ended by an error */
 	uint64_t removed;	/* old recordings removed because of keep */
+	bool on, works;		/* it has a directory; a recording is being written */
 };
 
 /*

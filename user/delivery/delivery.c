@@ -60,20 +60,48 @@ static bool gives_up(const struct delivery *d, const struct queue *q)
 	return d->finishing && q->failures;
 }
 
-/* Drops those that have waited too long; a clock that was put back makes nothing old. */
+/* Has a request waited too long? A clock that was put back makes nothing old. */
+static bool is_old(const struct delivery *d, uint64_t created_ns, uint64_t wall)
+{
+	return wall > created_ns && wall - created_ns > d->max_age_ns;
+}
+
+/* Entries whose exporter is not configured have no item. */
+static void drop_old_strangers(struct delivery *d, uint64_t wall)
+{
+	struct spool_entry *e = spool_dir_oldest(d->spool), *next;
+	uint64_t cnt = 0, samples = 0;
+
+	for (; e && is_old(d, e->created_ns, wall); e = next) {
+		next = TAILQ_NEXT(e, link);
+		if (e->owner)
+			continue;
+		cnt++;
+		samples += e->samples;
+		spool_dir_remove(d->spool, e);
+	}
+	if (cnt)
+		log_warn("%llu requests with %llu samples were dropped: they have waited longer "
+			 "than spool.max_age, and their exporter is not configured",
+			 (unsigned long long)cnt, (unsigned long long)samples);
+}
+
 static void drop_old(struct delivery *d, uint64_t wall)
 {
 	struct item *i, *next;
 	size_t q;
 
-	for (q = 0; d->max_age_ns && q < d->cnt; q++)
+	if (!d->max_age_ns)
+		return;
+	for (q = 0; q < d->cnt; q++)
 		for (i = TAILQ_FIRST(&d->queues[q]->items); i; i = next) {
 			next = TAILQ_NEXT(i, link);
-			if (wall < i->created_ns || wall - i->created_ns <= d->max_age_ns)
+			if (!is_old(d, i->created_ns, wall))
 				break;
 			if (!i->job)
 				delivery_drop(d, i, DROP_TOO_OLD);
 		}
+	drop_old_strangers(d, wall);
 }
 
 static void depart_all(struct delivery *d, uint64_t now)

@@ -188,31 +188,49 @@ static bool is_spooled(const struct delivery *d, const struct request_info *info
 	return false;
 }
 
+/*
+ * The draft's request at p, with at most len bytes, becomes an entry of the spool. Returns its
+ * bytes: where the next one begins. *err: why its samples are lost; otherwise as it was.
+ */
+static size_t take_drafted(struct delivery *d, const uint8_t *p, size_t len, int *err)
+{
+	struct request_info info;
+	struct spool_sizes sizes;
+	struct spool_entry *e;
+	size_t room;
+	int lost = spool_entry_parse(p, len, &info, &sizes);
+
+	if (lost) {
+		*err = lost;
+		return len;
+	}
+	p += sizes.head_bytes;
+	room = len - sizes.head_bytes;
+	if (sizes.payload_bytes > room ||
+	    spool_entry_crc(0, p, sizes.payload_bytes) != sizes.payload_crc)
+		lost = -EBADMSG;
+	else if (!is_spooled(d, &info, &sizes))
+		lost = spool_dir_put(d->spool, spool_dir_take_seq(d->spool), &info, p,
+				     sizes.payload_bytes, &e);
+	if (lost) {
+		*err = lost;
+		d->draft.killed_samples += info.samples;
+	}
+	return sizes.payload_bytes > room ? len : sizes.head_bytes + sizes.payload_bytes;
+}
+
 /* What the last agent, which was killed, had of its open window becomes entries of the spool. */
 static void take_left_draft(struct delivery *d)
 {
 	struct buf left = { 0 };
-	struct request_info info;
-	struct spool_sizes sizes;
-	struct spool_entry *e;
-	const uint8_t *p, *end;
 	int err = spool_draft_left(&d->draft, &left);
-	size_t q;
+	size_t at = 0, q;
 
-	p = left.data;
-	for (end = p + left.len; p < end && !err; p += sizes.head_bytes + sizes.payload_bytes) {
-		err = spool_entry_parse(p, (size_t)(end - p), &info, &sizes);
-		if (!err && (sizes.payload_bytes > (uint64_t)(end - p) - sizes.head_bytes ||
-			     spool_entry_crc(0, p + sizes.head_bytes, sizes.payload_bytes) !=
-				     sizes.payload_crc))
-			err = -EBADMSG;
-		if (!err && !is_spooled(d, &info, &sizes))
-			err = spool_dir_put(d->spool, spool_dir_take_seq(d->spool), &info,
-					    p + sizes.head_bytes, sizes.payload_bytes, &e);
-	}
+	while (at < left.len)
+		at += take_drafted(d, left.data + at, left.len - at, &err);
 	if (err)
-		log_warn("the open window of the last agent, which was killed, is lost: %s",
-			 strerror(-err));
+		log_warn("the open window of the last agent, which was killed, is lost, or a part "
+			 "of it: %s", strerror(-err));
 	for (q = 0; q < d->cnt; q++)
 		delivery_adopt(d, d->queues[q]);
 	if (d->draft.killed_samples)

@@ -12,9 +12,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +58,8 @@ static void be(const char *role)
 	pid_t pid = getpid();
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (strstr(role, "hidden"))
+		prctl(PR_SET_DUMPABLE, 0);
 	if (strstr(role, "context")) {
 		p = map_context(MEMFD);
 		make_context(&m, "from-context", 0);
@@ -95,6 +99,19 @@ static void stop(pid_t pid)
 {
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
+}
+
+/* Does what a process hides stay hidden from this one? Of it only, until the next call. */
+static void respect_hidden(bool yes)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	const uint32_t bit = 1u << CAP_SYS_PTRACE;
+
+	assert_int_equal(syscall(SYS_capget, &head, data), 0);
+	data[0].effective = yes ? data[0].effective & ~bit :
+				  data[0].effective | (data[0].permitted & bit);
+	assert_int_equal(syscall(SYS_capset, &head, data), 0);
 }
 
 /* ---- what is tested ---- */
@@ -305,6 +322,30 @@ static void test_forked(void **state)
 	stop(pids[0]);
 }
 
+/* In the middle of an exec, nobody may read which program it is: the parent's name counts. */
+static void test_forked_in_exec(void **state)
+{
+	struct agent_process *parent, *child, *found;
+	pid_t pids[2];
+
+	start("program", "/srv/forker.py", &pids[0], 1);
+	start("hidden", "/srv/sort.py", &pids[1], 1);
+	parent = begin(pids[0], "python3");
+	child = begin_of(pids[1], "python3", pids[0], 12345);
+	respect_hidden(true);
+	agent_processes_name(processes, child);
+	assert_string_equal(name_of(child), "forker.py");
+	end(child);
+	found = begin_of(pids[1], "python3", 0, 12345);
+	agent_processes_name(processes, found);
+	assert_string_equal(name_of(found), "sort.py");
+	respect_hidden(false);
+	end(found);
+	end(parent);
+	stop(pids[0]);
+	stop(pids[1]);
+}
+
 /* What a program publishes is its name and that of the children that it forks, but not theirs. */
 static void test_forked_context(void **state)
 {
@@ -420,6 +461,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_parents, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_parents_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forked, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_forked_in_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_forked_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_context, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends, setup, teardown),

@@ -271,8 +271,10 @@ static void test_full_disk(void **state)
 		write_window(e, i, 1, NULL, 0);
 	assert_int_equal(stats(e).files + stats(e).errors, 50);
 	assert_true(stats(e).files > 5 && stats(e).errors > 5);
+	assert_false(stats(e).works);
 	small_disk_grow(disk, 1024);
 	assert_int_equal(write_window(e, 50, 1, NULL, 0), 0);
+	assert_true(stats(e).works);
 	pprof_exporter_free(e);
 	small_disk_unmount(disk);
 }

@@ -574,7 +574,9 @@ static void test_no_directory(void **state)
 	assert_int_equal(stats().samples, 5);
 	assert_true(stats().lost >= 3);
 	assert_true(stats().errors > 0);
+	assert_true(stats().on && !stats().works);
 	tick(3600);		/* it is made again */
+	assert_true(stats().works);
 	samples(p, 0, 4);
 	end(p, 0);
 	stop();

@@ -314,6 +314,20 @@ class TestServers(TestCase):
         self.until(p, "too_old 1")
         self.assertEqual(self.figures(p)["spool_entries"], 0)
 
+    def test_too_old_of_an_exporter_that_is_not_configured(self):
+        down = Server(silent)
+        down.close()
+        p = self.program(self.otlp(down))
+        p("offer 0 10 7")
+        self.until(p, "connect 1")
+        self.assertEqual(self.figures(p)["spool_entries"], 1)
+        p.kill()
+        p = self.program(self.otlp(down, name="other"), opened="open 0 0 1")
+        p("skip 1000")
+        self.assertEqual(self.figures(p)["spool_entries"], 0)
+        p("close")
+        self.assertIn("1 requests with 7 samples were dropped", p.end())
+
     def test_the_message_of_an_error(self):
         status = b"\x08\x03\x12\x09bad stack"       # google.rpc.Status
         p = self.program(self.otlp(self.server(reply(400, status))))
@@ -920,8 +934,29 @@ class TestSpool(TestCase):
         Path(self.spool, "0000000000000001.tmp").write_text("x")
         p = self.program(self.otlp(self.server(reply(200))))
         self.until(p, "sent 1")         # the first of the two is whole
+        self.assertEqual(self.figures(p)["killed_samples"], 4)
         p("close")
         self.assertIn("the open window of the last agent, which was killed, is lost", p.end())
+
+    def test_a_draft_that_is_damaged_in_the_middle(self):
+        p = self.program(self.otlp(self.server(reply(200))))
+        p("draft 7")
+        p.kill()
+        path, = Path(self.spool).glob("*.draft")
+        path.write_bytes(path.read_bytes().replace(b"aaa", b"aba", 1))
+        p = self.program(self.otlp(self.server(reply(200))))
+        self.until(p, "sent 1")         # the second one
+        f = self.figures(p)
+        self.assertEqual((f["sent_samples"], f["killed_samples"]), (4, 3))
+
+    def test_a_draft_for_which_there_is_no_room(self):
+        p = self.program(self.otlp(self.server(reply(200))))
+        p("draft 7 4000")
+        p.kill()
+        p = self.program(self.otlp(self.server(reply(200))), opened="open 4096")
+        self.assertEqual(self.figures(p)["killed_samples"], 7)
+        p("close")
+        self.assertIn("7 samples of its open window are lost", p.end())
 
     def test_damaged_payload(self):
         p = self.program(self.otlp(self.server(in_turn(reply(503), reply(200)))))
