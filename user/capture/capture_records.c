@@ -5,6 +5,7 @@
  */
 #include "capture/capture_records.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/util.h"
@@ -114,10 +115,14 @@ static bool is_event(uint32_t kind)
 static void take_of_process(struct capture *s, const struct raw_header *h, size_t len)
 {
 	struct tracked *t = profiled(s, h);
+	int err = t ? process_take(t->process, h, len) : 0;
 
 	s->received += is_event(h->kind);
+	if (err == -EBADMSG)
+		log_error("a record of the BPF programs (kind %u, %zu bytes) is malformed, so the "
+			  "recording ends; please report this", h->kind, len);
 	if (t)
-		lifecycle_fail(&s->life, process_take(t->process, h, len));
+		lifecycle_fail(&s->life, err);
 	else if (is_event(h->kind))
 		take_orphan(s, h);
 }

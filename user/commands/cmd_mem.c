@@ -45,12 +45,13 @@ static void report_damage(struct run *run, const struct mem_trace *t)
 }
 
 /*
- * If the file is something other than a Memlyze trace, sets the message. False: its format is
- * unknown, or it is a damaged trace.
+ * If the file is something other than a Memlyze trace, the error's text says what. False: its
+ * format is unknown, or it is a damaged trace.
  */
-static bool is_other(const struct mem_trace *t, const struct profile_file *file, char *why,
-		     size_t why_size)
+static bool is_other(struct mem_trace *t, const struct profile_file *file)
 {
+	char *why = t->error.text;
+	const size_t why_size = sizeof(t->error.text);
 	const struct reader_ops *format = reader_detect(t->in);
 	bool event = file->session && session_json_event(file->session);
 
@@ -198,21 +199,23 @@ static int check_file(struct run *run, struct mem_trace *t)
 	return 0;
 }
 
+static void report_other(struct run *run, const struct mem_trace *t)
+{
+	log_error("'%s': %s", t->shown, t->error.text);
+	run->failed = true;
+	if (run->opts->json)
+		mem_json_file(&run->json, run->opts, t, NULL);
+}
+
 static int do_file(struct run *run, const struct profile_file *file)
 {
 	struct mem_trace t = { 0 };
-	char why[WHY_BYTES];
 	int err = open_trace(run, &t, file);
 
-	if (!err && (!t.file || run->opts->validate)) {
-		if (t.file || run->opts->validate || run->opts->json) {
-			err = check_file(run, &t);
-		} else if (is_other(&t, file, why, sizeof(why))) {
-			log_error("'%s': %s", t.shown, why);
-			run->failed = true;
-		} else {
-			report_damage(run, &t);
-		}
+	if (!err && !t.file && !run->opts->validate && is_other(&t, file)) {
+		report_other(run, &t);
+	} else if (!err && (!t.file || run->opts->validate)) {
+		err = check_file(run, &t);
 	} else if (!err) {
 		err = add_up(run, &t, file);
 		if (!err && t.error.rule)

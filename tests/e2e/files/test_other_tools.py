@@ -72,6 +72,8 @@ def test_offcpu_is_not_called_wall(recorded):
 
 def test_a_profile_of_another_kind_is_named(recorded):
     refused(run("mem", recorded / "X.tach"), "a profile of time, not of memory", "tachbpf report")
+    done = run("mem", "--json", recorded / "X.tach")
+    assert "a profile of time" in done.stderr and "a profile of time" in json.loads(done.stdout)["files"][0]["error"]
     refused(run("mem", AUSTIN), "in the format collapsed", "tachbpf report")
     refused(run("gil", MEMORY), "a profile of memory", "tachbpf mem")
     other = recorded / "x.cpuprofile"
