@@ -229,7 +229,7 @@ static void assert_command(const char *words, const char *path, const char *inte
 
 static void test_scripts_run_under_their_python(void **state)
 {
-	char bin[64], python[64], line[64];
+	char bin[64], python[64], line[80];
 	const char *path;
 
 	assert_non_null(mkdtemp(dir));
