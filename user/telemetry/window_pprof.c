@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "base/arith.h"
+#include "base/gzip.h"
 #include "formats/pprof/pprof_encode.h"
-#include "telemetry/gzip.h"
 
 struct pprof {
 	const struct window *w;

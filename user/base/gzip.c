@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* gzip.c - see gzip.h. */
-#include "telemetry/gzip.h"
+#include "base/gzip.h"
 
 #include <errno.h>
 #include <zlib.h>
