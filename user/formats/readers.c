@@ -16,7 +16,8 @@
 #include "model/thread_map.h"
 
 static const struct reader_ops *const readers[] = {
-	&reader_tach, &reader_gperftools, &reader_mlyze, &reader_speedscope, &reader_collapsed,
+	&reader_tach, &reader_gperftools, &reader_mlyze, &reader_speedscope, &reader_pprof,
+	&reader_collapsed,
 };
 
 const struct reader_ops *reader_find(const char *name)

@@ -29,6 +29,8 @@ enum reader_value {
 struct reader_args {
 	const char *format;	/* --input-format NAME; NULL: detected from the file's content */
 	enum reader_value value;
+	/* For files with several values for a sample: the type that counts; NULL: as value says. */
+	const char *type;
 	/*
 	 * For memory: bytes live just before this moment, instead of at the file's end; later
 	 * events are ignored. In µs since the file's start or, if absolute, in its own clock.

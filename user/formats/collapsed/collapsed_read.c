@@ -276,7 +276,7 @@ static int intern_label(struct collapsed_reader *c, const struct string_ref *s, 
 		func = *s;
 		line = LINE_NONE;
 	}
-	err = intern_place(c->names, &file, &func, line, COLUMN_NONE, frame);
+	err = intern_place(c->names, &file, &func, line, COLUMN_NONE, 0, frame);
 	return err ? err : buf_add(&c->frame_of, frame, sizeof(*frame));
 }
 
