@@ -155,7 +155,8 @@ static int new_profile(struct sample_store *s, const struct stored_identity *id,
 	struct stored_profile *profiles;
 
 	if (i == PROFILES_MAX)
-		return reason_say(why, "more than %u processes and services", PROFILES_MAX);
+		return reason_at(why, s->at, "more than %u processes and services",
+				 PROFILES_MAX);
 	profiles = array_grow(s->profiles, i, &s->profile_cap, sizeof(*profiles));
 	if (!profiles)
 		return reason_memory(why);
@@ -239,9 +240,9 @@ int sample_store_add(struct sample_store *s, uint32_t profile, const struct stor
 	if (!weight)
 		return 0;
 	if (weight > WEIGHT_SUM_MAX - p->info.weight_sum)
-		return reason_say(why, "values that add up to more than 63 bits");
+		return reason_at(why, s->at, "values that add up to more than 63 bits");
 	if (cnt == SAMPLES_MAX)
-		return reason_say(why, "more than %u samples", SAMPLES_MAX);
+		return reason_at(why, s->at, "more than %u samples", SAMPLES_MAX);
 	err = thread_id_of(s, p, thread, &sample.thread_id, why);
 	if (err)
 		return err;
@@ -273,7 +274,7 @@ int sample_store_finish(struct sample_store *s, const struct reason *why)
 	uint32_t i;
 
 	if (!s->reader.profile_cnt)
-		return reason_say(why, "it has no profile");
+		return reason_at(why, s->at, "no profile");
 	for (i = 0; i < s->reader.profile_cnt; i++)
 		finish_profile(&s->profiles[i]);
 	s->reader.tables = intern_tables(s->names);

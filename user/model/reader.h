@@ -61,6 +61,9 @@ struct reader_ops {
 	const char *help;	/* one line */
 	/* Returns true if the bytes look like this format. At most one format may do so. */
 	bool (*probe)(const struct input *in);
+	/* probe() also accepts files of other tools, such as any JSON: foreign.h names them. */
+	bool vague;
+	bool typed;	/* samples may have several values: reader_args.type */
 	/* Returns NULL with errno and a reason in why. in stays valid until free(). */
 	struct reader *(*open)(const struct input *in, const struct reader_args *args, char *why,
 			       size_t why_size);

@@ -588,6 +588,7 @@ const struct reader_ops reader_collapsed = {
 	.name = "collapsed",
 	.help = "folded stacks with counts, the input of flame graph tools",
 	.probe = collapsed_probe,
+	.vague = true,
 	.open = open_collapsed,
 	.select = select_profile,
 	.run = collapsed_run,

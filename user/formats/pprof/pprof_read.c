@@ -46,7 +46,6 @@ struct pprof_reader {
 	struct pprof_tables *tables;
 	struct head head;
 	size_t value, held;		/* the values that count; held: type_cnt: none */
-	struct value_scale scale;
 	struct stored_kind kind;
 	struct profile_service service;	/* of the comments */
 	struct buf types, comments;	/* const char *, texts of the store */
@@ -139,7 +138,7 @@ static int read_type(struct pprof_reader *p, const struct proto_field *f, struct
 			unit = inner.value;
 	}
 	*out = (struct value_type){ string_at(p, type), string_at(p, unit) };
-	return in.bad ? reason_say(p->why, "damaged: a type is no message") : 0;
+	return in.bad ? reason_at(p->why, p->store.at, "a type that is no message") : 0;
 }
 
 /* KEY=VALUE may say which service it is. */
@@ -176,7 +175,8 @@ static int read_head_field(struct pprof_reader *p, const struct proto_field *f)
 	switch (f->number) {
 	case PROFILE_SAMPLE_TYPE:
 		if (h->type_cnt == TYPES_MAX)
-			return reason_say(p->why, "more than %d sample types", TYPES_MAX);
+			return reason_at(p->why, p->store.at, "more than %d sample types",
+					 TYPES_MAX);
 		return read_type(p, f, &h->types[h->type_cnt++]);
 	case PROFILE_PERIOD_TYPE:
 		return read_type(p, f, &h->period_type);
@@ -259,9 +259,10 @@ static int choose_values(struct pprof_reader *p, const struct reader_args *args)
 {
 	struct head *h = &p->head;
 	const struct value_type *t;
+	enum profile_unit unit;
 
 	if (!h->type_cnt)
-		return reason_say(p->why, "it has no sample type");
+		return reason_at(p->why, p->len, "no sample type");
 	if (keep_types(p))
 		return -ENOMEM;
 	p->value = value_choose(h->types, h->type_cnt, shown_type(p), args);
@@ -271,11 +272,11 @@ static int choose_values(struct pprof_reader *p, const struct reader_args *args)
 	p->held = h->type_cnt;
 	if (args->value == VALUE_BOTH && ref_is(t->type, "alloc_space"))
 		p->held = value_find(h->types, h->type_cnt, "inuse_space");
-	p->scale = value_scale_of(t);
+	unit = value_scale_of(t).unit;
 	p->kind = (struct stored_kind){
 		.type = text_of(p, t->type), .type_unit = text_of(p, t->unit),
-		.unit = p->scale.unit, .interval_us = interval_of(h),
-		.mode = value_mode_of(p->scale.unit == UNIT_SAMPLES ? &h->period_type : t),
+		.unit = unit, .interval_us = interval_of(h),
+		.mode = value_mode_of(unit == UNIT_SAMPLES ? &h->period_type : t),
 		.start_utc_ns = h->time_ns, .duration_ns = h->duration_ns,
 		.held_apart = p->held < h->type_cnt,
 	};
@@ -288,8 +289,10 @@ static int read_head(struct pprof_reader *p, const struct reader_args *args)
 	struct proto_field f;
 	int err = 0;
 
-	while (!err && proto_next(&in, &f))
+	while (!err && proto_next(&in, &f)) {
+		p->store.at = (uint64_t)(in.p - p->data);
 		err = read_head_field(p, &f);
+	}
 	return err ? err : choose_values(p, args);
 }
 
@@ -311,7 +314,7 @@ static int read_label(struct pprof_reader *p, const struct proto_field *f, struc
 			number = inner.value;
 	}
 	if (in.bad)
-		return reason_say(p->why, "damaged: a label is no message");
+		return reason_at(p->why, p->store.at, "a label that is no message");
 	return sample_labels_take(&p->store, key, text, number, l) ? reason_memory(p->why) : 0;
 }
 
@@ -326,12 +329,12 @@ static int add_locations(struct pprof_reader *p, const struct proto_field *f)
 	while (p->ids.len <= EVENT_MAX_FRAMES * sizeof(*frames) && proto_numbers_next(&n, &id)) {
 		frames = pprof_tables_location(p->tables, id, &cnt);
 		if (!frames)
-			return reason_say(p->why, "a sample of location %" PRIu64 ", which is "
-					  "missing", id);
+			return reason_at(p->why, p->store.at, "a sample of location %" PRIu64
+					 ", which is missing", id);
 		if (buf_add(&p->ids, frames, cnt * sizeof(*frames)))
 			return reason_memory(p->why);
 	}
-	return n.in.bad ? reason_say(p->why, "damaged: a stack has no numbers") : 0;
+	return n.in.bad ? reason_at(p->why, p->store.at, "a stack without numbers") : 0;
 }
 
 /* Values of the sample so far. */
@@ -347,20 +350,24 @@ static int add_values(struct pprof_reader *p, const struct proto_field *f, struc
 
 	while (proto_numbers_next(&n, &v)) {
 		if (values->cnt == p->head.type_cnt)
-			return reason_say(p->why, "a sample with more values than types");
+			return reason_at(p->why, p->store.at,
+					 "a sample with more values than types");
 		values->v[values->cnt++] = v;
 	}
-	return n.in.bad ? reason_say(p->why, "damaged: a value is no number") : 0;
+	return n.in.bad ? reason_at(p->why, p->store.at, "a value that is no number") : 0;
 }
 
-/* The weight of a value. */
-static int weigh_value(const struct pprof_reader *p, uint64_t v, uint64_t *weight)
+/* The weight of a value of this type. */
+static int weigh_value(const struct pprof_reader *p, const struct values *values, size_t type,
+		       uint64_t *weight)
 {
+	uint64_t factor = value_scale_of(&p->head.types[type]).factor, v = values->v[type];
+
 	if (v > INT64_MAX)
-		return reason_say(p->why, "it has negative values, as the difference of two "
-				  "profiles has; convert the two, or use tachbpf diff");
-	if (__builtin_mul_overflow(v, p->scale.factor, weight))
-		return reason_say(p->why, "values that add up to more than 63 bits");
+		return reason_at(p->why, p->store.at, "a negative value, as in the difference of "
+				 "two profiles; tachbpf diff compares them");
+	if (__builtin_mul_overflow(v, factor, weight))
+		return reason_at(p->why, p->store.at, "values that add up to more than 63 bits");
 	return 0;
 }
 
@@ -369,7 +376,7 @@ static int store_held(struct pprof_reader *p, uint32_t profile, const struct sam
 		      const struct values *values, uint64_t all)
 {
 	uint64_t held = 0;
-	int err = weigh_value(p, values->v[p->held], &held);
+	int err = weigh_value(p, values, p->held, &held);
 
 	held = held < all ? held : all;
 	if (!err)
@@ -389,9 +396,9 @@ static int store_sample(struct pprof_reader *p, const struct sample_labels *l,
 	int err;
 
 	if (values->cnt != p->head.type_cnt)
-		return reason_say(p->why, "a sample with %zu values, but there are %zu types",
-				  values->cnt, p->head.type_cnt);
-	err = weigh_value(p, values->v[p->value], &weight);
+		return reason_at(p->why, p->store.at, "a sample of %zu values, but there are %zu "
+				 "types", values->cnt, p->head.type_cnt);
+	err = weigh_value(p, values, p->value, &weight);
 	if (!err && weight)
 		err = sample_store_profile(&p->store, &l->of, &p->kind, &profile, p->why);
 	if (err || !weight)
@@ -420,7 +427,7 @@ static int read_sample(struct pprof_reader *p, const struct proto_field *f)
 			err = read_label(p, &inner, &l);
 	}
 	if (!err && in.bad)
-		err = reason_say(p->why, "damaged: a sample is no message");
+		err = reason_at(p->why, p->store.at, "a sample that is no message");
 	return err ? err : store_sample(p, &l, &values);
 }
 
@@ -434,6 +441,7 @@ static int read_samples(struct pprof_reader *p)
 	int err = 0;
 
 	while (!err && proto_next(&in, &f)) {
+		p->store.at = (uint64_t)(in.p - p->data);
 		if (f.number == PROFILE_SAMPLE)
 			err = read_sample(p, &f);
 	}
@@ -461,8 +469,8 @@ static int find_content(struct pprof_reader *p, const struct input *in)
 	if (err == -ENOMEM)
 		return reason_memory(p->why);
 	if (err)
-		return reason_say(p->why, "damaged: it cannot be decompressed");
-	return p->len ? 0 : reason_say(p->why, "it has no content");
+		return reason_at(p->why, 0, "it cannot be decompressed");
+	return p->len ? 0 : reason_at(p->why, 0, "no content");
 }
 
 static int read_profile(struct pprof_reader *p, const struct input *in,
@@ -549,6 +557,7 @@ const struct reader_ops reader_pprof = {
 	.name = "pprof",
 	.help = "profile.proto of pprof: Go, google-perftools, py-spy, Pyroscope, ...",
 	.probe = pprof_probe,
+	.typed = true,
 	.open = open_pprof,
 	.select = sample_store_select,
 	.run = sample_store_run,

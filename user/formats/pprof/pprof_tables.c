@@ -41,6 +41,7 @@ struct location {
 struct pprof_tables {
 	struct intern *names;
 	const struct reason *why;
+	uint64_t at;		/* end of the field that is being read */
 	uint64_t seed;		/* so that a file cannot choose ids that collide */
 	struct buf strings, mappings, functions, locations, frames;
 	struct id_index mapping_ids, function_ids, location_ids;
@@ -93,7 +94,7 @@ static int add_string(struct pprof_tables *t, const struct proto_field *f)
 	struct string_ref s = { f->len ? (const char *)f->data : "", (uint32_t)f->len };
 
 	if (f->len > INT32_MAX)
-		return reason_say(t->why, "a name of %zu bytes", f->len);
+		return reason_at(t->why, t->at, "a name of %zu bytes", f->len);
 	return buf_add(&t->strings, &s, sizeof(s)) ? reason_memory(t->why) : 0;
 }
 
@@ -101,7 +102,7 @@ static int add_string(struct pprof_tables *t, const struct proto_field *f)
 
 static int bad_message(const struct pprof_tables *t, const char *what)
 {
-	return reason_say(t->why, "damaged: a %s is no message", what);
+	return reason_at(t->why, t->at, "a %s that is no message", what);
 }
 
 static int add_mapping(struct pprof_tables *t, const struct proto_field *f)
@@ -293,8 +294,8 @@ static int add_frame(struct pprof_tables *t, const struct proto_field *line, uin
 		return bad_message(t, "line");
 	found = find_id(t, &t->function_ids, function);
 	if (!found)
-		return reason_say(t->why, "a location of function %" PRIu64 ", which is missing",
-				  function);
+		return reason_at(t->why, t->at, "a location of function %" PRIu64 ", which is missing",
+				 function);
 	if (intern_function(t, mapping, (struct function *)(void *)t->functions.data + found - 1,
 			    number, &id) || buf_add(&t->frames, &id, sizeof(id)))
 		return reason_memory(t->why);
@@ -391,6 +392,7 @@ static int read_tables(struct pprof_tables *t, const uint8_t *data, size_t len)
 		struct proto_in in = { .p = data, .end = data + len };
 
 		while (!err && proto_next(&in, &f)) {
+			t->at = (uint64_t)(in.p - data);
 			if (f.number == passes[i].field)
 				err = passes[i].add(t, &f);
 		}
