@@ -36,12 +36,14 @@ int agent_files_set(struct agent_files *f, const struct agent_config *c);
 struct agent_viewer agent_files_viewer(struct agent_files *f);
 
 /*
- * Writes a finished window. config: of the services, whose attributes become comments. Errors are
- * counted and logged.
+ * Whose services the files name, from now on: once, before the capture begins. Both outlive the
+ * files.
  */
-void agent_files_window(struct agent_files *f, const struct window *w,
-			const struct agent_services *services, const struct service_config *config,
-			uint64_t period_ns);
+void agent_files_services(struct agent_files *f, const struct agent_services *services,
+			  const struct service_config *config);
+
+/* Writes a finished window. Errors are counted and logged. */
+void agent_files_window(struct agent_files *f, const struct window *w, uint64_t period_ns);
 
 /* Returns the path of the recording being written, or NULL. Valid until the next call. */
 const char *agent_files_path(const struct agent_files *f);

@@ -40,8 +40,9 @@ void pprof_exporter_keep(struct pprof_exporter *e, uint32_t keep);
 /*
  * Writes the window's profiles, and removes the oldest files. names: of services 0 to name_cnt - 1,
  * any bytes; a service beyond these, or a NULL, is "service-N". period_ns: between two samples of a
- * CPU; 0: unknown. comments: about each service; NULL: none. A file that cannot be written is counted, and logged at most once in ten
- * minutes. Returns 0; -EIO: at least one file was not written; or -ENOMEM.
+ * CPU; 0: unknown. comments: about each service; NULL: none. A file that cannot be written is
+ * counted, and logged at most once in ten minutes. Returns 0; -EIO: at least one file was not
+ * written; or -ENOMEM.
  */
 int pprof_exporter_window(struct pprof_exporter *e, const struct window *w,
 			  const char *const *names, size_t name_cnt, uint64_t period_ns,

@@ -212,20 +212,37 @@ static int set_thread(const struct setting *s, void *field, const char *text,
 	return 0;
 }
 
+/* Adds a text to a list of cnt. 0 or -ENOMEM. */
+static int add_text(const char ***list, size_t *cnt, const char *text)
+{
+	const char **longer = one_more(*list, *cnt, sizeof(*longer));
+
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	longer[(*cnt)++] = text;
+	return 0;
+}
+
 static int set_process(const struct setting *s, void *field, const char *text,
 		       struct setting_why *why)
 {
 	struct sample_filter_options *f = field;
-	const char **names;
 
 	if (!*text)
 		return setting_why(why, "expected a process ID, or a name such as 'gunicorn*'");
-	names = one_more(f->processes, f->process_cnt, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	f->processes = names;
-	f->processes[f->process_cnt++] = text;
-	return 0;
+	return add_text(&f->processes, &f->process_cnt, text);
+}
+
+static int set_service(const struct setting *s, void *field, const char *text,
+		       struct setting_why *why)
+{
+	struct sample_filter_options *f = field;
+
+	if (!*text)
+		return setting_why(why, "expected a service's name, such as 'checkout' or "
+				   "'checkout 1.2'");
+	return add_text(&f->services, &f->service_cnt, text);
 }
 
 /* Parse "gil", "!gil" or "no-gil". *not: the bit must not be set. Returns false if unknown. */
@@ -331,6 +348,7 @@ static int set_name_if_any(const struct setting *s, void *field, const char *tex
 
 const struct setting_type type_thread = { .arg = "ID", .set = set_thread };
 const struct setting_type type_process = { .arg = "PID|NAME", .set = set_process };
+const struct setting_type type_service = { .arg = "NAME", .set = set_service };
 const struct setting_type type_status = { .arg = "WORD[,WORD...]", .set = set_status };
 const struct setting_type type_moment = { .arg = "TIME", .set = set_moment };
 const struct setting_type type_regex = { .arg = "REGEX", .set = set_regex };

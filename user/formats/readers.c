@@ -78,7 +78,7 @@ struct reader *reader_open(const char *path, const struct reader_args *args, cha
 	if (!ops) {
 		snprintf(why, why_size, "not a profile in a supported format; --input-format help "
 			 "lists them");
-	} else if (args->type && !ops->typed) {
+	} else if (args->type && !args->type_optional && !ops->typed) {
 		snprintf(why, why_size, "it has no sample types: expected --value live, allocated, "
 			 "peak or samples, or none");
 		err = EINVAL;

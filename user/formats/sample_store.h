@@ -24,7 +24,7 @@ struct sample_store {
 	struct stored_profile *profiles;	/* by id in keys */
 	size_t profile_cap;
 	uint32_t current;
-	uint64_t at;			/* set by the reader: where in the file it is, for messages */
+	uint64_t at;			/* set by the reader: where it is, for messages */
 	struct buf samples, stacks;	/* struct stored_sample; frame ids */
 };
 

@@ -221,7 +221,8 @@ static int no_such_type(const struct pprof_reader *p, const char *wanted)
 	for (i = 0; i < p->head.type_cnt && len < sizeof(list); i++)
 		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.*s", i ? ", " : "",
 					(int)p->head.types[i].type.len, p->head.types[i].type.data);
-	return reason_say(p->why, "it has no values of type '%s'; its types: %s", wanted, list);
+	reason_say(p->why, "it has no values of type '%s'; its types: %s", wanted, list);
+	return -ENODATA;
 }
 
 /* Of time: the period, if it is one, in µs. 0: unknown. */

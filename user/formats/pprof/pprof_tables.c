@@ -279,6 +279,7 @@ static int intern_function(struct pprof_tables *t, uint64_t mapping, const struc
 static int add_frame(struct pprof_tables *t, const struct proto_field *line, uint64_t mapping)
 {
 	struct proto_in in = proto_inside(line);
+	const struct function *f;
 	struct proto_field inner;
 	uint64_t function = 0, number = 0;
 	size_t found;
@@ -294,10 +295,10 @@ static int add_frame(struct pprof_tables *t, const struct proto_field *line, uin
 		return bad_message(t, "line");
 	found = find_id(t, &t->function_ids, function);
 	if (!found)
-		return reason_at(t->why, t->at, "a location of function %" PRIu64 ", which is missing",
-				 function);
-	if (intern_function(t, mapping, (struct function *)(void *)t->functions.data + found - 1,
-			    number, &id) || buf_add(&t->frames, &id, sizeof(id)))
+		return reason_at(t->why, t->at, "a location of function %" PRIu64
+				 ", which is missing", function);
+	f = (const struct function *)(const void *)t->functions.data + found - 1;
+	if (intern_function(t, mapping, f, number, &id) || buf_add(&t->frames, &id, sizeof(id)))
 		return reason_memory(t->why);
 	return 0;
 }
