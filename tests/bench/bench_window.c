@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/gzip.h"
 #include "model/intern.h"
-#include "telemetry/gzip.h"
 #include "telemetry/otlp.h"
 #include "telemetry/window_pprof.h"
 

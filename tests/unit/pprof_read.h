@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
+#include "base/gzip.h"
 #include "base/proto.h"
-#include "telemetry/gzip.h"
 
 #define READ_MAX 64	/* of all that repeats */
 

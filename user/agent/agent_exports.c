@@ -8,10 +8,10 @@
 
 #include "agent/exporter_servers.h"
 #include "agent/pyroscope_query.h"
+#include "base/gzip.h"
 #include "base/time.h"
 #include "base/util.h"
 #include "config/config.h"
-#include "telemetry/gzip.h"
 #include "telemetry/service_labels.h"
 #include "telemetry/window_pprof.h"
 

@@ -3,12 +3,18 @@
 #include "agent/agent_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/time.h"
 #include "base/util.h"
 #include "config/config.h"
+#include "formats/pprof/pprof_encode.h"
+#include "model/profile_service.h"
+#include "resolve/process.h"
+#include "telemetry/service_labels.h"
+#include "telemetry/window_pprof.h"
 
 struct agent_files {
 	struct agent_files_args args;
@@ -16,10 +22,30 @@ struct agent_files {
 	struct pprof_exporter *pprof;		/* NULL: off */
 	char *pprof_dir;
 	struct pprof_exporter_stats before;	/* of exporters that a reload ended */
+	const struct agent_services *services;	/* agent_files_services(); NULL: not yet */
+	const struct service_config *config;
 };
 
-static struct tach_exporter_args tach_args(const struct agent_files *f,
-					   const struct agent_config *c)
+/* tach_exporter_args.service. The recording copies it. */
+static void service_of(void *ctx, const struct process *process, struct profile_service *out)
+{
+	const struct agent_process *p = process_observed(process);
+	const struct agent_files *f = ctx;
+	const struct service *service = f->services && p ?
+						agent_services_get(f->services, p->service) : NULL;
+	const char *text;
+	size_t i;
+
+	if (!service)
+		return;
+	out->part[SERVICE_NAME] = service_name_of(service);
+	for (i = SERVICE_NAME + 1; i < SERVICE_PART_CNT; i++) {
+		text = service_attribute(service, f->config, service_part_keys[i]);
+		out->part[i] = *text ? text : NULL;
+	}
+}
+
+static struct tach_exporter_args tach_args(struct agent_files *f, const struct agent_config *c)
 {
 	const struct agent_tach *t = &c->exporters.tach;
 
@@ -31,6 +57,7 @@ static struct tach_exporter_args tach_args(const struct agent_files *f,
 			    (c->native != AGENT_NATIVE_OFF ? FEATURE_NATIVE : 0),
 		.async = c->async,
 		.counts = f->args.counts, .ctx = f->args.ctx,
+		.service = service_of, .service_ctx = f,
 	};
 }
 
@@ -158,9 +185,35 @@ struct agent_viewer agent_files_viewer(struct agent_files *f)
 	};
 }
 
-void agent_files_window(struct agent_files *f, const struct window *w,
-			const struct agent_services *services, uint64_t period_ns)
+/* window_comments.add: KEY=VALUE, as profile_service.h says. */
+static void add_attributes(void *ctx, uint32_t service, struct pprof_encoder *e)
 {
+	struct otlp_attribute list[SERVICE_ATTRIBUTES_MAX];
+	const struct agent_files *f = ctx;
+	char text[ATTR_KEY_BYTES + ATTR_VALUE_BYTES];
+	uint32_t cnt, i;
+
+	cnt = service_attributes(agent_services_get(f->services, service), f->config, list);
+	for (i = 0; i < cnt; i++) {
+		if (list[i].text)
+			snprintf(text, sizeof(text), "%s=%s", list[i].key, list[i].text);
+		else
+			snprintf(text, sizeof(text), "%s=%lld", list[i].key,
+				 (long long)list[i].number);
+		pprof_comment(e, text);
+	}
+}
+
+void agent_files_services(struct agent_files *f, const struct agent_services *services,
+			  const struct service_config *config)
+{
+	f->services = services;
+	f->config = config;
+}
+
+void agent_files_window(struct agent_files *f, const struct window *w, uint64_t period_ns)
+{
+	const struct window_comments comments = { add_attributes, f };
 	uint32_t cnt = window_service_cnt(w), i;
 	const char **names;
 
@@ -168,8 +221,8 @@ void agent_files_window(struct agent_files *f, const struct window *w,
 		return;
 	names = calloc(cnt, sizeof(*names));
 	for (i = 0; names && i < cnt; i++)
-		names[i] = agent_services_name(services, i);
-	pprof_exporter_window(f->pprof, w, names, names ? cnt : 0, period_ns);
+		names[i] = agent_services_name(f->services, i);
+	pprof_exporter_window(f->pprof, w, names, names ? cnt : 0, period_ns, &comments);
 	free(names);
 }
 

@@ -35,9 +35,15 @@ int agent_files_set(struct agent_files *f, const struct agent_config *c);
 /* Returns the viewer of the capture's events. */
 struct agent_viewer agent_files_viewer(struct agent_files *f);
 
+/*
+ * Whose services the files name, from now on: once, before the capture begins. Both outlive the
+ * files.
+ */
+void agent_files_services(struct agent_files *f, const struct agent_services *services,
+			  const struct service_config *config);
+
 /* Writes a finished window. Errors are counted and logged. */
-void agent_files_window(struct agent_files *f, const struct window *w,
-			const struct agent_services *services, uint64_t period_ns);
+void agent_files_window(struct agent_files *f, const struct window *w, uint64_t period_ns);
 
 /* Returns true if an exporter is on; works: and if one of them writes what it gets. */
 bool agent_files_on(const struct agent_files *f, bool *works);

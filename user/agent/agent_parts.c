@@ -119,10 +119,9 @@ void agent_end_window(struct agent *a)
 {
 	struct agent_window_facts facts = facts_of(a);
 	const struct window *w = agent_windows_finish(a->windows);
-	const struct agent_services *services = agent_windows_services(a->windows);
 
-	agent_exports_window(a->exports, w, services, &facts);
-	agent_files_window(a->files, w, services, facts.period_ns);
+	agent_exports_window(a->exports, w, agent_windows_services(a->windows), &facts);
+	agent_files_window(a->files, w, facts.period_ns);
 	malloc_trim(0);		/* tables that have grown have left holes */
 }
 

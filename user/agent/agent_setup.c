@@ -77,7 +77,10 @@ static int open_windows(struct agent *a)
 	};
 
 	a->windows = agent_windows_new(&args);
-	return a->windows ? 0 : -errno;
+	if (!a->windows)
+		return -errno;
+	agent_files_services(a->files, agent_windows_services(a->windows), &a->services);
+	return 0;
 }
 
 static int open_metrics(struct agent *a)

@@ -22,6 +22,7 @@
 #include "base/u64map.h"
 #include "base/util.h"
 #include "bpf/abi.h"
+#include "model/profile_service.h"
 #include "recording/totals.h"
 #include "recording/replaced.h"
 #include "recording/recording.h"
@@ -207,6 +208,22 @@ static void keep_or_remove(struct tach_exporter *e, const struct recording_resul
 		dated_dir_added(e->place);
 }
 
+/* Ends the process in the recording. 0 or -errno. */
+static int end_process(struct tach_exporter *e, struct exported *x, uint64_t end_ns)
+{
+	struct profile_service service = { 0 };
+	int err = 0, end_err;
+
+	if (!x->in)
+		return 0;
+	if (e->args.service) {
+		e->args.service(e->args.service_ctx, x->process, &service);
+		err = recording_service(e->recording, x->in, &service);
+	}
+	end_err = recording_end(e->recording, x->in, end_ns);
+	return end_err ? end_err : err;
+}
+
 static void end_processes(struct tach_exporter *e)
 {
 	struct exported *x;
@@ -214,7 +231,7 @@ static void end_processes(struct tach_exporter *e)
 	int err;
 
 	while ((x = u64map_next(&e->live, &pos))) {
-		err = x->in ? recording_end(e->recording, x->in, 0) : 0;
+		err = end_process(e, x, 0);
 		e->err = e->err ? e->err : err;
 		x->in = NULL;
 	}
@@ -445,10 +462,8 @@ void tach_exporter_event(struct tach_exporter *e, struct process *p, const struc
 void tach_exporter_end(struct tach_exporter *e, struct process *p, uint64_t end_ns)
 {
 	struct exported *x = u64map_remove(&e->live, process_tgid(p));
-	int err = 0;
+	int err = x ? end_process(e, x, end_ns) : 0;
 
-	if (x && x->in)
-		err = recording_end(e->recording, x->in, end_ns);
 	if (err && !e->err)
 		e->err = err;
 	free(x);

@@ -23,6 +23,7 @@
 struct capture_counts;
 struct event;
 struct process;
+struct profile_service;
 struct record_mode_def;
 struct tach_exporter;
 
@@ -41,6 +42,9 @@ struct tach_exporter_args {
 	 */
 	void (*counts)(void *ctx, struct capture_counts *out);
 	void *ctx;
+	/* Fills in the service of a process that leaves a recording. NULL: none is known. */
+	void (*service)(void *ctx, const struct process *p, struct profile_service *out);
+	void *service_ctx;
 };
 
 /* Of all recordings since tach_exporter_new(). Numbers only increase. */

@@ -200,10 +200,10 @@ static struct string_ref *label_at(const struct report *r, uint32_t i)
 	return (struct string_ref *)(void *)r->labels.data + i;
 }
 
-/* Returns true if each profile has a row. Rows of one container are joined at the end. */
+/* Returns true if each profile has a row. Rows with one label may be joined at the end. */
 static bool by_profile(const struct report *r)
 {
-	return r->kind.by == REPORT_BY_PROCESS || r->kind.by == REPORT_BY_CONTAINER;
+	return r->kind.by == REPORT_BY_PROCESS || report_joins(r->kind.by);
 }
 
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label)
@@ -582,8 +582,8 @@ const struct report_row *report_rows(struct report *r, enum report_sort sort, si
 		};
 	}
 	*cnt = r->row_cnt;
-	if (r->kind.by == REPORT_BY_CONTAINER)
-		*cnt = report_join_containers(r->sorted, *cnt);
+	if (report_joins(r->kind.by))
+		*cnt = report_join_rows(r->sorted, *cnt);
 	report_sort_rows(r->sorted, *cnt, sort);
 	return r->sorted;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * report.h - adds up samples by function, line, expression, process, thread or container.
+ * report.h - adds up samples by function, line, expression, process, thread, container, service or
+ * a version of it.
  *
  * Memory grows with the number of rows and not with samples. Several profiles add up to one report:
  * functions are the same if kind, file and name are equal.
@@ -15,8 +16,15 @@
  * it; an expression is a range of lines and columns of a source file.
  */
 enum report_by { REPORT_BY_FUNCTION, REPORT_BY_LINE, REPORT_BY_PROCESS, REPORT_BY_THREAD,
-		 REPORT_BY_CONTAINER, REPORT_BY_GIL, REPORT_BY_SOURCE_LINE,
-		 REPORT_BY_EXPRESSION };
+		 REPORT_BY_CONTAINER, REPORT_BY_SERVICE, REPORT_BY_VERSION, REPORT_BY_GIL,
+		 REPORT_BY_SOURCE_LINE, REPORT_BY_EXPRESSION };
+
+/* Returns true if the profiles with one label are a row: by container, service, version. */
+static inline bool report_joins(enum report_by by)
+{
+	return by == REPORT_BY_CONTAINER || by == REPORT_BY_SERVICE || by == REPORT_BY_VERSION;
+}
+
 enum report_sort { REPORT_SORT_SELF, REPORT_SORT_TOTAL, REPORT_SORT_NAME, REPORT_SORT_FILE };
 
 struct report;
@@ -30,14 +38,14 @@ struct report_row {
 	uint64_t total;		/* weight of samples that contain it, each sample once */
 	struct string_ref file;	/* by code */
 	struct string_ref func;	/* by source line and expression: empty; by process, thread,
-				 * container: the profile's label */
+				 * container and the like: the profile's label */
 	enum frame_kind kind;	/* by code; otherwise FRAME_SYNTHETIC */
 	int32_t line;		/* by function: its first line or, if that is unknown, the lowest
 				 * sampled one; LINE_NONE */
 	int32_t end_line, column, end_column;	/* by expression, as in struct frame */
-	/* by process, thread: index of its report_begin(); by container: the lowest of them */
+	/* by process, thread: index of its report_begin(); joined: the lowest of them */
 	uint32_t profile;
-	uint32_t profile_cnt;	/* by container: number of profiles in it */
+	uint32_t profile_cnt;	/* joined: number of profiles in it */
 	uint64_t thread_id;
 	bool main;		/* by thread: it has samples as a main thread */
 };
@@ -69,8 +77,8 @@ void report_show_mine(struct report *r);
  */
 int report_begin(struct report *r, const struct profile_tables *tables, const char *label);
 /*
- * By process and container only: the following samples belong to the profile with this index (of
- * report_begin() calls), until the next report_begin().
+ * By process, and where profiles are joined: the following samples belong to the profile with this
+ * index (of report_begin() calls), until the next report_begin().
  */
 void report_select(struct report *r, uint32_t profile);
 /* Replaces the label of the last report_begin(). */

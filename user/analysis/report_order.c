@@ -57,7 +57,7 @@ static int compare_rows(const void *a, const void *b, void *order)
 	return 0;
 }
 
-static int compare_containers(const void *a, const void *b)
+static int compare_labels(const void *a, const void *b)
 {
 	const struct report_row *x = a, *y = b;
 	int diff = ref_compare(x->func, y->func);
@@ -65,11 +65,11 @@ static int compare_containers(const void *a, const void *b)
 	return diff ? diff : COMPARE(x->profile, y->profile);
 }
 
-size_t report_join_containers(struct report_row *rows, size_t cnt)
+size_t report_join_rows(struct report_row *rows, size_t cnt)
 {
 	size_t i, left = 0;
 
-	qsort(rows, cnt, sizeof(*rows), compare_containers);
+	qsort(rows, cnt, sizeof(*rows), compare_labels);
 	for (i = 0; i < cnt; i++) {
 		if (left && !ref_compare(rows[left - 1].func, rows[i].func)) {
 			rows[left - 1].self += rows[i].self;

@@ -54,6 +54,20 @@ static void json_thread(struct json *j, const struct profile_file *file,
 	json_bool(j, "main", row->main);
 }
 
+/* Writes the keys of OpenTelemetry, of the row's first profile. */
+static void json_service(struct json *j, const struct run *run, const struct report_row *row)
+{
+	const struct named_service *n = run->read.profiles[row->profile]->service;
+	bool by_version = run->opts->by == REPORT_BY_VERSION;
+	int i;
+
+	for (i = 0; i < SERVICE_PART_CNT; i++) {
+		if (i != SERVICE_HOST && (i != SERVICE_VERSION || by_version))
+			json_string(j, service_part_keys[i], n ? n->of.part[i] : NULL);
+	}
+	json_uint(j, "profiles", row->profile_cnt);
+}
+
 static void json_row(struct json *j, const struct run *run, const struct report_row *row)
 {
 	uint64_t samples = report_sample_cnt(run->read.report);
@@ -67,6 +81,8 @@ static void json_row(struct json *j, const struct run *run, const struct report_
 		json_string(j, "container", row->func.len ? row->func.data : NULL);
 		json_string(j, "image", run->read.profiles[row->profile]->process.image);
 		json_uint(j, "processes", row->profile_cnt);
+	} else if (report_joins(run->opts->by)) {
+		json_service(j, run, row);
 	} else {
 		const struct profile_file *file = run->read.profiles[row->profile];
 
@@ -120,17 +136,25 @@ static void line_of_code(struct line *line)
 	line->place = show_place(line->row->kind, &line->row->file, line->row->line);
 }
 
-/* Sets the number of processes, the container, its image. */
-static void line_of_container(const struct run *run, struct line *line)
+/* Returns what is shown next to the container or service: its image, its environment. */
+static const char *joined_place(const struct run *run, const struct profile_file *file)
 {
-	const struct profile_file *file = run->read.profiles[line->row->profile];
-	const char *image = file->process.image ? file->process.image : "";
+	const char *place = run->opts->by == REPORT_BY_CONTAINER ? file->process.image :
+			    file->service ? file->service->of.part[SERVICE_ENVIRONMENT] : NULL;
+
+	return place ? place : "";
+}
+
+/* Sets the number of profiles, and what they are joined by. */
+static void line_of_joined(const struct run *run, struct line *line)
+{
+	const char *place = joined_place(run, run->read.profiles[line->row->profile]);
 
 	if (asprintf(&line->id, "%u", line->row->profile_cnt) < 0)
 		line->id = NULL;
 	line->name = line->row->func.len ? text_escape(line->row->func.data, line->row->func.len) :
 					   strdup("(none)");
-	line->place = text_escape(image, strlen(image));
+	line->place = text_escape(place, strlen(place));
 }
 
 static void line_of_process(const struct run *run, struct line *line)
@@ -169,6 +193,8 @@ static const struct {
 	[REPORT_BY_PROCESS] = { "pid", "process", "command" },
 	[REPORT_BY_THREAD] = { "thread", "process", "command" },
 	[REPORT_BY_CONTAINER] = { "processes", "container", "image" },
+	[REPORT_BY_SERVICE] = { "profiles", "service", "environment" },
+	[REPORT_BY_VERSION] = { "profiles", "service version", "environment" },
 };
 
 /* Distributes the columns that the numbers leave on the terminal to names and places. */
@@ -258,8 +284,8 @@ static int print_table(const struct run *run, const struct report_row *rows, siz
 		lines[i].row = &rows[i];
 		if (by_code(run))
 			line_of_code(&lines[i]);
-		else if (run->opts->by == REPORT_BY_CONTAINER)
-			line_of_container(run, &lines[i]);
+		else if (report_joins(run->opts->by))
+			line_of_joined(run, &lines[i]);
 		else
 			line_of_process(run, &lines[i]);
 		if (!lines[i].name || !lines[i].place || (!by_code(run) && !lines[i].id))

@@ -24,7 +24,8 @@ static const struct setting_word layouts[] = {
 static const struct setting_word bys[] = {
 	{ "function", REPORT_BY_FUNCTION }, { "line", REPORT_BY_LINE },
 	{ "process", REPORT_BY_PROCESS }, { "thread", REPORT_BY_THREAD },
-	{ "container", REPORT_BY_CONTAINER }, { "gil", REPORT_BY_GIL }, { 0 }
+	{ "container", REPORT_BY_CONTAINER }, { "service", REPORT_BY_SERVICE },
+	{ "version", REPORT_BY_VERSION }, { "gil", REPORT_BY_GIL }, { 0 }
 };
 /* "samples" is the order by self: a sample counts where it was taken. */
 static const struct setting_word sorts[] = {
@@ -144,7 +145,8 @@ static const struct setting input[] = {
 	{ 0, "input-format", "FORMAT", INPUT, "format of the input files (default: detected by "
 	  "content); help lists all", &type_input_format, AT(command) },
 	{ 0, "value", "VALUE", INPUT, "memory profiles: live (default), allocated or peak; time "
-	  "profiles: samples", CHOICE(input.reader.value, values) },
+	  "profiles: samples; pprof: a sample type, such as off_cpu", .type = &type_value,
+	  AT(input.reader), .words = values },
 	{ 0 }
 };
 
@@ -153,6 +155,8 @@ static const struct setting filter[] = {
 	  AT(input.filter) },
 	{ 0, "process", "PID|NAME", SAMPLES, "of this process; NAME may contain * and ?; "
 	  "repeatable", &type_process, AT(input.filter) },
+	{ 0, "service", "NAME", SAMPLES, "of this service; 'NAME VERSION' for one version of it; may "
+	  "contain * and ?; repeatable", &type_service, AT(input.filter) },
 	{ 0, "status", "WORD[,WORD...]", SAMPLES, "gil, on-cpu, unknown, gil-requested, exception, "
 	  "main; ! or no- before a word negates it", &type_status,
 	  AT(input.filter), .words = statuses },

@@ -163,6 +163,26 @@ static int set_input_format(const struct setting *s, void *field, const char *te
 	return 0;
 }
 
+/* One of the words, or else the name of a sample type, which only an open file can check. */
+static int set_value(const struct setting *s, void *field, const char *text,
+		     struct setting_why *why)
+{
+	struct reader_args *args = field;
+	const struct setting_word *word = s->words;
+
+	if (!*text)
+		return setting_why(why, "expected live, allocated, peak, samples or a sample "
+				   "type");
+	while (word->name && strcmp(word->name, text))
+		word++;
+	args->value = word->name ? (enum reader_value)word->value : VALUE_DEFAULT;
+	args->type = word->name ? NULL : text;
+	return 0;
+}
+
+const struct setting_type type_value = {
+	.arg = "VALUE", .set = set_value, .allowed = setting_list_words,
+};
 const struct setting_type type_input_format = {
 	.arg = "FORMAT", .set = set_input_format, .word = reader_word,
 };
@@ -192,20 +212,37 @@ static int set_thread(const struct setting *s, void *field, const char *text,
 	return 0;
 }
 
+/* Adds a text to a list of cnt. 0 or -ENOMEM. */
+static int add_text(const char ***list, size_t *cnt, const char *text)
+{
+	const char **longer = one_more(*list, *cnt, sizeof(*longer));
+
+	if (!longer)
+		return -ENOMEM;
+	*list = longer;
+	longer[(*cnt)++] = text;
+	return 0;
+}
+
 static int set_process(const struct setting *s, void *field, const char *text,
 		       struct setting_why *why)
 {
 	struct sample_filter_options *f = field;
-	const char **names;
 
 	if (!*text)
 		return setting_why(why, "expected a process ID, or a name such as 'gunicorn*'");
-	names = one_more(f->processes, f->process_cnt, sizeof(*names));
-	if (!names)
-		return -ENOMEM;
-	f->processes = names;
-	f->processes[f->process_cnt++] = text;
-	return 0;
+	return add_text(&f->processes, &f->process_cnt, text);
+}
+
+static int set_service(const struct setting *s, void *field, const char *text,
+		       struct setting_why *why)
+{
+	struct sample_filter_options *f = field;
+
+	if (!*text)
+		return setting_why(why, "expected a service's name, such as 'checkout' or "
+				   "'checkout 1.2'");
+	return add_text(&f->services, &f->service_cnt, text);
 }
 
 /* Parse "gil", "!gil" or "no-gil". *not: the bit must not be set. Returns false if unknown. */
@@ -311,6 +348,7 @@ static int set_name_if_any(const struct setting *s, void *field, const char *tex
 
 const struct setting_type type_thread = { .arg = "ID", .set = set_thread };
 const struct setting_type type_process = { .arg = "PID|NAME", .set = set_process };
+const struct setting_type type_service = { .arg = "NAME", .set = set_service };
 const struct setting_type type_status = { .arg = "WORD[,WORD...]", .set = set_status };
 const struct setting_type type_moment = { .arg = "TIME", .set = set_moment };
 const struct setting_type type_regex = { .arg = "REGEX", .set = set_regex };

@@ -12,9 +12,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arith.h"
 #include "base/text.h"
 #include "base/util.h"
+#include "commands/profile_types.h"
 #include "formats/readers.h"
 #include "model/sample_filter.h"
 #include "model/thread_names.h"
@@ -66,6 +66,16 @@ static void free_file(struct profile_file *f)
 	free(f->path);
 	free(f->shown);
 	free(f->comm);
+	named_service_free(f->service);
+}
+
+/* Sets the file's service, if it is known. 0 or -ENOMEM. */
+static int set_service(struct profile_file *f, const struct profile_service *s)
+{
+	if (!service_part_of(s, SERVICE_NAME))
+		return 0;
+	f->service = named_service_new(s);
+	return f->service ? 0 : -ENOMEM;
 }
 
 /* Reads FILE.json, if it exists. 0 or -ENOMEM. */
@@ -105,6 +115,8 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 	if (!err && !f.process.comm)
 		identity_from_name(&f);
 	if (!err)
+		err = set_service(&f, &f.process.service);
+	if (!err)
 		err = array_add(set->files, set->file_cnt, set->file_cap, f);
 	if (err)
 		free_file(&f);
@@ -113,17 +125,26 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 
 static int is_profile(const struct dirent *d)
 {
-	return *d->d_name != '.' && stem_of(d->d_name);
+	return *d->d_name != '.' && (stem_of(d->d_name) || ends_with(d->d_name, PROFILE_TYPED_SUFFIX));
 }
 
-/* Adds the files of a directory in the order of their process ids. */
+/* CPU time comes first: the first file's sample type is the one that counts. */
+static int in_order(const struct dirent **a, const struct dirent **b)
+{
+	static const char cpu[] = "-cpu-";
+	int diff = !strstr((*a)->d_name, cpu) - !strstr((*b)->d_name, cpu);
+
+	return diff ? diff : versionsort(a, b);
+}
+
+/* Adds the files of a directory in the order of their process ids, or of services and times. */
 static int add_entries(struct profile_set *set, int dirfd, const struct profile_dir *dir)
 {
 	struct dirent **entries;
 	struct stat st;
 	int cnt, i, err = 0;
 
-	cnt = scandirat(dirfd, ".", &entries, is_profile, versionsort);
+	cnt = scandirat(dirfd, ".", &entries, is_profile, in_order);
 	if (cnt < 0)
 		return -errno;
 	for (i = 0; i < cnt; i++) {
@@ -174,8 +195,8 @@ static int add_dir(struct profile_set *set, int dirfd, const char *path, const c
 		return -ENOMEM;
 	err = add_entries(set, dirfd, dir);
 	if (!err && set->file_cnt == before) {
-		log_error("no .tach or .mlyze file in directory '%s': expected the directory of a "
-			  "recording", shown);
+		log_error("no .tach, .mlyze or .pb.gz file in directory '%s': expected the "
+			  "directory of a recording, or of the agent's files", shown);
 		set->failed = true;
 	}
 	set->many = true;
@@ -273,6 +294,8 @@ int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		set->many |= used++ > 0;
 		err = add_path(set, paths[i]);
 	}
+	if (!err)
+		err = profile_types_choose(set);
 	if (err)
 		log_error("cannot look for profiles: %s", strerror(-err));
 	else if (!set->file_cnt)
@@ -301,6 +324,7 @@ static void free_inner(struct profile_set *set)
 	for (i = 0; i < set->inner_cnt; i++) {
 		free(set->inner[i]->comm);
 		free(set->inner[i]->container);
+		named_service_free(set->inner[i]->service);
 		thread_names_drop(set->inner[i]->names);
 		free(set->inner[i]);
 	}
@@ -335,6 +359,7 @@ int profile_set_join_part(struct profile_set *set, struct profile_set *part)
 	set->many |= part->many;
 	set->skipped += part->skipped;
 	set->visited += part->visited;
+	set->other_types += part->other_types;
 	profile_set_free_part(part);
 	return err;
 }
@@ -342,6 +367,7 @@ int profile_set_join_part(struct profile_set *set, struct profile_set *part)
 void profile_set_free_part(struct profile_set *part)
 {
 	free_inner(part);
+	service_map_free(&part->services);
 	sample_filter_free(part->running);
 	memset(part, 0, sizeof(*part));
 }
@@ -360,9 +386,11 @@ void profile_set_free(struct profile_set *set)
 		session_json_free(set->beside[i]);
 	free(set->beside);
 	free_inner(set);
+	service_map_free(&set->services);
 	sample_filter_free(set->running);
 	free(set->files);
 	free(set->dirs);
+	free(set->type);
 	memset(set, 0, sizeof(*set));
 }
 
@@ -373,6 +401,34 @@ static void report_damage(struct profile_set *set, const struct profile_file *f,
 
 	log_error("'%s': %s", f->shown, escape_text(why, strlen(why), shown, sizeof(shown)));
 	set->failed = true;
+}
+
+static int put_service(void *ctx, uint32_t tgid, const struct profile_service *service)
+{
+	return service_map_put(ctx, tgid, service);
+}
+
+const struct service_map *profile_set_services(struct profile_set *set,
+					       const struct profile_file *file)
+{
+	if (set->services_of == file->path)
+		return &set->services;
+	service_map_free(&set->services);
+	set->services_of = file->path;
+	if (file->session && session_json_members(file->session, file->name, put_service,
+						  &set->services))
+		return NULL;
+	return &set->services;
+}
+
+/* Returns the service of one of several processes in a file; NULL: unknown. */
+static const struct profile_service *shared_service(struct profile_set *set,
+						    const struct profile_file *file, uint32_t tgid)
+{
+	const struct named_service *n = file->session && !file->process.tgid ?
+		service_map_get(profile_set_services(set, file), tgid) : NULL;
+
+	return n ? &n->of : NULL;
 }
 
 struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
@@ -386,6 +442,7 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 	}
 	*inner = *file;
 	inner->names = NULL;
+	inner->service = NULL;
 	inner->process = (struct session_process){ .tgid = tgid };
 	inner->comm = comm ? strdup(comm) : NULL;
 	inner->process.comm = inner->comm;
@@ -393,14 +450,17 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 	inner->process.container = inner->container;
 	if (container)
 		inner->process.image = file->process.image;
-	return (comm && !inner->comm) || (container && !inner->container) ? NULL : inner;
+	if ((comm && !inner->comm) || (container && !inner->container))
+		return NULL;
+	return set_service(inner, shared_service(set, file, tgid)) ? NULL : inner;
 }
 
 /* Returns true if the entry has everything that the file itself says about its process. */
 static bool says_all(const struct session_process *p, const struct profile_meta *meta)
 {
 	return p->tgid == meta->tgid && (p->comm || !meta->comm) &&
-	       (p->container || !meta->container) && (p->thread_names || !meta->thread_names);
+	       (p->container || !meta->container) && (p->thread_names || !meta->thread_names) &&
+	       (p->service.part[SERVICE_NAME] || !meta->service);
 }
 
 /*
@@ -412,7 +472,8 @@ static const struct profile_file *inner_file(struct profile_set *set, struct pro
 {
 	struct profile_file *inner;
 
-	if ((!meta->tgid && !meta->comm) || (meta->tgid && says_all(&file->process, meta)))
+	if ((!meta->tgid && !meta->comm && !meta->service) ||
+	    (meta->tgid && says_all(&file->process, meta)))
 		return file;
 	inner = profile_set_inner(set, file, meta->tgid, meta->comm, meta->container);
 	if (!inner)
@@ -421,7 +482,10 @@ static const struct profile_file *inner_file(struct profile_set *set, struct pro
 		inner->process.command = file->process.command;
 	inner->names = thread_names_keep(meta->thread_names);
 	inner->process.thread_names = inner->names;
-	return inner;
+	if (inner->service)
+		return inner;
+	return set_service(inner, meta->service ? meta->service : &file->process.service) ?
+		       NULL : inner;
 }
 
 /* The state of profile_set_each(). */
@@ -431,9 +495,11 @@ struct walk {
 	void *ctx;
 };
 
-static bool is_wanted(const struct profile_set *set, const struct session_process *p)
+static bool is_wanted(const struct profile_set *set, const struct profile_file *f)
 {
-	return !set->filter || sample_filter_wants_process(set->filter, p->tgid, p->comm);
+	return !set->filter ||
+	       (sample_filter_wants_process(set->filter, f->process.tgid, f->process.comm) &&
+		sample_filter_wants_service(set->filter, f->service));
 }
 
 /*
@@ -441,15 +507,16 @@ static bool is_wanted(const struct profile_set *set, const struct session_proces
  * frames in the file decide: they are the same for all of its profiles. *frames: their result, 0 or
  * 1; -1: not known yet.
  */
-static bool wanted_inside(const struct profile_set *set, const struct profile_file *file,
+static bool wanted_inside(struct profile_set *set, const struct profile_file *file,
 			  const struct reader *r, int *frames)
 {
-	if (is_wanted(set, &file->process))
+	if (is_wanted(set, file))
 		return true;
 	if (file->process.tgid)
 		return false;
 	if (*frames < 0)
-		*frames = sample_filter_wants_tables(set->filter, reader_tables(r));
+		*frames = sample_filter_wants_tables(set->filter, reader_tables(r),
+						     profile_set_services(set, file));
 	return *frames;
 }
 
@@ -490,18 +557,22 @@ int profile_set_each(struct profile_set *set,
 	size_t i;
 	int err = 0;
 
-	set->skipped = set->visited = 0;
+	set->skipped = set->visited = set->other_types = 0;
 	for (i = 0; !err && i < set->file_cnt; i++) {
-		const struct session_process *p = &set->files[i].process;
+		const struct profile_file *file = &set->files[i];
 		char why[WHY_BYTES] = "";
 		struct reader *r;
 
 		/* If the process is unknown, it may be named in the file. */
-		if (p->tgid && !is_wanted(set, p)) {
+		if (file->process.tgid && !is_wanted(set, file)) {
 			set->skipped++;
 			continue;
 		}
 		r = reader_open(set->files[i].path, &set->reader_args, why, sizeof(why));
+		if (!r && errno == ENODATA && set->file_cnt > 1) {
+			set->other_types++;
+			continue;
+		}
 		if (!r) {
 			report_damage(set, &set->files[i], *why ? why : strerror(errno));
 			set->visited++;
@@ -517,10 +588,15 @@ int profile_set_each(struct profile_set *set,
 
 void profile_set_end(struct profile_set *set)
 {
+	profile_types_report(set);
 	if (!set->skipped || set->visited)
 		return;
-	log_error("no file contains a process that matches --process: see tachbpf info for process "
-		  "IDs and names");
+	if (set->filter->service_cnt)
+		log_error("no file contains a process that matches --service%s: see tachbpf report "
+			  "--by service", set->filter->process_cnt ? " and --process" : "");
+	else
+		log_error("no file contains a process that matches --process: see tachbpf info for "
+			  "process IDs and names");
 	set->failed = true;
 }
 
@@ -538,8 +614,9 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 			return -ENOMEM;
 		sample_filter_begin(set->running, set->filter, &reader_info(r)->meta,
 				    reader_tables(r), on_event, ctx);
-		if (!is_wanted(set, &file->process))
-			sample_filter_by_process_frames(set->running);
+		if (!is_wanted(set, file))
+			sample_filter_by_process_frames(set->running,
+							profile_set_services(set, file));
 		on_event = sample_filter_event;
 		ctx = set->running;
 		reader_take(r, 0);
@@ -551,49 +628,4 @@ int profile_set_run(struct profile_set *set, const struct profile_file *file,
 	if (!set->quiet)
 		report_damage(set, file, why);
 	return err == -EBADMSG ? 0 : err;
-}
-
-/* ---- data from session.json and FILE.json only ---- */
-
-const char *profile_file_losses_of(const struct profile_file *file)
-{
-	return file->beside ? NULL : file->name;
-}
-
-enum profile_mode profile_file_mode(const struct profile_file *file, enum profile_mode mode)
-{
-	return mode == MODE_WALL && file->session && session_json_is_offcpu(file->session) ?
-		       MODE_OFFCPU : mode;
-}
-
-static void add_loss(void *ctx, const char *cause, uint64_t cnt)
-{
-	struct profile_stats *stats = ctx;
-
-	stats->lost_known = true;
-	stats->lost_cnt = add_capped(stats->lost_cnt, cnt);
-}
-
-void profile_file_context(const struct profile_file *file, struct profile_meta *meta,
-			  struct profile_stats *stats, char platform[PROFILE_PLATFORM_BYTES])
-{
-	const char *kernel;
-
-	meta->tgid = file->process.tgid;
-	meta->comm = file->process.comm;
-	meta->container = file->process.container;
-	meta->image = file->process.image;
-	if (file->process.thread_names)
-		meta->thread_names = file->process.thread_names;
-	if (!file->session)
-		return;
-	meta->mode = profile_file_mode(file, meta->mode);
-	meta->event = session_json_event(file->session);
-	kernel = session_json_kernel(file->session);
-	snprintf(platform, PROFILE_PLATFORM_BYTES, "Linux %s", kernel ? kernel : "");
-	meta->platform = kernel ? platform : NULL;
-	if (!meta->start_utc_ns)
-		meta->start_utc_ns = session_json_utc_ns(file->session, meta->start_us);
-	if (stats)
-		session_json_losses(file->session, profile_file_losses_of(file), add_loss, stats);
 }

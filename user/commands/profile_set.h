@@ -15,6 +15,7 @@
 
 #include "model/event.h"
 #include "model/reader.h"
+#include "model/service_map.h"
 #include "recording/session_json.h"
 
 struct sample_filter;
@@ -34,6 +35,7 @@ struct profile_file {
 	/* Owners of process.comm and .container if they are not from session.json: */
 	char *comm, *container;
 	struct thread_names *names;	/* owner of process.thread_names; NULL: another */
+	struct named_service *service;	/* NULL: unknown */
 	const struct session_json *session;	/* NULL: none */
 	bool beside;			/* session is FILE.json: only for this file */
 };
@@ -48,13 +50,17 @@ struct profile_set {
 	struct profile_file **inner;	/* entries from profile_set_inner() */
 	size_t inner_cnt, inner_cap;
 	struct reader_args reader_args;	/* set by profile_set_open() */
+	char *type;	/* owner of reader_args.type if it is the first file's; NULL: another is */
 	bool many;	/* there may be several profiles: output must name them */
 	bool failed;	/* something could not be read and was reported */
 	bool quiet;	/* damaged samples were reported before: do not repeat it */
 	const struct sample_filter_options *filter;	/* NULL: everything; set after opening */
 	struct sample_filter *running;	/* of profile_set_run(), kept across profiles */
 	bool part;	/* profile_set_part() */
+	struct service_map services;	/* of the processes that share the file ... */
+	const char *services_of;	/* ... of this path; NULL: none yet */
 	size_t skipped, visited;	/* profile_set_each(): profiles, unwanted ones and others */
+	size_t other_types;		/* profile_set_each(): files without the type of args */
 };
 
 /* Returns the file argument of session_json_losses() for it. */
@@ -80,6 +86,13 @@ void profile_file_context(const struct profile_file *file, struct profile_meta *
 int profile_set_open(struct profile_set *set, char *const *paths, size_t cnt,
 		     const struct reader_args *args);
 void profile_set_free(struct profile_set *set);
+
+/*
+ * Returns the services of the processes that share a file, from session.json; NULL: no memory.
+ * Valid until the next call.
+ */
+const struct service_map *profile_set_services(struct profile_set *set,
+					       const struct profile_file *file);
 
 /* Sorts the files by container; those without a container come first. */
 void profile_set_order(struct profile_set *set);

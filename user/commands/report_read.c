@@ -20,17 +20,21 @@ static int append_profile(struct report_read *r, const struct profile_file *file
 	return array_add(r->profiles, r->profile_cnt, r->profile_cap, file);
 }
 
-/* Returns the label of the file's row. By container, "" means that the process is in none. */
+/* Returns the label of the file's row. By container or service, "": the process has none. */
 static const char *label_of(const struct report_read *r, const struct profile_file *file)
 {
 	if (r->by == REPORT_BY_CONTAINER)
 		return file->process.container ? file->process.container : "";
+	if (r->by == REPORT_BY_SERVICE)
+		return file->service ? file->service->name : "";
+	if (r->by == REPORT_BY_VERSION)
+		return file->service ? file->service->release : "";
 	return file->process.comm ? file->process.comm : file->name;
 }
 
 static bool by_process(const struct report_read *r)
 {
-	return r->by == REPORT_BY_PROCESS || r->by == REPORT_BY_CONTAINER;
+	return r->by == REPORT_BY_PROCESS || report_joins(r->by);
 }
 
 /* Makes a row for one of the processes in the file; the first one gets the file's own row. */
@@ -159,7 +163,7 @@ static int begin_profile(struct report_read *r, const struct profile_file *file,
 	}
 	note_mode(r, file, profile_file_mode(file, info->meta.mode));
 	r->unit = info->meta.unit;
-	r->timed |= info->timed;
+	r->timed |= info->timed || info->stats.known;
 	r->left -= r->left < EVENTS_PER_PROFILE ? r->left : EVENTS_PER_PROFILE;
 	return append_profile(r, file);
 }
@@ -233,7 +237,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		err = profile_set_run(&r->set, file, reader, on_event, r);
 	if (!err || err == -EFBIG)	/* what was read counts */
 		err = end_reports(r) ? -ENOMEM : err;
-	if (info->timed)
+	if (info->timed || info->stats.known)
 		note_times(r, file, info);
 	return err;
 }

@@ -114,6 +114,7 @@ enum profile_unit {
 #define CONTAINER_LABEL_BYTES 460
 
 struct held_series;
+struct profile_service;
 struct thread_names;
 
 /* Known when a profile begins. */
@@ -135,6 +136,12 @@ struct profile_meta {
 	const char *container;	/* its container's label (containers.h);
 				 * NULL: none or unknown; any bytes */
 	const char *image;	/* image of the container; NULL: none or unknown; any bytes */
+	const struct profile_service *service;	/* profile_service.h; NULL: unknown */
+	/*
+	 * Of files with several values for a sample (pprof, OTLP): the name of the one that events
+	 * weigh, and its unit there: "cpu", "nanoseconds"; NULL: none. Any bytes.
+	 */
+	const char *type, *type_unit;
 	bool of_container;	/* the profile has all processes of a container, whose label is
 				 * comm */
 	uint64_t start_utc_ns;	/* start_us as time of day; 0: unknown */

@@ -29,6 +29,9 @@ enum reader_value {
 struct reader_args {
 	const char *format;	/* --input-format NAME; NULL: detected from the file's content */
 	enum reader_value value;
+	/* For files with several values for a sample: the type that counts; NULL: as value says. */
+	const char *type;
+	bool type_optional;	/* formats without types are read all the same */
 	/*
 	 * For memory: bytes live just before this moment, instead of at the file's end; later
 	 * events are ignored. In µs since the file's start or, if absolute, in its own clock.
@@ -59,7 +62,13 @@ struct reader_ops {
 	const char *help;	/* one line */
 	/* Returns true if the bytes look like this format. At most one format may do so. */
 	bool (*probe)(const struct input *in);
-	/* Returns NULL with errno and a reason in why. in stays valid until free(). */
+	/* probe() also accepts files of other tools, such as any JSON: foreign.h names them. */
+	bool vague;
+	bool typed;	/* samples may have several values: reader_args.type */
+	/*
+	 * Returns NULL with errno and a reason in why; ENODATA: it has no values of the type that
+	 * args wants. in stays valid until free().
+	 */
 	struct reader *(*open)(const struct input *in, const struct reader_args *args, char *why,
 			       size_t why_size);
 	/* Selects the i-th profile. NULL: there is only one. */

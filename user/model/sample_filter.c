@@ -14,6 +14,7 @@
 #include "base/arith.h"
 #include "model/id_map.h"
 #include "model/process_frame.h"
+#include "model/service_map.h"
 
 /*
  * Only this many bytes of a name are matched: regexec() needs memory for each byte, and names are
@@ -31,6 +32,7 @@ struct sample_filter {
 					 * included */
 	struct process_root root;	/* tables NULL: the whole profile belongs to a selected
 					 * process */
+	const struct service_map *services;	/* of processes in frames; NULL: unknown */
 	struct id_map strings, frames;	/* enum verdict by id */
 	/* The result for the last stack. */
 	bool known, passes;
@@ -51,6 +53,7 @@ void sample_filter_options_free(struct sample_filter_options *o)
 {
 	free(o->threads);
 	free(o->processes);
+	free(o->services);
 	free_regex(o->focus);
 	free_regex(o->ignore);
 	memset(o, 0, sizeof(*o));
@@ -58,8 +61,8 @@ void sample_filter_options_free(struct sample_filter_options *o)
 
 bool sample_filter_is_empty(const struct sample_filter_options *o)
 {
-	return !o->thread_cnt && !o->process_cnt && !o->status_set && !o->status_clear &&
-	       !o->from.given && !o->to.given && !o->focus && !o->ignore;
+	return !o->thread_cnt && !o->process_cnt && !o->service_cnt && !o->status_set &&
+	       !o->status_clear && !o->from.given && !o->to.given && !o->focus && !o->ignore;
 }
 
 bool sample_filter_has_time(const struct sample_filter_options *o)
@@ -88,8 +91,21 @@ bool sample_filter_wants_process(const struct sample_filter_options *o, uint32_t
 	return !o->process_cnt;
 }
 
+bool sample_filter_wants_service(const struct sample_filter_options *o,
+				 const struct named_service *service)
+{
+	size_t i;
+
+	for (i = 0; service && i < o->service_cnt; i++) {
+		if (named_service_matches(service, o->services[i]))
+			return true;
+	}
+	return !o->service_cnt;
+}
+
 bool sample_filter_wants_tables(const struct sample_filter_options *o,
-				const struct profile_tables *tables)
+				const struct profile_tables *tables,
+				const struct service_map *services)
 {
 	char comm[PROCESS_FRAME_BYTES];
 	const char *container;
@@ -97,7 +113,8 @@ bool sample_filter_wants_tables(const struct sample_filter_options *o,
 
 	for (i = 0; i < tables->frame_cnt; i++)
 		if (process_frame_parse(tables, i, &tgid, comm, &container) &&
-		    sample_filter_wants_process(o, tgid, comm))
+		    sample_filter_wants_process(o, tgid, comm) &&
+		    sample_filter_wants_service(o, service_map_get(services, tgid)))
 			return true;
 	return false;
 }
@@ -143,9 +160,10 @@ void sample_filter_free(struct sample_filter *f)
 	free(f);
 }
 
-void sample_filter_by_process_frames(struct sample_filter *f)
+void sample_filter_by_process_frames(struct sample_filter *f, const struct service_map *services)
 {
 	f->root.tables = f->tables;
+	f->services = services;
 }
 
 static bool name_matches(const regex_t *re, const struct string_ref *s)
@@ -229,7 +247,8 @@ static bool process_passes(struct sample_filter *f, const struct event *ev)
 {
 	return !f->root.tables ||
 	       (process_root_of(&f->root, ev) &&
-		sample_filter_wants_process(f->o, f->root.tgid, f->root.comm));
+		sample_filter_wants_process(f->o, f->root.tgid, f->root.comm) &&
+		sample_filter_wants_service(f->o, service_map_get(f->services, f->root.tgid)));
 }
 
 int sample_filter_event(void *ctx, const struct event *ev)

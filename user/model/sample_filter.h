@@ -15,6 +15,9 @@
 
 #include "model/event.h"
 
+struct named_service;
+struct service_map;
+
 /* A time: relative to the profile's start, or of CLOCK_MONOTONIC. */
 struct sample_filter_time {
 	bool given, absolute;
@@ -27,6 +30,9 @@ struct sample_filter_options {
 	const char **processes;		/* pids or comm globs, process_cnt
 					 * of them; none: all processes */
 	size_t process_cnt;
+	const char **services;		/* globs (named_service_matches()), service_cnt of them;
+					 * none: all services */
+	size_t service_cnt;
 	uint8_t status_set;		/* bits that must be 1 */
 	uint8_t status_clear;		/* bits that must be 0 */
 	struct sample_filter_time from, to;	/* to: the first time that is not included */
@@ -45,11 +51,19 @@ bool sample_filter_has_time(const struct sample_filter_options *o);
 bool sample_filter_wants_process(const struct sample_filter_options *o, uint32_t tgid,
 				 const char *comm);
 
+/* Returns true if a service matches. NULL: unknown, which matches no condition. */
+bool sample_filter_wants_service(const struct sample_filter_options *o,
+				 const struct named_service *service);
+
 struct sample_filter;
 
-/* Returns true if the tables have the process frame of a selected process. See process_frame.h. */
+/*
+ * Returns true if the tables have the process frame of a selected process. See process_frame.h.
+ * services: of these processes; NULL: unknown.
+ */
 bool sample_filter_wants_tables(const struct sample_filter_options *o,
-				const struct profile_tables *tables);
+				const struct profile_tables *tables,
+				const struct service_map *services);
 
 /* NULL with errno. Freed by sample_filter_free(). */
 struct sample_filter *sample_filter_new(void);
@@ -61,8 +75,11 @@ void sample_filter_free(struct sample_filter *f);
 void sample_filter_begin(struct sample_filter *f, const struct sample_filter_options *o,
 			 const struct profile_meta *meta, const struct profile_tables *tables,
 			 int (*on_event)(void *ctx, const struct event *ev), void *ctx);
-/* The profile has several processes: samples are selected by their process frames. */
-void sample_filter_by_process_frames(struct sample_filter *f);
+/*
+ * The profile has several processes: samples are selected by their process frames. services: as
+ * above; it stays valid.
+ */
+void sample_filter_by_process_frames(struct sample_filter *f, const struct service_map *services);
 
 /*
  * Passes the event on if it meets the conditions. ctx is the filter. Returns 0, or the result of

@@ -15,10 +15,12 @@
 #include "base/job_thread.h"
 #include "base/time.h"
 #include "base/util.h"
+#include "model/intern.h"
 #include "model/memory_sink.h"
 #include "recording/memory_file.h"
 #include "recording/profile_file.h"
 #include "recording/recording_rows.h"
+#include "recording/row_service.h"
 #include "recording/totals.h"
 #include "resolve/process.h"
 
@@ -459,6 +461,13 @@ static void own_stats(const struct observed *o, struct process_stats *s)
 	stats_since(s, o->before);
 	s->samples = o->taken;
 	s->lost[LOSS_WRITE] = o->refused;
+}
+
+int recording_service(struct recording *r, struct observed *o, const struct profile_service *s)
+{
+	if (!r->services)
+		r->services = intern_new();
+	return r->services ? row_service_number(r->services, s, &o->file.row->service) : -ENOMEM;
 }
 
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns)

@@ -18,6 +18,7 @@
 #include "resolve/process.h"
 #include "resolve/record_mode.h"
 
+struct profile_service;
 struct recording;
 struct remarks;
 
@@ -93,6 +94,8 @@ struct observed *recording_begin_at(struct recording *r, struct process *p,
 				    const struct recording_joined *at);
 /* ev may differ from what p delivered: the recording counts the samples in it. */
 int recording_event(struct recording *r, struct observed *o, const struct event *ev);
+/* Sets the process' service, which may have changed since it began. Returns 0 or -ENOMEM. */
+int recording_service(struct recording *r, struct observed *o, const struct profile_service *s);
 /* end_ns 0: the process may still be alive. */
 int recording_end(struct recording *r, struct observed *o, uint64_t end_ns);
 /* Takes over remarks on live processes from the previous recording. */

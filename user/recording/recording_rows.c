@@ -18,6 +18,7 @@
 #include "base/shared_text.h"
 #include "base/time.h"
 #include "base/util.h"
+#include "model/intern.h"
 
 /* Ended rows stay in memory up to this size: about 200 rows, or two with many members. */
 #define ENDED_MAX_BYTES (256 * 1024)
@@ -79,6 +80,7 @@ void recording_free_rows(struct recording *r)
 	if (r->ended)
 		fclose(r->ended);
 	u64map_free(&r->names);
+	intern_free(r->services);
 }
 
 /* ---- on disk ---- */

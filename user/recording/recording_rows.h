@@ -28,6 +28,7 @@ struct shared_profile_member {
 	uint64_t alive_ns;		/* as row.alive_ns */
 	struct identity identity;
 	uint32_t lost[LOSS_CNT];	/* by enum loss_cause; without those of the file */
+	uint32_t service;		/* as row.service */
 };
 
 /* One process, or one file that processes share (a merged file). */
@@ -45,6 +46,7 @@ struct row {
 	int err;			/* of its file */
 	bool lost;			/* an error that affects only this row was reported */
 	struct identity identity;	/* merged file: the container, if all members share it */
+	uint32_t service;		/* row_service_number(); 0: unknown, or a merged file */
 	struct shared_profile_member *members;	/* merged file: processes with samples */
 	size_t member_cnt;
 	size_t merged_cnt;		/* merged file: all its processes; otherwise 0 */
@@ -115,6 +117,7 @@ struct recording {
 	FILE *ended;			/* rows on disk; NULL: none */
 	size_t ended_cnt;		/* number of rows on disk */
 	bool ended_broken;		/* no more rows can be written to disk */
+	struct intern *services;	/* row_service.h; NULL: none was named */
 	struct u64map names;		/* tgid, or hash of a merged file's comm -> files so far */
 	size_t file_cnt;
 	uint64_t bytes;			/* in the profiles' files, as of the last flush of each */

@@ -10,6 +10,8 @@
  *     "processes": [ { "file": "12-app.tach", "pid": 12, "comm": "app",
  *                      "command": "app -x" or ["app", "-x"], "unit": "web.service",
  *                      "container": { "label": "web", "image": "shop/web:1" },
+ *                      "service": { "service.name": "web", "service.version": "1.2", ... },
+ *                      "members": [ { "pid": 12, "service": { ... } }, ... ],
  *                      "lost": { CAUSE: COUNT, ... },
  *                      "lost_threads": { "13": { CAUSE: COUNT, ... }, ... },
  *                      "thread_names": { "13": "worker", ... },
@@ -30,6 +32,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "model/profile_service.h"
 
 #define SESSION_FILE_NAME "session.json"
 #define SESSION_BESIDE_SUFFIX ".json"
@@ -54,6 +58,8 @@
 #define SESSION_FREE_THREADED       "free_threaded"
 #define SESSION_JIT                 "jit"
 #define SESSION_OTHER_ROOT          "other_root"
+#define SESSION_SERVICE             "service"
+#define SESSION_MEMBERS             "members"
 
 struct buf;
 struct session_json;
@@ -70,6 +76,7 @@ struct session_process {
 	const char *container;	/* its label; for a merged file, if all processes share it */
 	const char *image;
 	const char *unit;	/* of systemd */
+	struct profile_service service;	/* of the agent's recordings */
 	const struct thread_names *thread_names;
 	bool elsewhere;		/* it has, or one of those that share the file has, another root
 				 * or mount namespace: a path is not this machine's file */
@@ -96,6 +103,15 @@ void session_json_free(struct session_json *s);
 /* Fills *out with what is known about the file of that name; with zeros if it is not listed. */
 void session_json_process(const struct session_json *s, const char *file,
 			  struct session_process *out);
+
+/*
+ * Calls each() for each process that shares a file and whose service is known, until it returns
+ * non-zero; returns that value, otherwise 0. At most 2^18 processes. The service is valid until
+ * each() returns.
+ */
+int session_json_members(const struct session_json *s, const char *file,
+			 int (*each)(void *ctx, uint32_t tgid,
+				     const struct profile_service *service), void *ctx);
 
 /* Returns the duration of the recording in seconds; 0: unknown. */
 double session_json_duration(const struct session_json *s);

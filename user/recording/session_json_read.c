@@ -47,13 +47,14 @@ enum { DURATION, KERNEL, MODE, EVENT, START_TIME, START_US, LOST, PROCESSES, TOP
 
 /* Members of a process. */
 enum { FILE_NAME, PID, COMM, COMMAND, UNIT, CONTAINER, LOSSES, LOST_THREADS, NAMES, FREE, JIT,
-       GIL, OTHER_ROOT, PROCESS_CNT };
+       GIL, OTHER_ROOT, SERVICE, MEMBERS, PROCESS_CNT };
 #define PROCESS_MEMBERS                                                                            \
 	{ [FILE_NAME] = { SESSION_FILE }, [PID] = { SESSION_PID }, [COMM] = { SESSION_COMM },      \
 	  [COMMAND] = { SESSION_COMMAND }, [UNIT] = { "unit" }, [CONTAINER] = { "container" },     \
 	  [LOSSES] = { SESSION_LOST }, [LOST_THREADS] = { SESSION_LOST_THREADS },                  \
 	  [NAMES] = { "thread_names" }, [FREE] = { SESSION_FREE_THREADED },                        \
-	  [JIT] = { SESSION_JIT }, [GIL] = { "gil" }, [OTHER_ROOT] = { SESSION_OTHER_ROOT } }
+	  [JIT] = { SESSION_JIT }, [GIL] = { "gil" }, [OTHER_ROOT] = { SESSION_OTHER_ROOT },       \
+	  [SERVICE] = { SESSION_SERVICE }, [MEMBERS] = { SESSION_MEMBERS } }
 
 struct session_json {
 	struct buf text;		/* session.json, unless it is mapped */
@@ -290,12 +291,24 @@ void session_json_free(struct session_json *s)
 
 /* ---- access ---- */
 
+/* Finds the parts of a service. */
+static void read_service(const struct json_member *m, struct json_member parts[SERVICE_PART_CNT])
+{
+	size_t i;
+
+	for (i = 0; i < SERVICE_PART_CNT; i++)
+		parts[i] = (struct json_member){ .key = service_part_keys[i] };
+	json_member_object(m, parts, SERVICE_PART_CNT);
+}
+
 void session_json_process(const struct session_json *s, const char *file,
 			  struct session_process *out)
 {
 	struct json_member m[PROCESS_CNT];
 	struct json_member container[2] = { { .key = "label" }, { .key = "image" } };
+	struct json_member service[SERVICE_PART_CNT];
 	uint64_t pid;
+	size_t i;
 
 	memset(out, 0, sizeof(*out));
 	if (!find_process(s, file, m))
@@ -307,8 +320,55 @@ void session_json_process(const struct session_json *s, const char *file,
 	out->container = kept_string(s->kept, &container[0]);
 	out->image = kept_string(s->kept, &container[1]);
 	out->unit = kept_string(s->kept, &m[UNIT]);
+	read_service(&m[SERVICE], service);
+	for (i = 0; i < SERVICE_PART_CNT; i++)
+		out->service.part[i] = kept_string(s->kept, &service[i]);
 	out->thread_names = kept_names(s->kept, &m[NAMES]);
 	out->elsewhere = out->container || json_member_is(&m[OTHER_ROOT], JT_TRUE);
+}
+
+/* Reads a member's service to texts, one buffer a part. Returns false if it has none. */
+static bool member_service(const struct json_member *m, struct buf texts[SERVICE_PART_CNT],
+			   struct profile_service *out)
+{
+	struct json_member parts[SERVICE_PART_CNT];
+	size_t i;
+
+	read_service(m, parts);
+	for (i = 0; i < SERVICE_PART_CNT; i++)
+		out->part[i] = json_member_string(&parts[i], &texts[i]) ?
+				       (const char *)texts[i].data : NULL;
+	return out->part[SERVICE_NAME];
+}
+
+int session_json_members(const struct session_json *s, const char *file,
+			 int (*each)(void *ctx, uint32_t tgid,
+				     const struct profile_service *service), void *ctx)
+{
+	struct json_member m[PROCESS_CNT];
+	struct buf texts[SERVICE_PART_CNT] = { { 0 } };
+	struct profile_service service;
+	uint32_t cnt = 0;
+	struct json_pull j;
+	uint64_t pid;
+	int err = 0;
+	size_t i;
+
+	if (!find_process(s, file, m) || !json_member_enter(&m[MEMBERS], JT_ARRAY, &j))
+		return 0;
+	while (!err && cnt++ < FILES_MAX && json_pull_element(&j)) {
+		const struct json_member element = { .value = j };
+		struct json_member parts[] = { { .key = SESSION_PID }, { .key = SESSION_SERVICE } };
+
+		json_pull_skip(&j);
+		json_member_object(&element, parts, ARRAY_SIZE(parts));
+		if (json_member_count(&parts[0], &pid) && pid <= UINT32_MAX &&
+		    member_service(&parts[1], texts, &service))
+			err = each(ctx, (uint32_t)pid, &service);
+	}
+	for (i = 0; i < SERVICE_PART_CNT; i++)
+		buf_free(&texts[i]);
+	return err;
 }
 
 double session_json_duration(const struct session_json *s)

@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/util.h"
+#include "recording/row_service.h"
 #include "recording/session_json.h"
 #include "recording/totals.h"
 
@@ -224,18 +225,19 @@ static void json_events(struct json *j, const struct recording *r, const struct 
 }
 
 /* Writes processes that share a file. Processes without a sample count in "merged" only. */
-static void json_members(struct json *j, const struct row *row)
+static void json_members(struct json *j, const struct recording *r, const struct row *row)
 {
 	size_t i;
 
 	json_uint(j, "merged", row->merged_cnt);
-	json_array(j, "members");
+	json_array(j, SESSION_MEMBERS);
 	for (i = 0; i < row->member_cnt; i++) {
 		json_object(j, NULL);
 		json_uint(j, SESSION_PID, row->members[i].tgid);
 		identity_json(j, &row->members[i].identity, row->members[i].tgid);
 		if (!row->identity.container && row->members[i].identity.container)
 			container_json(j, row->members[i].identity.container);
+		row_service_json(r->services, row->members[i].service, j);
 		json_double(j, "begin_s", row->members[i].begin_s);
 		json_double(j, "end_s", row->members[i].end_s);
 		json_uint(j, "samples", row->members[i].samples);
@@ -312,7 +314,7 @@ static void json_row(void *ctx, const struct row *row)
 		json_null(j, SESSION_PID);
 		json_null(j, "ns_pid");
 		json_null(j, "uid");
-		json_members(j, row);
+		json_members(j, w->r, row);
 	} else {
 		json_uint(j, SESSION_PID, row->tgid);
 		identity_json(j, &row->identity, row->tgid);
@@ -320,6 +322,7 @@ static void json_row(void *ctx, const struct row *row)
 	json_string(j, SESSION_COMM, row->comm);
 	json_string(j, SESSION_COMMAND, row->command);
 	container_json(j, row->identity.container);
+	row_service_json(w->r->services, row->service, j);
 	if (has_other_root(row))
 		json_bool(j, SESSION_OTHER_ROOT, true);
 	json_string(j, "python", row->version);

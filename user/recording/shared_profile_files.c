@@ -380,6 +380,7 @@ static int add_member(struct group *g, struct row *row)
 	m->begin_s = (float)row->begin_s;
 	m->end_s = (float)row->end_s;
 	m->identity = row->identity;
+	m->service = row->service;
 	m->alive_ns = row->alive_ns;
 	for (cause = 0; cause < LOSS_CNT; cause++)
 		m->lost[cause] += (uint32_t)row->stats.lost[cause];

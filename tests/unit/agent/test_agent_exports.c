@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 #include "agent/agent_exports.h"
+#include "base/gzip.h"
 #include "config/config.h"
 #include "delivery/delivery_parts.h"
-#include "telemetry/gzip.h"
 #include "telemetry/otlp.h"
 #include "tests/unit/telemetry/window_data.h"
 

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "telemetry/gzip.h"
+#include "base/gzip.h"
 #include "telemetry/otlp.h"
 #include "telemetry/window_pprof.h"
 #include "tests/unit/telemetry/window_data.h"

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "telemetry/gzip.h"
+#include "base/gzip.h"
 
 /* A text that hardly gets smaller, and one that does; both larger than a step. */
 static void fill(uint8_t *bytes, size_t len, bool random)
