@@ -7,15 +7,15 @@
 #include <string.h>
 
 #include "agent/exporter_servers.h"
-#include "agent/pyroscope_query.h"
+#include "agent/pyroscope_push.h"
 #include "base/gzip.h"
 #include "base/time.h"
 #include "base/util.h"
 #include "config/config.h"
 #include "telemetry/service_labels.h"
-#include "telemetry/window_pprof.h"
 
-#define CONTENT_PROTOBUF "application/x-protobuf"
+#define CONTENT_OTLP "application/x-protobuf"
+#define CONTENT_PYROSCOPE "application/proto"
 /*
  * The upper limit of max_request_bytes; a spooled request is no larger when decompressed. Splitting
  * one takes 14 times as much memory.
@@ -73,11 +73,11 @@ static int split_request(void *ctx, struct delivery *d, size_t exporter,
 	struct request_info its = *info;
 	int err, i;
 
-	if (info->path != REQUEST_OTLP)
-		return -ENOTSUP;
 	err = gzip ? gunzip_bytes(payload, len, REQUEST_BYTES_MAX, &whole) :
 		     buf_add(&whole, payload, len);
-	if (!err)
+	if (!err && info->path == REQUEST_PYROSCOPE)
+		err = pyroscope_split(whole.data, whole.len, parts);
+	else if (!err)
 		err = otlp_split(whole.data, whole.len, parts);
 	for (i = 0; !err && i < 2; i++) {
 		its.samples = i ? info->samples - info->samples / 2 : info->samples / 2;
@@ -156,11 +156,12 @@ int agent_exports_set(struct agent_exports *x, const struct agent_config *c)
 
 /* ---- windows ---- */
 
-static struct request_info info_of(const struct agent_exports *x, uint32_t path)
+static struct request_info info_of(const struct agent_exports *x, uint64_t samples,
+				   uint64_t weight)
 {
 	return (struct request_info){
-		.content_type = CONTENT_PROTOBUF, .path = path,
 		.begin_ns = window_begin_ns(x->window), .end_ns = window_end_ns(x->window),
+		.samples = samples, .weight = weight,
 	};
 }
 
@@ -172,32 +173,37 @@ static int pack_message(struct agent_exports *x, int exporter, const struct requ
 	return delivery_pack(x->delivery, (size_t)exporter, info, bytes, len, &x->set);
 }
 
+static int pack_zipped(struct agent_exports *x, int exporter, struct request_info *info,
+		       const void *bytes, size_t len)
+{
+	int err;
+
+	strcpy(info->encoding, "gzip");
+	x->zipped.len = 0;
+	err = gzip_bytes(bytes, len, GZIP_LEVEL, &x->zipped);
+	return err ? err : pack_message(x, exporter, info, x->zipped.data, x->zipped.len);
+}
+
 static int emit_otlp(void *ctx, const struct otlp_request *r)
 {
 	struct agent_exports *x = ctx;
-	struct request_info info = info_of(x, REQUEST_OTLP);
-	int err;
+	struct request_info info = info_of(x, r->taken, r->time_ns);
 
-	info.samples = r->taken;
-	info.weight = r->time_ns;
+	info.path = REQUEST_OTLP;
+	strcpy(info.content_type, CONTENT_OTLP);
 	if (x->config->exporters.otlp.compression == AGENT_COMPRESSION_NONE)
 		return pack_message(x, x->otlp, &info, r->bytes, r->len);
-	strcpy(info.encoding, "gzip");
-	x->zipped.len = 0;
-	err = gzip_bytes(r->bytes, r->len, GZIP_LEVEL, &x->zipped);
-	return err ? err : pack_message(x, x->otlp, &info, x->zipped.data, x->zipped.len);
+	return pack_zipped(x, x->otlp, &info, r->bytes, r->len);
 }
 
-static int emit_pyroscope(void *ctx, const struct window_pprof *p)
+static int emit_pyroscope(void *ctx, const struct pyroscope_request *r)
 {
 	struct agent_exports *x = ctx;
-	struct request_info info = info_of(x, REQUEST_PYROSCOPE);
+	struct request_info info = info_of(x, r->taken, r->value);
 
-	info.samples = p->taken;
-	info.weight = p->value;
-	pyroscope_query(agent_services_get(x->services, p->service), x->service_config,
-			info.begin_ns, info.end_ns, info.query);
-	return pack_message(x, x->pyroscope, &info, p->bytes, p->len);
+	info.path = REQUEST_PYROSCOPE;
+	strcpy(info.content_type, CONTENT_PYROSCOPE);
+	return pack_zipped(x, x->pyroscope, &info, r->bytes, r->len);
 }
 
 /* Descriptions of all services of the window, in one allocation; NULL if there is no memory. */
@@ -254,9 +260,10 @@ static void pack_window(struct agent_exports *x, const struct window *w,
 			const struct agent_services *services,
 			const struct agent_window_facts *facts)
 {
-	struct window_pprof_args pprof = {
-		.period_ns = facts->period_ns, .emit = emit_pyroscope, .ctx = x,
+	const struct pyroscope_args pyroscope = {
+		.services = services, .config = facts->config, .period_ns = facts->period_ns,
 		.max_bytes = x->config->exporters.pyroscope.http.max_request_bytes,
+		.emit = emit_pyroscope, .ctx = x,
 	};
 	double begin_s = cpu_time_s();
 
@@ -267,7 +274,7 @@ static void pack_window(struct agent_exports *x, const struct window *w,
 	if (x->otlp >= 0)
 		note_failure(x, EXPORTER_OTLP, encode_otlp(x, facts));
 	if (x->pyroscope >= 0)
-		note_failure(x, EXPORTER_PYROSCOPE, window_pprof(w, &pprof));
+		note_failure(x, EXPORTER_PYROSCOPE, pyroscope_push(w, &pyroscope));
 	buf_free(&x->zipped);
 	x->counts.encode_ns += (uint64_t)((cpu_time_s() - begin_s) * 1e9);
 }

@@ -37,7 +37,7 @@ static struct queue *find_queue(const struct delivery *d, const char *name)
 static int check_exporters(const struct delivery_exporter *e, size_t cnt)
 {
 	struct request_info info = { 0 };
-	char why[256] = "";
+	char why[256] = "", shown[256];
 	size_t i, j;
 
 	if (!cnt || cnt > SENDER_EXPORTERS_MAX) {
@@ -55,8 +55,8 @@ static int check_exporters(const struct delivery_exporter *e, size_t cnt)
 			if (!strcmp(e[i].name, e[j].name))
 				strcpy(why, "another exporter has the same name");
 		if (why[0]) {
-			escape_text(e[i].name, strlen(e[i].name), info.query, sizeof(info.query));
-			log_error("exporter '%s': %s", info.query, why);
+			escape_text(e[i].name, strlen(e[i].name), shown, sizeof(shown));
+			log_error("exporter '%s': %s", shown, why);
 			return -EINVAL;
 		}
 	}

@@ -8,7 +8,7 @@
 
 static const char magic[8] = "TACHSPL\n";
 
-#define TEXTS 4
+#define TEXTS 3
 
 struct head {
 	char magic[8];
@@ -21,7 +21,7 @@ struct head {
 	uint64_t samples, weight;
 	uint32_t path;
 	uint16_t text_bytes[TEXTS];	/* of the strings after the header, without NULs */
-	uint32_t unused;
+	uint16_t unused[3];
 };
 _Static_assert(sizeof(struct head) == 88, "the header has no gaps");
 _Static_assert(sizeof(struct head) + sizeof(struct request_info) <= SPOOL_HEAD_MAX, "room");
@@ -33,7 +33,6 @@ static const struct {
 	{ offsetof(struct request_info, exporter), SPOOL_EXPORTER_BYTES },
 	{ offsetof(struct request_info, content_type), SPOOL_TYPE_BYTES },
 	{ offsetof(struct request_info, encoding), SPOOL_ENCODING_BYTES },
-	{ offsetof(struct request_info, query), SPOOL_QUERY_BYTES },
 };
 
 uint32_t spool_entry_crc(uint32_t crc, const void *data, size_t len)
@@ -41,7 +40,7 @@ uint32_t spool_entry_crc(uint32_t crc, const void *data, size_t len)
 	return (uint32_t)crc32_z(crc, data, len);
 }
 
-/* Text for a header of HTTP or a URL has no blanks, control characters or other bytes. */
+/* Text for a header of HTTP has no blanks, control characters or other bytes. */
 static int text_ok(const char *s, size_t room)
 {
 	size_t i, len = strnlen(s, room);

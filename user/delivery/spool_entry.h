@@ -18,12 +18,11 @@
 #define SPOOL_EXPORTER_BYTES 64
 #define SPOOL_TYPE_BYTES 64
 #define SPOOL_ENCODING_BYTES 16
-#define SPOOL_QUERY_BYTES 2048
 
 /* How the URL of a request is made, and how its answer is read. */
 enum request_path {
 	REQUEST_OTLP,		/* the exporter's URL; the answer is an OTLP one */
-	REQUEST_PYROSCOPE,	/* the exporter's URL, "/ingest?", the request's query */
+	REQUEST_PYROSCOPE,	/* the exporter's URL and Pyroscope's path for pushes */
 	REQUEST_PATHS		/* number of paths */
 };
 
@@ -32,7 +31,6 @@ struct request_info {
 	char exporter[SPOOL_EXPORTER_BYTES];	/* its owner; not empty */
 	char content_type[SPOOL_TYPE_BYTES];	/* for example "application/x-protobuf" */
 	char encoding[SPOOL_ENCODING_BYTES];	/* Content-Encoding; "": none */
-	char query[SPOOL_QUERY_BYTES];		/* after '?', URL-encoded; "": none */
 	uint32_t path;				/* enum request_path */
 	uint64_t created_ns;			/* wall clock, since 1970 */
 	uint64_t begin_ns, end_ns;		/* the window, wall clock */

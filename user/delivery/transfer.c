@@ -17,6 +17,7 @@
 #include "delivery/grpc.h"
 #include "delivery/otlp_reply.h"
 
+#define PYROSCOPE_PATH "/push.v1.PusherService/Push"
 #define CONNECT_MS 10000
 #define STALL_MS 10000
 /* Fewer bytes per second count as no progress. */
@@ -148,18 +149,16 @@ static bool make_headers(struct transfer *t, const struct sender_server *s,
 	return ok;
 }
 
-static CURLcode set_url(struct transfer *t, const struct sender_server *s,
-			const struct request_info *info)
+static CURLcode set_url(struct transfer *t, const struct sender_server *s)
 {
-	const char *query = info->query, *between = *query ? "?" : "";
+	bool pyroscope = t->path == REQUEST_PYROSCOPE;
 	size_t len = strlen(s->url);
 	char *url = NULL;
 	CURLcode code;
 
-	while (info->path == REQUEST_PYROSCOPE && len && s->url[len - 1] == '/')
+	while (pyroscope && len && s->url[len - 1] == '/')
 		len--;
-	if (asprintf(&url, "%.*s%s%s%s", (int)len, s->url,
-		     info->path == REQUEST_PYROSCOPE ? "/ingest" : "", between, query) < 0)
+	if (asprintf(&url, "%.*s%s", (int)len, s->url, pyroscope ? PYROSCOPE_PATH : "") < 0)
 		return CURLE_OUT_OF_MEMORY;
 	code = curl_easy_setopt(t->easy, CURLOPT_URL, url);
 	free(url);
@@ -270,7 +269,7 @@ static bool set_up(struct transfer *t, const struct sender_server *s,
 	}
 	if (s->proxy)
 		code |= curl_easy_setopt(t->easy, CURLOPT_PROXY, s->proxy);
-	code |= set_url(t, s, &m->info);
+	code |= set_url(t, s);
 	return code == CURLE_OK;
 }
 

@@ -87,9 +87,9 @@ static void put_period(struct encoder *e)
 {
 	const struct window_kind_names *its = &window_kinds[e->kind];
 
-	if (e->kind == WINDOW_OFF_CPU || (e->kind == WINDOW_CPU && !e->a->period_ns))
+	if (!its->period || (e->kind == WINDOW_CPU && !e->a->period_ns))
 		return;
-	put_value_type(e, PROFILE_PERIOD_TYPE, its->type, its->unit);
+	put_value_type(e, PROFILE_PERIOD_TYPE, its->period, its->unit);
 	proto_number(&e->profiles, PROFILE_PERIOD, e->kind == WINDOW_CPU ? e->a->period_ns : 1);
 }
 
@@ -99,7 +99,8 @@ static void put_texts(struct encoder *e)
 
 	otlp_text(&e->dictionary, names.type);
 	otlp_text(&e->dictionary, names.unit);
-	otlp_text(&e->dictionary, window_kinds[e->kind].type);
+	if (window_kinds[e->kind].period)
+		otlp_text(&e->dictionary, window_kinds[e->kind].period);
 	otlp_text(&e->dictionary, window_kinds[e->kind].unit);
 }
 

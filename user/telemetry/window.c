@@ -26,13 +26,13 @@
 #define KEEP_BYTES (64 * 1024)	/* a table of this size is always kept */
 
 const struct window_kind_names window_kinds[WINDOW_KIND_CNT] = {
-	[WINDOW_CPU] = { "cpu", "nanoseconds", true },
-	[WINDOW_OFF_CPU] = { "off_cpu", "nanoseconds", false },
-	[WINDOW_GIL_WAIT] = { "gil_wait", "nanoseconds", false },
-	[WINDOW_EXCEPTION] = { "exception", "nanoseconds", false },
+	[WINDOW_CPU] = { "cpu", "nanoseconds", true, "cpu" },
+	[WINDOW_OFF_CPU] = { "off_cpu", "nanoseconds", false, NULL },
+	[WINDOW_GIL_WAIT] = { "gil_wait", "nanoseconds", false, "gil_wait" },
+	[WINDOW_EXCEPTION] = { "exception", "nanoseconds", false, "exception" },
 	/* The names in Go's heap profiles, which tools know. */
-	[WINDOW_ALLOC_SPACE] = { "alloc_space", "bytes", false },
-	[WINDOW_INUSE_SPACE] = { "inuse_space", "bytes", false },
+	[WINDOW_ALLOC_SPACE] = { "alloc_space", "bytes", false, "memory" },
+	[WINDOW_INUSE_SPACE] = { "inuse_space", "bytes", false, "memory" },
 };
 
 const struct window_limits window_limits_default = {

@@ -30,6 +30,11 @@ enum window_kind {
 struct window_kind_names {
 	const char *type, *unit;
 	bool samples;	/* the number of samples is sent, too: "samples", "count" */
+	/*
+	 * The type of the period, in this unit; NULL: none. Grafana Pyroscope names a profile of
+	 * OTLP after it, so the types of one period are shown together.
+	 */
+	const char *period;
 };
 extern const struct window_kind_names window_kinds[WINDOW_KIND_CNT];
 

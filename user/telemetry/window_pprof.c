@@ -7,6 +7,7 @@
 
 #include "base/arith.h"
 #include "base/gzip.h"
+#include "base/time.h"
 #include "formats/pprof/pprof_encode.h"
 
 struct pprof {
@@ -17,6 +18,8 @@ struct pprof {
 	struct pprof_encoder *e;
 	struct buf zipped;
 	int err;
+	bool counts;			/* the number of samples is a value, too */
+	uint32_t emitted;		/* profiles */
 	struct window_pprof profile;
 };
 
@@ -38,7 +41,7 @@ static int place_of(void *ctx, uint32_t frame, struct pprof_place *out)
 }
 
 /* Bytes of memory stand for themselves. */
-static void set_period(const struct pprof *p, enum window_kind kind, struct pprof_head *h)
+static void set_file_period(const struct pprof *p, enum window_kind kind, struct pprof_head *h)
 {
 	const struct window_kind_names *cpu = &window_kinds[WINDOW_CPU];
 
@@ -51,6 +54,17 @@ static void set_period(const struct pprof *p, enum window_kind kind, struct ppro
 	}
 }
 
+static void set_period(const struct pprof *p, enum window_kind kind, struct pprof_head *h)
+{
+	if (p->args->form == WINDOW_PPROF_FILE) {
+		set_file_period(p, kind, h);
+	} else if (window_kinds[kind].period) {
+		h->period_type = (struct pprof_type){ window_kinds[kind].period,
+						      window_kinds[kind].unit };
+		h->period = kind == WINDOW_CPU ? p->args->period_ns : 1;
+	}
+}
+
 static void begin_profile(struct pprof *p, enum window_kind kind)
 {
 	uint64_t begin_ns = window_begin_ns(p->w), end_ns = window_end_ns(p->w);
@@ -60,7 +74,10 @@ static void begin_profile(struct pprof *p, enum window_kind kind)
 		.program = "python",
 	};
 
-	if (window_kinds[kind].samples)
+	if (p->args->form == WINDOW_PPROF_PYROSCOPE)
+		head.time_ns += p->emitted * NS_PER_MS;
+	p->counts = window_kinds[kind].samples && p->args->form == WINDOW_PPROF_FILE;
+	if (p->counts)
 		head.types[head.type_cnt++] = (struct pprof_type){ "samples", "count" };
 	head.shown = head.type_cnt;
 	head.types[head.type_cnt++] =
@@ -79,8 +96,7 @@ static void put_sample(struct pprof *p, const uint32_t *locations, uint32_t n, u
 {
 	const uint64_t both[] = { samples, value };
 
-	pprof_sample(p->e, locations, n, window_kinds[p->profile.kind].samples ? both : &value,
-		     NULL, 0);
+	pprof_sample(p->e, locations, n, p->counts ? both : &value, NULL, 0);
 	p->profile.samples++;
 	p->profile.taken = add_capped(p->profile.taken, samples);
 	p->profile.value = add_capped(p->profile.value, value);
@@ -89,24 +105,34 @@ static void put_sample(struct pprof *p, const uint32_t *locations, uint32_t n, u
 /* Emits the profile. */
 static void end_profile(struct pprof *p)
 {
-	const struct buf *fields = pprof_fields(p->e);
+	const struct buf *bytes = pprof_fields(p->e);
 
 	pprof_end(p->e);
 	note_error(p, pprof_error(p->e));
-	if (!p->err)
-		note_error(p, gzip_bytes(fields->data, fields->len, GZIP_LEVEL, &p->zipped));
+	if (!p->err && p->args->form == WINDOW_PPROF_FILE) {
+		note_error(p, gzip_bytes(bytes->data, bytes->len, GZIP_LEVEL, &p->zipped));
+		bytes = &p->zipped;
+	}
 	if (p->err)
 		return;
-	p->profile.bytes = p->zipped.data;
-	p->profile.len = p->zipped.len;
+	p->profile.bytes = bytes->data;
+	p->profile.len = bytes->len;
+	p->emitted++;
 	note_error(p, p->args->emit(p->args->ctx, &p->profile));
 }
 
-/* Begins another profile of the series if this many bytes do not fit into this one. */
+static bool is_full(const struct pprof *p, size_t bytes)
+{
+	const struct window_pprof_args *args = p->args;
+
+	return (args->max_bytes && pprof_bytes(p->e) + bytes > args->max_bytes) ||
+	       (args->max_samples && p->profile.samples >= args->max_samples);
+}
+
+/* Begins another profile of the series if a sample of this many bytes does not fit into this. */
 static void make_room(struct pprof *p, size_t bytes)
 {
-	if (!p->args->max_bytes || !p->profile.samples ||
-	    pprof_bytes(p->e) + bytes <= p->args->max_bytes)
+	if (!p->profile.samples || !is_full(p, bytes))
 		return;
 	end_profile(p);
 	begin_profile(p, p->profile.kind);
@@ -119,8 +145,7 @@ static void put_samples(struct pprof *p, const struct window_series *s)
 
 	for (i = s->first; i != WINDOW_NONE && !p->err; i = all[i].next) {
 		n = window_stack(p->w, all[i].stack, ids);
-		if (p->args->max_bytes)
-			make_room(p, pprof_stack_bytes(p->e, ids, n));
+		make_room(p, p->args->max_bytes ? pprof_stack_bytes(p->e, ids, n) : 0);
 		pprof_locations(p->e, ids, n);
 		put_sample(p, ids, n, all[i].value, all[i].samples);
 	}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * window_pprof.h - a window as pprof (profile.proto), gzipped: one profile for each service and
- * sample type.
+ * window_pprof.h - a window as pprof (profile.proto): one profile for each service and sample type.
  *
  * Samples have no labels, because Pyroscope makes a series of each value of a label. Functions have
  * the same names as in files (pprof_encode.h).
@@ -14,7 +13,7 @@
 struct window_pprof {
 	uint32_t service;
 	enum window_kind kind;
-	const void *bytes;	/* gzipped; valid during the call */
+	const void *bytes;	/* valid during the call */
 	size_t len;
 	uint32_t samples;	/* in it */
 	uint64_t taken, value;	/* samples that these were made of; their values */
@@ -28,10 +27,26 @@ struct window_comments {
 	void *ctx;
 };
 
+enum window_pprof_form {
+	/*
+	 * Gzipped. CPU time has the values "samples" (count) and "cpu" (nanoseconds), others the
+	 * one of window_kinds[]; periods are those of Go's profiles.
+	 */
+	WINDOW_PPROF_FILE,
+	/*
+	 * Not gzipped. The value and the period are those of window_kinds[]. Each profile's time is
+	 * 1 ms after the one before: Pyroscope's older storage takes two profiles with the same
+	 * labels and time for copies of one, and services may have the same labels.
+	 */
+	WINDOW_PPROF_PYROSCOPE,
+};
+
 struct window_pprof_args {
+	enum window_pprof_form form;
 	uint64_t period_ns;	/* between two samples of a CPU; 0: not known */
 	size_t max_bytes;	/* of a profile, before gzip; 0: any size */
 	const struct window_comments *comments;	/* NULL: none */
+	uint32_t max_samples;	/* of a profile; 0: any number */
 	/* Called for each profile. Returns 0, or a -errno that ends window_pprof(). */
 	int (*emit)(void *ctx, const struct window_pprof *profile);
 	void *ctx;
@@ -39,9 +54,8 @@ struct window_pprof_args {
 
 /*
  * Encodes each series of the window that has samples, in several profiles if one would be larger
- * than max_bytes; a single sample that is larger becomes a profile, too. Values: "samples" (count)
- * and "cpu" (nanoseconds) of CPU time, else the one of window_kinds[]. Returns 0, -ENOMEM, or
- * emit's error.
+ * than max_bytes or max_samples; a single sample that is larger becomes a profile, too. Returns 0,
+ * -ENOMEM, or emit's error.
  */
 int window_pprof(const struct window *w, const struct window_pprof_args *args);
 

@@ -77,12 +77,14 @@ def module_of(path):
 
 
 class Pprof:
-    def __init__(self, path):
-        m = message(gzip.open(path).read())
+    """A profile: the path of a gzipped file, or its bytes as they are."""
+
+    def __init__(self, of):
+        m = message(of if isinstance(of, bytes) else gzip.open(of).read())
         self.strings = [s.decode() for s in m[6]]
         assert self.strings[0] == ""
         self.types = [self.value_type(t) for t in m[1]]
-        self.period_type = self.value_type(m[11][0])
+        self.period_type = self.value_type(m[11][0]) if 11 in m else ("", "")
         self.period = one(m, 12)
         self.time_ns, self.duration_ns = one(m, 9), one(m, 10)
         self.default_type = self.strings[one(m, 14)]

@@ -10,7 +10,7 @@
  * open [BYTES [ENTRIES [MAX_AGE_MS]]]               delivery_new()
  * forget                                            the exporters that were added
  * set                                               delivery_set_exporters() with those added since
- * offer INDEX BYTES SAMPLES [QUERY]                 delivery_offer()
+ * offer INDEX BYTES SAMPLES                         delivery_offer()
  * draft SAMPLES [BYTES]                             two requests that are not finished
  * meter SAMPLES                                     there are so many samples now
  * offer_half                                        offer the first of the draft's
@@ -107,7 +107,7 @@ static void add_exporter(char **w)
 		set_key(e, *w);
 }
 
-static int offer(size_t exporter, size_t len, uint64_t samples, const char *query)
+static int offer(size_t exporter, size_t len, uint64_t samples)
 {
 	struct request_info info = {
 		.content_type = "application/x-protobuf", .encoding = "gzip", .samples = samples,
@@ -117,7 +117,6 @@ static int offer(size_t exporter, size_t len, uint64_t samples, const char *quer
 	static unsigned int number;
 	int err;
 
-	snprintf(info.query, sizeof(info.query), "%s", query ? query : "");
 	memset(payload, 'x', len);
 	snprintf((char *)payload, len, "%u ", number++);
 	err = delivery_offer(delivery, exporter, &info, payload, len, test_now_ns());
@@ -314,7 +313,7 @@ static int command(char **w)
 		return delivery_set_exporters(delivery, exporters, cnt);
 	if (!strcmp(c, "offer"))
 		return offer(strtoul(w[1], NULL, 10), strtoul(w[2], NULL, 10),
-			     strtoul(w[3], NULL, 10), w[4]);
+			     strtoul(w[3], NULL, 10));
 	if (!strcmp(c, "draft"))
 		return draft(strtoull(w[1], NULL, 10), w[2] ? strtoul(w[2], NULL, 10) : 100), 0;
 	if (!strcmp(c, "meter"))

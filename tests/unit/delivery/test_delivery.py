@@ -229,10 +229,9 @@ class TestServers(TestCase):
     def test_basic_authentication_and_pyroscope(self):
         server = self.server(reply(200))
         p = self.program(f"p pyroscope http://127.0.0.1:{server.port}/ user=u password=p:q")
-        p("offer 0 10 1 name=app%7B%7D&from=1&until=2&format=pprof&sampleRate=19")
+        p("offer 0 10 1")
         self.until(p, "sent 1")
-        self.assertEqual(server.seen[0]["line"], "POST /ingest?name=app%7B%7D&from=1&until=2&format=pprof"
-                                                 "&sampleRate=19 HTTP/1.1")
+        self.assertEqual(server.seen[0]["line"], "POST /push.v1.PusherService/Push HTTP/1.1")
         self.assertEqual(server.seen[0]["headers"]["authorization"], "Basic dTpwOnE=")
 
     def test_unavailable_then_ok(self):

@@ -31,7 +31,7 @@ static const struct spool_limits defaults;
 
 static const struct request_info info = {
 	.exporter = "grafana", .content_type = "application/x-protobuf", .encoding = "gzip",
-	.query = "name=app", .path = REQUEST_PYROSCOPE, .created_ns = 7, .begin_ns = 1, .end_ns = 2,
+	.path = REQUEST_PYROSCOPE, .created_ns = 7, .begin_ns = 1, .end_ns = 2,
 	.samples = 3, .weight = 30,
 };
 
@@ -114,7 +114,7 @@ static uint64_t check(struct spool_dir *s, const struct spool_entry *e)
 	assert_int_equal(pread(fd, got, sizeof(got), e->head_bytes), len);
 	assert_memory_equal(got, payload, len);
 	assert_string_equal(its.exporter, "grafana");
-	assert_string_equal(its.query, "name=app");
+	assert_string_equal(its.encoding, "gzip");
 	assert_int_equal(its.weight, 30);
 	assert_int_equal(e->samples, 3);
 	assert_int_equal(write(fd, "x", 1), -1);
@@ -388,11 +388,11 @@ static void test_headers(void **state)
 		assert_true(spool_entry_parse(head, len, &got, &sizes) < 0);
 		head[i] ^= 0x40;
 	}
-	strcpy(bad.query, "a b");
+	strcpy(bad.encoding, "a b");
 	assert_int_equal(spool_entry_head(head, &len, &bad, "", 0), -EINVAL);
-	strcpy(bad.query, "a\r\nb");
+	strcpy(bad.encoding, "a\r\nb");
 	assert_int_equal(spool_entry_head(head, &len, &bad, "", 0), -EINVAL);
-	bad.query[0] = '\0';
+	bad.encoding[0] = '\0';
 	bad.exporter[0] = '\0';
 	assert_int_equal(spool_entry_head(head, &len, &bad, "", 0), -EINVAL);
 	bad = info;

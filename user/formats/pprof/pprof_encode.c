@@ -298,7 +298,8 @@ static void put_head(struct pprof_encoder *e, const struct pprof_head *h)
 	proto_number(&e->out, PROFILE_DEFAULT_TYPE, text_number(e, h->types[h->shown].type));
 	proto_number(&e->out, PROFILE_TIME, cap_int64(h->time_ns));
 	proto_number(&e->out, PROFILE_DURATION, cap_int64(h->duration_ns));
-	put_value_type(e, PROFILE_PERIOD_TYPE, &h->period_type);
+	if (h->period_type.type)
+		put_value_type(e, PROFILE_PERIOD_TYPE, &h->period_type);
 	proto_number(&e->out, PROFILE_PERIOD, cap_int64(h->period));
 	e->mapping_cnt = PROGRAM_MAPPING;
 	put_mapping(e, PROGRAM_MAPPING, text_number(e, h->program), 0);

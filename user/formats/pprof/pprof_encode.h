@@ -22,7 +22,7 @@ struct pprof_head {
 	struct pprof_type types[PPROF_TYPES_MAX];	/* of a sample's values */
 	size_t type_cnt;
 	size_t shown;			/* the type that is shown at first */
-	struct pprof_type period_type;
+	struct pprof_type period_type;	/* without type: none */
 	uint64_t period;		/* 0: unknown */
 	uint64_t time_ns, duration_ns;	/* UTC; 0: unknown */
 	const char *program;		/* the mapping of what is no library's machine code */
