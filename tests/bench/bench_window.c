@@ -79,7 +79,8 @@ static void begin_program(struct program *p, uint32_t number)
 		bool own = function >= FUNCTIONS / 2;
 		struct frame f = { .line = (int32_t)(10 + function * 7 + i % LINES_OF_FUNCTION * 3),
 				   .end_line = LINE_NONE, .column = (int32_t)(i % 40),
-				   .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+				   .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
+				   .first_line = (int32_t)(9 + function * 7) };
 
 		if (own)
 			snprintf(file, sizeof(file), "/srv/service-%u/app/handlers/module_%u.py",

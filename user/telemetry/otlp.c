@@ -17,6 +17,8 @@
 #include "telemetry/otlp_dictionary.h"
 
 #define SCOPE "tachbpf"
+/* The version of the semantic conventions that our attributes have their names from. */
+#define SCHEMA_URL "https://opentelemetry.io/schemas/1.44.0"
 #define UNKNOWN_SERVICE "unknown_service"
 /* At most this much surrounds the contents of the tables: keys, lengths, a profile's head. */
 #define AROUND_BYTES 512
@@ -144,7 +146,9 @@ static void end_service(struct encoder *e)
 	proto_text(o, SCOPE_VERSION, e->a->version);
 	proto_end(o, scope);
 	proto_append(o, &e->profiles);
+	proto_text(o, SCOPE_PROFILES_SCHEMA_URL, SCHEMA_URL);
 	proto_end(o, profiles);
+	proto_text(o, RESOURCE_PROFILES_SCHEMA_URL, SCHEMA_URL);
 	proto_end(o, begin);
 	e->profiles.b.len = 0;
 }
@@ -208,10 +212,10 @@ static void add_sample(struct encoder *e, uint32_t stack, uint32_t link, uint64_
 	struct otlp_dictionary_mark mark;
 	size_t samples_len;
 
-	if (!e->samples.b.len)
-		put_texts(e);
 	samples_len = e->samples.b.len;
 	mark = otlp_dictionary_mark(&e->dictionary);
+	if (!samples_len)
+		put_texts(e);
 	put_sample(e, stack, link, value);
 	if (request_bytes(e) > e->a->max_bytes) {
 		e->samples.b.len = samples_len;

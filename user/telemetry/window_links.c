@@ -105,7 +105,6 @@ static void add_attribute(struct window_links *l, const struct otlp_sample_attri
 		l->keys[l->key_cnt++] = number;
 	} else {
 		l->items[number].key = l->items[first - 1].key;
-		l->items[number].same_key = first;
 	}
 }
 
@@ -135,14 +134,32 @@ static bool attribute_number(struct window_links *l, const struct otlp_sample_at
 	return true;
 }
 
-/* The numbers of a context's attributes. Returns how many. */
+/*
+ * Inserts an attribute in order, so that a set of attributes is one link in whatever order a thread
+ * has them; not a second one with its key. Returns how many there are.
+ */
+static uint32_t insert_number(const struct window_links *l, uint32_t *numbers, uint32_t cnt,
+			      uint32_t number)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++)	/* keys are kept once */
+		if (l->items[numbers[i]].key == l->items[number].key)
+			return cnt;
+	for (i = cnt; i && numbers[i - 1] > number; i--)
+		numbers[i] = numbers[i - 1];
+	numbers[i] = number;
+	return cnt + 1;
+}
+
+/* The numbers of a context's attributes; of several with one key, the first. Returns how many. */
 static uint32_t attribute_numbers(struct window_links *l, const struct trace_context *t,
 				  const struct thread_keys *keys, uint32_t *numbers)
 {
 	char value[VALUE_BYTES_MAX];
 	struct otlp_sample_attribute named = { .text = value };
 	struct trace_attribute a;
-	uint32_t cnt = 0;
+	uint32_t cnt = 0, number;
 	size_t pos = 0;
 
 	if (!l->attributes || !keys)
@@ -151,8 +168,8 @@ static uint32_t attribute_numbers(struct window_links *l, const struct trace_con
 		named.key = thread_key(keys, a.key);
 		escape_text(a.text, a.len, value, sizeof(value));
 		if (*named.key && cnt < WINDOW_LINK_ATTRIBUTES_MAX &&
-		    attribute_number(l, &named, &numbers[cnt]))
-			cnt++;
+		    attribute_number(l, &named, &number))
+			cnt = insert_number(l, numbers, cnt, number);
 	}
 	return cnt;
 }

@@ -6,8 +6,9 @@ Both give .resources: (attributes, profiles) of each, and a profile's samples as
 a stack as (function, file, line, kind of frame) of each frame, innermost first; a link as (trace id,
 span id, and a pair for each of the sample's attributes).
 """
-from collections import Counter, defaultdict
+from collections import Counter
 
+from otlp_check import problems
 from pprof_decode import message, one, packed
 
 try:
@@ -25,33 +26,25 @@ def signed(value):
 
 
 class Request:
-    """An encoded request, all of it; entries that nothing uses are an error."""
+    """An encoded request, all of it, which must be as OTLP's specification asks (otlp_check)."""
 
     def __init__(self, data):
         top = message(data)
         assert set(top) <= {1, 2} and len(top[2]) == 1
         tables = message(top[2][0])
         assert set(tables) == set(range(1, 8))
-        for number, entries in tables.items():
-            assert entries[0] == b"", f"entry 0 of table {number} is not the zero value"
-        self.used = defaultdict(set)
+        found = problems(data)
+        assert not found, found
+        self.addresses = {}     # function -> address in what it is in
         self.mappings = {}      # function -> (file, attributes) of what it is in
         self.strings = [s.decode() for s in tables[5]]
         self.tables = {n: [message(e) for e in entries] for n, entries in tables.items() if n != 5}
         self.resources = [self.resource(message(r)) for r in top[1]]
 
-    def unused(self):
-        """table -> its entries that nothing refers to."""
-        unused = {n: set(range(1, len(entries))) - self.used[n]
-                  for n, entries in [*self.tables.items(), (5, self.strings)]}
-        return {n: entries for n, entries in unused.items() if entries}
-
     def entry(self, table, index):
-        self.used[table].add(index)
         return self.tables[table][index]
 
     def string(self, index):
-        self.used[5].add(index)
         return self.strings[index]
 
     def attribute(self, index):
@@ -101,6 +94,7 @@ class Request:
             mapping = self.entry(1, one(m, 1))
             of = [self.attribute(i) for a in mapping.get(5, []) for i in packed(a)]
             self.mappings[self.string(one(function, 1))] = (self.string(one(mapping, 4)), dict(of))
+            self.addresses[self.string(one(function, 1))] = one(m, 2)
         kind = [self.attribute(i) for a in m.get(4, []) for i in packed(a)]
         assert all(key == "profile.frame.type" for key, _ in kind)
         return (self.string(one(function, 1)), self.string(one(function, 3)), one(line, 2),

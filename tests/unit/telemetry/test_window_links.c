@@ -98,13 +98,34 @@ static void test_links(void **state)
 	assert_string_equal(args.sample_attributes[0].text, "/a");
 	assert_string_equal(args.sample_attributes[1].key, "user");
 	assert_string_equal(args.sample_attributes[1].text, "me\\xff\\x0a");
-	assert_int_equal(args.sample_attributes[2].same_key, 1);
+	assert_ptr_equal(args.sample_attributes[2].key, args.sample_attributes[0].key);
 	/* Empty, with another window. */
 	window_links_reset(l);
 	assert_int_equal(add(l), 1);
 	window_links_table(l, &args);
 	assert_int_equal(args.link_cnt, 1);
 	assert_int_equal(args.sample_attribute_cnt, 1);
+	window_links_free(l);
+}
+
+/* Attributes are a set: in another order the link is the same, and a key counts once. */
+static void test_a_set_of_attributes(void **state)
+{
+	struct window_links *l = window_links_new(true);
+	struct otlp_args args = { 0 };
+
+	begin(1, 1);
+	attribute(0, "/a");
+	attribute(1, "me");
+	assert_int_equal(add(l), 1);
+	begin(1, 1);
+	attribute(1, "me");
+	attribute(0, "/a");
+	attribute(1, "you");
+	assert_int_equal(add(l), 1);
+	window_links_table(l, &args);
+	assert_int_equal(args.link_cnt, 1);
+	assert_int_equal(args.links[0].attribute_cnt, 2);
 	window_links_free(l);
 }
 
@@ -153,8 +174,12 @@ static void test_bounds(void **state)
 	window_links_reset(l);
 	/* Many attributes of one link. */
 	begin(1, 1);
-	for (i = 0; i < 100; i++)
-		attribute(i & 1, (char[]){ (char)('0' + i / 2), 0 });
+	for (i = 2; i < WINDOW_LINK_ATTRIBUTES_MAX + 4; i++) {
+		snprintf(text, sizeof(text), "key-%u", i);
+		add_key(text);
+	}
+	for (i = 0; i < WINDOW_LINK_ATTRIBUTES_MAX + 4; i++)
+		attribute((uint8_t)i, "x");
 	i = add(l);
 	window_links_table(l, &args);
 	assert_int_equal(i, 1);
@@ -198,6 +223,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_links, setup),
+		cmocka_unit_test_setup(test_a_set_of_attributes, setup),
 		cmocka_unit_test_setup(test_no_attributes, setup),
 		cmocka_unit_test_setup(test_bounds, setup),
 		cmocka_unit_test_setup(test_records, setup),
