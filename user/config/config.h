@@ -112,6 +112,7 @@ struct agent_config {
 	struct agent_list debuginfod;	/* URLs; with a space or NUL after each, they are at most
 					 * AGENT_TEXT_MAX bytes */
 	bool trace_context;
+	bool thread_names;
 	bool async;
 	enum log_level log_level;
 	enum log_form log_form;		/* LOG_TIMED for text */

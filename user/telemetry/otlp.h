@@ -34,7 +34,7 @@ struct otlp_sample_attribute {
 	const char *key, *text;
 };
 
-/* The identity of a trace's span, and the attributes of samples that have this link. */
+/* The identity of a trace's span (zeros: none), and the attributes of samples with this link. */
 struct otlp_link {
 	uint8_t trace_id[16], span_id[8];
 	const uint32_t *attributes;	/* indices in otlp_args.sample_attributes; each key once */

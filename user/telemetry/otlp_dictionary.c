@@ -344,11 +344,20 @@ static void put_link(struct proto_out *o, const struct otlp_link *l)
 	proto_end(o, message);
 }
 
+static const struct otlp_link no_link;
+
+/* Returns true if there are only attributes. */
+static bool has_no_ids(const struct otlp_link *l)
+{
+	return !memcmp(l->trace_id, no_link.trace_id, sizeof(l->trace_id)) &&
+	       !memcmp(l->span_id, no_link.span_id, sizeof(l->span_id));
+}
+
 uint32_t otlp_link(struct otlp_dictionary *d, uint32_t link)
 {
 	uint32_t index;
 
-	if (!link || link > d->link_cnt)
+	if (!link || link > d->link_cnt || has_no_ids(&d->links[link - 1]))
 		return 0;
 	if (d->links[link - 1].same_as)
 		link = d->links[link - 1].same_as;
@@ -414,10 +423,8 @@ void otlp_dictionary_free(struct otlp_dictionary *d)
 
 void otlp_put_zero(struct proto_out *o, enum otlp_table table)
 {
-	static const struct otlp_link none;
-
 	if (table == TABLE_LINK)
-		put_link(o, &none);
+		put_link(o, &no_link);
 	else
 		proto_entry(o, table, NULL, 0);
 }

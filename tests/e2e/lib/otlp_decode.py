@@ -4,7 +4,7 @@ write, and one by the published package opentelemetry-proto, where it can be imp
 
 Both give .resources: (attributes, profiles) of each, and a profile's samples as (stack, value, link),
 a stack as (function, file, line, kind of frame) of each frame, innermost first; a link as (trace id,
-span id, and a pair for each of the sample's attributes).
+span id, and a pair for each of the sample's attributes), the ids None if there are only attributes.
 """
 from collections import Counter
 
@@ -81,7 +81,8 @@ class Request:
         link = self.entry(4, one(m, 3)) if 3 in m else None
         value, = packed(m[4][0])
         attributes = [self.attribute(i) for i in packed(m[2][0])] if 2 in m else []
-        return self.stack(one(m, 1)), value, link and (link[1][0], link[2][0], *attributes)
+        ids = (link[1][0], link[2][0]) if link else (None, None) if attributes else ()
+        return self.stack(one(m, 1)), value, (*ids, *attributes) or None
 
     def stack(self, index):
         return tuple(self.location(i) for i in packed(self.entry(7, index)[1][0]))
@@ -127,12 +128,12 @@ class Published:
         return self.d.string_table[t.type_strindex], self.d.string_table[t.unit_strindex]
 
     def sample(self, s):
-        link = self.d.link_table[s.link_index] if s.link_index else None
+        link = self.d.link_table[s.link_index]
+        ids = (link.trace_id, link.span_id) if s.link_index else (None, None) if s.attribute_indices else ()
         value, = s.values
         return (tuple(self.location(self.d.location_table[i])
                       for i in self.d.stack_table[s.stack_index].location_indices),
-                value, link and (link.trace_id, link.span_id,
-                                 *map(self.attribute, s.attribute_indices)))
+                value, (*ids, *map(self.attribute, s.attribute_indices)) or None)
 
     def attribute(self, index):
         a = self.d.attribute_table[index]

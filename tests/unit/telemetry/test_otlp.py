@@ -71,13 +71,14 @@ class Windows(unittest.TestCase):
         links = [(bytes(range(1, 17)), bytes([1, 2, 3, 4, 0, 0, 0, 0])),
                  (b"\xff" + bytes(15), b"\xee" + bytes(7), ("http.route", "/a/{id}"),
                   ("tenant", "t1")),
-                 (b"\xff" + bytes(15), b"\xee" + bytes(7), ("tenant", "t1"), ("http.route", "/b"))]
+                 (b"\xff" + bytes(15), b"\xee" + bytes(7), ("tenant", "t1"), ("http.route", "/b")),
+                 (None, None, ("thread.name", "pool-1"))]
         self.assertEqual([(a["service.name"], [(p["type"], p["samples"]) for p in profiles])
                           for a, profiles in request.resources], [
             ("service-0", [
                 (COUNT_TYPE, [(deep, 3000, None), ((views, main), 1000, None)]),
                 (("off_cpu", "nanoseconds"), [(deep, 8, links[0]), (deep, 16, links[1]),
-                                              (deep, 32, links[2])]),
+                                              (deep, 32, links[2]), (deep, 64, links[3])]),
                 (("gil_wait", "nanoseconds"), [((views, main), 500, None)])]),
             ("service-2", [(("exception", "nanoseconds"), [((main,), 1, None)])])])
         self.assertEqual(len(request.tables[4]), 1 + 2, "two spans")

@@ -113,15 +113,17 @@ static void write_totals(const struct window *w, const char *dir, const char *na
 static void write_window(const struct window *w, const char *dir, const char *name,
 			 size_t max_bytes, int (*to)(void *ctx, const struct otlp_request *r))
 {
-	static const uint32_t numbers[] = { 0, 1, 2 };
+	static const uint32_t numbers[] = { 0, 1, 2, 3 };
 	static const struct otlp_link links[] = {
 		{ { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, { 1, 2, 3, 4 },
 		  NULL, 0, 0 },
 		{ { 0xff }, { 0xee }, numbers, 2, 0 },
 		{ { 0xff }, { 0xee }, numbers + 1, 2, 2 },
+		{ { 0 }, { 0 }, numbers + 3, 1, 0 },
 	};
 	static const struct otlp_sample_attribute sample_attributes[] = {
 		{ "http.route", "/a/{id}" }, { "tenant", "t1" }, { "http.route", "/b" },
+		{ "thread.name", "pool-1" },
 	};
 	static const char text[65536] = { [0 ... 65534] = 'v' };
 	struct otlp_attribute attributes[32][4];
@@ -183,6 +185,8 @@ static void write_small(const char *dir)
 							  .samples = 1, .link = 2 });
 	window_add(w, p.map, &ev, &(struct window_place){ .kind = WINDOW_OFF_CPU, .mul = 16,
 							  .samples = 1, .link = 3 });
+	window_add(w, p.map, &ev, &(struct window_place){ .kind = WINDOW_OFF_CPU, .mul = 32,
+							  .samples = 1, .link = 4 });
 	write_window(w, dir, "small", 1 << 20, emit);
 	write_window(w, dir, "small_cut", 1 << 20, emit_pieces);
 	window_free(w);
