@@ -4,8 +4,8 @@
  * of CPU to encode and compress it. bench_window [SERVICES STACKS DEPTH]
  *
  * The stacks of a service are paths through a random tree of its own 2,000 lines, as a program's
- * are: half of the frames are shared with other stacks, the rest is not. At last, the same with each
- * stack in 8 threads, without and with their names.
+ * are: half of the frames are shared with other stacks, the rest is not. At last, stacks in 8
+ * threads each, without and with their names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,9 +143,10 @@ static void bench_otlp(const struct window *w, const struct window_links *links,
 		       uint32_t services, int level)
 {
 	struct otlp_attribute attributes[] = {
-		{ "service.name", "shop", 0 }, { "host.name", "node-17.example.com", 0 },
-		{ "k8s.pod.name", "shop-7d9c5b6f4-x2x7p", 0 },
-		{ "process.runtime.name", "cpython", 0 },
+		{ "service.name", "shop", 0, false }, { "host.name", "node-17.example.com", 0,
+		  false },
+		{ "k8s.pod.name", "shop-7d9c5b6f4-x2x7p", 0, false },
+		{ "process.runtime.name", "cpython", 0, false },
 	};
 	struct otlp_service *all = calloc(services, sizeof(*all));
 	struct otlp_args args = {

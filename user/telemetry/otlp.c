@@ -265,6 +265,16 @@ static void put_profile(struct encoder *e, const struct window_series *s)
 	end_profile(e);
 }
 
+static void put_list(struct proto_out *o, const char *text)
+{
+	size_t list = proto_begin(o, ANY_VALUE_ARRAY);
+	size_t item = proto_begin(o, ARRAY_VALUE_VALUES);
+
+	proto_entry(o, ANY_VALUE_STRING, text, strlen(text));
+	proto_end(o, item);
+	proto_end(o, list);
+}
+
 static void put_attribute(struct encoder *e, const struct otlp_attribute *a)
 {
 	char text[WINDOW_NAME_BYTES + 1];
@@ -273,12 +283,14 @@ static void put_attribute(struct encoder *e, const struct otlp_attribute *a)
 
 	proto_text(o, KEY_VALUE_KEY, escape_text(a->key, strlen(a->key), text, sizeof(text)));
 	value = proto_begin(o, KEY_VALUE_VALUE);
-	if (a->text) {
+	if (a->text)
 		escape_text(a->text, strlen(a->text), text, sizeof(text));
-		proto_entry(o, ANY_VALUE_STRING, text, strlen(text));
-	} else {
+	if (!a->text)
 		proto_number_or_0(o, ANY_VALUE_INT, (uint64_t)a->number);
-	}
+	else if (a->is_list)
+		put_list(o, text);
+	else
+		proto_entry(o, ANY_VALUE_STRING, text, strlen(text));
 	proto_end(o, value);
 	proto_end(o, begin);
 }
@@ -305,7 +317,7 @@ static void put_resource(struct encoder *e, const struct otlp_service *service)
 
 static void put_service(struct encoder *e, uint32_t service)
 {
-	static const struct otlp_attribute name = { "service.name", UNKNOWN_SERVICE, 0 };
+	static const struct otlp_attribute name = { "service.name", UNKNOWN_SERVICE, 0, false };
 	static const struct otlp_service unknown = { &name, 1 };
 	uint32_t kind;
 

@@ -22,6 +22,7 @@ struct otlp_attribute {
 	const char *key;
 	const char *text;	/* NULL: the value is the number */
 	int64_t number;
+	bool is_list;		/* the value is a list of the text */
 };
 
 struct otlp_service {

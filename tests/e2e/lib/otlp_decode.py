@@ -60,7 +60,8 @@ class Request:
         for pair in map(message, message(m[1][0]).get(1, [])):
             value = message(pair[2][0])
             key = pair[1][0].decode()
-            attributes[key] = value[1][0].decode() if 1 in value else signed(value[3][0])
+            attributes[key] = (value[1][0].decode() if 1 in value else signed(value[3][0]) if 3 in value else
+                               [one(message(item), 1).decode() for item in message(value[5][0])[1]])
         scope, = map(message, m[2])
         assert message(scope[1][0])[1] == [b"tachbpf"]
         return attributes, [self.profile(message(p)) for p in scope[2]]
@@ -115,7 +116,8 @@ class Published:
         self.resources = [self.resource(r) for r in self.m.resource_profiles]
 
     def resource(self, r):
-        attributes = {a.key: getattr(a.value, a.value.WhichOneof("value"))
+        attributes = {a.key: [item.string_value for item in a.value.array_value.values]
+                      if a.value.HasField("array_value") else getattr(a.value, a.value.WhichOneof("value"))
                       for a in r.resource.attributes}
         scope, = r.scope_profiles
         return attributes, [{

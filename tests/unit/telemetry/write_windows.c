@@ -126,7 +126,7 @@ static void write_window(const struct window *w, const char *dir, const char *na
 		{ "thread.name", "pool-1" },
 	};
 	static const char text[65536] = { [0 ... 65534] = 'v' };
-	struct otlp_attribute attributes[32][4];
+	struct otlp_attribute attributes[32][5];
 	struct otlp_service services[32];
 	struct output out = { dir, name, 0, strstr(name, "_cut") ? 0 : 40000 };
 	struct otlp_args args = {
@@ -142,11 +142,13 @@ static void write_window(const struct window *w, const char *dir, const char *na
 
 	for (i = 0; i < 32; i++) {
 		snprintf(names[i], sizeof(names[i]), "service-%u", i);
-		attributes[i][0] = (struct otlp_attribute){ "service.name", names[i], 0 };
-		attributes[i][1] = (struct otlp_attribute){ "process.count", NULL, -1 };
-		attributes[i][2] = (struct otlp_attribute){ "odd", "\xff\x01", 0 };
-		attributes[i][3] = (struct otlp_attribute){ "long", text, 0 };
-		services[i] = (struct otlp_service){ attributes[i], 4 };
+		attributes[i][0] = (struct otlp_attribute){ "service.name", names[i], 0, false };
+		attributes[i][1] = (struct otlp_attribute){ "process.count", NULL, -1,
+							   false };
+		attributes[i][2] = (struct otlp_attribute){ "odd", "\xff\x01", 0, false };
+		attributes[i][3] = (struct otlp_attribute){ "long", text, 0, false };
+		attributes[i][4] = (struct otlp_attribute){ "list", "item", 0, true };
+		services[i] = (struct otlp_service){ attributes[i], 5 };
 	}
 	must(!otlp_encode(w, &args, &result));
 	must(!window_pprof(w, &pprof));
