@@ -8,6 +8,8 @@
  * the strongest source gives the value. config_keys.c has the table of all keys;
  * docs/agent-config.md is the table for users.
  *
+ * A file's values may name environment variables: ${NAME}, ${NAME:-DEFAULT}; $$ is a $.
+ *
  * All of it runs in the agent's main process, before the start and at each SIGHUP; it is not
  * thread-safe. Nothing here opens a file except the configuration: the files that *_file keys name
  * are read by their users.
@@ -218,7 +220,7 @@ void agent_options_help(FILE *out);
  * ENOMEM, or why the file cannot be read (logged, too).
  */
 struct agent_config *agent_config_load(const struct agent_options *o);
-/* Likewise from a file's text, without flags and environment. path: for messages. */
+/* Likewise from a file's text, without flags and variables for keys. path: for messages. */
 struct agent_config *agent_config_parse(const char *path, const void *text, size_t len);
 void agent_config_free(struct agent_config *c);	/* c may be NULL */
 

@@ -44,6 +44,15 @@ extern const struct setting_type config_rules;	/* struct agent_rules */
 
 /* Prints a text as YAML: in quotes, on one line. */
 void config_print_text(const char *text, FILE *out);
+/* The same for a value, in which a $ is written as $$. */
+void config_print_value(const char *text, FILE *out);
+/*
+ * Appends a value of the file, and a NUL: ${NAME} and ${env:NAME} are the environment variable,
+ * ${NAME:-DEFAULT} is the default if that is not set or empty, $$ is a $; what a variable contains
+ * stays as it is. Returns 0; -EINVAL with *why: a variable is not set, or has no valid name, or the
+ * value is longer than AGENT_TEXT_MAX; -ENOMEM.
+ */
+int config_expand(const char *text, struct buf *out, struct setting_why *why);
 /* Returns true if the URL has a user, with or without a password. */
 bool config_url_has_user(const char *url);
 /* Returns true if it is an http or https URL, as CONFIG_URLS says. */

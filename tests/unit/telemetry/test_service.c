@@ -275,7 +275,7 @@ static void test_resource(void **state)
 	assert_null(attrs_find(&s.resource, "container.name"));
 }
 
-/* Old names of attributes become the current ones; Datadog's version counts if there is no other. */
+/* Old names of attributes become current ones; Datadog's version counts if there is no other. */
 static void test_old_names(void **state)
 {
 	static struct service s;
