@@ -87,6 +87,8 @@ struct agent_privacy {
 };
 
 #define AGENT_KEYS_MAX 112
+#define AGENT_OTLP_MAX 4		/* exporters */
+#define AGENT_OTLP_NAME_BYTES 48
 
 struct setting;	/* base/settings.h */
 
@@ -130,6 +132,7 @@ struct agent_config {
 	struct agent_privacy privacy;
 	struct {
 		struct agent_otlp {
+			char name[AGENT_OTLP_NAME_BYTES];	/* "otlp", or "otlp/NAME" */
 			char *endpoint;		/* base URL: agent_config_otlp_url() */
 			char *profiles_endpoint; /* complete URL, used as it is */
 			enum agent_protocol protocol;
@@ -174,6 +177,10 @@ struct agent_config {
 		char *socket;			/* "": off */
 		char *allow_group;		/* "": only root */
 	} ctl;
+
+	/* The exporters otlp/NAME: of each, only exporters.otlp counts. agent_config_otlp(). */
+	struct agent_config *otlp_more[AGENT_OTLP_MAX - 1];
+	size_t otlp_more_cnt;
 
 	char *path;				/* of the file; NULL: none was read */
 	struct agent_origin origin[AGENT_KEYS_MAX];	/* by the keys' order in agent_keys[] */
@@ -245,12 +252,12 @@ bool agent_config_changed(const struct agent_changes *changes, const char *path)
  */
 int agent_config_selection(const struct agent_config *c, struct proc_filter *filter);
 
+/* The OTLP exporters that are on, by their number from 0; NULL: no more. */
+const struct agent_otlp *agent_config_otlp(const struct agent_config *c, size_t number);
 /*
- * Where OTLP profiles are posted (gRPC: the URL of its method), to be freed; NULL with errno:
- * ENOENT if the exporter is off.
+ * Where it posts profiles (gRPC: the URL of its method), to be freed; NULL with errno: no memory.
  */
-char *agent_config_otlp_url(const struct agent_config *c);
-bool agent_config_has_otlp(const struct agent_config *c);
+char *agent_config_otlp_url(const struct agent_otlp *otlp);
 
 /*
  * Writes the configuration in force as YAML with each value's origin after it, which can be loaded

@@ -495,6 +495,21 @@ static void complain_unknown(struct config_loading *l, const struct yaml_node *n
 				*group ? "." : "", shown);
 }
 
+static void set_group(struct config_loading *l, const struct yaml_node *node, const char *group);
+
+/* Sets the keys of an exporter otlp/NAME. */
+static void set_otlp(struct config_loading *l, const struct yaml_node *name)
+{
+	const struct agent_origin at = place_of(name);
+	struct agent_config *whole = l->config, *more = config_otlp_add(l, &at, name->text);
+
+	if (!more)
+		return;
+	l->config = more;
+	set_group(l, name + 1, OTLP_GROUP);
+	l->config = whole;
+}
+
 /* Sets the keys below a group. Recurses as deep as the table's paths. */
 static void set_group(struct config_loading *l, const struct yaml_node *node, const char *group)
 {
@@ -520,6 +535,8 @@ static void set_group(struct config_loading *l, const struct yaml_node *node, co
 			set_value(l, key, name + 1);
 		else if (len < CONFIG_PATH_BYTES && *name->text && config_key_is_group(path))
 			set_group(l, name + 1, path);
+		else if (!strcmp(group, "exporters") && config_otlp_is(name->text))
+			set_otlp(l, name);
 		else
 			complain_unknown(l, name, group);
 	}

@@ -381,6 +381,11 @@ bool config_key_is_group(const char *path)
 	return false;
 }
 
+bool config_key_is_otlp(const struct setting *key)
+{
+	return path_below(key->path, OTLP_GROUP);
+}
+
 /* The names below a group, for cli_nearest(). */
 struct names {
 	char list[AGENT_KEYS_MAX][CONFIG_PATH_BYTES];

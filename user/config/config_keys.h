@@ -28,6 +28,10 @@ bool config_key_is_group(const char *path);
 #define CONFIG_PATH_BYTES 128
 void config_key_nearest(const char *group, const char *name, char near[CONFIG_PATH_BYTES]);
 
+/* The group of keys that each OTLP exporter has; config_key_is_otlp(): one of them. */
+#define OTLP_GROUP "exporters.otlp"
+bool config_key_is_otlp(const struct setting *key);
+
 /* ---- types of values for configurations only ---- */
 
 extern const struct setting_type config_string;	/* char *, never NULL once it is set */
@@ -111,6 +115,15 @@ const char *config_text_error(const char *text);
 bool config_try(const struct setting *key, const char *text);
 /* Frees what the key's value owns. */
 void config_clear(struct agent_config *c, const struct setting *key);
+
+/* A configuration with the defaults. path: of its file; NULL: none. NULL: no memory. */
+struct agent_config *config_new(const char *path);
+
+/* Returns true if a name among the exporters is that of a further OTLP exporter: otlp/NAME. */
+bool config_otlp_is(const char *name);
+/* Adds it. Returns the configuration with its values (config.h), or NULL after complaining. */
+struct agent_config *config_otlp_add(struct config_loading *l, const struct agent_origin *at,
+				     const char *name);
 
 /* Sets what the file's text says, and complains about errors. l->path: the file's. */
 void config_file_apply(struct config_loading *l, const void *text, size_t len);
