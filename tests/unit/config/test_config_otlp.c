@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* test_config_otlp.c - several OTLP exporters: what each has, what is printed, what a reload sees. */
+/* test_config_otlp.c - several OTLP exporters: their values, what is printed, and reloads. */
 #include "config_test.h"
 
 #include "base/util.h"
@@ -41,8 +41,8 @@ static void test_three(void **state)
 
 static void test_printed(void **state)
 {
-	struct agent_config *c = accepted("exporters: {otlp/x: {endpoint: 'http://x', insecure: on},"
-					  " otlp/y: {headers: {h: hidden}}}");
+	struct agent_config *c = accepted("exporters: {otlp/x: {endpoint: 'http://x', "
+					  "insecure: on}, otlp/y: {headers: {h: hidden}}}");
 	char *text = printed(c);
 	struct agent_changes changes;
 	struct agent_config *again;
@@ -93,8 +93,8 @@ static void test_refused(void **state)
 		       "first used in line 1");
 	assert_refused("exporters: {otlp/a: {endpont: x}}", "a.yaml:1:22: unknown key "
 		       "'exporters.otlp.endpont': did you mean exporters.otlp.endpoint?");
-	assert_refused("exporters: {otlp/a: {key_file: /x}}", "a.yaml:1:32: exporters.otlp.key_file "
-		       "requires exporters.otlp.cert_file");
+	assert_refused("exporters: {otlp/a: {key_file: /x}}", "a.yaml:1:32: "
+		       "exporters.otlp.key_file requires exporters.otlp.cert_file");
 	assert_refused("exporters: {pyroscope/a: {}}", "a.yaml:1:13: unknown key "
 		       "'exporters.pyroscope/a': did you mean exporters.pyroscope?");
 	assert_refused("otlp/a: {}", "a.yaml:1:1: unknown key 'otlp/a'; see: tachbpf agent --help");
