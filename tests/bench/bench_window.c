@@ -4,7 +4,8 @@
  * of CPU to encode and compress it. bench_window [SERVICES STACKS DEPTH]
  *
  * The stacks of a service are paths through a random tree of its own 2,000 lines, as a program's
- * are: half of the frames are shared with other stacks, the rest is not.
+ * are: half of the frames are shared with other stacks, the rest is not. At last, stacks in 8
+ * threads each, without and with their names.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "base/gzip.h"
 #include "model/intern.h"
 #include "telemetry/otlp.h"
+#include "telemetry/window_links.h"
 #include "telemetry/window_pprof.h"
 
 #define FUNCTIONS 400
@@ -79,7 +81,8 @@ static void begin_program(struct program *p, uint32_t number)
 		bool own = function >= FUNCTIONS / 2;
 		struct frame f = { .line = (int32_t)(10 + function * 7 + i % LINES_OF_FUNCTION * 3),
 				   .end_line = LINE_NONE, .column = (int32_t)(i % 40),
-				   .end_column = COLUMN_NONE, .opcode = OPCODE_NONE };
+				   .end_column = COLUMN_NONE, .opcode = OPCODE_NONE,
+				   .first_line = (int32_t)(9 + function * 7) };
 
 		if (own)
 			snprintf(file, sizeof(file), "/srv/service-%u/app/handlers/module_%u.py",
@@ -110,12 +113,12 @@ static void make_stack(const struct program *p, uint32_t i, uint32_t depth, uint
 }
 
 static void add(struct window *w, struct program *programs, uint32_t service, const uint32_t *ids,
-		uint32_t depth, enum window_kind kind)
+		uint32_t depth, uint32_t link)
 {
 	struct event ev = { .thread_id = 1, .nframes = depth, .frames = ids, .weight = 1 };
-	struct window_place at = { .service = service, .owner = service, .kind = kind,
-				   .mul = 52631579,
-				   .samples = 1 };
+	struct window_place at = { .service = service, .owner = service,
+				   .kind = WINDOW_CPU, .mul = 52631579, .samples = 1,
+				   .link = link };
 
 	window_add(w, programs[service].map, &ev, &at);
 }
@@ -136,12 +139,14 @@ static int emit(void *ctx, const struct otlp_request *r)
 	return 0;
 }
 
-static void bench_otlp(const struct window *w, uint32_t services, int level)
+static void bench_otlp(const struct window *w, const struct window_links *links,
+		       uint32_t services, int level)
 {
 	struct otlp_attribute attributes[] = {
-		{ "service.name", "shop", 0 }, { "host.name", "node-17.example.com", 0 },
-		{ "k8s.pod.name", "shop-7d9c5b6f4-x2x7p", 0 },
-		{ "process.runtime.name", "cpython", 0 },
+		{ "service.name", "shop", 0, false }, { "host.name", "node-17.example.com", 0,
+		  false },
+		{ "k8s.pod.name", "shop-7d9c5b6f4-x2x7p", 0, false },
+		{ "process.runtime.name", "cpython", 0, false },
 	};
 	struct otlp_service *all = calloc(services, sizeof(*all));
 	struct otlp_args args = {
@@ -154,6 +159,8 @@ static void bench_otlp(const struct window *w, uint32_t services, int level)
 
 	for (i = 0; i < services; i++)
 		all[i] = (struct otlp_service){ attributes, ARRAY_SIZE(attributes) };
+	if (links)
+		window_links_table(links, &args);
 	encoded = zipped = 0;
 	zip_ms = 0;
 	must(otlp_encode(w, &args, &result));
@@ -199,7 +206,7 @@ static void bench(uint32_t services, uint32_t stacks, uint32_t depth)
 	w = window_new(&window_limits_default, 0, 15000000000ULL);
 	begin = cpu_ms();
 	for (i = 0; i < stacks; i++)
-		add(w, programs, i % services, ids + (size_t)i * depth, depth, WINDOW_CPU);
+		add(w, programs, i % services, ids + (size_t)i * depth, depth, 0);
 	printf("%u services, %u stacks of %u frames\n", services, stacks, depth);
 	printf("  first time: %.0f ns an event, names included; window %.1f MiB (names' share "
 	       "%.1f MiB), RSS + %.1f MiB; %u stacks kept, %.0f bytes a stack\n",
@@ -213,7 +220,7 @@ static void bench(uint32_t services, uint32_t stacks, uint32_t depth)
 	begin = cpu_ms();
 	for (i = 0; i < EVENTS; i++) {
 		n = (uint32_t)order[i] * (uint64_t)stacks >> 16;
-		add(w, programs, n % services, ids + (size_t)n * depth, depth, WINDOW_CPU);
+		add(w, programs, n % services, ids + (size_t)n * depth, depth, 0);
 	}
 	printf("  known stacks, at random: %.0f ns an event\n", (cpu_ms() - begin) * 1e6 / EVENTS);
 	begin = cpu_ms();
@@ -221,19 +228,19 @@ static void bench(uint32_t services, uint32_t stacks, uint32_t depth)
 		k = order[i] % services;
 		n = k + services * (order[i] >> 8) % each;
 		n = n % stacks;
-		add(w, programs, n % services, ids + (size_t)n * depth, depth, WINDOW_CPU);
+		add(w, programs, n % services, ids + (size_t)n * depth, depth, 0);
 	}
 	printf("  known stacks, some of each service: %.0f ns an event\n",
 	       (cpu_ms() - begin) * 1e6 / EVENTS);
-	bench_otlp(w, services, 1);
-	bench_otlp(w, services, 6);
+	bench_otlp(w, NULL, services, 1);
+	bench_otlp(w, NULL, services, 6);
 	bench_pprof(w);
 	begin = cpu_ms();
 	window_reset(w, 0, 15000000000ULL);
 	printf("  reset: %.2f ms\n", cpu_ms() - begin);
 	begin = cpu_ms();
 	for (i = 0; i < stacks; i++)
-		add(w, programs, i % services, ids + (size_t)i * depth, depth, WINDOW_CPU);
+		add(w, programs, i % services, ids + (size_t)i * depth, depth, 0);
 	printf("  the next window's first events: %.0f ns\n", (cpu_ms() - begin) * 1e6 / stacks);
 	window_free(w);
 	for (i = 0; i < services; i++) {
@@ -245,6 +252,31 @@ static void bench(uint32_t services, uint32_t stacks, uint32_t depth)
 	free(order);
 }
 
+static void bench_threads(uint32_t stacks, uint32_t depth, bool names)
+{
+	struct window *w = window_new(&window_limits_default, 0, 15000000000ULL);
+	struct window_links *links = window_links_new(true);
+	uint32_t ids[EVENT_MAX_FRAMES], i, k;
+	struct program program;
+	char name[32];
+
+	begin_program(&program, 0);
+	for (i = 0; i < stacks; i++) {
+		make_stack(&program, i, depth, ids);
+		for (k = 0; k < 8; k++) {
+			snprintf(name, sizeof(name), "ThreadPoolExecutor-0_%u", k);
+			add(w, &program, 0, ids, depth,
+			    window_links_add(links, NULL, NULL, names ? name : NULL));
+		}
+	}
+	printf("%u stacks in 8 threads, %s\n", stacks, names ? "with names" : "without names");
+	bench_otlp(w, links, 1, 6);
+	window_links_free(links);
+	window_free(w);
+	window_map_free(program.map);
+	intern_free(program.in);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4) {
@@ -253,5 +285,7 @@ int main(int argc, char **argv)
 	}
 	bench(50, 10000, 20);
 	bench(50, 100000, 20);
+	bench_threads(1000, 20, false);
+	bench_threads(1000, 20, true);
 	return 0;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fuzz_agent_config.c - any bytes as the agent's YAML. What is accepted is printed, and what is
- * printed is accepted as the same.
+ * fuzz_agent_config.c - any bytes as the agent's YAML, which may name environment variables. What
+ * is accepted is printed, and what is printed is accepted as the same.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nowhere = nowhere ? nowhere : fopen("/dev/null", "we");
 	if (!nowhere)
 		return 0;
+	setenv("A", "a: [${B}, $$", true);
+	setenv("B", "99", true);
+	unsetenv("C");
 	stderr = nowhere;
 	c = agent_config_parse("fuzz", data, size);
 	if (c)

@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (trace_attribute_next(&t, &pos, &a))
 		if (pos > t.attrs_bytes || (const uint8_t *)a.text + a.len > data + size)
 			abort();
-	link = window_links_add(links, &t, &keys);
+	link = window_links_add(links, &t, &keys, NULL);
 	window_links_table(links, &args);
 	if (!link || link > args.link_cnt ||
 	    args.links[link - 1].attribute_cnt > WINDOW_LINK_ATTRIBUTES_MAX ||

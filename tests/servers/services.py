@@ -47,7 +47,7 @@ class Service:
 
 
 class Collector(Service):
-    """The OpenTelemetry Collector: takes OTLP/HTTP, prints it (debug), and forwards it."""
+    """The OpenTelemetry Collector: takes OTLP over HTTP and gRPC, prints it (debug), and forwards it."""
     ready = "Everything is ready"
 
     def __init__(self, directory, program, forward_to, debug="detailed"):

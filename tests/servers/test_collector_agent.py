@@ -26,12 +26,14 @@ def seconds(requests, service):
 
 
 @pytest.mark.parametrize("compression", ("gzip", "none"))
-def test_windows_of_the_agent(rig, directories, collector_program, compression):
+@pytest.mark.parametrize("protocol", ("http/protobuf", "grpc"))
+def test_windows_of_the_agent(rig, directories, collector_program, protocol, compression):
     assert otlp_decode.ExportProfilesServiceRequest, "opentelemetry-proto is not here"
     with Sink() as sink, Collector(directories("collector"), collector_program,
                                    sink.url) as collector:
         stolen = noise.stolen_s()
-        started = rig.start("--rate", RATE, "--otlp-endpoint", collector.url,
+        url = collector.url if protocol != "grpc" else f"http://127.0.0.1:{collector.grpc}"
+        started = rig.start("--rate", RATE, "--otlp-endpoint", url, "--otlp-protocol", protocol,
                             "--otlp-compression", compression)
         docker = rig.place.make("system.slice", f"docker-{ID}.scope")
         targets = {"shop": rig.target(env={"OTEL_SERVICE_NAME": "shop"}),

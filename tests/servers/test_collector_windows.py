@@ -15,7 +15,7 @@ from services import Collector
 PATH = "/v1development/profiles"
 # A partial success in which nothing was rejected.
 ALL_OF_IT = b"\x0a\x00"
-WINDOWS = ("small", "small_cut", "whole", "requests", "pieces", "hostile", "bounded")
+WINDOWS = ("small", "small_cut", "native", "twins", "twins_cut", "whole", "requests", "pieces", "hostile", "bounded")
 
 
 @pytest.fixture(scope="module")

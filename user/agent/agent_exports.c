@@ -25,7 +25,13 @@
 struct agent_exports {
 	const struct agent_config *config;
 	struct delivery *delivery;
-	int otlp, pyroscope;			/* indices of exporters; -1: off */
+	/* The OTLP exporters, and their indices in the delivery. */
+	struct otlp_exporter {
+		const struct agent_otlp *config;
+		size_t exporter;
+	} otlp[AGENT_OTLP_MAX];
+	size_t otlp_cnt;
+	int pyroscope;				/* its index in the delivery; -1: off */
 	const char *names[EXPORTER_SERVERS_MAX];
 	size_t cnt;
 	uint64_t servers_hash;
@@ -37,6 +43,7 @@ struct agent_exports {
 	const struct agent_services *services;
 	const struct service_config *service_config;
 	bool is_open;				/* it is not finished */
+	uint64_t max_bytes;			/* of the requests of this round */
 };
 
 /* ---- configuration ---- */
@@ -46,18 +53,28 @@ static bool writes_files(const struct agent_config *c)
 	return *c->exporters.tach.dir || *c->exporters.pprof.dir;
 }
 
+static void add_otlp(struct agent_exports *x, const struct agent_otlp *otlp, size_t exporter)
+{
+	x->otlp[x->otlp_cnt++] = (struct otlp_exporter){ otlp, exporter };
+}
+
 static void take_names(struct agent_exports *x, const struct exporter_servers *servers)
 {
+	const struct agent_otlp *otlp;
 	size_t i;
 
-	x->otlp = x->pyroscope = -1;
+	x->otlp_cnt = 0;
+	x->pyroscope = -1;
 	x->cnt = servers->cnt;
 	for (i = 0; i < servers->cnt; i++) {
 		x->names[i] = servers->exporters[i].name;
+		otlp = agent_config_otlp(x->config, i);
 		if (!strcmp(x->names[i], EXPORTER_PYROSCOPE))
 			x->pyroscope = (int)i;
-		else if (servers->exporters[i].server.url || !writes_files(x->config))
-			x->otlp = (int)i;
+		else if (otlp)
+			add_otlp(x, otlp, i);
+		else if (!writes_files(x->config))
+			add_otlp(x, &x->config->exporters.otlp, i);
 	}
 }
 
@@ -165,45 +182,65 @@ static struct request_info info_of(const struct agent_exports *x, uint64_t sampl
 	};
 }
 
-static int pack_message(struct agent_exports *x, int exporter, const struct request_info *info,
+static int pack_message(struct agent_exports *x, size_t exporter, const struct request_info *info,
 			const void *bytes, size_t len)
 {
 	x->counts.requests += !x->is_open;
 	x->counts.bytes += x->is_open ? 0 : len;
-	return delivery_pack(x->delivery, (size_t)exporter, info, bytes, len, &x->set);
+	return delivery_pack(x->delivery, exporter, info, bytes, len, &x->set);
 }
 
-static int pack_zipped(struct agent_exports *x, int exporter, struct request_info *info,
-		       const void *bytes, size_t len)
+/* Returns true if an exporter's requests are those of this round. */
+static bool in_round(const struct agent_exports *x, const struct otlp_exporter *o)
 {
-	int err;
-
-	strcpy(info->encoding, "gzip");
-	x->zipped.len = 0;
-	err = gzip_bytes(bytes, len, GZIP_LEVEL, &x->zipped);
-	return err ? err : pack_message(x, exporter, info, x->zipped.data, x->zipped.len);
+	return o->config->http.max_request_bytes == x->max_bytes;
 }
 
+static int zip_request(struct agent_exports *x, const void *bytes, size_t len)
+{
+	return x->zipped.len ? 0 : gzip_bytes(bytes, len, GZIP_LEVEL, &x->zipped);
+}
+
+/* Packs a request for all exporters of the round; it is compressed once. */
 static int emit_otlp(void *ctx, const struct otlp_request *r)
 {
 	struct agent_exports *x = ctx;
 	struct request_info info = info_of(x, r->taken, r->time_ns);
+	size_t i;
+	int err = 0;
 
 	info.path = REQUEST_OTLP;
 	strcpy(info.content_type, CONTENT_OTLP);
-	if (x->config->exporters.otlp.compression == AGENT_COMPRESSION_NONE)
-		return pack_message(x, x->otlp, &info, r->bytes, r->len);
-	return pack_zipped(x, x->otlp, &info, r->bytes, r->len);
+	x->zipped.len = 0;
+	for (i = 0; i < x->otlp_cnt && !err; i++) {
+		const struct otlp_exporter *o = &x->otlp[i];
+		bool plain = o->config->compression == AGENT_COMPRESSION_NONE;
+
+		if (!in_round(x, o))
+			continue;
+		strcpy(info.encoding, plain ? "" : "gzip");
+		err = plain ? 0 : zip_request(x, r->bytes, r->len);
+		if (!err)
+			err = pack_message(x, o->exporter, &info,
+					   plain ? r->bytes : x->zipped.data,
+					   plain ? r->len : x->zipped.len);
+	}
+	return err;
 }
 
 static int emit_pyroscope(void *ctx, const struct pyroscope_request *r)
 {
 	struct agent_exports *x = ctx;
 	struct request_info info = info_of(x, r->taken, r->value);
+	int err;
 
 	info.path = REQUEST_PYROSCOPE;
 	strcpy(info.content_type, CONTENT_PYROSCOPE);
-	return pack_zipped(x, x->pyroscope, &info, r->bytes, r->len);
+	strcpy(info.encoding, "gzip");
+	x->zipped.len = 0;
+	err = zip_request(x, r->bytes, r->len);
+	return err ? err : pack_message(x, (size_t)x->pyroscope, &info, x->zipped.data,
+					x->zipped.len);
 }
 
 /* Descriptions of all services of the window, in one allocation; NULL if there is no memory. */
@@ -228,8 +265,7 @@ static int encode_otlp(struct agent_exports *x, const struct agent_window_facts 
 	uint32_t cnt = window_service_cnt(x->window);
 	struct otlp_args args = {
 		.service_cnt = cnt, .version = TACHBPF_VERSION, .period_ns = facts->period_ns,
-		.max_bytes = x->config->exporters.otlp.http.max_request_bytes,
-		.emit = emit_otlp, .ctx = x,
+		.max_bytes = x->max_bytes, .emit = emit_otlp, .ctx = x,
 	};
 	struct otlp_result result;
 	struct otlp_service *services = describe_services(x, cnt);
@@ -255,6 +291,20 @@ static void note_failure(struct agent_exports *x, const char *exporter, int err)
 		 strerror(-err));
 }
 
+/* Encodes a window for all OTLP exporters: once for those whose requests have the same limit. */
+static void pack_otlp(struct agent_exports *x, const struct agent_window_facts *facts)
+{
+	size_t i, k;
+
+	for (i = 0; i < x->otlp_cnt; i++) {
+		x->max_bytes = x->otlp[i].config->http.max_request_bytes;
+		for (k = 0; k < i && !in_round(x, &x->otlp[k]);)
+			k++;
+		if (k == i)
+			note_failure(x, x->otlp[i].config->name, encode_otlp(x, facts));
+	}
+}
+
 /* Encodes a window for all exporters to x->set. */
 static void pack_window(struct agent_exports *x, const struct window *w,
 			const struct agent_services *services,
@@ -271,8 +321,7 @@ static void pack_window(struct agent_exports *x, const struct window *w,
 	x->services = services;
 	x->service_config = facts->config;
 	x->set.len = 0;
-	if (x->otlp >= 0)
-		note_failure(x, EXPORTER_OTLP, encode_otlp(x, facts));
+	pack_otlp(x, facts);
 	if (x->pyroscope >= 0)
 		note_failure(x, EXPORTER_PYROSCOPE, pyroscope_push(w, &pyroscope));
 	buf_free(&x->zipped);

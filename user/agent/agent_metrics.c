@@ -68,7 +68,8 @@ static const struct family plain[] = {
 	COUNTER("too_large_samples", FIELD_U64, too_large_samples,
 		"Samples whose stack is larger than a request; they are counted under <other>."),
 	COUNTER("links_left_out", FIELD_U64, links_beyond,
-		"Events that lost their link to a trace because the window had too many spans."),
+		"Events that lost their link to a trace, or their thread's name, because the "
+		"window had too many."),
 	COUNTER("held_stacks_left_out", FIELD_U64, held_beyond,
 		"Allocated memory without a stack, because there were too many stacks."),
 	COUNTER("services_beyond", FIELD_U64, services_beyond,

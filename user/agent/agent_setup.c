@@ -73,7 +73,8 @@ static int open_windows(struct agent *a)
 		.viewers = { agent_figures_viewer(a), agent_pythons_viewer(a->pythons),
 			     agent_files_viewer(a->files) },
 		.viewer_cnt = 3, .moved = service_moved,
-		.trace = a->config->trace_context ? trace_process : NULL, .ctx = a,
+		.trace = a->config->trace_context ? trace_process : NULL,
+		.thread_names = a->config->thread_names, .ctx = a,
 	};
 
 	a->windows = agent_windows_new(&args);

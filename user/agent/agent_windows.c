@@ -23,7 +23,7 @@ struct agent_windows {
 	struct agent_services *services;
 	struct agent_processes *processes;
 	struct window *window;
-	struct window_links *links;	/* NULL: without traces */
+	struct window_links *links;	/* NULL: without traces and thread names */
 	struct held_room held_room;
 	uint64_t mul, div;		/* of values, without the interval */
 	uint64_t begin_mono_ns;		/* when the window began (CLOCK_MONOTONIC) */
@@ -74,6 +74,19 @@ static uint64_t unit_ns(const struct agent_windows *a, const struct event *ev)
 	return ev->tick_ns ? ev->tick_ns / (ev->weight ? ev->weight : 1) : a->args.interval_ns;
 }
 
+/* The trace and the thread's name, as far as they are wanted. */
+static uint32_t link_of(struct agent_windows *a, const struct agent_process *p,
+			const struct event *ev)
+{
+	const char *thread = NULL;
+
+	if (!a->links)
+		return 0;
+	if (a->args.thread_names)
+		thread = thread_names_find(process_thread_names(p->process), ev->thread_id);
+	return window_links_add(a->links, a->args.trace ? ev->trace : NULL, p->keys, thread);
+}
+
 static int observe_event(struct observer *o, struct process *process, const struct event *ev)
 {
 	struct agent_windows *a = windows_of(o);
@@ -89,7 +102,7 @@ static int observe_event(struct observer *o, struct process *process, const stru
 		return 0;
 	}
 	cnt = agent_modes_kinds(a->args.modes, ev, kinds);
-	link = a->links && cnt ? window_links_add(a->links, ev->trace, p->keys) : 0;
+	link = cnt ? link_of(a, p, ev) : 0;
 	for (i = 0; i < cnt; i++) {
 		struct window_place at = {
 			.service = p->service, .owner = p->owner, .kind = kinds[i],
@@ -216,6 +229,7 @@ struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
 	struct agent_windows *a = calloc(1, sizeof(*a));
 	struct agent_processes_args processes;
 	uint64_t now;
+	bool linked;
 
 	if (!a)
 		return NULL;
@@ -235,8 +249,9 @@ struct agent_windows *agent_windows_new(const struct agent_windows_args *args)
 		.trace = args->trace, .ctx = args->ctx,
 	};
 	a->processes = agent_processes_new(&processes);
-	a->links = args->trace ? window_links_new(true) : NULL;
-	if (a->window && a->services && a->processes && (a->links || !args->trace)) {
+	linked = args->trace || args->thread_names;
+	a->links = linked ? window_links_new(true) : NULL;
+	if (a->window && a->services && a->processes && (a->links || !linked)) {
 		window_hide(a->window, &args->privacy);
 		return a;
 	}

@@ -48,6 +48,7 @@ struct agent_windows_args {
 	void (*moved)(void *ctx, struct agent_process *p, uint32_t old);
 	/* As in agent_processes_args; NULL: samples have no links to traces. */
 	int (*trace)(void *ctx, const struct agent_process *p);
+	bool thread_names;			/* of samples of time */
 	/* For tests: clocks in ns; NULL: the system's. */
 	uint64_t (*wall_ns)(void);
 	uint64_t (*mono_ns)(void);
@@ -94,7 +95,7 @@ void agent_windows_renamed(struct agent_windows *a);
 /* Multiplies all values of the window by mul / div, because only some windows are profiled. */
 void agent_windows_set_weight(struct agent_windows *a, uint64_t mul, uint64_t div);
 
-/* Returns the traces of the window's samples, or NULL. Valid as long as the window. */
+/* Returns the traces and thread names of the samples, or NULL. Valid as long as the window. */
 const struct window_links *agent_windows_links(const struct agent_windows *a);
 const struct agent_services *agent_windows_services(const struct agent_windows *a);
 struct agent_processes *agent_windows_processes(const struct agent_windows *a);
@@ -106,7 +107,7 @@ struct agent_windows_counts {
 	uint64_t no_memory;		/* events of processes for which there was no memory */
 	uint64_t clock_jumps;		/* how often wall clock and monotonic clock diverged */
 	uint64_t others[WINDOW_OTHER_CNT];
-	uint64_t links_beyond;		/* events whose trace did not fit */
+	uint64_t links_beyond;		/* events whose trace or thread name did not fit */
 	uint64_t held_beyond;		/* memory events whose stack did not fit (held.h) */
 	uint64_t held_bytes;		/* in all processes, at the end of the last window */
 	size_t bytes;			/* of the window's tables, at present */

@@ -10,7 +10,6 @@
 
 #include "base/time.h"
 #include "base/util.h"
-#include "config/config.h"
 
 #define FILE_BYTES_MAX (256 * 1024)
 
@@ -183,16 +182,25 @@ static uint64_t hash_of(const struct exporter_servers *s)
 	return hash;
 }
 
+static int add_otlp(struct exporter_servers *s, const struct agent_config *c,
+		    const struct agent_otlp *otlp)
+{
+	int err = add_server(s, otlp->name, c, &otlp->http, agent_config_otlp_url(otlp), "");
+
+	s->exporters[s->cnt - 1].server.grpc = otlp->protocol == AGENT_GRPC;
+	return err;
+}
+
 int exporter_servers_make(const struct agent_config *c, struct exporter_servers *out)
 {
 	const struct agent_pyroscope *pyroscope = &c->exporters.pyroscope;
+	const struct agent_otlp *otlp;
+	size_t i;
 	int err = 0;
 
 	memset(out, 0, sizeof(*out));
-	if (agent_config_has_otlp(c))
-		err = add_server(out, EXPORTER_OTLP, c, &c->exporters.otlp.http,
-				 agent_config_otlp_url(c), "");
-	out->exporters[0].server.grpc = out->cnt && c->exporters.otlp.protocol == AGENT_GRPC;
+	for (i = 0; !err && (otlp = agent_config_otlp(c, i)); i++)
+		err = add_otlp(out, c, otlp);
 	if (!err && *pyroscope->url)
 		err = add_server(out, EXPORTER_PYROSCOPE, c, &pyroscope->http,
 				 strdup(pyroscope->url), pyroscope->tenant_id);

@@ -13,19 +13,21 @@
 #include <stddef.h>
 
 #include "base/util.h"
+#include "config/config.h"
 #include "delivery/delivery.h"
 
-struct agent_config;
-
-#define EXPORTER_OTLP "otlp"
+#define EXPORTER_OTLP "otlp"		/* or "otlp/NAME": agent_otlp.name */
 #define EXPORTER_PYROSCOPE "pyroscope"
-#define EXPORTER_SERVERS_MAX 2
+#define EXPORTER_SERVERS_MAX (AGENT_OTLP_MAX + 1)
+#define EXPORTER_SERVER_TEXTS 8
 
 struct exporter_servers {
+	/* The OTLP exporters that are on, in the configuration's order; then Pyroscope. */
 	struct delivery_exporter exporters[EXPORTER_SERVERS_MAX];
 	uint64_t hash;			/* of everything: equal servers have equal hashes */
 	size_t cnt;			/* at least one: without any, OTLP waits in the spool */
-	struct buf texts[24];		/* what they point to, each with a final NUL */
+	/* What they point to, each with a final NUL. Names are the configuration's. */
+	struct buf texts[EXPORTER_SERVERS_MAX * EXPORTER_SERVER_TEXTS];
 	size_t text_cnt;
 };
 

@@ -55,6 +55,19 @@ static void check_debuginfod(struct config_loading *l)
 			    "or lines");
 }
 
+/* The other OTLP exporters, each with its own origins. */
+static void check_more(struct config_loading *l)
+{
+	struct agent_config *whole = l->config;
+	size_t i;
+
+	for (i = 0; i < whole->otlp_more_cnt; i++) {
+		l->config = whole->otlp_more[i];
+		check_http(l, &l->config->exporters.otlp.http, OTLP_GROUP);
+	}
+	l->config = whole;
+}
+
 static void check_together(struct config_loading *l)
 {
 	const struct agent_config *c = l->config;
@@ -70,8 +83,9 @@ static void check_together(struct config_loading *l)
 		complain_of(l, "budget.min_rate", "budget.min_rate is higher than rate");
 	if (c->retry.initial_ns > c->retry.max_ns)
 		complain_of(l, "retry.initial", "retry.initial is longer than retry.max");
-	check_http(l, &c->exporters.otlp.http, "exporters.otlp");
+	check_http(l, &c->exporters.otlp.http, OTLP_GROUP);
 	check_http(l, &c->exporters.pyroscope.http, "exporters.pyroscope");
+	check_more(l);
 }
 
 /* ---- loading ---- */
@@ -99,13 +113,13 @@ static void apply_presets(struct config_loading *l)
 			config_set(l, &agent_keys[i], &preset, agent_keys[i].preset);
 }
 
-/* A configuration with the defaults. NULL: no memory. */
-static struct agent_config *new_config(const char *path)
+struct agent_config *config_new(const char *path)
 {
 	struct config_loading l = { .config = calloc(1, sizeof(*l.config)) };
 
 	if (!l.config)
 		return NULL;
+	strcpy(l.config->exporters.otlp.name, "otlp");
 	apply_presets(&l);
 	if (path) {
 		l.config->path = strdup(path);
@@ -161,7 +175,7 @@ static void apply_flags(struct config_loading *l, const struct agent_options *o)
 
 struct agent_config *agent_config_load(const struct agent_options *o)
 {
-	struct config_loading l = { .config = new_config(o->path), .path = o->path };
+	struct config_loading l = { .config = config_new(o->path), .path = o->path };
 	int err = 0;
 	size_t i;
 
@@ -179,7 +193,7 @@ struct agent_config *agent_config_load(const struct agent_options *o)
 
 struct agent_config *agent_config_parse(const char *path, const void *text, size_t len)
 {
-	struct config_loading l = { .config = new_config(path), .path = path };
+	struct config_loading l = { .config = config_new(path), .path = path };
 
 	if (!l.config) {
 		errno = ENOMEM;
@@ -193,10 +207,13 @@ void agent_config_free(struct agent_config *c)
 {
 	size_t i;
 
-	for (i = 0; c && i < agent_key_cnt; i++)
+	if (!c)
+		return;
+	for (i = 0; i < agent_key_cnt; i++)
 		config_clear(c, &agent_keys[i]);
-	if (c)
-		free(c->path);
+	while (c->otlp_more_cnt)
+		agent_config_free(c->otlp_more[--c->otlp_more_cnt]);
+	free(c->path);
 	free(c);
 }
 
@@ -210,6 +227,24 @@ static bool same_value(const struct setting *key, const struct agent_config *a,
 	return key->type->equal ? key->type->equal(x, y) : !memcmp(x, y, key->type->bytes);
 }
 
+/* The same in all OTLP exporters. */
+static bool same_values(const struct setting *key, const struct agent_config *a,
+			const struct agent_config *b)
+{
+	size_t i;
+
+	if (!same_value(key, a, b))
+		return false;
+	if (!config_key_is_otlp(key))
+		return true;
+	for (i = 0; i < a->otlp_more_cnt && i < b->otlp_more_cnt; i++)
+		if (strcmp(a->otlp_more[i]->exporters.otlp.name,
+			   b->otlp_more[i]->exporters.otlp.name) != 0 ||
+		    !same_value(key, a->otlp_more[i], b->otlp_more[i]))
+			return false;
+	return a->otlp_more_cnt == b->otlp_more_cnt;
+}
+
 int agent_config_diff(const struct agent_config *old, const struct agent_config *new,
 		      struct agent_changes *changes)
 {
@@ -218,7 +253,7 @@ int agent_config_diff(const struct agent_config *old, const struct agent_config 
 
 	memset(changes, 0, sizeof(*changes));
 	for (i = 0; i < agent_key_cnt; i++) {
-		if (same_value(&agent_keys[i], old, new))
+		if (same_values(&agent_keys[i], old, new))
 			continue;
 		changes->changed[i] = true;
 		changes->cnt++;
@@ -269,34 +304,4 @@ int agent_config_selection(const struct agent_config *c, struct proc_filter *fil
 	}
 	filter->min_age_s = (double)c->min_age_ns / 1e9;
 	return err;
-}
-
-#define HTTP_PATH "/v1development/profiles"
-#define GRPC_PATH "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
-
-bool agent_config_has_otlp(const struct agent_config *c)
-{
-	return *c->exporters.otlp.endpoint || *c->exporters.otlp.profiles_endpoint;
-}
-
-char *agent_config_otlp_url(const struct agent_config *c)
-{
-	const char *base = c->exporters.otlp.endpoint, *whole = c->exporters.otlp.profiles_endpoint;
-	bool grpc = c->exporters.otlp.protocol == AGENT_GRPC;
-	size_t len;
-	char *url;
-
-	if (!agent_config_has_otlp(c)) {
-		errno = ENOENT;
-		return NULL;
-	}
-	if (*whole && !grpc)
-		return strdup(whole);
-	base = *whole ? whole : base;
-	for (len = strlen(base); len && base[len - 1] == '/';)
-		len--;
-	if (asprintf(&url, "%.*s%s", (int)len, base, grpc ? GRPC_PATH : HTTP_PATH) >= 0)
-		return url;
-	errno = ENOMEM;
-	return NULL;
 }

@@ -8,6 +8,8 @@
  * the strongest source gives the value. config_keys.c has the table of all keys;
  * docs/agent-config.md is the table for users.
  *
+ * A file's values may name environment variables: ${NAME}, ${NAME:-DEFAULT}; $$ is a $.
+ *
  * All of it runs in the agent's main process, before the start and at each SIGHUP; it is not
  * thread-safe. Nothing here opens a file except the configuration: the files that *_file keys name
  * are read by their users.
@@ -85,6 +87,8 @@ struct agent_privacy {
 };
 
 #define AGENT_KEYS_MAX 112
+#define AGENT_OTLP_MAX 4		/* exporters */
+#define AGENT_OTLP_NAME_BYTES 48
 
 struct setting;	/* base/settings.h */
 
@@ -112,6 +116,7 @@ struct agent_config {
 	struct agent_list debuginfod;	/* URLs; with a space or NUL after each, they are at most
 					 * AGENT_TEXT_MAX bytes */
 	bool trace_context;
+	bool thread_names;
 	bool async;
 	enum log_level log_level;
 	enum log_form log_form;		/* LOG_TIMED for text */
@@ -127,6 +132,7 @@ struct agent_config {
 	struct agent_privacy privacy;
 	struct {
 		struct agent_otlp {
+			char name[AGENT_OTLP_NAME_BYTES];	/* "otlp", or "otlp/NAME" */
 			char *endpoint;		/* base URL: agent_config_otlp_url() */
 			char *profiles_endpoint; /* complete URL, used as it is */
 			enum agent_protocol protocol;
@@ -171,6 +177,10 @@ struct agent_config {
 		char *socket;			/* "": off */
 		char *allow_group;		/* "": only root */
 	} ctl;
+
+	/* The exporters otlp/NAME: of each, only exporters.otlp counts. agent_config_otlp(). */
+	struct agent_config *otlp_more[AGENT_OTLP_MAX - 1];
+	size_t otlp_more_cnt;
 
 	char *path;				/* of the file; NULL: none was read */
 	struct agent_origin origin[AGENT_KEYS_MAX];	/* by the keys' order in agent_keys[] */
@@ -217,7 +227,7 @@ void agent_options_help(FILE *out);
  * ENOMEM, or why the file cannot be read (logged, too).
  */
 struct agent_config *agent_config_load(const struct agent_options *o);
-/* Likewise from a file's text, without flags and environment. path: for messages. */
+/* Likewise from a file's text, without flags and variables for keys. path: for messages. */
 struct agent_config *agent_config_parse(const char *path, const void *text, size_t len);
 void agent_config_free(struct agent_config *c);	/* c may be NULL */
 
@@ -242,12 +252,12 @@ bool agent_config_changed(const struct agent_changes *changes, const char *path)
  */
 int agent_config_selection(const struct agent_config *c, struct proc_filter *filter);
 
+/* The OTLP exporters that are on, by their number from 0; NULL: no more. */
+const struct agent_otlp *agent_config_otlp(const struct agent_config *c, size_t number);
 /*
- * Where OTLP profiles are posted (gRPC: the URL of its method), to be freed; NULL with errno:
- * ENOENT if the exporter is off.
+ * Where it posts profiles (gRPC: the URL of its method), to be freed; NULL with errno: no memory.
  */
-char *agent_config_otlp_url(const struct agent_config *c);
-bool agent_config_has_otlp(const struct agent_config *c);
+char *agent_config_otlp_url(const struct agent_otlp *otlp);
 
 /*
  * Writes the configuration in force as YAML with each value's origin after it, which can be loaded

@@ -4,7 +4,7 @@
  * maps, which is checked against the table of keys. See config_keys.h.
  *
  * Aliases, anchors and tags are refused, and so are duplicate names in a map, and a second
- * document.
+ * document. Values may have ${VARIABLES}; names may not.
  */
 #include "config/config_keys.h"
 
@@ -33,7 +33,8 @@ enum yaml_kind { YAML_TEXT, YAML_LIST, YAML_MAP };
 struct yaml_node {
 	enum yaml_kind kind;
 	uint32_t line, column;		/* of its first character; from 1 */
-	bool null;			/* a text without quotes: empty, "~" or "null" */
+	bool plain;			/* a text without quotes */
+	bool null;			/* it is plain, and empty, "~" or "null" */
 	char *text;			/* UTF-8; NULL for lists and maps */
 	struct yaml_node *members;	/* of a map: name, value, name, value, ... */
 	size_t cnt, cap;		/* of members */
@@ -42,7 +43,7 @@ struct yaml_node {
 /* What is wrong, and where; line 0: nowhere. */
 struct yaml_error {
 	uint32_t line, column;
-	char text[160];
+	char text[SETTING_WHY_BYTES];
 };
 
 struct reading {
@@ -99,7 +100,8 @@ static int take_text(struct reading *r, const yaml_event_t *event, struct yaml_n
 	node->text = strdup(text);
 	if (!node->text)
 		return -ENOMEM;
-	node->null = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE && is_null(text);
+	node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	node->null = node->plain && is_null(text);
 	return 0;
 }
 
@@ -170,6 +172,26 @@ static int check_name(struct reading *r, const struct yaml_node *map, yaml_mark_
 	return 0;
 }
 
+/* Replaces the variables in a value. What they contain is text, never YAML. */
+static int expand_value(struct reading *r, struct yaml_node *node, yaml_mark_t mark)
+{
+	struct setting_why why = { "" };
+	struct buf text = { .data = NULL };
+	int err;
+
+	if (node->kind != YAML_TEXT || !strchr(node->text, '$'))
+		return 0;
+	err = config_expand(node->text, &text, &why);
+	if (err) {
+		buf_free(&text);
+		return err == -EINVAL ? wrong_at(r, mark, "%s", why.text) : err;
+	}
+	free(node->text);
+	node->text = (char *)text.data;
+	node->null = node->plain && is_null(node->text);
+	return 0;
+}
+
 static int read_node(struct reading *r, const yaml_event_t *first, struct yaml_node *node,
 		     int depth);
 
@@ -189,9 +211,11 @@ static int read_member(struct reading *r, const yaml_event_t *first, struct yaml
 		return -ENOMEM;
 	node->members = members;
 	err = read_node(r, first, &members[node->cnt++], depth + 1);
-	if (!err && node->kind == YAML_MAP && node->cnt % 2)
-		err = check_name(r, node, first->start_mark);
-	return err;
+	if (err)
+		return err;
+	if (node->kind == YAML_MAP && node->cnt % 2)
+		return check_name(r, node, first->start_mark);
+	return expand_value(r, &members[node->cnt - 1], first->start_mark);
 }
 
 /* Reads the node that begins with this event, and everything in it. depth: that of its parent. */
@@ -471,6 +495,21 @@ static void complain_unknown(struct config_loading *l, const struct yaml_node *n
 				*group ? "." : "", shown);
 }
 
+static void set_group(struct config_loading *l, const struct yaml_node *node, const char *group);
+
+/* Sets the keys of an exporter otlp/NAME. */
+static void set_otlp(struct config_loading *l, const struct yaml_node *name)
+{
+	const struct agent_origin at = place_of(name);
+	struct agent_config *whole = l->config, *more = config_otlp_add(l, &at, name->text);
+
+	if (!more)
+		return;
+	l->config = more;
+	set_group(l, name + 1, OTLP_GROUP);
+	l->config = whole;
+}
+
 /* Sets the keys below a group. Recurses as deep as the table's paths. */
 static void set_group(struct config_loading *l, const struct yaml_node *node, const char *group)
 {
@@ -496,6 +535,8 @@ static void set_group(struct config_loading *l, const struct yaml_node *node, co
 			set_value(l, key, name + 1);
 		else if (len < CONFIG_PATH_BYTES && *name->text && config_key_is_group(path))
 			set_group(l, name + 1, path);
+		else if (!strcmp(group, "exporters") && config_otlp_is(name->text))
+			set_otlp(l, name);
 		else
 			complain_unknown(l, name, group);
 	}

@@ -206,6 +206,9 @@ const struct setting agent_keys[] = {
 	  "native" },
 	{ KEY("trace_context", "trace-context"), BOOLEAN_AT(trace_context), .restart = true,
 	  SAMPLING, .help = "link samples to the trace and span that is active in their thread" },
+	{ KEY("thread_names", "thread-names"), BOOLEAN_AT(thread_names), .restart = true,
+	  SAMPLING, .help = "OTLP: send each sample with its thread's name; threads that run the "
+	  "same code are no longer one sample" },
 	{ KEY("async", "async"), BOOLEAN_AT(async), .restart = true, SAMPLING,
 	  .help = "asyncio: show who awaits the task instead of the event loop" },
 
@@ -376,6 +379,11 @@ bool config_key_is_group(const char *path)
 		if (path_below(agent_keys[i].path, path))
 			return true;
 	return false;
+}
+
+bool config_key_is_otlp(const struct setting *key)
+{
+	return path_below(key->path, OTLP_GROUP);
 }
 
 /* The names below a group, for cli_nearest(). */

@@ -28,6 +28,10 @@ bool config_key_is_group(const char *path);
 #define CONFIG_PATH_BYTES 128
 void config_key_nearest(const char *group, const char *name, char near[CONFIG_PATH_BYTES]);
 
+/* The group of keys that each OTLP exporter has; config_key_is_otlp(): one of them. */
+#define OTLP_GROUP "exporters.otlp"
+bool config_key_is_otlp(const struct setting *key);
+
 /* ---- types of values for configurations only ---- */
 
 extern const struct setting_type config_string;	/* char *, never NULL once it is set */
@@ -44,6 +48,15 @@ extern const struct setting_type config_rules;	/* struct agent_rules */
 
 /* Prints a text as YAML: in quotes, on one line. */
 void config_print_text(const char *text, FILE *out);
+/* The same for a value, in which a $ is written as $$. */
+void config_print_value(const char *text, FILE *out);
+/*
+ * Appends a value of the file, and a NUL: ${NAME} and ${env:NAME} are the environment variable,
+ * ${NAME:-DEFAULT} is the default if that is not set or empty, $$ is a $; what a variable contains
+ * stays as it is. Returns 0; -EINVAL with *why: a variable is not set, or has no valid name, or the
+ * value is longer than AGENT_TEXT_MAX; -ENOMEM.
+ */
+int config_expand(const char *text, struct buf *out, struct setting_why *why);
 /* Returns true if the URL has a user, with or without a password. */
 bool config_url_has_user(const char *url);
 /* Returns true if it is an http or https URL, as CONFIG_URLS says. */
@@ -102,6 +115,15 @@ const char *config_text_error(const char *text);
 bool config_try(const struct setting *key, const char *text);
 /* Frees what the key's value owns. */
 void config_clear(struct agent_config *c, const struct setting *key);
+
+/* A configuration with the defaults. path: of its file; NULL: none. NULL: no memory. */
+struct agent_config *config_new(const char *path);
+
+/* Returns true if a name among the exporters is that of a further OTLP exporter: otlp/NAME. */
+bool config_otlp_is(const char *name);
+/* Adds it. Returns the configuration with its values (config.h), or NULL after complaining. */
+struct agent_config *config_otlp_add(struct config_loading *l, const struct agent_origin *at,
+				     const char *name);
 
 /* Sets what the file's text says, and complains about errors. l->path: the file's. */
 void config_file_apply(struct config_loading *l, const void *text, size_t len);

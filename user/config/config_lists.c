@@ -57,7 +57,7 @@ static void print_list(const struct setting *key, const void *field, int indent,
 	fputc('[', out);
 	for (i = 0; i < list->cnt; i++) {
 		fputs(i ? ", " : "", out);
-		config_print_text(list->items[i], out);
+		config_print_value(list->items[i], out);
 	}
 	fputc(']', out);
 }
@@ -241,7 +241,7 @@ static void print_map(const struct setting *key, const void *field, int indent, 
 		fprintf(out, "\n%*s", indent, "");
 		config_print_text(map->pairs[i].name, out);
 		fputs(": ", out);
-		config_print_text(key->secret ? "<secret>" : map->pairs[i].value, out);
+		config_print_value(key->secret ? "<secret>" : map->pairs[i].value, out);
 	}
 	if (!map->cnt)
 		fputs("{}", out);
@@ -361,11 +361,11 @@ static void print_rules(const struct setting *key, const void *field, int indent
 			if (!rules->rules[i].glob[j])
 				continue;
 			fprintf(out, "%s%s: ", more ? ", " : "", service_fact_names[j]);
-			config_print_text(rules->rules[i].glob[j], out);
+			config_print_value(rules->rules[i].glob[j], out);
 			more = true;
 		}
 		fprintf(out, "}\n%*s  name: ", indent, "");
-		config_print_text(rules->rules[i].name, out);
+		config_print_value(rules->rules[i].name, out);
 	}
 	if (!rules->cnt)
 		fputs("[]", out);

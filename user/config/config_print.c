@@ -68,6 +68,21 @@ static void print_key(const struct agent_config *c, size_t i, int depth, FILE *o
 	free(line);
 }
 
+/* Prints the exporters otlp/NAME, whose keys are those of the first one. */
+static void print_more(const struct agent_config *c, FILE *out)
+{
+	const struct agent_config *more;
+	size_t i, k;
+
+	for (i = 0; i < c->otlp_more_cnt; i++) {
+		more = c->otlp_more[i];
+		fprintf(out, "  %s:\n", more->exporters.otlp.name);
+		for (k = 0; k < agent_key_cnt; k++)
+			if (config_key_is_otlp(&agent_keys[k]))
+				print_key(more, k, 2, out);
+	}
+}
+
 void agent_config_print(const struct agent_config *c, FILE *out)
 {
 	const char *last = "";
@@ -81,5 +96,7 @@ void agent_config_print(const struct agent_config *c, FILE *out)
 	for (i = 0; i < agent_key_cnt; i++) {
 		print_key(c, i, open_groups(agent_keys[i].path, last, out), out);
 		last = agent_keys[i].path;
+		if (config_key_is_otlp(&agent_keys[i]) && !config_key_is_otlp(&agent_keys[i + 1]))
+			print_more(c, out);
 	}
 }

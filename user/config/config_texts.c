@@ -157,7 +157,7 @@ static const char *text_of(const void *field)
 
 static void print_string(const struct setting *key, const void *field, int indent, FILE *out)
 {
-	config_print_text(key->secret && *text_of(field) ? "<secret>" : text_of(field), out);
+	config_print_value(key->secret && *text_of(field) ? "<secret>" : text_of(field), out);
 }
 
 static void print_proxy(const struct setting *key, const void *field, int indent, FILE *out)
@@ -166,10 +166,10 @@ static void print_proxy(const struct setting *key, const void *field, int indent
 	char *shown;
 
 	if (!at || asprintf(&shown, "%.*s<secret>%s", (int)(host + 3 - url), url, at) < 0) {
-		config_print_text(at ? "<secret>" : url, out);
+		config_print_value(at ? "<secret>" : url, out);
 		return;
 	}
-	config_print_text(shown, out);
+	config_print_value(shown, out);
 	free(shown);
 }
 

@@ -47,34 +47,41 @@ static size_t keep_value(char *out, size_t size, const char *value, size_t len)
 	return kept;
 }
 
-static void take_variable(struct otel_environ *out, const char *var, size_t len, bool seen[2])
+/* Keep the value of a variable, if it is this one, and the first of its name. */
+static void take_value(struct otel_environ *out, const char *var, size_t len, const char *name,
+		       char *value, size_t size, bool *seen)
 {
-	const char *value, *comma;
 	size_t value_len;
+	const char *from = value_of(var, len, name, &value_len);
 
-	if (len < 5 || memcmp(var, "OTEL_", 5))
+	if (!from || *seen)
 		return;
-	value = value_of(var, len, "OTEL_SERVICE_NAME", &value_len);
-	if (value && !seen[0]) {
-		seen[0] = true;
-		out->cut |= keep_value(out->service_name, sizeof(out->service_name), value,
-				       value_len) < value_len;
-	}
-	value = value_of(var, len, "OTEL_RESOURCE_ATTRIBUTES", &value_len);
-	if (!value || seen[1])
-		return;
-	seen[1] = true;
-	if (keep_value(out->resource, sizeof(out->resource), value, value_len) == value_len)
+	*seen = true;
+	if (keep_value(value, size, from, value_len) == value_len)
 		return;
 	out->cut = true;
-	comma = strrchr(out->resource, ',');
-	out->resource[comma ? comma - out->resource : 0] = '\0';
+	if (value == out->resource) {
+		const char *comma = strrchr(value, ',');
+
+		value[comma ? comma - value : 0] = '\0';
+	}
+}
+
+static void take_variable(struct otel_environ *out, const char *var, size_t len, bool seen[3])
+{
+	if (len < 5 || (memcmp(var, "OTEL_", 5) && memcmp(var, "DD_VE", 5)))
+		return;
+	take_value(out, var, len, "OTEL_SERVICE_NAME", out->service_name,
+		   sizeof(out->service_name), &seen[0]);
+	take_value(out, var, len, "OTEL_RESOURCE_ATTRIBUTES", out->resource,
+		   sizeof(out->resource), &seen[1]);
+	take_value(out, var, len, "DD_VERSION", out->version, sizeof(out->version), &seen[2]);
 }
 
 void otel_environ_find(const char *text, size_t len, struct otel_environ *out)
 {
 	const char *end = text + len, *var, *nul;
-	bool seen[2] = { false, false };
+	bool seen[3] = { false };
 
 	memset(out, 0, sizeof(*out));
 	for (var = text; var < end; var = nul + 1) {

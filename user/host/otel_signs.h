@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * otel_signs.h - signs of OpenTelemetry in /proc/PID: mappings that may hold a process context
- * (OTEP 4719), and two environment variables. All of it is hostile.
+ * (OTEP 4719), and three environment variables. All of it is hostile.
  *
  * Knows where these things are, not what they mean: telemetry/process_ctx.h and telemetry/service.h
  * do. All functions are pure.
@@ -34,16 +34,19 @@ void otel_mappings_take(struct otel_mappings *m, const struct proc_map *map);
 #define OTEL_ENVIRON_BYTES_MAX (256 * 1024)
 #define OTEL_SERVICE_NAME_BYTES 256
 #define OTEL_RESOURCE_BYTES 4096
+#define OTEL_VERSION_BYTES 128
 
 /* Values as the process has them: any bytes except NUL; "": the variable is not set. */
 struct otel_environ {
 	char service_name[OTEL_SERVICE_NAME_BYTES];	/* OTEL_SERVICE_NAME, cut to the size */
 	char resource[OTEL_RESOURCE_BYTES];	/* OTEL_RESOURCE_ATTRIBUTES, cut at a comma */
+	char version[OTEL_VERSION_BYTES];	/* DD_VERSION, of Datadog's unified service tagging;
+						 * cut to the size */
 	bool cut;			/* a variable, or the environment, was longer */
 };
 
 /*
- * Find both variables in the text of /proc/PID/environ; nothing else of it is kept. If a variable
+ * Find the variables in the text of /proc/PID/environ; nothing else of it is kept. If a variable
  * occurs more than once, the first counts, as for getenv().
  */
 void otel_environ_find(const char *text, size_t len, struct otel_environ *out);

@@ -83,6 +83,14 @@ bool attrs_put_text(struct attrs *a, const char *key, const char *value)
 	return value && *value && attrs_put(a, key, strlen(key), value, strlen(value));
 }
 
+bool attrs_put_list(struct attrs *a, const char *key, const char *value)
+{
+	if (!attrs_put_text(a, key, value))
+		return false;
+	a->items[a->cnt - 1].is_list = true;
+	return true;
+}
+
 bool attrs_put_number(struct attrs *a, const char *key, size_t key_len, int64_t number)
 {
 	char clean_key[ATTR_KEY_BYTES];

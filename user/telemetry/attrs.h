@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * attrs.h - a limited list of attributes: keys with a text or a number, as in OpenTelemetry.
+ * attrs.h - a limited list of attributes: keys with a text, a number, or a list of one text, as in
+ * OpenTelemetry.
  *
  * Keys and texts are cleaned when they are added (escape_text()): valid UTF-8 without control
  * characters. The list is one piece of memory without pointers: it can be copied by assignment. A
@@ -21,6 +22,7 @@
 struct attr {
 	uint16_t key, value;		/* offsets in the list's text */
 	bool is_number;
+	bool is_list;			/* of the one text */
 	int64_t number;
 };
 
@@ -43,6 +45,8 @@ void attrs_clear(struct attrs *a);
 bool attrs_put(struct attrs *a, const char *key, size_t key_len, const char *value, size_t len);
 /* The same for NUL-terminated text; adds nothing if value is NULL or "". */
 bool attrs_put_text(struct attrs *a, const char *key, const char *value);
+/* The same for a list of one text. */
+bool attrs_put_list(struct attrs *a, const char *key, const char *value);
 bool attrs_put_number(struct attrs *a, const char *key, size_t key_len, int64_t number);
 
 /* Finds an attribute. Returns NULL if there is none. */

@@ -17,6 +17,8 @@
 #include "telemetry/otlp_dictionary.h"
 
 #define SCOPE "tachbpf"
+/* The version of the semantic conventions that our attributes have their names from. */
+#define SCHEMA_URL "https://opentelemetry.io/schemas/1.44.0"
 #define UNKNOWN_SERVICE "unknown_service"
 /* At most this much surrounds the contents of the tables: keys, lengths, a profile's head. */
 #define AROUND_BYTES 512
@@ -145,7 +147,9 @@ static void end_service(struct encoder *e)
 	proto_text(o, SCOPE_VERSION, e->a->version);
 	proto_end(o, scope);
 	proto_append(o, &e->profiles);
+	proto_text(o, SCOPE_PROFILES_SCHEMA_URL, SCHEMA_URL);
 	proto_end(o, profiles);
+	proto_text(o, RESOURCE_PROFILES_SCHEMA_URL, SCHEMA_URL);
 	proto_end(o, begin);
 	e->profiles.b.len = 0;
 }
@@ -209,10 +213,10 @@ static void add_sample(struct encoder *e, uint32_t stack, uint32_t link, uint64_
 	struct otlp_dictionary_mark mark;
 	size_t samples_len;
 
-	if (!e->samples.b.len)
-		put_texts(e);
 	samples_len = e->samples.b.len;
 	mark = otlp_dictionary_mark(&e->dictionary);
+	if (!samples_len)
+		put_texts(e);
 	put_sample(e, stack, link, value);
 	if (request_bytes(e) > e->a->max_bytes) {
 		e->samples.b.len = samples_len;
@@ -262,6 +266,16 @@ static void put_profile(struct encoder *e, const struct window_series *s)
 	end_profile(e);
 }
 
+static void put_list(struct proto_out *o, const char *text)
+{
+	size_t list = proto_begin(o, ANY_VALUE_ARRAY);
+	size_t item = proto_begin(o, ARRAY_VALUE_VALUES);
+
+	proto_entry(o, ANY_VALUE_STRING, text, strlen(text));
+	proto_end(o, item);
+	proto_end(o, list);
+}
+
 static void put_attribute(struct encoder *e, const struct otlp_attribute *a)
 {
 	char text[WINDOW_NAME_BYTES + 1];
@@ -270,12 +284,14 @@ static void put_attribute(struct encoder *e, const struct otlp_attribute *a)
 
 	proto_text(o, KEY_VALUE_KEY, escape_text(a->key, strlen(a->key), text, sizeof(text)));
 	value = proto_begin(o, KEY_VALUE_VALUE);
-	if (a->text) {
+	if (a->text)
 		escape_text(a->text, strlen(a->text), text, sizeof(text));
-		proto_entry(o, ANY_VALUE_STRING, text, strlen(text));
-	} else {
+	if (!a->text)
 		proto_number_or_0(o, ANY_VALUE_INT, (uint64_t)a->number);
-	}
+	else if (a->is_list)
+		put_list(o, text);
+	else
+		proto_entry(o, ANY_VALUE_STRING, text, strlen(text));
 	proto_end(o, value);
 	proto_end(o, begin);
 }
@@ -302,7 +318,7 @@ static void put_resource(struct encoder *e, const struct otlp_service *service)
 
 static void put_service(struct encoder *e, uint32_t service)
 {
-	static const struct otlp_attribute name = { "service.name", UNKNOWN_SERVICE, 0 };
+	static const struct otlp_attribute name = { "service.name", UNKNOWN_SERVICE, 0, false };
 	static const struct otlp_service unknown = { &name, 1 };
 	uint32_t kind;
 

@@ -22,6 +22,7 @@ struct otlp_attribute {
 	const char *key;
 	const char *text;	/* NULL: the value is the number */
 	int64_t number;
+	bool is_list;		/* the value is a list of the text */
 };
 
 struct otlp_service {
@@ -32,13 +33,12 @@ struct otlp_service {
 /* An attribute of samples: printable UTF-8. */
 struct otlp_sample_attribute {
 	const char *key, *text;
-	uint32_t same_key;	/* index + 1 of an earlier one with this key; 0: none */
 };
 
-/* The identity of a trace's span, and the attributes of samples that have this link. */
+/* The identity of a trace's span (zeros: none), and the attributes of samples with this link. */
 struct otlp_link {
 	uint8_t trace_id[16], span_id[8];
-	const uint32_t *attributes;	/* indices in otlp_args.sample_attributes */
+	const uint32_t *attributes;	/* indices in otlp_args.sample_attributes; each key once */
 	uint32_t attribute_cnt;		/* at most OTLP_LINK_ATTRIBUTES_MAX */
 	uint32_t same_as;	/* index + 1 of an earlier link with these ids; 0: none */
 };

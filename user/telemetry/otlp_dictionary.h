@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * otlp_dictionary.h - the dictionary of one OTLP request: strings, functions, locations, stacks and
- * links of a window, each added on first use.
+ * links of a window, each added on first use. No two entries are equal, and each is used.
  *
  * The first error is kept (otlp_dictionary_error()); indices are meaningless then.
  */
 #ifndef TACHBPF_OTLP_DICTIONARY_H
 #define TACHBPF_OTLP_DICTIONARY_H
 
+#include "base/hash_index.h"
 #include "base/proto.h"
 #include "model/native_library.h"
 #include "telemetry/otlp.h"
 #include "telemetry/otlp_fields.h"
 
-#define OTLP_TEXTS_MAX 16
+/* One of the tables. */
+struct otlp_entries {
+	struct proto_out out;		/* the entries, with their keys */
+	struct buf begins;		/* u32: where each begins in out, if index is used */
+	struct hash_index index;	/* entries by their bytes */
+	struct id_map ids;		/* the window's id -> index in the table */
+	uint32_t cnt;
+};
 
 struct otlp_dictionary {
 	const struct window *w;
@@ -25,16 +33,11 @@ struct otlp_dictionary {
 	const uint32_t *function_of;
 	struct native_index libraries;		/* of names */
 	int err;
+	uint64_t seed;
 	/* Of the request: */
-	struct proto_out tables[TABLE_CNT];	/* entries, with their keys */
-	struct id_map ids[TABLE_CNT];		/* the window's id -> index in the table */
-	struct id_map keys;			/* a key's first attribute -> its string's index */
-	uint32_t cnt[TABLE_CNT];
-	struct {
-		const char *text;
-		uint32_t index;
-	} texts[OTLP_TEXTS_MAX];		/* of otlp_text() */
-	uint32_t text_cnt, other_stack;
+	struct otlp_entries tables[TABLE_CNT];
+	uint32_t frame_types[FRAME_SYNTHETIC];	/* the attribute of each kind; 0: not there yet */
+	uint32_t other_stack;
 };
 
 /* d: zeroed. The window, the links and the attributes of args must outlive it. Begins a request. */
@@ -42,10 +45,10 @@ void otlp_dictionary_init(struct otlp_dictionary *d, const struct window *w,
 			  const struct otlp_args *args);
 void otlp_dictionary_free(struct otlp_dictionary *d);
 
-/* Begins another request: only the zero values and the types of frames are there. */
+/* Begins another request: only the zero values are there. */
 void otlp_dictionary_begin(struct otlp_dictionary *d);
 
-/* The index of one of our texts, at most OTLP_TEXTS_MAX different ones; it must stay valid. */
+/* The index of one of our texts. */
 uint32_t otlp_text(struct otlp_dictionary *d, const char *text);
 /* The index of a stack of the window. */
 uint32_t otlp_stack(struct otlp_dictionary *d, uint32_t id);
@@ -59,6 +62,9 @@ uint32_t otlp_link(struct otlp_dictionary *d, uint32_t link);
  * OTLP_LINK_ATTRIBUTES_MAX.
  */
 uint32_t otlp_link_attributes(struct otlp_dictionary *d, uint32_t link, uint32_t *indices);
+
+/* Writes entry 0 of a table. A link's has ids of zeros, because some readers check lengths. */
+void otlp_put_zero(struct proto_out *o, enum otlp_table table);
 
 /* Total bytes of all tables. */
 size_t otlp_dictionary_bytes(const struct otlp_dictionary *d);
@@ -75,7 +81,7 @@ void otlp_dictionary_cut(struct otlp_dictionary *d, const struct otlp_dictionary
 
 /* Writes it as the request's field. */
 void otlp_dictionary_put(const struct otlp_dictionary *d, struct proto_out *out);
-/* Returns 0, -ENOMEM, or -EINVAL for too many texts. */
+/* Returns 0 or -ENOMEM. */
 int otlp_dictionary_error(const struct otlp_dictionary *d);
 
 #endif

@@ -10,7 +10,10 @@
 /* ExportProfilesServiceRequest, which has the same fields as ProfilesData. */
 enum { REQUEST_RESOURCE_PROFILES = 1, REQUEST_DICTIONARY = 2 };
 
-/* ProfilesDictionary; also the numbers of our tables. Entry 0 of each is its zero value. */
+/*
+ * ProfilesDictionary; also the numbers of our tables. Entry 0 of each is its zero value; that of a
+ * link has both ids, of zeros.
+ */
 enum otlp_table {
 	TABLE_MAPPING = 1,
 	TABLE_LOCATION = 2,
@@ -22,11 +25,13 @@ enum otlp_table {
 	TABLE_CNT
 };
 
-enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE_PROFILES = 2 };
-enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES = 2 };
+enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE_PROFILES = 2,
+       RESOURCE_PROFILES_SCHEMA_URL = 3 };
+enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES = 2, SCOPE_PROFILES_SCHEMA_URL = 3 };
 enum { RESOURCE_ATTRIBUTES = 1, RESOURCE_DROPPED_ATTRIBUTES = 2 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, KEY_VALUE_KEY_STRINDEX = 3 };
-enum { ANY_VALUE_STRING = 1, ANY_VALUE_INT = 3, ANY_VALUE_STRINDEX = 8 };
+enum { ANY_VALUE_STRING = 1, ANY_VALUE_INT = 3, ANY_VALUE_ARRAY = 5, ANY_VALUE_STRINDEX = 8 };
+enum { ARRAY_VALUE_VALUES = 1 };
 enum { SCOPE_NAME = 1, SCOPE_VERSION = 2 };
 enum {
 	PROFILE_SAMPLE_TYPE = 1,
@@ -41,7 +46,7 @@ enum {
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4 };
 enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum { STACK_LOCATIONS = 1 };
-enum { LOCATION_MAPPING = 1, LOCATION_LINES = 3, LOCATION_ATTRIBUTES = 4 };
+enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS = 2, LOCATION_LINES = 3, LOCATION_ATTRIBUTES = 4 };
 enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_NAME = 1, FUNCTION_SYSTEM_NAME = 2, FUNCTION_FILENAME = 3,
        FUNCTION_START_LINE = 4 };

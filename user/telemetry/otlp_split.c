@@ -14,7 +14,7 @@
 
 #include "base/hash_secret.h"
 #include "base/proto.h"
-#include "telemetry/otlp_fields.h"
+#include "telemetry/otlp_dictionary.h"
 
 /* The rules below have no cycle: no bytes can nest deeper than they do. */
 enum message {
@@ -280,7 +280,7 @@ static int copy_tables(struct split *sp, struct proto_out *out)
 		struct table *t = &sp->tables[order[i].table];
 
 		entry.number = order[i].table;
-		proto_entry(out, entry.number, NULL, 0);
+		otlp_put_zero(out, order[i].table);
 		for (k = 0; !err && k < t->used.len / sizeof(uint32_t); k++) {
 			span = &t->entries[((uint32_t *)(void *)t->used.data)[k]];
 			entry.data = span->data;

@@ -3,7 +3,7 @@
  * service.c - see service.h: the resource of a service, and what identifies it.
  *
  * What we know comes first, then what the process says: in struct attrs the first value of a key
- * stays. Keys: opentelemetry.io/docs/specs/semconv/resource.
+ * stays. Keys: opentelemetry.io/docs/specs/semconv/resource, in the version of otlp.c's SCHEMA_URL.
  */
 #include "telemetry/service.h"
 
@@ -87,9 +87,24 @@ static bool is_false_place(const char *key, const struct container *c)
 	return !strncmp(key, "container.", 10) && !(c && container_is(c));
 }
 
+/* The name that a key has in the semantic conventions now. */
+static const char *current_key(const char *key)
+{
+	static const struct { const char *old, *now; } renamed[] = {
+		{ "deployment.environment", "deployment.environment.name" },
+		{ "container.runtime", "container.runtime.name" },
+	};
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(renamed); i++)
+		if (!strcmp(key, renamed[i].old))
+			return renamed[i].now;
+	return key;
+}
+
 static void put_attr(const struct attrs *from, const struct attr *at, struct attrs *out)
 {
-	const char *key = attr_key(from, at);
+	const char *key = current_key(attr_key(from, at));
 
 	if (at->is_number)
 		attrs_put_number(out, key, strlen(key), at->number);
@@ -118,17 +133,23 @@ static void add_its_own(const struct attrs *its, const struct service_config *co
 
 /* ---- what we know ---- */
 
-/* "registry:5000/team/web:1.2@sha256:..." without tag and digest. */
+/* "registry:5000/team/web:1.2@sha256:...": the name is without tag and digest. */
 static void put_image(const char *image, struct attrs *out)
 {
-	const char *slash = strrchr(image, '/');
-	size_t len = strcspn(image, "@");
-	const char *colon = memchr(slash ? slash : image, ':', strlen(slash ? slash : image));
+	const char *slash = strrchr(image, '/'), *colon;
+	size_t len = strcspn(image, "@"), name_len = len;
+	char tag[sizeof(((struct container *)0)->image)];
 
+	colon = strchr(slash ? slash : image, ':');
 	if (colon && (size_t)(colon - image) < len)
-		len = (size_t)(colon - image);
-	if (len)
-		attrs_put(out, "container.image.name", strlen("container.image.name"), image, len);
+		name_len = (size_t)(colon - image);
+	if (name_len)
+		attrs_put(out, "container.image.name", strlen("container.image.name"), image,
+			  name_len);
+	if (name_len == len)
+		return;
+	snprintf(tag, sizeof(tag), "%.*s", (int)(len - name_len - 1), colon + 1);
+	attrs_put_list(out, "container.image.tags", tag);
 }
 
 static void put_container(const struct container *c, struct attrs *out)
@@ -176,8 +197,8 @@ static void put_process(const struct service_facts *f, const struct service_priv
 
 static const char *const identifying[] = {
 	"service.name", "service.namespace", "service.version", "service.instance.id",
-	"deployment.environment.name", "deployment.environment", "container.id", "k8s.pod.uid",
-	"k8s.container.name", "systemd.unit",
+	"deployment.environment.name", "container.id", "k8s.pod.uid", "k8s.container.name",
+	"systemd.unit",
 };
 
 bool service_same(const struct service *a, const struct service *b)
@@ -226,6 +247,7 @@ void service_make(const struct service_facts *f, const struct service_config *co
 		attrs_clear(&env);
 		resource_variable_read(f->env->resource, &env);
 		add_its_own(&env, config, f->container, true, &out->resource);
+		attrs_put_text(&out->resource, "service.version", f->env->version);
 	}
 	out->id = identity_hash(&out->resource);
 }

@@ -22,6 +22,7 @@ static uint32_t add_others(const struct attrs *a, const struct attrs *before,
 		if (strcmp(key, NAME_KEY) && !attrs_find(before, key))
 			out[cnt++] = (struct otlp_attribute){
 				key, at->is_number ? NULL : attr_value(a, at), at->number,
+				at->is_list,
 			};
 	}
 	return cnt;
@@ -37,7 +38,7 @@ uint32_t service_attributes(const struct service *service, const struct service_
 	uint32_t cnt = 0;
 
 	out[cnt++] = (struct otlp_attribute){
-		NAME_KEY, service ? service_name_of(service) : SERVICE_OTHER_NAME, 0,
+		NAME_KEY, service ? service_name_of(service) : SERVICE_OTHER_NAME, 0, false,
 	};
 	cnt += add_others(first, &nothing, out + cnt);
 	return cnt + add_others(then, first, out + cnt);

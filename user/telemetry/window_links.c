@@ -23,7 +23,7 @@ struct window_links {
 	bool attributes;
 	uint64_t seed;
 	struct hash_index link_index, id_index, attribute_index;
-	uint32_t link_cnt, attribute_cnt, number_cnt, text_len, key_cnt;
+	uint32_t link_cnt, attribute_cnt, number_cnt, text_len, key_cnt, thread_cnt;
 	uint32_t keys[WINDOW_ATTRIBUTE_KEYS_MAX];	/* the first attribute of each key */
 	uint64_t beyond;
 	struct otlp_link links[WINDOW_LINKS_MAX];
@@ -60,6 +60,7 @@ void window_links_reset(struct window_links *l)
 	hash_slots_clear(&l->id_index.table, &hash_index_kind);
 	hash_slots_clear(&l->attribute_index.table, &hash_index_kind);
 	l->link_cnt = l->attribute_cnt = l->number_cnt = l->text_len = l->key_cnt = 0;
+	l->thread_cnt = 0;
 }
 
 /* ---- attributes ---- */
@@ -105,13 +106,15 @@ static void add_attribute(struct window_links *l, const struct otlp_sample_attri
 		l->keys[l->key_cnt++] = number;
 	} else {
 		l->items[number].key = l->items[first - 1].key;
-		l->items[number].same_key = first;
 	}
 }
 
-/* The number of an attribute, added if it is new. Returns false if there is no room for it. */
+/*
+ * The number of an attribute, added if it is new. Returns false if there is no room for it. more:
+ * a new one may be added.
+ */
 static bool attribute_number(struct window_links *l, const struct otlp_sample_attribute *a,
-			     uint32_t *number)
+			     bool more, uint32_t *number)
 {
 	size_t key_len = strlen(a->key), len = strlen(a->text);
 	uint32_t hash = (uint32_t)hash_secret_mix(hash_secret(l->seed, a->key, key_len),
@@ -121,7 +124,7 @@ static bool attribute_number(struct window_links *l, const struct otlp_sample_at
 
 	if (hash_index_find(&l->attribute_index, hash, attribute_equal, l->items, a, number))
 		return true;
-	if (l->attribute_cnt == WINDOW_ATTRIBUTES_MAX ||
+	if (!more || l->attribute_cnt == WINDOW_ATTRIBUTES_MAX ||
 	    l->text_len + key_len + len + 2 > WINDOW_ATTRIBUTE_BYTES_MAX ||
 	    hash_index_reserve(&l->attribute_index))
 		return false;
@@ -135,24 +138,59 @@ static bool attribute_number(struct window_links *l, const struct otlp_sample_at
 	return true;
 }
 
-/* The numbers of a context's attributes. Returns how many. */
+/*
+ * Inserts an attribute in order, so that a set of attributes is one link in whatever order a thread
+ * has them; not a second one with its key. Returns how many there are.
+ */
+static uint32_t insert_number(const struct window_links *l, uint32_t *numbers, uint32_t cnt,
+			      uint32_t number)
+{
+	uint32_t i;
+
+	for (i = 0; i < cnt; i++)	/* keys are kept once */
+		if (l->items[numbers[i]].key == l->items[number].key)
+			return cnt;
+	for (i = cnt; i && numbers[i - 1] > number; i--)
+		numbers[i] = numbers[i - 1];
+	numbers[i] = number;
+	return cnt + 1;
+}
+
+/* Adds the name of a thread, as far as there is room for names. Returns how many there are. */
+static uint32_t insert_thread(struct window_links *l, const char *thread, uint32_t *numbers,
+			      uint32_t cnt)
+{
+	char value[VALUE_BYTES_MAX];
+	const struct otlp_sample_attribute named = { "thread.name", value };
+	uint32_t before = l->attribute_cnt, number;
+
+	escape_text(thread, strlen(thread), value, sizeof(value));
+	if (!attribute_number(l, &named, l->thread_cnt < WINDOW_THREAD_NAMES_MAX, &number)) {
+		l->beyond++;
+		return cnt;
+	}
+	l->thread_cnt += l->attribute_cnt != before;
+	return insert_number(l, numbers, cnt, number);
+}
+
+/* The numbers of a context's attributes; of several with one key, the first. Returns how many. */
 static uint32_t attribute_numbers(struct window_links *l, const struct trace_context *t,
 				  const struct thread_keys *keys, uint32_t *numbers)
 {
 	char value[VALUE_BYTES_MAX];
 	struct otlp_sample_attribute named = { .text = value };
 	struct trace_attribute a;
-	uint32_t cnt = 0;
+	uint32_t cnt = 0, number;
 	size_t pos = 0;
 
-	if (!l->attributes || !keys)
+	if (!l->attributes || !t || !keys)
 		return 0;
 	while (trace_attribute_next(t, &pos, &a)) {
 		named.key = thread_key(keys, a.key);
 		escape_text(a.text, a.len, value, sizeof(value));
 		if (*named.key && cnt < WINDOW_LINK_ATTRIBUTES_MAX &&
-		    attribute_number(l, &named, &numbers[cnt]))
-			cnt++;
+		    attribute_number(l, &named, true, &number))
+			cnt = insert_number(l, numbers, cnt, number);
 	}
 	return cnt;
 }
@@ -212,16 +250,22 @@ static bool add_link(struct window_links *l, uint32_t id_hash, uint32_t hash,
 }
 
 uint32_t window_links_add(struct window_links *l, const struct trace_context *t,
-			  const struct thread_keys *keys)
+			  const struct thread_keys *keys, const char *thread)
 {
-	uint32_t numbers[WINDOW_LINK_ATTRIBUTES_MAX], number, hash, id_hash;
+	uint32_t numbers[WINDOW_LINK_ATTRIBUTES_MAX + 1], number, hash, id_hash;
 	struct otlp_link key = { .attributes = numbers };
 
-	if (!t)
+	if (!t && !thread)
 		return 0;
-	memcpy(key.trace_id, t->trace_id, sizeof(key.trace_id));
-	memcpy(key.span_id, t->span_id, sizeof(key.span_id));
+	if (t) {
+		memcpy(key.trace_id, t->trace_id, sizeof(key.trace_id));
+		memcpy(key.span_id, t->span_id, sizeof(key.span_id));
+	}
 	key.attribute_cnt = attribute_numbers(l, t, keys, numbers);
+	if (thread)
+		key.attribute_cnt = insert_thread(l, thread, numbers, key.attribute_cnt);
+	if (!t && !key.attribute_cnt)
+		return 0;
 	id_hash = (uint32_t)hash_secret(l->seed, &key, ID_BYTES);
 	hash = id_hash ^ (uint32_t)hash_secret(l->seed, numbers,
 					       key.attribute_cnt * sizeof(*numbers));

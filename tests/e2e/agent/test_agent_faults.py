@@ -58,6 +58,43 @@ def test_it_tries_again(rig, answer):
         assert seconds_of(sink) in bound
 
 
+TWO = """exporters:
+  otlp: {endpoint: '${FIRST}'}
+  otlp/second:
+    endpoint: ${SECOND}
+    compression: none
+    max_request_bytes: ${SIZE:-1MiB}
+"""
+
+
+@pytest.mark.parametrize("size", (None, "64KiB"))
+def test_two_servers(rig, size):
+    """Each gets all, also while the other one is down, and has its own row in the metrics."""
+    stolen = noise.stolen_s()
+    (rig.out / "two.yaml").write_text(TWO)
+    with Sink() as first_sink, Sink(first(3, lambda posted: Answer(503))) as second:
+        env = {"FIRST": first_sink.url, "SECOND": second.url} | ({"SIZE": size} if size else {})
+        started = rig.start("--rate", RATE, "--config", rig.out / "two.yaml", *QUICK, env=env)
+        spent = rig.target().spend(2)
+        bound = bound_s(spent, RATE, noise.stolen_s() - stolen)
+        for sink in (first_sink, second):
+            sink.wait(lambda s: seconds_of(s) >= bound.low)
+        metrics = started.metrics()
+        started.end()
+        for sink in (first_sink, second):
+            sink.settle()
+            assert seconds_of(sink) in bound
+        assert seconds_of(first_sink) == seconds_of(second)
+        assert len(first_sink.seen) == len(first_sink.taken())
+        assert {p.headers.get("Content-Encoding") for p in second.seen} == {None}
+        # encoded once if their limits are the same
+        assert (sorted(profile_ids(first_sink)) == sorted(profile_ids(second))) == (size is None)
+        sent = {name: value for name, value in metrics.items()
+                if name.startswith("tachbpf_agent_exporter_retries_total")}
+        assert sent == {'tachbpf_agent_exporter_retries_total{exporter="otlp"}': 0,
+                        'tachbpf_agent_exporter_retries_total{exporter="otlp/second"}': 3}
+
+
 def test_retry_after_is_kept(rig):
     with Sink(first(1, busy)) as sink:
         started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url, *QUICK)

@@ -26,6 +26,20 @@ for line in iter(sys.stdin.readline, ""):
         libc.pthread_join(thread, None)
     print(time.process_time() - start, 1 << 30, flush=True)
 """
+# As targets/spend.py, but two threads with names do it, and one whose name is a number.
+THREADS = """
+import sys, threading, time
+print("ready", flush=True)
+for line in iter(sys.stdin.readline, ""):
+    end = time.process_time() + float(line)
+    def burn():
+        while time.process_time() < end:
+            pass
+    threads = [threading.Thread(target=burn, name=name) for name in ("mailer", "indexer", None)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+    print(line.strip(), 1 << 30, flush=True)
+"""
 
 
 def test_cpu_time_of_each_service(rig, sink):
@@ -110,6 +124,27 @@ def test_a_recording_says_the_same(rig, sink):
     assert sent == recorded and sum(sent.values()) > RATE
     good("convert", *recording.glob("*.tach"), "--format", "pprof", "-o", rig.out / "all.pb.gz")
     assert pprof_stacks(windows.glob("*-cpu-*.pb.gz")) == pprof_stacks([rig.out / "all.pb.gz"])
+
+
+@pytest.mark.parametrize("options", [(), ("--thread-names",)])
+def test_names_of_threads(rig, sink, options):
+    """Each of the threads that share a stack has a sample, if that is wanted."""
+    (rig.out / "threads.py").write_text(THREADS)
+    started = rig.start("--rate", RATE, "--otlp-endpoint", sink.url, *options)
+    rig.target("threads.py").spend(3)
+    started.end()
+    sink.settle()
+    names = Counter()
+    for _, profile in profiles(sink, "threads.py"):
+        for (leaf, *_), value, link in profile["samples"]:
+            if leaf[0] == "burn":
+                assert link is None or link[:2] == (None, None)
+                names.update({dict(link[2:] if link else ()).get("thread.name"): value})
+    if options:
+        assert names["mailer"] > 0.5 * RATE and names["indexer"] > 0.5 * RATE, names
+        assert sum(names.values()) > 2 * RATE
+    else:
+        assert set(names) == {None}
 
 
 @pytest.mark.parametrize("options", [(), ("--no-native-threads",)])

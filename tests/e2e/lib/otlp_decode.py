@@ -4,10 +4,11 @@ write, and one by the published package opentelemetry-proto, where it can be imp
 
 Both give .resources: (attributes, profiles) of each, and a profile's samples as (stack, value, link),
 a stack as (function, file, line, kind of frame) of each frame, innermost first; a link as (trace id,
-span id, and a pair for each of the sample's attributes).
+span id, and a pair for each of the sample's attributes), the ids None if there are only attributes.
 """
-from collections import Counter, defaultdict
+from collections import Counter
 
+from otlp_check import problems
 from pprof_decode import message, one, packed
 
 try:
@@ -25,33 +26,25 @@ def signed(value):
 
 
 class Request:
-    """An encoded request, all of it; entries that nothing uses are an error."""
+    """An encoded request, all of it, which must be as OTLP's specification asks (otlp_check)."""
 
     def __init__(self, data):
         top = message(data)
         assert set(top) <= {1, 2} and len(top[2]) == 1
         tables = message(top[2][0])
         assert set(tables) == set(range(1, 8))
-        for number, entries in tables.items():
-            assert entries[0] == b"", f"entry 0 of table {number} is not the zero value"
-        self.used = defaultdict(set)
+        found = problems(data)
+        assert not found, found
+        self.addresses = {}     # function -> address in what it is in
         self.mappings = {}      # function -> (file, attributes) of what it is in
         self.strings = [s.decode() for s in tables[5]]
         self.tables = {n: [message(e) for e in entries] for n, entries in tables.items() if n != 5}
         self.resources = [self.resource(message(r)) for r in top[1]]
 
-    def unused(self):
-        """table -> its entries that nothing refers to."""
-        unused = {n: set(range(1, len(entries))) - self.used[n]
-                  for n, entries in [*self.tables.items(), (5, self.strings)]}
-        return {n: entries for n, entries in unused.items() if entries}
-
     def entry(self, table, index):
-        self.used[table].add(index)
         return self.tables[table][index]
 
     def string(self, index):
-        self.used[5].add(index)
         return self.strings[index]
 
     def attribute(self, index):
@@ -67,7 +60,8 @@ class Request:
         for pair in map(message, message(m[1][0]).get(1, [])):
             value = message(pair[2][0])
             key = pair[1][0].decode()
-            attributes[key] = value[1][0].decode() if 1 in value else signed(value[3][0])
+            attributes[key] = (value[1][0].decode() if 1 in value else signed(value[3][0]) if 3 in value else
+                               [one(message(item), 1).decode() for item in message(value[5][0])[1]])
         scope, = map(message, m[2])
         assert message(scope[1][0])[1] == [b"tachbpf"]
         return attributes, [self.profile(message(p)) for p in scope[2]]
@@ -88,7 +82,8 @@ class Request:
         link = self.entry(4, one(m, 3)) if 3 in m else None
         value, = packed(m[4][0])
         attributes = [self.attribute(i) for i in packed(m[2][0])] if 2 in m else []
-        return self.stack(one(m, 1)), value, link and (link[1][0], link[2][0], *attributes)
+        ids = (link[1][0], link[2][0]) if link else (None, None) if attributes else ()
+        return self.stack(one(m, 1)), value, (*ids, *attributes) or None
 
     def stack(self, index):
         return tuple(self.location(i) for i in packed(self.entry(7, index)[1][0]))
@@ -101,6 +96,7 @@ class Request:
             mapping = self.entry(1, one(m, 1))
             of = [self.attribute(i) for a in mapping.get(5, []) for i in packed(a)]
             self.mappings[self.string(one(function, 1))] = (self.string(one(mapping, 4)), dict(of))
+            self.addresses[self.string(one(function, 1))] = one(m, 2)
         kind = [self.attribute(i) for a in m.get(4, []) for i in packed(a)]
         assert all(key == "profile.frame.type" for key, _ in kind)
         return (self.string(one(function, 1)), self.string(one(function, 3)), one(line, 2),
@@ -120,7 +116,8 @@ class Published:
         self.resources = [self.resource(r) for r in self.m.resource_profiles]
 
     def resource(self, r):
-        attributes = {a.key: getattr(a.value, a.value.WhichOneof("value"))
+        attributes = {a.key: [item.string_value for item in a.value.array_value.values]
+                      if a.value.HasField("array_value") else getattr(a.value, a.value.WhichOneof("value"))
                       for a in r.resource.attributes}
         scope, = r.scope_profiles
         return attributes, [{
@@ -133,12 +130,12 @@ class Published:
         return self.d.string_table[t.type_strindex], self.d.string_table[t.unit_strindex]
 
     def sample(self, s):
-        link = self.d.link_table[s.link_index] if s.link_index else None
+        link = self.d.link_table[s.link_index]
+        ids = (link.trace_id, link.span_id) if s.link_index else (None, None) if s.attribute_indices else ()
         value, = s.values
         return (tuple(self.location(self.d.location_table[i])
                       for i in self.d.stack_table[s.stack_index].location_indices),
-                value, link and (link.trace_id, link.span_id,
-                                 *map(self.attribute, s.attribute_indices)))
+                value, (*ids, *map(self.attribute, s.attribute_indices)) or None)
 
     def attribute(self, index):
         a = self.d.attribute_table[index]

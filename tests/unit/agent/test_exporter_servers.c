@@ -107,6 +107,31 @@ static void test_both(void **state)
 	agent_config_free(c);
 }
 
+static void test_several(void **state)
+{
+	static const char yaml[] =
+		"exporters:\n"
+		"  otlp/b: {endpoint: 'https://b', protocol: grpc, headers: {A: b}}\n"
+		"  otlp: {endpoint: 'http://o', timeout: 7s}\n"
+		"  otlp/off: {timeout: 1s}\n"
+		"  pyroscope: {url: 'https://p'}\n";
+	struct agent_config *c = agent_config_parse("test", yaml, strlen(yaml));
+	const struct delivery_exporter *e = servers.exporters;
+
+	assert_non_null(c);
+	assert_int_equal(exporter_servers_make(c, &servers), 0);
+	assert_int_equal(servers.cnt, 3);
+	assert_string_equal(e[0].name, "otlp");
+	assert_false(e[0].server.grpc);
+	assert_int_equal(e[0].timeout_ms, 7000);
+	assert_string_equal(e[1].name, "otlp/b");
+	assert_true(e[1].server.grpc);
+	assert_string_equal(e[1].server.headers, "A: b\n");
+	assert_string_equal(e[2].name, EXPORTER_PYROSCOPE);
+	exporter_servers_free(&servers);
+	agent_config_free(c);
+}
+
 static void test_files(void **state)
 {
 	static char large[256 * 1024 + 1];
@@ -231,6 +256,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_nothing),
 		cmocka_unit_test(test_both),
+		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_bad_files),
 		cmocka_unit_test(test_overwritten),

@@ -58,7 +58,7 @@ static const char everything[] =
 	"memory: {every: 1MiB, interval: 1m}\n"
 	"event: cycles\nprobability: 0.125\nnative_threads: no\nnative: full\n"
 	"debuginfod: ['https://a', 'http://b:8002/c']\n"
-	"trace_context: true\nasync: true\nlog_level: debug\n"
+	"trace_context: true\nthread_names: true\nasync: true\nlog_level: debug\n"
 	"log_format: json\n"
 	"labels: {a: 'x: \"y\" # \\z', b: \"\\u00e4\\U0001F40D\", c: ''}\n"
 	"service_rules:\n- {name: 'a: b', match: {exe: '*', comm: \"it's\"}}\n"

@@ -25,7 +25,7 @@ static void test_nothing_is_the_defaults(void **state)
 		assert_int_equal(c->debuginfod.cnt, 0);
 		assert_false(c->privacy.command_line);
 		assert_int_equal(c->privacy.paths, AGENT_PATHS_FULL);
-		assert_false(agent_config_has_otlp(c));
+		assert_null(agent_config_otlp(c, 0));
 		assert_string_equal(c->exporters.pyroscope.url, "");
 		assert_int_equal(c->exporters.otlp.compression, AGENT_COMPRESSION_GZIP);
 		assert_string_equal(c->spool.dir, "/var/lib/tachbpf/spool");
@@ -52,7 +52,7 @@ static void test_all_kinds_of_values(void **state)
 		"exporters:\n  otlp:\n    endpoint: https://collector:4318/base/\n"
 		"    headers: {X-Scope-OrgID: tenant, authorization: 'Basic eA=='}\n"
 		"    timeout: 500ms\n");
-	char *url = agent_config_otlp_url(c);
+	char *url = agent_config_otlp_url(&c->exporters.otlp);
 
 	assert_int_equal(c->rate_hz, 99);
 	assert_int_equal(c->window_ns, 90000000000);

@@ -156,8 +156,8 @@ static void test_variables(void **state)
 	/* The endpoint alone switches the exporter on. */
 	setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318", 1);
 	RUN(&r, NULL);
-	assert_true(agent_config_has_otlp(r.config));
-	url = agent_config_otlp_url(r.config);
+	assert_non_null(agent_config_otlp(r.config, 0));
+	url = agent_config_otlp_url(&r.config->exporters.otlp);
 	assert_string_equal(url, "http://collector:4318/v1development/profiles");
 	free(url);
 	run_end(&r);
@@ -167,7 +167,7 @@ static void test_variables(void **state)
 	setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "3000", 1);
 	setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca", 1);
 	RUN(&r, NULL);
-	url = agent_config_otlp_url(r.config);
+	url = agent_config_otlp_url(&r.config->exporters.otlp);
 	assert_string_equal(url, "https://p/x");
 	assert_int_equal(r.config->exporters.otlp.http.timeout_ns, 2000000000);
 	assert_string_equal(r.config->exporters.otlp.http.ca_file, "/ca");
@@ -178,7 +178,7 @@ static void test_variables(void **state)
 	setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", 1);
 	setenv("OTEL_EXPORTER_OTLP_PROFILES_ENDPOINT", "https://p:4317/", 1);
 	RUN(&r, NULL);
-	url = agent_config_otlp_url(r.config);
+	url = agent_config_otlp_url(&r.config->exporters.otlp);
 	assert_string_equal(url, "https://p:4317/opentelemetry.proto.collector.profiles."
 				 "v1development.ProfilesService/Export");
 	free(url);
@@ -186,8 +186,7 @@ static void test_variables(void **state)
 	unsetenv("OTEL_EXPORTER_OTLP_PROTOCOL");
 	/* A flag switches it off again. */
 	RUN(&r, "--otlp-endpoint", "", "--otlp-profiles-endpoint", "");
-	assert_false(agent_config_has_otlp(r.config));
-	assert_null(agent_config_otlp_url(r.config));
+	assert_null(agent_config_otlp(r.config, 0));
 	run_end(&r);
 }
 

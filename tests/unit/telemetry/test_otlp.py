@@ -70,35 +70,38 @@ class Windows(unittest.TestCase):
         links = [(bytes(range(1, 17)), bytes([1, 2, 3, 4, 0, 0, 0, 0])),
                  (b"\xff" + bytes(15), b"\xee" + bytes(7), ("http.route", "/a/{id}"),
                   ("tenant", "t1")),
-                 (b"\xff" + bytes(15), b"\xee" + bytes(7), ("tenant", "t1"), ("http.route", "/b"))]
+                 (b"\xff" + bytes(15), b"\xee" + bytes(7), ("tenant", "t1"), ("http.route", "/b")),
+                 (None, None, ("thread.name", "pool-1"))]
         self.assertEqual([(a["service.name"], [(p["type"], p["samples"]) for p in profiles])
                           for a, profiles in request.resources], [
             ("service-0", [
                 (COUNT_TYPE, [(deep, 3000, None), ((views, main), 1000, None)]),
                 (("off_cpu", "nanoseconds"), [(deep, 8, links[0]), (deep, 16, links[1]),
-                                              (deep, 32, links[2])]),
+                                              (deep, 32, links[2]), (deep, 64, links[3])]),
                 (("gil_wait", "nanoseconds"), [((views, main), 500, None)])]),
             ("service-2", [(("exception", "nanoseconds"), [((main,), 1, None)])])])
         self.assertEqual(len(request.tables[4]), 1 + 2, "two spans")
         self.assertEqual(request.strings.count("http.route"), 1)
         attributes, profiles = request.resources[0]
         self.assertEqual(attributes, {"service.name": "service-0", "process.count": -1,
-                                      "odd": "\\xff\\x01", "long": "v" * 4096})
+                                      "odd": "\\xff\\x01", "long": "v" * 4096, "list": ["item"]})
         self.assertEqual({(p["time"], p["duration"], p["period"]) for p in profiles
                           if p["type"] != OFF_CPU_TYPE}, {(BEGIN_NS, 15 * SECOND, 1)})
 
     def test_libraries(self):
-        """Machine code is in mappings of its library's path and build id, as far as they are known."""
+        """Machine code is in mappings of its library's path and build id, and has its address in it if it has
+        no other name. A library without a build id must not be a mapping: it is the functions' file."""
         request, = self.requests("native")
         (_, profiles), = request.resources
         stack, = {s for p in profiles for s, _, _ in p["samples"]}
-        self.assertEqual(stack, (("crc32_z", "src/crc32.c", 7, "native"), ("foo", "", 0, "native"),
-                                 ("<module>", "/srv/shop/main.py", 7, "cpython")))
-        self.assertEqual(request.mappings, {
-            "crc32_z": ("/lib/libz.so.1", {"process.executable.build_id.gnu": "c0de"}),
-            "foo": ("libfoo.so", {})})
+        self.assertEqual(stack, (("crc32_z", "src/crc32.c", 7, "native"), ("libz.so.1+0x12ab", "", 0, "native"),
+                                 ("foo", "[libfoo.so]", 0, "native"), ("<module>", "/srv/shop/main.py", 7, "cpython")))
+        libz = "/lib/libz.so.1", {"process.executable.build_id.gnu": "c0de"}
+        self.assertEqual(request.mappings, {"crc32_z": libz, "libz.so.1+0x12ab": libz})
+        self.assertEqual(request.addresses, {"crc32_z": 0, "libz.so.1+0x12ab": 0x12ab})
         p = Pprof(self.top / "native-0-cpu.pprof")
         self.assertEqual(p.samples, [([("crc32_z", "", "src/crc32.c", 7),
+                                       ("libz.so.1+0x12ab", "", "[libz.so.1]", 0),
                                        ("foo", "", "[libfoo.so]", 0),
                                        ("shop.main.<module>", "<module>", "/srv/shop/main.py", 7)],
                                       [1, 1000], {})])
@@ -117,18 +120,24 @@ class Windows(unittest.TestCase):
                 self.assertGreater(len(requests), 5)
                 self.assertEqual(stacks_of(requests), stacks_of(self.requests(whole)))
 
-    def test_dictionaries_have_what_is_used(self):
-        """A cut request has nothing else; another one always has the kinds of frames."""
-        for name in ("small_cut", "pieces"):
-            for request in self.requests(name):
-                self.assertEqual(request.unused(), {})
-        for name in ("small", "whole", "requests"):
-            for request in self.requests(name):
-                self.assertLessEqual(request.unused().get(6, set()), {1, 2, 3})
-                self.assertLessEqual(request.unused().keys(), {5, 6})
-                self.assertLessEqual({request.strings[i] for i in request.unused().get(5, ())},
-                                     {"samples", "count", "cpu", "off_cpu", "gil_wait",
-                                      "exception", "nanoseconds", "alloc_space", "inuse_space", "bytes"})
+    def test_as_the_specification_asks(self):
+        """Requests of every window, also cut ones: no orphans, no duplicates, zero values, schema URLs."""
+        names = {path.stem.rpartition("-")[0] for path in self.top.glob("*.otlp")}
+        self.assertGreater(names, {"small", "small_cut", "twins", "twins_cut", "pieces", "hostile"})
+        for name in names:
+            self.assertTrue(self.requests(name))        # which asks otlp_check
+
+    def test_equal_texts(self):
+        """Functions, files and attributes whose names are the format's, or each other's."""
+        request, = self.requests("twins")
+        stacks = {s for _, profiles in request.resources for p in profiles for s, _, _ in p["samples"]}
+        self.assertEqual(stacks, {
+            (("cpu", "samples", 1, "cpython"), ("same", "[liba.so]", 0, "native"), ("same", "[libb.so]", 0, "native")),
+            (("nanoseconds", "profile.frame.type", 2, "cpython"), ("", "", 0, "kernel"), ("same", "", 0, "native"),
+             ("same", "", 0, None))})
+        cut = self.requests("twins_cut")
+        self.assertEqual(len(cut), 2)
+        self.assertEqual(stacks_of(cut), stacks_of([request]))
 
     def test_sizes(self):
         for name in ("requests", "hostile"):

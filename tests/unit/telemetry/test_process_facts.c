@@ -85,7 +85,8 @@ static void test_environ_of_a_process(void **state)
 {
 	char secret[] = "DB_PASSWORD=tr0ub4dor", name[] = "OTEL_SERVICE_NAME=shop";
 	char resource[] = "OTEL_RESOURCE_ATTRIBUTES=a=b,service.version=2";
-	char *const env[] = { secret, name, resource, NULL };
+	char version[] = "DD_VERSION=3", again[] = "DD_VERSION=4", other[] = "DD_VERSIONS=5";
+	char *const env[] = { secret, other, name, resource, version, again, NULL };
 	pid_t pid = start_with(env);
 	struct otel_environ e;
 	int err = environ_patiently(pid, &e);
@@ -97,6 +98,7 @@ static void test_environ_of_a_process(void **state)
 	assert_int_equal(err, 0);
 	assert_string_equal(e.service_name, "shop");
 	assert_string_equal(e.resource, "a=b,service.version=2");
+	assert_string_equal(e.version, "3");
 	assert_true(is_shared("service.version=2"));
 	assert_false(is_shared("tr0ub4dor"));
 	kill(pid, SIGKILL);

@@ -21,7 +21,7 @@
 #include "telemetry/service_labels.h"
 #include "telemetry/service_places.h"
 
-#define ID_OF_WEB 0x1b7b9f239865eb7eull
+#define ID_OF_WEB 0x6a882565aba7c851ull
 
 static struct service_config plain;
 static const char cmdline[] = "python3\0/usr/bin/gunicorn\0--password=hunter2\0";
@@ -275,13 +275,33 @@ static void test_resource(void **state)
 	assert_null(attrs_find(&s.resource, "container.name"));
 }
 
+/* Old names of attributes become current ones; Datadog's version counts if there is no other. */
+static void test_old_names(void **state)
+{
+	static struct service s;
+	struct known k;
+
+	know(&k);
+	snprintf(k.env.version, sizeof(k.env.version), "2.0-dd");
+	snprintf(k.env.resource, sizeof(k.env.resource), "deployment.environment=prod");
+	service_make(&k.facts, &plain, &s);
+	assert_string_equal(attrs_text(&s.resource, "deployment.environment.name"), "prod");
+	assert_null(attrs_find(&s.resource, "deployment.environment"));
+	assert_string_equal(attrs_text(&s.resource, "service.version"), "2.0-dd");
+	attrs_put_text(&k.context, "service.version", "1.4");
+	service_make(&k.facts, &plain, &s);
+	assert_string_equal(attrs_text(&s.resource, "service.version"), "1.4");
+}
+
 static void test_images(void **state)
 {
-	static const struct { const char *image, *name; } images[] = {
-		{ "nginx", "nginx" }, { "nginx:1.25", "nginx" },
-		{ "reg:5000/nginx", "reg:5000/nginx" },
-		{ "a/b@sha256:00", "a/b" }, { "a/b:c@sha256:00", "a/b" }, { "", "" },
+	static const struct { const char *image, *name, *tag; } images[] = {
+		{ "nginx", "nginx", "" }, { "nginx:1.25", "nginx", "1.25" },
+		{ "reg:5000/nginx", "reg:5000/nginx", "" }, { "r:5/n:v2", "r:5/n", "v2" },
+		{ "a/b@sha256:00", "a/b", "" }, { "a/b:c@sha256:00", "a/b", "c" },
+		{ "a/b:", "a/b", "" }, { ":1", "", "1" }, { "", "", "" },
 	};
+	const struct attr *tags;
 	static struct service s;
 	struct known k;
 	size_t i;
@@ -292,6 +312,10 @@ static void test_images(void **state)
 		service_make(&k.facts, &plain, &s);
 		assert_string_equal(attrs_text(&s.resource, "container.image.name"),
 				    images[i].name);
+		tags = attrs_find(&s.resource, "container.image.tags");
+		assert_int_equal(tags && tags->is_list, *images[i].tag != '\0');
+		assert_string_equal(attrs_text(&s.resource, "container.image.tags"),
+				    images[i].tag);
 	}
 }
 
@@ -584,6 +608,7 @@ int main(void)
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_rules_are_checked),
 		cmocka_unit_test(test_resource),
+		cmocka_unit_test(test_old_names),
 		cmocka_unit_test(test_images),
 		cmocka_unit_test(test_privacy),
 		cmocka_unit_test(test_places),

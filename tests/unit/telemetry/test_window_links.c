@@ -50,7 +50,7 @@ static void attribute(uint8_t key, const char *text)
 static uint32_t add(struct window_links *l)
 {
 	assert_true(trace_context_parse(&record, sizeof(record), &context));
-	return window_links_add(l, &context, &keys);
+	return window_links_add(l, &context, &keys, NULL);
 }
 
 static int setup(void **state)
@@ -67,7 +67,7 @@ static void test_links(void **state)
 	struct otlp_args args = { 0 };
 	uint32_t a, b, c;
 
-	assert_int_equal(window_links_add(l, NULL, &keys), 0);
+	assert_int_equal(window_links_add(l, NULL, &keys, NULL), 0);
 	begin(1, 1);
 	attribute(0, "/a");
 	attribute(1, "me\xff\n");
@@ -98,13 +98,68 @@ static void test_links(void **state)
 	assert_string_equal(args.sample_attributes[0].text, "/a");
 	assert_string_equal(args.sample_attributes[1].key, "user");
 	assert_string_equal(args.sample_attributes[1].text, "me\\xff\\x0a");
-	assert_int_equal(args.sample_attributes[2].same_key, 1);
+	assert_ptr_equal(args.sample_attributes[2].key, args.sample_attributes[0].key);
 	/* Empty, with another window. */
 	window_links_reset(l);
 	assert_int_equal(add(l), 1);
 	window_links_table(l, &args);
 	assert_int_equal(args.link_cnt, 1);
 	assert_int_equal(args.sample_attribute_cnt, 1);
+	window_links_free(l);
+}
+
+/* Attributes are a set: in another order the link is the same, and a key counts once. */
+static void test_a_set_of_attributes(void **state)
+{
+	struct window_links *l = window_links_new(true);
+	struct otlp_args args = { 0 };
+
+	begin(1, 1);
+	attribute(0, "/a");
+	attribute(1, "me");
+	assert_int_equal(add(l), 1);
+	begin(1, 1);
+	attribute(1, "me");
+	attribute(0, "/a");
+	attribute(1, "you");
+	assert_int_equal(add(l), 1);
+	window_links_table(l, &args);
+	assert_int_equal(args.link_cnt, 1);
+	assert_int_equal(args.links[0].attribute_cnt, 2);
+	window_links_free(l);
+}
+
+/* The name of a thread is an attribute, with a trace or without, and there are not too many. */
+static void test_thread_names(void **state)
+{
+	static const uint8_t no_ids[16];
+	struct window_links *l = window_links_new(true);
+	struct otlp_args args = { 0 };
+	char name[32];
+	uint32_t i;
+
+	assert_int_equal(window_links_add(l, NULL, NULL, "pool\n1"), 1);
+	assert_int_equal(window_links_add(l, NULL, NULL, "pool-2"), 2);
+	assert_int_equal(window_links_add(l, NULL, NULL, "pool\n1"), 1);
+	begin(1, 1);
+	attribute(0, "/a");
+	assert_true(trace_context_parse(&record, sizeof(record), &context));
+	assert_int_equal(window_links_add(l, &context, &keys, "pool-2"), 3);
+	window_links_table(l, &args);
+	assert_memory_equal(args.links[0].trace_id, no_ids, 16);
+	assert_int_equal(args.links[0].attribute_cnt, 1);
+	assert_string_equal(args.sample_attributes[0].key, "thread.name");
+	assert_string_equal(args.sample_attributes[0].text, "pool\\x0a1");
+	assert_int_equal(args.links[2].attribute_cnt, 2);
+	assert_memory_equal(args.links[2].trace_id, record.trace_id, 16);
+	for (i = 2; i < WINDOW_THREAD_NAMES_MAX + 10; i++) {
+		snprintf(name, sizeof(name), "t%u", i);
+		assert_int_equal(!window_links_add(l, NULL, NULL, name),
+				 i >= WINDOW_THREAD_NAMES_MAX);
+	}
+	assert_int_equal(window_links_beyond(l), 10);
+	window_links_reset(l);
+	assert_int_equal(window_links_add(l, NULL, NULL, name), 1);
 	window_links_free(l);
 }
 
@@ -122,7 +177,7 @@ static void test_no_attributes(void **state)
 	assert_int_equal(add(l), 1);
 	window_links_table(l, &args);
 	assert_int_equal(args.links[0].attribute_cnt, 0);
-	assert_int_equal(window_links_add(with, &context, NULL), 1);
+	assert_int_equal(window_links_add(with, &context, NULL, NULL), 1);
 	begin(1, 1);
 	attribute(77, "a key that nobody has announced");
 	assert_int_equal(add(with), 1);
@@ -153,8 +208,12 @@ static void test_bounds(void **state)
 	window_links_reset(l);
 	/* Many attributes of one link. */
 	begin(1, 1);
-	for (i = 0; i < 100; i++)
-		attribute(i & 1, (char[]){ (char)('0' + i / 2), 0 });
+	for (i = 2; i < WINDOW_LINK_ATTRIBUTES_MAX + 4; i++) {
+		snprintf(text, sizeof(text), "key-%u", i);
+		add_key(text);
+	}
+	for (i = 0; i < WINDOW_LINK_ATTRIBUTES_MAX + 4; i++)
+		attribute((uint8_t)i, "x");
 	i = add(l);
 	window_links_table(l, &args);
 	assert_int_equal(i, 1);
@@ -198,6 +257,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_links, setup),
+		cmocka_unit_test_setup(test_a_set_of_attributes, setup),
+		cmocka_unit_test_setup(test_thread_names, setup),
 		cmocka_unit_test_setup(test_no_attributes, setup),
 		cmocka_unit_test_setup(test_bounds, setup),
 		cmocka_unit_test_setup(test_records, setup),

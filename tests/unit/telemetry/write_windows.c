@@ -113,20 +113,22 @@ static void write_totals(const struct window *w, const char *dir, const char *na
 static void write_window(const struct window *w, const char *dir, const char *name,
 			 size_t max_bytes, int (*to)(void *ctx, const struct otlp_request *r))
 {
-	static const uint32_t numbers[] = { 0, 1, 2 };
+	static const uint32_t numbers[] = { 0, 1, 2, 3 };
 	static const struct otlp_link links[] = {
 		{ { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, { 1, 2, 3, 4 },
 		  NULL, 0, 0 },
 		{ { 0xff }, { 0xee }, numbers, 2, 0 },
 		{ { 0xff }, { 0xee }, numbers + 1, 2, 2 },
+		{ { 0 }, { 0 }, numbers + 3, 1, 0 },
 	};
 	static const struct otlp_sample_attribute sample_attributes[] = {
-		{ "http.route", "/a/{id}", 0 }, { "tenant", "t1", 0 }, { "http.route", "/b", 1 },
+		{ "http.route", "/a/{id}" }, { "tenant", "t1" }, { "http.route", "/b" },
+		{ "thread.name", "pool-1" },
 	};
 	static const char text[65536] = { [0 ... 65534] = 'v' };
-	struct otlp_attribute attributes[32][4];
+	struct otlp_attribute attributes[32][5];
 	struct otlp_service services[32];
-	struct output out = { dir, name, 0, strcmp(name, "small_cut") ? 40000 : 0 };
+	struct output out = { dir, name, 0, strstr(name, "_cut") ? 0 : 40000 };
 	struct otlp_args args = {
 		.services = services, .service_cnt = 32, .links = links,
 		.link_cnt = ARRAY_SIZE(links), .sample_attributes = sample_attributes,
@@ -140,11 +142,13 @@ static void write_window(const struct window *w, const char *dir, const char *na
 
 	for (i = 0; i < 32; i++) {
 		snprintf(names[i], sizeof(names[i]), "service-%u", i);
-		attributes[i][0] = (struct otlp_attribute){ "service.name", names[i], 0 };
-		attributes[i][1] = (struct otlp_attribute){ "process.count", NULL, -1 };
-		attributes[i][2] = (struct otlp_attribute){ "odd", "\xff\x01", 0 };
-		attributes[i][3] = (struct otlp_attribute){ "long", text, 0 };
-		services[i] = (struct otlp_service){ attributes[i], 4 };
+		attributes[i][0] = (struct otlp_attribute){ "service.name", names[i], 0, false };
+		attributes[i][1] = (struct otlp_attribute){ "process.count", NULL, -1,
+							   false };
+		attributes[i][2] = (struct otlp_attribute){ "odd", "\xff\x01", 0, false };
+		attributes[i][3] = (struct otlp_attribute){ "long", text, 0, false };
+		attributes[i][4] = (struct otlp_attribute){ "list", "item", 0, true };
+		services[i] = (struct otlp_service){ attributes[i], 5 };
 	}
 	must(!otlp_encode(w, &args, &result));
 	must(!window_pprof(w, &pprof));
@@ -183,6 +187,8 @@ static void write_small(const char *dir)
 							  .samples = 1, .link = 2 });
 	window_add(w, p.map, &ev, &(struct window_place){ .kind = WINDOW_OFF_CPU, .mul = 16,
 							  .samples = 1, .link = 3 });
+	window_add(w, p.map, &ev, &(struct window_place){ .kind = WINDOW_OFF_CPU, .mul = 32,
+							  .samples = 1, .link = 4 });
 	write_window(w, dir, "small", 1 << 20, emit);
 	write_window(w, dir, "small_cut", 1 << 20, emit_pieces);
 	window_free(w);
@@ -195,14 +201,37 @@ static void write_native(const char *dir)
 	static const uint8_t build_id[] = { 0xc0, 0xde };
 	struct window *w = new_window(&window_limits_default);
 	struct fake_process p = fake_process();
-	uint32_t f[3];
+	uint32_t f[4];
 
 	must(!native_library_add(p.in, "libz.so.1", "/lib/libz.so.1", build_id, 2));
 	must(!intern_native(p.in, "libz.so.1", "src/crc32.c", "crc32_z", 7, &f[0]));
-	must(!intern_native(p.in, "libfoo.so", NULL, "foo", 0, &f[1]));
-	f[2] = python_frame(&p, "/srv/shop/main.py", "<module>", 7);
-	add_stack(w, &p, 0, WINDOW_CPU, f, 3, 1, 1000);
+	must(!intern_native(p.in, "libz.so.1", NULL, "libz.so.1+0x12ab", 0, &f[1]));
+	must(!intern_native(p.in, "libfoo.so", NULL, "foo", 0, &f[2]));
+	f[3] = python_frame(&p, "/srv/shop/main.py", "<module>", 7);
+	add_stack(w, &p, 0, WINDOW_CPU, f, 4, 1, 1000);
 	write_window(w, dir, "native", 1 << 20, emit);
+	window_free(w);
+	fake_process_free(&p);
+}
+
+/* Different frames whose entries would be equal, and names that the format uses, too. */
+static void write_twins(const char *dir)
+{
+	struct window *w = new_window(&window_limits_default);
+	struct fake_process p = fake_process();
+	uint32_t f[7];
+
+	f[0] = python_frame(&p, "samples", "cpu", 1);
+	must(!intern_native(p.in, "liba.so", NULL, "same", 0, &f[1]));
+	must(!intern_native(p.in, "libb.so", NULL, "same", 0, &f[2]));
+	f[3] = python_frame(&p, "profile.frame.type", "nanoseconds", 2);
+	f[4] = other_frame(&p, FRAME_KERNEL, "");
+	f[5] = other_frame(&p, FRAME_NATIVE, "same");
+	f[6] = other_frame(&p, FRAME_SYNTHETIC, "same");
+	add_stack(w, &p, 0, WINDOW_CPU, f, 3, 1, 1000);
+	add_stack(w, &p, 1, WINDOW_CPU, f + 3, 4, 1, 1000);
+	write_window(w, dir, "twins", 1 << 20, emit);
+	write_window(w, dir, "twins_cut", 1 << 20, emit_pieces);
 	window_free(w);
 	fake_process_free(&p);
 }
@@ -282,6 +311,7 @@ int main(int argc, char **argv)
 	must(argc == 2);
 	write_small(argv[1]);
 	write_native(argv[1]);
+	write_twins(argv[1]);
 	write_large(argv[1]);
 	write_hostile(argv[1]);
 	write_bounded(argv[1]);
