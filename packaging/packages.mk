@@ -44,20 +44,23 @@ static: static-deps ## build/static/tachbpf, tachbpf-agent: files for any Linux 
 # BASE: the image below it, such as debian:stable-slim for who needs a shell in it.
 BASE       ?= scratch
 CONTAINERS ?= $(shell command -v podman || command -v docker)
-IMAGE      ?= tachbpf:$(VERSION)
+# An image of another machine type has it in its name and in its manifest.
+OTHER_TYPE := $(if $(SYSROOT_FLAG),$(DEBIAN_$(ARCH)))
+BUILD_IMAGE = $(CONTAINERS) build $(if $(OTHER_TYPE),--platform linux/$(OTHER_TYPE)) $(IMAGEFLAGS)
+IMAGE      ?= tachbpf:$(VERSION)$(OTHER_TYPE:%=-%)
 define need_containers
 @[ -n "$(CONTAINERS)" ] || { echo "make $@ needs podman or docker: apt-get install podman" >&2; exit 1; }
 endef
 image: static ## a container image of tachbpf alone, by podman or docker; BASE=debian:stable-slim: with a shell
 	$(need_containers)
-	$(Q)$(CONTAINERS) build $(IMAGEFLAGS) --build-arg BASE=$(BASE) -f packaging/Containerfile -t $(IMAGE) $(O)/static
+	$(Q)$(BUILD_IMAGE) --build-arg BASE=$(BASE) -f packaging/Containerfile -t $(IMAGE) $(O)/static
 
-AGENT_IMAGE ?= tachbpf-agent:$(VERSION)
-image-agent: all ## a container image of tachbpf-agent and the libraries that it needs
+AGENT_IMAGE ?= tachbpf-agent:$(VERSION)$(OTHER_TYPE:%=-%)
+image-agent: all ## a container image of tachbpf-agent and the libraries that it needs; ARCH=arm64: of the other machine type
 	$(need_containers)
 	$(E) ROOT $(O)/image-agent/root
-	$(Q)sh packaging/image_root.sh $(O) $(O)/image-agent/root
-	$(Q)$(CONTAINERS) build $(IMAGEFLAGS) -f packaging/Containerfile.agent -t $(AGENT_IMAGE) $(O)/image-agent
+	$(Q)sh packaging/image_root.sh $(O) $(O)/image-agent/root $(if $(SYSROOT_FLAG),$(SYSROOT))
+	$(Q)$(BUILD_IMAGE) -f packaging/Containerfile.agent -t $(AGENT_IMAGE) $(O)/image-agent
 
 wheel: static ## a Python wheel of these files: pip install tachbpf
 	$(Q)$(PYTHON) packaging/wheel.py $(O)/static/tachbpf $(VERSION) $(EPOCH) $(O)

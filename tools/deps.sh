@@ -46,6 +46,7 @@ case "${1:-build}-$(uname -m)" in
 cross-x86_64 | check-all-x86_64)
 	have aarch64-linux-gnu-gcc || need gcc-aarch64-linux-gnu
 	have dpkg-deb || need dpkg
+	[ "$1" = cross ] || have qemu-aarch64-static || need qemu-user-static
 	;;
 esac
 case "${1:-build}-${AGENT:-1}" in
