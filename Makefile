@@ -21,9 +21,8 @@ BPFTOOL ?= $(shell sh tools/bpftool.sh || echo bpftool)
 # them and the C library.
 LINK ?= auto
 
-# AGENT=0 builds without tachbpf-agent, and without the libraries that only it needs. They are not
-# linked statically: curl alone would bring twenty others.
-override AGENT := $(if $(filter static,$(LINK)),0,$(or $(AGENT),1))
+# AGENT=0 builds without tachbpf-agent, and without the libraries that only it needs.
+override AGENT := $(or $(AGENT),1)
 
 # NATIVE=0 builds without tachbpf-elf, which reads ELF files for --native, and without the libraries
 # that only it needs.
@@ -37,7 +36,8 @@ ARCH     ?= $(OWN_ARCH)
 CROSS_PACKAGES := libc6-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev \
                   libxxhash-dev libseccomp-dev libcmocka-dev \
                   $(if $(filter 0,$(NATIVE)),,libdw-dev libiberty-dev liblzma-dev) \
-                  $(if $(filter 0,$(AGENT)),,libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev)
+                  $(if $(filter 0,$(AGENT)),,libcurl4-openssl-dev libyaml-dev libmicrohttpd-dev \
+                    $(if $(filter static,$(LINK)),libssl-dev libnghttp2-dev))
 SYSROOT  ?= $(or $(TACHBPF_CACHE),/var/cache/tachbpf)/sysroot-$(ARCH)-$(firstword $(shell echo $(CROSS_PACKAGES) | cksum))
 ifneq ($(ARCH),$(OWN_ARCH))
 CROSS_arm64 := aarch64-linux-gnu-
@@ -63,6 +63,7 @@ override O  := $(O)/static
 STATICFLAGS := -DTACHBPF_STATIC
 # Without static archives of elfutils there is no tachbpf-elf, and --native says so.
 override NATIVE := $(if $(filter 0,$(NATIVE)),0,$(shell sh tools/static_elf.sh $(CC) $(SYSROOT_FLAG)))
+STATIC_AGENT := $(if $(filter 0,$(AGENT)),,$(O)/agent-libs/lib/libcurl.a)
 endif
 
 # This system's libbpf if it is new enough, else one of our own, made from source (tools/libbpf.sh).
@@ -83,7 +84,7 @@ WERROR  ?= $(if $(wildcard generated)$(filter clang%,$(CC)),,-Werror)
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wno-unused-parameter \
            $(if $(filter clang%,$(CC)),-Wno-missing-field-initializers -Wno-unknown-attributes) $(WERROR)
 ALLFLAGS = $(SYSROOT_FLAG) -std=gnu11 $(CPPFLAGS) $(CFLAGS) $(WARN) $(SANFLAGS) $(STATICFLAGS) $(NO_PATHS) -D_GNU_SOURCE \
-           -DTACHBPF_VERSION='"$(VERSION)"' -I. -Iuser -I$(O) $(LIBBPF_INCLUDE) -MMD -MP
+           -DTACHBPF_VERSION='"$(VERSION)"' -I. -Iuser -I$(O) $(if $(STATIC_AGENT),-I$(O)/agent-libs/include) $(LIBBPF_INCLUDE) -MMD -MP
 # The same bytes wherever the tree is.
 NO_PATHS := -ffile-prefix-map=$(CURDIR)=.
 LIBS     = $(LDFLAGS) $(LIBBPF_LINK) $(file <$(O)/libs)
@@ -114,8 +115,16 @@ BPF_SRC := $(filter-out $(BPF_OBJECTS:%=bpf/%.bpf.c),$(wildcard bpf/*.bpf.c))
 
 all: $(PROGRAMS) ## build build/tachbpf (the default; NATIVE=0: without what --native needs); ARCH=arm64: cross-build build/arm64/tachbpf
 
-# What only the agent links.
+# What only the agent links. A static one has a libcurl and a libmicrohttpd of its own.
 AGENT_LIBS := -lcurl -lyaml -lmicrohttpd
+ifneq ($(STATIC_AGENT),)
+AGENT_LIBS := -L$(O)/agent-libs/lib $(AGENT_LIBS) -lnghttp2 -lssl -lcrypto
+
+$(STATIC_AGENT): tools/agent_libs.sh $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)
+	$(E) LIBS $(@D)
+	$(Q)sh tools/agent_libs.sh $(O)/agent-libs $(CC) $(SYSROOT_FLAG)
+	$(Q)touch $@
+endif
 
 $(O)/tachbpf: $(O)/user/main.o
 $(O)/tachbpf-agent: $(O)/user/agent_main.o
@@ -138,7 +147,7 @@ $(VERSIONS): tools/versions.sh $(LIBBPF_BUILT)
 	$(Q)AGENT=$(AGENT) NATIVE=$(NATIVE) sh tools/versions.sh $(if $(GENERATED),- -,$(CLANG) $(BPFTOOL)) $(CC:$(CROSS_$(ARCH))%=%) $(LIBBPF_INCLUDE)
 	@touch $@
 
-$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o: | $(VERSIONS)
+$(LIB_OBJ) $(BPF_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o: | $(VERSIONS) $(STATIC_AGENT)
 
 # Which libraries can be linked statically here.
 $(O)/libs: tools/libs.sh $(LIBBPF_BUILT) $(if $(SYSROOT_FLAG),| $(SYSROOT)/usr/include)

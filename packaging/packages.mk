@@ -28,9 +28,9 @@ $(O)/$(DIST).tar.xz: FORCE
 .PHONY: skeleton FORCE
 skeleton: $(BPF_SKEL)
 
-.PHONY: deb-deps rpm-deps
-deb-deps rpm-deps: %-deps:
-	@sh tools/deps.sh $*
+.PHONY: deb-deps rpm-deps static-deps
+deb-deps rpm-deps static-deps: %-deps:
+	@AGENT=$(AGENT) NATIVE=$(NATIVE) sh tools/deps.sh $*
 
 deb: deb-deps dist ## Debian packages tachbpf and tachbpf-agent, by dpkg-buildpackage
 	$(Q)sh packaging/deb.sh $(O) $(VERSION) $(EPOCH)
@@ -38,26 +38,29 @@ deb: deb-deps dist ## Debian packages tachbpf and tachbpf-agent, by dpkg-buildpa
 rpm: rpm-deps dist ## RPM packages tachbpf and tachbpf-agent, by rpmbuild
 	$(Q)sh packaging/rpm.sh $(O) $(VERSION) $(EPOCH)
 
-static: ## build/static/tachbpf: one file for any Linux of this machine type
+static: static-deps ## build/static/tachbpf, tachbpf-agent: files for any Linux of this machine type
 	$(Q)$(MAKE) --no-print-directory LINK=static all
 
 # BASE: the image below it, such as debian:stable-slim for who needs a shell in it.
 BASE       ?= scratch
 CONTAINERS ?= $(shell command -v podman || command -v docker)
-IMAGE      ?= tachbpf:$(VERSION)
+# An image of another machine type has it in its name and in its manifest.
+OTHER_TYPE := $(if $(SYSROOT_FLAG),$(DEBIAN_$(ARCH)))
+BUILD_IMAGE = $(CONTAINERS) build $(if $(OTHER_TYPE),--platform linux/$(OTHER_TYPE)) $(IMAGEFLAGS)
+IMAGE      ?= tachbpf:$(VERSION)$(OTHER_TYPE:%=-%)
 define need_containers
 @[ -n "$(CONTAINERS)" ] || { echo "make $@ needs podman or docker: apt-get install podman" >&2; exit 1; }
 endef
-image: static ## a container image of that file, by podman or docker; BASE=debian:stable-slim: with a shell
+image: static ## a container image of tachbpf alone, by podman or docker; BASE=debian:stable-slim: with a shell
 	$(need_containers)
-	$(Q)$(CONTAINERS) build $(IMAGEFLAGS) --build-arg BASE=$(BASE) -f packaging/Containerfile -t $(IMAGE) $(O)/static
+	$(Q)$(BUILD_IMAGE) --build-arg BASE=$(BASE) -f packaging/Containerfile -t $(IMAGE) $(O)/static
 
-AGENT_IMAGE ?= tachbpf-agent:$(VERSION)
-image-agent: all ## a container image of tachbpf-agent and the libraries that it needs
+AGENT_IMAGE ?= tachbpf-agent:$(VERSION)$(OTHER_TYPE:%=-%)
+image-agent: all ## a container image of tachbpf-agent and the libraries that it needs; ARCH=arm64: of the other machine type
 	$(need_containers)
 	$(E) ROOT $(O)/image-agent/root
-	$(Q)sh packaging/image_root.sh $(O) $(O)/image-agent/root
-	$(Q)$(CONTAINERS) build $(IMAGEFLAGS) -f packaging/Containerfile.agent -t $(AGENT_IMAGE) $(O)/image-agent
+	$(Q)sh packaging/image_root.sh $(O) $(O)/image-agent/root $(if $(SYSROOT_FLAG),$(SYSROOT))
+	$(Q)$(BUILD_IMAGE) -f packaging/Containerfile.agent -t $(AGENT_IMAGE) $(O)/image-agent
 
-wheel: static ## a Python wheel of that file: pip install tachbpf
+wheel: static ## a Python wheel of these files: pip install tachbpf
 	$(Q)$(PYTHON) packaging/wheel.py $(O)/static/tachbpf $(VERSION) $(EPOCH) $(O)

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """wheel.py BINARY VERSION EPOCH DIRECTORY: a Python wheel that carries a static tachbpf as a command,
-and the tachbpf-elf beside it, which --native needs.
+and what is beside it: tachbpf-elf, which --native needs, and tachbpf-agent.
 
-The file needs no C library, so one wheel has the tags of glibc's and of musl's systems. The same
+The files need no C library, so one wheel has the tags of glibc's and of musl's systems. The same
 arguments give the same bytes.
 """
 import base64
@@ -16,6 +16,7 @@ from pathlib import Path
 
 MACHINES = {62: "x86_64", 183: "aarch64"}       # ELF's e_machine
 TAGS = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
+BESIDE = ("tachbpf-elf", "tachbpf-agent")       # not with NATIVE=0, AGENT=0
 HERE = Path(__file__).resolve().parent
 
 
@@ -30,6 +31,13 @@ def needs_interpreter(binary):
     offset, = struct.unpack_from("<Q", binary, 32)
     size, count = struct.unpack_from("<HH", binary, 54)
     return any(struct.unpack_from("<I", binary, offset + i * size)[0] == 3 for i in range(count))
+
+
+def read_static(path):
+    binary = path.read_bytes()
+    if needs_interpreter(binary):
+        raise SystemExit(f"wheel: {path} is linked dynamically: make static builds the other one")
+    return binary
 
 
 def metadata(version):
@@ -50,9 +58,7 @@ def record_line(name, data):
 
 def main():
     path, version, epoch, out = sys.argv[1:]
-    binary = Path(path).read_bytes()
-    if needs_interpreter(binary):
-        raise SystemExit(f"wheel: {path} is linked dynamically: make static builds the other one")
+    binary = read_static(Path(path))
     tags = [f"py3-none-{tag}_{machine(binary)}" for tag in TAGS]
     info = f"tachbpf-{version}.dist-info"
     files = {
@@ -62,9 +68,9 @@ def main():
                            + "".join(f"Tag: {t}\n" for t in tags)).encode(), 0o644),
         f"{info}/LICENSE": ((HERE.parent / "LICENSE").read_bytes(), 0o644),
     }
-    helper = Path(path).with_name("tachbpf-elf")
-    if helper.exists():         # not with NATIVE=0
-        files[f"tachbpf-{version}.data/scripts/tachbpf-elf"] = (helper.read_bytes(), 0o755)
+    for beside in (Path(path).with_name(name) for name in BESIDE):
+        if beside.exists():
+            files[f"tachbpf-{version}.data/scripts/{beside.name}"] = (read_static(beside), 0o755)
     record = "".join(record_line(n, data) for n, (data, _) in files.items()) + f"{info}/RECORD,,\n"
     files[f"{info}/RECORD"] = (record.encode(), 0o644)
     when = time.gmtime(max(int(epoch), 315532800))[:6]       # zip files begin in 1980

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# deps.sh build|cross|check|check-all|deb|rpm: install what is missing of what is needed by the build,
-# also by the build for arm64 (on x86-64), also by the tests of make check, also by all tests, or by
-# the making of packages.
+# deps.sh build|cross|static|check|check-all|deb|rpm: install what is missing of what is needed by the
+# build, also by the build for arm64 (on x86-64), also by that of static programs, also by the tests of
+# make check, also by all tests, or by the making of packages.
 # AGENT=0, NATIVE=0 in the environment: without what only tachbpf-agent, only tachbpf-elf needs.
 # Debian and Ubuntu, by apt; Fedora and its relatives, by dnf, for all but the tests. Elsewhere it
 # says what is missing.
@@ -46,6 +46,15 @@ case "${1:-build}-$(uname -m)" in
 cross-x86_64 | check-all-x86_64)
 	have aarch64-linux-gnu-gcc || need gcc-aarch64-linux-gnu
 	have dpkg-deb || need dpkg
+	[ "$1" = cross ] || have qemu-aarch64-static || need qemu-user-static
+	;;
+esac
+case "${1:-build}-${AGENT:-1}" in
+static-1 | check-all-1)	# tools/agent_libs.sh
+	header openssl/ssl.h || need libssl-dev
+	header nghttp2/nghttp2.h || need libnghttp2-dev
+	have dpkg-source || need dpkg-dev
+	have xz || need xz-utils
 	;;
 esac
 case "${1:-build}" in
@@ -142,6 +151,8 @@ fedora_names() {
 		libcurl4-openssl-dev) echo libcurl-devel ;;
 		libyaml-dev) echo libyaml-devel ;;
 		libmicrohttpd-dev) echo libmicrohttpd-devel ;;
+		libssl-dev) echo openssl-devel ;;
+		libnghttp2-dev) echo libnghttp2-devel ;;
 		xz-utils) echo xz ;;
 		rpm) echo rpm-build ;;
 		gcc-aarch64-linux-gnu | debhelper | dpkg-dev | build-essential) ;;	# Debian's only

@@ -21,10 +21,7 @@ mkdir -p "$fresh/apt" "$fresh/source"
 trap 'rm -rf "$fresh"' EXIT INT TERM
 apt=$(cd "$fresh/apt" && pwd)
 private_apt "$apt" "$(dpkg --print-architecture)"
-apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u |
-	while read -r site release component; do
-		echo "deb-src $(apt_keys "$site")$site $release $component"
-	done >"$apt/sources.list"
+apt_source_lists >"$apt/sources.list"
 APT_CONFIG=$apt/apt.conf
 export APT_CONFIG
 

@@ -39,3 +39,11 @@ apt_keys() {
 		esac
 	done
 }
+
+# apt_source_lists: lines of sources.list for the source packages of what apt is configured with.
+apt_source_lists() {
+	apt-get indextargets --format '$(SITE) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' | sort -u |
+		while read -r site release component; do
+			echo "deb-src $(apt_keys "$site")$site $release $component"
+		done
+}

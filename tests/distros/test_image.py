@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""make image: the static file in an image, built and run without a network."""
+"""make image, make image-agent: images of the static file and of the agent with its libraries, built and
+run without a network."""
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -11,6 +13,8 @@ from here import make
 from processes import kill
 
 IMAGE = "localhost/tachbpf:test"
+AGENT_IMAGES = {"amd64": "localhost/tachbpf-agent:test", "arm64": "localhost/tachbpf-agent:test-arm64"}
+AGENT = "/usr/local/bin/tachbpf-agent"
 # Rlimits and cgroups: see container_runtimes.py.
 BUILD = ["--pull=never", "--isolation=chroot"]
 
@@ -29,17 +33,69 @@ def image(podman, static, request):
     """With nothing below it, and on an image as a distribution's would be."""
     if request.param != "scratch":
         podman("import", podman.home / "tree.tar", request.param)
-    done = make("image", f"BASE={request.param}", f"CONTAINERS={' '.join(map(str, podman.base))}",
-                f"IMAGE={IMAGE}", f"IMAGEFLAGS={' '.join(BUILD)}")
-    assert done.returncode == 0, done.stdout[-3000:]
+    made(podman, "image", f"BASE={request.param}", f"IMAGE={IMAGE}")
     return request.param
 
 
-def run(podman, *argv):
+def made(podman, *argv):
+    done = make(*argv, f"CONTAINERS={' '.join(map(str, podman.base))}", f"IMAGEFLAGS={' '.join(BUILD)}")
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+@pytest.fixture(scope="module")
+def agent_image(podman):
+    made(podman, "image-agent", f"AGENT_IMAGE={AGENT_IMAGES['amd64']}")
+    return AGENT_IMAGES["amd64"]
+
+
+@pytest.fixture(scope="module")
+def arm64_agent_image(podman):
+    if os.uname().machine != "x86_64":
+        pytest.skip("cross-builds are tried on x86-64")
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        pytest.skip("no gcc-aarch64-linux-gnu: run make check-all-deps")
+    made(podman, "image-agent", "ARCH=arm64", f"AGENT_IMAGE={AGENT_IMAGES['arm64']}")
+    return AGENT_IMAGES["arm64"]
+
+
+def started(podman, image, *argv, options=()):
     return subprocess.run([*map(str, podman.base), "run", "--rm", "--runtime", "runc",
-                           *container_runtimes.LIMITS, "--network", "none", "--pid=host",
-                           "--privileged", IMAGE, *argv], capture_output=True, text=True,
-                          timeout=120)
+                           *container_runtimes.LIMITS, "--network", "none", *options, image, *argv],
+                          capture_output=True, text=True, timeout=120)
+
+
+def run(podman, *argv):
+    return started(podman, IMAGE, *argv, options=["--pid=host", "--privileged"])
+
+
+def looks_at_itself(podman, image, *argv, options=()):
+    """It says its version and finds nothing wrong with its configuration."""
+    for flag, said in (("--version", "tachbpf-agent "), ("--check", "")):
+        done = started(podman, image, *argv, flag, options=options)
+        assert done.returncode == 0 and done.stdout.startswith(said), done
+
+
+def test_agent_image(podman, agent_image):
+    looks_at_itself(podman, agent_image)
+
+
+def test_agent_image_of_arm64(podman, arm64_agent_image):
+    """By qemu, which is put into the container: no machine has to know how to start its programs."""
+    qemu = shutil.which("qemu-aarch64-static")
+    if not qemu:
+        pytest.skip("no qemu-user-static: run make check-all-deps")
+    looks_at_itself(podman, arm64_agent_image, AGENT,
+                    options=["-v", f"{qemu}:/qemu:ro", "--entrypoint", "/qemu", "--platform", "linux/arm64"])
+
+
+def test_manifest_list(podman, agent_image, arm64_agent_image):
+    """As docs/packaging.md makes it."""
+    podman("manifest", "create", "tachbpf-agent:all")
+    for image in (agent_image, arm64_agent_image):
+        podman("manifest", "add", "tachbpf-agent:all", image)
+    listed = json.loads(podman("manifest", "inspect", "tachbpf-agent:all"))["manifests"]
+    assert [m["platform"]["architecture"] for m in listed] == ["amd64", "arm64"]
+    assert {m["platform"]["os"] for m in listed} == {"linux"}
 
 
 def test_image(podman, image):

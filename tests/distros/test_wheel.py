@@ -36,8 +36,10 @@ cd /tmp
 """ + systems.BUSY + """
 sudo "$(command -v tachbpf)" -a -r 999 -d 1 -o /tmp/first
 tachbpf report /tmp/first >/dev/null
+tachbpf agent --check
+[ "$(command -v tachbpf-agent)" = /venv/bin/tachbpf-agent ]
 pip uninstall -y tachbpf
-[ ! -e /venv/bin/tachbpf ]
+[ -z "$(ls /venv/bin | grep tachbpf)" ]
 echo "pip is content"
 """
 # Tags that pip takes on musl, as its library says: pip itself needs zlib, which that Python lacks.
@@ -80,8 +82,8 @@ def content(path):
 
 
 def command_in(path, to):
-    """The command of a wheel, unpacked."""
-    (entry, data), = [v for name, v in content(path).items() if name.endswith("/scripts/tachbpf")]
+    """One of the programs of a wheel, by the name of the file that it is unpacked into."""
+    (entry, data), = [v for name, v in content(path).items() if name.endswith(f"/scripts/{to.name}")]
     assert stat.S_IMODE(entry.external_attr >> 16) == 0o755
     to.write_bytes(data)
     to.chmod(0o755)
@@ -110,6 +112,7 @@ def test_contents(wheel, tmp_path):
         expected = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
         assert name == f"{info}/RECORD" or (digest, size) == (f"sha256={expected}", str(len(data)))
     tags = as_auditwheel(wheel, command_in(wheel, tmp_path / "tachbpf"))
+    as_auditwheel(wheel, command_in(wheel, tmp_path / "tachbpf-agent"))
     name, version, python, abi, platforms = wheel.stem.split("-")
     assert {f"{python}-{abi}-{p}" for p in platforms.split(".")} == tags
     metadata = files[f"{info}/METADATA"][1].decode()
@@ -163,11 +166,14 @@ def test_arm64(arm64_wheel, ready, tmp_path):
         pytest.skip("once is enough: qemu comes from Debian 12")
     with ready.fresh_bare() as run:
         shutil.copy(program, run.path("/tachbpf"))
+        command_in(arm64_wheel, run.path("/tachbpf-agent"))
         shutil.copytree(GOLDEN, run.path("/golden"))
         done = run("sh", "-c", systems.INSTALL + "qemu-user")
         assert done.returncode == 0, done.stdout[-2000:]
         done = run("qemu-aarch64", "/tachbpf", "--version")
         assert done.returncode == 0 and done.stdout.startswith("tachbpf "), done.stdout
+        done = run("qemu-aarch64", "/tachbpf-agent", "--check")
+        assert done.returncode == 0, done.stdout
         done = run("qemu-aarch64", "/tachbpf", "replay", "/golden/cpu_raw.bin", "--format",
                    "collapsed")
     assert done.returncode == 0, done.stdout[-2000:]

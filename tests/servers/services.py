@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Servers that others made, as processes: started, awaited, ended; what they said is kept."""
 import contextlib
+import json
 import subprocess
 import time
+import urllib.parse
+import urllib.request
 
 from agent import free_port
 from notes import note
@@ -90,8 +93,22 @@ class Prometheus(Service):
         path.write_text(f"""
 global: {{scrape_interval: 1s, scrape_timeout: 1s}}
 scrape_configs:
-- job_name: tachbpf
+- job_name: tachbpf-agent
   static_configs: [{{targets: ["{self.target}"]}}]
 """)
         return ["prometheus", f"--config.file={path}", f"--storage.tsdb.path={self.directory}/data",
                 f"--web.listen-address=127.0.0.1:{self.port}", "--log.level=info"]
+
+    def ask(self, kind, **parameters):
+        url = f"{self.url}/api/v1/{kind}?" + urllib.parse.urlencode(parameters)
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            said = json.load(answer)
+        assert said["status"] == "success", said
+        return said["data"]["result"]
+
+    def query(self, expression):
+        return self.ask("query", query=expression)
+
+    def query_range(self, expression, begin, end):
+        """In each second."""
+        return self.ask("query_range", query=expression, start=begin, end=end, step=1)

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Debian's Prometheus scrapes the agent, and answers queries about what it got."""
-import json
 import subprocess
 import threading
 import time
-import urllib.parse
-import urllib.request
 
 import noise
 from processes import cpu_s
@@ -39,17 +36,9 @@ class Watch(threading.Thread):
         raise AssertionError(f"not watched at {moment}")
 
 
-def query(server, expression):
-    url = f"{server.url}/api/v1/query?" + urllib.parse.urlencode({"query": expression})
-    with urllib.request.urlopen(url, timeout=60) as answer:
-        said = json.load(answer)
-    assert said["status"] == "success", said
-    return said["data"]["result"]
-
-
 def values(server, expression):
     """(time, value) of each scrape of one series, in the last five minutes."""
-    found = query(server, expression + "[5m]")
+    found = server.query(expression + "[5m]")
     return [(t, float(v)) for t, v in found[0]["values"]] if found else []
 
 
@@ -78,14 +67,14 @@ def test_cpu_seconds_of_a_service(rig, tool, directories):
         used = noise.account(target.pid) - before
         watch.going = False
         watch.join()
-        assert query(server, "up")[0]["value"][1] == "1"
+        assert server.query("up")[0]["value"][1] == "1"
         assert {v for _, v in values(server, "up")} == {1}
         (first, start), (last, stop) = seen[1], seen[-1]
         cpu = watch.at(last) - watch.at(first)
         bound = noise.count_bound(cpu, RATE, slices=used.slices)
         said = stop - start
         assert bound.low / RATE - LATE_S <= said <= bound.high / RATE + LATE_S, (said, cpu)
-        rate = float(query(server, f"rate({CPU}[15s])")[0]["value"][1])
+        rate = float(server.query(f"rate({CPU}[15s])")[0]["value"][1])
         share = cpu / (last - first)
         print(f"rate(): {rate:.3f} of a CPU; the scheduler says {share:.3f}")
         assert abs(rate - share) < 0.25     # over other 15 of these seconds

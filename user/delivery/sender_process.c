@@ -12,6 +12,7 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <malloc.h>
+#include <nss.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -189,6 +190,17 @@ static void be_small(void)
 	setenv("RES_OPTIONS", "timeout:2 attempts:2", 0);
 }
 
+/*
+ * A statically linked program has these two in it. What else /etc/nsswitch.conf may name are
+ * libraries of the host, for the host's own C library.
+ */
+static void limit_name_services(void)
+{
+#ifdef TACHBPF_STATIC
+	__nss_configure_lookup("hosts", "files dns");
+#endif
+}
+
 static void transfer_some(void)
 {
 	int running;
@@ -221,6 +233,7 @@ static int sender_run(void *shared, const int *fds)
 	int err = 0;
 
 	be_small();
+	limit_name_services();
 	self.socket = fds[0];
 	while (!err) {
 		err = take_messages();

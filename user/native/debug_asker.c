@@ -134,11 +134,6 @@ static void prune_cache(void)
 
 /* ---- the library ---- */
 
-static int check_progress(struct debuginfod_client *c, long a, long b)
-{
-	return now_ns() > self.until_ns || a > (long)DEBUG_FILE_BYTES || b > (long)DEBUG_FILE_BYTES;
-}
-
 static void set_number(const char *name, uint64_t value)
 {
 	char text[24];
@@ -172,6 +167,11 @@ static int load_library(void)
 	return -ENOSYS;
 }
 #else
+static int check_progress(struct debuginfod_client *c, long a, long b)
+{
+	return now_ns() > self.until_ns || a > (long)DEBUG_FILE_BYTES || b > (long)DEBUG_FILE_BYTES;
+}
+
 static int load_library(void)
 {
 	void *lib = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);

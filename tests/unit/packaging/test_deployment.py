@@ -22,6 +22,7 @@ UNIT = PACKAGING / "tachbpf-agent.service"
 KUBERNETES = PACKAGING / "kubernetes/base/tachbpf-agent.yaml"
 METRICS = Path("docs/agent-metrics.md").resolve()
 DASHBOARD = PACKAGING / "grafana/tachbpf.json"
+ALERTS = PACKAGING / "prometheus/alerts.yml"
 METRIC = re.compile(r"\btachbpf_[a-z_]+")
 has_agent = unittest.skipUnless(AGENT.exists(), "built with AGENT=0")
 has_yaml = unittest.skipUnless(yaml, "python3-yaml is not installed (make check-deps)")
@@ -167,10 +168,10 @@ class Beside(Scratch):
     @has_promtool
     def test_promtool(self):
         self.promtool("check", "config", f"{PACKAGING}/prometheus/prometheus.yml")
-        self.promtool("check", "rules", f"{PACKAGING}/prometheus/alerts.yml")
+        self.promtool("check", "rules", ALERTS)
 
     def test_the_page_has_each_alert(self):
-        alerts = re.findall("- alert: (\\w+)", (PACKAGING / "prometheus/alerts.yml").read_text())
+        alerts = re.findall("- alert: (\\w+)", ALERTS.read_text())
         table = METRICS.read_text().split("## Alerts")[1].split("\n## ")[0]
         self.assertEqual(re.findall(r"(?m)^\| `(\w+)`", table), alerts)
         self.assertGreater(len(alerts), 8)
@@ -186,8 +187,7 @@ class Beside(Scratch):
         """As rules, with values for Grafana's variables."""
         rules = []
         for query in queries():
-            query = query.replace("$__rate_interval", "5m").replace("$instance", ".*").replace("$service", ".*")
-            self.assertNotIn("$", query)
+            query = re.sub(r"\$\w+", ".*", query.replace("$__rate_interval", "5m"))
             rules.append({"record": f"q:{len(rules)}", "expr": query})
         path = self.top / "rules.json"        # JSON is YAML
         path.write_text(json.dumps({"groups": [{"name": "q", "rules": rules}]}))
@@ -206,19 +206,39 @@ class Beside(Scratch):
             self.assertTrue(panel["title"])
             self.assertTrue(panel["type"] == "row" or panel["targets"])
 
-    @unittest.skipUnless(METRICS.exists(), "there is no docs/agent-metrics.md")
+    def test_the_dashboards_variables(self):
+        """A query has those of its metrics' labels, all of them, by their names."""
+        choices = json.loads(DASHBOARD.read_text())["templating"]["list"]
+        names = {c["name"] for c in choices if c["type"] == "query"}
+        labels = re.search(r"by default (.*?)\. Causes", METRICS.read_text(), re.S)[1]
+        self.assertEqual(names, {"job", "instance", "service", *re.findall("`(.*?)`", labels)})
+        for query in queries():
+            for metric, matchers in re.findall(r"\b(tachbpf_\w+)\{(.*?)\}", query):
+                wanted = names if metric.startswith("tachbpf_python") else {"job", "instance"}
+                self.assertEqual(dict(re.findall(r'(\w+)=~"\$(\w+)"', matchers)), {n: n for n in wanted}, query)
+
+    def test_nothing_is_divided_by_zero(self):
+        """In the dashboard, the alerts and the page: 0 / 0 is NaN, which panels show and alerts do not."""
+        texts = [*queries(), ALERTS.read_text(), *re.findall(r"`(.* by .*)`", METRICS.read_text())]
+        divisors = [d for text in texts for d in re.findall(r"\s/ (.*)", text)]
+        self.assertGreater(len(divisors), 6)
+        for divisor in divisors:
+            self.assertRegex(divisor, r"^\(.* > 0\)")
+
     def test_metrics_that_are_queried_exist(self):
-        known = set(METRIC.findall(METRICS.read_text()))
-        alerts = (PACKAGING / "prometheus/alerts.yml").read_text()
-        wanted = {m for text in (*queries(), alerts) for m in METRIC.findall(text)}
+        known = set(re.findall(r"(?m)^\| `(tachbpf_\w+)` \| (?:counter|gauge)", METRICS.read_text()))
+        wanted = {m for text in (*queries(), *variables(), ALERTS.read_text()) for m in METRIC.findall(text)}
         self.assertGreater(len(wanted), 20)
-        plain = {re.sub("_(total|info)$", "", name) for name in known}
-        self.assertEqual({m for m in wanted if re.sub("_(total|info)$", "", m) not in plain}, set())
+        self.assertEqual(wanted - known, set())
 
 
 def queries():
     dashboard = json.loads(DASHBOARD.read_text())
     return [t["expr"] for p in dashboard["panels"] for t in p.get("targets", ())]
+
+
+def variables():
+    return [v["query"]["query"] for v in json.loads(DASHBOARD.read_text())["templating"]["list"] if v["type"] == "query"]
 
 
 class Unit(Scratch):
