@@ -17,7 +17,6 @@ import hashlib
 import os
 import re
 import struct
-import urllib.parse
 
 TEXT, COUNT = pa.string(), pa.int64()
 TIME = pa.timestamp("us", tz="UTC")
@@ -151,10 +150,15 @@ class Parts:
             os.unlink(path)
 
 
+def file_name(text):
+    """Percent-encoded as Hive does: Spark decodes only ASCII. Cut to what a file system takes."""
+    quoted = re.sub(r"[^\w.@+~ -]", lambda m: f"%{ord(m[0]):02X}" if m[0] < "\x80" else m[0], text)
+    return re.sub("%.?$", "", quoted.encode()[:200].decode(errors="ignore"))
+
+
 def place_of(tables, series):
     day, service = (tables.series[name][series].as_py() for name in ("day", "service"))
-    name = re.sub("%.?$", "", urllib.parse.quote(service, safe="")[:200])
-    return f"day={day}/service={name}"
+    return f"day={day}/service={file_name(service)}"
 
 
 def write_parts(rows, tables):
