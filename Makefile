@@ -236,6 +236,7 @@ $(O)/user/formats/svg/svg_script.o: user/formats/svg/svg_script.S $(O)/user/form
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 
 $(O)/user/formats/parquet/parquet_script.o: user/formats/parquet/parquet_script.S user/formats/parquet/parquet_script.py
+	@mkdir -p $(@D)
 	$(E) AS $<
 	$(Q)$(CC) -c -o $@ $<
 
