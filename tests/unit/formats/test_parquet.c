@@ -213,7 +213,8 @@ static void test_windows(void **state)
 /* The leaf is the function that reports give the self to; the stack has all frames. */
 static void test_leaf(void **state)
 {
-	struct export_test t = { .meta = { .comm = "app", .interval_us = 1000, .mode = MODE_WALL } };
+	struct export_test t = { .meta = { .comm = "app", .interval_us = 1000,
+					   .mode = MODE_WALL } };
 	struct rows r = { 0 };
 	uint32_t f, gc;
 	struct buf b;

@@ -152,7 +152,8 @@ static uint64_t day_of(const struct parquet_series *s)
 static int compare_series(const void *a, const void *b, void *ctx)
 {
 	const struct parquet_series *all = ctx;
-	const struct parquet_series *x = &all[*(const uint32_t *)a], *y = &all[*(const uint32_t *)b];
+	const struct parquet_series *x = &all[*(const uint32_t *)a];
+	const struct parquet_series *y = &all[*(const uint32_t *)b];
 	uint32_t i = x->text[SERVICE_NAME], j = y->text[SERVICE_NAME];
 
 	if (i != j)

@@ -6,9 +6,10 @@
  *	"tachrow1"
  *	strings: count, int32 ends[count + 1] from 0, their bytes (UTF-8)
  *	frames:  count, int32 function[count], file[count], line[count]
- *	series:  count, int64 begin_us[count], duration_ns[count], int32 text[SERIES_TEXTS][count]
- *	batches: rows, frames; int32 series[rows], int64 value[rows], samples[rows], int32 leaf[rows],
- *	         ends[rows + 1] from 0, frame[frames]
+ *	series:  count, int64 begin_us[count], duration_ns[count],
+ *	         int32 text[SERIES_TEXTS][count]
+ *	batches: rows, frames; int32 series[rows], int64 value[rows], samples[rows],
+ *	         int32 leaf[rows], ends[rows + 1] from 0, frame[frames]
  *	0
  *
  * Counts are int64. -1: unknown.
