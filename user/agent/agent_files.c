@@ -3,12 +3,16 @@
 #include "agent/agent_files.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/time.h"
 #include "base/util.h"
 #include "config/config.h"
+#include "formats/pprof/pprof_encode.h"
+#include "telemetry/service_labels.h"
+#include "telemetry/window_pprof.h"
 
 struct agent_files {
 	struct agent_files_args args;
@@ -157,9 +161,37 @@ struct agent_viewer agent_files_viewer(struct agent_files *f)
 	};
 }
 
-void agent_files_window(struct agent_files *f, const struct window *w,
-			const struct agent_services *services, uint64_t period_ns)
+/* The attributes of a service, for comments. */
+struct described {
+	const struct agent_services *services;
+	const struct service_config *config;
+};
+
+/* window_comments.add: KEY=VALUE, as profile_service.h says. */
+static void add_attributes(void *ctx, uint32_t service, struct pprof_encoder *e)
 {
+	struct otlp_attribute list[SERVICE_ATTRIBUTES_MAX];
+	const struct described *d = ctx;
+	char text[ATTR_KEY_BYTES + ATTR_VALUE_BYTES];
+	uint32_t cnt, i;
+
+	cnt = service_attributes(agent_services_get(d->services, service), d->config, list);
+	for (i = 0; i < cnt; i++) {
+		if (list[i].text)
+			snprintf(text, sizeof(text), "%s=%s", list[i].key, list[i].text);
+		else
+			snprintf(text, sizeof(text), "%s=%lld", list[i].key,
+				 (long long)list[i].number);
+		pprof_comment(e, text);
+	}
+}
+
+void agent_files_window(struct agent_files *f, const struct window *w,
+			const struct agent_services *services, const struct service_config *config,
+			uint64_t period_ns)
+{
+	struct described described = { services, config };
+	const struct window_comments comments = { add_attributes, &described };
 	uint32_t cnt = window_service_cnt(w), i;
 	const char **names;
 
@@ -168,7 +200,7 @@ void agent_files_window(struct agent_files *f, const struct window *w,
 	names = calloc(cnt, sizeof(*names));
 	for (i = 0; names && i < cnt; i++)
 		names[i] = agent_services_name(services, i);
-	pprof_exporter_window(f->pprof, w, names, names ? cnt : 0, period_ns);
+	pprof_exporter_window(f->pprof, w, names, names ? cnt : 0, period_ns, &comments);
 	free(names);
 }
 

@@ -35,9 +35,13 @@ int agent_files_set(struct agent_files *f, const struct agent_config *c);
 /* Returns the viewer of the capture's events. */
 struct agent_viewer agent_files_viewer(struct agent_files *f);
 
-/* Writes a finished window. Errors are counted and logged. */
+/*
+ * Writes a finished window. config: of the services, whose attributes become comments. Errors are
+ * counted and logged.
+ */
 void agent_files_window(struct agent_files *f, const struct window *w,
-			const struct agent_services *services, uint64_t period_ns);
+			const struct agent_services *services, const struct service_config *config,
+			uint64_t period_ns);
 
 /* Returns the path of the recording being written, or NULL. Valid until the next call. */
 const char *agent_files_path(const struct agent_files *f);

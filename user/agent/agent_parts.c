@@ -122,7 +122,7 @@ void agent_end_window(struct agent *a)
 	const struct agent_services *services = agent_windows_services(a->windows);
 
 	agent_exports_window(a->exports, w, services, &facts);
-	agent_files_window(a->files, w, services, facts.period_ns);
+	agent_files_window(a->files, w, services, facts.config, facts.period_ns);
 	malloc_trim(0);		/* tables that have grown have left holes */
 }
 

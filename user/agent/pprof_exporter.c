@@ -176,11 +176,12 @@ static int take_profile(void *ctx, const struct window_pprof *p)
 }
 
 int pprof_exporter_window(struct pprof_exporter *e, const struct window *w,
-			  const char *const *names, size_t name_cnt, uint64_t period_ns)
+			  const char *const *names, size_t name_cnt, uint64_t period_ns,
+			  const struct window_comments *comments)
 {
 	struct writing writing = { .e = e, .names = names, .name_cnt = name_cnt };
 	const struct window_pprof_args args = {
-		.period_ns = period_ns, .emit = take_profile, .ctx = &writing,
+		.period_ns = period_ns, .comments = comments, .emit = take_profile, .ctx = &writing,
 	};
 	int err;
 

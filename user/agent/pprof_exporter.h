@@ -16,6 +16,7 @@
 
 struct pprof_exporter;
 struct window;
+struct window_comments;
 
 struct pprof_exporter_args {
 	const char *dir;	/* not ""; copied */
@@ -39,11 +40,12 @@ void pprof_exporter_keep(struct pprof_exporter *e, uint32_t keep);
 /*
  * Writes the window's profiles, and removes the oldest files. names: of services 0 to name_cnt - 1,
  * any bytes; a service beyond these, or a NULL, is "service-N". period_ns: between two samples of a
- * CPU; 0: unknown. A file that cannot be written is counted, and logged at most once in ten
+ * CPU; 0: unknown. comments: about each service; NULL: none. A file that cannot be written is counted, and logged at most once in ten
  * minutes. Returns 0; -EIO: at least one file was not written; or -ENOMEM.
  */
 int pprof_exporter_window(struct pprof_exporter *e, const struct window *w,
-			  const char *const *names, size_t name_cnt, uint64_t period_ns);
+			  const char *const *names, size_t name_cnt, uint64_t period_ns,
+			  const struct window_comments *comments);
 
 void pprof_exporter_stats(const struct pprof_exporter *e, struct pprof_exporter_stats *out);
 

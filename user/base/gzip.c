@@ -3,6 +3,7 @@
 #include "base/gzip.h"
 
 #include <errno.h>
+#include <string.h>
 #include <zlib.h>
 
 #define GZIP_WINDOW (15 + 16)	/* zlib.h: plus 16 for a gzip header */
@@ -54,4 +55,28 @@ int gunzip_bytes(const void *data, size_t len, size_t max, struct buf *out)
 	if (err)
 		out->len = before;
 	return err;
+}
+
+bool gzip_begins(const void *data, size_t len)
+{
+	static const uint8_t head[] = { 0x1f, 0x8b, 8 };	/* RFC 1952: deflate */
+
+	return len > sizeof(head) && !memcmp(data, head, sizeof(head));
+}
+
+size_t gunzip_head(const void *data, size_t len, void *out, size_t max)
+{
+	z_stream z = {
+		.next_in = (void *)(uintptr_t)data,
+		.avail_in = len < UINT32_MAX ? (uInt)len : UINT32_MAX,
+		.next_out = out, .avail_out = (uInt)max,
+	};
+	int state = Z_OK;
+
+	if (!gzip_begins(data, len) || inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+		return 0;
+	while (state == Z_OK && z.avail_out && z.avail_in)
+		state = inflate(&z, Z_SYNC_FLUSH);
+	inflateEnd(&z);
+	return max - z.avail_out;
 }

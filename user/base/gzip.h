@@ -15,5 +15,9 @@ int gzip_bytes(const void *data, size_t len, int level, struct buf *out);
  * gzip member; -ENOMEM. After an error, out is unchanged.
  */
 int gunzip_bytes(const void *data, size_t len, size_t max, struct buf *out);
+/* Returns true if the bytes begin as a gzip member does. */
+bool gzip_begins(const void *data, size_t len);
+/* Copies the first bytes of a member's content, at most max. Returns how many; 0: it is none. */
+size_t gunzip_head(const void *data, size_t len, void *out, size_t max);
 
 #endif

@@ -239,3 +239,23 @@ bool proto_next_number(struct proto_in *in, uint64_t *v)
 	in->bad = !read_varint(in, v);
 	return !in->bad;
 }
+
+struct proto_numbers proto_numbers_of(const struct proto_field *f)
+{
+	struct proto_numbers n = { .single = f->value, .is_single = f->wire == WIRE_VARINT };
+
+	if (!n.is_single)
+		n.in = proto_inside(f);
+	return n;
+}
+
+bool proto_numbers_next(struct proto_numbers *n, uint64_t *v)
+{
+	bool single = n->is_single;
+
+	if (!single)
+		return proto_next_number(&n->in, v);
+	*v = n->single;
+	n->is_single = false;
+	return true;
+}

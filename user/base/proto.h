@@ -74,6 +74,20 @@ bool proto_next(struct proto_in *in, struct proto_field *f);
 /* Returns a reader for the contents of a field of bytes; for another field, one that is bad. */
 struct proto_in proto_inside(const struct proto_field *f);
 
+/*
+ * The numbers of a repeated field: packed, as proto3 writes them, or the one that it has as
+ * proto2 does.
+ */
+struct proto_numbers {
+	struct proto_in in;	/* .bad: the field is no number */
+	uint64_t single;
+	bool is_single;
+};
+
+struct proto_numbers proto_numbers_of(const struct proto_field *f);
+/* Reads the next one. false: there is none, or n->in.bad is set. */
+bool proto_numbers_next(struct proto_numbers *n, uint64_t *v);
+
 /* Reads the next packed number. false: there is none, or in->bad is set. */
 bool proto_next_number(struct proto_in *in, uint64_t *v);
 

@@ -21,6 +21,7 @@ extern const struct setting options_record[], options_top[], options_dump[], opt
 extern const struct setting_type type_pids;		/* struct select_options */
 /* Of the commands that read files; data of type_format: the command. */
 extern const struct setting_type type_input_format;	/* struct options */
+extern const struct setting_type type_value;		/* struct reader_args */
 extern const struct setting_type type_format;		/* const struct sink_ops * */
 extern const struct setting_type type_thread;		/* struct sample_filter_options */
 extern const struct setting_type type_process;		/* struct sample_filter_options */

@@ -163,6 +163,26 @@ static int set_input_format(const struct setting *s, void *field, const char *te
 	return 0;
 }
 
+/* One of the words, or else the name of a sample type, which only an open file can check. */
+static int set_value(const struct setting *s, void *field, const char *text,
+		     struct setting_why *why)
+{
+	struct reader_args *args = field;
+	const struct setting_word *word = s->words;
+
+	if (!*text)
+		return setting_why(why, "expected live, allocated, peak, samples or a sample "
+				   "type");
+	while (word->name && strcmp(word->name, text))
+		word++;
+	args->value = word->name ? (enum reader_value)word->value : VALUE_DEFAULT;
+	args->type = word->name ? NULL : text;
+	return 0;
+}
+
+const struct setting_type type_value = {
+	.arg = "VALUE", .set = set_value, .allowed = setting_list_words,
+};
 const struct setting_type type_input_format = {
 	.arg = "FORMAT", .set = set_input_format, .word = reader_word,
 };

@@ -159,7 +159,7 @@ static int begin_profile(struct report_read *r, const struct profile_file *file,
 	}
 	note_mode(r, file, profile_file_mode(file, info->meta.mode));
 	r->unit = info->meta.unit;
-	r->timed |= info->timed;
+	r->timed |= info->timed || info->stats.known;
 	r->left -= r->left < EVENTS_PER_PROFILE ? r->left : EVENTS_PER_PROFILE;
 	return append_profile(r, file);
 }
@@ -233,7 +233,7 @@ static int add_profile(void *ctx, const struct profile_file *file, struct reader
 		err = profile_set_run(&r->set, file, reader, on_event, r);
 	if (!err || err == -EFBIG)	/* what was read counts */
 		err = end_reports(r) ? -ENOMEM : err;
-	if (info->timed)
+	if (info->timed || info->stats.known)
 		note_times(r, file, info);
 	return err;
 }

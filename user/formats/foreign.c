@@ -14,7 +14,6 @@
 #include "formats/input.h"
 
 #define SPEEDSCOPE "https://www.speedscope.app can open it and export it as a supported file"
-#define PPROF "https://www.speedscope.app can open one of pprof and export it as a supported file"
 #define DECOMPRESS "decompress it first"
 #define OURS "convert the original .tach file instead"
 
@@ -36,8 +35,7 @@ static const struct foreign heads[] = {
 	{ "\x28\xb5\x2f\xfd", "compressed with zstd", DECOMPRESS },
 	{ "\xfd" "7zXZ", "compressed with xz", DECOMPRESS },
 	{ "BZh", "compressed with bzip2", DECOMPRESS },
-	{ "\x1f\x8b", "compressed with gzip, like profiles of pprof",
-	  PPROF "; decompress others" },
+	{ "\x1f\x8b", "compressed with gzip, but not a profile of pprof", DECOMPRESS },
 	{ "heap profile:", "a heap profile of gperftools",
 	  "'google-pprof --collapsed PROGRAM FILE > FILE.folded' makes a supported file" },
 	{ "heap_v2/", "a heap profile of jemalloc",
@@ -74,7 +72,6 @@ static const struct foreign perf_script = {
 	NULL, "the text of 'perf script'", "'stackcollapse-perf.pl FILE > FILE.folded' makes a "
 	"supported file",
 };
-static const struct foreign pprof = { NULL, "a profile of pprof", PPROF };
 static const struct foreign austin_full = {
 	NULL, "a profile of austin with several values a line (--full)", "record one without that "
 	"option",
@@ -175,9 +172,6 @@ static const struct foreign *find_foreign(const struct input *in)
 		return found;
 	if (in->size > 2 && d[0] == 0x80 && d[1] >= 2 && d[1] <= 5)
 		return &pickle;
-	/* profile.proto: sample_type, a message of a few bytes that begins with type. */
-	if (in->size > 4 && d[0] == 0x0a && d[1] >= 2 && d[1] <= 22 && d[2] == 0x08)
-		return &pprof;
 	/* Python's marshal: a dict whose first key is a tuple; 0x80: it may be referred to. */
 	if (in->size > 2 && (d[0] & 0x7f) == '{' && strchr("()", d[1] & 0x7f) && d[1] & 0x7f)
 		return &marshal;

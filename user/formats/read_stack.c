@@ -25,12 +25,13 @@ int stack_fit(struct intern *in, const struct buf *ids, bool root_first,
 }
 
 int intern_place(struct intern *in, const struct string_ref *file, const struct string_ref *func,
-		 int32_t line, int32_t column, uint32_t *id)
+		 int32_t line, int32_t column, int32_t first_line, uint32_t *id)
 {
 	struct frame f = {
 		.line = line > 0 ? line : LINE_NONE,
 		.end_line = line > 0 ? line : LINE_NONE,
 		.column = line > 0 && column >= 0 ? column : COLUMN_NONE,
+		.first_line = first_line > 0 ? first_line : 0,
 		.opcode = OPCODE_NONE,
 		.kind = frame_kind_of_names(file, func, line),
 	};

@@ -21,9 +21,9 @@ int stack_fit(struct intern *in, const struct buf *ids, bool root_first,
 
 /*
  * Interns a frame with these names and this place; its kind follows from them. line < 1, column <
- * 0: unknown. Returns 0 or -ENOMEM.
+ * 0, first_line (of the function) < 1: unknown. Returns 0 or -ENOMEM.
  */
 int intern_place(struct intern *in, const struct string_ref *file, const struct string_ref *func,
-		 int32_t line, int32_t column, uint32_t *id);
+		 int32_t line, int32_t column, int32_t first_line, uint32_t *id);
 
 #endif

@@ -16,7 +16,8 @@
 #include "model/thread_map.h"
 
 static const struct reader_ops *const readers[] = {
-	&reader_tach, &reader_gperftools, &reader_mlyze, &reader_speedscope, &reader_collapsed,
+	&reader_tach, &reader_gperftools, &reader_mlyze, &reader_speedscope, &reader_pprof,
+	&reader_collapsed,
 };
 
 const struct reader_ops *reader_find(const char *name)
@@ -77,12 +78,16 @@ struct reader *reader_open(const char *path, const struct reader_args *args, cha
 	if (!ops) {
 		snprintf(why, why_size, "not a profile in a supported format; --input-format help "
 			 "lists them");
+	} else if (args->type && !ops->typed) {
+		snprintf(why, why_size, "it has no sample types: expected --value live, allocated, "
+			 "peak or samples, or none");
+		err = EINVAL;
 	} else {
 		r = ops->open(in, args, why, why_size);
 		err = errno;
 	}
 	if (!r) {
-		if (!args->format && err == EBADMSG)
+		if (!args->format && err == EBADMSG && (!ops || ops->vague))
 			foreign_explain(in, why, why_size);
 		input_unmap(in);
 		errno = err;

@@ -29,6 +29,8 @@ enum reader_value {
 struct reader_args {
 	const char *format;	/* --input-format NAME; NULL: detected from the file's content */
 	enum reader_value value;
+	/* For files with several values for a sample: the type that counts; NULL: as value says. */
+	const char *type;
 	/*
 	 * For memory: bytes live just before this moment, instead of at the file's end; later
 	 * events are ignored. In µs since the file's start or, if absolute, in its own clock.
@@ -59,6 +61,9 @@ struct reader_ops {
 	const char *help;	/* one line */
 	/* Returns true if the bytes look like this format. At most one format may do so. */
 	bool (*probe)(const struct input *in);
+	/* probe() also accepts files of other tools, such as any JSON: foreign.h names them. */
+	bool vague;
+	bool typed;	/* samples may have several values: reader_args.type */
 	/* Returns NULL with errno and a reason in why. in stays valid until free(). */
 	struct reader *(*open)(const struct input *in, const struct reader_args *args, char *why,
 			       size_t why_size);

@@ -67,6 +67,8 @@ static void begin_profile(struct pprof *p, enum window_kind kind)
 		(struct pprof_type){ window_kinds[kind].type, window_kinds[kind].unit };
 	set_period(p, kind, &head);
 	pprof_begin(p->e, &head);
+	if (p->args->comments)
+		p->args->comments->add(p->args->comments->ctx, p->profile.service, p->e);
 	p->profile.samples = 0;
 	p->profile.taken = p->profile.value = 0;
 	p->zipped.len = 0;

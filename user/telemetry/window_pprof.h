@@ -20,9 +20,18 @@ struct window_pprof {
 	uint64_t taken, value;	/* samples that these were made of; their values */
 };
 
+struct pprof_encoder;
+
+/* Adds comments about a service to the profile that begins (pprof_comment()). */
+struct window_comments {
+	void (*add)(void *ctx, uint32_t service, struct pprof_encoder *e);
+	void *ctx;
+};
+
 struct window_pprof_args {
 	uint64_t period_ns;	/* between two samples of a CPU; 0: not known */
 	size_t max_bytes;	/* of a profile, before gzip; 0: any size */
+	const struct window_comments *comments;	/* NULL: none */
 	/* Called for each profile. Returns 0, or a -errno that ends window_pprof(). */
 	int (*emit)(void *ctx, const struct window_pprof *profile);
 	void *ctx;

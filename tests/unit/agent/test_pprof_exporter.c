@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "agent/dated_dir.h"
+#include "formats/pprof/pprof_encode.h"
 #include "tests/unit/small_disk.h"
 #include "tests/unit/telemetry/window_data.h"
 /* It has a `kind`, as parameters of that header have. */
@@ -55,7 +56,7 @@ static int write_window(struct pprof_exporter *e, uint32_t number, uint32_t serv
 			const char *const *names, size_t name_cnt)
 {
 	struct window *w = window(number, services);
-	int err = pprof_exporter_window(e, w, names, name_cnt, 10000000);
+	int err = pprof_exporter_window(e, w, names, name_cnt, 10000000, NULL);
 
 	window_free(w);
 	return err;
@@ -128,8 +129,17 @@ static bool holds(const char *name, const char *text)
 	return memmem(raw, (size_t)n, text, strlen(text));
 }
 
+static void add_comment(void *ctx, uint32_t service, struct pprof_encoder *e)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%s=%u", (const char *)ctx, service);
+	pprof_comment(e, text);
+}
+
 static void test_files(void **state)
 {
+	const struct window_comments comments = { add_comment, "service.version" };
 	static const char *const names[] = { "other", "shop", NULL };
 	struct pprof_exporter *e = exporter(dir, 100);
 	struct window *w = window(0, 3);
@@ -138,10 +148,11 @@ static void test_files(void **state)
 	char path[200];
 
 	add_stack(w, &process, 1, WINDOW_OFF_CPU, &frame, 1, 4, 1000);
-	assert_int_equal(pprof_exporter_window(e, w, names, 3, 10000000), 0);
+	assert_int_equal(pprof_exporter_window(e, w, names, 3, 10000000, &comments), 0);
 	assert_int_equal(entries(), 4);
 	assert_true(there("other-cpu-" BEGIN_TEXT ".pb.gz"));
 	assert_true(holds("shop-cpu-" BEGIN_TEXT ".pb.gz", "leaf"));
+	assert_true(holds("shop-cpu-" BEGIN_TEXT ".pb.gz", "service.version=1"));
 	assert_true(holds("shop-off_cpu-" BEGIN_TEXT ".pb.gz", "waits"));
 	assert_false(holds("shop-off_cpu-" BEGIN_TEXT ".pb.gz", "leaf"));
 	assert_true(there("service-2-cpu-" BEGIN_TEXT ".pb.gz"));

@@ -276,7 +276,7 @@ static int intern_label(struct collapsed_reader *c, const struct string_ref *s, 
 		func = *s;
 		line = LINE_NONE;
 	}
-	err = intern_place(c->names, &file, &func, line, COLUMN_NONE, frame);
+	err = intern_place(c->names, &file, &func, line, COLUMN_NONE, 0, frame);
 	return err ? err : buf_add(&c->frame_of, frame, sizeof(*frame));
 }
 
@@ -588,6 +588,7 @@ const struct reader_ops reader_collapsed = {
 	.name = "collapsed",
 	.help = "folded stacks with counts, the input of flame graph tools",
 	.probe = collapsed_probe,
+	.vague = true,
 	.open = open_collapsed,
 	.select = select_profile,
 	.run = collapsed_run,

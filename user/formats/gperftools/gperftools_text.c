@@ -367,7 +367,7 @@ static int unnamed_frame(const struct gperf_text *t, struct intern *in, uint64_t
 	if (n < 0)
 		return -ENOMEM;
 	func = (struct string_ref){ name, (uint32_t)n };
-	err = intern_place(in, &file, &func, LINE_NONE, COLUMN_NONE, frame);
+	err = intern_place(in, &file, &func, LINE_NONE, COLUMN_NONE, 0, frame);
 	free(name);
 	return err;
 }
@@ -390,5 +390,5 @@ int gperf_text_frame(struct gperf_text *t, struct intern *in, uint64_t addr, boo
 	if (!s)
 		return unnamed_frame(t, in, addr, frame);
 	return intern_place(in, s->file.len ? &s->file : &nowhere, &s->func, s->line, COLUMN_NONE,
-			    frame);
+			    0, frame);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * pprof_encode.c - see pprof_encode.h. Names and numbers of fields: google/pprof,
- * proto/profile.proto.
+ * pprof_encode.c - see pprof_encode.h.
  *
  * Functions, locations and mappings are numbered from 1 in order of first use, strings from 0,
  * which is "".
@@ -13,35 +12,12 @@
 #include <string.h>
 
 #include "base/proto.h"
+#include "formats/pprof/pprof_fields.h"
 #include "formats/qualify.h"
 #include "model/id_map.h"
 #include "model/intern.h"
 #include "model/native_frame.h"
 #include "model/native_library.h"
-
-enum {
-	PROFILE_SAMPLE_TYPE = 1,
-	PROFILE_SAMPLE = 2,
-	PROFILE_MAPPING = 3,
-	PROFILE_LOCATION = 4,
-	PROFILE_FUNCTION = 5,
-	PROFILE_STRING = 6,
-	PROFILE_TIME = 9,
-	PROFILE_DURATION = 10,
-	PROFILE_PERIOD_TYPE = 11,
-	PROFILE_PERIOD = 12,
-	PROFILE_COMMENT = 13,
-	PROFILE_DEFAULT_TYPE = 14,
-};
-enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
-enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
-enum { LABEL_KEY = 1, LABEL_STR = 2, LABEL_NUM = 3 };
-enum { MAPPING_ID = 1, MAPPING_FILENAME = 5, MAPPING_BUILD_ID = 6, MAPPING_HAS_FUNCTIONS = 7,
-       MAPPING_HAS_FILENAMES = 8, MAPPING_HAS_LINES = 9 };
-enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_LINE = 4 };
-enum { LINE_FUNCTION = 1, LINE_LINE = 2 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILENAME = 4,
-       FUNCTION_START_LINE = 5 };
 
 /* The mapping of everything that belongs to no library. */
 #define PROGRAM_MAPPING 1

@@ -109,7 +109,7 @@ static bool read_frame(struct speedscope_reader *s, struct json_pull *j)
 		return json_pull_fail(j, "a frame with a name before this");
 	/* Columns are counted from 1 there, and from 0 here. */
 	if (intern_place(s->names, file.data ? &file : &nowhere, &func, line,
-			 col > 0 ? col - 1 : COLUMN_NONE, &id) ||
+			 col > 0 ? col - 1 : COLUMN_NONE, 0, &id) ||
 	    buf_add(&s->frame_of, &id, sizeof(id)))
 		return no_memory(j);
 	return true;

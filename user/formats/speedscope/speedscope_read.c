@@ -406,6 +406,7 @@ const struct reader_ops reader_speedscope = {
 	.name = "speedscope",
 	.help = "speedscope JSON",
 	.probe = speedscope_probe,
+	.vague = true,
 	.open = open_speedscope,
 	.select = select_group,
 	.run = speedscope_run,
