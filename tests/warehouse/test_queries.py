@@ -71,6 +71,24 @@ def test_small_fleet(python, tmp_path):
             assert_same(found[query], wanted, f"{name}, {query}")
 
 
+def test_compact(python, tmp_path):
+    """The same rows in one file a service, and in fewer bytes."""
+    import duckdb
+    import engines
+    import generate
+    generate.generate(tmp_path / "rows", SMALL_ROWS)
+    place = f"day={generate.MONDAY}/*/*.parquet"
+    second = next(tmp_path.glob(f"rows/{place}"))
+    second.with_name("part-1.parquet").write_bytes(second.read_bytes())
+    with engines.loaded(engines.DuckDB, tmp_path / "rows", tmp_path / "engine") as opened:
+        opened.set(day=generate.MONDAY, compact=tmp_path / "compact")
+        opened.connection.execute(engines.text("duckdb", "compact"))
+    rows = [duckdb.execute("SELECT *, count(*) FROM read_parquet($1, hive_partitioning = false) GROUP BY ALL ORDER BY ALL",
+                           [f"{tmp_path}/{which}/{place}"]).fetchall() for which in ("rows", "compact")]
+    assert rows[0] and rows[0] == rows[1]
+    assert len(list(tmp_path.glob(f"compact/{place}"))) == len(generate.SERVICES)
+
+
 @pytest.mark.alone
 def test_ten_million_rows(python, tmp_path):
     """The regression that was put in is found, and is the only one. The times are in docs/fleet.md."""
