@@ -244,7 +244,12 @@ $(O)/user/formats/svg/svg_script.o: user/formats/svg/svg_script.S $(O)/user/form
 	$(E) AS $<
 	$(Q)$(CC) -c -Wa,-I$(O) -o $@ $<
 
-$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o $(O)/user/formats/svg/svg_script.o
+$(O)/user/formats/parquet/parquet_script.o: user/formats/parquet/parquet_script.S user/formats/parquet/parquet_script.py
+	@mkdir -p $(@D)
+	$(E) AS $<
+	$(Q)$(CC) -c -o $@ $<
+
+$(O)/libtachbpf.a: $(O)/user/formats/html/html_pages.o $(O)/user/formats/svg/svg_script.o $(O)/user/formats/parquet/parquet_script.o
 # --------------------------------------------------------------------------------------------
 
 # --- what people type ------------------------------------------------------------------------

@@ -188,6 +188,13 @@ check-servers: $(READY) $(filter %-agent,$(PROGRAMS)) $(O)/tests/unit/telemetry/
 	$(FORGET)
 	$(PYTESTS) servers tests/servers $(PYTESTFLAGS)
 
+# JOBS=0: each engine wants the machine, and 10^7 rows are made once.
+.PHONY: check-warehouse
+check-warehouse: JOBS = 0
+check-warehouse: $(READY) ## packaging/warehouse's queries in DuckDB, ClickHouse and Spark, on 10^7 rows (root, Java; PYTESTFLAGS="-k NAME")
+	$(FORGET)
+	$(PYTESTS) warehouse tests/warehouse $(PYTESTFLAGS)
+
 # One program after the other. DOCS=1: the table goes to docs/zoo.md.
 .PHONY: check-zoo
 check-zoo: PHASE = beside

@@ -111,6 +111,8 @@ if [ "${1:-build}" = check-all ]; then
 	have debuginfod || need debuginfod
 	# a server that speaks gRPC
 	/usr/bin/python3 -c 'import grpc' 2>/dev/null || need python3-grpcio
+	# Spark, one of the engines that answer packaging/warehouse's queries: 200 MB
+	have java || need default-jre-headless
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
 	# shells whose completion is tried

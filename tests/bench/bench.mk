@@ -125,6 +125,10 @@ bench-fleet: $(PROGRAMS) ## bytes that an agent sends, by rate and services (roo
 bench-collector: ## what the output of 200 agents costs an OpenTelemetry Collector
 	$(BENCH)/replay_hosts.py --bodies $(abspath $(O))/fleet/mixed-20-19 $(BENCHFLAGS)
 
+.PHONY: bench-rows
+bench-rows: $(PROGRAMS) ## Parquet of a host in an hour: rows, bytes, CPU time (root; TACHBPF_PYTHON; BENCHFLAGS="--minutes 30")
+	$(BENCH)/fleet_rows.py $(BENCHFLAGS)
+
 .PHONY: bench-delivery
 bench-delivery: $(O)/tests/bench/bench_delivery ## what it costs to send 50 requests to a server on this machine
 	$<

@@ -92,8 +92,8 @@ static void read_samples(struct tach_reader *r, int out_fd, int null_fd)
 	for (i = 0; (ops = sink_at(i)); i++) {
 		const struct sink_args args = { .fd = ops == &sink_tach ? out_fd : null_fd };
 
-		/* Shares its code with the others, and complains about every profile. */
-		if (ops == &sink_gperftools_native)
+		/* One complains about every profile, the other starts a process. */
+		if (ops == &sink_gperftools_native || ops == &sink_parquet)
 			continue;
 		add_sink(&c, ops->open(&args), r);
 	}

@@ -57,11 +57,44 @@ void profile_out_complain(const char *path, int err)
 		log_error("cannot write '%s': %s", shown, strerror(-err));
 }
 
+/* Returns true if the output is a directory: it ends in a slash, or is one already. */
+static bool is_dir(const struct sink_ops *format, const char *path)
+{
+	size_t len = strlen(path);
+	struct stat st;
+
+	return format->into_dir && len &&
+	       (path[len - 1] == '/' || (!stat(path, &st) && S_ISDIR(st.st_mode)));
+}
+
+/* Opens what is written to, and sets args. 0 or -errno; out->path is for messages. */
+static int open_place(struct profile_out *out, const struct sink_ops *format, const char *path,
+		      struct sink_args *args)
+{
+	bool made;
+	int err = 0;
+
+	if (out->to_stdout) {
+		out->path = "standard output";
+		args->fd = STDOUT_FILENO;
+	} else if (is_dir(format, path)) {
+		out->to_dir = true;
+		out->dirfd = output_create_dir(path, &made);
+		args->dirfd = out->dirfd;
+		args->fd = -1;
+		err = out->dirfd < 0 ? out->dirfd : 0;
+	} else {
+		err = output_open(&out->file, path);
+		args->fd = out->file.fd;
+	}
+	return err;
+}
+
 /* Opens a sink that writes to path, or to standard output if path is "-". 0 or -errno. */
 static int open_sink(struct profile_out *out, const struct sink_ops *format, const char *path,
 		     struct sink_args *args, bool compress)
 {
-	int err = 0;
+	int err;
 
 	out->path = path;
 	out->to_stdout = !strcmp(path, "-");
@@ -73,13 +106,9 @@ static int open_sink(struct profile_out *out, const struct sink_ops *format, con
 		log_error("%s cannot be written to a terminal: use -o FILE", format->name);
 		return -EINVAL;
 	}
-	if (out->to_stdout)
-		out->path = "standard output";
-	else
-		err = output_open(&out->file, path);
+	err = open_place(out, format, path, args);
 	if (err)
 		return err;
-	args->fd = out->to_stdout ? STDOUT_FILENO : out->file.fd;
 	if (compress)
 		args->compressor = out->compressor = compressor_new(COMPRESS_LEVEL);
 	if (!compress || out->compressor)
@@ -195,7 +224,9 @@ int profile_out_close(struct profile_out *out, int err)
 	err = err ? err : close_err;
 	if (err && err != -ECANCELED)
 		profile_out_complain(out->path, err);
-	if (out->to_stdout)
+	if (out->to_dir)
+		close(out->dirfd);
+	if (out->to_stdout || out->to_dir)
 		return err;
 	if (!err)
 		return output_commit(&out->file);

@@ -25,6 +25,8 @@ struct profile_out {
 	const char *path;
 	bool to_stdout;
 	struct output_file file;
+	bool to_dir;
+	int dirfd;		/* if to_dir */
 	struct compressor *compressor;
 	struct sink *sink;
 	struct source_book *book;	/* of pages; NULL: none */

@@ -17,6 +17,7 @@ extern const struct sink_ops sink_gperftools;
 extern const struct sink_ops sink_gperftools_native;
 extern const struct sink_ops sink_gperftools_perl;
 extern const struct sink_ops sink_jsonl;
+extern const struct sink_ops sink_parquet;
 extern const struct sink_ops sink_pprof;
 extern const struct sink_ops sink_pstats;
 extern const struct sink_ops sink_speedscope;

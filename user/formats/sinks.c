@@ -24,6 +24,7 @@ static const struct sink_ops *const sinks[] = {
 	&sink_pstats,
 	&sink_jsonl,
 	&sink_csv,
+	&sink_parquet,
 	&sink_flamegraph,
 	&sink_heatmap,
 	&sink_svg,

@@ -14,6 +14,7 @@ const char *const service_part_keys[SERVICE_PART_CNT] = {
 	[SERVICE_VERSION] = "service.version",
 	[SERVICE_ENVIRONMENT] = "deployment.environment.name",
 	[SERVICE_HOST] = "host.name",
+	[SERVICE_TEAM] = "team",
 };
 
 bool service_part_find(const char *key, size_t len, enum service_part *part)

@@ -18,6 +18,7 @@ enum service_part {
 	SERVICE_VERSION,
 	SERVICE_ENVIRONMENT,
 	SERVICE_HOST,
+	SERVICE_TEAM,		/* a label of the administrator: who pays */
 	SERVICE_PART_CNT
 };
 

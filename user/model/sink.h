@@ -38,7 +38,9 @@ enum sink_takes { SINK_TAKES_LINES = 1, SINK_TAKES_GROUP = 2, SINK_TAKES_HELD = 
 /* ----------------------------------------------------------------------------------------- */
 
 struct sink_args {
-	int fd;				/* owned by the caller; must be seekable for TACH */
+	int fd;				/* owned by the caller; must be seekable for TACH; -1: the
+					 * output is a directory */
+	int dirfd;			/* of that directory; owned by the caller */
 	enum profile_layout layout;	/* for formats that have several */
 	struct compressor *compressor;	/* tach: NULL: no compression; shared, must outlive the
 					 * sink */
@@ -96,6 +98,7 @@ struct sink_ops {
 	struct sink *(*part)(struct sink *like);
 	int (*join)(struct sink *s, struct sink *part);
 	const char *suffix;	/* of file names, for -o NAME; NULL: none */
+	bool into_dir;		/* can write into a directory, too: args.dirfd */
 	bool one_profile;	/* a second begin() is refused */
 	const char *no_bytes;	/* NULL, or the reason why UNIT_BYTES cannot be written */
 	bool kept;		/* event() looks at kept_1 */

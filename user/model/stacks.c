@@ -62,6 +62,7 @@ struct stacks {
 	struct buf groups;		/* struct stack_group */
 	struct buf processes;		/* struct stack_process */
 	/* The current profile. */
+	uint32_t process;		/* that its events are added to */
 	const struct profile_tables *tables;
 	struct id_map labels;		/* frame id -> label, or HIDDEN */
 	struct u64map threads;		/* struct seen_thread */
@@ -165,7 +166,7 @@ static void process_name(struct stack_process *p)
 
 static int add_group(struct stacks *s, uint64_t thread_id, uint32_t *group)
 {
-	struct stack_group g = { COUNT(s->processes, struct stack_process) - 1, thread_id };
+	struct stack_group g = { s->process, thread_id };
 
 	*group = COUNT(s->groups, g);
 	return buf_add(&s->groups, &g, sizeof(g));
@@ -185,8 +186,16 @@ int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 		sink_meta_free(&p.meta);
 		return -ENOMEM;
 	}
+	s->process = COUNT(s->processes, struct stack_process) - 1;
 	s->tables = tables;
 	return s->config.by_thread ? 0 : add_group(s, 0, &group);
+}
+
+void stacks_resume(struct stacks *s, uint32_t process, const struct profile_tables *tables)
+{
+	stacks_end(s);
+	s->process = process;
+	s->tables = tables;
 }
 
 /* Adds a thread of this profile. */
@@ -197,7 +206,7 @@ static int add_thread(struct stacks *s, uint64_t tid, struct seen_thread **out)
 
 	if (!th)
 		return -ENOMEM;
-	th->group = COUNT(s->groups, struct stack_group) - 1;
+	th->group = s->process;		/* unless by_thread, there is a group for each process */
 	err = s->config.by_thread ? add_group(s, tid, &th->group) : 0;
 	if (!err)
 		err = u64map_put(&s->threads, tid, th);
@@ -385,8 +394,7 @@ int stacks_add(struct stacks *s, const struct event *ev, uint32_t *id)
 			return err;
 	}
 	if (is_truncated(s, ev)) {
-		p = &AT(s->processes, struct stack_process,
-			COUNT(s->processes, struct stack_process) - 1);
+		p = &AT(s->processes, struct stack_process, s->process);
 		p->truncated = add_capped(p->truncated, ev->weight);
 	}
 	total = &AT(s->totals, struct total, *id);

@@ -46,9 +46,14 @@ struct stacks;
 struct stacks *stacks_new(const struct stacks_config *config);
 void stacks_free(struct stacks *s);
 
-/* This and the following functions return 0 or -errno. */
+/* Those of the following functions that return int return 0 or -errno. */
 int stacks_begin(struct stacks *s, const struct profile_meta *meta,
 		 const struct profile_tables *tables);
+/*
+ * Begins a profile whose events are added to those of an earlier one: of this index, in order of
+ * stacks_begin(), whose meta stays. Not with by_thread.
+ */
+void stacks_resume(struct stacks *s, uint32_t process, const struct profile_tables *tables);
 /* Adds an event; *id is its stack's number (dense, in order of first occurrence). */
 int stacks_add(struct stacks *s, const struct event *ev, uint32_t *id);
 /* Copies the profile's facts about libraries, once complete: before stacks_end(). */
