@@ -255,7 +255,7 @@ const struct setting agent_keys[] = {
 	HTTP_KEYS("exporters.otlp", "otlp", exporters.otlp.http, OTLP, OTEL),
 
 	{ KEY("exporters.pyroscope.url", "pyroscope-url"), URL_AT(exporters.pyroscope.url),
-	  PYROSCOPE, .help = "base URL; /ingest is appended" },
+	  PYROSCOPE, .help = "base URL; /push.v1.PusherService/Push is appended" },
 	{ KEY("exporters.pyroscope.tenant_id", "pyroscope-tenant-id"), .type = &config_string,
 	  AT(exporters.pyroscope.tenant_id), .preset = "", PYROSCOPE,
 	  .help = "sent as X-Scope-OrgID" },

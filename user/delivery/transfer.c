@@ -317,7 +317,7 @@ CURL *transfer_easy(struct transfer *t)
 
 /*
  * What a status means; for tests. Only 400 is about this request for ever. OTLP would have us drop
- * all but 429, 502, 503 and 504, but a Pyroscope that is not ready answers 500, and 422 at /ingest.
+ * all but 429, 502, 503 and 504, but a Pyroscope that is not ready answers 500.
  */
 static enum send_result transfer_judge(uint32_t status)
 {

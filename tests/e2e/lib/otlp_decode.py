@@ -19,6 +19,9 @@ except ImportError:
 
 
 COUNT, CPU, OFF_CPU = ("samples", "count"), ("cpu", "nanoseconds"), ("off_cpu", "nanoseconds")
+# The period's type where it is not the values' own; Pyroscope names a profile after it.
+MEMORY = ("memory", "bytes")
+PERIODS = {COUNT: CPU, ("alloc_space", "bytes"): MEMORY, ("inuse_space", "bytes"): MEMORY}
 
 
 def signed(value):
@@ -72,7 +75,7 @@ class Request:
         assert len(m[7][0]) == 16
         if kind != OFF_CPU:         # Pyroscope: "off_cpu:nanoseconds::"
             period_type = self.value_type(m[5][0])
-            assert period_type == (CPU if kind == COUNT else kind), period_type
+            assert period_type == PERIODS.get(kind, kind), period_type
         return {"type": kind, "time": m[3][0], "duration": one(m, 4),
                 "period_type": period_type, "period": one(m, 6), "id": m[7][0],
                 "samples": [self.sample(message(s)) for s in m[2]]}

@@ -73,7 +73,7 @@ struct found {
 	size_t requests, otlp, pyroscope, zipped;
 	uint64_t samples, weight;	/* of OTLP */
 	uint64_t pyroscope_samples, pyroscope_weight;
-	bool web;			/* a request for Pyroscope has the service web, and labels */
+	bool web;			/* a request for Pyroscope has service web, and labels */
 	size_t largest;			/* bytes of OTLP, decompressed */
 };
 
