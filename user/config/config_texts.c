@@ -148,6 +148,23 @@ void config_print_text(const char *text, FILE *out)
 	json_string(&j, NULL, text);
 }
 
+void config_print_value(const char *text, FILE *out)
+{
+	size_t len = strlen(text);
+	char *escaped = malloc(2 * len + 1), *to = escaped;
+
+	if (!escaped)
+		return;		/* the line has no value, as if its memory had failed */
+	for (; *text; text++) {
+		*to++ = *text;
+		if (*text == '$')
+			*to++ = '$';
+	}
+	*to = '\0';
+	config_print_text(escaped, out);
+	free(escaped);
+}
+
 static const char *text_of(const void *field)
 {
 	const char *text = *(char *const *)field;

@@ -75,20 +75,3 @@ int config_expand(const char *text, struct buf *out, struct setting_why *why)
 	}
 	return err ? err : buf_add(out, "", 1);
 }
-
-void config_print_value(const char *text, FILE *out)
-{
-	size_t len = strlen(text);
-	char *escaped = malloc(2 * len + 1), *to = escaped;
-
-	if (!escaped)
-		return;		/* the line has no value, as if its memory had failed */
-	for (; *text; text++) {
-		*to++ = *text;
-		if (*text == '$')
-			*to++ = '$';
-	}
-	*to = '\0';
-	config_print_text(escaped, out);
-	free(escaped);
-}

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 import noise
-from agent import bound_s, profile_ids, profiles, seconds_of
+from agent import bound_s, decoded, profile_ids, profiles, seconds_of
 from command import good
 from otlp_decode import CPU
 from paths import binary
@@ -145,6 +145,25 @@ def test_names_of_threads(rig, sink, options):
         assert sum(names.values()) > 2 * RATE
     else:
         assert set(names) == {None}
+
+
+def test_addresses_of_machine_code(rig, sink):
+    """Of a stripped Python, functions without a name: their library's build id, and the address in it."""
+    started = rig.start("--rate", RATE, "--native", "full", "--otlp-endpoint", sink.url)
+    rig.target().spend(2)
+    started.end()
+    sink.settle()
+    requests = [decoded(posted) for posted in sink.taken()]
+    mappings = {file: attributes for r in requests for file, attributes in r.mappings.values()}
+    addresses = {name: at for r in requests for name, at in r.addresses.items() if at}
+    assert addresses, mappings
+    for name, at in addresses.items():
+        assert name.endswith(f"+{at:#x}"), name
+    mappings.pop("[vdso]", None)
+    assert mappings
+    for file, attributes in mappings.items():
+        notes = subprocess.run(["readelf", "-n", file], check=True, capture_output=True, text=True).stdout
+        assert f"Build ID: {attributes['process.executable.build_id.gnu']}" in notes, file
 
 
 @pytest.mark.parametrize("options", [(), ("--no-native-threads",)])
