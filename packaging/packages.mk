@@ -44,9 +44,10 @@ static: static-deps ## build/static/tachbpf, tachbpf-agent: files for any Linux 
 # BASE: the image below it, such as debian:stable-slim for who needs a shell in it.
 BASE       ?= scratch
 CONTAINERS ?= $(shell command -v podman || command -v docker)
-# An image of another machine type has it in its name and in its manifest.
+# An image of another machine type has it in its name and in its manifest; buildah's cache does not
+# ask for the type.
 OTHER_TYPE := $(if $(SYSROOT_FLAG),$(DEBIAN_$(ARCH)))
-BUILD_IMAGE = $(CONTAINERS) build $(if $(OTHER_TYPE),--platform linux/$(OTHER_TYPE)) $(IMAGEFLAGS)
+BUILD_IMAGE = $(CONTAINERS) build $(if $(OTHER_TYPE),--platform linux/$(OTHER_TYPE) --no-cache) $(IMAGEFLAGS)
 IMAGE      ?= tachbpf:$(VERSION)$(OTHER_TYPE:%=-%)
 define need_containers
 @[ -n "$(CONTAINERS)" ] || { echo "make $@ needs podman or docker: apt-get install podman" >&2; exit 1; }

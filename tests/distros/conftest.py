@@ -15,6 +15,7 @@ from here import BUILD, make
 from interp import cache
 
 pytest_plugins = ("grouping", "evidence", "counting")
+PROGRAMS = ("tachbpf", "tachbpf-agent", "tachbpf-elf")
 absent = {}             # system -> why its root cannot be had
 took = {}               # system -> seconds of its demo
 
@@ -60,13 +61,17 @@ def keep(request):
 
 @pytest.fixture(scope="session")
 def static():
-    """make static, on this machine. .binary; .warnings: the linker's."""
+    """make static, on this machine. .binary; .warnings: the linker's, each after the line that says
+    of which object."""
+    for program in PROGRAMS:        # linked anew, or nothing is said
+        (BUILD / "static" / program).unlink(missing_ok=True)
     done = make("static")
     # Debian 13's libelf.a is incomplete, and that is all that may be missing.
     if re.search(r"no static binary can be made here: .*incomplete: -lelf \(", done.stdout):
         pytest.skip("the libelf.a of this system is incomplete")
     assert done.returncode == 0, done.stdout[-4000:]
-    warnings = [line for line in done.stdout.splitlines() if "warning" in line]
+    lines = done.stdout.splitlines()
+    warnings = [f"{before} {line}" for before, line in zip(["", *lines], lines) if "warning" in line]
     return SimpleNamespace(binary=BUILD / "static/tachbpf", warnings=warnings)
 
 

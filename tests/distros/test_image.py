@@ -70,7 +70,7 @@ def run(podman, *argv):
 
 def looks_at_itself(podman, image, *argv, options=()):
     """It says its version and finds nothing wrong with its configuration."""
-    for flag, said in (("--version", "tachbpf-agent "), ("--check", "")):
+    for flag, said in (("--version", "tachbpf "), ("--check", "")):
         done = started(podman, image, *argv, flag, options=options)
         assert done.returncode == 0 and done.stdout.startswith(said), done
 
@@ -92,7 +92,7 @@ def test_manifest_list(podman, agent_image, arm64_agent_image):
     """As docs/packaging.md makes it."""
     podman("manifest", "create", "tachbpf-agent:all")
     for image in (agent_image, arm64_agent_image):
-        podman("manifest", "add", "tachbpf-agent:all", image)
+        podman("manifest", "add", "tachbpf-agent:all", f"containers-storage:{image}")
     listed = json.loads(podman("manifest", "inspect", "tachbpf-agent:all"))["manifests"]
     assert [m["platform"]["architecture"] for m in listed] == ["amd64", "arm64"]
     assert {m["platform"]["os"] for m in listed} == {"linux"}

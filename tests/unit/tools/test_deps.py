@@ -147,6 +147,16 @@ class Deps(unittest.TestCase):
                 self.assertEqual([line for line in system.did() if " install " in line],
                                  [f"apt-get install -y -q --no-install-recommends {names}"] * bool(names))
 
+    def test_what_only_a_static_agent_needs(self):
+        for agent, names in (("1", "libssl-dev libnghttp2-dev dpkg-dev"), ("0", None)):
+            with self.subTest(agent), tempfile.TemporaryDirectory() as top:
+                system = System(top, "debian-13")
+                system.fill()
+                system.program("bpftool", "echo bpftool v7.5.0")
+                system.run("deps.sh", "static", AGENT=agent)
+                self.assertEqual([line for line in system.did() if " install " in line],
+                                 [f"apt-get install -y -q --no-install-recommends {names}"] * bool(names))
+
     def test_what_only_native_needs(self):
         for native, names in (("1", "libdw-dev libiberty-dev liblzma-dev"), ("0", None)):
             with self.subTest(native), tempfile.TemporaryDirectory() as top:
