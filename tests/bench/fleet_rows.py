@@ -25,8 +25,6 @@ import cgroups  # noqa: E402
 from bench_agent import measured, pythons  # noqa: E402
 from paths import binary  # noqa: E402
 
-# Each program is a session of its own, which would have as much of the machine as all that others do.
-LAST = ("/bin/sh", "-c", 'echo 19 >/proc/self/autogroup; exec nice -n 19 python3 "$@"', "sh")
 COUNT = "import sys, pyarrow.parquet as pq; print(sum(pq.ParquetFile(p).metadata.num_rows for p in sys.argv[1:]))"
 
 
@@ -51,7 +49,7 @@ def convert(windows, place, *flags):
 def measure(tree, scratch, args):
     windows = scratch / "pprof"
     flags = ("--rate", args.rate, "--pprof-dir", windows, "--pprof-keep", 1000000)
-    with pythons(tree, scratch, args.services, args.services, "mixed.py", "SEED", python=LAST) as where, \
+    with pythons(tree, scratch, args.services, args.services, "mixed.py", "SEED") as where, \
             measured(tree, scratch, *flags, "--cgroup", where):
         begin = time.monotonic()
         for part in (4, 2, 1):
