@@ -238,15 +238,17 @@ static void print_line(const struct run *run, const struct line *line, const str
 {
 	uint64_t samples = report_sample_cnt(run->read.report);
 	const struct report_row *row = line->row;
+	char amount[REPORT_AMOUNT_BYTES];
 
+	report_amount(row->self, run->read.unit, amount);
 	if (line->id) {
 		report_print_share(percent(row->self, samples), 8);
-		printf("  %10llu  ", (unsigned long long)row->self);
+		printf("  %10s  ", amount);
 		text_cell(stdout, &t->id, line->id, true);
 	} else {
 		report_print_share(percent(row->self, samples), 7);
 		report_print_share(percent(row->total, samples), 9);
-		printf("  %10llu  ", (unsigned long long)row->self);
+		printf("  %10s  ", amount);
 	}
 	text_cell(stdout, &t->name, line->name, *line->place);
 	text_cell(stdout, &t->place, line->place, false);
@@ -255,9 +257,8 @@ static void print_line(const struct run *run, const struct line *line, const str
 
 static void print_lines(const struct run *run, const struct line *lines, size_t cnt)
 {
-	/* The column is too narrow for "nanoseconds". */
 	enum profile_unit unit = run->read.unit;
-	const char *what = unit == UNIT_NANOSECONDS ? "ns" : profile_unit_name(unit);
+	const char *what = unit == UNIT_NANOSECONDS ? "seconds" : profile_unit_name(unit);
 	enum report_by by = run->opts->by;
 	struct table t = fit_table(lines, cnt, by);
 	size_t i;

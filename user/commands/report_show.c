@@ -2,6 +2,7 @@
 /* report_show.c - see report_show.h. */
 #include "commands/report_show.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "base/cli.h"
 #include "base/colour.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "commands/show.h"
 #include "model/profile_names.h"
@@ -49,6 +51,26 @@ void report_json_foot(struct json *j, const struct report_options *opts,
 
 /* ---- text ---- */
 
+const char *report_amount(uint64_t cnt, enum profile_unit unit, char out[REPORT_AMOUNT_BYTES])
+{
+	if (unit == UNIT_NANOSECONDS)
+		snprintf(out, REPORT_AMOUNT_BYTES, "%.3f", (double)cnt / (double)NS_PER_S);
+	else
+		snprintf(out, REPORT_AMOUNT_BYTES, "%" PRIu64, cnt);
+	return out;
+}
+
+/* What the profiles are of, as far as is known. */
+static const char *profiles_word(const struct report_read *read)
+{
+	size_t i = 0;
+
+	while (i < read->profile_cnt && !read->profiles[i]->process.tgid)
+		i++;
+	return i < read->profile_cnt ? text_plural(read->profile_cnt, "process", "processes") :
+				       text_plural(read->profile_cnt, "profile", "profiles");
+}
+
 struct head {
 	const struct report_options *opts;
 	const struct report_read *read;
@@ -63,7 +85,7 @@ static void put_header(const void *ctx, FILE *out)
 	uint64_t total = report_sample_cnt(read->report);
 	bool one = read->profile_cnt == 1;
 	const char *event = read->event;
-	char mode[CLI_TEXT_MAX + 16], name[CLI_TEXT_MAX];
+	char mode[CLI_TEXT_MAX + 16], name[CLI_TEXT_MAX], amount[REPORT_AMOUNT_BYTES];
 
 	if (event)
 		snprintf(mode, sizeof(mode), "event %s",
@@ -75,10 +97,9 @@ static void put_header(const void *ctx, FILE *out)
 	if (opts->input.path_cnt == 1 && read->set.many)
 		fprintf(out, ", ");
 	if (opts->input.path_cnt > 1 || read->set.many)
-		fprintf(out, "%zu %s", read->profile_cnt,
-			text_plural(read->profile_cnt, "process", "processes"));
-	fprintf(out, ": %llu %s", (unsigned long long)total,
-		profile_unit_of(total, read->unit));
+		fprintf(out, "%zu %s", read->profile_cnt, profiles_word(read));
+	fprintf(out, ": %s %s", report_amount(total, read->unit, amount),
+		read->unit == UNIT_NANOSECONDS ? "s sampled" : profile_unit_of(total, read->unit));
 	if (read->timed)
 		fprintf(out, ", %s%.2f s", one ? "" : "up to ", read->longest_s);
 	if (read->mode != MODE_UNKNOWN || event || read->modes_differ)

@@ -85,5 +85,5 @@ def test_a_profile_of_another_kind_is_named(recorded):
 
 def test_a_file_with_two_units_is_reported_in_its_first(recorded):
     done = run("report", EVENTED)
-    assert done.returncode == 0 and "evented.json, 1 process: 2375000000 nanoseconds" in done.stdout
+    assert done.returncode == 0 and "evented.json, 1 profile: 2.375 s sampled" in done.stdout
     assert done.stderr.count("\n") == 1 and "also counts bytes" in done.stderr
