@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from command import good, refused
+from command import good, refused, run
 from go_pprof import go_pprof
 from paths import TESTS
 
@@ -45,7 +45,7 @@ def fleet(tmp_path):
 
 
 def rows(*argv, key="function", value="self"):
-    report = json.loads(good("report", *argv, "--json", "--limit", 0))
+    report = json.loads(good("report", "-q", *argv, "--json", "--limit", 0))
     return {row[key]: row[value] for row in report["rows"]}
 
 
@@ -53,6 +53,7 @@ def test_a_directory_of_windows(fleet):
     """CPU time counts unless another type is named, and one type at a time."""
     assert rows(fleet) == {"pay": 1600, "add": 320, "other": 80}
     assert rows(*sorted(fleet.glob("checkout*-cpu-*"))) == {"pay": 1600, "add": 200}
+    assert "8 files have other sample types than cpu" in run("report", fleet).stderr
     assert rows(fleet, "--value", "a_wait") == {"waits": 8 * 10**6}
     assert "no file has the sample type 'cpus'" in refused("report", "--value", "cpus", fleet)
 
@@ -60,11 +61,11 @@ def test_a_directory_of_windows(fleet):
 def test_by_service(fleet):
     by = rows(fleet, "--by", "service", key="service.name")
     assert by == {"checkout": 1800, "cart": 120, None: 80}
-    versions = json.loads(good("report", fleet, "--by", "version", "--json"))["rows"]
+    versions = json.loads(good("report", "-q", fleet, "--by", "version", "--json"))["rows"]
     assert [(r["service.namespace"], r["service.name"], r["service.version"], r["self"], r["profiles"])
             for r in versions] == [("shop", "checkout", "1.3", 1000, 2), ("shop", "checkout", "1.2", 800, 2),
                                    (None, "cart", "7", 120, 2), (None, None, None, 80, 2)]
-    text = good("report", fleet, "--by", "version")
+    text = good("report", "-q", fleet, "--by", "version")
     assert "shop/checkout 1.3" in text and "(none)" in text
 
 
@@ -83,7 +84,7 @@ def test_two_versions_compared(fleet):
     for version in "1.2", "1.3":
         sides.append(fleet / f"only-{version}")
         sides[-1].mkdir()
-        good("convert", fleet, "--service", f"checkout {version}", "-o", sides[-1] / "x.pb.gz")
+        good("convert", "-q", fleet, "--service", f"checkout {version}", "-o", sides[-1] / "x.pb.gz")
     diff = json.loads(good("diff", *sides, "--json"))
     assert {r["function"]: (r["self_a"], r["self_b"]) for r in diff["rows"]} == {"pay": (600, 1000), "add": (200, 0)}
 
@@ -99,7 +100,7 @@ def test_go_says_the_same(fleet):
 
 
 def table(*argv):
-    report = json.loads(good("report", *argv, "--json", "--limit", 0))
+    report = json.loads(good("report", "-q", *argv, "--json", "--limit", 0))
     return report["samples"], [{k: r[k] for k in ("function", "file", "line", "self", "total")} for r in report["rows"]]
 
 
