@@ -80,10 +80,13 @@ class Profile:
     def comment(self, text):
         self.fields.append(self.numbers(13, [self.text(text)]))
 
-    def put(self, name, profiles, backwards=False):
+    def encoded(self, backwards=False):
         strings = [message(6, s.encode()) for s in self.strings]
         fields = self.fields[::-1] + self.types if backwards else self.types + self.fields
-        (HERE / f"{name}.pb").write_bytes(b"".join(fields + strings))
+        return b"".join(fields + strings)
+
+    def put(self, name, profiles, backwards=False):
+        (HERE / f"{name}.pb").write_bytes(self.encoded(backwards))
         write(HERE / f"{name}.txt", profiles)
 
 

@@ -320,10 +320,57 @@ static void test_not_a_session(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
+/* Append a member to a text, as "pid=name version ". */
+static int add_member(void *ctx, uint32_t tgid, const struct profile_service *service)
+{
+	const char *version = service->part[SERVICE_VERSION];
+	char *text = ctx;
+	size_t len = strlen(text);
+
+	snprintf(text + len, 256 - len, "%u=%s %s ", tgid, service->part[SERVICE_NAME],
+		 version ? version : "-");
+	return tgid == 99 ? -7 : 0;
+}
+
+static void test_services(void **state)
+{
+	struct session_json *s = good(
+		"{\"processes\":[{\"file\":\"12-app.tach\",\"pid\":12,\"service\":{"
+		"\"service.name\":\"web\",\"service.namespace\":5,"
+		"\"deployment.environment.name\":\"prod\",\"more\":1}},"
+		"{\"file\":\"m.tach\",\"pid\":null,\"service\":[],\"members\":["
+		"{\"pid\":3,\"service\":{\"service.name\":\"a\",\"service.version\":\"1\"}},"
+		"{\"pid\":4},7,{\"service\":{\"service.name\":\"x\"}},"
+		"{\"pid\":5,\"service\":{\"service.version\":\"1\"}},"
+		"{\"pid\":6,\"service\":{\"service.name\":\"b\"}}]},"
+		"{\"file\":\"n.tach\",\"members\":["
+		"{\"pid\":99,\"service\":{\"service.name\":\"a\"}},"
+		"{\"pid\":1,\"service\":{\"service.name\":\"a\"}}]}]}");
+	struct session_process p;
+	char text[256] = "";
+
+	session_json_process(s, "12-app.tach", &p);
+	assert_string_equal(p.service.part[SERVICE_NAME], "web");
+	assert_null(p.service.part[SERVICE_NAMESPACE]);
+	assert_null(p.service.part[SERVICE_VERSION]);
+	assert_string_equal(p.service.part[SERVICE_ENVIRONMENT], "prod");
+	session_json_process(s, "m.tach", &p);
+	assert_null(p.service.part[SERVICE_NAME]);
+	assert_int_equal(session_json_members(s, "m.tach", add_member, text), 0);
+	assert_string_equal(text, "3=a 1 6=b - ");
+	assert_int_equal(session_json_members(s, "12-app.tach", add_member, text), 0);
+	assert_int_equal(session_json_members(s, "none", add_member, text), 0);
+	*text = '\0';
+	assert_int_equal(session_json_members(s, "n.tach", add_member, text), -7);
+	assert_string_equal(text, "99=a - ");
+	session_json_free(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_a_process, make_dir, remove_dir),
+		cmocka_unit_test_setup_teardown(test_services, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_losses_of_threads, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_beside, make_dir, remove_dir),
 		cmocka_unit_test_setup_teardown(test_gil, make_dir, remove_dir),
