@@ -174,6 +174,10 @@ $(O)/libtachbpf.a: $(LIB_OBJ) | $(O)/libs
 ifdef SYSROOT_FLAG
 $(LIB_OBJ) $(O)/user/main.o $(O)/user/agent_main.o $(O)/user/elf_main.o $(O)/syscall_names.inc: | $(SYSROOT)/usr/include
 
+# To be there before make looks at what can be linked statically (NATIVE).
+.PHONY: sysroot
+sysroot: $(SYSROOT)/usr/include
+
 $(SYSROOT)/usr/include:
 	sh tools/sysroot.sh $(DEBIAN_$(ARCH)) host $(SYSROOT) $(CROSS_PACKAGES)
 endif

@@ -39,6 +39,7 @@ rpm: rpm-deps dist ## RPM packages tachbpf and tachbpf-agent, by rpmbuild
 	$(Q)sh packaging/rpm.sh $(O) $(VERSION) $(EPOCH)
 
 static: static-deps ## build/static/tachbpf, tachbpf-agent: files for any Linux of this machine type
+	$(Q)$(if $(SYSROOT_FLAG),$(MAKE) --no-print-directory LINK=static sysroot)
 	$(Q)$(MAKE) --no-print-directory LINK=static all
 
 # BASE: the image below it, such as debian:stable-slim for who needs a shell in it.
