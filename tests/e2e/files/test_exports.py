@@ -34,7 +34,18 @@ INTERVAL_US = 2000                      # cpu_raw's, native_opcodes' and wall_zs
 def test_the_list_of_formats():
     listed = [line.split()[0] for line in good("convert", "--format", "help").splitlines()]
     assert listed == ["tach", "collapsed", "speedscope", "gecko", "pprof", "gperftools", "gperftools-perl",
-                      "gperftools-native", "pstats", "jsonl", "csv", "flamegraph", "heatmap", "svg"]
+                      "gperftools-native", "pstats", "jsonl", "csv", "parquet", "flamegraph", "heatmap", "svg"]
+
+
+def test_parquet_without_pyarrow(tmp_path):
+    """A Python that sees no packages, and none at all: one line, and no file. tests/warehouse has the others."""
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\nexec /usr/bin/python3 -S "$@"\n')
+    python.chmod(0o755)
+    for named, words in ((python, "pip install pyarrow"), (tmp_path / "none", "cannot be run")):
+        env = {**os.environ, "TACHBPF_PYTHON": str(named)}
+        refused(run("convert", GOLDEN / "cpu_raw.bin", "-o", tmp_path / "x.parquet", env=env), words, str(named))
+    assert list(tmp_path.iterdir()) == [python]
 
 
 @pytest.mark.parametrize("fmt, option", [
