@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* report_order.h - the order of a report's rows, and which of them are one: those with one label. */
+/* report_order.h - the order of a report's rows, and which are one: those with one label. */
 #ifndef TACHBPF_REPORT_ORDER_H
 #define TACHBPF_REPORT_ORDER_H
 

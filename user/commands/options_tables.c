@@ -155,7 +155,7 @@ static const struct setting filter[] = {
 	  AT(input.filter) },
 	{ 0, "process", "PID|NAME", SAMPLES, "of this process; NAME may contain * and ?; "
 	  "repeatable", &type_process, AT(input.filter) },
-	{ 0, "service", "NAME", SAMPLES, "of this service; 'NAME VERSION' for one version of it; may "
+	{ 0, "service", "NAME", SAMPLES, "of this service; 'NAME VERSION': of a version; may "
 	  "contain * and ?; repeatable", &type_service, AT(input.filter) },
 	{ 0, "status", "WORD[,WORD...]", SAMPLES, "gil, on-cpu, unknown, gil-requested, exception, "
 	  "main; ! or no- before a word negates it", &type_status,

@@ -69,15 +69,6 @@ static void free_file(struct profile_file *f)
 	named_service_free(f->service);
 }
 
-/* Sets the file's service, if it is known. 0 or -ENOMEM. */
-static int set_service(struct profile_file *f, const struct profile_service *s)
-{
-	if (!service_part_of(s, SERVICE_NAME))
-		return 0;
-	f->service = named_service_new(s);
-	return f->service ? 0 : -ENOMEM;
-}
-
 /* Reads FILE.json, if it exists. 0 or -ENOMEM. */
 static int read_beside(struct profile_set *set, int dirfd, struct profile_file *f)
 {
@@ -115,7 +106,7 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 	if (!err && !f.process.comm)
 		identity_from_name(&f);
 	if (!err)
-		err = set_service(&f, &f.process.service);
+		err = profile_file_set_service(&f, &f.process.service);
 	if (!err)
 		err = array_add(set->files, set->file_cnt, set->file_cap, f);
 	if (err)
@@ -125,7 +116,8 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 
 static int is_profile(const struct dirent *d)
 {
-	return *d->d_name != '.' && (stem_of(d->d_name) || ends_with(d->d_name, PROFILE_TYPED_SUFFIX));
+	return *d->d_name != '.' &&
+	       (stem_of(d->d_name) || ends_with(d->d_name, PROFILE_TYPED_SUFFIX));
 }
 
 /* CPU time comes first: the first file's sample type is the one that counts. */
@@ -137,7 +129,7 @@ static int in_order(const struct dirent **a, const struct dirent **b)
 	return diff ? diff : versionsort(a, b);
 }
 
-/* Adds the files of a directory in the order of their process ids, or of services and times. */
+/* Adds the files of a directory by process id, or by service and time. */
 static int add_entries(struct profile_set *set, int dirfd, const struct profile_dir *dir)
 {
 	struct dirent **entries;
@@ -403,34 +395,6 @@ static void report_damage(struct profile_set *set, const struct profile_file *f,
 	set->failed = true;
 }
 
-static int put_service(void *ctx, uint32_t tgid, const struct profile_service *service)
-{
-	return service_map_put(ctx, tgid, service);
-}
-
-const struct service_map *profile_set_services(struct profile_set *set,
-					       const struct profile_file *file)
-{
-	if (set->services_of == file->path)
-		return &set->services;
-	service_map_free(&set->services);
-	set->services_of = file->path;
-	if (file->session && session_json_members(file->session, file->name, put_service,
-						  &set->services))
-		return NULL;
-	return &set->services;
-}
-
-/* Returns the service of one of several processes in a file; NULL: unknown. */
-static const struct profile_service *shared_service(struct profile_set *set,
-						    const struct profile_file *file, uint32_t tgid)
-{
-	const struct named_service *n = file->session && !file->process.tgid ?
-		service_map_get(profile_set_services(set, file), tgid) : NULL;
-
-	return n ? &n->of : NULL;
-}
-
 struct profile_file *profile_set_inner(struct profile_set *set, const struct profile_file *file,
 				       uint32_t tgid, const char *comm, const char *container)
 {
@@ -452,7 +416,9 @@ struct profile_file *profile_set_inner(struct profile_set *set, const struct pro
 		inner->process.image = file->process.image;
 	if ((comm && !inner->comm) || (container && !inner->container))
 		return NULL;
-	return set_service(inner, shared_service(set, file, tgid)) ? NULL : inner;
+	if (profile_file_set_service(inner, profile_set_service_of(set, file, tgid)))
+		return NULL;
+	return inner;
 }
 
 /* Returns true if the entry has everything that the file itself says about its process. */
@@ -484,8 +450,10 @@ static const struct profile_file *inner_file(struct profile_set *set, struct pro
 	inner->process.thread_names = inner->names;
 	if (inner->service)
 		return inner;
-	return set_service(inner, meta->service ? meta->service : &file->process.service) ?
-		       NULL : inner;
+	if (profile_file_set_service(inner, meta->service ? meta->service :
+							    &file->process.service))
+		return NULL;
+	return inner;
 }
 
 /* The state of profile_set_each(). */

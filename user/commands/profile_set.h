@@ -94,6 +94,13 @@ void profile_set_free(struct profile_set *set);
 const struct service_map *profile_set_services(struct profile_set *set,
 					       const struct profile_file *file);
 
+/* Returns the service of one of several processes in a file; NULL: unknown. */
+const struct profile_service *profile_set_service_of(struct profile_set *set,
+						     const struct profile_file *file,
+						     uint32_t tgid);
+/* Sets the file's service, which is copied, if it has a name. Returns 0 or -ENOMEM. */
+int profile_file_set_service(struct profile_file *f, const struct profile_service *s);
+
 /* Sorts the files by container; those without a container come first. */
 void profile_set_order(struct profile_set *set);
 

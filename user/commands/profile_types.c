@@ -49,7 +49,8 @@ void profile_types_report(struct profile_set *set)
 	} else if (set->type) {
 		log_info("%zu %s other sample types than %s and %s left out: --value TYPE "
 			 "chooses one",
-			 set->other_types, text_plural(set->other_types, "file has", "files have"), shown,
+			 set->other_types,
+			 text_plural(set->other_types, "file has", "files have"), shown,
 			 text_plural(set->other_types, "is", "are"));
 	}
 }

@@ -180,18 +180,6 @@ static void on_start(struct observer *observer, uint64_t start_ns)
 		r->rows[i]->begin_s = 0;	/* found before sampling began */
 }
 
-/* If RAW_EXEC had no room for all of it: /proc has it while the process is alive. */
-const char *recording_command(const struct process *p, char text[RECORDING_COMMAND_BYTES])
-{
-	const char *command = process_command(p);
-
-	*text = '\0';
-	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
-	    !proc_cmdline(proc_living_task(process_tgid(p)), text, RECORDING_COMMAND_BYTES))
-		return text;
-	return command ? command : "";
-}
-
 static struct row *add_row(struct recording *r, const struct process *p, const char *command)
 {
 	struct row *row = recording_new_row(r, command);

@@ -18,6 +18,7 @@
 #include "base/shared_text.h"
 #include "base/time.h"
 #include "base/util.h"
+#include "host/proc.h"
 #include "model/intern.h"
 
 /* Ended rows stay in memory up to this size: about 200 rows, or two with many members. */
@@ -291,4 +292,16 @@ unsigned int recording_name_used(struct recording *r, uint64_t key)
 	/* Without memory the same number is used again, and creating the file fails. */
 	u64map_put(&r->names, key, (void *)(cnt + 1));
 	return cnt;
+}
+
+/* If RAW_EXEC had no room for all of it: /proc has it while the process is alive. */
+const char *recording_command(const struct process *p, char text[RECORDING_COMMAND_BYTES])
+{
+	const char *command = process_command(p);
+
+	*text = '\0';
+	if ((!command || strlen(command) >= RAW_COMMAND - 1) &&
+	    !proc_cmdline(proc_living_task(process_tgid(p)), text, RECORDING_COMMAND_BYTES))
+		return text;
+	return command ? command : "";
 }

@@ -33,7 +33,9 @@ int row_service_number(struct intern *services, const struct profile_service *s,
 	return err;
 }
 
-void row_service_get(const struct intern *services, uint32_t number, struct profile_service *out)
+/* Fills *out, which points into services; number 0: with nothing. */
+static void row_service_get(const struct intern *services, uint32_t number,
+			    struct profile_service *out)
 {
 	const char *at;
 	size_t i;

@@ -16,8 +16,6 @@ struct json;
 /* The number of a service, from 1; a service without a name has 0. Returns 0 or -ENOMEM. */
 int row_service_number(struct intern *services, const struct profile_service *s,
 		       uint32_t *number);
-/* Fills *out, which points into services; number 0: with nothing. */
-void row_service_get(const struct intern *services, uint32_t number, struct profile_service *out);
 /* Writes the member "service" (session_json.h), if there is one. */
 void row_service_json(const struct intern *services, uint32_t number, struct json *j);
 

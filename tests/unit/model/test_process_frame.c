@@ -105,11 +105,11 @@ static void test_filter(void **state)
 	struct sample_filter *f;
 	int passed = 0, i;
 
-	assert_true(sample_filter_wants_tables(&o, intern_tables(in)));
+	assert_true(sample_filter_wants_tables(&o, intern_tables(in), NULL));
 	f = sample_filter_new();
 	assert_non_null(f);
 	sample_filter_begin(f, &o, &meta, intern_tables(in), count, &passed);
-	sample_filter_by_process_frames(f);
+	sample_filter_by_process_frames(f, NULL);
 	for (i = 0; i < 3; i++) {
 		struct event ev = { .nframes = 2, .frames = stack[i], .weight = 1 };
 
@@ -124,7 +124,7 @@ static void test_filter(void **state)
 	sample_filter_free(f);
 	o.process_cnt = 1;
 	o.processes = (const char *[]){ "14" };
-	assert_false(sample_filter_wants_tables(&o, intern_tables(in)));
+	assert_false(sample_filter_wants_tables(&o, intern_tables(in), NULL));
 	intern_free(in);
 }
 
