@@ -387,8 +387,8 @@ const struct setting options_info[] = {
 
 const struct setting options_report[] = {
 	USE(input),
-	{ 0, "by", "KEY", IN_ROWS, "function (default), line, process, thread, container, or gil "
-	  "(same as tachbpf gil)", CHOICE(report.by, bys) },
+	{ 0, "by", "KEY", IN_ROWS, "function (default), line, process, thread, container, "
+	  "service, version (of a service), or gil (same as tachbpf gil)", CHOICE(report.by, bys) },
 	{ 0, "sort", "KEY", IN_ROWS, "self (default), total, samples, name or file",
 	  CHOICE(report.sort, sorts) },
 	{ 0, "limit", "N", IN_ROWS, "show at most N rows, 0 for all (default: 20)",

@@ -345,7 +345,7 @@ def test_what_is_no_file_is_passed_over(recording):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_an_empty_directory(tmp_path, command):
-    refused(run(command, tmp_path), "no .tach or .mlyze file", str(tmp_path))
+    refused(run(command, tmp_path), "no .tach", " file in directory", str(tmp_path))
 
 
 # ---- bad files ----
