@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/hash_secret.h"
+#include "formats/qualify.h"
 #include "model/native_frame.h"
 
 static void note_error(struct otlp_dictionary *d, int err)
@@ -147,29 +148,42 @@ static uint32_t file_index(struct otlp_dictionary *d, const struct frame *f)
 }
 
 /* first_line: 0 if unknown. Returns where the entry begins. */
-static size_t put_function(struct otlp_dictionary *d, uint32_t name, uint32_t file,
-			   int32_t first_line)
+static size_t put_function(struct otlp_dictionary *d, uint32_t name, uint32_t system_name,
+			   uint32_t file, int32_t first_line)
 {
 	struct proto_out *o = &d->tables[TABLE_FUNCTION].out;
 	size_t begin = o->b.len, message = proto_begin(o, TABLE_FUNCTION);
 
 	proto_number(o, FUNCTION_NAME, name);
+	proto_number(o, FUNCTION_SYSTEM_NAME, system_name);
 	proto_number(o, FUNCTION_FILENAME, file);
 	proto_number(o, FUNCTION_START_LINE, (uint64_t)first_line);
 	proto_end(o, message);
 	return begin;
 }
 
+/* As in pprof (pprof_encode.c): servers that add up by name would join each module's <module>. */
+static uint32_t qualified_index(struct otlp_dictionary *d, const struct frame *f)
+{
+	const struct string_ref *strings = d->names->strings;
+
+	note_error(d, qualify_name(&d->name, strings[f->file], strings[f->func]));
+	if (d->name.len == strings[f->func].len)
+		return string_index(d, f->func);
+	return put_string(d, (const char *)d->name.data, d->name.len);
+}
+
 static uint32_t function_index(struct otlp_dictionary *d, uint32_t id)
 {
 	const struct frame *f = &d->functions->frames[id];
-	uint32_t index;
+	uint32_t index, own, name;
 	size_t begin;
 
 	if (id_map_get(&d->tables[TABLE_FUNCTION].ids, id, &index))
 		return index;
-	index = string_index(d, f->func);
-	begin = put_function(d, index, file_index(d, f), f->first_line);
+	own = string_index(d, f->func);
+	name = f->kind == FRAME_PYTHON ? qualified_index(d, f) : own;
+	begin = put_function(d, name, name == own ? 0 : own, file_index(d, f), f->first_line);
 	return keep_id(d, TABLE_FUNCTION, id, is_unique(f) ? keep_new(d, TABLE_FUNCTION, begin) :
 							     keep_entry(d, TABLE_FUNCTION, begin));
 }
@@ -326,7 +340,7 @@ uint32_t otlp_other_stack(struct otlp_dictionary *d)
 
 	if (d->other_stack)
 		return d->other_stack;
-	begin = put_function(d, otlp_text(d, WINDOW_OTHER_NAME), 0, 0);
+	begin = put_function(d, otlp_text(d, WINDOW_OTHER_NAME), 0, 0, 0);
 	begin = put_location(d, keep_entry(d, TABLE_FUNCTION, begin), LINE_NONE, 0, 0, 0);
 	location = keep_entry(d, TABLE_LOCATION, begin);
 	d->other_stack = put_stack(d, &location, 1);
@@ -413,6 +427,7 @@ void otlp_dictionary_free(struct otlp_dictionary *d)
 	uint32_t t;
 
 	native_index_free(&d->libraries);
+	buf_free(&d->name);
 	for (t = TABLE_MAPPING; t < TABLE_CNT; t++) {
 		proto_out_free(&d->tables[t].out);
 		buf_free(&d->tables[t].begins);

@@ -32,6 +32,7 @@ struct otlp_dictionary {
 	const struct profile_tables *names, *functions;
 	const uint32_t *function_of;
 	struct native_index libraries;		/* of names */
+	struct buf name;			/* scratch */
 	int err;
 	uint64_t seed;
 	/* Of the request: */

@@ -9,7 +9,7 @@ span id, and a pair for each of the sample's attributes), the ids None if there 
 from collections import Counter
 
 from otlp_check import problems
-from pprof_decode import message, one, packed
+from pprof_decode import message, module_of, one, packed
 
 try:
     from opentelemetry.proto.collector.profiles.v1development.profiles_service_pb2 import (
@@ -39,6 +39,7 @@ class Request:
         found = problems(data)
         assert not found, found
         self.addresses = {}     # function -> address in what it is in
+        self.qualified = {}     # (function's own name, file) -> its name
         self.mappings = {}      # function -> (file, attributes) of what it is in
         self.strings = [s.decode() for s in tables[5]]
         self.tables = {n: [message(e) for e in entries] for n, entries in tables.items() if n != 5}
@@ -102,8 +103,11 @@ class Request:
             self.addresses[self.string(one(function, 1))] = one(m, 2)
         kind = [self.attribute(i) for a in m.get(4, []) for i in packed(a)]
         assert all(key == "profile.frame.type" for key, _ in kind)
-        return (self.string(one(function, 1)), self.string(one(function, 3)), one(line, 2),
-                kind[0][1] if kind else None)
+        name, own, file = (self.string(one(function, n)) for n in (1, 2, 3))
+        if own:                     # as in pprof: the name is qualified, and this is its own
+            assert name == f"{module_of(file)}.{own}" or "\\x" in name, (name, own, file)
+            self.qualified[own, file] = name
+        return own or name, file, one(line, 2), kind[0][1] if kind else None
 
 
 class Published:
@@ -148,8 +152,9 @@ class Published:
         line, = location.lines
         f = self.d.function_table[line.function_index]
         kinds = [self.d.attribute_table[i].value.string_value for i in location.attribute_indices]
-        return (self.d.string_table[f.name_strindex], self.d.string_table[f.filename_strindex],
-                line.line, kinds[0] if kinds else None)
+        name, file = f.system_name_strindex or f.name_strindex, f.filename_strindex
+        return (self.d.string_table[name], self.d.string_table[file], line.line,
+                kinds[0] if kinds else None)
 
 
 def stacks_of(requests):

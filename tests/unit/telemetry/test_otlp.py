@@ -171,6 +171,14 @@ class Windows(unittest.TestCase):
         self.assertIn((("<other>", "", 0, None),), stacks)
         self.assertEqual({s for s, _ in self.totals("bounded")}, {f"service-{i}" for i in range(10)})
 
+    def test_functions_have_the_names_of_pprof(self):
+        request, = self.requests("small")
+        stacks_of([request])
+        self.assertEqual(request.qualified, {
+            ("View.get", "/usr/lib/python3/dist-packages/web/views.py"): "web.views.View.get",
+            ("<module>", "/srv/shop/main.py"): "shop.main.<module>",
+        })
+
     def test_by_the_published_package(self):
         if not ExportProfilesServiceRequest:
             print("SKIP: opentelemetry-proto is not installed: only the decoder of this test was used")
