@@ -305,7 +305,8 @@ bool proc_descends_from(pid_t tgid, pid_t ancestor)
 	struct proc_stat st;
 	int i;
 
-	for (i = 0; i < PROC_ANCESTORS_MAX && !proc_stat(tgid, &st); i++) {
+	/* init has the parent 0, which proc_stat() takes for this process: see proc.h. */
+	for (i = 0; i < PROC_ANCESTORS_MAX && tgid && !proc_stat(tgid, &st); i++) {
 		if (st.ppid == ancestor)
 			return true;
 		tgid = st.ppid;

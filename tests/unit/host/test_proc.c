@@ -104,6 +104,14 @@ static void test_stat_kinds(void **state)
 	assert_int_equal(proc_stat(0x3fffffff, &st), -ESRCH);
 }
 
+/* init descends from nobody: least of all from our parent, which proc_stat(0) would find. */
+static void test_descends(void **state)
+{
+	assert_true(proc_descends_from(getpid(), getppid()));
+	assert_false(proc_descends_from(1, getppid()));
+	assert_false(proc_descends_from(getppid(), getpid()));
+}
+
 static void test_cpu_lists(void **state)
 {
 	static const struct {
@@ -369,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_stat_comm),
 		cmocka_unit_test(test_stat_program),
 		cmocka_unit_test(test_stat_kinds),
+		cmocka_unit_test(test_descends),
 		cmocka_unit_test(test_cpu_lists),
 		cmocka_unit_test(test_maps_of_self),
 		cmocka_unit_test(test_open_mapped),
