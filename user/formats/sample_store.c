@@ -13,6 +13,8 @@
 
 #define PROFILES_MAX (1u << 16)
 #define SAMPLES_MAX (1u << 28)
+/* A few bytes of a file may name 256 frames: its size does not limit what its stacks take. */
+#define FRAMES_MAX ((size_t)1 << 28)
 #define NONE UINT32_MAX
 
 struct stored_profile {
@@ -24,8 +26,8 @@ struct stored_profile {
 
 struct stored_sample {
 	uint64_t thread_id, weight;
-	size_t stack;			/* index of its first frame id */
-	uint32_t nframes, next;		/* the profile's next sample; NONE: this is the last */
+	uint32_t stack;			/* its id */
+	uint32_t next;			/* the profile's next sample; NONE: this is the last */
 	uint8_t status;
 };
 
@@ -46,7 +48,9 @@ int sample_store_init(struct sample_store *s, const struct reader_ops *ops,
 	s->names = intern_new();
 	s->texts = intern_new();
 	s->keys = intern_new();
-	return s->names && s->texts && s->keys ? 0 : reason_memory(why);
+	s->stacks = intern_new();
+	s->frames_left = FRAMES_MAX;
+	return s->names && s->texts && s->keys && s->stacks ? 0 : reason_memory(why);
 }
 
 void sample_store_free(struct sample_store *s)
@@ -59,8 +63,8 @@ void sample_store_free(struct sample_store *s)
 	intern_free(s->names);
 	intern_free(s->texts);
 	intern_free(s->keys);
+	intern_free(s->stacks);
 	buf_free(&s->samples);
-	buf_free(&s->stacks);
 }
 
 const char *sample_store_text(struct sample_store *s, const char *data, size_t len)
@@ -208,14 +212,20 @@ static int thread_id_of(struct sample_store *s, struct stored_profile *p,
 	return err == -ENOMEM ? reason_memory(why) : 0;
 }
 
-static int add_stack(struct sample_store *s, const struct buf *ids, struct stored_sample *sample,
-		     bool *cut)
+static int add_stack(struct sample_store *s, const struct buf *ids, uint32_t *stack, bool *cut,
+		     const struct reason *why)
 {
-	uint32_t frames[EVENT_MAX_FRAMES];
-	int err = stack_fit(s->names, ids, false, frames, &sample->nframes, cut);
+	uint32_t frames[EVENT_MAX_FRAMES], n, cnt = intern_tables(s->stacks)->string_cnt;
 
-	sample->stack = s->stacks.len / sizeof(*frames);
-	return err ? err : buf_add(&s->stacks, frames, sample->nframes * sizeof(*frames));
+	if (stack_fit(s->names, ids, false, frames, &n, cut) ||
+	    intern_string(s->stacks, (const char *)frames, n * sizeof(*frames), stack))
+		return reason_memory(why);
+	if (*stack < cnt)
+		return 0;
+	if (n > s->frames_left)
+		return reason_at(why, s->at, "distinct stacks of more than %zu frames", FRAMES_MAX);
+	s->frames_left -= n;
+	return 0;
 }
 
 static void link_sample(struct sample_store *s, struct stored_profile *p, uint32_t i)
@@ -246,7 +256,10 @@ int sample_store_add(struct sample_store *s, uint32_t profile, const struct stor
 	err = thread_id_of(s, p, thread, &sample.thread_id, why);
 	if (err)
 		return err;
-	if (add_stack(s, ids, &sample, &cut) || buf_add(&s->samples, &sample, sizeof(sample)))
+	err = add_stack(s, ids, &sample.stack, &cut, why);
+	if (err)
+		return err;
+	if (buf_add(&s->samples, &sample, sizeof(sample)))
 		return reason_memory(why);
 	link_sample(s, p, (uint32_t)cnt);
 	p->info.weight_sum += weight;
@@ -304,22 +317,31 @@ static int set_time(struct clocks *clocks, const struct reader_info *info, struc
 			   &ev->time_us);
 }
 
+/* Returns how many frames it has. */
+static uint32_t get_stack(const struct sample_store *s, uint32_t id,
+			  uint32_t frames[EVENT_MAX_FRAMES])
+{
+	const struct string_ref *stack = &intern_tables(s->stacks)->strings[id];
+
+	memcpy(frames, stack->data, stack->len);
+	return stack->len / sizeof(*frames);
+}
+
 int sample_store_run(struct reader *r, reader_event_fn on_event, void *ctx, char *why,
 		     size_t why_size)
 {
 	struct sample_store *s = to_store(r);
 	const struct stored_profile *p = &s->profiles[s->current];
-	const uint32_t *stacks = (const uint32_t *)(const void *)s->stacks.data;
+	uint32_t frames[EVENT_MAX_FRAMES], i;
 	struct clocks clocks = { 0 };
-	uint32_t i;
 	int err = 0;
 
 	for (i = p->first; !err && i != NONE; i = sample_at(s, i)->next) {
 		const struct stored_sample *sample = sample_at(s, i);
 		struct event ev = {
 			.thread_id = sample->thread_id, .weight = sample->weight,
-			.nframes = sample->nframes, .status = sample->status,
-			.frames = sample->nframes ? stacks + sample->stack : NULL,
+			.nframes = get_stack(s, sample->stack, frames), .frames = frames,
+			.status = sample->status,
 		};
 
 		err = set_time(&clocks, &p->info, &ev);

@@ -3,8 +3,8 @@
  * sample_store.h - a reader whose samples are in memory: for formats that have no order of time,
  * whose samples say which process and thread they are of (pprof, OTLP).
  *
- * A profile is made for each distinct identity. Each sample is kept once, with its stack; what its
- * names came from can be freed.
+ * A profile is made for each distinct identity. Equal stacks are kept once; what names came from can
+ * be freed.
  */
 #ifndef TACHBPF_SAMPLE_STORE_H
 #define TACHBPF_SAMPLE_STORE_H
@@ -21,11 +21,13 @@ struct sample_store {
 	struct reader reader;
 	struct intern *names;		/* of frames */
 	struct intern *texts, *keys;	/* texts with a NUL each; identities of profiles */
+	struct intern *stacks;		/* each a string: its frame ids, innermost first */
 	struct stored_profile *profiles;	/* by id in keys */
 	size_t profile_cap;
 	uint32_t current;
 	uint64_t at;			/* set by the reader: where it is, for messages */
-	struct buf samples, stacks;	/* struct stored_sample; frame ids */
+	struct buf samples;		/* struct stored_sample */
+	size_t frames_left;		/* how many more all distinct stacks may have; for tests */
 };
 
 /* What a profile is of. Texts are copied; NULL: unknown. */
@@ -72,7 +74,7 @@ int sample_store_profile(struct sample_store *s, const struct stored_identity *i
 			 const struct reason *why);
 /*
  * Adds a sample of a profile. ids: frame ids of s->names, innermost first, any number. Weight 0 is
- * left out. Sums are limited to WEIGHT_SUM_MAX.
+ * left out. Sums are limited to WEIGHT_SUM_MAX, distinct stacks to 2^28 frames in all.
  */
 int sample_store_add(struct sample_store *s, uint32_t profile, const struct stored_thread *thread,
 		     const struct buf *ids, uint64_t weight, uint8_t status,

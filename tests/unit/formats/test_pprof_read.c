@@ -8,6 +8,8 @@
 #include "base/gzip.h"
 #include "base/proto.h"
 #include "formats/formats.h"
+#include "formats/sample_store.h"
+#include "model/intern.h"
 #include "model/native_library.h"
 #include "model/profile_service.h"
 #include "model/thread_names.h"
@@ -212,6 +214,36 @@ static void test_expansion(void **state)
 	close(fd);
 }
 
+static int add_stack_of(struct sample_store *s, uint32_t frame, const struct reason *why)
+{
+	const struct stored_thread thread = { 0 };
+	uint32_t frames[3] = { frame, frame, frame };
+	const struct buf ids = { .data = (void *)frames, .len = sizeof(frames) };
+
+	return sample_store_add(s, 0, &thread, &ids, 1, 0, why);
+}
+
+/* Memory grows with distinct stacks, whose frames are limited: a few bytes may name 256. */
+static void test_distinct_stacks(void **state)
+{
+	const struct stored_identity of = { 0 };
+	const struct stored_kind kind = { .unit = UNIT_SAMPLES };
+	struct sample_store s = { 0 };
+	char text[128] = "";
+	const struct reason why = { text, sizeof(text) };
+	uint32_t profile, i;
+
+	assert_int_equal(sample_store_init(&s, NULL, &why), 0);
+	assert_int_equal(sample_store_profile(&s, &of, &kind, &profile, &why), 0);
+	s.frames_left = 7;
+	for (i = 0; i < 1000; i++)
+		assert_int_equal(add_stack_of(&s, i % 2, &why), 0);
+	assert_int_equal(s.frames_left, 1);
+	assert_int_equal(add_stack_of(&s, 2, &why), -EBADMSG);
+	assert_non_null(strstr(text, "distinct stacks of more than"));
+	sample_store_free(&s);
+}
+
 static void put_sample(struct proto_out *o, uint64_t location, int64_t value, bool twice)
 {
 	size_t begin = proto_begin(o, 2);
@@ -266,6 +298,7 @@ int main(void)
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_expansion),
+		cmocka_unit_test(test_distinct_stacks),
 		cmocka_unit_test(test_refusals),
 	};
 
