@@ -37,11 +37,15 @@ install-agent: all
 	install -D -m 644 docs/tachbpf-agent.8 $(DESTDIR)$(SHARE)/man/man8/tachbpf-agent.8
 	mkdir -p $(DESTDIR)$(UNITS)
 	sed 's#@PREFIX@#$(PREFIX)#' packaging/tachbpf-agent.service >$(DESTDIR)$(UNITS)/tachbpf-agent.service
+	sed 's#@PREFIX@#$(PREFIX)#' packaging/warehouse/tachbpf-parquet.service >$(DESTDIR)$(UNITS)/tachbpf-parquet.service
+	install -m 644 packaging/warehouse/tachbpf-parquet.timer $(DESTDIR)$(UNITS)/tachbpf-parquet.timer
+	install -D -m 755 packaging/warehouse/hourly.sh $(DESTDIR)$(PREFIX)/libexec/tachbpf/parquet-hourly
 	[ -e $(DESTDIR)$(AGENT_CONFIG) ] || install -D -m 644 packaging/agent.yaml $(DESTDIR)$(AGENT_CONFIG)
 
 uninstall: ## remove what was installed, except /etc/default/tachbpf and /etc/tachbpf
 	rm -f $(addprefix $(DESTDIR),$(PREFIX)/bin/tachbpf $(SHARE)/man/man1/tachbpf.1 $(UNITS)/tachbpf.service \
 		$(PREFIX)/libexec/tachbpf/tachbpf-elf $(PREFIX)/bin/tachbpf-agent $(SHARE)/man/man8/tachbpf-agent.8 $(UNITS)/tachbpf-agent.service \
+		$(PREFIX)/libexec/tachbpf/parquet-hourly $(UNITS)/tachbpf-parquet.service $(UNITS)/tachbpf-parquet.timer \
 		$(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))
 	rm -rf $(DESTDIR)$(DOC_DIR)
 	rmdir $(DESTDIR)$(PREFIX)/libexec/tachbpf 2>/dev/null || true

@@ -113,6 +113,8 @@ if [ "${1:-build}" = check-all ]; then
 	/usr/bin/python3 -c 'import grpc' 2>/dev/null || need python3-grpcio
 	# Spark, one of the engines that answer packaging/warehouse's queries: 200 MB
 	have java || need default-jre-headless
+	# systemd runs units that are tried
+	have systemd-nspawn || need systemd-container
 	# checks of the metrics: 90 MB
 	have promtool || need prometheus
 	# shells whose completion is tried

@@ -1,14 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# hourly.sh WINDOWS PARQUET: makes Parquet below the directory PARQUET of the pprof files that the
-# agent wrote to the directory WINDOWS (exporters.pprof), of all hours (UTC) that are over, and
-# removes them. An hour that fails is kept, and tried again the next time.
+# hourly.sh WINDOWS PARQUET [METRICS]: makes Parquet below the directory PARQUET of the pprof files
+# that the agent wrote to the directory WINDOWS (exporters.pprof), of all hours (UTC) that are over,
+# and removes them. An hour that fails is kept, and tried again the next time. METRICS: a directory
+# of node_exporter's textfile collector; if it does not exist, there are no metrics.
 set -eu
 
 windows=$1
 parquet=$(realpath "$2")
+metrics=${3-}
 this_hour=$(date -u +%Y%m%d%H)
-failed=0
+converted=0
+waiting=0
 cd "$windows"
 
 hours() {
@@ -20,6 +23,20 @@ of_hour() {
 	find . -maxdepth 1 -type f -name "*-$1[0-9][0-9][0-9][0-9]Z.pb.gz" -print0 | sort -z
 }
 
+write_metrics() {
+	cat <<-END
+		# HELP tachbpf_parquet_hours_waiting Hours whose profiles should be Parquet and are not.
+		# TYPE tachbpf_parquet_hours_waiting gauge
+		tachbpf_parquet_hours_waiting $waiting
+		# HELP tachbpf_parquet_last_run_hours_converted Hours that the last run made Parquet of.
+		# TYPE tachbpf_parquet_last_run_hours_converted gauge
+		tachbpf_parquet_last_run_hours_converted $converted
+		# HELP tachbpf_parquet_last_run_timestamp_seconds When the last run ended.
+		# TYPE tachbpf_parquet_last_run_timestamp_seconds gauge
+		tachbpf_parquet_last_run_timestamp_seconds $(date +%s)
+	END
+}
+
 for hour in $(hours); do
 	[ "$(echo "$hour" | tr -d T)" -lt "$this_hour" ] || continue
 	files=$(mktemp)
@@ -27,9 +44,16 @@ for hour in $(hours); do
 	# A file's name depends on what is in it: the same hour again counts nothing twice.
 	if xargs -0 "${TACHBPF:-tachbpf}" convert -q --format parquet -o "$parquet/" <"$files"; then
 		xargs -0 rm -f -- <"$files"
+		converted=$((converted + 1))
 	else
-		failed=1
+		waiting=$((waiting + 1))
 	fi
 	rm -f "$files"
 done
-exit $failed
+if [ -d "$metrics" ]; then
+	# The collector reads what ends in .prom, and never half of it.
+	write_metrics >"$metrics/tachbpf_parquet.$$"
+	chmod 644 "$metrics/tachbpf_parquet.$$"
+	mv "$metrics/tachbpf_parquet.$$" "$metrics/tachbpf_parquet.prom"
+fi
+[ $waiting = 0 ]

@@ -17,6 +17,8 @@ RPM_FILES = {
 }
 AGENT_RPM_FILES = {
     "/usr/bin/tachbpf-agent", "/usr/share/man/man8/tachbpf-agent.8",
+    "/usr/libexec/tachbpf/parquet-hourly", "/usr/lib/systemd/system/tachbpf-parquet.service",
+    "/usr/lib/systemd/system/tachbpf-parquet.timer",
     "/usr/lib/systemd/system/tachbpf-agent.service", "/etc/tachbpf", "/etc/tachbpf/agent.yaml",
     "/usr/share/licenses/tachbpf-agent/LICENSE",
 }

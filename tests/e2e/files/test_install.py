@@ -14,10 +14,14 @@ CONFIG = "etc/default/tachbpf"
 AGENT_CONFIG = "etc/tachbpf/agent.yaml"
 UNIT = "etc/systemd/system/tachbpf.service"
 AGENT_UNIT = "etc/systemd/system/tachbpf-agent.service"
+PARQUET_UNIT = "etc/systemd/system/tachbpf-parquet.service"
 AGENT_FILES = {
     "usr/local/bin/tachbpf-agent": 0o755,
     "usr/local/share/man/man8/tachbpf-agent.8": 0o644,
     AGENT_UNIT: 0o644,
+    PARQUET_UNIT: 0o644,
+    "etc/systemd/system/tachbpf-parquet.timer": 0o644,
+    "usr/local/libexec/tachbpf/parquet-hourly": 0o755,
     AGENT_CONFIG: 0o644,
 }
 FILES = {
@@ -95,7 +99,7 @@ def test_without_the_agent(make):
 def test_without_native(make):
     """NATIVE=0: the helper is not installed."""
     files = installed(make("install", "NATIVE=0"))
-    assert files == {path: mode for path, mode in (FILES | AGENT_FILES).items() if "libexec" not in path}
+    assert files == {path: mode for path, mode in (FILES | AGENT_FILES).items() if "tachbpf-elf" not in path}
 
 
 def test_the_prefix_of_packages(make):
@@ -121,14 +125,14 @@ def test_settings_survive(make):
     assert (destdir / CONFIG).read_text() == 'TACHBPF_OPTIONS="--all"\n'
 
 
-@pytest.mark.parametrize("name", [UNIT, AGENT_UNIT])
+@pytest.mark.parametrize("name", [UNIT, AGENT_UNIT, PARQUET_UNIT])
 def test_systemd_accepts_the_unit(make, name):
     if not shutil.which("systemd-analyze"):
         pytest.skip("systemd-analyze is not installed")
     destdir = make("install")
     unit = destdir / name
     # systemd looks for the program and its man page.
-    text = unit.read_text().replace("/usr/local/bin/", f"{binary().parent}/")
+    text = unit.read_text().replace("/usr/local/", f"{destdir}/usr/local/")
     unit.write_text(re.sub("(?m)^Documentation=.*\n", "", text))
     done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True,
                           timeout=TIMEOUT)

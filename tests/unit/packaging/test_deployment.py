@@ -23,6 +23,7 @@ KUBERNETES = PACKAGING / "kubernetes/base/tachbpf-agent.yaml"
 METRICS = Path("docs/agent-metrics.md").resolve()
 DASHBOARD = PACKAGING / "grafana/tachbpf.json"
 ALERTS = PACKAGING / "prometheus/alerts.yml"
+HOURLY = PACKAGING / "warehouse/hourly.sh"      # has metrics of its own
 METRIC = re.compile(r"\btachbpf_[a-z_]+")
 has_agent = unittest.skipUnless(AGENT.exists(), "built with AGENT=0")
 has_yaml = unittest.skipUnless(yaml, "python3-yaml is not installed (make check-deps)")
@@ -227,6 +228,7 @@ class Beside(Scratch):
 
     def test_metrics_that_are_queried_exist(self):
         known = set(re.findall(r"(?m)^\| `(tachbpf_\w+)` \| (?:counter|gauge)", METRICS.read_text()))
+        known |= set(re.findall(r"# TYPE (tachbpf_\w+) gauge", HOURLY.read_text()))
         wanted = {m for text in (*queries(), *variables(), ALERTS.read_text()) for m in METRIC.findall(text)}
         self.assertGreater(len(wanted), 20)
         self.assertEqual(wanted - known, set())
