@@ -21,7 +21,7 @@ def find_engines():
 
 
 PYTHON = find_engines()
-pytest_plugins = ("grouping", "present", "shared_fixtures", "evidence", "counting")
+pytest_plugins = ("grouping", "present", "shared_fixtures", "evidence", "counting", "agent_windows")
 
 
 @pytest.fixture(scope="session")

@@ -8,8 +8,8 @@ import subprocess
 import present
 import pytest
 
+from agent_windows import OVER
 from paths import REPO, binary
-from test_hourly import OVER, made, windows      # noqa: F401: fixtures
 
 UNITS = "etc/systemd/system"
 PREFIX = "/opt/installed"
@@ -85,7 +85,7 @@ def metrics(tmp_path):
     return {name: float(value) for name, value in (line.split() for line in path.read_text().splitlines() if line[0] != "#")}
 
 
-def test_the_timers_service(boot, windows, tmp_path, python):      # noqa: F811
+def test_the_timers_service(boot, windows, tmp_path, python):
     where = directories(tmp_path, windows)
     said = boot(RUN, **where, **{"/opt/tachbpf": os.path.dirname(os.path.dirname(python))})
     assert "Result=success" in said and "ExecMainStatus=0" in said, said
@@ -97,7 +97,7 @@ def test_the_timers_service(boot, windows, tmp_path, python):      # noqa: F811
     assert values["tachbpf_parquet_last_run_timestamp_seconds"] > found[0].stat().st_mtime - 1
 
 
-def test_without_pyarrow(boot, windows, tmp_path):      # noqa: F811
+def test_without_pyarrow(boot, windows, tmp_path):
     """The unit fails, says why, and the metrics say so; nothing is removed."""
     before = sorted(windows.iterdir())
     said = boot(RUN, **directories(tmp_path, windows))

@@ -3,8 +3,8 @@
  * sample_store.h - a reader whose samples are in memory: for formats that have no order of time,
  * whose samples say which process and thread they are of (pprof, OTLP).
  *
- * A profile is made for each distinct identity. Equal stacks are kept once; what names came from can
- * be freed.
+ * A profile is made for each distinct identity. Equal stacks are kept once; what names came from
+ * can be freed.
  */
 #ifndef TACHBPF_SAMPLE_STORE_H
 #define TACHBPF_SAMPLE_STORE_H
