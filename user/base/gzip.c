@@ -34,6 +34,12 @@ int gzip_bytes(const void *data, size_t len, int level, struct buf *out)
 	return -ENOMEM;
 }
 
+/* Members that follow one another are one content: RFC 1952, 2.2. */
+static bool begin_next_member(z_stream *z)
+{
+	return gzip_begins(z->next_in, z->avail_in) && inflateReset(z) == Z_OK;
+}
+
 int gunzip_bytes(const void *data, size_t len, size_t max, struct buf *out)
 {
 	z_stream z = { .next_in = (void *)(uintptr_t)data, .avail_in = (uInt)len };
@@ -47,6 +53,8 @@ int gunzip_bytes(const void *data, size_t len, size_t max, struct buf *out)
 		out->len += STEP_BYTES - z.avail_out;
 		if (out->len - before > max)
 			break;
+		if (state == Z_STREAM_END && begin_next_member(&z))
+			state = Z_OK;
 	}
 	inflateEnd(&z);
 	err = state == Z_STREAM_END && out->len - before <= max ? 0 :

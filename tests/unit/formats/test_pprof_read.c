@@ -8,6 +8,7 @@
 #include "base/gzip.h"
 #include "base/proto.h"
 #include "formats/formats.h"
+#include "formats/input.h"
 #include "formats/sample_store.h"
 #include "model/intern.h"
 #include "model/native_library.h"
@@ -166,6 +167,31 @@ static void test_bomb(void **state)
 	buf_free(&b);
 }
 
+/* As parallel compressors write it; a second member that is cut is damage. */
+static void test_gzip_members(void **state)
+{
+	char path[PATH_BYTES], golden[512], why[256] = "";
+	int fd = memory_file(path);
+	struct buf b = { 0 };
+	struct input *whole = input_map(format_path("pprof", "ours.pb", golden), why, sizeof(why));
+	struct reader *r;
+
+	assert_non_null(whole);
+	assert_int_equal(gzip_bytes(whole->data, 100, 1, &b), 0);
+	assert_int_equal(gzip_bytes(whole->data + 100, whole->size - 100, 1, &b), 0);
+	input_unmap(whole);
+	set_file(fd, b.data, b.len);
+	r = reader_open(path, NULL, why, sizeof(why));
+	if (!r)
+		fail_msg("%s", why);
+	assert_int_equal(reader_info(r)->weight_sum, 60000000);
+	reader_free(r);
+	b.len -= 20;
+	assert_bytes_refused(&b, "it cannot be decompressed");
+	buf_free(&b);
+	close(fd);
+}
+
 static void put_type(struct proto_out *o)
 {
 	size_t begin = proto_begin(o, 1);
@@ -292,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_gzip),
+		cmocka_unit_test(test_gzip_members),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_facts),
