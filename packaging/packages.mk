@@ -17,7 +17,7 @@ $(O)/$(DIST).tar.xz: FORCE
 	$(Q)[ ! -d vendor ] || cp -r vendor $(O)/dist/$(DIST)
 	$(Q)echo $(EPOCH) >$(O)/dist/$(DIST)/packaging/epoch
 	$(Q)for arch in x86 arm64; do \
-		$(MAKE) --no-print-directory ARCH=$$arch O=$(O)/skeleton GENERATED= skeleton || exit 1; \
+		$(MAKE) --no-print-directory ARCH=$$arch CC='$(CC)' O=$(O)/skeleton GENERATED= skeleton || exit 1; \
 		mkdir $(O)/dist/$(DIST)/generated/$$arch && \
 		cp $(O)/skeleton/$$([ $$arch = $(OWN_ARCH) ] || echo $$arch/)*.skel.h \
 			$(O)/dist/$(DIST)/generated/$$arch || exit 1; \

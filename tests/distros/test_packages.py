@@ -56,6 +56,11 @@ for name in tachbpf tachbpf-agent; do
 	systemctl enable $name
 	[ -e /etc/systemd/system/multi-user.target.wants/$name.service ]
 done
+dpkg -S /usr/libexec/tachbpf/parquet-hourly
+systemd-analyze verify tachbpf-parquet.timer tachbpf-parquet.service
+[ "$(systemctl is-enabled tachbpf-parquet.timer)" = disabled ]
+systemctl enable tachbpf-parquet.timer
+[ -e /etc/systemd/system/timers.target.wants/tachbpf-parquet.timer ]
 apt-get purge -y -q tachbpf tachbpf-agent
 left=$(find / -xdev -name '*tachbpf*' -not -path '/src/*' -not -path '/proc/*' -not -path '/tmp/*' \
 	-not -path '/sys/*' -not -path '/var/cache/man/*' -not -name '.tachbpf-recipe')
