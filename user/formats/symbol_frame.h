@@ -10,6 +10,9 @@
 
 struct intern;
 
+/* A location has at most this many frames that count: more than an event's. */
+#define SYMBOL_LOCATION_FRAMES_MAX 257
+
 /* Zero-initialise what is unknown. Texts are the caller's. */
 struct symbol_mapping {
 	struct string_ref file, build_id;	/* build_id: hexadecimal digits */

@@ -221,7 +221,7 @@ static int add_location(struct pprof_tables *t, const struct proto_field *f)
 
 	if (!read_head(f, &id, &mapping, &address))
 		return bad_message(t, "location");
-	while (!err && l.cnt < PPROF_LOCATION_FRAMES_MAX && proto_next(&in, &inner)) {
+	while (!err && l.cnt < SYMBOL_LOCATION_FRAMES_MAX && proto_next(&in, &inner)) {
 		if (inner.number != LOCATION_LINE)
 			continue;
 		err = add_frame(t, &inner, mapping);
