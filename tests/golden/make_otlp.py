@@ -58,9 +58,8 @@ class Request:
     def attribute(self, key, v):
         return self.entry(ATTRIBUTE, number(1, self.text(key)), value(v))
 
-    def mapping(self, file, **attributes):
-        return self.entry(MAPPING, number(4, self.text(file)),
-                          numbers(5, [self.attribute(k.replace("_", ".", 2), v) for k, v in attributes.items()]))
+    def mapping(self, file, *attributes):
+        return self.entry(MAPPING, number(4, self.text(file)), numbers(5, [self.attribute(*a) for a in attributes]))
 
     def function(self, name, file="", system="", first=0):
         return self.entry(FUNCTION, number(1, self.text(name)), number(2, self.text(system)),
@@ -102,7 +101,7 @@ def put(name, content, profiles):
 def ours():
     """As the agent has it: counts of a period, two services, the two names of a function, a library."""
     r = Request()
-    libc = r.mapping("/usr/lib/libc.so.6", process_executable_build_id_gnu="0a0b0c")
+    libc = r.mapping("/usr/lib/libc.so.6", ("process.executable.build_id.gnu", "0a0b0c"))
     file = "/srv/shop/cart/views.py"
     f, top = r.function("cart.views.f", file, "f", 3), r.function("cart.views.<module>", file, "<module>", 1)
     leaf, base = r.location((f, 7)), r.location((top, 9))

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /* Of a message in a stream. */
-#define OTLP_MESSAGE_MAX ((size_t)128 << 20)
+#define OTLP_MESSAGE_MAX (((size_t)128 << 20) - 1)
 
 /*
  * Returns true if a file that begins with these bytes, and has `whole` of them, looks like either of

@@ -41,7 +41,7 @@ static int missing(const struct otlp_tables *t, const char *what, uint64_t index
 
 static int bad_message(const struct otlp_tables *t, const char *what)
 {
-	return reason_at(t->why, t->at, "a %s that is no message", what);
+	return reason_at(t->why, t->at, "%s that is no message", what);
 }
 
 static int add_entry(const struct otlp_tables *t, struct buf *table, const void *entry, size_t size)
@@ -78,7 +78,7 @@ static int add_attribute(struct otlp_tables *t, const struct proto_field *f)
 	struct otlp_pair pair;
 
 	if (!otlp_read_pair(t, f, ATTRIBUTE_KEY, &pair))
-		return bad_message(t, "attribute");
+		return bad_message(t, "an attribute");
 	return add_entry(t, &t->attributes, &pair, sizeof(pair));
 }
 
@@ -99,7 +99,7 @@ static int take_build_id(struct otlp_tables *t, const struct proto_field *f,
 		if (ref_is(pair->key, "process.executable.build_id.gnu"))
 			m->build_id = pair->text;
 	}
-	return n.in.bad ? bad_message(t, "mapping's attribute") : 0;
+	return n.in.bad ? bad_message(t, "a mapping's attribute") : 0;
 }
 
 static int add_mapping(struct otlp_tables *t, const struct proto_field *f)
@@ -116,7 +116,7 @@ static int add_mapping(struct otlp_tables *t, const struct proto_field *f)
 			err = take_build_id(t, &inner, &m);
 	}
 	if (!err && in.bad)
-		err = bad_message(t, "mapping");
+		err = bad_message(t, "a mapping");
 	return err ? err : add_entry(t, &t->mappings, &m, sizeof(m));
 }
 
@@ -138,7 +138,7 @@ static int add_function(struct otlp_tables *t, const struct proto_field *f)
 			function.first_line = (int32_t)inner.value;
 	}
 	if (in.bad)
-		return bad_message(t, "function");
+		return bad_message(t, "a function");
 	if (symbol_choose_name(&t->scratch, name, system, &function))
 		return reason_memory(t->why);
 	return add_entry(t, &t->functions, &function, sizeof(function));
@@ -167,7 +167,7 @@ static int read_location_head(struct otlp_tables *t, const struct proto_field *f
 			h->address = inner.value;
 	}
 	if (in.bad)
-		return bad_message(t, "location");
+		return bad_message(t, "a location");
 	if (!mapping)
 		return 0;
 	h->library = entry_at(&t->mappings, mapping, sizeof(*h->library));
@@ -191,7 +191,7 @@ static int add_frame(struct otlp_tables *t, const struct proto_field *line,
 			number = inner.value;
 	}
 	if (in.bad)
-		return bad_message(t, "line");
+		return bad_message(t, "a line");
 	if (!index)
 		return 0;
 	function = entry_at(&t->functions, index, sizeof(*function));
@@ -245,7 +245,7 @@ static int add_members(struct otlp_tables *t, const struct proto_field *f, struc
 		err = add_entry(t, &t->members, &member, sizeof(member));
 		stack->cnt++;
 	}
-	return !err && n.in.bad ? bad_message(t, "stack's location") : err;
+	return !err && n.in.bad ? bad_message(t, "a stack's location") : err;
 }
 
 static int add_stack(struct otlp_tables *t, const struct proto_field *f)
@@ -260,7 +260,7 @@ static int add_stack(struct otlp_tables *t, const struct proto_field *f)
 			err = add_members(t, &inner, &stack);
 	}
 	if (!err && in.bad)
-		err = bad_message(t, "stack");
+		err = bad_message(t, "a stack");
 	return err ? err : add_entry(t, &t->stacks, &stack, sizeof(stack));
 }
 
@@ -312,7 +312,7 @@ static int read_table(struct otlp_tables *t, const struct proto_field *dictionar
 		if (f.number == passes[pass].table)
 			err = passes[pass].add(t, &f);
 	}
-	return !err && in.bad ? bad_message(t, "dictionary") : err;
+	return !err && in.bad ? bad_message(t, "a dictionary") : err;
 }
 
 static void clear(struct otlp_tables *t)
