@@ -19,6 +19,7 @@ seeds_of() {
 	case $1 in
 	fuzz_tach_reader | fuzz_gil) echo "$golden/tach" ;;
 	fuzz_pprof_read) echo "$golden/pprof" ;;
+	fuzz_otlp_read) echo "$golden/otlp" ;;
 	*) if [ -d "$golden/$1" ]; then echo "$golden/$1"; else echo "$golden/${1#fuzz_}"; fi ;;
 	esac
 }

@@ -45,7 +45,7 @@ size_t value_find(const struct value_type *types, size_t cnt, const char *name);
 uint64_t value_period_ns(const struct value_type *t, uint64_t period);
 
 /*
- * The weight of a value, which is v as a signed number: times factor. at: where it is, for messages.
+ * Sets the weight of a value, v as a signed number, times factor. at: its position, for messages.
  * Returns 0, or -EBADMSG with a reason if it is negative or too large.
  */
 int value_weigh(uint64_t v, uint64_t factor, uint64_t at, uint64_t *weight,

@@ -408,11 +408,13 @@ static void test_refused_tables(void **state)
 		const char *why;
 	} cases[] = {
 		{ TABLE_STACK, STACK_LOCATIONS, 0, "a stack of location 9, which is missing" },
-		{ TABLE_LOCATION, LOCATION_MAPPING, 0, "a location of mapping 9, which is missing" },
+		{ TABLE_LOCATION, LOCATION_MAPPING, 0,
+		  "a location of mapping 9, which is missing" },
 		{ TABLE_LOCATION, LOCATION_LINES, LINE_FUNCTION,
 		  "a location of function 9, which is missing" },
 		{ TABLE_LOCATION, LOCATION_LINES, 0, "a line that is no message" },
-		{ TABLE_MAPPING, MAPPING_ATTRIBUTES, 0, "a mapping of attribute 9, which is missing" },
+		{ TABLE_MAPPING, MAPPING_ATTRIBUTES, 0,
+		  "a mapping of attribute 9, which is missing" },
 		{ TABLE_ATTRIBUTE, ATTRIBUTE_VALUE, 0, "an attribute that is no message" },
 	};
 	size_t i;
@@ -439,8 +441,10 @@ static void test_refused_tables(void **state)
 /* Messages that are numbers, at each depth. */
 static void test_wrong_wire_types(void **state)
 {
-	static const uint32_t path[] = { REQUEST_RESOURCE_PROFILES, RESOURCE_PROFILES_SCOPE_PROFILES,
-					 SCOPE_PROFILES_PROFILES, PROFILE_SAMPLES };
+	static const uint32_t path[] = {
+		REQUEST_RESOURCE_PROFILES, RESOURCE_PROFILES_SCOPE_PROFILES,
+		SCOPE_PROFILES_PROFILES, PROFILE_SAMPLES,
+	};
 	static const char *const why[] = { "a resource that is no", "a scope that is no",
 					   "a profile that is no", "a sample that is no" };
 	size_t depth, i;

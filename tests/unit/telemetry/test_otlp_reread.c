@@ -80,9 +80,9 @@ static int add_event(void *ctx, const struct event *ev)
 		const struct string_ref *func = &rows->tables->strings[f->func];
 
 		assert_true(rows->cnt < ROWS_MAX);
-		snprintf(rows->all[rows->cnt].text, sizeof(rows->all->text), "%s %u %.*s %.*s %d %d",
-			 rows->service, i, (int)func->len, func->data, (int)file->len, file->data,
-			 f->line, f->first_line);
+		snprintf(rows->all[rows->cnt].text, sizeof(rows->all->text),
+			 "%s %u %.*s %.*s %d %d", rows->service, i, (int)func->len, func->data,
+			 (int)file->len, file->data, f->line, f->first_line);
 		rows->all[rows->cnt++].sum = ev->weight;
 	}
 	return 0;
@@ -148,8 +148,8 @@ static struct window *new_window(void)
 		snprintf(func, sizeof(func), "function_%u", i % 50);
 		k = i % 7;
 		f[0] = python_frame(&p, "/srv/app.py", func, (int32_t)i + 1);
-		add_stack(w, &p, i % SERVICES, i % 5 ? WINDOW_CPU : WINDOW_OFF_CPU, f, 8 - k, 1 + i % 3,
-			  PERIOD_NS);
+		add_stack(w, &p, i % SERVICES, i % 5 ? WINDOW_CPU : WINDOW_OFF_CPU, f, 8 - k,
+			  1 + i % 3, PERIOD_NS);
 		add_stack(w, &p, i % SERVICES, WINDOW_INUSE_SPACE, f, 8 - k, 1 + i % 3, 4096);
 	}
 	fake_process_free(&p);

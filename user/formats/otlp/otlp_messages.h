@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * otlp_messages.h - the messages of a file of OTLP profiles: one, as it is posted to a server, or a
- * stream, as the Collector's file exporter writes it (format: proto): before each message its length
- * as 4 bytes, big-endian.
+ * stream, as the Collector's file exporter writes it (format: proto), in which each message follows
+ * its length: 4 bytes, big-endian.
  */
 #ifndef TACHBPF_OTLP_MESSAGES_H
 #define TACHBPF_OTLP_MESSAGES_H
@@ -15,8 +15,8 @@
 #define OTLP_MESSAGE_MAX (((size_t)128 << 20) - 1)
 
 /*
- * Returns true if a file that begins with these bytes, and has `whole` of them, looks like either of
- * the two. A request of OTLP traces, metrics or logs does, too: it has no dictionary.
+ * Returns true if a file of `whole` bytes that begins with these looks like either of the two. A
+ * request of OTLP traces, metrics or logs does, too; it has no dictionary.
  */
 bool otlp_begins(const uint8_t *data, size_t len, size_t whole);
 

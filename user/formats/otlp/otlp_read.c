@@ -78,6 +78,8 @@ struct head {
 	uint64_t period, time_ns, duration_ns;
 };
 
+static const struct value_type no_type = { { "", 0 }, { "", 0 } };
+
 static int read_type(struct otlp_reader *o, const struct proto_field *f, struct value_type *out)
 {
 	struct proto_in in = proto_inside(f);
@@ -98,7 +100,7 @@ static int read_head(struct otlp_reader *o, const struct proto_field *profile, s
 	struct proto_field f;
 	int err = 0;
 
-	*h = (struct head){ .type = { { "", 0 }, { "", 0 } }, .period_type = { { "", 0 }, { "", 0 } } };
+	*h = (struct head){ .type = no_type, .period_type = no_type };
 	while (!err && proto_next(&in, &f)) {
 		if (f.number == PROFILE_SAMPLE_TYPE)
 			err = read_type(o, &f, &h->type);
@@ -178,7 +180,8 @@ static int note_profile(struct otlp_reader *o, const struct proto_field *f, void
 
 static int note_scope(struct otlp_reader *o, const struct proto_field *f, void *ctx)
 {
-	return each_field(o, proto_inside(f), SCOPE_PROFILES_PROFILES, "a scope", note_profile, ctx);
+	return each_field(o, proto_inside(f), SCOPE_PROFILES_PROFILES, "a scope", note_profile,
+			  ctx);
 }
 
 static int note_resource(struct otlp_reader *o, const struct proto_field *f, void *ctx)
