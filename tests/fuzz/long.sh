@@ -42,6 +42,7 @@ files_of() {
 	fuzz_collapsed) echo 'collapsed/collapsed_read[.]c$' ;;
 	fuzz_speedscope) echo 'speedscope/speedscope_(parse|read)[.]c$' ;;
 	fuzz_gperftools) echo 'gperftools/gperftools_(read|text)[.]c$' ;;
+	fuzz_otlp_read) echo 'otlp/otlp_(head|messages|pair|read|tables)[.]c$' ;;
 	fuzz_mlyze) echo 'mlyze/mlyze_(read|meta|marks|profile)[.]c$' ;;
 	*) echo . ;;
 	esac

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* otlp_pair.c - attributes of OTLP: see otlp_tables.h. Lists and maps have no value here. */
+/* otlp_pair.c - see otlp_pair.h. */
+#include "formats/otlp/otlp_pair.h"
+
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "formats/otlp/otlp_fields.h"
-#include "formats/otlp/otlp_tables.h"
 
 static struct string_ref cut(struct string_ref s, uint32_t max)
 {
@@ -16,6 +18,20 @@ static struct string_ref text_of(const struct proto_field *f)
 	if (f->wire != WIRE_BYTES || !f->len)
 		return (struct string_ref){ "", 0 };
 	return (struct string_ref){ (const char *)f->data, (uint32_t)f->len };
+}
+
+bool otlp_strings_add(struct otlp_strings *s, const struct proto_field *f)
+{
+	const struct string_ref text = cut(text_of(f), OTLP_STRING_MAX);
+
+	return !buf_add(&s->refs, &text, sizeof(text));
+}
+
+struct string_ref otlp_string_at(const struct otlp_strings *s, uint64_t index)
+{
+	const struct string_ref *all = (const struct string_ref *)(const void *)s->refs.data;
+
+	return index < s->refs.len / sizeof(*all) ? all[index] : (struct string_ref){ "", 0 };
 }
 
 static void set_text(struct otlp_pair *p, struct string_ref text)
@@ -31,7 +47,7 @@ static void set_number(struct otlp_pair *p, enum otlp_value kind, const struct p
 }
 
 /* Of several values the last one counts. */
-static bool read_value(const struct otlp_tables *t, const struct proto_field *f,
+static bool read_value(const struct otlp_strings *s, const struct proto_field *f,
 		       struct otlp_pair *out)
 {
 	struct proto_in in = proto_inside(f);
@@ -41,7 +57,7 @@ static bool read_value(const struct otlp_tables *t, const struct proto_field *f,
 		if (inner.number == ANY_VALUE_STRING || inner.number == ANY_VALUE_BYTES)
 			set_text(out, text_of(&inner));
 		else if (inner.number == ANY_VALUE_STRINDEX)
-			set_text(out, otlp_tables_string(t, inner.value));
+			set_text(out, otlp_string_at(s, inner.value));
 		else if (inner.number == ANY_VALUE_BOOL)
 			set_number(out, OTLP_BOOL, &inner);
 		else if (inner.number == ANY_VALUE_INT)
@@ -52,7 +68,7 @@ static bool read_value(const struct otlp_tables *t, const struct proto_field *f,
 	return !in.bad;
 }
 
-bool otlp_read_pair(const struct otlp_tables *t, const struct proto_field *f, uint32_t key_index,
+bool otlp_read_pair(const struct otlp_strings *s, const struct proto_field *f, uint32_t key_index,
 		    struct otlp_pair *out)
 {
 	_Static_assert((int)KEY_VALUE_VALUE == (int)ATTRIBUTE_VALUE, "one function reads both");
@@ -65,9 +81,9 @@ bool otlp_read_pair(const struct otlp_tables *t, const struct proto_field *f, ui
 		if (inner.number == KEY_VALUE_KEY && inner.wire == WIRE_BYTES)
 			out->key = text_of(&inner);
 		else if (inner.number == key_index)
-			out->key = otlp_tables_string(t, inner.value);
+			out->key = otlp_string_at(s, inner.value);
 		else if (inner.number == KEY_VALUE_VALUE)
-			good = read_value(t, &inner, out);
+			good = read_value(s, &inner, out);
 	}
 	out->key = cut(out->key, OTLP_VALUE_MAX);
 	return good && !in.bad;

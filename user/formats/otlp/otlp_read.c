@@ -15,6 +15,7 @@
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/otlp/otlp_fields.h"
+#include "formats/otlp/otlp_head.h"
 #include "formats/otlp/otlp_messages.h"
 #include "formats/otlp/otlp_tables.h"
 #include "formats/sample_labels.h"
@@ -70,79 +71,14 @@ static int each_field(struct otlp_reader *o, struct proto_in in, uint32_t number
 	return err;
 }
 
-/* ---- a profile's type ---- */
-
-/* A profile's own fields. */
-struct head {
-	struct value_type type, period_type;
-	uint64_t period, time_ns, duration_ns;
-};
-
-static const struct value_type no_type = { { "", 0 }, { "", 0 } };
-
-static int read_type(struct otlp_reader *o, const struct proto_field *f, struct value_type *out)
+static int read_head(struct otlp_reader *o, const struct proto_field *profile, struct otlp_head *h)
 {
-	struct proto_in in = proto_inside(f);
-	struct proto_field inner;
-
-	while (proto_next(&in, &inner)) {
-		if (inner.number == VALUE_TYPE_TYPE)
-			out->type = otlp_tables_string(o->tables, inner.value);
-		else if (inner.number == VALUE_TYPE_UNIT)
-			out->unit = otlp_tables_string(o->tables, inner.value);
-	}
-	return in.bad ? reason_at(o->why, o->store.at, "a type that is no message") : 0;
-}
-
-static int read_head(struct otlp_reader *o, const struct proto_field *profile, struct head *h)
-{
-	struct proto_in in = proto_inside(profile);
-	struct proto_field f;
-	int err = 0;
-
-	*h = (struct head){ .type = no_type, .period_type = no_type };
-	while (!err && proto_next(&in, &f)) {
-		if (f.number == PROFILE_SAMPLE_TYPE)
-			err = read_type(o, &f, &h->type);
-		else if (f.number == PROFILE_PERIOD_TYPE)
-			err = read_type(o, &f, &h->period_type);
-		else if (f.number == PROFILE_PERIOD)
-			h->period = f.value;
-		else if (f.number == PROFILE_TIME)
-			h->time_ns = f.value <= INT64_MAX ? f.value : 0;
-		else if (f.number == PROFILE_DURATION)
-			h->duration_ns = f.value <= INT64_MAX ? f.value : 0;
-	}
-	if (!err && in.bad)
-		err = reason_at(o->why, o->store.at, "a profile that is no message");
-	return err;
-}
-
-/* What a profile's values are here. */
-struct shown {
-	struct value_type type;
-	struct value_scale scale;
-	bool made;		/* of counts: each stands for a period of time */
-};
-
-/* Counts of a time's period are that time, as in pprof, unless they are asked for. */
-static struct shown shown_of(const struct head *h, const struct reader_args *args)
-{
-	struct shown s = { .type = h->type, .scale = value_scale_of(&h->type) };
-	uint64_t period_ns = value_period_ns(&h->period_type, h->period);
-
-	if (s.scale.unit != UNIT_SAMPLES || !period_ns || args->value == VALUE_SAMPLES ||
-	    (args->type && ref_is(h->type.type, args->type)))
-		return s;
-	return (struct shown){
-		.type = { h->period_type.type, string_of("nanoseconds") },
-		.scale = { UNIT_NANOSECONDS, period_ns }, .made = true,
-	};
+	return otlp_head_read(otlp_tables_strings(o->tables), profile, o->store.at, h, o->why);
 }
 
 /* ---- the first pass: types and times ---- */
 
-static void note_time(struct otlp_reader *o, const struct head *h)
+static void note_time(struct otlp_reader *o, const struct otlp_head *h)
 {
 	uint64_t end_ns = h->time_ns + h->duration_ns;
 
@@ -160,14 +96,14 @@ static void note_time(struct otlp_reader *o, const struct head *h)
 static int note_profile(struct otlp_reader *o, const struct proto_field *f, void *ctx)
 {
 	struct value_type type;
-	struct head h;
+	struct otlp_head h;
 	size_t i;
 	int err = read_head(o, f, &h);
 
 	if (err)
 		return err;
 	note_time(o, &h);
-	type = shown_of(&h, o->args).type;
+	type = otlp_shown_of(&h, o->args).type;
 	for (i = 0; i < o->type_cnt; i++) {
 		if (!ref_compare(o->types[i].type, type.type))
 			return 0;
@@ -205,7 +141,7 @@ static int take_attribute(struct otlp_reader *o, const struct proto_field *f, vo
 {
 	struct otlp_pair pair;
 
-	if (!otlp_read_pair(o->tables, f, KEY_VALUE_KEY_STRINDEX, &pair))
+	if (!otlp_read_pair(otlp_tables_strings(o->tables), f, KEY_VALUE_KEY_STRINDEX, &pair))
 		return reason_at(o->why, o->store.at, "an attribute that is no message");
 	return take_pair(o, &pair, labels);
 }
@@ -241,7 +177,7 @@ static int take_indices(struct otlp_reader *o, const struct proto_field *f, void
 
 /* The profile whose samples are read. */
 struct current {
-	struct shown shown;
+	struct otlp_shown shown;
 	struct stored_kind kind;
 	struct sample_labels labels;
 };
@@ -321,7 +257,7 @@ static const char *text_of(struct otlp_reader *o, struct string_ref s)
 }
 
 /* The file's profiles are of the same time, or follow one another. */
-static int set_kind(struct otlp_reader *o, const struct head *h, struct current *c)
+static int set_kind(struct otlp_reader *o, const struct otlp_head *h, struct current *c)
 {
 	const struct value_type *named = c->shown.made || c->shown.scale.unit == UNIT_SAMPLES ?
 					 &h->period_type : &h->type;
@@ -346,7 +282,7 @@ struct scope {
 static int find_own(struct otlp_reader *o, const struct proto_field *f, void *scope)
 {
 	struct scope *s = scope;
-	struct head h;
+	struct otlp_head h;
 	int err = read_head(o, f, &h);
 
 	s->own |= !err && !ref_compare(h.type.type, o->chosen);
@@ -357,12 +293,12 @@ static int read_profile(struct otlp_reader *o, const struct proto_field *f, void
 {
 	const struct scope *s = scope;
 	struct current c = { .labels = s->labels };
-	struct head h;
+	struct otlp_head h;
 	int err = read_head(o, f, &h);
 
 	if (err)
 		return err;
-	c.shown = shown_of(&h, o->args);
+	c.shown = otlp_shown_of(&h, o->args);
 	if (ref_compare(c.shown.type.type, o->chosen) || (c.shown.made && s->own))
 		return 0;
 	err = set_kind(o, &h, &c);

@@ -21,8 +21,9 @@ struct otlp_tables {
 	const struct reason *why;
 	uint64_t at;		/* end of the field that is being read */
 	bool found;
-	/* string_ref, otlp_pair, symbol_mapping, symbol_function, range, range: by index */
-	struct buf strings, attributes, mappings, functions, locations, stacks;
+	struct otlp_strings strings;
+	/* otlp_pair, symbol_mapping, symbol_function, range, range: by index */
+	struct buf attributes, mappings, functions, locations, stacks;
 	struct buf frames;	/* of locations */
 	struct buf members;	/* of stacks */
 	struct buf scratch;
@@ -51,11 +52,14 @@ static int add_entry(const struct otlp_tables *t, struct buf *table, const void 
 
 /* ---- strings and attributes ---- */
 
-struct string_ref otlp_tables_string(const struct otlp_tables *t, uint64_t index)
+const struct otlp_strings *otlp_tables_strings(const struct otlp_tables *t)
 {
-	const struct string_ref *s = entry_at(&t->strings, index, sizeof(*s));
+	return &t->strings;
+}
 
-	return s ? *s : (struct string_ref){ "", 0 };
+static struct string_ref string_at(const struct otlp_tables *t, uint64_t index)
+{
+	return otlp_string_at(&t->strings, index);
 }
 
 const struct otlp_pair *otlp_tables_attribute(const struct otlp_tables *t, uint64_t index)
@@ -65,19 +69,16 @@ const struct otlp_pair *otlp_tables_attribute(const struct otlp_tables *t, uint6
 
 static int add_string(struct otlp_tables *t, const struct proto_field *f)
 {
-	size_t len = f->len < OTLP_STRING_MAX ? f->len : OTLP_STRING_MAX;
-	struct string_ref s = { len ? (const char *)f->data : "", (uint32_t)len };
-
 	if (f->wire != WIRE_BYTES)
 		return reason_at(t->why, t->at, "a string that is a number");
-	return add_entry(t, &t->strings, &s, sizeof(s));
+	return otlp_strings_add(&t->strings, f) ? 0 : reason_memory(t->why);
 }
 
 static int add_attribute(struct otlp_tables *t, const struct proto_field *f)
 {
 	struct otlp_pair pair;
 
-	if (!otlp_read_pair(t, f, ATTRIBUTE_KEY, &pair))
+	if (!otlp_read_pair(&t->strings, f, ATTRIBUTE_KEY, &pair))
 		return bad_message(t, "an attribute");
 	return add_entry(t, &t->attributes, &pair, sizeof(pair));
 }
@@ -111,7 +112,7 @@ static int add_mapping(struct otlp_tables *t, const struct proto_field *f)
 
 	while (!err && proto_next(&in, &inner)) {
 		if (inner.number == MAPPING_FILENAME)
-			m.file = otlp_tables_string(t, inner.value);
+			m.file = string_at(t, inner.value);
 		else if (inner.number == MAPPING_ATTRIBUTES)
 			err = take_build_id(t, &inner, &m);
 	}
@@ -129,11 +130,11 @@ static int add_function(struct otlp_tables *t, const struct proto_field *f)
 
 	while (proto_next(&in, &inner)) {
 		if (inner.number == FUNCTION_NAME)
-			name = otlp_tables_string(t, inner.value);
+			name = string_at(t, inner.value);
 		else if (inner.number == FUNCTION_SYSTEM_NAME)
-			system = otlp_tables_string(t, inner.value);
+			system = string_at(t, inner.value);
 		else if (inner.number == FUNCTION_FILENAME)
-			function.file = otlp_tables_string(t, inner.value);
+			function.file = string_at(t, inner.value);
 		else if (inner.number == FUNCTION_START_LINE && inner.value <= INT32_MAX)
 			function.first_line = (int32_t)inner.value;
 	}
@@ -318,7 +319,7 @@ static int read_table(struct otlp_tables *t, const struct proto_field *dictionar
 static void clear(struct otlp_tables *t)
 {
 	t->found = false;
-	t->strings.len = t->attributes.len = t->mappings.len = t->functions.len = 0;
+	t->strings.refs.len = t->attributes.len = t->mappings.len = t->functions.len = 0;
 	t->locations.len = t->stacks.len = t->frames.len = t->members.len = 0;
 }
 
@@ -364,7 +365,7 @@ void otlp_tables_free(struct otlp_tables *t)
 {
 	if (!t)
 		return;
-	buf_free(&t->strings);
+	buf_free(&t->strings.refs);
 	buf_free(&t->attributes);
 	buf_free(&t->mappings);
 	buf_free(&t->functions);

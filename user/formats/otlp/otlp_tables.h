@@ -8,26 +8,13 @@
 #ifndef TACHBPF_OTLP_TABLES_H
 #define TACHBPF_OTLP_TABLES_H
 
-#include "base/proto.h"
-#include "base/string_ref.h"
+#include "base/util.h"
 #include "formats/otlp/otlp_messages.h"
+#include "formats/otlp/otlp_pair.h"
 #include "formats/read_error.h"
 
 struct intern;
 struct otlp_tables;
-
-/* Longer texts are cut: a file could have many references to a long one. */
-#define OTLP_STRING_MAX 4096
-#define OTLP_VALUE_MAX 1024
-
-/* An attribute; its texts are in the message. */
-struct otlp_pair {
-	struct string_ref key;
-	enum otlp_value { OTLP_NONE, OTLP_TEXT, OTLP_BOOL, OTLP_INT, OTLP_DOUBLE } kind;
-	struct string_ref text;
-	uint64_t bits;		/* of a number */
-};
-#define OTLP_NUMBER_BYTES 32
 
 /* Frames are added to names. NULL: no memory. */
 struct otlp_tables *otlp_tables_new(struct intern *names);
@@ -45,8 +32,7 @@ int otlp_tables_read(struct otlp_tables *t, const struct otlp_message *m,
 /* Returns true if the message has a dictionary. */
 bool otlp_tables_found(const struct otlp_tables *t);
 
-/* Returns the string with this index; "" if there is none. */
-struct string_ref otlp_tables_string(const struct otlp_tables *t, uint64_t index);
+const struct otlp_strings *otlp_tables_strings(const struct otlp_tables *t);
 /* Returns an attribute; NULL: there is none with this index. */
 const struct otlp_pair *otlp_tables_attribute(const struct otlp_tables *t, uint64_t index);
 /*
@@ -55,14 +41,5 @@ const struct otlp_pair *otlp_tables_attribute(const struct otlp_tables *t, uint6
  */
 int otlp_tables_stack(const struct otlp_tables *t, uint64_t index, uint64_t at, struct buf *ids,
 		      const struct reason *why);
-
-/*
- * Reads a KeyValue or, with ATTRIBUTE_KEY, a KeyValueAndUnit. key_index: the field of a key that is
- * a string of the table. false: it is no message.
- */
-bool otlp_read_pair(const struct otlp_tables *t, const struct proto_field *f, uint32_t key_index,
-		    struct otlp_pair *out);
-/* Returns an attribute's value as a text; of numbers, it is in room. len 0: none. */
-struct string_ref otlp_pair_text(const struct otlp_pair *p, char room[OTLP_NUMBER_BYTES]);
 
 #endif
