@@ -491,6 +491,25 @@ static void test_too_many_types(void **state)
 	proto_out_free(&q.o);
 }
 
+/* Entries take more memory than bytes. */
+static void test_too_many_entries(void **state)
+{
+	static const enum otlp_table tables[] = { TABLE_STRING, TABLE_MAPPING };
+	size_t i, k;
+
+	for (i = 0; i < ARRAY_SIZE(tables); i++) {
+		struct request q = begin_profile();
+
+		put_sample(&q, 0, 1);
+		begin_dictionary(&q);
+		for (k = 0; k <= 1 << 22; k++)
+			put_zero(&q, tables[i]);
+		leave(&q);
+		assert_refused(&q.o.b, "more than 4194304 entries in a table");
+		proto_out_free(&q.o);
+	}
+}
+
 /* OTLP's traces look the same from outside; a request may have nothing in it. */
 static void test_no_profiles(void **state)
 {
@@ -525,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_refused_tables),
 		cmocka_unit_test(test_wrong_wire_types),
 		cmocka_unit_test(test_too_many_types),
+		cmocka_unit_test(test_too_many_entries),
 		cmocka_unit_test(test_no_profiles),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* otlp_head.h - what a profile of OTLP says of itself: the type of its values, its period and time. */
+/* otlp_head.h - what a profile of OTLP says of itself: its values' type, its period, its time. */
 #ifndef TACHBPF_OTLP_HEAD_H
 #define TACHBPF_OTLP_HEAD_H
 

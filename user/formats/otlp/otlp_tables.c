@@ -10,6 +10,9 @@
 #include "formats/symbol_frame.h"
 #include "model/event.h"
 
+/* Of each table: an entry takes 48 bytes here, and 2 in a message. */
+#define ENTRIES_MAX (1u << 22)
+
 /* Of a location: frame ids; of a stack: indices of locations. */
 struct range {
 	size_t first;
@@ -45,9 +48,26 @@ static int bad_message(const struct otlp_tables *t, const char *what)
 	return reason_at(t->why, t->at, "%s that is no message", what);
 }
 
+static int check_room(const struct otlp_tables *t, size_t cnt)
+{
+	if (cnt < ENTRIES_MAX)
+		return 0;
+	return reason_at(t->why, t->at, "more than %u entries in a table", ENTRIES_MAX);
+}
+
 static int add_entry(const struct otlp_tables *t, struct buf *table, const void *entry, size_t size)
 {
+	int err = check_room(t, table->len / size);
+
+	if (err)
+		return err;
 	return buf_add(table, entry, size) ? reason_memory(t->why) : 0;
+}
+
+/* A frame of a location, or a location of a stack: there are at most as many as bytes. */
+static int add_id(const struct otlp_tables *t, struct buf *ids, uint32_t id)
+{
+	return buf_add(ids, &id, sizeof(id)) ? reason_memory(t->why) : 0;
 }
 
 /* ---- strings and attributes ---- */
@@ -69,6 +89,10 @@ const struct otlp_pair *otlp_tables_attribute(const struct otlp_tables *t, uint6
 
 static int add_string(struct otlp_tables *t, const struct proto_field *f)
 {
+	int err = check_room(t, t->strings.refs.len / sizeof(struct string_ref));
+
+	if (err)
+		return err;
 	if (f->wire != WIRE_BYTES)
 		return reason_at(t->why, t->at, "a string that is a number");
 	return otlp_strings_add(&t->strings, f) ? 0 : reason_memory(t->why);
@@ -201,7 +225,7 @@ static int add_frame(struct otlp_tables *t, const struct proto_field *line,
 	if (symbol_intern(t->names, h->library, function, number, &id))
 		return reason_memory(t->why);
 	++*cnt;
-	return add_entry(t, &t->frames, &id, sizeof(id));
+	return add_id(t, &t->frames, id);
 }
 
 /* Entry 0 has no frame; another location without functions is its address. */
@@ -221,7 +245,7 @@ static int add_location(struct otlp_tables *t, const struct proto_field *f)
 	if (!err && !l.cnt && t->locations.len) {
 		if (symbol_intern_address(t->names, h.library, h.address, &id))
 			return reason_memory(t->why);
-		err = add_entry(t, &t->frames, &id, sizeof(id));
+		err = add_id(t, &t->frames, id);
 		l.cnt = 1;
 	}
 	return err ? err : add_entry(t, &t->locations, &l, sizeof(l));
@@ -234,7 +258,6 @@ static int add_members(struct otlp_tables *t, const struct proto_field *f, struc
 {
 	struct proto_numbers n = proto_numbers_of(f);
 	uint64_t index;
-	uint32_t member;
 	int err = 0;
 
 	while (!err && stack->cnt <= EVENT_MAX_FRAMES && proto_numbers_next(&n, &index)) {
@@ -242,8 +265,7 @@ static int add_members(struct otlp_tables *t, const struct proto_field *f, struc
 			continue;
 		if (!entry_at(&t->locations, index, sizeof(struct range)) || index > UINT32_MAX)
 			return missing(t, "a stack of location", index);
-		member = (uint32_t)index;
-		err = add_entry(t, &t->members, &member, sizeof(member));
+		err = add_id(t, &t->members, (uint32_t)index);
 		stack->cnt++;
 	}
 	return !err && n.in.bad ? bad_message(t, "a stack's location") : err;
