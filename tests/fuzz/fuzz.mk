@@ -15,7 +15,8 @@ FUZZ_SEEDS_fuzz_collapsed       := tests/golden/collapsed/*.folded tests/golden/
 FUZZ_SEEDS_fuzz_speedscope      := tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools      := tests/golden/gperftools/*.prof
 FUZZ_SEEDS_fuzz_pprof_read      := tests/golden/pprof/*.pb tests/golden/pprof/*.gz
-FUZZ_SEEDS_fuzz_otlp_read       := tests/golden/otlp/*.otlp tests/golden/otlp/*.gz tests/golden/fuzz_otlp_split/*.bin
+FUZZ_SEEDS_fuzz_otlp_read       := tests/golden/otlp/*.otlp tests/golden/otlp/*.gz tests/golden/fuzz_otlp_split/*.bin \
+	tests/golden/pprof/*.pb
 FUZZ_SEEDS_fuzz_mlyze           := tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_asyncio_section := tests/golden/asyncio_*.bin
 FUZZ_SEEDS_fuzz_sdt             := $(O)/tests/fuzz/sdt_seed.so
