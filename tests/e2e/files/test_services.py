@@ -70,9 +70,9 @@ def test_by_service(fleet):
 
 
 def test_a_directory_of_otlp(tmp_path):
-    """One type counts in all files, as in those of pprof; a stream that is cut has what is complete."""
-    for name in "ours", "stream", "memory":
-        shutil.copy(GOLDEN / "otlp" / f"{name}.otlp", tmp_path)
+    """The first one's type counts, as of pprof's; of a stream that is cut, what is complete."""
+    for name, source in (("ours", "ours"), ("stream", "stream"), ("wide", "memory")):
+        shutil.copy(GOLDEN / "otlp" / f"{source}.otlp", tmp_path / f"{name}.otlp")
     by = "--by", "service"
     assert rows(tmp_path, *by, key="service.name") == {"cart": 4 * 10**7, "pay": 2 * 10**7, "shop": 9 * 10**7}
     assert "1 file has other sample types than cpu" in run("report", tmp_path).stderr
