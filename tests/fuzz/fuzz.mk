@@ -15,6 +15,8 @@ FUZZ_SEEDS_fuzz_collapsed       := tests/golden/collapsed/*.folded tests/golden/
 FUZZ_SEEDS_fuzz_speedscope      := tests/golden/speedscope/*.json
 FUZZ_SEEDS_fuzz_gperftools      := tests/golden/gperftools/*.prof
 FUZZ_SEEDS_fuzz_pprof_read      := tests/golden/pprof/*.pb tests/golden/pprof/*.gz
+FUZZ_SEEDS_fuzz_otlp_read       := tests/golden/otlp/*.otlp tests/golden/otlp/*.gz tests/golden/fuzz_otlp_split/*.bin \
+	tests/golden/pprof/*.pb
 FUZZ_SEEDS_fuzz_mlyze           := tests/golden/mlyze/*.mlyze
 FUZZ_SEEDS_fuzz_asyncio_section := tests/golden/asyncio_*.bin
 FUZZ_SEEDS_fuzz_sdt             := $(O)/tests/fuzz/sdt_seed.so
@@ -78,7 +80,7 @@ endif
 
 # clang's libFuzzer. UBSan's pointer-overflow check is off: it finds zero added to NULL.
 FUZZ_SECONDS ?= 3600
-FUZZ_LONG ?= fuzz_tach_reader fuzz_recover fuzz_collapsed fuzz_speedscope fuzz_gperftools fuzz_mlyze fuzz_pprof_read
+FUZZ_LONG ?= fuzz_tach_reader fuzz_recover fuzz_collapsed fuzz_speedscope fuzz_gperftools fuzz_mlyze fuzz_pprof_read fuzz_otlp_read
 fuzz_san := -fsanitize=address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-recover=undefined
 fuzz_cov := -fprofile-instr-generate -fcoverage-mapping
 

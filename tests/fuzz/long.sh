@@ -19,6 +19,7 @@ seeds_of() {
 	case $1 in
 	fuzz_tach_reader | fuzz_gil) echo "$golden/tach" ;;
 	fuzz_pprof_read) echo "$golden/pprof" ;;
+	fuzz_otlp_read) echo "$golden/otlp" ;;
 	*) if [ -d "$golden/$1" ]; then echo "$golden/$1"; else echo "$golden/${1#fuzz_}"; fi ;;
 	esac
 }
@@ -41,6 +42,7 @@ files_of() {
 	fuzz_collapsed) echo 'collapsed/collapsed_read[.]c$' ;;
 	fuzz_speedscope) echo 'speedscope/speedscope_(parse|read)[.]c$' ;;
 	fuzz_gperftools) echo 'gperftools/gperftools_(read|text)[.]c$' ;;
+	fuzz_otlp_read) echo 'otlp/otlp_(head|messages|pair|read|tables)[.]c$' ;;
 	fuzz_mlyze) echo 'mlyze/mlyze_(read|meta|marks|profile)[.]c$' ;;
 	*) echo . ;;
 	esac

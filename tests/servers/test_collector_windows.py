@@ -2,12 +2,14 @@
 """Windows of any kind, also of hostile names, through a real OpenTelemetry Collector: it takes
 them, and what it hands on is what was in them. The agent's own requests: test_collector_agent.py."""
 import gzip
+import json
 import subprocess
 import urllib.request
 
 import pytest
 
 import otlp_decode
+from command import good
 from http_sink import Sink
 from paths import binary
 from services import Collector
@@ -65,3 +67,29 @@ def test_what_a_collector_hands_on(servers, windows, name, encoding):
         assert forwarded.path == PATH
         theirs = otlp_decode.Published(forwarded.body, ours=False)
         assert plain(theirs.resources) == plain(otlp_decode.Published(body).resources)
+
+
+def report_of(path, kind):
+    """Values by service."""
+    rows = json.loads(good("report", "-q", path, "--value", kind, "--by", "service", "--json", "--limit", 0))["rows"]
+    return {row["service.name"]: row["self"] for row in rows}
+
+
+# "hostile" adds up to more than 63 bits, which no reader takes.
+@pytest.mark.parametrize("name", [name for name in WINDOWS if name != "hostile"])
+def test_what_a_collector_hands_on_is_read(servers, windows, tmp_path, name):
+    """As a stream, which its file exporter makes of the same messages."""
+    assert otlp_decode.ExportProfilesServiceRequest, "opentelemetry-proto is not here"
+    collector, sink = servers
+    before = len(sink.taken())
+    for body in windows[name]:
+        post(collector.url, body, "gzip")
+    sink.wait(lambda s: len(s.taken()) >= before + len(windows[name]))
+    bodies = [posted.body for posted in sink.taken()[before:]]
+    stream = tmp_path / "stream.otlp"
+    stream.write_bytes(otlp_decode.otlp_stream(bodies))
+    want = otlp_decode.totals_of([otlp_decode.Published(body, ours=False) for body in bodies])
+    assert want
+    for kind in {kind for _, kind in want}:
+        shown = "cpu" if kind == otlp_decode.COUNT else kind[0]     # their period is 1 ns
+        assert report_of(stream, shown) == {service: sum_ for (service, of), sum_ in want.items() if of == kind}

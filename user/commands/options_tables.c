@@ -145,7 +145,7 @@ static const struct setting input[] = {
 	{ 0, "input-format", "FORMAT", INPUT, "format of the input files (default: detected by "
 	  "content); help lists all", &type_input_format, AT(command) },
 	{ 0, "value", "VALUE", INPUT, "memory profiles: live (default), allocated or peak; time "
-	  "profiles: samples; pprof: a sample type, such as off_cpu", .type = &type_value,
+	  "profiles: samples; pprof, OTLP: a sample type, such as off_cpu", .type = &type_value,
 	  AT(input.reader), .words = values },
 	{ 0 }
 };

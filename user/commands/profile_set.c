@@ -116,8 +116,7 @@ static int add_file(struct profile_set *set, char *path, int dirfd,
 
 static int is_profile(const struct dirent *d)
 {
-	return *d->d_name != '.' &&
-	       (stem_of(d->d_name) || ends_with(d->d_name, PROFILE_TYPED_SUFFIX));
+	return *d->d_name != '.' && (stem_of(d->d_name) || profile_name_is_typed(d->d_name));
 }
 
 /* CPU time comes first: the first file's sample type is the one that counts. */
@@ -187,7 +186,7 @@ static int add_dir(struct profile_set *set, int dirfd, const char *path, const c
 		return -ENOMEM;
 	err = add_entries(set, dirfd, dir);
 	if (!err && set->file_cnt == before) {
-		log_error("no .tach, .mlyze or .pb.gz file in directory '%s': expected the "
+		log_error("no .tach, .mlyze, .pb.gz or .otlp file in directory '%s': expected the "
 			  "directory of a recording, or of the agent's files", shown);
 		set->failed = true;
 	}

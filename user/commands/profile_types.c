@@ -12,6 +12,11 @@
 
 #define WHY_BYTES 256
 
+bool profile_name_is_typed(const char *name)
+{
+	return ends_with(name, ".pb.gz") || ends_with(name, ".otlp");
+}
+
 int profile_types_choose(struct profile_set *set)
 {
 	char why[WHY_BYTES];
@@ -19,7 +24,7 @@ int profile_types_choose(struct profile_set *set)
 	struct reader *r;
 	size_t i;
 
-	for (i = 0; i < set->file_cnt && !ends_with(set->files[i].name, PROFILE_TYPED_SUFFIX); i++)
+	for (i = 0; i < set->file_cnt && !profile_name_is_typed(set->files[i].name); i++)
 		;
 	if (set->reader_args.type || set->file_cnt < 2 || i == set->file_cnt)
 		return 0;

@@ -6,10 +6,12 @@
 #ifndef TACHBPF_PROFILE_TYPES_H
 #define TACHBPF_PROFILE_TYPES_H
 
+#include <stdbool.h>
+
 struct profile_set;
 
-/* Files that have sample types; the agent's. */
-#define PROFILE_TYPED_SUFFIX ".pb.gz"
+/* Returns true if a file of this name has sample types: pprof or OTLP. */
+bool profile_name_is_typed(const char *name);
 
 /* If --value names no type, it is the first such file's. 0 or -ENOMEM. */
 int profile_types_choose(struct profile_set *set);

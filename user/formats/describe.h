@@ -20,4 +20,8 @@ struct describe {
 	void (*list_end)(struct describe *d);
 };
 
+struct buf;
+/* A list of one text each. texts: const char *, NUL-terminated. */
+void describe_texts(struct describe *d, const char *list, const char *key, const struct buf *texts);
+
 #endif

@@ -35,7 +35,7 @@ static const struct foreign heads[] = {
 	{ "\x28\xb5\x2f\xfd", "compressed with zstd", DECOMPRESS },
 	{ "\xfd" "7zXZ", "compressed with xz", DECOMPRESS },
 	{ "BZh", "compressed with bzip2", DECOMPRESS },
-	{ "\x1f\x8b", "compressed with gzip, but not a profile of pprof", DECOMPRESS },
+	{ "\x1f\x8b", "compressed with gzip, but not a profile of pprof or OTLP", DECOMPRESS },
 	{ "heap profile:", "a heap profile of gperftools",
 	  "'google-pprof --collapsed PROGRAM FILE > FILE.folded' makes a supported file" },
 	{ "heap_v2/", "a heap profile of jemalloc",
@@ -63,6 +63,8 @@ static const struct foreign keys[] = {
 	{ "start_call_stack", "a session of pyinstrument", "'pyinstrument --load FILE -r "
 	  "speedscope -o FILE.json' makes a supported file" },
 	{ "growth_rate", "a profile of Scalene", "'scalene view FILE' shows it" },
+	{ "resourceProfiles", "OTLP profiles in JSON", "the Collector's file exporter makes a "
+	  "supported file with 'format: proto'" },
 	{ "sample_interval_usec", "tachbpf's jsonl", OURS },
 	{ "processes", "tachbpf's summary of a recording", "use its directory, or the .tach or "
 	  ".mlyze file next to it" },

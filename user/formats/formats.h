@@ -26,6 +26,6 @@ extern const struct sink_ops sink_flamegraph;
 extern const struct sink_ops sink_heatmap;
 
 extern const struct reader_ops reader_tach, reader_collapsed, reader_speedscope, reader_gperftools,
-	reader_mlyze, reader_pprof;
+	reader_mlyze, reader_pprof, reader_otlp;
 
 #endif

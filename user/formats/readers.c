@@ -17,7 +17,7 @@
 
 static const struct reader_ops *const readers[] = {
 	&reader_tach, &reader_gperftools, &reader_mlyze, &reader_speedscope, &reader_pprof,
-	&reader_collapsed,
+	&reader_otlp, &reader_collapsed,
 };
 
 const struct reader_ops *reader_find(const char *name)

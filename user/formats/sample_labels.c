@@ -35,7 +35,7 @@ static uint8_t parse_status(struct string_ref text)
 	return status;
 }
 
-enum label { PID, TID, THREAD, COMM, CONTAINER, IMAGE, STATUS, OTHER };
+enum label { PID, TID, THREAD, COMM, CONTAINER, CONTAINER_ID, IMAGE, STATUS, OTHER };
 
 static const struct {
 	const char *key;
@@ -47,6 +47,7 @@ static const struct {
 	{ "comm", COMM }, { "process", COMM }, { "process_name", COMM },
 	{ "process.executable.name", COMM },
 	{ "container", CONTAINER }, { "container.name", CONTAINER },
+	{ "container.id", CONTAINER_ID },
 	{ "image", IMAGE }, { "container.image.name", IMAGE },
 	{ "status", STATUS },
 };
@@ -74,6 +75,8 @@ static const char **text_place(struct sample_labels *l, enum label label, struct
 		return &l->of.comm;
 	case CONTAINER:
 		return &l->of.container;
+	case CONTAINER_ID:	/* a name counts more */
+		return l->of.container ? NULL : &l->of.container;
 	case IMAGE:
 		return &l->of.image;
 	default:

@@ -2,9 +2,13 @@
 /* value_type.c - see value_type.h. Owns nothing. */
 #include "formats/value_type.h"
 
+#include <errno.h>
+#include <stdio.h>
+
 #include "base/util.h"
 
 #define KIB 1024ull
+#define DAY_NS (86400ull * 1000000000)
 
 /* The names that pprof's own tools understand. Anything else is a count. */
 static const struct {
@@ -80,4 +84,39 @@ size_t value_choose(const struct value_type *types, size_t cnt, size_t preset,
 		return value_find(types, cnt, args->type);
 	found = name ? value_find(types, cnt, name) : cnt;
 	return found < cnt ? found : preset;
+}
+
+int value_missing(const struct value_type *types, size_t cnt, const char *wanted,
+		  const struct reason *why)
+{
+	char list[160] = "";
+	size_t i, len = 0;
+
+	for (i = 0; i < cnt && len < sizeof(list); i++)
+		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.*s", i ? ", " : "",
+					(int)types[i].type.len, types[i].type.data);
+	reason_say(why, "it has no values of type '%s'; its types: %s", wanted, list);
+	return -ENODATA;
+}
+
+uint64_t value_period_ns(const struct value_type *t, uint64_t period)
+{
+	struct value_scale scale = value_scale_of(t);
+	uint64_t ns;
+
+	if (scale.unit != UNIT_NANOSECONDS || period > INT64_MAX ||
+	    __builtin_mul_overflow(period, scale.factor, &ns) || ns > DAY_NS)
+		return 0;
+	return ns;
+}
+
+int value_weigh(uint64_t v, uint64_t factor, uint64_t at, uint64_t *weight,
+		const struct reason *why)
+{
+	if (v > INT64_MAX)
+		return reason_at(why, at, "a negative value, as in the difference of two profiles; "
+				 "tachbpf diff compares them");
+	if (__builtin_mul_overflow(v, factor, weight))
+		return reason_at(why, at, "values that add up to more than 63 bits");
+	return 0;
 }

@@ -7,6 +7,7 @@
 #define TACHBPF_VALUE_TYPE_H
 
 #include "base/string_ref.h"
+#include "formats/read_error.h"
 #include "model/reader.h"
 
 /* "cpu", "nanoseconds"; as in the file, any bytes. */
@@ -31,7 +32,23 @@ enum profile_mode value_mode_of(const struct value_type *t);
 size_t value_choose(const struct value_type *types, size_t cnt, size_t preset,
 		    const struct reader_args *args);
 
+/*
+ * Says in *why that there is no type of the wanted name, and which there are. Returns -ENODATA.
+ */
+int value_missing(const struct value_type *types, size_t cnt, const char *wanted,
+		  const struct reason *why);
+
 /* Finds a type by its name. Returns its index; cnt: there is none. */
 size_t value_find(const struct value_type *types, size_t cnt, const char *name);
+
+/* Returns a period of this type in ns; 0: it is no time, or no sensible one (over a day). */
+uint64_t value_period_ns(const struct value_type *t, uint64_t period);
+
+/*
+ * Sets the weight of a value, v as a signed number, times factor. at: its position, for messages.
+ * Returns 0, or -EBADMSG with a reason if it is negative or too large.
+ */
+int value_weigh(uint64_t v, uint64_t factor, uint64_t at, uint64_t *weight,
+		const struct reason *why);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/proto.h"
 #include "model/native_library.h"
 #include "telemetry/otlp.h"
-#include "telemetry/otlp_fields.h"
+#include "formats/otlp/otlp_fields.h"
 
 /* One of the tables. */
 struct otlp_entries {

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What a server gets is what processes used."""
+import json
 import subprocess
 from collections import Counter
 
@@ -8,7 +9,7 @@ import pytest
 import noise
 from agent import bound_s, decoded, profile_ids, profiles, seconds_of
 from command import good
-from otlp_decode import CPU
+from otlp_decode import CPU, otlp_stream
 from paths import binary
 from pprof_decode import Pprof
 
@@ -124,6 +125,44 @@ def test_a_recording_says_the_same(rig, sink):
     assert sent == recorded and sum(sent.values()) > RATE
     good("convert", *recording.glob("*.tach"), "--format", "pprof", "-o", rig.out / "all.pb.gz")
     assert pprof_stacks(windows.glob("*-cpu-*.pb.gz")) == pprof_stacks([rig.out / "all.pb.gz"])
+
+
+def rows_of(*argv, key=("function", "file")):
+    report = json.loads(good("report", "-q", *argv, "--json", "--limit", 0))
+    return {tuple(row[k] for k in key): (row["self"], row.get("total")) for row in report["rows"]}
+
+
+def test_requests_are_read_back(rig, sink):
+    """What was sent, saved as it came or as a stream, has the functions and services that the same
+    windows have as pprof, also once it is converted."""
+    windows, sent = rig.out / "pprof", rig.out / "sent"
+    sent.mkdir()
+    started = rig.start("--rate", RATE, "--native", "full", "--otlp-endpoint", sink.url, "--pprof-dir", windows)
+    targets = [rig.target(name) for name in ("first.py", "second.py")]
+    for target in targets:
+        target.begin(1.2)
+    for target in targets:
+        target.done()
+    started.end()
+    sink.settle()
+    stream = sent / "stream.otlp"
+    stream.write_bytes(otlp_stream(posted.body for posted in sink.taken()))
+    for number, posted in enumerate(sink.taken()):
+        (sent / f"{number}.otlp.gz").write_bytes(posted.raw)
+    assert len(sink.taken()) > 1
+    samples = "--value", "samples"
+    want = rows_of(windows, *samples)
+    assert ("burn", str(targets[0].path)) in want
+    for files in [stream], sorted(sent.glob("*.gz")):
+        assert rows_of(*files, *samples) == want
+        by = "--by", "service", *samples
+        services = rows_of(*files, *by, key=("service.name",))
+        assert services == rows_of(windows, *by, key=("service.name",))
+        assert {"first.py", "second.py"} <= {name for name, in services}
+        times = [sum(own for own, _ in rows_of(*of).values()) for of in ([windows], files)]
+        assert times[0] == pytest.approx(times[1], rel=0.02)
+    good("convert", stream, *samples, "--format", "pprof", "-o", rig.out / "all.pb.gz")
+    assert pprof_stacks([rig.out / "all.pb.gz"]) == pprof_stacks(windows.glob("*-cpu-*.pb.gz"))
 
 
 @pytest.mark.parametrize("options", [(), ("--thread-names",)])

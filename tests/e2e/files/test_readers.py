@@ -120,7 +120,7 @@ def test_input_format_overrides(command):
 
 def test_formats_are_listed():
     listed = {line.split()[0] for line in good("info", "--input-format", "help").splitlines()}
-    assert listed == {"tach", "collapsed", "speedscope", "gperftools", "mlyze", "pprof"}
+    assert listed == {"tach", "collapsed", "speedscope", "gperftools", "mlyze", "pprof", "otlp"}
 
 
 @pytest.mark.parametrize("value", ["live", "allocated", "peak"])

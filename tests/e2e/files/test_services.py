@@ -69,6 +69,22 @@ def test_by_service(fleet):
     assert "shop/checkout 1.3" in text and "(none)" in text
 
 
+def test_a_directory_of_otlp(tmp_path):
+    """The first one's type counts, as of pprof's; of a stream that is cut, what is complete."""
+    for name, source in (("ours", "ours"), ("stream", "stream"), ("wide", "memory")):
+        shutil.copy(GOLDEN / "otlp" / f"{source}.otlp", tmp_path / f"{name}.otlp")
+    by = "--by", "service"
+    assert rows(tmp_path, *by, key="service.name") == {"cart": 4 * 10**7, "pay": 2 * 10**7, "shop": 9 * 10**7}
+    assert "1 file has other sample types than cpu" in run("report", tmp_path).stderr
+    assert rows(tmp_path, *by, "--value", "off_cpu", key="service.name") == {"cart": 5 * 10**8}
+    assert rows(tmp_path, "--service", "shop") == {"f": 6 * 10**7, "g": 3 * 10**7}
+    cut = tmp_path / "cut.otlp"
+    cut.write_bytes((tmp_path / "stream.otlp").read_bytes()[:-1])
+    done = run("convert", cut, "-o", tmp_path / "cut.pb.gz")
+    assert done.returncode == 1 and "cut.otlp': damaged at byte " in done.stderr
+    assert rows(tmp_path / "cut.pb.gz") == {"f": 2 * 10**7, "g": 3 * 10**7}
+
+
 @pytest.mark.parametrize("name,want", [("checkout 1.2", {"pay": 600, "add": 200}), ("c*", {"pay": 1600, "add": 320}),
                                        ("shop/checkout", {"pay": 1600, "add": 200})])
 def test_of_a_service(fleet, name, want):

@@ -6,6 +6,7 @@ Both give .resources: (attributes, profiles) of each, and a profile's samples as
 a stack as (function, file, line, kind of frame) of each frame, innermost first; a link as (trace id,
 span id, and a pair for each of the sample's attributes), the ids None if there are only attributes.
 """
+import struct
 from collections import Counter
 
 from otlp_check import problems
@@ -174,3 +175,8 @@ def totals_of(requests):
     for (service, kind, _, _), value in stacks_of(requests).items():
         sums[service, kind] += value
     return sums
+
+
+def otlp_stream(requests):
+    """As the Collector's file exporter writes them with `format: proto`."""
+    return b"".join(struct.pack(">I", len(r)) + r for r in requests)

@@ -47,6 +47,7 @@ static const struct {
 	{ TEXT("{(\x03\0\0\0s"), "cProfile", "python3 -m pstats" },
 	{ TEXT("\x80\x04\x95\x0b\0"), "a Python pickle", "run code" },
 	{ TEXT("\x1f\x8b\x08\0\0"), "compressed with gzip", "decompress it first" },
+	{ TEXT("{\"resourceProfiles\":[]}\n"), "OTLP profiles in JSON", "format: proto" },
 	{ TEXT("heap profile:   1:   2 [ 3:  4] @ heapprofile\n"), "gperftools",
 	  "google-pprof --collapsed" },
 	{ TEXT("heap_v2/524288\n"), "jemalloc", "jeprof --collapsed" },

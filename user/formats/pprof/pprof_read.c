@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gzip.h"
 #include "base/proto.h"
+#include "formats/content.h"
 #include "formats/describe.h"
 #include "formats/formats.h"
 #include "formats/input.h"
@@ -22,10 +22,6 @@
 #include "formats/sample_store.h"
 #include "formats/value_type.h"
 
-/* Of a file, and of its content: a profile of this size has some ten million samples. */
-#define PPROF_MAX_BYTES ((size_t)256 << 20)
-/* Enough to see what a file is. */
-#define HEAD_BYTES 4096
 #define TYPES_MAX 64
 #define COMMENTS_MAX 1024
 
@@ -40,7 +36,7 @@ struct head {
 
 struct pprof_reader {
 	struct sample_store store;	/* first */
-	struct buf content;		/* of a gzipped file */
+	struct content content;
 	const uint8_t *data;		/* the profile */
 	size_t len;
 	struct pprof_tables *tables;
@@ -116,11 +112,10 @@ static bool is_profile(const uint8_t *data, size_t len)
 
 static bool pprof_probe(const struct input *in)
 {
-	uint8_t head[HEAD_BYTES];
+	struct content_head head;
 
-	if (gzip_begins(in->data, in->size))
-		return is_profile(head, gunzip_head(in->data, in->size, head, sizeof(head)));
-	return is_profile(in->data, in->size < HEAD_BYTES ? in->size : HEAD_BYTES);
+	content_head_of(in, &head);
+	return is_profile(head.data, head.len);
 }
 
 /* ---- the head ---- */
@@ -212,31 +207,6 @@ static size_t shown_type(const struct pprof_reader *p)
 	return p->head.type_cnt - 1;
 }
 
-/* Says which types there are. */
-static int no_such_type(const struct pprof_reader *p, const char *wanted)
-{
-	char list[160] = "";
-	size_t i, len = 0;
-
-	for (i = 0; i < p->head.type_cnt && len < sizeof(list); i++)
-		len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%.*s", i ? ", " : "",
-					(int)p->head.types[i].type.len, p->head.types[i].type.data);
-	reason_say(p->why, "it has no values of type '%s'; its types: %s", wanted, list);
-	return -ENODATA;
-}
-
-/* Of time: the period, if it is one, in µs. 0: unknown. */
-static uint64_t interval_of(const struct head *h)
-{
-	struct value_scale scale = value_scale_of(&h->period_type);
-	uint64_t ns;
-
-	if (scale.unit != UNIT_NANOSECONDS || h->period > INT64_MAX ||
-	    __builtin_mul_overflow(h->period, scale.factor, &ns) || ns / 1000 > 86400000000)
-		return 0;
-	return ns / 1000;
-}
-
 static const char *text_of(struct pprof_reader *p, struct string_ref s)
 {
 	return sample_store_text(&p->store, s.data, s.len);
@@ -268,7 +238,7 @@ static int choose_values(struct pprof_reader *p, const struct reader_args *args)
 		return -ENOMEM;
 	p->value = value_choose(h->types, h->type_cnt, shown_type(p), args);
 	if (p->value == h->type_cnt)
-		return no_such_type(p, args->type);
+		return value_missing(h->types, h->type_cnt, args->type, p->why);
 	t = &h->types[p->value];
 	p->held = h->type_cnt;
 	if (args->value == VALUE_BOTH && ref_is(t->type, "alloc_space"))
@@ -276,7 +246,7 @@ static int choose_values(struct pprof_reader *p, const struct reader_args *args)
 	unit = value_scale_of(t).unit;
 	p->kind = (struct stored_kind){
 		.type = text_of(p, t->type), .type_unit = text_of(p, t->unit),
-		.unit = unit, .interval_us = interval_of(h),
+		.unit = unit, .interval_us = value_period_ns(&h->period_type, h->period) / 1000,
 		.mode = value_mode_of(unit == UNIT_SAMPLES ? &h->period_type : t),
 		.start_utc_ns = h->time_ns, .duration_ns = h->duration_ns,
 		.held_apart = p->held < h->type_cnt,
@@ -362,14 +332,8 @@ static int add_values(struct pprof_reader *p, const struct proto_field *f, struc
 static int weigh_value(const struct pprof_reader *p, const struct values *values, size_t type,
 		       uint64_t *weight)
 {
-	uint64_t factor = value_scale_of(&p->head.types[type]).factor, v = values->v[type];
-
-	if (v > INT64_MAX)
-		return reason_at(p->why, p->store.at, "a negative value, as in the difference of "
-				 "two profiles; tachbpf diff compares them");
-	if (__builtin_mul_overflow(v, factor, weight))
-		return reason_at(p->why, p->store.at, "values that add up to more than 63 bits");
-	return 0;
+	return value_weigh(values->v[type], value_scale_of(&p->head.types[type]).factor,
+			   p->store.at, weight, p->why);
 }
 
 /* Bytes that are still held are an event of their own. */
@@ -453,36 +417,17 @@ static int read_samples(struct pprof_reader *p)
 
 /* ---- the reader ---- */
 
-/* Finds the profile's bytes. */
-static int find_content(struct pprof_reader *p, const struct input *in)
-{
-	int err = in->size > PPROF_MAX_BYTES ? -EFBIG : 0;
-
-	p->data = in->data;
-	p->len = in->size;
-	if (!err && gzip_begins(in->data, in->size)) {
-		err = gunzip_bytes(in->data, in->size, PPROF_MAX_BYTES, &p->content);
-		p->data = p->content.data;
-		p->len = p->content.len;
-	}
-	if (err == -EFBIG)
-		return reason_say(p->why, "a profile of more than %zu MiB", PPROF_MAX_BYTES >> 20);
-	if (err == -ENOMEM)
-		return reason_memory(p->why);
-	if (err)
-		return reason_at(p->why, 0, "it cannot be decompressed");
-	return p->len ? 0 : reason_at(p->why, 0, "no content");
-}
-
 static int read_profile(struct pprof_reader *p, const struct input *in,
 			const struct reader_args *args)
 {
 	int err = sample_store_init(&p->store, &reader_pprof, p->why);
 
 	if (!err)
-		err = find_content(p, in);
+		err = content_of(in, CONTENT_MAX_BYTES, &p->content, p->why);
 	if (err)
 		return err;
+	p->data = p->content.data;
+	p->len = p->content.len;
 	p->tables = pprof_tables_read(p->data, p->len, p->store.names, p->why);
 	if (!p->tables)
 		return -errno;
@@ -495,7 +440,7 @@ static void free_content(struct pprof_reader *p)
 {
 	pprof_tables_free(p->tables);
 	p->tables = NULL;
-	buf_free(&p->content);
+	content_free(&p->content);
 	buf_free(&p->ids);
 	p->why = NULL;
 }
@@ -530,20 +475,6 @@ static struct reader *open_pprof(const struct input *in, const struct reader_arg
 	free_pprof(&p->store.reader);
 	errno = -err;
 	return NULL;
-}
-
-static void describe_texts(struct describe *d, const char *list, const char *key,
-			   const struct buf *texts)
-{
-	const char *const *all = (const char *const *)(const void *)texts->data;
-	size_t i;
-
-	d->list(d, list);
-	for (i = 0; i < texts->len / sizeof(*all); i++) {
-		d->item(d);
-		d->text(d, key, all[i], strlen(all[i]));
-	}
-	d->list_end(d);
 }
 
 static void pprof_describe(const struct reader *r, struct describe *d)

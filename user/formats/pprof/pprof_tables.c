@@ -4,33 +4,18 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash_secret.h"
 #include "base/u64map.h"
 #include "formats/pprof/pprof_fields.h"
-#include "formats/qualify.h"
-#include "formats/read_stack.h"
-#include "model/intern.h"
-#include "model/native_frame.h"
-#include "model/native_library.h"
+#include "formats/symbol_frame.h"
 
 /* Finds the element with an id; ids are mostly 1, 2, 3 ... */
 struct id_index {
 	struct u64map map;	/* id -> number, from 1; empty: the id is the number */
 	size_t cnt;
-};
-
-struct mapping {
-	struct string_ref file, build_id;
-	bool noted;		/* native_library_add() was called */
-};
-
-struct function {
-	struct string_ref name, file;
-	int32_t first_line;
 };
 
 struct location {
@@ -108,7 +93,7 @@ static int bad_message(const struct pprof_tables *t, const char *what)
 static int add_mapping(struct pprof_tables *t, const struct proto_field *f)
 {
 	struct proto_in in = proto_inside(f);
-	struct mapping m = { 0 };
+	struct symbol_mapping m = { 0 };
 	struct proto_field inner;
 	uint64_t id = 0;
 
@@ -127,31 +112,13 @@ static int add_mapping(struct pprof_tables *t, const struct proto_field *f)
 	return 0;
 }
 
-/*
- * The function's own name: of the two the file has, that is the system name if the other one only
- * adds the module to it, as ours does (qualify.h); of C++ it is the one that is demangled.
- */
-static int choose_name(struct pprof_tables *t, struct string_ref name, struct string_ref system,
-		       struct function *out)
-{
-	out->name = name.len ? name : system;
-	if (!name.len || !system.len || system.len >= name.len)
-		return 0;
-	if (qualify_name(&t->scratch, out->file, system))
-		return reason_memory(t->why);
-	if (t->scratch.len == name.len && !memcmp(t->scratch.data, name.data, name.len))
-		out->name = system;
-	return 0;
-}
-
 static int add_function(struct pprof_tables *t, const struct proto_field *f)
 {
 	struct string_ref name = { "", 0 }, system = { "", 0 };
 	struct proto_in in = proto_inside(f);
-	struct function function = { 0 };
+	struct symbol_function function = { 0 };
 	struct proto_field inner;
 	uint64_t id = 0;
-	int err;
 
 	while (proto_next(&in, &inner)) {
 		if (inner.number == FUNCTION_ID)
@@ -167,10 +134,8 @@ static int add_function(struct pprof_tables *t, const struct proto_field *f)
 	}
 	if (in.bad)
 		return bad_message(t, "function");
-	err = choose_name(t, name, system, &function);
-	if (err)
-		return err;
-	if (add_id(t, &t->function_ids, id) ||
+	if (symbol_choose_name(&t->scratch, name, system, &function) ||
+	    add_id(t, &t->function_ids, id) ||
 	    buf_add(&t->functions, &function, sizeof(function)))
 		return reason_memory(t->why);
 	return 0;
@@ -178,108 +143,20 @@ static int add_function(struct pprof_tables *t, const struct proto_field *f)
 
 /* ---- frames ---- */
 
-/* Copies a text to a C string; a NUL in it ends it. */
-static void copy_text(struct string_ref s, char *out, size_t size)
-{
-	size_t len = s.len < size - 1 ? s.len : size - 1;
-
-	if (len)
-		memcpy(out, s.data, len);
-	out[len] = '\0';
-}
-
-static uint8_t hex_digit(char c)
-{
-	return (uint8_t)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
-static uint32_t parse_build_id(struct string_ref s, uint8_t out[NATIVE_BUILD_ID_MAX])
-{
-	uint32_t i;
-
-	if (s.len % 2 || s.len > 2 * NATIVE_BUILD_ID_MAX)
-		return 0;
-	for (i = 0; i < s.len; i++) {
-		if (!memchr("0123456789abcdefABCDEF", s.data[i], 22))
-			return 0;
-		out[i / 2] = (uint8_t)(out[i / 2] << 4 | hex_digit(s.data[i]));
-	}
-	return s.len / 2;
-}
-
-static struct string_ref base_name(struct string_ref path)
-{
-	const char *slash = path.len ? memrchr(path.data, '/', path.len) : NULL;
-
-	if (slash)
-		path = (struct string_ref){ slash + 1,
-					    path.len - (uint32_t)(slash + 1 - path.data) };
-	return path;
-}
-
-/* Notes the library's path and build id once. 0 or -ENOMEM. */
-static int note_library(struct pprof_tables *t, struct mapping *m, const char *library)
-{
-	uint8_t build_id[NATIVE_BUILD_ID_MAX] = { 0 };
-	uint32_t bytes = parse_build_id(m->build_id, build_id);
-	char path[NATIVE_FILE_BYTES];
-
-	if (m->noted)
-		return 0;
-	m->noted = true;
-	copy_text(m->file, path, sizeof(path));
-	return native_library_add(t->names, library, strchr(path, '/') ? path : NULL, build_id,
-				  bytes);
-}
-
-/*
- * Only the first mapping is the program; code of others is a library's, unless its source is
- * Python's. *file: the frame's file if so.
- */
-static int library_file(struct pprof_tables *t, uint64_t mapping, struct string_ref source,
-			char file[NATIVE_FILE_BYTES], bool *is_library)
+/* Only the first mapping is the program. */
+static struct symbol_mapping *library_of(struct pprof_tables *t, uint64_t mapping)
 {
 	size_t number = find_id(t, &t->mapping_ids, mapping);
-	char library[NATIVE_LIBRARY_BYTES], text[NATIVE_FILE_BYTES];
-	struct mapping *m;
 
-	*is_library = false;
-	if (number <= 1 || ref_starts_with(source, "<") || ref_ends_with(source, ".py"))
-		return 0;
-	m = (struct mapping *)(void *)t->mappings.data + number - 1;
-	*is_library = m->file.len;
-	if (!*is_library)
-		return 0;
-	copy_text(base_name(m->file), library, sizeof(library));
-	copy_text(native_library(&source).len ? (struct string_ref){ "", 0 } : source, text,
-		  sizeof(text));
-	native_file_name(library, text, file);
-	return note_library(t, m, library);
-}
-
-/* Interns a frame; of no source, it has no line either. 0 or -ENOMEM. */
-static int intern_function(struct pprof_tables *t, uint64_t mapping, const struct function *f,
-			   uint64_t line, uint32_t *id)
-{
-	struct string_ref file = f->file.len ? f->file : string_of(SYNTHETIC_FILE);
-	char native[NATIVE_FILE_BYTES];
-	bool is_library;
-	int err = library_file(t, mapping, f->file, native, &is_library);
-
-	if (err)
-		return err;
-	if (is_library)
-		file = string_of(native);
-	if (!f->file.len || line > INT32_MAX || native_library(&f->file).len)
-		line = 0;
-	return intern_place(t->names, &file, &f->name, (int32_t)line, COLUMN_NONE,
-			    f->first_line, id);
+	if (number <= 1)
+		return NULL;
+	return (struct symbol_mapping *)(void *)t->mappings.data + number - 1;
 }
 
 static int add_frame(struct pprof_tables *t, const struct proto_field *line, uint64_t mapping)
 {
 	struct proto_in in = proto_inside(line);
-	const struct function *f;
+	const struct symbol_function *f;
 	struct proto_field inner;
 	uint64_t function = 0, number = 0;
 	size_t found;
@@ -297,8 +174,9 @@ static int add_frame(struct pprof_tables *t, const struct proto_field *line, uin
 	if (!found)
 		return reason_at(t->why, t->at, "a location of function %" PRIu64
 				 ", which is missing", function);
-	f = (const struct function *)(const void *)t->functions.data + found - 1;
-	if (intern_function(t, mapping, f, number, &id) || buf_add(&t->frames, &id, sizeof(id)))
+	f = (const struct symbol_function *)(const void *)t->functions.data + found - 1;
+	if (symbol_intern(t->names, library_of(t, mapping), f, number, &id) ||
+	    buf_add(&t->frames, &id, sizeof(id)))
 		return reason_memory(t->why);
 	return 0;
 }
@@ -306,13 +184,10 @@ static int add_frame(struct pprof_tables *t, const struct proto_field *line, uin
 /* A location without functions is an address. */
 static int add_address(struct pprof_tables *t, uint64_t mapping, uint64_t address)
 {
-	struct function f = { .file = { "", 0 } };
-	char name[32];
 	uint32_t id;
 
-	snprintf(name, sizeof(name), "0x%" PRIx64, address);
-	f.name = string_of(name);
-	if (intern_function(t, mapping, &f, 0, &id) || buf_add(&t->frames, &id, sizeof(id)))
+	if (symbol_intern_address(t->names, library_of(t, mapping), address, &id) ||
+	    buf_add(&t->frames, &id, sizeof(id)))
 		return reason_memory(t->why);
 	return 0;
 }
@@ -346,7 +221,7 @@ static int add_location(struct pprof_tables *t, const struct proto_field *f)
 
 	if (!read_head(f, &id, &mapping, &address))
 		return bad_message(t, "location");
-	while (!err && l.cnt < PPROF_LOCATION_FRAMES_MAX && proto_next(&in, &inner)) {
+	while (!err && l.cnt < SYMBOL_LOCATION_FRAMES_MAX && proto_next(&in, &inner)) {
 		if (inner.number != LOCATION_LINE)
 			continue;
 		err = add_frame(t, &inner, mapping);

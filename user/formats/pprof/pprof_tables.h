@@ -16,9 +16,6 @@
 struct intern;
 struct pprof_tables;
 
-/* A location has at most this many frames that count: more than an event's. */
-#define PPROF_LOCATION_FRAMES_MAX 257
-
 /*
  * Reads the tables of a profile; its bytes must stay as long as they are used. Frames are added to
  * names. Returns NULL with errno (ENOMEM, EBADMSG) and a reason. Freed by pprof_tables_free().

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * otlp_fields.h - the numbers of the fields of OTLP's profiles that we write (opentelemetry-proto,
+ * otlp_fields.h - the numbers of the fields of OTLP's profiles that we know (opentelemetry-proto,
  * opentelemetry/proto/profiles/v1development/profiles.proto, 2026-08;
  * tests/unit/telemetry/test_otlp.py reads our output with the published package).
  */
@@ -28,9 +28,10 @@ enum otlp_table {
 enum { RESOURCE_PROFILES_RESOURCE = 1, RESOURCE_PROFILES_SCOPE_PROFILES = 2,
        RESOURCE_PROFILES_SCHEMA_URL = 3 };
 enum { SCOPE_PROFILES_SCOPE = 1, SCOPE_PROFILES_PROFILES = 2, SCOPE_PROFILES_SCHEMA_URL = 3 };
-enum { RESOURCE_ATTRIBUTES = 1, RESOURCE_DROPPED_ATTRIBUTES = 2 };
+enum { RESOURCE_ATTRIBUTES = 1, RESOURCE_DROPPED_ATTRIBUTES = 2, RESOURCE_ENTITY_REFS = 3 };
 enum { KEY_VALUE_KEY = 1, KEY_VALUE_VALUE = 2, KEY_VALUE_KEY_STRINDEX = 3 };
-enum { ANY_VALUE_STRING = 1, ANY_VALUE_INT = 3, ANY_VALUE_ARRAY = 5, ANY_VALUE_STRINDEX = 8 };
+enum { ANY_VALUE_STRING = 1, ANY_VALUE_BOOL = 2, ANY_VALUE_INT = 3, ANY_VALUE_DOUBLE = 4,
+       ANY_VALUE_ARRAY = 5, ANY_VALUE_BYTES = 7, ANY_VALUE_STRINDEX = 8 };
 enum { ARRAY_VALUE_VALUES = 1 };
 enum { SCOPE_NAME = 1, SCOPE_VERSION = 2 };
 enum {
@@ -43,7 +44,8 @@ enum {
 	PROFILE_ID = 7,
 	PROFILE_ATTRIBUTES = 11,
 };
-enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4 };
+enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES = 2, SAMPLE_LINK = 3, SAMPLE_VALUES = 4,
+       SAMPLE_TIMESTAMPS = 5 };
 enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
 enum { STACK_LOCATIONS = 1 };
 enum { LOCATION_MAPPING = 1, LOCATION_ADDRESS = 2, LOCATION_LINES = 3, LOCATION_ATTRIBUTES = 4 };
