@@ -11,8 +11,8 @@
 /* Appends the compressed bytes to out. Returns 0 or -ENOMEM; then out is unchanged. */
 int gzip_bytes(const void *data, size_t len, int level, struct buf *out);
 /*
- * Appends the content of one or more gzip members. Returns 0; -EFBIG: more than max bytes; -EBADMSG:
- * damaged, or not gzip; -ENOMEM. After an error, out is unchanged.
+ * Appends the content of one or more gzip members. Returns 0; -EFBIG: more than max bytes;
+ * -EBADMSG: damaged, or not gzip; -ENOMEM. After an error, out is unchanged.
  */
 int gunzip_bytes(const void *data, size_t len, size_t max, struct buf *out);
 /* Returns true if the bytes begin as a gzip member does. */
