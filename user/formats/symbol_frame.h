@@ -12,6 +12,10 @@ struct intern;
 
 /* A location has at most this many frames that count: more than an event's. */
 #define SYMBOL_LOCATION_FRAMES_MAX 257
+/* Of a table. An entry takes 2 bytes of a file, and some 50 here. */
+#define SYMBOL_ENTRIES_MAX (1u << 22)
+/* Longer texts are cut: a file can have millions of references to a long one. */
+#define SYMBOL_TEXT_MAX 4096
 
 /* Zero-initialise what is unknown. Texts are the caller's. */
 struct symbol_mapping {

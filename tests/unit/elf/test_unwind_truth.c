@@ -308,6 +308,15 @@ static unsigned long compare_fd(const char *path, int fd)
 	return t.wrong;
 }
 
+/* Not of another architecture, as libc6-i386 brings them. */
+static bool has_64_bits(int fd)
+{
+	unsigned char ident[EI_NIDENT];
+
+	return pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+	       ident[EI_CLASS] == ELFCLASS64;
+}
+
 static unsigned long compare_path(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -315,7 +324,7 @@ static unsigned long compare_path(const char *path)
 
 	if (fd < 0)
 		return 0;
-	wrong = compare_fd(path, fd);
+	wrong = has_64_bits(fd) ? compare_fd(path, fd) : 0;
 	close(fd);
 	return wrong;
 }

@@ -240,6 +240,74 @@ static void test_expansion(void **state)
 	close(fd);
 }
 
+static void put_sample(struct proto_out *o, uint64_t location, int64_t value, bool twice)
+{
+	size_t begin = proto_begin(o, 2);
+
+	if (location)
+		proto_packed_number(o, 1, location);
+	proto_packed_number(o, 2, (uint64_t)value);
+	if (twice)
+		proto_packed_number(o, 2, 1);
+	proto_end(o, begin);
+}
+
+/* Entries take more memory than bytes, and hashing a name that many refer to takes time. */
+static void test_too_many_entries(void **state)
+{
+	struct proto_out o = { 0 };
+	uint32_t i;
+
+	put_type(&o);
+	for (i = 0; i <= 1 << 22; i++)
+		proto_entry(&o, 6, "", 0);
+	assert_bytes_refused(&o.b, "more than 4194304 entries in a table");
+	proto_out_free(&o);
+}
+
+static int check_name(void *ctx, const struct event *ev)
+{
+	const struct profile_tables *t = ctx;
+
+	assert_int_equal(ev->nframes, 1);
+	assert_int_equal(t->strings[t->frames[ev->frames[0]].func].len, 4096);
+	return 0;
+}
+
+static void test_long_name(void **state)
+{
+	char path[PATH_BYTES], why[256] = "", name[10001];
+	int fd = memory_file(path);
+	struct proto_out o = { 0 };
+	struct reader *r;
+	size_t begin, line;
+
+	memset(name, 'n', 10000);
+	name[10000] = '\0';
+	put_type(&o);
+	begin = proto_begin(&o, 5);
+	proto_number(&o, 1, 1);
+	proto_number(&o, 2, 1);
+	proto_end(&o, begin);
+	begin = proto_begin(&o, 4);
+	proto_number(&o, 1, 1);
+	line = proto_begin(&o, 4);
+	proto_number(&o, 1, 1);
+	proto_end(&o, line);
+	proto_end(&o, begin);
+	put_sample(&o, 1, 1, false);
+	proto_entry(&o, 6, "", 0);
+	proto_text(&o, 6, name);
+	set_file(fd, o.b.data, o.b.len);
+	r = reader_open(path, NULL, why, sizeof(why));
+	if (!r)
+		fail_msg("%s", why);
+	assert_int_equal(reader_run(r, check_name, (void *)reader_tables(r), why, sizeof(why)), 0);
+	reader_free(r);
+	proto_out_free(&o);
+	close(fd);
+}
+
 static int add_stack_of(struct sample_store *s, uint32_t frame, const struct reason *why)
 {
 	const struct stored_thread thread = { 0 };
@@ -268,18 +336,6 @@ static void test_distinct_stacks(void **state)
 	assert_int_equal(add_stack_of(&s, 2, &why), -EBADMSG);
 	assert_non_null(strstr(text, "distinct stacks of more than"));
 	sample_store_free(&s);
-}
-
-static void put_sample(struct proto_out *o, uint64_t location, int64_t value, bool twice)
-{
-	size_t begin = proto_begin(o, 2);
-
-	if (location)
-		proto_packed_number(o, 1, location);
-	proto_packed_number(o, 2, (uint64_t)value);
-	if (twice)
-		proto_packed_number(o, 2, 1);
-	proto_end(o, begin);
 }
 
 static void test_refusals(void **state)
@@ -325,6 +381,8 @@ int main(void)
 		cmocka_unit_test(test_services),
 		cmocka_unit_test(test_bomb),
 		cmocka_unit_test(test_expansion),
+		cmocka_unit_test(test_too_many_entries),
+		cmocka_unit_test(test_long_name),
 		cmocka_unit_test(test_distinct_stacks),
 		cmocka_unit_test(test_refusals),
 	};

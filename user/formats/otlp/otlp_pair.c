@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "formats/otlp/otlp_fields.h"
+#include "formats/symbol_frame.h"
 
 static struct string_ref cut(struct string_ref s, uint32_t max)
 {
@@ -22,7 +23,7 @@ static struct string_ref text_of(const struct proto_field *f)
 
 bool otlp_strings_add(struct otlp_strings *s, const struct proto_field *f)
 {
-	const struct string_ref text = cut(text_of(f), OTLP_STRING_MAX);
+	const struct string_ref text = cut(text_of(f), SYMBOL_TEXT_MAX);
 
 	return !buf_add(&s->refs, &text, sizeof(text));
 }

@@ -10,7 +10,6 @@
 #include "base/string_ref.h"
 
 /* Longer texts are cut: a file could have many references to a long one. */
-#define OTLP_STRING_MAX 4096
 #define OTLP_VALUE_MAX 1024
 
 /* A message's strings; .refs is the owner's. */

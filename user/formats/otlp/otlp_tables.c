@@ -11,7 +11,6 @@
 #include "model/event.h"
 
 /* Of each table: an entry takes 48 bytes here, and 2 in a message. */
-#define ENTRIES_MAX (1u << 22)
 
 /* Of a location: frame ids; of a stack: indices of locations. */
 struct range {
@@ -50,9 +49,9 @@ static int bad_message(const struct otlp_tables *t, const char *what)
 
 static int check_room(const struct otlp_tables *t, size_t cnt)
 {
-	if (cnt < ENTRIES_MAX)
+	if (cnt < SYMBOL_ENTRIES_MAX)
 		return 0;
-	return reason_at(t->why, t->at, "more than %u entries in a table", ENTRIES_MAX);
+	return reason_at(t->why, t->at, "more than %u entries in a table", SYMBOL_ENTRIES_MAX);
 }
 
 static int add_entry(const struct otlp_tables *t, struct buf *table, const void *entry, size_t size)

@@ -76,10 +76,9 @@ struct string_ref pprof_tables_string(const struct pprof_tables *t, uint64_t num
 
 static int add_string(struct pprof_tables *t, const struct proto_field *f)
 {
-	struct string_ref s = { f->len ? (const char *)f->data : "", (uint32_t)f->len };
+	size_t len = f->len < SYMBOL_TEXT_MAX ? f->len : SYMBOL_TEXT_MAX;
+	struct string_ref s = { len ? (const char *)f->data : "", (uint32_t)len };
 
-	if (f->len > INT32_MAX)
-		return reason_at(t->why, t->at, "a name of %zu bytes", f->len);
 	return buf_add(&t->strings, &s, sizeof(s)) ? reason_memory(t->why) : 0;
 }
 
@@ -258,19 +257,30 @@ static const struct {
 	{ PROFILE_FUNCTION, add_function }, { PROFILE_LOCATION, add_location },
 };
 
+static int add_entry(struct pprof_tables *t, const struct proto_field *f, size_t pass,
+		     uint32_t *cnt)
+{
+	if ((*cnt)++ == SYMBOL_ENTRIES_MAX)
+		return reason_at(t->why, t->at, "more than %u entries in a table",
+				 SYMBOL_ENTRIES_MAX);
+	return passes[pass].add(t, f);
+}
+
 static int read_tables(struct pprof_tables *t, const uint8_t *data, size_t len)
 {
 	struct proto_field f;
+	uint32_t cnt;
 	size_t i;
 	int err = 0;
 
 	for (i = 0; !err && i < ARRAY_SIZE(passes); i++) {
 		struct proto_in in = { .p = data, .end = data + len };
 
+		cnt = 0;
 		while (!err && proto_next(&in, &f)) {
 			t->at = (uint64_t)(in.p - data);
 			if (f.number == passes[i].field)
-				err = passes[i].add(t, &f);
+				err = add_entry(t, &f, i, &cnt);
 		}
 		if (!err && in.bad)
 			err = reason_at(t->why, (uint64_t)(in.p - data), "no field of a profile");
