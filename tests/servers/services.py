@@ -49,14 +49,25 @@ class Service:
             time.sleep(0.02)
 
 
+def messages_of(stream):
+    """Of what the Collector's file exporter writes; what does not fit is left out."""
+    found = []
+    while len(stream) > 4:
+        end = 4 + int.from_bytes(stream[:4], "big")
+        found.append(stream[4:end])
+        stream = stream[end:]
+    return found
+
+
 class Collector(Service):
-    """The OpenTelemetry Collector: takes OTLP over HTTP and gRPC, prints it (debug), and forwards it."""
+    """The OpenTelemetry Collector: takes OTLP over HTTP and gRPC, prints it (debug), forwards it, and keeps it in a file."""
     ready = "Everything is ready"
 
     def __init__(self, directory, program, forward_to, debug="detailed"):
         super().__init__(directory)
         self.program, self.forward_to, self.debug = program, forward_to, debug
         self.grpc = free_port()
+        self.kept = self.directory / "profiles.otlp"
 
     def config(self):
         return f"""
@@ -68,11 +79,23 @@ receivers:
 exporters:
   debug: {{verbosity: {self.debug}, use_internal_logger: false}}
   otlp_http: {{endpoint: "{self.forward_to}", retry_on_failure: {{enabled: false}}}}
+  file: {{path: "{self.kept}", format: proto, flush_interval: 20ms}}
 service:
   telemetry: {{metrics: {{level: none}}}}
   pipelines:
-    profiles: {{receivers: [otlp], exporters: [debug, otlp_http]}}
+    profiles: {{receivers: [otlp], exporters: [debug, otlp_http, file]}}
 """
+
+    def wait_kept(self, bodies):
+        """The part of the file that has these messages, in any order, once they are the last ones."""
+        size = sum(4 + len(body) for body in bodies)
+        end = time.monotonic() + TIMEOUT
+        while True:
+            last = self.kept.read_bytes()[-size:] if self.kept.exists() else b""
+            if sorted(messages_of(last)) == sorted(bodies):
+                return last
+            assert time.monotonic() < end, f"{self.kept} does not end with the {len(bodies)} messages"
+            time.sleep(0.02)
 
     def argv(self):
         path = self.directory / "collector.yaml"

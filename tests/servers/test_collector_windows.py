@@ -78,7 +78,7 @@ def report_of(path, kind):
 # "hostile" adds up to more than 63 bits, which no reader takes.
 @pytest.mark.parametrize("name", [name for name in WINDOWS if name != "hostile"])
 def test_what_a_collector_hands_on_is_read(servers, windows, tmp_path, name):
-    """As a stream, which its file exporter makes of the same messages."""
+    """As its file exporter keeps it: a stream of the same messages."""
     assert otlp_decode.ExportProfilesServiceRequest, "opentelemetry-proto is not here"
     collector, sink = servers
     before = len(sink.taken())
@@ -87,7 +87,7 @@ def test_what_a_collector_hands_on_is_read(servers, windows, tmp_path, name):
     sink.wait(lambda s: len(s.taken()) >= before + len(windows[name]))
     bodies = [posted.body for posted in sink.taken()[before:]]
     stream = tmp_path / "stream.otlp"
-    stream.write_bytes(otlp_decode.otlp_stream(bodies))
+    stream.write_bytes(collector.wait_kept(bodies))
     want = otlp_decode.totals_of([otlp_decode.Published(body, ours=False) for body in bodies])
     assert want
     for kind in {kind for _, kind in want}:

@@ -124,15 +124,20 @@ class Published:
         self.resources = [self.resource(r) for r in self.m.resource_profiles]
 
     def resource(self, r):
-        attributes = {a.key: [item.string_value for item in a.value.array_value.values]
-                      if a.value.HasField("array_value") else getattr(a.value, a.value.WhichOneof("value"))
-                      for a in r.resource.attributes}
+        attributes = {a.key or self.d.string_table[a.key_strindex]: self.value(a.value) for a in r.resource.attributes}
         scope, = r.scope_profiles
         return attributes, [{
             "type": self.value_type(p.sample_type), "time": p.time_unix_nano,
             "duration": p.duration_nano, "period": p.period,
             "period_type": self.value_type(p.period_type), "id": p.profile_id,
             "samples": [self.sample(s) for s in p.samples]} for p in scope.profiles]
+
+    def value(self, v):
+        """Texts may be in the table, as newer Collectors have them."""
+        kind = v.WhichOneof("value")
+        if kind == "array_value":
+            return [self.value(item) for item in v.array_value.values]
+        return self.d.string_table[v.string_value_strindex] if kind == "string_value_strindex" else getattr(v, kind)
 
     def value_type(self, t):
         return self.d.string_table[t.type_strindex], self.d.string_table[t.unit_strindex]
@@ -147,12 +152,12 @@ class Published:
 
     def attribute(self, index):
         a = self.d.attribute_table[index]
-        return self.d.string_table[a.key_strindex], a.value.string_value
+        return self.d.string_table[a.key_strindex], self.value(a.value)
 
     def location(self, location):
         line, = location.lines
         f = self.d.function_table[line.function_index]
-        kinds = [self.d.attribute_table[i].value.string_value for i in location.attribute_indices]
+        kinds = [self.attribute(i)[1] for i in location.attribute_indices]
         name, file = f.system_name_strindex or f.name_strindex, f.filename_strindex
         return (self.d.string_table[name], self.d.string_table[file], line.line,
                 kinds[0] if kinds else None)
