@@ -98,4 +98,29 @@ static inline char *format_path(const char *format, const char *name, char path[
 	return path;
 }
 
+/* Opens a golden file whose format is detected. */
+static inline struct reader *open_format(const char *format, const char *name,
+					 const struct reader_args *args)
+{
+	char path[512], why[256] = "";
+	struct reader *r = reader_open(format_path(format, name, path), args, why, sizeof(why));
+
+	if (!r)
+		fail_msg("%s: %s", name, why);
+	assert_string_equal(reader_format(r), format);
+	return r;
+}
+
+/* Two golden files have the same samples. */
+static inline void assert_same_samples(const char *format, const char *name, const char *other)
+{
+	char path[2][512], *text[2];
+
+	text[0] = dump_file(format_path(format, name, path[0]), NULL);
+	text[1] = dump_file(format_path(format, other, path[1]), NULL);
+	assert_string_equal(text[0], text[1]);
+	free(text[0]);
+	free(text[1]);
+}
+
 #endif

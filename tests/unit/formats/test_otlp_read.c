@@ -17,13 +17,7 @@
 
 static struct reader *open_golden(const char *name, const struct reader_args *args)
 {
-	char path[512], why[256] = "";
-	struct reader *r = reader_open(format_path("otlp", name, path), args, why, sizeof(why));
-
-	if (!r)
-		fail_msg("%s: %s", name, why);
-	assert_string_equal(reader_format(r), "otlp");
-	return r;
+	return open_format("otlp", name, args);
 }
 
 static const char *part_of(const struct reader *r, enum service_part part)
@@ -33,13 +27,7 @@ static const char *part_of(const struct reader *r, enum service_part part)
 
 static void test_gzip(void **state)
 {
-	char path[2][512], *text[2];
-
-	text[0] = dump_file(format_path("otlp", "ours.otlp", path[0]), NULL);
-	text[1] = dump_file(format_path("otlp", "ours.otlp.gz", path[1]), NULL);
-	assert_string_equal(text[0], text[1]);
-	free(text[0]);
-	free(text[1]);
+	assert_same_samples("otlp", "ours.otlp", "ours.otlp.gz");
 }
 
 static void test_values(void **state)

@@ -17,13 +17,7 @@
 
 static struct reader *open_golden(const char *name, const struct reader_args *args)
 {
-	char path[512], why[256] = "";
-	struct reader *r = reader_open(format_path("pprof", name, path), args, why, sizeof(why));
-
-	if (!r)
-		fail_msg("%s: %s", name, why);
-	assert_string_equal(reader_format(r), "pprof");
-	return r;
+	return open_format("pprof", name, args);
 }
 
 static void assert_refused(const char *name, const struct reader_args *args, const char *reason)
@@ -37,13 +31,7 @@ static void assert_refused(const char *name, const struct reader_args *args, con
 
 static void test_gzip(void **state)
 {
-	char path[2][512], *text[2];
-
-	text[0] = dump_file(format_path("pprof", "ours.pb", path[0]), NULL);
-	text[1] = dump_file(format_path("pprof", "ours.pb.gz", path[1]), NULL);
-	assert_string_equal(text[0], text[1]);
-	free(text[0]);
-	free(text[1]);
+	assert_same_samples("pprof", "ours.pb", "ours.pb.gz");
 }
 
 static uint64_t weight_of(const char *name, const struct reader_args *args)

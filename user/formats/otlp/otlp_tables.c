@@ -10,8 +10,6 @@
 #include "formats/symbol_frame.h"
 #include "model/event.h"
 
-/* Of each table: an entry takes 48 bytes here, and 2 in a message. */
-
 /* Of a location: frame ids; of a stack: indices of locations. */
 struct range {
 	size_t first;
