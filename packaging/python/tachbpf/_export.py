@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Optional
 from ._columns import Columns
 from ._model import STATUS, Meta, Thread
 from ._program import Error
-from ._rows import DETAIL_OF_PYTHON
+from ._rows import DETAIL_OF_PYTHON, HAS_FILE
 
 if TYPE_CHECKING:
     import pandas
@@ -49,7 +49,7 @@ class Names:
         self.own = self._own(columns)
         names, files, lines, flags = (columns[f"frame.{n}"] for n in ("function", "file", "line", "flags"))
         self.function = [columns.strings[names[f]] if f is not None else None for f in self.own]
-        self.file = [columns.strings[files[f]] if f is not None and flags[f] & 4 else None for f in self.own]
+        self.file = [columns.strings[files[f]] if f is not None and flags[f] & HAS_FILE else None for f in self.own]
         self.line = [lines[f] if f is not None and lines[f] > 0 else None for f in self.own]
 
     @staticmethod
@@ -70,14 +70,17 @@ class _Arrow:
 
     def __init__(self, columns: Columns, names: Names, base_us: Optional[int]) -> None:
         self.pa, self.pc = need("pyarrow", "arrow"), need("pyarrow.compute", "arrow")
-        pa, self.base = self.pa, base_us
-        text = lambda values: pa.array(values, pa.string()).dictionary_encode()
+        pa, text, self.base = self.pa, self.text, base_us
         self.by_thread = {"pid": pa.array(names.pid, pa.int64()), "comm": text(names.comm),
                           "container": text(names.container), "thread": pa.array(names.thread, pa.int64()),
                           "thread_name": text(names.thread_name)}
         self.by_stack = {"function": text(names.function), "file": text(names.file),
                          "line": pa.array(names.line, pa.int32()), "stack": self.stacks(columns, names)}
         self.status = text([status_words(bits) for bits in range(256)])
+
+    def text(self, values: list[Any]) -> Any:
+        """Strings, each distinct one in a dictionary once."""
+        return self.pa.array(values, self.pa.string()).dictionary_encode()
 
     def array(self, values: memoryview, kind: Any) -> Any:
         """The values as they are, without a copy."""
@@ -86,8 +89,7 @@ class _Arrow:
     def stacks(self, columns: Columns, names: Names) -> Any:
         """The distinct stacks as lists of labels."""
         pa = self.pa
-        labels = pa.array(names.labels, pa.string()).dictionary_encode()
-        frames = labels.take(self.array(columns["stack.frames"], pa.int32()))
+        frames = self.text(names.labels).take(self.array(columns["stack.frames"], pa.int32()))
         return pa.ListArray.from_arrays(self.array(columns["stack.ends"], pa.int32()), frames)
 
     def time(self, batch: dict[str, memoryview]) -> Any:
