@@ -39,11 +39,14 @@ def frame(path):
 # py-spy's file of the profile: a profile for each thread, with the frames of each sample, root first.
 LIKE_PY_SPY = """
 import json, sys, tachbpf
-frames, profiles = {}, {}
-for sample in tachbpf.read(sys.argv[1]).samples:
+frames, profiles, stacks = {}, {}, {}
+profile = tachbpf.read(sys.argv[1])
+for sample in profile.samples:
+    if id(sample.stack) not in stacks:         # the profile keeps each distinct one
+        stacks[id(sample.stack)] = [frames.setdefault(frame, len(frames)) for frame in reversed(sample.stack)]
     p = profiles.setdefault(sample.thread.id, {"type": "sampled", "name": f"Thread {sample.thread.id}", "unit": "seconds",
                                                "startValue": 0.0, "endValue": 0.0, "samples": [], "weights": []})
-    p["samples"].append([frames.setdefault(frame, len(frames)) for frame in reversed(sample.stack)])
+    p["samples"].append(stacks[id(sample.stack)])
     p["weights"].append(0.001)
 shared = {"frames": [{"name": f.function, "file": f.file, "line": f.line, "col": None} for f in frames]}
 with open(sys.argv[2], "w") as out:
