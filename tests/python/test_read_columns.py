@@ -24,7 +24,8 @@ def good(program, tmp_path_factory):
     for name in ("cpu_raw", "native_opcodes"):
         paths.append(str(tmp_path_factory.mktemp("good") / "12-app.tach"))
         shutil.copy(GOLDEN / f"tach/{name}.bin", paths[-1])
-    Path(paths[0] + ".json").write_text(json.dumps({"lost": {"ring_full": 7, "other": 2}}))
+    Path(paths[0] + ".json").write_text(json.dumps({"lost": {"ring_full": 7, "other": 2},
+                                                    "processes": [{"file": "12-app.tach", "pid": 12, "comm": "app"}]}))
     return subprocess.run([program, "convert", "--format", "columns", "-o", "-", *paths], stdout=subprocess.PIPE, check=True).stdout
 
 
