@@ -201,7 +201,7 @@ struct diff_options {
 	uint32_t limit;			/* --limit; 0: all rows */
 	bool force;			/* --force: also what differs in mode or unit */
 	double fail_over;		/* --fail-over, in percentage points; < 0: not given */
-	const struct sink_ops *format;	/* --format; NULL: a table */
+	enum diff_format { DIFF_TABLE, DIFF_FLAMEGRAPH, DIFF_MARKDOWN } format;	/* --format */
 	const char *output;		/* -o */
 };
 
