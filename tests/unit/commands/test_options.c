@@ -378,6 +378,7 @@ static void test_usage_errors(void **state)
 		"split a -o x --by time --every 0", "diff a", "diff a b c",
 		"diff a b --sort self", "diff a b -o x", "diff a b --format flamegraph",
 		"diff a b --format gecko -o x", "diff a b --format flamegraph -o x --json",
+		"diff a b --format markdown -o x", "diff a b --format markdown --json",
 		"merge --value live a -o x", "recover", "recover a b -o x",
 		"convert a -o x --layout old", "convert a -o x --compression gzip",
 		"info --thread 1 a", "recover --thread 1 a", "report --thread x a",
@@ -501,7 +502,7 @@ static void test_writers(void **state)
 	assert_ptr_equal(o.convert.export.format, &sink_gecko);
 	assert_int_equal(parse("convert a -o x.pstats --by thread"), -EINVAL);
 	assert_int_equal(parse("diff a b"), 0);
-	assert_null(o.diff.format);
+	assert_int_equal(o.diff.format, DIFF_TABLE);
 	assert_int_equal(parse("diff a b --format flamegraph -o x"), 0);
 	assert_int_equal(o.diff.format, DIFF_FLAMEGRAPH);
 	assert_int_equal(parse("split --by thread -o x a"), 0);
