@@ -63,8 +63,8 @@ struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args)
 /* Endings besides each format's suffix and ".NAME". */
 static const struct { const char *ending; const struct sink_ops *ops; } endings[] = {
 	{ ".txt", &sink_collapsed },
-	{ ".perfetto-trace", &sink_perfetto },
 	{ ".json", &sink_speedscope },	/* py-spy's habit; gecko has .gecko.json */
+	{ ".perfetto-trace", &sink_perfetto },
 };
 
 /* Takes the format if the path has this ending and no longer one was found. */

@@ -190,5 +190,4 @@ const struct sink_ops sink_chrome = {
 	.close = trace_close,
 	.suffix = ".chrome.json",
 	.no_bytes = "a timeline shows time; pprof and speedscope have bytes",
-	.bytes_an_event = 120,
 };

@@ -382,5 +382,4 @@ const struct sink_ops sink_perfetto = {
 	.close = trace_close,
 	.suffix = ".pftrace",
 	.no_bytes = "a timeline shows time; pprof and speedscope have bytes",
-	.bytes_an_event = 50,
 };

@@ -357,8 +357,10 @@ static int put_gil(struct trace *t, struct trace_process *p)
 	for (i = lowest; !err && i <= highest; i++) {
 		uint64_t bin = time_bins_base(p->gil) + (uint64_t)(int64_t)i;
 		uint64_t held = mul_capped(sums[i + TIME_BINS_MAX], p->meta.interval_us);
+		uint64_t at_ns = trace_ns(bin * width);
 
-		t->ops->counter(t, &lane, trace_ns(bin * width),
+		/* The first bin may begin before the profile. */
+		t->ops->counter(t, &lane, at_ns > p->first_ns ? at_ns : p->first_ns,
 				held < width ? held * 100 / width : 100);
 	}
 	if (!err)
