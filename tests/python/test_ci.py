@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lib"))
-from paths import REPO, binary      # noqa: E402
+from tachbpf._program import find
+
+REPO = Path(__file__).resolve().parents[2]
 
 yaml = pytest.importorskip("yaml", reason="PyYAML, which parses the files of packaging/ci, is not installed")
 root_only = pytest.mark.skipif(os.geteuid() != 0, reason="recording requires root")
@@ -36,7 +37,7 @@ def gitlab() -> dict[str, Any]:
 
 def shell(script: str, cwd: Path, user: int = 0, **env: str) -> subprocess.CompletedProcess[str]:
     """As GitHub's `shell: bash` does: bash -eo pipefail. PATH has the tachbpf under test first."""
-    clean = {"PATH": f"{binary().parent}:/usr/bin:/bin", "HOME": str(cwd), "RUNNER_TEMP": str(cwd),
+    clean = {"PATH": f"{Path(find()).parent}:/usr/bin:/bin", "HOME": str(cwd), "RUNNER_TEMP": str(cwd),
              "GITHUB_STEP_SUMMARY": str(cwd / "summary.md"), "GITHUB_OUTPUT": str(cwd / "output"), **env}
     return subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script], cwd=cwd, env=clean, text=True,
                           capture_output=True, timeout=120, check=False, **({"user": user} if user else {}))

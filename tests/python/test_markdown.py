@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tachbpf._program import find
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lib"))
 import make_tach            # noqa: E402
-from paths import binary    # noqa: E402
 
 markdown_it = pytest.importorskip("markdown_it", reason="markdown-it-py, which renders the comment, is not installed")
 
@@ -34,7 +35,7 @@ def profile(path: Path, counts: dict[str, int]) -> Path:
 
 
 def compared(a: Path, b: Path, *more: str) -> str:
-    done = subprocess.run([binary(), "diff", "--format", "markdown", *more, a, b], capture_output=True, text=True, check=False)
+    done = subprocess.run([find(), "diff", "--format", "markdown", *more, a, b], capture_output=True, text=True, check=False)
     assert done.returncode in (0, 4) and not done.stderr, done
     return done.stdout
 
@@ -90,7 +91,7 @@ def test_chance_is_not_news(tmp_path: Path) -> None:
     assert compared(a, a).startswith("**No function changed.**")
     assert "<table" not in rendered(compared(a, a))
     empty = profile(tmp_path / "empty.tach", {})
-    done = subprocess.run([binary(), "diff", "--format", "markdown", a, empty], capture_output=True, text=True, check=False)
+    done = subprocess.run([find(), "diff", "--format", "markdown", a, empty], capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout.startswith("**Nothing to compare:**")
 
 

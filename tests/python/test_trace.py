@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tachbpf._program import find
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "e2e" / "lib"))
 import make_tach                        # noqa: E402
-from paths import binary                # noqa: E402
 
 perfetto = pytest.importorskip("perfetto.protos.perfetto.trace.perfetto_trace_pb2",
                                reason="perfetto, whose descriptors decode the trace, is not installed")
@@ -47,7 +48,7 @@ class Slice(NamedTuple):
 
 
 def tachbpf(*arguments: object, cwd: Path | None = None) -> None:
-    subprocess.run([binary(), *map(str, arguments)], check=True, timeout=120, cwd=cwd)
+    subprocess.run([find(), *map(str, arguments)], check=True, timeout=120, cwd=cwd)
 
 
 def decoded(path: Path) -> Any:
