@@ -1,5 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """tachbpf from Python: record a program, read profiles, see them where you work."""
-from ._program import Error
+from typing import Any
 
-__all__ = ["Error"]
+from ._program import Error
+from ._record import Recording, record
+from ._region import region
+
+__all__ = ["Error", "Recording", "record", "region"]
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """%load_ext tachbpf: the magics %tachbpf and %%tachbpf."""
+    from ._notebook import load
+
+    load(shell)
