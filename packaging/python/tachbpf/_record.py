@@ -88,8 +88,7 @@ def _why(stderr: bytes, status: int, program: str) -> str:
     if stderr and b"tachbpf: " not in stderr:
         said = stderr.decode(errors="replace").strip().splitlines()[-1]
         return f"recording needs root ({said}): {_REMEDY.format(program=program)}"
-    said = _program.complaint(stderr) or f"tachbpf record ended with status {status}"
-    return said if status == 2 else f"{said}\n`sudo {program} doctor` checks whether this machine can record"
+    return _program.complaint(stderr) or f"tachbpf record ended with status {status}"
 
 
 class Recording:
