@@ -8,22 +8,26 @@ same table as text for front ends without HTML.
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import linecache
 import re
 import tempfile
+import threading
+import time
 from pathlib import Path
-from typing import Any, NamedTuple, Union
+from typing import Any, NamedTuple, Optional
 
 from . import _program
 from ._program import Error
-from ._record import Option, record
+from ._record import Option, Recording
 
 USAGE = "%tachbpf [--native] [--wall] [--mode MODE] [--rate N] EXPRESSION, or the same without EXPRESSION as %%tachbpf"
 PAGE_MAX = 8 << 20      # bytes of a page that become part of a notebook
 FRAME_PX = 600
 LINES = 10              # of the table
 SOURCES_MAX = 4 << 20   # bytes of cells' text
+KERNEL_PACKAGES = ("ipykernel", "IPython", "zmq", "tornado", "jupyter_client")
 _OPTION = re.compile(r"\s*--(?P<name>[a-z]+)(?:=(?P<value>\S+))?(?=\s|$)")
 _WORD = re.compile(r"\s*(\S+)")
 _STYLE = ("<style>.tachbpf td,.tachbpf th{text-align:left!important;white-space:pre;padding:1px 8px!important}"
@@ -78,24 +82,31 @@ def _place(file: str, number: int) -> str:
     return f"{Path(file).name}:{number}"
 
 
-def hot_lines(recording: Path) -> list[Line]:
-    """The lines with most samples of their own."""
-    said = json.loads(_program.output(["report", "--by", "line", "--limit", str(LINES), "--json", "--", str(recording)]))
-    lines = []
-    for row in said["rows"]:
-        file, number = row["file"], row["line"]
-        if file and number and number > 0 and row["self"]:
-            lines.append(Line(row["self_pct"], _place(file, number), row["function"], _text_of(file, number)))
-    return lines
+def _rows(recording: Path, selection: list[str], limit: int) -> list[dict[str, Any]]:
+    """Rows of lines, the hottest first; 0: all."""
+    said = json.loads(_program.output(["report", "--by=line", f"--limit={limit}", "--json", *selection, "--", str(recording)]))
+    rows: list[dict[str, Any]] = said["rows"]
+    return [row for row in rows if row["file"]]
 
 
-def keep_cells(recording: Path) -> None:
+def hot_lines(rows: list[dict[str, Any]]) -> list[Line]:
+    """The lines with most samples of their own; a line with several functions is one."""
+    found: dict[tuple[str, int], Line] = {}
+    for row in rows:
+        file, number = row["file"], max(row["line"] or 0, 0)
+        if row["self"]:
+            before = found.get((file, number))
+            found[file, number] = Line((before.percent if before else 0) + row["self_pct"], _place(file, number),
+                                       before.function if before else row["function"], _text_of(file, number))
+    return sorted(found.values(), key=lambda line: -line.percent)[:LINES]
+
+
+def keep_cells(recording: Path, files: set[str]) -> None:
     """Adds the text of cells that were sampled to the recording's sources: they are in no file."""
     path = recording.with_name(recording.name + ".sources.json")
-    kept = json.loads(path.read_text()) if path.exists() else {"version": 1, "sources": []}
-    said = json.loads(_program.output(["report", "--by", "line", "--limit", "0", "--json", "--", str(recording)]))
+    kept: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {"version": 1, "sources": []}
     left = SOURCES_MAX
-    for file in sorted({row["file"] for row in said["rows"] if row["file"]}):
+    for file in sorted(files):
         if not file.startswith("/") or file not in linecache.cache or Path(file).exists():
             continue
         text = "".join(linecache.getlines(file))
@@ -134,53 +145,79 @@ def as_html(lines: list[Line], page: str) -> str:
     return "".join(parts)
 
 
-def answer(recording: Path) -> dict[str, str]:
-    """What the front end shows, by type."""
-    if not recording.exists():
-        return {"text/plain": as_text([]), "text/html": as_html([], "")}
-    keep_cells(recording)
-    lines = hot_lines(recording)
-    page = recording.with_suffix(".html")
+def answer(recording: Path, selection: list[str]) -> dict[str, str]:
+    """What the front end shows, by type, of the samples that the CLI's filters select."""
+    rows = _rows(recording, selection, 0) if recording.exists() else []
+    lines, page = hot_lines(rows), ""
     if lines:
-        _program.output(["convert", "-o", str(page), "--", str(recording)])
-    return {"text/plain": as_text(lines), "text/html": as_html(lines, page.read_text() if page.exists() else "")}
+        keep_cells(recording, {row["file"] for row in rows})
+        written = recording.with_suffix(".html")
+        _program.output(["convert", "-o", str(written), *selection, "--", str(recording)])
+        page = written.read_text()
+    return {"text/plain": as_text(lines), "text/html": as_html(lines, page)}
 
 
 # ---- the magic ----
 
 
-def _run(shell: Any, code: str) -> Any:
-    """Runs code as a cell is run; shows its result and a traceback. Returns the exception, or None."""
-    done = shell.run_cell(code, store_history=False)
-    return done.error_before_exec or done.error_in_exec
+def _kernel_threads() -> set[int]:
+    """Threads that packages of the kernel have started themselves, some of them late."""
+    return {thread.native_id or 0 for thread in threading.enumerate()
+            if type(thread).__module__.partition(".")[0] in KERNEL_PACKAGES}
 
 
-def profile(shell: Any, line: str, cell: Union[str, None] = None) -> None:
-    """The magic itself."""
-    from IPython.core.error import UsageError
-    from IPython.display import display
+class Cell:
+    """One run of code in a shell, and which samples are its own."""
 
+    def __init__(self, shell: Any, others: frozenset[int]) -> None:
+        self._shell, self._others = shell, others
+        self._thread = threading.get_native_id()
+
+    def run(self, code: str) -> Optional[BaseException]:
+        """Runs it as a cell is run: shows its result or its traceback. Returns the exception."""
+        self._begin_ns = time.monotonic_ns()
+        done = self._shell.run_cell(code, store_history=False)
+        self._end_ns = time.monotonic_ns()
+        error: Optional[BaseException] = done.error_before_exec or done.error_in_exec
+        return error
+
+    def selection(self, recording: Path) -> list[str]:
+        """Filters of the CLI: its time, and not the kernel's own threads, which wait."""
+        times = [f"--from=@{self._begin_ns / 1e9:.6f}", f"--to=@{self._end_ns / 1e9:.6f}"]
+        if not recording.exists():
+            return times
+        said = json.loads(_program.output(["info", "--json", "--", str(recording)]))
+        threads = {thread["thread"] for file in said["files"] for thread in file["threads"]}
+        threads -= (self._others | _kernel_threads()) - {self._thread}
+        return times + [f"--thread={thread}" for thread in sorted(threads)]
+
+
+def profile(shell: Any, others: frozenset[int], line: str, code: Optional[str]) -> None:
+    """The magic itself. others: threads of the kernel's own."""
+    UsageError = importlib.import_module("IPython.core.error").UsageError
     options, expression = parse(line, UsageError)
-    if (cell is None) != bool(expression):
+    if (code is None) != bool(expression):
         raise UsageError(USAGE)
     with tempfile.TemporaryDirectory(prefix="tachbpf-") as directory:
-        path = Path(directory, "cell.tach")
+        path, cell = Path(directory, "cell.tach"), Cell(shell, others)
         try:
-            with record(path, **options):   # type: ignore[arg-type]
-                error = _run(shell, expression if cell is None else cell)
-            display(answer(path), raw=True)
+            with Recording(path, options):
+                error = cell.run(expression if code is None else code)
+            shell.display_pub.publish(answer(path, cell.selection(path)))
         except Error as failure:
             raise UsageError(f"tachbpf: {failure}") from None
     if error:
         # It was shown already; later cells must not run.
-        error._render_traceback_ = lambda: [f"{type(error).__name__}: {error}"]
+        setattr(error, "_render_traceback_", lambda: [f"{type(error).__name__}: {error}"])
         raise error
 
 
 def load(shell: Any) -> None:
     """Adds the magic to a shell of IPython's: %load_ext tachbpf."""
-    def tachbpf(line: str, cell: Union[str, None] = None) -> None:
-        profile(shell, line, cell)
+    others = frozenset(thread.native_id for thread in threading.enumerate() if thread.native_id)
+
+    def tachbpf(line: str, cell: Optional[str] = None) -> None:
+        profile(shell, others, line, cell)
 
     tachbpf.__doc__ = f"Profiles an expression or a cell, and shows its flame graph.\n\n{USAGE}"
     shell.register_magic_function(tachbpf, magic_kind="line_cell", magic_name="tachbpf")

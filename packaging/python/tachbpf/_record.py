@@ -122,8 +122,11 @@ class Recording:
         command = self._command()
         self._pid = os.getpid()
         self._stderr = tempfile.TemporaryFile()
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr,
-                                         **_own_group())
+        try:
+            self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                             stderr=self._stderr, **_own_group())
+        except OSError as error:
+            raise Error(f"cannot start {command[0]}: {error.strerror}") from error
         try:
             assert self._process.stdout
             begun = self._process.stdout.readline() == b"recording\n"
