@@ -64,5 +64,8 @@ image-agent: all ## a container image of tachbpf-agent and the libraries that it
 	$(Q)sh packaging/image_root.sh $(O) $(O)/image-agent/root $(if $(SYSROOT_FLAG),$(SYSROOT))
 	$(Q)$(BUILD_IMAGE) -f packaging/Containerfile.agent -t $(AGENT_IMAGE) $(O)/image-agent
 
-wheel: static ## a Python wheel of these files: pip install tachbpf
-	$(Q)$(PYTHON) packaging/wheel.py $(O)/static/tachbpf $(VERSION) $(EPOCH) $(O)
+# WHEELS: the directory that it is put into.
+WHEELS ?= $(O)
+wheel: static ## a Python wheel of these files and of the package tachbpf: pip install tachbpf
+	$(Q)mkdir -p $(WHEELS)
+	$(Q)$(PYTHON) packaging/wheel.py $(O)/static/tachbpf $(VERSION) $(EPOCH) $(WHEELS) $(CROSS_$(ARCH))strip

@@ -86,7 +86,7 @@ def all_plan():
         [[Tier("bpf", ("check-bpf", *every, "PHASE=beside")), Tier("e2e", ("check-e2e", *every, "PHASE=beside"))],
          [Tier("unit", ("check-unit",)), Tier("rules", ("check-rules",)), Tier("unit-san", ("SAN=1", "check-unit"), nice=19),
           Tier("fuzz", ("fuzz",), nice=19), *(arm64 if os.uname().machine == "x86_64" else []),
-          Tier("distros", ("check-distros", "PREPARED=1")), Tier("zoo", ("check-zoo", "PREPARED=1"))]],
+          Tier("python", ("check-python",)), Tier("distros", ("check-distros", "PREPARED=1")), Tier("zoo", ("check-zoo", "PREPARED=1"))]],
         [[Tier("bpf-alone", ("check-bpf", *every, "PHASE=alone")), Tier("servers", ("check-servers", "PREPARED=1")),
           Tier("warehouse", ("check-warehouse", "PREPARED=1")),
           Tier("kernels", ("check-kernels", "ALL=1", "PREPARED=1")), Tier("planted", ("check-planted", "PREPARED=1"), counts=False)]],

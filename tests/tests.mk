@@ -195,6 +195,14 @@ check-warehouse: $(READY) ## packaging/warehouse's queries in DuckDB, ClickHouse
 	$(FORGET)
 	$(PYTESTS) warehouse tests/warehouse $(PYTESTFLAGS)
 
+# The wheel alone, as it is shipped, without the agent, which its tests do not start.
+.PHONY: check-python
+check-python: ## the Python package, from its wheel, in Python 3.9, 3.12 and 3.15 (PYTESTFLAGS="-k NAME")
+	$(FORGET)
+	$(Q)rm -f $(O)/python/tachbpf-*.whl
+	$(Q)$(MAKE) --no-print-directory AGENT=0 WHEELS=$(O)/python wheel
+	@$(REPORTS) $(PYTHON) tests/python/run.py $(O)/python $(O)/python $(PYTESTFLAGS)
+
 # One program after the other. DOCS=1: the table goes to docs/zoo.md.
 .PHONY: check-zoo
 check-zoo: PHASE = beside

@@ -50,6 +50,13 @@ static int on_event(void *ctx, const struct event *ev)
 	return remap_event(to->remap, ev, &ours) ? -ENOMEM : sink_pass(to->sink, &ours);
 }
 
+static void on_loss(void *ctx, const char *cause, uint64_t cnt)
+{
+	struct sink *s = ctx;
+
+	s->ops->lost(s, cause, cnt);	/* an error stays until end() */
+}
+
 /* Passes the profile that r has selected to the sink, with these tables. */
 static int convert_with(struct profile_set *set, const struct profile_file *file, struct reader *r,
 			struct target *to, const struct profile_tables *tables)
@@ -66,12 +73,15 @@ static int convert_with(struct profile_set *set, const struct profile_file *file
 	profile_file_context(file, &meta, ops == &sink_tach ? NULL : &stats, platform);
 	if (command && *command)
 		meta.program = command_label(command, strlen(command), PROGRAM_COLUMNS, program);
+	meta.timed = info->timed;
 	err = ops->begin(to->sink, &meta, tables);
 	reader_take(r, ops->kept ? EVENT_KEPT : 0);
 	if (!err)
 		err = profile_set_run(set, file, r, on_event, to);
 	if (!err && to->remap)
 		err = remap_libraries(to->remap);
+	if (!err && ops->lost && file->session)
+		session_json_losses(file->session, profile_file_losses_of(file), on_loss, to->sink);
 	return err ? err : ops->end(to->sink, &stats);
 }
 

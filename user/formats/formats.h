@@ -11,6 +11,7 @@
 
 extern const struct sink_ops sink_tach;
 extern const struct sink_ops sink_collapsed;
+extern const struct sink_ops sink_columns;
 extern const struct sink_ops sink_csv;
 extern const struct sink_ops sink_gecko;
 extern const struct sink_ops sink_gperftools;

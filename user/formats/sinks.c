@@ -25,6 +25,7 @@ static const struct sink_ops *const sinks[] = {
 	&sink_jsonl,
 	&sink_csv,
 	&sink_parquet,
+	&sink_columns,
 	&sink_flamegraph,
 	&sink_heatmap,
 	&sink_svg,

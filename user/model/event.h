@@ -142,6 +142,7 @@ struct profile_meta {
 	 * weigh, and its unit there: "cpu", "nanoseconds"; NULL: none. Any bytes.
 	 */
 	const char *type, *type_unit;
+	bool timed;		/* events have times, not only an order; false: unknown */
 	bool of_container;	/* the profile has all processes of a container, whose label is
 				 * comm */
 	uint64_t start_utc_ns;	/* start_us as time of day; 0: unknown */

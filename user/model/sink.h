@@ -83,6 +83,12 @@ struct sink_ops {
 	int (*begin)(struct sink *s, const struct profile_meta *meta,
 		     const struct profile_tables *tables);
 	int (*event)(struct sink *s, const struct event *ev);
+	/*
+	 * Optional: between begin() and end(), so many samples of the profile were lost by a cause
+	 * (session_json_losses()), any bytes, valid until it returns. Which causes there are is
+	 * known for recordings only.
+	 */
+	int (*lost)(struct sink *s, const char *cause, uint64_t cnt);
 	/* Writes buffered data to the file. Optional (NULL). */
 	int (*flush)(struct sink *s);
 	int (*end)(struct sink *s, const struct profile_stats *stats);
