@@ -2,11 +2,15 @@
 """tachbpf from Python: record a program, read profiles, see them where you work."""
 from typing import Any
 
+from ._model import Change, Frame, Meta, Row, Sample, Stack, Thread
+from ._profile import Profile, ProfileWarning, Samples, read
 from ._program import Error
 from ._record import Recording, record
-from ._region import region
+from ._region import Regions, Span, region
+from ._rows import Node
 
-__all__ = ["Error", "Recording", "record", "region"]
+__all__ = ["Change", "Error", "Frame", "Meta", "Node", "Profile", "ProfileWarning", "Recording", "Regions", "Row", "Sample",
+           "Samples", "Span", "Stack", "Thread", "read", "record", "region"]
 
 
 def load_ipython_extension(shell: Any) -> None:

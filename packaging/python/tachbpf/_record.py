@@ -25,7 +25,7 @@ from . import _program, _region
 from ._program import Error
 
 if TYPE_CHECKING:
-    from . import Profile
+    from ._profile import Profile
 
 Option = Union[bool, int, float, str, Sequence[str], None]
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -173,7 +173,7 @@ class Recording:
 
     def read(self) -> Profile:
         """The profile that was recorded, as `tachbpf.read()` returns it."""
-        from . import read
+        from ._profile import read
 
         self.stop()
         return read(self.path)

@@ -185,22 +185,23 @@ static int find_thread(struct columns *c, const struct event *ev, uint32_t proce
 /* Sets *stack to the number of the event's stack, and adds its weight. Returns 0 or -errno. */
 static int find_stack(struct columns *c, const struct event *ev, uint32_t *stack)
 {
-	const int64_t none = 0;
+	const struct stack_sum none = { 0 };
+	struct stack_sum *sum;
 	struct event ours;
-	int64_t *weight;
 	int err = remap_event(c->remap, ev, &ours);
 
 	if (!err)
 		err = intern_string(c->tables.stacks, (const char *)ours.frames,
 				    ours.nframes * sizeof(*ours.frames), stack);
-	if (!err && *stack == c->tables.weights.len / sizeof(none))
-		err = buf_add(&c->tables.weights, &none, sizeof(none));
+	if (!err && *stack == c->tables.sums.len / sizeof(none))
+		err = buf_add(&c->tables.sums, &none, sizeof(none));
 	if (err)
 		return err;
-	weight = (int64_t *)(void *)c->tables.weights.data + *stack;
-	*weight = (int64_t)add_capped((uint64_t)*weight, ev->weight);
-	if (*weight < 0)
-		*weight = INT64_MAX;
+	sum = (struct stack_sum *)(void *)c->tables.sums.data + *stack;
+	sum->weight = (int64_t)add_capped((uint64_t)sum->weight, ev->weight);
+	if (sum->weight < 0)
+		sum->weight = INT64_MAX;
+	sum->squares += (double)ev->weight * (double)ev->weight;
 	return 0;
 }
 

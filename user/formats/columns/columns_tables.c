@@ -35,6 +35,11 @@ static const struct column frame_columns[] = {
 	COLUMN("frame.flags", struct frame_row, flags),
 };
 
+static const struct column sum_columns[] = {
+	COLUMN("stack.weight", struct stack_sum, weight),
+	COLUMN("stack.squares", struct stack_sum, squares),
+};
+
 static const struct column process_columns[] = {
 	COLUMN("process.pid", struct process_row, pid),
 	COLUMN("process.start_us", struct process_row, start_us),
@@ -86,7 +91,7 @@ void columns_tables_free(struct columns_tables *t)
 {
 	intern_free(t->names);
 	intern_free(t->stacks);
-	buf_free(&t->weights);
+	buf_free(&t->sums);
 	buf_free(&t->processes);
 	buf_free(&t->threads);
 	buf_free(&t->losses);
@@ -269,8 +274,8 @@ static int put_stacks(const struct columns_tables *t, struct writer *w)
 		columns_put(w, "stack.ends", sizeof(end), ends.data, ends.len / sizeof(end));
 		columns_put(w, "stack.frames", sizeof(uint32_t), frames.data,
 			    frames.len / sizeof(uint32_t));
-		columns_put(w, "stack.weight", sizeof(int64_t), t->weights.data,
-			    t->weights.len / sizeof(int64_t));
+		columns_put_rows(w, sum_columns, ARRAY_SIZE(sum_columns), t->sums.data,
+				 sizeof(struct stack_sum), stacks->string_cnt);
 	}
 	buf_free(&ends);
 	buf_free(&frames);

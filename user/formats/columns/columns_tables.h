@@ -50,11 +50,17 @@ struct loss_row {
 	int32_t process, cause;
 };
 
+/* By stack. */
+struct stack_sum {
+	int64_t weight;
+	double squares;		/* of the weights, from which the noise of shares is computed */
+};
+
 /* Zero-initialise, then columns_tables_init(). */
 struct columns_tables {
 	struct intern *names;	/* all strings, and frames */
 	struct intern *stacks;	/* strings: ids of frames, innermost first */
-	struct buf weights;	/* int64_t, by stack */
+	struct buf sums;	/* struct stack_sum, by stack */
 	struct buf processes, threads, losses;	/* the rows */
 };
 
