@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-"""What the tests of recording share: work that has a name in profiles, scripts of their own, rights."""
+"""What the tests of recording share: rights, scripts of their own, what is in a recording."""
 import json
 import os
 import subprocess
@@ -17,7 +17,7 @@ PRELUDE = """
 import os, sys, threading, time
 sys.path.insert(0, {here!r})
 import tachbpf
-from recorded import burn, busy_work, other_work
+from work import burn, busy_work, other_work
 """.format(here=str(Path(__file__).resolve().parent))
 
 
@@ -30,21 +30,6 @@ def _may_record():
 
 _REASON = _may_record()
 needs_root = pytest.mark.skipif(bool(_REASON), reason=_REASON)
-
-
-def burn(cpu_s):
-    """Uses CPU time of this thread: how long that takes on a busy machine does not matter."""
-    end = time.thread_time() + cpu_s
-    while time.thread_time() < end:
-        sum(x * x for x in range(500))
-
-
-def busy_work(cpu_s=0.2):
-    burn(cpu_s)
-
-
-def other_work(cpu_s=0.2):
-    burn(cpu_s)
 
 
 def in_thread(function, *args):

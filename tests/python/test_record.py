@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 import tachbpf
-from recorded import (PRELUDE, SAMPLES, TIMEOUT, busy_work, in_thread, needs_root, other_work, run_script, totals, verified,
-                      wait_until)
+from recorded import (PRELUDE, SAMPLES, TIMEOUT, in_thread, needs_root, run_script, totals, verified, wait_until)
 from tachbpf import _record
 from tachbpf._program import find
+from work import busy_work, other_work
 
 NOBODY = 65534
 

@@ -10,8 +10,9 @@ import timeit
 
 import pytest
 import tachbpf
-from recorded import SAMPLES, busy_work, in_thread, needs_root, other_work, totals
+from recorded import SAMPLES, in_thread, needs_root, totals
 from tachbpf import _region
+from work import busy_work, other_work
 
 ENTRY_NS = 1000
 

@@ -168,6 +168,8 @@ class Shown:
                 self.notes.append(f"{made} flame graphs: {Path(option.tachbpf_html) / 'index.html'}")
             if option.tachbpf_fail_over is not None:
                 self.comparison = _tests.compare(passed, self.known, option.tachbpf_fail_over)
+                if not self.comparison.compared:
+                    raise Error(f"none of these tests is in {option.tachbpf_baseline}: nothing was compared")
             if option.tachbpf_write_baseline:
                 Path(option.tachbpf_write_baseline).write_text(_tests.baseline(passed, option.tachbpf_mode))
                 self.notes.append(f"baseline of {len(passed)} tests: {option.tachbpf_write_baseline}")
@@ -192,7 +194,7 @@ class Shown:
         lines = _tests_show.table(self.tests, option.tachbpf_top, width) if self.tests else []
         for line in lines + self.notes:
             terminalreporter.line(line)
-        if self.comparison:
+        if self.comparison and self.comparison.compared:
             for line in _tests_show.comparison(self.comparison, option.tachbpf_fail_over, width):
                 terminalreporter.line(line, red=bool(self.comparison.grown))
 
@@ -251,7 +253,7 @@ class Controller(Shown):
         if output is None or output["error"]:
             self.notes.append(f"the tests of worker {name} are missing: {output['error'] if output else 'it ended early'}")
             return
-        self.add([Measured(*row[:4], tuple(row[4]) if row[4] else None, *row[5:]) for row in output["tests"]], output["lost"])
+        self.add([Measured(*row) for row in output["tests"]], output["lost"])
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:

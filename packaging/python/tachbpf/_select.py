@@ -34,7 +34,7 @@ def _inside(spans: Spans, thread: int, time_us: int) -> bool:
 
 
 def _numbers(kind: str, values: Iterable[float]) -> memoryview:
-    return memoryview(array(kind, values))      # type: ignore[arg-type]
+    return memoryview(array(kind, values))
 
 
 class _Selected(Columns):

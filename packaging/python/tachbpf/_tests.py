@@ -116,10 +116,10 @@ def cut(recording: Path, mode: str) -> tuple[list[Measured], int]:
         of_test.setdefault(span.name, []).append(span)
     tests = []
     for name, own in of_test.items():
-        (place, count), = cutter.hot.get(name, Counter()).most_common(1) or [(None, 0)]
-        samples = cutter.samples[name]
-        tests.append(Measured(name, sum(s.end_ns - s.begin_ns for s in own) / 1e9, samples, samples * interval_s, place, count,
-                          own[0].begin_ns, own[-1].end_ns, str(recording)))
+        hot, samples = cutter.hot.get(name, Counter()).most_common(1), cutter.samples[name]
+        tests.append(Measured(name, sum(s.end_ns - s.begin_ns for s in own) / 1e9, samples, samples * interval_s,
+                              hot[0][0] if hot else None, hot[0][1] if hot else 0,
+                              own[0].begin_ns, own[-1].end_ns, str(recording)))
     return tests, regions.lost
 
 
@@ -190,12 +190,15 @@ def _growth(name: str, before: tuple[int, float], after: tuple[int, float], allo
     return Growth(name, a_s, b_s, 100 * (b_s - a_s) / base, 100 * error_s / base), b_s > limit_s + error_s
 
 
+def _sum(times: list[tuple[int, float]]) -> tuple[int, float]:
+    return sum(samples for samples, _ in times), sum(seconds for _, seconds in times)
+
+
 def compare(tests: list[Measured], known: dict[str, tuple[int, float]], allowed: float) -> Comparison:
     """Tests that have grown by more than `allowed` and their sampling error; also all of them together."""
     both = [(test.name, known[test.name], (test.samples, test.sampled)) for test in tests if test.name in known]
     if len(both) > 1:
-        both.append(("all of these tests", *((sum(row[side][0] for row in both), sum(row[side][1] for row in both))
-                                             for side in (1, 2))))      # type: ignore[arg-type]
+        both.append(("all of these tests", _sum([before for _, before, _ in both]), _sum([after for _, _, after in both])))
     errors = math.sqrt(2 * math.log((len(both) or 1) / (2 * FALSE_ALARMS)))
     judged = [_growth(*row, allowed, errors) for row in both]
     grown = sorted((growth for growth, over in judged if over), key=lambda g: g.before - g.after)

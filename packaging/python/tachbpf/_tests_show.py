@@ -7,13 +7,13 @@ import html
 import os
 import re
 from pathlib import Path
-from typing import Optional
 
 from . import _program
-from ._tests import Comparison, Measured
+from ._tests import PACKAGES, Comparison, Measured
 
 PAGES_MAX = 200     # flame graphs of a session: those of the slowest tests
 NAME_MAX = 80       # characters of a test's name in a file's name
+NAME_MIN = 8        # columns in which a function's name says something
 _STYLE = """body{font:14px system-ui,sans-serif;margin:2em;color-scheme:light dark}td,th{padding:2px 10px;text-align:left}
 td.n{text-align:right;font-variant-numeric:tabular-nums}code{white-space:nowrap}"""
 
@@ -31,19 +31,33 @@ def shortened(text: str, width: int) -> str:
     return text[:left] + "…" + text[len(text) - (width - 1 - left):]
 
 
-def _relative(file: str) -> str:
-    """A file below this directory by its path from here."""
+def _short_file(file: str) -> str:
+    """A file by its path from this directory, or in its package; of others, the directory and the name."""
     here = os.path.join(os.getcwd(), "")
-    return file[len(here):] if file.startswith(here) else file
+    if file.startswith(here):
+        return file[len(here):]
+    for packages in PACKAGES:
+        if packages in file:
+            return file.rpartition(packages)[2]
+    return os.path.join(*Path(file).parts[-2:])
 
 
-def hottest(test: Measured, width: Optional[int] = None) -> str:
+def _place(file: str, line: int, function: str, width: int) -> str:
+    """A line in so many columns: its number is always there, the end of the file's path, then the function."""
+    place = f"{file}:{line}"
+    if len(place) > width:
+        return "…" + place[1 - width:]
+    left = width - len(place) - 1
+    return place if left < NAME_MIN else f"{place} {shortened(function, left)}"
+
+
+def hottest(measured: Measured, width: int = 1000) -> str:
     """A test's hottest line: its share, place and function."""
-    if not test.place:
+    if not measured.place:
         return "no samples of Python code"
-    file, line, function = test.place
-    head, place = f"{100 * test.place_samples / test.samples:3.0f} %  ", f"{_relative(file)}:{line} {function}"
-    return head + (place if width is None else shortened(place, width - len(head)))
+    file, line, function = measured.place
+    head = f"{100 * measured.place_samples / measured.samples:3.0f} %  "
+    return head + _place(_short_file(file), line, function, width - len(head))
 
 
 def table(tests: list[Measured], limit: int, width: int) -> list[str]:
