@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """What read() adds up is what `tachbpf report --json` and `tachbpf diff --json` say, for every profile of tests/golden."""
+import json
 import subprocess
 import warnings
 from pathlib import Path
@@ -15,10 +16,9 @@ OPTIONS = [(), ("native",), ("detail",), ("native", "detail")]
 
 def report(program, *arguments):
     """report's JSON, or None with its complaint."""
-    from json import loads
     done = subprocess.run([program, "report", "--json", "--limit", "0", *map(str, arguments)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False)
-    return (loads(done.stdout) if done.stdout else None), done.stderr.decode()
+    return (json.loads(done.stdout) if done.stdout else None), done.stderr.decode()
 
 
 def as_json(row):

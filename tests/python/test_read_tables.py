@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 """Arrow, pandas and Polars say the same as the samples do, and say what is missing where they are not installed."""
-import builtins
 import importlib
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from tachbpf._export import NAMES, status_words
 
 GOLDEN = Path(__file__).resolve().parent.parent / "golden"
 PROFILES = [GOLDEN / name for name in ("tach/cpu_raw.bin", "tach/native_opcodes.bin", "mlyze/basic.mlyze", "mlyze/empty.mlyze",
-                                       "collapsed/native.txt", "speedscope/processes.json") if (GOLDEN / name).exists()]
+                                       "speedscope/milliseconds.json")]
 
 
 @pytest.fixture(params=PROFILES, ids=lambda p: p.name)
@@ -24,11 +25,8 @@ def seconds(time):
 
 def expected(profile):
     """The rows, from samples."""
-    own = {}
     for sample in profile.samples:
-        rows = tachbpf.Profile.functions
         frame = next((f for f in sample.stack if not is_detail(f)), sample.stack[-1] if sample.stack else None)
-        assert rows and own is not None
         process = sample.thread.process
         yield {"pid": process.pid, "comm": process.comm, "container": process.container, "thread": sample.thread.id,
                "thread_name": sample.thread.name, "time": sample.time and pytest.approx(sample.time),
@@ -114,9 +112,7 @@ def test_a_missing_library(monkeypatch, module, extra, call):
 
 def test_import_is_light():
     """No optional library is imported by the package itself."""
-    import subprocess
-    import sys
     code = ("import sys, tachbpf; tachbpf.read(sys.argv[1]).functions(); "
             "print(*sorted({'numpy', 'pandas', 'polars', 'pyarrow', 'IPython'} & set(sys.modules)))")
     done = subprocess.run([sys.executable, "-c", code, str(PROFILES[0])], stdout=subprocess.PIPE, check=True)
-    assert done.stdout.strip() == b"" and builtins is not None
+    assert done.stdout.strip() == b""

@@ -11,14 +11,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from typing import IO, Callable, Sequence, Union
+from typing import IO, Any, Callable, Sequence, Union
 
 from ._program import Error, complaint, find
 
 MAGIC = b"tachcol1"
 ALIGN = 64
 NAME_BYTES = 48
-WIDTHS = {1: "B", 4: "i", 8: "q"}
+WIDTHS = (1, 4, 8)
 FLOATS = ("process.duration_s", "process.sample_rate", "process.error_pct", "process.missed_pct", "stack.squares")
 SAMPLES = ("sample.time_us", "sample.weight", "sample.thread", "sample.stack", "sample.status")
 SERVICE = ("service.name", "service.namespace", "service.version", "deployment.environment.name", "host.name", "team")
@@ -58,7 +58,10 @@ def run(arguments: Sequence[str]) -> tuple[Columns, str]:
     """
     command = [find(), "convert", "--format", "columns", "--force", "-o", "-", *arguments]
     with _file() as out:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, check=False)
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.PIPE, check=False)
+        except OSError as error:
+            raise Error(f"cannot run {command[0]}: {error.strerror}") from error
         said = complaint(done.stderr)
         if not os.fstat(out.fileno()).st_size:
             raise Error(said or f"tachbpf convert ended with status {done.returncode}")
@@ -78,6 +81,16 @@ def _head(data: memoryview, at: int) -> tuple[str, int, int]:
     return name, width, count
 
 
+def _values(data: memoryview, name: str, width: int) -> memoryview:
+    """The bytes of a column as its values."""
+    if width == 8 and name in FLOATS:
+        reals: Any = data.cast("d")
+        return reals    # type: ignore[no-any-return]  # a memoryview of float
+    if width == 8:
+        return data.cast("q")
+    return data.cast("i") if width == 4 else data.cast("B")
+
+
 def _parse(data: memoryview) -> dict[str, list[memoryview]]:
     """The columns by name, in each the parts in their order."""
     if sys.byteorder != "little":
@@ -89,8 +102,7 @@ def _parse(data: memoryview) -> dict[str, list[memoryview]]:
     while name != "end":
         name, width, count = _head(data, at)
         at += ALIGN
-        kind = "d" if name in FLOATS and width == 8 else WIDTHS[width]
-        found.setdefault(name, []).append(data[at:at + width * count].cast(kind))
+        found.setdefault(name, []).append(_values(data[at:at + width * count], name, width))
         at += -(-width * count // ALIGN) * ALIGN
     return found
 

@@ -5,13 +5,15 @@ Nothing here loops over samples. What samples refer to (threads, stacks) is made
 """
 from __future__ import annotations
 
+import array
 import importlib
-from typing import TYPE_CHECKING, Any, Callable, Optional
+import itertools
+from typing import TYPE_CHECKING, Any, Callable, Optional, Sequence
 
 from ._columns import Columns
 from ._model import STATUS, Meta, Thread
 from ._program import Error
-from ._rows import DETAIL_OF_PYTHON
+from ._rows import DETAIL_OF_PYTHON, HAS_FILE
 
 if TYPE_CHECKING:
     import pandas
@@ -49,7 +51,7 @@ class Names:
         self.own = self._own(columns)
         names, files, lines, flags = (columns[f"frame.{n}"] for n in ("function", "file", "line", "flags"))
         self.function = [columns.strings[names[f]] if f is not None else None for f in self.own]
-        self.file = [columns.strings[files[f]] if f is not None and flags[f] & 4 else None for f in self.own]
+        self.file = [columns.strings[files[f]] if f is not None and flags[f] & HAS_FILE else None for f in self.own]
         self.line = [lines[f] if f is not None and lines[f] > 0 else None for f in self.own]
 
     @staticmethod
@@ -65,19 +67,48 @@ class Names:
 
 # ---- Arrow ----
 
+def _validity(values: Sequence[Any]) -> Optional[bytes]:
+    """Arrow's bitmap of those that are not None; None: all of them."""
+    if None not in values:
+        return None
+    bits = bytearray((len(values) + 7) // 8)
+    for i, value in enumerate(values):
+        bits[i // 8] |= (value is not None) << i % 8
+    return bytes(bits)
+
+
 class _Arrow:
-    """Makes record batches; each distinct name is in a dictionary once."""
+    """Makes record batches; each distinct name is in a dictionary once.
+
+    Arrays are made of buffers: what pyarrow makes of Python's lists and numbers has it import pandas, which takes
+    longer than all the rest.
+    """
 
     def __init__(self, columns: Columns, names: Names, base_us: Optional[int]) -> None:
         self.pa, self.pc = need("pyarrow", "arrow"), need("pyarrow.compute", "arrow")
-        pa, self.base = self.pa, base_us
-        text = lambda values: pa.array(values, pa.string()).dictionary_encode()
-        self.by_thread = {"pid": pa.array(names.pid, pa.int64()), "comm": text(names.comm),
-                          "container": text(names.container), "thread": pa.array(names.thread, pa.int64()),
-                          "thread_name": text(names.thread_name)}
+        text, self.base = self.text, None if base_us is None else self.numbers([base_us], "q")[0]
+        self.by_thread = {"pid": self.numbers(names.pid, "q"), "comm": text(names.comm), "container": text(names.container),
+                          "thread": self.numbers(names.thread, "q"), "thread_name": text(names.thread_name)}
         self.by_stack = {"function": text(names.function), "file": text(names.file),
-                         "line": pa.array(names.line, pa.int32()), "stack": self.stacks(columns, names)}
+                         "line": self.numbers(names.line, "i"), "stack": self.stacks(columns, names)}
         self.status = text([status_words(bits) for bits in range(256)])
+
+    def numbers(self, values: Sequence[Optional[int]], code: str) -> Any:
+        """Numbers of 4 bytes (i) or 8 (q), which may be unknown."""
+        pa, validity = self.pa, _validity(values)
+        data = array.array(code, [value or 0 for value in values])
+        return pa.Array.from_buffers(pa.int32() if code == "i" else pa.int64(), len(values),
+                                     [validity and pa.py_buffer(validity), pa.py_buffer(data)])
+
+    def text(self, values: Sequence[Optional[str]]) -> Any:
+        """Strings, which may be unknown."""
+        pa = self.pa
+        known = dict.fromkeys(value for value in values if value is not None)
+        codes = {value: code for code, value in enumerate(known)}
+        data = [value.encode() for value in known]
+        ends = array.array("i", [0, *itertools.accumulate(map(len, data))])
+        strings = pa.StringArray.from_buffers(len(data), pa.py_buffer(ends), pa.py_buffer(b"".join(data)))
+        return pa.DictionaryArray.from_arrays(self.numbers([None if v is None else codes[v] for v in values], "i"), strings)
 
     def array(self, values: memoryview, kind: Any) -> Any:
         """The values as they are, without a copy."""
@@ -86,8 +117,7 @@ class _Arrow:
     def stacks(self, columns: Columns, names: Names) -> Any:
         """The distinct stacks as lists of labels."""
         pa = self.pa
-        labels = pa.array(names.labels, pa.string()).dictionary_encode()
-        frames = labels.take(self.array(columns["stack.frames"], pa.int32()))
+        frames = self.text(names.labels).take(self.array(columns["stack.frames"], pa.int32()))
         return pa.ListArray.from_arrays(self.array(columns["stack.ends"], pa.int32()), frames)
 
     def time(self, batch: dict[str, memoryview]) -> Any:

@@ -56,8 +56,8 @@ class Meta:
     error_pct: Optional[float] = None       #: of the samples: unreadable or not written, 0 to 100
     missed_pct: Optional[float] = None      #: of the due samples: not taken, 0 to 100
     lost: Optional[int] = None              #: samples that were taken but are not in the profile
-    losses: dict[str, int] = field(default_factory=dict)   #: samples by the cause of their loss
-    service: dict[str, str] = field(default_factory=dict)  #: "service.name", "service.version", ...
+    losses: dict[str, int] = field(default_factory=dict, hash=False)   #: samples by the cause of their loss
+    service: dict[str, str] = field(default_factory=dict, hash=False)  #: "service.name", "service.version", ...
     features: Optional[frozenset[str]] = None   #: "native", "gc", "opcodes", ...
     timed: Optional[bool] = None            #: samples have times; otherwise they have only an order
     of_container: Optional[bool] = None     #: the profile adds up all processes of a container

@@ -84,31 +84,37 @@ def read(paths: Union[Path, Sequence[Path]], *, process: Union[None, Selection, 
 
 # ---- what it is of ----
 
-def _number(value: int, unknown: int = 0) -> Optional[int]:
-    return None if value == unknown else value
+class _Process:
+    """The columns of one process."""
 
+    def __init__(self, columns: Columns, row: int) -> None:
+        self.columns, self.row = columns, row
 
-def _real(value: float) -> Optional[float]:
-    return None if math.isnan(value) else value
+    def number(self, name: str, unknown: int = 0) -> Optional[int]:
+        value: int = self.columns[f"process.{name}"][self.row]
+        return None if value == unknown else value
 
+    def real(self, name: str) -> Optional[float]:
+        value: float = self.columns[f"process.{name}"][self.row]
+        return None if math.isnan(value) else value
 
-def _meta(c: Columns, i: int, losses: dict[int, dict[str, int]]) -> Meta:
-    """The process in this row."""
-    number = lambda name: c[f"process.{name}"][i]
-    text = lambda name: c.text(c[f"process.{name}"][i])
-    python, features, start_us = number("python"), number("features"), _number(number("start_us"))
-    utc = number("start_utc_ns")
-    return Meta(
-        **{name: text(name) for name in ("comm", "program", "container", "image", "platform", "mode", "unit", "event",
-                                         "type", "type_unit")},
-        **{name: _real(number(name)) for name in ("sample_rate", "error_pct", "missed_pct")},
-        pid=_number(number("pid")), duration=_real(number("duration_s")), start_us=start_us,
-        python=f"{python >> 16}.{python >> 8 & 255}.{python & 255}" if python else None,
-        interval=number("interval_us") / 1e6 or None, start=_time(utc) if utc > 0 else None,
-        lost=_number(number("lost"), -1), losses=losses.get(i, {}),
-        service={name: value for name in SERVICE if (value := text(name)) is not None},
-        features=None if features < 0 else frozenset(name for bit, name in FEATURES if features & bit),
-        timed=bool(number("timed")), of_container=bool(number("of_container")))
+    def text(self, name: str) -> Optional[str]:
+        return self.columns.text(self.columns[f"process.{name}"][self.row])
+
+    def meta(self, losses: dict[str, int]) -> Meta:
+        python, interval, utc = self.number("python"), self.number("interval_us"), self.number("start_utc_ns")
+        features = self.number("features", -1)
+        return Meta(
+            pid=self.number("pid"), comm=self.text("comm"), program=self.text("program"), container=self.text("container"),
+            image=self.text("image"), platform=self.text("platform"), mode=self.text("mode"), unit=self.text("unit"),
+            event=self.text("event"), type=self.text("type"), type_unit=self.text("type_unit"),
+            python=f"{python >> 16}.{python >> 8 & 255}.{python & 255}" if python else None,
+            interval=interval / 1e6 if interval else None, start=_time(utc) if utc else None,
+            start_us=self.number("start_us"), duration=self.real("duration_s"), sample_rate=self.real("sample_rate"),
+            error_pct=self.real("error_pct"), missed_pct=self.real("missed_pct"), lost=self.number("lost", -1), losses=losses,
+            service={name: value for name in SERVICE if (value := self.text(name)) is not None},
+            features=None if features is None else frozenset(name for bit, name in FEATURES if features & bit),
+            timed=bool(self.number("timed")), of_container=bool(self.number("of_container")))
 
 
 def _time(utc_ns: int) -> Optional[datetime]:
@@ -196,7 +202,7 @@ class Profile:
     @cached_property
     def _metas(self) -> list[Meta]:
         losses = _losses(self._columns)
-        return [_meta(self._columns, i, losses) for i in range(self._columns.count("process.pid"))]
+        return [_Process(self._columns, i).meta(losses.get(i, {})) for i in range(self._columns.count("process.pid"))]
 
     @cached_property
     def _files(self) -> list[Meta]:
@@ -245,12 +251,17 @@ class Profile:
     @cached_property
     def _frames(self) -> list[Frame]:
         """By number."""
+        return [self._frame(f) for f in range(self._columns.count("frame.kind"))]
+
+    def _frame(self, f: int) -> Frame:
         c = self._columns
-        line = lambda name, f: value if (value := c[f"frame.{name}"][f]) > 0 else None
-        column = lambda name, f: value if (value := c[f"frame.{name}"][f]) >= 0 else None
-        return [Frame(c.strings[c["frame.function"][f]], _rows.shown_file(c, f), line("line", f), KINDS[kind],
-                      line("end_line", f), column("column", f), column("end_column", f), line("first_line", f))
-                for f, kind in enumerate(c["frame.kind"])]
+
+        def known(name: str, first: int = 1) -> Optional[int]:
+            value: int = c[f"frame.{name}"][f]
+            return value if value >= first else None
+
+        return Frame(c.strings[c["frame.function"][f]], _rows.shown_file(c, f), known("line"), KINDS[c["frame.kind"][f]],
+                     known("end_line"), known("column", 0), known("end_column", 0), known("first_line"))
 
     def _stack(self, number: int) -> tuple[Frame, ...]:
         found = self._stacks.get(number)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Callable, Iterator, Optional
+from typing import Iterator, Optional
 
 from ._columns import KINDS, Columns
 from ._model import Change, Row, place
@@ -225,7 +225,6 @@ def tree(columns: Columns, lines: bool) -> Node:
     ends, frames = columns["stack.ends"], columns["stack.frames"]
     for i, weight in enumerate(columns["stack.weight"]):
         grower.add(frames[ends[i]:ends[i + 1]], weight)
-    order: Callable[[Node], tuple[int, bytes]] = lambda n: (-n.total, _text(n.function))
     for _, node in grower.root.walk():
-        node.children.sort(key=order)
+        node.children.sort(key=lambda child: (-child.total, _text(child.function)))
     return grower.root
