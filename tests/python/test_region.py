@@ -48,6 +48,26 @@ def test_samples_of_a_region_are_those_of_its_code(path):
 
 
 @needs_root
+def test_a_region_is_a_profile(path):
+    """With its own sums, equal to what the program says of this thread and time; nested spans count once."""
+    with tachbpf.record(path) as r:
+        for function in (busy_work, other_work, busy_work):
+            with tachbpf.region(function.__name__):
+                with tachbpf.region("inner"), tachbpf.region("inner"):
+                    function(0.1)
+    profile = r.read()
+    assert [span.name for span in profile.regions].count("inner") == 6 and profile.regions.lost == 0
+    other, span = profile.in_region("other_work"), next(s for s in profile.regions if s.name == "other_work")
+    assert {row.function: row.total for row in other.functions(detail=True)} == selected(path, span)
+    assert sum(sample.weight for sample in other.samples) == other.weight == other.tree().total
+    busy, inner = profile.in_region("busy_work"), profile.in_region("inner")
+    assert busy.weight > SAMPLES and not {"other_work"} & {row.function for row in busy.functions()}
+    assert other.weight + busy.weight >= inner.weight > other.weight + busy.weight - 5
+    with pytest.raises(tachbpf.Error, match="no region 'x'; there are busy_work, inner, other_work"):
+        profile.in_region("x")
+
+
+@needs_root
 def test_open_at_the_begin_and_at_the_end(path):
     """Regions that are open while the recording begins or ends are cut there, also other threads'."""
     inside, leave = threading.Event(), threading.Event()
