@@ -75,6 +75,7 @@ struct record_options {
 	double duration_s;		/* -d; 0: until interrupted */
 	bool kill;			/* --kill: the command ends with the recording */
 	bool json;			/* --json: the summary as JSON on stdout */
+	bool control;			/* --control: a program reads stdout, writes stdin */
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
 	struct record_export export;

@@ -297,6 +297,9 @@ static const char *missing(const struct record_options *r)
 		return "--open requires --html FILE, or -o FILE.html";
 	if (r->kill && !r->command)
 		return "--kill requires -- COMMAND";
+	if (r->control && r->command)
+		return "--control cannot be used with -- COMMAND, which has standard input and "
+		       "output itself: use -p PID";
 	if (r->capture.task_names && !r->capture.async)
 		return "--task-names requires --async";
 	if (r->capture.debug_urls && !r->capture.native)

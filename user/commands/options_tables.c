@@ -325,6 +325,9 @@ const struct setting options_record[] = {
 	  SWITCH(record.recording.compress, compressions), .preset = "zstd" },
 	{ 0, "layout", "LAYOUT", RARE, "release (default), draft1 or draft2",
 	  CHOICE(record.recording.layout, layouts) },
+	{ 0, "control", NULL, RARE, "for programs that start tachbpf: print \"recording\" on "
+	  "standard output when sampling begins; stop at a line on standard input, or at its end",
+	  FLAG(record.control) },
 	{ 0, "split", "WHEN", RARE, "auto (default): processes that live less than a second, or "
 	  "only wait (-m wall), share a file per binary and command; all: one file per process",
 	  SWITCH(record.recording.split_all, file_splits) },

@@ -190,6 +190,16 @@ static void test_place(void **state)
 	assert_int_equal(parse("-p 1 --kill"), -EINVAL);
 }
 
+/* The command would have the standard input and output by which tachbpf is controlled. */
+static void test_control(void **state)
+{
+	assert_int_equal(parse("-p 1"), 0);
+	assert_false(o.record.control);
+	assert_int_equal(parse("-p 1 --control"), 0);
+	assert_true(o.record.control);
+	assert_int_equal(parse("--control -- cmd"), -EINVAL);
+}
+
 static void test_pids(void **state)
 {
 	static const pid_t want[] = { 12, 3, 4194304 };
@@ -528,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_agent_takes_all_words), cmocka_unit_test(test_diff_options),
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_record),	cmocka_unit_test(test_place),
+		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_native), cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_show),	cmocka_unit_test(test_conditions),
