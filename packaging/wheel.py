@@ -32,7 +32,7 @@ EXTRAS = {
     "polars": ["polars>=1", "pyarrow>=12"],
     "jupyter": ["ipython>=8"],
     "pytest": ["pytest>=7"],
-    "mcp": ["mcp>=1; python_version >= '3.10'"],
+    "mcp": ["mcp>=2; python_version >= '3.10'"],
 }
 
 

@@ -201,6 +201,34 @@ static int compare_rows(const void *a, const void *b, void *order)
 	return diff;
 }
 
+static void note_largest(const struct diff_row **largest, const struct diff_row *row,
+			 enum diff_of of)
+{
+	if (!*largest || fabs(diff_change(row, of)) > fabs(diff_change(*largest, of)))
+		*largest = row;
+}
+
+struct diff_summary diff_summarise(const struct diff_row *rows, size_t cnt, enum diff_of of,
+				   bool noise)
+{
+	struct diff_summary s = { 0 };
+	size_t i;
+
+	for (i = 0; i < cnt; i++) {
+		double change = diff_change(&rows[i], of);
+		double least = noise ? rows[i].self_noise : 0;
+
+		if (change)
+			note_largest(&s.largest, &rows[i], of);
+		if (fabs(change) <= least)
+			continue;
+		s.grown += change > 0;
+		s.shrunk += change < 0;
+		note_largest(change > 0 ? &s.most_grown : &s.most_shrunk, &rows[i], of);
+	}
+	return s;
+}
+
 static void set_deltas(struct diff_row *row)
 {
 	row->self_delta = row->self_pct[1] - row->self_pct[0];

@@ -50,4 +50,21 @@ static inline bool diff_has_grown(const struct diff_row *row, double points)
 	return row->self_delta - row->self_noise > points;
 }
 
+/* What the rows say in a sentence, by self. */
+struct diff_summary {
+	size_t grown, shrunk;		/* rows that have changed beyond their noise */
+	const struct diff_row *most_grown, *most_shrunk;	/* of these; NULL: there is none */
+	const struct diff_row *largest;	/* change of all rows; NULL: nothing has changed */
+};
+
+/* Returns by how much a row's self has changed: percentage points, or the profiles' unit. */
+static inline double diff_change(const struct diff_row *row, enum diff_of of)
+{
+	return of == DIFF_OF_COUNTS ? row->self_more : row->self_delta;
+}
+
+/* Summarises rows; noise: only changes beyond it count as grown or shrunk. */
+struct diff_summary diff_summarise(const struct diff_row *rows, size_t cnt, enum diff_of of,
+				   bool noise);
+
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * cmd_diff.c - tachbpf diff: the rows of analysis/diff.h as a table or JSON, or a flame graph.
+ * cmd_diff.c - tachbpf diff: the rows of analysis/diff.h as a table or JSON, or a flame graph;
+ * diff_markdown.c prints Markdown.
  */
 #include <errno.h>
 #include <math.h>
@@ -17,7 +18,7 @@
 #include "base/text.h"
 #include "base/util.h"
 #include "commands/commands.h"
-#include "commands/diff_side.h"
+#include "commands/diff_show.h"
 #include "commands/options.h"
 #include "commands/profile_out.h"
 #include "commands/show.h"
@@ -27,13 +28,6 @@
 /* Columns of the numbers before the names, with their gaps. */
 #define NUMBER_COLUMNS 46
 #define NAME_COLUMNS 60
-
-/* The rows to show. */
-struct rows {
-	struct diff_row *list;
-	size_t cnt, all;	/* those that --limit allows; all */
-	size_t grown;		/* --fail-over: all those that grew by more */
-};
 
 /* ---- JSON ---- */
 
@@ -62,7 +56,7 @@ static void json_row(struct json *j, const struct diff_row *row)
 }
 
 static void print_json(const struct diff_options *opts, const struct diff_side *sides,
-		       const struct rows *r)
+		       const struct diff_shown *r)
 {
 	static const char *const keys[] = { "a", "b" };
 	struct json j;
@@ -152,16 +146,15 @@ static int print_row(const struct diff_row *row, enum profile_unit unit,
 static int print_side(const struct diff_side *s, char letter)
 {
 	char *shown = text_escape(s->title, strlen(s->title)), *text = NULL;
-	uint64_t total = report_sample_cnt(s->report);
 	const char *mode = diff_side_mode(s);
-	char seconds[32] = "";
+	char seconds[32] = "", amount[SHOW_AMOUNT_BYTES];
 	int n = -1;
 
 	if (s->longest_s > 0)
 		snprintf(seconds, sizeof(seconds), ", %.2f s", s->longest_s);
 	if (shown)
-		n = asprintf(&text, "%c: %s: %llu %s (100 %%)%s%s%s%s", letter, shown,
-			     (unsigned long long)total, profile_unit_of(total, s->unit), seconds,
+		n = asprintf(&text, "%c: %s: %s (100 %%)%s%s%s%s", letter, shown,
+			     show_total(report_sample_cnt(s->report), s->unit, amount), seconds,
 			     mode ? ", " : "",
 			     mode ? mode : "", mode ? " mode" : "");
 	free(shown);
@@ -173,7 +166,7 @@ static int print_side(const struct diff_side *s, char letter)
 }
 
 /* --fail-over: prints the functions that grew, within the limit of rows. */
-static int print_grown(const struct diff_options *opts, const struct rows *r)
+static int print_grown(const struct diff_options *opts, const struct diff_shown *r)
 {
 	size_t i, shown = 0, most = limit_rows(opts->limit, r->grown);
 
@@ -202,7 +195,7 @@ static int print_grown(const struct diff_options *opts, const struct rows *r)
 }
 
 static int print_table(const struct diff_options *opts, const struct diff_side *sides,
-		       const struct rows *r)
+		       const struct diff_shown *r)
 {
 	struct text_column names = { .width = NAME_COLUMNS, .cut = CUT_RIGHT };
 	struct text_column places = { .cut = CUT_LEFT };
@@ -238,7 +231,7 @@ static int print_table(const struct diff_options *opts, const struct diff_side *
 /* Prints the result. *grown: --fail-over: how many functions grew by more. */
 static int print_result(const struct diff_options *opts, struct diff_side *sides, size_t *grown)
 {
-	struct rows r = { 0 };
+	struct diff_shown r = { 0 };
 	size_t i;
 	int err = 0;
 
@@ -252,6 +245,8 @@ static int print_result(const struct diff_options *opts, struct diff_side *sides
 	*grown = r.grown;
 	if (opts->json)
 		print_json(opts, sides, &r);
+	else if (opts->format == DIFF_MARKDOWN)
+		err = diff_print_markdown(opts, sides, &r);
 	else
 		err = print_table(opts, sides, &r);
 	free(r.list);
@@ -337,7 +332,8 @@ int diff_run(const struct diff_options *opts)
 	if (!err)
 		err = check_sides(opts, sides);
 	if (!err)
-		err = opts->format ? write_page(opts, sides) : print_result(opts, sides, &grown);
+		err = opts->format == DIFF_FLAMEGRAPH ? write_page(opts, sides) :
+							print_result(opts, sides, &grown);
 	if (!err)
 		err = output_flush_stdout();
 	else if (err != -EIO)

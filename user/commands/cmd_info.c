@@ -456,6 +456,8 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 {
 	const struct info_threads *t = &run->threads;
 	size_t i, shown = limit_rows(run->limit, t->cnt);
+	enum profile_unit unit = reader_info(r)->meta.unit;
+	char amount[SHOW_AMOUNT_BYTES];
 
 	if (run->as_json) {
 		json_other(&run->json, file, r, t);
@@ -464,9 +466,10 @@ static void show_other(struct run *run, const struct profile_file *file, const s
 	print_identity(file);
 	info_other_print(r);
 	if (t->cnt)
-		printf("  %10s %16s\n", "thread", profile_unit_name(reader_info(r)->meta.unit));
+		printf("  %10s %16s\n", "thread", show_unit(unit));
 	for (i = 0; i < shown; i++)
-		printf("  %10" PRIu64 " %16" PRIu64 "\n", t->list[i].id, t->list[i].samples);
+		printf("  %10" PRIu64 " %16s\n", t->list[i].id,
+		       show_amount(t->list[i].samples, unit, amount));
 	limit_print_more("  ", t->cnt, shown);
 	printf("\n");
 }

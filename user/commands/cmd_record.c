@@ -323,7 +323,7 @@ static bool has_duration(const struct record *r)
 
 static bool is_finished(struct record *r)
 {
-	if (record_signals_seen().own)
+	if (record_signals_seen().own || (r->opts->control && record_control_ended()))
 		return true;
 	if (has_duration(r) && now_ns() - r->start_ns >= r->opts->duration_s * NS_PER_S)
 		return true;
@@ -507,7 +507,10 @@ static int record_all(struct record *r)
 	r->next_housekeep_ns = r->start_ns + NS_PER_S;
 	if (r->flight)
 		record_flight_begun(r->flight, r->capture);
-	err = record_loop(r);
+	if (r->opts->control)
+		err = record_control_begun(r->capture);
+	if (!err)
+		err = record_loop(r);
 	r->ended_by = record_signals_ended();
 	end_err = conclude_recording(r);
 	return err ? err : end_err;

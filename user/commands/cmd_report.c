@@ -238,9 +238,9 @@ static void print_line(const struct run *run, const struct line *line, const str
 {
 	uint64_t samples = report_sample_cnt(run->read.report);
 	const struct report_row *row = line->row;
-	char amount[REPORT_AMOUNT_BYTES];
+	char amount[SHOW_AMOUNT_BYTES];
 
-	report_amount(row->self, run->read.unit, amount);
+	show_amount(row->self, run->read.unit, amount);
 	if (line->id) {
 		report_print_share(percent(row->self, samples), 8);
 		printf("  %10s  ", amount);
@@ -257,8 +257,7 @@ static void print_line(const struct run *run, const struct line *line, const str
 
 static void print_lines(const struct run *run, const struct line *lines, size_t cnt)
 {
-	enum profile_unit unit = run->read.unit;
-	const char *what = unit == UNIT_NANOSECONDS ? "seconds" : profile_unit_name(unit);
+	const char *what = show_unit(run->read.unit);
 	enum report_by by = run->opts->by;
 	struct table t = fit_table(lines, cnt, by);
 	size_t i;

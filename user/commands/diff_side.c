@@ -109,7 +109,7 @@ static void set_side(struct diff_side *s, const struct diff_options *opts, size_
 /* 0 or -ENOMEM. */
 static int begin_side(struct diff_side *s)
 {
-	if (s->opts->format)
+	if (s->opts->format == DIFF_FLAMEGRAPH)
 		s->graph = flamegraph_new();
 	else
 		s->report = report_new(REPORT_BY_FUNCTION);

@@ -9,6 +9,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "commands/show.h"
 #include "formats/describe.h"
 #include "formats/readers.h"
 #include "model/profile_names.h"
@@ -164,12 +165,13 @@ void info_other_print(const struct reader *r)
 	struct text_describe d = {
 		.d = { text_text, text_number, text_list, text_item, text_list_end },
 	};
+	char total[SHOW_AMOUNT_BYTES];
 
 	text_text(&d.d, "format", reader_format(r), strlen(reader_format(r)));
 	if (info->name.len)
 		text_text(&d.d, "name", info->name.data, info->name.len);
-	printf("  %-24s %" PRIu64 " %s in %" PRIu64 " %s\n", "total", info->weight_sum,
-	       profile_unit_of(info->weight_sum, info->meta.unit), info->event_cnt,
+	printf("  %-24s %s in %" PRIu64 " %s\n", "total",
+	       show_total(info->weight_sum, info->meta.unit, total), info->event_cnt,
 	       text_plural(info->event_cnt, "event", "events"));
 	if (info->truncated_cnt)
 		text_number(&d.d, "truncated stacks", info->truncated_cnt);

@@ -75,6 +75,7 @@ struct record_options {
 	double duration_s;		/* -d; 0: until interrupted */
 	bool kill;			/* --kill: the command ends with the recording */
 	bool json;			/* --json: the summary as JSON on stdout */
+	bool control;			/* --control: a program reads stdout, writes stdin */
 	const char *html;		/* --html: a flame graph at the end; NULL: none */
 	bool open;			/* --open: show it */
 	struct record_export export;
@@ -201,7 +202,7 @@ struct diff_options {
 	uint32_t limit;			/* --limit; 0: all rows */
 	bool force;			/* --force: also what differs in mode or unit */
 	double fail_over;		/* --fail-over, in percentage points; < 0: not given */
-	const struct sink_ops *format;	/* --format; NULL: a table */
+	enum diff_format { DIFF_TABLE, DIFF_FLAMEGRAPH, DIFF_MARKDOWN } format;	/* --format */
 	const char *output;		/* -o */
 };
 

@@ -297,6 +297,9 @@ static const char *missing(const struct record_options *r)
 		return "--open requires --html FILE, or -o FILE.html";
 	if (r->kill && !r->command)
 		return "--kill requires -- COMMAND";
+	if (r->control && r->command)
+		return "--control cannot be used with -- COMMAND, which has standard input and "
+		       "output itself: use -p PID";
 	if (r->capture.task_names && !r->capture.async)
 		return "--task-names requires --async";
 	if (r->capture.debug_urls && !r->capture.native)
@@ -513,15 +516,17 @@ static int check_diff(struct options *o)
 			  text_plural(d->input.path_cnt, "profile", "profiles"));
 		return -EINVAL;
 	}
-	if (!d->format != !d->output)
+	if ((d->format == DIFF_FLAMEGRAPH) != !!d->output)
 		bad = "--format flamegraph and -o FILE must be used together";
-	else if (d->format && d->fail_over >= 0)
-		bad = "--fail-over cannot be used with --format flamegraph";
 	else if (d->format && d->json)
-		bad = "--json cannot be used with --format flamegraph";
-	else if (d->format && d->detail)
+		bad = "--json cannot be used with --format";
+	else if (d->format != DIFF_FLAMEGRAPH)
+		return 0;
+	else if (d->fail_over >= 0)
+		bad = "--fail-over cannot be used with --format flamegraph";
+	else if (d->detail)
 		bad = "--detail cannot be used with --format flamegraph, which shows all frames";
-	else if (d->format && d->native)
+	else if (d->native)
 		bad = "--native cannot be used with --format flamegraph, which shows all frames";
 	return bad ? refuse(bad) : 0;
 }

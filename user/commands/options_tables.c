@@ -57,6 +57,9 @@ static const struct setting_word diff_sorts[] = {
 	{ "delta", DIFF_SORT_DELTA }, { "total", DIFF_SORT_TOTAL_DELTA }, { "a", DIFF_SORT_A },
 	{ "b", DIFF_SORT_B }, { "name", DIFF_SORT_NAME }, { "file", DIFF_SORT_FILE }, { 0 }
 };
+static const struct setting_word diff_formats[] = {
+	{ "flamegraph", DIFF_FLAMEGRAPH }, { "markdown", DIFF_MARKDOWN }, { 0 }
+};
 static const struct setting_word groups[] = {
 	{ "process", GROUP_PROCESS }, { "thread", GROUP_THREAD },
 	{ "container", GROUP_CONTAINER }, { 0 }
@@ -322,6 +325,9 @@ const struct setting options_record[] = {
 	  SWITCH(record.recording.compress, compressions), .preset = "zstd" },
 	{ 0, "layout", "LAYOUT", RARE, "release (default), draft1 or draft2",
 	  CHOICE(record.recording.layout, layouts) },
+	{ 0, "control", NULL, RARE, "for programs that start tachbpf: print \"recording\" on "
+	  "standard output when sampling begins; stop at a line on standard input, or at its end",
+	  FLAG(record.control) },
 	{ 0, "split", "WHEN", RARE, "auto (default): processes that live less than a second, or "
 	  "only wait (-m wall), share a file per binary and command; all: one file per process",
 	  SWITCH(record.recording.split_all, file_splits) },
@@ -494,7 +500,8 @@ const struct setting options_diff[] = {
 	  "0.5 or 2" },
 	{ 0, "json", NULL, OUTPUT, "print JSON", FLAG(diff.json) },
 	{ 0, "format", "FORMAT", OUTPUT, "flamegraph: write a page instead of the table; requires "
-	  "-o", FORMAT(COMMAND_DIFF) },
+	  "-o; markdown: print a comment for a pull or merge request",
+	  CHOICE(diff.format, diff_formats) },
 	{ 'o', "output", "FILE", OUTPUT, "write the page to FILE", FILE_NAME(diff.output) },
 	USE(general),
 	{ 0 }

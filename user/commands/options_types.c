@@ -81,8 +81,6 @@ const struct setting_type type_pids = { .arg = "PID[,PID...]", .set = set_pids }
 
 bool options_takes_format(enum command_id command, const struct sink_ops *ops)
 {
-	if (command == COMMAND_DIFF)
-		return ops == &sink_flamegraph;
 	if (command == COMMAND_OPEN)
 		return ops == &sink_flamegraph || ops == &sink_heatmap;
 	return true;
@@ -116,8 +114,6 @@ static int unknown_format(const struct setting *s, const char *text, struct sett
 	if (*command == COMMAND_OPEN)
 		return setting_why(why, "expected flamegraph or heatmap; tachbpf convert "
 					"writes other formats");
-	if (*command == COMMAND_DIFF)
-		return setting_why(why, "expected flamegraph, the only format besides the table");
 	if (near && options_takes_format(*command, sink_find(near)))
 		return setting_why(why, "did you mean %s? See: tachbpf convert --format help",
 				   near);
@@ -128,8 +124,7 @@ static int set_format(const struct setting *s, void *field, const char *text,
 		      struct setting_why *why)
 {
 	struct options *o = field;
-	const struct sink_ops **format = o->command == COMMAND_DIFF ? &o->diff.format :
-					 &o->convert.export.format;
+	const struct sink_ops **format = &o->convert.export.format;
 
 	if (!strcmp(text, "help")) {
 		o->show = SHOW_FORMATS;

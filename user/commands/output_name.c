@@ -143,6 +143,8 @@ void output_name_print_ways(const struct sink_ops *format, const char *word)
 		{ &sink_svg, "open %s in a browser" },
 		{ &sink_speedscope, "open %s in https://www.speedscope.app" },
 		{ &sink_gecko, "open %s in https://profiler.firefox.com" },
+		{ &sink_perfetto, "open %s in https://ui.perfetto.dev" },
+		{ &sink_chrome, "open %s in https://ui.perfetto.dev or chrome://tracing" },
 		{ &sink_pprof, "go tool pprof %s" },
 		{ &sink_gperftools, "go tool pprof %s" },
 		{ &sink_pstats, "python3 -m pstats %s" },

@@ -57,6 +57,16 @@ int record_wait_command(const struct record_options *opts, struct spawned *child
 int record_exit_status(const struct recording_result *result, int command_status);
 
 /*
+ * ---- record_control.c: --control, by which the program that started tachbpf knows when sampling
+ * has begun, and ends it also where it may not send signals: under sudo ----
+ */
+
+/* Sampling has begun: says so on standard output. 0, or -errno after logging. */
+int record_control_begun(struct capture *capture);
+/* Returns true if there is input on standard input, or its end. */
+bool record_control_ended(void);
+
+/*
  * ---- record_sources.c: the source text of the hottest files ----
  *
  * Keeps it next to the recording at these paths, as its processes saw it. After recording_finish(),

@@ -2,7 +2,6 @@
 /* report_show.c - see report_show.h. */
 #include "commands/report_show.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "base/cli.h"
 #include "base/colour.h"
 #include "base/text.h"
-#include "base/time.h"
 #include "base/util.h"
 #include "commands/show.h"
 #include "model/profile_names.h"
@@ -51,15 +49,6 @@ void report_json_foot(struct json *j, const struct report_options *opts,
 
 /* ---- text ---- */
 
-const char *report_amount(uint64_t cnt, enum profile_unit unit, char out[REPORT_AMOUNT_BYTES])
-{
-	if (unit == UNIT_NANOSECONDS)
-		snprintf(out, REPORT_AMOUNT_BYTES, "%.3f", (double)cnt / (double)NS_PER_S);
-	else
-		snprintf(out, REPORT_AMOUNT_BYTES, "%" PRIu64, cnt);
-	return out;
-}
-
 /* What the profiles are of, as far as is known. */
 static const char *profiles_word(const struct report_read *read)
 {
@@ -85,7 +74,7 @@ static void put_header(const void *ctx, FILE *out)
 	uint64_t total = report_sample_cnt(read->report);
 	bool one = read->profile_cnt == 1;
 	const char *event = read->event;
-	char mode[CLI_TEXT_MAX + 16], name[CLI_TEXT_MAX], amount[REPORT_AMOUNT_BYTES];
+	char mode[CLI_TEXT_MAX + 16], name[CLI_TEXT_MAX], amount[SHOW_AMOUNT_BYTES];
 
 	if (event)
 		snprintf(mode, sizeof(mode), "event %s",
@@ -98,8 +87,7 @@ static void put_header(const void *ctx, FILE *out)
 		fprintf(out, ", ");
 	if (opts->input.path_cnt > 1 || read->set.many)
 		fprintf(out, "%zu %s", read->profile_cnt, profiles_word(read));
-	fprintf(out, ": %s %s", report_amount(total, read->unit, amount),
-		read->unit == UNIT_NANOSECONDS ? "s sampled" : profile_unit_of(total, read->unit));
+	fprintf(out, ": %s", show_total(total, read->unit, amount));
 	if (read->timed)
 		fprintf(out, ", %s%.2f s", one ? "" : "up to ", read->longest_s);
 	if (read->mode != MODE_UNKNOWN || event || read->modes_differ)

@@ -12,9 +12,6 @@
 
 /* Prints which profiles these are, of what mode, and how many samples they have. 0 or -ENOMEM. */
 int report_print_head(const struct report_options *opts, const struct report_read *read);
-/* Writes an amount without its unit, time as seconds; returns out. */
-#define REPORT_AMOUNT_BYTES 32
-const char *report_amount(uint64_t cnt, enum profile_unit unit, char out[REPORT_AMOUNT_BYTES]);
 /* Prints a percentage in this many columns, in a colour if it is large. */
 void report_print_share(double share, int width);
 /* Prints what self includes, what no row has (a number of samples), and the losses. */

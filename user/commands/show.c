@@ -9,12 +9,38 @@
 
 #include "base/arith.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "base/util.h"
 #include "commands/profile_set.h"
 #include "model/native_frame.h"
 #include "model/profile_names.h"
 #include "model/thread_names.h"
 #include "resolve/losses.h"
+
+/* ---- amounts ---- */
+
+const char *show_unit(enum profile_unit unit)
+{
+	return unit == UNIT_NANOSECONDS ? "seconds" : profile_unit_name(unit);
+}
+
+const char *show_amount(uint64_t amount, enum profile_unit unit, char out[SHOW_AMOUNT_BYTES])
+{
+	if (unit == UNIT_NANOSECONDS)
+		snprintf(out, SHOW_AMOUNT_BYTES, "%.3f", (double)amount / (double)NS_PER_S);
+	else
+		snprintf(out, SHOW_AMOUNT_BYTES, "%" PRIu64, amount);
+	return out;
+}
+
+const char *show_total(uint64_t amount, enum profile_unit unit, char out[SHOW_AMOUNT_BYTES])
+{
+	size_t len = strlen(show_amount(amount, unit, out));
+
+	snprintf(out + len, SHOW_AMOUNT_BYTES - len, " %s",
+		 unit == UNIT_NANOSECONDS ? "s sampled" : profile_unit_of(amount, unit));
+	return out;
+}
 
 /* ---- functions and their places ---- */
 

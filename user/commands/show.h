@@ -27,6 +27,14 @@ static inline void limit_print_more(const char *indent, size_t all, size_t shown
 		printf("%s... and %zu more; --limit 0 shows all\n", indent, all - shown);
 }
 
+/* Returns what amounts count in text: as profile_unit_name(), but time is in "seconds". */
+const char *show_unit(enum profile_unit unit);
+#define SHOW_AMOUNT_BYTES 64
+/* Writes an amount without its unit, time in seconds: "12", "3.250". Returns out. */
+const char *show_amount(uint64_t amount, enum profile_unit unit, char out[SHOW_AMOUNT_BYTES]);
+/* Writes a profile's total with its unit: "12 samples", "3.250 s sampled". Returns out. */
+const char *show_total(uint64_t amount, enum profile_unit unit, char out[SHOW_AMOUNT_BYTES]);
+
 /* Returns "FILE:LINE" of a frame, "" if it has no file; to be freed. NULL: no memory. */
 char *show_place(enum frame_kind kind, const struct string_ref *file, int32_t line);
 /*

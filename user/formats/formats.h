@@ -10,6 +10,7 @@
 #include "model/sink.h"
 
 extern const struct sink_ops sink_tach;
+extern const struct sink_ops sink_chrome;
 extern const struct sink_ops sink_collapsed;
 extern const struct sink_ops sink_columns;
 extern const struct sink_ops sink_csv;
@@ -19,6 +20,7 @@ extern const struct sink_ops sink_gperftools_native;
 extern const struct sink_ops sink_gperftools_perl;
 extern const struct sink_ops sink_jsonl;
 extern const struct sink_ops sink_parquet;
+extern const struct sink_ops sink_perfetto;
 extern const struct sink_ops sink_pprof;
 extern const struct sink_ops sink_pstats;
 extern const struct sink_ops sink_speedscope;

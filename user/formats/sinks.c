@@ -17,6 +17,8 @@ static const struct sink_ops *const sinks[] = {
 	&sink_collapsed,
 	&sink_speedscope,
 	&sink_gecko,
+	&sink_perfetto,
+	&sink_chrome,
 	&sink_pprof,
 	&sink_gperftools,
 	&sink_gperftools_perl,
@@ -63,6 +65,7 @@ struct sink *sink_new(const struct sink_ops *ops, const struct sink_args *args)
 static const struct { const char *ending; const struct sink_ops *ops; } endings[] = {
 	{ ".txt", &sink_collapsed },
 	{ ".json", &sink_speedscope },	/* py-spy's habit; gecko has .gecko.json */
+	{ ".perfetto-trace", &sink_perfetto },
 };
 
 /* Takes the format if the path has this ending and no longer one was found. */

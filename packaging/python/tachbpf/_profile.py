@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
+import pathlib
 import warnings
 from bisect import bisect_right
 from collections.abc import Sequence as SequenceABC
@@ -13,7 +14,7 @@ from datetime import datetime, timedelta, timezone
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Optional, Sequence, Union, overload
 
-from . import _export, _rows
+from . import _export, _region, _rows, _select
 from ._columns import KINDS, SERVICE, Columns, run
 from ._model import FEATURES, STATUS, Change, Frame, Meta, Row, Sample, Selection, Stack, Thread
 from ._program import Error
@@ -315,6 +316,26 @@ class Profile:
         if self.unit != after.unit:
             raise Error(f"one profile counts {self.unit}, the other {after.unit}: they cannot be compared")
         return _rows.diff(self._columns, after._columns, native, detail)
+
+    # ---- regions
+
+    @cached_property
+    def regions(self) -> _region.Regions:
+        """The spans of `tachbpf.region()`, if `tachbpf.record()` made this recording. Raises Error if they are damaged."""
+        found = _region.Regions()
+        for path in self.paths:
+            spans = _region.read(pathlib.Path(path))
+            found += spans
+            found.lost += spans.lost
+        return found
+
+    def in_region(self, name: str) -> Profile:
+        """The samples of threads while they were in a region of this name. Raises Error if there is none."""
+        spans = [span for span in self.regions if span.name == name]
+        if not spans:
+            known = ", ".join(sorted({span.name for span in self.regions})[:SHOWN_ROWS])
+            raise Error(f"there is no region {name!r}" + (f"; there are {known}" if known else " or any other"))
+        return Profile(_select.select(self._columns, _select.by_thread(spans)), self.paths)
 
     # ---- tables
 

@@ -189,11 +189,56 @@ static void test_false_alarms(void **state)
 	assert_int_equal(seen, 20);
 }
 
+/* f0 grows from 30 to 45 %, f1 shrinks; f2 grows by so little that chance may do it. */
+static void test_summary(void **state)
+{
+	static const unsigned int counts[2][3] = { { 300, 600, 100 }, { 450, 440, 110 } };
+	struct sides s = sides_new();
+	struct diff_summary shares, all;
+	struct diff_row *rows;
+	int side, i;
+	size_t cnt;
+
+	for (side = 0; side < 2; side++)
+		for (i = 0; i < 3; i++)
+			add(&s, side, i, counts[side][i], 1);
+	rows = rows_of(&s, &cnt);
+	shares = diff_summarise(rows, cnt, DIFF_OF_SHARES, true);
+	assert_int_equal(shares.grown, 1);
+	assert_int_equal(shares.shrunk, 1);
+	assert_ptr_equal(shares.most_grown, &rows[0]);
+	assert_ptr_equal(shares.most_shrunk, &rows[1]);
+	assert_ptr_equal(shares.largest, &rows[1]);
+	all = diff_summarise(rows, cnt, DIFF_OF_COUNTS, false);
+	assert_int_equal(all.grown, 2);
+	assert_int_equal(all.shrunk, 1);
+	assert_ptr_equal(all.most_grown, &rows[0]);
+	sides_free(&s, rows);
+}
+
+/* Twice the same: nothing is largest. */
+static void test_no_change(void **state)
+{
+	struct sides s = sides_new();
+	struct diff_summary sum;
+	struct diff_row *rows;
+	size_t cnt;
+	int side;
+
+	for (side = 0; side < 2; side++)
+		add(&s, side, 0, 10, 1);
+	rows = rows_of(&s, &cnt);
+	sum = diff_summarise(rows, cnt, DIFF_OF_SHARES, false);
+	assert_true(!sum.grown && !sum.shrunk && !sum.most_grown && !sum.largest);
+	sides_free(&s, rows);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_by_hand), cmocka_unit_test(test_weights),
-		cmocka_unit_test(test_false_alarms),
+		cmocka_unit_test(test_false_alarms), cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_no_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

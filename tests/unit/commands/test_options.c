@@ -190,6 +190,16 @@ static void test_place(void **state)
 	assert_int_equal(parse("-p 1 --kill"), -EINVAL);
 }
 
+/* The command would have the standard input and output by which tachbpf is controlled. */
+static void test_control(void **state)
+{
+	assert_int_equal(parse("-p 1"), 0);
+	assert_false(o.record.control);
+	assert_int_equal(parse("-p 1 --control"), 0);
+	assert_true(o.record.control);
+	assert_int_equal(parse("--control -- cmd"), -EINVAL);
+}
+
 static void test_pids(void **state)
 {
 	static const pid_t want[] = { 12, 3, 4194304 };
@@ -378,6 +388,7 @@ static void test_usage_errors(void **state)
 		"split a -o x --by time --every 0", "diff a", "diff a b c",
 		"diff a b --sort self", "diff a b -o x", "diff a b --format flamegraph",
 		"diff a b --format gecko -o x", "diff a b --format flamegraph -o x --json",
+		"diff a b --format markdown -o x", "diff a b --format markdown --json",
 		"merge --value live a -o x", "recover", "recover a b -o x",
 		"convert a -o x --layout old", "convert a -o x --compression gzip",
 		"info --thread 1 a", "recover --thread 1 a", "report --thread x a",
@@ -501,9 +512,9 @@ static void test_writers(void **state)
 	assert_ptr_equal(o.convert.export.format, &sink_gecko);
 	assert_int_equal(parse("convert a -o x.pstats --by thread"), -EINVAL);
 	assert_int_equal(parse("diff a b"), 0);
-	assert_null(o.diff.format);
+	assert_int_equal(o.diff.format, DIFF_TABLE);
 	assert_int_equal(parse("diff a b --format flamegraph -o x"), 0);
-	assert_ptr_equal(o.diff.format, &sink_flamegraph);
+	assert_int_equal(o.diff.format, DIFF_FLAMEGRAPH);
 	assert_int_equal(parse("split --by thread -o x a"), 0);
 	assert_int_equal(o.split.by, SPLIT_BY_THREAD);
 	assert_int_equal(o.split.every_us, 10000000);
@@ -527,6 +538,7 @@ int main(void)
 		cmocka_unit_test(test_agent_takes_all_words), cmocka_unit_test(test_diff_options),
 		cmocka_unit_test(test_rates),	cmocka_unit_test(test_durations),
 		cmocka_unit_test(test_record),	cmocka_unit_test(test_place),
+		cmocka_unit_test(test_control),
 		cmocka_unit_test(test_native), cmocka_unit_test(test_pids),
 		cmocka_unit_test(test_command), cmocka_unit_test(test_files),
 		cmocka_unit_test(test_show),	cmocka_unit_test(test_conditions),

@@ -19,6 +19,8 @@ static const struct { const char *name; const struct sink_ops *format; } names[]
 	{ "x.speedscope.json", &sink_speedscope }, { "x.gecko.json", &sink_gecko },
 	{ "x.pb.gz", &sink_pprof }, { "x.pprof", &sink_pprof }, { "x.txt", &sink_collapsed },
 	{ "x.folded", &sink_collapsed }, { "x.collapsed", &sink_collapsed },
+	{ "x.pftrace", &sink_perfetto }, { "x.perfetto-trace", &sink_perfetto },
+	{ "x.chrome.json", &sink_chrome },
 	{ "x.pstats", &sink_pstats }, { "x.prof", &sink_gperftools }, { "x.csv", &sink_csv },
 	{ "x.jsonl", &sink_jsonl }, { "d.tach/x.svg", &sink_svg }, { "x.tach.svg", &sink_svg },
 };

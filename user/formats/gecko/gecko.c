@@ -24,9 +24,6 @@
 #define SAMPLE_BYTES 17
 #define MARKER_BYTES 100
 
-#define GC_FUNCTION "<GC>"
-enum { GC_UNKNOWN, GC_NO, GC_YES };
-
 static struct gecko *to_gecko(struct sink *s)
 {
 	return (struct gecko *)s;
@@ -161,32 +158,6 @@ static int track_states(struct gecko *g, struct gecko_thread *th, uint8_t status
 	return err;
 }
 
-/* Returns whether a stack has a GC frame. The result is kept by the stack's number. */
-static int has_gc(struct gecko *g, uint32_t id, const struct stack_view *v, bool *gc)
-{
-	const struct profile_tables *t = stacks_tables(g->stacks);
-	uint8_t known = GC_UNKNOWN;
-	uint32_t i;
-
-	while (g->gc.len <= id) {
-		if (buf_add(&g->gc, &known, 1))
-			return -ENOMEM;
-	}
-	if (g->gc.data[id] == GC_UNKNOWN) {
-		g->gc.data[id] = GC_NO;
-		for (i = 0; i < v->n; i++) {
-			const struct frame *f = &t->frames[v->labels[i]];
-			struct string_ref func = t->strings[f->func];
-
-			if (f->kind == FRAME_SYNTHETIC && func.len == strlen(GC_FUNCTION) &&
-			    !memcmp(func.data, GC_FUNCTION, func.len))
-				g->gc.data[id] = GC_YES;
-		}
-	}
-	*gc = g->gc.data[id] == GC_YES;
-	return 0;
-}
-
 static int add_thread(struct gecko *g, const struct event *ev, struct gecko_thread **out)
 {
 	struct gecko_thread *th = calloc(1, sizeof(*th));
@@ -293,7 +264,7 @@ static int take_event(struct gecko *g, const struct event *ev)
 	g->event_cnt++;
 	err = find_thread(g, ev, &th);
 	if (!err)
-		err = has_gc(g, id, &v, &gc);
+		err = gc_stacks_has(&g->gc, g->stacks, id, &gc);
 	if (!err)
 		err = track_states(g, th, ev->status, gc, now);
 	if (err || !v.n)
@@ -357,7 +328,7 @@ static int gecko_close(struct sink *s)
 	u64map_free(g->by_tid);
 	free(g->by_tid);
 	buf_free(&g->threads);
-	buf_free(&g->gc);
+	gc_stacks_free(&g->gc);
 	stacks_free(g->stacks);
 	spool_free(g->spool);
 	free(g);

@@ -7,6 +7,7 @@
 #define TACHBPF_GECKO_H
 
 #include "base/pairs.h"
+#include "formats/gc_stacks.h"
 #include "model/native_library.h"
 #include "model/sink.h"
 #include "model/spool.h"
@@ -53,7 +54,7 @@ struct gecko {
 	struct stacks *stacks;
 	struct spool *spool;
 	struct buf threads;		/* struct gecko_thread *, of all processes */
-	struct buf gc;			/* u8 for each stack: GC_* in gecko.c */
+	struct gc_stacks gc;
 	struct u64map *by_tid;		/* struct gecko_thread, of the current profile */
 	struct gecko_thread *last;
 	uint64_t bytes;			/* about as many as samples and markers take in the file */

@@ -3,10 +3,9 @@
  * speedscope_write.c - writes speedscope's JSON (docs/format-speedscope.md): a "sampled" profile
  * for each thread, with stacks root first and the time that each lasted.
  *
- * Owns how long a stack lasts. A sample of a clock lasts until the thread's next one. If the
- * profile only has samples of running threads, a gap of more than 1.5 intervals is time in which
- * the thread did not run: an empty stack. Before its first sample a thread also has an empty stack,
- * so that all threads have the same axis.
+ * A sample of a clock lasts until the thread's next one, apart from pauses (sample_time.h), which
+ * have an empty stack. Before its first sample a thread also has an empty stack, so that all
+ * threads have the same axis.
  *
  * Equal consecutive stacks become one with the sum of their times, as in speedscope itself.
  * Distinct stacks are kept in memory; the sequence of each thread is spooled.
@@ -22,6 +21,7 @@
 #include "base/writer.h"
 #include "bpf/abi.h"
 #include "formats/formats.h"
+#include "formats/sample_time.h"
 #include "model/native_frame.h"
 #include "model/profile_names.h"
 #include "model/sink.h"
@@ -218,18 +218,14 @@ static int add_clock(struct speedscope *s, const struct event *ev, struct clock 
 /* Spools the time from a thread's last sample to now, or to the end. */
 static int put_time(struct speedscope *s, struct clock *c, uint64_t gap_us)
 {
-	bool running_only = s->meta.mode != MODE_WALL && s->meta.mode != MODE_ALL &&
-			    s->meta.mode != MODE_OFFCPU;
 	uint64_t interval = s->meta.interval_us ? s->meta.interval_us : 1;
 	uint64_t own = mul_capped(interval, c->weight);
-	int err;
+	uint64_t lasts = sample_lasts(s->meta.mode, interval, own, gap_us);
+	int err = put_weight(s, c->track, c->stack, lasts);
 
-	if (!running_only || gap_us <= own || gap_us - own <= interval / 2)
-		return put_weight(s, c->track, c->stack, gap_us);
-	err = put_weight(s, c->track, c->stack, own);
 	if (err || by_process(s))
 		return err;
-	return put_weight(s, c->track, NO_STACK, gap_us - own);
+	return put_weight(s, c->track, NO_STACK, gap_us - lasts);
 }
 
 static void set_start(struct speedscope *s, const struct event *ev)

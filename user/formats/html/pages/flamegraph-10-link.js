@@ -147,7 +147,8 @@ function startLink(graph) {
 		const text = String(params);
 
 		if (text !== location.hash.slice(1))
-			history.replaceState(null, '', text ? `#${text}` : location.pathname + location.search);
+			/* Absolute: in a frame with srcdoc, relative addresses are those of the page around it. */
+			history.replaceState(null, '', location.href.split('#')[0] + (text ? `#${text}` : ''));
 	};
 	const read = () => {
 		const params = new URLSearchParams(location.hash.slice(1));

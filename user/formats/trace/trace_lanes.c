@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* trace_lanes.c - the open slices of each lane. See trace.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "formats/trace/trace.h"
+
+/* About as many bytes as a slice has in a file. */
+#define SLICE_BYTES 60
+
+int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name)
+{
+	lane->id = ++t->lane_cnt;
+	lane->name = text_escape(name, strlen(name));
+	if (!lane->name)
+		return -ENOMEM;
+	t->ops->lane(t, lane);
+	return 0;
+}
+
+static bool same_name(const struct trace_name *a, const struct trace_name *b)
+{
+	return a->label == b->label && a->text == b->text;
+}
+
+static int begin_slice(struct trace *t, struct trace_lane *lane, uint64_t now_ns,
+		       const struct trace_name *name)
+{
+	int err = array_add(lane->open, lane->cnt, lane->cap,
+			    (struct trace_slice){ .begin_ns = now_ns, .name = *name });
+
+	if (err)
+		return err;
+	t->bytes += SLICE_BYTES;
+	t->ops->begin(t, lane);
+	return 0;
+}
+
+int trace_lane_show(struct trace *t, struct trace_lane *lane, uint64_t now_ns,
+		    const struct trace_name *names, size_t cnt)
+{
+	size_t same = 0;
+	int err = 0;
+
+	while (same < cnt && same < lane->cnt && same_name(&lane->open[same].name, &names[same]))
+		same++;
+	while (lane->cnt > same) {
+		t->ops->end(t, lane, now_ns);
+		lane->cnt--;
+	}
+	while (!err && same < cnt)
+		err = begin_slice(t, lane, now_ns, &names[same++]);
+	return err;
+}
+
+void trace_lane_free(struct trace_lane *lane)
+{
+	free(lane->name);
+	free(lane->open);
+}
