@@ -165,7 +165,8 @@ static void test_cpu_gaps(void **state)
 	add_gaps(&t);
 	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n6000 2 begin f\n"
 			 "7500 2 begin g\n8500 2 end\n8500 2 end\n9001 2 begin f\n"
-			 "9001 2 begin g\n9001 2 end\n10001 2 end\n5000 1 instant profile with facts\n");
+			 "9001 2 begin g\n9001 2 end\n10001 2 end\n"
+			 "5000 1 instant profile with facts\n");
 }
 
 static void assert_event(struct json_doc *o, int i, const char *name, const char *ts,
@@ -193,8 +194,8 @@ static void test_chrome(void **state)
 	b = export_close(&t);
 	o = parse_json(&b);
 	assert_int_equal(json_length(o, "traceEvents"), 8);
-	assert_json(o, "traceEvents.0", "{\"ph\":\"M\",\"pid\":7,\"tid\":7,\"name\":\"process_name\","
-					"\"args\":{\"name\":\"7\"}}");
+	assert_json(o, "traceEvents.0", "{\"ph\":\"M\",\"pid\":7,\"tid\":7,"
+					"\"name\":\"process_name\",\"args\":{\"name\":\"7\"}}");
 	assert_event(o, 3, "g", "7500.001", "999.999");
 	assert_event(o, 4, "f", "6000", "2500");
 	assert_json(o, "traceEvents.4.args", "{\"file\":\"/x/a.py\",\"line\":3}");
@@ -257,8 +258,10 @@ static void test_events(void **state)
 	export_begin(&t);
 	export_event(&t, 7, 6000, 1, 1, &f);
 	export_event(&t, 7, 6500, 3, 0, NULL);
-	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n6000 2 instant openat\\x0a\n"
-			 "6500 2 instant openat\\x0a with facts\n5000 1 instant profile with facts\n");
+	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n"
+			 "6000 2 instant openat\\x0a\n"
+			 "6500 2 instant openat\\x0a with facts\n"
+			 "5000 1 instant profile with facts\n");
 }
 
 /* Names are hostile, times are those of a damaged file: Chrome's is still JSON, and printable. */

@@ -31,7 +31,7 @@ struct trace_thread {
 	struct trace_lane calls, state;
 	struct trace_lane *task;	/* in which it is now; NULL: in none */
 	bool seen;
-	uint64_t at_ns, own_ns;		/* of the last sample: its time, and for how long it stands */
+	uint64_t at_ns, own_ns;		/* of the last sample: its time; its weight as time */
 };
 
 struct trace_process {
@@ -53,7 +53,8 @@ static uint64_t interval_ns(const struct profile_meta *meta)
 
 struct trace_process *trace_process_new(struct trace *t, const struct profile_meta *meta)
 {
-	const struct stack_process *sp = stacks_process(t->stacks, stacks_process_cnt(t->stacks) - 1);
+	uint32_t last = stacks_process_cnt(t->stacks) - 1;
+	const struct stack_process *sp = stacks_process(t->stacks, last);
 	struct trace_process *p = calloc(1, sizeof(*p));
 
 	if (!p)
@@ -288,8 +289,8 @@ static int take_sample(struct trace *t, struct trace_thread *th, const struct ev
 		now_ns = th->at_ns;
 	th->seen = true;
 	th->at_ns = now_ns;
-	th->own_ns = p->meta.unit == UNIT_NANOSECONDS ? ev->weight :
-							mul_capped(interval_ns(&p->meta), ev->weight);
+	th->own_ns = mul_capped(p->meta.unit == UNIT_NANOSECONDS ? 1 : interval_ns(&p->meta),
+				ev->weight);
 	if (th->own_ns > trace_ns(TRACE_US_MAX))
 		th->own_ns = trace_ns(TRACE_US_MAX);
 	if (!err)
