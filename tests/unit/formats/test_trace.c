@@ -234,18 +234,21 @@ static void test_states(void **state)
 static void test_tasks(void **state)
 {
 	struct export_test t = started(&sink_perfetto, MODE_UNKNOWN);
-	uint32_t f = export_frame(&t, "a.py", "f", 3), a[2] = { f, 0 }, b[2] = { f, 0 };
+	uint32_t f = export_frame(&t, "a.py", "f", 3), main = export_frame(&t, "a.py", "main", 9);
+	uint32_t a[] = { f, 0, main }, b[] = { f, 0, main };
 
 	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<task a>", &a[1]), 0);
 	assert_int_equal(intern_synthetic(t.in, FRAME_SYNTHETIC, "<task b>", &b[1]), 0);
 	export_begin(&t);
-	export_event(&t, 7, 5000, 1, 2, a);
-	export_event(&t, 7, 6000, 1, 2, b);
+	export_event(&t, 7, 5000, 1, 3, a);
+	export_event(&t, 7, 6000, 1, 3, b);
 	assert_trace(&t, "track 1 of 0: 7\ntrack 2 of 0: thread 7\n"
-			 "5000 2 begin <task a>\n5000 2 begin f\ntrack 3 of 2: <task a>\n"
+			 "5000 2 begin main\n5000 2 begin <task a>\n5000 2 begin f\n"
+			 "track 3 of 2: <task a>\n"
 			 "5000 3 begin f\n6000 2 end\n6000 2 end\n6000 2 begin <task b>\n"
 			 "6000 2 begin f\ntrack 4 of 2: <task b>\n6000 3 end\n6000 4 begin f\n"
-			 "7000 2 end\n7000 2 end\n7000 4 end\n5000 1 instant profile with facts\n");
+			 "7000 2 end\n7000 2 end\n7000 2 end\n7000 4 end\n"
+			 "5000 1 instant profile with facts\n");
 }
 
 /* Samples of events last no time. */

@@ -31,6 +31,8 @@ struct trace_thread {
 	struct trace_lane calls, state;
 	struct trace_lane *task;	/* in which it is now; NULL: in none */
 	bool seen;
+	uint32_t stack;			/* that is shown; UINT32_MAX: none */
+	uint8_t status;
 	uint64_t at_ns, own_ns;		/* of the last sample: its time; its weight as time */
 };
 
@@ -110,6 +112,7 @@ static int start_thread(struct trace *t, struct trace_process *p, struct trace_t
 	char name[THREAD_LABEL_BYTES];
 	int err;
 
+	th->stack = UINT32_MAX;
 	thread_label(NULL, tid, "thread ", name);
 	th->calls.kind = LANE_THREAD;
 	th->calls.parent = p->lane.id;
@@ -203,22 +206,28 @@ static int find_task(struct trace *t, const struct trace_thread *th, uint32_t la
 	return err;
 }
 
-/* The task's lane shows its outermost coroutine while the thread runs it. */
+/*
+ * The task's lane shows its outermost coroutine, which is inside of the innermost <task NAME>,
+ * while the thread runs it. Those who await the task are outside.
+ */
 static int show_task(struct trace *t, struct trace_thread *th, const struct stack_view *v,
 		     uint64_t now_ns)
 {
 	struct trace_lane *task = NULL;
 	struct trace_name coroutine;
+	uint32_t i;
 	int err = 0;
 
-	if (v->n && is_task(t, v->labels[v->n - 1]))
-		err = find_task(t, th, v->labels[v->n - 1], &task);
+	for (i = 0; i < v->n && !is_task(t, v->labels[i]); i++)
+		;
+	if (i < v->n)
+		err = find_task(t, th, v->labels[i], &task);
 	if (!err && th->task && th->task != task)
 		err = trace_lane_show(t, th->task, now_ns, NULL, 0);
 	th->task = task;
 	if (err || !task)
 		return err;
-	coroutine = (struct trace_name){ .label = v->labels[v->n > 1 ? v->n - 2 : 0] };
+	coroutine = (struct trace_name){ .label = v->labels[i ? i - 1 : 0] };
 	return trace_lane_show(t, task, now_ns, &coroutine, 1);
 }
 
@@ -234,6 +243,10 @@ static int show_sample(struct trace *t, struct trace_thread *th, uint64_t now_ns
 	uint32_t i;
 	int err = 0;
 
+	if (th->stack == id && th->status == status)
+		return 0;
+	th->stack = id;
+	th->status = status;
 	if (id != UINT32_MAX) {
 		v = stacks_get(t->stacks, id);
 		err = gc_stacks_has(&t->gc, t->stacks, id, &gc);
