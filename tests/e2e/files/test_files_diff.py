@@ -44,6 +44,14 @@ def test_units_are_not_compared_unless_it_is_forced():
     assert (found["a"]["unit"], found["b"]["unit"]) == ("samples", "bytes")
 
 
+def test_time_is_in_seconds():
+    """As in report: of a file whose weights are nanoseconds."""
+    evented = GOLDEN.parent / "speedscope" / "evented.json"
+    assert "2.375 s sampled (100 %)" in good("diff", evented, evented).splitlines()[0]
+    assert "2.375 s sampled, " in good("diff", "--format", "markdown", evented, evented)
+    assert "2.375 s sampled in " in good("info", evented)
+
+
 def test_lengths_do_not_matter(tmp_path):
     """Shares are compared: a recording that is ten times as long is no difference."""
     a = profile(tmp_path / "a.tach", {"f": 60, "g": 40})
