@@ -196,11 +196,13 @@ check-warehouse: $(READY) ## packaging/warehouse's queries in DuckDB, ClickHouse
 	$(PYTESTS) warehouse tests/warehouse $(PYTESTFLAGS)
 
 # The wheel alone, as it is shipped, without the agent, which its tests do not start.
-.PHONY: check-python
-check-python: ## the Python package, from its wheel, in Python 3.9, 3.12 and 3.15 (PYTESTFLAGS="-k NAME")
-	$(FORGET)
+.PHONY: python-wheel check-python
+python-wheel:
 	$(Q)rm -f $(O)/python/tachbpf-*.whl
 	$(Q)$(MAKE) --no-print-directory AGENT=0 WHEELS=$(O)/python wheel
+
+check-python: python-wheel ## the Python package, from its wheel, in Python 3.9, 3.12 and 3.15 (PYTESTFLAGS="-k NAME")
+	$(FORGET)
 	@$(REPORTS) $(PYTHON) tests/python/run.py $(O)/python $(O)/python $(PYTESTFLAGS)
 
 # One program after the other. DOCS=1: the table goes to docs/zoo.md.

@@ -102,6 +102,10 @@ bench-files: $(O)/tachbpf $(O)/tests/bench/bench_files ## reading and writing fi
 	BENCH_FILES=$(abspath $(O))/tests/bench/bench_files \
 		$(BENCH)/bench_files.py $(BENCHFLAGS)
 
+.PHONY: bench-python
+bench-python: python-wheel $(O)/tests/bench/bench_files ## reading 10^6 samples in Python, beside pandas and a speedscope file (BENCHFLAGS="--samples N")
+	BENCH_FILES=$(abspath $(O))/tests/bench/bench_files $(BENCH)/bench_python.py $(O)/python $(BENCHFLAGS)
+
 .PHONY: bench-live-files bench-large
 bench-live-files: $(O)/tachbpf interpreters ## the size of live recordings, beside CPython's files of the same samples (root)
 	$(BENCH)/bench_live_files.py $(BENCHFLAGS)

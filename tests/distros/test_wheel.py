@@ -36,6 +36,7 @@ cd /tmp
 """ + systems.BUSY + """
 sudo "$(command -v tachbpf)" -a -r 999 -d 1 -o /tmp/first
 tachbpf report /tmp/first >/dev/null
+python -c 'import tachbpf; p = tachbpf.read("/tmp/first"); assert p.functions() and p.samples[0].stack, p'
 tachbpf agent --check
 [ "$(command -v tachbpf-agent)" = /venv/bin/tachbpf-agent ]
 pip uninstall -y tachbpf
@@ -118,6 +119,8 @@ def test_contents(wheel, tmp_path):
     metadata = files[f"{info}/METADATA"][1].decode()
     assert f"\nName: {name}\nVersion: {version}\n" in metadata
     assert 'sudo "$(command -v tachbpf)"' in metadata
+    assert {"tachbpf/__init__.py", "tachbpf/py.typed"} <= set(files)
+    assert ("tachbpf/_pytest.py" in files) == (f"{info}/entry_points.txt" in files)
 
 
 def test_the_same_bytes_again(wheel):

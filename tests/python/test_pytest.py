@@ -97,7 +97,7 @@ def test_the_slowest_tests(suite):
     assert set(rows) == {"test_busy[1]", "test_busy[2]", "test_sleeps", "test_costly_setup", "test_other_thread", "test_fails"}
     assert list(rows) == sorted(rows, key=lambda name: -rows[name][0])
     for name in ("test_busy[2]", "test_costly_setup", "test_other_thread"):
-        assert rows[name][1] > SAMPLES and "work.py" in rows[name][2] and "burn" in rows[name][2]
+        assert rows[name][1] > SAMPLES and "work.py" in rows[name][2] and ("burn" in rows[name][2] or "<genexpr>" in rows[name][2])
     assert rows["test_busy[2]"][1] > 1.4 * rows["test_busy[1]"][1]
     assert rows["test_sleeps"][1] < SAMPLES
     assert max(map(len, output.partition("tachbpf: ")[2].splitlines())) <= 80

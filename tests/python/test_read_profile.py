@@ -95,7 +95,12 @@ def test_directory(tmp_path, program):
     """A recording's directory: names and causes of losses from its session.json."""
     (tmp_path / "12-app.tach").write_bytes(CPU.read_bytes())
     (tmp_path / "13-worker.tach").write_bytes(CPU.read_bytes())
+    (tmp_path / "session.json").write_text(json.dumps({"processes": [
+        {"file": f"{name}.tach", "pid": int(name[:2]), "comm": name[3:], "lost": {"ring_full": 7, "other": i}}
+        for i, name in enumerate(("12-app", "13-worker"))]}))
     p = tachbpf.read(tmp_path)
+    assert [m.losses for m in p.processes] == [{"ring_full": 7, "other": 0}, {"ring_full": 7, "other": 1}]
+    assert p.meta.losses == {"ring_full": 14, "other": 1}
     assert {(m.pid, m.comm) for m in p.processes} == {(12, "app"), (13, "worker")}
     assert p.meta.pid is None and p.meta.mode == "cpu"
     assert tachbpf.read(tmp_path, process="wor*").weight * 2 == p.weight

@@ -40,7 +40,7 @@ KINDS = ("python", "native", "kernel", "synthetic")
 
 
 def _damaged(what: str) -> Error:
-    return Error(f"damaged columns: {what}")
+    return Error(f"damaged columns, or those of another version of tachbpf ({find()}): {what}")
 
 
 def _file() -> IO[bytes]:
@@ -96,7 +96,7 @@ def _parse(data: memoryview) -> dict[str, list[memoryview]]:
     if sys.byteorder != "little":
         raise Error("profiles can be read on little-endian machines only")
     if bytes(data[:len(MAGIC)]) != MAGIC:
-        raise _damaged(f"they begin with {bytes(data[:8])!r}: is this tachbpf of another version?")
+        raise _damaged(f"they begin with {bytes(data[:8])!r}")
     found: dict[str, list[memoryview]] = {}
     at, name = ALIGN, ""
     while name != "end":
