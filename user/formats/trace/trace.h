@@ -112,7 +112,7 @@ void trace_fail(struct trace *t, int err);
 
 /* ---- trace_lanes.c ---- */
 
-/* Sets up a lane and writes it. name (any bytes) is copied. Returns 0 or -ENOMEM. */
+/* Sets up a lane and writes it. name (printable) is copied. Returns 0 or -ENOMEM. */
 int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name);
 /*
  * From now on the lane shows these, outermost first: what it has of them already, goes on. Returns

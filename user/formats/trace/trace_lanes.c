@@ -14,7 +14,7 @@
 int trace_lane_start(struct trace *t, struct trace_lane *lane, const char *name)
 {
 	lane->id = ++t->lane_cnt;
-	lane->name = text_escape(name, strlen(name));
+	lane->name = strdup(name);
 	if (!lane->name)
 		return -ENOMEM;
 	t->ops->lane(t, lane);

@@ -24,6 +24,8 @@
 /* Named tasks with a lane of their own; recordings have at most 256 names. */
 #define TASKS_MAX 256
 #define TASK_PREFIX "<task"
+/* Of the lane of a thread's states, in Chrome's format: Perfetto's has it below the thread. */
+#define STATE_SUFFIX ": state"
 /* The GIL's counter has a value for so many intervals. */
 #define GIL_INTERVALS 50
 
@@ -109,24 +111,27 @@ static int start_thread(struct trace *t, struct trace_process *p, struct trace_t
 			uint64_t tid)
 {
 	const char *known = thread_names_find(p->meta.thread_names, tid);
-	char name[THREAD_LABEL_BYTES];
+	char label[THREAD_LABEL_BYTES], name[THREAD_LABEL_BYTES + sizeof(STATE_SUFFIX)];
 	int err;
 
 	th->stack = UINT32_MAX;
-	thread_label(NULL, tid, "thread ", name);
+	if (known)
+		escape_text(known, strlen(known), label, sizeof(label));
+	else
+		thread_label(NULL, tid, "thread ", label);
 	th->calls.kind = LANE_THREAD;
 	th->calls.parent = p->lane.id;
 	th->calls.pid = p->lane.pid;
 	/* Made-up numbers of threads begin at 2^32. */
 	th->calls.tid = (int64_t)(tid < MADE_UP_TID ? tid : tid % MADE_UP_TID + MADE_UP_TID);
-	err = trace_lane_start(t, &th->calls, known ? known : name);
+	err = trace_lane_start(t, &th->calls, label);
 	if (err || !p->states || p->event)
 		return err;
 	th->state.kind = LANE_STATE;
 	th->state.parent = th->calls.id;
 	th->state.pid = p->lane.pid;
 	th->state.tid = MADE_UP_TID + (int64_t)t->lane_cnt + 1;
-	snprintf(name, sizeof(name), "%.*s: state", THREAD_NAME_BYTES, th->calls.name);
+	snprintf(name, sizeof(name), "%s" STATE_SUFFIX, label);
 	return trace_lane_start(t, &th->state, name);
 }
 
