@@ -267,6 +267,17 @@ static void test_events(void **state)
 			 "5000 1 instant profile with facts\n");
 }
 
+static void test_no_bytes(void **state)
+{
+	struct export_test t = { .meta = { .unit = UNIT_BYTES } };
+
+	export_open(&t, &sink_perfetto);
+	assert_int_equal(t.s->ops->begin(t.s, &t.meta, intern_tables(t.in)), SINK_REPORTED);
+	assert_int_equal(t.s->ops->close(t.s), SINK_REPORTED);
+	close(t.args.fd);
+	intern_free(t.in);
+}
+
 /* Names are hostile, times are those of a damaged file: Chrome's is still JSON, and printable. */
 static void test_hostile(void **state)
 {
@@ -310,7 +321,8 @@ int main(void)
 		cmocka_unit_test(test_calls), cmocka_unit_test(test_cpu_gaps),
 		cmocka_unit_test(test_chrome), cmocka_unit_test(test_states),
 		cmocka_unit_test(test_tasks), cmocka_unit_test(test_events),
-		cmocka_unit_test(test_hostile), cmocka_unit_test(test_many),
+		cmocka_unit_test(test_no_bytes), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,6 +54,9 @@ int trace_begin(struct sink *s, const struct profile_meta *meta,
 		return t->err;
 	if (t->process || (t->begun && !t->args.many))
 		return -EINVAL;
+	trace_fail(t, sink_check_unit(t->sink.ops, meta->unit));
+	if (t->err)
+		return t->err;
 	if (!t->begun)
 		t->ops->head(t);
 	t->begun = true;
