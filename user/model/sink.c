@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* sink.c - shared by sinks: copies of what they need later, limits of sizes and units. See sink.h. */
+/* sink.c - shared by sinks: copies of what they need later, limits of sizes, units. See sink.h. */
 #include "model/sink.h"
 
 #include <stdlib.h>
