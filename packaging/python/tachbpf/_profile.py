@@ -337,6 +337,8 @@ class Profile:
         found = _region.Regions()
         for path in self.paths:
             spans = _region.read(pathlib.Path(path))
+            if spans.begin_ns < (self._base_us or 0) * 1000:
+                continue        # of an earlier recording of that name, which another program has replaced
             found += spans
             found.lost += spans.lost
         return found
